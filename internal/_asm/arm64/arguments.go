@@ -14,7 +14,7 @@ type layout struct {
 // structures are the argument types with fields, each of eight bytes.
 var structures = map[string][]string{
 	"left":   {"first", "row", "col"},
-	"right":  {"first", "row", "panel"},
+	"right":  {"first", "row", "panel", "ahead"},
 	"target": {"first", "stride", "last"},
 }
 

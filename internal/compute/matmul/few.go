@@ -13,6 +13,8 @@ const (
 	fewRows = 8
 	// fewEach is about the number of elements of B that a processor reads at a time.
 	fewEach = 1 << 17
+	// fewAhead is the number of bytes of B that kernels read before what they prefetch.
+	fewAhead = 1 << 13
 	// fewBytes is the largest number of bytes of a row of B that are read before the next rows, which
 	// kernels prefetch into the first cache.
 	fewBytes = 1 << 12
@@ -89,9 +91,12 @@ func (p *few[T]) at(i, j, last int) target[T] {
 func (p *few[T]) dots(s *sums[T], from, to int) {
 	k := best[T]()
 	whole := from + (to-from)/k.lanes*k.lanes
-	panels := (whole - from) / k.lanes // of a call of a kernel
-	if p.b.rows > depth {
-		panels = 1
+	// A call of a kernel takes one panel if rows are long, and prefetches parts of these rows.
+	// Otherwise the call takes all panels, and prefetches panels.
+	size := k.lanes * simd.Size[T]()
+	panels, ahead := 1, aheadBy(k.lanes*size, size)
+	if p.b.rows <= depth {
+		panels, ahead = (whole-from)/k.lanes, aheadBy(p.b.rows*size, p.b.stride*size)
 	}
 	strips := (p.c.rows + len(k.dots) - 1) / len(k.dots)
 	for at := from; at < to; at += panels * k.lanes {
@@ -101,15 +106,20 @@ func (p *few[T]) dots(s *sums[T], from, to int) {
 			if at == whole {
 				p.rest(s, b, block, n, at, to, beta)
 			} else {
+				right := right[T]{&b[0], p.b.stride, k.lanes * p.b.stride, ahead}
 				for strip := range strips {
 					i, end := parallel.Share(p.c.rows, strips, strip), parallel.Share(p.c.rows, strips, strip+1)
-					k.dots[end-i-1](n, p.a.from(i, block), right[T]{&b[0], p.b.stride, k.lanes * p.b.stride}, p.at(i, at, k.lanes), p.alpha, beta, panels)
+					k.dots[end-i-1](n, p.a.from(i, block), right, p.at(i, at, k.lanes), p.alpha, beta, panels)
 				}
 			}
 			beta = 1
 		}
 	}
 }
+
+// aheadBy returns the distance of what is fewAhead further on, if a kernel reads so many bytes in
+// each step of a distance.
+func aheadBy(bytes, distance int) int { return (fewAhead + bytes - 1) / bytes * distance }
 
 // rest adds the products of a block of n inner indices for the last columns of C, which are fewer
 // than a vector.
@@ -118,7 +128,7 @@ func (p *few[T]) rest(s *sums[T], b []T, block, n, at, to int, beta T) {
 	s.data = cache.Aligned(s.data, n*k.lanes)
 	packPanel(k, s.data, b, n, 1, to-at, 1, p.b.stride)
 	for i := range p.c.rows {
-		k.strip(1, 1)(n, p.a.from(i, block), right[T]{&s.data[0], k.lanes, 0}, p.at(i, at, to-at), p.alpha, beta, 1)
+		k.strip(1, 1)(n, p.a.from(i, block), right[T]{first: &s.data[0], row: k.lanes}, p.at(i, at, to-at), p.alpha, beta, 1)
 	}
 }
 
@@ -154,16 +164,18 @@ func (p *few[T]) add(s *sums[T], block, n, first, at, to int, beta T, vectors in
 	k := best[T]()
 	panels := (to - at + vectors*k.lanes - 1) / (vectors * k.lanes)
 	last := to - at - (panels*vectors-1)*k.lanes
+	row := 4 * simd.Size[T]()
+	ahead := aheadBy((to-at)*row, p.b.stride*row)
 	sums, size := s.data[(at-first)*p.c.rows:], vectors*k.lanes
 	for i, rows := range [...]int{4, 1} {
 		done := i * (n / 4 * 4)
 		if count := (n - done) / rows; count > 0 {
-			b := right[T]{&p.b.data[(block+done)*p.b.stride+at], p.b.stride, 0}
+			b := right[T]{first: &p.b.data[(block+done)*p.b.stride+at], row: p.b.stride, ahead: ahead}
 			k.adds[vectors-1][1-i](count, p.c.rows, p.a.from(0, block+done), b, &sums[0], last, panels)
 		}
 	}
 	for i := range p.c.rows {
-		b := right[T]{&sums[i*size], 0, p.c.rows * size}
+		b := right[T]{first: &sums[i*size], panel: p.c.rows * size}
 		k.strip(1, vectors)(1, left[T]{first: &s.one}, b, p.at(i, at, last), p.alpha, beta, panels)
 	}
 }

@@ -71,7 +71,7 @@ func TestFewRowsAllocateNothing(t *testing.T) {
 	rng := rand.New(rand.NewPCG(13, 14))
 	a, b, c := random[float32](rng, 2, 1024), random[float32](rng, 1024, 1024), random[float32](rng, 2, 1024)
 	for name, mul := range map[string]func(){
-		"Mul": func() { Mul(1, a, b, 0, c) }, "MulT": func() { MulT(1, a, b, 0, c) },
+		"Mul": func() { Mul(1, a, b, 0, c) }, "MulOnce": func() { MulOnce(1, a, b, 0, c) }, "MulT": func() { MulT(1, a, b, 0, c) },
 		"TMulT": func() {
 			TMulT(1, matrix[float32]{Rows: 1024, Cols: 2, Data: b.Data, Stride: b.Stride}, b, 0, c)
 		},

@@ -50,6 +50,7 @@ type right[T Float] struct {
 	first *T
 	row   int // elements from a row to the next
 	panel int // elements from a panel to the next
+	ahead int // bytes from what a kernel for few rows reads to what it prefetches
 }
 
 // target is the rows of C that a strip writes.

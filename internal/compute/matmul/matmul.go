@@ -63,6 +63,11 @@ func Mul[T Float, M Matrix[T]](alpha T, a, b M, beta T, c M) {
 	productsOf[T]().mul(alpha, of(a, false), of(b, false), beta, of(c, false))
 }
 
+// MulOnce is Mul for a B that is probably in no cache: it prefetches B. The bits are the same.
+func MulOnce[T Float, M Matrix[T]](alpha T, a, b M, beta T, c M) {
+	productsOf[T]().mulOnce(alpha, of(a, false), of(b, false), beta, of(c, false))
+}
+
 // MulT computes C = α·A·Bᵀ + β·C, where A is m×k, B is n×k and C is m×n. The rest
 // is as for Mul.
 func MulT[T Float, M Matrix[T]](alpha T, a, b M, beta T, c M) {
@@ -163,6 +168,7 @@ func (a *view[T]) expect(i, rows, l, cols int) {
 // packages that call the exported functions would otherwise compile all products again.
 type products[T Float] interface {
 	mul(alpha T, a, b operand[T], beta T, c operand[T])
+	mulOnce(alpha T, a, b operand[T], beta T, c operand[T])
 	mulPacked(alpha T, a operand[T], b *Packed[T], beta T, c operand[T], done Epilogue)
 	pack(p *Packed[T], b operand[T])
 }
@@ -219,6 +225,15 @@ func (x instance[T]) mul(alpha T, left, right operand[T], beta T, out operand[T]
 	}
 }
 
+func (x instance[T]) mulOnce(alpha T, left, right operand[T], beta T, out operand[T]) {
+	a, b, c := view[T](left), view[T](right), view[T](out)
+	check(a, b.rows, b.cols, c)
+	if !mulFew(alpha, a, b, beta, c) {
+		b.expect(0, b.rows, 0, b.cols)
+		x.mul(alpha, left, right, beta, out)
+	}
+}
+
 // stripsInPlace is the largest number of strips for which B is not packed, because packing would
 // take longer than it saves.
 const stripsInPlace = 4
@@ -240,7 +255,7 @@ func mulInPlace[T Float](alpha T, a, b view[T], beta T, c view[T]) {
 				if panels == 0 {
 					vectors, last, panels = 1, min(c.cols-at, k.lanes), 1
 				}
-				y := right[T]{&b.data[block*b.stride+at], b.stride, 2 * k.lanes}
+				y := right[T]{first: &b.data[block*b.stride+at], row: b.stride, panel: 2 * k.lanes}
 				k.strip(height, vectors)(n, x, y, target[T]{&c.data[i*c.stride+at], c.stride, last}, alpha, beta, panels)
 				at += panels * ((vectors-1)*k.lanes + last)
 			}

@@ -6,7 +6,7 @@
 
 // func strip1x1F32AVX512(k int, a left[float32], b right[float32], c target[float32], alpha float32, beta float32, panels int)
 // Requires: AVX, AVX512F, BMI2, MMX+
-TEXT ·strip1x1F32AVX512(SB), NOSPLIT, $0-96
+TEXT ·strip1x1F32AVX512(SB), NOSPLIT, $0-104
 panel:
 	MOVQ       k+0(FP), AX
 	MOVQ       b_first+32(FP), CX
@@ -18,11 +18,11 @@ panel:
 	SHLQ       $0x02, BX
 	MOVQ       a_first+8(FP), SI
 	VPXORD     Z0, Z0, Z0
-	MOVQ       c_first+56(FP), DI
-	MOVQ       c_stride+64(FP), R8
+	MOVQ       c_first+64(FP), DI
+	MOVQ       c_stride+72(FP), R8
 	SHLQ       $0x02, R8
 	PREFETCHT0 (DI)
-	MOVQ       c_last+72(FP), DI
+	MOVQ       c_last+80(FP), DI
 	MOVQ       $-1, R8
 	BZHIQ      DI, R8, DI
 	KMOVW      DI, K1
@@ -39,15 +39,15 @@ loop:
 	JNZ          loop
 
 done:
-	MOVQ         c_first+56(FP), AX
-	MOVQ         c_stride+64(FP), CX
+	MOVQ         c_first+64(FP), AX
+	MOVQ         c_stride+72(FP), CX
 	SHLQ         $0x02, CX
-	VBROADCASTSS alpha+80(FP), Z29
+	VBROADCASTSS alpha+88(FP), Z29
 	VMULPS       Z29, Z0, Z0
-	MOVL         beta+84(FP), DX
+	MOVL         beta+92(FP), DX
 	SHLL         $0x01, DX
 	JZ           store
-	VBROADCASTSS beta+84(FP), Z30
+	VBROADCASTSS beta+92(FP), Z30
 	MOVQ         AX, DX
 	VMOVUPS.Z    (DX), K1, Z31
 	VFMADD231PS  Z31, Z30, Z0
@@ -55,18 +55,18 @@ done:
 
 store:
 	VMOVUPS Z0, K1, (AX)
-	ADDQ    $0x00000040, c_first+56(FP)
+	ADDQ    $0x00000040, c_first+64(FP)
 	MOVQ    b_panel+48(FP), AX
 	SHLQ    $0x02, AX
 	ADDQ    AX, b_first+32(FP)
-	DECQ    panels+88(FP)
+	DECQ    panels+96(FP)
 	JNZ     panel
 	VZEROUPPER
 	RET
 
 // func strip1x2F32AVX512(k int, a left[float32], b right[float32], c target[float32], alpha float32, beta float32, panels int)
 // Requires: AVX, AVX512F, BMI2, MMX+
-TEXT ·strip1x2F32AVX512(SB), NOSPLIT, $0-96
+TEXT ·strip1x2F32AVX512(SB), NOSPLIT, $0-104
 panel:
 	MOVQ       k+0(FP), AX
 	MOVQ       b_first+32(FP), CX
@@ -79,8 +79,8 @@ panel:
 	MOVQ       a_first+8(FP), SI
 	VPXORD     Z0, Z0, Z0
 	VPXORD     Z1, Z1, Z1
-	MOVQ       c_first+56(FP), DI
-	MOVQ       c_stride+64(FP), R8
+	MOVQ       c_first+64(FP), DI
+	MOVQ       c_stride+72(FP), R8
 	SHLQ       $0x02, R8
 	PREFETCHT0 (DI)
 	PREFETCHT0 64(DI)
@@ -99,20 +99,20 @@ loop:
 	JNZ          loop
 
 done:
-	MOVQ         c_last+72(FP), AX
+	MOVQ         c_last+80(FP), AX
 	MOVQ         $-1, CX
 	BZHIQ        AX, CX, AX
 	KMOVW        AX, K1
-	MOVQ         c_first+56(FP), AX
-	MOVQ         c_stride+64(FP), CX
+	MOVQ         c_first+64(FP), AX
+	MOVQ         c_stride+72(FP), CX
 	SHLQ         $0x02, CX
-	VBROADCASTSS alpha+80(FP), Z29
+	VBROADCASTSS alpha+88(FP), Z29
 	VMULPS       Z29, Z0, Z0
 	VMULPS       Z29, Z1, Z1
-	MOVL         beta+84(FP), DX
+	MOVL         beta+92(FP), DX
 	SHLL         $0x01, DX
 	JZ           store
-	VBROADCASTSS beta+84(FP), Z30
+	VBROADCASTSS beta+92(FP), Z30
 	MOVQ         AX, DX
 	VMOVUPS      (DX), Z31
 	VFMADD231PS  Z31, Z30, Z0
@@ -123,18 +123,18 @@ done:
 store:
 	VMOVUPS Z0, (AX)
 	VMOVUPS Z1, K1, 64(AX)
-	ADDQ    $0x00000080, c_first+56(FP)
+	ADDQ    $0x00000080, c_first+64(FP)
 	MOVQ    b_panel+48(FP), AX
 	SHLQ    $0x02, AX
 	ADDQ    AX, b_first+32(FP)
-	DECQ    panels+88(FP)
+	DECQ    panels+96(FP)
 	JNZ     panel
 	VZEROUPPER
 	RET
 
 // func strip2x1F32AVX512(k int, a left[float32], b right[float32], c target[float32], alpha float32, beta float32, panels int)
 // Requires: AVX, AVX512F, BMI2, MMX+
-TEXT ·strip2x1F32AVX512(SB), NOSPLIT, $0-96
+TEXT ·strip2x1F32AVX512(SB), NOSPLIT, $0-104
 panel:
 	MOVQ       k+0(FP), AX
 	MOVQ       b_first+32(FP), CX
@@ -147,13 +147,13 @@ panel:
 	MOVQ       a_first+8(FP), DI
 	VPXORD     Z0, Z0, Z0
 	VPXORD     Z1, Z1, Z1
-	MOVQ       c_first+56(FP), R8
-	MOVQ       c_stride+64(FP), R9
+	MOVQ       c_first+64(FP), R8
+	MOVQ       c_stride+72(FP), R9
 	SHLQ       $0x02, R9
 	PREFETCHT0 (R8)
 	ADDQ       R9, R8
 	PREFETCHT0 (R8)
-	MOVQ       c_last+72(FP), R8
+	MOVQ       c_last+80(FP), R8
 	MOVQ       $-1, R9
 	BZHIQ      R8, R9, R8
 	KMOVW      R8, K1
@@ -172,16 +172,16 @@ loop:
 	JNZ          loop
 
 done:
-	MOVQ         c_first+56(FP), AX
-	MOVQ         c_stride+64(FP), CX
+	MOVQ         c_first+64(FP), AX
+	MOVQ         c_stride+72(FP), CX
 	SHLQ         $0x02, CX
-	VBROADCASTSS alpha+80(FP), Z29
+	VBROADCASTSS alpha+88(FP), Z29
 	VMULPS       Z29, Z0, Z0
 	VMULPS       Z29, Z1, Z1
-	MOVL         beta+84(FP), DX
+	MOVL         beta+92(FP), DX
 	SHLL         $0x01, DX
 	JZ           store
-	VBROADCASTSS beta+84(FP), Z30
+	VBROADCASTSS beta+92(FP), Z30
 	MOVQ         AX, DX
 	VMOVUPS.Z    (DX), K1, Z31
 	VFMADD231PS  Z31, Z30, Z0
@@ -194,18 +194,18 @@ store:
 	VMOVUPS Z0, K1, (AX)
 	ADDQ    CX, AX
 	VMOVUPS Z1, K1, (AX)
-	ADDQ    $0x00000040, c_first+56(FP)
+	ADDQ    $0x00000040, c_first+64(FP)
 	MOVQ    b_panel+48(FP), AX
 	SHLQ    $0x02, AX
 	ADDQ    AX, b_first+32(FP)
-	DECQ    panels+88(FP)
+	DECQ    panels+96(FP)
 	JNZ     panel
 	VZEROUPPER
 	RET
 
 // func strip2x2F32AVX512(k int, a left[float32], b right[float32], c target[float32], alpha float32, beta float32, panels int)
 // Requires: AVX, AVX512F, BMI2, MMX+
-TEXT ·strip2x2F32AVX512(SB), NOSPLIT, $0-96
+TEXT ·strip2x2F32AVX512(SB), NOSPLIT, $0-104
 panel:
 	MOVQ       k+0(FP), AX
 	MOVQ       b_first+32(FP), CX
@@ -220,8 +220,8 @@ panel:
 	VPXORD     Z1, Z1, Z1
 	VPXORD     Z2, Z2, Z2
 	VPXORD     Z3, Z3, Z3
-	MOVQ       c_first+56(FP), R8
-	MOVQ       c_stride+64(FP), R9
+	MOVQ       c_first+64(FP), R8
+	MOVQ       c_stride+72(FP), R9
 	SHLQ       $0x02, R9
 	PREFETCHT0 (R8)
 	PREFETCHT0 64(R8)
@@ -246,22 +246,22 @@ loop:
 	JNZ          loop
 
 done:
-	MOVQ         c_last+72(FP), AX
+	MOVQ         c_last+80(FP), AX
 	MOVQ         $-1, CX
 	BZHIQ        AX, CX, AX
 	KMOVW        AX, K1
-	MOVQ         c_first+56(FP), AX
-	MOVQ         c_stride+64(FP), CX
+	MOVQ         c_first+64(FP), AX
+	MOVQ         c_stride+72(FP), CX
 	SHLQ         $0x02, CX
-	VBROADCASTSS alpha+80(FP), Z29
+	VBROADCASTSS alpha+88(FP), Z29
 	VMULPS       Z29, Z0, Z0
 	VMULPS       Z29, Z1, Z1
 	VMULPS       Z29, Z2, Z2
 	VMULPS       Z29, Z3, Z3
-	MOVL         beta+84(FP), DX
+	MOVL         beta+92(FP), DX
 	SHLL         $0x01, DX
 	JZ           store
-	VBROADCASTSS beta+84(FP), Z30
+	VBROADCASTSS beta+92(FP), Z30
 	MOVQ         AX, DX
 	VMOVUPS      (DX), Z31
 	VFMADD231PS  Z31, Z30, Z0
@@ -280,18 +280,18 @@ store:
 	ADDQ    CX, AX
 	VMOVUPS Z2, (AX)
 	VMOVUPS Z3, K1, 64(AX)
-	ADDQ    $0x00000080, c_first+56(FP)
+	ADDQ    $0x00000080, c_first+64(FP)
 	MOVQ    b_panel+48(FP), AX
 	SHLQ    $0x02, AX
 	ADDQ    AX, b_first+32(FP)
-	DECQ    panels+88(FP)
+	DECQ    panels+96(FP)
 	JNZ     panel
 	VZEROUPPER
 	RET
 
 // func strip3x1F32AVX512(k int, a left[float32], b right[float32], c target[float32], alpha float32, beta float32, panels int)
 // Requires: AVX, AVX512F, BMI2, MMX+
-TEXT ·strip3x1F32AVX512(SB), NOSPLIT, $0-96
+TEXT ·strip3x1F32AVX512(SB), NOSPLIT, $0-104
 panel:
 	MOVQ       k+0(FP), AX
 	MOVQ       b_first+32(FP), CX
@@ -305,15 +305,15 @@ panel:
 	VPXORD     Z0, Z0, Z0
 	VPXORD     Z1, Z1, Z1
 	VPXORD     Z2, Z2, Z2
-	MOVQ       c_first+56(FP), R8
-	MOVQ       c_stride+64(FP), R9
+	MOVQ       c_first+64(FP), R8
+	MOVQ       c_stride+72(FP), R9
 	SHLQ       $0x02, R9
 	PREFETCHT0 (R8)
 	ADDQ       R9, R8
 	PREFETCHT0 (R8)
 	ADDQ       R9, R8
 	PREFETCHT0 (R8)
-	MOVQ       c_last+72(FP), R8
+	MOVQ       c_last+80(FP), R8
 	MOVQ       $-1, R9
 	BZHIQ      R8, R9, R8
 	KMOVW      R8, K1
@@ -334,17 +334,17 @@ loop:
 	JNZ          loop
 
 done:
-	MOVQ         c_first+56(FP), AX
-	MOVQ         c_stride+64(FP), CX
+	MOVQ         c_first+64(FP), AX
+	MOVQ         c_stride+72(FP), CX
 	SHLQ         $0x02, CX
-	VBROADCASTSS alpha+80(FP), Z29
+	VBROADCASTSS alpha+88(FP), Z29
 	VMULPS       Z29, Z0, Z0
 	VMULPS       Z29, Z1, Z1
 	VMULPS       Z29, Z2, Z2
-	MOVL         beta+84(FP), DX
+	MOVL         beta+92(FP), DX
 	SHLL         $0x01, DX
 	JZ           store
-	VBROADCASTSS beta+84(FP), Z30
+	VBROADCASTSS beta+92(FP), Z30
 	MOVQ         AX, DX
 	VMOVUPS.Z    (DX), K1, Z31
 	VFMADD231PS  Z31, Z30, Z0
@@ -362,18 +362,18 @@ store:
 	VMOVUPS Z1, K1, (AX)
 	ADDQ    CX, AX
 	VMOVUPS Z2, K1, (AX)
-	ADDQ    $0x00000040, c_first+56(FP)
+	ADDQ    $0x00000040, c_first+64(FP)
 	MOVQ    b_panel+48(FP), AX
 	SHLQ    $0x02, AX
 	ADDQ    AX, b_first+32(FP)
-	DECQ    panels+88(FP)
+	DECQ    panels+96(FP)
 	JNZ     panel
 	VZEROUPPER
 	RET
 
 // func strip3x2F32AVX512(k int, a left[float32], b right[float32], c target[float32], alpha float32, beta float32, panels int)
 // Requires: AVX, AVX512F, BMI2, MMX+
-TEXT ·strip3x2F32AVX512(SB), NOSPLIT, $0-96
+TEXT ·strip3x2F32AVX512(SB), NOSPLIT, $0-104
 panel:
 	MOVQ       k+0(FP), AX
 	MOVQ       b_first+32(FP), CX
@@ -390,8 +390,8 @@ panel:
 	VPXORD     Z3, Z3, Z3
 	VPXORD     Z4, Z4, Z4
 	VPXORD     Z5, Z5, Z5
-	MOVQ       c_first+56(FP), R8
-	MOVQ       c_stride+64(FP), R9
+	MOVQ       c_first+64(FP), R8
+	MOVQ       c_stride+72(FP), R9
 	SHLQ       $0x02, R9
 	PREFETCHT0 (R8)
 	PREFETCHT0 64(R8)
@@ -422,24 +422,24 @@ loop:
 	JNZ          loop
 
 done:
-	MOVQ         c_last+72(FP), AX
+	MOVQ         c_last+80(FP), AX
 	MOVQ         $-1, CX
 	BZHIQ        AX, CX, AX
 	KMOVW        AX, K1
-	MOVQ         c_first+56(FP), AX
-	MOVQ         c_stride+64(FP), CX
+	MOVQ         c_first+64(FP), AX
+	MOVQ         c_stride+72(FP), CX
 	SHLQ         $0x02, CX
-	VBROADCASTSS alpha+80(FP), Z29
+	VBROADCASTSS alpha+88(FP), Z29
 	VMULPS       Z29, Z0, Z0
 	VMULPS       Z29, Z1, Z1
 	VMULPS       Z29, Z2, Z2
 	VMULPS       Z29, Z3, Z3
 	VMULPS       Z29, Z4, Z4
 	VMULPS       Z29, Z5, Z5
-	MOVL         beta+84(FP), DX
+	MOVL         beta+92(FP), DX
 	SHLL         $0x01, DX
 	JZ           store
-	VBROADCASTSS beta+84(FP), Z30
+	VBROADCASTSS beta+92(FP), Z30
 	MOVQ         AX, DX
 	VMOVUPS      (DX), Z31
 	VFMADD231PS  Z31, Z30, Z0
@@ -466,18 +466,18 @@ store:
 	ADDQ    CX, AX
 	VMOVUPS Z4, (AX)
 	VMOVUPS Z5, K1, 64(AX)
-	ADDQ    $0x00000080, c_first+56(FP)
+	ADDQ    $0x00000080, c_first+64(FP)
 	MOVQ    b_panel+48(FP), AX
 	SHLQ    $0x02, AX
 	ADDQ    AX, b_first+32(FP)
-	DECQ    panels+88(FP)
+	DECQ    panels+96(FP)
 	JNZ     panel
 	VZEROUPPER
 	RET
 
 // func strip4x1F32AVX512(k int, a left[float32], b right[float32], c target[float32], alpha float32, beta float32, panels int)
 // Requires: AVX, AVX512F, BMI2, MMX+
-TEXT ·strip4x1F32AVX512(SB), NOSPLIT, $0-96
+TEXT ·strip4x1F32AVX512(SB), NOSPLIT, $0-104
 panel:
 	MOVQ       k+0(FP), AX
 	MOVQ       b_first+32(FP), CX
@@ -494,8 +494,8 @@ panel:
 	VPXORD     Z1, Z1, Z1
 	VPXORD     Z2, Z2, Z2
 	VPXORD     Z3, Z3, Z3
-	MOVQ       c_first+56(FP), R9
-	MOVQ       c_stride+64(FP), R10
+	MOVQ       c_first+64(FP), R9
+	MOVQ       c_stride+72(FP), R10
 	SHLQ       $0x02, R10
 	PREFETCHT0 (R9)
 	ADDQ       R10, R9
@@ -504,7 +504,7 @@ panel:
 	PREFETCHT0 (R9)
 	ADDQ       R10, R9
 	PREFETCHT0 (R9)
-	MOVQ       c_last+72(FP), R9
+	MOVQ       c_last+80(FP), R9
 	MOVQ       $-1, R10
 	BZHIQ      R9, R10, R9
 	KMOVW      R9, K1
@@ -528,18 +528,18 @@ loop:
 	JNZ          loop
 
 done:
-	MOVQ         c_first+56(FP), AX
-	MOVQ         c_stride+64(FP), CX
+	MOVQ         c_first+64(FP), AX
+	MOVQ         c_stride+72(FP), CX
 	SHLQ         $0x02, CX
-	VBROADCASTSS alpha+80(FP), Z29
+	VBROADCASTSS alpha+88(FP), Z29
 	VMULPS       Z29, Z0, Z0
 	VMULPS       Z29, Z1, Z1
 	VMULPS       Z29, Z2, Z2
 	VMULPS       Z29, Z3, Z3
-	MOVL         beta+84(FP), DX
+	MOVL         beta+92(FP), DX
 	SHLL         $0x01, DX
 	JZ           store
-	VBROADCASTSS beta+84(FP), Z30
+	VBROADCASTSS beta+92(FP), Z30
 	MOVQ         AX, DX
 	VMOVUPS.Z    (DX), K1, Z31
 	VFMADD231PS  Z31, Z30, Z0
@@ -562,18 +562,18 @@ store:
 	VMOVUPS Z2, K1, (AX)
 	ADDQ    CX, AX
 	VMOVUPS Z3, K1, (AX)
-	ADDQ    $0x00000040, c_first+56(FP)
+	ADDQ    $0x00000040, c_first+64(FP)
 	MOVQ    b_panel+48(FP), AX
 	SHLQ    $0x02, AX
 	ADDQ    AX, b_first+32(FP)
-	DECQ    panels+88(FP)
+	DECQ    panels+96(FP)
 	JNZ     panel
 	VZEROUPPER
 	RET
 
 // func strip4x2F32AVX512(k int, a left[float32], b right[float32], c target[float32], alpha float32, beta float32, panels int)
 // Requires: AVX, AVX512F, BMI2, MMX+
-TEXT ·strip4x2F32AVX512(SB), NOSPLIT, $0-96
+TEXT ·strip4x2F32AVX512(SB), NOSPLIT, $0-104
 panel:
 	MOVQ       k+0(FP), AX
 	MOVQ       b_first+32(FP), CX
@@ -594,8 +594,8 @@ panel:
 	VPXORD     Z5, Z5, Z5
 	VPXORD     Z6, Z6, Z6
 	VPXORD     Z7, Z7, Z7
-	MOVQ       c_first+56(FP), R9
-	MOVQ       c_stride+64(FP), R10
+	MOVQ       c_first+64(FP), R9
+	MOVQ       c_stride+72(FP), R10
 	SHLQ       $0x02, R10
 	PREFETCHT0 (R9)
 	PREFETCHT0 64(R9)
@@ -633,14 +633,14 @@ loop:
 	JNZ          loop
 
 done:
-	MOVQ         c_last+72(FP), AX
+	MOVQ         c_last+80(FP), AX
 	MOVQ         $-1, CX
 	BZHIQ        AX, CX, AX
 	KMOVW        AX, K1
-	MOVQ         c_first+56(FP), AX
-	MOVQ         c_stride+64(FP), CX
+	MOVQ         c_first+64(FP), AX
+	MOVQ         c_stride+72(FP), CX
 	SHLQ         $0x02, CX
-	VBROADCASTSS alpha+80(FP), Z29
+	VBROADCASTSS alpha+88(FP), Z29
 	VMULPS       Z29, Z0, Z0
 	VMULPS       Z29, Z1, Z1
 	VMULPS       Z29, Z2, Z2
@@ -649,10 +649,10 @@ done:
 	VMULPS       Z29, Z5, Z5
 	VMULPS       Z29, Z6, Z6
 	VMULPS       Z29, Z7, Z7
-	MOVL         beta+84(FP), DX
+	MOVL         beta+92(FP), DX
 	SHLL         $0x01, DX
 	JZ           store
-	VBROADCASTSS beta+84(FP), Z30
+	VBROADCASTSS beta+92(FP), Z30
 	MOVQ         AX, DX
 	VMOVUPS      (DX), Z31
 	VFMADD231PS  Z31, Z30, Z0
@@ -687,18 +687,18 @@ store:
 	ADDQ    CX, AX
 	VMOVUPS Z6, (AX)
 	VMOVUPS Z7, K1, 64(AX)
-	ADDQ    $0x00000080, c_first+56(FP)
+	ADDQ    $0x00000080, c_first+64(FP)
 	MOVQ    b_panel+48(FP), AX
 	SHLQ    $0x02, AX
 	ADDQ    AX, b_first+32(FP)
-	DECQ    panels+88(FP)
+	DECQ    panels+96(FP)
 	JNZ     panel
 	VZEROUPPER
 	RET
 
 // func strip5x1F32AVX512(k int, a left[float32], b right[float32], c target[float32], alpha float32, beta float32, panels int)
 // Requires: AVX, AVX512F, BMI2, MMX+
-TEXT ·strip5x1F32AVX512(SB), NOSPLIT, $0-96
+TEXT ·strip5x1F32AVX512(SB), NOSPLIT, $0-104
 panel:
 	MOVQ       k+0(FP), AX
 	MOVQ       b_first+32(FP), CX
@@ -716,8 +716,8 @@ panel:
 	VPXORD     Z2, Z2, Z2
 	VPXORD     Z3, Z3, Z3
 	VPXORD     Z4, Z4, Z4
-	MOVQ       c_first+56(FP), R9
-	MOVQ       c_stride+64(FP), R10
+	MOVQ       c_first+64(FP), R9
+	MOVQ       c_stride+72(FP), R10
 	SHLQ       $0x02, R10
 	PREFETCHT0 (R9)
 	ADDQ       R10, R9
@@ -728,7 +728,7 @@ panel:
 	PREFETCHT0 (R9)
 	ADDQ       R10, R9
 	PREFETCHT0 (R9)
-	MOVQ       c_last+72(FP), R9
+	MOVQ       c_last+80(FP), R9
 	MOVQ       $-1, R10
 	BZHIQ      R9, R10, R9
 	KMOVW      R9, K1
@@ -754,19 +754,19 @@ loop:
 	JNZ          loop
 
 done:
-	MOVQ         c_first+56(FP), AX
-	MOVQ         c_stride+64(FP), CX
+	MOVQ         c_first+64(FP), AX
+	MOVQ         c_stride+72(FP), CX
 	SHLQ         $0x02, CX
-	VBROADCASTSS alpha+80(FP), Z29
+	VBROADCASTSS alpha+88(FP), Z29
 	VMULPS       Z29, Z0, Z0
 	VMULPS       Z29, Z1, Z1
 	VMULPS       Z29, Z2, Z2
 	VMULPS       Z29, Z3, Z3
 	VMULPS       Z29, Z4, Z4
-	MOVL         beta+84(FP), DX
+	MOVL         beta+92(FP), DX
 	SHLL         $0x01, DX
 	JZ           store
-	VBROADCASTSS beta+84(FP), Z30
+	VBROADCASTSS beta+92(FP), Z30
 	MOVQ         AX, DX
 	VMOVUPS.Z    (DX), K1, Z31
 	VFMADD231PS  Z31, Z30, Z0
@@ -794,18 +794,18 @@ store:
 	VMOVUPS Z3, K1, (AX)
 	ADDQ    CX, AX
 	VMOVUPS Z4, K1, (AX)
-	ADDQ    $0x00000040, c_first+56(FP)
+	ADDQ    $0x00000040, c_first+64(FP)
 	MOVQ    b_panel+48(FP), AX
 	SHLQ    $0x02, AX
 	ADDQ    AX, b_first+32(FP)
-	DECQ    panels+88(FP)
+	DECQ    panels+96(FP)
 	JNZ     panel
 	VZEROUPPER
 	RET
 
 // func strip5x2F32AVX512(k int, a left[float32], b right[float32], c target[float32], alpha float32, beta float32, panels int)
 // Requires: AVX, AVX512F, BMI2, MMX+
-TEXT ·strip5x2F32AVX512(SB), NOSPLIT, $0-96
+TEXT ·strip5x2F32AVX512(SB), NOSPLIT, $0-104
 panel:
 	MOVQ       k+0(FP), AX
 	MOVQ       b_first+32(FP), CX
@@ -828,8 +828,8 @@ panel:
 	VPXORD     Z7, Z7, Z7
 	VPXORD     Z8, Z8, Z8
 	VPXORD     Z9, Z9, Z9
-	MOVQ       c_first+56(FP), R9
-	MOVQ       c_stride+64(FP), R10
+	MOVQ       c_first+64(FP), R9
+	MOVQ       c_stride+72(FP), R10
 	SHLQ       $0x02, R10
 	PREFETCHT0 (R9)
 	PREFETCHT0 64(R9)
@@ -873,14 +873,14 @@ loop:
 	JNZ          loop
 
 done:
-	MOVQ         c_last+72(FP), AX
+	MOVQ         c_last+80(FP), AX
 	MOVQ         $-1, CX
 	BZHIQ        AX, CX, AX
 	KMOVW        AX, K1
-	MOVQ         c_first+56(FP), AX
-	MOVQ         c_stride+64(FP), CX
+	MOVQ         c_first+64(FP), AX
+	MOVQ         c_stride+72(FP), CX
 	SHLQ         $0x02, CX
-	VBROADCASTSS alpha+80(FP), Z29
+	VBROADCASTSS alpha+88(FP), Z29
 	VMULPS       Z29, Z0, Z0
 	VMULPS       Z29, Z1, Z1
 	VMULPS       Z29, Z2, Z2
@@ -891,10 +891,10 @@ done:
 	VMULPS       Z29, Z7, Z7
 	VMULPS       Z29, Z8, Z8
 	VMULPS       Z29, Z9, Z9
-	MOVL         beta+84(FP), DX
+	MOVL         beta+92(FP), DX
 	SHLL         $0x01, DX
 	JZ           store
-	VBROADCASTSS beta+84(FP), Z30
+	VBROADCASTSS beta+92(FP), Z30
 	MOVQ         AX, DX
 	VMOVUPS      (DX), Z31
 	VFMADD231PS  Z31, Z30, Z0
@@ -937,18 +937,18 @@ store:
 	ADDQ    CX, AX
 	VMOVUPS Z8, (AX)
 	VMOVUPS Z9, K1, 64(AX)
-	ADDQ    $0x00000080, c_first+56(FP)
+	ADDQ    $0x00000080, c_first+64(FP)
 	MOVQ    b_panel+48(FP), AX
 	SHLQ    $0x02, AX
 	ADDQ    AX, b_first+32(FP)
-	DECQ    panels+88(FP)
+	DECQ    panels+96(FP)
 	JNZ     panel
 	VZEROUPPER
 	RET
 
 // func strip6x1F32AVX512(k int, a left[float32], b right[float32], c target[float32], alpha float32, beta float32, panels int)
 // Requires: AVX, AVX512F, BMI2, MMX+
-TEXT ·strip6x1F32AVX512(SB), NOSPLIT, $0-96
+TEXT ·strip6x1F32AVX512(SB), NOSPLIT, $0-104
 panel:
 	MOVQ       k+0(FP), AX
 	MOVQ       b_first+32(FP), CX
@@ -967,8 +967,8 @@ panel:
 	VPXORD     Z3, Z3, Z3
 	VPXORD     Z4, Z4, Z4
 	VPXORD     Z5, Z5, Z5
-	MOVQ       c_first+56(FP), R9
-	MOVQ       c_stride+64(FP), R10
+	MOVQ       c_first+64(FP), R9
+	MOVQ       c_stride+72(FP), R10
 	SHLQ       $0x02, R10
 	PREFETCHT0 (R9)
 	ADDQ       R10, R9
@@ -981,7 +981,7 @@ panel:
 	PREFETCHT0 (R9)
 	ADDQ       R10, R9
 	PREFETCHT0 (R9)
-	MOVQ       c_last+72(FP), R9
+	MOVQ       c_last+80(FP), R9
 	MOVQ       $-1, R10
 	BZHIQ      R9, R10, R9
 	KMOVW      R9, K1
@@ -1009,20 +1009,20 @@ loop:
 	JNZ          loop
 
 done:
-	MOVQ         c_first+56(FP), AX
-	MOVQ         c_stride+64(FP), CX
+	MOVQ         c_first+64(FP), AX
+	MOVQ         c_stride+72(FP), CX
 	SHLQ         $0x02, CX
-	VBROADCASTSS alpha+80(FP), Z29
+	VBROADCASTSS alpha+88(FP), Z29
 	VMULPS       Z29, Z0, Z0
 	VMULPS       Z29, Z1, Z1
 	VMULPS       Z29, Z2, Z2
 	VMULPS       Z29, Z3, Z3
 	VMULPS       Z29, Z4, Z4
 	VMULPS       Z29, Z5, Z5
-	MOVL         beta+84(FP), DX
+	MOVL         beta+92(FP), DX
 	SHLL         $0x01, DX
 	JZ           store
-	VBROADCASTSS beta+84(FP), Z30
+	VBROADCASTSS beta+92(FP), Z30
 	MOVQ         AX, DX
 	VMOVUPS.Z    (DX), K1, Z31
 	VFMADD231PS  Z31, Z30, Z0
@@ -1055,18 +1055,18 @@ store:
 	VMOVUPS Z4, K1, (AX)
 	ADDQ    CX, AX
 	VMOVUPS Z5, K1, (AX)
-	ADDQ    $0x00000040, c_first+56(FP)
+	ADDQ    $0x00000040, c_first+64(FP)
 	MOVQ    b_panel+48(FP), AX
 	SHLQ    $0x02, AX
 	ADDQ    AX, b_first+32(FP)
-	DECQ    panels+88(FP)
+	DECQ    panels+96(FP)
 	JNZ     panel
 	VZEROUPPER
 	RET
 
 // func strip6x2F32AVX512(k int, a left[float32], b right[float32], c target[float32], alpha float32, beta float32, panels int)
 // Requires: AVX, AVX512F, BMI2, MMX+
-TEXT ·strip6x2F32AVX512(SB), NOSPLIT, $0-96
+TEXT ·strip6x2F32AVX512(SB), NOSPLIT, $0-104
 panel:
 	MOVQ       k+0(FP), AX
 	MOVQ       b_first+32(FP), CX
@@ -1091,8 +1091,8 @@ panel:
 	VPXORD     Z9, Z9, Z9
 	VPXORD     Z10, Z10, Z10
 	VPXORD     Z11, Z11, Z11
-	MOVQ       c_first+56(FP), R9
-	MOVQ       c_stride+64(FP), R10
+	MOVQ       c_first+64(FP), R9
+	MOVQ       c_stride+72(FP), R10
 	SHLQ       $0x02, R10
 	PREFETCHT0 (R9)
 	PREFETCHT0 64(R9)
@@ -1142,14 +1142,14 @@ loop:
 	JNZ          loop
 
 done:
-	MOVQ         c_last+72(FP), AX
+	MOVQ         c_last+80(FP), AX
 	MOVQ         $-1, CX
 	BZHIQ        AX, CX, AX
 	KMOVW        AX, K1
-	MOVQ         c_first+56(FP), AX
-	MOVQ         c_stride+64(FP), CX
+	MOVQ         c_first+64(FP), AX
+	MOVQ         c_stride+72(FP), CX
 	SHLQ         $0x02, CX
-	VBROADCASTSS alpha+80(FP), Z29
+	VBROADCASTSS alpha+88(FP), Z29
 	VMULPS       Z29, Z0, Z0
 	VMULPS       Z29, Z1, Z1
 	VMULPS       Z29, Z2, Z2
@@ -1162,10 +1162,10 @@ done:
 	VMULPS       Z29, Z9, Z9
 	VMULPS       Z29, Z10, Z10
 	VMULPS       Z29, Z11, Z11
-	MOVL         beta+84(FP), DX
+	MOVL         beta+92(FP), DX
 	SHLL         $0x01, DX
 	JZ           store
-	VBROADCASTSS beta+84(FP), Z30
+	VBROADCASTSS beta+92(FP), Z30
 	MOVQ         AX, DX
 	VMOVUPS      (DX), Z31
 	VFMADD231PS  Z31, Z30, Z0
@@ -1216,18 +1216,18 @@ store:
 	ADDQ    CX, AX
 	VMOVUPS Z10, (AX)
 	VMOVUPS Z11, K1, 64(AX)
-	ADDQ    $0x00000080, c_first+56(FP)
+	ADDQ    $0x00000080, c_first+64(FP)
 	MOVQ    b_panel+48(FP), AX
 	SHLQ    $0x02, AX
 	ADDQ    AX, b_first+32(FP)
-	DECQ    panels+88(FP)
+	DECQ    panels+96(FP)
 	JNZ     panel
 	VZEROUPPER
 	RET
 
 // func strip7x1F32AVX512(k int, a left[float32], b right[float32], c target[float32], alpha float32, beta float32, panels int)
 // Requires: AVX, AVX512F, BMI2, MMX+
-TEXT ·strip7x1F32AVX512(SB), NOSPLIT, $0-96
+TEXT ·strip7x1F32AVX512(SB), NOSPLIT, $0-104
 panel:
 	MOVQ       k+0(FP), AX
 	MOVQ       b_first+32(FP), CX
@@ -1249,8 +1249,8 @@ panel:
 	VPXORD     Z4, Z4, Z4
 	VPXORD     Z5, Z5, Z5
 	VPXORD     Z6, Z6, Z6
-	MOVQ       c_first+56(FP), R10
-	MOVQ       c_stride+64(FP), R11
+	MOVQ       c_first+64(FP), R10
+	MOVQ       c_stride+72(FP), R11
 	SHLQ       $0x02, R11
 	PREFETCHT0 (R10)
 	ADDQ       R11, R10
@@ -1265,7 +1265,7 @@ panel:
 	PREFETCHT0 (R10)
 	ADDQ       R11, R10
 	PREFETCHT0 (R10)
-	MOVQ       c_last+72(FP), R10
+	MOVQ       c_last+80(FP), R10
 	MOVQ       $-1, R11
 	BZHIQ      R10, R11, R10
 	KMOVW      R10, K1
@@ -1296,10 +1296,10 @@ loop:
 	JNZ          loop
 
 done:
-	MOVQ         c_first+56(FP), AX
-	MOVQ         c_stride+64(FP), CX
+	MOVQ         c_first+64(FP), AX
+	MOVQ         c_stride+72(FP), CX
 	SHLQ         $0x02, CX
-	VBROADCASTSS alpha+80(FP), Z29
+	VBROADCASTSS alpha+88(FP), Z29
 	VMULPS       Z29, Z0, Z0
 	VMULPS       Z29, Z1, Z1
 	VMULPS       Z29, Z2, Z2
@@ -1307,10 +1307,10 @@ done:
 	VMULPS       Z29, Z4, Z4
 	VMULPS       Z29, Z5, Z5
 	VMULPS       Z29, Z6, Z6
-	MOVL         beta+84(FP), DX
+	MOVL         beta+92(FP), DX
 	SHLL         $0x01, DX
 	JZ           store
-	VBROADCASTSS beta+84(FP), Z30
+	VBROADCASTSS beta+92(FP), Z30
 	MOVQ         AX, DX
 	VMOVUPS.Z    (DX), K1, Z31
 	VFMADD231PS  Z31, Z30, Z0
@@ -1348,18 +1348,18 @@ store:
 	VMOVUPS Z5, K1, (AX)
 	ADDQ    CX, AX
 	VMOVUPS Z6, K1, (AX)
-	ADDQ    $0x00000040, c_first+56(FP)
+	ADDQ    $0x00000040, c_first+64(FP)
 	MOVQ    b_panel+48(FP), AX
 	SHLQ    $0x02, AX
 	ADDQ    AX, b_first+32(FP)
-	DECQ    panels+88(FP)
+	DECQ    panels+96(FP)
 	JNZ     panel
 	VZEROUPPER
 	RET
 
 // func strip7x2F32AVX512(k int, a left[float32], b right[float32], c target[float32], alpha float32, beta float32, panels int)
 // Requires: AVX, AVX512F, BMI2, MMX+
-TEXT ·strip7x2F32AVX512(SB), NOSPLIT, $0-96
+TEXT ·strip7x2F32AVX512(SB), NOSPLIT, $0-104
 panel:
 	MOVQ       k+0(FP), AX
 	MOVQ       b_first+32(FP), CX
@@ -1388,8 +1388,8 @@ panel:
 	VPXORD     Z11, Z11, Z11
 	VPXORD     Z12, Z12, Z12
 	VPXORD     Z13, Z13, Z13
-	MOVQ       c_first+56(FP), R10
-	MOVQ       c_stride+64(FP), R11
+	MOVQ       c_first+64(FP), R10
+	MOVQ       c_stride+72(FP), R11
 	SHLQ       $0x02, R11
 	PREFETCHT0 (R10)
 	PREFETCHT0 64(R10)
@@ -1446,14 +1446,14 @@ loop:
 	JNZ          loop
 
 done:
-	MOVQ         c_last+72(FP), AX
+	MOVQ         c_last+80(FP), AX
 	MOVQ         $-1, CX
 	BZHIQ        AX, CX, AX
 	KMOVW        AX, K1
-	MOVQ         c_first+56(FP), AX
-	MOVQ         c_stride+64(FP), CX
+	MOVQ         c_first+64(FP), AX
+	MOVQ         c_stride+72(FP), CX
 	SHLQ         $0x02, CX
-	VBROADCASTSS alpha+80(FP), Z29
+	VBROADCASTSS alpha+88(FP), Z29
 	VMULPS       Z29, Z0, Z0
 	VMULPS       Z29, Z1, Z1
 	VMULPS       Z29, Z2, Z2
@@ -1468,10 +1468,10 @@ done:
 	VMULPS       Z29, Z11, Z11
 	VMULPS       Z29, Z12, Z12
 	VMULPS       Z29, Z13, Z13
-	MOVL         beta+84(FP), DX
+	MOVL         beta+92(FP), DX
 	SHLL         $0x01, DX
 	JZ           store
-	VBROADCASTSS beta+84(FP), Z30
+	VBROADCASTSS beta+92(FP), Z30
 	MOVQ         AX, DX
 	VMOVUPS      (DX), Z31
 	VFMADD231PS  Z31, Z30, Z0
@@ -1530,18 +1530,18 @@ store:
 	ADDQ    CX, AX
 	VMOVUPS Z12, (AX)
 	VMOVUPS Z13, K1, 64(AX)
-	ADDQ    $0x00000080, c_first+56(FP)
+	ADDQ    $0x00000080, c_first+64(FP)
 	MOVQ    b_panel+48(FP), AX
 	SHLQ    $0x02, AX
 	ADDQ    AX, b_first+32(FP)
-	DECQ    panels+88(FP)
+	DECQ    panels+96(FP)
 	JNZ     panel
 	VZEROUPPER
 	RET
 
 // func strip8x1F32AVX512(k int, a left[float32], b right[float32], c target[float32], alpha float32, beta float32, panels int)
 // Requires: AVX, AVX512F, BMI2, MMX+
-TEXT ·strip8x1F32AVX512(SB), NOSPLIT, $0-96
+TEXT ·strip8x1F32AVX512(SB), NOSPLIT, $0-104
 panel:
 	MOVQ       k+0(FP), AX
 	MOVQ       b_first+32(FP), CX
@@ -1564,8 +1564,8 @@ panel:
 	VPXORD     Z5, Z5, Z5
 	VPXORD     Z6, Z6, Z6
 	VPXORD     Z7, Z7, Z7
-	MOVQ       c_first+56(FP), R10
-	MOVQ       c_stride+64(FP), R11
+	MOVQ       c_first+64(FP), R10
+	MOVQ       c_stride+72(FP), R11
 	SHLQ       $0x02, R11
 	PREFETCHT0 (R10)
 	ADDQ       R11, R10
@@ -1582,7 +1582,7 @@ panel:
 	PREFETCHT0 (R10)
 	ADDQ       R11, R10
 	PREFETCHT0 (R10)
-	MOVQ       c_last+72(FP), R10
+	MOVQ       c_last+80(FP), R10
 	MOVQ       $-1, R11
 	BZHIQ      R10, R11, R10
 	KMOVW      R10, K1
@@ -1615,10 +1615,10 @@ loop:
 	JNZ          loop
 
 done:
-	MOVQ         c_first+56(FP), AX
-	MOVQ         c_stride+64(FP), CX
+	MOVQ         c_first+64(FP), AX
+	MOVQ         c_stride+72(FP), CX
 	SHLQ         $0x02, CX
-	VBROADCASTSS alpha+80(FP), Z29
+	VBROADCASTSS alpha+88(FP), Z29
 	VMULPS       Z29, Z0, Z0
 	VMULPS       Z29, Z1, Z1
 	VMULPS       Z29, Z2, Z2
@@ -1627,10 +1627,10 @@ done:
 	VMULPS       Z29, Z5, Z5
 	VMULPS       Z29, Z6, Z6
 	VMULPS       Z29, Z7, Z7
-	MOVL         beta+84(FP), DX
+	MOVL         beta+92(FP), DX
 	SHLL         $0x01, DX
 	JZ           store
-	VBROADCASTSS beta+84(FP), Z30
+	VBROADCASTSS beta+92(FP), Z30
 	MOVQ         AX, DX
 	VMOVUPS.Z    (DX), K1, Z31
 	VFMADD231PS  Z31, Z30, Z0
@@ -1673,18 +1673,18 @@ store:
 	VMOVUPS Z6, K1, (AX)
 	ADDQ    CX, AX
 	VMOVUPS Z7, K1, (AX)
-	ADDQ    $0x00000040, c_first+56(FP)
+	ADDQ    $0x00000040, c_first+64(FP)
 	MOVQ    b_panel+48(FP), AX
 	SHLQ    $0x02, AX
 	ADDQ    AX, b_first+32(FP)
-	DECQ    panels+88(FP)
+	DECQ    panels+96(FP)
 	JNZ     panel
 	VZEROUPPER
 	RET
 
 // func strip8x2F32AVX512(k int, a left[float32], b right[float32], c target[float32], alpha float32, beta float32, panels int)
 // Requires: AVX, AVX512F, BMI2, MMX+
-TEXT ·strip8x2F32AVX512(SB), NOSPLIT, $0-96
+TEXT ·strip8x2F32AVX512(SB), NOSPLIT, $0-104
 panel:
 	MOVQ       k+0(FP), AX
 	MOVQ       b_first+32(FP), CX
@@ -1715,8 +1715,8 @@ panel:
 	VPXORD     Z13, Z13, Z13
 	VPXORD     Z14, Z14, Z14
 	VPXORD     Z15, Z15, Z15
-	MOVQ       c_first+56(FP), R10
-	MOVQ       c_stride+64(FP), R11
+	MOVQ       c_first+64(FP), R10
+	MOVQ       c_stride+72(FP), R11
 	SHLQ       $0x02, R11
 	PREFETCHT0 (R10)
 	PREFETCHT0 64(R10)
@@ -1779,14 +1779,14 @@ loop:
 	JNZ          loop
 
 done:
-	MOVQ         c_last+72(FP), AX
+	MOVQ         c_last+80(FP), AX
 	MOVQ         $-1, CX
 	BZHIQ        AX, CX, AX
 	KMOVW        AX, K1
-	MOVQ         c_first+56(FP), AX
-	MOVQ         c_stride+64(FP), CX
+	MOVQ         c_first+64(FP), AX
+	MOVQ         c_stride+72(FP), CX
 	SHLQ         $0x02, CX
-	VBROADCASTSS alpha+80(FP), Z29
+	VBROADCASTSS alpha+88(FP), Z29
 	VMULPS       Z29, Z0, Z0
 	VMULPS       Z29, Z1, Z1
 	VMULPS       Z29, Z2, Z2
@@ -1803,10 +1803,10 @@ done:
 	VMULPS       Z29, Z13, Z13
 	VMULPS       Z29, Z14, Z14
 	VMULPS       Z29, Z15, Z15
-	MOVL         beta+84(FP), DX
+	MOVL         beta+92(FP), DX
 	SHLL         $0x01, DX
 	JZ           store
-	VBROADCASTSS beta+84(FP), Z30
+	VBROADCASTSS beta+92(FP), Z30
 	MOVQ         AX, DX
 	VMOVUPS      (DX), Z31
 	VFMADD231PS  Z31, Z30, Z0
@@ -1873,18 +1873,18 @@ store:
 	ADDQ    CX, AX
 	VMOVUPS Z14, (AX)
 	VMOVUPS Z15, K1, 64(AX)
-	ADDQ    $0x00000080, c_first+56(FP)
+	ADDQ    $0x00000080, c_first+64(FP)
 	MOVQ    b_panel+48(FP), AX
 	SHLQ    $0x02, AX
 	ADDQ    AX, b_first+32(FP)
-	DECQ    panels+88(FP)
+	DECQ    panels+96(FP)
 	JNZ     panel
 	VZEROUPPER
 	RET
 
 // func strip9x1F32AVX512(k int, a left[float32], b right[float32], c target[float32], alpha float32, beta float32, panels int)
 // Requires: AVX, AVX512F, BMI2, MMX+
-TEXT ·strip9x1F32AVX512(SB), NOSPLIT, $0-96
+TEXT ·strip9x1F32AVX512(SB), NOSPLIT, $0-104
 panel:
 	MOVQ       k+0(FP), AX
 	MOVQ       b_first+32(FP), CX
@@ -1908,8 +1908,8 @@ panel:
 	VPXORD     Z6, Z6, Z6
 	VPXORD     Z7, Z7, Z7
 	VPXORD     Z8, Z8, Z8
-	MOVQ       c_first+56(FP), R10
-	MOVQ       c_stride+64(FP), R11
+	MOVQ       c_first+64(FP), R10
+	MOVQ       c_stride+72(FP), R11
 	SHLQ       $0x02, R11
 	PREFETCHT0 (R10)
 	ADDQ       R11, R10
@@ -1928,7 +1928,7 @@ panel:
 	PREFETCHT0 (R10)
 	ADDQ       R11, R10
 	PREFETCHT0 (R10)
-	MOVQ       c_last+72(FP), R10
+	MOVQ       c_last+80(FP), R10
 	MOVQ       $-1, R11
 	BZHIQ      R10, R11, R10
 	KMOVW      R10, K1
@@ -1963,10 +1963,10 @@ loop:
 	JNZ          loop
 
 done:
-	MOVQ         c_first+56(FP), AX
-	MOVQ         c_stride+64(FP), CX
+	MOVQ         c_first+64(FP), AX
+	MOVQ         c_stride+72(FP), CX
 	SHLQ         $0x02, CX
-	VBROADCASTSS alpha+80(FP), Z29
+	VBROADCASTSS alpha+88(FP), Z29
 	VMULPS       Z29, Z0, Z0
 	VMULPS       Z29, Z1, Z1
 	VMULPS       Z29, Z2, Z2
@@ -1976,10 +1976,10 @@ done:
 	VMULPS       Z29, Z6, Z6
 	VMULPS       Z29, Z7, Z7
 	VMULPS       Z29, Z8, Z8
-	MOVL         beta+84(FP), DX
+	MOVL         beta+92(FP), DX
 	SHLL         $0x01, DX
 	JZ           store
-	VBROADCASTSS beta+84(FP), Z30
+	VBROADCASTSS beta+92(FP), Z30
 	MOVQ         AX, DX
 	VMOVUPS.Z    (DX), K1, Z31
 	VFMADD231PS  Z31, Z30, Z0
@@ -2027,18 +2027,18 @@ store:
 	VMOVUPS Z7, K1, (AX)
 	ADDQ    CX, AX
 	VMOVUPS Z8, K1, (AX)
-	ADDQ    $0x00000040, c_first+56(FP)
+	ADDQ    $0x00000040, c_first+64(FP)
 	MOVQ    b_panel+48(FP), AX
 	SHLQ    $0x02, AX
 	ADDQ    AX, b_first+32(FP)
-	DECQ    panels+88(FP)
+	DECQ    panels+96(FP)
 	JNZ     panel
 	VZEROUPPER
 	RET
 
 // func strip9x2F32AVX512(k int, a left[float32], b right[float32], c target[float32], alpha float32, beta float32, panels int)
 // Requires: AVX, AVX512F, BMI2, MMX+
-TEXT ·strip9x2F32AVX512(SB), NOSPLIT, $0-96
+TEXT ·strip9x2F32AVX512(SB), NOSPLIT, $0-104
 panel:
 	MOVQ       k+0(FP), AX
 	MOVQ       b_first+32(FP), CX
@@ -2071,8 +2071,8 @@ panel:
 	VPXORD     Z15, Z15, Z15
 	VPXORD     Z16, Z16, Z16
 	VPXORD     Z17, Z17, Z17
-	MOVQ       c_first+56(FP), R10
-	MOVQ       c_stride+64(FP), R11
+	MOVQ       c_first+64(FP), R10
+	MOVQ       c_stride+72(FP), R11
 	SHLQ       $0x02, R11
 	PREFETCHT0 (R10)
 	PREFETCHT0 64(R10)
@@ -2141,14 +2141,14 @@ loop:
 	JNZ          loop
 
 done:
-	MOVQ         c_last+72(FP), AX
+	MOVQ         c_last+80(FP), AX
 	MOVQ         $-1, CX
 	BZHIQ        AX, CX, AX
 	KMOVW        AX, K1
-	MOVQ         c_first+56(FP), AX
-	MOVQ         c_stride+64(FP), CX
+	MOVQ         c_first+64(FP), AX
+	MOVQ         c_stride+72(FP), CX
 	SHLQ         $0x02, CX
-	VBROADCASTSS alpha+80(FP), Z29
+	VBROADCASTSS alpha+88(FP), Z29
 	VMULPS       Z29, Z0, Z0
 	VMULPS       Z29, Z1, Z1
 	VMULPS       Z29, Z2, Z2
@@ -2167,10 +2167,10 @@ done:
 	VMULPS       Z29, Z15, Z15
 	VMULPS       Z29, Z16, Z16
 	VMULPS       Z29, Z17, Z17
-	MOVL         beta+84(FP), DX
+	MOVL         beta+92(FP), DX
 	SHLL         $0x01, DX
 	JZ           store
-	VBROADCASTSS beta+84(FP), Z30
+	VBROADCASTSS beta+92(FP), Z30
 	MOVQ         AX, DX
 	VMOVUPS      (DX), Z31
 	VFMADD231PS  Z31, Z30, Z0
@@ -2245,18 +2245,18 @@ store:
 	ADDQ    CX, AX
 	VMOVUPS Z16, (AX)
 	VMOVUPS Z17, K1, 64(AX)
-	ADDQ    $0x00000080, c_first+56(FP)
+	ADDQ    $0x00000080, c_first+64(FP)
 	MOVQ    b_panel+48(FP), AX
 	SHLQ    $0x02, AX
 	ADDQ    AX, b_first+32(FP)
-	DECQ    panels+88(FP)
+	DECQ    panels+96(FP)
 	JNZ     panel
 	VZEROUPPER
 	RET
 
 // func strip10x1F32AVX512(k int, a left[float32], b right[float32], c target[float32], alpha float32, beta float32, panels int)
 // Requires: AVX, AVX512F, BMI2, MMX+
-TEXT ·strip10x1F32AVX512(SB), NOSPLIT, $0-96
+TEXT ·strip10x1F32AVX512(SB), NOSPLIT, $0-104
 panel:
 	MOVQ       k+0(FP), AX
 	MOVQ       b_first+32(FP), CX
@@ -2283,8 +2283,8 @@ panel:
 	VPXORD     Z7, Z7, Z7
 	VPXORD     Z8, Z8, Z8
 	VPXORD     Z9, Z9, Z9
-	MOVQ       c_first+56(FP), R11
-	MOVQ       c_stride+64(FP), R12
+	MOVQ       c_first+64(FP), R11
+	MOVQ       c_stride+72(FP), R12
 	SHLQ       $0x02, R12
 	PREFETCHT0 (R11)
 	ADDQ       R12, R11
@@ -2305,7 +2305,7 @@ panel:
 	PREFETCHT0 (R11)
 	ADDQ       R12, R11
 	PREFETCHT0 (R11)
-	MOVQ       c_last+72(FP), R11
+	MOVQ       c_last+80(FP), R11
 	MOVQ       $-1, R12
 	BZHIQ      R11, R12, R11
 	KMOVW      R11, K1
@@ -2343,10 +2343,10 @@ loop:
 	JNZ          loop
 
 done:
-	MOVQ         c_first+56(FP), AX
-	MOVQ         c_stride+64(FP), CX
+	MOVQ         c_first+64(FP), AX
+	MOVQ         c_stride+72(FP), CX
 	SHLQ         $0x02, CX
-	VBROADCASTSS alpha+80(FP), Z29
+	VBROADCASTSS alpha+88(FP), Z29
 	VMULPS       Z29, Z0, Z0
 	VMULPS       Z29, Z1, Z1
 	VMULPS       Z29, Z2, Z2
@@ -2357,10 +2357,10 @@ done:
 	VMULPS       Z29, Z7, Z7
 	VMULPS       Z29, Z8, Z8
 	VMULPS       Z29, Z9, Z9
-	MOVL         beta+84(FP), DX
+	MOVL         beta+92(FP), DX
 	SHLL         $0x01, DX
 	JZ           store
-	VBROADCASTSS beta+84(FP), Z30
+	VBROADCASTSS beta+92(FP), Z30
 	MOVQ         AX, DX
 	VMOVUPS.Z    (DX), K1, Z31
 	VFMADD231PS  Z31, Z30, Z0
@@ -2413,18 +2413,18 @@ store:
 	VMOVUPS Z8, K1, (AX)
 	ADDQ    CX, AX
 	VMOVUPS Z9, K1, (AX)
-	ADDQ    $0x00000040, c_first+56(FP)
+	ADDQ    $0x00000040, c_first+64(FP)
 	MOVQ    b_panel+48(FP), AX
 	SHLQ    $0x02, AX
 	ADDQ    AX, b_first+32(FP)
-	DECQ    panels+88(FP)
+	DECQ    panels+96(FP)
 	JNZ     panel
 	VZEROUPPER
 	RET
 
 // func strip10x2F32AVX512(k int, a left[float32], b right[float32], c target[float32], alpha float32, beta float32, panels int)
 // Requires: AVX, AVX512F, BMI2, MMX+
-TEXT ·strip10x2F32AVX512(SB), NOSPLIT, $0-96
+TEXT ·strip10x2F32AVX512(SB), NOSPLIT, $0-104
 panel:
 	MOVQ       k+0(FP), AX
 	MOVQ       b_first+32(FP), CX
@@ -2461,8 +2461,8 @@ panel:
 	VPXORD     Z17, Z17, Z17
 	VPXORD     Z18, Z18, Z18
 	VPXORD     Z19, Z19, Z19
-	MOVQ       c_first+56(FP), R11
-	MOVQ       c_stride+64(FP), R12
+	MOVQ       c_first+64(FP), R11
+	MOVQ       c_stride+72(FP), R12
 	SHLQ       $0x02, R12
 	PREFETCHT0 (R11)
 	PREFETCHT0 64(R11)
@@ -2538,14 +2538,14 @@ loop:
 	JNZ          loop
 
 done:
-	MOVQ         c_last+72(FP), AX
+	MOVQ         c_last+80(FP), AX
 	MOVQ         $-1, CX
 	BZHIQ        AX, CX, AX
 	KMOVW        AX, K1
-	MOVQ         c_first+56(FP), AX
-	MOVQ         c_stride+64(FP), CX
+	MOVQ         c_first+64(FP), AX
+	MOVQ         c_stride+72(FP), CX
 	SHLQ         $0x02, CX
-	VBROADCASTSS alpha+80(FP), Z29
+	VBROADCASTSS alpha+88(FP), Z29
 	VMULPS       Z29, Z0, Z0
 	VMULPS       Z29, Z1, Z1
 	VMULPS       Z29, Z2, Z2
@@ -2566,10 +2566,10 @@ done:
 	VMULPS       Z29, Z17, Z17
 	VMULPS       Z29, Z18, Z18
 	VMULPS       Z29, Z19, Z19
-	MOVL         beta+84(FP), DX
+	MOVL         beta+92(FP), DX
 	SHLL         $0x01, DX
 	JZ           store
-	VBROADCASTSS beta+84(FP), Z30
+	VBROADCASTSS beta+92(FP), Z30
 	MOVQ         AX, DX
 	VMOVUPS      (DX), Z31
 	VFMADD231PS  Z31, Z30, Z0
@@ -2652,18 +2652,18 @@ store:
 	ADDQ    CX, AX
 	VMOVUPS Z18, (AX)
 	VMOVUPS Z19, K1, 64(AX)
-	ADDQ    $0x00000080, c_first+56(FP)
+	ADDQ    $0x00000080, c_first+64(FP)
 	MOVQ    b_panel+48(FP), AX
 	SHLQ    $0x02, AX
 	ADDQ    AX, b_first+32(FP)
-	DECQ    panels+88(FP)
+	DECQ    panels+96(FP)
 	JNZ     panel
 	VZEROUPPER
 	RET
 
 // func strip11x1F32AVX512(k int, a left[float32], b right[float32], c target[float32], alpha float32, beta float32, panels int)
 // Requires: AVX, AVX512F, BMI2, MMX+
-TEXT ·strip11x1F32AVX512(SB), NOSPLIT, $0-96
+TEXT ·strip11x1F32AVX512(SB), NOSPLIT, $0-104
 panel:
 	MOVQ       k+0(FP), AX
 	MOVQ       b_first+32(FP), CX
@@ -2691,8 +2691,8 @@ panel:
 	VPXORD     Z8, Z8, Z8
 	VPXORD     Z9, Z9, Z9
 	VPXORD     Z10, Z10, Z10
-	MOVQ       c_first+56(FP), R11
-	MOVQ       c_stride+64(FP), R12
+	MOVQ       c_first+64(FP), R11
+	MOVQ       c_stride+72(FP), R12
 	SHLQ       $0x02, R12
 	PREFETCHT0 (R11)
 	ADDQ       R12, R11
@@ -2715,7 +2715,7 @@ panel:
 	PREFETCHT0 (R11)
 	ADDQ       R12, R11
 	PREFETCHT0 (R11)
-	MOVQ       c_last+72(FP), R11
+	MOVQ       c_last+80(FP), R11
 	MOVQ       $-1, R12
 	BZHIQ      R11, R12, R11
 	KMOVW      R11, K1
@@ -2755,10 +2755,10 @@ loop:
 	JNZ          loop
 
 done:
-	MOVQ         c_first+56(FP), AX
-	MOVQ         c_stride+64(FP), CX
+	MOVQ         c_first+64(FP), AX
+	MOVQ         c_stride+72(FP), CX
 	SHLQ         $0x02, CX
-	VBROADCASTSS alpha+80(FP), Z29
+	VBROADCASTSS alpha+88(FP), Z29
 	VMULPS       Z29, Z0, Z0
 	VMULPS       Z29, Z1, Z1
 	VMULPS       Z29, Z2, Z2
@@ -2770,10 +2770,10 @@ done:
 	VMULPS       Z29, Z8, Z8
 	VMULPS       Z29, Z9, Z9
 	VMULPS       Z29, Z10, Z10
-	MOVL         beta+84(FP), DX
+	MOVL         beta+92(FP), DX
 	SHLL         $0x01, DX
 	JZ           store
-	VBROADCASTSS beta+84(FP), Z30
+	VBROADCASTSS beta+92(FP), Z30
 	MOVQ         AX, DX
 	VMOVUPS.Z    (DX), K1, Z31
 	VFMADD231PS  Z31, Z30, Z0
@@ -2831,18 +2831,18 @@ store:
 	VMOVUPS Z9, K1, (AX)
 	ADDQ    CX, AX
 	VMOVUPS Z10, K1, (AX)
-	ADDQ    $0x00000040, c_first+56(FP)
+	ADDQ    $0x00000040, c_first+64(FP)
 	MOVQ    b_panel+48(FP), AX
 	SHLQ    $0x02, AX
 	ADDQ    AX, b_first+32(FP)
-	DECQ    panels+88(FP)
+	DECQ    panels+96(FP)
 	JNZ     panel
 	VZEROUPPER
 	RET
 
 // func strip11x2F32AVX512(k int, a left[float32], b right[float32], c target[float32], alpha float32, beta float32, panels int)
 // Requires: AVX, AVX512F, BMI2, MMX+
-TEXT ·strip11x2F32AVX512(SB), NOSPLIT, $0-96
+TEXT ·strip11x2F32AVX512(SB), NOSPLIT, $0-104
 panel:
 	MOVQ       k+0(FP), AX
 	MOVQ       b_first+32(FP), CX
@@ -2881,8 +2881,8 @@ panel:
 	VPXORD     Z19, Z19, Z19
 	VPXORD     Z20, Z20, Z20
 	VPXORD     Z21, Z21, Z21
-	MOVQ       c_first+56(FP), R11
-	MOVQ       c_stride+64(FP), R12
+	MOVQ       c_first+64(FP), R11
+	MOVQ       c_stride+72(FP), R12
 	SHLQ       $0x02, R12
 	PREFETCHT0 (R11)
 	PREFETCHT0 64(R11)
@@ -2964,14 +2964,14 @@ loop:
 	JNZ          loop
 
 done:
-	MOVQ         c_last+72(FP), AX
+	MOVQ         c_last+80(FP), AX
 	MOVQ         $-1, CX
 	BZHIQ        AX, CX, AX
 	KMOVW        AX, K1
-	MOVQ         c_first+56(FP), AX
-	MOVQ         c_stride+64(FP), CX
+	MOVQ         c_first+64(FP), AX
+	MOVQ         c_stride+72(FP), CX
 	SHLQ         $0x02, CX
-	VBROADCASTSS alpha+80(FP), Z29
+	VBROADCASTSS alpha+88(FP), Z29
 	VMULPS       Z29, Z0, Z0
 	VMULPS       Z29, Z1, Z1
 	VMULPS       Z29, Z2, Z2
@@ -2994,10 +2994,10 @@ done:
 	VMULPS       Z29, Z19, Z19
 	VMULPS       Z29, Z20, Z20
 	VMULPS       Z29, Z21, Z21
-	MOVL         beta+84(FP), DX
+	MOVL         beta+92(FP), DX
 	SHLL         $0x01, DX
 	JZ           store
-	VBROADCASTSS beta+84(FP), Z30
+	VBROADCASTSS beta+92(FP), Z30
 	MOVQ         AX, DX
 	VMOVUPS      (DX), Z31
 	VFMADD231PS  Z31, Z30, Z0
@@ -3088,18 +3088,18 @@ store:
 	ADDQ    CX, AX
 	VMOVUPS Z20, (AX)
 	VMOVUPS Z21, K1, 64(AX)
-	ADDQ    $0x00000080, c_first+56(FP)
+	ADDQ    $0x00000080, c_first+64(FP)
 	MOVQ    b_panel+48(FP), AX
 	SHLQ    $0x02, AX
 	ADDQ    AX, b_first+32(FP)
-	DECQ    panels+88(FP)
+	DECQ    panels+96(FP)
 	JNZ     panel
 	VZEROUPPER
 	RET
 
 // func strip12x1F32AVX512(k int, a left[float32], b right[float32], c target[float32], alpha float32, beta float32, panels int)
 // Requires: AVX, AVX512F, BMI2, MMX+
-TEXT ·strip12x1F32AVX512(SB), NOSPLIT, $0-96
+TEXT ·strip12x1F32AVX512(SB), NOSPLIT, $0-104
 panel:
 	MOVQ       k+0(FP), AX
 	MOVQ       b_first+32(FP), CX
@@ -3128,8 +3128,8 @@ panel:
 	VPXORD     Z9, Z9, Z9
 	VPXORD     Z10, Z10, Z10
 	VPXORD     Z11, Z11, Z11
-	MOVQ       c_first+56(FP), R11
-	MOVQ       c_stride+64(FP), R12
+	MOVQ       c_first+64(FP), R11
+	MOVQ       c_stride+72(FP), R12
 	SHLQ       $0x02, R12
 	PREFETCHT0 (R11)
 	ADDQ       R12, R11
@@ -3154,7 +3154,7 @@ panel:
 	PREFETCHT0 (R11)
 	ADDQ       R12, R11
 	PREFETCHT0 (R11)
-	MOVQ       c_last+72(FP), R11
+	MOVQ       c_last+80(FP), R11
 	MOVQ       $-1, R12
 	BZHIQ      R11, R12, R11
 	KMOVW      R11, K1
@@ -3196,10 +3196,10 @@ loop:
 	JNZ          loop
 
 done:
-	MOVQ         c_first+56(FP), AX
-	MOVQ         c_stride+64(FP), CX
+	MOVQ         c_first+64(FP), AX
+	MOVQ         c_stride+72(FP), CX
 	SHLQ         $0x02, CX
-	VBROADCASTSS alpha+80(FP), Z29
+	VBROADCASTSS alpha+88(FP), Z29
 	VMULPS       Z29, Z0, Z0
 	VMULPS       Z29, Z1, Z1
 	VMULPS       Z29, Z2, Z2
@@ -3212,10 +3212,10 @@ done:
 	VMULPS       Z29, Z9, Z9
 	VMULPS       Z29, Z10, Z10
 	VMULPS       Z29, Z11, Z11
-	MOVL         beta+84(FP), DX
+	MOVL         beta+92(FP), DX
 	SHLL         $0x01, DX
 	JZ           store
-	VBROADCASTSS beta+84(FP), Z30
+	VBROADCASTSS beta+92(FP), Z30
 	MOVQ         AX, DX
 	VMOVUPS.Z    (DX), K1, Z31
 	VFMADD231PS  Z31, Z30, Z0
@@ -3278,18 +3278,18 @@ store:
 	VMOVUPS Z10, K1, (AX)
 	ADDQ    CX, AX
 	VMOVUPS Z11, K1, (AX)
-	ADDQ    $0x00000040, c_first+56(FP)
+	ADDQ    $0x00000040, c_first+64(FP)
 	MOVQ    b_panel+48(FP), AX
 	SHLQ    $0x02, AX
 	ADDQ    AX, b_first+32(FP)
-	DECQ    panels+88(FP)
+	DECQ    panels+96(FP)
 	JNZ     panel
 	VZEROUPPER
 	RET
 
 // func strip12x2F32AVX512(k int, a left[float32], b right[float32], c target[float32], alpha float32, beta float32, panels int)
 // Requires: AVX, AVX512F, BMI2, MMX+
-TEXT ·strip12x2F32AVX512(SB), NOSPLIT, $0-96
+TEXT ·strip12x2F32AVX512(SB), NOSPLIT, $0-104
 panel:
 	MOVQ       k+0(FP), AX
 	MOVQ       b_first+32(FP), CX
@@ -3330,8 +3330,8 @@ panel:
 	VPXORD     Z21, Z21, Z21
 	VPXORD     Z22, Z22, Z22
 	VPXORD     Z23, Z23, Z23
-	MOVQ       c_first+56(FP), R11
-	MOVQ       c_stride+64(FP), R12
+	MOVQ       c_first+64(FP), R11
+	MOVQ       c_stride+72(FP), R12
 	SHLQ       $0x02, R12
 	PREFETCHT0 (R11)
 	PREFETCHT0 64(R11)
@@ -3419,14 +3419,14 @@ loop:
 	JNZ          loop
 
 done:
-	MOVQ         c_last+72(FP), AX
+	MOVQ         c_last+80(FP), AX
 	MOVQ         $-1, CX
 	BZHIQ        AX, CX, AX
 	KMOVW        AX, K1
-	MOVQ         c_first+56(FP), AX
-	MOVQ         c_stride+64(FP), CX
+	MOVQ         c_first+64(FP), AX
+	MOVQ         c_stride+72(FP), CX
 	SHLQ         $0x02, CX
-	VBROADCASTSS alpha+80(FP), Z29
+	VBROADCASTSS alpha+88(FP), Z29
 	VMULPS       Z29, Z0, Z0
 	VMULPS       Z29, Z1, Z1
 	VMULPS       Z29, Z2, Z2
@@ -3451,10 +3451,10 @@ done:
 	VMULPS       Z29, Z21, Z21
 	VMULPS       Z29, Z22, Z22
 	VMULPS       Z29, Z23, Z23
-	MOVL         beta+84(FP), DX
+	MOVL         beta+92(FP), DX
 	SHLL         $0x01, DX
 	JZ           store
-	VBROADCASTSS beta+84(FP), Z30
+	VBROADCASTSS beta+92(FP), Z30
 	MOVQ         AX, DX
 	VMOVUPS      (DX), Z31
 	VFMADD231PS  Z31, Z30, Z0
@@ -3553,18 +3553,18 @@ store:
 	ADDQ    CX, AX
 	VMOVUPS Z22, (AX)
 	VMOVUPS Z23, K1, 64(AX)
-	ADDQ    $0x00000080, c_first+56(FP)
+	ADDQ    $0x00000080, c_first+64(FP)
 	MOVQ    b_panel+48(FP), AX
 	SHLQ    $0x02, AX
 	ADDQ    AX, b_first+32(FP)
-	DECQ    panels+88(FP)
+	DECQ    panels+96(FP)
 	JNZ     panel
 	VZEROUPPER
 	RET
 
 // func strip13x1F32AVX512(k int, a left[float32], b right[float32], c target[float32], alpha float32, beta float32, panels int)
 // Requires: AVX, AVX512F, BMI2, MMX+
-TEXT ·strip13x1F32AVX512(SB), NOSPLIT, $0-96
+TEXT ·strip13x1F32AVX512(SB), NOSPLIT, $0-104
 panel:
 	MOVQ       k+0(FP), AX
 	MOVQ       b_first+32(FP), CX
@@ -3596,8 +3596,8 @@ panel:
 	VPXORD     Z10, Z10, Z10
 	VPXORD     Z11, Z11, Z11
 	VPXORD     Z12, Z12, Z12
-	MOVQ       c_first+56(FP), R12
-	MOVQ       c_stride+64(FP), R13
+	MOVQ       c_first+64(FP), R12
+	MOVQ       c_stride+72(FP), R13
 	SHLQ       $0x02, R13
 	PREFETCHT0 (R12)
 	ADDQ       R13, R12
@@ -3624,7 +3624,7 @@ panel:
 	PREFETCHT0 (R12)
 	ADDQ       R13, R12
 	PREFETCHT0 (R12)
-	MOVQ       c_last+72(FP), R12
+	MOVQ       c_last+80(FP), R12
 	MOVQ       $-1, R13
 	BZHIQ      R12, R13, R12
 	KMOVW      R12, K1
@@ -3669,10 +3669,10 @@ loop:
 	JNZ          loop
 
 done:
-	MOVQ         c_first+56(FP), AX
-	MOVQ         c_stride+64(FP), CX
+	MOVQ         c_first+64(FP), AX
+	MOVQ         c_stride+72(FP), CX
 	SHLQ         $0x02, CX
-	VBROADCASTSS alpha+80(FP), Z29
+	VBROADCASTSS alpha+88(FP), Z29
 	VMULPS       Z29, Z0, Z0
 	VMULPS       Z29, Z1, Z1
 	VMULPS       Z29, Z2, Z2
@@ -3686,10 +3686,10 @@ done:
 	VMULPS       Z29, Z10, Z10
 	VMULPS       Z29, Z11, Z11
 	VMULPS       Z29, Z12, Z12
-	MOVL         beta+84(FP), DX
+	MOVL         beta+92(FP), DX
 	SHLL         $0x01, DX
 	JZ           store
-	VBROADCASTSS beta+84(FP), Z30
+	VBROADCASTSS beta+92(FP), Z30
 	MOVQ         AX, DX
 	VMOVUPS.Z    (DX), K1, Z31
 	VFMADD231PS  Z31, Z30, Z0
@@ -3757,18 +3757,18 @@ store:
 	VMOVUPS Z11, K1, (AX)
 	ADDQ    CX, AX
 	VMOVUPS Z12, K1, (AX)
-	ADDQ    $0x00000040, c_first+56(FP)
+	ADDQ    $0x00000040, c_first+64(FP)
 	MOVQ    b_panel+48(FP), AX
 	SHLQ    $0x02, AX
 	ADDQ    AX, b_first+32(FP)
-	DECQ    panels+88(FP)
+	DECQ    panels+96(FP)
 	JNZ     panel
 	VZEROUPPER
 	RET
 
 // func strip13x2F32AVX512(k int, a left[float32], b right[float32], c target[float32], alpha float32, beta float32, panels int)
 // Requires: AVX, AVX512F, BMI2, MMX+
-TEXT ·strip13x2F32AVX512(SB), NOSPLIT, $0-96
+TEXT ·strip13x2F32AVX512(SB), NOSPLIT, $0-104
 panel:
 	MOVQ       k+0(FP), AX
 	MOVQ       b_first+32(FP), CX
@@ -3813,8 +3813,8 @@ panel:
 	VPXORD     Z23, Z23, Z23
 	VPXORD     Z24, Z24, Z24
 	VPXORD     Z25, Z25, Z25
-	MOVQ       c_first+56(FP), R12
-	MOVQ       c_stride+64(FP), R13
+	MOVQ       c_first+64(FP), R12
+	MOVQ       c_stride+72(FP), R13
 	SHLQ       $0x02, R13
 	PREFETCHT0 (R12)
 	PREFETCHT0 64(R12)
@@ -3909,14 +3909,14 @@ loop:
 	JNZ          loop
 
 done:
-	MOVQ         c_last+72(FP), AX
+	MOVQ         c_last+80(FP), AX
 	MOVQ         $-1, CX
 	BZHIQ        AX, CX, AX
 	KMOVW        AX, K1
-	MOVQ         c_first+56(FP), AX
-	MOVQ         c_stride+64(FP), CX
+	MOVQ         c_first+64(FP), AX
+	MOVQ         c_stride+72(FP), CX
 	SHLQ         $0x02, CX
-	VBROADCASTSS alpha+80(FP), Z29
+	VBROADCASTSS alpha+88(FP), Z29
 	VMULPS       Z29, Z0, Z0
 	VMULPS       Z29, Z1, Z1
 	VMULPS       Z29, Z2, Z2
@@ -3943,10 +3943,10 @@ done:
 	VMULPS       Z29, Z23, Z23
 	VMULPS       Z29, Z24, Z24
 	VMULPS       Z29, Z25, Z25
-	MOVL         beta+84(FP), DX
+	MOVL         beta+92(FP), DX
 	SHLL         $0x01, DX
 	JZ           store
-	VBROADCASTSS beta+84(FP), Z30
+	VBROADCASTSS beta+92(FP), Z30
 	MOVQ         AX, DX
 	VMOVUPS      (DX), Z31
 	VFMADD231PS  Z31, Z30, Z0
@@ -4053,18 +4053,18 @@ store:
 	ADDQ    CX, AX
 	VMOVUPS Z24, (AX)
 	VMOVUPS Z25, K1, 64(AX)
-	ADDQ    $0x00000080, c_first+56(FP)
+	ADDQ    $0x00000080, c_first+64(FP)
 	MOVQ    b_panel+48(FP), AX
 	SHLQ    $0x02, AX
 	ADDQ    AX, b_first+32(FP)
-	DECQ    panels+88(FP)
+	DECQ    panels+96(FP)
 	JNZ     panel
 	VZEROUPPER
 	RET
 
 // func strip14x1F32AVX512(k int, a left[float32], b right[float32], c target[float32], alpha float32, beta float32, panels int)
 // Requires: AVX, AVX512F, BMI2, MMX+
-TEXT ·strip14x1F32AVX512(SB), NOSPLIT, $0-96
+TEXT ·strip14x1F32AVX512(SB), NOSPLIT, $0-104
 panel:
 	MOVQ       k+0(FP), AX
 	MOVQ       b_first+32(FP), CX
@@ -4097,8 +4097,8 @@ panel:
 	VPXORD     Z11, Z11, Z11
 	VPXORD     Z12, Z12, Z12
 	VPXORD     Z13, Z13, Z13
-	MOVQ       c_first+56(FP), R12
-	MOVQ       c_stride+64(FP), R13
+	MOVQ       c_first+64(FP), R12
+	MOVQ       c_stride+72(FP), R13
 	SHLQ       $0x02, R13
 	PREFETCHT0 (R12)
 	ADDQ       R13, R12
@@ -4127,7 +4127,7 @@ panel:
 	PREFETCHT0 (R12)
 	ADDQ       R13, R12
 	PREFETCHT0 (R12)
-	MOVQ       c_last+72(FP), R12
+	MOVQ       c_last+80(FP), R12
 	MOVQ       $-1, R13
 	BZHIQ      R12, R13, R12
 	KMOVW      R12, K1
@@ -4174,10 +4174,10 @@ loop:
 	JNZ          loop
 
 done:
-	MOVQ         c_first+56(FP), AX
-	MOVQ         c_stride+64(FP), CX
+	MOVQ         c_first+64(FP), AX
+	MOVQ         c_stride+72(FP), CX
 	SHLQ         $0x02, CX
-	VBROADCASTSS alpha+80(FP), Z29
+	VBROADCASTSS alpha+88(FP), Z29
 	VMULPS       Z29, Z0, Z0
 	VMULPS       Z29, Z1, Z1
 	VMULPS       Z29, Z2, Z2
@@ -4192,10 +4192,10 @@ done:
 	VMULPS       Z29, Z11, Z11
 	VMULPS       Z29, Z12, Z12
 	VMULPS       Z29, Z13, Z13
-	MOVL         beta+84(FP), DX
+	MOVL         beta+92(FP), DX
 	SHLL         $0x01, DX
 	JZ           store
-	VBROADCASTSS beta+84(FP), Z30
+	VBROADCASTSS beta+92(FP), Z30
 	MOVQ         AX, DX
 	VMOVUPS.Z    (DX), K1, Z31
 	VFMADD231PS  Z31, Z30, Z0
@@ -4268,18 +4268,18 @@ store:
 	VMOVUPS Z12, K1, (AX)
 	ADDQ    CX, AX
 	VMOVUPS Z13, K1, (AX)
-	ADDQ    $0x00000040, c_first+56(FP)
+	ADDQ    $0x00000040, c_first+64(FP)
 	MOVQ    b_panel+48(FP), AX
 	SHLQ    $0x02, AX
 	ADDQ    AX, b_first+32(FP)
-	DECQ    panels+88(FP)
+	DECQ    panels+96(FP)
 	JNZ     panel
 	VZEROUPPER
 	RET
 
 // func strip14x2F32AVX512(k int, a left[float32], b right[float32], c target[float32], alpha float32, beta float32, panels int)
 // Requires: AVX, AVX512F, BMI2, MMX+
-TEXT ·strip14x2F32AVX512(SB), NOSPLIT, $0-96
+TEXT ·strip14x2F32AVX512(SB), NOSPLIT, $0-104
 panel:
 	MOVQ       k+0(FP), AX
 	MOVQ       b_first+32(FP), CX
@@ -4326,8 +4326,8 @@ panel:
 	VPXORD     Z25, Z25, Z25
 	VPXORD     Z26, Z26, Z26
 	VPXORD     Z27, Z27, Z27
-	MOVQ       c_first+56(FP), R12
-	MOVQ       c_stride+64(FP), R13
+	MOVQ       c_first+64(FP), R12
+	MOVQ       c_stride+72(FP), R13
 	SHLQ       $0x02, R13
 	PREFETCHT0 (R12)
 	PREFETCHT0 64(R12)
@@ -4428,14 +4428,14 @@ loop:
 	JNZ          loop
 
 done:
-	MOVQ         c_last+72(FP), AX
+	MOVQ         c_last+80(FP), AX
 	MOVQ         $-1, CX
 	BZHIQ        AX, CX, AX
 	KMOVW        AX, K1
-	MOVQ         c_first+56(FP), AX
-	MOVQ         c_stride+64(FP), CX
+	MOVQ         c_first+64(FP), AX
+	MOVQ         c_stride+72(FP), CX
 	SHLQ         $0x02, CX
-	VBROADCASTSS alpha+80(FP), Z29
+	VBROADCASTSS alpha+88(FP), Z29
 	VMULPS       Z29, Z0, Z0
 	VMULPS       Z29, Z1, Z1
 	VMULPS       Z29, Z2, Z2
@@ -4464,10 +4464,10 @@ done:
 	VMULPS       Z29, Z25, Z25
 	VMULPS       Z29, Z26, Z26
 	VMULPS       Z29, Z27, Z27
-	MOVL         beta+84(FP), DX
+	MOVL         beta+92(FP), DX
 	SHLL         $0x01, DX
 	JZ           store
-	VBROADCASTSS beta+84(FP), Z30
+	VBROADCASTSS beta+92(FP), Z30
 	MOVQ         AX, DX
 	VMOVUPS      (DX), Z31
 	VFMADD231PS  Z31, Z30, Z0
@@ -4582,19 +4582,23 @@ store:
 	ADDQ    CX, AX
 	VMOVUPS Z26, (AX)
 	VMOVUPS Z27, K1, 64(AX)
-	ADDQ    $0x00000080, c_first+56(FP)
+	ADDQ    $0x00000080, c_first+64(FP)
 	MOVQ    b_panel+48(FP), AX
 	SHLQ    $0x02, AX
 	ADDQ    AX, b_first+32(FP)
-	DECQ    panels+88(FP)
+	DECQ    panels+96(FP)
 	JNZ     panel
 	VZEROUPPER
 	RET
 
 // func dot1F32AVX512(k int, a left[float32], b right[float32], c target[float32], alpha float32, beta float32, panels int)
 // Requires: AVX, AVX512F, BMI2, MMX+
-TEXT ·dot1F32AVX512(SB), NOSPLIT, $0-96
+TEXT ·dot1F32AVX512(SB), NOSPLIT, $0-104
 panel:
+	MOVQ       c_first+64(FP), AX
+	MOVQ       c_stride+72(FP), CX
+	SHLQ       $0x02, CX
+	PREFETCHT0 (AX)
 	MOVQ       k+0(FP), AX
 	MOVQ       b_row+40(FP), CX
 	SHLQ       $0x02, CX
@@ -4613,46 +4617,50 @@ panel:
 	ADDQ       CX, R9
 	MOVQ       a_first+8(FP), R10
 	VPXORD     Z0, Z0, Z0
-	MOVQ       c_first+56(FP), R11
-	MOVQ       c_stride+64(FP), R12
-	SHLQ       $0x02, R12
-	PREFETCHT0 (R11)
+	LEAQ       (CX)(CX*2), R11
 	SUBQ       $0x00000010, AX
 	JLT        rest
 
 loop:
 	VMOVUPS          (DX), Z1
-	PREFETCHT0       512(DX)
 	VMOVUPS          (DX)(CX*1), Z2
-	PREFETCHT0       512(DX)(CX*1)
 	VMOVUPS          (DX)(CX*2), Z3
-	PREFETCHT0       512(DX)(CX*2)
 	VMOVUPS          (BX), Z4
-	PREFETCHT0       512(BX)
 	VMOVUPS          (BX)(CX*1), Z5
-	PREFETCHT0       512(BX)(CX*1)
 	VMOVUPS          (BX)(CX*2), Z6
-	PREFETCHT0       512(BX)(CX*2)
 	VMOVUPS          (SI), Z7
-	PREFETCHT0       512(SI)
 	VMOVUPS          (SI)(CX*1), Z8
-	PREFETCHT0       512(SI)(CX*1)
 	VMOVUPS          (SI)(CX*2), Z9
-	PREFETCHT0       512(SI)(CX*2)
 	VMOVUPS          (DI), Z10
-	PREFETCHT0       512(DI)
 	VMOVUPS          (DI)(CX*1), Z11
-	PREFETCHT0       512(DI)(CX*1)
 	VMOVUPS          (DI)(CX*2), Z12
-	PREFETCHT0       512(DI)(CX*2)
 	VMOVUPS          (R8), Z13
-	PREFETCHT0       512(R8)
 	VMOVUPS          (R8)(CX*1), Z14
-	PREFETCHT0       512(R8)(CX*1)
 	VMOVUPS          (R8)(CX*2), Z15
-	PREFETCHT0       512(R8)(CX*2)
 	VMOVUPS          (R9), Z16
-	PREFETCHT0       512(R9)
+	MOVQ             DX, R12
+	ADDQ             b_ahead+56(FP), R12
+	PREFETCHT0       (R12)
+	PREFETCHT0       (R12)(CX*1)
+	PREFETCHT0       (R12)(CX*2)
+	ADDQ             R11, R12
+	PREFETCHT0       (R12)
+	PREFETCHT0       (R12)(CX*1)
+	PREFETCHT0       (R12)(CX*2)
+	ADDQ             R11, R12
+	PREFETCHT0       (R12)
+	PREFETCHT0       (R12)(CX*1)
+	PREFETCHT0       (R12)(CX*2)
+	ADDQ             R11, R12
+	PREFETCHT0       (R12)
+	PREFETCHT0       (R12)(CX*1)
+	PREFETCHT0       (R12)(CX*2)
+	ADDQ             R11, R12
+	PREFETCHT0       (R12)
+	PREFETCHT0       (R12)(CX*1)
+	PREFETCHT0       (R12)(CX*2)
+	ADDQ             R11, R12
+	PREFETCHT0       (R12)
 	VUNPCKLPS        Z2, Z1, Z17
 	VUNPCKHPS        Z2, Z1, Z2
 	VUNPCKLPS        Z4, Z3, Z1
@@ -4874,19 +4882,19 @@ rest:
 	VFMADD231PS.BCST 56(R10), Z11, Z0
 
 done:
-	MOVQ         c_last+72(FP), AX
+	MOVQ         c_last+80(FP), AX
 	MOVQ         $-1, CX
 	BZHIQ        AX, CX, AX
 	KMOVW        AX, K1
-	MOVQ         c_first+56(FP), AX
-	MOVQ         c_stride+64(FP), CX
+	MOVQ         c_first+64(FP), AX
+	MOVQ         c_stride+72(FP), CX
 	SHLQ         $0x02, CX
-	VBROADCASTSS alpha+80(FP), Z29
+	VBROADCASTSS alpha+88(FP), Z29
 	VMULPS       Z29, Z0, Z0
-	MOVL         beta+84(FP), DX
+	MOVL         beta+92(FP), DX
 	SHLL         $0x01, DX
 	JZ           store
-	VBROADCASTSS beta+84(FP), Z30
+	VBROADCASTSS beta+92(FP), Z30
 	MOVQ         AX, DX
 	VMOVUPS.Z    (DX), K1, Z31
 	VFMADD231PS  Z31, Z30, Z0
@@ -4894,19 +4902,25 @@ done:
 
 store:
 	VMOVUPS Z0, K1, (AX)
-	ADDQ    $0x00000040, c_first+56(FP)
+	ADDQ    $0x00000040, c_first+64(FP)
 	MOVQ    b_panel+48(FP), AX
 	SHLQ    $0x02, AX
 	ADDQ    AX, b_first+32(FP)
-	DECQ    panels+88(FP)
+	DECQ    panels+96(FP)
 	JNZ     panel
 	VZEROUPPER
 	RET
 
 // func dot2F32AVX512(k int, a left[float32], b right[float32], c target[float32], alpha float32, beta float32, panels int)
 // Requires: AVX, AVX512F, BMI2, MMX+
-TEXT ·dot2F32AVX512(SB), NOSPLIT, $0-96
+TEXT ·dot2F32AVX512(SB), NOSPLIT, $0-104
 panel:
+	MOVQ       c_first+64(FP), AX
+	MOVQ       c_stride+72(FP), CX
+	SHLQ       $0x02, CX
+	PREFETCHT0 (AX)
+	ADDQ       CX, AX
+	PREFETCHT0 (AX)
 	MOVQ       k+0(FP), AX
 	MOVQ       b_row+40(FP), CX
 	SHLQ       $0x02, CX
@@ -4926,48 +4940,50 @@ panel:
 	MOVQ       a_first+8(FP), R11
 	VPXORD     Z0, Z0, Z0
 	VPXORD     Z1, Z1, Z1
-	MOVQ       c_first+56(FP), R12
-	MOVQ       c_stride+64(FP), R13
-	SHLQ       $0x02, R13
-	PREFETCHT0 (R12)
-	ADDQ       R13, R12
-	PREFETCHT0 (R12)
+	LEAQ       (CX)(CX*2), R12
 	SUBQ       $0x00000010, AX
 	JLT        rest
 
 loop:
 	VMOVUPS          (BX), Z2
-	PREFETCHT0       512(BX)
 	VMOVUPS          (BX)(CX*1), Z3
-	PREFETCHT0       512(BX)(CX*1)
 	VMOVUPS          (BX)(CX*2), Z4
-	PREFETCHT0       512(BX)(CX*2)
 	VMOVUPS          (SI), Z5
-	PREFETCHT0       512(SI)
 	VMOVUPS          (SI)(CX*1), Z6
-	PREFETCHT0       512(SI)(CX*1)
 	VMOVUPS          (SI)(CX*2), Z7
-	PREFETCHT0       512(SI)(CX*2)
 	VMOVUPS          (DI), Z8
-	PREFETCHT0       512(DI)
 	VMOVUPS          (DI)(CX*1), Z9
-	PREFETCHT0       512(DI)(CX*1)
 	VMOVUPS          (DI)(CX*2), Z10
-	PREFETCHT0       512(DI)(CX*2)
 	VMOVUPS          (R8), Z11
-	PREFETCHT0       512(R8)
 	VMOVUPS          (R8)(CX*1), Z12
-	PREFETCHT0       512(R8)(CX*1)
 	VMOVUPS          (R8)(CX*2), Z13
-	PREFETCHT0       512(R8)(CX*2)
 	VMOVUPS          (R9), Z14
-	PREFETCHT0       512(R9)
 	VMOVUPS          (R9)(CX*1), Z15
-	PREFETCHT0       512(R9)(CX*1)
 	VMOVUPS          (R9)(CX*2), Z16
-	PREFETCHT0       512(R9)(CX*2)
 	VMOVUPS          (R10), Z17
-	PREFETCHT0       512(R10)
+	MOVQ             BX, R13
+	ADDQ             b_ahead+56(FP), R13
+	PREFETCHT0       (R13)
+	PREFETCHT0       (R13)(CX*1)
+	PREFETCHT0       (R13)(CX*2)
+	ADDQ             R12, R13
+	PREFETCHT0       (R13)
+	PREFETCHT0       (R13)(CX*1)
+	PREFETCHT0       (R13)(CX*2)
+	ADDQ             R12, R13
+	PREFETCHT0       (R13)
+	PREFETCHT0       (R13)(CX*1)
+	PREFETCHT0       (R13)(CX*2)
+	ADDQ             R12, R13
+	PREFETCHT0       (R13)
+	PREFETCHT0       (R13)(CX*1)
+	PREFETCHT0       (R13)(CX*2)
+	ADDQ             R12, R13
+	PREFETCHT0       (R13)
+	PREFETCHT0       (R13)(CX*1)
+	PREFETCHT0       (R13)(CX*2)
+	ADDQ             R12, R13
+	PREFETCHT0       (R13)
 	VUNPCKLPS        Z3, Z2, Z18
 	VUNPCKHPS        Z3, Z2, Z3
 	VUNPCKLPS        Z5, Z4, Z2
@@ -5220,20 +5236,20 @@ rest:
 	VFMADD231PS.BCST 56(R11)(DX*1), Z12, Z1
 
 done:
-	MOVQ         c_last+72(FP), AX
+	MOVQ         c_last+80(FP), AX
 	MOVQ         $-1, CX
 	BZHIQ        AX, CX, AX
 	KMOVW        AX, K1
-	MOVQ         c_first+56(FP), AX
-	MOVQ         c_stride+64(FP), CX
+	MOVQ         c_first+64(FP), AX
+	MOVQ         c_stride+72(FP), CX
 	SHLQ         $0x02, CX
-	VBROADCASTSS alpha+80(FP), Z29
+	VBROADCASTSS alpha+88(FP), Z29
 	VMULPS       Z29, Z0, Z0
 	VMULPS       Z29, Z1, Z1
-	MOVL         beta+84(FP), DX
+	MOVL         beta+92(FP), DX
 	SHLL         $0x01, DX
 	JZ           store
-	VBROADCASTSS beta+84(FP), Z30
+	VBROADCASTSS beta+92(FP), Z30
 	MOVQ         AX, DX
 	VMOVUPS.Z    (DX), K1, Z31
 	VFMADD231PS  Z31, Z30, Z0
@@ -5246,19 +5262,27 @@ store:
 	VMOVUPS Z0, K1, (AX)
 	ADDQ    CX, AX
 	VMOVUPS Z1, K1, (AX)
-	ADDQ    $0x00000040, c_first+56(FP)
+	ADDQ    $0x00000040, c_first+64(FP)
 	MOVQ    b_panel+48(FP), AX
 	SHLQ    $0x02, AX
 	ADDQ    AX, b_first+32(FP)
-	DECQ    panels+88(FP)
+	DECQ    panels+96(FP)
 	JNZ     panel
 	VZEROUPPER
 	RET
 
 // func dot3F32AVX512(k int, a left[float32], b right[float32], c target[float32], alpha float32, beta float32, panels int)
 // Requires: AVX, AVX512F, BMI2, MMX+
-TEXT ·dot3F32AVX512(SB), NOSPLIT, $0-96
+TEXT ·dot3F32AVX512(SB), NOSPLIT, $0-104
 panel:
+	MOVQ       c_first+64(FP), AX
+	MOVQ       c_stride+72(FP), CX
+	SHLQ       $0x02, CX
+	PREFETCHT0 (AX)
+	ADDQ       CX, AX
+	PREFETCHT0 (AX)
+	ADDQ       CX, AX
+	PREFETCHT0 (AX)
 	MOVQ       k+0(FP), AX
 	MOVQ       b_row+40(FP), CX
 	SHLQ       $0x02, CX
@@ -5279,50 +5303,50 @@ panel:
 	VPXORD     Z0, Z0, Z0
 	VPXORD     Z1, Z1, Z1
 	VPXORD     Z2, Z2, Z2
-	MOVQ       c_first+56(FP), R12
-	MOVQ       c_stride+64(FP), R13
-	SHLQ       $0x02, R13
-	PREFETCHT0 (R12)
-	ADDQ       R13, R12
-	PREFETCHT0 (R12)
-	ADDQ       R13, R12
-	PREFETCHT0 (R12)
+	LEAQ       (CX)(CX*2), R12
 	SUBQ       $0x00000010, AX
 	JLT        rest
 
 loop:
 	VMOVUPS          (BX), Z3
-	PREFETCHT0       512(BX)
 	VMOVUPS          (BX)(CX*1), Z4
-	PREFETCHT0       512(BX)(CX*1)
 	VMOVUPS          (BX)(CX*2), Z5
-	PREFETCHT0       512(BX)(CX*2)
 	VMOVUPS          (SI), Z6
-	PREFETCHT0       512(SI)
 	VMOVUPS          (SI)(CX*1), Z7
-	PREFETCHT0       512(SI)(CX*1)
 	VMOVUPS          (SI)(CX*2), Z8
-	PREFETCHT0       512(SI)(CX*2)
 	VMOVUPS          (DI), Z9
-	PREFETCHT0       512(DI)
 	VMOVUPS          (DI)(CX*1), Z10
-	PREFETCHT0       512(DI)(CX*1)
 	VMOVUPS          (DI)(CX*2), Z11
-	PREFETCHT0       512(DI)(CX*2)
 	VMOVUPS          (R8), Z12
-	PREFETCHT0       512(R8)
 	VMOVUPS          (R8)(CX*1), Z13
-	PREFETCHT0       512(R8)(CX*1)
 	VMOVUPS          (R8)(CX*2), Z14
-	PREFETCHT0       512(R8)(CX*2)
 	VMOVUPS          (R9), Z15
-	PREFETCHT0       512(R9)
 	VMOVUPS          (R9)(CX*1), Z16
-	PREFETCHT0       512(R9)(CX*1)
 	VMOVUPS          (R9)(CX*2), Z17
-	PREFETCHT0       512(R9)(CX*2)
 	VMOVUPS          (R10), Z18
-	PREFETCHT0       512(R10)
+	MOVQ             BX, R13
+	ADDQ             b_ahead+56(FP), R13
+	PREFETCHT0       (R13)
+	PREFETCHT0       (R13)(CX*1)
+	PREFETCHT0       (R13)(CX*2)
+	ADDQ             R12, R13
+	PREFETCHT0       (R13)
+	PREFETCHT0       (R13)(CX*1)
+	PREFETCHT0       (R13)(CX*2)
+	ADDQ             R12, R13
+	PREFETCHT0       (R13)
+	PREFETCHT0       (R13)(CX*1)
+	PREFETCHT0       (R13)(CX*2)
+	ADDQ             R12, R13
+	PREFETCHT0       (R13)
+	PREFETCHT0       (R13)(CX*1)
+	PREFETCHT0       (R13)(CX*2)
+	ADDQ             R12, R13
+	PREFETCHT0       (R13)
+	PREFETCHT0       (R13)(CX*1)
+	PREFETCHT0       (R13)(CX*2)
+	ADDQ             R12, R13
+	PREFETCHT0       (R13)
 	VUNPCKLPS        Z4, Z3, Z19
 	VUNPCKHPS        Z4, Z3, Z4
 	VUNPCKLPS        Z6, Z5, Z3
@@ -5606,21 +5630,21 @@ rest:
 	VFMADD231PS.BCST 56(R11)(DX*2), Z13, Z2
 
 done:
-	MOVQ         c_last+72(FP), AX
+	MOVQ         c_last+80(FP), AX
 	MOVQ         $-1, CX
 	BZHIQ        AX, CX, AX
 	KMOVW        AX, K1
-	MOVQ         c_first+56(FP), AX
-	MOVQ         c_stride+64(FP), CX
+	MOVQ         c_first+64(FP), AX
+	MOVQ         c_stride+72(FP), CX
 	SHLQ         $0x02, CX
-	VBROADCASTSS alpha+80(FP), Z29
+	VBROADCASTSS alpha+88(FP), Z29
 	VMULPS       Z29, Z0, Z0
 	VMULPS       Z29, Z1, Z1
 	VMULPS       Z29, Z2, Z2
-	MOVL         beta+84(FP), DX
+	MOVL         beta+92(FP), DX
 	SHLL         $0x01, DX
 	JZ           store
-	VBROADCASTSS beta+84(FP), Z30
+	VBROADCASTSS beta+92(FP), Z30
 	MOVQ         AX, DX
 	VMOVUPS.Z    (DX), K1, Z31
 	VFMADD231PS  Z31, Z30, Z0
@@ -5638,19 +5662,29 @@ store:
 	VMOVUPS Z1, K1, (AX)
 	ADDQ    CX, AX
 	VMOVUPS Z2, K1, (AX)
-	ADDQ    $0x00000040, c_first+56(FP)
+	ADDQ    $0x00000040, c_first+64(FP)
 	MOVQ    b_panel+48(FP), AX
 	SHLQ    $0x02, AX
 	ADDQ    AX, b_first+32(FP)
-	DECQ    panels+88(FP)
+	DECQ    panels+96(FP)
 	JNZ     panel
 	VZEROUPPER
 	RET
 
 // func dot4F32AVX512(k int, a left[float32], b right[float32], c target[float32], alpha float32, beta float32, panels int)
 // Requires: AVX, AVX512F, BMI2, MMX+
-TEXT ·dot4F32AVX512(SB), NOSPLIT, $0-96
+TEXT ·dot4F32AVX512(SB), NOSPLIT, $0-104
 panel:
+	MOVQ       c_first+64(FP), AX
+	MOVQ       c_stride+72(FP), CX
+	SHLQ       $0x02, CX
+	PREFETCHT0 (AX)
+	ADDQ       CX, AX
+	PREFETCHT0 (AX)
+	ADDQ       CX, AX
+	PREFETCHT0 (AX)
+	ADDQ       CX, AX
+	PREFETCHT0 (AX)
 	MOVQ       k+0(FP), AX
 	MOVQ       b_row+40(FP), CX
 	SHLQ       $0x02, CX
@@ -5674,52 +5708,50 @@ panel:
 	VPXORD     Z1, Z1, Z1
 	VPXORD     Z2, Z2, Z2
 	VPXORD     Z3, Z3, Z3
-	MOVQ       c_first+56(FP), R13
-	MOVQ       c_stride+64(FP), R14
-	SHLQ       $0x02, R14
-	PREFETCHT0 (R13)
-	ADDQ       R14, R13
-	PREFETCHT0 (R13)
-	ADDQ       R14, R13
-	PREFETCHT0 (R13)
-	ADDQ       R14, R13
-	PREFETCHT0 (R13)
+	LEAQ       (CX)(CX*2), R13
 	SUBQ       $0x00000010, AX
 	JLT        rest
 
 loop:
 	VMOVUPS          (BX), Z4
-	PREFETCHT0       512(BX)
 	VMOVUPS          (BX)(CX*1), Z5
-	PREFETCHT0       512(BX)(CX*1)
 	VMOVUPS          (BX)(CX*2), Z6
-	PREFETCHT0       512(BX)(CX*2)
 	VMOVUPS          (SI), Z7
-	PREFETCHT0       512(SI)
 	VMOVUPS          (SI)(CX*1), Z8
-	PREFETCHT0       512(SI)(CX*1)
 	VMOVUPS          (SI)(CX*2), Z9
-	PREFETCHT0       512(SI)(CX*2)
 	VMOVUPS          (DI), Z10
-	PREFETCHT0       512(DI)
 	VMOVUPS          (DI)(CX*1), Z11
-	PREFETCHT0       512(DI)(CX*1)
 	VMOVUPS          (DI)(CX*2), Z12
-	PREFETCHT0       512(DI)(CX*2)
 	VMOVUPS          (R8), Z13
-	PREFETCHT0       512(R8)
 	VMOVUPS          (R8)(CX*1), Z14
-	PREFETCHT0       512(R8)(CX*1)
 	VMOVUPS          (R8)(CX*2), Z15
-	PREFETCHT0       512(R8)(CX*2)
 	VMOVUPS          (R9), Z16
-	PREFETCHT0       512(R9)
 	VMOVUPS          (R9)(CX*1), Z17
-	PREFETCHT0       512(R9)(CX*1)
 	VMOVUPS          (R9)(CX*2), Z18
-	PREFETCHT0       512(R9)(CX*2)
 	VMOVUPS          (R10), Z19
-	PREFETCHT0       512(R10)
+	MOVQ             BX, R14
+	ADDQ             b_ahead+56(FP), R14
+	PREFETCHT0       (R14)
+	PREFETCHT0       (R14)(CX*1)
+	PREFETCHT0       (R14)(CX*2)
+	ADDQ             R13, R14
+	PREFETCHT0       (R14)
+	PREFETCHT0       (R14)(CX*1)
+	PREFETCHT0       (R14)(CX*2)
+	ADDQ             R13, R14
+	PREFETCHT0       (R14)
+	PREFETCHT0       (R14)(CX*1)
+	PREFETCHT0       (R14)(CX*2)
+	ADDQ             R13, R14
+	PREFETCHT0       (R14)
+	PREFETCHT0       (R14)(CX*1)
+	PREFETCHT0       (R14)(CX*2)
+	ADDQ             R13, R14
+	PREFETCHT0       (R14)
+	PREFETCHT0       (R14)(CX*1)
+	PREFETCHT0       (R14)(CX*2)
+	ADDQ             R13, R14
+	PREFETCHT0       (R14)
 	VUNPCKLPS        Z5, Z4, Z20
 	VUNPCKHPS        Z5, Z4, Z5
 	VUNPCKLPS        Z7, Z6, Z4
@@ -6035,22 +6067,22 @@ rest:
 	VFMADD231PS.BCST 56(R12), Z14, Z3
 
 done:
-	MOVQ         c_last+72(FP), AX
+	MOVQ         c_last+80(FP), AX
 	MOVQ         $-1, CX
 	BZHIQ        AX, CX, AX
 	KMOVW        AX, K1
-	MOVQ         c_first+56(FP), AX
-	MOVQ         c_stride+64(FP), CX
+	MOVQ         c_first+64(FP), AX
+	MOVQ         c_stride+72(FP), CX
 	SHLQ         $0x02, CX
-	VBROADCASTSS alpha+80(FP), Z29
+	VBROADCASTSS alpha+88(FP), Z29
 	VMULPS       Z29, Z0, Z0
 	VMULPS       Z29, Z1, Z1
 	VMULPS       Z29, Z2, Z2
 	VMULPS       Z29, Z3, Z3
-	MOVL         beta+84(FP), DX
+	MOVL         beta+92(FP), DX
 	SHLL         $0x01, DX
 	JZ           store
-	VBROADCASTSS beta+84(FP), Z30
+	VBROADCASTSS beta+92(FP), Z30
 	MOVQ         AX, DX
 	VMOVUPS.Z    (DX), K1, Z31
 	VFMADD231PS  Z31, Z30, Z0
@@ -6073,19 +6105,31 @@ store:
 	VMOVUPS Z2, K1, (AX)
 	ADDQ    CX, AX
 	VMOVUPS Z3, K1, (AX)
-	ADDQ    $0x00000040, c_first+56(FP)
+	ADDQ    $0x00000040, c_first+64(FP)
 	MOVQ    b_panel+48(FP), AX
 	SHLQ    $0x02, AX
 	ADDQ    AX, b_first+32(FP)
-	DECQ    panels+88(FP)
+	DECQ    panels+96(FP)
 	JNZ     panel
 	VZEROUPPER
 	RET
 
 // func dot5F32AVX512(k int, a left[float32], b right[float32], c target[float32], alpha float32, beta float32, panels int)
 // Requires: AVX, AVX512F, BMI2, MMX+
-TEXT ·dot5F32AVX512(SB), NOSPLIT, $0-96
+TEXT ·dot5F32AVX512(SB), NOSPLIT, $0-104
 panel:
+	MOVQ       c_first+64(FP), AX
+	MOVQ       c_stride+72(FP), CX
+	SHLQ       $0x02, CX
+	PREFETCHT0 (AX)
+	ADDQ       CX, AX
+	PREFETCHT0 (AX)
+	ADDQ       CX, AX
+	PREFETCHT0 (AX)
+	ADDQ       CX, AX
+	PREFETCHT0 (AX)
+	ADDQ       CX, AX
+	PREFETCHT0 (AX)
 	MOVQ       k+0(FP), AX
 	MOVQ       b_row+40(FP), CX
 	SHLQ       $0x02, CX
@@ -6110,54 +6154,50 @@ panel:
 	VPXORD     Z2, Z2, Z2
 	VPXORD     Z3, Z3, Z3
 	VPXORD     Z4, Z4, Z4
-	MOVQ       c_first+56(FP), R13
-	MOVQ       c_stride+64(FP), R14
-	SHLQ       $0x02, R14
-	PREFETCHT0 (R13)
-	ADDQ       R14, R13
-	PREFETCHT0 (R13)
-	ADDQ       R14, R13
-	PREFETCHT0 (R13)
-	ADDQ       R14, R13
-	PREFETCHT0 (R13)
-	ADDQ       R14, R13
-	PREFETCHT0 (R13)
+	LEAQ       (CX)(CX*2), R13
 	SUBQ       $0x00000010, AX
 	JLT        rest
 
 loop:
 	VMOVUPS          (BX), Z5
-	PREFETCHT0       512(BX)
 	VMOVUPS          (BX)(CX*1), Z6
-	PREFETCHT0       512(BX)(CX*1)
 	VMOVUPS          (BX)(CX*2), Z7
-	PREFETCHT0       512(BX)(CX*2)
 	VMOVUPS          (SI), Z8
-	PREFETCHT0       512(SI)
 	VMOVUPS          (SI)(CX*1), Z9
-	PREFETCHT0       512(SI)(CX*1)
 	VMOVUPS          (SI)(CX*2), Z10
-	PREFETCHT0       512(SI)(CX*2)
 	VMOVUPS          (DI), Z11
-	PREFETCHT0       512(DI)
 	VMOVUPS          (DI)(CX*1), Z12
-	PREFETCHT0       512(DI)(CX*1)
 	VMOVUPS          (DI)(CX*2), Z13
-	PREFETCHT0       512(DI)(CX*2)
 	VMOVUPS          (R8), Z14
-	PREFETCHT0       512(R8)
 	VMOVUPS          (R8)(CX*1), Z15
-	PREFETCHT0       512(R8)(CX*1)
 	VMOVUPS          (R8)(CX*2), Z16
-	PREFETCHT0       512(R8)(CX*2)
 	VMOVUPS          (R9), Z17
-	PREFETCHT0       512(R9)
 	VMOVUPS          (R9)(CX*1), Z18
-	PREFETCHT0       512(R9)(CX*1)
 	VMOVUPS          (R9)(CX*2), Z19
-	PREFETCHT0       512(R9)(CX*2)
 	VMOVUPS          (R10), Z20
-	PREFETCHT0       512(R10)
+	MOVQ             BX, R14
+	ADDQ             b_ahead+56(FP), R14
+	PREFETCHT0       (R14)
+	PREFETCHT0       (R14)(CX*1)
+	PREFETCHT0       (R14)(CX*2)
+	ADDQ             R13, R14
+	PREFETCHT0       (R14)
+	PREFETCHT0       (R14)(CX*1)
+	PREFETCHT0       (R14)(CX*2)
+	ADDQ             R13, R14
+	PREFETCHT0       (R14)
+	PREFETCHT0       (R14)(CX*1)
+	PREFETCHT0       (R14)(CX*2)
+	ADDQ             R13, R14
+	PREFETCHT0       (R14)
+	PREFETCHT0       (R14)(CX*1)
+	PREFETCHT0       (R14)(CX*2)
+	ADDQ             R13, R14
+	PREFETCHT0       (R14)
+	PREFETCHT0       (R14)(CX*1)
+	PREFETCHT0       (R14)(CX*2)
+	ADDQ             R13, R14
+	PREFETCHT0       (R14)
 	VUNPCKLPS        Z6, Z5, Z21
 	VUNPCKHPS        Z6, Z5, Z6
 	VUNPCKLPS        Z8, Z7, Z5
@@ -6504,23 +6544,23 @@ rest:
 	VFMADD231PS.BCST 56(R12)(DX*1), Z15, Z4
 
 done:
-	MOVQ         c_last+72(FP), AX
+	MOVQ         c_last+80(FP), AX
 	MOVQ         $-1, CX
 	BZHIQ        AX, CX, AX
 	KMOVW        AX, K1
-	MOVQ         c_first+56(FP), AX
-	MOVQ         c_stride+64(FP), CX
+	MOVQ         c_first+64(FP), AX
+	MOVQ         c_stride+72(FP), CX
 	SHLQ         $0x02, CX
-	VBROADCASTSS alpha+80(FP), Z29
+	VBROADCASTSS alpha+88(FP), Z29
 	VMULPS       Z29, Z0, Z0
 	VMULPS       Z29, Z1, Z1
 	VMULPS       Z29, Z2, Z2
 	VMULPS       Z29, Z3, Z3
 	VMULPS       Z29, Z4, Z4
-	MOVL         beta+84(FP), DX
+	MOVL         beta+92(FP), DX
 	SHLL         $0x01, DX
 	JZ           store
-	VBROADCASTSS beta+84(FP), Z30
+	VBROADCASTSS beta+92(FP), Z30
 	MOVQ         AX, DX
 	VMOVUPS.Z    (DX), K1, Z31
 	VFMADD231PS  Z31, Z30, Z0
@@ -6548,19 +6588,33 @@ store:
 	VMOVUPS Z3, K1, (AX)
 	ADDQ    CX, AX
 	VMOVUPS Z4, K1, (AX)
-	ADDQ    $0x00000040, c_first+56(FP)
+	ADDQ    $0x00000040, c_first+64(FP)
 	MOVQ    b_panel+48(FP), AX
 	SHLQ    $0x02, AX
 	ADDQ    AX, b_first+32(FP)
-	DECQ    panels+88(FP)
+	DECQ    panels+96(FP)
 	JNZ     panel
 	VZEROUPPER
 	RET
 
 // func dot6F32AVX512(k int, a left[float32], b right[float32], c target[float32], alpha float32, beta float32, panels int)
 // Requires: AVX, AVX512F, BMI2, MMX+
-TEXT ·dot6F32AVX512(SB), NOSPLIT, $0-96
+TEXT ·dot6F32AVX512(SB), NOSPLIT, $0-104
 panel:
+	MOVQ       c_first+64(FP), AX
+	MOVQ       c_stride+72(FP), CX
+	SHLQ       $0x02, CX
+	PREFETCHT0 (AX)
+	ADDQ       CX, AX
+	PREFETCHT0 (AX)
+	ADDQ       CX, AX
+	PREFETCHT0 (AX)
+	ADDQ       CX, AX
+	PREFETCHT0 (AX)
+	ADDQ       CX, AX
+	PREFETCHT0 (AX)
+	ADDQ       CX, AX
+	PREFETCHT0 (AX)
 	MOVQ       k+0(FP), AX
 	MOVQ       b_row+40(FP), CX
 	SHLQ       $0x02, CX
@@ -6586,56 +6640,50 @@ panel:
 	VPXORD     Z3, Z3, Z3
 	VPXORD     Z4, Z4, Z4
 	VPXORD     Z5, Z5, Z5
-	MOVQ       c_first+56(FP), R13
-	MOVQ       c_stride+64(FP), R14
-	SHLQ       $0x02, R14
-	PREFETCHT0 (R13)
-	ADDQ       R14, R13
-	PREFETCHT0 (R13)
-	ADDQ       R14, R13
-	PREFETCHT0 (R13)
-	ADDQ       R14, R13
-	PREFETCHT0 (R13)
-	ADDQ       R14, R13
-	PREFETCHT0 (R13)
-	ADDQ       R14, R13
-	PREFETCHT0 (R13)
+	LEAQ       (CX)(CX*2), R13
 	SUBQ       $0x00000010, AX
 	JLT        rest
 
 loop:
 	VMOVUPS          (BX), Z6
-	PREFETCHT0       512(BX)
 	VMOVUPS          (BX)(CX*1), Z7
-	PREFETCHT0       512(BX)(CX*1)
 	VMOVUPS          (BX)(CX*2), Z8
-	PREFETCHT0       512(BX)(CX*2)
 	VMOVUPS          (SI), Z9
-	PREFETCHT0       512(SI)
 	VMOVUPS          (SI)(CX*1), Z10
-	PREFETCHT0       512(SI)(CX*1)
 	VMOVUPS          (SI)(CX*2), Z11
-	PREFETCHT0       512(SI)(CX*2)
 	VMOVUPS          (DI), Z12
-	PREFETCHT0       512(DI)
 	VMOVUPS          (DI)(CX*1), Z13
-	PREFETCHT0       512(DI)(CX*1)
 	VMOVUPS          (DI)(CX*2), Z14
-	PREFETCHT0       512(DI)(CX*2)
 	VMOVUPS          (R8), Z15
-	PREFETCHT0       512(R8)
 	VMOVUPS          (R8)(CX*1), Z16
-	PREFETCHT0       512(R8)(CX*1)
 	VMOVUPS          (R8)(CX*2), Z17
-	PREFETCHT0       512(R8)(CX*2)
 	VMOVUPS          (R9), Z18
-	PREFETCHT0       512(R9)
 	VMOVUPS          (R9)(CX*1), Z19
-	PREFETCHT0       512(R9)(CX*1)
 	VMOVUPS          (R9)(CX*2), Z20
-	PREFETCHT0       512(R9)(CX*2)
 	VMOVUPS          (R10), Z21
-	PREFETCHT0       512(R10)
+	MOVQ             BX, R14
+	ADDQ             b_ahead+56(FP), R14
+	PREFETCHT0       (R14)
+	PREFETCHT0       (R14)(CX*1)
+	PREFETCHT0       (R14)(CX*2)
+	ADDQ             R13, R14
+	PREFETCHT0       (R14)
+	PREFETCHT0       (R14)(CX*1)
+	PREFETCHT0       (R14)(CX*2)
+	ADDQ             R13, R14
+	PREFETCHT0       (R14)
+	PREFETCHT0       (R14)(CX*1)
+	PREFETCHT0       (R14)(CX*2)
+	ADDQ             R13, R14
+	PREFETCHT0       (R14)
+	PREFETCHT0       (R14)(CX*1)
+	PREFETCHT0       (R14)(CX*2)
+	ADDQ             R13, R14
+	PREFETCHT0       (R14)
+	PREFETCHT0       (R14)(CX*1)
+	PREFETCHT0       (R14)(CX*2)
+	ADDQ             R13, R14
+	PREFETCHT0       (R14)
 	VUNPCKLPS        Z7, Z6, Z22
 	VUNPCKHPS        Z7, Z6, Z7
 	VUNPCKLPS        Z9, Z8, Z6
@@ -7013,24 +7061,24 @@ rest:
 	VFMADD231PS.BCST 56(R12)(DX*2), Z16, Z5
 
 done:
-	MOVQ         c_last+72(FP), AX
+	MOVQ         c_last+80(FP), AX
 	MOVQ         $-1, CX
 	BZHIQ        AX, CX, AX
 	KMOVW        AX, K1
-	MOVQ         c_first+56(FP), AX
-	MOVQ         c_stride+64(FP), CX
+	MOVQ         c_first+64(FP), AX
+	MOVQ         c_stride+72(FP), CX
 	SHLQ         $0x02, CX
-	VBROADCASTSS alpha+80(FP), Z29
+	VBROADCASTSS alpha+88(FP), Z29
 	VMULPS       Z29, Z0, Z0
 	VMULPS       Z29, Z1, Z1
 	VMULPS       Z29, Z2, Z2
 	VMULPS       Z29, Z3, Z3
 	VMULPS       Z29, Z4, Z4
 	VMULPS       Z29, Z5, Z5
-	MOVL         beta+84(FP), DX
+	MOVL         beta+92(FP), DX
 	SHLL         $0x01, DX
 	JZ           store
-	VBROADCASTSS beta+84(FP), Z30
+	VBROADCASTSS beta+92(FP), Z30
 	MOVQ         AX, DX
 	VMOVUPS.Z    (DX), K1, Z31
 	VFMADD231PS  Z31, Z30, Z0
@@ -7063,19 +7111,35 @@ store:
 	VMOVUPS Z4, K1, (AX)
 	ADDQ    CX, AX
 	VMOVUPS Z5, K1, (AX)
-	ADDQ    $0x00000040, c_first+56(FP)
+	ADDQ    $0x00000040, c_first+64(FP)
 	MOVQ    b_panel+48(FP), AX
 	SHLQ    $0x02, AX
 	ADDQ    AX, b_first+32(FP)
-	DECQ    panels+88(FP)
+	DECQ    panels+96(FP)
 	JNZ     panel
 	VZEROUPPER
 	RET
 
 // func dot7F32AVX512(k int, a left[float32], b right[float32], c target[float32], alpha float32, beta float32, panels int)
 // Requires: AVX, AVX512F, BMI2, MMX+
-TEXT ·dot7F32AVX512(SB), NOSPLIT, $0-96
+TEXT ·dot7F32AVX512(SB), NOSPLIT, $0-104
 panel:
+	MOVQ       c_first+64(FP), AX
+	MOVQ       c_stride+72(FP), CX
+	SHLQ       $0x02, CX
+	PREFETCHT0 (AX)
+	ADDQ       CX, AX
+	PREFETCHT0 (AX)
+	ADDQ       CX, AX
+	PREFETCHT0 (AX)
+	ADDQ       CX, AX
+	PREFETCHT0 (AX)
+	ADDQ       CX, AX
+	PREFETCHT0 (AX)
+	ADDQ       CX, AX
+	PREFETCHT0 (AX)
+	ADDQ       CX, AX
+	PREFETCHT0 (AX)
 	MOVQ       k+0(FP), AX
 	MOVQ       b_row+40(FP), CX
 	SHLQ       $0x02, CX
@@ -7104,58 +7168,50 @@ panel:
 	VPXORD     Z4, Z4, Z4
 	VPXORD     Z5, Z5, Z5
 	VPXORD     Z6, Z6, Z6
-	MOVQ       c_first+56(FP), R14
-	MOVQ       c_stride+64(FP), R15
-	SHLQ       $0x02, R15
-	PREFETCHT0 (R14)
-	ADDQ       R15, R14
-	PREFETCHT0 (R14)
-	ADDQ       R15, R14
-	PREFETCHT0 (R14)
-	ADDQ       R15, R14
-	PREFETCHT0 (R14)
-	ADDQ       R15, R14
-	PREFETCHT0 (R14)
-	ADDQ       R15, R14
-	PREFETCHT0 (R14)
-	ADDQ       R15, R14
-	PREFETCHT0 (R14)
+	LEAQ       (CX)(CX*2), R14
 	SUBQ       $0x00000010, AX
 	JLT        rest
 
 loop:
 	VMOVUPS          (BX), Z7
-	PREFETCHT0       512(BX)
 	VMOVUPS          (BX)(CX*1), Z8
-	PREFETCHT0       512(BX)(CX*1)
 	VMOVUPS          (BX)(CX*2), Z9
-	PREFETCHT0       512(BX)(CX*2)
 	VMOVUPS          (SI), Z10
-	PREFETCHT0       512(SI)
 	VMOVUPS          (SI)(CX*1), Z11
-	PREFETCHT0       512(SI)(CX*1)
 	VMOVUPS          (SI)(CX*2), Z12
-	PREFETCHT0       512(SI)(CX*2)
 	VMOVUPS          (DI), Z13
-	PREFETCHT0       512(DI)
 	VMOVUPS          (DI)(CX*1), Z14
-	PREFETCHT0       512(DI)(CX*1)
 	VMOVUPS          (DI)(CX*2), Z15
-	PREFETCHT0       512(DI)(CX*2)
 	VMOVUPS          (R8), Z16
-	PREFETCHT0       512(R8)
 	VMOVUPS          (R8)(CX*1), Z17
-	PREFETCHT0       512(R8)(CX*1)
 	VMOVUPS          (R8)(CX*2), Z18
-	PREFETCHT0       512(R8)(CX*2)
 	VMOVUPS          (R9), Z19
-	PREFETCHT0       512(R9)
 	VMOVUPS          (R9)(CX*1), Z20
-	PREFETCHT0       512(R9)(CX*1)
 	VMOVUPS          (R9)(CX*2), Z21
-	PREFETCHT0       512(R9)(CX*2)
 	VMOVUPS          (R10), Z22
-	PREFETCHT0       512(R10)
+	MOVQ             BX, R15
+	ADDQ             b_ahead+56(FP), R15
+	PREFETCHT0       (R15)
+	PREFETCHT0       (R15)(CX*1)
+	PREFETCHT0       (R15)(CX*2)
+	ADDQ             R14, R15
+	PREFETCHT0       (R15)
+	PREFETCHT0       (R15)(CX*1)
+	PREFETCHT0       (R15)(CX*2)
+	ADDQ             R14, R15
+	PREFETCHT0       (R15)
+	PREFETCHT0       (R15)(CX*1)
+	PREFETCHT0       (R15)(CX*2)
+	ADDQ             R14, R15
+	PREFETCHT0       (R15)
+	PREFETCHT0       (R15)(CX*1)
+	PREFETCHT0       (R15)(CX*2)
+	ADDQ             R14, R15
+	PREFETCHT0       (R15)
+	PREFETCHT0       (R15)(CX*1)
+	PREFETCHT0       (R15)(CX*2)
+	ADDQ             R14, R15
+	PREFETCHT0       (R15)
 	VUNPCKLPS        Z8, Z7, Z23
 	VUNPCKHPS        Z8, Z7, Z8
 	VUNPCKLPS        Z10, Z9, Z7
@@ -7565,14 +7621,14 @@ rest:
 	VFMADD231PS.BCST 56(R13), Z17, Z6
 
 done:
-	MOVQ         c_last+72(FP), AX
+	MOVQ         c_last+80(FP), AX
 	MOVQ         $-1, CX
 	BZHIQ        AX, CX, AX
 	KMOVW        AX, K1
-	MOVQ         c_first+56(FP), AX
-	MOVQ         c_stride+64(FP), CX
+	MOVQ         c_first+64(FP), AX
+	MOVQ         c_stride+72(FP), CX
 	SHLQ         $0x02, CX
-	VBROADCASTSS alpha+80(FP), Z29
+	VBROADCASTSS alpha+88(FP), Z29
 	VMULPS       Z29, Z0, Z0
 	VMULPS       Z29, Z1, Z1
 	VMULPS       Z29, Z2, Z2
@@ -7580,10 +7636,10 @@ done:
 	VMULPS       Z29, Z4, Z4
 	VMULPS       Z29, Z5, Z5
 	VMULPS       Z29, Z6, Z6
-	MOVL         beta+84(FP), DX
+	MOVL         beta+92(FP), DX
 	SHLL         $0x01, DX
 	JZ           store
-	VBROADCASTSS beta+84(FP), Z30
+	VBROADCASTSS beta+92(FP), Z30
 	MOVQ         AX, DX
 	VMOVUPS.Z    (DX), K1, Z31
 	VFMADD231PS  Z31, Z30, Z0
@@ -7621,19 +7677,37 @@ store:
 	VMOVUPS Z5, K1, (AX)
 	ADDQ    CX, AX
 	VMOVUPS Z6, K1, (AX)
-	ADDQ    $0x00000040, c_first+56(FP)
+	ADDQ    $0x00000040, c_first+64(FP)
 	MOVQ    b_panel+48(FP), AX
 	SHLQ    $0x02, AX
 	ADDQ    AX, b_first+32(FP)
-	DECQ    panels+88(FP)
+	DECQ    panels+96(FP)
 	JNZ     panel
 	VZEROUPPER
 	RET
 
 // func dot8F32AVX512(k int, a left[float32], b right[float32], c target[float32], alpha float32, beta float32, panels int)
 // Requires: AVX, AVX512F, BMI2, MMX+
-TEXT ·dot8F32AVX512(SB), NOSPLIT, $0-96
+TEXT ·dot8F32AVX512(SB), NOSPLIT, $0-104
 panel:
+	MOVQ       c_first+64(FP), AX
+	MOVQ       c_stride+72(FP), CX
+	SHLQ       $0x02, CX
+	PREFETCHT0 (AX)
+	ADDQ       CX, AX
+	PREFETCHT0 (AX)
+	ADDQ       CX, AX
+	PREFETCHT0 (AX)
+	ADDQ       CX, AX
+	PREFETCHT0 (AX)
+	ADDQ       CX, AX
+	PREFETCHT0 (AX)
+	ADDQ       CX, AX
+	PREFETCHT0 (AX)
+	ADDQ       CX, AX
+	PREFETCHT0 (AX)
+	ADDQ       CX, AX
+	PREFETCHT0 (AX)
 	MOVQ       k+0(FP), AX
 	MOVQ       b_row+40(FP), CX
 	SHLQ       $0x02, CX
@@ -7663,60 +7737,50 @@ panel:
 	VPXORD     Z5, Z5, Z5
 	VPXORD     Z6, Z6, Z6
 	VPXORD     Z7, Z7, Z7
-	MOVQ       c_first+56(FP), R14
-	MOVQ       c_stride+64(FP), R15
-	SHLQ       $0x02, R15
-	PREFETCHT0 (R14)
-	ADDQ       R15, R14
-	PREFETCHT0 (R14)
-	ADDQ       R15, R14
-	PREFETCHT0 (R14)
-	ADDQ       R15, R14
-	PREFETCHT0 (R14)
-	ADDQ       R15, R14
-	PREFETCHT0 (R14)
-	ADDQ       R15, R14
-	PREFETCHT0 (R14)
-	ADDQ       R15, R14
-	PREFETCHT0 (R14)
-	ADDQ       R15, R14
-	PREFETCHT0 (R14)
+	LEAQ       (CX)(CX*2), R14
 	SUBQ       $0x00000010, AX
 	JLT        rest
 
 loop:
 	VMOVUPS          (BX), Z8
-	PREFETCHT0       512(BX)
 	VMOVUPS          (BX)(CX*1), Z9
-	PREFETCHT0       512(BX)(CX*1)
 	VMOVUPS          (BX)(CX*2), Z10
-	PREFETCHT0       512(BX)(CX*2)
 	VMOVUPS          (SI), Z11
-	PREFETCHT0       512(SI)
 	VMOVUPS          (SI)(CX*1), Z12
-	PREFETCHT0       512(SI)(CX*1)
 	VMOVUPS          (SI)(CX*2), Z13
-	PREFETCHT0       512(SI)(CX*2)
 	VMOVUPS          (DI), Z14
-	PREFETCHT0       512(DI)
 	VMOVUPS          (DI)(CX*1), Z15
-	PREFETCHT0       512(DI)(CX*1)
 	VMOVUPS          (DI)(CX*2), Z16
-	PREFETCHT0       512(DI)(CX*2)
 	VMOVUPS          (R8), Z17
-	PREFETCHT0       512(R8)
 	VMOVUPS          (R8)(CX*1), Z18
-	PREFETCHT0       512(R8)(CX*1)
 	VMOVUPS          (R8)(CX*2), Z19
-	PREFETCHT0       512(R8)(CX*2)
 	VMOVUPS          (R9), Z20
-	PREFETCHT0       512(R9)
 	VMOVUPS          (R9)(CX*1), Z21
-	PREFETCHT0       512(R9)(CX*1)
 	VMOVUPS          (R9)(CX*2), Z22
-	PREFETCHT0       512(R9)(CX*2)
 	VMOVUPS          (R10), Z23
-	PREFETCHT0       512(R10)
+	MOVQ             BX, R15
+	ADDQ             b_ahead+56(FP), R15
+	PREFETCHT0       (R15)
+	PREFETCHT0       (R15)(CX*1)
+	PREFETCHT0       (R15)(CX*2)
+	ADDQ             R14, R15
+	PREFETCHT0       (R15)
+	PREFETCHT0       (R15)(CX*1)
+	PREFETCHT0       (R15)(CX*2)
+	ADDQ             R14, R15
+	PREFETCHT0       (R15)
+	PREFETCHT0       (R15)(CX*1)
+	PREFETCHT0       (R15)(CX*2)
+	ADDQ             R14, R15
+	PREFETCHT0       (R15)
+	PREFETCHT0       (R15)(CX*1)
+	PREFETCHT0       (R15)(CX*2)
+	ADDQ             R14, R15
+	PREFETCHT0       (R15)
+	PREFETCHT0       (R15)(CX*1)
+	PREFETCHT0       (R15)(CX*2)
+	ADDQ             R14, R15
+	PREFETCHT0       (R15)
 	VUNPCKLPS        Z9, Z8, Z24
 	VUNPCKHPS        Z9, Z8, Z9
 	VUNPCKLPS        Z11, Z10, Z8
@@ -8157,14 +8221,14 @@ rest:
 	VFMADD231PS.BCST 56(R13)(DX*1), Z18, Z7
 
 done:
-	MOVQ         c_last+72(FP), AX
+	MOVQ         c_last+80(FP), AX
 	MOVQ         $-1, CX
 	BZHIQ        AX, CX, AX
 	KMOVW        AX, K1
-	MOVQ         c_first+56(FP), AX
-	MOVQ         c_stride+64(FP), CX
+	MOVQ         c_first+64(FP), AX
+	MOVQ         c_stride+72(FP), CX
 	SHLQ         $0x02, CX
-	VBROADCASTSS alpha+80(FP), Z29
+	VBROADCASTSS alpha+88(FP), Z29
 	VMULPS       Z29, Z0, Z0
 	VMULPS       Z29, Z1, Z1
 	VMULPS       Z29, Z2, Z2
@@ -8173,10 +8237,10 @@ done:
 	VMULPS       Z29, Z5, Z5
 	VMULPS       Z29, Z6, Z6
 	VMULPS       Z29, Z7, Z7
-	MOVL         beta+84(FP), DX
+	MOVL         beta+92(FP), DX
 	SHLL         $0x01, DX
 	JZ           store
-	VBROADCASTSS beta+84(FP), Z30
+	VBROADCASTSS beta+92(FP), Z30
 	MOVQ         AX, DX
 	VMOVUPS.Z    (DX), K1, Z31
 	VFMADD231PS  Z31, Z30, Z0
@@ -8219,53 +8283,54 @@ store:
 	VMOVUPS Z6, K1, (AX)
 	ADDQ    CX, AX
 	VMOVUPS Z7, K1, (AX)
-	ADDQ    $0x00000040, c_first+56(FP)
+	ADDQ    $0x00000040, c_first+64(FP)
 	MOVQ    b_panel+48(FP), AX
 	SHLQ    $0x02, AX
 	ADDQ    AX, b_first+32(FP)
-	DECQ    panels+88(FP)
+	DECQ    panels+96(FP)
 	JNZ     panel
 	VZEROUPPER
 	RET
 
 // func add1x1F32AVX512(k int, rows int, a left[float32], b right[float32], c *float32, last int, panels int)
 // Requires: AVX, AVX512F, BMI2, MMX+
-TEXT ·add1x1F32AVX512(SB), NOSPLIT, $0-88
+TEXT ·add1x1F32AVX512(SB), NOSPLIT, $0-96
 	MOVQ  b_row+48(FP), AX
 	SHLQ  $0x02, AX
 	MOVQ  a_col+32(FP), CX
 	SHLQ  $0x02, CX
 	MOVQ  a_row+24(FP), DX
 	SHLQ  $0x02, DX
-	MOVQ  last+72(FP), BX
-	MOVQ  $-1, SI
-	BZHIQ BX, SI, BX
-	KMOVW BX, K1
+	MOVQ  b_ahead+64(FP), BX
+	MOVQ  last+80(FP), SI
+	MOVQ  $-1, DI
+	BZHIQ SI, DI, SI
+	KMOVW SI, K1
 
 rows:
-	MOVQ b_first+40(FP), BX
-	MOVQ c+64(FP), SI
-	MOVQ panels+80(FP), DI
+	MOVQ b_first+40(FP), SI
+	MOVQ c+72(FP), DI
+	MOVQ panels+88(FP), R8
 
 panel:
-	MOVQ       BX, R8
-	VMOVUPS.Z  (R8), K1, Z4
-	PREFETCHT0 (R8)(AX*2)
-	ADDQ       $0x00000040, BX
-	MOVQ       a_first+16(FP), R8
-	MOVQ       rows+8(FP), R9
+	MOVQ       SI, R9
+	VMOVUPS.Z  (R9), K1, Z4
+	PREFETCHT0 (R9)(BX*1)
+	ADDQ       $0x00000040, SI
+	MOVQ       a_first+16(FP), R9
+	MOVQ       rows+8(FP), R10
 
 row:
-	VMOVUPS      (SI), Z2
-	MOVQ         R8, R10
-	VBROADCASTSS (R10), Z0
+	VMOVUPS      (DI), Z2
+	MOVQ         R9, R11
+	VBROADCASTSS (R11), Z0
 	VFMADD231PS  Z0, Z4, Z2
-	VMOVUPS      Z2, (SI)
-	ADDQ         DX, R8
-	ADDQ         $0x00000040, SI
-	DECQ         R9
+	VMOVUPS      Z2, (DI)
+	ADDQ         DX, R9
+	ADDQ         $0x00000040, DI
+	DECQ         R10
 	JNZ          row
-	DECQ         DI
+	DECQ         R8
 	JNZ          panel
 	ADDQ         AX, b_first+40(FP)
 	ADDQ         CX, a_first+16(FP)
@@ -8276,60 +8341,61 @@ row:
 
 // func add4x1F32AVX512(k int, rows int, a left[float32], b right[float32], c *float32, last int, panels int)
 // Requires: AVX, AVX512F, BMI2, MMX+
-TEXT ·add4x1F32AVX512(SB), NOSPLIT, $0-88
+TEXT ·add4x1F32AVX512(SB), NOSPLIT, $0-96
 	MOVQ  b_row+48(FP), AX
 	SHLQ  $0x02, AX
 	MOVQ  a_col+32(FP), CX
 	SHLQ  $0x02, CX
 	MOVQ  a_row+24(FP), DX
 	SHLQ  $0x02, DX
-	MOVQ  last+72(FP), BX
-	MOVQ  $-1, SI
-	BZHIQ BX, SI, BX
-	KMOVW BX, K1
+	MOVQ  b_ahead+64(FP), BX
+	MOVQ  last+80(FP), SI
+	MOVQ  $-1, DI
+	BZHIQ SI, DI, SI
+	KMOVW SI, K1
 
 rows:
-	MOVQ b_first+40(FP), BX
-	MOVQ c+64(FP), SI
-	MOVQ panels+80(FP), DI
+	MOVQ b_first+40(FP), SI
+	MOVQ c+72(FP), DI
+	MOVQ panels+88(FP), R8
 
 panel:
-	MOVQ       BX, R8
-	VMOVUPS.Z  (R8), K1, Z4
-	PREFETCHT0 (R8)(AX*4)
-	ADDQ       AX, R8
-	VMOVUPS.Z  (R8), K1, Z5
-	PREFETCHT0 (R8)(AX*4)
-	ADDQ       AX, R8
-	VMOVUPS.Z  (R8), K1, Z6
-	PREFETCHT0 (R8)(AX*4)
-	ADDQ       AX, R8
-	VMOVUPS.Z  (R8), K1, Z7
-	PREFETCHT0 (R8)(AX*4)
-	ADDQ       $0x00000040, BX
-	MOVQ       a_first+16(FP), R8
-	MOVQ       rows+8(FP), R9
+	MOVQ       SI, R9
+	VMOVUPS.Z  (R9), K1, Z4
+	PREFETCHT0 (R9)(BX*1)
+	ADDQ       AX, R9
+	VMOVUPS.Z  (R9), K1, Z5
+	PREFETCHT0 (R9)(BX*1)
+	ADDQ       AX, R9
+	VMOVUPS.Z  (R9), K1, Z6
+	PREFETCHT0 (R9)(BX*1)
+	ADDQ       AX, R9
+	VMOVUPS.Z  (R9), K1, Z7
+	PREFETCHT0 (R9)(BX*1)
+	ADDQ       $0x00000040, SI
+	MOVQ       a_first+16(FP), R9
+	MOVQ       rows+8(FP), R10
 
 row:
-	VMOVUPS      (SI), Z2
-	MOVQ         R8, R10
-	VBROADCASTSS (R10), Z0
-	ADDQ         CX, R10
+	VMOVUPS      (DI), Z2
+	MOVQ         R9, R11
+	VBROADCASTSS (R11), Z0
+	ADDQ         CX, R11
 	VFMADD231PS  Z0, Z4, Z2
-	VBROADCASTSS (R10), Z1
-	ADDQ         CX, R10
+	VBROADCASTSS (R11), Z1
+	ADDQ         CX, R11
 	VFMADD231PS  Z1, Z5, Z2
-	VBROADCASTSS (R10), Z0
-	ADDQ         CX, R10
+	VBROADCASTSS (R11), Z0
+	ADDQ         CX, R11
 	VFMADD231PS  Z0, Z6, Z2
-	VBROADCASTSS (R10), Z1
+	VBROADCASTSS (R11), Z1
 	VFMADD231PS  Z1, Z7, Z2
-	VMOVUPS      Z2, (SI)
-	ADDQ         DX, R8
-	ADDQ         $0x00000040, SI
-	DECQ         R9
+	VMOVUPS      Z2, (DI)
+	ADDQ         DX, R9
+	ADDQ         $0x00000040, DI
+	DECQ         R10
 	JNZ          row
-	DECQ         DI
+	DECQ         R8
 	JNZ          panel
 	ADDQ         AX, b_first+40(FP)
 	ADDQ         CX, a_first+16(FP)
@@ -8346,43 +8412,44 @@ row:
 
 // func add1x2F32AVX512(k int, rows int, a left[float32], b right[float32], c *float32, last int, panels int)
 // Requires: AVX, AVX512F, MMX+
-TEXT ·add1x2F32AVX512(SB), NOSPLIT, $0-88
+TEXT ·add1x2F32AVX512(SB), NOSPLIT, $0-96
 	MOVQ b_row+48(FP), AX
 	SHLQ $0x02, AX
 	MOVQ a_col+32(FP), CX
 	SHLQ $0x02, CX
 	MOVQ a_row+24(FP), DX
 	SHLQ $0x02, DX
+	MOVQ b_ahead+64(FP), BX
 
 rows:
-	MOVQ b_first+40(FP), BX
-	MOVQ c+64(FP), SI
-	MOVQ panels+80(FP), DI
+	MOVQ b_first+40(FP), SI
+	MOVQ c+72(FP), DI
+	MOVQ panels+88(FP), R8
 
 panel:
-	MOVQ       BX, R8
-	VMOVUPS    (R8), Z4
-	PREFETCHT0 (R8)(AX*2)
-	VMOVUPS    64(R8), Z5
-	PREFETCHT0 64(R8)(AX*2)
-	ADDQ       $0x00000080, BX
-	MOVQ       a_first+16(FP), R8
-	MOVQ       rows+8(FP), R9
+	MOVQ       SI, R9
+	VMOVUPS    (R9), Z4
+	PREFETCHT0 (R9)(BX*1)
+	VMOVUPS    64(R9), Z5
+	PREFETCHT0 64(R9)(BX*1)
+	ADDQ       $0x00000080, SI
+	MOVQ       a_first+16(FP), R9
+	MOVQ       rows+8(FP), R10
 
 row:
-	VMOVUPS      (SI), Z2
-	VMOVUPS      64(SI), Z3
-	MOVQ         R8, R10
-	VBROADCASTSS (R10), Z0
+	VMOVUPS      (DI), Z2
+	VMOVUPS      64(DI), Z3
+	MOVQ         R9, R11
+	VBROADCASTSS (R11), Z0
 	VFMADD231PS  Z0, Z4, Z2
 	VFMADD231PS  Z0, Z5, Z3
-	VMOVUPS      Z2, (SI)
-	VMOVUPS      Z3, 64(SI)
-	ADDQ         DX, R8
-	ADDQ         $0x00000080, SI
-	DECQ         R9
+	VMOVUPS      Z2, (DI)
+	VMOVUPS      Z3, 64(DI)
+	ADDQ         DX, R9
+	ADDQ         $0x00000080, DI
+	DECQ         R10
 	JNZ          row
-	DECQ         DI
+	DECQ         R8
 	JNZ          panel
 	ADDQ         AX, b_first+40(FP)
 	ADDQ         CX, a_first+16(FP)
@@ -8393,70 +8460,71 @@ row:
 
 // func add4x2F32AVX512(k int, rows int, a left[float32], b right[float32], c *float32, last int, panels int)
 // Requires: AVX, AVX512F, MMX+
-TEXT ·add4x2F32AVX512(SB), NOSPLIT, $0-88
+TEXT ·add4x2F32AVX512(SB), NOSPLIT, $0-96
 	MOVQ b_row+48(FP), AX
 	SHLQ $0x02, AX
 	MOVQ a_col+32(FP), CX
 	SHLQ $0x02, CX
 	MOVQ a_row+24(FP), DX
 	SHLQ $0x02, DX
+	MOVQ b_ahead+64(FP), BX
 
 rows:
-	MOVQ b_first+40(FP), BX
-	MOVQ c+64(FP), SI
-	MOVQ panels+80(FP), DI
+	MOVQ b_first+40(FP), SI
+	MOVQ c+72(FP), DI
+	MOVQ panels+88(FP), R8
 
 panel:
-	MOVQ       BX, R8
-	VMOVUPS    (R8), Z4
-	PREFETCHT0 (R8)(AX*4)
-	VMOVUPS    64(R8), Z5
-	PREFETCHT0 64(R8)(AX*4)
-	ADDQ       AX, R8
-	VMOVUPS    (R8), Z6
-	PREFETCHT0 (R8)(AX*4)
-	VMOVUPS    64(R8), Z7
-	PREFETCHT0 64(R8)(AX*4)
-	ADDQ       AX, R8
-	VMOVUPS    (R8), Z8
-	PREFETCHT0 (R8)(AX*4)
-	VMOVUPS    64(R8), Z9
-	PREFETCHT0 64(R8)(AX*4)
-	ADDQ       AX, R8
-	VMOVUPS    (R8), Z10
-	PREFETCHT0 (R8)(AX*4)
-	VMOVUPS    64(R8), Z11
-	PREFETCHT0 64(R8)(AX*4)
-	ADDQ       $0x00000080, BX
-	MOVQ       a_first+16(FP), R8
-	MOVQ       rows+8(FP), R9
+	MOVQ       SI, R9
+	VMOVUPS    (R9), Z4
+	PREFETCHT0 (R9)(BX*1)
+	VMOVUPS    64(R9), Z5
+	PREFETCHT0 64(R9)(BX*1)
+	ADDQ       AX, R9
+	VMOVUPS    (R9), Z6
+	PREFETCHT0 (R9)(BX*1)
+	VMOVUPS    64(R9), Z7
+	PREFETCHT0 64(R9)(BX*1)
+	ADDQ       AX, R9
+	VMOVUPS    (R9), Z8
+	PREFETCHT0 (R9)(BX*1)
+	VMOVUPS    64(R9), Z9
+	PREFETCHT0 64(R9)(BX*1)
+	ADDQ       AX, R9
+	VMOVUPS    (R9), Z10
+	PREFETCHT0 (R9)(BX*1)
+	VMOVUPS    64(R9), Z11
+	PREFETCHT0 64(R9)(BX*1)
+	ADDQ       $0x00000080, SI
+	MOVQ       a_first+16(FP), R9
+	MOVQ       rows+8(FP), R10
 
 row:
-	VMOVUPS      (SI), Z2
-	VMOVUPS      64(SI), Z3
-	MOVQ         R8, R10
-	VBROADCASTSS (R10), Z0
-	ADDQ         CX, R10
+	VMOVUPS      (DI), Z2
+	VMOVUPS      64(DI), Z3
+	MOVQ         R9, R11
+	VBROADCASTSS (R11), Z0
+	ADDQ         CX, R11
 	VFMADD231PS  Z0, Z4, Z2
 	VFMADD231PS  Z0, Z5, Z3
-	VBROADCASTSS (R10), Z1
-	ADDQ         CX, R10
+	VBROADCASTSS (R11), Z1
+	ADDQ         CX, R11
 	VFMADD231PS  Z1, Z6, Z2
 	VFMADD231PS  Z1, Z7, Z3
-	VBROADCASTSS (R10), Z0
-	ADDQ         CX, R10
+	VBROADCASTSS (R11), Z0
+	ADDQ         CX, R11
 	VFMADD231PS  Z0, Z8, Z2
 	VFMADD231PS  Z0, Z9, Z3
-	VBROADCASTSS (R10), Z1
+	VBROADCASTSS (R11), Z1
 	VFMADD231PS  Z1, Z10, Z2
 	VFMADD231PS  Z1, Z11, Z3
-	VMOVUPS      Z2, (SI)
-	VMOVUPS      Z3, 64(SI)
-	ADDQ         DX, R8
-	ADDQ         $0x00000080, SI
-	DECQ         R9
+	VMOVUPS      Z2, (DI)
+	VMOVUPS      Z3, 64(DI)
+	ADDQ         DX, R9
+	ADDQ         $0x00000080, DI
+	DECQ         R10
 	JNZ          row
-	DECQ         DI
+	DECQ         R8
 	JNZ          panel
 	ADDQ         AX, b_first+40(FP)
 	ADDQ         CX, a_first+16(FP)
@@ -9059,7 +9127,7 @@ done:
 
 // func strip1x1F64AVX512(k int, a left[float64], b right[float64], c target[float64], alpha float64, beta float64, panels int)
 // Requires: AVX, AVX512F, BMI2, MMX+
-TEXT ·strip1x1F64AVX512(SB), NOSPLIT, $0-104
+TEXT ·strip1x1F64AVX512(SB), NOSPLIT, $0-112
 panel:
 	MOVQ       k+0(FP), AX
 	MOVQ       b_first+32(FP), CX
@@ -9071,11 +9139,11 @@ panel:
 	SHLQ       $0x03, BX
 	MOVQ       a_first+8(FP), SI
 	VPXORD     Z0, Z0, Z0
-	MOVQ       c_first+56(FP), DI
-	MOVQ       c_stride+64(FP), R8
+	MOVQ       c_first+64(FP), DI
+	MOVQ       c_stride+72(FP), R8
 	SHLQ       $0x03, R8
 	PREFETCHT0 (DI)
-	MOVQ       c_last+72(FP), DI
+	MOVQ       c_last+80(FP), DI
 	MOVQ       $-1, R8
 	BZHIQ      DI, R8, DI
 	KMOVW      DI, K1
@@ -9092,15 +9160,15 @@ loop:
 	JNZ          loop
 
 done:
-	MOVQ         c_first+56(FP), AX
-	MOVQ         c_stride+64(FP), CX
+	MOVQ         c_first+64(FP), AX
+	MOVQ         c_stride+72(FP), CX
 	SHLQ         $0x03, CX
-	VBROADCASTSD alpha+80(FP), Z29
+	VBROADCASTSD alpha+88(FP), Z29
 	VMULPD       Z29, Z0, Z0
-	MOVQ         beta+88(FP), DX
+	MOVQ         beta+96(FP), DX
 	SHLQ         $0x01, DX
 	JZ           store
-	VBROADCASTSD beta+88(FP), Z30
+	VBROADCASTSD beta+96(FP), Z30
 	MOVQ         AX, DX
 	VMOVUPD.Z    (DX), K1, Z31
 	VFMADD231PD  Z31, Z30, Z0
@@ -9108,18 +9176,18 @@ done:
 
 store:
 	VMOVUPD Z0, K1, (AX)
-	ADDQ    $0x00000040, c_first+56(FP)
+	ADDQ    $0x00000040, c_first+64(FP)
 	MOVQ    b_panel+48(FP), AX
 	SHLQ    $0x03, AX
 	ADDQ    AX, b_first+32(FP)
-	DECQ    panels+96(FP)
+	DECQ    panels+104(FP)
 	JNZ     panel
 	VZEROUPPER
 	RET
 
 // func strip1x2F64AVX512(k int, a left[float64], b right[float64], c target[float64], alpha float64, beta float64, panels int)
 // Requires: AVX, AVX512F, BMI2, MMX+
-TEXT ·strip1x2F64AVX512(SB), NOSPLIT, $0-104
+TEXT ·strip1x2F64AVX512(SB), NOSPLIT, $0-112
 panel:
 	MOVQ       k+0(FP), AX
 	MOVQ       b_first+32(FP), CX
@@ -9132,8 +9200,8 @@ panel:
 	MOVQ       a_first+8(FP), SI
 	VPXORD     Z0, Z0, Z0
 	VPXORD     Z1, Z1, Z1
-	MOVQ       c_first+56(FP), DI
-	MOVQ       c_stride+64(FP), R8
+	MOVQ       c_first+64(FP), DI
+	MOVQ       c_stride+72(FP), R8
 	SHLQ       $0x03, R8
 	PREFETCHT0 (DI)
 	PREFETCHT0 64(DI)
@@ -9152,20 +9220,20 @@ loop:
 	JNZ          loop
 
 done:
-	MOVQ         c_last+72(FP), AX
+	MOVQ         c_last+80(FP), AX
 	MOVQ         $-1, CX
 	BZHIQ        AX, CX, AX
 	KMOVW        AX, K1
-	MOVQ         c_first+56(FP), AX
-	MOVQ         c_stride+64(FP), CX
+	MOVQ         c_first+64(FP), AX
+	MOVQ         c_stride+72(FP), CX
 	SHLQ         $0x03, CX
-	VBROADCASTSD alpha+80(FP), Z29
+	VBROADCASTSD alpha+88(FP), Z29
 	VMULPD       Z29, Z0, Z0
 	VMULPD       Z29, Z1, Z1
-	MOVQ         beta+88(FP), DX
+	MOVQ         beta+96(FP), DX
 	SHLQ         $0x01, DX
 	JZ           store
-	VBROADCASTSD beta+88(FP), Z30
+	VBROADCASTSD beta+96(FP), Z30
 	MOVQ         AX, DX
 	VMOVUPD      (DX), Z31
 	VFMADD231PD  Z31, Z30, Z0
@@ -9176,18 +9244,18 @@ done:
 store:
 	VMOVUPD Z0, (AX)
 	VMOVUPD Z1, K1, 64(AX)
-	ADDQ    $0x00000080, c_first+56(FP)
+	ADDQ    $0x00000080, c_first+64(FP)
 	MOVQ    b_panel+48(FP), AX
 	SHLQ    $0x03, AX
 	ADDQ    AX, b_first+32(FP)
-	DECQ    panels+96(FP)
+	DECQ    panels+104(FP)
 	JNZ     panel
 	VZEROUPPER
 	RET
 
 // func strip2x1F64AVX512(k int, a left[float64], b right[float64], c target[float64], alpha float64, beta float64, panels int)
 // Requires: AVX, AVX512F, BMI2, MMX+
-TEXT ·strip2x1F64AVX512(SB), NOSPLIT, $0-104
+TEXT ·strip2x1F64AVX512(SB), NOSPLIT, $0-112
 panel:
 	MOVQ       k+0(FP), AX
 	MOVQ       b_first+32(FP), CX
@@ -9200,13 +9268,13 @@ panel:
 	MOVQ       a_first+8(FP), DI
 	VPXORD     Z0, Z0, Z0
 	VPXORD     Z1, Z1, Z1
-	MOVQ       c_first+56(FP), R8
-	MOVQ       c_stride+64(FP), R9
+	MOVQ       c_first+64(FP), R8
+	MOVQ       c_stride+72(FP), R9
 	SHLQ       $0x03, R9
 	PREFETCHT0 (R8)
 	ADDQ       R9, R8
 	PREFETCHT0 (R8)
-	MOVQ       c_last+72(FP), R8
+	MOVQ       c_last+80(FP), R8
 	MOVQ       $-1, R9
 	BZHIQ      R8, R9, R8
 	KMOVW      R8, K1
@@ -9225,16 +9293,16 @@ loop:
 	JNZ          loop
 
 done:
-	MOVQ         c_first+56(FP), AX
-	MOVQ         c_stride+64(FP), CX
+	MOVQ         c_first+64(FP), AX
+	MOVQ         c_stride+72(FP), CX
 	SHLQ         $0x03, CX
-	VBROADCASTSD alpha+80(FP), Z29
+	VBROADCASTSD alpha+88(FP), Z29
 	VMULPD       Z29, Z0, Z0
 	VMULPD       Z29, Z1, Z1
-	MOVQ         beta+88(FP), DX
+	MOVQ         beta+96(FP), DX
 	SHLQ         $0x01, DX
 	JZ           store
-	VBROADCASTSD beta+88(FP), Z30
+	VBROADCASTSD beta+96(FP), Z30
 	MOVQ         AX, DX
 	VMOVUPD.Z    (DX), K1, Z31
 	VFMADD231PD  Z31, Z30, Z0
@@ -9247,18 +9315,18 @@ store:
 	VMOVUPD Z0, K1, (AX)
 	ADDQ    CX, AX
 	VMOVUPD Z1, K1, (AX)
-	ADDQ    $0x00000040, c_first+56(FP)
+	ADDQ    $0x00000040, c_first+64(FP)
 	MOVQ    b_panel+48(FP), AX
 	SHLQ    $0x03, AX
 	ADDQ    AX, b_first+32(FP)
-	DECQ    panels+96(FP)
+	DECQ    panels+104(FP)
 	JNZ     panel
 	VZEROUPPER
 	RET
 
 // func strip2x2F64AVX512(k int, a left[float64], b right[float64], c target[float64], alpha float64, beta float64, panels int)
 // Requires: AVX, AVX512F, BMI2, MMX+
-TEXT ·strip2x2F64AVX512(SB), NOSPLIT, $0-104
+TEXT ·strip2x2F64AVX512(SB), NOSPLIT, $0-112
 panel:
 	MOVQ       k+0(FP), AX
 	MOVQ       b_first+32(FP), CX
@@ -9273,8 +9341,8 @@ panel:
 	VPXORD     Z1, Z1, Z1
 	VPXORD     Z2, Z2, Z2
 	VPXORD     Z3, Z3, Z3
-	MOVQ       c_first+56(FP), R8
-	MOVQ       c_stride+64(FP), R9
+	MOVQ       c_first+64(FP), R8
+	MOVQ       c_stride+72(FP), R9
 	SHLQ       $0x03, R9
 	PREFETCHT0 (R8)
 	PREFETCHT0 64(R8)
@@ -9299,22 +9367,22 @@ loop:
 	JNZ          loop
 
 done:
-	MOVQ         c_last+72(FP), AX
+	MOVQ         c_last+80(FP), AX
 	MOVQ         $-1, CX
 	BZHIQ        AX, CX, AX
 	KMOVW        AX, K1
-	MOVQ         c_first+56(FP), AX
-	MOVQ         c_stride+64(FP), CX
+	MOVQ         c_first+64(FP), AX
+	MOVQ         c_stride+72(FP), CX
 	SHLQ         $0x03, CX
-	VBROADCASTSD alpha+80(FP), Z29
+	VBROADCASTSD alpha+88(FP), Z29
 	VMULPD       Z29, Z0, Z0
 	VMULPD       Z29, Z1, Z1
 	VMULPD       Z29, Z2, Z2
 	VMULPD       Z29, Z3, Z3
-	MOVQ         beta+88(FP), DX
+	MOVQ         beta+96(FP), DX
 	SHLQ         $0x01, DX
 	JZ           store
-	VBROADCASTSD beta+88(FP), Z30
+	VBROADCASTSD beta+96(FP), Z30
 	MOVQ         AX, DX
 	VMOVUPD      (DX), Z31
 	VFMADD231PD  Z31, Z30, Z0
@@ -9333,18 +9401,18 @@ store:
 	ADDQ    CX, AX
 	VMOVUPD Z2, (AX)
 	VMOVUPD Z3, K1, 64(AX)
-	ADDQ    $0x00000080, c_first+56(FP)
+	ADDQ    $0x00000080, c_first+64(FP)
 	MOVQ    b_panel+48(FP), AX
 	SHLQ    $0x03, AX
 	ADDQ    AX, b_first+32(FP)
-	DECQ    panels+96(FP)
+	DECQ    panels+104(FP)
 	JNZ     panel
 	VZEROUPPER
 	RET
 
 // func strip3x1F64AVX512(k int, a left[float64], b right[float64], c target[float64], alpha float64, beta float64, panels int)
 // Requires: AVX, AVX512F, BMI2, MMX+
-TEXT ·strip3x1F64AVX512(SB), NOSPLIT, $0-104
+TEXT ·strip3x1F64AVX512(SB), NOSPLIT, $0-112
 panel:
 	MOVQ       k+0(FP), AX
 	MOVQ       b_first+32(FP), CX
@@ -9358,15 +9426,15 @@ panel:
 	VPXORD     Z0, Z0, Z0
 	VPXORD     Z1, Z1, Z1
 	VPXORD     Z2, Z2, Z2
-	MOVQ       c_first+56(FP), R8
-	MOVQ       c_stride+64(FP), R9
+	MOVQ       c_first+64(FP), R8
+	MOVQ       c_stride+72(FP), R9
 	SHLQ       $0x03, R9
 	PREFETCHT0 (R8)
 	ADDQ       R9, R8
 	PREFETCHT0 (R8)
 	ADDQ       R9, R8
 	PREFETCHT0 (R8)
-	MOVQ       c_last+72(FP), R8
+	MOVQ       c_last+80(FP), R8
 	MOVQ       $-1, R9
 	BZHIQ      R8, R9, R8
 	KMOVW      R8, K1
@@ -9387,17 +9455,17 @@ loop:
 	JNZ          loop
 
 done:
-	MOVQ         c_first+56(FP), AX
-	MOVQ         c_stride+64(FP), CX
+	MOVQ         c_first+64(FP), AX
+	MOVQ         c_stride+72(FP), CX
 	SHLQ         $0x03, CX
-	VBROADCASTSD alpha+80(FP), Z29
+	VBROADCASTSD alpha+88(FP), Z29
 	VMULPD       Z29, Z0, Z0
 	VMULPD       Z29, Z1, Z1
 	VMULPD       Z29, Z2, Z2
-	MOVQ         beta+88(FP), DX
+	MOVQ         beta+96(FP), DX
 	SHLQ         $0x01, DX
 	JZ           store
-	VBROADCASTSD beta+88(FP), Z30
+	VBROADCASTSD beta+96(FP), Z30
 	MOVQ         AX, DX
 	VMOVUPD.Z    (DX), K1, Z31
 	VFMADD231PD  Z31, Z30, Z0
@@ -9415,18 +9483,18 @@ store:
 	VMOVUPD Z1, K1, (AX)
 	ADDQ    CX, AX
 	VMOVUPD Z2, K1, (AX)
-	ADDQ    $0x00000040, c_first+56(FP)
+	ADDQ    $0x00000040, c_first+64(FP)
 	MOVQ    b_panel+48(FP), AX
 	SHLQ    $0x03, AX
 	ADDQ    AX, b_first+32(FP)
-	DECQ    panels+96(FP)
+	DECQ    panels+104(FP)
 	JNZ     panel
 	VZEROUPPER
 	RET
 
 // func strip3x2F64AVX512(k int, a left[float64], b right[float64], c target[float64], alpha float64, beta float64, panels int)
 // Requires: AVX, AVX512F, BMI2, MMX+
-TEXT ·strip3x2F64AVX512(SB), NOSPLIT, $0-104
+TEXT ·strip3x2F64AVX512(SB), NOSPLIT, $0-112
 panel:
 	MOVQ       k+0(FP), AX
 	MOVQ       b_first+32(FP), CX
@@ -9443,8 +9511,8 @@ panel:
 	VPXORD     Z3, Z3, Z3
 	VPXORD     Z4, Z4, Z4
 	VPXORD     Z5, Z5, Z5
-	MOVQ       c_first+56(FP), R8
-	MOVQ       c_stride+64(FP), R9
+	MOVQ       c_first+64(FP), R8
+	MOVQ       c_stride+72(FP), R9
 	SHLQ       $0x03, R9
 	PREFETCHT0 (R8)
 	PREFETCHT0 64(R8)
@@ -9475,24 +9543,24 @@ loop:
 	JNZ          loop
 
 done:
-	MOVQ         c_last+72(FP), AX
+	MOVQ         c_last+80(FP), AX
 	MOVQ         $-1, CX
 	BZHIQ        AX, CX, AX
 	KMOVW        AX, K1
-	MOVQ         c_first+56(FP), AX
-	MOVQ         c_stride+64(FP), CX
+	MOVQ         c_first+64(FP), AX
+	MOVQ         c_stride+72(FP), CX
 	SHLQ         $0x03, CX
-	VBROADCASTSD alpha+80(FP), Z29
+	VBROADCASTSD alpha+88(FP), Z29
 	VMULPD       Z29, Z0, Z0
 	VMULPD       Z29, Z1, Z1
 	VMULPD       Z29, Z2, Z2
 	VMULPD       Z29, Z3, Z3
 	VMULPD       Z29, Z4, Z4
 	VMULPD       Z29, Z5, Z5
-	MOVQ         beta+88(FP), DX
+	MOVQ         beta+96(FP), DX
 	SHLQ         $0x01, DX
 	JZ           store
-	VBROADCASTSD beta+88(FP), Z30
+	VBROADCASTSD beta+96(FP), Z30
 	MOVQ         AX, DX
 	VMOVUPD      (DX), Z31
 	VFMADD231PD  Z31, Z30, Z0
@@ -9519,18 +9587,18 @@ store:
 	ADDQ    CX, AX
 	VMOVUPD Z4, (AX)
 	VMOVUPD Z5, K1, 64(AX)
-	ADDQ    $0x00000080, c_first+56(FP)
+	ADDQ    $0x00000080, c_first+64(FP)
 	MOVQ    b_panel+48(FP), AX
 	SHLQ    $0x03, AX
 	ADDQ    AX, b_first+32(FP)
-	DECQ    panels+96(FP)
+	DECQ    panels+104(FP)
 	JNZ     panel
 	VZEROUPPER
 	RET
 
 // func strip4x1F64AVX512(k int, a left[float64], b right[float64], c target[float64], alpha float64, beta float64, panels int)
 // Requires: AVX, AVX512F, BMI2, MMX+
-TEXT ·strip4x1F64AVX512(SB), NOSPLIT, $0-104
+TEXT ·strip4x1F64AVX512(SB), NOSPLIT, $0-112
 panel:
 	MOVQ       k+0(FP), AX
 	MOVQ       b_first+32(FP), CX
@@ -9547,8 +9615,8 @@ panel:
 	VPXORD     Z1, Z1, Z1
 	VPXORD     Z2, Z2, Z2
 	VPXORD     Z3, Z3, Z3
-	MOVQ       c_first+56(FP), R9
-	MOVQ       c_stride+64(FP), R10
+	MOVQ       c_first+64(FP), R9
+	MOVQ       c_stride+72(FP), R10
 	SHLQ       $0x03, R10
 	PREFETCHT0 (R9)
 	ADDQ       R10, R9
@@ -9557,7 +9625,7 @@ panel:
 	PREFETCHT0 (R9)
 	ADDQ       R10, R9
 	PREFETCHT0 (R9)
-	MOVQ       c_last+72(FP), R9
+	MOVQ       c_last+80(FP), R9
 	MOVQ       $-1, R10
 	BZHIQ      R9, R10, R9
 	KMOVW      R9, K1
@@ -9581,18 +9649,18 @@ loop:
 	JNZ          loop
 
 done:
-	MOVQ         c_first+56(FP), AX
-	MOVQ         c_stride+64(FP), CX
+	MOVQ         c_first+64(FP), AX
+	MOVQ         c_stride+72(FP), CX
 	SHLQ         $0x03, CX
-	VBROADCASTSD alpha+80(FP), Z29
+	VBROADCASTSD alpha+88(FP), Z29
 	VMULPD       Z29, Z0, Z0
 	VMULPD       Z29, Z1, Z1
 	VMULPD       Z29, Z2, Z2
 	VMULPD       Z29, Z3, Z3
-	MOVQ         beta+88(FP), DX
+	MOVQ         beta+96(FP), DX
 	SHLQ         $0x01, DX
 	JZ           store
-	VBROADCASTSD beta+88(FP), Z30
+	VBROADCASTSD beta+96(FP), Z30
 	MOVQ         AX, DX
 	VMOVUPD.Z    (DX), K1, Z31
 	VFMADD231PD  Z31, Z30, Z0
@@ -9615,18 +9683,18 @@ store:
 	VMOVUPD Z2, K1, (AX)
 	ADDQ    CX, AX
 	VMOVUPD Z3, K1, (AX)
-	ADDQ    $0x00000040, c_first+56(FP)
+	ADDQ    $0x00000040, c_first+64(FP)
 	MOVQ    b_panel+48(FP), AX
 	SHLQ    $0x03, AX
 	ADDQ    AX, b_first+32(FP)
-	DECQ    panels+96(FP)
+	DECQ    panels+104(FP)
 	JNZ     panel
 	VZEROUPPER
 	RET
 
 // func strip4x2F64AVX512(k int, a left[float64], b right[float64], c target[float64], alpha float64, beta float64, panels int)
 // Requires: AVX, AVX512F, BMI2, MMX+
-TEXT ·strip4x2F64AVX512(SB), NOSPLIT, $0-104
+TEXT ·strip4x2F64AVX512(SB), NOSPLIT, $0-112
 panel:
 	MOVQ       k+0(FP), AX
 	MOVQ       b_first+32(FP), CX
@@ -9647,8 +9715,8 @@ panel:
 	VPXORD     Z5, Z5, Z5
 	VPXORD     Z6, Z6, Z6
 	VPXORD     Z7, Z7, Z7
-	MOVQ       c_first+56(FP), R9
-	MOVQ       c_stride+64(FP), R10
+	MOVQ       c_first+64(FP), R9
+	MOVQ       c_stride+72(FP), R10
 	SHLQ       $0x03, R10
 	PREFETCHT0 (R9)
 	PREFETCHT0 64(R9)
@@ -9686,14 +9754,14 @@ loop:
 	JNZ          loop
 
 done:
-	MOVQ         c_last+72(FP), AX
+	MOVQ         c_last+80(FP), AX
 	MOVQ         $-1, CX
 	BZHIQ        AX, CX, AX
 	KMOVW        AX, K1
-	MOVQ         c_first+56(FP), AX
-	MOVQ         c_stride+64(FP), CX
+	MOVQ         c_first+64(FP), AX
+	MOVQ         c_stride+72(FP), CX
 	SHLQ         $0x03, CX
-	VBROADCASTSD alpha+80(FP), Z29
+	VBROADCASTSD alpha+88(FP), Z29
 	VMULPD       Z29, Z0, Z0
 	VMULPD       Z29, Z1, Z1
 	VMULPD       Z29, Z2, Z2
@@ -9702,10 +9770,10 @@ done:
 	VMULPD       Z29, Z5, Z5
 	VMULPD       Z29, Z6, Z6
 	VMULPD       Z29, Z7, Z7
-	MOVQ         beta+88(FP), DX
+	MOVQ         beta+96(FP), DX
 	SHLQ         $0x01, DX
 	JZ           store
-	VBROADCASTSD beta+88(FP), Z30
+	VBROADCASTSD beta+96(FP), Z30
 	MOVQ         AX, DX
 	VMOVUPD      (DX), Z31
 	VFMADD231PD  Z31, Z30, Z0
@@ -9740,18 +9808,18 @@ store:
 	ADDQ    CX, AX
 	VMOVUPD Z6, (AX)
 	VMOVUPD Z7, K1, 64(AX)
-	ADDQ    $0x00000080, c_first+56(FP)
+	ADDQ    $0x00000080, c_first+64(FP)
 	MOVQ    b_panel+48(FP), AX
 	SHLQ    $0x03, AX
 	ADDQ    AX, b_first+32(FP)
-	DECQ    panels+96(FP)
+	DECQ    panels+104(FP)
 	JNZ     panel
 	VZEROUPPER
 	RET
 
 // func strip5x1F64AVX512(k int, a left[float64], b right[float64], c target[float64], alpha float64, beta float64, panels int)
 // Requires: AVX, AVX512F, BMI2, MMX+
-TEXT ·strip5x1F64AVX512(SB), NOSPLIT, $0-104
+TEXT ·strip5x1F64AVX512(SB), NOSPLIT, $0-112
 panel:
 	MOVQ       k+0(FP), AX
 	MOVQ       b_first+32(FP), CX
@@ -9769,8 +9837,8 @@ panel:
 	VPXORD     Z2, Z2, Z2
 	VPXORD     Z3, Z3, Z3
 	VPXORD     Z4, Z4, Z4
-	MOVQ       c_first+56(FP), R9
-	MOVQ       c_stride+64(FP), R10
+	MOVQ       c_first+64(FP), R9
+	MOVQ       c_stride+72(FP), R10
 	SHLQ       $0x03, R10
 	PREFETCHT0 (R9)
 	ADDQ       R10, R9
@@ -9781,7 +9849,7 @@ panel:
 	PREFETCHT0 (R9)
 	ADDQ       R10, R9
 	PREFETCHT0 (R9)
-	MOVQ       c_last+72(FP), R9
+	MOVQ       c_last+80(FP), R9
 	MOVQ       $-1, R10
 	BZHIQ      R9, R10, R9
 	KMOVW      R9, K1
@@ -9807,19 +9875,19 @@ loop:
 	JNZ          loop
 
 done:
-	MOVQ         c_first+56(FP), AX
-	MOVQ         c_stride+64(FP), CX
+	MOVQ         c_first+64(FP), AX
+	MOVQ         c_stride+72(FP), CX
 	SHLQ         $0x03, CX
-	VBROADCASTSD alpha+80(FP), Z29
+	VBROADCASTSD alpha+88(FP), Z29
 	VMULPD       Z29, Z0, Z0
 	VMULPD       Z29, Z1, Z1
 	VMULPD       Z29, Z2, Z2
 	VMULPD       Z29, Z3, Z3
 	VMULPD       Z29, Z4, Z4
-	MOVQ         beta+88(FP), DX
+	MOVQ         beta+96(FP), DX
 	SHLQ         $0x01, DX
 	JZ           store
-	VBROADCASTSD beta+88(FP), Z30
+	VBROADCASTSD beta+96(FP), Z30
 	MOVQ         AX, DX
 	VMOVUPD.Z    (DX), K1, Z31
 	VFMADD231PD  Z31, Z30, Z0
@@ -9847,18 +9915,18 @@ store:
 	VMOVUPD Z3, K1, (AX)
 	ADDQ    CX, AX
 	VMOVUPD Z4, K1, (AX)
-	ADDQ    $0x00000040, c_first+56(FP)
+	ADDQ    $0x00000040, c_first+64(FP)
 	MOVQ    b_panel+48(FP), AX
 	SHLQ    $0x03, AX
 	ADDQ    AX, b_first+32(FP)
-	DECQ    panels+96(FP)
+	DECQ    panels+104(FP)
 	JNZ     panel
 	VZEROUPPER
 	RET
 
 // func strip5x2F64AVX512(k int, a left[float64], b right[float64], c target[float64], alpha float64, beta float64, panels int)
 // Requires: AVX, AVX512F, BMI2, MMX+
-TEXT ·strip5x2F64AVX512(SB), NOSPLIT, $0-104
+TEXT ·strip5x2F64AVX512(SB), NOSPLIT, $0-112
 panel:
 	MOVQ       k+0(FP), AX
 	MOVQ       b_first+32(FP), CX
@@ -9881,8 +9949,8 @@ panel:
 	VPXORD     Z7, Z7, Z7
 	VPXORD     Z8, Z8, Z8
 	VPXORD     Z9, Z9, Z9
-	MOVQ       c_first+56(FP), R9
-	MOVQ       c_stride+64(FP), R10
+	MOVQ       c_first+64(FP), R9
+	MOVQ       c_stride+72(FP), R10
 	SHLQ       $0x03, R10
 	PREFETCHT0 (R9)
 	PREFETCHT0 64(R9)
@@ -9926,14 +9994,14 @@ loop:
 	JNZ          loop
 
 done:
-	MOVQ         c_last+72(FP), AX
+	MOVQ         c_last+80(FP), AX
 	MOVQ         $-1, CX
 	BZHIQ        AX, CX, AX
 	KMOVW        AX, K1
-	MOVQ         c_first+56(FP), AX
-	MOVQ         c_stride+64(FP), CX
+	MOVQ         c_first+64(FP), AX
+	MOVQ         c_stride+72(FP), CX
 	SHLQ         $0x03, CX
-	VBROADCASTSD alpha+80(FP), Z29
+	VBROADCASTSD alpha+88(FP), Z29
 	VMULPD       Z29, Z0, Z0
 	VMULPD       Z29, Z1, Z1
 	VMULPD       Z29, Z2, Z2
@@ -9944,10 +10012,10 @@ done:
 	VMULPD       Z29, Z7, Z7
 	VMULPD       Z29, Z8, Z8
 	VMULPD       Z29, Z9, Z9
-	MOVQ         beta+88(FP), DX
+	MOVQ         beta+96(FP), DX
 	SHLQ         $0x01, DX
 	JZ           store
-	VBROADCASTSD beta+88(FP), Z30
+	VBROADCASTSD beta+96(FP), Z30
 	MOVQ         AX, DX
 	VMOVUPD      (DX), Z31
 	VFMADD231PD  Z31, Z30, Z0
@@ -9990,18 +10058,18 @@ store:
 	ADDQ    CX, AX
 	VMOVUPD Z8, (AX)
 	VMOVUPD Z9, K1, 64(AX)
-	ADDQ    $0x00000080, c_first+56(FP)
+	ADDQ    $0x00000080, c_first+64(FP)
 	MOVQ    b_panel+48(FP), AX
 	SHLQ    $0x03, AX
 	ADDQ    AX, b_first+32(FP)
-	DECQ    panels+96(FP)
+	DECQ    panels+104(FP)
 	JNZ     panel
 	VZEROUPPER
 	RET
 
 // func strip6x1F64AVX512(k int, a left[float64], b right[float64], c target[float64], alpha float64, beta float64, panels int)
 // Requires: AVX, AVX512F, BMI2, MMX+
-TEXT ·strip6x1F64AVX512(SB), NOSPLIT, $0-104
+TEXT ·strip6x1F64AVX512(SB), NOSPLIT, $0-112
 panel:
 	MOVQ       k+0(FP), AX
 	MOVQ       b_first+32(FP), CX
@@ -10020,8 +10088,8 @@ panel:
 	VPXORD     Z3, Z3, Z3
 	VPXORD     Z4, Z4, Z4
 	VPXORD     Z5, Z5, Z5
-	MOVQ       c_first+56(FP), R9
-	MOVQ       c_stride+64(FP), R10
+	MOVQ       c_first+64(FP), R9
+	MOVQ       c_stride+72(FP), R10
 	SHLQ       $0x03, R10
 	PREFETCHT0 (R9)
 	ADDQ       R10, R9
@@ -10034,7 +10102,7 @@ panel:
 	PREFETCHT0 (R9)
 	ADDQ       R10, R9
 	PREFETCHT0 (R9)
-	MOVQ       c_last+72(FP), R9
+	MOVQ       c_last+80(FP), R9
 	MOVQ       $-1, R10
 	BZHIQ      R9, R10, R9
 	KMOVW      R9, K1
@@ -10062,20 +10130,20 @@ loop:
 	JNZ          loop
 
 done:
-	MOVQ         c_first+56(FP), AX
-	MOVQ         c_stride+64(FP), CX
+	MOVQ         c_first+64(FP), AX
+	MOVQ         c_stride+72(FP), CX
 	SHLQ         $0x03, CX
-	VBROADCASTSD alpha+80(FP), Z29
+	VBROADCASTSD alpha+88(FP), Z29
 	VMULPD       Z29, Z0, Z0
 	VMULPD       Z29, Z1, Z1
 	VMULPD       Z29, Z2, Z2
 	VMULPD       Z29, Z3, Z3
 	VMULPD       Z29, Z4, Z4
 	VMULPD       Z29, Z5, Z5
-	MOVQ         beta+88(FP), DX
+	MOVQ         beta+96(FP), DX
 	SHLQ         $0x01, DX
 	JZ           store
-	VBROADCASTSD beta+88(FP), Z30
+	VBROADCASTSD beta+96(FP), Z30
 	MOVQ         AX, DX
 	VMOVUPD.Z    (DX), K1, Z31
 	VFMADD231PD  Z31, Z30, Z0
@@ -10108,18 +10176,18 @@ store:
 	VMOVUPD Z4, K1, (AX)
 	ADDQ    CX, AX
 	VMOVUPD Z5, K1, (AX)
-	ADDQ    $0x00000040, c_first+56(FP)
+	ADDQ    $0x00000040, c_first+64(FP)
 	MOVQ    b_panel+48(FP), AX
 	SHLQ    $0x03, AX
 	ADDQ    AX, b_first+32(FP)
-	DECQ    panels+96(FP)
+	DECQ    panels+104(FP)
 	JNZ     panel
 	VZEROUPPER
 	RET
 
 // func strip6x2F64AVX512(k int, a left[float64], b right[float64], c target[float64], alpha float64, beta float64, panels int)
 // Requires: AVX, AVX512F, BMI2, MMX+
-TEXT ·strip6x2F64AVX512(SB), NOSPLIT, $0-104
+TEXT ·strip6x2F64AVX512(SB), NOSPLIT, $0-112
 panel:
 	MOVQ       k+0(FP), AX
 	MOVQ       b_first+32(FP), CX
@@ -10144,8 +10212,8 @@ panel:
 	VPXORD     Z9, Z9, Z9
 	VPXORD     Z10, Z10, Z10
 	VPXORD     Z11, Z11, Z11
-	MOVQ       c_first+56(FP), R9
-	MOVQ       c_stride+64(FP), R10
+	MOVQ       c_first+64(FP), R9
+	MOVQ       c_stride+72(FP), R10
 	SHLQ       $0x03, R10
 	PREFETCHT0 (R9)
 	PREFETCHT0 64(R9)
@@ -10195,14 +10263,14 @@ loop:
 	JNZ          loop
 
 done:
-	MOVQ         c_last+72(FP), AX
+	MOVQ         c_last+80(FP), AX
 	MOVQ         $-1, CX
 	BZHIQ        AX, CX, AX
 	KMOVW        AX, K1
-	MOVQ         c_first+56(FP), AX
-	MOVQ         c_stride+64(FP), CX
+	MOVQ         c_first+64(FP), AX
+	MOVQ         c_stride+72(FP), CX
 	SHLQ         $0x03, CX
-	VBROADCASTSD alpha+80(FP), Z29
+	VBROADCASTSD alpha+88(FP), Z29
 	VMULPD       Z29, Z0, Z0
 	VMULPD       Z29, Z1, Z1
 	VMULPD       Z29, Z2, Z2
@@ -10215,10 +10283,10 @@ done:
 	VMULPD       Z29, Z9, Z9
 	VMULPD       Z29, Z10, Z10
 	VMULPD       Z29, Z11, Z11
-	MOVQ         beta+88(FP), DX
+	MOVQ         beta+96(FP), DX
 	SHLQ         $0x01, DX
 	JZ           store
-	VBROADCASTSD beta+88(FP), Z30
+	VBROADCASTSD beta+96(FP), Z30
 	MOVQ         AX, DX
 	VMOVUPD      (DX), Z31
 	VFMADD231PD  Z31, Z30, Z0
@@ -10269,18 +10337,18 @@ store:
 	ADDQ    CX, AX
 	VMOVUPD Z10, (AX)
 	VMOVUPD Z11, K1, 64(AX)
-	ADDQ    $0x00000080, c_first+56(FP)
+	ADDQ    $0x00000080, c_first+64(FP)
 	MOVQ    b_panel+48(FP), AX
 	SHLQ    $0x03, AX
 	ADDQ    AX, b_first+32(FP)
-	DECQ    panels+96(FP)
+	DECQ    panels+104(FP)
 	JNZ     panel
 	VZEROUPPER
 	RET
 
 // func strip7x1F64AVX512(k int, a left[float64], b right[float64], c target[float64], alpha float64, beta float64, panels int)
 // Requires: AVX, AVX512F, BMI2, MMX+
-TEXT ·strip7x1F64AVX512(SB), NOSPLIT, $0-104
+TEXT ·strip7x1F64AVX512(SB), NOSPLIT, $0-112
 panel:
 	MOVQ       k+0(FP), AX
 	MOVQ       b_first+32(FP), CX
@@ -10302,8 +10370,8 @@ panel:
 	VPXORD     Z4, Z4, Z4
 	VPXORD     Z5, Z5, Z5
 	VPXORD     Z6, Z6, Z6
-	MOVQ       c_first+56(FP), R10
-	MOVQ       c_stride+64(FP), R11
+	MOVQ       c_first+64(FP), R10
+	MOVQ       c_stride+72(FP), R11
 	SHLQ       $0x03, R11
 	PREFETCHT0 (R10)
 	ADDQ       R11, R10
@@ -10318,7 +10386,7 @@ panel:
 	PREFETCHT0 (R10)
 	ADDQ       R11, R10
 	PREFETCHT0 (R10)
-	MOVQ       c_last+72(FP), R10
+	MOVQ       c_last+80(FP), R10
 	MOVQ       $-1, R11
 	BZHIQ      R10, R11, R10
 	KMOVW      R10, K1
@@ -10349,10 +10417,10 @@ loop:
 	JNZ          loop
 
 done:
-	MOVQ         c_first+56(FP), AX
-	MOVQ         c_stride+64(FP), CX
+	MOVQ         c_first+64(FP), AX
+	MOVQ         c_stride+72(FP), CX
 	SHLQ         $0x03, CX
-	VBROADCASTSD alpha+80(FP), Z29
+	VBROADCASTSD alpha+88(FP), Z29
 	VMULPD       Z29, Z0, Z0
 	VMULPD       Z29, Z1, Z1
 	VMULPD       Z29, Z2, Z2
@@ -10360,10 +10428,10 @@ done:
 	VMULPD       Z29, Z4, Z4
 	VMULPD       Z29, Z5, Z5
 	VMULPD       Z29, Z6, Z6
-	MOVQ         beta+88(FP), DX
+	MOVQ         beta+96(FP), DX
 	SHLQ         $0x01, DX
 	JZ           store
-	VBROADCASTSD beta+88(FP), Z30
+	VBROADCASTSD beta+96(FP), Z30
 	MOVQ         AX, DX
 	VMOVUPD.Z    (DX), K1, Z31
 	VFMADD231PD  Z31, Z30, Z0
@@ -10401,18 +10469,18 @@ store:
 	VMOVUPD Z5, K1, (AX)
 	ADDQ    CX, AX
 	VMOVUPD Z6, K1, (AX)
-	ADDQ    $0x00000040, c_first+56(FP)
+	ADDQ    $0x00000040, c_first+64(FP)
 	MOVQ    b_panel+48(FP), AX
 	SHLQ    $0x03, AX
 	ADDQ    AX, b_first+32(FP)
-	DECQ    panels+96(FP)
+	DECQ    panels+104(FP)
 	JNZ     panel
 	VZEROUPPER
 	RET
 
 // func strip7x2F64AVX512(k int, a left[float64], b right[float64], c target[float64], alpha float64, beta float64, panels int)
 // Requires: AVX, AVX512F, BMI2, MMX+
-TEXT ·strip7x2F64AVX512(SB), NOSPLIT, $0-104
+TEXT ·strip7x2F64AVX512(SB), NOSPLIT, $0-112
 panel:
 	MOVQ       k+0(FP), AX
 	MOVQ       b_first+32(FP), CX
@@ -10441,8 +10509,8 @@ panel:
 	VPXORD     Z11, Z11, Z11
 	VPXORD     Z12, Z12, Z12
 	VPXORD     Z13, Z13, Z13
-	MOVQ       c_first+56(FP), R10
-	MOVQ       c_stride+64(FP), R11
+	MOVQ       c_first+64(FP), R10
+	MOVQ       c_stride+72(FP), R11
 	SHLQ       $0x03, R11
 	PREFETCHT0 (R10)
 	PREFETCHT0 64(R10)
@@ -10499,14 +10567,14 @@ loop:
 	JNZ          loop
 
 done:
-	MOVQ         c_last+72(FP), AX
+	MOVQ         c_last+80(FP), AX
 	MOVQ         $-1, CX
 	BZHIQ        AX, CX, AX
 	KMOVW        AX, K1
-	MOVQ         c_first+56(FP), AX
-	MOVQ         c_stride+64(FP), CX
+	MOVQ         c_first+64(FP), AX
+	MOVQ         c_stride+72(FP), CX
 	SHLQ         $0x03, CX
-	VBROADCASTSD alpha+80(FP), Z29
+	VBROADCASTSD alpha+88(FP), Z29
 	VMULPD       Z29, Z0, Z0
 	VMULPD       Z29, Z1, Z1
 	VMULPD       Z29, Z2, Z2
@@ -10521,10 +10589,10 @@ done:
 	VMULPD       Z29, Z11, Z11
 	VMULPD       Z29, Z12, Z12
 	VMULPD       Z29, Z13, Z13
-	MOVQ         beta+88(FP), DX
+	MOVQ         beta+96(FP), DX
 	SHLQ         $0x01, DX
 	JZ           store
-	VBROADCASTSD beta+88(FP), Z30
+	VBROADCASTSD beta+96(FP), Z30
 	MOVQ         AX, DX
 	VMOVUPD      (DX), Z31
 	VFMADD231PD  Z31, Z30, Z0
@@ -10583,18 +10651,18 @@ store:
 	ADDQ    CX, AX
 	VMOVUPD Z12, (AX)
 	VMOVUPD Z13, K1, 64(AX)
-	ADDQ    $0x00000080, c_first+56(FP)
+	ADDQ    $0x00000080, c_first+64(FP)
 	MOVQ    b_panel+48(FP), AX
 	SHLQ    $0x03, AX
 	ADDQ    AX, b_first+32(FP)
-	DECQ    panels+96(FP)
+	DECQ    panels+104(FP)
 	JNZ     panel
 	VZEROUPPER
 	RET
 
 // func strip8x1F64AVX512(k int, a left[float64], b right[float64], c target[float64], alpha float64, beta float64, panels int)
 // Requires: AVX, AVX512F, BMI2, MMX+
-TEXT ·strip8x1F64AVX512(SB), NOSPLIT, $0-104
+TEXT ·strip8x1F64AVX512(SB), NOSPLIT, $0-112
 panel:
 	MOVQ       k+0(FP), AX
 	MOVQ       b_first+32(FP), CX
@@ -10617,8 +10685,8 @@ panel:
 	VPXORD     Z5, Z5, Z5
 	VPXORD     Z6, Z6, Z6
 	VPXORD     Z7, Z7, Z7
-	MOVQ       c_first+56(FP), R10
-	MOVQ       c_stride+64(FP), R11
+	MOVQ       c_first+64(FP), R10
+	MOVQ       c_stride+72(FP), R11
 	SHLQ       $0x03, R11
 	PREFETCHT0 (R10)
 	ADDQ       R11, R10
@@ -10635,7 +10703,7 @@ panel:
 	PREFETCHT0 (R10)
 	ADDQ       R11, R10
 	PREFETCHT0 (R10)
-	MOVQ       c_last+72(FP), R10
+	MOVQ       c_last+80(FP), R10
 	MOVQ       $-1, R11
 	BZHIQ      R10, R11, R10
 	KMOVW      R10, K1
@@ -10668,10 +10736,10 @@ loop:
 	JNZ          loop
 
 done:
-	MOVQ         c_first+56(FP), AX
-	MOVQ         c_stride+64(FP), CX
+	MOVQ         c_first+64(FP), AX
+	MOVQ         c_stride+72(FP), CX
 	SHLQ         $0x03, CX
-	VBROADCASTSD alpha+80(FP), Z29
+	VBROADCASTSD alpha+88(FP), Z29
 	VMULPD       Z29, Z0, Z0
 	VMULPD       Z29, Z1, Z1
 	VMULPD       Z29, Z2, Z2
@@ -10680,10 +10748,10 @@ done:
 	VMULPD       Z29, Z5, Z5
 	VMULPD       Z29, Z6, Z6
 	VMULPD       Z29, Z7, Z7
-	MOVQ         beta+88(FP), DX
+	MOVQ         beta+96(FP), DX
 	SHLQ         $0x01, DX
 	JZ           store
-	VBROADCASTSD beta+88(FP), Z30
+	VBROADCASTSD beta+96(FP), Z30
 	MOVQ         AX, DX
 	VMOVUPD.Z    (DX), K1, Z31
 	VFMADD231PD  Z31, Z30, Z0
@@ -10726,18 +10794,18 @@ store:
 	VMOVUPD Z6, K1, (AX)
 	ADDQ    CX, AX
 	VMOVUPD Z7, K1, (AX)
-	ADDQ    $0x00000040, c_first+56(FP)
+	ADDQ    $0x00000040, c_first+64(FP)
 	MOVQ    b_panel+48(FP), AX
 	SHLQ    $0x03, AX
 	ADDQ    AX, b_first+32(FP)
-	DECQ    panels+96(FP)
+	DECQ    panels+104(FP)
 	JNZ     panel
 	VZEROUPPER
 	RET
 
 // func strip8x2F64AVX512(k int, a left[float64], b right[float64], c target[float64], alpha float64, beta float64, panels int)
 // Requires: AVX, AVX512F, BMI2, MMX+
-TEXT ·strip8x2F64AVX512(SB), NOSPLIT, $0-104
+TEXT ·strip8x2F64AVX512(SB), NOSPLIT, $0-112
 panel:
 	MOVQ       k+0(FP), AX
 	MOVQ       b_first+32(FP), CX
@@ -10768,8 +10836,8 @@ panel:
 	VPXORD     Z13, Z13, Z13
 	VPXORD     Z14, Z14, Z14
 	VPXORD     Z15, Z15, Z15
-	MOVQ       c_first+56(FP), R10
-	MOVQ       c_stride+64(FP), R11
+	MOVQ       c_first+64(FP), R10
+	MOVQ       c_stride+72(FP), R11
 	SHLQ       $0x03, R11
 	PREFETCHT0 (R10)
 	PREFETCHT0 64(R10)
@@ -10832,14 +10900,14 @@ loop:
 	JNZ          loop
 
 done:
-	MOVQ         c_last+72(FP), AX
+	MOVQ         c_last+80(FP), AX
 	MOVQ         $-1, CX
 	BZHIQ        AX, CX, AX
 	KMOVW        AX, K1
-	MOVQ         c_first+56(FP), AX
-	MOVQ         c_stride+64(FP), CX
+	MOVQ         c_first+64(FP), AX
+	MOVQ         c_stride+72(FP), CX
 	SHLQ         $0x03, CX
-	VBROADCASTSD alpha+80(FP), Z29
+	VBROADCASTSD alpha+88(FP), Z29
 	VMULPD       Z29, Z0, Z0
 	VMULPD       Z29, Z1, Z1
 	VMULPD       Z29, Z2, Z2
@@ -10856,10 +10924,10 @@ done:
 	VMULPD       Z29, Z13, Z13
 	VMULPD       Z29, Z14, Z14
 	VMULPD       Z29, Z15, Z15
-	MOVQ         beta+88(FP), DX
+	MOVQ         beta+96(FP), DX
 	SHLQ         $0x01, DX
 	JZ           store
-	VBROADCASTSD beta+88(FP), Z30
+	VBROADCASTSD beta+96(FP), Z30
 	MOVQ         AX, DX
 	VMOVUPD      (DX), Z31
 	VFMADD231PD  Z31, Z30, Z0
@@ -10926,18 +10994,18 @@ store:
 	ADDQ    CX, AX
 	VMOVUPD Z14, (AX)
 	VMOVUPD Z15, K1, 64(AX)
-	ADDQ    $0x00000080, c_first+56(FP)
+	ADDQ    $0x00000080, c_first+64(FP)
 	MOVQ    b_panel+48(FP), AX
 	SHLQ    $0x03, AX
 	ADDQ    AX, b_first+32(FP)
-	DECQ    panels+96(FP)
+	DECQ    panels+104(FP)
 	JNZ     panel
 	VZEROUPPER
 	RET
 
 // func strip9x1F64AVX512(k int, a left[float64], b right[float64], c target[float64], alpha float64, beta float64, panels int)
 // Requires: AVX, AVX512F, BMI2, MMX+
-TEXT ·strip9x1F64AVX512(SB), NOSPLIT, $0-104
+TEXT ·strip9x1F64AVX512(SB), NOSPLIT, $0-112
 panel:
 	MOVQ       k+0(FP), AX
 	MOVQ       b_first+32(FP), CX
@@ -10961,8 +11029,8 @@ panel:
 	VPXORD     Z6, Z6, Z6
 	VPXORD     Z7, Z7, Z7
 	VPXORD     Z8, Z8, Z8
-	MOVQ       c_first+56(FP), R10
-	MOVQ       c_stride+64(FP), R11
+	MOVQ       c_first+64(FP), R10
+	MOVQ       c_stride+72(FP), R11
 	SHLQ       $0x03, R11
 	PREFETCHT0 (R10)
 	ADDQ       R11, R10
@@ -10981,7 +11049,7 @@ panel:
 	PREFETCHT0 (R10)
 	ADDQ       R11, R10
 	PREFETCHT0 (R10)
-	MOVQ       c_last+72(FP), R10
+	MOVQ       c_last+80(FP), R10
 	MOVQ       $-1, R11
 	BZHIQ      R10, R11, R10
 	KMOVW      R10, K1
@@ -11016,10 +11084,10 @@ loop:
 	JNZ          loop
 
 done:
-	MOVQ         c_first+56(FP), AX
-	MOVQ         c_stride+64(FP), CX
+	MOVQ         c_first+64(FP), AX
+	MOVQ         c_stride+72(FP), CX
 	SHLQ         $0x03, CX
-	VBROADCASTSD alpha+80(FP), Z29
+	VBROADCASTSD alpha+88(FP), Z29
 	VMULPD       Z29, Z0, Z0
 	VMULPD       Z29, Z1, Z1
 	VMULPD       Z29, Z2, Z2
@@ -11029,10 +11097,10 @@ done:
 	VMULPD       Z29, Z6, Z6
 	VMULPD       Z29, Z7, Z7
 	VMULPD       Z29, Z8, Z8
-	MOVQ         beta+88(FP), DX
+	MOVQ         beta+96(FP), DX
 	SHLQ         $0x01, DX
 	JZ           store
-	VBROADCASTSD beta+88(FP), Z30
+	VBROADCASTSD beta+96(FP), Z30
 	MOVQ         AX, DX
 	VMOVUPD.Z    (DX), K1, Z31
 	VFMADD231PD  Z31, Z30, Z0
@@ -11080,18 +11148,18 @@ store:
 	VMOVUPD Z7, K1, (AX)
 	ADDQ    CX, AX
 	VMOVUPD Z8, K1, (AX)
-	ADDQ    $0x00000040, c_first+56(FP)
+	ADDQ    $0x00000040, c_first+64(FP)
 	MOVQ    b_panel+48(FP), AX
 	SHLQ    $0x03, AX
 	ADDQ    AX, b_first+32(FP)
-	DECQ    panels+96(FP)
+	DECQ    panels+104(FP)
 	JNZ     panel
 	VZEROUPPER
 	RET
 
 // func strip9x2F64AVX512(k int, a left[float64], b right[float64], c target[float64], alpha float64, beta float64, panels int)
 // Requires: AVX, AVX512F, BMI2, MMX+
-TEXT ·strip9x2F64AVX512(SB), NOSPLIT, $0-104
+TEXT ·strip9x2F64AVX512(SB), NOSPLIT, $0-112
 panel:
 	MOVQ       k+0(FP), AX
 	MOVQ       b_first+32(FP), CX
@@ -11124,8 +11192,8 @@ panel:
 	VPXORD     Z15, Z15, Z15
 	VPXORD     Z16, Z16, Z16
 	VPXORD     Z17, Z17, Z17
-	MOVQ       c_first+56(FP), R10
-	MOVQ       c_stride+64(FP), R11
+	MOVQ       c_first+64(FP), R10
+	MOVQ       c_stride+72(FP), R11
 	SHLQ       $0x03, R11
 	PREFETCHT0 (R10)
 	PREFETCHT0 64(R10)
@@ -11194,14 +11262,14 @@ loop:
 	JNZ          loop
 
 done:
-	MOVQ         c_last+72(FP), AX
+	MOVQ         c_last+80(FP), AX
 	MOVQ         $-1, CX
 	BZHIQ        AX, CX, AX
 	KMOVW        AX, K1
-	MOVQ         c_first+56(FP), AX
-	MOVQ         c_stride+64(FP), CX
+	MOVQ         c_first+64(FP), AX
+	MOVQ         c_stride+72(FP), CX
 	SHLQ         $0x03, CX
-	VBROADCASTSD alpha+80(FP), Z29
+	VBROADCASTSD alpha+88(FP), Z29
 	VMULPD       Z29, Z0, Z0
 	VMULPD       Z29, Z1, Z1
 	VMULPD       Z29, Z2, Z2
@@ -11220,10 +11288,10 @@ done:
 	VMULPD       Z29, Z15, Z15
 	VMULPD       Z29, Z16, Z16
 	VMULPD       Z29, Z17, Z17
-	MOVQ         beta+88(FP), DX
+	MOVQ         beta+96(FP), DX
 	SHLQ         $0x01, DX
 	JZ           store
-	VBROADCASTSD beta+88(FP), Z30
+	VBROADCASTSD beta+96(FP), Z30
 	MOVQ         AX, DX
 	VMOVUPD      (DX), Z31
 	VFMADD231PD  Z31, Z30, Z0
@@ -11298,18 +11366,18 @@ store:
 	ADDQ    CX, AX
 	VMOVUPD Z16, (AX)
 	VMOVUPD Z17, K1, 64(AX)
-	ADDQ    $0x00000080, c_first+56(FP)
+	ADDQ    $0x00000080, c_first+64(FP)
 	MOVQ    b_panel+48(FP), AX
 	SHLQ    $0x03, AX
 	ADDQ    AX, b_first+32(FP)
-	DECQ    panels+96(FP)
+	DECQ    panels+104(FP)
 	JNZ     panel
 	VZEROUPPER
 	RET
 
 // func strip10x1F64AVX512(k int, a left[float64], b right[float64], c target[float64], alpha float64, beta float64, panels int)
 // Requires: AVX, AVX512F, BMI2, MMX+
-TEXT ·strip10x1F64AVX512(SB), NOSPLIT, $0-104
+TEXT ·strip10x1F64AVX512(SB), NOSPLIT, $0-112
 panel:
 	MOVQ       k+0(FP), AX
 	MOVQ       b_first+32(FP), CX
@@ -11336,8 +11404,8 @@ panel:
 	VPXORD     Z7, Z7, Z7
 	VPXORD     Z8, Z8, Z8
 	VPXORD     Z9, Z9, Z9
-	MOVQ       c_first+56(FP), R11
-	MOVQ       c_stride+64(FP), R12
+	MOVQ       c_first+64(FP), R11
+	MOVQ       c_stride+72(FP), R12
 	SHLQ       $0x03, R12
 	PREFETCHT0 (R11)
 	ADDQ       R12, R11
@@ -11358,7 +11426,7 @@ panel:
 	PREFETCHT0 (R11)
 	ADDQ       R12, R11
 	PREFETCHT0 (R11)
-	MOVQ       c_last+72(FP), R11
+	MOVQ       c_last+80(FP), R11
 	MOVQ       $-1, R12
 	BZHIQ      R11, R12, R11
 	KMOVW      R11, K1
@@ -11396,10 +11464,10 @@ loop:
 	JNZ          loop
 
 done:
-	MOVQ         c_first+56(FP), AX
-	MOVQ         c_stride+64(FP), CX
+	MOVQ         c_first+64(FP), AX
+	MOVQ         c_stride+72(FP), CX
 	SHLQ         $0x03, CX
-	VBROADCASTSD alpha+80(FP), Z29
+	VBROADCASTSD alpha+88(FP), Z29
 	VMULPD       Z29, Z0, Z0
 	VMULPD       Z29, Z1, Z1
 	VMULPD       Z29, Z2, Z2
@@ -11410,10 +11478,10 @@ done:
 	VMULPD       Z29, Z7, Z7
 	VMULPD       Z29, Z8, Z8
 	VMULPD       Z29, Z9, Z9
-	MOVQ         beta+88(FP), DX
+	MOVQ         beta+96(FP), DX
 	SHLQ         $0x01, DX
 	JZ           store
-	VBROADCASTSD beta+88(FP), Z30
+	VBROADCASTSD beta+96(FP), Z30
 	MOVQ         AX, DX
 	VMOVUPD.Z    (DX), K1, Z31
 	VFMADD231PD  Z31, Z30, Z0
@@ -11466,18 +11534,18 @@ store:
 	VMOVUPD Z8, K1, (AX)
 	ADDQ    CX, AX
 	VMOVUPD Z9, K1, (AX)
-	ADDQ    $0x00000040, c_first+56(FP)
+	ADDQ    $0x00000040, c_first+64(FP)
 	MOVQ    b_panel+48(FP), AX
 	SHLQ    $0x03, AX
 	ADDQ    AX, b_first+32(FP)
-	DECQ    panels+96(FP)
+	DECQ    panels+104(FP)
 	JNZ     panel
 	VZEROUPPER
 	RET
 
 // func strip10x2F64AVX512(k int, a left[float64], b right[float64], c target[float64], alpha float64, beta float64, panels int)
 // Requires: AVX, AVX512F, BMI2, MMX+
-TEXT ·strip10x2F64AVX512(SB), NOSPLIT, $0-104
+TEXT ·strip10x2F64AVX512(SB), NOSPLIT, $0-112
 panel:
 	MOVQ       k+0(FP), AX
 	MOVQ       b_first+32(FP), CX
@@ -11514,8 +11582,8 @@ panel:
 	VPXORD     Z17, Z17, Z17
 	VPXORD     Z18, Z18, Z18
 	VPXORD     Z19, Z19, Z19
-	MOVQ       c_first+56(FP), R11
-	MOVQ       c_stride+64(FP), R12
+	MOVQ       c_first+64(FP), R11
+	MOVQ       c_stride+72(FP), R12
 	SHLQ       $0x03, R12
 	PREFETCHT0 (R11)
 	PREFETCHT0 64(R11)
@@ -11591,14 +11659,14 @@ loop:
 	JNZ          loop
 
 done:
-	MOVQ         c_last+72(FP), AX
+	MOVQ         c_last+80(FP), AX
 	MOVQ         $-1, CX
 	BZHIQ        AX, CX, AX
 	KMOVW        AX, K1
-	MOVQ         c_first+56(FP), AX
-	MOVQ         c_stride+64(FP), CX
+	MOVQ         c_first+64(FP), AX
+	MOVQ         c_stride+72(FP), CX
 	SHLQ         $0x03, CX
-	VBROADCASTSD alpha+80(FP), Z29
+	VBROADCASTSD alpha+88(FP), Z29
 	VMULPD       Z29, Z0, Z0
 	VMULPD       Z29, Z1, Z1
 	VMULPD       Z29, Z2, Z2
@@ -11619,10 +11687,10 @@ done:
 	VMULPD       Z29, Z17, Z17
 	VMULPD       Z29, Z18, Z18
 	VMULPD       Z29, Z19, Z19
-	MOVQ         beta+88(FP), DX
+	MOVQ         beta+96(FP), DX
 	SHLQ         $0x01, DX
 	JZ           store
-	VBROADCASTSD beta+88(FP), Z30
+	VBROADCASTSD beta+96(FP), Z30
 	MOVQ         AX, DX
 	VMOVUPD      (DX), Z31
 	VFMADD231PD  Z31, Z30, Z0
@@ -11705,18 +11773,18 @@ store:
 	ADDQ    CX, AX
 	VMOVUPD Z18, (AX)
 	VMOVUPD Z19, K1, 64(AX)
-	ADDQ    $0x00000080, c_first+56(FP)
+	ADDQ    $0x00000080, c_first+64(FP)
 	MOVQ    b_panel+48(FP), AX
 	SHLQ    $0x03, AX
 	ADDQ    AX, b_first+32(FP)
-	DECQ    panels+96(FP)
+	DECQ    panels+104(FP)
 	JNZ     panel
 	VZEROUPPER
 	RET
 
 // func strip11x1F64AVX512(k int, a left[float64], b right[float64], c target[float64], alpha float64, beta float64, panels int)
 // Requires: AVX, AVX512F, BMI2, MMX+
-TEXT ·strip11x1F64AVX512(SB), NOSPLIT, $0-104
+TEXT ·strip11x1F64AVX512(SB), NOSPLIT, $0-112
 panel:
 	MOVQ       k+0(FP), AX
 	MOVQ       b_first+32(FP), CX
@@ -11744,8 +11812,8 @@ panel:
 	VPXORD     Z8, Z8, Z8
 	VPXORD     Z9, Z9, Z9
 	VPXORD     Z10, Z10, Z10
-	MOVQ       c_first+56(FP), R11
-	MOVQ       c_stride+64(FP), R12
+	MOVQ       c_first+64(FP), R11
+	MOVQ       c_stride+72(FP), R12
 	SHLQ       $0x03, R12
 	PREFETCHT0 (R11)
 	ADDQ       R12, R11
@@ -11768,7 +11836,7 @@ panel:
 	PREFETCHT0 (R11)
 	ADDQ       R12, R11
 	PREFETCHT0 (R11)
-	MOVQ       c_last+72(FP), R11
+	MOVQ       c_last+80(FP), R11
 	MOVQ       $-1, R12
 	BZHIQ      R11, R12, R11
 	KMOVW      R11, K1
@@ -11808,10 +11876,10 @@ loop:
 	JNZ          loop
 
 done:
-	MOVQ         c_first+56(FP), AX
-	MOVQ         c_stride+64(FP), CX
+	MOVQ         c_first+64(FP), AX
+	MOVQ         c_stride+72(FP), CX
 	SHLQ         $0x03, CX
-	VBROADCASTSD alpha+80(FP), Z29
+	VBROADCASTSD alpha+88(FP), Z29
 	VMULPD       Z29, Z0, Z0
 	VMULPD       Z29, Z1, Z1
 	VMULPD       Z29, Z2, Z2
@@ -11823,10 +11891,10 @@ done:
 	VMULPD       Z29, Z8, Z8
 	VMULPD       Z29, Z9, Z9
 	VMULPD       Z29, Z10, Z10
-	MOVQ         beta+88(FP), DX
+	MOVQ         beta+96(FP), DX
 	SHLQ         $0x01, DX
 	JZ           store
-	VBROADCASTSD beta+88(FP), Z30
+	VBROADCASTSD beta+96(FP), Z30
 	MOVQ         AX, DX
 	VMOVUPD.Z    (DX), K1, Z31
 	VFMADD231PD  Z31, Z30, Z0
@@ -11884,18 +11952,18 @@ store:
 	VMOVUPD Z9, K1, (AX)
 	ADDQ    CX, AX
 	VMOVUPD Z10, K1, (AX)
-	ADDQ    $0x00000040, c_first+56(FP)
+	ADDQ    $0x00000040, c_first+64(FP)
 	MOVQ    b_panel+48(FP), AX
 	SHLQ    $0x03, AX
 	ADDQ    AX, b_first+32(FP)
-	DECQ    panels+96(FP)
+	DECQ    panels+104(FP)
 	JNZ     panel
 	VZEROUPPER
 	RET
 
 // func strip11x2F64AVX512(k int, a left[float64], b right[float64], c target[float64], alpha float64, beta float64, panels int)
 // Requires: AVX, AVX512F, BMI2, MMX+
-TEXT ·strip11x2F64AVX512(SB), NOSPLIT, $0-104
+TEXT ·strip11x2F64AVX512(SB), NOSPLIT, $0-112
 panel:
 	MOVQ       k+0(FP), AX
 	MOVQ       b_first+32(FP), CX
@@ -11934,8 +12002,8 @@ panel:
 	VPXORD     Z19, Z19, Z19
 	VPXORD     Z20, Z20, Z20
 	VPXORD     Z21, Z21, Z21
-	MOVQ       c_first+56(FP), R11
-	MOVQ       c_stride+64(FP), R12
+	MOVQ       c_first+64(FP), R11
+	MOVQ       c_stride+72(FP), R12
 	SHLQ       $0x03, R12
 	PREFETCHT0 (R11)
 	PREFETCHT0 64(R11)
@@ -12017,14 +12085,14 @@ loop:
 	JNZ          loop
 
 done:
-	MOVQ         c_last+72(FP), AX
+	MOVQ         c_last+80(FP), AX
 	MOVQ         $-1, CX
 	BZHIQ        AX, CX, AX
 	KMOVW        AX, K1
-	MOVQ         c_first+56(FP), AX
-	MOVQ         c_stride+64(FP), CX
+	MOVQ         c_first+64(FP), AX
+	MOVQ         c_stride+72(FP), CX
 	SHLQ         $0x03, CX
-	VBROADCASTSD alpha+80(FP), Z29
+	VBROADCASTSD alpha+88(FP), Z29
 	VMULPD       Z29, Z0, Z0
 	VMULPD       Z29, Z1, Z1
 	VMULPD       Z29, Z2, Z2
@@ -12047,10 +12115,10 @@ done:
 	VMULPD       Z29, Z19, Z19
 	VMULPD       Z29, Z20, Z20
 	VMULPD       Z29, Z21, Z21
-	MOVQ         beta+88(FP), DX
+	MOVQ         beta+96(FP), DX
 	SHLQ         $0x01, DX
 	JZ           store
-	VBROADCASTSD beta+88(FP), Z30
+	VBROADCASTSD beta+96(FP), Z30
 	MOVQ         AX, DX
 	VMOVUPD      (DX), Z31
 	VFMADD231PD  Z31, Z30, Z0
@@ -12141,18 +12209,18 @@ store:
 	ADDQ    CX, AX
 	VMOVUPD Z20, (AX)
 	VMOVUPD Z21, K1, 64(AX)
-	ADDQ    $0x00000080, c_first+56(FP)
+	ADDQ    $0x00000080, c_first+64(FP)
 	MOVQ    b_panel+48(FP), AX
 	SHLQ    $0x03, AX
 	ADDQ    AX, b_first+32(FP)
-	DECQ    panels+96(FP)
+	DECQ    panels+104(FP)
 	JNZ     panel
 	VZEROUPPER
 	RET
 
 // func strip12x1F64AVX512(k int, a left[float64], b right[float64], c target[float64], alpha float64, beta float64, panels int)
 // Requires: AVX, AVX512F, BMI2, MMX+
-TEXT ·strip12x1F64AVX512(SB), NOSPLIT, $0-104
+TEXT ·strip12x1F64AVX512(SB), NOSPLIT, $0-112
 panel:
 	MOVQ       k+0(FP), AX
 	MOVQ       b_first+32(FP), CX
@@ -12181,8 +12249,8 @@ panel:
 	VPXORD     Z9, Z9, Z9
 	VPXORD     Z10, Z10, Z10
 	VPXORD     Z11, Z11, Z11
-	MOVQ       c_first+56(FP), R11
-	MOVQ       c_stride+64(FP), R12
+	MOVQ       c_first+64(FP), R11
+	MOVQ       c_stride+72(FP), R12
 	SHLQ       $0x03, R12
 	PREFETCHT0 (R11)
 	ADDQ       R12, R11
@@ -12207,7 +12275,7 @@ panel:
 	PREFETCHT0 (R11)
 	ADDQ       R12, R11
 	PREFETCHT0 (R11)
-	MOVQ       c_last+72(FP), R11
+	MOVQ       c_last+80(FP), R11
 	MOVQ       $-1, R12
 	BZHIQ      R11, R12, R11
 	KMOVW      R11, K1
@@ -12249,10 +12317,10 @@ loop:
 	JNZ          loop
 
 done:
-	MOVQ         c_first+56(FP), AX
-	MOVQ         c_stride+64(FP), CX
+	MOVQ         c_first+64(FP), AX
+	MOVQ         c_stride+72(FP), CX
 	SHLQ         $0x03, CX
-	VBROADCASTSD alpha+80(FP), Z29
+	VBROADCASTSD alpha+88(FP), Z29
 	VMULPD       Z29, Z0, Z0
 	VMULPD       Z29, Z1, Z1
 	VMULPD       Z29, Z2, Z2
@@ -12265,10 +12333,10 @@ done:
 	VMULPD       Z29, Z9, Z9
 	VMULPD       Z29, Z10, Z10
 	VMULPD       Z29, Z11, Z11
-	MOVQ         beta+88(FP), DX
+	MOVQ         beta+96(FP), DX
 	SHLQ         $0x01, DX
 	JZ           store
-	VBROADCASTSD beta+88(FP), Z30
+	VBROADCASTSD beta+96(FP), Z30
 	MOVQ         AX, DX
 	VMOVUPD.Z    (DX), K1, Z31
 	VFMADD231PD  Z31, Z30, Z0
@@ -12331,18 +12399,18 @@ store:
 	VMOVUPD Z10, K1, (AX)
 	ADDQ    CX, AX
 	VMOVUPD Z11, K1, (AX)
-	ADDQ    $0x00000040, c_first+56(FP)
+	ADDQ    $0x00000040, c_first+64(FP)
 	MOVQ    b_panel+48(FP), AX
 	SHLQ    $0x03, AX
 	ADDQ    AX, b_first+32(FP)
-	DECQ    panels+96(FP)
+	DECQ    panels+104(FP)
 	JNZ     panel
 	VZEROUPPER
 	RET
 
 // func strip12x2F64AVX512(k int, a left[float64], b right[float64], c target[float64], alpha float64, beta float64, panels int)
 // Requires: AVX, AVX512F, BMI2, MMX+
-TEXT ·strip12x2F64AVX512(SB), NOSPLIT, $0-104
+TEXT ·strip12x2F64AVX512(SB), NOSPLIT, $0-112
 panel:
 	MOVQ       k+0(FP), AX
 	MOVQ       b_first+32(FP), CX
@@ -12383,8 +12451,8 @@ panel:
 	VPXORD     Z21, Z21, Z21
 	VPXORD     Z22, Z22, Z22
 	VPXORD     Z23, Z23, Z23
-	MOVQ       c_first+56(FP), R11
-	MOVQ       c_stride+64(FP), R12
+	MOVQ       c_first+64(FP), R11
+	MOVQ       c_stride+72(FP), R12
 	SHLQ       $0x03, R12
 	PREFETCHT0 (R11)
 	PREFETCHT0 64(R11)
@@ -12472,14 +12540,14 @@ loop:
 	JNZ          loop
 
 done:
-	MOVQ         c_last+72(FP), AX
+	MOVQ         c_last+80(FP), AX
 	MOVQ         $-1, CX
 	BZHIQ        AX, CX, AX
 	KMOVW        AX, K1
-	MOVQ         c_first+56(FP), AX
-	MOVQ         c_stride+64(FP), CX
+	MOVQ         c_first+64(FP), AX
+	MOVQ         c_stride+72(FP), CX
 	SHLQ         $0x03, CX
-	VBROADCASTSD alpha+80(FP), Z29
+	VBROADCASTSD alpha+88(FP), Z29
 	VMULPD       Z29, Z0, Z0
 	VMULPD       Z29, Z1, Z1
 	VMULPD       Z29, Z2, Z2
@@ -12504,10 +12572,10 @@ done:
 	VMULPD       Z29, Z21, Z21
 	VMULPD       Z29, Z22, Z22
 	VMULPD       Z29, Z23, Z23
-	MOVQ         beta+88(FP), DX
+	MOVQ         beta+96(FP), DX
 	SHLQ         $0x01, DX
 	JZ           store
-	VBROADCASTSD beta+88(FP), Z30
+	VBROADCASTSD beta+96(FP), Z30
 	MOVQ         AX, DX
 	VMOVUPD      (DX), Z31
 	VFMADD231PD  Z31, Z30, Z0
@@ -12606,18 +12674,18 @@ store:
 	ADDQ    CX, AX
 	VMOVUPD Z22, (AX)
 	VMOVUPD Z23, K1, 64(AX)
-	ADDQ    $0x00000080, c_first+56(FP)
+	ADDQ    $0x00000080, c_first+64(FP)
 	MOVQ    b_panel+48(FP), AX
 	SHLQ    $0x03, AX
 	ADDQ    AX, b_first+32(FP)
-	DECQ    panels+96(FP)
+	DECQ    panels+104(FP)
 	JNZ     panel
 	VZEROUPPER
 	RET
 
 // func strip13x1F64AVX512(k int, a left[float64], b right[float64], c target[float64], alpha float64, beta float64, panels int)
 // Requires: AVX, AVX512F, BMI2, MMX+
-TEXT ·strip13x1F64AVX512(SB), NOSPLIT, $0-104
+TEXT ·strip13x1F64AVX512(SB), NOSPLIT, $0-112
 panel:
 	MOVQ       k+0(FP), AX
 	MOVQ       b_first+32(FP), CX
@@ -12649,8 +12717,8 @@ panel:
 	VPXORD     Z10, Z10, Z10
 	VPXORD     Z11, Z11, Z11
 	VPXORD     Z12, Z12, Z12
-	MOVQ       c_first+56(FP), R12
-	MOVQ       c_stride+64(FP), R13
+	MOVQ       c_first+64(FP), R12
+	MOVQ       c_stride+72(FP), R13
 	SHLQ       $0x03, R13
 	PREFETCHT0 (R12)
 	ADDQ       R13, R12
@@ -12677,7 +12745,7 @@ panel:
 	PREFETCHT0 (R12)
 	ADDQ       R13, R12
 	PREFETCHT0 (R12)
-	MOVQ       c_last+72(FP), R12
+	MOVQ       c_last+80(FP), R12
 	MOVQ       $-1, R13
 	BZHIQ      R12, R13, R12
 	KMOVW      R12, K1
@@ -12722,10 +12790,10 @@ loop:
 	JNZ          loop
 
 done:
-	MOVQ         c_first+56(FP), AX
-	MOVQ         c_stride+64(FP), CX
+	MOVQ         c_first+64(FP), AX
+	MOVQ         c_stride+72(FP), CX
 	SHLQ         $0x03, CX
-	VBROADCASTSD alpha+80(FP), Z29
+	VBROADCASTSD alpha+88(FP), Z29
 	VMULPD       Z29, Z0, Z0
 	VMULPD       Z29, Z1, Z1
 	VMULPD       Z29, Z2, Z2
@@ -12739,10 +12807,10 @@ done:
 	VMULPD       Z29, Z10, Z10
 	VMULPD       Z29, Z11, Z11
 	VMULPD       Z29, Z12, Z12
-	MOVQ         beta+88(FP), DX
+	MOVQ         beta+96(FP), DX
 	SHLQ         $0x01, DX
 	JZ           store
-	VBROADCASTSD beta+88(FP), Z30
+	VBROADCASTSD beta+96(FP), Z30
 	MOVQ         AX, DX
 	VMOVUPD.Z    (DX), K1, Z31
 	VFMADD231PD  Z31, Z30, Z0
@@ -12810,18 +12878,18 @@ store:
 	VMOVUPD Z11, K1, (AX)
 	ADDQ    CX, AX
 	VMOVUPD Z12, K1, (AX)
-	ADDQ    $0x00000040, c_first+56(FP)
+	ADDQ    $0x00000040, c_first+64(FP)
 	MOVQ    b_panel+48(FP), AX
 	SHLQ    $0x03, AX
 	ADDQ    AX, b_first+32(FP)
-	DECQ    panels+96(FP)
+	DECQ    panels+104(FP)
 	JNZ     panel
 	VZEROUPPER
 	RET
 
 // func strip13x2F64AVX512(k int, a left[float64], b right[float64], c target[float64], alpha float64, beta float64, panels int)
 // Requires: AVX, AVX512F, BMI2, MMX+
-TEXT ·strip13x2F64AVX512(SB), NOSPLIT, $0-104
+TEXT ·strip13x2F64AVX512(SB), NOSPLIT, $0-112
 panel:
 	MOVQ       k+0(FP), AX
 	MOVQ       b_first+32(FP), CX
@@ -12866,8 +12934,8 @@ panel:
 	VPXORD     Z23, Z23, Z23
 	VPXORD     Z24, Z24, Z24
 	VPXORD     Z25, Z25, Z25
-	MOVQ       c_first+56(FP), R12
-	MOVQ       c_stride+64(FP), R13
+	MOVQ       c_first+64(FP), R12
+	MOVQ       c_stride+72(FP), R13
 	SHLQ       $0x03, R13
 	PREFETCHT0 (R12)
 	PREFETCHT0 64(R12)
@@ -12962,14 +13030,14 @@ loop:
 	JNZ          loop
 
 done:
-	MOVQ         c_last+72(FP), AX
+	MOVQ         c_last+80(FP), AX
 	MOVQ         $-1, CX
 	BZHIQ        AX, CX, AX
 	KMOVW        AX, K1
-	MOVQ         c_first+56(FP), AX
-	MOVQ         c_stride+64(FP), CX
+	MOVQ         c_first+64(FP), AX
+	MOVQ         c_stride+72(FP), CX
 	SHLQ         $0x03, CX
-	VBROADCASTSD alpha+80(FP), Z29
+	VBROADCASTSD alpha+88(FP), Z29
 	VMULPD       Z29, Z0, Z0
 	VMULPD       Z29, Z1, Z1
 	VMULPD       Z29, Z2, Z2
@@ -12996,10 +13064,10 @@ done:
 	VMULPD       Z29, Z23, Z23
 	VMULPD       Z29, Z24, Z24
 	VMULPD       Z29, Z25, Z25
-	MOVQ         beta+88(FP), DX
+	MOVQ         beta+96(FP), DX
 	SHLQ         $0x01, DX
 	JZ           store
-	VBROADCASTSD beta+88(FP), Z30
+	VBROADCASTSD beta+96(FP), Z30
 	MOVQ         AX, DX
 	VMOVUPD      (DX), Z31
 	VFMADD231PD  Z31, Z30, Z0
@@ -13106,18 +13174,18 @@ store:
 	ADDQ    CX, AX
 	VMOVUPD Z24, (AX)
 	VMOVUPD Z25, K1, 64(AX)
-	ADDQ    $0x00000080, c_first+56(FP)
+	ADDQ    $0x00000080, c_first+64(FP)
 	MOVQ    b_panel+48(FP), AX
 	SHLQ    $0x03, AX
 	ADDQ    AX, b_first+32(FP)
-	DECQ    panels+96(FP)
+	DECQ    panels+104(FP)
 	JNZ     panel
 	VZEROUPPER
 	RET
 
 // func strip14x1F64AVX512(k int, a left[float64], b right[float64], c target[float64], alpha float64, beta float64, panels int)
 // Requires: AVX, AVX512F, BMI2, MMX+
-TEXT ·strip14x1F64AVX512(SB), NOSPLIT, $0-104
+TEXT ·strip14x1F64AVX512(SB), NOSPLIT, $0-112
 panel:
 	MOVQ       k+0(FP), AX
 	MOVQ       b_first+32(FP), CX
@@ -13150,8 +13218,8 @@ panel:
 	VPXORD     Z11, Z11, Z11
 	VPXORD     Z12, Z12, Z12
 	VPXORD     Z13, Z13, Z13
-	MOVQ       c_first+56(FP), R12
-	MOVQ       c_stride+64(FP), R13
+	MOVQ       c_first+64(FP), R12
+	MOVQ       c_stride+72(FP), R13
 	SHLQ       $0x03, R13
 	PREFETCHT0 (R12)
 	ADDQ       R13, R12
@@ -13180,7 +13248,7 @@ panel:
 	PREFETCHT0 (R12)
 	ADDQ       R13, R12
 	PREFETCHT0 (R12)
-	MOVQ       c_last+72(FP), R12
+	MOVQ       c_last+80(FP), R12
 	MOVQ       $-1, R13
 	BZHIQ      R12, R13, R12
 	KMOVW      R12, K1
@@ -13227,10 +13295,10 @@ loop:
 	JNZ          loop
 
 done:
-	MOVQ         c_first+56(FP), AX
-	MOVQ         c_stride+64(FP), CX
+	MOVQ         c_first+64(FP), AX
+	MOVQ         c_stride+72(FP), CX
 	SHLQ         $0x03, CX
-	VBROADCASTSD alpha+80(FP), Z29
+	VBROADCASTSD alpha+88(FP), Z29
 	VMULPD       Z29, Z0, Z0
 	VMULPD       Z29, Z1, Z1
 	VMULPD       Z29, Z2, Z2
@@ -13245,10 +13313,10 @@ done:
 	VMULPD       Z29, Z11, Z11
 	VMULPD       Z29, Z12, Z12
 	VMULPD       Z29, Z13, Z13
-	MOVQ         beta+88(FP), DX
+	MOVQ         beta+96(FP), DX
 	SHLQ         $0x01, DX
 	JZ           store
-	VBROADCASTSD beta+88(FP), Z30
+	VBROADCASTSD beta+96(FP), Z30
 	MOVQ         AX, DX
 	VMOVUPD.Z    (DX), K1, Z31
 	VFMADD231PD  Z31, Z30, Z0
@@ -13321,18 +13389,18 @@ store:
 	VMOVUPD Z12, K1, (AX)
 	ADDQ    CX, AX
 	VMOVUPD Z13, K1, (AX)
-	ADDQ    $0x00000040, c_first+56(FP)
+	ADDQ    $0x00000040, c_first+64(FP)
 	MOVQ    b_panel+48(FP), AX
 	SHLQ    $0x03, AX
 	ADDQ    AX, b_first+32(FP)
-	DECQ    panels+96(FP)
+	DECQ    panels+104(FP)
 	JNZ     panel
 	VZEROUPPER
 	RET
 
 // func strip14x2F64AVX512(k int, a left[float64], b right[float64], c target[float64], alpha float64, beta float64, panels int)
 // Requires: AVX, AVX512F, BMI2, MMX+
-TEXT ·strip14x2F64AVX512(SB), NOSPLIT, $0-104
+TEXT ·strip14x2F64AVX512(SB), NOSPLIT, $0-112
 panel:
 	MOVQ       k+0(FP), AX
 	MOVQ       b_first+32(FP), CX
@@ -13379,8 +13447,8 @@ panel:
 	VPXORD     Z25, Z25, Z25
 	VPXORD     Z26, Z26, Z26
 	VPXORD     Z27, Z27, Z27
-	MOVQ       c_first+56(FP), R12
-	MOVQ       c_stride+64(FP), R13
+	MOVQ       c_first+64(FP), R12
+	MOVQ       c_stride+72(FP), R13
 	SHLQ       $0x03, R13
 	PREFETCHT0 (R12)
 	PREFETCHT0 64(R12)
@@ -13481,14 +13549,14 @@ loop:
 	JNZ          loop
 
 done:
-	MOVQ         c_last+72(FP), AX
+	MOVQ         c_last+80(FP), AX
 	MOVQ         $-1, CX
 	BZHIQ        AX, CX, AX
 	KMOVW        AX, K1
-	MOVQ         c_first+56(FP), AX
-	MOVQ         c_stride+64(FP), CX
+	MOVQ         c_first+64(FP), AX
+	MOVQ         c_stride+72(FP), CX
 	SHLQ         $0x03, CX
-	VBROADCASTSD alpha+80(FP), Z29
+	VBROADCASTSD alpha+88(FP), Z29
 	VMULPD       Z29, Z0, Z0
 	VMULPD       Z29, Z1, Z1
 	VMULPD       Z29, Z2, Z2
@@ -13517,10 +13585,10 @@ done:
 	VMULPD       Z29, Z25, Z25
 	VMULPD       Z29, Z26, Z26
 	VMULPD       Z29, Z27, Z27
-	MOVQ         beta+88(FP), DX
+	MOVQ         beta+96(FP), DX
 	SHLQ         $0x01, DX
 	JZ           store
-	VBROADCASTSD beta+88(FP), Z30
+	VBROADCASTSD beta+96(FP), Z30
 	MOVQ         AX, DX
 	VMOVUPD      (DX), Z31
 	VFMADD231PD  Z31, Z30, Z0
@@ -13635,19 +13703,23 @@ store:
 	ADDQ    CX, AX
 	VMOVUPD Z26, (AX)
 	VMOVUPD Z27, K1, 64(AX)
-	ADDQ    $0x00000080, c_first+56(FP)
+	ADDQ    $0x00000080, c_first+64(FP)
 	MOVQ    b_panel+48(FP), AX
 	SHLQ    $0x03, AX
 	ADDQ    AX, b_first+32(FP)
-	DECQ    panels+96(FP)
+	DECQ    panels+104(FP)
 	JNZ     panel
 	VZEROUPPER
 	RET
 
 // func dot1F64AVX512(k int, a left[float64], b right[float64], c target[float64], alpha float64, beta float64, panels int)
 // Requires: AVX, AVX512F, BMI2, MMX+
-TEXT ·dot1F64AVX512(SB), NOSPLIT, $0-104
+TEXT ·dot1F64AVX512(SB), NOSPLIT, $0-112
 panel:
+	MOVQ       c_first+64(FP), AX
+	MOVQ       c_stride+72(FP), CX
+	SHLQ       $0x03, CX
+	PREFETCHT0 (AX)
 	MOVQ       k+0(FP), AX
 	MOVQ       b_row+40(FP), CX
 	SHLQ       $0x03, CX
@@ -13660,30 +13732,31 @@ panel:
 	ADDQ       CX, SI
 	MOVQ       a_first+8(FP), DI
 	VPXORD     Z0, Z0, Z0
-	MOVQ       c_first+56(FP), R8
-	MOVQ       c_stride+64(FP), R9
-	SHLQ       $0x03, R9
-	PREFETCHT0 (R8)
+	LEAQ       (CX)(CX*2), R8
 	SUBQ       $0x00000008, AX
 	JLT        rest
 
 loop:
 	VMOVUPD          (DX), Z1
-	PREFETCHT0       512(DX)
 	VMOVUPD          (DX)(CX*1), Z2
-	PREFETCHT0       512(DX)(CX*1)
 	VMOVUPD          (DX)(CX*2), Z3
-	PREFETCHT0       512(DX)(CX*2)
 	VMOVUPD          (BX), Z4
-	PREFETCHT0       512(BX)
 	VMOVUPD          (BX)(CX*1), Z5
-	PREFETCHT0       512(BX)(CX*1)
 	VMOVUPD          (BX)(CX*2), Z6
-	PREFETCHT0       512(BX)(CX*2)
 	VMOVUPD          (SI), Z7
-	PREFETCHT0       512(SI)
 	VMOVUPD          (SI)(CX*1), Z8
-	PREFETCHT0       512(SI)(CX*1)
+	MOVQ             DX, R9
+	ADDQ             b_ahead+56(FP), R9
+	PREFETCHT0       (R9)
+	PREFETCHT0       (R9)(CX*1)
+	PREFETCHT0       (R9)(CX*2)
+	ADDQ             R8, R9
+	PREFETCHT0       (R9)
+	PREFETCHT0       (R9)(CX*1)
+	PREFETCHT0       (R9)(CX*2)
+	ADDQ             R8, R9
+	PREFETCHT0       (R9)
+	PREFETCHT0       (R9)(CX*1)
 	VUNPCKLPD        Z2, Z1, Z9
 	VUNPCKHPD        Z2, Z1, Z2
 	VUNPCKLPD        Z4, Z3, Z1
@@ -13782,19 +13855,19 @@ rest:
 	VFMADD231PD.BCST 48(DI), Z5, Z0
 
 done:
-	MOVQ         c_last+72(FP), AX
+	MOVQ         c_last+80(FP), AX
 	MOVQ         $-1, CX
 	BZHIQ        AX, CX, AX
 	KMOVW        AX, K1
-	MOVQ         c_first+56(FP), AX
-	MOVQ         c_stride+64(FP), CX
+	MOVQ         c_first+64(FP), AX
+	MOVQ         c_stride+72(FP), CX
 	SHLQ         $0x03, CX
-	VBROADCASTSD alpha+80(FP), Z29
+	VBROADCASTSD alpha+88(FP), Z29
 	VMULPD       Z29, Z0, Z0
-	MOVQ         beta+88(FP), DX
+	MOVQ         beta+96(FP), DX
 	SHLQ         $0x01, DX
 	JZ           store
-	VBROADCASTSD beta+88(FP), Z30
+	VBROADCASTSD beta+96(FP), Z30
 	MOVQ         AX, DX
 	VMOVUPD.Z    (DX), K1, Z31
 	VFMADD231PD  Z31, Z30, Z0
@@ -13802,19 +13875,25 @@ done:
 
 store:
 	VMOVUPD Z0, K1, (AX)
-	ADDQ    $0x00000040, c_first+56(FP)
+	ADDQ    $0x00000040, c_first+64(FP)
 	MOVQ    b_panel+48(FP), AX
 	SHLQ    $0x03, AX
 	ADDQ    AX, b_first+32(FP)
-	DECQ    panels+96(FP)
+	DECQ    panels+104(FP)
 	JNZ     panel
 	VZEROUPPER
 	RET
 
 // func dot2F64AVX512(k int, a left[float64], b right[float64], c target[float64], alpha float64, beta float64, panels int)
 // Requires: AVX, AVX512F, BMI2, MMX+
-TEXT ·dot2F64AVX512(SB), NOSPLIT, $0-104
+TEXT ·dot2F64AVX512(SB), NOSPLIT, $0-112
 panel:
+	MOVQ       c_first+64(FP), AX
+	MOVQ       c_stride+72(FP), CX
+	SHLQ       $0x03, CX
+	PREFETCHT0 (AX)
+	ADDQ       CX, AX
+	PREFETCHT0 (AX)
 	MOVQ       k+0(FP), AX
 	MOVQ       b_row+40(FP), CX
 	SHLQ       $0x03, CX
@@ -13828,32 +13907,31 @@ panel:
 	MOVQ       a_first+8(FP), R8
 	VPXORD     Z0, Z0, Z0
 	VPXORD     Z1, Z1, Z1
-	MOVQ       c_first+56(FP), R9
-	MOVQ       c_stride+64(FP), R10
-	SHLQ       $0x03, R10
-	PREFETCHT0 (R9)
-	ADDQ       R10, R9
-	PREFETCHT0 (R9)
+	LEAQ       (CX)(CX*2), R9
 	SUBQ       $0x00000008, AX
 	JLT        rest
 
 loop:
 	VMOVUPD          (BX), Z2
-	PREFETCHT0       512(BX)
 	VMOVUPD          (BX)(CX*1), Z3
-	PREFETCHT0       512(BX)(CX*1)
 	VMOVUPD          (BX)(CX*2), Z4
-	PREFETCHT0       512(BX)(CX*2)
 	VMOVUPD          (SI), Z5
-	PREFETCHT0       512(SI)
 	VMOVUPD          (SI)(CX*1), Z6
-	PREFETCHT0       512(SI)(CX*1)
 	VMOVUPD          (SI)(CX*2), Z7
-	PREFETCHT0       512(SI)(CX*2)
 	VMOVUPD          (DI), Z8
-	PREFETCHT0       512(DI)
 	VMOVUPD          (DI)(CX*1), Z9
-	PREFETCHT0       512(DI)(CX*1)
+	MOVQ             BX, R10
+	ADDQ             b_ahead+56(FP), R10
+	PREFETCHT0       (R10)
+	PREFETCHT0       (R10)(CX*1)
+	PREFETCHT0       (R10)(CX*2)
+	ADDQ             R9, R10
+	PREFETCHT0       (R10)
+	PREFETCHT0       (R10)(CX*1)
+	PREFETCHT0       (R10)(CX*2)
+	ADDQ             R9, R10
+	PREFETCHT0       (R10)
+	PREFETCHT0       (R10)(CX*1)
 	VUNPCKLPD        Z3, Z2, Z10
 	VUNPCKHPD        Z3, Z2, Z3
 	VUNPCKLPD        Z5, Z4, Z2
@@ -13967,20 +14045,20 @@ rest:
 	VFMADD231PD.BCST 48(R8)(DX*1), Z6, Z1
 
 done:
-	MOVQ         c_last+72(FP), AX
+	MOVQ         c_last+80(FP), AX
 	MOVQ         $-1, CX
 	BZHIQ        AX, CX, AX
 	KMOVW        AX, K1
-	MOVQ         c_first+56(FP), AX
-	MOVQ         c_stride+64(FP), CX
+	MOVQ         c_first+64(FP), AX
+	MOVQ         c_stride+72(FP), CX
 	SHLQ         $0x03, CX
-	VBROADCASTSD alpha+80(FP), Z29
+	VBROADCASTSD alpha+88(FP), Z29
 	VMULPD       Z29, Z0, Z0
 	VMULPD       Z29, Z1, Z1
-	MOVQ         beta+88(FP), DX
+	MOVQ         beta+96(FP), DX
 	SHLQ         $0x01, DX
 	JZ           store
-	VBROADCASTSD beta+88(FP), Z30
+	VBROADCASTSD beta+96(FP), Z30
 	MOVQ         AX, DX
 	VMOVUPD.Z    (DX), K1, Z31
 	VFMADD231PD  Z31, Z30, Z0
@@ -13993,19 +14071,27 @@ store:
 	VMOVUPD Z0, K1, (AX)
 	ADDQ    CX, AX
 	VMOVUPD Z1, K1, (AX)
-	ADDQ    $0x00000040, c_first+56(FP)
+	ADDQ    $0x00000040, c_first+64(FP)
 	MOVQ    b_panel+48(FP), AX
 	SHLQ    $0x03, AX
 	ADDQ    AX, b_first+32(FP)
-	DECQ    panels+96(FP)
+	DECQ    panels+104(FP)
 	JNZ     panel
 	VZEROUPPER
 	RET
 
 // func dot3F64AVX512(k int, a left[float64], b right[float64], c target[float64], alpha float64, beta float64, panels int)
 // Requires: AVX, AVX512F, BMI2, MMX+
-TEXT ·dot3F64AVX512(SB), NOSPLIT, $0-104
+TEXT ·dot3F64AVX512(SB), NOSPLIT, $0-112
 panel:
+	MOVQ       c_first+64(FP), AX
+	MOVQ       c_stride+72(FP), CX
+	SHLQ       $0x03, CX
+	PREFETCHT0 (AX)
+	ADDQ       CX, AX
+	PREFETCHT0 (AX)
+	ADDQ       CX, AX
+	PREFETCHT0 (AX)
 	MOVQ       k+0(FP), AX
 	MOVQ       b_row+40(FP), CX
 	SHLQ       $0x03, CX
@@ -14020,34 +14106,31 @@ panel:
 	VPXORD     Z0, Z0, Z0
 	VPXORD     Z1, Z1, Z1
 	VPXORD     Z2, Z2, Z2
-	MOVQ       c_first+56(FP), R9
-	MOVQ       c_stride+64(FP), R10
-	SHLQ       $0x03, R10
-	PREFETCHT0 (R9)
-	ADDQ       R10, R9
-	PREFETCHT0 (R9)
-	ADDQ       R10, R9
-	PREFETCHT0 (R9)
+	LEAQ       (CX)(CX*2), R9
 	SUBQ       $0x00000008, AX
 	JLT        rest
 
 loop:
 	VMOVUPD          (BX), Z3
-	PREFETCHT0       512(BX)
 	VMOVUPD          (BX)(CX*1), Z4
-	PREFETCHT0       512(BX)(CX*1)
 	VMOVUPD          (BX)(CX*2), Z5
-	PREFETCHT0       512(BX)(CX*2)
 	VMOVUPD          (SI), Z6
-	PREFETCHT0       512(SI)
 	VMOVUPD          (SI)(CX*1), Z7
-	PREFETCHT0       512(SI)(CX*1)
 	VMOVUPD          (SI)(CX*2), Z8
-	PREFETCHT0       512(SI)(CX*2)
 	VMOVUPD          (DI), Z9
-	PREFETCHT0       512(DI)
 	VMOVUPD          (DI)(CX*1), Z10
-	PREFETCHT0       512(DI)(CX*1)
+	MOVQ             BX, R10
+	ADDQ             b_ahead+56(FP), R10
+	PREFETCHT0       (R10)
+	PREFETCHT0       (R10)(CX*1)
+	PREFETCHT0       (R10)(CX*2)
+	ADDQ             R9, R10
+	PREFETCHT0       (R10)
+	PREFETCHT0       (R10)(CX*1)
+	PREFETCHT0       (R10)(CX*2)
+	ADDQ             R9, R10
+	PREFETCHT0       (R10)
+	PREFETCHT0       (R10)(CX*1)
 	VUNPCKLPD        Z4, Z3, Z11
 	VUNPCKHPD        Z4, Z3, Z4
 	VUNPCKLPD        Z6, Z5, Z3
@@ -14176,21 +14259,21 @@ rest:
 	VFMADD231PD.BCST 48(R8)(DX*2), Z7, Z2
 
 done:
-	MOVQ         c_last+72(FP), AX
+	MOVQ         c_last+80(FP), AX
 	MOVQ         $-1, CX
 	BZHIQ        AX, CX, AX
 	KMOVW        AX, K1
-	MOVQ         c_first+56(FP), AX
-	MOVQ         c_stride+64(FP), CX
+	MOVQ         c_first+64(FP), AX
+	MOVQ         c_stride+72(FP), CX
 	SHLQ         $0x03, CX
-	VBROADCASTSD alpha+80(FP), Z29
+	VBROADCASTSD alpha+88(FP), Z29
 	VMULPD       Z29, Z0, Z0
 	VMULPD       Z29, Z1, Z1
 	VMULPD       Z29, Z2, Z2
-	MOVQ         beta+88(FP), DX
+	MOVQ         beta+96(FP), DX
 	SHLQ         $0x01, DX
 	JZ           store
-	VBROADCASTSD beta+88(FP), Z30
+	VBROADCASTSD beta+96(FP), Z30
 	MOVQ         AX, DX
 	VMOVUPD.Z    (DX), K1, Z31
 	VFMADD231PD  Z31, Z30, Z0
@@ -14208,19 +14291,29 @@ store:
 	VMOVUPD Z1, K1, (AX)
 	ADDQ    CX, AX
 	VMOVUPD Z2, K1, (AX)
-	ADDQ    $0x00000040, c_first+56(FP)
+	ADDQ    $0x00000040, c_first+64(FP)
 	MOVQ    b_panel+48(FP), AX
 	SHLQ    $0x03, AX
 	ADDQ    AX, b_first+32(FP)
-	DECQ    panels+96(FP)
+	DECQ    panels+104(FP)
 	JNZ     panel
 	VZEROUPPER
 	RET
 
 // func dot4F64AVX512(k int, a left[float64], b right[float64], c target[float64], alpha float64, beta float64, panels int)
 // Requires: AVX, AVX512F, BMI2, MMX+
-TEXT ·dot4F64AVX512(SB), NOSPLIT, $0-104
+TEXT ·dot4F64AVX512(SB), NOSPLIT, $0-112
 panel:
+	MOVQ       c_first+64(FP), AX
+	MOVQ       c_stride+72(FP), CX
+	SHLQ       $0x03, CX
+	PREFETCHT0 (AX)
+	ADDQ       CX, AX
+	PREFETCHT0 (AX)
+	ADDQ       CX, AX
+	PREFETCHT0 (AX)
+	ADDQ       CX, AX
+	PREFETCHT0 (AX)
 	MOVQ       k+0(FP), AX
 	MOVQ       b_row+40(FP), CX
 	SHLQ       $0x03, CX
@@ -14238,36 +14331,31 @@ panel:
 	VPXORD     Z1, Z1, Z1
 	VPXORD     Z2, Z2, Z2
 	VPXORD     Z3, Z3, Z3
-	MOVQ       c_first+56(FP), R10
-	MOVQ       c_stride+64(FP), R11
-	SHLQ       $0x03, R11
-	PREFETCHT0 (R10)
-	ADDQ       R11, R10
-	PREFETCHT0 (R10)
-	ADDQ       R11, R10
-	PREFETCHT0 (R10)
-	ADDQ       R11, R10
-	PREFETCHT0 (R10)
+	LEAQ       (CX)(CX*2), R10
 	SUBQ       $0x00000008, AX
 	JLT        rest
 
 loop:
 	VMOVUPD          (BX), Z4
-	PREFETCHT0       512(BX)
 	VMOVUPD          (BX)(CX*1), Z5
-	PREFETCHT0       512(BX)(CX*1)
 	VMOVUPD          (BX)(CX*2), Z6
-	PREFETCHT0       512(BX)(CX*2)
 	VMOVUPD          (SI), Z7
-	PREFETCHT0       512(SI)
 	VMOVUPD          (SI)(CX*1), Z8
-	PREFETCHT0       512(SI)(CX*1)
 	VMOVUPD          (SI)(CX*2), Z9
-	PREFETCHT0       512(SI)(CX*2)
 	VMOVUPD          (DI), Z10
-	PREFETCHT0       512(DI)
 	VMOVUPD          (DI)(CX*1), Z11
-	PREFETCHT0       512(DI)(CX*1)
+	MOVQ             BX, R11
+	ADDQ             b_ahead+56(FP), R11
+	PREFETCHT0       (R11)
+	PREFETCHT0       (R11)(CX*1)
+	PREFETCHT0       (R11)(CX*2)
+	ADDQ             R10, R11
+	PREFETCHT0       (R11)
+	PREFETCHT0       (R11)(CX*1)
+	PREFETCHT0       (R11)(CX*2)
+	ADDQ             R10, R11
+	PREFETCHT0       (R11)
+	PREFETCHT0       (R11)(CX*1)
 	VUNPCKLPD        Z5, Z4, Z12
 	VUNPCKHPD        Z5, Z4, Z5
 	VUNPCKLPD        Z7, Z6, Z4
@@ -14412,22 +14500,22 @@ rest:
 	VFMADD231PD.BCST 48(R9), Z8, Z3
 
 done:
-	MOVQ         c_last+72(FP), AX
+	MOVQ         c_last+80(FP), AX
 	MOVQ         $-1, CX
 	BZHIQ        AX, CX, AX
 	KMOVW        AX, K1
-	MOVQ         c_first+56(FP), AX
-	MOVQ         c_stride+64(FP), CX
+	MOVQ         c_first+64(FP), AX
+	MOVQ         c_stride+72(FP), CX
 	SHLQ         $0x03, CX
-	VBROADCASTSD alpha+80(FP), Z29
+	VBROADCASTSD alpha+88(FP), Z29
 	VMULPD       Z29, Z0, Z0
 	VMULPD       Z29, Z1, Z1
 	VMULPD       Z29, Z2, Z2
 	VMULPD       Z29, Z3, Z3
-	MOVQ         beta+88(FP), DX
+	MOVQ         beta+96(FP), DX
 	SHLQ         $0x01, DX
 	JZ           store
-	VBROADCASTSD beta+88(FP), Z30
+	VBROADCASTSD beta+96(FP), Z30
 	MOVQ         AX, DX
 	VMOVUPD.Z    (DX), K1, Z31
 	VFMADD231PD  Z31, Z30, Z0
@@ -14450,19 +14538,31 @@ store:
 	VMOVUPD Z2, K1, (AX)
 	ADDQ    CX, AX
 	VMOVUPD Z3, K1, (AX)
-	ADDQ    $0x00000040, c_first+56(FP)
+	ADDQ    $0x00000040, c_first+64(FP)
 	MOVQ    b_panel+48(FP), AX
 	SHLQ    $0x03, AX
 	ADDQ    AX, b_first+32(FP)
-	DECQ    panels+96(FP)
+	DECQ    panels+104(FP)
 	JNZ     panel
 	VZEROUPPER
 	RET
 
 // func dot5F64AVX512(k int, a left[float64], b right[float64], c target[float64], alpha float64, beta float64, panels int)
 // Requires: AVX, AVX512F, BMI2, MMX+
-TEXT ·dot5F64AVX512(SB), NOSPLIT, $0-104
+TEXT ·dot5F64AVX512(SB), NOSPLIT, $0-112
 panel:
+	MOVQ       c_first+64(FP), AX
+	MOVQ       c_stride+72(FP), CX
+	SHLQ       $0x03, CX
+	PREFETCHT0 (AX)
+	ADDQ       CX, AX
+	PREFETCHT0 (AX)
+	ADDQ       CX, AX
+	PREFETCHT0 (AX)
+	ADDQ       CX, AX
+	PREFETCHT0 (AX)
+	ADDQ       CX, AX
+	PREFETCHT0 (AX)
 	MOVQ       k+0(FP), AX
 	MOVQ       b_row+40(FP), CX
 	SHLQ       $0x03, CX
@@ -14481,38 +14581,31 @@ panel:
 	VPXORD     Z2, Z2, Z2
 	VPXORD     Z3, Z3, Z3
 	VPXORD     Z4, Z4, Z4
-	MOVQ       c_first+56(FP), R10
-	MOVQ       c_stride+64(FP), R11
-	SHLQ       $0x03, R11
-	PREFETCHT0 (R10)
-	ADDQ       R11, R10
-	PREFETCHT0 (R10)
-	ADDQ       R11, R10
-	PREFETCHT0 (R10)
-	ADDQ       R11, R10
-	PREFETCHT0 (R10)
-	ADDQ       R11, R10
-	PREFETCHT0 (R10)
+	LEAQ       (CX)(CX*2), R10
 	SUBQ       $0x00000008, AX
 	JLT        rest
 
 loop:
 	VMOVUPD          (BX), Z5
-	PREFETCHT0       512(BX)
 	VMOVUPD          (BX)(CX*1), Z6
-	PREFETCHT0       512(BX)(CX*1)
 	VMOVUPD          (BX)(CX*2), Z7
-	PREFETCHT0       512(BX)(CX*2)
 	VMOVUPD          (SI), Z8
-	PREFETCHT0       512(SI)
 	VMOVUPD          (SI)(CX*1), Z9
-	PREFETCHT0       512(SI)(CX*1)
 	VMOVUPD          (SI)(CX*2), Z10
-	PREFETCHT0       512(SI)(CX*2)
 	VMOVUPD          (DI), Z11
-	PREFETCHT0       512(DI)
 	VMOVUPD          (DI)(CX*1), Z12
-	PREFETCHT0       512(DI)(CX*1)
+	MOVQ             BX, R11
+	ADDQ             b_ahead+56(FP), R11
+	PREFETCHT0       (R11)
+	PREFETCHT0       (R11)(CX*1)
+	PREFETCHT0       (R11)(CX*2)
+	ADDQ             R10, R11
+	PREFETCHT0       (R11)
+	PREFETCHT0       (R11)(CX*1)
+	PREFETCHT0       (R11)(CX*2)
+	ADDQ             R10, R11
+	PREFETCHT0       (R11)
+	PREFETCHT0       (R11)(CX*1)
 	VUNPCKLPD        Z6, Z5, Z13
 	VUNPCKHPD        Z6, Z5, Z6
 	VUNPCKLPD        Z8, Z7, Z5
@@ -14672,23 +14765,23 @@ rest:
 	VFMADD231PD.BCST 48(R9)(DX*1), Z9, Z4
 
 done:
-	MOVQ         c_last+72(FP), AX
+	MOVQ         c_last+80(FP), AX
 	MOVQ         $-1, CX
 	BZHIQ        AX, CX, AX
 	KMOVW        AX, K1
-	MOVQ         c_first+56(FP), AX
-	MOVQ         c_stride+64(FP), CX
+	MOVQ         c_first+64(FP), AX
+	MOVQ         c_stride+72(FP), CX
 	SHLQ         $0x03, CX
-	VBROADCASTSD alpha+80(FP), Z29
+	VBROADCASTSD alpha+88(FP), Z29
 	VMULPD       Z29, Z0, Z0
 	VMULPD       Z29, Z1, Z1
 	VMULPD       Z29, Z2, Z2
 	VMULPD       Z29, Z3, Z3
 	VMULPD       Z29, Z4, Z4
-	MOVQ         beta+88(FP), DX
+	MOVQ         beta+96(FP), DX
 	SHLQ         $0x01, DX
 	JZ           store
-	VBROADCASTSD beta+88(FP), Z30
+	VBROADCASTSD beta+96(FP), Z30
 	MOVQ         AX, DX
 	VMOVUPD.Z    (DX), K1, Z31
 	VFMADD231PD  Z31, Z30, Z0
@@ -14716,19 +14809,33 @@ store:
 	VMOVUPD Z3, K1, (AX)
 	ADDQ    CX, AX
 	VMOVUPD Z4, K1, (AX)
-	ADDQ    $0x00000040, c_first+56(FP)
+	ADDQ    $0x00000040, c_first+64(FP)
 	MOVQ    b_panel+48(FP), AX
 	SHLQ    $0x03, AX
 	ADDQ    AX, b_first+32(FP)
-	DECQ    panels+96(FP)
+	DECQ    panels+104(FP)
 	JNZ     panel
 	VZEROUPPER
 	RET
 
 // func dot6F64AVX512(k int, a left[float64], b right[float64], c target[float64], alpha float64, beta float64, panels int)
 // Requires: AVX, AVX512F, BMI2, MMX+
-TEXT ·dot6F64AVX512(SB), NOSPLIT, $0-104
+TEXT ·dot6F64AVX512(SB), NOSPLIT, $0-112
 panel:
+	MOVQ       c_first+64(FP), AX
+	MOVQ       c_stride+72(FP), CX
+	SHLQ       $0x03, CX
+	PREFETCHT0 (AX)
+	ADDQ       CX, AX
+	PREFETCHT0 (AX)
+	ADDQ       CX, AX
+	PREFETCHT0 (AX)
+	ADDQ       CX, AX
+	PREFETCHT0 (AX)
+	ADDQ       CX, AX
+	PREFETCHT0 (AX)
+	ADDQ       CX, AX
+	PREFETCHT0 (AX)
 	MOVQ       k+0(FP), AX
 	MOVQ       b_row+40(FP), CX
 	SHLQ       $0x03, CX
@@ -14748,40 +14855,31 @@ panel:
 	VPXORD     Z3, Z3, Z3
 	VPXORD     Z4, Z4, Z4
 	VPXORD     Z5, Z5, Z5
-	MOVQ       c_first+56(FP), R10
-	MOVQ       c_stride+64(FP), R11
-	SHLQ       $0x03, R11
-	PREFETCHT0 (R10)
-	ADDQ       R11, R10
-	PREFETCHT0 (R10)
-	ADDQ       R11, R10
-	PREFETCHT0 (R10)
-	ADDQ       R11, R10
-	PREFETCHT0 (R10)
-	ADDQ       R11, R10
-	PREFETCHT0 (R10)
-	ADDQ       R11, R10
-	PREFETCHT0 (R10)
+	LEAQ       (CX)(CX*2), R10
 	SUBQ       $0x00000008, AX
 	JLT        rest
 
 loop:
 	VMOVUPD          (BX), Z6
-	PREFETCHT0       512(BX)
 	VMOVUPD          (BX)(CX*1), Z7
-	PREFETCHT0       512(BX)(CX*1)
 	VMOVUPD          (BX)(CX*2), Z8
-	PREFETCHT0       512(BX)(CX*2)
 	VMOVUPD          (SI), Z9
-	PREFETCHT0       512(SI)
 	VMOVUPD          (SI)(CX*1), Z10
-	PREFETCHT0       512(SI)(CX*1)
 	VMOVUPD          (SI)(CX*2), Z11
-	PREFETCHT0       512(SI)(CX*2)
 	VMOVUPD          (DI), Z12
-	PREFETCHT0       512(DI)
 	VMOVUPD          (DI)(CX*1), Z13
-	PREFETCHT0       512(DI)(CX*1)
+	MOVQ             BX, R11
+	ADDQ             b_ahead+56(FP), R11
+	PREFETCHT0       (R11)
+	PREFETCHT0       (R11)(CX*1)
+	PREFETCHT0       (R11)(CX*2)
+	ADDQ             R10, R11
+	PREFETCHT0       (R11)
+	PREFETCHT0       (R11)(CX*1)
+	PREFETCHT0       (R11)(CX*2)
+	ADDQ             R10, R11
+	PREFETCHT0       (R11)
+	PREFETCHT0       (R11)(CX*1)
 	VUNPCKLPD        Z7, Z6, Z14
 	VUNPCKHPD        Z7, Z6, Z7
 	VUNPCKLPD        Z9, Z8, Z6
@@ -14956,24 +15054,24 @@ rest:
 	VFMADD231PD.BCST 48(R9)(DX*2), Z10, Z5
 
 done:
-	MOVQ         c_last+72(FP), AX
+	MOVQ         c_last+80(FP), AX
 	MOVQ         $-1, CX
 	BZHIQ        AX, CX, AX
 	KMOVW        AX, K1
-	MOVQ         c_first+56(FP), AX
-	MOVQ         c_stride+64(FP), CX
+	MOVQ         c_first+64(FP), AX
+	MOVQ         c_stride+72(FP), CX
 	SHLQ         $0x03, CX
-	VBROADCASTSD alpha+80(FP), Z29
+	VBROADCASTSD alpha+88(FP), Z29
 	VMULPD       Z29, Z0, Z0
 	VMULPD       Z29, Z1, Z1
 	VMULPD       Z29, Z2, Z2
 	VMULPD       Z29, Z3, Z3
 	VMULPD       Z29, Z4, Z4
 	VMULPD       Z29, Z5, Z5
-	MOVQ         beta+88(FP), DX
+	MOVQ         beta+96(FP), DX
 	SHLQ         $0x01, DX
 	JZ           store
-	VBROADCASTSD beta+88(FP), Z30
+	VBROADCASTSD beta+96(FP), Z30
 	MOVQ         AX, DX
 	VMOVUPD.Z    (DX), K1, Z31
 	VFMADD231PD  Z31, Z30, Z0
@@ -15006,19 +15104,35 @@ store:
 	VMOVUPD Z4, K1, (AX)
 	ADDQ    CX, AX
 	VMOVUPD Z5, K1, (AX)
-	ADDQ    $0x00000040, c_first+56(FP)
+	ADDQ    $0x00000040, c_first+64(FP)
 	MOVQ    b_panel+48(FP), AX
 	SHLQ    $0x03, AX
 	ADDQ    AX, b_first+32(FP)
-	DECQ    panels+96(FP)
+	DECQ    panels+104(FP)
 	JNZ     panel
 	VZEROUPPER
 	RET
 
 // func dot7F64AVX512(k int, a left[float64], b right[float64], c target[float64], alpha float64, beta float64, panels int)
 // Requires: AVX, AVX512F, BMI2, MMX+
-TEXT ·dot7F64AVX512(SB), NOSPLIT, $0-104
+TEXT ·dot7F64AVX512(SB), NOSPLIT, $0-112
 panel:
+	MOVQ       c_first+64(FP), AX
+	MOVQ       c_stride+72(FP), CX
+	SHLQ       $0x03, CX
+	PREFETCHT0 (AX)
+	ADDQ       CX, AX
+	PREFETCHT0 (AX)
+	ADDQ       CX, AX
+	PREFETCHT0 (AX)
+	ADDQ       CX, AX
+	PREFETCHT0 (AX)
+	ADDQ       CX, AX
+	PREFETCHT0 (AX)
+	ADDQ       CX, AX
+	PREFETCHT0 (AX)
+	ADDQ       CX, AX
+	PREFETCHT0 (AX)
 	MOVQ       k+0(FP), AX
 	MOVQ       b_row+40(FP), CX
 	SHLQ       $0x03, CX
@@ -15041,42 +15155,31 @@ panel:
 	VPXORD     Z4, Z4, Z4
 	VPXORD     Z5, Z5, Z5
 	VPXORD     Z6, Z6, Z6
-	MOVQ       c_first+56(FP), R11
-	MOVQ       c_stride+64(FP), R12
-	SHLQ       $0x03, R12
-	PREFETCHT0 (R11)
-	ADDQ       R12, R11
-	PREFETCHT0 (R11)
-	ADDQ       R12, R11
-	PREFETCHT0 (R11)
-	ADDQ       R12, R11
-	PREFETCHT0 (R11)
-	ADDQ       R12, R11
-	PREFETCHT0 (R11)
-	ADDQ       R12, R11
-	PREFETCHT0 (R11)
-	ADDQ       R12, R11
-	PREFETCHT0 (R11)
+	LEAQ       (CX)(CX*2), R11
 	SUBQ       $0x00000008, AX
 	JLT        rest
 
 loop:
 	VMOVUPD          (BX), Z7
-	PREFETCHT0       512(BX)
 	VMOVUPD          (BX)(CX*1), Z8
-	PREFETCHT0       512(BX)(CX*1)
 	VMOVUPD          (BX)(CX*2), Z9
-	PREFETCHT0       512(BX)(CX*2)
 	VMOVUPD          (SI), Z10
-	PREFETCHT0       512(SI)
 	VMOVUPD          (SI)(CX*1), Z11
-	PREFETCHT0       512(SI)(CX*1)
 	VMOVUPD          (SI)(CX*2), Z12
-	PREFETCHT0       512(SI)(CX*2)
 	VMOVUPD          (DI), Z13
-	PREFETCHT0       512(DI)
 	VMOVUPD          (DI)(CX*1), Z14
-	PREFETCHT0       512(DI)(CX*1)
+	MOVQ             BX, R12
+	ADDQ             b_ahead+56(FP), R12
+	PREFETCHT0       (R12)
+	PREFETCHT0       (R12)(CX*1)
+	PREFETCHT0       (R12)(CX*2)
+	ADDQ             R11, R12
+	PREFETCHT0       (R12)
+	PREFETCHT0       (R12)(CX*1)
+	PREFETCHT0       (R12)(CX*2)
+	ADDQ             R11, R12
+	PREFETCHT0       (R12)
+	PREFETCHT0       (R12)(CX*1)
 	VUNPCKLPD        Z8, Z7, Z15
 	VUNPCKHPD        Z8, Z7, Z8
 	VUNPCKLPD        Z10, Z9, Z7
@@ -15267,14 +15370,14 @@ rest:
 	VFMADD231PD.BCST 48(R10), Z11, Z6
 
 done:
-	MOVQ         c_last+72(FP), AX
+	MOVQ         c_last+80(FP), AX
 	MOVQ         $-1, CX
 	BZHIQ        AX, CX, AX
 	KMOVW        AX, K1
-	MOVQ         c_first+56(FP), AX
-	MOVQ         c_stride+64(FP), CX
+	MOVQ         c_first+64(FP), AX
+	MOVQ         c_stride+72(FP), CX
 	SHLQ         $0x03, CX
-	VBROADCASTSD alpha+80(FP), Z29
+	VBROADCASTSD alpha+88(FP), Z29
 	VMULPD       Z29, Z0, Z0
 	VMULPD       Z29, Z1, Z1
 	VMULPD       Z29, Z2, Z2
@@ -15282,10 +15385,10 @@ done:
 	VMULPD       Z29, Z4, Z4
 	VMULPD       Z29, Z5, Z5
 	VMULPD       Z29, Z6, Z6
-	MOVQ         beta+88(FP), DX
+	MOVQ         beta+96(FP), DX
 	SHLQ         $0x01, DX
 	JZ           store
-	VBROADCASTSD beta+88(FP), Z30
+	VBROADCASTSD beta+96(FP), Z30
 	MOVQ         AX, DX
 	VMOVUPD.Z    (DX), K1, Z31
 	VFMADD231PD  Z31, Z30, Z0
@@ -15323,19 +15426,37 @@ store:
 	VMOVUPD Z5, K1, (AX)
 	ADDQ    CX, AX
 	VMOVUPD Z6, K1, (AX)
-	ADDQ    $0x00000040, c_first+56(FP)
+	ADDQ    $0x00000040, c_first+64(FP)
 	MOVQ    b_panel+48(FP), AX
 	SHLQ    $0x03, AX
 	ADDQ    AX, b_first+32(FP)
-	DECQ    panels+96(FP)
+	DECQ    panels+104(FP)
 	JNZ     panel
 	VZEROUPPER
 	RET
 
 // func dot8F64AVX512(k int, a left[float64], b right[float64], c target[float64], alpha float64, beta float64, panels int)
 // Requires: AVX, AVX512F, BMI2, MMX+
-TEXT ·dot8F64AVX512(SB), NOSPLIT, $0-104
+TEXT ·dot8F64AVX512(SB), NOSPLIT, $0-112
 panel:
+	MOVQ       c_first+64(FP), AX
+	MOVQ       c_stride+72(FP), CX
+	SHLQ       $0x03, CX
+	PREFETCHT0 (AX)
+	ADDQ       CX, AX
+	PREFETCHT0 (AX)
+	ADDQ       CX, AX
+	PREFETCHT0 (AX)
+	ADDQ       CX, AX
+	PREFETCHT0 (AX)
+	ADDQ       CX, AX
+	PREFETCHT0 (AX)
+	ADDQ       CX, AX
+	PREFETCHT0 (AX)
+	ADDQ       CX, AX
+	PREFETCHT0 (AX)
+	ADDQ       CX, AX
+	PREFETCHT0 (AX)
 	MOVQ       k+0(FP), AX
 	MOVQ       b_row+40(FP), CX
 	SHLQ       $0x03, CX
@@ -15359,44 +15480,31 @@ panel:
 	VPXORD     Z5, Z5, Z5
 	VPXORD     Z6, Z6, Z6
 	VPXORD     Z7, Z7, Z7
-	MOVQ       c_first+56(FP), R11
-	MOVQ       c_stride+64(FP), R12
-	SHLQ       $0x03, R12
-	PREFETCHT0 (R11)
-	ADDQ       R12, R11
-	PREFETCHT0 (R11)
-	ADDQ       R12, R11
-	PREFETCHT0 (R11)
-	ADDQ       R12, R11
-	PREFETCHT0 (R11)
-	ADDQ       R12, R11
-	PREFETCHT0 (R11)
-	ADDQ       R12, R11
-	PREFETCHT0 (R11)
-	ADDQ       R12, R11
-	PREFETCHT0 (R11)
-	ADDQ       R12, R11
-	PREFETCHT0 (R11)
+	LEAQ       (CX)(CX*2), R11
 	SUBQ       $0x00000008, AX
 	JLT        rest
 
 loop:
 	VMOVUPD          (BX), Z8
-	PREFETCHT0       512(BX)
 	VMOVUPD          (BX)(CX*1), Z9
-	PREFETCHT0       512(BX)(CX*1)
 	VMOVUPD          (BX)(CX*2), Z10
-	PREFETCHT0       512(BX)(CX*2)
 	VMOVUPD          (SI), Z11
-	PREFETCHT0       512(SI)
 	VMOVUPD          (SI)(CX*1), Z12
-	PREFETCHT0       512(SI)(CX*1)
 	VMOVUPD          (SI)(CX*2), Z13
-	PREFETCHT0       512(SI)(CX*2)
 	VMOVUPD          (DI), Z14
-	PREFETCHT0       512(DI)
 	VMOVUPD          (DI)(CX*1), Z15
-	PREFETCHT0       512(DI)(CX*1)
+	MOVQ             BX, R12
+	ADDQ             b_ahead+56(FP), R12
+	PREFETCHT0       (R12)
+	PREFETCHT0       (R12)(CX*1)
+	PREFETCHT0       (R12)(CX*2)
+	ADDQ             R11, R12
+	PREFETCHT0       (R12)
+	PREFETCHT0       (R12)(CX*1)
+	PREFETCHT0       (R12)(CX*2)
+	ADDQ             R11, R12
+	PREFETCHT0       (R12)
+	PREFETCHT0       (R12)(CX*1)
 	VUNPCKLPD        Z9, Z8, Z16
 	VUNPCKHPD        Z9, Z8, Z9
 	VUNPCKLPD        Z11, Z10, Z8
@@ -15602,14 +15710,14 @@ rest:
 	VFMADD231PD.BCST 48(R10)(DX*1), Z12, Z7
 
 done:
-	MOVQ         c_last+72(FP), AX
+	MOVQ         c_last+80(FP), AX
 	MOVQ         $-1, CX
 	BZHIQ        AX, CX, AX
 	KMOVW        AX, K1
-	MOVQ         c_first+56(FP), AX
-	MOVQ         c_stride+64(FP), CX
+	MOVQ         c_first+64(FP), AX
+	MOVQ         c_stride+72(FP), CX
 	SHLQ         $0x03, CX
-	VBROADCASTSD alpha+80(FP), Z29
+	VBROADCASTSD alpha+88(FP), Z29
 	VMULPD       Z29, Z0, Z0
 	VMULPD       Z29, Z1, Z1
 	VMULPD       Z29, Z2, Z2
@@ -15618,10 +15726,10 @@ done:
 	VMULPD       Z29, Z5, Z5
 	VMULPD       Z29, Z6, Z6
 	VMULPD       Z29, Z7, Z7
-	MOVQ         beta+88(FP), DX
+	MOVQ         beta+96(FP), DX
 	SHLQ         $0x01, DX
 	JZ           store
-	VBROADCASTSD beta+88(FP), Z30
+	VBROADCASTSD beta+96(FP), Z30
 	MOVQ         AX, DX
 	VMOVUPD.Z    (DX), K1, Z31
 	VFMADD231PD  Z31, Z30, Z0
@@ -15664,53 +15772,54 @@ store:
 	VMOVUPD Z6, K1, (AX)
 	ADDQ    CX, AX
 	VMOVUPD Z7, K1, (AX)
-	ADDQ    $0x00000040, c_first+56(FP)
+	ADDQ    $0x00000040, c_first+64(FP)
 	MOVQ    b_panel+48(FP), AX
 	SHLQ    $0x03, AX
 	ADDQ    AX, b_first+32(FP)
-	DECQ    panels+96(FP)
+	DECQ    panels+104(FP)
 	JNZ     panel
 	VZEROUPPER
 	RET
 
 // func add1x1F64AVX512(k int, rows int, a left[float64], b right[float64], c *float64, last int, panels int)
 // Requires: AVX, AVX512F, BMI2, MMX+
-TEXT ·add1x1F64AVX512(SB), NOSPLIT, $0-88
+TEXT ·add1x1F64AVX512(SB), NOSPLIT, $0-96
 	MOVQ  b_row+48(FP), AX
 	SHLQ  $0x03, AX
 	MOVQ  a_col+32(FP), CX
 	SHLQ  $0x03, CX
 	MOVQ  a_row+24(FP), DX
 	SHLQ  $0x03, DX
-	MOVQ  last+72(FP), BX
-	MOVQ  $-1, SI
-	BZHIQ BX, SI, BX
-	KMOVW BX, K1
+	MOVQ  b_ahead+64(FP), BX
+	MOVQ  last+80(FP), SI
+	MOVQ  $-1, DI
+	BZHIQ SI, DI, SI
+	KMOVW SI, K1
 
 rows:
-	MOVQ b_first+40(FP), BX
-	MOVQ c+64(FP), SI
-	MOVQ panels+80(FP), DI
+	MOVQ b_first+40(FP), SI
+	MOVQ c+72(FP), DI
+	MOVQ panels+88(FP), R8
 
 panel:
-	MOVQ       BX, R8
-	VMOVUPD.Z  (R8), K1, Z4
-	PREFETCHT0 (R8)(AX*2)
-	ADDQ       $0x00000040, BX
-	MOVQ       a_first+16(FP), R8
-	MOVQ       rows+8(FP), R9
+	MOVQ       SI, R9
+	VMOVUPD.Z  (R9), K1, Z4
+	PREFETCHT0 (R9)(BX*1)
+	ADDQ       $0x00000040, SI
+	MOVQ       a_first+16(FP), R9
+	MOVQ       rows+8(FP), R10
 
 row:
-	VMOVUPD      (SI), Z2
-	MOVQ         R8, R10
-	VBROADCASTSD (R10), Z0
+	VMOVUPD      (DI), Z2
+	MOVQ         R9, R11
+	VBROADCASTSD (R11), Z0
 	VFMADD231PD  Z0, Z4, Z2
-	VMOVUPD      Z2, (SI)
-	ADDQ         DX, R8
-	ADDQ         $0x00000040, SI
-	DECQ         R9
+	VMOVUPD      Z2, (DI)
+	ADDQ         DX, R9
+	ADDQ         $0x00000040, DI
+	DECQ         R10
 	JNZ          row
-	DECQ         DI
+	DECQ         R8
 	JNZ          panel
 	ADDQ         AX, b_first+40(FP)
 	ADDQ         CX, a_first+16(FP)
@@ -15721,60 +15830,61 @@ row:
 
 // func add4x1F64AVX512(k int, rows int, a left[float64], b right[float64], c *float64, last int, panels int)
 // Requires: AVX, AVX512F, BMI2, MMX+
-TEXT ·add4x1F64AVX512(SB), NOSPLIT, $0-88
+TEXT ·add4x1F64AVX512(SB), NOSPLIT, $0-96
 	MOVQ  b_row+48(FP), AX
 	SHLQ  $0x03, AX
 	MOVQ  a_col+32(FP), CX
 	SHLQ  $0x03, CX
 	MOVQ  a_row+24(FP), DX
 	SHLQ  $0x03, DX
-	MOVQ  last+72(FP), BX
-	MOVQ  $-1, SI
-	BZHIQ BX, SI, BX
-	KMOVW BX, K1
+	MOVQ  b_ahead+64(FP), BX
+	MOVQ  last+80(FP), SI
+	MOVQ  $-1, DI
+	BZHIQ SI, DI, SI
+	KMOVW SI, K1
 
 rows:
-	MOVQ b_first+40(FP), BX
-	MOVQ c+64(FP), SI
-	MOVQ panels+80(FP), DI
+	MOVQ b_first+40(FP), SI
+	MOVQ c+72(FP), DI
+	MOVQ panels+88(FP), R8
 
 panel:
-	MOVQ       BX, R8
-	VMOVUPD.Z  (R8), K1, Z4
-	PREFETCHT0 (R8)(AX*4)
-	ADDQ       AX, R8
-	VMOVUPD.Z  (R8), K1, Z5
-	PREFETCHT0 (R8)(AX*4)
-	ADDQ       AX, R8
-	VMOVUPD.Z  (R8), K1, Z6
-	PREFETCHT0 (R8)(AX*4)
-	ADDQ       AX, R8
-	VMOVUPD.Z  (R8), K1, Z7
-	PREFETCHT0 (R8)(AX*4)
-	ADDQ       $0x00000040, BX
-	MOVQ       a_first+16(FP), R8
-	MOVQ       rows+8(FP), R9
+	MOVQ       SI, R9
+	VMOVUPD.Z  (R9), K1, Z4
+	PREFETCHT0 (R9)(BX*1)
+	ADDQ       AX, R9
+	VMOVUPD.Z  (R9), K1, Z5
+	PREFETCHT0 (R9)(BX*1)
+	ADDQ       AX, R9
+	VMOVUPD.Z  (R9), K1, Z6
+	PREFETCHT0 (R9)(BX*1)
+	ADDQ       AX, R9
+	VMOVUPD.Z  (R9), K1, Z7
+	PREFETCHT0 (R9)(BX*1)
+	ADDQ       $0x00000040, SI
+	MOVQ       a_first+16(FP), R9
+	MOVQ       rows+8(FP), R10
 
 row:
-	VMOVUPD      (SI), Z2
-	MOVQ         R8, R10
-	VBROADCASTSD (R10), Z0
-	ADDQ         CX, R10
+	VMOVUPD      (DI), Z2
+	MOVQ         R9, R11
+	VBROADCASTSD (R11), Z0
+	ADDQ         CX, R11
 	VFMADD231PD  Z0, Z4, Z2
-	VBROADCASTSD (R10), Z1
-	ADDQ         CX, R10
+	VBROADCASTSD (R11), Z1
+	ADDQ         CX, R11
 	VFMADD231PD  Z1, Z5, Z2
-	VBROADCASTSD (R10), Z0
-	ADDQ         CX, R10
+	VBROADCASTSD (R11), Z0
+	ADDQ         CX, R11
 	VFMADD231PD  Z0, Z6, Z2
-	VBROADCASTSD (R10), Z1
+	VBROADCASTSD (R11), Z1
 	VFMADD231PD  Z1, Z7, Z2
-	VMOVUPD      Z2, (SI)
-	ADDQ         DX, R8
-	ADDQ         $0x00000040, SI
-	DECQ         R9
+	VMOVUPD      Z2, (DI)
+	ADDQ         DX, R9
+	ADDQ         $0x00000040, DI
+	DECQ         R10
 	JNZ          row
-	DECQ         DI
+	DECQ         R8
 	JNZ          panel
 	ADDQ         AX, b_first+40(FP)
 	ADDQ         CX, a_first+16(FP)
@@ -15791,43 +15901,44 @@ row:
 
 // func add1x2F64AVX512(k int, rows int, a left[float64], b right[float64], c *float64, last int, panels int)
 // Requires: AVX, AVX512F, MMX+
-TEXT ·add1x2F64AVX512(SB), NOSPLIT, $0-88
+TEXT ·add1x2F64AVX512(SB), NOSPLIT, $0-96
 	MOVQ b_row+48(FP), AX
 	SHLQ $0x03, AX
 	MOVQ a_col+32(FP), CX
 	SHLQ $0x03, CX
 	MOVQ a_row+24(FP), DX
 	SHLQ $0x03, DX
+	MOVQ b_ahead+64(FP), BX
 
 rows:
-	MOVQ b_first+40(FP), BX
-	MOVQ c+64(FP), SI
-	MOVQ panels+80(FP), DI
+	MOVQ b_first+40(FP), SI
+	MOVQ c+72(FP), DI
+	MOVQ panels+88(FP), R8
 
 panel:
-	MOVQ       BX, R8
-	VMOVUPD    (R8), Z4
-	PREFETCHT0 (R8)(AX*2)
-	VMOVUPD    64(R8), Z5
-	PREFETCHT0 64(R8)(AX*2)
-	ADDQ       $0x00000080, BX
-	MOVQ       a_first+16(FP), R8
-	MOVQ       rows+8(FP), R9
+	MOVQ       SI, R9
+	VMOVUPD    (R9), Z4
+	PREFETCHT0 (R9)(BX*1)
+	VMOVUPD    64(R9), Z5
+	PREFETCHT0 64(R9)(BX*1)
+	ADDQ       $0x00000080, SI
+	MOVQ       a_first+16(FP), R9
+	MOVQ       rows+8(FP), R10
 
 row:
-	VMOVUPD      (SI), Z2
-	VMOVUPD      64(SI), Z3
-	MOVQ         R8, R10
-	VBROADCASTSD (R10), Z0
+	VMOVUPD      (DI), Z2
+	VMOVUPD      64(DI), Z3
+	MOVQ         R9, R11
+	VBROADCASTSD (R11), Z0
 	VFMADD231PD  Z0, Z4, Z2
 	VFMADD231PD  Z0, Z5, Z3
-	VMOVUPD      Z2, (SI)
-	VMOVUPD      Z3, 64(SI)
-	ADDQ         DX, R8
-	ADDQ         $0x00000080, SI
-	DECQ         R9
+	VMOVUPD      Z2, (DI)
+	VMOVUPD      Z3, 64(DI)
+	ADDQ         DX, R9
+	ADDQ         $0x00000080, DI
+	DECQ         R10
 	JNZ          row
-	DECQ         DI
+	DECQ         R8
 	JNZ          panel
 	ADDQ         AX, b_first+40(FP)
 	ADDQ         CX, a_first+16(FP)
@@ -15838,70 +15949,71 @@ row:
 
 // func add4x2F64AVX512(k int, rows int, a left[float64], b right[float64], c *float64, last int, panels int)
 // Requires: AVX, AVX512F, MMX+
-TEXT ·add4x2F64AVX512(SB), NOSPLIT, $0-88
+TEXT ·add4x2F64AVX512(SB), NOSPLIT, $0-96
 	MOVQ b_row+48(FP), AX
 	SHLQ $0x03, AX
 	MOVQ a_col+32(FP), CX
 	SHLQ $0x03, CX
 	MOVQ a_row+24(FP), DX
 	SHLQ $0x03, DX
+	MOVQ b_ahead+64(FP), BX
 
 rows:
-	MOVQ b_first+40(FP), BX
-	MOVQ c+64(FP), SI
-	MOVQ panels+80(FP), DI
+	MOVQ b_first+40(FP), SI
+	MOVQ c+72(FP), DI
+	MOVQ panels+88(FP), R8
 
 panel:
-	MOVQ       BX, R8
-	VMOVUPD    (R8), Z4
-	PREFETCHT0 (R8)(AX*4)
-	VMOVUPD    64(R8), Z5
-	PREFETCHT0 64(R8)(AX*4)
-	ADDQ       AX, R8
-	VMOVUPD    (R8), Z6
-	PREFETCHT0 (R8)(AX*4)
-	VMOVUPD    64(R8), Z7
-	PREFETCHT0 64(R8)(AX*4)
-	ADDQ       AX, R8
-	VMOVUPD    (R8), Z8
-	PREFETCHT0 (R8)(AX*4)
-	VMOVUPD    64(R8), Z9
-	PREFETCHT0 64(R8)(AX*4)
-	ADDQ       AX, R8
-	VMOVUPD    (R8), Z10
-	PREFETCHT0 (R8)(AX*4)
-	VMOVUPD    64(R8), Z11
-	PREFETCHT0 64(R8)(AX*4)
-	ADDQ       $0x00000080, BX
-	MOVQ       a_first+16(FP), R8
-	MOVQ       rows+8(FP), R9
+	MOVQ       SI, R9
+	VMOVUPD    (R9), Z4
+	PREFETCHT0 (R9)(BX*1)
+	VMOVUPD    64(R9), Z5
+	PREFETCHT0 64(R9)(BX*1)
+	ADDQ       AX, R9
+	VMOVUPD    (R9), Z6
+	PREFETCHT0 (R9)(BX*1)
+	VMOVUPD    64(R9), Z7
+	PREFETCHT0 64(R9)(BX*1)
+	ADDQ       AX, R9
+	VMOVUPD    (R9), Z8
+	PREFETCHT0 (R9)(BX*1)
+	VMOVUPD    64(R9), Z9
+	PREFETCHT0 64(R9)(BX*1)
+	ADDQ       AX, R9
+	VMOVUPD    (R9), Z10
+	PREFETCHT0 (R9)(BX*1)
+	VMOVUPD    64(R9), Z11
+	PREFETCHT0 64(R9)(BX*1)
+	ADDQ       $0x00000080, SI
+	MOVQ       a_first+16(FP), R9
+	MOVQ       rows+8(FP), R10
 
 row:
-	VMOVUPD      (SI), Z2
-	VMOVUPD      64(SI), Z3
-	MOVQ         R8, R10
-	VBROADCASTSD (R10), Z0
-	ADDQ         CX, R10
+	VMOVUPD      (DI), Z2
+	VMOVUPD      64(DI), Z3
+	MOVQ         R9, R11
+	VBROADCASTSD (R11), Z0
+	ADDQ         CX, R11
 	VFMADD231PD  Z0, Z4, Z2
 	VFMADD231PD  Z0, Z5, Z3
-	VBROADCASTSD (R10), Z1
-	ADDQ         CX, R10
+	VBROADCASTSD (R11), Z1
+	ADDQ         CX, R11
 	VFMADD231PD  Z1, Z6, Z2
 	VFMADD231PD  Z1, Z7, Z3
-	VBROADCASTSD (R10), Z0
-	ADDQ         CX, R10
+	VBROADCASTSD (R11), Z0
+	ADDQ         CX, R11
 	VFMADD231PD  Z0, Z8, Z2
 	VFMADD231PD  Z0, Z9, Z3
-	VBROADCASTSD (R10), Z1
+	VBROADCASTSD (R11), Z1
 	VFMADD231PD  Z1, Z10, Z2
 	VFMADD231PD  Z1, Z11, Z3
-	VMOVUPD      Z2, (SI)
-	VMOVUPD      Z3, 64(SI)
-	ADDQ         DX, R8
-	ADDQ         $0x00000080, SI
-	DECQ         R9
+	VMOVUPD      Z2, (DI)
+	VMOVUPD      Z3, 64(DI)
+	ADDQ         DX, R9
+	ADDQ         $0x00000080, DI
+	DECQ         R10
 	JNZ          row
-	DECQ         DI
+	DECQ         R8
 	JNZ          panel
 	ADDQ         AX, b_first+40(FP)
 	ADDQ         CX, a_first+16(FP)
@@ -16510,7 +16622,7 @@ GLOBL lanesF32AVX2<>(SB), RODATA|NOPTR, $64
 
 // func strip1x1F32AVX2(k int, a left[float32], b right[float32], c target[float32], alpha float32, beta float32, panels int)
 // Requires: AVX, AVX2, FMA3, MMX+
-TEXT ·strip1x1F32AVX2(SB), NOSPLIT, $0-96
+TEXT ·strip1x1F32AVX2(SB), NOSPLIT, $0-104
 panel:
 	MOVQ       k+0(FP), AX
 	MOVQ       b_first+32(FP), CX
@@ -16522,11 +16634,11 @@ panel:
 	SHLQ       $0x02, BX
 	MOVQ       a_first+8(FP), SI
 	VPXOR      Y0, Y0, Y0
-	MOVQ       c_first+56(FP), DI
-	MOVQ       c_stride+64(FP), R8
+	MOVQ       c_first+64(FP), DI
+	MOVQ       c_stride+72(FP), R8
 	SHLQ       $0x02, R8
 	PREFETCHT0 (DI)
-	MOVQ       c_last+72(FP), DI
+	MOVQ       c_last+80(FP), DI
 	LEAQ       lanesF32AVX2<>+0(SB), R8
 	MOVQ       $0x00000008, R9
 	SUBQ       DI, R9
@@ -16544,15 +16656,15 @@ loop:
 	JNZ          loop
 
 done:
-	MOVQ         c_first+56(FP), AX
-	MOVQ         c_stride+64(FP), CX
+	MOVQ         c_first+64(FP), AX
+	MOVQ         c_stride+72(FP), CX
 	SHLQ         $0x02, CX
-	VBROADCASTSS alpha+80(FP), Y13
+	VBROADCASTSS alpha+88(FP), Y13
 	VMULPS       Y13, Y0, Y0
-	MOVL         beta+84(FP), DX
+	MOVL         beta+92(FP), DX
 	SHLL         $0x01, DX
 	JZ           store
-	VBROADCASTSS beta+84(FP), Y14
+	VBROADCASTSS beta+92(FP), Y14
 	MOVQ         AX, DX
 	VMASKMOVPS   (DX), Y1, Y15
 	VFMADD231PS  Y15, Y14, Y0
@@ -16560,18 +16672,18 @@ done:
 
 store:
 	VMASKMOVPS Y0, Y1, (AX)
-	ADDQ       $0x00000020, c_first+56(FP)
+	ADDQ       $0x00000020, c_first+64(FP)
 	MOVQ       b_panel+48(FP), AX
 	SHLQ       $0x02, AX
 	ADDQ       AX, b_first+32(FP)
-	DECQ       panels+88(FP)
+	DECQ       panels+96(FP)
 	JNZ        panel
 	VZEROUPPER
 	RET
 
 // func strip1x2F32AVX2(k int, a left[float32], b right[float32], c target[float32], alpha float32, beta float32, panels int)
 // Requires: AVX, AVX2, FMA3, MMX+
-TEXT ·strip1x2F32AVX2(SB), NOSPLIT, $0-96
+TEXT ·strip1x2F32AVX2(SB), NOSPLIT, $0-104
 panel:
 	MOVQ       k+0(FP), AX
 	MOVQ       b_first+32(FP), CX
@@ -16584,8 +16696,8 @@ panel:
 	MOVQ       a_first+8(FP), SI
 	VPXOR      Y0, Y0, Y0
 	VPXOR      Y1, Y1, Y1
-	MOVQ       c_first+56(FP), DI
-	MOVQ       c_stride+64(FP), R8
+	MOVQ       c_first+64(FP), DI
+	MOVQ       c_stride+72(FP), R8
 	SHLQ       $0x02, R8
 	PREFETCHT0 (DI)
 	TESTQ      AX, AX
@@ -16603,21 +16715,21 @@ loop:
 	JNZ          loop
 
 done:
-	MOVQ         c_last+72(FP), AX
+	MOVQ         c_last+80(FP), AX
 	LEAQ         lanesF32AVX2<>+0(SB), CX
 	MOVQ         $0x00000008, DX
 	SUBQ         AX, DX
 	VMOVDQU      (CX)(DX*4), Y12
-	MOVQ         c_first+56(FP), AX
-	MOVQ         c_stride+64(FP), CX
+	MOVQ         c_first+64(FP), AX
+	MOVQ         c_stride+72(FP), CX
 	SHLQ         $0x02, CX
-	VBROADCASTSS alpha+80(FP), Y13
+	VBROADCASTSS alpha+88(FP), Y13
 	VMULPS       Y13, Y0, Y0
 	VMULPS       Y13, Y1, Y1
-	MOVL         beta+84(FP), DX
+	MOVL         beta+92(FP), DX
 	SHLL         $0x01, DX
 	JZ           store
-	VBROADCASTSS beta+84(FP), Y14
+	VBROADCASTSS beta+92(FP), Y14
 	MOVQ         AX, DX
 	VMOVUPS      (DX), Y15
 	VFMADD231PS  Y15, Y14, Y0
@@ -16628,18 +16740,18 @@ done:
 store:
 	VMOVUPS    Y0, (AX)
 	VMASKMOVPS Y1, Y12, 32(AX)
-	ADDQ       $0x00000040, c_first+56(FP)
+	ADDQ       $0x00000040, c_first+64(FP)
 	MOVQ       b_panel+48(FP), AX
 	SHLQ       $0x02, AX
 	ADDQ       AX, b_first+32(FP)
-	DECQ       panels+88(FP)
+	DECQ       panels+96(FP)
 	JNZ        panel
 	VZEROUPPER
 	RET
 
 // func strip2x1F32AVX2(k int, a left[float32], b right[float32], c target[float32], alpha float32, beta float32, panels int)
 // Requires: AVX, AVX2, FMA3, MMX+
-TEXT ·strip2x1F32AVX2(SB), NOSPLIT, $0-96
+TEXT ·strip2x1F32AVX2(SB), NOSPLIT, $0-104
 panel:
 	MOVQ       k+0(FP), AX
 	MOVQ       b_first+32(FP), CX
@@ -16652,13 +16764,13 @@ panel:
 	MOVQ       a_first+8(FP), DI
 	VPXOR      Y0, Y0, Y0
 	VPXOR      Y1, Y1, Y1
-	MOVQ       c_first+56(FP), R8
-	MOVQ       c_stride+64(FP), R9
+	MOVQ       c_first+64(FP), R8
+	MOVQ       c_stride+72(FP), R9
 	SHLQ       $0x02, R9
 	PREFETCHT0 (R8)
 	ADDQ       R9, R8
 	PREFETCHT0 (R8)
-	MOVQ       c_last+72(FP), R8
+	MOVQ       c_last+80(FP), R8
 	LEAQ       lanesF32AVX2<>+0(SB), R9
 	MOVQ       $0x00000008, R10
 	SUBQ       R8, R10
@@ -16678,16 +16790,16 @@ loop:
 	JNZ          loop
 
 done:
-	MOVQ         c_first+56(FP), AX
-	MOVQ         c_stride+64(FP), CX
+	MOVQ         c_first+64(FP), AX
+	MOVQ         c_stride+72(FP), CX
 	SHLQ         $0x02, CX
-	VBROADCASTSS alpha+80(FP), Y13
+	VBROADCASTSS alpha+88(FP), Y13
 	VMULPS       Y13, Y0, Y0
 	VMULPS       Y13, Y1, Y1
-	MOVL         beta+84(FP), DX
+	MOVL         beta+92(FP), DX
 	SHLL         $0x01, DX
 	JZ           store
-	VBROADCASTSS beta+84(FP), Y14
+	VBROADCASTSS beta+92(FP), Y14
 	MOVQ         AX, DX
 	VMASKMOVPS   (DX), Y2, Y15
 	VFMADD231PS  Y15, Y14, Y0
@@ -16700,18 +16812,18 @@ store:
 	VMASKMOVPS Y0, Y2, (AX)
 	ADDQ       CX, AX
 	VMASKMOVPS Y1, Y2, (AX)
-	ADDQ       $0x00000020, c_first+56(FP)
+	ADDQ       $0x00000020, c_first+64(FP)
 	MOVQ       b_panel+48(FP), AX
 	SHLQ       $0x02, AX
 	ADDQ       AX, b_first+32(FP)
-	DECQ       panels+88(FP)
+	DECQ       panels+96(FP)
 	JNZ        panel
 	VZEROUPPER
 	RET
 
 // func strip2x2F32AVX2(k int, a left[float32], b right[float32], c target[float32], alpha float32, beta float32, panels int)
 // Requires: AVX, AVX2, FMA3, MMX+
-TEXT ·strip2x2F32AVX2(SB), NOSPLIT, $0-96
+TEXT ·strip2x2F32AVX2(SB), NOSPLIT, $0-104
 panel:
 	MOVQ       k+0(FP), AX
 	MOVQ       b_first+32(FP), CX
@@ -16726,8 +16838,8 @@ panel:
 	VPXOR      Y1, Y1, Y1
 	VPXOR      Y2, Y2, Y2
 	VPXOR      Y3, Y3, Y3
-	MOVQ       c_first+56(FP), R8
-	MOVQ       c_stride+64(FP), R9
+	MOVQ       c_first+64(FP), R8
+	MOVQ       c_stride+72(FP), R9
 	SHLQ       $0x02, R9
 	PREFETCHT0 (R8)
 	ADDQ       R9, R8
@@ -16750,23 +16862,23 @@ loop:
 	JNZ          loop
 
 done:
-	MOVQ         c_last+72(FP), AX
+	MOVQ         c_last+80(FP), AX
 	LEAQ         lanesF32AVX2<>+0(SB), CX
 	MOVQ         $0x00000008, DX
 	SUBQ         AX, DX
 	VMOVDQU      (CX)(DX*4), Y12
-	MOVQ         c_first+56(FP), AX
-	MOVQ         c_stride+64(FP), CX
+	MOVQ         c_first+64(FP), AX
+	MOVQ         c_stride+72(FP), CX
 	SHLQ         $0x02, CX
-	VBROADCASTSS alpha+80(FP), Y13
+	VBROADCASTSS alpha+88(FP), Y13
 	VMULPS       Y13, Y0, Y0
 	VMULPS       Y13, Y1, Y1
 	VMULPS       Y13, Y2, Y2
 	VMULPS       Y13, Y3, Y3
-	MOVL         beta+84(FP), DX
+	MOVL         beta+92(FP), DX
 	SHLL         $0x01, DX
 	JZ           store
-	VBROADCASTSS beta+84(FP), Y14
+	VBROADCASTSS beta+92(FP), Y14
 	MOVQ         AX, DX
 	VMOVUPS      (DX), Y15
 	VFMADD231PS  Y15, Y14, Y0
@@ -16785,18 +16897,18 @@ store:
 	ADDQ       CX, AX
 	VMOVUPS    Y2, (AX)
 	VMASKMOVPS Y3, Y12, 32(AX)
-	ADDQ       $0x00000040, c_first+56(FP)
+	ADDQ       $0x00000040, c_first+64(FP)
 	MOVQ       b_panel+48(FP), AX
 	SHLQ       $0x02, AX
 	ADDQ       AX, b_first+32(FP)
-	DECQ       panels+88(FP)
+	DECQ       panels+96(FP)
 	JNZ        panel
 	VZEROUPPER
 	RET
 
 // func strip3x1F32AVX2(k int, a left[float32], b right[float32], c target[float32], alpha float32, beta float32, panels int)
 // Requires: AVX, AVX2, FMA3, MMX+
-TEXT ·strip3x1F32AVX2(SB), NOSPLIT, $0-96
+TEXT ·strip3x1F32AVX2(SB), NOSPLIT, $0-104
 panel:
 	MOVQ       k+0(FP), AX
 	MOVQ       b_first+32(FP), CX
@@ -16810,15 +16922,15 @@ panel:
 	VPXOR      Y0, Y0, Y0
 	VPXOR      Y1, Y1, Y1
 	VPXOR      Y2, Y2, Y2
-	MOVQ       c_first+56(FP), R8
-	MOVQ       c_stride+64(FP), R9
+	MOVQ       c_first+64(FP), R8
+	MOVQ       c_stride+72(FP), R9
 	SHLQ       $0x02, R9
 	PREFETCHT0 (R8)
 	ADDQ       R9, R8
 	PREFETCHT0 (R8)
 	ADDQ       R9, R8
 	PREFETCHT0 (R8)
-	MOVQ       c_last+72(FP), R8
+	MOVQ       c_last+80(FP), R8
 	LEAQ       lanesF32AVX2<>+0(SB), R9
 	MOVQ       $0x00000008, R10
 	SUBQ       R8, R10
@@ -16840,17 +16952,17 @@ loop:
 	JNZ          loop
 
 done:
-	MOVQ         c_first+56(FP), AX
-	MOVQ         c_stride+64(FP), CX
+	MOVQ         c_first+64(FP), AX
+	MOVQ         c_stride+72(FP), CX
 	SHLQ         $0x02, CX
-	VBROADCASTSS alpha+80(FP), Y13
+	VBROADCASTSS alpha+88(FP), Y13
 	VMULPS       Y13, Y0, Y0
 	VMULPS       Y13, Y1, Y1
 	VMULPS       Y13, Y2, Y2
-	MOVL         beta+84(FP), DX
+	MOVL         beta+92(FP), DX
 	SHLL         $0x01, DX
 	JZ           store
-	VBROADCASTSS beta+84(FP), Y14
+	VBROADCASTSS beta+92(FP), Y14
 	MOVQ         AX, DX
 	VMASKMOVPS   (DX), Y3, Y15
 	VFMADD231PS  Y15, Y14, Y0
@@ -16868,18 +16980,18 @@ store:
 	VMASKMOVPS Y1, Y3, (AX)
 	ADDQ       CX, AX
 	VMASKMOVPS Y2, Y3, (AX)
-	ADDQ       $0x00000020, c_first+56(FP)
+	ADDQ       $0x00000020, c_first+64(FP)
 	MOVQ       b_panel+48(FP), AX
 	SHLQ       $0x02, AX
 	ADDQ       AX, b_first+32(FP)
-	DECQ       panels+88(FP)
+	DECQ       panels+96(FP)
 	JNZ        panel
 	VZEROUPPER
 	RET
 
 // func strip3x2F32AVX2(k int, a left[float32], b right[float32], c target[float32], alpha float32, beta float32, panels int)
 // Requires: AVX, AVX2, FMA3, MMX+
-TEXT ·strip3x2F32AVX2(SB), NOSPLIT, $0-96
+TEXT ·strip3x2F32AVX2(SB), NOSPLIT, $0-104
 panel:
 	MOVQ       k+0(FP), AX
 	MOVQ       b_first+32(FP), CX
@@ -16896,8 +17008,8 @@ panel:
 	VPXOR      Y3, Y3, Y3
 	VPXOR      Y4, Y4, Y4
 	VPXOR      Y5, Y5, Y5
-	MOVQ       c_first+56(FP), R8
-	MOVQ       c_stride+64(FP), R9
+	MOVQ       c_first+64(FP), R8
+	MOVQ       c_stride+72(FP), R9
 	SHLQ       $0x02, R9
 	PREFETCHT0 (R8)
 	ADDQ       R9, R8
@@ -16925,25 +17037,25 @@ loop:
 	JNZ          loop
 
 done:
-	MOVQ         c_last+72(FP), AX
+	MOVQ         c_last+80(FP), AX
 	LEAQ         lanesF32AVX2<>+0(SB), CX
 	MOVQ         $0x00000008, DX
 	SUBQ         AX, DX
 	VMOVDQU      (CX)(DX*4), Y12
-	MOVQ         c_first+56(FP), AX
-	MOVQ         c_stride+64(FP), CX
+	MOVQ         c_first+64(FP), AX
+	MOVQ         c_stride+72(FP), CX
 	SHLQ         $0x02, CX
-	VBROADCASTSS alpha+80(FP), Y13
+	VBROADCASTSS alpha+88(FP), Y13
 	VMULPS       Y13, Y0, Y0
 	VMULPS       Y13, Y1, Y1
 	VMULPS       Y13, Y2, Y2
 	VMULPS       Y13, Y3, Y3
 	VMULPS       Y13, Y4, Y4
 	VMULPS       Y13, Y5, Y5
-	MOVL         beta+84(FP), DX
+	MOVL         beta+92(FP), DX
 	SHLL         $0x01, DX
 	JZ           store
-	VBROADCASTSS beta+84(FP), Y14
+	VBROADCASTSS beta+92(FP), Y14
 	MOVQ         AX, DX
 	VMOVUPS      (DX), Y15
 	VFMADD231PS  Y15, Y14, Y0
@@ -16970,18 +17082,18 @@ store:
 	ADDQ       CX, AX
 	VMOVUPS    Y4, (AX)
 	VMASKMOVPS Y5, Y12, 32(AX)
-	ADDQ       $0x00000040, c_first+56(FP)
+	ADDQ       $0x00000040, c_first+64(FP)
 	MOVQ       b_panel+48(FP), AX
 	SHLQ       $0x02, AX
 	ADDQ       AX, b_first+32(FP)
-	DECQ       panels+88(FP)
+	DECQ       panels+96(FP)
 	JNZ        panel
 	VZEROUPPER
 	RET
 
 // func strip4x1F32AVX2(k int, a left[float32], b right[float32], c target[float32], alpha float32, beta float32, panels int)
 // Requires: AVX, AVX2, FMA3, MMX+
-TEXT ·strip4x1F32AVX2(SB), NOSPLIT, $0-96
+TEXT ·strip4x1F32AVX2(SB), NOSPLIT, $0-104
 panel:
 	MOVQ       k+0(FP), AX
 	MOVQ       b_first+32(FP), CX
@@ -16998,8 +17110,8 @@ panel:
 	VPXOR      Y1, Y1, Y1
 	VPXOR      Y2, Y2, Y2
 	VPXOR      Y3, Y3, Y3
-	MOVQ       c_first+56(FP), R9
-	MOVQ       c_stride+64(FP), R10
+	MOVQ       c_first+64(FP), R9
+	MOVQ       c_stride+72(FP), R10
 	SHLQ       $0x02, R10
 	PREFETCHT0 (R9)
 	ADDQ       R10, R9
@@ -17008,7 +17120,7 @@ panel:
 	PREFETCHT0 (R9)
 	ADDQ       R10, R9
 	PREFETCHT0 (R9)
-	MOVQ       c_last+72(FP), R9
+	MOVQ       c_last+80(FP), R9
 	LEAQ       lanesF32AVX2<>+0(SB), R10
 	MOVQ       $0x00000008, R11
 	SUBQ       R9, R11
@@ -17033,18 +17145,18 @@ loop:
 	JNZ          loop
 
 done:
-	MOVQ         c_first+56(FP), AX
-	MOVQ         c_stride+64(FP), CX
+	MOVQ         c_first+64(FP), AX
+	MOVQ         c_stride+72(FP), CX
 	SHLQ         $0x02, CX
-	VBROADCASTSS alpha+80(FP), Y13
+	VBROADCASTSS alpha+88(FP), Y13
 	VMULPS       Y13, Y0, Y0
 	VMULPS       Y13, Y1, Y1
 	VMULPS       Y13, Y2, Y2
 	VMULPS       Y13, Y3, Y3
-	MOVL         beta+84(FP), DX
+	MOVL         beta+92(FP), DX
 	SHLL         $0x01, DX
 	JZ           store
-	VBROADCASTSS beta+84(FP), Y14
+	VBROADCASTSS beta+92(FP), Y14
 	MOVQ         AX, DX
 	VMASKMOVPS   (DX), Y4, Y15
 	VFMADD231PS  Y15, Y14, Y0
@@ -17067,18 +17179,18 @@ store:
 	VMASKMOVPS Y2, Y4, (AX)
 	ADDQ       CX, AX
 	VMASKMOVPS Y3, Y4, (AX)
-	ADDQ       $0x00000020, c_first+56(FP)
+	ADDQ       $0x00000020, c_first+64(FP)
 	MOVQ       b_panel+48(FP), AX
 	SHLQ       $0x02, AX
 	ADDQ       AX, b_first+32(FP)
-	DECQ       panels+88(FP)
+	DECQ       panels+96(FP)
 	JNZ        panel
 	VZEROUPPER
 	RET
 
 // func strip4x2F32AVX2(k int, a left[float32], b right[float32], c target[float32], alpha float32, beta float32, panels int)
 // Requires: AVX, AVX2, FMA3, MMX+
-TEXT ·strip4x2F32AVX2(SB), NOSPLIT, $0-96
+TEXT ·strip4x2F32AVX2(SB), NOSPLIT, $0-104
 panel:
 	MOVQ       k+0(FP), AX
 	MOVQ       b_first+32(FP), CX
@@ -17099,8 +17211,8 @@ panel:
 	VPXOR      Y5, Y5, Y5
 	VPXOR      Y6, Y6, Y6
 	VPXOR      Y7, Y7, Y7
-	MOVQ       c_first+56(FP), R9
-	MOVQ       c_stride+64(FP), R10
+	MOVQ       c_first+64(FP), R9
+	MOVQ       c_stride+72(FP), R10
 	SHLQ       $0x02, R10
 	PREFETCHT0 (R9)
 	ADDQ       R10, R9
@@ -17134,15 +17246,15 @@ loop:
 	JNZ          loop
 
 done:
-	MOVQ         c_last+72(FP), AX
+	MOVQ         c_last+80(FP), AX
 	LEAQ         lanesF32AVX2<>+0(SB), CX
 	MOVQ         $0x00000008, DX
 	SUBQ         AX, DX
 	VMOVDQU      (CX)(DX*4), Y12
-	MOVQ         c_first+56(FP), AX
-	MOVQ         c_stride+64(FP), CX
+	MOVQ         c_first+64(FP), AX
+	MOVQ         c_stride+72(FP), CX
 	SHLQ         $0x02, CX
-	VBROADCASTSS alpha+80(FP), Y13
+	VBROADCASTSS alpha+88(FP), Y13
 	VMULPS       Y13, Y0, Y0
 	VMULPS       Y13, Y1, Y1
 	VMULPS       Y13, Y2, Y2
@@ -17151,10 +17263,10 @@ done:
 	VMULPS       Y13, Y5, Y5
 	VMULPS       Y13, Y6, Y6
 	VMULPS       Y13, Y7, Y7
-	MOVL         beta+84(FP), DX
+	MOVL         beta+92(FP), DX
 	SHLL         $0x01, DX
 	JZ           store
-	VBROADCASTSS beta+84(FP), Y14
+	VBROADCASTSS beta+92(FP), Y14
 	MOVQ         AX, DX
 	VMOVUPS      (DX), Y15
 	VFMADD231PS  Y15, Y14, Y0
@@ -17189,18 +17301,18 @@ store:
 	ADDQ       CX, AX
 	VMOVUPS    Y6, (AX)
 	VMASKMOVPS Y7, Y12, 32(AX)
-	ADDQ       $0x00000040, c_first+56(FP)
+	ADDQ       $0x00000040, c_first+64(FP)
 	MOVQ       b_panel+48(FP), AX
 	SHLQ       $0x02, AX
 	ADDQ       AX, b_first+32(FP)
-	DECQ       panels+88(FP)
+	DECQ       panels+96(FP)
 	JNZ        panel
 	VZEROUPPER
 	RET
 
 // func strip5x1F32AVX2(k int, a left[float32], b right[float32], c target[float32], alpha float32, beta float32, panels int)
 // Requires: AVX, AVX2, FMA3, MMX+
-TEXT ·strip5x1F32AVX2(SB), NOSPLIT, $0-96
+TEXT ·strip5x1F32AVX2(SB), NOSPLIT, $0-104
 panel:
 	MOVQ       k+0(FP), AX
 	MOVQ       b_first+32(FP), CX
@@ -17218,8 +17330,8 @@ panel:
 	VPXOR      Y2, Y2, Y2
 	VPXOR      Y3, Y3, Y3
 	VPXOR      Y4, Y4, Y4
-	MOVQ       c_first+56(FP), R9
-	MOVQ       c_stride+64(FP), R10
+	MOVQ       c_first+64(FP), R9
+	MOVQ       c_stride+72(FP), R10
 	SHLQ       $0x02, R10
 	PREFETCHT0 (R9)
 	ADDQ       R10, R9
@@ -17230,7 +17342,7 @@ panel:
 	PREFETCHT0 (R9)
 	ADDQ       R10, R9
 	PREFETCHT0 (R9)
-	MOVQ       c_last+72(FP), R9
+	MOVQ       c_last+80(FP), R9
 	LEAQ       lanesF32AVX2<>+0(SB), R10
 	MOVQ       $0x00000008, R11
 	SUBQ       R9, R11
@@ -17257,19 +17369,19 @@ loop:
 	JNZ          loop
 
 done:
-	MOVQ         c_first+56(FP), AX
-	MOVQ         c_stride+64(FP), CX
+	MOVQ         c_first+64(FP), AX
+	MOVQ         c_stride+72(FP), CX
 	SHLQ         $0x02, CX
-	VBROADCASTSS alpha+80(FP), Y13
+	VBROADCASTSS alpha+88(FP), Y13
 	VMULPS       Y13, Y0, Y0
 	VMULPS       Y13, Y1, Y1
 	VMULPS       Y13, Y2, Y2
 	VMULPS       Y13, Y3, Y3
 	VMULPS       Y13, Y4, Y4
-	MOVL         beta+84(FP), DX
+	MOVL         beta+92(FP), DX
 	SHLL         $0x01, DX
 	JZ           store
-	VBROADCASTSS beta+84(FP), Y14
+	VBROADCASTSS beta+92(FP), Y14
 	MOVQ         AX, DX
 	VMASKMOVPS   (DX), Y5, Y15
 	VFMADD231PS  Y15, Y14, Y0
@@ -17297,18 +17409,18 @@ store:
 	VMASKMOVPS Y3, Y5, (AX)
 	ADDQ       CX, AX
 	VMASKMOVPS Y4, Y5, (AX)
-	ADDQ       $0x00000020, c_first+56(FP)
+	ADDQ       $0x00000020, c_first+64(FP)
 	MOVQ       b_panel+48(FP), AX
 	SHLQ       $0x02, AX
 	ADDQ       AX, b_first+32(FP)
-	DECQ       panels+88(FP)
+	DECQ       panels+96(FP)
 	JNZ        panel
 	VZEROUPPER
 	RET
 
 // func strip5x2F32AVX2(k int, a left[float32], b right[float32], c target[float32], alpha float32, beta float32, panels int)
 // Requires: AVX, AVX2, FMA3, MMX+
-TEXT ·strip5x2F32AVX2(SB), NOSPLIT, $0-96
+TEXT ·strip5x2F32AVX2(SB), NOSPLIT, $0-104
 panel:
 	MOVQ       k+0(FP), AX
 	MOVQ       b_first+32(FP), CX
@@ -17331,8 +17443,8 @@ panel:
 	VPXOR      Y7, Y7, Y7
 	VPXOR      Y8, Y8, Y8
 	VPXOR      Y9, Y9, Y9
-	MOVQ       c_first+56(FP), R9
-	MOVQ       c_stride+64(FP), R10
+	MOVQ       c_first+64(FP), R9
+	MOVQ       c_stride+72(FP), R10
 	SHLQ       $0x02, R10
 	PREFETCHT0 (R9)
 	ADDQ       R10, R9
@@ -17371,15 +17483,15 @@ loop:
 	JNZ          loop
 
 done:
-	MOVQ         c_last+72(FP), AX
+	MOVQ         c_last+80(FP), AX
 	LEAQ         lanesF32AVX2<>+0(SB), CX
 	MOVQ         $0x00000008, DX
 	SUBQ         AX, DX
 	VMOVDQU      (CX)(DX*4), Y12
-	MOVQ         c_first+56(FP), AX
-	MOVQ         c_stride+64(FP), CX
+	MOVQ         c_first+64(FP), AX
+	MOVQ         c_stride+72(FP), CX
 	SHLQ         $0x02, CX
-	VBROADCASTSS alpha+80(FP), Y13
+	VBROADCASTSS alpha+88(FP), Y13
 	VMULPS       Y13, Y0, Y0
 	VMULPS       Y13, Y1, Y1
 	VMULPS       Y13, Y2, Y2
@@ -17390,10 +17502,10 @@ done:
 	VMULPS       Y13, Y7, Y7
 	VMULPS       Y13, Y8, Y8
 	VMULPS       Y13, Y9, Y9
-	MOVL         beta+84(FP), DX
+	MOVL         beta+92(FP), DX
 	SHLL         $0x01, DX
 	JZ           store
-	VBROADCASTSS beta+84(FP), Y14
+	VBROADCASTSS beta+92(FP), Y14
 	MOVQ         AX, DX
 	VMOVUPS      (DX), Y15
 	VFMADD231PS  Y15, Y14, Y0
@@ -17436,18 +17548,18 @@ store:
 	ADDQ       CX, AX
 	VMOVUPS    Y8, (AX)
 	VMASKMOVPS Y9, Y12, 32(AX)
-	ADDQ       $0x00000040, c_first+56(FP)
+	ADDQ       $0x00000040, c_first+64(FP)
 	MOVQ       b_panel+48(FP), AX
 	SHLQ       $0x02, AX
 	ADDQ       AX, b_first+32(FP)
-	DECQ       panels+88(FP)
+	DECQ       panels+96(FP)
 	JNZ        panel
 	VZEROUPPER
 	RET
 
 // func strip6x1F32AVX2(k int, a left[float32], b right[float32], c target[float32], alpha float32, beta float32, panels int)
 // Requires: AVX, AVX2, FMA3, MMX+
-TEXT ·strip6x1F32AVX2(SB), NOSPLIT, $0-96
+TEXT ·strip6x1F32AVX2(SB), NOSPLIT, $0-104
 panel:
 	MOVQ       k+0(FP), AX
 	MOVQ       b_first+32(FP), CX
@@ -17466,8 +17578,8 @@ panel:
 	VPXOR      Y3, Y3, Y3
 	VPXOR      Y4, Y4, Y4
 	VPXOR      Y5, Y5, Y5
-	MOVQ       c_first+56(FP), R9
-	MOVQ       c_stride+64(FP), R10
+	MOVQ       c_first+64(FP), R9
+	MOVQ       c_stride+72(FP), R10
 	SHLQ       $0x02, R10
 	PREFETCHT0 (R9)
 	ADDQ       R10, R9
@@ -17480,7 +17592,7 @@ panel:
 	PREFETCHT0 (R9)
 	ADDQ       R10, R9
 	PREFETCHT0 (R9)
-	MOVQ       c_last+72(FP), R9
+	MOVQ       c_last+80(FP), R9
 	LEAQ       lanesF32AVX2<>+0(SB), R10
 	MOVQ       $0x00000008, R11
 	SUBQ       R9, R11
@@ -17509,20 +17621,20 @@ loop:
 	JNZ          loop
 
 done:
-	MOVQ         c_first+56(FP), AX
-	MOVQ         c_stride+64(FP), CX
+	MOVQ         c_first+64(FP), AX
+	MOVQ         c_stride+72(FP), CX
 	SHLQ         $0x02, CX
-	VBROADCASTSS alpha+80(FP), Y13
+	VBROADCASTSS alpha+88(FP), Y13
 	VMULPS       Y13, Y0, Y0
 	VMULPS       Y13, Y1, Y1
 	VMULPS       Y13, Y2, Y2
 	VMULPS       Y13, Y3, Y3
 	VMULPS       Y13, Y4, Y4
 	VMULPS       Y13, Y5, Y5
-	MOVL         beta+84(FP), DX
+	MOVL         beta+92(FP), DX
 	SHLL         $0x01, DX
 	JZ           store
-	VBROADCASTSS beta+84(FP), Y14
+	VBROADCASTSS beta+92(FP), Y14
 	MOVQ         AX, DX
 	VMASKMOVPS   (DX), Y6, Y15
 	VFMADD231PS  Y15, Y14, Y0
@@ -17555,18 +17667,18 @@ store:
 	VMASKMOVPS Y4, Y6, (AX)
 	ADDQ       CX, AX
 	VMASKMOVPS Y5, Y6, (AX)
-	ADDQ       $0x00000020, c_first+56(FP)
+	ADDQ       $0x00000020, c_first+64(FP)
 	MOVQ       b_panel+48(FP), AX
 	SHLQ       $0x02, AX
 	ADDQ       AX, b_first+32(FP)
-	DECQ       panels+88(FP)
+	DECQ       panels+96(FP)
 	JNZ        panel
 	VZEROUPPER
 	RET
 
 // func strip6x2F32AVX2(k int, a left[float32], b right[float32], c target[float32], alpha float32, beta float32, panels int)
 // Requires: AVX, AVX2, FMA3, MMX+
-TEXT ·strip6x2F32AVX2(SB), NOSPLIT, $0-96
+TEXT ·strip6x2F32AVX2(SB), NOSPLIT, $0-104
 panel:
 	MOVQ       k+0(FP), AX
 	MOVQ       b_first+32(FP), CX
@@ -17591,8 +17703,8 @@ panel:
 	VPXOR      Y9, Y9, Y9
 	VPXOR      Y10, Y10, Y10
 	VPXOR      Y11, Y11, Y11
-	MOVQ       c_first+56(FP), R9
-	MOVQ       c_stride+64(FP), R10
+	MOVQ       c_first+64(FP), R9
+	MOVQ       c_stride+72(FP), R10
 	SHLQ       $0x02, R10
 	PREFETCHT0 (R9)
 	ADDQ       R10, R9
@@ -17636,15 +17748,15 @@ loop:
 	JNZ          loop
 
 done:
-	MOVQ         c_last+72(FP), AX
+	MOVQ         c_last+80(FP), AX
 	LEAQ         lanesF32AVX2<>+0(SB), CX
 	MOVQ         $0x00000008, DX
 	SUBQ         AX, DX
 	VMOVDQU      (CX)(DX*4), Y12
-	MOVQ         c_first+56(FP), AX
-	MOVQ         c_stride+64(FP), CX
+	MOVQ         c_first+64(FP), AX
+	MOVQ         c_stride+72(FP), CX
 	SHLQ         $0x02, CX
-	VBROADCASTSS alpha+80(FP), Y13
+	VBROADCASTSS alpha+88(FP), Y13
 	VMULPS       Y13, Y0, Y0
 	VMULPS       Y13, Y1, Y1
 	VMULPS       Y13, Y2, Y2
@@ -17657,10 +17769,10 @@ done:
 	VMULPS       Y13, Y9, Y9
 	VMULPS       Y13, Y10, Y10
 	VMULPS       Y13, Y11, Y11
-	MOVL         beta+84(FP), DX
+	MOVL         beta+92(FP), DX
 	SHLL         $0x01, DX
 	JZ           store
-	VBROADCASTSS beta+84(FP), Y14
+	VBROADCASTSS beta+92(FP), Y14
 	MOVQ         AX, DX
 	VMOVUPS      (DX), Y15
 	VFMADD231PS  Y15, Y14, Y0
@@ -17711,19 +17823,23 @@ store:
 	ADDQ       CX, AX
 	VMOVUPS    Y10, (AX)
 	VMASKMOVPS Y11, Y12, 32(AX)
-	ADDQ       $0x00000040, c_first+56(FP)
+	ADDQ       $0x00000040, c_first+64(FP)
 	MOVQ       b_panel+48(FP), AX
 	SHLQ       $0x02, AX
 	ADDQ       AX, b_first+32(FP)
-	DECQ       panels+88(FP)
+	DECQ       panels+96(FP)
 	JNZ        panel
 	VZEROUPPER
 	RET
 
 // func dot1F32AVX2(k int, a left[float32], b right[float32], c target[float32], alpha float32, beta float32, panels int)
 // Requires: AVX, AVX2, FMA3, MMX+
-TEXT ·dot1F32AVX2(SB), NOSPLIT, $0-96
+TEXT ·dot1F32AVX2(SB), NOSPLIT, $0-104
 panel:
+	MOVQ       c_first+64(FP), AX
+	MOVQ       c_stride+72(FP), CX
+	SHLQ       $0x02, CX
+	PREFETCHT0 (AX)
 	MOVQ       k+0(FP), AX
 	MOVQ       b_row+40(FP), CX
 	SHLQ       $0x02, CX
@@ -17736,30 +17852,31 @@ panel:
 	ADDQ       CX, SI
 	MOVQ       a_first+8(FP), DI
 	VPXOR      Y0, Y0, Y0
-	MOVQ       c_first+56(FP), R8
-	MOVQ       c_stride+64(FP), R9
-	SHLQ       $0x02, R9
-	PREFETCHT0 (R8)
+	LEAQ       (CX)(CX*2), R8
 	SUBQ       $0x00000008, AX
 	JLT        rest
 
 loop:
 	VMOVUPS      (DX), Y1
-	PREFETCHT0   512(DX)
 	VMOVUPS      (DX)(CX*1), Y2
-	PREFETCHT0   512(DX)(CX*1)
 	VMOVUPS      (DX)(CX*2), Y3
-	PREFETCHT0   512(DX)(CX*2)
 	VMOVUPS      (BX), Y4
-	PREFETCHT0   512(BX)
 	VMOVUPS      (BX)(CX*1), Y5
-	PREFETCHT0   512(BX)(CX*1)
 	VMOVUPS      (BX)(CX*2), Y6
-	PREFETCHT0   512(BX)(CX*2)
 	VMOVUPS      (SI), Y7
-	PREFETCHT0   512(SI)
 	VMOVUPS      (SI)(CX*1), Y8
-	PREFETCHT0   512(SI)(CX*1)
+	MOVQ         DX, R9
+	ADDQ         b_ahead+56(FP), R9
+	PREFETCHT0   (R9)
+	PREFETCHT0   (R9)(CX*1)
+	PREFETCHT0   (R9)(CX*2)
+	ADDQ         R8, R9
+	PREFETCHT0   (R9)
+	PREFETCHT0   (R9)(CX*1)
+	PREFETCHT0   (R9)(CX*2)
+	ADDQ         R8, R9
+	PREFETCHT0   (R9)
+	PREFETCHT0   (R9)(CX*1)
 	VUNPCKLPS    Y2, Y1, Y9
 	VUNPCKHPS    Y2, Y1, Y2
 	VUNPCKLPS    Y4, Y3, Y1
@@ -17874,20 +17991,20 @@ rest:
 	VFMADD231PS  Y12, Y3, Y0
 
 done:
-	MOVQ         c_last+72(FP), AX
+	MOVQ         c_last+80(FP), AX
 	LEAQ         lanesF32AVX2<>+0(SB), CX
 	MOVQ         $0x00000008, DX
 	SUBQ         AX, DX
 	VMOVDQU      (CX)(DX*4), Y12
-	MOVQ         c_first+56(FP), AX
-	MOVQ         c_stride+64(FP), CX
+	MOVQ         c_first+64(FP), AX
+	MOVQ         c_stride+72(FP), CX
 	SHLQ         $0x02, CX
-	VBROADCASTSS alpha+80(FP), Y13
+	VBROADCASTSS alpha+88(FP), Y13
 	VMULPS       Y13, Y0, Y0
-	MOVL         beta+84(FP), DX
+	MOVL         beta+92(FP), DX
 	SHLL         $0x01, DX
 	JZ           store
-	VBROADCASTSS beta+84(FP), Y14
+	VBROADCASTSS beta+92(FP), Y14
 	MOVQ         AX, DX
 	VMASKMOVPS   (DX), Y12, Y15
 	VFMADD231PS  Y15, Y14, Y0
@@ -17895,19 +18012,25 @@ done:
 
 store:
 	VMASKMOVPS Y0, Y12, (AX)
-	ADDQ       $0x00000020, c_first+56(FP)
+	ADDQ       $0x00000020, c_first+64(FP)
 	MOVQ       b_panel+48(FP), AX
 	SHLQ       $0x02, AX
 	ADDQ       AX, b_first+32(FP)
-	DECQ       panels+88(FP)
+	DECQ       panels+96(FP)
 	JNZ        panel
 	VZEROUPPER
 	RET
 
 // func dot2F32AVX2(k int, a left[float32], b right[float32], c target[float32], alpha float32, beta float32, panels int)
 // Requires: AVX, AVX2, FMA3, MMX+
-TEXT ·dot2F32AVX2(SB), NOSPLIT, $0-96
+TEXT ·dot2F32AVX2(SB), NOSPLIT, $0-104
 panel:
+	MOVQ       c_first+64(FP), AX
+	MOVQ       c_stride+72(FP), CX
+	SHLQ       $0x02, CX
+	PREFETCHT0 (AX)
+	ADDQ       CX, AX
+	PREFETCHT0 (AX)
 	MOVQ       k+0(FP), AX
 	MOVQ       b_row+40(FP), CX
 	SHLQ       $0x02, CX
@@ -17921,32 +18044,31 @@ panel:
 	MOVQ       a_first+8(FP), R8
 	VPXOR      Y0, Y0, Y0
 	VPXOR      Y1, Y1, Y1
-	MOVQ       c_first+56(FP), R9
-	MOVQ       c_stride+64(FP), R10
-	SHLQ       $0x02, R10
-	PREFETCHT0 (R9)
-	ADDQ       R10, R9
-	PREFETCHT0 (R9)
+	LEAQ       (CX)(CX*2), R9
 	SUBQ       $0x00000008, AX
 	JLT        rest
 
 loop:
 	VMOVUPS      (BX), Y2
-	PREFETCHT0   512(BX)
 	VMOVUPS      (BX)(CX*1), Y3
-	PREFETCHT0   512(BX)(CX*1)
 	VMOVUPS      (BX)(CX*2), Y4
-	PREFETCHT0   512(BX)(CX*2)
 	VMOVUPS      (SI), Y5
-	PREFETCHT0   512(SI)
 	VMOVUPS      (SI)(CX*1), Y6
-	PREFETCHT0   512(SI)(CX*1)
 	VMOVUPS      (SI)(CX*2), Y7
-	PREFETCHT0   512(SI)(CX*2)
 	VMOVUPS      (DI), Y8
-	PREFETCHT0   512(DI)
 	VMOVUPS      (DI)(CX*1), Y9
-	PREFETCHT0   512(DI)(CX*1)
+	MOVQ         BX, R10
+	ADDQ         b_ahead+56(FP), R10
+	PREFETCHT0   (R10)
+	PREFETCHT0   (R10)(CX*1)
+	PREFETCHT0   (R10)(CX*2)
+	ADDQ         R9, R10
+	PREFETCHT0   (R10)
+	PREFETCHT0   (R10)(CX*1)
+	PREFETCHT0   (R10)(CX*2)
+	ADDQ         R9, R10
+	PREFETCHT0   (R10)
+	PREFETCHT0   (R10)(CX*1)
 	VUNPCKLPS    Y3, Y2, Y10
 	VUNPCKHPS    Y3, Y2, Y3
 	VUNPCKLPS    Y5, Y4, Y2
@@ -18091,21 +18213,21 @@ rest:
 	VFMADD231PS  Y15, Y4, Y1
 
 done:
-	MOVQ         c_last+72(FP), AX
+	MOVQ         c_last+80(FP), AX
 	LEAQ         lanesF32AVX2<>+0(SB), CX
 	MOVQ         $0x00000008, DX
 	SUBQ         AX, DX
 	VMOVDQU      (CX)(DX*4), Y12
-	MOVQ         c_first+56(FP), AX
-	MOVQ         c_stride+64(FP), CX
+	MOVQ         c_first+64(FP), AX
+	MOVQ         c_stride+72(FP), CX
 	SHLQ         $0x02, CX
-	VBROADCASTSS alpha+80(FP), Y13
+	VBROADCASTSS alpha+88(FP), Y13
 	VMULPS       Y13, Y0, Y0
 	VMULPS       Y13, Y1, Y1
-	MOVL         beta+84(FP), DX
+	MOVL         beta+92(FP), DX
 	SHLL         $0x01, DX
 	JZ           store
-	VBROADCASTSS beta+84(FP), Y14
+	VBROADCASTSS beta+92(FP), Y14
 	MOVQ         AX, DX
 	VMASKMOVPS   (DX), Y12, Y15
 	VFMADD231PS  Y15, Y14, Y0
@@ -18118,19 +18240,27 @@ store:
 	VMASKMOVPS Y0, Y12, (AX)
 	ADDQ       CX, AX
 	VMASKMOVPS Y1, Y12, (AX)
-	ADDQ       $0x00000020, c_first+56(FP)
+	ADDQ       $0x00000020, c_first+64(FP)
 	MOVQ       b_panel+48(FP), AX
 	SHLQ       $0x02, AX
 	ADDQ       AX, b_first+32(FP)
-	DECQ       panels+88(FP)
+	DECQ       panels+96(FP)
 	JNZ        panel
 	VZEROUPPER
 	RET
 
 // func dot3F32AVX2(k int, a left[float32], b right[float32], c target[float32], alpha float32, beta float32, panels int)
 // Requires: AVX, AVX2, FMA3, MMX+
-TEXT ·dot3F32AVX2(SB), NOSPLIT, $0-96
+TEXT ·dot3F32AVX2(SB), NOSPLIT, $0-104
 panel:
+	MOVQ       c_first+64(FP), AX
+	MOVQ       c_stride+72(FP), CX
+	SHLQ       $0x02, CX
+	PREFETCHT0 (AX)
+	ADDQ       CX, AX
+	PREFETCHT0 (AX)
+	ADDQ       CX, AX
+	PREFETCHT0 (AX)
 	MOVQ       k+0(FP), AX
 	MOVQ       b_row+40(FP), CX
 	SHLQ       $0x02, CX
@@ -18145,34 +18275,31 @@ panel:
 	VPXOR      Y0, Y0, Y0
 	VPXOR      Y1, Y1, Y1
 	VPXOR      Y2, Y2, Y2
-	MOVQ       c_first+56(FP), R9
-	MOVQ       c_stride+64(FP), R10
-	SHLQ       $0x02, R10
-	PREFETCHT0 (R9)
-	ADDQ       R10, R9
-	PREFETCHT0 (R9)
-	ADDQ       R10, R9
-	PREFETCHT0 (R9)
+	LEAQ       (CX)(CX*2), R9
 	SUBQ       $0x00000008, AX
 	JLT        rest
 
 loop:
 	VMOVUPS      (BX), Y3
-	PREFETCHT0   512(BX)
 	VMOVUPS      (BX)(CX*1), Y4
-	PREFETCHT0   512(BX)(CX*1)
 	VMOVUPS      (BX)(CX*2), Y5
-	PREFETCHT0   512(BX)(CX*2)
 	VMOVUPS      (SI), Y6
-	PREFETCHT0   512(SI)
 	VMOVUPS      (SI)(CX*1), Y7
-	PREFETCHT0   512(SI)(CX*1)
 	VMOVUPS      (SI)(CX*2), Y8
-	PREFETCHT0   512(SI)(CX*2)
 	VMOVUPS      (DI), Y9
-	PREFETCHT0   512(DI)
 	VMOVUPS      (DI)(CX*1), Y10
-	PREFETCHT0   512(DI)(CX*1)
+	MOVQ         BX, R10
+	ADDQ         b_ahead+56(FP), R10
+	PREFETCHT0   (R10)
+	PREFETCHT0   (R10)(CX*1)
+	PREFETCHT0   (R10)(CX*2)
+	ADDQ         R9, R10
+	PREFETCHT0   (R10)
+	PREFETCHT0   (R10)(CX*1)
+	PREFETCHT0   (R10)(CX*2)
+	ADDQ         R9, R10
+	PREFETCHT0   (R10)
+	PREFETCHT0   (R10)(CX*1)
 	VUNPCKLPS    Y4, Y3, Y11
 	VUNPCKHPS    Y4, Y3, Y4
 	VUNPCKLPS    Y6, Y5, Y3
@@ -18347,22 +18474,22 @@ rest:
 	VFMADD231PS  Y12, Y5, Y2
 
 done:
-	MOVQ         c_last+72(FP), AX
+	MOVQ         c_last+80(FP), AX
 	LEAQ         lanesF32AVX2<>+0(SB), CX
 	MOVQ         $0x00000008, DX
 	SUBQ         AX, DX
 	VMOVDQU      (CX)(DX*4), Y12
-	MOVQ         c_first+56(FP), AX
-	MOVQ         c_stride+64(FP), CX
+	MOVQ         c_first+64(FP), AX
+	MOVQ         c_stride+72(FP), CX
 	SHLQ         $0x02, CX
-	VBROADCASTSS alpha+80(FP), Y13
+	VBROADCASTSS alpha+88(FP), Y13
 	VMULPS       Y13, Y0, Y0
 	VMULPS       Y13, Y1, Y1
 	VMULPS       Y13, Y2, Y2
-	MOVL         beta+84(FP), DX
+	MOVL         beta+92(FP), DX
 	SHLL         $0x01, DX
 	JZ           store
-	VBROADCASTSS beta+84(FP), Y14
+	VBROADCASTSS beta+92(FP), Y14
 	MOVQ         AX, DX
 	VMASKMOVPS   (DX), Y12, Y15
 	VFMADD231PS  Y15, Y14, Y0
@@ -18380,19 +18507,29 @@ store:
 	VMASKMOVPS Y1, Y12, (AX)
 	ADDQ       CX, AX
 	VMASKMOVPS Y2, Y12, (AX)
-	ADDQ       $0x00000020, c_first+56(FP)
+	ADDQ       $0x00000020, c_first+64(FP)
 	MOVQ       b_panel+48(FP), AX
 	SHLQ       $0x02, AX
 	ADDQ       AX, b_first+32(FP)
-	DECQ       panels+88(FP)
+	DECQ       panels+96(FP)
 	JNZ        panel
 	VZEROUPPER
 	RET
 
 // func dot4F32AVX2(k int, a left[float32], b right[float32], c target[float32], alpha float32, beta float32, panels int)
 // Requires: AVX, AVX2, FMA3, MMX+
-TEXT ·dot4F32AVX2(SB), NOSPLIT, $0-96
+TEXT ·dot4F32AVX2(SB), NOSPLIT, $0-104
 panel:
+	MOVQ       c_first+64(FP), AX
+	MOVQ       c_stride+72(FP), CX
+	SHLQ       $0x02, CX
+	PREFETCHT0 (AX)
+	ADDQ       CX, AX
+	PREFETCHT0 (AX)
+	ADDQ       CX, AX
+	PREFETCHT0 (AX)
+	ADDQ       CX, AX
+	PREFETCHT0 (AX)
 	MOVQ       k+0(FP), AX
 	MOVQ       b_row+40(FP), CX
 	SHLQ       $0x02, CX
@@ -18410,36 +18547,31 @@ panel:
 	VPXOR      Y1, Y1, Y1
 	VPXOR      Y2, Y2, Y2
 	VPXOR      Y3, Y3, Y3
-	MOVQ       c_first+56(FP), R10
-	MOVQ       c_stride+64(FP), R11
-	SHLQ       $0x02, R11
-	PREFETCHT0 (R10)
-	ADDQ       R11, R10
-	PREFETCHT0 (R10)
-	ADDQ       R11, R10
-	PREFETCHT0 (R10)
-	ADDQ       R11, R10
-	PREFETCHT0 (R10)
+	LEAQ       (CX)(CX*2), R10
 	SUBQ       $0x00000008, AX
 	JLT        rest
 
 loop:
 	VMOVUPS      (BX), Y4
-	PREFETCHT0   512(BX)
 	VMOVUPS      (BX)(CX*1), Y5
-	PREFETCHT0   512(BX)(CX*1)
 	VMOVUPS      (BX)(CX*2), Y6
-	PREFETCHT0   512(BX)(CX*2)
 	VMOVUPS      (SI), Y7
-	PREFETCHT0   512(SI)
 	VMOVUPS      (SI)(CX*1), Y8
-	PREFETCHT0   512(SI)(CX*1)
 	VMOVUPS      (SI)(CX*2), Y9
-	PREFETCHT0   512(SI)(CX*2)
 	VMOVUPS      (DI), Y10
-	PREFETCHT0   512(DI)
 	VMOVUPS      (DI)(CX*1), Y11
-	PREFETCHT0   512(DI)(CX*1)
+	MOVQ         BX, R11
+	ADDQ         b_ahead+56(FP), R11
+	PREFETCHT0   (R11)
+	PREFETCHT0   (R11)(CX*1)
+	PREFETCHT0   (R11)(CX*2)
+	ADDQ         R10, R11
+	PREFETCHT0   (R11)
+	PREFETCHT0   (R11)(CX*1)
+	PREFETCHT0   (R11)(CX*2)
+	ADDQ         R10, R11
+	PREFETCHT0   (R11)
+	PREFETCHT0   (R11)(CX*1)
 	VUNPCKLPS    Y5, Y4, Y12
 	VUNPCKHPS    Y5, Y4, Y5
 	VUNPCKLPS    Y7, Y6, Y4
@@ -18645,23 +18777,23 @@ rest:
 	VFMADD231PS  Y15, Y6, Y3
 
 done:
-	MOVQ         c_last+72(FP), AX
+	MOVQ         c_last+80(FP), AX
 	LEAQ         lanesF32AVX2<>+0(SB), CX
 	MOVQ         $0x00000008, DX
 	SUBQ         AX, DX
 	VMOVDQU      (CX)(DX*4), Y12
-	MOVQ         c_first+56(FP), AX
-	MOVQ         c_stride+64(FP), CX
+	MOVQ         c_first+64(FP), AX
+	MOVQ         c_stride+72(FP), CX
 	SHLQ         $0x02, CX
-	VBROADCASTSS alpha+80(FP), Y13
+	VBROADCASTSS alpha+88(FP), Y13
 	VMULPS       Y13, Y0, Y0
 	VMULPS       Y13, Y1, Y1
 	VMULPS       Y13, Y2, Y2
 	VMULPS       Y13, Y3, Y3
-	MOVL         beta+84(FP), DX
+	MOVL         beta+92(FP), DX
 	SHLL         $0x01, DX
 	JZ           store
-	VBROADCASTSS beta+84(FP), Y14
+	VBROADCASTSS beta+92(FP), Y14
 	MOVQ         AX, DX
 	VMASKMOVPS   (DX), Y12, Y15
 	VFMADD231PS  Y15, Y14, Y0
@@ -18684,19 +18816,31 @@ store:
 	VMASKMOVPS Y2, Y12, (AX)
 	ADDQ       CX, AX
 	VMASKMOVPS Y3, Y12, (AX)
-	ADDQ       $0x00000020, c_first+56(FP)
+	ADDQ       $0x00000020, c_first+64(FP)
 	MOVQ       b_panel+48(FP), AX
 	SHLQ       $0x02, AX
 	ADDQ       AX, b_first+32(FP)
-	DECQ       panels+88(FP)
+	DECQ       panels+96(FP)
 	JNZ        panel
 	VZEROUPPER
 	RET
 
 // func dot5F32AVX2(k int, a left[float32], b right[float32], c target[float32], alpha float32, beta float32, panels int)
 // Requires: AVX, AVX2, FMA3, MMX+
-TEXT ·dot5F32AVX2(SB), NOSPLIT, $0-96
+TEXT ·dot5F32AVX2(SB), NOSPLIT, $0-104
 panel:
+	MOVQ       c_first+64(FP), AX
+	MOVQ       c_stride+72(FP), CX
+	SHLQ       $0x02, CX
+	PREFETCHT0 (AX)
+	ADDQ       CX, AX
+	PREFETCHT0 (AX)
+	ADDQ       CX, AX
+	PREFETCHT0 (AX)
+	ADDQ       CX, AX
+	PREFETCHT0 (AX)
+	ADDQ       CX, AX
+	PREFETCHT0 (AX)
 	MOVQ       k+0(FP), AX
 	MOVQ       b_row+40(FP), CX
 	SHLQ       $0x02, CX
@@ -18715,38 +18859,31 @@ panel:
 	VPXOR      Y2, Y2, Y2
 	VPXOR      Y3, Y3, Y3
 	VPXOR      Y4, Y4, Y4
-	MOVQ       c_first+56(FP), R10
-	MOVQ       c_stride+64(FP), R11
-	SHLQ       $0x02, R11
-	PREFETCHT0 (R10)
-	ADDQ       R11, R10
-	PREFETCHT0 (R10)
-	ADDQ       R11, R10
-	PREFETCHT0 (R10)
-	ADDQ       R11, R10
-	PREFETCHT0 (R10)
-	ADDQ       R11, R10
-	PREFETCHT0 (R10)
+	LEAQ       (CX)(CX*2), R10
 	SUBQ       $0x00000008, AX
 	JLT        rest
 
 loop:
 	VMOVUPS      (BX), Y5
-	PREFETCHT0   512(BX)
 	VMOVUPS      (BX)(CX*1), Y6
-	PREFETCHT0   512(BX)(CX*1)
 	VMOVUPS      (BX)(CX*2), Y7
-	PREFETCHT0   512(BX)(CX*2)
 	VMOVUPS      (SI), Y8
-	PREFETCHT0   512(SI)
 	VMOVUPS      (SI)(CX*1), Y9
-	PREFETCHT0   512(SI)(CX*1)
 	VMOVUPS      (SI)(CX*2), Y10
-	PREFETCHT0   512(SI)(CX*2)
 	VMOVUPS      (DI), Y11
-	PREFETCHT0   512(DI)
 	VMOVUPS      (DI)(CX*1), Y12
-	PREFETCHT0   512(DI)(CX*1)
+	MOVQ         BX, R11
+	ADDQ         b_ahead+56(FP), R11
+	PREFETCHT0   (R11)
+	PREFETCHT0   (R11)(CX*1)
+	PREFETCHT0   (R11)(CX*2)
+	ADDQ         R10, R11
+	PREFETCHT0   (R11)
+	PREFETCHT0   (R11)(CX*1)
+	PREFETCHT0   (R11)(CX*2)
+	ADDQ         R10, R11
+	PREFETCHT0   (R11)
+	PREFETCHT0   (R11)(CX*1)
 	VUNPCKLPS    Y6, Y5, Y13
 	VUNPCKHPS    Y6, Y5, Y6
 	VUNPCKLPS    Y8, Y7, Y5
@@ -18982,24 +19119,24 @@ rest:
 	VFMADD231PS  Y14, Y7, Y4
 
 done:
-	MOVQ         c_last+72(FP), AX
+	MOVQ         c_last+80(FP), AX
 	LEAQ         lanesF32AVX2<>+0(SB), CX
 	MOVQ         $0x00000008, DX
 	SUBQ         AX, DX
 	VMOVDQU      (CX)(DX*4), Y12
-	MOVQ         c_first+56(FP), AX
-	MOVQ         c_stride+64(FP), CX
+	MOVQ         c_first+64(FP), AX
+	MOVQ         c_stride+72(FP), CX
 	SHLQ         $0x02, CX
-	VBROADCASTSS alpha+80(FP), Y13
+	VBROADCASTSS alpha+88(FP), Y13
 	VMULPS       Y13, Y0, Y0
 	VMULPS       Y13, Y1, Y1
 	VMULPS       Y13, Y2, Y2
 	VMULPS       Y13, Y3, Y3
 	VMULPS       Y13, Y4, Y4
-	MOVL         beta+84(FP), DX
+	MOVL         beta+92(FP), DX
 	SHLL         $0x01, DX
 	JZ           store
-	VBROADCASTSS beta+84(FP), Y14
+	VBROADCASTSS beta+92(FP), Y14
 	MOVQ         AX, DX
 	VMASKMOVPS   (DX), Y12, Y15
 	VFMADD231PS  Y15, Y14, Y0
@@ -19027,19 +19164,33 @@ store:
 	VMASKMOVPS Y3, Y12, (AX)
 	ADDQ       CX, AX
 	VMASKMOVPS Y4, Y12, (AX)
-	ADDQ       $0x00000020, c_first+56(FP)
+	ADDQ       $0x00000020, c_first+64(FP)
 	MOVQ       b_panel+48(FP), AX
 	SHLQ       $0x02, AX
 	ADDQ       AX, b_first+32(FP)
-	DECQ       panels+88(FP)
+	DECQ       panels+96(FP)
 	JNZ        panel
 	VZEROUPPER
 	RET
 
 // func dot6F32AVX2(k int, a left[float32], b right[float32], c target[float32], alpha float32, beta float32, panels int)
 // Requires: AVX, AVX2, FMA3, MMX+
-TEXT ·dot6F32AVX2(SB), NOSPLIT, $0-96
+TEXT ·dot6F32AVX2(SB), NOSPLIT, $0-104
 panel:
+	MOVQ       c_first+64(FP), AX
+	MOVQ       c_stride+72(FP), CX
+	SHLQ       $0x02, CX
+	PREFETCHT0 (AX)
+	ADDQ       CX, AX
+	PREFETCHT0 (AX)
+	ADDQ       CX, AX
+	PREFETCHT0 (AX)
+	ADDQ       CX, AX
+	PREFETCHT0 (AX)
+	ADDQ       CX, AX
+	PREFETCHT0 (AX)
+	ADDQ       CX, AX
+	PREFETCHT0 (AX)
 	MOVQ       k+0(FP), AX
 	MOVQ       b_row+40(FP), CX
 	SHLQ       $0x02, CX
@@ -19059,40 +19210,31 @@ panel:
 	VPXOR      Y3, Y3, Y3
 	VPXOR      Y4, Y4, Y4
 	VPXOR      Y5, Y5, Y5
-	MOVQ       c_first+56(FP), R10
-	MOVQ       c_stride+64(FP), R11
-	SHLQ       $0x02, R11
-	PREFETCHT0 (R10)
-	ADDQ       R11, R10
-	PREFETCHT0 (R10)
-	ADDQ       R11, R10
-	PREFETCHT0 (R10)
-	ADDQ       R11, R10
-	PREFETCHT0 (R10)
-	ADDQ       R11, R10
-	PREFETCHT0 (R10)
-	ADDQ       R11, R10
-	PREFETCHT0 (R10)
+	LEAQ       (CX)(CX*2), R10
 	SUBQ       $0x00000008, AX
 	JLT        rest
 
 loop:
 	VMOVUPS      (BX), Y6
-	PREFETCHT0   512(BX)
 	VMOVUPS      (BX)(CX*1), Y7
-	PREFETCHT0   512(BX)(CX*1)
 	VMOVUPS      (BX)(CX*2), Y8
-	PREFETCHT0   512(BX)(CX*2)
 	VMOVUPS      (SI), Y9
-	PREFETCHT0   512(SI)
 	VMOVUPS      (SI)(CX*1), Y10
-	PREFETCHT0   512(SI)(CX*1)
 	VMOVUPS      (SI)(CX*2), Y11
-	PREFETCHT0   512(SI)(CX*2)
 	VMOVUPS      (DI), Y12
-	PREFETCHT0   512(DI)
 	VMOVUPS      (DI)(CX*1), Y13
-	PREFETCHT0   512(DI)(CX*1)
+	MOVQ         BX, R11
+	ADDQ         b_ahead+56(FP), R11
+	PREFETCHT0   (R11)
+	PREFETCHT0   (R11)(CX*1)
+	PREFETCHT0   (R11)(CX*2)
+	ADDQ         R10, R11
+	PREFETCHT0   (R11)
+	PREFETCHT0   (R11)(CX*1)
+	PREFETCHT0   (R11)(CX*2)
+	ADDQ         R10, R11
+	PREFETCHT0   (R11)
+	PREFETCHT0   (R11)(CX*1)
 	VUNPCKLPS    Y7, Y6, Y14
 	VUNPCKHPS    Y7, Y6, Y7
 	VUNPCKLPS    Y9, Y8, Y6
@@ -19358,25 +19500,25 @@ rest:
 	VFMADD231PS  Y15, Y8, Y5
 
 done:
-	MOVQ         c_last+72(FP), AX
+	MOVQ         c_last+80(FP), AX
 	LEAQ         lanesF32AVX2<>+0(SB), CX
 	MOVQ         $0x00000008, DX
 	SUBQ         AX, DX
 	VMOVDQU      (CX)(DX*4), Y12
-	MOVQ         c_first+56(FP), AX
-	MOVQ         c_stride+64(FP), CX
+	MOVQ         c_first+64(FP), AX
+	MOVQ         c_stride+72(FP), CX
 	SHLQ         $0x02, CX
-	VBROADCASTSS alpha+80(FP), Y13
+	VBROADCASTSS alpha+88(FP), Y13
 	VMULPS       Y13, Y0, Y0
 	VMULPS       Y13, Y1, Y1
 	VMULPS       Y13, Y2, Y2
 	VMULPS       Y13, Y3, Y3
 	VMULPS       Y13, Y4, Y4
 	VMULPS       Y13, Y5, Y5
-	MOVL         beta+84(FP), DX
+	MOVL         beta+92(FP), DX
 	SHLL         $0x01, DX
 	JZ           store
-	VBROADCASTSS beta+84(FP), Y14
+	VBROADCASTSS beta+92(FP), Y14
 	MOVQ         AX, DX
 	VMASKMOVPS   (DX), Y12, Y15
 	VFMADD231PS  Y15, Y14, Y0
@@ -19409,54 +19551,55 @@ store:
 	VMASKMOVPS Y4, Y12, (AX)
 	ADDQ       CX, AX
 	VMASKMOVPS Y5, Y12, (AX)
-	ADDQ       $0x00000020, c_first+56(FP)
+	ADDQ       $0x00000020, c_first+64(FP)
 	MOVQ       b_panel+48(FP), AX
 	SHLQ       $0x02, AX
 	ADDQ       AX, b_first+32(FP)
-	DECQ       panels+88(FP)
+	DECQ       panels+96(FP)
 	JNZ        panel
 	VZEROUPPER
 	RET
 
 // func add1x1F32AVX2(k int, rows int, a left[float32], b right[float32], c *float32, last int, panels int)
 // Requires: AVX, FMA3, MMX+
-TEXT ·add1x1F32AVX2(SB), NOSPLIT, $0-88
+TEXT ·add1x1F32AVX2(SB), NOSPLIT, $0-96
 	MOVQ    b_row+48(FP), AX
 	SHLQ    $0x02, AX
 	MOVQ    a_col+32(FP), CX
 	SHLQ    $0x02, CX
 	MOVQ    a_row+24(FP), DX
 	SHLQ    $0x02, DX
-	MOVQ    last+72(FP), BX
-	LEAQ    lanesF32AVX2<>+0(SB), SI
-	MOVQ    $0x00000008, DI
-	SUBQ    BX, DI
-	VMOVDQU (SI)(DI*4), Y15
+	MOVQ    b_ahead+64(FP), BX
+	MOVQ    last+80(FP), SI
+	LEAQ    lanesF32AVX2<>+0(SB), DI
+	MOVQ    $0x00000008, R8
+	SUBQ    SI, R8
+	VMOVDQU (DI)(R8*4), Y15
 
 rows:
-	MOVQ b_first+40(FP), BX
-	MOVQ c+64(FP), SI
-	MOVQ panels+80(FP), DI
+	MOVQ b_first+40(FP), SI
+	MOVQ c+72(FP), DI
+	MOVQ panels+88(FP), R8
 
 panel:
-	MOVQ       BX, R8
-	VMASKMOVPS (R8), Y15, Y4
-	PREFETCHT0 (R8)(AX*2)
-	ADDQ       $0x00000020, BX
-	MOVQ       a_first+16(FP), R8
-	MOVQ       rows+8(FP), R9
+	MOVQ       SI, R9
+	VMASKMOVPS (R9), Y15, Y4
+	PREFETCHT0 (R9)(BX*1)
+	ADDQ       $0x00000020, SI
+	MOVQ       a_first+16(FP), R9
+	MOVQ       rows+8(FP), R10
 
 row:
-	VMOVUPS      (SI), Y2
-	MOVQ         R8, R10
-	VBROADCASTSS (R10), Y0
+	VMOVUPS      (DI), Y2
+	MOVQ         R9, R11
+	VBROADCASTSS (R11), Y0
 	VFMADD231PS  Y0, Y4, Y2
-	VMOVUPS      Y2, (SI)
-	ADDQ         DX, R8
-	ADDQ         $0x00000020, SI
-	DECQ         R9
+	VMOVUPS      Y2, (DI)
+	ADDQ         DX, R9
+	ADDQ         $0x00000020, DI
+	DECQ         R10
 	JNZ          row
-	DECQ         DI
+	DECQ         R8
 	JNZ          panel
 	ADDQ         AX, b_first+40(FP)
 	ADDQ         CX, a_first+16(FP)
@@ -19467,61 +19610,62 @@ row:
 
 // func add4x1F32AVX2(k int, rows int, a left[float32], b right[float32], c *float32, last int, panels int)
 // Requires: AVX, FMA3, MMX+
-TEXT ·add4x1F32AVX2(SB), NOSPLIT, $0-88
+TEXT ·add4x1F32AVX2(SB), NOSPLIT, $0-96
 	MOVQ    b_row+48(FP), AX
 	SHLQ    $0x02, AX
 	MOVQ    a_col+32(FP), CX
 	SHLQ    $0x02, CX
 	MOVQ    a_row+24(FP), DX
 	SHLQ    $0x02, DX
-	MOVQ    last+72(FP), BX
-	LEAQ    lanesF32AVX2<>+0(SB), SI
-	MOVQ    $0x00000008, DI
-	SUBQ    BX, DI
-	VMOVDQU (SI)(DI*4), Y15
+	MOVQ    b_ahead+64(FP), BX
+	MOVQ    last+80(FP), SI
+	LEAQ    lanesF32AVX2<>+0(SB), DI
+	MOVQ    $0x00000008, R8
+	SUBQ    SI, R8
+	VMOVDQU (DI)(R8*4), Y15
 
 rows:
-	MOVQ b_first+40(FP), BX
-	MOVQ c+64(FP), SI
-	MOVQ panels+80(FP), DI
+	MOVQ b_first+40(FP), SI
+	MOVQ c+72(FP), DI
+	MOVQ panels+88(FP), R8
 
 panel:
-	MOVQ       BX, R8
-	VMASKMOVPS (R8), Y15, Y4
-	PREFETCHT0 (R8)(AX*4)
-	ADDQ       AX, R8
-	VMASKMOVPS (R8), Y15, Y5
-	PREFETCHT0 (R8)(AX*4)
-	ADDQ       AX, R8
-	VMASKMOVPS (R8), Y15, Y6
-	PREFETCHT0 (R8)(AX*4)
-	ADDQ       AX, R8
-	VMASKMOVPS (R8), Y15, Y7
-	PREFETCHT0 (R8)(AX*4)
-	ADDQ       $0x00000020, BX
-	MOVQ       a_first+16(FP), R8
-	MOVQ       rows+8(FP), R9
+	MOVQ       SI, R9
+	VMASKMOVPS (R9), Y15, Y4
+	PREFETCHT0 (R9)(BX*1)
+	ADDQ       AX, R9
+	VMASKMOVPS (R9), Y15, Y5
+	PREFETCHT0 (R9)(BX*1)
+	ADDQ       AX, R9
+	VMASKMOVPS (R9), Y15, Y6
+	PREFETCHT0 (R9)(BX*1)
+	ADDQ       AX, R9
+	VMASKMOVPS (R9), Y15, Y7
+	PREFETCHT0 (R9)(BX*1)
+	ADDQ       $0x00000020, SI
+	MOVQ       a_first+16(FP), R9
+	MOVQ       rows+8(FP), R10
 
 row:
-	VMOVUPS      (SI), Y2
-	MOVQ         R8, R10
-	VBROADCASTSS (R10), Y0
-	ADDQ         CX, R10
+	VMOVUPS      (DI), Y2
+	MOVQ         R9, R11
+	VBROADCASTSS (R11), Y0
+	ADDQ         CX, R11
 	VFMADD231PS  Y0, Y4, Y2
-	VBROADCASTSS (R10), Y1
-	ADDQ         CX, R10
+	VBROADCASTSS (R11), Y1
+	ADDQ         CX, R11
 	VFMADD231PS  Y1, Y5, Y2
-	VBROADCASTSS (R10), Y0
-	ADDQ         CX, R10
+	VBROADCASTSS (R11), Y0
+	ADDQ         CX, R11
 	VFMADD231PS  Y0, Y6, Y2
-	VBROADCASTSS (R10), Y1
+	VBROADCASTSS (R11), Y1
 	VFMADD231PS  Y1, Y7, Y2
-	VMOVUPS      Y2, (SI)
-	ADDQ         DX, R8
-	ADDQ         $0x00000020, SI
-	DECQ         R9
+	VMOVUPS      Y2, (DI)
+	ADDQ         DX, R9
+	ADDQ         $0x00000020, DI
+	DECQ         R10
 	JNZ          row
-	DECQ         DI
+	DECQ         R8
 	JNZ          panel
 	ADDQ         AX, b_first+40(FP)
 	ADDQ         CX, a_first+16(FP)
@@ -19538,43 +19682,44 @@ row:
 
 // func add1x2F32AVX2(k int, rows int, a left[float32], b right[float32], c *float32, last int, panels int)
 // Requires: AVX, FMA3, MMX+
-TEXT ·add1x2F32AVX2(SB), NOSPLIT, $0-88
+TEXT ·add1x2F32AVX2(SB), NOSPLIT, $0-96
 	MOVQ b_row+48(FP), AX
 	SHLQ $0x02, AX
 	MOVQ a_col+32(FP), CX
 	SHLQ $0x02, CX
 	MOVQ a_row+24(FP), DX
 	SHLQ $0x02, DX
+	MOVQ b_ahead+64(FP), BX
 
 rows:
-	MOVQ b_first+40(FP), BX
-	MOVQ c+64(FP), SI
-	MOVQ panels+80(FP), DI
+	MOVQ b_first+40(FP), SI
+	MOVQ c+72(FP), DI
+	MOVQ panels+88(FP), R8
 
 panel:
-	MOVQ       BX, R8
-	VMOVUPS    (R8), Y4
-	PREFETCHT0 (R8)(AX*2)
-	VMOVUPS    32(R8), Y5
-	PREFETCHT0 32(R8)(AX*2)
-	ADDQ       $0x00000040, BX
-	MOVQ       a_first+16(FP), R8
-	MOVQ       rows+8(FP), R9
+	MOVQ       SI, R9
+	VMOVUPS    (R9), Y4
+	PREFETCHT0 (R9)(BX*1)
+	VMOVUPS    32(R9), Y5
+	PREFETCHT0 32(R9)(BX*1)
+	ADDQ       $0x00000040, SI
+	MOVQ       a_first+16(FP), R9
+	MOVQ       rows+8(FP), R10
 
 row:
-	VMOVUPS      (SI), Y2
-	VMOVUPS      32(SI), Y3
-	MOVQ         R8, R10
-	VBROADCASTSS (R10), Y0
+	VMOVUPS      (DI), Y2
+	VMOVUPS      32(DI), Y3
+	MOVQ         R9, R11
+	VBROADCASTSS (R11), Y0
 	VFMADD231PS  Y0, Y4, Y2
 	VFMADD231PS  Y0, Y5, Y3
-	VMOVUPS      Y2, (SI)
-	VMOVUPS      Y3, 32(SI)
-	ADDQ         DX, R8
-	ADDQ         $0x00000040, SI
-	DECQ         R9
+	VMOVUPS      Y2, (DI)
+	VMOVUPS      Y3, 32(DI)
+	ADDQ         DX, R9
+	ADDQ         $0x00000040, DI
+	DECQ         R10
 	JNZ          row
-	DECQ         DI
+	DECQ         R8
 	JNZ          panel
 	ADDQ         AX, b_first+40(FP)
 	ADDQ         CX, a_first+16(FP)
@@ -19585,70 +19730,71 @@ row:
 
 // func add4x2F32AVX2(k int, rows int, a left[float32], b right[float32], c *float32, last int, panels int)
 // Requires: AVX, FMA3, MMX+
-TEXT ·add4x2F32AVX2(SB), NOSPLIT, $0-88
+TEXT ·add4x2F32AVX2(SB), NOSPLIT, $0-96
 	MOVQ b_row+48(FP), AX
 	SHLQ $0x02, AX
 	MOVQ a_col+32(FP), CX
 	SHLQ $0x02, CX
 	MOVQ a_row+24(FP), DX
 	SHLQ $0x02, DX
+	MOVQ b_ahead+64(FP), BX
 
 rows:
-	MOVQ b_first+40(FP), BX
-	MOVQ c+64(FP), SI
-	MOVQ panels+80(FP), DI
+	MOVQ b_first+40(FP), SI
+	MOVQ c+72(FP), DI
+	MOVQ panels+88(FP), R8
 
 panel:
-	MOVQ       BX, R8
-	VMOVUPS    (R8), Y4
-	PREFETCHT0 (R8)(AX*4)
-	VMOVUPS    32(R8), Y5
-	PREFETCHT0 32(R8)(AX*4)
-	ADDQ       AX, R8
-	VMOVUPS    (R8), Y6
-	PREFETCHT0 (R8)(AX*4)
-	VMOVUPS    32(R8), Y7
-	PREFETCHT0 32(R8)(AX*4)
-	ADDQ       AX, R8
-	VMOVUPS    (R8), Y8
-	PREFETCHT0 (R8)(AX*4)
-	VMOVUPS    32(R8), Y9
-	PREFETCHT0 32(R8)(AX*4)
-	ADDQ       AX, R8
-	VMOVUPS    (R8), Y10
-	PREFETCHT0 (R8)(AX*4)
-	VMOVUPS    32(R8), Y11
-	PREFETCHT0 32(R8)(AX*4)
-	ADDQ       $0x00000040, BX
-	MOVQ       a_first+16(FP), R8
-	MOVQ       rows+8(FP), R9
+	MOVQ       SI, R9
+	VMOVUPS    (R9), Y4
+	PREFETCHT0 (R9)(BX*1)
+	VMOVUPS    32(R9), Y5
+	PREFETCHT0 32(R9)(BX*1)
+	ADDQ       AX, R9
+	VMOVUPS    (R9), Y6
+	PREFETCHT0 (R9)(BX*1)
+	VMOVUPS    32(R9), Y7
+	PREFETCHT0 32(R9)(BX*1)
+	ADDQ       AX, R9
+	VMOVUPS    (R9), Y8
+	PREFETCHT0 (R9)(BX*1)
+	VMOVUPS    32(R9), Y9
+	PREFETCHT0 32(R9)(BX*1)
+	ADDQ       AX, R9
+	VMOVUPS    (R9), Y10
+	PREFETCHT0 (R9)(BX*1)
+	VMOVUPS    32(R9), Y11
+	PREFETCHT0 32(R9)(BX*1)
+	ADDQ       $0x00000040, SI
+	MOVQ       a_first+16(FP), R9
+	MOVQ       rows+8(FP), R10
 
 row:
-	VMOVUPS      (SI), Y2
-	VMOVUPS      32(SI), Y3
-	MOVQ         R8, R10
-	VBROADCASTSS (R10), Y0
-	ADDQ         CX, R10
+	VMOVUPS      (DI), Y2
+	VMOVUPS      32(DI), Y3
+	MOVQ         R9, R11
+	VBROADCASTSS (R11), Y0
+	ADDQ         CX, R11
 	VFMADD231PS  Y0, Y4, Y2
 	VFMADD231PS  Y0, Y5, Y3
-	VBROADCASTSS (R10), Y1
-	ADDQ         CX, R10
+	VBROADCASTSS (R11), Y1
+	ADDQ         CX, R11
 	VFMADD231PS  Y1, Y6, Y2
 	VFMADD231PS  Y1, Y7, Y3
-	VBROADCASTSS (R10), Y0
-	ADDQ         CX, R10
+	VBROADCASTSS (R11), Y0
+	ADDQ         CX, R11
 	VFMADD231PS  Y0, Y8, Y2
 	VFMADD231PS  Y0, Y9, Y3
-	VBROADCASTSS (R10), Y1
+	VBROADCASTSS (R11), Y1
 	VFMADD231PS  Y1, Y10, Y2
 	VFMADD231PS  Y1, Y11, Y3
-	VMOVUPS      Y2, (SI)
-	VMOVUPS      Y3, 32(SI)
-	ADDQ         DX, R8
-	ADDQ         $0x00000040, SI
-	DECQ         R9
+	VMOVUPS      Y2, (DI)
+	VMOVUPS      Y3, 32(DI)
+	ADDQ         DX, R9
+	ADDQ         $0x00000040, DI
+	DECQ         R10
 	JNZ          row
-	DECQ         DI
+	DECQ         R8
 	JNZ          panel
 	ADDQ         AX, b_first+40(FP)
 	ADDQ         CX, a_first+16(FP)
@@ -19841,7 +19987,7 @@ GLOBL lanesF64AVX2<>(SB), RODATA|NOPTR, $64
 
 // func strip1x1F64AVX2(k int, a left[float64], b right[float64], c target[float64], alpha float64, beta float64, panels int)
 // Requires: AVX, AVX2, FMA3, MMX+
-TEXT ·strip1x1F64AVX2(SB), NOSPLIT, $0-104
+TEXT ·strip1x1F64AVX2(SB), NOSPLIT, $0-112
 panel:
 	MOVQ       k+0(FP), AX
 	MOVQ       b_first+32(FP), CX
@@ -19853,11 +19999,11 @@ panel:
 	SHLQ       $0x03, BX
 	MOVQ       a_first+8(FP), SI
 	VPXOR      Y0, Y0, Y0
-	MOVQ       c_first+56(FP), DI
-	MOVQ       c_stride+64(FP), R8
+	MOVQ       c_first+64(FP), DI
+	MOVQ       c_stride+72(FP), R8
 	SHLQ       $0x03, R8
 	PREFETCHT0 (DI)
-	MOVQ       c_last+72(FP), DI
+	MOVQ       c_last+80(FP), DI
 	LEAQ       lanesF64AVX2<>+0(SB), R8
 	MOVQ       $0x00000004, R9
 	SUBQ       DI, R9
@@ -19875,15 +20021,15 @@ loop:
 	JNZ          loop
 
 done:
-	MOVQ         c_first+56(FP), AX
-	MOVQ         c_stride+64(FP), CX
+	MOVQ         c_first+64(FP), AX
+	MOVQ         c_stride+72(FP), CX
 	SHLQ         $0x03, CX
-	VBROADCASTSD alpha+80(FP), Y13
+	VBROADCASTSD alpha+88(FP), Y13
 	VMULPD       Y13, Y0, Y0
-	MOVQ         beta+88(FP), DX
+	MOVQ         beta+96(FP), DX
 	SHLQ         $0x01, DX
 	JZ           store
-	VBROADCASTSD beta+88(FP), Y14
+	VBROADCASTSD beta+96(FP), Y14
 	MOVQ         AX, DX
 	VMASKMOVPD   (DX), Y1, Y15
 	VFMADD231PD  Y15, Y14, Y0
@@ -19891,18 +20037,18 @@ done:
 
 store:
 	VMASKMOVPD Y0, Y1, (AX)
-	ADDQ       $0x00000020, c_first+56(FP)
+	ADDQ       $0x00000020, c_first+64(FP)
 	MOVQ       b_panel+48(FP), AX
 	SHLQ       $0x03, AX
 	ADDQ       AX, b_first+32(FP)
-	DECQ       panels+96(FP)
+	DECQ       panels+104(FP)
 	JNZ        panel
 	VZEROUPPER
 	RET
 
 // func strip1x2F64AVX2(k int, a left[float64], b right[float64], c target[float64], alpha float64, beta float64, panels int)
 // Requires: AVX, AVX2, FMA3, MMX+
-TEXT ·strip1x2F64AVX2(SB), NOSPLIT, $0-104
+TEXT ·strip1x2F64AVX2(SB), NOSPLIT, $0-112
 panel:
 	MOVQ       k+0(FP), AX
 	MOVQ       b_first+32(FP), CX
@@ -19915,8 +20061,8 @@ panel:
 	MOVQ       a_first+8(FP), SI
 	VPXOR      Y0, Y0, Y0
 	VPXOR      Y1, Y1, Y1
-	MOVQ       c_first+56(FP), DI
-	MOVQ       c_stride+64(FP), R8
+	MOVQ       c_first+64(FP), DI
+	MOVQ       c_stride+72(FP), R8
 	SHLQ       $0x03, R8
 	PREFETCHT0 (DI)
 	TESTQ      AX, AX
@@ -19934,21 +20080,21 @@ loop:
 	JNZ          loop
 
 done:
-	MOVQ         c_last+72(FP), AX
+	MOVQ         c_last+80(FP), AX
 	LEAQ         lanesF64AVX2<>+0(SB), CX
 	MOVQ         $0x00000004, DX
 	SUBQ         AX, DX
 	VMOVDQU      (CX)(DX*8), Y12
-	MOVQ         c_first+56(FP), AX
-	MOVQ         c_stride+64(FP), CX
+	MOVQ         c_first+64(FP), AX
+	MOVQ         c_stride+72(FP), CX
 	SHLQ         $0x03, CX
-	VBROADCASTSD alpha+80(FP), Y13
+	VBROADCASTSD alpha+88(FP), Y13
 	VMULPD       Y13, Y0, Y0
 	VMULPD       Y13, Y1, Y1
-	MOVQ         beta+88(FP), DX
+	MOVQ         beta+96(FP), DX
 	SHLQ         $0x01, DX
 	JZ           store
-	VBROADCASTSD beta+88(FP), Y14
+	VBROADCASTSD beta+96(FP), Y14
 	MOVQ         AX, DX
 	VMOVUPD      (DX), Y15
 	VFMADD231PD  Y15, Y14, Y0
@@ -19959,18 +20105,18 @@ done:
 store:
 	VMOVUPD    Y0, (AX)
 	VMASKMOVPD Y1, Y12, 32(AX)
-	ADDQ       $0x00000040, c_first+56(FP)
+	ADDQ       $0x00000040, c_first+64(FP)
 	MOVQ       b_panel+48(FP), AX
 	SHLQ       $0x03, AX
 	ADDQ       AX, b_first+32(FP)
-	DECQ       panels+96(FP)
+	DECQ       panels+104(FP)
 	JNZ        panel
 	VZEROUPPER
 	RET
 
 // func strip2x1F64AVX2(k int, a left[float64], b right[float64], c target[float64], alpha float64, beta float64, panels int)
 // Requires: AVX, AVX2, FMA3, MMX+
-TEXT ·strip2x1F64AVX2(SB), NOSPLIT, $0-104
+TEXT ·strip2x1F64AVX2(SB), NOSPLIT, $0-112
 panel:
 	MOVQ       k+0(FP), AX
 	MOVQ       b_first+32(FP), CX
@@ -19983,13 +20129,13 @@ panel:
 	MOVQ       a_first+8(FP), DI
 	VPXOR      Y0, Y0, Y0
 	VPXOR      Y1, Y1, Y1
-	MOVQ       c_first+56(FP), R8
-	MOVQ       c_stride+64(FP), R9
+	MOVQ       c_first+64(FP), R8
+	MOVQ       c_stride+72(FP), R9
 	SHLQ       $0x03, R9
 	PREFETCHT0 (R8)
 	ADDQ       R9, R8
 	PREFETCHT0 (R8)
-	MOVQ       c_last+72(FP), R8
+	MOVQ       c_last+80(FP), R8
 	LEAQ       lanesF64AVX2<>+0(SB), R9
 	MOVQ       $0x00000004, R10
 	SUBQ       R8, R10
@@ -20009,16 +20155,16 @@ loop:
 	JNZ          loop
 
 done:
-	MOVQ         c_first+56(FP), AX
-	MOVQ         c_stride+64(FP), CX
+	MOVQ         c_first+64(FP), AX
+	MOVQ         c_stride+72(FP), CX
 	SHLQ         $0x03, CX
-	VBROADCASTSD alpha+80(FP), Y13
+	VBROADCASTSD alpha+88(FP), Y13
 	VMULPD       Y13, Y0, Y0
 	VMULPD       Y13, Y1, Y1
-	MOVQ         beta+88(FP), DX
+	MOVQ         beta+96(FP), DX
 	SHLQ         $0x01, DX
 	JZ           store
-	VBROADCASTSD beta+88(FP), Y14
+	VBROADCASTSD beta+96(FP), Y14
 	MOVQ         AX, DX
 	VMASKMOVPD   (DX), Y2, Y15
 	VFMADD231PD  Y15, Y14, Y0
@@ -20031,18 +20177,18 @@ store:
 	VMASKMOVPD Y0, Y2, (AX)
 	ADDQ       CX, AX
 	VMASKMOVPD Y1, Y2, (AX)
-	ADDQ       $0x00000020, c_first+56(FP)
+	ADDQ       $0x00000020, c_first+64(FP)
 	MOVQ       b_panel+48(FP), AX
 	SHLQ       $0x03, AX
 	ADDQ       AX, b_first+32(FP)
-	DECQ       panels+96(FP)
+	DECQ       panels+104(FP)
 	JNZ        panel
 	VZEROUPPER
 	RET
 
 // func strip2x2F64AVX2(k int, a left[float64], b right[float64], c target[float64], alpha float64, beta float64, panels int)
 // Requires: AVX, AVX2, FMA3, MMX+
-TEXT ·strip2x2F64AVX2(SB), NOSPLIT, $0-104
+TEXT ·strip2x2F64AVX2(SB), NOSPLIT, $0-112
 panel:
 	MOVQ       k+0(FP), AX
 	MOVQ       b_first+32(FP), CX
@@ -20057,8 +20203,8 @@ panel:
 	VPXOR      Y1, Y1, Y1
 	VPXOR      Y2, Y2, Y2
 	VPXOR      Y3, Y3, Y3
-	MOVQ       c_first+56(FP), R8
-	MOVQ       c_stride+64(FP), R9
+	MOVQ       c_first+64(FP), R8
+	MOVQ       c_stride+72(FP), R9
 	SHLQ       $0x03, R9
 	PREFETCHT0 (R8)
 	ADDQ       R9, R8
@@ -20081,23 +20227,23 @@ loop:
 	JNZ          loop
 
 done:
-	MOVQ         c_last+72(FP), AX
+	MOVQ         c_last+80(FP), AX
 	LEAQ         lanesF64AVX2<>+0(SB), CX
 	MOVQ         $0x00000004, DX
 	SUBQ         AX, DX
 	VMOVDQU      (CX)(DX*8), Y12
-	MOVQ         c_first+56(FP), AX
-	MOVQ         c_stride+64(FP), CX
+	MOVQ         c_first+64(FP), AX
+	MOVQ         c_stride+72(FP), CX
 	SHLQ         $0x03, CX
-	VBROADCASTSD alpha+80(FP), Y13
+	VBROADCASTSD alpha+88(FP), Y13
 	VMULPD       Y13, Y0, Y0
 	VMULPD       Y13, Y1, Y1
 	VMULPD       Y13, Y2, Y2
 	VMULPD       Y13, Y3, Y3
-	MOVQ         beta+88(FP), DX
+	MOVQ         beta+96(FP), DX
 	SHLQ         $0x01, DX
 	JZ           store
-	VBROADCASTSD beta+88(FP), Y14
+	VBROADCASTSD beta+96(FP), Y14
 	MOVQ         AX, DX
 	VMOVUPD      (DX), Y15
 	VFMADD231PD  Y15, Y14, Y0
@@ -20116,18 +20262,18 @@ store:
 	ADDQ       CX, AX
 	VMOVUPD    Y2, (AX)
 	VMASKMOVPD Y3, Y12, 32(AX)
-	ADDQ       $0x00000040, c_first+56(FP)
+	ADDQ       $0x00000040, c_first+64(FP)
 	MOVQ       b_panel+48(FP), AX
 	SHLQ       $0x03, AX
 	ADDQ       AX, b_first+32(FP)
-	DECQ       panels+96(FP)
+	DECQ       panels+104(FP)
 	JNZ        panel
 	VZEROUPPER
 	RET
 
 // func strip3x1F64AVX2(k int, a left[float64], b right[float64], c target[float64], alpha float64, beta float64, panels int)
 // Requires: AVX, AVX2, FMA3, MMX+
-TEXT ·strip3x1F64AVX2(SB), NOSPLIT, $0-104
+TEXT ·strip3x1F64AVX2(SB), NOSPLIT, $0-112
 panel:
 	MOVQ       k+0(FP), AX
 	MOVQ       b_first+32(FP), CX
@@ -20141,15 +20287,15 @@ panel:
 	VPXOR      Y0, Y0, Y0
 	VPXOR      Y1, Y1, Y1
 	VPXOR      Y2, Y2, Y2
-	MOVQ       c_first+56(FP), R8
-	MOVQ       c_stride+64(FP), R9
+	MOVQ       c_first+64(FP), R8
+	MOVQ       c_stride+72(FP), R9
 	SHLQ       $0x03, R9
 	PREFETCHT0 (R8)
 	ADDQ       R9, R8
 	PREFETCHT0 (R8)
 	ADDQ       R9, R8
 	PREFETCHT0 (R8)
-	MOVQ       c_last+72(FP), R8
+	MOVQ       c_last+80(FP), R8
 	LEAQ       lanesF64AVX2<>+0(SB), R9
 	MOVQ       $0x00000004, R10
 	SUBQ       R8, R10
@@ -20171,17 +20317,17 @@ loop:
 	JNZ          loop
 
 done:
-	MOVQ         c_first+56(FP), AX
-	MOVQ         c_stride+64(FP), CX
+	MOVQ         c_first+64(FP), AX
+	MOVQ         c_stride+72(FP), CX
 	SHLQ         $0x03, CX
-	VBROADCASTSD alpha+80(FP), Y13
+	VBROADCASTSD alpha+88(FP), Y13
 	VMULPD       Y13, Y0, Y0
 	VMULPD       Y13, Y1, Y1
 	VMULPD       Y13, Y2, Y2
-	MOVQ         beta+88(FP), DX
+	MOVQ         beta+96(FP), DX
 	SHLQ         $0x01, DX
 	JZ           store
-	VBROADCASTSD beta+88(FP), Y14
+	VBROADCASTSD beta+96(FP), Y14
 	MOVQ         AX, DX
 	VMASKMOVPD   (DX), Y3, Y15
 	VFMADD231PD  Y15, Y14, Y0
@@ -20199,18 +20345,18 @@ store:
 	VMASKMOVPD Y1, Y3, (AX)
 	ADDQ       CX, AX
 	VMASKMOVPD Y2, Y3, (AX)
-	ADDQ       $0x00000020, c_first+56(FP)
+	ADDQ       $0x00000020, c_first+64(FP)
 	MOVQ       b_panel+48(FP), AX
 	SHLQ       $0x03, AX
 	ADDQ       AX, b_first+32(FP)
-	DECQ       panels+96(FP)
+	DECQ       panels+104(FP)
 	JNZ        panel
 	VZEROUPPER
 	RET
 
 // func strip3x2F64AVX2(k int, a left[float64], b right[float64], c target[float64], alpha float64, beta float64, panels int)
 // Requires: AVX, AVX2, FMA3, MMX+
-TEXT ·strip3x2F64AVX2(SB), NOSPLIT, $0-104
+TEXT ·strip3x2F64AVX2(SB), NOSPLIT, $0-112
 panel:
 	MOVQ       k+0(FP), AX
 	MOVQ       b_first+32(FP), CX
@@ -20227,8 +20373,8 @@ panel:
 	VPXOR      Y3, Y3, Y3
 	VPXOR      Y4, Y4, Y4
 	VPXOR      Y5, Y5, Y5
-	MOVQ       c_first+56(FP), R8
-	MOVQ       c_stride+64(FP), R9
+	MOVQ       c_first+64(FP), R8
+	MOVQ       c_stride+72(FP), R9
 	SHLQ       $0x03, R9
 	PREFETCHT0 (R8)
 	ADDQ       R9, R8
@@ -20256,25 +20402,25 @@ loop:
 	JNZ          loop
 
 done:
-	MOVQ         c_last+72(FP), AX
+	MOVQ         c_last+80(FP), AX
 	LEAQ         lanesF64AVX2<>+0(SB), CX
 	MOVQ         $0x00000004, DX
 	SUBQ         AX, DX
 	VMOVDQU      (CX)(DX*8), Y12
-	MOVQ         c_first+56(FP), AX
-	MOVQ         c_stride+64(FP), CX
+	MOVQ         c_first+64(FP), AX
+	MOVQ         c_stride+72(FP), CX
 	SHLQ         $0x03, CX
-	VBROADCASTSD alpha+80(FP), Y13
+	VBROADCASTSD alpha+88(FP), Y13
 	VMULPD       Y13, Y0, Y0
 	VMULPD       Y13, Y1, Y1
 	VMULPD       Y13, Y2, Y2
 	VMULPD       Y13, Y3, Y3
 	VMULPD       Y13, Y4, Y4
 	VMULPD       Y13, Y5, Y5
-	MOVQ         beta+88(FP), DX
+	MOVQ         beta+96(FP), DX
 	SHLQ         $0x01, DX
 	JZ           store
-	VBROADCASTSD beta+88(FP), Y14
+	VBROADCASTSD beta+96(FP), Y14
 	MOVQ         AX, DX
 	VMOVUPD      (DX), Y15
 	VFMADD231PD  Y15, Y14, Y0
@@ -20301,18 +20447,18 @@ store:
 	ADDQ       CX, AX
 	VMOVUPD    Y4, (AX)
 	VMASKMOVPD Y5, Y12, 32(AX)
-	ADDQ       $0x00000040, c_first+56(FP)
+	ADDQ       $0x00000040, c_first+64(FP)
 	MOVQ       b_panel+48(FP), AX
 	SHLQ       $0x03, AX
 	ADDQ       AX, b_first+32(FP)
-	DECQ       panels+96(FP)
+	DECQ       panels+104(FP)
 	JNZ        panel
 	VZEROUPPER
 	RET
 
 // func strip4x1F64AVX2(k int, a left[float64], b right[float64], c target[float64], alpha float64, beta float64, panels int)
 // Requires: AVX, AVX2, FMA3, MMX+
-TEXT ·strip4x1F64AVX2(SB), NOSPLIT, $0-104
+TEXT ·strip4x1F64AVX2(SB), NOSPLIT, $0-112
 panel:
 	MOVQ       k+0(FP), AX
 	MOVQ       b_first+32(FP), CX
@@ -20329,8 +20475,8 @@ panel:
 	VPXOR      Y1, Y1, Y1
 	VPXOR      Y2, Y2, Y2
 	VPXOR      Y3, Y3, Y3
-	MOVQ       c_first+56(FP), R9
-	MOVQ       c_stride+64(FP), R10
+	MOVQ       c_first+64(FP), R9
+	MOVQ       c_stride+72(FP), R10
 	SHLQ       $0x03, R10
 	PREFETCHT0 (R9)
 	ADDQ       R10, R9
@@ -20339,7 +20485,7 @@ panel:
 	PREFETCHT0 (R9)
 	ADDQ       R10, R9
 	PREFETCHT0 (R9)
-	MOVQ       c_last+72(FP), R9
+	MOVQ       c_last+80(FP), R9
 	LEAQ       lanesF64AVX2<>+0(SB), R10
 	MOVQ       $0x00000004, R11
 	SUBQ       R9, R11
@@ -20364,18 +20510,18 @@ loop:
 	JNZ          loop
 
 done:
-	MOVQ         c_first+56(FP), AX
-	MOVQ         c_stride+64(FP), CX
+	MOVQ         c_first+64(FP), AX
+	MOVQ         c_stride+72(FP), CX
 	SHLQ         $0x03, CX
-	VBROADCASTSD alpha+80(FP), Y13
+	VBROADCASTSD alpha+88(FP), Y13
 	VMULPD       Y13, Y0, Y0
 	VMULPD       Y13, Y1, Y1
 	VMULPD       Y13, Y2, Y2
 	VMULPD       Y13, Y3, Y3
-	MOVQ         beta+88(FP), DX
+	MOVQ         beta+96(FP), DX
 	SHLQ         $0x01, DX
 	JZ           store
-	VBROADCASTSD beta+88(FP), Y14
+	VBROADCASTSD beta+96(FP), Y14
 	MOVQ         AX, DX
 	VMASKMOVPD   (DX), Y4, Y15
 	VFMADD231PD  Y15, Y14, Y0
@@ -20398,18 +20544,18 @@ store:
 	VMASKMOVPD Y2, Y4, (AX)
 	ADDQ       CX, AX
 	VMASKMOVPD Y3, Y4, (AX)
-	ADDQ       $0x00000020, c_first+56(FP)
+	ADDQ       $0x00000020, c_first+64(FP)
 	MOVQ       b_panel+48(FP), AX
 	SHLQ       $0x03, AX
 	ADDQ       AX, b_first+32(FP)
-	DECQ       panels+96(FP)
+	DECQ       panels+104(FP)
 	JNZ        panel
 	VZEROUPPER
 	RET
 
 // func strip4x2F64AVX2(k int, a left[float64], b right[float64], c target[float64], alpha float64, beta float64, panels int)
 // Requires: AVX, AVX2, FMA3, MMX+
-TEXT ·strip4x2F64AVX2(SB), NOSPLIT, $0-104
+TEXT ·strip4x2F64AVX2(SB), NOSPLIT, $0-112
 panel:
 	MOVQ       k+0(FP), AX
 	MOVQ       b_first+32(FP), CX
@@ -20430,8 +20576,8 @@ panel:
 	VPXOR      Y5, Y5, Y5
 	VPXOR      Y6, Y6, Y6
 	VPXOR      Y7, Y7, Y7
-	MOVQ       c_first+56(FP), R9
-	MOVQ       c_stride+64(FP), R10
+	MOVQ       c_first+64(FP), R9
+	MOVQ       c_stride+72(FP), R10
 	SHLQ       $0x03, R10
 	PREFETCHT0 (R9)
 	ADDQ       R10, R9
@@ -20465,15 +20611,15 @@ loop:
 	JNZ          loop
 
 done:
-	MOVQ         c_last+72(FP), AX
+	MOVQ         c_last+80(FP), AX
 	LEAQ         lanesF64AVX2<>+0(SB), CX
 	MOVQ         $0x00000004, DX
 	SUBQ         AX, DX
 	VMOVDQU      (CX)(DX*8), Y12
-	MOVQ         c_first+56(FP), AX
-	MOVQ         c_stride+64(FP), CX
+	MOVQ         c_first+64(FP), AX
+	MOVQ         c_stride+72(FP), CX
 	SHLQ         $0x03, CX
-	VBROADCASTSD alpha+80(FP), Y13
+	VBROADCASTSD alpha+88(FP), Y13
 	VMULPD       Y13, Y0, Y0
 	VMULPD       Y13, Y1, Y1
 	VMULPD       Y13, Y2, Y2
@@ -20482,10 +20628,10 @@ done:
 	VMULPD       Y13, Y5, Y5
 	VMULPD       Y13, Y6, Y6
 	VMULPD       Y13, Y7, Y7
-	MOVQ         beta+88(FP), DX
+	MOVQ         beta+96(FP), DX
 	SHLQ         $0x01, DX
 	JZ           store
-	VBROADCASTSD beta+88(FP), Y14
+	VBROADCASTSD beta+96(FP), Y14
 	MOVQ         AX, DX
 	VMOVUPD      (DX), Y15
 	VFMADD231PD  Y15, Y14, Y0
@@ -20520,18 +20666,18 @@ store:
 	ADDQ       CX, AX
 	VMOVUPD    Y6, (AX)
 	VMASKMOVPD Y7, Y12, 32(AX)
-	ADDQ       $0x00000040, c_first+56(FP)
+	ADDQ       $0x00000040, c_first+64(FP)
 	MOVQ       b_panel+48(FP), AX
 	SHLQ       $0x03, AX
 	ADDQ       AX, b_first+32(FP)
-	DECQ       panels+96(FP)
+	DECQ       panels+104(FP)
 	JNZ        panel
 	VZEROUPPER
 	RET
 
 // func strip5x1F64AVX2(k int, a left[float64], b right[float64], c target[float64], alpha float64, beta float64, panels int)
 // Requires: AVX, AVX2, FMA3, MMX+
-TEXT ·strip5x1F64AVX2(SB), NOSPLIT, $0-104
+TEXT ·strip5x1F64AVX2(SB), NOSPLIT, $0-112
 panel:
 	MOVQ       k+0(FP), AX
 	MOVQ       b_first+32(FP), CX
@@ -20549,8 +20695,8 @@ panel:
 	VPXOR      Y2, Y2, Y2
 	VPXOR      Y3, Y3, Y3
 	VPXOR      Y4, Y4, Y4
-	MOVQ       c_first+56(FP), R9
-	MOVQ       c_stride+64(FP), R10
+	MOVQ       c_first+64(FP), R9
+	MOVQ       c_stride+72(FP), R10
 	SHLQ       $0x03, R10
 	PREFETCHT0 (R9)
 	ADDQ       R10, R9
@@ -20561,7 +20707,7 @@ panel:
 	PREFETCHT0 (R9)
 	ADDQ       R10, R9
 	PREFETCHT0 (R9)
-	MOVQ       c_last+72(FP), R9
+	MOVQ       c_last+80(FP), R9
 	LEAQ       lanesF64AVX2<>+0(SB), R10
 	MOVQ       $0x00000004, R11
 	SUBQ       R9, R11
@@ -20588,19 +20734,19 @@ loop:
 	JNZ          loop
 
 done:
-	MOVQ         c_first+56(FP), AX
-	MOVQ         c_stride+64(FP), CX
+	MOVQ         c_first+64(FP), AX
+	MOVQ         c_stride+72(FP), CX
 	SHLQ         $0x03, CX
-	VBROADCASTSD alpha+80(FP), Y13
+	VBROADCASTSD alpha+88(FP), Y13
 	VMULPD       Y13, Y0, Y0
 	VMULPD       Y13, Y1, Y1
 	VMULPD       Y13, Y2, Y2
 	VMULPD       Y13, Y3, Y3
 	VMULPD       Y13, Y4, Y4
-	MOVQ         beta+88(FP), DX
+	MOVQ         beta+96(FP), DX
 	SHLQ         $0x01, DX
 	JZ           store
-	VBROADCASTSD beta+88(FP), Y14
+	VBROADCASTSD beta+96(FP), Y14
 	MOVQ         AX, DX
 	VMASKMOVPD   (DX), Y5, Y15
 	VFMADD231PD  Y15, Y14, Y0
@@ -20628,18 +20774,18 @@ store:
 	VMASKMOVPD Y3, Y5, (AX)
 	ADDQ       CX, AX
 	VMASKMOVPD Y4, Y5, (AX)
-	ADDQ       $0x00000020, c_first+56(FP)
+	ADDQ       $0x00000020, c_first+64(FP)
 	MOVQ       b_panel+48(FP), AX
 	SHLQ       $0x03, AX
 	ADDQ       AX, b_first+32(FP)
-	DECQ       panels+96(FP)
+	DECQ       panels+104(FP)
 	JNZ        panel
 	VZEROUPPER
 	RET
 
 // func strip5x2F64AVX2(k int, a left[float64], b right[float64], c target[float64], alpha float64, beta float64, panels int)
 // Requires: AVX, AVX2, FMA3, MMX+
-TEXT ·strip5x2F64AVX2(SB), NOSPLIT, $0-104
+TEXT ·strip5x2F64AVX2(SB), NOSPLIT, $0-112
 panel:
 	MOVQ       k+0(FP), AX
 	MOVQ       b_first+32(FP), CX
@@ -20662,8 +20808,8 @@ panel:
 	VPXOR      Y7, Y7, Y7
 	VPXOR      Y8, Y8, Y8
 	VPXOR      Y9, Y9, Y9
-	MOVQ       c_first+56(FP), R9
-	MOVQ       c_stride+64(FP), R10
+	MOVQ       c_first+64(FP), R9
+	MOVQ       c_stride+72(FP), R10
 	SHLQ       $0x03, R10
 	PREFETCHT0 (R9)
 	ADDQ       R10, R9
@@ -20702,15 +20848,15 @@ loop:
 	JNZ          loop
 
 done:
-	MOVQ         c_last+72(FP), AX
+	MOVQ         c_last+80(FP), AX
 	LEAQ         lanesF64AVX2<>+0(SB), CX
 	MOVQ         $0x00000004, DX
 	SUBQ         AX, DX
 	VMOVDQU      (CX)(DX*8), Y12
-	MOVQ         c_first+56(FP), AX
-	MOVQ         c_stride+64(FP), CX
+	MOVQ         c_first+64(FP), AX
+	MOVQ         c_stride+72(FP), CX
 	SHLQ         $0x03, CX
-	VBROADCASTSD alpha+80(FP), Y13
+	VBROADCASTSD alpha+88(FP), Y13
 	VMULPD       Y13, Y0, Y0
 	VMULPD       Y13, Y1, Y1
 	VMULPD       Y13, Y2, Y2
@@ -20721,10 +20867,10 @@ done:
 	VMULPD       Y13, Y7, Y7
 	VMULPD       Y13, Y8, Y8
 	VMULPD       Y13, Y9, Y9
-	MOVQ         beta+88(FP), DX
+	MOVQ         beta+96(FP), DX
 	SHLQ         $0x01, DX
 	JZ           store
-	VBROADCASTSD beta+88(FP), Y14
+	VBROADCASTSD beta+96(FP), Y14
 	MOVQ         AX, DX
 	VMOVUPD      (DX), Y15
 	VFMADD231PD  Y15, Y14, Y0
@@ -20767,18 +20913,18 @@ store:
 	ADDQ       CX, AX
 	VMOVUPD    Y8, (AX)
 	VMASKMOVPD Y9, Y12, 32(AX)
-	ADDQ       $0x00000040, c_first+56(FP)
+	ADDQ       $0x00000040, c_first+64(FP)
 	MOVQ       b_panel+48(FP), AX
 	SHLQ       $0x03, AX
 	ADDQ       AX, b_first+32(FP)
-	DECQ       panels+96(FP)
+	DECQ       panels+104(FP)
 	JNZ        panel
 	VZEROUPPER
 	RET
 
 // func strip6x1F64AVX2(k int, a left[float64], b right[float64], c target[float64], alpha float64, beta float64, panels int)
 // Requires: AVX, AVX2, FMA3, MMX+
-TEXT ·strip6x1F64AVX2(SB), NOSPLIT, $0-104
+TEXT ·strip6x1F64AVX2(SB), NOSPLIT, $0-112
 panel:
 	MOVQ       k+0(FP), AX
 	MOVQ       b_first+32(FP), CX
@@ -20797,8 +20943,8 @@ panel:
 	VPXOR      Y3, Y3, Y3
 	VPXOR      Y4, Y4, Y4
 	VPXOR      Y5, Y5, Y5
-	MOVQ       c_first+56(FP), R9
-	MOVQ       c_stride+64(FP), R10
+	MOVQ       c_first+64(FP), R9
+	MOVQ       c_stride+72(FP), R10
 	SHLQ       $0x03, R10
 	PREFETCHT0 (R9)
 	ADDQ       R10, R9
@@ -20811,7 +20957,7 @@ panel:
 	PREFETCHT0 (R9)
 	ADDQ       R10, R9
 	PREFETCHT0 (R9)
-	MOVQ       c_last+72(FP), R9
+	MOVQ       c_last+80(FP), R9
 	LEAQ       lanesF64AVX2<>+0(SB), R10
 	MOVQ       $0x00000004, R11
 	SUBQ       R9, R11
@@ -20840,20 +20986,20 @@ loop:
 	JNZ          loop
 
 done:
-	MOVQ         c_first+56(FP), AX
-	MOVQ         c_stride+64(FP), CX
+	MOVQ         c_first+64(FP), AX
+	MOVQ         c_stride+72(FP), CX
 	SHLQ         $0x03, CX
-	VBROADCASTSD alpha+80(FP), Y13
+	VBROADCASTSD alpha+88(FP), Y13
 	VMULPD       Y13, Y0, Y0
 	VMULPD       Y13, Y1, Y1
 	VMULPD       Y13, Y2, Y2
 	VMULPD       Y13, Y3, Y3
 	VMULPD       Y13, Y4, Y4
 	VMULPD       Y13, Y5, Y5
-	MOVQ         beta+88(FP), DX
+	MOVQ         beta+96(FP), DX
 	SHLQ         $0x01, DX
 	JZ           store
-	VBROADCASTSD beta+88(FP), Y14
+	VBROADCASTSD beta+96(FP), Y14
 	MOVQ         AX, DX
 	VMASKMOVPD   (DX), Y6, Y15
 	VFMADD231PD  Y15, Y14, Y0
@@ -20886,18 +21032,18 @@ store:
 	VMASKMOVPD Y4, Y6, (AX)
 	ADDQ       CX, AX
 	VMASKMOVPD Y5, Y6, (AX)
-	ADDQ       $0x00000020, c_first+56(FP)
+	ADDQ       $0x00000020, c_first+64(FP)
 	MOVQ       b_panel+48(FP), AX
 	SHLQ       $0x03, AX
 	ADDQ       AX, b_first+32(FP)
-	DECQ       panels+96(FP)
+	DECQ       panels+104(FP)
 	JNZ        panel
 	VZEROUPPER
 	RET
 
 // func strip6x2F64AVX2(k int, a left[float64], b right[float64], c target[float64], alpha float64, beta float64, panels int)
 // Requires: AVX, AVX2, FMA3, MMX+
-TEXT ·strip6x2F64AVX2(SB), NOSPLIT, $0-104
+TEXT ·strip6x2F64AVX2(SB), NOSPLIT, $0-112
 panel:
 	MOVQ       k+0(FP), AX
 	MOVQ       b_first+32(FP), CX
@@ -20922,8 +21068,8 @@ panel:
 	VPXOR      Y9, Y9, Y9
 	VPXOR      Y10, Y10, Y10
 	VPXOR      Y11, Y11, Y11
-	MOVQ       c_first+56(FP), R9
-	MOVQ       c_stride+64(FP), R10
+	MOVQ       c_first+64(FP), R9
+	MOVQ       c_stride+72(FP), R10
 	SHLQ       $0x03, R10
 	PREFETCHT0 (R9)
 	ADDQ       R10, R9
@@ -20967,15 +21113,15 @@ loop:
 	JNZ          loop
 
 done:
-	MOVQ         c_last+72(FP), AX
+	MOVQ         c_last+80(FP), AX
 	LEAQ         lanesF64AVX2<>+0(SB), CX
 	MOVQ         $0x00000004, DX
 	SUBQ         AX, DX
 	VMOVDQU      (CX)(DX*8), Y12
-	MOVQ         c_first+56(FP), AX
-	MOVQ         c_stride+64(FP), CX
+	MOVQ         c_first+64(FP), AX
+	MOVQ         c_stride+72(FP), CX
 	SHLQ         $0x03, CX
-	VBROADCASTSD alpha+80(FP), Y13
+	VBROADCASTSD alpha+88(FP), Y13
 	VMULPD       Y13, Y0, Y0
 	VMULPD       Y13, Y1, Y1
 	VMULPD       Y13, Y2, Y2
@@ -20988,10 +21134,10 @@ done:
 	VMULPD       Y13, Y9, Y9
 	VMULPD       Y13, Y10, Y10
 	VMULPD       Y13, Y11, Y11
-	MOVQ         beta+88(FP), DX
+	MOVQ         beta+96(FP), DX
 	SHLQ         $0x01, DX
 	JZ           store
-	VBROADCASTSD beta+88(FP), Y14
+	VBROADCASTSD beta+96(FP), Y14
 	MOVQ         AX, DX
 	VMOVUPD      (DX), Y15
 	VFMADD231PD  Y15, Y14, Y0
@@ -21042,19 +21188,23 @@ store:
 	ADDQ       CX, AX
 	VMOVUPD    Y10, (AX)
 	VMASKMOVPD Y11, Y12, 32(AX)
-	ADDQ       $0x00000040, c_first+56(FP)
+	ADDQ       $0x00000040, c_first+64(FP)
 	MOVQ       b_panel+48(FP), AX
 	SHLQ       $0x03, AX
 	ADDQ       AX, b_first+32(FP)
-	DECQ       panels+96(FP)
+	DECQ       panels+104(FP)
 	JNZ        panel
 	VZEROUPPER
 	RET
 
 // func dot1F64AVX2(k int, a left[float64], b right[float64], c target[float64], alpha float64, beta float64, panels int)
 // Requires: AVX, AVX2, FMA3, MMX+
-TEXT ·dot1F64AVX2(SB), NOSPLIT, $0-104
+TEXT ·dot1F64AVX2(SB), NOSPLIT, $0-112
 panel:
+	MOVQ       c_first+64(FP), AX
+	MOVQ       c_stride+72(FP), CX
+	SHLQ       $0x03, CX
+	PREFETCHT0 (AX)
 	MOVQ       k+0(FP), AX
 	MOVQ       b_row+40(FP), CX
 	SHLQ       $0x03, CX
@@ -21065,22 +21215,22 @@ panel:
 	ADDQ       CX, BX
 	MOVQ       a_first+8(FP), SI
 	VPXOR      Y0, Y0, Y0
-	MOVQ       c_first+56(FP), DI
-	MOVQ       c_stride+64(FP), R8
-	SHLQ       $0x03, R8
-	PREFETCHT0 (DI)
+	LEAQ       (CX)(CX*2), DI
 	SUBQ       $0x00000004, AX
 	JLT        rest
 
 loop:
 	VMOVUPD      (DX), Y1
-	PREFETCHT0   512(DX)
 	VMOVUPD      (DX)(CX*1), Y2
-	PREFETCHT0   512(DX)(CX*1)
 	VMOVUPD      (DX)(CX*2), Y3
-	PREFETCHT0   512(DX)(CX*2)
 	VMOVUPD      (BX), Y4
-	PREFETCHT0   512(BX)
+	MOVQ         DX, R8
+	ADDQ         b_ahead+56(FP), R8
+	PREFETCHT0   (R8)
+	PREFETCHT0   (R8)(CX*1)
+	PREFETCHT0   (R8)(CX*2)
+	ADDQ         DI, R8
+	PREFETCHT0   (R8)
 	VUNPCKLPD    Y2, Y1, Y5
 	VUNPCKHPD    Y2, Y1, Y2
 	VUNPCKLPD    Y4, Y3, Y1
@@ -21134,20 +21284,20 @@ rest:
 	VFMADD231PD  Y12, Y1, Y0
 
 done:
-	MOVQ         c_last+72(FP), AX
+	MOVQ         c_last+80(FP), AX
 	LEAQ         lanesF64AVX2<>+0(SB), CX
 	MOVQ         $0x00000004, DX
 	SUBQ         AX, DX
 	VMOVDQU      (CX)(DX*8), Y12
-	MOVQ         c_first+56(FP), AX
-	MOVQ         c_stride+64(FP), CX
+	MOVQ         c_first+64(FP), AX
+	MOVQ         c_stride+72(FP), CX
 	SHLQ         $0x03, CX
-	VBROADCASTSD alpha+80(FP), Y13
+	VBROADCASTSD alpha+88(FP), Y13
 	VMULPD       Y13, Y0, Y0
-	MOVQ         beta+88(FP), DX
+	MOVQ         beta+96(FP), DX
 	SHLQ         $0x01, DX
 	JZ           store
-	VBROADCASTSD beta+88(FP), Y14
+	VBROADCASTSD beta+96(FP), Y14
 	MOVQ         AX, DX
 	VMASKMOVPD   (DX), Y12, Y15
 	VFMADD231PD  Y15, Y14, Y0
@@ -21155,19 +21305,25 @@ done:
 
 store:
 	VMASKMOVPD Y0, Y12, (AX)
-	ADDQ       $0x00000020, c_first+56(FP)
+	ADDQ       $0x00000020, c_first+64(FP)
 	MOVQ       b_panel+48(FP), AX
 	SHLQ       $0x03, AX
 	ADDQ       AX, b_first+32(FP)
-	DECQ       panels+96(FP)
+	DECQ       panels+104(FP)
 	JNZ        panel
 	VZEROUPPER
 	RET
 
 // func dot2F64AVX2(k int, a left[float64], b right[float64], c target[float64], alpha float64, beta float64, panels int)
 // Requires: AVX, AVX2, FMA3, MMX+
-TEXT ·dot2F64AVX2(SB), NOSPLIT, $0-104
+TEXT ·dot2F64AVX2(SB), NOSPLIT, $0-112
 panel:
+	MOVQ       c_first+64(FP), AX
+	MOVQ       c_stride+72(FP), CX
+	SHLQ       $0x03, CX
+	PREFETCHT0 (AX)
+	ADDQ       CX, AX
+	PREFETCHT0 (AX)
 	MOVQ       k+0(FP), AX
 	MOVQ       b_row+40(FP), CX
 	SHLQ       $0x03, CX
@@ -21179,24 +21335,22 @@ panel:
 	MOVQ       a_first+8(FP), DI
 	VPXOR      Y0, Y0, Y0
 	VPXOR      Y1, Y1, Y1
-	MOVQ       c_first+56(FP), R8
-	MOVQ       c_stride+64(FP), R9
-	SHLQ       $0x03, R9
-	PREFETCHT0 (R8)
-	ADDQ       R9, R8
-	PREFETCHT0 (R8)
+	LEAQ       (CX)(CX*2), R8
 	SUBQ       $0x00000004, AX
 	JLT        rest
 
 loop:
 	VMOVUPD      (BX), Y2
-	PREFETCHT0   512(BX)
 	VMOVUPD      (BX)(CX*1), Y3
-	PREFETCHT0   512(BX)(CX*1)
 	VMOVUPD      (BX)(CX*2), Y4
-	PREFETCHT0   512(BX)(CX*2)
 	VMOVUPD      (SI), Y5
-	PREFETCHT0   512(SI)
+	MOVQ         BX, R9
+	ADDQ         b_ahead+56(FP), R9
+	PREFETCHT0   (R9)
+	PREFETCHT0   (R9)(CX*1)
+	PREFETCHT0   (R9)(CX*2)
+	ADDQ         R8, R9
+	PREFETCHT0   (R9)
 	VUNPCKLPD    Y3, Y2, Y6
 	VUNPCKHPD    Y3, Y2, Y3
 	VUNPCKLPD    Y5, Y4, Y2
@@ -21264,21 +21418,21 @@ rest:
 	VFMADD231PD  Y11, Y2, Y1
 
 done:
-	MOVQ         c_last+72(FP), AX
+	MOVQ         c_last+80(FP), AX
 	LEAQ         lanesF64AVX2<>+0(SB), CX
 	MOVQ         $0x00000004, DX
 	SUBQ         AX, DX
 	VMOVDQU      (CX)(DX*8), Y12
-	MOVQ         c_first+56(FP), AX
-	MOVQ         c_stride+64(FP), CX
+	MOVQ         c_first+64(FP), AX
+	MOVQ         c_stride+72(FP), CX
 	SHLQ         $0x03, CX
-	VBROADCASTSD alpha+80(FP), Y13
+	VBROADCASTSD alpha+88(FP), Y13
 	VMULPD       Y13, Y0, Y0
 	VMULPD       Y13, Y1, Y1
-	MOVQ         beta+88(FP), DX
+	MOVQ         beta+96(FP), DX
 	SHLQ         $0x01, DX
 	JZ           store
-	VBROADCASTSD beta+88(FP), Y14
+	VBROADCASTSD beta+96(FP), Y14
 	MOVQ         AX, DX
 	VMASKMOVPD   (DX), Y12, Y15
 	VFMADD231PD  Y15, Y14, Y0
@@ -21291,19 +21445,27 @@ store:
 	VMASKMOVPD Y0, Y12, (AX)
 	ADDQ       CX, AX
 	VMASKMOVPD Y1, Y12, (AX)
-	ADDQ       $0x00000020, c_first+56(FP)
+	ADDQ       $0x00000020, c_first+64(FP)
 	MOVQ       b_panel+48(FP), AX
 	SHLQ       $0x03, AX
 	ADDQ       AX, b_first+32(FP)
-	DECQ       panels+96(FP)
+	DECQ       panels+104(FP)
 	JNZ        panel
 	VZEROUPPER
 	RET
 
 // func dot3F64AVX2(k int, a left[float64], b right[float64], c target[float64], alpha float64, beta float64, panels int)
 // Requires: AVX, AVX2, FMA3, MMX+
-TEXT ·dot3F64AVX2(SB), NOSPLIT, $0-104
+TEXT ·dot3F64AVX2(SB), NOSPLIT, $0-112
 panel:
+	MOVQ       c_first+64(FP), AX
+	MOVQ       c_stride+72(FP), CX
+	SHLQ       $0x03, CX
+	PREFETCHT0 (AX)
+	ADDQ       CX, AX
+	PREFETCHT0 (AX)
+	ADDQ       CX, AX
+	PREFETCHT0 (AX)
 	MOVQ       k+0(FP), AX
 	MOVQ       b_row+40(FP), CX
 	SHLQ       $0x03, CX
@@ -21316,26 +21478,22 @@ panel:
 	VPXOR      Y0, Y0, Y0
 	VPXOR      Y1, Y1, Y1
 	VPXOR      Y2, Y2, Y2
-	MOVQ       c_first+56(FP), R8
-	MOVQ       c_stride+64(FP), R9
-	SHLQ       $0x03, R9
-	PREFETCHT0 (R8)
-	ADDQ       R9, R8
-	PREFETCHT0 (R8)
-	ADDQ       R9, R8
-	PREFETCHT0 (R8)
+	LEAQ       (CX)(CX*2), R8
 	SUBQ       $0x00000004, AX
 	JLT        rest
 
 loop:
 	VMOVUPD      (BX), Y3
-	PREFETCHT0   512(BX)
 	VMOVUPD      (BX)(CX*1), Y4
-	PREFETCHT0   512(BX)(CX*1)
 	VMOVUPD      (BX)(CX*2), Y5
-	PREFETCHT0   512(BX)(CX*2)
 	VMOVUPD      (SI), Y6
-	PREFETCHT0   512(SI)
+	MOVQ         BX, R9
+	ADDQ         b_ahead+56(FP), R9
+	PREFETCHT0   (R9)
+	PREFETCHT0   (R9)(CX*1)
+	PREFETCHT0   (R9)(CX*2)
+	ADDQ         R8, R9
+	PREFETCHT0   (R9)
 	VUNPCKLPD    Y4, Y3, Y7
 	VUNPCKHPD    Y4, Y3, Y4
 	VUNPCKLPD    Y6, Y5, Y3
@@ -21417,22 +21575,22 @@ rest:
 	VFMADD231PD  Y12, Y3, Y2
 
 done:
-	MOVQ         c_last+72(FP), AX
+	MOVQ         c_last+80(FP), AX
 	LEAQ         lanesF64AVX2<>+0(SB), CX
 	MOVQ         $0x00000004, DX
 	SUBQ         AX, DX
 	VMOVDQU      (CX)(DX*8), Y12
-	MOVQ         c_first+56(FP), AX
-	MOVQ         c_stride+64(FP), CX
+	MOVQ         c_first+64(FP), AX
+	MOVQ         c_stride+72(FP), CX
 	SHLQ         $0x03, CX
-	VBROADCASTSD alpha+80(FP), Y13
+	VBROADCASTSD alpha+88(FP), Y13
 	VMULPD       Y13, Y0, Y0
 	VMULPD       Y13, Y1, Y1
 	VMULPD       Y13, Y2, Y2
-	MOVQ         beta+88(FP), DX
+	MOVQ         beta+96(FP), DX
 	SHLQ         $0x01, DX
 	JZ           store
-	VBROADCASTSD beta+88(FP), Y14
+	VBROADCASTSD beta+96(FP), Y14
 	MOVQ         AX, DX
 	VMASKMOVPD   (DX), Y12, Y15
 	VFMADD231PD  Y15, Y14, Y0
@@ -21450,19 +21608,29 @@ store:
 	VMASKMOVPD Y1, Y12, (AX)
 	ADDQ       CX, AX
 	VMASKMOVPD Y2, Y12, (AX)
-	ADDQ       $0x00000020, c_first+56(FP)
+	ADDQ       $0x00000020, c_first+64(FP)
 	MOVQ       b_panel+48(FP), AX
 	SHLQ       $0x03, AX
 	ADDQ       AX, b_first+32(FP)
-	DECQ       panels+96(FP)
+	DECQ       panels+104(FP)
 	JNZ        panel
 	VZEROUPPER
 	RET
 
 // func dot4F64AVX2(k int, a left[float64], b right[float64], c target[float64], alpha float64, beta float64, panels int)
 // Requires: AVX, AVX2, FMA3, MMX+
-TEXT ·dot4F64AVX2(SB), NOSPLIT, $0-104
+TEXT ·dot4F64AVX2(SB), NOSPLIT, $0-112
 panel:
+	MOVQ       c_first+64(FP), AX
+	MOVQ       c_stride+72(FP), CX
+	SHLQ       $0x03, CX
+	PREFETCHT0 (AX)
+	ADDQ       CX, AX
+	PREFETCHT0 (AX)
+	ADDQ       CX, AX
+	PREFETCHT0 (AX)
+	ADDQ       CX, AX
+	PREFETCHT0 (AX)
 	MOVQ       k+0(FP), AX
 	MOVQ       b_row+40(FP), CX
 	SHLQ       $0x03, CX
@@ -21478,28 +21646,22 @@ panel:
 	VPXOR      Y1, Y1, Y1
 	VPXOR      Y2, Y2, Y2
 	VPXOR      Y3, Y3, Y3
-	MOVQ       c_first+56(FP), R9
-	MOVQ       c_stride+64(FP), R10
-	SHLQ       $0x03, R10
-	PREFETCHT0 (R9)
-	ADDQ       R10, R9
-	PREFETCHT0 (R9)
-	ADDQ       R10, R9
-	PREFETCHT0 (R9)
-	ADDQ       R10, R9
-	PREFETCHT0 (R9)
+	LEAQ       (CX)(CX*2), R9
 	SUBQ       $0x00000004, AX
 	JLT        rest
 
 loop:
 	VMOVUPD      (BX), Y4
-	PREFETCHT0   512(BX)
 	VMOVUPD      (BX)(CX*1), Y5
-	PREFETCHT0   512(BX)(CX*1)
 	VMOVUPD      (BX)(CX*2), Y6
-	PREFETCHT0   512(BX)(CX*2)
 	VMOVUPD      (SI), Y7
-	PREFETCHT0   512(SI)
+	MOVQ         BX, R10
+	ADDQ         b_ahead+56(FP), R10
+	PREFETCHT0   (R10)
+	PREFETCHT0   (R10)(CX*1)
+	PREFETCHT0   (R10)(CX*2)
+	ADDQ         R9, R10
+	PREFETCHT0   (R10)
 	VUNPCKLPD    Y5, Y4, Y8
 	VUNPCKHPD    Y5, Y4, Y5
 	VUNPCKLPD    Y7, Y6, Y4
@@ -21596,23 +21758,23 @@ rest:
 	VFMADD231PD  Y15, Y4, Y3
 
 done:
-	MOVQ         c_last+72(FP), AX
+	MOVQ         c_last+80(FP), AX
 	LEAQ         lanesF64AVX2<>+0(SB), CX
 	MOVQ         $0x00000004, DX
 	SUBQ         AX, DX
 	VMOVDQU      (CX)(DX*8), Y12
-	MOVQ         c_first+56(FP), AX
-	MOVQ         c_stride+64(FP), CX
+	MOVQ         c_first+64(FP), AX
+	MOVQ         c_stride+72(FP), CX
 	SHLQ         $0x03, CX
-	VBROADCASTSD alpha+80(FP), Y13
+	VBROADCASTSD alpha+88(FP), Y13
 	VMULPD       Y13, Y0, Y0
 	VMULPD       Y13, Y1, Y1
 	VMULPD       Y13, Y2, Y2
 	VMULPD       Y13, Y3, Y3
-	MOVQ         beta+88(FP), DX
+	MOVQ         beta+96(FP), DX
 	SHLQ         $0x01, DX
 	JZ           store
-	VBROADCASTSD beta+88(FP), Y14
+	VBROADCASTSD beta+96(FP), Y14
 	MOVQ         AX, DX
 	VMASKMOVPD   (DX), Y12, Y15
 	VFMADD231PD  Y15, Y14, Y0
@@ -21635,19 +21797,31 @@ store:
 	VMASKMOVPD Y2, Y12, (AX)
 	ADDQ       CX, AX
 	VMASKMOVPD Y3, Y12, (AX)
-	ADDQ       $0x00000020, c_first+56(FP)
+	ADDQ       $0x00000020, c_first+64(FP)
 	MOVQ       b_panel+48(FP), AX
 	SHLQ       $0x03, AX
 	ADDQ       AX, b_first+32(FP)
-	DECQ       panels+96(FP)
+	DECQ       panels+104(FP)
 	JNZ        panel
 	VZEROUPPER
 	RET
 
 // func dot5F64AVX2(k int, a left[float64], b right[float64], c target[float64], alpha float64, beta float64, panels int)
 // Requires: AVX, AVX2, FMA3, MMX+
-TEXT ·dot5F64AVX2(SB), NOSPLIT, $0-104
+TEXT ·dot5F64AVX2(SB), NOSPLIT, $0-112
 panel:
+	MOVQ       c_first+64(FP), AX
+	MOVQ       c_stride+72(FP), CX
+	SHLQ       $0x03, CX
+	PREFETCHT0 (AX)
+	ADDQ       CX, AX
+	PREFETCHT0 (AX)
+	ADDQ       CX, AX
+	PREFETCHT0 (AX)
+	ADDQ       CX, AX
+	PREFETCHT0 (AX)
+	ADDQ       CX, AX
+	PREFETCHT0 (AX)
 	MOVQ       k+0(FP), AX
 	MOVQ       b_row+40(FP), CX
 	SHLQ       $0x03, CX
@@ -21664,30 +21838,22 @@ panel:
 	VPXOR      Y2, Y2, Y2
 	VPXOR      Y3, Y3, Y3
 	VPXOR      Y4, Y4, Y4
-	MOVQ       c_first+56(FP), R9
-	MOVQ       c_stride+64(FP), R10
-	SHLQ       $0x03, R10
-	PREFETCHT0 (R9)
-	ADDQ       R10, R9
-	PREFETCHT0 (R9)
-	ADDQ       R10, R9
-	PREFETCHT0 (R9)
-	ADDQ       R10, R9
-	PREFETCHT0 (R9)
-	ADDQ       R10, R9
-	PREFETCHT0 (R9)
+	LEAQ       (CX)(CX*2), R9
 	SUBQ       $0x00000004, AX
 	JLT        rest
 
 loop:
 	VMOVUPD      (BX), Y5
-	PREFETCHT0   512(BX)
 	VMOVUPD      (BX)(CX*1), Y6
-	PREFETCHT0   512(BX)(CX*1)
 	VMOVUPD      (BX)(CX*2), Y7
-	PREFETCHT0   512(BX)(CX*2)
 	VMOVUPD      (SI), Y8
-	PREFETCHT0   512(SI)
+	MOVQ         BX, R10
+	ADDQ         b_ahead+56(FP), R10
+	PREFETCHT0   (R10)
+	PREFETCHT0   (R10)(CX*1)
+	PREFETCHT0   (R10)(CX*2)
+	ADDQ         R9, R10
+	PREFETCHT0   (R10)
 	VUNPCKLPD    Y6, Y5, Y9
 	VUNPCKHPD    Y6, Y5, Y6
 	VUNPCKLPD    Y8, Y7, Y5
@@ -21798,24 +21964,24 @@ rest:
 	VFMADD231PD  Y14, Y5, Y4
 
 done:
-	MOVQ         c_last+72(FP), AX
+	MOVQ         c_last+80(FP), AX
 	LEAQ         lanesF64AVX2<>+0(SB), CX
 	MOVQ         $0x00000004, DX
 	SUBQ         AX, DX
 	VMOVDQU      (CX)(DX*8), Y12
-	MOVQ         c_first+56(FP), AX
-	MOVQ         c_stride+64(FP), CX
+	MOVQ         c_first+64(FP), AX
+	MOVQ         c_stride+72(FP), CX
 	SHLQ         $0x03, CX
-	VBROADCASTSD alpha+80(FP), Y13
+	VBROADCASTSD alpha+88(FP), Y13
 	VMULPD       Y13, Y0, Y0
 	VMULPD       Y13, Y1, Y1
 	VMULPD       Y13, Y2, Y2
 	VMULPD       Y13, Y3, Y3
 	VMULPD       Y13, Y4, Y4
-	MOVQ         beta+88(FP), DX
+	MOVQ         beta+96(FP), DX
 	SHLQ         $0x01, DX
 	JZ           store
-	VBROADCASTSD beta+88(FP), Y14
+	VBROADCASTSD beta+96(FP), Y14
 	MOVQ         AX, DX
 	VMASKMOVPD   (DX), Y12, Y15
 	VFMADD231PD  Y15, Y14, Y0
@@ -21843,19 +22009,33 @@ store:
 	VMASKMOVPD Y3, Y12, (AX)
 	ADDQ       CX, AX
 	VMASKMOVPD Y4, Y12, (AX)
-	ADDQ       $0x00000020, c_first+56(FP)
+	ADDQ       $0x00000020, c_first+64(FP)
 	MOVQ       b_panel+48(FP), AX
 	SHLQ       $0x03, AX
 	ADDQ       AX, b_first+32(FP)
-	DECQ       panels+96(FP)
+	DECQ       panels+104(FP)
 	JNZ        panel
 	VZEROUPPER
 	RET
 
 // func dot6F64AVX2(k int, a left[float64], b right[float64], c target[float64], alpha float64, beta float64, panels int)
 // Requires: AVX, AVX2, FMA3, MMX+
-TEXT ·dot6F64AVX2(SB), NOSPLIT, $0-104
+TEXT ·dot6F64AVX2(SB), NOSPLIT, $0-112
 panel:
+	MOVQ       c_first+64(FP), AX
+	MOVQ       c_stride+72(FP), CX
+	SHLQ       $0x03, CX
+	PREFETCHT0 (AX)
+	ADDQ       CX, AX
+	PREFETCHT0 (AX)
+	ADDQ       CX, AX
+	PREFETCHT0 (AX)
+	ADDQ       CX, AX
+	PREFETCHT0 (AX)
+	ADDQ       CX, AX
+	PREFETCHT0 (AX)
+	ADDQ       CX, AX
+	PREFETCHT0 (AX)
 	MOVQ       k+0(FP), AX
 	MOVQ       b_row+40(FP), CX
 	SHLQ       $0x03, CX
@@ -21873,32 +22053,22 @@ panel:
 	VPXOR      Y3, Y3, Y3
 	VPXOR      Y4, Y4, Y4
 	VPXOR      Y5, Y5, Y5
-	MOVQ       c_first+56(FP), R9
-	MOVQ       c_stride+64(FP), R10
-	SHLQ       $0x03, R10
-	PREFETCHT0 (R9)
-	ADDQ       R10, R9
-	PREFETCHT0 (R9)
-	ADDQ       R10, R9
-	PREFETCHT0 (R9)
-	ADDQ       R10, R9
-	PREFETCHT0 (R9)
-	ADDQ       R10, R9
-	PREFETCHT0 (R9)
-	ADDQ       R10, R9
-	PREFETCHT0 (R9)
+	LEAQ       (CX)(CX*2), R9
 	SUBQ       $0x00000004, AX
 	JLT        rest
 
 loop:
 	VMOVUPD      (BX), Y6
-	PREFETCHT0   512(BX)
 	VMOVUPD      (BX)(CX*1), Y7
-	PREFETCHT0   512(BX)(CX*1)
 	VMOVUPD      (BX)(CX*2), Y8
-	PREFETCHT0   512(BX)(CX*2)
 	VMOVUPD      (SI), Y9
-	PREFETCHT0   512(SI)
+	MOVQ         BX, R10
+	ADDQ         b_ahead+56(FP), R10
+	PREFETCHT0   (R10)
+	PREFETCHT0   (R10)(CX*1)
+	PREFETCHT0   (R10)(CX*2)
+	ADDQ         R9, R10
+	PREFETCHT0   (R10)
 	VUNPCKLPD    Y7, Y6, Y10
 	VUNPCKHPD    Y7, Y6, Y7
 	VUNPCKLPD    Y9, Y8, Y6
@@ -22023,25 +22193,25 @@ rest:
 	VFMADD231PD  Y12, Y6, Y5
 
 done:
-	MOVQ         c_last+72(FP), AX
+	MOVQ         c_last+80(FP), AX
 	LEAQ         lanesF64AVX2<>+0(SB), CX
 	MOVQ         $0x00000004, DX
 	SUBQ         AX, DX
 	VMOVDQU      (CX)(DX*8), Y12
-	MOVQ         c_first+56(FP), AX
-	MOVQ         c_stride+64(FP), CX
+	MOVQ         c_first+64(FP), AX
+	MOVQ         c_stride+72(FP), CX
 	SHLQ         $0x03, CX
-	VBROADCASTSD alpha+80(FP), Y13
+	VBROADCASTSD alpha+88(FP), Y13
 	VMULPD       Y13, Y0, Y0
 	VMULPD       Y13, Y1, Y1
 	VMULPD       Y13, Y2, Y2
 	VMULPD       Y13, Y3, Y3
 	VMULPD       Y13, Y4, Y4
 	VMULPD       Y13, Y5, Y5
-	MOVQ         beta+88(FP), DX
+	MOVQ         beta+96(FP), DX
 	SHLQ         $0x01, DX
 	JZ           store
-	VBROADCASTSD beta+88(FP), Y14
+	VBROADCASTSD beta+96(FP), Y14
 	MOVQ         AX, DX
 	VMASKMOVPD   (DX), Y12, Y15
 	VFMADD231PD  Y15, Y14, Y0
@@ -22074,19 +22244,35 @@ store:
 	VMASKMOVPD Y4, Y12, (AX)
 	ADDQ       CX, AX
 	VMASKMOVPD Y5, Y12, (AX)
-	ADDQ       $0x00000020, c_first+56(FP)
+	ADDQ       $0x00000020, c_first+64(FP)
 	MOVQ       b_panel+48(FP), AX
 	SHLQ       $0x03, AX
 	ADDQ       AX, b_first+32(FP)
-	DECQ       panels+96(FP)
+	DECQ       panels+104(FP)
 	JNZ        panel
 	VZEROUPPER
 	RET
 
 // func dot7F64AVX2(k int, a left[float64], b right[float64], c target[float64], alpha float64, beta float64, panels int)
 // Requires: AVX, AVX2, FMA3, MMX+
-TEXT ·dot7F64AVX2(SB), NOSPLIT, $0-104
+TEXT ·dot7F64AVX2(SB), NOSPLIT, $0-112
 panel:
+	MOVQ       c_first+64(FP), AX
+	MOVQ       c_stride+72(FP), CX
+	SHLQ       $0x03, CX
+	PREFETCHT0 (AX)
+	ADDQ       CX, AX
+	PREFETCHT0 (AX)
+	ADDQ       CX, AX
+	PREFETCHT0 (AX)
+	ADDQ       CX, AX
+	PREFETCHT0 (AX)
+	ADDQ       CX, AX
+	PREFETCHT0 (AX)
+	ADDQ       CX, AX
+	PREFETCHT0 (AX)
+	ADDQ       CX, AX
+	PREFETCHT0 (AX)
 	MOVQ       k+0(FP), AX
 	MOVQ       b_row+40(FP), CX
 	SHLQ       $0x03, CX
@@ -22107,34 +22293,22 @@ panel:
 	VPXOR      Y4, Y4, Y4
 	VPXOR      Y5, Y5, Y5
 	VPXOR      Y6, Y6, Y6
-	MOVQ       c_first+56(FP), R10
-	MOVQ       c_stride+64(FP), R11
-	SHLQ       $0x03, R11
-	PREFETCHT0 (R10)
-	ADDQ       R11, R10
-	PREFETCHT0 (R10)
-	ADDQ       R11, R10
-	PREFETCHT0 (R10)
-	ADDQ       R11, R10
-	PREFETCHT0 (R10)
-	ADDQ       R11, R10
-	PREFETCHT0 (R10)
-	ADDQ       R11, R10
-	PREFETCHT0 (R10)
-	ADDQ       R11, R10
-	PREFETCHT0 (R10)
+	LEAQ       (CX)(CX*2), R10
 	SUBQ       $0x00000004, AX
 	JLT        rest
 
 loop:
 	VMOVUPD      (BX), Y7
-	PREFETCHT0   512(BX)
 	VMOVUPD      (BX)(CX*1), Y8
-	PREFETCHT0   512(BX)(CX*1)
 	VMOVUPD      (BX)(CX*2), Y9
-	PREFETCHT0   512(BX)(CX*2)
 	VMOVUPD      (SI), Y10
-	PREFETCHT0   512(SI)
+	MOVQ         BX, R11
+	ADDQ         b_ahead+56(FP), R11
+	PREFETCHT0   (R11)
+	PREFETCHT0   (R11)(CX*1)
+	PREFETCHT0   (R11)(CX*2)
+	ADDQ         R10, R11
+	PREFETCHT0   (R11)
 	VUNPCKLPD    Y8, Y7, Y11
 	VUNPCKHPD    Y8, Y7, Y8
 	VUNPCKLPD    Y10, Y9, Y7
@@ -22274,15 +22448,15 @@ rest:
 	VFMADD231PD  Y12, Y7, Y6
 
 done:
-	MOVQ         c_last+72(FP), AX
+	MOVQ         c_last+80(FP), AX
 	LEAQ         lanesF64AVX2<>+0(SB), CX
 	MOVQ         $0x00000004, DX
 	SUBQ         AX, DX
 	VMOVDQU      (CX)(DX*8), Y12
-	MOVQ         c_first+56(FP), AX
-	MOVQ         c_stride+64(FP), CX
+	MOVQ         c_first+64(FP), AX
+	MOVQ         c_stride+72(FP), CX
 	SHLQ         $0x03, CX
-	VBROADCASTSD alpha+80(FP), Y13
+	VBROADCASTSD alpha+88(FP), Y13
 	VMULPD       Y13, Y0, Y0
 	VMULPD       Y13, Y1, Y1
 	VMULPD       Y13, Y2, Y2
@@ -22290,10 +22464,10 @@ done:
 	VMULPD       Y13, Y4, Y4
 	VMULPD       Y13, Y5, Y5
 	VMULPD       Y13, Y6, Y6
-	MOVQ         beta+88(FP), DX
+	MOVQ         beta+96(FP), DX
 	SHLQ         $0x01, DX
 	JZ           store
-	VBROADCASTSD beta+88(FP), Y14
+	VBROADCASTSD beta+96(FP), Y14
 	MOVQ         AX, DX
 	VMASKMOVPD   (DX), Y12, Y15
 	VFMADD231PD  Y15, Y14, Y0
@@ -22331,19 +22505,37 @@ store:
 	VMASKMOVPD Y5, Y12, (AX)
 	ADDQ       CX, AX
 	VMASKMOVPD Y6, Y12, (AX)
-	ADDQ       $0x00000020, c_first+56(FP)
+	ADDQ       $0x00000020, c_first+64(FP)
 	MOVQ       b_panel+48(FP), AX
 	SHLQ       $0x03, AX
 	ADDQ       AX, b_first+32(FP)
-	DECQ       panels+96(FP)
+	DECQ       panels+104(FP)
 	JNZ        panel
 	VZEROUPPER
 	RET
 
 // func dot8F64AVX2(k int, a left[float64], b right[float64], c target[float64], alpha float64, beta float64, panels int)
 // Requires: AVX, AVX2, FMA3, MMX+
-TEXT ·dot8F64AVX2(SB), NOSPLIT, $0-104
+TEXT ·dot8F64AVX2(SB), NOSPLIT, $0-112
 panel:
+	MOVQ       c_first+64(FP), AX
+	MOVQ       c_stride+72(FP), CX
+	SHLQ       $0x03, CX
+	PREFETCHT0 (AX)
+	ADDQ       CX, AX
+	PREFETCHT0 (AX)
+	ADDQ       CX, AX
+	PREFETCHT0 (AX)
+	ADDQ       CX, AX
+	PREFETCHT0 (AX)
+	ADDQ       CX, AX
+	PREFETCHT0 (AX)
+	ADDQ       CX, AX
+	PREFETCHT0 (AX)
+	ADDQ       CX, AX
+	PREFETCHT0 (AX)
+	ADDQ       CX, AX
+	PREFETCHT0 (AX)
 	MOVQ       k+0(FP), AX
 	MOVQ       b_row+40(FP), CX
 	SHLQ       $0x03, CX
@@ -22365,36 +22557,22 @@ panel:
 	VPXOR      Y5, Y5, Y5
 	VPXOR      Y6, Y6, Y6
 	VPXOR      Y7, Y7, Y7
-	MOVQ       c_first+56(FP), R10
-	MOVQ       c_stride+64(FP), R11
-	SHLQ       $0x03, R11
-	PREFETCHT0 (R10)
-	ADDQ       R11, R10
-	PREFETCHT0 (R10)
-	ADDQ       R11, R10
-	PREFETCHT0 (R10)
-	ADDQ       R11, R10
-	PREFETCHT0 (R10)
-	ADDQ       R11, R10
-	PREFETCHT0 (R10)
-	ADDQ       R11, R10
-	PREFETCHT0 (R10)
-	ADDQ       R11, R10
-	PREFETCHT0 (R10)
-	ADDQ       R11, R10
-	PREFETCHT0 (R10)
+	LEAQ       (CX)(CX*2), R10
 	SUBQ       $0x00000004, AX
 	JLT        rest
 
 loop:
 	VMOVUPD      (BX), Y8
-	PREFETCHT0   512(BX)
 	VMOVUPD      (BX)(CX*1), Y9
-	PREFETCHT0   512(BX)(CX*1)
 	VMOVUPD      (BX)(CX*2), Y10
-	PREFETCHT0   512(BX)(CX*2)
 	VMOVUPD      (SI), Y11
-	PREFETCHT0   512(SI)
+	MOVQ         BX, R11
+	ADDQ         b_ahead+56(FP), R11
+	PREFETCHT0   (R11)
+	PREFETCHT0   (R11)(CX*1)
+	PREFETCHT0   (R11)(CX*2)
+	ADDQ         R10, R11
+	PREFETCHT0   (R11)
 	VUNPCKLPD    Y9, Y8, Y12
 	VUNPCKHPD    Y9, Y8, Y9
 	VUNPCKLPD    Y11, Y10, Y8
@@ -22548,15 +22726,15 @@ rest:
 	VFMADD231PD  Y14, Y8, Y7
 
 done:
-	MOVQ         c_last+72(FP), AX
+	MOVQ         c_last+80(FP), AX
 	LEAQ         lanesF64AVX2<>+0(SB), CX
 	MOVQ         $0x00000004, DX
 	SUBQ         AX, DX
 	VMOVDQU      (CX)(DX*8), Y12
-	MOVQ         c_first+56(FP), AX
-	MOVQ         c_stride+64(FP), CX
+	MOVQ         c_first+64(FP), AX
+	MOVQ         c_stride+72(FP), CX
 	SHLQ         $0x03, CX
-	VBROADCASTSD alpha+80(FP), Y13
+	VBROADCASTSD alpha+88(FP), Y13
 	VMULPD       Y13, Y0, Y0
 	VMULPD       Y13, Y1, Y1
 	VMULPD       Y13, Y2, Y2
@@ -22565,10 +22743,10 @@ done:
 	VMULPD       Y13, Y5, Y5
 	VMULPD       Y13, Y6, Y6
 	VMULPD       Y13, Y7, Y7
-	MOVQ         beta+88(FP), DX
+	MOVQ         beta+96(FP), DX
 	SHLQ         $0x01, DX
 	JZ           store
-	VBROADCASTSD beta+88(FP), Y14
+	VBROADCASTSD beta+96(FP), Y14
 	MOVQ         AX, DX
 	VMASKMOVPD   (DX), Y12, Y15
 	VFMADD231PD  Y15, Y14, Y0
@@ -22611,54 +22789,55 @@ store:
 	VMASKMOVPD Y6, Y12, (AX)
 	ADDQ       CX, AX
 	VMASKMOVPD Y7, Y12, (AX)
-	ADDQ       $0x00000020, c_first+56(FP)
+	ADDQ       $0x00000020, c_first+64(FP)
 	MOVQ       b_panel+48(FP), AX
 	SHLQ       $0x03, AX
 	ADDQ       AX, b_first+32(FP)
-	DECQ       panels+96(FP)
+	DECQ       panels+104(FP)
 	JNZ        panel
 	VZEROUPPER
 	RET
 
 // func add1x1F64AVX2(k int, rows int, a left[float64], b right[float64], c *float64, last int, panels int)
 // Requires: AVX, FMA3, MMX+
-TEXT ·add1x1F64AVX2(SB), NOSPLIT, $0-88
+TEXT ·add1x1F64AVX2(SB), NOSPLIT, $0-96
 	MOVQ    b_row+48(FP), AX
 	SHLQ    $0x03, AX
 	MOVQ    a_col+32(FP), CX
 	SHLQ    $0x03, CX
 	MOVQ    a_row+24(FP), DX
 	SHLQ    $0x03, DX
-	MOVQ    last+72(FP), BX
-	LEAQ    lanesF64AVX2<>+0(SB), SI
-	MOVQ    $0x00000004, DI
-	SUBQ    BX, DI
-	VMOVDQU (SI)(DI*8), Y15
+	MOVQ    b_ahead+64(FP), BX
+	MOVQ    last+80(FP), SI
+	LEAQ    lanesF64AVX2<>+0(SB), DI
+	MOVQ    $0x00000004, R8
+	SUBQ    SI, R8
+	VMOVDQU (DI)(R8*8), Y15
 
 rows:
-	MOVQ b_first+40(FP), BX
-	MOVQ c+64(FP), SI
-	MOVQ panels+80(FP), DI
+	MOVQ b_first+40(FP), SI
+	MOVQ c+72(FP), DI
+	MOVQ panels+88(FP), R8
 
 panel:
-	MOVQ       BX, R8
-	VMASKMOVPD (R8), Y15, Y4
-	PREFETCHT0 (R8)(AX*2)
-	ADDQ       $0x00000020, BX
-	MOVQ       a_first+16(FP), R8
-	MOVQ       rows+8(FP), R9
+	MOVQ       SI, R9
+	VMASKMOVPD (R9), Y15, Y4
+	PREFETCHT0 (R9)(BX*1)
+	ADDQ       $0x00000020, SI
+	MOVQ       a_first+16(FP), R9
+	MOVQ       rows+8(FP), R10
 
 row:
-	VMOVUPD      (SI), Y2
-	MOVQ         R8, R10
-	VBROADCASTSD (R10), Y0
+	VMOVUPD      (DI), Y2
+	MOVQ         R9, R11
+	VBROADCASTSD (R11), Y0
 	VFMADD231PD  Y0, Y4, Y2
-	VMOVUPD      Y2, (SI)
-	ADDQ         DX, R8
-	ADDQ         $0x00000020, SI
-	DECQ         R9
+	VMOVUPD      Y2, (DI)
+	ADDQ         DX, R9
+	ADDQ         $0x00000020, DI
+	DECQ         R10
 	JNZ          row
-	DECQ         DI
+	DECQ         R8
 	JNZ          panel
 	ADDQ         AX, b_first+40(FP)
 	ADDQ         CX, a_first+16(FP)
@@ -22669,61 +22848,62 @@ row:
 
 // func add4x1F64AVX2(k int, rows int, a left[float64], b right[float64], c *float64, last int, panels int)
 // Requires: AVX, FMA3, MMX+
-TEXT ·add4x1F64AVX2(SB), NOSPLIT, $0-88
+TEXT ·add4x1F64AVX2(SB), NOSPLIT, $0-96
 	MOVQ    b_row+48(FP), AX
 	SHLQ    $0x03, AX
 	MOVQ    a_col+32(FP), CX
 	SHLQ    $0x03, CX
 	MOVQ    a_row+24(FP), DX
 	SHLQ    $0x03, DX
-	MOVQ    last+72(FP), BX
-	LEAQ    lanesF64AVX2<>+0(SB), SI
-	MOVQ    $0x00000004, DI
-	SUBQ    BX, DI
-	VMOVDQU (SI)(DI*8), Y15
+	MOVQ    b_ahead+64(FP), BX
+	MOVQ    last+80(FP), SI
+	LEAQ    lanesF64AVX2<>+0(SB), DI
+	MOVQ    $0x00000004, R8
+	SUBQ    SI, R8
+	VMOVDQU (DI)(R8*8), Y15
 
 rows:
-	MOVQ b_first+40(FP), BX
-	MOVQ c+64(FP), SI
-	MOVQ panels+80(FP), DI
+	MOVQ b_first+40(FP), SI
+	MOVQ c+72(FP), DI
+	MOVQ panels+88(FP), R8
 
 panel:
-	MOVQ       BX, R8
-	VMASKMOVPD (R8), Y15, Y4
-	PREFETCHT0 (R8)(AX*4)
-	ADDQ       AX, R8
-	VMASKMOVPD (R8), Y15, Y5
-	PREFETCHT0 (R8)(AX*4)
-	ADDQ       AX, R8
-	VMASKMOVPD (R8), Y15, Y6
-	PREFETCHT0 (R8)(AX*4)
-	ADDQ       AX, R8
-	VMASKMOVPD (R8), Y15, Y7
-	PREFETCHT0 (R8)(AX*4)
-	ADDQ       $0x00000020, BX
-	MOVQ       a_first+16(FP), R8
-	MOVQ       rows+8(FP), R9
+	MOVQ       SI, R9
+	VMASKMOVPD (R9), Y15, Y4
+	PREFETCHT0 (R9)(BX*1)
+	ADDQ       AX, R9
+	VMASKMOVPD (R9), Y15, Y5
+	PREFETCHT0 (R9)(BX*1)
+	ADDQ       AX, R9
+	VMASKMOVPD (R9), Y15, Y6
+	PREFETCHT0 (R9)(BX*1)
+	ADDQ       AX, R9
+	VMASKMOVPD (R9), Y15, Y7
+	PREFETCHT0 (R9)(BX*1)
+	ADDQ       $0x00000020, SI
+	MOVQ       a_first+16(FP), R9
+	MOVQ       rows+8(FP), R10
 
 row:
-	VMOVUPD      (SI), Y2
-	MOVQ         R8, R10
-	VBROADCASTSD (R10), Y0
-	ADDQ         CX, R10
+	VMOVUPD      (DI), Y2
+	MOVQ         R9, R11
+	VBROADCASTSD (R11), Y0
+	ADDQ         CX, R11
 	VFMADD231PD  Y0, Y4, Y2
-	VBROADCASTSD (R10), Y1
-	ADDQ         CX, R10
+	VBROADCASTSD (R11), Y1
+	ADDQ         CX, R11
 	VFMADD231PD  Y1, Y5, Y2
-	VBROADCASTSD (R10), Y0
-	ADDQ         CX, R10
+	VBROADCASTSD (R11), Y0
+	ADDQ         CX, R11
 	VFMADD231PD  Y0, Y6, Y2
-	VBROADCASTSD (R10), Y1
+	VBROADCASTSD (R11), Y1
 	VFMADD231PD  Y1, Y7, Y2
-	VMOVUPD      Y2, (SI)
-	ADDQ         DX, R8
-	ADDQ         $0x00000020, SI
-	DECQ         R9
+	VMOVUPD      Y2, (DI)
+	ADDQ         DX, R9
+	ADDQ         $0x00000020, DI
+	DECQ         R10
 	JNZ          row
-	DECQ         DI
+	DECQ         R8
 	JNZ          panel
 	ADDQ         AX, b_first+40(FP)
 	ADDQ         CX, a_first+16(FP)
@@ -22740,43 +22920,44 @@ row:
 
 // func add1x2F64AVX2(k int, rows int, a left[float64], b right[float64], c *float64, last int, panels int)
 // Requires: AVX, FMA3, MMX+
-TEXT ·add1x2F64AVX2(SB), NOSPLIT, $0-88
+TEXT ·add1x2F64AVX2(SB), NOSPLIT, $0-96
 	MOVQ b_row+48(FP), AX
 	SHLQ $0x03, AX
 	MOVQ a_col+32(FP), CX
 	SHLQ $0x03, CX
 	MOVQ a_row+24(FP), DX
 	SHLQ $0x03, DX
+	MOVQ b_ahead+64(FP), BX
 
 rows:
-	MOVQ b_first+40(FP), BX
-	MOVQ c+64(FP), SI
-	MOVQ panels+80(FP), DI
+	MOVQ b_first+40(FP), SI
+	MOVQ c+72(FP), DI
+	MOVQ panels+88(FP), R8
 
 panel:
-	MOVQ       BX, R8
-	VMOVUPD    (R8), Y4
-	PREFETCHT0 (R8)(AX*2)
-	VMOVUPD    32(R8), Y5
-	PREFETCHT0 32(R8)(AX*2)
-	ADDQ       $0x00000040, BX
-	MOVQ       a_first+16(FP), R8
-	MOVQ       rows+8(FP), R9
+	MOVQ       SI, R9
+	VMOVUPD    (R9), Y4
+	PREFETCHT0 (R9)(BX*1)
+	VMOVUPD    32(R9), Y5
+	PREFETCHT0 32(R9)(BX*1)
+	ADDQ       $0x00000040, SI
+	MOVQ       a_first+16(FP), R9
+	MOVQ       rows+8(FP), R10
 
 row:
-	VMOVUPD      (SI), Y2
-	VMOVUPD      32(SI), Y3
-	MOVQ         R8, R10
-	VBROADCASTSD (R10), Y0
+	VMOVUPD      (DI), Y2
+	VMOVUPD      32(DI), Y3
+	MOVQ         R9, R11
+	VBROADCASTSD (R11), Y0
 	VFMADD231PD  Y0, Y4, Y2
 	VFMADD231PD  Y0, Y5, Y3
-	VMOVUPD      Y2, (SI)
-	VMOVUPD      Y3, 32(SI)
-	ADDQ         DX, R8
-	ADDQ         $0x00000040, SI
-	DECQ         R9
+	VMOVUPD      Y2, (DI)
+	VMOVUPD      Y3, 32(DI)
+	ADDQ         DX, R9
+	ADDQ         $0x00000040, DI
+	DECQ         R10
 	JNZ          row
-	DECQ         DI
+	DECQ         R8
 	JNZ          panel
 	ADDQ         AX, b_first+40(FP)
 	ADDQ         CX, a_first+16(FP)
@@ -22787,70 +22968,71 @@ row:
 
 // func add4x2F64AVX2(k int, rows int, a left[float64], b right[float64], c *float64, last int, panels int)
 // Requires: AVX, FMA3, MMX+
-TEXT ·add4x2F64AVX2(SB), NOSPLIT, $0-88
+TEXT ·add4x2F64AVX2(SB), NOSPLIT, $0-96
 	MOVQ b_row+48(FP), AX
 	SHLQ $0x03, AX
 	MOVQ a_col+32(FP), CX
 	SHLQ $0x03, CX
 	MOVQ a_row+24(FP), DX
 	SHLQ $0x03, DX
+	MOVQ b_ahead+64(FP), BX
 
 rows:
-	MOVQ b_first+40(FP), BX
-	MOVQ c+64(FP), SI
-	MOVQ panels+80(FP), DI
+	MOVQ b_first+40(FP), SI
+	MOVQ c+72(FP), DI
+	MOVQ panels+88(FP), R8
 
 panel:
-	MOVQ       BX, R8
-	VMOVUPD    (R8), Y4
-	PREFETCHT0 (R8)(AX*4)
-	VMOVUPD    32(R8), Y5
-	PREFETCHT0 32(R8)(AX*4)
-	ADDQ       AX, R8
-	VMOVUPD    (R8), Y6
-	PREFETCHT0 (R8)(AX*4)
-	VMOVUPD    32(R8), Y7
-	PREFETCHT0 32(R8)(AX*4)
-	ADDQ       AX, R8
-	VMOVUPD    (R8), Y8
-	PREFETCHT0 (R8)(AX*4)
-	VMOVUPD    32(R8), Y9
-	PREFETCHT0 32(R8)(AX*4)
-	ADDQ       AX, R8
-	VMOVUPD    (R8), Y10
-	PREFETCHT0 (R8)(AX*4)
-	VMOVUPD    32(R8), Y11
-	PREFETCHT0 32(R8)(AX*4)
-	ADDQ       $0x00000040, BX
-	MOVQ       a_first+16(FP), R8
-	MOVQ       rows+8(FP), R9
+	MOVQ       SI, R9
+	VMOVUPD    (R9), Y4
+	PREFETCHT0 (R9)(BX*1)
+	VMOVUPD    32(R9), Y5
+	PREFETCHT0 32(R9)(BX*1)
+	ADDQ       AX, R9
+	VMOVUPD    (R9), Y6
+	PREFETCHT0 (R9)(BX*1)
+	VMOVUPD    32(R9), Y7
+	PREFETCHT0 32(R9)(BX*1)
+	ADDQ       AX, R9
+	VMOVUPD    (R9), Y8
+	PREFETCHT0 (R9)(BX*1)
+	VMOVUPD    32(R9), Y9
+	PREFETCHT0 32(R9)(BX*1)
+	ADDQ       AX, R9
+	VMOVUPD    (R9), Y10
+	PREFETCHT0 (R9)(BX*1)
+	VMOVUPD    32(R9), Y11
+	PREFETCHT0 32(R9)(BX*1)
+	ADDQ       $0x00000040, SI
+	MOVQ       a_first+16(FP), R9
+	MOVQ       rows+8(FP), R10
 
 row:
-	VMOVUPD      (SI), Y2
-	VMOVUPD      32(SI), Y3
-	MOVQ         R8, R10
-	VBROADCASTSD (R10), Y0
-	ADDQ         CX, R10
+	VMOVUPD      (DI), Y2
+	VMOVUPD      32(DI), Y3
+	MOVQ         R9, R11
+	VBROADCASTSD (R11), Y0
+	ADDQ         CX, R11
 	VFMADD231PD  Y0, Y4, Y2
 	VFMADD231PD  Y0, Y5, Y3
-	VBROADCASTSD (R10), Y1
-	ADDQ         CX, R10
+	VBROADCASTSD (R11), Y1
+	ADDQ         CX, R11
 	VFMADD231PD  Y1, Y6, Y2
 	VFMADD231PD  Y1, Y7, Y3
-	VBROADCASTSD (R10), Y0
-	ADDQ         CX, R10
+	VBROADCASTSD (R11), Y0
+	ADDQ         CX, R11
 	VFMADD231PD  Y0, Y8, Y2
 	VFMADD231PD  Y0, Y9, Y3
-	VBROADCASTSD (R10), Y1
+	VBROADCASTSD (R11), Y1
 	VFMADD231PD  Y1, Y10, Y2
 	VFMADD231PD  Y1, Y11, Y3
-	VMOVUPD      Y2, (SI)
-	VMOVUPD      Y3, 32(SI)
-	ADDQ         DX, R8
-	ADDQ         $0x00000040, SI
-	DECQ         R9
+	VMOVUPD      Y2, (DI)
+	VMOVUPD      Y3, 32(DI)
+	ADDQ         DX, R9
+	ADDQ         $0x00000040, DI
+	DECQ         R10
 	JNZ          row
-	DECQ         DI
+	DECQ         R8
 	JNZ          panel
 	ADDQ         AX, b_first+40(FP)
 	ADDQ         CX, a_first+16(FP)

@@ -5,25 +5,25 @@
 #include "textflag.h"
 
 // func strip1x1F32NEON(k int, a left[float32], b right[float32], c target[float32], alpha, beta float32, panels int)
-TEXT ·strip1x1F32NEON(SB), NOSPLIT, $16-96
+TEXT ·strip1x1F32NEON(SB), NOSPLIT, $16-104
 	MOVD a_first+8(FP), R0
 	MOVD a_row+16(FP), R1
 	LSL $2, R1
 	MOVD b_first+32(FP), R1
-	MOVD c_first+56(FP), R2
-	MOVD panels+88(FP), R3
+	MOVD c_first+64(FP), R2
+	MOVD panels+96(FP), R3
 panel:
 	MOVD a_col+24(FP), R4
 	LSL $2, R4
 	MOVD b_row+40(FP), R5
 	LSL $2, R5
-	MOVD c_last+72(FP), R6
+	MOVD c_last+80(FP), R6
 	MOVD k+0(FP), R7
 	MOVD R1, R8
 	MOVD $0, R9
 	VMOVI $0, V0.B16
 	MOVD R2, R10
-	MOVD c_stride+64(FP), R11
+	MOVD c_stride+72(FP), R11
 	LSL $2, R11
 	PRFM (R10), PLDL1KEEP
 	CBZ R7, done
@@ -50,12 +50,12 @@ bLoaded:
 	SUBS $1, R7
 	BNE loop
 done:
-	MOVD c_stride+64(FP), R4
+	MOVD c_stride+72(FP), R4
 	LSL $2, R4
-	MOVD c_last+72(FP), R5
-	FMOVS alpha+80(FP), F1
+	MOVD c_last+80(FP), R5
+	FMOVS alpha+88(FP), F1
 	VDUP V1.S[0], V1.S4
-	FMOVS beta+84(FP), F2
+	FMOVS beta+92(FP), F2
 	VDUP V2.S[0], V2.S4
 	WORD $0x6e21dc00 // fmul v0.4s, v0.4s, v1.4s
 	FMOVS F2, R6
@@ -104,26 +104,26 @@ written:
 	RET
 
 // func strip1x2F32NEON(k int, a left[float32], b right[float32], c target[float32], alpha, beta float32, panels int)
-TEXT ·strip1x2F32NEON(SB), NOSPLIT, $16-96
+TEXT ·strip1x2F32NEON(SB), NOSPLIT, $16-104
 	MOVD a_first+8(FP), R0
 	MOVD a_row+16(FP), R1
 	LSL $2, R1
 	MOVD b_first+32(FP), R1
-	MOVD c_first+56(FP), R2
-	MOVD panels+88(FP), R3
+	MOVD c_first+64(FP), R2
+	MOVD panels+96(FP), R3
 panel:
 	MOVD a_col+24(FP), R4
 	LSL $2, R4
 	MOVD b_row+40(FP), R5
 	LSL $2, R5
-	MOVD c_last+72(FP), R6
+	MOVD c_last+80(FP), R6
 	MOVD k+0(FP), R6
 	MOVD R1, R7
 	MOVD $0, R8
 	VMOVI $0, V0.B16
 	VMOVI $0, V1.B16
 	MOVD R2, R9
-	MOVD c_stride+64(FP), R10
+	MOVD c_stride+72(FP), R10
 	LSL $2, R10
 	PRFM (R9), PLDL1KEEP
 	CBZ R6, done
@@ -137,12 +137,12 @@ loop:
 	SUBS $1, R6
 	BNE loop
 done:
-	MOVD c_stride+64(FP), R4
+	MOVD c_stride+72(FP), R4
 	LSL $2, R4
-	MOVD c_last+72(FP), R5
-	FMOVS alpha+80(FP), F2
+	MOVD c_last+80(FP), R5
+	FMOVS alpha+88(FP), F2
 	VDUP V2.S[0], V2.S4
-	FMOVS beta+84(FP), F3
+	FMOVS beta+92(FP), F3
 	VDUP V3.S[0], V3.S4
 	WORD $0x6e22dc00 // fmul v0.4s, v0.4s, v2.4s
 	WORD $0x6e22dc21 // fmul v1.4s, v1.4s, v2.4s
@@ -200,27 +200,27 @@ written:
 	RET
 
 // func strip2x1F32NEON(k int, a left[float32], b right[float32], c target[float32], alpha, beta float32, panels int)
-TEXT ·strip2x1F32NEON(SB), NOSPLIT, $32-96
+TEXT ·strip2x1F32NEON(SB), NOSPLIT, $32-104
 	MOVD a_first+8(FP), R0
 	MOVD a_row+16(FP), R1
 	LSL $2, R1
 	ADD R1, R0, R1
 	MOVD b_first+32(FP), R2
-	MOVD c_first+56(FP), R3
-	MOVD panels+88(FP), R4
+	MOVD c_first+64(FP), R3
+	MOVD panels+96(FP), R4
 panel:
 	MOVD a_col+24(FP), R5
 	LSL $2, R5
 	MOVD b_row+40(FP), R6
 	LSL $2, R6
-	MOVD c_last+72(FP), R7
+	MOVD c_last+80(FP), R7
 	MOVD k+0(FP), R8
 	MOVD R2, R9
 	MOVD $0, R10
 	VMOVI $0, V0.B16
 	VMOVI $0, V1.B16
 	MOVD R3, R11
-	MOVD c_stride+64(FP), R12
+	MOVD c_stride+72(FP), R12
 	LSL $2, R12
 	PRFM (R11), PLDL1KEEP
 	ADD R12, R11
@@ -251,12 +251,12 @@ bLoaded:
 	SUBS $1, R8
 	BNE loop
 done:
-	MOVD c_stride+64(FP), R5
+	MOVD c_stride+72(FP), R5
 	LSL $2, R5
-	MOVD c_last+72(FP), R6
-	FMOVS alpha+80(FP), F2
+	MOVD c_last+80(FP), R6
+	FMOVS alpha+88(FP), F2
 	VDUP V2.S[0], V2.S4
-	FMOVS beta+84(FP), F3
+	FMOVS beta+92(FP), F3
 	VDUP V3.S[0], V3.S4
 	WORD $0x6e22dc00 // fmul v0.4s, v0.4s, v2.4s
 	WORD $0x6e22dc21 // fmul v1.4s, v1.4s, v2.4s
@@ -312,20 +312,20 @@ written:
 	RET
 
 // func strip2x2F32NEON(k int, a left[float32], b right[float32], c target[float32], alpha, beta float32, panels int)
-TEXT ·strip2x2F32NEON(SB), NOSPLIT, $32-96
+TEXT ·strip2x2F32NEON(SB), NOSPLIT, $32-104
 	MOVD a_first+8(FP), R0
 	MOVD a_row+16(FP), R1
 	LSL $2, R1
 	ADD R1, R0, R1
 	MOVD b_first+32(FP), R2
-	MOVD c_first+56(FP), R3
-	MOVD panels+88(FP), R4
+	MOVD c_first+64(FP), R3
+	MOVD panels+96(FP), R4
 panel:
 	MOVD a_col+24(FP), R5
 	LSL $2, R5
 	MOVD b_row+40(FP), R6
 	LSL $2, R6
-	MOVD c_last+72(FP), R7
+	MOVD c_last+80(FP), R7
 	MOVD k+0(FP), R7
 	MOVD R2, R8
 	MOVD $0, R9
@@ -334,7 +334,7 @@ panel:
 	VMOVI $0, V2.B16
 	VMOVI $0, V3.B16
 	MOVD R3, R10
-	MOVD c_stride+64(FP), R11
+	MOVD c_stride+72(FP), R11
 	LSL $2, R11
 	PRFM (R10), PLDL1KEEP
 	ADD R11, R10
@@ -353,12 +353,12 @@ loop:
 	SUBS $1, R7
 	BNE loop
 done:
-	MOVD c_stride+64(FP), R5
+	MOVD c_stride+72(FP), R5
 	LSL $2, R5
-	MOVD c_last+72(FP), R6
-	FMOVS alpha+80(FP), F4
+	MOVD c_last+80(FP), R6
+	FMOVS alpha+88(FP), F4
 	VDUP V4.S[0], V4.S4
-	FMOVS beta+84(FP), F5
+	FMOVS beta+92(FP), F5
 	VDUP V5.S[0], V5.S4
 	WORD $0x6e24dc00 // fmul v0.4s, v0.4s, v4.4s
 	WORD $0x6e24dc21 // fmul v1.4s, v1.4s, v4.4s
@@ -430,21 +430,21 @@ written:
 	RET
 
 // func strip3x1F32NEON(k int, a left[float32], b right[float32], c target[float32], alpha, beta float32, panels int)
-TEXT ·strip3x1F32NEON(SB), NOSPLIT, $48-96
+TEXT ·strip3x1F32NEON(SB), NOSPLIT, $48-104
 	MOVD a_first+8(FP), R0
 	MOVD a_row+16(FP), R1
 	LSL $2, R1
 	ADD R1, R0, R2
 	ADD R1, R2, R1
 	MOVD b_first+32(FP), R3
-	MOVD c_first+56(FP), R4
-	MOVD panels+88(FP), R5
+	MOVD c_first+64(FP), R4
+	MOVD panels+96(FP), R5
 panel:
 	MOVD a_col+24(FP), R6
 	LSL $2, R6
 	MOVD b_row+40(FP), R7
 	LSL $2, R7
-	MOVD c_last+72(FP), R8
+	MOVD c_last+80(FP), R8
 	MOVD k+0(FP), R9
 	MOVD R3, R10
 	MOVD $0, R11
@@ -452,7 +452,7 @@ panel:
 	VMOVI $0, V1.B16
 	VMOVI $0, V2.B16
 	MOVD R4, R12
-	MOVD c_stride+64(FP), R13
+	MOVD c_stride+72(FP), R13
 	LSL $2, R13
 	PRFM (R12), PLDL1KEEP
 	ADD R13, R12
@@ -487,12 +487,12 @@ bLoaded:
 	SUBS $1, R9
 	BNE loop
 done:
-	MOVD c_stride+64(FP), R6
+	MOVD c_stride+72(FP), R6
 	LSL $2, R6
-	MOVD c_last+72(FP), R7
-	FMOVS alpha+80(FP), F3
+	MOVD c_last+80(FP), R7
+	FMOVS alpha+88(FP), F3
 	VDUP V3.S[0], V3.S4
-	FMOVS beta+84(FP), F4
+	FMOVS beta+92(FP), F4
 	VDUP V4.S[0], V4.S4
 	WORD $0x6e23dc00 // fmul v0.4s, v0.4s, v3.4s
 	WORD $0x6e23dc21 // fmul v1.4s, v1.4s, v3.4s
@@ -555,21 +555,21 @@ written:
 	RET
 
 // func strip3x2F32NEON(k int, a left[float32], b right[float32], c target[float32], alpha, beta float32, panels int)
-TEXT ·strip3x2F32NEON(SB), NOSPLIT, $48-96
+TEXT ·strip3x2F32NEON(SB), NOSPLIT, $48-104
 	MOVD a_first+8(FP), R0
 	MOVD a_row+16(FP), R1
 	LSL $2, R1
 	ADD R1, R0, R2
 	ADD R1, R2, R1
 	MOVD b_first+32(FP), R3
-	MOVD c_first+56(FP), R4
-	MOVD panels+88(FP), R5
+	MOVD c_first+64(FP), R4
+	MOVD panels+96(FP), R5
 panel:
 	MOVD a_col+24(FP), R6
 	LSL $2, R6
 	MOVD b_row+40(FP), R7
 	LSL $2, R7
-	MOVD c_last+72(FP), R8
+	MOVD c_last+80(FP), R8
 	MOVD k+0(FP), R8
 	MOVD R3, R9
 	MOVD $0, R10
@@ -580,7 +580,7 @@ panel:
 	VMOVI $0, V4.B16
 	VMOVI $0, V5.B16
 	MOVD R4, R11
-	MOVD c_stride+64(FP), R12
+	MOVD c_stride+72(FP), R12
 	LSL $2, R12
 	PRFM (R11), PLDL1KEEP
 	ADD R12, R11
@@ -604,12 +604,12 @@ loop:
 	SUBS $1, R8
 	BNE loop
 done:
-	MOVD c_stride+64(FP), R6
+	MOVD c_stride+72(FP), R6
 	LSL $2, R6
-	MOVD c_last+72(FP), R7
-	FMOVS alpha+80(FP), F6
+	MOVD c_last+80(FP), R7
+	FMOVS alpha+88(FP), F6
 	VDUP V6.S[0], V6.S4
-	FMOVS beta+84(FP), F7
+	FMOVS beta+92(FP), F7
 	VDUP V7.S[0], V7.S4
 	WORD $0x6e26dc00 // fmul v0.4s, v0.4s, v6.4s
 	WORD $0x6e26dc21 // fmul v1.4s, v1.4s, v6.4s
@@ -695,7 +695,7 @@ written:
 	RET
 
 // func strip4x1F32NEON(k int, a left[float32], b right[float32], c target[float32], alpha, beta float32, panels int)
-TEXT ·strip4x1F32NEON(SB), NOSPLIT, $64-96
+TEXT ·strip4x1F32NEON(SB), NOSPLIT, $64-104
 	MOVD a_first+8(FP), R0
 	MOVD a_row+16(FP), R1
 	LSL $2, R1
@@ -703,14 +703,14 @@ TEXT ·strip4x1F32NEON(SB), NOSPLIT, $64-96
 	ADD R1, R2, R3
 	ADD R1, R3, R1
 	MOVD b_first+32(FP), R4
-	MOVD c_first+56(FP), R5
-	MOVD panels+88(FP), R6
+	MOVD c_first+64(FP), R5
+	MOVD panels+96(FP), R6
 panel:
 	MOVD a_col+24(FP), R7
 	LSL $2, R7
 	MOVD b_row+40(FP), R8
 	LSL $2, R8
-	MOVD c_last+72(FP), R9
+	MOVD c_last+80(FP), R9
 	MOVD k+0(FP), R10
 	MOVD R4, R11
 	MOVD $0, R12
@@ -719,7 +719,7 @@ panel:
 	VMOVI $0, V2.B16
 	VMOVI $0, V3.B16
 	MOVD R5, R13
-	MOVD c_stride+64(FP), R14
+	MOVD c_stride+72(FP), R14
 	LSL $2, R14
 	PRFM (R13), PLDL1KEEP
 	ADD R14, R13
@@ -758,12 +758,12 @@ bLoaded:
 	SUBS $1, R10
 	BNE loop
 done:
-	MOVD c_stride+64(FP), R7
+	MOVD c_stride+72(FP), R7
 	LSL $2, R7
-	MOVD c_last+72(FP), R8
-	FMOVS alpha+80(FP), F4
+	MOVD c_last+80(FP), R8
+	FMOVS alpha+88(FP), F4
 	VDUP V4.S[0], V4.S4
-	FMOVS beta+84(FP), F5
+	FMOVS beta+92(FP), F5
 	VDUP V5.S[0], V5.S4
 	WORD $0x6e24dc00 // fmul v0.4s, v0.4s, v4.4s
 	WORD $0x6e24dc21 // fmul v1.4s, v1.4s, v4.4s
@@ -833,7 +833,7 @@ written:
 	RET
 
 // func strip4x2F32NEON(k int, a left[float32], b right[float32], c target[float32], alpha, beta float32, panels int)
-TEXT ·strip4x2F32NEON(SB), NOSPLIT, $64-96
+TEXT ·strip4x2F32NEON(SB), NOSPLIT, $64-104
 	MOVD a_first+8(FP), R0
 	MOVD a_row+16(FP), R1
 	LSL $2, R1
@@ -841,14 +841,14 @@ TEXT ·strip4x2F32NEON(SB), NOSPLIT, $64-96
 	ADD R1, R2, R3
 	ADD R1, R3, R1
 	MOVD b_first+32(FP), R4
-	MOVD c_first+56(FP), R5
-	MOVD panels+88(FP), R6
+	MOVD c_first+64(FP), R5
+	MOVD panels+96(FP), R6
 panel:
 	MOVD a_col+24(FP), R7
 	LSL $2, R7
 	MOVD b_row+40(FP), R8
 	LSL $2, R8
-	MOVD c_last+72(FP), R9
+	MOVD c_last+80(FP), R9
 	MOVD k+0(FP), R9
 	MOVD R4, R10
 	MOVD $0, R11
@@ -861,7 +861,7 @@ panel:
 	VMOVI $0, V6.B16
 	VMOVI $0, V7.B16
 	MOVD R5, R12
-	MOVD c_stride+64(FP), R13
+	MOVD c_stride+72(FP), R13
 	LSL $2, R13
 	PRFM (R12), PLDL1KEEP
 	ADD R13, R12
@@ -890,12 +890,12 @@ loop:
 	SUBS $1, R9
 	BNE loop
 done:
-	MOVD c_stride+64(FP), R7
+	MOVD c_stride+72(FP), R7
 	LSL $2, R7
-	MOVD c_last+72(FP), R8
-	FMOVS alpha+80(FP), F8
+	MOVD c_last+80(FP), R8
+	FMOVS alpha+88(FP), F8
 	VDUP V8.S[0], V8.S4
-	FMOVS beta+84(FP), F9
+	FMOVS beta+92(FP), F9
 	VDUP V9.S[0], V9.S4
 	WORD $0x6e28dc00 // fmul v0.4s, v0.4s, v8.4s
 	WORD $0x6e28dc21 // fmul v1.4s, v1.4s, v8.4s
@@ -995,7 +995,7 @@ written:
 	RET
 
 // func strip5x1F32NEON(k int, a left[float32], b right[float32], c target[float32], alpha, beta float32, panels int)
-TEXT ·strip5x1F32NEON(SB), NOSPLIT, $80-96
+TEXT ·strip5x1F32NEON(SB), NOSPLIT, $80-104
 	MOVD a_first+8(FP), R0
 	MOVD a_row+16(FP), R1
 	LSL $2, R1
@@ -1004,14 +1004,14 @@ TEXT ·strip5x1F32NEON(SB), NOSPLIT, $80-96
 	ADD R1, R3, R4
 	ADD R1, R4, R1
 	MOVD b_first+32(FP), R5
-	MOVD c_first+56(FP), R6
-	MOVD panels+88(FP), R7
+	MOVD c_first+64(FP), R6
+	MOVD panels+96(FP), R7
 panel:
 	MOVD a_col+24(FP), R8
 	LSL $2, R8
 	MOVD b_row+40(FP), R9
 	LSL $2, R9
-	MOVD c_last+72(FP), R10
+	MOVD c_last+80(FP), R10
 	MOVD k+0(FP), R11
 	MOVD R5, R12
 	MOVD $0, R13
@@ -1021,7 +1021,7 @@ panel:
 	VMOVI $0, V3.B16
 	VMOVI $0, V4.B16
 	MOVD R6, R14
-	MOVD c_stride+64(FP), R15
+	MOVD c_stride+72(FP), R15
 	LSL $2, R15
 	PRFM (R14), PLDL1KEEP
 	ADD R15, R14
@@ -1064,12 +1064,12 @@ bLoaded:
 	SUBS $1, R11
 	BNE loop
 done:
-	MOVD c_stride+64(FP), R8
+	MOVD c_stride+72(FP), R8
 	LSL $2, R8
-	MOVD c_last+72(FP), R9
-	FMOVS alpha+80(FP), F5
+	MOVD c_last+80(FP), R9
+	FMOVS alpha+88(FP), F5
 	VDUP V5.S[0], V5.S4
-	FMOVS beta+84(FP), F6
+	FMOVS beta+92(FP), F6
 	VDUP V6.S[0], V6.S4
 	WORD $0x6e25dc00 // fmul v0.4s, v0.4s, v5.4s
 	WORD $0x6e25dc21 // fmul v1.4s, v1.4s, v5.4s
@@ -1146,7 +1146,7 @@ written:
 	RET
 
 // func strip5x2F32NEON(k int, a left[float32], b right[float32], c target[float32], alpha, beta float32, panels int)
-TEXT ·strip5x2F32NEON(SB), NOSPLIT, $80-96
+TEXT ·strip5x2F32NEON(SB), NOSPLIT, $80-104
 	MOVD a_first+8(FP), R0
 	MOVD a_row+16(FP), R1
 	LSL $2, R1
@@ -1155,14 +1155,14 @@ TEXT ·strip5x2F32NEON(SB), NOSPLIT, $80-96
 	ADD R1, R3, R4
 	ADD R1, R4, R1
 	MOVD b_first+32(FP), R5
-	MOVD c_first+56(FP), R6
-	MOVD panels+88(FP), R7
+	MOVD c_first+64(FP), R6
+	MOVD panels+96(FP), R7
 panel:
 	MOVD a_col+24(FP), R8
 	LSL $2, R8
 	MOVD b_row+40(FP), R9
 	LSL $2, R9
-	MOVD c_last+72(FP), R10
+	MOVD c_last+80(FP), R10
 	MOVD k+0(FP), R10
 	MOVD R5, R11
 	MOVD $0, R12
@@ -1177,7 +1177,7 @@ panel:
 	VMOVI $0, V8.B16
 	VMOVI $0, V9.B16
 	MOVD R6, R13
-	MOVD c_stride+64(FP), R14
+	MOVD c_stride+72(FP), R14
 	LSL $2, R14
 	PRFM (R13), PLDL1KEEP
 	ADD R14, R13
@@ -1211,12 +1211,12 @@ loop:
 	SUBS $1, R10
 	BNE loop
 done:
-	MOVD c_stride+64(FP), R8
+	MOVD c_stride+72(FP), R8
 	LSL $2, R8
-	MOVD c_last+72(FP), R9
-	FMOVS alpha+80(FP), F10
+	MOVD c_last+80(FP), R9
+	FMOVS alpha+88(FP), F10
 	VDUP V10.S[0], V10.S4
-	FMOVS beta+84(FP), F11
+	FMOVS beta+92(FP), F11
 	VDUP V11.S[0], V11.S4
 	WORD $0x6e2adc00 // fmul v0.4s, v0.4s, v10.4s
 	WORD $0x6e2adc21 // fmul v1.4s, v1.4s, v10.4s
@@ -1330,7 +1330,7 @@ written:
 	RET
 
 // func strip6x1F32NEON(k int, a left[float32], b right[float32], c target[float32], alpha, beta float32, panels int)
-TEXT ·strip6x1F32NEON(SB), NOSPLIT, $96-96
+TEXT ·strip6x1F32NEON(SB), NOSPLIT, $96-104
 	MOVD a_first+8(FP), R0
 	MOVD a_row+16(FP), R1
 	LSL $2, R1
@@ -1340,14 +1340,14 @@ TEXT ·strip6x1F32NEON(SB), NOSPLIT, $96-96
 	ADD R1, R4, R5
 	ADD R1, R5, R1
 	MOVD b_first+32(FP), R6
-	MOVD c_first+56(FP), R7
-	MOVD panels+88(FP), R8
+	MOVD c_first+64(FP), R7
+	MOVD panels+96(FP), R8
 panel:
 	MOVD a_col+24(FP), R9
 	LSL $2, R9
 	MOVD b_row+40(FP), R10
 	LSL $2, R10
-	MOVD c_last+72(FP), R11
+	MOVD c_last+80(FP), R11
 	MOVD k+0(FP), R12
 	MOVD R6, R13
 	MOVD $0, R14
@@ -1358,7 +1358,7 @@ panel:
 	VMOVI $0, V4.B16
 	VMOVI $0, V5.B16
 	MOVD R7, R15
-	MOVD c_stride+64(FP), R16
+	MOVD c_stride+72(FP), R16
 	LSL $2, R16
 	PRFM (R15), PLDL1KEEP
 	ADD R16, R15
@@ -1405,12 +1405,12 @@ bLoaded:
 	SUBS $1, R12
 	BNE loop
 done:
-	MOVD c_stride+64(FP), R9
+	MOVD c_stride+72(FP), R9
 	LSL $2, R9
-	MOVD c_last+72(FP), R10
-	FMOVS alpha+80(FP), F6
+	MOVD c_last+80(FP), R10
+	FMOVS alpha+88(FP), F6
 	VDUP V6.S[0], V6.S4
-	FMOVS beta+84(FP), F7
+	FMOVS beta+92(FP), F7
 	VDUP V7.S[0], V7.S4
 	WORD $0x6e26dc00 // fmul v0.4s, v0.4s, v6.4s
 	WORD $0x6e26dc21 // fmul v1.4s, v1.4s, v6.4s
@@ -1494,7 +1494,7 @@ written:
 	RET
 
 // func strip6x2F32NEON(k int, a left[float32], b right[float32], c target[float32], alpha, beta float32, panels int)
-TEXT ·strip6x2F32NEON(SB), NOSPLIT, $96-96
+TEXT ·strip6x2F32NEON(SB), NOSPLIT, $96-104
 	MOVD a_first+8(FP), R0
 	MOVD a_row+16(FP), R1
 	LSL $2, R1
@@ -1504,14 +1504,14 @@ TEXT ·strip6x2F32NEON(SB), NOSPLIT, $96-96
 	ADD R1, R4, R5
 	ADD R1, R5, R1
 	MOVD b_first+32(FP), R6
-	MOVD c_first+56(FP), R7
-	MOVD panels+88(FP), R8
+	MOVD c_first+64(FP), R7
+	MOVD panels+96(FP), R8
 panel:
 	MOVD a_col+24(FP), R9
 	LSL $2, R9
 	MOVD b_row+40(FP), R10
 	LSL $2, R10
-	MOVD c_last+72(FP), R11
+	MOVD c_last+80(FP), R11
 	MOVD k+0(FP), R11
 	MOVD R6, R12
 	MOVD $0, R13
@@ -1528,7 +1528,7 @@ panel:
 	VMOVI $0, V10.B16
 	VMOVI $0, V11.B16
 	MOVD R7, R14
-	MOVD c_stride+64(FP), R15
+	MOVD c_stride+72(FP), R15
 	LSL $2, R15
 	PRFM (R14), PLDL1KEEP
 	ADD R15, R14
@@ -1567,12 +1567,12 @@ loop:
 	SUBS $1, R11
 	BNE loop
 done:
-	MOVD c_stride+64(FP), R9
+	MOVD c_stride+72(FP), R9
 	LSL $2, R9
-	MOVD c_last+72(FP), R10
-	FMOVS alpha+80(FP), F12
+	MOVD c_last+80(FP), R10
+	FMOVS alpha+88(FP), F12
 	VDUP V12.S[0], V12.S4
-	FMOVS beta+84(FP), F13
+	FMOVS beta+92(FP), F13
 	VDUP V13.S[0], V13.S4
 	WORD $0x6e2cdc00 // fmul v0.4s, v0.4s, v12.4s
 	WORD $0x6e2cdc21 // fmul v1.4s, v1.4s, v12.4s
@@ -1700,7 +1700,7 @@ written:
 	RET
 
 // func strip7x1F32NEON(k int, a left[float32], b right[float32], c target[float32], alpha, beta float32, panels int)
-TEXT ·strip7x1F32NEON(SB), NOSPLIT, $112-96
+TEXT ·strip7x1F32NEON(SB), NOSPLIT, $112-104
 	MOVD a_first+8(FP), R0
 	MOVD a_row+16(FP), R1
 	LSL $2, R1
@@ -1711,14 +1711,14 @@ TEXT ·strip7x1F32NEON(SB), NOSPLIT, $112-96
 	ADD R1, R5, R6
 	ADD R1, R6, R1
 	MOVD b_first+32(FP), R7
-	MOVD c_first+56(FP), R8
-	MOVD panels+88(FP), R9
+	MOVD c_first+64(FP), R8
+	MOVD panels+96(FP), R9
 panel:
 	MOVD a_col+24(FP), R10
 	LSL $2, R10
 	MOVD b_row+40(FP), R11
 	LSL $2, R11
-	MOVD c_last+72(FP), R12
+	MOVD c_last+80(FP), R12
 	MOVD k+0(FP), R13
 	MOVD R7, R14
 	MOVD $0, R15
@@ -1730,7 +1730,7 @@ panel:
 	VMOVI $0, V5.B16
 	VMOVI $0, V6.B16
 	MOVD R8, R16
-	MOVD c_stride+64(FP), R17
+	MOVD c_stride+72(FP), R17
 	LSL $2, R17
 	PRFM (R16), PLDL1KEEP
 	ADD R17, R16
@@ -1781,12 +1781,12 @@ bLoaded:
 	SUBS $1, R13
 	BNE loop
 done:
-	MOVD c_stride+64(FP), R10
+	MOVD c_stride+72(FP), R10
 	LSL $2, R10
-	MOVD c_last+72(FP), R11
-	FMOVS alpha+80(FP), F7
+	MOVD c_last+80(FP), R11
+	FMOVS alpha+88(FP), F7
 	VDUP V7.S[0], V7.S4
-	FMOVS beta+84(FP), F8
+	FMOVS beta+92(FP), F8
 	VDUP V8.S[0], V8.S4
 	WORD $0x6e27dc00 // fmul v0.4s, v0.4s, v7.4s
 	WORD $0x6e27dc21 // fmul v1.4s, v1.4s, v7.4s
@@ -1877,7 +1877,7 @@ written:
 	RET
 
 // func strip7x2F32NEON(k int, a left[float32], b right[float32], c target[float32], alpha, beta float32, panels int)
-TEXT ·strip7x2F32NEON(SB), NOSPLIT, $112-96
+TEXT ·strip7x2F32NEON(SB), NOSPLIT, $112-104
 	MOVD a_first+8(FP), R0
 	MOVD a_row+16(FP), R1
 	LSL $2, R1
@@ -1888,14 +1888,14 @@ TEXT ·strip7x2F32NEON(SB), NOSPLIT, $112-96
 	ADD R1, R5, R6
 	ADD R1, R6, R1
 	MOVD b_first+32(FP), R7
-	MOVD c_first+56(FP), R8
-	MOVD panels+88(FP), R9
+	MOVD c_first+64(FP), R8
+	MOVD panels+96(FP), R9
 panel:
 	MOVD a_col+24(FP), R10
 	LSL $2, R10
 	MOVD b_row+40(FP), R11
 	LSL $2, R11
-	MOVD c_last+72(FP), R12
+	MOVD c_last+80(FP), R12
 	MOVD k+0(FP), R12
 	MOVD R7, R13
 	MOVD $0, R14
@@ -1914,7 +1914,7 @@ panel:
 	VMOVI $0, V12.B16
 	VMOVI $0, V13.B16
 	MOVD R8, R15
-	MOVD c_stride+64(FP), R16
+	MOVD c_stride+72(FP), R16
 	LSL $2, R16
 	PRFM (R15), PLDL1KEEP
 	ADD R16, R15
@@ -1958,12 +1958,12 @@ loop:
 	SUBS $1, R12
 	BNE loop
 done:
-	MOVD c_stride+64(FP), R10
+	MOVD c_stride+72(FP), R10
 	LSL $2, R10
-	MOVD c_last+72(FP), R11
-	FMOVS alpha+80(FP), F14
+	MOVD c_last+80(FP), R11
+	FMOVS alpha+88(FP), F14
 	VDUP V14.S[0], V14.S4
-	FMOVS beta+84(FP), F15
+	FMOVS beta+92(FP), F15
 	VDUP V15.S[0], V15.S4
 	WORD $0x6e2edc00 // fmul v0.4s, v0.4s, v14.4s
 	WORD $0x6e2edc21 // fmul v1.4s, v1.4s, v14.4s
@@ -2105,7 +2105,7 @@ written:
 	RET
 
 // func strip8x1F32NEON(k int, a left[float32], b right[float32], c target[float32], alpha, beta float32, panels int)
-TEXT ·strip8x1F32NEON(SB), NOSPLIT, $128-96
+TEXT ·strip8x1F32NEON(SB), NOSPLIT, $128-104
 	MOVD a_first+8(FP), R0
 	MOVD a_row+16(FP), R1
 	LSL $2, R1
@@ -2117,14 +2117,14 @@ TEXT ·strip8x1F32NEON(SB), NOSPLIT, $128-96
 	ADD R1, R6, R7
 	ADD R1, R7, R1
 	MOVD b_first+32(FP), R8
-	MOVD c_first+56(FP), R9
-	MOVD panels+88(FP), R10
+	MOVD c_first+64(FP), R9
+	MOVD panels+96(FP), R10
 panel:
 	MOVD a_col+24(FP), R11
 	LSL $2, R11
 	MOVD b_row+40(FP), R12
 	LSL $2, R12
-	MOVD c_last+72(FP), R13
+	MOVD c_last+80(FP), R13
 	MOVD k+0(FP), R14
 	MOVD R8, R15
 	MOVD $0, R16
@@ -2137,7 +2137,7 @@ panel:
 	VMOVI $0, V6.B16
 	VMOVI $0, V7.B16
 	MOVD R9, R17
-	MOVD c_stride+64(FP), R19
+	MOVD c_stride+72(FP), R19
 	LSL $2, R19
 	PRFM (R17), PLDL1KEEP
 	ADD R19, R17
@@ -2192,12 +2192,12 @@ bLoaded:
 	SUBS $1, R14
 	BNE loop
 done:
-	MOVD c_stride+64(FP), R11
+	MOVD c_stride+72(FP), R11
 	LSL $2, R11
-	MOVD c_last+72(FP), R12
-	FMOVS alpha+80(FP), F8
+	MOVD c_last+80(FP), R12
+	FMOVS alpha+88(FP), F8
 	VDUP V8.S[0], V8.S4
-	FMOVS beta+84(FP), F9
+	FMOVS beta+92(FP), F9
 	VDUP V9.S[0], V9.S4
 	WORD $0x6e28dc00 // fmul v0.4s, v0.4s, v8.4s
 	WORD $0x6e28dc21 // fmul v1.4s, v1.4s, v8.4s
@@ -2295,7 +2295,7 @@ written:
 	RET
 
 // func strip8x2F32NEON(k int, a left[float32], b right[float32], c target[float32], alpha, beta float32, panels int)
-TEXT ·strip8x2F32NEON(SB), NOSPLIT, $128-96
+TEXT ·strip8x2F32NEON(SB), NOSPLIT, $128-104
 	MOVD a_first+8(FP), R0
 	MOVD a_row+16(FP), R1
 	LSL $2, R1
@@ -2307,14 +2307,14 @@ TEXT ·strip8x2F32NEON(SB), NOSPLIT, $128-96
 	ADD R1, R6, R7
 	ADD R1, R7, R1
 	MOVD b_first+32(FP), R8
-	MOVD c_first+56(FP), R9
-	MOVD panels+88(FP), R10
+	MOVD c_first+64(FP), R9
+	MOVD panels+96(FP), R10
 panel:
 	MOVD a_col+24(FP), R11
 	LSL $2, R11
 	MOVD b_row+40(FP), R12
 	LSL $2, R12
-	MOVD c_last+72(FP), R13
+	MOVD c_last+80(FP), R13
 	MOVD k+0(FP), R13
 	MOVD R8, R14
 	MOVD $0, R15
@@ -2335,7 +2335,7 @@ panel:
 	VMOVI $0, V14.B16
 	VMOVI $0, V15.B16
 	MOVD R9, R16
-	MOVD c_stride+64(FP), R17
+	MOVD c_stride+72(FP), R17
 	LSL $2, R17
 	PRFM (R16), PLDL1KEEP
 	ADD R17, R16
@@ -2384,12 +2384,12 @@ loop:
 	SUBS $1, R13
 	BNE loop
 done:
-	MOVD c_stride+64(FP), R11
+	MOVD c_stride+72(FP), R11
 	LSL $2, R11
-	MOVD c_last+72(FP), R12
-	FMOVS alpha+80(FP), F16
+	MOVD c_last+80(FP), R12
+	FMOVS alpha+88(FP), F16
 	VDUP V16.S[0], V16.S4
-	FMOVS beta+84(FP), F17
+	FMOVS beta+92(FP), F17
 	VDUP V17.S[0], V17.S4
 	WORD $0x6e30dc00 // fmul v0.4s, v0.4s, v16.4s
 	WORD $0x6e30dc21 // fmul v1.4s, v1.4s, v16.4s
@@ -2545,7 +2545,7 @@ written:
 	RET
 
 // func strip9x1F32NEON(k int, a left[float32], b right[float32], c target[float32], alpha, beta float32, panels int)
-TEXT ·strip9x1F32NEON(SB), NOSPLIT, $144-96
+TEXT ·strip9x1F32NEON(SB), NOSPLIT, $144-104
 	MOVD a_first+8(FP), R0
 	MOVD a_row+16(FP), R1
 	LSL $2, R1
@@ -2558,14 +2558,14 @@ TEXT ·strip9x1F32NEON(SB), NOSPLIT, $144-96
 	ADD R1, R7, R8
 	ADD R1, R8, R1
 	MOVD b_first+32(FP), R9
-	MOVD c_first+56(FP), R10
-	MOVD panels+88(FP), R11
+	MOVD c_first+64(FP), R10
+	MOVD panels+96(FP), R11
 panel:
 	MOVD a_col+24(FP), R12
 	LSL $2, R12
 	MOVD b_row+40(FP), R13
 	LSL $2, R13
-	MOVD c_last+72(FP), R14
+	MOVD c_last+80(FP), R14
 	MOVD k+0(FP), R15
 	MOVD R9, R16
 	MOVD $0, R17
@@ -2579,7 +2579,7 @@ panel:
 	VMOVI $0, V7.B16
 	VMOVI $0, V8.B16
 	MOVD R10, R19
-	MOVD c_stride+64(FP), R20
+	MOVD c_stride+72(FP), R20
 	LSL $2, R20
 	PRFM (R19), PLDL1KEEP
 	ADD R20, R19
@@ -2638,12 +2638,12 @@ bLoaded:
 	SUBS $1, R15
 	BNE loop
 done:
-	MOVD c_stride+64(FP), R12
+	MOVD c_stride+72(FP), R12
 	LSL $2, R12
-	MOVD c_last+72(FP), R13
-	FMOVS alpha+80(FP), F9
+	MOVD c_last+80(FP), R13
+	FMOVS alpha+88(FP), F9
 	VDUP V9.S[0], V9.S4
-	FMOVS beta+84(FP), F10
+	FMOVS beta+92(FP), F10
 	VDUP V10.S[0], V10.S4
 	WORD $0x6e29dc00 // fmul v0.4s, v0.4s, v9.4s
 	WORD $0x6e29dc21 // fmul v1.4s, v1.4s, v9.4s
@@ -2748,7 +2748,7 @@ written:
 	RET
 
 // func strip9x2F32NEON(k int, a left[float32], b right[float32], c target[float32], alpha, beta float32, panels int)
-TEXT ·strip9x2F32NEON(SB), NOSPLIT, $144-96
+TEXT ·strip9x2F32NEON(SB), NOSPLIT, $144-104
 	MOVD a_first+8(FP), R0
 	MOVD a_row+16(FP), R1
 	LSL $2, R1
@@ -2761,14 +2761,14 @@ TEXT ·strip9x2F32NEON(SB), NOSPLIT, $144-96
 	ADD R1, R7, R8
 	ADD R1, R8, R1
 	MOVD b_first+32(FP), R9
-	MOVD c_first+56(FP), R10
-	MOVD panels+88(FP), R11
+	MOVD c_first+64(FP), R10
+	MOVD panels+96(FP), R11
 panel:
 	MOVD a_col+24(FP), R12
 	LSL $2, R12
 	MOVD b_row+40(FP), R13
 	LSL $2, R13
-	MOVD c_last+72(FP), R14
+	MOVD c_last+80(FP), R14
 	MOVD k+0(FP), R14
 	MOVD R9, R15
 	MOVD $0, R16
@@ -2791,7 +2791,7 @@ panel:
 	VMOVI $0, V16.B16
 	VMOVI $0, V17.B16
 	MOVD R10, R17
-	MOVD c_stride+64(FP), R19
+	MOVD c_stride+72(FP), R19
 	LSL $2, R19
 	PRFM (R17), PLDL1KEEP
 	ADD R19, R17
@@ -2845,12 +2845,12 @@ loop:
 	SUBS $1, R14
 	BNE loop
 done:
-	MOVD c_stride+64(FP), R12
+	MOVD c_stride+72(FP), R12
 	LSL $2, R12
-	MOVD c_last+72(FP), R13
-	FMOVS alpha+80(FP), F18
+	MOVD c_last+80(FP), R13
+	FMOVS alpha+88(FP), F18
 	VDUP V18.S[0], V18.S4
-	FMOVS beta+84(FP), F19
+	FMOVS beta+92(FP), F19
 	VDUP V19.S[0], V19.S4
 	WORD $0x6e32dc00 // fmul v0.4s, v0.4s, v18.4s
 	WORD $0x6e32dc21 // fmul v1.4s, v1.4s, v18.4s
@@ -3020,7 +3020,7 @@ written:
 	RET
 
 // func strip10x1F32NEON(k int, a left[float32], b right[float32], c target[float32], alpha, beta float32, panels int)
-TEXT ·strip10x1F32NEON(SB), NOSPLIT, $160-96
+TEXT ·strip10x1F32NEON(SB), NOSPLIT, $160-104
 	MOVD a_first+8(FP), R0
 	MOVD a_row+16(FP), R1
 	LSL $2, R1
@@ -3034,14 +3034,14 @@ TEXT ·strip10x1F32NEON(SB), NOSPLIT, $160-96
 	ADD R1, R8, R9
 	ADD R1, R9, R1
 	MOVD b_first+32(FP), R10
-	MOVD c_first+56(FP), R11
-	MOVD panels+88(FP), R12
+	MOVD c_first+64(FP), R11
+	MOVD panels+96(FP), R12
 panel:
 	MOVD a_col+24(FP), R13
 	LSL $2, R13
 	MOVD b_row+40(FP), R14
 	LSL $2, R14
-	MOVD c_last+72(FP), R15
+	MOVD c_last+80(FP), R15
 	MOVD k+0(FP), R16
 	MOVD R10, R17
 	MOVD $0, R19
@@ -3056,7 +3056,7 @@ panel:
 	VMOVI $0, V8.B16
 	VMOVI $0, V9.B16
 	MOVD R11, R20
-	MOVD c_stride+64(FP), R21
+	MOVD c_stride+72(FP), R21
 	LSL $2, R21
 	PRFM (R20), PLDL1KEEP
 	ADD R21, R20
@@ -3119,12 +3119,12 @@ bLoaded:
 	SUBS $1, R16
 	BNE loop
 done:
-	MOVD c_stride+64(FP), R13
+	MOVD c_stride+72(FP), R13
 	LSL $2, R13
-	MOVD c_last+72(FP), R14
-	FMOVS alpha+80(FP), F10
+	MOVD c_last+80(FP), R14
+	FMOVS alpha+88(FP), F10
 	VDUP V10.S[0], V10.S4
-	FMOVS beta+84(FP), F11
+	FMOVS beta+92(FP), F11
 	VDUP V11.S[0], V11.S4
 	WORD $0x6e2adc00 // fmul v0.4s, v0.4s, v10.4s
 	WORD $0x6e2adc21 // fmul v1.4s, v1.4s, v10.4s
@@ -3236,7 +3236,7 @@ written:
 	RET
 
 // func strip10x2F32NEON(k int, a left[float32], b right[float32], c target[float32], alpha, beta float32, panels int)
-TEXT ·strip10x2F32NEON(SB), NOSPLIT, $160-96
+TEXT ·strip10x2F32NEON(SB), NOSPLIT, $160-104
 	MOVD a_first+8(FP), R0
 	MOVD a_row+16(FP), R1
 	LSL $2, R1
@@ -3250,14 +3250,14 @@ TEXT ·strip10x2F32NEON(SB), NOSPLIT, $160-96
 	ADD R1, R8, R9
 	ADD R1, R9, R1
 	MOVD b_first+32(FP), R10
-	MOVD c_first+56(FP), R11
-	MOVD panels+88(FP), R12
+	MOVD c_first+64(FP), R11
+	MOVD panels+96(FP), R12
 panel:
 	MOVD a_col+24(FP), R13
 	LSL $2, R13
 	MOVD b_row+40(FP), R14
 	LSL $2, R14
-	MOVD c_last+72(FP), R15
+	MOVD c_last+80(FP), R15
 	MOVD k+0(FP), R15
 	MOVD R10, R16
 	MOVD $0, R17
@@ -3282,7 +3282,7 @@ panel:
 	VMOVI $0, V18.B16
 	VMOVI $0, V19.B16
 	MOVD R11, R19
-	MOVD c_stride+64(FP), R20
+	MOVD c_stride+72(FP), R20
 	LSL $2, R20
 	PRFM (R19), PLDL1KEEP
 	ADD R20, R19
@@ -3341,12 +3341,12 @@ loop:
 	SUBS $1, R15
 	BNE loop
 done:
-	MOVD c_stride+64(FP), R13
+	MOVD c_stride+72(FP), R13
 	LSL $2, R13
-	MOVD c_last+72(FP), R14
-	FMOVS alpha+80(FP), F20
+	MOVD c_last+80(FP), R14
+	FMOVS alpha+88(FP), F20
 	VDUP V20.S[0], V20.S4
-	FMOVS beta+84(FP), F21
+	FMOVS beta+92(FP), F21
 	VDUP V21.S[0], V21.S4
 	WORD $0x6e34dc00 // fmul v0.4s, v0.4s, v20.4s
 	WORD $0x6e34dc21 // fmul v1.4s, v1.4s, v20.4s
@@ -3530,7 +3530,7 @@ written:
 	RET
 
 // func strip11x1F32NEON(k int, a left[float32], b right[float32], c target[float32], alpha, beta float32, panels int)
-TEXT ·strip11x1F32NEON(SB), NOSPLIT, $176-96
+TEXT ·strip11x1F32NEON(SB), NOSPLIT, $176-104
 	MOVD a_first+8(FP), R0
 	MOVD a_row+16(FP), R1
 	LSL $2, R1
@@ -3545,14 +3545,14 @@ TEXT ·strip11x1F32NEON(SB), NOSPLIT, $176-96
 	ADD R1, R9, R10
 	ADD R1, R10, R1
 	MOVD b_first+32(FP), R11
-	MOVD c_first+56(FP), R12
-	MOVD panels+88(FP), R13
+	MOVD c_first+64(FP), R12
+	MOVD panels+96(FP), R13
 panel:
 	MOVD a_col+24(FP), R14
 	LSL $2, R14
 	MOVD b_row+40(FP), R15
 	LSL $2, R15
-	MOVD c_last+72(FP), R16
+	MOVD c_last+80(FP), R16
 	MOVD k+0(FP), R17
 	MOVD R11, R19
 	MOVD $0, R20
@@ -3568,7 +3568,7 @@ panel:
 	VMOVI $0, V9.B16
 	VMOVI $0, V10.B16
 	MOVD R12, R21
-	MOVD c_stride+64(FP), R22
+	MOVD c_stride+72(FP), R22
 	LSL $2, R22
 	PRFM (R21), PLDL1KEEP
 	ADD R22, R21
@@ -3635,12 +3635,12 @@ bLoaded:
 	SUBS $1, R17
 	BNE loop
 done:
-	MOVD c_stride+64(FP), R14
+	MOVD c_stride+72(FP), R14
 	LSL $2, R14
-	MOVD c_last+72(FP), R15
-	FMOVS alpha+80(FP), F11
+	MOVD c_last+80(FP), R15
+	FMOVS alpha+88(FP), F11
 	VDUP V11.S[0], V11.S4
-	FMOVS beta+84(FP), F12
+	FMOVS beta+92(FP), F12
 	VDUP V12.S[0], V12.S4
 	WORD $0x6e2bdc00 // fmul v0.4s, v0.4s, v11.4s
 	WORD $0x6e2bdc21 // fmul v1.4s, v1.4s, v11.4s
@@ -3759,7 +3759,7 @@ written:
 	RET
 
 // func strip11x2F32NEON(k int, a left[float32], b right[float32], c target[float32], alpha, beta float32, panels int)
-TEXT ·strip11x2F32NEON(SB), NOSPLIT, $176-96
+TEXT ·strip11x2F32NEON(SB), NOSPLIT, $176-104
 	MOVD a_first+8(FP), R0
 	MOVD a_row+16(FP), R1
 	LSL $2, R1
@@ -3774,14 +3774,14 @@ TEXT ·strip11x2F32NEON(SB), NOSPLIT, $176-96
 	ADD R1, R9, R10
 	ADD R1, R10, R1
 	MOVD b_first+32(FP), R11
-	MOVD c_first+56(FP), R12
-	MOVD panels+88(FP), R13
+	MOVD c_first+64(FP), R12
+	MOVD panels+96(FP), R13
 panel:
 	MOVD a_col+24(FP), R14
 	LSL $2, R14
 	MOVD b_row+40(FP), R15
 	LSL $2, R15
-	MOVD c_last+72(FP), R16
+	MOVD c_last+80(FP), R16
 	MOVD k+0(FP), R16
 	MOVD R11, R17
 	MOVD $0, R19
@@ -3808,7 +3808,7 @@ panel:
 	VMOVI $0, V20.B16
 	VMOVI $0, V21.B16
 	MOVD R12, R20
-	MOVD c_stride+64(FP), R21
+	MOVD c_stride+72(FP), R21
 	LSL $2, R21
 	PRFM (R20), PLDL1KEEP
 	ADD R21, R20
@@ -3872,12 +3872,12 @@ loop:
 	SUBS $1, R16
 	BNE loop
 done:
-	MOVD c_stride+64(FP), R14
+	MOVD c_stride+72(FP), R14
 	LSL $2, R14
-	MOVD c_last+72(FP), R15
-	FMOVS alpha+80(FP), F22
+	MOVD c_last+80(FP), R15
+	FMOVS alpha+88(FP), F22
 	VDUP V22.S[0], V22.S4
-	FMOVS beta+84(FP), F23
+	FMOVS beta+92(FP), F23
 	VDUP V23.S[0], V23.S4
 	WORD $0x6e36dc00 // fmul v0.4s, v0.4s, v22.4s
 	WORD $0x6e36dc21 // fmul v1.4s, v1.4s, v22.4s
@@ -4075,7 +4075,7 @@ written:
 	RET
 
 // func strip12x1F32NEON(k int, a left[float32], b right[float32], c target[float32], alpha, beta float32, panels int)
-TEXT ·strip12x1F32NEON(SB), NOSPLIT, $192-96
+TEXT ·strip12x1F32NEON(SB), NOSPLIT, $192-104
 	MOVD a_first+8(FP), R0
 	MOVD a_row+16(FP), R1
 	LSL $2, R1
@@ -4091,14 +4091,14 @@ TEXT ·strip12x1F32NEON(SB), NOSPLIT, $192-96
 	ADD R1, R10, R11
 	ADD R1, R11, R1
 	MOVD b_first+32(FP), R12
-	MOVD c_first+56(FP), R13
-	MOVD panels+88(FP), R14
+	MOVD c_first+64(FP), R13
+	MOVD panels+96(FP), R14
 panel:
 	MOVD a_col+24(FP), R15
 	LSL $2, R15
 	MOVD b_row+40(FP), R16
 	LSL $2, R16
-	MOVD c_last+72(FP), R17
+	MOVD c_last+80(FP), R17
 	MOVD k+0(FP), R19
 	MOVD R12, R20
 	MOVD $0, R21
@@ -4115,7 +4115,7 @@ panel:
 	VMOVI $0, V10.B16
 	VMOVI $0, V11.B16
 	MOVD R13, R22
-	MOVD c_stride+64(FP), R23
+	MOVD c_stride+72(FP), R23
 	LSL $2, R23
 	PRFM (R22), PLDL1KEEP
 	ADD R23, R22
@@ -4186,12 +4186,12 @@ bLoaded:
 	SUBS $1, R19
 	BNE loop
 done:
-	MOVD c_stride+64(FP), R15
+	MOVD c_stride+72(FP), R15
 	LSL $2, R15
-	MOVD c_last+72(FP), R16
-	FMOVS alpha+80(FP), F12
+	MOVD c_last+80(FP), R16
+	FMOVS alpha+88(FP), F12
 	VDUP V12.S[0], V12.S4
-	FMOVS beta+84(FP), F13
+	FMOVS beta+92(FP), F13
 	VDUP V13.S[0], V13.S4
 	WORD $0x6e2cdc00 // fmul v0.4s, v0.4s, v12.4s
 	WORD $0x6e2cdc21 // fmul v1.4s, v1.4s, v12.4s
@@ -4317,7 +4317,7 @@ written:
 	RET
 
 // func strip12x2F32NEON(k int, a left[float32], b right[float32], c target[float32], alpha, beta float32, panels int)
-TEXT ·strip12x2F32NEON(SB), NOSPLIT, $192-96
+TEXT ·strip12x2F32NEON(SB), NOSPLIT, $192-104
 	MOVD a_first+8(FP), R0
 	MOVD a_row+16(FP), R1
 	LSL $2, R1
@@ -4333,14 +4333,14 @@ TEXT ·strip12x2F32NEON(SB), NOSPLIT, $192-96
 	ADD R1, R10, R11
 	ADD R1, R11, R1
 	MOVD b_first+32(FP), R12
-	MOVD c_first+56(FP), R13
-	MOVD panels+88(FP), R14
+	MOVD c_first+64(FP), R13
+	MOVD panels+96(FP), R14
 panel:
 	MOVD a_col+24(FP), R15
 	LSL $2, R15
 	MOVD b_row+40(FP), R16
 	LSL $2, R16
-	MOVD c_last+72(FP), R17
+	MOVD c_last+80(FP), R17
 	MOVD k+0(FP), R17
 	MOVD R12, R19
 	MOVD $0, R20
@@ -4369,7 +4369,7 @@ panel:
 	VMOVI $0, V22.B16
 	VMOVI $0, V23.B16
 	MOVD R13, R21
-	MOVD c_stride+64(FP), R22
+	MOVD c_stride+72(FP), R22
 	LSL $2, R22
 	PRFM (R21), PLDL1KEEP
 	ADD R22, R21
@@ -4438,12 +4438,12 @@ loop:
 	SUBS $1, R17
 	BNE loop
 done:
-	MOVD c_stride+64(FP), R15
+	MOVD c_stride+72(FP), R15
 	LSL $2, R15
-	MOVD c_last+72(FP), R16
-	FMOVS alpha+80(FP), F24
+	MOVD c_last+80(FP), R16
+	FMOVS alpha+88(FP), F24
 	VDUP V24.S[0], V24.S4
-	FMOVS beta+84(FP), F25
+	FMOVS beta+92(FP), F25
 	VDUP V25.S[0], V25.S4
 	WORD $0x6e38dc00 // fmul v0.4s, v0.4s, v24.4s
 	WORD $0x6e38dc21 // fmul v1.4s, v1.4s, v24.4s
@@ -4818,25 +4818,25 @@ loop:
 	RET
 
 // func strip1x1F64NEON(k int, a left[float64], b right[float64], c target[float64], alpha, beta float64, panels int)
-TEXT ·strip1x1F64NEON(SB), NOSPLIT, $16-104
+TEXT ·strip1x1F64NEON(SB), NOSPLIT, $16-112
 	MOVD a_first+8(FP), R0
 	MOVD a_row+16(FP), R1
 	LSL $3, R1
 	MOVD b_first+32(FP), R1
-	MOVD c_first+56(FP), R2
-	MOVD panels+96(FP), R3
+	MOVD c_first+64(FP), R2
+	MOVD panels+104(FP), R3
 panel:
 	MOVD a_col+24(FP), R4
 	LSL $3, R4
 	MOVD b_row+40(FP), R5
 	LSL $3, R5
-	MOVD c_last+72(FP), R6
+	MOVD c_last+80(FP), R6
 	MOVD k+0(FP), R7
 	MOVD R1, R8
 	MOVD $0, R9
 	VMOVI $0, V0.B16
 	MOVD R2, R10
-	MOVD c_stride+64(FP), R11
+	MOVD c_stride+72(FP), R11
 	LSL $3, R11
 	PRFM (R10), PLDL1KEEP
 	CBZ R7, done
@@ -4855,12 +4855,12 @@ bLoaded:
 	SUBS $1, R7
 	BNE loop
 done:
-	MOVD c_stride+64(FP), R4
+	MOVD c_stride+72(FP), R4
 	LSL $3, R4
-	MOVD c_last+72(FP), R5
-	FMOVD alpha+80(FP), F1
+	MOVD c_last+80(FP), R5
+	FMOVD alpha+88(FP), F1
 	VDUP V1.D[0], V1.D2
-	FMOVD beta+88(FP), F2
+	FMOVD beta+96(FP), F2
 	VDUP V2.D[0], V2.D2
 	WORD $0x6e61dc00 // fmul v0.2d, v0.2d, v1.2d
 	FMOVD F2, R6
@@ -4909,26 +4909,26 @@ written:
 	RET
 
 // func strip1x2F64NEON(k int, a left[float64], b right[float64], c target[float64], alpha, beta float64, panels int)
-TEXT ·strip1x2F64NEON(SB), NOSPLIT, $16-104
+TEXT ·strip1x2F64NEON(SB), NOSPLIT, $16-112
 	MOVD a_first+8(FP), R0
 	MOVD a_row+16(FP), R1
 	LSL $3, R1
 	MOVD b_first+32(FP), R1
-	MOVD c_first+56(FP), R2
-	MOVD panels+96(FP), R3
+	MOVD c_first+64(FP), R2
+	MOVD panels+104(FP), R3
 panel:
 	MOVD a_col+24(FP), R4
 	LSL $3, R4
 	MOVD b_row+40(FP), R5
 	LSL $3, R5
-	MOVD c_last+72(FP), R6
+	MOVD c_last+80(FP), R6
 	MOVD k+0(FP), R6
 	MOVD R1, R7
 	MOVD $0, R8
 	VMOVI $0, V0.B16
 	VMOVI $0, V1.B16
 	MOVD R2, R9
-	MOVD c_stride+64(FP), R10
+	MOVD c_stride+72(FP), R10
 	LSL $3, R10
 	PRFM (R9), PLDL1KEEP
 	CBZ R6, done
@@ -4942,12 +4942,12 @@ loop:
 	SUBS $1, R6
 	BNE loop
 done:
-	MOVD c_stride+64(FP), R4
+	MOVD c_stride+72(FP), R4
 	LSL $3, R4
-	MOVD c_last+72(FP), R5
-	FMOVD alpha+80(FP), F2
+	MOVD c_last+80(FP), R5
+	FMOVD alpha+88(FP), F2
 	VDUP V2.D[0], V2.D2
-	FMOVD beta+88(FP), F3
+	FMOVD beta+96(FP), F3
 	VDUP V3.D[0], V3.D2
 	WORD $0x6e62dc00 // fmul v0.2d, v0.2d, v2.2d
 	WORD $0x6e62dc21 // fmul v1.2d, v1.2d, v2.2d
@@ -5005,27 +5005,27 @@ written:
 	RET
 
 // func strip2x1F64NEON(k int, a left[float64], b right[float64], c target[float64], alpha, beta float64, panels int)
-TEXT ·strip2x1F64NEON(SB), NOSPLIT, $32-104
+TEXT ·strip2x1F64NEON(SB), NOSPLIT, $32-112
 	MOVD a_first+8(FP), R0
 	MOVD a_row+16(FP), R1
 	LSL $3, R1
 	ADD R1, R0, R1
 	MOVD b_first+32(FP), R2
-	MOVD c_first+56(FP), R3
-	MOVD panels+96(FP), R4
+	MOVD c_first+64(FP), R3
+	MOVD panels+104(FP), R4
 panel:
 	MOVD a_col+24(FP), R5
 	LSL $3, R5
 	MOVD b_row+40(FP), R6
 	LSL $3, R6
-	MOVD c_last+72(FP), R7
+	MOVD c_last+80(FP), R7
 	MOVD k+0(FP), R8
 	MOVD R2, R9
 	MOVD $0, R10
 	VMOVI $0, V0.B16
 	VMOVI $0, V1.B16
 	MOVD R3, R11
-	MOVD c_stride+64(FP), R12
+	MOVD c_stride+72(FP), R12
 	LSL $3, R12
 	PRFM (R11), PLDL1KEEP
 	ADD R12, R11
@@ -5048,12 +5048,12 @@ bLoaded:
 	SUBS $1, R8
 	BNE loop
 done:
-	MOVD c_stride+64(FP), R5
+	MOVD c_stride+72(FP), R5
 	LSL $3, R5
-	MOVD c_last+72(FP), R6
-	FMOVD alpha+80(FP), F2
+	MOVD c_last+80(FP), R6
+	FMOVD alpha+88(FP), F2
 	VDUP V2.D[0], V2.D2
-	FMOVD beta+88(FP), F3
+	FMOVD beta+96(FP), F3
 	VDUP V3.D[0], V3.D2
 	WORD $0x6e62dc00 // fmul v0.2d, v0.2d, v2.2d
 	WORD $0x6e62dc21 // fmul v1.2d, v1.2d, v2.2d
@@ -5109,20 +5109,20 @@ written:
 	RET
 
 // func strip2x2F64NEON(k int, a left[float64], b right[float64], c target[float64], alpha, beta float64, panels int)
-TEXT ·strip2x2F64NEON(SB), NOSPLIT, $32-104
+TEXT ·strip2x2F64NEON(SB), NOSPLIT, $32-112
 	MOVD a_first+8(FP), R0
 	MOVD a_row+16(FP), R1
 	LSL $3, R1
 	ADD R1, R0, R1
 	MOVD b_first+32(FP), R2
-	MOVD c_first+56(FP), R3
-	MOVD panels+96(FP), R4
+	MOVD c_first+64(FP), R3
+	MOVD panels+104(FP), R4
 panel:
 	MOVD a_col+24(FP), R5
 	LSL $3, R5
 	MOVD b_row+40(FP), R6
 	LSL $3, R6
-	MOVD c_last+72(FP), R7
+	MOVD c_last+80(FP), R7
 	MOVD k+0(FP), R7
 	MOVD R2, R8
 	MOVD $0, R9
@@ -5131,7 +5131,7 @@ panel:
 	VMOVI $0, V2.B16
 	VMOVI $0, V3.B16
 	MOVD R3, R10
-	MOVD c_stride+64(FP), R11
+	MOVD c_stride+72(FP), R11
 	LSL $3, R11
 	PRFM (R10), PLDL1KEEP
 	ADD R11, R10
@@ -5150,12 +5150,12 @@ loop:
 	SUBS $1, R7
 	BNE loop
 done:
-	MOVD c_stride+64(FP), R5
+	MOVD c_stride+72(FP), R5
 	LSL $3, R5
-	MOVD c_last+72(FP), R6
-	FMOVD alpha+80(FP), F4
+	MOVD c_last+80(FP), R6
+	FMOVD alpha+88(FP), F4
 	VDUP V4.D[0], V4.D2
-	FMOVD beta+88(FP), F5
+	FMOVD beta+96(FP), F5
 	VDUP V5.D[0], V5.D2
 	WORD $0x6e64dc00 // fmul v0.2d, v0.2d, v4.2d
 	WORD $0x6e64dc21 // fmul v1.2d, v1.2d, v4.2d
@@ -5227,21 +5227,21 @@ written:
 	RET
 
 // func strip3x1F64NEON(k int, a left[float64], b right[float64], c target[float64], alpha, beta float64, panels int)
-TEXT ·strip3x1F64NEON(SB), NOSPLIT, $48-104
+TEXT ·strip3x1F64NEON(SB), NOSPLIT, $48-112
 	MOVD a_first+8(FP), R0
 	MOVD a_row+16(FP), R1
 	LSL $3, R1
 	ADD R1, R0, R2
 	ADD R1, R2, R1
 	MOVD b_first+32(FP), R3
-	MOVD c_first+56(FP), R4
-	MOVD panels+96(FP), R5
+	MOVD c_first+64(FP), R4
+	MOVD panels+104(FP), R5
 panel:
 	MOVD a_col+24(FP), R6
 	LSL $3, R6
 	MOVD b_row+40(FP), R7
 	LSL $3, R7
-	MOVD c_last+72(FP), R8
+	MOVD c_last+80(FP), R8
 	MOVD k+0(FP), R9
 	MOVD R3, R10
 	MOVD $0, R11
@@ -5249,7 +5249,7 @@ panel:
 	VMOVI $0, V1.B16
 	VMOVI $0, V2.B16
 	MOVD R4, R12
-	MOVD c_stride+64(FP), R13
+	MOVD c_stride+72(FP), R13
 	LSL $3, R13
 	PRFM (R12), PLDL1KEEP
 	ADD R13, R12
@@ -5276,12 +5276,12 @@ bLoaded:
 	SUBS $1, R9
 	BNE loop
 done:
-	MOVD c_stride+64(FP), R6
+	MOVD c_stride+72(FP), R6
 	LSL $3, R6
-	MOVD c_last+72(FP), R7
-	FMOVD alpha+80(FP), F3
+	MOVD c_last+80(FP), R7
+	FMOVD alpha+88(FP), F3
 	VDUP V3.D[0], V3.D2
-	FMOVD beta+88(FP), F4
+	FMOVD beta+96(FP), F4
 	VDUP V4.D[0], V4.D2
 	WORD $0x6e63dc00 // fmul v0.2d, v0.2d, v3.2d
 	WORD $0x6e63dc21 // fmul v1.2d, v1.2d, v3.2d
@@ -5344,21 +5344,21 @@ written:
 	RET
 
 // func strip3x2F64NEON(k int, a left[float64], b right[float64], c target[float64], alpha, beta float64, panels int)
-TEXT ·strip3x2F64NEON(SB), NOSPLIT, $48-104
+TEXT ·strip3x2F64NEON(SB), NOSPLIT, $48-112
 	MOVD a_first+8(FP), R0
 	MOVD a_row+16(FP), R1
 	LSL $3, R1
 	ADD R1, R0, R2
 	ADD R1, R2, R1
 	MOVD b_first+32(FP), R3
-	MOVD c_first+56(FP), R4
-	MOVD panels+96(FP), R5
+	MOVD c_first+64(FP), R4
+	MOVD panels+104(FP), R5
 panel:
 	MOVD a_col+24(FP), R6
 	LSL $3, R6
 	MOVD b_row+40(FP), R7
 	LSL $3, R7
-	MOVD c_last+72(FP), R8
+	MOVD c_last+80(FP), R8
 	MOVD k+0(FP), R8
 	MOVD R3, R9
 	MOVD $0, R10
@@ -5369,7 +5369,7 @@ panel:
 	VMOVI $0, V4.B16
 	VMOVI $0, V5.B16
 	MOVD R4, R11
-	MOVD c_stride+64(FP), R12
+	MOVD c_stride+72(FP), R12
 	LSL $3, R12
 	PRFM (R11), PLDL1KEEP
 	ADD R12, R11
@@ -5393,12 +5393,12 @@ loop:
 	SUBS $1, R8
 	BNE loop
 done:
-	MOVD c_stride+64(FP), R6
+	MOVD c_stride+72(FP), R6
 	LSL $3, R6
-	MOVD c_last+72(FP), R7
-	FMOVD alpha+80(FP), F6
+	MOVD c_last+80(FP), R7
+	FMOVD alpha+88(FP), F6
 	VDUP V6.D[0], V6.D2
-	FMOVD beta+88(FP), F7
+	FMOVD beta+96(FP), F7
 	VDUP V7.D[0], V7.D2
 	WORD $0x6e66dc00 // fmul v0.2d, v0.2d, v6.2d
 	WORD $0x6e66dc21 // fmul v1.2d, v1.2d, v6.2d
@@ -5484,7 +5484,7 @@ written:
 	RET
 
 // func strip4x1F64NEON(k int, a left[float64], b right[float64], c target[float64], alpha, beta float64, panels int)
-TEXT ·strip4x1F64NEON(SB), NOSPLIT, $64-104
+TEXT ·strip4x1F64NEON(SB), NOSPLIT, $64-112
 	MOVD a_first+8(FP), R0
 	MOVD a_row+16(FP), R1
 	LSL $3, R1
@@ -5492,14 +5492,14 @@ TEXT ·strip4x1F64NEON(SB), NOSPLIT, $64-104
 	ADD R1, R2, R3
 	ADD R1, R3, R1
 	MOVD b_first+32(FP), R4
-	MOVD c_first+56(FP), R5
-	MOVD panels+96(FP), R6
+	MOVD c_first+64(FP), R5
+	MOVD panels+104(FP), R6
 panel:
 	MOVD a_col+24(FP), R7
 	LSL $3, R7
 	MOVD b_row+40(FP), R8
 	LSL $3, R8
-	MOVD c_last+72(FP), R9
+	MOVD c_last+80(FP), R9
 	MOVD k+0(FP), R10
 	MOVD R4, R11
 	MOVD $0, R12
@@ -5508,7 +5508,7 @@ panel:
 	VMOVI $0, V2.B16
 	VMOVI $0, V3.B16
 	MOVD R5, R13
-	MOVD c_stride+64(FP), R14
+	MOVD c_stride+72(FP), R14
 	LSL $3, R14
 	PRFM (R13), PLDL1KEEP
 	ADD R14, R13
@@ -5539,12 +5539,12 @@ bLoaded:
 	SUBS $1, R10
 	BNE loop
 done:
-	MOVD c_stride+64(FP), R7
+	MOVD c_stride+72(FP), R7
 	LSL $3, R7
-	MOVD c_last+72(FP), R8
-	FMOVD alpha+80(FP), F4
+	MOVD c_last+80(FP), R8
+	FMOVD alpha+88(FP), F4
 	VDUP V4.D[0], V4.D2
-	FMOVD beta+88(FP), F5
+	FMOVD beta+96(FP), F5
 	VDUP V5.D[0], V5.D2
 	WORD $0x6e64dc00 // fmul v0.2d, v0.2d, v4.2d
 	WORD $0x6e64dc21 // fmul v1.2d, v1.2d, v4.2d
@@ -5614,7 +5614,7 @@ written:
 	RET
 
 // func strip4x2F64NEON(k int, a left[float64], b right[float64], c target[float64], alpha, beta float64, panels int)
-TEXT ·strip4x2F64NEON(SB), NOSPLIT, $64-104
+TEXT ·strip4x2F64NEON(SB), NOSPLIT, $64-112
 	MOVD a_first+8(FP), R0
 	MOVD a_row+16(FP), R1
 	LSL $3, R1
@@ -5622,14 +5622,14 @@ TEXT ·strip4x2F64NEON(SB), NOSPLIT, $64-104
 	ADD R1, R2, R3
 	ADD R1, R3, R1
 	MOVD b_first+32(FP), R4
-	MOVD c_first+56(FP), R5
-	MOVD panels+96(FP), R6
+	MOVD c_first+64(FP), R5
+	MOVD panels+104(FP), R6
 panel:
 	MOVD a_col+24(FP), R7
 	LSL $3, R7
 	MOVD b_row+40(FP), R8
 	LSL $3, R8
-	MOVD c_last+72(FP), R9
+	MOVD c_last+80(FP), R9
 	MOVD k+0(FP), R9
 	MOVD R4, R10
 	MOVD $0, R11
@@ -5642,7 +5642,7 @@ panel:
 	VMOVI $0, V6.B16
 	VMOVI $0, V7.B16
 	MOVD R5, R12
-	MOVD c_stride+64(FP), R13
+	MOVD c_stride+72(FP), R13
 	LSL $3, R13
 	PRFM (R12), PLDL1KEEP
 	ADD R13, R12
@@ -5671,12 +5671,12 @@ loop:
 	SUBS $1, R9
 	BNE loop
 done:
-	MOVD c_stride+64(FP), R7
+	MOVD c_stride+72(FP), R7
 	LSL $3, R7
-	MOVD c_last+72(FP), R8
-	FMOVD alpha+80(FP), F8
+	MOVD c_last+80(FP), R8
+	FMOVD alpha+88(FP), F8
 	VDUP V8.D[0], V8.D2
-	FMOVD beta+88(FP), F9
+	FMOVD beta+96(FP), F9
 	VDUP V9.D[0], V9.D2
 	WORD $0x6e68dc00 // fmul v0.2d, v0.2d, v8.2d
 	WORD $0x6e68dc21 // fmul v1.2d, v1.2d, v8.2d
@@ -5776,7 +5776,7 @@ written:
 	RET
 
 // func strip5x1F64NEON(k int, a left[float64], b right[float64], c target[float64], alpha, beta float64, panels int)
-TEXT ·strip5x1F64NEON(SB), NOSPLIT, $80-104
+TEXT ·strip5x1F64NEON(SB), NOSPLIT, $80-112
 	MOVD a_first+8(FP), R0
 	MOVD a_row+16(FP), R1
 	LSL $3, R1
@@ -5785,14 +5785,14 @@ TEXT ·strip5x1F64NEON(SB), NOSPLIT, $80-104
 	ADD R1, R3, R4
 	ADD R1, R4, R1
 	MOVD b_first+32(FP), R5
-	MOVD c_first+56(FP), R6
-	MOVD panels+96(FP), R7
+	MOVD c_first+64(FP), R6
+	MOVD panels+104(FP), R7
 panel:
 	MOVD a_col+24(FP), R8
 	LSL $3, R8
 	MOVD b_row+40(FP), R9
 	LSL $3, R9
-	MOVD c_last+72(FP), R10
+	MOVD c_last+80(FP), R10
 	MOVD k+0(FP), R11
 	MOVD R5, R12
 	MOVD $0, R13
@@ -5802,7 +5802,7 @@ panel:
 	VMOVI $0, V3.B16
 	VMOVI $0, V4.B16
 	MOVD R6, R14
-	MOVD c_stride+64(FP), R15
+	MOVD c_stride+72(FP), R15
 	LSL $3, R15
 	PRFM (R14), PLDL1KEEP
 	ADD R15, R14
@@ -5837,12 +5837,12 @@ bLoaded:
 	SUBS $1, R11
 	BNE loop
 done:
-	MOVD c_stride+64(FP), R8
+	MOVD c_stride+72(FP), R8
 	LSL $3, R8
-	MOVD c_last+72(FP), R9
-	FMOVD alpha+80(FP), F5
+	MOVD c_last+80(FP), R9
+	FMOVD alpha+88(FP), F5
 	VDUP V5.D[0], V5.D2
-	FMOVD beta+88(FP), F6
+	FMOVD beta+96(FP), F6
 	VDUP V6.D[0], V6.D2
 	WORD $0x6e65dc00 // fmul v0.2d, v0.2d, v5.2d
 	WORD $0x6e65dc21 // fmul v1.2d, v1.2d, v5.2d
@@ -5919,7 +5919,7 @@ written:
 	RET
 
 // func strip5x2F64NEON(k int, a left[float64], b right[float64], c target[float64], alpha, beta float64, panels int)
-TEXT ·strip5x2F64NEON(SB), NOSPLIT, $80-104
+TEXT ·strip5x2F64NEON(SB), NOSPLIT, $80-112
 	MOVD a_first+8(FP), R0
 	MOVD a_row+16(FP), R1
 	LSL $3, R1
@@ -5928,14 +5928,14 @@ TEXT ·strip5x2F64NEON(SB), NOSPLIT, $80-104
 	ADD R1, R3, R4
 	ADD R1, R4, R1
 	MOVD b_first+32(FP), R5
-	MOVD c_first+56(FP), R6
-	MOVD panels+96(FP), R7
+	MOVD c_first+64(FP), R6
+	MOVD panels+104(FP), R7
 panel:
 	MOVD a_col+24(FP), R8
 	LSL $3, R8
 	MOVD b_row+40(FP), R9
 	LSL $3, R9
-	MOVD c_last+72(FP), R10
+	MOVD c_last+80(FP), R10
 	MOVD k+0(FP), R10
 	MOVD R5, R11
 	MOVD $0, R12
@@ -5950,7 +5950,7 @@ panel:
 	VMOVI $0, V8.B16
 	VMOVI $0, V9.B16
 	MOVD R6, R13
-	MOVD c_stride+64(FP), R14
+	MOVD c_stride+72(FP), R14
 	LSL $3, R14
 	PRFM (R13), PLDL1KEEP
 	ADD R14, R13
@@ -5984,12 +5984,12 @@ loop:
 	SUBS $1, R10
 	BNE loop
 done:
-	MOVD c_stride+64(FP), R8
+	MOVD c_stride+72(FP), R8
 	LSL $3, R8
-	MOVD c_last+72(FP), R9
-	FMOVD alpha+80(FP), F10
+	MOVD c_last+80(FP), R9
+	FMOVD alpha+88(FP), F10
 	VDUP V10.D[0], V10.D2
-	FMOVD beta+88(FP), F11
+	FMOVD beta+96(FP), F11
 	VDUP V11.D[0], V11.D2
 	WORD $0x6e6adc00 // fmul v0.2d, v0.2d, v10.2d
 	WORD $0x6e6adc21 // fmul v1.2d, v1.2d, v10.2d
@@ -6103,7 +6103,7 @@ written:
 	RET
 
 // func strip6x1F64NEON(k int, a left[float64], b right[float64], c target[float64], alpha, beta float64, panels int)
-TEXT ·strip6x1F64NEON(SB), NOSPLIT, $96-104
+TEXT ·strip6x1F64NEON(SB), NOSPLIT, $96-112
 	MOVD a_first+8(FP), R0
 	MOVD a_row+16(FP), R1
 	LSL $3, R1
@@ -6113,14 +6113,14 @@ TEXT ·strip6x1F64NEON(SB), NOSPLIT, $96-104
 	ADD R1, R4, R5
 	ADD R1, R5, R1
 	MOVD b_first+32(FP), R6
-	MOVD c_first+56(FP), R7
-	MOVD panels+96(FP), R8
+	MOVD c_first+64(FP), R7
+	MOVD panels+104(FP), R8
 panel:
 	MOVD a_col+24(FP), R9
 	LSL $3, R9
 	MOVD b_row+40(FP), R10
 	LSL $3, R10
-	MOVD c_last+72(FP), R11
+	MOVD c_last+80(FP), R11
 	MOVD k+0(FP), R12
 	MOVD R6, R13
 	MOVD $0, R14
@@ -6131,7 +6131,7 @@ panel:
 	VMOVI $0, V4.B16
 	VMOVI $0, V5.B16
 	MOVD R7, R15
-	MOVD c_stride+64(FP), R16
+	MOVD c_stride+72(FP), R16
 	LSL $3, R16
 	PRFM (R15), PLDL1KEEP
 	ADD R16, R15
@@ -6170,12 +6170,12 @@ bLoaded:
 	SUBS $1, R12
 	BNE loop
 done:
-	MOVD c_stride+64(FP), R9
+	MOVD c_stride+72(FP), R9
 	LSL $3, R9
-	MOVD c_last+72(FP), R10
-	FMOVD alpha+80(FP), F6
+	MOVD c_last+80(FP), R10
+	FMOVD alpha+88(FP), F6
 	VDUP V6.D[0], V6.D2
-	FMOVD beta+88(FP), F7
+	FMOVD beta+96(FP), F7
 	VDUP V7.D[0], V7.D2
 	WORD $0x6e66dc00 // fmul v0.2d, v0.2d, v6.2d
 	WORD $0x6e66dc21 // fmul v1.2d, v1.2d, v6.2d
@@ -6259,7 +6259,7 @@ written:
 	RET
 
 // func strip6x2F64NEON(k int, a left[float64], b right[float64], c target[float64], alpha, beta float64, panels int)
-TEXT ·strip6x2F64NEON(SB), NOSPLIT, $96-104
+TEXT ·strip6x2F64NEON(SB), NOSPLIT, $96-112
 	MOVD a_first+8(FP), R0
 	MOVD a_row+16(FP), R1
 	LSL $3, R1
@@ -6269,14 +6269,14 @@ TEXT ·strip6x2F64NEON(SB), NOSPLIT, $96-104
 	ADD R1, R4, R5
 	ADD R1, R5, R1
 	MOVD b_first+32(FP), R6
-	MOVD c_first+56(FP), R7
-	MOVD panels+96(FP), R8
+	MOVD c_first+64(FP), R7
+	MOVD panels+104(FP), R8
 panel:
 	MOVD a_col+24(FP), R9
 	LSL $3, R9
 	MOVD b_row+40(FP), R10
 	LSL $3, R10
-	MOVD c_last+72(FP), R11
+	MOVD c_last+80(FP), R11
 	MOVD k+0(FP), R11
 	MOVD R6, R12
 	MOVD $0, R13
@@ -6293,7 +6293,7 @@ panel:
 	VMOVI $0, V10.B16
 	VMOVI $0, V11.B16
 	MOVD R7, R14
-	MOVD c_stride+64(FP), R15
+	MOVD c_stride+72(FP), R15
 	LSL $3, R15
 	PRFM (R14), PLDL1KEEP
 	ADD R15, R14
@@ -6332,12 +6332,12 @@ loop:
 	SUBS $1, R11
 	BNE loop
 done:
-	MOVD c_stride+64(FP), R9
+	MOVD c_stride+72(FP), R9
 	LSL $3, R9
-	MOVD c_last+72(FP), R10
-	FMOVD alpha+80(FP), F12
+	MOVD c_last+80(FP), R10
+	FMOVD alpha+88(FP), F12
 	VDUP V12.D[0], V12.D2
-	FMOVD beta+88(FP), F13
+	FMOVD beta+96(FP), F13
 	VDUP V13.D[0], V13.D2
 	WORD $0x6e6cdc00 // fmul v0.2d, v0.2d, v12.2d
 	WORD $0x6e6cdc21 // fmul v1.2d, v1.2d, v12.2d
@@ -6465,7 +6465,7 @@ written:
 	RET
 
 // func strip7x1F64NEON(k int, a left[float64], b right[float64], c target[float64], alpha, beta float64, panels int)
-TEXT ·strip7x1F64NEON(SB), NOSPLIT, $112-104
+TEXT ·strip7x1F64NEON(SB), NOSPLIT, $112-112
 	MOVD a_first+8(FP), R0
 	MOVD a_row+16(FP), R1
 	LSL $3, R1
@@ -6476,14 +6476,14 @@ TEXT ·strip7x1F64NEON(SB), NOSPLIT, $112-104
 	ADD R1, R5, R6
 	ADD R1, R6, R1
 	MOVD b_first+32(FP), R7
-	MOVD c_first+56(FP), R8
-	MOVD panels+96(FP), R9
+	MOVD c_first+64(FP), R8
+	MOVD panels+104(FP), R9
 panel:
 	MOVD a_col+24(FP), R10
 	LSL $3, R10
 	MOVD b_row+40(FP), R11
 	LSL $3, R11
-	MOVD c_last+72(FP), R12
+	MOVD c_last+80(FP), R12
 	MOVD k+0(FP), R13
 	MOVD R7, R14
 	MOVD $0, R15
@@ -6495,7 +6495,7 @@ panel:
 	VMOVI $0, V5.B16
 	VMOVI $0, V6.B16
 	MOVD R8, R16
-	MOVD c_stride+64(FP), R17
+	MOVD c_stride+72(FP), R17
 	LSL $3, R17
 	PRFM (R16), PLDL1KEEP
 	ADD R17, R16
@@ -6538,12 +6538,12 @@ bLoaded:
 	SUBS $1, R13
 	BNE loop
 done:
-	MOVD c_stride+64(FP), R10
+	MOVD c_stride+72(FP), R10
 	LSL $3, R10
-	MOVD c_last+72(FP), R11
-	FMOVD alpha+80(FP), F7
+	MOVD c_last+80(FP), R11
+	FMOVD alpha+88(FP), F7
 	VDUP V7.D[0], V7.D2
-	FMOVD beta+88(FP), F8
+	FMOVD beta+96(FP), F8
 	VDUP V8.D[0], V8.D2
 	WORD $0x6e67dc00 // fmul v0.2d, v0.2d, v7.2d
 	WORD $0x6e67dc21 // fmul v1.2d, v1.2d, v7.2d
@@ -6634,7 +6634,7 @@ written:
 	RET
 
 // func strip7x2F64NEON(k int, a left[float64], b right[float64], c target[float64], alpha, beta float64, panels int)
-TEXT ·strip7x2F64NEON(SB), NOSPLIT, $112-104
+TEXT ·strip7x2F64NEON(SB), NOSPLIT, $112-112
 	MOVD a_first+8(FP), R0
 	MOVD a_row+16(FP), R1
 	LSL $3, R1
@@ -6645,14 +6645,14 @@ TEXT ·strip7x2F64NEON(SB), NOSPLIT, $112-104
 	ADD R1, R5, R6
 	ADD R1, R6, R1
 	MOVD b_first+32(FP), R7
-	MOVD c_first+56(FP), R8
-	MOVD panels+96(FP), R9
+	MOVD c_first+64(FP), R8
+	MOVD panels+104(FP), R9
 panel:
 	MOVD a_col+24(FP), R10
 	LSL $3, R10
 	MOVD b_row+40(FP), R11
 	LSL $3, R11
-	MOVD c_last+72(FP), R12
+	MOVD c_last+80(FP), R12
 	MOVD k+0(FP), R12
 	MOVD R7, R13
 	MOVD $0, R14
@@ -6671,7 +6671,7 @@ panel:
 	VMOVI $0, V12.B16
 	VMOVI $0, V13.B16
 	MOVD R8, R15
-	MOVD c_stride+64(FP), R16
+	MOVD c_stride+72(FP), R16
 	LSL $3, R16
 	PRFM (R15), PLDL1KEEP
 	ADD R16, R15
@@ -6715,12 +6715,12 @@ loop:
 	SUBS $1, R12
 	BNE loop
 done:
-	MOVD c_stride+64(FP), R10
+	MOVD c_stride+72(FP), R10
 	LSL $3, R10
-	MOVD c_last+72(FP), R11
-	FMOVD alpha+80(FP), F14
+	MOVD c_last+80(FP), R11
+	FMOVD alpha+88(FP), F14
 	VDUP V14.D[0], V14.D2
-	FMOVD beta+88(FP), F15
+	FMOVD beta+96(FP), F15
 	VDUP V15.D[0], V15.D2
 	WORD $0x6e6edc00 // fmul v0.2d, v0.2d, v14.2d
 	WORD $0x6e6edc21 // fmul v1.2d, v1.2d, v14.2d
@@ -6862,7 +6862,7 @@ written:
 	RET
 
 // func strip8x1F64NEON(k int, a left[float64], b right[float64], c target[float64], alpha, beta float64, panels int)
-TEXT ·strip8x1F64NEON(SB), NOSPLIT, $128-104
+TEXT ·strip8x1F64NEON(SB), NOSPLIT, $128-112
 	MOVD a_first+8(FP), R0
 	MOVD a_row+16(FP), R1
 	LSL $3, R1
@@ -6874,14 +6874,14 @@ TEXT ·strip8x1F64NEON(SB), NOSPLIT, $128-104
 	ADD R1, R6, R7
 	ADD R1, R7, R1
 	MOVD b_first+32(FP), R8
-	MOVD c_first+56(FP), R9
-	MOVD panels+96(FP), R10
+	MOVD c_first+64(FP), R9
+	MOVD panels+104(FP), R10
 panel:
 	MOVD a_col+24(FP), R11
 	LSL $3, R11
 	MOVD b_row+40(FP), R12
 	LSL $3, R12
-	MOVD c_last+72(FP), R13
+	MOVD c_last+80(FP), R13
 	MOVD k+0(FP), R14
 	MOVD R8, R15
 	MOVD $0, R16
@@ -6894,7 +6894,7 @@ panel:
 	VMOVI $0, V6.B16
 	VMOVI $0, V7.B16
 	MOVD R9, R17
-	MOVD c_stride+64(FP), R19
+	MOVD c_stride+72(FP), R19
 	LSL $3, R19
 	PRFM (R17), PLDL1KEEP
 	ADD R19, R17
@@ -6941,12 +6941,12 @@ bLoaded:
 	SUBS $1, R14
 	BNE loop
 done:
-	MOVD c_stride+64(FP), R11
+	MOVD c_stride+72(FP), R11
 	LSL $3, R11
-	MOVD c_last+72(FP), R12
-	FMOVD alpha+80(FP), F8
+	MOVD c_last+80(FP), R12
+	FMOVD alpha+88(FP), F8
 	VDUP V8.D[0], V8.D2
-	FMOVD beta+88(FP), F9
+	FMOVD beta+96(FP), F9
 	VDUP V9.D[0], V9.D2
 	WORD $0x6e68dc00 // fmul v0.2d, v0.2d, v8.2d
 	WORD $0x6e68dc21 // fmul v1.2d, v1.2d, v8.2d
@@ -7044,7 +7044,7 @@ written:
 	RET
 
 // func strip8x2F64NEON(k int, a left[float64], b right[float64], c target[float64], alpha, beta float64, panels int)
-TEXT ·strip8x2F64NEON(SB), NOSPLIT, $128-104
+TEXT ·strip8x2F64NEON(SB), NOSPLIT, $128-112
 	MOVD a_first+8(FP), R0
 	MOVD a_row+16(FP), R1
 	LSL $3, R1
@@ -7056,14 +7056,14 @@ TEXT ·strip8x2F64NEON(SB), NOSPLIT, $128-104
 	ADD R1, R6, R7
 	ADD R1, R7, R1
 	MOVD b_first+32(FP), R8
-	MOVD c_first+56(FP), R9
-	MOVD panels+96(FP), R10
+	MOVD c_first+64(FP), R9
+	MOVD panels+104(FP), R10
 panel:
 	MOVD a_col+24(FP), R11
 	LSL $3, R11
 	MOVD b_row+40(FP), R12
 	LSL $3, R12
-	MOVD c_last+72(FP), R13
+	MOVD c_last+80(FP), R13
 	MOVD k+0(FP), R13
 	MOVD R8, R14
 	MOVD $0, R15
@@ -7084,7 +7084,7 @@ panel:
 	VMOVI $0, V14.B16
 	VMOVI $0, V15.B16
 	MOVD R9, R16
-	MOVD c_stride+64(FP), R17
+	MOVD c_stride+72(FP), R17
 	LSL $3, R17
 	PRFM (R16), PLDL1KEEP
 	ADD R17, R16
@@ -7133,12 +7133,12 @@ loop:
 	SUBS $1, R13
 	BNE loop
 done:
-	MOVD c_stride+64(FP), R11
+	MOVD c_stride+72(FP), R11
 	LSL $3, R11
-	MOVD c_last+72(FP), R12
-	FMOVD alpha+80(FP), F16
+	MOVD c_last+80(FP), R12
+	FMOVD alpha+88(FP), F16
 	VDUP V16.D[0], V16.D2
-	FMOVD beta+88(FP), F17
+	FMOVD beta+96(FP), F17
 	VDUP V17.D[0], V17.D2
 	WORD $0x6e70dc00 // fmul v0.2d, v0.2d, v16.2d
 	WORD $0x6e70dc21 // fmul v1.2d, v1.2d, v16.2d
@@ -7294,7 +7294,7 @@ written:
 	RET
 
 // func strip9x1F64NEON(k int, a left[float64], b right[float64], c target[float64], alpha, beta float64, panels int)
-TEXT ·strip9x1F64NEON(SB), NOSPLIT, $144-104
+TEXT ·strip9x1F64NEON(SB), NOSPLIT, $144-112
 	MOVD a_first+8(FP), R0
 	MOVD a_row+16(FP), R1
 	LSL $3, R1
@@ -7307,14 +7307,14 @@ TEXT ·strip9x1F64NEON(SB), NOSPLIT, $144-104
 	ADD R1, R7, R8
 	ADD R1, R8, R1
 	MOVD b_first+32(FP), R9
-	MOVD c_first+56(FP), R10
-	MOVD panels+96(FP), R11
+	MOVD c_first+64(FP), R10
+	MOVD panels+104(FP), R11
 panel:
 	MOVD a_col+24(FP), R12
 	LSL $3, R12
 	MOVD b_row+40(FP), R13
 	LSL $3, R13
-	MOVD c_last+72(FP), R14
+	MOVD c_last+80(FP), R14
 	MOVD k+0(FP), R15
 	MOVD R9, R16
 	MOVD $0, R17
@@ -7328,7 +7328,7 @@ panel:
 	VMOVI $0, V7.B16
 	VMOVI $0, V8.B16
 	MOVD R10, R19
-	MOVD c_stride+64(FP), R20
+	MOVD c_stride+72(FP), R20
 	LSL $3, R20
 	PRFM (R19), PLDL1KEEP
 	ADD R20, R19
@@ -7379,12 +7379,12 @@ bLoaded:
 	SUBS $1, R15
 	BNE loop
 done:
-	MOVD c_stride+64(FP), R12
+	MOVD c_stride+72(FP), R12
 	LSL $3, R12
-	MOVD c_last+72(FP), R13
-	FMOVD alpha+80(FP), F9
+	MOVD c_last+80(FP), R13
+	FMOVD alpha+88(FP), F9
 	VDUP V9.D[0], V9.D2
-	FMOVD beta+88(FP), F10
+	FMOVD beta+96(FP), F10
 	VDUP V10.D[0], V10.D2
 	WORD $0x6e69dc00 // fmul v0.2d, v0.2d, v9.2d
 	WORD $0x6e69dc21 // fmul v1.2d, v1.2d, v9.2d
@@ -7489,7 +7489,7 @@ written:
 	RET
 
 // func strip9x2F64NEON(k int, a left[float64], b right[float64], c target[float64], alpha, beta float64, panels int)
-TEXT ·strip9x2F64NEON(SB), NOSPLIT, $144-104
+TEXT ·strip9x2F64NEON(SB), NOSPLIT, $144-112
 	MOVD a_first+8(FP), R0
 	MOVD a_row+16(FP), R1
 	LSL $3, R1
@@ -7502,14 +7502,14 @@ TEXT ·strip9x2F64NEON(SB), NOSPLIT, $144-104
 	ADD R1, R7, R8
 	ADD R1, R8, R1
 	MOVD b_first+32(FP), R9
-	MOVD c_first+56(FP), R10
-	MOVD panels+96(FP), R11
+	MOVD c_first+64(FP), R10
+	MOVD panels+104(FP), R11
 panel:
 	MOVD a_col+24(FP), R12
 	LSL $3, R12
 	MOVD b_row+40(FP), R13
 	LSL $3, R13
-	MOVD c_last+72(FP), R14
+	MOVD c_last+80(FP), R14
 	MOVD k+0(FP), R14
 	MOVD R9, R15
 	MOVD $0, R16
@@ -7532,7 +7532,7 @@ panel:
 	VMOVI $0, V16.B16
 	VMOVI $0, V17.B16
 	MOVD R10, R17
-	MOVD c_stride+64(FP), R19
+	MOVD c_stride+72(FP), R19
 	LSL $3, R19
 	PRFM (R17), PLDL1KEEP
 	ADD R19, R17
@@ -7586,12 +7586,12 @@ loop:
 	SUBS $1, R14
 	BNE loop
 done:
-	MOVD c_stride+64(FP), R12
+	MOVD c_stride+72(FP), R12
 	LSL $3, R12
-	MOVD c_last+72(FP), R13
-	FMOVD alpha+80(FP), F18
+	MOVD c_last+80(FP), R13
+	FMOVD alpha+88(FP), F18
 	VDUP V18.D[0], V18.D2
-	FMOVD beta+88(FP), F19
+	FMOVD beta+96(FP), F19
 	VDUP V19.D[0], V19.D2
 	WORD $0x6e72dc00 // fmul v0.2d, v0.2d, v18.2d
 	WORD $0x6e72dc21 // fmul v1.2d, v1.2d, v18.2d
@@ -7761,7 +7761,7 @@ written:
 	RET
 
 // func strip10x1F64NEON(k int, a left[float64], b right[float64], c target[float64], alpha, beta float64, panels int)
-TEXT ·strip10x1F64NEON(SB), NOSPLIT, $160-104
+TEXT ·strip10x1F64NEON(SB), NOSPLIT, $160-112
 	MOVD a_first+8(FP), R0
 	MOVD a_row+16(FP), R1
 	LSL $3, R1
@@ -7775,14 +7775,14 @@ TEXT ·strip10x1F64NEON(SB), NOSPLIT, $160-104
 	ADD R1, R8, R9
 	ADD R1, R9, R1
 	MOVD b_first+32(FP), R10
-	MOVD c_first+56(FP), R11
-	MOVD panels+96(FP), R12
+	MOVD c_first+64(FP), R11
+	MOVD panels+104(FP), R12
 panel:
 	MOVD a_col+24(FP), R13
 	LSL $3, R13
 	MOVD b_row+40(FP), R14
 	LSL $3, R14
-	MOVD c_last+72(FP), R15
+	MOVD c_last+80(FP), R15
 	MOVD k+0(FP), R16
 	MOVD R10, R17
 	MOVD $0, R19
@@ -7797,7 +7797,7 @@ panel:
 	VMOVI $0, V8.B16
 	VMOVI $0, V9.B16
 	MOVD R11, R20
-	MOVD c_stride+64(FP), R21
+	MOVD c_stride+72(FP), R21
 	LSL $3, R21
 	PRFM (R20), PLDL1KEEP
 	ADD R21, R20
@@ -7852,12 +7852,12 @@ bLoaded:
 	SUBS $1, R16
 	BNE loop
 done:
-	MOVD c_stride+64(FP), R13
+	MOVD c_stride+72(FP), R13
 	LSL $3, R13
-	MOVD c_last+72(FP), R14
-	FMOVD alpha+80(FP), F10
+	MOVD c_last+80(FP), R14
+	FMOVD alpha+88(FP), F10
 	VDUP V10.D[0], V10.D2
-	FMOVD beta+88(FP), F11
+	FMOVD beta+96(FP), F11
 	VDUP V11.D[0], V11.D2
 	WORD $0x6e6adc00 // fmul v0.2d, v0.2d, v10.2d
 	WORD $0x6e6adc21 // fmul v1.2d, v1.2d, v10.2d
@@ -7969,7 +7969,7 @@ written:
 	RET
 
 // func strip10x2F64NEON(k int, a left[float64], b right[float64], c target[float64], alpha, beta float64, panels int)
-TEXT ·strip10x2F64NEON(SB), NOSPLIT, $160-104
+TEXT ·strip10x2F64NEON(SB), NOSPLIT, $160-112
 	MOVD a_first+8(FP), R0
 	MOVD a_row+16(FP), R1
 	LSL $3, R1
@@ -7983,14 +7983,14 @@ TEXT ·strip10x2F64NEON(SB), NOSPLIT, $160-104
 	ADD R1, R8, R9
 	ADD R1, R9, R1
 	MOVD b_first+32(FP), R10
-	MOVD c_first+56(FP), R11
-	MOVD panels+96(FP), R12
+	MOVD c_first+64(FP), R11
+	MOVD panels+104(FP), R12
 panel:
 	MOVD a_col+24(FP), R13
 	LSL $3, R13
 	MOVD b_row+40(FP), R14
 	LSL $3, R14
-	MOVD c_last+72(FP), R15
+	MOVD c_last+80(FP), R15
 	MOVD k+0(FP), R15
 	MOVD R10, R16
 	MOVD $0, R17
@@ -8015,7 +8015,7 @@ panel:
 	VMOVI $0, V18.B16
 	VMOVI $0, V19.B16
 	MOVD R11, R19
-	MOVD c_stride+64(FP), R20
+	MOVD c_stride+72(FP), R20
 	LSL $3, R20
 	PRFM (R19), PLDL1KEEP
 	ADD R20, R19
@@ -8074,12 +8074,12 @@ loop:
 	SUBS $1, R15
 	BNE loop
 done:
-	MOVD c_stride+64(FP), R13
+	MOVD c_stride+72(FP), R13
 	LSL $3, R13
-	MOVD c_last+72(FP), R14
-	FMOVD alpha+80(FP), F20
+	MOVD c_last+80(FP), R14
+	FMOVD alpha+88(FP), F20
 	VDUP V20.D[0], V20.D2
-	FMOVD beta+88(FP), F21
+	FMOVD beta+96(FP), F21
 	VDUP V21.D[0], V21.D2
 	WORD $0x6e74dc00 // fmul v0.2d, v0.2d, v20.2d
 	WORD $0x6e74dc21 // fmul v1.2d, v1.2d, v20.2d
@@ -8263,7 +8263,7 @@ written:
 	RET
 
 // func strip11x1F64NEON(k int, a left[float64], b right[float64], c target[float64], alpha, beta float64, panels int)
-TEXT ·strip11x1F64NEON(SB), NOSPLIT, $176-104
+TEXT ·strip11x1F64NEON(SB), NOSPLIT, $176-112
 	MOVD a_first+8(FP), R0
 	MOVD a_row+16(FP), R1
 	LSL $3, R1
@@ -8278,14 +8278,14 @@ TEXT ·strip11x1F64NEON(SB), NOSPLIT, $176-104
 	ADD R1, R9, R10
 	ADD R1, R10, R1
 	MOVD b_first+32(FP), R11
-	MOVD c_first+56(FP), R12
-	MOVD panels+96(FP), R13
+	MOVD c_first+64(FP), R12
+	MOVD panels+104(FP), R13
 panel:
 	MOVD a_col+24(FP), R14
 	LSL $3, R14
 	MOVD b_row+40(FP), R15
 	LSL $3, R15
-	MOVD c_last+72(FP), R16
+	MOVD c_last+80(FP), R16
 	MOVD k+0(FP), R17
 	MOVD R11, R19
 	MOVD $0, R20
@@ -8301,7 +8301,7 @@ panel:
 	VMOVI $0, V9.B16
 	VMOVI $0, V10.B16
 	MOVD R12, R21
-	MOVD c_stride+64(FP), R22
+	MOVD c_stride+72(FP), R22
 	LSL $3, R22
 	PRFM (R21), PLDL1KEEP
 	ADD R22, R21
@@ -8360,12 +8360,12 @@ bLoaded:
 	SUBS $1, R17
 	BNE loop
 done:
-	MOVD c_stride+64(FP), R14
+	MOVD c_stride+72(FP), R14
 	LSL $3, R14
-	MOVD c_last+72(FP), R15
-	FMOVD alpha+80(FP), F11
+	MOVD c_last+80(FP), R15
+	FMOVD alpha+88(FP), F11
 	VDUP V11.D[0], V11.D2
-	FMOVD beta+88(FP), F12
+	FMOVD beta+96(FP), F12
 	VDUP V12.D[0], V12.D2
 	WORD $0x6e6bdc00 // fmul v0.2d, v0.2d, v11.2d
 	WORD $0x6e6bdc21 // fmul v1.2d, v1.2d, v11.2d
@@ -8484,7 +8484,7 @@ written:
 	RET
 
 // func strip11x2F64NEON(k int, a left[float64], b right[float64], c target[float64], alpha, beta float64, panels int)
-TEXT ·strip11x2F64NEON(SB), NOSPLIT, $176-104
+TEXT ·strip11x2F64NEON(SB), NOSPLIT, $176-112
 	MOVD a_first+8(FP), R0
 	MOVD a_row+16(FP), R1
 	LSL $3, R1
@@ -8499,14 +8499,14 @@ TEXT ·strip11x2F64NEON(SB), NOSPLIT, $176-104
 	ADD R1, R9, R10
 	ADD R1, R10, R1
 	MOVD b_first+32(FP), R11
-	MOVD c_first+56(FP), R12
-	MOVD panels+96(FP), R13
+	MOVD c_first+64(FP), R12
+	MOVD panels+104(FP), R13
 panel:
 	MOVD a_col+24(FP), R14
 	LSL $3, R14
 	MOVD b_row+40(FP), R15
 	LSL $3, R15
-	MOVD c_last+72(FP), R16
+	MOVD c_last+80(FP), R16
 	MOVD k+0(FP), R16
 	MOVD R11, R17
 	MOVD $0, R19
@@ -8533,7 +8533,7 @@ panel:
 	VMOVI $0, V20.B16
 	VMOVI $0, V21.B16
 	MOVD R12, R20
-	MOVD c_stride+64(FP), R21
+	MOVD c_stride+72(FP), R21
 	LSL $3, R21
 	PRFM (R20), PLDL1KEEP
 	ADD R21, R20
@@ -8597,12 +8597,12 @@ loop:
 	SUBS $1, R16
 	BNE loop
 done:
-	MOVD c_stride+64(FP), R14
+	MOVD c_stride+72(FP), R14
 	LSL $3, R14
-	MOVD c_last+72(FP), R15
-	FMOVD alpha+80(FP), F22
+	MOVD c_last+80(FP), R15
+	FMOVD alpha+88(FP), F22
 	VDUP V22.D[0], V22.D2
-	FMOVD beta+88(FP), F23
+	FMOVD beta+96(FP), F23
 	VDUP V23.D[0], V23.D2
 	WORD $0x6e76dc00 // fmul v0.2d, v0.2d, v22.2d
 	WORD $0x6e76dc21 // fmul v1.2d, v1.2d, v22.2d
@@ -8800,7 +8800,7 @@ written:
 	RET
 
 // func strip12x1F64NEON(k int, a left[float64], b right[float64], c target[float64], alpha, beta float64, panels int)
-TEXT ·strip12x1F64NEON(SB), NOSPLIT, $192-104
+TEXT ·strip12x1F64NEON(SB), NOSPLIT, $192-112
 	MOVD a_first+8(FP), R0
 	MOVD a_row+16(FP), R1
 	LSL $3, R1
@@ -8816,14 +8816,14 @@ TEXT ·strip12x1F64NEON(SB), NOSPLIT, $192-104
 	ADD R1, R10, R11
 	ADD R1, R11, R1
 	MOVD b_first+32(FP), R12
-	MOVD c_first+56(FP), R13
-	MOVD panels+96(FP), R14
+	MOVD c_first+64(FP), R13
+	MOVD panels+104(FP), R14
 panel:
 	MOVD a_col+24(FP), R15
 	LSL $3, R15
 	MOVD b_row+40(FP), R16
 	LSL $3, R16
-	MOVD c_last+72(FP), R17
+	MOVD c_last+80(FP), R17
 	MOVD k+0(FP), R19
 	MOVD R12, R20
 	MOVD $0, R21
@@ -8840,7 +8840,7 @@ panel:
 	VMOVI $0, V10.B16
 	VMOVI $0, V11.B16
 	MOVD R13, R22
-	MOVD c_stride+64(FP), R23
+	MOVD c_stride+72(FP), R23
 	LSL $3, R23
 	PRFM (R22), PLDL1KEEP
 	ADD R23, R22
@@ -8903,12 +8903,12 @@ bLoaded:
 	SUBS $1, R19
 	BNE loop
 done:
-	MOVD c_stride+64(FP), R15
+	MOVD c_stride+72(FP), R15
 	LSL $3, R15
-	MOVD c_last+72(FP), R16
-	FMOVD alpha+80(FP), F12
+	MOVD c_last+80(FP), R16
+	FMOVD alpha+88(FP), F12
 	VDUP V12.D[0], V12.D2
-	FMOVD beta+88(FP), F13
+	FMOVD beta+96(FP), F13
 	VDUP V13.D[0], V13.D2
 	WORD $0x6e6cdc00 // fmul v0.2d, v0.2d, v12.2d
 	WORD $0x6e6cdc21 // fmul v1.2d, v1.2d, v12.2d
@@ -9034,7 +9034,7 @@ written:
 	RET
 
 // func strip12x2F64NEON(k int, a left[float64], b right[float64], c target[float64], alpha, beta float64, panels int)
-TEXT ·strip12x2F64NEON(SB), NOSPLIT, $192-104
+TEXT ·strip12x2F64NEON(SB), NOSPLIT, $192-112
 	MOVD a_first+8(FP), R0
 	MOVD a_row+16(FP), R1
 	LSL $3, R1
@@ -9050,14 +9050,14 @@ TEXT ·strip12x2F64NEON(SB), NOSPLIT, $192-104
 	ADD R1, R10, R11
 	ADD R1, R11, R1
 	MOVD b_first+32(FP), R12
-	MOVD c_first+56(FP), R13
-	MOVD panels+96(FP), R14
+	MOVD c_first+64(FP), R13
+	MOVD panels+104(FP), R14
 panel:
 	MOVD a_col+24(FP), R15
 	LSL $3, R15
 	MOVD b_row+40(FP), R16
 	LSL $3, R16
-	MOVD c_last+72(FP), R17
+	MOVD c_last+80(FP), R17
 	MOVD k+0(FP), R17
 	MOVD R12, R19
 	MOVD $0, R20
@@ -9086,7 +9086,7 @@ panel:
 	VMOVI $0, V22.B16
 	VMOVI $0, V23.B16
 	MOVD R13, R21
-	MOVD c_stride+64(FP), R22
+	MOVD c_stride+72(FP), R22
 	LSL $3, R22
 	PRFM (R21), PLDL1KEEP
 	ADD R22, R21
@@ -9155,12 +9155,12 @@ loop:
 	SUBS $1, R17
 	BNE loop
 done:
-	MOVD c_stride+64(FP), R15
+	MOVD c_stride+72(FP), R15
 	LSL $3, R15
-	MOVD c_last+72(FP), R16
-	FMOVD alpha+80(FP), F24
+	MOVD c_last+80(FP), R16
+	FMOVD alpha+88(FP), F24
 	VDUP V24.D[0], V24.D2
-	FMOVD beta+88(FP), F25
+	FMOVD beta+96(FP), F25
 	VDUP V25.D[0], V25.D2
 	WORD $0x6e78dc00 // fmul v0.2d, v0.2d, v24.2d
 	WORD $0x6e78dc21 // fmul v1.2d, v1.2d, v24.2d

@@ -45,9 +45,10 @@ func testMul[T Float](t *testing.T, eps float64) {
 	for _, s := range [][3]int{{0, 3, 2}, {1, 1, 1}, {3, 0, 2}, {2, 5, 0}, {7, 3, 5}, {64, 65, 66}, {130, 33, 129}, {5, 100, 300}} {
 		m, n, k := s[0], s[1], s[2]
 		for name, mul := range map[string]func(a, b matrix[T], beta T, c matrix[T]){
-			"Mul":  func(a, b matrix[T], beta T, c matrix[T]) { Mul(0.75, a, b, beta, c) },
-			"MulT": func(a, b matrix[T], beta T, c matrix[T]) { MulT(0.75, a, b.transpose(), beta, c) },
-			"TMul": func(a, b matrix[T], beta T, c matrix[T]) { TMul(0.75, a.transpose(), b, beta, c) },
+			"Mul":     func(a, b matrix[T], beta T, c matrix[T]) { Mul(0.75, a, b, beta, c) },
+			"MulOnce": func(a, b matrix[T], beta T, c matrix[T]) { MulOnce(0.75, a, b, beta, c) },
+			"MulT":    func(a, b matrix[T], beta T, c matrix[T]) { MulT(0.75, a, b.transpose(), beta, c) },
+			"TMul":    func(a, b matrix[T], beta T, c matrix[T]) { TMul(0.75, a.transpose(), b, beta, c) },
 			"TMulT": func(a, b matrix[T], beta T, c matrix[T]) {
 				TMulT(0.75, a.transpose(), b.transpose(), beta, c)
 			},

@@ -45,10 +45,10 @@ func isNarrow[T Float](b view[T]) bool {
 // vectors.
 func rightOf[T Float](p *Packed[T], k *kernels[T], lo, n, i int) (right[T], int) {
 	if p.stride > 0 {
-		return right[T]{&p.data[lo*p.stride+i*2*k.lanes], p.stride, 2 * k.lanes}, 2
+		return right[T]{first: &p.data[lo*p.stride+i*2*k.lanes], row: p.stride, panel: 2 * k.lanes}, 2
 	}
 	b, vectors := panel(p, k, lo, n, i)
-	return right[T]{&b[0], vectors * k.lanes, n * 2 * k.lanes}, vectors
+	return right[T]{first: &b[0], row: vectors * k.lanes, panel: n * 2 * k.lanes}, vectors
 }
 
 // Dims returns the dimensions of the operand.

@@ -81,7 +81,7 @@ func (s *square[T]) Piece(piece int) {
 	run := func(j, panels, vectors, last int) {
 		b, wide := panel(&s.p, k, s.lo, inner, j)
 		dst := target[T]{&c.data[at*c.stride+j*width], c.stride, last}
-		k.strip(next-at, vectors)(inner, a, right[T]{&b[0], wide * k.lanes, inner * width}, dst, 1, 1, panels)
+		k.strip(next-at, vectors)(inner, a, right[T]{first: &b[0], row: wide * k.lanes, panel: inner * width}, dst, 1, 1, panels)
 	}
 	if whole > from {
 		run(from, whole-from, 2, k.lanes)

@@ -14,12 +14,10 @@ import (
 // bits are the same.
 const fewQueries = 4
 
-// few is the memory of a tile of few queries. The time of such a tile is the time to read keys and
-// values, so the tile prefetches values and the next keys.
+// few is the memory of a tile of few queries.
 type few[T dense.Float] struct {
 	queries scratch.Buffer[T]
 	scores  scratch.Buffer[T] // queries×Keys
-	next    dense.Matrix[T]   // keys of the next tile
 }
 
 // begin copies the queries.
@@ -33,7 +31,6 @@ func (f *few[T]) begin(q dense.Matrix[T]) {
 func (t *Tile[T]) addFew(k, v dense.Matrix[T]) {
 	n := len(t.peaks)
 	scores := t.few.scores.Rows(n).ColRange(0, k.Rows)
-	matmul.Prefetch(v)
 	matmul.MulT(T(t.scoring.Scale), t.few.queries.Rows(n), k, 0, scores)
 	for i := range n {
 		row := scores.Row(i)
@@ -49,8 +46,7 @@ func (t *Tile[T]) addFew(k, v dense.Matrix[T]) {
 		}
 		t.total[i] += added
 	}
-	matmul.Prefetch(t.few.next)
-	matmul.Mul(1, scores, v, 1, t.sums.Rows(n))
+	matmul.MulOnce(1, scores, v, 1, t.sums.Rows(n))
 }
 
 // raise sets the largest score of query i so far to peak, and rescales its sums if the largest

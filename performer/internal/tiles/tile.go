@@ -73,7 +73,7 @@ func NewTile[T dense.Float](scoring Scores, q dense.Matrix[T], dv int) *Tile[T] 
 
 // Release returns the tile to its pool.
 func (t *Tile[T]) Release() {
-	t.mask, t.few.next = Mask[T]{}, dense.Matrix[T]{}
+	t.mask = Mask[T]{}
 	pool.Put(&tiles, t)
 }
 
@@ -81,7 +81,6 @@ func (t *Tile[T]) Release() {
 func (t *Tile[T]) Add(k, v dense.Matrix[T]) {
 	for lo := 0; lo < k.Rows; lo += Keys {
 		hi := min(lo+Keys, k.Rows)
-		t.few.next = k.RowRange(hi, min(hi+Keys, k.Rows))
 		t.add(k.RowRange(lo, hi), v.RowRange(lo, hi), &view[T]{})
 	}
 }
@@ -98,13 +97,9 @@ func (t *Tile[T]) AddSeen(k, v dense.Matrix[T], mask Mask[T], first int) {
 	m := &t.mask
 	t.slopes.prepare(m, first, end)
 	t.parts = m.AppendParts(t.parts[:0], first, end, k.Rows)
-	for i, p := range t.parts {
+	for _, p := range t.parts {
 		if !m.Pairs.blind(first, end, p.From, p.To) {
 			w := m.view(first, end, p.From, p.To, &t.changes, &t.slopes)
-			t.few.next = k.RowRange(0, 0)
-			if i+1 < len(t.parts) {
-				t.few.next = k.RowRange(t.parts[i+1].From, t.parts[i+1].To)
-			}
 			t.add(k.RowRange(p.From, p.To), v.RowRange(p.From, p.To), &w)
 		}
 	}

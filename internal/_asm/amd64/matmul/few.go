@@ -5,12 +5,10 @@ import (
 
 	. "github.com/mmcloughlin/avo/build"
 	. "github.com/mmcloughlin/avo/operand"
+	. "github.com/mmcloughlin/avo/reg"
 
 	"github.com/seed-feabd252/randfeat/internal/_asm/amd64"
 )
-
-// ahead is the distance in bytes from what a kernel of few rows reads to what it prefetches.
-const ahead = 512
 
 // dotRows returns the largest number of rows of dot. A transposed square, a register for the
 // transposition and a factor leave so many registers for sums.
@@ -23,6 +21,7 @@ func (m machine) dot(rows int) {
 	m.Begin(fmt.Sprintf("dot%d", rows), "(k int, a left[T], b right[T], c target[T], alpha, beta T, panels int)",
 		fmt.Sprintf("computes C = α·A·Bᵀ + β·C for %d rows and panels of %d rows of B, for adjacent elements of rows.", rows, n))
 	Label("panel")
+	m.expect(rows, 1)
 	k, stride, row := amd64.Argument("k"), m.step("b.row"), m.step("a.row")
 	b, a := m.rowsOf(amd64.Argument("b.first"), stride, n), m.rowsOf(amd64.Argument("a.first"), row, rows)
 	sums, square, free := m.vectors[:rows], m.vectors[rows:rows+n], m.vectors[rows+n:]
@@ -30,7 +29,8 @@ func (m machine) dot(rows int) {
 	for _, s := range sums {
 		m.Clear(s)
 	}
-	m.expect(rows, 1)
+	third := GP64()
+	LEAQ(Mem{Base: stride, Index: stride, Scale: 2}, third)
 	count := 0
 	add := func(x Op, l int) {
 		for i, s := range sums {
@@ -50,10 +50,16 @@ func (m machine) dot(rows int) {
 	JLT(LabelRef("rest"))
 	Label("loop")
 	for i, v := range square {
-		from := m.at(b, stride, i)
-		m.Move(from, v)
-		from.Disp = ahead
-		PREFETCHT0(from)
+		m.Move(m.at(b, stride, i), v)
+	}
+	next := GP64()
+	MOVQ(b[0], next)
+	ADDQ(amd64.Number("b.ahead"), next)
+	for i := range n {
+		if i > 0 && i%3 == 0 {
+			ADDQ(third, next)
+		}
+		PREFETCHT0(m.at([]Register{next}, stride, i%3))
 	}
 	columns, _ := m.Transpose(square, spare)
 	for l, x := range columns {
@@ -93,7 +99,7 @@ func (m machine) dot(rows int) {
 func (m machine) add(depth, vectors int) {
 	m.Begin(fmt.Sprintf("add%dx%d", depth, vectors), "(k, rows int, a left[T], b right[T], c *T, last, panels int)",
 		fmt.Sprintf("adds A·B to c for k times %d rows of B and panels of %d columns.", depth, vectors*m.Lanes()))
-	next, col, row := m.step("b.row"), m.step("a.col"), m.step("a.row")
+	next, col, row, ahead := m.step("b.row"), m.step("a.col"), m.step("a.row"), amd64.Argument("b.ahead")
 	factors, sums, x := m.vectors[:2], m.vectors[2:2+vectors], m.vectors[4:4+depth*vectors]
 	var mask Op
 	if vectors == 1 {
@@ -107,7 +113,7 @@ func (m machine) add(depth, vectors int) {
 	for l := range depth {
 		for v := range vectors {
 			m.load(vectors == 1, mask, Mem{Base: from, Disp: v * m.Width()}, x[l*vectors+v])
-			PREFETCHT0(Mem{Base: from, Disp: v * m.Width(), Index: next, Scale: uint8(max(depth, 2))})
+			PREFETCHT0(Mem{Base: from, Disp: v * m.Width(), Index: ahead, Scale: 1})
 		}
 		if l < depth-1 {
 			ADDQ(next, from)
