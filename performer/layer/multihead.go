@@ -221,19 +221,51 @@ func (l *MultiHead[T]) NewState() (*performer.State[T], error) {
 // the shapes if they do not fit.
 func (l *MultiHead[T]) Step(dst, x dense.Matrix[T], s *performer.State[T]) dense.Matrix[T] {
 	l.check(x, x, x)
+	c := l.calls.Get()
+	if c.starts = append(c.starts[:0], 0); s != nil {
+		c.starts[0] = s.Len()
+	}
+	return l.step(c, dst, x, performer.Sequences{}, func(dst, q, k, v dense.Matrix[T]) { s.Step(dst, q, k, v) })
+}
+
+// StepAll appends a token of each of several streams: row i of x (n×E) is a token of states[i], with
+// rows of the same State adjacent and in order. StepAll computes self-attention of each token over
+// all tokens of its State up to the token, and writes the outputs to dst (n×E_out), which StepAll
+// returns; a zero dst is allocated. Streams may come and go between calls. The outputs have the bits
+// of [MultiHead.Step] of each State by itself, but the weights are read once for all streams.
+//
+// The rest is as for Step. StepAll also panics in the cases of [performer.StepAll].
+func (l *MultiHead[T]) StepAll(dst, x dense.Matrix[T], states []*performer.State[T]) dense.Matrix[T] {
+	l.check(x, x, x)
+	c := l.calls.Get()
+	c.starts, c.lengths = c.starts[:0], c.lengths[:0]
+	for i, s := range states {
+		switch {
+		case i > 0 && s == states[i-1]:
+			c.lengths[len(c.lengths)-1]++
+		case s == nil:
+			panic(fmt.Sprintf("layer: states[%d] is nil", i))
+		default:
+			c.starts, c.lengths = append(c.starts, s.Len()), append(c.lengths, 1)
+		}
+	}
+	return l.step(c, dst, x, performer.Sequences{Queries: c.lengths}, func(dst, q, k, v dense.Matrix[T]) { performer.StepAll(dst, q, k, v, states) })
+}
+
+// step projects x, whose rows have the positions of s after c.starts, and maps the heads that attend
+// computes.
+func (l *MultiHead[T]) step(c *memory[T], dst, x dense.Matrix[T], s performer.Sequences, attend func(dst, q, k, v dense.Matrix[T])) dense.Matrix[T] {
 	_, _, _, out := l.Dims()
 	dst = dense.Ensure(dst, x.Rows, out)
-	c := l.calls.Get()
-	if s != nil {
-		c.before = s.Len()
-	}
-	q, k, v := l.project(c, x, x, x, performer.Sequences{}, false)
-	c.before = 0
+	q, k, v := l.project(c, x, x, x, s, false)
+	c.starts = c.starts[:0]
 	if l.output.none() {
-		s.Step(dst, q, k, v)
+		attend(dst, q, k, v)
 	} else {
 		c.heads.Shape(x.Rows, l.output.weight.Cols)
-		l.output.apply(dst, s.Step(c.heads.Rows(x.Rows), q, k, v))
+		heads := c.heads.Rows(x.Rows)
+		attend(heads, q, k, v)
+		l.output.apply(dst, heads)
 	}
 	l.calls.Put(c)
 	return dst
@@ -256,7 +288,8 @@ type memory[T dense.Float] struct {
 	q, k                         normedRows[T]
 	v, heads, dq, dk, dv, dheads scratch.Buffer[T]
 
-	before        int       // tokens of the State before a Step
+	starts        []int     // tokens of each State before a Step
+	lengths       []int     // rows of each State
 	positions     []int     // the result of positionsOf
 	queries, keys Angles[T] // of this call
 

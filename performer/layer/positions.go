@@ -56,9 +56,11 @@ func (c *memory[T]) positionsOf(name string, given, lengths, past []int, rows in
 	}
 	c.positions = slices.Grow(c.positions[:0], rows)
 	for i, n := range lengths {
-		from := c.before
-		if i < len(past) {
-			from += past[i]
+		from := 0
+		for _, starts := range [][]int{c.starts, past} {
+			if i < len(starts) {
+				from += starts[i]
+			}
 		}
 		for j := range min(n, rows-len(c.positions)) {
 			c.positions = append(c.positions, from+j)

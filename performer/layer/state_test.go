@@ -3,6 +3,7 @@ package layer_test
 import (
 	"math"
 	"math/rand/v2"
+	"slices"
 	"testing"
 
 	"github.com/stretchr/testify/assert"
@@ -51,6 +52,51 @@ func TestMultiHeadStep(t *testing.T) {
 			assert.Greater(t, math.Abs(want.At(n-1, 0)-wrong.At(n-1, 0)), 1e-6, "%s: drafts that were not taken back", name)
 			in := x.Clone()
 			assert.Equal(t, got.Row(0), l.Step(row(in, 0), row(in, 0), must.Have(l.NewState())).Row(0), "into x")
+		}
+	}
+}
+
+// Streams that step together have the bits of streams that step alone, with rotary positions of
+// their own, however many there are.
+func TestMultiHeadStepAll(t *testing.T) {
+	densetest.Both(t, testMultiHeadStepAll[float32], testMultiHeadStepAll[float64])
+}
+
+func testMultiHeadStepAll[T dense.Float](t *testing.T) {
+	const width, streams = 24, 19
+	rng := rand.New(densetest.Source(485))
+	for _, noOutput := range []bool{false, true} {
+		p := must.Have(layer.Draw[T](layer.Widths{Input: width, Heads: 4, KeyHeads: 2, HeadDim: 6, Bias: true, NoOutput: noOutput}, densetest.Source(486)))
+		l := must.Have(layer.New(p, batch(4, 2, must.Have(performer.NewExact[T](performer.ExactOptions{}))), layer.Options{Rotary: &layer.RotaryOptions{}}))
+		var together, alone []*performer.State[T]
+		for i := range streams {
+			s := must.Have(l.NewState())
+			l.Step(dense.Matrix[T]{}, densetest.Normal[T](rng, i%4, width, 0, 1), s)
+			together, alone = append(together, s), append(alone, s.Clone())
+		}
+		for _, n := range []int{1, 2, 8, 9, streams} {
+			states := append(slices.Clone(together[:n]), together[n-1], together[n-1]) // three tokens of the last stream
+			x := densetest.Normal[T](rng, n+2, width, 0, 1)
+			got := l.StepAll(dense.Matrix[T]{}, x, states)
+			for i := range x.Rows {
+				want := l.Step(dense.Matrix[T]{}, x.RowRange(i, i+1), alone[min(i, n-1)])
+				require.Equal(t, want.Row(0), got.Row(i), "row %d of %d streams", i, n)
+			}
+		}
+		x := densetest.Normal[T](rng, 2, width, 0, 1)
+		for text, states := range map[string][]*performer.State[T]{"1 states for 2": together[:1], "states[1] is nil": {together[0], nil}} {
+			func() {
+				defer func() { assert.Contains(t, recover(), text) }()
+				l.StepAll(dense.Matrix[T]{}, x, states)
+			}()
+		}
+		assert.Zero(t, l.StepAll(dense.New[T](0, width), x.RowRange(0, 0), nil).Rows)
+		if !race.Detector {
+			dst := dense.New[T](2, width)
+			for range 200 { // the memory of tokens grows by halves
+				l.StepAll(dst, x, together[:2])
+			}
+			require.Less(t, testing.AllocsPerRun(100, func() { l.StepAll(dst, x, together[:2]) }), 1.0)
 		}
 	}
 }
