@@ -1,6 +1,7 @@
 package performer_test
 
 import (
+	"fmt"
 	"math"
 	"math/rand/v2"
 	"sync"
@@ -56,6 +57,10 @@ func TestCodesOfHardInputs(t *testing.T) {
 	for _, o := range []performer.ExactOptions{{Bits: 8, Window: math.MaxInt >> 3}, {Bits: 4, Window: 1, Sinks: math.MaxInt >> 3}} {
 		_, err := must.Have(performer.NewExact[float32](o)).NewState(64, 64)
 		require.ErrorContains(t, err, "Window")
+	}
+	for _, bits := range []int{0, 8} {
+		_, err := must.Have(performer.NewExact[float32](performer.ExactOptions{Bits: bits, Chunk: math.MaxInt >> 3})).NewState(64, 64)
+		require.ErrorContains(t, err, fmt.Sprintf("Chunk = %d, for 1 heads", math.MaxInt>>3))
 	}
 }
 

@@ -73,7 +73,7 @@ func New[T dense.Float](keyBits, valueBits int, scores streams.HeadScores, place
 	}
 	if s.drops() {
 		if err := limit.Memory[byte](s.blockSize(), s.most()/s.together); err != nil {
-			return nil, fmt.Errorf("performer: Window = %d and Sinks = %d, for %d heads: %w", places.Window, places.Sinks, keyHeads, err)
+			return nil, fmt.Errorf("performer: %s, for %d heads: %w", places.Bounds(), keyHeads, err)
 		}
 	}
 	return s, nil

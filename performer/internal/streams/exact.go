@@ -41,6 +41,14 @@ func (p Places) First(token int) int {
 	return 0
 }
 
+// Bounds describes the fields that bound the number of tokens.
+func (p Places) Bounds() string {
+	if p.Chunk > 0 {
+		return fmt.Sprintf("Chunk = %d", p.Chunk)
+	}
+	return fmt.Sprintf("Window = %d and Sinks = %d", p.Window, p.Sinks)
+}
+
 // Words returns the numbers that must be equal in the bytes of a memory and in the memory that reads
 // them. A Chunk takes the word of the Window, with a minus sign.
 func (p Places) Words() []uint64 {
@@ -92,7 +100,7 @@ func NewExact[T dense.Float](scores HeadScores, places Places, heads, keyHeads, 
 	s := &Exact[T]{scores: scores, places: places, d: d, dv: dv, heads: heads, keyHeads: keyHeads}
 	if s.drops() {
 		if err := limit.Memory[T](keyHeads, max(d, dv), s.most()); err != nil {
-			return nil, fmt.Errorf("performer: Window = %d and Sinks = %d, for %d heads: %w", places.Window, places.Sinks, keyHeads, err)
+			return nil, fmt.Errorf("performer: %s, for %d heads: %w", places.Bounds(), keyHeads, err)
 		}
 	}
 	return s, nil
