@@ -15,8 +15,8 @@ import (
 	"github.com/seed-feabd252/randfeat/performer/clusters"
 )
 
-// Forward into memory that is there, and Attend of a state, allocate nothing once they have been
-// called, with one processor and with several.
+// Forward and Backward into memory that is there, and Attend of a state, allocate nothing once they
+// have been called, with one processor and with several.
 func TestNoAllocations(t *testing.T) {
 	if race.Detector {
 		t.Skip("the race detector lets pools forget")
@@ -29,6 +29,7 @@ func testNoAllocations[T dense.Float](t *testing.T) {
 	const n, d, dv = 2200, 6, 4
 	q, k, v := heads[T](n, 2, 1, d, dv, 1)
 	dst := dense.New[T](n, 2*dv)
+	dQ, dK, dV := q.Clone(), k.Clone(), v.Clone()
 	padded := performer.Sequences{Queries: []int{n}, Past: []int{300}, Valid: make([]bool, n)}
 	for j := range n - 100 {
 		padded.Valid[j] = j%5 > 0
@@ -39,6 +40,7 @@ func testNoAllocations[T dense.Float](t *testing.T) {
 			b, one := batch[T](t, 2, 1, f), dst.ColRange(0, dv)
 			require.Zero(t, allocs.Settled(processors, func() { f.Forward(one, q.ColRange(0, d), k, v) }), "causal %v, %d processors", causal, processors)
 			require.Zero(t, allocs.Settled(processors, func() { b.ForwardSequences(dst, q, k, v, padded) }), "padded, causal %v, %d processors", causal, processors)
+			require.Zero(t, allocs.Settled(processors, func() { b.BackwardSequences(dQ, dK, dV, q, k, v, dst, padded) }), "gradients, causal %v, %d processors", causal, processors)
 		}
 		s := state[T](t, form(t, must.Have(performer.NewExact[T](performer.ExactOptions{})), clusters.Options{}), 2, 1, d, dv)
 		s.Append(k, v)

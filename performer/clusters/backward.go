@@ -60,7 +60,6 @@ type kept struct {
 	parts  []part
 	listed []int32
 	starts []int
-	bad    []int32
 }
 
 var gradientsPool pool.Pair[gradients[float32], gradients[float64]]
@@ -98,6 +97,7 @@ func (a *attention[T]) backward(dq, dk, dv, q, k, v, dout dense.Matrix[T], causa
 func (g *gradients[T]) run() {
 	for _, x := range []*[]T{&g.shifts, &g.logs, &g.deltas, &g.norms} {
 		*x = scratch.Resize(*x, g.q.Rows)
+		clear(*x)
 	}
 	g.prepare()
 	for len(g.kept) < g.blocks() {
@@ -130,27 +130,31 @@ func (g *gradients[T]) run() {
 
 func (g *gradients[T]) scale() float64 { return g.a.scale(g.q.Cols) }
 
-// take keeps what Backward needs of block i, which begins with query lo.
+// take keeps what Backward needs of block i, which begins with query lo. Queries that have exact
+// attention get the weight zero.
 func (g *gradients[T]) take(i, lo int, b *accumulator[T]) {
 	k := &g.kept[i]
 	k.lo = lo
 	k.parts, b.parts = b.parts, k.parts
 	k.listed, b.listed = b.listed, k.listed
 	k.starts, b.starts = b.starts, k.starts
-	k.bad = append(k.bad[:0], b.bad...)
 	sums := b.sums.Rows(len(b.peaks))
 	for i, peak := range b.peaks {
 		g.shifts[lo+i], g.logs[lo+i] = peak, T(math.Log(float64(sums.Row(i)[g.v.Cols])))
 		g.deltas[lo+i] = vecmath.Dot(g.dout.Row(lo+i), g.dst.Row(lo+i))
 	}
+	for _, i := range b.bad {
+		g.shifts[lo+int(i)] = T(math.Inf(1))
+	}
 }
 
-// clean replaces queries that have exact attention by zeros, with weights of zero.
+// clean replaces queries that have exact attention by zeros.
 func (g *gradients[T]) clean() {
 	g.bad = g.bad[:0]
-	for i := range g.blocks() {
-		for _, j := range g.kept[i].bad {
-			g.bad = append(g.bad, g.kept[i].lo+int(j))
+	for i, shift := range g.shifts {
+		if math.IsInf(float64(shift), 1) {
+			g.bad = append(g.bad, i)
+			g.logs[i], g.deltas[i] = 0, 0
 		}
 	}
 	if len(g.bad) == 0 {
@@ -160,7 +164,6 @@ func (g *gradients[T]) clean() {
 	for _, i := range g.bad {
 		clear(g.q.Row(i))
 		clear(g.dout.Row(i))
-		g.shifts[i], g.logs[i], g.deltas[i] = T(math.Inf(1)), 0, 0
 	}
 }
 
