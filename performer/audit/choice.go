@@ -22,17 +22,19 @@ type Choice[T dense.Float] struct {
 	// Exact reports whether the attention is exact.
 	Exact bool
 
-	// Report has the error of the attention on the test rows, or on the screening rows if the
-	// attention is exact. Report is zero if no approximation could have been cheaper.
+	// Report has the error of the attention on the held-out rows, which have not chosen it. High
+	// may exceed the Tolerance: the choosing rows bound the error. Report is zero if no
+	// approximation could have been cheaper.
 	Report Report
 
 	// Tolerance is the tolerance of Choose.
 	Tolerance float64
 
 	// Time is the time of one call of the attention with the arguments of Choose: the shorter time
-	// of two calls, extrapolated if the calls had some of the rows. ExactTime is the time of exact
-	// attention: the shortest of three calls with about a hundredth of the work, extrapolated. Time
-	// and ExactTime are equal for exact attention. Choosing is the time that Choose took.
+	// of two calls, extrapolated if the calls had some of the rows, or the extrapolated time of all
+	// thresholds for clusters without a comparison. ExactTime is the time of exact attention: the
+	// shortest of three calls with about a hundredth of the work, extrapolated. Time and ExactTime
+	// are equal for exact attention. Choosing is the time that Choose took.
 	Time, ExactTime, Choosing time.Duration
 
 	// Cost is the predicted cost of choosing, in calls of exact attention.
@@ -42,12 +44,13 @@ type Choice[T dense.Float] struct {
 	Trials []Trial
 }
 
-// Trial is an approximation that [Choose] tried.
+// Trial is an approximation that [Choose] tried. Clusters have one Trial for all thresholds, with
+// the chosen or else the smallest one.
 type Trial struct {
 	Name   string
-	Error  float64 // on the screening rows
+	Error  float64 // on the choosing rows
 	Cost   float64 // the predicted cost of a call, in calls of exact attention
-	Tested bool    // Choose measured the error on the test rows
+	Tested bool    // Choose tested the error
 	Slow   bool    // a call was slower than exact attention
 	Err    error   // why the approximation could not be made, or nil
 }

@@ -34,8 +34,10 @@ type ChooseOptions struct {
 	Reproducible bool
 }
 
-// chooseRows is the number of rows of q that Choose samples.
-const chooseRows = 128
+// sampledRows returns the number of rows of q that Choose samples.
+func sampledRows(rows int) int {
+	return max(min(rows/16, int(4*math.Sqrt(float64(rows)))), 128)
+}
 
 // Choose returns the cheapest attention that it finds whose error is within the tolerance,
 //
@@ -54,7 +56,7 @@ const chooseRows = 128
 // Choose tries these kinds of attention, in several sizes, in the order of their predicted costs:
 //
 //   - clusters of keys (package clusters) in 8 bits: the smaller of n/64 and 2·√n clusters of n keys,
-//     or 8 of each 256 keys of causal attention, with thresholds from ½ to 1/1000;
+//     or 8 of each 256 keys of causal attention, with thresholds from 4 to 16/n in steps of 1.25;
 //   - exact attention in 8 bits (performer.ExactOptions.Bits), unless exact has a Softcap;
 //   - landmarks among the keys of each call (performer.NewLandmarks);
 //   - trigonometric features, which are accurate at small norms;
@@ -67,37 +69,44 @@ const chooseRows = 128
 //
 // # Tests
 //
-// Choose samples 128 rows as [Measure] does. A quarter of the rows are screening rows, the others
-// are test rows. If the error of an approximation is within the tolerance on the screening rows,
-// Choose tests the approximation: the upper end of the interval on the test rows must be within the
-// tolerance. Test j has the confidence 1 − (1−Confidence)/(j·(j+1)), so that all tests together
-// have the Confidence. There are six tests at most.
+// Choose samples rows as [Measure] does: the smaller of L/16 and 4·√L of L rows, at least 128. Half
+// of these rows are choosing rows, the others are held out. An approximation passes a test if its
+// error is within the tolerance on the held-out rows, and the upper end of an interval on the
+// choosing rows is within the tolerance. Test j has the confidence 1 − (1−Confidence)/(j·(j+1)), so
+// that all tests together have the Confidence. There are six tests at most. The Report of the
+// choice has the held-out rows, which have only rejected approximations.
+//
+// Choose computes the outputs of the sampled rows with all thresholds of clusters at once
+// (clusters.Attention.ForwardThresholds). The error falls with the threshold, so the largest
+// threshold that passes needs one test for all thresholds.
 //
 // A sample misses rows that are too rare. Therefore Choose makes each approximation that passes its
 // test a second time with new random numbers. Choose compares the outputs of the first and the
 // second approximation in all rows, or in as many rows as the Budget allows, at least an eighth.
 // The two outputs must not differ by more than √2·tolerance, as independent errors within the
-// tolerance do, nor by more than the test rows explain. The comparison also finds an approximation
-// that is less accurate with many queries than with few.
+// tolerance do, nor by more than the sampled rows explain. The comparison also finds an
+// approximation that is less accurate with many queries than with few. If clusters fail the
+// comparison, Choose takes a threshold that is smaller accordingly. Choose accepts clusters without
+// a comparison if the Budget does not allow one.
 //
 // # Cost of a search
 //
 // A search that ends in exact attention costs at most the Budget, for any number of Calls. The
-// default Budget is half a call of exact attention. The search costs a quarter of a call if no
-// error on the screening rows is within two tolerances. Costs are predicted. Without Reproducible,
-// the times keep to the Budget as well, except for the last step.
+// default Budget is half a call of exact attention. A search without clusters costs a quarter of a
+// call if no error on the choosing rows is within two tolerances. Costs are predicted. Without
+// Reproducible, the times keep to the Budget as well, except for the last step.
 //
 // Choose never tries an approximation whose predicted cost is that of exact attention or more. An
 // approximation computes outputs of the sampled rows alone if its performer.Description says
 // IndependentQueries, or if it is causal and a performer.PrefixAttention. For 512 clusters of 16384
 // keys these outputs took 3 to 7 % of the time of exact attention. Other approximations compute all
-// outputs. Choose extrapolates errors to larger sizes, like 1/√m for features, like 1/C for
-// clusters, and at the measured rate for landmarks. Choose drops a kind of attention if the largest
-// affordable size is not expected to be within the tolerance.
+// outputs. Choose tries clusters first, then other approximations that cost less. Choose
+// extrapolates errors to larger sizes, like 1/√m for features, and at the measured rate for
+// landmarks. Choose drops a kind of attention if the largest affordable size is not expected to be
+// within the tolerance.
 //
-// Exact attention of n sampled rows costs about 3·n/Lq calls, and an interval costs up to 10⁸
-// multiply-adds. For less than a few thousand tokens both are more than half a call. The search
-// then ends at once unless the Budget is larger.
+// Exact attention of n sampled rows costs about 2·n/Lq calls. For less than about a thousand tokens
+// this is half a call. The search then ends at once unless the Budget is larger.
 //
 // # Limits
 //
@@ -131,15 +140,15 @@ func Choose[T dense.Float](ctx context.Context, exact performer.Exact[T], q, k, 
 
 //go:noinline
 func choose32(ctx context.Context, x any, tolerance float64, opts ChooseOptions, src rand.Source) (any, error) {
-	return choose(ctx, x.(input[float32]), tolerance, opts, kinds[float32](), src)
+	return choose(ctx, x.(input[float32]), tolerance, opts, nil, src)
 }
 
 //go:noinline
 func choose64(ctx context.Context, x any, tolerance float64, opts ChooseOptions, src rand.Source) (any, error) {
-	return choose(ctx, x.(input[float64]), tolerance, opts, kinds[float64](), src)
+	return choose(ctx, x.(input[float64]), tolerance, opts, nil, src)
 }
 
-// choose returns the choice among kinds of attention and exact attention.
+// choose returns the choice among kinds of attention and exact attention. Nil kinds are all.
 func choose[T dense.Float](ctx context.Context, x input[T], tolerance float64, opts ChooseOptions, kinds []kind[T], src rand.Source) (Choice[T], error) {
 	start := time.Now()
 	none := Choice[T]{}
@@ -156,8 +165,11 @@ func choose[T dense.Float](ctx context.Context, x input[T], tolerance float64, o
 	if err := checkShapes(0, x.exact, exact, x, Options{}); err != nil {
 		return none, err
 	}
+	if kinds == nil {
+		kinds = allKinds[T](x.k.Rows)
+	}
 	rng := rand.New(src)
-	sample, err := newSample(exact, x, Options{Rows: chooseRows}, rng)
+	sample, err := newSample(exact, x, Options{Rows: sampledRows(x.q.Rows)}, rng)
 	if err != nil {
 		return none, err
 	}

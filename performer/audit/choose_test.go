@@ -55,12 +55,14 @@ func sharp[T dense.Float](seed uint64, n, d int) (q, k, v dense.Matrix[T]) {
 // cheap returns the kinds of Choose with small costs that grow with the size. With few tokens the
 // true costs are above the cost of exact attention.
 func cheap[T dense.Float]() []kind[T] {
-	all := slices.DeleteFunc(kinds[T](), func(c kind[T]) bool { return c.name == "bits" })
+	all := slices.DeleteFunc(allKinds[T](1000), func(c kind[T]) bool { return c.name == "bits" })
 	for i := range all {
 		all[i].cost = func(c call) float64 {
-			return float64(c.queries+c.keys) / 1e4 * float64(c.size)
+			return float64(c.queries+c.keys) / 1e4 * float64(c.size+1)
 		}
-		all[i].sizes = []int{32, 64, 128, 256}
+		if all[i].sweep == nil {
+			all[i].sizes = []int{32, 64, 128, 256}
+		}
 	}
 	return all
 }
@@ -79,9 +81,11 @@ func testChoose[T dense.Float](t *testing.T) {
 			c, err := choose(t.Context(), input[T]{truth, q, k, v}, 0.05, ChooseOptions{Calls: 100, Budget: 25, Reproducible: true}, cheap[T](), densetest.Source(401))
 			require.NoError(t, err)
 			require.False(t, c.Exact, "causal=%v, unnormalised=%v: %v", causal, plain, c)
-			assert.LessOrEqual(t, relativeError(c.Attention.Forward(none, q, k, v), exact, nil), 0.05)
-			assert.LessOrEqual(t, c.Report.High, 0.05)
-			assert.Equal(t, [2]int{96, 1500}, [2]int{c.Report.Rows, c.Report.Of})
+			off := relativeError(c.Attention.Forward(none, q, k, v), exact, nil)
+			assert.LessOrEqual(t, off, 0.05)
+			assert.True(t, c.Report.Low <= off && off <= c.Report.High, "%v of %v", off, c)
+			assert.LessOrEqual(t, c.Report.Error, 0.05)
+			assert.Equal(t, [2]int{64, 1500}, [2]int{c.Report.Rows, c.Report.Of})
 			assert.Greater(t, c.Report.Average, 0.1)
 			last := c.Trials[len(c.Trials)-1]
 			assert.Equal(t, c.Name, last.Name)
@@ -163,7 +167,7 @@ func noisyCandidate(exact dense.Matrix[float64], seed uint64, errors ...float64)
 	return c
 }
 
-// The errors of twenty approximations are a tenth above the tolerance. Choose accepts one of them
+// The errors of twenty approximations are 8 % above the tolerance. Choose accepts one of them
 // in less than one of 20 runs, although some of them nearly always are within the tolerance on the
 // screening rows.
 func TestChooseOfManyGuesses(t *testing.T) {
@@ -173,7 +177,7 @@ func TestChooseOfManyGuesses(t *testing.T) {
 	exact := must.Have(performer.NewExact[float64](performer.ExactOptions{})).Forward(dense.Matrix[float64]{}, x, x, x)
 	errors := make([]float64, 20)
 	for i := range errors {
-		errors[i] = 0.11
+		errors[i] = 0.108
 	}
 	wrong, low := 0, 0
 	for run := range runs {
@@ -348,7 +352,7 @@ func TestChooseWithoutAKind(t *testing.T) {
 
 	// Exact attention computes scores with a Softcap in T whatever Bits is, so 8 bits save nothing.
 	capped := must.Have(performer.NewExact[float64](performer.ExactOptions{Softcap: 30}))
-	bits := slices.DeleteFunc(kinds[float64](), func(k kind[float64]) bool { return k.name != "bits" })
+	bits := slices.DeleteFunc(allKinds[float64](1000), func(k kind[float64]) bool { return k.name != "bits" })
 	c, err = choose(t.Context(), input[float64]{capped, q, k, v}, 0.05, ChooseOptions{Calls: 100, Budget: 25, Reproducible: true}, bits, densetest.Source(461))
 	require.NoError(t, err)
 	assert.True(t, c.Exact)
@@ -414,17 +418,19 @@ func TestKinds(t *testing.T) {
 func testKinds[T dense.Float](t *testing.T) {
 	q, k, v := flat[T](470, 300, 8)
 	var none dense.Matrix[T]
-	for _, c := range kinds[T]() {
+	for _, c := range allKinds[T](20000) {
 		for _, e := range []performer.ExactOptions{{}, {Causal: true}, {Unnormalised: true}, {Causal: true, Unnormalised: true}} {
 			want := must.Have(performer.NewExact[T](e)).Forward(none, q, k, v)
 			if e.Unnormalised && strings.HasPrefix(c.name, "clusters") {
-				_, err := c.create(e, q, k, 64, densetest.Source(471))
+				_, err := c.create(e, q, k, 25, densetest.Source(471))
 				assert.ErrorContains(t, err, "exact.Unnormalised is set")
 				continue
 			}
 			last, sizes := 1.5, []int{64, 1000}
 			if len(c.sizes) == 1 {
 				last, sizes = 0.03, c.sizes
+			} else if c.sweep != nil {
+				sizes = []int{25, 37} // thresholds of 0.015 and 0.001
 			}
 			for _, size := range sizes {
 				a, err := c.create(e, q, k, size, densetest.Source(471))

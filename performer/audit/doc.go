@@ -11,11 +11,11 @@
 //	reports, err := audit.Measure(ctx, exact, q, k, v, audit.Options{}, src, linear)
 //	fmt.Println(reports[0]) // error 1.52 % (95 %: 1.31 … 1.77 %), 9 of 10 rows within 2.4 %, …
 //
-// [Choose] measures approximations of growing cost. It returns the cheapest approximation that it
-// finds within a tolerance, or exact attention. A search that finds nothing costs half a call of
-// exact attention at most. The chosen attention serves later calls with queries and keys of the
-// same kind. If there are queries and keys without values, validate.Compare measures the errors of
-// feature maps.
+// [Choose] measures clusters of keys, then approximations that cost less. It returns the cheapest
+// approximation that it finds within a tolerance, or exact attention. A search that finds nothing
+// costs half a call of exact attention at most. The chosen attention serves later calls with
+// queries and keys of the same kind. If there are queries and keys without values, validate.Compare
+// measures the errors of feature maps.
 //
 //	c, err := audit.Choose(ctx, exact, q, k, v, 0.02, audit.ChooseOptions{}, src)
 //	out := c.Attention.Forward(dense.Matrix[float32]{}, q, k, v)
@@ -26,4 +26,6 @@
 //     Chapman & Hall.
 //   - [Hill 1975] B. M. Hill: A simple general approach to inference about the tail of a
 //     distribution. Annals of Statistics 3.
+//   - [Johnson 1978] N. J. Johnson: Modified t tests and confidence intervals for asymmetrical
+//     populations. Journal of the American Statistical Association 73.
 package audit

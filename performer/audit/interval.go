@@ -95,13 +95,19 @@ func root(heads [][][2]float64) (root, stderr float64) {
 // upper end, for its size at the lower end.
 func (r *ratio) interval(population int, confidence float64, rng *rand.Rand) (low, high float64) {
 	low, high = r.sampledInterval(population, confidence, rng)
+	return r.widen(low, high, population, confidence, 1)
+}
+
+// widen adds the room to an interval of the sampled rows. The bound of errors has a margin in
+// standard errors.
+func (r *ratio) widen(low, high float64, population int, confidence, margin float64) (float64, float64) {
 	if low < high && len(r.heads[0]) > 1 {
 		// A row with the relative error of all rows leaves the ratio as it is. So the smaller of
 		// two bounds counts: of the whole row, and of its excess over a row with that relative
 		// error.
 		low /= math.Sqrt(1 + r.rare(population, confidence, 0,
 			func(_, size float64) float64 { return size }, func(e, size float64) float64 { return max(size-e, 0) }))
-		high *= math.Sqrt(1 + r.rare(population, confidence, 1,
+		high *= math.Sqrt(1 + r.rare(population, confidence, margin,
 			func(e, _ float64) float64 { return e }, func(e, size float64) float64 { return max(e-size, 0) }))
 	}
 	return low, high
@@ -139,6 +145,38 @@ func (r *ratio) sampledInterval(population int, confidence float64, rng *rand.Ra
 	low = estimate - stderr*max(t[samples-int(below*float64(samples+1))], law.Quantile(1-below))
 	high = estimate - stderr*min(t[int(above*float64(samples+1))-1], law.Quantile(above))
 	return r.unit * max(low, 0), r.unit * high
+}
+
+// skewedInterval returns an interval as interval does, from above and with less room. It takes much
+// less time.
+func (r *ratio) skewedInterval(population int, confidence float64, _ *rand.Rand) (low, high float64) {
+	outside := (1 - confidence) / 2
+	return r.widen(r.above(population, 1-outside), r.above(population, outside), population, confidence, 0)
+}
+
+// above returns a bound that the error exceeds with a probability, as an end of a t interval of the
+// logarithm of the error. Upper ends have the correction of [Johnson 1978] for skewness.
+func (r *ratio) above(population int, probability float64) float64 {
+	estimate, stderr := root(r.heads)
+	n := float64(len(r.heads[0]))
+	if int(n) == population || stderr <= 1e-12*estimate {
+		return r.unit * estimate
+	}
+	if n == 1 {
+		return math.Inf(1)
+	}
+	var squares, cubes float64
+	for _, s := range r.heads[0] {
+		e := s[0] - estimate*estimate*s[1]
+		squares += e * e
+		cubes += e * e * e
+	}
+	t := distuv.StudentsT{Sigma: 1, Nu: n - 1}.Quantile(1 - probability)
+	if t > 0 {
+		skew := cubes / squares / math.Sqrt(squares) // of the mean
+		t += max(skew, 0) * (1 + 2*t*t) / 6
+	}
+	return r.unit * estimate * math.Exp(t*stderr/estimate*math.Sqrt(1-n/float64(population)))
 }
 
 // resamples returns the number of bootstrap samples of an interval plus one.

@@ -37,6 +37,11 @@ type kind[T dense.Float] struct {
 	// prefixes says that the attention is performer.PrefixAttention, so that causal attention of
 	// some queries does not compute the other outputs.
 	prefixes bool
+
+	// sweep returns the outputs of attention that create has made in all sizes, and the numbers of
+	// scored keys of all queries. prefixes are those of performer.PrefixAttention, or nil. nil
+	// means that sizes are tried one after another.
+	sweep func(a performer.Attention[T], q, k, v dense.Matrix[T], prefixes []int) (outs []dense.Matrix[T], scored []int)
 }
 
 // call has the sizes that determine the cost of a call. A causal call with fewer queries than keys
@@ -46,6 +51,7 @@ type call struct {
 	dim, values   int // of queries and keys, and of values
 	size          int // of the attention
 	causal        bool
+	scored        float64 // keys that a query scores on average; 0 means not known
 }
 
 // shape returns the shape of c for attention with projected features.
@@ -62,10 +68,10 @@ func exactCost[T dense.Float](c call) float64 {
 	return s.Work(s.Exact())
 }
 
-// kinds returns the kinds of attention that [Choose] tries.
-func kinds[T dense.Float]() []kind[T] {
+// allKinds returns the kinds of attention that [Choose] tries for a number of keys.
+func allKinds[T dense.Float](keys int) []kind[T] {
 	return []kind[T]{
-		clusterKind[T](),
+		clusterKind[T](keys),
 		{name: "bits", sizes: []int{8}, create: func(exact performer.ExactOptions, _, _ dense.Matrix[T], size int, _ rand.Source) (performer.Attention[T], error) {
 			if exact.Softcap != 0 {
 				return nil, fmt.Errorf("exact.Softcap = %v, want 0: scores with a Softcap are not rounded", exact.Softcap)
@@ -103,16 +109,26 @@ func kinds[T dense.Float]() []kind[T] {
 // measured on processors that multiply bytes, and rounded up for other processors.
 const bitsCost = 0.4
 
-// clusterKind returns clusters of keys in 8 bits. The size is 1/Threshold.
-func clusterKind[T dense.Float]() kind[T] {
+// clusterKind returns clusters of keys in 8 bits. The size is the number of a threshold.
+func clusterKind[T dense.Float](keys int) kind[T] {
+	const largest, step = 4, 1.25
+	smallest := 16 / float64(max(keys, 1024)) // the errors of longer heads are larger
+	var sizes []int
+	var thresholds []float64
+	for x := float64(largest); x >= smallest; x /= step {
+		sizes, thresholds = append(sizes, len(sizes)), append(thresholds, x)
+	}
 	return kind[T]{
-		name: "clusters of keys", sizes: []int{2, 5, 10, 20, 50, 100, 200, 500, 1000}, rate: 0.6, prefixes: true,
+		name: "clusters of keys", sizes: sizes, prefixes: true,
 		title: func(size, keys int, causal bool) string {
-			return fmt.Sprintf("%d clusters of keys with threshold %v", clusterCount(keys, causal), 1/float64(size))
+			return fmt.Sprintf("%d clusters of keys with threshold %.2g", clusterCount(keys, causal), thresholds[size])
 		},
 		create: func(exact performer.ExactOptions, _, k dense.Matrix[T], size int, src rand.Source) (performer.Attention[T], error) {
 			exact.Bits = 8
-			return clusters.New[T](exact, clusters.Options{Clusters: clusterCount(k.Rows, exact.Causal), Threshold: 1 / float64(size), Iterations: 2}, src)
+			return clusters.New[T](exact, clusters.Options{Clusters: clusterCount(k.Rows, exact.Causal), Threshold: thresholds[size], Iterations: 2}, src)
+		},
+		sweep: func(a performer.Attention[T], q, k, v dense.Matrix[T], prefixes []int) ([]dense.Matrix[T], []int) {
+			return a.(clusters.Attention[T]).ForwardThresholds(q, k, v, prefixes, thresholds)
 		},
 		cost: clusterCost[T],
 	}
@@ -130,12 +146,13 @@ func clusterCount(n int, causal bool) int {
 	return max(min(n/64, int(2*math.Sqrt(float64(n)))), 1)
 }
 
-// clusterCost returns the cost of clusters of keys, in 8 bits. The share of scored keys is that of
-// heads of a trained transformer. Diffuse attention has more such keys. k-means has two rounds
-// over 16 keys a cluster. A causal query has exact weights for the keys of its own segment, half a
-// segment on average.
+// clusterCost returns the cost of clusters of keys, in 8 bits. Unless c has the number of scored
+// keys, their share is that of heads of a trained transformer. Diffuse attention has more such
+// keys. k-means has two rounds over 16 keys a cluster. A causal query has exact weights for the
+// keys of its own segment, half a segment on average.
 func clusterCost[T dense.Float](c call) float64 {
-	const rounds, keysPerCluster = 2, 16
+	// Measured: what each key costs besides its distances from centres, and the cost of these.
+	const rounds, keysPerCluster, perKey, perDistance = 2, 16, 3e4, 2.5
 	exact, share := c, 1.0
 	exact.size = 0
 	if c.causal {
@@ -148,14 +165,19 @@ func clusterCost[T dense.Float](c call) float64 {
 	size := float64(clusterCount(c.keys, c.causal)) // of a segment
 	assigned := float64(c.keys) * (1 + rounds*min(1, keysPerCluster*size/min(float64(c.keys), clusterSegment)))
 	seen, own := size, 0.0 // clusters that a query scores on average, and the share of own keys
+	scored := c.scored / float64(c.keys)
 	if c.causal {
 		seen *= float64(c.keys) / (2 * clusterSegment)
 		own = clusterSegment / float64(c.keys)
+		scored *= 2
 	} else {
 		assigned = float64(c.keys) + rounds*min(keysPerCluster*size, float64(c.keys))
 	}
-	scored := min(0.02*math.Pow(float64(c.size), 0.4)*math.Sqrt(256/seen), 1)
-	return assigned*size*float64(c.dim) + share*(float64(exact.queries)*seen*float64(c.dim+c.values+50)+(own+2*bitsCost*scored)*pairs)
+	if c.scored == 0 {
+		scored = 0.01 * math.Exp(0.09*float64(c.size)) * math.Sqrt(256/seen)
+	}
+	build := perKey*float64(c.keys) + perDistance*assigned*size*float64(c.dim)
+	return build + share*(float64(exact.queries)*seen*float64(c.dim+c.values+50)+(own+2*bitsCost*min(scored, 1))*pairs)
 }
 
 // drawCost returns the measured cost of orthogonal frequencies and of the means of queries and

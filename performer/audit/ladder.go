@@ -32,6 +32,8 @@ type ladder[T dense.Float] struct {
 	next  int       // the index of the next size
 	whole bool      // the attention computes all of its outputs
 
+	scored []float64 // scored keys of a query with each size, after a sweep
+
 	lastSize  int // 0 before the first trial
 	lastError float64
 }

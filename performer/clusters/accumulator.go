@@ -284,14 +284,23 @@ func (b *accumulator[T]) finish(dst dense.Matrix[T]) (bad []int32) {
 	sums := b.sums.Rows(dst.Rows)
 	b.bad = b.bad[:0]
 	for i := range dst.Rows {
-		sum, total := sums.Row(i)[:dst.Cols], sums.Row(i)[dst.Cols]
-		if all := vecmath.Sum(sum); total > leastTotal && total-total == 0 && all-all == 0 {
-			vecmath.Affine(dst.Row(i), sum, 1/total, 0)
-		} else {
+		if !quotient(dst.Row(i), sums.Row(i)) {
 			b.bad = append(b.bad, int32(i))
 		}
 	}
 	return b.bad
+}
+
+// quotient writes the quotient of a weighted sum of values and the sum of weights to dst, unless
+// the sums are out of range.
+func quotient[T dense.Float](dst, sums []T) bool {
+	sum, total := sums[:len(dst)], sums[len(dst)]
+	all := vecmath.Sum(sum)
+	if !(total > leastTotal && total-total == 0 && all-all == 0) {
+		return false
+	}
+	vecmath.Affine(dst, sum, 1/total, 0)
+	return true
 }
 
 // leastTotal is the least sum of weights whose terms have lost no accuracy to underflow: it exceeds

@@ -7,6 +7,8 @@ import (
 
 	"github.com/seed-feabd252/randfeat/dense"
 	"github.com/seed-feabd252/randfeat/internal/compute/vecmath"
+	"github.com/seed-feabd252/randfeat/internal/memory/pool"
+	"github.com/seed-feabd252/randfeat/internal/memory/scratch"
 )
 
 // sweep holds the thresholds and outputs of one call of ForwardThresholds.
@@ -49,18 +51,27 @@ func (a *attention[T]) ForwardThresholds(q, k, v dense.Matrix[T], prefixes []int
 	return outs, s.scored
 }
 
+// sweepScratch is the scratch memory of one goroutine for sweepScored.
+type sweepScratch[T dense.Float] struct {
+	base  scratch.Buffer[T] // of each query: sums without scored keys
+	steps scratch.Buffer[T] // of each query and threshold: what the keys scored from there on change
+	has   []bool            // whether there are such keys
+}
+
+var sweepScratches pool.Pair[sweepScratch[float32], sweepScratch[float64]]
+
 // sweepScored writes the outputs of the queries of a block from query lo on at each threshold. b
 // has listed the queries that score keys at the last threshold.
 func (c *call[T]) sweepScored(b *accumulator[T], segments int, q dense.Matrix[T], lo int) {
-	w, n := c.sweep, q.Rows
-	sums, count := b.sums.Rows(n), len(w.thresholds)
-	base := sums.Clone()
+	w, e, n, count := c.sweep, pool.Get[sweepScratch[T]](&sweepScratches), q.Rows, len(c.sweep.thresholds)
+	sums := b.sums.Rows(n)
+	e.base.Shape(n, sums.Cols)
+	e.steps.Shape(n*count, sums.Cols)
+	base, steps := dense.Copy(e.base.Rows(n), sums), e.steps.Rows(n*count)
+	e.has = scratch.Resize(e.has, n*count)
+	clear(e.has)
 	clear(b.sums.Data)
-	// By the largest threshold below which a query scores the keys of a cluster: the sums of the
-	// keys, and what stands for them at larger thresholds. Differences would cancel.
-	keys, means := dense.New[T](count*n, sums.Cols), dense.New[T]((count+1)*n, sums.Cols)
-	scored := make([]int, count)
-	cluster := 0
+	scored, cluster := make([]int, count), 0
 	for _, s := range c.index.segments[:segments] {
 		for l := range s.clusters() {
 			list, shares := b.scorers(cluster)
@@ -71,29 +82,52 @@ func (c *call[T]) sweepScored(b *accumulator[T], segments int, q dense.Matrix[T]
 				if share <= 0 {
 					share = math.Exp(share)
 				}
-				at := sort.Search(count-1, func(t int) bool { return from > w.thresholds[t] })
-				vecmath.AddScaled(means.Row(at*n+int(i)), s.values.Row(l), T(share))
-				vecmath.AddScaled(keys.Row(at*n+int(i)), sum, 1)
+				vecmath.AddScaled(base.Row(int(i)), s.values.Row(l), T(share))
+				vecmath.AddScaled(sum, s.values.Row(l), T(-share))
+				t := sort.Search(count-1, func(t int) bool { return from > w.thresholds[t] })
+				at := int(i)*count + t
+				if e.has[at] {
+					vecmath.AddScaled(steps.Row(at), sum, 1)
+				} else {
+					copy(steps.Row(at), sum)
+					e.has[at] = true
+				}
 				clear(sum)
-				scored[at] += s.count(l)
+				scored[t] += s.count(l)
 			}
 			cluster++
 		}
 	}
-	for i := count*n - 1; i >= 0; i-- {
-		vecmath.AddScaled(means.Row(i), means.Row(i+n), 1)
-	}
-	for t, out := range w.outs {
-		for i := range n {
-			vecmath.AddScaled(base.Row(i), keys.Row(t*n+i), 1)
-			copy(sums.Row(i), base.Row(i))
-			vecmath.AddScaled(sums.Row(i), means.Row((t+1)*n+i), 1)
+	var bad []int32  // queries with sums out of range
+	var places []int // queries and thresholds of these sums, as places in has
+	for i := range n {
+		at, sum, good := i*count, base.Row(i), false
+		for t, out := range w.outs {
+			switch {
+			case e.has[at+t]:
+				vecmath.AddScaled(sum, steps.Row(at+t), 1)
+				fallthrough
+			case t == 0:
+				good = quotient(out.Row(lo+i), sum)
+			default:
+				copy(out.Row(lo+i), w.outs[t-1].Row(lo+i))
+			}
+			if !good {
+				places = append(places, at+t)
+			}
 		}
-		rows := out.RowRange(lo, lo+n)
-		if bad := b.finish(rows); len(bad) > 0 {
-			c.exactly(rows, bad, lo)
+		if len(places) > 0 && places[len(places)-1] >= at {
+			bad = append(bad, int32(i))
 		}
 	}
+	if len(bad) > 0 {
+		exact := dense.New[T](n, w.outs[0].Cols)
+		c.exactly(exact, bad, lo)
+		for _, at := range places {
+			copy(w.outs[at%count].Row(lo+at/count), exact.Row(at/count))
+		}
+	}
+	pool.Put(&sweepScratches, e)
 	w.mu.Lock()
 	for t, x := range scored {
 		w.scored[t] += x
