@@ -106,12 +106,14 @@ func TestBackwardEqualKeys(t *testing.T) {
 func TestBackwardDifferences(t *testing.T) {
 	const n, d, dv, words = 600, 5, 3, 6
 	q, k, _ := repeated(n, words, d, dv, 0.05)
+	points := normal[float64](words, d, 3)
 	for i := range q.Data {
 		q.Data[i] *= 3 // with t_c = 0.0025 and ‖q‖² of 45, exp(u_ic) is 1.01
 	}
-	q.Row(501)[0] = 150 // u_ic is beyond its bound
 	v, dout := dense.New[float64](n, dv), normal[float64](n, dv, 22)
+	q.Row(501)[d-1] = 150 // u_ic is beyond its bound
 	for j := range n {
+		k.Row(j)[d-1] -= 2 * points.Row(j * 7 % words)[d-1] // so that query 501 attends to all words
 		copy(v.Row(j), normal[float64](words, dv, 9).Row(j*7%words))
 	}
 	for _, causal := range []bool{false, true} {
@@ -128,15 +130,17 @@ func TestBackwardDifferences(t *testing.T) {
 			}
 			for i, x := range []dense.Matrix[float64]{q, k, v} {
 				for at := 3; at < n; at += 83 {
-					const h = 1e-5
-					cell := &x.Row(at)[at%x.Cols]
-					was := *cell
-					*cell = was + h
-					up := loss()
-					*cell = was - h
-					down := loss()
-					*cell = was
-					assert.InDelta(t, (up-down)/(2*h), g[i].At(at, at%x.Cols), 1e-7, "causal %v, τ = %v, %s of row %d", causal, threshold, gradientNames[i], at)
+					for _, col := range []int{at % x.Cols, x.Cols - 1} {
+						const h = 1e-5
+						cell := &x.Row(at)[col]
+						was := *cell
+						*cell = was + h
+						up := loss()
+						*cell = was - h
+						down := loss()
+						*cell = was
+						assert.InDelta(t, (up-down)/(2*h), g[i].At(at, col), 1e-7, "causal %v, τ = %v, %s of row %d, column %d", causal, threshold, gradientNames[i], at, col)
+					}
 				}
 			}
 		}
