@@ -9,6 +9,8 @@ import (
 	"github.com/seed-feabd252/randfeat/dense"
 	"github.com/seed-feabd252/randfeat/internal/compute/parallel"
 	"github.com/seed-feabd252/randfeat/internal/compute/vecmath"
+	"github.com/seed-feabd252/randfeat/internal/memory/layout"
+	"github.com/seed-feabd252/randfeat/internal/memory/pool"
 	"github.com/seed-feabd252/randfeat/performer/internal/sequence"
 	"github.com/seed-feabd252/randfeat/performer/internal/tiles"
 )
@@ -249,6 +251,16 @@ func (a *tensorPass[T]) run(t parallel.Task, n int) {
 // Piece computes the outputs of a unit of the Batch in a sequence.
 func (a *tensorPass[T]) Piece(i int) {
 	b, u := i/a.b.count, a.b.unit(i%a.b.count)
+	if a.Bias.IsZero() && (a.Mask.IsZero() || a.keyMask && !a.perHead) {
+		all, ok := a.b.together(u, a.Q.Rows)
+		if !ok {
+			return
+		}
+		if n := all.to - all.from; n > u.to-u.from {
+			a.together(b, all.from, n, u.attention)
+			return
+		}
+	}
 	s := a.arguments(b, u.from, u.attention)
 	var isView, also bool
 	s.Q, isView = stacked(a.Q, b, u)
@@ -261,6 +273,23 @@ func (a *tensorPass[T]) Piece(i int) {
 		s.Dst = dense.Head(a.Out, b, h)
 		forwardSequence(u.attention, s)
 	}
+}
+
+// together computes the outputs of n heads from head h on over one head of keys.
+func (a *tensorPass[T]) together(b, h, n int, attention Attention[T]) {
+	s := a.arguments(b, h, attention)
+	m := pool.Get[prefixScratch[T]](&prefixScratches)
+	m.q.Shape(a.Q.Rows, n*a.Q.Cols)
+	m.out.Shape(a.Q.Rows, n*a.V.Cols)
+	s.Q, s.Dst, s.Heads = m.q.Rows(a.Q.Rows), m.out.Rows(a.Q.Rows), n
+	for i := range n {
+		dense.Copy(layout.Head(s.Q, i, n), dense.Head(a.Q, b, h+i))
+	}
+	forwardSequence(attention, s)
+	for i := range n {
+		dense.Copy(dense.Head(a.Out, b, h+i), layout.Head(s.Dst, i, n))
+	}
+	pool.Put(&prefixScratches, m)
 }
 
 // stacked returns the rows of the heads of a unit, one head below another, and whether there is

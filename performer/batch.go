@@ -197,6 +197,27 @@ func (b *batch[T]) unit(i int) unit[T] {
 	return unit[T]{attention: u.attention, from: i * u.to, to: (i + 1) * u.to}
 }
 
+// fewTogether is the largest number of queries of all heads over a head of keys that exact attention
+// computes together: it reads keys and values once.
+const fewTogether = 32
+
+// together returns the unit of all heads over the keys of u if these heads have equal exact
+// attention and so few queries that they are computed together, and otherwise u. The result is
+// false if u is part of such a unit and not its first part.
+func (b *batch[T]) together(u unit[T], queries int) (unit[T], bool) {
+	group := b.heads / b.keyHeads
+	if e, ok := u.attention.(exact[T]); !ok || e.takesBits() || group == 1 || queries*group > fewTogether {
+		return u, true
+	}
+	first := u.from / group * group
+	for h := first; h < first+group; h++ {
+		if b.Head(h) != u.attention {
+			return u, true
+		}
+	}
+	return unit[T]{u.attention, first, first + group}, u.from == first
+}
+
 func (b *batch[T]) Dims() (heads, keyHeads, d int) { return b.heads, b.keyHeads, b.dim }
 
 func (b *batch[T]) Head(head int) Attention[T] {

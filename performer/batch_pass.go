@@ -104,7 +104,10 @@ func (p *batchPass[T]) piece(i, processors int) {
 		p.backwardGroup(at, piece, processors)
 		return
 	}
-	u := p.b.unit(piece)
+	u, ok := p.b.together(p.b.unit(piece), p.fromQuery[at+1]-p.fromQuery[at])
+	if !ok {
+		return
+	}
 	s := p.arguments(at, u, processors)
 	s.Dst = p.heads(p.all.Dst, at, u)
 	forwardSequence(u.attention, s)

@@ -10,6 +10,8 @@ import (
 	"github.com/seed-feabd252/randfeat/internal/compute/parallel"
 	"github.com/seed-feabd252/randfeat/internal/file/frame"
 	"github.com/seed-feabd252/randfeat/internal/memory/layout"
+	"github.com/seed-feabd252/randfeat/internal/memory/pool"
+	"github.com/seed-feabd252/randfeat/internal/memory/scratch"
 	"github.com/seed-feabd252/randfeat/performer/internal/caches"
 	"github.com/seed-feabd252/randfeat/performer/internal/coded"
 	"github.com/seed-feabd252/randfeat/performer/internal/sequence"
@@ -363,16 +365,25 @@ func (e exact[T]) forwardSequence(s sequence.Forward[T]) {
 		s.K, s.V, copies = layout.ValidOnly(s.K, s.V, s.Valid)
 		s.Valid, s.Past = nil, 0
 	}
-	for h := range s.Heads {
-		head := s.Head(h)
-		mask := e.mask(s.Past, s.Valid)
-		mask.Pairs = s.Pairs
-		a := tiles.Attention[T]{Dst: head.Dst, Q: head.Q, K: s.K, V: s.V, Scores: e.scores(s.K.Cols), Mask: mask}
-		if e.takesBits() && (e.Causal || e.placed() || a.Q.Rows >= coded.LeastQueries) && coded.Takes(a) {
-			coded.Attend(a)
-		} else {
-			tiles.Attend(a)
+	mask := e.mask(s.Past, s.Valid)
+	mask.Pairs = s.Pairs
+	a := tiles.Attention[T]{Dst: s.Dst, Q: s.Q, K: s.K, V: s.V, Scores: e.scores(s.K.Cols), Mask: mask}
+	switch {
+	case s.Heads > 1:
+		m := pool.Get[prefixScratch[T]](&prefixScratches)
+		a.Q, a.Dst = interleaved(&m.q, s.Q, s.Heads), interleaved(&m.out, s.Dst, s.Heads)
+		m.each = scratch.Resize(m.each, a.Q.Rows)
+		for i := range m.each {
+			m.each[i] = s.Past + i/s.Heads
 		}
+		a.Mask.Places = m.each
+		tiles.Attend(a)
+		separate(s.Dst, a.Dst, s.Heads)
+		pool.Put(&prefixScratches, m)
+	case e.takesBits() && (e.Causal || e.placed() || a.Q.Rows >= coded.LeastQueries) && coded.Takes(a):
+		coded.Attend(a)
+	default:
+		tiles.Attend(a)
 	}
 	copies.Release()
 }

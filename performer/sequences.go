@@ -98,7 +98,8 @@ type maskedAttention[T dense.Float] interface {
 	Attention[T]
 
 	// forwardSequence computes the outputs of a sequence whose shapes fit. The output of a query
-	// that sees no key is zero.
+	// that sees no key is zero. s has more than one head only if the attention shares keys, or if it
+	// is exact and has few queries.
 	forwardSequence(s sequence.Forward[T])
 
 	// sharesKeys reports whether heads of queries over the same keys cost less together.
@@ -163,15 +164,14 @@ func forwardPrefixes[T dense.Float](attention PrefixAttention[T], s sequence.For
 		attention.ForwardPrefixes(dst, q, k, v, m.each)
 	}
 	if s.Heads > 1 {
-		for i := range dst.Rows {
-			copy(layout.Head(s.Dst, i%s.Heads, s.Heads).Row(i/s.Heads), dst.Row(i))
-		}
+		separate(s.Dst, dst, s.Heads)
 	}
 	pool.Put(&prefixScratches, m)
 	copies.Release()
 }
 
-// prefixScratch is the scratch memory of forwardPrefixes and of gradients over prefixes.
+// prefixScratch is the scratch memory of forwardPrefixes, of gradients over prefixes, and of heads
+// that exact attention computes together.
 type prefixScratch[T dense.Float] struct {
 	prefixes, each []int
 	q, out         scratch.Buffer[T]
@@ -188,6 +188,13 @@ func interleaved[T dense.Float](memory *scratch.Buffer[T], x dense.Matrix[T], he
 		copy(y.Row(i), layout.Head(x, i%heads, heads).Row(i/heads))
 	}
 	return y
+}
+
+// separate copies the rows y of interleaved back to x.
+func separate[T dense.Float](x, y dense.Matrix[T], heads int) {
+	for i := range y.Rows {
+		copy(layout.Head(x, i%heads, heads).Row(i/heads), y.Row(i))
+	}
 }
 
 // takesMaskBackward reports whether Backward of an attention can leave out keys and have a past.

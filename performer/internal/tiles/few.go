@@ -12,7 +12,7 @@ import (
 // fewQueries is the largest number of queries for which scores have a row for each query. A vector
 // of scores of one key would be nearly empty for so few queries, as in the step of a decoder. The
 // bits are the same.
-const fewQueries = 4
+const fewQueries = 8
 
 // few is the memory of a tile of few queries.
 type few[T dense.Float] struct {
@@ -40,13 +40,41 @@ func (t *Tile[T]) addFew(k, v dense.Matrix[T]) {
 		}
 		t.raise(i, max(t.peaks[i], vecmath.Peak(row)))
 		vecmath.ExpMinus(row, row, t.shift[i])
-		var added T
-		for _, w := range row { // in the order of ExpRows
-			added += w
-		}
-		t.total[i] += added
+	}
+	for i := 0; i < n; i += totalsAtOnce {
+		t.addTotals(scores, i)
 	}
 	matmul.MulOnce(1, scores, v, 1, t.sums.Rows(n))
+}
+
+// totalsAtOnce is the number of rows of weights that are summed together, because each addition to a
+// sum waits for the addition before.
+const totalsAtOnce = 4
+
+// addTotals adds the weights of queries from query i on to their totals, in the order of ExpRows.
+func (t *Tile[T]) addTotals(weights dense.Matrix[T], i int) {
+	if i+totalsAtOnce > weights.Rows {
+		for ; i < weights.Rows; i++ {
+			var added T
+			for _, w := range weights.Row(i) {
+				added += w
+			}
+			t.total[i] += added
+		}
+		return
+	}
+	a, b, c, d := weights.Row(i), weights.Row(i+1), weights.Row(i+2), weights.Row(i+3)
+	b, c, d = b[:len(a)], c[:len(a)], d[:len(a)]
+	var added [totalsAtOnce]T
+	for j, w := range a {
+		added[0] += w
+		added[1] += b[j]
+		added[2] += c[j]
+		added[3] += d[j]
+	}
+	for l, x := range added {
+		t.total[i+l] += x
+	}
 }
 
 // raise sets the largest score of query i so far to peak, and rescales its sums if the largest
