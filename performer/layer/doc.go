@@ -22,6 +22,8 @@
 //	state, err := l.NewState()
 //	out = l.Step(out, token, state)
 //
+// [MultiHead.StepAll] steps several streams, which may come and go, and reads the weights once.
+//
 // # Positions and norms
 //
 // Recent models rotate queries and keys by rotary positions after the projections. Some models
@@ -43,6 +45,16 @@
 //	angles = r.Angles(angles, positions)
 //	angles.Turn(q)
 //	angles.Turn(k)
+//
+// [RMSNorm] is the norm alone, also of the rows before a layer.
+//
+// # Another attention
+//
+// [MultiHead.WithAttention] returns a layer with the same weights and another attention, and
+// [MultiHead.Project] returns queries, keys and values as attention receives them, for package
+// audit:
+//
+//	q, k, v := l.Project(x, x, x, performer.Sequences{})
 //
 // # Gradients
 //

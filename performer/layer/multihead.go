@@ -29,7 +29,7 @@ import (
 // attention.
 type MultiHead[T dense.Float] struct {
 	query, key, value, output linear[T] // output has no weight without W_O
-	queryNorm, keyNorm        norm[T]
+	queryNorm, keyNorm        RMSNorm[T]
 	rotary                    *Rotary[T] // nil for none
 	queriesAt, keysAt         []int      // positions of WithPositions, or nil
 	attention                 performer.Batch[T]
@@ -99,8 +99,8 @@ func New[T dense.Float](p Projections[T], attention performer.Batch[T], opts Opt
 		key:       newLinear(p.Key, p.KeyBias),
 		value:     newLinear(p.Value, p.ValueBias),
 		output:    newLinear(p.Output, p.OutputBias),
-		queryNorm: norm[T]{slices.Clone(p.QueryNorm), epsilon},
-		keyNorm:   norm[T]{slices.Clone(p.KeyNorm), epsilon},
+		queryNorm: RMSNorm[T]{slices.Clone(p.QueryNorm), epsilon},
+		keyNorm:   RMSNorm[T]{slices.Clone(p.KeyNorm), epsilon},
 		attention: attention,
 		calls:     new(pool.Of[memory[T]]),
 	}
@@ -124,6 +124,25 @@ func headsOf[T dense.Float](attention performer.Batch[T]) (heads, keyHeads, dim 
 	return heads, keyHeads, dim, nil
 }
 
+// WithAttention returns the layer with other attention, which shares weights and memory with l.
+// WithAttention returns an error if attention is nil, or has other heads than the attention of l.
+func (l *MultiHead[T]) WithAttention(attention performer.Batch[T]) (*MultiHead[T], error) {
+	if l.attention == nil {
+		return nil, errNoLayer
+	}
+	heads, keyHeads, dim, err := headsOf(attention)
+	if err != nil {
+		return nil, err
+	}
+	if h, g, _ := l.attention.Dims(); h != heads || g != keyHeads || dim != 0 && dim != l.query.weight.Rows/h {
+		return nil, fmt.Errorf("layer: attention has %d heads over %d of dimension %d (0 means any), want %d over %d of dimension %d",
+			heads, keyHeads, dim, h, g, l.query.weight.Rows/h)
+	}
+	with := *l
+	with.attention = attention
+	return &with, nil
+}
+
 // Dims returns the dimensions of the rows that become queries, keys and values, and the dimension
 // of the output. Dims panics for a zero MultiHead, as do all methods that compute attention.
 func (l *MultiHead[T]) Dims() (query, key, value, out int) {
@@ -144,7 +163,7 @@ func (l *MultiHead[T]) Projections() Projections[T] {
 	return Projections[T]{
 		Query: l.query.weight, Key: l.key.weight, Value: l.value.weight, Output: l.output.weight,
 		QueryBias: l.query.bias, KeyBias: l.key.bias, ValueBias: l.value.bias, OutputBias: l.output.bias,
-		QueryNorm: l.queryNorm.gain, KeyNorm: l.keyNorm.gain,
+		QueryNorm: l.queryNorm.Gain, KeyNorm: l.keyNorm.Gain,
 	}
 }
 
@@ -179,6 +198,18 @@ func (l *MultiHead[T]) ForwardCross(dst, q, k, v dense.Matrix[T], s performer.Se
 	}
 	l.calls.Put(c)
 	return dst
+}
+
+// Project returns the queries Q (Lq×H·d), keys K (Lk×Hk·d) and values V (Lk×Hk·dv) that ForwardCross
+// gives its attention, after norms and rotary positions, in memory of their own. Package audit
+// measures approximations on them. Project panics with the shapes if they do not fit.
+func (l *MultiHead[T]) Project(q, k, v dense.Matrix[T], s performer.Sequences) (queries, keys, values dense.Matrix[T]) {
+	l.check(q, k, v)
+	c := l.calls.Get()
+	queries, keys, values = l.project(c, q, k, v, s, false)
+	queries, keys, values = queries.Clone(), keys.Clone(), values.Clone()
+	l.calls.Put(c)
+	return queries, keys, values
 }
 
 // project returns Q, K and V in c. If keep is set, project keeps Q and K before norms for

@@ -1,36 +1,59 @@
 package layer
 
 import (
+	"fmt"
 	"math"
 
 	"github.com/seed-feabd252/randfeat/dense"
 	"github.com/seed-feabd252/randfeat/internal/compute/parallel"
 	"github.com/seed-feabd252/randfeat/internal/compute/vecmath"
 	"github.com/seed-feabd252/randfeat/internal/memory/layout"
+	"github.com/seed-feabd252/randfeat/internal/memory/pool"
 	"github.com/seed-feabd252/randfeat/internal/memory/scratch"
 )
 
-// norm divides blocks of n columns by their root mean square and multiplies coordinates by gains
-// [Zhang & Sennrich 2019]:
+// RMSNorm divides rows by their root mean square and multiplies coordinates by n gains [Zhang &
+// Sennrich 2019]:
 //
 //	y_j = g_j·x_j·s,  s = 1/√(Σ_j x_j²/n + ε)
-type norm[T dense.Float] struct {
-	gain    []T // of length n; nil for no norm
-	epsilon float64
+//
+// Rows of more than n columns are blocks of n columns, such as heads, with a norm each. The zero
+// value leaves rows as they are. Goroutines may share an RMSNorm that does not change.
+type RMSNorm[T dense.Float] struct {
+	Gain    []T     // g
+	Epsilon float64 // ε; Llama has 1e-5 or 1e-6
+}
+
+var norms pool.Pair[normCall[float32], normCall[float64]]
+
+// Apply writes the norms of the rows of x to dst, which Apply returns; a zero dst is allocated. dst
+// may be exactly x, or disjoint from x. After the first call of a size Apply allocates nothing if
+// dst is given. A row with a sum of squares that is not finite becomes NaN. Apply panics if the
+// columns of x are not a multiple of the number of gains, unless Epsilon is at least 0 and finite,
+// or if x.Check does.
+func (m *RMSNorm[T]) Apply(dst, x dense.Matrix[T]) dense.Matrix[T] {
+	if n := len(m.Gain); n > 0 && x.Cols%n != 0 || !(m.Epsilon >= 0) || math.IsInf(m.Epsilon, 0) {
+		panic(fmt.Sprintf("layer: an RMSNorm of %d gains and Epsilon = %v for rows of %d columns", n, m.Epsilon, x.Cols))
+	}
+	dst = dense.Copy(dst, x)
+	c := pool.Get[normCall[T]](&norms)
+	m.apply(c, dst, false)
+	pool.Put(&norms, c)
+	return dst
 }
 
 // scale returns s, or NaN if the sum of squares is not finite.
-func (m *norm[T]) scale(x []T) T {
+func (m *RMSNorm[T]) scale(x []T) T {
 	half := vecmath.HalfSquaredNorm(x)
 	if math.IsInf(half, 0) {
 		return T(math.NaN())
 	}
-	return T(1 / math.Sqrt(2*half/float64(len(x))+m.epsilon))
+	return T(1 / math.Sqrt(2*half/float64(len(x))+m.Epsilon))
 }
 
 // normCall is the memory of the norm of one matrix.
 type normCall[T dense.Float] struct {
-	norm  *norm[T]
+	norm  *RMSNorm[T]
 	grain int // rows of a task
 	x     dense.Matrix[T]
 	dy    dense.Matrix[T]
@@ -50,8 +73,8 @@ func (c *normCall[T]) taskRows(i int) (lo, hi int) {
 }
 
 // apply normalises the rows of x in place. If keep is set, apply keeps a copy of x for backward.
-func (m *norm[T]) apply(c *normCall[T], x dense.Matrix[T], keep bool) {
-	if m.gain == nil {
+func (m *RMSNorm[T]) apply(c *normCall[T], x dense.Matrix[T], keep bool) {
+	if m.Gain == nil {
 		return
 	}
 	if keep {
@@ -67,7 +90,7 @@ func (m *norm[T]) apply(c *normCall[T], x dense.Matrix[T], keep bool) {
 type normForward[T dense.Float] normCall[T]
 
 func (t *normForward[T]) Piece(i int) {
-	c, gain := (*normCall[T])(t), t.norm.gain
+	c, gain := (*normCall[T])(t), t.norm.Gain
 	for r, hi := c.taskRows(i); r < hi; r++ {
 		for x := c.x.Row(r); len(x) > 0; x = x[len(gain):] {
 			x := x[:len(gain)]
@@ -84,14 +107,14 @@ func (t *normForward[T]) Piece(i int) {
 //	dx_j = s·u_j − x_j·s³·Σ_l u_l·x_l/n,  dg_j = Σ dy_j·x_j·s
 //
 // A row whose dy is zero has the gradient zero, whatever x holds.
-func (m *norm[T]) backward(c *normCall[T], dy dense.Matrix[T], name string, gradient *[]T) {
-	if m.gain == nil {
+func (m *RMSNorm[T]) backward(c *normCall[T], dy dense.Matrix[T], name string, gradient *[]T) {
+	if m.Gain == nil {
 		if gradient != nil {
 			*gradient = nil
 		}
 		return
 	}
-	n := len(m.gain)
+	n := len(m.Gain)
 	c.norm, c.x, c.dy = m, c.kept.Rows(dy.Rows), dy
 	tasks := c.tasks()
 	c.sums.Shape(tasks, n)
@@ -110,7 +133,7 @@ func (m *norm[T]) backward(c *normCall[T], dy dense.Matrix[T], name string, grad
 type normBackward[T dense.Float] normCall[T]
 
 func (t *normBackward[T]) Piece(i int) {
-	c, gain := (*normCall[T])(t), t.norm.gain
+	c, gain := (*normCall[T])(t), t.norm.Gain
 	n := len(gain)
 	sums := c.sums.Rows(i + 1).Row(i)
 	clear(sums)

@@ -19,34 +19,33 @@ func Read(f *safetensors.File, c Config, heads performer.Batch[float32]) (*Model
 	if err := c.check(); err != nil {
 		return nil, err
 	}
-	m := &Model{Config: c}
-	var err error
-	if m.rotary, err = layer.NewRotary[float32](c.HeadDim, layer.RotaryOptions{Base: c.Base}); err != nil {
+	if _, err := layer.NewRotary[float32](c.HeadDim, layer.RotaryOptions{Base: c.Base}); err != nil {
 		return nil, fmt.Errorf("decoder: %w", err)
 	}
+	m := &Model{Config: c}
 	r := reader{left: maps.Clone(f.Tensors)}
+	maps.DeleteFunc(r.left, func(name string, _ safetensors.Tensor) bool { return strings.HasSuffix(name, ".rotary_emb.inv_freq") })
 	m.embedding = r.matrix("model.embed_tokens.weight", c.Vocabulary, c.Width)
 	m.out = m.embedding
 	if !c.Tied {
 		m.out = r.matrix("lm_head.weight", c.Vocabulary, c.Width)
 	}
-	m.norm = r.floats("model.norm.weight", c.Width)
-	d, keys := c.Heads*c.HeadDim, c.KeyHeads*c.HeadDim
+	norm := func(name string) layer.RMSNorm[float32] {
+		return layer.RMSNorm[float32]{Gain: r.floats(name, c.Width), Epsilon: c.Epsilon}
+	}
+	m.norm = norm("model.norm.weight")
 	for i := range c.Layers {
-		name := func(part string) string { return fmt.Sprintf("model.layers.%d.%s.weight", i, part) }
+		name := func(part string) string { return fmt.Sprintf("model.layers.%d.%s", i, part) }
 		m.blocks = append(m.blocks, &block{
-			attentionNorm: r.floats(name("input_layernorm"), c.Width),
-			gatedNorm:     r.floats(name("post_attention_layernorm"), c.Width),
-			qkv: stack(r.matrix(name("self_attn.q_proj"), d, c.Width),
-				r.matrix(name("self_attn.k_proj"), keys, c.Width), r.matrix(name("self_attn.v_proj"), keys, c.Width)),
-			out:    r.matrix(name("self_attn.o_proj"), c.Width, d),
-			gateUp: stack(r.matrix(name("mlp.gate_proj"), c.Inner, c.Width), r.matrix(name("mlp.up_proj"), c.Inner, c.Width)),
-			down:   r.matrix(name("mlp.down_proj"), c.Width, c.Inner),
-			heads:  heads,
+			attentionNorm: norm(name("input_layernorm.weight")),
+			gatedNorm:     norm(name("post_attention_layernorm.weight")),
+			attention:     r.attention(name("self_attn."), c, heads),
+			gateUp:        stack(r.matrix(name("mlp.gate_proj.weight"), c.Inner, c.Width), r.matrix(name("mlp.up_proj.weight"), c.Inner, c.Width)),
+			down:          r.matrix(name("mlp.down_proj.weight"), c.Width, c.Inner),
 		})
 	}
 	for name := range r.left {
-		if r.err == nil && !strings.HasSuffix(name, ".rotary_emb.inv_freq") && name != "lm_head.weight" {
+		if r.err == nil && name != "lm_head.weight" {
 			r.err = fmt.Errorf("tensor %q is not one of the model", name)
 		}
 	}
@@ -60,6 +59,29 @@ func Read(f *safetensors.File, c Config, heads performer.Batch[float32]) (*Model
 type reader struct {
 	left map[string]safetensors.Tensor
 	err  error
+}
+
+// attention returns the attention layer of the tensors with a prefix.
+func (r *reader) attention(prefix string, c Config, heads performer.Batch[float32]) *layer.MultiHead[float32] {
+	l, err := layer.Read(&safetensors.File{Tensors: r.left}, prefix, heads, layer.Options{Rotary: &layer.RotaryOptions{Base: c.Base}})
+	if err == nil {
+		d, keys := c.Heads*c.HeadDim, c.KeyHeads*c.HeadDim
+		p := l.Projections()
+		for _, w := range []struct {
+			name       string
+			weight     dense.Matrix[float32]
+			rows, cols int
+		}{{"q_proj", p.Query, d, c.Width}, {"k_proj", p.Key, keys, c.Width}, {"v_proj", p.Value, keys, c.Width}, {"o_proj", p.Output, c.Width, d}} {
+			if w.weight.Rows != w.rows || w.weight.Cols != w.cols {
+				err = fmt.Errorf("tensor %q: the shape is [%d %d], want [%d %d]", prefix+w.name+".weight", w.weight.Rows, w.weight.Cols, w.rows, w.cols)
+			}
+		}
+	}
+	if err != nil && r.err == nil {
+		r.err = err
+	}
+	maps.DeleteFunc(r.left, func(name string, _ safetensors.Tensor) bool { return strings.HasPrefix(name, prefix) })
+	return l
 }
 
 // matrix returns the matrix of a tensor.

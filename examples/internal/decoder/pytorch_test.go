@@ -116,6 +116,19 @@ func testLogits(t *testing.T, tokens []int, want [][]float64) {
 
 	s, err := m.NewState()
 	require.NoError(t, err)
+	var states []*State
+	for range 3 {
+		state, err := m.NewState()
+		require.NoError(t, err)
+		states = append(states, state)
+	}
+	for i, token := range tokens {
+		together := m.StepAll(states, []int{token, 2, token})
+		require.Equal(t, together.Row(0), together.Row(2))
+		for j, v := range want[i] {
+			require.InDelta(t, v, float64(together.At(0, j)), tolerance, "step of 3 texts, token %d, logit %d", i, j)
+		}
+	}
 	for from := 0; from < len(tokens); from += 3 {
 		to := min(from+3, len(tokens))
 		got := s.Step(tokens[from:to])
@@ -135,8 +148,14 @@ func TestReadErrors(t *testing.T) {
 	}{
 		"missing": {func(f *safetensors.File) { delete(f.Tensors, "model.norm.weight") }, `"model.norm.weight" is missing`},
 		"unknown": {func(f *safetensors.File) {
-			f.Tensors["model.layers.0.self_attn.q_proj.bias"] = f.Tensors["model.norm.weight"]
-		}, `"model.layers.0.self_attn.q_proj.bias" is not one of the model`},
+			f.Tensors["model.layers.0.mlp.up_proj.bias"] = f.Tensors["model.norm.weight"]
+		}, `"model.layers.0.mlp.up_proj.bias" is not one of the model`},
+		"unknown of attention": {func(f *safetensors.File) {
+			f.Tensors["model.layers.0.self_attn.other"] = f.Tensors["model.norm.weight"]
+		}, `"model.layers.0.self_attn.other"`},
+		"shape of attention": {func(f *safetensors.File) {
+			f.Tensors["model.layers.1.self_attn.o_proj.weight"] = safetensors.Tensor{DType: safetensors.F64, Shape: []int{11, 24}, Data: make([]byte, 8*11*24)}
+		}, `"model.layers.1.self_attn.o_proj.weight": the shape is [11 24], want [12 24]`},
 		"shape": {func(f *safetensors.File) {
 			f.Tensors["lm_head.weight"] = f.Tensors["model.norm.weight"]
 		}, `"lm_head.weight": the shape is [12], want [11 12]`},

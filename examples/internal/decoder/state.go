@@ -11,7 +11,6 @@ import (
 type State struct {
 	model  *Model
 	layers []*performer.State[float32]
-	length int
 }
 
 // NewState returns a state without tokens. It returns an error if the attention of a layer has no
@@ -19,7 +18,7 @@ type State struct {
 func (m *Model) NewState() (*State, error) {
 	s := &State{model: m}
 	for i, b := range m.blocks {
-		state, err := b.heads.NewState(m.HeadDim, m.HeadDim)
+		state, err := b.attention.NewState()
 		if err != nil {
 			return nil, fmt.Errorf("decoder: layer %d: %w", i, err)
 		}
@@ -31,9 +30,21 @@ func (m *Model) NewState() (*State, error) {
 // Step reads the next tokens and returns the logits of the token after each token, a row for each
 // token. Step panics if a token is not in the vocabulary.
 func (s *State) Step(tokens []int) dense.Matrix[float32] {
-	positions := appendPositions(nil, s.length, len(tokens))
-	s.length += len(tokens)
-	return s.model.forward(tokens, positions, func(i int, dst, q, k, v dense.Matrix[float32]) { s.layers[i].Step(dst, q, k, v) })
+	return s.model.forward(tokens, func(i int, x dense.Matrix[float32]) dense.Matrix[float32] {
+		return s.model.blocks[i].attention.Step(dense.Matrix[float32]{}, x, s.layers[i])
+	})
+}
+
+// StepAll reads the next token of each of several texts, which have a State each, and returns the
+// logits of the token after it, a row for each text. It reads the weights once for all texts.
+func (m *Model) StepAll(states []*State, tokens []int) dense.Matrix[float32] {
+	all := make([]*performer.State[float32], len(states))
+	return m.forward(tokens, func(i int, x dense.Matrix[float32]) dense.Matrix[float32] {
+		for j, s := range states {
+			all[j] = s.layers[i]
+		}
+		return m.blocks[i].attention.StepAll(dense.Matrix[float32]{}, x, all)
+	})
 }
 
 // Losses reads tokens as Step does, and returns −log p of the next token after each token, in nats.

@@ -88,7 +88,9 @@ func (f Form) Use(m *Model, b decoder.Batch, seed uint64) error {
 		return err
 	}
 	for l := range m.Layers {
-		m.Model.Use(l, exact)
+		if err := m.Model.Use(l, exact); err != nil {
+			return err
+		}
 	}
 	m.Forward(b.Tokens, b.Lengths)
 	for l := range m.Layers {
@@ -103,7 +105,9 @@ func (f Form) Use(m *Model, b decoder.Batch, seed uint64) error {
 		if err != nil {
 			return err
 		}
-		m.Model.Use(l, batch)
+		if err := m.Model.Use(l, batch); err != nil {
+			return err
+		}
 	}
 	return nil
 }
