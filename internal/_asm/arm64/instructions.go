@@ -144,14 +144,6 @@ func (m Machine) ShiftDoubles(a, n Vec) Vec { return m.apply(shiftDoubles, a, n)
 // RightSigned keeps the sign.
 func (m Machine) RightSigned(a Vec, n int) Vec { return m.apply(m.shiftRight(n), a) }
 
-// AddBytes returns the sums of pairs of unsigned bytes, in 16 bits.
-func (m Machine) AddBytes(a Vec) Vec { return m.apply(addBytes, a) }
-
-// PlusInts and MinusInts set dst = dst ± a·b for integers of 16 bits.
-
-func (m Machine) PlusInts(dst, a, b Vec)  { m.W(plusInts, "mrr", dst, a, b) }
-func (m Machine) MinusInts(dst, a, b Vec) { m.W(minusInts, "mrr", dst, a, b) }
-
 // AccumulateInts adds pairs of integers of 16 bits to the integers of 32 bits in dst.
 func (m Machine) AccumulateInts(dst, a Vec) { m.W(accumulateInts, "mr", dst, a) }
 

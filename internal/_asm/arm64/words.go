@@ -112,9 +112,6 @@ var (
 	// least and most are the extreme of four unsigned integers.
 	least          = word{0x6eb1a800, []int{first, second}, "uminv s%d, v%d.4s"}
 	most           = word{0x6eb0a800, []int{first, second}, "umaxv s%d, v%d.4s"}
-	addBytes       = word{0x6e202800, []int{first, second}, "uaddlp v%d.8h, v%d.16b"}
-	plusInts       = word{0x4e609400, []int{first, second, third}, "mla v%d.8h, v%d.8h, v%d.8h"}
-	minusInts      = word{0x6e609400, []int{first, second, third}, "mls v%d.8h, v%d.8h, v%d.8h"}
 	accumulateInts = word{0x4e606800, []int{first, second}, "sadalp v%d.4s, v%d.8h"}
 	negativeBytes  = word{0x4e20a800, []int{first, second}, "cmlt v%d.16b, v%d.16b, #0"}
 	// dotBytes adds the products of four signed bytes to each integer of 32 bits.

@@ -15,7 +15,6 @@ import (
 // row, a strip of 16 bytes for each digit of the codes in a byte.
 const (
 	stripBytes    = 16
-	stripWords    = stripBytes / 8
 	constantBytes = 32
 	highConstant  = 0
 	lowConstant   = 8
