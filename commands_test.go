@@ -66,12 +66,11 @@ func (p page) forReaders() bool { return p.path == "README.md" || strings.HasPre
 
 // small holds flags that make the examples fast. runCommand adds them to commands that lack them.
 var small = map[string]string{
-	"attention":   "-length 300 -draws 2 -size 8",
-	"variance":    "-draws 2 -pairs 1 -d 4",
-	"search":      "-dim 16 -words 100 -queries 20",
-	"regression":  "-pixels 100 -frequencies 8",
-	"associative": "-d 8 -draws 2",
-	"table":       "-rows 100 -features 8",
+	"attention":  "-length 300 -draws 2 -size 8",
+	"variance":   "-draws 2 -pairs 1 -d 4",
+	"search":     "-dim 16 -words 100 -queries 20",
+	"regression": "-pixels 100 -frequencies 8",
+	"table":      "-rows 100 -features 8",
 }
 
 // TestCommands checks the commands of all pages. With RANDFEAT_DOCS=check in the environment, as in

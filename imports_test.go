@@ -59,7 +59,7 @@ func TestImports(t *testing.T) {
 		"github.com/stretchr/testify":   "internal/testing/densetest",
 		module + "orf":                  "internal/law/mse tools rff performer ridge/ard validate examples",
 		module + "rff":                  "tools components hypothesis performer ridge validate examples",
-		module + "performer/recurrence": "examples",
+		module + "performer/recurrence": "",
 		module + "performer/audit":      "examples",
 		module + "performer/estimate":   "",
 		module + "performer/layer":      "examples",
