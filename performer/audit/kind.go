@@ -152,7 +152,7 @@ func clusterCount(n int, causal bool) int {
 // keys of its own segment, half a segment on average.
 func clusterCost[T dense.Float](c call) float64 {
 	// Measured: what each key costs besides its distances from centres, and the cost of these.
-	const rounds, keysPerCluster, perKey, perDistance = 2, 16, 3e4, 2.5
+	const rounds, keysPerCluster, perKey, perDistance = 2, 16, 2e4, 2.5
 	exact, share := c, 1.0
 	exact.size = 0
 	if c.causal {

@@ -251,9 +251,10 @@ func deviations[T dense.Float](out, exact dense.Matrix[T]) []deviation {
 	rows := make([]deviation, out.Rows)
 	difference, truth := make([]float64, out.Cols), make([]float64, out.Cols)
 	for i := range rows {
+		row := out.Row(i)
 		for j, x := range exact.Row(i) {
 			truth[j] = float64(x)
-			difference[j] = float64(out.At(i, j)) - truth[j]
+			difference[j] = float64(row[j]) - truth[j]
 		}
 		rows[i] = deviation{distance: floats.Norm(difference, 2), size: floats.Norm(truth, 2)}
 	}
