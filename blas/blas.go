@@ -8,8 +8,8 @@ import (
 	"github.com/seed-feabd252/randfeat/internal/compute/matmul"
 )
 
-// Implementation is gonum's BLAS with the matrix products of this module. Gemm, Syrk, Trsm and Trmm
-// in float32 and float64 run on these products. Other routines are the routines of gonum's own
+// Implementation is gonum's BLAS with the matrix products of this module. Gemm, Gemv, Syrk, Trsm and
+// Trmm in float32 and float64 run on these products. Other routines are the routines of gonum's own
 // Implementation, which is embedded. The zero value is ready to use, and goroutines may share it.
 type Implementation struct{ reference.Implementation }
 
@@ -38,6 +38,35 @@ func (i Implementation) Dgemm(tA, tB gonum.Transpose, m, n, k int, alpha float64
 	if !multiply(tA, tB, m, n, k, alpha, a, lda, b, ldb, beta, c, ldc) {
 		i.Implementation.Dgemm(tA, tB, m, n, k, alpha, a, lda, b, ldb, beta, c, ldc)
 	}
+}
+
+// Sgemv computes y = alpha·op(A)·x + beta·y in float32, where A is m×n. Everything else is as for
+// Sgemm. Gonum's routine computes the product if A is small, or if incX or incY is not 1. Cost: the
+// time to read A.
+func (i Implementation) Sgemv(tA gonum.Transpose, m, n int, alpha float32, a []float32, lda int, x []float32, incX int, beta float32, y []float32, incY int) {
+	if incX != 1 || incY != 1 || !multiplyVector(tA, m, n, alpha, a, lda, x, beta, y) {
+		i.Implementation.Sgemv(tA, m, n, alpha, a, lda, x, incX, beta, y, incY)
+	}
+}
+
+// Dgemv is Sgemv in float64.
+func (i Implementation) Dgemv(tA gonum.Transpose, m, n int, alpha float64, a []float64, lda int, x []float64, incX int, beta float64, y []float64, incY int) {
+	if incX != 1 || incY != 1 || !multiplyVector(tA, m, n, alpha, a, lda, x, beta, y) {
+		i.Implementation.Dgemv(tA, m, n, alpha, a, lda, x, incX, beta, y, incY)
+	}
+}
+
+// leastRows is the number of elements of A from which on products with its rows are faster than
+// gonum's, because processors share the rows.
+const leastRows = 1 << 20
+
+// multiplyVector computes yᵀ = alpha·xᵀ·op(A)ᵀ + beta·yᵀ and returns true. It returns false if
+// gonum's routine is as fast, and in the cases of multiply.
+func multiplyVector[T dense.Float](tA gonum.Transpose, m, n int, alpha T, a []T, lda int, x []T, beta T, y []T) bool {
+	if trans, _ := transposed(tA); trans {
+		return enough(1, m, n) && alpha != 0 && multiply(gonum.NoTrans, gonum.NoTrans, 1, n, m, alpha, x, m, a, lda, beta, y, n)
+	}
+	return tA == gonum.NoTrans && float64(m)*float64(n) >= leastRows && alpha != 0 && multiply(gonum.NoTrans, gonum.Trans, 1, m, n, alpha, x, n, a, lda, beta, y, m)
 }
 
 // multiply computes the product and returns true. It returns false for a product without terms and

@@ -5,8 +5,8 @@
 //	blas32.Use(blas.Implementation{})
 //	blas64.Use(blas.Implementation{})
 //
-// Gemm, Syrk, Trsm and Trmm of packages blas32, blas64, lapack64 and mat run on Implementation, and
-// so do the blocked factorisations: Cholesky, QR, SVD and eigenvalues. A
+// Gemm, Gemv, Syrk, Trsm and Trmm of packages blas32, blas64, lapack64 and mat run on
+// Implementation, and so do the blocked factorisations: Cholesky, QR, SVD and eigenvalues. A
 // program may also call the methods of Implementation directly.
 //
 // The products use AVX-512, AVX2 or NEON with fused multiply-adds where the processor has them, and
