@@ -70,11 +70,11 @@ func sampledRows(rows int) int {
 // # Tests
 //
 // Choose samples rows as [Measure] does: the smaller of L/16 and 4·√L of L rows, at least 128. Half
-// of these rows are choosing rows, the others are held out. An approximation passes a test if its
-// error is within the tolerance on the held-out rows, and the upper end of an interval on the
-// choosing rows is within the tolerance. Test j has the confidence 1 − (1−Confidence)/(j·(j+1)), so
-// that all tests together have the Confidence. There are six tests at most. The Report of the
-// choice has the held-out rows, which have only rejected approximations.
+// of these rows are choosing rows, the others are held out. An approximation passes a test if upper
+// bounds of its error are within the tolerance, that of the held-out rows with a confidence of ¾.
+// On the choosing rows, test j has the confidence 1 − (1−Confidence)/(j·(j+1)), so that all tests
+// together have the Confidence. There are six tests at most. The Report of the choice has the
+// held-out rows, which have only rejected approximations.
 //
 // Choose computes the outputs of the sampled rows with all thresholds of clusters at once
 // (clusters.Attention.ForwardThresholds). The error falls with the threshold, so the largest
@@ -87,7 +87,8 @@ func sampledRows(rows int) int {
 // tolerance do, nor by more than the sampled rows explain. The comparison also finds an
 // approximation that is less accurate with many queries than with few. If clusters fail the
 // comparison, Choose takes a threshold that is smaller accordingly. Choose accepts clusters without
-// a comparison if the Budget does not allow one.
+// a comparison if the Budget does not allow one, and exact attention in 8 bits, which has no random
+// numbers, always.
 //
 // # Cost of a search
 //

@@ -38,6 +38,9 @@ type kind[T dense.Float] struct {
 	// some queries does not compute the other outputs.
 	prefixes bool
 
+	// fixed says that the attention does not depend on random numbers, so that two draws are equal.
+	fixed bool
+
 	// sweep returns the outputs of attention that create has made in all sizes, and the numbers of
 	// scored keys of all queries. prefixes are those of performer.PrefixAttention, or nil. nil
 	// means that sizes are tried one after another.
@@ -72,7 +75,7 @@ func exactCost[T dense.Float](c call) float64 {
 func allKinds[T dense.Float](keys int) []kind[T] {
 	return []kind[T]{
 		clusterKind[T](keys),
-		{name: "bits", sizes: []int{8}, create: func(exact performer.ExactOptions, _, _ dense.Matrix[T], size int, _ rand.Source) (performer.Attention[T], error) {
+		{name: "bits", sizes: []int{8}, fixed: true, create: func(exact performer.ExactOptions, _, _ dense.Matrix[T], size int, _ rand.Source) (performer.Attention[T], error) {
 			if exact.Softcap != 0 {
 				return nil, fmt.Errorf("exact.Softcap = %v, want 0: scores with a Softcap are not rounded", exact.Softcap)
 			}

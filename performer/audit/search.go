@@ -150,6 +150,9 @@ func (s *search[T]) affordable(l *ladder[T], i int, share float64) bool {
 	switch rows := len(s.head.rows); {
 	case l.sweep == nil:
 		trial = s.preparationWork(l, i) + s.partWork(l, i, rows)
+		if l.fixed {
+			compare = 0
+		}
 	case l.scored == nil:
 		trial, compare = s.partWork(l, len(l.sizes)-1, rows), 0
 	}
@@ -243,16 +246,18 @@ func (s *search[T]) try(ctx context.Context, l *ladder[T], c *Choice[T]) error {
 	if t.Error <= s.tolerance {
 		s.tests++
 		if t.Tested = true; s.passes(rows, s.tolerance) {
-			worst, took, err := s.compare(ctx, l, a, whole, took)
-			if err != nil {
-				return err
+			once, worst := time.Duration(float64(took)*l.work[l.next]/s.partWork(l, l.next, len(h.rows))), 0.0
+			if !l.fixed {
+				if worst, once, err = s.compare(ctx, l, a, whole, took); err != nil {
+					return err
+				}
 			}
-			if t.Slow = s.slower(took); t.Slow {
+			if t.Slow = s.slower(once); t.Slow {
 				l.drop()
 				return nil
 			}
 			if worst <= s.tolerance {
-				s.accept(l, a, rows, took, c)
+				s.accept(l, a, rows, once, c)
 			}
 		}
 	}
@@ -377,15 +382,18 @@ func (s *search[T]) slower(took time.Duration) bool {
 	return !s.Reproducible && took >= s.clock.time(s.exactWork)
 }
 
-// passes tests whether the error is within the limit, on the choosing rows with the confidence of
-// the test, and on the held-out rows.
+// passes tests whether the error is within the limit: on the choosing rows with the confidence of
+// the test, and on the held-out rows with a small confidence.
 func (s *search[T]) passes(rows []deviation, limit float64) bool {
-	e, r := errorOf(at(rows, s.choosing))
-	if r != nil {
-		e = r.above(s.head.population, (1-s.Confidence)/float64(s.tests*(s.tests+1)))
+	const exceeded = 0.25 // the probability that the error is above the bound of held-out rows
+	bound := func(indices []int, probability float64) float64 {
+		e, r := errorOf(at(rows, indices))
+		if r != nil {
+			e = r.above(s.head.population, probability)
+		}
+		return e
 	}
-	held, _ := errorOf(at(rows, s.holding))
-	return max(e, held) <= limit
+	return bound(s.choosing, (1-s.Confidence)/float64(s.tests*(s.tests+1))) <= limit && bound(s.holding, exceeded) <= limit
 }
 
 // compare makes attention of the next size again and compares it with a, in all rows or in as many
