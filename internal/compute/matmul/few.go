@@ -14,7 +14,7 @@ const (
 	// fewEach is about the number of elements of B that a processor reads at a time.
 	fewEach = 1 << 17
 	// fewAhead is the number of bytes of B that kernels read before what they prefetch.
-	fewAhead = 1 << 13
+	fewAhead = 1 << 12
 	// fewBytes is the largest number of bytes of a row of B that are read before the next rows, which
 	// kernels prefetch into the first cache.
 	fewBytes = 1 << 12
