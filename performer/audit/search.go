@@ -26,6 +26,9 @@ const (
 	// Measured: exact attention of a few rows takes this many times as long as its share of exact
 	// attention of all rows.
 	fewRowsFactor = 2
+
+	// Measured: a sweep of a few rows takes this many times as long as the largest size alone.
+	sweepTime = 3
 )
 
 // search is the search of Choose. Costs are predicted, in multiply-adds.
@@ -304,7 +307,7 @@ func (s *search[T]) trySweep(ctx context.Context, l *ladder[T], a performer.Atte
 		if err != nil {
 			return err
 		}
-		once, worst := time.Duration(float64(took)*l.work[passed]/part), 0.0
+		once, worst := time.Duration(float64(took)*l.work[passed]/(sweepTime*part)), 0.0
 		if !compared && s.affordable(l, passed, 1) {
 			if worst, once, err = s.compare(ctx, l, a, dense.Matrix[T]{}, 0); err != nil {
 				return err
