@@ -36,7 +36,7 @@ type ChooseOptions struct {
 
 // sampledRows returns the number of rows of q that Choose samples.
 func sampledRows(rows int) int {
-	return max(min(rows/16, int(4*math.Sqrt(float64(rows)))), 128)
+	return max(min(rows/12, int(5*math.Sqrt(float64(rows)))), 128)
 }
 
 // Choose returns the cheapest attention that it finds whose error is within the tolerance,
@@ -69,7 +69,7 @@ func sampledRows(rows int) int {
 //
 // # Tests
 //
-// Choose samples rows as [Measure] does: the smaller of L/16 and 4·√L of L rows, at least 128. Half
+// Choose samples rows as [Measure] does: the smaller of L/12 and 5·√L of L rows, at least 128. Half
 // of these rows are choosing rows, the others are held out. An approximation passes a test if upper
 // bounds of its error are within the tolerance, that of the held-out rows with a confidence of ¾.
 // On the choosing rows, test j has the confidence 1 − (1−Confidence)/(j·(j+1)), so that all tests
