@@ -48,11 +48,12 @@ func (m *Model) forward(tokens []int, attend func(block int, x dense.Matrix[floa
 	for i, b := range m.blocks {
 		b.last = b.attentionNorm.Apply(dense.Matrix[float32]{}, x)
 		attended := attend(i, b.last)
-		for r := range x.Rows {
+		eachRow(x.Rows, func(r int) {
+			row := x.Row(r)
 			for j, v := range attended.Row(r) {
-				x.Row(r)[j] += v
+				row[j] += v
 			}
-		}
+		})
 		addProduct(x, gate(product(b.gatedNorm.Apply(dense.Matrix[float32]{}, x), b.gateUp)), b.down)
 	}
 	return product(m.norm.Apply(dense.Matrix[float32]{}, x), m.out)
