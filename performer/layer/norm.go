@@ -74,7 +74,7 @@ func (c *normCall[T]) taskRows(i int) (lo, hi int) {
 
 // apply normalises the rows of x in place. If keep is set, apply keeps a copy of x for backward.
 func (m *RMSNorm[T]) apply(c *normCall[T], x dense.Matrix[T], keep bool) {
-	if m.Gain == nil {
+	if len(m.Gain) == 0 {
 		return
 	}
 	if keep {
@@ -108,7 +108,7 @@ func (t *normForward[T]) Piece(i int) {
 //
 // A row whose dy is zero has the gradient zero, whatever x holds.
 func (m *RMSNorm[T]) backward(c *normCall[T], dy dense.Matrix[T], name string, gradient *[]T) {
-	if m.Gain == nil {
+	if len(m.Gain) == 0 {
 		if gradient != nil {
 			*gradient = nil
 		}

@@ -47,6 +47,7 @@ func TestRMSNorm(t *testing.T) {
 	assert.Equal(t, y, single.Apply(y, y), "in place")
 	assert.InDeltaSlice(t, []float64{2 * 3 / math.Sqrt(12.5), 2 * 4 / math.Sqrt(12.5)}, []float64{float64(y.At(0, 0)), float64(y.At(0, 1))}, 1e-6)
 	assert.Equal(t, y, new(layer.RMSNorm[float32]).Apply(dense.Matrix[float32]{}, y), "without gains")
+	assert.Equal(t, y, (&layer.RMSNorm[float32]{Gain: []float32{}}).Apply(dense.Matrix[float32]{}, y), "without gains")
 	assert.Panics(t, func() { single.Apply(dense.Matrix[float32]{}, dense.New[float32](2, 3)) })
 	assert.Panics(t, func() {
 		m := layer.RMSNorm[float32]{Gain: []float32{1}, Epsilon: math.NaN()}
