@@ -60,6 +60,44 @@ func SplitHeads[T Float](m Matrix[T], batch, heads int) Tensor[T] {
 	}
 }
 
+// JoinHeads copies the tensor t, (B, H, L, d) in any order in memory, into the (B·L)×(H·d) matrix
+// dst and returns dst, the inverse of [SplitHeads]. If dst is zero, JoinHeads allocates it. dst must
+// not overlap t. JoinHeads panics if dst has another shape, or if Check of dst or of t does.
+func JoinHeads[T Float](dst Matrix[T], t Tensor[T]) Matrix[T] {
+	t.Check()
+	dst = Ensure(dst, t.Batch*t.Rows, t.Heads*t.Cols)
+	if t.Batch > 0 && t.Heads > 0 {
+		CopyTensor(SplitHeads(dst, t.Batch, t.Heads), t)
+	}
+	return dst
+}
+
+// CopyTensor copies the elements of src into dst and returns dst. The strides may differ, so that
+// CopyTensor changes the order in memory. If dst is zero, CopyTensor allocates a tensor that is
+// (B, H, L, d) in memory. dst must not overlap src. CopyTensor panics if the shapes differ, or if
+// Check of dst or of src does.
+func CopyTensor[E Element](dst, src Tensor[E]) Tensor[E] {
+	src.Check()
+	if dst.IsZero() {
+		dst = NewTensor[E](src.Batch, src.Heads, src.Rows, src.Cols)
+	}
+	dst.Check()
+	if dst.Shape() != src.Shape() {
+		panic(fmt.Sprintf("dense: CopyTensor of %v to %v", src.Shape(), dst.Shape()))
+	}
+	if min(src.Batch, src.Heads, src.Rows, src.Cols) == 0 {
+		return dst
+	}
+	for b := range src.Batch {
+		for h := range src.Heads {
+			for i := range src.Rows {
+				copy(dst.Row(b, h, i), src.Row(b, h, i))
+			}
+		}
+	}
+	return dst
+}
+
 // Head returns the Rows×Cols matrix of head h of sequence b, which shares the memory of t. Head
 // panics if an index is outside the tensor, or if Check panics.
 func Head[T Float](t Tensor[T], b, h int) Matrix[T] {

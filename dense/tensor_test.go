@@ -43,6 +43,26 @@ func TestTensorOrders(t *testing.T) {
 	assert.Equal(t, 10, dense.SplitHeads(wide, 2, 2).Stride)
 }
 
+// JoinHeads undoes SplitHeads, and CopyTensor changes the order in memory.
+func TestJoinHeads(t *testing.T) {
+	const batch, heads, rows, cols = 2, 3, 4, 5
+	x := dense.Of(batch*rows, heads*cols, ascending(batch*heads*rows*cols))
+	beside := dense.SplitHeads(x, batch, heads)
+	apart := dense.CopyTensor(dense.Tensor[float64]{}, beside)
+	assert.Equal(t, dense.TensorOf(batch, heads, rows, cols, apart.Data), apart)
+	assert.Equal(t, beside.Row(1, 2, 3), apart.Row(1, 2, 3))
+	assert.Equal(t, x, dense.JoinHeads(dense.Matrix[float64]{}, apart))
+	wide := dense.New[float64](batch*rows, heads*cols+2)
+	assert.Equal(t, x, dense.JoinHeads(wide.ColRange(1, heads*cols+1), beside).Clone())
+	assert.Zero(t, wide.At(0, 0)+wide.At(batch*rows-1, heads*cols+1), "elements beside dst")
+	assert.Equal(t, dense.New[float64](0, 6), dense.JoinHeads(dense.Matrix[float64]{}, dense.NewTensor[float64](0, 2, 4, 3)))
+	assert.Zero(t, dense.JoinHeads(dense.Matrix[float64]{}, dense.NewTensor[float64](2, 0, 4, 3)).Cols)
+	assert.Equal(t, []bool{true}, dense.CopyTensor(dense.NewTensor[bool](1, 1, 1, 1), dense.TensorOf(1, 1, 1, 1, []bool{true})).Data)
+	assert.PanicsWithValue(t, "dense: CopyTensor of [2 3 4 5] to [1 1 1 1]", func() { dense.CopyTensor(dense.NewTensor[float64](1, 1, 1, 1), apart) })
+	assert.Panics(t, func() { dense.JoinHeads(dense.New[float64](1, 1), apart) })
+	assert.Zero(t, testing.AllocsPerRun(10, func() { dense.JoinHeads(x, apart) }))
+}
+
 func TestTensorEmpty(t *testing.T) {
 	assert.True(t, dense.Tensor[bool]{}.IsZero())
 	empty := dense.NewTensor[float32](2, 1, 0, 3)
