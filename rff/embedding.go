@@ -2,6 +2,7 @@ package rff
 
 import (
 	"cmp"
+	"context"
 	"fmt"
 	"math"
 	"slices"
@@ -11,6 +12,7 @@ import (
 	"github.com/seed-feabd252/randfeat/dense"
 	"github.com/seed-feabd252/randfeat/dense/gonum"
 	"github.com/seed-feabd252/randfeat/internal/argument"
+	"github.com/seed-feabd252/randfeat/internal/compute/cholesky"
 	"github.com/seed-feabd252/randfeat/internal/compute/matmul"
 	"github.com/seed-feabd252/randfeat/internal/memory/limit"
 	"github.com/seed-feabd252/randfeat/kernels"
@@ -20,8 +22,8 @@ import (
 //
 //	φ(x) = Cᵀ·[k(x, p_1) … k(x, p_n)]ᵀ,  C ∈ R^{n×out},
 //
-// for every kernel, also a user's own. Nystroem and Spectral choose C by the eigenvalues of the
-// Gram matrix of the points.
+// for every kernel, also a user's own. Nystroem chooses C by a factorisation of the Gram matrix of
+// the points, and Spectral by its eigenvalues.
 //
 // Transform computes in float64 for both T and rounds once, because C magnifies rounding errors of
 // k by up to 1/√Tolerance. Each row of x costs a row of the Gram matrix with the points and 2·n·out
@@ -31,33 +33,36 @@ type Embedding[T dense.Float] interface {
 	Map[T]
 
 	// Points returns φ of the points p_i, one in each row, in a fresh copy. The features come from
-	// the eigenvectors, without a kernel evaluation.
+	// the factorisation, without a kernel evaluation.
 	Points() dense.Matrix[T]
 
-	// Rank returns the number of eigenvalues of the Gram matrix that φ uses: for Nystroem the
-	// number above Tolerance, for Spectral the argument rank.
+	// Rank returns the number of features that are not zero at all points: for Nystroem the number
+	// of landmarks whose residual is above Tolerance, for Spectral the argument rank.
 	Rank() int
 
-	// Tolerance returns n·ε·|λ|_max, with ε = 2⁻⁵² and the n eigenvalues λ of the Gram matrix: an
+	// Tolerance returns n·ε times the largest element on the diagonal of the Gram matrix for
+	// Nystroem, and n·ε times the largest eigenvalue for Spectral, with ε = 2⁻⁵². A residual or an
 	// eigenvalue within Tolerance of zero may be rounding.
 	Tolerance() float64
 }
 
 // Nystroem returns the Nyström map of k with the given landmarks L (n×d) [Williams & Seeger 2001],
 //
-//	φ(x) = K_LL^(−½)·[k(x, l_1) … k(x, l_n)]ᵀ,
+//	φ(x) = R⁻ᵀ·[k(x, l_P(1)) … k(x, l_P(r))]ᵀ,  K_PP = RᵀR,
 //
-// from R^d into R^n. The inverse square root is symmetric, and a pseudo-inverse: eigenvalues of
-// K_LL up to Tolerance count as zero. φ(x)ᵀφ(y) is the inner product of the projections of x and y,
-// in the space of k, onto the span of the landmarks. So φ(x)ᵀφ(y) equals k(x, y) to rounding if x
-// or y is a landmark. Elsewhere ‖φ(x)‖² ≤ k(x, x), and the gap is small if landmarks are close to
-// the data.
+// from R^d into R^n. R is the Cholesky factor of the Gram matrix of r landmarks. The order P takes
+// the landmark with the largest residual k(l, l) − ‖φ(l)‖² next, until all residuals are at most
+// Tolerance. Features after the first r are zero. φ(x)ᵀφ(y) is the inner product of the projections
+// of x and y, in the space of k, onto the span of the landmarks. So φ(x)ᵀφ(y) equals k(x, y) to
+// rounding if x or y is a landmark. Elsewhere ‖φ(x)‖² ≤ k(x, x), and the gap is small if landmarks
+// are close to the data.
 //
-// The landmarks are copied. Building costs n Gram rows and O(n³), in float64.
+// The landmarks are copied. Building costs n Gram rows and about n³/2 multiply-adds in matrix
+// products, in float64.
 //
 // Nystroem returns an error for a nil k, parameters of k out of range, no landmarks or too many for
-// memory, a value of k that is not finite, a Gram matrix that has an eigenvalue below −Tolerance,
-// so that k is not a kernel, and eigenvalues that did not converge.
+// memory, a value of k that is not finite, and a Gram matrix with a residual that is not positive
+// semi-definite to rounding, so that k is not a kernel.
 func Nystroem[T dense.Float](k kernels.Kernel, landmarks dense.Matrix[T]) (Embedding[T], error) {
 	return build[Embedding[T]](nystroemPoints[T]{k, landmarks})
 }
@@ -69,14 +74,33 @@ type nystroemPoints[T dense.Float] struct {
 }
 
 func fitNystroem[T dense.Float](a nystroemPoints[T]) (Map[T], error) {
-	points, s, err := spectrumOf(a.k, "landmarks", a.landmarks)
+	points, gram, err := gramOf(a.k, "landmarks", a.landmarks)
 	if err != nil {
 		return nil, err
 	}
-	u := s.vectors.ColRange(0, s.rank)
-	n := points.Rows
-	return newNystroem(nystroemRecipe[T]{spectralMap{a.k, points,
-		outer(n, s.times(s.rank, inverseRoot), u), outer(n, s.times(s.rank, squareRoot), u), s.tolerance, s.rank}})
+	n, largest := points.Rows, 0.0
+	for i := range n {
+		largest = max(largest, math.Abs(gram.At(i, i)))
+	}
+	tolerance := float64(n) * 0x1p-52 * largest
+	p, err := cholesky.NewPivoted(gram, tolerance)
+	if err != nil {
+		return nil, fmt.Errorf("rff: the %d×%d Gram matrix of landmarks is not positive semi-definite: %w", n, n, err)
+	}
+	c, features := dense.New[float64](n, n), dense.New[float64](n, n)
+	_ = p.Factor().Invert(context.Background(), func(lo int, w dense.Matrix[float64]) {
+		for f := lo; f < w.Rows; f++ {
+			for i, v := range w.Row(f)[:min(f-lo+1, w.Cols)] {
+				c.Set(p.Order[lo+i], f, v)
+			}
+		}
+	})
+	for f := range p.Rank {
+		for i, v := range p.R.Row(f)[f:] {
+			features.Set(p.Order[f+i], f, v)
+		}
+	}
+	return newNystroem(nystroemRecipe[T]{spectralMap{a.k, points, c, features, tolerance, p.Rank}})
 }
 
 // nystroemRecipe holds the fitted parts of Nystroem that a file stores.
@@ -119,7 +143,11 @@ func fitSpectral[T dense.Float](a spectralPoints[T]) (Map[T], error) {
 	if err := atLeastOne("rank", a.rank); err != nil {
 		return nil, err
 	}
-	points, s, err := spectrumOf(a.k, "x", a.x)
+	points, gram, err := gramOf(a.k, "x", a.x)
+	if err != nil {
+		return nil, err
+	}
+	s, err := decompose(gram)
 	if err != nil {
 		return nil, err
 	}
@@ -197,28 +225,28 @@ func (e *embedding[T]) Rank() int { return e.rank }
 
 func (e *embedding[T]) Tolerance() float64 { return e.tolerance }
 
-// spectrumOf copies the points and returns them with the spectrum of their Gram matrix.
-func spectrumOf[T dense.Float](k kernels.Kernel, name string, x dense.Matrix[T]) (dense.Matrix[float64], spectrum, error) {
+// gramOf copies the points x and returns them with the Gram matrix of k. Errors call x name.
+func gramOf[T dense.Float](k kernels.Kernel, name string, x dense.Matrix[T]) (points, gram dense.Matrix[float64], err error) {
 	if err := argument.Kernel("rff: k", k); err != nil {
-		return dense.Matrix[float64]{}, spectrum{}, err
+		return points, gram, err
 	}
 	x.Check()
 	if x.Rows < 1 || x.Cols < 1 {
-		return dense.Matrix[float64]{}, spectrum{}, fmt.Errorf("rff: %s is %d×%d, want at least 1×1", name, x.Rows, x.Cols)
+		return points, gram, fmt.Errorf("rff: %s is %d×%d, want at least 1×1", name, x.Rows, x.Cols)
 	}
 	if err := limit.Memory[float64](x.Rows, x.Rows); err != nil {
-		return dense.Matrix[float64]{}, spectrum{}, fmt.Errorf("rff: %s is %d×%d, its Gram matrix %d×%d: %w", name, x.Rows, x.Cols, x.Rows, x.Rows, err)
+		return points, gram, fmt.Errorf("rff: %s is %d×%d, its Gram matrix %d×%d: %w", name, x.Rows, x.Cols, x.Rows, x.Rows, err)
 	}
-	points := dense.Copy(dense.Matrix[float64]{}, x)
-	s, err := decompose(k, name, points)
-	return points, s, err
-}
-
-// outer returns a·bᵀ (n×n).
-func outer(n int, a, b dense.Matrix[float64]) dense.Matrix[float64] {
-	c := dense.New[float64](n, n)
-	matmul.MulT(1, a, b, 0, c)
-	return c
+	points = dense.Copy(points, x)
+	gram = kernels.Gram(gram, k, points, dense.Matrix[float64]{})
+	for i := range gram.Rows {
+		for j, v := range gram.Row(i)[:i+1] {
+			if math.IsNaN(v) || math.IsInf(v, 0) {
+				return points, gram, fmt.Errorf("rff: k(%s[%d], %s[%d]) = %v, want a finite number", name, i, name, j, v)
+			}
+		}
+	}
+	return points, gram, nil
 }
 
 // spectrum is the eigendecomposition of the Gram matrix of some points, eigenvalues in descending
@@ -230,27 +258,18 @@ type spectrum struct {
 	rank      int                   // eigenvalues above the tolerance
 }
 
-// decompose returns the spectrum of the Gram matrix of k on the rows of points. Errors call points
-// argument.
-func decompose(k kernels.Kernel, argument string, points dense.Matrix[float64]) (spectrum, error) {
-	n := points.Rows
-	gram := kernels.Gram(dense.Matrix[float64]{}, k, points, dense.Matrix[float64]{})
-	for i := range n {
-		for j, v := range gram.Row(i)[:i+1] {
-			if math.IsNaN(v) || math.IsInf(v, 0) {
-				return spectrum{}, fmt.Errorf("rff: k(%s[%d], %s[%d]) = %v, want a finite number", argument, i, argument, j, v)
-			}
-		}
-	}
+// decompose returns the spectrum of the Gram matrix of the points x.
+func decompose(gram dense.Matrix[float64]) (spectrum, error) {
+	n := gram.Rows
 	var eig mat.EigenSym
 	if !eig.Factorize(mat.NewSymDense(n, gram.Data), true) {
-		return spectrum{}, fmt.Errorf("rff: the eigendecomposition of the %d×%d Gram matrix of %s did not converge", n, n, argument)
+		return spectrum{}, fmt.Errorf("rff: the eigendecomposition of the %d×%d Gram matrix of x did not converge", n, n)
 	}
 	s := spectrum{values: eig.Values(nil)}
 	slices.Reverse(s.values)
 	s.tolerance = float64(n) * 0x1p-52 * max(math.Abs(s.values[0]), math.Abs(s.values[n-1]))
 	if last := s.values[n-1]; last < -s.tolerance {
-		return spectrum{}, fmt.Errorf("rff: the %d×%d Gram matrix of %s is not positive semi-definite: eigenvalue %.3g is below −%.3g", n, n, argument, last, s.tolerance)
+		return spectrum{}, fmt.Errorf("rff: the %d×%d Gram matrix of x is not positive semi-definite: eigenvalue %.3g is below −%.3g", n, n, last, s.tolerance)
 	}
 	for s.rank < n && s.values[s.rank] > s.tolerance {
 		s.rank++

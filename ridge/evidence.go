@@ -7,6 +7,7 @@ import (
 	"math"
 
 	"github.com/seed-feabd252/randfeat/dense"
+	"github.com/seed-feabd252/randfeat/internal/compute/cholesky"
 	"github.com/seed-feabd252/randfeat/internal/compute/interrupt"
 )
 
@@ -86,7 +87,7 @@ func newProblem(ctx context.Context, m *moments, o Options) (*problem, error) {
 
 // fit is the solution for one λ.
 type fit struct {
-	factor       *cholesky
+	factor       *cholesky.Factor
 	weights      dense.Matrix[float64]
 	noise, prior []float64
 	evidence     float64
@@ -101,12 +102,12 @@ func (p *problem) at(ratio float64) (f fit, err error) {
 		copy(a.Row(i)[i:], p.square.Row(i)[i:])
 		a.Row(i)[i] += ratio
 	}
-	if f.factor, err = newCholesky(p.ctx, a); err != nil {
+	if f.factor, err = cholesky.New(p.ctx, a); err != nil {
 		return fit{}, err
 	}
 	f.weights = p.cross.Clone()
 	for lo, hi := range interrupt.Ranges(p.ctx, f.weights.Cols, tile) {
-		f.factor.solve(f.weights.ColRange(lo, hi))
+		f.factor.Solve(f.weights.ColRange(lo, hi))
 	}
 	outputs := len(p.squares)
 	f.noise, f.prior = make([]float64, outputs), make([]float64, outputs)
@@ -129,7 +130,7 @@ func (p *problem) at(ratio float64) (f fit, err error) {
 			f.noise[j] = rest / p.rows
 		}
 		f.prior[j] = f.noise[j] / ratio
-		f.evidence -= 0.5 * (rest/f.noise[j] + f.factor.size - float64(a.Rows)*math.Log(ratio) +
+		f.evidence -= 0.5 * (rest/f.noise[j] + f.factor.LogDet - float64(a.Rows)*math.Log(ratio) +
 			p.rows*math.Log(2*math.Pi*f.noise[j]) + p.constant)
 	}
 	return f, nil

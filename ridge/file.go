@@ -11,6 +11,7 @@ import (
 
 	"github.com/seed-feabd252/randfeat/dense"
 	"github.com/seed-feabd252/randfeat/internal/argument"
+	"github.com/seed-feabd252/randfeat/internal/compute/cholesky"
 	"github.com/seed-feabd252/randfeat/internal/compute/features"
 	"github.com/seed-feabd252/randfeat/internal/file/archive"
 	"github.com/seed-feabd252/randfeat/rff"
@@ -134,7 +135,7 @@ func (p *posterior) recipe() posteriorRecipe {
 	r := &p.regression
 	return posteriorRecipe{
 		Weights: r.Weights, FeatureMean: r.FeatureMean, TargetMean: r.TargetMean, Centred: p.centred, Noise: r.Noise,
-		Ratio: p.ratio, RowWeight: p.weight, LogEvidence: p.evidence, Factor: p.factor.packed(),
+		Ratio: p.ratio, RowWeight: p.weight, LogEvidence: p.evidence, Factor: p.factor.Packed(),
 	}
 }
 
@@ -164,13 +165,13 @@ func (r posteriorRecipe) check() error {
 func (r posteriorRecipe) posterior() *posterior {
 	p := &posterior{
 		regression: features.Regression{Weights: r.Weights, Facts: features.Facts{FeatureMean: r.FeatureMean, TargetMean: r.TargetMean, Noise: r.Noise}},
-		centred:    r.Centred, ratio: r.Ratio, weight: r.RowWeight, factor: unpackCholesky(r.Weights.Rows, r.Factor), evidence: r.LogEvidence,
+		centred:    r.Centred, ratio: r.Ratio, weight: r.RowWeight, factor: cholesky.Unpack(r.Weights.Rows, r.Factor), evidence: r.LogEvidence,
 	}
 	if r.Centred {
 		p.regression.Base = 1 / r.RowWeight
 	}
 	p.inverse = sync.OnceValue(func() []float64 {
-		diagonal, _ := p.factor.inverseDiagonal(context.Background())
+		diagonal, _ := p.factor.InverseDiagonal(context.Background())
 		return diagonal
 	})
 	for _, v := range r.Noise {

@@ -10,6 +10,7 @@ import (
 	"gonum.org/v1/gonum/stat/distuv"
 
 	"github.com/seed-feabd252/randfeat/dense"
+	"github.com/seed-feabd252/randfeat/internal/compute/cholesky"
 	"github.com/seed-feabd252/randfeat/internal/compute/features"
 	"github.com/seed-feabd252/randfeat/internal/compute/matmul"
 	"github.com/seed-feabd252/randfeat/internal/memory/limit"
@@ -113,7 +114,7 @@ func (p *posterior) sample(n, j int, src rand.Source) *draws {
 		}
 		offset[s] = r.TargetMean[j] + sd*math.Sqrt(r.Base)*normal.Rand()
 	}
-	p.factor.otherHalf(w)
+	p.factor.OtherHalf(w)
 	for i := range w.Rows {
 		row := w.Row(i)
 		for s := range row {
@@ -214,11 +215,11 @@ func (p *posterior) pathwise(phi, points dense.Matrix[float64], y, weights []flo
 		}
 		c.Row(i)[i] += noise
 	}
-	factor, err := newCholesky(context.Background(), c)
+	factor, err := cholesky.New(context.Background(), c)
 	if err != nil {
 		return nil, fmt.Errorf("ridge: the kernel matrix of x is singular to rounding: %w", err)
 	}
-	factor.solve(rest)
+	factor.Solve(rest)
 	if p.centred {
 		totals := make([]float64, n+1)
 		for i := range rest.Rows {

@@ -42,8 +42,8 @@ func (p *posterior) slopes(r *features.Rows) {
 		}
 	}
 	v := dense.Transpose(space.v.Rows(g.Weights.Rows), r.Phi)
-	p.factor.half(context.Background(), v)
-	p.factor.otherHalf(v)
+	p.factor.Half(context.Background(), v)
+	p.factor.OtherHalf(v)
 	r.First.Shape(n, g.Weights.Rows)
 	slopes := dense.Transpose(r.First.Rows(n), v)
 	matmul.MulT(1, rest, g.Weights, -float64(g.Weights.Cols), slopes)

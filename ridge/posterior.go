@@ -28,6 +28,16 @@ type posterior struct {
 	inverse func() []float64 // diagonal of A⁻¹
 }
 
+// factor is a *cholesky.Factor. The interface keeps importers from compiling the type.
+type factor interface {
+	Half(ctx context.Context, w dense.Matrix[float64])
+	OtherHalf(w dense.Matrix[float64])
+	Solve(w dense.Matrix[float64])
+	InverseDiagonal(ctx context.Context) ([]float64, error)
+	Invert(ctx context.Context, f func(lo int, columns dense.Matrix[float64])) error
+	Packed() []float64
+}
+
 // newPosterior returns the posterior of the rows with the moments m.
 func newPosterior(ctx context.Context, m *moments, o Options) (*posterior, error) {
 	if err := argument.Context("ridge", ctx); err != nil {
@@ -74,7 +84,7 @@ func newPosterior(ctx context.Context, m *moments, o Options) (*posterior, error
 
 // check returns an error if exact sums cannot lead to the posterior.
 func (p *posterior) check(ctx context.Context, rows float64) error {
-	inverse, err := p.factor.inverseDiagonal(ctx)
+	inverse, err := p.factor.InverseDiagonal(ctx)
 	if err != nil {
 		return err
 	}
@@ -139,5 +149,5 @@ func (p *posterior) leaveOut(r *features.Rows) {
 // halves writes R⁻ᵀ(φ_i − φ̄) into column i of v (D×n) for the rows φ_i − φ̄ of phi.
 func (p *posterior) halves(v, phi dense.Matrix[float64]) {
 	dense.Transpose(v, phi)
-	p.factor.half(context.Background(), v)
+	p.factor.Half(context.Background(), v)
 }

@@ -67,7 +67,7 @@ func (p *posterior) newPredictor(ctx context.Context) (*predictor, error) {
 	}
 	s := &predictor{p.regression, make([]float32, d*(d+1)/2)}
 	diagonal := make([]float64, d) // of A⁻¹
-	err := p.factor.invert(ctx, func(lo int, columns dense.Matrix[float64]) {
+	err := p.factor.Invert(ctx, func(lo int, columns dense.Matrix[float64]) {
 		for i := lo; i < d; i++ {
 			row := s.Inverse[i*(i+1)/2:][:i+1]
 			for j, v := range columns.Row(i)[:min(columns.Cols, i+1-lo)] {

@@ -1,4 +1,6 @@
-package ridge
+// Package cholesky factorises symmetric positive definite matrices with the matrix products of this
+// module. gonum's Cholesky decomposition would use the BLAS that a program has set.
+package cholesky
 
 import (
 	"context"
@@ -13,29 +15,21 @@ import (
 	"github.com/seed-feabd252/randfeat/internal/memory/pool"
 )
 
-// cholesky is the factorisation A = RᵀR of a symmetric positive definite n×n matrix, R upper
-// triangular, in blocks of tile rows. cholesky uses the matrix products of this module. gonum's
-// Cholesky decomposition would use the BLAS that the program has set.
-type cholesky struct {
-	r    dense.Matrix[float64] // zero below the blocks on the diagonal, and unspecified below the diagonal of a block
-	diag []triangular.Factor[float64]
-	size float64 // log det A
+// tile is the order of the blocks of a factorisation.
+const tile = 128
+
+// Factor is the factorisation A = RᵀR of a symmetric positive definite n×n matrix, R upper
+// triangular, in blocks of tile rows. Factor never changes, and goroutines may share it.
+type Factor struct {
+	r      dense.Matrix[float64] // zero below the blocks on the diagonal, and unspecified below the diagonal of a block
+	diag   []triangular.Factor[float64]
+	LogDet float64 // log det A
 
 	shares pool.Of[[]triangular.Factor[float64]] // copies of diag, one for each goroutine
 }
 
-// factor is a *cholesky. The interface keeps importers from compiling the type.
-type factor interface {
-	half(ctx context.Context, w dense.Matrix[float64])
-	otherHalf(w dense.Matrix[float64])
-	solve(w dense.Matrix[float64])
-	inverseDiagonal(ctx context.Context) ([]float64, error)
-	invert(ctx context.Context, f func(lo int, columns dense.Matrix[float64])) error
-	packed() []float64
-}
-
 // share returns a copy of diag for one goroutine. The caller returns it to shares.
-func (c *cholesky) share() *[]triangular.Factor[float64] {
+func (c *Factor) share() *[]triangular.Factor[float64] {
 	diag := c.shares.Get()
 	for i := len(*diag); i < len(c.diag); i++ {
 		*diag = append(*diag, triangular.Factor[float64]{})
@@ -44,17 +38,17 @@ func (c *cholesky) share() *[]triangular.Factor[float64] {
 	return diag
 }
 
-// solve replaces W (n×k) by A⁻¹·W.
-func (c *cholesky) solve(w dense.Matrix[float64]) {
-	c.half(context.Background(), w)
-	c.otherHalf(w)
+// Solve replaces W (n×k) by A⁻¹·W.
+func (c *Factor) Solve(w dense.Matrix[float64]) {
+	c.Half(context.Background(), w)
+	c.OtherHalf(w)
 }
 
-// newCholesky factorises the matrix with the upper triangle a, in the memory of a. The error
+// New factorises the matrix with the upper triangle a, in the memory of a. The error
 // reports a matrix that is not positive definite to rounding, and the end of ctx.
-func newCholesky(ctx context.Context, a dense.Matrix[float64]) (*cholesky, error) {
+func New(ctx context.Context, a dense.Matrix[float64]) (*Factor, error) {
 	n := a.Rows
-	c := &cholesky{r: a, diag: make([]triangular.Factor[float64], (n+tile-1)/tile)}
+	c := newFactor(a)
 	for i := range c.diag {
 		lo, hi := i*tile, min((i+1)*tile, n)
 		block := a.RowRange(lo, hi).ColRange(lo, hi)
@@ -76,17 +70,17 @@ func newCholesky(ctx context.Context, a dense.Matrix[float64]) (*cholesky, error
 }
 
 // keep prepares block i on the diagonal, whose upper triangle is R, for solutions.
-func (c *cholesky) keep(i int, block dense.Matrix[float64]) {
+func (c *Factor) keep(i int, block dense.Matrix[float64]) {
 	pivots := make([]float64, block.Rows)
 	for j := range pivots {
 		pivots[j] = block.At(j, j)
-		c.size += 2 * math.Log(pivots[j])
+		c.LogDet += 2 * math.Log(pivots[j])
 	}
 	c.diag[i].Set(dense.Transpose(dense.Matrix[float64]{}, block), pivots)
 }
 
-// packed returns the upper triangle of R, row by row.
-func (c *cholesky) packed() []float64 {
+// Packed returns the upper triangle of R, row by row.
+func (c *Factor) Packed() []float64 {
 	n := c.r.Rows
 	r := make([]float64, 0, n*(n+1)/2)
 	for i := range n {
@@ -95,18 +89,28 @@ func (c *cholesky) packed() []float64 {
 	return r
 }
 
-// unpackCholesky returns the factorisation with the upper triangle packed of R.
-func unpackCholesky(n int, packed []float64) *cholesky {
-	c := &cholesky{r: dense.New[float64](n, n), diag: make([]triangular.Factor[float64], (n+tile-1)/tile)}
+// Unpack returns the factorisation with the upper triangle packed of R.
+func Unpack(n int, packed []float64) *Factor {
+	c := newFactor(dense.New[float64](n, n))
 	for i := range n {
 		copy(c.r.Row(i)[i:], packed)
 		packed = packed[n-i:]
 	}
+	c.keepAll()
+	return c
+}
+
+// newFactor returns a factorisation in the memory of r.
+func newFactor(r dense.Matrix[float64]) *Factor {
+	return &Factor{r: r, diag: make([]triangular.Factor[float64], (r.Rows+tile-1)/tile)}
+}
+
+// keepAll prepares all blocks on the diagonal of R.
+func (c *Factor) keepAll() {
 	for i := range c.diag {
-		lo, hi := i*tile, min((i+1)*tile, n)
+		lo, hi := i*tile, min((i+1)*tile, c.r.Rows)
 		c.keep(i, c.r.RowRange(lo, hi).ColRange(lo, hi))
 	}
-	return c
 }
 
 // blocksOf returns the number of tiles of the triangle of order n.
@@ -160,23 +164,27 @@ func factorise(a dense.Matrix[float64], at int) error {
 	return nil
 }
 
-// half replaces W (n×k) by R⁻ᵀ·W. If ctx ends, only some rows are replaced.
-func (c *cholesky) half(ctx context.Context, w dense.Matrix[float64]) {
+// Half replaces W (n×k) by R⁻ᵀ·W. If ctx ends, only some rows are replaced.
+func (c *Factor) Half(ctx context.Context, w dense.Matrix[float64]) { c.halfFrom(ctx, 0, w) }
+
+// halfFrom is Half for a W whose rows before block first are zero.
+func (c *Factor) halfFrom(ctx context.Context, first int, w dense.Matrix[float64]) {
 	diag := c.share()
 	defer c.shares.Put(diag)
 	n := c.r.Rows
-	for i := range interrupt.Ranges(ctx, len(c.diag), 1) {
+	for i := range interrupt.Ranges(ctx, len(c.diag)-first, 1) {
+		i += first
 		lo, hi := i*tile, min((i+1)*tile, n)
 		block := w.RowRange(lo, hi)
-		if lo > 0 {
-			matmul.TMul(-1, c.r.RowRange(0, lo).ColRange(lo, hi), w.RowRange(0, lo), 1, block)
+		if i > first {
+			matmul.TMul(-1, c.r.RowRange(first*tile, lo).ColRange(lo, hi), w.RowRange(first*tile, lo), 1, block)
 		}
 		(*diag)[i].Solve(block)
 	}
 }
 
-// otherHalf replaces W by R⁻¹·W. After half, this is A⁻¹·W.
-func (c *cholesky) otherHalf(w dense.Matrix[float64]) {
+// OtherHalf replaces W by R⁻¹·W. After Half, this is A⁻¹·W.
+func (c *Factor) OtherHalf(w dense.Matrix[float64]) {
 	diag := c.share()
 	defer c.shares.Put(diag)
 	n := c.r.Rows
@@ -190,11 +198,11 @@ func (c *cholesky) otherHalf(w dense.Matrix[float64]) {
 	}
 }
 
-// inverseDiagonal returns the diagonal of A⁻¹, the sums of squares of the columns of R⁻ᵀ. The error
+// InverseDiagonal returns the diagonal of A⁻¹, the sums of squares of the columns of R⁻ᵀ. The error
 // is the error of ctx.
-func (c *cholesky) inverseDiagonal(ctx context.Context) ([]float64, error) {
+func (c *Factor) InverseDiagonal(ctx context.Context) ([]float64, error) {
 	diagonal := make([]float64, c.r.Rows)
-	err := c.invert(ctx, func(lo int, w dense.Matrix[float64]) {
+	err := c.Invert(ctx, func(lo int, w dense.Matrix[float64]) {
 		own := diagonal[lo : lo+w.Cols]
 		for i := lo; i < w.Rows; i++ {
 			for j, v := range w.Row(i) {
@@ -205,9 +213,9 @@ func (c *cholesky) inverseDiagonal(ctx context.Context) ([]float64, error) {
 	return diagonal, err
 }
 
-// invert calls f concurrently with groups of columns of R⁻ᵀ that begin with column lo. Rows before
+// Invert calls f concurrently with groups of columns of R⁻ᵀ that begin with column lo. Rows before
 // lo are zero. The error is the error of ctx.
-func (c *cholesky) invert(ctx context.Context, f func(lo int, columns dense.Matrix[float64])) error {
+func (c *Factor) Invert(ctx context.Context, f func(lo int, columns dense.Matrix[float64])) error {
 	n := c.r.Rows
 	parallel.Pieces(len(c.diag), func(i int) {
 		if ctx.Err() != nil {
@@ -218,7 +226,7 @@ func (c *cholesky) invert(ctx context.Context, f func(lo int, columns dense.Matr
 		for j := range hi - lo {
 			w.Set(lo+j, j, 1)
 		}
-		c.half(ctx, w)
+		c.halfFrom(ctx, i, w)
 		f(lo, w)
 	})
 	return ctx.Err()
