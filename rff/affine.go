@@ -57,7 +57,8 @@ func newAffine[T dense.Float](r affineRecipe[T]) (Map[T], error) {
 type affine[T dense.Float] struct {
 	blockwise[T, []T]
 	centre, offset []T              // nil for 0
-	packed, back   matmul.Packed[T] // Aᵀ and A
+	factors        []T              // the diagonal of A, if nothing else of A is given
+	packed, back   matmul.Packed[T] // Aᵀ and A, without factors
 }
 
 // affineMap keeps its arguments.
@@ -79,8 +80,14 @@ func affineMap[T dense.Float](name string, a dense.Matrix[float64], centre, offs
 			}
 		}
 	}
-	matmul.PackT(&f.packed, own)
-	matmul.Pack(&f.back, own)
+	if _, ok := recipe.(scaleRecipe[T]); ok {
+		for i := range own.Rows {
+			f.factors = append(f.factors, own.At(i, i))
+		}
+	} else {
+		matmul.PackT(&f.packed, own)
+		matmul.Pack(&f.back, own)
+	}
 	if centre != nil {
 		// The centre is rounded to T, and the offset makes up for the rounding.
 		f.centre = make([]T, f.in)
@@ -110,8 +117,20 @@ func affineMap[T dense.Float](name string, a dense.Matrix[float64], centre, offs
 func (f *affine[T]) Backward(dst, x, dphi dense.Matrix[T]) dense.Matrix[T] {
 	checkGradient("dphi", x, dphi, f.in, f.out)
 	dst = dense.Ensure(dst, x.Rows, f.in)
-	matmul.MulPacked(1, dphi, &f.back, 0, dst, nil)
+	f.pullBack(dst, dphi)
 	return dst
+}
+
+// pullBack writes Aᵀ·dz of every row.
+func (f *affine[T]) pullBack(dst, dz dense.Matrix[T]) {
+	if f.factors == nil {
+		matmul.MulPacked(1, dz, &f.back, 0, dst, nil)
+		return
+	}
+	dense.Copy(dst, dz)
+	for i := range dst.Rows {
+		vecmath.Multiply(dst.Row(i), f.factors)
+	}
 }
 
 func (f *affine[T]) CanBackward() error { return nil }
@@ -129,7 +148,14 @@ func (f *affine[T]) apply(z, x dense.Matrix[T], scratch *[]T) {
 		}
 		x = moved
 	}
-	matmul.MulPacked(1, x, &f.packed, 0, z, nil)
+	if f.factors == nil {
+		matmul.MulPacked(1, x, &f.packed, 0, z, nil)
+	} else {
+		dense.Copy(z, x)
+		for i := range z.Rows {
+			vecmath.Multiply(z.Row(i), f.factors)
+		}
+	}
 	if f.offset != nil {
 		for i := range z.Rows {
 			vecmath.AddScaled(z.Row(i), f.offset, 1)

@@ -6,12 +6,11 @@ import (
 	"gonum.org/v1/gonum/floats"
 
 	"github.com/seed-feabd252/randfeat/dense"
-	"github.com/seed-feabd252/randfeat/internal/compute/matmul"
 	"github.com/seed-feabd252/randfeat/kernels"
 )
 
 // Compose returns the map φ(x) = ψ(A·(x − c) + b) that first applies an affine map R^d → R^r, of
-// Affine or PCA, and then ψ = then, a map of R^r. Its kernel is the kernel of then, pulled back:
+// Affine, Scale, Standardise or PCA, and then ψ = then, a map of R^r. Its kernel is the kernel of then, pulled back:
 // kernels.Pullback; nil if then does not know its own.
 //
 // If then is Paired, so is the composition; its Keys are the composition with the Keys of then. The
@@ -22,7 +21,7 @@ import (
 // gradient costs one product more. Methods transform 256 rows at a time, keep the memory for later
 // calls, and panic if a shape does not fit.
 //
-// Compose returns an error for a first that is not a map of Affine or PCA, a nil then, and a then
+// Compose returns an error for a first that is not a map of Affine, Scale, Standardise or PCA, a nil then, and a then
 // that is not a map of R^r.
 func Compose[T dense.Float](first, then Map[T]) (Map[T], error) {
 	return build[Map[T]](composeRecipe[T]{first, then})
@@ -35,7 +34,7 @@ func newCompose[T dense.Float](r composeRecipe[T]) (Map[T], error) {
 	first, then := r.First, r.Then
 	a, ok := first.(*affine[T])
 	if !ok {
-		return nil, fmt.Errorf("rff: first is %T, want a map of Affine or PCA", first)
+		return nil, fmt.Errorf("rff: first is %T, want a map of Affine, Scale, Standardise or PCA", first)
 	}
 	if then == nil {
 		return nil, fmt.Errorf("rff: then is nil, want a map")
@@ -120,7 +119,7 @@ func (c *composed[T]) chained(f func(dz, z, g dense.Matrix[T]) dense.Matrix[T]) 
 		z, dz := scratchMatrix(&s.z, x.Rows, c.first.out), scratchMatrix(&s.dz, x.Rows, c.first.out)
 		c.first.apply(z, x, &s.moved)
 		f(dz, z, g)
-		matmul.MulPacked(1, dz, &c.first.back, 0, dst, nil)
+		c.first.pullBack(dst, dz)
 	}
 }
 

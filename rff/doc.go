@@ -16,6 +16,7 @@
 //   - features without randomness: [Identity], [ELU], [Quadratic], [Taylor], [Spectral]
 //   - a function of your own: [New]
 //   - which one, and how many features? Compare and Theory of package validate
+//   - columns in units of their own: [Standardise] before a map, by [Compose]
 //   - PCA or another affine map before a map: [PCA], [Compose]; a sum of kernels: [Sum]
 //   - gradients: [Differentiable]; files: [Write], [Read]
 //
@@ -71,7 +72,7 @@
 //	Nystroem             any, from landmarks                    landmarks     any sign
 //	Spectral             any, from eigenvectors                 rank          any sign
 //	AdditiveChiSquare    additive χ², sampled spectrum          (2n−1)d       any sign
-//	Affine, PCA          zᵀz′, z = A(x − c) + b                 rows of A     any sign
+//	Affine, PCA, Scale   zᵀz′, z = A(x − c) + b                 rows of A     any sign
 //
 // Taylor is exact for its polynomial, which has a bias against exp(s·xᵀy). Nystroem and Spectral
 // are exact at their own points (Spectral if it keeps every eigenvalue), and their features are too
@@ -261,6 +262,7 @@
 //	map.maps, map.maps.0, …, map.weights   the number of maps of Sum, the maps and their weights
 //	map.k, map.k.lengthScale, …            the kernel of Nystroem, Spectral and sketches
 //	map.a, map.center, map.offset          of Affine and PCA
+//	map.center, map.factors                of Scale and Standardise
 //	map.points, map.coefficients           of Nystroem and Spectral
 //	format, version, type, checksum        randfeat, 1, float32 or float64, and a CRC-32
 //

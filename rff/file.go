@@ -144,6 +144,7 @@ func register[T dense.Float]() {
 	maker("Quadratic", newQuadratic[T])
 	maker("SADERF", newSADERF[T])
 	maker("SDERF", newSDERF[T])
+	maker("Scale", newScale[T])
 	maker("SkewedChiSquare", newSkewedChiSquare[T])
 	maker("SoftmaxHybrid", newSoftmaxHybrid[T])
 	maker("SoftmaxHyperbolic", newSoftmaxHyperbolic[T])

@@ -152,6 +152,8 @@ func fileMaps[T dense.Float](t testing.TB, m, d int) []written[T] {
 	some("PCA", f, err)
 	f, err = rff.PCA(points[T](9, 40, d, 1), d-1, false)
 	pca := some("PCA", f, err)
+	f, err = rff.Standardise(points[T](9, 40, d, 1))
+	some("Scale", f, err)
 	f, err = rff.Affine(points[T](10, d, d, 0.5), nil)
 	linear := some("Affine", f, err)
 	f, err = rff.Affine(points[T](10, d+2, d, 0.5), points[T](11, 1, d+2, 1).Data)
@@ -290,7 +292,7 @@ func sameSides[T dense.Float](t *testing.T, want, got rff.Map[T]) {
 //
 //ci:portable
 func TestFilesOfEveryConstructor(t *testing.T) {
-	constructors, kinds, kernelKinds := map[string]bool{"New": true}, map[string]bool{}, map[string]bool{}
+	constructors, kinds, kernelKinds := map[string]bool{"New": true, "Standardise": true}, map[string]bool{}, map[string]bool{}
 	for _, w := range fileMaps[float64](t, 6, 3) {
 		constructors[w.constructor], kinds[w.constructor] = true, true
 	}

@@ -1,0 +1,107 @@
+package rff_test
+
+import (
+	"bytes"
+	"math"
+	"testing"
+
+	"github.com/stretchr/testify/assert"
+	"github.com/stretchr/testify/require"
+	"gonum.org/v1/gonum/stat"
+
+	"github.com/seed-feabd252/randfeat/dense"
+	"github.com/seed-feabd252/randfeat/internal/testing/densetest"
+	"github.com/seed-feabd252/randfeat/kernels"
+	"github.com/seed-feabd252/randfeat/rff"
+)
+
+// Columns far from 0, in units of different sizes, with one that does not vary.
+func testStandardise[T dense.Float](t *testing.T) {
+	const n, d = 200, 4
+	z, x := points[float64](31, n, d, 1), dense.New[T](n, d)
+	for i := range n {
+		for j, unit := range []float64{1, 1e9, 1e-12, 0} {
+			x.Set(i, j, T(unit*(1000+z.At(i, j))+3))
+		}
+	}
+	f, err := rff.Standardise(x)
+	require.NoError(t, err)
+	got, column := wide(f.Transform(dense.Matrix[T]{}, x)), make([]float64, n)
+	for j := range 2 {
+		for i := range n {
+			column[i] = got.At(i, j)
+		}
+		mean, deviation := stat.MeanStdDev(column, nil)
+		assert.InDelta(t, 0, mean, 4000*densetest.Roundoff[T](), "column %d", j)
+		assert.InDelta(t, 1, deviation, 4000*densetest.Roundoff[T](), "column %d", j)
+	}
+	far := x.RowRange(0, 1).Clone()
+	far.Set(0, 3, 1e6)
+	assert.Zero(t, f.Transform(dense.Matrix[T]{}, far).At(0, 3), "a column that did not vary")
+
+	// The same map with a matrix, alone and before another map.
+	for _, c := range []struct{ centre, factors []float64 }{{nil, []float64{2, -1, 0, 0.5}}, {[]float64{1, 2, 3, 4}, []float64{0.5, 0.25, 4, 0}}} {
+		a, b := dense.New[T](d, d), make([]T, d)
+		for j, v := range c.factors {
+			a.Set(j, j, T(v))
+			if c.centre != nil {
+				b[j] = -T(v * c.centre[j])
+			}
+		}
+		scale, err := rff.Scale[T](c.centre, c.factors)
+		require.NoError(t, err)
+		affine, err := rff.Affine(a, b)
+		require.NoError(t, err)
+		quadratic, err := rff.Quadratic[T](d)
+		require.NoError(t, err)
+		one, err := rff.Compose(scale, quadratic)
+		require.NoError(t, err)
+		other, err := rff.Compose(affine, quadratic)
+		require.NoError(t, err)
+		at := points[T](32, 300, d, 1)
+		for _, pair := range [][2]rff.Map[T]{{scale, affine}, {one, other}} {
+			want := wide(pair[1].Transform(dense.Matrix[T]{}, at))
+			phi := pair[0].Transform(dense.Matrix[T]{}, at)
+			for i, v := range wide(phi).Data {
+				require.InDelta(t, want.Data[i], v, 1000*densetest.Roundoff[T]())
+			}
+			dx := pair[0].(rff.Differentiable[T]).Backward(dense.Matrix[T]{}, at, phi)
+			back := pair[1].(rff.Differentiable[T]).Backward(dense.Matrix[T]{}, at, phi)
+			for i, v := range wide(dx).Data {
+				require.InDelta(t, float64(back.Data[i]), v, 1e5*densetest.Roundoff[T]())
+			}
+			x, y := wide(at).Row(0), wide(at).Row(1)
+			assert.InDelta(t, pair[1].Kernel().Eval(x, y), pair[0].Kernel().Eval(x, y), 1e3*densetest.Roundoff[T]())
+		}
+		var file bytes.Buffer
+		require.NoError(t, rff.Write(&file, one))
+		again, err := rff.Read[T](&file)
+		require.NoError(t, err)
+		assert.Equal(t, one.Transform(dense.Matrix[T]{}, at), again.Transform(dense.Matrix[T]{}, at))
+	}
+}
+
+func TestStandardise(t *testing.T) {
+	densetest.Both(t, testStandardise[float32], testStandardise[float64])
+}
+
+func TestStandardiseErrors(t *testing.T) {
+	_, err := rff.Standardise(dense.New[float64](1, 3))
+	assert.EqualError(t, err, "rff: x is 1×3, want at least 2×1")
+	_, err = rff.Standardise(dense.Of(2, 1, []float64{0, math.NaN()}))
+	assert.EqualError(t, err, "rff: x[1][0] = NaN, want a finite number")
+	_, err = rff.Standardise(dense.Of(2, 1, []float32{0, 1e-40}))
+	assert.EqualError(t, err, "rff: column 0 of x has the deviation 7.07e-41, want a deviation whose inverse is in the range of float32")
+	f, err := rff.Standardise(dense.Of(2, 1, []float64{-1.5e308, 1.5e308}))
+	require.NoError(t, err)
+	assert.InDelta(t, math.Sqrt(0.5), f.Transform(dense.Matrix[float64]{}, dense.Of(1, 1, []float64{1.5e308})).At(0, 0), 1e-12)
+	_, err = rff.Scale[float64](nil, nil)
+	assert.EqualError(t, err, "rff: 0 factors and a centre of length 0, want at least one factor and as many centres")
+	_, err = rff.Scale[float64]([]float64{1}, []float64{1, 2})
+	assert.EqualError(t, err, "rff: 2 factors and a centre of length 1, want at least one factor and as many centres")
+	_, err = rff.Scale[float64](nil, []float64{math.Inf(1)})
+	assert.ErrorContains(t, err, "Pullback.A[0][0] = +Inf, want a finite number")
+	f, err = rff.Scale[float64](nil, []float64{2})
+	require.NoError(t, err)
+	assert.IsType(t, kernels.Pullback{}, f.Kernel())
+}
