@@ -13,10 +13,11 @@ const (
 	fewRows = 8
 	// fewEach is about the number of elements of B that a processor reads at a time.
 	fewEach = 1 << 17
-	// fewAhead is the number of bytes of B that kernels read before what they prefetch.
-	fewAhead = 1 << 12
-	// fewBytes is the largest number of bytes of a row of B that are read before the next rows, which
-	// kernels prefetch into the first cache.
+	// fewAhead is the number of bytes of B that kernels read before what they prefetch into the second
+	// cache. longAhead is the same number for rows of B that are longer than a call of a kernel.
+	fewAhead  = 1 << 13
+	longAhead = 1 << 12
+	// fewBytes is the largest number of bytes of a row of B that are read before the next rows.
 	fewBytes = 1 << 12
 )
 
@@ -94,9 +95,9 @@ func (p *few[T]) dots(s *sums[T], from, to int) {
 	// A call of a kernel takes one panel if rows are long, and prefetches parts of these rows.
 	// Otherwise the call takes all panels, and prefetches panels.
 	size := k.lanes * simd.Size[T]()
-	panels, ahead := 1, aheadBy(k.lanes*size, size)
+	panels, ahead := 1, aheadBy(longAhead, k.lanes*size, size)
 	if p.b.rows <= depth {
-		panels, ahead = (whole-from)/k.lanes, aheadBy(p.b.rows*size, p.b.stride*size)
+		panels, ahead = (whole-from)/k.lanes, aheadBy(fewAhead, p.b.rows*size, p.b.stride*size)
 	}
 	strips := (p.c.rows + len(k.dots) - 1) / len(k.dots)
 	for at := from; at < to; at += panels * k.lanes {
@@ -117,9 +118,9 @@ func (p *few[T]) dots(s *sums[T], from, to int) {
 	}
 }
 
-// aheadBy returns the distance of what is fewAhead further on, if a kernel reads so many bytes in
-// each step of a distance.
-func aheadBy(bytes, distance int) int { return (fewAhead + bytes - 1) / bytes * distance }
+// aheadBy returns the distance of what is at least so many bytes further on, if a kernel reads so
+// many bytes in each step of a distance.
+func aheadBy(least, bytes, distance int) int { return (least + bytes - 1) / bytes * distance }
 
 // rest adds the products of a block of n inner indices for the last columns of C, which are fewer
 // than a vector.
@@ -165,7 +166,7 @@ func (p *few[T]) add(s *sums[T], block, n, first, at, to int, beta T, vectors in
 	panels := (to - at + vectors*k.lanes - 1) / (vectors * k.lanes)
 	last := to - at - (panels*vectors-1)*k.lanes
 	row := 4 * simd.Size[T]()
-	ahead := aheadBy((to-at)*row, p.b.stride*row)
+	ahead := aheadBy(fewAhead, (to-at)*row, p.b.stride*row)
 	sums, size := s.data[(at-first)*p.c.rows:], vectors*k.lanes
 	for i, rows := range [...]int{4, 1} {
 		done := i * (n / 4 * 4)

@@ -59,7 +59,7 @@ func (m machine) dot(rows int) {
 		if i > 0 && i%3 == 0 {
 			ADDQ(third, next)
 		}
-		PREFETCHT0(m.at([]Register{next}, stride, i%3))
+		PREFETCHT1(m.at([]Register{next}, stride, i%3))
 	}
 	columns, _ := m.Transpose(square, spare)
 	for l, x := range columns {
@@ -113,7 +113,7 @@ func (m machine) add(depth, vectors int) {
 	for l := range depth {
 		for v := range vectors {
 			m.load(vectors == 1, mask, Mem{Base: from, Disp: v * m.Width()}, x[l*vectors+v])
-			PREFETCHT0(Mem{Base: from, Disp: v * m.Width(), Index: ahead, Scale: 1})
+			PREFETCHT1(Mem{Base: from, Disp: v * m.Width(), Index: ahead, Scale: 1})
 		}
 		if l < depth-1 {
 			ADDQ(next, from)
