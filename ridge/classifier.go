@@ -3,12 +3,13 @@ package ridge
 import (
 	"fmt"
 	"math"
+	"slices"
+	"unicode/utf8"
 
 	"github.com/seed-feabd252/randfeat/dense"
 	"github.com/seed-feabd252/randfeat/internal/compute/matmul"
 	"github.com/seed-feabd252/randfeat/internal/compute/parallel"
 	"github.com/seed-feabd252/randfeat/internal/compute/vecmath"
-	"github.com/seed-feabd252/randfeat/internal/memory/limit"
 	"github.com/seed-feabd252/randfeat/internal/memory/pool"
 	"github.com/seed-feabd252/randfeat/internal/memory/scratch"
 	"github.com/seed-feabd252/randfeat/rff"
@@ -22,10 +23,30 @@ import (
 // Classifier never changes, and goroutines may share it.
 type Classifier[T dense.Float] struct {
 	phi     rff.Map[T]
-	mean    []T             // φ̄; nil for 0
+	mean    []T             // φ̄
 	weights dense.Matrix[T] // a column for each class
 	offset  []T             // z at the mean
+	labels  []string        // nil, or a text for each class
 }
+
+// WithLabels returns the classifier with a text for each class, which its file contains. The error
+// reports another number of labels than classes, and a label that is not UTF-8.
+func (c *Classifier[T]) WithLabels(labels []string) (*Classifier[T], error) {
+	if len(labels) != c.Classes() {
+		return nil, fmt.Errorf("ridge: %d labels, want one for each of %d classes", len(labels), c.Classes())
+	}
+	for i, l := range labels {
+		if !utf8.ValidString(l) {
+			return nil, fmt.Errorf("ridge: labels[%d] = %q, want UTF-8", i, l)
+		}
+	}
+	named := *c
+	named.labels = slices.Clone(labels)
+	return &named, nil
+}
+
+// Labels returns the texts of WithLabels, or nil.
+func (c *Classifier[T]) Labels() []string { return slices.Clone(c.labels) }
 
 // Classes returns the number of classes.
 func (c *Classifier[T]) Classes() int { return len(c.offset) }
@@ -64,7 +85,9 @@ func (c *classification[T]) Piece(piece int) {
 	s.Shape(hi-lo, c.weights.Rows)
 	dst := c.dst.RowRange(lo, hi)
 	phi := c.phi.Transform(s.Rows(hi-lo), c.x.RowRange(lo, hi))
-	subtract(phi, c.mean)
+	for i := range phi.Rows {
+		vecmath.AddScaled(phi.Row(i), c.mean, -1)
+	}
 	matmul.Mul(1, phi, c.weights, 0, dst)
 	pool.Put(&classifySpaces, s)
 	for i := range dst.Rows {
@@ -76,15 +99,8 @@ func (c *classification[T]) Piece(piece int) {
 	}
 }
 
-// subtract subtracts mean from the rows of phi. A nil mean is 0.
-func subtract[T dense.Float](phi dense.Matrix[T], mean []T) {
-	for i := 0; i < phi.Rows && mean != nil; i++ {
-		vecmath.AddScaled(phi.Row(i), mean, -1)
-	}
-}
-
-// softmax replaces z by exp(z)/Σexp(z) and returns log Σexp(z).
-func softmax[T dense.Float](z []T) float64 {
+// softmax replaces z by exp(z)/Σexp(z).
+func softmax[T dense.Float](z []T) {
 	peak := math.Inf(-1)
 	for _, v := range z {
 		peak = math.Max(peak, float64(v))
@@ -98,22 +114,6 @@ func softmax[T dense.Float](z []T) float64 {
 	for j := range z {
 		z[j] = T(float64(z[j]) / sum)
 	}
-	return peak + math.Log(sum)
-}
-
-// checkClasses returns an error unless phi and classes are valid for a classifier.
-func checkClasses[T dense.Float](phi rff.Map[T], classes int) error {
-	if classes < 2 {
-		return fmt.Errorf("ridge: classes = %d, want at least 2", classes)
-	}
-	if phi == nil {
-		return errNoMap
-	}
-	_, width := phi.Dims()
-	if err := limit.Memory[float64](width+1, classes); err != nil {
-		return fmt.Errorf("ridge: %d features of %d classes: %w", width, classes, err)
-	}
-	return nil
 }
 
 // class converts a target to a class.

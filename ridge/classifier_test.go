@@ -41,125 +41,132 @@ func rings[T dense.Float](n int, seed uint64) (b ridge.Block[T], labels []int, t
 	return b, labels, truth
 }
 
-// Logistic comes close to the log loss of the true probabilities, the least there is, and
-// its probabilities are calibrated: the expected error over 10 bins of 5000 rows of right
-// probabilities is about 10·√(0.2/(2π·500)) times 1/10, 0.01.
-func TestLogistic(t *testing.T) {
-	t.Run("type=float32", testLogistic[float32])
-	t.Run("type=float64", testLogistic[float64])
-}
-
-func testLogistic[T dense.Float](t *testing.T) {
+// Classify comes close to the log loss of the true probabilities, the least there is, and its
+// probabilities are calibrated: the expected error over 10 bins of 5000 rows of right probabilities
+// is about 10·√(0.2/(2π·500)) times 1/10, 0.01. The loss of leave-one-out is within four standard
+// errors, 0.6/√2000 each, of the loss at other rows.
+func testClassify[T dense.Float](t *testing.T) {
 	ctx := context.Background()
 	train, _, _ := rings[T](2000, 1)
 	test, labels, truth := rings[T](5000, 2)
-	phi := gaussian[T](t, 24, 2, 1.5, 1)
+	maps := []rff.Map[T]{gaussian[T](t, 24, 2, 20, 1), gaussian[T](t, 24, 2, 1.5, 1)}
 	least := logLoss(truth, labels)
-	passes := 0
-	c, err := ridge.Logistic(ctx, phi, train, 3, ridge.LogisticOptions{Progress: func(n, _ int) { passes = n }})
+	done := 0
+	found, err := ridge.Classify(ctx, maps, train, 3, ridge.ClassifyOptions{Progress: func(n, total int) { done = 10*n + total }})
 	require.NoError(t, err)
+	assert.Equal(t, 22, done)
+	assert.Equal(t, 1, found.Best)
+	assert.Less(t, found.Trials[1].Score, found.Trials[0].Score)
+	c := found.Classifier
 	assert.Equal(t, 3, c.Classes())
 	p := c.Probabilities(dense.Matrix[T]{}, test.X)
-	right := 0
-	for i, l := range labels {
+	for i := range labels {
 		sum := 0.0
 		for _, v := range p.Row(i) {
 			sum += float64(v)
 		}
-		assert.InDelta(t, 1, sum, 1e-6)
-		if p.At(i, l) == slices.Max(p.Row(i)) {
-			right++
-		}
+		require.InDelta(t, 1, sum, 1e-6)
 	}
 	loss, expected := logLoss(p, labels), calibrationError(p, labels)
-	t.Logf("log loss %.4f, least %.4f, calibration error %.4f, %d right, %d passes", loss, least, expected, right, passes)
 	assert.Less(t, loss, least+0.06)
 	assert.Less(t, expected, 0.06)
+	assert.InDelta(t, loss, found.Trials[1].Score, 4*0.6/math.Sqrt(2000))
 }
 
-// The weights are where the gradient of the penalised loss is zero: the features times the
-// differences of labels and probabilities are the weights over s².
-func TestLogisticIsStationary(t *testing.T) {
-	const signal = 3.0
-	train, labels, _ := rings[float64](200, 1)
-	weights := make([]float64, 200)
-	for i := range weights {
-		weights[i] = float64(i % 3)
-	}
-	train.Weights = weights
-	phi := gaussian[float64](t, 8, 2, 1.5, 1)
-	c, err := ridge.Logistic(context.Background(), phi, train, 3, ridge.LogisticOptions{Prior: signal, Tolerance: 1e-8})
-	require.NoError(t, err)
-	p := c.Probabilities(dense.Matrix[float64]{}, train.X)
-	features := phi.Transform(dense.Matrix[float64]{}, train.X)
-	w, rest := dense.New[float64](16, 3), [3]float64{}
+func TestClassify(t *testing.T) {
+	t.Run("type=float32", testClassify[float32])
+	t.Run("type=float64", testClassify[float64])
+}
+
+// The loss of leave-one-out is the loss of fits without each row, with their own indicators.
+func TestLossOfClassify(t *testing.T) {
+	const n, lambda = 40, 0.3
+	train, labels, _ := rings[float64](n, 1)
+	train.Weights = make([]float64, n)
+	factors := []float64{1, 2, 0.5}
+	y, weights := dense.New[float64](n, 3), make([]float64, n)
 	for i, l := range labels {
-		for j, v := range p.Row(i) {
-			if j == l {
-				v--
-			}
-			for f, e := range features.Row(i) {
-				w.Row(f)[j] -= signal * weights[i] * v * e
-			}
-			rest[j] += weights[i] * v
-		}
+		train.Weights[i] = 1 + float64(i%3)
+		weights[i] = train.Weights[i] * factors[l]
+		y.Set(i, l, 1)
 	}
-	assert.InDeltaSlice(t, make([]float64, 3), rest[:], 200*1e-8, "intercepts have no penalty")
-	// Logarithms of ratios of probabilities are differences of features times weights, but for the
-	// intercepts. The derivatives, of the mean of 200 losses, are within 1e-8.
-	intercept := 0.0
-	for i := range labels {
-		ratio := math.Log(p.At(i, 0) / p.At(i, 1))
-		for f, e := range features.Row(i) {
-			ratio -= e * (w.At(f, 0) - w.At(f, 1))
+	phi := gaussian[float64](t, 8, 2, 1.5, 1)
+	found, err := ridge.Classify(t.Context(), []rff.Map[float64]{phi}, train, 3, ridge.ClassifyOptions{Ratio: lambda, ClassWeights: factors})
+	require.NoError(t, err)
+	assert.Equal(t, lambda, found.Ratio)
+	sum, total := 0.0, 0.0
+	for i, l := range labels {
+		without := slices.Clone(weights)
+		without[i] = 0
+		m, err := sumOf(t, phi, train.X, y, without).Fit(t.Context(), ridge.Options{Ratio: lambda})
+		require.NoError(t, err)
+		f := m.Mean(dense.Matrix[float64]{}, train.X.RowRange(i, i+1)).Row(0)
+		norm := 0.0
+		for _, v := range f {
+			norm += math.Exp(found.Temperature * v)
 		}
-		if i == 0 {
-			intercept = ratio
-		}
-		assert.InDelta(t, intercept, ratio, 4*signal*200*1e-8*16)
+		sum += weights[i] * (math.Log(norm) - found.Temperature*f[l])
+		total += weights[i]
+	}
+	assert.InDelta(t, sum/total, found.Trials[0].Score, 1e-9)
+	all, err := sumOf(t, phi, train.X, y, weights).Fit(t.Context(), ridge.Options{Ratio: lambda})
+	require.NoError(t, err)
+	f, p := all.Mean(dense.Matrix[float64]{}, train.X), found.Classifier.Probabilities(dense.Matrix[float64]{}, train.X)
+	for i := range n {
+		assert.InDelta(t, found.Temperature*(f.At(i, 0)-f.At(i, 2)), math.Log(p.At(i, 0)/p.At(i, 2)), 1e-9)
 	}
 }
 
-func TestLogisticStops(t *testing.T) {
-	train, _, _ := rings[float64](200, 1)
-	phi := gaussian[float64](t, 8, 2, 1.5, 1)
-	c, err := ridge.Logistic(context.Background(), phi, train, 3, ridge.LogisticOptions{MaxIterations: 4})
-	assert.ErrorIs(t, err, ridge.ErrNotConverged)
-	require.NotNil(t, c)
-	assert.NotPanics(t, func() { c.Probabilities(dense.Matrix[float64]{}, train.X) })
-	ctx, cancel := context.WithCancel(context.Background())
-	_, err = ridge.Logistic(ctx, phi, train, 3, ridge.LogisticOptions{Progress: func(pass, _ int) {
-		if pass == 3 {
-			cancel()
-		}
-	}})
-	assert.ErrorIs(t, err, context.Canceled)
+// The search for λ finds no worse loss than any of a grid, and the sample of 9000 rows, of which it
+// has 1125, has the loss of all of them, within four standard errors.
+func TestRatioOfClassify(t *testing.T) {
+	train, _, _ := rings[float64](300, 1)
+	maps := []rff.Map[float64]{gaussian[float64](t, 16, 2, 1.5, 1)}
+	found, err := ridge.Classify(t.Context(), maps, train, 3, ridge.ClassifyOptions{})
+	require.NoError(t, err)
+	for e := -6; e < 4; e++ {
+		at, err := ridge.Classify(t.Context(), maps, train, 3, ridge.ClassifyOptions{Ratio: math.Pow(10, float64(e))})
+		require.NoError(t, err)
+		assert.LessOrEqual(t, found.Trials[0].Score, at.Trials[0].Score+1e-3)
+	}
+	many, _, _ := rings[float64](9000, 3)
+	found, err = ridge.Classify(t.Context(), maps, many, 3, ridge.ClassifyOptions{Ratio: 1})
+	require.NoError(t, err)
+	other, labels, _ := rings[float64](9000, 4)
+	assert.InDelta(t, logLoss(found.Classifier.Probabilities(dense.Matrix[float64]{}, other.X), labels), found.Trials[0].Score, 4*0.6/math.Sqrt(1125))
 }
 
 func TestClassifierErrors(t *testing.T) {
-	ctx := context.Background()
 	train, _, _ := rings[float64](20, 1)
 	phi := gaussian[float64](t, 8, 2, 1.5, 1)
-	fit := func(phi rff.Map[float64], rows ridge.Rows[float64], classes int) error {
-		_, err := ridge.Logistic(ctx, phi, rows, classes, ridge.LogisticOptions{})
+	fit := func(phi rff.Map[float64], rows ridge.Rows[float64], classes int, o ridge.ClassifyOptions) error {
+		_, err := ridge.Classify(t.Context(), []rff.Map[float64]{phi}, rows, classes, o)
 		return err
 	}
-	assert.EqualError(t, fit(phi, train, 1), "ridge: classes = 1, want at least 2")
-	assert.EqualError(t, fit(nil, train, 2), "ridge: phi is nil, want a feature map")
-	assert.EqualError(t, fit(phi, nil, 2), "ridge: rows is nil, want data")
-	assert.ErrorContains(t, fit(phi, train, math.MaxInt/9), "ridge: 16 features of")
-	assert.ErrorContains(t, fit(phi, train, 2), "ridge: the target 2 is no class, want a whole number from 0 to 1")
-	assert.ErrorContains(t, fit(phi, ridge.Block[float64]{X: train.X, Y: train.X}, 3), "ridge: y is 20×2, want")
-	assert.ErrorContains(t, fit(phi, ridge.Block[float64]{}, 3), "ridge: no rows")
-	_, err := ridge.Logistic(ctx, phi, train, 3, ridge.LogisticOptions{Prior: -1})
-	assert.EqualError(t, err, "ridge: Prior = -1, want a positive number")
-	_, err = ridge.Logistic(ctx, phi, train, 3, ridge.LogisticOptions{Tolerance: math.NaN()})
-	assert.EqualError(t, err, "ridge: Tolerance = NaN, want a positive number")
-	_, err = ridge.Logistic(ctx, phi, train, 3, ridge.LogisticOptions{MaxIterations: -1})
-	assert.EqualError(t, err, "ridge: MaxIterations = -1, want at least 1")
-	c, err := ridge.Logistic(ctx, phi, train, 3, ridge.LogisticOptions{})
+	var none ridge.ClassifyOptions
+	assert.EqualError(t, fit(phi, train, 1, none), "ridge: classes = 1, want at least 2")
+	assert.EqualError(t, fit(nil, train, 2, none), "ridge: phi is nil, want a feature map")
+	assert.EqualError(t, fit(phi, nil, 2, none), "ridge: rows is nil, want data")
+	assert.ErrorContains(t, fit(phi, train, math.MaxInt/9, none), "ridge: 16 features of")
+	assert.ErrorContains(t, fit(phi, train, 2, none), "ridge: the target 2 is no class, want a whole number from 0 to 1")
+	assert.EqualError(t, fit(phi, train, 4, none), "ridge: no row of class 3 of 4, want at least one")
+	assert.ErrorContains(t, fit(phi, ridge.Block[float64]{X: train.X, Y: train.X}, 3, none), "ridge: y is 20×2, want")
+	assert.ErrorContains(t, fit(phi, ridge.Block[float64]{}, 3, none), "ridge: no rows")
+	assert.ErrorContains(t, fit(phi, train, 3, ridge.ClassifyOptions{Ratio: -1}), "ridge: Ratio = -1, want a positive number")
+	assert.EqualError(t, fit(phi, train, 3, ridge.ClassifyOptions{ClassWeights: []float64{1}}), "ridge: 1 ClassWeights, want one for each of 3 classes")
+	assert.EqualError(t, fit(phi, train, 3, ridge.ClassifyOptions{ClassWeights: []float64{1, 0, 1}}), "ridge: ClassWeights[1] = 0, want a positive number")
+	equal := ridge.Block[float64]{X: dense.New[float64](20, 2), Y: train.Y}
+	assert.ErrorContains(t, fit(phi, equal, 3, none), "ridge: the features do not vary")
+	_, err := ridge.Classify(t.Context(), nil, train, 3, none)
+	assert.EqualError(t, err, "ridge: no maps, want at least 1")
+	found, err := ridge.Classify(t.Context(), []rff.Map[float64]{phi}, train, 3, none)
 	require.NoError(t, err)
+	c := found.Classifier
 	assert.PanicsWithValue(t, "ridge: x is 20×1, want 20×2", func() { c.Probabilities(dense.Matrix[float64]{}, train.Y) })
+	_, err = c.WithLabels([]string{"a"})
+	assert.EqualError(t, err, "ridge: 1 labels, want one for each of 3 classes")
+	_, err = c.WithLabels([]string{"a", "\xff", ""})
+	assert.EqualError(t, err, `ridge: labels[1] = "\xff", want UTF-8`)
 }
 
 // logLoss returns the mean of −log p_i(labels[i]).
@@ -214,13 +221,14 @@ func testClassesOfLargeMeans[T dense.Float](t *testing.T) {
 	require.NoError(t, err)
 	phi, err := rff.Identity[T](2)
 	require.NoError(t, err)
-	exact, err := ridge.Logistic(ctx, wide, near, 2, ridge.LogisticOptions{Tolerance: 1e-10})
+	o := ridge.ClassifyOptions{Ratio: 1}
+	exact, err := ridge.Classify(ctx, []rff.Map[float64]{wide}, near, 2, o)
 	require.NoError(t, err)
 	for _, mean := range []float64{0, 1e5, 1e6} {
 		rows := halves[T](300, mean)
-		c, err := ridge.Logistic(ctx, phi, rows, 2, ridge.LogisticOptions{})
+		c, err := ridge.Classify(ctx, []rff.Map[T]{phi}, rows, 2, o)
 		require.NoError(t, err, "mean %g", mean)
-		assert.InDeltaSlice(t, exact.Probabilities(dense.Matrix[float64]{}, near.X).Data, c.Probabilities(dense.Matrix[T]{}, rows.X).Data, 2e-4, "mean %g", mean)
+		assert.InDeltaSlice(t, exact.Classifier.Probabilities(dense.Matrix[float64]{}, near.X).Data, c.Classifier.Probabilities(dense.Matrix[T]{}, rows.X).Data, 5e-4, "mean %g", mean)
 	}
 }
 

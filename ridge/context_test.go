@@ -28,7 +28,7 @@ func (c *countdown) Err() error {
 	return nil
 }
 
-// Choose and Logistic look at their context in every part of their work, and end with its error
+// Choose and Classify look at their context in every part of their work, and end with its error
 // at whatever look it has ended.
 func TestEndOfContext(t *testing.T) {
 	const looks = 1 << 30
@@ -40,11 +40,8 @@ func TestEndOfContext(t *testing.T) {
 		classes.Data[i] = float64(i % 3)
 	}
 	runs := map[string]func(ctx context.Context) error{
-		"Logistic": func(ctx context.Context) error {
-			_, err := ridge.Logistic(ctx, maps[0], ridge.Block[float64]{X: x, Y: classes}, 3, ridge.LogisticOptions{MaxIterations: 20})
-			if err == ridge.ErrNotConverged {
-				return nil
-			}
+		"Classify": func(ctx context.Context) error {
+			_, err := ridge.Classify(ctx, maps, ridge.Block[float64]{X: x, Y: classes}, 3, ridge.ClassifyOptions{})
 			return err
 		},
 	}
@@ -61,9 +58,6 @@ func TestEndOfContext(t *testing.T) {
 		require.NoError(t, run(all))
 		total := looks - all.left
 		least := 60 // of a fit: at least twice for each of 25 values of λ
-		if name == "Logistic" {
-			least = 20
-		}
 		assert.Greater(t, total, least, name)
 		for at := 0; at < total; at += 1 + total/25 {
 			assert.ErrorIs(t, run(&countdown{context.Background(), at}), context.Canceled, "%s at look %d of %d", name, at, total)
@@ -84,7 +78,7 @@ func TestHugeNumbers(t *testing.T) {
 		assert.ErrorContains(t, err, "ridge: Folds = ")
 		_, err = ridge.NewSums(phi, huge)
 		assert.ErrorContains(t, err, "ridge: sums of 20 features and ")
-		_, err = ridge.Logistic(ctx, phi, rows, huge, ridge.LogisticOptions{})
+		_, err = ridge.Classify(ctx, []rff.Map[float64]{phi}, rows, huge, ridge.ClassifyOptions{})
 		assert.ErrorContains(t, err, "ridge: 20 features of ")
 		_, err = m.Sample(huge, 0, rand.NewPCG(1, 2))
 		assert.ErrorContains(t, err, "ridge: n = ")

@@ -14,7 +14,7 @@
 //	learn maps by gradients of the evidence  Model.Gradient
 //	draw functions from the posterior        Model.Sample; for few rows: Model.Pathwise
 //	errors without held-out data             Model.LeaveOneOut
-//	probabilities of classes                 Logistic
+//	probabilities of classes                 Classify; texts as classes: CSV.ReadLabels, Classifier.WithLabels
 //	write a model to a file                  Model.Write, ReadModel; Classifier.Write, ReadClassifier
 //	predict rows one by one                  Model.Predictor; from a mapped file: Predictor.Write, ViewPredictor
 //
@@ -78,13 +78,17 @@
 //
 // # Classification
 //
-// Logistic maximises the likelihood of the classes, and reads the rows about a hundred times.
+// Classify regresses indicators of the classes and makes probabilities of the results with a
+// temperature. λ and the temperature minimise the loss of leave-one-out, so one pass over the rows
+// chooses them, and the losses compare maps. On tables of digits, of made classes and of diagnoses
+// the probabilities are as good as those of logistic regression whose prior was chosen by folds, or
+// better, in a tenth of the time.
 //
 // # Files
 //
 // A model, a classifier and a predictor are one safetensors file each. The file contains the map:
 //
-//	model                    Model, CentredClassifier, Classifier or Server
+//	model                    Model, Classifier or Server
 //	model.map, …             the map, with the parts that package rff lists
 //
 //	model.weights            of a Model: D×p, float64
@@ -97,9 +101,10 @@
 //	model.logEvidence        as LogEvidence returns it
 //	model.factor             the upper triangle of R, row by row, D(D+1)/2 numbers
 //
-//	model.weights            of a CentredClassifier: D×classes
-//	model.intercepts         b, a number for each class
-//	model.featureMean        φ̄, D numbers; not of a Classifier, where φ̄ is 0
+//	model.weights            of a Classifier: β·w, D×classes
+//	model.intercepts         β·b, a number for each class
+//	model.featureMean        φ̄, D numbers
+//	model.labels             the number of labels, or nil, and model.labels.0, … their texts
 //
 //	model.base               of a Server, beside its weights, means and noise: 1/Σω, or 0 without an intercept
 //	model.inverse            the lower triangle of R⁻ᵀ, row by row, float32
@@ -128,8 +133,6 @@
 //     sample variance. The American Statistician 37.
 //   - [Friedman 1991] J. H. Friedman. Multivariate adaptive regression splines. Annals of
 //     Statistics 19(1).
-//   - [Liu & Nocedal 1989] D. C. Liu, J. Nocedal. On the limited memory BFGS method for large scale
-//     optimization. Mathematical Programming 45.
 //   - [MacKay 1992] D. J. C. MacKay. Bayesian interpolation. Neural Computation 4(3).
 //   - [Rasmussen & Williams 2006] C. E. Rasmussen, C. K. I. Williams. Gaussian processes for
 //     machine learning. MIT Press.

@@ -163,7 +163,7 @@ func (p *problem) chooseRatio() (float64, error) {
 		return 0, fmt.Errorf("ridge: the features do not vary, which tells nothing of the signal: want Noise and Prior")
 	}
 	var failed error
-	at, value := maximise(math.Log(low), math.Log(10*p.trace), func(log float64) float64 {
+	at, value := maximise(math.Log(low), math.Log(10*p.trace), 1e-3, func(log float64) float64 {
 		if failed != nil {
 			return math.Inf(-1)
 		}
@@ -183,13 +183,12 @@ func (p *problem) chooseRatio() (float64, error) {
 }
 
 // maximise returns an approximate maximum of f between low and high and its value. maximise starts
-// at the best point of a grid and takes golden sections and parabolas [Brent 1973] to the tolerance
-// 0.001.
-func maximise(low, high float64, f func(x float64) float64) (at, value float64) {
+// at the best point of a grid and takes golden sections and parabolas [Brent 1973] to the
+// tolerance.
+func maximise(low, high, tolerance float64, f func(x float64) float64) (at, value float64) {
 	const (
-		steps     = 10
-		tolerance = 1e-3
-		most      = 40
+		steps = 10
+		most  = 40
 	)
 	step := (high - low) / steps
 	value = math.Inf(-1)

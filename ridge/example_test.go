@@ -163,7 +163,7 @@ func ExampleChoose() {
 }
 
 // Probabilities of two classes, which meet at 3.
-func ExampleLogistic() {
+func ExampleClassify() {
 	src := rand.NewPCG(1, 2)
 	x, y := wave(500, src)
 	for i := range y.Rows {
@@ -180,13 +180,13 @@ func ExampleLogistic() {
 	if err != nil {
 		log.Fatal(err)
 	}
-	c, err := ridge.Logistic(context.Background(), phi, ridge.Block[float64]{X: x, Y: y}, 2, ridge.LogisticOptions{})
+	found, err := ridge.Classify(context.Background(), []rff.Map[float64]{phi}, ridge.Block[float64]{X: x, Y: y}, 2, ridge.ClassifyOptions{})
 	if err != nil {
 		log.Fatal(err)
 	}
-	p := c.Probabilities(dense.Matrix[float64]{}, dense.Of(3, 1, []float64{1, 3, 5}))
+	p := found.Classifier.Probabilities(dense.Matrix[float64]{}, dense.Of(3, 1, []float64{1, 3, 5}))
 	fmt.Printf("%.2f %.2f %.2f\n", p.At(0, 1), p.At(1, 1), p.At(2, 1))
-	// Output: 0.00 0.52 1.00
+	// Output: 0.00 0.49 1.00
 }
 
 // Thompson sampling: a function is evaluated where a draw from the posterior is largest, so that

@@ -94,7 +94,7 @@ func init() {
 
 func register[T dense.Float]() {
 	archive.Register(map[string]any{
-		"Model": modelRecipe[T]{}, "Classifier": classifierRecipe[T]{}, "CentredClassifier": centredRecipe[T]{}, "Server": predictorRecipe[T]{},
+		"Model": modelRecipe[T]{}, "Classifier": classifierRecipe[T]{}, "Server": predictorRecipe[T]{},
 	},
 		func(r any) (recipe[T], error) { return r.(recipe[T]), r.(recipe[T]).check() })
 }
@@ -204,51 +204,36 @@ func checkPositive(name string, v float64) error {
 	return nil
 }
 
-// classifierRecipe lists the parts of the file of a Classifier with φ̄ = 0.
+// classifierRecipe lists the parts of the file of a Classifier.
 type classifierRecipe[T dense.Float] struct {
-	Map        rff.Map[T]
-	Weights    dense.Matrix[T]
-	Intercepts []T // at the mean
+	Map         rff.Map[T]
+	Weights     dense.Matrix[T]
+	Intercepts  []T      // at the mean
+	FeatureMean []T      // φ̄
+	Labels      []string // nil for none
 }
 
 func (c *Classifier[T]) recipe() recipe[T] {
-	r := classifierRecipe[T]{c.phi, c.weights, c.offset}
-	if c.mean == nil {
-		return r
-	}
-	return centredRecipe[T]{r, c.mean}
+	return classifierRecipe[T]{c.phi, c.weights, c.offset, c.mean, c.labels}
 }
 
 func (r classifierRecipe[T]) check() error {
 	if err := checkWeights(r.Map, r.Weights, "classes", 2); err != nil {
 		return err
 	}
-	if len(r.Intercepts) != r.Weights.Cols {
+	switch {
+	case len(r.Intercepts) != r.Weights.Cols:
 		return fmt.Errorf("%d intercepts, want %d", len(r.Intercepts), r.Weights.Cols)
-	}
-	return argument.FiniteAll("intercepts", r.Intercepts)
-}
-
-func (r classifierRecipe[T]) make() learnt[T] { return centredRecipe[T]{r, nil}.make() }
-
-// centredRecipe lists the parts of the file of a Classifier.
-type centredRecipe[T dense.Float] struct {
-	classifierRecipe[T]
-	FeatureMean []T // φ̄
-}
-
-func (r centredRecipe[T]) check() error {
-	if err := r.classifierRecipe.check(); err != nil {
-		return err
-	}
-	if len(r.FeatureMean) != r.Weights.Rows {
+	case len(r.FeatureMean) != r.Weights.Rows:
 		return fmt.Errorf("featureMean has %d numbers, want %d", len(r.FeatureMean), r.Weights.Rows)
+	case r.Labels != nil && len(r.Labels) != r.Weights.Cols:
+		return fmt.Errorf("%d labels, want %d", len(r.Labels), r.Weights.Cols)
 	}
-	return argument.FiniteAll("featureMean", r.FeatureMean)
+	return cmp.Or(argument.FiniteAll("intercepts", r.Intercepts), argument.FiniteAll("featureMean", r.FeatureMean))
 }
 
-func (r centredRecipe[T]) make() learnt[T] {
-	return &Classifier[T]{phi: r.Map, mean: r.FeatureMean, weights: r.Weights, offset: r.Intercepts}
+func (r classifierRecipe[T]) make() learnt[T] {
+	return &Classifier[T]{r.Map, r.FeatureMean, r.Weights, r.Intercepts, r.Labels}
 }
 
 // checkWeights returns an error unless w is finite and has a row for each feature of phi and at

@@ -7,6 +7,7 @@ import (
 	"fmt"
 	"io"
 	"iter"
+	"maps"
 	"os"
 	"slices"
 	"strconv"
@@ -95,9 +96,28 @@ type CSV[T dense.Float] struct {
 	Targets []int // indices of the target columns, from 0 on; nil for the last column, []int{} for none
 	Header  bool  // whether the first line has names
 	Comma   rune  // the separator; 0 for a comma
+
+	// Labels are the texts of the target columns, as ReadLabels returns them, for targets that are
+	// classes. The target of a row is the index of its text. Nil stands for numbers.
+	Labels []string
+
+	found map[string]int // the texts that ReadLabels has found, or nil
 }
 
-// Blocks reads the file. All columns except the targets are points. Numbers are decimal, without
+// ReadLabels returns the different texts of the target columns in ascending order, without blanks
+// around them. ReadLabels reads the file once, and returns the errors of Blocks.
+func (f CSV[T]) ReadLabels() ([]string, error) {
+	f.found = map[string]int{}
+	for _, err := range f.Blocks() {
+		if err != nil {
+			return nil, err
+		}
+	}
+	return slices.Sorted(maps.Keys(f.found)), nil
+}
+
+// Blocks reads the file. All columns except the targets are points. A target that is none of Labels
+// is an error. Numbers are decimal, without
 // underscores, or nan or inf, with or without quotes. Blocks skips blanks around numbers, blank
 // lines and a byte order mark. If Comma is a blank, several blanks are one separator. The error
 // names the file, and the line and the column of a text that is not a number, counted from 1.
@@ -136,6 +156,13 @@ func (f CSV[T]) read(yield func(Block[T], error) bool) error {
 			return err
 		}
 	}
+	labels := f.found
+	if labels == nil && f.Labels != nil {
+		labels = map[string]int{}
+		for i, l := range f.Labels {
+			labels[l] = i
+		}
+	}
 	var targets []int
 	var x, y, values []T
 	rows := 0
@@ -162,6 +189,16 @@ func (f CSV[T]) read(yield func(Block[T], error) bool) error {
 			}
 		}
 		for j, text := range record {
+			if labels != nil && slices.Contains(targets, j) {
+				if _, ok := labels[text]; !ok && f.found != nil {
+					labels[text] = len(labels)
+				} else if !ok {
+					line, _ := r.FieldPos(j)
+					return fmt.Errorf("line %d, column %d: %.40q is none of the %d labels", line, j+1, text, len(labels))
+				}
+				values = append(values[:j], T(labels[text]))
+				continue
+			}
 			v, err := strconv.ParseFloat(text, 64)
 			if err != nil || strings.ContainsAny(text, "_xX") {
 				line, _ := r.FieldPos(j)

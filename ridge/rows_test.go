@@ -272,3 +272,26 @@ func TestFileErrors(t *testing.T) {
 	fail(ridge.NPY[float64]{X: put(t, "x.npy", array("<f8", "0, 2", []float64{}))}, "ridge: no rows")
 	fail(ridge.NPY[float64]{X: put(t, "x.npy", array("<f8", "2, 0", []float64{}))}, "ridge: x is 2×0, want 2 columns")
 }
+
+// Texts of the target column are classes; the labels are sorted.
+func TestLabels(t *testing.T) {
+	path := filepath.Join(t.TempDir(), "rows.csv")
+	require.NoError(t, os.WriteFile(path, []byte("x,kind\n1, pear\n2,apple\n3,\"pear \"\n4,\n"), 0o600))
+	rows := ridge.CSV[float64]{Path: path, Header: true}
+	labels, err := rows.ReadLabels()
+	require.NoError(t, err)
+	assert.Equal(t, []string{"", "apple", "pear"}, labels)
+	rows.Labels = labels
+	for b, err := range rows.Blocks() {
+		require.NoError(t, err)
+		assert.Equal(t, []float64{2, 1, 2, 0}, b.Y.Data)
+		assert.Equal(t, []float64{1, 2, 3, 4}, b.X.Data)
+	}
+	rows.Labels = labels[1:]
+	for _, err := range rows.Blocks() {
+		assert.ErrorContains(t, err, `line 5, column 2: "" is none of the 2 labels`)
+	}
+	rows.Path = path + "x"
+	_, err = rows.ReadLabels()
+	assert.ErrorContains(t, err, "rows.csvx")
+}

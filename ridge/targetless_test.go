@@ -55,7 +55,7 @@ func testNoTargets[T dense.Float](t *testing.T) {
 			_, err = ridge.Choose(t.Context(), []rff.Map[T]{phi}, rows, ridge.ChooseOptions{Folds: folds})
 			assert.ErrorContains(t, err, "have no targets", "%s: %d", name, folds)
 		}
-		_, err = ridge.Logistic(t.Context(), phi, rows, 2, ridge.LogisticOptions{})
+		_, err = ridge.Classify(t.Context(), []rff.Map[T]{phi}, rows, 2, ridge.ClassifyOptions{})
 		assert.ErrorContains(t, err, "want 8160×1", name)
 	}
 }

@@ -26,5 +26,5 @@ if meta["model"] in ("Model", "Server"):
     variance = (halves**2).sum(0) + base
     np.hstack([mean, np.sqrt(np.outer(1 + variance, a["noise"]))]).tofile(sys.argv[3])
 else:
-    z = np.exp((phi - a.get("featureMean", 0)) @ a["weights"] + a["intercepts"])  # no mean in files of kind Classifier
+    z = np.exp((phi - a["featureMean"]) @ a["weights"] + a["intercepts"])
     (z / z.sum(1, keepdims=True)).tofile(sys.argv[3])

@@ -191,8 +191,8 @@ func TestContexts(t *testing.T) {
 			}
 			return err
 		}},
-		"ridge.Logistic": {n / 1024, func(c *lookedAt) error {
-			_, err := ridge.Logistic(c, c.phi(8), labelled, 2, ridge.LogisticOptions{})
+		"ridge.Classify": {n / 1024, func(c *lookedAt) error {
+			_, err := ridge.Classify(c, []rff.Map[float64]{c.phi(8)}, labelled, 2, ridge.ClassifyOptions{})
 			return err
 		}},
 		"ridge.Predictor": {4, func(c *lookedAt) error { _, err := model.Predictor(c); return err }},

@@ -8,7 +8,7 @@
 // map.w.frequencies. The name of a field is its tag `archive:"name"`, or its Go name with a small
 // first letter. Parts are
 //
-//	int, float64, bool               metadata: the number as text
+//	int, float64, bool, string       metadata: the number as text, the text
 //	[]E, dense.Matrix[E], Array[E]   a tensor with one, two or any number of dimensions
 //	any other slice                  metadata: the number of elements; element i is the part i
 //	struct                           its fields

@@ -126,6 +126,8 @@ func (d *decoder) part(name string, v reflect.Value, depth int) error {
 			err = strconv.ErrSyntax
 		}
 		v.SetBool(b)
+	case reflect.String:
+		v.SetString(s)
 	case reflect.Slice:
 		var n int
 		if n, err = strconv.Atoi(s); err == nil && n >= 0 {

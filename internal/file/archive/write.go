@@ -92,6 +92,8 @@ func (e *encoder) part(name string, v reflect.Value, depth int) error {
 		e.file.Metadata[name] = strconv.FormatInt(v.Int(), 10)
 	case reflect.Float64:
 		e.file.Metadata[name] = strconv.FormatFloat(v.Float(), 'g', -1, 64)
+	case reflect.String:
+		e.file.Metadata[name] = v.String()
 	case reflect.Bool:
 		e.file.Metadata[name] = strconv.FormatBool(v.Bool())
 	case reflect.Slice:

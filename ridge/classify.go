@@ -1,0 +1,262 @@
+package ridge
+
+import (
+	"cmp"
+	"context"
+	"errors"
+	"fmt"
+	"math"
+	"slices"
+
+	"github.com/seed-feabd252/randfeat/dense"
+	"github.com/seed-feabd252/randfeat/internal/argument"
+	"github.com/seed-feabd252/randfeat/internal/compute/features"
+	"github.com/seed-feabd252/randfeat/internal/compute/temperature"
+	"github.com/seed-feabd252/randfeat/internal/memory/limit"
+	"github.com/seed-feabd252/randfeat/rff"
+)
+
+// ClassifyOptions are the parameters of Classify. The zero value chooses them by leave-one-out.
+type ClassifyOptions struct {
+	// Ratio is λ, in squared units of the features. 0 stands for the λ of least loss.
+	Ratio float64
+
+	// ClassWeights has a factor for each class, which multiplies the weights of its rows. Nil
+	// stands for 1. Weights of a class above 1 raise its probabilities.
+	ClassWeights []float64
+
+	// Classify calls Progress, unless Progress is nil, after each map, with the number of finished
+	// maps and the number of maps, on the goroutine of the caller.
+	Progress func(done, total int)
+}
+
+// Classification is the result of Classify.
+type Classification[T dense.Float] struct {
+	Trials      []Trial        // in the order of the maps; the score is the loss
+	Best        int            // index of the map with the smallest loss
+	Classifier  *Classifier[T] // of the best map, fitted to all rows
+	Ratio       float64        // λ of the classifier
+	Temperature float64        // β of the classifier
+}
+
+// sampledRows is the largest number of rows at which Classify computes the loss.
+const sampledRows = 2048
+
+// Classify fits a classifier for each map to the rows and returns the best classifier. The targets
+// (n×1) are the classes c_i, whole numbers from 0 to classes − 1.
+//
+// A classifier is ridge regression on indicators of the classes with a temperature. With the means
+// f_c of the regression of [c_i = c] and their leave-one-out means f⁻ⁱ, as LeaveOneOut computes
+// them, the probabilities and the loss are
+//
+//	P(c|x) ∝ exp(β·f_c(x)),  loss = −Σ_i ω_i·log P⁻ⁱ(c_i|x_i) / Σω.
+//
+// λ and β minimise the loss at the rows, or at 1025 to 2048 of them at equal distances. The loss of
+// β includes one more row, whose class may be any, so that β is finite if all rows are right. Of maps with equal
+// losses, the first one is the best. The loss is an estimate of the loss at other rows. It is too
+// small for a map whose parameters were learnt from the same targets.
+//
+// Classify reads the rows once for each map. A map costs n transforms, n·D²/2 multiply-adds, and
+// about 20 times D³/3 + 1024·D² for the values of λ.
+//
+// The error reports no maps, a nil map, classes below 2, options out of range, a target that is not
+// a class, a class without rows, rows that Add refuses, the end of ctx, and the error of the first
+// map if no map can be fitted. A nil ctx panics.
+func Classify[T dense.Float](ctx context.Context, maps []rff.Map[T], rows Rows[T], classes int, o ClassifyOptions) (Classification[T], error) {
+	best := Classification[T]{Best: -1}
+	if err := argument.Context("ridge", ctx); err != nil {
+		return best, err
+	}
+	if err := o.check(classes); err != nil {
+		return best, err
+	}
+	if len(maps) == 0 {
+		return best, errors.New("ridge: no maps, want at least 1")
+	}
+	var first error
+	for i, phi := range maps {
+		found, loss, err := classify(ctx, phi, rows, classes, o)
+		var unfit *fitError
+		switch {
+		case ctx.Err() != nil:
+			return Classification[T]{}, ctx.Err()
+		case errors.As(err, &unfit):
+			loss, err = math.NaN(), unfit.error
+			first = cmp.Or(first, err)
+		case err != nil:
+			return Classification[T]{}, err
+		}
+		best.Trials = append(best.Trials, Trial{loss, err})
+		if err == nil && (best.Best < 0 || loss < best.Trials[best.Best].Score) {
+			best.Best, best.Classifier, best.Ratio, best.Temperature = i, found.Classifier, found.Ratio, found.Temperature
+		}
+		if o.Progress != nil {
+			o.Progress(i+1, len(maps))
+		}
+	}
+	if best.Best < 0 {
+		return Classification[T]{}, first
+	}
+	return best, nil
+}
+
+func (o ClassifyOptions) check(classes int) error {
+	if classes < 2 {
+		return fmt.Errorf("ridge: classes = %d, want at least 2", classes)
+	}
+	if err := (Options{Ratio: o.Ratio}).Check(); err != nil {
+		return err
+	}
+	if o.ClassWeights != nil && len(o.ClassWeights) != classes {
+		return fmt.Errorf("ridge: %d ClassWeights, want one for each of %d classes", len(o.ClassWeights), classes)
+	}
+	for c, w := range o.ClassWeights {
+		if !(w > 0) || math.IsInf(w, 0) {
+			return fmt.Errorf("ridge: ClassWeights[%d] = %v, want a positive number", c, w)
+		}
+	}
+	return nil
+}
+
+// classify fits a classifier for one map, and returns its loss.
+func classify[T dense.Float](ctx context.Context, phi rff.Map[T], rows Rows[T], classes int, o ClassifyOptions) (found Classification[T], loss float64, err error) {
+	if phi == nil {
+		return found, 0, errNoMap
+	}
+	d, width := phi.Dims()
+	if err := limit.Memory[float64](width+1, classes); err != nil {
+		return found, 0, fmt.Errorf("ridge: %d features of %d classes: %w", width, classes, err)
+	}
+	sums, err := NewSums(phi, classes)
+	if err != nil {
+		return found, 0, err
+	}
+	s := &sample[T]{every: 1}
+	err = each(ctx, rows, func(b Block[T]) error {
+		if err := checkRows(b.X, b.Y, b.Weights, d, 1); err != nil {
+			return err
+		}
+		b, err := indicators(b, classes, o.ClassWeights)
+		if err != nil {
+			return err
+		}
+		s.add(b)
+		return sums.add(ctx, b)
+	})
+	if err != nil {
+		return found, 0, err
+	}
+	for c, mean := range sums.targets {
+		if sums.n > 0 && mean == 0 {
+			return found, 0, fmt.Errorf("ridge: no row of class %d of %d, want at least one", c, classes)
+		}
+	}
+	p, err := newProblem(ctx, &sums.moments, Options{})
+	if err != nil {
+		return found, 0, err
+	}
+	if !(p.trace > 0) {
+		return found, 0, &fitError{errors.New("ridge: the features do not vary, which tells nothing of the classes")}
+	}
+	low, high := math.Log(margin*p.rounding), math.Log(10*p.trace)
+	if o.Ratio > 0 {
+		low, high = math.Log(o.Ratio), math.Log(o.Ratio)
+	}
+	var at fit
+	// The search for λ evaluates the loss at λ, and fits again only if the last fit was at another λ.
+	evaluate := func(log float64) float64 {
+		if at, err = p.at(math.Exp(log)); err != nil {
+			return math.Inf(-1)
+		}
+		found.Temperature, loss = s.temperature(sums.source, &posterior{
+			regression: features.Regression{Weights: at.weights, Facts: features.Facts{FeatureMean: sums.mean, TargetMean: sums.targets, Base: 1 / sums.weight}},
+			factor:     at.factor,
+		})
+		return -loss
+	}
+	log, _ := maximise(low, high, 0.1, evaluate)
+	if evaluate(log); err == nil && !(loss < math.Inf(1)) {
+		err = fmt.Errorf("the loss at Ratio = %.3g is %v, want a finite number", math.Exp(log), loss)
+	}
+	if err != nil {
+		return found, 0, &fitError{fmt.Errorf("ridge: no classifier: %w", err)}
+	}
+	c := &Classifier[T]{phi: phi, mean: make([]T, width), weights: dense.New[T](width, classes), offset: make([]T, classes)}
+	offset := slices.Clone(sums.targets)
+	for f, m := range sums.mean {
+		c.mean[f] = T(m)
+		for j, w := range at.weights.Row(f) {
+			c.weights.Set(f, j, T(found.Temperature*w))
+			offset[j] += (float64(c.mean[f]) - m) * w // makes up for the rounding of the mean
+		}
+	}
+	for j, v := range offset {
+		c.offset[j] = T(found.Temperature * v)
+	}
+	found.Classifier, found.Ratio = c, math.Exp(log)
+	return found, loss, nil
+}
+
+// indicators returns the rows of b with an output for each class, which is 1 for the class of the
+// row and 0 otherwise, and with weights that have the factors of the classes.
+func indicators[T dense.Float](b Block[T], classes int, factors []float64) (Block[T], error) {
+	one := Block[T]{X: b.X, Y: dense.New[T](b.X.Rows, classes), Weights: b.Weights}
+	if factors != nil {
+		one.Weights = make([]T, b.X.Rows)
+	}
+	for i := range b.X.Rows {
+		c, err := class(b.Y.At(i, 0), classes)
+		if err != nil {
+			return b, err
+		}
+		one.Y.Set(i, c, 1)
+		if factors != nil {
+			one.Weights[i] = T(b.Weight(i) * factors[c])
+		}
+	}
+	return one, nil
+}
+
+// sample has up to sampledRows rows at equal distances.
+type sample[T dense.Float] struct {
+	x, y, weights []T
+	every, count  int // the distance of sampled rows, and the number of rows so far
+}
+
+func (s *sample[T]) add(b Block[T]) {
+	for i := range b.X.Rows {
+		if s.count%s.every == 0 {
+			s.x, s.y, s.weights = append(s.x, b.X.Row(i)...), append(s.y, b.Y.Row(i)...), append(s.weights, T(b.Weight(i)))
+		}
+		s.count++
+		if n := len(s.weights); n > sampledRows {
+			s.x, s.y, s.weights = alternate(s.x, n), alternate(s.y, n), alternate(s.weights, n)
+			s.every *= 2
+		}
+	}
+}
+
+// alternate returns rows 0, 2, 4, … of the n rows of x, in the memory of x.
+func alternate[T dense.Float](x []T, n int) []T {
+	width, rows := len(x)/n, (n+1)/2
+	for i := range rows {
+		copy(x[i*width:], x[2*i*width:(2*i+1)*width])
+	}
+	return x[:rows*width]
+}
+
+// temperature returns the β of least loss at the sampled rows, and the loss.
+func (s *sample[T]) temperature(source features.Source[T], p *posterior) (beta, loss float64) {
+	n := len(s.weights)
+	x, y := dense.Of(n, len(s.x)/n, s.x), dense.Of(n, len(s.y)/n, s.y)
+	errs := dense.New[T](n, y.Cols)
+	source.Each(predictRows, p.regression.FeatureMean, x, y, s.weights, errs, dense.Matrix[T]{}, p.leaveOut)
+	scores, labels, weights := dense.New[float64](n, y.Cols), make([]int, n), make([]float64, n)
+	for i := range n {
+		for j, e := range errs.Row(i) {
+			scores.Set(i, j, float64(y.At(i, j)-e))
+		}
+		labels[i], weights[i] = slices.Index(y.Row(i), 1), float64(s.weights[i])
+	}
+	return temperature.Fit(scores, labels, weights)
+}
