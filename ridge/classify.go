@@ -11,6 +11,7 @@ import (
 	"github.com/seed-feabd252/randfeat/dense"
 	"github.com/seed-feabd252/randfeat/internal/argument"
 	"github.com/seed-feabd252/randfeat/internal/compute/features"
+	"github.com/seed-feabd252/randfeat/internal/compute/parallel"
 	"github.com/seed-feabd252/randfeat/internal/compute/temperature"
 	"github.com/seed-feabd252/randfeat/internal/memory/limit"
 	"github.com/seed-feabd252/randfeat/rff"
@@ -163,12 +164,12 @@ func classify[T dense.Float](ctx context.Context, phi rff.Map[T], rows Rows[T], 
 		low, high = math.Log(o.Ratio), math.Log(o.Ratio)
 	}
 	var at fit
-	// The search for λ evaluates the loss at λ, and fits again only if the last fit was at another λ.
+	held := s.centred(sums.source, sums.mean, classes)
 	evaluate := func(log float64) float64 {
 		if at, err = p.at(math.Exp(log)); err != nil {
 			return math.Inf(-1)
 		}
-		found.Temperature, loss = s.temperature(sums.source, &posterior{
+		found.Temperature, loss = held.temperature(&posterior{
 			regression: features.Regression{Weights: at.weights, Facts: features.Facts{FeatureMean: sums.mean, TargetMean: sums.targets, Base: 1 / sums.weight}},
 			factor:     at.factor,
 		})
@@ -245,18 +246,39 @@ func alternate[T dense.Float](x []T, n int) []T {
 	return x[:rows*width]
 }
 
-// temperature returns the β of least loss at the sampled rows, and the loss.
-func (s *sample[T]) temperature(source features.Source[T], p *posterior) (beta, loss float64) {
+// centred returns the features of the sampled rows minus their mean, and the labels and weights.
+func (s *sample[T]) centred(source features.Source[T], mean []float64, classes int) *losses {
 	n := len(s.weights)
-	x, y := dense.Of(n, len(s.x)/n, s.x), dense.Of(n, len(s.y)/n, s.y)
-	errs := dense.New[T](n, y.Cols)
-	source.Each(predictRows, p.regression.FeatureMean, x, y, s.weights, errs, dense.Matrix[T]{}, p.leaveOut)
-	scores, labels, weights := dense.New[float64](n, y.Cols), make([]int, n), make([]float64, n)
+	l := &losses{phi: dense.New[float64](n, len(mean)), labels: make([]int, n), weights: make([]float64, n), scores: dense.New[float64](n, classes)}
+	source.Centred(l.phi, dense.Of(n, len(s.x)/n, s.x), mean)
 	for i := range n {
-		for j, e := range errs.Row(i) {
-			scores.Set(i, j, float64(y.At(i, j)-e))
-		}
-		labels[i], weights[i] = slices.Index(y.Row(i), 1), float64(s.weights[i])
+		l.labels[i], l.weights[i] = slices.Index(s.y[i*classes:(i+1)*classes], 1), float64(s.weights[i])
 	}
-	return temperature.Fit(scores, labels, weights)
+	return l
+}
+
+// losses computes losses of leave-one-out at the sampled rows.
+type losses struct {
+	phi     dense.Matrix[float64] // features minus their mean
+	labels  []int
+	weights []float64
+	scores  dense.Matrix[float64] // means of leave-one-out
+}
+
+// temperature returns the β of least loss, and the loss.
+func (l *losses) temperature(p *posterior) (beta, loss float64) {
+	parallel.Rows(len(l.labels), predictRows, func(lo, hi int) {
+		r := &features.Rows{Phi: l.phi.RowRange(lo, hi), Y: dense.New[float64](hi-lo, l.scores.Cols), Weights: l.weights[lo:hi]}
+		for i, c := range l.labels[lo:hi] {
+			r.Y.Set(i, c, 1)
+		}
+		p.leaveOut(r)
+		errs := r.First.Rows(hi - lo)
+		for i := range hi - lo {
+			for j, e := range errs.Row(i) {
+				l.scores.Set(lo+i, j, r.Y.At(i, j)-e)
+			}
+		}
+	})
+	return temperature.Fit(l.scores, l.labels, l.weights)
 }

@@ -14,6 +14,7 @@
 //	learn maps by gradients of the evidence  Model.Gradient
 //	draw functions from the posterior        Model.Sample; for few rows: Model.Pathwise
 //	errors without held-out data             Model.LeaveOneOut
+//	bands without a law of the noise         Model.Jackknife and Model.WithBands, then Model.Band
 //	probabilities of classes                 Classify; texts as classes: CSV.ReadLabels, Classifier.WithLabels
 //	write a model to a file                  Model.Write, ReadModel; Classifier.Write, ReadClassifier
 //	predict rows one by one                  Model.Predictor; from a mapped file: Predictor.Write, ViewPredictor
@@ -100,6 +101,8 @@
 //	model.rowWeight          Σω
 //	model.logEvidence        as LogEvidence returns it
 //	model.factor             the upper triangle of R, row by row, D(D+1)/2 numbers
+//	model.errors             of WithBands, ascending for each output, or nil, and
+//	model.relative           whether they are relative
 //
 //	model.weights            of a Classifier: β·w, D×classes
 //	model.intercepts         β·b, a number for each class
@@ -136,6 +139,8 @@
 //   - [MacKay 1992] D. J. C. MacKay. Bayesian interpolation. Neural Computation 4(3).
 //   - [Rasmussen & Williams 2006] C. E. Rasmussen, C. K. I. Williams. Gaussian processes for
 //     machine learning. MIT Press.
+//   - [Vovk et al. 2005] V. Vovk, A. Gammerman, G. Shafer. Algorithmic learning in a random world.
+//     Springer.
 //   - [Wilson et al. 2020] J. T. Wilson, V. Borovitskiy, A. Terenin, P. Mostowsky, M. P.
 //     Deisenroth. Efficiently sampling functions from Gaussian process posteriors. ICML.
 package ridge

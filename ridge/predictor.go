@@ -1,6 +1,7 @@
 package ridge
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -261,5 +262,5 @@ func (s *predictor) check() error {
 			return err
 		}
 	}
-	return argument.FiniteAll("inverse", s.Inverse)
+	return cmp.Or(argument.FiniteAll("inverse", s.Inverse), checkErrors(s.Errors, s.Weights.Cols))
 }

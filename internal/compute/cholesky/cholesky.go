@@ -12,6 +12,7 @@ import (
 	"github.com/seed-feabd252/randfeat/internal/compute/matmul"
 	"github.com/seed-feabd252/randfeat/internal/compute/parallel"
 	"github.com/seed-feabd252/randfeat/internal/compute/triangular"
+	"github.com/seed-feabd252/randfeat/internal/compute/vecmath"
 	"github.com/seed-feabd252/randfeat/internal/memory/pool"
 )
 
@@ -146,20 +147,15 @@ func factorise(a dense.Matrix[float64], at int) error {
 	for i := range a.Rows {
 		row := a.Row(i)
 		for l := range i {
-			f := a.At(l, i)
 			from := a.Row(l)[i:]
-			for j, v := range from {
-				row[i+j] -= f * v
-			}
+			vecmath.AddScaled(row[i:], from, -from[0])
 		}
 		if !(row[i] > 0) || math.IsInf(row[i], 0) {
 			return fmt.Errorf("pivot %d is %.3g, want a positive number", at+i, row[i])
 		}
 		pivot := math.Sqrt(row[i])
 		row[i] = pivot
-		for j := i + 1; j < len(row); j++ {
-			row[j] /= pivot
-		}
+		vecmath.Scale(row[i+1:], 1/pivot)
 	}
 	return nil
 }

@@ -20,6 +20,8 @@ type Facts struct {
 	TargetMean  []float64 // means of b; zeros without an intercept
 	Noise       []float64 // σ² of each output
 	Base        float64   // variance of b in units of the noise; 0 without an intercept
+	Errors      []float64 // at other rows, in ascending order for each output; nil for none
+	Relative    bool      // Errors are ratios to standard deviations
 }
 
 // Intercepts returns the means of the functions at φ = 0.

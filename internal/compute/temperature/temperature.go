@@ -9,7 +9,7 @@ import (
 
 const (
 	least, most = -7, 16 // bounds of log β
-	steps       = 40     // golden sections, which leave 10⁻⁷ of the range
+	steps       = 24     // golden sections, which leave 10⁻⁵ of the range
 )
 
 // Fit returns a temperature β for the rows s_i of scores (n×classes) with the labels c_i and the

@@ -1,0 +1,124 @@
+package ridge
+
+import (
+	"fmt"
+	"math"
+	"slices"
+
+	"gonum.org/v1/gonum/stat/distuv"
+
+	"github.com/seed-feabd252/randfeat/dense"
+	"github.com/seed-feabd252/randfeat/internal/argument"
+	"github.com/seed-feabd252/randfeat/internal/compute/features"
+)
+
+// Jackknife writes the leave-one-out errors over their standard deviations,
+//
+//	|y_ij − f_j^(−i)(x_i)| / sd_j^(−i)(x_i) = |y_ij − f_j(x_i)| / √(σ_j²·(1 − h_i)/ω_i),
+//
+// into dst (n×p) and returns dst, for the arguments of LeaveOneOut. sd is the deviation of
+// Predict without the row. WithBands makes bands of the ratios, if the model learnt no scales from
+// its rows. Jackknife returns the errors of
+// LeaveOneOut, and an error if a ratio is not a number. Cost: as Predict.
+func (m *Model[T]) Jackknife(dst, x, y dense.Matrix[T], weights []T) (dense.Matrix[T], error) {
+	dst, err := m.rowwise(dst, x, y, weights, y.Cols, func(r *features.Rows) {
+		errs := m.regression.About(r)
+		for i, h := range m.variances(r.Phi) {
+			rest := 1 - (h+m.regression.Base)*r.Weights[i]
+			row := errs.Row(i)
+			for j, v := range r.Y.Row(i) {
+				row[j] = math.Abs(v-m.regression.TargetMean[j]-row[j]) * math.Sqrt(r.Weights[i]/(m.regression.Noise[j]*rest))
+			}
+		}
+	})
+	if err != nil {
+		return dst, err
+	}
+	return dst, argument.Finite("ridge: the ratio of error and deviation", dst)
+}
+
+// WithBands returns the model with bands from errors |y_ij − f_j(x_i)| (n×p, n ≥ 1) at rows that the
+// fit has not seen. If relative is set, the errors are ratios to the standard deviations of Predict,
+// as Jackknife computes them, and bands are wide where deviations are large. Otherwise bands have the
+// same width everywhere. A model that learnt scales of columns or a metric from its rows needs errors
+// of fits to other rows that learnt them again, and its deviations are too small to be a measure of
+// errors. Bands hold for every law of the noise [Vovk et al. 2005]. Files contain the errors.
+//
+// The error reports another shape, and an error that is negative, NaN or infinite.
+func (m *Model[T]) WithBands(errors dense.Matrix[float64], relative bool) (*Model[T], error) {
+	if m.phi == nil {
+		return nil, errNoModel
+	}
+	p := len(m.prior)
+	if errors.Check(); errors.Rows < 1 || errors.Cols != p {
+		return nil, fmt.Errorf("ridge: errors are %d×%d, want at least one row and %d columns", errors.Rows, errors.Cols, p)
+	}
+	sorted := make([]float64, 0, errors.Rows*p)
+	for j := range p {
+		for i := range errors.Rows {
+			sorted = append(sorted, errors.At(i, j))
+		}
+		slices.Sort(sorted[j*errors.Rows:])
+	}
+	with := *m
+	with.regression.Errors, with.regression.Relative = sorted, relative
+	if err := checkErrors(sorted, p); err != nil {
+		return nil, wrap(err)
+	}
+	return &with, nil
+}
+
+func checkErrors(errors []float64, outputs int) error {
+	if len(errors)%outputs != 0 {
+		return fmt.Errorf("%d errors for %d outputs, want as many for each", len(errors), outputs)
+	}
+	for i, v := range errors {
+		if !(v >= 0) || math.IsInf(v, 0) {
+			return fmt.Errorf("errors[%d] = %v, want a finite number from 0 on", i, v)
+		}
+	}
+	return nil
+}
+
+// Band returns the means of Predict and the half widths of bands, n×p each: a new target lies within
+// the half width of the mean with the probability level, over rows and targets.
+//
+// With n errors of WithBands, the half width is the ⌈level·(n + 1)⌉-th smallest error, or the largest
+// one, times the standard deviation of Predict if the errors are relative. Without errors, noise
+// counts as normal, and the half width is 1.645 standard deviations at the level 0.9.
+//
+// Band panics as Predict does, and if level is not between 0 and 1. Cost: as Predict.
+func (m *Model[T]) Band(x dense.Matrix[T], level float64) (mean, half dense.Matrix[T]) {
+	mean, half = m.Predict(x)
+	for i := range half.Rows {
+		band(&m.regression, half.Row(i), level)
+	}
+	return mean, half
+}
+
+// Band writes the mean and the half widths of Model.Band at x (d numbers) into mean and half and
+// returns them. Band allocates a nil mean or half, and panics as Predict does, and if level is not
+// between 0 and 1.
+func (s *Predictor[T]) Band(mean, half, x []T, level float64) (_, _ []T) {
+	mean, half = s.Predict(mean, half, x)
+	band(&s.core.Regression, half, level)
+	return mean, half
+}
+
+// band replaces standard deviations by half widths.
+func band[T dense.Float](r *features.Regression, sd []T, level float64) {
+	if !(level > 0 && level < 1) {
+		panic(fmt.Sprintf("ridge: level = %v, want a number between 0 and 1", level))
+	}
+	n := len(r.Errors) / len(sd)
+	for j, v := range sd {
+		factor := distuv.UnitNormal.Quantile((1 + level) / 2)
+		if n > 0 {
+			factor = r.Errors[j*n+min(n, int(math.Ceil(level*float64(n+1))))-1]
+		}
+		if n > 0 && !r.Relative {
+			v = 1
+		}
+		sd[j] = T(factor * float64(v))
+	}
+}

@@ -1,0 +1,128 @@
+package ridge_test
+
+import (
+	"math"
+	"math/rand/v2"
+	"testing"
+
+	"github.com/stretchr/testify/assert"
+	"github.com/stretchr/testify/require"
+
+	"github.com/seed-feabd252/randfeat/dense"
+	"github.com/seed-feabd252/randfeat/internal/testing/densetest"
+	"github.com/seed-feabd252/randfeat/rff"
+	"github.com/seed-feabd252/randfeat/ridge"
+)
+
+// The ratios are those of fits without each row, with the same λ and noise.
+func testJackknife[T dense.Float](t *testing.T) {
+	const n = 30
+	phi := gaussian[T](t, 8, 5, 2, 1)
+	x, y := friedman[T](n, 5, 1)
+	weights := make([]T, n)
+	for i := range weights {
+		weights[i] = 0.5 + T(i%3)
+	}
+	m, err := sumOf(t, phi, x, y, weights).Fit(t.Context(), ridge.Options{})
+	require.NoError(t, err)
+	ratios, err := m.Jackknife(dense.Matrix[T]{}, x, y, weights)
+	require.NoError(t, err)
+	o := ridge.Options{Noise: m.Noise()[0], Prior: m.Prior()[0]}
+	for i := range n {
+		without := append([]T(nil), weights...)
+		without[i] = 0
+		rest, err := sumOf(t, phi, x, y, without).Fit(t.Context(), o)
+		require.NoError(t, err)
+		mean, sd := rest.Posterior(x.RowRange(i, i+1))
+		deviation := math.Sqrt(math.Pow(float64(sd.At(0, 0)), 2) + o.Noise/float64(weights[i]))
+		want := math.Abs(float64(y.At(i, 0))-float64(mean.At(0, 0))) / deviation
+		assert.InDelta(t, want, float64(ratios.At(i, 0)), 1e5*densetest.Roundoff[T](), "row %d", i)
+	}
+}
+
+func TestJackknife(t *testing.T) { densetest.Both(t, testJackknife[float32], testJackknife[float64]) }
+
+// Noise with rare large values: bands of the normal law are too wide, and bands of the jackknife
+// hold their share of 4000 other rows, within four standard errors of 400 rows and of 4000.
+func TestBandsHoldTheirShare(t *testing.T) {
+	draw := func(n int, seed uint64) (x, y dense.Matrix[float64]) {
+		rng := rand.New(rand.NewPCG(seed, 1))
+		x, y = dense.New[float64](n, 1), dense.New[float64](n, 1)
+		for i := range n {
+			x.Set(i, 0, 6*rng.Float64())
+			noise := rng.NormFloat64() / 10
+			if rng.IntN(20) == 0 {
+				noise *= 30
+			}
+			y.Set(i, 0, math.Sin(x.At(i, 0))+noise)
+		}
+		return x, y
+	}
+	x, y := draw(400, 1)
+	others, targets := draw(4000, 2)
+	m, err := ridge.Fit(t.Context(), gaussian[float64](t, 16, 1, 1, 1), x, y, ridge.Options{})
+	require.NoError(t, err)
+	share := func(m *ridge.Model[float64], level float64) float64 {
+		mean, half := m.Band(others, level)
+		inside := 0.0
+		for i := range others.Rows {
+			if math.Abs(targets.At(i, 0)-mean.At(i, 0)) <= half.At(i, 0) {
+				inside += 1.0 / float64(others.Rows)
+			}
+		}
+		return inside
+	}
+	assert.Greater(t, share(m, 0.9), 0.94, "normal")
+	ratios, err := m.Jackknife(dense.Matrix[float64]{}, x, y, nil)
+	require.NoError(t, err)
+	errs, err := m.LeaveOneOut(dense.Matrix[float64]{}, x, y, nil)
+	require.NoError(t, err)
+	for i, e := range errs.Data {
+		errs.Data[i] = math.Abs(e)
+	}
+	for _, relative := range []bool{true, false} {
+		of := errs
+		if relative {
+			of = ratios
+		}
+		with, err := m.WithBands(of, relative)
+		require.NoError(t, err)
+		for _, level := range []float64{0.5, 0.9} {
+			assert.InDelta(t, level, share(with, level), 4*math.Sqrt(level*(1-level)*(1.0/400+1.0/4000)), "level %v, relative %v", level, relative)
+		}
+		mean, half := with.Band(others.RowRange(0, 1), 0.9)
+		p, err := reread(t, with, ridge.ReadModel[float64]).Predictor(t.Context())
+		require.NoError(t, err)
+		view, err := ridge.ViewPredictor[float64](fileOf(t, p))
+		require.NoError(t, err)
+		one, width := view.Band(nil, nil, others.Row(0), 0.9)
+		assert.InDelta(t, mean.At(0, 0), one[0], 1e-9)
+		assert.InEpsilon(t, half.At(0, 0), width[0], 1e-3)
+	}
+	assert.Greater(t, share(m, 0.9), 0.94, "the model itself is unchanged")
+}
+
+func TestBandErrors(t *testing.T) {
+	x, y := friedman[float64](30, 5, 1)
+	identity, err := rff.Identity[float64](5)
+	require.NoError(t, err)
+	m, err := ridge.Fit(t.Context(), identity, x, y, ridge.Options{})
+	require.NoError(t, err)
+	_, err = m.WithBands(dense.Matrix[float64]{}, true)
+	assert.EqualError(t, err, "ridge: errors are 0×0, want at least one row and 1 columns")
+	_, err = m.WithBands(dense.Of(2, 1, []float64{1, -1}), true)
+	assert.EqualError(t, err, "ridge: errors[0] = -1, want a finite number from 0 on")
+	_, err = m.WithBands(dense.Of(1, 1, []float64{math.NaN()}), true)
+	assert.EqualError(t, err, "ridge: errors[0] = NaN, want a finite number from 0 on")
+	_, err = new(ridge.Model[float64]).WithBands(dense.New[float64](1, 1), true)
+	assert.ErrorContains(t, err, "Model is zero")
+	for _, level := range []float64{0, 1, math.NaN()} {
+		assert.Panics(t, func() { m.Band(x, level) })
+	}
+	with, err := m.WithBands(dense.Of(3, 1, []float64{3, 1, 2}), false)
+	require.NoError(t, err)
+	_, half := with.Band(x.RowRange(0, 1), 0.5)
+	assert.Equal(t, 2.0, half.At(0, 0))
+	_, half = with.Band(x.RowRange(0, 1), 0.99)
+	assert.Equal(t, 3.0, half.At(0, 0))
+}
