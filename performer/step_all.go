@@ -11,9 +11,9 @@ import (
 // StepAll adds tokens to several streams: row i of q (n×H·d), k (n×Hk·d) and v (n×Hk·dv) is a token
 // of states[i]. Rows of the same State are adjacent, and are its tokens in order. StepAll computes
 // the output of each token over all tokens of its stream up to it into dst (n×H·dv), which StepAll
-// returns; a zero dst is allocated unless n = 0. The outputs have the bits of [State.Step] of each State by
-// itself. StepAll shares the streams among processors, which is faster than sharing the heads of
-// one stream after another.
+// returns; a zero dst is allocated unless n = 0. The outputs have the bits of [State.Step] of each
+// State by itself. StepAll shares the streams among processors, which is faster than sharing the
+// heads of one stream after another.
 //
 // dst may be exactly q, k or v where its shape allows, or disjoint from all of them. After the first
 // call of a size StepAll allocates nothing if dst is given, except memory of tokens. StepAll panics,
