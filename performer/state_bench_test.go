@@ -19,27 +19,30 @@ import (
 //	BenchmarkDecode/type=float32/form=exact/heads=8/keyHeads=2/past=1000
 //
 // Keys and values of exact attention, past·(d+dv) numbers a head of keys, are read once a step.
-// States in 8 and in 4 bits have names of their own, beside that of elements:
+// States in codes have names of their own, beside that of elements:
 //
-//	BenchmarkDecode/form=exact/bits=8/type=float32/heads=8/L=16384
+//	BenchmarkDecode/form=exact/bits=8/type=float32/heads=8/keyHeads=2/d=128/L=8192
 func BenchmarkDecode(b *testing.B) {
 	b.Run("type=float32", benchmarkDecode[float32])
 	b.Run("type=float64", benchmarkDecode[float64])
 	for _, bits := range []int{32, 16, 8, 6, 5, 4} {
-		b.Run(fmt.Sprintf("form=exact/bits=%d/type=float32/heads=8/L=16384", bits), func(b *testing.B) {
-			benchmarkBits(b, bits%32)
-		})
+		for _, c := range []struct{ keyHeads, d, past int }{{8, 64, 16384}, {2, 128, 8192}} {
+			b.Run(fmt.Sprintf("form=exact/bits=%d/type=float32/heads=8/keyHeads=%d/d=%d/L=%d", bits, c.keyHeads, c.d, c.past), func(b *testing.B) {
+				benchmarkBits(b, bits%32, c.keyHeads, c.d, c.past)
+			})
+		}
 	}
 }
 
-// benchmarkBits times a step of exact attention in so many bits, or 0 for elements, after 16384
+// benchmarkBits times a step of exact attention in so many bits, or 0 for elements, after so many
 // tokens.
-func benchmarkBits(b *testing.B, bits int) {
-	const d, heads, past, tokens = 64, 8, 16384, 512
+func benchmarkBits(b *testing.B, bits, keyHeads, d, past int) {
+	const heads, tokens = 8, 512
 	rng := rand.New(densetest.Source(72))
-	k, v := densetest.Normal[float32](rng, tokens, heads*d, 0, 1), densetest.Normal[float32](rng, tokens, heads*d, 0, 1)
+	q := densetest.Normal[float32](rng, tokens, heads*d, 0, 1)
+	k, v := q.ColRange(0, keyHeads*d).Clone(), densetest.Normal[float32](rng, tokens, keyHeads*d, 0, 1)
 	dst := dense.New[float32](1, heads*d)
-	s := must.Have(must.Have(performer.NewBatch[float32](heads, heads, must.Have(performer.NewExact[float32](performer.ExactOptions{Bits: bits})))).NewState(d, d))
+	s := must.Have(must.Have(performer.NewBatch[float32](heads, keyHeads, must.Have(performer.NewExact[float32](performer.ExactOptions{Bits: bits})))).NewState(d, d))
 	for s.Len() < past {
 		s.Append(k, v)
 	}
@@ -52,7 +55,7 @@ func benchmarkBits(b *testing.B, bits int) {
 	i := 0
 	for b.Loop() {
 		s.Append(k.RowRange(i, i+1), v.RowRange(i, i+1))
-		s.Attend(dst, k.RowRange(i, i+1))
+		s.Attend(dst, q.RowRange(i, i+1))
 		if i++; i == tokens {
 			s.Rollback(mark)
 			i = 0
