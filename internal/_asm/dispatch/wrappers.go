@@ -52,7 +52,7 @@ func writeWrappers(b *bytes.Buffer, pkg string, references []*ast.FuncDecl, mach
 			w.Chosen = "kernelOf[T]()"
 		case w.Name == "levelProducts":
 			w.Chosen = "tierOfLevels()"
-		case strings.HasPrefix(w.Name, "products"), strings.HasPrefix(w.Name, "sums"), w.Name == "weigh":
+		case strings.HasPrefix(w.Name, "products"), strings.HasPrefix(w.Name, "listed"), strings.HasPrefix(w.Name, "sums"), w.Name == "weigh":
 			w.Chosen = "tierOfProducts()"
 		}
 		if f.Type.TypeParams != nil {

@@ -31,6 +31,52 @@ func levelProducts(dst []float32, rows []uint64, table []uint64, digits []uint64
 	}
 }
 
+func listedProducts(dst []float32, rows []*byte, digits []byte, n int, words int, width int) {
+	switch tierOfProducts() {
+	case simd.AVX512:
+		switch width {
+		case 4:
+			listedProducts4AVX512(&dst[0], &rows[0], &digits[0], n, words)
+		case 8:
+			listedProducts8AVX512(&dst[0], &rows[0], &digits[0], n, words)
+		}
+	case simd.AVX2:
+		switch width {
+		case 4:
+			listedProducts4AVX2(&dst[0], &rows[0], &digits[0], n, words)
+		case 8:
+			listedProducts8AVX2(&dst[0], &rows[0], &digits[0], n, words)
+		}
+	default:
+		listedProductsReference(dst, rows, digits, n, words, width)
+	}
+}
+
+func listedByteProducts(dst []float32, rows []*byte, digits []byte, n int, words int, width int) {
+	switch tierOfProducts() {
+	case simd.AVX512:
+		switch width {
+		case 1:
+			listedByteProducts1AVX512(&dst[0], &rows[0], &digits[0], n, words)
+		case 2:
+			listedByteProducts2AVX512(&dst[0], &rows[0], &digits[0], n, words)
+		case 4:
+			listedByteProducts4AVX512(&dst[0], &rows[0], &digits[0], n, words)
+		}
+	case simd.AVX2:
+		switch width {
+		case 1:
+			listedByteProducts1AVX2(&dst[0], &rows[0], &digits[0], n, words)
+		case 2:
+			listedByteProducts2AVX2(&dst[0], &rows[0], &digits[0], n, words)
+		case 4:
+			listedByteProducts4AVX2(&dst[0], &rows[0], &digits[0], n, words)
+		}
+	default:
+		listedByteProductsReference(dst, rows, digits, n, words, width)
+	}
+}
+
 func products(dst []float32, rows []uint64, digits []uint64, n int, words int, queries int, stride int, width int) {
 	switch tierOfProducts() {
 	case simd.AVX512:

@@ -8,6 +8,14 @@ func levelProducts(dst []float32, rows []uint64, table []uint64, digits []uint64
 	levelProductsReference(dst, rows, table, digits, n, words, queries, stride, width)
 }
 
+func listedProducts(dst []float32, rows []*byte, digits []byte, n int, words int, width int) {
+	listedProductsReference(dst, rows, digits, n, words, width)
+}
+
+func listedByteProducts(dst []float32, rows []*byte, digits []byte, n int, words int, width int) {
+	listedByteProductsReference(dst, rows, digits, n, words, width)
+}
+
 func products(dst []float32, rows []uint64, digits []uint64, n int, words int, queries int, stride int, width int) {
 	productsReference(dst, rows, digits, n, words, queries, stride, width)
 }

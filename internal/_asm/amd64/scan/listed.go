@@ -1,0 +1,253 @@
+package scan
+
+import (
+	"fmt"
+	"math"
+
+	. "github.com/mmcloughlin/avo/build"
+	. "github.com/mmcloughlin/avo/operand"
+	. "github.com/mmcloughlin/avo/reg"
+
+	"github.com/seed-feabd252/randfeat/internal/_asm/amd64"
+)
+
+const (
+	listedHeight = 4  // rows of a step
+	listedAhead  = 8  // the distance in rows at which kernels prefetch codes
+	chunkBytes   = 64 // of a row; the digits of a query come in runs of as many bytes
+)
+
+// listed is the loop over rows at addresses, four at a time.
+type listed struct {
+	width, digits int
+	rows          [listedHeight]GPVirtual
+	query         GPVirtual
+	sums          [2][listedHeight]VecVirtual // of each digit
+	vec           func() VecVirtual
+}
+
+// place returns the digits g of the codes p of all bytes of a chunk.
+func (l *listed) place(p, g int) Mem { return at(l.query, (p*l.digits+g)*chunkBytes) }
+
+// write writes a kernel. Function chunk adds the products of a chunk. Function last adds those of
+// the last chunk, of 1 to 7 words.
+func (l *listed) write(tier string, prepare func(), chunk func(), last func(words Register), total func(sums [listedHeight]VecVirtual) VecVirtual) {
+	name := "listedProducts"
+	if l.digits == 1 {
+		name = "listedByteProducts"
+	}
+	begin(fmt.Sprintf("%s%d%s", name, l.width, tier), "(dst *float32, rows **byte, digits *byte, n, words int)",
+		"sets dst[i] to the product of the row at rows[i] with a query, as the reference does. n is a multiple of 4, and rows has 8 addresses more.")
+	dst, list, left := amd64.Argument("dst"), amd64.Argument("rows"), amd64.Argument("n")
+	prepare()
+	SHRQ(U8(2), left)
+	Label("rows")
+	var fetch [listedHeight]GPVirtual
+	for i := range fetch {
+		l.rows[i], fetch[i] = GP64(), GP64()
+		MOVQ(at(list, 8*i), l.rows[i])
+		MOVQ(at(list, 8*(i+listedAhead)), fetch[i])
+	}
+	for g := range l.digits {
+		for i := range l.sums[g] {
+			v := l.vec()
+			if v.Size() == 64 {
+				VPXORD(v, v, v)
+			} else {
+				VPXOR(v, v, v)
+			}
+			l.sums[g][i] = v
+		}
+	}
+	l.query = amd64.Argument("digits")
+	ADDQ(U8(chunkBytes), l.query)
+	chunks := amd64.Argument("words")
+	SHRQ(U8(3), chunks)
+	JZ(LabelRef("last"))
+	Label("chunk")
+	for _, p := range fetch {
+		PREFETCHT0(at(p, 0))
+		ADDQ(U8(chunkBytes), p)
+	}
+	chunk()
+	for _, p := range l.rows {
+		ADDQ(U8(chunkBytes), p)
+	}
+	ADDQ(U32(8/l.width*l.digits*chunkBytes), l.query)
+	amd64.Repeat("chunk", chunks)
+	Label("last")
+	words := amd64.Argument("words")
+	ANDQ(U8(7), words)
+	JZ(LabelRef("sum"))
+	for _, p := range fetch {
+		PREFETCHT0(at(p, 0))
+	}
+	last(words)
+	Label("sum")
+	query, totals := amd64.Argument("digits"), make([]VecVirtual, l.digits)
+	for g := range totals {
+		totals[g] = total(l.sums[g])
+	}
+	var power VecVirtual
+	if l.digits == 2 {
+		power = number(XMM(), math.Float32bits(256))
+	}
+	VMOVUPS(horner(totals, [][]int{{highConstant}, {lowConstant}}[2-l.digits:], power, subtractAt(query)), at(dst, 0))
+	ADDQ(U8(4*listedHeight), dst)
+	ADDQ(U8(8*listedHeight), list)
+	amd64.Repeat("rows", left)
+	amd64.End()
+}
+
+// listedWide multiplies chunks with VPDPBUSD.
+func listedWide(width, digits int) {
+	l := &listed{width: width, digits: digits, vec: ZMM}
+	var mask VecVirtual
+	chunk := func(load func(from Mem, to VecVirtual)) {
+		var codes [listedHeight]VecVirtual
+		for i, p := range l.rows {
+			codes[i] = ZMM()
+			load(at(p, 0), codes[i])
+		}
+		for p := range 8 / width {
+			digit := make([]VecVirtual, digits)
+			for g := range digit {
+				digit[g] = ZMM()
+				VMOVDQU64(l.place(p, g), digit[g])
+			}
+			for i, c := range codes {
+				part := c
+				if width < 8 {
+					part = ZMM()
+					if p > 0 {
+						VPSRLW(U8(p*width), c, part)
+						c = part
+					}
+					VPANDD(mask, c, part)
+				}
+				for g, d := range digit {
+					amd64.PlusBytes(d, part, l.sums[g][i])
+				}
+			}
+		}
+	}
+	l.write("AVX512", func() {
+		if width < 8 {
+			mask = number(ZMM(), uint32(1<<width-1)*0x01010101)
+		}
+	}, func() {
+		chunk(func(from Mem, to VecVirtual) { VMOVDQU64(from, to) })
+	}, func(words Register) {
+		ones := GP64()
+		MOVQ(I32(-1), ones)
+		BZHIQ(words, ones, ones)
+		KMOVB(ones.(GPVirtual).As32(), K1)
+		chunk(func(from Mem, to VecVirtual) { VMOVDQU64_Z(from, K1, to) })
+	}, func(sums [listedHeight]VecVirtual) VecVirtual {
+		both := func(a, b VecVirtual, low, high func(ops ...Op)) VecVirtual {
+			x, y := ZMM(), ZMM()
+			low(b, a, x)
+			high(b, a, y)
+			VPADDD(y, x, x)
+			return x
+		}
+		sum := both(both(sums[0], sums[1], VPUNPCKLDQ, VPUNPCKHDQ), both(sums[2], sums[3], VPUNPCKLDQ, VPUNPCKHDQ), VPUNPCKLQDQ, VPUNPCKHQDQ)
+		upper := YMM()
+		VEXTRACTI64X4(U8(1), sum, upper)
+		VPADDD(sum.AsY(), upper, upper)
+		half := XMM()
+		VEXTRACTI128(U8(1), upper, half)
+		VPADDD(upper.AsX(), half, half)
+		return half
+	})
+}
+
+// listedNarrow multiplies the halves of chunks. Codes of 8 bits and their digits become integers of
+// 16 bits, as in productsNarrow.
+func listedNarrow(width, digits int) {
+	l := &listed{width: width, digits: digits, vec: YMM}
+	var mask, ones VecVirtual
+	half := func(j int, load func(from Mem, to VecVirtual)) {
+		for i, p := range l.rows {
+			codes := YMM()
+			load(at(p, 32*j), codes)
+			if width == 8 {
+				for h := range 2 {
+					words := YMM()
+					if h == 0 {
+						VPMOVZXBW(codes.AsX(), words)
+					} else {
+						VEXTRACTI128(U8(1), codes, codes.AsX())
+						VPMOVZXBW(codes.AsX(), words)
+					}
+					for g := range digits {
+						digit := YMM()
+						place := l.place(0, g)
+						place.Disp += 32*j + 16*h
+						VPMOVSXBW(place, digit)
+						VPMADDWD(words, digit, digit)
+						VPADDD(digit, l.sums[g][i], l.sums[g][i])
+					}
+				}
+				continue
+			}
+			var words [2]VecVirtual
+			for p := range 8 / width {
+				part := YMM()
+				if p > 0 {
+					VPSRLW(U8(p*width), codes, part)
+					VPAND(mask, part, part)
+				} else {
+					VPAND(mask, codes, part)
+				}
+				for g := range digits {
+					place, product := l.place(p, g), YMM()
+					place.Disp += 32 * j
+					VPMADDUBSW(place, part, product)
+					if p == 0 {
+						words[g] = product
+					} else {
+						VPADDW(product, words[g], words[g])
+					}
+				}
+			}
+			for g := range digits {
+				VPMADDWD(ones, words[g], words[g])
+				VPADDD(words[g], l.sums[g][i], l.sums[g][i])
+			}
+		}
+	}
+	name := fmt.Sprintf("listedMask%dx%d", width, digits)
+	GLOBL(name, RODATA|NOPTR)
+	for i := range 16 {
+		ones := uint64(0)
+		if i < 8 {
+			ones--
+		}
+		DATA(8*i, U64(ones))
+	}
+	l.write("AVX2", func() {
+		if width < 8 {
+			mask, ones = number(YMM(), uint32(1<<width-1)*0x01010101), number(YMM(), 0x00010001)
+		}
+	}, func() {
+		for j := range 2 {
+			half(j, func(from Mem, to VecVirtual) { VMOVDQU(from, to) })
+		}
+	}, func(words Register) {
+		masks := GP64()
+		LEAQ(amd64.Static(name), masks)
+		SHLQ(U8(3), words)
+		SUBQ(words, masks)
+		for j := range 2 {
+			part := YMM()
+			VMOVDQU(at(masks, 64+32*j), part)
+			half(j, func(from Mem, to VecVirtual) { VPMASKMOVQ(from, part, to) })
+		}
+	}, func(sums [listedHeight]VecVirtual) VecVirtual {
+		sum, v := addLanes(sums[0], sums[1], sums[2], sums[3]), XMM()
+		VEXTRACTI128(U8(1), sum, v)
+		VPADDD(sum.AsX(), v, v)
+		return v
+	})
+}
