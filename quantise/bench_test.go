@@ -98,7 +98,7 @@ func BenchmarkScan(b *testing.B) {
 			c, dst, query := all.codes[bits], make([]quantise.Hit, benchFound), 0
 			recall := 0.0
 			for i := range benchQueries {
-				for _, hit := range c.Search(dst, all.queries.Row(i), quantise.InnerProduct) {
+				for _, hit := range search(c, dst, all.queries.Row(i), quantise.InnerProduct) {
 					if slices.ContainsFunc(all.nearest[i], func(h quantise.Hit) bool { return h.ID == hit.ID }) {
 						recall += 1.0 / (benchQueries * benchFound)
 					}
@@ -107,7 +107,7 @@ func BenchmarkScan(b *testing.B) {
 			b.SetBytes(int64(c.Bytes()))
 			b.ReportAllocs()
 			for b.Loop() {
-				c.Search(dst, all.queries.Row(query%benchQueries), quantise.InnerProduct)
+				search(c, dst, all.queries.Row(query%benchQueries), quantise.InnerProduct)
 				query++
 			}
 			b.ReportMetric(recall, "recall@10")
@@ -133,7 +133,7 @@ func BenchmarkFilter(b *testing.B) {
 				hits, query := lists(1, benchFound), 0
 				b.ReportAllocs()
 				for b.Loop() {
-					_ = all.codes[bits].Quantiser().Search(b.Context(), hits, all.queries.RowRange(query%benchQueries, query%benchQueries+1), quantise.InnerProduct, o, all.codes[bits])
+					_ = searchAll(all.codes[bits].Quantiser(), b.Context(), hits, all.queries.RowRange(query%benchQueries, query%benchQueries+1), quantise.InnerProduct, o, all.codes[bits])
 					query++
 				}
 			})
@@ -154,7 +154,7 @@ func BenchmarkBatch(b *testing.B) {
 				hits := lists(m, benchFound)
 				b.ReportAllocs()
 				for b.Loop() {
-					_ = c.Quantiser().Search(b.Context(), hits, queries.RowRange(0, m), quantise.InnerProduct, quantise.SearchOptions[float32]{}, c)
+					_ = searchAll(c.Quantiser(), b.Context(), hits, queries.RowRange(0, m), quantise.InnerProduct, quantise.SearchOptions[float32]{}, c)
 				}
 				b.ReportMetric(float64(b.Elapsed().Microseconds())/float64(b.N*m), "µs/query")
 			})
@@ -195,7 +195,7 @@ func BenchmarkRerank(b *testing.B) {
 					return read(dst, segment, ids)
 				}}
 				hits := lists(m, k)
-				require.NoError(b, c.Quantiser().Search(b.Context(), hits, queries, quantise.InnerProduct, o, c))
+				require.NoError(b, searchAll(c.Quantiser(), b.Context(), hits, queries, quantise.InnerProduct, o, c))
 				for i := range hits {
 					for _, hit := range hits[i] {
 						if slices.ContainsFunc(nearest[i], func(h quantise.Hit) bool { return h.ID == hit.ID }) {
@@ -206,7 +206,7 @@ func BenchmarkRerank(b *testing.B) {
 				perQuery, one := float64(looked)/m, lists(1, k)
 				b.ReportAllocs()
 				for b.Loop() {
-					_ = c.Quantiser().Search(b.Context(), one, queries.RowRange(query%m, query%m+1), quantise.InnerProduct, o, c)
+					_ = searchAll(c.Quantiser(), b.Context(), one, queries.RowRange(query%m, query%m+1), quantise.InnerProduct, o, c)
 					query++
 				}
 				b.ReportMetric(perQuery, "rows/query")

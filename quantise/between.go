@@ -16,7 +16,9 @@ func (c *codes[T]) Between(i, j int, by Measure) Estimate {
 	if n := all.n; i < 0 || i >= n || j < 0 || j >= n {
 		panic(fmt.Sprintf("quantise: rows %d and %d of %d", i, j, n))
 	}
-	c.checkMeasure(by)
+	if !by.valid() {
+		panic(errMeasure(by).Error())
+	}
 	a, b := all.code(i, c.q.words), all.code(j, c.q.words)
 	if c.q.width > 1 && a.equals(b) {
 		return c.q.same(a, by)
@@ -43,18 +45,18 @@ func (c *codes[T]) Between(i, j int, by Measure) Estimate {
 func (q *quantiser[T]) cosineBetween(a, b code) Estimate {
 	if q.width == 1 {
 		different := a.different(b)
-		return Estimate{math.Cos(math.Pi * float64(different) / float64(q.elements)), q.signError(different)}
+		return Estimate{Value: math.Cos(math.Pi * float64(different) / float64(q.elements)), StdErr: q.signError(different)}
 	}
 	product, square := q.codeProduct(a, b), (q.codeProduct(a, a)+q.codeProduct(b, b))/2
 	if q.options.Scheme != Uniform {
 		value, deviation := q.pairs(0).Cosine(product, square, 1)
-		return Estimate{value, deviation}
+		return Estimate{Value: value, StdErr: deviation}
 	}
 	// The law is the law of the geometric mean of both ranges, to which each code is scaled.
 	both, uneven := a.ratio*b.ratio, (a.ratio/b.ratio+b.ratio/a.ratio)/2
 	key := math.Round(-rangesPerOctave / 2 * math.Log2(both))
 	value, deviation := q.pairs(uint8(max(key, 0))).Cosine(product*both, square*both, uneven)
-	return Estimate{value, deviation}
+	return Estimate{Value: value, StdErr: deviation}
 }
 
 // rangesPerOctave is the number of values of r, the largest |u_i| of a code of Uniform, between ½
@@ -124,15 +126,15 @@ func (q *quantiser[T]) betweenCentred(x, y code, by Measure) Estimate {
 	}
 	switch by {
 	case SquaredDistance:
-		return Estimate{distance - 2*sum.Value, 2 * sum.StdErr}
+		return Estimate{Value: distance - 2*sum.Value, StdErr: 2 * sum.StdErr}
 	case Cosine:
 		norms := c.fullNorm(x) * e.fullNorm(y)
 		if norms == 0 {
 			return Estimate{}
 		}
-		return Estimate{(product + sum.Value) / norms, sum.StdErr / norms}
+		return Estimate{Value: (product + sum.Value) / norms, StdErr: sum.StdErr / norms}
 	}
-	return Estimate{product + sum.Value, sum.StdErr}
+	return Estimate{Value: product + sum.Value, StdErr: sum.StdErr}
 }
 
 // apart estimates, for two rows x = a + c and y = b + e with different centres c and e, the sum
@@ -156,7 +158,7 @@ func (q *quantiser[T]) apart(x, y code) (sum Estimate, product, distance float64
 
 	along, acrossX, acrossY := 1.0, 0.0, 0.0
 	if q.options.Scheme == RaBitQ {
-		acrossX, acrossY = max(0, q.lengthSquare(x)-1), max(0, q.lengthSquare(y)-1)
+		acrossX, acrossY = q.varianceOf(x), q.varianceOf(y)
 	} else {
 		m := q.theory()
 		along = m.Along
@@ -198,4 +200,12 @@ func (q *quantiser[T]) toward(x code, c, e *centre[T], t float64) float64 {
 		sum += float64(float64(q.levels[k]) * (float64(e.rotated[i]) - float64(t*float64(c.rotated[i]))))
 	}
 	return x.norm * x.ratio * sum
+}
+
+// varianceOf returns ‖s‖²/(sᵀu)² − 1.
+func (q *quantiser[T]) varianceOf(c code) float64 {
+	if q.width == 1 {
+		return max(0, q.codeProduct(c, c)*c.ratio*c.ratio-1)
+	}
+	return c.variance
 }

@@ -37,9 +37,9 @@ func (q *quantiser[T]) WithCentres(centres dense.Matrix[T]) (Quantiser[T], error
 	r := &quantiser[T]{
 		options: q.options, in: q.in, out: q.out, rotations: q.rotations, seed: q.seed, drawn: q.drawn,
 		layout: q.layout, cells: q.cells, edges: q.edges, starts: q.starts, levels: q.levels,
-		unit: q.unit, table: q.table, laws: q.laws,
+		unit: q.unit, table: q.table, places: q.places, laws: q.laws,
 	}
-	r.clusters = centres.Rows + 1
+	r.layout = r.withCentres(centres.Rows + 1)
 	r.centres = make([]centre[T], centres.Rows+1)
 	vectors := dense.New[T](len(r.centres), q.in)
 	dense.Copy(vectors.RowRange(1, vectors.Rows), centres)

@@ -72,7 +72,7 @@ func BenchmarkCentres(b *testing.B) {
 				recall, square, nearSquare := 0.0, 0.0, 0.0
 				for i := range benchQueries {
 					query := data.queries.RowRange(i, i+1)
-					require.NoError(b, c.Quantiser().Search(b.Context(), hits, query, quantise.InnerProduct, o, c))
+					require.NoError(b, searchAll(c.Quantiser(), b.Context(), hits, query, quantise.InnerProduct, o, c))
 					var best []quantise.Hit
 					exact := data.products.Row(i)
 					for j, v := range exact {
@@ -85,7 +85,7 @@ func BenchmarkCentres(b *testing.B) {
 					}
 					sorted := slices.Sorted(slices.Values(exact))
 					near := sorted[len(sorted)-100]
-					for j, v := range c.Estimates(nil, query.Row(0), quantise.InnerProduct) {
+					for j, v := range estimates(c, nil, query.Row(0), quantise.InnerProduct) {
 						// Norms of rows and queries are √512.
 						e := math.Pow((v-float64(exact[j]))/(2*centredDim), 2)
 						square += e / float64(benchQueries*len(exact))
@@ -98,7 +98,7 @@ func BenchmarkCentres(b *testing.B) {
 				b.ReportAllocs()
 				for b.Loop() {
 					at := query % benchQueries
-					_ = c.Quantiser().Search(b.Context(), hits, data.queries.RowRange(at, at+1), quantise.InnerProduct, o, c)
+					_ = searchAll(c.Quantiser(), b.Context(), hits, data.queries.RowRange(at, at+1), quantise.InnerProduct, o, c)
 					query++
 				}
 				b.ReportMetric(recall, "recall@10")

@@ -40,7 +40,7 @@ func testCentredSearch[T dense.Float](t *testing.T) {
 				for _, by := range measures {
 					what := fmt.Sprintf("mean %v, %v, measure %d", mean, o, by)
 					all := ranked(c, query, by)
-					got := c.Search(make([]quantise.Hit, k), query, by)
+					got := search(c, make([]quantise.Hit, k), query, by)
 					require.Len(t, got, k)
 					for i, hit := range got {
 						tolerance := 0.1*hit.StdErr + 1e-6*math.Abs(hit.Value)
@@ -76,14 +76,15 @@ func TestCentresThatDoNotFit(t *testing.T) {
 	for i := range far.Rows - 1 { // two are equal, and the last is 0
 		far.Set(i, 4, 1e4)
 	}
-	plain := encode(t, x, quantise.Options{})
-	c, err := around(t, quantise.Options{}, far).Encode(t.Context(), x)
+	o := quantise.Options{Bits: 8} // the query has as many bytes with centres as without
+	plain := encode(t, x, o)
+	c, err := around(t, o, far).Encode(t.Context(), x)
 	require.NoError(t, err)
 	for _, query := range [][]float64{x.Row(7), far.Row(1), random[float64](1, d, 2).Row(0)} {
 		for _, by := range measures {
-			want := plain.Search(make([]quantise.Hit, k), query, by)
+			want := search(plain, make([]quantise.Hit, k), query, by)
 			hits := [][]quantise.Hit{make([]quantise.Hit, k)}
-			require.NoError(t, c.Quantiser().Search(t.Context(), hits, dense.Of(1, d, query), by, quantise.SearchOptions[float64]{Centres: 1}, c))
+			require.NoError(t, searchAll(c.Quantiser(), t.Context(), hits, dense.Of(1, d, query), by, quantise.SearchOptions[float64]{Centres: 1}, c))
 			for i, hit := range hits[0] {
 				assert.Equal(t, want[i].ID, hit.ID)
 				assert.InDelta(t, want[i].Value, hit.Value, 1e-12*math.Abs(want[i].Value)+1e-9*want[i].StdErr)
@@ -110,7 +111,7 @@ func TestSearchOfFewCentres(t *testing.T) {
 		queries := x.RowRange(100, 103)
 		for _, by := range measures {
 			hits := [][]quantise.Hit{make([]quantise.Hit, k), make([]quantise.Hit, k), make([]quantise.Hit, k)}
-			require.NoError(t, c.Quantiser().Search(t.Context(), hits, queries, by, quantise.SearchOptions[float32]{Centres: few}, c))
+			require.NoError(t, searchAll(c.Quantiser(), t.Context(), hits, queries, by, quantise.SearchOptions[float32]{Centres: few}, c))
 			for i := range queries.Rows {
 				query := queries.Row(i)
 				order := make([]int, centres.Rows)
@@ -130,19 +131,19 @@ func TestSearchOfFewCentres(t *testing.T) {
 				for place, hit := range hits[i] {
 					require.InDelta(t, want[place].Value, hit.Value, 0.1*hit.StdErr, "%v, measure %d, place %d", o, by, place)
 				}
-				all := c.Search(make([]quantise.Hit, k), query, by)
+				all := search(c, make([]quantise.Hit, k), query, by)
 				only := make(quantise.Bitmap, n/64+1)
 				for _, hit := range all[3:] {
 					only[hit.ID/64] |= 1 << (hit.ID % 64)
 				}
 				list := [][]quantise.Hit{make([]quantise.Hit, k)}
-				require.NoError(t, c.Quantiser().Search(t.Context(), list, queries.RowRange(i, i+1), by, quantise.SearchOptions[float32]{Only: []quantise.Bitmap{only}}, c))
+				require.NoError(t, searchAll(c.Quantiser(), t.Context(), list, queries.RowRange(i, i+1), by, quantise.SearchOptions[float32]{Only: []quantise.Bitmap{only}}, c))
 				assert.Equal(t, all[3:], list[0])
 			}
 		}
 	}
 	q := around(t, quantise.Options{}, centres)
-	err := q.Search(t.Context(), nil, centres.RowRange(0, 0), quantise.Cosine, quantise.SearchOptions[float32]{Centres: -1}, nil)
+	err := searchAll(q, t.Context(), nil, centres.RowRange(0, 0), quantise.Cosine, quantise.SearchOptions[float32]{Centres: -1}, nil)
 	require.EqualError(t, err, "quantise: Centres = -1, want at least 0")
 }
 
@@ -168,7 +169,7 @@ func testCentredRerank[T dense.Float](t *testing.T) {
 						hits[j] = make([]quantise.Hit, k)
 					}
 					rows := quantise.RowsOf(x)
-					require.NoError(t, c.Quantiser().Search(t.Context(), hits, queries, by, quantise.SearchOptions[T]{
+					require.NoError(t, searchAll(c.Quantiser(), t.Context(), hits, queries, by, quantise.SearchOptions[T]{
 						Rows: func(dst dense.Matrix[T], segment int, ids []int) error {
 							read[i] += len(ids)
 							return rows(dst, segment, ids)
@@ -204,15 +205,15 @@ func TestCentredAllocations(t *testing.T) {
 		t.Skip("the race detector makes pools forget")
 	}
 	x, centres := clusters[float32](5000, 48, 6, 1, 0.5, 3)
-	dst, values := make([]quantise.Hit, 10), make([]float64, x.Rows)
+	dst, all, query := make([]quantise.Hit, 10), make([]quantise.Estimate, x.Rows), new(quantise.Query)
 	for _, o := range lawOptions(1, 4) {
 		c, err := around(t, o, centres).Encode(t.Context(), x)
 		require.NoError(t, err)
 		for _, processors := range []int{1, 2} {
 			assert.Zero(t, allocs.Settled(processors, func() {
 				for _, by := range measures {
-					c.Search(dst, x.Row(3), by)
-					c.Estimates(values, x.Row(3), by)
+					c.Search(dst, c.Quantiser().Prepare(query, x.Row(3), by, 0))
+					c.Estimates(all, query, 0)
 					c.Between(0, 1, by)
 				}
 			}), "%v, %d processors", o, processors)

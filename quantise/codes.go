@@ -45,39 +45,31 @@ type Codes[T dense.Float] interface {
 	Append(ctx context.Context, x dense.Matrix[T]) error
 
 	// Search writes the len(dst) rows with the largest estimated inner products or cosines with the
-	// query (d numbers), or with the smallest estimated distances, into dst, best first. It returns
-	// dst, which is shorter if Codes has fewer rows. Equal estimates are ordered by row number.
-	// Quantiser.Search has filters, many queries, several Codes and exact rows.
-	//
-	// Values are the values of Estimates. For codes of 1 bit, and for QJL, Search first compares
-	// the codes with the query rounded to 63 steps from its largest coordinate to the negative of
-	// this coordinate. The rounding error is about a twentieth of a standard error. Search then
-	// computes and sorts the estimates of the rows that it found from the unrounded query. The
-	// query may have any finite norm. A value beyond float64 is ±Inf, and rows of equal values are
-	// ordered by number. If the query holds NaN or ±Inf, Search returns the first rows with the
-	// value NaN.
+	// query, or with the smallest estimated distances, into dst, best first. It returns dst, which is
+	// shorter if Codes has fewer rows. Equal estimates are ordered by row number. A query that is not
+	// finite finds the first rows, with the value NaN. Quantiser.Search has filters, many queries,
+	// several Codes and exact rows.
 	//
 	// The best of many estimates are biased upwards: a row ranks high partly because its error is
-	// positive. StdErr is the standard error for a row that was chosen in advance. For RaBitQ
-	// StdErr depends on the code of the row, for other schemes it is an average over codes.
+	// positive. StdErr is the standard error for a row that was chosen in advance.
 	//
-	// The cost is a rotation, a parallel pass over all codes, and O(log len(dst)) for each row that
-	// enters the list. After the first call of a size, Search allocates nothing. It panics if the
-	// query does not have d elements or if the measure is unknown.
-	Search(dst []Hit, query []T, by Measure) []Hit
+	// The cost is a parallel pass over all codes, and O(log len(dst)) for each row that enters the
+	// list. After the first call of a size, Search allocates nothing. It panics if the query is not
+	// prepared by the quantiser.
+	Search(dst []Hit, query *Query) []Hit
 
-	// Estimates writes the estimates for the first len(dst) rows and a query (d numbers) into dst
-	// and returns dst. If dst is nil, Estimates allocates it for all rows. The estimate of the
-	// inner product is ‖x‖·sᵀp, where the code stands for s and p is the rotated query. Estimates
-	// sums in float32, or in integers if p is rounded to two bytes per coordinate (see "Speed" in
-	// the package documentation). The estimates of the cosine and of the squared distance follow
-	// with the norms. The estimate of a cosine may lie outside [−1, 1], and the estimate of a
-	// squared distance below 0. A query that holds NaN or ±Inf makes all estimates NaN.
+	// Estimates writes the estimates of rows [from, from+len(dst)) into dst and returns dst.
+	// EstimateRows does so for the rows ids, which may repeat. Both have the values and the errors of
+	// Search. The estimate of an inner product is ‖x‖·sᵀp, where the code stands for s and p is the
+	// rotated and rounded query. The estimates of the cosine and of the squared distance follow with
+	// the norms. The estimate of a cosine may lie outside [−1, 1], and the estimate of a squared
+	// distance below 0.
 	//
-	// The cost is a rotation and a parallel pass over the codes of these rows. Estimates panics if
-	// dst has more elements than Codes has rows, if the query does not have d elements, or if the
-	// measure is unknown.
-	Estimates(dst []float64, query []T, by Measure) []float64
+	// The cost is O(d'·Bits) per row. The calls allocate nothing, and use several processors only
+	// above 4096 rows. They panic if a row does not exist, if the numbers of dst and ids differ, or
+	// if the query is not prepared by the quantiser.
+	Estimates(dst []Estimate, query *Query, from int) []Estimate
+	EstimateRows(dst []Estimate, query *Query, ids []int) []Estimate
 
 	// Between estimates a measure of rows i and j from their codes.
 	//

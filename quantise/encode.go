@@ -87,20 +87,46 @@ func (a *appending[T]) Piece(i int) {
 			a.mu.Unlock()
 			return
 		}
-		ratio := 0.0
-		for k := range e.rotated {
-			ratio = q.encode(e.codes[k*q.out:][:q.out], e.rotated[k].Rows(hi-lo).Row(row-lo), norm, e.edges)
-		}
+		n := q.encodeRow(e, row-lo, norm, label, x)
 		scan.Pack(b.words[at*q.words:][:q.words], e.codes, q.width)
-		b.norms[at] = float32(norm)
-		if b.ratios != nil {
-			b.ratios[at] = float32(ratio)
+		for k, v := range n {
+			if b.numbers[k] != nil {
+				b.numbers[k][at] = v
+			}
 		}
 		if a.labels != nil {
-			b.centreProducts[at] = float32(vecmath.Dot(x.Row(row-lo), q.centres[label].vector))
 			b.ids[at] = uint32(a.old + row)
 		}
 	}
+}
+
+// encodeRow writes the codes of row i of the rotated rows of e to e.codes, and returns the columns.
+// x has the rows minus their centres.
+func (q *quantiser[T]) encodeRow(e *encoder[T], i int, norm float64, label int, x dense.Matrix[T]) (n [columns]float32) {
+	ratio := 0.0
+	for k := range e.rotated {
+		ratio = q.encode(e.codes[k*q.out:][:q.out], e.rotated[k].Rows(x.Rows).Row(i), norm, e.edges)
+	}
+	n[norms], n[ratios] = float32(norm), float32(ratio)
+	if q.has[variances] && norm > 0 {
+		n[variances] = float32(max(0, float64(q.squareOf(e.codes)*float64(ratio*ratio))-1))
+	}
+	if q.centres != nil && label > 0 {
+		c := &q.centres[label]
+		n[centreProducts] = float32(vecmath.Dot(x.Row(i), c.vector))
+		n[codedProducts] = float32(norm * ratio * q.along(e.codes, c.rotated))
+	}
+	return n
+}
+
+// squareOf returns ‖s‖² for levels that are odd multiples of q.unit.
+func (q *quantiser[T]) squareOf(codes []uint8) float64 {
+	sum, most := 0, 1<<q.width-1
+	for _, c := range codes {
+		odd := 2*int(c) - most
+		sum += odd * odd
+	}
+	return float64(sum) * float64(q.unit*q.unit)
 }
 
 // normOf returns ‖y‖, or an error if the norm is out of range. y is the rotated x, which may have

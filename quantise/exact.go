@@ -15,31 +15,31 @@ import (
 const readRows = 64
 
 // readExact reads the rows with the best estimates, and then the rows that may rank above them.
-func (s *search[T]) readExact(hits [][]Hit, queries dense.Matrix[T]) error {
+func (s *search[T]) readExact(hits [][]Hit) error {
 	s.run()
-	for i, x := range s.queries {
+	for _, x := range s.queries {
 		x.exact, x.least = x.exact[:0], math.Inf(1)
-		if err := s.read(x, x.row(queries, i), x.best); err != nil {
+		if err := s.read(x, *vectorOf[T](x.Query), x.best); err != nil {
 			return err
 		}
 		if x.k > 0 && len(x.exact) == x.k {
-			x.least = s.least(x, x.row(queries, i))
+			x.least = s.least(x, *vectorOf[T](x.Query))
 		}
 	}
 	s.secondPass = true
 	s.run()
 	for i, x := range s.queries {
-		if err := s.readPossible(x, x.row(queries, i)); err != nil {
+		if err := s.readPossible(x, *vectorOf[T](x.Query)); err != nil {
 			return err
 		}
 		if x.norm != x.norm {
-			hits[i] = x.write(s, hits[i])
+			hits[i] = s.write(x, hits[i])
 			continue
 		}
 		hits[i] = hits[i][:len(x.exact)]
 		for j, c := range x.exact {
 			segment, id := s.locate(c.row)
-			hits[i][j] = Hit{Segment: segment, ID: id, Estimate: Estimate{Value: x.exactValue(s.by, c.score)}}
+			hits[i][j] = Hit{Segment: segment, ID: id, Estimate: Estimate{Value: x.exactValue(c.score)}}
 		}
 		sortHits(hits[i], s.by)
 	}
@@ -47,7 +47,7 @@ func (s *search[T]) readExact(hits [][]Hit, queries dense.Matrix[T]) error {
 }
 
 // readPossible reads the rows of x.possible whose upper bounds exceed the worst exact value.
-func (s *search[T]) readPossible(x *query[T], y []T) error {
+func (s *search[T]) readPossible(x *ranking, y []T) error {
 	slices.SortFunc(x.possible, func(a, b candidate) int {
 		return cmp.Or(cmp.Compare(b.score, a.score), cmp.Compare(a.row, b.row))
 	})
@@ -65,7 +65,7 @@ func (s *search[T]) readPossible(x *query[T], y []T) error {
 }
 
 // least returns the score of the worst of k exact rows.
-func (s *search[T]) least(x *query[T], y []T) float64 {
+func (s *search[T]) least(x *ranking, y []T) float64 {
 	value, norm := x.exact[0].score, math.Sqrt(2*vecmath.HalfSquaredNorm(y))
 	switch {
 	case s.q.centres != nil, s.by == SquaredDistance && x.exponent != 0:
@@ -79,7 +79,7 @@ func (s *search[T]) least(x *query[T], y []T) float64 {
 }
 
 // read reads the rows of some candidates and offers them to x.exact. read sorts some by row number.
-func (s *search[T]) read(x *query[T], y []T, some []candidate) error {
+func (s *search[T]) read(x *ranking, y []T, some []candidate) error {
 	if err := s.ctx.Err(); err != nil {
 		return err
 	}
@@ -116,4 +116,17 @@ func (s *search[T]) read(x *query[T], y []T, some []candidate) error {
 		some = some[n:]
 	}
 	return nil
+}
+
+// exactValue returns the value of an exact row from its score.
+func (x *Query) exactValue(score float64) float64 {
+	switch {
+	case x.by == Cosine:
+		return score
+	case x.by == InnerProduct:
+		return math.Ldexp(score, x.exponent)
+	case x.exponent == 0:
+		return -score
+	}
+	return x.withSquare(-math.Ldexp(score, max(x.exponent, 0)))
 }

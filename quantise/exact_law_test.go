@@ -160,10 +160,10 @@ func share(t *testing.T, bits, k, rotations int, miss, fault float64) (wrong, lo
 		s.ctx, s.options = context.Background(), o
 		s.addSegment(c.(*codes[float64]))
 		for i := range hits {
-			s.prepare(queries.Row(i), k)
-			s.queries[i].z *= fault
+			s.addQuery(q.Prepare(nil, queries.Row(i), by, 0), k)
+			s.queries[i].zExact *= fault
 		}
-		require.NoError(t, s.readExact(hits, queries))
+		require.NoError(t, s.readExact(hits))
 		s.end()
 		for i, list := range hits {
 			for j, hit := range list {

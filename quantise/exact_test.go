@@ -119,7 +119,7 @@ func testExactRows[T dense.Float](t *testing.T) {
 			}}
 			for _, by := range measures {
 				hits := lists(queries.Rows, k)
-				require.NoError(t, segments[0].Quantiser().Search(t.Context(), hits, queries, by, o, segments...))
+				require.NoError(t, searchAll(segments[0].Quantiser(), t.Context(), hits, queries, by, o, segments...))
 				for i := range hits {
 					want := exact(x, queries.Row(i), by, k, func(id int) bool {
 						segment := min(1, id/300) + min(1, id/301)

@@ -25,7 +25,7 @@ func Example() {
 	}
 	q, _ := quantise.New[float32](d, quantise.Options{Bits: 4}, rng)
 	codes, _ := q.Encode(context.Background(), rows)
-	for _, hit := range codes.Search(make([]quantise.Hit, 3), query, quantise.Cosine) {
+	for _, hit := range codes.Search(make([]quantise.Hit, 3), q.Prepare(nil, query, quantise.Cosine, 0)) {
 		fmt.Printf("row %d: %.3f ± %.3f\n", hit.ID, hit.Value, hit.StdErr)
 	}
 	fmt.Printf("%d bytes for %d\n", codes.Bytes(), 4*n*d)
@@ -33,7 +33,7 @@ func Example() {
 	// row 123: 0.647 ± 0.005
 	// row 228: 0.175 ± 0.007
 	// row 721: 0.174 ± 0.006
-	// 136000 bytes for 1024000
+	// 140000 bytes for 1024000
 }
 
 // Two bits find the exact neighbours, if the rows themselves can be read: few of them.
@@ -54,7 +54,8 @@ func ExampleQuantiser_Search() {
 	deleted.Set(1, true)
 	read, looked := quantise.RowsOf(rows), 0
 	hits := [][]quantise.Hit{make([]quantise.Hit, 2), make([]quantise.Hit, 2)}
-	err := q.Search(context.Background(), hits, queries, quantise.Cosine, quantise.SearchOptions[float32]{
+	prepared := []*quantise.Query{q.Prepare(nil, queries.Row(0), quantise.Cosine, 0), q.Prepare(nil, queries.Row(1), quantise.Cosine, 0)}
+	err := q.Search(context.Background(), hits, prepared, quantise.SearchOptions[float32]{
 		Except: []quantise.Bitmap{deleted},
 		Rows: func(dst dense.Matrix[float32], segment int, ids []int) error { // from memory, or from a disk
 			looked += len(ids)
@@ -120,7 +121,7 @@ func ExampleQuantiser_WithCentres() {
 	centred, _ := q.WithCentres(clusters.Centres)
 	for _, q := range []quantise.Quantiser[float32]{q, centred} {
 		codes, _ := q.Encode(context.Background(), rows)
-		hit := codes.Search(make([]quantise.Hit, 1), query, quantise.SquaredDistance)[0]
+		hit := codes.Search(make([]quantise.Hit, 1), q.Prepare(nil, query, quantise.SquaredDistance, 0))[0]
 		fmt.Printf("row %d: %.1f ± %.1f\n", hit.ID, hit.Value, hit.StdErr)
 	}
 	// Output:
@@ -136,5 +137,5 @@ func ExampleCodes_WriteTo() {
 	n, _ := codes.WriteTo(&file)
 	read, err := quantise.Read[float32](&file)
 	fmt.Println(n, read.Len(), err)
-	// Output: 2152 50 <nil>
+	// Output: 2352 50 <nil>
 }

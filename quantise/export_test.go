@@ -34,9 +34,9 @@ func GaussianLevels[T float32 | float64](public Quantiser[T]) {
 func DropCorrection[T float32 | float64](public Codes[T]) {
 	c := public.(*codes[T])
 	for _, b := range c.rows().clusters[0].blocks {
-		for i := range b.ratios {
+		for i := range b.numbers[ratios] {
 			one := b.code(i, c.q.words)
-			b.ratios[i] = float32(1 / math.Sqrt(c.q.codeProduct(one, one)))
+			b.numbers[ratios][i] = float32(1 / math.Sqrt(c.q.codeProduct(one, one)))
 		}
 	}
 }
@@ -48,7 +48,7 @@ func Label[T float32 | float64](c Codes[T], row int) int { return c.(*codes[T]).
 func DropCentreProducts[T float32 | float64](c Codes[T]) {
 	for _, one := range c.(*codes[T]).rows().clusters {
 		for _, b := range one.blocks {
-			clear(b.centreProducts)
+			clear(b.numbers[centreProducts])
 		}
 	}
 }

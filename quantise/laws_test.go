@@ -143,7 +143,7 @@ func estimate(values []float64, c quantise.Codes[float64], x dense.Matrix[float6
 	}
 	n := len(values)
 	values = slices.Grow(values, x.Rows)[:n+x.Rows]
-	c.Estimates(values[n:], y, quantise.Cosine)
+	estimates(c, values[n:], y, quantise.Cosine)
 	return values
 }
 
@@ -310,7 +310,7 @@ func TestFaultsAreCaught(t *testing.T) {
 			c, err := empty.Quantiser().Encode(t.Context(), x)
 			require.NoError(t, err)
 			quantise.DropCorrection(c)
-			s.values = append(s.values, c.Estimates(nil, y, quantise.Cosine)[0])
+			s.values = append(s.values, estimates(c, nil, y, quantise.Cosine)[0])
 		}
 		mean, _ := s.z()
 		assert.Greater(t, math.Abs(mean), 8.0, "%d bits", bits)
@@ -366,7 +366,7 @@ func TestStandardErrors(t *testing.T) {
 			planes[1].draw()
 			c, err := empty.Quantiser().Encode(t.Context(), x)
 			require.NoError(t, err)
-			for _, hit := range c.Search(make([]quantise.Hit, 2), y, quantise.InnerProduct) {
+			for _, hit := range search(c, make([]quantise.Hit, 2), y, quantise.InnerProduct) {
 				if hit.ID == 0 {
 					toQuery += math.Pow((hit.Value-6*cosine)/hit.StdErr, 2) / times
 				}

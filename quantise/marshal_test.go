@@ -30,7 +30,7 @@ func TestMarshal(t *testing.T) {
 		assert.Equal(t, c.Quantiser().Options(), q.Options())
 		y, err := q.Encode(t.Context(), dense.Copy(dense.Matrix[float64]{}, x))
 		require.NoError(t, err)
-		assert.InDeltaSlice(t, c.Estimates(nil, query, quantise.Cosine), y.Estimates(nil, doubles(query), quantise.Cosine), 0.02, "%v", o)
+		assert.InDeltaSlice(t, estimates(c, nil, query, quantise.Cosine), estimates(y, nil, doubles(query), quantise.Cosine), 0.02, "%v", o)
 		m1, v1 := q.Theory(0.3)
 		m2, v2 := c.Quantiser().Theory(0.3)
 		assert.Equal(t, []float64{m2, v2}, []float64{m1, v1})

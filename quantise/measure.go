@@ -28,7 +28,11 @@ func errMeasure(by Measure) error {
 // Estimate is an estimate and its root mean squared error over random rotations, by theory. The
 // theory depends on the true cosine and uses the estimate in its place. A StdErr of 0 means an
 // exact value.
-type Estimate struct{ Value, StdErr float64 }
+//
+// Low and High are bounds if the query was prepared with a miss probability: the measure is below
+// Low with at most this probability, and above High with at most this probability. They are 0
+// otherwise.
+type Estimate struct{ Value, StdErr, Low, High float64 }
 
 // Hit is a row in the result of a search.
 type Hit struct {

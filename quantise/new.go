@@ -174,6 +174,7 @@ func (q *quantiser[T]) setLevels() {
 	}
 	if q.table == nil {
 		q.unit = float64(q.levels[n])
+		q.places = scan.ListedPlaces(q.elements, q.words, q.width)
 	}
 	if q.options.Scheme == LloydMax && n > 1 {
 		q.starts = startsOf(q.edges)

@@ -101,7 +101,10 @@ func orderOf(d int) (int, error) {
 // layout returns the layout of rows in d' dimensions.
 func (o Options) layout(out, centres int) layout {
 	elements := out * o.rotations()
-	return layout{elements, o.width(), scan.Words(elements, o.width()), centres + 1, o.Scheme == RaBitQ || o.Scheme == Uniform}
+	l := layout{elements: elements, width: o.width(), words: scan.Words(elements, o.width())}
+	l.has[norms], l.has[ratios] = true, o.Scheme == RaBitQ || o.Scheme == Uniform
+	l.has[variances] = o.Scheme == RaBitQ && o.Bits > 1 // all vectors s have one length with 1 bit
+	return l.withCentres(centres + 1)
 }
 
 func errNil(what string) error { return fmt.Errorf("quantise: %s is nil", what) }

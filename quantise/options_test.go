@@ -53,10 +53,10 @@ func testManyQueries[T dense.Float](t *testing.T) {
 		}
 		for _, by := range measures {
 			together, apart := lists(queries.Rows, k), lists(queries.Rows, k)
-			require.NoError(t, whole.Quantiser().Search(t.Context(), together, queries, by, quantise.SearchOptions[T]{}, whole))
-			require.NoError(t, parts[0].Quantiser().Search(t.Context(), apart, queries, by, quantise.SearchOptions[T]{}, parts[:]...))
+			require.NoError(t, searchAll(whole.Quantiser(), t.Context(), together, queries, by, quantise.SearchOptions[T]{}, whole))
+			require.NoError(t, searchAll(parts[0].Quantiser(), t.Context(), apart, queries, by, quantise.SearchOptions[T]{}, parts[:]...))
 			for i := range queries.Rows {
-				want := whole.Search(make([]quantise.Hit, k), queries.Row(i), by)
+				want := search(whole, make([]quantise.Hit, k), queries.Row(i), by)
 				require.Equal(t, fmt.Sprint(want), fmt.Sprint(together[i]), "%v, measure %d, query %d", o, by, i)
 				for j, hit := range apart[i] {
 					hit.ID += starts[hit.Segment]
@@ -109,7 +109,7 @@ func TestFilters(t *testing.T) {
 					{Accept: func(segment, id int) bool { asked.Add(1); return segment == 0 && only.Has(id) }},
 				} {
 					hits := lists(1, k)
-					require.NoError(t, c.Quantiser().Search(t.Context(), hits, query, by, filter, c))
+					require.NoError(t, searchAll(c.Quantiser(), t.Context(), hits, query, by, filter, c))
 					require.Len(t, hits[0], len(want), "%v, measure %d, %s, filter %d", o, by, name, i)
 					for j, hit := range hits[0] {
 						require.Equal(t, want[j].ID, hit.ID, "%v, measure %d, %s, filter %d", o, by, name, i)
@@ -135,7 +135,7 @@ func TestFiltersWithoutValues(t *testing.T) {
 		Accept: func(segment, id int) bool { return segment == 1 || id != 1 },
 	}
 	hits := lists(1, 5)
-	require.NoError(t, c.Quantiser().Search(t.Context(), hits, query, quantise.Cosine, o, c, c))
+	require.NoError(t, searchAll(c.Quantiser(), t.Context(), hits, query, quantise.Cosine, o, c, c))
 	require.Len(t, hits[0], 2)
 	assert.Equal(t, []int{0, 3, 1, 9}, []int{hits[0][0].Segment, hits[0][0].ID, hits[0][1].Segment, hits[0][1].ID})
 	assert.True(t, math.IsNaN(hits[0][1].Value))
@@ -159,7 +159,7 @@ func TestBitmap(t *testing.T) {
 
 // searching calls Search and returns the error.
 func searching[T dense.Float](o quantise.SearchOptions[T], queries dense.Matrix[T], by quantise.Measure, segments ...quantise.Codes[T]) error {
-	return segments[0].Quantiser().Search(context.Background(), lists(queries.Rows, 3), queries, by, o, segments...)
+	return searchAll(segments[0].Quantiser(), context.Background(), lists(queries.Rows, 3), queries, by, o, segments...)
 }
 
 func TestSearchErrors(t *testing.T) {
@@ -167,11 +167,13 @@ func TestSearchErrors(t *testing.T) {
 	x := random[float64](50, 10, 1)
 	queries := x.RowRange(0, 2)
 	c, other, lloyd := encode(t, x, quantise.Options{}), encode(t, x, quantise.Options{Bits: 2}), encode(t, x, quantise.Options{Scheme: quantise.LloydMax})
+	cosine := c.Quantiser().Prepare(nil, x.Row(0), quantise.Cosine, 0)
 	rows := quantise.RowsOf(x)
 	broken := errors.New("a broken disk")
 	for want, err := range map[string]error{
-		"quantise: measure 3, want one of the constants":                                         searching(options{}, queries, 3, c),
-		"quantise: queries are 2×9, want m×10":                                                   searching(options{}, dense.New[float64](2, 9), 0, c),
+		"quantise: query 1 is not prepared by the quantiser":                                     c.Quantiser().Search(t.Context(), lists(2, 3), []*quantise.Query{cosine, new(quantise.Query)}, options{}, c),
+		"quantise: query 0 is not prepared by the quantiser":                                     c.Quantiser().Search(t.Context(), lists(1, 3), []*quantise.Query{other.Quantiser().Prepare(nil, x.Row(0), 0, 0)}, options{}, c),
+		"quantise: query 1 has measure 0, want 1 like the first":                                 c.Quantiser().Search(t.Context(), lists(2, 3), []*quantise.Query{cosine, c.Quantiser().Prepare(nil, x.Row(0), 0, 0)}, options{}, c),
 		"quantise: segment 1 is nil":                                                             searching(options{}, queries, 0, c, nil),
 		"quantise: segment 1 is of another quantiser":                                            searching(options{}, queries, 0, c, other),
 		"quantise: Only has 1 sets for 2 segments":                                               searching(options{Only: make([]quantise.Bitmap, 1)}, queries, 0, c, c),
@@ -191,22 +193,22 @@ func TestSearchErrors(t *testing.T) {
 	} {
 		assert.EqualError(t, err, want)
 	}
-	assert.EqualError(t, c.Quantiser().Search(t.Context(), lists(3, 1), queries, 0, options{}, c), "quantise: 3 lists of hits for 2 queries")
+	assert.EqualError(t, searchAll(c.Quantiser(), t.Context(), lists(3, 1), queries, 0, options{}, c), "quantise: 3 lists of hits for 2 queries")
 	var none context.Context
-	assert.PanicsWithValue(t, "quantise: ctx is nil", func() { _ = c.Quantiser().Search(none, lists(2, 1), queries, 0, options{}, c) })
+	assert.PanicsWithValue(t, "quantise: ctx is nil", func() { _ = searchAll(c.Quantiser(), none, lists(2, 1), queries, 0, options{}, c) })
 	ended, cancel := context.WithCancel(t.Context())
 	cancel()
 	for _, o := range []options{{}, {Rows: rows}} {
-		assert.ErrorIs(t, c.Quantiser().Search(ended, lists(2, 1), queries, 0, o, c), context.Canceled)
+		assert.ErrorIs(t, searchAll(c.Quantiser(), ended, lists(2, 1), queries, 0, o, c), context.Canceled)
 	}
 
 	hits := lists(2, 3)
-	require.NoError(t, c.Quantiser().Search(t.Context(), hits, queries, 0, options{}))
+	require.NoError(t, searchAll(c.Quantiser(), t.Context(), hits, queries, 0, options{}))
 	assert.Empty(t, hits[0])
 	hits = lists(2, 0)
-	require.NoError(t, c.Quantiser().Search(t.Context(), hits, queries, 0, options{Rows: rows}, c))
+	require.NoError(t, searchAll(c.Quantiser(), t.Context(), hits, queries, 0, options{Rows: rows}, c))
 	assert.Empty(t, hits[1])
-	require.NoError(t, c.Quantiser().Search(t.Context(), nil, dense.New[float64](0, 10), 0, options{}, c))
+	require.NoError(t, searchAll(c.Quantiser(), t.Context(), nil, dense.New[float64](0, 10), 0, options{}, c))
 }
 
 // A search ends soon after its context, while others go on.
@@ -215,7 +217,7 @@ func TestSearchEnds(t *testing.T) {
 	c := encode(t, x, quantise.Options{})
 	ctx, cancel := context.WithCancel(t.Context())
 	o := quantise.SearchOptions[float32]{Accept: func(int, int) bool { cancel(); return true }}
-	assert.ErrorIs(t, c.Quantiser().Search(ctx, lists(1, 10), x.RowRange(0, 1), 0, o, c), context.Canceled)
+	assert.ErrorIs(t, searchAll(c.Quantiser(), ctx, lists(1, 10), x.RowRange(0, 1), 0, o, c), context.Canceled)
 }
 
 // Segments with equal quantisers, as those of files, are searched together.
@@ -228,7 +230,7 @@ func TestEqualQuantisers(t *testing.T) {
 	read, err := quantise.Read[float32](&file)
 	require.NoError(t, err)
 	hits := lists(1, 4)
-	require.NoError(t, c.Quantiser().Search(t.Context(), hits, x.RowRange(9, 10), quantise.SquaredDistance, quantise.SearchOptions[float32]{}, c, read))
+	require.NoError(t, searchAll(c.Quantiser(), t.Context(), hits, x.RowRange(9, 10), quantise.SquaredDistance, quantise.SearchOptions[float32]{}, c, read))
 	for i, hit := range hits[0][:2] {
 		assert.Equal(t, []int{i, 9}, []int{hit.Segment, hit.ID})
 	}
@@ -245,11 +247,14 @@ func TestSearchAllocations(t *testing.T) {
 	}
 	for _, bits := range []int{1, 2, 4, 8} {
 		c := encode(t, x, quantise.Options{Bits: bits})
-		q, segments := c.Quantiser(), []quantise.Codes[float32]{c}
+		q, segments, prepared := c.Quantiser(), []quantise.Codes[float32]{c}, make([]*quantise.Query, queries.Rows)
 		for _, o := range []quantise.SearchOptions[float32]{{Only: only}, {Rows: quantise.RowsOf(x)}} {
 			for _, processors := range []int{1, 2} {
 				assert.Zero(t, allocs.Settled(processors, func() {
-					_ = q.Search(context.Background(), hits, queries, quantise.InnerProduct, o, segments...)
+					for i := range prepared {
+						prepared[i] = q.Prepare(prepared[i], queries.Row(i), quantise.InnerProduct, 0)
+					}
+					_ = q.Search(context.Background(), hits, prepared, o, segments...)
 				}), "%d bits, %d processors", bits, processors)
 			}
 		}

@@ -61,25 +61,38 @@ type Quantiser[T dense.Float] interface {
 	// Codes.Append.
 	Encode(ctx context.Context, x dense.Matrix[T]) (Codes[T], error)
 
-	// Search searches several Codes (segments) for the rows of queries (m×d). Each segment must
-	// have this quantiser or an equal quantiser. hits has a list for each query: Search writes the
-	// best len(hits[i]) rows of all segments into hits[i], and shortens hits[i] if it selects fewer
-	// rows. Equal values are ordered by segment and row number. The results are, to the bit, those
-	// of Codes.Search for each query and the selected rows.
+	// Prepare rotates and rounds the query x (d numbers) for estimates of a measure. It writes the
+	// query into dst and returns dst. If dst is nil, Prepare allocates a Query. Otherwise Prepare
+	// allocates nothing after the first call. The rotated query has one byte per coordinate for
+	// codes of 1 and 2 bits, and two bytes for others.
 	//
-	// The cost is a rotation of each query and one parallel pass over the codes. 256 rows stay in
-	// the cache while Search multiplies them by all queries. After the first call of a size, Search
-	// allocates nothing, except in Rows.
+	// If miss is positive, estimates have bounds, which each fail with at most this probability.
+	// Bounds require RaBitQ, which has a law for each code.
+	//
+	// x may have any finite norm. If x holds NaN or ±Inf, all estimates are NaN. The cost is a
+	// rotation and O(d'), and O(d) for each centre when the query meets the first row of the centre.
+	// Prepare panics if x does not have d elements, if the measure is unknown, if miss is not in [0,
+	// 1), or if the scheme has no bounds.
+	Prepare(dst *Query, x []T, by Measure, miss float64) *Query
+
+	// Search searches several Codes (segments) for queries of one measure. Each segment must have
+	// this quantiser or an equal quantiser. Search writes the best len(hits[i]) rows of all segments
+	// for query i into hits[i], and shortens hits[i] if it selects fewer rows. Equal values are
+	// ordered by segment and row number. The results are, to the bit, those of Codes.Search for each
+	// query and the selected rows.
+	//
+	// The cost is one parallel pass over the codes. 256 rows stay in the cache while Search
+	// multiplies them by all queries. After the first call of a size, Search allocates nothing,
+	// except in Rows.
 	//
 	// With SearchOptions.Rows, Search makes two passes, and reads rows until no other row is likely
-	// to be among the best ("Exact rows" in the package documentation). Rows requires RaBitQ, which
-	// has a law for each code.
+	// to be among the best. Rows requires RaBitQ, which has a law for each code.
 	//
-	// Search returns an error if the numbers of lists, columns or sets do not fit, if an option is
-	// invalid, if a segment is nil or of another quantiser, if a row of Rows is not finite, or if
-	// ctx ends first. The lists are undefined after an error. A query that is not finite is no
-	// error: its values are NaN. Search panics if ctx is nil.
-	Search(ctx context.Context, hits [][]Hit, queries dense.Matrix[T], by Measure, o SearchOptions[T], segments ...Codes[T]) error
+	// Search returns an error if the numbers of lists or sets do not fit, if a query is not prepared
+	// by the quantiser or of another measure, if an option is invalid, if a segment is nil or of
+	// another quantiser, if a row of Rows is not finite, or if ctx ends first. The lists are
+	// undefined after an error. Search panics if ctx is nil.
+	Search(ctx context.Context, hits [][]Hit, queries []*Query, o SearchOptions[T], segments ...Codes[T]) error
 
 	// Read and View are the functions Read and View for codes of this quantiser. They also read codes
 	// over rotations of the caller, because the caller has made the same quantiser. They return an
@@ -114,6 +127,7 @@ type quantiser[T dense.Float] struct {
 	levels []float32     // the level of each code
 	unit   float64       // levels are odd multiples of unit below 2¹⁶
 	table  *scan.Table   // levels over unit; nil for the multiples 1, 3, 5, …
+	places []uint32      // the places of the digits of queries
 
 	// The origin, followed by the centres. Nil without centres.
 	centres []centre[T]
@@ -123,7 +137,9 @@ type quantiser[T dense.Float] struct {
 	searches pool.Of[search[T]]
 	scanners pool.Of[scanner]
 	encoders pool.Of[encoder[T]]
-	shifted  pool.Of[queryBatch[T]]
+
+	preparers  pool.Of[preparer[T]]
+	estimators pool.Of[estimator[T]]
 }
 
 // laws are laws of codes, computed once for all quantisers with the same levels.
@@ -135,10 +151,6 @@ type laws struct {
 	signErrors []atomic.Uint64 // float64 bits by the number of differing signs; 0 if not yet computed
 
 	pairLaws sync.Map // the results of pairs: func() *codelaw.Pairs by uint8
-
-	lengths sync.Once
-	squared *scan.Table // the results of squares
-	ones    []uint64
 }
 
 func (q *quantiser[T]) Dims() (in, out int) { return q.in, q.out }
@@ -167,9 +179,6 @@ func (q *quantiser[T]) theory() codelaw.Moments {
 	return q.moments
 }
 
-// digitWords returns the number of words of the digits of a query.
-func (q *quantiser[T]) digitWords() int { return scan.DigitWords(q.words, q.width) }
-
 // equals reports whether q and r encode every vector alike.
 func (q *quantiser[T]) equals(r *quantiser[T]) bool {
 	return q == r || q.drawn && r.drawn && q.seed == r.seed && q.options == r.options && q.in == r.in && q.out == r.out &&
@@ -193,40 +202,4 @@ func (q *quantiser[T]) codeProduct(a, b code) float64 {
 	// Codes beyond the last element are 0 in both rows.
 	beyond := float64(q.words*64/q.width - q.elements)
 	return sum - float64(beyond*float64(q.levels[0])*float64(q.levels[0]))
-}
-
-// lengthSquare returns ‖s‖²/(sᵀu)².
-func (q *quantiser[T]) lengthSquare(c code) float64 {
-	return float64(q.codeProduct(c, c) * c.ratio * c.ratio)
-}
-
-// squares returns the table of the squares of the multiples 1, 3, 5, …, and the digits of a vector of
-// ones. Their product with a row of 2 or 4 bits, which scan.LevelProducts computes, is ‖s‖²/unit².
-func (q *quantiser[T]) squares() (table *scan.Table, ones []uint64) {
-	q.lengths.Do(func() {
-		levels, x := make([]int, 1<<q.width), make([]int16, q.elements)
-		for k := range levels {
-			odd := 2*k + 1 - len(levels)
-			levels[k] = odd * odd
-		}
-		for i := range x {
-			x[i] = 1
-		}
-		q.squared, q.ones = scan.NewTable(levels), make([]uint64, q.digitWords())
-		scan.Digits(q.ones, x, q.words, q.width)
-	})
-	return q.squared, q.ones
-}
-
-// deviation returns the root mean squared error of an estimate of a cosine, from codes with the
-// moments m. deviation uses the estimate in place of the true cosine.
-func (q *quantiser[T]) deviation(m codelaw.Moments, estimate float64) float64 {
-	n := float64(len(q.rotations))
-	across := max(0, m.Square-m.AlongSquare) / float64(q.out-1)
-	rho := min(max(estimate/m.Along, -1), 1)
-	// 1 − ρ² is uncertain by its standard error, so an estimate of 1 or more does not imply ρ = 1.
-	square := float64(rho * rho)
-	variance := float64(square*max(0, m.AlongSquare-float64(m.Along*m.Along))) + float64(max(1-square, across/n)*across)
-	bias := rho * (m.Along - 1)
-	return math.Sqrt(variance/n + float64(bias*bias))
 }

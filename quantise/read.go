@@ -220,7 +220,7 @@ func (in *input) quantiser() ([]byte, error) {
 	case n < quantiserSize:
 		in.fail("quantiser of %d bytes, want at least %d", n, quantiserSize)
 	}
-	b := numbers[uint8](in, n+padding(n))
+	b := numbersFrom[uint8](in, n+padding(n))
 	in.seal()
 	if in.err != nil {
 		return nil, fmt.Errorf("quantise: %w", in.err)
@@ -260,22 +260,19 @@ func (in *input) head(first int, l layout) int {
 // holds the rows of one cluster after the other.
 func (in *input) part(n int, l layout) (labels []uint32, b *block) {
 	b = &block{size: n}
-	arrays := 1
+	arrays := l.columns()
 	if l.centred() {
-		labels = numbers[uint32](in, n)
-		arrays += 2
-	}
-	b.norms = numbers[float32](in, n)
-	if l.ratios {
-		b.ratios = numbers[float32](in, n)
+		labels = numbersFrom[uint32](in, n)
 		arrays++
 	}
-	if l.centred() {
-		b.centreProducts = numbers[float32](in, n)
+	for k, has := range l.has {
+		if has {
+			b.numbers[k] = numbersFrom[float32](in, n)
+		}
 	}
 	var zeros [8]byte
 	in.bytes(zeros[:padding(4*arrays*n)])
-	b.words = numbers[uint64](in, n*l.words)
+	b.words = numbersFrom[uint64](in, n*l.words)
 	in.seal()
 	if in.err != nil {
 		return nil, b
@@ -295,14 +292,10 @@ func (in *input) check(labels []uint32, b *block, l layout) {
 			return
 		}
 	}
-	for k, all := range [][]float32{b.norms, b.ratios, b.centreProducts} {
-		least, most := float32(0), [...]float32{0x1p101, 0x1p24, math.MaxFloat32}[k] // Append writes smaller numbers
-		if k == 2 {
-			least = -most
-		}
+	for k, all := range b.numbers {
 		for i, v := range all {
-			if !(v >= least && v <= most) {
-				in.fail("code %d of the part has the %s %v", i, [...]string{"norm", "ratio", "product"}[k], v)
+			if !column(k).allows(v) {
+				in.fail("code %d of the part has the %s %v", i, columnNames[k], v)
 				return
 			}
 		}
@@ -318,11 +311,19 @@ func (in *input) check(labels []uint32, b *block, l layout) {
 	}
 }
 
-// atOnce is the largest number of elements that numbers allocates before it has read any.
+var columnNames = [columns]string{"norm", "ratio", "variance", "product", "coded product"}
+
+// allows reports whether a row may have the number v. Append writes smaller numbers.
+func (c column) allows(v float32) bool {
+	most := [columns]float32{0x1p101, 0x1p24, 0x1p48, math.MaxFloat32, math.MaxFloat32}[c]
+	return v <= most && (v >= 0 || c >= centreProducts && v >= -most)
+}
+
+// atOnce is the largest number of elements that numbersFrom allocates before it has read any.
 const atOnce = 1 << 21
 
-// numbers reads n numbers. It returns a slice of in.data if byte order and alignment permit.
-func numbers[E any](in *input, n int) []E {
+// numbersFrom reads n numbers. It returns a slice of in.data if byte order and alignment permit.
+func numbersFrom[E any](in *input, n int) []E {
 	width := int(unsafe.Sizeof(*new(E)))
 	if in.err == nil && in.r == nil {
 		if len(in.data)/width < n {

@@ -4,8 +4,6 @@ import (
 	"math/bits"
 	"slices"
 	"sort"
-	"sync"
-	"sync/atomic"
 )
 
 // rows is an immutable list of rows. Append makes a new list, which shares the blocks of the old
@@ -26,29 +24,38 @@ type cluster struct {
 	blocks []*block
 }
 
+// column is a number that is stored for each row as float32.
+type column int
+
+const (
+	norms          column = iota // ‖x−c‖
+	ratios                       // ratio·sᵀp is the estimate of the cosine, where s consists of the levels of the quantiser
+	variances                    // ‖s‖²/(sᵀu)² − 1
+	centreProducts               // g = (x−c)ᵀc
+	codedProducts                // the estimate of g from the code
+	columns
+)
+
 // block is contiguous memory of rows, which never moves. Append alone uses places beyond the
 // published rows.
 type block struct {
 	first, size int // the number of rows of the cluster before the block, and the number of places
 	words       []uint64
-	norms       []float32 // ‖x−c‖
-	// ratios[i]·sᵀp is the estimate of the cosine, where s consists of the levels of the quantiser.
-	// A nil slice means ratios of 1.
-	ratios []float32
-
-	once   sync.Once
-	across []atomic.Uint32 // the results of quantiser.across as float32 bits, 0 if not yet computed
-
-	// With centres: (x−c)ᵀc, and the row numbers. Without centres the slices are nil.
-	centreProducts []float32
-	ids            []uint32
+	numbers     [columns][]float32 // nil for the columns that the layout lacks
+	ids         []uint32           // the row numbers, with centres
 }
 
 // code is the code of one row.
 type code struct {
-	words                      []uint64
-	norm, ratio, centreProduct float64
-	cluster                    int
+	words []uint64
+	numbers
+}
+
+// numbers are what is stored beside the code of a row. ratio is 1 and others are 0 if the layout
+// lacks the column.
+type numbers struct {
+	norm, ratio, variance, centreProduct, codedProduct float64
+	cluster                                            int
 }
 
 // layout describes the codes of rows and their memory.
@@ -56,30 +63,46 @@ type layout struct {
 	elements, width int // the number of codes of a row, and the bits of a code
 	words           int // the words of a row of codes
 	clusters        int // one for each centre with the origin; one without centres
-	ratios          bool
+	has             [columns]bool
 }
 
 func (l layout) centred() bool { return l.clusters > 1 }
 
-// bytes returns the number of bytes of a row.
-func (l layout) bytes() int {
-	n := 8*l.words + 4
-	if l.ratios {
-		n += 4
-	}
-	if l.centred() {
-		n += 12
+// columns returns the number of columns.
+func (l layout) columns() (n int) {
+	for _, has := range l.has {
+		if has {
+			n++
+		}
 	}
 	return n
 }
 
+// bytes returns the number of bytes of a row in memory.
+func (l layout) bytes() int {
+	n := 8*l.words + 4*l.columns()
+	if l.centred() {
+		n += 8 // its number and its centre
+	}
+	return n
+}
+
+// withCentres returns the layout for n clusters.
+func (l layout) withCentres(n int) layout {
+	l.clusters = n
+	l.has[centreProducts], l.has[codedProducts] = n > 1, n > 1
+	return l
+}
+
 func newBlock(first, size int, l layout) *block {
-	b := &block{first: first, size: size, words: make([]uint64, size*l.words), norms: make([]float32, size)}
-	if l.ratios {
-		b.ratios = make([]float32, size)
+	b := &block{first: first, size: size, words: make([]uint64, size*l.words)}
+	for k, has := range l.has {
+		if has {
+			b.numbers[k] = make([]float32, size)
+		}
 	}
 	if l.centred() {
-		b.centreProducts, b.ids = make([]float32, size), make([]uint32, size)
+		b.ids = make([]uint32, size)
 	}
 	return b
 }
@@ -105,12 +128,14 @@ func (r cluster) with(more int, l layout) cluster {
 
 // cut returns places [lo, hi) as a block.
 func (b *block) cut(lo, hi, words int) *block {
-	c := &block{first: b.first + lo, size: hi - lo, words: b.words[lo*words : hi*words], norms: b.norms[lo:hi]}
-	if b.ratios != nil {
-		c.ratios = b.ratios[lo:hi]
+	c := &block{first: b.first + lo, size: hi - lo, words: b.words[lo*words : hi*words]}
+	for k, v := range b.numbers {
+		if v != nil {
+			c.numbers[k] = v[lo:hi]
+		}
 	}
 	if b.ids != nil {
-		c.centreProducts, c.ids = b.centreProducts[lo:hi], b.ids[lo:hi]
+		c.ids = b.ids[lo:hi]
 	}
 	return c
 }
@@ -121,7 +146,7 @@ func (r cluster) find(i int) int {
 }
 
 // used returns the number of places of block k that hold rows.
-func (r cluster) used(k int) int { return min(r.blocks[k].size, r.n-r.blocks[k].first) }
+func (r cluster) used(k int) int { return max(0, min(r.blocks[k].size, r.n-r.blocks[k].first)) }
 
 // before returns the number of rows of the cluster with numbers below id.
 func (r cluster) before(id int) int {
@@ -212,23 +237,22 @@ func (r *rows) code(i, words int) code {
 	return c
 }
 
-// code returns the code in place i.
-func (b *block) code(i, words int) code {
-	return code{words: b.words[i*words:][:words], norm: float64(b.norms[i]), ratio: b.ratio(i), centreProduct: b.centreProduct(i)}
-}
+// code returns the code in place i, without its cluster.
+func (b *block) code(i, words int) code { return code{b.words[i*words:][:words], b.numbersAt(i)} }
 
-func (b *block) ratio(i int) float64 {
-	if b.ratios == nil {
-		return 1
+// numbersAt returns the numbers in place i, without the cluster.
+func (b *block) numbersAt(i int) numbers {
+	n := numbers{norm: float64(b.numbers[norms][i]), ratio: 1}
+	if v := b.numbers[ratios]; v != nil {
+		n.ratio = float64(v[i])
 	}
-	return float64(b.ratios[i])
-}
-
-func (b *block) centreProduct(i int) float64 {
-	if b.centreProducts == nil {
-		return 0
+	if v := b.numbers[variances]; v != nil {
+		n.variance = float64(v[i])
 	}
-	return float64(b.centreProducts[i])
+	if b.ids != nil {
+		n.centreProduct, n.codedProduct = float64(b.numbers[centreProducts][i]), float64(b.numbers[codedProducts][i])
+	}
+	return n
 }
 
 // id returns the number of the row in place i.
@@ -241,7 +265,7 @@ func (b *block) id(i int) int {
 
 // equals reports whether two rows have the same code, numbers and centre.
 func (a code) equals(b code) bool {
-	return a.norm == b.norm && a.ratio == b.ratio && a.centreProduct == b.centreProduct && a.cluster == b.cluster && slices.Equal(a.words, b.words)
+	return a.numbers == b.numbers && slices.Equal(a.words, b.words)
 }
 
 // different returns the number of differing bits of two rows.

@@ -32,10 +32,10 @@ func TestBlocks(t *testing.T) {
 		}
 		assert.Equal(t, whole.Bytes(), parts.Bytes())
 		assert.Equal(t, fileOf(t, whole), fileOf(t, parts), "%v", o)
-		assert.Equal(t, whole.Estimates(nil, query, quantise.InnerProduct), parts.Estimates(nil, query, quantise.InnerProduct), "%v", o)
-		assert.Equal(t, whole.Estimates(nil, query, quantise.Cosine)[:700], parts.Estimates(make([]float64, 700), query, quantise.Cosine), "%v", o)
+		assert.Equal(t, estimates(whole, nil, query, quantise.InnerProduct), estimates(parts, nil, query, quantise.InnerProduct), "%v", o)
+		assert.Equal(t, estimates(whole, nil, query, quantise.Cosine)[:700], estimates(parts, make([]float64, 700), query, quantise.Cosine), "%v", o)
 		for _, by := range measures {
-			assert.Equal(t, whole.Search(make([]quantise.Hit, 20), query, by), parts.Search(make([]quantise.Hit, 20), query, by), "%v, measure %d", o, by)
+			assert.Equal(t, search(whole, make([]quantise.Hit, 20), query, by), search(parts, make([]quantise.Hit, 20), query, by), "%v, measure %d", o, by)
 			assert.Equal(t, whole.Between(2, n-1, by), parts.Between(2, n-1, by), "%v", o)
 		}
 		assert.Equal(t, whole.Decode(dense.Matrix[float32]{}, 100, 900), parts.Decode(dense.Matrix[float32]{}, 100, 900), "%v", o)
@@ -57,7 +57,7 @@ func TestSharedAppend(t *testing.T) {
 			whole, err = around(t, o, x.RowRange(0, 5)).Encode(t.Context(), x)
 			require.NoError(t, err)
 		}
-		want := whole.Estimates(nil, query, quantise.Cosine)
+		want := estimates(whole, nil, query, quantise.Cosine)
 		decoded := whole.Decode(dense.Matrix[float32]{}, 0, n)
 		c, err := whole.Quantiser().Encode(t.Context(), x.RowRange(0, batch))
 		require.NoError(t, err)
@@ -96,11 +96,11 @@ func TestSharedAppend(t *testing.T) {
 				for c.Len() < n && !t.Failed() {
 					before := c.Len()
 					reads.Add(1)
-					got := c.Estimates(nil, query, quantise.Cosine)
+					got := estimates(c, nil, query, quantise.Cosine)
 					assert.Zero(t, len(got)%batch)
 					assert.GreaterOrEqual(t, len(got), before)
 					assert.Equal(t, want[:len(got)], got)
-					for _, hit := range c.Search(make([]quantise.Hit, 5), query, quantise.Cosine) {
+					for _, hit := range search(c, make([]quantise.Hit, 5), query, quantise.Cosine) {
 						assert.Equal(t, want[hit.ID], hit.Value)
 					}
 					last := c.Len() - 1

@@ -52,9 +52,9 @@ func testQueriesOfAnySize[T dense.Float](t *testing.T) {
 				large := times(raw, e)
 				same := times(large, -e) // with the digits that are left
 				what := fmt.Sprintf("%v, 2^%d, centres %v", o, e, about > 0)
-				cosines, want := c.Estimates(nil, large.Row(0), quantise.Cosine), c.Estimates(nil, same.Row(0), quantise.Cosine)
-				products, wantProducts := c.Estimates(nil, large.Row(0), quantise.InnerProduct), c.Estimates(nil, same.Row(0), quantise.InnerProduct)
-				distances := c.Estimates(nil, large.Row(0), quantise.SquaredDistance)
+				cosines, want := estimates(c, nil, large.Row(0), quantise.Cosine), estimates(c, nil, same.Row(0), quantise.Cosine)
+				products, wantProducts := estimates(c, nil, large.Row(0), quantise.InnerProduct), estimates(c, nil, same.Row(0), quantise.InnerProduct)
+				distances := estimates(c, nil, large.Row(0), quantise.SquaredDistance)
 				q := doubles(large.Row(0))
 				square := floats.Dot(q, q)
 				for i := range n {
@@ -73,10 +73,10 @@ func testQueriesOfAnySize[T dense.Float](t *testing.T) {
 					require.InEpsilon(t, distance, distances[i], 1e-5, what)
 				}
 				for _, by := range measures {
-					hits := c.Search(make([]quantise.Hit, k), large.Row(0), by)
-					values := c.Estimates(nil, large.Row(0), by)
+					hits := search(c, make([]quantise.Hit, k), large.Row(0), by)
+					values := estimates(c, nil, large.Row(0), by)
 					var found, want []int
-					for _, hit := range c.Search(make([]quantise.Hit, k), same.Row(0), by) {
+					for _, hit := range search(c, make([]quantise.Hit, k), same.Row(0), by) {
 						want = append(want, hit.ID)
 					}
 					for _, hit := range hits {
@@ -104,7 +104,7 @@ func sameExactRows[T dense.Float](t *testing.T, c quantise.Codes[T], x, large, s
 	const k = 5
 	search := func(query dense.Matrix[T], by quantise.Measure) []quantise.Hit {
 		hits := [][]quantise.Hit{make([]quantise.Hit, k)}
-		require.NoError(t, c.Quantiser().Search(t.Context(), hits, query, by, quantise.SearchOptions[T]{Rows: quantise.RowsOf(x), MissProbability: 1e-6}, c), what)
+		require.NoError(t, searchAll(c.Quantiser(), t.Context(), hits, query, by, quantise.SearchOptions[T]{Rows: quantise.RowsOf(x), MissProbability: 1e-6}, c), what)
 		return hits[0]
 	}
 	q := doubles(same.Row(0))
@@ -169,8 +169,8 @@ func testSmallAndLargeRows[T dense.Float](t *testing.T) {
 					require.NoError(t, err)
 				}
 				for _, by := range measures {
-					values := c.Estimates(nil, queries.Row(0), by)
-					for _, hit := range c.Search(make([]quantise.Hit, k), queries.Row(0), by) {
+					values := estimates(c, nil, queries.Row(0), by)
+					for _, hit := range search(c, make([]quantise.Hit, k), queries.Row(0), by) {
 						better := 0
 						for _, v := range values {
 							if by == quantise.SquaredDistance && v < hit.Value || by != quantise.SquaredDistance && v > hit.Value {
@@ -206,9 +206,9 @@ func TestShortQueriesAboutCentres(t *testing.T) {
 	for _, o := range lawOptions(2, 8) {
 		c, err := around(t, o, centres).Encode(t.Context(), x)
 		require.NoError(t, err)
-		want := c.Estimates(nil, query.Row(0), quantise.Cosine)
+		want := estimates(c, nil, query.Row(0), quantise.Cosine)
 		for _, e := range []int{-20, -40, -60, -90} {
-			for i, v := range c.Estimates(nil, times(query, e).Row(0), quantise.Cosine) {
+			for i, v := range estimates(c, nil, times(query, e).Row(0), quantise.Cosine) {
 				assert.InDelta(t, want[i], v, 1e-5, "%v, 2^%d", o, e)
 			}
 		}

@@ -5,11 +5,15 @@ import (
 	"math"
 	"math/bits"
 	"slices"
+	"sync"
+	"sync/atomic"
+	"unsafe"
 
 	"github.com/seed-feabd252/randfeat/dense"
 	"github.com/seed-feabd252/randfeat/internal/compute/parallel"
 	"github.com/seed-feabd252/randfeat/internal/compute/scan"
 	"github.com/seed-feabd252/randfeat/internal/compute/vecmath"
+	"github.com/seed-feabd252/randfeat/internal/memory/scratch"
 )
 
 // search is one search: its queries, its options, and the codes of its segments. A search scans all
@@ -24,13 +28,33 @@ type search[T dense.Float] struct {
 	n        int    // the number of rows of all segments
 	ranges   []blockRange
 
-	queryBatch[T]               // rounded to integers only without centres
-	last          queryBatch[T] // the shifted query of the latest estimate
-	values        []float64     // the result of Estimates; nil in a search
-	secondPass    bool          // run finds rows whose upper bounds exceed the worst exact value
+	queries    []*ranking
+	kept       []*ranking // queries is a prefix of kept, whose memory later searches use
+	tiles      []uint64   // the digits of the queries in the order of scan.Products
+	whole      []int16
+	secondPass bool // run finds rows whose upper bounds exceed the worst exact value
 
 	rowData []T   // the result of SearchOptions.Rows
 	rowIDs  []int // the numbers of these rows
+}
+
+// ranking is a query of a search and its best rows.
+type ranking struct {
+	*Query
+	index int // the index in search.queries
+	k     int // number of rows to find
+	mu    sync.Mutex
+	best  []candidate   // the heap of the best rows, the worst first
+	worst atomic.Uint64 // float64 bits of the score of the worst of k rows, −Inf for fewer rows
+
+	// With SearchOptions.Rows:
+	exact    []candidate // the heap of the best k rows by exact values
+	least    float64     // the score of the worst row in exact
+	possible []candidate // rows outside best whose upper bounds exceed least; their scores are the bounds
+	zExact   float64     // the number of standard errors of an upper bound
+
+	clusters []bool // the clusters to scan; none means all
+	chosen   []candidate
 }
 
 // blockRange is the rows in places [lo, hi) of a block. A goroutine scans one blockRange at a time.
@@ -44,13 +68,13 @@ const (
 	rangeBytes = 1 << 18 // bytes of the codes of a blockRange
 	chunkRows  = 256     // rows of one call of a kernel
 	group      = 8       // queries of one call of a kernel
+	fewShare   = 8       // if fewer of the rows of a chunk are selected, the others are not multiplied
 )
 
 // begin returns a search without queries and segments.
 func (q *quantiser[T]) begin(by Measure) *search[T] {
 	s := q.searches.Get()
 	s.q, s.by, s.n = q, by, 0
-	s.last.reset()
 	return s
 }
 
@@ -59,6 +83,39 @@ func (s *search[T]) addSegment(c *codes[T]) {
 	all := *c.rows()
 	s.segments, s.bases = append(s.segments, all), append(s.bases, s.n)
 	s.n += all.n
+}
+
+// addQuery adds a query and the number of rows to find.
+func (s *search[T]) addQuery(query *Query, wanted int) {
+	n := len(s.queries)
+	if n == len(s.kept) {
+		s.kept = append(s.kept, new(ranking))
+	}
+	s.queries = s.kept[:n+1]
+	x := s.kept[n]
+	x.Query, x.index, x.k, x.best, x.possible = query, n, wanted, x.best[:0], x.possible[:0]
+	x.worst.Store(math.Float64bits(math.Inf(-1)))
+	if s.options.Rows != nil {
+		x.zExact = normalQuantile(s.options.MissProbability / float64(max(wanted, 1)))
+	}
+	if s.q.centres != nil {
+		s.chooseCentres(x)
+	}
+}
+
+// arrange sets the digits that scan.Products and scan.LevelProducts read.
+func (s *search[T]) arrange() {
+	q := s.q
+	size := scan.DigitWords(q.words, q.width)
+	s.tiles, s.whole = scratch.Resize(s.tiles, size*len(s.queries)), scratch.Resize(s.whole, q.elements)
+	for i, x := range s.queries {
+		if x.table != nil {
+			copy(s.tiles[i*size:], x.tile)
+		} else {
+			scan.WholeOf(s.whole, x.listed, q.places, q.width)
+			scan.Digits(s.tiles[i*size:][:size], s.whole, q.words, q.width)
+		}
+	}
 }
 
 // locate returns the segment of a row, and the number of the row in the segment.
@@ -74,8 +131,10 @@ func (s *search[T]) end() {
 	clear(s.segments)
 	clear(s.ranges)
 	s.segments, s.bases, s.ranges = s.segments[:0], s.bases[:0], s.ranges[:0]
-	s.ctx, s.options, s.values, s.secondPass = nil, SearchOptions[T]{}, nil, false
-	s.reset()
+	for _, x := range s.queries {
+		x.Query = nil
+	}
+	s.ctx, s.options, s.secondPass, s.queries = nil, SearchOptions[T]{}, false, s.kept[:0]
 	s.q.searches.Put(s)
 }
 
@@ -85,8 +144,11 @@ func (s *search[T]) run() {
 	for _, x := range s.queries {
 		idle = idle && (x.norm != x.norm || x.k == 0 || s.secondPass && math.IsInf(x.least, 1))
 	}
-	if idle && s.values == nil {
+	if idle {
 		return
+	}
+	if len(s.queries) > 1 || s.q.table != nil {
+		s.arrange()
 	}
 	size := max(rangeBytes/(8*s.q.words)/chunkRows, 1) * chunkRows
 	s.ranges = s.ranges[:0]
@@ -94,7 +156,7 @@ func (s *search[T]) run() {
 		all := &s.segments[i]
 		for k, c := range all.clusters {
 			n := c.before(all.n)
-			if n == 0 || !slices.ContainsFunc(s.queries, func(x *query[T]) bool { return x.scans(k) }) {
+			if n == 0 || !slices.ContainsFunc(s.queries, func(x *ranking) bool { return x.scans(k) }) {
 				continue
 			}
 			for _, b := range c.blocks {
@@ -114,12 +176,14 @@ type scanner struct {
 	base         int                    // the number of the first row of the segment in all segments
 	longest      float64                // the largest of the stored norms
 	factor       float64                // the largest of factors
-	across       float64                // a bound of ‖s‖²/(sᵀu)² − 1 for all rows, in the second pass
+	variance     float64                // the largest ‖s‖²/(sᵀu)² − 1 of the chunk, in the second pass
 	smallestNorm float64                // a bound of ‖x‖ for cosines with centres
 	largestNorm  float64                // likewise
 	selected     [chunkRows / 64]uint64 // a bit for each row: the options of the search select it
 	allSelected  bool
+	few          bool // few rows are selected, which are multiplied one by one
 
+	batch
 	products [group * chunkRows]float32
 	scores   [chunkRows]float32
 	factors  [chunkRows]float32 // the score is factor·product + …
@@ -140,21 +204,10 @@ func (s *search[T]) Piece(i int) {
 	for k := range s.queries {
 		p.best[k], p.possible[k] = p.best[k][:0], p.possible[k][:0]
 	}
-	batch := &s.queryBatch
-	if s.q.centres != nil {
-		batch = s.q.shifted.Get()
-		defer s.q.shifted.Put(batch)
-		batch.reset()
-		for _, x := range s.queries {
-			if x.scans(all.cluster) {
-				s.shift(batch, x, all.cluster)
-			}
-		}
-	}
 	p.blockRange, p.base = *all, s.bases[all.segment]
 	for ; p.lo < all.hi; p.lo += chunkRows {
 		p.hi = min(p.lo+chunkRows, all.hi)
-		s.scan(p, batch)
+		s.scan(p)
 	}
 	for k, x := range s.queries {
 		x.merge(p.best[k], p.possible[k])
@@ -167,101 +220,119 @@ func (s *search[T]) Piece(i int) {
 func (s *search[T]) ended() bool { return s.ctx != nil && s.ctx.Err() != nil }
 
 // scan scans the chunk of p. It stops when the context ends.
-func (s *search[T]) scan(p *scanner, batch *queryBatch[T]) {
+func (s *search[T]) scan(p *scanner) {
 	if !s.selectRows(p) {
 		return
 	}
-	b, lo, hi := p.b, p.lo, p.hi
-	if s.values == nil {
+	if !p.few {
 		s.bound(p)
 	}
-	for k := 0; k < len(batch.queries) && !s.ended(); k += group {
-		some := batch.queries[k:min(k+group, len(batch.queries))]
-		rows := b.words[lo*s.q.words : hi*s.q.words]
-		s.q.products(p.products[:], rows, hi-lo, some, batch)
-		if s.values != nil {
-			s.q.refine(p.products[:], rows, hi-lo, some[0], batch)
-		}
+	n := p.hi - p.lo
+	for k := 0; k < len(s.queries) && !s.ended(); k += group {
+		some := s.queries[k:min(k+group, len(s.queries))]
+		s.multiply(p, some, k)
 		for j, x := range some {
-			products := p.products[j*(hi-lo):][:hi-lo]
+			products := p.products[j*n:][:n]
 			switch {
+			case !x.scans(p.cluster):
 			case s.secondPass:
 				s.offerPossible(p, x, products)
-				continue
-			case s.values == nil:
+			default:
 				s.offer(p, x, products)
-				continue
-			}
-			for i, v := range products {
-				s.values[b.id(lo+i)] = s.value(x, float64(b.norms[lo+i]), b.centreProduct(lo+i), float64(v)*b.ratio(lo+i))
 			}
 		}
 	}
 }
 
-// products computes sᵀp of n rows for some queries of a batch.
-func (q *quantiser[T]) products(dst []float32, rows []uint64, n int, some []*query[T], batch *queryBatch[T]) {
-	digits := batch.digits[some[0].at:]
-	if q.table != nil {
-		scan.LevelProducts(dst, rows, q.table, digits, n, q.words, q.width, len(some), n)
-	} else {
-		scan.Products(dst, rows, digits, n, q.words, q.width, len(some), n)
+// multiply computes sᵀp/‖q‖ of the rows of a chunk for some queries, of which k is the first.
+func (s *search[T]) multiply(p *scanner, some []*ranking, k int) {
+	q, n := s.q, p.hi-p.lo
+	dst, rows := p.products[:], p.b.words[p.lo*q.words:p.hi*q.words]
+	switch {
+	case q.table == nil && (len(some) == 1 || p.few):
+		for j, x := range some {
+			s.multiplyListed(p, x, dst[j*n:][:n])
+		}
+		return
+	case q.table != nil:
+		scan.LevelProducts(dst, rows, q.table, s.tiles[k*scan.DigitWords(q.words, q.width):], n, q.words, q.width, len(some), n)
+	default:
+		scan.Products(dst, rows, s.tiles[k*scan.DigitWords(q.words, q.width):], n, q.words, q.width, len(some), n)
 	}
 	for j, x := range some {
 		vecmath.Scale(dst[j*n:][:n], x.scale)
 	}
 }
 
-// refine adds what products has left of a query for codes of 1 bit. dst has n more elements.
-func (q *quantiser[T]) refine(dst []float32, rows []uint64, n int, x *query[T], batch *queryBatch[T]) {
-	if q.width == 1 {
-		scan.Products(dst[n:], rows, batch.lower[x.at:], n, q.words, 1, 1, n)
-		vecmath.AddScaled(dst[:n], dst[n:2*n], x.scale/256)
+// multiplyListed computes products of the selected rows, or of all rows unless few are selected.
+func (s *search[T]) multiplyListed(p *scanner, x *ranking, dst []float32) {
+	words := p.b.words
+	for i := 0; i < len(dst); {
+		var places [fewRows]int16
+		n := 0
+		for ; i < len(dst) && n < fewRows; i++ {
+			if p.few {
+				if i = p.nextSelected(i); i >= len(dst) {
+					break
+				}
+			}
+			p.batch.list[n] = (*byte)(unsafe.Pointer(&words[(p.lo+i)*s.q.words]))
+			places[n] = int16(i)
+			n++
+		}
+		if n == 0 {
+			return
+		}
+		p.batch.multiply(x.Query, n)
+		for j, v := range p.batch.products[:n] {
+			dst[places[j]] = v
+		}
 	}
-}
-
-// rowProduct computes sᵀp of a row as Estimates does.
-func (q *quantiser[T]) rowProduct(row []uint64, x *query[T], batch *queryBatch[T]) float64 {
-	var out [2]float32
-	q.products(out[:], row, 1, []*query[T]{x}, batch)
-	q.refine(out[:], row, 1, x, batch)
-	return float64(out[0])
 }
 
 // bound sets the bounds of a chunk that all queries use.
 func (s *search[T]) bound(p *scanner) {
 	b, lo, hi := p.b, p.lo, p.hi
-	norms, factors := b.norms[lo:hi], p.factors[:hi-lo]
+	lengths, factors := b.numbers[norms][lo:hi], p.factors[:hi-lo]
 	switch {
 	case s.by != Cosine || s.q.centres != nil:
-		copy(factors, norms)
+		copy(factors, lengths)
 	default:
-		for i, v := range norms {
+		for i, v := range lengths {
 			factors[i] = 1
 			if v == 0 {
 				factors[i] = 0
 			}
 		}
 	}
-	if b.ratios != nil {
-		vecmath.Multiply(factors, b.ratios[lo:hi])
+	if v := b.numbers[ratios]; v != nil {
+		vecmath.Multiply(factors, v[lo:hi])
 	}
-	p.factor, p.longest = float64(vecmath.Peak(factors)), float64(vecmath.Peak(norms))
+	p.factor, p.longest = float64(vecmath.Peak(factors)), float64(vecmath.Peak(lengths))
 	if s.secondPass {
-		p.across = s.q.acrossBound(p)
+		p.variance = s.largestVariance(p)
 	}
 	if s.by == SquaredDistance || s.q.centres != nil {
-		copy(p.squares[:], norms)
-		vecmath.Multiply(p.squares[:hi-lo], norms)
+		copy(p.squares[:], lengths)
+		vecmath.Multiply(p.squares[:hi-lo], lengths)
 	}
 	if s.by == Cosine && s.q.centres != nil {
-		vecmath.AddScaled(p.squares[:hi-lo], b.centreProducts[lo:hi], 2)
+		vecmath.AddScaled(p.squares[:hi-lo], b.numbers[centreProducts][lo:hi], 2)
 		square, high := s.q.centres[p.cluster].square, float64(vecmath.Peak(p.squares[:hi-lo]))
 		vecmath.Scale(p.squares[:hi-lo], -1)
 		low := -float64(vecmath.Peak(p.squares[:hi-lo]))
 		slack := roundings * (square + p.longest*p.longest)
 		p.smallestNorm, p.largestNorm = math.Sqrt(max(0, square+low-slack)), math.Sqrt(max(0, square+high+slack))
 	}
+}
+
+// largestVariance returns a bound of ‖s‖²/(sᵀu)² − 1 for the rows of a chunk.
+func (s *search[T]) largestVariance(p *scanner) float64 {
+	if v := p.b.numbers[variances]; v != nil {
+		return float64(vecmath.Peak(v[p.lo:p.hi])) + 0x1p-22
+	}
+	ratio := float64(vecmath.Peak(p.b.numbers[ratios][p.lo:p.hi]))
+	return max(0, float64(s.queries[0].bit*ratio*ratio)-1) + 0x1p-22
 }
 
 // selectRows selects the rows of a chunk by Only and Except, and reports whether there are any.
@@ -291,7 +362,7 @@ func (s *search[T]) selectRows(p *scanner) bool {
 		p.selected[w] = word
 		count += bits.OnesCount64(word)
 	}
-	p.allSelected = count == n
+	p.allSelected, p.few = count == n, count < n/fewShare && s.q.table == nil
 	return count > 0
 }
 
@@ -328,4 +399,53 @@ func (s *search[T]) selects(segment, id int) bool {
 // accepts reports whether Accept accepts a row.
 func (s *search[T]) accepts(segment, id int) bool {
 	return s.options.Accept == nil || s.options.Accept(segment, id)
+}
+
+// chooseCentres sets x.clusters to the SearchOptions.Centres centres nearest to the query and the
+// origin.
+func (s *search[T]) chooseCentres(x *ranking) {
+	wanted, vector := s.options.Centres, *vectorOf[T](x.Query)
+	x.clusters = x.clusters[:0]
+	if wanted == 0 || wanted >= len(s.q.centres)-1 {
+		return
+	}
+	x.chosen = x.chosen[:0]
+	for i := 1; i < len(s.q.centres); i++ {
+		c := &s.q.centres[i]
+		product := 0.0
+		for j, v := range c.vector {
+			product += float64(float64(v) * float64(vector[j]))
+		}
+		switch {
+		case s.by == SquaredDistance:
+			product = float64(2*product*x.up) - float64(c.square*x.down)
+		case s.by == Cosine && c.square > 0:
+			product /= math.Sqrt(c.square)
+		}
+		x.chosen = keep(x.chosen, candidate{product, i}, wanted)
+	}
+	x.clusters = append(x.clusters, make([]bool, len(s.q.centres))...)
+	x.clusters[0] = true
+	for _, c := range x.chosen {
+		x.clusters[c.row] = true
+	}
+}
+
+// scans reports whether the query scans a cluster.
+func (x *ranking) scans(cluster int) bool { return len(x.clusters) == 0 || x.clusters[cluster] }
+
+// merge adds the candidates of a blockRange to the candidates of the query.
+func (x *ranking) merge(best, possible []candidate) {
+	if len(best) == 0 && len(possible) == 0 {
+		return
+	}
+	x.mu.Lock()
+	defer x.mu.Unlock()
+	for _, b := range best {
+		x.best = keep(x.best, b, x.k)
+	}
+	if len(x.best) == x.k {
+		x.worst.Store(math.Float64bits(x.best[0].score))
+	}
+	x.possible = append(x.possible, possible...)
 }

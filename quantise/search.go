@@ -3,64 +3,49 @@ package quantise
 import (
 	"context"
 	"fmt"
-	"slices"
-
-	"github.com/seed-feabd252/randfeat/dense"
 )
 
-func (c *codes[T]) Search(dst []Hit, query []T, by Measure) []Hit {
-	c.check(query, by)
-	s := c.q.begin(by)
+func (c *codes[T]) Search(dst []Hit, query *Query) []Hit {
+	c.q.check(query)
+	s := c.q.begin(query.by)
 	s.addSegment(c)
-	s.prepare(query, len(dst))
+	s.addQuery(query, len(dst))
 	s.run()
-	dst = s.queries[0].write(s, dst)
+	dst = s.write(s.queries[0], dst)
 	s.end()
 	return dst
 }
 
-func (c *codes[T]) Estimates(dst []float64, query []T, by Measure) []float64 {
-	c.check(query, by)
-	s := c.q.begin(by)
-	s.addSegment(c)
-	all := &s.segments[0]
-	if dst == nil {
-		dst = make([]float64, all.n)
-	}
-	if len(dst) > all.n {
-		panic(fmt.Sprintf("quantise: dst has %d elements, want at most %d", len(dst), all.n))
-	}
-	all.n = len(dst)
-	s.values = dst
-	s.prepare(query, 0)
-	s.run()
-	s.end()
-	return dst
-}
-
-func (q *quantiser[T]) Search(ctx context.Context, hits [][]Hit, queries dense.Matrix[T], by Measure, o SearchOptions[T], segments ...Codes[T]) error {
+func (q *quantiser[T]) Search(ctx context.Context, hits [][]Hit, queries []*Query, o SearchOptions[T], segments ...Codes[T]) error {
 	if ctx == nil {
 		panic("quantise: ctx is nil")
 	}
 	if err := ctx.Err(); err != nil {
 		return err
 	}
-	queries.Check()
 	if err := q.checkOptions(&o, len(segments)); err != nil {
 		return err
 	}
-	switch {
-	case !by.valid():
-		return errMeasure(by)
-	case len(hits) != queries.Rows:
-		return fmt.Errorf("quantise: %d lists of hits for %d queries", len(hits), queries.Rows)
-	case len(segments) == 0:
+	if len(hits) != len(queries) {
+		return fmt.Errorf("quantise: %d lists of hits for %d queries", len(hits), len(queries))
+	}
+	for i, query := range queries {
+		switch {
+		case !q.prepared(query):
+			return fmt.Errorf("quantise: query %d is not prepared by the quantiser", i)
+		case query.by != queries[0].by:
+			return fmt.Errorf("quantise: query %d has measure %d, want %d like the first", i, query.by, queries[0].by)
+		}
+	}
+	if len(segments) == 0 {
 		for i := range hits {
 			hits[i] = hits[i][:0]
 		}
+	}
+	if len(segments) == 0 || len(queries) == 0 {
 		return nil
 	}
-	s := q.begin(by)
+	s := q.begin(queries[0].by)
 	defer s.end()
 	for i, segment := range segments {
 		c, ok := segment.(*codes[T])
@@ -72,30 +57,22 @@ func (q *quantiser[T]) Search(ctx context.Context, hits [][]Hit, queries dense.M
 		}
 		s.addSegment(c)
 	}
-	switch {
-	case queries.Cols != q.in:
-		return fmt.Errorf("quantise: queries are %d×%d, want m×%d", queries.Rows, queries.Cols, q.in)
-	case o.Rows != nil && q.options.Scheme != RaBitQ:
+	if o.Rows != nil && q.options.Scheme != RaBitQ {
 		return fmt.Errorf("quantise: Rows with codes of %v, want RaBitQ, which knows the error of each code", q.options.Scheme)
-	case queries.Rows == 0:
-		return nil
 	}
 	s.ctx, s.options = ctx, o
-	for i := range hits {
-		if err := ctx.Err(); err != nil {
-			return err
-		}
-		s.prepare(queries.Row(i), min(len(hits[i]), s.n))
+	for i, query := range queries {
+		s.addQuery(query, min(len(hits[i]), s.n))
 	}
 	if o.Rows != nil {
-		return s.readExact(hits, queries)
+		return s.readExact(hits)
 	}
 	s.run()
 	if err := ctx.Err(); err != nil {
 		return err
 	}
 	for i, x := range s.queries {
-		hits[i] = x.write(s, hits[i])
+		hits[i] = s.write(x, hits[i])
 	}
 	return nil
 }
@@ -121,33 +98,46 @@ func (q *quantiser[T]) checkOptions(o *SearchOptions[T], segments int) error {
 	return nil
 }
 
-func (c *codes[T]) check(query []T, by Measure) {
-	if len(query) != c.q.in {
-		panic(fmt.Sprintf("quantise: query has %d elements, want %d", len(query), c.q.in))
+// prepared reports whether q or an equal quantiser has prepared a query.
+func (q *quantiser[T]) prepared(query *Query) bool {
+	if query == nil {
+		return false
 	}
-	c.checkMeasure(by)
+	owner, ok := query.owner.(*quantiser[T])
+	return ok && q.equals(owner)
 }
 
-func (c *codes[T]) checkMeasure(by Measure) {
-	if !by.valid() {
-		panic(errMeasure(by).Error())
+// check panics unless q has prepared the query.
+func (q *quantiser[T]) check(query *Query) {
+	if !q.prepared(query) {
+		panic("quantise: the query is not prepared by the quantiser of the codes")
 	}
 }
 
 // write writes the best rows of a query into dst, best first, and returns dst with their number.
-func (x *query[T]) write(s *search[T], dst []Hit) []Hit {
+func (s *search[T]) write(x *ranking, dst []Hit) []Hit {
 	if x.norm != x.norm {
 		dst = dst[:s.first(dst)]
 		for i := range dst {
-			dst[i].Estimate = Estimate{x.norm, x.norm}
+			dst[i].Estimate = Estimate{Value: x.norm, StdErr: x.norm}
 		}
 		return dst
 	}
 	dst = dst[:len(x.best)]
-	s.byCentre(x.best)
-	for i, b := range x.best {
-		segment, id := s.locate(b.row)
-		dst[i] = Hit{segment, id, s.estimate(x, s.segments[segment].code(id, s.q.words))}
+	f := batches.Get()
+	defer batches.Put(f)
+	var estimates [fewRows]Estimate
+	for from := 0; from < len(dst); from += fewRows {
+		some := dst[from:min(from+fewRows, len(dst))]
+		for i := range some {
+			segment, id := s.locate(x.best[from+i].row)
+			some[i].Segment, some[i].ID = segment, id
+			s.segments[segment].add(f, i, id, s.q.words)
+		}
+		s.q.estimate(estimates[:len(some)], x.Query, f)
+		for i := range some {
+			some[i].Estimate = estimates[i]
+		}
 	}
 	sortHits(dst, s.by)
 	return dst
@@ -165,16 +155,4 @@ func (s *search[T]) first(dst []Hit) int {
 		}
 	}
 	return n
-}
-
-// byCentre sorts candidates by centre, so that shiftedFor shifts the query once per centre.
-func (s *search[T]) byCentre(some []candidate) {
-	if s.q.centres == nil {
-		return
-	}
-	slices.SortFunc(some, func(a, b candidate) int {
-		i, k := s.locate(a.row)
-		j, l := s.locate(b.row)
-		return s.segments[i].label(k) - s.segments[j].label(l)
-	})
 }

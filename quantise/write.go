@@ -15,7 +15,7 @@ import (
 // quantiser and the numbers of a part to a multiple of 8 bytes:
 //
 //	 0  8 bytes  "rfcodes\x00"
-//	 8  uint16   version, 2
+//	 8  uint16   version, 3
 //	10  2 bytes  0
 //	12  uint32   number of bytes of the quantiser
 //	16           the quantiser, as MarshalBinary of it returns it
@@ -30,18 +30,19 @@ import (
 //	24  4 bytes  0
 //	28  uint32   CRC-32C of the 28 bytes before
 //	32  uint32   with centres: the number of the centre of each row, 0 for the origin
-//	    float32  norms, then ratios if the scheme has them, then (x−c)ᵀc with centres
+//	    float32  norms, then ratios and variances if the scheme has them, then with centres
+//	             (x−c)ᵀc and its estimates from the codes
 //	    uint64   words
 //	    uint32   CRC-32C of all bytes of the part before
 //	    4 bytes  0
 //
-// Norms, ratios, products and words are sorted by centre, and then by row. Every part but the last
+// Numbers and words are sorted by centre, and then by row. Every part but the last
 // two has partRows rows. The last part has 0 rows, no body, and the number of all rows as its first
 // row. A file without a part of 0 rows is cut off.
 const (
 	codesName, partName = "rfcodes\x00", "rfrows\x00\x00"
 
-	codesVersion = 2
+	codesVersion = 3
 	headSize     = 16
 	partHead     = 32
 	partTail     = 8
@@ -118,12 +119,10 @@ func (o *output) part(all *rows, from, to int, l layout) {
 			one.each(one.before(from), one.before(to), f)
 		}
 	}
-	each(func(b *block, lo, hi int) { put(o, b.norms[lo:hi]) })
-	if l.ratios {
-		each(func(b *block, lo, hi int) { put(o, b.ratios[lo:hi]) })
-	}
-	if l.centred() {
-		each(func(b *block, lo, hi int) { put(o, b.centreProducts[lo:hi]) })
+	for k, has := range l.has {
+		if has {
+			each(func(b *block, lo, hi int) { put(o, b.numbers[k][lo:hi]) })
+		}
 	}
 	o.pad()
 	each(func(b *block, lo, hi int) { put(o, b.words[lo*l.words:hi*l.words]) })

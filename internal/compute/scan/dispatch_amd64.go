@@ -35,6 +35,10 @@ func listedProducts(dst []float32, rows []*byte, digits []byte, n int, words int
 	switch tierOfProducts() {
 	case simd.AVX512:
 		switch width {
+		case 1:
+			listedProducts1AVX512(&dst[0], &rows[0], &digits[0], n, words)
+		case 2:
+			listedProducts2AVX512(&dst[0], &rows[0], &digits[0], n, words)
 		case 4:
 			listedProducts4AVX512(&dst[0], &rows[0], &digits[0], n, words)
 		case 8:
@@ -42,6 +46,10 @@ func listedProducts(dst []float32, rows []*byte, digits []byte, n int, words int
 		}
 	case simd.AVX2:
 		switch width {
+		case 1:
+			listedProducts1AVX2(&dst[0], &rows[0], &digits[0], n, words)
+		case 2:
+			listedProducts2AVX2(&dst[0], &rows[0], &digits[0], n, words)
 		case 4:
 			listedProducts4AVX2(&dst[0], &rows[0], &digits[0], n, words)
 		case 8:
@@ -49,31 +57,6 @@ func listedProducts(dst []float32, rows []*byte, digits []byte, n int, words int
 		}
 	default:
 		listedProductsReference(dst, rows, digits, n, words, width)
-	}
-}
-
-func listedByteProducts(dst []float32, rows []*byte, digits []byte, n int, words int, width int) {
-	switch tierOfProducts() {
-	case simd.AVX512:
-		switch width {
-		case 1:
-			listedByteProducts1AVX512(&dst[0], &rows[0], &digits[0], n, words)
-		case 2:
-			listedByteProducts2AVX512(&dst[0], &rows[0], &digits[0], n, words)
-		case 4:
-			listedByteProducts4AVX512(&dst[0], &rows[0], &digits[0], n, words)
-		}
-	case simd.AVX2:
-		switch width {
-		case 1:
-			listedByteProducts1AVX2(&dst[0], &rows[0], &digits[0], n, words)
-		case 2:
-			listedByteProducts2AVX2(&dst[0], &rows[0], &digits[0], n, words)
-		case 4:
-			listedByteProducts4AVX2(&dst[0], &rows[0], &digits[0], n, words)
-		}
-	default:
-		listedByteProductsReference(dst, rows, digits, n, words, width)
 	}
 }
 

@@ -38,10 +38,6 @@ func listedProducts(dst []float32, rows []*byte, digits []byte, n int, words int
 	listedProductsReference(dst, rows, digits, n, words, width)
 }
 
-func listedByteProducts(dst []float32, rows []*byte, digits []byte, n int, words int, width int) {
-	listedByteProductsReference(dst, rows, digits, n, words, width)
-}
-
 func products(dst []float32, rows []uint64, digits []uint64, n int, words int, queries int, stride int, width int) {
 	switch tierOfProducts() {
 	case simd.NEON:

@@ -11,29 +11,22 @@ import (
 	"github.com/stretchr/testify/require"
 )
 
-// listedKinds are the widths and the digits of queries.
-var listedKinds = []struct{ width, digits int }{{1, 1}, {2, 1}, {4, 1}, {4, 2}, {8, 2}}
-
 // listedQuery arranges whole numbers for ListedProducts.
-func listedQuery(whole []int16, words, width, digits int) []byte {
-	query := make([]byte, ListedBytes(words, width, digits))
-	var high, low int64
-	for i, at := range ListedPlaces(len(whole), words, width, digits) {
-		l := int8(whole[i])
-		h := int8((int(whole[i]) - int(l)) >> 8)
-		query[at] = byte(l)
-		if digits == 2 {
-			query[at-64] = byte(h)
-		}
-		high, low = high+int64(h), low+int64(l)
+func listedQuery(t *testing.T, whole []int16, words, width int) []byte {
+	query, places := make([]byte, ListedBytes(words, width)), ListedPlaces(len(whole), words, width)
+	x, again := make([]float32, len(whole)), make([]int16, len(whole))
+	for i, v := range whole {
+		x[i] = 4 * (float32(v) + 0.25)
 	}
-	SetListedSums(query, width, high, low)
+	assert.InEpsilon(t, 0.0625*float64(len(x)), RoundListed(query, x, places, 0.25, width), 1e-5)
+	WholeOf(again, query, places, width)
+	require.Equal(t, whole, again)
 	return query
 }
 
 // checkListed compares products with their definition, for rows that are a byte from where words
 // are if the tier permits, and looks at the elements around dst.
-func checkListed(t *testing.T, codes [][]uint8, whole []int16, width, digits int) {
+func checkListed(t *testing.T, codes [][]uint8, whole []int16, width int) {
 	t.Helper()
 	words, n := Words(len(whole), width), len(codes)/ListedStep*ListedStep
 	list := make([]*byte, n+ListedMore)
@@ -55,19 +48,19 @@ func checkListed(t *testing.T, codes [][]uint8, whole []int16, width, digits int
 	for i := range n {
 		want[1+i] = productOf(t, codes[i], whole, width)
 	}
-	ListedProducts(dst[1:], list, listedQuery(whole, words, width, digits), n, words, width, digits)
-	require.Equal(t, want, dst, "width = %d, %d digits, %d elements, %d rows", width, digits, len(whole), n)
+	ListedProducts(dst[1:], list, listedQuery(t, whole, words, width), n, words, width)
+	require.Equal(t, want, dst, "width = %d, %d elements, %d rows", width, len(whole), n)
 }
 
 func TestListedProducts(t *testing.T) {
 	everyProductTier(t, func(t *testing.T) {
 		r := rand.New(rand.NewPCG(3, 2))
-		for _, k := range listedKinds {
+		for _, width := range productWidths {
 			for words := 1; words <= 2*chunkWords+1; words++ {
-				elements := words*64/k.width - r.IntN(5)
-				whole := randomWhole(r, elements, 2*k.digits-1) // of one digit or of two
+				elements := words*64/width - r.IntN(5)
+				whole := randomWhole(r, elements, max(1, width-1))
 				for _, n := range []int{4, 8, 20} {
-					checkListed(t, several(n, func() []uint8 { return randomCodes(r, elements, k.width) }), whole, k.width, k.digits)
+					checkListed(t, several(n, func() []uint8 { return randomCodes(r, elements, width) }), whole, width)
 				}
 			}
 		}
@@ -79,16 +72,13 @@ func TestListedProducts(t *testing.T) {
 //ci:slow
 func TestLargestListedProducts(t *testing.T) {
 	everyProductTier(t, func(t *testing.T) {
-		for _, k := range listedKinds {
-			most := longest[k.width] * 64 / k.width
+		for _, width := range productWidths {
+			most := longest[width] * 64 / width
 			for _, elements := range []int{4096, most, most + 1} {
 				for _, code := range []uint8{0, 255} {
-					for _, multiple := range []int{-Largest, Largest} {
-						if k.digits == 1 {
-							multiple = max(-127, min(multiple, 127))
-						}
-						codes := several(4, func() []uint8 { return slices.Repeat([]uint8{code & (1<<k.width - 1)}, elements) })
-						checkListed(t, codes, slices.Repeat([]int16{int16(multiple)}, elements), k.width, k.digits)
+					for _, sign := range []int{-1, 1} {
+						codes := several(4, func() []uint8 { return slices.Repeat([]uint8{code & (1<<width - 1)}, elements) })
+						checkListed(t, codes, slices.Repeat([]int16{int16(sign * ListedLargest(width))}, elements), width)
 					}
 				}
 			}
@@ -98,12 +88,12 @@ func TestLargestListedProducts(t *testing.T) {
 
 func TestShortListedProducts(t *testing.T) {
 	const n, words = 4, 5
-	rows, query := make([]*byte, n+ListedMore), make([]byte, ListedBytes(words, 8, 2))
+	rows, query := make([]*byte, n+ListedMore), make([]byte, ListedBytes(words, 8))
 	for i := range rows {
 		rows[i] = (*byte)(unsafe.Pointer(new([words]uint64)))
 	}
 	call := func(dst []float32, rows []*byte, query []byte) func() {
-		return func() { ListedProducts(dst, rows, query, n, words, 8, 2) }
+		return func() { ListedProducts(dst, rows, query, n, words, 8) }
 	}
 	assert.NotPanics(t, call(make([]float32, n), rows, query))
 	assert.Panics(t, call(make([]float32, n-1), rows, query))
@@ -114,17 +104,17 @@ func TestShortListedProducts(t *testing.T) {
 // BenchmarkListedProducts goes through rows at random that stay in the third cache.
 func BenchmarkListedProducts(b *testing.B) {
 	const count, step = 1024, 64
-	for _, k := range listedKinds {
+	for _, width := range productWidths {
 		for _, d := range []int{128, 768} {
-			b.Run(fmt.Sprintf("bits=%d/digits=%d/d=%d", k.width, k.digits, d), func(b *testing.B) {
-				words := Words(d, k.width)
-				rows, dst, query := randomRows(count*words), make([]float32, step), make([]byte, ListedBytes(words, k.width, k.digits))
+			b.Run(fmt.Sprintf("bits=%d/d=%d", width, d), func(b *testing.B) {
+				words := Words(d, width)
+				rows, dst, query := randomRows(count*words), make([]float32, step), make([]byte, ListedBytes(words, width))
 				r, list := rand.New(rand.NewPCG(1, 1)), make([]*byte, step+ListedMore)
 				for i := range list {
 					list[i] = (*byte)(unsafe.Pointer(&rows[r.IntN(count)*words]))
 				}
 				for b.Loop() {
-					ListedProducts(dst, list, query, step, words, k.width, k.digits)
+					ListedProducts(dst, list, query, step, words, width)
 				}
 				b.ReportMetric(float64(b.Elapsed().Nanoseconds())/float64(b.N*step), "ns/row")
 			})

@@ -48,41 +48,17 @@ func products2AVX512(dst *float32, rows *uint64, digits *uint64, n int, words in
 //go:noescape
 func products2AVX2(dst *float32, rows *uint64, digits *uint64, n int, words int, queries int, stride int)
 
-// listedByteProducts1AVX512 sets dst[i] to the product of the row at rows[i] with a query, as the
+// listedProducts8AVX512 sets dst[i] to the product of the row at rows[i] with a query, as the
 // reference does. n is a multiple of 4, and rows has 8 addresses more.
 //
 //go:noescape
-func listedByteProducts1AVX512(dst *float32, rows **byte, digits *byte, n int, words int)
+func listedProducts8AVX512(dst *float32, rows **byte, digits *byte, n int, words int)
 
-// listedByteProducts1AVX2 sets dst[i] to the product of the row at rows[i] with a query, as the
+// listedProducts8AVX2 sets dst[i] to the product of the row at rows[i] with a query, as the
 // reference does. n is a multiple of 4, and rows has 8 addresses more.
 //
 //go:noescape
-func listedByteProducts1AVX2(dst *float32, rows **byte, digits *byte, n int, words int)
-
-// listedByteProducts2AVX512 sets dst[i] to the product of the row at rows[i] with a query, as the
-// reference does. n is a multiple of 4, and rows has 8 addresses more.
-//
-//go:noescape
-func listedByteProducts2AVX512(dst *float32, rows **byte, digits *byte, n int, words int)
-
-// listedByteProducts2AVX2 sets dst[i] to the product of the row at rows[i] with a query, as the
-// reference does. n is a multiple of 4, and rows has 8 addresses more.
-//
-//go:noescape
-func listedByteProducts2AVX2(dst *float32, rows **byte, digits *byte, n int, words int)
-
-// listedByteProducts4AVX512 sets dst[i] to the product of the row at rows[i] with a query, as the
-// reference does. n is a multiple of 4, and rows has 8 addresses more.
-//
-//go:noescape
-func listedByteProducts4AVX512(dst *float32, rows **byte, digits *byte, n int, words int)
-
-// listedByteProducts4AVX2 sets dst[i] to the product of the row at rows[i] with a query, as the
-// reference does. n is a multiple of 4, and rows has 8 addresses more.
-//
-//go:noescape
-func listedByteProducts4AVX2(dst *float32, rows **byte, digits *byte, n int, words int)
+func listedProducts8AVX2(dst *float32, rows **byte, digits *byte, n int, words int)
 
 // listedProducts4AVX512 sets dst[i] to the product of the row at rows[i] with a query, as the
 // reference does. n is a multiple of 4, and rows has 8 addresses more.
@@ -96,17 +72,29 @@ func listedProducts4AVX512(dst *float32, rows **byte, digits *byte, n int, words
 //go:noescape
 func listedProducts4AVX2(dst *float32, rows **byte, digits *byte, n int, words int)
 
-// listedProducts8AVX512 sets dst[i] to the product of the row at rows[i] with a query, as the
+// listedProducts2AVX512 sets dst[i] to the product of the row at rows[i] with a query, as the
 // reference does. n is a multiple of 4, and rows has 8 addresses more.
 //
 //go:noescape
-func listedProducts8AVX512(dst *float32, rows **byte, digits *byte, n int, words int)
+func listedProducts2AVX512(dst *float32, rows **byte, digits *byte, n int, words int)
 
-// listedProducts8AVX2 sets dst[i] to the product of the row at rows[i] with a query, as the
+// listedProducts2AVX2 sets dst[i] to the product of the row at rows[i] with a query, as the
 // reference does. n is a multiple of 4, and rows has 8 addresses more.
 //
 //go:noescape
-func listedProducts8AVX2(dst *float32, rows **byte, digits *byte, n int, words int)
+func listedProducts2AVX2(dst *float32, rows **byte, digits *byte, n int, words int)
+
+// listedProducts1AVX512 sets dst[i] to the product of the row at rows[i] with a query, as the
+// reference does. n is a multiple of 4, and rows has 8 addresses more.
+//
+//go:noescape
+func listedProducts1AVX512(dst *float32, rows **byte, digits *byte, n int, words int)
+
+// listedProducts1AVX2 sets dst[i] to the product of the row at rows[i] with a query, as the
+// reference does. n is a multiple of 4, and rows has 8 addresses more.
+//
+//go:noescape
+func listedProducts1AVX2(dst *float32, rows **byte, digits *byte, n int, words int)
 
 // levelProducts8AVX512 sets dst[k·stride+i] to the product of the levels of row i with query k, as
 // the reference does. It needs VNNI and VBMI.

@@ -32,11 +32,7 @@ func (l *listed) place(p, g int) Mem { return at(l.query, (p*l.digits+g)*chunkBy
 // write writes a kernel. Function chunk adds the products of a chunk. Function last adds those of
 // the last chunk, of 1 to 7 words.
 func (l *listed) write(tier string, prepare func(), chunk func(), last func(words Register), total func(sums [listedHeight]VecVirtual) VecVirtual) {
-	name := "listedProducts"
-	if l.digits == 1 {
-		name = "listedByteProducts"
-	}
-	begin(fmt.Sprintf("%s%d%s", name, l.width, tier), "(dst *float32, rows **byte, digits *byte, n, words int)",
+	begin(fmt.Sprintf("listedProducts%d%s", l.width, tier), "(dst *float32, rows **byte, digits *byte, n, words int)",
 		"sets dst[i] to the product of the row at rows[i] with a query, as the reference does. n is a multiple of 4, and rows has 8 addresses more.")
 	dst, list, left := amd64.Argument("dst"), amd64.Argument("rows"), amd64.Argument("n")
 	prepare()
@@ -99,9 +95,14 @@ func (l *listed) write(tier string, prepare func(), chunk func(), last func(word
 	amd64.End()
 }
 
+// newListed returns a loop. Codes of 1 and 2 bits have queries of one digit.
+func newListed(width int, vec func() VecVirtual) *listed {
+	return &listed{width: width, digits: min(2, (width+1)/2), vec: vec}
+}
+
 // listedWide multiplies chunks with VPDPBUSD.
-func listedWide(width, digits int) {
-	l := &listed{width: width, digits: digits, vec: ZMM}
+func listedWide(width int) {
+	l := newListed(width, ZMM)
 	var mask VecVirtual
 	chunk := func(load func(from Mem, to VecVirtual)) {
 		var codes [listedHeight]VecVirtual
@@ -110,7 +111,7 @@ func listedWide(width, digits int) {
 			load(at(p, 0), codes[i])
 		}
 		for p := range 8 / width {
-			digit := make([]VecVirtual, digits)
+			digit := make([]VecVirtual, l.digits)
 			for g := range digit {
 				digit[g] = ZMM()
 				VMOVDQU64(l.place(p, g), digit[g])
@@ -164,8 +165,8 @@ func listedWide(width, digits int) {
 
 // listedNarrow multiplies the halves of chunks. Codes of 8 bits and their digits become integers of
 // 16 bits, as in productsNarrow.
-func listedNarrow(width, digits int) {
-	l := &listed{width: width, digits: digits, vec: YMM}
+func listedNarrow(width int) {
+	l := newListed(width, YMM)
 	var mask, ones VecVirtual
 	half := func(j int, load func(from Mem, to VecVirtual)) {
 		for i, p := range l.rows {
@@ -180,7 +181,7 @@ func listedNarrow(width, digits int) {
 						VEXTRACTI128(U8(1), codes, codes.AsX())
 						VPMOVZXBW(codes.AsX(), words)
 					}
-					for g := range digits {
+					for g := range l.digits {
 						digit := YMM()
 						place := l.place(0, g)
 						place.Disp += 32*j + 16*h
@@ -200,7 +201,7 @@ func listedNarrow(width, digits int) {
 				} else {
 					VPAND(mask, codes, part)
 				}
-				for g := range digits {
+				for g := range l.digits {
 					place, product := l.place(p, g), YMM()
 					place.Disp += 32 * j
 					VPMADDUBSW(place, part, product)
@@ -211,13 +212,13 @@ func listedNarrow(width, digits int) {
 					}
 				}
 			}
-			for g := range digits {
+			for g := range l.digits {
 				VPMADDWD(ones, words[g], words[g])
 				VPADDD(words[g], l.sums[g][i], l.sums[g][i])
 			}
 		}
 	}
-	name := fmt.Sprintf("listedMask%dx%d", width, digits)
+	name := fmt.Sprintf("listedMask%d", width)
 	GLOBL(name, RODATA|NOPTR)
 	for i := range 16 {
 		ones := uint64(0)

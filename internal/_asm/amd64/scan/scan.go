@@ -23,11 +23,9 @@ func Write() {
 		productsWide(width)
 		productsNarrow(width)
 	}
-	for _, digits := range []int{1, 2} {
-		for _, width := range [][]int{{1, 2, 4}, {4, 8}}[digits-1] {
-			listedWide(width, digits)
-			listedNarrow(width, digits)
-		}
+	for _, width := range []int{8, 4, 2, 1} {
+		listedWide(width)
+		listedNarrow(width)
 	}
 	for _, width := range []int{8, 4, 2} {
 		levelsWide(width)

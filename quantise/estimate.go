@@ -1,0 +1,302 @@
+package quantise
+
+import (
+	"fmt"
+	"math"
+	"unsafe"
+
+	"github.com/seed-feabd252/randfeat/dense"
+	"github.com/seed-feabd252/randfeat/internal/compute/parallel"
+	"github.com/seed-feabd252/randfeat/internal/compute/scan"
+	"github.com/seed-feabd252/randfeat/internal/memory/pool"
+)
+
+// cosine returns the estimate of the cosine of x − c and q − tc from product = sᵀp/‖q‖, or of x and
+// q if s is nil. In this package conversions of products keep the compiler from fusing them with
+// sums, because fused sums have other bits on other processors.
+func (x *Query) cosine(s *shift, product float32, n *numbers) float64 {
+	cosine := float64(float64(product) * n.ratio)
+	switch {
+	case s == nil:
+		return cosine
+	case n.norm > 0 && s.norm > 0:
+		return (float64(cosine*x.norm) - s.t*n.codedProduct/n.norm) / s.norm
+	}
+	return 0
+}
+
+// value returns the estimate of the measure for a row from the estimate of the cosine.
+func (x *Query) value(s *shift, n *numbers, cosine float64) float64 {
+	norm := n.norm
+	if x.exponent != 0 && x.by != Cosine {
+		product := 0.0
+		switch {
+		case s != nil:
+			product = x.centredValue(InnerProduct, s, n, cosine)
+			norm = s.fullNorm(norm, n.centreProduct)
+		case norm > 0:
+			product = norm * x.norm * cosine
+		}
+		if x.by == InnerProduct {
+			return math.Ldexp(product, x.exponent)
+		}
+		return x.withSquare(float64(norm*norm) - math.Ldexp(2*product, x.exponent))
+	}
+	if s != nil {
+		return x.centredValue(x.by, s, n, cosine)
+	}
+	if norm == 0 {
+		cosine = 0
+	}
+	switch x.by {
+	case InnerProduct:
+		return norm * x.norm * cosine
+	case SquaredDistance:
+		return float64(norm*norm) + float64(x.norm*x.norm) - float64(2*norm*x.norm*cosine)
+	}
+	if x.norm != x.norm {
+		return x.norm
+	}
+	return cosine
+}
+
+// centredValue returns the estimate of a measure for a row x from the estimate of the cosine of x −
+// c and q − tc.
+func (x *Query) centredValue(by Measure, s *shift, n *numbers, cosine float64) float64 {
+	if x.norm != x.norm {
+		return x.norm
+	}
+	product := 0.0
+	if n.norm > 0 && s.norm > 0 {
+		product = float64(n.norm * s.norm * cosine)
+	}
+	switch by {
+	case SquaredDistance:
+		return float64(n.norm*n.norm) + s.distance + float64(2*s.short*n.centreProduct) - 2*product
+	case Cosine:
+		whole := s.fullNorm(n.norm, n.centreProduct) * x.norm
+		if whole == 0 {
+			return 0
+		}
+		return (s.product + float64(s.t*n.centreProduct) + product) / whole
+	}
+	return s.product + float64(s.t*n.centreProduct) + product
+}
+
+// withSquare returns ‖q‖² + rest, the squared distance for rest = ‖x‖² − 2xᵀq, and +Inf if ‖q‖² is
+// +Inf.
+func (x *Query) withSquare(rest float64) float64 {
+	if math.IsInf(x.square, 1) {
+		return x.square
+	}
+	return x.square + rest
+}
+
+// varianceOf returns ‖s‖²/(sᵀu)² − 1 of a row.
+func (x *Query) varianceOf(n *numbers) float64 {
+	if x.bit > 0 {
+		return max(0, float64(x.bit*n.ratio*n.ratio)-1)
+	}
+	return n.variance
+}
+
+// relative returns ‖q‖/‖q − tc‖, the factor of the rounding error of the query.
+func (x *Query) relative(s *shift) float64 {
+	if s == nil {
+		return 1
+	}
+	return x.norm / s.norm
+}
+
+// estimate returns the estimate for a row.
+func (x *Query) estimate(s *shift, product float32, n *numbers) Estimate {
+	cosine := x.cosine(s, product, n)
+	e := Estimate{Value: x.value(s, n, cosine)}
+	norm := x.norm
+	if s != nil {
+		norm = s.norm
+	}
+	if n.norm == 0 || norm == 0 {
+		if x.z > 0 {
+			e.Low, e.High = e.Value, e.Value
+		}
+		return e
+	}
+	rounding := x.rounding * x.relative(s)
+	if x.eachRow {
+		variance := x.varianceOf(n)
+		across := variance / (x.out - 1)
+		// 1 − ρ² is uncertain by its standard error, so an estimate of 1 or more does not imply ρ = 1.
+		e.StdErr = math.Sqrt(float64(max(1-float64(cosine*cosine), across)*across) + float64(rounding*rounding*(1+variance)))
+	} else {
+		e.StdErr = math.Sqrt(x.averageVariance(cosine) + float64(rounding*rounding*x.moments.Square/x.averaged))
+	}
+	scale := 1.0
+	switch {
+	case x.by != Cosine:
+		scale = n.norm * norm
+	case s != nil:
+		scale = 0
+		if whole := s.fullNorm(n.norm, n.centreProduct) * x.norm; whole > 0 {
+			scale = n.norm * norm / whole
+		}
+	}
+	if x.by == SquaredDistance {
+		scale *= 2
+	}
+	if e.StdErr *= scale; x.exponent != 0 && x.by != Cosine {
+		e.StdErr = math.Ldexp(e.StdErr, x.exponent)
+	}
+	if x.z > 0 {
+		law, rounding := x.errorBound(s, x.z, x.varianceOf(n))
+		slack := 0.0
+		if s != nil {
+			slack = x.roundingBound(s, n)
+		}
+		e.Low, e.High = x.value(s, n, -upperCosine(rounding-cosine, law))-slack, x.value(s, n, upperCosine(cosine+rounding, law))+slack
+		if x.by == SquaredDistance {
+			e.Low, e.High = e.High-2*slack, e.Low+2*slack
+		}
+	}
+	return e
+}
+
+// averageVariance returns the mean squared error of an estimate of a cosine. It uses the estimate in
+// place of the true cosine.
+func (x *Query) averageVariance(estimate float64) float64 {
+	m := x.moments
+	across := max(0, m.Square-m.AlongSquare) / (x.out - 1)
+	rho := min(max(estimate/m.Along, -1), 1)
+	square := float64(rho * rho)
+	variance := float64(square*max(0, m.AlongSquare-float64(m.Along*m.Along))) + float64(max(1-square, across/x.averaged)*across)
+	bias := rho * (m.Along - 1)
+	return variance/x.averaged + float64(bias*bias)
+}
+
+// fewRows is the number of rows that a batch multiplies.
+const fewRows = 64
+
+// batch is some rows that a query is multiplied by: their addresses, and their numbers.
+type batch struct {
+	list     [fewRows + scan.ListedMore]*byte
+	numbers  [fewRows]numbers
+	products [fewRows]float32
+	words    []uint64 // a copy of rows where the kernels want words
+}
+
+var batches pool.Of[batch]
+
+// add makes a row the row i of a batch.
+func (r *rows) add(f *batch, i, id, words int) {
+	cluster := r.label(id)
+	l := &r.clusters[cluster]
+	place := l.before(id)
+	b := l.blocks[0]
+	if place >= b.first+b.size {
+		b = l.blocks[l.find(place)]
+	}
+	place -= b.first
+	f.list[i] = (*byte)(unsafe.Pointer(&b.words[place*words]))
+	f.numbers[i] = b.numbersAt(place)
+	f.numbers[i].cluster = cluster
+}
+
+// multiply sets the products of the first n rows, sᵀp over the norm of the query.
+func (f *batch) multiply(x *Query, n int) {
+	if x.table != nil {
+		for i := range n {
+			row := unsafe.Slice((*uint64)(unsafe.Pointer(f.list[i])), x.words)
+			scan.LevelProducts(f.products[i:], row, x.table, x.tile, 1, x.words, x.width, 1, 1)
+		}
+	} else {
+		most := (n + scan.ListedStep - 1) / scan.ListedStep * scan.ListedStep
+		for i := n; i < most+scan.ListedMore; i++ {
+			f.list[i] = f.list[n-1]
+		}
+		scan.ListedProducts(f.products[:], f.list[:], x.listed, most, x.words, x.width)
+	}
+	for i := range n {
+		f.products[i] *= x.scale
+	}
+}
+
+// estimate writes the estimates of the first len(dst) rows.
+func (q *quantiser[T]) estimate(dst []Estimate, x *Query, f *batch) {
+	f.multiply(x, len(dst))
+	for i := range dst {
+		n := &f.numbers[i]
+		dst[i] = x.estimate(q.shiftOf(x, n.cluster), f.products[i], n)
+	}
+}
+
+func (c *codes[T]) Estimates(dst []Estimate, query *Query, from int) []Estimate {
+	c.q.check(query)
+	all := c.rows()
+	if from < 0 || from > all.n || len(dst) > all.n-from {
+		panic(fmt.Sprintf("quantise: rows [%d, %d) of %d", from, from+len(dst), all.n))
+	}
+	e := c.q.estimators.Get()
+	e.q, e.rows, e.dst, e.query, e.from = c.q, all, dst, query, from
+	e.run()
+	return dst
+}
+
+func (c *codes[T]) EstimateRows(dst []Estimate, query *Query, ids []int) []Estimate {
+	c.q.check(query)
+	all := c.rows()
+	if len(dst) != len(ids) {
+		panic(fmt.Sprintf("quantise: dst has %d elements, want %d", len(dst), len(ids)))
+	}
+	for _, id := range ids {
+		if id < 0 || id >= all.n {
+			panic(fmt.Sprintf("quantise: row %d of %d", id, all.n))
+		}
+	}
+	e := c.q.estimators.Get()
+	e.q, e.rows, e.dst, e.query, e.ids = c.q, all, dst, query, ids
+	e.run()
+	return dst
+}
+
+// estimator estimates rows in parallel.
+type estimator[T dense.Float] struct {
+	q     *quantiser[T]
+	rows  *rows
+	dst   []Estimate
+	query *Query
+	from  int
+	ids   []int
+}
+
+// estimateRows is the number of rows of one task.
+const estimateRows = 1 << 12
+
+// run writes all estimates, and returns e to the pool.
+func (e *estimator[T]) run() {
+	if len(e.dst) <= estimateRows {
+		e.Piece(0)
+	} else {
+		parallel.Do((len(e.dst)+estimateRows-1)/estimateRows, e)
+	}
+	q := e.q
+	*e = estimator[T]{}
+	q.estimators.Put(e)
+}
+
+// Piece estimates the rows of one task.
+func (e *estimator[T]) Piece(i int) {
+	f := batches.Get()
+	defer batches.Put(f)
+	end := min((i+1)*estimateRows, len(e.dst))
+	for lo := i * estimateRows; lo < end; lo += fewRows {
+		hi := min(lo+fewRows, end)
+		for j := lo; j < hi; j++ {
+			id := e.from + j
+			if e.ids != nil {
+				id = e.ids[j]
+			}
+			e.rows.add(f, j-lo, id, e.q.words)
+		}
+		e.q.estimate(e.dst[lo:hi], e.query, f)
+	}
+}
