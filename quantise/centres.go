@@ -87,11 +87,6 @@ func (c *centre[T]) share(y []T) (t, short float64) {
 	return t / c.square, short
 }
 
-// fullNorm returns ‖x‖ of a row x with the centre c.
-func (c *centre[T]) fullNorm(x code) float64 {
-	return math.Sqrt(max(0, float64(x.norm*x.norm)+2*x.centreProduct+c.square))
-}
-
 // nearest finds the nearest of several vectors. It subtracts the mean of the vectors from all of
 // them, because a large mean would cost the products digits.
 type nearest[T dense.Float] struct {

@@ -214,7 +214,6 @@ func TestCentredAllocations(t *testing.T) {
 				for _, by := range measures {
 					c.Search(dst, c.Quantiser().Prepare(query, x.Row(3), by, 0))
 					c.Estimates(all, query, 0)
-					c.Between(0, 1, by)
 				}
 			}), "%v, %d processors", o, processors)
 		}

@@ -133,48 +133,6 @@ func TestCentredDecode(t *testing.T) {
 	densetest.Both(t, testCentredDecode[float32], testCentredDecode[float64])
 }
 
-// Errors of measures between codes over their standard errors have the mean square 1, for rows of
-// one centre, of two, and of a centre and none.
-func TestCentredBetween(t *testing.T) {
-	const d, times = 64, 400
-	planes := [2]*haarSpace{newHaarSpace(d, 4, 1), newHaarSpace(d, 4, 2)}
-	x, centres := dense.New[float64](4, d), dense.New[float64](2, d)
-	copy(centres.Row(0), []float64{5, 1})
-	copy(centres.Row(1), []float64{4, 0, 3})
-	copy(x.Row(0), []float64{5.5, 1, 0.3, 0.2})
-	copy(x.Row(1), []float64{4.8, 0.7, 0, -0.4})
-	copy(x.Row(2), []float64{4, 0.2, 2.8, 0.5})
-	copy(x.Row(3), []float64{-0.6, 0.9, 0, 1})
-	for _, o := range lawOptions(1, 2, 4) {
-		if o.Scheme == quantise.QJL && o.Bits > 2 {
-			continue
-		}
-		plain := newCodes(t, o, planes[0], planes[1]).Quantiser()
-		for _, pair := range [][2]int{{0, 1}, {0, 2}, {1, 3}, {3, 2}} {
-			var squares [3]float64
-			for range times {
-				planes[0].draw()
-				planes[1].draw()
-				q, err := plain.WithCentres(centres)
-				require.NoError(t, err)
-				c, err := q.Encode(t.Context(), x)
-				require.NoError(t, err)
-				for i, by := range measures {
-					e := c.Between(pair[0], pair[1], by)
-					squares[i] += math.Pow((e.Value-truth(by, x.Row(pair[0]), x.Row(pair[1])))/e.StdErr, 2) / times
-				}
-			}
-			tolerance := 0.25
-			if o.Scheme == quantise.LloydMax || o.Scheme == quantise.Uniform {
-				tolerance = 1 // the bias is known no better than the estimate
-			}
-			for i := range measures {
-				assert.InDelta(t, 1, squares[i], tolerance, "%v, rows %v, measure %d", o, pair, i)
-			}
-		}
-	}
-}
-
 // truth returns the measure itself.
 func truth(by quantise.Measure, x, y []float64) float64 {
 	switch by {

@@ -17,7 +17,8 @@ import (
 )
 
 // Codes holds the codes of rows, numbered from 0 in the order of Append. A row takes Bits·d'/8
-// bytes, 4 for the norm, 4 more with RaBitQ and Uniform, and 12 more with centres.
+// bytes, 4 for the norm, 4 more with Uniform and RaBitQ of 1 bit, 8 more with RaBitQ of several bits,
+// and 16 more with centres.
 //
 // Goroutines may share Codes. A method that reads uses the rows that Codes had when the method
 // began, and never waits for Append. Append publishes all its rows at once. Concurrent calls of
@@ -70,42 +71,6 @@ type Codes[T dense.Float] interface {
 	// if the query is not prepared by the quantiser.
 	Estimates(dst []Estimate, query *Query, from int) []Estimate
 	EstimateRows(dst []Estimate, query *Query, ids []int) []Estimate
-
-	// Between estimates a measure of rows i and j from their codes.
-	//
-	// With one bit per coordinate, the fraction h of differing signs has the mean θ/π and a known
-	// variance, where θ is the angle between the rows. The estimate of the cosine is cos πh. StdErr
-	// is the standard deviation of h times the slope of the cosine.
-	//
-	// With more bits, the inner product A = sᵀs' of two codes has the known mean f(θ), and the mean
-	// B of ‖s‖² and ‖s'‖² has the mean f(0). The errors of A and B are correlated, because nearly
-	// equal rows are rounded alike. The estimate is cos θ̂ with f(θ̂) = A − a·(B − f(0)), where a
-	// minimises the variance; a is 0 for θ = π/2 and 1 for θ = 0. The estimate lies in [−1, 1] and
-	// has a bias of the order 1/d'. StdErr uses the variance for large d' and the slope of f. With
-	// 2 bits and d' = 256 it is 0.034, 0.014 and 0.004 for cosines of 0, 0.9 and 0.99.
-	//
-	// The root mean square of error/StdErr was from 0.88 to 1.09 at d' = 64, 256 and 1024, in
-	// samples of 400 pairs for cosines from −0.9 to 0.99; with 8 bits of Uniform at d' = 64 it was
-	// 0.72. StdErr is too large in small dimensions: with 8 bits and cosines up to 0.7 it is 2
-	// times the error at d' = 16 and 6 times at d' = 8, and with 4 bits and fewer up to 1.2 and 1.4
-	// times. It is also too large if few coordinates round differently: by a sixth for a cosine of
-	// 0.999 with 2 bits and d' = 64.
-	//
-	// If two rows of several bits have the same code and numbers, Between takes them as equal: the
-	// cosine is 1 and StdErr is 0. Otherwise StdErr is at least the StdErr of codes that differ by
-	// half a step in one coordinate.
-	//
-	// For two rows of one centre c, Between estimates (x−c)ᵀ(y−c) in this way, and knows the other
-	// terms exactly. For rows of two centres, Between estimates (x−c)ᵀ(y−e) by the inner product of
-	// the decoded vectors, and StdErr assumes that the errors of both codes are independent. If x −
-	// c and y − e are parallel, errors were 1.9, 1.2 and 1.0 times StdErr with 1, 2 and 4 bits of
-	// RaBitQ at d' = 64.
-	//
-	// The cost is O(d'·Bits). The first call with several bits also computes integrals, which takes
-	// some tenths of a second with 8 bits. Uniform computes integrals for each eighth of an octave
-	// of the largest coordinates, and codes of 1 bit for each number of differing signs. Between
-	// panics if i or j is not a row or if the measure is unknown.
-	Between(i, j int, by Measure) Estimate
 
 	// Decode writes the vectors ‖x‖·Rᵀs of rows [from, to), or c + ‖x−c‖·Rᵀs with a centre c, into
 	// the rows of dst, which is (to−from)×d, and returns dst. If dst is zero, Decode allocates it.

@@ -185,7 +185,6 @@ func TestZeroRows(t *testing.T) {
 				assert.Positive(t, hit.StdErr, "%v", o)
 			}
 		}
-		assert.Zero(t, c.Between(0, 1, quantise.Cosine), "%v", o)
 		assert.Equal(t, make([]float64, 3), estimates(c, nil, make([]float64, 20), quantise.InnerProduct), "%v", o)
 	}
 }
@@ -271,14 +270,19 @@ func TestOverErrors(t *testing.T) {
 
 func TestShapesPanic(t *testing.T) {
 	c := encode(t, random[float64](3, 10, 1), quantise.Options{})
+	prepared := c.Quantiser().Prepare(nil, make([]float64, 10), 0, 0)
 	for want, f := range map[string]func(){
-		"quantise: x is 2×9, want n×10":                   func() { _ = c.Append(t.Context(), dense.New[float64](2, 9)) },
-		"quantise: query has 9 elements, want 10":         func() { estimates(c, nil, make([]float64, 9), quantise.Cosine) },
-		"quantise: rows [0, 4) of 3":                      func() { estimates(c, make([]float64, 4), make([]float64, 10), quantise.Cosine) },
-		"quantise: measure 3, want one of the constants":  func() { search(c, nil, make([]float64, 10), 3) },
-		"quantise: measure -1, want one of the constants": func() { c.Between(0, 1, -1) },
-		"quantise: rows 0 and 3 of 3":                     func() { c.Between(0, 3, quantise.Cosine) },
-		"quantise: rows [1, 4) of 3":                      func() { c.Decode(dense.Matrix[float64]{}, 1, 4) },
+		"quantise: x is 2×9, want n×10":                                     func() { _ = c.Append(t.Context(), dense.New[float64](2, 9)) },
+		"quantise: query has 9 elements, want 10":                           func() { estimates(c, nil, make([]float64, 9), quantise.Cosine) },
+		"quantise: rows [0, 4) of 3":                                        func() { estimates(c, make([]float64, 4), make([]float64, 10), quantise.Cosine) },
+		"quantise: measure 3, want one of the constants":                    func() { search(c, nil, make([]float64, 10), 3) },
+		"quantise: row 3 of 3":                                              func() { c.EstimateRows(make([]quantise.Estimate, 1), prepared, []int{3}) },
+		"quantise: row -1 of 3":                                             func() { c.EstimateRows(make([]quantise.Estimate, 1), prepared, []int{-1}) },
+		"quantise: dst has 2 elements, want 1":                              func() { c.EstimateRows(make([]quantise.Estimate, 2), prepared, []int{0}) },
+		"quantise: rows [-1, 0) of 3":                                       func() { c.Estimates(make([]quantise.Estimate, 1), prepared, -1) },
+		"quantise: miss = 1, want a probability between 0 and 1":            func() { c.Quantiser().Prepare(nil, make([]float64, 10), 0, 1) },
+		"quantise: the query is not prepared by the quantiser of the codes": func() { c.Search(nil, new(quantise.Query)) },
+		"quantise: rows [1, 4) of 3":                                        func() { c.Decode(dense.Matrix[float64]{}, 1, 4) },
 	} {
 		assert.PanicsWithValue(t, want, f)
 	}

@@ -4,7 +4,8 @@
 //
 //	q, err := quantise.New[float32](768, quantise.Options{Bits: 4}, rand.NewPCG(1, 2))
 //	codes, err := q.Encode(ctx, rows) // n×768, in an eighth of the memory
-//	for _, hit := range codes.Search(make([]quantise.Hit, 10), query, quantise.Cosine) {
+//	prepared := q.Prepare(nil, query, quantise.Cosine, 0)
+//	for _, hit := range codes.Search(make([]quantise.Hit, 10), prepared) {
 //		fmt.Printf("row %d: %.3f ± %.3f\n", hit.ID, hit.Value, hit.StdErr)
 //	}
 //
@@ -14,7 +15,7 @@
 // rounded to a code. For every x the vector u is uniform on the sphere. For this reason one set of
 // levels serves all vectors, no levels are learned from data, and the errors have a known law. The
 // code stands for a vector s, whose coordinates are levels. The query q is rotated to p = Rq and
-// not quantised. The estimate of xᵀq is ‖x‖·sᵀp. Norms are stored as float32.
+// rounded to steps that are much finer than the levels. The estimate of xᵀq is ‖x‖·sᵀp. Norms are stored as float32.
 //
 // # Schemes
 //
@@ -22,7 +23,7 @@
 // Schemes differ in the levels and in the numbers that they store beside the codes.
 //
 //	scheme    levels                                 estimate                   bias  bytes per row
-//	RaBitQ    equal steps, the best for d'           divided by sᵀu, stored     none  d'·bits/8 + 8
+//	RaBitQ    equal steps, the best for d'           divided by sᵀu, stored     none  d'·bits/8 + 12, 8 with 1 bit
 //	LloydMax  the best for the law of a coordinate   sᵀp                        some  d'·bits/8 + 4
 //	Uniform   equal steps up to the largest |u_i|    sᵀp                        some  d'·bits/8 + 8
 //	QJL       signs after as many rotations as bits  divided by E‖u‖₁           none  d'·bits/8 + 4
@@ -55,9 +56,6 @@
 // The factor A is 0.637, 0.883, 0.9905, 0.99996 for LloydMax and 1.34, 0.998, 0.999, 0.99994 for
 // Uniform. LloydMax computes its levels for u_i² ~ Beta(½, (d'−1)/2), the law of a coordinate of a
 // uniform unit vector. The levels of the Gaussian limit differ in low dimensions.
-//
-// Between estimates measures from two codes. Its estimate and StdErr follow from the joint law of
-// both codes, because vectors at a small angle are rounded alike.
 //
 // # Centres
 //
@@ -96,11 +94,11 @@
 // k-means merges some of the clusters. A search of 10 true centres had the recall of a search of
 // all 500; a search of 10 centres of k-means had a recall from 0.43 to 0.79.
 //
-// Centres cost 12 bytes per row. A search rounds the query once per centre, which takes as long as
-// a pass over 100 to 200 rows of d = 256. A search of 500 centres with 200 rows each took two to
-// five times as long as a search without centres. A search of 10 of these centres took a fifth to
-// two fifths of that time. In float32, rotations have rounding errors of about 1e-7·(‖q‖ + ‖c‖), so
-// the codes cannot resolve rows at a distance of a millionth of their norm.
+// Centres cost 16 bytes per row. One rounded query serves all centres, because codes also store the
+// estimate of g: the estimate of (x−c)ᵀ(q − tc) is the estimate of (x−c)ᵀq minus t times the stored
+// number. Rounding of the query and of float32 adds errors of about 1e-6·‖x−c‖·(‖q‖ + ‖c‖) with two
+// bytes per coordinate, so the codes cannot resolve rows at a distance of a hundred-thousandth of
+// their norm.
 //
 // # Exact rows
 //
@@ -156,12 +154,11 @@
 //
 // # Speed
 //
-// A search reads all codes once, and multiplies them as integers by the query rounded to two bytes per
-// coordinate. For codes of 1 bit a search ranks the rows by products with the upper bytes. LloydMax
-// with 2, 4 and 8 bits looks up each level as two bytes first. With 8 bits this takes about twice as
-// long, and longer without AVX-512 VBMI. AVX-512, AVX2 and NEON have kernels for all of these
-// products. Rows of more than 65536 coordinates of 8 bits (32768 of any number of bits for LloydMax)
-// are multiplied in pure Go.
+// A search reads all codes once, and multiplies them as integers by the rounded query. The query has
+// one byte per coordinate for codes of 1 and 2 bits, and two bytes for others. LloydMax with 2, 4 and
+// 8 bits looks up each level as two bytes first, and takes two bytes of the query. AVX-512, AVX2 and
+// NEON have kernels for all of these products. Rows of more than 65536 coordinates of 8 bits (32768
+// of any number of bits for LloydMax) are multiplied in pure Go.
 //
 // A search of many queries multiplies each row by several queries at a time. BenchmarkBatch compared
 // 64 passes with one pass of 64 queries over 200,000 rows with d = 256, on two shared cores of an AMD
@@ -170,12 +167,10 @@
 //	bits   1           2           4           8
 //	times  1.6 to 2.0  3.0 to 3.3  1.9 to 6.4  5.4 to 8.2
 //
-// A query rounded to two bytes consists of multiples of p_max/32639, where p_max is the largest
-// coordinate of p. The rounding adds an error of 8.9e-6·p_max·‖s‖ to the estimate of a cosine. In
-// samples of 1000 rows with 8 bits, at d = 64, 768 and 4096, this error was 0.003 to 0.006 of the
-// standard error for queries without large coordinates. It is proportional to p_max·√d': it was
-// 0.005 to 0.06 of the standard error for queries with one rotated coordinate of a half. With 4
-// bits the ratios are a tenth of these.
+// The rounded query consists of multiples of p_max/127 or p_max/32639, where p_max is the largest
+// coordinate of p. StdErr contains the error of the rounding. For queries without large coordinates
+// this error is about 0.012, 0.022, 0.0005 and 0.005 of the standard error of a cosine of 0 with 1,
+// 2, 4 and 8 bits. It is proportional to p_max·√d', and does not fall with the cosine.
 //
 // # Processors
 //
@@ -183,7 +178,7 @@
 // same bits on every processor and in every tier of instructions. So has the StdErr of RaBitQ. Sums
 // have a fixed order, and no multiplication is fused with an addition.
 //
-// Theory, Between and the StdErr of other schemes evaluate integrals of elementary functions, whose
+// Theory and the StdErr of other schemes evaluate integrals of elementary functions, whose
 // last digits differ between processors. Levels are rounded to 24 binary digits, and levels with
 // equal steps to 8. A level differs between processors only if it is within about 1e-13 of a tie.
 //

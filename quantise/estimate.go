@@ -181,7 +181,6 @@ type batch struct {
 	list     [fewRows + scan.ListedMore]*byte
 	numbers  [fewRows]numbers
 	products [fewRows]float32
-	words    []uint64 // a copy of rows where the kernels want words
 }
 
 var batches pool.Of[batch]

@@ -90,19 +90,6 @@ func ExampleQuantiser_Theory() {
 	// QJL      mean 0.500, standard deviation 0.0170
 }
 
-// Signs alone tell the angle between two vectors.
-func ExampleCodes_Between() {
-	q, _ := quantise.New[float64](4096, quantise.Options{Bits: 1}, rand.NewPCG(1, 2))
-	rows := dense.New[float64](2, 4096)
-	rows.Set(0, 0, 1)
-	rows.Set(1, 0, 3)
-	rows.Set(1, 1, 4)
-	codes, _ := q.Encode(context.Background(), rows)
-	e := codes.Between(0, 1, quantise.InnerProduct)
-	fmt.Printf("%.2f ± %.2f\n", e.Value, e.StdErr)
-	// Output: 3.03 ± 0.07
-}
-
 // Rows in two clusters have codes of x − c, which err less.
 func ExampleQuantiser_WithCentres() {
 	const n, d = 1000, 64

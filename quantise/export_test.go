@@ -35,8 +35,11 @@ func DropCorrection[T float32 | float64](public Codes[T]) {
 	c := public.(*codes[T])
 	for _, b := range c.rows().clusters[0].blocks {
 		for i := range b.numbers[ratios] {
-			one := b.code(i, c.q.words)
-			b.numbers[ratios][i] = float32(1 / math.Sqrt(c.q.codeProduct(one, one)))
+			square := float64(c.q.elements) * c.q.unit * c.q.unit
+			if v := b.numbers[variances]; v != nil {
+				square = (1 + float64(v[i])) / math.Pow(float64(b.numbers[ratios][i]), 2)
+			}
+			b.numbers[ratios][i] = float32(1 / math.Sqrt(square))
 		}
 	}
 }

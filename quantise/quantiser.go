@@ -6,7 +6,6 @@ import (
 	"math"
 	"slices"
 	"sync"
-	"sync/atomic"
 
 	"github.com/seed-feabd252/randfeat/dense"
 	"github.com/seed-feabd252/randfeat/internal/compute/scan"
@@ -49,7 +48,7 @@ type Quantiser[T dense.Float] interface {
 	// describes the benefit. The new centres replace the centres of the quantiser. WithCentres
 	// copies the centres.
 	//
-	// A row takes 12 bytes more: 4 for (x−c)ᵀc, and 8 for its number and its centre. The centre of
+	// A row takes 16 bytes more: 8 for (x−c)ᵀc and its estimate, and 8 for its number and its centre. The centre of
 	// a row is the origin if ‖x−c‖‖c‖ is neither 0 nor between 2⁻¹²⁵ and 2¹²⁵. Append costs O(K·d)
 	// more per row, as a matrix product.
 	//
@@ -146,11 +145,6 @@ type quantiser[T dense.Float] struct {
 type laws struct {
 	law     sync.Once
 	moments codelaw.Moments // the result of theory
-
-	signs      sync.Once
-	signErrors []atomic.Uint64 // float64 bits by the number of differing signs; 0 if not yet computed
-
-	pairLaws sync.Map // the results of pairs: func() *codelaw.Pairs by uint8
 }
 
 func (q *quantiser[T]) Dims() (in, out int) { return q.in, q.out }
@@ -183,23 +177,4 @@ func (q *quantiser[T]) theory() codelaw.Moments {
 func (q *quantiser[T]) equals(r *quantiser[T]) bool {
 	return q == r || q.drawn && r.drawn && q.seed == r.seed && q.options == r.options && q.in == r.in && q.out == r.out &&
 		slices.EqualFunc(q.centres, r.centres, func(a, b centre[T]) bool { return slices.Equal(a.vector, b.vector) })
-}
-
-// codeProduct returns sᵀs' of two rows.
-func (q *quantiser[T]) codeProduct(a, b code) float64 {
-	if q.width == 1 {
-		return float64(q.elements-2*a.different(b)) * (q.unit * q.unit)
-	}
-	mask, sum := uint64(1)<<q.width-1, 0.0
-	for w, v := range a.words {
-		u := b.words[w]
-		for range 64 / q.width {
-			sum += float64(float64(q.levels[v&mask]) * float64(q.levels[u&mask]))
-			v >>= q.width
-			u >>= q.width
-		}
-	}
-	// Codes beyond the last element are 0 in both rows.
-	beyond := float64(q.words*64/q.width - q.elements)
-	return sum - float64(beyond*float64(q.levels[0])*float64(q.levels[0]))
 }

@@ -202,7 +202,8 @@ func (s *shift) fullNorm(norm, centreProduct float64) float64 {
 // normalQuantile returns a z ≥ √3 such that the error of an estimate exceeds z standard errors with
 // at most the given probability. The error of a code has a uniformly random direction in R^(d'−1).
 // For z ≥ √3 a coordinate of such a direction, in units of its standard deviation, exceeds z with
-// at most the probability of a normal variate.
+// at most the probability of a normal variate. z is rounded to float32, because the last digits of
+// elementary functions differ between processors.
 func normalQuantile(tail float64) float64 {
-	return max(math.Sqrt2*math.Erfcinv(2*tail), math.Sqrt(3))
+	return float64(float32(max(math.Sqrt2*math.Erfcinv(2*tail), math.Sqrt(3))))
 }

@@ -1,8 +1,6 @@
 package quantise
 
 import (
-	"math/bits"
-	"slices"
 	"sort"
 )
 
@@ -261,17 +259,4 @@ func (b *block) id(i int) int {
 		return b.first + i
 	}
 	return int(b.ids[i])
-}
-
-// equals reports whether two rows have the same code, numbers and centre.
-func (a code) equals(b code) bool {
-	return a.numbers == b.numbers && slices.Equal(a.words, b.words)
-}
-
-// different returns the number of differing bits of two rows.
-func (a code) different(b code) (n int) {
-	for w, v := range a.words {
-		n += bits.OnesCount64(v ^ b.words[w])
-	}
-	return n
 }

@@ -36,7 +36,6 @@ func TestBlocks(t *testing.T) {
 		assert.Equal(t, estimates(whole, nil, query, quantise.Cosine)[:700], estimates(parts, make([]float64, 700), query, quantise.Cosine), "%v", o)
 		for _, by := range measures {
 			assert.Equal(t, search(whole, make([]quantise.Hit, 20), query, by), search(parts, make([]quantise.Hit, 20), query, by), "%v, measure %d", o, by)
-			assert.Equal(t, whole.Between(2, n-1, by), parts.Between(2, n-1, by), "%v", o)
 		}
 		assert.Equal(t, whole.Decode(dense.Matrix[float32]{}, 100, 900), parts.Decode(dense.Matrix[float32]{}, 100, 900), "%v", o)
 	}
@@ -104,7 +103,6 @@ func TestSharedAppend(t *testing.T) {
 						assert.Equal(t, want[hit.ID], hit.Value)
 					}
 					last := c.Len() - 1
-					assert.Equal(t, whole.Between(0, last, quantise.Cosine), c.Between(0, last, quantise.Cosine))
 					assert.Equal(t, decoded.Row(last), c.Decode(dense.Matrix[float32]{}, last, last+1).Row(0))
 				}
 			})

@@ -177,12 +177,8 @@ func testSmallAndLargeRows[T dense.Float](t *testing.T) {
 								better++
 							}
 						}
-						// 1 bit ranks by rounded queries.
-						require.Less(t, better, map[bool]int{true: 60, false: k}[o.Bits == 1], "2^%d, %v, measure %d", e, o, by)
+						require.Less(t, better, k, "2^%d, %v, measure %d", e, o, by)
 					}
-					pair := c.Between(0, 1, by)
-					miss := math.Abs(pair.Value - truth(by, doubles(x.Row(0)), doubles(x.Row(1))))
-					assert.LessOrEqual(t, miss, 6*pair.StdErr, "2^%d, %v, measure %d: %v", e, o, by, pair)
 				}
 				y := c.Decode(dense.Matrix[T]{}, 0, 3)
 				for i := range y.Rows {

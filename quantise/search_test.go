@@ -151,7 +151,6 @@ func TestAllocations(t *testing.T) {
 					c.Estimates(all, prepared, 0)
 					c.EstimateRows(all[:3], prepared, ids)
 				}
-				c.Between(0, 1, quantise.Cosine)
 			}), "%v, %d processors", o, processors)
 		}
 	}

@@ -23,7 +23,7 @@ func main() {
 
 	q := must(quantise.New[float32](vectors.Cols, quantise.Options{Bits: 4}, src))
 	codes := must(q.Encode(ctx, vectors)) // n×d in, 4 bits per number out
-	for _, hit := range codes.Search(make([]quantise.Hit, 3), query, quantise.Cosine) {
+	for _, hit := range codes.Search(make([]quantise.Hit, 3), q.Prepare(nil, query, quantise.Cosine, 0)) {
 		fmt.Printf("row %d, cosine %.3f ± %.3f\n", hit.ID, hit.Value, hit.StdErr)
 	}
 }

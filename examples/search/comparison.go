@@ -173,9 +173,10 @@ func (c *comparison) one(o quantise.Options) (result, error) {
 
 // found returns the mean recall of all queries.
 func (c *comparison) found(codes quantise.Codes[float32]) float64 {
+	var query quantise.Query
 	recall, hits, ids := 0.0, make([]quantise.Hit, c.s.k), make([]int, c.s.k)
 	for i := range c.q.Rows {
-		for j, hit := range codes.Search(hits, c.q.Row(i), quantise.Cosine) {
+		for j, hit := range codes.Search(hits, codes.Quantiser().Prepare(&query, c.q.Row(i), quantise.Cosine, 0)) {
 			ids[j] = hit.ID
 		}
 		recall += c.recall(i, ids) / float64(c.q.Rows)
@@ -187,16 +188,17 @@ func (c *comparison) found(codes quantise.Codes[float32]) float64 {
 func (c *comparison) compare(r *result, q quantise.Quantiser[float32], codes quantise.Codes[float32]) {
 	r.bytes = float64(codes.Bytes()) / float64(codes.Len())
 	hits := make([]quantise.Hit, c.s.k)
-	r.query = c.time(func(query int) { codes.Search(hits, c.q.Row(query), quantise.Cosine) })
+	var query quantise.Query
+	r.query = c.time(func(i int) { codes.Search(hits, q.Prepare(&query, c.q.Row(i), quantise.Cosine, 0)) })
 
 	noise := rand.New(rand.NewPCG(c.s.seed, 4))
-	var estimates []float64
+	estimates := make([]quantise.Estimate, c.x.Rows)
 	guess, pairs := make([]float64, c.x.Rows), float64(c.x.Rows*c.q.Rows)
 	for i := range c.q.Rows {
-		estimates = codes.Estimates(estimates, c.q.Row(i), quantise.Cosine)
+		codes.Estimates(estimates, q.Prepare(&query, c.q.Row(i), quantise.Cosine, 0), 0)
 		for j, v := range c.cosines.Row(i) {
 			truth := float64(v)
-			e := estimates[j] - truth
+			e := estimates[j].Value - truth
 			r.rms += e * e / pairs
 			mean, variance := q.Theory(truth)
 			r.byTheory += ((mean-truth)*(mean-truth) + variance) / pairs

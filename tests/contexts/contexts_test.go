@@ -177,8 +177,11 @@ func TestContexts(t *testing.T) {
 		"quantise.Append": {n / 64, func(c *lookedAt) error { return must.Have(coder.Encode(t.Context(), few.X)).Append(c, x) }},
 		"quantise.Encode": {n / 64, func(c *lookedAt) error { _, err := coder.Encode(c, x); return err }},
 		"quantise.Search": {1000, func(c *lookedAt) error {
-			hits := make([][]quantise.Hit, 1000)
-			return codes.Quantiser().Search(c, hits, x.RowRange(0, len(hits)), quantise.Cosine, quantise.SearchOptions[float64]{}, codes)
+			hits, queries := make([][]quantise.Hit, 1000), make([]*quantise.Query, 1000)
+			for i := range queries {
+				queries[i] = codes.Quantiser().Prepare(nil, x.Row(i), quantise.Cosine, 0)
+			}
+			return codes.Quantiser().Search(c, hits, queries, quantise.SearchOptions[float64]{}, codes)
 		}},
 		"ridge.Choose": {n / 255, func(c *lookedAt) error {
 			_, err := ridge.Choose(c, []rff.Map[float64]{c.phi(8)}, rows, ridge.ChooseOptions{Options: o})

@@ -46,21 +46,31 @@ func codesOf[T dense.Float](t *testing.T, add func(name string, v ...any)) {
 func codesOfQuantiser[T dense.Float](t *testing.T, name string, q quantise.Quantiser[T], x, queries dense.Matrix[T], add func(name string, v ...any)) {
 	c, err := q.Encode(t.Context(), x)
 	require.NoError(t, err)
+	n := c.Len()
 	var file bytes.Buffer
 	_, err = c.WriteTo(&file)
 	require.NoError(t, err)
 	add(name+"file", file.Bytes())
 	add(name+"decoded", c.Decode(dense.Matrix[T]{}, 0, c.Len()).Data)
 	for by := quantise.InnerProduct; by <= quantise.SquaredDistance; by++ {
-		var found, estimates []float64
+		var found []float64
+		var listed, estimates []quantise.Estimate
+		miss := 0.0
+		if q.Options().Scheme == quantise.RaBitQ {
+			miss = 0.01
+		}
 		search := func(hits [][]quantise.Hit, queries dense.Matrix[T], o quantise.SearchOptions[T]) {
-			require.NoError(t, c.Quantiser().Search(t.Context(), hits, queries, by, o, c))
+			prepared := make([]*quantise.Query, queries.Rows)
+			for i := range prepared {
+				prepared[i] = q.Prepare(nil, queries.Row(i), by, miss)
+			}
+			require.NoError(t, q.Search(t.Context(), hits, prepared, o, c))
 			for _, list := range hits {
 				for _, hit := range list {
 					found = append(found, float64(hit.ID), hit.Value)
 					// Integrals of elementary functions give the errors of other schemes.
 					if q.Options().Scheme == quantise.RaBitQ {
-						found = append(found, hit.StdErr)
+						found = append(found, hit.StdErr, hit.Low, hit.High)
 					}
 				}
 			}
@@ -74,13 +84,22 @@ func codesOfQuantiser[T dense.Float](t *testing.T, name string, q quantise.Quant
 		}
 		for i := range queries.Rows {
 			search(lists(1), queries.RowRange(i, i+1), quantise.SearchOptions[T]{})
-			estimates = append(estimates, c.Estimates(nil, queries.Row(i), by)...)
+			query := q.Prepare(nil, queries.Row(i), by, miss)
+			estimates = append(estimates, c.Estimates(make([]quantise.Estimate, n), query, 0)...)
+			listed = append(listed, c.EstimateRows(make([]quantise.Estimate, 3), query, []int{70, 3, 70})...)
+			for j, id := range []int{70, 3, 70} {
+				require.Equal(t, estimates[i*n+id], listed[3*i+j])
+			}
 		}
 		search(lists(queries.Rows), queries, quantise.SearchOptions[T]{Centres: 2})
 		if q.Options().Scheme == quantise.RaBitQ {
 			search(lists(queries.Rows), queries, quantise.SearchOptions[T]{Rows: quantise.RowsOf(x)})
 		}
-		add(fmt.Sprintf("%smeasure %d", name, by), found, estimates)
+		all := make([]float64, len(estimates))
+		for i, e := range estimates {
+			all[i] = e.Value
+		}
+		add(fmt.Sprintf("%smeasure %d", name, by), found, all)
 	}
 }
 

@@ -451,6 +451,7 @@ var types = []reflect.Type{
 	reflect.TypeFor[quantise.Hit](),
 	reflect.TypeFor[quantise.Measure](),
 	reflect.TypeFor[quantise.Options](),
+	reflect.TypeFor[quantise.Query](),
 	reflect.TypeFor[quantise.Scheme](),
 	reflect.TypeFor[quantise.SearchOptions[float32]](),
 	reflect.TypeFor[quantise.SearchOptions[float64]](),

@@ -7,13 +7,6 @@ import (
 	"gonum.org/v1/gonum/mathext"
 )
 
-// SignsBetween returns the variance of the fraction of d orthogonal, uniformly random directions in
-// R^d that separate two points at the angle θ. The mean of the fraction is θ/π.
-func SignsBetween(d int, theta float64) float64 {
-	u := theta / math.Pi
-	return math.Max(0, u*(1-u)+float64(d-1)*(BothSeparate(d, theta)-u*u)) / float64(d)
-}
-
 // BothSeparate returns the probability P₁₂ that two orthogonal, uniformly random directions in R^d
 // both separate two points at the angle θ. A direction separates two points if its inner products
 // with the points differ in sign. For d ≥ 3

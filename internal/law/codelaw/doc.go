@@ -24,17 +24,10 @@
 // SignsCorrected writes 1/M² as ∫ t·e^(−tM) dt, which factorises over the coordinates.
 // Cells.Corrected does the same on the sphere, which it writes as a Fourier integral.
 //
-// # Two codes
-//
-// Pairs is a table of the joint law of the codes of two vectors, which depends on their angle
-// because vectors at a small angle are rounded alike. SignsBetween is the exact law of signs.
-//
 // # Sources
 //
 //   - [Max 1960] J. Max. Quantizing for minimum distortion. IRE Transactions on Information Theory
 //     6(1).
 //   - [Panter & Dite 1951] P. F. Panter, W. Dite. Quantization distortion in pulse-count modulation
 //     with nonuniform spacing of levels. Proceedings of the IRE 39(1).
-//   - [Price 1958] R. Price. A useful theorem for nonlinear devices having Gaussian inputs. IRE
-//     Transactions on Information Theory 4(2).
 package codelaw
