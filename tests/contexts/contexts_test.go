@@ -176,10 +176,10 @@ func TestContexts(t *testing.T) {
 		}},
 		"quantise.Append": {n / 64, func(c *lookedAt) error { return must.Have(coder.Encode(t.Context(), few.X)).Append(c, x) }},
 		"quantise.Encode": {n / 64, func(c *lookedAt) error { _, err := coder.Encode(c, x); return err }},
-		"quantise.Search": {1000, func(c *lookedAt) error {
+		"quantise.Search": {1000 / 8, func(c *lookedAt) error {
 			hits, queries := make([][]quantise.Hit, 1000), make([]*quantise.Query, 1000)
 			for i := range queries {
-				queries[i] = codes.Quantiser().Prepare(nil, x.Row(i), quantise.Cosine, 0)
+				hits[i], queries[i] = make([]quantise.Hit, 1), codes.Quantiser().Prepare(nil, x.Row(i), quantise.Cosine, 0)
 			}
 			return codes.Quantiser().Search(c, hits, queries, quantise.SearchOptions[float64]{}, codes)
 		}},
