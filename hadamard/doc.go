@@ -12,12 +12,10 @@
 //	                 [ Hₙ −Hₙ ]
 //
 // Sylvester's matrix is symmetric, so that H/√n is its own inverse. Element (i, j) is
-// (−1)^popcount(i AND j): the rows are the Walsh functions in natural order. Sequency reorders a
-// transformed vector by the number of sign changes of the rows, 0, 1, 2, …, and Natural undoes
-// Sequency.
+// (−1)^popcount(i AND j): the rows are the Walsh functions in natural order.
 //
-// The rows of Hadamard matrices of other orders are not Walsh functions, and have no sequency.
-// Paley constructed such matrices from finite fields [Paley 1933]. Let χ be the quadratic character
+// The rows of Hadamard matrices of other orders are not Walsh functions. Paley constructed such
+// matrices from finite fields [Paley 1933]. Let χ be the quadratic character
 // of the field GF(q), q a power of an odd prime: 1 at squares, −1 at other elements, 0 at 0.
 // Bordered by ones, the matrix Q_ab = χ(a − b) gives an S with SSᵀ = qI, and then
 //

@@ -89,15 +89,6 @@ func ExampleTransformDiagonal() {
 	// Output: [2 6 -4 0]
 }
 
-// A square wave that changes sign three times has one coefficient, at 3.
-func ExampleSequency() {
-	x := []float64{1, 1, -1, -1, 1, 1, -1, -1}
-	hadamard.Transform(x)
-	hadamard.Sequency(x)
-	fmt.Println(x)
-	// Output: [0 0 0 8 0 0 0 0]
-}
-
 // The dyadic convolution z_k = Σ_i x_i·y_{i XOR k} becomes a product under the transform. For two
 // independent numbers with the laws x and y, z is the law of their exclusive or.
 func Example_dyadicConvolution() {

@@ -32,16 +32,16 @@ func testIllConditioned[T dense.Float](t *testing.T) {
 				}
 				x := densetest.Normal[T](rng, n, 3, 0, 1)
 				for _, transposed := range []bool{false, true} {
-					v, err := m.run(dense.Matrix[T]{}, x, "x", operation{transposed: transposed}, m.tuned())
-					require.NoError(t, err)
-					y, err := m.run(dense.Matrix[T]{}, v, "v", operation{true, transposed}, m.tuned())
+					a, size := truth(m, transposed)
+					v := times(a, x)
+					y, err := m.solve(dense.Matrix[T]{}, v, transposed, m.tuned())
 					if err != nil {
 						var e *OverflowError
 						require.ErrorAs(t, err, &e)
 						continue
 					}
 					solved++
-					assert.LessOrEqual(t, m.backward(y, v, transposed), tolerance[T](n, d, m.tuned().chunk),
+					assert.LessOrEqual(t, backwardError(a, size, y, v), tolerance[T](n, d, m.tuned().chunk),
 						"λ about %g, n = %d, d = %d, transposed = %v", scale, n, d, transposed)
 				}
 			}
@@ -72,18 +72,17 @@ func testIllConditionedColumns[T dense.Float](t *testing.T) {
 	rng := rand.New(rand.NewPCG(35, 36))
 	m, x := Matrix[T]{Q: densetest.Normal[T](rng, n, d, 0, 1), K: densetest.Normal[T](rng, n, d, 0, 1)}, densetest.Normal[T](rng, n, p, 0, 1)
 	for _, transposed := range []bool{false, true} {
-		v, err := m.run(dense.Matrix[T]{}, x, "x", operation{transposed: transposed}, m.tuned())
-		require.NoError(t, err)
-		solving := operation{true, transposed}
-		all, err := m.run(dense.Matrix[T]{}, v, "v", solving, m.tuned())
+		a, _ := truth(m, transposed)
+		v := times(a, x)
+		all, err := m.solve(dense.Matrix[T]{}, v, transposed, m.tuned())
 		require.NoError(t, err)
 		for _, j := range []int{0, 31, 64, 69} {
-			one, err := m.run(dense.Matrix[T]{}, v.ColRange(j, j+1), "v", solving, m.tuned())
+			one, err := m.solve(dense.Matrix[T]{}, v.ColRange(j, j+1), transposed, m.tuned())
 			require.NoError(t, err)
 			assert.Equal(t, all.ColRange(j, j+1).Clone().Data, one.Data, "column %d", j)
 		}
 		procs := runtime.GOMAXPROCS(1)
-		got, err := m.run(v, v, "v", solving, m.tuned())
+		got, err := m.solve(v, v, transposed, m.tuned())
 		runtime.GOMAXPROCS(procs)
 		require.NoError(t, err)
 		assert.Equal(t, all.Data, got.Data)

@@ -60,14 +60,12 @@
 //
 //	y, err := semiseparable.Matrix[float32]{Diag: diag, Q: k, K: q}.SolveTransposed(dst, v)
 //
-// Mul uses the same recursion with known X: Y_C = Q_C·Z + T_CC·X_C, Z ← Z + K_CᵀX_C.
-//
 // # Cost
 //
 // Multiply-adds, and memory beyond the result:
 //
-//	Matrix.Solve, Mul and transposes   n·(2dp + c·(d + p/2))            O((d+c)·p + w·c²)
-//	Matrix.Inverse                     n²·d                             O(n·d)
+//	Solve, SolveTransposed   n·(2dp + c·(d + p/2))   O((d+c)·p + w·c²)
+//	Inverse                  n²·d                    O(n·d)
 //
 // Chunks have c = 48 rows, and at most w = 16 chunks are in memory at a time. Methods of Matrix
 // that take a dst keep their working memory for later calls: after the first call of a size they
@@ -77,8 +75,7 @@
 // # When it is stable
 //
 // Solve has a small backward error for every T: Y solves exactly a system with q_il·k_jl, λ_i and
-// v_i that are each off by a few units of rounding. BackwardError measures this error. Solve
-// inverts a triangle, of order 16 at most, only if the condition numbers ‖|T⁻¹||T|‖ in the ∞-norm
+// v_i that are each off by a few units of rounding [Oettli and Prager 1964]. Solve inverts a triangle, of order 16 at most, only if the condition numbers ‖|T⁻¹||T|‖ in the ∞-norm
 // and ‖|T||T⁻¹|‖ in the 1-norm are at most 1024, as in the delta rule. Solve treats chunks with
 // other triangles row by row, which is slower.
 //

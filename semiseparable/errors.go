@@ -12,7 +12,7 @@ import (
 // (float64) is the smallest normal number. Zero, subnormal numbers, and numbers whose reciprocal is
 // subnormal are no divisors.
 type ElementError struct {
-	Argument string  // "diag", "q", "k", "v" or "x"
+	Argument string  // "diag", "q", "k" or "v"
 	Row      int     // the first such row of the argument
 	Value    float64 // the first such element of the row
 }

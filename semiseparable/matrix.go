@@ -73,11 +73,3 @@ func (m Matrix[T]) check() {
 		panic(fmt.Sprintf("semiseparable: diag has %d elements, q is %d×%d, want as many as rows", len(diag), q.Rows, q.Cols))
 	}
 }
-
-// checkOperand panics unless x has n rows.
-func checkOperand[T dense.Float](name string, x dense.Matrix[T], n, d int) {
-	x.Check()
-	if x.Rows != n {
-		panic(fmt.Sprintf("semiseparable: %s is %d×%d, q is %d×%d, want as many rows", name, x.Rows, x.Cols, n, d))
-	}
-}

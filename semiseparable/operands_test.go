@@ -75,6 +75,21 @@ func truth[T dense.Float](m Matrix[T], transposed bool) (t, size dense.Matrix[fl
 	return t, size
 }
 
+// times returns T·X, for the t of truth.
+func times[T dense.Float](t dense.Matrix[float64], x dense.Matrix[T]) dense.Matrix[T] {
+	y := dense.New[T](x.Rows, x.Cols)
+	for i := range y.Rows {
+		for j := range y.Cols {
+			sum := 0.0
+			for l, a := range t.Row(i) {
+				sum += a * float64(x.At(l, j))
+			}
+			y.Set(i, j, T(sum))
+		}
+	}
+	return y
+}
+
 // backwardError returns max |V − T·Y| / (|V| + |T|·|Y|) with t and size from truth.
 func backwardError[T dense.Float](t, size dense.Matrix[float64], y, v dense.Matrix[T]) float64 {
 	worst, column := 0.0, make([]float64, y.Rows)

@@ -1,6 +1,7 @@
 package semiseparable
 
 import (
+	"fmt"
 	"sync"
 	"unsafe"
 
@@ -10,12 +11,6 @@ import (
 	"github.com/seed-feabd252/randfeat/internal/compute/parallel"
 	"github.com/seed-feabd252/randfeat/internal/memory/pool"
 )
-
-// operation is the product or the solution that a pass computes.
-type operation struct {
-	solving    bool // T⁻¹·X instead of T·X
-	transposed bool // with Tᵀ in place of T
-}
 
 // sizes are the sizes of chunks and windows of a pass.
 type sizes struct {
@@ -35,18 +30,18 @@ func (m Matrix[T]) tuned() sizes {
 	return sizes{chunk: chunk, window: min(max(cache.L2/4/(chunk*max(row, 1)), 2), most)}
 }
 
-// pass computes T·X or T⁻¹·X, or the same with Tᵀ, chunk by chunk.
+// pass computes T⁻¹·V, or T⁻ᵀ·V if transposed is set, chunk by chunk.
 //
 // The columns are independent of each other, and are cut into groups. A goroutine computes a share
 // of the groups for all chunks of a window, while other goroutines compute the triangles of the
 // next window.
 type pass[T dense.Float] struct {
 	Matrix[T]
-	operation
 	sizes
+	transposed  bool
 	left, right dense.Matrix[T] // Q and K, exchanged for Tᵀ: Z is Σ rightᵀ·Y over the chunks before
-	dst, x      dense.Matrix[T]
-	aliased     bool // dst is x
+	dst, v      dense.Matrix[T]
+	aliased     bool // dst is v
 
 	steps     int
 	phase     int           // the window that groups compute; triangles are prepared one window ahead
@@ -56,7 +51,7 @@ type pass[T dense.Float] struct {
 	shares    int // the number of parts of groups that goroutines compute in parallel
 
 	mu    sync.Mutex
-	fault *ElementError // the first row of x that is not finite, if x is overwritten
+	fault *ElementError // the first row of v that is not finite, if v is overwritten
 }
 
 // group is the columns from ≤ j < to of the result, the width of one panel of package matmul. All
@@ -65,71 +60,69 @@ type group[T dense.Float] struct {
 	from, to int
 	data     []T
 	z        dense.Matrix[T] // d rows
-	x, y     dense.Matrix[T] // the rows of a chunk; x and y are the same memory for solutions
+	y        dense.Matrix[T] // the rows of a chunk, first of V and then of the solution
 }
 
-// run computes T⁻¹·X or T·X into dst. name is the name of x in errors.
-func (m Matrix[T]) run(dst, x dense.Matrix[T], name string, op operation, size sizes) (dense.Matrix[T], error) {
+// solve computes T⁻¹·V, or T⁻ᵀ·V if transposed is set, into dst.
+func (m Matrix[T]) solve(dst, v dense.Matrix[T], transposed bool, size sizes) (dense.Matrix[T], error) {
 	n, d := m.Dims()
-	checkOperand(name, x, n, d)
-	dst = dense.Ensure(dst, n, x.Cols)
-	if op.solving {
-		if err := checkPivots(m.Diag); err != nil {
-			return dst, err
-		}
+	v.Check()
+	if v.Rows != n {
+		panic(fmt.Sprintf("semiseparable: v is %d×%d, q is %d×%d, want as many rows", v.Rows, v.Cols, n, d))
 	}
-	if n == 0 || x.Cols == 0 {
+	dst = dense.Ensure(dst, n, v.Cols)
+	if err := checkPivots(m.Diag); err != nil {
+		return dst, err
+	}
+	if n == 0 || v.Cols == 0 {
 		return dst, nil
 	}
 	s := pool.Get[pass[T]](&passes)
-	s.start(m, dst, x, op, size)
+	s.start(m, dst, v, transposed, size)
 	s.all()
-	err := s.check(name)
+	err := s.check()
 	s.forget()
 	pool.Put(&passes, s)
 	return dst, err
 }
 
-func (s *pass[T]) start(m Matrix[T], dst, x dense.Matrix[T], op operation, size sizes) {
+func (s *pass[T]) start(m Matrix[T], dst, v dense.Matrix[T], transposed bool, size sizes) {
 	n, d := m.Dims()
-	s.Matrix, s.operation, s.sizes = m, op, size
+	s.Matrix, s.transposed, s.sizes = m, transposed, size
 	s.chunk = min(s.chunk, n)
 	s.left, s.right = m.Q, m.K
-	if op.transposed {
+	if transposed {
 		s.left, s.right = m.K, m.Q
 	}
-	s.dst, s.x = dst, x
-	s.aliased = &dst.Data[0] == &x.Data[0]
+	s.dst, s.v = dst, v
+	s.aliased = &dst.Data[0] == &v.Data[0]
 	s.steps = (n + s.chunk - 1) / s.chunk
 	s.window = min(s.window, s.steps)
 	s.triangles = extend(s.triangles, min(2*s.window, s.steps))
-	width := matmul.PanelWidth[T](x.Cols)
-	count := (x.Cols + width - 1) / width
+	width := matmul.PanelWidth[T](v.Cols)
+	count := (v.Cols + width - 1) / width
 	s.groups = extend(s.groups, count)
 	// Two processors share up to 128 columns.
 	const most = 64
-	s.shares = min((x.Cols+most-1)/most, count)
+	s.shares = min((v.Cols+most-1)/most, count)
 	for i := range s.groups {
-		s.groups[i].start(i*width, min((i+1)*width, x.Cols), d, s.chunk, s.solving)
+		s.groups[i].start(i*width, min((i+1)*width, v.Cols), d, s.chunk)
 	}
 }
 
-func (g *group[T]) start(from, to, d, chunk int, solving bool) {
+func (g *group[T]) start(from, to, d, chunk int) {
 	g.from, g.to = from, to
 	cols, rows := matmul.PanelWidth[T](to-from), d+chunk
-	if !solving {
-		rows += chunk
-	}
 	g.data = cache.Aligned(g.data, rows*cols)
 	clear(g.data)
 	all := dense.Of(rows, cols, g.data)
-	g.z, g.x, g.y = all.RowRange(0, d), all.RowRange(d, d+chunk), all.RowRange(rows-chunk, rows)
+	g.z, g.y = all.RowRange(0, d), all.RowRange(d, rows)
 }
 
 // forget drops the references to memory of the caller.
 func (s *pass[T]) forget() {
 	s.Matrix = Matrix[T]{}
-	s.left, s.right, s.dst, s.x = s.Q, s.Q, s.Q, s.Q
+	s.left, s.right, s.dst, s.v = s.Q, s.Q, s.Q, s.Q
 	s.fault = nil
 }
 
@@ -172,20 +165,16 @@ func (s *pass[T]) advance(share, first int) {
 			g := &groups[i]
 			// Memory delivers the next rows during the computation of this group.
 			if i+1 < len(groups) {
-				matmul.Prefetch(groups[i+1].of(&s.x, lo, hi))
+				matmul.Prefetch(groups[i+1].of(&s.v, lo, hi))
 			} else {
-				matmul.Prefetch(groups[0].of(&s.x, nextLo, nextHi))
+				matmul.Prefetch(groups[0].of(&s.v, nextLo, nextHi))
 			}
 			result := g.of(&s.dst, lo, hi)
 			matmul.Prefetch(result)
-			c.x, c.y = g.x, g.y
-			c.x.Rows, c.y.Rows = hi-lo, hi-lo
-			matmul.PackPanel(c.x, g.of(&s.x, lo, hi))
-			if s.solving {
-				s.solve(&c, g.z)
-			} else {
-				s.mul(&c, g.z)
-			}
+			c.y = g.y
+			c.y.Rows = hi - lo
+			matmul.PackPanel(c.y, g.of(&s.v, lo, hi))
+			c.solve(g.z)
 			matmul.UnpackPanel(result, c.y)
 		}
 	}
@@ -205,7 +194,7 @@ func (s *pass[T]) rows(step int) (lo, hi int) {
 	if s.transposed {
 		step = s.steps - 1 - step
 	}
-	return step * s.chunk, min((step+1)*s.chunk, s.x.Rows)
+	return step * s.chunk, min((step+1)*s.chunk, s.v.Rows)
 }
 
 // prepare computes the triangle of a chunk.
@@ -213,23 +202,23 @@ func (s *pass[T]) prepare(step int) {
 	lo, hi := s.rows(step)
 	touch(s.Q.RowRange(lo, hi))
 	touch(s.K.RowRange(lo, hi))
-	s.triangle(step).set(&s.Matrix, lo, hi, s.operation)
+	s.triangle(step).set(&s.Matrix, lo, hi, s.transposed)
 	if s.aliased {
 		s.inspect(lo, hi)
 	}
 }
 
-// inspect records the first row of X that is not finite, before the row is overwritten.
+// inspect records the first row of V that is not finite, before the row is overwritten.
 func (s *pass[T]) inspect(lo, hi int) {
 	for i := lo; i < hi; i++ {
-		row := s.x.Row(i)
+		row := s.v.Row(i)
 		if finite(row) {
 			continue
 		}
 		s.mu.Lock()
 		defer s.mu.Unlock()
 		if s.fault == nil || i < s.fault.Row {
-			s.fault = &ElementError{Row: i, Value: firstInfinite(row)}
+			s.fault = &ElementError{Argument: "v", Row: i, Value: firstInfinite(row)}
 		}
 		return
 	}
@@ -237,24 +226,13 @@ func (s *pass[T]) inspect(lo, hi int) {
 
 // chunk holds the operands of a chunk C for one group.
 type chunk[T dense.Float] struct {
-	t                 *triangle[T]
-	left, right, x, y dense.Matrix[T]
+	t              *triangle[T]
+	left, right, y dense.Matrix[T]
 }
 
-// solve replaces X_C by Y_C = T_CC⁻¹·(X_C − left_C·Z) and adds right_CᵀY_C to Z.
-func (s *pass[T]) solve(c *chunk[T], z dense.Matrix[T]) {
-	matmul.MulPanel(-1, c.left, z, 1, c.x)
-	c.t.factor.Solve(c.x)
-	matmul.TMulPanel(1, c.right, c.x, 1, z)
-}
-
-// mul computes Y_C = left_C·Z + T_CC·X_C and adds right_CᵀX_C to Z.
-func (s *pass[T]) mul(c *chunk[T], z dense.Matrix[T]) {
-	matmul.MulPanel(1, c.left, z, 0, c.y)
-	if s.transposed {
-		matmul.TMulPanel(1, c.t.matrix, c.x, 1, c.y)
-	} else {
-		matmul.MulPanel(1, c.t.matrix, c.x, 1, c.y)
-	}
-	matmul.TMulPanel(1, c.right, c.x, 1, z)
+// solve replaces V_C by Y_C = T_CC⁻¹·(V_C − left_C·Z) and adds right_CᵀY_C to Z.
+func (c *chunk[T]) solve(z dense.Matrix[T]) {
+	matmul.MulPanel(-1, c.left, z, 1, c.y)
+	c.t.factor.Solve(c.y)
+	matmul.TMulPanel(1, c.right, c.y, 1, z)
 }

@@ -11,14 +11,13 @@ import "github.com/seed-feabd252/randfeat/dense"
 //
 // The error is an *ElementError if an element of Diag is no divisor, or if an argument has NaN or
 // ±Inf. It is an *OverflowError if the solution leaves the range of T. After an error the elements
-// of dst are undefined. A solution without an error is finite, and BackwardError measures how well
-// it solves the system.
+// of dst are undefined. A solution without an error is finite.
 func (m Matrix[T]) Solve(dst, v dense.Matrix[T]) (dense.Matrix[T], error) {
-	return m.run(dst, v, "v", operation{solving: true}, m.tuned())
+	return m.solve(dst, v, false, m.tuned())
 }
 
 // SolveTransposed writes Y = T⁻ᵀ·V, the solution of the upper-triangular system Tᵀ·Y = V, into dst
 // and returns dst. Everything else is as for Solve.
 func (m Matrix[T]) SolveTransposed(dst, v dense.Matrix[T]) (dense.Matrix[T], error) {
-	return m.run(dst, v, "v", operation{solving: true, transposed: true}, m.tuned())
+	return m.solve(dst, v, true, m.tuned())
 }

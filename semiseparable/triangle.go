@@ -8,31 +8,21 @@ import (
 	"github.com/seed-feabd252/randfeat/internal/memory/scratch"
 )
 
-// triangle is the triangle T_CC of a chunk C: a c×c matrix with zeros above the diagonal for
-// products, and a factor for solutions.
+// triangle is the triangle T_CC of a chunk C.
 type triangle[T dense.Float] struct {
-	data   []T
-	matrix dense.Matrix[T]
+	data   []T // the elements of T_CC below the diagonal, in a c×c matrix
 	factor triangular.PanelFactor[T]
 }
 
 // set makes t the triangle of rows lo ≤ i < hi of m.
-func (t *triangle[T]) set(m *Matrix[T], lo, hi int, op operation) {
+func (t *triangle[T]) set(m *Matrix[T], lo, hi int, transposed bool) {
 	n := hi - lo
 	t.data = scratch.Resize(t.data, n*n)
-	t.matrix = dense.Of(n, n, t.data)
-	m.below(t.matrix, lo, hi)
-	if op.solving {
-		s := pool.Get[triangular.Scratch[T]](&factors)
-		t.factor = s.PanelFactor(t.matrix, m.diagRange(lo, hi), op.transposed)
-		pool.Put(&factors, s)
-		return
-	}
-	for i := range n {
-		row := t.matrix.Row(i)
-		row[i] = m.diag(lo + i)
-		clear(row[i+1:])
-	}
+	matrix := dense.Of(n, n, t.data)
+	m.below(matrix, lo, hi)
+	s := pool.Get[triangular.Scratch[T]](&factors)
+	t.factor = s.PanelFactor(matrix, m.diagRange(lo, hi), transposed)
+	pool.Put(&factors, s)
 }
 
 // below writes the elements of T below the diagonal, in rows and columns lo ≤ i < hi, to t. The

@@ -71,10 +71,10 @@ func (c Comparison) Table() Table {
 	table := Table{
 		Title: fmt.Sprintf("%d pairs, %d draws", c.Pairs, c.Draws),
 		Columns: []Column{
-			{Name: "method", Key: "method"},
-			{Name: "MSE", Key: "mse", Format: "%.4g"}, {Name: "std. error", Key: "mse_stderr", Format: "%.2g"},
-			{Name: "ratio", Key: "ratio", Format: "%.3f"}, {Name: "std. error", Key: "ratio_stderr", Format: "%.3f"},
-			{Name: "worst |z|", Key: "worst_z", Format: "%.2f"},
+			{Name: "method"},
+			{Name: "MSE", Format: "%.4g"}, {Name: "std. error", Format: "%.2g"},
+			{Name: "ratio", Format: "%.3f"}, {Name: "std. error", Format: "%.3f"},
+			{Name: "worst |z|", Format: "%.2f"},
 		},
 	}
 	for _, r := range c.Methods {

@@ -92,9 +92,9 @@ func (m Measurement) Table() Table {
 	t := Table{
 		Title: fmt.Sprintf("estimates of %v, %d draws", m.Kernel, m.Draws),
 		Columns: []Column{
-			{Name: "pair", Key: "pair"}, {Name: "truth", Key: "truth", Format: "%.6g"}, {Name: "mean", Key: "mean", Format: "%.6g"},
-			{Name: "std. error", Key: "stderr", Format: "%.2g"}, {Name: "z", Key: "z", Format: "%+.2f"},
-			{Name: "MSE", Key: "mse", Format: "%.4g"}, {Name: "std. error", Key: "mse_stderr", Format: "%.2g"},
+			{Name: "pair"}, {Name: "truth", Format: "%.6g"}, {Name: "mean", Format: "%.6g"},
+			{Name: "std. error", Format: "%.2g"}, {Name: "z", Format: "%+.2f"},
+			{Name: "MSE", Format: "%.4g"}, {Name: "std. error", Format: "%.2g"},
 		},
 	}
 	for i, p := range m.Pairs {

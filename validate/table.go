@@ -1,11 +1,7 @@
 package validate
 
 import (
-	"encoding/csv"
-	"errors"
 	"fmt"
-	"io"
-	"strconv"
 	"strings"
 	"text/tabwriter"
 )
@@ -20,8 +16,8 @@ type Table struct {
 
 // Column describes a column.
 type Column struct {
-	// Name is the heading in print. Key is the heading in files, in lower case without spaces.
-	Name, Key string
+	// Name is the heading.
+	Name string
 	// Format is the format of package fmt for numbers. "" means %v.
 	Format string
 }
@@ -64,55 +60,4 @@ func (c Column) print(cell any) string {
 		return fmt.Sprint(cell)
 	}
 	return fmt.Sprintf(c.Format, cell)
-}
-
-// WriteCSV writes the table as comma-separated values [RFC 4180]: the keys of the columns, then the
-// rows, with all digits of numbers and an empty field for no value. WriteCSV returns an error if a
-// row does not have a cell for each column, and the error of w.
-func (t Table) WriteCSV(w io.Writer) error {
-	if err := t.check(); err != nil {
-		return err
-	}
-	if w == nil {
-		return errors.New("validate: w is nil, want a writer")
-	}
-	out := csv.NewWriter(w)
-	record := make([]string, len(t.Columns))
-	for i, c := range t.Columns {
-		record[i] = c.Key
-	}
-	// Error returns the first error of the writer.
-	_ = out.Write(record)
-	for _, row := range t.Rows {
-		for i, cell := range row {
-			record[i] = digits(cell)
-		}
-		_ = out.Write(record)
-	}
-	out.Flush()
-	if err := out.Error(); err != nil {
-		return fmt.Errorf("validate: %w", err)
-	}
-	return nil
-}
-
-// digits returns a cell as WriteCSV writes it.
-func digits(cell any) string {
-	switch v := cell.(type) {
-	case nil:
-		return ""
-	case float64:
-		return strconv.FormatFloat(v, 'g', -1, 64)
-	}
-	return fmt.Sprint(cell)
-}
-
-// check returns an error unless every row has a cell for each column.
-func (t Table) check() error {
-	for i, row := range t.Rows {
-		if len(row) != len(t.Columns) {
-			return fmt.Errorf("validate: row %d has length %d, want a cell for each of %d columns", i, len(row), len(t.Columns))
-		}
-	}
-	return nil
 }

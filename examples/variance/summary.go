@@ -14,13 +14,13 @@ func (s *study) summary(rows []measurement) string {
 	sum := validate.Table{
 		Title: fmt.Sprintf("Mean squared error with m = d = %d frequencies: %d pairs of norm %v, %d draws, seed %d\n", s.d, s.pairs, s.norm, s.draws, s.seed),
 		Columns: []validate.Column{
-			{Name: "kernel and map", Key: "estimator"}, {Name: first, Key: "mse", Format: "%.4g"}, {Name: "exact law", Key: "law", Format: "%.4g"},
+			{Name: "kernel and map"}, {Name: first, Format: "%.4g"}, {Name: "exact law", Format: "%.4g"},
 		},
 	}
 	for _, p := range s.projections[1:] {
-		sum.Columns = append(sum.Columns, validate.Column{Name: p.title, Key: p.name, Format: "× %.3f"})
+		sum.Columns = append(sum.Columns, validate.Column{Name: p.title, Format: "× %.3f"})
 	}
-	sum.Columns = append(sum.Columns, validate.Column{Name: "worst |z|", Key: "worst_z", Format: "%.1f"})
+	sum.Columns = append(sum.Columns, validate.Column{Name: "worst |z|", Format: "%.1f"})
 	lawed, worst, where := 0, 0.0, ""
 	for group := range s.each(rows) {
 		line, farthest := []any{group[0].title}, 0.0
