@@ -128,7 +128,7 @@ func BenchmarkFilter(b *testing.B) {
 					only.Set(id, kept == "half" && id%2 == 0 || kept == "hundredth" && id < *benchRows/100)
 				}
 				if kept != "all" {
-					o.Only = []quantise.Bitmap{only}
+					o.Only = []quantise.Set{only}
 				}
 				hits, query := lists(1, benchFound), 0
 				b.ReportAllocs()

@@ -162,14 +162,19 @@ func (q *quantiser[T]) assign(ctx context.Context, x dense.Matrix[T]) []uint32 {
 					}
 				}
 			}
-			// float32 must represent (x−c)ᵀc.
-			product := r * q.centres[at].square
-			if r <= 2*vecmath.HalfSquaredNorm(row) && (r == 0 || r >= 0x1p-200 && product >= 0x1p-250 && product <= 0x1p250) {
+			if q.fits(row, at, r) {
 				labels[lo+i] = uint32(at)
 			}
 		}
 	})
 	return labels
+}
+
+// fits reports whether a row may have its nearest centre, at the squared distance r: float32 must
+// represent (x−c)ᵀc.
+func (q *quantiser[T]) fits(row []T, centre int, r float64) bool {
+	product := r * q.centres[centre].square
+	return r <= 2*vecmath.HalfSquaredNorm(row) && (r == 0 || r >= 0x1p-200 && product >= 0x1p-250 && product <= 0x1p250)
 }
 
 // squaredDistance returns ‖x − y‖² as the sum of squared differences, without cancellation.

@@ -137,7 +137,7 @@ func TestSearchOfFewCentres(t *testing.T) {
 					only[hit.ID/64] |= 1 << (hit.ID % 64)
 				}
 				list := [][]quantise.Hit{make([]quantise.Hit, k)}
-				require.NoError(t, searchAll(c.Quantiser(), t.Context(), list, queries.RowRange(i, i+1), by, quantise.SearchOptions[float32]{Only: []quantise.Bitmap{only}}, c))
+				require.NoError(t, searchAll(c.Quantiser(), t.Context(), list, queries.RowRange(i, i+1), by, quantise.SearchOptions[float32]{Only: []quantise.Set{only}}, c))
 				assert.Equal(t, all[3:], list[0])
 			}
 		}

@@ -18,14 +18,11 @@ import (
 
 // Codes holds the codes of rows, numbered from 0 in the order of Append. A row takes Bits·d'/8
 // bytes, 4 for the norm, 4 more with Uniform and RaBitQ of 1 bit, 8 more with RaBitQ of several bits,
-// and 16 more with centres.
+// and 16 more with centres. Quantiser.Encode, Read and View return Codes.
 //
 // Goroutines may share Codes. A method that reads uses the rows that Codes had when the method
-// began, and never waits for Append. Append publishes all its rows at once. Concurrent calls of
-// Append run one after the other. Append never moves codes in memory, and reserves memory for up to
-// a quarter more rows, at most 1 MiB.
-//
-// Quantiser.Encode, Read and View return Codes.
+// began, and never waits for Append. Append publishes all its rows at once, never moves codes in
+// memory, and reserves memory for up to a quarter more rows, at most 1 MiB.
 type Codes[T dense.Float] interface {
 	// Quantiser returns the quantiser that made the codes.
 	Quantiser() Quantiser[T]
@@ -45,39 +42,40 @@ type Codes[T dense.Float] interface {
 	// It panics if ctx is nil or if x does not have d columns.
 	Append(ctx context.Context, x dense.Matrix[T]) error
 
+	// AppendRows adds the rows ids of from in this order, and all rows for nil ids, without decoding
+	// them. from may be c. Its quantiser has the same options and rotations, and c has the centres of
+	// the rows: codes of a quantiser with the centres of several segments take the rows of each.
+	AppendRows(from Codes[T], ids []int) error
+
+	// Grow reserves memory for n more rows. With centres, it expects them to have the centres of
+	// present rows. It returns an error if n is negative, or if the codes would take more than 2⁴⁰
+	// bytes.
+	Grow(n int) error
+
 	// Search writes the len(dst) rows with the largest estimated inner products or cosines with the
 	// query, or with the smallest estimated distances, into dst, best first. It returns dst, which is
 	// shorter if Codes has fewer rows. Equal estimates are ordered by row number. A query that is not
-	// finite finds the first rows, with the value NaN. Quantiser.Search has filters, many queries,
-	// several Codes and exact rows.
+	// finite finds the first rows, with the value NaN. The best of many estimates are biased upwards:
+	// a row ranks high partly because its error is positive. StdErr is the standard error for a row
+	// that was chosen in advance.
 	//
-	// The best of many estimates are biased upwards: a row ranks high partly because its error is
-	// positive. StdErr is the standard error for a row that was chosen in advance.
-	//
-	// The cost is a parallel pass over all codes, and O(log len(dst)) for each row that enters the
-	// list. After the first call of a size, Search allocates nothing. It panics if the query is not
-	// prepared by the quantiser.
+	// The cost is a parallel pass over all codes. After the first call of a size, Search allocates
+	// nothing. It panics if the query is not prepared by the quantiser.
 	Search(dst []Hit, query *Query) []Hit
 
 	// Estimates writes the estimates of rows [from, from+len(dst)) into dst and returns dst.
-	// EstimateRows does so for the rows ids, which may repeat. Both have the values and the errors of
-	// Search. The estimate of an inner product is ‖x‖·sᵀp, where the code stands for s and p is the
-	// rotated and rounded query. The estimates of the cosine and of the squared distance follow with
-	// the norms. The estimate of a cosine may lie outside [−1, 1], and the estimate of a squared
-	// distance below 0.
-	//
-	// The cost is O(d'·Bits) per row. The calls allocate nothing, and use several processors only
-	// above 4096 rows. They panic if a row does not exist, if the numbers of dst and ids differ, or
-	// if the query is not prepared by the quantiser.
+	// EstimateRows does so for the rows ids, which may repeat. The values are those of Search. The
+	// estimate of a cosine may lie outside [−1, 1], and the estimate of a squared distance below 0.
+	// The cost is O(d'·Bits) per row. The calls allocate nothing, and use several processors only above
+	// 4096 rows. They panic if a row does not exist, if the numbers of dst and ids differ, or if the
+	// query is not prepared by the quantiser.
 	Estimates(dst []Estimate, query *Query, from int) []Estimate
 	EstimateRows(dst []Estimate, query *Query, ids []int) []Estimate
 
 	// Decode writes the vectors ‖x‖·Rᵀs of rows [from, to), or c + ‖x−c‖·Rᵀs with a centre c, into
 	// the rows of dst, which is (to−from)×d, and returns dst. If dst is zero, Decode allocates it.
-	// Without centres, the inner product of a decoded row with a query is the value of Estimates.
-	// With centres, Estimates is more accurate. LloydMax decodes to the vectors nearest to the
-	// rows. RaBitQ and QJL decode to vectors that are longer than the rows. The cost is the
-	// rotations. Decode panics if the range or the shape does not fit.
+	// LloydMax decodes to the vectors nearest to the rows, and RaBitQ and QJL to longer vectors. The
+	// cost is the rotations. Decode panics if the range or the shape does not fit.
 	Decode(dst dense.Matrix[T], from, to int) dense.Matrix[T]
 
 	// WriteTo writes the quantiser, and the rows that Codes has when the call begins, to w, in

@@ -38,6 +38,7 @@ type encoder[T dense.Float] struct {
 	rotated []scratch.Buffer[T] // the rows after each rotation
 	edges   []T
 	codes   []uint8
+	words   []uint64 // of one row
 }
 
 // prepare allocates the memory of e in its first use.

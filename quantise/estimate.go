@@ -181,6 +181,7 @@ type batch struct {
 	list     [fewRows + scan.ListedMore]*byte
 	numbers  [fewRows]numbers
 	products [fewRows]float32
+	words    []uint64 // a copy of rows where the kernels want words
 }
 
 var batches pool.Of[batch]
@@ -202,10 +203,14 @@ func (r *rows) add(f *batch, i, id, words int) {
 
 // multiply sets the products of the first n rows, sᵀp over the norm of the query.
 func (f *batch) multiply(x *Query, n int) {
-	if x.table != nil {
+	if len(x.tile) > 0 {
 		for i := range n {
 			row := unsafe.Slice((*uint64)(unsafe.Pointer(f.list[i])), x.words)
-			scan.LevelProducts(f.products[i:], row, x.table, x.tile, 1, x.words, x.width, 1, 1)
+			if x.table != nil {
+				scan.LevelProducts(f.products[i:], row, x.table, x.tile, 1, x.words, x.width, 1, 1)
+			} else {
+				scan.Products(f.products[i:], row, x.tile, 1, x.words, x.width, 1, 1)
+			}
 		}
 	} else {
 		most := (n + scan.ListedStep - 1) / scan.ListedStep * scan.ListedStep

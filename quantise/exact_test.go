@@ -104,15 +104,16 @@ func testExactRows[T dense.Float](t *testing.T) {
 				require.NoError(t, err)
 				segments, rows = append(segments, c), append(rows, part)
 			}
-			except := make([]quantise.Bitmap, len(segments))
+			except, sets := make([]quantise.Bitmap, len(segments)), make([]quantise.Set, len(segments))
 			for i := range except {
 				except[i] = make(quantise.Bitmap, (n+63)/64)
+				sets[i] = except[i]
 				for id := 0; id < n; id += 5 {
 					except[i].Set(id, true)
 				}
 			}
 			read, looked := quantise.RowsOf(rows...), 0
-			o := quantise.SearchOptions[T]{MissProbability: 1e-9, Except: except, Rows: func(dst dense.Matrix[T], segment int, ids []int) error {
+			o := quantise.SearchOptions[T]{MissProbability: 1e-9, Except: sets, Rows: func(dst dense.Matrix[T], segment int, ids []int) error {
 				assert.True(t, slices.IsSorted(ids))
 				looked += len(ids)
 				return read(dst, segment, ids)

@@ -56,7 +56,7 @@ func ExampleQuantiser_Search() {
 	hits := [][]quantise.Hit{make([]quantise.Hit, 2), make([]quantise.Hit, 2)}
 	prepared := []*quantise.Query{q.Prepare(nil, queries.Row(0), quantise.Cosine, 0), q.Prepare(nil, queries.Row(1), quantise.Cosine, 0)}
 	err := q.Search(context.Background(), hits, prepared, quantise.SearchOptions[float32]{
-		Except: []quantise.Bitmap{deleted},
+		Except: []quantise.Set{deleted},
 		Rows: func(dst dense.Matrix[float32], segment int, ids []int) error { // from memory, or from a disk
 			looked += len(ids)
 			return read(dst, segment, ids)

@@ -33,3 +33,22 @@ func TestMappedFile(t *testing.T) {
 	require.NoError(t, mapped.Append(t.Context(), x))
 	require.Equal(t, 4000, mapped.Len())
 }
+
+// Estimates of a page read no byte behind it: the next page of memory must not be read.
+func TestGuardedBytes(t *testing.T) {
+	size := os.Getpagesize()
+	memory, err := syscall.Mmap(-1, 0, 2*size, syscall.PROT_READ|syscall.PROT_WRITE, syscall.MAP_PRIVATE|syscall.MAP_ANON)
+	require.NoError(t, err)
+	defer func() { require.NoError(t, syscall.Munmap(memory)) }()
+	require.NoError(t, syscall.Mprotect(memory[size:], syscall.PROT_NONE))
+	for d := 4; d <= 1024; d = d*5/4 + 1 {
+		for _, o := range lawOptions(1, 2, 4, 8) {
+			x := random[float32](3, d, 1)
+			q := encode(t, x, o).Quantiser()
+			n := min(3, size/q.RowBytes())
+			page := memory[size-n*q.RowBytes() : size]
+			require.NoError(t, q.EncodeBytes(page, x.RowRange(0, n)))
+			require.NoError(t, q.EstimateBytes(make([]quantise.Estimate, n), q.Prepare(nil, x.Row(0), quantise.Cosine, 0), page))
+		}
+	}
+}

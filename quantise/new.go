@@ -32,9 +32,7 @@ func New[T dense.Float](d int, opts Options, src rand.Source) (Quantiser[T], err
 
 // UnmarshalQuantiser returns the quantiser that MarshalBinary has written to data. It returns an
 // error if the bytes are damaged, of another version or not a quantiser, if the quantiser has
-// rotations of the caller, if d' does not follow from d, and the errors of New and WithCentres.
-// Time and memory are those of New and WithCentres. The memory of New follows from d and not from
-// the number of bytes.
+// rotations of the caller, and the errors of New and WithCentres.
 func UnmarshalQuantiser[T dense.Float](data []byte) (Quantiser[T], error) {
 	h, err := headerOf(data)
 	if err != nil {
@@ -170,6 +168,9 @@ func (q *quantiser[T]) setLevels() {
 	for j, v := range q.cells.Levels {
 		q.edges[j] = float32(q.cells.Edges[j])
 		level := float32(v / float64(len(q.rotations)))
+		if q.options.Scheme == RaBitQ {
+			level = float32(2*j + 1) // estimates divide by sᵀu
+		}
 		q.levels[n+j], q.levels[n-1-j] = level, -level
 	}
 	if q.table == nil {

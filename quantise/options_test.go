@@ -103,9 +103,9 @@ func TestFilters(t *testing.T) {
 				}
 				var asked atomic.Int64
 				for i, filter := range []quantise.SearchOptions[float64]{
-					{Only: []quantise.Bitmap{only}},
-					{Except: []quantise.Bitmap{others}},
-					{Only: []quantise.Bitmap{only}, Except: []quantise.Bitmap{others}},
+					{Only: []quantise.Set{only}},
+					{Except: []quantise.Set{others}},
+					{Only: []quantise.Set{only}, Except: []quantise.Set{others}},
 					{Accept: func(segment, id int) bool { asked.Add(1); return segment == 0 && only.Has(id) }},
 				} {
 					hits := lists(1, k)
@@ -130,8 +130,8 @@ func TestFiltersWithoutValues(t *testing.T) {
 	query := random[float32](1, 20, 7)
 	query.Data[3] = float32(math.Inf(1))
 	o := quantise.SearchOptions[float32]{
-		Only:   []quantise.Bitmap{{0b1011}, {1 << 9}},
-		Except: []quantise.Bitmap{{0b1}, nil},
+		Only:   []quantise.Set{quantise.Bitmap{0b1011}, quantise.Bitmap{1 << 9}},
+		Except: []quantise.Set{quantise.Bitmap{0b1}, quantise.Bitmap(nil)},
 		Accept: func(segment, id int) bool { return segment == 1 || id != 1 },
 	}
 	hits := lists(1, 5)
@@ -176,8 +176,8 @@ func TestSearchErrors(t *testing.T) {
 		"quantise: query 1 has measure 0, want 1 like the first":                                 c.Quantiser().Search(t.Context(), lists(2, 3), []*quantise.Query{cosine, c.Quantiser().Prepare(nil, x.Row(0), 0, 0)}, options{}, c),
 		"quantise: segment 1 is nil":                                                             searching(options{}, queries, 0, c, nil),
 		"quantise: segment 1 is of another quantiser":                                            searching(options{}, queries, 0, c, other),
-		"quantise: Only has 1 sets for 2 segments":                                               searching(options{Only: make([]quantise.Bitmap, 1)}, queries, 0, c, c),
-		"quantise: Except has 0 sets for 1 segments":                                             searching(options{Except: []quantise.Bitmap{}}, queries, 0, c),
+		"quantise: Only has 1 sets for 2 segments":                                               searching(options{Only: make([]quantise.Set, 1)}, queries, 0, c, c),
+		"quantise: Except has 0 sets for 1 segments":                                             searching(options{Except: []quantise.Set{}}, queries, 0, c),
 		"quantise: MissProbability = 0.1 without Rows":                                           searching(options{MissProbability: 0.1}, queries, 0, c),
 		"quantise: MissProbability = 1, want a probability between 0 and 1":                      searching(options{Rows: rows, MissProbability: 1}, queries, 0, c),
 		"quantise: MissProbability = NaN, want a probability between 0 and 1":                    searching(options{Rows: rows, MissProbability: math.NaN()}, queries, 0, c),
@@ -241,9 +241,10 @@ func TestSearchAllocations(t *testing.T) {
 		t.Skip("the race detector makes pools forget")
 	}
 	x := random[float32](10_000, 64, 10)
-	queries, hits, only := x.RowRange(0, 20), lists(20, 10), []quantise.Bitmap{make(quantise.Bitmap, 100)}
-	for i := range only[0] {
-		only[0][i] = 0xf0f0f0f0f0f0f0f0
+	some := make(quantise.Bitmap, 100)
+	queries, hits, only := x.RowRange(0, 20), lists(20, 10), []quantise.Set{some}
+	for i := range some {
+		some[i] = 0xf0f0f0f0f0f0f0f0
 	}
 	for _, bits := range []int{1, 2, 4, 8} {
 		c := encode(t, x, quantise.Options{Bits: bits})

@@ -34,25 +34,17 @@ type Quantiser[T dense.Float] interface {
 	Options() Options
 
 	// Theory returns the exact mean and variance of the estimate of a cosine whose true value is
-	// given. The estimate of an inner product has ‖x‖‖y‖ times the mean and (‖x‖‖y‖)² times the
-	// variance. The estimate of a squared distance has 4 times the variance of the inner product.
-	//
-	// The law holds for every pair of vectors if rotations are uniformly random (Haar). "Rotations"
-	// in the package documentation compares it with hadamard.Rotation. The variance is NaN for
-	// RaBitQ with several bits and d' < 32, for which no law is known. The first call computes
-	// integrals and takes longer than later calls.
+	// given, over uniformly random rotations. An estimated inner product has ‖x‖‖y‖ times the mean
+	// and (‖x‖‖y‖)² times the variance, and a squared distance 4 times the variance of the product.
+	// The variance is NaN for RaBitQ with several bits and d' < 32, for which no law is known. The
+	// first call computes integrals.
 	Theory(cosine float64) (mean, variance float64)
 
 	// WithCentres returns a quantiser with the same rotations that encodes x − c, where c is the
-	// nearest of the rows of centres (K×d) and the origin. "Centres" in the package documentation
-	// describes the benefit. The new centres replace the centres of the quantiser. WithCentres
-	// copies the centres.
-	//
-	// A row takes 16 bytes more: 8 for (x−c)ᵀc and its estimate, and 8 for its number and its centre. The centre of
-	// a row is the origin if ‖x−c‖‖c‖ is neither 0 nor between 2⁻¹²⁵ and 2¹²⁵. Append costs O(K·d)
-	// more per row, as a matrix product.
-	//
-	// WithCentres returns an error if centres are not K×d with K ≥ 1, if a centre holds NaN or ±Inf
+	// nearest of the rows of centres (K×d) and the origin. Errors are then proportional to ‖x−c‖. The
+	// new centres replace those of the quantiser. A row takes 16 bytes more, and Append costs O(K·d)
+	// more per row. The centre of a row is the origin if ‖x−c‖‖c‖ is neither 0 nor between 2⁻¹²⁵ and
+	// 2¹²⁵. WithCentres returns an error if centres are not K×d with K ≥ 1, if a centre is not finite
 	// or has a norm above 2¹⁰⁰, or if all centres take at least 4 GiB as float64.
 	WithCentres(centres dense.Matrix[T]) (Quantiser[T], error)
 
@@ -61,31 +53,22 @@ type Quantiser[T dense.Float] interface {
 	Encode(ctx context.Context, x dense.Matrix[T]) (Codes[T], error)
 
 	// Prepare rotates and rounds the query x (d numbers) for estimates of a measure. It writes the
-	// query into dst and returns dst. If dst is nil, Prepare allocates a Query. Otherwise Prepare
-	// allocates nothing after the first call. The rotated query has one byte per coordinate for
-	// codes of 1 and 2 bits, and two bytes for others.
+	// query into dst and returns dst, or a new Query if dst is nil. If miss is positive, estimates have
+	// bounds, which each fail with at most this probability; bounds require RaBitQ. x may have any
+	// finite norm. If x is not finite, all estimates are NaN.
 	//
-	// If miss is positive, estimates have bounds, which each fail with at most this probability.
-	// Bounds require RaBitQ, which has a law for each code.
-	//
-	// x may have any finite norm. If x holds NaN or ±Inf, all estimates are NaN. The cost is a
-	// rotation and O(d'), and O(d) for each centre when the query meets the first row of the centre.
-	// Prepare panics if x does not have d elements, if the measure is unknown, if miss is not in [0,
-	// 1), or if the scheme has no bounds.
+	// The cost is a rotation and O(d'), and O(d) for each centre when the query meets its first row.
+	// With a dst, Prepare allocates nothing after the first call. It panics if x does not have d
+	// elements, if the measure is unknown, if miss is not in [0, 1), or if the scheme has no bounds.
 	Prepare(dst *Query, x []T, by Measure, miss float64) *Query
 
-	// Search searches several Codes (segments) for queries of one measure. Each segment must have
-	// this quantiser or an equal quantiser. Search writes the best len(hits[i]) rows of all segments
-	// for query i into hits[i], and shortens hits[i] if it selects fewer rows. Equal values are
-	// ordered by segment and row number. The results are, to the bit, those of Codes.Search for each
-	// query and the selected rows.
+	// Search searches several Codes (segments) of this or an equal quantiser for queries of one
+	// measure. It writes the best len(hits[i]) rows of all segments for query i into hits[i], and
+	// shortens hits[i] if it selects fewer rows. Equal values are ordered by segment and row number.
+	// The results are, to the bit, those of Codes.Search.
 	//
-	// The cost is one parallel pass over the codes. 256 rows stay in the cache while Search
-	// multiplies them by all queries. After the first call of a size, Search allocates nothing,
-	// except in Rows.
-	//
-	// With SearchOptions.Rows, Search makes two passes, and reads rows until no other row is likely
-	// to be among the best. Rows requires RaBitQ, which has a law for each code.
+	// The cost is one parallel pass over the codes, and two with SearchOptions.Rows, which requires
+	// RaBitQ. After the first call of a size, Search allocates nothing, except in Rows.
 	//
 	// Search returns an error if the numbers of lists or sets do not fit, if a query is not prepared
 	// by the quantiser or of another measure, if an option is invalid, if a segment is nil or of
@@ -93,18 +76,40 @@ type Quantiser[T dense.Float] interface {
 	// undefined after an error. Search panics if ctx is nil.
 	Search(ctx context.Context, hits [][]Hit, queries []*Query, o SearchOptions[T], segments ...Codes[T]) error
 
-	// Read and View are the functions Read and View for codes of this quantiser. They also read codes
-	// over rotations of the caller, because the caller has made the same quantiser. They return an
-	// error if the file is of another quantiser. Files have no rotations, so that Read cannot tell
-	// quantisers of [NewRotated] with equal options apart.
+	// RowBytes returns the number of bytes of a row in a page, which is rows side by side at any
+	// address. EncodeBytes writes the rows of x (n×d) to dst, which has n·RowBytes() bytes. A row has
+	// little-endian numbers:
+	//
+	//	words     of 8 bytes, ⌈d'·Bits/64⌉
+	//	norm      float32, ‖x‖, or ‖x−c‖ with centres
+	//	ratio     float32, with RaBitQ and Uniform
+	//	variance  float32, ‖s‖²/(sᵀu)² − 1, with RaBitQ of several bits
+	//	products  two float32, (x−c)ᵀc and its estimate, with centres
+	//	centre    uint32, its number, and 0 for the origin, with centres
+	//
+	// Words come in blocks of 8, and the last block may be shorter. A block of w words is 2w lanes of
+	// 4 bytes. Code j of lane l of a block, from the lowest bits on, is the code of element j·2w + l of
+	// the block. The rest of the words is 0. With RaBitQ, norm·ratio·Σ(2·code + 1 − 2^Bits)·p_i is the
+	// estimate of xᵀq, or of (x−c)ᵀq, for the rotated query p.
+	//
+	// EncodeBytes returns an error if dst has another length, and the errors of Codes.Append for a
+	// row. It panics if x does not have d columns.
+	RowBytes() int
+	EncodeBytes(dst []byte, x dense.Matrix[T]) error
+
+	// EstimateBytes writes the estimates of the len(dst) rows of a page into dst, as Codes.Estimates
+	// does. It returns an error if page has another length, if a number of a row is out of range, or
+	// if the query is not prepared by the quantiser. EstimateBytes allocates nothing.
+	EstimateBytes(dst []Estimate, query *Query, page []byte) error
+
+	// Read and View are the functions Read and View for codes of this quantiser, also over rotations of
+	// the caller, which files do not hold. They return an error if the file is of another quantiser.
 	Read(r io.Reader) (Codes[T], error)
 	View(data []byte) (Codes[T], error)
 
-	// MarshalBinary returns the quantiser as 52 bytes, or as 60 + 8Kd bytes with K centres:
-	// options, dimensions and the seed of the rotations. UnmarshalQuantiser draws the same
-	// rotations from the seed in every later version and on every platform. The bytes do not hold
-	// rotations of the caller, and UnmarshalQuantiser returns an error for such a quantiser. The
-	// error is nil.
+	// MarshalBinary returns the quantiser as 52 bytes, or as 60 + 8Kd bytes with K centres.
+	// UnmarshalQuantiser draws the same rotations in every later version and on every platform. The
+	// bytes do not hold rotations of the caller. The error is nil.
 	MarshalBinary() ([]byte, error)
 
 	// codesOf returns Codes with rows that the quantiser has encoded.
@@ -173,8 +178,15 @@ func (q *quantiser[T]) theory() codelaw.Moments {
 	return q.moments
 }
 
+// rotates reports whether q and r have the same rotations and options.
+func (q *quantiser[T]) rotates(r *quantiser[T]) bool {
+	if q.drawn && r.drawn {
+		return q.seed == r.seed && q.options == r.options && q.in == r.in && q.out == r.out
+	}
+	return q.laws == r.laws // of one quantiser, with other centres
+}
+
 // equals reports whether q and r encode every vector alike.
 func (q *quantiser[T]) equals(r *quantiser[T]) bool {
-	return q == r || q.drawn && r.drawn && q.seed == r.seed && q.options == r.options && q.in == r.in && q.out == r.out &&
-		slices.EqualFunc(q.centres, r.centres, func(a, b centre[T]) bool { return slices.Equal(a.vector, b.vector) })
+	return q == r || q.rotates(r) && slices.EqualFunc(q.centres, r.centres, func(a, b centre[T]) bool { return slices.Equal(a.vector, b.vector) })
 }

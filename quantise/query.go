@@ -37,8 +37,8 @@ type Query struct {
 	single []float32
 	double []float64 // the divided query, in one of both types
 
-	// The rotated query divided by its norm has the multiples of a step in listed, or in tile if
-	// levels come from a table. scale is the product of the step and of quantiser.unit.
+	// The rotated query divided by its norm has the multiples of a step in listed. They are in tile if
+	// levels come from a table, or if the machine lacks kernels for listed. scale is the product of the step and of quantiser.unit.
 	listed []byte
 	tile   []uint64
 	scale  float32
@@ -147,8 +147,9 @@ func divide[T dense.Float](dst *Query, x []T) []T {
 // round rounds the rotated query of p.
 func (q *quantiser[T]) round(dst *Query, p *preparer[T]) {
 	dst.scale, dst.rounding = 0, 0
+	p.whole, dst.tile = scratch.Resize(p.whole, q.elements), dst.tile[:0]
 	if q.table != nil {
-		p.whole, dst.tile = scratch.Resize(p.whole, q.elements), scratch.Resize(dst.tile, scan.DigitWords(q.words, q.width))
+		dst.tile = scratch.Resize(dst.tile, scan.DigitWords(q.words, q.width))
 		step := scan.Round(p.whole, p.rotated)
 		scan.Digits(dst.tile, p.whole, q.words, q.width)
 		if dst.norm > 0 {
@@ -158,12 +159,16 @@ func (q *quantiser[T]) round(dst *Query, p *preparer[T]) {
 	}
 	dst.listed = cache.Aligned(dst.listed, scan.ListedBytes(q.words, q.width))
 	clear(dst.listed)
-	if !(dst.norm > 0) {
-		return
+	if dst.norm > 0 {
+		step := scan.Magnitude(p.rotated) / float64(scan.ListedLargest(q.width))
+		rest := scan.RoundListed(dst.listed, p.rotated, q.places, T(1/step), q.width)
+		dst.scale, dst.rounding = float32(q.unit*(step/dst.norm)), math.Sqrt(rest/float64(q.elements))*(step/dst.norm)
 	}
-	step := scan.Magnitude(p.rotated) / float64(scan.ListedLargest(q.width))
-	rest := scan.RoundListed(dst.listed, p.rotated, q.places, T(1/step), q.width)
-	dst.scale, dst.rounding = float32(q.unit*(step/dst.norm)), math.Sqrt(rest/float64(q.elements))*(step/dst.norm)
+	if !scan.Listed() {
+		dst.tile = scratch.Resize(dst.tile, scan.DigitWords(q.words, q.width))
+		scan.WholeOf(p.whole, dst.listed, q.places, q.width)
+		scan.Digits(dst.tile, p.whole, q.words, q.width)
+	}
 }
 
 // shiftOf returns the shift of a query for the rows of a cluster, or nil without centres.

@@ -16,14 +16,11 @@ import (
 	"github.com/seed-feabd252/randfeat/internal/memory/limit"
 )
 
-// Read returns the codes that WriteTo wrote to a file, with their quantiser.
-//
-// Read returns an error if r is nil, if the bytes are not codes, damaged, cut off or of another
-// version, if a norm is out of range, if a row has codes beyond d', and the errors of
-// UnmarshalQuantiser. The error wraps io.ErrUnexpectedEOF if bytes are missing. Beside an error,
-// Read returns Codes with the rows of the parts before the error, or nil if there is no such part.
-// Read reads no bytes beyond the codes. The memory that Read takes is proportional to the bytes
-// that it has read, except for the rotations, whose memory follows from d.
+// Read returns the codes that WriteTo wrote to a file, with their quantiser. It returns an error if r
+// is nil, if the bytes are not codes, damaged, cut off or of another version, and the errors of
+// UnmarshalQuantiser. The error wraps io.ErrUnexpectedEOF if bytes are missing. Beside an error, Read
+// returns Codes with the rows of the parts before the error, or nil if there is no such part. Read
+// reads no bytes beyond the codes, and takes memory in proportion to what it has read.
 func Read[T dense.Float](r io.Reader) (Codes[T], error) {
 	if r == nil {
 		return nil, errNil("r")
@@ -32,9 +29,9 @@ func Read[T dense.Float](r io.Reader) (Codes[T], error) {
 }
 
 // View returns the codes of a file in memory, as Read does. On little-endian machines View does not
-// copy codes and norms if the address of data is a multiple of 8, as for mapped files. data must
-// not change and must stay mapped while the codes are in use. Append allocates memory for new rows.
-// View reads all bytes once to check them, and ignores bytes after the end of the codes.
+// copy codes and numbers if the address of data is a multiple of 8, as for mapped files. data must
+// not change and must stay mapped while the codes are in use. View reads all bytes once to check
+// them, and ignores bytes after the end of the codes.
 func View[T dense.Float](data []byte) (Codes[T], error) { return read[T](&input{data: data}) }
 
 func read[T dense.Float](in *input) (Codes[T], error) {

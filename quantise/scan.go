@@ -109,7 +109,7 @@ func (s *search[T]) arrange() {
 	size := scan.DigitWords(q.words, q.width)
 	s.tiles, s.whole = scratch.Resize(s.tiles, size*len(s.queries)), scratch.Resize(s.whole, q.elements)
 	for i, x := range s.queries {
-		if x.table != nil {
+		if len(x.tile) > 0 {
 			copy(s.tiles[i*size:], x.tile)
 		} else {
 			scan.WholeOf(s.whole, x.listed, q.places, q.width)
@@ -147,7 +147,7 @@ func (s *search[T]) run() {
 	if idle {
 		return
 	}
-	if len(s.queries) > 1 || s.q.table != nil {
+	if len(s.queries) > 1 || !s.listed() {
 		s.arrange()
 	}
 	size := max(rangeBytes/(8*s.q.words)/chunkRows, 1) * chunkRows
@@ -181,7 +181,8 @@ type scanner struct {
 	largestNorm  float64                // likewise
 	selected     [chunkRows / 64]uint64 // a bit for each row: the options of the search select it
 	allSelected  bool
-	few          bool // few rows are selected, which are multiplied one by one
+	members      [chunkRows/64 + 1]uint64 // the result of Set.Words
+	few          bool                     // few rows are selected, which are multiplied one by one
 
 	batch
 	products [group * chunkRows]float32
@@ -244,12 +245,15 @@ func (s *search[T]) scan(p *scanner) {
 	}
 }
 
+// listed reports whether there are kernels for rows at any addresses.
+func (s *search[T]) listed() bool { return s.q.table == nil && scan.Listed() }
+
 // multiply computes sᵀp/‖q‖ of the rows of a chunk for some queries, of which k is the first.
 func (s *search[T]) multiply(p *scanner, some []*ranking, k int) {
 	q, n := s.q, p.hi-p.lo
 	dst, rows := p.products[:], p.b.words[p.lo*q.words:p.hi*q.words]
 	switch {
-	case q.table == nil && (len(some) == 1 || p.few):
+	case s.listed() && (len(some) == 1 || p.few):
 		for j, x := range some {
 			s.multiplyListed(p, x, dst[j*n:][:n])
 		}
@@ -337,33 +341,47 @@ func (s *search[T]) largestVariance(p *scanner) float64 {
 
 // selectRows selects the rows of a chunk by Only and Except, and reports whether there are any.
 func (s *search[T]) selectRows(p *scanner) bool {
-	b, n := p.b, p.hi-p.lo
-	only, except := s.options.Only, s.options.Except
-	count := 0
+	n := p.hi - p.lo
 	for w := range p.selected {
-		left := min(max(n-64*w, 0), 64)
-		word, from := ^uint64(0)>>(64-left), p.lo+64*w
-		switch {
-		case only == nil && except == nil:
-		case b.ids != nil:
-			for i := range left {
-				if !s.selects(p.segment, int(b.ids[from+i])) {
-					word &^= 1 << i
-				}
-			}
-		default:
-			if only != nil {
-				word &= only[p.segment].word(b.first + from)
-			}
-			if except != nil {
-				word &^= except[p.segment].word(b.first + from)
-			}
-		}
-		p.selected[w] = word
+		p.selected[w] = ^uint64(0) >> (64 - min(max(n-64*w, 0), 64))
+	}
+	if s.options.Only != nil {
+		p.choose(s.options.Only[p.segment], 0)
+	}
+	if s.options.Except != nil {
+		p.choose(s.options.Except[p.segment], ^uint64(0))
+	}
+	count := 0
+	for _, word := range p.selected {
 		count += bits.OnesCount64(word)
 	}
-	p.allSelected, p.few = count == n, count < n/fewShare && s.q.table == nil
+	p.allSelected, p.few = count == n, count < n/fewShare && s.listed()
 	return count > 0
+}
+
+// choose keeps the selected rows whose bits in the set, after the exclusive or with flip, are 1.
+func (p *scanner) choose(set Set, flip uint64) {
+	words := &p.members
+	if p.b.ids == nil {
+		first := p.b.first + p.lo
+		set.Words(words[:], first/64)
+		shift := first % 64
+		for w := range p.selected {
+			p.selected[w] &= words[w]>>shift | words[w+1]<<(64-shift) ^ flip
+		}
+		return
+	}
+	at := -1
+	for i := p.nextSelected(0); i < p.hi-p.lo; i = p.nextSelected(i + 1) {
+		id := int(p.b.ids[p.lo+i])
+		if id/64 != at {
+			at = id / 64
+			set.Words(words[:1], at)
+		}
+		if (words[0]^flip)>>(id%64)&1 == 0 {
+			p.selected[i/64] &^= 1 << (i % 64)
+		}
+	}
 }
 
 // hide replaces the scores of rows that are not selected by NaN.
@@ -392,8 +410,14 @@ func (p *scanner) nextSelected(i int) int {
 
 // selects reports whether Only and Except select a row.
 func (s *search[T]) selects(segment, id int) bool {
-	o := &s.options
-	return (o.Only == nil || o.Only[segment].Has(id)) && (o.Except == nil || !o.Except[segment].Has(id))
+	var only, except [1]uint64
+	if only[0] = ^uint64(0); s.options.Only != nil {
+		s.options.Only[segment].Words(only[:], id/64)
+	}
+	if s.options.Except != nil {
+		s.options.Except[segment].Words(except[:], id/64)
+	}
+	return (only[0]&^except[0])>>(id%64)&1 == 1
 }
 
 // accepts reports whether Accept accepts a row.

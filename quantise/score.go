@@ -74,7 +74,7 @@ func upperCosine(estimate, c float64) float64 {
 	}
 	c += roundings
 	square := 1 + float64(c*c)
-	return min((estimate+float64(c*math.Sqrt(max(0, square-float64(estimate*estimate)))))/square, 1)
+	return max(-1, min((estimate+float64(c*math.Sqrt(max(0, square-float64(estimate*estimate)))))/square, 1))
 }
 
 // errorBound returns z standard errors of the estimate of a cosine of 0, from a code with variance =

@@ -79,9 +79,14 @@ func (q *quantiser[T]) Search(ctx context.Context, hits [][]Hit, queries []*Quer
 
 // checkOptions checks the options of a search of a number of segments, and sets MissProbability.
 func (q *quantiser[T]) checkOptions(o *SearchOptions[T], segments int) error {
-	for i, sets := range [...][]Bitmap{o.Only, o.Except} {
+	for i, sets := range [...][]Set{o.Only, o.Except} {
 		if sets != nil && len(sets) != segments {
 			return fmt.Errorf("quantise: %s has %d sets for %d segments", [...]string{"Only", "Except"}[i], len(sets), segments)
+		}
+		for k, set := range sets {
+			if set == nil {
+				return fmt.Errorf("quantise: set %d of %s is nil", k, [...]string{"Only", "Except"}[i])
+			}
 		}
 	}
 	switch {

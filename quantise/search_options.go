@@ -13,7 +13,7 @@ type SearchOptions[T dense.Float] struct {
 	// rows that Search ignores, such as deleted rows. A nil slice means no restriction. Search
 	// skips the codes of 256 rows if it ignores all of them. The sets must not change during a
 	// search.
-	Only, Except []Bitmap
+	Only, Except []Set
 
 	// Accept reports whether Search may return a row. Nil accepts all rows. Search calls Accept
 	// only for rows that would enter the list, possibly twice for a row, and from several
@@ -55,9 +55,23 @@ func RowsOf[T dense.Float](segments ...dense.Matrix[T]) func(dst dense.Matrix[T]
 	}
 }
 
-// Bitmap is a set of rows of codes: row i is in the set if bit i%64 of word i/64 is 1. Rows beyond
+// Set is a set of rows of codes, such as a Bitmap or a compressed bitmap of another library. Words
+// writes the rows from 64·from on as bits: row 64·(from+i) + j is in the set if bit j of dst[i] is 1.
+// Search calls Words from several goroutines, for 5 words at a time, and never copies a set.
+type Set interface{ Words(dst []uint64, from int) }
+
+// Bitmap is a Set in memory: row i is in the set if bit i%64 of word i/64 is 1. Rows beyond
 // the last word are not in the set. make(Bitmap, (n+63)/64) returns the empty set for n rows.
 type Bitmap []uint64
+
+// Words is the method of Set.
+func (b Bitmap) Words(dst []uint64, from int) {
+	n := 0
+	if from >= 0 && from < len(b) {
+		n = copy(dst, b[from:])
+	}
+	clear(dst[n:])
+}
 
 // Has reports whether row id is in the set.
 func (b Bitmap) Has(id int) bool { return id >= 0 && id/64 < len(b) && b[id/64]>>(id%64)&1 == 1 }
@@ -70,17 +84,4 @@ func (b Bitmap) Set(id int, in bool) {
 	if b[id/64] &^= 1 << (id % 64); in {
 		b[id/64] |= 1 << (id % 64)
 	}
-}
-
-// word returns bits [from, from+64).
-func (b Bitmap) word(from int) uint64 {
-	word, shift := from/64, from%64
-	var low, high uint64
-	if word < len(b) {
-		low = b[word] >> shift
-	}
-	if shift > 0 && word+1 < len(b) {
-		high = b[word+1] << (64 - shift)
-	}
-	return low | high
 }

@@ -89,9 +89,9 @@ func WholeOf(whole []int16, query []byte, places []uint32, width int) {
 	}
 }
 
-// Unaligned reports whether the rows of ListedProducts may begin at any address, and have the bytes
-// of a little-endian machine. Rows are words otherwise.
-func Unaligned() bool { return tier != simd.Generic }
+// Listed reports whether the machine has kernels for ListedProducts, for rows at any addresses.
+// Otherwise Products is as fast, and the rows of both begin at words.
+func Listed() bool { return tier == simd.AVX2 || tier == simd.AVX512 }
 
 // ListedProducts sets dst[i] to the product of the row at rows[i] with a query, with the values of
 // Products. n is a multiple of ListedStep, and rows has ListedMore addresses of rows after the first
