@@ -85,26 +85,6 @@ func TestRotationOfVectorsDoesNotAllocate(t *testing.T) {
 	}
 }
 
-func TestMultiple(t *testing.T) {
-	for _, c := range [][3]int{{150, 64, 192}, {150, 0, 160}, {300, 64, 320}, {1, 64, 64}, {384, 64, 384}, {100, 16, 128}, {90, 8, 96}, {90, 64, 128}} {
-		r, err := hadamard.NewRotation[float32](c[0], hadamard.RotationOptions{Multiple: c[1]}, exprand.NewSource(1))
-		require.NoError(t, err)
-		_, order := r.Dims()
-		assert.Equal(t, c[2], order, "d = %d, Multiple = %d", c[0], c[1])
-	}
-	for _, c := range []struct {
-		opts hadamard.RotationOptions
-		want string
-	}{
-		{hadamard.RotationOptions{Multiple: 12}, "hadamard: Multiple = 12, want a power of two, or 0 for 1"},
-		{hadamard.RotationOptions{Multiple: -64}, "hadamard: Multiple = -64, want a power of two, or 0 for 1"},
-		{hadamard.RotationOptions{Multiple: 64, Order: 96}, "hadamard: Order = 96, want a multiple of Multiple = 64"},
-	} {
-		_, err := hadamard.NewRotation[float32](90, c.opts, exprand.NewSource(1))
-		assert.EqualError(t, err, c.want)
-	}
-}
-
 func testRotationBytes[T dense.Float](t *testing.T) {
 	for _, c := range [][2]int{{1, 1}, {2, 3}, {63, 2}, {64, 3}, {65, 3}, {300, 4}} {
 		r := newRotation[T](t, c[0], c[1], 5)
@@ -213,7 +193,7 @@ func FuzzRotationBytes(f *testing.F) {
 // golden says what the seed c gives: the bytes of the rotation, and checksums of the bits of R·x
 // and of RᵀR·x.
 func golden(t *testing.T, c uint64, d int, opts hadamard.RotationOptions) string {
-	line := fmt.Sprintf("seed=%d d=%d factors=%d order=%d multiple=%d", c, d, opts.Factors, opts.Order, opts.Multiple)
+	line := fmt.Sprintf("seed=%d d=%d factors=%d order=%d", c, d, opts.Factors, opts.Order)
 	single, err := hadamard.NewRotation[float32](d, opts, rand.NewPCG(c, c))
 	require.NoError(t, err)
 	double, err := hadamard.NewRotation[float64](d, opts, rand.NewPCG(c, c))
@@ -247,7 +227,6 @@ func TestGolden(t *testing.T) {
 	for i, d := range []int{3, 44, 344, 2000} {
 		lines = append(lines, golden(t, uint64(100+i), d, hadamard.RotationOptions{Factors: i + 1, Order: hadamard.NextOrder(d)}))
 	}
-	lines = append(lines, golden(t, 200, 150, hadamard.RotationOptions{Multiple: 64}))
 	for _, line := range densetest.GoldenLines(t, path, lines, *update) {
 		_, encoded, _ := strings.Cut(line, " bytes=")
 		data, err := base64.StdEncoding.DecodeString(encoded)

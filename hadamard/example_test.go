@@ -107,7 +107,7 @@ func Example_dyadicConvolution() {
 
 // A query is rotated in place. The rotation is kept as bytes beside the index, and read back.
 func ExampleRotation_ApplyVec() {
-	r, err := hadamard.NewRotation[float32](300, hadamard.RotationOptions{Multiple: 64}, exprand.NewSource(1))
+	r, err := hadamard.NewRotation[float32](300, hadamard.RotationOptions{}, exprand.NewSource(1))
 	if err != nil {
 		fmt.Println(err)
 		return

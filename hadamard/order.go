@@ -41,20 +41,19 @@ func FastOrder(n int) int {
 	if n < 1 {
 		panic(fmt.Sprintf("hadamard: FastOrder(%d), want at least 1", n))
 	}
-	order, ok := fastOrder(n, 1)
+	order, ok := fastOrder(n)
 	if !ok {
 		panic(fmt.Sprintf("hadamard: FastOrder(%d): no order that large fits in an int", n))
 	}
 	return order
 }
 
-// fastOrder is FastOrder for n ≥ 1 among the multiples of a power of two. ok is false if no order
-// fits in an int.
-func fastOrder(n, multiple int) (order int, ok bool) {
+// fastOrder is FastOrder for n ≥ 1. ok is false if no order fits in an int.
+func fastOrder(n int) (order int, ok bool) {
 	least := math.Inf(1)
-	ordersFrom(n, multiple, func(h, order int) { least = min(least, effort(h, order)) })
+	ordersFrom(n, func(h, order int) { least = min(least, effort(h, order)) })
 	order = math.MaxInt
-	ordersFrom(n, multiple, func(h, next int) {
+	ordersFrom(n, func(h, next int) {
 		if effort(h, next) <= 1.2*least {
 			order, ok = min(order, next), true
 		}
@@ -82,7 +81,7 @@ func effort(h, order int) float64 {
 // nextOrder is NextOrder for n ≥ 1. ok is false if no order fits in an int.
 func nextOrder(n int) (order int, ok bool) {
 	order = math.MaxInt
-	ordersFrom(n, 1, func(_, next int) {
+	ordersFrom(n, func(_, next int) {
 		if next <= order {
 			order, ok = next, true
 		}
@@ -90,12 +89,10 @@ func nextOrder(n int) (order int, ok bool) {
 	return order, ok
 }
 
-// ordersFrom calls f for every h with the least order h·2^k ≥ n that is a multiple of multiple, a
-// power of two, if the order fits in an int.
-func ordersFrom(n, multiple int, f func(h, order int)) {
+// ordersFrom calls f for every h with the least order h·2^k ≥ n, if the order fits in an int.
+func ordersFrom(n int, f func(h, order int)) {
 	consider := func(h int) {
-		// h may have factors of two.
-		k := max(bits.Len(uint((n-1)/h)), bits.TrailingZeros(uint(multiple))-bits.TrailingZeros(uint(h)))
+		k := bits.Len(uint((n - 1) / h))
 		if h <= math.MaxInt>>k {
 			f(h, h<<k)
 		}

@@ -40,13 +40,6 @@ type RotationOptions struct {
 	// additions a coordinate, and k additions for h = 1. Order 500, with h = 500, takes 127
 	// additions a coordinate, and FastOrder(500) = 512 takes 9.
 	Order int
-
-	// Multiple is a power of two that divides the order. Zero means 1. If Order is zero, the order
-	// is chosen as FastOrder(d) does, among the multiples of Multiple. With Multiple = 64 the signs
-	// of a rotated vector fill whole 64-bit words, and its coordinates fill whole vector registers
-	// and cache lines. The order is then 192 instead of FastOrder(150) = 160 for d = 150, and
-	// 320 = FastOrder(300) for d = 300.
-	Multiple int
 }
 
 // NewRotation draws a Rotation of R^d from src, one bit a sign. Rotations in float32 and float64
@@ -58,25 +51,19 @@ type RotationOptions struct {
 // Apply.
 //
 // The error reports d < 1, a d without an order ≥ d that fits in an int, negative opts.Factors, an
-// opts.Multiple that is no power of two, an opts.Order that is no order, less than d or no multiple
-// of opts.Multiple, scales of more than 2⁴⁰ bytes, and a nil src.
+// opts.Order that is no order or less than d, scales of more than 2⁴⁰ bytes, and a nil src.
 func NewRotation[T dense.Float](d int, opts RotationOptions, src rand.Source) (*Rotation[T], error) {
-	factors, order, multiple := cmp.Or(opts.Factors, 3), opts.Order, cmp.Or(opts.Multiple, 1) // 3 as in orf.Hadamard
+	factors, order := cmp.Or(opts.Factors, 3), opts.Order // 3 as in orf.Hadamard
 	if d < 1 {
 		return nil, fmt.Errorf("hadamard: d = %d, want at least 1", d)
 	}
-	if multiple < 1 || multiple&(multiple-1) != 0 {
-		return nil, fmt.Errorf("hadamard: Multiple = %d, want a power of two, or 0 for 1", multiple)
-	}
 	if order == 0 {
 		ok := false
-		if order, ok = fastOrder(d, multiple); !ok {
+		if order, ok = fastOrder(d); !ok {
 			return nil, fmt.Errorf("hadamard: d = %d, want one with an order ≥ d that fits in an int", d)
 		}
 	}
 	switch {
-	case order%multiple != 0:
-		return nil, fmt.Errorf("hadamard: Order = %d, want a multiple of Multiple = %d", order, multiple)
 	case order < d:
 		return nil, fmt.Errorf("hadamard: Order = %d, want at least d = %d", order, d)
 	case !isOrder(order):

@@ -58,9 +58,6 @@ func auditCases[T dense.Float]() map[string]auditCase[T] {
 		return must.Have(performer.NewExact[T](performer.ExactOptions{Scale: 0.5, Causal: causal, Unnormalised: unnormalised}))
 	}
 	causal := performer.LinearOptions{Causal: true}
-	k, valid := densetest.Padded(draw(100, 2*d), 3, 30, 0)
-	v, _ := densetest.Padded(draw(100, 2*dv), 3, 30, 1)
-	padded := performer.Sequences{Queries: []int{50, 0, 80}, Keys: []int{70, 20, 40}, Past: []int{20, 0, -30}, Valid: valid}
 	two := made(performer.LinearOptions{})
 	landmarks := must.Have(performer.NewLandmarks[T](exact(false, false).Options(), 10, densetest.Source(319)))
 	given := must.Have(performer.NewLandmarksAt(exact(false, false).Options(), draw(12, d)))
@@ -76,16 +73,11 @@ func auditCases[T dense.Float]() map[string]auditCase[T] {
 			must.Have(performer.NewBatch[T](4, 2, exact(false, false), must.Have(performer.NewExact[T](performer.ExactOptions{Scale: 0.2})), exact(false, false), exact(false, false))),
 			draw(n, 4*d), draw(n, 2*d), draw(n, 2*dv), Options{}, 4,
 		},
-		"causal heads":           {must.Have(performer.NewBatch(4, 2, made(causal))), exact(true, false), draw(n, 4*d), draw(n, 2*d), draw(n, 2*dv), Options{}, 4},
-		"padding":                {must.Have(performer.NewBatch(4, 2, made(performer.LinearOptions{}))), exact(false, false), draw(n, 4*d), k, v, Options{Sequences: performer.Sequences{Valid: valid}}, 4},
-		"sequences":              {must.Have(performer.NewBatch(4, 2, made(performer.LinearOptions{}))), exact(false, false), draw(n, 4*d), k, v, Options{Sequences: padded}, 4},
-		"causal sequences":       {must.Have(performer.NewBatch(4, 2, made(causal))), exact(true, false), draw(n, 4*d), k, v, Options{Sequences: padded}, 4},
-		"unnormalised, masked":   {must.Have(performer.NewBatch(4, 2, made(performer.LinearOptions{Causal: true, Unnormalised: true}))), exact(true, true), draw(n, 4*d), k, v, Options{Sequences: padded}, 4},
-		"landmarks":              {landmarks, exact(false, false), draw(n, d), draw(40, d), draw(40, dv), Options{}, 1},
-		"given landmarks":        {must.Have(performer.NewBatch[T](4, 2, given)), exact(false, false), draw(n, 4*d), draw(n, 2*d), draw(n, 2*dv), Options{}, 4},
-		"landmarks of sequences": {must.Have(performer.NewBatch[T](4, 2, landmarks, given, given, landmarks)), exact(false, false), draw(n, 4*d), k, v, Options{Sequences: padded}, 4},
-		"causal landmarks":       {must.Have(performer.NewBatch[T](4, 2, near)), exact(true, false), draw(n, 4*d), k, v, Options{Sequences: padded}, 4},
-		"rows that may be drawn": {made(performer.LinearOptions{}), exact(false, false), draw(n, d), draw(40, d), draw(40, dv), Options{Queries: slices.Repeat([]bool{true, false}, n/2)}, 1},
+		"causal heads":         {must.Have(performer.NewBatch(4, 2, made(causal))), exact(true, false), draw(n, 4*d), draw(n, 2*d), draw(n, 2*dv), Options{}, 4},
+		"unnormalised, causal": {must.Have(performer.NewBatch(4, 2, made(performer.LinearOptions{Causal: true, Unnormalised: true}))), exact(true, true), draw(n, 4*d), draw(n, 2*d), draw(n, 2*dv), Options{}, 4},
+		"landmarks":            {landmarks, exact(false, false), draw(n, d), draw(40, d), draw(40, dv), Options{}, 1},
+		"given landmarks":      {must.Have(performer.NewBatch[T](4, 2, given)), exact(false, false), draw(n, 4*d), draw(n, 2*d), draw(n, 2*dv), Options{}, 4},
+		"causal landmarks":     {must.Have(performer.NewBatch[T](4, 2, near)), exact(true, false), draw(n, 4*d), draw(n, 2*d), draw(n, 2*dv), Options{}, 4},
 	}
 }
 
@@ -93,21 +85,18 @@ func auditCases[T dense.Float]() map[string]auditCase[T] {
 func (c auditCase[T]) whole(form performer.Attention[T]) dense.Matrix[T] {
 	var none dense.Matrix[T]
 	if b, ok := form.(performer.Batch[T]); ok {
-		return b.ForwardSequences(none, c.q, c.k, c.v, c.opts.Sequences)
+		return b.Forward(none, c.q, c.k, c.v)
 	}
 	if c.heads > 1 {
-		return must.Have(performer.NewBatch(c.heads, 2, form)).ForwardSequences(none, c.q, c.k, c.v, c.opts.Sequences)
+		return must.Have(performer.NewBatch(c.heads, 2, form)).Forward(none, c.q, c.k, c.v)
 	}
 	return form.Forward(none, c.q, c.k, c.v)
 }
 
-// relativeError returns ‖out−exact‖_F/‖exact‖_F over the rows that count.
-func relativeError[T dense.Float](out, exact dense.Matrix[T], counts []bool) float64 {
+// relativeError returns ‖out−exact‖_F/‖exact‖_F.
+func relativeError[T dense.Float](out, exact dense.Matrix[T]) float64 {
 	var distance, size float64
 	for i := range out.Rows {
-		if counts != nil && !counts[i] {
-			continue
-		}
 		for j, x := range exact.Row(i) {
 			distance += math.Pow(float64(out.At(i, j))-float64(x), 2)
 			size += float64(x) * float64(x)
@@ -129,23 +118,21 @@ func testAuditOfAllRows[T dense.Float](t *testing.T) {
 			out, exact := c.whole(c.form), c.whole(c.truth)
 			a, err := rowsOf(t, c.form, c.truth, c.q, c.k, c.v, 1000, c.opts, densetest.Source(302))
 			require.NoError(t, err)
-			want := relativeError(out, exact, c.opts.Queries)
+			want := relativeError(out, exact)
 			require.Greater(t, want, 0.01)
 			assert.InEpsilon(t, want, a.Error, tol)
 			assert.Equal(t, [2]float64{a.Error, a.Error}, [2]float64{a.Low, a.High})
 			assert.Zero(t, a.Worse)
 			assert.Zero(t, a.NonFinite)
 			assert.Equal(t, a.Of, a.Rows)
-			if c.opts.Queries == nil {
-				assert.Equal(t, c.q.Rows*c.heads, a.Rows)
-			}
+			assert.Equal(t, c.q.Rows*c.heads, a.Rows)
 			if c.heads == 1 {
 				assert.Nil(t, a.Heads)
 				return
 			}
 			require.Len(t, a.Heads, c.heads)
 			for h, head := range a.Heads {
-				want := relativeError(layout.Head(out, h, c.heads), layout.Head(exact, h, c.heads), nil)
+				want := relativeError(layout.Head(out, h, c.heads), layout.Head(exact, h, c.heads))
 				assert.InEpsilon(t, want, head.Error, tol, "head %d", h)
 				assert.Equal(t, c.q.Rows, head.Of)
 			}
@@ -164,17 +151,14 @@ func testAuditedRows[T dense.Float](t *testing.T) {
 			out, exact := c.whole(c.form), c.whole(c.truth)
 			rng := rand.New(densetest.Source(303))
 			for _, rows := range []int{1, 20, 50} {
-				opts := c.opts
-				opts.Rows = rows
-				a := must.Have(newSample(must.Have(exactBatch(c.truth, c.form)), input[T]{c.truth, c.q, c.k, c.v}, opts, rng))
-				require.NoError(t, attend(t.Context(), a.heads, nil))
+				a := must.Have(newSample(must.Have(exactBatch(c.truth, c.form)), input[T]{c.truth, c.q, c.k, c.v}, rows, rng))
+				require.NoError(t, attend(t.Context(), a.heads))
 				outputs := a.outputs(c.form)
 				for h, head := range a.heads {
 					drawn := head.rows
 					require.Len(t, drawn, rows)
 					require.Equal(t, drawn, slices.Compact(slices.Sorted(slices.Values(drawn))), "each once")
 					for i, row := range drawn {
-						require.True(t, c.opts.Queries == nil || c.opts.Queries[row])
 						for j, x := range layout.Head(exact, h, c.heads).Row(row) {
 							require.InDelta(t, x, head.exact.At(i, j), 100*densetest.Roundoff[T]()*max(1, math.Abs(float64(x))))
 						}
@@ -193,7 +177,7 @@ func TestAuditDrawsEvenly(t *testing.T) {
 	truth, rng := must.Have(performer.NewBatch[float64](1, 1, must.Have(performer.NewExact[float64](performer.ExactOptions{})))), rand.New(densetest.Source(304))
 	counts := make([]float64, q.Rows)
 	for range 20_000 {
-		for _, row := range must.Have(newSample(truth, input[float64]{truth, q, q, q}, Options{Rows: 13}, rng)).heads[0].rows {
+		for _, row := range must.Have(newSample(truth, input[float64]{truth, q, q, q}, 13, rng)).heads[0].rows {
 			counts[row]++
 		}
 	}
@@ -301,10 +285,6 @@ func TestAuditOfNaN(t *testing.T) {
 		require.NoError(t, err)
 		assert.Equal(t, 1, a.NonFinite)
 		assert.True(t, math.IsInf(a.Error, 1))
-		a, err = rowsOf(t, Output[float32](out), must.Have(performer.NewExact[float32](performer.ExactOptions{})), x, q, v, 20, Options{Queries: append(make([]bool, 21), slices.Repeat([]bool{true}, 179)...)}, densetest.Source(316))
-		require.NoError(t, err)
-		assert.Zero(t, a.NonFinite, "a row that may not be drawn")
-		assert.Equal(t, 179, a.Of)
 	}
 }
 
@@ -350,17 +330,8 @@ func TestAuditRefuses(t *testing.T) {
 		"for head 1, exact has {Causal:false Unnormalised:true}": func() (Report, error) {
 			return rowsOf[float64](t, batch, must.Have(performer.NewBatch[float64](2, 1, exact, must.Have(performer.NewExact[float64](performer.ExactOptions{Unnormalised: true})))), mat(6, 8), x, x, 1, options{}, densetest.Source(1))
 		},
-		"there are Sequences, but approximation 0 is a *performer.linear[float64], want a performer.Batch": func() (Report, error) {
-			return rowsOf[float64](t, features, exact, x, x, x, 1, options{Sequences: performer.Sequences{Queries: []int{6}}}, densetest.Source(1))
-		},
-		"Sequences.Queries is [5], want a sum of 6": func() (Report, error) {
-			return rowsOf[float64](t, batch, exact, mat(6, 8), x, x, 1, options{Sequences: performer.Sequences{Queries: []int{5}}}, densetest.Source(1))
-		},
-		"Queries has length 5, want one for each of 6 queries": func() (Report, error) {
-			return rowsOf[float64](t, features, exact, x, x, x, 1, options{Queries: make([]bool, 5)}, densetest.Source(1))
-		},
-		"q is 6×4 without a row that counts": func() (Report, error) {
-			return rowsOf[float64](t, features, exact, x, x, x, 1, options{Queries: make([]bool, 6)}, densetest.Source(1))
+		"q is 0×4, want at least one row": func() (Report, error) {
+			return rowsOf[float64](t, features, exact, mat(0, 4), x, x, 1, options{}, densetest.Source(1))
 		},
 		"approximation 0 is an Output of 6×3, want 6×4": func() (Report, error) {
 			return rowsOf[float64](t, Output[float64](mat(6, 3)), exact, x, x, x, 1, options{}, densetest.Source(1))

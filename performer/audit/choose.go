@@ -163,14 +163,14 @@ func choose[T dense.Float](ctx context.Context, x input[T], tolerance float64, o
 	if err != nil {
 		return none, err
 	}
-	if err := checkShapes(0, x.exact, exact, x, Options{}); err != nil {
+	if err := checkShapes(0, x.exact, exact, x); err != nil {
 		return none, err
 	}
 	if kinds == nil {
 		kinds = allKinds[T](x.k.Rows)
 	}
 	rng := rand.New(src)
-	sample, err := newSample(exact, x, Options{Rows: sampledRows(x.q.Rows)}, rng)
+	sample, err := newSample(exact, x, sampledRows(x.q.Rows), rng)
 	if err != nil {
 		return none, err
 	}

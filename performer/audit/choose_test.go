@@ -81,7 +81,7 @@ func testChoose[T dense.Float](t *testing.T) {
 			c, err := choose(t.Context(), input[T]{truth, q, k, v}, 0.05, ChooseOptions{Calls: 100, Budget: 25, Reproducible: true}, cheap[T](), densetest.Source(401))
 			require.NoError(t, err)
 			require.False(t, c.Exact, "causal=%v, unnormalised=%v: %v", causal, plain, c)
-			off := relativeError(c.Attention.Forward(none, q, k, v), exact, nil)
+			off := relativeError(c.Attention.Forward(none, q, k, v), exact)
 			assert.LessOrEqual(t, off, 0.05)
 			assert.True(t, c.Report.Low <= off && off <= c.Report.High, "%v of %v", off, c)
 			assert.LessOrEqual(t, c.Report.Error, 0.05)
@@ -284,7 +284,7 @@ func TestChooseHolds(t *testing.T) {
 				continue
 			}
 			chosen++
-			if relativeError(c.Attention.Forward(none, q, k, v), truth.Forward(none, q, k, v), nil) > tolerance {
+			if relativeError(c.Attention.Forward(none, q, k, v), truth.Forward(none, q, k, v)) > tolerance {
 				wrong++
 			}
 		}
@@ -392,7 +392,7 @@ func TestChooseRefuses(t *testing.T) {
 		"k is 20×4, v is 5×4": func() (Choice[float64], error) {
 			return Choose[float64](t.Context(), exact, x, x, dense.New[float64](5, 4), 1, options{}, densetest.Source(1))
 		},
-		"q is 0×4 without a row that counts": func() (Choice[float64], error) {
+		"q is 0×4, want at least one row": func() (Choice[float64], error) {
 			return Choose[float64](t.Context(), exact, x.RowRange(0, 0), x, x, 1, options{}, densetest.Source(1))
 		},
 		"exact has Chunk = 2 for head 0, want 0": func() (Choice[float64], error) {
@@ -437,7 +437,7 @@ func testKinds[T dense.Float](t *testing.T) {
 				require.NoError(t, err, c.name)
 				assert.Equal(t, e.Causal, descriptionOf(a).Causal)
 				assert.Equal(t, e.Unnormalised, descriptionOf(a).Unnormalised)
-				off := relativeError(a.Forward(none, q, k, v), want, nil)
+				off := relativeError(a.Forward(none, q, k, v), want)
 				assert.Less(t, off, last, "%d %s, %+v", size, c.name, e)
 				last = max(off/1.2, 1e-3)
 				if strings.HasPrefix(c.name, "clusters") {

@@ -20,16 +20,10 @@ type Options struct {
 	// Confidence is the confidence of intervals and of [Report.Worse], above 0 and at most 0.999.
 	// Zero means 0.95.
 	Confidence float64
-
-	// Sequences are the argument of ForwardSequences, for a performer.Batch.
-	Sequences performer.Sequences
-
-	// Queries says for each row of q whether Measure may sample the row. Set it to leave out
-	// padding: Sequences.Valid speaks of keys alone. Nil means that Measure may sample all rows.
-	Queries []bool
 }
 
-// Measure measures the errors of approximations of attention on a random sample of rows. Each
+// Measure measures the errors of approximations of attention over one sequence on a random sample of
+// rows. Each
 // approximation has one Report, and all Reports have the same rows. Measure samples each row of q
 // at most once for each head. Measure takes all rows if there are no more than Options.Rows.
 //
@@ -40,7 +34,7 @@ type Options struct {
 //
 // Exact attention of the sampled rows costs O(H·rows·Lk·(d+dv)), once. An approximation whose
 // performer.Description is IndependentQueries computes outputs of the sampled queries alone, and so
-// does a performer.Batch of such approximations with one sequence. Any other approximation computes
+// does a performer.Batch of such approximations. Any other approximation computes
 // all of its outputs, because an output may depend on the other queries. In float32, with L =
 // 16384, d = dv = 64 and 64 rows, Measure of an Output took 1.6 % of the time of exact attention,
 // and Measure of FAVOR+ with 256 features took 3.4 %.
@@ -50,8 +44,7 @@ type Options struct {
 //
 // Measure returns an error for a nil src, an option out of range, no approximation or a nil one,
 // exact attention that is not made of Exacts, an approximation that differs from exact in Causal or
-// Unnormalised, Sequences for an approximation that is not a Batch, no row to sample, and shapes
-// that do not fit. Measure also returns the error of ctx, which it checks between blocks of exact
+// Unnormalised, no row to sample, and shapes that do not fit. Measure also returns the error of ctx, which it checks between blocks of exact
 // rows and between approximations, with the Reports that are complete. A nil ctx panics. An
 // approximation of another package may panic for shapes of its own.
 func Measure[T dense.Float](ctx context.Context, exact performer.Attention[T], q, k, v dense.Matrix[T], opts Options, src rand.Source, approximations ...performer.Attention[T]) ([]Report, error) {
@@ -104,16 +97,16 @@ func measure[T dense.Float](ctx context.Context, x input[T], opts Options, src r
 		return nil, err
 	}
 	for i, a := range all {
-		if err := checkShapes(i, a, exact, x, opts); err != nil {
+		if err := checkShapes(i, a, exact, x); err != nil {
 			return nil, err
 		}
 	}
 	rng := rand.New(src)
-	s, err := newSample(exact, x, opts, rng)
+	s, err := newSample(exact, x, opts.Rows, rng)
 	if err != nil {
 		return nil, err
 	}
-	if err := attend(ctx, s.heads, nil); err != nil {
+	if err := attend(ctx, s.heads); err != nil {
 		return nil, err
 	}
 	var averages [][]deviation
@@ -140,15 +133,8 @@ func measure[T dense.Float](ctx context.Context, x input[T], opts Options, src r
 func (s *sample[T]) outputs(a performer.Attention[T]) []dense.Matrix[T] {
 	x, n := s.input, len(s.heads)
 	all := make([]dense.Matrix[T], n)
-	b, isBatch := a.(performer.Batch[T])
-	forward := func(q dense.Matrix[T], sequences performer.Sequences) dense.Matrix[T] {
-		if isBatch {
-			return b.ForwardSequences(dense.Matrix[T]{}, q, x.k, x.v, sequences)
-		}
-		return a.Forward(dense.Matrix[T]{}, q, x.k, x.v)
-	}
-	if !descriptionOf(a).IndependentQueries || len(s.firstQuery) != 2 {
-		out := forward(x.q, s.sequences)
+	if !descriptionOf(a).IndependentQueries {
+		out := a.Forward(dense.Matrix[T]{}, x.q, x.k, x.v)
 		for h, head := range s.heads {
 			all[h] = gather(layout.Head(out, h, n), head.rows)
 		}
@@ -160,11 +146,7 @@ func (s *sample[T]) outputs(a performer.Attention[T]) []dense.Matrix[T] {
 	for h, head := range s.heads {
 		dense.Copy(layout.Head(q, h, n), gather(head.q, repeated(head.rows, least)))
 	}
-	sequences := s.sequences
-	if q.Rows != x.q.Rows {
-		sequences = performer.Sequences{Valid: sequences.Valid}
-	}
-	out := forward(q, sequences)
+	out := a.Forward(dense.Matrix[T]{}, q, x.k, x.v)
 	for h := range all {
 		all[h] = layout.Head(out, h, n).RowRange(0, sampled)
 	}

@@ -20,7 +20,7 @@ import (
 // covered returns the share of samples of 64 rows of each head whose interval contains the error of
 // the whole output, and the share in which no more rows than Worse have larger errors than Worst.
 func covered(t *testing.T, out, exact, q, k, v dense.Matrix[float64], truth performer.Attention[float64], heads, audits int, confidence float64) (interval, worse float64) {
-	want := relativeError(out, exact, nil)
+	want := relativeError(out, exact)
 	var errors []float64
 	for h := range heads {
 		errors = append(errors, densetest.RelativeErrors(layout.Head(out, h, heads), layout.Head(exact, h, heads))...)

@@ -18,11 +18,9 @@ import (
 
 // sample is a random sample of rows of q for each head.
 type sample[T dense.Float] struct {
-	input                input[T]
-	sequences            performer.Sequences
-	firstQuery, firstKey []int // of each sequence, and the number of all
-	population           int   // the number of rows of q that may be sampled
-	heads                []*headSample[T]
+	input      input[T]
+	population int // the number of rows of q
+	heads      []*headSample[T]
 }
 
 // headSample is the sample of one head.
@@ -35,32 +33,26 @@ type headSample[T dense.Float] struct {
 	average dense.Matrix[T] // outputs of the sampled rows with equal weights
 }
 
-// newSample draws opts.Rows rows of q for each head, and computes their average outputs.
-func newSample[T dense.Float](exact performer.Batch[T], x input[T], opts Options, rng *rand.Rand) (*sample[T], error) {
-	keys := opts.Sequences.Keys
-	if keys == nil {
-		keys = opts.Sequences.Queries
+// newSample draws rows of q for each head, or all if there are fewer, and computes their average
+// outputs.
+func newSample[T dense.Float](exact performer.Batch[T], x input[T], rows int, rng *rand.Rand) (*sample[T], error) {
+	s := &sample[T]{input: x, population: x.q.Rows}
+	if s.population == 0 {
+		return nil, fmt.Errorf("audit: q is %d×%d, want at least one row", x.q.Rows, x.q.Cols)
 	}
-	s := &sample[T]{
-		input: x, sequences: opts.Sequences,
-		firstQuery: layout.Starts(nil, opts.Sequences.Queries, x.q.Rows), firstKey: layout.Starts(nil, keys, x.k.Rows),
-	}
-	counted := countedRows(opts.Queries, x.q.Rows)
-	if s.population = len(counted); s.population == 0 {
-		return nil, fmt.Errorf("audit: q is %d×%d without a row that counts, want at least one", x.q.Rows, x.q.Cols)
+	all := make([]int, s.population)
+	for i := range all {
+		all[i] = i
 	}
 	heads, keyHeads, _ := exact.Dims()
 	for h := range heads {
 		keyHead := h / (heads / keyHeads)
 		one := &headSample[T]{
-			sample: s, options: exactOptions(exact, h), rows: counted,
+			sample: s, options: exactOptions(exact, h), rows: all,
 			q: layout.Head(x.q, h, heads), k: layout.Head(x.k, keyHead, keyHeads), v: layout.Head(x.v, keyHead, keyHeads),
 		}
-		if opts.Rows < s.population {
-			one.rows = make([]int, opts.Rows)
-			for i, at := range rng.Perm(s.population)[:opts.Rows] {
-				one.rows[i] = counted[at]
-			}
+		if rows < s.population {
+			one.rows = rng.Perm(s.population)[:rows]
 			slices.Sort(one.rows)
 		}
 		one.exact = dense.New[T](len(one.rows), one.v.Cols)
@@ -71,22 +63,10 @@ func newSample[T dense.Float](exact performer.Batch[T], x input[T], opts Options
 	return s, nil
 }
 
-// countedRows returns the indices of the n rows that count. A nil slice means that all rows count.
-func countedRows(counts []bool, n int) []int {
-	var rows []int
-	for i := range n {
-		if counts == nil || counts[i] {
-			rows = append(rows, i)
-		}
-	}
-	return rows
-}
-
-// block is some of the sampled rows of a head in one sequence, by their indices in the sample.
+// block is some of the sampled rows of a head, from ≤ i < to.
 type block[T dense.Float] struct {
 	*headSample[T]
-	sequence int
-	indices  []int
+	from, to int
 }
 
 const (
@@ -98,27 +78,13 @@ const (
 	blocksBetweenChecks = 64
 )
 
-// blocks divides sampled rows, whose indices ascend. Nil stands for all sampled rows.
-func (h *headSample[T]) blocks(indices []int) []block[T] {
-	if indices == nil {
-		indices = countedRows(nil, len(h.rows))
-	}
-	var all []block[T]
-	for s, end := range h.firstQuery[1:] {
-		n, _ := slices.BinarySearchFunc(indices, end, func(i, end int) int { return h.rows[i] - end })
-		for part := range slices.Chunk(indices[:n], blockRows) {
-			all = append(all, block[T]{h, s, part})
-		}
-		indices = indices[n:]
-	}
-	return all
-}
-
 // attend computes the exact outputs of sampled rows of heads. attend returns the error of ctx.
-func attend[T dense.Float](ctx context.Context, heads []*headSample[T], indices []int) error {
+func attend[T dense.Float](ctx context.Context, heads []*headSample[T]) error {
 	var blocks []block[T]
 	for _, h := range heads {
-		blocks = append(blocks, h.blocks(indices)...)
+		for from := 0; from < len(h.rows); from += blockRows {
+			blocks = append(blocks, block[T]{h, from, min(from+blockRows, len(h.rows))})
+		}
 	}
 	for some := range slices.Chunk(blocks, blocksBetweenChecks) {
 		if err := contextError(ctx); err != nil {
@@ -135,23 +101,13 @@ func attend[T dense.Float](ctx context.Context, heads []*headSample[T], indices 
 
 // attend computes the exact outputs of the rows of a block.
 func (b block[T]) attend() {
-	x := b.view(b.sequence)
-	mask := tiles.Mask[T]{Causal: b.options.Causal, Past: x.past, Valid: x.valid}
-	q := dense.New[T](len(b.indices), x.q.Cols)
-	for i, at := range b.indices {
-		row := b.rows[at] - b.firstQuery[b.sequence]
-		copy(q.Row(i), x.q.Row(row))
-		mask.Places = append(mask.Places, row+x.past)
-	}
+	rows := b.rows[b.from:b.to]
+	q, out := gather(b.q, rows), b.exact.RowRange(b.from, b.to)
 	scores := tiles.Scores{Scale: scaleOf(b.options, q.Cols), Softcap: b.options.Softcap, Unnormalised: b.options.Unnormalised}
-	out := dense.New[T](q.Rows, x.v.Cols)
 	t := tiles.NewTile(scores, q, out.Cols)
-	t.AddSeen(x.k, x.v, mask, 0)
+	t.AddSeen(b.k, b.v, tiles.Mask[T]{Causal: b.options.Causal, Places: rows}, 0)
 	t.Finish(out)
 	t.Release()
-	for i, at := range b.indices {
-		copy(b.exact.Row(at), out.Row(i))
-	}
 }
 
 // scaleOf returns the scale of scores of d-dimensional points.
@@ -162,56 +118,25 @@ func scaleOf(o performer.ExactOptions, d int) float64 {
 	return o.Scale
 }
 
-// view is one head of one sequence.
-type view[T dense.Float] struct {
-	q, k, v dense.Matrix[T]
-	valid   []bool // the keys that count, or nil for all
-	past    int
-}
-
-func (h *headSample[T]) view(sequence int) view[T] {
-	from, to := h.firstKey[sequence], h.firstKey[sequence+1]
-	x := view[T]{
-		q: h.q.RowRange(h.firstQuery[sequence], h.firstQuery[sequence+1]),
-		k: h.k.RowRange(from, to), v: h.v.RowRange(from, to),
-	}
-	if valid := h.sequences.Valid; valid != nil && slices.Contains(valid[from:to], false) {
-		x.valid = valid[from:to]
-	}
-	if h.sequences.Past != nil {
-		limit := max(x.q.Rows, x.k.Rows) // a Past beyond it has the same meaning
-		x.past = min(max(h.sequences.Past[sequence], -limit), limit)
-	}
-	return x
-}
-
 // attendEqually computes the outputs of the sampled rows with equal weights.
 func (h *headSample[T]) attendEqually() {
-	i := 0
-	for sequence, end := range h.firstQuery[1:] {
-		x := h.view(sequence)
-		sums := make([]float64, h.v.Cols)
-		key, keys := 0, 0
-		for ; i < len(h.rows) && h.rows[i] < end; i++ {
-			seen := x.k.Rows
-			if h.options.Causal {
-				seen = min(max(h.rows[i]-h.firstQuery[sequence]+x.past+1, 0), seen)
+	sums, keys := make([]float64, h.v.Cols), 0
+	for i, row := range h.rows {
+		seen := h.k.Rows
+		if h.options.Causal {
+			seen = min(row+1, seen)
+		}
+		for ; keys < seen; keys++ {
+			for j, y := range h.v.Row(keys) {
+				sums[j] += float64(y)
 			}
-			for ; key < seen; key++ {
-				if x.valid == nil || x.valid[key] {
-					keys++
-					for j, y := range x.v.Row(key) {
-						sums[j] += float64(y)
-					}
-				}
-			}
-			divisor := float64(max(keys, 1))
-			if h.options.Unnormalised {
-				divisor = 1
-			}
-			for j, sum := range sums {
-				h.average.Row(i)[j] = T(sum / divisor)
-			}
+		}
+		divisor := float64(max(keys, 1))
+		if h.options.Unnormalised {
+			divisor = 1
+		}
+		for j, sum := range sums {
+			h.average.Row(i)[j] = T(sum / divisor)
 		}
 	}
 }

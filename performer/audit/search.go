@@ -95,7 +95,7 @@ func (s *search[T]) sized(l *ladder[T], i int) call {
 // run tries approximations, and sets c.
 func (s *search[T]) run(ctx context.Context, c *Choice[T]) error {
 	h := s.head
-	if err := attend(ctx, []*headSample[T]{h}, nil); err != nil {
+	if err := attend(ctx, []*headSample[T]{h}); err != nil {
 		return err
 	}
 	s.averages, s.chosen = deviations(h.average, h.exact), deviations(h.exact, h.exact)

@@ -42,7 +42,7 @@ func TestAverage(t *testing.T) {
 		}
 		e := exactOptions(b, 0)
 		e.Scale = 1e-300
-		equal := must.Have(performer.NewBatch[float64](c.heads, max(c.heads/2, 1), must.Have(performer.NewExact[float64](e)))).ForwardSequences(dense.Matrix[float64]{}, c.q, c.k, c.v, c.opts.Sequences)
+		equal := must.Have(performer.NewBatch[float64](c.heads, max(c.heads/2, 1), must.Have(performer.NewExact[float64](e)))).Forward(dense.Matrix[float64]{}, c.q, c.k, c.v)
 		for _, rows := range []int{20, 1000} {
 			c.opts.Rows = rows
 			all, err := Measure[float64](t.Context(), b, c.q, c.k, c.v, c.opts, densetest.Source(321), Output[float64](equal))

@@ -46,7 +46,7 @@ func TestChooseThreshold(t *testing.T) {
 				c := must.Have(Choose(t.Context(), truth, q, k, v, tolerance, ChooseOptions{Reproducible: true}, densetest.Source(uint64(710+run))))
 				require.False(t, c.Exact, "causal=%v: %v", causal, c)
 				assert.LessOrEqual(t, c.Cost, 0.5)
-				off := relativeError(c.Attention.Forward(none, q, k, v), exact, nil)
+				off := relativeError(c.Attention.Forward(none, q, k, v), exact)
 				if off > tolerance {
 					beyond++
 				}
