@@ -261,10 +261,7 @@ func TestCentredErrors(t *testing.T) {
 	require.NoError(t, err)
 	gaussian, err := rff.Gaussian(w, 1)
 	require.NoError(t, err)
-	nameless, err := rff.Pair[float64](positive, positive, nil)
-	require.NoError(t, err)
-	negative, err := rff.Pair[float64](positive, positive, kernels.Softmax{Gamma: -1})
-	require.NoError(t, err)
+	nameless, negative := named{positive, nil}, named{positive, kernels.Softmax{Gamma: -1}}
 	for _, e := range []struct {
 		phi  rff.Map[float64]
 		b, c []float64
@@ -283,3 +280,11 @@ func TestCentredErrors(t *testing.T) {
 		assert.EqualError(t, err, e.want)
 	}
 }
+
+// named is a map with the name of another kernel.
+type named struct {
+	rff.Map[float64]
+	kernel kernels.Kernel
+}
+
+func (m named) Kernel() kernels.Kernel { return m.kernel }

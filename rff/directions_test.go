@@ -122,10 +122,6 @@ func directions[T dense.Float](t testing.TB, m, d int) []direction[T] {
 			on("generalised "+k.F.String(), f, err).kinked = k.F == kernels.ReLU
 			all[len(all)-2].kinked = k.F == kernels.ReLU
 		}
-		if kind != "plain" {
-			product, err := rff.PolynomialOf(kernels.Polynomial{Degree: 3, Gamma: 0.5}, w, w, w)
-			on("polynomial", product, err)
-		}
 		cos := func(t T) T { return T(math.Cos(float64(t))) }
 		minusSin := func(t T) T { return -T(math.Sin(float64(t))) }
 		square, double := func(t T) T { return t * t }, func(t T) T { return 2 * t }

@@ -110,7 +110,7 @@
 //   - an Embedding, which returns the landmarks or other points that its features compare x with.
 //
 // A type assertion tells which interfaces a map has. Code that takes your own maps uses only these
-// interfaces. Centred, Compose and Pair keep the interfaces of their maps. Sum is Paired if one of
+// interfaces. Centred and Compose keep the interfaces of their maps. Sum is Paired if one of
 // its maps is, Differentiable if all are, and never a LogMap. All maps print their constructor and
 // their parameters.
 //
@@ -120,7 +120,7 @@
 // balance coordinates that are large in queries and small in keys, and SoftmaxHybrid has a minus
 // sign on one side. Such a map φ is Paired, and Keys(φ) is ψ. For any other map Keys(φ) is φ, so
 // code that calls Keys works with all maps. φ(x)ᵀφ(y) of one side alone does not estimate the
-// kernel. Pair makes a pair of any two maps.
+// kernel. Implement Paired for a pair of maps of your own.
 //
 // # Which map when
 //

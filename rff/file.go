@@ -138,8 +138,6 @@ func register[T dense.Float]() {
 	maker("Matern", newMatern[T])
 	maker("Nystroem", newNystroem[T])
 	maker("PCA", newPCA[T])
-	maker("Pair", newPair[T])
-	maker("PolynomialOf", newPolynomialOf[T])
 	maker("PolynomialSketch", newPolynomialSketch[T])
 	maker("Quadratic", newQuadratic[T])
 	maker("SADERF", newSADERF[T])

@@ -80,8 +80,6 @@ func fileMaps[T dense.Float](t testing.TB, m, d int) []written[T] {
 		some("SoftmaxTrig", f, err)
 		f, err = rff.SoftmaxHybrid(w, gate, scaleOf)
 		some("SoftmaxHybrid", f, err)
-		f, err = rff.PolynomialOf(kernels.Polynomial{Degree: 2, Gamma: 0.5}, w, w)
-		some("PolynomialOf", f, err)
 
 		g, err := rff.SoftmaxPositive(w, scaleOf)
 		positive("SoftmaxPositive", g, err)
@@ -159,7 +157,7 @@ func fileMaps[T dense.Float](t testing.TB, m, d int) []written[T] {
 	f, err = rff.Affine(points[T](10, d+2, d, 0.5), points[T](11, 1, d+2, 1).Data)
 	affine := some("Affine", f, err)
 
-	// Maps of maps: of one that is paired, of one side of it, of a pair of one's own, of a map of maps.
+	// Maps of maps: of one that is paired, of one side of it, of a map of maps.
 	w, err := orf.Draw[T](orf.Hadamard{}, m, d, src)
 	require.NoError(t, err)
 	x, y := fitPoints[T](w)
@@ -169,21 +167,12 @@ func fileMaps[T dense.Float](t testing.TB, m, d int) []written[T] {
 	some("Keys", keys, nil)
 	one, err := rff.SoftmaxPositive(w, 1)
 	require.NoError(t, err)
-	other, err := rff.GaussianPositive(w, 1)
-	require.NoError(t, err)
-	f, err = rff.Pair[T](one, other, kernels.Softmax{Gamma: 2})
-	pair := some("Pair", f, err)
-	some("Keys", rff.Keys(pair), nil)
-	f, err = rff.Pair(pair, rff.Keys(pair), nil)
-	some("Pair", f, err)
-	f, err = rff.Pair[T](one, one, nil)
-	some("Pair", f, err)
 	for _, inner := range []rff.Map[T]{one, paired, keys} {
 		f, err = rff.Centred(inner, points[T](12, 1, d, 1).Data, nil)
 		centred := some("Centred", f, err)
 		some("Keys", rff.Keys(centred), nil)
 	}
-	for _, inner := range []rff.Map[T]{elu, paired, keys, pair} {
+	for _, inner := range []rff.Map[T]{elu, paired, keys} {
 		f, err = rff.Compose(linear, inner)
 		some("Compose", f, err)
 		f, err = rff.Sum([]rff.Map[T]{one, inner, linear}, []float64{0.5, 1, 0})
@@ -384,7 +373,7 @@ func TestMapsThatCannotBeWritten(t *testing.T) {
 	require.NoError(t, err)
 	inside, err := rff.Sum([]rff.Map[float64]{own}, []float64{2})
 	require.NoError(t, err)
-	pair, err := rff.Pair[float64](identity, ownMap{identity}, nil)
+	sum, err := rff.Sum([]rff.Map[float64]{identity, ownMap{identity}}, []float64{1, 1})
 	require.NoError(t, err)
 	deep := rff.Map[float64](identity)
 	for range 64 {
@@ -400,7 +389,7 @@ func TestMapsThatCannotBeWritten(t *testing.T) {
 		{own, "rff: map: New(): R^2 → R^4 is made of functions, which no file holds"},
 		{inside, "rff: map.maps.0: New(): R^2 → R^4 is made of functions, which no file holds"},
 		{ownMap{identity}, "rff: map is a rff_test.ownMap, not of this library, and cannot be written"},
-		{pair, "rff: map.key is a rff_test.ownMap, not of this library, and cannot be written"},
+		{sum, "rff: map.maps.1 is a rff_test.ownMap, not of this library, and cannot be written"},
 		{over, "rff: map.w is a rff_test.ownProjection, not of this library, and cannot be written"},
 		{embedding, "rff: map.k.terms.0 is a rff_test.ownKernel, not of this library, and cannot be written"},
 		{deep, "rff: map" + of + " is more than 64 values deep"},

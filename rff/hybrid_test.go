@@ -10,9 +10,7 @@ import (
 	"gonum.org/v1/gonum/floats"
 
 	"github.com/seed-feabd252/randfeat/dense"
-	"github.com/seed-feabd252/randfeat/internal/law/mse"
 	"github.com/seed-feabd252/randfeat/internal/testing/densetest"
-	"github.com/seed-feabd252/randfeat/kernels"
 	"github.com/seed-feabd252/randfeat/orf"
 	"github.com/seed-feabd252/randfeat/rff"
 )
@@ -76,26 +74,4 @@ func TestHybridIsExactAtEqualAndOppositePoints(t *testing.T) {
 		assert.InEpsilon(t, f.Kernel().Eval(x.Row(i), x.Row(i)), floats.Dot(phi.Row(i), same.Row(i)), 1e-12)
 		assert.InDelta(t, f.Kernel().Eval(x.Row(i), opposite.Row(i)), floats.Dot(phi.Row(i), other.Row(i)), 1e-13*floats.Dot(phi.Row(i), phi.Row(i)))
 	}
-}
-
-// A pair of the two sides of a pair names another kernel, and no law is known of its error.
-func TestPairOfAPair(t *testing.T) {
-	w, err := orf.Draw[float64](orf.IID{}, 6, 3, exprand.NewSource(1))
-	require.NoError(t, err)
-	gate, err := orf.Draw[float64](orf.IID{}, 2, 3, exprand.NewSource(2))
-	require.NoError(t, err)
-	f, err := rff.SoftmaxHybrid(w, gate, 1)
-	require.NoError(t, err)
-	k := kernels.Softmax{Gamma: 2}
-	g, err := rff.Pair(f, rff.Keys(f), k)
-	require.NoError(t, err)
-	assert.Equal(t, []kernels.Kernel{k, k}, []kernels.Kernel{g.Kernel(), rff.Keys(g).Kernel()})
-	assert.True(t, rff.Keys(rff.Keys(g)) == g)
-	x := points[float64](3, 5, 3, 0.5)
-	assert.Equal(t, rff.Keys(f).Transform(dense.Matrix[float64]{}, x), rff.Keys(g).Transform(dense.Matrix[float64]{}, x))
-	for m, want := range map[rff.Map[float64]]bool{f: true, rff.Keys(f): true, g: false, rff.Keys(g): false} {
-		_, known := m.(mse.Lawful).Law().Estimate()
-		assert.Equal(t, want, known, "%v", m)
-	}
-	assert.Equal(t, kernels.Softmax{Gamma: 1}, rff.Keys(f).Kernel())
 }

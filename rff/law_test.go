@@ -142,7 +142,6 @@ func TestLawsOfSketches(t *testing.T) {
 
 	w, err := orf.Draw[float64](orf.IID{}, m, 2, repeated())
 	require.NoError(t, err)
-	check(rff.PolynomialOf(kernels.Polynomial{Degree: 1}, w))(math.NaN())
 	check(rff.Generalised(w, kernels.Generalised{F: kernels.Square}))(mse.SquareIID(x, y, m))
 	check(rff.Generalised(w, kernels.Generalised{F: kernels.Square, Epsilon: 0.5}))(math.NaN())
 	check(rff.ELU[float64](2))(math.NaN())

@@ -29,47 +29,6 @@ func Keys[T dense.Float](m Map[T]) Map[T] {
 	return m
 }
 
-// Pair joins two maps, φ = query and ψ = key, to an estimate φ(x)ᵀψ(y) of the kernel k. A nil k is
-// a kernel without a name. Pair returns the map φ, whose Keys are ψ. The Keys of ψ are φ. The
-// result is a LogMap if query and key are LogMaps, and Differentiable or DifferentiableLog if query
-// is. Its Keys are Differentiable or DifferentiableLog if key is. Pair does not check that the
-// estimate is an estimate of k; package validate does. The maps are used, not copied.
-//
-// Pair returns an error for a nil map, maps of different dimensions, a LogMap together with a map
-// that is not one, and a map that is paired with a third map.
-func Pair[T dense.Float](query, key Map[T], k kernels.Kernel) (Map[T], error) {
-	if query == nil || key == nil {
-		return nil, fmt.Errorf("rff: query = %v, key = %v, want two maps", query, key)
-	}
-	if err := checkPair(query, key); err != nil {
-		return nil, err
-	}
-	for _, m := range []Map[T]{query, key} {
-		if partner := Keys(m); !same(partner, query) && !same(partner, key) {
-			return nil, fmt.Errorf("rff: %v is paired with another map, %v", m, partner)
-		}
-	}
-	return build[Map[T]](pairRecipe[T]{query, key, k})
-}
-
-// pairRecipe holds the parts of Pair that a file stores.
-type pairRecipe[T dense.Float] struct {
-	Query, Key Map[T]
-	K          kernels.Kernel
-}
-
-// newPair does not compare Keys(Query) with Key: a map that was read from a file has other
-// pointers.
-func newPair[T dense.Float](r pairRecipe[T]) (Map[T], error) {
-	if r.Query == nil || r.Key == nil {
-		return nil, fmt.Errorf("rff: a pair without two maps")
-	}
-	if err := checkPair(r.Query, r.Key); err != nil {
-		return nil, err
-	}
-	return join(r.Query, r.Key, r.K, mse.Law{}, mse.Law{}, r), nil
-}
-
 // keysRecipe is the map of keys of a map of queries.
 type keysRecipe[T dense.Float] struct{ Of Map[T] }
 
@@ -78,20 +37,6 @@ func newKeys[T dense.Float](r keysRecipe[T]) (Map[T], error) {
 		return nil, fmt.Errorf("rff: keys of no map")
 	}
 	return Keys(r.Of), nil
-}
-
-// checkPair reports maps of different dimensions, and a LogMap with a map that is none.
-func checkPair[T dense.Float](query, key Map[T]) error {
-	in, out := query.Dims()
-	if keyIn, keyOut := key.Dims(); keyIn != in || keyOut != out {
-		return fmt.Errorf("rff: query is a map of R^%d to R^%d, key one of R^%d to R^%d, want the same", in, out, keyIn, keyOut)
-	}
-	_, queryIsLog := query.(LogMap[T])
-	_, keyIsLog := key.(LogMap[T])
-	if queryIsLog != keyIsLog {
-		return fmt.Errorf("rff: query is a %T, key a %T, want two LogMaps or none", query, key)
-	}
-	return nil
 }
 
 // join returns query, paired with key. law is the law of the estimate, and reverse its law with

@@ -98,40 +98,30 @@ func newPolynomialSketch[T dense.Float](r polynomialSketchRecipe[T]) (Map[T], er
 	if err := cmp.Or(err, law.validate(m)); err != nil {
 		return nil, err
 	}
-	f, err := polynomial(fmt.Sprintf("PolynomialSketch(%v, %v)", k, law), d, m, law.parts(), k, r.W, r)
+	f := newSketch[T](frame{name: fmt.Sprintf("PolynomialSketch(%v, %v)", k, law), kernel: k, in: d, out: m, recipe: r}, law.parts())
+	gamma := cmp.Or(k.Gamma, 1)
+	gain := 1 / math.Sqrt(float64(m/law.parts()))
+	if k.Offset > 0 {
+		if f.scale, err = root[T]("Polynomial.Gamma", gamma); err != nil {
+			return nil, err
+		}
+		if f.constant, err = root[T]("Polynomial.Offset", k.Offset); err != nil {
+			return nil, err
+		}
+	} else {
+		gain *= math.Pow(gamma, float64(k.Degree)/2)
+	}
+	factor, err := inRange[T]("Polynomial.Gamma", gamma, gain)
 	if err != nil {
 		return nil, err
+	}
+	f.gains = slices.Repeat([]T{factor}, m)
+	for _, w := range r.W {
+		f.factors = append(f.factors, orf.Transposed(w))
 	}
 	f.law = mse.OfSketch("PolynomialSketch", "Kar & Karnick 2012, Wacker, Ohana & Filippone 2023", 1, m,
-		mse.Lifted(cmp.Or(k.Gamma, 1), k.Offset, mse.Polynomial(k.Degree, law.signs(), law.complex())))
+		mse.Lifted(gamma, k.Offset, mse.Polynomial(k.Degree, law.signs(), law.complex())))
 	return f, nil
-}
-
-// PolynomialOf returns the features of PolynomialSketch for projections of your own: w has one for
-// each of the Degree factors of k, all m×d, or m×(d+1) if k has an Offset. It is unbiased if the
-// projections are independent of each other and each has rows with E[wwᵀ] = I. Structured
-// projections take O(n·p·m·log d) operations. Orthogonal rows in a projection lower the variance.
-//
-// PolynomialOf returns an error for parameters of k out of range and factors that are out of the
-// range of T, a number of projections other than Degree, and projections that are nil, too small or
-// of different shapes.
-func PolynomialOf[T dense.Float](k kernels.Polynomial, w ...orf.Projection[T]) (Map[T], error) {
-	return build[Map[T]](polynomialOfRecipe[T]{k, w})
-}
-
-// polynomialOfRecipe holds the parts of PolynomialOf that a file stores.
-type polynomialOfRecipe[T dense.Float] struct {
-	K kernels.Polynomial
-	W []orf.Projection[T]
-}
-
-func newPolynomialOf[T dense.Float](r polynomialOfRecipe[T]) (Map[T], error) {
-	k, w := withDegree(r.K), slices.Clone(r.W)
-	m, d, err := factorDims(k, w)
-	if err != nil {
-		return nil, err
-	}
-	return as[Map[T]](polynomial(fmt.Sprintf("PolynomialOf(%v)", k), d, m, 1, k, w, polynomialOfRecipe[T]{k, w}))
 }
 
 // factorDims returns the dimensions of features and points. It reports parameters of k out of range
@@ -164,33 +154,6 @@ func factorDims[T dense.Float](k kernels.Polynomial, w []orf.Projection[T]) (m, 
 		return 0, 0, fmt.Errorf("rff: w[0] is %d×%d, want at least 1×%d", m, lifted, 1+lifted-d)
 	}
 	return m, d, nil
-}
-
-// polynomial returns the map of m features.
-func polynomial[T dense.Float](name string, d, m, parts int, k kernels.Polynomial, w []orf.Projection[T], recipe any) (*sketch[T], error) {
-	f := newSketch[T](frame{name: name, kernel: k, in: d, out: m, recipe: recipe}, parts)
-	gamma := cmp.Or(k.Gamma, 1)
-	gain := 1 / math.Sqrt(float64(m/parts))
-	if k.Offset > 0 {
-		var err error
-		if f.scale, err = root[T]("Polynomial.Gamma", gamma); err != nil {
-			return nil, err
-		}
-		if f.constant, err = root[T]("Polynomial.Offset", k.Offset); err != nil {
-			return nil, err
-		}
-	} else {
-		gain *= math.Pow(gamma, float64(k.Degree)/2)
-	}
-	factor, err := inRange[T]("Polynomial.Gamma", gamma, gain)
-	if err != nil {
-		return nil, err
-	}
-	f.gains = slices.Repeat([]T{factor}, m)
-	for _, p := range w {
-		f.factors = append(f.factors, orf.Transposed(p))
-	}
-	return f, nil
 }
 
 // sketchable reports arguments that no sketch of k can have.

@@ -14,7 +14,7 @@ import (
 //
 //	φ_j(x) = g_j·Π_{t ≤ n_j} w_jtᵀx̃,
 //
-// where x̃ is x or x with a constant appended: PolynomialSketch, PolynomialOf, Maclaurin and
+// where x̃ is x or x with a constant appended: PolynomialSketch, Maclaurin and
 // TensorSketch. With complex w there are m/2 products, and the m features are their real parts,
 // then their imaginary parts. The inner product of these is Re(φ(x)·φ(y)ᴴ). TensorSketch has one or
 // two products with real w first.

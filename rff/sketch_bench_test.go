@@ -25,15 +25,6 @@ func benchmarkSketches[T dense.Float](b *testing.B, typ string) {
 				return rff.PolynomialSketch[T](m, d, k, l.law, src)
 			})
 		}
-		measure(b, fmt.Sprintf("polynomial%d", degree), "hadamard", typ, small, 1, func(m, d int, src rand.Source) (rff.Map[T], error) {
-			var w []orf.Projection[T]
-			for range degree {
-				p, err := orf.Draw[T](orf.Hadamard{}, m, d, src)
-				require.NoError(b, err)
-				w = append(w, p)
-			}
-			return rff.PolynomialOf(k, w...)
-		})
 		measure(b, fmt.Sprintf("tensorsketch%d", degree), "none", typ, small, 1, func(m, d int, src rand.Source) (rff.Map[T], error) {
 			return rff.TensorSketch[T](m, d, k, src)
 		})

@@ -30,24 +30,6 @@ func ExamplePolynomialSketch() {
 	// estimate 3.4, kernel 3.4
 }
 
-// The factors of a polynomial may be structured projections.
-func ExamplePolynomialOf() {
-	var w []orf.Projection[float64]
-	for seed := range uint64(2) {
-		p, err := orf.Draw[float64](orf.Hadamard{}, 32, 16, exprand.NewSource(seed))
-		if err != nil {
-			log.Fatal(err)
-		}
-		w = append(w, p)
-	}
-	f, err := rff.PolynomialOf(kernels.Polynomial{Degree: 2}, w...)
-	if err != nil {
-		log.Fatal(err)
-	}
-	fmt.Println(f)
-	// Output: PolynomialOf(Polynomial{Degree: 2, Gamma: 1, Offset: 0}): R^16 → R^32
-}
-
 // Degree 1 is a count sketch: every coordinate goes to one bucket.
 func ExampleTensorSketch() {
 	f, err := rff.TensorSketch[float64](4, 1, kernels.Polynomial{Degree: 1}, exprand.NewSource(1))

@@ -231,30 +231,6 @@ func TestSketchesInFloat32AgreeWithFloat64(t *testing.T) {
 	}
 }
 
-// Structured projections make a sketch as unstructured ones do.
-func TestPolynomialOfProjections(t *testing.T) {
-	const m, d, degree = 8, 4, 2
-	k := kernels.Polynomial{Degree: degree, Offset: 0.5}
-	for name, e := range map[string]orf.Ensemble{
-		"iid": orf.IID{}, "orf": orf.GramSchmidt{}, "hadamard": orf.Hadamard{},
-	} {
-		src := exprand.NewSource(21)
-		estimates := sample(t, pairs, func() (rff.Map[float64], error) {
-			var w []orf.Projection[float64]
-			for range degree {
-				p, err := orf.Draw[float64](e, m, d+1, src)
-				require.NoError(t, err)
-				w = append(w, p)
-			}
-			return rff.PolynomialOf(k, w...)
-		})
-		for p, v := range estimates {
-			truth := k.Eval(pairs.Row(2*p), pairs.Row(2*p+1))
-			assert.Less(t, math.Abs(zOf(v, truth)), float64(maxZ), "%s, pair %d", name, p)
-		}
-	}
-}
-
 // One projection for both factors estimates E[(wᵀx)²(wᵀy)²] instead of (xᵀy)².
 func TestSharedFactorsAreCaught(t *testing.T) {
 	k := kernels.Polynomial{Degree: 2}
@@ -262,7 +238,7 @@ func TestSharedFactorsAreCaught(t *testing.T) {
 	estimates := sample(t, pairs, func() (rff.Map[float64], error) {
 		w, err := orf.Draw[float64](orf.IID{}, 8, pairs.Cols, src)
 		require.NoError(t, err)
-		return rff.PolynomialOf(k, w, w)
+		return rff.New(w, rff.Scheme[float64]{F: []func(float64) float64{func(t float64) float64 { return t * t }}, Kernel: k})
 	})
 	assert.Greater(t, zOf(estimates[0], k.Eval(pairs.Row(0), pairs.Row(1))), float64(maxZ))
 }
@@ -318,24 +294,10 @@ func testBadSketches[T dense.Float](t *testing.T) {
 	degree := "k is out of range: kernels: Polynomial.Degree = -1, want at least 1, or 0 for 3"
 	check(degree)(rff.PolynomialSketch[T](2, 2, kernels.Polynomial{Degree: -1}, real, src))
 	check(degree)(rff.TensorSketch[T](2, 2, kernels.Polynomial{Degree: -1}, src))
-	check(degree)(rff.PolynomialOf[T](kernels.Polynomial{Degree: -1}))
-	check("0 projections w, want 3 for Polynomial{Degree: 3, Gamma: 1, Offset: 0}")(rff.PolynomialOf[T](kernels.Polynomial{}))
 
 	check("m = 0, want at least 1")(rff.TensorSketch[T](0, 2, k, src))
 	check("d = 0, want at least 1")(rff.TensorSketch[T](2, 0, k, src))
 	check("src is nil")(rff.TensorSketch[T](2, 2, k, nil))
-
-	w, err := orf.Draw[T](orf.IID{}, 4, 3, src)
-	require.NoError(t, err)
-	other, err := orf.Draw[T](orf.IID{}, 4, 2, src)
-	require.NoError(t, err)
-	narrow, err := orf.Draw[T](orf.IID{}, 4, 1, src)
-	require.NoError(t, err)
-	check("1 projections w, want 2 for " + k.String())(rff.PolynomialOf(k, w))
-	check("w[1] is nil, want a projection")(rff.PolynomialOf(k, w, nil))
-	check("w[1] is 4×2, w[0] is 4×3, want the same")(rff.PolynomialOf(k, w, other))
-	check("w[0] is 4×1, want at least 1×2")(rff.PolynomialOf(kernels.Polynomial{Degree: 2, Offset: 1}, narrow, narrow))
-	check("w[0] is 0×2, want at least 1×1")(rff.PolynomialOf[T](kernels.Polynomial{Degree: 1}, empty[T]{}))
 
 	p := rff.GeometricDegrees(series)
 	check("m = 0, want at least 1")(rff.Maclaurin[T](0, 2, series, p, real, src))

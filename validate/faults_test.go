@@ -261,5 +261,13 @@ func incomplete(w orf.Projection[float64], src rand.Source) (rff.Map[float64], e
 	}
 	b, c := lawMeans(len(w.Frequencies().Row(0)))
 	root := math.Exp(floats.Dot(b, c) / 2)
-	return rff.Pair[float64](multiple{phi, root}, multiple{rff.Keys(phi), root}, phi.Kernel())
+	return pair{multiple{phi, root}, multiple{rff.Keys(phi), root}}, nil
 }
+
+// pair is a map of queries with a map of keys.
+type pair struct {
+	rff.Map[float64]
+	keys rff.Map[float64]
+}
+
+func (p pair) Keys() rff.Map[float64] { return p.keys }

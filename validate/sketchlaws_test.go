@@ -236,7 +236,7 @@ func TestPlantedSketchFaultsAreCaught(t *testing.T) {
 	shared := func(src rand.Source) (rff.Map[float64], error) {
 		w, err := orf.Draw[float64](orf.IID{}, m, d, src)
 		require.NoError(t, err)
-		return rff.PolynomialOf(k, w, w)
+		return rff.New(w, rff.Scheme[float64]{F: []func(float64) float64{func(t float64) float64 { return t * t }}, Kernel: k})
 	}
 	assert.Greater(t, deviates(law{}, m, shared).mean, float64(lawLimit))
 	buckets := func(src rand.Source) (rff.Map[float64], error) { return rff.TensorSketch[float64](m, d, k, src) }

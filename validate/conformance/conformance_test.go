@@ -121,8 +121,6 @@ func maps[T dense.Float](t *testing.T, d int) map[string]rff.Map[T] {
 			add(fmt.Sprint("PolynomialSketch ", k, law))(rff.PolynomialSketch[T](12, d, k, law, src))
 		}
 	}
-	add("PolynomialOf")(rff.PolynomialOf(kernels.Polynomial{Degree: 2}, w, draw(d+3, d)))
-	add("PolynomialOf with an offset")(rff.PolynomialOf(kernels.Polynomial{Degree: 1, Offset: 1}, draw(5, d+1)))
 	for _, m := range []int{1, 2, 7, 16} {
 		for _, k := range []kernels.Polynomial{{Degree: 1}, {Degree: 3, Offset: 1}} {
 			add(fmt.Sprint("TensorSketch ", m, k))(rff.TensorSketch[T](m, d, k, src))
