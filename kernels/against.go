@@ -36,8 +36,7 @@ func Against(k Kernel, y dense.Matrix[float64]) (Fixed, error) {
 type against struct {
 	k      Kernel
 	y      points[float64]
-	packed matmul.Packed[float64]  // Yᵀ
-	elu    *matmul.Packed[float64] // elu1 of Yᵀ, if k needs it
+	packed matmul.Packed[float64] // Yᵀ
 
 	passes pool.Of[againstPass]
 	blocks pool.Of[againstBlock]
@@ -45,12 +44,8 @@ type against struct {
 
 // newAgainst prepares a copy of the rows of y for a valid k.
 func newAgainst(k Kernel, y dense.Matrix[float64]) *against {
-	a := &against{k: k, y: newPoints(k, y.Clone())}
+	a := &against{k: k, y: newPoints(y.Clone())}
 	matmul.PackT(&a.packed, a.y.given)
-	if a.y.elu.Data != nil {
-		a.elu = new(matmul.Packed[float64])
-		matmul.PackT(a.elu, a.y.elu)
-	}
 	return a
 }
 
@@ -79,11 +74,10 @@ type againstPass struct {
 	dst, x dense.Matrix[float64]
 }
 
-// againstBlock is a block of rows with memory for squared norms and elu1 of x.
+// againstBlock is a block of rows with memory for squared norms of x.
 type againstBlock struct {
 	block[float64]
 	squares [gramRows]float64
-	elu     []float64
 }
 
 func (p *againstPass) Piece(i int) {
@@ -91,19 +85,11 @@ func (p *againstPass) Piece(i int) {
 	hi := min(lo+gramRows, p.x.Rows)
 	b := p.blocks.Get()
 	b.y = p.y
-	b.products.packed, b.elus.packed = &p.packed, p.elu
-	b.products.known, b.elus.known = dense.Matrix[float64]{}, dense.Matrix[float64]{}
+	b.products.packed, b.products.known = &p.packed, dense.Matrix[float64]{}
 	x := p.x.RowRange(lo, hi)
 	b.x = points[float64]{given: x, exact: x, squares: b.squares[:x.Rows]}
 	for i := range x.Rows {
 		b.squares[i] = floats.Dot(x.Row(i), x.Row(i))
-	}
-	if p.elu != nil {
-		if len(b.elu) < gramRows*x.Cols {
-			b.elu = make([]float64, gramRows*x.Cols)
-		}
-		b.x.elu = dense.Of(x.Rows, x.Cols, b.elu[:x.Rows*x.Cols])
-		eluOf(b.x.elu, x)
 	}
 	b.fill(p.dst.RowRange(lo, hi), p.k)
 	b.x = points[float64]{}

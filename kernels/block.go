@@ -12,7 +12,6 @@ import (
 type block[T dense.Float] struct {
 	x, y     points[T]
 	products shared[T]   // xᵀy
-	elus     shared[T]   // φ(x)ᵀφ(y) of ELU
 	free     [][]float64 // rows of scratch not in use
 }
 
@@ -51,8 +50,6 @@ func (b *block[T]) row(dst []float64, k Kernel, i int) {
 		for j := range dst {
 			dst[j] *= k.By
 		}
-	case ELU:
-		b.eluRow(dst, i)
 	default:
 		if p, ok := asByProduct(k); ok {
 			b.productRow(dst, p, i)
@@ -101,13 +98,6 @@ func (b *block[T]) productRow(dst []float64, k byProduct, i int) {
 	}
 	k.fromProducts(dst, xx, yy)
 	b.repair(dst, k, i)
-}
-
-// eluRow writes row i of the kernel ELU.
-func (b *block[T]) eluRow(dst []float64, i int) {
-	for j, v := range b.elus.of(b.x.elu, b.y.elu).Row(i) {
-		dst[j] = float64(v)
-	}
 }
 
 // repair evaluates k directly at the pairs that are NaN. The value is NaN again if a point holds

@@ -3,7 +3,6 @@ package kernels
 import (
 	"fmt"
 	"reflect"
-	"slices"
 
 	"gonum.org/v1/gonum/floats"
 
@@ -20,12 +19,11 @@ const gramRows = 64
 // With the zero Matrix as y, Gram compares the points of x with each other: dst is n×n and exactly
 // symmetric (the part below the diagonal is a copy), and its diagonal is k.Eval(x_i, x_i).
 //
-// Cost. Laplacian, AdditiveChiSquare, SkewedChiSquare and kernels of your own are evaluated pair by
-// pair in float64, O(d) each, by calls from several goroutines at once. Pullback first maps all
-// points, in float64, and takes the Gram matrix of its K on their images. As a part of a sum,
+// Cost. Laplacian, ELU, AdditiveChiSquare, SkewedChiSquare and kernels of your own are evaluated
+// pair by pair in float64, O(d) each, by calls from several goroutines at once. Pullback first maps
+// all points, in float64, and takes the Gram matrix of its K on their images. As a part of a sum,
 // product or multiple it is evaluated pair by pair. All other kernels of this package, their sums,
-// products and positive multiples take one matrix product in T (a second one for ELU) and O(1) for
-// each element.
+// products and positive multiples take one matrix product in T and O(1) for each element.
 //
 // Accuracy. The inner product in T has an error of at most d·u·‖x‖‖y‖, where u is 2⁻⁵³ or 2⁻²⁴. The
 // rest is computed in float64 and rounded once. Where the error would be magnified (‖x−y‖² below
@@ -53,10 +51,10 @@ func Gram[T dense.Float](dst dense.Matrix[T], k Kernel, x, y dense.Matrix[T]) de
 	if p, ok := k.(Pullback); ok {
 		return gramPullback(dst, p, x, y, one)
 	}
-	xs := newPoints(k, x)
+	xs := newPoints(x)
 	ys := xs
 	if !one {
-		ys = newPoints(k, y)
+		ys = newPoints(y)
 	}
 	parallel.Rows(x.Rows, gramRows, func(lo, hi int) {
 		if !one {
@@ -101,21 +99,11 @@ func asByProduct(k Kernel) (byProduct, bool) {
 	return p, ok && reflect.TypeOf(k).PkgPath() == reflect.TypeFor[Gaussian]().PkgPath()
 }
 
-// usesELU reports whether k is ELU or composed of it.
-func usesELU(k Kernel) bool {
-	if _, ok := k.(Pullback); ok {
-		return false // a block evaluates k pair by pair
-	}
-	_, ok := k.(ELU)
-	return ok || slices.ContainsFunc(parts(k), usesELU)
-}
-
 // points are the rows of a matrix, with the numbers that kernels need.
 type points[T dense.Float] struct {
 	given   dense.Matrix[T]
 	exact   dense.Matrix[float64] // given in float64
 	squares []float64             // ‖x_i‖²
-	elu     dense.Matrix[T]       // elu1 of given; zero unless the kernel needs it
 }
 
 // inFloat64 returns x itself if it is float64, and a copy otherwise.
@@ -126,33 +114,16 @@ func inFloat64[T dense.Float](x dense.Matrix[T]) dense.Matrix[float64] {
 	return dense.Copy(dense.Matrix[float64]{}, x)
 }
 
-func newPoints[T dense.Float](k Kernel, x dense.Matrix[T]) points[T] {
+func newPoints[T dense.Float](x dense.Matrix[T]) points[T] {
 	p := points[T]{given: x, exact: inFloat64(x), squares: make([]float64, x.Rows)}
 	for i := range p.squares {
 		p.squares[i] = floats.Dot(p.exact.Row(i), p.exact.Row(i))
 	}
-	if usesELU(k) {
-		p.elu = dense.New[T](x.Rows, x.Cols)
-		eluOf(p.elu, p.exact)
-	}
 	return p
-}
-
-// eluOf writes elu1 of every element of x into dst.
-func eluOf[T dense.Float](dst dense.Matrix[T], x dense.Matrix[float64]) {
-	for i := range x.Rows {
-		to := dst.Row(i)
-		for j, v := range x.Row(i) {
-			to[j] = T(elu1(v))
-		}
-	}
 }
 
 // rows returns the points lo ≤ i < hi.
 func (p points[T]) rows(lo, hi int) points[T] {
 	p.given, p.exact, p.squares = p.given.RowRange(lo, hi), p.exact.RowRange(lo, hi), p.squares[lo:hi]
-	if p.elu.Data != nil {
-		p.elu = p.elu.RowRange(lo, hi)
-	}
 	return p
 }

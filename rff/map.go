@@ -62,17 +62,3 @@ type DifferentiableLog[T dense.Float] interface {
 	// with respect to log φ(x_i), row i of dst is its gradient with respect to x_i.
 	LogBackward(dst, x, dlog dense.Matrix[T]) dense.Matrix[T]
 }
-
-// Lawful is a [Map] of your own that knows the law of its estimates φ(x)ᵀψ(y) over draws of the
-// map. validate.Theory returns the law. Maps of this package need not implement Lawful: validate
-// knows their laws.
-type Lawful[T dense.Float] interface {
-	Map[T]
-
-	// LawName names the features, the frequencies and the source of the law.
-	LawName() string
-
-	// LawAt returns the mean of the estimate at x and y and its mean squared error against Kernel.
-	// ok is false if the law is not known at x and y.
-	LawAt(x, y []float64) (mean, mse float64, ok bool)
-}

@@ -72,11 +72,11 @@ func TestErrorsAreNotOK(t *testing.T) {
 		},
 		"Measure, unbiased": func() (bool, fmt.Stringer, error) {
 			m, err := validate.Measure[float64](t.Context(), nil, one, one, 10, src)
-			return m.Unbiased(math.Inf(1)), m.Table(), err
+			return m.Unbiased(math.Inf(1)), validate.Table{}, err
 		},
 		"Measure, small error": func() (bool, fmt.Stringer, error) {
 			m, err := validate.Measure[float64](t.Context(), nil, one, one, 10, src)
-			return m.MSE < math.Inf(1), m.Table(), err
+			return m.MSE < math.Inf(1), validate.Table{}, err
 		},
 	} {
 		ok, finding, err := f()

@@ -87,23 +87,6 @@ func (m Measurement) Unbiased(limit float64) bool {
 	return len(m.Pairs) > 0 && math.Abs(z) <= limit
 }
 
-// Table returns a row for each pair, and a last row for the mean over pairs.
-func (m Measurement) Table() Table {
-	t := Table{
-		Title: fmt.Sprintf("estimates of %v, %d draws", m.Kernel, m.Draws),
-		Columns: []Column{
-			{Name: "pair"}, {Name: "truth", Format: "%.6g"}, {Name: "mean", Format: "%.6g"},
-			{Name: "std. error", Format: "%.2g"}, {Name: "z", Format: "%+.2f"},
-			{Name: "MSE", Format: "%.4g"}, {Name: "std. error", Format: "%.2g"},
-		},
-	}
-	for i, p := range m.Pairs {
-		t.Rows = append(t.Rows, []any{i, p.Truth, p.Mean, p.StdErr, p.Z, p.MSE, p.MSEStdErr})
-	}
-	t.Rows = append(t.Rows, []any{"all", nil, nil, nil, nil, m.MSE, m.MSEStdErr})
-	return t
-}
-
 // statistics accumulates the estimates of many draws at the same pairs.
 type statistics struct {
 	kernel    kernels.Kernel

@@ -316,18 +316,6 @@ func TestMeasureErrors(t *testing.T) {
 	assert.EqualError(t, err, "validate: method bad: draw 3: no more")
 }
 
-func TestMeasurementTable(t *testing.T) {
-	m := validate.Measurement{Kernel: kernels.Gaussian{}, Draws: 9, MSE: 0.5, MSEStdErr: 0.02, Pairs: []validate.Estimate{
-		{Truth: 0.5, Mean: 0.52, StdErr: 0.01, Z: 2, MSE: 0.25, MSEStdErr: 0.02}, {Truth: 0.25, Mean: 0.125, StdErr: 0.25, Z: -0.5, MSE: 0.75, MSEStdErr: 0.03},
-	}}
-	assert.Equal(t, `estimates of Gaussian{LengthScale: 1}, 9 draws
-  pair  truth   mean  std. error      z   MSE  std. error
-     0    0.5   0.52        0.01  +2.00  0.25        0.02
-     1   0.25  0.125        0.25  -0.50  0.75        0.03
-   all      —      —           —      —   0.5        0.02
-`, m.Table().String())
-}
-
 // mismatched is a Paired map with keys of another dimension.
 type mismatched struct {
 	rff.Map[float64]

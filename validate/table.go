@@ -6,7 +6,7 @@ import (
 	"text/tabwriter"
 )
 
-// Table is a result in rows and columns. Measurement and Comparison have a Table.
+// Table is a result in rows and columns. A Comparison has a Table.
 type Table struct {
 	Title   string
 	Columns []Column

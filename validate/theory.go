@@ -39,7 +39,6 @@ func (p Prediction) String() string {
 // law of w, or of the frequencies of m if w is nil. Theory reads only the law and the number of the
 // frequencies in w, neither their values nor the number of frequencies in m.
 //
-// Theory knows laws for your maps that implement rff.Lawful, over their own frequencies (w is nil).
 // Theory knows laws for maps of package rff over frequencies of package orf:
 //
 //   - Gaussian, GaussianPhase, SoftmaxTrig, the positive, hyperbolic and optimal features, SADERF
@@ -97,8 +96,6 @@ func Theory[T dense.Float](m rff.Map[T], w orf.Projection[T], x, y []float64) Pr
 type estimateLaw struct {
 	mse.Estimate
 	kernel kernels.Kernel // nil if the map names no kernel
-
-	own func(x, y []float64) (mean, mse float64, ok bool) // LawAt of a Lawful map, or nil
 }
 
 // lawOf returns the law of the estimates of m with frequencies of the law of w, and whether it is
@@ -106,11 +103,7 @@ type estimateLaw struct {
 func lawOf[T dense.Float](m rff.Map[T], w orf.Projection[T]) (estimateLaw, bool) {
 	lawful, ok := m.(mse.Lawful)
 	if !ok {
-		own, ok := m.(rff.Lawful[T])
-		if !ok || w != nil {
-			return estimateLaw{}, false
-		}
-		return estimateLaw{Estimate: mse.Estimate{Name: own.LawName()}, kernel: m.Kernel(), own: own.LawAt}, true
+		return estimateLaw{}, false
 	}
 	l := lawful.Law()
 	if w != nil {
@@ -131,9 +124,6 @@ func lawOf[T dense.Float](m rff.Map[T], w orf.Projection[T]) (estimateLaw, bool)
 
 // at returns the mean and the mean squared error of the estimate, and whether they are known.
 func (l estimateLaw) at(x, y []float64) (mean, mse float64, ok bool) {
-	if l.own != nil {
-		return l.own(x, y)
-	}
 	if l.Moments == nil {
 		if l.Mean != nil {
 			return l.Mean(x, y), l.MSE(x, y), true
