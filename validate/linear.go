@@ -13,36 +13,21 @@ import (
 	"github.com/seed-feabd252/randfeat/internal/memory/limit"
 )
 
-// Property is one of the two properties of a linear function.
-type Property int
-
+// The equations of linear functions.
 const (
-	// Additivity: f(x + y) = f(x) + f(y).
-	Additivity Property = iota + 1
-	// Homogeneity: f(c·x) = c·f(x).
-	Homogeneity
+	additivity  = "f(x + y) = f(x) + f(y)"
+	homogeneity = "f(c·x) = c·f(x)"
 )
-
-// String returns the equation.
-func (p Property) String() string {
-	switch p {
-	case Additivity:
-		return "f(x + y) = f(x) + f(y)"
-	case Homogeneity:
-		return "f(c·x) = c·f(x)"
-	}
-	return fmt.Sprintf("Property(%d)", int(p))
-}
 
 // Linearity is the result of CheckLinear, with a counterexample if there is one.
 type Linearity[T dense.Float] struct {
 	// Trials is the number of random trials. Trials is 0 with an error.
 	Trials int
-	// Broken is the property that fails, or 0. The fields below describe the counterexample. They
-	// are zero if no property fails.
-	Broken Property
-	X, Y   []T // Y is nil for homogeneity
-	C      T   // 0 for additivity
+	// Broken is the equation that fails, f(x + y) = f(x) + f(y) or f(c·x) = c·f(x), or "". The
+	// fields below describe the counterexample. They are zero if no equation fails.
+	Broken string
+	X, Y   []T // Y is nil for the second equation
+	C      T   // 0 for the first equation
 	// Left and Right are the two sides of the equation. Left and Right differ in coordinate Index
 	// by Difference, which is more than Tolerance, the bound of rounding errors.
 	Left, Right []T
@@ -52,26 +37,26 @@ type Linearity[T dense.Float] struct {
 }
 
 // OK reports whether trials were made and no counterexample was found.
-func (l Linearity[T]) OK() bool { return l.Broken == 0 && l.Trials > 0 }
+func (l Linearity[T]) OK() bool { return l.Broken == "" && l.Trials > 0 }
 
 // String returns the finding in words.
 func (l Linearity[T]) String() string {
 	switch {
 	case l.OK():
 		return fmt.Sprintf("linear in %d trials", l.Trials)
-	case l.Broken == 0:
+	case l.Broken == "":
 		return "not known to be linear"
 	}
 	at := fmt.Sprintf("x = %v", l.X)
-	if l.Broken == Additivity {
+	if l.Broken == additivity {
 		at += fmt.Sprintf(", y = %v", l.Y)
 	} else {
 		at += fmt.Sprintf(", c = %v", l.C)
 	}
 	if i := l.Index; i < 0 || i >= len(l.Left) || i >= len(l.Right) {
-		return fmt.Sprintf("not linear: %v fails at %s", l.Broken, at)
+		return fmt.Sprintf("not linear: %s fails at %s", l.Broken, at)
 	}
-	return fmt.Sprintf("not linear: %v fails at %s: coordinate %d is %v on the left and %v on the right",
+	return fmt.Sprintf("not linear: %s fails at %s: coordinate %d is %v on the left and %v on the right",
 		l.Broken, at, l.Index, l.Left[l.Index], l.Right[l.Index])
 }
 
@@ -134,11 +119,11 @@ func CheckLinear[T dense.Float](f func(dst, x dense.Matrix[T]) dense.Matrix[T], 
 			add[i], scale[i] = fx[i]+fy[i], c*fx[i]
 		}
 		relative := 8 * float64(d+8) * epsilon[T]()
-		l := Linearity[T]{Trials: trial + 1, Broken: Additivity, X: x, Y: y, Left: fsum, Right: add}
+		l := Linearity[T]{Trials: trial + 1, Broken: additivity, X: x, Y: y, Left: fsum, Right: add}
 		if l.differs(relative * (norm(fx) + norm(fy) + norm(fsum))) {
 			return l, nil
 		}
-		l = Linearity[T]{Trials: trial + 1, Broken: Homogeneity, X: x, C: c, Left: fmultiple, Right: scale}
+		l = Linearity[T]{Trials: trial + 1, Broken: homogeneity, X: x, C: c, Left: fmultiple, Right: scale}
 		if l.differs(relative * (math.Abs(float64(c))*norm(fx) + norm(fmultiple))) {
 			return l, nil
 		}

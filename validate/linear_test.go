@@ -78,7 +78,7 @@ func testLinear[T dense.Float](t *testing.T) {
 		require.False(t, got.OK(), name)
 		// Both sides of the equation, recomputed from the counterexample, differ.
 		x, left, right := float64(got.X[got.Index]), 0.0, 0.0
-		if got.Broken == validate.Additivity {
+		if got.Broken == "f(x + y) = f(x) + f(y)" {
 			y := float64(got.Y[got.Index])
 			left, right = f(float64(T(x+y))), f(x)+f(y)
 			assert.Zero(t, got.C, name)
@@ -87,7 +87,7 @@ func testLinear[T dense.Float](t *testing.T) {
 			assert.Nil(t, got.Y, name)
 		}
 		assert.False(t, math.Abs(left-right) <= got.Tolerance/2, "%s: %v against %v", name, left, right)
-		assert.Contains(t, got.String(), got.Broken.String(), name)
+		assert.Contains(t, got.String(), got.Broken, name)
 	}
 }
 
@@ -104,13 +104,10 @@ func TestLinearNamesTheProperty(t *testing.T) {
 	}
 	got, err := validate.CheckLinear(rowwise(cubic), 2, 5, exprand.NewSource(2))
 	require.NoError(t, err)
-	assert.Equal(t, validate.Additivity, got.Broken)
+	assert.Equal(t, "f(x + y) = f(x) + f(y)", got.Broken)
 	assert.Equal(t, 1, got.Trials)
 	assert.Len(t, got.Y, 2)
 
-	assert.Equal(t, "f(x + y) = f(x) + f(y)", validate.Additivity.String())
-	assert.Equal(t, "f(c·x) = c·f(x)", validate.Homogeneity.String())
-	assert.Equal(t, "Property(0)", validate.Property(0).String())
 }
 
 // TestLinearHomogeneity checks a function that fails homogeneity alone. No such function of real
@@ -126,7 +123,7 @@ func TestLinearHomogeneity(t *testing.T) {
 		return []float64{x[0]}
 	}), 1, 3, exprand.NewSource(3))
 	require.NoError(t, err)
-	assert.Equal(t, validate.Homogeneity, got.Broken)
+	assert.Equal(t, "f(c·x) = c·f(x)", got.Broken)
 	assert.Nil(t, got.Y)
 	assert.InDelta(t, 1, got.Left[0]-got.Right[0], 1e-12)
 	assert.Contains(t, got.String(), ", c = ")

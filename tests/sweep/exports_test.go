@@ -501,7 +501,6 @@ var types = []reflect.Type{
 	reflect.TypeFor[validate.Method[float32]](),
 	reflect.TypeFor[validate.Method[float64]](),
 	reflect.TypeFor[validate.Prediction](),
-	reflect.TypeFor[validate.Property](),
 	reflect.TypeFor[validate.Spectrum](),
 	reflect.TypeFor[validate.Table](),
 	reflect.TypeFor[validate.Verdict](),
