@@ -70,7 +70,7 @@ var small = map[string]string{
 	"variance":   "-draws 2 -pairs 1 -d 4",
 	"search":     "-dim 16 -words 100 -queries 20",
 	"regression": "-pixels 100 -frequencies 8",
-	"table":      "-rows 100 -features 8",
+	"table":      "-rows 60",
 }
 
 // TestCommands checks the commands of all pages. With RANDFEAT_DOCS=check in the environment, as in

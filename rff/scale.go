@@ -5,6 +5,8 @@ import (
 	"math"
 	"slices"
 
+	"gonum.org/v1/gonum/floats"
+
 	"github.com/seed-feabd252/randfeat/dense"
 	"github.com/seed-feabd252/randfeat/internal/argument"
 	"github.com/seed-feabd252/randfeat/internal/memory/limit"
@@ -39,29 +41,16 @@ func Standardise[T dense.Float](x dense.Matrix[T]) (Map[T], error) {
 	if err := argument.Finite("rff: x", x); err != nil {
 		return nil, err
 	}
-	centre, factors, column := make([]float64, x.Cols), make([]float64, x.Cols), make([]float64, x.Rows)
+	centre, factors := make([]float64, x.Cols), make([]float64, x.Cols)
 	for j := range centre {
-		peak := 0.0
-		for i := range column {
-			column[i] = float64(x.At(i, j))
-			peak = max(peak, math.Abs(column[i]))
-		}
-		if slices.Min(column) == slices.Max(column) {
-			centre[j] = column[0]
+		column := dense.Copy(dense.Matrix[float64]{}, x.ColRange(j, j+1))
+		if slices.Min(column.Data) == slices.Max(column.Data) {
+			centre[j] = column.Data[0]
 			continue
 		}
-		// Squares of numbers up to 1 do not overflow. Division by a power of two is exact.
-		_, e := math.Frexp(peak)
-		for i, v := range column {
-			column[i] = math.Ldexp(v, -e)
-		}
-		centre[j] = math.Ldexp(accurateMean(column), e) // column has the differences now
-		squares := 0.0
-		for i, v := range column {
-			column[i] = v * v
-			squares += column[i]
-		}
-		factors[j] = math.Ldexp(math.Sqrt(float64(x.Rows-1)/squares), -e)
+		e := toUnit(column)
+		centre[j] = math.Ldexp(accurateMean(column.Data), e) // column has the differences now
+		factors[j] = math.Ldexp(math.Sqrt(float64(x.Rows-1))/floats.Norm(column.Data, 2), -e)
 		if f := T(factors[j]); !(f > 0) || math.IsInf(float64(f), 0) {
 			return nil, fmt.Errorf("rff: column %d of x has the deviation %.3g, want a deviation whose inverse is in the range of %T", j, 1/factors[j], f)
 		}

@@ -37,12 +37,13 @@ func (m *Model[T]) Jackknife(dst, x, y dense.Matrix[T], weights []T) (dense.Matr
 	return dst, argument.Finite("ridge: the ratio of error and deviation", dst)
 }
 
-// WithBands returns the model with bands from errors |y_ij − f_j(x_i)| (n×p, n ≥ 1) at rows that the
-// fit has not seen. If relative is set, the errors are ratios to the standard deviations of Predict,
-// as Jackknife computes them, and bands are wide where deviations are large. Otherwise bands have the
-// same width everywhere. A model that learnt scales of columns or a metric from its rows needs errors
-// of fits to other rows that learnt them again, and its deviations are too small to be a measure of
-// errors. Bands hold for every law of the noise [Vovk et al. 2005]. Files contain the errors.
+// WithBands returns the model with bands from errors |y_ij − f_j(x_i)| (n×p, n ≥ 1) at rows that
+// the fit has not seen. If relative is set, the errors are ratios to the standard deviations of
+// Predict, as Jackknife computes them, and bands are wide where deviations are large. Otherwise
+// bands have the same width everywhere. A model that learnt scales of columns or a metric from its
+// rows needs errors of fits to other rows that learnt them again, and its deviations are too small
+// to be a measure of errors. Bands hold for every law of the noise [Vovk et al. 2005]. Files
+// contain the errors.
 //
 // The error reports another shape, and an error that is negative, NaN or infinite.
 func (m *Model[T]) WithBands(errors dense.Matrix[float64], relative bool) (*Model[T], error) {
@@ -80,12 +81,12 @@ func checkErrors(errors []float64, outputs int) error {
 	return nil
 }
 
-// Band returns the means of Predict and the half widths of bands, n×p each: a new target lies within
-// the half width of the mean with the probability level, over rows and targets.
+// Band returns the means of Predict and the half widths of bands, n×p each: a new target lies
+// within the half width of the mean with the probability level, over rows and targets.
 //
-// With n errors of WithBands, the half width is the ⌈level·(n + 1)⌉-th smallest error, or the largest
-// one, times the standard deviation of Predict if the errors are relative. Without errors, noise
-// counts as normal, and the half width is 1.645 standard deviations at the level 0.9.
+// With n errors of WithBands, the half width is the ⌈level·(n + 1)⌉-th smallest error, or the
+// largest one, times the standard deviation of Predict if the errors are relative. Without errors,
+// noise counts as normal, and the half width is 1.645 standard deviations at the level 0.9.
 //
 // Band panics as Predict does, and if level is not between 0 and 1. Cost: as Predict.
 func (m *Model[T]) Band(x dense.Matrix[T], level float64) (mean, half dense.Matrix[T]) {

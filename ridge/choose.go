@@ -11,220 +11,111 @@ import (
 
 	"github.com/seed-feabd252/randfeat/dense"
 	"github.com/seed-feabd252/randfeat/internal/argument"
-	"github.com/seed-feabd252/randfeat/internal/memory/limit"
 	"github.com/seed-feabd252/randfeat/landmarks"
 	"github.com/seed-feabd252/randfeat/rff"
 )
 
-// ChooseOptions are the parameters of Choose. The zero value compares maps by the evidence.
+// ChooseOptions are the parameters of Choose. The zero value is the usual choice.
 type ChooseOptions struct {
 	Options // of every fit
-
-	// Folds is the number K of folds, at least 2. Choose then compares maps by the root mean square
-	// of the errors of K fits, each at the rows of the fold that the fit leaves out. Row i is in
-	// fold i mod K. If Folds is 0, Choose compares maps by the log evidence of the fit. Evidence
-	// and folds need one pass over the rows each.
-	Folds int
 
 	// Choose calls Progress, unless Progress is nil, after each map, with the number of finished
 	// maps and the number of maps, on the goroutine of the caller.
 	Progress func(done, total int)
 }
 
-// Trial is the result of Choose for one map.
+// Trial is the result of Choose or Classify for one map.
 type Trial struct {
-	Score float64 // log evidence, or error of folds; NaN if the fit failed
+	Score float64 // log evidence, or the loss of Classify; NaN if the fit failed
 	Err   error   // of the fit, or nil
 }
 
 // Choice is the result of Choose.
 type Choice[T dense.Float] struct {
 	Trials []Trial   // in the order of the maps
-	Best   int       // index of the map with the largest evidence, or the smallest error
+	Best   int       // index of the map with the largest evidence
 	Model  *Model[T] // fit of the best map to all rows
 }
 
-// Choose fits each map to the rows and returns the best map, by the evidence or by folds. Of maps
-// with equal scores, the first one is the best. The maps may differ in length-scales, kernels,
-// frequencies or numbers of features. Each fit chooses the variances that o does not give. The
-// evidence is the evidence of the given features, so among several draws of one kernel it prefers a
-// draw that fits the targets by chance.
+// Choose fits each map to the rows and returns the map of the largest evidence. Of maps with equal
+// evidence, the first one is the best. The maps may differ in length-scales, kernels, frequencies
+// or numbers of features. Each fit chooses the variances that o does not give. The evidence is the
+// evidence of the given features, so among several draws of one kernel it prefers a draw that fits
+// the targets by chance. It is too large for a map whose parameters were learnt from the same
+// targets: package ridge/automl compares such maps at other rows.
 //
-// Choose fits one map at a time. Memory is that of one map, or of K + 2 sums for K folds.
+// Choose reads the rows once for each map. Memory is that of one map.
 //
-// The error reports no maps, a nil map, options out of range, folds that memory cannot hold, errors
-// of Sum, the end of ctx, and the error of the first map if no map can be fitted. Choose checks ctx
-// also between blocks of a matrix. A nil ctx panics.
+// The error reports no maps, a nil map, options out of range, errors of Sum, the end of ctx, and
+// the error of the first map if no map can be fitted. Choose checks ctx also between blocks of a
+// matrix. A nil ctx panics.
 func Choose[T dense.Float](ctx context.Context, maps []rff.Map[T], rows Rows[T], o ChooseOptions) (Choice[T], error) {
 	if err := argument.Context("ridge", ctx); err != nil {
 		return Choice[T]{}, err
 	}
-	switch {
-	case len(maps) == 0:
-		return Choice[T]{}, errors.New("ridge: no maps, want at least 1")
-	case o.Folds < 0 || o.Folds == 1:
-		return Choice[T]{}, fmt.Errorf("ridge: Folds = %d, want 0 or at least 2", o.Folds)
-	}
 	if err := o.Options.Check(); err != nil {
 		return Choice[T]{}, err
 	}
-	for _, phi := range maps {
-		if phi == nil {
-			return Choice[T]{}, errNoMap
+	var c Choice[T]
+	var model *Model[T]
+	var err error
+	c.Trials, err = try(ctx, maps, o.Progress, 1, func(phi rff.Map[T]) (float64, error) {
+		sums, err := Sum(ctx, phi, rows)
+		if err != nil {
+			return 0, err
 		}
-		_, width := phi.Dims()
-		if err := limit.Memory[float64](o.Folds, width, width/2+tile); err != nil {
-			return Choice[T]{}, fmt.Errorf("ridge: Folds = %d of %d features: %w", o.Folds, width, err)
+		if model, err = sums.Fit(ctx, o.Options); err != nil {
+			return 0, &fitError{err}
 		}
-	}
-	c := Choice[T]{Best: -1}
-	var first error
-	for i, phi := range maps {
-		model, score, err := assess(ctx, phi, rows, o)
-		var unfit *fitError
-		switch {
-		case ctx.Err() != nil:
-			return Choice[T]{}, ctx.Err()
-		case errors.As(err, &unfit):
-			score, err = math.NaN(), unfit.error
-			first = cmp.Or(first, err)
-		case err != nil:
-			return Choice[T]{}, err
-		}
-		c.Trials = append(c.Trials, Trial{score, err})
-		if err == nil && (c.Best < 0 || o.better(score, c.Trials[c.Best].Score)) {
-			c.Best, c.Model = i, model
-		}
-		if o.Progress != nil {
-			o.Progress(i+1, len(maps))
-		}
-	}
-	if c.Best < 0 {
-		return Choice[T]{}, first
+		return model.evidence, nil
+	}, func(i int) { c.Best, c.Model = i, model })
+	if err != nil {
+		return Choice[T]{}, err
 	}
 	return c, nil
-}
-
-// better reports whether the score a is better than the score b.
-func (o ChooseOptions) better(a, b float64) bool {
-	if o.Folds > 0 {
-		return a < b
-	}
-	return a > b
 }
 
 // fitError is an error of a fit to valid rows. Choose goes on with the next map.
 type fitError struct{ error }
 
-// assess returns the fit of the map to all rows and its score.
-func assess[T dense.Float](ctx context.Context, phi rff.Map[T], rows Rows[T], o ChooseOptions) (*Model[T], float64, error) {
-	if o.Folds > 0 {
-		return crossValidate(ctx, phi, rows, o)
+// try calls fit for each map, and best after a fit whose score times sign is larger than all scores
+// before it. The error reports no maps, a nil map, an error of fit other than a fitError, and the
+// first fitError if no map can be fitted.
+func try[T dense.Float](ctx context.Context, maps []rff.Map[T], progress func(done, total int), sign float64, fit func(phi rff.Map[T]) (float64, error), best func(i int)) ([]Trial, error) {
+	if len(maps) == 0 {
+		return nil, errors.New("ridge: no maps, want at least 1")
 	}
-	sums, err := Sum(ctx, phi, rows)
-	if err != nil {
-		return nil, 0, err
+	if slices.Contains(maps, nil) {
+		return nil, errNoMap
 	}
-	m, err := sums.Fit(ctx, o.Options)
-	if err != nil {
-		return nil, 0, &fitError{err}
-	}
-	return m, m.evidence, nil
-}
-
-// crossValidate returns the model of all rows and the error of K fits at the rows of their folds.
-func crossValidate[T dense.Float](ctx context.Context, phi rff.Map[T], rows Rows[T], o ChooseOptions) (*Model[T], float64, error) {
-	var folds []*Sums[T]
-	at := 0
-	err := each(ctx, rows, func(b Block[T]) error {
-		for k := range max(min(o.Folds, at+b.X.Rows), 1) { // later folds have no row yet
-			if k == len(folds) {
-				s, err := NewSums(phi, b.Y.Cols)
-				if err != nil {
-					return err
-				}
-				folds = append(folds, s)
-			}
-			if k == 0 { // folds number their rows otherwise
-				if err := folds[0].check(b.X, b.Y, b.Weights); err != nil {
-					return err
-				}
-			}
-			part := b.every(o.Folds, ((k-at)%o.Folds+o.Folds)%o.Folds)
-			if err := folds[k].add(ctx, part); err != nil {
-				return err
-			}
+	var trials []Trial
+	var first error
+	top := math.Inf(-1)
+	found := false
+	for i, phi := range maps {
+		score, err := fit(phi)
+		var unfit *fitError
+		switch {
+		case ctx.Err() != nil:
+			return nil, ctx.Err()
+		case errors.As(err, &unfit):
+			score, err = math.NaN(), unfit.error
+			first = cmp.Or(first, err)
+		case err != nil:
+			return nil, err
+		case !found || sign*score > top:
+			top, found = sign*score, true
+			best(i)
 		}
-		at += b.X.Rows
-		return nil
-	})
-	if err == nil && folds == nil {
-		err = errNoRows
-	}
-	if err != nil {
-		return nil, 0, err
-	}
-	var of []*moments
-	for _, f := range folds {
-		of = append(of, &f.moments)
-	}
-	p, score, err := held(ctx, of, o.Options)
-	if err != nil {
-		return nil, 0, err
-	}
-	return &Model[T]{phi, folds[0].source, *p}, score, nil
-}
-
-// held returns the posterior of all rows, and the error of the fits without one fold at the rows of
-// the fold.
-func held(ctx context.Context, folds []*moments, o Options) (*posterior, float64, error) {
-	all := folds[0].clone()
-	for _, f := range folds[1:] {
-		if err := all.merge(f); err != nil {
-			return nil, 0, err
+		trials = append(trials, Trial{score, err})
+		if progress != nil {
+			progress(i+1, len(maps))
 		}
 	}
-	square, weight := 0.0, 0.0
-	for _, f := range folds {
-		if err := ctx.Err(); err != nil {
-			return nil, 0, err
-		}
-		if f.n == 0 {
-			continue
-		}
-		rest := all.clone()
-		if err := rest.subtract(f); err != nil {
-			return nil, 0, err
-		}
-		p, err := newPosterior(ctx, &rest, o)
-		if err != nil {
-			return nil, 0, &fitError{err}
-		}
-		square += f.squaredErrors(&p.regression)
-		weight += f.weight * float64(len(f.targets))
+	if !found {
+		return nil, first
 	}
-	p, err := newPosterior(ctx, &all, o)
-	if err != nil {
-		return nil, 0, &fitError{err}
-	}
-	return p, math.Sqrt(square / weight), nil
-}
-
-// every returns copies of the rows from, from + k, from + 2k, ….
-func (b Block[T]) every(k, from int) Block[T] {
-	n := max(0, (b.X.Rows-from+k-1)/k)
-	part := Block[T]{X: dense.New[T](n, b.X.Cols), Y: dense.New[T](n, b.Y.Cols)}
-	for i := range n {
-		copy(part.X.Row(i), b.X.Row(from+i*k))
-		copy(part.Y.Row(i), b.Y.Row(from+i*k))
-		if b.Weights != nil {
-			part.Weights = append(part.Weights, b.Weights[from+i*k])
-		}
-	}
-	if b.Weights != nil && n == 0 {
-		part.Weights = []T{}
-	}
-	return part
+	return trials, nil
 }
 
 // MedianDistance returns the median of the Euclidean distances between pairs of rows of x (n×d), or

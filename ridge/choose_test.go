@@ -25,96 +25,21 @@ func lengthScales(t *testing.T, m, d int, scales ...float64) (maps []rff.Map[flo
 	return maps
 }
 
-// All criteria take a length-scale in the middle over ones that are far too short and too long, and
-// its model predicts better.
+// The evidence takes a length-scale in the middle over ones that are far too short and too long,
+// and its model predicts better.
 func TestChoose(t *testing.T) {
 	maps := lengthScales(t, 100, 5, 0.05, 1, 200)
 	x, y := friedman[float64](600, 5, 1)
 	z, truth := friedman[float64](300, 5, 2)
-	for _, folds := range []int{0, 5} {
-		var calls []int
-		s, err := ridge.Choose(context.Background(), maps, ridge.Block[float64]{X: x, Y: y}, ridge.ChooseOptions{
-			Folds: folds, Progress: func(done, of int) { calls = append(calls, done, of) },
-		})
-		require.NoError(t, err)
-		assert.Equal(t, 1, s.Best, "%d folds: %v", folds, s.Trials)
-		assert.Equal(t, []int{1, 3, 2, 3, 3, 3}, calls)
-		assert.Equal(t, maps[1], s.Model.Map())
-		assert.Less(t, rmse(s.Model.Mean(dense.Matrix[float64]{}, z), truth), 1.5)
-		if folds > 0 {
-			assert.InDelta(t, rmse(s.Model.Mean(dense.Matrix[float64]{}, z), truth), s.Trials[1].Score, 0.2, "the score estimates the error")
-		}
-	}
-}
-
-// The error of folds from their sums is that of fits without the rows of each fold, and that of
-// leave-one-out is one of n folds.
-func TestFoldsAreFits(t *testing.T) {
-	const n, k = 50, 3
-	phi := gaussian[float64](t, 15, 5, 1, 1)
-	x, y := friedman[float64](n, 5, 1)
-	weights := make([]float64, n)
-	for i := range weights {
-		weights[i] = float64(i%5) / 2
-		y.Set(i, 0, y.At(i, 0)+1000)
-	}
-	rows := ridge.Block[float64]{X: x, Y: y, Weights: weights}
-	o := ridge.Options{Noise: 1, Prior: 10}
-	score := func(folds int) float64 {
-		s, err := ridge.Choose(context.Background(), []rff.Map[float64]{phi}, pieces{rows, 7}, ridge.ChooseOptions{Options: o, Folds: folds})
-		require.NoError(t, err)
-		return s.Trials[0].Score
-	}
-	square, weight := 0.0, 0.0
-	for fold := range k {
-		rest, err := ridge.NewSums(phi, 1)
-		require.NoError(t, err)
-		for i := range n {
-			if i%k != fold {
-				require.NoError(t, rest.Add(x.RowRange(i, i+1), y.RowRange(i, i+1), weights[i:i+1]))
-			}
-		}
-		m, err := rest.Fit(t.Context(), o)
-		require.NoError(t, err)
-		for i := fold; i < n; i += k {
-			e := y.At(i, 0) - m.Mean(dense.Matrix[float64]{}, x.RowRange(i, i+1)).At(0, 0)
-			square += weights[i] * e * e
-			weight += weights[i]
-		}
-	}
-	assert.InEpsilon(t, math.Sqrt(square/weight), score(k), 1e-8)
-
-	all, err := ridge.Sum(t.Context(), phi, rows)
+	var calls []int
+	s, err := ridge.Choose(context.Background(), maps, ridge.Block[float64]{X: x, Y: y}, ridge.ChooseOptions{
+		Progress: func(done, of int) { calls = append(calls, done, of) },
+	})
 	require.NoError(t, err)
-	m, err := all.Fit(t.Context(), o)
-	require.NoError(t, err)
-	errs, err := m.LeaveOneOut(dense.Matrix[float64]{}, x, y, weights)
-	require.NoError(t, err)
-	square, weight = 0, 0
-	for i, w := range weights {
-		if w > 0 {
-			square += w * errs.At(i, 0) * errs.At(i, 0)
-			weight += w
-		}
-	}
-	assert.InEpsilon(t, math.Sqrt(square/weight), score(n), 1e-8)
-}
-
-// pieces are rows in blocks of a few rows.
-type pieces struct {
-	all  ridge.Block[float64]
-	size int
-}
-
-func (p pieces) Blocks() iter.Seq2[ridge.Block[float64], error] {
-	return func(yield func(ridge.Block[float64], error) bool) {
-		for lo := 0; lo < p.all.X.Rows; lo += p.size {
-			hi := min(lo+p.size, p.all.X.Rows)
-			if !yield(ridge.Block[float64]{X: p.all.X.RowRange(lo, hi), Y: p.all.Y.RowRange(lo, hi), Weights: p.all.Weights[lo:hi]}, nil) {
-				return
-			}
-		}
-	}
+	assert.Equal(t, 1, s.Best, "%v", s.Trials)
+	assert.Equal(t, []int{1, 3, 2, 3, 3, 3}, calls)
+	assert.Equal(t, maps[1], s.Model.Map())
+	assert.Less(t, rmse(s.Model.Mean(dense.Matrix[float64]{}, z), truth), 1.5)
 }
 
 func TestChooseErrors(t *testing.T) {
@@ -126,26 +51,22 @@ func TestChooseErrors(t *testing.T) {
 		return err
 	}
 	assert.EqualError(t, run(nil, rows, ridge.ChooseOptions{}), "ridge: no maps, want at least 1")
-	assert.EqualError(t, run(maps, rows, ridge.ChooseOptions{Folds: 1}), "ridge: Folds = 1, want 0 or at least 2")
-	assert.EqualError(t, run(maps, rows, ridge.ChooseOptions{Folds: -2}), "ridge: Folds = -2, want 0 or at least 2")
 	assert.ErrorContains(t, run(maps, rows, ridge.ChooseOptions{Options: ridge.Options{Noise: -1}}), "Noise = -1")
 	assert.EqualError(t, run(maps, nil, ridge.ChooseOptions{}), "ridge: rows is nil, want data")
-	for _, folds := range []int{0, 5} {
-		o := ridge.ChooseOptions{Folds: folds}
-		equal, err := ridge.Choose(t.Context(), []rff.Map[float64]{maps[0], maps[0]}, rows, o)
-		require.NoError(t, err)
-		assert.Zero(t, equal.Best, "the first of equal maps")
-		damaged := ridge.Block[float64]{X: x.Clone(), Y: y}
-		damaged.X.Set(17, 1, math.NaN())
-		assert.EqualError(t, run(maps, damaged, o), "ridge: x[17][1] = NaN, want a finite number")
-		assert.EqualError(t, run(maps, ridge.Block[float64]{}, o), "ridge: no rows, want at least 1 with a weight above 0")
-		assert.EqualError(t, run([]rff.Map[float64]{nil}, rows, o), "ridge: phi is nil, want a feature map")
-		assert.ErrorContains(t, run(maps, ridge.Block[float64]{X: x, Y: dense.New[float64](20, 1)}, o), "does not vary")
-		ctx, cancel := context.WithCancel(context.Background())
-		cancel()
-		_, err = ridge.Choose(ctx, maps, ridge.Rows[float64](rows), o)
-		assert.ErrorIs(t, err, context.Canceled)
-	}
+	var o ridge.ChooseOptions
+	equal, err := ridge.Choose(t.Context(), []rff.Map[float64]{maps[0], maps[0]}, rows, o)
+	require.NoError(t, err)
+	assert.Zero(t, equal.Best, "the first of equal maps")
+	damaged := ridge.Block[float64]{X: x.Clone(), Y: y}
+	damaged.X.Set(17, 1, math.NaN())
+	assert.EqualError(t, run(maps, damaged, o), "ridge: x[17][1] = NaN, want a finite number")
+	assert.EqualError(t, run(maps, ridge.Block[float64]{}, o), "ridge: no rows, want at least 1 with a weight above 0")
+	assert.EqualError(t, run([]rff.Map[float64]{nil}, rows, o), "ridge: phi is nil, want a feature map")
+	assert.ErrorContains(t, run(maps, ridge.Block[float64]{X: x, Y: dense.New[float64](20, 1)}, o), "does not vary")
+	ctx, cancel := context.WithCancel(context.Background())
+	cancel()
+	_, err = ridge.Choose(ctx, maps, ridge.Rows[float64](rows), o)
+	assert.ErrorIs(t, err, context.Canceled)
 	assert.EqualError(t, run(maps, ridge.Block[float64]{X: x, Y: y.RowRange(0, 3)}, ridge.ChooseOptions{}), "ridge: X has 20 rows, Y 3 and Weights 0")
 	broken := errors.New("broken")
 	assert.ErrorIs(t, run(maps, failing{broken}, ridge.ChooseOptions{}), broken)

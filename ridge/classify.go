@@ -1,18 +1,19 @@
 package ridge
 
 import (
-	"cmp"
 	"context"
 	"errors"
 	"fmt"
 	"math"
 	"slices"
 
+	"gonum.org/v1/gonum/floats"
+	"gonum.org/v1/gonum/stat"
+
 	"github.com/seed-feabd252/randfeat/dense"
 	"github.com/seed-feabd252/randfeat/internal/argument"
 	"github.com/seed-feabd252/randfeat/internal/compute/features"
 	"github.com/seed-feabd252/randfeat/internal/compute/parallel"
-	"github.com/seed-feabd252/randfeat/internal/compute/temperature"
 	"github.com/seed-feabd252/randfeat/internal/memory/limit"
 	"github.com/seed-feabd252/randfeat/rff"
 )
@@ -53,9 +54,9 @@ const sampledRows = 2048
 //	P(c|x) ∝ exp(β·f_c(x)),  loss = −Σ_i ω_i·log P⁻ⁱ(c_i|x_i) / Σω.
 //
 // λ and β minimise the loss at the rows, or at 1025 to 2048 of them at equal distances. The loss of
-// β includes one more row, whose class may be any, so that β is finite if all rows are right. Of maps with equal
-// losses, the first one is the best. The loss is an estimate of the loss at other rows. It is too
-// small for a map whose parameters were learnt from the same targets.
+// β includes one more row, whose class may be any, so that β is finite if all rows are right. Of
+// maps with equal losses, the first one is the best. The loss is an estimate of the loss at other
+// rows. It is too small for a map whose parameters were learnt from the same targets.
 //
 // Classify reads the rows once for each map. A map costs n transforms, n·D²/2 multiply-adds, and
 // about 20 times D³/3 + 1024·D² for the values of λ.
@@ -64,41 +65,23 @@ const sampledRows = 2048
 // a class, a class without rows, rows that Add refuses, the end of ctx, and the error of the first
 // map if no map can be fitted. A nil ctx panics.
 func Classify[T dense.Float](ctx context.Context, maps []rff.Map[T], rows Rows[T], classes int, o ClassifyOptions) (Classification[T], error) {
-	best := Classification[T]{Best: -1}
+	var c Classification[T]
 	if err := argument.Context("ridge", ctx); err != nil {
-		return best, err
+		return c, err
 	}
 	if err := o.check(classes); err != nil {
-		return best, err
+		return c, err
 	}
-	if len(maps) == 0 {
-		return best, errors.New("ridge: no maps, want at least 1")
+	var found Classification[T]
+	trials, err := try(ctx, maps, o.Progress, -1, func(phi rff.Map[T]) (loss float64, err error) {
+		found, loss, err = classify(ctx, phi, rows, classes, o)
+		return loss, err
+	}, func(i int) { found.Best = i; c = found })
+	if err != nil {
+		return Classification[T]{}, err
 	}
-	var first error
-	for i, phi := range maps {
-		found, loss, err := classify(ctx, phi, rows, classes, o)
-		var unfit *fitError
-		switch {
-		case ctx.Err() != nil:
-			return Classification[T]{}, ctx.Err()
-		case errors.As(err, &unfit):
-			loss, err = math.NaN(), unfit.error
-			first = cmp.Or(first, err)
-		case err != nil:
-			return Classification[T]{}, err
-		}
-		best.Trials = append(best.Trials, Trial{loss, err})
-		if err == nil && (best.Best < 0 || loss < best.Trials[best.Best].Score) {
-			best.Best, best.Classifier, best.Ratio, best.Temperature = i, found.Classifier, found.Ratio, found.Temperature
-		}
-		if o.Progress != nil {
-			o.Progress(i+1, len(maps))
-		}
-	}
-	if best.Best < 0 {
-		return Classification[T]{}, first
-	}
-	return best, nil
+	c.Trials = trials
+	return c, nil
 }
 
 func (o ClassifyOptions) check(classes int) error {
@@ -121,9 +104,6 @@ func (o ClassifyOptions) check(classes int) error {
 
 // classify fits a classifier for one map, and returns its loss.
 func classify[T dense.Float](ctx context.Context, phi rff.Map[T], rows Rows[T], classes int, o ClassifyOptions) (found Classification[T], loss float64, err error) {
-	if phi == nil {
-		return found, 0, errNoMap
-	}
 	d, width := phi.Dims()
 	if err := limit.Memory[float64](width+1, classes); err != nil {
 		return found, 0, fmt.Errorf("ridge: %d features of %d classes: %w", width, classes, err)
@@ -280,5 +260,29 @@ func (l *losses) temperature(p *posterior) (beta, loss float64) {
 			}
 		}
 	})
-	return temperature.Fit(l.scores, l.labels, l.weights)
+	return temperatureOf(l.scores, l.labels, l.weights)
+}
+
+// temperatureOf returns the β that minimises the weighted mean of −log P_i(c_i) for P_i =
+// softmax(β·s_i), the rows s of scores (n×classes) and the labels c, with one more row of the mean
+// weight. Its loss is the mean of −log P_i(c) over all rows and classes c. So β is finite if all
+// rows are right, as the targets of [Platt 1999] make it. The loss is that of the n rows; it is NaN
+// if a score is.
+func temperatureOf(scores dense.Matrix[float64], labels []int, weights []float64) (beta, loss float64) {
+	scaled := make([]float64, scores.Cols)
+	losses := func(beta float64) (own, all float64) {
+		for i, c := range labels {
+			row := scores.Row(i)
+			log := floats.LogSumExp(floats.ScaleTo(scaled, beta, row))
+			own += weights[i] * (log - beta*row[c])
+			all += weights[i] * (log - beta*stat.Mean(row, nil))
+		}
+		return own, all
+	}
+	log, _ := maximise(-7, 16, 1e-3, func(log float64) float64 {
+		own, all := losses(math.Exp(log))
+		return -own - all/float64(len(labels))
+	})
+	loss, _ = losses(math.Exp(log))
+	return math.Exp(log), loss / floats.Sum(weights)
 }

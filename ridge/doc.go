@@ -4,6 +4,7 @@
 //
 // # What to call
 //
+//	a model of rows, everything chosen       package ridge/automl
 //	fit rows in memory                       Fit
 //	predict, with error bars                 Model.Predict; means alone, far cheaper: Model.Mean
 //	fit rows in .npy or CSV files            Sum with NPY or CSV, then Sums.Fit
@@ -45,9 +46,7 @@
 //
 // The model depends on the rows only through n, Σω, Σ log ω, the means φ̄ and ȳ, and the products
 // of Φ and y minus their means. Sums holds these in D²/2 + D·p numbers. Sums of different rows can
-// be merged [Chan et al. 1983], and MarshalBinary encodes them for other machines. Cross-validation
-// reads the rows once: it subtracts the sums of a fold from the sums of all rows, and the squared
-// error at the rows of a fold is a quadratic form of the sums of the fold.
+// be merged [Chan et al. 1983], and MarshalBinary encodes them for other machines.
 //
 // Add computes the features of 255 rows, subtracts their mean, and adds one triangle of their
 // products while the features are in cache. Memory does not grow with n. The order of rows, blocks
@@ -66,9 +65,10 @@
 //
 // # Choosing
 //
-//   - The evidence needs one fit per map. The evidence relies on the model, and suits few rows and
-//     rows that are expensive to read.
-//   - Folds measure errors. Folds need one pass over the rows and K + 1 fits.
+//   - The evidence of Choose needs one fit per map, and relies on the model.
+//   - Model.LeaveOneOut measures errors with one more pass over the rows.
+//   - If scales or a metric were learnt from the rows, only other rows tell: package automl holds
+//     rows out.
 //
 // # Samples
 //
@@ -137,6 +137,8 @@
 //   - [Friedman 1991] J. H. Friedman. Multivariate adaptive regression splines. Annals of
 //     Statistics 19(1).
 //   - [MacKay 1992] D. J. C. MacKay. Bayesian interpolation. Neural Computation 4(3).
+//   - [Platt 1999] J. Platt. Probabilistic outputs for support vector machines and comparisons to
+//     regularized likelihood methods. Advances in Large Margin Classifiers.
 //   - [Rasmussen & Williams 2006] C. E. Rasmussen, C. K. I. Williams. Gaussian processes for
 //     machine learning. MIT Press.
 //   - [Vovk et al. 2005] V. Vovk, A. Gammerman, G. Shafer. Algorithmic learning in a random world.

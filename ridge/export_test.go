@@ -18,3 +18,6 @@ func (m *Model[T]) Covariance(x dense.Matrix[T], j int) dense.Matrix[float64] {
 	}
 	return c
 }
+
+// TemperatureOf returns the temperature of scores and its loss.
+var TemperatureOf = temperatureOf

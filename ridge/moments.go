@@ -2,14 +2,11 @@ package ridge
 
 import (
 	"context"
-	"fmt"
-	"math"
 	"slices"
 
 	"gonum.org/v1/gonum/floats"
 
 	"github.com/seed-feabd252/randfeat/dense"
-	"github.com/seed-feabd252/randfeat/internal/compute/features"
 	"github.com/seed-feabd252/randfeat/internal/compute/interrupt"
 	"github.com/seed-feabd252/randfeat/internal/compute/parallel"
 	"github.com/seed-feabd252/randfeat/internal/file/frame"
@@ -45,66 +42,41 @@ func (m *moments) clear() {
 	}
 }
 
-func (m *moments) clone() moments {
-	c := *m
-	c.mean, c.targets, c.squares = slices.Clone(m.mean), slices.Clone(m.targets), slices.Clone(m.squares)
-	c.cross, c.square = m.cross.Clone(), m.square.clone()
-	return c
-}
-
 // merge adds the rows of o.
 func (m *moments) merge(o *moments) error {
 	if err := frame.CheckMerge(m.n, o.n); err != nil {
 		return wrap(err)
 	}
-	m.combine(1, o)
+	m.combine(o)
 	return nil
 }
 
-// subtract removes the rows of o.
-func (m *moments) subtract(o *moments) error {
-	if o.n > m.n {
-		return fmt.Errorf("ridge: cannot subtract %d rows from %d", o.n, m.n)
-	}
-	if rest := m.weight - o.weight; o.n < m.n && !(rest > 0x1p-40*m.weight) {
-		return fmt.Errorf("ridge: subtracting leaves %d rows of the weight %.3g, which is rounding of %.3g", m.n-o.n, rest, m.weight)
-	}
-	m.combine(-1, o)
-	return nil
-}
-
-// combine adds the rows of o if sign is 1, and removes them if sign is −1. The remaining weight
-// must be positive, or no rows remain.
-func (m *moments) combine(sign float64, o *moments) {
-	n := m.n + int(sign)*o.n
-	if n == 0 {
-		m.clear() // removes rounding
-		return
-	}
+// combine adds the rows of o.
+func (m *moments) combine(o *moments) {
 	if o.n == 0 {
 		return
 	}
-	total := m.weight + sign*o.weight
-	factor, share := sign*o.weight*(m.weight/total), sign*o.weight/total
+	total := m.weight + o.weight
+	factor, share := o.weight*(m.weight/total), o.weight/total
 	shift := floats.SubTo(make([]float64, len(m.mean)), o.mean, m.mean)
 	rise := floats.SubTo(make([]float64, len(m.targets)), o.targets, m.targets)
-	m.n, m.weight, m.logWeight = n, total, m.logWeight+sign*o.logWeight
+	m.n, m.weight, m.logWeight = m.n+o.n, total, m.logWeight+o.logWeight
 	for j, d := range rise {
-		m.squares[j] += sign*o.squares[j] + factor*d*d
+		m.squares[j] += o.squares[j] + factor*d*d
 		m.targets[j] += share * d
 	}
 	for i, d := range shift {
 		m.mean[i] += share * d
 		row := m.cross.Row(i)
 		for j, v := range o.cross.Row(i) {
-			row[j] += sign*v + factor*d*rise[j]
+			row[j] += v + factor*d*rise[j]
 		}
 	}
 	parallel.Rows(len(shift), 1+(1<<15)/len(shift), func(lo, hi int) {
 		for i := lo; i < hi; i++ {
 			to, f := m.square.row(i), factor*shift[i]
 			for l, v := range o.square.row(i) {
-				to[l] += sign*v + f*shift[l]
+				to[l] += v + f*shift[l]
 			}
 		}
 	})
@@ -134,29 +106,4 @@ func (m *moments) products(ctx context.Context, centred bool) (squares []float64
 		}
 	})
 	return squares, cross, square, err
-}
-
-// squaredErrors returns Σω(y − f(x))² over the rows and the outputs of the regression r with the
-// weights w and the value b at the features c. With e = ȳ − b − wᵀ(φ̄ − c) it is
-//
-//	Σω(y − ȳ)² − 2wᵀΣω(φ − φ̄)(y − ȳ) + wᵀΣω(φ − φ̄)(φ − φ̄)ᵀw + W·e².
-func (m *moments) squaredErrors(r *features.Regression) float64 {
-	w, b, c := r.Weights, r.TargetMean, r.FeatureMean
-	total := 0.0
-	for j := range m.targets {
-		e := m.targets[j] - b[j]
-		rest := m.squares[j]
-		for f := range m.mean {
-			own := w.At(f, j)
-			e -= own * (m.mean[f] - c[f])
-			sum := -2 * m.cross.At(f, j)
-			row := m.square.row(f)
-			for l, v := range row[:f] {
-				sum += 2 * v * w.At(l, j)
-			}
-			rest += own * (sum + row[f]*own)
-		}
-		total += math.Max(0, rest) + m.weight*e*e
-	}
-	return total
 }

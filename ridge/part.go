@@ -53,7 +53,7 @@ func (a *adder) add(ctx context.Context, m *moments, r features.Centring) error 
 			return err
 		}
 		for _, p := range a.spare[:count] {
-			m.combine(1, &p.moments)
+			m.combine(&p.moments)
 		}
 		lo += count * partRows
 	}

@@ -242,8 +242,6 @@ func testLargeMeans[T dense.Float](t *testing.T) {
 		merged, err := first.Fit(t.Context(), ridge.Options{})
 		require.NoError(t, err)
 		assert.InEpsilon(t, m.Noise()[0], merged.Noise()[0], 1e-6)
-		require.NoError(t, first.Subtract(second))
-		assert.Equal(t, 1, first.Rows())
 	}
 }
 

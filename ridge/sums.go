@@ -166,18 +166,6 @@ func (s *Sums[T]) Merge(other *Sums[T]) error {
 	return s.merge(&other.moments)
 }
 
-// Subtract removes the rows of other, which s must contain. The sums of all rows minus the sums of
-// a fold are the sums of the other folds. The error reports sums of other features, of another
-// number of outputs, or of more rows than s has, and remaining rows whose weight is lost in
-// rounding; s is then unchanged. The result has the rounding of the larger sums. Cost: D²/2
-// subtractions.
-func (s *Sums[T]) Subtract(other *Sums[T]) error {
-	if err := s.checkSame(other); err != nil {
-		return err
-	}
-	return s.subtract(&other.moments)
-}
-
 // checkSame returns an error unless other has the features and outputs of s.
 func (s *Sums[T]) checkSame(other *Sums[T]) error {
 	switch {

@@ -71,29 +71,6 @@ func testMerged[T dense.Float](t *testing.T, tolerance float64) {
 		assert.Equal(t, n, merged.Rows())
 		assertClose(t, whole, numbers(t, merged), tolerance)
 	}
-
-	// Folds subtract.
-	fold := sumOf(t, phi, x.RowRange(4000, n), y.RowRange(4000, n), weights[4000:])
-	rest := sumOf(t, phi, x, y, weights)
-	require.NoError(t, rest.Subtract(fold))
-	assert.Equal(t, 4000, rest.Rows())
-	assertClose(t, numbers(t, sumOf(t, phi, x.RowRange(0, 4000), y.RowRange(0, 4000), weights[:4000])), numbers(t, rest), 4*tolerance)
-}
-
-// Sums without any row left are those of no rows.
-func TestSubtractAll(t *testing.T) {
-	phi := gaussian[float64](t, 10, 5, 1, 1)
-	x, y := friedman[float64](50, 5, 1)
-	s, halves := sumOf(t, phi, x, y, nil), [2]*ridge.Sums[float64]{}
-	for i := range halves {
-		halves[i] = sumOf(t, phi, x.RowRange(25*i, 25*i+25), y.RowRange(25*i, 25*i+25), nil)
-		require.NoError(t, s.Subtract(halves[i]))
-	}
-	empty, err := ridge.NewSums(phi, 1)
-	require.NoError(t, err)
-	assert.Equal(t, numbers(t, empty), numbers(t, s))
-	require.NoError(t, s.Merge(halves[0]))
-	assert.Equal(t, numbers(t, halves[0]), numbers(t, s))
 }
 
 // numbers returns the sums as the bytes hold them: Σω, means and products about them.
@@ -266,9 +243,6 @@ func TestSumsErrors(t *testing.T) {
 	two, err := ridge.NewSums(phi, 2)
 	require.NoError(t, err)
 	assert.EqualError(t, s.Merge(two), "ridge: other has 2 outputs, want 1")
-	y.Set(0, 0, 1)
-	full := sumOf(t, phi, x, y, nil)
-	assert.EqualError(t, s.Subtract(full), "ridge: cannot subtract 2 rows from 0")
 }
 
 func BenchmarkFit(b *testing.B) {

@@ -51,10 +51,8 @@ func testNoTargets[T dense.Float](t *testing.T) {
 		assert.Equal(t, 2*n, again.Rows())
 		_, err = s.Fit(t.Context(), ridge.Options{})
 		assert.EqualError(t, err, "ridge: the sums have no targets, want at least 1 to fit")
-		for _, folds := range []int{0, 5} {
-			_, err = ridge.Choose(t.Context(), []rff.Map[T]{phi}, rows, ridge.ChooseOptions{Folds: folds})
-			assert.ErrorContains(t, err, "have no targets", "%s: %d", name, folds)
-		}
+		_, err = ridge.Choose(t.Context(), []rff.Map[T]{phi}, rows, ridge.ChooseOptions{})
+		assert.ErrorContains(t, err, "have no targets", name)
 		_, err = ridge.Classify(t.Context(), []rff.Map[T]{phi}, rows, 2, ridge.ClassifyOptions{})
 		assert.ErrorContains(t, err, "want 8160×1", name)
 	}

@@ -45,10 +45,5 @@ func start(i int) int { return tile * tile * (i * (i + 1) / 2) }
 // row returns the elements (r, 0) … (r, r).
 func (t triangle) row(r int) []float64 { return t.bands[r/tile].Row(r % tile)[:r+1] }
 
-// clone returns a copy of t.
-func (t triangle) clone() triangle {
-	return overBands(t.n, append([]float64(nil), t.data...))
-}
-
 // addSquare adds the lower triangle of PᵀP.
 func (t triangle) addSquare(p dense.Matrix[float64]) { matmul.AddSquare(p, tile, t.bands) }

@@ -15,8 +15,9 @@ type data struct {
 	table         *frame
 	encoder       *encoder
 	train, test   ridge.Block[float64]
-	seen, heldOut []int // indices of the rows of train and of test
-	untold        int   // number of rows without a target
+	seen, heldOut []int    // indices of the rows of train and of test
+	untold        int      // number of rows without a target
+	labels        []string // the classes, or nil for numbers
 }
 
 // least is the least number of rows to learn from.
@@ -30,14 +31,22 @@ func (s settings) prepare(t *frame, src rand.Source) (*data, error) {
 		return nil, fmt.Errorf("no column %q to predict among %q", s.target, t.names)
 	}
 	var told []int
+	var fault error // of the first text that is not a number
+	numbers := 0
 	for i, row := range t.rows {
 		if missing(row[at]) {
 			continue
 		}
-		if _, ok := number(row[at]); !ok {
-			return nil, wrong(t.lines[i], s.target, row[at], "a finite number, which a target is")
-		}
 		told = append(told, i)
+		if _, ok := number(row[at]); ok {
+			numbers++
+		} else if fault == nil {
+			fault = wrong(t.lines[i], s.target, row[at], "a finite number, which most targets are")
+		}
+	}
+	classes := 2*numbers < len(told)
+	if fault != nil && !classes {
+		return nil, fault
 	}
 	shuffle := func(rows []int) {
 		rand.New(src).Shuffle(len(rows), func(i, j int) { rows[i], rows[j] = rows[j], rows[i] })
@@ -50,7 +59,12 @@ func (s settings) prepare(t *frame, src rand.Source) (*data, error) {
 		return nil, fmt.Errorf("%d rows with a target, want at least %d beside a fifth that is held out", len(told), least)
 	}
 	d := &data{table: t, seen: told[:cut], heldOut: told[cut:], untold: len(t.rows) - len(told)}
-	shuffle(d.seen) // because folds depend on the order of rows
+	for _, i := range d.seen {
+		if label := t.rows[i][at]; classes && !slices.Contains(d.labels, label) {
+			d.labels = append(d.labels, label)
+		}
+	}
+	slices.Sort(d.labels)
 	var err error
 	if d.encoder, err = s.encoding(t, at, d.seen); err != nil {
 		return nil, err
@@ -59,7 +73,7 @@ func (s settings) prepare(t *frame, src rand.Source) (*data, error) {
 		return nil, err
 	}
 	if y := d.train.Y.Data; slices.Min(y) == slices.Max(y) {
-		return nil, fmt.Errorf("column %q is %v in all rows to learn from, want a target that varies", s.target, y[0])
+		return nil, fmt.Errorf("column %q is %s in all rows to learn from, want a target that varies", s.target, t.rows[d.seen[0]][at])
 	}
 	d.test, err = d.block(d.heldOut, at)
 	return d, err
@@ -72,7 +86,15 @@ func (d *data) block(rows []int, target int) (ridge.Block[float64], error) {
 		if err := d.encoder.encode(b.X.Row(i), d.table.names, d.table.rows[r], d.table.lines[r]); err != nil {
 			return b, err
 		}
-		v, _ := number(d.table.rows[r][target]) // prepare has checked
+		text := d.table.rows[r][target]
+		v, _ := number(text) // prepare has checked
+		if d.labels != nil {
+			k := slices.Index(d.labels, text)
+			if k < 0 {
+				return b, wrong(d.table.lines[r], d.encoder.Target, text, "a class of a row to learn from")
+			}
+			v = float64(k)
+		}
 		b.Y.Set(i, 0, v)
 	}
 	return b, nil

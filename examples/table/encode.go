@@ -26,8 +26,7 @@ type column struct {
 	Name       string
 	Kind       string
 	Log        bool     `json:",omitempty"` // whether points have logarithms of the numbers
-	Mean       float64  `json:",omitempty"` // of the numbers or their logarithms
-	Deviation  float64  `json:",omitempty"`
+	Mean       float64  `json:",omitempty"` // of the numbers or their logarithms, for missing ones
 	Categories []string `json:",omitempty"` // with a column each
 	Other      bool     `json:",omitempty"` // whether there is a column for rare and unknown categories
 	Missing    bool     `json:",omitempty"` // whether there is a column for missing values
@@ -36,6 +35,7 @@ type column struct {
 // encoder turns rows of a table into points.
 type encoder struct {
 	Target  string
+	Classes bool     // whether the model is a classifier
 	Columns []column // all but the target
 }
 
@@ -85,6 +85,9 @@ func (e *encoder) encode(dst []float64, names, row []string, line int) error {
 		dst = dst[n:]
 		switch {
 		case missing(text):
+			if c.Kind == isNumber {
+				part[0] = c.Mean
+			}
 			if c.Missing {
 				part[n-1] = 1
 			}
@@ -93,7 +96,7 @@ func (e *encoder) encode(dst []float64, names, row []string, line int) error {
 			if err != nil {
 				return err
 			}
-			part[0] = (v - c.Mean) / c.Deviation
+			part[0] = v
 		default:
 			if k := slices.Index(c.Categories, text); k >= 0 {
 				part[k] = 1
@@ -110,11 +113,9 @@ func (c column) becomes() string {
 	var text string
 	switch c.Kind {
 	case isNumber:
-		name := "x"
-		if c.Log {
-			name = "log x"
+		if text = "x"; c.Log {
+			text = "log x"
 		}
-		text = fmt.Sprintf("(%s − %.4g)/%.4g", name, c.Mean, c.Deviation)
 	case isCategory:
 		text = fmt.Sprintf("%d × 0/1", len(c.Categories))
 	default:
@@ -209,7 +210,13 @@ func (c *column) learn(t *frame, j int, train []int, category bool) error {
 		if c.Kind = isNumber; fault != nil {
 			return fault
 		}
-		return c.scale(values)
+		c.Mean = stat.Mean(values, nil)
+		if math.IsInf(c.Mean, 0) {
+			return fmt.Errorf("column %q: the mean of the numbers is %v", c.Name, c.Mean)
+		}
+		if !c.Missing && slices.Min(values) == slices.Max(values) {
+			c.Kind = isConstant
+		}
 	case category || 2*often >= all:
 		c.Kind = isCategory
 		for _, name := range slices.Sorted(maps.Keys(counts)) {
@@ -224,23 +231,6 @@ func (c *column) learn(t *frame, j int, train []int, category bool) error {
 		}
 	default:
 		c.Kind = isText
-	}
-	return nil
-}
-
-// scale sets the mean and the deviation of a column of numbers.
-func (c *column) scale(values []float64) error {
-	least, most := slices.Min(values), slices.Max(values)
-	if least == most {
-		c.Mean, c.Deviation = least, 1
-		if !c.Missing {
-			c.Kind = isConstant
-		}
-		return nil
-	}
-	c.Mean, c.Deviation = stat.MeanStdDev(values, nil)
-	if !(c.Deviation > 0) || math.IsInf(c.Deviation, 0) || math.IsInf(c.Mean, 0) {
-		return fmt.Errorf("column %q: numbers from %v to %v have no deviation in float64", c.Name, least, most)
 	}
 	return nil
 }

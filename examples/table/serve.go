@@ -2,7 +2,6 @@ package main
 
 import (
 	"bytes"
-	"context"
 	"encoding/csv"
 	"encoding/json"
 	"errors"
@@ -13,8 +12,11 @@ import (
 	"slices"
 	"strings"
 
+	"github.com/seed-feabd252/randfeat/dense"
 	"github.com/seed-feabd252/randfeat/examples/internal/cli"
+	"github.com/seed-feabd252/randfeat/rff"
 	"github.com/seed-feabd252/randfeat/ridge"
+	"github.com/seed-feabd252/randfeat/ridge/automl"
 )
 
 // Names of the files of a served model.
@@ -23,11 +25,11 @@ const (
 	columnsFile = "columns.json"
 )
 
-// writeModel writes the predictor of a model and the encoding of the columns into a folder.
-func writeModel(ctx context.Context, folder string, model *ridge.Model[float64], e *encoder) error {
-	predictor, err := model.Predictor(ctx)
-	if err != nil {
-		return err
+// writeModel writes the model and the encoding of the columns into a folder.
+func writeModel(folder string, found *automl.Result[float64], e *encoder) error {
+	write := found.Classifier.Write
+	if e.Classes = found.Classifier != nil; !e.Classes {
+		write = found.Model.Write
 	}
 	if err := cli.Write(filepath.Join(folder, columnsFile), func(w io.Writer) error {
 		text := json.NewEncoder(w)
@@ -36,13 +38,14 @@ func writeModel(ctx context.Context, folder string, model *ridge.Model[float64],
 	}); err != nil {
 		return err
 	}
-	return cli.Write(filepath.Join(folder, modelFile), predictor.Write)
+	return cli.Write(filepath.Join(folder, modelFile), write)
 }
 
 // service predicts raw rows. Goroutines may share it.
 type service struct {
-	predictor *ridge.Predictor[float64]
-	encoder   *encoder
+	model      *ridge.Model[float64]
+	classifier *ridge.Classifier[float64]
+	encoder    *encoder
 }
 
 // readModel reads the files of writeModel.
@@ -57,40 +60,50 @@ func readModel(folder string) (*service, error) {
 	if err := strict.Decode(s.encoder); err != nil {
 		return nil, fmt.Errorf("%s: %w", columnsFile, err)
 	}
-	for _, c := range s.encoder.Columns {
-		if c.Kind == isNumber && !(c.Deviation > 0) {
-			return nil, fmt.Errorf("%s: column %q: deviation %v, want a positive number", columnsFile, c.Name, c.Deviation)
-		}
-	}
-	file, err := os.ReadFile(filepath.Join(folder, modelFile)) // or unix.Mmap
+	file, err := os.ReadFile(filepath.Join(folder, modelFile))
 	if err != nil {
 		return nil, err
 	}
-	if s.predictor, err = ridge.ViewPredictor[float64](file); err != nil {
+	var phi rff.Map[float64]
+	if s.encoder.Classes {
+		if s.classifier, err = ridge.ReadClassifier[float64](bytes.NewReader(file)); err == nil {
+			phi = s.classifier.Map()
+		}
+	} else if s.model, err = ridge.ReadModel[float64](bytes.NewReader(file)); err == nil {
+		phi = s.model.Map()
+	}
+	if err != nil {
 		return nil, fmt.Errorf("%s: %w", modelFile, err)
 	}
-	if in, _ := s.predictor.Dims(); in != s.encoder.width() {
+	if in, _ := phi.Dims(); in != s.encoder.width() {
 		return nil, fmt.Errorf("%s makes %d columns of points, and %s has %d", columnsFile, s.encoder.width(), modelFile, in)
 	}
 	return s, nil
 }
 
-// predict returns the mean and the standard deviation of the target of the first row of a CSV text
-// whose first line has names. The text need not have the target.
-func (s *service) predict(text string) (mean, sd float64, err error) {
+// predict predicts the target of the first row of a CSV text whose first line has names. The text
+// need not have the target.
+func (s *service) predict(text string) (string, error) {
 	t, err := parseTable(strings.NewReader(text))
 	if err != nil {
-		return 0, 0, err
+		return "", err
 	}
 	if len(t.rows) == 0 {
-		return 0, 0, errors.New("no row to predict")
+		return "", errors.New("no row to predict")
 	}
-	x := make([]float64, s.encoder.width())
-	if err := s.encoder.encode(x, t.names, t.rows[0], t.lines[0]); err != nil {
-		return 0, 0, err
+	x := dense.New[float64](1, s.encoder.width())
+	if err := s.encoder.encode(x.Row(0), t.names, t.rows[0], t.lines[0]); err != nil {
+		return "", err
 	}
-	m, d := s.predictor.Predict(nil, nil, x)
-	return m[0], d[0], nil
+	if s.model != nil {
+		mean, half := s.model.Band(x, 0.9)
+		return fmt.Sprintf("%.1f ± %.1f", mean.At(0, 0), half.At(0, 0)), nil
+	}
+	var parts []string
+	for c, p := range s.classifier.Probabilities(dense.Matrix[float64]{}, x).Row(0) {
+		parts = append(parts, fmt.Sprintf("%s %.1f %%", s.classifier.Labels()[c], 100*p))
+	}
+	return strings.Join(parts, ", "), nil
 }
 
 // serve reads the model and predicts the row of the flags, or the first held-out row.
@@ -112,14 +125,14 @@ func (d *data) serve(w io.Writer, folder string, flags settings) error {
 		row := d.table.rows[d.heldOut[0]]
 		line, measured = strings.TrimSuffix(without(row), "\n"), "; measured: "+row[target]
 	}
-	mean, sd, err := s.predict(without(d.table.names) + line)
+	predicted, err := s.predict(without(d.table.names) + line)
 	if err != nil {
 		return fmt.Errorf("the row to predict, after one with names: %w", err)
 	}
 	if flags.out != "" {
 		fmt.Fprintf(w, "\nThe model is %s and %s in %s.\n", modelFile, columnsFile, folder)
 	}
-	_, err = fmt.Fprintf(w, "\nRead back, the model predicts a raw row:\n\n    %s\n    %s: %.1f, standard deviation %.1f%s\n",
-		line, d.encoder.Target, mean, sd, measured)
+	_, err = fmt.Fprintf(w, "\nRead back, the model predicts a raw row:\n\n    %s\n    %s: %s%s\n",
+		line, d.encoder.Target, predicted, measured)
 	return err
 }

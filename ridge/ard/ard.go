@@ -12,7 +12,7 @@ import (
 	"github.com/seed-feabd252/randfeat/ridge"
 )
 
-// Options are the parameters of Fit and FitSum. The zero value is the usual choice.
+// Options are the parameters of Fit. The zero value is the usual choice.
 type Options struct {
 	// Options are the options of every fit. Fit learns variances that Options does not give
 	// together with the scales.
@@ -44,7 +44,7 @@ func (o Options) check() error {
 // Step describes an iteration of a search.
 type Step struct {
 	Rows        int     // number of rows of the search: of the sample, or all
-	Start       int     // 0 for one relevance of all columns, and in FitSum; 1 for scales of single columns
+	Start       int     // 0 for one relevance of all columns; 1 for scales of single columns
 	Iteration   int     // from 1 on
 	LogEvidence float64 // of these rows
 }

@@ -36,12 +36,6 @@
 // Both searches run on a sample of 4·D rows. The result with the larger evidence is the start of a
 // search on all rows, which takes few iterations.
 //
-// # Weights of a sum of kernels
-//
-// FitSum learns the weights of several maps with different length-scales, kernels or columns:
-// multiple kernel learning. It reads the rows once, because sums for other weights are multiples of
-// the same numbers.
-//
 // # Where Fit fails
 //
 //   - Columns that matter only together and at short scales, as in sin(20x₁)·sin(20x₂): both starts
@@ -51,7 +45,7 @@
 //     better than with one scale, but error bars are too narrow. Measure the error on held-out
 //     rows.
 //   - All columns matter equally: 20 scales gain nothing. For a sum of 20 functions of one column
-//     each, use FitSum with a map for each column.
+//     each, fit rff.Sum of a map for each column.
 //   - Few features: short scales need more features. The evidence treats the error of the features
 //     as noise and prefers scales that suit the drawn frequencies. The noise of the model then
 //     decreases as D grows.
@@ -61,25 +55,10 @@
 //     equal at the start. Take logarithms or ranks of such columns.
 //   - Equal or nearly equal columns share their relevance arbitrarily.
 //
-// # Where FitSum fails
-//
-//   - Equal or nearly equal kernels: the evidence determines only the sum of their weights. Equal
-//     maps keep equal weights.
-//   - Few features: a map of a short scale with few frequencies has less evidence than its kernel,
-//     and other maps get its weight. With 600 rows on 60 length-scales of the roughest of four
-//     kernels and 48 frequencies each, the sum had 8 more log evidence than that kernel alone, and
-//     an error of 0.120 at new points, where that kernel had 0.107.
-//   - Local maxima: the search begins with equal weights and ends at a near maximum. Scale maps to
-//     features of equal norm first, or the largest map begins with all the weight.
-//   - Many maps and few rows: FitSum overfits the weights. A weight that explains noise may stay at
-//     0.001.
-//
 // # References
 //
 //   - [Friedman 1991] J. H. Friedman. Multivariate adaptive regression splines. Annals of
 //     Statistics 19(1).
-//   - [Gönen & Alpaydın 2011] M. Gönen, E. Alpaydın. Multiple kernel learning algorithms. Journal
-//     of Machine Learning Research 12.
 //   - [Liu & Nocedal 1989] D. C. Liu, J. Nocedal. On the limited memory BFGS method for large scale
 //     optimization. Mathematical Programming 45.
 //   - [MacKay 1992] D. J. C. MacKay. Bayesian interpolation. Neural Computation 4(3).

@@ -51,39 +51,3 @@ func Example() {
 	// column 4: length-scale 3e+03
 	// -0.25 ± 0.10 (-0.26)
 }
-
-// A slow and a fast sine: kernels of three length-scales, of which the data take two.
-func ExampleFitSum() {
-	src := rand.NewPCG(1, 2)
-	rng := rand.New(src)
-	x, y := dense.New[float64](300, 1), dense.New[float64](300, 1)
-	for i := range x.Rows {
-		u := 6 * rng.Float64()
-		x.Set(i, 0, u)
-		y.Set(i, 0, math.Sin(u)+0.2*math.Sin(9*u)+0.1*rng.NormFloat64())
-	}
-	var maps []rff.Map[float64]
-	for _, scale := range []float64{0.15, 1.5, 15} {
-		w, err := orf.Draw[float64](orf.IID{}, 50, 1, src)
-		if err != nil {
-			log.Fatal(err)
-		}
-		phi, err := rff.Gaussian(w, scale)
-		if err != nil {
-			log.Fatal(err)
-		}
-		maps = append(maps, phi)
-	}
-	found, err := ard.FitSum(context.Background(), maps, ridge.Block[float64]{X: x, Y: y}, ard.Options{})
-	if err != nil {
-		log.Fatal(err)
-	}
-	fmt.Printf("%.2f\n", found.Weights)
-	fmt.Println(found.Model.LogEvidence() > found.EqualEvidence+10)
-	mean, sd := found.Model.Predict(dense.Of(1, 1, []float64{2}))
-	fmt.Printf("%.2f ± %.2f (%.2f)\n", mean.At(0, 0), sd.At(0, 0), math.Sin(2)+0.2*math.Sin(18))
-	// Output:
-	// [0.02 0.98 0.00]
-	// true
-	// 0.79 ± 0.11 (0.76)
-}

@@ -56,19 +56,17 @@ type pointsOf[T dense.Float] struct {
 // differences.
 func (p *pointsOf[T]) about(means []float64) (*pointsOf[T], error) {
 	c := &pointsOf[T]{psi: p.psi, rows: p.rows, means: make([]float64, len(means))}
-	b := make([]T, len(means))
 	for j, m := range means {
-		b[j] = -T(m)
 		c.means[j] = float64(T(m))
 	}
 	var err error
-	c.centre, err = diagonal(slices.Repeat([]float64{1}, len(means)), b)
+	c.centre, err = rff.Scale[T](c.means, slices.Repeat([]float64{1}, len(means)))
 	return c, err
 }
 
 // at returns the map ψ((x − c)·rates).
 func (p *pointsOf[T]) at(rates []float64) (rff.Map[T], error) {
-	scale, err := diagonal[T](rates, nil)
+	scale, err := rff.Scale[T](nil, rates)
 	if err != nil {
 		return nil, err
 	}
@@ -77,15 +75,6 @@ func (p *pointsOf[T]) at(rates []float64) (rff.Map[T], error) {
 		return phi, err
 	}
 	return rff.Compose(p.centre, phi)
-}
-
-// diagonal returns the map x_j·rates_j + b_j.
-func diagonal[T dense.Float](rates []float64, b []T) (rff.Map[T], error) {
-	a := dense.New[T](len(rates), len(rates))
-	for j, r := range rates {
-		a.Set(j, j, T(r))
-	}
-	return rff.Affine(a, b)
 }
 
 // derivatives are the derivatives of the evidence with respect to logarithms of scales and

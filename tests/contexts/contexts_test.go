@@ -31,6 +31,7 @@ import (
 	"github.com/seed-feabd252/randfeat/rff"
 	"github.com/seed-feabd252/randfeat/ridge"
 	"github.com/seed-feabd252/randfeat/ridge/ard"
+	"github.com/seed-feabd252/randfeat/ridge/automl"
 	"github.com/seed-feabd252/randfeat/ridge/iterative"
 	"github.com/seed-feabd252/randfeat/validate"
 )
@@ -204,8 +205,9 @@ func TestContexts(t *testing.T) {
 			_, err := ard.Fit(c, c.phi(4), rows, ard.Options{MaxIterations: 1}, src())
 			return err
 		}},
-		"ridge.ard.FitSum": {n / 255, func(c *lookedAt) error {
-			_, err := ard.FitSum(c, []rff.Map[float64]{c.phi(4), c.phi(5)}, rows, ard.Options{MaxIterations: 1})
+		"ridge.automl.Fit": {100, func(c *lookedAt) error {
+			z := ridge.Block[float64]{X: x.RowRange(0, 40).ColRange(0, 1), Y: y.RowRange(0, 40)}
+			_, err := automl.Fit(c, z, automl.Options{}, src())
 			return err
 		}},
 		"ridge.iterative.Fit": {n / 256, func(c *lookedAt) error {

@@ -28,6 +28,7 @@ import (
 	rff "github.com/seed-feabd252/randfeat/rff"
 	ridge "github.com/seed-feabd252/randfeat/ridge"
 	ard "github.com/seed-feabd252/randfeat/ridge/ard"
+	automl "github.com/seed-feabd252/randfeat/ridge/automl"
 	iterative "github.com/seed-feabd252/randfeat/ridge/iterative"
 	safetensors "github.com/seed-feabd252/randfeat/safetensors"
 	semiseparable "github.com/seed-feabd252/randfeat/semiseparable"
@@ -35,14 +36,14 @@ import (
 )
 
 var functions = []function{
-	{"ard.FitSum[float32]", ard.FitSum[float32]},
-	{"ard.FitSum[float64]", ard.FitSum[float64]},
 	{"ard.Fit[float32]", ard.Fit[float32]},
 	{"ard.Fit[float64]", ard.Fit[float64]},
 	{"audit.Choose[float32]", audit.Choose[float32]},
 	{"audit.Choose[float64]", audit.Choose[float64]},
 	{"audit.Measure[float32]", audit.Measure[float32]},
 	{"audit.Measure[float64]", audit.Measure[float64]},
+	{"automl.Fit[float32]", automl.Fit[float32]},
+	{"automl.Fit[float64]", automl.Fit[float64]},
 	{"clusters.New[float32]", clusters.New[float32]},
 	{"clusters.New[float64]", clusters.New[float64]},
 	{"components.Fit[float32]", components.Fit[float32]},
@@ -324,8 +325,6 @@ var types = []reflect.Type{
 	reflect.TypeFor[ard.Result[float32]](),
 	reflect.TypeFor[ard.Result[float64]](),
 	reflect.TypeFor[ard.Step](),
-	reflect.TypeFor[ard.SumResult[float32]](),
-	reflect.TypeFor[ard.SumResult[float64]](),
 	reflect.TypeFor[audit.Choice[float32]](),
 	reflect.TypeFor[audit.Choice[float64]](),
 	reflect.TypeFor[audit.ChooseOptions](),
@@ -334,6 +333,12 @@ var types = []reflect.Type{
 	reflect.TypeFor[audit.Output[float64]](),
 	reflect.TypeFor[audit.Report](),
 	reflect.TypeFor[audit.Trial](),
+	reflect.TypeFor[automl.Options](),
+	reflect.TypeFor[automl.Report](),
+	reflect.TypeFor[automl.Result[float32]](),
+	reflect.TypeFor[automl.Result[float64]](),
+	reflect.TypeFor[automl.Step](),
+	reflect.TypeFor[automl.Trial](),
 	reflect.TypeFor[blas.Implementation](),
 	reflect.TypeFor[clusters.Options](),
 	reflect.TypeFor[components.Model[float32]](),

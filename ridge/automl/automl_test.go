@@ -1,0 +1,280 @@
+package automl_test
+
+import (
+	"bytes"
+	"context"
+	"math"
+	"math/rand/v2"
+	"os"
+	"path/filepath"
+	"strconv"
+	"strings"
+	"testing"
+
+	"github.com/stretchr/testify/assert"
+	"github.com/stretchr/testify/require"
+
+	"github.com/seed-feabd252/randfeat/dense"
+	"github.com/seed-feabd252/randfeat/internal/testing/densetest"
+	"github.com/seed-feabd252/randfeat/ridge"
+	"github.com/seed-feabd252/randfeat/ridge/automl"
+)
+
+// table returns n rows of d normal columns with the targets f and noise.
+func table[T dense.Float](n, d int, seed uint64, noise float64, f func(x []float64) float64) ridge.Block[T] {
+	rng := rand.New(rand.NewPCG(seed, 1))
+	b := ridge.Block[T]{X: dense.New[T](n, d), Y: dense.New[T](n, 1)}
+	x := make([]float64, d)
+	for i := range n {
+		for j := range x {
+			x[j] = rng.NormFloat64()
+			b.X.Set(i, j, T(x[j]))
+		}
+		b.Y.Set(i, 0, T(f(x)+noise*rng.NormFloat64()))
+	}
+	return b
+}
+
+func rmse[T dense.Float](m *ridge.Model[T], b ridge.Block[T]) float64 {
+	mean, sum := m.Mean(dense.Matrix[T]{}, b.X), 0.0
+	for i := range b.Y.Rows {
+		e := float64(mean.At(i, 0) - b.Y.At(i, 0))
+		sum += e * e / float64(b.Y.Rows)
+	}
+	return math.Sqrt(sum)
+}
+
+func families(r automl.Report) map[string]float64 {
+	scores := map[string]float64{}
+	for _, t := range r.Trials {
+		scores[t.Family] = t.Score
+	}
+	return scores
+}
+
+// Two of four columns matter, in units of 10⁶ and 10⁻³ away from 0, so that a length-scale for each
+// column is best. The file of the model predicts the same. The errors at other rows are what the
+// report says, within four standard errors of its 120 rows, and so is the share in bands.
+func testNumbers[T dense.Float](t *testing.T) {
+	const noise = 0.2
+	units := []float64{1e6, 1e-3, 1, 100}
+	make := func(n int, seed uint64) ridge.Block[T] {
+		b := table[T](n, 4, seed, noise, func(x []float64) float64 { return 50 + 3*math.Sin(x[0]) + x[0]*x[1] })
+		for i := range n {
+			for j, u := range units {
+				b.X.Row(i)[j] = T(u * (float64(b.X.At(i, j)) + 2))
+			}
+		}
+		return b
+	}
+	rows, other := make(120, 1), make(1500, 2)
+	done, total := 0, 0
+	r, err := automl.Fit(t.Context(), rows, automl.Options{Progress: func(s automl.Step) {
+		assert.Equal(t, done+1, s.Done)
+		done, total = s.Done, s.Total
+	}}, rand.NewPCG(1, 2))
+	require.NoError(t, err)
+	assert.Equal(t, total, done)
+	assert.Nil(t, r.Classifier)
+	assert.Equal(t, []any{120, 120, "a length-scale a column", false}, []any{r.Rows, r.HeldOut, r.Trials[r.Best].Family, r.RelativeBands}, r.String())
+	scores := families(r.Report)
+	assert.Less(t, 2*scores["a length-scale a column"], scores["linear"])
+	err2 := rmse(r.Model, other)
+	assert.Less(t, err2, 1.2*r.Trials[r.Best].Score)
+	assert.Less(t, err2, 2*noise)
+	mean, half := r.Model.Band(other.X, 0.9)
+	inside := 0.0
+	for i := range other.Y.Rows {
+		if math.Abs(float64(mean.At(i, 0)-other.Y.At(i, 0))) <= float64(half.At(i, 0)) {
+			inside += 1 / float64(other.Y.Rows)
+		}
+	}
+	assert.InDelta(t, 0.94, inside, 0.06, "errors of two thirds of the rows are larger than those of all")
+	assert.InDelta(t, 0.9, r.Coverage, 4*math.Sqrt(0.09*(1.0/80+1.0/120)))
+
+	var file bytes.Buffer
+	require.NoError(t, r.Model.Write(&file))
+	again, err := ridge.ReadModel[T](&file)
+	require.NoError(t, err)
+	m2, h2 := again.Band(other.X, 0.9)
+	assert.Equal(t, mean, m2)
+	assert.Equal(t, half, h2)
+
+	same, err := automl.Fit(t.Context(), rows, automl.Options{}, rand.NewPCG(1, 2))
+	require.NoError(t, err)
+	assert.Equal(t, r.Report, same.Report)
+}
+
+func TestNumbers(t *testing.T) { densetest.Both(t, testNumbers[float32], testNumbers[float64]) }
+
+// A product of two directions of ten columns needs a metric. With more columns than rows, of which
+// three matter, the lasso is best. The error of the family is two thirds of that of a plain kernel,
+// or less.
+func TestFamilies(t *testing.T) {
+	for _, c := range []struct {
+		want string
+		n, d int
+		f    func(x []float64) float64
+	}{
+		{"full metric", 200, 8, func(x []float64) float64 {
+			a := 0.0
+			for _, v := range x {
+				a += v / math.Sqrt(8)
+			}
+			return 4 * math.Sin(2.5*a)
+		}},
+		{"sparse linear", 60, 100, func(x []float64) float64 { return 3*x[0] - 3*x[50] + 3*x[99] }},
+		{"linear", 60, 3, func(x []float64) float64 { return x[0] - 2*x[1] + x[2]/2 }},
+	} {
+		rows := table[float64](c.n, c.d, 3, 0.3, c.f)
+		r, err := automl.Fit(t.Context(), rows, automl.Options{}, rand.NewPCG(1, 2))
+		require.NoError(t, err)
+		scores := families(r.Report)
+		if c.want == "linear" {
+			assert.LessOrEqual(t, scores[r.Trials[r.Best].Family], scores["linear"])
+			assert.Less(t, scores["linear"], 0.4)
+			continue
+		}
+		assert.Equal(t, c.want, r.Trials[r.Best].Family, r.String())
+		assert.Less(t, 1.5*scores[c.want], scores["one length-scale"], r.String())
+		assert.Less(t, rmse(r.Model, table[float64](1000, c.d, 4, 0.3, c.f)), 1.2*scores[c.want])
+	}
+}
+
+// Rows with an exact function, and with two outputs of different size, can be learnt.
+func TestExactTargets(t *testing.T) {
+	b := table[float64](60, 2, 5, 0, func(x []float64) float64 { return 3*x[0] + 1 })
+	two := dense.New[float64](60, 2)
+	for i := range 60 {
+		two.Set(i, 0, b.Y.At(i, 0))
+		two.Set(i, 1, -10*b.Y.At(i, 0))
+	}
+	b.Y = two
+	r, err := automl.Fit(t.Context(), b, automl.Options{}, rand.NewPCG(1, 2))
+	require.NoError(t, err)
+	mean := r.Model.Mean(dense.Matrix[float64]{}, b.X)
+	for i, v := range b.Y.Data {
+		assert.InDelta(t, v, mean.Data[i], 1e-2)
+	}
+	_, err = r.Model.Predictor(t.Context())
+	assert.NoError(t, err)
+}
+
+// Classes inside and outside of a ring, of which one is rare: probabilities are near the truth, and
+// the weight of a class raises its probability.
+func testClasses[T dense.Float](t *testing.T) {
+	draw := func(n int, seed uint64) ridge.Block[T] {
+		rng := rand.New(rand.NewPCG(seed, 5))
+		b := table[T](n, 2, seed, 0, func(x []float64) float64 {
+			if rng.Float64() < 1/(1+math.Exp(-4*(math.Hypot(x[0], x[1])-2))) {
+				return 1
+			}
+			return 0
+		})
+		return b
+	}
+	rows, other := draw(200, 6), draw(2000, 7)
+	labels := []string{"inside", "outside"}
+	fit := func(weights []float64) *automl.Result[T] {
+		r, err := automl.Fit(t.Context(), rows, automl.Options{Classes: 2, Labels: labels, ClassWeights: weights}, rand.NewPCG(1, 2))
+		require.NoError(t, err)
+		return r
+	}
+	loss := func(c *ridge.Classifier[T]) (loss, share float64) {
+		p := c.Probabilities(dense.Matrix[T]{}, other.X)
+		for i := range p.Rows {
+			loss -= math.Log(float64(p.At(i, int(other.Y.At(i, 0))))) / float64(p.Rows)
+			share += float64(p.At(i, 1)) / float64(p.Rows)
+		}
+		return loss, share
+	}
+	r := fit(nil)
+	assert.Nil(t, r.Model)
+	assert.Equal(t, labels, r.Classifier.Labels())
+	found, share := loss(r.Classifier)
+	assert.Less(t, found, 0.28, "the truth has 0.23")
+	assert.InDelta(t, r.Trials[r.Best].Score, found, 4*0.5/math.Sqrt(200))
+	assert.Greater(t, r.Accuracy, 0.85)
+	assert.Contains(t, r.String(), "<- chosen")
+	_, weighted := loss(fit([]float64{1, 5}).Classifier)
+	assert.Greater(t, weighted, share+0.1)
+	var file bytes.Buffer
+	require.NoError(t, r.Classifier.Write(&file))
+	again, err := ridge.ReadClassifier[T](&file)
+	require.NoError(t, err)
+	assert.Equal(t, labels, again.Labels())
+	assert.Equal(t, r.Classifier.Probabilities(dense.Matrix[T]{}, other.X), again.Probabilities(dense.Matrix[T]{}, other.X))
+}
+
+func TestClasses(t *testing.T) { densetest.Both(t, testClasses[float32], testClasses[float64]) }
+
+// A file of more rows than choose, sorted by the column: the sample is random, and the last fit has
+// all rows, of which a half has weight 0.
+func TestRowsOfFiles(t *testing.T) {
+	const n = 6000
+	var text strings.Builder
+	for i := range n {
+		x := float64(i) / n
+		text.WriteString(strconv.FormatFloat(x, 'g', -1, 64) + "," + strconv.FormatFloat(math.Sin(20*x), 'g', -1, 64) + "\n")
+	}
+	path := filepath.Join(t.TempDir(), "rows.csv")
+	require.NoError(t, os.WriteFile(path, []byte(text.String()), 0o600))
+	r, err := automl.Fit(t.Context(), ridge.CSV[float64]{Path: path}, automl.Options{Landmarks: 40}, rand.NewPCG(1, 2))
+	require.NoError(t, err)
+	assert.Equal(t, []int{n, 500}, []int{r.Rows, r.HeldOut})
+	_, features := r.Model.Map().Dims()
+	assert.Equal(t, 40, features)
+	mean := r.Model.Mean(dense.Matrix[float64]{}, dense.Of(2, 1, []float64{0.1, 0.9}))
+	assert.InDeltaSlice(t, []float64{math.Sin(2), math.Sin(18)}, mean.Data, 1e-3)
+}
+
+func TestErrors(t *testing.T) {
+	rows := table[float64](30, 2, 1, 1, func(x []float64) float64 { return x[0] })
+	fit := func(rows ridge.Rows[float64], o automl.Options) error {
+		_, err := automl.Fit(t.Context(), rows, o, rand.NewPCG(1, 2))
+		return err
+	}
+	labelled := table[float64](30, 2, 1, 0, func(x []float64) float64 { return 1 })
+	labelled.Y.Set(3, 0, 0)
+	bad := table[float64](30, 2, 1, 1, func(x []float64) float64 { return x[0] })
+	bad.X.Set(7, 1, math.NaN())
+	flat := table[float64](30, 2, 1, 0, func(x []float64) float64 { return 7 })
+	for want, err := range map[string]error{
+		"automl: rows is nil, want data":                                                      fit(nil, automl.Options{}),
+		"automl: Classes = 1, want 0 or at least 2":                                           fit(rows, automl.Options{Classes: 1}),
+		"automl: Landmarks = -1, want at least 0":                                             fit(rows, automl.Options{Landmarks: -1}),
+		"automl: ClassWeights or Labels without Classes":                                      fit(rows, automl.Options{Labels: []string{"a"}}),
+		"automl: 1 Labels, want one for each of 2 classes":                                    fit(rows, automl.Options{Classes: 2, Labels: []string{"a"}}),
+		"automl: 3 ClassWeights, want one for each of 2 classes":                              fit(rows, automl.Options{Classes: 2, ClassWeights: []float64{1, 1, 1}}),
+		"automl: class 0 has 1 of the 30 rows that choose, want at least 2":                   fit(labelled, automl.Options{Classes: 2}),
+		"automl: 9 rows with a weight above 0, want at least 10":                              fit(rows.RowRange(0, 9), automl.Options{}),
+		"ridge: x[7][1] = NaN, want a finite number":                                          fit(bad, automl.Options{}),
+		"automl: points have 2 columns and targets 2, want at least one, and one for classes": fit(ridge.Block[float64]{X: rows.X, Y: rows.X}, automl.Options{Classes: 2}),
+	} {
+		assert.EqualError(t, err, want)
+	}
+	assert.ErrorContains(t, fit(rows, automl.Options{Classes: 2}), "is no class, want a whole number from 0 to 1")
+	assert.ErrorContains(t, fit(flat, automl.Options{}), "output 0 does not vary")
+	assert.ErrorContains(t, fit(rows, automl.Options{Landmarks: math.MaxInt / 2}), "automl: Landmarks = ")
+	_, err := automl.Fit(t.Context(), rows, automl.Options{}, nil)
+	assert.EqualError(t, err, "automl: src is nil, want a source of randomness")
+	var none context.Context
+	assert.Panics(t, func() { _, _ = automl.Fit(none, rows, automl.Options{}, rand.NewPCG(1, 2)) })
+}
+
+// Fit ends with the error of its context after each part.
+func TestEndOfContext(t *testing.T) {
+	rows := table[float64](60, 3, 1, 1, func(x []float64) float64 { return x[0] * x[1] })
+	total := 2
+	for at := 1; at < total; at++ {
+		ctx, cancel := context.WithCancel(t.Context())
+		_, err := automl.Fit(ctx, rows, automl.Options{Progress: func(s automl.Step) {
+			if total = s.Total; s.Done == at {
+				cancel()
+			}
+			assert.LessOrEqual(t, s.Done, at, "parts after the end")
+		}}, rand.NewPCG(1, 2))
+		assert.ErrorIs(t, err, context.Canceled, "part %d", at)
+		cancel()
+	}
+}

@@ -1,0 +1,161 @@
+package automl
+
+import (
+	"errors"
+	"math"
+
+	"gonum.org/v1/gonum/mat"
+
+	"github.com/seed-feabd252/randfeat/dense"
+	"github.com/seed-feabd252/randfeat/dense/gonum"
+	"github.com/seed-feabd252/randfeat/orf"
+	"github.com/seed-feabd252/randfeat/rff"
+	"github.com/seed-feabd252/randfeat/ridge"
+	"github.com/seed-feabd252/randfeat/ridge/ard"
+)
+
+// family is a way to learn a space.
+type family struct {
+	name    string
+	linear  bool
+	learns  bool // from the targets
+	applies func(n, d, classes int) bool
+
+	// space learns the space from rows. start is the first length-scale to try, and ratio is λ, or
+	// 0 to choose it.
+	space func(s *search, b ridge.Block[float64]) (at space, start, ratio float64, err error)
+}
+
+// mostMetric is the largest number of columns with learnt scales.
+const mostMetric = 300
+
+var everyFamily = []family{
+	{"linear", true, false, func(_, _, _ int) bool { return true }, scaledColumns(false)},
+	{"sparse linear", true, true, func(n, d, classes int) bool { return classes == 0 && 3*d > n && d <= 600 }, sparse},
+	{"one length-scale", false, false, func(_, _, _ int) bool { return true }, scaledColumns(false)},
+	{"one length-scale, columns in equal units", false, false, func(_, d, _ int) bool { return d > 1 }, scaledColumns(true)},
+	{"a length-scale a column", false, true, func(_, d, classes int) bool { return classes == 0 && d > 1 && d <= mostMetric }, ownScales},
+	{"diagonal metric", false, true, func(_, d, classes int) bool { return classes > 0 && d > 1 && d <= mostMetric }, learntMetric(2, true)},
+	{"full metric", false, true, func(n, d, _ int) bool { return d > 1 && d <= min(mostMetric, n/5) }, learntMetric(3, false)},
+}
+
+// scaledColumns returns the function of a family whose columns have deviation 1, or equal units.
+func scaledColumns(equal bool) func(s *search, b ridge.Block[float64]) (space, float64, float64, error) {
+	return func(_ *search, b ridge.Block[float64]) (space, float64, float64, error) {
+		at, err := standardised(b.X, equal)
+		if err != nil {
+			return at, 0, 0, err
+		}
+		z, err := at.points(b.X)
+		return at, distance(z), 0, err
+	}
+}
+
+// frequencies draws the frequencies of the features with which scales are learnt from the rows.
+func (s *search) frequencies(b ridge.Block[float64]) (orf.Projection[float64], error) {
+	return orf.Draw[float64](orf.GramSchmidt{}, min(256, max(64, b.X.Rows)), b.X.Cols, s.src)
+}
+
+// ownScales learns a length-scale for each column by the evidence.
+func ownScales(s *search, b ridge.Block[float64]) (at space, start, ratio float64, err error) {
+	w, err := s.frequencies(b)
+	if err != nil {
+		return at, 0, 0, err
+	}
+	psi, err := rff.Gaussian(w, 1)
+	if err != nil {
+		return at, 0, 0, err
+	}
+	found, err := ard.Fit(s.ctx, psi, b, ard.Options{}, s.src)
+	if err != nil {
+		return at, 0, 0, err
+	}
+	at, err = standardised(b.X, false)
+	for j, l := range found.Scales {
+		at.factors[j] = 1 / l
+	}
+	return at, 1, 0, err
+}
+
+// learntMetric learns L from the average outer product of gradients of a fit, and fits again, for
+// some rounds [Radhakrishnan et al. 2024].
+func learntMetric(rounds int, diagonal bool) func(s *search, b ridge.Block[float64]) (space, float64, float64, error) {
+	return func(s *search, b ridge.Block[float64]) (space, float64, float64, error) {
+		at, err := standardised(b.X, false)
+		if err != nil {
+			return at, 0, 0, err
+		}
+		w, err := s.frequencies(b)
+		if err != nil {
+			return at, 0, 0, err
+		}
+		rows := indicators(b, s.Classes)
+		if rows.X, err = at.points(b.X); err != nil {
+			return at, 0, 0, err
+		}
+		at.metric = dense.New[float64](b.X.Cols, b.X.Cols)
+		for j := range b.X.Cols {
+			at.metric.Set(j, j, 1)
+		}
+		for range rounds {
+			if err := s.improve(at.metric, w, rows, diagonal); err != nil {
+				return at, 0, 0, err
+			}
+		}
+		z, err := at.points(b.X)
+		return at, distance(z) / 2, 0, err
+	}
+}
+
+// improve replaces the metric L by (M/‖M‖ + 10⁻⁴I)^½, where M is the mean of ∇f∇fᵀ over rows and
+// outputs, for the f of most evidence among length-scales. The points of b are standardised.
+func (s *search) improve(metric dense.Matrix[float64], w orf.Projection[float64], b ridge.Block[float64], diagonal bool) error {
+	l, err := rff.Affine(metric, nil)
+	if err != nil {
+		return err
+	}
+	usual := distance(l.Transform(dense.Matrix[float64]{}, b.X))
+	var maps []rff.Map[float64]
+	for _, part := range []float64{0.5, 1, 2} {
+		phi, err := rff.Gaussian(w, part*usual)
+		if err == nil {
+			phi, err = rff.Compose(l, phi)
+		}
+		if err != nil {
+			return err
+		}
+		maps = append(maps, phi)
+	}
+	found, err := ridge.Choose(s.ctx, maps, b, ridge.ChooseOptions{})
+	if err != nil {
+		return err
+	}
+	weights, _ := found.Model.Weights()
+	n, d := b.X.Rows, b.X.Cols
+	slopes, m := dense.New[float64](n, weights.Rows), mat.NewSymDense(d, nil)
+	for j := range weights.Cols {
+		for i := range n {
+			for f := range weights.Rows {
+				slopes.Set(i, f, weights.At(f, j))
+			}
+		}
+		g := found.Model.Map().(rff.Differentiable[float64]).Backward(dense.Matrix[float64]{}, b.X, slopes)
+		m.SymRankK(m, 1, gonum.ToMat(g).T())
+	}
+	for i := 0; i < d && diagonal; i++ {
+		for j := range i {
+			m.SetSym(i, j, 0)
+		}
+	}
+	var eig mat.EigenSym
+	if !eig.Factorize(m, true) {
+		return errors.New("the eigenvalues of the metric did not converge")
+	}
+	var q, scaled, root mat.Dense
+	eig.VectorsTo(&q)
+	values := eig.Values(nil)
+	scaled.Apply(func(_, j int, v float64) float64 { return v * math.Sqrt(max(values[j]/values[d-1], 0)+1e-4) }, &q)
+	root.Mul(&scaled, q.T())
+	dense.Copy(metric, gonum.FromMat[float64](&root))
+	return nil
+}

@@ -1,0 +1,218 @@
+package automl
+
+import (
+	"cmp"
+	"context"
+	"errors"
+	"fmt"
+	"math"
+	"math/rand/v2"
+
+	"github.com/seed-feabd252/randfeat/dense"
+	"github.com/seed-feabd252/randfeat/internal/argument"
+	"github.com/seed-feabd252/randfeat/internal/compute/interrupt"
+	"github.com/seed-feabd252/randfeat/internal/memory/limit"
+	"github.com/seed-feabd252/randfeat/rff"
+	"github.com/seed-feabd252/randfeat/ridge"
+)
+
+// Options are the parameters of Fit. The zero value learns numbers and chooses everything.
+type Options struct {
+	// Classes is the number of classes, at least 2, if the targets are classes: whole numbers from
+	// 0 to Classes − 1. 0 stands for numbers.
+	Classes int
+
+	// ClassWeights has a factor for each class, as in ridge.ClassifyOptions.
+	ClassWeights []float64
+
+	// Labels has a text for each class, which the file of the classifier contains. Nil stands for
+	// none.
+	Labels []string
+
+	// Landmarks is the largest number of landmarks of a kernel, and so of features; 0 for 2000.
+	// With at least as many landmarks as rows the kernel is exact.
+	Landmarks int
+
+	// Fit calls Progress, unless Progress is nil, after each part of the work, on the goroutine of
+	// the caller.
+	Progress func(Step)
+}
+
+// Step describes a part of the work of Fit that has ended.
+type Step struct {
+	Done, Total int    // the number of parts that have ended, and of all parts
+	Family      string // the family of the part, or "" for the fit to all rows
+}
+
+// Result is the result of Fit: a Model for numbers, or a Classifier for classes. Both take rows in
+// their own units, because their map contains the scales of the columns, and Write writes them to
+// one file.
+type Result[T dense.Float] struct {
+	Model      *ridge.Model[T]      // nil for classes
+	Classifier *ridge.Classifier[T] // nil for numbers
+	Report
+}
+
+// Fit chooses a family of models, learns its parameters, and fits it to all rows, as the package
+// documentation describes. The targets are numbers (n×p), or classes (n×1) if Options.Classes is
+// given. src draws a sample of the rows, their order, and frequencies.
+//
+// Fit reads the rows once to draw the sample, and once for the fit. Choosing takes some seconds for
+// 500 rows and up to a minute for 1500 rows or more. The fit costs n·D²/2 multiply-adds and some
+// tens of D³/6 for D landmarks. Fit ends within about 0.1 s of ctx.
+//
+// The error reports a nil rows or src, options out of range, fewer than ten rows with a weight
+// above 0, targets that are no classes, numbers that are NaN or infinite, errors of rows, the end
+// of ctx, and the error of the first family if no family can be fitted.
+func Fit[T dense.Float](ctx context.Context, rows ridge.Rows[T], o Options, src rand.Source) (*Result[T], error) {
+	if err := argument.Context("automl", ctx); err != nil {
+		return nil, err
+	}
+	if rows == nil {
+		return nil, errors.New("automl: rows is nil, want data")
+	}
+	if src == nil {
+		return nil, errors.New("automl: src is nil, want a source of randomness")
+	}
+	if err := o.check(); err != nil {
+		return nil, err
+	}
+	if o.Landmarks == 0 {
+		o.Landmarks = 2000
+	}
+	all, n, err := draw(ctx, rows, o, rand.New(src))
+	if err != nil {
+		return nil, err
+	}
+	s := &search{Options: o, ctx: ctx, src: src}
+	found, err := s.choose(all.RowRange(0, min(sampleRows, all.X.Rows)))
+	if err != nil {
+		return nil, cmp.Or(ctx.Err(), wrap(err))
+	}
+	found.Report.Rows = n
+	r := &Result[T]{Report: found.Report}
+	var phi rff.Map[T]
+	if stop := interrupt.Await(ctx, func() {
+		phi, err = build[T](found.space, found.kernel, all.X.RowRange(0, min(o.Landmarks, all.X.Rows)))
+	}); stop != nil {
+		return nil, stop
+	}
+	switch {
+	case err != nil:
+	case o.Classes == 0:
+		if r.Model, err = regress(ctx, phi, rows, found.ratio); err == nil {
+			r.Model, err = r.Model.WithBands(found.errors, found.RelativeBands)
+		}
+	default:
+		var best ridge.Classification[T]
+		best, err = ridge.Classify(ctx, []rff.Map[T]{phi}, rows, o.Classes, ridge.ClassifyOptions{ClassWeights: o.ClassWeights})
+		if r.Classifier = best.Classifier; err == nil && o.Labels != nil {
+			r.Classifier, err = r.Classifier.WithLabels(o.Labels)
+		}
+	}
+	if err != nil {
+		return nil, wrap(err)
+	}
+	s.progress("")
+	return r, nil
+}
+
+func (o Options) check() error {
+	switch {
+	case o.Classes < 0 || o.Classes == 1:
+		return fmt.Errorf("automl: Classes = %d, want 0 or at least 2", o.Classes)
+	case o.Landmarks < 0:
+		return fmt.Errorf("automl: Landmarks = %d, want at least 0", o.Landmarks)
+	case o.Classes == 0 && (o.ClassWeights != nil || o.Labels != nil):
+		return errors.New("automl: ClassWeights or Labels without Classes")
+	case o.Labels != nil && len(o.Labels) != o.Classes:
+		return fmt.Errorf("automl: %d Labels, want one for each of %d classes", len(o.Labels), o.Classes)
+	case o.ClassWeights != nil && len(o.ClassWeights) != o.Classes:
+		return fmt.Errorf("automl: %d ClassWeights, want one for each of %d classes", len(o.ClassWeights), o.Classes)
+	}
+	if err := limit.Memory[float64](o.Landmarks, o.Landmarks); err != nil {
+		return fmt.Errorf("automl: Landmarks = %d: %w", o.Landmarks, err)
+	}
+	if err := limit.Memory[float64](sampleRows, o.Classes); err != nil {
+		return fmt.Errorf("automl: Classes = %d: %w", o.Classes, err)
+	}
+	return nil
+}
+
+const (
+	sampleRows = 1500 // the largest number of rows with which Fit chooses
+	leastRows  = 10
+)
+
+// draw returns up to max(sampleRows, Landmarks) of the rows with a positive weight, in random
+// order, and the number of such rows.
+func draw[T dense.Float](ctx context.Context, rows ridge.Rows[T], o Options, rng *rand.Rand) (s ridge.Block[float64], n int, err error) {
+	var sample []row
+	d, p := 0, 0
+	for b, err := range rows.Blocks() {
+		if err = cmp.Or(err, ctx.Err()); err == nil {
+			if n == 0 {
+				d, p = b.X.Cols, b.Y.Cols
+			}
+			err = b.Check(d, p)
+		}
+		if err != nil {
+			return s, 0, err
+		}
+		for i := range b.X.Rows {
+			if b.Weight(i) == 0 {
+				continue
+			}
+			n++
+			at := len(sample)
+			if at < max(sampleRows, o.Landmarks) {
+				sample = append(sample, row{})
+			} else if at = rng.IntN(n); at >= len(sample) {
+				continue
+			}
+			sample[at] = row{dense.Copy(dense.Matrix[float64]{}, b.X.RowRange(i, i+1)).Data, dense.Copy(dense.Matrix[float64]{}, b.Y.RowRange(i, i+1)).Data, b.Weight(i)}
+		}
+	}
+	switch {
+	case n < leastRows:
+		return s, n, fmt.Errorf("automl: %d rows with a weight above 0, want at least %d", n, leastRows)
+	case d < 1 || p < 1 || o.Classes > 0 && p != 1:
+		return s, n, fmt.Errorf("automl: points have %d columns and targets %d, want at least one, and one for classes", d, p)
+	}
+	rng.Shuffle(len(sample), func(i, j int) { sample[i], sample[j] = sample[j], sample[i] })
+	counts := make([]int, o.Classes)
+	s.X, s.Y = dense.New[float64](len(sample), d), dense.New[float64](len(sample), p)
+	for i, r := range sample {
+		copy(s.X.Row(i), r.x)
+		copy(s.Y.Row(i), r.y)
+		s.Weights = append(s.Weights, r.weight)
+		if v := r.y[0]; o.Classes > 0 {
+			if !(v >= 0 && v < float64(o.Classes)) || v != math.Trunc(v) {
+				return s, n, fmt.Errorf("automl: the target %v is no class, want a whole number from 0 to %d", v, o.Classes-1)
+			}
+			if i < sampleRows {
+				counts[int(v)]++
+			}
+		}
+	}
+	for c, k := range counts {
+		if k < 2 {
+			return s, n, fmt.Errorf("automl: class %d has %d of the %d rows that choose, want at least 2", c, k, min(len(sample), sampleRows))
+		}
+	}
+	return s, n, nil
+}
+
+// row is a row of the sample.
+type row struct {
+	x, y   []float64
+	weight float64
+}
+
+// wrap returns err as an error of this package.
+func wrap(err error) error {
+	if err == nil {
+		return nil
+	}
+	return fmt.Errorf("automl: %w", err)
+}

@@ -1,0 +1,173 @@
+package automl
+
+import (
+	"fmt"
+	"math"
+	"slices"
+	"strings"
+
+	"gonum.org/v1/gonum/stat"
+
+	"github.com/seed-feabd252/randfeat/dense"
+	"github.com/seed-feabd252/randfeat/ridge"
+)
+
+// Trial is the result of Fit for one family.
+type Trial struct {
+	Family string
+	Score  float64 // at held-out rows: the root mean square error, or the log-loss; NaN if Err is not nil
+	Err    error
+}
+
+// Report says what Fit tried and chose.
+type Report struct {
+	Rows      int     // the number of rows with a weight above 0
+	Classes   int     // 0 for numbers
+	Trials    []Trial // all families
+	Best      int     // index of the chosen family
+	Kernel    string  // the chosen kernel, of points in the space of the family
+	HeldOut   int     // the number of held-out rows
+	Deviation float64 // for numbers: root mean square distance of held-out targets from their mean
+	Accuracy  float64 // for classes: the share of held-out rows whose class has the largest probability
+	Coverage  float64 // for numbers: the share of held-out targets in bands of 90 % from other held-out rows
+
+	// RelativeBands says that bands of Model.Band are in proportion to standard deviations.
+	// Otherwise bands have the same width everywhere.
+	RelativeBands bool
+}
+
+// String returns the report as a text of some lines.
+func (r Report) String() string {
+	var b strings.Builder
+	score, last := "RMSE", fmt.Sprintf("The mean has %.4g. Bands of 90 %% hold %.1f %% of the held-out rows.", r.Deviation, 100*r.Coverage)
+	if r.Classes > 0 {
+		score, last = "log-loss", fmt.Sprintf("%.1f %% of the held-out rows have the most probable class.", 100*r.Accuracy)
+	}
+	fmt.Fprintf(&b, "%d rows, %s at %d held-out rows:\n", r.Rows, score, r.HeldOut)
+	for i, t := range r.Trials {
+		note := ""
+		if i == r.Best {
+			note = "  <- chosen: " + r.Kernel
+		}
+		if t.Err != nil {
+			note = "  " + t.Err.Error()
+		}
+		fmt.Fprintf(&b, "  %-40s %10.4g%s\n", t.Family, t.Score, note)
+	}
+	return b.String() + last + "\n"
+}
+
+// heldOut has the predictions of a family at held-out rows.
+type heldOut struct {
+	fold    []int
+	weights []float64
+	losses  []float64 // log-losses, or means of squared errors
+	levels  []float64 // for numbers: the losses of the mean
+	right   []float64 // for classes: 1 for a row whose class has the largest probability
+
+	errors, ratios [][]float64 // of each output: the size of the error, and its ratio to the deviation
+}
+
+// add predicts the rows of a fold.
+func (h *heldOut) add(fold int, b ridge.Block[float64], m learnt) {
+	h.fold, h.weights = append(h.fold, slices.Repeat([]int{fold}, b.X.Rows)...), append(h.weights, b.Weights...)
+	if m.classifier != nil {
+		p := m.classifier.Probabilities(dense.Matrix[float64]{}, b.X)
+		for i, c := range b.Y.Data {
+			right, own := 0.0, p.At(i, int(c))
+			if own == slices.Max(p.Row(i)) {
+				right = 1
+			}
+			h.losses, h.right = append(h.losses, -math.Log(max(own, math.SmallestNonzeroFloat64))), append(h.right, right)
+		}
+		return
+	}
+	level, sizes := b.Y.Clone(), make([]float64, b.Y.Cols)
+	centre(level, b.Weights)
+	mean, sd := m.model.Predict(b.X)
+	for i := range mean.Rows {
+		ratios := slices.Clone(sizes)
+		errs := mean.Row(i)
+		for j, v := range b.Y.Row(i) {
+			errs[j] = math.Abs(v - errs[j])
+			ratios[j] = errs[j] / sd.At(i, j)
+		}
+		h.errors, h.ratios = append(h.errors, errs), append(h.ratios, ratios)
+		h.losses, h.levels = append(h.losses, meanSquare(errs)), append(h.levels, meanSquare(level.Row(i)))
+	}
+}
+
+// centre subtracts the weighted means of the columns of x.
+func centre(x dense.Matrix[float64], weights []float64) {
+	column := make([]float64, x.Rows)
+	for j := range x.Cols {
+		for i := range column {
+			column[i] = x.At(i, j)
+		}
+		mean := stat.Mean(column, weights)
+		for i, v := range column {
+			x.Set(i, j, v-mean)
+		}
+	}
+}
+
+func meanSquare(x []float64) float64 {
+	sum := 0.0
+	for _, v := range x {
+		sum += v * v / float64(len(x))
+	}
+	return sum
+}
+
+// score returns the root mean square error, or the log-loss.
+func (h *heldOut) score() float64 {
+	loss := stat.Mean(h.losses, h.weights)
+	if h.right == nil {
+		return math.Sqrt(loss)
+	}
+	return loss
+}
+
+// better reports whether the mean loss is smaller than that of other at the same rows: if clearly
+// is set, by more than a standard error of the difference.
+func (h *heldOut) better(other *heldOut, clearly bool) bool {
+	gains := make([]float64, len(h.losses))
+	for i, v := range h.losses {
+		gains[i] = other.losses[i] - v
+	}
+	mean, sd := stat.MeanStdDev(gains, h.weights)
+	return mean > 0 && (!clearly || mean > sd/math.Sqrt(float64(len(gains))))
+}
+
+// coverage returns the share of targets in bands of 90 %. The bands of a fold come from the errors
+// of the other folds. A single fold has two halves.
+func (h *heldOut) coverage(errors [][]float64) float64 {
+	fold := slices.Clone(h.fold)
+	for i := range fold {
+		if h.fold[len(fold)-1] == 0 {
+			fold[i] = i % 2
+		}
+	}
+	inside, count := 0.0, 0.0
+	for j := range errors[0] {
+		for k := range folds {
+			var others []float64
+			for i, e := range errors {
+				if fold[i] != k {
+					others = append(others, e[j])
+				}
+			}
+			slices.Sort(others)
+			most := others[min(len(others), int(math.Ceil(0.9*float64(len(others)+1))))-1]
+			for i, e := range errors {
+				if fold[i] == k {
+					count++
+					if e[j] <= most {
+						inside++
+					}
+				}
+			}
+		}
+	}
+	return inside / count
+}

@@ -1,0 +1,240 @@
+package automl
+
+import (
+	"cmp"
+	"context"
+	"errors"
+	"fmt"
+	"math"
+	"math/rand/v2"
+	"slices"
+
+	"gonum.org/v1/gonum/stat"
+
+	"github.com/seed-feabd252/randfeat/dense"
+	"github.com/seed-feabd252/randfeat/kernels"
+	"github.com/seed-feabd252/randfeat/rff"
+	"github.com/seed-feabd252/randfeat/ridge"
+)
+
+// search chooses a family with a sample of the rows.
+type search struct {
+	Options
+	ctx        context.Context
+	src        rand.Source
+	done, most int // parts of the work
+}
+
+// learnt is a map with its parameters, and a fit to the rows that it was learnt from.
+type learnt struct {
+	space      space
+	kernel     kernels.Kernel // nil for a linear function
+	ratio      float64        // λ; 0 to choose it with all rows
+	model      *ridge.Model[float64]
+	classifier *ridge.Classifier[float64]
+	score      float64 // log evidence, or minus the loss of leave-one-out
+}
+
+// choice is the result of choose.
+type choice struct {
+	learnt
+	Report
+	errors dense.Matrix[float64] // at held-out rows
+}
+
+// progress reports the end of a part.
+func (s *search) progress(family string) {
+	s.done++
+	if s.Progress != nil {
+		s.Progress(Step{s.done, s.most, family})
+	}
+}
+
+const folds = 3
+
+// choose measures all families at held-out rows, and learns the best one again from all rows of b,
+// which are in random order.
+func (s *search) choose(b ridge.Block[float64]) (c choice, err error) {
+	parts := folds
+	if b.X.Rows > 500 {
+		parts = 1
+	}
+	var families []family
+	for _, f := range everyFamily {
+		if f.applies(b.X.Rows, b.X.Cols, s.Classes) {
+			families = append(families, f)
+		}
+	}
+	s.most = parts*len(families) + 2
+	c.Classes, c.Best = s.Classes, -1
+	fold := s.foldsOf(b)
+	var best *heldOut
+	var first error
+	for i, f := range families {
+		h, t := new(heldOut), Trial{Family: f.name, Score: math.NaN()}
+		for k := range parts {
+			if t.Err == nil {
+				var m learnt
+				if m, t.Err = s.learn(f, pick(b, func(i int) bool { return fold[i] != k })); t.Err == nil {
+					h.add(k, pick(b, func(i int) bool { return fold[i] == k }), m)
+				}
+			}
+			if err := s.ctx.Err(); err != nil {
+				return c, err
+			}
+			s.progress(f.name)
+		}
+		if t.Err == nil {
+			t.Score = h.score()
+		}
+		first = cmp.Or(first, t.Err)
+		c.Trials = append(c.Trials, t)
+		if t.Err == nil && (best == nil || h.better(best, f.learns)) {
+			c.Best, best = i, h
+		}
+	}
+	if best == nil {
+		return c, first
+	}
+	f := families[c.Best]
+	if c.learnt, err = s.learn(f, b); err != nil {
+		return c, err
+	}
+	s.progress(f.name)
+	if c.Kernel = "linear"; c.kernel != nil {
+		c.Kernel = fmt.Sprint(c.kernel)
+	}
+	c.HeldOut, c.RelativeBands = len(best.losses), !f.learns
+	if s.Classes > 0 {
+		c.Accuracy = stat.Mean(best.right, best.weights)
+		return c, nil
+	}
+	errs := best.errors
+	if c.RelativeBands {
+		errs = best.ratios
+	}
+	c.errors = dense.Of(len(errs), b.Y.Cols, slices.Concat(errs...))
+	c.Deviation, c.Coverage = math.Sqrt(stat.Mean(best.levels, best.weights)), best.coverage(errs)
+	return c, nil
+}
+
+// foldsOf returns the fold of each row. Folds have equal shares of the classes.
+func (s *search) foldsOf(b ridge.Block[float64]) []int {
+	fold, count := make([]int, b.X.Rows), make([]int, max(s.Classes, 1))
+	offset := 0 // of the next class, so that classes of a few rows are in different folds
+	for c := range count {
+		for i := range fold {
+			if s.Classes == 0 || int(b.Y.At(i, 0)) == c {
+				fold[i] = offset % folds
+				offset++
+			}
+		}
+	}
+	return fold
+}
+
+// pick returns the rows i with keep(i).
+func pick(b ridge.Block[float64], keep func(i int) bool) (part ridge.Block[float64]) {
+	for i := range b.X.Rows {
+		if keep(i) {
+			part.X.Data, part.Y.Data = append(part.X.Data, b.X.Row(i)...), append(part.Y.Data, b.Y.Row(i)...)
+			part.Weights = append(part.Weights, b.Weights[i])
+		}
+	}
+	part.X, part.Y = dense.Of(len(part.Weights), b.X.Cols, part.X.Data), dense.Of(len(part.Weights), b.Y.Cols, part.Y.Data)
+	return part
+}
+
+// learn learns the parameters of the family from the rows.
+func (s *search) learn(f family, b ridge.Block[float64]) (learnt, error) {
+	at, start, ratio, err := f.space(s, b)
+	if err != nil {
+		return learnt{}, err
+	}
+	if f.linear {
+		return s.fit(b, at, nil, ratio)
+	}
+	if !(start > 0) {
+		return learnt{}, errors.New("the rows are equal, which tells no length-scale")
+	}
+	best, first := learnt{score: math.Inf(-1)}, error(nil)
+	// try fits a kernel, and reports whether it is the best so far.
+	try := func(k kernels.Kernel) bool {
+		if s.ctx.Err() != nil {
+			return false
+		}
+		found, err := s.fit(b, at, k, 0)
+		if first = cmp.Or(first, err); err != nil || !(found.score > best.score) {
+			return false
+		}
+		best = found
+		return true
+	}
+	chosen := kernelsOf[0]
+	for _, of := range kernelsOf {
+		l, better := start, try(of(start))
+		for _, step := range []float64{2, 0.5} {
+			for next := l * step; next < 100*start && next > start/100 && try(of(next)); next *= step {
+				l, better = next, true
+			}
+			if l != start {
+				break
+			}
+		}
+		if !better {
+			break
+		}
+		chosen, start = of, l
+	}
+	_ = try(chosen(start*math.Sqrt2)) || try(chosen(start/math.Sqrt2))
+	if best.kernel == nil || s.ctx.Err() != nil {
+		return learnt{}, cmp.Or(s.ctx.Err(), first)
+	}
+	return best, nil
+}
+
+// kernelsOf make kernels of a length-scale, from the smoothest to the roughest.
+var kernelsOf = []func(l float64) kernels.Kernel{
+	func(l float64) kernels.Kernel { return kernels.Gaussian{LengthScale: l} },
+	func(l float64) kernels.Kernel { return kernels.Matern{Nu: 2.5, LengthScale: l} },
+	func(l float64) kernels.Kernel { return kernels.Matern{Nu: 1.5, LengthScale: l} },
+}
+
+// fit fits a model with the kernel in the space to the rows.
+func (s *search) fit(b ridge.Block[float64], at space, k kernels.Kernel, ratio float64) (learnt, error) {
+	l := learnt{space: at, kernel: k, ratio: ratio}
+	phi, err := build[float64](at, k, b.X.RowRange(0, min(b.X.Rows, s.Landmarks)))
+	if err != nil {
+		return l, err
+	}
+	if s.Classes > 0 {
+		found, err := ridge.Classify(s.ctx, []rff.Map[float64]{phi}, b, s.Classes, ridge.ClassifyOptions{ClassWeights: s.ClassWeights})
+		if err == nil {
+			l.classifier, l.score = found.Classifier, -found.Trials[0].Score
+		}
+		return l, err
+	}
+	if l.model, err = regress(s.ctx, phi, b, ratio); err == nil {
+		l.score = l.model.LogEvidence()
+	}
+	return l, err
+}
+
+// leastRatio is a λ for targets that are an exact function of the features. The evidence of such
+// targets has no maximum.
+const leastRatio = 1e-7
+
+// regress fits a regression to rows of numbers.
+func regress[T dense.Float](ctx context.Context, phi rff.Map[T], rows ridge.Rows[T], ratio float64) (*ridge.Model[T], error) {
+	sums, err := ridge.Sum(ctx, phi, rows)
+	if err != nil {
+		return nil, err
+	}
+	m, err := sums.Fit(ctx, ridge.Options{Ratio: ratio})
+	if ratio == 0 && ctx.Err() == nil && (err != nil || m.Noise()[0] < leastRatio*m.Prior()[0]) {
+		if again, failed := sums.Fit(ctx, ridge.Options{Ratio: leastRatio}); failed == nil {
+			return again, nil
+		}
+	}
+	return m, err
+}
