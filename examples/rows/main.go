@@ -1,4 +1,4 @@
-// Command rows fits rows of numbers and predicts new ones with error bars.
+// Command rows fits rows of numbers and predicts new ones with bands.
 package main
 
 import (
@@ -9,12 +9,11 @@ import (
 	"math/rand/v2"
 
 	"github.com/seed-feabd252/randfeat/dense"
-	"github.com/seed-feabd252/randfeat/orf"
-	"github.com/seed-feabd252/randfeat/rff"
 	"github.com/seed-feabd252/randfeat/ridge"
+	"github.com/seed-feabd252/randfeat/ridge/automl"
 )
 
-const about = `rows fits 10,000 made-up rows of three numbers and predicts three more, with error bars.
+const about = `rows fits 300 made-up rows of three numbers and predicts three more, with bands of 90 %.
 It has no flags.`
 
 func main() {
@@ -22,17 +21,15 @@ func main() {
 	flag.Parse()
 
 	ctx, src := context.Background(), rand.NewPCG(1, 2)
-	x, y := rows(10000, src)
+	x, y := rows(300, src)
 	z, measured := rows(3, src)
 
-	length := must(ridge.MedianDistance(x, src))                      // x is n×d, y is n×1
-	w := must(orf.Draw[float64](orf.GramSchmidt{}, 256, x.Cols, src)) // 256 frequencies
-	phi := must(rff.Gaussian(w, length))                              // n×d to n×512 features
-	model := must(ridge.Fit(ctx, phi, x, y, ridge.Options{}))         // a Gaussian process
-	mean, sd := model.Predict(z)
+	found := must(automl.Fit(ctx, ridge.Block[float64]{X: x, Y: y}, automl.Options{}, src)) // x is n×d, y is n×1
+	fmt.Print(found.Report)                                                                 // what was tried, and errors at held-out rows
+	mean, half := found.Model.Band(z, 0.9)                                                  // bands that hold 90 % of new targets
 
 	for i := range z.Rows {
-		fmt.Printf("%.2f ± %.2f, measured %.2f\n", mean.At(i, 0), sd.At(i, 0), measured.At(i, 0))
+		fmt.Printf("%.2f ± %.2f, measured %.2f\n", mean.At(i, 0), half.At(i, 0), measured.At(i, 0))
 	}
 }
 

@@ -29,6 +29,7 @@ type search struct {
 type learnt struct {
 	space      space
 	kernel     kernels.Kernel // nil for a linear function
+	name       string         // of the kernel
 	ratio      float64        // λ; 0 to choose it with all rows
 	model      *ridge.Model[float64]
 	classifier *ridge.Classifier[float64]
@@ -101,9 +102,7 @@ func (s *search) choose(b ridge.Block[float64]) (c choice, err error) {
 		return c, err
 	}
 	s.progress(f.name)
-	if c.Kernel = "linear"; c.kernel != nil {
-		c.Kernel = fmt.Sprint(c.kernel)
-	}
+	c.Kernel = cmp.Or(c.name, "linear")
 	c.HeldOut, c.RelativeBands = len(best.losses), !f.learns
 	if s.Classes > 0 {
 		c.Accuracy = stat.Mean(best.right, best.weights)
@@ -159,22 +158,23 @@ func (s *search) learn(f family, b ridge.Block[float64]) (learnt, error) {
 	}
 	best, first := learnt{score: math.Inf(-1)}, error(nil)
 	// try fits a kernel, and reports whether it is the best so far.
-	try := func(k kernels.Kernel) bool {
+	try := func(k shape, l float64) bool {
 		if s.ctx.Err() != nil {
 			return false
 		}
-		found, err := s.fit(b, at, k, 0)
+		found, err := s.fit(b, at, k.of(l), 0)
 		if first = cmp.Or(first, err); err != nil || !(found.score > best.score) {
 			return false
 		}
 		best = found
+		best.name = fmt.Sprintf("%s, length-scale %.3g", k.name, l)
 		return true
 	}
-	chosen := kernelsOf[0]
-	for _, of := range kernelsOf {
-		l, better := start, try(of(start))
+	chosen := shapes[0]
+	for _, k := range shapes {
+		l, better := start, try(k, start)
 		for _, step := range []float64{2, 0.5} {
-			for next := l * step; next < 100*start && next > start/100 && try(of(next)); next *= step {
+			for next := l * step; next < 100*start && next > start/100 && try(k, next); next *= step {
 				l, better = next, true
 			}
 			if l != start {
@@ -184,20 +184,26 @@ func (s *search) learn(f family, b ridge.Block[float64]) (learnt, error) {
 		if !better {
 			break
 		}
-		chosen, start = of, l
+		chosen, start = k, l
 	}
-	_ = try(chosen(start*math.Sqrt2)) || try(chosen(start/math.Sqrt2))
+	_ = try(chosen, start*math.Sqrt2) || try(chosen, start/math.Sqrt2)
 	if best.kernel == nil || s.ctx.Err() != nil {
 		return learnt{}, cmp.Or(s.ctx.Err(), first)
 	}
 	return best, nil
 }
 
-// kernelsOf make kernels of a length-scale, from the smoothest to the roughest.
-var kernelsOf = []func(l float64) kernels.Kernel{
-	func(l float64) kernels.Kernel { return kernels.Gaussian{LengthScale: l} },
-	func(l float64) kernels.Kernel { return kernels.Matern{Nu: 2.5, LengthScale: l} },
-	func(l float64) kernels.Kernel { return kernels.Matern{Nu: 1.5, LengthScale: l} },
+// shape makes kernels of a length-scale.
+type shape struct {
+	name string
+	of   func(l float64) kernels.Kernel
+}
+
+// shapes begin with the smoothest.
+var shapes = []shape{
+	{"Gaussian", func(l float64) kernels.Kernel { return kernels.Gaussian{LengthScale: l} }},
+	{"Matérn 5/2", func(l float64) kernels.Kernel { return kernels.Matern{Nu: 2.5, LengthScale: l} }},
+	{"Matérn 3/2", func(l float64) kernels.Kernel { return kernels.Matern{Nu: 1.5, LengthScale: l} }},
 }
 
 // fit fits a model with the kernel in the space to the rows.
