@@ -4,6 +4,28 @@
 //
 // The code is in the folders below, each a package with an essay of its own: docs/packages.md says
 // what each is for.
-//
-// This package itself holds nothing.
 package randfeat
+
+import (
+	"fmt"
+	"runtime"
+	"runtime/debug"
+
+	"github.com/seed-feabd252/randfeat/internal/compute/simd"
+)
+
+// Version returns the version of this module in the program, the architecture, and the tier of
+// instructions that the library uses, such as "v0.1.0, amd64, avx512", for reports of errors and
+// measurements. The version is (devel) in a program of this module. The tier is generic without
+// assembly. The environment variable RANDFEAT_DISABLE turns tiers off.
+func Version() string {
+	version := "(devel)"
+	if info, ok := debug.ReadBuildInfo(); ok {
+		for _, m := range info.Deps {
+			if m.Path == "github.com/seed-feabd252/randfeat" {
+				version = m.Version
+			}
+		}
+	}
+	return fmt.Sprintf("%s, %s, %v", version, runtime.GOARCH, simd.Best)
+}

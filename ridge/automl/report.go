@@ -39,7 +39,11 @@ type Report struct {
 // String returns the report as a text of some lines.
 func (r Report) String() string {
 	var b strings.Builder
-	score, last := "RMSE", fmt.Sprintf("The mean has %.4g. Bands of 90 %% hold %.1f %% of the held-out rows.", r.Deviation, 100*r.Coverage)
+	width := "of equal width"
+	if r.RelativeBands {
+		width = "in proportion to deviations"
+	}
+	score, last := "RMSE", fmt.Sprintf("The mean has %.4g. Bands of 90 %%, %s, hold %.1f %% of the held-out rows.", r.Deviation, width, 100*r.Coverage)
 	if r.Classes > 0 {
 		score, last = "log-loss", fmt.Sprintf("%.1f %% of the held-out rows have the most probable class.", 100*r.Accuracy)
 	}
