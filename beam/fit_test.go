@@ -37,6 +37,14 @@ func gaussianMap[T dense.Float](t testing.TB, m, d int) rff.Map[T] {
 	require.NoError(t, err)
 	phi, err := rff.Gaussian(w, 1)
 	require.NoError(t, err)
+	centre, factors := make([]float64, d), make([]float64, d)
+	for j := range d {
+		centre[j], factors[j] = 0.1, 1/(1+0.1*float64(j))
+	}
+	scale, err := rff.Scale[T](centre, factors) // travels with the map
+	require.NoError(t, err)
+	phi, err = rff.Compose(scale, phi)
+	require.NoError(t, err)
 	return phi
 }
 

@@ -195,6 +195,8 @@ func testClasses[T dense.Float](t *testing.T) {
 	assert.Less(t, found, 0.28, "the truth has 0.23")
 	assert.InDelta(t, r.Trials[r.Best].Score, found, 4*0.5/math.Sqrt(200))
 	assert.Greater(t, r.Accuracy, 0.85)
+	assert.Positive(t, r.Calibration)
+	assert.Less(t, r.Calibration, 3*math.Sqrt(0.3/200))
 	assert.Contains(t, r.String(), "<- chosen")
 	_, weighted := loss(fit([]float64{1, 5}).Classifier)
 	assert.Greater(t, weighted, share+0.1)

@@ -6,6 +6,7 @@ import (
 	"slices"
 	"strings"
 
+	"gonum.org/v1/gonum/floats"
 	"gonum.org/v1/gonum/stat"
 
 	"github.com/seed-feabd252/randfeat/dense"
@@ -29,7 +30,12 @@ type Report struct {
 	HeldOut   int     // the number of held-out rows
 	Deviation float64 // for numbers: root mean square distance of held-out targets from their mean
 	Accuracy  float64 // for classes: the share of held-out rows whose class has the largest probability
-	Coverage  float64 // for numbers: the share of held-out targets in bands of 90 % from other held-out rows
+
+	// Calibration is the expected calibration error of classes at held-out rows: the mean over rows
+	// of |share of right rows − mean of the largest probability|, each in one of ten bins by that
+	// probability. Right probabilities have an error of at most about 1.3/√rows.
+	Calibration float64
+	Coverage    float64 // for numbers: the share of held-out targets in bands of 90 % from other held-out rows
 
 	// RelativeBands says that bands of Model.Band are in proportion to standard deviations.
 	// Otherwise bands have the same width everywhere.
@@ -45,7 +51,7 @@ func (r Report) String() string {
 	}
 	score, last := "RMSE", fmt.Sprintf("The mean has %.4g. Bands of 90 %%, %s, hold %.1f %% of the held-out rows.", r.Deviation, width, 100*r.Coverage)
 	if r.Classes > 0 {
-		score, last = "log-loss", fmt.Sprintf("%.1f %% of the held-out rows have the most probable class.", 100*r.Accuracy)
+		score, last = "log-loss", fmt.Sprintf("%.1f %% of the held-out rows have the most probable class. The calibration error is %.3f.", 100*r.Accuracy, r.Calibration)
 	}
 	fmt.Fprintf(&b, "%d rows, %s at %d held-out rows:\n", r.Rows, score, r.HeldOut)
 	for i, t := range r.Trials {
@@ -68,6 +74,7 @@ type heldOut struct {
 	losses  []float64 // log-losses, or means of squared errors
 	levels  []float64 // for numbers: the losses of the mean
 	right   []float64 // for classes: 1 for a row whose class has the largest probability
+	most    []float64 // for classes: the largest probability
 
 	errors, ratios [][]float64 // of each output: the size of the error, and its ratio to the deviation
 }
@@ -78,11 +85,12 @@ func (h *heldOut) add(fold int, b ridge.Block[float64], m learnt) {
 	if m.classifier != nil {
 		p := m.classifier.Probabilities(dense.Matrix[float64]{}, b.X)
 		for i, c := range b.Y.Data {
-			right, own := 0.0, p.At(i, int(c))
-			if own == slices.Max(p.Row(i)) {
+			right, own, most := 0.0, p.At(i, int(c)), slices.Max(p.Row(i))
+			if own == most {
 				right = 1
 			}
-			h.losses, h.right = append(h.losses, -math.Log(max(own, math.SmallestNonzeroFloat64))), append(h.right, right)
+			h.losses = append(h.losses, -math.Log(max(own, math.SmallestNonzeroFloat64)))
+			h.right, h.most = append(h.right, right), append(h.most, most)
 		}
 		return
 	}
@@ -130,6 +138,15 @@ func (h *heldOut) score() float64 {
 		return math.Sqrt(loss)
 	}
 	return loss
+}
+
+// calibration returns the expected calibration error.
+func (h *heldOut) calibration() float64 {
+	var bins [10]float64
+	for i, p := range h.most {
+		bins[min(int(10*p), 9)] += h.weights[i] * (h.right[i] - p)
+	}
+	return floats.Norm(bins[:], 1) / floats.Sum(h.weights)
 }
 
 // better reports whether the mean loss is smaller than that of other at the same rows: if clearly

@@ -105,7 +105,7 @@ func (s *search) choose(b ridge.Block[float64]) (c choice, err error) {
 	c.Kernel = cmp.Or(c.name, "linear")
 	c.HeldOut, c.RelativeBands = len(best.losses), !f.learns
 	if s.Classes > 0 {
-		c.Accuracy = stat.Mean(best.right, best.weights)
+		c.Accuracy, c.Calibration = stat.Mean(best.right, best.weights), best.calibration()
 		return c, nil
 	}
 	errs := best.errors
