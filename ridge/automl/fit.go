@@ -65,11 +65,35 @@ type Result[T dense.Float] struct {
 // above 0, targets that are no classes, numbers that are NaN or infinite, errors of rows, the end
 // of ctx, and the error of the first family if no family can be fitted.
 func Fit[T dense.Float](ctx context.Context, rows ridge.Rows[T], o Options, src rand.Source) (*Result[T], error) {
-	if err := argument.Context("automl", ctx); err != nil {
+	var found any
+	var err error
+	switch rows := any(rows).(type) {
+	case ridge.Rows[float32]:
+		found, err = fit32(ctx, rows, o, src)
+	case ridge.Rows[float64]:
+		found, err = fit64(ctx, rows, o, src)
+	default:
+		return nil, errors.New("automl: rows is nil, want data")
+	}
+	if err != nil {
 		return nil, err
 	}
-	if rows == nil {
-		return nil, errors.New("automl: rows is nil, want data")
+	return found.(*Result[T]), nil
+}
+
+//go:noinline
+func fit32(ctx context.Context, rows ridge.Rows[float32], o Options, src rand.Source) (any, error) {
+	return fit(ctx, rows, o, src)
+}
+
+//go:noinline
+func fit64(ctx context.Context, rows ridge.Rows[float64], o Options, src rand.Source) (any, error) {
+	return fit(ctx, rows, o, src)
+}
+
+func fit[T dense.Float](ctx context.Context, rows ridge.Rows[T], o Options, src rand.Source) (*Result[T], error) {
+	if err := argument.Context("automl", ctx); err != nil {
+		return nil, err
 	}
 	if src == nil {
 		return nil, errors.New("automl: src is nil, want a source of randomness")
