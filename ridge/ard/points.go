@@ -3,7 +3,6 @@ package ard
 import (
 	"context"
 	"math/rand/v2"
-	"slices"
 
 	"github.com/seed-feabd252/randfeat/dense"
 	"github.com/seed-feabd252/randfeat/rff"
@@ -45,36 +44,27 @@ func newPointsOf[T dense.Float](psi rff.Map[T], rows ridge.Rows[T]) points {
 }
 
 type pointsOf[T dense.Float] struct {
-	psi    rff.Map[T]
-	rows   ridge.Rows[T]
-	means  []float64  // c, of the columns
-	centre rff.Map[T] // x − c, or nil if c = 0
+	psi   rff.Map[T]
+	rows  ridge.Rows[T]
+	means []float64 // c, of the columns
 }
 
-// about returns the points minus the means, which are rounded to T. Multiplication by rates comes
-// after the subtraction, because rounding of products with large means would lose small
-// differences.
-func (p *pointsOf[T]) about(means []float64) (*pointsOf[T], error) {
+// about returns the points minus the means, which are rounded to T.
+func (p *pointsOf[T]) about(means []float64) *pointsOf[T] {
 	c := &pointsOf[T]{psi: p.psi, rows: p.rows, means: make([]float64, len(means))}
 	for j, m := range means {
 		c.means[j] = float64(T(m))
 	}
-	var err error
-	c.centre, err = rff.Scale[T](c.means, slices.Repeat([]float64{1}, len(means)))
-	return c, err
+	return c
 }
 
 // at returns the map ψ((x − c)·rates).
 func (p *pointsOf[T]) at(rates []float64) (rff.Map[T], error) {
-	scale, err := rff.Scale[T](nil, rates)
+	scale, err := rff.Scale[T](p.means, rates)
 	if err != nil {
 		return nil, err
 	}
-	phi, err := rff.Compose(scale, p.psi)
-	if err != nil || p.centre == nil {
-		return phi, err
-	}
-	return rff.Compose(p.centre, phi)
+	return rff.Compose(scale, p.psi)
 }
 
 // derivatives are the derivatives of the evidence with respect to logarithms of scales and

@@ -83,10 +83,7 @@ func (p *pointsOf[T]) look(ctx context.Context, most int, src rand.Source) (*sur
 	if err := v.finish(); err != nil {
 		return nil, nil, nil, err
 	}
-	centred, err := p.about(v.means)
-	if err != nil {
-		return nil, nil, nil, err
-	}
+	centred := p.about(v.means)
 	of := *centred
 	of.rows = sample
 	return v, &of, centred, nil
