@@ -4,6 +4,7 @@ import (
 	"errors"
 	"math"
 
+	"gonum.org/v1/gonum/floats"
 	"gonum.org/v1/gonum/mat"
 
 	"github.com/seed-feabd252/randfeat/dense"
@@ -66,15 +67,18 @@ func ownScales(s *search, b ridge.Block[float64]) (at space, start, ratio float6
 	if err != nil {
 		return at, 0, 0, err
 	}
+	if at, err = standardised(b.X, false); err != nil {
+		return at, 0, 0, err
+	}
+	if b.X, err = at.points(b.X); err != nil {
+		return at, 0, 0, err
+	}
 	found, err := ard.Fit(s.ctx, psi, b, ard.Options{}, s.src)
 	if err != nil {
 		return at, 0, 0, err
 	}
-	at, err = standardised(b.X, false)
-	for j, l := range found.Scales {
-		at.factors[j] = 1 / l
-	}
-	return at, 1, 0, err
+	floats.Div(at.factors, found.Scales)
+	return at, 1, 0, nil
 }
 
 // learntMetric learns L from the average outer product of gradients of a fit, and fits again, for
