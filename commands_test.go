@@ -352,13 +352,17 @@ func TestCommandsInProse(t *testing.T) {
 // TestNoCommandHides: all commands are in blocks that TestCommands reads.
 func TestNoCommandHides(t *testing.T) {
 	indented := regexp.MustCompile(`^    ([A-Z_]+=\S+ )*(go|git|cd|python3) `)
+	hidden := regexp.MustCompile(`(?m)^([A-Z_]+=\S+ )*(go|git|cd|python3) `)
 	for _, p := range pages(t) {
 		for _, line := range p.prose {
 			assert.NotRegexp(t, indented, line, p.path)
 		}
 		for _, b := range p.blocks {
-			known := slices.Contains([]string{"go", "go example", "sh", "sh peer", "text example"}, strings.Join(b.kind, " "))
+			known := slices.Contains([]string{"go", "go example", "sh", "sh peer", "text", "text example"}, strings.Join(b.kind, " "))
 			assert.True(t, known, "%s: block of kind %q", p.path, b.kind)
+			if b.is("text") {
+				assert.NotRegexp(t, hidden, b.text(), p.path)
+			}
 		}
 	}
 }
