@@ -114,7 +114,8 @@ func (q *quantiser[T]) addBytes(f *batch, page []byte, first int) error {
 			}
 			f.list[i] = (*byte)(unsafe.Pointer(unsafe.SliceData(words)))
 		}
-		n, at := [columns]float64{ratios: 1}, row[8*q.words:]
+		f.columns[ratios][i] = 1
+		at := row[8*q.words:]
 		for k, has := range q.has {
 			if !has {
 				continue
@@ -123,16 +124,16 @@ func (q *quantiser[T]) addBytes(f *batch, page []byte, first int) error {
 			if at = at[4:]; !column(k).allows(v) {
 				return fmt.Errorf("quantise: row %d has the %s %v", first+i, columnNames[k], v)
 			}
-			n[k] = float64(v)
+			f.columns[k][i] = v
 		}
-		label := 0
+		f.clusters[i] = 0
 		if q.centred() {
-			if v := binary.LittleEndian.Uint32(at); uint64(v) >= uint64(q.clusters) {
+			v := binary.LittleEndian.Uint32(at)
+			if uint64(v) >= uint64(q.clusters) {
 				return fmt.Errorf("quantise: row %d has centre %d of %d", first+i, v, q.clusters-1)
 			}
-			label = int(binary.LittleEndian.Uint32(at))
+			f.clusters[i] = int32(v)
 		}
-		f.numbers[i] = numbers{n[norms], n[ratios], n[variances], n[centreProducts], n[codedProducts], label}
 	}
 	return nil
 }

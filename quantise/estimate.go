@@ -8,6 +8,7 @@ import (
 	"github.com/seed-feabd252/randfeat/dense"
 	"github.com/seed-feabd252/randfeat/internal/compute/parallel"
 	"github.com/seed-feabd252/randfeat/internal/compute/scan"
+	"github.com/seed-feabd252/randfeat/internal/compute/vecmath"
 	"github.com/seed-feabd252/randfeat/internal/memory/pool"
 )
 
@@ -125,7 +126,7 @@ func (x *Query) estimate(s *shift, product float32, n *numbers) Estimate {
 	rounding := x.rounding * x.relative(s)
 	if x.eachRow {
 		variance := x.varianceOf(n)
-		across := variance / (x.out - 1)
+		across := variance * x.perDimension
 		// 1 − ρ² is uncertain by its standard error, so an estimate of 1 or more does not imply ρ = 1.
 		e.StdErr = math.Sqrt(float64(max(1-float64(cosine*cosine), across)*across) + float64(rounding*rounding*(1+variance)))
 	} else {
@@ -179,26 +180,70 @@ const fewRows = 64
 // batch is some rows that a query is multiplied by: their addresses, and their numbers.
 type batch struct {
 	list     [fewRows + scan.ListedMore]*byte
-	numbers  [fewRows]numbers
+	columns  [columns][fewRows]float32
+	clusters [fewRows]int32
 	products [fewRows]float32
 	words    []uint64 // a copy of rows where the kernels want words
 }
 
 var batches pool.Of[batch]
 
-// add makes a row the row i of a batch.
-func (r *rows) add(f *batch, i, id, words int) {
+// add makes n rows the rows of the batch from i on. They are in one block, from a place on.
+func (f *batch) add(i, n int, b *block, place, cluster, words int) {
+	for j, row := 0, b.words[place*words:][:n*words]; j < n; j++ {
+		f.list[i+j] = (*byte)(unsafe.Pointer(&row[j*words]))
+		f.clusters[i+j] = int32(cluster)
+	}
+	for k, v := range b.numbers {
+		switch own := f.columns[k][i : i+n]; {
+		case v != nil:
+			copy(own, v[place:])
+		case column(k) == ratios:
+			for j := range own {
+				own[j] = 1
+			}
+		default:
+			clear(own)
+		}
+	}
+}
+
+// addRow makes a row the row i of a batch.
+func (r *rows) addRow(f *batch, i, id, words int) {
 	cluster := r.label(id)
 	l := &r.clusters[cluster]
 	place := l.before(id)
 	b := l.blocks[0]
-	if place >= b.first+b.size {
+	if place >= b.size {
 		b = l.blocks[l.find(place)]
 	}
 	place -= b.first
-	f.list[i] = (*byte)(unsafe.Pointer(&b.words[place*words]))
-	f.numbers[i] = b.numbersAt(place)
-	f.numbers[i].cluster = cluster
+	f.list[i], f.clusters[i] = (*byte)(unsafe.Pointer(&b.words[place*words])), int32(cluster)
+	f.columns[norms][i], f.columns[ratios][i], f.columns[variances][i] = b.numbers[norms][place], 1, 0
+	if v := b.numbers[ratios]; v != nil {
+		f.columns[ratios][i] = v[place]
+	}
+	if v := b.numbers[variances]; v != nil {
+		f.columns[variances][i] = v[place]
+	}
+	if b.ids != nil {
+		f.columns[centreProducts][i], f.columns[codedProducts][i] = b.numbers[centreProducts][place], b.numbers[codedProducts][place]
+	}
+}
+
+// addRange makes rows [id, id+n) the rows of a batch.
+func (r *rows) addRange(f *batch, id, n, words int) {
+	if r.labels != nil {
+		for i := range n {
+			r.addRow(f, i, id+i, words)
+		}
+		return
+	}
+	i := 0
+	r.clusters[0].each(id, id+n, func(b *block, lo, hi int) {
+		f.add(i, hi-lo, b, lo, 0, words)
+		i += hi - lo
+	})
 }
 
 // multiply sets the products of the first n rows, sᵀp over the norm of the query.
@@ -219,17 +264,49 @@ func (f *batch) multiply(x *Query, n int) {
 		}
 		scan.ListedProducts(f.products[:], f.list[:], x.listed, most, x.words, x.width)
 	}
-	for i := range n {
-		f.products[i] *= x.scale
-	}
+	vecmath.Scale(f.products[:n], x.scale)
 }
 
 // estimate writes the estimates of the first len(dst) rows.
 func (q *quantiser[T]) estimate(dst []Estimate, x *Query, f *batch) {
 	f.multiply(x, len(dst))
+	if q.centres == nil && x.exponent == 0 && x.z == 0 && x.eachRow && x.norm > 0 {
+		x.estimatePlain(dst, f)
+		return
+	}
 	for i := range dst {
-		n := &f.numbers[i]
-		dst[i] = x.estimate(q.shiftOf(x, n.cluster), f.products[i], n)
+		n := numbers{float64(f.columns[norms][i]), float64(f.columns[ratios][i]), float64(f.columns[variances][i]),
+			float64(f.columns[centreProducts][i]), float64(f.columns[codedProducts][i]), int(f.clusters[i])}
+		dst[i] = x.estimate(q.shiftOf(x, n.cluster), f.products[i], &n)
+	}
+}
+
+// estimatePlain is estimate of RaBitQ without centres, bounds and exponent.
+func (x *Query) estimatePlain(dst []Estimate, f *batch) {
+	square, rounding := float64(x.norm*x.norm), float64(x.rounding*x.rounding)
+	for i := range dst {
+		norm, ratio, variance := float64(f.columns[norms][i]), float64(f.columns[ratios][i]), float64(f.columns[variances][i])
+		cosine := float64(float64(f.products[i]) * ratio)
+		if x.bit > 0 {
+			variance = max(0, float64(x.bit*ratio*ratio)-1)
+		}
+		across := variance * x.perDimension
+		deviation := math.Sqrt(float64(max(1-float64(cosine*cosine), across)*across) + float64(rounding*(1+variance)))
+		e := &dst[i]
+		e.Low, e.High = 0, 0
+		switch both := norm * x.norm; {
+		case norm == 0:
+			*e = Estimate{}
+			if x.by == SquaredDistance {
+				e.Value = square
+			}
+		case x.by == Cosine:
+			e.Value, e.StdErr = cosine, deviation
+		case x.by == InnerProduct:
+			e.Value, e.StdErr = both*cosine, deviation*both
+		default:
+			e.Value, e.StdErr = float64(norm*norm)+square-float64(2*both*cosine), deviation*(both*2)
+		}
 	}
 }
 
@@ -294,12 +371,12 @@ func (e *estimator[T]) Piece(i int) {
 	end := min((i+1)*estimateRows, len(e.dst))
 	for lo := i * estimateRows; lo < end; lo += fewRows {
 		hi := min(lo+fewRows, end)
-		for j := lo; j < hi; j++ {
-			id := e.from + j
-			if e.ids != nil {
-				id = e.ids[j]
+		if e.ids == nil {
+			e.rows.addRange(f, e.from+lo, hi-lo, e.q.words)
+		} else {
+			for j, id := range e.ids[lo:hi] {
+				e.rows.addRow(f, j, id, e.q.words)
 			}
-			e.rows.add(f, j-lo, id, e.q.words)
 		}
 		e.q.estimate(e.dst[lo:hi], e.query, f)
 	}

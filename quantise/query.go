@@ -42,7 +42,7 @@ type Query struct {
 	listed []byte
 	tile   []uint64
 	scale  float32
-	// rounding is the norm of the rounding error of the rotated query, over √d' and the norm.
+	// rounding is the standard deviation of the rounding error of a coordinate, over the norm.
 	rounding float64
 
 	words, width int
@@ -53,6 +53,7 @@ type Query struct {
 	eachRow       bool
 	bit           float64 // ‖s‖² of all codes, for RaBitQ with 1 bit
 	out, averaged float64 // d' and the number of rotations
+	perDimension  float64 // 1/(d' − 1)
 
 	mu     sync.Mutex
 	shifts []shift // for each centre
@@ -99,6 +100,7 @@ func (q *quantiser[T]) Prepare(dst *Query, x []T, by Measure, miss float64) *Que
 	}
 	dst.words, dst.width, dst.table = q.words, q.width, q.table
 	dst.out, dst.averaged, dst.bit = float64(q.out), float64(len(q.rotations)), 0
+	dst.perDimension = 1 / (dst.out - 1)
 	if dst.eachRow = q.options.Scheme == RaBitQ; !dst.eachRow {
 		dst.moments = q.theory()
 	} else if q.width == 1 {
@@ -160,9 +162,11 @@ func (q *quantiser[T]) round(dst *Query, p *preparer[T]) {
 	dst.listed = cache.Aligned(dst.listed, scan.ListedBytes(q.words, q.width))
 	clear(dst.listed)
 	if dst.norm > 0 {
-		step := scan.Magnitude(p.rotated) / float64(scan.ListedLargest(q.width))
-		rest := scan.RoundListed(dst.listed, p.rotated, q.places, T(1/step), q.width)
-		dst.scale, dst.rounding = float32(q.unit*(step/dst.norm)), math.Sqrt(rest/float64(q.elements))*(step/dst.norm)
+		peak := vecmath.Peak(p.rotated)
+		vecmath.Scale(p.rotated, -1)
+		step := float64(max(peak, vecmath.Peak(p.rotated))) / float64(scan.ListedLargest(q.width))
+		scan.RoundListed(dst.listed, p.rotated, q.places, T(-1/step), q.width)
+		dst.scale, dst.rounding = float32(q.unit*(step/dst.norm)), step/dst.norm/math.Sqrt(12)
 	}
 	if !scan.Listed() {
 		dst.tile = scratch.Resize(dst.tile, scan.DigitWords(q.words, q.width))

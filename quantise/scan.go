@@ -270,27 +270,28 @@ func (s *search[T]) multiply(p *scanner, some []*ranking, k int) {
 
 // multiplyListed computes products of the selected rows, or of all rows unless few are selected.
 func (s *search[T]) multiplyListed(p *scanner, x *ranking, dst []float32) {
-	words := p.b.words
-	for i := 0; i < len(dst); {
-		var places [fewRows]int16
-		n := 0
-		for ; i < len(dst) && n < fewRows; i++ {
-			if p.few {
-				if i = p.nextSelected(i); i >= len(dst) {
-					break
-				}
+	f, words := &p.batch, s.q.words
+	if !p.few {
+		for i := 0; i < len(dst); i += fewRows {
+			n := min(fewRows, len(dst)-i)
+			for j, row := 0, p.b.words[(p.lo+i)*words:][:n*words]; j < n; j++ {
+				f.list[j] = (*byte)(unsafe.Pointer(&row[j*words]))
 			}
-			p.batch.list[n] = (*byte)(unsafe.Pointer(&words[(p.lo+i)*s.q.words]))
-			places[n] = int16(i)
-			n++
+			f.multiply(x.Query, n)
+			copy(dst[i:], f.products[:n])
 		}
-		if n == 0 {
-			return
-		}
-		p.batch.multiply(x.Query, n)
-		for j, v := range p.batch.products[:n] {
-			dst[places[j]] = v
-		}
+		return
+	}
+	n := 0
+	for i := p.nextSelected(0); i < len(dst); i = p.nextSelected(i + 1) { // fewer than fewRows
+		f.list[n] = (*byte)(unsafe.Pointer(&p.b.words[(p.lo+i)*words]))
+		n++
+	}
+	f.multiply(x.Query, n)
+	n = 0
+	for i := p.nextSelected(0); i < len(dst); i = p.nextSelected(i + 1) {
+		dst[i] = f.products[n]
+		n++
 	}
 }
 

@@ -88,7 +88,7 @@ func (x *Query) errorBound(s *shift, z, variance float64) (law, rounding float64
 	if norm == 0 {
 		return 0, 0
 	}
-	rounding = x.rounding * x.relative(s)
+	rounding = math.Sqrt(3) * x.rounding * x.relative(s) // no rounding error is larger than half a step
 	if s != nil {
 		rounding += 0x1p-21 * (x.norm + float64(math.Abs(s.t)*s.size)) / (norm * math.Sqrt(x.out))
 	}
@@ -115,9 +115,15 @@ func (s *search[T]) offer(p *scanner, x *ranking, products []float32) {
 	if !p.few && s.allBelow(p, x.Query, to, products, 0, worst) {
 		return
 	}
+	plain := to == nil && x.by == InnerProduct
 	for i := p.nextSelected(0); i < p.hi-p.lo; i = p.nextSelected(i + 1) {
-		n := p.numbersOf(p.lo + i)
-		score := x.score(to, &n, x.cosine(to, products[i], &n))
+		var score float64
+		if plain && p.b.numbers[ratios] != nil {
+			score = float64(p.b.numbers[norms][p.lo+i]) * float64(float64(products[i])*float64(p.b.numbers[ratios][p.lo+i]))
+		} else {
+			n := p.numbersOf(p.lo + i)
+			score = x.score(to, &n, x.cosine(to, products[i], &n))
+		}
 		if score < worst {
 			continue
 		}

@@ -137,7 +137,7 @@ func (s *search[T]) write(x *ranking, dst []Hit) []Hit {
 		for i := range some {
 			segment, id := s.locate(x.best[from+i].row)
 			some[i].Segment, some[i].ID = segment, id
-			s.segments[segment].add(f, i, id, s.q.words)
+			s.segments[segment].addRow(f, i, id, s.q.words)
 		}
 		s.q.estimate(estimates[:len(some)], x.Query, f)
 		for i := range some {

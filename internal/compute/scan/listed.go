@@ -51,32 +51,29 @@ func ListedPlaces(n, words, width int) []uint32 {
 }
 
 // RoundListed rounds x[i]·perStep, which is at most ListedLargest, and writes the digits to a query,
-// at the places of ListedPlaces. It returns the sum of the squares of what rounding leaves.
-func RoundListed[T float32 | float64](query []byte, x []T, places []uint32, perStep T, width int) (rest float64) {
+// at the places of ListedPlaces.
+func RoundListed[T float32 | float64](query []byte, x []T, places []uint32, perStep T, width int) {
 	const magic = 3 << 22 // a float32 of this size has no fraction
-	var high, low int64
-	var sum [2]float32
+	var high, low int
 	places = places[:len(x)]
-	two := listedDigits(width) == 2
-	for i, v := range x {
-		y := float32(v * perStep)
-		shifted := y + magic
-		left := y - float32(shifted-magic)
-		sum[i&1] += float32(left * left)
-		whole := int16(math.Float32bits(shifted))
-		l := int8(whole)
-		low += int64(l)
-		at := places[i]
-		query[at] = byte(l)
-		if two {
+	if listedDigits(width) == 1 {
+		for i, v := range x {
+			l := int8(math.Float32bits(float32(v*perStep) + magic))
+			low += int(l)
+			query[places[i]] = byte(l)
+		}
+	} else {
+		for i, v := range x {
+			whole := int16(math.Float32bits(float32(v*perStep) + magic))
+			l := int8(whole)
 			h := int8((int(whole) - int(l)) >> 8)
-			high += int64(h)
-			query[at-headBytes] = byte(h)
+			high, low = high+int(h), low+int(l)
+			at := places[i]
+			query[at], query[at-headBytes] = byte(l), byte(h)
 		}
 	}
 	binary.LittleEndian.PutUint64(query, uint64(high*(1<<width-1)))
 	binary.LittleEndian.PutUint64(query[8:], uint64(low*(1<<width-1)))
-	return float64(sum[0]) + float64(sum[1])
 }
 
 // WholeOf reads the digits of a query for ListedProducts.
