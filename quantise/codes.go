@@ -33,18 +33,17 @@ type Codes[T dense.Float] interface {
 	// Bytes returns the number of bytes that the rows take in memory, without reserved memory.
 	Bytes() int
 
-	// Append adds the codes of the rows of x (n×d). The cost is the rotations and O(d'·Bits) per
-	// row. Rows are encoded in parallel.
-	//
-	// Append returns an error that names the first row that holds NaN or ±Inf, or whose norm is
-	// neither 0 nor between 2⁻¹⁰⁰ and 2¹⁰⁰. It returns an error if the codes would take more than
-	// 2⁴⁰ bytes, and the error of ctx if ctx ends first. After an error Append has added no rows.
-	// It panics if ctx is nil or if x does not have d columns.
+	// Append adds the codes of the rows of x (n×d), in parallel. The cost is the rotations and
+	// O(d'·Bits) per row. Append returns an error that names the first row that is not finite, or
+	// whose norm is neither 0 nor between 2⁻¹⁰⁰ and 2¹⁰⁰. It returns an error if the codes would take
+	// more than 2⁴⁰ bytes, and the error of ctx if ctx ends first. After an error Append has added no
+	// rows. It panics if ctx is nil or if x does not have d columns.
 	Append(ctx context.Context, x dense.Matrix[T]) error
 
 	// AppendRows adds the rows ids of from in this order, and all rows for nil ids, without decoding
-	// them. from may be c. Its quantiser has the same options and rotations, and c has the centres of
-	// the rows: codes of a quantiser with the centres of several segments take the rows of each.
+	// them. from may be c. Codes of a quantiser with the centres of several segments take the rows of
+	// each. After an error no rows are added: if from is nil or of other options or rotations, if a row
+	// does not exist, or if c lacks the centre of a row.
 	AppendRows(from Codes[T], ids []int) error
 
 	// Grow reserves memory for n more rows. With centres, it expects them to have the centres of
@@ -81,7 +80,7 @@ type Codes[T dense.Float] interface {
 	// WriteTo writes the quantiser, and the rows that Codes has when the call begins, to w, in
 	// parts of about 4 MiB with a checksum each. It returns the number of bytes and the error of w.
 	// Read and View read these bytes on any platform, unless the quantiser has rotations of the
-	// caller. WriteTo needs a few KiB of memory.
+	// caller.
 	WriteTo(w io.Writer) (int64, error)
 }
 

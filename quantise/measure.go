@@ -25,13 +25,10 @@ func errMeasure(by Measure) error {
 	return fmt.Errorf("quantise: measure %d, want one of the constants", int(by))
 }
 
-// Estimate is an estimate and its root mean squared error over random rotations, by theory. The
-// theory depends on the true cosine and uses the estimate in its place. A StdErr of 0 means an
-// exact value.
-//
-// Low and High are bounds if the query was prepared with a miss probability: the measure is below
-// Low with at most this probability, and above High with at most this probability. They are 0
-// otherwise.
+// Estimate is an estimate and its root mean squared error over random rotations, by theory, which
+// uses the estimate in place of the true value. A StdErr of 0 means an exact value. If the query was
+// prepared with a miss probability, the measure is below Low with at most this probability, and above
+// High with at most this probability. Low and High are 0 otherwise.
 type Estimate struct{ Value, StdErr, Low, High float64 }
 
 // Hit is a row in the result of a search.

@@ -15,25 +15,21 @@ type Scheme int
 
 // The schemes. The zero Scheme is RaBitQ.
 const (
-	// RaBitQ rounds every coordinate to one of 2^bits levels with equal steps, and stores sᵀu.
-	// Estimates are divided by sᵀu and have no bias. The code of one bit is the sign [Gao & Long
-	// 2024]. With more bits the step minimises the mean angle between s and u [Gao et al. 2025]. It
-	// is the same for all vectors, whereas the authors search for the best step of each vector.
+	// RaBitQ rounds every coordinate to one of 2^bits levels with equal steps, and stores sᵀu, so that
+	// estimates have no bias. The code of one bit is the sign [Gao & Long 2024]. With more bits the
+	// step minimises the mean angle between s and u, for all vectors [Gao et al. 2025].
 	RaBitQ Scheme = iota
 
 	// LloydMax rounds to the levels with the smallest mean squared error ‖s − u‖² for the exact law
-	// of a coordinate of u, u_i² ~ Beta(½, (d'−1)/2) [Max 1960]. s is shorter than u on average,
-	// and estimates have the mean E‖s‖² < 1 times the true value. Levels of 2, 4 and 8 bits are
-	// rounded to 16 bits.
+	// of a coordinate of u [Max 1960]. Estimates have the mean E‖s‖² < 1 times the true value.
 	LloydMax
 
 	// Uniform rounds to the centres of 2^bits equal intervals of [−r, r], where r is the largest
 	// |u_i| of the vector. Estimates are biased, strongly so with few bits.
 	Uniform
 
-	// QJL stores signs, and only the norm beside them [Zandieh et al. 2024]: b bits are the signs
-	// after b rotations. Estimates have no bias. The authors use Gaussian matrices instead of
-	// rotations, and the estimates of these vary more.
+	// QJL stores signs, and only the norm beside them: b bits are the signs after b rotations.
+	// Estimates have no bias [Zandieh et al. 2024].
 	QJL
 )
 
