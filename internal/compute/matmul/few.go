@@ -97,7 +97,7 @@ func (p *few[T]) dots(s *sums[T], from, to int) {
 	size := k.lanes * simd.Size[T]()
 	panels, ahead := 1, aheadBy(longAhead, k.lanes*size, size)
 	if p.b.rows <= depth {
-		panels, ahead = (whole-from)/k.lanes, aheadBy(fewAhead, p.b.rows*size, p.b.stride*size)
+		panels, ahead = max((whole-from)/k.lanes, 1), aheadBy(fewAhead, p.b.rows*size, p.b.stride*size)
 	}
 	strips := (p.c.rows + len(k.dots) - 1) / len(k.dots)
 	for at := from; at < to; at += panels * k.lanes {

@@ -28,6 +28,7 @@ func testFewRowsKeepBits[T Float](t *testing.T) {
 	}
 	testFewRowsOf[T](t, rng, 9, fewEach/9+3*lanes+1) // several pieces
 	testFewRowsOf[T](t, rng, 3, 3*fewBytes)
+	testFewRowsOf[T](t, rng, 2*lanes, fewEach/2/lanes+5) // less than a vector in the last piece
 }
 
 func testFewRowsOf[T Float](t *testing.T, rng *rand.Rand, k, n int) {
