@@ -17,7 +17,7 @@ const assembled = 2
 func expectedTier(disabled string) simd.Tier {
 	off := func(name string) bool { return strings.Contains(disabled, name) }
 	x := cpu.X86
-	narrow := x.HasAVX2 && x.HasFMA && !off("avx2")
+	narrow := x.HasAVX2 && x.HasFMA && x.HasF16C && !off("avx2")
 	wide := narrow && x.HasAVX512F && x.HasAVX512BW && x.HasAVX512DQ && x.HasAVX512VL && !off("avx512")
 	switch {
 	case wide:

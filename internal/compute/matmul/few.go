@@ -80,6 +80,7 @@ func (p *few[T]) Piece(i int) {
 // sums is the memory of a piece.
 type sums[T Float] struct {
 	data []T
+	wide []T // elements of 16 bits
 	one  T
 }
 
@@ -94,23 +95,37 @@ func (p *few[T]) dots(s *sums[T], from, to int) {
 	whole := from + (to-from)/k.lanes*k.lanes
 	// A call of a kernel takes one panel if rows are long, and prefetches parts of these rows.
 	// Otherwise the call takes all panels, and prefetches panels.
-	size := k.lanes * simd.Size[T]()
+	size, half := k.lanes*simd.Size[T](), []halfStrip[T](nil)
+	if p.b.half != nil {
+		size, half = 2*k.lanes, k.halfDots[format(p.b.bfloat)]
+	}
 	panels, ahead := 1, aheadBy(longAhead, k.lanes*size, size)
-	if p.b.rows <= depth {
+	if p.b.rows <= depth && (p.b.half == nil || p.inPlace(p.b.rows)) {
 		panels, ahead = max((whole-from)/k.lanes, 1), aheadBy(fewAhead, p.b.rows*size, p.b.stride*size)
 	}
 	strips := (p.c.rows + len(k.dots) - 1) / len(k.dots)
 	for at := from; at < to; at += panels * k.lanes {
 		beta := p.beta
 		for block := 0; block < p.b.rows; block += depth {
-			n, b := min(depth, p.b.rows-block), p.b.data[at*p.b.stride+block:]
-			if at == whole {
-				p.rest(s, b, block, n, at, to, beta)
-			} else {
-				right := right[T]{&b[0], p.b.stride, k.lanes * p.b.stride, ahead}
-				for strip := range strips {
-					i, end := parallel.Share(p.c.rows, strips, strip), parallel.Share(p.c.rows, strips, strip+1)
-					k.dots[end-i-1](n, p.a.from(i, block), right, p.at(i, at, k.lanes), p.alpha, beta, panels)
+			n := min(depth, p.b.rows-block)
+			inPlace := at < whole && p.inPlace(n)
+			var wide right[T]
+			if !inPlace {
+				b, stride := p.b.widened(&s.wide, at, min(at+k.lanes, to), block, n)
+				if at == whole {
+					p.rest(s, b, stride, block, n, at, to, beta)
+					beta = 1
+					continue
+				}
+				wide = right[T]{&b[0], stride, k.lanes * stride, ahead}
+			}
+			for strip := range strips {
+				i, end := parallel.Share(p.c.rows, strips, strip), parallel.Share(p.c.rows, strips, strip+1)
+				if a, c := p.a.from(i, block), p.at(i, at, k.lanes); inPlace {
+					b := right[uint16]{&p.b.half[at*p.b.stride+block], p.b.stride, k.lanes * p.b.stride, ahead}
+					half[end-i-1](n, a, b, c, p.alpha, beta, panels)
+				} else {
+					k.dots[end-i-1](n, a, wide, c, p.alpha, beta, panels)
 				}
 			}
 			beta = 1
@@ -118,16 +133,22 @@ func (p *few[T]) dots(s *sums[T], from, to int) {
 	}
 }
 
+// inPlace reports whether kernels read n elements of 16 bits of each column of B in place.
+func (p *few[T]) inPlace(n int) bool {
+	k := best[T]()
+	return p.b.half != nil && k.halfDots[0] != nil && n%(2*k.lanes) == 0
+}
+
 // aheadBy returns the distance of what is at least so many bytes further on, if a kernel reads so
 // many bytes in each step of a distance.
 func aheadBy(least, bytes, distance int) int { return (least + bytes - 1) / bytes * distance }
 
 // rest adds the products of a block of n inner indices for the last columns of C, which are fewer
-// than a vector.
-func (p *few[T]) rest(s *sums[T], b []T, block, n, at, to int, beta T) {
+// than a vector. Columns of b are stride apart.
+func (p *few[T]) rest(s *sums[T], b []T, stride, block, n, at, to int, beta T) {
 	k := best[T]()
 	s.data = cache.Aligned(s.data, n*k.lanes)
-	packPanel(k, s.data, b, n, 1, to-at, 1, p.b.stride)
+	packPanel(k, s.data, b, n, 1, to-at, 1, stride)
 	for i := range p.c.rows {
 		k.strip(1, 1)(n, p.a.from(i, block), right[T]{first: &s.data[0], row: k.lanes}, p.at(i, at, to-at), p.alpha, beta, 1)
 	}

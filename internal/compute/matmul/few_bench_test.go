@@ -11,7 +11,8 @@ import (
 	"github.com/seed-feabd252/randfeat/internal/compute/simd"
 )
 
-// BenchmarkFewRows times products of few rows with a matrix of 64 MiB. Operand dot is the peer:
+// BenchmarkFewRows times products of few rows with a matrix of 64 MiB. Operand halfT is Bᵀ with as
+// many elements of 16 bits. Operand dot is the peer:
 // gonum's dot product of as many bytes.
 func BenchmarkFewRows(b *testing.B) {
 	b.Run("type=float32", benchmarkFewRows[float32])
@@ -24,16 +25,17 @@ func benchmarkFewRows[T Float](b *testing.B) {
 	rng := rand.New(rand.NewPCG(1, 1))
 	y := contiguous(random[T](rng, k, n))
 	x, z := random[T](rng, 8, n), random[T](rng, 8, n)
-	run := func(name string, f func()) {
+	h := Half{Rows: k, Cols: n, Data: make([]uint16, k*n)}
+	run := func(name string, bytes int, f func()) {
 		b.Run(name, func(b *testing.B) {
 			b.ReportAllocs()
-			b.SetBytes(int64(n * k * simd.Size[T]()))
+			b.SetBytes(int64(n * k * bytes))
 			for b.Loop() {
 				f()
 			}
 		})
 	}
-	run("operand=dot", func() {
+	run("operand=dot", simd.Size[T](), func() {
 		const parts = 64
 		parallel.Pieces(parts, func(i int) { dots(y.Data[i*n*k/parts:][:n*k/parts], x.Data[:n]) })
 	})
@@ -42,8 +44,12 @@ func benchmarkFewRows[T Float](b *testing.B) {
 			z.Rows, z.Cols = m, cols
 			return z
 		}
-		run(fmt.Sprintf("operand=B/m=%d", m), func() { Mul(1, rows(x, k), y, 0, rows(z, n)) })
-		run(fmt.Sprintf("operand=BT/m=%d", m), func() { MulT(1, rows(x, n), y, 0, rows(z, k)) })
+		run(fmt.Sprintf("operand=B/m=%d", m), simd.Size[T](), func() { Mul(1, rows(x, k), y, 0, rows(z, n)) })
+		run(fmt.Sprintf("operand=BT/m=%d", m), simd.Size[T](), func() { MulT(1, rows(x, n), y, 0, rows(z, k)) })
+		for _, bfloat := range []bool{false, true} {
+			h.BFloat = bfloat
+			run(fmt.Sprintf("operand=halfT/bfloat=%v/m=%d", bfloat, m), 2, func() { MulTHalf(1, rows(x, n), h, 0, rows(z, k)) })
+		}
 	}
 }
 

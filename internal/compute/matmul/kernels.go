@@ -15,6 +15,9 @@ type kernels[T Float] struct {
 	// elements. adds[v−1] are the adders of 1 and of 4 rows of B.
 	dots []strip[T]
 	adds [2][]adder[T]
+	// halfDots, if not nil, are dots for a B of binary16 and of bfloat16. widens, if not nil, widen both.
+	halfDots [2][]halfStrip[T]
+	widens   [2]widener[T]
 	// packs[v−1], if not nil, writes a panel of n rows of v vectors. The last vector has lanes
 	// columns of from. unpacks[v−1] copies a panel back.
 	packs, unpacks []packer[T]
@@ -34,6 +37,12 @@ type packer[T Float] = func(n int, to, from *T, stride, lanes int)
 // micro-kernels, and dispatch_amd64.go and dispatch_arm64.go list them.
 type strip[T Float] = func(k int, a left[T], b right[T], c target[T], alpha, beta T, panels int)
 
+// halfStrip is a strip for a B of 16 bits and a k that is a multiple of twice the lanes.
+type halfStrip[T Float] = func(k int, a left[T], b right[uint16], c target[T], alpha, beta T, panels int)
+
+// widener widens n vectors of elements of 16 bits.
+type widener[T Float] = func(n int, dst *T, src *uint16)
+
 // adder is a kernel that adds A·B to sums for k times as many rows of B as the adder takes together.
 // The sums of a panel are rows of adjacent vectors, and the next panel follows. An adder for one
 // vector reads the first last columns of B.
@@ -46,8 +55,8 @@ type left[T Float] struct {
 }
 
 // right is a right operand.
-type right[T Float] struct {
-	first *T
+type right[E any] struct {
+	first *E
 	row   int // elements from a row to the next
 	panel int // elements from a panel to the next
 	ahead int // bytes from what a kernel for few rows reads to what it prefetches

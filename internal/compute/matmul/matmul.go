@@ -7,8 +7,9 @@
 // the same bits in a product with fewer or more rows.
 //
 // If the left operand has few rows, the product takes the time to read the right operand, which is
-// read once and in place. Otherwise the product first copies the right operand into panels, the layout that kernels read [Goto & van
-// de Geijn 2008]: a panel has adjacent columns, one inner index after another. A tile of C, which
+// read once and in place. Otherwise the product first copies the right operand into panels, the
+// layout that kernels read [Goto & van de Geijn 2008]: a panel has adjacent columns, one inner index
+// after another. Elements of 16 bits of a right operand are widened in registers, or into panels. A tile of C, which
 // is some rows times a panel, stays in registers while the inner index runs over depth values. The
 // panels of a block of inner indices stay in the second cache for many rows. Kernels read A in
 // place, or a copy of some rows in the other half of the second cache if many panels use the rows.
@@ -86,6 +87,12 @@ func TMulT[T Float, M Matrix[T]](alpha T, a, b M, beta T, c M) {
 	productsOf[T]().mul(alpha, of(a, true), of(b, true), beta, of(c, false))
 }
 
+// MulTHalf is MulT for a B whose elements have 16 bits, with the bits of MulT for the same elements
+// as elements of T.
+func MulTHalf[T Float, M Matrix[T]](alpha T, a M, b Half, beta T, c M) {
+	productsOf[T]().mul(alpha, of(a, false), operand[T]{rows: b.Cols, cols: b.Rows, half: b.Data, bfloat: b.BFloat, stride: b.Cols, trans: true}, beta, of(c, false))
+}
+
 // MulPacked computes C = α·A·B + β·C for a packed operand B, and calls done, if it is not nil, for
 // every tile of C. The rest is as for Mul, with the same bits.
 func MulPacked[T Float, M Matrix[T]](alpha T, a M, b *Packed[T], beta T, c M, done Epilogue) {
@@ -102,6 +109,8 @@ func TMulPacked[T Float, M Matrix[T]](alpha T, a M, b *Packed[T], beta T, c M, d
 type operand[T Float] struct {
 	rows, cols int
 	data       []T
+	half       []uint16 // unless nil, the elements instead of data
+	bfloat     bool     // elements of half are bfloat16
 	stride     int
 	trans      bool
 }
@@ -139,7 +148,7 @@ func (a *view[T]) from(i, l int) left[T] {
 // colRange returns columns from ≤ j < to of a.
 func (a view[T]) colRange(from, to int) view[T] {
 	_, col := a.steps()
-	a.data = a.data[from*col:]
+	a.skip(from * col)
 	a.cols = to - from
 	return a
 }
@@ -147,9 +156,18 @@ func (a view[T]) colRange(from, to int) view[T] {
 // rowRange returns rows from ≤ i < to of a.
 func (a view[T]) rowRange(from, to int) view[T] {
 	row, _ := a.steps()
-	a.data = a.data[from*row:]
+	a.skip(from * row)
 	a.rows = to - from
 	return a
+}
+
+// skip removes the first n elements.
+func (a *view[T]) skip(n int) {
+	if a.half != nil {
+		a.half = a.half[n:]
+	} else {
+		a.data = a.data[n:]
+	}
 }
 
 // expect prefetches rows i ≤ r < i+rows and columns l ≤ c < l+cols of a.

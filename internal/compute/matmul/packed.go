@@ -4,6 +4,7 @@ import (
 	"github.com/seed-feabd252/randfeat/internal/compute/cache"
 	"github.com/seed-feabd252/randfeat/internal/compute/parallel"
 	"github.com/seed-feabd252/randfeat/internal/compute/simd"
+	"github.com/seed-feabd252/randfeat/internal/memory/pool"
 )
 
 const (
@@ -98,6 +99,13 @@ func (t *packing[T]) Piece(piece int) {
 	at := i * 2 * k.lanes
 	lanes := min(p.cols-at, vectors*k.lanes)
 	b := view[T](p.from)
+	if b.half != nil {
+		s := pool.Get[sums[T]](&fewSums)
+		elements, stride := b.widened(&s.wide, at, at+lanes, lo, n)
+		packPanel(k, dst, elements, n, vectors, lanes, 1, stride)
+		pool.Put(&fewSums, s)
+		return
+	}
 	row, col := b.steps()
 	packPanel(k, dst, b.data[lo*row+at*col:], n, vectors, lanes, row, col)
 }

@@ -192,6 +192,112 @@ func dot7F32AVX512(k int, a left[float32], b right[float32], c target[float32], 
 //go:noescape
 func dot8F32AVX512(k int, a left[float32], b right[float32], c target[float32], alpha float32, beta float32, panels int)
 
+// widenF32AVX512 widens 16·n elements of 16 bits.
+//
+//go:noescape
+func widenF32AVX512(n int, dst *float32, src *uint16)
+
+// dotHalf1F32AVX512 computes C = α·A·Bᵀ + β·C for 1 rows and panels of 16 rows of B of 16 bits, for
+// adjacent elements of rows.
+//
+//go:noescape
+func dotHalf1F32AVX512(k int, a left[float32], b right[uint16], c target[float32], alpha float32, beta float32, panels int)
+
+// dotHalf2F32AVX512 computes C = α·A·Bᵀ + β·C for 2 rows and panels of 16 rows of B of 16 bits, for
+// adjacent elements of rows.
+//
+//go:noescape
+func dotHalf2F32AVX512(k int, a left[float32], b right[uint16], c target[float32], alpha float32, beta float32, panels int)
+
+// dotHalf3F32AVX512 computes C = α·A·Bᵀ + β·C for 3 rows and panels of 16 rows of B of 16 bits, for
+// adjacent elements of rows.
+//
+//go:noescape
+func dotHalf3F32AVX512(k int, a left[float32], b right[uint16], c target[float32], alpha float32, beta float32, panels int)
+
+// dotHalf4F32AVX512 computes C = α·A·Bᵀ + β·C for 4 rows and panels of 16 rows of B of 16 bits, for
+// adjacent elements of rows.
+//
+//go:noescape
+func dotHalf4F32AVX512(k int, a left[float32], b right[uint16], c target[float32], alpha float32, beta float32, panels int)
+
+// dotHalf5F32AVX512 computes C = α·A·Bᵀ + β·C for 5 rows and panels of 16 rows of B of 16 bits, for
+// adjacent elements of rows.
+//
+//go:noescape
+func dotHalf5F32AVX512(k int, a left[float32], b right[uint16], c target[float32], alpha float32, beta float32, panels int)
+
+// dotHalf6F32AVX512 computes C = α·A·Bᵀ + β·C for 6 rows and panels of 16 rows of B of 16 bits, for
+// adjacent elements of rows.
+//
+//go:noescape
+func dotHalf6F32AVX512(k int, a left[float32], b right[uint16], c target[float32], alpha float32, beta float32, panels int)
+
+// dotHalf7F32AVX512 computes C = α·A·Bᵀ + β·C for 7 rows and panels of 16 rows of B of 16 bits, for
+// adjacent elements of rows.
+//
+//go:noescape
+func dotHalf7F32AVX512(k int, a left[float32], b right[uint16], c target[float32], alpha float32, beta float32, panels int)
+
+// dotHalf8F32AVX512 computes C = α·A·Bᵀ + β·C for 8 rows and panels of 16 rows of B of 16 bits, for
+// adjacent elements of rows.
+//
+//go:noescape
+func dotHalf8F32AVX512(k int, a left[float32], b right[uint16], c target[float32], alpha float32, beta float32, panels int)
+
+// widenBFloatF32AVX512 widens 16·n elements of 16 bits.
+//
+//go:noescape
+func widenBFloatF32AVX512(n int, dst *float32, src *uint16)
+
+// dotHalfBFloat1F32AVX512 computes C = α·A·Bᵀ + β·C for 1 rows and panels of 16 rows of B of 16
+// bits, for adjacent elements of rows.
+//
+//go:noescape
+func dotHalfBFloat1F32AVX512(k int, a left[float32], b right[uint16], c target[float32], alpha float32, beta float32, panels int)
+
+// dotHalfBFloat2F32AVX512 computes C = α·A·Bᵀ + β·C for 2 rows and panels of 16 rows of B of 16
+// bits, for adjacent elements of rows.
+//
+//go:noescape
+func dotHalfBFloat2F32AVX512(k int, a left[float32], b right[uint16], c target[float32], alpha float32, beta float32, panels int)
+
+// dotHalfBFloat3F32AVX512 computes C = α·A·Bᵀ + β·C for 3 rows and panels of 16 rows of B of 16
+// bits, for adjacent elements of rows.
+//
+//go:noescape
+func dotHalfBFloat3F32AVX512(k int, a left[float32], b right[uint16], c target[float32], alpha float32, beta float32, panels int)
+
+// dotHalfBFloat4F32AVX512 computes C = α·A·Bᵀ + β·C for 4 rows and panels of 16 rows of B of 16
+// bits, for adjacent elements of rows.
+//
+//go:noescape
+func dotHalfBFloat4F32AVX512(k int, a left[float32], b right[uint16], c target[float32], alpha float32, beta float32, panels int)
+
+// dotHalfBFloat5F32AVX512 computes C = α·A·Bᵀ + β·C for 5 rows and panels of 16 rows of B of 16
+// bits, for adjacent elements of rows.
+//
+//go:noescape
+func dotHalfBFloat5F32AVX512(k int, a left[float32], b right[uint16], c target[float32], alpha float32, beta float32, panels int)
+
+// dotHalfBFloat6F32AVX512 computes C = α·A·Bᵀ + β·C for 6 rows and panels of 16 rows of B of 16
+// bits, for adjacent elements of rows.
+//
+//go:noescape
+func dotHalfBFloat6F32AVX512(k int, a left[float32], b right[uint16], c target[float32], alpha float32, beta float32, panels int)
+
+// dotHalfBFloat7F32AVX512 computes C = α·A·Bᵀ + β·C for 7 rows and panels of 16 rows of B of 16
+// bits, for adjacent elements of rows.
+//
+//go:noescape
+func dotHalfBFloat7F32AVX512(k int, a left[float32], b right[uint16], c target[float32], alpha float32, beta float32, panels int)
+
+// dotHalfBFloat8F32AVX512 computes C = α·A·Bᵀ + β·C for 8 rows and panels of 16 rows of B of 16
+// bits, for adjacent elements of rows.
+//
+//go:noescape
+func dotHalfBFloat8F32AVX512(k int, a left[float32], b right[uint16], c target[float32], alpha float32, beta float32, panels int)
+
 // add1x1F32AVX512 adds A·B to c for k times 1 rows of B and panels of 16 columns.
 //
 //go:noescape
@@ -433,6 +539,16 @@ func dot7F64AVX512(k int, a left[float64], b right[float64], c target[float64], 
 //go:noescape
 func dot8F64AVX512(k int, a left[float64], b right[float64], c target[float64], alpha float64, beta float64, panels int)
 
+// widenF64AVX512 widens 8·n elements of 16 bits.
+//
+//go:noescape
+func widenF64AVX512(n int, dst *float64, src *uint16)
+
+// widenBFloatF64AVX512 widens 8·n elements of 16 bits.
+//
+//go:noescape
+func widenBFloatF64AVX512(n int, dst *float64, src *uint16)
+
 // add1x1F64AVX512 adds A·B to c for k times 1 rows of B and panels of 8 columns.
 //
 //go:noescape
@@ -581,6 +697,88 @@ func dot5F32AVX2(k int, a left[float32], b right[float32], c target[float32], al
 //
 //go:noescape
 func dot6F32AVX2(k int, a left[float32], b right[float32], c target[float32], alpha float32, beta float32, panels int)
+
+// widenF32AVX2 widens 8·n elements of 16 bits.
+//
+//go:noescape
+func widenF32AVX2(n int, dst *float32, src *uint16)
+
+// dotHalf1F32AVX2 computes C = α·A·Bᵀ + β·C for 1 rows and panels of 8 rows of B of 16 bits, for
+// adjacent elements of rows.
+//
+//go:noescape
+func dotHalf1F32AVX2(k int, a left[float32], b right[uint16], c target[float32], alpha float32, beta float32, panels int)
+
+// dotHalf2F32AVX2 computes C = α·A·Bᵀ + β·C for 2 rows and panels of 8 rows of B of 16 bits, for
+// adjacent elements of rows.
+//
+//go:noescape
+func dotHalf2F32AVX2(k int, a left[float32], b right[uint16], c target[float32], alpha float32, beta float32, panels int)
+
+// dotHalf3F32AVX2 computes C = α·A·Bᵀ + β·C for 3 rows and panels of 8 rows of B of 16 bits, for
+// adjacent elements of rows.
+//
+//go:noescape
+func dotHalf3F32AVX2(k int, a left[float32], b right[uint16], c target[float32], alpha float32, beta float32, panels int)
+
+// dotHalf4F32AVX2 computes C = α·A·Bᵀ + β·C for 4 rows and panels of 8 rows of B of 16 bits, for
+// adjacent elements of rows.
+//
+//go:noescape
+func dotHalf4F32AVX2(k int, a left[float32], b right[uint16], c target[float32], alpha float32, beta float32, panels int)
+
+// dotHalf5F32AVX2 computes C = α·A·Bᵀ + β·C for 5 rows and panels of 8 rows of B of 16 bits, for
+// adjacent elements of rows.
+//
+//go:noescape
+func dotHalf5F32AVX2(k int, a left[float32], b right[uint16], c target[float32], alpha float32, beta float32, panels int)
+
+// dotHalf6F32AVX2 computes C = α·A·Bᵀ + β·C for 6 rows and panels of 8 rows of B of 16 bits, for
+// adjacent elements of rows.
+//
+//go:noescape
+func dotHalf6F32AVX2(k int, a left[float32], b right[uint16], c target[float32], alpha float32, beta float32, panels int)
+
+// widenBFloatF32AVX2 widens 8·n elements of 16 bits.
+//
+//go:noescape
+func widenBFloatF32AVX2(n int, dst *float32, src *uint16)
+
+// dotHalfBFloat1F32AVX2 computes C = α·A·Bᵀ + β·C for 1 rows and panels of 8 rows of B of 16 bits,
+// for adjacent elements of rows.
+//
+//go:noescape
+func dotHalfBFloat1F32AVX2(k int, a left[float32], b right[uint16], c target[float32], alpha float32, beta float32, panels int)
+
+// dotHalfBFloat2F32AVX2 computes C = α·A·Bᵀ + β·C for 2 rows and panels of 8 rows of B of 16 bits,
+// for adjacent elements of rows.
+//
+//go:noescape
+func dotHalfBFloat2F32AVX2(k int, a left[float32], b right[uint16], c target[float32], alpha float32, beta float32, panels int)
+
+// dotHalfBFloat3F32AVX2 computes C = α·A·Bᵀ + β·C for 3 rows and panels of 8 rows of B of 16 bits,
+// for adjacent elements of rows.
+//
+//go:noescape
+func dotHalfBFloat3F32AVX2(k int, a left[float32], b right[uint16], c target[float32], alpha float32, beta float32, panels int)
+
+// dotHalfBFloat4F32AVX2 computes C = α·A·Bᵀ + β·C for 4 rows and panels of 8 rows of B of 16 bits,
+// for adjacent elements of rows.
+//
+//go:noescape
+func dotHalfBFloat4F32AVX2(k int, a left[float32], b right[uint16], c target[float32], alpha float32, beta float32, panels int)
+
+// dotHalfBFloat5F32AVX2 computes C = α·A·Bᵀ + β·C for 5 rows and panels of 8 rows of B of 16 bits,
+// for adjacent elements of rows.
+//
+//go:noescape
+func dotHalfBFloat5F32AVX2(k int, a left[float32], b right[uint16], c target[float32], alpha float32, beta float32, panels int)
+
+// dotHalfBFloat6F32AVX2 computes C = α·A·Bᵀ + β·C for 6 rows and panels of 8 rows of B of 16 bits,
+// for adjacent elements of rows.
+//
+//go:noescape
+func dotHalfBFloat6F32AVX2(k int, a left[float32], b right[uint16], c target[float32], alpha float32, beta float32, panels int)
 
 // add1x1F32AVX2 adds A·B to c for k times 1 rows of B and panels of 8 columns.
 //
@@ -736,6 +934,16 @@ func dot7F64AVX2(k int, a left[float64], b right[float64], c target[float64], al
 //
 //go:noescape
 func dot8F64AVX2(k int, a left[float64], b right[float64], c target[float64], alpha float64, beta float64, panels int)
+
+// widenF64AVX2 widens 4·n elements of 16 bits.
+//
+//go:noescape
+func widenF64AVX2(n int, dst *float64, src *uint16)
+
+// widenBFloatF64AVX2 widens 4·n elements of 16 bits.
+//
+//go:noescape
+func widenBFloatF64AVX2(n int, dst *float64, src *uint16)
 
 // add1x1F64AVX2 adds A·B to c for k times 1 rows of B and panels of 4 columns.
 //

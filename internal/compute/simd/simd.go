@@ -23,7 +23,7 @@ type Tier int
 // The tiers.
 const (
 	Generic Tier = iota // pure Go
-	AVX2                // AVX2 and FMA
+	AVX2                // AVX2, FMA and F16C
 	AVX512              // AVX-512 F, BW, DQ and VL, and all of AVX2
 	NEON                // ASIMD, which every arm64 processor has
 )

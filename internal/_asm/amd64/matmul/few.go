@@ -94,6 +94,143 @@ func (m machine) dot(rows int) {
 	amd64.End()
 }
 
+// dotHalf is dot for a B of 16 bits and a k that is a multiple of twice the lanes. A square of B is
+// transposed as pairs of elements, which are widened afterwards.
+func (m machine) dotHalf(rows int, bfloat bool) {
+	n := m.Lanes()
+	m.Begin(fmt.Sprintf("%s%d", m.format("dotHalf", bfloat), rows), "(k int, a left[T], b right[uint16], c target[T], alpha, beta T, panels int)",
+		fmt.Sprintf("computes C = α·A·Bᵀ + β·C for %d rows and panels of %d rows of B of 16 bits, for adjacent elements of rows.", rows, n))
+	Label("panel")
+	m.expect(rows, 1)
+	k, stride, row := amd64.Argument("k"), amd64.Argument("b.row"), m.step("a.row")
+	SHLQ(U8(1), stride)
+	b, a := m.rowsOf(amd64.Argument("b.first"), stride, n), m.rowsOf(amd64.Argument("a.first"), row, rows)
+	sums, square, free := m.vectors[:rows], m.vectors[rows:rows+n], m.vectors[rows+n:]
+	for _, s := range sums {
+		m.Clear(s)
+	}
+	third := GP64()
+	LEAQ(Mem{Base: stride, Index: stride, Scale: 2}, third)
+	var table Op = amd64.Static(m.format("pairs", bfloat) + m.Name)
+	if m.Wide {
+		table = m.vectors[len(m.vectors)-1]
+		m.Move(amd64.Static(m.format("pairs", bfloat)+m.Name), table)
+	}
+	Label("loop")
+	for i, v := range square {
+		m.Move(m.at(b, stride, i), v)
+	}
+	next := GP64()
+	MOVQ(b[0], next)
+	ADDQ(amd64.Number("b.ahead"), next)
+	for i := range n {
+		if i > 0 && i%3 == 0 {
+			ADDQ(third, next)
+		}
+		PREFETCHT1(m.at([]Register{next}, stride, i%3))
+	}
+	pairs, free := m.Transpose(square, free[:2])
+	for l, pair := range pairs {
+		for i, x := range m.widened(pair, free[0], table, bfloat) {
+			for r, s := range sums {
+				from := m.at(a, row, r)
+				from.Disp = (2*l + i) * m.Size
+				if m.Wide {
+					VFMADD231PS_BCST(from, x, s)
+					continue
+				}
+				m.Fill(from, free[1])
+				m.Plus(free[1], x, s)
+			}
+		}
+	}
+	for _, p := range b {
+		ADDQ(U32(m.Width()), p)
+	}
+	for _, p := range a {
+		ADDQ(U32(2*m.Width()), p)
+	}
+	SUBQ(U32(2*n), k)
+	JG(LabelRef("loop"))
+	m.finish(rows, 1, sums, m.Mask(amd64.Argument("c.last"), m.vectors[12]))
+	ADDQ(U32(m.Width()), amd64.Number("c.first"))
+	panel := amd64.Argument("b.panel")
+	SHLQ(U8(1), panel)
+	ADDQ(panel, amd64.Number("b.first"))
+	DECQ(amd64.Number("panels"))
+	JNZ(LabelRef("panel"))
+	amd64.End()
+}
+
+// pairs writes the table of widened.
+func (m machine) pairs(bfloat bool) {
+	m.Table(m.format("pairs", bfloat)+m.Name, m.Lanes(), func(i int) uint64 {
+		switch {
+		case bfloat:
+			return 0xffff0000
+		case m.Wide: // the even and then the odd words
+			return uint64(0x20000|i%8*0x40004) + uint64(i/8*0x10001)
+		}
+		return [4]uint64{0x05040100, 0x0d0c0908, 0x07060302, 0x0f0e0b0a}[i%4]
+	})
+}
+
+// widened returns the first and the second elements of pairs of 16 bits, in free and in pair.
+func (m machine) widened(pair, free VecPhysical, table Op, bfloat bool) [2]VecPhysical {
+	switch {
+	case bfloat:
+		VPSLLD(U8(16), pair, free)
+		m.And(table, pair, pair)
+	case m.Wide:
+		VPERMW(pair, table, pair)
+		VCVTPH2PS(pair.AsY(), free)
+		VEXTRACTI64X4(U8(1), pair, pair.AsY())
+		VCVTPH2PS(pair.AsY(), pair)
+	default:
+		VPSHUFB(table, pair, pair)
+		VPERMQ(U8(0xd8), pair, pair)
+		VCVTPH2PS(pair.AsX(), free)
+		VEXTRACTI128(U8(1), pair, pair.AsX())
+		VCVTPH2PS(pair.AsX(), pair)
+	}
+	return [2]VecPhysical{free, pair}
+}
+
+// widen writes elements of 16 bits as elements of T.
+func (m machine) widen(bfloat bool) {
+	m.Begin(m.format("widen", bfloat), "(n int, dst *T, src *uint16)", fmt.Sprintf("widens %d·n elements of 16 bits.", m.Lanes()))
+	n, dst, src, x := amd64.Argument("n"), amd64.Argument("dst"), amd64.Argument("src"), m.vectors[0]
+	single := x
+	if m.Size == 8 && m.Wide {
+		single = x.AsY().(VecPhysical)
+	} else if m.Size == 8 {
+		single = x.AsX().(VecPhysical)
+	}
+	Label("loop")
+	if bfloat {
+		VPMOVZXWD(Mem{Base: src}, single)
+		VPSLLD(U8(16), single, single)
+	} else {
+		VCVTPH2PS(Mem{Base: src}, single)
+	}
+	if m.Size == 8 {
+		VCVTPS2PD(single, x)
+	}
+	m.Move(x, Mem{Base: dst})
+	ADDQ(U32(2*m.Lanes()), src)
+	ADDQ(U32(m.Width()), dst)
+	amd64.Repeat("loop", n)
+	amd64.End()
+}
+
+// format returns the name of a kernel for a format of 16 bits.
+func (m machine) format(name string, bfloat bool) string {
+	if bfloat {
+		return name + "BFloat"
+	}
+	return name
+}
+
 // add adds the products of rows of A with so many rows of B, for panels of so many vectors, again
 // and again for the next rows of B. B is read row by row.
 func (m machine) add(depth, vectors int) {

@@ -32,6 +32,15 @@ func Write() {
 		for rows := 1; rows <= m.dotRows(); rows++ {
 			m.dot(rows)
 		}
+		for _, bfloat := range []bool{false, true} {
+			m.widen(bfloat)
+			if m.Size == 4 {
+				m.pairs(bfloat)
+				for rows := 1; rows <= m.dotRows(); rows++ {
+					m.dotHalf(rows, bfloat)
+				}
+			}
+		}
 		for vectors := 1; vectors <= 2; vectors++ {
 			m.add(1, vectors)
 			m.add(4, vectors)
