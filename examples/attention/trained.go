@@ -26,7 +26,7 @@ func compareModel(s settings, stdout io.Writer) ([]compared, error) {
 	if s.model == "" {
 		return nil, nil
 	}
-	m, err := lm.Open(s.model)
+	m, err := lm.Open(s.model, "")
 	if errors.Is(err, os.ErrNotExist) && s.model == trainedModel {
 		_, err = fmt.Fprintf(stdout, "\nThere is no trained model in %s: the root of the repository has one, and -model names another.\n", s.model)
 		return nil, err

@@ -20,10 +20,8 @@ var compared = []string{
 	"bits:8", "window:64", "window:128", "mean", "elu",
 }
 
-const (
-	pooled = 16 // half sequences that attend to each other without a mask
-	rounds = 2  // of timed; the faster round counts
-)
+// pooled is the number of half sequences that attend to each other without a mask.
+const pooled = 16
 
 // compare prints the errors of the forms by head, and the loss of the model with each form.
 func (s settings) compare(w io.Writer, m *lm.Model) error {

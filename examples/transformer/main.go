@@ -12,6 +12,7 @@ import (
 
 	"github.com/seed-feabd252/randfeat/examples/internal/cli"
 	"github.com/seed-feabd252/randfeat/examples/internal/lm"
+	"github.com/seed-feabd252/randfeat/safetensors"
 )
 
 const about = `transformer runs a decoder with the layers of Llama, measures its loss, and lets it write.
@@ -23,10 +24,12 @@ The program measures the mean loss on -text, or on files of the Go distribution 
 of -context tokens, and the loss again with another form of attention, -form. The model then writes -length tokens that
 follow -prompt.
 
-With -generate n and a -form such as window:1024+4, the model writes n tokens, and the program prints speed and memory.
-The program then measures the loss on n tokens of the text, which the model reads in one stream, beside the loss of exact
-attention in sequences of -context tokens. Rotary positions count all tokens of the stream, including tokens that a
-window has dropped.
+With -stream n the model reads n tokens of the text in one stream, with weights of types F32, F16 and BF16, and with exact
+attention, with keys and values in 16, 8 and 4 bits, and with -form, such as window:1024+4. The program prints the loss, the
+tokens a second that the model then adds to one stream and to eight, and the size of the state. Rotary positions count all tokens
+of the stream, including tokens that a window has dropped.
+
+-weights is the type of weights, F32, F16 or BF16, instead of the type in the file.
 
 -table measures forms of attention in two sizes on all heads: the error of each head in a causal sequence of -context
 tokens and in 16 half sequences together without a mask, time over that of exact attention, and the loss on -tokens
@@ -38,7 +41,8 @@ func main() { cli.Main("transformer", run) }
 type settings struct {
 	model, text, form, prompt string
 	context, tokens           int
-	length, generate          int
+	weights                   string
+	length, stream            int
 	table                     bool
 	temperature               float64
 	seed                      uint64
@@ -54,7 +58,8 @@ func run(args []string, stdout io.Writer) error {
 	fs.IntVar(&s.context, "context", 2048, 2, 1<<16, "length of sequences")
 	fs.IntVar(&s.tokens, "tokens", 1<<14, 2, 1<<24, "tokens to measure the loss on")
 	fs.IntVar(&s.length, "length", 100, 0, 1_000_000, "number of tokens that the model writes")
-	fs.IntVar(&s.generate, "generate", 0, 0, 500_000, "number of tokens that the model writes and reads in one stream, instead of all else unless 0")
+	fs.IntVar(&s.stream, "stream", 0, 0, 500_000, "number of tokens of a stream, whose speed is measured instead of all else unless 0")
+	fs.StringVar(&s.weights, "weights", "", "type of weights: F32, F16 or BF16; empty is the type in the file")
 	fs.BoolVar(&s.table, "table", "print errors of forms of attention by head, instead of all else")
 	fs.Float64Var(&s.temperature, "temperature", 0.7, 0, 1e6, "divisor of the logits of tokens that are written; 0 takes the largest")
 	fs.Uint64Var(&s.seed, "seed", 1, "seed of random features and tokens")
@@ -66,10 +71,8 @@ func run(args []string, stdout io.Writer) error {
 		return errors.New("-model is empty, want a folder")
 	case s.tokens < s.context:
 		return fmt.Errorf("-tokens is %d, want at least the %d of a sequence", s.tokens, s.context)
-	case s.generate > 0 && s.generate < quarters:
-		return fmt.Errorf("-generate is %d, want 0 or at least %d", s.generate, quarters)
-	case s.generate > 0 && s.table:
-		return errors.New("-generate and -table are given, want one of them")
+	case s.stream > 0 && s.table:
+		return errors.New("-stream and -table are given, want one of them")
 	}
 	return s.report(stdout)
 }
@@ -80,7 +83,7 @@ func (s settings) report(w io.Writer) error {
 	if err != nil {
 		return err
 	}
-	m, err := lm.Open(s.model)
+	m, err := lm.Open(s.model, safetensors.DType(s.weights))
 	if errors.Is(err, os.ErrNotExist) {
 		return fmt.Errorf("%w (-h describes the files of a model)", err)
 	}
@@ -94,8 +97,8 @@ func (s settings) report(w io.Writer) error {
 	switch {
 	case s.table:
 		return s.compare(w, m)
-	case s.generate > 0:
-		return s.stream(w, m, f)
+	case s.stream > 0:
+		return s.compareStreams(w, m, f)
 	}
 	text, err := m.Text(s.text, s.tokens, s.context)
 	if err != nil {

@@ -131,8 +131,7 @@ func TestErrors(t *testing.T) {
 		`-form is "bits:7"`:              "-form bits:7",
 		`-form is "window:3+"`:           "-form window:3+",
 		`-form is "landmarks:3+1"`:       "-form landmarks:3+1",
-		"-generate is 3":                 "-generate 3",
-		"want one of them":               "-generate 4 -table",
+		"want one of them":               "-stream 4 -table",
 		"has 400 tokens, want more than": "-model MODEL -text TEXT",
 		"-prompt is empty":               "-model MODEL -text TEXT -context 32 -tokens 32 -prompt=",
 	} {

@@ -1,16 +1,17 @@
 package main
 
 import (
+	"fmt"
 	"os"
 	"path/filepath"
 	"regexp"
 	"slices"
+	"strconv"
 	"strings"
 	"testing"
 
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
-	"gonum.org/v1/gonum/floats"
 
 	"github.com/seed-feabd252/randfeat/examples/internal/clitest"
 	"github.com/seed-feabd252/randfeat/examples/internal/decoder"
@@ -20,7 +21,7 @@ import (
 // windowed returns a small model whose heads have the form.
 func windowed(t *testing.T, folder, form string) *lm.Model {
 	t.Helper()
-	m, err := lm.Open(folder)
+	m, err := lm.Open(folder, "")
 	require.NoError(t, err)
 	f, err := lm.ParseForm(form)
 	require.NoError(t, err)
@@ -83,48 +84,39 @@ func TestWindowedState(t *testing.T) {
 	assert.NotEqual(t, all.Row(1000), want.Row(1000), "the window counts")
 }
 
+// TestStream: losses of exact attention are those of a forward pass, states with a window have a
+// bounded size, and fewer bits take less memory.
 func TestStream(t *testing.T) {
+	const n = 1030
 	model, _ := random(t)
 	text := filepath.Join(t.TempDir(), "text")
 	require.NoError(t, os.WriteFile(text, []byte(strings.Repeat("Light is one thing. ", 60)), 0o644))
-	args := []string{"-model", model, "-text", text, "-context", "300", "-generate", "1030", "-length", "5"}
-	out := clitest.Output(t, run, append(args, "-form", "window:16+2")...)
-	// A state that kept more than its window asks for, 787 tokens at most, could not be written.
-	assert.Contains(t, out, "window, 16 and 2 sinks, at positions that go on growing")
-	rows := regexp.MustCompile(`(?m)^ *(\d+) +\d+ +(\d+) +[\d.]+$`).FindAllStringSubmatch(out, -1)
-	require.Len(t, rows, quarters, out)
-	for i, row := range rows {
-		assert.Equal(t, []string{"257", "515", "772", "1030"}[i], row[1])
-		assert.Equal(t, rows[0][2], row[2], "bytes do not grow")
+	args := []string{"-model", model, "-text", text, "-context", "300", "-form", "window:16+2", "-stream"}
+	rows := func(n int) map[string][]string {
+		found := map[string][]string{}
+		for line := range strings.Lines(clitest.Output(t, run, append(args, fmt.Sprint(n))...)) {
+			if cells := regexp.MustCompile(" {2,}").Split(strings.TrimSpace(line), -1); len(cells) == 6 {
+				found[cells[0]+" "+cells[1]] = cells[2:]
+			}
+		}
+		require.Len(t, found, 2+3*5)
+		return found
 	}
-	assert.Error(t, run(append(args, "-form", "window:16"), clitest.Full{}), "a full disk is told")
-
-	// In one sequence both columns are the same.
-	out = clitest.Output(t, run, "-model", model, "-text", text, "-context", "600", "-generate", "600", "-form", "exact")
-	losses := regexp.MustCompile(`(?m)^ *(?:\d+|all) +([\d.]+) +([\d.]+)$`).FindAllStringSubmatch(out, -1)
-	require.Len(t, losses, quarters+1, out)
-	for _, row := range losses {
-		assert.Equal(t, row[1], row[2])
+	got, short := rows(n), rows(n-200)
+	m, err := lm.Open(model, "")
+	require.NoError(t, err)
+	all, err := m.Text(text, n, n)
+	require.NoError(t, err)
+	assert.Equal(t, fmt.Sprintf("%.4f", m.Loss(all.Batches).Nats), got["F32 exact"][0])
+	assert.NotEqual(t, got["F32 exact"][0], got["BF16 exact"][0])
+	bytes := func(row []string) int {
+		kilobytes, err := strconv.Atoi(row[3])
+		require.NoError(t, err)
+		return kilobytes
 	}
-}
-
-// TestParts: losses of parts, and sequences within them, are those of forward passes.
-func TestParts(t *testing.T) {
-	model, text := random(t)
-	m, err := lm.Open(model)
-	require.NoError(t, err)
-	all, err := m.Text(text, 330, 330)
-	require.NoError(t, err)
-	b := all.Batches[0]
-	got, err := parts(m, b, 100)
-	require.NoError(t, err)
-	losses := m.Losses(decoder.Batch{Tokens: b.Tokens, Next: b.Next, Lengths: []int{100, 100, 100, 30}})
-	var want [quarters]float64
-	from := 0
-	for i := range want {
-		to := end(len(losses), i)
-		want[i] = floats.Sum(losses[from:to]) / float64(to-from)
-		from = to
-	}
-	assert.InDeltaSlice(t, want[:], got[:], 1e-6)
+	const window = "F16 window, 16 and 2 sinks"
+	assert.Equal(t, bytes(short[window]), bytes(got[window]))
+	assert.Less(t, bytes(short["F16 exact"]), bytes(got["F16 exact"]))
+	assert.Less(t, bytes(got["F16 bits, 8"]), bytes(got["F16 bits, 16"]))
+	assert.Error(t, run(append(args, "1030"), clitest.Full{}), "a full disk is told")
 }

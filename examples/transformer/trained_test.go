@@ -42,7 +42,7 @@ func TestTrainedInBits(t *testing.T) {
 	if _, err := os.Stat("trained/model.safetensors"); err != nil {
 		t.Skip("the model is in a module of its own, which is not here")
 	}
-	m, err := lm.Open("trained")
+	m, err := lm.Open("trained", "")
 	require.NoError(t, err)
 	const n = 2048
 	text, err := m.Text("", 2*n, n)

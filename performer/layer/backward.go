@@ -16,9 +16,9 @@ import (
 func (l *MultiHead[T]) Backward(dx dense.Matrix[T], dw *Projections[T], x, dout dense.Matrix[T], s performer.Sequences) dense.Matrix[T] {
 	c := l.backwardHeads(dw, x, x, x, dout, s)
 	dx = dense.Ensure(dx, x.Rows, x.Cols)
-	matmul.Mul(1, c.dq.Rows(x.Rows), l.query.weight, 0, dx)
-	matmul.Mul(1, c.dk.Rows(x.Rows), l.key.weight, 1, dx)
-	matmul.Mul(1, c.dv.Rows(x.Rows), l.value.weight, 1, dx)
+	matmul.Mul(1, c.dq.Rows(x.Rows), l.query.matrix(), 0, dx)
+	matmul.Mul(1, c.dk.Rows(x.Rows), l.key.matrix(), 1, dx)
+	matmul.Mul(1, c.dv.Rows(x.Rows), l.value.matrix(), 1, dx)
 	l.calls.Put(c)
 	return dx
 }
@@ -44,18 +44,21 @@ func (l *MultiHead[T]) Backward(dx dense.Matrix[T], dw *Projections[T], x, dout 
 func (l *MultiHead[T]) BackwardCross(dq, dk, dv dense.Matrix[T], dw *Projections[T], q, k, v, dout dense.Matrix[T], s performer.Sequences) (_, _, _ dense.Matrix[T]) {
 	c := l.backwardHeads(dw, q, k, v, dout, s)
 	dq, dk, dv = dense.Ensure(dq, q.Rows, q.Cols), dense.Ensure(dk, k.Rows, k.Cols), dense.Ensure(dv, v.Rows, v.Cols)
-	matmul.Mul(1, c.dq.Rows(q.Rows), l.query.weight, 0, dq)
-	matmul.Mul(1, c.dk.Rows(k.Rows), l.key.weight, 0, dk)
-	matmul.Mul(1, c.dv.Rows(v.Rows), l.value.weight, 0, dv)
+	matmul.Mul(1, c.dq.Rows(q.Rows), l.query.matrix(), 0, dq)
+	matmul.Mul(1, c.dk.Rows(k.Rows), l.key.matrix(), 0, dk)
+	matmul.Mul(1, c.dv.Rows(v.Rows), l.value.matrix(), 0, dv)
 	l.calls.Put(c)
 	return dq, dk, dv
 }
 
-// CanBackward returns nil if the attention of every head has gradients. Otherwise CanBackward
-// returns the reason why the first attention without gradients has none.
+// CanBackward returns nil if the attention of every head has gradients and weights have type T.
+// Otherwise CanBackward returns the reason why there are no gradients.
 func (l *MultiHead[T]) CanBackward() error {
 	if l.attention == nil {
 		return errNoLayer
+	}
+	if l.query.bits != nil {
+		return fmt.Errorf("layer: gradients with weights of type %s, want Options.Weights = %s", l.query.dtype, typeOf[T]())
 	}
 	return l.attention.CanBackward()
 }
@@ -77,7 +80,7 @@ func (l *MultiHead[T]) backwardHeads(dw *Projections[T], q, k, v, dout dense.Mat
 	queries, keys, values := l.project(c, q, k, v, s, true)
 	dheads := dout
 	if !l.output.none() {
-		width := l.output.weight.Cols
+		width := l.output.in
 		if dw != nil {
 			c.heads.Shape(q.Rows, width)
 			heads := l.attention.ForwardSequences(c.heads.Rows(q.Rows), queries, keys, values, s)
@@ -85,7 +88,7 @@ func (l *MultiHead[T]) backwardHeads(dw *Projections[T], q, k, v, dout dense.Mat
 		}
 		c.dheads.Shape(q.Rows, width)
 		dheads = c.dheads.Rows(q.Rows)
-		matmul.Mul(1, dout, l.output.weight, 0, dheads)
+		matmul.Mul(1, dout, l.output.matrix(), 0, dheads)
 	} else if dw != nil {
 		dw.Output, dw.OutputBias = dense.Matrix[T]{}, nil
 	}
@@ -115,7 +118,7 @@ func (l *MultiHead[T]) backwardHeads(dw *Projections[T], q, k, v, dout dense.Mat
 // parameters writes the gradients with respect to weight and bias of y = x·weightᵀ + bias, which
 // are dyᵀ·x and Σ_i dy_i. It skips rows whose dy is zero, where x may hold anything. name is the
 // name of the bias.
-func (c *memory[T]) parameters(name string, l *linear[T], weight *dense.Matrix[T], bias *[]T, x, dy dense.Matrix[T]) {
+func (c *memory[T]) parameters(name string, l *Linear[T], weight *dense.Matrix[T], bias *[]T, x, dy dense.Matrix[T]) {
 	c.rows = c.rows[:0]
 	for i := range dy.Rows {
 		if !layout.IsZero(dy.Row(i)) {
@@ -127,7 +130,7 @@ func (c *memory[T]) parameters(name string, l *linear[T], weight *dense.Matrix[T
 	} else {
 		x, dy = layout.Gather(&c.x, x, 1, c.rows), layout.Gather(&c.y, dy, 1, c.rows)
 	}
-	*weight = dense.Ensure(*weight, l.weight.Rows, l.weight.Cols)
+	*weight = dense.Ensure(*weight, l.out, l.in)
 	matmul.TMul(1, dy, x, 0, *weight)
 	if l.bias == nil {
 		*bias = nil

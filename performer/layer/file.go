@@ -76,8 +76,8 @@ var (
 // tensors without the prefix. In in_proj_weight, a head has the same dimension in keys and values.
 // Rows of weights belong to outputs. But GPT-2's Conv1D has rows that belong to inputs: Read
 // transposes c_attn.weight and c_proj.weight if c_attn.weight is E×3E or, with H heads of queries
-// and Hk heads of keys, E×(1 + 2·Hk/H)·E. Read converts elements of type F64, F32, F16 and BF16 to
-// T. The caller gives rotary positions and ε in opts, because config.json has them and the file has
+// and Hk heads of keys, E×(1 + 2·Hk/H)·E. Elements have type F64, F32, F16 or BF16; see Options.Weights
+// for their type in the layer. The caller gives rotary positions and ε in opts, because config.json has them and the file has
 // not. The format has no checksum, so Read does not detect damaged weights.
 //
 // Read returns an error if attention or f is nil, if a tensor is missing or has a wrong shape or
@@ -94,7 +94,7 @@ func Read[T dense.Float](f *safetensors.File, prefix string, attention performer
 	if t.err != nil {
 		return nil, fmt.Errorf("layer: %w", t.err)
 	}
-	return New(p, attention, opts)
+	return t.layer(p, attention, opts)
 }
 
 // ReadNamed is [Read] for other names of tensors. ReadNamed calls name with each name of
@@ -144,6 +144,16 @@ func ReadNamed[T dense.Float](f *safetensors.File, name func(parameter string) s
 	if t.err != nil {
 		return nil, fmt.Errorf("layer: %w", t.err)
 	}
+	return t.layer(p, attention, opts)
+}
+
+// layer returns the layer with weights of the type in the file if it is F16 or BF16.
+func (t *tensors[T]) layer(p Projections[T], attention performer.Batch[T], opts Options) (*MultiHead[T], error) {
+	for dtype := range t.types {
+		if opts.Weights == "" && len(t.types) == 1 && isShort(dtype) {
+			opts.Weights = dtype
+		}
+	}
 	return New(p, attention, opts)
 }
 
@@ -156,7 +166,7 @@ func newTensors[T dense.Float](f *safetensors.File, prefix string, attention per
 	if f == nil {
 		return nil, errors.New("layer: f is nil")
 	}
-	t := &tensors[T]{prefix: prefix, heads: heads, keyHeads: keyHeads, left: map[string]safetensors.Tensor{}}
+	t := &tensors[T]{prefix: prefix, heads: heads, keyHeads: keyHeads, left: map[string]safetensors.Tensor{}, types: map[safetensors.DType]bool{}}
 	for name, tensor := range f.Tensors {
 		if suffix, ok := strings.CutPrefix(name, prefix); ok {
 			t.left[suffix] = tensor
@@ -170,45 +180,39 @@ func newTensors[T dense.Float](f *safetensors.File, prefix string, attention per
 // inputs have one dimension and keys have the dimension of values. Elements keep their type and
 // their bits. Write returns the errors of w, and an error if prefix is not valid UTF-8.
 func (l *MultiHead[T]) Write(w io.Writer, prefix string) error {
-	p := l.Projections()
 	all := map[string]safetensors.Tensor{}
 	var err error
-	put := func(name string, shape []int, x []T) {
+	matrix := func(name string, below ...*Linear[T]) {
 		if err == nil {
-			all[prefix+name], err = safetensors.FromFloats(shape, x)
+			all[prefix+name], err = tensor(below...)
 		}
 	}
-	weights, biases := [3]dense.Matrix[T]{p.Query, p.Key, p.Value}, [3][]T{p.QueryBias, p.KeyBias, p.ValueBias}
+	vector := func(name string, x []T) {
+		if err == nil && x != nil {
+			all[prefix+name], err = safetensors.FromFloats([]int{len(x)}, x)
+		}
+	}
+	q, k, v := &l.query, &l.key, &l.value
 	switch {
 	case l.output.none():
-		for i, m := range weights {
-			put(memberWeights[i], []int{m.Rows, m.Cols}, m.Data)
-			if biases[i] != nil {
-				put(memberBiases[i], []int{m.Rows}, biases[i])
-			}
+		for i, m := range []*Linear[T]{q, k, v} {
+			matrix(memberWeights[i], m)
+			vector(memberBiases[i], m.bias)
 		}
-	case p.Key.Rows == p.Value.Rows && p.Query.Cols == p.Key.Cols && p.Key.Cols == p.Value.Cols:
-		rows := p.Query.Rows + p.Key.Rows + p.Value.Rows
-		put(inProjWeight, []int{rows, p.Query.Cols}, slices.Concat(p.Query.Data, p.Key.Data, p.Value.Data))
+	case k.out == v.out && q.in == k.in && k.in == v.in:
+		matrix(inProjWeight, q, k, v)
 	default:
-		for i, m := range weights {
-			put(separateWeights[i], []int{m.Rows, m.Cols}, m.Data)
+		for i, m := range []*Linear[T]{q, k, v} {
+			matrix(separateWeights[i], m)
 		}
 	}
 	if !l.output.none() {
-		if all := slices.Concat(biases[:]...); all != nil {
-			put(inProjBias, []int{len(all)}, all)
-		}
-		put(outProjWeight, []int{p.Output.Rows, p.Output.Cols}, p.Output.Data)
-		if p.OutputBias != nil {
-			put(outProjBias, []int{len(p.OutputBias)}, p.OutputBias)
-		}
+		vector(inProjBias, slices.Concat(q.bias, k.bias, v.bias))
+		matrix(outProjWeight, &l.output)
+		vector(outProjBias, l.output.bias)
 	}
-	for i, gain := range [2][]T{p.QueryNorm, p.KeyNorm} {
-		if gain != nil {
-			put(normWeights[i], []int{len(gain)}, gain)
-		}
-	}
+	vector(normWeights[0], l.queryNorm.Gain)
+	vector(normWeights[1], l.keyNorm.Gain)
 	if err == nil {
 		err = safetensors.Write(w, &safetensors.File{Tensors: all})
 	}

@@ -8,10 +8,10 @@ import (
 	"slices"
 
 	"github.com/seed-feabd252/randfeat/dense"
-	"github.com/seed-feabd252/randfeat/internal/compute/matmul"
 	"github.com/seed-feabd252/randfeat/internal/memory/pool"
 	"github.com/seed-feabd252/randfeat/internal/memory/scratch"
 	"github.com/seed-feabd252/randfeat/performer"
+	"github.com/seed-feabd252/randfeat/safetensors"
 )
 
 // MultiHead is a multi-head attention layer. Rows x_q, x_k and x_v give
@@ -28,7 +28,7 @@ import (
 // goroutine uses the layer. Otherwise goroutines may share a MultiHead if they may share its
 // attention.
 type MultiHead[T dense.Float] struct {
-	query, key, value, output linear[T] // output has no weight without W_O
+	query, key, value, output Linear[T] // output has no weight without W_O
 	queryNorm, keyNorm        RMSNorm[T]
 	rotary                    *Rotary[T] // nil for none
 	queriesAt, keysAt         []int      // positions of WithPositions, or nil
@@ -48,6 +48,11 @@ type Options struct {
 	// Epsilon is ε in the norms of queries and keys. Zero means 1e-6, the ε of Qwen3, Gemma 3 and
 	// OLMo 2.
 	Epsilon float64
+
+	// Weights is the type of the elements of W_Q, W_K, W_V and W_O, see [Linear]: F16, BF16, or the
+	// type of T, which gradients need. Empty means T in [New]. In [Read] and [ReadNamed], empty means
+	// the type of the four matrices in the file if it is F16 or BF16, and otherwise T.
+	Weights safetensors.DType
 }
 
 // Projections are the weights of a [MultiHead] of H heads of queries and Hk of keys and
@@ -77,8 +82,8 @@ type Projections[T dense.Float] struct {
 // New returns the layer with copies of the projections. attention has the numbers of heads.
 //
 // New returns an error that names the field if attention is nil or takes heads of another
-// dimension, if shapes do not fit together, or if Epsilon is not positive and finite. New also
-// returns the errors of [NewRotary].
+// dimension, if shapes do not fit together, if Epsilon is not positive and finite, or if Weights is
+// another type. New also returns the errors of [NewRotary].
 func New[T dense.Float](p Projections[T], attention performer.Batch[T], opts Options) (*MultiHead[T], error) {
 	heads, keyHeads, dim, err := headsOf(attention)
 	if err != nil {
@@ -94,11 +99,14 @@ func New[T dense.Float](p Projections[T], attention performer.Batch[T], opts Opt
 	if !(epsilon > 0) || math.IsInf(epsilon, 0) {
 		return nil, fmt.Errorf("layer: Options.Epsilon = %v, want a finite number above 0", epsilon)
 	}
+	if err := checkWeights[T]("Options.Weights", opts.Weights); err != nil {
+		return nil, err
+	}
 	l := &MultiHead[T]{
-		query:     newLinear(p.Query, p.QueryBias),
-		key:       newLinear(p.Key, p.KeyBias),
-		value:     newLinear(p.Value, p.ValueBias),
-		output:    newLinear(p.Output, p.OutputBias),
+		query:     newLinear(p.Query, p.QueryBias, opts.Weights),
+		key:       newLinear(p.Key, p.KeyBias, opts.Weights),
+		value:     newLinear(p.Value, p.ValueBias, opts.Weights),
+		output:    newLinear(p.Output, p.OutputBias, opts.Weights),
 		queryNorm: RMSNorm[T]{slices.Clone(p.QueryNorm), epsilon},
 		keyNorm:   RMSNorm[T]{slices.Clone(p.KeyNorm), epsilon},
 		attention: attention,
@@ -134,9 +142,9 @@ func (l *MultiHead[T]) WithAttention(attention performer.Batch[T]) (*MultiHead[T
 	if err != nil {
 		return nil, err
 	}
-	if h, g, _ := l.attention.Dims(); h != heads || g != keyHeads || dim != 0 && dim != l.query.weight.Rows/h {
+	if h, g, _ := l.attention.Dims(); h != heads || g != keyHeads || dim != 0 && dim != l.query.out/h {
 		return nil, fmt.Errorf("layer: attention has %d heads over %d of dimension %d (0 means any), want %d over %d of dimension %d",
-			heads, keyHeads, dim, h, g, l.query.weight.Rows/h)
+			heads, keyHeads, dim, h, g, l.query.out/h)
 	}
 	with := *l
 	with.attention = attention
@@ -149,19 +157,19 @@ func (l *MultiHead[T]) Dims() (query, key, value, out int) {
 	if l.attention == nil {
 		panic(errNoLayer.Error())
 	}
-	out = l.output.weight.Rows
+	out = l.output.out
 	if l.output.none() {
 		heads, keyHeads, _ := l.attention.Dims()
-		out = l.value.weight.Rows / keyHeads * heads
+		out = l.value.out / keyHeads * heads
 	}
-	return l.query.weight.Cols, l.key.weight.Cols, l.value.weight.Cols, out
+	return l.query.in, l.key.in, l.value.in, out
 }
 
 // Projections returns views of the weights of the layer. Changes of the views change the layer; see
-// MultiHead for when changes are safe.
+// MultiHead for when changes are safe. Matrices of 16 bits are copies with elements T.
 func (l *MultiHead[T]) Projections() Projections[T] {
 	return Projections[T]{
-		Query: l.query.weight, Key: l.key.weight, Value: l.value.weight, Output: l.output.weight,
+		Query: l.query.matrix(), Key: l.key.matrix(), Value: l.value.matrix(), Output: l.output.matrix(),
 		QueryBias: l.query.bias, KeyBias: l.key.bias, ValueBias: l.value.bias, OutputBias: l.output.bias,
 		QueryNorm: l.queryNorm.Gain, KeyNorm: l.keyNorm.Gain,
 	}
@@ -193,7 +201,7 @@ func (l *MultiHead[T]) ForwardCross(dst, q, k, v dense.Matrix[T], s performer.Se
 	if l.output.none() {
 		l.attention.ForwardSequences(dst, queries, keys, values, s)
 	} else {
-		c.heads.Shape(q.Rows, l.output.weight.Cols)
+		c.heads.Shape(q.Rows, l.output.in)
 		l.output.apply(dst, l.attention.ForwardSequences(c.heads.Rows(q.Rows), queries, keys, values, s))
 	}
 	l.calls.Put(c)
@@ -235,7 +243,7 @@ func (l *MultiHead[T]) NewState() (*performer.State[T], error) {
 		return nil, errNoLayer
 	}
 	heads, keyHeads, _ := l.attention.Dims()
-	s, err := l.attention.NewState(l.query.weight.Rows/heads, l.value.weight.Rows/keyHeads)
+	s, err := l.attention.NewState(l.query.out/heads, l.value.out/keyHeads)
 	if err != nil {
 		return nil, fmt.Errorf("layer: %w", err)
 	}
@@ -293,7 +301,7 @@ func (l *MultiHead[T]) step(c *memory[T], dst, x dense.Matrix[T], s performer.Se
 	if l.output.none() {
 		attend(dst, q, k, v)
 	} else {
-		c.heads.Shape(x.Rows, l.output.weight.Cols)
+		c.heads.Shape(x.Rows, l.output.in)
 		heads := c.heads.Rows(x.Rows)
 		attend(heads, q, k, v)
 		l.output.apply(dst, heads)
@@ -333,41 +341,4 @@ type normedRows[T dense.Float] struct {
 	rows scratch.Buffer[T]
 	normCall[T]
 	angleCache[T]
-}
-
-// linear is the map x ↦ x·weightᵀ + bias on rows.
-type linear[T dense.Float] struct {
-	weight dense.Matrix[T]
-	bias   []T // nil for none
-}
-
-// newLinear returns the map with copies of weight and bias.
-func newLinear[T dense.Float](weight dense.Matrix[T], bias []T) linear[T] {
-	l := linear[T]{weight: weight.Clone()}
-	if bias != nil {
-		l.bias = append([]T{}, bias...)
-	}
-	return l
-}
-
-// none reports whether the map has no weight.
-func (l *linear[T]) none() bool { return l.weight.Rows == 0 }
-
-// applyTo returns the map of the rows of x, in memory of b.
-func (l *linear[T]) applyTo(b *scratch.Buffer[T], x dense.Matrix[T]) dense.Matrix[T] {
-	b.Shape(x.Rows, l.weight.Rows)
-	return l.apply(b.Rows(x.Rows), x)
-}
-
-// apply writes the map of the rows of x to y, which it returns. x and y do not overlap.
-func (l *linear[T]) apply(y, x dense.Matrix[T]) dense.Matrix[T] {
-	if l.bias == nil {
-		matmul.MulT(1, x, l.weight, 0, y)
-		return y
-	}
-	for i := range y.Rows {
-		copy(y.Row(i), l.bias)
-	}
-	matmul.MulT(1, x, l.weight, 1, y)
-	return y
 }

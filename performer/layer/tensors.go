@@ -14,6 +14,7 @@ type tensors[T dense.Float] struct {
 	prefix          string
 	heads, keyHeads int
 	left            map[string]safetensors.Tensor
+	types           map[safetensors.DType]bool // of matrices
 	err             error
 }
 
@@ -198,6 +199,7 @@ func (t *tensors[T]) fail(format string, args ...any) {
 // matrix reads a matrix that is not empty. The number of its rows is a multiple of rows, and the
 // number of its columns is cols; zero rows and cols stand for any number.
 func (t *tensors[T]) matrix(name string, rows, cols int) dense.Matrix[T] {
+	t.types[t.left[name].DType] = true
 	x, shape := t.floats(name)
 	if t.err != nil {
 		return dense.Matrix[T]{}

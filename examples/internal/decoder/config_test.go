@@ -37,13 +37,13 @@ func TestModelErrors(t *testing.T) {
 	m := waved(t)
 	odd := m.Config
 	odd.HeadDim = 3
-	_, err := Read(wave(), odd, exact(t, odd))
+	_, err := Read(wave(), odd, exact(t, odd), "")
 	assert.ErrorContains(t, err, "turn 3 of 3 coordinates")
-	assert.PanicsWithValue(t, "dense: row 11 outside a 11×12 matrix", func() { m.Forward([]int{1, 11}, []int{2}) })
+	assert.PanicsWithValue(t, "layer: Row(11) into 12 elements of a Linear of 11×12", func() { m.Forward([]int{1, 11}, []int{2}) })
 	assert.Panics(t, func() { m.Losses(Batch{Tokens: []int{1}, Next: []int{2}, Lengths: []int{2}}) })
 	s, err := m.NewState()
 	require.NoError(t, err)
-	assert.PanicsWithValue(t, "dense: row -1 outside a 11×12 matrix", func() { s.Step([]int{-1}) })
+	assert.PanicsWithValue(t, "layer: Row(-1) into 12 elements of a Linear of 11×12", func() { s.Step([]int{-1}) })
 	landmarks, err := performer.NewLandmarks[float32](performer.ExactOptions{}, 3, rand.NewPCG(1, 2))
 	require.NoError(t, err)
 	stateless, err := performer.NewBatch(m.Heads, m.KeyHeads, landmarks)

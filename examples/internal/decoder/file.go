@@ -13,9 +13,9 @@ import (
 )
 
 // Read returns the model of a file with the names of Llama. heads is the attention of all layers.
-// Read ignores angles of rotary positions, and a second matrix of tied embeddings. The error names
+// weights is the type of weights, as in layer.Options. Read ignores angles of rotary positions, and a second matrix of tied embeddings. The error names
 // a tensor that is missing, unknown, or of another shape or type.
-func Read(f *safetensors.File, c Config, heads performer.Batch[float32]) (*Model, error) {
+func Read(f *safetensors.File, c Config, heads performer.Batch[float32], weights safetensors.DType) (*Model, error) {
 	if err := c.check(); err != nil {
 		return nil, err
 	}
@@ -23,12 +23,12 @@ func Read(f *safetensors.File, c Config, heads performer.Batch[float32]) (*Model
 		return nil, fmt.Errorf("decoder: %w", err)
 	}
 	m := &Model{Config: c}
-	r := reader{left: maps.Clone(f.Tensors)}
+	r := reader{left: maps.Clone(f.Tensors), weights: weights}
 	maps.DeleteFunc(r.left, func(name string, _ safetensors.Tensor) bool { return strings.HasSuffix(name, ".rotary_emb.inv_freq") })
-	m.embedding = r.matrix("model.embed_tokens.weight", c.Vocabulary, c.Width)
+	m.embedding = r.linear("model.embed_tokens.weight", c.Vocabulary, c.Width)
 	m.out = m.embedding
 	if !c.Tied {
-		m.out = r.matrix("lm_head.weight", c.Vocabulary, c.Width)
+		m.out = r.linear("lm_head.weight", c.Vocabulary, c.Width)
 	}
 	norm := func(name string) layer.RMSNorm[float32] {
 		return layer.RMSNorm[float32]{Gain: r.floats(name, c.Width), Epsilon: c.Epsilon}
@@ -40,8 +40,9 @@ func Read(f *safetensors.File, c Config, heads performer.Batch[float32]) (*Model
 			attentionNorm: norm(name("input_layernorm.weight")),
 			gatedNorm:     norm(name("post_attention_layernorm.weight")),
 			attention:     r.attention(name("self_attn."), c, heads),
-			gateUp:        stack(r.matrix(name("mlp.gate_proj.weight"), c.Inner, c.Width), r.matrix(name("mlp.up_proj.weight"), c.Inner, c.Width)),
-			down:          r.matrix(name("mlp.down_proj.weight"), c.Width, c.Inner),
+			gate:          r.linear(name("mlp.gate_proj.weight"), c.Inner, c.Width),
+			up:            r.linear(name("mlp.up_proj.weight"), c.Inner, c.Width),
+			down:          r.linear(name("mlp.down_proj.weight"), c.Width, c.Inner),
 		})
 	}
 	for name := range r.left {
@@ -57,48 +58,45 @@ func Read(f *safetensors.File, c Config, heads performer.Batch[float32]) (*Model
 
 // reader reads tensors and removes them from left. It keeps the first error.
 type reader struct {
-	left map[string]safetensors.Tensor
-	err  error
+	left    map[string]safetensors.Tensor
+	weights safetensors.DType
+	err     error
 }
 
 // attention returns the attention layer of the tensors with a prefix.
 func (r *reader) attention(prefix string, c Config, heads performer.Batch[float32]) *layer.MultiHead[float32] {
-	l, err := layer.Read(&safetensors.File{Tensors: r.left}, prefix, heads, layer.Options{Rotary: &layer.RotaryOptions{Base: c.Base}})
-	if err == nil {
-		d, keys := c.Heads*c.HeadDim, c.KeyHeads*c.HeadDim
-		p := l.Projections()
-		for _, w := range []struct {
-			name       string
-			weight     dense.Matrix[float32]
-			rows, cols int
-		}{{"q_proj", p.Query, d, c.Width}, {"k_proj", p.Key, keys, c.Width}, {"v_proj", p.Value, keys, c.Width}, {"o_proj", p.Output, c.Width, d}} {
-			if w.weight.Rows != w.rows || w.weight.Cols != w.cols {
-				err = fmt.Errorf("tensor %q: the shape is [%d %d], want [%d %d]", prefix+w.name+".weight", w.weight.Rows, w.weight.Cols, w.rows, w.cols)
-			}
+	d, keys := c.Heads*c.HeadDim, c.KeyHeads*c.HeadDim
+	for name, shape := range map[string][]int{"q_proj": {d, c.Width}, "k_proj": {keys, c.Width}, "v_proj": {keys, c.Width}, "o_proj": {c.Width, d}} {
+		if t, ok := r.left[prefix+name+".weight"]; ok && !slices.Equal(t.Shape, shape) {
+			r.fail(fmt.Errorf("tensor %q: the shape is %v, want %v", prefix+name+".weight", t.Shape, shape))
 		}
 	}
-	if err != nil && r.err == nil {
-		r.err = err
-	}
+	l, err := layer.Read(&safetensors.File{Tensors: r.left}, prefix, heads, layer.Options{Rotary: &layer.RotaryOptions{Base: c.Base}, Weights: r.weights})
+	r.fail(err)
 	maps.DeleteFunc(r.left, func(name string, _ safetensors.Tensor) bool { return strings.HasPrefix(name, prefix) })
 	return l
 }
 
-// matrix returns the matrix of a tensor.
-func (r *reader) matrix(name string, rows, cols int) dense.Matrix[float32] {
-	return dense.Of(rows, cols, r.floats(name, rows, cols))
+// linear returns the map of a matrix, whose elements keep their type if it has 16 bits.
+func (r *reader) linear(name string, rows, cols int) *layer.Linear[float32] {
+	weights := r.weights
+	if t := r.left[name].DType; weights == "" && (t == safetensors.F16 || t == safetensors.BF16) {
+		weights = t
+	}
+	x := r.floats(name, rows, cols)
+	if r.err != nil {
+		return nil
+	}
+	l, err := layer.NewLinear(dense.Of(rows, cols, x), nil, weights)
+	r.fail(err)
+	return l
 }
 
-// floats returns the elements of a tensor, or zeros after an error.
+// floats returns the elements of a tensor.
 func (r *reader) floats(name string, shape ...int) []float32 {
-	size := 1
-	for _, n := range shape {
-		size *= n
-	}
 	t, ok := r.left[name]
 	delete(r.left, name)
-	var x []float32
-	var err error
+	x, err := safetensors.Floats[float32](t)
 	switch {
 	case !ok:
 		err = fmt.Errorf("tensor %q is missing", name)
@@ -107,25 +105,13 @@ func (r *reader) floats(name string, shape ...int) []float32 {
 	case !slices.Contains([]safetensors.DType{safetensors.F64, safetensors.F32, safetensors.F16, safetensors.BF16}, t.DType):
 		// Weights of fewer bits have scales.
 		err = fmt.Errorf("tensor %q: the type is %s, want F64, F32, F16 or BF16", name, t.DType)
-	default:
-		if x, err = safetensors.Floats[float32](t); err != nil {
-			err = fmt.Errorf("tensor %q: %w", name, err)
-		}
 	}
-	if err != nil {
-		x = make([]float32, size)
-		if r.err == nil {
-			r.err = err
-		}
-	}
+	r.fail(err)
 	return x
 }
 
-// stack returns the matrices below one another.
-func stack(all ...dense.Matrix[float32]) dense.Matrix[float32] {
-	var data []float32
-	for _, m := range all {
-		data = append(data, m.Data...)
+func (r *reader) fail(err error) {
+	if r.err == nil {
+		r.err = err
 	}
-	return dense.Of(len(data)/all[0].Cols, all[0].Cols, data)
 }

@@ -3,6 +3,7 @@ package decoder
 import (
 	"math"
 	"slices"
+	"sync"
 
 	"github.com/seed-feabd252/randfeat/dense"
 	"github.com/seed-feabd252/randfeat/performer"
@@ -13,20 +14,19 @@ import (
 // share a Model.
 type Model struct {
 	Config
-	embedding dense.Matrix[float32] // Vocabulary×Width
+	embedding *layer.Linear[float32] // Vocabulary×Width
 	blocks    []*block
 	norm      layer.RMSNorm[float32]
-	out       dense.Matrix[float32] // Vocabulary×Width
-	lengths   []int                 // of the sequences of the last call of Forward
+	out       *layer.Linear[float32] // Vocabulary×Width
+	lengths   []int                  // of the sequences of the last call of Forward
 }
 
 // block is h = x + attention(norm(x)), y = h + gated(norm(h)).
 type block struct {
 	attentionNorm, gatedNorm layer.RMSNorm[float32]
 	attention                *layer.MultiHead[float32]
-	gateUp                   dense.Matrix[float32] // W_g above W_u
-	down                     dense.Matrix[float32] // W_d
-	last                     dense.Matrix[float32] // the input of attention in the last call
+	gate, up, down           *layer.Linear[float32] // W_g, W_u, W_d
+	last                     dense.Matrix[float32]  // the input of attention in the last call
 }
 
 // Forward returns the logits of the token after each token, a row for each token. The sequences of
@@ -35,7 +35,7 @@ type block struct {
 func (m *Model) Forward(tokens, lengths []int) dense.Matrix[float32] {
 	m.lengths = lengths
 	return m.forward(tokens, func(i int, x dense.Matrix[float32]) dense.Matrix[float32] {
-		return m.blocks[i].attention.Forward(dense.Matrix[float32]{}, x, performer.Sequences{Queries: lengths})
+		return m.blocks[i].attention.Forward(none, x, performer.Sequences{Queries: lengths})
 	})
 }
 
@@ -43,21 +43,19 @@ func (m *Model) Forward(tokens, lengths []int) dense.Matrix[float32] {
 func (m *Model) forward(tokens []int, attend func(block int, x dense.Matrix[float32]) dense.Matrix[float32]) dense.Matrix[float32] {
 	x := dense.New[float32](len(tokens), m.Width)
 	for i, t := range tokens {
-		copy(x.Row(i), m.embedding.Row(t))
+		m.embedding.Row(x.Row(i), t)
 	}
 	for i, b := range m.blocks {
-		b.last = b.attentionNorm.Apply(dense.Matrix[float32]{}, x)
-		attended := attend(i, b.last)
-		eachRow(x.Rows, func(r int) {
-			row := x.Row(r)
-			for j, v := range attended.Row(r) {
-				row[j] += v
-			}
-		})
-		addProduct(x, gate(product(b.gatedNorm.Apply(dense.Matrix[float32]{}, x), b.gateUp)), b.down)
+		b.last = b.attentionNorm.Apply(none, x)
+		add(x, attend(i, b.last))
+		y := b.gatedNorm.Apply(none, x)
+		add(x, b.down.Apply(none, gated(b.gate.Apply(none, y), b.up.Apply(none, y))))
 	}
-	return product(m.norm.Apply(dense.Matrix[float32]{}, x), m.out)
+	return m.out.Apply(none, m.norm.Apply(none, x))
 }
+
+// none makes methods allocate their results.
+var none dense.Matrix[float32]
 
 // Projections returns the queries, keys and values of a layer in the last call of Forward, after
 // rotary positions. Heads are blocks of columns.
@@ -76,17 +74,39 @@ func (m *Model) Use(layer int, heads performer.Batch[float32]) error {
 	return err
 }
 
-// gate returns silu(g) ⊙ u for rows (g, u) of x, where silu(g) = g/(1 + exp(−g)) [Shazeer 2020].
-func gate(x dense.Matrix[float32]) dense.Matrix[float32] {
-	n := x.Cols / 2
-	y := dense.New[float32](x.Rows, n)
-	eachRow(x.Rows, func(i int) {
-		to, up := y.Row(i), x.Row(i)[n:]
-		for j, g := range x.Row(i)[:n] {
-			to[j] = g * up[j] / float32(1+math.Exp(-float64(g)))
+// gated sets g to silu(g) ⊙ u, where silu(g) = g/(1 + exp(−g)) [Shazeer 2020], and returns g.
+func gated(g, u dense.Matrix[float32]) dense.Matrix[float32] {
+	eachRow(g.Rows, func(i int) {
+		row, up := g.Row(i), u.Row(i)
+		for j, x := range row {
+			row[j] = x * up[j] / float32(1+math.Exp(-float64(x)))
 		}
 	})
-	return y
+	return g
+}
+
+// add adds y to x.
+func add(x, y dense.Matrix[float32]) {
+	eachRow(x.Rows, func(i int) {
+		row := x.Row(i)
+		for j, v := range y.Row(i) {
+			row[j] += v
+		}
+	})
+}
+
+// eachRow calls f for the rows 0 ≤ i < n, with a goroutine for each 64 rows.
+func eachRow(n int, f func(i int)) {
+	const rows = 64
+	var all sync.WaitGroup
+	for lo := 0; lo < n; lo += rows {
+		all.Go(func() {
+			for i := lo; i < min(lo+rows, n); i++ {
+				f(i)
+			}
+		})
+	}
+	all.Wait()
 }
 
 // Batch is sequences one after another, and the token that follows each token.

@@ -78,7 +78,7 @@ func waved(t *testing.T) *Model {
 	t.Helper()
 	c, err := ParseConfig([]byte(config))
 	require.NoError(t, err)
-	m, err := Read(wave(), c, exact(t, c))
+	m, err := Read(wave(), c, exact(t, c), "")
 	require.NoError(t, err)
 	size := 0
 	for _, shape := range shapes {
@@ -166,11 +166,11 @@ func TestReadErrors(t *testing.T) {
 	} {
 		f := wave()
 		c.change(f)
-		_, err := Read(f, m.Config, exact(t, m.Config))
+		_, err := Read(f, m.Config, exact(t, m.Config), "")
 		assert.ErrorContains(t, err, c.want, name)
 	}
 	f := wave()
 	f.Tensors["model.layers.0.self_attn.rotary_emb.inv_freq"] = f.Tensors["model.norm.weight"]
-	_, err := Read(f, m.Config, exact(t, m.Config))
+	_, err := Read(f, m.Config, exact(t, m.Config), "")
 	assert.NoError(t, err, "angles are no parameters")
 }

@@ -27,11 +27,20 @@ func (m *Model) NewState() (*State, error) {
 	return s, nil
 }
 
+// Clone returns a copy of s, which does not change with s.
+func (s *State) Clone() *State {
+	c := &State{model: s.model}
+	for _, l := range s.layers {
+		c.layers = append(c.layers, l.Clone())
+	}
+	return c
+}
+
 // Step reads the next tokens and returns the logits of the token after each token, a row for each
 // token. Step panics if a token is not in the vocabulary.
 func (s *State) Step(tokens []int) dense.Matrix[float32] {
 	return s.model.forward(tokens, func(i int, x dense.Matrix[float32]) dense.Matrix[float32] {
-		return s.model.blocks[i].attention.Step(dense.Matrix[float32]{}, x, s.layers[i])
+		return s.model.blocks[i].attention.Step(none, x, s.layers[i])
 	})
 }
 
@@ -43,7 +52,7 @@ func (m *Model) StepAll(states []*State, tokens []int) dense.Matrix[float32] {
 		for j, s := range states {
 			all[j] = s.layers[i]
 		}
-		return m.blocks[i].attention.StepAll(dense.Matrix[float32]{}, x, all)
+		return m.blocks[i].attention.StepAll(none, x, all)
 	})
 }
 

@@ -24,7 +24,7 @@ type Model struct {
 
 // Open reads config.json, model.safetensors and merges.txt of a folder. The model has exact
 // attention.
-func Open(dir string) (*Model, error) {
+func Open(dir string, weights safetensors.DType) (*Model, error) {
 	config, err := os.ReadFile(filepath.Join(dir, "config.json"))
 	if err != nil {
 		return nil, err
@@ -38,7 +38,7 @@ func Open(dir string) (*Model, error) {
 		return nil, err
 	}
 	defer file.Close()
-	weights, err := safetensors.Read(file)
+	tensors, err := safetensors.Read(file)
 	if err != nil {
 		return nil, err
 	}
@@ -47,7 +47,7 @@ func Open(dir string) (*Model, error) {
 		return nil, err
 	}
 	m := &Model{Dir: dir}
-	if m.Model, err = decoder.Read(weights, c, exact); err != nil {
+	if m.Model, err = decoder.Read(tensors, c, exact, weights); err != nil {
 		return nil, err
 	}
 	merges, err := os.Open(filepath.Join(dir, "merges.txt"))

@@ -192,55 +192,55 @@ func dot7F32AVX512(k int, a left[float32], b right[float32], c target[float32], 
 //go:noescape
 func dot8F32AVX512(k int, a left[float32], b right[float32], c target[float32], alpha float32, beta float32, panels int)
 
-// widenF32AVX512 widens 16·n elements of 16 bits.
+// widenHalfF32AVX512 widens 16·n elements of 16 bits.
 //
 //go:noescape
-func widenF32AVX512(n int, dst *float32, src *uint16)
+func widenHalfF32AVX512(n int, dst *float32, src *uint16)
 
-// dotHalf1F32AVX512 computes C = α·A·Bᵀ + β·C for 1 rows and panels of 16 rows of B of 16 bits, for
-// adjacent elements of rows.
+// dotHalf1F32AVX512 computes C = α·A·Bᵀ + β·C for 1 rows and panels of 16 rows of B, for adjacent
+// elements of rows.
 //
 //go:noescape
 func dotHalf1F32AVX512(k int, a left[float32], b right[uint16], c target[float32], alpha float32, beta float32, panels int)
 
-// dotHalf2F32AVX512 computes C = α·A·Bᵀ + β·C for 2 rows and panels of 16 rows of B of 16 bits, for
-// adjacent elements of rows.
+// dotHalf2F32AVX512 computes C = α·A·Bᵀ + β·C for 2 rows and panels of 16 rows of B, for adjacent
+// elements of rows.
 //
 //go:noescape
 func dotHalf2F32AVX512(k int, a left[float32], b right[uint16], c target[float32], alpha float32, beta float32, panels int)
 
-// dotHalf3F32AVX512 computes C = α·A·Bᵀ + β·C for 3 rows and panels of 16 rows of B of 16 bits, for
-// adjacent elements of rows.
+// dotHalf3F32AVX512 computes C = α·A·Bᵀ + β·C for 3 rows and panels of 16 rows of B, for adjacent
+// elements of rows.
 //
 //go:noescape
 func dotHalf3F32AVX512(k int, a left[float32], b right[uint16], c target[float32], alpha float32, beta float32, panels int)
 
-// dotHalf4F32AVX512 computes C = α·A·Bᵀ + β·C for 4 rows and panels of 16 rows of B of 16 bits, for
-// adjacent elements of rows.
+// dotHalf4F32AVX512 computes C = α·A·Bᵀ + β·C for 4 rows and panels of 16 rows of B, for adjacent
+// elements of rows.
 //
 //go:noescape
 func dotHalf4F32AVX512(k int, a left[float32], b right[uint16], c target[float32], alpha float32, beta float32, panels int)
 
-// dotHalf5F32AVX512 computes C = α·A·Bᵀ + β·C for 5 rows and panels of 16 rows of B of 16 bits, for
-// adjacent elements of rows.
+// dotHalf5F32AVX512 computes C = α·A·Bᵀ + β·C for 5 rows and panels of 16 rows of B, for adjacent
+// elements of rows.
 //
 //go:noescape
 func dotHalf5F32AVX512(k int, a left[float32], b right[uint16], c target[float32], alpha float32, beta float32, panels int)
 
-// dotHalf6F32AVX512 computes C = α·A·Bᵀ + β·C for 6 rows and panels of 16 rows of B of 16 bits, for
-// adjacent elements of rows.
+// dotHalf6F32AVX512 computes C = α·A·Bᵀ + β·C for 6 rows and panels of 16 rows of B, for adjacent
+// elements of rows.
 //
 //go:noescape
 func dotHalf6F32AVX512(k int, a left[float32], b right[uint16], c target[float32], alpha float32, beta float32, panels int)
 
-// dotHalf7F32AVX512 computes C = α·A·Bᵀ + β·C for 7 rows and panels of 16 rows of B of 16 bits, for
-// adjacent elements of rows.
+// dotHalf7F32AVX512 computes C = α·A·Bᵀ + β·C for 7 rows and panels of 16 rows of B, for adjacent
+// elements of rows.
 //
 //go:noescape
 func dotHalf7F32AVX512(k int, a left[float32], b right[uint16], c target[float32], alpha float32, beta float32, panels int)
 
-// dotHalf8F32AVX512 computes C = α·A·Bᵀ + β·C for 8 rows and panels of 16 rows of B of 16 bits, for
-// adjacent elements of rows.
+// dotHalf8F32AVX512 computes C = α·A·Bᵀ + β·C for 8 rows and panels of 16 rows of B, for adjacent
+// elements of rows.
 //
 //go:noescape
 func dotHalf8F32AVX512(k int, a left[float32], b right[uint16], c target[float32], alpha float32, beta float32, panels int)
@@ -250,53 +250,53 @@ func dotHalf8F32AVX512(k int, a left[float32], b right[uint16], c target[float32
 //go:noescape
 func widenBFloatF32AVX512(n int, dst *float32, src *uint16)
 
-// dotHalfBFloat1F32AVX512 computes C = α·A·Bᵀ + β·C for 1 rows and panels of 16 rows of B of 16
-// bits, for adjacent elements of rows.
+// dotBFloat1F32AVX512 computes C = α·A·Bᵀ + β·C for 1 rows and panels of 16 rows of B, for adjacent
+// elements of rows.
 //
 //go:noescape
-func dotHalfBFloat1F32AVX512(k int, a left[float32], b right[uint16], c target[float32], alpha float32, beta float32, panels int)
+func dotBFloat1F32AVX512(k int, a left[float32], b right[uint16], c target[float32], alpha float32, beta float32, panels int)
 
-// dotHalfBFloat2F32AVX512 computes C = α·A·Bᵀ + β·C for 2 rows and panels of 16 rows of B of 16
-// bits, for adjacent elements of rows.
+// dotBFloat2F32AVX512 computes C = α·A·Bᵀ + β·C for 2 rows and panels of 16 rows of B, for adjacent
+// elements of rows.
 //
 //go:noescape
-func dotHalfBFloat2F32AVX512(k int, a left[float32], b right[uint16], c target[float32], alpha float32, beta float32, panels int)
+func dotBFloat2F32AVX512(k int, a left[float32], b right[uint16], c target[float32], alpha float32, beta float32, panels int)
 
-// dotHalfBFloat3F32AVX512 computes C = α·A·Bᵀ + β·C for 3 rows and panels of 16 rows of B of 16
-// bits, for adjacent elements of rows.
+// dotBFloat3F32AVX512 computes C = α·A·Bᵀ + β·C for 3 rows and panels of 16 rows of B, for adjacent
+// elements of rows.
 //
 //go:noescape
-func dotHalfBFloat3F32AVX512(k int, a left[float32], b right[uint16], c target[float32], alpha float32, beta float32, panels int)
+func dotBFloat3F32AVX512(k int, a left[float32], b right[uint16], c target[float32], alpha float32, beta float32, panels int)
 
-// dotHalfBFloat4F32AVX512 computes C = α·A·Bᵀ + β·C for 4 rows and panels of 16 rows of B of 16
-// bits, for adjacent elements of rows.
+// dotBFloat4F32AVX512 computes C = α·A·Bᵀ + β·C for 4 rows and panels of 16 rows of B, for adjacent
+// elements of rows.
 //
 //go:noescape
-func dotHalfBFloat4F32AVX512(k int, a left[float32], b right[uint16], c target[float32], alpha float32, beta float32, panels int)
+func dotBFloat4F32AVX512(k int, a left[float32], b right[uint16], c target[float32], alpha float32, beta float32, panels int)
 
-// dotHalfBFloat5F32AVX512 computes C = α·A·Bᵀ + β·C for 5 rows and panels of 16 rows of B of 16
-// bits, for adjacent elements of rows.
+// dotBFloat5F32AVX512 computes C = α·A·Bᵀ + β·C for 5 rows and panels of 16 rows of B, for adjacent
+// elements of rows.
 //
 //go:noescape
-func dotHalfBFloat5F32AVX512(k int, a left[float32], b right[uint16], c target[float32], alpha float32, beta float32, panels int)
+func dotBFloat5F32AVX512(k int, a left[float32], b right[uint16], c target[float32], alpha float32, beta float32, panels int)
 
-// dotHalfBFloat6F32AVX512 computes C = α·A·Bᵀ + β·C for 6 rows and panels of 16 rows of B of 16
-// bits, for adjacent elements of rows.
+// dotBFloat6F32AVX512 computes C = α·A·Bᵀ + β·C for 6 rows and panels of 16 rows of B, for adjacent
+// elements of rows.
 //
 //go:noescape
-func dotHalfBFloat6F32AVX512(k int, a left[float32], b right[uint16], c target[float32], alpha float32, beta float32, panels int)
+func dotBFloat6F32AVX512(k int, a left[float32], b right[uint16], c target[float32], alpha float32, beta float32, panels int)
 
-// dotHalfBFloat7F32AVX512 computes C = α·A·Bᵀ + β·C for 7 rows and panels of 16 rows of B of 16
-// bits, for adjacent elements of rows.
+// dotBFloat7F32AVX512 computes C = α·A·Bᵀ + β·C for 7 rows and panels of 16 rows of B, for adjacent
+// elements of rows.
 //
 //go:noescape
-func dotHalfBFloat7F32AVX512(k int, a left[float32], b right[uint16], c target[float32], alpha float32, beta float32, panels int)
+func dotBFloat7F32AVX512(k int, a left[float32], b right[uint16], c target[float32], alpha float32, beta float32, panels int)
 
-// dotHalfBFloat8F32AVX512 computes C = α·A·Bᵀ + β·C for 8 rows and panels of 16 rows of B of 16
-// bits, for adjacent elements of rows.
+// dotBFloat8F32AVX512 computes C = α·A·Bᵀ + β·C for 8 rows and panels of 16 rows of B, for adjacent
+// elements of rows.
 //
 //go:noescape
-func dotHalfBFloat8F32AVX512(k int, a left[float32], b right[uint16], c target[float32], alpha float32, beta float32, panels int)
+func dotBFloat8F32AVX512(k int, a left[float32], b right[uint16], c target[float32], alpha float32, beta float32, panels int)
 
 // add1x1F32AVX512 adds A·B to c for k times 1 rows of B and panels of 16 columns.
 //
@@ -539,10 +539,10 @@ func dot7F64AVX512(k int, a left[float64], b right[float64], c target[float64], 
 //go:noescape
 func dot8F64AVX512(k int, a left[float64], b right[float64], c target[float64], alpha float64, beta float64, panels int)
 
-// widenF64AVX512 widens 8·n elements of 16 bits.
+// widenHalfF64AVX512 widens 8·n elements of 16 bits.
 //
 //go:noescape
-func widenF64AVX512(n int, dst *float64, src *uint16)
+func widenHalfF64AVX512(n int, dst *float64, src *uint16)
 
 // widenBFloatF64AVX512 widens 8·n elements of 16 bits.
 //
@@ -698,43 +698,43 @@ func dot5F32AVX2(k int, a left[float32], b right[float32], c target[float32], al
 //go:noescape
 func dot6F32AVX2(k int, a left[float32], b right[float32], c target[float32], alpha float32, beta float32, panels int)
 
-// widenF32AVX2 widens 8·n elements of 16 bits.
+// widenHalfF32AVX2 widens 8·n elements of 16 bits.
 //
 //go:noescape
-func widenF32AVX2(n int, dst *float32, src *uint16)
+func widenHalfF32AVX2(n int, dst *float32, src *uint16)
 
-// dotHalf1F32AVX2 computes C = α·A·Bᵀ + β·C for 1 rows and panels of 8 rows of B of 16 bits, for
-// adjacent elements of rows.
+// dotHalf1F32AVX2 computes C = α·A·Bᵀ + β·C for 1 rows and panels of 8 rows of B, for adjacent
+// elements of rows.
 //
 //go:noescape
 func dotHalf1F32AVX2(k int, a left[float32], b right[uint16], c target[float32], alpha float32, beta float32, panels int)
 
-// dotHalf2F32AVX2 computes C = α·A·Bᵀ + β·C for 2 rows and panels of 8 rows of B of 16 bits, for
-// adjacent elements of rows.
+// dotHalf2F32AVX2 computes C = α·A·Bᵀ + β·C for 2 rows and panels of 8 rows of B, for adjacent
+// elements of rows.
 //
 //go:noescape
 func dotHalf2F32AVX2(k int, a left[float32], b right[uint16], c target[float32], alpha float32, beta float32, panels int)
 
-// dotHalf3F32AVX2 computes C = α·A·Bᵀ + β·C for 3 rows and panels of 8 rows of B of 16 bits, for
-// adjacent elements of rows.
+// dotHalf3F32AVX2 computes C = α·A·Bᵀ + β·C for 3 rows and panels of 8 rows of B, for adjacent
+// elements of rows.
 //
 //go:noescape
 func dotHalf3F32AVX2(k int, a left[float32], b right[uint16], c target[float32], alpha float32, beta float32, panels int)
 
-// dotHalf4F32AVX2 computes C = α·A·Bᵀ + β·C for 4 rows and panels of 8 rows of B of 16 bits, for
-// adjacent elements of rows.
+// dotHalf4F32AVX2 computes C = α·A·Bᵀ + β·C for 4 rows and panels of 8 rows of B, for adjacent
+// elements of rows.
 //
 //go:noescape
 func dotHalf4F32AVX2(k int, a left[float32], b right[uint16], c target[float32], alpha float32, beta float32, panels int)
 
-// dotHalf5F32AVX2 computes C = α·A·Bᵀ + β·C for 5 rows and panels of 8 rows of B of 16 bits, for
-// adjacent elements of rows.
+// dotHalf5F32AVX2 computes C = α·A·Bᵀ + β·C for 5 rows and panels of 8 rows of B, for adjacent
+// elements of rows.
 //
 //go:noescape
 func dotHalf5F32AVX2(k int, a left[float32], b right[uint16], c target[float32], alpha float32, beta float32, panels int)
 
-// dotHalf6F32AVX2 computes C = α·A·Bᵀ + β·C for 6 rows and panels of 8 rows of B of 16 bits, for
-// adjacent elements of rows.
+// dotHalf6F32AVX2 computes C = α·A·Bᵀ + β·C for 6 rows and panels of 8 rows of B, for adjacent
+// elements of rows.
 //
 //go:noescape
 func dotHalf6F32AVX2(k int, a left[float32], b right[uint16], c target[float32], alpha float32, beta float32, panels int)
@@ -744,41 +744,41 @@ func dotHalf6F32AVX2(k int, a left[float32], b right[uint16], c target[float32],
 //go:noescape
 func widenBFloatF32AVX2(n int, dst *float32, src *uint16)
 
-// dotHalfBFloat1F32AVX2 computes C = α·A·Bᵀ + β·C for 1 rows and panels of 8 rows of B of 16 bits,
-// for adjacent elements of rows.
+// dotBFloat1F32AVX2 computes C = α·A·Bᵀ + β·C for 1 rows and panels of 8 rows of B, for adjacent
+// elements of rows.
 //
 //go:noescape
-func dotHalfBFloat1F32AVX2(k int, a left[float32], b right[uint16], c target[float32], alpha float32, beta float32, panels int)
+func dotBFloat1F32AVX2(k int, a left[float32], b right[uint16], c target[float32], alpha float32, beta float32, panels int)
 
-// dotHalfBFloat2F32AVX2 computes C = α·A·Bᵀ + β·C for 2 rows and panels of 8 rows of B of 16 bits,
-// for adjacent elements of rows.
+// dotBFloat2F32AVX2 computes C = α·A·Bᵀ + β·C for 2 rows and panels of 8 rows of B, for adjacent
+// elements of rows.
 //
 //go:noescape
-func dotHalfBFloat2F32AVX2(k int, a left[float32], b right[uint16], c target[float32], alpha float32, beta float32, panels int)
+func dotBFloat2F32AVX2(k int, a left[float32], b right[uint16], c target[float32], alpha float32, beta float32, panels int)
 
-// dotHalfBFloat3F32AVX2 computes C = α·A·Bᵀ + β·C for 3 rows and panels of 8 rows of B of 16 bits,
-// for adjacent elements of rows.
+// dotBFloat3F32AVX2 computes C = α·A·Bᵀ + β·C for 3 rows and panels of 8 rows of B, for adjacent
+// elements of rows.
 //
 //go:noescape
-func dotHalfBFloat3F32AVX2(k int, a left[float32], b right[uint16], c target[float32], alpha float32, beta float32, panels int)
+func dotBFloat3F32AVX2(k int, a left[float32], b right[uint16], c target[float32], alpha float32, beta float32, panels int)
 
-// dotHalfBFloat4F32AVX2 computes C = α·A·Bᵀ + β·C for 4 rows and panels of 8 rows of B of 16 bits,
-// for adjacent elements of rows.
+// dotBFloat4F32AVX2 computes C = α·A·Bᵀ + β·C for 4 rows and panels of 8 rows of B, for adjacent
+// elements of rows.
 //
 //go:noescape
-func dotHalfBFloat4F32AVX2(k int, a left[float32], b right[uint16], c target[float32], alpha float32, beta float32, panels int)
+func dotBFloat4F32AVX2(k int, a left[float32], b right[uint16], c target[float32], alpha float32, beta float32, panels int)
 
-// dotHalfBFloat5F32AVX2 computes C = α·A·Bᵀ + β·C for 5 rows and panels of 8 rows of B of 16 bits,
-// for adjacent elements of rows.
+// dotBFloat5F32AVX2 computes C = α·A·Bᵀ + β·C for 5 rows and panels of 8 rows of B, for adjacent
+// elements of rows.
 //
 //go:noescape
-func dotHalfBFloat5F32AVX2(k int, a left[float32], b right[uint16], c target[float32], alpha float32, beta float32, panels int)
+func dotBFloat5F32AVX2(k int, a left[float32], b right[uint16], c target[float32], alpha float32, beta float32, panels int)
 
-// dotHalfBFloat6F32AVX2 computes C = α·A·Bᵀ + β·C for 6 rows and panels of 8 rows of B of 16 bits,
-// for adjacent elements of rows.
+// dotBFloat6F32AVX2 computes C = α·A·Bᵀ + β·C for 6 rows and panels of 8 rows of B, for adjacent
+// elements of rows.
 //
 //go:noescape
-func dotHalfBFloat6F32AVX2(k int, a left[float32], b right[uint16], c target[float32], alpha float32, beta float32, panels int)
+func dotBFloat6F32AVX2(k int, a left[float32], b right[uint16], c target[float32], alpha float32, beta float32, panels int)
 
 // add1x1F32AVX2 adds A·B to c for k times 1 rows of B and panels of 8 columns.
 //
@@ -935,10 +935,10 @@ func dot7F64AVX2(k int, a left[float64], b right[float64], c target[float64], al
 //go:noescape
 func dot8F64AVX2(k int, a left[float64], b right[float64], c target[float64], alpha float64, beta float64, panels int)
 
-// widenF64AVX2 widens 4·n elements of 16 bits.
+// widenHalfF64AVX2 widens 4·n elements of 16 bits.
 //
 //go:noescape
-func widenF64AVX2(n int, dst *float64, src *uint16)
+func widenHalfF64AVX2(n int, dst *float64, src *uint16)
 
 // widenBFloatF64AVX2 widens 4·n elements of 16 bits.
 //

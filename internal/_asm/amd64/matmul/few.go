@@ -14,15 +14,25 @@ import (
 // transposition and a factor leave so many registers for sums.
 func (m machine) dotRows() int { return min(8, len(m.vectors)-m.Lanes()-2) }
 
+// formats are the formats of 16 bits, in the names of kernels.
+var formats = []string{"Half", "BFloat"}
+
 // dot writes the products of so many rows of A with rows of B, of which a panel has as many as a
-// vector has lanes. Squares of B are transposed in registers.
-func (m machine) dot(rows int) {
-	n := m.Lanes()
-	m.Begin(fmt.Sprintf("dot%d", rows), "(k int, a left[T], b right[T], c target[T], alpha, beta T, panels int)",
+// vector has lanes. Squares of B are transposed in registers. The elements of B have the format, or
+// are of type T for an empty format. Elements of 16 bits are transposed as pairs, and widened
+// afterwards; k is then a multiple of twice the lanes.
+func (m machine) dot(rows int, format string) {
+	n, element, shift := m.Lanes(), "T", m.Shift()
+	if format != "" {
+		element, shift = "uint16", 1
+	}
+	together := m.Width() >> shift
+	m.Begin(fmt.Sprintf("dot%s%d", format, rows), "(k int, a left[T], b right["+element+"], c target[T], alpha, beta T, panels int)",
 		fmt.Sprintf("computes C = α·A·Bᵀ + β·C for %d rows and panels of %d rows of B, for adjacent elements of rows.", rows, n))
 	Label("panel")
 	m.expect(rows, 1)
-	k, stride, row := amd64.Argument("k"), m.step("b.row"), m.step("a.row")
+	k, stride, row := amd64.Argument("k"), amd64.Argument("b.row"), m.step("a.row")
+	SHLQ(U8(shift), stride)
 	b, a := m.rowsOf(amd64.Argument("b.first"), stride, n), m.rowsOf(amd64.Argument("a.first"), row, rows)
 	sums, square, free := m.vectors[:rows], m.vectors[rows:rows+n], m.vectors[rows+n:]
 	spare, factors := free[:1], free[1:]
@@ -46,8 +56,10 @@ func (m machine) dot(rows int) {
 			count++
 		}
 	}
-	SUBQ(U32(n), k)
-	JLT(LabelRef("rest"))
+	SUBQ(U32(together), k)
+	if format == "" {
+		JLT(LabelRef("rest"))
+	}
 	Label("loop")
 	for i, v := range square {
 		m.Move(m.at(b, stride, i), v)
@@ -61,153 +73,86 @@ func (m machine) dot(rows int) {
 		}
 		PREFETCHT1(m.at([]Register{next}, stride, i%3))
 	}
-	columns, _ := m.Transpose(square, spare)
+	columns, left := m.Transpose(square, spare)
 	for l, x := range columns {
-		add(x, l)
-	}
-	for _, p := range append(b, a...) {
-		ADDQ(U32(m.Width()), p)
-	}
-	SUBQ(U32(n), k)
-	JGE(LabelRef("loop"))
-	Label("rest")
-	ADDQ(U32(n), k)
-	JZ(LabelRef("done"))
-	mask := m.Mask(k, spare[0])
-	for i, v := range square {
-		m.LoadMasked(mask, m.at(b, stride, i), v)
-	}
-	columns, _ = m.Transpose(square, spare)
-	for l, x := range columns[:n-1] {
-		add(x, l)
-		if l < n-2 {
-			DECQ(k)
-			JZ(LabelRef("done"))
+		if format == "" {
+			add(x, l)
+			continue
 		}
-	}
-	Label("done")
-	m.finish(rows, 1, sums, m.Mask(amd64.Argument("c.last"), m.vectors[12]))
-	ADDQ(U32(m.Width()), amd64.Number("c.first"))
-	ADDQ(m.step("b.panel"), amd64.Number("b.first"))
-	DECQ(amd64.Number("panels"))
-	JNZ(LabelRef("panel"))
-	amd64.End()
-}
-
-// dotHalf is dot for a B of 16 bits and a k that is a multiple of twice the lanes. A square of B is
-// transposed as pairs of elements, which are widened afterwards.
-func (m machine) dotHalf(rows int, bfloat bool) {
-	n := m.Lanes()
-	m.Begin(fmt.Sprintf("%s%d", m.format("dotHalf", bfloat), rows), "(k int, a left[T], b right[uint16], c target[T], alpha, beta T, panels int)",
-		fmt.Sprintf("computes C = α·A·Bᵀ + β·C for %d rows and panels of %d rows of B of 16 bits, for adjacent elements of rows.", rows, n))
-	Label("panel")
-	m.expect(rows, 1)
-	k, stride, row := amd64.Argument("k"), amd64.Argument("b.row"), m.step("a.row")
-	SHLQ(U8(1), stride)
-	b, a := m.rowsOf(amd64.Argument("b.first"), stride, n), m.rowsOf(amd64.Argument("a.first"), row, rows)
-	sums, square, free := m.vectors[:rows], m.vectors[rows:rows+n], m.vectors[rows+n:]
-	for _, s := range sums {
-		m.Clear(s)
-	}
-	third := GP64()
-	LEAQ(Mem{Base: stride, Index: stride, Scale: 2}, third)
-	var table Op = amd64.Static(m.format("pairs", bfloat) + m.Name)
-	if m.Wide {
-		table = m.vectors[len(m.vectors)-1]
-		m.Move(amd64.Static(m.format("pairs", bfloat)+m.Name), table)
-	}
-	Label("loop")
-	for i, v := range square {
-		m.Move(m.at(b, stride, i), v)
-	}
-	next := GP64()
-	MOVQ(b[0], next)
-	ADDQ(amd64.Number("b.ahead"), next)
-	for i := range n {
-		if i > 0 && i%3 == 0 {
-			ADDQ(third, next)
-		}
-		PREFETCHT1(m.at([]Register{next}, stride, i%3))
-	}
-	pairs, free := m.Transpose(square, free[:2])
-	for l, pair := range pairs {
-		for i, x := range m.widened(pair, free[0], table, bfloat) {
-			for r, s := range sums {
-				from := m.at(a, row, r)
-				from.Disp = (2*l + i) * m.Size
-				if m.Wide {
-					VFMADD231PS_BCST(from, x, s)
-					continue
-				}
-				m.Fill(from, free[1])
-				m.Plus(free[1], x, s)
-			}
-		}
+		m.widenPairs(x, left[0], format)
+		add(left[0], 2*l)
+		add(x, 2*l+1)
 	}
 	for _, p := range b {
 		ADDQ(U32(m.Width()), p)
 	}
 	for _, p := range a {
-		ADDQ(U32(2*m.Width()), p)
+		ADDQ(U32(together*m.Size), p)
 	}
-	SUBQ(U32(2*n), k)
-	JG(LabelRef("loop"))
+	SUBQ(U32(together), k)
+	JGE(LabelRef("loop"))
+	if format == "" {
+		Label("rest")
+		ADDQ(U32(n), k)
+		JZ(LabelRef("done"))
+		mask := m.Mask(k, spare[0])
+		for i, v := range square {
+			m.LoadMasked(mask, m.at(b, stride, i), v)
+		}
+		columns, _ = m.Transpose(square, spare)
+		for l, x := range columns[:n-1] {
+			add(x, l)
+			if l < n-2 {
+				DECQ(k)
+				JZ(LabelRef("done"))
+			}
+		}
+		Label("done")
+	}
 	m.finish(rows, 1, sums, m.Mask(amd64.Argument("c.last"), m.vectors[12]))
 	ADDQ(U32(m.Width()), amd64.Number("c.first"))
 	panel := amd64.Argument("b.panel")
-	SHLQ(U8(1), panel)
+	SHLQ(U8(shift), panel)
 	ADDQ(panel, amd64.Number("b.first"))
 	DECQ(amd64.Number("panels"))
 	JNZ(LabelRef("panel"))
 	amd64.End()
 }
 
-// pairs writes the table of widened.
-func (m machine) pairs(bfloat bool) {
-	m.Table(m.format("pairs", bfloat)+m.Name, m.Lanes(), func(i int) uint64 {
-		switch {
-		case bfloat:
-			return 0xffff0000
-		case m.Wide: // the even and then the odd words
-			return uint64(0x20000|i%8*0x40004) + uint64(i/8*0x10001)
-		}
-		return [4]uint64{0x05040100, 0x0d0c0908, 0x07060302, 0x0f0e0b0a}[i%4]
-	})
-}
-
-// widened returns the first and the second elements of pairs of 16 bits, in free and in pair.
-func (m machine) widened(pair, free VecPhysical, table Op, bfloat bool) [2]VecPhysical {
+// widenPairs widens the first elements of pairs of 16 bits to first, and the second elements in
+// place.
+func (m machine) widenPairs(pairs, first VecPhysical, format string) {
 	switch {
-	case bfloat:
-		VPSLLD(U8(16), pair, free)
-		m.And(table, pair, pair)
+	case format == "BFloat":
+		VPSLLD(U8(16), pairs, first)
+		VPSRLD(U8(16), pairs, pairs)
+		VPSLLD(U8(16), pairs, pairs)
 	case m.Wide:
-		VPERMW(pair, table, pair)
-		VCVTPH2PS(pair.AsY(), free)
-		VEXTRACTI64X4(U8(1), pair, pair.AsY())
-		VCVTPH2PS(pair.AsY(), pair)
-	default:
-		VPSHUFB(table, pair, pair)
-		VPERMQ(U8(0xd8), pair, pair)
-		VCVTPH2PS(pair.AsX(), free)
-		VEXTRACTI128(U8(1), pair, pair.AsX())
-		VCVTPH2PS(pair.AsX(), pair)
+		VPMOVDW(pairs, first.AsY())
+		VPSRLD(U8(16), pairs, pairs)
+		VPMOVDW(pairs, pairs.AsY())
+		VCVTPH2PS(first.AsY(), first)
+		VCVTPH2PS(pairs.AsY(), pairs)
+	default: // the elements become words with signs, which are packed without a change
+		VPSLLD(U8(16), pairs, first)
+		VPSRAD(U8(16), first, first)
+		VPSRAD(U8(16), pairs, pairs)
+		VPACKSSDW(pairs, first, first)
+		VPERMQ(U8(0xd8), first, first)
+		VEXTRACTI128(U8(1), first, pairs.AsX())
+		VCVTPH2PS(first.AsX(), first)
+		VCVTPH2PS(pairs.AsX(), pairs)
 	}
-	return [2]VecPhysical{free, pair}
 }
 
 // widen writes elements of 16 bits as elements of T.
-func (m machine) widen(bfloat bool) {
-	m.Begin(m.format("widen", bfloat), "(n int, dst *T, src *uint16)", fmt.Sprintf("widens %d·n elements of 16 bits.", m.Lanes()))
-	n, dst, src, x := amd64.Argument("n"), amd64.Argument("dst"), amd64.Argument("src"), m.vectors[0]
-	single := x
-	if m.Size == 8 && m.Wide {
-		single = x.AsY().(VecPhysical)
-	} else if m.Size == 8 {
-		single = x.AsX().(VecPhysical)
-	}
+func (m machine) widen(format string) {
+	m.Begin("widen"+format, "(n int, dst *T, src *uint16)", fmt.Sprintf("widens %d·n elements of 16 bits.", m.Lanes()))
+	n, dst, src := amd64.Argument("n"), amd64.Argument("dst"), amd64.Argument("src")
+	x := m.vectors[0]
+	single := []VecPhysical{X0, Y0, Z0}[m.Log-2]
 	Label("loop")
-	if bfloat {
+	if format == "BFloat" {
 		VPMOVZXWD(Mem{Base: src}, single)
 		VPSLLD(U8(16), single, single)
 	} else {
@@ -221,14 +166,6 @@ func (m machine) widen(bfloat bool) {
 	ADDQ(U32(m.Width()), dst)
 	amd64.Repeat("loop", n)
 	amd64.End()
-}
-
-// format returns the name of a kernel for a format of 16 bits.
-func (m machine) format(name string, bfloat bool) string {
-	if bfloat {
-		return name + "BFloat"
-	}
-	return name
 }
 
 // add adds the products of rows of A with so many rows of B, for panels of so many vectors, again

@@ -30,15 +30,12 @@ func Write() {
 			m.strip(rows, 2)
 		}
 		for rows := 1; rows <= m.dotRows(); rows++ {
-			m.dot(rows)
+			m.dot(rows, "")
 		}
-		for _, bfloat := range []bool{false, true} {
-			m.widen(bfloat)
-			if m.Size == 4 {
-				m.pairs(bfloat)
-				for rows := 1; rows <= m.dotRows(); rows++ {
-					m.dotHalf(rows, bfloat)
-				}
+		for _, format := range formats {
+			m.widen(format)
+			for rows := 1; m.Size == 4 && rows <= m.dotRows(); rows++ {
+				m.dot(rows, format)
 			}
 		}
 		for vectors := 1; vectors <= 2; vectors++ {

@@ -1,0 +1,171 @@
+package layer
+
+import (
+	"encoding/binary"
+	"fmt"
+	"slices"
+
+	"github.com/seed-feabd252/randfeat/dense"
+	"github.com/seed-feabd252/randfeat/dense/half"
+	"github.com/seed-feabd252/randfeat/internal/compute/matmul"
+	"github.com/seed-feabd252/randfeat/internal/memory/scratch"
+	"github.com/seed-feabd252/randfeat/safetensors"
+)
+
+// Linear is the map x ↦ x·Wᵀ + b on rows, PyTorch's nn.Linear. The elements of W (out×in) are
+// numbers of type T, or of type F16 or BF16 with 16 bits. Outputs have the bits of the outputs for
+// the same numbers of type T. A product of few rows takes the time to read W, which has half as many
+// bytes with 16 bits as in float32.
+//
+// The zero Linear has no columns and no outputs. A Linear does not change, and goroutines may share
+// it.
+type Linear[T dense.Float] struct {
+	out, in  int
+	dtype    safetensors.DType
+	elements []T      // of W, without gaps between rows
+	bits     []uint16 // the elements if dtype is F16 or BF16, and otherwise nil
+	bias     []T      // nil for none
+}
+
+// NewLinear returns the map with copies of w and of bias, which may be nil. NewLinear rounds the
+// elements of w to the type weights: F16, BF16, or the type of T, which an empty weights means too.
+//
+// NewLinear returns an error if weights is another type, if w is empty or w.Check panics, or if bias
+// does not have an element for each row of w.
+func NewLinear[T dense.Float](w dense.Matrix[T], bias []T, weights safetensors.DType) (*Linear[T], error) {
+	if err := checkWeights[T]("weights", weights); err != nil {
+		return nil, err
+	}
+	if err := w.Validate(); err != nil {
+		return nil, fmt.Errorf("layer: w: %w", err)
+	}
+	if w.Rows == 0 || w.Cols == 0 || bias != nil && len(bias) != w.Rows {
+		return nil, fmt.Errorf("layer: w is %d×%d, bias has length %d, want at least 1×1 and an element for each row", w.Rows, w.Cols, len(bias))
+	}
+	l := newLinear(w, bias, weights)
+	return &l, nil
+}
+
+// newLinear is NewLinear without checks. Without rows it returns a map without outputs.
+func newLinear[T dense.Float](w dense.Matrix[T], bias []T, weights safetensors.DType) Linear[T] {
+	l := Linear[T]{out: w.Rows, in: w.Cols, dtype: weights, bias: slices.Clone(bias)}
+	switch x := w.Clone().Data; {
+	case w.Rows == 0 || !isShort(weights):
+		l.dtype, l.elements = typeOf[T](), x
+	case weights == safetensors.F16:
+		l.bits = encoded[half.Float16](x)
+	default:
+		l.bits = encoded[half.BFloat16](x)
+	}
+	return l
+}
+
+func encoded[H half.Number, T dense.Float](x []T) []uint16 {
+	bits := make([]uint16, len(x))
+	for i, h := range half.Encode[H](nil, x) {
+		bits[i] = uint16(h)
+	}
+	return bits
+}
+
+// isShort reports whether elements of a type have 16 bits.
+func isShort(t safetensors.DType) bool { return t == safetensors.F16 || t == safetensors.BF16 }
+
+// typeOf returns the type of elements T.
+func typeOf[T dense.Float]() safetensors.DType {
+	t, _ := safetensors.FromFloats([]int{0}, []T{})
+	return t.DType
+}
+
+// checkWeights returns an error that names the argument unless elements of W may have the type.
+func checkWeights[T dense.Float](name string, t safetensors.DType) error {
+	if own := typeOf[T](); t != "" && t != own && !isShort(t) {
+		return fmt.Errorf("layer: %s = %.40q, want F16, BF16 or %s", name, string(t), own)
+	}
+	return nil
+}
+
+// Dims returns the numbers of columns of x and of the output.
+func (l *Linear[T]) Dims() (in, out int) { return l.in, l.out }
+
+// Apply writes x·Wᵀ + b to dst (n×out) for the rows of x (n×in), and returns dst; a zero dst is
+// allocated. dst must not overlap x. After the first call of a size Apply allocates nothing if dst
+// is given. Apply panics if shapes do not fit, or if x.Check does.
+func (l *Linear[T]) Apply(dst, x dense.Matrix[T]) dense.Matrix[T] {
+	x.Check()
+	if x.Cols != l.in {
+		panic(fmt.Sprintf("layer: x is %d×%d, want %d columns", x.Rows, x.Cols, l.in))
+	}
+	return l.apply(dense.Ensure(dst, x.Rows, l.out), x)
+}
+
+// Row writes row i of W to dst, which has length in, and returns dst; a nil dst is allocated. If W
+// holds embeddings, Row is the embedding of token i. Row panics if i is not a row, or if dst has
+// another length.
+func (l *Linear[T]) Row(dst []T, i int) []T {
+	if i < 0 || i >= l.out || dst != nil && len(dst) != l.in {
+		panic(fmt.Sprintf("layer: Row(%d) into %d elements of a Linear of %d×%d", i, len(dst), l.out, l.in))
+	}
+	if dst == nil {
+		dst = make([]T, l.in)
+	}
+	if l.bits == nil {
+		copy(dst, l.elements[i*l.in:])
+	} else {
+		matmul.Widen(dst, l.bits[i*l.in:][:l.in], l.dtype == safetensors.BF16)
+	}
+	return dst
+}
+
+// none reports whether the map has no outputs.
+func (l *Linear[T]) none() bool { return l.out == 0 }
+
+// matrix returns a view of W, or a copy if elements have 16 bits.
+func (l *Linear[T]) matrix() dense.Matrix[T] {
+	if l.bits == nil {
+		return dense.Matrix[T]{Rows: l.out, Cols: l.in, Data: l.elements, Stride: l.in}
+	}
+	m := dense.New[T](l.out, l.in)
+	matmul.Widen(m.Data, l.bits, l.dtype == safetensors.BF16)
+	return m
+}
+
+// applyTo returns the map of the rows of x, in memory of b.
+func (l *Linear[T]) applyTo(b *scratch.Buffer[T], x dense.Matrix[T]) dense.Matrix[T] {
+	b.Shape(x.Rows, l.out)
+	return l.apply(b.Rows(x.Rows), x)
+}
+
+// apply writes the map of the rows of x to y, which it returns. x and y do not overlap.
+func (l *Linear[T]) apply(y, x dense.Matrix[T]) dense.Matrix[T] {
+	var beta T
+	if l.bias != nil {
+		beta = 1
+		for i := range y.Rows {
+			copy(y.Row(i), l.bias)
+		}
+	}
+	if l.bits == nil {
+		matmul.MulT(1, x, l.matrix(), beta, y)
+	} else {
+		matmul.MulTHalf(1, x, matmul.Half{Rows: l.out, Cols: l.in, Data: l.bits, BFloat: l.dtype == safetensors.BF16}, beta, y)
+	}
+	return y
+}
+
+// tensor returns matrices of one type and one number of columns, below one another.
+func tensor[T dense.Float](all ...*Linear[T]) (safetensors.Tensor, error) {
+	var x []T
+	t := safetensors.Tensor{DType: all[0].dtype, Shape: []int{0, all[0].in}}
+	for _, l := range all {
+		t.Shape[0] += l.out
+		x = append(x, l.elements...)
+		for _, b := range l.bits {
+			t.Data = binary.LittleEndian.AppendUint16(t.Data, b)
+		}
+	}
+	if t.Data != nil {
+		return t, nil
+	}
+	return safetensors.FromFloats(t.Shape, x)
+}
