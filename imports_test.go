@@ -67,7 +67,7 @@ func TestImports(t *testing.T) {
 		module + "performer":            "performer examples",
 		module + "ridge":                "components ridge/ard ridge/automl ridge/iterative examples",
 		module + "semiseparable":        "",
-		module + "blas":                 "examples",
+		module + "blas":                 "",
 		module + "quantise":             "examples",
 		module + "validate":             "tools validate examples",
 		module + "examples":             "examples",

@@ -7,15 +7,18 @@ import (
 	"math/rand/v2"
 	"slices"
 
-	"github.com/seed-feabd252/randfeat/examples/internal/decoder"
 	"github.com/seed-feabd252/randfeat/examples/internal/lm"
 )
 
 // write returns the prompt and the text that the model writes after it.
 func (s settings) write(m *lm.Model) (string, error) {
-	state, tokens, err := s.begin(m)
+	state, err := m.NewState()
 	if err != nil {
 		return "", fmt.Errorf("%w (-length 0 writes nothing)", err)
+	}
+	tokens := m.Tokenizer.Encode(nil, s.prompt)
+	if len(tokens) == 0 {
+		return "", errors.New("-prompt is empty, want a text (-length 0 writes nothing)")
 	}
 	rng := rand.New(rand.NewPCG(s.seed, 0))
 	next := tokens
@@ -29,19 +32,6 @@ func (s settings) write(m *lm.Model) (string, error) {
 		next = tokens[len(tokens)-1:]
 	}
 	return m.Tokenizer.Decode(tokens), nil
-}
-
-// begin returns an empty state and the tokens of the prompt.
-func (s settings) begin(m *lm.Model) (*decoder.State, []int, error) {
-	state, err := m.NewState()
-	if err != nil {
-		return nil, nil, err
-	}
-	tokens := m.Tokenizer.Encode(nil, s.prompt)
-	if len(tokens) == 0 {
-		return nil, nil, errors.New("-prompt is empty, want a text")
-	}
-	return state, tokens, nil
 }
 
 // draw returns a token with probability proportional to exp(logit/temperature).

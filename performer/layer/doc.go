@@ -24,6 +24,19 @@
 //
 // [MultiHead.StepAll] steps several streams, which may come and go, and reads the weights once.
 //
+// # Weights of 16 bits
+//
+// A step of few tokens takes the time to read the weights. [Options] has the type of weights: F16 and
+// BF16 have half the bytes of float32. [Read] keeps the type of such a file, and Write writes it.
+// Outputs have the bits of a layer with the same numbers of type T. Gradients need weights of type T:
+//
+//	l, err := layer.Read(file, prefix, attention, layer.Options{Weights: safetensors.F32})
+//
+// [Linear] is one such product alone, for the other matrices of a model:
+//
+//	head, err := layer.NewLinear(w, nil, safetensors.BF16)
+//	logits = head.Apply(logits, x)
+//
 // # Positions and norms
 //
 // Recent models rotate queries and keys by rotary positions after the projections. Some models
