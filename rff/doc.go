@@ -6,14 +6,11 @@
 //
 //   - a Gaussian kernel, for regression or classification: [Gaussian] over orf.GramSchmidt, or over
 //     orf.Hadamard in hundreds of dimensions
-//   - rough functions: [Matern], [Laplacian]
 //   - attention: [SDERF], fitted to a sample of queries and keys, or [SoftmaxPositive]; package
 //     performer takes either
+//   - other kernels: "Which map when" below
 //   - queries and keys with means far from zero: [Centred]
 //   - any kernel, from points: [Nystroem] with package landmarks
-//   - directions: [Angular]; polynomials: [PolynomialSketch], [TensorSketch]; histograms:
-//     [AdditiveChiSquare]
-//   - features without randomness: [Identity], [ELU], [Quadratic], [Taylor], [Spectral]
 //   - a function of your own: [New]
 //   - which one, and how many features? Compare and Theory of package validate
 //   - columns in units of their own: [Standardise] before a map, by [Compose]

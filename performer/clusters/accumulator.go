@@ -35,10 +35,8 @@ type accumulator[T dense.Float] struct {
 	roots  []T // s‖q‖, of a part
 	limits []T // peak_i + log(τ·D), of a part
 
-	parts  []part
-	listed []int32 // the queries that score the keys of a cluster, by part and cluster
-	starts []int   // the beginning of the list of each part and cluster in listed
-	shares []T     // the weights of the clusters for the listed queries, or their logarithms if not above 0
+	lists
+	shares []T // the weights of the clusters for the listed queries, or their logarithms if not above 0
 
 	weights scratch.Buffer[T] // clusters×part
 	logs    scratch.Buffer[T] // of the weights, clusters×part
@@ -54,9 +52,24 @@ type accumulator[T dense.Float] struct {
 	coded   codedScratch[T]
 }
 
+// lists are the queries of a block that score the keys of each cluster.
+type lists struct {
+	parts  []part
+	listed []int32 // by part and cluster
+	starts []int   // the beginning of the list of each part and cluster in listed
+}
+
 // part is a run of queries of a block that see the first clusters of the block. starts begins the
 // lists of the part.
 type part struct{ clusters, starts int }
+
+// span returns where listed has the queries of a part that score the keys of a cluster.
+func (s *lists) span(p part, cluster int) (from, to int) {
+	if cluster >= p.clusters {
+		return 0, 0
+	}
+	return s.starts[p.starts+cluster], s.starts[p.starts+cluster+1]
+}
 
 var accumulators pool.Pair[accumulator[float32], accumulator[float64]]
 
@@ -218,10 +231,8 @@ func (b *accumulator[T]) chooseExtreme(x *index[T], l int, row, norms []T, lo in
 func (b *accumulator[T]) scorers(cluster int) (list []int32, shares []T) {
 	b.list, b.coded.shares = b.list[:0], b.coded.shares[:0]
 	for _, p := range b.parts {
-		if cluster < p.clusters {
-			from, to := b.starts[p.starts+cluster], b.starts[p.starts+cluster+1]
-			b.list, b.coded.shares = append(b.list, b.listed[from:to]...), append(b.coded.shares, b.shares[from:to]...)
-		}
+		from, to := b.span(p, cluster)
+		b.list, b.coded.shares = append(b.list, b.listed[from:to]...), append(b.coded.shares, b.shares[from:to]...)
 	}
 	return b.list, b.coded.shares
 }

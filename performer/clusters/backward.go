@@ -56,10 +56,8 @@ const (
 
 // kept is what Backward needs of a block of queries.
 type kept struct {
-	lo     int // the first query
-	parts  []part
-	listed []int32
-	starts []int
+	lo int // the first query
+	lists
 }
 
 var gradientsPool pool.Pair[gradients[float32], gradients[float64]]
@@ -135,9 +133,7 @@ func (g *gradients[T]) scale() float64 { return g.a.scale(g.q.Cols) }
 func (g *gradients[T]) take(i, lo int, b *accumulator[T]) {
 	k := &g.kept[i]
 	k.lo = lo
-	k.parts, b.parts = b.parts, k.parts
-	k.listed, b.listed = b.listed, k.listed
-	k.starts, b.starts = b.starts, k.starts
+	k.lists, b.lists = b.lists, k.lists
 	sums := b.sums.Rows(len(b.peaks))
 	for i, peak := range b.peaks {
 		g.shifts[lo+i], g.logs[lo+i] = peak, T(math.Log(float64(sums.Row(i)[g.v.Cols])))

@@ -64,11 +64,8 @@ func zeros[T dense.Float](b *scratch.Buffer[T], rows, cols int) dense.Matrix[T] 
 // scorers returns the queries of a part of block k that score the keys of a cluster, counted from
 // the first query of the block.
 func (w *chunk[T]) scorers(k *kept, p part, cluster int) []int32 {
-	cluster += w.g.index.starts[w.g.segment]
-	if cluster >= p.clusters {
-		return nil
-	}
-	return k.listed[k.starts[p.starts+cluster]:k.starts[p.starts+cluster+1]]
+	from, to := k.span(p, w.g.index.starts[w.g.segment]+cluster)
+	return k.listed[from:to]
 }
 
 // add adds the gradients between queries and keys x with the values v, or their means. weights are

@@ -27,9 +27,9 @@ type Options struct {
 	// time and gives a smaller error. Zero means 0.0003.
 	Threshold float64
 
-	// Iterations is the number of iterations of k-means. Sample is the number of randomly drawn
-	// keys per cluster that k-means uses. Zeros mean 3 and 16.
-	Iterations, Sample int
+	// Iterations is the number of iterations of k-means over 16 randomly drawn keys per cluster.
+	// Zero means 3.
+	Iterations int
 }
 
 // Attention approximates softmax attention by clusters of keys. Attention implements
@@ -164,13 +164,13 @@ func newAttention[T dense.Float](exact performer.ExactOptions, opts Options, src
 	for _, x := range []struct {
 		name  string
 		value int
-	}{{"Clusters", opts.Clusters}, {"Iterations", opts.Iterations}, {"Sample", opts.Sample}} {
+	}{{"Clusters", opts.Clusters}, {"Iterations", opts.Iterations}} {
 		if x.value < 0 {
 			return nil, fmt.Errorf("clusters: opts.%s = %d, want at least 0", x.name, x.value)
 		}
 	}
 	opts.Threshold = cmp.Or(opts.Threshold, 0.0003)
-	opts.Iterations, opts.Sample = cmp.Or(opts.Iterations, 3), cmp.Or(opts.Sample, 16)
+	opts.Iterations = cmp.Or(opts.Iterations, 3)
 	a := &attention[T]{options: exact, opts: opts, threshold: T(opts.Threshold), seed: [2]uint64{src.Uint64(), src.Uint64()}}
 	exact.Causal, exact.Bits = false, 0
 	var err error

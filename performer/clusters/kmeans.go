@@ -36,8 +36,8 @@ const outlier = 8
 
 // divide sets labels to the clusters of the keys k, and returns the number of clusters: c that
 // k-means finds in a sample, and at most c keys that are far from all centres.
-func (f *kmeans[T]) divide(k dense.Matrix[T], c, iterations, sample int, seed [2]uint64) (clusters int) {
-	f.findCentres(k, c, iterations, sample, seed)
+func (f *kmeans[T]) divide(k dense.Matrix[T], c, iterations int, seed [2]uint64) (clusters int) {
+	f.findCentres(k, c, iterations, seed)
 	f.assign(k)
 	mean, finite := 0.0, 0
 	for i := range f.distances {
@@ -58,11 +58,14 @@ func (f *kmeans[T]) divide(k dense.Matrix[T], c, iterations, sample int, seed [2
 	return clusters
 }
 
+// keysPerCluster is the number of keys of the sample of k-means for each cluster.
+const keysPerCluster = 16
+
 // findCentres runs k-means on a sample of the keys, or on all keys.
-func (f *kmeans[T]) findCentres(k dense.Matrix[T], c, iterations, sample int, seed [2]uint64) {
+func (f *kmeans[T]) findCentres(k dense.Matrix[T], c, iterations int, seed [2]uint64) {
 	size := k.Rows
-	if sample < size/c {
-		size = c * sample
+	if keysPerCluster < size/c {
+		size = c * keysPerCluster
 	}
 	f.centres.Shape(c, k.Cols)
 	f.sums.Shape(c, k.Cols)

@@ -28,7 +28,7 @@ func TestLimits(t *testing.T) {
 				k.Data[i] += 1000
 			}
 			means := errors(t, bits, clusters.Options{}, q, k, v)
-			most := errors(t, bits, clusters.Options{Clusters: math.MaxInt, Sample: math.MaxInt}, q, k, v)
+			most := errors(t, bits, clusters.Options{Clusters: math.MaxInt}, q, k, v)
 			t.Logf("%d bits, d = %d: %.4f, with a mean %.4f, with all clusters %.4f", bits, d, centred, means, most)
 			for i := range means {
 				assert.Less(t, means[i], 2*centred[i]+0.01, "%d bits, d = %d, case %d", bits, d, i)

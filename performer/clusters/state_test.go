@@ -228,7 +228,6 @@ func TestStateOfAnotherForm(t *testing.T) {
 		fmt.Sprintf(same, "Clusters"):   other(exact, clusters.Options{Clusters: 9}, 5),
 		fmt.Sprintf(same, "Threshold"):  other(exact, clusters.Options{Threshold: 9}, 5),
 		fmt.Sprintf(same, "Iterations"): other(exact, clusters.Options{Iterations: 9}, 5),
-		fmt.Sprintf(same, "Sample"):     other(exact, clusters.Options{Sample: 9}, 5),
 		fmt.Sprintf(same, "seed"):       other(exact, clusters.Options{}, 6),
 	} {
 		s, x := state[float64](t, f, 1, 1, 3, 2), state(t, o, 1, 1, 3, 2)

@@ -150,14 +150,14 @@ func (m *memory[T]) Record() streams.Record {
 }
 
 // parameterNames are the names of the parameters in an encoded state.
-var parameterNames = [...]string{"Clusters", "Threshold", "Iterations", "Sample", "seed", "seed", "Bits"}
+var parameterNames = [...]string{"Clusters", "Threshold", "Iterations", "seed", "seed", "Bits"}
 
 // parameters are the options and the seed of an attention, as in an encoded state.
 type parameters [len(parameterNames)]uint64
 
 func (m *memory[T]) parameters() parameters {
 	o := m.a.opts
-	return parameters{uint64(o.Clusters), math.Float64bits(o.Threshold), uint64(o.Iterations), uint64(o.Sample), m.a.seed[0], m.a.seed[1], uint64(m.a.options.Bits)}
+	return parameters{uint64(o.Clusters), math.Float64bits(o.Threshold), uint64(o.Iterations), m.a.seed[0], m.a.seed[1], uint64(m.a.options.Bits)}
 }
 
 // checkParameters returns an error unless m has the same parameters.
