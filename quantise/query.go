@@ -38,7 +38,8 @@ type Query struct {
 	double []float64 // the divided query, in one of both types
 
 	// The rotated query divided by its norm has the multiples of a step in listed. They are in tile if
-	// levels come from a table, or if the machine lacks kernels for listed. scale is the product of the step and of quantiser.unit.
+	// levels come from a table, or if the machine lacks kernels for listed. scale is the product of
+	// the step and of quantiser.unit.
 	listed []byte
 	tile   []uint64
 	scale  float32

@@ -10,8 +10,8 @@ import (
 )
 
 // Compose returns the map φ(x) = ψ(A·(x − c) + b) that first applies an affine map R^d → R^r, of
-// Affine, Scale, Standardise or PCA, and then ψ = then, a map of R^r. Its kernel is the kernel of then, pulled back:
-// kernels.Pullback; nil if then does not know its own.
+// Affine, Scale, Standardise or PCA, and then ψ = then, a map of R^r. Its kernel is the kernel of
+// then, pulled back: kernels.Pullback; nil if then does not know its own.
 //
 // If then is Paired, so is the composition; its Keys are the composition with the Keys of then. The
 // composition is a LogMap, Differentiable or DifferentiableLog if then is, so that attention and
@@ -21,8 +21,8 @@ import (
 // gradient costs one product more. Methods transform 256 rows at a time, keep the memory for later
 // calls, and panic if a shape does not fit.
 //
-// Compose returns an error for a first that is not a map of Affine, Scale, Standardise or PCA, a nil then, and a then
-// that is not a map of R^r.
+// Compose returns an error for a first that is not a map of Affine, Scale, Standardise or PCA, a
+// nil then, and a then that is not a map of R^r.
 func Compose[T dense.Float](first, then Map[T]) (Map[T], error) {
 	return build[Map[T]](composeRecipe[T]{first, then})
 }

@@ -75,9 +75,10 @@
 // # When it is stable
 //
 // Solve has a small backward error for every T: Y solves exactly a system with q_il·k_jl, λ_i and
-// v_i that are each off by a few units of rounding [Oettli and Prager 1964]. Solve inverts a triangle, of order 16 at most, only if the condition numbers ‖|T⁻¹||T|‖ in the ∞-norm
-// and ‖|T||T⁻¹|‖ in the 1-norm are at most 1024, as in the delta rule. Solve treats chunks with
-// other triangles row by row, which is slower.
+// v_i that are each off by a few units of rounding [Oettli and Prager 1964]. Solve inverts a
+// triangle, of order 16 at most, only if the condition numbers ‖|T⁻¹||T|‖ in the ∞-norm and
+// ‖|T||T⁻¹|‖ in the 1-norm are at most 1024, as in the delta rule. Solve treats chunks with other
+// triangles row by row, which is slower.
 //
 // Inverse has a residual T·T⁻¹ − I that grows with the condition number of chunks of 128 rows.
 // Inverse checks the residual at a vector of random signs, in O(n²) [Freivalds 1979], and returns a

@@ -40,8 +40,8 @@
 // below b/4. The errors of heavy-tailed estimates, such as softmax features of long vectors, are
 // themselves uncertain until t is large.
 //
-// A Comparison has a Table, which prints in columns. Package validate/conformance checks whether your implementation keeps the contract of
-// kernels.Kernel, rff.Map or orf.Projection.
+// A Comparison has a Table, which prints in columns. Package validate/conformance checks whether
+// your implementation keeps the contract of kernels.Kernel, rff.Map or orf.Projection.
 //
 // Draws run on GOMAXPROCS goroutines, each with its own source, and are summed in order. So the
 // same source gives the same numbers on any number of processors.

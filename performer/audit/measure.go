@@ -44,9 +44,10 @@ type Options struct {
 //
 // Measure returns an error for a nil src, an option out of range, no approximation or a nil one,
 // exact attention that is not made of Exacts, an approximation that differs from exact in Causal or
-// Unnormalised, no row to sample, and shapes that do not fit. Measure also returns the error of ctx, which it checks between blocks of exact
-// rows and between approximations, with the Reports that are complete. A nil ctx panics. An
-// approximation of another package may panic for shapes of its own.
+// Unnormalised, no row to sample, and shapes that do not fit. Measure also returns the error of
+// ctx, which it checks between blocks of exact rows and between approximations, with the Reports
+// that are complete. A nil ctx panics. An approximation of another package may panic for shapes of
+// its own.
 func Measure[T dense.Float](ctx context.Context, exact performer.Attention[T], q, k, v dense.Matrix[T], opts Options, src rand.Source, approximations ...performer.Attention[T]) ([]Report, error) {
 	x := input[T]{exact, q, k, v}
 	switch any(*new(T)).(type) {

@@ -77,8 +77,9 @@ var (
 // Rows of weights belong to outputs. But GPT-2's Conv1D has rows that belong to inputs: Read
 // transposes c_attn.weight and c_proj.weight if c_attn.weight is E×3E or, with H heads of queries
 // and Hk heads of keys, E×(1 + 2·Hk/H)·E. Elements have type F64, F32, F16 or BF16; see Options.Weights
-// for their type in the layer. The caller gives rotary positions and ε in opts, because config.json has them and the file has
-// not. The format has no checksum, so Read does not detect damaged weights.
+// for their type in the layer. The caller gives rotary positions and ε in opts, because config.json
+// has them and the file has not. The format has no checksum, so Read does not detect damaged
+// weights.
 //
 // Read returns an error if attention or f is nil, if a tensor is missing or has a wrong shape or
 // type, if a tensor with the prefix is not in this list, and in the cases of [New]. The error names
