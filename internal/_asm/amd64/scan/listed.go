@@ -142,7 +142,7 @@ func listedWide(width int) {
 		ones := GP64()
 		MOVQ(I32(-1), ones)
 		BZHIQ(words, ones, ones)
-		KMOVB(ones.(GPVirtual).As32(), K1)
+		KMOVB(ones.As32(), K1)
 		chunk(func(from Mem, to VecVirtual) { VMOVDQU64_Z(from, K1, to) })
 	}, func(sums [listedHeight]VecVirtual) VecVirtual {
 		both := func(a, b VecVirtual, low, high func(ops ...Op)) VecVirtual {
