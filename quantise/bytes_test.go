@@ -281,6 +281,33 @@ func TestSmallAllocations(t *testing.T) {
 	}
 }
 
+// Nothing about the estimates of a query that is not finite is a number, not even in one dimension,
+// where codes have no error.
+func TestEstimatesOfNaN(t *testing.T) {
+	for _, d := range []int{1, 40} {
+		plain, err := quantise.New[float32](d, quantise.Options{Bits: 4}, rand.NewPCG(1, 2))
+		require.NoError(t, err)
+		centred, err := plain.WithCentres(random[float32](2, d, 3))
+		require.NoError(t, err)
+		for _, q := range []quantise.Quantiser[float32]{plain, centred} {
+			x := random[float32](3, d, 4)
+			clear(x.Row(2))
+			c, err := q.Encode(t.Context(), x)
+			require.NoError(t, err)
+			for _, bad := range []float64{math.NaN(), math.Inf(1)} {
+				query := slices.Repeat([]float32{float32(bad)}, d)
+				for _, by := range measures {
+					for _, e := range c.Estimates(make([]quantise.Estimate, 3), q.Prepare(nil, query, by, 0.1), 0) {
+						for _, v := range []float64{e.Value, e.StdErr, e.Low, e.High} {
+							require.True(t, math.IsNaN(v), "d = %d, measure %d: %+v", d, by, e)
+						}
+					}
+				}
+			}
+		}
+	}
+}
+
 // The mean squares of errors and of standard errors agree, and bounds fail at most as often as asked,
 // for rows at random, near centres, and of one to three coordinates, and for a query that is a row.
 // The rows of one rotation have dependent errors, so that the mean of 24,000 squares is less certain.

@@ -117,7 +117,8 @@ func (x *Query) estimate(s *shift, product float32, n *numbers) Estimate {
 	if s != nil {
 		norm = s.norm
 	}
-	if n.norm == 0 || norm == 0 {
+	if n.norm == 0 || norm == 0 || x.norm != x.norm {
+		e.StdErr = 0 * x.norm // NaN for a query that is not finite, as the value is
 		if x.z > 0 {
 			e.Low, e.High = e.Value, e.Value
 		}
