@@ -230,6 +230,35 @@ func TestRowsOfFiles(t *testing.T) {
 	assert.InDeltaSlice(t, []float64{math.Sin(2), math.Sin(18)}, mean.Data, 1e-3)
 }
 
+// Ten rows of one column, columns that do not vary, and a single landmark give a model with finite
+// predictions. Means of a thousand deviations in float32 cost no accuracy.
+func TestLimits(t *testing.T) {
+	first := func(x []float64) float64 { return math.Sin(2 * x[0]) }
+	fit := func(b ridge.Block[float32], o automl.Options) *ridge.Model[float32] {
+		r, err := automl.Fit(t.Context(), b, o, rand.NewPCG(1, 2))
+		require.NoError(t, err)
+		return r.Model
+	}
+	same := table[float32](40, 2, 1, 0.1, first)
+	for i := range same.X.Data {
+		same.X.Data[i] = 7
+	}
+	for _, e := range []float64{
+		rmse(fit(table[float32](10, 1, 1, 0.1, first), automl.Options{}), table[float32](10, 1, 2, 0.1, first)),
+		rmse(fit(same, automl.Options{}), same),
+		rmse(fit(table[float32](40, 2, 1, 0.1, first), automl.Options{Landmarks: 1}), same),
+	} {
+		assert.Less(t, e, 2.0)
+	}
+	near, other := table[float32](120, 1, 1, 0.1, first), table[float32](120, 1, 2, 0.1, first)
+	e := rmse(fit(near, automl.Options{}), other)
+	for i := range near.X.Data {
+		near.X.Data[i] += 1000
+		other.X.Data[i] += 1000
+	}
+	assert.InDelta(t, e, rmse(fit(near, automl.Options{}), other), 0.01*e)
+}
+
 func TestErrors(t *testing.T) {
 	rows := table[float64](30, 2, 1, 1, func(x []float64) float64 { return x[0] })
 	fit := func(rows ridge.Rows[float64], o automl.Options) error {
