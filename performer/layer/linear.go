@@ -3,6 +3,7 @@ package layer
 import (
 	"encoding/binary"
 	"fmt"
+	"math"
 	"slices"
 
 	"github.com/seed-feabd252/randfeat/dense"
@@ -30,8 +31,8 @@ type Linear[T dense.Float] struct {
 // NewLinear returns the map with copies of w and of bias, which may be nil. NewLinear rounds the
 // elements of w to the type weights: F16, BF16, or the type of T, which an empty weights means too.
 //
-// NewLinear returns an error if weights is another type, if w is empty or w.Check panics, or if bias
-// does not have an element for each row of w.
+// NewLinear returns an error if weights is another type, if w is empty or w.Check panics, if bias
+// does not have an element for each row of w, or if an element of w becomes infinite.
 func NewLinear[T dense.Float](w dense.Matrix[T], bias []T, weights safetensors.DType) (*Linear[T], error) {
 	if err := checkWeights[T]("weights", weights); err != nil {
 		return nil, err
@@ -41,6 +42,9 @@ func NewLinear[T dense.Float](w dense.Matrix[T], bias []T, weights safetensors.D
 	}
 	if w.Rows == 0 || w.Cols == 0 || bias != nil && len(bias) != w.Rows {
 		return nil, fmt.Errorf("layer: w is %d×%d, bias has length %d, want at least 1×1 and an element for each row", w.Rows, w.Cols, len(bias))
+	}
+	if err := checkRange("w", w, weights); err != nil {
+		return nil, err
 	}
 	l := newLinear(w, bias, weights)
 	return &l, nil
@@ -81,6 +85,19 @@ func typeOf[T dense.Float]() safetensors.DType {
 func checkWeights[T dense.Float](name string, t safetensors.DType) error {
 	if own := typeOf[T](); t != "" && t != own && !isShort(t) {
 		return fmt.Errorf("layer: %s = %.40q, want F16, BF16 or %s", name, string(t), own)
+	}
+	return nil
+}
+
+// checkRange returns an error that names w if rounding to the type makes an element of w infinite.
+func checkRange[T dense.Float](name string, w dense.Matrix[T], t safetensors.DType) error {
+	least := map[safetensors.DType]float64{safetensors.F16: 65520, safetensors.BF16: 0x1.ffp127}[t]
+	for i := range w.Rows {
+		for j, v := range w.Row(i) {
+			if a := math.Abs(float64(v)); least > 0 && a >= least && a <= math.MaxFloat64 {
+				return fmt.Errorf("layer: %s[%d][%d] = %v is beyond the range of %s", name, i, j, v, t)
+			}
+		}
 	}
 	return nil
 }

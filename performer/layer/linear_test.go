@@ -91,12 +91,31 @@ func TestLinearErrors(t *testing.T) {
 			_, err := layer.NewLinear(dense.New[float32](0, 2), nil, "")
 			return err
 		},
+		"layer: w[1][0] = -65520 is beyond the range of F16": func() error {
+			_, err := layer.NewLinear(dense.Of(2, 1, []float64{65519, -65520}), nil, safetensors.F16)
+			return err
+		},
+		"layer: w[0][1] = 3.4e+38 is beyond the range of BF16": func() error {
+			_, err := layer.NewLinear(dense.Of(1, 2, []float32{3.38e38, 3.4e38}), nil, safetensors.BF16)
+			return err
+		},
+		"layer: Key[0][0] = 1e+06 is beyond the range of F16": func() error {
+			p := layer.Projections[float32]{Query: dense.Of(1, 1, []float32{1}), Key: dense.Of(1, 1, []float32{1e6}), Value: dense.Of(1, 1, []float32{1})}
+			one := must.Have(performer.NewBatch[float32](1, 1, must.Have(performer.NewExact[float32](performer.ExactOptions{}))))
+			_, err := layer.New(p, one, layer.Options{Weights: safetensors.F16})
+			return err
+		},
 		"layer: w: dense: 1 elements cannot hold a 3×2 matrix of stride 2": func() error {
 			_, err := layer.NewLinear(dense.Matrix[float32]{Rows: 3, Cols: 2, Stride: 2, Data: make([]float32, 1)}, nil, "")
 			return err
 		},
 	} {
 		assert.ErrorContains(t, f(), want)
+	}
+	// The largest numbers, and infinity itself, keep their kind.
+	for weights, v := range map[safetensors.DType]float64{safetensors.F16: 65519, safetensors.BF16: 0x1.fefffffp127} {
+		row := must.Have(layer.NewLinear(dense.Of(1, 2, []float64{v, math.Inf(-1)}), nil, weights)).Row(nil, 0)
+		assert.True(t, row[0] > v/2 && !math.IsInf(row[0], 0) && math.IsInf(row[1], -1), "%s: %v", weights, row)
 	}
 	l := must.Have(layer.NewLinear(w, nil, safetensors.BF16))
 	assert.PanicsWithValue(t, "layer: x is 1×3, want 2 columns", func() { l.Apply(dense.Matrix[float32]{}, dense.New[float32](1, 3)) })

@@ -83,7 +83,7 @@ type Projections[T dense.Float] struct {
 //
 // New returns an error that names the field if attention is nil or takes heads of another
 // dimension, if shapes do not fit together, if Epsilon is not positive and finite, or if Weights is
-// another type. New also returns the errors of [NewRotary].
+// another type or makes an element infinite. New also returns the errors of [NewRotary].
 func New[T dense.Float](p Projections[T], attention performer.Batch[T], opts Options) (*MultiHead[T], error) {
 	heads, keyHeads, dim, err := headsOf(attention)
 	if err != nil {
@@ -99,7 +99,9 @@ func New[T dense.Float](p Projections[T], attention performer.Batch[T], opts Opt
 	if !(epsilon > 0) || math.IsInf(epsilon, 0) {
 		return nil, fmt.Errorf("layer: Options.Epsilon = %v, want a finite number above 0", epsilon)
 	}
-	if err := checkWeights[T]("Options.Weights", opts.Weights); err != nil {
+	if err := cmp.Or(checkWeights[T]("Options.Weights", opts.Weights),
+		checkRange("Query", p.Query, opts.Weights), checkRange("Key", p.Key, opts.Weights),
+		checkRange("Value", p.Value, opts.Weights), checkRange("Output", p.Output, opts.Weights)); err != nil {
 		return nil, err
 	}
 	l := &MultiHead[T]{
