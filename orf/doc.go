@@ -18,8 +18,7 @@
 //	Simplex        at arccos(−1/(d−1))     Gaussian       O(n·m·d)               O(m·d²)
 //	Hadamard       exactly orthogonal (1)  nearly         O(n·m·log d)           O(m)
 //	Givens         exactly orthogonal      nearly         O(n·m·log d)           O(m·log d)
-//	Fastfood       dependent               Gaussian       O(n·m·log d)           O(m)
-//	Halton, Sobol  dependent (2)           Gaussian       O(n·m·d)               O(m·d·log m)
+//	Halton         dependent (2)           Gaussian       O(n·m·d)               O(m·d·log m)
 //
 // (1) when d is an order that hadamard.FastOrder keeps: 1, 2, 4, 8, 12, 16, 20, 24, 32, 40, 48, 64,
 // 80, 96, … Otherwise W is d columns of an orthogonal block of the next such order d'.
@@ -29,14 +28,13 @@
 // FromMatrix makes a projection of your own frequencies. IID is the baseline. The theory of
 // orthogonal features is about GramSchmidt. Hadamard and Givens never form W: they replace the
 // random rotation by products of fast rotations, and project by applying the product, picking rows
-// and scaling them. Fastfood has a Gaussian diagonal between two Hadamard matrices: every row is
-// exactly Gaussian, but the rows of a block are not orthogonal.
+// and scaling them.
 //
 // The best ensemble depends on the kernel. Simplex has less variance than GramSchmidt for positive
-// features exp(wᵀx), and more for features that are equal at w and −w, such as cosines. Halton and
-// Sobol help where d is below ten or so, and most where it is 1 to 4: at d = 2 and m = 64 the
-// variance of the Gaussian kernel is an eighth and a sixteenth of the variance with IID. Where d is
-// large Hadamard costs least.
+// features exp(wᵀx), and more for features that are equal at w and −w, such as cosines. Halton
+// helps where d is below ten or so, and most where it is 1 to 4: at d = 2 and m = 64 the variance
+// of the Gaussian kernel is an eighth of the variance with IID. Where d is large Hadamard costs
+// least.
 //
 // The projections of Draw are Drawn: they have a method Ensemble, which returns the law of their
 // frequencies.
@@ -44,22 +42,22 @@
 // # Blocks
 //
 // At most d vectors of R^d are orthogonal, or corners of a simplex about 0. m > d stacks
-// independent blocks of d rows (d' in Hadamard and Fastfood), and the last block keeps its first m
-// mod d rows; m < d keeps the first m rows of one block. Hadamard, Givens and Fastfood permute the
-// rows of a block at random first: the leading rows of Hadamard and Givens are not like the others.
+// independent blocks of d rows (d' in Hadamard), and the last block keeps its first m
+// mod d rows; m < d keeps the first m rows of one block. Hadamard and Givens permute the rows of a
+// block at random first, because the leading rows are not like the others.
 // Draws are made block by block and row by row: with an equal source, the frequencies for m are the
 // first m frequencies for a larger m (to rounding in GramSchmidt and Simplex). The same holds for
-// the points of Halton and Sobol.
+// the points of Halton.
 //
 // # Lengths
 //
 // The norm of a standard Gaussian vector of R^d has the law χ(d). Directions of unit length are
-// therefore scaled by independent draws from χ(d) (χ(d') for Hadamard and Fastfood, whose vectors
-// are Gaussian in R^d' and then restricted to R^d). The norms of the rows of the Gaussian matrix G
+// therefore scaled by independent draws from χ(d) (χ(d') for Hadamard, whose vectors are
+// nearly Gaussian in R^d' and then restricted to R^d). The norms of the rows of the Gaussian matrix G
 // = QR would not do: they are correlated with the rows of Q, and features such as cosh(w·x) would
 // be biased.
 //
-// FixedLength gives every row the length √d (√d' of the padded R^d' in Hadamard and Fastfood), the
+// FixedLength gives every row the length √d (√d' of the padded R^d' in Hadamard), the
 // root mean square. The variance of the dot-product kernel falls, and kernels that depend on the
 // law of ‖w‖ are biased. For the Gaussian kernel and directions uniform on the sphere, with q =
 // ‖x−y‖², the mean of the estimate becomes
@@ -81,7 +79,7 @@
 //
 // # Point sets
 //
-// Halton and Sobol take points that cover [0, 1]^d evenly through the inverse of the normal
+// Halton takes points that cover [0, 1]^d evenly through the inverse of the normal
 // distribution function: quasi-Monte Carlo [Yang et al. 2014]. The points are randomised such that
 // each by itself is uniform: means are exact for every m, and the spread over seeds tells the
 // error. (Points of the deterministic sequences are not uniform, and the first is 0, which the
@@ -103,8 +101,7 @@
 // Everything is drawn at construction from the given math/rand/v2 rand.Source, which is not kept; a
 // source from golang.org/x/exp/rand is one too. Draws are made in float64 and rounded once, so that
 // the float32 object of a seed is the rounded float64 object: its frequencies in IID, GramSchmidt,
-// Simplex, Halton and Sobol, its signs, cosines, sines, diagonals and lengths in Hadamard, Givens
-// and Fastfood.
+// Simplex and Halton, its signs, cosines, sines and lengths in Hadamard and Givens.
 //
 // # Projecting
 //
@@ -119,8 +116,8 @@
 //
 // The projections of this package are also Transposers: ProjectTransposed(dst, z) writes ZW (n×d)
 // for the n×m matrix z. If a loss has the gradients z with respect to the projections of some
-// points, these are its gradients with respect to the points. Hadamard, Givens and Fastfood scatter
-// lengths·z into images of the blocks, apply the transposed rotations and sum the blocks in order,
+// points, these are its gradients with respect to the points. Hadamard and Givens scatter lengths·z
+// into images of the blocks, apply the transposed rotations and sum the blocks in order,
 // at the cost of Project; the others multiply by W, and the first call makes another copy of W.
 // ProjectTransposed keeps the rules of Project for rows, GOMAXPROCS, NaN and shapes. Neither
 // direction allocates once it has run with a dst.
@@ -133,10 +130,6 @@
 //     Weller: The geometry of random features. AISTATS 2018.
 //   - [Demni and Kadri 2024] N. Demni, H. Kadri: Orthogonal random features: explicit forms and
 //     sharp inequalities. Transactions on Machine Learning Research, 2024.
-//   - [Le et al. 2013] Q. Le, T. Sarlós, A. Smola: Fastfood – approximating kernel expansions in
-//     loglinear time. ICML 2013.
-//   - [Matoušek 1998] J. Matoušek: On the L2-discrepancy for anchored boxes. Journal of Complexity
-//     14(4), 1998.
 //   - [Mezzadri 2007] F. Mezzadri: How to generate random matrices from the classical compact
 //     groups. Notices of the AMS 54(5), 2007.
 //   - [Owen 2017] A. B. Owen: A randomized Halton algorithm in R. arXiv:1706.02808.
@@ -144,8 +137,6 @@
 //     NIPS 2007.
 //   - [Reid et al. 2023] I. Reid, K. Choromanski, V. Likhosherstov, A. Weller: Simplex random
 //     features. ICML 2023.
-//   - [Sobol 1967] I. M. Sobol': On the distribution of points in a cube and the approximate
-//     evaluation of integrals. USSR Computational Mathematics and Mathematical Physics 7(4), 1967.
 //   - [Yang et al. 2014] J. Yang, V. Sindhwani, H. Avron, M. Mahoney: Quasi-Monte Carlo feature
 //     maps for shift-invariant kernels. ICML 2014.
 //   - [Yu et al. 2016] F. X. Yu, A. T. Suresh, K. Choromanski, D. Holtmann-Rice, S. Kumar:

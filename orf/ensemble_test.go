@@ -35,10 +35,7 @@ func testEnsembles[T dense.Float](t *testing.T) {
 		{orf.Givens{}, 8, orf.Givens{Rotations: 24}, "Givens"},
 		{orf.Givens{}, 1, orf.Givens{}, "Givens"},
 		{orf.Givens{Rotations: 4, FixedLength: true}, 8, orf.Givens{FixedLength: true, Rotations: 4}, "Givens(Rotations=4, FixedLength)"},
-		{orf.Fastfood{}, 5, orf.Fastfood{}, "Fastfood"},
-		{orf.Fastfood{FixedLength: true}, 8, orf.Fastfood{FixedLength: true}, "Fastfood(FixedLength)"},
 		{orf.Halton{}, 5, orf.Halton{}, "Halton"},
-		{orf.Sobol{}, 5, orf.Sobol{}, "Sobol"},
 	} {
 		assert.Equal(t, c.text, c.e.String())
 		p, err := orf.Draw[T](c.e, 7, c.d, exprand.NewSource(1))

@@ -114,40 +114,6 @@ func ExampleSimplex() {
 	// -0.500
 }
 
-// A thousand frequencies from one block of order 1024 take two transforms a point.
-func ExampleFastfood() {
-	w, err := orf.Draw[float64](orf.Fastfood{}, 1000, 1000, exprand.NewSource(1))
-	if err != nil {
-		fmt.Println(err)
-		return
-	}
-	x := dense.New[float64](1, 1000)
-	x.Set(0, 0, 1)
-	y := w.Project(dense.Matrix[float64]{}, x)
-	fmt.Printf("‖Wx‖²/m = %.1f\n", dot(y.Row(0), y.Row(0))/1000)
-	// Output: ‖Wx‖²/m = 1.0
-}
-
-// Of the first eight points every coordinate has four of either sign.
-func ExampleSobol() {
-	p, err := orf.Draw[float64](orf.Sobol{}, 8, 2, exprand.NewSource(1))
-	if err != nil {
-		fmt.Println(err)
-		return
-	}
-	w := p.Frequencies()
-	positive := make([]int, 2)
-	for k := range w.Rows {
-		for j, v := range w.Row(k) {
-			if v > 0 {
-				positive[j]++
-			}
-		}
-	}
-	fmt.Println(positive)
-	// Output: [4 4]
-}
-
 // 256 points of the plane estimate exp(−1/2) better than independent ones do.
 func ExampleHalton() {
 	x := dense.Of(1, 2, []float64{0.6, 0.8})

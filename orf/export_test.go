@@ -2,7 +2,6 @@ package orf
 
 import (
 	"github.com/seed-feabd252/randfeat/dense"
-	"github.com/seed-feabd252/randfeat/hadamard"
 )
 
 // What tests see of the inside.
@@ -10,7 +9,6 @@ var (
 	Gaussian      = gaussian
 	Lengths       = lengths
 	Orthogonalise = orthogonalise
-	Primitives    = primitives
 )
 
 // MaxHalton is the largest dimension of Halton.
@@ -21,11 +19,6 @@ const MaxHalton = maxHalton
 type Block[T dense.Float] struct {
 	Rows    []int32
 	Lengths []T
-
-	// H·G·Π·Rotation, with Π from From, of Fastfood; nil of others.
-	Rotation *hadamard.Rotation[T]
-	From     []int32
-	Scale    []T
 }
 
 // Blocks returns the blocks of p, nil if p multiplies by a matrix.
@@ -37,9 +30,6 @@ func Blocks[T dense.Float](p Projection[T]) []Block[T] {
 	blocks := make([]Block[T], len(s.blocks))
 	for i, b := range s.blocks {
 		blocks[i] = Block[T]{Rows: b.rows, Lengths: b.lengths}
-		if f, ok := b.r.(*transforms[T]); ok {
-			blocks[i].Rotation, blocks[i].From, blocks[i].Scale = f.r, f.from, f.scale
-		}
 	}
 	return blocks
 }

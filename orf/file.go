@@ -45,7 +45,7 @@ func Read[T dense.Float](r io.Reader) (Projection[T], error) {
 func init() {
 	archive.Register(map[string]any{
 		"IID": IID{}, "GramSchmidt": GramSchmidt{}, "Simplex": Simplex{}, "Hadamard": Hadamard{},
-		"Givens": Givens{}, "Fastfood": Fastfood{}, "Halton": Halton{}, "Sobol": Sobol{},
+		"Givens": Givens{}, "Halton": Halton{},
 	}, func(e any) (Ensemble, error) { return e.(Ensemble), nil })
 	register[float32]()
 	register[float64]()
@@ -53,7 +53,7 @@ func init() {
 
 func register[T dense.Float]() {
 	archive.Register(map[string]any{
-		"Explicit": explicitRecipe[T]{}, "Hadamard": hadamardRecipe[T]{}, "Givens": givensRecipe[T]{}, "Fastfood": fastfoodRecipe[T]{},
+		"Explicit": explicitRecipe[T]{}, "Hadamard": hadamardRecipe[T]{}, "Givens": givensRecipe[T]{},
 	}, func(r any) (Projection[T], error) { return r.(recipe[T]).make() })
 }
 

@@ -4,6 +4,8 @@ import (
 	"math"
 	"math/rand/v2"
 
+	"gonum.org/v1/gonum/floats"
+
 	"github.com/seed-feabd252/randfeat/dense"
 )
 
@@ -47,4 +49,14 @@ func gaussian(x []float64, rng *rand.Rand) {
 	for i := range x {
 		x[i] = rng.NormFloat64()
 	}
+}
+
+// direction fills x with a uniform draw from the sphere of the given radius.
+func direction(x []float64, radius float64, rng *rand.Rand) {
+	norm := 0.0
+	for norm == 0 { // in R¹ that may happen
+		gaussian(x, rng)
+		norm = floats.Norm(x, 2)
+	}
+	floats.Scale(radius/norm, x)
 }

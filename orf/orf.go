@@ -47,9 +47,9 @@ type Transposer[T dense.Float] interface {
 	ProjectTransposed(dst, z dense.Matrix[T]) dense.Matrix[T]
 }
 
-// Ensemble is a law of frequencies: IID, GramSchmidt, Simplex, Hadamard, Givens, Fastfood, Halton
-// or Sobol. Their zero values are the usual choice. Ensembles are comparable, and String returns
-// the name with the fields that are not zero.
+// Ensemble is a law of frequencies: IID, GramSchmidt, Simplex, Hadamard, Givens or Halton.
+// Their zero values are the usual choice. Ensembles are comparable, and String returns the name with
+// the fields that are not zero.
 type Ensemble interface {
 	fmt.Stringer
 	ensemble()
@@ -110,12 +110,8 @@ func draw[T dense.Float](e Ensemble, m, d int, src rand.Source) (Projection[T], 
 		return hadamardProduct[T](e, m, d, src)
 	case Givens:
 		return givensProduct[T](e, m, d, src)
-	case Fastfood:
-		return fastfood[T](e, m, d, src)
 	case Halton:
 		return halton[T](e, m, d, src)
-	case Sobol:
-		return sobol[T](e, m, d, src)
 	}
 	return nil, fmt.Errorf("orf: e is %T, want an ensemble of this package", e)
 }

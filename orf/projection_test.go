@@ -32,8 +32,7 @@ type construction[T dense.Float] struct {
 
 func constructions[T dense.Float]() []construction[T] {
 	same := func(d int) int { return d }
-	// Three factors, or two and a diagonal, each of scale and transform; a core of
-	// order h ≤ d' takes h/4 + 2 additions.
+	// Three factors, each of scale and transform; a core of order h ≤ d' takes h/4 + 2 additions.
 	rotation := func(d int) int { return 3 * (bits.Len(uint(d)) + d/4 + 4) }
 	right := func(int) float64 { return 0 }
 	turns := func(d int) int { return 4 * int(float64(d)*math.Log2(float64(d))+2) }
@@ -44,7 +43,6 @@ func constructions[T dense.Float]() []construction[T] {
 		{"Hadamard", orf.Hadamard{}, orf.Hadamard{FixedLength: true}, hadamard.FastOrder, rotation, right},
 		{"Givens", orf.Givens{}, orf.Givens{FixedLength: true}, same, turns, right},
 		{"Simplex", orf.Simplex{}, orf.Simplex{FixedLength: true}, same, same, repelled},
-		{"Fastfood", orf.Fastfood{}, orf.Fastfood{FixedLength: true}, hadamard.FastOrder, rotation, nil},
 	}
 }
 

@@ -3,7 +3,6 @@ package orf_test
 import (
 	"fmt"
 	"math"
-	"math/bits"
 	"slices"
 	"testing"
 
@@ -17,7 +16,7 @@ import (
 )
 
 // pointSets are the ensembles of dependent points.
-var pointSets = []orf.Ensemble{orf.Halton{}, orf.Sobol{}}
+var pointSets = []orf.Ensemble{orf.Halton{}}
 
 func TestPointSetErrors(t *testing.T) {
 	src := exprand.NewSource(1)
@@ -35,17 +34,7 @@ func TestPointSetErrors(t *testing.T) {
 	}
 	_, err := orf.Draw[float32](orf.Halton{}, 1, 1001, src)
 	assert.EqualError(t, err, "orf: Halton: d = 1001, want at most 1000")
-	_, err = orf.Draw[float32](orf.Sobol{}, 1, 21202, src)
-	assert.EqualError(t, err, "orf: Sobol: d = 21202, want at most 21201")
 	p, err := orf.Draw[float32](orf.Halton{}, 3, 1000, src)
-	require.NoError(t, err, "the largest dimension")
-	for _, v := range p.Frequencies().Data {
-		require.Less(t, math.Abs(float64(v)), 10.0, "finite")
-	}
-	if testing.Short() {
-		return
-	}
-	p, err = orf.Draw[float32](orf.Sobol{}, 3, 21201, src)
 	require.NoError(t, err, "the largest dimension")
 	for _, v := range p.Frequencies().Data {
 		require.Less(t, math.Abs(float64(v)), 10.0, "finite")
@@ -76,7 +65,7 @@ func TestPointSetsOfSeedsTypesAndLengths(t *testing.T) {
 // coordinate has one in each interval of length b^(−k).
 func TestPointSetsAreStratified(t *testing.T) {
 	const d = 7
-	for e, bases := range map[orf.Ensemble][d]int{orf.Halton{}: {2, 3, 5, 7, 11, 13, 17}, orf.Sobol{}: {2, 2, 2, 2, 2, 2, 2}} {
+	for e, bases := range map[orf.Ensemble][d]int{orf.Halton{}: {2, 3, 5, 7, 11, 13, 17}} {
 		p, err := orf.Draw[float64](e, 600, d, exprand.NewSource(3))
 		require.NoError(t, err)
 		w := p.Frequencies()
@@ -88,41 +77,6 @@ func TestPointSetsAreStratified(t *testing.T) {
 						seen[int(distuv.UnitNormal.CDF(w.At(from+k, j))*float64(n))] = true
 					}
 					require.NotContains(t, seen, false, "%v: coordinate %d, %d points from %d", e, j, n, from)
-				}
-			}
-		}
-	}
-}
-
-// TestSobolNet: the first 2^k points have 2^t in every box of volume 2^(t−k) with
-// sides 2^(−c), where t is the sum of the degrees of the polynomials, each less 1
-// [Sobol 1967]. The third coordinate's is x²+x+1.
-func TestSobolNet(t *testing.T) {
-	const k = 7
-	for seed := range uint64(20) {
-		p, err := orf.Draw[float64](orf.Sobol{}, 1<<k, 3, exprand.NewSource(seed))
-		require.NoError(t, err)
-		w := p.Frequencies()
-		for a := 0; a <= k; a++ {
-			for b := 0; a+b <= k; b++ {
-				plane, space := map[[2]int]int{}, map[[3]int]int{}
-				c := max(0, k-1-a-b)
-				for i := range w.Rows {
-					var box [3]int
-					for j, side := range []int{a, b, c} {
-						box[j] = int(math.Ldexp(distuv.UnitNormal.CDF(w.At(i, j)), side))
-					}
-					plane[[2]int{box[0], box[1]}]++
-					space[box]++
-				}
-				for _, n := range plane {
-					require.Equal(t, 1<<(k-a-b), n, "seed %d: sides 2^-%d, 2^-%d", seed, a, b)
-				}
-				if a+b == k {
-					continue
-				}
-				for _, n := range space {
-					require.Equal(t, 2, n, "seed %d: sides 2^-%d, 2^-%d, 2^-%d", seed, a, b, c)
 				}
 			}
 		}
@@ -200,7 +154,6 @@ func pointSetGain(t *testing.T, e orf.Ensemble, m, d, draws int) (gain, stderr f
 func TestPointSetGain(t *testing.T) {
 	for e, figures := range map[orf.Ensemble]map[int]float64{
 		orf.Halton{}: {2: 0.13, 4: 0.33, 8: 0.55, 16: 0.81, 64: 0.99},
-		orf.Sobol{}:  {2: 0.06, 4: 0.33, 8: 0.62, 16: 1.05, 64: 1.35},
 	} {
 		for d, want := range figures {
 			gain, se := pointSetGain(t, e, 64, d, 400)
@@ -210,34 +163,5 @@ func TestPointSetGain(t *testing.T) {
 	for _, d := range []int{2, 8} {
 		gain, se := pointSetGain(t, orf.IID{}, 64, d, 400)
 		assert.InDelta(t, 1, gain, 4*se, "IID: d = %d", d)
-	}
-}
-
-// TestPrimitives counts the polynomials: φ(2^s − 1)/s of degree s, the known
-// numbers of A011260 in the On-Line Encyclopedia of Integer Sequences.
-func TestPrimitives(t *testing.T) {
-	counts := []int{1, 1, 2, 2, 6, 6, 18, 16, 48, 60, 176, 144, 630}
-	total := 0
-	for _, n := range counts {
-		total += n
-	}
-	polynomials := orf.Primitives(total)
-	got := make([]int, len(counts))
-	for _, p := range polynomials {
-		got[bits.Len32(p)-2]++
-	}
-	assert.Equal(t, counts, got)
-	assert.Equal(t, []uint32{3, 7, 11, 13, 19, 25, 37, 41, 47, 55, 59, 61}, polynomials[:12])
-	assert.True(t, slices.IsSorted(polynomials))
-	assert.Empty(t, orf.Primitives(0))
-	for _, p := range polynomials[:100] {
-		period := 0
-		top := uint32(1) << (bits.Len32(p) - 1)
-		for a := uint32(1); period == 0 || a != 1; period++ {
-			if a <<= 1; a&top != 0 {
-				a ^= p
-			}
-		}
-		require.Equal(t, int(top)-1, period, "x^k takes all values modulo %b", p)
 	}
 }

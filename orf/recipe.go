@@ -12,7 +12,6 @@ import (
 	"github.com/seed-feabd252/randfeat/internal/argument"
 	"github.com/seed-feabd252/randfeat/internal/file/archive"
 	"github.com/seed-feabd252/randfeat/internal/file/frame"
-	"github.com/seed-feabd252/randfeat/internal/memory/pool"
 )
 
 // explicitRecipe is a matrix of frequencies.
@@ -35,16 +34,6 @@ type hadamardRecipe[T dense.Float] struct {
 	D           int
 	FixedLength bool
 	Signs       archive.Array[int8] // blocks × factors × d', each ±1
-	picked[T]
-}
-
-// fastfoodRecipe holds the blocks of Fastfood that a file stores.
-type fastfoodRecipe[T dense.Float] struct {
-	D            int
-	FixedLength  bool
-	Signs        archive.Array[int8] // B: blocks × 1 × d'
-	Permutations archive.Array[int]  // Π: blocks × d', coordinate i of the image is coordinate Π_i
-	Diagonals    archive.Array[T]    // the diagonal of G over its norm: blocks × d'
 	picked[T]
 }
 
@@ -78,17 +67,6 @@ func (p *structured[T]) Recipe() (any, error) {
 			r.Signs.Data = appendSigns(r.Signs.Data, b.r.(*hadamard.Rotation[T]), e.Factors)
 		}
 		return r, nil
-	case Fastfood:
-		r := fastfoodRecipe[T]{D: p.d, FixedLength: e.FixedLength, picked: of}
-		r.Signs.Shape, r.Permutations.Shape = []int{blocks, 1, p.order}, []int{blocks, p.order}
-		r.Diagonals.Shape = r.Permutations.Shape
-		for _, b := range p.blocks {
-			t := b.r.(*transforms[T])
-			r.Signs.Data = appendSigns(r.Signs.Data, t.r, 1)
-			r.Permutations.Data = appendInts(r.Permutations.Data, t.from)
-			r.Diagonals.Data = append(r.Diagonals.Data, t.scale...)
-		}
-		return r, nil
 	case Givens:
 		r := givensRecipe[T]{D: p.d, FixedLength: e.FixedLength, picked: of}
 		r.Axes.Shape = []int{blocks, e.Rotations, 2}
@@ -109,31 +87,6 @@ func (r hadamardRecipe[T]) make() (Projection[T], error) {
 	factors, order := s.Shape[1], s.Shape[2]
 	return r.stack(r.D, order, s.Shape[0], Hadamard{FixedLength: r.FixedLength, Factors: factors}, func(block int) (operator[T], error) {
 		return rotation[T](r.D, factors, order, s.Data[block*factors*order:])
-	})
-}
-
-func (r fastfoodRecipe[T]) make() (Projection[T], error) {
-	s := r.Signs
-	if len(s.Shape) != 3 || s.Shape[1] != 1 {
-		return nil, fmt.Errorf("orf: signs of shape %v, want blocks × 1 × order", s.Shape)
-	}
-	blocks, order := s.Shape[0], s.Shape[2]
-	if want := []int{blocks, order}; !slices.Equal(r.Permutations.Shape, want) || !slices.Equal(r.Diagonals.Shape, want) {
-		return nil, fmt.Errorf("orf: permutations of shape %v, diagonals %v, want %v", r.Permutations.Shape, r.Diagonals.Shape, want)
-	}
-	images := new(pool.Of[[]T])
-	return r.stack(r.D, order, blocks, Fastfood{FixedLength: r.FixedLength}, func(block int) (operator[T], error) {
-		lo, hi := block*order, (block+1)*order
-		scale := r.Diagonals.Data[lo:hi:hi]
-		from, err := rowsOf("permutations", r.Permutations.Data[lo:hi], order)
-		if err != nil {
-			return nil, err
-		}
-		if err := argument.FiniteAll("orf: diagonals", scale); err != nil {
-			return nil, err
-		}
-		rotation, err := rotation[T](r.D, 1, order, s.Data[lo:])
-		return &transforms[T]{r: rotation, from: from, scale: scale, images: images}, err
 	})
 }
 

@@ -123,11 +123,10 @@ func TestWhatIsAbsorbed(t *testing.T) {
 		}{
 			"iid":          {iid, x, y, true},
 			"Gram–Schmidt": {must(orf.Draw[float32](orf.GramSchmidt{}, m, d, src)), x, y, true},
-			"Sobol":        {must(orf.Draw[float32](orf.Sobol{}, m, d, src)), x, y, true},
+			"Halton":       {must(orf.Draw[float32](orf.Halton{}, m, d, src)), x, y, true},
 			"given":        {must(orf.FromMatrix(iid.Frequencies())), x, y, true},
 			"Hadamard":     {must(orf.Draw[float32](orf.Hadamard{}, m, d, src)), x, y, false},
 			"Givens":       {must(orf.Draw[float32](orf.Givens{}, m, d, src)), x, y, false},
-			"Fastfood":     {must(orf.Draw[float32](orf.Fastfood{}, m, d, src)), x, y, false},
 			"undrawn":      {undrawn{iid}, x, y, false},
 			"out of range": {iid, large, small, false},
 		} {

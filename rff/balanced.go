@@ -176,7 +176,7 @@ func (m *balanced[T]) absorb(p *mat.Dense) *absorbed[T] {
 		return nil
 	}
 	switch w.Ensemble().(type) {
-	case orf.Hadamard, orf.Givens, orf.Fastfood:
+	case orf.Hadamard, orf.Givens:
 		return nil
 	}
 	const limit = 1 << 60

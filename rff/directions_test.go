@@ -35,7 +35,6 @@ func projections[T dense.Float](t testing.TB, m, d int) map[string]orf.Projectio
 	all := map[string]orf.Projection[T]{}
 	for name, e := range map[string]orf.Ensemble{
 		"iid": orf.IID{}, "orthogonal": orf.GramSchmidt{}, "hadamard": orf.Hadamard{}, "givens": orf.Givens{},
-		"fastfood": orf.Fastfood{},
 	} {
 		w, err := orf.Draw[T](e, m, d, exprand.NewSource(5))
 		require.NoError(t, err)

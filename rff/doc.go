@@ -246,7 +246,7 @@
 // arguments of the constructor, of fields of kernels, and of maps inside of maps:
 //
 //	map                      the constructor, as in Gaussian; Keys is the map of keys of map.of
-//	map.w                    Explicit, Hadamard, Givens or Fastfood, with
+//	map.w                    Explicit, Hadamard or Givens, with
 //	map.w.frequencies          W (m×d), of Explicit
 //	map.w.ensemble             its law, or nil; map.w.ensemble.fixedLength and so on
 //	map.w.d, map.w.rows, …     of the structured: frequency k of a block is lengths[k] times row

@@ -37,7 +37,7 @@ func allProjections[T dense.Float](t testing.TB, m, d int) []orf.Projection[T] {
 	require.NoError(t, err)
 	all := []orf.Projection[T]{own}
 	for _, e := range []orf.Ensemble{
-		orf.IID{}, orf.GramSchmidt{}, orf.Simplex{}, orf.Hadamard{}, orf.Givens{}, orf.Fastfood{}, orf.Halton{}, orf.Sobol{},
+		orf.IID{}, orf.GramSchmidt{}, orf.Simplex{}, orf.Hadamard{}, orf.Givens{}, orf.Halton{},
 	} {
 		w, err := orf.Draw[T](e, m, d, exprand.NewSource(7))
 		require.NoError(t, err)

@@ -92,7 +92,7 @@ func TestChangedFiles(t *testing.T) {
 		require.NoError(t, err)
 		return fileOf(t, m)
 	}
-	hadamard, givens, fastfood := over(orf.Hadamard{}), over(orf.Givens{}), over(orf.Fastfood{})
+	hadamard, givens := over(orf.Hadamard{}), over(orf.Givens{})
 	gaussian := golden(t, "Gaussian")
 	for _, c := range []struct {
 		file   []byte
@@ -138,9 +138,6 @@ func TestChangedFiles(t *testing.T) {
 		{givens, number("map.w.angles", 1, 3), "rff: map.w: orf: givens: rotation 0 has cosine"},
 		{givens, reshape("map.w.axes", 2, 10), "rff: map.w: orf: axes of shape [2 10], angles [2 5 2], want blocks × rotations × 2"},
 		{givens, text("map.w.d", "2"), "rff: map.w: orf: 5 rows in 2 blocks of 2"},
-		{fastfood, integer("map.w.permutations", 1, 9), "rff: map.w: orf: orf: permutations have 9, want different numbers from 0 to 3"},
-		{fastfood, number("map.w.diagonals", 1, math.Inf(-1)), "rff: map.w: orf: orf: diagonals[1] = -Inf, want a finite number"},
-		{fastfood, reshape("map.w.diagonals", 8), "rff: map.w: orf: permutations of shape [2 4], diagonals [8], want [2 4]"},
 
 		{golden(t, "GaussianPhase"), number("map.phases", 0, math.NaN()), "rff: map: rff: phases[0][0] = NaN, want a finite number"},
 		{golden(t, "Matern"), text("map.nu", "2"), "rff: map: rff: nu = 2, want 0.5, 1.5 or 2.5"},

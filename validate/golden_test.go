@@ -143,7 +143,7 @@ func asMap[M rff.Map[float64]](f func(w orf.Projection[float64], scale float64) 
 var goldenEnsembles = []orf.Ensemble{
 	orf.IID{}, orf.IID{FixedLength: true}, orf.GramSchmidt{}, orf.GramSchmidt{FixedLength: true}, orf.Simplex{}, orf.Simplex{FixedLength: true},
 	orf.Hadamard{}, orf.Hadamard{Factors: 1, FixedLength: true}, orf.Givens{}, orf.Givens{Rotations: 2, FixedLength: true},
-	orf.Fastfood{}, orf.Fastfood{FixedLength: true}, orf.Halton{}, orf.Sobol{}, nil,
+	orf.Halton{}, nil,
 }
 
 // goldenFrequencies draws m frequencies of R^d.

@@ -263,11 +263,11 @@ func damped(of func(l mse.Exponential) mse.Error) law {
 // lawCases returns all maps and projections with a law. Products of Hadamard factors are only
 // nearly Haar: with 3 factors and lengths from χ, estimates of the Gaussian kernel are 4 % too low
 // at d = 8 on sparse differences. So Hadamard and Givens products have a law only for the dot
-// product, which depends on second moments alone. Each Fastfood, Halton and Sobol row is Gaussian,
-// so that the mean is exact. SADERF and ADERF stretch some points, and so have shorter points.
+// product, which depends on second moments alone. Each Halton row is Gaussian, so that the
+// mean is exact. SADERF and ADERF stretch some points, and so have shorter points.
 func lawCases[T dense.Float]() []lawCase[T] {
 	iid, haar := with[T](orf.IID{}), with[T](orf.GramSchmidt{})
-	simplex, fastfood := with[T](orf.Simplex{}), with[T](orf.Fastfood{})
+	simplex := with[T](orf.Simplex{})
 	dot := func(e orf.Ensemble) law { return law{mse: mse.DotProduct(e)} }
 	// The default number of rotations depends on d.
 	givens := law{mse: func(x, y []float64, m int) float64 {
@@ -321,14 +321,11 @@ func lawCases[T dense.Float]() []lawCase[T] {
 		{"softmax optimal/simplex", simplex, softmaxOptimal[T], damped(func(l mse.Exponential) mse.Error { return l.Simplex.Softmax }), 1, nil},
 		{"dot/simplex", simplex, dotProduct[T], dot(orf.Simplex{}), 1, nil},
 		{"dot/simplex fixed length", with[T](orf.Simplex{FixedLength: true}), dotProduct[T], dot(orf.Simplex{FixedLength: true}), 1, nil},
-		{"dot/fastfood", fastfood, dotProduct[T], dot(orf.Fastfood{}), 1, padded},
-		{"dot/fastfood fixed length", with[T](orf.Fastfood{FixedLength: true}), dotProduct[T], dot(orf.Fastfood{FixedLength: true}), 1, nil},
 		{"gaussian positive/simplex", simplex, gaussianPositive[T], law{mse: mse.Positive.Simplex.Gaussian}, 1, nil},
 		{"gaussian hyperbolic/simplex", simplex, gaussianHyperbolic[T], law{mse: mse.Hyperbolic.Simplex.Gaussian}, 1, nil},
 		{"gaussian optimal/simplex", simplex, gaussianOptimal[T], damped(func(l mse.Exponential) mse.Error { return l.Simplex.Gaussian }), 1, nil},
-		{"softmax positive/fastfood", fastfood, softmaxPositive[T], law{}, 1, nil},
 		{"softmax positive/halton", with[T](orf.Halton{}), softmaxPositive[T], law{}, 1, nil},
-		{"gaussian/sobol", with[T](orf.Sobol{}), gaussian[T], law{}, 1.5, nil},
+		{"gaussian/halton", with[T](orf.Halton{}), gaussian[T], law{}, 1.5, nil},
 		{"arc-cosine of order 0/iid", iid, steps[T], law{mse: mse.StepIID}, 1, nil},
 		{"matern of 1/2/iid", iid, matern[T](0.5), law{mse: mse.MaternIID(0.5)}, 1, nil},
 		{"matern of 3/2/iid", iid, matern[T](1.5), law{mse: mse.MaternIID(1.5)}, 1.5, nil},

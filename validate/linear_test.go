@@ -143,7 +143,7 @@ func (l line[T]) Kernel() kernels.Kernel { return kernels.DotProduct{} }
 func testLibrary[T dense.Float](t *testing.T) {
 	for name, e := range map[string]orf.Ensemble{
 		"iid": orf.IID{}, "gram-schmidt": orf.GramSchmidt{}, "hadamard": orf.Hadamard{}, "givens": orf.Givens{},
-		"simplex": orf.Simplex{}, "fastfood": orf.Fastfood{},
+		"simplex": orf.Simplex{},
 	} {
 		w, err := orf.Draw[T](e, 70, 33, exprand.NewSource(1))
 		require.NoError(t, err, name)

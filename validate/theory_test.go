@@ -103,13 +103,13 @@ func TestTheoryKnowsItsLimits(t *testing.T) {
 	require.NoError(t, err)
 	for name, draw := range map[string]func() (orf.Projection[float64], error){
 		"fixed length": func() (orf.Projection[float64], error) {
-			return orf.Draw[float64](orf.Fastfood{FixedLength: true}, 4, 3, exprand.NewSource(1))
+			return orf.Draw[float64](orf.Hadamard{FixedLength: true}, 4, 3, exprand.NewSource(1))
 		},
 		"hadamard": func() (orf.Projection[float64], error) {
 			return orf.Draw[float64](orf.Hadamard{}, 4, 3, exprand.NewSource(1))
 		},
-		"sobol": func() (orf.Projection[float64], error) {
-			return orf.Draw[float64](orf.Sobol{}, 4, 3, exprand.NewSource(1))
+		"halton": func() (orf.Projection[float64], error) {
+			return orf.Draw[float64](orf.Halton{}, 4, 3, exprand.NewSource(1))
 		},
 		"given": func() (orf.Projection[float64], error) { return orf.FromMatrix(iid.Frequencies()) },
 	} {

@@ -89,9 +89,7 @@ var projections = []frequencies{
 	{"simplex", "simplex", orf.Simplex{}},
 	{"hadamard", "Hadamard", orf.Hadamard{}},
 	{"givens", "Givens", orf.Givens{}},
-	{"fastfood", "Fastfood", orf.Fastfood{}},
 	{"halton", "Halton", orf.Halton{}},
-	{"sobol", "Sobol", orf.Sobol{}},
 }
 
 // names returns the distinct names that name gives the elements of a list, in order.

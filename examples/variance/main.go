@@ -25,8 +25,8 @@ func main() { cli.Main("variance", run) }
 
 const about = `Measures the mean squared error of random features of kernels over independent
 frequencies (iid) and over others: orthogonal ones (Gram–Schmidt, products of Hadamard
-factors, of Givens rotations), simplex, Fastfood, and quasi-Monte-Carlo points (Halton,
-Sobol), for m = d/2, d, 2d, 4d frequencies. -kernel, -map and -projection take lists
+factors, of Givens rotations), simplex, and quasi-Monte-Carlo points (Halton),
+for m = d/2, d, 2d, 4d frequencies. -kernel, -map and -projection take lists
 separated by commas and narrow what is measured.
 
 It prints a line for each map: the error with m = d frequencies of the first kind, its
@@ -52,7 +52,7 @@ func run(args []string, stdout io.Writer) error {
 	fs := cli.NewFlags("variance")
 	fs.StringVar(&o.kernel, "kernel", "", "kernels: "+strings.Join(names(estimators, kernelOf), ", ")+" (default all)")
 	fs.StringVar(&o.features, "map", "", "maps: "+strings.Join(names(estimators, featuresOf), ", ")+" (default all that a kernel has)")
-	fs.StringVar(&o.projection, "projection", "iid,gram-schmidt,simplex,hadamard,givens,sobol", "frequencies: "+strings.Join(names(projections, projectionOf), ", "))
+	fs.StringVar(&o.projection, "projection", "iid,gram-schmidt,simplex,hadamard,givens,halton", "frequencies: "+strings.Join(names(projections, projectionOf), ", "))
 	// Each draw has 4d² numbers, and 8d features of each point.
 	fs.IntVar(&o.d, "d", 16, 1, 1024, "dimension of the points")
 	fs.IntVar(&o.pairs, "pairs", 8, 1, 10_000, "number of random pairs of points; errors are means over them")

@@ -235,12 +235,10 @@ func dots() map[string]string {
 		"Givens": "T = d·[P₂/(d+2) + (1 − (d+2)/(2d(d−1)))^N·(Q − P₂/(d+2))] for N rotations, here 64",
 	}
 	laws := map[string]string{
-		"IID":                   "(P + s²)/m",
-		"IID(FixedLength)":      "(dP₂/(d+2) − s²)/m",
-		"Simplex":               "[(T − s²)(1 + n·(κ²d − 1)/(d−1)) + 2T/d]/m, T = dP₂/(d+2)",
-		"Simplex(FixedLength)":  "(T − s²)(1 + n·(κ²d − 1)/(d−1))/m, T = dP₂/(d+2)",
-		"Fastfood":              "[P + s² + n·c]/m, c = d'/(d'+2)·(s² + (2(P₂ − 2Q) − P − s²)/(d'−1)) − s²",
-		"Fastfood(FixedLength)": "[d'P₂/(d'+2) − s² + n·c]/m, c as in Fastfood",
+		"IID":                  "(P + s²)/m",
+		"IID(FixedLength)":     "(dP₂/(d+2) − s²)/m",
+		"Simplex":              "[(T − s²)(1 + n·(κ²d − 1)/(d−1)) + 2T/d]/m, T = dP₂/(d+2)",
+		"Simplex(FixedLength)": "(T − s²)(1 + n·(κ²d − 1)/(d−1))/m, T = dP₂/(d+2)",
 	}
 	for name, t := range rows {
 		laws[name] = "(T − s²)(1 − n/(d−1))/m" + lengths + ", " + t

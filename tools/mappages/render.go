@@ -22,13 +22,13 @@ var sizes = []int{dim / 2, dim, 4 * dim}
 
 // ensembles are the columns of the index and the rows of the tables.
 var ensembles = []orf.Ensemble{
-	orf.IID{}, orf.GramSchmidt{}, orf.Simplex{}, orf.Hadamard{}, orf.Givens{}, orf.Fastfood{}, orf.Halton{}, orf.Sobol{},
+	orf.IID{}, orf.GramSchmidt{}, orf.Simplex{}, orf.Hadamard{}, orf.Givens{}, orf.Halton{},
 	orf.IID{FixedLength: true}, orf.GramSchmidt{FixedLength: true}, orf.Simplex{FixedLength: true},
-	orf.Hadamard{FixedLength: true}, orf.Givens{FixedLength: true}, orf.Fastfood{FixedLength: true},
+	orf.Hadamard{FixedLength: true}, orf.Givens{FixedLength: true},
 }
 
 // drawn are the ensembles of the pictures.
-var drawn = []orf.Ensemble{ensembles[0], ensembles[1], ensembles[2], ensembles[8], ensembles[9], ensembles[10]}
+var drawn = []orf.Ensemble{ensembles[0], ensembles[1], ensembles[2], ensembles[6], ensembles[7], ensembles[8]}
 
 // own stands for the frequencies of a map that draws its own.
 const own = "its own weights"

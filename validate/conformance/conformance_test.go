@@ -36,7 +36,7 @@ var shapes = [][2]int{{1, 1}, {3, 7}, {20, 12}, {70, 33}}
 func testProjections[T dense.Float](t *testing.T) {
 	for _, s := range shapes {
 		for _, e := range []orf.Ensemble{
-			orf.IID{}, orf.GramSchmidt{}, orf.Hadamard{}, orf.Givens{}, orf.Simplex{}, orf.Fastfood{}, orf.Halton{}, orf.Sobol{},
+			orf.IID{}, orf.GramSchmidt{}, orf.Hadamard{}, orf.Givens{}, orf.Simplex{}, orf.Halton{},
 		} {
 			w, err := orf.Draw[T](e, s[0], s[1], exprand.NewSource(1))
 			require.NoError(t, err)

@@ -22,7 +22,7 @@
 // An estimate is the mean of m terms, one for each frequency. Each term has the kernel as
 // expectation and the same variance v. Terms of different blocks are independent. Any two terms of
 // one block have the same covariance c, since the rows of a block are exchangeable (Haar, or drawn
-// without replacement in random order, or with a random permutation between them, in Fastfood).
+// without replacement in random order).
 // Frequencies come in ⌊m/b⌋ full blocks of b and one of r = m mod b, so
 //
 //	MSE = v/m + (⌊m/b⌋·b(b−1) + r(r−1))·c/m².
@@ -51,7 +51,7 @@
 //
 // Each function names the source of its law. The laws of orthogonal rows for the Gaussian, the
 // softmax and the angular kernel are exact for finite d, and so are the laws of simplex rows and of
-// Givens and Fastfood products. They follow from the covariance of two rows, which the comments
+// Givens products. They follow from the covariance of two rows, which the comments
 // derive. The laws of products and convolutions of sketches follow from the moments of one factor.
 // The published expansion for large d [Yu et al. 2016] is no substitute at the dimensions of tests.
 //

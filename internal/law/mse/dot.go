@@ -37,8 +37,6 @@ func DotProduct(e orf.Ensemble) Error {
 		law = func(z pair, m int) float64 { return z.hadamard(m, e.Factors, e.FixedLength) }
 	case orf.Givens:
 		law = func(z pair, m int) float64 { return z.givens(m, e.Rotations, e.FixedLength) }
-	case orf.Fastfood:
-		law = func(z pair, m int) float64 { return z.fastfood(m, e.FixedLength) }
 	default:
 		return nil
 	}
@@ -104,34 +102,6 @@ func (z pair) simplex(m int, fixedLength bool) float64 {
 		v += 2 * t / d
 	}
 	return blocks(m, z.d, v, c)
-}
-
-// fastfood is the law of blocks H·G·Π·H·B [Le, Sarlós & Smola 2013] of order d' =
-// hadamard.FastOrder(d), where points are padded with zeros and lengths are drawn for R^d'. With
-// lengths from χ(d') rows are N(0, I). The covariance of two rows of a block is
-//
-//	c = d'/(d'+2)·(s² + (2T₁ − ‖x‖²‖y‖² − s²)/(d'−1)) − s²,  T₁ = P − 2·Σ x_i²y_i²,
-//
-// with T₁ as for Hadamard products.
-//
-// Let X and Y be the images of x and y under Π·H·B/√d'. Two rows project X and Y on u and u∘ε,
-// times lengths. Here u is uniform on the sphere, and ε is the product of two rows of H, half of
-// whose elements are −1. The fourth moments of u give
-//
-//	d'/(d'+2)·(s² + (Σ ε_iX_i²)(Σ ε_iY_i²) + (Σ ε_iX_iY_i)²)
-//
-// for the product of two terms, and Π makes ε random: E[(Σ ε_ia_i)(Σ ε_ib_i)] is (d'·Σ a_ib_i − Σ
-// a_i·Σ b_i)/(d'−1), where d'·E[Σ X_i²Y_i²] = T₁.
-func (z pair) fastfood(m int, fixedLength bool) float64 {
-	order := hadamard.FastOrder(z.d)
-	d, s2 := float64(order), z.s*z.s
-	t1 := z.fourth() - 2*z.squares()
-	c := d/(d+2)*(s2+(2*t1-z.xx*z.yy-s2)/(d-1)) - s2
-	v := z.fourth() - s2
-	if fixedLength {
-		v = z.haar(order) - s2
-	}
-	return blocks(m, order, v, c)
 }
 
 // fourth returns P = E[(wᵀx)²(wᵀy)²] for w ~ N(0, I).

@@ -30,7 +30,6 @@ func allLaws() map[string]Error {
 		"fixed dot":    DotProduct(orf.IID{FixedLength: true}),
 		"haar":         DotProduct(orf.GramSchmidt{FixedLength: true}),
 		"simplex":      DotProduct(orf.Simplex{FixedLength: true}),
-		"fastfood":     DotProduct(orf.Fastfood{}),
 		"hadamard":     DotProduct(orf.Hadamard{Factors: 3}),
 		"givens":       DotProduct(orf.Givens{Rotations: 3}),
 		"arc-cosine":   ArcCosineIID,
