@@ -69,6 +69,12 @@ const (
 	chunkRows  = 256     // rows of one call of a kernel
 	group      = 8       // queries of one call of a kernel
 	fewShare   = 8       // if fewer of the rows of a chunk are selected, the others are not multiplied
+
+	// Processors fetch rows fastest in the order of their addresses. Kernels for several rows at a time
+	// are faster if rows are in a cache: if codes have fewer than inCaches words, and rows more than
+	// fewWords.
+	inCaches = 1 << 21
+	fewWords = 32
 )
 
 // begin returns a search without queries and segments.
@@ -147,7 +153,7 @@ func (s *search[T]) run() {
 	if idle {
 		return
 	}
-	if len(s.queries) > 1 || !s.listed() {
+	if len(s.queries) > 1 || !s.listed() || s.short() {
 		s.arrange()
 	}
 	size := max(rangeBytes/(8*s.q.words)/chunkRows, 1) * chunkRows
@@ -248,16 +254,21 @@ func (s *search[T]) scan(p *scanner) {
 // listed reports whether there are kernels for rows at any addresses.
 func (s *search[T]) listed() bool { return s.q.table == nil && scan.Listed() }
 
+// short reports whether rows are so short that scan.Products is the fastest kernel for one query.
+func (s *search[T]) short() bool { return s.q.words < 8 || s.q.width == 1 && s.q.words <= 16 }
+
 // multiply computes sᵀp/‖q‖ of the rows of a chunk for some queries, of which k is the first.
 func (s *search[T]) multiply(p *scanner, some []*ranking, k int) {
 	q, n := s.q, p.hi-p.lo
 	dst, rows := p.products[:], p.b.words[p.lo*q.words:p.hi*q.words]
 	switch {
-	case s.listed() && (len(some) == 1 || p.few):
+	case s.listed() && (p.few || len(s.queries) == 1 && !s.short() && s.n*q.words < inCaches && q.words > fewWords):
 		for j, x := range some {
 			s.multiplyListed(p, x, dst[j*n:][:n])
 		}
 		return
+	case s.listed() && len(s.queries) == 1 && !s.short():
+		scan.ListedRange(dst, rows, some[0].listed, n, q.words, q.width)
 	case q.table != nil:
 		scan.LevelProducts(dst, rows, q.table, s.tiles[k*scan.DigitWords(q.words, q.width):], n, q.words, q.width, len(some), n)
 	default:

@@ -31,6 +31,35 @@ func levelProducts(dst []float32, rows []uint64, table []uint64, digits []uint64
 	}
 }
 
+func listedRange(dst []float32, rows []uint64, digits []byte, n int, words int, width int) {
+	switch tierOfProducts() {
+	case simd.AVX512:
+		switch width {
+		case 1:
+			listedRange1AVX512(&dst[0], &rows[0], &digits[0], n, words)
+		case 2:
+			listedRange2AVX512(&dst[0], &rows[0], &digits[0], n, words)
+		case 4:
+			listedRange4AVX512(&dst[0], &rows[0], &digits[0], n, words)
+		case 8:
+			listedRange8AVX512(&dst[0], &rows[0], &digits[0], n, words)
+		}
+	case simd.AVX2:
+		switch width {
+		case 1:
+			listedRange1AVX2(&dst[0], &rows[0], &digits[0], n, words)
+		case 2:
+			listedRange2AVX2(&dst[0], &rows[0], &digits[0], n, words)
+		case 4:
+			listedRange4AVX2(&dst[0], &rows[0], &digits[0], n, words)
+		case 8:
+			listedRange8AVX2(&dst[0], &rows[0], &digits[0], n, words)
+		}
+	default:
+		listedRangeReference(dst, rows, digits, n, words, width)
+	}
+}
+
 func listedProducts(dst []float32, rows []*byte, digits []byte, n int, words int, width int) {
 	switch tierOfProducts() {
 	case simd.AVX512:

@@ -105,6 +105,36 @@ func ListedProducts(dst []float32, rows []*byte, query []byte, n, words, width i
 	}
 }
 
+// ListedRange is ListedProducts for n rows side by side. n may be any number.
+func ListedRange(dst []float32, rows []uint64, query []byte, n, words, width int) {
+	whole := n / ListedStep * ListedStep
+	rows, _ = rows[:n*words], query[ListedBytes(words, width)-1]
+	switch dst = dst[:n]; {
+	case whole == 0:
+	case words > longest[width]:
+		listedRangeReference(dst, rows, query, whole, words, width)
+	default:
+		listedRange(dst, rows, query, whole, words, width)
+	}
+	if whole == n {
+		return
+	}
+	var list [ListedStep + ListedMore]*byte
+	var last [ListedStep]float32
+	for i := range list {
+		list[i] = (*byte)(unsafe.Pointer(&rows[min(whole+i, n-1)*words]))
+	}
+	ListedProducts(last[:], list[:], query, ListedStep, words, width)
+	copy(dst[whole:], last[:])
+}
+
+func listedRangeReference(dst []float32, rows []uint64, digits []byte, n, words, width int) {
+	for i := range n {
+		row := (*byte)(unsafe.Pointer(&rows[i*words]))
+		listedProductsReference(dst[i:], []*byte{row}, digits, 1, words, width)
+	}
+}
+
 func listedProductsReference(dst []float32, rows []*byte, digits []byte, n, words, width int) {
 	mask, each := uint64(1<<width-1), listedDigits(width)
 	constant := func(at int) int64 { return int64(binary.LittleEndian.Uint64(digits[at:])) }

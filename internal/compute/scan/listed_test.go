@@ -50,6 +50,22 @@ func checkListed(t *testing.T, codes [][]uint8, whole []int16, width int) {
 	}
 	ListedProducts(dst[1:], list, listedQuery(t, whole, words, width), n, words, width)
 	require.Equal(t, want, dst, "width = %d, %d elements, %d rows", width, len(whole), n)
+
+	rows := make([]uint64, len(codes)*words)
+	for i, c := range codes {
+		Pack(rows[i*words:][:words], c, width)
+	}
+	for from := range min(ListedStep, len(codes)) {
+		dst, want := make([]float32, len(codes)-from+2), make([]float32, len(codes)-from+2)
+		for i := range dst {
+			dst[i], want[i] = -1, -1
+		}
+		for i, c := range codes[from:] {
+			want[1+i] = productOf(t, c, whole, width)
+		}
+		ListedRange(dst[1:], rows[from*words:], listedQuery(t, whole, words, width), len(codes)-from, words, width)
+		require.Equal(t, want, dst, "width = %d, %d elements, rows [%d, %d)", width, len(whole), from, len(codes))
+	}
 }
 
 func TestListedProducts(t *testing.T) {
@@ -99,6 +115,14 @@ func TestShortListedProducts(t *testing.T) {
 	assert.Panics(t, call(make([]float32, n-1), rows, query))
 	assert.Panics(t, call(make([]float32, n), rows[1:], query))
 	assert.Panics(t, call(make([]float32, n), rows, query[1:]))
+
+	next := func(dst []float32, rows []uint64, query []byte) func() {
+		return func() { ListedRange(dst, rows, query, n+1, words, 8) }
+	}
+	assert.NotPanics(t, next(make([]float32, n+1), make([]uint64, (n+1)*words), query))
+	assert.Panics(t, next(make([]float32, n), make([]uint64, (n+1)*words), query))
+	assert.Panics(t, next(make([]float32, n+1), make([]uint64, (n+1)*words-1), query))
+	assert.Panics(t, next(make([]float32, n+1), make([]uint64, (n+1)*words), query[1:]))
 }
 
 // BenchmarkListedProducts goes through rows at random that stay in the third cache.

@@ -3594,7 +3594,7 @@ chunk:
 last:
 	MOVQ        words+32(FP), R14
 	ANDQ        $0x07, R14
-	JZ          sum
+	JZ          end
 	PREFETCHT0  (SI)
 	PREFETCHT0  (R8)
 	PREFETCHT0  (R10)
@@ -3617,7 +3617,8 @@ last:
 	VPDPBUSD    Z12, Z11, Z3
 	VPDPBUSD    Z13, Z11, Z7
 
-sum:
+end:
+	ADDQ          $0x20, CX
 	MOVQ          digits+16(FP), BX
 	VPUNPCKLDQ    Z1, Z0, Z8
 	VPUNPCKHDQ    Z1, Z0, Z9
@@ -3659,29 +3660,28 @@ sum:
 	VFMADD231PS   X9, X8, X10
 	VMOVUPS       X10, (AX)
 	ADDQ          $0x10, AX
-	ADDQ          $0x20, CX
 	DECQ          DX
 	JNZ           rows
 	VZEROUPPER
 	RET
 
-DATA listedMask8<>+0(SB)/8, $0xffffffffffffffff
-DATA listedMask8<>+8(SB)/8, $0xffffffffffffffff
-DATA listedMask8<>+16(SB)/8, $0xffffffffffffffff
-DATA listedMask8<>+24(SB)/8, $0xffffffffffffffff
-DATA listedMask8<>+32(SB)/8, $0xffffffffffffffff
-DATA listedMask8<>+40(SB)/8, $0xffffffffffffffff
-DATA listedMask8<>+48(SB)/8, $0xffffffffffffffff
-DATA listedMask8<>+56(SB)/8, $0xffffffffffffffff
-DATA listedMask8<>+64(SB)/8, $0x0000000000000000
-DATA listedMask8<>+72(SB)/8, $0x0000000000000000
-DATA listedMask8<>+80(SB)/8, $0x0000000000000000
-DATA listedMask8<>+88(SB)/8, $0x0000000000000000
-DATA listedMask8<>+96(SB)/8, $0x0000000000000000
-DATA listedMask8<>+104(SB)/8, $0x0000000000000000
-DATA listedMask8<>+112(SB)/8, $0x0000000000000000
-DATA listedMask8<>+120(SB)/8, $0x0000000000000000
-GLOBL listedMask8<>(SB), RODATA|NOPTR, $128
+DATA listedMask8true<>+0(SB)/8, $0xffffffffffffffff
+DATA listedMask8true<>+8(SB)/8, $0xffffffffffffffff
+DATA listedMask8true<>+16(SB)/8, $0xffffffffffffffff
+DATA listedMask8true<>+24(SB)/8, $0xffffffffffffffff
+DATA listedMask8true<>+32(SB)/8, $0xffffffffffffffff
+DATA listedMask8true<>+40(SB)/8, $0xffffffffffffffff
+DATA listedMask8true<>+48(SB)/8, $0xffffffffffffffff
+DATA listedMask8true<>+56(SB)/8, $0xffffffffffffffff
+DATA listedMask8true<>+64(SB)/8, $0x0000000000000000
+DATA listedMask8true<>+72(SB)/8, $0x0000000000000000
+DATA listedMask8true<>+80(SB)/8, $0x0000000000000000
+DATA listedMask8true<>+88(SB)/8, $0x0000000000000000
+DATA listedMask8true<>+96(SB)/8, $0x0000000000000000
+DATA listedMask8true<>+104(SB)/8, $0x0000000000000000
+DATA listedMask8true<>+112(SB)/8, $0x0000000000000000
+DATA listedMask8true<>+120(SB)/8, $0x0000000000000000
+GLOBL listedMask8true<>(SB), RODATA|NOPTR, $128
 
 // func listedProducts8AVX2(dst *float32, rows **byte, digits *byte, n int, words int)
 // Requires: AVX, AVX2, FMA3, MMX+
@@ -3862,12 +3862,12 @@ chunk:
 last:
 	MOVQ         words+32(FP), R14
 	ANDQ         $0x07, R14
-	JZ           sum
+	JZ           end
 	PREFETCHT0   (SI)
 	PREFETCHT0   (R8)
 	PREFETCHT0   (R10)
 	PREFETCHT0   (R12)
-	LEAQ         listedMask8<>+0(SB), SI
+	LEAQ         listedMask8true<>+0(SB), SI
 	SHLQ         $0x03, R14
 	SUBQ         R14, SI
 	VMOVDQU      64(SI), Y8
@@ -4001,7 +4001,8 @@ last:
 	VPMADDWD     Y8, Y9, Y9
 	VPADDD       Y9, Y7, Y7
 
-sum:
+end:
+	ADDQ         $0x20, CX
 	MOVQ         digits+16(FP), BX
 	VPHADDD      Y1, Y0, Y0
 	VPHADDD      Y3, Y2, Y2
@@ -4027,7 +4028,630 @@ sum:
 	VFMADD231PS  X1, X2, X0
 	VMOVUPS      X0, (AX)
 	ADDQ         $0x10, AX
-	ADDQ         $0x20, CX
+	DECQ         DX
+	JNZ          rows
+	VZEROUPPER
+	RET
+
+// func listedRange8AVX512(dst *float32, rows *uint64, digits *byte, n int, words int)
+// Requires: AVX, AVX2, AVX512DQ, AVX512F, AVX512VL, AVX512VNNI, BMI2, FMA3
+TEXT ·listedRange8AVX512(SB), NOSPLIT, $0-40
+	MOVQ dst+0(FP), AX
+	MOVQ rows+8(FP), CX
+	MOVQ n+24(FP), DX
+	SHRQ $0x02, DX
+
+rows:
+	VPXORD Z0, Z0, Z0
+	VPXORD Z1, Z1, Z1
+	VPXORD Z2, Z2, Z2
+	VPXORD Z3, Z3, Z3
+	VPXORD Z4, Z4, Z4
+	VPXORD Z5, Z5, Z5
+	VPXORD Z6, Z6, Z6
+	VPXORD Z7, Z7, Z7
+	MOVQ   digits+16(FP), BX
+	ADDQ   $0x40, BX
+	MOVQ   words+32(FP), SI
+	SHRQ   $0x03, SI
+	JZ     last0
+
+chunk0:
+	VMOVDQU64 (CX), Z8
+	VMOVDQU64 (BX), Z9
+	VMOVDQU64 64(BX), Z10
+	VPDPBUSD  Z9, Z8, Z0
+	VPDPBUSD  Z10, Z8, Z4
+	ADDQ      $0x40, CX
+	ADDQ      $0x00000080, BX
+	DECQ      SI
+	JNZ       chunk0
+
+last0:
+	MOVQ        words+32(FP), SI
+	ANDQ        $0x07, SI
+	JZ          end0
+	MOVQ        $-1, DI
+	BZHIQ       SI, DI, DI
+	KMOVB       DI, K1
+	VMOVDQU64.Z (CX), K1, Z8
+	VMOVDQU64   (BX), Z9
+	VMOVDQU64   64(BX), Z10
+	VPDPBUSD    Z9, Z8, Z0
+	VPDPBUSD    Z10, Z8, Z4
+
+end0:
+	MOVQ words+32(FP), BX
+	ANDQ $0x07, BX
+	LEAQ (CX)(BX*8), CX
+	MOVQ digits+16(FP), BX
+	ADDQ $0x40, BX
+	MOVQ words+32(FP), SI
+	SHRQ $0x03, SI
+	JZ   last1
+
+chunk1:
+	VMOVDQU64 (CX), Z8
+	VMOVDQU64 (BX), Z9
+	VMOVDQU64 64(BX), Z10
+	VPDPBUSD  Z9, Z8, Z1
+	VPDPBUSD  Z10, Z8, Z5
+	ADDQ      $0x40, CX
+	ADDQ      $0x00000080, BX
+	DECQ      SI
+	JNZ       chunk1
+
+last1:
+	MOVQ        words+32(FP), SI
+	ANDQ        $0x07, SI
+	JZ          end1
+	MOVQ        $-1, DI
+	BZHIQ       SI, DI, DI
+	KMOVB       DI, K1
+	VMOVDQU64.Z (CX), K1, Z8
+	VMOVDQU64   (BX), Z9
+	VMOVDQU64   64(BX), Z10
+	VPDPBUSD    Z9, Z8, Z1
+	VPDPBUSD    Z10, Z8, Z5
+
+end1:
+	MOVQ words+32(FP), BX
+	ANDQ $0x07, BX
+	LEAQ (CX)(BX*8), CX
+	MOVQ digits+16(FP), BX
+	ADDQ $0x40, BX
+	MOVQ words+32(FP), SI
+	SHRQ $0x03, SI
+	JZ   last2
+
+chunk2:
+	VMOVDQU64 (CX), Z8
+	VMOVDQU64 (BX), Z9
+	VMOVDQU64 64(BX), Z10
+	VPDPBUSD  Z9, Z8, Z2
+	VPDPBUSD  Z10, Z8, Z6
+	ADDQ      $0x40, CX
+	ADDQ      $0x00000080, BX
+	DECQ      SI
+	JNZ       chunk2
+
+last2:
+	MOVQ        words+32(FP), SI
+	ANDQ        $0x07, SI
+	JZ          end2
+	MOVQ        $-1, DI
+	BZHIQ       SI, DI, DI
+	KMOVB       DI, K1
+	VMOVDQU64.Z (CX), K1, Z8
+	VMOVDQU64   (BX), Z9
+	VMOVDQU64   64(BX), Z10
+	VPDPBUSD    Z9, Z8, Z2
+	VPDPBUSD    Z10, Z8, Z6
+
+end2:
+	MOVQ words+32(FP), BX
+	ANDQ $0x07, BX
+	LEAQ (CX)(BX*8), CX
+	MOVQ digits+16(FP), BX
+	ADDQ $0x40, BX
+	MOVQ words+32(FP), SI
+	SHRQ $0x03, SI
+	JZ   last3
+
+chunk3:
+	VMOVDQU64 (CX), Z8
+	VMOVDQU64 (BX), Z9
+	VMOVDQU64 64(BX), Z10
+	VPDPBUSD  Z9, Z8, Z3
+	VPDPBUSD  Z10, Z8, Z7
+	ADDQ      $0x40, CX
+	ADDQ      $0x00000080, BX
+	DECQ      SI
+	JNZ       chunk3
+
+last3:
+	MOVQ        words+32(FP), SI
+	ANDQ        $0x07, SI
+	JZ          end3
+	MOVQ        $-1, DI
+	BZHIQ       SI, DI, DI
+	KMOVB       DI, K1
+	VMOVDQU64.Z (CX), K1, Z8
+	VMOVDQU64   (BX), Z9
+	VMOVDQU64   64(BX), Z10
+	VPDPBUSD    Z9, Z8, Z3
+	VPDPBUSD    Z10, Z8, Z7
+
+end3:
+	MOVQ          words+32(FP), BX
+	ANDQ          $0x07, BX
+	LEAQ          (CX)(BX*8), CX
+	MOVQ          digits+16(FP), BX
+	VPUNPCKLDQ    Z1, Z0, Z8
+	VPUNPCKHDQ    Z1, Z0, Z9
+	VPADDD        Z9, Z8, Z8
+	VPUNPCKLDQ    Z3, Z2, Z9
+	VPUNPCKHDQ    Z3, Z2, Z10
+	VPADDD        Z10, Z9, Z9
+	VPUNPCKLQDQ   Z9, Z8, Z10
+	VPUNPCKHQDQ   Z9, Z8, Z8
+	VPADDD        Z8, Z10, Z10
+	VEXTRACTI64X4 $0x01, Z10, Y8
+	VPADDD        Y10, Y8, Y8
+	VEXTRACTI128  $0x01, Y8, X9
+	VPADDD        X8, X9, X9
+	VPUNPCKLDQ    Z5, Z4, Z8
+	VPUNPCKHDQ    Z5, Z4, Z10
+	VPADDD        Z10, Z8, Z8
+	VPUNPCKLDQ    Z7, Z6, Z10
+	VPUNPCKHDQ    Z7, Z6, Z11
+	VPADDD        Z11, Z10, Z10
+	VPUNPCKLQDQ   Z10, Z8, Z11
+	VPUNPCKHQDQ   Z10, Z8, Z8
+	VPADDD        Z8, Z11, Z11
+	VEXTRACTI64X4 $0x01, Z11, Y8
+	VPADDD        Y11, Y8, Y8
+	VEXTRACTI128  $0x01, Y8, X10
+	VPADDD        X8, X10, X10
+	MOVQ          $0x43800000, SI
+	VMOVD         SI, X8
+	VPBROADCASTD  X8, X8
+	VPADDD        X9, X9, X9
+	VPBROADCASTD  (BX), X11
+	VPSUBD        X11, X9, X9
+	VCVTDQ2PS     X9, X9
+	VPADDD        X10, X10, X10
+	VPBROADCASTD  8(BX), X11
+	VPSUBD        X11, X10, X10
+	VCVTDQ2PS     X10, X10
+	VFMADD231PS   X9, X8, X10
+	VMOVUPS       X10, (AX)
+	ADDQ          $0x10, AX
+	DECQ          DX
+	JNZ           rows
+	VZEROUPPER
+	RET
+
+DATA listedMask8false<>+0(SB)/8, $0xffffffffffffffff
+DATA listedMask8false<>+8(SB)/8, $0xffffffffffffffff
+DATA listedMask8false<>+16(SB)/8, $0xffffffffffffffff
+DATA listedMask8false<>+24(SB)/8, $0xffffffffffffffff
+DATA listedMask8false<>+32(SB)/8, $0xffffffffffffffff
+DATA listedMask8false<>+40(SB)/8, $0xffffffffffffffff
+DATA listedMask8false<>+48(SB)/8, $0xffffffffffffffff
+DATA listedMask8false<>+56(SB)/8, $0xffffffffffffffff
+DATA listedMask8false<>+64(SB)/8, $0x0000000000000000
+DATA listedMask8false<>+72(SB)/8, $0x0000000000000000
+DATA listedMask8false<>+80(SB)/8, $0x0000000000000000
+DATA listedMask8false<>+88(SB)/8, $0x0000000000000000
+DATA listedMask8false<>+96(SB)/8, $0x0000000000000000
+DATA listedMask8false<>+104(SB)/8, $0x0000000000000000
+DATA listedMask8false<>+112(SB)/8, $0x0000000000000000
+DATA listedMask8false<>+120(SB)/8, $0x0000000000000000
+GLOBL listedMask8false<>(SB), RODATA|NOPTR, $128
+
+// func listedRange8AVX2(dst *float32, rows *uint64, digits *byte, n int, words int)
+// Requires: AVX, AVX2, FMA3
+TEXT ·listedRange8AVX2(SB), NOSPLIT, $0-40
+	MOVQ dst+0(FP), AX
+	MOVQ rows+8(FP), CX
+	MOVQ n+24(FP), DX
+	SHRQ $0x02, DX
+
+rows:
+	VPXOR Y0, Y0, Y0
+	VPXOR Y1, Y1, Y1
+	VPXOR Y2, Y2, Y2
+	VPXOR Y3, Y3, Y3
+	VPXOR Y4, Y4, Y4
+	VPXOR Y5, Y5, Y5
+	VPXOR Y6, Y6, Y6
+	VPXOR Y7, Y7, Y7
+	MOVQ  digits+16(FP), BX
+	ADDQ  $0x40, BX
+	MOVQ  words+32(FP), SI
+	SHRQ  $0x03, SI
+	JZ    last0
+
+chunk0:
+	VMOVDQU      (CX), Y8
+	VPMOVZXBW    X8, Y9
+	VPMOVSXBW    (BX), Y10
+	VPMADDWD     Y9, Y10, Y10
+	VPADDD       Y10, Y0, Y0
+	VPMOVSXBW    64(BX), Y10
+	VPMADDWD     Y9, Y10, Y10
+	VPADDD       Y10, Y4, Y4
+	VEXTRACTI128 $0x01, Y8, X8
+	VPMOVZXBW    X8, Y8
+	VPMOVSXBW    16(BX), Y9
+	VPMADDWD     Y8, Y9, Y9
+	VPADDD       Y9, Y0, Y0
+	VPMOVSXBW    80(BX), Y9
+	VPMADDWD     Y8, Y9, Y9
+	VPADDD       Y9, Y4, Y4
+	VMOVDQU      32(CX), Y8
+	VPMOVZXBW    X8, Y9
+	VPMOVSXBW    32(BX), Y10
+	VPMADDWD     Y9, Y10, Y10
+	VPADDD       Y10, Y0, Y0
+	VPMOVSXBW    96(BX), Y10
+	VPMADDWD     Y9, Y10, Y10
+	VPADDD       Y10, Y4, Y4
+	VEXTRACTI128 $0x01, Y8, X8
+	VPMOVZXBW    X8, Y8
+	VPMOVSXBW    48(BX), Y9
+	VPMADDWD     Y8, Y9, Y9
+	VPADDD       Y9, Y0, Y0
+	VPMOVSXBW    112(BX), Y9
+	VPMADDWD     Y8, Y9, Y9
+	VPADDD       Y9, Y4, Y4
+	ADDQ         $0x40, CX
+	ADDQ         $0x00000080, BX
+	DECQ         SI
+	JNZ          chunk0
+
+last0:
+	MOVQ         words+32(FP), SI
+	ANDQ         $0x07, SI
+	JZ           end0
+	LEAQ         listedMask8false<>+0(SB), DI
+	SHLQ         $0x03, SI
+	SUBQ         SI, DI
+	VMOVDQU      64(DI), Y8
+	VPMASKMOVQ   (CX), Y8, Y8
+	VPMOVZXBW    X8, Y9
+	VPMOVSXBW    (BX), Y10
+	VPMADDWD     Y9, Y10, Y10
+	VPADDD       Y10, Y0, Y0
+	VPMOVSXBW    64(BX), Y10
+	VPMADDWD     Y9, Y10, Y10
+	VPADDD       Y10, Y4, Y4
+	VEXTRACTI128 $0x01, Y8, X8
+	VPMOVZXBW    X8, Y8
+	VPMOVSXBW    16(BX), Y9
+	VPMADDWD     Y8, Y9, Y9
+	VPADDD       Y9, Y0, Y0
+	VPMOVSXBW    80(BX), Y9
+	VPMADDWD     Y8, Y9, Y9
+	VPADDD       Y9, Y4, Y4
+	VMOVDQU      96(DI), Y8
+	VPMASKMOVQ   32(CX), Y8, Y8
+	VPMOVZXBW    X8, Y9
+	VPMOVSXBW    32(BX), Y10
+	VPMADDWD     Y9, Y10, Y10
+	VPADDD       Y10, Y0, Y0
+	VPMOVSXBW    96(BX), Y10
+	VPMADDWD     Y9, Y10, Y10
+	VPADDD       Y10, Y4, Y4
+	VEXTRACTI128 $0x01, Y8, X8
+	VPMOVZXBW    X8, Y8
+	VPMOVSXBW    48(BX), Y9
+	VPMADDWD     Y8, Y9, Y9
+	VPADDD       Y9, Y0, Y0
+	VPMOVSXBW    112(BX), Y9
+	VPMADDWD     Y8, Y9, Y9
+	VPADDD       Y9, Y4, Y4
+
+end0:
+	MOVQ words+32(FP), BX
+	ANDQ $0x07, BX
+	LEAQ (CX)(BX*8), CX
+	MOVQ digits+16(FP), BX
+	ADDQ $0x40, BX
+	MOVQ words+32(FP), SI
+	SHRQ $0x03, SI
+	JZ   last1
+
+chunk1:
+	VMOVDQU      (CX), Y8
+	VPMOVZXBW    X8, Y9
+	VPMOVSXBW    (BX), Y10
+	VPMADDWD     Y9, Y10, Y10
+	VPADDD       Y10, Y1, Y1
+	VPMOVSXBW    64(BX), Y10
+	VPMADDWD     Y9, Y10, Y10
+	VPADDD       Y10, Y5, Y5
+	VEXTRACTI128 $0x01, Y8, X8
+	VPMOVZXBW    X8, Y8
+	VPMOVSXBW    16(BX), Y9
+	VPMADDWD     Y8, Y9, Y9
+	VPADDD       Y9, Y1, Y1
+	VPMOVSXBW    80(BX), Y9
+	VPMADDWD     Y8, Y9, Y9
+	VPADDD       Y9, Y5, Y5
+	VMOVDQU      32(CX), Y8
+	VPMOVZXBW    X8, Y9
+	VPMOVSXBW    32(BX), Y10
+	VPMADDWD     Y9, Y10, Y10
+	VPADDD       Y10, Y1, Y1
+	VPMOVSXBW    96(BX), Y10
+	VPMADDWD     Y9, Y10, Y10
+	VPADDD       Y10, Y5, Y5
+	VEXTRACTI128 $0x01, Y8, X8
+	VPMOVZXBW    X8, Y8
+	VPMOVSXBW    48(BX), Y9
+	VPMADDWD     Y8, Y9, Y9
+	VPADDD       Y9, Y1, Y1
+	VPMOVSXBW    112(BX), Y9
+	VPMADDWD     Y8, Y9, Y9
+	VPADDD       Y9, Y5, Y5
+	ADDQ         $0x40, CX
+	ADDQ         $0x00000080, BX
+	DECQ         SI
+	JNZ          chunk1
+
+last1:
+	MOVQ         words+32(FP), SI
+	ANDQ         $0x07, SI
+	JZ           end1
+	LEAQ         listedMask8false<>+0(SB), DI
+	SHLQ         $0x03, SI
+	SUBQ         SI, DI
+	VMOVDQU      64(DI), Y8
+	VPMASKMOVQ   (CX), Y8, Y8
+	VPMOVZXBW    X8, Y9
+	VPMOVSXBW    (BX), Y10
+	VPMADDWD     Y9, Y10, Y10
+	VPADDD       Y10, Y1, Y1
+	VPMOVSXBW    64(BX), Y10
+	VPMADDWD     Y9, Y10, Y10
+	VPADDD       Y10, Y5, Y5
+	VEXTRACTI128 $0x01, Y8, X8
+	VPMOVZXBW    X8, Y8
+	VPMOVSXBW    16(BX), Y9
+	VPMADDWD     Y8, Y9, Y9
+	VPADDD       Y9, Y1, Y1
+	VPMOVSXBW    80(BX), Y9
+	VPMADDWD     Y8, Y9, Y9
+	VPADDD       Y9, Y5, Y5
+	VMOVDQU      96(DI), Y8
+	VPMASKMOVQ   32(CX), Y8, Y8
+	VPMOVZXBW    X8, Y9
+	VPMOVSXBW    32(BX), Y10
+	VPMADDWD     Y9, Y10, Y10
+	VPADDD       Y10, Y1, Y1
+	VPMOVSXBW    96(BX), Y10
+	VPMADDWD     Y9, Y10, Y10
+	VPADDD       Y10, Y5, Y5
+	VEXTRACTI128 $0x01, Y8, X8
+	VPMOVZXBW    X8, Y8
+	VPMOVSXBW    48(BX), Y9
+	VPMADDWD     Y8, Y9, Y9
+	VPADDD       Y9, Y1, Y1
+	VPMOVSXBW    112(BX), Y9
+	VPMADDWD     Y8, Y9, Y9
+	VPADDD       Y9, Y5, Y5
+
+end1:
+	MOVQ words+32(FP), BX
+	ANDQ $0x07, BX
+	LEAQ (CX)(BX*8), CX
+	MOVQ digits+16(FP), BX
+	ADDQ $0x40, BX
+	MOVQ words+32(FP), SI
+	SHRQ $0x03, SI
+	JZ   last2
+
+chunk2:
+	VMOVDQU      (CX), Y8
+	VPMOVZXBW    X8, Y9
+	VPMOVSXBW    (BX), Y10
+	VPMADDWD     Y9, Y10, Y10
+	VPADDD       Y10, Y2, Y2
+	VPMOVSXBW    64(BX), Y10
+	VPMADDWD     Y9, Y10, Y10
+	VPADDD       Y10, Y6, Y6
+	VEXTRACTI128 $0x01, Y8, X8
+	VPMOVZXBW    X8, Y8
+	VPMOVSXBW    16(BX), Y9
+	VPMADDWD     Y8, Y9, Y9
+	VPADDD       Y9, Y2, Y2
+	VPMOVSXBW    80(BX), Y9
+	VPMADDWD     Y8, Y9, Y9
+	VPADDD       Y9, Y6, Y6
+	VMOVDQU      32(CX), Y8
+	VPMOVZXBW    X8, Y9
+	VPMOVSXBW    32(BX), Y10
+	VPMADDWD     Y9, Y10, Y10
+	VPADDD       Y10, Y2, Y2
+	VPMOVSXBW    96(BX), Y10
+	VPMADDWD     Y9, Y10, Y10
+	VPADDD       Y10, Y6, Y6
+	VEXTRACTI128 $0x01, Y8, X8
+	VPMOVZXBW    X8, Y8
+	VPMOVSXBW    48(BX), Y9
+	VPMADDWD     Y8, Y9, Y9
+	VPADDD       Y9, Y2, Y2
+	VPMOVSXBW    112(BX), Y9
+	VPMADDWD     Y8, Y9, Y9
+	VPADDD       Y9, Y6, Y6
+	ADDQ         $0x40, CX
+	ADDQ         $0x00000080, BX
+	DECQ         SI
+	JNZ          chunk2
+
+last2:
+	MOVQ         words+32(FP), SI
+	ANDQ         $0x07, SI
+	JZ           end2
+	LEAQ         listedMask8false<>+0(SB), DI
+	SHLQ         $0x03, SI
+	SUBQ         SI, DI
+	VMOVDQU      64(DI), Y8
+	VPMASKMOVQ   (CX), Y8, Y8
+	VPMOVZXBW    X8, Y9
+	VPMOVSXBW    (BX), Y10
+	VPMADDWD     Y9, Y10, Y10
+	VPADDD       Y10, Y2, Y2
+	VPMOVSXBW    64(BX), Y10
+	VPMADDWD     Y9, Y10, Y10
+	VPADDD       Y10, Y6, Y6
+	VEXTRACTI128 $0x01, Y8, X8
+	VPMOVZXBW    X8, Y8
+	VPMOVSXBW    16(BX), Y9
+	VPMADDWD     Y8, Y9, Y9
+	VPADDD       Y9, Y2, Y2
+	VPMOVSXBW    80(BX), Y9
+	VPMADDWD     Y8, Y9, Y9
+	VPADDD       Y9, Y6, Y6
+	VMOVDQU      96(DI), Y8
+	VPMASKMOVQ   32(CX), Y8, Y8
+	VPMOVZXBW    X8, Y9
+	VPMOVSXBW    32(BX), Y10
+	VPMADDWD     Y9, Y10, Y10
+	VPADDD       Y10, Y2, Y2
+	VPMOVSXBW    96(BX), Y10
+	VPMADDWD     Y9, Y10, Y10
+	VPADDD       Y10, Y6, Y6
+	VEXTRACTI128 $0x01, Y8, X8
+	VPMOVZXBW    X8, Y8
+	VPMOVSXBW    48(BX), Y9
+	VPMADDWD     Y8, Y9, Y9
+	VPADDD       Y9, Y2, Y2
+	VPMOVSXBW    112(BX), Y9
+	VPMADDWD     Y8, Y9, Y9
+	VPADDD       Y9, Y6, Y6
+
+end2:
+	MOVQ words+32(FP), BX
+	ANDQ $0x07, BX
+	LEAQ (CX)(BX*8), CX
+	MOVQ digits+16(FP), BX
+	ADDQ $0x40, BX
+	MOVQ words+32(FP), SI
+	SHRQ $0x03, SI
+	JZ   last3
+
+chunk3:
+	VMOVDQU      (CX), Y8
+	VPMOVZXBW    X8, Y9
+	VPMOVSXBW    (BX), Y10
+	VPMADDWD     Y9, Y10, Y10
+	VPADDD       Y10, Y3, Y3
+	VPMOVSXBW    64(BX), Y10
+	VPMADDWD     Y9, Y10, Y10
+	VPADDD       Y10, Y7, Y7
+	VEXTRACTI128 $0x01, Y8, X8
+	VPMOVZXBW    X8, Y8
+	VPMOVSXBW    16(BX), Y9
+	VPMADDWD     Y8, Y9, Y9
+	VPADDD       Y9, Y3, Y3
+	VPMOVSXBW    80(BX), Y9
+	VPMADDWD     Y8, Y9, Y9
+	VPADDD       Y9, Y7, Y7
+	VMOVDQU      32(CX), Y8
+	VPMOVZXBW    X8, Y9
+	VPMOVSXBW    32(BX), Y10
+	VPMADDWD     Y9, Y10, Y10
+	VPADDD       Y10, Y3, Y3
+	VPMOVSXBW    96(BX), Y10
+	VPMADDWD     Y9, Y10, Y10
+	VPADDD       Y10, Y7, Y7
+	VEXTRACTI128 $0x01, Y8, X8
+	VPMOVZXBW    X8, Y8
+	VPMOVSXBW    48(BX), Y9
+	VPMADDWD     Y8, Y9, Y9
+	VPADDD       Y9, Y3, Y3
+	VPMOVSXBW    112(BX), Y9
+	VPMADDWD     Y8, Y9, Y9
+	VPADDD       Y9, Y7, Y7
+	ADDQ         $0x40, CX
+	ADDQ         $0x00000080, BX
+	DECQ         SI
+	JNZ          chunk3
+
+last3:
+	MOVQ         words+32(FP), SI
+	ANDQ         $0x07, SI
+	JZ           end3
+	LEAQ         listedMask8false<>+0(SB), DI
+	SHLQ         $0x03, SI
+	SUBQ         SI, DI
+	VMOVDQU      64(DI), Y8
+	VPMASKMOVQ   (CX), Y8, Y8
+	VPMOVZXBW    X8, Y9
+	VPMOVSXBW    (BX), Y10
+	VPMADDWD     Y9, Y10, Y10
+	VPADDD       Y10, Y3, Y3
+	VPMOVSXBW    64(BX), Y10
+	VPMADDWD     Y9, Y10, Y10
+	VPADDD       Y10, Y7, Y7
+	VEXTRACTI128 $0x01, Y8, X8
+	VPMOVZXBW    X8, Y8
+	VPMOVSXBW    16(BX), Y9
+	VPMADDWD     Y8, Y9, Y9
+	VPADDD       Y9, Y3, Y3
+	VPMOVSXBW    80(BX), Y9
+	VPMADDWD     Y8, Y9, Y9
+	VPADDD       Y9, Y7, Y7
+	VMOVDQU      96(DI), Y8
+	VPMASKMOVQ   32(CX), Y8, Y8
+	VPMOVZXBW    X8, Y9
+	VPMOVSXBW    32(BX), Y10
+	VPMADDWD     Y9, Y10, Y10
+	VPADDD       Y10, Y3, Y3
+	VPMOVSXBW    96(BX), Y10
+	VPMADDWD     Y9, Y10, Y10
+	VPADDD       Y10, Y7, Y7
+	VEXTRACTI128 $0x01, Y8, X8
+	VPMOVZXBW    X8, Y8
+	VPMOVSXBW    48(BX), Y9
+	VPMADDWD     Y8, Y9, Y9
+	VPADDD       Y9, Y3, Y3
+	VPMOVSXBW    112(BX), Y9
+	VPMADDWD     Y8, Y9, Y9
+	VPADDD       Y9, Y7, Y7
+
+end3:
+	MOVQ         words+32(FP), BX
+	ANDQ         $0x07, BX
+	LEAQ         (CX)(BX*8), CX
+	MOVQ         digits+16(FP), BX
+	VPHADDD      Y1, Y0, Y0
+	VPHADDD      Y3, Y2, Y2
+	VPHADDD      Y2, Y0, Y0
+	VEXTRACTI128 $0x01, Y0, X1
+	VPADDD       X0, X1, X1
+	VPHADDD      Y5, Y4, Y4
+	VPHADDD      Y7, Y6, Y6
+	VPHADDD      Y6, Y4, Y4
+	VEXTRACTI128 $0x01, Y4, X0
+	VPADDD       X4, X0, X0
+	MOVQ         $0x43800000, SI
+	VMOVD        SI, X2
+	VPBROADCASTD X2, X2
+	VPADDD       X1, X1, X1
+	VPBROADCASTD (BX), X3
+	VPSUBD       X3, X1, X1
+	VCVTDQ2PS    X1, X1
+	VPADDD       X0, X0, X0
+	VPBROADCASTD 8(BX), X3
+	VPSUBD       X3, X0, X0
+	VCVTDQ2PS    X0, X0
+	VFMADD231PS  X1, X2, X0
+	VMOVUPS      X0, (AX)
+	ADDQ         $0x10, AX
 	DECQ         DX
 	JNZ          rows
 	VZEROUPPER
@@ -4123,7 +4747,7 @@ chunk:
 last:
 	MOVQ        words+32(FP), R14
 	ANDQ        $0x07, R14
-	JZ          sum
+	JZ          end
 	PREFETCHT0  (SI)
 	PREFETCHT0  (R8)
 	PREFETCHT0  (R10)
@@ -4168,7 +4792,8 @@ last:
 	VPDPBUSD    Z13, Z9, Z4
 	VPDPBUSD    Z14, Z9, Z8
 
-sum:
+end:
+	ADDQ          $0x20, CX
 	MOVQ          digits+16(FP), BX
 	VPUNPCKLDQ    Z2, Z1, Z9
 	VPUNPCKHDQ    Z2, Z1, Z10
@@ -4210,29 +4835,28 @@ sum:
 	VFMADD231PS   X10, X9, X11
 	VMOVUPS       X11, (AX)
 	ADDQ          $0x10, AX
-	ADDQ          $0x20, CX
 	DECQ          DX
 	JNZ           rows
 	VZEROUPPER
 	RET
 
-DATA listedMask4<>+0(SB)/8, $0xffffffffffffffff
-DATA listedMask4<>+8(SB)/8, $0xffffffffffffffff
-DATA listedMask4<>+16(SB)/8, $0xffffffffffffffff
-DATA listedMask4<>+24(SB)/8, $0xffffffffffffffff
-DATA listedMask4<>+32(SB)/8, $0xffffffffffffffff
-DATA listedMask4<>+40(SB)/8, $0xffffffffffffffff
-DATA listedMask4<>+48(SB)/8, $0xffffffffffffffff
-DATA listedMask4<>+56(SB)/8, $0xffffffffffffffff
-DATA listedMask4<>+64(SB)/8, $0x0000000000000000
-DATA listedMask4<>+72(SB)/8, $0x0000000000000000
-DATA listedMask4<>+80(SB)/8, $0x0000000000000000
-DATA listedMask4<>+88(SB)/8, $0x0000000000000000
-DATA listedMask4<>+96(SB)/8, $0x0000000000000000
-DATA listedMask4<>+104(SB)/8, $0x0000000000000000
-DATA listedMask4<>+112(SB)/8, $0x0000000000000000
-DATA listedMask4<>+120(SB)/8, $0x0000000000000000
-GLOBL listedMask4<>(SB), RODATA|NOPTR, $128
+DATA listedMask4true<>+0(SB)/8, $0xffffffffffffffff
+DATA listedMask4true<>+8(SB)/8, $0xffffffffffffffff
+DATA listedMask4true<>+16(SB)/8, $0xffffffffffffffff
+DATA listedMask4true<>+24(SB)/8, $0xffffffffffffffff
+DATA listedMask4true<>+32(SB)/8, $0xffffffffffffffff
+DATA listedMask4true<>+40(SB)/8, $0xffffffffffffffff
+DATA listedMask4true<>+48(SB)/8, $0xffffffffffffffff
+DATA listedMask4true<>+56(SB)/8, $0xffffffffffffffff
+DATA listedMask4true<>+64(SB)/8, $0x0000000000000000
+DATA listedMask4true<>+72(SB)/8, $0x0000000000000000
+DATA listedMask4true<>+80(SB)/8, $0x0000000000000000
+DATA listedMask4true<>+88(SB)/8, $0x0000000000000000
+DATA listedMask4true<>+96(SB)/8, $0x0000000000000000
+DATA listedMask4true<>+104(SB)/8, $0x0000000000000000
+DATA listedMask4true<>+112(SB)/8, $0x0000000000000000
+DATA listedMask4true<>+120(SB)/8, $0x0000000000000000
+GLOBL listedMask4true<>(SB), RODATA|NOPTR, $128
 
 // func listedProducts4AVX2(dst *float32, rows **byte, digits *byte, n int, words int)
 // Requires: AVX, AVX2, FMA3, MMX+
@@ -4403,12 +5027,12 @@ chunk:
 last:
 	MOVQ       words+32(FP), R14
 	ANDQ       $0x07, R14
-	JZ         sum
+	JZ         end
 	PREFETCHT0 (SI)
 	PREFETCHT0 (R8)
 	PREFETCHT0 (R10)
 	PREFETCHT0 (R12)
-	LEAQ       listedMask4<>+0(SB), SI
+	LEAQ       listedMask4true<>+0(SB), SI
 	SHLQ       $0x03, R14
 	SUBQ       R14, SI
 	VMOVDQU    64(SI), Y10
@@ -4526,7 +5150,8 @@ last:
 	VPMADDWD   Y1, Y11, Y11
 	VPADDD     Y11, Y9, Y9
 
-sum:
+end:
+	ADDQ         $0x20, CX
 	MOVQ         digits+16(FP), BX
 	VPHADDD      Y3, Y2, Y2
 	VPHADDD      Y5, Y4, Y4
@@ -4552,7 +5177,663 @@ sum:
 	VFMADD231PS  X3, X4, X2
 	VMOVUPS      X2, (AX)
 	ADDQ         $0x10, AX
-	ADDQ         $0x20, CX
+	DECQ         DX
+	JNZ          rows
+	VZEROUPPER
+	RET
+
+// func listedRange4AVX512(dst *float32, rows *uint64, digits *byte, n int, words int)
+// Requires: AVX, AVX2, AVX512BW, AVX512DQ, AVX512F, AVX512VL, AVX512VNNI, BMI2, FMA3
+TEXT ·listedRange4AVX512(SB), NOSPLIT, $0-40
+	MOVQ         dst+0(FP), AX
+	MOVQ         rows+8(FP), CX
+	MOVQ         n+24(FP), DX
+	MOVQ         $0x0f0f0f0f, BX
+	VMOVD        BX, X0
+	VPBROADCASTD X0, Z0
+	SHRQ         $0x02, DX
+
+rows:
+	VPXORD Z1, Z1, Z1
+	VPXORD Z2, Z2, Z2
+	VPXORD Z3, Z3, Z3
+	VPXORD Z4, Z4, Z4
+	VPXORD Z5, Z5, Z5
+	VPXORD Z6, Z6, Z6
+	VPXORD Z7, Z7, Z7
+	VPXORD Z8, Z8, Z8
+	MOVQ   digits+16(FP), BX
+	ADDQ   $0x40, BX
+	MOVQ   words+32(FP), SI
+	SHRQ   $0x03, SI
+	JZ     last0
+
+chunk0:
+	VMOVDQU64 (CX), Z9
+	VMOVDQU64 (BX), Z10
+	VMOVDQU64 64(BX), Z11
+	VPANDD    Z0, Z9, Z12
+	VPDPBUSD  Z10, Z12, Z1
+	VPDPBUSD  Z11, Z12, Z5
+	VMOVDQU64 128(BX), Z10
+	VMOVDQU64 192(BX), Z11
+	VPSRLW    $0x04, Z9, Z9
+	VPANDD    Z0, Z9, Z9
+	VPDPBUSD  Z10, Z9, Z1
+	VPDPBUSD  Z11, Z9, Z5
+	ADDQ      $0x40, CX
+	ADDQ      $0x00000100, BX
+	DECQ      SI
+	JNZ       chunk0
+
+last0:
+	MOVQ        words+32(FP), SI
+	ANDQ        $0x07, SI
+	JZ          end0
+	MOVQ        $-1, DI
+	BZHIQ       SI, DI, DI
+	KMOVB       DI, K1
+	VMOVDQU64.Z (CX), K1, Z9
+	VMOVDQU64   (BX), Z10
+	VMOVDQU64   64(BX), Z11
+	VPANDD      Z0, Z9, Z12
+	VPDPBUSD    Z10, Z12, Z1
+	VPDPBUSD    Z11, Z12, Z5
+	VMOVDQU64   128(BX), Z10
+	VMOVDQU64   192(BX), Z11
+	VPSRLW      $0x04, Z9, Z9
+	VPANDD      Z0, Z9, Z9
+	VPDPBUSD    Z10, Z9, Z1
+	VPDPBUSD    Z11, Z9, Z5
+
+end0:
+	MOVQ words+32(FP), BX
+	ANDQ $0x07, BX
+	LEAQ (CX)(BX*8), CX
+	MOVQ digits+16(FP), BX
+	ADDQ $0x40, BX
+	MOVQ words+32(FP), SI
+	SHRQ $0x03, SI
+	JZ   last1
+
+chunk1:
+	VMOVDQU64 (CX), Z9
+	VMOVDQU64 (BX), Z10
+	VMOVDQU64 64(BX), Z11
+	VPANDD    Z0, Z9, Z12
+	VPDPBUSD  Z10, Z12, Z2
+	VPDPBUSD  Z11, Z12, Z6
+	VMOVDQU64 128(BX), Z10
+	VMOVDQU64 192(BX), Z11
+	VPSRLW    $0x04, Z9, Z9
+	VPANDD    Z0, Z9, Z9
+	VPDPBUSD  Z10, Z9, Z2
+	VPDPBUSD  Z11, Z9, Z6
+	ADDQ      $0x40, CX
+	ADDQ      $0x00000100, BX
+	DECQ      SI
+	JNZ       chunk1
+
+last1:
+	MOVQ        words+32(FP), SI
+	ANDQ        $0x07, SI
+	JZ          end1
+	MOVQ        $-1, DI
+	BZHIQ       SI, DI, DI
+	KMOVB       DI, K1
+	VMOVDQU64.Z (CX), K1, Z9
+	VMOVDQU64   (BX), Z10
+	VMOVDQU64   64(BX), Z11
+	VPANDD      Z0, Z9, Z12
+	VPDPBUSD    Z10, Z12, Z2
+	VPDPBUSD    Z11, Z12, Z6
+	VMOVDQU64   128(BX), Z10
+	VMOVDQU64   192(BX), Z11
+	VPSRLW      $0x04, Z9, Z9
+	VPANDD      Z0, Z9, Z9
+	VPDPBUSD    Z10, Z9, Z2
+	VPDPBUSD    Z11, Z9, Z6
+
+end1:
+	MOVQ words+32(FP), BX
+	ANDQ $0x07, BX
+	LEAQ (CX)(BX*8), CX
+	MOVQ digits+16(FP), BX
+	ADDQ $0x40, BX
+	MOVQ words+32(FP), SI
+	SHRQ $0x03, SI
+	JZ   last2
+
+chunk2:
+	VMOVDQU64 (CX), Z9
+	VMOVDQU64 (BX), Z10
+	VMOVDQU64 64(BX), Z11
+	VPANDD    Z0, Z9, Z12
+	VPDPBUSD  Z10, Z12, Z3
+	VPDPBUSD  Z11, Z12, Z7
+	VMOVDQU64 128(BX), Z10
+	VMOVDQU64 192(BX), Z11
+	VPSRLW    $0x04, Z9, Z9
+	VPANDD    Z0, Z9, Z9
+	VPDPBUSD  Z10, Z9, Z3
+	VPDPBUSD  Z11, Z9, Z7
+	ADDQ      $0x40, CX
+	ADDQ      $0x00000100, BX
+	DECQ      SI
+	JNZ       chunk2
+
+last2:
+	MOVQ        words+32(FP), SI
+	ANDQ        $0x07, SI
+	JZ          end2
+	MOVQ        $-1, DI
+	BZHIQ       SI, DI, DI
+	KMOVB       DI, K1
+	VMOVDQU64.Z (CX), K1, Z9
+	VMOVDQU64   (BX), Z10
+	VMOVDQU64   64(BX), Z11
+	VPANDD      Z0, Z9, Z12
+	VPDPBUSD    Z10, Z12, Z3
+	VPDPBUSD    Z11, Z12, Z7
+	VMOVDQU64   128(BX), Z10
+	VMOVDQU64   192(BX), Z11
+	VPSRLW      $0x04, Z9, Z9
+	VPANDD      Z0, Z9, Z9
+	VPDPBUSD    Z10, Z9, Z3
+	VPDPBUSD    Z11, Z9, Z7
+
+end2:
+	MOVQ words+32(FP), BX
+	ANDQ $0x07, BX
+	LEAQ (CX)(BX*8), CX
+	MOVQ digits+16(FP), BX
+	ADDQ $0x40, BX
+	MOVQ words+32(FP), SI
+	SHRQ $0x03, SI
+	JZ   last3
+
+chunk3:
+	VMOVDQU64 (CX), Z9
+	VMOVDQU64 (BX), Z10
+	VMOVDQU64 64(BX), Z11
+	VPANDD    Z0, Z9, Z12
+	VPDPBUSD  Z10, Z12, Z4
+	VPDPBUSD  Z11, Z12, Z8
+	VMOVDQU64 128(BX), Z10
+	VMOVDQU64 192(BX), Z11
+	VPSRLW    $0x04, Z9, Z9
+	VPANDD    Z0, Z9, Z9
+	VPDPBUSD  Z10, Z9, Z4
+	VPDPBUSD  Z11, Z9, Z8
+	ADDQ      $0x40, CX
+	ADDQ      $0x00000100, BX
+	DECQ      SI
+	JNZ       chunk3
+
+last3:
+	MOVQ        words+32(FP), SI
+	ANDQ        $0x07, SI
+	JZ          end3
+	MOVQ        $-1, DI
+	BZHIQ       SI, DI, DI
+	KMOVB       DI, K1
+	VMOVDQU64.Z (CX), K1, Z9
+	VMOVDQU64   (BX), Z10
+	VMOVDQU64   64(BX), Z11
+	VPANDD      Z0, Z9, Z12
+	VPDPBUSD    Z10, Z12, Z4
+	VPDPBUSD    Z11, Z12, Z8
+	VMOVDQU64   128(BX), Z10
+	VMOVDQU64   192(BX), Z11
+	VPSRLW      $0x04, Z9, Z9
+	VPANDD      Z0, Z9, Z9
+	VPDPBUSD    Z10, Z9, Z4
+	VPDPBUSD    Z11, Z9, Z8
+
+end3:
+	MOVQ          words+32(FP), BX
+	ANDQ          $0x07, BX
+	LEAQ          (CX)(BX*8), CX
+	MOVQ          digits+16(FP), BX
+	VPUNPCKLDQ    Z2, Z1, Z9
+	VPUNPCKHDQ    Z2, Z1, Z10
+	VPADDD        Z10, Z9, Z9
+	VPUNPCKLDQ    Z4, Z3, Z10
+	VPUNPCKHDQ    Z4, Z3, Z11
+	VPADDD        Z11, Z10, Z10
+	VPUNPCKLQDQ   Z10, Z9, Z11
+	VPUNPCKHQDQ   Z10, Z9, Z9
+	VPADDD        Z9, Z11, Z11
+	VEXTRACTI64X4 $0x01, Z11, Y9
+	VPADDD        Y11, Y9, Y9
+	VEXTRACTI128  $0x01, Y9, X10
+	VPADDD        X9, X10, X10
+	VPUNPCKLDQ    Z6, Z5, Z9
+	VPUNPCKHDQ    Z6, Z5, Z11
+	VPADDD        Z11, Z9, Z9
+	VPUNPCKLDQ    Z8, Z7, Z11
+	VPUNPCKHDQ    Z8, Z7, Z12
+	VPADDD        Z12, Z11, Z11
+	VPUNPCKLQDQ   Z11, Z9, Z12
+	VPUNPCKHQDQ   Z11, Z9, Z9
+	VPADDD        Z9, Z12, Z12
+	VEXTRACTI64X4 $0x01, Z12, Y9
+	VPADDD        Y12, Y9, Y9
+	VEXTRACTI128  $0x01, Y9, X11
+	VPADDD        X9, X11, X11
+	MOVQ          $0x43800000, SI
+	VMOVD         SI, X9
+	VPBROADCASTD  X9, X9
+	VPADDD        X10, X10, X10
+	VPBROADCASTD  (BX), X12
+	VPSUBD        X12, X10, X10
+	VCVTDQ2PS     X10, X10
+	VPADDD        X11, X11, X11
+	VPBROADCASTD  8(BX), X12
+	VPSUBD        X12, X11, X11
+	VCVTDQ2PS     X11, X11
+	VFMADD231PS   X10, X9, X11
+	VMOVUPS       X11, (AX)
+	ADDQ          $0x10, AX
+	DECQ          DX
+	JNZ           rows
+	VZEROUPPER
+	RET
+
+DATA listedMask4false<>+0(SB)/8, $0xffffffffffffffff
+DATA listedMask4false<>+8(SB)/8, $0xffffffffffffffff
+DATA listedMask4false<>+16(SB)/8, $0xffffffffffffffff
+DATA listedMask4false<>+24(SB)/8, $0xffffffffffffffff
+DATA listedMask4false<>+32(SB)/8, $0xffffffffffffffff
+DATA listedMask4false<>+40(SB)/8, $0xffffffffffffffff
+DATA listedMask4false<>+48(SB)/8, $0xffffffffffffffff
+DATA listedMask4false<>+56(SB)/8, $0xffffffffffffffff
+DATA listedMask4false<>+64(SB)/8, $0x0000000000000000
+DATA listedMask4false<>+72(SB)/8, $0x0000000000000000
+DATA listedMask4false<>+80(SB)/8, $0x0000000000000000
+DATA listedMask4false<>+88(SB)/8, $0x0000000000000000
+DATA listedMask4false<>+96(SB)/8, $0x0000000000000000
+DATA listedMask4false<>+104(SB)/8, $0x0000000000000000
+DATA listedMask4false<>+112(SB)/8, $0x0000000000000000
+DATA listedMask4false<>+120(SB)/8, $0x0000000000000000
+GLOBL listedMask4false<>(SB), RODATA|NOPTR, $128
+
+// func listedRange4AVX2(dst *float32, rows *uint64, digits *byte, n int, words int)
+// Requires: AVX, AVX2, FMA3
+TEXT ·listedRange4AVX2(SB), NOSPLIT, $0-40
+	MOVQ         dst+0(FP), AX
+	MOVQ         rows+8(FP), CX
+	MOVQ         n+24(FP), DX
+	MOVQ         $0x0f0f0f0f, BX
+	VMOVD        BX, X0
+	VPBROADCASTD X0, Y0
+	MOVQ         $0x00010001, BX
+	VMOVD        BX, X1
+	VPBROADCASTD X1, Y1
+	SHRQ         $0x02, DX
+
+rows:
+	VPXOR Y2, Y2, Y2
+	VPXOR Y3, Y3, Y3
+	VPXOR Y4, Y4, Y4
+	VPXOR Y5, Y5, Y5
+	VPXOR Y6, Y6, Y6
+	VPXOR Y7, Y7, Y7
+	VPXOR Y8, Y8, Y8
+	VPXOR Y9, Y9, Y9
+	MOVQ  digits+16(FP), BX
+	ADDQ  $0x40, BX
+	MOVQ  words+32(FP), SI
+	SHRQ  $0x03, SI
+	JZ    last0
+
+chunk0:
+	VMOVDQU    (CX), Y10
+	VPAND      Y0, Y10, Y11
+	VPMADDUBSW (BX), Y11, Y12
+	VPMADDUBSW 64(BX), Y11, Y11
+	VPSRLW     $0x04, Y10, Y10
+	VPAND      Y0, Y10, Y10
+	VPMADDUBSW 128(BX), Y10, Y13
+	VPADDW     Y13, Y12, Y12
+	VPMADDUBSW 192(BX), Y10, Y10
+	VPADDW     Y10, Y11, Y11
+	VPMADDWD   Y1, Y12, Y12
+	VPADDD     Y12, Y2, Y2
+	VPMADDWD   Y1, Y11, Y11
+	VPADDD     Y11, Y6, Y6
+	VMOVDQU    32(CX), Y10
+	VPAND      Y0, Y10, Y11
+	VPMADDUBSW 32(BX), Y11, Y12
+	VPMADDUBSW 96(BX), Y11, Y11
+	VPSRLW     $0x04, Y10, Y10
+	VPAND      Y0, Y10, Y10
+	VPMADDUBSW 160(BX), Y10, Y13
+	VPADDW     Y13, Y12, Y12
+	VPMADDUBSW 224(BX), Y10, Y10
+	VPADDW     Y10, Y11, Y11
+	VPMADDWD   Y1, Y12, Y12
+	VPADDD     Y12, Y2, Y2
+	VPMADDWD   Y1, Y11, Y11
+	VPADDD     Y11, Y6, Y6
+	ADDQ       $0x40, CX
+	ADDQ       $0x00000100, BX
+	DECQ       SI
+	JNZ        chunk0
+
+last0:
+	MOVQ       words+32(FP), SI
+	ANDQ       $0x07, SI
+	JZ         end0
+	LEAQ       listedMask4false<>+0(SB), DI
+	SHLQ       $0x03, SI
+	SUBQ       SI, DI
+	VMOVDQU    64(DI), Y10
+	VPMASKMOVQ (CX), Y10, Y10
+	VPAND      Y0, Y10, Y11
+	VPMADDUBSW (BX), Y11, Y12
+	VPMADDUBSW 64(BX), Y11, Y11
+	VPSRLW     $0x04, Y10, Y10
+	VPAND      Y0, Y10, Y10
+	VPMADDUBSW 128(BX), Y10, Y13
+	VPADDW     Y13, Y12, Y12
+	VPMADDUBSW 192(BX), Y10, Y10
+	VPADDW     Y10, Y11, Y11
+	VPMADDWD   Y1, Y12, Y12
+	VPADDD     Y12, Y2, Y2
+	VPMADDWD   Y1, Y11, Y11
+	VPADDD     Y11, Y6, Y6
+	VMOVDQU    96(DI), Y10
+	VPMASKMOVQ 32(CX), Y10, Y10
+	VPAND      Y0, Y10, Y11
+	VPMADDUBSW 32(BX), Y11, Y12
+	VPMADDUBSW 96(BX), Y11, Y11
+	VPSRLW     $0x04, Y10, Y10
+	VPAND      Y0, Y10, Y10
+	VPMADDUBSW 160(BX), Y10, Y13
+	VPADDW     Y13, Y12, Y12
+	VPMADDUBSW 224(BX), Y10, Y10
+	VPADDW     Y10, Y11, Y11
+	VPMADDWD   Y1, Y12, Y12
+	VPADDD     Y12, Y2, Y2
+	VPMADDWD   Y1, Y11, Y11
+	VPADDD     Y11, Y6, Y6
+
+end0:
+	MOVQ words+32(FP), BX
+	ANDQ $0x07, BX
+	LEAQ (CX)(BX*8), CX
+	MOVQ digits+16(FP), BX
+	ADDQ $0x40, BX
+	MOVQ words+32(FP), SI
+	SHRQ $0x03, SI
+	JZ   last1
+
+chunk1:
+	VMOVDQU    (CX), Y10
+	VPAND      Y0, Y10, Y11
+	VPMADDUBSW (BX), Y11, Y12
+	VPMADDUBSW 64(BX), Y11, Y11
+	VPSRLW     $0x04, Y10, Y10
+	VPAND      Y0, Y10, Y10
+	VPMADDUBSW 128(BX), Y10, Y13
+	VPADDW     Y13, Y12, Y12
+	VPMADDUBSW 192(BX), Y10, Y10
+	VPADDW     Y10, Y11, Y11
+	VPMADDWD   Y1, Y12, Y12
+	VPADDD     Y12, Y3, Y3
+	VPMADDWD   Y1, Y11, Y11
+	VPADDD     Y11, Y7, Y7
+	VMOVDQU    32(CX), Y10
+	VPAND      Y0, Y10, Y11
+	VPMADDUBSW 32(BX), Y11, Y12
+	VPMADDUBSW 96(BX), Y11, Y11
+	VPSRLW     $0x04, Y10, Y10
+	VPAND      Y0, Y10, Y10
+	VPMADDUBSW 160(BX), Y10, Y13
+	VPADDW     Y13, Y12, Y12
+	VPMADDUBSW 224(BX), Y10, Y10
+	VPADDW     Y10, Y11, Y11
+	VPMADDWD   Y1, Y12, Y12
+	VPADDD     Y12, Y3, Y3
+	VPMADDWD   Y1, Y11, Y11
+	VPADDD     Y11, Y7, Y7
+	ADDQ       $0x40, CX
+	ADDQ       $0x00000100, BX
+	DECQ       SI
+	JNZ        chunk1
+
+last1:
+	MOVQ       words+32(FP), SI
+	ANDQ       $0x07, SI
+	JZ         end1
+	LEAQ       listedMask4false<>+0(SB), DI
+	SHLQ       $0x03, SI
+	SUBQ       SI, DI
+	VMOVDQU    64(DI), Y10
+	VPMASKMOVQ (CX), Y10, Y10
+	VPAND      Y0, Y10, Y11
+	VPMADDUBSW (BX), Y11, Y12
+	VPMADDUBSW 64(BX), Y11, Y11
+	VPSRLW     $0x04, Y10, Y10
+	VPAND      Y0, Y10, Y10
+	VPMADDUBSW 128(BX), Y10, Y13
+	VPADDW     Y13, Y12, Y12
+	VPMADDUBSW 192(BX), Y10, Y10
+	VPADDW     Y10, Y11, Y11
+	VPMADDWD   Y1, Y12, Y12
+	VPADDD     Y12, Y3, Y3
+	VPMADDWD   Y1, Y11, Y11
+	VPADDD     Y11, Y7, Y7
+	VMOVDQU    96(DI), Y10
+	VPMASKMOVQ 32(CX), Y10, Y10
+	VPAND      Y0, Y10, Y11
+	VPMADDUBSW 32(BX), Y11, Y12
+	VPMADDUBSW 96(BX), Y11, Y11
+	VPSRLW     $0x04, Y10, Y10
+	VPAND      Y0, Y10, Y10
+	VPMADDUBSW 160(BX), Y10, Y13
+	VPADDW     Y13, Y12, Y12
+	VPMADDUBSW 224(BX), Y10, Y10
+	VPADDW     Y10, Y11, Y11
+	VPMADDWD   Y1, Y12, Y12
+	VPADDD     Y12, Y3, Y3
+	VPMADDWD   Y1, Y11, Y11
+	VPADDD     Y11, Y7, Y7
+
+end1:
+	MOVQ words+32(FP), BX
+	ANDQ $0x07, BX
+	LEAQ (CX)(BX*8), CX
+	MOVQ digits+16(FP), BX
+	ADDQ $0x40, BX
+	MOVQ words+32(FP), SI
+	SHRQ $0x03, SI
+	JZ   last2
+
+chunk2:
+	VMOVDQU    (CX), Y10
+	VPAND      Y0, Y10, Y11
+	VPMADDUBSW (BX), Y11, Y12
+	VPMADDUBSW 64(BX), Y11, Y11
+	VPSRLW     $0x04, Y10, Y10
+	VPAND      Y0, Y10, Y10
+	VPMADDUBSW 128(BX), Y10, Y13
+	VPADDW     Y13, Y12, Y12
+	VPMADDUBSW 192(BX), Y10, Y10
+	VPADDW     Y10, Y11, Y11
+	VPMADDWD   Y1, Y12, Y12
+	VPADDD     Y12, Y4, Y4
+	VPMADDWD   Y1, Y11, Y11
+	VPADDD     Y11, Y8, Y8
+	VMOVDQU    32(CX), Y10
+	VPAND      Y0, Y10, Y11
+	VPMADDUBSW 32(BX), Y11, Y12
+	VPMADDUBSW 96(BX), Y11, Y11
+	VPSRLW     $0x04, Y10, Y10
+	VPAND      Y0, Y10, Y10
+	VPMADDUBSW 160(BX), Y10, Y13
+	VPADDW     Y13, Y12, Y12
+	VPMADDUBSW 224(BX), Y10, Y10
+	VPADDW     Y10, Y11, Y11
+	VPMADDWD   Y1, Y12, Y12
+	VPADDD     Y12, Y4, Y4
+	VPMADDWD   Y1, Y11, Y11
+	VPADDD     Y11, Y8, Y8
+	ADDQ       $0x40, CX
+	ADDQ       $0x00000100, BX
+	DECQ       SI
+	JNZ        chunk2
+
+last2:
+	MOVQ       words+32(FP), SI
+	ANDQ       $0x07, SI
+	JZ         end2
+	LEAQ       listedMask4false<>+0(SB), DI
+	SHLQ       $0x03, SI
+	SUBQ       SI, DI
+	VMOVDQU    64(DI), Y10
+	VPMASKMOVQ (CX), Y10, Y10
+	VPAND      Y0, Y10, Y11
+	VPMADDUBSW (BX), Y11, Y12
+	VPMADDUBSW 64(BX), Y11, Y11
+	VPSRLW     $0x04, Y10, Y10
+	VPAND      Y0, Y10, Y10
+	VPMADDUBSW 128(BX), Y10, Y13
+	VPADDW     Y13, Y12, Y12
+	VPMADDUBSW 192(BX), Y10, Y10
+	VPADDW     Y10, Y11, Y11
+	VPMADDWD   Y1, Y12, Y12
+	VPADDD     Y12, Y4, Y4
+	VPMADDWD   Y1, Y11, Y11
+	VPADDD     Y11, Y8, Y8
+	VMOVDQU    96(DI), Y10
+	VPMASKMOVQ 32(CX), Y10, Y10
+	VPAND      Y0, Y10, Y11
+	VPMADDUBSW 32(BX), Y11, Y12
+	VPMADDUBSW 96(BX), Y11, Y11
+	VPSRLW     $0x04, Y10, Y10
+	VPAND      Y0, Y10, Y10
+	VPMADDUBSW 160(BX), Y10, Y13
+	VPADDW     Y13, Y12, Y12
+	VPMADDUBSW 224(BX), Y10, Y10
+	VPADDW     Y10, Y11, Y11
+	VPMADDWD   Y1, Y12, Y12
+	VPADDD     Y12, Y4, Y4
+	VPMADDWD   Y1, Y11, Y11
+	VPADDD     Y11, Y8, Y8
+
+end2:
+	MOVQ words+32(FP), BX
+	ANDQ $0x07, BX
+	LEAQ (CX)(BX*8), CX
+	MOVQ digits+16(FP), BX
+	ADDQ $0x40, BX
+	MOVQ words+32(FP), SI
+	SHRQ $0x03, SI
+	JZ   last3
+
+chunk3:
+	VMOVDQU    (CX), Y10
+	VPAND      Y0, Y10, Y11
+	VPMADDUBSW (BX), Y11, Y12
+	VPMADDUBSW 64(BX), Y11, Y11
+	VPSRLW     $0x04, Y10, Y10
+	VPAND      Y0, Y10, Y10
+	VPMADDUBSW 128(BX), Y10, Y13
+	VPADDW     Y13, Y12, Y12
+	VPMADDUBSW 192(BX), Y10, Y10
+	VPADDW     Y10, Y11, Y11
+	VPMADDWD   Y1, Y12, Y12
+	VPADDD     Y12, Y5, Y5
+	VPMADDWD   Y1, Y11, Y11
+	VPADDD     Y11, Y9, Y9
+	VMOVDQU    32(CX), Y10
+	VPAND      Y0, Y10, Y11
+	VPMADDUBSW 32(BX), Y11, Y12
+	VPMADDUBSW 96(BX), Y11, Y11
+	VPSRLW     $0x04, Y10, Y10
+	VPAND      Y0, Y10, Y10
+	VPMADDUBSW 160(BX), Y10, Y13
+	VPADDW     Y13, Y12, Y12
+	VPMADDUBSW 224(BX), Y10, Y10
+	VPADDW     Y10, Y11, Y11
+	VPMADDWD   Y1, Y12, Y12
+	VPADDD     Y12, Y5, Y5
+	VPMADDWD   Y1, Y11, Y11
+	VPADDD     Y11, Y9, Y9
+	ADDQ       $0x40, CX
+	ADDQ       $0x00000100, BX
+	DECQ       SI
+	JNZ        chunk3
+
+last3:
+	MOVQ       words+32(FP), SI
+	ANDQ       $0x07, SI
+	JZ         end3
+	LEAQ       listedMask4false<>+0(SB), DI
+	SHLQ       $0x03, SI
+	SUBQ       SI, DI
+	VMOVDQU    64(DI), Y10
+	VPMASKMOVQ (CX), Y10, Y10
+	VPAND      Y0, Y10, Y11
+	VPMADDUBSW (BX), Y11, Y12
+	VPMADDUBSW 64(BX), Y11, Y11
+	VPSRLW     $0x04, Y10, Y10
+	VPAND      Y0, Y10, Y10
+	VPMADDUBSW 128(BX), Y10, Y13
+	VPADDW     Y13, Y12, Y12
+	VPMADDUBSW 192(BX), Y10, Y10
+	VPADDW     Y10, Y11, Y11
+	VPMADDWD   Y1, Y12, Y12
+	VPADDD     Y12, Y5, Y5
+	VPMADDWD   Y1, Y11, Y11
+	VPADDD     Y11, Y9, Y9
+	VMOVDQU    96(DI), Y10
+	VPMASKMOVQ 32(CX), Y10, Y10
+	VPAND      Y0, Y10, Y11
+	VPMADDUBSW 32(BX), Y11, Y12
+	VPMADDUBSW 96(BX), Y11, Y11
+	VPSRLW     $0x04, Y10, Y10
+	VPAND      Y0, Y10, Y10
+	VPMADDUBSW 160(BX), Y10, Y13
+	VPADDW     Y13, Y12, Y12
+	VPMADDUBSW 224(BX), Y10, Y10
+	VPADDW     Y10, Y11, Y11
+	VPMADDWD   Y1, Y12, Y12
+	VPADDD     Y12, Y5, Y5
+	VPMADDWD   Y1, Y11, Y11
+	VPADDD     Y11, Y9, Y9
+
+end3:
+	MOVQ         words+32(FP), BX
+	ANDQ         $0x07, BX
+	LEAQ         (CX)(BX*8), CX
+	MOVQ         digits+16(FP), BX
+	VPHADDD      Y3, Y2, Y2
+	VPHADDD      Y5, Y4, Y4
+	VPHADDD      Y4, Y2, Y2
+	VEXTRACTI128 $0x01, Y2, X3
+	VPADDD       X2, X3, X3
+	VPHADDD      Y7, Y6, Y6
+	VPHADDD      Y9, Y8, Y8
+	VPHADDD      Y8, Y6, Y6
+	VEXTRACTI128 $0x01, Y6, X2
+	VPADDD       X6, X2, X2
+	MOVQ         $0x43800000, SI
+	VMOVD        SI, X4
+	VPBROADCASTD X4, X4
+	VPADDD       X3, X3, X3
+	VPBROADCASTD (BX), X5
+	VPSUBD       X5, X3, X3
+	VCVTDQ2PS    X3, X3
+	VPADDD       X2, X2, X2
+	VPBROADCASTD 8(BX), X5
+	VPSUBD       X5, X2, X2
+	VCVTDQ2PS    X2, X2
+	VFMADD231PS  X3, X4, X2
+	VMOVUPS      X2, (AX)
+	ADDQ         $0x10, AX
 	DECQ         DX
 	JNZ          rows
 	VZEROUPPER
@@ -4660,7 +5941,7 @@ chunk:
 last:
 	MOVQ        words+32(FP), R14
 	ANDQ        $0x07, R14
-	JZ          sum
+	JZ          end
 	PREFETCHT0  (SI)
 	PREFETCHT0  (R8)
 	PREFETCHT0  (R10)
@@ -4721,7 +6002,8 @@ last:
 	VPANDD      Z0, Z5, Z5
 	VPDPBUSD    Z9, Z5, Z4
 
-sum:
+end:
+	ADDQ          $0x20, CX
 	MOVQ          digits+16(FP), BX
 	VPUNPCKLDQ    Z2, Z1, Z5
 	VPUNPCKHDQ    Z2, Z1, Z6
@@ -4742,29 +6024,28 @@ sum:
 	VCVTDQ2PS     X6, X6
 	VMOVUPS       X6, (AX)
 	ADDQ          $0x10, AX
-	ADDQ          $0x20, CX
 	DECQ          DX
 	JNZ           rows
 	VZEROUPPER
 	RET
 
-DATA listedMask2<>+0(SB)/8, $0xffffffffffffffff
-DATA listedMask2<>+8(SB)/8, $0xffffffffffffffff
-DATA listedMask2<>+16(SB)/8, $0xffffffffffffffff
-DATA listedMask2<>+24(SB)/8, $0xffffffffffffffff
-DATA listedMask2<>+32(SB)/8, $0xffffffffffffffff
-DATA listedMask2<>+40(SB)/8, $0xffffffffffffffff
-DATA listedMask2<>+48(SB)/8, $0xffffffffffffffff
-DATA listedMask2<>+56(SB)/8, $0xffffffffffffffff
-DATA listedMask2<>+64(SB)/8, $0x0000000000000000
-DATA listedMask2<>+72(SB)/8, $0x0000000000000000
-DATA listedMask2<>+80(SB)/8, $0x0000000000000000
-DATA listedMask2<>+88(SB)/8, $0x0000000000000000
-DATA listedMask2<>+96(SB)/8, $0x0000000000000000
-DATA listedMask2<>+104(SB)/8, $0x0000000000000000
-DATA listedMask2<>+112(SB)/8, $0x0000000000000000
-DATA listedMask2<>+120(SB)/8, $0x0000000000000000
-GLOBL listedMask2<>(SB), RODATA|NOPTR, $128
+DATA listedMask2true<>+0(SB)/8, $0xffffffffffffffff
+DATA listedMask2true<>+8(SB)/8, $0xffffffffffffffff
+DATA listedMask2true<>+16(SB)/8, $0xffffffffffffffff
+DATA listedMask2true<>+24(SB)/8, $0xffffffffffffffff
+DATA listedMask2true<>+32(SB)/8, $0xffffffffffffffff
+DATA listedMask2true<>+40(SB)/8, $0xffffffffffffffff
+DATA listedMask2true<>+48(SB)/8, $0xffffffffffffffff
+DATA listedMask2true<>+56(SB)/8, $0xffffffffffffffff
+DATA listedMask2true<>+64(SB)/8, $0x0000000000000000
+DATA listedMask2true<>+72(SB)/8, $0x0000000000000000
+DATA listedMask2true<>+80(SB)/8, $0x0000000000000000
+DATA listedMask2true<>+88(SB)/8, $0x0000000000000000
+DATA listedMask2true<>+96(SB)/8, $0x0000000000000000
+DATA listedMask2true<>+104(SB)/8, $0x0000000000000000
+DATA listedMask2true<>+112(SB)/8, $0x0000000000000000
+DATA listedMask2true<>+120(SB)/8, $0x0000000000000000
+GLOBL listedMask2true<>(SB), RODATA|NOPTR, $128
 
 // func listedProducts2AVX2(dst *float32, rows **byte, digits *byte, n int, words int)
 // Requires: AVX, AVX2, MMX+
@@ -4955,12 +6236,12 @@ chunk:
 last:
 	MOVQ       words+32(FP), R14
 	ANDQ       $0x07, R14
-	JZ         sum
+	JZ         end
 	PREFETCHT0 (SI)
 	PREFETCHT0 (R8)
 	PREFETCHT0 (R10)
 	PREFETCHT0 (R12)
-	LEAQ       listedMask2<>+0(SB), SI
+	LEAQ       listedMask2true<>+0(SB), SI
 	SHLQ       $0x03, R14
 	SUBQ       R14, SI
 	VMOVDQU    64(SI), Y6
@@ -5102,7 +6383,8 @@ last:
 	VPMADDWD   Y1, Y7, Y7
 	VPADDD     Y7, Y5, Y5
 
-sum:
+end:
+	ADDQ         $0x20, CX
 	MOVQ         digits+16(FP), BX
 	VPHADDD      Y3, Y2, Y2
 	VPHADDD      Y5, Y4, Y4
@@ -5115,7 +6397,701 @@ sum:
 	VCVTDQ2PS    X3, X3
 	VMOVUPS      X3, (AX)
 	ADDQ         $0x10, AX
-	ADDQ         $0x20, CX
+	DECQ         DX
+	JNZ          rows
+	VZEROUPPER
+	RET
+
+// func listedRange2AVX512(dst *float32, rows *uint64, digits *byte, n int, words int)
+// Requires: AVX, AVX2, AVX512BW, AVX512DQ, AVX512F, AVX512VL, AVX512VNNI, BMI2
+TEXT ·listedRange2AVX512(SB), NOSPLIT, $0-40
+	MOVQ         dst+0(FP), AX
+	MOVQ         rows+8(FP), CX
+	MOVQ         n+24(FP), DX
+	MOVQ         $0x03030303, BX
+	VMOVD        BX, X0
+	VPBROADCASTD X0, Z0
+	SHRQ         $0x02, DX
+
+rows:
+	VPXORD Z1, Z1, Z1
+	VPXORD Z2, Z2, Z2
+	VPXORD Z3, Z3, Z3
+	VPXORD Z4, Z4, Z4
+	MOVQ   digits+16(FP), BX
+	ADDQ   $0x40, BX
+	MOVQ   words+32(FP), SI
+	SHRQ   $0x03, SI
+	JZ     last0
+
+chunk0:
+	VMOVDQU64 (CX), Z5
+	VMOVDQU64 (BX), Z6
+	VPANDD    Z0, Z5, Z7
+	VPDPBUSD  Z6, Z7, Z1
+	VMOVDQU64 64(BX), Z6
+	VPSRLW    $0x02, Z5, Z7
+	VPANDD    Z0, Z7, Z7
+	VPDPBUSD  Z6, Z7, Z1
+	VMOVDQU64 128(BX), Z6
+	VPSRLW    $0x04, Z5, Z7
+	VPANDD    Z0, Z7, Z7
+	VPDPBUSD  Z6, Z7, Z1
+	VMOVDQU64 192(BX), Z6
+	VPSRLW    $0x06, Z5, Z5
+	VPANDD    Z0, Z5, Z5
+	VPDPBUSD  Z6, Z5, Z1
+	ADDQ      $0x40, CX
+	ADDQ      $0x00000100, BX
+	DECQ      SI
+	JNZ       chunk0
+
+last0:
+	MOVQ        words+32(FP), SI
+	ANDQ        $0x07, SI
+	JZ          end0
+	MOVQ        $-1, DI
+	BZHIQ       SI, DI, DI
+	KMOVB       DI, K1
+	VMOVDQU64.Z (CX), K1, Z5
+	VMOVDQU64   (BX), Z6
+	VPANDD      Z0, Z5, Z7
+	VPDPBUSD    Z6, Z7, Z1
+	VMOVDQU64   64(BX), Z6
+	VPSRLW      $0x02, Z5, Z7
+	VPANDD      Z0, Z7, Z7
+	VPDPBUSD    Z6, Z7, Z1
+	VMOVDQU64   128(BX), Z6
+	VPSRLW      $0x04, Z5, Z7
+	VPANDD      Z0, Z7, Z7
+	VPDPBUSD    Z6, Z7, Z1
+	VMOVDQU64   192(BX), Z6
+	VPSRLW      $0x06, Z5, Z5
+	VPANDD      Z0, Z5, Z5
+	VPDPBUSD    Z6, Z5, Z1
+
+end0:
+	MOVQ words+32(FP), BX
+	ANDQ $0x07, BX
+	LEAQ (CX)(BX*8), CX
+	MOVQ digits+16(FP), BX
+	ADDQ $0x40, BX
+	MOVQ words+32(FP), SI
+	SHRQ $0x03, SI
+	JZ   last1
+
+chunk1:
+	VMOVDQU64 (CX), Z5
+	VMOVDQU64 (BX), Z6
+	VPANDD    Z0, Z5, Z7
+	VPDPBUSD  Z6, Z7, Z2
+	VMOVDQU64 64(BX), Z6
+	VPSRLW    $0x02, Z5, Z7
+	VPANDD    Z0, Z7, Z7
+	VPDPBUSD  Z6, Z7, Z2
+	VMOVDQU64 128(BX), Z6
+	VPSRLW    $0x04, Z5, Z7
+	VPANDD    Z0, Z7, Z7
+	VPDPBUSD  Z6, Z7, Z2
+	VMOVDQU64 192(BX), Z6
+	VPSRLW    $0x06, Z5, Z5
+	VPANDD    Z0, Z5, Z5
+	VPDPBUSD  Z6, Z5, Z2
+	ADDQ      $0x40, CX
+	ADDQ      $0x00000100, BX
+	DECQ      SI
+	JNZ       chunk1
+
+last1:
+	MOVQ        words+32(FP), SI
+	ANDQ        $0x07, SI
+	JZ          end1
+	MOVQ        $-1, DI
+	BZHIQ       SI, DI, DI
+	KMOVB       DI, K1
+	VMOVDQU64.Z (CX), K1, Z5
+	VMOVDQU64   (BX), Z6
+	VPANDD      Z0, Z5, Z7
+	VPDPBUSD    Z6, Z7, Z2
+	VMOVDQU64   64(BX), Z6
+	VPSRLW      $0x02, Z5, Z7
+	VPANDD      Z0, Z7, Z7
+	VPDPBUSD    Z6, Z7, Z2
+	VMOVDQU64   128(BX), Z6
+	VPSRLW      $0x04, Z5, Z7
+	VPANDD      Z0, Z7, Z7
+	VPDPBUSD    Z6, Z7, Z2
+	VMOVDQU64   192(BX), Z6
+	VPSRLW      $0x06, Z5, Z5
+	VPANDD      Z0, Z5, Z5
+	VPDPBUSD    Z6, Z5, Z2
+
+end1:
+	MOVQ words+32(FP), BX
+	ANDQ $0x07, BX
+	LEAQ (CX)(BX*8), CX
+	MOVQ digits+16(FP), BX
+	ADDQ $0x40, BX
+	MOVQ words+32(FP), SI
+	SHRQ $0x03, SI
+	JZ   last2
+
+chunk2:
+	VMOVDQU64 (CX), Z5
+	VMOVDQU64 (BX), Z6
+	VPANDD    Z0, Z5, Z7
+	VPDPBUSD  Z6, Z7, Z3
+	VMOVDQU64 64(BX), Z6
+	VPSRLW    $0x02, Z5, Z7
+	VPANDD    Z0, Z7, Z7
+	VPDPBUSD  Z6, Z7, Z3
+	VMOVDQU64 128(BX), Z6
+	VPSRLW    $0x04, Z5, Z7
+	VPANDD    Z0, Z7, Z7
+	VPDPBUSD  Z6, Z7, Z3
+	VMOVDQU64 192(BX), Z6
+	VPSRLW    $0x06, Z5, Z5
+	VPANDD    Z0, Z5, Z5
+	VPDPBUSD  Z6, Z5, Z3
+	ADDQ      $0x40, CX
+	ADDQ      $0x00000100, BX
+	DECQ      SI
+	JNZ       chunk2
+
+last2:
+	MOVQ        words+32(FP), SI
+	ANDQ        $0x07, SI
+	JZ          end2
+	MOVQ        $-1, DI
+	BZHIQ       SI, DI, DI
+	KMOVB       DI, K1
+	VMOVDQU64.Z (CX), K1, Z5
+	VMOVDQU64   (BX), Z6
+	VPANDD      Z0, Z5, Z7
+	VPDPBUSD    Z6, Z7, Z3
+	VMOVDQU64   64(BX), Z6
+	VPSRLW      $0x02, Z5, Z7
+	VPANDD      Z0, Z7, Z7
+	VPDPBUSD    Z6, Z7, Z3
+	VMOVDQU64   128(BX), Z6
+	VPSRLW      $0x04, Z5, Z7
+	VPANDD      Z0, Z7, Z7
+	VPDPBUSD    Z6, Z7, Z3
+	VMOVDQU64   192(BX), Z6
+	VPSRLW      $0x06, Z5, Z5
+	VPANDD      Z0, Z5, Z5
+	VPDPBUSD    Z6, Z5, Z3
+
+end2:
+	MOVQ words+32(FP), BX
+	ANDQ $0x07, BX
+	LEAQ (CX)(BX*8), CX
+	MOVQ digits+16(FP), BX
+	ADDQ $0x40, BX
+	MOVQ words+32(FP), SI
+	SHRQ $0x03, SI
+	JZ   last3
+
+chunk3:
+	VMOVDQU64 (CX), Z5
+	VMOVDQU64 (BX), Z6
+	VPANDD    Z0, Z5, Z7
+	VPDPBUSD  Z6, Z7, Z4
+	VMOVDQU64 64(BX), Z6
+	VPSRLW    $0x02, Z5, Z7
+	VPANDD    Z0, Z7, Z7
+	VPDPBUSD  Z6, Z7, Z4
+	VMOVDQU64 128(BX), Z6
+	VPSRLW    $0x04, Z5, Z7
+	VPANDD    Z0, Z7, Z7
+	VPDPBUSD  Z6, Z7, Z4
+	VMOVDQU64 192(BX), Z6
+	VPSRLW    $0x06, Z5, Z5
+	VPANDD    Z0, Z5, Z5
+	VPDPBUSD  Z6, Z5, Z4
+	ADDQ      $0x40, CX
+	ADDQ      $0x00000100, BX
+	DECQ      SI
+	JNZ       chunk3
+
+last3:
+	MOVQ        words+32(FP), SI
+	ANDQ        $0x07, SI
+	JZ          end3
+	MOVQ        $-1, DI
+	BZHIQ       SI, DI, DI
+	KMOVB       DI, K1
+	VMOVDQU64.Z (CX), K1, Z5
+	VMOVDQU64   (BX), Z6
+	VPANDD      Z0, Z5, Z7
+	VPDPBUSD    Z6, Z7, Z4
+	VMOVDQU64   64(BX), Z6
+	VPSRLW      $0x02, Z5, Z7
+	VPANDD      Z0, Z7, Z7
+	VPDPBUSD    Z6, Z7, Z4
+	VMOVDQU64   128(BX), Z6
+	VPSRLW      $0x04, Z5, Z7
+	VPANDD      Z0, Z7, Z7
+	VPDPBUSD    Z6, Z7, Z4
+	VMOVDQU64   192(BX), Z6
+	VPSRLW      $0x06, Z5, Z5
+	VPANDD      Z0, Z5, Z5
+	VPDPBUSD    Z6, Z5, Z4
+
+end3:
+	MOVQ          words+32(FP), BX
+	ANDQ          $0x07, BX
+	LEAQ          (CX)(BX*8), CX
+	MOVQ          digits+16(FP), BX
+	VPUNPCKLDQ    Z2, Z1, Z5
+	VPUNPCKHDQ    Z2, Z1, Z6
+	VPADDD        Z6, Z5, Z5
+	VPUNPCKLDQ    Z4, Z3, Z6
+	VPUNPCKHDQ    Z4, Z3, Z7
+	VPADDD        Z7, Z6, Z6
+	VPUNPCKLQDQ   Z6, Z5, Z7
+	VPUNPCKHQDQ   Z6, Z5, Z5
+	VPADDD        Z5, Z7, Z7
+	VEXTRACTI64X4 $0x01, Z7, Y5
+	VPADDD        Y7, Y5, Y5
+	VEXTRACTI128  $0x01, Y5, X6
+	VPADDD        X5, X6, X6
+	VPADDD        X6, X6, X6
+	VPBROADCASTD  8(BX), X5
+	VPSUBD        X5, X6, X6
+	VCVTDQ2PS     X6, X6
+	VMOVUPS       X6, (AX)
+	ADDQ          $0x10, AX
+	DECQ          DX
+	JNZ           rows
+	VZEROUPPER
+	RET
+
+DATA listedMask2false<>+0(SB)/8, $0xffffffffffffffff
+DATA listedMask2false<>+8(SB)/8, $0xffffffffffffffff
+DATA listedMask2false<>+16(SB)/8, $0xffffffffffffffff
+DATA listedMask2false<>+24(SB)/8, $0xffffffffffffffff
+DATA listedMask2false<>+32(SB)/8, $0xffffffffffffffff
+DATA listedMask2false<>+40(SB)/8, $0xffffffffffffffff
+DATA listedMask2false<>+48(SB)/8, $0xffffffffffffffff
+DATA listedMask2false<>+56(SB)/8, $0xffffffffffffffff
+DATA listedMask2false<>+64(SB)/8, $0x0000000000000000
+DATA listedMask2false<>+72(SB)/8, $0x0000000000000000
+DATA listedMask2false<>+80(SB)/8, $0x0000000000000000
+DATA listedMask2false<>+88(SB)/8, $0x0000000000000000
+DATA listedMask2false<>+96(SB)/8, $0x0000000000000000
+DATA listedMask2false<>+104(SB)/8, $0x0000000000000000
+DATA listedMask2false<>+112(SB)/8, $0x0000000000000000
+DATA listedMask2false<>+120(SB)/8, $0x0000000000000000
+GLOBL listedMask2false<>(SB), RODATA|NOPTR, $128
+
+// func listedRange2AVX2(dst *float32, rows *uint64, digits *byte, n int, words int)
+// Requires: AVX, AVX2
+TEXT ·listedRange2AVX2(SB), NOSPLIT, $0-40
+	MOVQ         dst+0(FP), AX
+	MOVQ         rows+8(FP), CX
+	MOVQ         n+24(FP), DX
+	MOVQ         $0x03030303, BX
+	VMOVD        BX, X0
+	VPBROADCASTD X0, Y0
+	MOVQ         $0x00010001, BX
+	VMOVD        BX, X1
+	VPBROADCASTD X1, Y1
+	SHRQ         $0x02, DX
+
+rows:
+	VPXOR Y2, Y2, Y2
+	VPXOR Y3, Y3, Y3
+	VPXOR Y4, Y4, Y4
+	VPXOR Y5, Y5, Y5
+	MOVQ  digits+16(FP), BX
+	ADDQ  $0x40, BX
+	MOVQ  words+32(FP), SI
+	SHRQ  $0x03, SI
+	JZ    last0
+
+chunk0:
+	VMOVDQU    (CX), Y6
+	VPAND      Y0, Y6, Y7
+	VPMADDUBSW (BX), Y7, Y7
+	VPSRLW     $0x02, Y6, Y8
+	VPAND      Y0, Y8, Y8
+	VPMADDUBSW 64(BX), Y8, Y8
+	VPADDW     Y8, Y7, Y7
+	VPSRLW     $0x04, Y6, Y8
+	VPAND      Y0, Y8, Y8
+	VPMADDUBSW 128(BX), Y8, Y8
+	VPADDW     Y8, Y7, Y7
+	VPSRLW     $0x06, Y6, Y6
+	VPAND      Y0, Y6, Y6
+	VPMADDUBSW 192(BX), Y6, Y6
+	VPADDW     Y6, Y7, Y7
+	VPMADDWD   Y1, Y7, Y7
+	VPADDD     Y7, Y2, Y2
+	VMOVDQU    32(CX), Y6
+	VPAND      Y0, Y6, Y7
+	VPMADDUBSW 32(BX), Y7, Y7
+	VPSRLW     $0x02, Y6, Y8
+	VPAND      Y0, Y8, Y8
+	VPMADDUBSW 96(BX), Y8, Y8
+	VPADDW     Y8, Y7, Y7
+	VPSRLW     $0x04, Y6, Y8
+	VPAND      Y0, Y8, Y8
+	VPMADDUBSW 160(BX), Y8, Y8
+	VPADDW     Y8, Y7, Y7
+	VPSRLW     $0x06, Y6, Y6
+	VPAND      Y0, Y6, Y6
+	VPMADDUBSW 224(BX), Y6, Y6
+	VPADDW     Y6, Y7, Y7
+	VPMADDWD   Y1, Y7, Y7
+	VPADDD     Y7, Y2, Y2
+	ADDQ       $0x40, CX
+	ADDQ       $0x00000100, BX
+	DECQ       SI
+	JNZ        chunk0
+
+last0:
+	MOVQ       words+32(FP), SI
+	ANDQ       $0x07, SI
+	JZ         end0
+	LEAQ       listedMask2false<>+0(SB), DI
+	SHLQ       $0x03, SI
+	SUBQ       SI, DI
+	VMOVDQU    64(DI), Y6
+	VPMASKMOVQ (CX), Y6, Y6
+	VPAND      Y0, Y6, Y7
+	VPMADDUBSW (BX), Y7, Y7
+	VPSRLW     $0x02, Y6, Y8
+	VPAND      Y0, Y8, Y8
+	VPMADDUBSW 64(BX), Y8, Y8
+	VPADDW     Y8, Y7, Y7
+	VPSRLW     $0x04, Y6, Y8
+	VPAND      Y0, Y8, Y8
+	VPMADDUBSW 128(BX), Y8, Y8
+	VPADDW     Y8, Y7, Y7
+	VPSRLW     $0x06, Y6, Y6
+	VPAND      Y0, Y6, Y6
+	VPMADDUBSW 192(BX), Y6, Y6
+	VPADDW     Y6, Y7, Y7
+	VPMADDWD   Y1, Y7, Y7
+	VPADDD     Y7, Y2, Y2
+	VMOVDQU    96(DI), Y6
+	VPMASKMOVQ 32(CX), Y6, Y6
+	VPAND      Y0, Y6, Y7
+	VPMADDUBSW 32(BX), Y7, Y7
+	VPSRLW     $0x02, Y6, Y8
+	VPAND      Y0, Y8, Y8
+	VPMADDUBSW 96(BX), Y8, Y8
+	VPADDW     Y8, Y7, Y7
+	VPSRLW     $0x04, Y6, Y8
+	VPAND      Y0, Y8, Y8
+	VPMADDUBSW 160(BX), Y8, Y8
+	VPADDW     Y8, Y7, Y7
+	VPSRLW     $0x06, Y6, Y6
+	VPAND      Y0, Y6, Y6
+	VPMADDUBSW 224(BX), Y6, Y6
+	VPADDW     Y6, Y7, Y7
+	VPMADDWD   Y1, Y7, Y7
+	VPADDD     Y7, Y2, Y2
+
+end0:
+	MOVQ words+32(FP), BX
+	ANDQ $0x07, BX
+	LEAQ (CX)(BX*8), CX
+	MOVQ digits+16(FP), BX
+	ADDQ $0x40, BX
+	MOVQ words+32(FP), SI
+	SHRQ $0x03, SI
+	JZ   last1
+
+chunk1:
+	VMOVDQU    (CX), Y6
+	VPAND      Y0, Y6, Y7
+	VPMADDUBSW (BX), Y7, Y7
+	VPSRLW     $0x02, Y6, Y8
+	VPAND      Y0, Y8, Y8
+	VPMADDUBSW 64(BX), Y8, Y8
+	VPADDW     Y8, Y7, Y7
+	VPSRLW     $0x04, Y6, Y8
+	VPAND      Y0, Y8, Y8
+	VPMADDUBSW 128(BX), Y8, Y8
+	VPADDW     Y8, Y7, Y7
+	VPSRLW     $0x06, Y6, Y6
+	VPAND      Y0, Y6, Y6
+	VPMADDUBSW 192(BX), Y6, Y6
+	VPADDW     Y6, Y7, Y7
+	VPMADDWD   Y1, Y7, Y7
+	VPADDD     Y7, Y3, Y3
+	VMOVDQU    32(CX), Y6
+	VPAND      Y0, Y6, Y7
+	VPMADDUBSW 32(BX), Y7, Y7
+	VPSRLW     $0x02, Y6, Y8
+	VPAND      Y0, Y8, Y8
+	VPMADDUBSW 96(BX), Y8, Y8
+	VPADDW     Y8, Y7, Y7
+	VPSRLW     $0x04, Y6, Y8
+	VPAND      Y0, Y8, Y8
+	VPMADDUBSW 160(BX), Y8, Y8
+	VPADDW     Y8, Y7, Y7
+	VPSRLW     $0x06, Y6, Y6
+	VPAND      Y0, Y6, Y6
+	VPMADDUBSW 224(BX), Y6, Y6
+	VPADDW     Y6, Y7, Y7
+	VPMADDWD   Y1, Y7, Y7
+	VPADDD     Y7, Y3, Y3
+	ADDQ       $0x40, CX
+	ADDQ       $0x00000100, BX
+	DECQ       SI
+	JNZ        chunk1
+
+last1:
+	MOVQ       words+32(FP), SI
+	ANDQ       $0x07, SI
+	JZ         end1
+	LEAQ       listedMask2false<>+0(SB), DI
+	SHLQ       $0x03, SI
+	SUBQ       SI, DI
+	VMOVDQU    64(DI), Y6
+	VPMASKMOVQ (CX), Y6, Y6
+	VPAND      Y0, Y6, Y7
+	VPMADDUBSW (BX), Y7, Y7
+	VPSRLW     $0x02, Y6, Y8
+	VPAND      Y0, Y8, Y8
+	VPMADDUBSW 64(BX), Y8, Y8
+	VPADDW     Y8, Y7, Y7
+	VPSRLW     $0x04, Y6, Y8
+	VPAND      Y0, Y8, Y8
+	VPMADDUBSW 128(BX), Y8, Y8
+	VPADDW     Y8, Y7, Y7
+	VPSRLW     $0x06, Y6, Y6
+	VPAND      Y0, Y6, Y6
+	VPMADDUBSW 192(BX), Y6, Y6
+	VPADDW     Y6, Y7, Y7
+	VPMADDWD   Y1, Y7, Y7
+	VPADDD     Y7, Y3, Y3
+	VMOVDQU    96(DI), Y6
+	VPMASKMOVQ 32(CX), Y6, Y6
+	VPAND      Y0, Y6, Y7
+	VPMADDUBSW 32(BX), Y7, Y7
+	VPSRLW     $0x02, Y6, Y8
+	VPAND      Y0, Y8, Y8
+	VPMADDUBSW 96(BX), Y8, Y8
+	VPADDW     Y8, Y7, Y7
+	VPSRLW     $0x04, Y6, Y8
+	VPAND      Y0, Y8, Y8
+	VPMADDUBSW 160(BX), Y8, Y8
+	VPADDW     Y8, Y7, Y7
+	VPSRLW     $0x06, Y6, Y6
+	VPAND      Y0, Y6, Y6
+	VPMADDUBSW 224(BX), Y6, Y6
+	VPADDW     Y6, Y7, Y7
+	VPMADDWD   Y1, Y7, Y7
+	VPADDD     Y7, Y3, Y3
+
+end1:
+	MOVQ words+32(FP), BX
+	ANDQ $0x07, BX
+	LEAQ (CX)(BX*8), CX
+	MOVQ digits+16(FP), BX
+	ADDQ $0x40, BX
+	MOVQ words+32(FP), SI
+	SHRQ $0x03, SI
+	JZ   last2
+
+chunk2:
+	VMOVDQU    (CX), Y6
+	VPAND      Y0, Y6, Y7
+	VPMADDUBSW (BX), Y7, Y7
+	VPSRLW     $0x02, Y6, Y8
+	VPAND      Y0, Y8, Y8
+	VPMADDUBSW 64(BX), Y8, Y8
+	VPADDW     Y8, Y7, Y7
+	VPSRLW     $0x04, Y6, Y8
+	VPAND      Y0, Y8, Y8
+	VPMADDUBSW 128(BX), Y8, Y8
+	VPADDW     Y8, Y7, Y7
+	VPSRLW     $0x06, Y6, Y6
+	VPAND      Y0, Y6, Y6
+	VPMADDUBSW 192(BX), Y6, Y6
+	VPADDW     Y6, Y7, Y7
+	VPMADDWD   Y1, Y7, Y7
+	VPADDD     Y7, Y4, Y4
+	VMOVDQU    32(CX), Y6
+	VPAND      Y0, Y6, Y7
+	VPMADDUBSW 32(BX), Y7, Y7
+	VPSRLW     $0x02, Y6, Y8
+	VPAND      Y0, Y8, Y8
+	VPMADDUBSW 96(BX), Y8, Y8
+	VPADDW     Y8, Y7, Y7
+	VPSRLW     $0x04, Y6, Y8
+	VPAND      Y0, Y8, Y8
+	VPMADDUBSW 160(BX), Y8, Y8
+	VPADDW     Y8, Y7, Y7
+	VPSRLW     $0x06, Y6, Y6
+	VPAND      Y0, Y6, Y6
+	VPMADDUBSW 224(BX), Y6, Y6
+	VPADDW     Y6, Y7, Y7
+	VPMADDWD   Y1, Y7, Y7
+	VPADDD     Y7, Y4, Y4
+	ADDQ       $0x40, CX
+	ADDQ       $0x00000100, BX
+	DECQ       SI
+	JNZ        chunk2
+
+last2:
+	MOVQ       words+32(FP), SI
+	ANDQ       $0x07, SI
+	JZ         end2
+	LEAQ       listedMask2false<>+0(SB), DI
+	SHLQ       $0x03, SI
+	SUBQ       SI, DI
+	VMOVDQU    64(DI), Y6
+	VPMASKMOVQ (CX), Y6, Y6
+	VPAND      Y0, Y6, Y7
+	VPMADDUBSW (BX), Y7, Y7
+	VPSRLW     $0x02, Y6, Y8
+	VPAND      Y0, Y8, Y8
+	VPMADDUBSW 64(BX), Y8, Y8
+	VPADDW     Y8, Y7, Y7
+	VPSRLW     $0x04, Y6, Y8
+	VPAND      Y0, Y8, Y8
+	VPMADDUBSW 128(BX), Y8, Y8
+	VPADDW     Y8, Y7, Y7
+	VPSRLW     $0x06, Y6, Y6
+	VPAND      Y0, Y6, Y6
+	VPMADDUBSW 192(BX), Y6, Y6
+	VPADDW     Y6, Y7, Y7
+	VPMADDWD   Y1, Y7, Y7
+	VPADDD     Y7, Y4, Y4
+	VMOVDQU    96(DI), Y6
+	VPMASKMOVQ 32(CX), Y6, Y6
+	VPAND      Y0, Y6, Y7
+	VPMADDUBSW 32(BX), Y7, Y7
+	VPSRLW     $0x02, Y6, Y8
+	VPAND      Y0, Y8, Y8
+	VPMADDUBSW 96(BX), Y8, Y8
+	VPADDW     Y8, Y7, Y7
+	VPSRLW     $0x04, Y6, Y8
+	VPAND      Y0, Y8, Y8
+	VPMADDUBSW 160(BX), Y8, Y8
+	VPADDW     Y8, Y7, Y7
+	VPSRLW     $0x06, Y6, Y6
+	VPAND      Y0, Y6, Y6
+	VPMADDUBSW 224(BX), Y6, Y6
+	VPADDW     Y6, Y7, Y7
+	VPMADDWD   Y1, Y7, Y7
+	VPADDD     Y7, Y4, Y4
+
+end2:
+	MOVQ words+32(FP), BX
+	ANDQ $0x07, BX
+	LEAQ (CX)(BX*8), CX
+	MOVQ digits+16(FP), BX
+	ADDQ $0x40, BX
+	MOVQ words+32(FP), SI
+	SHRQ $0x03, SI
+	JZ   last3
+
+chunk3:
+	VMOVDQU    (CX), Y6
+	VPAND      Y0, Y6, Y7
+	VPMADDUBSW (BX), Y7, Y7
+	VPSRLW     $0x02, Y6, Y8
+	VPAND      Y0, Y8, Y8
+	VPMADDUBSW 64(BX), Y8, Y8
+	VPADDW     Y8, Y7, Y7
+	VPSRLW     $0x04, Y6, Y8
+	VPAND      Y0, Y8, Y8
+	VPMADDUBSW 128(BX), Y8, Y8
+	VPADDW     Y8, Y7, Y7
+	VPSRLW     $0x06, Y6, Y6
+	VPAND      Y0, Y6, Y6
+	VPMADDUBSW 192(BX), Y6, Y6
+	VPADDW     Y6, Y7, Y7
+	VPMADDWD   Y1, Y7, Y7
+	VPADDD     Y7, Y5, Y5
+	VMOVDQU    32(CX), Y6
+	VPAND      Y0, Y6, Y7
+	VPMADDUBSW 32(BX), Y7, Y7
+	VPSRLW     $0x02, Y6, Y8
+	VPAND      Y0, Y8, Y8
+	VPMADDUBSW 96(BX), Y8, Y8
+	VPADDW     Y8, Y7, Y7
+	VPSRLW     $0x04, Y6, Y8
+	VPAND      Y0, Y8, Y8
+	VPMADDUBSW 160(BX), Y8, Y8
+	VPADDW     Y8, Y7, Y7
+	VPSRLW     $0x06, Y6, Y6
+	VPAND      Y0, Y6, Y6
+	VPMADDUBSW 224(BX), Y6, Y6
+	VPADDW     Y6, Y7, Y7
+	VPMADDWD   Y1, Y7, Y7
+	VPADDD     Y7, Y5, Y5
+	ADDQ       $0x40, CX
+	ADDQ       $0x00000100, BX
+	DECQ       SI
+	JNZ        chunk3
+
+last3:
+	MOVQ       words+32(FP), SI
+	ANDQ       $0x07, SI
+	JZ         end3
+	LEAQ       listedMask2false<>+0(SB), DI
+	SHLQ       $0x03, SI
+	SUBQ       SI, DI
+	VMOVDQU    64(DI), Y6
+	VPMASKMOVQ (CX), Y6, Y6
+	VPAND      Y0, Y6, Y7
+	VPMADDUBSW (BX), Y7, Y7
+	VPSRLW     $0x02, Y6, Y8
+	VPAND      Y0, Y8, Y8
+	VPMADDUBSW 64(BX), Y8, Y8
+	VPADDW     Y8, Y7, Y7
+	VPSRLW     $0x04, Y6, Y8
+	VPAND      Y0, Y8, Y8
+	VPMADDUBSW 128(BX), Y8, Y8
+	VPADDW     Y8, Y7, Y7
+	VPSRLW     $0x06, Y6, Y6
+	VPAND      Y0, Y6, Y6
+	VPMADDUBSW 192(BX), Y6, Y6
+	VPADDW     Y6, Y7, Y7
+	VPMADDWD   Y1, Y7, Y7
+	VPADDD     Y7, Y5, Y5
+	VMOVDQU    96(DI), Y6
+	VPMASKMOVQ 32(CX), Y6, Y6
+	VPAND      Y0, Y6, Y7
+	VPMADDUBSW 32(BX), Y7, Y7
+	VPSRLW     $0x02, Y6, Y8
+	VPAND      Y0, Y8, Y8
+	VPMADDUBSW 96(BX), Y8, Y8
+	VPADDW     Y8, Y7, Y7
+	VPSRLW     $0x04, Y6, Y8
+	VPAND      Y0, Y8, Y8
+	VPMADDUBSW 160(BX), Y8, Y8
+	VPADDW     Y8, Y7, Y7
+	VPSRLW     $0x06, Y6, Y6
+	VPAND      Y0, Y6, Y6
+	VPMADDUBSW 224(BX), Y6, Y6
+	VPADDW     Y6, Y7, Y7
+	VPMADDWD   Y1, Y7, Y7
+	VPADDD     Y7, Y5, Y5
+
+end3:
+	MOVQ         words+32(FP), BX
+	ANDQ         $0x07, BX
+	LEAQ         (CX)(BX*8), CX
+	MOVQ         digits+16(FP), BX
+	VPHADDD      Y3, Y2, Y2
+	VPHADDD      Y5, Y4, Y4
+	VPHADDD      Y4, Y2, Y2
+	VEXTRACTI128 $0x01, Y2, X3
+	VPADDD       X2, X3, X3
+	VPADDD       X3, X3, X3
+	VPBROADCASTD 8(BX), X2
+	VPSUBD       X2, X3, X3
+	VCVTDQ2PS    X3, X3
+	VMOVUPS      X3, (AX)
+	ADDQ         $0x10, AX
 	DECQ         DX
 	JNZ          rows
 	VZEROUPPER
@@ -5275,7 +7251,7 @@ chunk:
 last:
 	MOVQ        words+32(FP), R14
 	ANDQ        $0x07, R14
-	JZ          sum
+	JZ          end
 	PREFETCHT0  (SI)
 	PREFETCHT0  (R8)
 	PREFETCHT0  (R10)
@@ -5388,7 +7364,8 @@ last:
 	VPANDD      Z0, Z5, Z5
 	VPDPBUSD    Z9, Z5, Z4
 
-sum:
+end:
+	ADDQ          $0x20, CX
 	MOVQ          digits+16(FP), BX
 	VPUNPCKLDQ    Z2, Z1, Z5
 	VPUNPCKHDQ    Z2, Z1, Z6
@@ -5409,29 +7386,28 @@ sum:
 	VCVTDQ2PS     X6, X6
 	VMOVUPS       X6, (AX)
 	ADDQ          $0x10, AX
-	ADDQ          $0x20, CX
 	DECQ          DX
 	JNZ           rows
 	VZEROUPPER
 	RET
 
-DATA listedMask1<>+0(SB)/8, $0xffffffffffffffff
-DATA listedMask1<>+8(SB)/8, $0xffffffffffffffff
-DATA listedMask1<>+16(SB)/8, $0xffffffffffffffff
-DATA listedMask1<>+24(SB)/8, $0xffffffffffffffff
-DATA listedMask1<>+32(SB)/8, $0xffffffffffffffff
-DATA listedMask1<>+40(SB)/8, $0xffffffffffffffff
-DATA listedMask1<>+48(SB)/8, $0xffffffffffffffff
-DATA listedMask1<>+56(SB)/8, $0xffffffffffffffff
-DATA listedMask1<>+64(SB)/8, $0x0000000000000000
-DATA listedMask1<>+72(SB)/8, $0x0000000000000000
-DATA listedMask1<>+80(SB)/8, $0x0000000000000000
-DATA listedMask1<>+88(SB)/8, $0x0000000000000000
-DATA listedMask1<>+96(SB)/8, $0x0000000000000000
-DATA listedMask1<>+104(SB)/8, $0x0000000000000000
-DATA listedMask1<>+112(SB)/8, $0x0000000000000000
-DATA listedMask1<>+120(SB)/8, $0x0000000000000000
-GLOBL listedMask1<>(SB), RODATA|NOPTR, $128
+DATA listedMask1true<>+0(SB)/8, $0xffffffffffffffff
+DATA listedMask1true<>+8(SB)/8, $0xffffffffffffffff
+DATA listedMask1true<>+16(SB)/8, $0xffffffffffffffff
+DATA listedMask1true<>+24(SB)/8, $0xffffffffffffffff
+DATA listedMask1true<>+32(SB)/8, $0xffffffffffffffff
+DATA listedMask1true<>+40(SB)/8, $0xffffffffffffffff
+DATA listedMask1true<>+48(SB)/8, $0xffffffffffffffff
+DATA listedMask1true<>+56(SB)/8, $0xffffffffffffffff
+DATA listedMask1true<>+64(SB)/8, $0x0000000000000000
+DATA listedMask1true<>+72(SB)/8, $0x0000000000000000
+DATA listedMask1true<>+80(SB)/8, $0x0000000000000000
+DATA listedMask1true<>+88(SB)/8, $0x0000000000000000
+DATA listedMask1true<>+96(SB)/8, $0x0000000000000000
+DATA listedMask1true<>+104(SB)/8, $0x0000000000000000
+DATA listedMask1true<>+112(SB)/8, $0x0000000000000000
+DATA listedMask1true<>+120(SB)/8, $0x0000000000000000
+GLOBL listedMask1true<>(SB), RODATA|NOPTR, $128
 
 // func listedProducts1AVX2(dst *float32, rows **byte, digits *byte, n int, words int)
 // Requires: AVX, AVX2, MMX+
@@ -5750,12 +7726,12 @@ chunk:
 last:
 	MOVQ       words+32(FP), R14
 	ANDQ       $0x07, R14
-	JZ         sum
+	JZ         end
 	PREFETCHT0 (SI)
 	PREFETCHT0 (R8)
 	PREFETCHT0 (R10)
 	PREFETCHT0 (R12)
-	LEAQ       listedMask1<>+0(SB), SI
+	LEAQ       listedMask1true<>+0(SB), SI
 	SHLQ       $0x03, R14
 	SUBQ       R14, SI
 	VMOVDQU    64(SI), Y6
@@ -6025,7 +8001,8 @@ last:
 	VPMADDWD   Y1, Y7, Y7
 	VPADDD     Y7, Y5, Y5
 
-sum:
+end:
+	ADDQ         $0x20, CX
 	MOVQ         digits+16(FP), BX
 	VPHADDD      Y3, Y2, Y2
 	VPHADDD      Y5, Y4, Y4
@@ -6038,7 +8015,1085 @@ sum:
 	VCVTDQ2PS    X3, X3
 	VMOVUPS      X3, (AX)
 	ADDQ         $0x10, AX
-	ADDQ         $0x20, CX
+	DECQ         DX
+	JNZ          rows
+	VZEROUPPER
+	RET
+
+// func listedRange1AVX512(dst *float32, rows *uint64, digits *byte, n int, words int)
+// Requires: AVX, AVX2, AVX512BW, AVX512DQ, AVX512F, AVX512VL, AVX512VNNI, BMI2
+TEXT ·listedRange1AVX512(SB), NOSPLIT, $0-40
+	MOVQ         dst+0(FP), AX
+	MOVQ         rows+8(FP), CX
+	MOVQ         n+24(FP), DX
+	MOVQ         $0x01010101, BX
+	VMOVD        BX, X0
+	VPBROADCASTD X0, Z0
+	SHRQ         $0x02, DX
+
+rows:
+	VPXORD Z1, Z1, Z1
+	VPXORD Z2, Z2, Z2
+	VPXORD Z3, Z3, Z3
+	VPXORD Z4, Z4, Z4
+	MOVQ   digits+16(FP), BX
+	ADDQ   $0x40, BX
+	MOVQ   words+32(FP), SI
+	SHRQ   $0x03, SI
+	JZ     last0
+
+chunk0:
+	VMOVDQU64 (CX), Z5
+	VMOVDQU64 (BX), Z6
+	VPANDD    Z0, Z5, Z7
+	VPDPBUSD  Z6, Z7, Z1
+	VMOVDQU64 64(BX), Z6
+	VPSRLW    $0x01, Z5, Z7
+	VPANDD    Z0, Z7, Z7
+	VPDPBUSD  Z6, Z7, Z1
+	VMOVDQU64 128(BX), Z6
+	VPSRLW    $0x02, Z5, Z7
+	VPANDD    Z0, Z7, Z7
+	VPDPBUSD  Z6, Z7, Z1
+	VMOVDQU64 192(BX), Z6
+	VPSRLW    $0x03, Z5, Z7
+	VPANDD    Z0, Z7, Z7
+	VPDPBUSD  Z6, Z7, Z1
+	VMOVDQU64 256(BX), Z6
+	VPSRLW    $0x04, Z5, Z7
+	VPANDD    Z0, Z7, Z7
+	VPDPBUSD  Z6, Z7, Z1
+	VMOVDQU64 320(BX), Z6
+	VPSRLW    $0x05, Z5, Z7
+	VPANDD    Z0, Z7, Z7
+	VPDPBUSD  Z6, Z7, Z1
+	VMOVDQU64 384(BX), Z6
+	VPSRLW    $0x06, Z5, Z7
+	VPANDD    Z0, Z7, Z7
+	VPDPBUSD  Z6, Z7, Z1
+	VMOVDQU64 448(BX), Z6
+	VPSRLW    $0x07, Z5, Z5
+	VPANDD    Z0, Z5, Z5
+	VPDPBUSD  Z6, Z5, Z1
+	ADDQ      $0x40, CX
+	ADDQ      $0x00000200, BX
+	DECQ      SI
+	JNZ       chunk0
+
+last0:
+	MOVQ        words+32(FP), SI
+	ANDQ        $0x07, SI
+	JZ          end0
+	MOVQ        $-1, DI
+	BZHIQ       SI, DI, DI
+	KMOVB       DI, K1
+	VMOVDQU64.Z (CX), K1, Z5
+	VMOVDQU64   (BX), Z6
+	VPANDD      Z0, Z5, Z7
+	VPDPBUSD    Z6, Z7, Z1
+	VMOVDQU64   64(BX), Z6
+	VPSRLW      $0x01, Z5, Z7
+	VPANDD      Z0, Z7, Z7
+	VPDPBUSD    Z6, Z7, Z1
+	VMOVDQU64   128(BX), Z6
+	VPSRLW      $0x02, Z5, Z7
+	VPANDD      Z0, Z7, Z7
+	VPDPBUSD    Z6, Z7, Z1
+	VMOVDQU64   192(BX), Z6
+	VPSRLW      $0x03, Z5, Z7
+	VPANDD      Z0, Z7, Z7
+	VPDPBUSD    Z6, Z7, Z1
+	VMOVDQU64   256(BX), Z6
+	VPSRLW      $0x04, Z5, Z7
+	VPANDD      Z0, Z7, Z7
+	VPDPBUSD    Z6, Z7, Z1
+	VMOVDQU64   320(BX), Z6
+	VPSRLW      $0x05, Z5, Z7
+	VPANDD      Z0, Z7, Z7
+	VPDPBUSD    Z6, Z7, Z1
+	VMOVDQU64   384(BX), Z6
+	VPSRLW      $0x06, Z5, Z7
+	VPANDD      Z0, Z7, Z7
+	VPDPBUSD    Z6, Z7, Z1
+	VMOVDQU64   448(BX), Z6
+	VPSRLW      $0x07, Z5, Z5
+	VPANDD      Z0, Z5, Z5
+	VPDPBUSD    Z6, Z5, Z1
+
+end0:
+	MOVQ words+32(FP), BX
+	ANDQ $0x07, BX
+	LEAQ (CX)(BX*8), CX
+	MOVQ digits+16(FP), BX
+	ADDQ $0x40, BX
+	MOVQ words+32(FP), SI
+	SHRQ $0x03, SI
+	JZ   last1
+
+chunk1:
+	VMOVDQU64 (CX), Z5
+	VMOVDQU64 (BX), Z6
+	VPANDD    Z0, Z5, Z7
+	VPDPBUSD  Z6, Z7, Z2
+	VMOVDQU64 64(BX), Z6
+	VPSRLW    $0x01, Z5, Z7
+	VPANDD    Z0, Z7, Z7
+	VPDPBUSD  Z6, Z7, Z2
+	VMOVDQU64 128(BX), Z6
+	VPSRLW    $0x02, Z5, Z7
+	VPANDD    Z0, Z7, Z7
+	VPDPBUSD  Z6, Z7, Z2
+	VMOVDQU64 192(BX), Z6
+	VPSRLW    $0x03, Z5, Z7
+	VPANDD    Z0, Z7, Z7
+	VPDPBUSD  Z6, Z7, Z2
+	VMOVDQU64 256(BX), Z6
+	VPSRLW    $0x04, Z5, Z7
+	VPANDD    Z0, Z7, Z7
+	VPDPBUSD  Z6, Z7, Z2
+	VMOVDQU64 320(BX), Z6
+	VPSRLW    $0x05, Z5, Z7
+	VPANDD    Z0, Z7, Z7
+	VPDPBUSD  Z6, Z7, Z2
+	VMOVDQU64 384(BX), Z6
+	VPSRLW    $0x06, Z5, Z7
+	VPANDD    Z0, Z7, Z7
+	VPDPBUSD  Z6, Z7, Z2
+	VMOVDQU64 448(BX), Z6
+	VPSRLW    $0x07, Z5, Z5
+	VPANDD    Z0, Z5, Z5
+	VPDPBUSD  Z6, Z5, Z2
+	ADDQ      $0x40, CX
+	ADDQ      $0x00000200, BX
+	DECQ      SI
+	JNZ       chunk1
+
+last1:
+	MOVQ        words+32(FP), SI
+	ANDQ        $0x07, SI
+	JZ          end1
+	MOVQ        $-1, DI
+	BZHIQ       SI, DI, DI
+	KMOVB       DI, K1
+	VMOVDQU64.Z (CX), K1, Z5
+	VMOVDQU64   (BX), Z6
+	VPANDD      Z0, Z5, Z7
+	VPDPBUSD    Z6, Z7, Z2
+	VMOVDQU64   64(BX), Z6
+	VPSRLW      $0x01, Z5, Z7
+	VPANDD      Z0, Z7, Z7
+	VPDPBUSD    Z6, Z7, Z2
+	VMOVDQU64   128(BX), Z6
+	VPSRLW      $0x02, Z5, Z7
+	VPANDD      Z0, Z7, Z7
+	VPDPBUSD    Z6, Z7, Z2
+	VMOVDQU64   192(BX), Z6
+	VPSRLW      $0x03, Z5, Z7
+	VPANDD      Z0, Z7, Z7
+	VPDPBUSD    Z6, Z7, Z2
+	VMOVDQU64   256(BX), Z6
+	VPSRLW      $0x04, Z5, Z7
+	VPANDD      Z0, Z7, Z7
+	VPDPBUSD    Z6, Z7, Z2
+	VMOVDQU64   320(BX), Z6
+	VPSRLW      $0x05, Z5, Z7
+	VPANDD      Z0, Z7, Z7
+	VPDPBUSD    Z6, Z7, Z2
+	VMOVDQU64   384(BX), Z6
+	VPSRLW      $0x06, Z5, Z7
+	VPANDD      Z0, Z7, Z7
+	VPDPBUSD    Z6, Z7, Z2
+	VMOVDQU64   448(BX), Z6
+	VPSRLW      $0x07, Z5, Z5
+	VPANDD      Z0, Z5, Z5
+	VPDPBUSD    Z6, Z5, Z2
+
+end1:
+	MOVQ words+32(FP), BX
+	ANDQ $0x07, BX
+	LEAQ (CX)(BX*8), CX
+	MOVQ digits+16(FP), BX
+	ADDQ $0x40, BX
+	MOVQ words+32(FP), SI
+	SHRQ $0x03, SI
+	JZ   last2
+
+chunk2:
+	VMOVDQU64 (CX), Z5
+	VMOVDQU64 (BX), Z6
+	VPANDD    Z0, Z5, Z7
+	VPDPBUSD  Z6, Z7, Z3
+	VMOVDQU64 64(BX), Z6
+	VPSRLW    $0x01, Z5, Z7
+	VPANDD    Z0, Z7, Z7
+	VPDPBUSD  Z6, Z7, Z3
+	VMOVDQU64 128(BX), Z6
+	VPSRLW    $0x02, Z5, Z7
+	VPANDD    Z0, Z7, Z7
+	VPDPBUSD  Z6, Z7, Z3
+	VMOVDQU64 192(BX), Z6
+	VPSRLW    $0x03, Z5, Z7
+	VPANDD    Z0, Z7, Z7
+	VPDPBUSD  Z6, Z7, Z3
+	VMOVDQU64 256(BX), Z6
+	VPSRLW    $0x04, Z5, Z7
+	VPANDD    Z0, Z7, Z7
+	VPDPBUSD  Z6, Z7, Z3
+	VMOVDQU64 320(BX), Z6
+	VPSRLW    $0x05, Z5, Z7
+	VPANDD    Z0, Z7, Z7
+	VPDPBUSD  Z6, Z7, Z3
+	VMOVDQU64 384(BX), Z6
+	VPSRLW    $0x06, Z5, Z7
+	VPANDD    Z0, Z7, Z7
+	VPDPBUSD  Z6, Z7, Z3
+	VMOVDQU64 448(BX), Z6
+	VPSRLW    $0x07, Z5, Z5
+	VPANDD    Z0, Z5, Z5
+	VPDPBUSD  Z6, Z5, Z3
+	ADDQ      $0x40, CX
+	ADDQ      $0x00000200, BX
+	DECQ      SI
+	JNZ       chunk2
+
+last2:
+	MOVQ        words+32(FP), SI
+	ANDQ        $0x07, SI
+	JZ          end2
+	MOVQ        $-1, DI
+	BZHIQ       SI, DI, DI
+	KMOVB       DI, K1
+	VMOVDQU64.Z (CX), K1, Z5
+	VMOVDQU64   (BX), Z6
+	VPANDD      Z0, Z5, Z7
+	VPDPBUSD    Z6, Z7, Z3
+	VMOVDQU64   64(BX), Z6
+	VPSRLW      $0x01, Z5, Z7
+	VPANDD      Z0, Z7, Z7
+	VPDPBUSD    Z6, Z7, Z3
+	VMOVDQU64   128(BX), Z6
+	VPSRLW      $0x02, Z5, Z7
+	VPANDD      Z0, Z7, Z7
+	VPDPBUSD    Z6, Z7, Z3
+	VMOVDQU64   192(BX), Z6
+	VPSRLW      $0x03, Z5, Z7
+	VPANDD      Z0, Z7, Z7
+	VPDPBUSD    Z6, Z7, Z3
+	VMOVDQU64   256(BX), Z6
+	VPSRLW      $0x04, Z5, Z7
+	VPANDD      Z0, Z7, Z7
+	VPDPBUSD    Z6, Z7, Z3
+	VMOVDQU64   320(BX), Z6
+	VPSRLW      $0x05, Z5, Z7
+	VPANDD      Z0, Z7, Z7
+	VPDPBUSD    Z6, Z7, Z3
+	VMOVDQU64   384(BX), Z6
+	VPSRLW      $0x06, Z5, Z7
+	VPANDD      Z0, Z7, Z7
+	VPDPBUSD    Z6, Z7, Z3
+	VMOVDQU64   448(BX), Z6
+	VPSRLW      $0x07, Z5, Z5
+	VPANDD      Z0, Z5, Z5
+	VPDPBUSD    Z6, Z5, Z3
+
+end2:
+	MOVQ words+32(FP), BX
+	ANDQ $0x07, BX
+	LEAQ (CX)(BX*8), CX
+	MOVQ digits+16(FP), BX
+	ADDQ $0x40, BX
+	MOVQ words+32(FP), SI
+	SHRQ $0x03, SI
+	JZ   last3
+
+chunk3:
+	VMOVDQU64 (CX), Z5
+	VMOVDQU64 (BX), Z6
+	VPANDD    Z0, Z5, Z7
+	VPDPBUSD  Z6, Z7, Z4
+	VMOVDQU64 64(BX), Z6
+	VPSRLW    $0x01, Z5, Z7
+	VPANDD    Z0, Z7, Z7
+	VPDPBUSD  Z6, Z7, Z4
+	VMOVDQU64 128(BX), Z6
+	VPSRLW    $0x02, Z5, Z7
+	VPANDD    Z0, Z7, Z7
+	VPDPBUSD  Z6, Z7, Z4
+	VMOVDQU64 192(BX), Z6
+	VPSRLW    $0x03, Z5, Z7
+	VPANDD    Z0, Z7, Z7
+	VPDPBUSD  Z6, Z7, Z4
+	VMOVDQU64 256(BX), Z6
+	VPSRLW    $0x04, Z5, Z7
+	VPANDD    Z0, Z7, Z7
+	VPDPBUSD  Z6, Z7, Z4
+	VMOVDQU64 320(BX), Z6
+	VPSRLW    $0x05, Z5, Z7
+	VPANDD    Z0, Z7, Z7
+	VPDPBUSD  Z6, Z7, Z4
+	VMOVDQU64 384(BX), Z6
+	VPSRLW    $0x06, Z5, Z7
+	VPANDD    Z0, Z7, Z7
+	VPDPBUSD  Z6, Z7, Z4
+	VMOVDQU64 448(BX), Z6
+	VPSRLW    $0x07, Z5, Z5
+	VPANDD    Z0, Z5, Z5
+	VPDPBUSD  Z6, Z5, Z4
+	ADDQ      $0x40, CX
+	ADDQ      $0x00000200, BX
+	DECQ      SI
+	JNZ       chunk3
+
+last3:
+	MOVQ        words+32(FP), SI
+	ANDQ        $0x07, SI
+	JZ          end3
+	MOVQ        $-1, DI
+	BZHIQ       SI, DI, DI
+	KMOVB       DI, K1
+	VMOVDQU64.Z (CX), K1, Z5
+	VMOVDQU64   (BX), Z6
+	VPANDD      Z0, Z5, Z7
+	VPDPBUSD    Z6, Z7, Z4
+	VMOVDQU64   64(BX), Z6
+	VPSRLW      $0x01, Z5, Z7
+	VPANDD      Z0, Z7, Z7
+	VPDPBUSD    Z6, Z7, Z4
+	VMOVDQU64   128(BX), Z6
+	VPSRLW      $0x02, Z5, Z7
+	VPANDD      Z0, Z7, Z7
+	VPDPBUSD    Z6, Z7, Z4
+	VMOVDQU64   192(BX), Z6
+	VPSRLW      $0x03, Z5, Z7
+	VPANDD      Z0, Z7, Z7
+	VPDPBUSD    Z6, Z7, Z4
+	VMOVDQU64   256(BX), Z6
+	VPSRLW      $0x04, Z5, Z7
+	VPANDD      Z0, Z7, Z7
+	VPDPBUSD    Z6, Z7, Z4
+	VMOVDQU64   320(BX), Z6
+	VPSRLW      $0x05, Z5, Z7
+	VPANDD      Z0, Z7, Z7
+	VPDPBUSD    Z6, Z7, Z4
+	VMOVDQU64   384(BX), Z6
+	VPSRLW      $0x06, Z5, Z7
+	VPANDD      Z0, Z7, Z7
+	VPDPBUSD    Z6, Z7, Z4
+	VMOVDQU64   448(BX), Z6
+	VPSRLW      $0x07, Z5, Z5
+	VPANDD      Z0, Z5, Z5
+	VPDPBUSD    Z6, Z5, Z4
+
+end3:
+	MOVQ          words+32(FP), BX
+	ANDQ          $0x07, BX
+	LEAQ          (CX)(BX*8), CX
+	MOVQ          digits+16(FP), BX
+	VPUNPCKLDQ    Z2, Z1, Z5
+	VPUNPCKHDQ    Z2, Z1, Z6
+	VPADDD        Z6, Z5, Z5
+	VPUNPCKLDQ    Z4, Z3, Z6
+	VPUNPCKHDQ    Z4, Z3, Z7
+	VPADDD        Z7, Z6, Z6
+	VPUNPCKLQDQ   Z6, Z5, Z7
+	VPUNPCKHQDQ   Z6, Z5, Z5
+	VPADDD        Z5, Z7, Z7
+	VEXTRACTI64X4 $0x01, Z7, Y5
+	VPADDD        Y7, Y5, Y5
+	VEXTRACTI128  $0x01, Y5, X6
+	VPADDD        X5, X6, X6
+	VPADDD        X6, X6, X6
+	VPBROADCASTD  8(BX), X5
+	VPSUBD        X5, X6, X6
+	VCVTDQ2PS     X6, X6
+	VMOVUPS       X6, (AX)
+	ADDQ          $0x10, AX
+	DECQ          DX
+	JNZ           rows
+	VZEROUPPER
+	RET
+
+DATA listedMask1false<>+0(SB)/8, $0xffffffffffffffff
+DATA listedMask1false<>+8(SB)/8, $0xffffffffffffffff
+DATA listedMask1false<>+16(SB)/8, $0xffffffffffffffff
+DATA listedMask1false<>+24(SB)/8, $0xffffffffffffffff
+DATA listedMask1false<>+32(SB)/8, $0xffffffffffffffff
+DATA listedMask1false<>+40(SB)/8, $0xffffffffffffffff
+DATA listedMask1false<>+48(SB)/8, $0xffffffffffffffff
+DATA listedMask1false<>+56(SB)/8, $0xffffffffffffffff
+DATA listedMask1false<>+64(SB)/8, $0x0000000000000000
+DATA listedMask1false<>+72(SB)/8, $0x0000000000000000
+DATA listedMask1false<>+80(SB)/8, $0x0000000000000000
+DATA listedMask1false<>+88(SB)/8, $0x0000000000000000
+DATA listedMask1false<>+96(SB)/8, $0x0000000000000000
+DATA listedMask1false<>+104(SB)/8, $0x0000000000000000
+DATA listedMask1false<>+112(SB)/8, $0x0000000000000000
+DATA listedMask1false<>+120(SB)/8, $0x0000000000000000
+GLOBL listedMask1false<>(SB), RODATA|NOPTR, $128
+
+// func listedRange1AVX2(dst *float32, rows *uint64, digits *byte, n int, words int)
+// Requires: AVX, AVX2
+TEXT ·listedRange1AVX2(SB), NOSPLIT, $0-40
+	MOVQ         dst+0(FP), AX
+	MOVQ         rows+8(FP), CX
+	MOVQ         n+24(FP), DX
+	MOVQ         $0x01010101, BX
+	VMOVD        BX, X0
+	VPBROADCASTD X0, Y0
+	MOVQ         $0x00010001, BX
+	VMOVD        BX, X1
+	VPBROADCASTD X1, Y1
+	SHRQ         $0x02, DX
+
+rows:
+	VPXOR Y2, Y2, Y2
+	VPXOR Y3, Y3, Y3
+	VPXOR Y4, Y4, Y4
+	VPXOR Y5, Y5, Y5
+	MOVQ  digits+16(FP), BX
+	ADDQ  $0x40, BX
+	MOVQ  words+32(FP), SI
+	SHRQ  $0x03, SI
+	JZ    last0
+
+chunk0:
+	VMOVDQU    (CX), Y6
+	VPAND      Y0, Y6, Y7
+	VPMADDUBSW (BX), Y7, Y7
+	VPSRLW     $0x01, Y6, Y8
+	VPAND      Y0, Y8, Y8
+	VPMADDUBSW 64(BX), Y8, Y8
+	VPADDW     Y8, Y7, Y7
+	VPSRLW     $0x02, Y6, Y8
+	VPAND      Y0, Y8, Y8
+	VPMADDUBSW 128(BX), Y8, Y8
+	VPADDW     Y8, Y7, Y7
+	VPSRLW     $0x03, Y6, Y8
+	VPAND      Y0, Y8, Y8
+	VPMADDUBSW 192(BX), Y8, Y8
+	VPADDW     Y8, Y7, Y7
+	VPSRLW     $0x04, Y6, Y8
+	VPAND      Y0, Y8, Y8
+	VPMADDUBSW 256(BX), Y8, Y8
+	VPADDW     Y8, Y7, Y7
+	VPSRLW     $0x05, Y6, Y8
+	VPAND      Y0, Y8, Y8
+	VPMADDUBSW 320(BX), Y8, Y8
+	VPADDW     Y8, Y7, Y7
+	VPSRLW     $0x06, Y6, Y8
+	VPAND      Y0, Y8, Y8
+	VPMADDUBSW 384(BX), Y8, Y8
+	VPADDW     Y8, Y7, Y7
+	VPSRLW     $0x07, Y6, Y6
+	VPAND      Y0, Y6, Y6
+	VPMADDUBSW 448(BX), Y6, Y6
+	VPADDW     Y6, Y7, Y7
+	VPMADDWD   Y1, Y7, Y7
+	VPADDD     Y7, Y2, Y2
+	VMOVDQU    32(CX), Y6
+	VPAND      Y0, Y6, Y7
+	VPMADDUBSW 32(BX), Y7, Y7
+	VPSRLW     $0x01, Y6, Y8
+	VPAND      Y0, Y8, Y8
+	VPMADDUBSW 96(BX), Y8, Y8
+	VPADDW     Y8, Y7, Y7
+	VPSRLW     $0x02, Y6, Y8
+	VPAND      Y0, Y8, Y8
+	VPMADDUBSW 160(BX), Y8, Y8
+	VPADDW     Y8, Y7, Y7
+	VPSRLW     $0x03, Y6, Y8
+	VPAND      Y0, Y8, Y8
+	VPMADDUBSW 224(BX), Y8, Y8
+	VPADDW     Y8, Y7, Y7
+	VPSRLW     $0x04, Y6, Y8
+	VPAND      Y0, Y8, Y8
+	VPMADDUBSW 288(BX), Y8, Y8
+	VPADDW     Y8, Y7, Y7
+	VPSRLW     $0x05, Y6, Y8
+	VPAND      Y0, Y8, Y8
+	VPMADDUBSW 352(BX), Y8, Y8
+	VPADDW     Y8, Y7, Y7
+	VPSRLW     $0x06, Y6, Y8
+	VPAND      Y0, Y8, Y8
+	VPMADDUBSW 416(BX), Y8, Y8
+	VPADDW     Y8, Y7, Y7
+	VPSRLW     $0x07, Y6, Y6
+	VPAND      Y0, Y6, Y6
+	VPMADDUBSW 480(BX), Y6, Y6
+	VPADDW     Y6, Y7, Y7
+	VPMADDWD   Y1, Y7, Y7
+	VPADDD     Y7, Y2, Y2
+	ADDQ       $0x40, CX
+	ADDQ       $0x00000200, BX
+	DECQ       SI
+	JNZ        chunk0
+
+last0:
+	MOVQ       words+32(FP), SI
+	ANDQ       $0x07, SI
+	JZ         end0
+	LEAQ       listedMask1false<>+0(SB), DI
+	SHLQ       $0x03, SI
+	SUBQ       SI, DI
+	VMOVDQU    64(DI), Y6
+	VPMASKMOVQ (CX), Y6, Y6
+	VPAND      Y0, Y6, Y7
+	VPMADDUBSW (BX), Y7, Y7
+	VPSRLW     $0x01, Y6, Y8
+	VPAND      Y0, Y8, Y8
+	VPMADDUBSW 64(BX), Y8, Y8
+	VPADDW     Y8, Y7, Y7
+	VPSRLW     $0x02, Y6, Y8
+	VPAND      Y0, Y8, Y8
+	VPMADDUBSW 128(BX), Y8, Y8
+	VPADDW     Y8, Y7, Y7
+	VPSRLW     $0x03, Y6, Y8
+	VPAND      Y0, Y8, Y8
+	VPMADDUBSW 192(BX), Y8, Y8
+	VPADDW     Y8, Y7, Y7
+	VPSRLW     $0x04, Y6, Y8
+	VPAND      Y0, Y8, Y8
+	VPMADDUBSW 256(BX), Y8, Y8
+	VPADDW     Y8, Y7, Y7
+	VPSRLW     $0x05, Y6, Y8
+	VPAND      Y0, Y8, Y8
+	VPMADDUBSW 320(BX), Y8, Y8
+	VPADDW     Y8, Y7, Y7
+	VPSRLW     $0x06, Y6, Y8
+	VPAND      Y0, Y8, Y8
+	VPMADDUBSW 384(BX), Y8, Y8
+	VPADDW     Y8, Y7, Y7
+	VPSRLW     $0x07, Y6, Y6
+	VPAND      Y0, Y6, Y6
+	VPMADDUBSW 448(BX), Y6, Y6
+	VPADDW     Y6, Y7, Y7
+	VPMADDWD   Y1, Y7, Y7
+	VPADDD     Y7, Y2, Y2
+	VMOVDQU    96(DI), Y6
+	VPMASKMOVQ 32(CX), Y6, Y6
+	VPAND      Y0, Y6, Y7
+	VPMADDUBSW 32(BX), Y7, Y7
+	VPSRLW     $0x01, Y6, Y8
+	VPAND      Y0, Y8, Y8
+	VPMADDUBSW 96(BX), Y8, Y8
+	VPADDW     Y8, Y7, Y7
+	VPSRLW     $0x02, Y6, Y8
+	VPAND      Y0, Y8, Y8
+	VPMADDUBSW 160(BX), Y8, Y8
+	VPADDW     Y8, Y7, Y7
+	VPSRLW     $0x03, Y6, Y8
+	VPAND      Y0, Y8, Y8
+	VPMADDUBSW 224(BX), Y8, Y8
+	VPADDW     Y8, Y7, Y7
+	VPSRLW     $0x04, Y6, Y8
+	VPAND      Y0, Y8, Y8
+	VPMADDUBSW 288(BX), Y8, Y8
+	VPADDW     Y8, Y7, Y7
+	VPSRLW     $0x05, Y6, Y8
+	VPAND      Y0, Y8, Y8
+	VPMADDUBSW 352(BX), Y8, Y8
+	VPADDW     Y8, Y7, Y7
+	VPSRLW     $0x06, Y6, Y8
+	VPAND      Y0, Y8, Y8
+	VPMADDUBSW 416(BX), Y8, Y8
+	VPADDW     Y8, Y7, Y7
+	VPSRLW     $0x07, Y6, Y6
+	VPAND      Y0, Y6, Y6
+	VPMADDUBSW 480(BX), Y6, Y6
+	VPADDW     Y6, Y7, Y7
+	VPMADDWD   Y1, Y7, Y7
+	VPADDD     Y7, Y2, Y2
+
+end0:
+	MOVQ words+32(FP), BX
+	ANDQ $0x07, BX
+	LEAQ (CX)(BX*8), CX
+	MOVQ digits+16(FP), BX
+	ADDQ $0x40, BX
+	MOVQ words+32(FP), SI
+	SHRQ $0x03, SI
+	JZ   last1
+
+chunk1:
+	VMOVDQU    (CX), Y6
+	VPAND      Y0, Y6, Y7
+	VPMADDUBSW (BX), Y7, Y7
+	VPSRLW     $0x01, Y6, Y8
+	VPAND      Y0, Y8, Y8
+	VPMADDUBSW 64(BX), Y8, Y8
+	VPADDW     Y8, Y7, Y7
+	VPSRLW     $0x02, Y6, Y8
+	VPAND      Y0, Y8, Y8
+	VPMADDUBSW 128(BX), Y8, Y8
+	VPADDW     Y8, Y7, Y7
+	VPSRLW     $0x03, Y6, Y8
+	VPAND      Y0, Y8, Y8
+	VPMADDUBSW 192(BX), Y8, Y8
+	VPADDW     Y8, Y7, Y7
+	VPSRLW     $0x04, Y6, Y8
+	VPAND      Y0, Y8, Y8
+	VPMADDUBSW 256(BX), Y8, Y8
+	VPADDW     Y8, Y7, Y7
+	VPSRLW     $0x05, Y6, Y8
+	VPAND      Y0, Y8, Y8
+	VPMADDUBSW 320(BX), Y8, Y8
+	VPADDW     Y8, Y7, Y7
+	VPSRLW     $0x06, Y6, Y8
+	VPAND      Y0, Y8, Y8
+	VPMADDUBSW 384(BX), Y8, Y8
+	VPADDW     Y8, Y7, Y7
+	VPSRLW     $0x07, Y6, Y6
+	VPAND      Y0, Y6, Y6
+	VPMADDUBSW 448(BX), Y6, Y6
+	VPADDW     Y6, Y7, Y7
+	VPMADDWD   Y1, Y7, Y7
+	VPADDD     Y7, Y3, Y3
+	VMOVDQU    32(CX), Y6
+	VPAND      Y0, Y6, Y7
+	VPMADDUBSW 32(BX), Y7, Y7
+	VPSRLW     $0x01, Y6, Y8
+	VPAND      Y0, Y8, Y8
+	VPMADDUBSW 96(BX), Y8, Y8
+	VPADDW     Y8, Y7, Y7
+	VPSRLW     $0x02, Y6, Y8
+	VPAND      Y0, Y8, Y8
+	VPMADDUBSW 160(BX), Y8, Y8
+	VPADDW     Y8, Y7, Y7
+	VPSRLW     $0x03, Y6, Y8
+	VPAND      Y0, Y8, Y8
+	VPMADDUBSW 224(BX), Y8, Y8
+	VPADDW     Y8, Y7, Y7
+	VPSRLW     $0x04, Y6, Y8
+	VPAND      Y0, Y8, Y8
+	VPMADDUBSW 288(BX), Y8, Y8
+	VPADDW     Y8, Y7, Y7
+	VPSRLW     $0x05, Y6, Y8
+	VPAND      Y0, Y8, Y8
+	VPMADDUBSW 352(BX), Y8, Y8
+	VPADDW     Y8, Y7, Y7
+	VPSRLW     $0x06, Y6, Y8
+	VPAND      Y0, Y8, Y8
+	VPMADDUBSW 416(BX), Y8, Y8
+	VPADDW     Y8, Y7, Y7
+	VPSRLW     $0x07, Y6, Y6
+	VPAND      Y0, Y6, Y6
+	VPMADDUBSW 480(BX), Y6, Y6
+	VPADDW     Y6, Y7, Y7
+	VPMADDWD   Y1, Y7, Y7
+	VPADDD     Y7, Y3, Y3
+	ADDQ       $0x40, CX
+	ADDQ       $0x00000200, BX
+	DECQ       SI
+	JNZ        chunk1
+
+last1:
+	MOVQ       words+32(FP), SI
+	ANDQ       $0x07, SI
+	JZ         end1
+	LEAQ       listedMask1false<>+0(SB), DI
+	SHLQ       $0x03, SI
+	SUBQ       SI, DI
+	VMOVDQU    64(DI), Y6
+	VPMASKMOVQ (CX), Y6, Y6
+	VPAND      Y0, Y6, Y7
+	VPMADDUBSW (BX), Y7, Y7
+	VPSRLW     $0x01, Y6, Y8
+	VPAND      Y0, Y8, Y8
+	VPMADDUBSW 64(BX), Y8, Y8
+	VPADDW     Y8, Y7, Y7
+	VPSRLW     $0x02, Y6, Y8
+	VPAND      Y0, Y8, Y8
+	VPMADDUBSW 128(BX), Y8, Y8
+	VPADDW     Y8, Y7, Y7
+	VPSRLW     $0x03, Y6, Y8
+	VPAND      Y0, Y8, Y8
+	VPMADDUBSW 192(BX), Y8, Y8
+	VPADDW     Y8, Y7, Y7
+	VPSRLW     $0x04, Y6, Y8
+	VPAND      Y0, Y8, Y8
+	VPMADDUBSW 256(BX), Y8, Y8
+	VPADDW     Y8, Y7, Y7
+	VPSRLW     $0x05, Y6, Y8
+	VPAND      Y0, Y8, Y8
+	VPMADDUBSW 320(BX), Y8, Y8
+	VPADDW     Y8, Y7, Y7
+	VPSRLW     $0x06, Y6, Y8
+	VPAND      Y0, Y8, Y8
+	VPMADDUBSW 384(BX), Y8, Y8
+	VPADDW     Y8, Y7, Y7
+	VPSRLW     $0x07, Y6, Y6
+	VPAND      Y0, Y6, Y6
+	VPMADDUBSW 448(BX), Y6, Y6
+	VPADDW     Y6, Y7, Y7
+	VPMADDWD   Y1, Y7, Y7
+	VPADDD     Y7, Y3, Y3
+	VMOVDQU    96(DI), Y6
+	VPMASKMOVQ 32(CX), Y6, Y6
+	VPAND      Y0, Y6, Y7
+	VPMADDUBSW 32(BX), Y7, Y7
+	VPSRLW     $0x01, Y6, Y8
+	VPAND      Y0, Y8, Y8
+	VPMADDUBSW 96(BX), Y8, Y8
+	VPADDW     Y8, Y7, Y7
+	VPSRLW     $0x02, Y6, Y8
+	VPAND      Y0, Y8, Y8
+	VPMADDUBSW 160(BX), Y8, Y8
+	VPADDW     Y8, Y7, Y7
+	VPSRLW     $0x03, Y6, Y8
+	VPAND      Y0, Y8, Y8
+	VPMADDUBSW 224(BX), Y8, Y8
+	VPADDW     Y8, Y7, Y7
+	VPSRLW     $0x04, Y6, Y8
+	VPAND      Y0, Y8, Y8
+	VPMADDUBSW 288(BX), Y8, Y8
+	VPADDW     Y8, Y7, Y7
+	VPSRLW     $0x05, Y6, Y8
+	VPAND      Y0, Y8, Y8
+	VPMADDUBSW 352(BX), Y8, Y8
+	VPADDW     Y8, Y7, Y7
+	VPSRLW     $0x06, Y6, Y8
+	VPAND      Y0, Y8, Y8
+	VPMADDUBSW 416(BX), Y8, Y8
+	VPADDW     Y8, Y7, Y7
+	VPSRLW     $0x07, Y6, Y6
+	VPAND      Y0, Y6, Y6
+	VPMADDUBSW 480(BX), Y6, Y6
+	VPADDW     Y6, Y7, Y7
+	VPMADDWD   Y1, Y7, Y7
+	VPADDD     Y7, Y3, Y3
+
+end1:
+	MOVQ words+32(FP), BX
+	ANDQ $0x07, BX
+	LEAQ (CX)(BX*8), CX
+	MOVQ digits+16(FP), BX
+	ADDQ $0x40, BX
+	MOVQ words+32(FP), SI
+	SHRQ $0x03, SI
+	JZ   last2
+
+chunk2:
+	VMOVDQU    (CX), Y6
+	VPAND      Y0, Y6, Y7
+	VPMADDUBSW (BX), Y7, Y7
+	VPSRLW     $0x01, Y6, Y8
+	VPAND      Y0, Y8, Y8
+	VPMADDUBSW 64(BX), Y8, Y8
+	VPADDW     Y8, Y7, Y7
+	VPSRLW     $0x02, Y6, Y8
+	VPAND      Y0, Y8, Y8
+	VPMADDUBSW 128(BX), Y8, Y8
+	VPADDW     Y8, Y7, Y7
+	VPSRLW     $0x03, Y6, Y8
+	VPAND      Y0, Y8, Y8
+	VPMADDUBSW 192(BX), Y8, Y8
+	VPADDW     Y8, Y7, Y7
+	VPSRLW     $0x04, Y6, Y8
+	VPAND      Y0, Y8, Y8
+	VPMADDUBSW 256(BX), Y8, Y8
+	VPADDW     Y8, Y7, Y7
+	VPSRLW     $0x05, Y6, Y8
+	VPAND      Y0, Y8, Y8
+	VPMADDUBSW 320(BX), Y8, Y8
+	VPADDW     Y8, Y7, Y7
+	VPSRLW     $0x06, Y6, Y8
+	VPAND      Y0, Y8, Y8
+	VPMADDUBSW 384(BX), Y8, Y8
+	VPADDW     Y8, Y7, Y7
+	VPSRLW     $0x07, Y6, Y6
+	VPAND      Y0, Y6, Y6
+	VPMADDUBSW 448(BX), Y6, Y6
+	VPADDW     Y6, Y7, Y7
+	VPMADDWD   Y1, Y7, Y7
+	VPADDD     Y7, Y4, Y4
+	VMOVDQU    32(CX), Y6
+	VPAND      Y0, Y6, Y7
+	VPMADDUBSW 32(BX), Y7, Y7
+	VPSRLW     $0x01, Y6, Y8
+	VPAND      Y0, Y8, Y8
+	VPMADDUBSW 96(BX), Y8, Y8
+	VPADDW     Y8, Y7, Y7
+	VPSRLW     $0x02, Y6, Y8
+	VPAND      Y0, Y8, Y8
+	VPMADDUBSW 160(BX), Y8, Y8
+	VPADDW     Y8, Y7, Y7
+	VPSRLW     $0x03, Y6, Y8
+	VPAND      Y0, Y8, Y8
+	VPMADDUBSW 224(BX), Y8, Y8
+	VPADDW     Y8, Y7, Y7
+	VPSRLW     $0x04, Y6, Y8
+	VPAND      Y0, Y8, Y8
+	VPMADDUBSW 288(BX), Y8, Y8
+	VPADDW     Y8, Y7, Y7
+	VPSRLW     $0x05, Y6, Y8
+	VPAND      Y0, Y8, Y8
+	VPMADDUBSW 352(BX), Y8, Y8
+	VPADDW     Y8, Y7, Y7
+	VPSRLW     $0x06, Y6, Y8
+	VPAND      Y0, Y8, Y8
+	VPMADDUBSW 416(BX), Y8, Y8
+	VPADDW     Y8, Y7, Y7
+	VPSRLW     $0x07, Y6, Y6
+	VPAND      Y0, Y6, Y6
+	VPMADDUBSW 480(BX), Y6, Y6
+	VPADDW     Y6, Y7, Y7
+	VPMADDWD   Y1, Y7, Y7
+	VPADDD     Y7, Y4, Y4
+	ADDQ       $0x40, CX
+	ADDQ       $0x00000200, BX
+	DECQ       SI
+	JNZ        chunk2
+
+last2:
+	MOVQ       words+32(FP), SI
+	ANDQ       $0x07, SI
+	JZ         end2
+	LEAQ       listedMask1false<>+0(SB), DI
+	SHLQ       $0x03, SI
+	SUBQ       SI, DI
+	VMOVDQU    64(DI), Y6
+	VPMASKMOVQ (CX), Y6, Y6
+	VPAND      Y0, Y6, Y7
+	VPMADDUBSW (BX), Y7, Y7
+	VPSRLW     $0x01, Y6, Y8
+	VPAND      Y0, Y8, Y8
+	VPMADDUBSW 64(BX), Y8, Y8
+	VPADDW     Y8, Y7, Y7
+	VPSRLW     $0x02, Y6, Y8
+	VPAND      Y0, Y8, Y8
+	VPMADDUBSW 128(BX), Y8, Y8
+	VPADDW     Y8, Y7, Y7
+	VPSRLW     $0x03, Y6, Y8
+	VPAND      Y0, Y8, Y8
+	VPMADDUBSW 192(BX), Y8, Y8
+	VPADDW     Y8, Y7, Y7
+	VPSRLW     $0x04, Y6, Y8
+	VPAND      Y0, Y8, Y8
+	VPMADDUBSW 256(BX), Y8, Y8
+	VPADDW     Y8, Y7, Y7
+	VPSRLW     $0x05, Y6, Y8
+	VPAND      Y0, Y8, Y8
+	VPMADDUBSW 320(BX), Y8, Y8
+	VPADDW     Y8, Y7, Y7
+	VPSRLW     $0x06, Y6, Y8
+	VPAND      Y0, Y8, Y8
+	VPMADDUBSW 384(BX), Y8, Y8
+	VPADDW     Y8, Y7, Y7
+	VPSRLW     $0x07, Y6, Y6
+	VPAND      Y0, Y6, Y6
+	VPMADDUBSW 448(BX), Y6, Y6
+	VPADDW     Y6, Y7, Y7
+	VPMADDWD   Y1, Y7, Y7
+	VPADDD     Y7, Y4, Y4
+	VMOVDQU    96(DI), Y6
+	VPMASKMOVQ 32(CX), Y6, Y6
+	VPAND      Y0, Y6, Y7
+	VPMADDUBSW 32(BX), Y7, Y7
+	VPSRLW     $0x01, Y6, Y8
+	VPAND      Y0, Y8, Y8
+	VPMADDUBSW 96(BX), Y8, Y8
+	VPADDW     Y8, Y7, Y7
+	VPSRLW     $0x02, Y6, Y8
+	VPAND      Y0, Y8, Y8
+	VPMADDUBSW 160(BX), Y8, Y8
+	VPADDW     Y8, Y7, Y7
+	VPSRLW     $0x03, Y6, Y8
+	VPAND      Y0, Y8, Y8
+	VPMADDUBSW 224(BX), Y8, Y8
+	VPADDW     Y8, Y7, Y7
+	VPSRLW     $0x04, Y6, Y8
+	VPAND      Y0, Y8, Y8
+	VPMADDUBSW 288(BX), Y8, Y8
+	VPADDW     Y8, Y7, Y7
+	VPSRLW     $0x05, Y6, Y8
+	VPAND      Y0, Y8, Y8
+	VPMADDUBSW 352(BX), Y8, Y8
+	VPADDW     Y8, Y7, Y7
+	VPSRLW     $0x06, Y6, Y8
+	VPAND      Y0, Y8, Y8
+	VPMADDUBSW 416(BX), Y8, Y8
+	VPADDW     Y8, Y7, Y7
+	VPSRLW     $0x07, Y6, Y6
+	VPAND      Y0, Y6, Y6
+	VPMADDUBSW 480(BX), Y6, Y6
+	VPADDW     Y6, Y7, Y7
+	VPMADDWD   Y1, Y7, Y7
+	VPADDD     Y7, Y4, Y4
+
+end2:
+	MOVQ words+32(FP), BX
+	ANDQ $0x07, BX
+	LEAQ (CX)(BX*8), CX
+	MOVQ digits+16(FP), BX
+	ADDQ $0x40, BX
+	MOVQ words+32(FP), SI
+	SHRQ $0x03, SI
+	JZ   last3
+
+chunk3:
+	VMOVDQU    (CX), Y6
+	VPAND      Y0, Y6, Y7
+	VPMADDUBSW (BX), Y7, Y7
+	VPSRLW     $0x01, Y6, Y8
+	VPAND      Y0, Y8, Y8
+	VPMADDUBSW 64(BX), Y8, Y8
+	VPADDW     Y8, Y7, Y7
+	VPSRLW     $0x02, Y6, Y8
+	VPAND      Y0, Y8, Y8
+	VPMADDUBSW 128(BX), Y8, Y8
+	VPADDW     Y8, Y7, Y7
+	VPSRLW     $0x03, Y6, Y8
+	VPAND      Y0, Y8, Y8
+	VPMADDUBSW 192(BX), Y8, Y8
+	VPADDW     Y8, Y7, Y7
+	VPSRLW     $0x04, Y6, Y8
+	VPAND      Y0, Y8, Y8
+	VPMADDUBSW 256(BX), Y8, Y8
+	VPADDW     Y8, Y7, Y7
+	VPSRLW     $0x05, Y6, Y8
+	VPAND      Y0, Y8, Y8
+	VPMADDUBSW 320(BX), Y8, Y8
+	VPADDW     Y8, Y7, Y7
+	VPSRLW     $0x06, Y6, Y8
+	VPAND      Y0, Y8, Y8
+	VPMADDUBSW 384(BX), Y8, Y8
+	VPADDW     Y8, Y7, Y7
+	VPSRLW     $0x07, Y6, Y6
+	VPAND      Y0, Y6, Y6
+	VPMADDUBSW 448(BX), Y6, Y6
+	VPADDW     Y6, Y7, Y7
+	VPMADDWD   Y1, Y7, Y7
+	VPADDD     Y7, Y5, Y5
+	VMOVDQU    32(CX), Y6
+	VPAND      Y0, Y6, Y7
+	VPMADDUBSW 32(BX), Y7, Y7
+	VPSRLW     $0x01, Y6, Y8
+	VPAND      Y0, Y8, Y8
+	VPMADDUBSW 96(BX), Y8, Y8
+	VPADDW     Y8, Y7, Y7
+	VPSRLW     $0x02, Y6, Y8
+	VPAND      Y0, Y8, Y8
+	VPMADDUBSW 160(BX), Y8, Y8
+	VPADDW     Y8, Y7, Y7
+	VPSRLW     $0x03, Y6, Y8
+	VPAND      Y0, Y8, Y8
+	VPMADDUBSW 224(BX), Y8, Y8
+	VPADDW     Y8, Y7, Y7
+	VPSRLW     $0x04, Y6, Y8
+	VPAND      Y0, Y8, Y8
+	VPMADDUBSW 288(BX), Y8, Y8
+	VPADDW     Y8, Y7, Y7
+	VPSRLW     $0x05, Y6, Y8
+	VPAND      Y0, Y8, Y8
+	VPMADDUBSW 352(BX), Y8, Y8
+	VPADDW     Y8, Y7, Y7
+	VPSRLW     $0x06, Y6, Y8
+	VPAND      Y0, Y8, Y8
+	VPMADDUBSW 416(BX), Y8, Y8
+	VPADDW     Y8, Y7, Y7
+	VPSRLW     $0x07, Y6, Y6
+	VPAND      Y0, Y6, Y6
+	VPMADDUBSW 480(BX), Y6, Y6
+	VPADDW     Y6, Y7, Y7
+	VPMADDWD   Y1, Y7, Y7
+	VPADDD     Y7, Y5, Y5
+	ADDQ       $0x40, CX
+	ADDQ       $0x00000200, BX
+	DECQ       SI
+	JNZ        chunk3
+
+last3:
+	MOVQ       words+32(FP), SI
+	ANDQ       $0x07, SI
+	JZ         end3
+	LEAQ       listedMask1false<>+0(SB), DI
+	SHLQ       $0x03, SI
+	SUBQ       SI, DI
+	VMOVDQU    64(DI), Y6
+	VPMASKMOVQ (CX), Y6, Y6
+	VPAND      Y0, Y6, Y7
+	VPMADDUBSW (BX), Y7, Y7
+	VPSRLW     $0x01, Y6, Y8
+	VPAND      Y0, Y8, Y8
+	VPMADDUBSW 64(BX), Y8, Y8
+	VPADDW     Y8, Y7, Y7
+	VPSRLW     $0x02, Y6, Y8
+	VPAND      Y0, Y8, Y8
+	VPMADDUBSW 128(BX), Y8, Y8
+	VPADDW     Y8, Y7, Y7
+	VPSRLW     $0x03, Y6, Y8
+	VPAND      Y0, Y8, Y8
+	VPMADDUBSW 192(BX), Y8, Y8
+	VPADDW     Y8, Y7, Y7
+	VPSRLW     $0x04, Y6, Y8
+	VPAND      Y0, Y8, Y8
+	VPMADDUBSW 256(BX), Y8, Y8
+	VPADDW     Y8, Y7, Y7
+	VPSRLW     $0x05, Y6, Y8
+	VPAND      Y0, Y8, Y8
+	VPMADDUBSW 320(BX), Y8, Y8
+	VPADDW     Y8, Y7, Y7
+	VPSRLW     $0x06, Y6, Y8
+	VPAND      Y0, Y8, Y8
+	VPMADDUBSW 384(BX), Y8, Y8
+	VPADDW     Y8, Y7, Y7
+	VPSRLW     $0x07, Y6, Y6
+	VPAND      Y0, Y6, Y6
+	VPMADDUBSW 448(BX), Y6, Y6
+	VPADDW     Y6, Y7, Y7
+	VPMADDWD   Y1, Y7, Y7
+	VPADDD     Y7, Y5, Y5
+	VMOVDQU    96(DI), Y6
+	VPMASKMOVQ 32(CX), Y6, Y6
+	VPAND      Y0, Y6, Y7
+	VPMADDUBSW 32(BX), Y7, Y7
+	VPSRLW     $0x01, Y6, Y8
+	VPAND      Y0, Y8, Y8
+	VPMADDUBSW 96(BX), Y8, Y8
+	VPADDW     Y8, Y7, Y7
+	VPSRLW     $0x02, Y6, Y8
+	VPAND      Y0, Y8, Y8
+	VPMADDUBSW 160(BX), Y8, Y8
+	VPADDW     Y8, Y7, Y7
+	VPSRLW     $0x03, Y6, Y8
+	VPAND      Y0, Y8, Y8
+	VPMADDUBSW 224(BX), Y8, Y8
+	VPADDW     Y8, Y7, Y7
+	VPSRLW     $0x04, Y6, Y8
+	VPAND      Y0, Y8, Y8
+	VPMADDUBSW 288(BX), Y8, Y8
+	VPADDW     Y8, Y7, Y7
+	VPSRLW     $0x05, Y6, Y8
+	VPAND      Y0, Y8, Y8
+	VPMADDUBSW 352(BX), Y8, Y8
+	VPADDW     Y8, Y7, Y7
+	VPSRLW     $0x06, Y6, Y8
+	VPAND      Y0, Y8, Y8
+	VPMADDUBSW 416(BX), Y8, Y8
+	VPADDW     Y8, Y7, Y7
+	VPSRLW     $0x07, Y6, Y6
+	VPAND      Y0, Y6, Y6
+	VPMADDUBSW 480(BX), Y6, Y6
+	VPADDW     Y6, Y7, Y7
+	VPMADDWD   Y1, Y7, Y7
+	VPADDD     Y7, Y5, Y5
+
+end3:
+	MOVQ         words+32(FP), BX
+	ANDQ         $0x07, BX
+	LEAQ         (CX)(BX*8), CX
+	MOVQ         digits+16(FP), BX
+	VPHADDD      Y3, Y2, Y2
+	VPHADDD      Y5, Y4, Y4
+	VPHADDD      Y4, Y2, Y2
+	VEXTRACTI128 $0x01, Y2, X3
+	VPADDD       X2, X3, X3
+	VPADDD       X3, X3, X3
+	VPBROADCASTD 8(BX), X2
+	VPSUBD       X2, X3, X3
+	VCVTDQ2PS    X3, X3
+	VMOVUPS      X3, (AX)
+	ADDQ         $0x10, AX
 	DECQ         DX
 	JNZ          rows
 	VZEROUPPER

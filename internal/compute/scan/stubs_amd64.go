@@ -60,6 +60,18 @@ func listedProducts8AVX512(dst *float32, rows **byte, digits *byte, n int, words
 //go:noescape
 func listedProducts8AVX2(dst *float32, rows **byte, digits *byte, n int, words int)
 
+// listedRange8AVX512 sets dst[i] to the product of row i with a query, as the reference does. n is
+// a multiple of 4.
+//
+//go:noescape
+func listedRange8AVX512(dst *float32, rows *uint64, digits *byte, n int, words int)
+
+// listedRange8AVX2 sets dst[i] to the product of row i with a query, as the reference does. n is a
+// multiple of 4.
+//
+//go:noescape
+func listedRange8AVX2(dst *float32, rows *uint64, digits *byte, n int, words int)
+
 // listedProducts4AVX512 sets dst[i] to the product of the row at rows[i] with a query, as the
 // reference does. n is a multiple of 4, and rows has 8 addresses more.
 //
@@ -71,6 +83,18 @@ func listedProducts4AVX512(dst *float32, rows **byte, digits *byte, n int, words
 //
 //go:noescape
 func listedProducts4AVX2(dst *float32, rows **byte, digits *byte, n int, words int)
+
+// listedRange4AVX512 sets dst[i] to the product of row i with a query, as the reference does. n is
+// a multiple of 4.
+//
+//go:noescape
+func listedRange4AVX512(dst *float32, rows *uint64, digits *byte, n int, words int)
+
+// listedRange4AVX2 sets dst[i] to the product of row i with a query, as the reference does. n is a
+// multiple of 4.
+//
+//go:noescape
+func listedRange4AVX2(dst *float32, rows *uint64, digits *byte, n int, words int)
 
 // listedProducts2AVX512 sets dst[i] to the product of the row at rows[i] with a query, as the
 // reference does. n is a multiple of 4, and rows has 8 addresses more.
@@ -84,6 +108,18 @@ func listedProducts2AVX512(dst *float32, rows **byte, digits *byte, n int, words
 //go:noescape
 func listedProducts2AVX2(dst *float32, rows **byte, digits *byte, n int, words int)
 
+// listedRange2AVX512 sets dst[i] to the product of row i with a query, as the reference does. n is
+// a multiple of 4.
+//
+//go:noescape
+func listedRange2AVX512(dst *float32, rows *uint64, digits *byte, n int, words int)
+
+// listedRange2AVX2 sets dst[i] to the product of row i with a query, as the reference does. n is a
+// multiple of 4.
+//
+//go:noescape
+func listedRange2AVX2(dst *float32, rows *uint64, digits *byte, n int, words int)
+
 // listedProducts1AVX512 sets dst[i] to the product of the row at rows[i] with a query, as the
 // reference does. n is a multiple of 4, and rows has 8 addresses more.
 //
@@ -95,6 +131,18 @@ func listedProducts1AVX512(dst *float32, rows **byte, digits *byte, n int, words
 //
 //go:noescape
 func listedProducts1AVX2(dst *float32, rows **byte, digits *byte, n int, words int)
+
+// listedRange1AVX512 sets dst[i] to the product of row i with a query, as the reference does. n is
+// a multiple of 4.
+//
+//go:noescape
+func listedRange1AVX512(dst *float32, rows *uint64, digits *byte, n int, words int)
+
+// listedRange1AVX2 sets dst[i] to the product of row i with a query, as the reference does. n is a
+// multiple of 4.
+//
+//go:noescape
+func listedRange1AVX2(dst *float32, rows *uint64, digits *byte, n int, words int)
 
 // levelProducts8AVX512 sets dst[k·stride+i] to the product of the levels of row i with query k, as
 // the reference does. It needs VNNI and VBMI.

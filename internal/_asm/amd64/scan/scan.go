@@ -24,8 +24,10 @@ func Write() {
 		productsNarrow(width)
 	}
 	for _, width := range []int{8, 4, 2, 1} {
-		listedWide(width)
-		listedNarrow(width)
+		for _, together := range []bool{true, false} {
+			listedWide(width, together)
+			listedNarrow(width, together)
+		}
 	}
 	for _, width := range []int{8, 4, 2} {
 		levelsWide(width)
