@@ -10,15 +10,12 @@
 //
 // There are three families, which are functions of different quantities:
 //
-//	inner product   DotProduct xᵀy, Softmax exp(γ·xᵀy), Polynomial (γ·xᵀy + c)^p,
-//	                Maclaurin Σ a_n·(xᵀy)ⁿ
+//	inner product   DotProduct xᵀy, Softmax exp(γ·xᵀy), Polynomial (γ·xᵀy + c)^p
 //	distance        Gaussian, Matern, RationalQuadratic of ‖x−y‖, Laplacian of ‖x−y‖₁
 //	angle           Angular 1 − 2θ/π, ArcCosine ‖x‖ⁿ‖y‖ⁿJ_n(θ)/π
 //
-// Other kernels are ELU, the inner product of elu(x)+1 and elu(y)+1; Generalised, the mean of
-// f(wᵀx)f(wᵀy) for functions f of attention; and AdditiveChiSquare and SkewedChiSquare, for
-// histograms. Sum, Product and Scaled compose them. Pullback applies a kernel to the images of an
-// affine map. Any type of yours with a method
+// ELU is the inner product of elu(x)+1 and elu(y)+1. Sum, Product and Scaled compose kernels.
+// Pullback applies a kernel to the images of an affine map. Any type of yours with a method
 //
 //	Eval(x, y []float64) float64
 //
@@ -27,8 +24,8 @@
 // # Parameters
 //
 // Kernels are small values. The zero value of a length-scale, scale, Gamma or Alpha means 1, and
-// that of a Degree 3, so Gaussian{} is exp(−‖x−y‖²/2). Kernels made of other kernels, Scaled and
-// Maclaurin have no such values: Check names the field to set. Length-scales are in units of x.
+// that of a Degree 3, so Gaussian{} is exp(−‖x−y‖²/2). Kernels made of other kernels, such as
+// Scaled, have no such values: Check names the field to set. Length-scales are in units of x.
 // Check reports parameters out of range as an error. Eval and Gram panic with the text of that
 // error, because their callers cannot handle errors. Printing a kernel shows its parameters, with
 // defaults filled in.
@@ -60,15 +57,9 @@
 //     computation? §12.
 //   - [Katharopoulos et al. 2020] A. Katharopoulos, A. Vyas, N. Pappas, F. Fleuret. Transformers
 //     are RNNs. ICML.
-//   - [Li, Ionescu & Sminchisescu 2010] F. Li, C. Ionescu, C. Sminchisescu. Random Fourier
-//     approximations for skewed multiplicative histogram kernels. DAGM.
 //   - [Rahimi & Recht 2007] A. Rahimi, B. Recht. Random features for large-scale kernel machines.
 //     NIPS.
 //   - [Rasmussen & Williams 2006] C. E. Rasmussen, C. K. I. Williams. Gaussian Processes for
 //     Machine Learning. MIT Press.
-//   - [Schoenberg 1942] I. J. Schoenberg. Positive definite functions on spheres. Duke Mathematical
-//     Journal 9.
 //   - [Schölkopf & Smola 2002] B. Schölkopf, A. J. Smola. Learning with Kernels. MIT Press.
-//   - [Vedaldi & Zisserman 2012] A. Vedaldi, A. Zisserman. Efficient additive kernels via explicit
-//     feature maps. IEEE Transactions on Pattern Analysis and Machine Intelligence 34(3).
 package kernels

@@ -19,8 +19,8 @@ const gramRows = 64
 // With the zero Matrix as y, Gram compares the points of x with each other: dst is n×n and exactly
 // symmetric (the part below the diagonal is a copy), and its diagonal is k.Eval(x_i, x_i).
 //
-// Cost. Laplacian, ELU, AdditiveChiSquare, SkewedChiSquare and kernels of your own are evaluated
-// pair by pair in float64, O(d) each, by calls from several goroutines at once. Pullback first maps
+// Cost. Laplacian, ELU and kernels of your own are evaluated pair by pair in float64, O(d) each, by
+// calls from several goroutines at once. Pullback first maps
 // all points, in float64, and takes the Gram matrix of its K on their images. As a part of a sum,
 // product or multiple it is evaluated pair by pair. All other kernels of this package, their sums,
 // products and positive multiples take one matrix product in T and O(1) for each element.
@@ -30,8 +30,7 @@ const gramRows = 64
 // (‖x‖²+‖y‖²)/16, sin²θ below 1/16) the pair is evaluated directly instead. Hence at every pair, at
 // any distance from each other and from the origin, ‖x−y‖² has a relative error of at most
 // 32·(d+2)·u and θ an error of at most 8·(d+2)·u. A Gaussian kernel has an error of at most
-// 12·(d+3)·u. Softmax has no such bound: its relative error is up to γ·d·u·‖x‖‖y‖, and the error of
-// Generalised with Exponential equals it with γ = 1.
+// 12·(d+3)·u. Softmax has no such bound: its relative error is up to γ·d·u·‖x‖‖y‖.
 //
 // A coordinate that is NaN or infinite gives NaN or ±Inf, never a number. Gram panics if Check
 // reports an error of k, and if a shape does not fit. Goroutines share the rows. The result does

@@ -57,21 +57,6 @@ func bound(k kernels.Kernel, x, y []float64, u float64) float64 {
 	case kernels.Polynomial:
 		gamma, p := cmp.Or(k.Gamma, 1), float64(k.Degree)
 		return p*math.Pow(gamma*nx*ny+k.Offset, p-1)*2*gamma*inner + 4*u*value
-	case kernels.Maclaurin:
-		// The derivative, at the largest |xᵀy|.
-		var slope float64
-		for n, a := range k.Coefficients {
-			slope += float64(n) * a * math.Pow(nx*ny+inner, math.Max(float64(n-1), 0))
-		}
-		return slope*inner + 8*u*k.Eval([]float64{nx * ny}, []float64{1})
-	case kernels.Generalised:
-		switch k.F {
-		case kernels.ReLU:
-			return bound(kernels.ArcCosine{Order: 1}, x, y, u)/2 + 8*u*value
-		case kernels.Square:
-			return 4*nx*ny*inner + 8*u*value
-		}
-		return value * (math.Expm1(inner+(d+4)*u*(nx*nx+ny*ny)) + 8*u)
 	case kernels.Gaussian, kernels.Matern, kernels.RationalQuadratic:
 		// |q·k'(q)| is at most 1/e for the first, and less than 1 for the others.
 		return 12 * math.E * (d + 3) * u

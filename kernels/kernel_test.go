@@ -22,9 +22,6 @@ var all = []kernels.Kernel{
 	kernels.Angular{},
 	kernels.ArcCosine{}, kernels.ArcCosine{Order: 1}, kernels.ArcCosine{Order: 2},
 	kernels.Polynomial{Degree: 1}, kernels.Polynomial{Degree: 3, Gamma: 0.5, Offset: 1},
-	kernels.Maclaurin{Coefficients: []float64{2}}, kernels.Maclaurin{Coefficients: []float64{0.5, 0, 1, 0.25}},
-	kernels.Generalised{}, kernels.Generalised{F: kernels.Square}, kernels.Generalised{F: kernels.Exponential},
-	kernels.Generalised{F: kernels.ReLU, Epsilon: 0.5}, kernels.Generalised{F: kernels.Square, Epsilon: 0.1}, kernels.Generalised{F: kernels.Exponential, Epsilon: 2},
 	kernels.Laplacian{}, kernels.Laplacian{LengthScale: 3},
 	kernels.Matern{}, kernels.Matern{Nu: 0.5, LengthScale: 2}, kernels.Matern{Nu: 2.5, LengthScale: 0.7},
 	kernels.RationalQuadratic{}, kernels.RationalQuadratic{Alpha: 0.3, LengthScale: 2},
@@ -67,16 +64,6 @@ func TestKnownValues(t *testing.T) {
 		{kernels.ArcCosine{Order: 2}, 625 / math.Pi * (3*0.6*0.8 + (math.Pi-theta)*(1+2*0.64))},
 		{kernels.Polynomial{Degree: 2}, 400},
 		{kernels.Polynomial{Degree: 3, Gamma: 0.1, Offset: 1}, 27},
-		{kernels.Maclaurin{Coefficients: []float64{3, 0, 0.5, 0.25}}, 3 + 200 + 2000},
-		{kernels.Generalised{}, 12.5 / math.Pi * (0.6 + (math.Pi-theta)*0.8)},
-		{kernels.Generalised{F: kernels.Square}, 625 + 800},
-		{kernels.Generalised{F: kernels.Square, Epsilon: 2}, 1425 + 2*50 + 4},
-		{kernels.Generalised{F: kernels.Exponential}, math.Exp(45)},
-		{kernels.Generalised{F: kernels.Exponential, Epsilon: 3}, math.Exp(45) + 6*math.Exp(12.5) + 9},
-		{kernels.Generalised{Epsilon: 1}, 12.5/math.Pi*(0.6+(math.Pi-theta)*0.8) + 10/math.Sqrt(2*math.Pi) + 1},
-		{kernels.AdditiveChiSquare{}, 2 * 20.0 / 9},
-		{kernels.SkewedChiSquare{}, 2 * math.Sqrt(4) / 5 * 2 * math.Sqrt(30) / 11},
-		{kernels.SkewedChiSquare{C: 0.5}, 2 * math.Sqrt(3.5*0.5) / 4 * 2 * math.Sqrt(4.5*5.5) / 10},
 		{kernels.Laplacian{}, math.Exp(-4)},
 		{kernels.Laplacian{LengthScale: 8}, math.Exp(-0.5)},
 		{kernels.Matern{Nu: 0.5}, math.Exp(-r)},
@@ -220,9 +207,6 @@ func TestZeroValues(t *testing.T) {
 		kernels.Matern{}:            kernels.Matern{Nu: 1.5, LengthScale: 1},
 		kernels.RationalQuadratic{}: kernels.RationalQuadratic{Alpha: 1, LengthScale: 1},
 		kernels.ArcCosine{}:         kernels.ArcCosine{Order: 0},
-		kernels.Generalised{}:       kernels.Generalised{F: kernels.ReLU},
-		kernels.SkewedChiSquare{}:   kernels.SkewedChiSquare{C: 1},
-		kernels.AdditiveChiSquare{}: kernels.AdditiveChiSquare{},
 	} {
 		require.NoError(t, kernels.Check(zero))
 		y := []float64{0.5, 3}
@@ -233,7 +217,6 @@ func TestZeroValues(t *testing.T) {
 	}
 	assert.InDelta(t, math.Pow(0.5-6, 3), kernels.Polynomial{}.Eval([]float64{1, -2}, []float64{0.5, 3}), 1e-12)
 	for want, k := range map[string]kernels.Kernel{
-		"Sum": kernels.Sum{}, "Product": kernels.Product{}, "Scaled.K": kernels.Scaled{}, "Maclaurin.Coefficients": kernels.Maclaurin{},
 		"Pullback.K": kernels.Pullback{},
 	} {
 		err := kernels.Check(k)
@@ -256,7 +239,6 @@ func TestCheck(t *testing.T) {
 			"RationalQuadratic.Alpha":       kernels.RationalQuadratic{Alpha: v},
 			"RationalQuadratic.LengthScale": kernels.RationalQuadratic{LengthScale: v},
 			"Polynomial.Gamma":              kernels.Polynomial{Degree: 2, Gamma: v},
-			"SkewedChiSquare.C":             kernels.SkewedChiSquare{C: v},
 		} {
 			want := fmt.Sprintf("kernels: %s = %v, want a positive finite number, or 0 for 1", name, v)
 			require.EqualError(t, kernels.Check(k), want)
@@ -267,26 +249,19 @@ func TestCheck(t *testing.T) {
 		}
 		assert.EqualError(t, kernels.Check(kernels.Polynomial{Degree: 1, Offset: v}),
 			fmt.Sprintf("kernels: Polynomial.Offset = %v, want a finite number, at least 0", v))
-		assert.EqualError(t, kernels.Check(kernels.Maclaurin{Coefficients: []float64{1, v}}),
-			fmt.Sprintf("kernels: Maclaurin.Coefficients[1] = %v, want a finite number, at least 0", v))
-		assert.EqualError(t, kernels.Check(kernels.Generalised{Epsilon: v}),
-			fmt.Sprintf("kernels: Generalised.Epsilon = %v, want a finite number, at least 0", v))
 		assert.EqualError(t, kernels.Check(kernels.Scaled{K: kernels.DotProduct{}, By: v}),
 			fmt.Sprintf("kernels: Scaled.By = %v, want a positive finite number", v))
 	}
 	for want, k := range map[string]kernels.Kernel{
-		"kernels: Polynomial.Degree = -1, want at least 1, or 0 for 3":                kernels.Polynomial{Degree: -1},
-		"kernels: ArcCosine.Order = 3, want 0, 1 or 2":                                kernels.ArcCosine{Order: 3},
-		"kernels: ArcCosine.Order = -1, want 0, 1 or 2":                               kernels.ArcCosine{Order: -1},
-		"kernels: Matern.Nu = 2, want 0.5, 1.5 or 2.5, or 0 for 1.5":                  kernels.Matern{Nu: 2},
-		"kernels: Maclaurin.Coefficients = [], want a positive one":                   kernels.Maclaurin{},
-		"kernels: Maclaurin.Coefficients = [0 0], want a positive one":                kernels.Maclaurin{Coefficients: []float64{0, 0}},
-		"kernels: Generalised.F = Nonlinearity(-1), want ReLU, Square or Exponential": kernels.Generalised{F: -1},
-		"kernels: Sum is empty, want at least one kernel":                             kernels.Sum{},
-		"kernels: Product is empty, want at least one kernel":                         kernels.Product{},
-		"kernels: Product[1] is nil":                                                  kernels.Product{kernels.DotProduct{}, nil},
-		"kernels: Scaled.K is nil":                                                    kernels.Scaled{By: 1},
-		"kernels: Scaled.By = 0, want a positive finite number":                       kernels.Scaled{K: kernels.DotProduct{}},
+		"kernels: Polynomial.Degree = -1, want at least 1, or 0 for 3": kernels.Polynomial{Degree: -1},
+		"kernels: ArcCosine.Order = 3, want 0, 1 or 2":                 kernels.ArcCosine{Order: 3},
+		"kernels: ArcCosine.Order = -1, want 0, 1 or 2":                kernels.ArcCosine{Order: -1},
+		"kernels: Matern.Nu = 2, want 0.5, 1.5 or 2.5, or 0 for 1.5":   kernels.Matern{Nu: 2},
+		"kernels: Sum is empty, want at least one kernel":              kernels.Sum{},
+		"kernels: Product is empty, want at least one kernel":          kernels.Product{},
+		"kernels: Product[1] is nil":                                   kernels.Product{kernels.DotProduct{}, nil},
+		"kernels: Scaled.K is nil":                                     kernels.Scaled{By: 1},
+		"kernels: Scaled.By = 0, want a positive finite number":        kernels.Scaled{K: kernels.DotProduct{}},
 	} {
 		assert.EqualError(t, kernels.Check(k), want)
 		assert.PanicsWithValue(t, want, func() { k.Eval([]float64{1}, []float64{1}) })
@@ -317,12 +292,6 @@ func TestString(t *testing.T) {
 		"ArcCosine{Order: 2}":      kernels.ArcCosine{Order: 2},
 		"Polynomial{Degree: 2, Gamma: 1, Offset: 0.5}": kernels.Polynomial{Degree: 2, Offset: 0.5},
 		"Laplacian{LengthScale: 3}":                    kernels.Laplacian{LengthScale: 3},
-		"Maclaurin{Coefficients: [1 0.5]}":             kernels.Maclaurin{Coefficients: []float64{1, 0.5}},
-		"Generalised{F: ReLU, Epsilon: 0}":             kernels.Generalised{},
-		"Generalised{F: Square, Epsilon: 0.5}":         kernels.Generalised{F: kernels.Square, Epsilon: 0.5},
-		"Generalised{F: Exponential, Epsilon: 0}":      kernels.Generalised{F: kernels.Exponential},
-		"AdditiveChiSquare{}":                          kernels.AdditiveChiSquare{},
-		"SkewedChiSquare{C: 1}":                        kernels.SkewedChiSquare{},
 		"Matern{Nu: 1.5, LengthScale: 1}":              kernels.Matern{},
 		"RationalQuadratic{Alpha: 1, LengthScale: 2}":  kernels.RationalQuadratic{LengthScale: 2},
 		"2 · (ELU{} + (Angular{} · DotProduct{}))":     kernels.Scaled{K: kernels.Sum{kernels.ELU{}, kernels.Product{kernels.Angular{}, kernels.DotProduct{}}}, By: 2},

@@ -114,7 +114,7 @@ type linear[T dense.Float] struct {
 
 // NewLinear returns linear attention with the features φ_Q = phi of queries and φ_K =
 // [rff.Keys](phi) of keys, so that φ_Q(q)ᵀφ_K(k) estimates phi.Kernel(). φ_K is phi unless phi is
-// [rff.Paired], as the asymmetric estimators rff.SADERF, rff.ADERF and rff.SoftmaxHybrid are.
+// [rff.Paired], as the asymmetric estimators rff.SADERF and rff.ADERF are.
 //
 // If both maps are [rff.LogMap]s, attention uses the logarithms of the features and neither
 // overflows nor underflows. Otherwise attention uses the features.

@@ -153,7 +153,6 @@ func testPairOfMaps[T dense.Float](t *testing.T) {
 	for name, query := range map[string]rff.Map[T]{
 		"SADERF, both in log space": must.Have(rff.SADERF(w, q, k, 0.5)),
 		"ADERF, both in log space":  must.Have(rff.ADERF(w, q, k, 0.5)),
-		"hybrid":                    must.Have(rff.SoftmaxHybrid(w, maptest.Frequencies[T](2, 4), 0.5)),
 	} {
 		pairsOfMaps[name] = [2]rff.Map[T]{query, rff.Keys(query)}
 	}

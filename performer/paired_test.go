@@ -35,15 +35,14 @@ func testNewTakesTheMapOfKeys[T dense.Float](t *testing.T) {
 		k.Row(i)[1] *= 0.2
 	}
 	x, y := dense.Of(1, d, []T{0.5, -1, 0.5, 0.2}), dense.Of(1, d, []T{1, 0.3, 0.5, -0.5})
-	for name, draw := range map[string]func(w, gate orf.Projection[T]) rff.Map[T]{
-		"SADERF": func(w, _ orf.Projection[T]) rff.Map[T] { return must.Have(rff.SADERF(w, q, k, scale)) },
-		"ADERF":  func(w, _ orf.Projection[T]) rff.Map[T] { return must.Have(rff.ADERF(w, q, k, scale)) },
-		"hybrid": func(w, gate orf.Projection[T]) rff.Map[T] { return must.Have(rff.SoftmaxHybrid(w, gate, scale)) },
+	for name, draw := range map[string]func(w orf.Projection[T]) rff.Map[T]{
+		"SADERF": func(w orf.Projection[T]) rff.Map[T] { return must.Have(rff.SADERF(w, q, k, scale)) },
+		"ADERF":  func(w orf.Projection[T]) rff.Map[T] { return must.Have(rff.ADERF(w, q, k, scale)) },
 	} {
 		var right, wrong []float64
 		src := densetest.Source(462)
 		for range draws {
-			phi := draw(must.Have(orf.Draw[T](orf.GramSchmidt{}, m, d, src)), must.Have(orf.Draw[T](orf.IID{}, 8, d, src)))
+			phi := draw(must.Have(orf.Draw[T](orf.GramSchmidt{}, m, d, src)))
 			weight := func(a performer.Linear[T]) float64 {
 				return float64(a.Forward(dense.Matrix[T]{}, x, y, identity[T](1)).At(0, 0))
 			}

@@ -138,3 +138,12 @@ func TestWhatIsAbsorbed(t *testing.T) {
 		}
 	}
 }
+
+// uniform returns an r×c matrix of numbers between −1 and 1.
+func uniform[T dense.Float](r, c int) dense.Matrix[T] {
+	rng, x := rand.New(rand.NewPCG(3, 4)), dense.New[T](r, c)
+	for i := range x.Data {
+		x.Data[i] = T(2*rng.Float64() - 1)
+	}
+	return x
+}

@@ -29,7 +29,7 @@ func softmaxMaps[T dense.Float](t testing.TB, m, d int) map[string]rff.Map[T] {
 			maps[r.name] = f
 		}
 	}
-	require.Len(t, maps, 8)
+	require.Len(t, maps, 7)
 	return maps
 }
 

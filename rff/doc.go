@@ -42,20 +42,11 @@
 //	SoftmaxHyperbolic    exp(s·xᵀy)         e^(−s‖x‖²/2)/√2; e^t, e^(−t) 2m   positive
 //	SADERF, ADERF        exp(s·xᵀy)         SoftmaxOptimal at Ψx and Ψ^(−ᵀ)y m  positive
 //	SDERF                exp(s·xᵀy)         e^(−s‖x‖²/2); e^(wᵀAw + wᵀBx)  m    positive
-//	SoftmaxHybrid        exp(s·xᵀy)         of both kinds, with signs    4m(n+1)  any sign
 //	GaussianPositive     exp(−‖x−y‖²/2ℓ²)   e^(−‖x‖²/ℓ²); e^t            m    positive
 //	GaussianOptimal      exp(−‖x−y‖²/2ℓ²)   e^(−‖x‖²/ℓ²); e^(a‖w‖² + Bt)  m    positive
 //	GaussianHyperbolic   exp(−‖x−y‖²/2ℓ²)   e^(−‖x‖²/ℓ²)/√2; e^t, e^(−t)  2m   positive
 //	Angular              1 − 2θ/π           1; sign                      m    any sign
 //	ArcCosine            arc-cosine 0, 1, 2 1; √2·Θ(t)tⁿ                 m    at least 0
-//
-// The features of these maps combine several projections, or project a function of x:
-//
-//	PolynomialSketch     (γ·xᵀy + c)^p      products of p projections    m    any sign
-//	TensorSketch         (γ·xᵀy + c)^p      convolved count sketches     m    any sign
-//	Maclaurin            Σ a_n·(xᵀy)ⁿ       products of n projections    m    any sign
-//	Generalised          E f(wᵀx)f(wᵀy)     1; max(t, 0), t² or e^t      m    at least 0
-//	SkewedChiSquare      skewed χ²          1; √2·cos, of wᵀlog(x + c)   m    any sign
 //
 // All of these are unbiased. A length-scale ℓ, in units of x, and a scale s, in inverse squared
 // units, act on the projections: wᵀx/ℓ and √s·wᵀx.
@@ -68,13 +59,11 @@
 //	Taylor               1 + t + t²/2, t = s·xᵀy                1+d+d(d+1)/2  any sign
 //	Nystroem             any, from landmarks                    landmarks     any sign
 //	Spectral             any, from eigenvectors                 rank          any sign
-//	AdditiveChiSquare    additive χ², sampled spectrum          (2n−1)d       any sign
 //	Affine, PCA, Scale   zᵀz′, z = A(x − c) + b                 rows of A     any sign
 //
 // Taylor is exact for its polynomial, which has a bias against exp(s·xᵀy). Nystroem and Spectral
 // are exact at their own points (Spectral if it keeps every eigenvalue), and their features are too
-// small in norm elsewhere. AdditiveChiSquare has no variance, and its bias comes from n samples of
-// the spectrum.
+// small in norm elsewhere.
 //
 // # Variance
 //
@@ -90,7 +79,6 @@
 //	hyperbolic          k²·(e^p − 1)·(1−e^(−p)) / (2m)         Softmax- and GaussianHyperbolic
 //	DotProduct          ((xᵀy)² + ‖x‖²‖y‖²) / m
 //	Angular             4θ(π−θ) / (mπ²)
-//	PolynomialSketch    (M^p − (xᵀy)^2p) / m                        M = E[(wᵀx)²(wᵀy)²]
 //
 // [Sutherland & Schneider 2015], [Choromanski et al. 2021]. An estimate says little about a kernel
 // value below the root of this error. Half the error takes four times the features.
@@ -114,8 +102,7 @@
 // # Pairs of maps
 //
 // An estimate may take one map for queries and another for keys, φ(x)ᵀψ(y). SADERF and ADERF
-// balance coordinates that are large in queries and small in keys, and SoftmaxHybrid has a minus
-// sign on one side. Such a map φ is Paired, and Keys(φ) is ψ. For any other map Keys(φ) is φ, so
+// balance coordinates that are large in queries and small in keys. Such a map φ is Paired, and Keys(φ) is ψ. For any other map Keys(φ) is φ, so
 // code that calls Keys works with all maps. φ(x)ᵀφ(y) of one side alone does not estimate the
 // kernel. Implement Paired for a pair of maps of your own.
 //
@@ -131,18 +118,9 @@
 //     same cost, most of all for large points. SADERF is better still for queries and keys whose
 //     coordinates are of unequal size. It needs a sample of both and keeps structured frequencies
 //     fast. ADERF also balances directions that are not axes. SDERF has one map for queries and
-//     keys. SoftmaxHybrid has small errors for both x ≈ y and x ≈ −y, but its features have both
-//     signs, and there are 4(n+1) for each frequency.
+//     keys.
 //   - Similarity by direction: Angular, whose features are ±1/√m.
-//   - Attention that need not be softmax: Generalised, which estimates its own kernel without bias.
-//     ReLU is the usual choice.
-//   - Polynomials: PolynomialSketch with complex weights, whose error grows as 2^(p/2) with the
-//     degree; with real weights the error grows as 3^(p/2). TensorSketch has nearly the error of
-//     complex weights at the same speed. From some hundred dimensions on it is faster, with Fourier
-//     transforms in place of a matrix product. For degree 1 it is by far the fastest. Quadratic is
-//     exact, if its d(d+1)/2 features are not too many.
-//   - Histograms: AdditiveChiSquare, off by about 5 % of Σ√(x_i·y_i) at most with 5 features a bin
-//     and the default interval, or SkewedChiSquare, which is unbiased.
+//   - Polynomials: Quadratic, which is exact, or Nystroem of kernels.Polynomial.
 //   - Few dimensions, small s·xᵀy: Taylor or Quadratic, without any variance.
 //   - Data near a low-dimensional set, or a kernel without random features: Nystroem, which adapts
 //     to the data, unlike random features. It takes O(n³) once and O(n) kernel values for each row.
@@ -192,30 +170,24 @@
 //	SoftmaxHyperbolic    √s·(φ_k·g_k − φ_(m+k)·g_(m+k))            −s·φᵀg
 //	  its logarithm      √s·(g_k − g_(m+k))                        −s·Σ_k g_k
 //	ArcCosine            √(2/m)·n·Θ(t)·t^(n−1)·g_k                 0
-//	Generalised          f′(t)·g_k/√m                              0
-//	  its logarithm      f′(t)/(f(t) + ε)·g_k                      0
-//	PolynomialSketch     g_k/√m times the other factors, for each factor
 //
-// Backward costs at most what Transform costs, projecting n rows back and O(n·D), and for a sketch
-// of p factors p such projections and O(n·p²·D).
+// Backward costs at most what Transform costs, projecting n rows back and O(n·D).
 //
 // Here g = dφ, t = w_kᵀx, a_k is the argument of cos and sin, and c their factor. Positive maps of
 // the Gaussian kernel have 1/ℓ for √s and −2/ℓ² for −s. SADERF and ADERF have the gradient of
-// SoftmaxOptimal at Ψx times Ψᵀ. SoftmaxHybrid has the gradients of its parts with its signs, which
-// are constants. Positive maps are DifferentiableLog: LogBackward takes gradients with respect to
+// SoftmaxOptimal at Ψx times Ψᵀ. Positive maps are DifferentiableLog: LogBackward takes gradients with respect to
 // log φ, for training attention in log space. It takes no exponential and projects once, as
 // LogTransform does.
 //
-// The signs of Angular, ArcCosine of order 0 and the gate of SoftmaxHybrid are constant between
-// jumps. So the derivative of Angular and of ArcCosine of order 0 is 0, and nothing can be learnt
+// The features of Angular and of ArcCosine of order 0 are constant between jumps. So the derivative of Angular and of ArcCosine of order 0 is 0, and nothing can be learnt
 // through them. The ramp of order 1 has the derivative Θ(t) with Θ(0) = ½, a subgradient. ELU has
 // the slope 1 on both sides of 0. A map made by New has derivatives where its Scheme has, and
 // CanBackward tells beforehand. Nystroem and Spectral would need gradients of their kernels and are
 // not Differentiable.
 //
 // NaN or ±Inf in a row of dφ gives elements of the result that are not finite in this row. NaN or
-// ±Inf in a row of x does the same, except for DotProduct, Identity, affine maps and the logarithm
-// of Exponential with ε = 0, whose derivatives do not depend on x.
+// ±Inf in a row of x does the same, except for DotProduct, Identity and affine maps, whose derivatives
+// do not depend on x.
 //
 // # Cost, memory, determinism
 //
@@ -225,7 +197,7 @@
 // φ depend neither on other rows nor on GOMAXPROCS.
 //
 // Every map is immutable: goroutines may share it. A workspace of a few tens of rows per goroutine
-// is kept for later calls of Backward, of sketches, of SADERF and ADERF and of maps made of maps;
+// is kept for later calls of Backward, of SADERF and ADERF and of maps made of maps;
 // nothing is allocated then. In Transform of Identity and ELU dst may be x, in their Backward and
 // LogBackward also the gradient.
 //
@@ -257,7 +229,7 @@
 //	map.phases, map.gains, map.offsets     one number for each feature or frequency
 //	map.first, map.then, map.of            maps, with the same parts
 //	map.maps, map.maps.0, …, map.weights   the number of maps of Sum, the maps and their weights
-//	map.k, map.k.lengthScale, …            the kernel of Nystroem, Spectral and sketches
+//	map.k, map.k.lengthScale, …            the kernel of Nystroem and Spectral
 //	map.a, map.center, map.offset          of Affine and PCA
 //	map.center, map.factors                of Scale and Standardise
 //	map.points, map.coefficients           of Nystroem and Spectral
@@ -274,8 +246,6 @@
 //
 // # References
 //
-//   - [Avron, Nguyen & Woodruff 2014] H. Avron, H. L. Nguyễn, D. P. Woodruff. Subspace embeddings
-//     for the polynomial kernel. NeurIPS.
 //   - [Bengio et al. 2004] Y. Bengio, O. Delalleau, N. Le Roux, J.-F. Paiement, P. Vincent, M.
 //     Ouimet. Learning eigenfunctions links spectral embedding and kernel PCA. Neural Computation
 //     16.
@@ -284,32 +254,19 @@
 //   - [Choromanski, Rowland & Weller 2017] K. Choromanski, M. Rowland, A. Weller. The unreasonable
 //     effectiveness of structured random orthogonal embeddings. NeurIPS.
 //   - [Choromanski et al. 2021] K. Choromanski et al. Rethinking attention with Performers. ICLR.
-//   - [Choromanski et al. 2022] K. Choromanski et al. Hybrid random features. ICLR.
-//   - [Kar & Karnick 2012] P. Kar, H. Karnick. Random feature maps for dot product kernels.
-//     AISTATS.
 //   - [Katharopoulos et al. 2020] A. Katharopoulos, A. Vyas, N. Pappas, F. Fleuret. Transformers
 //     are RNNs: fast autoregressive transformers with linear attention. ICML.
-//   - [Li, Ionescu & Sminchisescu 2010] F. Li, C. Ionescu, C. Sminchisescu. Random Fourier
-//     approximations for skewed multiplicative histogram kernels. DAGM.
 //   - [Likhosherstov et al. 2022] V. Likhosherstov, K. Choromanski, A. Dubey, F. Liu, T. Sarlos, A.
 //     Weller. Chefs' random tables: non-trigonometric random features. NeurIPS 2022.
 //   - [Likhosherstov et al. 2023] V. Likhosherstov, K. Choromanski, A. Dubey, F. Liu, T. Sarlos, A.
 //     Weller. FAVOR#: sharp attention kernel approximations via new classes of positive random
 //     features. arXiv:2302.00787.
-//   - [Pham & Pagh 2013] N. Pham, R. Pagh. Fast and scalable polynomial kernels via explicit
-//     feature maps. KDD.
 //   - [Rahimi & Recht 2007] A. Rahimi, B. Recht. Random features for large-scale kernel machines.
 //     NeurIPS.
 //   - [Rasmussen & Williams 2006] C. E. Rasmussen, C. K. I. Williams. Gaussian Processes for
 //     Machine Learning. MIT Press.
 //   - [Sutherland & Schneider 2015] D. J. Sutherland, J. Schneider. On the error of random Fourier
 //     features. UAI.
-//   - [Vedaldi & Zisserman 2012] A. Vedaldi, A. Zisserman. Efficient additive kernels via explicit
-//     feature maps. IEEE Transactions on Pattern Analysis and Machine Intelligence 34(3).
-//   - [Wacker, Kanagawa & Filippone 2024] J. Wacker, M. Kanagawa, M. Filippone. Improved random
-//     features for dot product kernels. Journal of Machine Learning Research 25.
-//   - [Wacker, Ohana & Filippone 2023] J. Wacker, R. Ohana, M. Filippone. Complex-to-real sketches
-//     for tensor products with applications to the polynomial kernel. AISTATS.
 //   - [Williams & Seeger 2001] C. K. I. Williams, M. Seeger. Using the Nyström method to speed up
 //     kernel machines. NeurIPS.
 //   - [Yu et al. 2016] F. X. Yu, A. T. Suresh, K. Choromanski, D. Holtmann-Rice, S. Kumar.

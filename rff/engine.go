@@ -26,8 +26,6 @@ type engine[T dense.Float] struct {
 	tiler   projection.Tiler[T] // w, or nil if rows must be whole
 	rows    mse.Rows            // of the frequencies that the constructor was given
 	in, out int
-	lift    func(to, x []T) // writes the point of R^in that w is applied to; nil for x itself
-	lifted  *pool.Of[[]T]   // of blocks of lifted points
 	passes  *pool.Of[pass[T]]
 }
 
@@ -89,29 +87,6 @@ func (e engine[T]) named(name string, k kernels.Kernel, law mse.Law) frame {
 	return frame{name: name, in: e.in, out: e.out, kernel: k, law: law.Over(e.rows)}
 }
 
-// lifting returns e with projections of lift(x) in place of x.
-func (e engine[T]) lifting(lift func(to, x []T)) engine[T] {
-	e.tiler = nil // x is lifted a block of rows at a time
-	e.lift = lift
-	e.lifted = new(pool.Of[[]T])
-	return e
-}
-
-// project writes the projections of at most blockRows rows.
-func (e engine[T]) project(dst, x dense.Matrix[T]) {
-	if e.lift == nil {
-		e.w.Project(dst, x)
-		return
-	}
-	s := e.lifted.Get()
-	points := scratchMatrix(s, x.Rows, x.Cols)
-	for i := range x.Rows {
-		e.lift(points.Row(i), x.Row(i))
-	}
-	e.w.Project(dst, points)
-	e.lifted.Put(s)
-}
-
 // frequencies returns m, or 0 for a map without frequencies.
 func (e engine[T]) frequencies() int {
 	if e.w == nil {
@@ -157,14 +132,13 @@ func (p *pass[T]) Piece(i int) {
 	hi := min(lo+blockRows, p.x.Rows)
 	m := p.frequencies()
 	if p.w != nil {
-		p.project(p.dst.RowRange(lo, hi).ColRange(0, m), p.x.RowRange(lo, hi))
+		p.w.Project(p.dst.RowRange(lo, hi).ColRange(0, m), p.x.RowRange(lo, hi))
 	}
 	p.Finish(lo, hi, 0, m)
 }
 
-// features is a map that is computed row by row: New, its named special cases, one side of
-// SoftmaxHybrid, SkewedChiSquare, and the explicit maps Identity, Quadratic, Taylor and
-// AdditiveChiSquare.
+// features is a map that is computed row by row: New, its named special cases, and the explicit
+// maps Identity, Quadratic and Taylor.
 type features[T dense.Float] struct {
 	engine[T]
 	frame

@@ -73,33 +73,6 @@ func ExampleSADERF() {
 	// Output: estimate 1.2, kernel 1.2
 }
 
-// Hybrid features have no error for equal points, as trigonometric ones, nor for opposite
-// ones, as hyperbolic ones.
-func ExampleSoftmaxHybrid() {
-	src := exprand.NewSource(1)
-	w, err := orf.Draw[float64](orf.GramSchmidt{}, 4, 3, src)
-	if err != nil {
-		log.Fatal(err)
-	}
-	gate, err := orf.Draw[float64](orf.IID{}, 8, 3, src)
-	if err != nil {
-		log.Fatal(err)
-	}
-	f, err := rff.SoftmaxHybrid(w, gate, 1)
-	if err != nil {
-		log.Fatal(err)
-	}
-	x := dense.Of(2, 3, []float64{1, 0.5, -1, -1, -0.5, 1})
-	phi, psi := f.Transform(dense.Matrix[float64]{}, x), rff.Keys(f).Transform(dense.Matrix[float64]{}, x)
-	for i := range x.Rows {
-		fmt.Printf("estimate %.4f, kernel %.4f\n",
-			floats.Dot(phi.Row(0), psi.Row(i)), f.Kernel().Eval(x.Row(0), x.Row(i)))
-	}
-	// Output:
-	// estimate 9.4877, kernel 9.4877
-	// estimate 0.1054, kernel 0.1054
-}
-
 // No estimate by positive features is negative, however small the kernel is.
 func ExampleGaussianPositive() {
 	w, err := orf.Draw[float64](orf.GramSchmidt{}, 32, 2, exprand.NewSource(1))

@@ -9,7 +9,6 @@ import (
 	"github.com/seed-feabd252/randfeat/dense"
 	"github.com/seed-feabd252/randfeat/internal/file/archive"
 	"github.com/seed-feabd252/randfeat/kernels"
-	"github.com/seed-feabd252/randfeat/orf"
 )
 
 // Write writes a map as a safetensors file, which NumPy reads: what was drawn and fitted, and the
@@ -99,12 +98,12 @@ var makers = map[reflect.Type]func(recipe any) (any, error){}
 
 func init() {
 	archive.Register(map[string]any{
-		"AdditiveChiSquare": kernels.AdditiveChiSquare{}, "Angular": kernels.Angular{}, "ArcCosine": kernels.ArcCosine{},
+		"Angular": kernels.Angular{}, "ArcCosine": kernels.ArcCosine{},
 		"DotProduct": kernels.DotProduct{}, "ELU": kernels.ELU{},
-		"Gaussian": kernels.Gaussian{}, "Generalised": kernels.Generalised{},
-		"Laplacian": kernels.Laplacian{}, "Maclaurin": kernels.Maclaurin{}, "Matern": kernels.Matern{},
+		"Gaussian":  kernels.Gaussian{},
+		"Laplacian": kernels.Laplacian{}, "Matern": kernels.Matern{},
 		"Polynomial": kernels.Polynomial{}, "Product": kernels.Product{}, "Pullback": kernels.Pullback{},
-		"RationalQuadratic": kernels.RationalQuadratic{}, "Scaled": kernels.Scaled{}, "SkewedChiSquare": kernels.SkewedChiSquare{},
+		"RationalQuadratic": kernels.RationalQuadratic{}, "Scaled": kernels.Scaled{},
 		"Softmax": kernels.Softmax{}, "Sum": kernels.Sum{},
 	}, func(k any) (kernels.Kernel, error) {
 		kernel := k.(kernels.Kernel)
@@ -117,7 +116,6 @@ func init() {
 // register names the functions that make maps.
 func register[T dense.Float]() {
 	maker("ADERF", newADERF[T])
-	maker("AdditiveChiSquare", newAdditiveChiSquare[T])
 	maker("Affine", newAffine[T])
 	maker("Angular", newAngular[T])
 	maker("ArcCosine", newArcCosine[T])
@@ -130,21 +128,16 @@ func register[T dense.Float]() {
 	maker("GaussianOptimal", newGaussianOptimal[T])
 	maker("GaussianPhase", newGaussianPhase[T])
 	maker("GaussianPositive", newGaussianPositive[T])
-	maker("Generalised", newGeneralised[T])
 	maker("Identity", newIdentity[T])
 	maker("Keys", newKeys[T])
 	maker("Laplacian", newLaplacian[T])
-	maker("Maclaurin", newMaclaurin[T])
 	maker("Matern", newMatern[T])
 	maker("Nystroem", newNystroem[T])
 	maker("PCA", newPCA[T])
-	maker("PolynomialSketch", newPolynomialSketch[T])
 	maker("Quadratic", newQuadratic[T])
 	maker("SADERF", newSADERF[T])
 	maker("SDERF", newSDERF[T])
 	maker("Scale", newScale[T])
-	maker("SkewedChiSquare", newSkewedChiSquare[T])
-	maker("SoftmaxHybrid", newSoftmaxHybrid[T])
 	maker("SoftmaxHyperbolic", newSoftmaxHyperbolic[T])
 	maker("SoftmaxOptimal", newSoftmaxOptimal[T])
 	maker("SoftmaxPositive", newSoftmaxPositive[T])
@@ -152,29 +145,16 @@ func register[T dense.Float]() {
 	maker("Spectral", newSpectral[T])
 	maker("Sum", newSum[T])
 	maker("Taylor", newTaylor[T])
-	maker("TensorSketch", newTensorSketch[T])
 	// The recipes below have a source, samples or functions.
 	maker("", fitADERF[T])
 	maker("", drawGaussianPhase[T])
-	maker("", drawMaclaurin[T])
 	maker("", drawMatern[T])
-	maker("", drawPolynomialSketch[T])
-	maker("", drawSkewedChiSquare[T])
-	maker("", drawTensorSketch[T])
 	maker("", fitNystroem[T])
 	maker("", fitPCA[T])
 	maker("", fitSADERF[T])
 	maker("", fitSDERF[T])
 	maker("", fitSpectral[T])
 	maker("", newScheme[T])
-	archive.Register(map[string]any{
-		"CountSketch": countSketchRecipe[T]{}, "FourierSketch": fourierSketchRecipe[T]{},
-	}, func(r any) (orf.Projection[T], error) {
-		if r, ok := r.(countSketchRecipe[T]); ok {
-			return newCountSketch(r)
-		}
-		return newFourierSketch(r.(fourierSketchRecipe[T]))
-	})
 }
 
 // maker registers a function that makes maps. Files call its recipe name. A recipe without a name

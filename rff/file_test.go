@@ -59,8 +59,6 @@ func fileMaps[T dense.Float](t testing.TB, m, d int) []written[T] {
 	embedding := func(constructor string, f rff.Embedding[T], err error) { some(constructor, f, err) }
 
 	src := exprand.NewSource(3)
-	gate, err := orf.Draw[T](orf.IID{}, 3, d, src)
-	require.NoError(t, err)
 	for _, w := range allProjections[T](t, m, d) {
 		f, err := rff.DotProduct(w)
 		some("DotProduct", f, err)
@@ -78,8 +76,6 @@ func fileMaps[T dense.Float](t testing.TB, m, d int) []written[T] {
 		some("Matern", f, err)
 		f, err = rff.SoftmaxTrig(w, scaleOf)
 		some("SoftmaxTrig", f, err)
-		f, err = rff.SoftmaxHybrid(w, gate, scaleOf)
-		some("SoftmaxHybrid", f, err)
 
 		g, err := rff.SoftmaxPositive(w, scaleOf)
 		positive("SoftmaxPositive", g, err)
@@ -100,18 +96,10 @@ func fileMaps[T dense.Float](t testing.TB, m, d int) []written[T] {
 		positive("ADERF", g, err)
 		g, err = rff.SDERF(w, x, y, scaleOf)
 		positive("SDERF", g, err)
-		for _, k := range raisedKernels {
-			g, err = rff.Generalised(w, k)
-			positive("Generalised", g, err)
-		}
 	}
 
 	f, err := rff.Laplacian[T](m, d, lengthScale, src)
 	some("Laplacian", f, err)
-	f, err = rff.SkewedChiSquare[T](m, d, 0.5, src)
-	some("SkewedChiSquare", f, err)
-	f, err = rff.AdditiveChiSquare[T](d, 3, 0)
-	some("AdditiveChiSquare", f, err)
 	f, err = rff.Identity[T](d)
 	some("Identity", f, err)
 	f, err = rff.Quadratic[T](d)
@@ -120,21 +108,6 @@ func fileMaps[T dense.Float](t testing.TB, m, d int) []written[T] {
 	some("Taylor", f, err)
 	g, err := rff.ELU[T](d)
 	elu := positive("ELU", g, err)
-	for law := rff.RademacherWeights; law <= rff.ComplexGaussianWeights; law++ {
-		f, err = rff.PolynomialSketch[T](m, d, kernels.Polynomial{Degree: 3, Offset: float64(law % 2)}, law, src)
-		some("PolynomialSketch", f, err)
-		f, err = rff.Maclaurin[T](m, d, kernels.Maclaurin{Coefficients: []float64{1, 1, 0.5, 0, 0.1}}, []float64{1, 1, 1, 0, 1}, law, src)
-		some("Maclaurin", f, err)
-	}
-	f, err = rff.Maclaurin[T](m, d, kernels.Maclaurin{Coefficients: []float64{2}}, []float64{1}, rff.GaussianWeights, src)
-	some("Maclaurin", f, err)
-	for _, k := range []kernels.Polynomial{{Degree: 1}, {Degree: 1, Offset: 2}, {Degree: 2, Gamma: 0.5}, {Degree: 3, Offset: 1}} {
-		f, err = rff.TensorSketch[T](m, d, k, src)
-		some("TensorSketch", f, err)
-	}
-	f, err = rff.TensorSketch[T](4, 300, kernels.Polynomial{Degree: 2}, src) // by Fourier transforms
-	some("TensorSketch", f, err)
-
 	landmarks := points[T](8, 11, d, 1)
 	for i, v := range landmarks.Data {
 		landmarks.Data[i] = max(v, -v)
@@ -198,9 +171,8 @@ func fileMaps[T dense.Float](t testing.TB, m, d int) []written[T] {
 func fileKernels(d int) []kernels.Kernel {
 	return []kernels.Kernel{
 		kernels.DotProduct{}, kernels.Softmax{Gamma: 0.1}, kernels.Polynomial{Degree: 2, Offset: 1}, kernels.ELU{},
-		kernels.Gaussian{LengthScale: 1.0 / 3}, kernels.Generalised{F: kernels.Square, Epsilon: 0.1}, kernels.Laplacian{}, kernels.Matern{Nu: 2.5},
-		kernels.RationalQuadratic{Alpha: 2}, kernels.Angular{}, kernels.ArcCosine{Order: 1}, kernels.AdditiveChiSquare{},
-		kernels.SkewedChiSquare{C: 2}, kernels.Maclaurin{Coefficients: []float64{1, 0, 2}},
+		kernels.Gaussian{LengthScale: 1.0 / 3}, kernels.Laplacian{}, kernels.Matern{Nu: 2.5},
+		kernels.RationalQuadratic{Alpha: 2}, kernels.Angular{}, kernels.ArcCosine{Order: 1},
 		kernels.Sum{kernels.Gaussian{}, kernels.Product{kernels.Laplacian{}, kernels.DotProduct{}}},
 		kernels.Product{kernels.Laplacian{}, kernels.ELU{}}, kernels.Scaled{K: kernels.DotProduct{}, By: 3},
 		kernels.Pullback{K: kernels.Gaussian{}, A: points[float64](5, 2, d, 1), Centre: make([]float64, d)},

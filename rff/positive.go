@@ -8,7 +8,7 @@ import (
 )
 
 // positives is a map with positive features and their logarithms: the positive maps of the softmax
-// and the Gaussian kernel, ELU, and Generalised. Features of Generalised may be 0.
+// and the Gaussian kernel, and ELU.
 type positives[T dense.Float] struct {
 	features[T]
 	logRow   rowFunc[T]

@@ -45,7 +45,7 @@ func TestFloat32AgreesWithFloat64(t *testing.T) {
 				case kernels.Angular:
 					slope = 0
 				case kernels.Softmax:
-					if slope = math.Abs(phi) / norm; r.name == "softmax trig" || r.name == "softmax hybrid" {
+					if slope = math.Abs(phi) / norm; r.name == "softmax trig" {
 						slope = max(slope, math.Exp(half))
 					}
 					size += half + math.Log(2*m)

@@ -132,7 +132,7 @@ func (t *pullbackPass[T]) block(lo, hi int) {
 	projections := z.ColRange(0, t.frequencies())
 	dst, x, g := t.dst.RowRange(lo, hi), t.x.RowRange(lo, hi), t.g.RowRange(lo, hi)
 	if t.projects {
-		t.project(projections, x)
+		t.w.Project(projections, x)
 	}
 	for i := range n {
 		s.a[i], s.b[i] = t.slope(z.Row(i), x.Row(i), g.Row(i))

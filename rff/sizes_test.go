@@ -5,7 +5,6 @@ import (
 	"math/rand/v2"
 	"testing"
 
-	"github.com/stretchr/testify/assert"
 	exprand "golang.org/x/exp/rand"
 
 	"github.com/seed-feabd252/randfeat/dense"
@@ -31,22 +30,14 @@ func testSizes[T dense.Float](t *testing.T) {
 		memory("d = %d: ", n)(rff.ELU[T](n))
 		memory("d = %d: ", n)(rff.Quadratic[T](n))
 		memory("d = %d: ", n)(rff.Taylor[T](n, 1))
-		memory("d = %d: ", n)(rff.AdditiveChiSquare[T](n, 1, 1))
-		memory("sampleSteps = %d: ", n)(rff.AdditiveChiSquare[T](1, n, 1))
 		memory("d = %d: ", n)(rff.Laplacian[T](3, n, 1, src()))
 		memory("m = %d: ", n)(rff.Laplacian[T](n, 3, 1, src()))
-		memory("d = %d: ", n)(rff.SkewedChiSquare[T](3, n, 1, src()))
-		memory("m = %d: ", n)(rff.SkewedChiSquare[T](n, 3, 1, src()))
 		memory("w is %d×3, for points and 2·%d features: ", n, n)(rff.Gaussian[T](vast[T]{n, 3}, 1))
 		memory("w is 3×%d, ", n)(rff.Gaussian[T](vast[T]{3, n}, 1))
-		memory("gate is %d×3, w is 2×3, ", n)(rff.SoftmaxHybrid[T](vast[T]{2, 3}, vast[T]{n, 3}, 1))
 	}
 	memory("d = %d, for the features of all pairs", large)(rff.Quadratic[T](large))
 	memory("d = %d, for the features of all pairs", large)(rff.Taylor[T](large, 1))
-	memory("d = %d, sampleSteps = %d: ", large, large)(rff.AdditiveChiSquare[T](large, large, 1))
 	memory("m = %d, d = %d: ", large, large)(rff.Laplacian[T](large, large, 1, src()))
-	memory("m = %d, d = %d: ", large, large)(rff.SkewedChiSquare[T](large, large, 1, src()))
-	memory("gate is %d×3, w is %d×3, ", large, large)(rff.SoftmaxHybrid[T](vast[T]{large, 3}, vast[T]{large, 3}, 1))
 	memory("the frequencies of w as a matrix, %d×%d: ", large, large)(rff.SoftmaxOptimal[T](vast[T]{large, large}, 1, 0))
 	memory("the frequencies of w as a matrix, %d×%d: ", large, large)(rff.GaussianOptimal[T](vast[T]{large, large}, 1, 0))
 
@@ -60,44 +51,6 @@ func testSizes[T dense.Float](t *testing.T) {
 	memory("x is 4194304×1, its Gram matrix 4194304×4194304: ")(rff.Spectral(kernels.Gaussian{}, column, 1))
 
 	memory("maps up to maps[1] have %d features: ", math.MaxInt)(rff.Sum([]rff.Map[T]{many[T]{}, nearlyAll[T]{}}, []float64{1, 1}))
-}
-
-func TestSizesOfSketches(t *testing.T) {
-	densetest.Both(t, testSizesOfSketches[float32], testSizesOfSketches[float64])
-}
-
-func testSizesOfSketches[T dense.Float](t *testing.T) {
-	const most, large = math.MaxInt/2 + 1, 1 << 23
-	src := func() rand.Source { return exprand.NewSource(1) }
-	memory := limittest.Memory(t, "rff")
-	square := kernels.Polynomial{Degree: 2, Offset: 1}
-	series, degrees := kernels.Maclaurin{Coefficients: []float64{0, 1, 1}}, []float64{0, 1, 1}
-	for _, n := range []int{math.MaxInt, most, most / 2} {
-		memory("m = %d: ", n)(rff.PolynomialSketch[T](n, 3, square, rff.GaussianWeights, src()))
-		memory("d = %d: ", n)(rff.PolynomialSketch[T](4, n, square, rff.GaussianWeights, src()))
-		memory("m = %d: ", n)(rff.TensorSketch[T](n, 3, square, src()))
-		memory("d = %d: ", n)(rff.TensorSketch[T](4, n, square, src()))
-		memory("m = %d: ", n)(rff.Maclaurin[T](n, 3, series, degrees, rff.GaussianWeights, src()))
-		memory("d = %d: ", n)(rff.Maclaurin[T](4, n, series, degrees, rff.GaussianWeights, src()))
-		power := kernels.Polynomial{Degree: n}
-		memory("m = 4, d = 3, Polynomial.Degree = %d: ", n)(rff.PolynomialSketch[T](4, 3, power, rff.ComplexGaussianWeights, src()))
-		memory("m = 4, d = 3, Polynomial.Degree = %d: ", n)(rff.TensorSketch[T](4, 3, power, src()))
-	}
-	memory("m = %d, d = %d, Polynomial.Degree = 2: ", large, large)(rff.PolynomialSketch[T](large, large, square, rff.GaussianWeights, src()))
-	memory("m = 65536, d = %d, degrees that add up to ", large)(rff.Maclaurin[T](1<<16, large, kernels.Maclaurin{Coefficients: make256()}, make256(), rff.GaussianWeights, src()))
-	memory("m = 4, d = %d, Polynomial.Degree = %d: ", large, large)(rff.TensorSketch[T](4, large, kernels.Polynomial{Degree: large}, src()))
-	memory("m = %d, d = 4, Polynomial.Degree = %d: ", large, large)(rff.TensorSketch[T](large, 4, kernels.Polynomial{Degree: large}, src()))
-
-	// The transforms of a tensor sketch take p·d numbers, where matrices would take p·m·d.
-	_, err := rff.TensorSketch[T](1<<16, 1<<16, square, src())
-	assert.NoError(t, err)
-}
-
-// make256 returns 0 256 times, then 1: as coefficients a power.
-func make256() []float64 {
-	x := make([]float64, 257)
-	x[256] = 1
-	return x
 }
 
 // vast is a projection that says how large it is and holds nothing.

@@ -12,7 +12,6 @@ import (
 	"gonum.org/v1/gonum/stat"
 
 	"github.com/seed-feabd252/randfeat/dense"
-	"github.com/seed-feabd252/randfeat/internal/law/mse"
 	"github.com/seed-feabd252/randfeat/kernels"
 	"github.com/seed-feabd252/randfeat/orf"
 	"github.com/seed-feabd252/randfeat/rff"
@@ -110,10 +109,6 @@ func law(name string, k kernels.Kernel, x, y []float64) float64 {
 		case "softmax optimal":
 			b, c, d := 1-4*damping, 1-8*damping, float64(len(x))
 			return math.Pow(b, d)*math.Pow(c, -d/2)*math.Exp(2*b*p/c-scaleOf*(xx+yy)) - truth*truth
-		case "softmax hybrid":
-			s := math.Sqrt(scaleOf)
-			scaled := func(v []float64) []float64 { return floats.ScaleTo(make([]float64, len(v)), s, v) }
-			return mse.Hybrid(gates).IID.Softmax(scaled(x), scaled(y), 1)
 		case "SADERF", "ADERF", "SDERF":
 			return math.NaN() // the fit comes in: see package validate
 		}

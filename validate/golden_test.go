@@ -71,14 +71,6 @@ func goldenMaps() []goldenMap {
 		fittedMap("SADERF", rff.SADERF[float64]),
 		fittedMap("ADERF", rff.ADERF[float64]),
 		fittedMap("SDERF", rff.SDERF[float64]),
-		{name: "SoftmaxHybrid", make: func(w projection, _, _ points, src rand.Source) (rff.Map[float64], error) {
-			_, d := w.Shape()
-			gate, err := orf.Draw[float64](orf.IID{}, 3, d, src)
-			if err != nil {
-				return nil, err
-			}
-			return rff.SoftmaxHybrid(w, gate, scale)
-		}},
 		plainMap("DotProduct", rff.DotProduct[float64]),
 		plainMap("Angular", rff.Angular[float64]),
 	}
@@ -89,9 +81,6 @@ func goldenMaps() []goldenMap {
 	}
 	for order := range 3 {
 		maps = append(maps, plainMap(fmt.Sprintf("ArcCosine/%d", order), func(w projection) (rff.Map[float64], error) { return rff.ArcCosine(w, order) }))
-	}
-	for _, k := range []kernels.Generalised{{F: kernels.ReLU}, {F: kernels.Square}, {F: kernels.Exponential}, {F: kernels.Square, Epsilon: 0.5}} {
-		maps = append(maps, plainMap(fmt.Sprintf("Generalised/%v", k), func(w projection) (rff.Map[float64], error) { return rff.Generalised(w, k) }))
 	}
 	square := func(x []float64) float64 {
 		var sum float64
@@ -110,27 +99,7 @@ func goldenMaps() []goldenMap {
 		sketchMap("Laplacian", func(m, d int, src rand.Source) (rff.Map[float64], error) {
 			return rff.Laplacian[float64](m, d, lengthScale, src)
 		}),
-		sketchMap("SkewedChiSquare", func(m, d int, src rand.Source) (rff.Map[float64], error) {
-			return rff.SkewedChiSquare[float64](m, d, 0.4, src)
-		}),
 	)
-	polynomials := []kernels.Polynomial{{Degree: 1}, {Degree: 3, Gamma: 0.7}, {Degree: 2, Gamma: 0.5, Offset: 0.3}}
-	for _, k := range polynomials {
-		maps = append(maps, sketchMap(fmt.Sprintf("TensorSketch/%v", k), func(m, d int, src rand.Source) (rff.Map[float64], error) {
-			return rff.TensorSketch[float64](m, d, k, src)
-		}))
-	}
-	series := kernels.Maclaurin{Coefficients: []float64{0.5, 1, 0, 0.25}}
-	for law := rff.RademacherWeights; law <= rff.ComplexGaussianWeights; law++ {
-		for _, k := range polynomials {
-			maps = append(maps, sketchMap(fmt.Sprintf("PolynomialSketch/%v/%v", k, law), func(m, d int, src rand.Source) (rff.Map[float64], error) {
-				return rff.PolynomialSketch[float64](m+m%2, d, k, law, src)
-			}))
-		}
-		maps = append(maps, sketchMap(fmt.Sprintf("Maclaurin/%v", law), func(m, d int, src rand.Source) (rff.Map[float64], error) {
-			return rff.Maclaurin[float64](m+m%2, d, series, []float64{3, 1, 0, 1}, law, src)
-		}))
-	}
 	return maps
 }
 

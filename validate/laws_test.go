@@ -80,18 +80,6 @@ func gaussianOptimal[T dense.Float](w orf.Projection[T], _ rand.Source) (rff.Map
 	return rff.GaussianOptimal(w, 1, damping(d))
 }
 
-// gates is the number of signs of hybrid features.
-const gates = 3
-
-func softmaxHybrid[T dense.Float](w orf.Projection[T], src rand.Source) (rff.Map[T], error) {
-	_, d := w.Shape()
-	gate, err := orf.Draw[T](orf.IID{}, gates, d, src)
-	if err != nil {
-		return nil, err
-	}
-	return rff.SoftmaxHybrid(w, gate, 1)
-}
-
 func saderf[T dense.Float](w orf.Projection[T], _ rand.Source) (rff.Map[T], error) {
 	x, y := fitPoints[T](w)
 	return rff.SADERF(w, x, y, 1)
@@ -218,6 +206,12 @@ func steps[T dense.Float](w orf.Projection[T], _ rand.Source) (rff.Map[T], error
 	return rff.ArcCosine(w, 0)
 }
 
+// laplacian draws its own frequencies, as many as w has.
+func laplacian[T dense.Float](w orf.Projection[T], src rand.Source) (rff.Map[T], error) {
+	m, d := w.Shape()
+	return rff.Laplacian[T](m, d, 1, src)
+}
+
 func matern[T dense.Float](nu float64) func(w orf.Projection[T], src rand.Source) (rff.Map[T], error) {
 	return func(w orf.Projection[T], src rand.Source) (rff.Map[T], error) { return rff.Matern(w, nu, 1, src) }
 }
@@ -296,7 +290,6 @@ func lawCases[T dense.Float]() []lawCase[T] {
 		{"gaussian hyperbolic/orf", haar, gaussianHyperbolic[T], law{mse: mse.Hyperbolic.Haar.Gaussian}, 1, nil},
 		{"gaussian optimal/iid", iid, gaussianOptimal[T], damped(func(l mse.Exponential) mse.Error { return l.IID.Gaussian }), 1, nil},
 		{"gaussian optimal/orf", haar, gaussianOptimal[T], damped(func(l mse.Exponential) mse.Error { return l.Haar.Gaussian }), 1, nil},
-		{"softmax hybrid/iid", iid, softmaxHybrid[T], law{mse: mse.Hybrid(gates).IID.Softmax}, 1, nil},
 		{"saderf/iid", iid, saderf[T], ofFit(orf.IID{}, saderf[float64]), 0.8, nil},
 		{"saderf/orf", haar, saderf[T], ofFit(orf.GramSchmidt{}, saderf[float64]), 0.8, nil},
 		{"aderf/iid", iid, aderf[T], ofFit(orf.IID{}, aderf[float64]), 0.8, nil},
@@ -331,6 +324,7 @@ func lawCases[T dense.Float]() []lawCase[T] {
 		{"matern of 3/2/iid", iid, matern[T](1.5), law{mse: mse.MaternIID(1.5)}, 1.5, nil},
 		{"matern of 5/2/iid", iid, matern[T](2.5), law{mse: mse.MaternIID(2.5)}, 1.5, nil},
 		{"matern of 3/2/orf", haar, matern[T](1.5), law{}, 1.5, nil},
+		{"laplacian", iid, laplacian[T], law{mse: mse.LaplacianIID}, 1, nil},
 		{"new with kinks/iid", iid, clipped[T](0.5).over, clipped[T](0.5).law(), 1, nil},
 		{"new with jumps/iid", iid, stairs[T]().over, stairs[T]().law(), 1, nil},
 		{"new of two functions/iid", iid, mixed[T]().over, mixed[T]().law(), 1, nil},
@@ -338,7 +332,6 @@ func lawCases[T dense.Float]() []lawCase[T] {
 		{"centred softmax trig/orf", haar, centred(softmaxTrig[T]), centredLaw(mse.Trig.Haar.Softmax), 0.8, nil},
 		{"centred softmax positive/iid", iid, centred(softmaxPositive[T]), centredLaw(mse.Positive.IID.Softmax), 0.8, nil},
 		{"centred softmax hyperbolic/simplex", simplex, centred(softmaxHyperbolic[T]), centredLaw(mse.Hyperbolic.Simplex.Softmax), 0.8, nil},
-		{"centred softmax hybrid/iid", iid, centred(softmaxHybrid[T]), centredLaw(mse.Hybrid(gates).IID.Softmax), 0.8, nil},
 		{"centred saderf/orf", haar, centred(saderf[T]), centredLaw(ofFit(orf.GramSchmidt{}, saderf[float64]).mse), 0.7, nil},
 		{"centred new/iid", iid, centred(positiveByNew[T]), centredLaw(mse.Positive.IID.Softmax), 0.8, nil},
 		{"gaussian/simplex fixed length", with[T](orf.Simplex{FixedLength: true}), gaussian[T], fixedLaw(mse.Trig.FixedSimplex, "Gaussian"), 1.5, nil},

@@ -11,13 +11,10 @@ import (
 )
 
 // Cases whose name matches alone have strongly dependent estimates at the pairs of a group:
-// exponentials of ‖w‖², and sums of few products or phases. Cases that match shared have common
-// phases, lengths or constants. Cases that match products, of several projections, have weakly
-// dependent estimates.
+// exponentials of ‖w‖². Cases that match shared have common phases or lengths.
 var (
-	alone    = regexp.MustCompile(`optimal|sderf|maclaurin|skewed`)
-	shared   = regexp.MustCompile(`phase|matern of 1/2|offset`)
-	products = regexp.MustCompile(`degree=[234]`)
+	alone  = regexp.MustCompile(`optimal|sderf`)
+	shared = regexp.MustCompile(`phase|matern of 1/2`)
 )
 
 // copiesFor returns the number of pairs of a group for a case in R^d, and the number of independent
@@ -36,12 +33,8 @@ func copiesFor(name string, d int) (copies int, worth float64) {
 		return 8, 2.6
 	case shared.MatchString(name):
 		return 16, 3
-	case d < 16 && products.MatchString(name):
-		return 16, 8
 	case d < 16:
 		return 16, 5
-	case d < 64 && products.MatchString(name):
-		return 16, 13
 	case d < 64:
 		return 16, 10
 	}

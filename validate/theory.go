@@ -45,9 +45,8 @@ func (p Prediction) String() string {
 //     and ADERF: iid, Haar orthogonal and simplex rows, also of fixed length;
 //   - Angular: iid and Haar orthogonal rows;
 //   - ArcCosine: iid rows, also of fixed length, and for order 0 Haar orthogonal rows;
-//   - SDERF, SoftmaxHybrid, Matern and Generalised without ε: iid rows;
-//   - Laplacian, PolynomialSketch, Maclaurin, TensorSketch and SkewedChiSquare, which draw their
-//     own weights: w has no effect;
+//   - SDERF and Matern: iid rows;
+//   - Laplacian, which draws its own weights: w has no effect;
 //   - DotProduct: all kinds except quasi-Monte-Carlo points;
 //   - maps of New, with any functions h and f: iid rows;
 //   - Centred and Compose: the law of the inner map at centred points and at affine images.

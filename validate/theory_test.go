@@ -134,13 +134,6 @@ func TestTheoryKnowsItsLimits(t *testing.T) {
 	unknown(exact, nil)
 	unknown(struct{ rff.Map[float64] }{exact}, iid)
 
-	// A hybrid whose signs are not independent has no law.
-	orthogonal, err := orf.Draw[float64](orf.GramSchmidt{}, 3, 3, exprand.NewSource(2))
-	require.NoError(t, err)
-	hybrid, err := rff.SoftmaxHybrid(iid, orthogonal, 1)
-	require.NoError(t, err)
-	unknown(hybrid, nil)
-
 	assert.PanicsWithValue(t, "validate: x has length 3, y has length 2, want points of R^3", func() { validate.Theory(positive, nil, x, y[:2]) })
 	plane, err := orf.Draw[float64](orf.IID{}, 4, 2, exprand.NewSource(1))
 	require.NoError(t, err)

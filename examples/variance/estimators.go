@@ -2,7 +2,6 @@ package main
 
 import (
 	"fmt"
-	"math/rand/v2"
 	"slices"
 	"strings"
 
@@ -19,11 +18,11 @@ type estimator struct {
 }
 
 // maker makes a map. x and y are the pairs, for maps that are fitted to samples.
-type maker func(w orf.Projection[float64], x, y dense.Matrix[float64], src rand.Source) (rff.Map[float64], error)
+type maker func(w orf.Projection[float64], x, y dense.Matrix[float64]) (rff.Map[float64], error)
 
 // over is the maker of maps that need frequencies alone.
 func over[M rff.Map[float64]](f func(w orf.Projection[float64]) (M, error)) maker {
-	return func(w orf.Projection[float64], _, _ dense.Matrix[float64], _ rand.Source) (rff.Map[float64], error) {
+	return func(w orf.Projection[float64], _, _ dense.Matrix[float64]) (rff.Map[float64], error) {
 		return f(w)
 	}
 }
@@ -35,14 +34,14 @@ func scaled[M rff.Map[float64]](f func(w orf.Projection[float64], scale float64)
 
 // fitted is the maker of maps that are fitted to samples.
 func fitted[M rff.Map[float64]](f func(w orf.Projection[float64], x, y dense.Matrix[float64], scale float64) (M, error)) maker {
-	return func(w orf.Projection[float64], x, y dense.Matrix[float64], _ rand.Source) (rff.Map[float64], error) {
+	return func(w orf.Projection[float64], x, y dense.Matrix[float64]) (rff.Map[float64], error) {
 		return f(w, x, y, 1)
 	}
 }
 
 // damped is the maker of optimal features, with the a that is best for x and y.
 func damped[M rff.Map[float64]](f func(w orf.Projection[float64], scale, a float64) (M, error)) maker {
-	return func(w orf.Projection[float64], x, y dense.Matrix[float64], _ rand.Source) (rff.Map[float64], error) {
+	return func(w orf.Projection[float64], x, y dense.Matrix[float64]) (rff.Map[float64], error) {
 		a, err := rff.OptimalA(x, y, 1)
 		if err != nil {
 			return nil, err
@@ -63,14 +62,6 @@ var estimators = []estimator{
 	{"softmax", "saderf", "softmax, SADERF (FAVOR#)", fitted(rff.SADERF[float64])},
 	{"softmax", "sderf", "softmax, SDERF (FAVOR#)", fitted(rff.SDERF[float64])},
 	{"softmax", "aderf", "softmax, ADERF (FAVOR#)", fitted(rff.ADERF[float64])},
-	{"softmax", "hybrid", "softmax, hybrid, 8 gates", func(w orf.Projection[float64], _, _ dense.Matrix[float64], src rand.Source) (rff.Map[float64], error) {
-		_, d := w.Shape()
-		gates, err := orf.Draw[float64](orf.IID{}, 8, d, src)
-		if err != nil {
-			return nil, err
-		}
-		return rff.SoftmaxHybrid(w, gates, 1)
-	}},
 	{"dot", "linear", "dot product, linear", over(rff.DotProduct[float64])},
 	{"angular", "sign", "angular, sign", over(rff.Angular[float64])},
 	{"arc-cosine", "relu", "arc-cosine, ramp", over(func(w orf.Projection[float64]) (rff.Map[float64], error) { return rff.ArcCosine(w, 1) })},

@@ -32,7 +32,7 @@ func measured(t *testing.T, o options) []measurement {
 	return rows
 }
 
-// Under other seeds one of the 160 laws would be missed by 4 standard errors with
+// Under other seeds one of the 156 laws would be missed by 4 standard errors with
 // a probability of 1 %.
 func TestLawsHold(t *testing.T) {
 	rows := measured(t, options{projection: "iid,gram-schmidt,simplex,hadamard,givens,halton", d: 8, draws: 300, norm: 0.6, pairs: 4, seed: 1})
@@ -56,7 +56,7 @@ func TestLawsHold(t *testing.T) {
 			assert.Less(t, r.Ratio, 1+4*r.RatioStdErr, "%s: orthogonal frequencies save", at)
 		}
 	}
-	assert.Equal(t, 160, laws)
+	assert.Equal(t, 156, laws)
 }
 
 // A run of all maps ends after a line for each: errors at m = d and their ratios, and
@@ -95,7 +95,7 @@ func TestPicture(t *testing.T) {
 	rows, err := s.measure(exprand.NewSource(1))
 	require.NoError(t, err)
 	f := s.picture(rows)
-	require.Len(t, f.Panels, 9)
+	require.Len(t, f.Panels, 8)
 	assert.True(t, f.LogX && f.LogY && f.OwnY)
 	positive := f.Panels[1]
 	assert.Equal(t, "softmax, exp (FAVOR+)", positive.Title)

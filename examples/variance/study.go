@@ -93,7 +93,7 @@ func (s *study) draw(e estimator, p frequencies, m int, src rand.Source) (rff.Ma
 	if err != nil {
 		return nil, err
 	}
-	return e.make(w, s.x, s.y, src)
+	return e.make(w, s.x, s.y)
 }
 
 // law returns the exact mean squared error over the pairs, NaN if none is known.

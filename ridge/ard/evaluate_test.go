@@ -12,7 +12,6 @@ import (
 
 	"github.com/seed-feabd252/randfeat/dense"
 	"github.com/seed-feabd252/randfeat/internal/testing/densetest"
-	"github.com/seed-feabd252/randfeat/kernels"
 	"github.com/seed-feabd252/randfeat/orf"
 	"github.com/seed-feabd252/randfeat/rff"
 	"github.com/seed-feabd252/randfeat/ridge"
@@ -88,7 +87,7 @@ func maps(t *testing.T, m, d int) map[string]rff.Map[float64] {
 	add("phase")(rff.GaussianPhase(w, 1, src))
 	add("matern")(rff.Matern(w, 1.5, 1, src))
 	add("laplacian")(rff.Laplacian[float64](m, d, 1, src))
-	add("polynomial")(rff.PolynomialSketch[float64](m, d, kernels.Polynomial{Degree: 2, Offset: 1}, rff.GaussianWeights, src))
+	add("quadratic")(rff.Quadratic[float64](d))
 	return all
 }
 

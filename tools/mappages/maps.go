@@ -4,7 +4,6 @@ import (
 	"math/rand/v2"
 
 	"github.com/seed-feabd252/randfeat/dense"
-	"github.com/seed-feabd252/randfeat/kernels"
 	"github.com/seed-feabd252/randfeat/orf"
 	"github.com/seed-feabd252/randfeat/rff"
 )
@@ -159,13 +158,6 @@ func pages() []page {
 				{"ADERF", "SoftmaxOptimal, all at Ψx and Ψ⁻ᵀy", "Fitted to samples, with any matrix Ψ.", fitted(rff.ADERF[float64]), false, after()},
 				{"SDERF", "φ(x) = det(I−4A)^¼·exp(wᵀAw + wᵀ(I−4A)^½Qᵀx − ‖x‖²/2)/√m", "Fitted to samples, with a damping A for each direction.", fitted(rff.SDERF[float64]), false,
 					of("IID", soft+"[Π_l (1−4a_l)·(1−8a_l)^(−½)·exp(2(1−4a_l)·(Qᵀ(x+y))_l²/(1−8a_l)) − e^p]/m")},
-				{"SoftmaxHybrid", "estimate λ·S₁ + (1−λ)·S₂ of SoftmaxHyperbolic and SoftmaxTrig, λ an estimate of θ/π from n signs", "The estimate is exact for y = x and for y = −x. Here n = 8.", func(w orf.Projection[float64], _ int) (rff.Map[float64], error) {
-					gate, err := orf.Draw[float64](orf.IID{}, 8, dim, source())
-					if err != nil {
-						return nil, err
-					}
-					return rff.SoftmaxHybrid(w, gate, 1)
-				}, false, of("IID", "[(ℓ² + ℓ(1−ℓ)/n)·V₁ + ((1−ℓ)² + ℓ(1−ℓ)/n)·V₂ + 2ℓ(1−ℓ)(1−1/n)·C]/m, ℓ = θ/π, C = −k²(1 − cos(‖x‖²−‖y‖²)), V₁ and V₂ those of SoftmaxHyperbolic and SoftmaxTrig for m = 1")},
 			}},
 		{"dot", "Dot product", "k(x, y) = xᵀy", "Projections keep inner products [Johnson & Lindenstrauss 1984]. Whole orthogonal matrices with rows of fixed length keep inner products exactly.", []mapping{
 			{"DotProduct", "φ(x) = Wx/√m", "The laws of all linear projections.", over(rff.DotProduct[float64]), false, dots()},
@@ -192,28 +184,6 @@ func pages() []page {
 			{"Matern of 1/2", "φ(x) = [cos(Wx), sin(Wx)]/√m, rows of W scaled to Student's law", "", smooth(0.5), false, of("IID", "(1 + k(2x, 2y) − 2k²)/(2m)")},
 			{"Matern of 3/2", "φ(x) = [cos(Wx), sin(Wx)]/√m", "", smooth(1.5), false, of("IID", "(1 + k(2x, 2y) − 2k²)/(2m)")},
 			{"Matern of 5/2", "φ(x) = [cos(Wx), sin(Wx)]/√m", "", smooth(2.5), false, of("IID", "(1 + k(2x, 2y) − 2k²)/(2m)")},
-		}},
-		{"polynomial", "Polynomial kernels", "k(x, y) = (γ·xᵀy + c)^h, here (xᵀy + 1)², and Maclaurin series Σ a_n·(xᵀy)ⁿ", "The maps are sketches of products of h factors. The laws are those of (xᵀy)^h at the points [√γ·x, √c] and [√γ·y, √c].", []mapping{
-			{"PolynomialSketch with RademacherWeights", "φ(x) = Π_{t≤h} w_tᵀx/√m, w of ±1", "", polynomial(rff.RademacherWeights), true, of(own, "[(P + 2s² − 2Q)^h − s^(2h)]/m")},
-			{"PolynomialSketch with GaussianWeights", "φ(x) = Π_{t≤h} w_tᵀx/√m, w ~ N(0, I)", "", polynomial(rff.GaussianWeights), true, of(own, "[(P + 2s²)^h − s^(2h)]/m")},
-			{"PolynomialSketch with ComplexRademacherWeights", "real and imaginary parts of √(2/m)·Π_{t≤h} w_tᵀx, w of 1, −1, i, −i", "", polynomial(rff.ComplexRademacherWeights), true, of(own, "2[½(P + s² − Q)^h + ½(2s² − Q)^h − s^(2h)]/m")},
-			{"PolynomialSketch with ComplexGaussianWeights", "real and imaginary parts of √(2/m)·Π_{t≤h} w_tᵀx, w complex normal", "", polynomial(rff.ComplexGaussianWeights), true, of(own, "2[½(P + s²)^h + ½(2s²)^h − s^(2h)]/m")},
-			{"TensorSketch", "φ = the convolution of h count sketches, by Fourier transforms", "", func(_ orf.Projection[float64], m int) (rff.Map[float64], error) {
-				return rff.TensorSketch[float64](m, dim, quadratic, source())
-			}, true, of(own, "[(s²+B)^h + (s²+C)^h − 2s^(2h)]/m + g·[(s²+B+C)^h − (s²+B)^h − (s²+C)^h + s^(2h)]/m², B = P − Q, C = s² − Q, g = 2 for even m and 1 for odd m")},
-			{"Maclaurin", "φ(x) = √(a_n/(p_n·m))·Π_{t≤n} w_tᵀx, n drawn with probability p_n", "Here 1 + s + s²/2 with p_n = ½, ¼, ¼.", func(_ orf.Projection[float64], m int) (rff.Map[float64], error) {
-				return rff.Maclaurin[float64](m, dim, kernels.Maclaurin{Coefficients: []float64{1, 1, 0.5}}, []float64{0.5, 0.25, 0.25}, rff.RademacherWeights, source())
-			}, true, of(own, "[Σ a_n²/p_n·(P + 2s² − 2Q)ⁿ − k²]/m")},
-		}},
-		{"chisquare", "Skewed χ² kernel", "k(x, y) = Π_i 2√((x_i+c)(y_i+c))/(x_i + y_i + 2c), here c = 1", "The kernel of histograms, for coordinates above −c.", []mapping{
-			{"SkewedChiSquare", "φ(x) = √(2/m)·cos(W·log(x+c) + b)", "", func(_ orf.Projection[float64], m int) (rff.Map[float64], error) {
-				return rff.SkewedChiSquare[float64](m, dim, 1, source())
-			}, true, of(own, "(1 + ½k₂ − k²)/m, k₂ the kernel at twice the difference of the logarithms")},
-		}},
-		{"generalised", "Generalised attention kernels", "k(x, y) = E[f(wᵀx)·f(wᵀy)] for w ~ N(0, I)", "Features of any f ≥ 0 are at least 0. Here ε = 0. For ε > 0 no law is known.", []mapping{
-			{"Generalised of ReLU", "φ(x) = max(Wx, 0)/√m", "", general(kernels.ReLU), false, of("IID", "(2‖x‖²‖y‖²·J₂/π − 4k²)/(4m)")},
-			{"Generalised of Square", "φ(x) = (Wx)²/√m", "", general(kernels.Square), false, of("IID", "(9P² + 72P·s² + 24s⁴ − (P + 2s²)²)/m")},
-			{"Generalised of Exponential", "φ(x) = exp(Wx)/√m", "", general(kernels.Exponential), false, of("IID", "(e^(2p) − e^p)/m")},
 		}},
 	}
 }
@@ -258,21 +228,6 @@ func order(n int) constructor {
 
 func smooth(nu float64) constructor {
 	return over(func(w orf.Projection[float64]) (rff.Map[float64], error) { return rff.Matern(w, nu, 1, source()) })
-}
-
-func general(f kernels.Nonlinearity) constructor {
-	return over(func(w orf.Projection[float64]) (rff.LogMap[float64], error) {
-		return rff.Generalised(w, kernels.Generalised{F: f})
-	})
-}
-
-// quadratic is the polynomial kernel of the examples.
-var quadratic = kernels.Polynomial{Degree: 2, Gamma: 1, Offset: 1}
-
-func polynomial(law rff.WeightLaw) constructor {
-	return func(_ orf.Projection[float64], m int) (rff.Map[float64], error) {
-		return rff.PolynomialSketch[float64](m, dim, quadratic, law, source())
-	}
 }
 
 const indexHead = `# Maps and their laws

@@ -13,16 +13,15 @@ import (
 // length of x otherwise. Kernels that count whole vectors, or blocks of 8 elements, get the length
 // over that of a vector.
 var lengths = map[string]string{
-	"decayOuter.rows":   "a",
-	"expRows.n":         "sums",
-	"highest.n":         "peaks",
-	"multiplyComplex.n": "re",
-	"outer.rows":        "a",
-	"peakRows.n":        "peaks",
-	"pick.count":        "dst",
-	"sumRows.n":         "y",
-	"sumRows.rows":      "b",
-	"uncertain.n":       "w",
+	"decayOuter.rows": "a",
+	"expRows.n":       "sums",
+	"highest.n":       "peaks",
+	"outer.rows":      "a",
+	"peakRows.n":      "peaks",
+	"pick.count":      "dst",
+	"sumRows.n":       "y",
+	"sumRows.rows":    "b",
+	"uncertain.n":     "w",
 }
 
 // wrapper is the function that runs the kernel of the tier, or the reference.

@@ -44,8 +44,6 @@ func (m kernels[V, G]) simple() {
 	})
 	m.End()
 
-	m.multiplyComplex()
-
 	m.Begin("addScaled", "(y, x *T, a T, n int)", "sets y[i] = y[i] + a·x[i] for n elements.")
 	y, x, n, p := m.Argument("y"), m.Argument("x"), m.Argument("n"), m.Number("a")
 	m.loop("block", n, unroll, func(b block[V, G]) {
@@ -85,25 +83,6 @@ func (m kernels[V, G]) simple() {
 			v[i] = signed
 		}
 		b.store(v, x)
-	})
-	m.End()
-}
-
-func (m kernels[V, G]) multiplyComplex() {
-	m.Begin("multiplyComplex", "(re, im, u, v *T, sign T, n int)", "sets re[i] + i·im[i] to its product with u[i] + sign·i·v[i] for n elements.")
-	re, im, u, v, n, sign := m.Argument("re"), m.Argument("im"), m.Argument("u"), m.Argument("v"), m.Argument("n"), m.Number("sign")
-	m.loop("block", n, 2, func(b block[V, G]) {
-		a, c, p, q := b.load(re), b.load(im), b.load(u), b.load(v)
-		Each(m.Mul, q, sign, q)
-		for i := range a {
-			product, other := m.Mul(c[i], q[i]), m.Mul(a[i], q[i])
-			m.Mul(a[i], p[i], a[i])
-			m.Mul(c[i], p[i], c[i])
-			m.Sub(a[i], product, a[i])
-			m.Add(c[i], other, c[i])
-		}
-		b.store(a, re)
-		b.store(c, im)
 	})
 	m.End()
 }

@@ -23,17 +23,6 @@ func Multiply[T Float](x, a []T) {
 	multiply(x, first(a, len(x)))
 }
 
-// MultiplyComplex sets re[i] + i·im[i] to its product with u[i] + sign·i·v[i], where
-// sign is 1, or −1 for the conjugate:
-//
-//	re[i], im[i] = re[i]·u[i] − im[i]·(sign·v[i]), im[i]·u[i] + re[i]·(sign·v[i]).
-//
-// u may be re and v may be im.
-func MultiplyComplex[T Float](re, im, u, v []T, sign T) {
-	n := len(re)
-	multiplyComplex(re, first(im, n), first(u, n), first(v, n), sign)
-}
-
 // AddScaled sets y[i] = y[i] + a·x[i]. y may be x.
 func AddScaled[T Float](y, x []T, a T) {
 	addScaled(first(y, len(x)), x, a)

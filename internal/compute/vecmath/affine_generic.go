@@ -26,14 +26,6 @@ func multiplyReference[T Float](x, a []T) {
 	}
 }
 
-func multiplyComplexReference[T Float](re, im, u, v []T, sign T) {
-	for i, a := range re {
-		b, p, q := im[i], u[i], sign*v[i]
-		re[i] = T(a*p) - T(b*q)
-		im[i] = T(b*p) + T(a*q)
-	}
-}
-
 func addScaledReference[T Float](y, x []T, a T) {
 	for i, v := range x {
 		y[i] += T(a * v)

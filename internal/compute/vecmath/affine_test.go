@@ -18,8 +18,6 @@ func testSimple[T Float](t *testing.T) {
 		{"AffineEach", func(x []T) { AffineEach(x, 2, []T{1, 2, inf}, 0.5) }, []T{3, -4, 5}, []T{7.5, -5.5, inf}},
 		{"Scale", func(x []T) { Scale(x, -2) }, []T{0, 1.5, inf, nan}, []T{T(math.Copysign(0, -1)), -3, -inf, nan}},
 		{"Multiply", func(x []T) { Multiply(x, []T{2, 0, 0}) }, []T{3, 4, inf}, []T{6, 0, nan}},
-		{"MultiplyComplex", func(x []T) { MultiplyComplex(x[:2], x[2:], []T{2, 1}, []T{5, 0}, 1) }, []T{3, inf, 4, 0}, []T{3*2 - 4*5, inf, 4*2 + 3*5, nan}},
-		{"MultiplyComplex, conjugate", func(x []T) { MultiplyComplex(x[:1], x[1:], []T{2}, []T{5}, -1) }, []T{3, 4}, []T{3*2 + 4*5, 4*2 - 3*5}},
 		{"AddScaled", func(x []T) { AddScaled(x, []T{1, 2, -inf}, 3) }, []T{1, 1, 1}, []T{4, 7, -inf}},
 		{"Max0", func(x []T) { Max0(x, 3) }, []T{2, -2, 0, T(math.Copysign(0, -1)), inf, -inf, nan}, []T{6, 0, 0, 0, inf, nan, nan}},
 		{"Sign", func(x []T) { Sign(x, 3) }, []T{2, -2, 0, T(math.Copysign(0, -1)), inf, -inf, nan}, []T{3, -3, 0, 0, nan, nan, nan}},

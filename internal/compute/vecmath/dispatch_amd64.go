@@ -73,21 +73,6 @@ func multiply[T Float](x []T, a []T) {
 	}
 }
 
-func multiplyComplex[T Float](re []T, im []T, u []T, v []T, sign T) {
-	switch kernelOf[T]() {
-	case f32AVX512:
-		multiplyComplexF32AVX512(p32(re), p32(im), p32(u), p32(v), float32(sign), len(re))
-	case f64AVX512:
-		multiplyComplexF64AVX512(p64(re), p64(im), p64(u), p64(v), float64(sign), len(re))
-	case f32AVX2:
-		multiplyComplexF32AVX2(p32(re), p32(im), p32(u), p32(v), float32(sign), len(re))
-	case f64AVX2:
-		multiplyComplexF64AVX2(p64(re), p64(im), p64(u), p64(v), float64(sign), len(re))
-	default:
-		multiplyComplexReference(re, im, u, v, sign)
-	}
-}
-
 func addScaled[T Float](y []T, x []T, a T) {
 	switch kernelOf[T]() {
 	case f32AVX512:

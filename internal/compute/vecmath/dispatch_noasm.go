@@ -20,10 +20,6 @@ func multiply[T Float](x []T, a []T) {
 	multiplyReference(x, a)
 }
 
-func multiplyComplex[T Float](re []T, im []T, u []T, v []T, sign T) {
-	multiplyComplexReference(re, im, u, v, sign)
-}
-
 func addScaled[T Float](y []T, x []T, a T) {
 	addScaledReference(y, x, a)
 }

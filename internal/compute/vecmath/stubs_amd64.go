@@ -68,12 +68,6 @@ func scaleF32AVX512(x *float32, a float32, n int)
 //go:noescape
 func multiplyF32AVX512(x *float32, a *float32, n int)
 
-// multiplyComplexF32AVX512 sets re[i] + i·im[i] to its product with u[i] + sign·i·v[i] for n
-// elements.
-//
-//go:noescape
-func multiplyComplexF32AVX512(re *float32, im *float32, u *float32, v *float32, sign float32, n int)
-
 // addScaledF32AVX512 sets y[i] = y[i] + a·x[i] for n elements.
 //
 //go:noescape
@@ -220,12 +214,6 @@ func scaleF64AVX512(x *float64, a float64, n int)
 //
 //go:noescape
 func multiplyF64AVX512(x *float64, a *float64, n int)
-
-// multiplyComplexF64AVX512 sets re[i] + i·im[i] to its product with u[i] + sign·i·v[i] for n
-// elements.
-//
-//go:noescape
-func multiplyComplexF64AVX512(re *float64, im *float64, u *float64, v *float64, sign float64, n int)
 
 // addScaledF64AVX512 sets y[i] = y[i] + a·x[i] for n elements.
 //
@@ -374,12 +362,6 @@ func scaleF32AVX2(x *float32, a float32, n int)
 //go:noescape
 func multiplyF32AVX2(x *float32, a *float32, n int)
 
-// multiplyComplexF32AVX2 sets re[i] + i·im[i] to its product with u[i] + sign·i·v[i] for n
-// elements.
-//
-//go:noescape
-func multiplyComplexF32AVX2(re *float32, im *float32, u *float32, v *float32, sign float32, n int)
-
 // addScaledF32AVX2 sets y[i] = y[i] + a·x[i] for n elements.
 //
 //go:noescape
@@ -526,12 +508,6 @@ func scaleF64AVX2(x *float64, a float64, n int)
 //
 //go:noescape
 func multiplyF64AVX2(x *float64, a *float64, n int)
-
-// multiplyComplexF64AVX2 sets re[i] + i·im[i] to its product with u[i] + sign·i·v[i] for n
-// elements.
-//
-//go:noescape
-func multiplyComplexF64AVX2(re *float64, im *float64, u *float64, v *float64, sign float64, n int)
 
 // addScaledF64AVX2 sets y[i] = y[i] + a·x[i] for n elements.
 //

@@ -68,12 +68,6 @@ func scaleF32NEON(x *float32, a float32, n int)
 //go:noescape
 func multiplyF32NEON(x, a *float32, n int)
 
-// multiplyComplexF32NEON sets re[i] + i·im[i] to its product with u[i] + sign·i·v[i] for n
-// elements.
-//
-//go:noescape
-func multiplyComplexF32NEON(re, im, u, v *float32, sign float32, n int)
-
 // addScaledF32NEON sets y[i] = y[i] + a·x[i] for n elements.
 //
 //go:noescape
@@ -208,12 +202,6 @@ func scaleF64NEON(x *float64, a float64, n int)
 //
 //go:noescape
 func multiplyF64NEON(x, a *float64, n int)
-
-// multiplyComplexF64NEON sets re[i] + i·im[i] to its product with u[i] + sign·i·v[i] for n
-// elements.
-//
-//go:noescape
-func multiplyComplexF64NEON(re, im, u, v *float64, sign float64, n int)
 
 // addScaledF64NEON sets y[i] = y[i] + a·x[i] for n elements.
 //

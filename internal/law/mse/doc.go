@@ -51,9 +51,8 @@
 //
 // Each function names the source of its law. The laws of orthogonal rows for the Gaussian, the
 // softmax and the angular kernel are exact for finite d, and so are the laws of simplex rows and of
-// Givens products. They follow from the covariance of two rows, which the comments
-// derive. The laws of products and convolutions of sketches follow from the moments of one factor.
-// The published expansion for large d [Yu et al. 2016] is no substitute at the dimensions of tests.
+// Givens products. They follow from the covariance of two rows, which the comments derive. The
+// published expansion for large d [Yu et al. 2016] is no substitute at the dimensions of tests.
 //
 // The full entries are in the References of packages rff and orf, and here:
 //

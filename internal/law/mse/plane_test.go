@@ -142,7 +142,7 @@ func TestPlane(t *testing.T) {
 		return 0
 	}
 	step := func(v float64) float64 { return (1 + sign(v)) / math.Sqrt2 }
-	relu := func(v float64) float64 { return math.Max(v, 0) }
+	ramp := func(v float64) float64 { return math.Sqrt2 * math.Max(v, 0) }
 	type functions = []func(v float64) float64
 	for name, c := range map[string]struct {
 		f      functions
@@ -153,10 +153,9 @@ func TestPlane(t *testing.T) {
 		"positive":   {functions{math.Exp}, func(z pair) float64 { return math.Exp(-(z.xx + z.yy) / 2) }, Positive.IID.Softmax},
 		"hyperbolic": {functions{math.Exp, func(v float64) float64 { return math.Exp(-v) }}, func(z pair) float64 { return math.Exp(-(z.xx+z.yy)/2) / 2 }, Hyperbolic.IID.Softmax},
 		"dot":        {functions{func(v float64) float64 { return v }}, nil, DotProduct(orf.IID{})},
-		"square":     {functions{func(v float64) float64 { return v * v }}, nil, SquareIID},
 		"angular":    {functions{sign}, nil, AngularIID},
 		"step":       {functions{step}, nil, StepIID},
-		"relu":       {functions{relu}, nil, ReLUIID},
+		"ramp":       {functions{ramp}, nil, ArcCosineIID},
 	} {
 		for _, scale := range []float64{0.3, 1, 2.5} {
 			for _, pair := range [][2][]float64{
