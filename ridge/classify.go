@@ -13,6 +13,7 @@ import (
 	"github.com/seed-feabd252/randfeat/dense"
 	"github.com/seed-feabd252/randfeat/internal/argument"
 	"github.com/seed-feabd252/randfeat/internal/compute/features"
+	"github.com/seed-feabd252/randfeat/internal/compute/matmul"
 	"github.com/seed-feabd252/randfeat/internal/compute/parallel"
 	"github.com/seed-feabd252/randfeat/internal/memory/limit"
 	"github.com/seed-feabd252/randfeat/rff"
@@ -53,8 +54,13 @@ const sampledRows = 2048
 //
 //	P(c|x) ∝ exp(β·f_c(x)),  loss = −Σ_i ω_i·log P⁻ⁱ(c_i|x_i) / Σω.
 //
-// λ and β minimise the loss at the rows, or at 1025 to 2048 of them at equal distances. The loss of
-// β includes one more row, whose class may be any, so that β is finite if all rows are right. Of
+// A class that lies between others may never have the largest mean. So the scores may be mixed, z_c
+// = Σ_l M_lc·β·f_l(x) + b_c. The penalty of M and b is ½·(‖M − I‖² + ‖b‖²). Classify keeps M = I
+// and b = 0 unless others lower the sum of the losses by more than ½·log n for each of their
+// classes² − 1 parameters [Schwarz 1978].
+//
+// λ, β, M and b minimise the loss at the rows, or at 1025 to 2048 of them at equal distances. The
+// loss of β includes one more row, whose class may be any, so that β is finite if all rows are right. Of
 // maps with equal losses, the first one is the best. The loss is an estimate of the loss at other
 // rows. It is too small for a map whose parameters were learnt from the same targets.
 //
@@ -144,6 +150,7 @@ func classify[T dense.Float](ctx context.Context, phi rff.Map[T], rows Rows[T], 
 		low, high = math.Log(o.Ratio), math.Log(o.Ratio)
 	}
 	var at fit
+	var mixed dense.Matrix[float64]
 	held := s.centred(sums.source, sums.mean, classes)
 	evaluate := func(log float64) float64 {
 		if at, err = p.at(math.Exp(log)); err != nil {
@@ -153,6 +160,7 @@ func classify[T dense.Float](ctx context.Context, phi rff.Map[T], rows Rows[T], 
 			regression: features.Regression{Weights: at.weights, Facts: features.Facts{FeatureMean: sums.mean, TargetMean: sums.targets, Base: 1 / sums.weight}},
 			factor:     at.factor,
 		})
+		mixed, loss = mixture(held.scores, held.labels, held.weights, found.Temperature, loss)
 		return -loss
 	}
 	log, _ := maximise(low, high, 0.1, evaluate)
@@ -167,12 +175,19 @@ func classify[T dense.Float](ctx context.Context, phi rff.Map[T], rows Rows[T], 
 	for f, m := range sums.mean {
 		c.mean[f] = T(m)
 		for j, w := range at.weights.Row(f) {
-			c.weights.Set(f, j, T(found.Temperature*w))
 			offset[j] += (float64(c.mean[f]) - m) * w // makes up for the rounding of the mean
 		}
 	}
-	for j, v := range offset {
-		c.offset[j] = T(found.Temperature * v)
+	own := dense.Of(classes, classes, mixed.Data[:classes*classes])
+	weights := dense.New[float64](width, classes)
+	matmul.Mul(found.Temperature, at.weights, own, 0, weights)
+	dense.Copy(c.weights, weights)
+	for j := range c.offset {
+		v := mixed.At(classes, j)
+		for l, f := range offset {
+			v += found.Temperature * f * mixed.At(l, j)
+		}
+		c.offset[j] = T(v)
 	}
 	found.Classifier, found.Ratio = c, math.Exp(log)
 	return found, loss, nil

@@ -131,6 +131,8 @@
 //
 // # References
 //
+//   - [Böhning 1992] D. Böhning. Multinomial logistic regression algorithm. Annals of the Institute
+//     of Statistical Mathematics 44.
 //   - [Brent 1973] R. P. Brent. Algorithms for minimization without derivatives. Prentice-Hall.
 //   - [Chan et al. 1983] T. F. Chan, G. H. Golub, R. J. LeVeque. Algorithms for computing the
 //     sample variance. The American Statistician 37.
@@ -141,6 +143,7 @@
 //     regularized likelihood methods. Advances in Large Margin Classifiers.
 //   - [Rasmussen & Williams 2006] C. E. Rasmussen, C. K. I. Williams. Gaussian processes for
 //     machine learning. MIT Press.
+//   - [Schwarz 1978] G. Schwarz. Estimating the dimension of a model. Annals of Statistics 6.
 //   - [Vovk et al. 2005] V. Vovk, A. Gammerman, G. Shafer. Algorithmic learning in a random world.
 //     Springer.
 //   - [Wilson et al. 2020] J. T. Wilson, V. Borovitskiy, A. Terenin, P. Mostowsky, M. P.

@@ -21,3 +21,6 @@ func (m *Model[T]) Covariance(x dense.Matrix[T], j int) dense.Matrix[float64] {
 
 // TemperatureOf returns the temperature of scores and its loss.
 var TemperatureOf = temperatureOf
+
+// Mixture returns the mixture of scores and its loss.
+var Mixture = mixture

@@ -51,3 +51,47 @@ func TestTemperatureOfRightRows(t *testing.T) {
 	assert.InDelta(t, 0.5/(n+1), wrong, 1e-5)
 	assert.InDelta(t, -math.Log1p(-wrong), loss, 1e-12)
 }
+
+// Labels drawn with a mixture M whose middle class never has the largest score give the loss of M,
+// within four standard errors and the C² − 1 parameters. Labels drawn with the scores alone give
+// exactly M = (I, 0)ᵀ and the loss of the scores.
+func TestMixture(t *testing.T) {
+	const n, beta = 3000, 2.0
+	truth := dense.Of(4, 3, []float64{2, 0, -2, 0, 1, 0, -2, 0, 2, -1, 1, -1})
+	for _, m := range []dense.Matrix[float64]{truth, dense.Of(4, 3, []float64{1, 0, 0, 0, 1, 0, 0, 0, 1, 0, 0, 0})} {
+		rng := rand.New(rand.NewPCG(1, 2))
+		scores, labels, weights := dense.New[float64](n, 3), make([]int, n), make([]float64, n)
+		want, squares := 0.0, 0.0
+		for i := range n {
+			a := 2*rng.Float64() - 1
+			copy(scores.Row(i), []float64{a, 0.1 * rng.NormFloat64(), -a})
+			var p [3]float64
+			sum := 0.0
+			for c := range p {
+				z := m.At(3, c)
+				for l, s := range scores.Row(i) {
+					z += beta * s * m.At(l, c)
+				}
+				p[c] = math.Exp(z)
+				sum += p[c]
+			}
+			at := rng.Float64() * sum
+			for at > p[labels[i]] && labels[i] < 2 {
+				at -= p[labels[i]]
+				labels[i]++
+			}
+			own := -math.Log(p[labels[i]] / sum)
+			want, squares, weights[i] = want+own/n, squares+own*own/n, 7
+		}
+		_, before := ridge.TemperatureOf(scores, labels, weights)
+		got, loss := ridge.Mixture(scores, labels, weights, beta, before)
+		if m.At(0, 0) == 1 {
+			assert.Equal(t, m, got)
+			assert.Equal(t, before, loss)
+			continue
+		}
+		assert.InDelta(t, want, loss, 4*math.Sqrt((squares-want*want)/n)+8.0/n)
+		assert.Less(t, loss, before-0.05)
+		assert.Greater(t, got.At(3, 1), got.At(3, 0)+1)
+	}
+}
