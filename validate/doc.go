@@ -1,6 +1,6 @@
-// Package validate checks matrices, kernels, functions and random feature maps, of this module and
-// of your own. Is a matrix symmetric and positive semi-definite? Is a function a kernel, or linear?
-// Are frequencies orthogonal? Is a random map unbiased, and what is its variance?
+// Package validate checks matrices, kernels and random feature maps, of this module and of your
+// own. Is a matrix symmetric and positive semi-definite? Is a function a kernel? Are frequencies
+// orthogonal? Is a random map unbiased, and what is its variance?
 //
 // Each check returns a struct with the numbers, a counterexample if there is one, and a String
 // method that describes the result. A check returns an error if there is no answer: for no points,
@@ -18,8 +18,6 @@
 //     points, with the pair or the witness that fails. A kernel has these properties on all points.
 //     So a fault is a proof that a function is no kernel, and no fault is evidence for a kernel.
 //   - CheckOrthogonal: the largest |cos| between two rows, and these rows.
-//   - CheckLinear: whether f(x+y) = f(x) + f(y) and f(c·x) = c·f(x) at random points of three
-//     magnitudes, or a counterexample.
 //
 // # Random maps
 //

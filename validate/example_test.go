@@ -58,25 +58,6 @@ func ExampleDefiniteness() {
 	// eigenvalues [-1.000 3.000], witness ratio -1.000, form -1.000
 }
 
-func ExampleCheckLinear() {
-	relu := func(dst, x dense.Matrix[float64]) dense.Matrix[float64] {
-		dst = dense.Copy(dst, x)
-		for i := range dst.Rows {
-			for j, v := range dst.Row(i) {
-				dst.Set(i, j, max(v, 0))
-			}
-		}
-		return dst
-	}
-	l, err := validate.CheckLinear(relu, 2, 10, exprand.NewSource(1))
-	if err != nil {
-		fmt.Println(err)
-		return
-	}
-	fmt.Println(l.OK(), l.Broken)
-	// Output: false f(x + y) = f(x) + f(y)
-}
-
 func ExampleCheckOrthogonal() {
 	w, err := orf.Draw[float64](orf.GramSchmidt{}, 16, 16, exprand.NewSource(1))
 	if err != nil {

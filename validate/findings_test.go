@@ -45,15 +45,6 @@ func TestErrorsAreNotOK(t *testing.T) {
 			c, err := validate.CheckKernel(kernels.Scaled{K: kernels.Gaussian{LengthScale: 1e9}, By: math.MaxFloat64}, dense.New[float64](4, 1))
 			return c.OK(), c, err
 		},
-		"Linear of nil": func() (bool, fmt.Stringer, error) {
-			l, err := validate.CheckLinear[float64](nil, 2, 2, src)
-			return l.OK(), l, err
-		},
-		"Linear with lengths that differ": func() (bool, fmt.Stringer, error) {
-			calls := 0
-			l, err := validate.CheckLinear(func(_, _ dense.Matrix[float64]) dense.Matrix[float64] { calls++; return dense.New[float64](1, calls) }, 2, 2, src)
-			return l.OK(), l, err
-		},
 		"Orthogonal": func() (bool, fmt.Stringer, error) {
 			a, err := validate.CheckOrthogonal(zeros)
 			return a.Cos < 0.5, a, err
@@ -65,10 +56,6 @@ func TestErrorsAreNotOK(t *testing.T) {
 		"Definiteness": func() (bool, fmt.Stringer, error) {
 			s, err := validate.Definiteness(notFinite)
 			return s.Verdict == validate.PositiveDefinite || s.Verdict == validate.PositiveSemidefinite, s, err
-		},
-		"Linear with another number of rows": func() (bool, fmt.Stringer, error) {
-			l, err := validate.CheckLinear(func(_, _ dense.Matrix[float64]) dense.Matrix[float64] { return dense.New[float64](2, 1) }, 2, 2, src)
-			return l.OK(), l, err
 		},
 		"Measure, unbiased": func() (bool, fmt.Stringer, error) {
 			m, err := validate.Measure[float64](t.Context(), nil, one, one, 10, src)
@@ -82,11 +69,10 @@ func TestErrorsAreNotOK(t *testing.T) {
 		ok, finding, err := f()
 		require.Error(t, err, name)
 		assert.False(t, ok, name)
-		assert.NotRegexp(t, "^(symmetric|a kernel|linear in|positive)", finding.String(), name)
+		assert.NotRegexp(t, "^(symmetric|a kernel|positive)", finding.String(), name)
 	}
 	assert.Equal(t, "not known to be symmetric", validate.Asymmetry{Difference: math.NaN()}.String())
 	assert.Equal(t, "not known to be a kernel", validate.KernelCheck{}.String())
-	assert.Equal(t, "not known to be linear", validate.Linearity[float64]{}.String())
 	assert.Equal(t, "not known to be orthogonal", validate.Angle{Cos: math.NaN()}.String())
 
 	none, err := validate.CheckSymmetric(dense.New[float64](0, 0))
