@@ -216,6 +216,27 @@ func BenchmarkRerank(b *testing.B) {
 	}
 }
 
+// BenchmarkHits is a search for 10 to 1000 rows.
+func BenchmarkHits(b *testing.B) {
+	const n, d = 200_000, 128
+	x, queries := random[float32](n, d, 1), random[float32](benchQueries, d, 2)
+	for _, bits := range []int{1, 4} {
+		q, _ := quantise.New[float32](d, quantise.Options{Bits: bits}, rand.NewPCG(1, 2))
+		c, err := q.Encode(b.Context(), x)
+		require.NoError(b, err)
+		for _, k := range []int{10, 100, 1000} {
+			b.Run(fmt.Sprintf("bits=%d/k=%d/n=%d/d=%d", bits, k, n, d), func(b *testing.B) {
+				dst, query := make([]quantise.Hit, k), 0
+				b.ReportAllocs()
+				for b.Loop() {
+					search(c, dst, queries.Row(query%benchQueries), quantise.InnerProduct)
+					query++
+				}
+			})
+		}
+	}
+}
+
 // BenchmarkRead reads as many bytes as codes of 1 bit and rows of float32 take, in a sum of squares
 // on all processors: what memory gives.
 func BenchmarkRead(b *testing.B) {

@@ -271,6 +271,11 @@ func (f *batch) multiply(x *Query, n int) {
 // estimate writes the estimates of the first len(dst) rows.
 func (q *quantiser[T]) estimate(dst []Estimate, x *Query, f *batch) {
 	f.multiply(x, len(dst))
+	q.estimateProducts(dst, x, f)
+}
+
+// estimateProducts is estimate for products that f has already.
+func (q *quantiser[T]) estimateProducts(dst []Estimate, x *Query, f *batch) {
 	if q.centres == nil && x.exponent == 0 && x.z == 0 && x.eachRow && x.norm > 0 {
 		x.estimatePlain(dst, f)
 		return

@@ -18,7 +18,7 @@ const readRows = 64
 func (s *search[T]) readExact(hits [][]Hit) error {
 	s.run()
 	for _, x := range s.queries {
-		x.exact, x.least = x.exact[:0], math.Inf(1)
+		x.exact, x.least, x.best = x.exact[:0], math.Inf(1), cut(x.best, x.k)
 		if err := s.read(x, *vectorOf[T](x.Query), x.best); err != nil {
 			return err
 		}
@@ -66,7 +66,7 @@ func (s *search[T]) readPossible(x *ranking, y []T) error {
 
 // least returns the score of the worst of k exact rows.
 func (s *search[T]) least(x *ranking, y []T) float64 {
-	value, norm := x.exact[0].score, math.Sqrt(2*vecmath.HalfSquaredNorm(y))
+	value, norm := x.exact[x.k-1].score, math.Sqrt(2*vecmath.HalfSquaredNorm(y))
 	switch {
 	case s.q.centres != nil, s.by == SquaredDistance && x.exponent != 0:
 		return value
@@ -111,10 +111,11 @@ func (s *search[T]) read(x *ranking, y []T, some []candidate) error {
 			if value != value || math.IsInf(value, 0) {
 				return fmt.Errorf("quantise: row %d of segment %d that Rows read holds NaN or ±Inf, or overflows", s.rowIDs[i], segment)
 			}
-			x.exact = keep(x.exact, candidate{value, c.row}, x.k)
+			x.exact = keep(x.exact, candidate{score: value, row: c.row}, x.k)
 		}
 		some = some[n:]
 	}
+	x.exact = cut(x.exact, x.k)
 	return nil
 }
 

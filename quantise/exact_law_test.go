@@ -129,7 +129,7 @@ func share(t *testing.T, bits, k, rotations int, miss, fault float64) (wrong, lo
 		for i := range m {
 			all := make([]candidate, n)
 			for j := range all {
-				all[j] = candidate{exactly(Measure(by), x.Row(j), queries.Row(i)), j}
+				all[j] = candidate{score: exactly(Measure(by), x.Row(j), queries.Row(i)), row: j}
 			}
 			slices.SortFunc(all, func(a, b candidate) int {
 				if b.worse(a) {

@@ -45,7 +45,13 @@ func sortHits(hits []Hit, by Measure) {
 		sign = -1
 	}
 	slices.SortFunc(hits, func(a, b Hit) int {
-		return cmp.Or(sign*cmp.Compare(b.Value, a.Value), cmp.Compare(a.Segment, b.Segment), cmp.Compare(a.ID, b.ID))
+		switch {
+		case a.Value > b.Value:
+			return -sign
+		case a.Value < b.Value:
+			return sign
+		}
+		return cmp.Or(cmp.Compare(a.Segment, b.Segment), cmp.Compare(a.ID, b.ID))
 	})
 }
 

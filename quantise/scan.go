@@ -36,6 +36,7 @@ type search[T dense.Float] struct {
 
 	rowData []T   // the result of SearchOptions.Rows
 	rowIDs  []int // the numbers of these rows
+	keys    []uint64
 }
 
 // ranking is a query of a search and its best rows.
@@ -44,11 +45,11 @@ type ranking struct {
 	index int // the index in search.queries
 	k     int // number of rows to find
 	mu    sync.Mutex
-	best  []candidate   // the heap of the best rows, the worst first
+	best  []candidate   // the result of keep for the best rows
 	worst atomic.Uint64 // float64 bits of the score of the worst of k rows, −Inf for fewer rows
 
 	// With SearchOptions.Rows:
-	exact    []candidate // the heap of the best k rows by exact values
+	exact    []candidate // the best k rows by exact values
 	least    float64     // the score of the worst row in exact
 	possible []candidate // rows outside best whose upper bounds exceed least; their scores are the bounds
 	zExact   float64     // the number of standard errors of an upper bound
@@ -458,11 +459,11 @@ func (s *search[T]) chooseCentres(x *ranking) {
 		case s.by == Cosine && c.square > 0:
 			product /= math.Sqrt(c.square)
 		}
-		x.chosen = keep(x.chosen, candidate{product, i}, wanted)
+		x.chosen = keep(x.chosen, candidate{score: product, row: i}, wanted)
 	}
 	x.clusters = append(x.clusters, make([]bool, len(s.q.centres))...)
 	x.clusters[0] = true
-	for _, c := range x.chosen {
+	for _, c := range cut(x.chosen, wanted) {
 		x.clusters[c.row] = true
 	}
 }
@@ -480,8 +481,8 @@ func (x *ranking) merge(best, possible []candidate) {
 	for _, b := range best {
 		x.best = keep(x.best, b, x.k)
 	}
-	if len(x.best) == x.k {
-		x.worst.Store(math.Float64bits(x.best[0].score))
+	if len(x.best) >= x.k {
+		x.worst.Store(math.Float64bits(x.best[x.k-1].score))
 	}
 	x.possible = append(x.possible, possible...)
 }

@@ -104,19 +104,20 @@ func (p *scanner) numbersOf(place int) numbers {
 
 // offer adds the rows of a chunk that are among the best k so far to the candidates of a query.
 func (s *search[T]) offer(p *scanner, x *ranking, products []float32) {
+	if x.k == 0 {
+		return
+	}
 	best, to := p.best[x.index], s.q.shiftOf(x.Query, p.cluster)
 	worst := math.Float64frombits(x.worst.Load())
-	if len(best) == x.k {
-		if x.k == 0 {
-			return
-		}
-		worst = max(worst, best[0].score)
+	if len(best) >= x.k {
+		worst = max(worst, best[x.k-1].score)
 	}
-	if !p.few && s.allBelow(p, x.Query, to, products, 0, worst) {
+	limit, some := s.screen(p, x.Query, to, products, 0, worst)
+	if !some {
 		return
 	}
 	plain := to == nil && x.by == InnerProduct
-	for i := p.nextSelected(0); i < p.hi-p.lo; i = p.nextSelected(i + 1) {
+	for i := p.next(0, limit); i < p.hi-p.lo; i = p.next(i+1, limit) {
 		var score float64
 		if plain && p.b.numbers[ratios] != nil {
 			score = float64(p.b.numbers[norms][p.lo+i]) * float64(float64(products[i])*float64(p.b.numbers[ratios][p.lo+i]))
@@ -128,15 +129,15 @@ func (s *search[T]) offer(p *scanner, x *ranking, products []float32) {
 			continue
 		}
 		id := p.b.id(p.lo + i)
-		c := candidate{score, p.base + id}
-		if len(best) == x.k && !best[0].worse(c) || !s.accepts(p.segment, id) {
+		c := candidate{score, p.base + id, products[i]}
+		if len(best) >= x.k && c.worse(best[x.k-1]) || !s.accepts(p.segment, id) {
 			continue
 		}
-		best = keep(best, c, x.k)
-		if p.best[x.index] = best; len(best) == x.k {
-			worst = max(worst, best[0].score)
+		if best = keep(best, c, x.k); len(best) >= x.k {
+			worst = max(worst, best[x.k-1].score)
 		}
 	}
+	p.best[x.index] = best
 }
 
 // offerPossible adds the rows of a chunk whose upper bounds exceed the worst exact value so far to
@@ -146,22 +147,36 @@ func (s *search[T]) offerPossible(p *scanner, x *ranking, products []float32) {
 	if math.IsInf(least, 1) {
 		return
 	}
-	if !p.few {
-		most, rounding := x.errorBound(to, x.zExact, p.variance)
-		if s.allBelow(p, x.Query, to, products, most+rounding+roundings, least) {
-			return
-		}
+	most, rounding := x.errorBound(to, x.zExact, p.variance)
+	limit, some := s.screen(p, x.Query, to, products, most+rounding+roundings, least)
+	if !some {
+		return
 	}
-	for i := p.nextSelected(0); i < p.hi-p.lo; i = p.nextSelected(i + 1) {
+	for i := p.next(0, limit); i < p.hi-p.lo; i = p.next(i+1, limit) {
 		n := p.numbersOf(p.lo + i)
 		law, rounding := x.errorBound(to, x.zExact, x.varianceOf(&n)+0x1p-22)
 		high := upperCosine(x.cosine(to, products[i], &n)+rounding, law)
 		id := p.b.id(p.lo + i)
-		c := candidate{x.upperScore(to, &n, high), p.base + id}
+		c := candidate{score: x.upperScore(to, &n, high), row: p.base + id}
 		if c.score > least && !x.found(c.row) && s.accepts(p.segment, id) {
 			p.possible[x.index] = append(p.possible[x.index], c)
 		}
 	}
+}
+
+// next returns the first selected row from i on whose p.scores is not below the limit, or the number
+// of rows of the chunk.
+func (p *scanner) next(i int, limit float32) int {
+	scores := p.scores[:p.hi-p.lo]
+	for ; i < len(scores); i++ {
+		for i+4 < len(scores) && scores[i] < limit && scores[i+1] < limit && scores[i+2] < limit && scores[i+3] < limit {
+			i += 4
+		}
+		if !(scores[i] < limit) && p.selected[i/64]>>(i%64)&1 == 1 {
+			break
+		}
+	}
+	return i
 }
 
 // found reports whether x.best, which is sorted by row number, contains a row.
@@ -170,24 +185,27 @@ func (x *ranking) found(row int) bool {
 	return ok
 }
 
-// allBelow reports whether the scores of all marked rows are below worst, even if each cosine
-// exceeds its estimate by margin. allBelow computes scores in float32, many at a time, and allows
-// for their rounding errors. It may report false although all scores are below worst.
-func (s *search[T]) allBelow(p *scanner, x *Query, to *shift, products []float32, margin, worst float64) bool {
-	n := p.hi - p.lo
+// screen computes the scores of a chunk in float32, many at a time, for p.scores, and returns a limit.
+// The scores of rows below the limit are below worst, even if each cosine exceeds its estimate by
+// margin. The limit allows for rounding errors. screen reports whether other rows may exist.
+func (s *search[T]) screen(p *scanner, x *Query, to *shift, products []float32, margin, worst float64) (limit float32, some bool) {
+	n, none := p.hi-p.lo, float32(math.Inf(-1))
+	if p.few {
+		return none, true
+	}
 	share, add, slack := 0.0, 0.0, 0.0
 	switch {
 	case to != nil:
 		// float32 represents these numbers with too few digits or not at all.
 		if to.size > 0x1p60 || p.longest > 0x1p60 || x.norm > 0x1p60 || !(to.norm > 0) || !(x.norm > 0) || p.longest*to.norm < 0x1p-100 ||
 			x.by != InnerProduct && p.longest < 0x1p-60 || x.by == SquaredDistance && x.exponent != 0 {
-			return false
+			return none, true
 		}
 		share, add = to.t, to.product
 		slack = math.Abs(to.product) + p.longest*(8*math.Abs(to.t)*to.size+4*x.norm+2*margin*to.norm)
 	case x.by == SquaredDistance:
 		if p.longest > 0x1p60 || p.longest < 0x1p-60 || x.norm > 0x1p60 || x.exponent != 0 {
-			return false
+			return none, true
 		}
 	default: // the largest product and the largest factor may be enough
 		peak := max(float64(vecmath.Peak(products)), 0) * p.factor
@@ -197,7 +215,7 @@ func (s *search[T]) allBelow(p *scanner, x *Query, to *shift, products []float32
 			peak += margin * p.longest
 		}
 		if peak*(1+0x1p-20) < worst {
-			return true
+			return none, false
 		}
 	}
 	scores := p.scores[:n]
@@ -228,8 +246,6 @@ func (s *search[T]) allBelow(p *scanner, x *Query, to *shift, products []float32
 	if !p.allSelected {
 		p.hide(scores)
 	}
-	peak := float64(vecmath.Peak(scores))
-	slack += math.Abs(peak)
 	switch {
 	case to != nil && x.by == Cosine:
 		norm := p.largestNorm
@@ -238,8 +254,11 @@ func (s *search[T]) allBelow(p *scanner, x *Query, to *shift, products []float32
 		}
 		worst *= norm * x.norm
 	case to == nil && x.by == Cosine:
-		peak += margin
+		worst -= margin
 		slack += margin
 	}
-	return peak+add+0x1p-20*slack < worst
+	worst -= add
+	peak := float64(vecmath.Peak(scores))
+	least := worst - 0x1p-20*(slack+math.Abs(peak)+2*math.Abs(worst))
+	return float32(least), !(peak < least)
 }

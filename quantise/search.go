@@ -128,18 +128,23 @@ func (s *search[T]) write(x *ranking, dst []Hit) []Hit {
 		}
 		return dst
 	}
+	x.best = cut(x.best, x.k)
 	dst = dst[:len(x.best)]
+	order, keys := ordered(s.keys, x.best)
+	s.keys = keys
 	f := batches.Get()
 	defer batches.Put(f)
 	var estimates [fewRows]Estimate
 	for from := 0; from < len(dst); from += fewRows {
 		some := dst[from:min(from+fewRows, len(dst))]
 		for i := range some {
-			segment, id := s.locate(x.best[from+i].row)
+			c := x.best[uint32(order[from+i])]
+			segment, id := s.locate(c.row)
 			some[i].Segment, some[i].ID = segment, id
 			s.segments[segment].addRow(f, i, id, s.q.words)
+			f.products[i] = c.product
 		}
-		s.q.estimate(estimates[:len(some)], x.Query, f)
+		s.q.estimateProducts(estimates[:len(some)], x.Query, f)
 		for i := range some {
 			some[i].Estimate = estimates[i]
 		}
