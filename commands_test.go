@@ -68,7 +68,7 @@ func (p page) forReaders() bool { return p.path == "README.md" || strings.HasPre
 var small = map[string]string{
 	"attention":  "-length 300 -draws 2 -size 8",
 	"variance":   "-draws 2 -pairs 1 -d 4",
-	"search":     "-dim 16 -words 100 -queries 20",
+	"search":     "-rows 1000 -dim 16 -queries 20",
 	"regression": "-pixels 100 -frequencies 8",
 	"table":      "-rows 60",
 }
