@@ -5,6 +5,7 @@ import (
 
 	"github.com/seed-feabd252/randfeat/dense"
 	"github.com/seed-feabd252/randfeat/internal/compute/parallel"
+	"github.com/seed-feabd252/randfeat/internal/compute/vecmath"
 )
 
 // Centring subtracts the means of blocks of rows from their features and targets.
@@ -51,34 +52,31 @@ func (r *centring[T]) Targets(c *Centred, lo int) { centre(c, r.y.RowRange(lo, l
 // √weight into c.Dst, and Root·(Means − Before) into the last row of c.Dst. centre sums differences
 // from row c.First, so a large mean costs no accuracy. Rows of weight 0 may be infinite.
 func centre[T dense.Float](c *Centred, x dense.Matrix[T]) {
-	parallel.Rows(x.Cols, 512, func(lo, hi int) {
-		means, origin := c.Means[lo:hi], x.Row(c.First)[lo:hi]
+	parallel.Rows(x.Cols, 128, func(lo, hi int) {
+		means, last := c.Means[lo:hi], c.Dst.Row(c.Dst.Rows - 1)[lo:hi]
 		clear(means)
+		origin := last
+		subtract(origin, x.Row(c.First)[lo:hi], means)
 		for i, w := range c.Weights {
-			if w == 0 {
-				continue
-			}
-			for j, v := range x.Row(i)[lo:hi] {
-				means[j] += w * (float64(v) - float64(origin[j]))
-			}
-		}
-		for j, v := range origin {
-			means[j] = float64(v) + means[j]/c.Total
-		}
-		for i, w := range c.Weights {
-			to := c.Dst.Row(i)[lo:hi]
-			if w == 0 {
+			if to := c.Dst.Row(i)[lo:hi]; w > 0 {
+				subtract(to, x.Row(i)[lo:hi], origin)
+				vecmath.AddScaled(means, to, w)
+			} else {
 				clear(to)
-				continue
-			}
-			w = math.Sqrt(w)
-			for j, v := range x.Row(i)[lo:hi] {
-				to[j] = w * (float64(v) - means[j])
 			}
 		}
-		to := c.Dst.Row(c.Dst.Rows - 1)[lo:hi]
+		vecmath.Scale(means, 1/c.Total)
+		for i, w := range c.Weights {
+			if to := c.Dst.Row(i)[lo:hi]; w > 0 {
+				vecmath.AddScaled(to, means, -1)
+				if w != 1 {
+					vecmath.Scale(to, math.Sqrt(w))
+				}
+			}
+		}
+		vecmath.AddScaled(means, origin, 1)
 		for j, v := range c.Before[lo:hi] {
-			to[j] = c.Root * (means[j] - v)
+			last[j] = c.Root * (means[j] - v)
 		}
 	})
 }
