@@ -48,6 +48,9 @@
 // of Φ and y minus their means. Sums holds these in D²/2 + D·p numbers. Sums of different rows can
 // be merged [Chan et al. 1983], and MarshalBinary encodes them for other machines.
 //
+// Products are float64. Only Fit of float32 rows takes products of blocks in float32, if the noise
+// hides their measured rounding.
+//
 // Add computes the features of 255 rows, subtracts their mean, and adds one triangle of their
 // products while the features are in cache. Memory does not grow with n. The order of rows, blocks
 // and merges changes sums by rounding only, about 10⁻¹³ relative to their largest element.

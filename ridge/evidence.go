@@ -18,6 +18,7 @@ type problem struct {
 	rows     float64   // n, or n − 1 with an intercept
 	constant float64   // terms of the evidence that depend on the weights alone
 	trace    float64   // of ΦᵀΦ
+	single   bool      // products of features were summed in float32
 	rounding float64   // norm of the rounding of ΦᵀΦ and its factorisation
 	squares  []float64 // yᵀy
 	cross    dense.Matrix[float64]
@@ -82,6 +83,9 @@ func newProblem(ctx context.Context, m *moments, o Options) (*problem, error) {
 	// Element (i, j) has a random error of about 4·u·√(s_ii·s_jj), and the norm of a random D×D
 	// matrix is about 2√D times the size of an element.
 	p.rounding = 8 * unit * math.Sqrt(largest*p.trace)
+	if p.single = m.single != nil; p.single {
+		p.rounding = max(p.rounding, singleMargin/margin*m.single.norm(&m.square))
+	}
 	return p, nil
 }
 
@@ -176,24 +180,27 @@ func (p *problem) chooseRatio() (float64, error) {
 	if failed != nil {
 		return 0, failed
 	}
+	if p.single && at-math.Log(low) < math.Log(10*p.trace/low)/gridSteps {
+		return 0, errSingle // the maximum may be below low
+	}
 	if math.IsInf(value, -1) {
 		return 0, fmt.Errorf("ridge: the sums are singular to rounding for every noise")
 	}
 	return math.Exp(at), nil
 }
 
+// gridSteps is the number of steps of the grid on which maximise begins.
+const gridSteps = 10
+
 // maximise returns an approximate maximum of f between low and high and its value. maximise starts
 // at the best point of a grid and takes golden sections and parabolas [Brent 1973] to the
 // tolerance.
 func maximise(low, high, tolerance float64, f func(x float64) float64) (at, value float64) {
-	const (
-		steps = 10
-		most  = 40
-	)
-	step := (high - low) / steps
+	const most = 40
+	step := (high - low) / gridSteps
 	value = math.Inf(-1)
 	at = low
-	for i := range steps + 1 {
+	for i := range gridSteps + 1 {
 		if v := f(low + float64(i)*step); v > value {
 			at, value = low+float64(i)*step, v
 		}

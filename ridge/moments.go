@@ -24,13 +24,14 @@ type moments struct {
 	targets   []float64             // ȳ = Σωy/W
 	squares   []float64             // Σω(y − ȳ)²
 	cross     dense.Matrix[float64] // Σω(φ − φ̄)(y − ȳ)ᵀ
-	square    triangle              // Σω(φ − φ̄)(φ − φ̄)ᵀ
+	square    triangle[float64]     // Σω(φ − φ̄)(φ − φ̄)ᵀ
+	single    *probes               // of products in float32, or nil for products in float64
 }
 
 func newMoments(width, outputs int) moments {
 	return moments{
 		mean: make([]float64, width), targets: make([]float64, outputs), squares: make([]float64, outputs),
-		cross: dense.New[float64](width, outputs), square: newTriangle(width),
+		cross: dense.New[float64](width, outputs), square: newTriangle[float64](width),
 	}
 }
 
@@ -39,6 +40,9 @@ func (m *moments) clear() {
 	m.n, m.weight, m.logWeight = 0, 0, 0
 	for _, part := range [...][]float64{m.mean, m.targets, m.squares, m.cross.Data, m.square.data} {
 		clear(part)
+	}
+	if m.single != nil {
+		clear(m.single.images.Data)
 	}
 }
 
@@ -71,6 +75,9 @@ func (m *moments) combine(o *moments) {
 		for j, v := range o.cross.Row(i) {
 			row[j] += v + factor*d*rise[j]
 		}
+	}
+	if m.single != nil {
+		m.single.combine(o.single, factor, shift)
 	}
 	parallel.Rows(len(shift), 1+(1<<15)/len(shift), func(lo, hi int) {
 		for i := lo; i < hi; i++ {

@@ -40,7 +40,11 @@ func (a *adder) add(ctx context.Context, m *moments, r features.Centring) error 
 	for lo := 0; lo < r.Len(); {
 		count := together(m, r.Len()-lo)
 		for len(a.spare) < count {
-			a.spare = append(a.spare, &part{moments: newMoments(len(m.mean), len(m.targets))})
+			p := &part{moments: newMoments(len(m.mean), len(m.targets))}
+			if m.single != nil {
+				p.single = newProbes(len(m.mean), 1)
+			}
+			a.spare = append(a.spare, p)
 		}
 		parallel.Pieces(count, func(i int) {
 			p := a.spare[i]
@@ -78,17 +82,18 @@ type blockSpace struct {
 	products      dense.Matrix[float64]
 	weights       []float64
 	means, rise   []float64
+	single        singleSpace
 }
 
 // addRows adds the rows lo ≤ i < hi to m, until ctx ends.
 func (s *blockSpace) addRows(ctx context.Context, m *moments, r features.Centring, lo, hi int) error {
-	for ; lo < hi; lo += blockRows {
-		if err := ctx.Err(); err != nil {
-			return err
-		}
+	for ; lo < hi && ctx.Err() == nil; lo += blockRows {
 		s.add(m, r, lo, min(lo+blockRows, hi))
 	}
-	return nil
+	if m.single != nil {
+		s.single.flush(m)
+	}
+	return ctx.Err()
 }
 
 // add adds the rows lo ≤ i < hi of a block. The centred rows and one more row, for the distance
@@ -128,7 +133,11 @@ func (s *blockSpace) add(m *moments, r features.Centring, lo, hi int) {
 	advance(m.mean, s.means, share)
 	advance(m.targets, s.rise, share)
 
-	m.square.addSquare(rows)
+	if m.single != nil {
+		s.single.add(m.single, rows)
+	} else {
+		m.square.addSquare(rows)
+	}
 	matmul.TMul(1, targets, rows, 0, s.products)
 	for j := range outputs {
 		for f, v := range s.products.Row(j) {

@@ -24,6 +24,7 @@ type posterior struct {
 	weight     float64 // Σω
 	factor     factor
 	evidence   float64
+	single     bool // products of features were summed in float32
 
 	inverse func() []float64 // diagonal of A⁻¹
 }
@@ -69,7 +70,7 @@ func newPosterior(ctx context.Context, m *moments, o Options) (*posterior, error
 			Weights: at.weights,
 			Facts:   features.Facts{FeatureMean: slices.Clone(m.mean), TargetMean: slices.Clone(m.targets), Noise: at.noise, Base: 1 / m.weight},
 		},
-		prior: at.prior, ratio: ratio, centred: !o.NoIntercept, weight: m.weight, factor: at.factor, evidence: at.evidence,
+		prior: at.prior, ratio: ratio, centred: !o.NoIntercept, weight: m.weight, factor: at.factor, evidence: at.evidence, single: p.single,
 	}
 	if o.NoIntercept {
 		clear(found.regression.FeatureMean)

@@ -12,25 +12,19 @@ const tile = 128
 // triangle is the lower triangle of a symmetric n×n matrix. triangle stores bands of tile rows,
 // which end with a block of order tile on the diagonal. The elements of this block above the
 // diagonal are unspecified.
-type triangle struct {
+type triangle[E dense.Float] struct {
 	n     int
-	data  []float64
-	bands []dense.Matrix[float64]
+	data  []E
+	bands []dense.Matrix[E]
 }
 
 // newTriangle returns a triangle of zeros.
-func newTriangle(n int) triangle {
-	bands := (n + tile - 1) / tile
-	return overBands(n, make([]float64, start(bands)))
-}
-
-// overBands returns the triangle with the elements data.
-func overBands(n int, data []float64) triangle {
-	t := triangle{n: n, data: data}
+func newTriangle[E dense.Float](n int) triangle[E] {
+	t := triangle[E]{n: n, data: make([]E, start((n+tile-1)/tile))}
 	for i := 0; i*tile < n; i++ {
 		width := (i + 1) * tile
-		t.bands = append(t.bands, dense.Matrix[float64]{
-			Rows: min(tile, n-i*tile), Cols: min(width, n), Data: data[start(i):start(i+1)], Stride: width,
+		t.bands = append(t.bands, dense.Matrix[E]{
+			Rows: min(tile, n-i*tile), Cols: min(width, n), Data: t.data[start(i):start(i+1)], Stride: width,
 		})
 	}
 	return t
@@ -43,7 +37,7 @@ func checkTriangle(n int) error { return limit.Memory[float64](n, n/2+tile) }
 func start(i int) int { return tile * tile * (i * (i + 1) / 2) }
 
 // row returns the elements (r, 0) … (r, r).
-func (t triangle) row(r int) []float64 { return t.bands[r/tile].Row(r % tile)[:r+1] }
+func (t triangle[E]) row(r int) []E { return t.bands[r/tile].Row(r % tile)[:r+1] }
 
 // addSquare adds the lower triangle of PᵀP.
-func (t triangle) addSquare(p dense.Matrix[float64]) { matmul.AddSquare(p, tile, t.bands) }
+func (t triangle[E]) addSquare(p dense.Matrix[E]) { matmul.AddSquare(p, tile, t.bands) }
