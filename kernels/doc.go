@@ -25,10 +25,10 @@
 //
 // Kernels are small values. The zero value of a length-scale, scale, Gamma or Alpha means 1, and
 // that of a Degree 3, so Gaussian{} is exp(−‖x−y‖²/2). Kernels made of other kernels, such as
-// Scaled, have no such values: Check names the field to set. Length-scales are in units of x.
-// Check reports parameters out of range as an error. Eval and Gram panic with the text of that
-// error, because their callers cannot handle errors. Printing a kernel shows its parameters, with
-// defaults filled in.
+// Scaled, have no such values: Check names the field to set. Length-scales are in units of x. Check
+// reports parameters out of range as an error. Eval and Gram panic with the text of that error,
+// because their callers cannot handle errors. Printing a kernel shows its parameters, with defaults
+// filled in.
 //
 // # Gram matrices
 //

@@ -20,10 +20,10 @@ const gramRows = 64
 // symmetric (the part below the diagonal is a copy), and its diagonal is k.Eval(x_i, x_i).
 //
 // Cost. Laplacian, ELU and kernels of your own are evaluated pair by pair in float64, O(d) each, by
-// calls from several goroutines at once. Pullback first maps
-// all points, in float64, and takes the Gram matrix of its K on their images. As a part of a sum,
-// product or multiple it is evaluated pair by pair. All other kernels of this package, their sums,
-// products and positive multiples take one matrix product in T and O(1) for each element.
+// calls from several goroutines at once. Pullback first maps all points, in float64, and takes the
+// Gram matrix of its K on their images. As a part of a sum, product or multiple it is evaluated
+// pair by pair. All other kernels of this package, their sums, products and positive multiples take
+// one matrix product in T and O(1) for each element.
 //
 // Accuracy. The inner product in T has an error of at most d·u·‖x‖‖y‖, where u is 2⁻⁵³ or 2⁻²⁴. The
 // rest is computed in float64 and rounded once. Where the error would be magnified (‖x−y‖² below

@@ -42,31 +42,30 @@
 // # Blocks
 //
 // At most d vectors of R^d are orthogonal, or corners of a simplex about 0. m > d stacks
-// independent blocks of d rows (d' in Hadamard), and the last block keeps its first m
-// mod d rows; m < d keeps the first m rows of one block. Hadamard and Givens permute the rows of a
-// block at random first, because the leading rows are not like the others.
-// Draws are made block by block and row by row: with an equal source, the frequencies for m are the
-// first m frequencies for a larger m (to rounding in GramSchmidt and Simplex). The same holds for
-// the points of Halton.
+// independent blocks of d rows (d' in Hadamard), and the last block keeps its first m mod d rows.
+// An m below d keeps the first m rows of one block. Hadamard and Givens permute the rows of a block
+// at random first, because the leading rows are not like the others. Draws are made block by block
+// and row by row: with an equal source, the frequencies for m are the first m frequencies for a
+// larger m (to rounding in GramSchmidt and Simplex). The same holds for the points of Halton.
 //
 // # Lengths
 //
 // The norm of a standard Gaussian vector of R^d has the law χ(d). Directions of unit length are
-// therefore scaled by independent draws from χ(d) (χ(d') for Hadamard, whose vectors are
-// nearly Gaussian in R^d' and then restricted to R^d). The norms of the rows of the Gaussian matrix G
-// = QR would not do: they are correlated with the rows of Q, and features such as cosh(w·x) would
-// be biased.
+// therefore scaled by independent draws from χ(d) (χ(d') for Hadamard, whose vectors are nearly
+// Gaussian in R^d' and then restricted to R^d). The norms of the rows of the Gaussian matrix G = QR
+// would not do: they are correlated with the rows of Q, and features such as cosh(w·x) would be
+// biased.
 //
-// FixedLength gives every row the length √d (√d' of the padded R^d' in Hadamard), the
-// root mean square. The variance of the dot-product kernel falls, and kernels that depend on the
-// law of ‖w‖ are biased. For the Gaussian kernel and directions uniform on the sphere, with q =
-// ‖x−y‖², the mean of the estimate becomes
+// FixedLength gives every row the length √d (√d' of the padded R^d' in Hadamard), the root mean
+// square. The variance of the dot-product kernel falls, and kernels that depend on the law of ‖w‖
+// are biased. For the Gaussian kernel and directions uniform on the sphere, with q = ‖x−y‖², the
+// mean of the estimate becomes
 //
 //	₀F₁(; d/2; −d·q/4)   instead of   exp(−q/2)
 //
 // [Demni and Kadri 2024], a Bessel function that tends to exp(−q/2) as d grows and also takes
-// negative values: 0.156 instead of 0.223 at d = 8 and q = 3. validate.Theory gives mean and error
-// of the Gaussian and the softmax kernel. Sign features, which ignore lengths, are not affected.
+// negative values: 0.156 instead of 0.223 at d = 8 and q = 3. Sign features, which ignore lengths,
+// are not affected.
 //
 // # The Haar law
 //
@@ -79,11 +78,11 @@
 //
 // # Point sets
 //
-// Halton takes points that cover [0, 1]^d evenly through the inverse of the normal
-// distribution function: quasi-Monte Carlo [Yang et al. 2014]. The points are randomised such that
-// each by itself is uniform: means are exact for every m, and the spread over seeds tells the
-// error. (Points of the deterministic sequences are not uniform, and the first is 0, which the
-// inverse takes to infinity.)
+// Halton takes points that cover [0, 1]^d evenly through the inverse of the normal distribution
+// function: quasi-Monte Carlo [Yang et al. 2014]. The points are randomised such that each by
+// itself is uniform: means are exact for every m, and the spread over seeds tells the error.
+// (Points of the deterministic sequences are not uniform, and the first is 0, which the inverse
+// takes to infinity.)
 //
 // # Sizes
 //
@@ -117,8 +116,8 @@
 // The projections of this package are also Transposers: ProjectTransposed(dst, z) writes ZW (n×d)
 // for the n×m matrix z. If a loss has the gradients z with respect to the projections of some
 // points, these are its gradients with respect to the points. Hadamard and Givens scatter lengths·z
-// into images of the blocks, apply the transposed rotations and sum the blocks in order,
-// at the cost of Project; the others multiply by W, and the first call makes another copy of W.
+// into images of the blocks, apply the transposed rotations and sum the blocks in order, at the
+// cost of Project; the others multiply by W, and the first call makes another copy of W.
 // ProjectTransposed keeps the rules of Project for rows, GOMAXPROCS, NaN and shapes. Neither
 // direction allocates once it has run with a dst.
 //

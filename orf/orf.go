@@ -47,9 +47,9 @@ type Transposer[T dense.Float] interface {
 	ProjectTransposed(dst, z dense.Matrix[T]) dense.Matrix[T]
 }
 
-// Ensemble is a law of frequencies: IID, GramSchmidt, Simplex, Hadamard, Givens or Halton.
-// Their zero values are the usual choice. Ensembles are comparable, and String returns the name with
-// the fields that are not zero.
+// Ensemble is a law of frequencies: IID, GramSchmidt, Simplex, Hadamard, Givens or Halton. Their
+// zero values are the usual choice. Ensembles are comparable, and String returns the name with the
+// fields that are not zero.
 type Ensemble interface {
 	fmt.Stringer
 	ensemble()

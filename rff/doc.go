@@ -102,9 +102,10 @@
 // # Pairs of maps
 //
 // An estimate may take one map for queries and another for keys, φ(x)ᵀψ(y). SADERF and ADERF
-// balance coordinates that are large in queries and small in keys. Such a map φ is Paired, and Keys(φ) is ψ. For any other map Keys(φ) is φ, so
-// code that calls Keys works with all maps. φ(x)ᵀφ(y) of one side alone does not estimate the
-// kernel. Implement Paired for a pair of maps of your own.
+// balance coordinates that are large in queries and small in keys. Such a map φ is Paired, and
+// Keys(φ) is ψ. For any other map Keys(φ) is φ, so code that calls Keys works with all maps.
+// φ(x)ᵀφ(y) of one side alone does not estimate the kernel. Implement Paired for a pair of maps of
+// your own.
 //
 // # Which map when
 //
@@ -175,19 +176,19 @@
 //
 // Here g = dφ, t = w_kᵀx, a_k is the argument of cos and sin, and c their factor. Positive maps of
 // the Gaussian kernel have 1/ℓ for √s and −2/ℓ² for −s. SADERF and ADERF have the gradient of
-// SoftmaxOptimal at Ψx times Ψᵀ. Positive maps are DifferentiableLog: LogBackward takes gradients with respect to
-// log φ, for training attention in log space. It takes no exponential and projects once, as
-// LogTransform does.
+// SoftmaxOptimal at Ψx times Ψᵀ. Positive maps are DifferentiableLog: LogBackward takes gradients
+// with respect to log φ, for training attention in log space. It takes no exponential and projects
+// once, as LogTransform does.
 //
-// The features of Angular and of ArcCosine of order 0 are constant between jumps. So the derivative of Angular and of ArcCosine of order 0 is 0, and nothing can be learnt
-// through them. The ramp of order 1 has the derivative Θ(t) with Θ(0) = ½, a subgradient. ELU has
-// the slope 1 on both sides of 0. A map made by New has derivatives where its Scheme has, and
-// CanBackward tells beforehand. Nystroem and Spectral would need gradients of their kernels and are
-// not Differentiable.
+// The features of Angular and of ArcCosine of order 0 are constant between jumps. So the derivative
+// of Angular and of ArcCosine of order 0 is 0, and nothing can be learnt through them. The ramp of
+// order 1 has the derivative Θ(t) with Θ(0) = ½, a subgradient. ELU has the slope 1 on both sides
+// of 0. A map made by New has derivatives where its Scheme has, and CanBackward tells beforehand.
+// Nystroem and Spectral would need gradients of their kernels and are not Differentiable.
 //
 // NaN or ±Inf in a row of dφ gives elements of the result that are not finite in this row. NaN or
-// ±Inf in a row of x does the same, except for DotProduct, Identity and affine maps, whose derivatives
-// do not depend on x.
+// ±Inf in a row of x does the same, except for DotProduct, Identity and affine maps, whose
+// derivatives do not depend on x.
 //
 // # Cost, memory, determinism
 //
@@ -197,9 +198,9 @@
 // φ depend neither on other rows nor on GOMAXPROCS.
 //
 // Every map is immutable: goroutines may share it. A workspace of a few tens of rows per goroutine
-// is kept for later calls of Backward, of SADERF and ADERF and of maps made of maps;
-// nothing is allocated then. In Transform of Identity and ELU dst may be x, in their Backward and
-// LogBackward also the gradient.
+// is kept for later calls of Backward, of SADERF and ADERF and of maps made of maps; nothing is
+// allocated then. In Transform of Identity and ELU dst may be x, in their Backward and LogBackward
+// also the gradient.
 //
 // Frequencies come from the caller; phases, scales and Cauchy frequencies are drawn from a
 // rand.Source by the constructor, all at once, in float64, and are rounded once.

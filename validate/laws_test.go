@@ -224,25 +224,10 @@ func with[T dense.Float](e orf.Ensemble) projecting[T] {
 	return func(m, d int, src rand.Source) (orf.Projection[T], error) { return orf.Draw[T](e, m, d, src) }
 }
 
-// fixedLaw is the law of features of a kernel over rows of fixed length, which are biased.
-func fixedLaw(l mse.ExponentialLaw, kernel string) law {
-	if kernel == "Gaussian" {
-		return law{mean: l.GaussianMean, mse: l.Gaussian}
-	}
-	return law{mean: l.SoftmaxMean, mse: l.Softmax}
-}
-
-// ofArcCosine is the law of arc-cosine features over independent rows.
-func ofArcCosine(order int, fixedLength bool) law {
-	at := func(x []float64, m int) mse.Estimate {
-		e, _ := mse.OfArcCosine(order).Over(mse.Rows{Ensemble: orf.IID{FixedLength: fixedLength}, M: m, D: len(x)}).Estimate()
-		return e
-	}
-	l := law{mse: func(x, y []float64, m int) float64 { return at(x, m).MSE(x, y) }}
-	if order == 2 && fixedLength {
-		l.mean = func(x, y []float64) float64 { return at(x, 1).Mean(x, y) }
-	}
-	return l
+// arcCosine2IID is the law of arc-cosine features of order 2 over independent rows.
+func arcCosine2IID(x, y []float64, m int) float64 {
+	e, _ := mse.OfArcCosine(2).Over(mse.Rows{Ensemble: orf.IID{}, M: m, D: len(x)}).Estimate()
+	return e.MSE(x, y)
 }
 
 // damping returns the a of the optimal positive features in R^d, nearly the best value for the
@@ -257,8 +242,8 @@ func damped(of func(l mse.Exponential) mse.Error) law {
 // lawCases returns all maps and projections with a law. Products of Hadamard factors are only
 // nearly Haar: with 3 factors and lengths from χ, estimates of the Gaussian kernel are 4 % too low
 // at d = 8 on sparse differences. So Hadamard and Givens products have a law only for the dot
-// product, which depends on second moments alone. Each Halton row is Gaussian, so that the
-// mean is exact. SADERF and ADERF stretch some points, and so have shorter points.
+// product, which depends on second moments alone. Each Halton row is Gaussian, so that the mean is
+// exact. SADERF and ADERF stretch some points, and so have shorter points.
 func lawCases[T dense.Float]() []lawCase[T] {
 	iid, haar := with[T](orf.IID{}), with[T](orf.GramSchmidt{})
 	simplex := with[T](orf.Simplex{})
@@ -272,8 +257,6 @@ func lawCases[T dense.Float]() []lawCase[T] {
 	return []lawCase[T]{
 		{"gaussian/iid", iid, gaussian[T], law{mse: mse.Trig.IID.Gaussian}, 1.5, nil},
 		{"gaussian/orf", haar, gaussian[T], law{mse: mse.Trig.Haar.Gaussian}, 1.5, nil},
-		{"gaussian/iid fixed length", with[T](orf.IID{FixedLength: true}), gaussian[T], fixedLaw(mse.Trig.FixedIID, "Gaussian"), 1.5, nil},
-		{"gaussian/orf fixed length", with[T](orf.GramSchmidt{FixedLength: true}), gaussian[T], fixedLaw(mse.Trig.FixedHaar, "Gaussian"), 1.5, nil},
 		{"gaussian phase/iid", iid, gaussianPhase[T], law{mse: mse.Phase.IID.Gaussian}, 1.5, nil},
 		{"gaussian phase/orf", haar, gaussianPhase[T], law{mse: mse.Phase.Haar.Gaussian}, 1.5, nil},
 		{"softmax trig/iid", iid, softmaxTrig[T], law{mse: mse.Trig.IID.Softmax}, 1, nil},
@@ -334,35 +317,10 @@ func lawCases[T dense.Float]() []lawCase[T] {
 		{"centred softmax hyperbolic/simplex", simplex, centred(softmaxHyperbolic[T]), centredLaw(mse.Hyperbolic.Simplex.Softmax), 0.8, nil},
 		{"centred saderf/orf", haar, centred(saderf[T]), centredLaw(ofFit(orf.GramSchmidt{}, saderf[float64]).mse), 0.7, nil},
 		{"centred new/iid", iid, centred(positiveByNew[T]), centredLaw(mse.Positive.IID.Softmax), 0.8, nil},
-		{"gaussian/simplex fixed length", with[T](orf.Simplex{FixedLength: true}), gaussian[T], fixedLaw(mse.Trig.FixedSimplex, "Gaussian"), 1.5, nil},
-		{"gaussian phase/iid fixed length", with[T](orf.IID{FixedLength: true}), gaussianPhase[T], fixedLaw(mse.Phase.FixedIID, "Gaussian"), 1.5, nil},
-		{"gaussian phase/orf fixed length", with[T](orf.GramSchmidt{FixedLength: true}), gaussianPhase[T], fixedLaw(mse.Phase.FixedHaar, "Gaussian"), 1.5, nil},
-		{"gaussian phase/simplex fixed length", with[T](orf.Simplex{FixedLength: true}), gaussianPhase[T], fixedLaw(mse.Phase.FixedSimplex, "Gaussian"), 1.5, nil},
-		{"softmax trig/iid fixed length", with[T](orf.IID{FixedLength: true}), softmaxTrig[T], fixedLaw(mse.Trig.FixedIID, "Softmax"), 1, nil},
-		{"softmax trig/orf fixed length", with[T](orf.GramSchmidt{FixedLength: true}), softmaxTrig[T], fixedLaw(mse.Trig.FixedHaar, "Softmax"), 1, nil},
-		{"softmax trig/simplex fixed length", with[T](orf.Simplex{FixedLength: true}), softmaxTrig[T], fixedLaw(mse.Trig.FixedSimplex, "Softmax"), 1, nil},
-		{"softmax positive/iid fixed length", with[T](orf.IID{FixedLength: true}), softmaxPositive[T], fixedLaw(mse.Positive.FixedIID, "Softmax"), 1, nil},
-		{"softmax positive/orf fixed length", with[T](orf.GramSchmidt{FixedLength: true}), softmaxPositive[T], fixedLaw(mse.Positive.FixedHaar, "Softmax"), 1, nil},
-		{"softmax positive/simplex fixed length", with[T](orf.Simplex{FixedLength: true}), softmaxPositive[T], fixedLaw(mse.Positive.FixedSimplex, "Softmax"), 1, nil},
-		{"softmax hyperbolic/iid fixed length", with[T](orf.IID{FixedLength: true}), softmaxHyperbolic[T], fixedLaw(mse.Hyperbolic.FixedIID, "Softmax"), 1, nil},
-		{"softmax hyperbolic/orf fixed length", with[T](orf.GramSchmidt{FixedLength: true}), softmaxHyperbolic[T], fixedLaw(mse.Hyperbolic.FixedHaar, "Softmax"), 1, nil},
-		{"softmax hyperbolic/simplex fixed length", with[T](orf.Simplex{FixedLength: true}), softmaxHyperbolic[T], fixedLaw(mse.Hyperbolic.FixedSimplex, "Softmax"), 1, nil},
-		{"gaussian positive/iid fixed length", with[T](orf.IID{FixedLength: true}), gaussianPositive[T], fixedLaw(mse.Positive.FixedIID, "Gaussian"), 1, nil},
-		{"gaussian positive/orf fixed length", with[T](orf.GramSchmidt{FixedLength: true}), gaussianPositive[T], fixedLaw(mse.Positive.FixedHaar, "Gaussian"), 1, nil},
-		{"gaussian positive/simplex fixed length", with[T](orf.Simplex{FixedLength: true}), gaussianPositive[T], fixedLaw(mse.Positive.FixedSimplex, "Gaussian"), 1, nil},
-		{"gaussian hyperbolic/iid fixed length", with[T](orf.IID{FixedLength: true}), gaussianHyperbolic[T], fixedLaw(mse.Hyperbolic.FixedIID, "Gaussian"), 1, nil},
-		{"gaussian hyperbolic/orf fixed length", with[T](orf.GramSchmidt{FixedLength: true}), gaussianHyperbolic[T], fixedLaw(mse.Hyperbolic.FixedHaar, "Gaussian"), 1, nil},
-		{"gaussian hyperbolic/simplex fixed length", with[T](orf.Simplex{FixedLength: true}), gaussianHyperbolic[T], fixedLaw(mse.Hyperbolic.FixedSimplex, "Gaussian"), 1, nil},
-		{"softmax optimal/orf fixed length", with[T](orf.GramSchmidt{FixedLength: true}), softmaxOptimal[T], law{
-			mean: func(x, y []float64) float64 { return mse.Optimal(damping(len(x))).FixedHaar.SoftmaxMean(x, y) },
-			mse:  func(x, y []float64, m int) float64 { return mse.Optimal(damping(len(x))).FixedHaar.Softmax(x, y, m) },
-		}, 1, nil},
-		{"arc-cosine/iid fixed length", with[T](orf.IID{FixedLength: true}), arcCosine[T], ofArcCosine(1, true), 1, nil},
 		{"arc-cosine of order 0/iid fixed length", with[T](orf.IID{FixedLength: true}), steps[T], law{mse: mse.StepIID}, 1, nil},
 		{"arc-cosine of order 0/orf", haar, steps[T], law{mse: mse.StepORF}, 1, []size{{5, 2}, {3, 3}}},
 		{"arc-cosine of order 0/orf fixed length", with[T](orf.GramSchmidt{FixedLength: true}), steps[T], law{mse: mse.StepORF}, 1, nil},
-		{"arc-cosine of order 2/iid", iid, arcCosine2[T], ofArcCosine(2, false), 1, nil},
-		{"arc-cosine of order 2/iid fixed length", with[T](orf.IID{FixedLength: true}), arcCosine2[T], ofArcCosine(2, true), 1, nil},
+		{"arc-cosine of order 2/iid", iid, arcCosine2[T], law{mse: arcCosine2IID}, 1, nil},
 		{"dot/iid fixed length", with[T](orf.IID{FixedLength: true}), dotProduct[T], dot(orf.IID{FixedLength: true}), 1, nil},
 	}
 }
@@ -376,7 +334,7 @@ var (
 		"gaussian", "gaussian phase", "softmax trig", "softmax positive", "softmax hyperbolic",
 		"softmax optimal", "gaussian positive", "gaussian hyperbolic", "gaussian optimal",
 	}
-	crossedRows = []string{"iid", "orf", "simplex", "iid fixed length", "orf fixed length", "simplex fixed length"}
+	crossedRows = []string{"iid", "orf", "simplex"}
 )
 
 // sizes returns the sizes of the case: two of lawSizes for a crossed map over crossed rows, and all

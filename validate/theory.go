@@ -42,29 +42,26 @@ func (p Prediction) String() string {
 // Theory knows laws for maps of package rff over frequencies of package orf:
 //
 //   - Gaussian, GaussianPhase, SoftmaxTrig, the positive, hyperbolic and optimal features, SADERF
-//     and ADERF: iid, Haar orthogonal and simplex rows, also of fixed length;
-//   - Angular: iid and Haar orthogonal rows;
-//   - ArcCosine: iid rows, also of fixed length, and for order 0 Haar orthogonal rows;
+//     and ADERF: iid, Haar orthogonal and simplex rows;
+//   - Angular and ArcCosine of order 0: iid and Haar orthogonal rows, also of fixed length;
+//   - ArcCosine of order 1 and 2: iid rows;
 //   - SDERF and Matern: iid rows;
 //   - Laplacian, which draws its own weights: w has no effect;
-//   - DotProduct: all kinds except quasi-Monte-Carlo points;
+//   - DotProduct: all kinds except quasi-Monte-Carlo points, also of fixed length;
 //   - maps of New, with any functions h and f: iid rows;
 //   - Centred and Compose: the law of the inner map at centred points and at affine images.
 //
 // Products of Hadamard factors or of Givens rotations are only nearly Haar, and have a law for
-// DotProduct alone. Theory knows no law for other combinations: MSE is NaN and Law is "". Fixed
-// lengths make estimates biased, except for the dot product, the angular kernel and the arc-cosine
-// kernels of order 0 and 1. For a biased estimate Mean is not the kernel, and MSE contains the
-// square of the bias.
+// DotProduct alone. Theory knows no law for other combinations: MSE is NaN and Law is "". For a
+// biased map of New, Mean is not the kernel, and MSE contains the square of the bias.
 //
 // Each law is exact for finite d and m, also for blocks of fewer than d frequencies. A law is a
 // closed form, or a hypergeometric series that is summed until the rest is below 2⁻⁶⁰ of the sum.
 // The terms do not cancel, so that errors have 10 exact digits or more, also for points that are
 // close together or opposite. There are two exceptions: the quadrature of Angular has an error
 // below 1e-12, and Compose may bring points close together. The cost is O(d) operations and O(√d)
-// terms of a series, O(d²) for SADERF and ADERF. For fixed lengths the number of terms grows with
-// √d·‖x ± y‖ but stays below about d². An error beyond the range of float64 is +Inf or 0. For
-// finite points the error is NaN only if the kernel has no value.
+// terms of a series, O(d²) for SADERF and ADERF. An error beyond the range of float64 is +Inf or 0.
+// For finite points the error is NaN only if the kernel has no value.
 //
 // A term of a map of New, h(x)h(y)·Σ_k f_k(wᵀx)f_k(wᵀy), depends on two normal variables, wᵀx and
 // wᵀy. Adaptive quadrature over the plane computes its mean and variance, with a relative error of
@@ -124,9 +121,6 @@ func lawOf[T dense.Float](m rff.Map[T], w orf.Projection[T]) (estimateLaw, bool)
 // at returns the mean and the mean squared error of the estimate, and whether they are known.
 func (l estimateLaw) at(x, y []float64) (mean, mse float64, ok bool) {
 	if l.Moments == nil {
-		if l.Mean != nil {
-			return l.Mean(x, y), l.MSE(x, y), true
-		}
 		return l.kernel.Eval(x, y), l.MSE(x, y), true
 	}
 	mean, mse, ok = l.Moments(x, y)

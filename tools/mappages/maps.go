@@ -65,43 +65,26 @@ func samples(seed uint64) dense.Matrix[float64] {
 	return x
 }
 
-// formulas of a mean of terms over independent, orthogonal and simplex rows, of both lengths.
-func formulas(iid, haar, simplex, fixedIID, fixedHaar, fixedSimplex string) map[string]string {
-	return map[string]string{
-		"IID": iid, "GramSchmidt": haar, "Simplex": simplex,
-		"IID(FixedLength)": fixedIID, "GramSchmidt(FixedLength)": fixedHaar, "Simplex(FixedLength)": fixedSimplex,
-	}
+// formulas of a mean of terms over independent, orthogonal and simplex rows.
+func formulas(iid, haar, simplex string) map[string]string {
+	return map[string]string{"IID": iid, "GramSchmidt": haar, "Simplex": simplex}
 }
 
-// waves are the laws of cos features whose terms have the variance v, or fixed for rows of fixed
-// length, with a factor in front.
-func waves(factor, v, fixed string) map[string]string {
+// waves are the laws of cos features whose terms have the variance v, with a factor in front.
+func waves(factor, v string) map[string]string {
 	return formulas(
 		factor+v+"/m",
 		factor+"["+v+" + n·(H(−q/2) − e^(−q))]/m",
 		factor+"["+v+" + n·(½R(κ, −q/2) + ½R(−κ, −q/2) − e^(−q))]/m",
-		factor+"{["+fixed+" − F(r)²]/m + [F(r) − e^(−q/2)]²}, r = √(dq)",
-		factor+"{["+fixed+" − F(r)² + n·(F(√2·r) − F(r)²)]/m + [F(r) − e^(−q/2)]²}, r = √(dq)",
-		factor+"{["+fixed+" − F(r)² + n·(½F(√(2+2κ)·r) + ½F(√(2−2κ)·r) − F(r)²)]/m + [F(r) − e^(−q/2)]²}, r = √(dq)",
 	)
 }
 
-// exponentials are the laws of exp features, with a factor in front; gain is λ of damped ones, ""
-// for none.
-func exponentials(factor, second, gain, slope string) map[string]string {
-	square := gain
-	if gain != "" {
-		square += "²·"
-		gain += "·"
-	}
-	radius := ", r = √(" + slope + "dp)"
+// exponentials are the laws of exp features, with a factor in front.
+func exponentials(factor, second string) map[string]string {
 	return formulas(
 		factor+"["+second+" − e^p]/m",
 		factor+"["+second+" − e^p + n·(H(p/2) − e^p)]/m",
 		factor+"["+second+" − e^p + n·(R(κ, p/2) − e^p)]/m",
-		factor+"{"+square+"[G(2r) − G(r)²]/m + ["+gain+"G(r) − e^(p/2)]²}"+radius,
-		factor+"{"+square+"[G(2r) − G(r)² + n·(G(√2·r) − G(r)²)]/m + ["+gain+"G(r) − e^(p/2)]²}"+radius,
-		factor+"{"+square+"[G(2r) − G(r)² + n·(G(√(2+2κ)·r) − G(r)²)]/m + ["+gain+"G(r) − e^(p/2)]²}"+radius,
 	)
 }
 
@@ -111,9 +94,6 @@ func evens(factor string) map[string]string {
 		factor+"½(e^p − 1)²/m",
 		factor+"[½(e^p − 1)² + n·(H(p/2) − e^p)]/m",
 		factor+"[½(e^p − 1)² + n·(½R(κ, p/2) + ½R(−κ, p/2) − e^p)]/m",
-		factor+"{[½ + ½G(2r) − G(r)²]/m + [G(r) − e^(p/2)]²}, r = √(dp)",
-		factor+"{[½ + ½G(2r) − G(r)² + n·(G(√2·r) − G(r)²)]/m + [G(r) − e^(p/2)]²}, r = √(dp)",
-		factor+"{[½ + ½G(2r) − G(r)² + n·(½G(√(2+2κ)·r) + ½G(√(2−2κ)·r) − G(r)²)]/m + [G(r) − e^(p/2)]²}, r = √(dp)",
 	)
 }
 
@@ -140,20 +120,20 @@ func pages() []page {
 	return []page{
 		{"gaussian", "Gaussian kernel", "k(x, y) = exp(−‖x−y‖²/(2ℓ²)), here ℓ = 1: other length-scales divide the points by ℓ",
 			"Features of waves (cos and sin) have small errors where points are close together. Features of exponentials have small errors where points are far apart. They are positive, as attention needs.", []mapping{
-				{"Gaussian", "φ(x) = [cos(Wx/ℓ), sin(Wx/ℓ)]/√m", "The usual choice. The estimate is exact for y = x.", scaled(rff.Gaussian[float64]), false, waves("", wave, "½ + ½F(2r)")},
+				{"Gaussian", "φ(x) = [cos(Wx/ℓ), sin(Wx/ℓ)]/√m", "The usual choice. The estimate is exact for y = x.", scaled(rff.Gaussian[float64]), false, waves("", wave)},
 				{"GaussianPhase", "φ(x) = √(2/m)·cos(Wx/ℓ + b), b uniform on [0, 2π)", "Each frequency has one feature. The phases increase the error, mostly for close points.", func(w orf.Projection[float64], _ int) (rff.Map[float64], error) {
 					return rff.GaussianPhase(w, 1, source())
-				}, false, waves("", phase, "1 + ½F(2r)")},
-				{"GaussianPositive", "φ(x) = exp(Wx/ℓ − ‖x‖²/ℓ²)/√m", "Positive features.", scaled(rff.GaussianPositive[float64]), false, exponentials(hard, "e^(2p)", "", "")},
+				}, false, waves("", phase)},
+				{"GaussianPositive", "φ(x) = exp(Wx/ℓ − ‖x‖²/ℓ²)/√m", "Positive features.", scaled(rff.GaussianPositive[float64]), false, exponentials(hard, "e^(2p)")},
 				{"GaussianHyperbolic", "φ(x) = [exp(Wx/ℓ − ‖x‖²/ℓ²), exp(−Wx/ℓ − ‖x‖²/ℓ²)]/√(2m)", "Positive features. The estimate is exact for y = −x.", scaled(rff.GaussianHyperbolic[float64]), false, evens(hard)},
-				{"GaussianOptimal", "φ(x) = (1−4a)^(d/4)·exp(a‖w‖² + √(1−4a)·wᵀx/ℓ − ‖x‖²/ℓ²)/√m", "Positive features, damped by a < 0 where ‖w‖ is large. Here a = −0.04.", damped(rff.GaussianOptimal[float64]), false, exponentials(hard, damp, "λ", "(1−4a)")},
+				{"GaussianOptimal", "φ(x) = (1−4a)^(d/4)·exp(a‖w‖² + √(1−4a)·wᵀx/ℓ − ‖x‖²/ℓ²)/√m", "Positive features, damped by a < 0 where ‖w‖ is large. Here a = −0.04.", damped(rff.GaussianOptimal[float64]), false, exponentials(hard, damp)},
 			}},
 		{"softmax", "Softmax kernel", "k(x, y) = exp(s·xᵀy), here s = 1: other scales multiply the points by √s",
 			"The kernel of attention. With positive features the outputs of attention are averages of values with positive weights.", []mapping{
-				{"SoftmaxTrig", "φ(x) = exp(s‖x‖²/2)·[cos(√s·Wx), sin(√s·Wx)]/√m", "Features of any sign. The estimate is exact for y = x, and its error is large where k is small.", scaled(rff.SoftmaxTrig[float64]), false, waves(back, wave, "½ + ½F(2r)")},
-				{"SoftmaxPositive", "φ(x) = exp(√s·Wx − s‖x‖²/2)/√m", "The features of FAVOR+.", scaled(rff.SoftmaxPositive[float64]), false, exponentials(soft, "e^(2p)", "", "")},
+				{"SoftmaxTrig", "φ(x) = exp(s‖x‖²/2)·[cos(√s·Wx), sin(√s·Wx)]/√m", "Features of any sign. The estimate is exact for y = x, and its error is large where k is small.", scaled(rff.SoftmaxTrig[float64]), false, waves(back, wave)},
+				{"SoftmaxPositive", "φ(x) = exp(√s·Wx − s‖x‖²/2)/√m", "The features of FAVOR+.", scaled(rff.SoftmaxPositive[float64]), false, exponentials(soft, "e^(2p)")},
 				{"SoftmaxHyperbolic", "φ(x) = [exp(√s·Wx − s‖x‖²/2), exp(−√s·Wx − s‖x‖²/2)]/√(2m)", "Exact for y = −x.", scaled(rff.SoftmaxHyperbolic[float64]), false, evens(soft)},
-				{"SoftmaxOptimal", "φ(x) = (1−4a)^(d/4)·exp(a‖w‖² + √(s(1−4a))·wᵀx − s‖x‖²/2)/√m", "The features of FAVOR++. Here a = −0.04.", damped(rff.SoftmaxOptimal[float64]), false, exponentials(soft, damp, "λ", "(1−4a)")},
+				{"SoftmaxOptimal", "φ(x) = (1−4a)^(d/4)·exp(a‖w‖² + √(s(1−4a))·wᵀx − s‖x‖²/2)/√m", "The features of FAVOR++. Here a = −0.04.", damped(rff.SoftmaxOptimal[float64]), false, exponentials(soft, damp)},
 				{"SADERF", "SoftmaxOptimal at Ψx and Ψ⁻¹y with a diagonal Ψ", "Fitted to samples: Ψ and a come from the second moments of queries and keys. Here the samples are anisotropic.", fitted(rff.SADERF[float64]), false, after()},
 				{"ADERF", "SoftmaxOptimal, all at Ψx and Ψ⁻ᵀy", "Fitted to samples, with any matrix Ψ.", fitted(rff.ADERF[float64]), false, after()},
 				{"SDERF", "φ(x) = det(I−4A)^¼·exp(wᵀAw + wᵀ(I−4A)^½Qᵀx − ‖x‖²/2)/√m", "Fitted to samples, with a damping A for each direction.", fitted(rff.SDERF[float64]), false,
@@ -172,10 +152,9 @@ func pages() []page {
 				"IID", "k₀(2 − k₀)/m", "IID(FixedLength)", "k₀(2 − k₀)/m",
 				"GramSchmidt", "[k₀(2 − k₀) + n·(P₁₂ − u²)]/m", "GramSchmidt(FixedLength)", "[k₀(2 − k₀) + n·(P₁₂ − u²)]/m")},
 			{"ArcCosine of order 1", "φ(x) = √(2/m)·max(Wx, 0)", "Ramps, the layer of ReLU networks.", order(1), false, of(
-				"IID", "(2‖x‖²‖y‖²·J₂/π − k₁²)/m", "IID(FixedLength)", "(2‖x‖²‖y‖²·d/(d+2)·J₂/π − k₁²)/m")},
+				"IID", "(2‖x‖²‖y‖²·J₂/π − k₁²)/m")},
 			{"ArcCosine of order 2", "φ(x) = √(2/m)·max(Wx, 0)²", "Squared ramps.", order(2), false, of(
-				"IID", "(2‖x‖⁴‖y‖⁴·J₄/π − k₂²)/m",
-				"IID(FixedLength)", "(2‖x‖⁴‖y‖⁴·d³/((d+2)(d+4)(d+6))·J₄/π − (d/(d+2))²·k₂²)/m + (2/(d+2))²·k₂²")},
+				"IID", "(2‖x‖⁴‖y‖⁴·J₄/π − k₂²)/m")},
 		}},
 		{"matern", "Matérn and Laplacian kernels", "k = exp(−‖x−y‖₁) or the Matérn kernel of smoothness ν, here of length-scale 1", "The functions of these kernels are rougher than those of the Gaussian kernel. Their frequencies have heavier tails.", []mapping{
 			{"Laplacian", "φ(x) = [cos(Wx), sin(Wx)]/√m, W of independent Cauchy variables", "", func(_ orf.Projection[float64], m int) (rff.Map[float64], error) {
@@ -190,7 +169,7 @@ func pages() []page {
 
 // after are the laws of SoftmaxOptimal at other points.
 func after() map[string]string {
-	laws := exponentials(soft, damp, "λ", "(1−4a)")
+	laws := exponentials(soft, damp)
 	for name, law := range laws {
 		laws[name] = law + ", all at Ψx and Ψ⁻ᵀy"
 	}
@@ -233,9 +212,8 @@ func smooth(nu float64) constructor {
 const indexHead = `# Maps and their laws
 
 The table says which laws of the estimate φ(x)ᵀφ(y) are known, for each map over each kind of
-frequencies of package [orf](../../orf). ✓ means that the estimate is unbiased and its exact error is
-known. "biased" means that the estimate is biased and its exact mean and error are known. — means that
-no law is known. validate.Theory computes the laws, and tests compare measurements with them.
+frequencies of package [orf](../../orf). ✓ means that the exact error is known: it is the variance of
+an unbiased estimate. — means that no law is known. validate.Theory computes the laws, and tests compare measurements with them.
 Each page has the formulas, the numbers of an example and a picture of the error. Landmarks and exact
 maps have no random frequencies, so they have no law. Over independent frequencies, maps of New have a
 law for any functions, by quadrature. Centred and Compose have the law of the map inside.
@@ -254,9 +232,7 @@ The example pair has d = 16, ‖x‖ = ‖y‖ = 1 and an angle of 60°. The pic
   κ = −1/(d−1) is the cosine of the angle between two rows of a simplex block. d' is the order of a
   Hadamard matrix to which points are padded.
 - ` + "`H(t) = ₁F₁(d; d/2; t)`" + `, and ` + "`R(κ, t) = E[₁F₁(d; d/2; (1 + κ·sin 2α)·t)]`" + ` for an angle α of density ∝ (sin α·cos α)^(d−1) on [0, π/2].
-- ` + "`F(r) = ₀F₁(; d/2; −r²/4) = Γ(d/2)·(2/r)^(d/2−1)·J_(d/2−1)(r)`, the mean of cos(r·v₁) over unit vectors v, and `G(r) = ₀F₁(; d/2; r²/4)`, that of exp(r·v₁), with I in place of J" + `.
-  FixedLength scales every row to √d: wᵀz is r·v₁ with r = √d·‖z‖.
-- ` + "`λ = (1−4a)^(d/2)·e^(2ad)`" + ` is the factor by which damping changes the mean if lengths are fixed.
+- FixedLength scales every row to √d.
 - ` + "`P₁₂ = (2(d−2)/(π²(d−1)))·∫₀^θ (θ−δ)·₂F₁(1, 1; (d+1)/2; sin²δ) dδ`" + ` in the angular kernel: the probability that two orthogonal rows both separate x from y.
 - ` + "`J₁ = sin θ + (π−θ)cos θ`, `J₂ = 3sin θ·cos θ + (π−θ)(1 + 2cos²θ)`, `J₄ = (55 + 50cos²θ)sin θ·cos θ + (π−θ)(9 + 72cos²θ + 24cos⁴θ)`" + `.
 

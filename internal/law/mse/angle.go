@@ -81,23 +81,20 @@ func step(x, y []float64, m, block int) float64 {
 //	                                k  = ‖x‖‖y‖(sin θ + (π−θ)cos θ)/π
 //
 // [Cho & Saul 2009]: the second moment of a term is twice the kernel of order 2.
-func ArcCosineIID(x, y []float64, m int) float64 { return ramps(1, 1)(x, y, m) }
+func ArcCosineIID(x, y []float64, m int) float64 { return ramps(1)(x, y, m) }
 
 // ramps is the law over independent rows of ArcCosineIID for order 1 and, for order 2, of the
 // features √(2/m)·max(wᵀx, 0)² of k = ‖x‖²‖y‖²·J₂/π,
 //
 //	MSE = (2‖x‖⁴‖y‖⁴·J₄/π − k²)/m,  J₄ = (9 + 72cos²θ + 24cos⁴θ)(π−θ) + (55 + 50cos²θ)sin θ·cos θ,
 //
-// since the second moment of a term is twice the kernel of twice the order [Cho & Saul 2009]. The
-// even moments of ‖w‖ times those of its direction make the moments of N(0, I). So rows with the
-// moments of ‖w‖ of another law have E‖w‖^(2n)/E[χ_d^(2n)] times the mean of order n, and second is
-// the same for the second moment.
-func ramps(order int, second float64) Error {
+// since the second moment of a term is twice the kernel of twice the order [Cho & Saul 2009].
+func ramps(order int) Error {
 	return func(x, y []float64, m int) float64 {
 		return homogeneous(x, y, m, 2*order, func(z pair) float64 {
 			k, square := rampMoments(order, x, y)
 			size := math.Pow(z.xx*z.yy, float64(order))
-			return size * (second*square - k*k) / float64(m)
+			return size * (square - k*k) / float64(m)
 		})
 	}
 }
@@ -111,35 +108,6 @@ func rampMoments(order int, x, y []float64) (mean, square float64) {
 		return first / math.Pi, 2 * second / math.Pi
 	}
 	return second / math.Pi, 2 * arcCosine4(psi) / math.Pi
-}
-
-// fixedRamps returns the law of ramps over independent rows of length √d, and the mean of the
-// estimate, d/(d+2) times the kernel for order 2. For order 1 the mean is the kernel, and nil.
-func fixedRamps(order int) (mean func(x, y []float64) float64, mse Error) {
-	if order == 1 {
-		return nil, func(x, y []float64, m int) float64 {
-			d := float64(len(x))
-			return ramps(1, d/(d+2))(x, y, m)
-		}
-	}
-	mean = func(x, y []float64) float64 {
-		k, _ := rampMoments(2, x, y)
-		d := float64(len(x))
-		a, i := unit(x)
-		b, j := unit(y)
-		z := newPair(a, b, 1)
-		return math.Ldexp(d/(d+2)*z.xx*z.yy*k, 2*(i+j))
-	}
-	return mean, func(x, y []float64, m int) float64 {
-		return homogeneous(x, y, m, 4, func(z pair) float64 {
-			k, square := rampMoments(2, x, y)
-			d, n := float64(len(x)), float64(m)
-			less := d / (d + 2)
-			bias := 2 / (d + 2) * k
-			variance := less*d/(d+4)*d/(d+6)*square - less*less*k*k
-			return z.xx * z.xx * z.yy * z.yy * (variance/n + bias*bias)
-		})
-	}
 }
 
 // OfArcCosine is the law of ArcCosine of order 0, 1 or 2.
@@ -157,11 +125,9 @@ func OfArcCosine(order int) Law {
 			}
 			return c, c.mse != nil
 		case e == orf.IID{}:
-			c.mse = ramps(order, 1)
-			return c, true
+			c.mse = ramps(order)
 		}
-		c.mean, c.mse = fixedRamps(order)
-		return c, e == orf.IID{FixedLength: true}
+		return c, c.mse != nil
 	})
 }
 

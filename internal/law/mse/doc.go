@@ -1,7 +1,7 @@
-// Package mse holds the exact mean squared errors of random-feature estimates, and the exact mean
-// of a biased estimate. Measurements are compared with these. Plane computes the mean and the
-// variance of any features of independent rows, by quadrature. A map of package rff carries its
-// Law, which gives an Error for each ensemble of frequencies whose law is known.
+// Package mse holds the exact mean squared errors of random-feature estimates. Measurements are
+// compared with these. Plane computes the mean and the variance of any features of independent
+// rows, by quadrature. A map of package rff carries its Law, which gives an Error for each ensemble
+// of frequencies whose law is known.
 //
 // # Notation
 //
@@ -9,21 +9,21 @@
 // K = exp(−q/2) and S = exp(s) are the Gaussian and the softmax kernel, θ is the angle between x
 // and y and u = θ/π. Other length-scales and scales than 1 rescale x and y first. Every Error is
 // the mean squared error of φ(x)ᵀφ(y) against the kernel. This error is the variance, because the
-// maps are unbiased unless they say otherwise.
+// maps are unbiased.
 //
 // IID rows are independent and N(0, I). Haar rows (orf.GramSchmidt) are Haar-distributed and
 // orthogonal in blocks of d, with independent lengths from χ(d), so that each row is N(0, I).
-// Simplex rows differ in their angles alone, which have the cosine −1/(d−1) in place of 0. Each of
-// them may have the fixed length √d in place of lengths from χ(d). Estimates of the Gaussian and
-// the softmax kernel are biased then, and fixedRows says how.
+// Simplex rows differ in their angles alone, which have the cosine −1/(d−1) in place of 0. Rows of
+// the fixed length √d in place of lengths from χ(d) have a law for the dot product and for signs
+// only: estimates of other kernels are biased.
 //
 // # Blocks
 //
 // An estimate is the mean of m terms, one for each frequency. Each term has the kernel as
 // expectation and the same variance v. Terms of different blocks are independent. Any two terms of
 // one block have the same covariance c, since the rows of a block are exchangeable (Haar, or drawn
-// without replacement in random order).
-// Frequencies come in ⌊m/b⌋ full blocks of b and one of r = m mod b, so
+// without replacement in random order). Frequencies come in ⌊m/b⌋ full blocks of b and one of r = m
+// mod b, so
 //
 //	MSE = v/m + (⌊m/b⌋·b(b−1) + r(r−1))·c/m².
 //

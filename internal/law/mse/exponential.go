@@ -7,12 +7,9 @@ import (
 )
 
 // Exponential has the laws of some features of the Gaussian or the softmax kernel over three
-// ensembles of frequencies: independent rows, Haar orthogonal rows and simplex rows, with lengths
-// from χ(d) or of fixed length. The zero ExponentialLaw stands for a law that is not known.
-type Exponential struct {
-	IID, Haar, Simplex                ExponentialLaw
-	FixedIID, FixedHaar, FixedSimplex ExponentialLaw
-}
+// ensembles of frequencies: independent rows, Haar orthogonal rows and simplex rows. The zero
+// ExponentialLaw stands for a law that is not known.
+type Exponential struct{ IID, Haar, Simplex ExponentialLaw }
 
 // ofTerms returns the laws of a mean of terms. term is the variance v of a term, relative to the
 // square of the kernel. haar and simplex are the covariances of two terms of one block, in the same
@@ -42,7 +39,7 @@ func ofIID(term func(z pair) product) Exponential {
 // [Likhosherstov et al. 2023] have the laws of Optimal after such matrices. The laws panic if
 // points are not in R^d.
 func (t Exponential) After(query, key dense.Matrix[float64]) Exponential {
-	for _, l := range []*ExponentialLaw{&t.IID, &t.Haar, &t.Simplex, &t.FixedIID, &t.FixedHaar, &t.FixedSimplex} {
+	for _, l := range []*ExponentialLaw{&t.IID, &t.Haar, &t.Simplex} {
 		l.before = func(x, y []float64) ([]float64, []float64) { return mapped(query, x), mapped(key, y) }
 	}
 	return t
@@ -52,7 +49,6 @@ func (t Exponential) After(query, key dense.Matrix[float64]) Exponential {
 // the softmax kernel S. Both estimates have the same error relative to the kernel.
 type ExponentialLaw struct {
 	relative func(z pair, m int) product
-	ratio    func(z pair) product                    // the mean over the kernel, nil for 1
 	before   func(x, y []float64) (px, qy []float64) // maps the points first, unless nil
 }
 
@@ -70,29 +66,6 @@ func (l ExponentialLaw) Softmax(x, y []float64, m int) float64 {
 // the kernel is beyond the range of float64.
 func (l ExponentialLaw) Relative(x, y []float64, m int) float64 {
 	return l.times(x, y, m, 0, 0)
-}
-
-// GaussianMean is the mean of the estimate of the Gaussian kernel K, and SoftmaxMean is the mean of
-// the estimate of S. They are K and S but for rows of fixed length, and do not depend on the number
-// of rows.
-func (l ExponentialLaw) GaussianMean(x, y []float64) float64 { return l.mean(x, y, -0.5) }
-
-// SoftmaxMean is described with GaussianMean.
-func (l ExponentialLaw) SoftmaxMean(x, y []float64) float64 { return l.mean(x, y, 0) }
-
-// mean returns the mean of the estimate of exp(norms·(‖x‖² + ‖y‖²) + xᵀy).
-func (l ExponentialLaw) mean(x, y []float64, norms float64) float64 {
-	if l.before != nil {
-		x, y = l.before(x, y)
-	}
-	z := newPair(x, y, 1)
-	e := product{v: 1}
-	if l.ratio != nil {
-		e = l.ratio(z)
-	}
-	e.norms += norms
-	e.dot++
-	return e.value(z)
 }
 
 // times returns the relative error times exp(a·(‖x‖² + ‖y‖²) + b·xᵀy).

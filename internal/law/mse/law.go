@@ -45,10 +45,6 @@ type Estimate struct {
 	// MSE is the mean squared error at x and y against the kernel; nil if there are Moments.
 	MSE func(x, y []float64) float64
 
-	// Mean is the mean of a biased estimate at x and y; nil if the mean is the kernel, and if there
-	// are Moments.
-	Mean func(x, y []float64) float64
-
 	// Relative is MSE over the square of the kernel, also where both are beyond the range of
 	// float64. It is nil if only a division by the kernel gives it.
 	Relative func(x, y []float64) float64
@@ -94,12 +90,6 @@ func (e Estimate) centred(b, c []float64, scale float64) Estimate {
 		return product{v: v, c: power * scale * dot}.value(pair{})
 	}
 	to := Estimate{Name: "Centred " + e.Name}
-	if e.Mean != nil {
-		to.Mean = func(x, y []float64) float64 {
-			px, py := at(x, y)
-			return times(e.Mean(px, py), 1, x, y)
-		}
-	}
 	switch {
 	case e.Moments != nil:
 		to.Moments = func(x, y []float64) (mean, variance float64, ok bool) {
@@ -134,7 +124,7 @@ func (l Law) Composed(at func(x []float64) []float64) Law {
 			}
 			return func(x, y []float64) float64 { return f(at(x), at(y)) }
 		}
-		to := Estimate{Name: "Compose " + e.Name, MSE: through(e.MSE), Relative: through(e.Relative), Mean: through(e.Mean)}
+		to := Estimate{Name: "Compose " + e.Name, MSE: through(e.MSE), Relative: through(e.Relative)}
 		if e.Moments != nil {
 			to.Moments = func(x, y []float64) (mean, variance float64, ok bool) { return e.Moments(at(x), at(y)) }
 		}
@@ -156,12 +146,10 @@ func difference(x, b []float64) []float64 {
 	return z
 }
 
-// closed is an error in closed form, the mean of a biased estimate and, for Exponential laws, the
-// error relative to the kernel.
+// closed is an error in closed form and, for Exponential laws, the error relative to the kernel.
 type closed struct {
 	source        string
 	mse, relative Error
-	mean          func(x, y []float64) float64 // nil for the kernel
 }
 
 // lawOf returns the law that known gives for an ensemble, at the points √scale·x and √scale·y.
@@ -183,32 +171,24 @@ func (c closed) estimate(name string, scale float64, m int) Estimate {
 	if c.relative != nil {
 		e.Relative = at(c.relative)
 	}
-	if c.mean != nil {
-		e.Mean = func(x, y []float64) float64 { return c.mean(times(scale, x), times(scale, y)) }
-	}
 	return e
 }
 
 // OfGaussian is the law of features with the relative errors of terms, for the Gaussian kernel of
 // length-scale 1/√scale. source is the source of terms over independent rows.
 func OfGaussian(features, source string, terms Exponential, scale float64) Law {
-	return terms.law(features, source, scale, ExponentialLaw.Gaussian, ExponentialLaw.GaussianMean)
+	return terms.law(features, source, scale, ExponentialLaw.Gaussian)
 }
 
 // OfSoftmax is OfGaussian for the softmax kernel exp(scale·xᵀy).
 func OfSoftmax(features, source string, terms Exponential, scale float64) Law {
-	return terms.law(features, source, scale, ExponentialLaw.Softmax, ExponentialLaw.SoftmaxMean)
+	return terms.law(features, source, scale, ExponentialLaw.Softmax)
 }
 
 // derived is the source of laws that follow from the covariance of two rows, which comments derive.
 const derived = "from the covariance of two rows"
 
-// uniform is the source of laws of rows of fixed length.
-const uniform = "from uniform directions, after Demni & Kadri 2024"
-
-func (t Exponential) law(features, source string, scale float64, kernel func(l ExponentialLaw, x, y []float64, m int) float64,
-	mean func(l ExponentialLaw, x, y []float64) float64,
-) Law {
+func (t Exponential) law(features, source string, scale float64, kernel func(l ExponentialLaw, x, y []float64, m int) float64) Law {
 	return lawOf(features, scale, func(e orf.Ensemble) (closed, bool) {
 		var l ExponentialLaw
 		c := closed{source: derived}
@@ -219,15 +199,6 @@ func (t Exponential) law(features, source string, scale float64, kernel func(l E
 			l = t.Haar
 		case orf.Simplex{}:
 			l = t.Simplex
-		case orf.IID{FixedLength: true}:
-			l, c.source = t.FixedIID, uniform
-		case orf.GramSchmidt{FixedLength: true}:
-			l, c.source = t.FixedHaar, uniform
-		case orf.Simplex{FixedLength: true}:
-			l, c.source = t.FixedSimplex, uniform
-		}
-		if l.ratio != nil {
-			c.mean = func(x, y []float64) float64 { return mean(l, x, y) }
 		}
 		c.mse = func(x, y []float64, m int) float64 { return kernel(l, x, y, m) }
 		c.relative = l.Relative

@@ -110,13 +110,6 @@ func TestOrthogonalRowsHelpOrNot(t *testing.T) {
 	}
 }
 
-func TestFixedMean(t *testing.T) {
-	// In R³ the first coordinate of a uniform direction is uniform.
-	x, y := []float64{1, 2, 0.5}, []float64{0.3, 1, 1}
-	r := math.Sqrt(3 * (0.49 + 1 + 0.25))
-	assert.InDelta(t, math.Sin(r)/r, Trig.FixedHaar.GaussianMean(x, y), 1e-15)
-}
-
 func TestNearbyPointsKeepDigits(t *testing.T) {
 	// To lowest order in h = ‖x−y‖, V = h⁴/2 and c = −h⁴/(2(d+2)).
 	x := []float64{1, 2, 3, 4}

@@ -38,18 +38,14 @@ var Positive = Optimal(0)
 // because −w is orthogonal to v too. In a simplex −w is at the opposite cosine from v. So the
 // covariance is the mean of the covariances of Positive for κ and −κ, above the covariance of
 // orthogonal rows.
-var Hyperbolic = func() Exponential {
-	e := ofTerms(
-		func(z pair) product {
-			half := math.Expm1(-z.p)
-			return product{v: half * half / 2, norms: 1, dot: 2}
-		},
-		func(z pair) float64 { return math.Exp(-z.p) * ConfluentExcess(z.d, z.p/2) },
-		func(z pair) float64 { return SimplexEvenExcess(z.d, z.p/2) },
-	)
-	e.FixedIID, e.FixedHaar, e.FixedSimplex = fixedExponentials(0, true)
-	return e
-}()
+var Hyperbolic = ofTerms(
+	func(z pair) product {
+		half := math.Expm1(-z.p)
+		return product{v: half * half / 2, norms: 1, dot: 2}
+	},
+	func(z pair) float64 { return math.Exp(-z.p) * ConfluentExcess(z.d, z.p/2) },
+	func(z pair) float64 { return SimplexEvenExcess(z.d, z.p/2) },
+)
 
 // Optimal is the law of the features (1−4a)^(d/4)·exp(a‖w‖² + √(1−4a)·wᵀx − ‖x‖²/2)/√m of the
 // softmax kernel: for independent rows
@@ -64,7 +60,7 @@ func Optimal(a float64) Exponential {
 	// The second moment is e^log times S². In units of the second moment the variance is 1 −
 	// e^(−log), and c = e^(−log)·excess because S²·e^p = e^(2p−‖x‖²−‖y‖²).
 	log := func(z pair) float64 { return excessLog(a, float64(z.d)/2, z.p) }
-	e := ofTerms(
+	return ofTerms(
 		func(z pair) product {
 			r := 1 / (1 - 8*a)
 			return product{v: -math.Expm1(-log(z)), norms: r, dot: 2 * r, c: excessLog(a, float64(z.d)/2, 0)}
@@ -72,8 +68,6 @@ func Optimal(a float64) Exponential {
 		func(z pair) float64 { return math.Exp(-log(z)) * ConfluentExcess(z.d, z.p/2) },
 		func(z pair) float64 { return math.Exp(-log(z)) * SimplexExcess(z.d, z.p/2) },
 	)
-	e.FixedIID, e.FixedHaar, e.FixedSimplex = fixedExponentials(a, false)
-	return e
 }
 
 // Damped is the law over independent rows of the features det(I−4A)^¼·exp(wᵀAw + wᵀ(I−4A)^½Qᵀx −

@@ -25,7 +25,7 @@ import "math"
 var Trig = waves(func(z pair) float64 {
 	e := math.Expm1(-z.q)
 	return e * e / 2 // the variance of cos(wᵀ(x−y))
-}, 0)
+})
 
 // Phase is the law of the features √(2/m)·cos(wᵀx + b) of the Gaussian kernel, with b uniform on
 // [0, 2π): for independent rows
@@ -37,16 +37,13 @@ var Trig = waves(func(z pair) float64 {
 var Phase = waves(func(z pair) float64 {
 	k := math.Exp(-z.q)
 	return 1 + k*k/2 - k // the variance of 2·cos(wᵀx+b)·cos(wᵀy+b)
-}, 0.5)
+})
 
-// waves returns the laws of terms of the given variance for the Gaussian kernel, which is extra
-// more than the variance of cos(wᵀ(x−y)).
-func waves(variance func(z pair) float64, extra float64) Exponential {
-	e := ofTerms(
+// waves returns the laws of terms of the given variance for the Gaussian kernel.
+func waves(variance func(z pair) float64) Exponential {
+	return ofTerms(
 		func(z pair) product { return product{v: variance(z), norms: 1, dot: -2} },
 		func(z pair) float64 { return ConfluentExcess(z.d, -z.q/2) },
 		func(z pair) float64 { return SimplexEvenExcess(z.d, -z.q/2) },
 	)
-	e.FixedIID, e.FixedHaar, e.FixedSimplex = fixedWaves(extra)
-	return e
 }
