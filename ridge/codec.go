@@ -10,7 +10,7 @@ import (
 )
 
 // MarshalBinary encodes Sums as little-endian numbers: the header of package frame with the name
-// "rfridge" and a zero byte, version 2, the size of an element of the features, and the words
+// "rfridge" and a zero byte, version 3, the size of an element of the features, and the words
 //
 //	d, dimension of points
 //	D, number of features
@@ -23,6 +23,7 @@ import (
 //	D          marks of the features
 //	1          Σω
 //	1          Σ log ω
+//	1          number of rows that the rows stand for
 //	p          ȳ
 //	p          Σω(y − ȳ)²
 //	D          φ̄
@@ -32,7 +33,7 @@ import (
 // and at the end the CRC-32C of all earlier bytes, a uint32.
 const (
 	sumsName    = "rfridge\x00"
-	sumsVersion = 2
+	sumsVersion = 3
 )
 
 var (
@@ -80,16 +81,19 @@ func (m *moments) decode(h frame.Header, data []byte, check func(marks []float64
 	if err := check(marks); err != nil {
 		return err
 	}
-	scalars := make([]float64, 2)
+	scalars := make([]float64, 3)
 	frame.ReadElements(scalars, body)
 	if w := scalars[0]; !(w >= 0) || math.IsInf(w, 0) || (n > 0) != (w > 0) {
 		return fmt.Errorf("sums of %d rows with the weight %v", n, w)
+	}
+	if r := scalars[2]; !(r >= 0) || math.IsInf(r, 0) || (n > 0) != (r > 0) {
+		return fmt.Errorf("sums of %d rows that stand for %v", n, r)
 	}
 	m.n = n
 	for i, part := range m.parts() {
 		body = frame.ReadElements(part, body)
 		if i == 0 {
-			m.weight, m.logWeight = part[0], part[1]
+			m.weight, m.logWeight, m.rows = part[0], part[1], part[2]
 		}
 	}
 	for r := range m.mean {
@@ -101,7 +105,7 @@ func (m *moments) decode(h frame.Header, data []byte, check func(marks []float64
 // parts returns all sums except the triangle, in the order of the bytes. All but the first share
 // the memory of m.
 func (m *moments) parts() [5][]float64 {
-	return [...][]float64{{m.weight, m.logWeight}, m.targets, m.squares, m.mean, m.cross.Data}
+	return [...][]float64{{m.weight, m.logWeight, m.rows}, m.targets, m.squares, m.mean, m.cross.Data}
 }
 
 func (s *Sums[T]) header() frame.Header {
@@ -118,6 +122,6 @@ func (s *Sums[T]) header() frame.Header {
 // encodedSize returns the number of bytes of m.
 func (m *moments) encodedSize() int {
 	width, outputs := len(m.mean), len(m.targets)
-	numbers := 2*width + 2 + 2*outputs + width*outputs + width*(width+1)/2
+	numbers := 2*width + 3 + 2*outputs + width*outputs + width*(width+1)/2
 	return frame.HeaderSize + 8*numbers + frame.TrailerSize
 }

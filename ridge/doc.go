@@ -48,6 +48,8 @@
 // of Φ and y minus their means. Sums holds these in D²/2 + D·p numbers. Sums of different rows can
 // be merged [Chan et al. 1983], and MarshalBinary encodes them for other machines.
 //
+// Sums.Scale before each Add makes sums forget: earlier rows stand for fewer and fewer rows.
+//
 // Products are float64. Only Fit of float32 rows takes products of blocks in float32, if the noise
 // hides their measured rounding.
 //

@@ -15,7 +15,7 @@ import (
 type problem struct {
 	ctx      context.Context
 	opts     Options
-	rows     float64   // n, or n − 1 with an intercept
+	rows     float64   // effective number n of rows, or n − 1 with an intercept
 	constant float64   // terms of the evidence that depend on the weights alone
 	trace    float64   // of ΦᵀΦ
 	single   bool      // products of features were summed in float32
@@ -46,7 +46,7 @@ func newProblem(ctx context.Context, m *moments, o Options) (*problem, error) {
 	if len(m.targets) == 0 {
 		return nil, errors.New("ridge: the sums have no targets, want at least 1 to fit")
 	}
-	p := &problem{ctx: ctx, opts: o, rows: float64(m.n), constant: -m.logWeight}
+	p := &problem{ctx: ctx, opts: o, rows: m.rows, constant: -m.logWeight}
 	if !o.NoIntercept {
 		p.rows--
 		p.constant += math.Log(m.weight)
@@ -154,7 +154,11 @@ func (p *problem) chooseRatio() (float64, error) {
 		return ratio, nil
 	}
 	if p.rows < 1 {
-		return 0, fmt.Errorf("ridge: 1 row tells nothing of the noise, want at least 2, or Noise and Prior")
+		least := 2.0
+		if p.opts.NoIntercept {
+			least = 1
+		}
+		return 0, fmt.Errorf("ridge: %.3g effective rows tell nothing of the noise, want at least %v, or Noise and Prior", p.rows+least-1, least)
 	}
 	if p.opts.Noise == 0 && p.opts.Prior == 0 {
 		for j, v := range p.squares {

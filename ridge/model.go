@@ -139,7 +139,8 @@ func (m *Model[T]) Prior() []float64 { return slices.Clone(m.prior) }
 //	−½·[ (yᵀy − yᵀΦμ)/σ² + log det A − D·log λ + n·log(2πσ²) − Σ log ω ].
 //
 // With an intercept, whose prior is flat, the density is that of the n − 1 contrasts of the
-// targets: n − 1 replaces n, and the brackets also contain log Σω. The evidence compares maps,
+// targets: n − 1 replaces n, and the brackets also contain log Σω. n is EffectiveRows of the sums,
+// and Sums.Scale multiplies Σ log ω as it multiplies Σω. The evidence compares maps,
 // kernels and variances on the same rows.
 func (m *Model[T]) LogEvidence() float64 { return m.evidence }
 

@@ -177,7 +177,7 @@ func TestFitErrors(t *testing.T) {
 	_, err := ridge.Fit(t.Context(), phi, x, y, ridge.Options{Noise: 1e-300, Prior: 1})
 	assert.ErrorContains(t, err, "ridge: Noise/Prior = 1e-300, want more than ")
 	_, err = ridge.Fit(t.Context(), phi, x.RowRange(0, 1), y.RowRange(0, 1), ridge.Options{})
-	assert.EqualError(t, err, "ridge: 1 row tells nothing of the noise, want at least 2, or Noise and Prior")
+	assert.EqualError(t, err, "ridge: 1 effective rows tell nothing of the noise, want at least 2, or Noise and Prior")
 	_, err = ridge.Fit(t.Context(), phi, x.RowRange(0, 1), y.RowRange(0, 1), ridge.Options{Noise: 1, Prior: 1})
 	assert.NoError(t, err)
 	_, err = ridge.Fit(t.Context(), phi, x, dense.New[float64](30, 1), ridge.Options{})

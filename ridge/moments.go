@@ -18,6 +18,7 @@ import (
 // large means.
 type moments struct {
 	n         int
+	rows      float64               // number of rows that the n rows stand for: see Sums.Scale
 	weight    float64               // W = Σω
 	logWeight float64               // Σ log ω
 	mean      []float64             // φ̄ = Σωφ/W
@@ -37,7 +38,7 @@ func newMoments(width, outputs int) moments {
 
 // clear sets m to the moments of no rows.
 func (m *moments) clear() {
-	m.n, m.weight, m.logWeight = 0, 0, 0
+	m.n, m.rows, m.weight, m.logWeight = 0, 0, 0, 0
 	for _, part := range [...][]float64{m.mean, m.targets, m.squares, m.cross.Data, m.square.data} {
 		clear(part)
 	}
@@ -55,6 +56,14 @@ func (m *moments) merge(o *moments) error {
 	return nil
 }
 
+// scale multiplies the number of rows that each row stands for by factor.
+func (m *moments) scale(factor float64) {
+	m.rows, m.weight, m.logWeight = factor*m.rows, factor*m.weight, factor*m.logWeight
+	for _, part := range [...][]float64{m.squares, m.cross.Data, m.square.data} {
+		floats.Scale(factor, part)
+	}
+}
+
 // combine adds the rows of o.
 func (m *moments) combine(o *moments) {
 	if o.n == 0 {
@@ -64,7 +73,7 @@ func (m *moments) combine(o *moments) {
 	factor, share := o.weight*(m.weight/total), o.weight/total
 	shift := floats.SubTo(make([]float64, len(m.mean)), o.mean, m.mean)
 	rise := floats.SubTo(make([]float64, len(m.targets)), o.targets, m.targets)
-	m.n, m.weight, m.logWeight = m.n+o.n, total, m.logWeight+o.logWeight
+	m.n, m.rows, m.weight, m.logWeight = m.n+o.n, m.rows+o.rows, total, m.logWeight+o.logWeight
 	for j, d := range rise {
 		m.squares[j] += o.squares[j] + factor*d*d
 		m.targets[j] += share * d

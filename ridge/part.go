@@ -107,6 +107,7 @@ func (s *blockSpace) add(m *moments, r features.Centring, lo, hi int) {
 		s.weights[i] = w
 		if w > 0 {
 			m.n++
+			m.rows++
 			m.logWeight += math.Log(w)
 			weight += w
 			if first < 0 {

@@ -77,7 +77,7 @@ func newPosterior(ctx context.Context, m *moments, o Options) (*posterior, error
 		clear(found.regression.TargetMean)
 		found.regression.Base = 0
 	}
-	if err := found.check(ctx, p.rows); err != nil {
+	if err := found.check(ctx, float64(m.n)); err != nil {
 		return nil, err
 	}
 	return found, nil

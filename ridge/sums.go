@@ -66,8 +66,34 @@ func NewSums[T dense.Float](phi rff.Map[T], outputs int) (*Sums[T], error) {
 	}, nil
 }
 
-// Rows returns n, the number of rows with a weight above 0.
+// Rows returns the number of rows with a weight above 0 that have been added.
 func (s *Sums[T]) Rows() int { return s.n }
+
+// EffectiveRows returns the number n of rows that the rows stand for: the sum over rows of the
+// factors of later calls of Scale. Without Scale it is Rows.
+func (s *Sums[T]) EffectiveRows() float64 { return s.rows }
+
+// Scale multiplies the number of rows that each row stands for by factor: Scale(3) leaves the sums
+// of the rows added three times. Scale(γ) before each Add, with γ < 1, makes the sums forget. A row
+// that k calls of Scale have followed then counts γᵏ times in n, in all sums, in the evidence and
+// in the noise, and a stream of single rows tends to 1/(1 − γ) effective rows. Means and
+// deviations at given variances are those of rows with the weights γᵏ. With these weights
+// LeaveOneOut gives errors without a row. Sums of shards that ended at different times are scaled
+// by their age before Merge.
+//
+// The error reports a factor that is not a positive number, and effective rows or weights that
+// become 0 or infinite; s is then unchanged. Cost: D²/2 multiplications.
+func (s *Sums[T]) Scale(factor float64) error {
+	if !(factor > 0) || math.IsInf(factor, 0) {
+		return fmt.Errorf("ridge: factor = %v, want a positive number", factor)
+	}
+	rows, weight := factor*s.rows, factor*s.weight
+	if s.n > 0 && !(min(rows, weight) > 0 && max(rows, weight) <= math.MaxFloat64) {
+		return fmt.Errorf("ridge: factor = %v leaves %v effective rows of weight %v, want positive numbers", factor, rows, weight)
+	}
+	s.scale(factor)
+	return nil
+}
 
 // Map returns the map of the features.
 func (s *Sums[T]) Map() rff.Map[T] { return s.phi }

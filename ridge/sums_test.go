@@ -14,6 +14,7 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/seed-feabd252/randfeat/dense"
+	"github.com/seed-feabd252/randfeat/internal/testing/densetest"
 	"github.com/seed-feabd252/randfeat/rff"
 	"github.com/seed-feabd252/randfeat/ridge"
 )
@@ -86,7 +87,7 @@ func numbers[T dense.Float](t testing.TB, s *ridge.Sums[T]) map[string][]float64
 	}
 	take(width) // marks
 	return map[string][]float64{
-		"weight": take(1), "log weight": take(1), "targets": take(1), "squares": take(1), "features": take(width), "cross": take(width), "triangle": all,
+		"weight": take(1), "log weight": take(1), "rows": take(1), "targets": take(1), "squares": take(1), "features": take(width), "cross": take(width), "triangle": all,
 	}
 }
 
@@ -138,6 +139,132 @@ func TestWeightsCountRows(t *testing.T) {
 	assert.InDeltaSlice(t, want[1:], predictions(t, sums, o, x)[1:], 1e-10)
 }
 
+// Scale(3) leaves the sums of rows added three times, with their evidence and noise.
+func TestScaleRepeatsRows(t *testing.T) {
+	densetest.Both(t, testScale[float32], testScale[float64])
+}
+
+func testScale[T dense.Float](t *testing.T) {
+	phi := gaussian[T](t, 15, 5, 1, 1)
+	x, y := friedman[T](200, 5, 1)
+	weights := make([]T, x.Rows)
+	for i := range weights {
+		weights[i] = T(i%3) / 2
+	}
+	once, thrice := sumOf(t, phi, x, y, weights), sumOf(t, phi, x, y, weights)
+	for range 2 {
+		require.NoError(t, thrice.Add(x, y, weights))
+	}
+	require.NoError(t, once.Scale(3))
+	assert.Equal(t, thrice.EffectiveRows(), once.EffectiveRows())
+	assert.Equal(t, 3*once.Rows(), thrice.Rows())
+	assertClose(t, numbers(t, thrice), numbers(t, once), 1e-12)
+	// λ is found to a tolerance.
+	assert.InDeltaSlice(t, predictions(t, thrice, ridge.Options{}, x), predictions(t, once, ridge.Options{}, x), 1e-3)
+	a, err := thrice.Fit(t.Context(), ridge.Options{Prior: 20})
+	require.NoError(t, err)
+	b, err := once.Fit(t.Context(), ridge.Options{Prior: 20})
+	require.NoError(t, err)
+	assert.InDelta(t, a.LogEvidence(), b.LogEvidence(), 1e-6)
+	assert.InEpsilon(t, a.Noise()[0], b.Noise()[0], 1e-3)
+}
+
+// A stream that forgets has the predictions and leave-one-out errors of rows with the weights
+// γ^age, in one part, and in shards that bytes have carried. The noise is that of the recent rows.
+func TestForgetting(t *testing.T) {
+	densetest.Both(t, testForgetting[float32], testForgetting[float64])
+}
+
+func testForgetting[T dense.Float](t *testing.T) {
+	const n, batch, decay = 300, 20, 0.9
+	phi := gaussian[T](t, 15, 5, 1, 1)
+	x, y := friedman[T](n, 5, 1)
+	weights := make([]T, n)
+	fresh := func() *ridge.Sums[T] { return sumOf(t, phi, x.RowRange(0, 0), y.RowRange(0, 0), nil) }
+	stream, shards, rows := fresh(), fresh(), 0.0
+	for lo := 0; lo < n; lo += batch {
+		require.NoError(t, stream.Scale(decay))
+		require.NoError(t, stream.Add(x.RowRange(lo, lo+batch), y.RowRange(lo, lo+batch), nil))
+		age := float64((n - lo - 1) / batch)
+		shard := sumOf(t, phi, x.RowRange(lo, lo+batch), y.RowRange(lo, lo+batch), nil)
+		require.NoError(t, shard.Scale(math.Pow(decay, age)))
+		data, err := shard.MarshalBinary()
+		require.NoError(t, err)
+		received := fresh()
+		require.NoError(t, received.UnmarshalBinary(data))
+		require.NoError(t, shards.Merge(received))
+		for i := lo; i < lo+batch; i++ {
+			weights[i] = T(math.Pow(decay, age))
+		}
+		rows += batch * math.Pow(decay, age)
+	}
+	assertClose(t, numbers(t, stream), numbers(t, shards), 1e-12)
+	assert.InEpsilon(t, rows, stream.EffectiveRows(), 1e-12)
+	assert.Equal(t, n, stream.Rows())
+	weighted := sumOf(t, phi, x, y, weights)
+	for _, o := range []ridge.Options{{Noise: 1, Prior: 9}, {Noise: 0.3, Prior: 9, NoIntercept: true}} {
+		want, err := weighted.Fit(t.Context(), o)
+		require.NoError(t, err)
+		got, err := stream.Fit(t.Context(), o)
+		require.NoError(t, err)
+		mean, sd := want.Predict(x)
+		m, s := got.Predict(x)
+		assert.Less(t, densetest.Distance(mean, m), 1e-4)
+		assert.Less(t, densetest.Distance(sd, s), 1e-4)
+		errs, err := want.LeaveOneOut(dense.Matrix[T]{}, x, y, weights)
+		require.NoError(t, err)
+		again, err := got.LeaveOneOut(dense.Matrix[T]{}, x, y, weights)
+		require.NoError(t, err)
+		assert.Less(t, densetest.Distance(errs, again), 1e-4)
+	}
+
+	// The targets change their sign and their noise of 1 becomes 0.1.
+	sudden := y.Clone()
+	rng := rand.New(rand.NewPCG(1, 3))
+	for i := range n {
+		row := x.Row(i)
+		if i < n-4*batch {
+			sudden.Set(i, 0, row[0]+T(rng.NormFloat64()))
+		} else {
+			sudden.Set(i, 0, -row[0]+T(0.1*rng.NormFloat64()))
+		}
+	}
+	identity, err := rff.Identity[T](5)
+	require.NoError(t, err)
+	for factor, late := range map[float64]bool{1: false, 0.3: true} {
+		sums, err := ridge.NewSums(identity, 1)
+		require.NoError(t, err)
+		for lo := 0; lo < n; lo += batch {
+			require.NoError(t, sums.Scale(factor))
+			require.NoError(t, sums.Add(x.RowRange(lo, lo+batch), sudden.RowRange(lo, lo+batch), nil))
+		}
+		m, err := sums.Fit(t.Context(), ridge.Options{})
+		require.NoError(t, err)
+		w, _ := m.Weights()
+		assert.Equal(t, late, w.At(0, 0) < -0.7, "factor %v: slope %v", factor, w.At(0, 0))
+		assert.Equal(t, late, m.Noise()[0] < 0.06, "factor %v: noise %v", factor, m.Noise()[0])
+	}
+}
+
+// Scale refuses factors, and leaves the sums unchanged.
+func TestScaleErrors(t *testing.T) {
+	phi := gaussian[float64](t, 5, 5, 1, 1)
+	x, y := friedman[float64](20, 5, 1)
+	s := sumOf(t, phi, x, y, nil)
+	before := numbers(t, s)
+	for _, factor := range []float64{0, -1, math.NaN(), math.Inf(1)} {
+		assert.EqualError(t, s.Scale(factor), fmt.Sprintf("ridge: factor = %v, want a positive number", factor))
+	}
+	assert.EqualError(t, s.Scale(math.MaxFloat64), "ridge: factor = 1.7976931348623157e+308 leaves +Inf effective rows of weight +Inf, want positive numbers")
+	assert.Equal(t, before, numbers(t, s))
+	require.NoError(t, s.Scale(0.04))
+	_, err := s.Fit(t.Context(), ridge.Options{})
+	assert.EqualError(t, err, "ridge: 0.8 effective rows tell nothing of the noise, want at least 2, or Noise and Prior")
+	empty, err := ridge.NewSums(phi, 1)
+	require.NoError(t, err)
+	assert.NoError(t, empty.Scale(0.5))
+}
+
 func TestSumsAsBytes(t *testing.T) {
 	t.Run("type=float32", testBytes[float32])
 	t.Run("type=float64", testBytes[float64])
@@ -181,9 +308,11 @@ func testBytes[T dense.Float](t *testing.T) {
 	refuse(again, sealed(func(b []byte) { binary.LittleEndian.PutUint64(b[32:], math.MaxUint64) }), "18446744073709551615")
 	refuse(again, sealed(func(b []byte) { binary.LittleEndian.PutUint64(b[32:], 0) }), "sums of 0 rows")
 	refuse(again, sealed(func(b []byte) { clear(b[40 : 40+8*140]) }), "features differ")
-	refuse(again, sealed(func(b []byte) {
-		binary.LittleEndian.PutUint64(b[40+8*140:], math.Float64bits(math.NaN()))
-	}), "NaN")
+	for word, name := range map[int]string{0: "weight", 2: "stand for"} {
+		refuse(again, sealed(func(b []byte) {
+			binary.LittleEndian.PutUint64(b[40+8*(140+word):], math.Float64bits(math.NaN()))
+		}), name+" NaN")
+	}
 	two, err := ridge.NewSums(phi, 2)
 	require.NoError(t, err)
 	assert.ErrorContains(t, two.UnmarshalBinary(b), "outputs = 1, want 2")
