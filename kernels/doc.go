@@ -14,8 +14,9 @@
 //	distance        Gaussian, Matern, RationalQuadratic of ‖x−y‖, Laplacian of ‖x−y‖₁
 //	angle           Angular 1 − 2θ/π, ArcCosine ‖x‖ⁿ‖y‖ⁿJ_n(θ)/π
 //
-// ELU is the inner product of elu(x)+1 and elu(y)+1. Sum, Product and Scaled compose kernels.
-// Pullback applies a kernel to the images of an affine map. Any type of yours with a method
+// ELU is the inner product of elu(x)+1 and elu(y)+1. Boxes is for functions with steps. Sum,
+// Product and Scaled compose kernels. Pullback applies a kernel to the images of an affine map. Any
+// type of yours with a method
 //
 //	Eval(x, y []float64) float64
 //

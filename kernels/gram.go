@@ -21,9 +21,10 @@ const gramRows = 64
 //
 // Cost. Laplacian, ELU and kernels of your own are evaluated pair by pair in float64, O(d) each, by
 // calls from several goroutines at once. Pullback first maps all points, in float64, and takes the
-// Gram matrix of its K on their images. As a part of a sum, product or multiple it is evaluated
-// pair by pair. All other kernels of this package, their sums, products and positive multiples take
-// one matrix product in T and O(1) for each element.
+// Gram matrix of its K on their images. Boxes first finds the places of all coordinates among the
+// thresholds. As parts of a sum, product or multiple both are evaluated pair by pair. All other
+// kernels of this package, their sums, products and positive multiples take one matrix product in T
+// and O(1) for each element.
 //
 // Accuracy. The inner product in T has an error of at most d·u·‖x‖‖y‖, where u is 2⁻⁵³ or 2⁻²⁴. The
 // rest is computed in float64 and rounded once. Where the error would be magnified (‖x−y‖² below
@@ -49,6 +50,9 @@ func Gram[T dense.Float](dst dense.Matrix[T], k Kernel, x, y dense.Matrix[T]) de
 	dst = dense.Ensure(dst, x.Rows, y.Rows)
 	if p, ok := k.(Pullback); ok {
 		return gramPullback(dst, p, x, y, one)
+	}
+	if b, ok := k.(Boxes); ok {
+		return gramBoxes(dst, b, x, y)
 	}
 	xs := newPoints(x)
 	ys := xs

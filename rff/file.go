@@ -66,6 +66,10 @@ func pointsFit(k kernels.Kernel, d int) error {
 			return fmt.Errorf("rff: k is a kernel of points of R^%d, want R^%d", k.A.Cols, d)
 		}
 		return pointsFit(k.K, k.A.Rows)
+	case kernels.Boxes:
+		if k.Thresholds.Rows != d {
+			return fmt.Errorf("rff: k is a kernel of points of R^%d, want R^%d", k.Thresholds.Rows, d)
+		}
 	}
 	for _, part := range parts {
 		if err := pointsFit(part, d); err != nil {
@@ -98,7 +102,7 @@ var makers = map[reflect.Type]func(recipe any) (any, error){}
 
 func init() {
 	archive.Register(map[string]any{
-		"Angular": kernels.Angular{}, "ArcCosine": kernels.ArcCosine{},
+		"Angular": kernels.Angular{}, "Boxes": kernels.Boxes{}, "ArcCosine": kernels.ArcCosine{},
 		"DotProduct": kernels.DotProduct{}, "ELU": kernels.ELU{},
 		"Gaussian":  kernels.Gaussian{},
 		"Laplacian": kernels.Laplacian{}, "Matern": kernels.Matern{},

@@ -171,6 +171,7 @@ func fileMaps[T dense.Float](t testing.TB, m, d int) []written[T] {
 func fileKernels(d int) []kernels.Kernel {
 	return []kernels.Kernel{
 		kernels.DotProduct{}, kernels.Softmax{Gamma: 0.1}, kernels.Polynomial{Degree: 2, Offset: 1}, kernels.ELU{},
+		kernels.Boxes{Thresholds: dense.New[float64](d, 2), Weights: dense.Of(d, 2, slices.Repeat([]float64{1}, 2*d))},
 		kernels.Gaussian{LengthScale: 1.0 / 3}, kernels.Laplacian{}, kernels.Matern{Nu: 2.5},
 		kernels.RationalQuadratic{Alpha: 2}, kernels.Angular{}, kernels.ArcCosine{Order: 1},
 		kernels.Sum{kernels.Gaussian{}, kernels.Product{kernels.Laplacian{}, kernels.DotProduct{}}},

@@ -1,0 +1,116 @@
+package kernels
+
+import (
+	"errors"
+	"fmt"
+	"math"
+	"slices"
+
+	"gonum.org/v1/gonum/floats"
+
+	"github.com/seed-feabd252/randfeat/dense"
+	"github.com/seed-feabd252/randfeat/internal/compute/parallel"
+)
+
+// Boxes is the kernel
+//
+//	k(x, y) = (κ + κ² + κ³)/3,  κ = 1 − Σ_jb w_jb·[t_jb is between x_j and y_j] / Σ_jb w_jb,
+//
+// for thresholds t_jb of coordinate j with the weights w_jb. κ is the probability that x and y are
+// on the same side of a random threshold. The functions of k are constant between thresholds. They
+// are sums of functions of up to three coordinates, so k suits functions with steps, as trees do.
+//
+// Positive semi-definite on R^d as the expectation of products of indicators; range [0, 1] with
+// k(x, x) = 1. t is between a and b if a ≤ t < b or b ≤ t < a.
+type Boxes struct {
+	// Thresholds is d×B, at least 1×1, with the thresholds of coordinate j in row j, in ascending
+	// order and in units of x.
+	Thresholds dense.Matrix[float64]
+
+	// Weights is d×B, with a weight from 0 on for each threshold, and a sum above 0.
+	Weights dense.Matrix[float64]
+}
+
+// Eval returns k(x, y) in O(d·B). It panics if x or y is not of length d or a field is out of
+// range.
+func (k Boxes) Eval(x, y []float64) float64 {
+	must(k.check())
+	checkLengths(x, y)
+	p := k.places(dense.Of(2, len(x), slices.Concat(x, y)))
+	return ofPlaces(p.Row(0), p.Row(1))
+}
+
+func (k Boxes) check() error {
+	t, w := k.Thresholds, k.Weights
+	if t.Rows < 1 || t.Cols < 1 || w.Rows != t.Rows || w.Cols != t.Cols {
+		return fmt.Errorf("kernels: Boxes.Thresholds is %d×%d and Weights %d×%d, want the same shape, at least 1×1", t.Rows, t.Cols, w.Rows, w.Cols)
+	}
+	if err := errors.Join(t.Validate(), w.Validate()); err != nil {
+		return fmt.Errorf("kernels: Boxes: %w", err)
+	}
+	total := 0.0
+	for j := range t.Rows {
+		if err := allFinite(fmt.Sprintf("Boxes.Thresholds[%d]", j), t.Row(j)); err != nil {
+			return err
+		}
+		if !slices.IsSorted(t.Row(j)) {
+			return fmt.Errorf("kernels: Boxes.Thresholds[%d] are not in ascending order", j)
+		}
+		for b, v := range w.Row(j) {
+			if !(v >= 0) {
+				return fmt.Errorf("kernels: Boxes.Weights[%d][%d] = %v, want a number from 0 on", j, b, v)
+			}
+			total += v
+		}
+	}
+	if !(total > 0) || math.IsInf(total, 1) {
+		return fmt.Errorf("kernels: Boxes.Weights have the sum %v, want a positive number", total)
+	}
+	return nil
+}
+
+// places returns Σ_b w_jb·[t_jb < x_ij] / Σw for the coordinates of the rows of x, and NaN for a
+// coordinate that is not finite.
+func (k Boxes) places(x dense.Matrix[float64]) dense.Matrix[float64] {
+	if x.Cols != k.Thresholds.Rows {
+		panic(fmt.Sprintf("kernels: points are of R^%d, Boxes.Thresholds is %d×%d", x.Cols, k.Thresholds.Rows, k.Thresholds.Cols))
+	}
+	total := 0.0
+	for j := range k.Weights.Rows {
+		total += floats.Sum(k.Weights.Row(j))
+	}
+	p, below := dense.New[float64](x.Rows, x.Cols), make([]float64, k.Weights.Cols+1)
+	for j := range x.Cols {
+		floats.CumSum(below[1:], k.Weights.Row(j))
+		for i := range x.Rows {
+			b, _ := slices.BinarySearch(k.Thresholds.Row(j), x.At(i, j))
+			p.Set(i, j, below[b]/total+(x.At(i, j)-x.At(i, j)))
+		}
+	}
+	return p
+}
+
+// ofPlaces returns the kernel of two rows of places.
+func ofPlaces(p, q []float64) float64 {
+	same := max(0, 1-floats.Distance(p, q, 1))
+	return (same + same*same + same*same*same) / 3
+}
+
+// gramBoxes writes the Gram matrix of k into dst.
+func gramBoxes[T dense.Float](dst dense.Matrix[T], k Boxes, x, y dense.Matrix[T]) dense.Matrix[T] {
+	p, q := k.places(inFloat64(x)), k.places(inFloat64(y))
+	parallel.Rows(p.Rows, gramRows, func(lo, hi int) {
+		for i := lo; i < hi; i++ {
+			row := dst.Row(i)
+			for j := range row {
+				row[j] = T(ofPlaces(p.Row(i), q.Row(j)))
+			}
+		}
+	})
+	return dst
+}
+
+// String returns the kernel with the shape of its thresholds.
+func (k Boxes) String() string {
+	return fmt.Sprintf("Boxes{Thresholds: %d×%d}", k.Thresholds.Rows, k.Thresholds.Cols)
+}
