@@ -1,10 +1,12 @@
 package ridge
 
 import (
+	"cmp"
 	"fmt"
 	"math"
 	"slices"
 
+	"gonum.org/v1/gonum/floats"
 	"gonum.org/v1/gonum/stat/distuv"
 
 	"github.com/seed-feabd252/randfeat/dense"
@@ -62,11 +64,48 @@ func (m *Model[T]) WithBands(errors dense.Matrix[float64], relative bool) (*Mode
 		slices.Sort(sorted[j*errors.Rows:])
 	}
 	with := *m
-	with.regression.Errors, with.regression.Relative = sorted, relative
+	with.regression.Errors, with.regression.Relative, with.regression.Logs = sorted, relative, nil
 	if err := checkErrors(sorted, p); err != nil {
 		return nil, wrap(err)
 	}
 	return &with, nil
+}
+
+// WithNoise returns the model with bands for noise that differs between rows. logs is a model, with
+// the same map, of the logarithms of |y_ij − f_j(x_i)| at rows that the fit has not seen. Half
+// widths are in proportion to exp(g_j(x)), where g are the means of logs. errors (n×p) are the
+// ratios |y_ij − f_j(x_i)| / exp(g_j^(−i)(x_i)), the exponentials of the errors of
+// logs.LeaveOneOut. Files contain g.
+//
+// The error reports a zero logs, another number of features or outputs than that of the model, and
+// the errors of WithBands.
+func (m *Model[T]) WithNoise(logs *Model[T], errors dense.Matrix[float64]) (*Model[T], error) {
+	with, err := m.WithBands(errors, true)
+	if err != nil {
+		return nil, err
+	}
+	if logs == nil || logs.phi == nil {
+		return nil, errNoModel
+	}
+	w := logs.regression.Weights
+	if own := m.regression.Weights; w.Rows != own.Rows || w.Cols != own.Cols {
+		return nil, fmt.Errorf("ridge: logs has %d features and %d outputs, want %d and %d", w.Rows, w.Cols, own.Rows, own.Cols)
+	}
+	at := logs.regression.Intercepts()
+	for i, v := range m.regression.FeatureMean {
+		floats.AddScaled(at, v, w.Row(i))
+	}
+	with.regression.Logs = append(w.Clone().Data, at...)
+	return with, nil
+}
+
+// checkBands returns an error unless the errors are those of bands, and there are as many logs as a
+// regression with the shape of the weights has numbers, or none.
+func checkBands(errors, logs []float64, weights dense.Matrix[float64]) error {
+	if n := (weights.Rows + 1) * weights.Cols; len(logs) > 0 && (len(logs) != n || len(errors) == 0) {
+		return fmt.Errorf("%d logs beside %d errors, want none, or %d and at least one error", len(logs), len(errors), n)
+	}
+	return cmp.Or(checkErrors(errors, weights.Cols), argument.FiniteAll("logs", logs))
 }
 
 func checkErrors(errors []float64, outputs int) error {
@@ -85,12 +124,19 @@ func checkErrors(errors []float64, outputs int) error {
 // within the half width of the mean with the probability level, over rows and targets.
 //
 // With n errors of WithBands, the half width is the ⌈level·(n + 1)⌉-th smallest error, or the
-// largest one, times the standard deviation of Predict if the errors are relative. Without errors,
+// largest one, times the standard deviation of Predict if the errors are relative, and times exp(g)
+// after WithNoise. Without errors,
 // noise counts as normal, and the half width is 1.645 standard deviations at the level 0.9.
 //
 // Band panics as Predict does, and if level is not between 0 and 1. Cost: as Predict.
 func (m *Model[T]) Band(x dense.Matrix[T], level float64) (mean, half dense.Matrix[T]) {
 	mean, half = m.Predict(x)
+	if logs := m.regression.LogErrors(); logs != nil {
+		features.Mean(m.source, logs, half, x, predictRows)
+		for i, v := range half.Data {
+			half.Data[i] = T(math.Exp(float64(v)))
+		}
+	}
 	for i := range half.Rows {
 		band(&m.regression, half.Row(i), level)
 	}
@@ -102,6 +148,13 @@ func (m *Model[T]) Band(x dense.Matrix[T], level float64) (mean, half dense.Matr
 // between 0 and 1.
 func (s *Predictor[T]) Band(mean, half, x []T, level float64) (_, _ []T) {
 	mean, half = s.Predict(mean, half, x)
+	if logs := s.core.LogErrors(); logs != nil {
+		r := s.begin(x)
+		for j := range half {
+			half[j] = T(math.Exp((&predictor{Regression: *logs}).mean(r.phi, j)))
+		}
+		requests.Put(r)
+	}
 	band(&s.core.Regression, half, level)
 	return mean, half
 }

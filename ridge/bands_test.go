@@ -126,3 +126,91 @@ func TestBandErrors(t *testing.T) {
 	_, half = with.Band(x.RowRange(0, 1), 0.99)
 	assert.Equal(t, 3.0, half.At(0, 0))
 }
+
+// The noise is exp(x) for x in (0, 2). Bands of WithNoise hold their share in both halves of the
+// range, and bands of equal width miss one in six targets of the noisy half, within four standard
+// errors. The file and the predictor have the same bands.
+func testNoise[T dense.Float](t *testing.T) {
+	const n = 1000
+	draw := func(n int, seed uint64) (x, y dense.Matrix[T]) {
+		rng := rand.New(rand.NewPCG(seed, 1))
+		x, y = dense.New[T](n, 1), dense.New[T](n, 2)
+		for i := range n {
+			v := 2 * rng.Float64()
+			x.Set(i, 0, T(v))
+			y.Set(i, 0, T(math.Sin(v)+math.Exp(v)*rng.NormFloat64()))
+			y.Set(i, 1, T(rng.NormFloat64()))
+		}
+		return x, y
+	}
+	x, y := draw(n, 1)
+	others, targets := draw(4000, 2)
+	phi := gaussian[T](t, 8, 1, 1, 1)
+	m, err := ridge.Fit(t.Context(), phi, x, y, ridge.Options{})
+	require.NoError(t, err)
+	errs, err := m.LeaveOneOut(dense.Matrix[T]{}, x, y, nil)
+	require.NoError(t, err)
+	sizes, logs := dense.New[float64](n, 2), dense.New[T](n, 2)
+	for i, e := range errs.Data {
+		sizes.Data[i] = math.Abs(float64(e))
+		logs.Data[i] = T(math.Log(sizes.Data[i] + 1e-3))
+	}
+	g, err := ridge.Fit(t.Context(), phi, x, logs, ridge.Options{})
+	require.NoError(t, err)
+	rest, err := g.LeaveOneOut(dense.Matrix[T]{}, x, logs, nil)
+	require.NoError(t, err)
+	ratios := dense.New[float64](n, 2)
+	for i, v := range rest.Data {
+		ratios.Data[i] = math.Exp(float64(v))
+	}
+	with, err := m.WithNoise(g, ratios)
+	require.NoError(t, err)
+	equal, err := m.WithBands(sizes, false)
+	require.NoError(t, err)
+	share := func(m *ridge.Model[T], lo, hi float64, output int) float64 {
+		mean, half := m.Band(others, 0.9)
+		inside, count := 0.0, 0.0
+		for i := range others.Rows {
+			if v := float64(others.At(i, 0)); v >= lo && v < hi {
+				count++
+				if math.Abs(float64(targets.At(i, output)-mean.At(i, output))) <= float64(half.At(i, output)) {
+					inside++
+				}
+			}
+		}
+		return inside / count
+	}
+	allowed := 4 * math.Sqrt(0.09*(1.0/500+1.0/2000))
+	for output := range 2 {
+		assert.InDelta(t, 0.9, share(with, 0, 1, output), allowed)
+		assert.InDelta(t, 0.9, share(with, 1, 2, output), allowed)
+	}
+	assert.Less(t, share(equal, 1, 2, 0), 0.9-allowed/2)
+	again := reread(t, with, ridge.ReadModel[T])
+	mean, half := with.Band(others, 0.9)
+	m2, h2 := again.Band(others, 0.9)
+	assert.Equal(t, mean, m2)
+	assert.Equal(t, half, h2)
+	p, err := again.Predictor(t.Context())
+	require.NoError(t, err)
+	view, err := ridge.ViewPredictor[T](fileOf(t, p))
+	require.NoError(t, err)
+	_, width := view.Band(nil, nil, others.Row(0), 0.9)
+	for j, v := range width {
+		assert.InEpsilon(t, half.At(0, j), v, 1e-5)
+	}
+	none, err := with.WithBands(sizes, false)
+	require.NoError(t, err)
+	_, h2 = none.Band(others, 0.9)
+	assert.Equal(t, h2.At(0, 0), h2.At(1, 0), "the last bands count")
+	_, err = m.WithNoise(nil, ratios)
+	assert.ErrorContains(t, err, "Model is zero")
+	_, err = m.WithNoise(g, dense.New[float64](3, 1))
+	assert.EqualError(t, err, "ridge: errors are 3×1, want at least one row and 2 columns")
+	one, err := ridge.Fit(t.Context(), phi, x, logs.ColRange(0, 1), ridge.Options{})
+	require.NoError(t, err)
+	_, err = m.WithNoise(one, ratios)
+	assert.EqualError(t, err, "ridge: logs has 16 features and 1 outputs, want 16 and 2")
+}
+
+func TestNoise(t *testing.T) { densetest.Both(t, testNoise[float32], testNoise[float64]) }

@@ -60,9 +60,9 @@ const sampledRows = 2048
 // classes² − 1 parameters [Schwarz 1978].
 //
 // λ, β, M and b minimise the loss at the rows, or at 1025 to 2048 of them at equal distances. The
-// loss of β includes one more row, whose class may be any, so that β is finite if all rows are right. Of
-// maps with equal losses, the first one is the best. The loss is an estimate of the loss at other
-// rows. It is too small for a map whose parameters were learnt from the same targets.
+// loss of β includes one more row, whose class may be any, so that β is finite if all rows are
+// right. Of maps with equal losses, the first one is the best. The loss is an estimate of the loss
+// at other rows. It is too small for a map whose parameters were learnt from the same targets.
 //
 // Classify reads the rows once for each map. A map costs n transforms, n·D²/2 multiply-adds, and
 // about 20 times D³/3 + 1024·D² for the values of λ.

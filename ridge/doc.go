@@ -108,9 +108,10 @@
 //	model.factor             the upper triangle of R, row by row, D(D+1)/2 numbers
 //	model.errors             of WithBands, ascending for each output, or nil, and
 //	model.relative           whether they are relative
+//	model.logs               of WithNoise: the weights of g, D×p, and its values at φ̄, or nil
 //
-//	model.weights            of a Classifier: β·w, D×classes
-//	model.intercepts         β·b, a number for each class
+//	model.weights            of a Classifier: β·w·M, D×classes
+//	model.intercepts         the scores at φ̄, a number for each class
 //	model.featureMean        φ̄, D numbers
 //	model.labels             the number of labels, or nil, and model.labels.0, … their texts
 //

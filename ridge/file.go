@@ -131,6 +131,7 @@ type posteriorRecipe struct {
 	Factor      []float64 // upper triangle of R, row by row
 	Errors      []float64 // at other rows, output by output; nil for none
 	Relative    bool      // Errors are ratios to standard deviations
+	Logs        []float64 // weights of the means of log-errors, and these means at φ̄; nil for none
 }
 
 func (p *posterior) recipe() posteriorRecipe {
@@ -138,7 +139,7 @@ func (p *posterior) recipe() posteriorRecipe {
 	return posteriorRecipe{
 		Weights: r.Weights, FeatureMean: r.FeatureMean, TargetMean: r.TargetMean, Centred: p.centred, Noise: r.Noise,
 		Ratio: p.ratio, RowWeight: p.weight, LogEvidence: p.evidence, Factor: p.factor.Packed(),
-		Errors: r.Errors, Relative: r.Relative,
+		Errors: r.Errors, Relative: r.Relative, Logs: r.Logs,
 	}
 }
 
@@ -150,7 +151,7 @@ func (r posteriorRecipe) check() error {
 	if e := r.LogEvidence; e-e != 0 {
 		return fmt.Errorf("logEvidence = %v, want a finite number", e)
 	}
-	err := cmp.Or(argument.FiniteAll("factor", r.Factor), checkErrors(r.Errors, r.Weights.Cols), checkPositive("ratio", r.Ratio), checkPositive("rowWeight", r.RowWeight))
+	err := cmp.Or(argument.FiniteAll("factor", r.Factor), checkBands(r.Errors, r.Logs, r.Weights), checkPositive("ratio", r.Ratio), checkPositive("rowWeight", r.RowWeight))
 	for j, v := range r.Noise {
 		err = cmp.Or(err, checkPositive(fmt.Sprintf("noise[%d]", j), v), checkPositive(fmt.Sprintf("noise[%d]/ratio", j), v/r.Ratio))
 	}
@@ -164,7 +165,7 @@ func (r posteriorRecipe) check() error {
 
 func (r posteriorRecipe) posterior() *posterior {
 	p := &posterior{
-		regression: features.Regression{Weights: r.Weights, Facts: features.Facts{FeatureMean: r.FeatureMean, TargetMean: r.TargetMean, Noise: r.Noise, Errors: r.Errors, Relative: r.Relative}},
+		regression: features.Regression{Weights: r.Weights, Facts: features.Facts{FeatureMean: r.FeatureMean, TargetMean: r.TargetMean, Noise: r.Noise, Errors: r.Errors, Relative: r.Relative, Logs: r.Logs}},
 		centred:    r.Centred, ratio: r.Ratio, weight: r.RowWeight, factor: cholesky.Unpack(r.Weights.Rows, r.Factor), evidence: r.LogEvidence,
 	}
 	if r.Centred {

@@ -262,5 +262,5 @@ func (s *predictor) check() error {
 			return err
 		}
 	}
-	return cmp.Or(argument.FiniteAll("inverse", s.Inverse), checkErrors(s.Errors, s.Weights.Cols))
+	return cmp.Or(argument.FiniteAll("inverse", s.Inverse), checkBands(s.Errors, s.Logs, s.Weights))
 }

@@ -22,6 +22,19 @@ type Facts struct {
 	Base        float64   // variance of b in units of the noise; 0 without an intercept
 	Errors      []float64 // at other rows, in ascending order for each output; nil for none
 	Relative    bool      // Errors are ratios to standard deviations
+
+	// Logs are the weights of the means of log-errors, D×p, and their values at φ̄, p numbers. Nil
+	// stands for none. Otherwise Errors are ratios to exp of these means.
+	Logs []float64
+}
+
+// LogErrors returns the regression of Logs, or nil.
+func (r *Regression) LogErrors() *Regression {
+	if len(r.Logs) == 0 {
+		return nil
+	}
+	n := r.Weights.Rows * r.Weights.Cols
+	return &Regression{dense.Of(r.Weights.Rows, r.Weights.Cols, r.Logs[:n]), Facts{FeatureMean: r.FeatureMean, TargetMean: r.Logs[n:]}}
 }
 
 // Intercepts returns the means of the functions at φ = 0.
