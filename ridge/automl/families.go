@@ -18,7 +18,7 @@ import (
 // family is a way to learn a space.
 type family struct {
 	name    string
-	linear  bool
+	fixed   bool // the kernel is space.kernel, or linear for nil
 	learns  bool // from the targets
 	applies func(n, d, classes int) bool
 
@@ -32,9 +32,13 @@ const mostMetric = 300
 
 var everyFamily = []family{
 	{"linear", true, false, func(_, _, _ int) bool { return true }, scaledColumns(false)},
-	{"sparse linear", true, true, func(n, d, classes int) bool { return classes == 0 && 3*d > n && d <= 600 }, sparse},
+	{"sparse linear", true, true, func(n, d, classes int) bool {
+		return classes == 0 && 3*d > n && float64(n)*float64(n)*float64(d) <= 1e8
+	}, sparse},
 	{"one length-scale", false, false, func(_, _, _ int) bool { return true }, scaledColumns(false)},
 	{"one length-scale, columns in equal units", false, false, func(_, d, _ int) bool { return d > 1 }, scaledColumns(true)},
+	{"boxes", true, false, func(_, _, _ int) bool { return true }, boxes(0)},
+	{"learnt boxes", true, true, func(_, d, _ int) bool { return d <= mostMetric }, boxes(2)},
 	{"a length-scale a column", false, true, func(_, d, classes int) bool { return classes == 0 && d > 1 && d <= mostMetric }, ownScales},
 	{"diagonal metric", false, true, func(_, d, classes int) bool { return classes > 0 && d > 1 && d <= mostMetric }, learntMetric(2, true)},
 	{"full metric", false, true, func(n, d, _ int) bool { return d > 1 && d <= min(mostMetric, n/5) }, learntMetric(3, false)},

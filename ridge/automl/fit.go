@@ -125,7 +125,8 @@ func fit[T dense.Float](ctx context.Context, rows ridge.Rows[T], o Options, src 
 	case err != nil:
 	case o.Classes == 0:
 		if r.Model, err = regress(ctx, phi, rows, found.ratio); err == nil {
-			r.Model, err = r.Model.WithBands(found.errors, found.RelativeBands)
+			r.Model, err = withBands(ctx, r.Model, &found, all)
+			r.Report = found.Report
 		}
 	default:
 		var best ridge.Classification[T]
@@ -165,11 +166,12 @@ func (o Options) check() error {
 
 const (
 	sampleRows = 1500 // the largest number of rows with which Fit chooses
+	unseenRows = 500  // rows of the sample of draw that do not choose
 	leastRows  = 10
 )
 
-// draw returns up to max(sampleRows, Landmarks) of the rows with a positive weight, in random
-// order, and the number of such rows.
+// draw returns up to max(sampleRows + unseenRows, Landmarks) of the rows with a positive weight, in
+// random order, and the number of such rows.
 func draw[T dense.Float](ctx context.Context, rows ridge.Rows[T], o Options, rng *rand.Rand) (s ridge.Block[float64], n int, err error) {
 	var sample []row
 	d, p := 0, 0
@@ -189,7 +191,7 @@ func draw[T dense.Float](ctx context.Context, rows ridge.Rows[T], o Options, rng
 			}
 			n++
 			at := len(sample)
-			if at < max(sampleRows, o.Landmarks) {
+			if at < max(sampleRows+unseenRows, o.Landmarks) {
 				sample = append(sample, row{})
 			} else if at = rng.IntN(n); at >= len(sample) {
 				continue

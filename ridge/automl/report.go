@@ -35,21 +35,24 @@ type Report struct {
 	// of |share of right rows − mean of the largest probability|, each in one of ten bins by that
 	// probability. Right probabilities have an error of at most about 1.3/√rows.
 	Calibration float64
-	Coverage    float64 // for numbers: the share of held-out targets in bands of 90 % from other held-out rows
-
-	// RelativeBands says that bands of Model.Band are in proportion to standard deviations.
-	// Otherwise bands have the same width everywhere.
-	RelativeBands bool
+	Bands       Bands   // for numbers: the widths of the bands of Model.Band
+	Coverage    float64 // for numbers: the share of targets in bands of 90 % from errors at other rows
 }
+
+// Bands says how the widths of bands differ between rows.
+type Bands string
+
+// The widths of bands.
+const (
+	RelativeBands Bands = "in proportion to deviations"
+	EqualBands    Bands = "of equal width"
+	NoiseBands    Bands = "in proportion to learnt noise"
+)
 
 // String returns the report as a text of some lines.
 func (r Report) String() string {
 	var b strings.Builder
-	width := "of equal width"
-	if r.RelativeBands {
-		width = "in proportion to deviations"
-	}
-	score, last := "RMSE", fmt.Sprintf("The mean has %.4g. Bands of 90 %%, %s, hold %.1f %% of the held-out rows.", r.Deviation, width, 100*r.Coverage)
+	score, last := "RMSE", fmt.Sprintf("The mean has %.4g. Bands of 90 %%, %s, hold %.1f %% of other rows.", r.Deviation, r.Bands, 100*r.Coverage)
 	if r.Classes > 0 {
 		score, last = "log-loss", fmt.Sprintf("%.1f %% of the held-out rows have the most probable class. The calibration error is %.3f.", 100*r.Accuracy, r.Calibration)
 	}
@@ -69,19 +72,19 @@ func (r Report) String() string {
 
 // heldOut has the predictions of a family at held-out rows.
 type heldOut struct {
-	fold    []int
 	weights []float64
 	losses  []float64 // log-losses, or means of squared errors
 	levels  []float64 // for numbers: the losses of the mean
 	right   []float64 // for classes: 1 for a row whose class has the largest probability
 	most    []float64 // for classes: the largest probability
 
-	errors, ratios [][]float64 // of each output: the size of the error, and its ratio to the deviation
+	points []float64 // the rows
+	errors []float64 // the sizes of the errors of the outputs
 }
 
 // add predicts the rows of a fold.
-func (h *heldOut) add(fold int, b ridge.Block[float64], m learnt) {
-	h.fold, h.weights = append(h.fold, slices.Repeat([]int{fold}, b.X.Rows)...), append(h.weights, b.Weights...)
+func (h *heldOut) add(b ridge.Block[float64], m learnt) {
+	h.weights = append(h.weights, b.Weights...)
 	if m.classifier != nil {
 		p := m.classifier.Probabilities(dense.Matrix[float64]{}, b.X)
 		for i, c := range b.Y.Data {
@@ -94,17 +97,15 @@ func (h *heldOut) add(fold int, b ridge.Block[float64], m learnt) {
 		}
 		return
 	}
-	level, sizes := b.Y.Clone(), make([]float64, b.Y.Cols)
+	h.points = append(h.points, b.X.Data...)
+	level, mean := b.Y.Clone(), m.model.Mean(dense.Matrix[float64]{}, b.X)
 	centre(level, b.Weights)
-	mean, sd := m.model.Predict(b.X)
 	for i := range mean.Rows {
-		ratios := slices.Clone(sizes)
 		errs := mean.Row(i)
 		for j, v := range b.Y.Row(i) {
 			errs[j] = math.Abs(v - errs[j])
-			ratios[j] = errs[j] / sd.At(i, j)
 		}
-		h.errors, h.ratios = append(h.errors, errs), append(h.ratios, ratios)
+		h.errors = append(h.errors, errs...)
 		h.losses, h.levels = append(h.losses, meanSquare(errs)), append(h.levels, meanSquare(level.Row(i)))
 	}
 }
@@ -158,37 +159,4 @@ func (h *heldOut) better(other *heldOut, clearly bool) bool {
 	}
 	mean, sd := stat.MeanStdDev(gains, h.weights)
 	return mean > 0 && (!clearly || mean > sd/math.Sqrt(float64(len(gains))))
-}
-
-// coverage returns the share of targets in bands of 90 %. The bands of a fold come from the errors
-// of the other folds. A single fold has two halves.
-func (h *heldOut) coverage(errors [][]float64) float64 {
-	fold := slices.Clone(h.fold)
-	for i := range fold {
-		if h.fold[len(fold)-1] == 0 {
-			fold[i] = i % 2
-		}
-	}
-	inside, count := 0.0, 0.0
-	for j := range errors[0] {
-		for k := range folds {
-			var others []float64
-			for i, e := range errors {
-				if fold[i] != k {
-					others = append(others, e[j])
-				}
-			}
-			slices.Sort(others)
-			most := others[min(len(others), int(math.Ceil(0.9*float64(len(others)+1))))-1]
-			for i, e := range errors {
-				if fold[i] == k {
-					count++
-					if e[j] <= most {
-						inside++
-					}
-				}
-			}
-		}
-	}
-	return inside / count
 }

@@ -7,7 +7,6 @@ import (
 	"fmt"
 	"math"
 	"math/rand/v2"
-	"slices"
 
 	"gonum.org/v1/gonum/stat"
 
@@ -40,7 +39,7 @@ type learnt struct {
 type choice struct {
 	learnt
 	Report
-	errors dense.Matrix[float64] // at held-out rows
+	heldOut ridge.Block[float64] // held-out rows with the sizes of errors as targets
 }
 
 // progress reports the end of a part.
@@ -77,7 +76,7 @@ func (s *search) choose(b ridge.Block[float64]) (c choice, err error) {
 			if t.Err == nil {
 				var m learnt
 				if m, t.Err = s.learn(f, pick(b, func(i int) bool { return fold[i] != k })); t.Err == nil {
-					h.add(k, pick(b, func(i int) bool { return fold[i] == k }), m)
+					h.add(pick(b, func(i int) bool { return fold[i] == k }), m)
 				}
 			}
 			if err := s.ctx.Err(); err != nil {
@@ -103,17 +102,16 @@ func (s *search) choose(b ridge.Block[float64]) (c choice, err error) {
 	}
 	s.progress(f.name)
 	c.Kernel = cmp.Or(c.name, "linear")
-	c.HeldOut, c.RelativeBands = len(best.losses), !f.learns
+	c.HeldOut = len(best.losses)
 	if s.Classes > 0 {
 		c.Accuracy, c.Calibration = stat.Mean(best.right, best.weights), best.calibration()
 		return c, nil
 	}
-	errs := best.errors
-	if c.RelativeBands {
-		errs = best.ratios
+	c.Deviation, c.Bands = math.Sqrt(stat.Mean(best.levels, best.weights)), RelativeBands
+	if f.learns {
+		c.Bands = EqualBands
 	}
-	c.errors = dense.Of(len(errs), b.Y.Cols, slices.Concat(errs...))
-	c.Deviation, c.Coverage = math.Sqrt(stat.Mean(best.levels, best.weights)), best.coverage(errs)
+	c.heldOut = ridge.Block[float64]{X: dense.Of(len(best.weights), b.X.Cols, best.points), Y: dense.Of(len(best.weights), b.Y.Cols, best.errors), Weights: best.weights}
 	return c, nil
 }
 
@@ -150,8 +148,12 @@ func (s *search) learn(f family, b ridge.Block[float64]) (learnt, error) {
 	if err != nil {
 		return learnt{}, err
 	}
-	if f.linear {
-		return s.fit(b, at, nil, ratio)
+	if f.fixed {
+		found, err := s.fit(b, at, at.kernel, ratio)
+		if at.kernel != nil {
+			found.name = "boxes of up to three columns"
+		}
+		return found, err
 	}
 	if !(start > 0) {
 		return learnt{}, errors.New("the rows are equal, which tells no length-scale")

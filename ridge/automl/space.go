@@ -14,23 +14,23 @@ import (
 // space is the affine map z = L·(f∘(x − c)) from rows to the points of a kernel.
 type space struct {
 	centre, factors []float64
-	metric          dense.Matrix[float64] // L; zero for the identity
+	metric          dense.Matrix[float64] // L, r×d; zero for the identity
+	kernel          kernels.Kernel        // the kernel of a family that has only one; nil for others
 }
 
 // before returns the map that applies the space and then phi, or the space alone for a nil phi.
 func before[T dense.Float](s space, phi rff.Map[T]) (rff.Map[T], error) {
 	scale, err := rff.Scale[T](s.centre, s.factors)
-	if err == nil && phi == nil {
-		phi, err = rff.Identity[T](len(s.factors))
-	}
 	if err == nil && s.metric.Rows > 0 {
 		var l rff.Map[T]
-		if l, err = rff.Affine(dense.Copy(dense.Matrix[T]{}, s.metric), nil); err == nil {
-			phi, err = rff.Compose(l, phi)
+		l, err = rff.Affine(dense.Copy(dense.Matrix[T]{}, s.metric), nil)
+		if err == nil && phi != nil {
+			l, err = rff.Compose(l, phi)
 		}
+		phi = l
 	}
-	if err != nil {
-		return nil, err
+	if err != nil || phi == nil {
+		return scale, err
 	}
 	return rff.Compose(scale, phi)
 }

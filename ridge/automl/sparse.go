@@ -2,75 +2,111 @@ package automl
 
 import (
 	"math"
+	"math/rand/v2"
 
 	"gonum.org/v1/gonum/floats"
+	"gonum.org/v1/gonum/stat/distuv"
 
 	"github.com/seed-feabd252/randfeat/dense"
+	"github.com/seed-feabd252/randfeat/internal/compute/cholesky"
+	"github.com/seed-feabd252/randfeat/internal/compute/matmul"
 	"github.com/seed-feabd252/randfeat/ridge"
 )
 
-// sparse learns factors with which ridge regression is the lasso: rounds of
-//
-//	β = argmin Σ_i ω_i·(y_i − b − z_iᵀβ)² + λ·Σ_j β_j²/v_j,  v_j = |β_j| + 10⁻⁴·max|β|
-//
-// [Grandvalet 1998]. Columns times √v have the same β with the penalty λ·Σβ². Folds choose λ. Several
-// outputs share v, with the root mean square of their β.
-func sparse(s *search, b ridge.Block[float64]) (best space, start, ratio float64, err error) {
-	at, err := standardised(b.X, false)
+// sparse learns linear functions under the horseshoe prior. The space has a dimension for each
+// output, the function itself. ratio makes the coefficient of ridge regression on it 1.
+func sparse(s *search, b ridge.Block[float64]) (at space, start, ratio float64, err error) {
+	if at, err = standardised(b.X, false); err != nil {
+		return at, 0, 0, err
+	}
+	z, err := at.points(b.X)
 	if err != nil {
 		return at, 0, 0, err
 	}
-	level := b.Y.Clone()
-	centre(level, b.Weights)
-	least := math.Inf(1)
-	most := 2 * floats.Sum(b.Weights) * math.Sqrt(meanSquare(level.Data)) // from here on β is 0
-	for k := range 10 {
-		lambda, loss := most/math.Pow(2, float64(k+1)), 0.0
-		for f := range folds {
-			m, failed := s.lasso(pick(b, func(i int) bool { return i%folds != f }), at, lambda*(folds-1)/folds)
-			if failed != nil {
-				err, loss = failed, math.Inf(1)
-				break
-			}
-			test := pick(b, func(i int) bool { return i%folds == f })
-			mean := m.model.Mean(dense.Matrix[float64]{}, test.X)
-			for i, w := range test.Weights {
-				for j, v := range test.Y.Row(i) {
-					loss += w * (v - mean.At(i, j)) * (v - mean.At(i, j))
-				}
-			}
+	y := dense.Transpose(dense.Matrix[float64]{}, b.Y)
+	centre(z, b.Weights)
+	for i, w := range b.Weights {
+		floats.Scale(math.Sqrt(w), z.Row(i))
+	}
+	at.metric = dense.New[float64](b.Y.Cols, b.X.Cols)
+	squares := 0.0
+	for j := range y.Rows {
+		mean := floats.Dot(y.Row(j), b.Weights) / floats.Sum(b.Weights)
+		for i, w := range b.Weights {
+			y.Row(j)[i] = math.Sqrt(w) * (y.At(j, i) - mean)
 		}
-		if loss < least {
-			least, ratio = loss, lambda
+		beta := at.metric.Row(j)
+		if err := s.horseshoe(beta, z, y.Row(j)); err != nil {
+			return at, 0, 0, err
+		}
+		for i, v := range y.Row(j) {
+			f := floats.Dot(z.Row(i), beta)
+			ratio += f * (v - f) / float64(y.Rows)
+			squares += f * f
 		}
 	}
-	if ratio == 0 {
-		return at, 0, 0, err
-	}
-	m, err := s.lasso(b, at, ratio)
-	return m.space, 0, ratio, err
+	return at, 0, max(ratio, leastRatio*squares), nil
 }
 
-// lasso runs the rounds for one λ.
-func (s *search) lasso(b ridge.Block[float64], at space, lambda float64) (m learnt, err error) {
-	root := make([]float64, b.X.Cols) // √v
-	for j := range root {
-		root[j] = 1
+const burnIn, draws = 300, 600 // of the Gibbs sampler
+
+// horseshoe writes the mean over draws of β of the model
+//
+//	y ~ N(Z·β, σ²I),  β_j ~ N(0, σ²·τ²·λ_j²),  τ and λ_j half-Cauchy of scale 1
+//
+// into beta [Carvalho et al. 2010]. The half-Cauchy laws are mixtures of inverse gamma laws
+// [Makalic & Schmidt 2016], and β is drawn with a factorisation of n×n numbers [Bhattacharya et al.
+// 2016].
+func (s *search) horseshoe(beta []float64, z dense.Matrix[float64], y []float64) error {
+	rng := rand.New(s.src)
+	gamma := func(shape float64) float64 { return distuv.Gamma{Alpha: shape, Beta: 1, Src: s.src}.Rand() }
+	n, d := z.Rows, z.Cols
+	variances, mixed, drawn := make([]float64, d), make([]float64, d), make([]float64, d) // λ²
+	for j := range variances {
+		variances[j], mixed[j] = 1, 1
 	}
-	for range 10 {
-		to := space{centre: at.centre, factors: make([]float64, len(root))}
-		floats.MulTo(to.factors, at.factors, root)
-		if m, err = s.fit(b, to, nil, lambda); err != nil {
-			return m, err
+	shrink, noise, mixedShrink := 1/float64(d), meanSquare(y), 1.0 // τ², σ²
+	transposed, scaled := dense.Transpose(dense.Matrix[float64]{}, z), dense.New[float64](n, d)
+	a, rest := dense.New[float64](n, n), dense.New[float64](n, 1)
+	for step := range burnIn + draws {
+		sd := math.Sqrt(noise)
+		for j, v := range variances {
+			variances[j] = max(v*shrink, 1e-14) // τ²·λ²
+			drawn[j] = math.Sqrt(variances[j]) * rng.NormFloat64()
 		}
-		w, _ := m.model.Weights()
-		for j, r := range root {
-			root[j] = r * math.Sqrt(meanSquare(w.Row(j)))
+		for i := range n {
+			floats.MulTo(scaled.Row(i), z.Row(i), variances)
+			rest.Set(i, 0, y[i]/sd-floats.Dot(z.Row(i), drawn)-rng.NormFloat64())
 		}
-		largest := floats.Max(root)
-		for j, beta := range root {
-			root[j] = math.Sqrt(beta + 1e-4*largest)
+		matmul.Mul(1, scaled, transposed, 0, a)
+		for i := range n {
+			a.Row(i)[i]++
 		}
+		factor, err := cholesky.New(s.ctx, a)
+		if err != nil {
+			return err
+		}
+		factor.Solve(rest)
+		residual, fit, penalty, local := 0.0, 0.0, 0.0, 0.0
+		for j, v := range drawn {
+			drawn[j] = sd * (v + variances[j]*floats.Dot(transposed.Row(j), rest.Data))
+			penalty += drawn[j] * drawn[j] / variances[j]
+			if step >= burnIn {
+				beta[j] += drawn[j] / draws
+			}
+		}
+		for i, v := range y {
+			fit = v - floats.Dot(z.Row(i), drawn)
+			residual += fit * fit
+		}
+		noise = (residual + penalty) / 2 / gamma(float64(n+d)/2)
+		for j, v := range drawn {
+			variances[j] = (1/mixed[j] + v*v/(2*shrink*noise)) / rng.ExpFloat64()
+			mixed[j] = (1 + 1/variances[j]) / rng.ExpFloat64()
+			local += v * v / variances[j]
+		}
+		shrink = (1/mixedShrink + local/(2*noise)) / gamma(float64(d+1)/2)
+		mixedShrink = (1 + 1/shrink) / rng.ExpFloat64()
 	}
-	return m, nil
+	return nil
 }

@@ -1,0 +1,163 @@
+package automl
+
+import (
+	"math"
+	"slices"
+
+	"gonum.org/v1/gonum/floats"
+
+	"github.com/seed-feabd252/randfeat/dense"
+	"github.com/seed-feabd252/randfeat/internal/compute/cholesky"
+	"github.com/seed-feabd252/randfeat/kernels"
+	"github.com/seed-feabd252/randfeat/ridge"
+)
+
+const (
+	mostThresholds = 1280 // of all columns
+	movedRows      = 64   // rows in which a column takes all values
+)
+
+// boxes returns the function of a family with kernels.Boxes. Thresholds lie between values of the
+// rows. Their weights are equal at first. In each round they become the mean square of the step
+// that the fit has at the threshold, over rows whose other columns stay.
+func boxes(rounds int) func(s *search, b ridge.Block[float64]) (space, float64, float64, error) {
+	return func(s *search, b ridge.Block[float64]) (space, float64, float64, error) {
+		at, err := standardised(b.X, false)
+		if err != nil {
+			return at, 0, 0, err
+		}
+		rows := indicators(b, s.Classes)
+		if rows.X, err = at.points(b.X); err != nil {
+			return at, 0, 0, err
+		}
+		d := b.X.Cols
+		most := min(256, max(8, mostThresholds/d))
+		k := kernels.Boxes{Thresholds: dense.New[float64](d, most), Weights: dense.New[float64](d, most)}
+		for j := range d {
+			thresholds(k.Thresholds.Row(j), k.Weights.Row(j), rows.X.ColRange(j, j+1))
+		}
+		at.kernel = k
+		for range rounds {
+			if k, err = s.weigh(k, rows); err != nil {
+				return at, 0, 0, err
+			}
+			at.kernel = k
+		}
+		return at, 0, 0, nil
+	}
+}
+
+// thresholds writes values between neighbours of the sorted column, at equal distances in rank, and
+// weights of sum 1, or 0 if all values are equal.
+func thresholds(t, weights []float64, column dense.Matrix[float64]) {
+	values := slices.Clone(dense.Copy(dense.Matrix[float64]{}, column).Data)
+	slices.Sort(values)
+	values = slices.Compact(values)
+	gaps := len(values) - 1
+	for b := range t {
+		at := b
+		if gaps > len(t) {
+			at = b * (gaps - 1) / max(1, len(t)-1)
+		}
+		if at >= gaps {
+			t[b] = values[gaps]
+			continue
+		}
+		t[b], weights[b] = values[at]+(values[at+1]-values[at])/2, 1/float64(min(gaps, len(t)))
+	}
+}
+
+// weigh returns k with the weights of the next round.
+func (s *search) weigh(k kernels.Boxes, b ridge.Block[float64]) (kernels.Boxes, error) {
+	n, d, outputs := b.X.Rows, b.X.Cols, b.Y.Cols
+	phi, err := build[float64](space{factors: slices.Repeat([]float64{1}, d)}, k, b.X.RowRange(0, min(n, s.Landmarks)))
+	if err != nil {
+		return k, err
+	}
+	m, err := regress(s.ctx, phi, b, 0)
+	if err != nil {
+		return k, err
+	}
+	// The weights of the rows are c = A⁻¹·(y − ȳ), A = K + λ/ω, with the mean ȳ for which Σc = 0.
+	c, gram := dense.New[float64](n, outputs+1), kernels.Gram(dense.Matrix[float64]{}, k, b.X, dense.Matrix[float64]{})
+	for i, w := range b.Weights {
+		gram.Row(i)[i] += m.Noise()[0] / m.Prior()[0] / w
+		copy(c.Row(i), b.Y.Row(i))
+		c.Set(i, outputs, 1)
+	}
+	factor, err := cholesky.New(s.ctx, gram)
+	if err != nil {
+		return k, err
+	}
+	factor.Solve(c)
+	total := 0.0
+	c = dense.Transpose(dense.Matrix[float64]{}, c)
+	ones := c.Row(outputs)
+	for o := range outputs {
+		floats.AddScaled(c.Row(o), -floats.Sum(c.Row(o))/floats.Sum(ones), ones)
+	}
+	places := dense.New[float64](d, n) // the share of the weights below, of column j in row j
+	cumulated := dense.New[float64](d, k.Weights.Cols+1)
+	for j := range d {
+		total += floats.Sum(k.Weights.Row(j))
+	}
+	for j := range d {
+		floats.CumSum(cumulated.Row(j)[1:], k.Weights.Row(j))
+		floats.Scale(1/total, cumulated.Row(j))
+		for i := range n {
+			at, _ := slices.BinarySearch(k.Thresholds.Row(j), b.X.At(i, j))
+			places.Set(j, i, cumulated.At(j, at))
+		}
+	}
+	moved := min(n, movedRows)
+	others, values := make([]float64, n), make([]float64, n)
+	steps := kernels.Boxes{Thresholds: k.Thresholds, Weights: dense.New[float64](d, k.Weights.Cols)}
+	for i := range moved {
+		if err := s.ctx.Err(); err != nil {
+			return k, err
+		}
+		clear(others)
+		for j := range d {
+			for l, p := range places.Row(j) {
+				others[l] += math.Abs(p - places.At(j, i))
+			}
+		}
+		for j := range d {
+			before := make([]float64, outputs)
+			for at, place := range cumulated.Row(j) {
+				if at > 0 && k.Weights.At(j, at-1) == 0 {
+					continue
+				}
+				for l, p := range places.Row(j) {
+					same := 1 - others[l] + math.Abs(p-places.At(j, i)) - math.Abs(p-place)
+					values[l] = same + same*same + same*same*same
+				}
+				for o := range outputs {
+					f := floats.Dot(values, c.Row(o))
+					if at > 0 {
+						steps.Weights.Row(j)[at-1] += (f - before[o]) * (f - before[o])
+					}
+					before[o] = f
+				}
+			}
+		}
+	}
+	sum, count := 0.0, 0.0
+	for j := range d {
+		sum += floats.Sum(steps.Weights.Row(j))
+		for _, w := range k.Weights.Row(j) {
+			if w > 0 {
+				count++
+			}
+		}
+	}
+	for i, w := range k.Weights.Data {
+		if w > 0 {
+			steps.Weights.Data[i] = steps.Weights.Data[i]/sum + 0.02/count
+		}
+	}
+	if !(sum > 0) {
+		return k, nil
+	}
+	return steps, nil
+}
