@@ -48,6 +48,13 @@ func TestEndOfContext(t *testing.T) {
 		_, err := ridge.Choose(ctx, maps, rows, ridge.ChooseOptions{})
 		return err
 	}
+	files := ridge.NPY[float64]{
+		X: put(t, "x.npy", array("<f8", "900, 5", x.Data)), Y: put(t, "y.npy", array("<f8", "900, 1", y.Data)),
+	}
+	runs["Choose from files"] = func(ctx context.Context) error {
+		_, err := ridge.Choose(ctx, maps, files, ridge.ChooseOptions{})
+		return err
+	}
 	for name, run := range runs {
 		var none context.Context
 		assert.PanicsWithValue(t, "ridge: ctx is nil", func() { _ = run(none) }, name)
@@ -60,6 +67,13 @@ func TestEndOfContext(t *testing.T) {
 			assert.ErrorIs(t, run(&countdown{context.Background(), at}), context.Canceled, "%s at look %d of %d", name, at, total)
 		}
 	}
+}
+
+// The end of a context is no fault of a block.
+func TestEndOfContextNamesNoBlock(t *testing.T) {
+	b := sloping(0.3)
+	_, err := ridge.Sum(&countdown{t.Context(), 50}, gaussian[float32](t, 8, 3, 0.3, 1), b)
+	assert.Equal(t, context.Canceled, err, "in the second of eight blocks")
 }
 
 // Sizes that no memory holds are errors, or panics where a function returns none.

@@ -40,6 +40,7 @@ func (f NPY[T]) read(yield func(Block[T], error) bool) error {
 	paths := [...]string{f.X, f.Y, f.Weights}
 	var readers [len(paths)]*npy.Reader
 	var buffers [len(paths)]dense.Matrix[T]
+	columns := 0
 	for i, path := range paths {
 		if path == "" && i > 0 {
 			continue
@@ -58,7 +59,13 @@ func (f NPY[T]) read(yield func(Block[T], error) bool) error {
 		if i == 2 && r.Cols != 1 {
 			return fmt.Errorf("%s has %d columns, want 1", path, r.Cols)
 		}
-		readers[i], buffers[i] = r, dense.New[T](min(r.Rows, blockSize), r.Cols)
+		readers[i] = r
+		columns += r.Cols
+	}
+	for i, r := range readers {
+		if r != nil {
+			buffers[i] = dense.New[T](min(r.Rows, rowsOfBlock(columns)), r.Cols)
+		}
 	}
 	for {
 		n := 0
@@ -86,6 +93,11 @@ func (f NPY[T]) read(yield func(Block[T], error) bool) error {
 		}
 	}
 }
+
+// rowsOfBlock returns the number of rows of the blocks of a file with the given number of columns.
+// A block has at most 2²⁰ numbers, so that reading a block of many columns takes about as long as a
+// block of 128.
+func rowsOfBlock(columns int) int { return max(1, min(blockSize, 1<<20/max(1, columns))) }
 
 // byteOrderMark begins UTF-8 files of some programs.
 const byteOrderMark = "\ufeff"
@@ -215,7 +227,7 @@ func (f CSV[T]) read(yield func(Block[T], error) bool) error {
 		for _, j := range targets {
 			y = append(y, values[j])
 		}
-		if rows++; rows == blockSize && !flush() {
+		if rows++; rows == rowsOfBlock(columns) && !flush() {
 			return nil
 		}
 	}

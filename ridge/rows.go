@@ -26,7 +26,7 @@ type Block[T dense.Float] struct {
 	Weights []T
 }
 
-// blockSize is the number of rows of the blocks that Blocks yields.
+// blockSize is the largest number of rows of the blocks that Blocks yields.
 const blockSize = 2 * partRows
 
 // Blocks yields the rows of b in blocks of 8160 rows, which share the memory of b.
@@ -119,7 +119,7 @@ func each[T dense.Float](ctx context.Context, rows Rows[T], f func(b Block[T]) e
 			return err
 		}
 		if err := f(b.complete()); err != nil {
-			if at > 0 {
+			if at > 0 && ctx.Err() == nil {
 				err = fmt.Errorf("%w (in the block that begins with row %d)", err, at)
 			}
 			return err

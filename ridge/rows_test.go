@@ -8,6 +8,7 @@ import (
 	"math"
 	"os"
 	"path/filepath"
+	"strconv"
 	"strings"
 	"testing"
 
@@ -120,6 +121,40 @@ func TestNPYOfOthers(t *testing.T) {
 		}
 	}
 	assert.Equal(t, n, at)
+}
+
+// Blocks of files with many columns have at most 2²⁰ numbers, so that a fit notices the end of its
+// context soon.
+func TestBlocksOfManyColumns(t *testing.T) {
+	const n, d = 1100, 1023
+	numbers := make([]float32, n*d)
+	var text strings.Builder
+	for i := range numbers {
+		numbers[i] = float32(i % 7)
+		text.WriteString(strconv.Itoa(i % 7))
+		text.WriteByte(" ,"[min(1, (i+1)%d)])
+		if (i+1)%d == 0 {
+			text.WriteString(",1\n")
+		}
+	}
+	x := put(t, "x.npy", array("<f4", fmt.Sprintf("%d, %d", n, d), numbers))
+	y := put(t, "y.npy", array("<f4", fmt.Sprintf("%d,", n), make([]float32, n)))
+	for _, rows := range []ridge.Rows[float32]{
+		ridge.NPY[float32]{X: x, Y: y}, ridge.CSV[float32]{Path: put(t, "x.csv", []byte(text.String()))},
+	} {
+		var sizes []int
+		var all []float32
+		for b, err := range rows.Blocks() {
+			require.NoError(t, err)
+			sizes = append(sizes, b.X.Rows)
+			assert.Equal(t, b.X.Rows, b.Y.Rows)
+			for i := range b.X.Rows {
+				all = append(all, b.X.Row(i)...)
+			}
+		}
+		assert.Equal(t, []int{1024, n - 1024}, sizes)
+		assert.Equal(t, numbers, all)
+	}
 }
 
 //ci:portable
