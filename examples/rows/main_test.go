@@ -7,8 +7,7 @@ func Example() {
 	//   linear                                        0.444
 	//   one length-scale                             0.1181
 	//   one length-scale, columns in equal units     0.1175
-	//   boxes                                        0.1323
-	//   learnt boxes                                 0.1363
+	//   boxes                                        0.1363
 	//   a length-scale a column                      0.1092  <- chosen: Gaussian, length-scale 1.41
 	//   full metric                                  0.1134
 	// The mean has 0.7452. Bands of 90 %, of equal width, hold 90.0 % of other rows.

@@ -16,9 +16,9 @@ const noiseRows = 200
 
 // withBands returns the model with bands. The errors are those of leave-one-out, at all rows, or at
 // the rows that did not choose if the family has learnt from the targets. If there are no such
-// rows, the errors are those at held-out rows, which are too large for a fit to all rows. Root mean
-// squares r of leave-one-out are too small then. The errors, whose root mean square is h, are
-// multiplied by max(¾, (r/h)^⅔), which simulations with 150 to 500 rows support.
+// rows, the errors are those at held-out rows, which are too large for a fit to all rows. With at
+// least as many rows as columns they are multiplied by max(¾, (r/h)^⅔), which simulations with 500
+// rows support, for the root mean squares r of leave-one-out, which is too small, and h.
 func withBands[T dense.Float](ctx context.Context, m *ridge.Model[T], found *choice, all ridge.Block[float64]) (*ridge.Model[T], error) {
 	b := all
 	if found.Bands == EqualBands && all.X.Rows >= sampleRows+unseenRows {
@@ -41,12 +41,14 @@ func withBands[T dense.Float](ctx context.Context, m *ridge.Model[T], found *cho
 		errors.Data[i] = math.Abs(v)
 	}
 	if found.Bands == EqualBands && b.X.Rows == all.X.Rows {
-		held := found.heldOut
-		size := max(0.75, math.Cbrt(meanSquare(errors.Data)/meanSquare(held.Y.Data)))
+		held, size := found.heldOut, 1.0
+		if r, h := meanSquare(errors.Data), meanSquare(held.Y.Data); r < h && held.X.Rows >= held.X.Cols {
+			size = max(0.75, math.Cbrt(r/h))
+		}
 		rows.X, errors = dense.Copy(dense.Matrix[T]{}, held.X), held.Y
 		rows.Weights = dense.Copy(dense.Matrix[T]{}, dense.Of(1, len(held.Weights), held.Weights)).Data
 		for i, v := range errors.Data {
-			errors.Data[i] = min(size, 1) * v
+			errors.Data[i] = size * v
 		}
 	}
 	if logs, of, ok := noise(ctx, m, rows, errors); ok {

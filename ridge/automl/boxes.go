@@ -15,36 +15,33 @@ import (
 const (
 	mostThresholds = 1280 // of all columns
 	movedRows      = 64   // rows in which a column takes all values
+	boxRounds      = 2
 )
 
-// boxes returns the function of a family with kernels.Boxes. Thresholds lie between values of the
-// rows. Their weights are equal at first. In each round they become the mean square of the step
-// that the fit has at the threshold, over rows whose other columns stay.
-func boxes(rounds int) func(s *search, b ridge.Block[float64]) (space, float64, float64, error) {
-	return func(s *search, b ridge.Block[float64]) (space, float64, float64, error) {
-		at, err := standardised(b.X, false)
-		if err != nil {
-			return at, 0, 0, err
-		}
-		rows := indicators(b, s.Classes)
-		if rows.X, err = at.points(b.X); err != nil {
-			return at, 0, 0, err
-		}
-		d := b.X.Cols
-		most := min(256, max(8, mostThresholds/d))
-		k := kernels.Boxes{Thresholds: dense.New[float64](d, most), Weights: dense.New[float64](d, most)}
-		for j := range d {
-			thresholds(k.Thresholds.Row(j), k.Weights.Row(j), rows.X.ColRange(j, j+1))
-		}
-		at.kernel = k
-		for range rounds {
-			if k, err = s.weigh(k, rows); err != nil {
-				return at, 0, 0, err
-			}
-			at.kernel = k
-		}
-		return at, 0, 0, nil
+// boxes learns a kernel of kernels.Boxes. Thresholds lie between values of the rows. Columns have
+// equal weights at first. In each round the weight of a threshold becomes the mean square of the
+// step that the fit has there, over rows whose other columns stay.
+func boxes(s *search, b ridge.Block[float64]) (at space, start, ratio float64, err error) {
+	if at, err = standardised(b.X, false); err != nil {
+		return at, 0, 0, err
 	}
+	rows := indicators(b, s.Classes)
+	if rows.X, err = at.points(b.X); err != nil {
+		return at, 0, 0, err
+	}
+	d := b.X.Cols
+	most := min(256, max(8, mostThresholds/d))
+	k := kernels.Boxes{Thresholds: dense.New[float64](d, most), Weights: dense.New[float64](d, most)}
+	for j := range d {
+		thresholds(k.Thresholds.Row(j), k.Weights.Row(j), rows.X.ColRange(j, j+1))
+	}
+	for range boxRounds {
+		if k, err = s.weigh(k, rows); err != nil {
+			return at, 0, 0, err
+		}
+	}
+	at.kernel = k
+	return at, 0, 0, nil
 }
 
 // thresholds writes values between neighbours of the sorted column, at equal distances in rank, and

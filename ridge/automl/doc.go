@@ -16,18 +16,17 @@
 //	sparse linear                               L is the mean of β under the horseshoe prior
 //	one length-scale                            columns of deviation 1
 //	one length-scale, columns in equal units    one factor for all columns, as for pixels
-//	boxes                                       kernels.Boxes, thresholds between values of rows
-//	learnt boxes                                thresholds weighted by the steps of a fit at them
+//	boxes                                       kernels.Boxes, thresholds weighted by the steps of a fit at them
 //	a length-scale a column                     f by the evidence, as package ard learns it
 //	diagonal metric, full metric                L from the mean of ∇f∇fᵀ [Radhakrishnan et al. 2024]
 //
 // The sparse linear family takes part if there are more than a third as many columns as rows, and
-// if rows²·columns ≤ 10⁸ [Carvalho et al. 2010]. Learnt boxes and metrics take part up to 300
+// if rows²·columns ≤ 10⁸ [Carvalho et al. 2010]. Boxes and metrics take part up to 300
 // columns, and the full metric with at least five rows a column. The diagonal metric replaces the
 // length-scales of columns for classes.
 //
-// In learnt boxes the weight of a threshold becomes the mean square of the step of a fit there, for
-// two rounds. So the kernel finds the steps of a function, as trees do.
+// Thresholds of boxes lie between values of the rows. The weight of a threshold becomes the mean
+// square of the step of a fit there, for two rounds. So the kernel finds the steps of a function, as trees do.
 //
 // The kernel of other families is Gaussian, or Matérn of order 5/2 or 3/2 if rougher kernels score
 // better. The landmarks of all kernels are the rows themselves, so that they are exact, or 2000 of
@@ -53,8 +52,8 @@
 // errors of leave-one-out are too small, and the bands have the same width everywhere. With at
 // least 2000 rows they come from leave-one-out at 500 rows that did not choose. With fewer rows
 // they come from the held-out rows. The fit to all rows has smaller errors than fits to two thirds
-// of them, so the errors are multiplied by (r/h)^⅔, or ¾ if this is less, for the root mean squares
-// r of leave-one-out and h of held-out rows.
+// of them. So the errors are multiplied by (r/h)^⅔, or ¾ if this is less, for the root mean squares
+// r of leave-one-out and h of held-out rows, unless there are fewer rows than columns.
 //
 // From 200 errors on, Fit also learns the logarithms of the errors, with the map of the model. If
 // they are predicted clearly better than by their mean, the bands are those of Model.WithNoise,
