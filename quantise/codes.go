@@ -18,7 +18,7 @@ import (
 
 // Codes holds the codes of rows, numbered from 0 in the order of Append. A row takes Bits·d'/8
 // bytes, 4 for the norm, 4 more with Uniform and RaBitQ of 1 bit, 8 more with RaBitQ of several bits,
-// and 16 more with centres. Quantiser.Encode, Read and View return Codes.
+// and 16 more with centres. TwoStage adds d'/8 + 4 bytes. Quantiser.Encode, Read and View return Codes.
 //
 // Goroutines may share Codes. A method that reads uses the rows that Codes had when the method
 // began, and never waits for Append. Append publishes all its rows at once, never moves codes in
@@ -159,7 +159,7 @@ func (c *codes[T]) Append(ctx context.Context, x dense.Matrix[T]) error {
 
 // checkRows returns an error if n rows are too many.
 func (q *quantiser[T]) checkRows(n int) error {
-	if err := limit.Memory[uint64](n, q.words+3); err != nil {
+	if err := limit.Memory[uint64](n, q.words+q.signWords+4); err != nil {
 		return fmt.Errorf("quantise: %d rows of %d bytes: %w", n, q.layout.bytes(), err)
 	}
 	if q.centres != nil && uint64(n) > math.MaxUint32 {

@@ -95,6 +95,9 @@ func (a *appending[T]) Piece(i int) {
 				b.numbers[k][at] = v
 			}
 		}
+		if b.signs != nil {
+			q.encodeSigns(b.signs, at, e, row-lo, norm)
+		}
 		if a.labels != nil {
 			b.ids[at] = uint32(a.old + row)
 		}
@@ -173,7 +176,7 @@ func (q *quantiser[T]) encode(codes []uint8, y []T, norm float64, edges []T) (ra
 	}
 	switch {
 	case n == 1:
-		encodeSigns(codes, y)
+		encodeBits(codes, y)
 	case q.options.Scheme == LloydMax:
 		for j, v := range q.edges {
 			edges[j] = T(float64(v) * norm)
@@ -191,7 +194,7 @@ func (q *quantiser[T]) encode(codes []uint8, y []T, norm float64, edges []T) (ra
 	return ratio
 }
 
-func encodeSigns[T dense.Float](codes []uint8, y []T) {
+func encodeBits[T dense.Float](codes []uint8, y []T) {
 	codes = codes[:len(y)]
 	for i, v := range y {
 		var c uint8

@@ -72,3 +72,13 @@ func SumOfSquares(x []float64) float64 {
 	parallel.Rows(len(x), piece, func(lo, hi int) { sums[lo/piece] = vecmath.Dot(x[lo:hi], x[lo:hi]) })
 	return vecmath.Sum(sums)
 }
+
+// Staged reports whether a search for k rows takes two stages.
+func Staged[T float32 | float64](public Codes[T], query *Query, k int) bool {
+	c := public.(*codes[T])
+	s := c.q.begin(query.by)
+	defer s.end()
+	s.addSegment(c)
+	s.addQuery(query, k)
+	return s.findStaged()
+}

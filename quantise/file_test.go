@@ -263,7 +263,7 @@ func TestFileErrors(t *testing.T) {
 		"code 2 of the part has the product NaN":           with(first+48+8, nan...),
 		"quantise: 3 centres of dimension 4 in 64 bytes":   with(16+48, 3),
 		"quantise: 256 centres of dimension 4 in 64 bytes": with(16+48, 0, 1),
-		"quantise: flags 0x7, want up to 0x3":              with(16+12, 7),
+		"quantise: flags 0xf, want up to 0x7":              with(16+12, 15),
 		"quantise: quantiser of 124 bytes, want 52":        with(16+12, 1),
 		"quantise: centre 1 has the norm NaN":              with(16+56+32+4, nan...),
 	} {

@@ -17,7 +17,8 @@ import (
 //	 8  uint16   version, 1
 //	10  uint8    scheme
 //	11  uint8    bits
-//	12  uint32   drawnFlag if New drew the rotations, plus centredFlag with centres
+//	12  uint32   drawnFlag if New drew the rotations, plus centredFlag with centres, plus stagedFlag
+//	             with TwoStage
 //	16  uint64   d
 //	24  uint64   d'
 //	32  2 uint64 seed of the rotations, or 0
@@ -28,7 +29,7 @@ const (
 	version       = 1
 	quantiserSize = 52 // without centres
 
-	drawnFlag, centredFlag = 1, 2
+	drawnFlag, centredFlag, stagedFlag = 1, 2, 4
 )
 
 func (q *quantiser[T]) MarshalBinary() ([]byte, error) {
@@ -40,6 +41,9 @@ func (q *quantiser[T]) MarshalBinary() ([]byte, error) {
 	}
 	if q.centres != nil {
 		flags |= centredFlag
+	}
+	if q.options.TwoStage {
+		flags |= stagedFlag
 	}
 	b = binary.LittleEndian.AppendUint32(b, flags)
 	for _, v := range []uint64{uint64(q.in), uint64(q.out), q.seed[0], q.seed[1]} {
@@ -73,8 +77,8 @@ func headerOf(data []byte) (header, error) {
 		return h, fmt.Errorf("quantise: %w", err)
 	}
 	flags := binary.LittleEndian.Uint32(data[12:])
-	if flags > drawnFlag|centredFlag {
-		return h, fmt.Errorf("quantise: flags %#x, want up to %#x", flags, drawnFlag|centredFlag)
+	if flags > drawnFlag|centredFlag|stagedFlag {
+		return h, fmt.Errorf("quantise: flags %#x, want up to %#x", flags, drawnFlag|centredFlag|stagedFlag)
 	}
 	if flags&drawnFlag == 0 {
 		return h, errors.New("quantise: the quantiser has rotations of the caller, which the bytes do not hold: use NewRotated")
@@ -83,7 +87,7 @@ func headerOf(data []byte) (header, error) {
 	if word(16) > math.MaxInt {
 		return h, fmt.Errorf("quantise: d = %d, want one that fits in an int", word(16))
 	}
-	h = header{options: Options{Scheme(data[10]), int(data[11])}, d: int(word(16)), seed: [2]uint64{word(32), word(40)}}
+	h = header{options: Options{Scheme(data[10]), int(data[11]), flags&stagedFlag != 0}, d: int(word(16)), seed: [2]uint64{word(32), word(40)}}
 	if err := h.check(); err != nil {
 		return h, err
 	}

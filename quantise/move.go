@@ -38,6 +38,9 @@ func (c *codes[T]) AppendRows(from Codes[T], ids []int) error {
 	if !c.q.rotates(f.q) {
 		return errors.New("quantise: the rows are of a quantiser with other options or rotations")
 	}
+	if c.q.signWords > 0 && f.q.signWords == 0 {
+		return errors.New("quantise: the rows have no signs, because their quantiser has centres")
+	}
 	source := f.rows()
 	n, id := source.n, func(i int) int { return i }
 	if ids != nil {
@@ -83,6 +86,10 @@ func (c *codes[T]) AppendRows(from Codes[T], ids []int) error {
 			if b.numbers[k] != nil {
 				b.numbers[k][at] = float32(v)
 			}
+		}
+		if b.signs != nil {
+			copy(b.signs.words[at*q.signWords:], one.signs)
+			b.signs.numbers[ratios][at] = one.signRatio
 		}
 		if b.ids != nil {
 			b.ids[at] = uint32(old.n + i)

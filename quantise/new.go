@@ -144,6 +144,11 @@ func newQuantiser[T dense.Float](opts Options, rotations []Rotation[T]) (*quanti
 	}
 	q.layout = opts.layout(q.out, 0)
 	q.setLevels()
+	if q.signWords > 0 {
+		if q.signs, err = newQuantiser(Options{Bits: 1}, rotations); err != nil {
+			return nil, err
+		}
+	}
 	return q, nil
 }
 

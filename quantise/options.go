@@ -51,6 +51,13 @@ type Options struct {
 
 	// Bits is the number of bits per coordinate, 1, 2, 4 or 8. Zero means 4.
 	Bits int
+
+	// TwoStage stores the signs of codes a second time: d'/8 + 4 bytes more per row. A search of one
+	// query then reads the signs of all rows, and the codes of those rows only that may be among the
+	// best. It misses a row of the full search with a probability of at most 0.01 per search. A search
+	// reads all codes if its options are not zero, and if few rows, or a sample of the signs, promise no
+	// gain. TwoStage requires RaBitQ with 4 or 8 bits. It has no effect if d' < 768 or with centres.
+	TwoStage bool
 }
 
 func (o Options) check() (Options, error) {
@@ -60,6 +67,8 @@ func (o Options) check() (Options, error) {
 		return o, fmt.Errorf("quantise: Scheme = %d, want one of the constants", int(o.Scheme))
 	case o.Bits != 1 && o.Bits != 2 && o.Bits != 4 && o.Bits != 8:
 		return o, fmt.Errorf("quantise: Bits = %d, want 1, 2, 4 or 8, or 0 for 4", o.Bits)
+	case o.TwoStage && (o.Scheme != RaBitQ || o.Bits < 4):
+		return o, fmt.Errorf("quantise: TwoStage with %v and Bits = %d, want RaBitQ with 4 or 8 bits", o.Scheme, o.Bits)
 	}
 	return o, nil
 }
@@ -100,6 +109,9 @@ func (o Options) layout(out, centres int) layout {
 	l := layout{elements: elements, width: o.width(), words: scan.Words(elements, o.width())}
 	l.has[norms], l.has[ratios] = true, o.Scheme == RaBitQ || o.Scheme == Uniform
 	l.has[variances] = o.Scheme == RaBitQ && o.Bits > 1 // all vectors s have one length with 1 bit
+	if o.TwoStage && out >= leastStaged {
+		l.signWords = scan.Words(out, 1)
+	}
 	return l.withCentres(centres + 1)
 }
 

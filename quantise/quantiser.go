@@ -137,6 +137,8 @@ type quantiser[T dense.Float] struct {
 	centres []centre[T]
 	nearest *nearest[T]
 
+	signs *quantiser[T] // the quantiser of the signs; nil without signs
+
 	*laws
 	searches pool.Of[search[T]]
 	scanners pool.Of[scanner]

@@ -56,6 +56,8 @@ type Query struct {
 	out, averaged float64 // d' and the number of rotations
 	perDimension  float64 // 1/(d' − 1)
 
+	signs *Query // for the signs of codes
+
 	mu     sync.Mutex
 	shifts []shift // for each centre
 }
@@ -95,22 +97,15 @@ func (q *quantiser[T]) Prepare(dst *Query, x []T, by Measure, miss float64) *Que
 	if dst == nil {
 		dst = new(Query)
 	}
-	dst.owner, dst.by, dst.z = q, by, 0
+	dst.by, dst.z = by, 0
 	if miss > 0 {
 		dst.z = normalQuantile(miss)
-	}
-	dst.words, dst.width, dst.table = q.words, q.width, q.table
-	dst.out, dst.averaged, dst.bit = float64(q.out), float64(len(q.rotations)), 0
-	dst.perDimension = 1 / (dst.out - 1)
-	if dst.eachRow = q.options.Scheme == RaBitQ; !dst.eachRow {
-		dst.moments = q.theory()
-	} else if q.width == 1 {
-		dst.bit = float64(q.elements) * float64(q.unit*q.unit)
 	}
 	dst.shifts = scratch.Resize(dst.shifts, len(q.centres))
 	for i := range dst.shifts {
 		dst.shifts[i].ready.Store(false)
 	}
+	q.describe(dst)
 	p := q.preparers.Get()
 	defer q.preparers.Put(p)
 	vector := divide(dst, x)
@@ -123,7 +118,28 @@ func (q *quantiser[T]) Prepare(dst *Query, x []T, by Measure, miss float64) *Que
 		dst.norm = math.NaN()
 	}
 	q.round(dst, p)
+	if q.signs != nil {
+		if dst.signs == nil {
+			dst.signs = new(Query)
+		}
+		q.signs.describe(dst.signs)
+		dst.signs.by, dst.signs.norm, dst.signs.up, dst.signs.down, dst.signs.exponent = by, dst.norm, dst.up, dst.down, dst.exponent
+		q.signs.round(dst.signs, p)
+	}
 	return dst
+}
+
+// describe sets what a query knows of the quantiser.
+func (q *quantiser[T]) describe(dst *Query) {
+	dst.owner = q
+	dst.words, dst.width, dst.table = q.words, q.width, q.table
+	dst.out, dst.averaged, dst.bit = float64(q.out), float64(len(q.rotations)), 0
+	dst.perDimension = 1 / (dst.out - 1)
+	if dst.eachRow = q.options.Scheme == RaBitQ; !dst.eachRow {
+		dst.moments = q.theory()
+	} else if q.width == 1 {
+		dst.bit = float64(q.elements) * float64(q.unit*q.unit)
+	}
 }
 
 // divide sets the vector of the query and its exponent, and returns the vector.
@@ -165,8 +181,10 @@ func (q *quantiser[T]) round(dst *Query, p *preparer[T]) {
 	if dst.norm > 0 {
 		peak := vecmath.Peak(p.rotated)
 		vecmath.Scale(p.rotated, -1)
-		step := float64(max(peak, vecmath.Peak(p.rotated))) / float64(scan.ListedLargest(q.width))
-		scan.RoundListed(dst.listed, p.rotated, q.places, T(-1/step), q.width)
+		peak = max(peak, vecmath.Peak(p.rotated))
+		vecmath.Scale(p.rotated, -1)
+		step := float64(peak) / float64(scan.ListedLargest(q.width))
+		scan.RoundListed(dst.listed, p.rotated, q.places, T(1/step), q.width)
 		dst.scale, dst.rounding = float32(q.unit*(step/dst.norm)), step/dst.norm/math.Sqrt(12)
 	}
 	if !scan.Listed() {

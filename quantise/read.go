@@ -123,8 +123,7 @@ func (r *rows) withBlock(b *block, labels []uint32, l layout) *rows {
 		sum += n
 		if n > 0 {
 			c := next.clusters[k]
-			part := b.cut(at[k], sum, l.words)
-			part.first = c.n
+			part := b.cut(at[k], sum, c.n, l)
 			next.clusters[k] = cluster{c.n + n, append(c.blocks, part)}
 		}
 	}
@@ -155,8 +154,7 @@ type input struct {
 	data []byte
 	n    int64
 	sum  uint32
-	used []uint64 // the result of usedBits
-	err  error    // the first error
+	err  error // the first error
 }
 
 // fail sets the error, unless there is one.
@@ -267,14 +265,25 @@ func (in *input) part(n int, l layout) (labels []uint32, b *block) {
 			b.numbers[k] = numbersFrom[float32](in, n)
 		}
 	}
+	if l.signWords > 0 {
+		b.signs = &block{size: n}
+		b.signs.numbers[norms], b.signs.numbers[ratios] = b.numbers[norms], numbersFrom[float32](in, n)
+		arrays++
+	}
 	var zeros [8]byte
 	in.bytes(zeros[:padding(4*arrays*n)])
 	b.words = numbersFrom[uint64](in, n*l.words)
+	if b.signs != nil {
+		b.signs.words = numbersFrom[uint64](in, n*l.signWords)
+	}
 	in.seal()
 	if in.err != nil {
 		return nil, b
 	}
 	in.check(labels, b, l)
+	if b.signs != nil {
+		in.check(nil, b.signs, l.ofSigns())
+	}
 	if l.centred() {
 		b.ids = make([]uint32, n)
 	}
@@ -297,11 +306,9 @@ func (in *input) check(labels []uint32, b *block, l layout) {
 			}
 		}
 	}
-	if in.used == nil {
-		in.used = usedBits(l)
-	}
+	used := usedBits(l)
 	for i, w := range b.words {
-		if w&^in.used[i%l.words] != 0 {
+		if w&^used[i%l.words] != 0 {
 			in.fail("code %d of the part goes beyond its %d elements", i/l.words, l.elements)
 			return
 		}

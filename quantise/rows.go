@@ -41,12 +41,15 @@ type block struct {
 	words       []uint64
 	numbers     [columns][]float32 // nil for the columns that the layout lacks
 	ids         []uint32           // the row numbers, with centres
+	signs       *block             // the codes of 1 bit of the same rows, if the layout has them
 }
 
 // code is the code of one row.
 type code struct {
 	words []uint64
 	numbers
+	signs     []uint64
+	signRatio float32
 }
 
 // numbers are what is stored beside the code of a row. ratio is 1 and others are 0 if the layout
@@ -62,6 +65,7 @@ type layout struct {
 	words           int // the words of a row of codes
 	clusters        int // one for each centre with the origin; one without centres
 	has             [columns]bool
+	signWords       int // the words of a row of signs; 0 without signs
 }
 
 func (l layout) centred() bool { return l.clusters > 1 }
@@ -82,6 +86,9 @@ func (l layout) bytes() int {
 	if l.centred() {
 		n += 8 // its number and its centre
 	}
+	if l.signWords > 0 {
+		n += 8*l.signWords + 4
+	}
 	return n
 }
 
@@ -89,7 +96,17 @@ func (l layout) bytes() int {
 func (l layout) withCentres(n int) layout {
 	l.clusters = n
 	l.has[centreProducts], l.has[codedProducts] = n > 1, n > 1
+	if n > 1 {
+		l.signWords = 0
+	}
 	return l
+}
+
+// ofSigns returns the layout of the signs.
+func (l layout) ofSigns() layout {
+	s := layout{elements: l.elements, width: 1, words: l.signWords, clusters: 1}
+	s.has[norms], s.has[ratios] = true, true
+	return s
 }
 
 func newBlock(first, size int, l layout) *block {
@@ -101,6 +118,10 @@ func newBlock(first, size int, l layout) *block {
 	}
 	if l.centred() {
 		b.ids = make([]uint32, size)
+	}
+	if l.signWords > 0 {
+		b.signs = &block{first: first, size: size, words: make([]uint64, size*l.signWords)}
+		b.signs.numbers[norms], b.signs.numbers[ratios] = b.numbers[norms], make([]float32, size)
 	}
 	return b
 }
@@ -124,9 +145,10 @@ func (r cluster) with(more int, l layout) cluster {
 	return r
 }
 
-// cut returns places [lo, hi) as a block.
-func (b *block) cut(lo, hi, words int) *block {
-	c := &block{first: b.first + lo, size: hi - lo, words: b.words[lo*words : hi*words]}
+// cut returns places [lo, hi) as a block, which begins at a place of the cluster.
+func (b *block) cut(lo, hi, first int, l layout) *block {
+	words := l.words
+	c := &block{first: first, size: hi - lo, words: b.words[lo*words : hi*words]}
 	for k, v := range b.numbers {
 		if v != nil {
 			c.numbers[k] = v[lo:hi]
@@ -134,6 +156,9 @@ func (b *block) cut(lo, hi, words int) *block {
 	}
 	if b.ids != nil {
 		c.ids = b.ids[lo:hi]
+	}
+	if b.signs != nil {
+		c.signs = b.signs.cut(lo, hi, first, l.ofSigns())
 	}
 	return c
 }
@@ -236,7 +261,14 @@ func (r *rows) code(i, words int) code {
 }
 
 // code returns the code in place i, without its cluster.
-func (b *block) code(i, words int) code { return code{b.words[i*words:][:words], b.numbersAt(i)} }
+func (b *block) code(i, words int) code {
+	c := code{words: b.words[i*words:][:words], numbers: b.numbersAt(i)}
+	if b.signs != nil {
+		n := len(b.signs.words) / b.size
+		c.signs, c.signRatio = b.signs.words[i*n:][:n], b.signs.numbers[ratios][i]
+	}
+	return c
+}
 
 // numbersAt returns the numbers in place i, without the cluster.
 func (b *block) numbersAt(i int) numbers {

@@ -36,7 +36,16 @@ type search[T dense.Float] struct {
 
 	rowData []T   // the result of SearchOptions.Rows
 	rowIDs  []int // the numbers of these rows
-	keys    []uint64
+
+	signProducts []float32 // memory for products of a search of the signs
+
+	// In a search of the signs of codes:
+	products []float32 // sᵀp/‖q‖ of all rows, after the first pass
+	chunks   sample    // the chunks to scan
+	variance float64   // more variance of upper bounds
+	most     int       // the second pass may stop when it has found more rows
+	seen     atomic.Int64
+	keys     []uint64
 }
 
 // ranking is a query of a search and its best rows.
@@ -142,6 +151,7 @@ func (s *search[T]) end() {
 		x.Query = nil
 	}
 	s.ctx, s.options, s.secondPass, s.queries = nil, SearchOptions[T]{}, false, s.kept[:0]
+	s.products, s.chunks, s.variance = nil, everyChunk, 0
 	s.q.searches.Put(s)
 }
 
@@ -157,6 +167,7 @@ func (s *search[T]) run() {
 	if len(s.queries) > 1 || !s.listed() || s.short() {
 		s.arrange()
 	}
+	s.seen.Store(0)
 	size := max(rangeBytes/(8*s.q.words)/chunkRows, 1) * chunkRows
 	s.ranges = s.ranges[:0]
 	for i := range s.segments {
@@ -168,6 +179,9 @@ func (s *search[T]) run() {
 			}
 			for _, b := range c.blocks {
 				end := min(b.size, n-b.first)
+				if s.products != nil {
+					b = b.signs
+				}
 				for lo := 0; lo < end; lo += size {
 					s.ranges = append(s.ranges, blockRange{i, k, b, lo, min(lo+size, end)})
 				}
@@ -214,11 +228,14 @@ func (s *search[T]) Piece(i int) {
 	}
 	p.blockRange, p.base = *all, s.bases[all.segment]
 	for ; p.lo < all.hi; p.lo += chunkRows {
-		p.hi = min(p.lo+chunkRows, all.hi)
-		s.scan(p)
+		if s.chunks == everyChunk || s.chunks.has(p.lo) {
+			p.hi = min(p.lo+chunkRows, all.hi)
+			s.scan(p)
+		}
 	}
 	for k, x := range s.queries {
 		x.merge(p.best[k], p.possible[k])
+		s.seen.Add(int64(len(p.possible[k])))
 	}
 	p.b = nil
 	s.q.scanners.Put(p)
@@ -229,7 +246,7 @@ func (s *search[T]) ended() bool { return s.ctx != nil && s.ctx.Err() != nil }
 
 // scan scans the chunk of p. It stops when the context ends.
 func (s *search[T]) scan(p *scanner) {
-	if !s.selectRows(p) {
+	if s.products != nil && s.secondPass && s.seen.Load() > int64(s.most) || !s.selectRows(p) {
 		return
 	}
 	if !p.few {
@@ -261,6 +278,14 @@ func (s *search[T]) short() bool { return s.q.words < 8 || s.q.width == 1 && s.q
 // multiply computes sᵀp/‖q‖ of the rows of a chunk for some queries, of which k is the first.
 func (s *search[T]) multiply(p *scanner, some []*ranking, k int) {
 	q, n := s.q, p.hi-p.lo
+	if s.products != nil {
+		all := s.products[p.base+p.b.first+p.lo:][:n]
+		if s.secondPass {
+			copy(p.products[:], all)
+			return
+		}
+		defer func() { copy(all, p.products[:]) }()
+	}
 	dst, rows := p.products[:], p.b.words[p.lo*q.words:p.hi*q.words]
 	switch {
 	case s.listed() && (p.few || len(s.queries) == 1 && !s.short() && s.n*q.words < inCaches && q.words > fewWords):
@@ -349,7 +374,7 @@ func (s *search[T]) largestVariance(p *scanner) float64 {
 		return float64(vecmath.Peak(v[p.lo:p.hi])) + 0x1p-22
 	}
 	ratio := float64(vecmath.Peak(p.b.numbers[ratios][p.lo:p.hi]))
-	return max(0, float64(s.queries[0].bit*ratio*ratio)-1) + 0x1p-22
+	return max(0, float64(s.queries[0].bit*ratio*ratio)-1) + 0x1p-22 + s.variance
 }
 
 // selectRows selects the rows of a chunk by Only and Except, and reports whether there are any.

@@ -148,14 +148,16 @@ func (s *search[T]) offerPossible(p *scanner, x *ranking, products []float32) {
 		return
 	}
 	most, rounding := x.errorBound(to, x.zExact, p.variance)
-	limit, some := s.screen(p, x.Query, to, products, most+rounding+roundings, least)
+	// An estimate of another code may exceed the bound of a cosine near 1.
+	beyond := x.zExact * x.zExact * s.variance / (x.out - 1)
+	limit, some := s.screen(p, x.Query, to, products, most+rounding+beyond+roundings, least)
 	if !some {
 		return
 	}
 	for i := p.next(0, limit); i < p.hi-p.lo; i = p.next(i+1, limit) {
 		n := p.numbersOf(p.lo + i)
-		law, rounding := x.errorBound(to, x.zExact, x.varianceOf(&n)+0x1p-22)
-		high := upperCosine(x.cosine(to, products[i], &n)+rounding, law)
+		law, rounding := x.errorBound(to, x.zExact, x.varianceOf(&n)+0x1p-22+s.variance)
+		high := upperCosine(x.cosine(to, products[i], &n)+rounding, law) + beyond
 		id := p.b.id(p.lo + i)
 		c := candidate{score: x.upperScore(to, &n, high), row: p.base + id}
 		if c.score > least && !x.found(c.row) && s.accepts(p.segment, id) {

@@ -10,7 +10,7 @@ func (c *codes[T]) Search(dst []Hit, query *Query) []Hit {
 	s := c.q.begin(query.by)
 	s.addSegment(c)
 	s.addQuery(query, len(dst))
-	s.run()
+	s.find()
 	dst = s.write(s.queries[0], dst)
 	s.end()
 	return dst
@@ -67,7 +67,7 @@ func (q *quantiser[T]) Search(ctx context.Context, hits [][]Hit, queries []*Quer
 	if o.Rows != nil {
 		return s.readExact(hits)
 	}
-	s.run()
+	s.find()
 	if err := ctx.Err(); err != nil {
 		return err
 	}

@@ -31,8 +31,9 @@ import (
 //	28  uint32   CRC-32C of the 28 bytes before
 //	32  uint32   with centres: the number of the centre of each row, 0 for the origin
 //	    float32  norms, then ratios and variances if the scheme has them, then with centres
-//	             (x−c)ᵀc and its estimates from the codes
-//	    uint64   words
+//	             (x−c)ᵀc and its estimates from the codes, then with TwoStage the ratios of the
+//	             signs
+//	    uint64   words, then with TwoStage the words of the signs
 //	    uint32   CRC-32C of all bytes of the part before
 //	    4 bytes  0
 //
@@ -124,8 +125,14 @@ func (o *output) part(all *rows, from, to int, l layout) {
 			each(func(b *block, lo, hi int) { put(o, b.numbers[k][lo:hi]) })
 		}
 	}
+	if l.signWords > 0 {
+		each(func(b *block, lo, hi int) { put(o, b.signs.numbers[ratios][lo:hi]) })
+	}
 	o.pad()
 	each(func(b *block, lo, hi int) { put(o, b.words[lo*l.words:hi*l.words]) })
+	if l.signWords > 0 {
+		each(func(b *block, lo, hi int) { put(o, b.signs.words[lo*l.signWords:hi*l.signWords]) })
+	}
 	o.seal()
 }
 

@@ -1,0 +1,127 @@
+package quantise_test
+
+import (
+	"math/rand/v2"
+	"testing"
+
+	"github.com/stretchr/testify/assert"
+	"github.com/stretchr/testify/require"
+
+	"github.com/seed-feabd252/randfeat/dense"
+	"github.com/seed-feabd252/randfeat/quantise"
+)
+
+// mixture returns n rows of normal noise about one of several centres of the same length, which are
+// the first rows of x.
+func mixture(n, d, centres int, rng *rand.Rand) dense.Matrix[float32] {
+	x := random[float32](n, d, rng.Uint64())
+	for i := centres; i < n; i++ {
+		centre := x.Row(rng.IntN(centres))
+		for j := range x.Row(i) {
+			x.Row(i)[j] += centre[j]
+		}
+	}
+	return x
+}
+
+// staged encodes rows with signs and without.
+func staged(t testing.TB, x dense.Matrix[float32], bits int) (with, without quantise.Codes[float32]) {
+	var all [2]quantise.Codes[float32]
+	for i := range all {
+		q, err := quantise.New[float32](x.Cols, quantise.Options{Bits: bits, TwoStage: i == 0}, rand.NewPCG(1, 2))
+		require.NoError(t, err)
+		all[i], err = q.Encode(t.Context(), x)
+		require.NoError(t, err)
+	}
+	return all[0], all[1]
+}
+
+// A search in two stages finds the rows of the full search with equal bits, but for misses.
+func TestStages(t *testing.T) {
+	const n, d, queries = 20_000, 768, 40
+	rng := rand.New(rand.NewPCG(5, 6))
+	x := mixture(n, d, 100, rng)
+	for _, bits := range []int{4, 8} {
+		with, without := staged(t, x, bits)
+		require.Equal(t, without.Bytes()+n*(d/8+4), with.Bytes())
+		for by := quantise.InnerProduct; by <= quantise.SquaredDistance; by++ {
+			missed, stages := 0, 0
+			for range queries {
+				row := append([]float32(nil), x.Row(100+rng.IntN(n-100))...)
+				for j := range row {
+					row[j] += float32(rng.NormFloat64())
+				}
+				for _, k := range []int{1, 10, 100} {
+					dst, want := make([]quantise.Hit, k), make([]quantise.Hit, k)
+					query := with.Quantiser().Prepare(nil, row, by, 0)
+					got := with.Search(dst, query)
+					want = without.Search(want, without.Quantiser().Prepare(nil, row, by, 0))
+					require.Len(t, got, k)
+					found := make(map[int]quantise.Hit, k)
+					for _, h := range got {
+						found[h.ID] = h
+					}
+					for _, h := range want {
+						if v, ok := found[h.ID]; !ok {
+							missed++
+						} else {
+							require.Equal(t, h, v)
+						}
+					}
+					if quantise.Staged(with, query, k) {
+						stages++
+					}
+				}
+			}
+			assert.Greater(t, stages, queries, "bits = %d, %v", bits, by)
+			assert.LessOrEqual(t, missed, 5, "of 120 searches, each with a probability of 0.01 at most") // P < 0.003
+		}
+		// Files and moved rows keep the signs.
+		again, err := quantise.View[float32](fileOf(t, with))
+		require.NoError(t, err)
+		moved, err := with.Quantiser().Encode(t.Context(), x.RowRange(0, 0))
+		require.NoError(t, err)
+		require.NoError(t, moved.AppendRows(with, nil))
+		query, k := with.Quantiser().Prepare(nil, x.Row(n-1), quantise.Cosine, 0), 10
+		require.True(t, quantise.Staged(with, query, k))
+		for _, c := range []quantise.Codes[float32]{again, moved} {
+			assert.Equal(t, fileOf(t, with), fileOf(t, c))
+			assert.True(t, quantise.Staged(c, query, k))
+			assert.Equal(t, with.Search(make([]quantise.Hit, k), query), c.Search(make([]quantise.Hit, k), query))
+		}
+		assert.Error(t, without.AppendRows(with, nil))
+		assert.Zero(t, testing.AllocsPerRun(10, func() { with.Search(hits[:k], query) }))
+	}
+}
+
+var hits = make([]quantise.Hit, 10)
+
+// Rows without clusters need so many codes that a sample of the signs refuses the first stage.
+func TestStagesRefused(t *testing.T) {
+	with, without := staged(t, random[float32](20_000, 768, 1), 4)
+	row := random[float32](1, 768, 2).Row(0)
+	query := with.Quantiser().Prepare(nil, row, quantise.InnerProduct, 0)
+	assert.False(t, quantise.Staged(with, query, 10))
+	want := without.Search(make([]quantise.Hit, 10), without.Quantiser().Prepare(nil, row, quantise.InnerProduct, 0))
+	assert.Equal(t, want, with.Search(make([]quantise.Hit, 10), query))
+}
+
+// The options that have no signs, and rows of a quantiser with centres, which has none.
+func TestStagesWithoutSigns(t *testing.T) {
+	for _, o := range []quantise.Options{{Bits: 1}, {Bits: 2}, {Scheme: quantise.LloydMax}, {Scheme: quantise.Uniform, Bits: 8}, {Scheme: quantise.QJL}} {
+		o.TwoStage = true
+		_, err := quantise.New[float32](768, o, rand.NewPCG(1, 2))
+		assert.ErrorContains(t, err, "TwoStage")
+	}
+	x := random[float32](10, 768, 1)
+	with, _ := staged(t, x, 4)
+	centred, err := with.Quantiser().WithCentres(x.RowRange(0, 1))
+	require.NoError(t, err)
+	c, err := centred.Encode(t.Context(), x)
+	require.NoError(t, err)
+	assert.ErrorContains(t, with.AppendRows(c, nil), "no signs")
+	require.NoError(t, c.AppendRows(with, nil))
+	again, err := quantise.View[float32](fileOf(t, c))
+	require.NoError(t, err)
+	assert.Equal(t, fileOf(t, c), fileOf(t, again))
+}
