@@ -25,8 +25,8 @@ var update = flag.Bool("update", false, "write testdata/predictions.csv anew")
 type goldenMap struct {
 	name string
 	make func(w orf.Projection[float64], x, y dense.Matrix[float64], src rand.Source) (rff.Map[float64], error)
-	// sketch says that the map draws its own frequencies, so that w has no effect.
-	sketch bool
+	// own says that the map draws its own frequencies, so that w has no effect.
+	own bool
 }
 
 // plainMap is a map that needs only frequencies.
@@ -42,7 +42,7 @@ func fittedMap[M rff.Map[float64]](name string, make func(w orf.Projection[float
 	}}
 }
 
-func sketchMap[M rff.Map[float64]](name string, make func(m, d int, src rand.Source) (M, error)) goldenMap {
+func ownMap[M rff.Map[float64]](name string, make func(m, d int, src rand.Source) (M, error)) goldenMap {
 	return goldenMap{name, func(w orf.Projection[float64], _, _ dense.Matrix[float64], src rand.Source) (rff.Map[float64], error) {
 		m, d := w.Shape()
 		return make(m, d, src)
@@ -96,7 +96,7 @@ func goldenMaps() []goldenMap {
 		plainMap("New/kernel", func(w projection) (rff.Map[float64], error) {
 			return rff.New(w, rff.Scheme[float64]{F: []func(float64) float64{math.Cos}, Kernel: kernels.Gaussian{}})
 		}),
-		sketchMap("Laplacian", func(m, d int, src rand.Source) (rff.Map[float64], error) {
+		ownMap("Laplacian", func(m, d int, src rand.Source) (rff.Map[float64], error) {
 			return rff.Laplacian[float64](m, d, lengthScale, src)
 		}),
 	)
@@ -175,7 +175,7 @@ func predictions(t *testing.T) [][]string {
 		x, y := goldenPairs(d, rng)
 		for _, f := range goldenMaps() {
 			ensembles := goldenEnsembles
-			if f.sketch {
+			if f.own {
 				ensembles = ensembles[:1]
 			}
 			for _, e := range ensembles {
