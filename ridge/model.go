@@ -62,7 +62,7 @@ type Model[T dense.Float] struct {
 // and returns their errors. A nil ctx panics.
 //
 // If T is float32 and n is at least 65,280 and 128·D, Fit first sums the products of features in
-// float32, at half the cost, and measures the error E of the sums on random vectors. Fit keeps the
+// float32, at 0.6 of the cost, and measures the error E of the sums on random vectors. Fit keeps the
 // model if λ > 64·‖E‖. Means then differ by less than 0.001 standard deviations of a target from
 // those of products in float64, and the evidence by less than about 0.5. Otherwise Fit sums again in
 // float64. In most cases 4080 rows show
