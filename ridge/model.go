@@ -65,8 +65,8 @@ type Model[T dense.Float] struct {
 // float32, at 0.6 of the cost, and measures the error E of the sums on random vectors. Fit keeps the
 // model if λ > 64·‖E‖. Means then differ by less than 0.001 standard deviations of a target from
 // those of products in float64, and the evidence by less than about 0.5. Otherwise Fit sums again in
-// float64. In most cases 4080 rows show
-// that λ is too small, so few products are lost. SinglePrecision tells which sums a model has.
+// float64. In most cases 4080 rows show that λ is too small, so few products are lost.
+// SinglePrecision tells which sums a model has.
 func Fit[T dense.Float](ctx context.Context, phi rff.Map[T], x, y dense.Matrix[T], o Options) (*Model[T], error) {
 	if err := argument.Context("ridge", ctx); err != nil {
 		return nil, err
