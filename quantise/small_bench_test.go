@@ -5,19 +5,43 @@ import (
 	"math/rand/v2"
 	"testing"
 
+	"gonum.org/v1/gonum/blas"
+	"gonum.org/v1/gonum/blas/blas32"
+
 	"github.com/seed-feabd252/randfeat/dense"
+	"github.com/seed-feabd252/randfeat/dense/gonum"
 	"github.com/seed-feabd252/randfeat/quantise"
 )
 
-// BenchmarkSmall has the calls of an index: preparing a query, 32 listed rows of 100,000 and of rows
-// in the cache, and a partition of 64 rows.
+// BenchmarkSmall has the calls of an index: preparing a query, 32 listed rows of all and of rows in the
+// cache, a partition of 64 rows, and a search for 10 rows. Bits of 32 are the vectors, by gonum.
 func BenchmarkSmall(b *testing.B) {
-	const n, listed = 100_000, 32
+	const listed = 32
 	r := rand.New(rand.NewPCG(1, 1))
-	for _, d := range []int{128, 768} {
+	vector := func(v []float32) blas32.Vector { return blas32.Vector{N: len(v), Data: v, Inc: 1} }
+	for d, n := range map[int]int{128: 200_000, 768: 100_000} {
 		x := dense.New[float32](n, d)
 		for i := range x.Data {
 			x.Data[i] = float32(r.NormFloat64())
+		}
+		lists := make([]int, 1<<16)
+		for i := range lists {
+			lists[i] = r.IntN(n)
+		}
+		products := make([]float32, n)
+		b.Run(fmt.Sprintf("d=%d/bits=32/listed/of=%d", d, n), func(b *testing.B) {
+			for i := 0; b.Loop(); i += listed {
+				for j, id := range lists[i%len(lists):][:listed] {
+					products[j] = blas32.Dot(vector(x.Row(0)), vector(x.Row(id)))
+				}
+			}
+		})
+		for name, rows := range map[string]dense.Matrix[float32]{"partition": x.RowRange(640, 704), "search": x} {
+			b.Run(fmt.Sprintf("d=%d/bits=32/%s", d, name), func(b *testing.B) {
+				for b.Loop() {
+					blas32.Gemv(blas.NoTrans, 1, gonum.ToBLAS32(rows), vector(x.Row(0)), 0, vector(products[:rows.Rows]))
+				}
+			})
 		}
 		for _, bits := range []int{1, 2, 4, 8} {
 			name := fmt.Sprintf("d=%d/bits=%d/", d, bits)
@@ -53,6 +77,13 @@ func BenchmarkSmall(b *testing.B) {
 				b.ReportAllocs()
 				for b.Loop() {
 					c.Estimates(dst, query, 640)
+				}
+			})
+			hits := make([]quantise.Hit, 10)
+			b.Run(name+"search", func(b *testing.B) {
+				b.ReportAllocs()
+				for b.Loop() {
+					c.Search(hits, query)
 				}
 			})
 		}
