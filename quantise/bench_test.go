@@ -237,6 +237,27 @@ func BenchmarkHits(b *testing.B) {
 	}
 }
 
+// BenchmarkStages is a search for 10 of 100,000 rows in one stage and in two, with 500 clusters and
+// with none.
+func BenchmarkStages(b *testing.B) {
+	const n, d, k = 100_000, 768, 10
+	for _, clusters := range []int{500, 1} {
+		x := mixture(n, d, clusters, rand.New(rand.NewPCG(1, 2)))
+		for _, bits := range []int{4, 8} {
+			with, without := staged(b, x, bits)
+			for i, c := range []quantise.Codes[float32]{without, with} {
+				b.Run(fmt.Sprintf("bits=%d/clusters=%d/stages=%d", bits, clusters, i+1), func(b *testing.B) {
+					dst, row := make([]quantise.Hit, k), 0
+					for b.Loop() {
+						search(c, dst, x.Row(n-1-row%benchQueries), quantise.InnerProduct)
+						row++
+					}
+				})
+			}
+		}
+	}
+}
+
 // BenchmarkRead reads as many bytes as codes of 1 bit and rows of float32 take, in a sum of squares
 // on all processors: what memory gives.
 func BenchmarkRead(b *testing.B) {

@@ -46,9 +46,8 @@ type Codes[T dense.Float] interface {
 	// does not exist, or if c lacks the centre of a row.
 	AppendRows(from Codes[T], ids []int) error
 
-	// Grow reserves memory for n more rows. With centres, it expects them to have the centres of
-	// present rows. It returns an error if n is negative, or if the codes would take more than 2⁴⁰
-	// bytes.
+	// Grow reserves memory for n more rows. With centres, it expects those of present rows. It returns
+	// an error if n is negative, or if the codes would take more than 2⁴⁰ bytes.
 	Grow(n int) error
 
 	// Search writes the len(dst) rows with the largest estimated inner products or cosines with the

@@ -26,16 +26,14 @@
 //	QJL       signs after as many rotations as bits  divided by E‖u‖₁           none  d'·bits/8 + 4
 //
 // The standard deviation of the estimate of a cosine of 0, times √(d'−1), is 0.755, 0.367, 0.108 and
-// 0.0093 for RaBitQ with 1, 2, 4 and 8 bits. Page docs/search.md has the laws of all schemes, of
-// centres and of exact rows, and says which scheme and which call to take.
+// 0.0093 for RaBitQ with 1, 2, 4 and 8 bits. Page docs/search.md has all laws, and says which scheme
+// and which call to take.
 //
 // # Processors
 //
-// With the rotations of New, the codes, decoded vectors, estimates and results of Search have the
-// same bits on every processor and in every tier of instructions. So have StdErr and the bounds of
-// RaBitQ. Theory and the StdErr of other schemes evaluate integrals of elementary functions, whose
-// last digits differ between processors. Levels are rounded to 24 binary digits, and a level differs
-// only if it is within about 1e-13 of a tie.
+// With the rotations of New, codes, decoded vectors, estimates and results of Search have the same
+// bits on every processor, as have StdErr and the bounds of RaBitQ. Theory and the StdErr of other
+// schemes evaluate integrals, whose last digits differ between processors.
 //
 // # References
 //
@@ -44,8 +42,7 @@
 //   - [Gao et al. 2025] J. Gao, Y. Gou, Y. Xu, Y. Yang, C. Long, R. C.-W. Wong. Practical and
 //     asymptotically optimal quantization of high-dimensional vectors in Euclidean space for
 //     approximate nearest neighbor search. SIGMOD 2025.
-//   - [Max 1960] J. Max. Quantizing for minimum distortion. IRE Transactions on Information Theory
-//     6(1).
+//   - [Max 1960] J. Max. Quantizing for minimum distortion. IRE Trans. Inf. Theory 6(1).
 //   - [Zandieh et al. 2024] A. Zandieh, M. Daliri, I. Han. QJL: 1-bit quantized JL transform for KV
 //     cache quantization with zero overhead. arXiv:2406.03482.
 package quantise

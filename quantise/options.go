@@ -52,11 +52,10 @@ type Options struct {
 	// Bits is the number of bits per coordinate, 1, 2, 4 or 8. Zero means 4.
 	Bits int
 
-	// TwoStage stores the signs of codes a second time: d'/8 + 4 bytes more per row. A search of one
-	// query then reads the signs of all rows, and the codes of those rows only that may be among the
-	// best. It misses a row of the full search with a probability of at most 0.01 per search. A search
-	// reads all codes if its options are not zero, and if few rows, or a sample of the signs, promise no
-	// gain. TwoStage requires RaBitQ with 4 or 8 bits. It has no effect if d' < 768 or with centres.
+	// TwoStage stores the signs of codes again: d'/8 + 4 bytes more per row. A search of one query reads
+	// all signs, and the codes of rows that may be among the best. It misses a row of the full search
+	// with probability 0.01 at most. It reads all codes with SearchOptions, and if a sample of signs
+	// promises no gain. TwoStage needs RaBitQ of 4 or 8 bits. Centres and d' < 768 have no signs.
 	TwoStage bool
 }
 
