@@ -17,8 +17,8 @@ const noiseRows = 200
 // withBands returns the model with bands. The errors are those of leave-one-out, at all rows, or at
 // the rows that did not choose if the family has learnt from the targets. If there are no such
 // rows, the errors are those at held-out rows, which are too large for a fit to all rows. With learnt
-// length-scales or metrics they are multiplied by max(¾, (r/h)^⅔), which simulations with 500 rows
-// support, for the root mean squares r of leave-one-out, which is too small, and h.
+// length-scales or metrics they are made smaller, as if the part of their mean square h that exceeds
+// the noise σ² of the model fell as 1/n: they are multiplied by √((σ² + ⅔·(h − σ²))/h).
 func withBands[T dense.Float](ctx context.Context, m *ridge.Model[T], found *choice, all ridge.Block[float64]) (*ridge.Model[T], error) {
 	b := all
 	if found.Bands == EqualBands && all.X.Rows >= sampleRows+unseenRows {
@@ -42,8 +42,8 @@ func withBands[T dense.Float](ctx context.Context, m *ridge.Model[T], found *cho
 	}
 	if found.Bands == EqualBands && b.X.Rows == all.X.Rows {
 		held, size := found.heldOut, 1.0
-		if r, h := meanSquare(errors.Data), meanSquare(held.Y.Data); r < h && found.kernel != nil && found.space.kernel == nil {
-			size = max(0.75, math.Cbrt(r/h))
+		if v, h := stat.Mean(m.Noise(), nil), meanSquare(held.Y.Data); v < h && found.kernel != nil && found.space.kernel == nil {
+			size = math.Sqrt((v + (h-v)*(folds-1)/folds) / h)
 		}
 		rows.X, errors = dense.Copy(dense.Matrix[T]{}, held.X), held.Y
 		rows.Weights = dense.Copy(dense.Matrix[T]{}, dense.Of(1, len(held.Weights), held.Weights)).Data

@@ -52,8 +52,8 @@
 // errors of leave-one-out are too small, and the bands have the same width everywhere. With at
 // least 2000 rows they come from leave-one-out at 500 rows that did not choose. With fewer rows
 // they come from the held-out rows. The fit to all rows has smaller errors than fits to two thirds
-// of them. So the errors with length-scales and metrics are multiplied by (r/h)^⅔, or ¾ if this is
-// less, for the root mean squares r of leave-one-out and h of held-out rows.
+// of them. So the mean square of the errors with length-scales and metrics is reduced as if its
+// excess over the noise fell as 1/n.
 //
 // From 200 errors on, Fit also learns the logarithms of the errors, with the map of the model. If
 // they are predicted clearly better than by their mean, the bands are those of Model.WithNoise,
