@@ -24,6 +24,10 @@ type Options[T dense.Float] struct {
 	// Sample is the number of rows that Cluster draws, without replacement, to find the centres. 0
 	// stands for all rows. Cluster labels every row of x in any case.
 	Sample int
+
+	// Cluster calls Progress, unless Progress is nil, after each iteration, on the goroutine of the
+	// caller.
+	Progress func(iterations int)
 }
 
 // Clusters is the result of Cluster.
@@ -72,7 +76,7 @@ func Cluster[T dense.Float](ctx context.Context, x dense.Matrix[T], k, maxIterat
 		return Clusters[T]{}, err
 	}
 	e := exponent(ctx, x, opts.Start)
-	s := &search{ctx: ctx, points: scaled(ctx, x, e), centres: scaled(ctx, opts.Start, e)}
+	s := &search{ctx: ctx, progress: opts.Progress, points: scaled(ctx, x, e), centres: scaled(ctx, opts.Start, e)}
 	if err := s.run(k, maxIterations, opts.Sample, src); err != nil {
 		return Clusters[T]{}, fmt.Errorf("kmeans: %w", err)
 	}

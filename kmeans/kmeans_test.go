@@ -109,6 +109,14 @@ func TestClusterIsDeterministic(t *testing.T) {
 	}
 }
 
+func TestProgress(t *testing.T) {
+	x := densetest.Normal[float64](rand.New(rand.NewPCG(7, 8)), 200, 3, 3, 1)
+	var seen []int
+	c := cluster(t, x, 9, 5, kmeans.Options[float64]{Progress: func(iterations int) { seen = append(seen, iterations) }})
+	assert.Equal(t, 5, c.Iterations)
+	assert.Equal(t, []int{1, 2, 3, 4, 5}, seen)
+}
+
 // Without iterations the centres are rows of x, or those given, to the last bit.
 func TestClusterWithoutIterations(t *testing.T) {
 	x := densetest.Normal[float32](rand.New(rand.NewPCG(7, 8)), 90, 5, 3, 1)

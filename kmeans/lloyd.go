@@ -17,6 +17,7 @@ import (
 // search moves centres among points.
 type search struct {
 	ctx             context.Context
+	progress        func(iterations int) // nil for none
 	points, centres dense.Matrix[float64]
 	labels          []int // labels of the points, nil before the first assignment
 	seeds           []int // numbers of the points that are the first centres, nil if centres are given
@@ -153,6 +154,9 @@ func (s *search) lloyd(maxIterations int) (int, error) {
 				copy(s.centres.Row(c), sums.Row(c))
 				vecmath.Scale(s.centres.Row(c), 1/n)
 			}
+		}
+		if s.progress != nil {
+			s.progress(iteration + 1)
 		}
 	}
 	return maxIterations, nil

@@ -4,6 +4,7 @@ import (
 	"bytes"
 	"context"
 	"fmt"
+	"iter"
 	"log"
 	"math"
 	"math/rand/v2"
@@ -121,6 +122,43 @@ func ExampleSums() {
 	}
 	fmt.Printf("%d rows, noise %.2f\n", all.Rows(), math.Sqrt(m.Noise()[0]))
 	// Output: 500 rows, noise 0.10
+}
+
+// counted yields the blocks of rows and prints how many rows have been read.
+type counted struct{ ridge.Rows[float64] }
+
+func (c counted) Blocks() iter.Seq2[ridge.Block[float64], error] {
+	return func(yield func(ridge.Block[float64], error) bool) {
+		rows := 0
+		for b, err := range c.Rows.Blocks() {
+			if !yield(b, err) {
+				return
+			}
+			rows += b.X.Rows
+			fmt.Println(rows, "rows")
+		}
+	}
+}
+
+// The progress of a pass over rows, which Sum, Choose, automl.Fit and components.Fit read.
+func ExampleRows() {
+	src := rand.NewPCG(1, 2)
+	x, y := wave(20_000, src)
+	w, err := orf.Draw[float64](orf.GramSchmidt{}, 16, 1, src)
+	if err != nil {
+		log.Fatal(err)
+	}
+	phi, err := rff.Gaussian(w, 1)
+	if err != nil {
+		log.Fatal(err)
+	}
+	if _, err := ridge.Sum(context.Background(), phi, counted{ridge.Block[float64]{X: x, Y: y}}); err != nil {
+		log.Fatal(err)
+	}
+	// Output:
+	// 8160 rows
+	// 16320 rows
+	// 20000 rows
 }
 
 // A length-scale by the evidence.
