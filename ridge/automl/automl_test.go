@@ -189,9 +189,11 @@ func TestExactTargets(t *testing.T) {
 	b.Y = two
 	r, err := automl.Fit(t.Context(), b, automl.Options{}, rand.NewPCG(1, 2))
 	require.NoError(t, err)
-	mean := r.Model.Mean(dense.Matrix[float64]{}, b.X)
-	for i, v := range b.Y.Data {
-		assert.InDelta(t, v, mean.Data[i], 1e-2)
+	for _, m := range []*ridge.Model[float64]{r.Model, tails[float64](t, b, automl.Options{}).Model} {
+		mean := m.Mean(dense.Matrix[float64]{}, b.X)
+		for i, v := range b.Y.Data {
+			assert.InDelta(t, v, mean.Data[i], 1e-2)
+		}
 	}
 	_, err = r.Model.Predictor(t.Context())
 	assert.NoError(t, err)
@@ -311,6 +313,7 @@ func TestErrors(t *testing.T) {
 		"automl: rows is nil, want data":                                                      fit(nil, automl.Options{}),
 		"automl: Classes = 1, want 0 or at least 2":                                           fit(rows, automl.Options{Classes: 1}),
 		"automl: Landmarks = -1, want at least 0":                                             fit(rows, automl.Options{Landmarks: -1}),
+		"automl: HeavyTails with Classes = 2, want numbers":                                   fit(labelled, automl.Options{Classes: 2, HeavyTails: true}),
 		"automl: ClassWeights or Labels without Classes":                                      fit(rows, automl.Options{Labels: []string{"a"}}),
 		"automl: 1 Labels, want one for each of 2 classes":                                    fit(rows, automl.Options{Classes: 2, Labels: []string{"a"}}),
 		"automl: 3 ClassWeights, want one for each of 2 classes":                              fit(rows, automl.Options{Classes: 2, ClassWeights: []float64{1, 1, 1}}),

@@ -5,6 +5,7 @@ import (
 	"math"
 	"slices"
 
+	"gonum.org/v1/gonum/floats"
 	"gonum.org/v1/gonum/stat"
 
 	"github.com/seed-feabd252/randfeat/dense"
@@ -18,31 +19,23 @@ const noiseRows = 200
 // the rows that did not choose if the family has learnt from the targets. If there are no such
 // rows, the errors are those at held-out rows, which are too large for a fit to all rows. With learnt
 // length-scales or metrics they are made smaller, as if the part of their mean square h that exceeds
-// the noise σ² of the model fell as 1/n: they are multiplied by √((σ² + ⅔·(h − σ²))/h).
-func withBands[T dense.Float](ctx context.Context, m *ridge.Model[T], found *choice, all ridge.Block[float64]) (*ridge.Model[T], error) {
+// the noise σ² of a fit with normal noise fell as 1/n: they are multiplied by √((σ² + ⅔·(h − σ²))/h).
+// of has the weights of the rows in the fit.
+func withBands[T dense.Float](of reweighted[T], m *ridge.Model[T], found *choice, all ridge.Block[float64]) (*ridge.Model[T], error) {
 	b := all
 	if found.Bands == EqualBands && all.X.Rows >= sampleRows+unseenRows {
 		b = all.RowRange(sampleRows, all.X.Rows)
 	}
 	rows := ridge.Block[T]{X: dense.Copy(dense.Matrix[T]{}, b.X), Y: dense.Copy(dense.Matrix[T]{}, b.Y)}
 	rows.Weights = dense.Copy(dense.Matrix[T]{}, dense.Of(1, len(b.Weights), b.Weights)).Data
-	var ratios dense.Matrix[T]
-	var err error
-	if found.Bands == RelativeBands {
-		if ratios, err = m.Jackknife(ratios, rows.X, rows.Y, rows.Weights); err != nil {
-			return nil, err
-		}
-	}
-	if rows.Y, err = m.LeaveOneOut(rows.Y, rows.X, rows.Y, rows.Weights); err != nil {
+	ratios, errors, err := of.leaveOut(m, rows)
+	if err != nil {
 		return nil, err
 	}
-	errors := dense.Copy(dense.Matrix[float64]{}, rows.Y)
-	for i, v := range errors.Data {
-		errors.Data[i] = math.Abs(v)
-	}
+	floats.Mul(errors.Data, ratios.Data)
 	if found.Bands == EqualBands && b.X.Rows == all.X.Rows {
 		held, size := found.heldOut, 1.0
-		if v, h := stat.Mean(m.Noise(), nil), meanSquare(held.Y.Data); v < h && found.kernel != nil && found.space.kernel == nil {
+		if v, h := found.noise, meanSquare(held.Y.Data); v < h && found.kernel != nil && found.space.kernel == nil {
 			size = math.Sqrt((v + (h-v)*(folds-1)/folds) / h)
 		}
 		rows.X, errors = dense.Copy(dense.Matrix[T]{}, held.X), held.Y
@@ -51,12 +44,12 @@ func withBands[T dense.Float](ctx context.Context, m *ridge.Model[T], found *cho
 			errors.Data[i] = size * v
 		}
 	}
-	if logs, of, ok := noise(ctx, m, rows, errors); ok {
-		found.Bands, found.Coverage = NoiseBands, coverage(of)
-		return m.WithNoise(logs, of)
+	if logs, about, ok := noise(of.ctx, m, rows, errors); ok {
+		found.Bands, found.Coverage = NoiseBands, coverage(about)
+		return m.WithNoise(logs, about)
 	}
-	if ratios.Rows > 0 {
-		errors = dense.Copy(dense.Matrix[float64]{}, ratios)
+	if found.Bands == RelativeBands {
+		errors = ratios
 	}
 	found.Coverage = coverage(errors)
 	return m.WithBands(errors, found.Bands == RelativeBands)

@@ -60,11 +60,24 @@
 // wide where the noise is large. The report has the share of targets in bands of 90 % from other
 // rows.
 //
+// # Heavy tails
+//
+// With Options.HeavyTails the noise of numbers may follow Student's t of ν degrees of freedom
+// [Lange et al. 1989]. After the choice of a family, Fit chooses ν from {1.5, 2, 3, 4, 6, 10, ∞} by
+// the likelihood of leave-one-out with up to 1500 rows and 500 landmarks. ∞ stands for normal noise,
+// and wins unless others exceed its log-likelihood by 2 and 0.02 a row. Then Fit fits the model of
+// all rows 8 times more, with the weights
+//
+//	ω_i = (ν + 1)/(ν + r_i²/σ² + g_i),  g_i = (φ_i − φ̄)ᵀA⁻¹(φ_i − φ̄) + 1/Σω,
+//
+// of the residuals r of the fit before. Model.Noise is then the square of the scale of t.
+//
 // # Where it fails
 //
 // On columns of mixed kinds, trees can be ahead. Rows that depend on each other, such as those of
 // one patient, need folds by group, which Fit does not make. Targets with a long tail are better as
-// logarithms.
+// logarithms. HeavyTails follows the mode of skewed noise and not its mean: for log-normal noise of
+// a linear function the error more than doubles.
 //
 // # References
 //
@@ -72,6 +85,8 @@
 //     Gaussian scale mixture priors in high-dimensional regression. Biometrika 103.
 //   - [Carvalho et al. 2010] C. M. Carvalho, N. G. Polson, J. G. Scott. The horseshoe estimator for
 //     sparse signals. Biometrika 97.
+//   - [Lange et al. 1989] K. L. Lange, R. J. A. Little, J. M. G. Taylor. Robust statistical modeling
+//     using the t distribution. Journal of the American Statistical Association 84.
 //   - [Makalic & Schmidt 2016] E. Makalic, D. F. Schmidt. A simple sampler for the horseshoe
 //     estimator. IEEE Signal Processing Letters 23.
 //   - [Radhakrishnan et al. 2024] A. Radhakrishnan, D. Beaglehole, P. Pandit, M. Belkin. Mechanism

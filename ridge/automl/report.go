@@ -37,6 +37,7 @@ type Report struct {
 	Calibration float64
 	Bands       Bands   // for numbers: the widths of the bands of Model.Band
 	Coverage    float64 // for numbers: the share of targets in bands of 90 % from errors at other rows
+	Tails       float64 // with HeavyTails: ν of Student's t of most likelihood, +Inf for normal noise; 0 without
 }
 
 // Bands says how the widths of bands differ between rows.
@@ -53,6 +54,9 @@ const (
 func (r Report) String() string {
 	var b strings.Builder
 	score, last := "RMSE", fmt.Sprintf("The mean has %.4g. Bands of 90 %%, %s, hold %.1f %% of other rows.", r.Deviation, r.Bands, 100*r.Coverage)
+	if r.Tails > 0 {
+		last += fmt.Sprintf(" Leave-one-out chooses Student-t noise with ν = %v.", r.Tails)
+	}
 	if r.Classes > 0 {
 		score, last = "log-loss", fmt.Sprintf("%.1f %% of the held-out rows have the most probable class. The calibration error is %.3f.", 100*r.Accuracy, r.Calibration)
 	}

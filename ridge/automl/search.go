@@ -40,6 +40,7 @@ type choice struct {
 	learnt
 	Report
 	heldOut ridge.Block[float64] // held-out rows with the sizes of errors as targets
+	noise   float64              // the mean variance of the noise of a fit to all rows with normal noise
 }
 
 // progress reports the end of a part.
