@@ -1,6 +1,7 @@
 package quantise_test
 
 import (
+	"math"
 	"math/rand/v2"
 	"testing"
 
@@ -91,6 +92,55 @@ func TestStages(t *testing.T) {
 		}
 		assert.Error(t, without.AppendRows(with, nil))
 		assert.Zero(t, testing.AllocsPerRun(10, func() { with.Search(hits[:k], query) }))
+	}
+}
+
+// Zero rows, norms from e⁻¹² to e¹² and rows of two coordinates, for queries that are rows and rows
+// times −1: the lists are those of the full search.
+func TestStagesOfUnusualRows(t *testing.T) {
+	const n, d, k = 20_000, 768, 10
+	rng := rand.New(rand.NewPCG(5, 6))
+	for name, change := range map[string]func(i int, row []float32){
+		"zeros": func(i int, row []float32) {
+			if i%1000 == 0 {
+				clear(row)
+			}
+		},
+		"norms": func(_ int, row []float32) {
+			f := float32(math.Exp(24*rng.Float64() - 12))
+			for j := range row {
+				row[j] *= f
+			}
+		},
+		"sparse": func(i int, row []float32) {
+			for j := range row {
+				if j != i%7 && j != 7+i%11 {
+					row[j] = 0
+				}
+			}
+		},
+	} {
+		x := mixture(n, d, 100, rng)
+		for i := range n {
+			change(i, x.Row(i))
+		}
+		with, without := staged(t, x, 4)
+		for by := quantise.InnerProduct; by <= quantise.SquaredDistance; by++ {
+			stages := 0
+			for i := range 6 {
+				row := append([]float32(nil), x.Row(1+rng.IntN(n-1))...)
+				for j := range row {
+					row[j] *= float32(1 - 2*(i%2))
+				}
+				query := with.Quantiser().Prepare(nil, row, by, 0)
+				if quantise.Staged(with, query, k) {
+					stages++
+				}
+				want := without.Search(make([]quantise.Hit, k), without.Quantiser().Prepare(nil, row, by, 0))
+				assert.Equal(t, want, with.Search(make([]quantise.Hit, k), query), "%s, %v", name, by)
+			}
+			assert.Positive(t, stages, "%s, %v", name, by)
+		}
 	}
 }
 

@@ -1,0 +1,125 @@
+package quantise
+
+import (
+	"math"
+	"math/bits"
+)
+
+// selectRows selects the rows of a chunk by Only and Except, and reports whether there are any.
+func (s *search[T]) selectRows(p *scanner) bool {
+	n := p.hi - p.lo
+	for w := range p.selected {
+		p.selected[w] = ^uint64(0) >> (64 - min(max(n-64*w, 0), 64))
+	}
+	if s.options.Only != nil {
+		p.choose(s.options.Only[p.segment], 0)
+	}
+	if s.options.Except != nil {
+		p.choose(s.options.Except[p.segment], ^uint64(0))
+	}
+	count := 0
+	for _, word := range p.selected {
+		count += bits.OnesCount64(word)
+	}
+	p.allSelected, p.few = count == n, count < n/fewShare && s.listed()
+	return count > 0
+}
+
+// choose keeps the selected rows whose bits in the set, after the exclusive or with flip, are 1.
+func (p *scanner) choose(set Set, flip uint64) {
+	words := &p.members
+	if p.b.ids == nil {
+		first := p.b.first + p.lo
+		set.Words(words[:], first/64)
+		shift := first % 64
+		for w := range p.selected {
+			p.selected[w] &= words[w]>>shift | words[w+1]<<(64-shift) ^ flip
+		}
+		return
+	}
+	at := -1
+	for i := p.nextSelected(0); i < p.hi-p.lo; i = p.nextSelected(i + 1) {
+		id := int(p.b.ids[p.lo+i])
+		if id/64 != at {
+			at = id / 64
+			set.Words(words[:1], at)
+		}
+		if (words[0]^flip)>>(id%64)&1 == 0 {
+			p.selected[i/64] &^= 1 << (i % 64)
+		}
+	}
+}
+
+// hide replaces the scores of rows that are not selected by NaN.
+func (p *scanner) hide(scores []float32) {
+	for w, word := range p.selected {
+		for word = ^word; word != 0; word &= word - 1 {
+			i := 64*w + bits.TrailingZeros64(word)
+			if i >= len(scores) {
+				return
+			}
+			scores[i] = float32(math.NaN())
+		}
+	}
+}
+
+// nextSelected returns the first selected row from i on, or chunkRows.
+func (p *scanner) nextSelected(i int) int {
+	for w := i / 64; w < len(p.selected); w++ {
+		if word := p.selected[w] >> (i % 64); word != 0 {
+			return i + bits.TrailingZeros64(word)
+		}
+		i = 64 * (w + 1)
+	}
+	return chunkRows
+}
+
+// selects reports whether Only and Except select a row.
+func (s *search[T]) selects(segment, id int) bool {
+	var only, except [1]uint64
+	if only[0] = ^uint64(0); s.options.Only != nil {
+		s.options.Only[segment].Words(only[:], id/64)
+	}
+	if s.options.Except != nil {
+		s.options.Except[segment].Words(except[:], id/64)
+	}
+	return (only[0]&^except[0])>>(id%64)&1 == 1
+}
+
+// accepts reports whether Accept accepts a row.
+func (s *search[T]) accepts(segment, id int) bool {
+	return s.options.Accept == nil || s.options.Accept(segment, id)
+}
+
+// chooseCentres sets x.clusters to the SearchOptions.Centres centres nearest to the query and the
+// origin.
+func (s *search[T]) chooseCentres(x *ranking) {
+	wanted, vector := s.options.Centres, *vectorOf[T](x.Query)
+	x.clusters = x.clusters[:0]
+	if wanted == 0 || wanted >= len(s.q.centres)-1 {
+		return
+	}
+	x.chosen = x.chosen[:0]
+	for i := 1; i < len(s.q.centres); i++ {
+		c := &s.q.centres[i]
+		product := 0.0
+		for j, v := range c.vector {
+			product += float64(float64(v) * float64(vector[j]))
+		}
+		switch {
+		case s.by == SquaredDistance:
+			product = float64(2*product*x.up) - float64(c.square*x.down)
+		case s.by == Cosine && c.square > 0:
+			product /= math.Sqrt(c.square)
+		}
+		x.chosen = keep(x.chosen, candidate{score: product, row: i}, wanted)
+	}
+	x.clusters = append(x.clusters, make([]bool, len(s.q.centres))...)
+	x.clusters[0] = true
+	for _, c := range cut(x.chosen, wanted) {
+		x.clusters[c.row] = true
+	}
+}
+
+// scans reports whether the query scans a cluster.
+func (x *ranking) scans(cluster int) bool { return len(x.clusters) == 0 || x.clusters[cluster] }
