@@ -108,8 +108,9 @@ func testNumbers[T dense.Float](t *testing.T) {
 func TestNumbers(t *testing.T) { densetest.Both(t, testNumbers[float32], testNumbers[float64]) }
 
 // A product of two directions of ten columns needs a metric. With more columns than rows, of which
-// three matter, the lasso is best. The error of the family is two thirds of that of a plain kernel,
-// or less.
+// three matter, the horseshoe is best. The error of the family is two thirds of that of a plain
+// kernel, or less. At other rows it is at most the error at the n held-out rows and four of its
+// standard errors, 1/√(2n) of it.
 func TestFamilies(t *testing.T) {
 	for _, c := range []struct {
 		want string
@@ -147,8 +148,29 @@ func TestFamilies(t *testing.T) {
 		}
 		assert.Equal(t, c.want, r.Trials[r.Best].Family, r.String())
 		assert.Less(t, 1.5*scores[c.want], scores["one length-scale"], r.String())
-		assert.Less(t, rmse(r.Model, table[float64](1000, c.d, 4, 0.3, c.f)), 1.3*scores[c.want])
+		assert.Less(t, rmse(r.Model, table[float64](1000, c.d, 4, 0.3, c.f)), (1+4/math.Sqrt(2*float64(c.n)))*scores[c.want])
 	}
+}
+
+// Without noise, the horseshoe finds one of 30 columns from 20 rows, also at large means.
+func testExactSparse[T dense.Float](t *testing.T) {
+	rows := table[T](20, 30, 1, 0, func(x []float64) float64 { return x[0] })
+	for i := range rows.X.Data {
+		rows.X.Data[i] += 1000
+	}
+	r, err := automl.Fit(t.Context(), rows, automl.Options{}, rand.NewPCG(1, 2))
+	require.NoError(t, err)
+	assert.Equal(t, "sparse linear", r.Trials[r.Best].Family, r.String())
+	assert.Less(t, rmse(r.Model, rows), 1e-3)
+	for i := range rows.Y.Data {
+		rows.Y.Data[i] = 3
+	}
+	_, err = automl.Fit(t.Context(), rows, automl.Options{}, rand.NewPCG(1, 2))
+	assert.ErrorContains(t, err, "output 0 does not vary")
+}
+
+func TestExactSparse(t *testing.T) {
+	densetest.Both(t, testExactSparse[float32], testExactSparse[float64])
 }
 
 // Noise of 2^x_0 needs bands that follow it. They hold their share where the noise is large, within

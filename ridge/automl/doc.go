@@ -77,7 +77,11 @@
 // On columns of mixed kinds, trees can be ahead. Rows that depend on each other, such as those of
 // one patient, need folds by group, which Fit does not make. Targets with a long tail are better as
 // logarithms. HeavyTails follows the mode of skewed noise and not its mean: for log-normal noise of
-// a linear function the error more than doubles.
+// a linear function the error more than doubles. Families and length-scales are chosen with normal
+// noise: one row of 100 that is 1000 deviations off left an error of 0.8 of the deviation of a
+// function, where there was one of 0.04 without that row. Take such rows out. Bands that follow
+// noise are too narrow where it is largest, if few rows are there: 300 rows with noise of 2^x, x
+// normal, had 81 % of other targets with x from 1 to 2 in bands of 90 %.
 //
 // # References
 //

@@ -48,7 +48,10 @@ func sparse(s *search, b ridge.Block[float64]) (at space, start, ratio float64, 
 	return at, 0, max(ratio, leastRatio*squares), nil
 }
 
-const burnIn, draws = 300, 600 // of the Gibbs sampler
+const (
+	burnIn, draws = 300, 600 // of the Gibbs sampler
+	leastNoise    = 1e-10    // the least σ² over the mean square of y: rounding hides less
+)
 
 // horseshoe writes the mean over draws of β of the model
 //
@@ -56,8 +59,12 @@ const burnIn, draws = 300, 600 // of the Gibbs sampler
 //
 // into beta [Carvalho et al. 2010]. The half-Cauchy laws are mixtures of inverse gamma laws
 // [Makalic & Schmidt 2016], and β is drawn with a factorisation of n×n numbers [Bhattacharya et al.
-// 2016].
+// 2016]. If y is zero, β is zero.
 func (s *search) horseshoe(beta []float64, z dense.Matrix[float64], y []float64) error {
+	least := leastNoise * meanSquare(y)
+	if least == 0 {
+		return nil
+	}
 	rng := rand.New(s.src)
 	gamma := func(shape float64) float64 { return distuv.Gamma{Alpha: shape, Beta: 1, Src: s.src}.Rand() }
 	n, d := z.Rows, z.Cols
@@ -99,7 +106,7 @@ func (s *search) horseshoe(beta []float64, z dense.Matrix[float64], y []float64)
 			fit = v - floats.Dot(z.Row(i), drawn)
 			residual += fit * fit
 		}
-		noise = (residual + penalty) / 2 / gamma(float64(n+d)/2)
+		noise = max(least, (residual+penalty)/2/gamma(float64(n+d)/2))
 		for j, v := range drawn {
 			variances[j] = (1/mixed[j] + v*v/(2*shrink*noise)) / rng.ExpFloat64()
 			mixed[j] = (1 + 1/variances[j]) / rng.ExpFloat64()

@@ -93,6 +93,26 @@ func TestHeavyTailsOfSkewedNoise(t *testing.T) {
 	assert.Greater(t, rmse(tails[float64](t, rows, o).Model, other), 2*rmse(plain.Model, other))
 }
 
+// Families and length-scales are chosen with normal noise. So one row of 100 that is far off makes
+// even HeavyTails choose a length-scale that is wrong for the others, however far off it is.
+func TestHeavyTailsOfOneRowFarOff(t *testing.T) {
+	f := func(x []float64) float64 { return x[0] }
+	other, o := table[float64](500, 1, 2, 0, f), automl.Options{Landmarks: 30}
+	for _, size := range []float64{0, 1e3, 1e9} {
+		rows := table[float64](100, 1, 1, 0.3, f)
+		rows.Y.Set(3, 0, rows.Y.At(3, 0)+size)
+		plain, err := automl.Fit(t.Context(), rows, o, rand.NewPCG(1, 2))
+		require.NoError(t, err)
+		e := rmse(tails[float64](t, rows, o).Model, other)
+		if size == 0 {
+			assert.Less(t, e, 0.3/math.Sqrt(100)*4)
+			continue
+		}
+		assert.Less(t, 10*e, rmse(plain.Model, other))
+		assert.Greater(t, e, 0.3) // the weakness
+	}
+}
+
 // read counts how often rows are read, and ends a context at a reading.
 type read struct {
 	ridge.Rows[float64]
