@@ -19,9 +19,9 @@ import (
 	"github.com/stretchr/testify/require"
 )
 
-// TestTypes checks the types of all packages, without their tests, for the targets GOOS/GOARCH in
-// the environment variable RANDFEAT_TARGETS, which .ci/run sets. The compiler would take longer,
-// because it would compile everything for each target.
+// TestTypes checks the types of all packages and their tests for the targets GOOS/GOARCH in the
+// environment variable RANDFEAT_TARGETS, which .ci/run sets. The compiler would take longer, because
+// it would compile everything for each target.
 func TestTypes(t *testing.T) {
 	targets := strings.Fields(os.Getenv("RANDFEAT_TARGETS"))
 	if len(targets) == 0 {
@@ -48,6 +48,7 @@ func TestWrongTypes(t *testing.T) {
 		"all.go":         "package m\n\nimport \"os\"\n\nfunc F() *os.File { return file() }\n",
 		"size_386.go":    "package m\n\nvar size int = 1 << 40\n",
 		"half_s390x.go":  "package m\n\nfunc half(x int) int\n",
+		"x_arm_test.go":  "package m_test\n\nimport \"m\"\n\nvar _ int = m.F()\n",
 		"file_linux.go":  "package m\n\nimport \"os\"\n\nfunc file() *os.File { return os.Stdin }\n",
 		"file_darwin.go": "package m\n\nfunc file() int { return 1 }\n",
 	} {
@@ -56,7 +57,7 @@ func TestWrongTypes(t *testing.T) {
 	assert.Empty(t, checkTypes(t, dir, "linux/amd64"))
 	for target, want := range map[string]string{
 		"windows/amd64": "undefined: file", "darwin/arm64": "cannot use file()",
-		"linux/386": "(overflows)", "linux/s390x": "missing body of half",
+		"linux/386": "(overflows)", "linux/arm": "cannot use m.F()", "linux/s390x": "missing body of half",
 	} {
 		assert.ErrorContains(t, errors.Join(checkTypes(t, dir, target)...), want)
 	}
@@ -75,7 +76,7 @@ type listedPackage struct {
 func checkTypes(t *testing.T, folder, target string) (mistakes []error) {
 	t.Helper()
 	system, processor, _ := strings.Cut(target, "/")
-	list := exec.Command("go", "list", "-deps", "-json=ImportPath,Dir,GoFiles,SFiles,ImportMap,DepOnly", "./...")
+	list := exec.Command("go", "list", "-deps", "-test", "-json=ImportPath,Dir,GoFiles,SFiles,ImportMap,DepOnly", "./...")
 	list.Dir = folder
 	list.Env = append(os.Environ(), "GOOS="+system, "GOARCH="+processor, "CGO_ENABLED=0")
 	out, err := list.StdoutPipe()
@@ -89,7 +90,7 @@ func checkTypes(t *testing.T, folder, target string) (mistakes []error) {
 		} else {
 			require.NoError(t, err)
 		}
-		if p.ImportPath == "unsafe" {
+		if p.ImportPath == "unsafe" || strings.HasSuffix(p.ImportPath, ".test") { // the main packages of tests
 			continue
 		}
 		var files []*ast.File

@@ -162,7 +162,7 @@ func TestUnbiasedContext(t *testing.T) {
 	// A pilot does not call u.frequencies. It samples queries with its source.
 	for _, last := range []int{0, 1, 40} {
 		ctx, cancel := context.WithCancel(context.Background())
-		src := &canceling{Source: densetest.Source(324), left: 1 << 40, cancel: cancel}
+		src := &canceling{Source: densetest.Source(324), left: math.MaxInt, cancel: cancel}
 		u := must.Have(NewUnbiased[float32](4, UnbiasedOptions{MaxCost: math.Inf(1)}, src))
 		long := q.Clone()
 		for i := range long.Data {
