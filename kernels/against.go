@@ -19,8 +19,8 @@ type Fixed interface {
 
 	// Gram writes Gram(k, x, y), with the same bits, for the rows of x (n×d) into dst
 	// (n×p) and returns dst; a zero dst is allocated. dst must not overlap x. It allocates nothing
-	// once scratch memory for 64 rows a goroutine is there, unless k is or contains a Pullback,
-	// which gains nothing from being prepared. It panics if a shape does not fit.
+	// once scratch memory for 64 rows a goroutine is there, unless k is Boxes, or is or contains a
+	// Pullback, which gains nothing from being prepared. It panics if a shape does not fit.
 	Gram(dst, x dense.Matrix[float64]) dense.Matrix[float64]
 }
 
@@ -37,6 +37,7 @@ type against struct {
 	k      Kernel
 	y      points[float64]
 	packed matmul.Packed[float64] // Yᵀ
+	places dense.Matrix[float64]  // of y, for Boxes
 
 	passes pool.Of[againstPass]
 	blocks pool.Of[againstBlock]
@@ -46,6 +47,9 @@ type against struct {
 func newAgainst(k Kernel, y dense.Matrix[float64]) *against {
 	a := &against{k: k, y: newPoints(y.Clone())}
 	matmul.PackT(&a.packed, a.y.given)
+	if b, ok := k.(Boxes); ok && y.Cols == b.Thresholds.Rows {
+		a.places = b.places(a.y.given)
+	}
 	return a
 }
 
@@ -60,6 +64,9 @@ func (a *against) Gram(dst, x dense.Matrix[float64]) dense.Matrix[float64] {
 		return Gram(dst, a.k, x, a.y.given)
 	}
 	dst = dense.Ensure(dst, x.Rows, a.y.given.Rows)
+	if b, ok := a.k.(Boxes); ok {
+		return gramOfPlaces(dst, b.places(x), a.places)
+	}
 	p := a.passes.Get()
 	*p = againstPass{against: a, dst: dst, x: x}
 	parallel.Do((x.Rows+gramRows-1)/gramRows, p)

@@ -14,7 +14,12 @@ import (
 func TestAgainstIsGram(t *testing.T) {
 	x, y := cloud[float64](1, 150, 5, 0.1, 1), cloud[float64](2, 37, 5, 0, 1)
 	with := append([]kernels.Kernel{kernels.Sum{kernels.ELU{}, kernels.Product{kernels.Gaussian{}, kernels.ELU{}}}}, all...)
-	for _, k := range with {
+	boxes := kernels.Boxes{Thresholds: dense.New[float64](5, 2), Weights: dense.New[float64](5, 2)}
+	for j := range 5 {
+		copy(boxes.Thresholds.Row(j), []float64{-0.5, 0.5})
+		copy(boxes.Weights.Row(j), []float64{1, 2})
+	}
+	for _, k := range append(with, boxes) {
 		a, err := kernels.Against(k, y)
 		require.NoError(t, err)
 		want := kernels.Gram(dense.Matrix[float64]{}, k, x, y)

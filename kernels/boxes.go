@@ -96,9 +96,8 @@ func ofPlaces(p, q []float64) float64 {
 	return (same + same*same + same*same*same) / 3
 }
 
-// gramBoxes writes the Gram matrix of k into dst.
-func gramBoxes[T dense.Float](dst dense.Matrix[T], k Boxes, x, y dense.Matrix[T]) dense.Matrix[T] {
-	p, q := k.places(inFloat64(x)), k.places(inFloat64(y))
+// gramOfPlaces writes the kernel of the rows of the places p and q into dst.
+func gramOfPlaces[T dense.Float](dst dense.Matrix[T], p, q dense.Matrix[float64]) dense.Matrix[T] {
 	parallel.Rows(p.Rows, gramRows, func(lo, hi int) {
 		for i := lo; i < hi; i++ {
 			row := dst.Row(i)

@@ -6,6 +6,7 @@ import (
 	"testing"
 
 	"github.com/stretchr/testify/assert"
+	"github.com/stretchr/testify/require"
 	"gonum.org/v1/gonum/mat"
 
 	"github.com/seed-feabd252/randfeat/dense"
@@ -106,4 +107,13 @@ func TestBoxesErrors(t *testing.T) {
 	}
 	assert.Panics(t, func() { box.Eval([]float64{1}, []float64{1}) })
 	assert.Panics(t, func() { kernels.Gram(dense.Matrix[float64]{}, box, dense.New[float64](3, 1), dense.Matrix[float64]{}) })
+}
+
+// Prepared points are placed among the thresholds once: a Gram matrix allocates for its rows, not
+// for its pairs.
+func TestPreparedBoxesAllocateForRows(t *testing.T) {
+	a, err := kernels.Against(box, dense.New[float64](1000, 2))
+	require.NoError(t, err)
+	x, dst := dense.New[float64](64, 2), dense.New[float64](64, 1000)
+	assert.LessOrEqual(t, testing.AllocsPerRun(5, func() { a.Gram(dst, x) }), 64.0)
 }

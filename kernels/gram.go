@@ -52,7 +52,7 @@ func Gram[T dense.Float](dst dense.Matrix[T], k Kernel, x, y dense.Matrix[T]) de
 		return gramPullback(dst, p, x, y, one)
 	}
 	if b, ok := k.(Boxes); ok {
-		return gramBoxes(dst, b, x, y)
+		return gramOfPlaces(dst, b.places(inFloat64(x)), b.places(inFloat64(y)))
 	}
 	xs := newPoints(x)
 	ys := xs

@@ -7,6 +7,7 @@ import (
 	"math/rand/v2"
 	"os"
 	"path/filepath"
+	"runtime"
 	"strconv"
 	"strings"
 	"testing"
@@ -369,5 +370,42 @@ func TestEndOfContext(t *testing.T) {
 		}}, rand.NewPCG(1, 2))
 		assert.ErrorIs(t, err, context.Canceled, "part %d", at)
 		cancel()
+	}
+}
+
+// looked is a context that ends at a look, which is counted from start on.
+type looked struct {
+	context.Context
+	counts    bool
+	looks, at int
+}
+
+func (c *looked) Err() error {
+	if c.counts {
+		c.looks++
+	}
+	if c.at > 0 && c.looks >= c.at {
+		return context.Canceled
+	}
+	return nil
+}
+
+// Fit returns the error of a context that ends during the fit to all rows and the bands, and no
+// model without the bands.
+func TestEndOfContextInTheLastPart(t *testing.T) {
+	rows := table[float64](220, 1, 1, 0.3, func(x []float64) float64 { return math.Sin(2 * x[0]) })
+	run := func(ctx *looked) error {
+		_, err := automl.Fit(ctx, rows, automl.Options{Landmarks: 20, Progress: func(s automl.Step) {
+			ctx.counts = s.Done == s.Total-1
+		}}, rand.NewPCG(1, 2))
+		return err
+	}
+	processors := runtime.GOMAXPROCS(1) // looked belongs to one goroutine
+	defer runtime.GOMAXPROCS(processors)
+	all := &looked{Context: t.Context()}
+	require.NoError(t, run(all))
+	require.Greater(t, all.looks, 50)
+	for _, at := range []int{1, all.looks / 2, all.looks - 2, all.looks - 1, all.looks} {
+		assert.Equal(t, context.Canceled, run(&looked{Context: t.Context(), at: at}), "look %d of %d", at, all.looks)
 	}
 }

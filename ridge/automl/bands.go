@@ -3,12 +3,14 @@ package automl
 import (
 	"context"
 	"math"
+	"runtime"
 	"slices"
 
 	"gonum.org/v1/gonum/floats"
 	"gonum.org/v1/gonum/stat"
 
 	"github.com/seed-feabd252/randfeat/dense"
+	"github.com/seed-feabd252/randfeat/internal/compute/interrupt"
 	"github.com/seed-feabd252/randfeat/ridge"
 )
 
@@ -67,13 +69,17 @@ func noise[T dense.Float](ctx context.Context, m *ridge.Model[T], rows ridge.Blo
 	for i, v := range errors.Data {
 		y.Data[i] = T(math.Log(v + least))
 	}
-	logs, err := regress(ctx, m.Map(), ridge.Block[T]{X: rows.X, Y: y, Weights: rows.Weights}, 0)
+	rows.Y = y
+	logs, err := regress(ctx, m.Map(), rows, 0)
 	if err != nil {
 		return nil, ratios, false
 	}
-	rest, err := logs.LeaveOneOut(dense.Matrix[T]{}, rows.X, y, rows.Weights)
-	if err != nil {
-		return nil, ratios, false
+	rest := dense.New[T](y.Rows, y.Cols)
+	for lo, hi := range interrupt.Ranges(ctx, y.Rows, patience*runtime.GOMAXPROCS(0)) {
+		part := rows.RowRange(lo, hi)
+		if _, err := logs.LeaveOneOut(rest.RowRange(lo, hi), part.X, part.Y, part.Weights); err != nil {
+			return nil, ratios, false
+		}
 	}
 	level := dense.Copy(dense.Matrix[float64]{}, y)
 	centre(level, slices.Repeat([]float64{1}, errors.Rows))

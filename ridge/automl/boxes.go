@@ -67,7 +67,7 @@ func thresholds(t, weights []float64, column dense.Matrix[float64]) {
 // weigh returns k with the weights of the next round.
 func (s *search) weigh(k kernels.Boxes, b ridge.Block[float64]) (kernels.Boxes, error) {
 	n, d, outputs := b.X.Rows, b.X.Cols, b.Y.Cols
-	phi, err := build[float64](space{factors: slices.Repeat([]float64{1}, d)}, k, b.X.RowRange(0, min(n, s.Landmarks)))
+	phi, err := build[float64](s.ctx, space{factors: slices.Repeat([]float64{1}, d)}, k, b.X.RowRange(0, min(n, s.Landmarks)))
 	if err != nil {
 		return k, err
 	}

@@ -141,6 +141,9 @@ func (s *search) improve(metric dense.Matrix[float64], w orf.Projection[float64]
 	n, d := b.X.Rows, b.X.Cols
 	slopes, m := dense.New[float64](n, weights.Rows), mat.NewSymDense(d, nil)
 	for j := range weights.Cols {
+		if err := s.ctx.Err(); err != nil {
+			return err
+		}
 		for i := range n {
 			for f := range weights.Rows {
 				slopes.Set(i, f, weights.At(f, j))

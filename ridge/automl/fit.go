@@ -12,7 +12,6 @@ import (
 
 	"github.com/seed-feabd252/randfeat/dense"
 	"github.com/seed-feabd252/randfeat/internal/argument"
-	"github.com/seed-feabd252/randfeat/internal/compute/interrupt"
 	"github.com/seed-feabd252/randfeat/internal/memory/limit"
 	"github.com/seed-feabd252/randfeat/rff"
 	"github.com/seed-feabd252/randfeat/ridge"
@@ -123,12 +122,7 @@ func fit[T dense.Float](ctx context.Context, rows ridge.Rows[T], o Options, src 
 	}
 	found.Report.Rows = n
 	r := &Result[T]{Report: found.Report}
-	var phi rff.Map[T]
-	if stop := interrupt.Await(ctx, func() {
-		phi, err = build[T](found.space, found.kernel, all.X.RowRange(0, min(o.Landmarks, all.X.Rows)))
-	}); stop != nil {
-		return nil, stop
-	}
+	phi, err := build[T](ctx, found.space, found.kernel, all.X.RowRange(0, min(o.Landmarks, all.X.Rows)))
 	switch {
 	case err != nil:
 	case o.Classes == 0:
@@ -153,8 +147,8 @@ func fit[T dense.Float](ctx context.Context, rows ridge.Rows[T], o Options, src 
 			r.Classifier, err = r.Classifier.WithLabels(o.Labels)
 		}
 	}
-	if err != nil {
-		return nil, wrap(err)
+	if err := cmp.Or(ctx.Err(), wrap(err)); err != nil {
+		return nil, err
 	}
 	s.progress("")
 	return r, nil

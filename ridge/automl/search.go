@@ -212,7 +212,7 @@ var shapes = []shape{
 // fit fits a model with the kernel in the space to the rows.
 func (s *search) fit(b ridge.Block[float64], at space, k kernels.Kernel, ratio float64) (learnt, error) {
 	l := learnt{space: at, kernel: k, ratio: ratio}
-	phi, err := build[float64](at, k, b.X.RowRange(0, min(b.X.Rows, s.Landmarks)))
+	phi, err := build[float64](s.ctx, at, k, b.X.RowRange(0, min(b.X.Rows, s.Landmarks)))
 	if err != nil {
 		return l, err
 	}

@@ -1,11 +1,13 @@
 package automl
 
 import (
+	"context"
 	"math"
 
 	"gonum.org/v1/gonum/stat"
 
 	"github.com/seed-feabd252/randfeat/dense"
+	"github.com/seed-feabd252/randfeat/internal/compute/interrupt"
 	"github.com/seed-feabd252/randfeat/kernels"
 	"github.com/seed-feabd252/randfeat/rff"
 	"github.com/seed-feabd252/randfeat/ridge"
@@ -45,7 +47,8 @@ func (s space) points(x dense.Matrix[float64]) (dense.Matrix[float64], error) {
 }
 
 // build returns the map of the kernel in the space, with the landmarks x; a nil kernel is linear.
-func build[T dense.Float](s space, k kernels.Kernel, x dense.Matrix[float64]) (rff.Map[T], error) {
+// build returns as soon as ctx ends. The factorisation of the landmarks then goes on for a while.
+func build[T dense.Float](ctx context.Context, s space, k kernels.Kernel, x dense.Matrix[float64]) (rff.Map[T], error) {
 	if k == nil {
 		return before[T](s, nil)
 	}
@@ -53,7 +56,11 @@ func build[T dense.Float](s space, k kernels.Kernel, x dense.Matrix[float64]) (r
 	if err != nil {
 		return nil, err
 	}
-	phi, err := rff.Nystroem(k, dense.Copy(dense.Matrix[T]{}, z))
+	var phi rff.Map[T]
+	stop := interrupt.Await(ctx, func() { phi, err = rff.Nystroem(k, dense.Copy(dense.Matrix[T]{}, z)) })
+	if stop != nil {
+		return nil, stop
+	}
 	if err != nil {
 		return nil, err
 	}

@@ -8,6 +8,7 @@ import (
 	"gonum.org/v1/gonum/floats"
 
 	"github.com/seed-feabd252/randfeat/dense"
+	"github.com/seed-feabd252/randfeat/internal/compute/interrupt"
 	"github.com/seed-feabd252/randfeat/ridge"
 )
 
@@ -51,35 +52,34 @@ func (r reweighted[T]) weights(b ridge.Block[T]) ([]T, error) {
 	if math.IsInf(r.nu, 1) {
 		return b.Weights, nil
 	}
-	weights := make([]T, 0, b.X.Rows)
-	for lo := 0; lo < b.X.Rows; lo += 512 { // rows between looks at ctx
-		if err := r.ctx.Err(); err != nil {
-			return nil, err
-		}
-		part := b.RowRange(lo, min(lo+512, b.X.Rows))
-		rest, g := residuals(r.m, part)
-		for i, v := range g {
-			square := floats.Dot(rest.Row(i), rest.Row(i)) + float64(p)*v
-			w := part.Weight(i)
-			weights = append(weights, T(w*(1+float64(p)/r.nu)/(1+w*square/r.nu)))
-		}
+	rest, g, err := residuals(r.ctx, r.m, b)
+	weights := make([]T, b.X.Rows)
+	for i, v := range g {
+		square := floats.Dot(rest.Row(i), rest.Row(i)) + float64(p)*v
+		w := b.Weight(i)
+		weights[i] = T(w * (1 + float64(p)/r.nu) / (1 + w*square/r.nu))
 	}
-	return weights, nil
+	return weights, err
 }
 
-// residuals returns (y_ij − f_j(x_i))/σ_j and g_i of the rows of b.
-func residuals[T dense.Float](m *ridge.Model[T], b ridge.Block[T]) (rest dense.Matrix[float64], g []float64) {
-	mean, sd := m.Posterior(b.X)
-	rest, g = dense.New[float64](mean.Rows, mean.Cols), make([]float64, mean.Rows)
-	for j, v := range m.Noise() {
-		for i := range g {
-			rest.Set(i, j, (float64(b.Y.At(i, j))-float64(mean.At(i, j)))/math.Sqrt(v))
-			s := float64(sd.At(i, j))
-			g[i] = s * s / v
+// residuals returns (y_ij − f_j(x_i))/σ_j and g_i of the rows of b. The error is the error of ctx.
+func residuals[T dense.Float](ctx context.Context, m *ridge.Model[T], b ridge.Block[T]) (rest dense.Matrix[float64], g []float64, err error) {
+	rest, g = dense.New[float64](b.Y.Rows, b.Y.Cols), make([]float64, b.Y.Rows)
+	err = interrupt.Rows(ctx, len(g), patience, func(lo, hi int) {
+		mean, sd := m.Posterior(b.X.RowRange(lo, hi))
+		for j, v := range m.Noise() {
+			for i := lo; i < hi; i++ {
+				rest.Set(i, j, (float64(b.Y.At(i, j))-float64(mean.At(i-lo, j)))/math.Sqrt(v))
+				s := float64(sd.At(i-lo, j))
+				g[i] = s * s / v
+			}
 		}
-	}
-	return rest, g
+	})
+	return rest, g, err
 }
+
+// patience is the number of rows that are predicted between looks at a context.
+const patience = 128
 
 // student fits models with Student-t noise of ν degrees of freedom, each with the weights of the fit
 // before and the first with those of of.m. It returns the last fit and its rows.
@@ -99,7 +99,10 @@ func (r reweighted[T]) leaveOut(m *ridge.Model[T], b ridge.Block[T]) (ratios, sc
 	if err != nil {
 		return ratios, scales, err
 	}
-	ratios, g := residuals(m, b)
+	ratios, g, err := residuals(r.ctx, m, b)
+	if err != nil {
+		return ratios, scales, err
+	}
 	scales = ratios.Clone()
 	noise := m.Noise()
 	for i, v := range g {
@@ -118,7 +121,7 @@ func (r reweighted[T]) leaveOut(m *ridge.Model[T], b ridge.Block[T]) (ratios, sc
 // length-scales it exceeds it by up to 0.02 a row.
 func (s *search) tail(found *choice, b ridge.Block[float64]) (float64, error) {
 	b = b.RowRange(0, min(sampleRows, b.X.Rows))
-	phi, err := build[float64](found.space, found.kernel, b.X.RowRange(0, min(500, s.Landmarks, b.X.Rows)))
+	phi, err := build[float64](s.ctx, found.space, found.kernel, b.X.RowRange(0, min(500, s.Landmarks, b.X.Rows)))
 	if err != nil {
 		return 0, err
 	}
