@@ -7,7 +7,6 @@ import (
 	"gonum.org/v1/gonum/floats"
 
 	"github.com/seed-feabd252/randfeat/dense"
-	"github.com/seed-feabd252/randfeat/internal/compute/cholesky"
 	"github.com/seed-feabd252/randfeat/kernels"
 	"github.com/seed-feabd252/randfeat/ridge"
 )
@@ -67,32 +66,15 @@ func thresholds(t, weights []float64, column dense.Matrix[float64]) {
 // weigh returns k with the weights of the next round.
 func (s *search) weigh(k kernels.Boxes, b ridge.Block[float64]) (kernels.Boxes, error) {
 	n, d, outputs := b.X.Rows, b.X.Cols, b.Y.Cols
-	phi, err := build[float64](s.ctx, space{factors: slices.Repeat([]float64{1}, d)}, k, b.X.RowRange(0, min(n, s.Landmarks)))
+	found, err := s.regression(b, space{factors: slices.Repeat([]float64{1}, d)}, k, 0)
 	if err != nil {
 		return k, err
 	}
-	m, err := regress(s.ctx, phi, b, 0)
+	c, err := s.rowWeights(k, b, found.model.Noise()[0]/found.model.Prior()[0])
 	if err != nil {
 		return k, err
 	}
-	// The weights of the rows are c = A⁻¹·(y − ȳ), A = K + λ/ω, with the mean ȳ for which Σc = 0.
-	c, gram := dense.New[float64](n, outputs+1), kernels.Gram(dense.Matrix[float64]{}, k, b.X, dense.Matrix[float64]{})
-	for i, w := range b.Weights {
-		gram.Row(i)[i] += m.Noise()[0] / m.Prior()[0] / w
-		copy(c.Row(i), b.Y.Row(i))
-		c.Set(i, outputs, 1)
-	}
-	factor, err := cholesky.New(s.ctx, gram)
-	if err != nil {
-		return k, err
-	}
-	factor.Solve(c)
 	total := 0.0
-	c = dense.Transpose(dense.Matrix[float64]{}, c)
-	ones := c.Row(outputs)
-	for o := range outputs {
-		floats.AddScaled(c.Row(o), -floats.Sum(c.Row(o))/floats.Sum(ones), ones)
-	}
 	places := dense.New[float64](d, n) // the share of the weights below, of column j in row j
 	cumulated := dense.New[float64](d, k.Weights.Cols+1)
 	for j := range d {

@@ -18,7 +18,7 @@
 //	one length-scale, columns in equal units    one factor for all columns, as for pixels
 //	boxes                                       kernels.Boxes, thresholds weighted by the steps of a fit at them
 //	a length-scale a column                     f by the evidence, as package ard learns it
-//	diagonal metric, full metric                L from the mean of ∇f∇fᵀ [Radhakrishnan et al. 2024]
+//	diagonal metric, full metric                L from the mean of ∇f∇fᵀ of exact fits [Radhakrishnan et al. 2024]
 //
 // The sparse linear family takes part if there are more than a third as many columns as rows, and
 // if rows²·columns ≤ 10⁸ [Carvalho et al. 2010]. Boxes and metrics take part up to 300
@@ -41,7 +41,9 @@
 // rows into three folds and learns every family without each fold, or without the first fold only
 // if there are more than 500 rows. Folds have equal shares of the classes. The family with the
 // smallest error or log-loss is learnt again from all rows. A family that learns from the targets
-// must be better than the families before it by a standard error of the difference.
+// must be better than the families before it by a standard error of the difference. The search on
+// all rows may end in a worse maximum than a search without a fold, so the scales or metrics of the
+// folds take part if their score on all rows is higher.
 //
 // If there are more than 1500 rows, a sample of 1500 chooses, and the last fit reads all of them.
 //

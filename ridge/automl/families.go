@@ -3,12 +3,14 @@ package automl
 import (
 	"errors"
 	"math"
+	"slices"
 
 	"gonum.org/v1/gonum/floats"
 	"gonum.org/v1/gonum/mat"
 
 	"github.com/seed-feabd252/randfeat/dense"
 	"github.com/seed-feabd252/randfeat/dense/gonum"
+	"github.com/seed-feabd252/randfeat/kernels"
 	"github.com/seed-feabd252/randfeat/orf"
 	"github.com/seed-feabd252/randfeat/rff"
 	"github.com/seed-feabd252/randfeat/ridge"
@@ -92,10 +94,6 @@ func learntMetric(rounds int, diagonal bool) func(s *search, b ridge.Block[float
 		if err != nil {
 			return at, 0, 0, err
 		}
-		w, err := s.frequencies(b)
-		if err != nil {
-			return at, 0, 0, err
-		}
 		rows := indicators(b, s.Classes)
 		if rows.X, err = at.points(b.X); err != nil {
 			return at, 0, 0, err
@@ -105,7 +103,7 @@ func learntMetric(rounds int, diagonal bool) func(s *search, b ridge.Block[float
 			at.metric.Set(j, j, 1)
 		}
 		for range rounds {
-			if err := s.improve(at.metric, w, rows, diagonal); err != nil {
+			if err := s.improve(at.metric, rows, diagonal); err != nil {
 				return at, 0, 0, err
 			}
 		}
@@ -115,46 +113,55 @@ func learntMetric(rounds int, diagonal bool) func(s *search, b ridge.Block[float
 }
 
 // improve replaces the metric L by (M/‖M‖ + 10⁻⁴I)^½, where M is the mean of ∇f∇fᵀ over rows and
-// outputs, for the f of most evidence among length-scales. The points of b are standardised.
-func (s *search) improve(metric dense.Matrix[float64], w orf.Projection[float64], b ridge.Block[float64], diagonal bool) error {
-	l, err := rff.Affine(metric, nil)
-	if err != nil {
-		return err
-	}
-	usual := distance(l.Transform(dense.Matrix[float64]{}, b.X))
-	var maps []rff.Map[float64]
+// outputs, for the f of most evidence among length-scales ℓ. The points x of b are standardised.
+// With z = L·x and c of rowWeights,
+//
+//	f(x) = Σ_i c_i·k_i(x) + ȳ,  k_i(x) = exp(−‖z − z_i‖²/2ℓ²),  ∇f = −Lᵀ·Σ_i c_i·k_i(x)·(z − z_i)/ℓ².
+func (s *search) improve(metric dense.Matrix[float64], b ridge.Block[float64], diagonal bool) error {
+	n, d := b.X.Rows, b.X.Cols
+	var z, slopes mat.Dense
+	l := gonum.ToMat(metric)
+	z.Mul(gonum.ToMat(b.X), l.T())
+	b.X = gonum.FromMat[float64](&z)
+	usual := distance(b.X)
+	var best learnt
 	for _, part := range []float64{0.5, 1, 2} {
-		phi, err := rff.Gaussian(w, part*usual)
-		if err == nil {
-			phi, err = rff.Compose(l, phi)
-		}
+		found, err := s.regression(b, space{factors: slices.Repeat([]float64{1}, d)}, kernels.Gaussian{LengthScale: part * usual}, 0)
 		if err != nil {
 			return err
 		}
-		maps = append(maps, phi)
+		if best.model == nil || found.score > best.score {
+			best = found
+		}
 	}
-	found, err := ridge.Choose(s.ctx, maps, b, ridge.ChooseOptions{})
+	c, err := s.rowWeights(best.kernel, b, best.model.Noise()[0]/best.model.Prior()[0])
 	if err != nil {
 		return err
 	}
-	weights, _ := found.Model.Weights()
-	n, d := b.X.Rows, b.X.Cols
-	slopes, m := dense.New[float64](n, weights.Rows), mat.NewSymDense(d, nil)
-	for j := range weights.Cols {
+	gram := kernels.Gram(dense.Matrix[float64]{}, best.kernel, b.X, dense.Matrix[float64]{})
+	m, weighted := mat.NewSymDense(d, nil), dense.New[float64](n, d)
+	for o := range c.Rows {
 		if err := s.ctx.Err(); err != nil {
 			return err
 		}
-		for i := range n {
-			for f := range weights.Rows {
-				slopes.Set(i, f, weights.At(f, j))
-			}
+		for i, w := range c.Row(o) {
+			floats.ScaleTo(weighted.Row(i), w, b.X.Row(i))
 		}
-		g := found.Model.Map().(rff.Differentiable[float64]).Backward(dense.Matrix[float64]{}, b.X, slopes)
-		m.SymRankK(m, 1, gonum.ToMat(g).T())
+		slopes.Mul(gonum.ToMat(gram), gonum.ToMat(weighted))
+		for i := range n {
+			floats.AddScaled(slopes.RawRowView(i), -floats.Dot(gram.Row(i), c.Row(o)), b.X.Row(i))
+		}
+		m.SymRankK(m, 1, slopes.T())
 	}
-	for i := 0; i < d && diagonal; i++ {
-		for j := range i {
-			m.SetSym(i, j, 0)
+	var turned, full mat.Dense
+	turned.Mul(l.T(), m)
+	full.Mul(&turned, l)
+	for i := range d {
+		for j := range i + 1 {
+			m.SetSym(i, j, full.At(i, j))
+			if diagonal && j < i {
+				m.SetSym(i, j, 0)
+			}
 		}
 	}
 	var eig mat.EigenSym

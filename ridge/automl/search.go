@@ -71,13 +71,16 @@ func (s *search) choose(b ridge.Block[float64]) (c choice, err error) {
 	fold := s.foldsOf(b)
 	var best *heldOut
 	var first error
+	var kept []learnt // the fits of the best family to parts of the rows
 	for i, f := range families {
 		h, t := new(heldOut), Trial{Family: f.name, Score: math.NaN()}
+		var fits []learnt
 		for k := range parts {
 			if t.Err == nil {
 				var m learnt
 				if m, t.Err = s.learn(f, pick(b, func(i int) bool { return fold[i] != k })); t.Err == nil {
 					h.add(pick(b, func(i int) bool { return fold[i] == k }), m)
+					fits = append(fits, m)
 				}
 			}
 			if err := s.ctx.Err(); err != nil {
@@ -91,7 +94,7 @@ func (s *search) choose(b ridge.Block[float64]) (c choice, err error) {
 		first = cmp.Or(first, t.Err)
 		c.Trials = append(c.Trials, t)
 		if t.Err == nil && (best == nil || h.better(best, f.learns)) {
-			c.Best, best = i, h
+			c.Best, best, kept = i, h, fits
 		}
 	}
 	if best == nil {
@@ -100,6 +103,16 @@ func (s *search) choose(b ridge.Block[float64]) (c choice, err error) {
 	f := families[c.Best]
 	if c.learnt, err = s.learn(f, b); err != nil {
 		return c, err
+	}
+	// The search may have ended in a worse maximum than a search on a part of the rows.
+	for _, part := range kept {
+		if f.learns && part.ratio == 0 {
+			at, err := s.fit(b, part.space, part.kernel, 0)
+			if err == nil && at.score > c.score {
+				at.name = part.name
+				c.learnt = at
+			}
+		}
 	}
 	s.progress(f.name)
 	c.Kernel = cmp.Or(c.name, "linear")
@@ -211,22 +224,37 @@ var shapes = []shape{
 
 // fit fits a model with the kernel in the space to the rows.
 func (s *search) fit(b ridge.Block[float64], at space, k kernels.Kernel, ratio float64) (learnt, error) {
+	if s.Classes == 0 {
+		return s.regression(b, at, k, ratio)
+	}
 	l := learnt{space: at, kernel: k, ratio: ratio}
-	phi, err := build[float64](s.ctx, at, k, b.X.RowRange(0, min(b.X.Rows, s.Landmarks)))
+	phi, err := s.landmarks(b, at, k)
 	if err != nil {
 		return l, err
 	}
-	if s.Classes > 0 {
-		found, err := ridge.Classify(s.ctx, []rff.Map[float64]{phi}, b, s.Classes, ridge.ClassifyOptions{ClassWeights: s.ClassWeights})
-		if err == nil {
-			l.classifier, l.score = found.Classifier, -found.Trials[0].Score
-		}
+	found, err := ridge.Classify(s.ctx, []rff.Map[float64]{phi}, b, s.Classes, ridge.ClassifyOptions{ClassWeights: s.ClassWeights})
+	if err == nil {
+		l.classifier, l.score = found.Classifier, -found.Trials[0].Score
+	}
+	return l, err
+}
+
+// regression fits numbers.
+func (s *search) regression(b ridge.Block[float64], at space, k kernels.Kernel, ratio float64) (learnt, error) {
+	l := learnt{space: at, kernel: k, ratio: ratio}
+	phi, err := s.landmarks(b, at, k)
+	if err != nil {
 		return l, err
 	}
 	if l.model, err = regress(s.ctx, phi, b, ratio); err == nil {
 		l.score = l.model.LogEvidence()
 	}
 	return l, err
+}
+
+// landmarks returns the map of the kernel in the space whose landmarks are the first rows.
+func (s *search) landmarks(b ridge.Block[float64], at space, k kernels.Kernel) (rff.Map[float64], error) {
+	return build[float64](s.ctx, at, k, b.X.RowRange(0, min(b.X.Rows, s.Landmarks)))
 }
 
 // leastRatio is a λ for targets that are an exact function of the features. The evidence of such

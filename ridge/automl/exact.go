@@ -1,0 +1,35 @@
+package automl
+
+import (
+	"gonum.org/v1/gonum/floats"
+
+	"github.com/seed-feabd252/randfeat/dense"
+	"github.com/seed-feabd252/randfeat/internal/compute/cholesky"
+	"github.com/seed-feabd252/randfeat/kernels"
+	"github.com/seed-feabd252/randfeat/ridge"
+)
+
+// rowWeights returns the weights c of the exact fit f(x) = Σ_i c_i·k(x, x_i) + ȳ, with those of an
+// output in each row:
+//
+//	c = A⁻¹·(y − ȳ),  A = K + λ/ω,  with the mean ȳ for which Σ_i c_i = 0.
+func (s *search) rowWeights(k kernels.Kernel, b ridge.Block[float64], ratio float64) (dense.Matrix[float64], error) {
+	n, outputs := b.X.Rows, b.Y.Cols
+	c, gram := dense.New[float64](n, outputs+1), kernels.Gram(dense.Matrix[float64]{}, k, b.X, dense.Matrix[float64]{})
+	for i, w := range b.Weights {
+		gram.Row(i)[i] += ratio / w
+		copy(c.Row(i), b.Y.Row(i))
+		c.Set(i, outputs, 1)
+	}
+	factor, err := cholesky.New(s.ctx, gram)
+	if err != nil {
+		return c, err
+	}
+	factor.Solve(c)
+	c = dense.Transpose(dense.Matrix[float64]{}, c)
+	ones := c.Row(outputs)
+	for o := range outputs {
+		floats.AddScaled(c.Row(o), -floats.Sum(c.Row(o))/floats.Sum(ones), ones)
+	}
+	return c.RowRange(0, outputs), nil
+}
