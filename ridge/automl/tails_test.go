@@ -17,22 +17,16 @@ import (
 	"github.com/seed-feabd252/randfeat/ridge/automl"
 )
 
-// friedman returns n rows of five uniform columns with the targets
-// 10·sin(π·x_0·x_1) + 20·(x_2 − ½)² + 10·x_3 + 5·x_4 [Friedman 1991] and noise.
-func friedman[T dense.Float](n int, seed uint64, noise func(rng *rand.Rand) float64) ridge.Block[T] {
-	rng := rand.New(rand.NewPCG(seed, 9))
-	b := ridge.Block[T]{X: dense.New[T](n, 5), Y: dense.New[T](n, 1)}
-	for i := range n {
-		var x [5]float64
-		for j := range x {
-			x[j] = rng.Float64()
-			b.X.Set(i, j, T(x[j]))
-		}
-		f := 10*math.Sin(math.Pi*x[0]*x[1]) + 20*(x[2]-0.5)*(x[2]-0.5) + 10*x[3] + 5*x[4]
-		b.Y.Set(i, 0, T(f+noise(rng)))
+// waves returns n rows of one column with the targets 5·sin(2·x) and noise.
+func waves[T dense.Float](n int, seed uint64, noise func(rng *rand.Rand) float64) ridge.Block[T] {
+	b, rng := table[T](n, 1, seed, 0, func(x []float64) float64 { return 5 * math.Sin(2*x[0]) }), rand.New(rand.NewPCG(seed, 9))
+	for i := range b.Y.Data {
+		b.Y.Data[i] += T(noise(rng))
 	}
 	return b
 }
+
+func noNoise(*rand.Rand) float64 { return 0 }
 
 func studentNoise(rng *rand.Rand) float64 {
 	return 2 * distuv.StudentsT{Sigma: 1, Nu: 2, Src: rng}.Rand()
@@ -45,7 +39,7 @@ func tails[T dense.Float](t *testing.T, rows ridge.Rows[T], o automl.Options) *a
 	return r
 }
 
-// With outliers the error to the function is at most 0.85 of that of normal noise.
+// With outliers the error to the function is at most 0.6 of that of normal noise.
 // With normal noise it is within 5 %.
 func TestHeavyTails(t *testing.T) {
 	for _, c := range []struct {
@@ -53,23 +47,23 @@ func TestHeavyTails(t *testing.T) {
 		noise       func(rng *rand.Rand) float64
 		least, most float64
 	}{
-		{"Student's t of 2 degrees of freedom", studentNoise, 0, 0.85},
+		{"Student's t of 2 degrees of freedom", studentNoise, 0, 0.6},
 		{"outliers", func(rng *rand.Rand) float64 {
 			v := rng.NormFloat64()
 			if rng.Float64() < 0.1 {
 				v *= 15
 			}
 			return v
-		}, 0, 0.85},
+		}, 0, 0.6},
 		{"normal", func(rng *rand.Rand) float64 { return 2 * rng.NormFloat64() }, 0.95, 1.05},
 	} {
 		t.Run(c.name, func(t *testing.T) {
-			other := friedman[float32](1000, 77, func(*rand.Rand) float64 { return 0 })
-			rows := friedman[float32](200, 11, c.noise)
-			plain, err := automl.Fit(t.Context(), rows, automl.Options{Landmarks: 100}, rand.NewPCG(1, 2))
+			other := waves[float32](1000, 77, noNoise)
+			rows := waves[float32](150, 3, c.noise)
+			plain, err := automl.Fit(t.Context(), rows, automl.Options{Landmarks: 30}, rand.NewPCG(1, 2))
 			require.NoError(t, err)
 			assert.Zero(t, plain.Tails)
-			r := tails[float32](t, rows, automl.Options{Landmarks: 100})
+			r := tails[float32](t, rows, automl.Options{Landmarks: 30})
 			assert.Contains(t, r.String(), "Leave-one-out chooses Student-t noise with ν = ")
 			assert.Equal(t, c.name == "normal", math.IsInf(r.Tails, 1), r.String())
 			share := rmse(r.Model, other) / rmse(plain.Model, other)
@@ -131,14 +125,14 @@ func (r read) Blocks() iter.Seq2[ridge.Block[float64], error] {
 // Rows of more than one block are read ten times. The fit ends with its context at every reading.
 func TestHeavyTailsOfManyRows(t *testing.T) {
 	noise := func(rng *rand.Rand) float64 { return 5 * studentNoise(rng) }
-	rows, other := friedman[float64](9000, 1, noise), friedman[float64](1000, 77, func(*rand.Rand) float64 { return 0 })
+	rows, other := waves[float64](9000, 1, noise), waves[float64](1000, 77, noNoise)
 	o, count := automl.Options{Landmarks: 30}, 0
 	plain, err := automl.Fit(t.Context(), rows, o, rand.NewPCG(1, 2))
 	require.NoError(t, err)
 	heavy := tails[float64](t, read{Rows: rows, count: &count}, o)
 	assert.Equal(t, 10, count)
 	assert.InDelta(t, 2, heavy.Tails, 1)
-	assert.Less(t, rmse(heavy.Model, other), 0.85*rmse(plain.Model, other))
+	assert.Less(t, rmse(heavy.Model, other), 0.6*rmse(plain.Model, other))
 	mean, half := heavy.Model.Band(rows.X, 0.9)
 	inside := 0.0
 	for i, v := range rows.Y.Data {

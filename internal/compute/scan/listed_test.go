@@ -30,9 +30,14 @@ func checkListed(t *testing.T, codes [][]uint8, whole []int16, width int) {
 	t.Helper()
 	words, n := Words(len(whole), width), len(codes)/ListedStep*ListedStep
 	list := make([]*byte, n+ListedMore)
+	rows, exact := make([]uint64, len(codes)*words), make([]float32, len(codes))
+	for i, c := range codes {
+		Pack(rows[i*words:][:words], c, width)
+		exact[i] = productOf(t, c, whole, width)
+	}
 	for i := range list {
 		row := make([]uint64, words+1)
-		Pack(row[:words], codes[i%len(codes)], width)
+		copy(row, rows[i%len(codes)*words:][:words])
 		b := unsafe.Slice((*byte)(unsafe.Pointer(unsafe.SliceData(row))), 8*words+1)
 		if Listed() && i%2 == 1 {
 			copy(b[1:], b[:8*words])
@@ -41,30 +46,17 @@ func checkListed(t *testing.T, codes [][]uint8, whole []int16, width int) {
 		}
 		list[i] = unsafe.SliceData(b)
 	}
-	dst, want := make([]float32, n+2), make([]float32, n+2)
-	for i := range dst {
-		dst[i], want[i] = -1, -1
+	query := listedQuery(t, whole, words, width)
+	check := func(exact []float32, products func(dst []float32)) {
+		t.Helper()
+		want := slices.Concat([]float32{-1}, exact, []float32{-1})
+		dst := slices.Repeat([]float32{-1}, len(want))
+		products(dst[1:])
+		require.Equal(t, want, dst, "width = %d, %d elements, %d rows", width, len(whole), len(exact))
 	}
-	for i := range n {
-		want[1+i] = productOf(t, codes[i], whole, width)
-	}
-	ListedProducts(dst[1:], list, listedQuery(t, whole, words, width), n, words, width)
-	require.Equal(t, want, dst, "width = %d, %d elements, %d rows", width, len(whole), n)
-
-	rows := make([]uint64, len(codes)*words)
-	for i, c := range codes {
-		Pack(rows[i*words:][:words], c, width)
-	}
+	check(exact[:n], func(dst []float32) { ListedProducts(dst, list, query, n, words, width) })
 	for from := range min(ListedStep, len(codes)) {
-		dst, want := make([]float32, len(codes)-from+2), make([]float32, len(codes)-from+2)
-		for i := range dst {
-			dst[i], want[i] = -1, -1
-		}
-		for i, c := range codes[from:] {
-			want[1+i] = productOf(t, c, whole, width)
-		}
-		ListedRange(dst[1:], rows[from*words:], listedQuery(t, whole, words, width), len(codes)-from, words, width)
-		require.Equal(t, want, dst, "width = %d, %d elements, rows [%d, %d)", width, len(whole), from, len(codes))
+		check(exact[from:], func(dst []float32) { ListedRange(dst, rows[from*words:], query, len(codes)-from, words, width) })
 	}
 }
 
