@@ -40,7 +40,7 @@ func learnt(t *testing.T, s settings, names string, n int, row func(i int) strin
 func TestRowsThatDependOnEachOther(t *testing.T) {
 	walk := func(last bool) (served, mean, inside, said float64) {
 		rng, y := rand.New(rand.NewPCG(3, 4)), 0.0
-		return learnt(t, settings{last: last}, "time,y", 300, func(i int) string {
+		return learnt(t, settings{last: last}, "time,y", 200, func(i int) string {
 			y += rng.NormFloat64()
 			return fmt.Sprintf("%d,%v", i, y)
 		})
@@ -56,7 +56,7 @@ func TestRowsThatDependOnEachOther(t *testing.T) {
 func TestLongTail(t *testing.T) {
 	share := func(f func(v float64) float64) float64 {
 		rng := rand.New(rand.NewPCG(3, 4))
-		served, mean, _, _ := learnt(t, settings{}, "a,b,y", 300, func(int) string {
+		served, mean, _, _ := learnt(t, settings{}, "a,b,y", 200, func(int) string {
 			a, b := rng.NormFloat64(), rng.NormFloat64()
 			return fmt.Sprintf("%v,%v,%v", a, b, f(1.5*a+math.Sin(2*b)+rng.NormFloat64()/2))
 		})
