@@ -50,6 +50,11 @@ func withBands[T dense.Float](of reweighted[T], m *ridge.Model[T], found *choice
 		found.Bands, found.Coverage = NoiseBands, coverage(about)
 		return m.WithNoise(logs, about)
 	}
+	// Deviations of Predict with landmarks lack the variance of the kernel outside their span, which
+	// other rows have and landmarks do not.
+	if found.kernel != nil {
+		found.Bands = EqualBands
+	}
 	if found.Bands == RelativeBands {
 		errors = ratios
 	}

@@ -49,13 +49,16 @@
 //
 // # Bands
 //
-// The bands of Model.Band come from errors of leave-one-out, relative to the standard deviations of
-// predictions, if the family does not learn from the targets. In the other families deviations and
-// errors of leave-one-out are too small, and the bands have the same width everywhere. With at
-// least 2000 rows they come from leave-one-out at 500 rows that did not choose. With fewer rows
-// they come from the held-out rows. The fit to all rows has smaller errors than fits to two thirds
-// of them. So the mean square of the errors with length-scales and metrics is reduced as if its
-// excess over the noise fell as 1/n.
+// The bands of Model.Band come from errors of leave-one-out, if the family does not learn from the
+// targets. Bands of the linear family are relative to the standard deviations of predictions. Other
+// bands have the same width everywhere, because deviations with landmarks lack the variance of the
+// kernel outside their span.
+//
+// In families that learn from the targets, errors of leave-one-out are too small. With at least 2000
+// rows their bands come from leave-one-out at 500 rows that did not choose. With fewer rows they
+// come from the held-out rows. The fit to all rows has smaller errors than fits to two thirds of
+// them. So the mean square of the errors with length-scales and metrics is reduced as if its excess
+// over the noise fell as 1/n.
 //
 // From 200 errors on, Fit also learns the logarithms of the errors, with the map of the model. If
 // they are predicted clearly better than by their mean, the bands are those of Model.WithNoise,
