@@ -108,7 +108,7 @@ func testNumbers[T dense.Float](t *testing.T) {
 
 func TestNumbers(t *testing.T) { densetest.Both(t, testNumbers[float32], testNumbers[float64]) }
 
-// A function of one direction of five columns needs a metric. With more columns than rows, of which
+// A product of two directions of ten columns needs a metric. With more columns than rows, of which
 // three matter, the horseshoe is best. The error of the family is two thirds of that of a plain
 // kernel, or less. At other rows it is at most the error at the n held-out rows and four of its
 // standard errors, 1/√(2n) of it.
@@ -118,14 +118,14 @@ func TestFamilies(t *testing.T) {
 		n, d int
 		f    func(x []float64) float64
 	}{
-		{"full metric", 150, 5, func(x []float64) float64 {
+		{"full metric", 200, 8, func(x []float64) float64 {
 			a := 0.0
 			for _, v := range x {
-				a += v / math.Sqrt(5)
+				a += v / math.Sqrt(8)
 			}
 			return 4 * math.Sin(2.5*a)
 		}},
-		{"boxes", 160, 4, func(x []float64) float64 {
+		{"boxes", 240, 4, func(x []float64) float64 {
 			f := 0.0
 			if x[0] > 0.3 {
 				f += 3
@@ -175,9 +175,9 @@ func TestExactSparse(t *testing.T) {
 }
 
 // Noise of 2^x_0 needs bands that follow it. They hold their share where the noise is large, within
-// four standard errors of the 250 rows and the others.
+// four standard errors of the 400 rows and the others.
 func TestBandsOfUnequalNoise(t *testing.T) {
-	rows, other := table[float64](250, 2, 1, 0, func(x []float64) float64 { return x[1] }), table[float64](4000, 2, 2, 0, func(x []float64) float64 { return x[1] })
+	rows, other := table[float64](400, 2, 1, 0, func(x []float64) float64 { return x[1] }), table[float64](4000, 2, 2, 0, func(x []float64) float64 { return x[1] })
 	rng := rand.New(rand.NewPCG(3, 4))
 	for _, b := range []ridge.Block[float64]{rows, other} {
 		for i := range b.Y.Data {
@@ -198,7 +198,7 @@ func TestBandsOfUnequalNoise(t *testing.T) {
 			}
 		}
 	}
-	assert.InDelta(t, 0.9, inside/count, 4*math.Sqrt(0.09*(1/count+4.0/250)), r.String())
+	assert.InDelta(t, 0.9, inside/count, 4*math.Sqrt(0.09*(1/count+4.0/400)), r.String())
 }
 
 // Rows with an exact function, and with two outputs of different size, can be learnt.
@@ -235,8 +235,7 @@ func testClasses[T dense.Float](t *testing.T) {
 		})
 		return b
 	}
-	const n = 120
-	rows, other := draw(n, 6), draw(2000, 7)
+	rows, other := draw(200, 6), draw(2000, 7)
 	labels := []string{"inside", "outside"}
 	fit := func(weights []float64) *automl.Result[T] {
 		r, err := automl.Fit(t.Context(), rows, automl.Options{Classes: 2, Labels: labels, ClassWeights: weights}, rand.NewPCG(1, 2))
@@ -256,10 +255,10 @@ func testClasses[T dense.Float](t *testing.T) {
 	assert.Equal(t, labels, r.Classifier.Labels())
 	found, share := loss(r.Classifier)
 	assert.Less(t, found, 0.28, "the truth has 0.23")
-	assert.InDelta(t, r.Trials[r.Best].Score, found, 4*0.5/math.Sqrt(n))
+	assert.InDelta(t, r.Trials[r.Best].Score, found, 4*0.5/math.Sqrt(200))
 	assert.Greater(t, r.Accuracy, 0.85)
 	assert.Positive(t, r.Calibration)
-	assert.Less(t, r.Calibration, 3*math.Sqrt(0.3/n))
+	assert.Less(t, r.Calibration, 3*math.Sqrt(0.3/200))
 	assert.Contains(t, r.String(), "<- chosen")
 	_, weighted := loss(fit([]float64{1, 5}).Classifier)
 	assert.Greater(t, weighted, share+0.1)
@@ -359,7 +358,7 @@ func TestErrors(t *testing.T) {
 
 // Fit ends with the error of its context after each part.
 func TestEndOfContext(t *testing.T) {
-	rows := table[float64](30, 3, 1, 1, func(x []float64) float64 { return x[0] * x[1] })
+	rows := table[float64](60, 3, 1, 1, func(x []float64) float64 { return x[0] * x[1] })
 	total := 2
 	for at := 1; at < total; at++ {
 		ctx, cancel := context.WithCancel(t.Context())

@@ -68,25 +68,25 @@
 // # Heavy tails
 //
 // With Options.HeavyTails the noise of numbers may follow Student's t of ν degrees of freedom
-// [Lange et al. 1989]. After the choice of a family, Fit chooses ν from {1.5, 2, 3, 4, 6, 10, ∞} by
-// the likelihood of leave-one-out with up to 1500 rows and 500 landmarks. ∞ stands for normal noise,
-// and wins unless others exceed its log-likelihood by 2 and 0.02 a row. Then Fit fits the model of
-// all rows 8 times more, with the weights
+// [Lange et al. 1989]. Before the choice of a family, Fit chooses ν from {1.5, 2, 3, 4, 6, 10, ∞}
+// with one length-scale, by the likelihood of leave-one-out with up to 1500 rows and 500 landmarks.
+// The weights ω of rows in this fit are their weights in the choice, so that outliers count little.
+// Fit chooses ν again with the chosen family. ∞ stands for normal noise, and wins unless others
+// exceed its log-likelihood by 2 and 0.02 a row. A fit with a ν is repeated with the weights
 //
 //	ω_i = (ν + 1)/(ν + r_i²/σ² + g_i),  g_i = (φ_i − φ̄)ᵀA⁻¹(φ_i − φ̄) + 1/Σω,
 //
-// of the residuals r of the fit before. Model.Noise is then the square of the scale of t.
+// until the noise changes by less than 1 %, at most 30 times. The r are the residuals of the fit
+// before. Model.Noise is then the square of the scale of t.
 //
 // # Where it fails
 //
 // On columns of mixed kinds, trees can be ahead. Rows that depend on each other, such as those of
 // one patient, need folds by group, which Fit does not make. Targets with a long tail are better as
 // logarithms. HeavyTails follows the mode of skewed noise and not its mean: for log-normal noise of
-// a linear function the error more than doubles. Families and length-scales are chosen with normal
-// noise: one row of 100 that is 1000 deviations off left an error of 0.8 of the deviation of a
-// function, where there was one of 0.04 without that row. Take such rows out. Bands that follow
-// noise are too narrow where it is largest, if few rows are there: 300 rows with noise of 2^x, x
-// normal, had 81 % of other targets with x from 1 to 2 in bands of 90 %.
+// a linear function the error more than doubles. Bands that follow noise are too narrow where it is
+// largest, if few rows are there: 300 rows with noise of 2^x, x normal, had 81 % of other targets
+// with x from 1 to 2 in bands of 90 %.
 //
 // # References
 //

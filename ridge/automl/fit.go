@@ -35,8 +35,8 @@ type Options struct {
 	Landmarks int
 
 	// HeavyTails is for numbers with outliers: the noise follows Student's t, with degrees of freedom
-	// that leave-one-out chooses. It costs 48 fits of up to 1500 rows and 500 landmarks, and 8 fits to
-	// all rows.
+	// that leave-one-out chooses. It costs about 100 fits of up to 1500 rows and 500 landmarks, and up
+	// to 30 fits to all rows, often three.
 	HeavyTails bool
 
 	// Fit calls Progress, unless Progress is nil, after each part of the work, on the goroutine of
@@ -63,7 +63,7 @@ type Result[T dense.Float] struct {
 // documentation describes. The targets are numbers (n×p), or classes (n×1) if Options.Classes is
 // given. src draws a sample of the rows, their order, and frequencies.
 //
-// Fit reads the rows once to draw the sample, and once for the fit, or up to 9 times with
+// Fit reads the rows once to draw the sample, and once for the fit, or up to 31 times with
 // HeavyTails. Choosing takes some seconds for 500 rows and up to a minute for 1500 rows or more. The
 // fit costs n·D²/2 multiply-adds and some tens of D³/6 for D landmarks. Fit ends within about 0.1 s
 // of ctx.
@@ -116,7 +116,15 @@ func fit[T dense.Float](ctx context.Context, rows ridge.Rows[T], o Options, src 
 		return nil, err
 	}
 	s := &search{Options: o, ctx: ctx, src: src}
-	found, err := s.choose(all.RowRange(0, min(sampleRows, all.X.Rows)))
+	sample := all.RowRange(0, min(sampleRows, all.X.Rows))
+	robust := sample
+	if o.HeavyTails {
+		robust, err = s.robust(sample)
+	}
+	var found choice
+	if err == nil {
+		found, err = s.choose(robust)
+	}
 	if err != nil {
 		return nil, cmp.Or(ctx.Err(), wrap(err))
 	}
@@ -132,9 +140,7 @@ func fit[T dense.Float](ctx context.Context, rows ridge.Rows[T], o Options, src 
 		weighted := reweighted[T]{ctx, rows, r.Model, math.Inf(1)}
 		found.noise = stat.Mean(r.Model.Noise(), nil)
 		if o.HeavyTails {
-			if found.Tails, err = s.tail(&found, all); err == nil {
-				r.Model, weighted, err = student(weighted, found.ratio, found.Tails)
-			}
+			r.Model, weighted, err = heavy(s, &found, weighted, all, robust.Weights)
 		}
 		if err == nil {
 			r.Model, err = withBands(weighted, r.Model, &found, all)

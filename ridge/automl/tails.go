@@ -9,6 +9,7 @@ import (
 
 	"github.com/seed-feabd252/randfeat/dense"
 	"github.com/seed-feabd252/randfeat/internal/compute/interrupt"
+	"github.com/seed-feabd252/randfeat/kernels"
 	"github.com/seed-feabd252/randfeat/ridge"
 )
 
@@ -81,15 +82,25 @@ func residuals[T dense.Float](ctx context.Context, m *ridge.Model[T], b ridge.Bl
 // patience is the number of rows that are predicted between looks at a context.
 const patience = 128
 
-// student fits models with Student-t noise of ν degrees of freedom, each with the weights of the fit
-// before and the first with those of of.m. It returns the last fit and its rows.
-func student[T dense.Float](of reweighted[T], ratio, nu float64) (m *ridge.Model[T], _ reweighted[T], err error) {
-	m, of.nu = of.m, nu
-	for k := 0; k < 8 && !math.IsInf(nu, 1) && err == nil; k++ {
-		of.m = m
-		m, err = regress(of.ctx, m.Map(), of, ratio)
+// student fits models with Student-t noise of r.nu degrees of freedom, each with the weights of the fit
+// before and the first with those of r.m, until the noise changes by less than 1 %, at most 30 of
+// them. It returns the last fit and its rows.
+func (r reweighted[T]) student(ratio float64) (m *ridge.Model[T], _ reweighted[T], err error) {
+	m = r.m
+	for range 30 {
+		r.m = m
+		if m, err = regress(r.ctx, m.Map(), r, ratio); err != nil {
+			break
+		}
+		same := true
+		for j, v := range m.Noise() {
+			same = same && math.Abs(math.Log(v/r.m.Noise()[j])) < 0.01
+		}
+		if same || math.IsInf(r.nu, 1) {
+			break
+		}
 	}
-	return m, of, err
+	return m, r, err
 }
 
 // leaveOut returns the sizes of the errors of leave-one-out at rows of the fit, in units of the
@@ -116,46 +127,84 @@ func (r reweighted[T]) leaveOut(m *ridge.Model[T], b ridge.Block[T]) (ratios, sc
 	return ratios, scales, nil
 }
 
-// tail returns the ν of the largest likelihood of leave-one-out at rows of b, or +Inf unless the
-// log-likelihood exceeds that of normal noise by 2 and 0.02 a row. With normal noise and learnt
-// length-scales it exceeds it by up to 0.02 a row.
-func (s *search) tail(found *choice, b ridge.Block[float64]) (float64, error) {
-	b = b.RowRange(0, min(sampleRows, b.X.Rows))
-	phi, err := build[float64](s.ctx, found.space, found.kernel, b.X.RowRange(0, min(500, s.Landmarks, b.X.Rows)))
+// tail returns the rows of b with the ω of the ν whose fit has the largest likelihood of
+// leave-one-out, for the kernel in the space. weights are the weights of the first fit. ν is +Inf
+// unless the log-likelihood exceeds that of normal noise by 2 and 0.02 a row: with normal noise and
+// learnt length-scales it exceeds it by up to 0.02 a row.
+func (s *search) tail(at learnt, b ridge.Block[float64], weights []float64) (best reweighted[float64], err error) {
+	phi, err := build[float64](s.ctx, at.space, at.kernel, b.X.RowRange(0, min(500, s.Landmarks, b.X.Rows)))
 	if err != nil {
-		return 0, err
+		return best, err
 	}
-	of := reweighted[float64]{ctx: s.ctx, rows: b}
-	if of.m, err = regress(s.ctx, phi, b, found.ratio); err != nil {
-		return 0, err
+	first, err := regress(s.ctx, phi, ridge.Block[float64]{X: b.X, Y: b.Y, Weights: weights}, at.ratio)
+	if err != nil {
+		return best, err
 	}
-	best, most := math.Inf(1), math.Inf(-1)
+	most := math.Inf(-1)
 	for _, nu := range everyTail {
-		at, err := of.likelihood(b, found.ratio, nu)
+		m, of, err := reweighted[float64]{s.ctx, b, first, nu}.student(at.ratio)
+		var score float64
+		if err == nil {
+			score, err = of.likelihood(m, b)
+		}
 		if s.ctx.Err() != nil {
-			return 0, s.ctx.Err()
+			return best, s.ctx.Err()
 		}
 		if math.IsInf(nu, 1) {
-			at += 2 + 0.02*float64(b.X.Rows)
+			best, score = of, score+2+0.02*float64(b.X.Rows)
 		}
-		if err == nil && at > most {
-			best, most = nu, at
+		if err == nil && score > most {
+			best, most = of, score
 		}
 	}
 	return best, nil
 }
 
-// likelihood returns the log density of the errors of leave-one-out of a fit to b by student.
-func (r reweighted[T]) likelihood(b ridge.Block[T], ratio, nu float64) (sum float64, err error) {
-	m, of, err := student(r, ratio, nu)
+// heavy chooses the noise of the family with rows of the sample, and fits it to all rows from the
+// weights of a fit to the sample. weights are the first weights of the rows that chose the family.
+func heavy[T dense.Float](s *search, found *choice, of reweighted[T], all ridge.Block[float64], weights []float64) (*ridge.Model[T], reweighted[T], error) {
+	best, err := s.tail(found.learnt, all.RowRange(0, len(weights)), weights)
+	if err != nil {
+		return nil, of, err
+	}
+	found.Tails = best.nu
+	if math.IsInf(best.nu, 1) {
+		return of.m, of, nil
+	}
+	weights, err = best.weights(all)
+	if err != nil {
+		return nil, of, err
+	}
+	first := ridge.Block[T]{X: dense.Copy(dense.Matrix[T]{}, all.X), Y: dense.Copy(dense.Matrix[T]{}, all.Y)}
+	first.Weights = dense.Copy(dense.Matrix[T]{}, dense.Of(1, len(weights), weights)).Data
+	of.nu = best.nu
+	if of.m, err = regress(s.ctx, of.m.Map(), first, found.ratio); err != nil {
+		return nil, of, err
+	}
+	return of.student(found.ratio)
+}
+
+// robust returns b with weights for which outliers count little: those of tail with one length-scale,
+// the mean square distance of rows.
+func (s *search) robust(b ridge.Block[float64]) (ridge.Block[float64], error) {
+	at, l, _, err := scaledColumns(false)(s, b)
+	if err != nil {
+		return b, err
+	}
+	of, err := s.tail(learnt{space: at, kernel: kernels.Gaussian{LengthScale: l}}, b, b.Weights)
+	if err == nil {
+		b.Weights, err = of.weights(b)
+	}
+	return b, err
+}
+
+// likelihood returns the log density of the errors of leave-one-out at the rows of b of their fit m.
+func (r reweighted[T]) likelihood(m *ridge.Model[T], b ridge.Block[T]) (sum float64, err error) {
+	ratios, scales, err := r.leaveOut(m, b)
 	if err != nil {
 		return 0, err
 	}
-	ratios, scales, err := of.leaveOut(m, b)
-	if err != nil {
-		return 0, err
-	}
-	p := float64(ratios.Cols)
+	nu, p := r.nu, float64(ratios.Cols)
 	high, _ := math.Lgamma((nu + p) / 2)
 	low, _ := math.Lgamma(nu / 2)
 	for i := range ratios.Rows {

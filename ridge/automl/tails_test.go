@@ -87,23 +87,14 @@ func TestHeavyTailsOfSkewedNoise(t *testing.T) {
 	assert.Greater(t, rmse(tails[float64](t, rows, o).Model, other), 2*rmse(plain.Model, other))
 }
 
-// Families and length-scales are chosen with normal noise. So one row of 100 that is far off makes
-// even HeavyTails choose a length-scale that is wrong for the others, however far off it is.
+// One row of 100 that is far off, however far, leaves the error as it is without that row.
 func TestHeavyTailsOfOneRowFarOff(t *testing.T) {
 	f := func(x []float64) float64 { return x[0] }
 	other, o := table[float64](500, 1, 2, 0, f), automl.Options{Landmarks: 30}
 	for _, size := range []float64{0, 1e3, 1e9} {
 		rows := table[float64](100, 1, 1, 0.3, f)
 		rows.Y.Set(3, 0, rows.Y.At(3, 0)+size)
-		plain, err := automl.Fit(t.Context(), rows, o, rand.NewPCG(1, 2))
-		require.NoError(t, err)
-		e := rmse(tails[float64](t, rows, o).Model, other)
-		if size == 0 {
-			assert.Less(t, e, 0.3/math.Sqrt(100)*4)
-			continue
-		}
-		assert.Less(t, 10*e, rmse(plain.Model, other))
-		assert.Greater(t, e, 0.3) // the weakness
+		assert.Less(t, rmse(tails[float64](t, rows, o).Model, other), 0.3/math.Sqrt(100)*4)
 	}
 }
 
@@ -122,7 +113,8 @@ func (r read) Blocks() iter.Seq2[ridge.Block[float64], error] {
 	return r.Rows.Blocks()
 }
 
-// Rows of more than one block are read ten times. The fit ends with its context at every reading.
+// Rows of more than one block are read for the sample, for a fit with normal noise, and for each fit
+// with weights. The fit ends with its context at every reading.
 func TestHeavyTailsOfManyRows(t *testing.T) {
 	noise := func(rng *rand.Rand) float64 { return 5 * studentNoise(rng) }
 	rows, other := waves[float64](9000, 1, noise), waves[float64](1000, 77, noNoise)
@@ -130,7 +122,9 @@ func TestHeavyTailsOfManyRows(t *testing.T) {
 	plain, err := automl.Fit(t.Context(), rows, o, rand.NewPCG(1, 2))
 	require.NoError(t, err)
 	heavy := tails[float64](t, read{Rows: rows, count: &count}, o)
-	assert.Equal(t, 10, count)
+	all := count
+	assert.Greater(t, all, 2)
+	assert.Less(t, all, 10)
 	assert.InDelta(t, 2, heavy.Tails, 1)
 	assert.Less(t, rmse(heavy.Model, other), 0.6*rmse(plain.Model, other))
 	mean, half := heavy.Model.Band(rows.X, 0.9)
@@ -144,9 +138,9 @@ func TestHeavyTailsOfManyRows(t *testing.T) {
 
 	ctx, cancel := context.WithCancel(t.Context())
 	count, o.HeavyTails = 0, true
-	_, err = automl.Fit(ctx, read{rows, &count, 5, cancel}, o, rand.NewPCG(1, 2))
+	_, err = automl.Fit(ctx, read{rows, &count, all, cancel}, o, rand.NewPCG(1, 2))
 	assert.ErrorIs(t, err, context.Canceled)
-	assert.Equal(t, 5, count)
+	assert.Equal(t, all, count)
 }
 
 // Outputs in other units, and weights of 4 in place of 1, leave the function as it is. A row of
