@@ -72,6 +72,9 @@ func testBadArguments[T dense.Float](t *testing.T) {
 	check("src is nil")(rff.Laplacian[T](3, 2, 1, nil))
 	check("src is nil")(rff.Matern(w, 0.5, 1, nil))
 
+	check("src is nil")(rff.Boxes[T](boxKernel(2, 3), 4, nil))
+	check("features = 3, want at least 4")(rff.Boxes[T](boxKernel(2, 3), 3, src()))
+
 	check("m = 0, want at least 1")(rff.Laplacian[T](0, 2, 1, src()))
 	check("d = 0, want at least 1")(rff.Laplacian[T](3, 0, 1, src()))
 	check("d = 0, want at least 1")(rff.Identity[T](0))

@@ -126,6 +126,8 @@ func directions[T dense.Float](t testing.TB, m, d int) []direction[T] {
 	}
 	laplacian, err := rff.Laplacian[T](m, d, lengthScale, src())
 	add("laplacian", nil, laplacian, err)
+	boxes, err := rff.Boxes[T](boxKernel(d, 30), m, src())
+	add("boxes", nil, boxes, err).flat = true
 	identity, err := rff.Identity[T](d)
 	a := add("identity", nil, identity, err)
 	a.inPlace, a.constant = true, true

@@ -47,6 +47,7 @@
 //	GaussianHyperbolic   exp(−‖x−y‖²/2ℓ²)   e^(−‖x‖²/ℓ²)/√2; e^t, e^(−t)  2m   positive
 //	Angular              1 − 2θ/π           1; sign                      m    any sign
 //	ArcCosine            arc-cosine 0, 1, 2 1; √2·Θ(t)tⁿ                 m    at least 0
+//	Boxes                (κ + κ² + κ³)/3    products of sign(x_j − t)    any  any sign
 //
 // All of these are unbiased. A length-scale ℓ, in units of x, and a scale s, in inverse squared
 // units, act on the projections: wᵀx/ℓ and √s·wᵀx.
@@ -112,7 +113,7 @@
 //   - Regression or classification with a Gaussian kernel: Gaussian with orthogonal frequencies.
 //     With independent frequencies its error never exceeds the error of GaussianPhase at the same
 //     D, and GaussianPhase needs twice the frequencies.
-//   - Rough functions: Matern or Laplacian.
+//   - Rough functions: Matern or Laplacian. Functions with steps: Boxes.
 //   - Attention: SoftmaxPositive or SoftmaxHyperbolic, whose weights are positive and whose error
 //     vanishes with the kernel. SoftmaxTrig is better only for x ≈ y, where the kernel is large.
 //     ELU is cheap but has another kernel. SoftmaxOptimal is better than SoftmaxPositive at the
@@ -180,8 +181,8 @@
 // with respect to log φ, for training attention in log space. It takes no exponential and projects
 // once, as LogTransform does.
 //
-// The features of Angular and of ArcCosine of order 0 are constant between jumps. So the derivative
-// of Angular and of ArcCosine of order 0 is 0, and nothing can be learnt through them. The ramp of
+// The features of Angular, of Boxes and of ArcCosine of order 0 are constant between jumps. So the
+// derivative of these maps is 0, and nothing can be learnt through them. The ramp of
 // order 1 has the derivative Θ(t) with Θ(0) = ½, a subgradient. ELU has the slope 1 on both sides
 // of 0. A map made by New has derivatives where its Scheme has, and CanBackward tells beforehand.
 // Nystroem and Spectral would need gradients of their kernels and are not Differentiable.
@@ -234,6 +235,7 @@
 //	map.a, map.center, map.offset          of Affine and PCA
 //	map.center, map.factors                of Scale and Standardise
 //	map.points, map.coefficients           of Nystroem and Spectral
+//	map.places                             of Boxes: the places of signs in map.k.thresholds
 //	format, version, type, checksum        randfeat, 1, float32 or float64, and a CRC-32
 //
 // testdata/evaluate.py evaluates files with NumPy. Later versions read the files of this version;

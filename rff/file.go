@@ -123,6 +123,7 @@ func register[T dense.Float]() {
 	maker("Affine", newAffine[T])
 	maker("Angular", newAngular[T])
 	maker("ArcCosine", newArcCosine[T])
+	maker("Boxes", newBoxes[T])
 	maker("Centred", newCentred[T])
 	maker("Compose", newCompose[T])
 	maker("DotProduct", newDotProduct[T])
@@ -151,6 +152,7 @@ func register[T dense.Float]() {
 	maker("Taylor", newTaylor[T])
 	// The recipes below have a source, samples or functions.
 	maker("", fitADERF[T])
+	maker("", drawBoxes[T])
 	maker("", drawGaussianPhase[T])
 	maker("", drawMatern[T])
 	maker("", fitNystroem[T])

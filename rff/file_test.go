@@ -100,6 +100,10 @@ func fileMaps[T dense.Float](t testing.TB, m, d int) []written[T] {
 
 	f, err := rff.Laplacian[T](m, d, lengthScale, src)
 	some("Laplacian", f, err)
+	f, err = rff.Boxes[T](boxKernel(d, 3), m+4, exprand.NewSource(4))
+	some("Boxes", f, err)
+	f, err = rff.Boxes[T](boxKernel(d, 30), m+4, exprand.NewSource(4))
+	some("Boxes", f, err)
 	f, err = rff.Identity[T](d)
 	some("Identity", f, err)
 	f, err = rff.Quadratic[T](d)

@@ -32,6 +32,7 @@ func testSizes[T dense.Float](t *testing.T) {
 		memory("d = %d: ", n)(rff.Taylor[T](n, 1))
 		memory("d = %d: ", n)(rff.Laplacian[T](3, n, 1, src()))
 		memory("m = %d: ", n)(rff.Laplacian[T](n, 3, 1, src()))
+		memory("features = %d: ", n)(rff.Boxes[T](boxKernel(3, 2), n, src()))
 		memory("w is %d×3, for points and 2·%d features: ", n, n)(rff.Gaussian[T](vast[T]{n, 3}, 1))
 		memory("w is 3×%d, ", n)(rff.Gaussian[T](vast[T]{3, n}, 1))
 	}

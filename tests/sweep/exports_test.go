@@ -199,6 +199,8 @@ var functions = []function{
 	{"rff.Angular[float64]", rff.Angular[float64]},
 	{"rff.ArcCosine[float32]", rff.ArcCosine[float32]},
 	{"rff.ArcCosine[float64]", rff.ArcCosine[float64]},
+	{"rff.Boxes[float32]", rff.Boxes[float32]},
+	{"rff.Boxes[float64]", rff.Boxes[float64]},
 	{"rff.Centred[float32]", rff.Centred[float32]},
 	{"rff.Centred[float64]", rff.Centred[float64]},
 	{"rff.Compose[float32]", rff.Compose[float32]},

@@ -64,6 +64,18 @@ func histograms[T dense.Float](n, d int) dense.Matrix[T] {
 	return x
 }
 
+// boxKernel has 5 thresholds of equal weights for each of d coordinates.
+func boxKernel(d int) kernels.Boxes {
+	k := kernels.Boxes{Thresholds: cloud[float64](d, 5), Weights: dense.New[float64](d, 5)}
+	for j := range d {
+		slices.Sort(k.Thresholds.Row(j))
+		for b := range k.Weights.Row(j) {
+			k.Weights.Set(j, b, 1)
+		}
+	}
+	return k
+}
+
 // maps are all maps of R^d.
 func maps[T dense.Float](t *testing.T, d int) map[string]rff.Map[T] {
 	src := exprand.NewSource(2)
@@ -90,6 +102,7 @@ func maps[T dense.Float](t *testing.T, d int) map[string]rff.Map[T] {
 	add("GaussianHyperbolic")(rff.GaussianHyperbolic(w, 1.5))
 	add("GaussianOptimal")(rff.GaussianOptimal(w, 1.5, -0.2))
 	add("Laplacian")(rff.Laplacian[T](9, d, 0.75, src))
+	add("Boxes")(rff.Boxes[T](boxKernel(d), 12, src))
 	add("Matern")(rff.Matern(w, 1.5, 0.75, src))
 	add("SoftmaxTrig")(rff.SoftmaxTrig(w, 1.5))
 	add("SoftmaxPositive")(rff.SoftmaxPositive(w, 1.5))

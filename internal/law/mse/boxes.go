@@ -1,0 +1,61 @@
+package mse
+
+import "math"
+
+// OfBoxes is the law of the features of random boxes, whose thresholds are pieces of the interval
+// [0, 1]. apart returns the pieces between x and y, as disjoint intervals. The estimate is
+//
+//	7/24 + 11/24·A₁ + 5/24·A₂ + 1/24·A₃,  A_q = 1/m·Σ_{i≤m} f(u_i1) … f(u_iq),  m = counts[q−1],
+//
+// where f is −1 on apart(x, y) and 1 elsewhere. u_1k … u_mk are uniform points, one in each of m
+// equal strata, in random orders that are independent for different k. Let ρ be the mean of f and S
+// the mean over strata of the squared mean of f in the stratum. Points u, v of different strata have
+// E[f(u)f(v)] = B = (mρ² − S)/(m − 1), so that
+//
+//	Var A_q = 1/m + (1 − 1/m)·B^q − ρ^(2q).
+//
+// Var A₁ = (1 − S)/m is of order 1/m², because few strata contain an end of an interval.
+func OfBoxes(counts [3]int, apart func(x, y []float64) [][2]float64) Law {
+	return OfSketch("Boxes", derived, 1, 1, func(x, y []float64, _ int) (sum float64) {
+		if !finite(x) || !finite(y) {
+			return math.NaN()
+		}
+		between, share := apart(x, y), 0.0
+		for _, b := range between {
+			share += b[1] - b[0]
+		}
+		e := 4 * share * (1 - share) // 1 − ρ²
+		for q, c := range [3]float64{11. / 24, 5. / 24, 1. / 24} {
+			m := float64(counts[q])
+			δ := mixed(between, counts[q])
+			g := (m*e - δ) / max(1, m-1) // 1 − B
+			sum += c * c * max(0, m*complement(e, q+1)-(m-1)*complement(g, q+1)) / m
+		}
+		return sum
+	})
+}
+
+// mixed returns 1 − S.
+func mixed(between [][2]float64, m int) (sum float64) {
+	shares, n := make([]float64, m), float64(m)
+	for _, b := range between {
+		lo, hi := b[0]*n, b[1]*n
+		for s := int(lo); s < m && float64(s) < hi; s++ {
+			shares[s] += min(hi, float64(s+1)) - max(lo, float64(s))
+		}
+	}
+	for _, p := range shares {
+		sum += max(0, 4*p*(1-p)/n)
+	}
+	return sum
+}
+
+// complement returns 1 − (1 − v)^q, without cancellation for small v.
+func complement(v float64, q int) (sum float64) {
+	term := v
+	for range q {
+		sum += term
+		term *= 1 - v
+	}
+	return sum
+}
