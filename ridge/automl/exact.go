@@ -5,6 +5,7 @@ import (
 
 	"github.com/seed-feabd252/randfeat/dense"
 	"github.com/seed-feabd252/randfeat/internal/compute/cholesky"
+	"github.com/seed-feabd252/randfeat/internal/compute/interrupt"
 	"github.com/seed-feabd252/randfeat/kernels"
 	"github.com/seed-feabd252/randfeat/ridge"
 )
@@ -15,7 +16,10 @@ import (
 //	c = A⁻¹·(y − ȳ),  A = K + λ/ω,  with the mean ȳ for which Σ_i c_i = 0.
 func (s *search) rowWeights(k kernels.Kernel, b ridge.Block[float64], ratio float64) (dense.Matrix[float64], error) {
 	n, outputs := b.X.Rows, b.Y.Cols
-	c, gram := dense.New[float64](n, outputs+1), kernels.Gram(dense.Matrix[float64]{}, k, b.X, dense.Matrix[float64]{})
+	c, gram := dense.New[float64](n, outputs+1), dense.New[float64](n, n)
+	if err := interrupt.Await(s.ctx, func() { kernels.Gram(gram, k, b.X, dense.Matrix[float64]{}) }); err != nil {
+		return c, err
+	}
 	for i, w := range b.Weights {
 		gram.Row(i)[i] += ratio / w
 		copy(c.Row(i), b.Y.Row(i))

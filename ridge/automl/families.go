@@ -10,6 +10,7 @@ import (
 
 	"github.com/seed-feabd252/randfeat/dense"
 	"github.com/seed-feabd252/randfeat/dense/gonum"
+	"github.com/seed-feabd252/randfeat/internal/compute/interrupt"
 	"github.com/seed-feabd252/randfeat/kernels"
 	"github.com/seed-feabd252/randfeat/orf"
 	"github.com/seed-feabd252/randfeat/rff"
@@ -165,7 +166,11 @@ func (s *search) improve(metric dense.Matrix[float64], b ridge.Block[float64], d
 		}
 	}
 	var eig mat.EigenSym
-	if !eig.Factorize(m, true) {
+	converged := false
+	if err := interrupt.Await(s.ctx, func() { converged = eig.Factorize(m, true) }); err != nil {
+		return err
+	}
+	if !converged {
 		return errors.New("the eigenvalues of the metric did not converge")
 	}
 	var q, scaled, root mat.Dense

@@ -11,6 +11,7 @@ import (
 	"gonum.org/v1/gonum/stat"
 
 	"github.com/seed-feabd252/randfeat/dense"
+	"github.com/seed-feabd252/randfeat/internal/compute/interrupt"
 	"github.com/seed-feabd252/randfeat/kernels"
 	"github.com/seed-feabd252/randfeat/rff"
 	"github.com/seed-feabd252/randfeat/ridge"
@@ -79,7 +80,7 @@ func (s *search) choose(b ridge.Block[float64]) (c choice, err error) {
 			if t.Err == nil {
 				var m learnt
 				if m, t.Err = s.learn(f, pick(b, func(i int) bool { return fold[i] != k })); t.Err == nil {
-					h.add(pick(b, func(i int) bool { return fold[i] == k }), m)
+					t.Err = interrupt.Await(s.ctx, func() { h.add(pick(b, func(i int) bool { return fold[i] == k }), m) })
 					fits = append(fits, m)
 				}
 			}
