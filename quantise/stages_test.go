@@ -101,20 +101,19 @@ func TestStages(t *testing.T) {
 // times −1: the lists are those of the full search.
 func TestStagesOfUnusualRows(t *testing.T) {
 	const n, d, k = 17_000, 768, 10
-	rng := rand.New(rand.NewPCG(5, 6))
-	for name, change := range map[string]func(i int, row []float32){
-		"zeros": func(i int, row []float32) {
+	for name, change := range map[string]func(i int, row []float32, rng *rand.Rand){
+		"zeros": func(i int, row []float32, _ *rand.Rand) {
 			if i%1000 == 0 {
 				clear(row)
 			}
 		},
-		"norms": func(_ int, row []float32) {
+		"norms": func(_ int, row []float32, rng *rand.Rand) {
 			f := float32(math.Exp(24*rng.Float64() - 12))
 			for j := range row {
 				row[j] *= f
 			}
 		},
-		"sparse": func(i int, row []float32) {
+		"sparse": func(i int, row []float32, _ *rand.Rand) {
 			for j := range row {
 				if j != i%7 && j != 7+i%11 {
 					row[j] = 0
@@ -122,9 +121,10 @@ func TestStagesOfUnusualRows(t *testing.T) {
 			}
 		},
 	} {
+		rng := rand.New(rand.NewPCG(5, 6)) // one for each case, because the order of a map is random
 		x := mixture(n, d, 100, rng)
 		for i := range n {
-			change(i, x.Row(i))
+			change(i, x.Row(i), rng)
 		}
 		with, without := staged(t, x, 4)
 		for by := quantise.InnerProduct; by <= quantise.SquaredDistance; by++ {
