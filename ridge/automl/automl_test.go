@@ -14,6 +14,7 @@ import (
 
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
+	"gonum.org/v1/gonum/floats"
 
 	"github.com/seed-feabd252/randfeat/dense"
 	"github.com/seed-feabd252/randfeat/internal/testing/densetest"
@@ -408,4 +409,45 @@ func TestEndOfContextInTheLastPart(t *testing.T) {
 	for _, at := range []int{1, all.looks / 2, all.looks - 2, all.looks - 1, all.looks} {
 		assert.Equal(t, context.Canceled, run(&looked{Context: t.Context(), at: at}), "look %d of %d", at, all.looks)
 	}
+}
+
+// With fewer rows than columns, other rows are far from the span of the landmarks. Bands of a kernel
+// hold there too. The errors of 100 rows tell the width of bands to 3 %.
+func TestBandsOfFewerRowsThanColumns(t *testing.T) {
+	f := func(x []float64) float64 { return floats.Sum(x) }
+	rows, other := table[float64](100, 200, 8, 1, f), table[float64](1000, 200, 2, 1, f)
+	r, err := automl.Fit(t.Context(), rows, automl.Options{}, rand.NewPCG(1, 2))
+	require.NoError(t, err)
+	require.NotEqual(t, "linear", r.Kernel)
+	assert.Equal(t, automl.EqualBands, r.Bands)
+	mean, half := r.Model.Band(other.X, 0.9)
+	inside := 0.0
+	for i, v := range other.Y.Data {
+		if math.Abs(v-mean.Data[i]) <= half.Data[i] {
+			inside++
+		}
+	}
+	assert.InDelta(t, 0.9, inside/1000, 4*math.Sqrt(0.09/100+0.09/1000))
+}
+
+// A large mean of columns and targets in float32 costs nothing but the rounding of the rows.
+func TestLargeMeansOfFloat32(t *testing.T) {
+	run := func(mean float32) float64 {
+		f := func(x []float64) float64 { return math.Sin(x[0] + x[1]/2) }
+		rows, other := table[float32](150, 2, 1, 0.1, f), table[float32](500, 2, 2, 0, f)
+		for _, b := range []ridge.Block[float32]{rows, other} {
+			for i := range b.X.Data {
+				b.X.Data[i] += mean
+			}
+			for i := range b.Y.Data {
+				b.Y.Data[i] += mean
+			}
+		}
+		r, err := automl.Fit(t.Context(), rows, automl.Options{HeavyTails: true}, rand.NewPCG(1, 2))
+		require.NoError(t, err)
+		return rmse(r.Model, other)
+	}
+	want := run(0)
+	assert.Less(t, want, 0.1)
+	assert.InEpsilon(t, want, run(1e4), 0.1)
 }

@@ -25,7 +25,7 @@ const noiseRows = 200
 // of has the weights of the rows in the fit.
 func withBands[T dense.Float](of reweighted[T], m *ridge.Model[T], found *choice, all ridge.Block[float64]) (*ridge.Model[T], error) {
 	b := all
-	if found.Bands == EqualBands && all.X.Rows >= sampleRows+unseenRows {
+	if found.learns && all.X.Rows >= sampleRows+unseenRows {
 		b = all.RowRange(sampleRows, all.X.Rows)
 	}
 	rows := ridge.Block[T]{X: dense.Copy(dense.Matrix[T]{}, b.X), Y: dense.Copy(dense.Matrix[T]{}, b.Y)}
@@ -35,7 +35,7 @@ func withBands[T dense.Float](of reweighted[T], m *ridge.Model[T], found *choice
 		return nil, err
 	}
 	floats.Mul(errors.Data, ratios.Data)
-	if found.Bands == EqualBands && b.X.Rows == all.X.Rows {
+	if found.learns && b.X.Rows == all.X.Rows {
 		held, size := found.heldOut, 1.0
 		if v, h := found.noise, meanSquare(held.Y.Data); v < h && found.kernel != nil && found.space.kernel == nil {
 			size = math.Sqrt((v + (h-v)*(folds-1)/folds) / h)
@@ -50,13 +50,11 @@ func withBands[T dense.Float](of reweighted[T], m *ridge.Model[T], found *choice
 		found.Bands, found.Coverage = NoiseBands, coverage(about)
 		return m.WithNoise(logs, about)
 	}
-	// Deviations of Predict with landmarks lack the variance of the kernel outside their span, which
-	// other rows have and landmarks do not.
-	if found.kernel != nil {
-		found.Bands = EqualBands
-	}
-	if found.Bands == RelativeBands {
-		errors = ratios
+	// Deviations of Predict with landmarks lack the variance of the kernel outside the span of the
+	// landmarks: it is 0 at the landmarks, and not at other rows.
+	found.Bands = EqualBands
+	if !found.learns && found.kernel == nil {
+		found.Bands, errors = RelativeBands, ratios
 	}
 	found.Coverage = coverage(errors)
 	return m.WithBands(errors, found.Bands == RelativeBands)

@@ -114,13 +114,11 @@ func learntMetric(rounds int, diagonal bool) func(s *search, b ridge.Block[float
 }
 
 // improve replaces the metric L by (M/‖M‖ + 10⁻⁴I)^½, where M is the mean of ∇f∇fᵀ over rows and
-// outputs, for the f of most evidence among length-scales ℓ. The points x of b are standardised.
-// With z = L·x and c of rowWeights,
-//
-//	f(x) = Σ_i c_i·k_i(x) + ȳ,  k_i(x) = exp(−‖z − z_i‖²/2ℓ²),  ∇f = −Lᵀ·Σ_i c_i·k_i(x)·(z − z_i)/ℓ².
+// outputs, for the f of most evidence among length-scales. The points x of b are standardised, and f
+// is a function of z = L·x, so that ∇f = Lᵀ·∂f/∂z.
 func (s *search) improve(metric dense.Matrix[float64], b ridge.Block[float64], diagonal bool) error {
-	n, d := b.X.Rows, b.X.Cols
-	var z, slopes mat.Dense
+	d := b.X.Cols
+	var z mat.Dense
 	l := gonum.ToMat(metric)
 	z.Mul(gonum.ToMat(b.X), l.T())
 	b.X = gonum.FromMat[float64](&z)
@@ -139,20 +137,9 @@ func (s *search) improve(metric dense.Matrix[float64], b ridge.Block[float64], d
 	if err != nil {
 		return err
 	}
-	gram := kernels.Gram(dense.Matrix[float64]{}, best.kernel, b.X, dense.Matrix[float64]{})
-	m, weighted := mat.NewSymDense(d, nil), dense.New[float64](n, d)
-	for o := range c.Rows {
-		if err := s.ctx.Err(); err != nil {
-			return err
-		}
-		for i, w := range c.Row(o) {
-			floats.ScaleTo(weighted.Row(i), w, b.X.Row(i))
-		}
-		slopes.Mul(gonum.ToMat(gram), gonum.ToMat(weighted))
-		for i := range n {
-			floats.AddScaled(slopes.RawRowView(i), -floats.Dot(gram.Row(i), c.Row(o)), b.X.Row(i))
-		}
-		m.SymRankK(m, 1, slopes.T())
+	m, err := s.outerProduct(best.kernel, b.X, c)
+	if err != nil {
+		return err
 	}
 	var turned, full mat.Dense
 	turned.Mul(l.T(), m)

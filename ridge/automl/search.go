@@ -40,6 +40,7 @@ type learnt struct {
 type choice struct {
 	learnt
 	Report
+	learns  bool                 // the family, from the targets
 	heldOut ridge.Block[float64] // held-out rows with the sizes of errors as targets
 	noise   float64              // the mean variance of the noise of a fit to all rows with normal noise
 }
@@ -122,10 +123,7 @@ func (s *search) choose(b ridge.Block[float64]) (c choice, err error) {
 		c.Accuracy, c.Calibration = stat.Mean(best.right, best.weights), best.calibration()
 		return c, nil
 	}
-	c.Deviation, c.Bands = math.Sqrt(stat.Mean(best.levels, best.weights)), RelativeBands
-	if f.learns {
-		c.Bands = EqualBands
-	}
+	c.Deviation, c.learns = math.Sqrt(stat.Mean(best.levels, best.weights)), f.learns
 	c.heldOut = ridge.Block[float64]{X: dense.Of(len(best.weights), b.X.Cols, best.points), Y: dense.Of(len(best.weights), b.Y.Cols, best.errors), Weights: best.weights}
 	return c, nil
 }

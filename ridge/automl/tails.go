@@ -82,9 +82,9 @@ func residuals[T dense.Float](ctx context.Context, m *ridge.Model[T], b ridge.Bl
 // patience is the number of rows that are predicted between looks at a context.
 const patience = 128
 
-// student fits models with Student-t noise of r.nu degrees of freedom, each with the weights of the fit
-// before and the first with those of r.m, until the noise changes by less than 1 %, at most 30 of
-// them. It returns the last fit and its rows.
+// student fits models with Student-t noise of r.nu degrees of freedom. The first fit has the weights
+// of r.m, and each other fit those of the fit before. student stops when the noise changes by less
+// than 1 %, or after 30 fits. It returns the last fit and its rows.
 func (r reweighted[T]) student(ratio float64) (m *ridge.Model[T], _ reweighted[T], err error) {
 	m = r.m
 	for range 30 {
@@ -184,8 +184,8 @@ func heavy[T dense.Float](s *search, found *choice, of reweighted[T], all ridge.
 	return of.student(found.ratio)
 }
 
-// robust returns b with weights for which outliers count little: those of tail with one length-scale,
-// the mean square distance of rows.
+// robust returns b with weights for which outliers count little: the ω of tail for a Gaussian kernel
+// whose length-scale is the root mean square distance of two rows.
 func (s *search) robust(b ridge.Block[float64]) (ridge.Block[float64], error) {
 	at, l, _, err := scaledColumns(false)(s, b)
 	if err != nil {
