@@ -154,14 +154,18 @@ func TestFamilies(t *testing.T) {
 	}
 }
 
-// Without noise, the horseshoe finds one of 30 columns from 20 rows, also at large means.
+// Without noise, the horseshoe finds one of 30 columns from 20 rows, also at large means. So few rows
+// have ten folds.
 func testExactSparse[T dense.Float](t *testing.T) {
 	rows := table[T](20, 30, 1, 0, func(x []float64) float64 { return x[0] })
 	for i := range rows.X.Data {
 		rows.X.Data[i] += 1000
 	}
-	r, err := automl.Fit(t.Context(), rows, automl.Options{}, rand.NewPCG(1, 2))
+	parts := 0
+	o := automl.Options{Progress: func(s automl.Step) { parts = s.Total }}
+	r, err := automl.Fit(t.Context(), rows, o, rand.NewPCG(1, 2))
 	require.NoError(t, err)
+	assert.Equal(t, 10*len(r.Trials)+2, parts)
 	assert.Equal(t, "sparse linear", r.Trials[r.Best].Family, r.String())
 	assert.Less(t, rmse(r.Model, rows), 1e-3)
 	for i := range rows.Y.Data {

@@ -21,7 +21,8 @@ const noiseRows = 200
 // the rows that did not choose if the family has learnt from the targets. If there are no such
 // rows, the errors are those at held-out rows, which are too large for a fit to all rows. With learnt
 // length-scales or metrics they are made smaller, as if the part of their mean square h that exceeds
-// the noise σ² of a fit with normal noise fell as 1/n: they are multiplied by √((σ² + ⅔·(h − σ²))/h).
+// the noise σ² of a fit with normal noise fell as 1/n: with k folds they are multiplied by
+// √((σ² + (1 − 1/k)·(h − σ²))/h).
 // of has the weights of the rows in the fit.
 func withBands[T dense.Float](of reweighted[T], m *ridge.Model[T], found *choice, all ridge.Block[float64]) (*ridge.Model[T], error) {
 	b := all
@@ -36,9 +37,9 @@ func withBands[T dense.Float](of reweighted[T], m *ridge.Model[T], found *choice
 	}
 	floats.Mul(errors.Data, ratios.Data)
 	if found.learns && b.X.Rows == all.X.Rows {
-		held, size := found.heldOut, 1.0
+		held, size, share := found.heldOut, 1.0, 1-1/float64(found.folds)
 		if v, h := found.noise, meanSquare(held.Y.Data); v < h && found.kernel != nil && found.space.kernel == nil {
-			size = math.Sqrt((v + (h-v)*(folds-1)/folds) / h)
+			size = math.Sqrt((v + share*(h-v)) / h)
 		}
 		rows.X, errors = dense.Copy(dense.Matrix[T]{}, held.X), held.Y
 		rows.Weights = dense.Copy(dense.Matrix[T]{}, dense.Of(1, len(held.Weights), held.Weights)).Data

@@ -20,8 +20,8 @@
 //	a length-scale a column                     f by the evidence, as package ard learns it
 //	diagonal metric, full metric                L from the mean of ∇f∇fᵀ of exact fits [Radhakrishnan et al. 2024]
 //
-// The sparse linear family takes part if there are more than a third as many columns as rows, and
-// if rows²·columns ≤ 10⁸ [Carvalho et al. 2010]. Boxes and metrics take part up to 300
+// The sparse linear family takes part if there are fewer than three rows for each column, and if
+// rows²·columns ≤ 10⁸ [Carvalho et al. 2010]. Boxes and metrics take part up to 300
 // columns, and the full metric with at least five rows a column. The diagonal metric replaces the
 // length-scales of columns for classes.
 //
@@ -39,11 +39,14 @@
 // evidence of learnt scales is high, and the error at other rows is no smaller than without them.
 // So Fit compares families at held-out rows that have taken no part in learning. It divides the
 // rows into three folds and learns every family without each fold, or without the first fold only
-// if there are more than 500 rows. Folds have equal shares of the classes. The family with the
-// smallest error or log-loss is learnt again from all rows. A family that learns from the targets
-// must be better than the families before it by a standard error of the difference. The search on
-// all rows may end in a worse maximum than a search without a fold. So Fit takes the scales, metric or
-// boxes of a fold if their score on all rows is higher.
+// if there are more than 500 rows. With fewer rows, and fewer than three for each column, there are
+// up to ten folds, because two thirds of so few rows may miss what all of them find. Folds have
+// equal shares of the classes.
+//
+// The family with the smallest error or log-loss is learnt again from all rows. A family that learns
+// from the targets must be better than the families before it by a standard error of the difference.
+// The search on all rows may end in a worse maximum than a search without a fold. So Fit takes the
+// scales, metric or boxes of a fold if their score on all rows is higher.
 //
 // If there are more than 1500 rows, a sample of 1500 chooses, and the last fit reads all of them.
 //

@@ -36,7 +36,7 @@ const mostMetric = 300
 var everyFamily = []family{
 	{"linear", true, false, func(_, _, _ int) bool { return true }, scaledColumns(false)},
 	{"sparse linear", true, true, func(n, d, classes int) bool {
-		return classes == 0 && 3*d > n && float64(n)*float64(n)*float64(d) <= 1e8
+		return classes == 0 && fewRows(n, d) && float64(n)*float64(n)*float64(d) <= 1e8
 	}, sparse},
 	{"one length-scale", false, false, func(_, _, _ int) bool { return true }, scaledColumns(false)},
 	{"one length-scale, columns in equal units", false, false, func(_, d, _ int) bool { return d > 1 }, scaledColumns(true)},
@@ -45,6 +45,9 @@ var everyFamily = []family{
 	{"diagonal metric", false, true, func(_, d, classes int) bool { return classes > 0 && d > 1 && d <= mostMetric }, learntMetric(2, true)},
 	{"full metric", false, true, func(n, d, _ int) bool { return d > 1 && d <= min(mostMetric, n/5) }, learntMetric(3, false)},
 }
+
+// fewRows reports whether there are fewer than three rows for each column.
+func fewRows(n, d int) bool { return n < 3*d }
 
 // scaledColumns returns the function of a family whose columns have deviation 1, or equal units.
 func scaledColumns(equal bool) func(s *search, b ridge.Block[float64]) (space, float64, float64, error) {

@@ -41,6 +41,7 @@ type choice struct {
 	learnt
 	Report
 	learns  bool                 // the family, from the targets
+	folds   int                  // of the rows
 	heldOut ridge.Block[float64] // held-out rows with the sizes of errors as targets
 	noise   float64              // the mean variance of the noise of a fit to all rows with normal noise
 }
@@ -53,15 +54,24 @@ func (s *search) progress(family string) {
 	}
 }
 
-const folds = 3
+// foldsOf returns the number of folds of n rows with d columns, and how many of them are held out.
+// If there are few rows for the columns, a fit to two thirds of them may miss the columns that a fit
+// to all rows finds, so that there are up to ten folds.
+func foldsOf(n, d int) (folds, held int) {
+	switch {
+	case n > 500:
+		return 3, 1
+	case fewRows(n, d):
+		folds = min(max(1500/n, 3), 10)
+		return folds, folds
+	}
+	return 3, 3
+}
 
 // choose measures all families at held-out rows, and learns the best one again from all rows of b,
 // which are in random order.
 func (s *search) choose(b ridge.Block[float64]) (c choice, err error) {
-	parts := folds
-	if b.X.Rows > 500 {
-		parts = 1
-	}
+	folds, parts := foldsOf(b.X.Rows, b.X.Cols)
 	var families []family
 	for _, f := range everyFamily {
 		if f.applies(b.X.Rows, b.X.Cols, s.Classes) {
@@ -69,8 +79,8 @@ func (s *search) choose(b ridge.Block[float64]) (c choice, err error) {
 		}
 	}
 	s.most = parts*len(families) + 2
-	c.Classes, c.Best = s.Classes, -1
-	fold := s.foldsOf(b)
+	c.Classes, c.Best, c.folds = s.Classes, -1, folds
+	fold := s.divide(b, folds)
 	var best *heldOut
 	var first error
 	var kept []learnt // the fits of the best family to parts of the rows
@@ -128,8 +138,8 @@ func (s *search) choose(b ridge.Block[float64]) (c choice, err error) {
 	return c, nil
 }
 
-// foldsOf returns the fold of each row. Folds have equal shares of the classes.
-func (s *search) foldsOf(b ridge.Block[float64]) []int {
+// divide returns the fold of each row. Folds have equal shares of the classes.
+func (s *search) divide(b ridge.Block[float64], folds int) []int {
 	fold, count := make([]int, b.X.Rows), make([]int, max(s.Classes, 1))
 	offset := 0 // of the next class, so that classes of a few rows are in different folds
 	for c := range count {
