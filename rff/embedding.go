@@ -27,8 +27,8 @@ import (
 //
 // Transform computes in float64 for both T and rounds once, because C magnifies rounding errors of
 // k by up to 1/√Tolerance. Each row of x costs a row of the Gram matrix with the points and 2·n·out
-// operations. Scratch memory is a few times n + out numbers for each of 64 rows in each goroutine,
-// and is kept for later calls.
+// operations, or n² + 64n for Nystroem. Scratch memory is a few times n + out numbers for each of 64
+// rows in each goroutine, and is kept for later calls.
 type Embedding[T dense.Float] interface {
 	Map[T]
 
@@ -87,11 +87,11 @@ func fitNystroem[T dense.Float](a nystroemPoints[T]) (Map[T], error) {
 	if err != nil {
 		return nil, fmt.Errorf("rff: the %d×%d Gram matrix of landmarks is not positive semi-definite: %w", n, n, err)
 	}
-	c, features := dense.New[float64](n, n), dense.New[float64](n, n)
+	c, features, ordered := dense.New[float64](n, n), dense.New[float64](n, n), dense.New[float64](n, points.Cols)
 	_ = p.Factor().Invert(context.Background(), func(lo int, w dense.Matrix[float64]) {
 		for f := lo; f < w.Rows; f++ {
 			for i, v := range w.Row(f)[:min(f-lo+1, w.Cols)] {
-				c.Set(p.Order[lo+i], f, v)
+				c.Set(lo+i, f, v)
 			}
 		}
 	})
@@ -100,7 +100,10 @@ func fitNystroem[T dense.Float](a nystroemPoints[T]) (Map[T], error) {
 			features.Set(p.Order[f+i], f, v)
 		}
 	}
-	return newNystroem(nystroemRecipe[T]{spectralMap{a.k, points, c, features, tolerance, p.Rank}})
+	for i, at := range p.Order {
+		copy(ordered.Row(i), points.Row(at))
+	}
+	return newNystroem(nystroemRecipe[T]{spectralMap{a.k, ordered, c, features, tolerance, p.Rank}})
 }
 
 // nystroemRecipe holds the fitted parts of Nystroem that a file stores.
@@ -166,7 +169,8 @@ func newSpectral[T dense.Float](r spectralRecipe[T]) (Map[T], error) {
 }
 
 // spectralMap is φ(x) = Cᵀ·[k(x, p_1) …]ᵀ for the rows p of Points and C, which is Coefficients.
-// Features are φ of the points.
+// Features are φ of the points. Features of Nystroem are in the order of the caller's landmarks,
+// Points in the order P, in which C is upper triangular.
 type spectralMap struct {
 	K                              kernels.Kernel
 	Points, Coefficients, Features dense.Matrix[float64]
@@ -178,11 +182,22 @@ type spectralMap struct {
 type embedding[T dense.Float] struct {
 	blockwise[T, embeddingSpace]
 	points       kernels.Fixed
-	coefficients matmul.Packed[float64]
+	coefficients []columns
 	features     dense.Matrix[float64] // φ of the points
 	tolerance    float64
 	rank         int
 }
+
+// columns are some columns of the coefficients, of which first is the first, without the last rows
+// that are zero.
+type columns struct {
+	first  int
+	packed matmul.Packed[float64]
+}
+
+// columnsAtOnce is the number of columns in a product. With more, a triangle has more zeros that are
+// multiplied.
+const columnsAtOnce = 64
 
 // embeddingSpace holds a block of points, of their kernel values and of features.
 type embeddingSpace struct{ x, gram, phi []float64 }
@@ -204,16 +219,30 @@ func newEmbedding[T dense.Float](name string, s spectralMap, recipe any) (Map[T]
 	e := &embedding[T]{points: prepared, features: features, tolerance: s.Tolerance, rank: s.Rank}
 	e.frame = frame{name: name, in: points.Cols, out: features.Cols, kernel: s.K, recipe: recipe}
 	e.rows, e.transform = blockRows, e.block
-	matmul.Pack(&e.coefficients, c)
+	e.coefficients = make([]columns, 0, (c.Cols+columnsAtOnce-1)/columnsAtOnce)
+	for first := 0; first < c.Cols; first += columnsAtOnce {
+		part := c.ColRange(first, min(first+columnsAtOnce, c.Cols))
+		for part.Rows > 1 && isZero(part.Row(part.Rows-1)) {
+			part = part.RowRange(0, part.Rows-1)
+		}
+		e.coefficients = append(e.coefficients, columns{first: first})
+		matmul.Pack(&e.coefficients[len(e.coefficients)-1].packed, part)
+	}
 	return e, nil
 }
+
+func isZero(x []float64) bool { return !slices.ContainsFunc(x, func(v float64) bool { return v != 0 }) }
 
 // block writes φ of a block of points.
 func (e *embedding[T]) block(s *embeddingSpace, dst, x, _ dense.Matrix[T]) {
 	points := dense.Copy(scratchMatrix(&s.x, x.Rows, e.in), x)
 	gram := e.points.Gram(scratchMatrix(&s.gram, x.Rows, e.points.Points().Rows), points)
 	phi := scratchMatrix(&s.phi, x.Rows, e.out)
-	matmul.MulPacked(1, gram, &e.coefficients, 0, phi, nil)
+	for i := range e.coefficients {
+		c := &e.coefficients[i]
+		n, width := c.packed.Dims()
+		matmul.MulPacked(1, gram.ColRange(0, n), &c.packed, 0, phi.ColRange(c.first, c.first+width), nil)
+	}
 	dense.Copy(dst, phi)
 }
 
