@@ -19,10 +19,16 @@ func BenchmarkNystroem(b *testing.B) {
 func benchmarkNystroem[T dense.Float](b *testing.B) {
 	const n, d = 10000, 64
 	x := points[T](1, n, d, 0.1)
-	for _, D := range []int{128, 1024} {
-		f, err := rff.Nystroem(kernels.Gaussian{}, x.RowRange(0, D))
-		require.NoError(b, err)
-		throughput(b, fmt.Sprintf("n=%d/d=%d/D=%d", n, d, D), f, x)
+	for _, D := range []int{512, 1024, 2000} {
+		var f rff.Map[T]
+		b.Run(fmt.Sprintf("landmarks/d=%d/D=%d", d, D), func(b *testing.B) {
+			for b.Loop() {
+				var err error
+				f, err = rff.Nystroem(kernels.Gaussian{LengthScale: 2}, x.RowRange(0, D))
+				require.NoError(b, err)
+			}
+		})
+		throughput(b, fmt.Sprintf("rows/n=%d/d=%d/D=%d", n, d, D), f, x)
 	}
 }
 
