@@ -64,9 +64,9 @@ type Result[T dense.Float] struct {
 // given. src draws a sample of the rows, their order, and frequencies.
 //
 // Fit reads the rows once to draw the sample, and once for the fit, or up to 31 times with
-// HeavyTails. Choosing takes some seconds for 500 rows and about a minute for 1500 rows or more, or
-// some minutes with tens of classes. The fit costs n·D²/2 multiply-adds and some tens of D³/6 for D
-// landmarks. Fit ends within about 0.1 s of ctx.
+// HeavyTails. On two processors choosing takes some seconds for 500 rows and up to about a minute for
+// 1500 rows or more. The fit costs n·D² multiply-adds and some tens of D³/6 for D landmarks. Fit ends
+// within about 0.1 s of ctx.
 //
 // The error reports a nil rows or src, options out of range, fewer than ten rows with a weight above
 // 0, HeavyTails with classes, targets that are no classes, numbers that are NaN or infinite, errors
