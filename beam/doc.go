@@ -9,7 +9,8 @@
 // shards. X (n×d) has points. Y (n×p) has targets, or the values of keys. Each block is one
 // element, so blocks of few rows are slow.
 //
-// FitRidge fits a regression. FitComponents finds principal components of features.
+// FitRidge fits a regression. FitComponents finds principal components of features. FitMetric
+// computes a metric from gradients.
 // UniformLandmarks draws points. Attend and AttendPerKey compute attention.
 //
 // # Data that workers exchange

@@ -25,6 +25,7 @@ func registerFit[T dense.Float]() {
 	register.Combiner3[sums[T], ridge.Block[T], *ridge.Model[T]](&fitFn[T]{})
 	register.Combiner2[sums[T], ridge.Block[T]](&sumFn[T]{})
 	beam.RegisterDoFn(reflect.TypeFor[componentsFn[T]]())
+	beam.RegisterDoFn(reflect.TypeFor[metricFn[T]]())
 }
 
 // Ridge has the parameters of FitRidge.
@@ -71,6 +72,20 @@ func FitComponents[T dense.Float](s beam.Scope, blocks beam.PCollection, spec Co
 	}
 	f.Outputs = 0
 	return beam.ParDo(s, &componentsFn[T]{f, spec.Components, spec.Whiten}, beam.Combine(s, &sumFn[T]{f}, blocks))
+}
+
+// FitMetric computes the metric of gradients at all rows of blocks, as components.Metric does on one
+// machine. gradients is a map of rff.Gradients. FitMetric does not read targets. FitMetric returns a
+// PCollection of one ridge.Block[float64], whose X is the metric. Costs, errors and panics are as for
+// FitRidge.
+func FitMetric[T dense.Float](s beam.Scope, blocks beam.PCollection, gradients rff.Map[T]) beam.PCollection {
+	s = s.Scope("beamfeat.FitMetric")
+	f, err := newSummer(Ridge[T]{Map: gradients})
+	if err != nil {
+		panic(err)
+	}
+	f.Outputs = 0
+	return beam.ParDo(s, &metricFn[T]{f}, beam.Combine(s, &sumFn[T]{f}, blocks))
 }
 
 // summer makes sums. Beam stores the exported fields in the pipeline.
@@ -151,4 +166,17 @@ func (f *componentsFn[T]) ProcessElement(a sums[T]) (*components.Model[T], error
 		return nil, err
 	}
 	return components.FromSums(context.Background(), s, f.Components, f.Whiten)
+}
+
+// metricFn makes the metric of sums of gradients.
+type metricFn[T dense.Float] struct{ summer[T] }
+
+func (f *metricFn[T]) ProcessElement(a sums[T]) (b ridge.Block[float64], err error) {
+	s, err := a.open(f.fresh)
+	if err != nil {
+		return b, err
+	}
+	b.X, err = components.Metric(context.Background(), s)
+	b.Y = dense.New[float64](b.X.Rows, 0)
+	return b, err
 }

@@ -144,6 +144,7 @@ func TestRegistered(t *testing.T) {
 	blocks := beam.Flatten(s, ReadNPY(s, ridge.NPY[float32]{X: "x", Y: "y"}), ReadCSV(s, ridge.CSV[float32]{Path: "z"}))
 	WriteModel[float32](s, "model", FitRidge(s, blocks, spec))
 	FitComponents(s, blocks, Components[float32]{Map: spec.Map, Components: 2})
+	FitMetric(s, blocks, spec.Map)
 	UniformLandmarks[float32](s, blocks, 3, 1)
 	attention := Attention[float32]{Map: spec.Map, Values: 1}
 	Attend(s, blocks, blocks, attention)

@@ -134,6 +134,36 @@ func TestFitComponents(t *testing.T) {
 	assert.Panics(t, func() { beamfeat.FitComponents(s, beam.CreateList(s, blocks), beamfeat.Components[float64]{}) })
 }
 
+// TestFitMetric: the metric is that of one machine. Sums of another map fail the pipeline.
+func TestFitMetric(t *testing.T) {
+	blocks := blocksOf[float64](9)
+	features := gaussianMap[float64](t, 8, dim)
+	_, width := features.Dims()
+	w := dense.New[float64](width, 2)
+	for i := range w.Data {
+		w.Data[i] = float64(i%5) - 2
+	}
+	gradients, err := rff.Gradients(features, w)
+	require.NoError(t, err)
+	sums, err := ridge.NewSums(gradients, 0)
+	require.NoError(t, err)
+	for _, b := range blocks {
+		require.NoError(t, sums.Add(b.X, dense.Matrix[float64]{}, b.Weights))
+	}
+	want, err := components.Metric(t.Context(), sums)
+	require.NoError(t, err)
+	p, s := beam.NewPipelineWithRoot()
+	got := collect(t, p, s, beamfeat.FitMetric(s, beam.CreateList(s, blocks), gradients))
+	require.Len(t, got, 1)
+	assert.InDeltaSlice(t, want.Data, got[0].X.Data, 1e-9)
+
+	p, s = beam.NewPipelineWithRoot()
+	beamfeat.FitMetric(s, beam.CreateList(s, blocks), features)
+	_, err = runPipeline(p)
+	assert.ErrorContains(t, err, "want those of rff.Gradients")
+	assert.Panics(t, func() { beamfeat.FitMetric[float64](s, beam.CreateList(s, blocks), nil) })
+}
+
 // TestUniformLandmarks: the points are different rows, the same ones for any blocks and repeats,
 // and every row is as likely as every other.
 func TestUniformLandmarks(t *testing.T) {

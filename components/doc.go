@@ -12,6 +12,8 @@
 //	err = sums.Add(part, dense.Matrix[float64]{}, nil) // for each part, on each machine
 //	m, err := components.FromSums(ctx, sums, 10, false)
 //
+// Metric makes a metric of the sums of gradients.
+//
 // # Kernel PCA
 //
 // Schölkopf et al. [1998] decompose the centred Gram matrix HKH of n rows, H = I − 11ᵀ/n. For K =
@@ -63,6 +65,9 @@
 //     Randomized nonlinear component analysis. ICML.
 //   - [Musco & Musco 2015] C. Musco, C. Musco. Randomized block Krylov methods for stronger and
 //     faster approximate singular value decomposition. NeurIPS.
+//   - [Radhakrishnan et al. 2024] A. Radhakrishnan, D. Beaglehole, P. Pandit, M. Belkin. Mechanism
+//     for feature learning in neural networks and backpropagation-free machine learning models.
+//     Science 383.
 //   - [Schölkopf et al. 1998] B. Schölkopf, A. Smola, K.-R. Müller. Nonlinear component analysis as
 //     a kernel eigenvalue problem. Neural Computation 10(5).
 package components

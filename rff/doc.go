@@ -15,6 +15,7 @@
 //   - which one, and how many features? Compare and Theory of package validate
 //   - columns in units of their own: [Standardise] before a map, by [Compose]
 //   - PCA or another affine map before a map: [PCA], [Compose]; a sum of kernels: [Sum]
+//   - gradients of learnt functions, for a metric: [Gradients]
 //   - gradients: [Differentiable]; files: [Write], [Read]
 //
 // # The general scheme
@@ -138,12 +139,13 @@
 //	Compose       ψ(A(x − c) + b)                         K(A(x − c) + b, A(y − c) + b)
 //	Centred       ψ(x − b)·exp(s·(x − b/2)ᵀc)             K = exp(s·xᵀy)
 //	Sum           (√w_1·ψ_1(x), …, √w_K·ψ_K(x))           Σ w_k·K_k(x, y)
+//	Gradients     ∇(ψᵀw_1)(x), …, ∇(ψᵀw_p)(x)             none
 //
-// If ψ is an exact map of K, each is an exact map of the kernel in its row, and if ψ is unbiased,
-// so is the result. Sum holds what no single map does, such as a smooth trend and rough detail;
-// ridge/ard learns its weights. PCA fits the affine map that centres, whitens and reduces data.
-// After whitening every direction counts in a distance. Compose keeps the logarithms and
-// derivatives of ψ, so that attention works on it.
+// If ψ is an exact map of K, each of the first three is an exact map of the kernel in its row, and
+// if ψ is unbiased, so is the result. Sum holds what no single map does, such as a smooth trend and
+// rough detail; ridge/ard learns its weights. PCA fits the affine map that centres, whitens and
+// reduces data. After whitening every direction counts in a distance. Compose keeps the logarithms
+// and derivatives of ψ, so that attention works on it.
 //
 // Centred subtracts the mean b of queries and the mean c of keys, and compensates for that exactly:
 // it estimates the same softmax kernel, with the error that it has at centred points. That is worth
@@ -235,6 +237,7 @@
 //	map.a, map.center, map.offset          of Affine and PCA
 //	map.center, map.factors                of Scale and Standardise
 //	map.points, map.coefficients           of Nystroem and Spectral
+//	map.of, map.weights                    of Gradients: ψ and W
 //	map.places                             of Boxes: the places of signs in map.k.thresholds
 //	format, version, type, checksum        randfeat, 1, float32 or float64, and a CRC-32
 //

@@ -133,6 +133,7 @@ func register[T dense.Float]() {
 	maker("GaussianOptimal", newGaussianOptimal[T])
 	maker("GaussianPhase", newGaussianPhase[T])
 	maker("GaussianPositive", newGaussianPositive[T])
+	maker("Gradients", newGradients[T])
 	maker("Identity", newIdentity[T])
 	maker("Keys", newKeys[T])
 	maker("Laplacian", newLaplacian[T])

@@ -160,6 +160,8 @@ func fileMaps[T dense.Float](t testing.TB, m, d int) []written[T] {
 		f, err = rff.Sum([]rff.Map[T]{sum}, []float64{3})
 		some("Sum", f, err)
 	}
+	f, err = rff.Gradients(one, points[float64](13, m, 2, 1))
+	some("Gradients", f, err)
 	small, err := rff.Taylor[T](d-1, 1)
 	require.NoError(t, err)
 	f, err = rff.Compose(pca, small)

@@ -1,8 +1,6 @@
 package automl
 
 import (
-	"errors"
-	"math"
 	"slices"
 
 	"gonum.org/v1/gonum/floats"
@@ -10,7 +8,7 @@ import (
 
 	"github.com/seed-feabd252/randfeat/dense"
 	"github.com/seed-feabd252/randfeat/dense/gonum"
-	"github.com/seed-feabd252/randfeat/internal/compute/interrupt"
+	"github.com/seed-feabd252/randfeat/internal/compute/agop"
 	"github.com/seed-feabd252/randfeat/kernels"
 	"github.com/seed-feabd252/randfeat/orf"
 	"github.com/seed-feabd252/randfeat/rff"
@@ -155,19 +153,10 @@ func (s *search) improve(metric dense.Matrix[float64], b ridge.Block[float64], d
 			}
 		}
 	}
-	var eig mat.EigenSym
-	converged := false
-	if err := interrupt.Await(s.ctx, func() { converged = eig.Factorize(m, true) }); err != nil {
+	root, err := agop.Metric(s.ctx, m)
+	if err != nil {
 		return err
 	}
-	if !converged {
-		return errors.New("the eigenvalues of the metric did not converge")
-	}
-	var q, scaled, root mat.Dense
-	eig.VectorsTo(&q)
-	values := eig.Values(nil)
-	scaled.Apply(func(_, j int, v float64) float64 { return v * math.Sqrt(max(values[j]/values[d-1], 0)+1e-4) }, &q)
-	root.Mul(&scaled, q.T())
-	dense.Copy(metric, gonum.FromMat[float64](&root))
+	dense.Copy(metric, root)
 	return nil
 }

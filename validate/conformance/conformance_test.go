@@ -104,6 +104,7 @@ func maps[T dense.Float](t *testing.T, d int) map[string]rff.Map[T] {
 	add("Laplacian")(rff.Laplacian[T](9, d, 0.75, src))
 	add("Boxes")(rff.Boxes[T](boxKernel(d), 12, src))
 	add("Matern")(rff.Matern(w, 1.5, 0.75, src))
+	add("Gradients")(rff.Gradients(all["Matern"], cloud[float64](2*(d+3), 2)))
 	add("SoftmaxTrig")(rff.SoftmaxTrig(w, 1.5))
 	add("SoftmaxPositive")(rff.SoftmaxPositive(w, 1.5))
 	add("SoftmaxHyperbolic")(rff.SoftmaxHyperbolic(w, 1.5))

@@ -1,0 +1,78 @@
+package rff
+
+import (
+	"fmt"
+
+	"github.com/seed-feabd252/randfeat/dense"
+	"github.com/seed-feabd252/randfeat/internal/argument"
+)
+
+// Gradients returns the map of the gradients of f_j(x) = φ(x)ᵀw_j, for the columns w_j of w (D×p),
+//
+//	ψ(x) = [∇f_1(x) … ∇f_p(x)],  R^d → R^{d·p},
+//
+// such as those of the weights that a model of package ridge has learnt. Sums of ψ over rows have
+// the mean of ∇f∇fᵀ, of which components.Metric makes a metric. The map has no kernel. It keeps phi
+// and copies w.
+//
+// A row costs p times Backward of phi and D·p numbers of memory for each of 256 rows.
+//
+// Gradients returns an error for a nil phi, a phi that is not Differentiable or has no derivatives,
+// a w that has not D rows or no columns, and an element of w that is not finite.
+func Gradients[T dense.Float](phi Map[T], w dense.Matrix[float64]) (Map[T], error) {
+	w.Check()
+	return build[Map[T]](gradientsRecipe[T]{phi, w.Clone()})
+}
+
+// gradientsRecipe holds the parts of Gradients that a file stores.
+type gradientsRecipe[T dense.Float] struct {
+	Of      Map[T]
+	Weights dense.Matrix[float64]
+}
+
+// gradients is the map of Gradients.
+type gradients[T dense.Float] struct {
+	blockwise[T, gradientsSpace[T]]
+	inner   Differentiable[T]
+	weights dense.Matrix[T] // p×D
+}
+
+// gradientsSpace has the weights of one function in each row, and its gradients.
+type gradientsSpace[T dense.Float] struct{ weights, slopes []T }
+
+func newGradients[T dense.Float](r gradientsRecipe[T]) (Map[T], error) {
+	if r.Of == nil {
+		return nil, fmt.Errorf("rff: phi is nil, want a map")
+	}
+	inner, ok := r.Of.(Differentiable[T])
+	if !ok {
+		return nil, fmt.Errorf("rff: phi is %v, which is not Differentiable", r.Of)
+	}
+	if err := inner.CanBackward(); err != nil {
+		return nil, err
+	}
+	in, width := inner.Dims()
+	if r.Weights.Rows != width || r.Weights.Cols < 1 {
+		return nil, fmt.Errorf("rff: w is %d×%d, want %d rows and at least one column", r.Weights.Rows, r.Weights.Cols, width)
+	}
+	weights := dense.Copy(dense.Matrix[T]{}, r.Weights)
+	if err := argument.Finite("rff: w", weights); err != nil {
+		return nil, err
+	}
+	m := &gradients[T]{inner: inner, weights: dense.Transpose(dense.Matrix[T]{}, weights)}
+	m.frame = frame{name: fmt.Sprintf("Gradients(%v)", r.Of), in: in, out: in * r.Weights.Cols, recipe: r}
+	m.rows, m.transform = affineRows, m.block
+	return m, nil
+}
+
+// block writes ψ of a block of points.
+func (m *gradients[T]) block(s *gradientsSpace[T], dst, x, _ dense.Matrix[T]) {
+	weights, slopes := scratchMatrix(&s.weights, x.Rows, m.weights.Cols), scratchMatrix(&s.slopes, x.Rows, m.in)
+	for j := range m.weights.Rows {
+		for i := range weights.Rows {
+			copy(weights.Row(i), m.weights.Row(j))
+		}
+		m.inner.Backward(slopes, x, weights)
+		dense.Copy(dst.ColRange(j*m.in, (j+1)*m.in), slopes)
+	}
+}
