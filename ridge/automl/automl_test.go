@@ -415,6 +415,16 @@ func TestEndOfContextInTheLastPart(t *testing.T) {
 	}
 }
 
+// Kernels of 2100 rows are exact: their map has a feature for each row.
+func TestExactKernelOfManyRows(t *testing.T) {
+	rows := table[float64](2100, 1, 1, 0.1, func(x []float64) float64 { return math.Sin(8 * x[0]) })
+	r, err := automl.Fit(t.Context(), rows, automl.Options{}, rand.NewPCG(1, 2))
+	require.NoError(t, err)
+	require.NotEqual(t, "linear", r.Kernel)
+	_, features := r.Model.Map().Dims()
+	assert.Equal(t, 2100, features)
+}
+
 // With fewer rows than columns, other rows are far from the span of the landmarks. Bands of a kernel
 // hold there too. The errors of 100 rows tell the width of bands to 3 %.
 func TestBandsOfFewerRowsThanColumns(t *testing.T) {

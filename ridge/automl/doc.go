@@ -30,8 +30,9 @@
 //
 // The kernel of other families is Gaussian, or Matérn of order 5/2 or 3/2 if rougher kernels score
 // better. The landmarks of all kernels are the rows themselves, so that they are exact, or 2000 of
-// them if there are more. The score is the evidence for numbers and the log-loss of leave-one-out
-// for classes. The length-scale doubles or halves while the score rises, and then moves by √2.
+// them if there are more than 3000. The score is the evidence for numbers and the log-loss of
+// leave-one-out for classes. The length-scale doubles or halves while the score rises, and then
+// moves by √2.
 //
 // # Choice
 //
@@ -58,7 +59,7 @@
 // kernel outside their span.
 //
 // In families that learn from the targets, errors of leave-one-out are too small. With at least 2000
-// rows their bands come from leave-one-out at 500 rows that did not choose. With fewer rows they
+// rows their bands come from leave-one-out at 500 to 1500 rows that did not choose. With fewer they
 // come from the held-out rows. The fit to all rows has smaller errors than fits to two thirds of
 // them. So the mean square of the errors with length-scales and metrics is reduced as if its excess
 // over the noise fell as 1/n.

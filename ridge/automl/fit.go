@@ -30,8 +30,9 @@ type Options struct {
 	// none.
 	Labels []string
 
-	// Landmarks is the largest number of landmarks of a kernel, and so of features; 0 for 2000.
-	// With at least as many landmarks as rows the kernel is exact.
+	// Landmarks is the largest number of landmarks of a kernel, and so of features. 0 stands for all
+	// rows if there are up to 3000, and for 2000 if there are more. With at least as many landmarks
+	// as rows the kernel is exact.
 	Landmarks int
 
 	// HeavyTails is for numbers with outliers: the noise follows Student's t, with degrees of freedom
@@ -108,12 +109,15 @@ func fit[T dense.Float](ctx context.Context, rows ridge.Rows[T], o Options, src 
 	if err := o.check(); err != nil {
 		return nil, err
 	}
-	if o.Landmarks == 0 {
-		o.Landmarks = 2000
-	}
 	all, n, err := draw(ctx, rows, o, rand.New(src))
 	if err != nil {
 		return nil, err
+	}
+	if o.Landmarks == 0 {
+		o.Landmarks = 2000
+		if n <= exactRows {
+			o.Landmarks = n
+		}
 	}
 	s := &search{Options: o, ctx: ctx, src: src}
 	sample := all.RowRange(0, min(sampleRows, all.X.Rows))
@@ -186,12 +190,13 @@ func (o Options) check() error {
 
 const (
 	sampleRows = 1500 // the largest number of rows with which Fit chooses
-	unseenRows = 500  // rows of the sample of draw that do not choose
+	unseenRows = 500  // the least number of other rows for bands
+	exactRows  = 3000 // the largest number of rows with exact kernels if Options does not say
 	leastRows  = 10
 )
 
-// draw returns up to max(sampleRows + unseenRows, Landmarks) of the rows with a positive weight, in
-// random order, and the number of such rows.
+// draw returns up to max(exactRows, Landmarks) of the rows with a positive weight, in random order,
+// and the number of such rows.
 func draw[T dense.Float](ctx context.Context, rows ridge.Rows[T], o Options, rng *rand.Rand) (s ridge.Block[float64], n int, err error) {
 	var sample []row
 	d, p := 0, 0
@@ -211,7 +216,7 @@ func draw[T dense.Float](ctx context.Context, rows ridge.Rows[T], o Options, rng
 			}
 			n++
 			at := len(sample)
-			if at < max(sampleRows+unseenRows, o.Landmarks) {
+			if at < max(exactRows, o.Landmarks) {
 				sample = append(sample, row{})
 			} else if at = rng.IntN(n); at >= len(sample) {
 				continue
