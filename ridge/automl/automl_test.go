@@ -15,6 +15,7 @@ import (
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
 	"gonum.org/v1/gonum/floats"
+	"gonum.org/v1/gonum/stat"
 
 	"github.com/seed-feabd252/randfeat/dense"
 	"github.com/seed-feabd252/randfeat/internal/testing/densetest"
@@ -79,6 +80,8 @@ func testNumbers[T dense.Float](t *testing.T) {
 	assert.Equal(t, total, done)
 	assert.Nil(t, r.Classifier)
 	assert.Equal(t, []any{120, 120, "a length-scale a column", automl.EqualBands}, []any{r.Rows, r.HeldOut, r.Trials[r.Best].Family, r.Bands}, r.String())
+	_, sd := stat.PopMeanStdDev(dense.Copy(dense.Matrix[float64]{}, rows.Y).Data, nil)
+	assert.InDelta(t, sd, r.Deviation, 1e-12*sd)
 	scores := families(r.Report)
 	assert.Less(t, 2*scores["a length-scale a column"], scores["linear"])
 	err2 := rmse(r.Model, other)

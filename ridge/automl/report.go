@@ -78,12 +78,12 @@ func (r Report) String() string {
 type heldOut struct {
 	weights []float64
 	losses  []float64 // log-losses, or means of squared errors
-	levels  []float64 // for numbers: the losses of the mean
 	right   []float64 // for classes: 1 for a row whose class has the largest probability
 	most    []float64 // for classes: the largest probability
 
-	points []float64 // the rows
-	errors []float64 // the sizes of the errors of the outputs
+	points  []float64 // the rows
+	targets []float64 // of the outputs
+	errors  []float64 // the sizes of the errors of the outputs
 }
 
 // add predicts the rows of a fold.
@@ -101,17 +101,27 @@ func (h *heldOut) add(b ridge.Block[float64], m learnt) {
 		}
 		return
 	}
-	h.points = append(h.points, b.X.Data...)
-	level, mean := b.Y.Clone(), m.model.Mean(dense.Matrix[float64]{}, b.X)
-	centre(level, b.Weights)
+	h.points, h.targets = append(h.points, b.X.Data...), append(h.targets, b.Y.Data...)
+	mean := m.model.Mean(dense.Matrix[float64]{}, b.X)
 	for i := range mean.Rows {
 		errs := mean.Row(i)
 		for j, v := range b.Y.Row(i) {
 			errs[j] = math.Abs(v - errs[j])
 		}
 		h.errors = append(h.errors, errs...)
-		h.losses, h.levels = append(h.losses, meanSquare(errs)), append(h.levels, meanSquare(level.Row(i)))
+		h.losses = append(h.losses, meanSquare(errs))
 	}
+}
+
+// deviation returns the root mean square distance of the targets of p outputs from their means.
+func (h *heldOut) deviation(p int) float64 {
+	y := dense.Of(len(h.weights), p, h.targets).Clone()
+	centre(y, h.weights)
+	squares := make([]float64, y.Rows)
+	for i := range squares {
+		squares[i] = meanSquare(y.Row(i))
+	}
+	return math.Sqrt(stat.Mean(squares, h.weights))
 }
 
 // centre subtracts the weighted means of the columns of x.

@@ -133,7 +133,7 @@ func (s *search) choose(b ridge.Block[float64]) (c choice, err error) {
 		c.Accuracy, c.Calibration = stat.Mean(best.right, best.weights), best.calibration()
 		return c, nil
 	}
-	c.Deviation, c.learns = math.Sqrt(stat.Mean(best.levels, best.weights)), f.learns
+	c.Deviation, c.learns = best.deviation(b.Y.Cols), f.learns
 	c.heldOut = ridge.Block[float64]{X: dense.Of(len(best.weights), b.X.Cols, best.points), Y: dense.Of(len(best.weights), b.Y.Cols, best.errors), Weights: best.weights}
 	return c, nil
 }
