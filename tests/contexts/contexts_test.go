@@ -135,6 +135,7 @@ func TestContexts(t *testing.T) {
 	}{
 		"components.Fit":      {n / 4096, func(c *lookedAt) error { _, err := components.Fit(c, c.phi(8), rows, 3, false); return err }},
 		"components.FromSums": {5, func(c *lookedAt) error { _, err := components.FromSums(c, sums, 4, true); return err }},
+		"components.Metric":   {1, func(c *lookedAt) error { _, err := components.Metric(c, sums); return err }},
 		"hypothesis.Compare": {10, func(c *lookedAt) error {
 			cells := must.Have(hypothesis.NewCells(background.phi(8), 10, 500))
 			must.Have(0, cells.Add(x, src()))
