@@ -61,6 +61,37 @@ func testNystroemIsExactOnLandmarks[T dense.Float](t *testing.T) {
 	}
 }
 
+// Points are the features of 150 landmarks in the order of the caller. Features after the rank are
+// zero, and NaN in a point leads to NaN in all features.
+func testNystroemOfManyLandmarks[T dense.Float](t *testing.T) {
+	landmarks := points[T](1, 150, 3, 1)
+	bad := points[T](2, 1, 3, 1)
+	bad.Set(0, 1, T(math.NaN()))
+	for k, rank := range map[kernels.Kernel]int{kernels.Laplacian{}: 150, kernels.DotProduct{}: 3} {
+		f, err := rff.Nystroem(k, landmarks)
+		require.NoError(t, err)
+		assert.Equal(t, rank, f.Rank())
+		own, phi := wide(f.Points()), wide(f.Transform(dense.Matrix[T]{}, landmarks))
+		for i := range own.Rows {
+			size := floats.Norm(own.Row(i), 2)
+			for c, v := range own.Row(i) {
+				// The condition numbers of these factors are below 20.
+				require.InDelta(t, v, phi.At(i, c), (densetest.Roundoff[T]()+20*150*0x1p-53)*size, "%v (%d, %d)", k, i, c)
+				if c >= rank {
+					require.Zero(t, v)
+				}
+			}
+		}
+		for c, v := range f.Transform(dense.Matrix[T]{}, bad).Data {
+			require.True(t, math.IsNaN(float64(v)), "%v feature %d = %v", k, c, v)
+		}
+	}
+}
+
+func TestNystroemOfManyLandmarks(t *testing.T) {
+	densetest.Both(t, testNystroemOfManyLandmarks[float32], testNystroemOfManyLandmarks[float64])
+}
+
 func TestNystroemErrorFallsWithLandmarks(t *testing.T) {
 	k := kernels.Gaussian{LengthScale: 2}
 	x := points[float64](3, 100, 2, 1)

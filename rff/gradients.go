@@ -5,6 +5,7 @@ import (
 
 	"github.com/seed-feabd252/randfeat/dense"
 	"github.com/seed-feabd252/randfeat/internal/argument"
+	"github.com/seed-feabd252/randfeat/internal/memory/limit"
 )
 
 // Gradients returns the map of the gradients of f_j(x) = φ(x)ᵀw_j, for the columns w_j of w (D×p),
@@ -15,10 +16,12 @@ import (
 // the mean of ∇f∇fᵀ, of which components.Metric makes a metric. The map has no kernel. It keeps phi
 // and copies w.
 //
-// A row costs p times Backward of phi and D·p numbers of memory for each of 256 rows.
+// A row costs p times Backward of phi. Scratch memory is D + d numbers for each of 256 rows in each
+// goroutine, and is kept for later calls.
 //
 // Gradients returns an error for a nil phi, a phi that is not Differentiable or has no derivatives,
-// a w that has not D rows or no columns, and an element of w that is not finite.
+// a w that has not D rows or no columns, gradients too large for memory, and an element of w that is
+// not finite in T.
 func Gradients[T dense.Float](phi Map[T], w dense.Matrix[float64]) (Map[T], error) {
 	w.Check()
 	return build[Map[T]](gradientsRecipe[T]{phi, w.Clone()})
@@ -54,6 +57,9 @@ func newGradients[T dense.Float](r gradientsRecipe[T]) (Map[T], error) {
 	in, width := inner.Dims()
 	if r.Weights.Rows != width || r.Weights.Cols < 1 {
 		return nil, fmt.Errorf("rff: w is %d×%d, want %d rows and at least one column", r.Weights.Rows, r.Weights.Cols, width)
+	}
+	if err := limit.Memory[T](in, r.Weights.Cols); err != nil {
+		return nil, fmt.Errorf("rff: w has %d columns, for gradients in R^%d: %w", r.Weights.Cols, in, err)
 	}
 	weights := dense.Copy(dense.Matrix[T]{}, r.Weights)
 	if err := argument.Finite("rff: w", weights); err != nil {

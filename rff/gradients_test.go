@@ -6,6 +6,7 @@ import (
 
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
+	"gonum.org/v1/gonum/floats"
 
 	"github.com/seed-feabd252/randfeat/dense"
 	"github.com/seed-feabd252/randfeat/internal/testing/densetest"
@@ -14,19 +15,26 @@ import (
 	"github.com/seed-feabd252/randfeat/rff"
 )
 
-// Gradients are differences of f_j = φᵀw_j, for a map and for a map after an affine one. The third
-// derivatives of f are below 300.
+// Gradients are differences of f_j = φᵀw_j, for a map and for a map after an affine one. A central
+// difference of step h errs by at most h²/6 times the third derivative of f_j, which is at most
+// Σ_k|w_kj|·(s·‖ω‖/ℓ)³/√m for the largest factor s of the affine map, and by rounding of f_j.
 func TestGradients(t *testing.T) {
-	const m, d, p, step = 40, 3, 2, 1e-4
+	const m, d, p, step, lengthScale = 40, 3, 2, 1e-5, 1.5
 	w, err := orf.Draw[float64](orf.GramSchmidt{}, m, d, densetest.Source(1))
 	require.NoError(t, err)
-	gaussian, err := rff.Gaussian(w, 1.5)
+	gaussian, err := rff.Gaussian(w, lengthScale)
 	require.NoError(t, err)
 	scale, err := rff.Scale[float64]([]float64{1, 0, -1}, []float64{0.5, 2, 1})
 	require.NoError(t, err)
 	composed, err := rff.Compose(scale, gaussian)
 	require.NoError(t, err)
 	weights := points[float64](2, 2*m, p, 1)
+	longest, size := 0.0, floats.Norm(weights.Data, 1)/math.Sqrt(m) // size is at least Σ_k|w_kj|/√m
+	frequencies := w.Frequencies()
+	for k := range m {
+		longest = max(longest, floats.Norm(frequencies.Row(k), 2))
+	}
+	tolerance := size * (math.Pow(2*longest/lengthScale, 3)*step*step/6 + 8*0x1p-53/step)
 	x := points[float64](3, 300, d, 1)
 	for _, phi := range []rff.Map[float64]{gaussian, composed} {
 		g, err := rff.Gradients(phi, weights)
@@ -48,7 +56,7 @@ func TestGradients(t *testing.T) {
 					for k := range 2 * m {
 						difference += weights.At(k, o) * (above.At(i, k) - below.At(i, k)) / (2 * step)
 					}
-					require.InDelta(t, difference, got.At(i, o*d+j), 300*step*step/6+1e-9, "row %d, f_%d, x_%d", i, o, j)
+					require.InDelta(t, difference, got.At(i, o*d+j), tolerance, "row %d, f_%d, x_%d", i, o, j)
 				}
 			}
 		}
@@ -78,4 +86,34 @@ func TestGradientsOfFloat32(t *testing.T) {
 	require.NoError(t, err)
 	_, err = rff.Gradients[float32](landmarks, w)
 	assert.EqualError(t, err, "rff: phi is Nystroem(Gaussian{LengthScale: 1}): R^2 → R^2, which is not Differentiable")
+}
+
+// A mean of 2²⁰ that an affine map subtracts costs nothing, also in float32. A point that is NaN
+// changes no other row.
+func TestGradientsFarFromZero(t *testing.T) {
+	const mean = 1 << 20
+	w, err := orf.Draw[float32](orf.GramSchmidt{}, 8, 2, densetest.Source(1))
+	require.NoError(t, err)
+	gaussian, err := rff.Gaussian(w, 1)
+	require.NoError(t, err)
+	gradients := func(centre float64) rff.Map[float32] {
+		shift, err := rff.Scale[float32]([]float64{centre, centre}, []float64{1, 1})
+		require.NoError(t, err)
+		phi, err := rff.Compose(shift, gaussian)
+		require.NoError(t, err)
+		g, err := rff.Gradients(phi, points[float64](2, 16, 1, 1))
+		require.NoError(t, err)
+		return g
+	}
+	near := dense.Of(3, 2, []float32{0.5, -1, 0.125, 2, 0, 1})
+	far := near.Clone()
+	for i := range far.Data {
+		far.Data[i] += mean
+	}
+	want := gradients(0).Transform(dense.Matrix[float32]{}, near)
+	assert.Equal(t, want, gradients(mean).Transform(dense.Matrix[float32]{}, far))
+	near.Set(1, 0, float32(math.NaN()))
+	got := gradients(0).Transform(dense.Matrix[float32]{}, near)
+	assert.True(t, math.IsNaN(float64(got.At(1, 0))) && math.IsNaN(float64(got.At(1, 1))))
+	assert.Equal(t, [][]float32{want.Row(0), want.Row(2)}, [][]float32{got.Row(0), got.Row(2)})
 }

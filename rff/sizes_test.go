@@ -5,6 +5,7 @@ import (
 	"math/rand/v2"
 	"testing"
 
+	"github.com/stretchr/testify/require"
 	exprand "golang.org/x/exp/rand"
 
 	"github.com/seed-feabd252/randfeat/dense"
@@ -50,6 +51,11 @@ func testSizes[T dense.Float](t *testing.T) {
 	column := dense.New[T](1<<22, 1)
 	memory("landmarks is 4194304×1, its Gram matrix 4194304×4194304: ")(rff.Nystroem(kernels.Gaussian{}, column))
 	memory("x is 4194304×1, its Gram matrix 4194304×4194304: ")(rff.Spectral(kernels.Gaussian{}, column, 1))
+
+	thin := dense.New[float64](1, 1<<22)
+	constant, err := rff.Affine(dense.New[T](1, 1<<22), nil)
+	require.NoError(t, err)
+	memory("w has 4194304 columns, for gradients in R^4194304: ")(rff.Gradients(constant, thin))
 
 	memory("maps up to maps[1] have %d features: ", math.MaxInt)(rff.Sum([]rff.Map[T]{many[T]{}, nearlyAll[T]{}}, []float64{1, 1}))
 }
