@@ -2,14 +2,18 @@ package components_test
 
 import (
 	"context"
+	"math"
+	"math/rand/v2"
 	"testing"
 
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
+	"gonum.org/v1/gonum/floats"
 
 	"github.com/seed-feabd252/randfeat/components"
 	"github.com/seed-feabd252/randfeat/dense"
 	"github.com/seed-feabd252/randfeat/internal/testing/densetest"
+	"github.com/seed-feabd252/randfeat/orf"
 	"github.com/seed-feabd252/randfeat/rff"
 	"github.com/seed-feabd252/randfeat/ridge"
 )
@@ -81,4 +85,77 @@ func TestMetricErrors(t *testing.T) {
 	cancel()
 	_, err = components.Metric(ctx, squares(t, dense.Of(1, 2, []float64{1, 1})))
 	assert.ErrorIs(t, err, context.Canceled)
+}
+
+// constant returns the sums of the gradient w of f = w·x at a point of R.
+func constant(t *testing.T, w float64) *ridge.Sums[float64] {
+	identity, err := rff.Identity[float64](1)
+	require.NoError(t, err)
+	gradients, err := rff.Gradients(identity, dense.Of(1, 1, []float64{w}))
+	require.NoError(t, err)
+	s, err := ridge.NewSums(gradients, 0)
+	require.NoError(t, err)
+	require.NoError(t, s.Add(dense.New[float64](1, 1), dense.Matrix[float64]{}, nil))
+	return s
+}
+
+// In R the metric does not depend on the size of the gradient. A gradient whose square overflows is
+// an error.
+func TestMetricOfOneColumn(t *testing.T) {
+	for _, w := range []float64{1e-150, -1, 1e150} {
+		l, err := components.Metric(t.Context(), constant(t, w))
+		require.NoError(t, err)
+		assert.InEpsilon(t, math.Sqrt(1+1e-4), l.At(0, 0), 4*0x1p-53)
+	}
+	_, err := components.Metric(t.Context(), constant(t, 1e200))
+	assert.EqualError(t, err, "components: products of gradients[0][0] = +Inf, want a finite number")
+}
+
+// With 100 rows of 50 columns, of which four matter, a metric makes the error at other rows larger.
+func TestMetricOfIdleColumns(t *testing.T) {
+	rng := rand.New(rand.NewPCG(1, 2))
+	draw := func(n int) (x, y dense.Matrix[float64]) {
+		x, y = dense.New[float64](n, 50), dense.New[float64](n, 1)
+		for i := range n {
+			r := x.Row(i)
+			for j := range r {
+				r[j] = rng.NormFloat64()
+			}
+			y.Set(i, 0, r[0]*r[1]+r[2]+math.Sin(2*r[3])+rng.NormFloat64())
+		}
+		return x, y
+	}
+	x, y := draw(100)
+	z, target := draw(2000)
+	w, err := orf.Draw[float64](orf.GramSchmidt{}, 512, 50, densetest.Source(3))
+	require.NoError(t, err)
+	at := func(l dense.Matrix[float64]) (*ridge.Model[float64], float64) {
+		metric, err := rff.Affine(l, nil)
+		require.NoError(t, err)
+		usual, err := ridge.MedianDistance(metric.Transform(dense.Matrix[float64]{}, x), densetest.Source(4))
+		require.NoError(t, err)
+		gaussian, err := rff.Gaussian(w, usual)
+		require.NoError(t, err)
+		phi, err := rff.Compose(metric, gaussian)
+		require.NoError(t, err)
+		m, err := ridge.Fit(t.Context(), phi, x, y, ridge.Options{})
+		require.NoError(t, err)
+		errs := m.Mean(dense.Matrix[float64]{}, z)
+		floats.Sub(errs.Data, target.Data)
+		return m, floats.Norm(errs.Data, 2) / math.Sqrt(2000)
+	}
+	l := dense.New[float64](50, 50)
+	for i := range 50 {
+		l.Set(i, i, 1)
+	}
+	m, before := at(l)
+	weights, _ := m.Weights()
+	gradients, err := rff.Gradients(m.Map(), weights)
+	require.NoError(t, err)
+	sums, err := ridge.Sum(t.Context(), gradients, ridge.Block[float64]{X: x, Y: y})
+	require.NoError(t, err)
+	l, err = components.Metric(t.Context(), sums)
+	require.NoError(t, err)
+	_, after := at(l)
+	assert.Greater(t, after, before)
 }
