@@ -59,10 +59,10 @@
 // kernel outside their span.
 //
 // In families that learn from the targets, errors of leave-one-out are too small. With at least 2000
-// rows their bands come from leave-one-out at 500 to 1500 rows that did not choose. With fewer they
-// come from the held-out rows. The fit to all rows has smaller errors than fits to two thirds of
-// them. So the mean square of the errors with length-scales and metrics is reduced as if its excess
-// over the noise fell as 1/n.
+// rows their bands come from leave-one-out at 500 to 1500 rows that did not choose. With fewer rows
+// they come from the held-out rows. The fit to all rows has smaller errors than fits without a fold.
+// So the mean square of the errors with length-scales and metrics is reduced as if its excess over
+// the noise fell as 1/n.
 //
 // From 200 errors on, Fit also learns the logarithms of the errors, with the map of the model. If
 // they are predicted clearly better than by their mean, the bands are those of Model.WithNoise,
