@@ -34,7 +34,7 @@ type Differentiable[T dense.Float] interface {
 }
 
 // Streaming is an [Attention] that also attends over a stream of tokens. [Exact], [Linear],
-// [Landmarks], [Batch] and attention of package clusters are Streaming.
+// [Batch] and attention of package clusters are Streaming.
 type Streaming[T dense.Float] interface {
 	Attention[T]
 

@@ -63,10 +63,6 @@ import (
 // outputs of Exact, to rounding. Exact.Chunk C keeps as many tokens as a Window of C − 1. States with
 // a Window or a Chunk do not merge.
 //
-// Causal [Landmarks] keep m×(dv+1) sums for m landmarks, and the keys and values of at most m last
-// tokens, which have exact weights. Size and time for a token do not depend on the number of
-// tokens. After Merge the tokens of the other State are the last ones.
-//
 // Attention of package clusters keeps all keys and values, but a query reads few of them.
 //
 // A State belongs to one goroutine, and to the attention that made it: Merge and UnmarshalBinary
@@ -139,7 +135,7 @@ func newState[T dense.Float](heads, keyHeads, d, dv int, attentions []Attention[
 		}
 		newMemory := constructorOf(run)
 		if newMemory == nil {
-			return nil, fmt.Errorf("performer: the attention of head %d is %T, want a Linear, an Exact, a Landmarks or attention of package clusters for a state", from, run[0])
+			return nil, fmt.Errorf("performer: the attention of head %d is %T, want a Linear, an Exact or attention of package clusters for a state", from, run[0])
 		}
 		u := stateUnit[T]{from: from, to: to, keyFrom: from / group, keyTo: (to-1)/group + 1}
 		if u.memory, err = newMemory(to-from, u.keyTo-u.keyFrom, d, dv); err != nil {
@@ -341,8 +337,7 @@ type Snapshot[T dense.Float] struct {
 }
 
 // Snapshot sets dst to the tokens so far and returns dst; a nil dst is allocated. Linear attention
-// copies its sums, and [Landmarks] copy their last tokens too. Exact attention and package clusters
-// copy the number of tokens, and with Exact.Bits at most the last 127 tokens. Snapshot allocates
+// copies its sums. Exact attention and package clusters copy the number of tokens, and with Exact.Bits at most the last 127 tokens. Snapshot allocates
 // nothing if dst was a Snapshot of s before. Snapshot changes no bit of later outputs.
 func (s *State[T]) Snapshot(dst *Snapshot[T]) *Snapshot[T] {
 	s.checkMade()

@@ -23,10 +23,9 @@ import (
 //
 // then for each run of heads
 //
-//	uint32   flags: 1 unnormalised, 2 log-features, 4 keys and values, 8 landmarks, 16 exact weights of last
-//	         tokens, 32 places, 64 clusters, 128 codes
+//	uint32   flags: 1 unnormalised, 2 log-features, 4 keys and values, 32 places, 64 clusters, 128 codes
 //	uint32   heads of queries
-//	uint32   m, features or landmarks; 0 for keys and values
+//	uint32   m, features; 0 for keys and values
 //	uint32   0
 //	float64  scale of exact weights; 0 for linear attention
 //
@@ -76,16 +75,9 @@ import (
 // where n is max(⌊tokens/64⌋ − 1, 0)·64. With a window all complete blocks of 64
 // tokens have codes, or of 16 tokens if the window is below 2048.
 // If earlier tokens are dropped, the codes are the blocks of the sinks, and after them, in the same
-// order, the blocks from the first token that the last query sees on; for landmarks
+// order, the blocks from the first token that the last query sees.
 //
-//	float64  marks of the landmarks, as for linear attention
-//	uint64   0
-//	uint64   last tokens, which have exact weights
-//
-// with for each of its heads of keys the exponents and sums of linear attention, and the keys and
-// values of m last tokens as for exact attention, with zeros if there are fewer
-//
-// and at the end the CRC-32C of all earlier bytes, a uint32.
+// And at the end the CRC-32C of all earlier bytes, a uint32.
 const (
 	stateName    = "rfstate\x00"
 	stateVersion = 4

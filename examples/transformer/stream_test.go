@@ -14,7 +14,6 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/seed-feabd252/randfeat/examples/internal/clitest"
-	"github.com/seed-feabd252/randfeat/examples/internal/decoder"
 	"github.com/seed-feabd252/randfeat/examples/internal/lm"
 )
 
@@ -25,7 +24,7 @@ func windowed(t *testing.T, folder, form string) *lm.Model {
 	require.NoError(t, err)
 	f, err := lm.ParseForm(form)
 	require.NoError(t, err)
-	require.NoError(t, f.Use(m, decoder.Batch{Tokens: []int{1, 2, 3}, Lengths: []int{3}}, 1))
+	require.NoError(t, f.Use(m, 1))
 	return m
 }
 

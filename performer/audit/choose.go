@@ -58,14 +58,13 @@ func sampledRows(rows int) int {
 //   - clusters of keys (package clusters) in 8 bits: the smaller of n/64 and 2·√n clusters of n keys,
 //     or 8 of each 256 keys of causal attention, with thresholds from 4 to 16/n in steps of 1.25;
 //   - exact attention in 8 bits (performer.ExactOptions.Bits), unless exact has a Softcap;
-//   - landmarks among the keys of each call (performer.NewLandmarks);
+//   - landmarks among the keys of each call (performer.NewLandmarks), unless exact is causal;
 //   - trigonometric features, which are accurate at small norms;
 //   - positive features that are fitted to queries and keys (rff.SDERF).
 //
 // Landmarks and features subtract the means of queries and keys (performer.Landmarks.Centred,
-// rff.Centred). Features have orthogonal frequencies. If exact is causal, landmarks, means and fits
-// come from the first tokens: r landmarks from 16·r tokens, at least 1024, means and fits from
-// 1024.
+// rff.Centred). Features have orthogonal frequencies. If exact is causal, means and fits come from
+// the first 1024 tokens.
 //
 // # Tests
 //
@@ -166,13 +165,13 @@ func choose[T dense.Float](ctx context.Context, x input[T], tolerance float64, o
 	if err := checkShapes(0, x.exact, exact, x); err != nil {
 		return none, err
 	}
-	if kinds == nil {
-		kinds = allKinds[T](x.k.Rows)
-	}
 	rng := rand.New(src)
 	sample, err := newSample(exact, x, sampledRows(x.q.Rows), rng)
 	if err != nil {
 		return none, err
+	}
+	if kinds == nil {
+		kinds = allKinds[T](x.k.Rows, sample.heads[0].options.Causal)
 	}
 	s := newSearch(sample.heads[0], tolerance, opts, kinds, rng)
 	c := Choice[T]{Attention: x.exact, Name: "exact attention", Exact: true, Tolerance: tolerance}

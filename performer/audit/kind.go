@@ -4,6 +4,7 @@ import (
 	"fmt"
 	"math"
 	"math/rand/v2"
+	"slices"
 
 	"github.com/seed-feabd252/randfeat/dense"
 	"github.com/seed-feabd252/randfeat/internal/file/frame"
@@ -72,8 +73,8 @@ func exactCost[T dense.Float](c call) float64 {
 }
 
 // allKinds returns the kinds of attention that [Choose] tries for a number of keys.
-func allKinds[T dense.Float](keys int) []kind[T] {
-	return []kind[T]{
+func allKinds[T dense.Float](keys int, causal bool) []kind[T] {
+	all := []kind[T]{
 		clusterKind[T](keys),
 		{name: "bits", sizes: []int{8}, fixed: true, create: func(exact performer.ExactOptions, _, _ dense.Matrix[T], size int, _ rand.Source) (performer.Attention[T], error) {
 			if exact.Softcap != 0 {
@@ -106,6 +107,10 @@ func allKinds[T dense.Float](keys int) []kind[T] {
 			return s.Work(s.Linear())
 		}},
 	}
+	if causal {
+		all = slices.DeleteFunc(all, func(k kind[T]) bool { return k.name == "landmarks" })
+	}
+	return all
 }
 
 // bitsCost is the cost of exact attention in 8 bits relative to exact attention. bitsCost was
@@ -198,32 +203,21 @@ func fitCost(c call) float64 {
 }
 
 const (
-	fitRows                 = 4096 // the most rows for means and for the fit of a map
-	causalFitRows           = 1024 // the first tokens, for causal attention
-	causalTokensPerLandmark = 16
+	fitRows       = 4096 // the most rows for means and for the fit of a map
+	causalFitRows = 1024 // the first tokens, for causal attention
 )
 
 // newLandmarks returns attention by landmarks with the means of queries and keys subtracted.
 func newLandmarks[T dense.Float](exact performer.ExactOptions, q, k dense.Matrix[T], size int, src rand.Source) (performer.Attention[T], error) {
-	bidirectional := exact
-	bidirectional.Causal = false
-	l, err := performer.NewLandmarks[T](bidirectional, size, src)
+	l, err := performer.NewLandmarks[T](exact, size, src)
 	if err != nil {
 		return nil, err
 	}
-	if exact.Causal {
-		// The landmarks are chosen as in a bidirectional call, among the first tokens.
-		z := k.RowRange(0, min(k.Rows, max(causalFitRows, causalTokensPerLandmark*size)))
-		z = gather(z, l.Chosen(z))
-		if l, err = performer.NewLandmarksAt(exact, z); err != nil {
-			return nil, err
-		}
-	}
-	_, b, err := rff.SubtractMean(fitSample(q, exact.Causal))
+	_, b, err := rff.SubtractMean(fitSample(q, false))
 	if err != nil {
 		return nil, err
 	}
-	_, c, err := rff.SubtractMean(fitSample(k, exact.Causal))
+	_, c, err := rff.SubtractMean(fitSample(k, false))
 	if err != nil {
 		return nil, err
 	}

@@ -13,17 +13,16 @@ import (
 	"github.com/seed-feabd252/randfeat/performer/internal/sums"
 )
 
-// kept is the part of Features and Local that Save copies and Encode writes.
+// kept is the part of Features that Save copies and Encode writes.
 type kept[T dense.Float] struct {
 	engine *sums.Engine[T]
 	dv     int
 	heads  int                    // of queries
 	sums   []*sums.Accumulator[T] // one a head of keys
 
-	// Keys and values of the last tokens, or sums over these, and their number.
-	rows   [][]T
-	count  int
-	beyond bool // the sums have tokens that are not in rows
+	// Sums over the last tokens, and their number.
+	rows  [][]T
+	count int
 }
 
 // group returns the number of heads of queries for each head of keys.
@@ -37,7 +36,7 @@ func (s *kept[T]) Save(to *Saved[T]) {
 	for i, row := range s.rows {
 		to.rows[i] = append(to.rows[i][:0], row...)
 	}
-	to.count, to.beyond = s.count, s.beyond
+	to.count = s.count
 }
 
 // Holds returns true, because Save copies everything.
@@ -50,7 +49,7 @@ func (s *kept[T]) Restore(from *Saved[T], _ int) {
 	for i, row := range s.rows {
 		copy(row, from.rows[i])
 	}
-	s.count, s.beyond = from.count, from.beyond
+	s.count = from.count
 }
 
 // copyTo sets to, which has the same sizes, to s.

@@ -59,10 +59,9 @@ type Source[T dense.Float] interface {
 // Saved holds what a Memory needs to return to an earlier number of tokens.
 type Saved[T dense.Float] struct {
 	// Copies of sums.
-	sums   []sums.Accumulator[T]
-	rows   [][]T
-	count  int
-	beyond bool
+	sums  []sums.Accumulator[T]
+	rows  [][]T
+	count int
 
 	// Last is the number of the call that appended the last token, see Arrivals. It is for memories
 	// of all keys.
@@ -83,8 +82,8 @@ const (
 	FlagUnnormalised = 1 << iota
 	flagLogarithms
 	FlagKeys
-	flagLandmarks
-	flagLocal
+	_ // landmarks
+	_ // exact weights of last tokens
 	flagPlaces
 	FlagClusters
 	FlagCodes
@@ -105,7 +104,7 @@ func (r Record) Append(b []byte, heads int) []byte {
 func (r Record) Check(b []byte, heads int) error {
 	word := func(i int) uint32 { return binary.LittleEndian.Uint32(b[4*i:]) }
 	if flags := word(0); flags != uint32(r.Flags) {
-		return fmt.Errorf("performer: state with flags %#x, want %#x (1 unnormalised, 2 log-features, 4 keys and values, 8 landmarks, 16 local and earlier tokens, 32 places, 64 clusters, 128 codes)", flags, r.Flags)
+		return fmt.Errorf("performer: state with flags %#x, want %#x (1 unnormalised, 2 log-features, 4 keys and values, 32 places, 64 clusters, 128 codes)", flags, r.Flags)
 	}
 	for i, want := range [...]frame.Word{{Name: "heads of an attention", Value: heads}, {Name: "m", Value: r.Features}, {Name: "reserved word"}} {
 		if got := word(i + 1); got != uint32(want.Value) {
