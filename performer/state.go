@@ -63,12 +63,10 @@ import (
 // outputs of Exact, to rounding. Exact.Chunk C keeps as many tokens as a Window of C − 1. States with
 // a Window or a Chunk do not merge.
 //
-// Attention of package clusters keeps all keys and values, but a query reads few of them.
-//
 // A State belongs to one goroutine, and to the attention that made it: Merge and UnmarshalBinary
 // refuse the tokens of other attention. After the first call of a size, Append, Attend and Step
-// allocate nothing if dst is given. Exceptions are keys and values of exact attention that outgrow
-// their memory, and tokens that join clusters. Methods of the zero State panic or return an error.
+// allocate nothing if dst is given, except for keys and values of exact attention that outgrow
+// their memory. Methods of the zero State panic or return an error.
 type State[T dense.Float] struct {
 	heads, keyHeads int
 	d, dv           int
@@ -83,8 +81,7 @@ type stateUnit[T dense.Float] struct {
 	keyFrom, keyTo int // heads of keys
 }
 
-// remembering is attention of this package that has a State, except Exact. Attention of package
-// clusters is a streams.Source instead.
+// remembering is attention that has a State, except Exact.
 type remembering[T dense.Float] interface {
 	// newMemory returns an empty memory. All arguments are at least 1.
 	newMemory(heads, keyHeads, d, dv int) (streams.Memory[T], error)
@@ -98,8 +95,6 @@ func constructorOf[T dense.Float](heads []Attention[T]) func(heads, keyHeads, d,
 		return a.memoryFor(heads)
 	case remembering[T]:
 		return a.newMemory
-	case streams.Source[T]:
-		return a.NewMemory
 	}
 	return nil
 }
@@ -135,7 +130,7 @@ func newState[T dense.Float](heads, keyHeads, d, dv int, attentions []Attention[
 		}
 		newMemory := constructorOf(run)
 		if newMemory == nil {
-			return nil, fmt.Errorf("performer: the attention of head %d is %T, want a Linear, an Exact or attention of package clusters for a state", from, run[0])
+			return nil, fmt.Errorf("performer: the attention of head %d is %T, want a Linear or an Exact for a state", from, run[0])
 		}
 		u := stateUnit[T]{from: from, to: to, keyFrom: from / group, keyTo: (to-1)/group + 1}
 		if u.memory, err = newMemory(to-from, u.keyTo-u.keyFrom, d, dv); err != nil {
@@ -337,8 +332,8 @@ type Snapshot[T dense.Float] struct {
 }
 
 // Snapshot sets dst to the tokens so far and returns dst; a nil dst is allocated. Linear attention
-// copies its sums. Exact attention and package clusters copy the number of tokens, and with Exact.Bits at most the last 127 tokens. Snapshot allocates
-// nothing if dst was a Snapshot of s before. Snapshot changes no bit of later outputs.
+// copies its sums. Exact attention copies the number of tokens, and with Exact.Bits at most the last 127
+// tokens. Snapshot allocates nothing if dst was a Snapshot of s before. Snapshot changes no bit of later outputs.
 func (s *State[T]) Snapshot(dst *Snapshot[T]) *Snapshot[T] {
 	s.checkMade()
 	if dst == nil {
@@ -354,10 +349,10 @@ func (s *State[T]) Snapshot(dst *Snapshot[T]) *Snapshot[T] {
 
 // Rollback removes all tokens that s got after Snapshot wrote m. Later outputs have the bits that
 // they would have had at that time. m can be used again. Rollback takes the time of Snapshot and
-// allocates nothing, except for clusters that tokens have joined.
+// allocates nothing.
 //
-// Rollback panics if m is nil or belongs to another State. It also panics if exact attention or
-// clusters no longer have the tokens of m: after Reset, UnmarshalBinary or a Rollback to fewer
+// Rollback panics if m is nil or belongs to another State. It also panics if exact
+// attention no longer has the tokens of m: after Reset, UnmarshalBinary or a Rollback to fewer
 // tokens.
 func (s *State[T]) Rollback(m *Snapshot[T]) {
 	s.checkMade()

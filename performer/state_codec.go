@@ -23,7 +23,7 @@ import (
 //
 // then for each run of heads
 //
-//	uint32   flags: 1 unnormalised, 2 log-features, 4 keys and values, 32 places, 64 clusters, 128 codes
+//	uint32   flags: 1 unnormalised, 2 log-features, 4 keys and values, 32 places, 128 codes
 //	uint32   heads of queries
 //	uint32   m, features; 0 for keys and values
 //	uint32   0
@@ -45,11 +45,7 @@ import (
 //	float64  slope
 //	uint64   tokens that are kept
 //
-// for clusters
-//
-//	uint64   7 parameters of the attention
-//
-// and for all exact attention and clusters, for each of its heads of keys
+// and for all exact attention, for each of its heads of keys
 //
 //	element  keys, a row of d a token, then values, a row of dv a token
 //

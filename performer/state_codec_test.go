@@ -177,28 +177,28 @@ func TestStateHostile(t *testing.T) {
 		return sealed(bad)
 	}
 	for want, bad := range map[string][]byte{
-		"performer: state of 0 bytes, want at least 44":                                                 nil,
-		"performer: state begins with \"rfstbte\\x00\", want \"rfstate\\x00\"":                          word(4, 'b'|'t'<<8|'e'<<16),
-		"performer: state of version 3, want 4":                                                         word(8, 3|4<<16),
-		"performer: state of 8-byte elements, want 4":                                                   word(8, 4|8<<16),
-		"performer: state with flags 0x1, want 0x0 (none)":                                              word(8, 4|4<<16|1<<24),
-		"performer: state with heads = 4294967295, want 1":                                              word(12, math.MaxUint32),
-		"performer: state with keyHeads = 0, want 1":                                                    word(16, 0),
-		"performer: state with d = 4, want 3":                                                           word(20, 4),
-		"performer: state with dv = 0, want 2":                                                          word(24, 0),
-		"performer: state with runs of heads = 9, want 1":                                               word(28, 9),
-		fmt.Sprintf("performer: state of 9223372036854775808 tokens, want at most %d", frame.MaxTokens): word(36, 1<<31),
-		"performer: state with flags 0x3, want 0x2 (1 unnormalised, 2 log-features, 4 keys and values, 32 places, 64 clusters, 128 codes)": word(40, 3),
-		"performer: state with heads of an attention = 2, want 1":                                                                          word(44, 2),
-		"performer: state with m = 2147483648, want 4":                                                                                     word(48, 1<<31),
-		"performer: state with reserved word = 9, want 0":                                                                                  word(52, 9),
-		"performer: state with scale = 2, want 0":                                                                                          word(60, 0x40000000),
-		"performer: the features differ from those that the state belongs to":                                                              word(body+4, 0x7ff80000),
-		"performer: state with exponent -4294967296, want that of a finite float32":                                                        word(exponents+4, math.MaxUint32),
-		"performer: state with exponent 9223372032559808512, want that of a finite float32":                                                word(exponents+4, math.MaxInt32),
-		"performer: state with exponent 134217729, want that of a finite float32":                                                          exponent(1<<27 + 1),
-		"performer: state with sums of a feature that no key has had":                                                                      word(exponents+8*m, 0x3f800000),
-		"performer: state of 211 bytes, want 212":                                                                                          sealed(data[:len(data)-1]),
+		"performer: state of 0 bytes, want at least 44":                                                                       nil,
+		"performer: state begins with \"rfstbte\\x00\", want \"rfstate\\x00\"":                                                word(4, 'b'|'t'<<8|'e'<<16),
+		"performer: state of version 3, want 4":                                                                               word(8, 3|4<<16),
+		"performer: state of 8-byte elements, want 4":                                                                         word(8, 4|8<<16),
+		"performer: state with flags 0x1, want 0x0 (none)":                                                                    word(8, 4|4<<16|1<<24),
+		"performer: state with heads = 4294967295, want 1":                                                                    word(12, math.MaxUint32),
+		"performer: state with keyHeads = 0, want 1":                                                                          word(16, 0),
+		"performer: state with d = 4, want 3":                                                                                 word(20, 4),
+		"performer: state with dv = 0, want 2":                                                                                word(24, 0),
+		"performer: state with runs of heads = 9, want 1":                                                                     word(28, 9),
+		fmt.Sprintf("performer: state of 9223372036854775808 tokens, want at most %d", frame.MaxTokens):                       word(36, 1<<31),
+		"performer: state with flags 0x3, want 0x2 (1 unnormalised, 2 log-features, 4 keys and values, 32 places, 128 codes)": word(40, 3),
+		"performer: state with heads of an attention = 2, want 1":                                                             word(44, 2),
+		"performer: state with m = 2147483648, want 4":                                                                        word(48, 1<<31),
+		"performer: state with reserved word = 9, want 0":                                                                     word(52, 9),
+		"performer: state with scale = 2, want 0":                                                                             word(60, 0x40000000),
+		"performer: the features differ from those that the state belongs to":                                                 word(body+4, 0x7ff80000),
+		"performer: state with exponent -4294967296, want that of a finite float32":                                           word(exponents+4, math.MaxUint32),
+		"performer: state with exponent 9223372032559808512, want that of a finite float32":                                   word(exponents+4, math.MaxInt32),
+		"performer: state with exponent 134217729, want that of a finite float32":                                             exponent(1<<27 + 1),
+		"performer: state with sums of a feature that no key has had":                                                         word(exponents+8*m, 0x3f800000),
+		"performer: state of 211 bytes, want 212":                                                                             sealed(data[:len(data)-1]),
 		fmt.Sprintf("performer: state has checksum %08x, but says 04030201: it is damaged or cut off", crc32.Checksum(data[:len(data)-4], crc32.MakeTable(crc32.Castagnoli))): append(bytes.Clone(data[:len(data)-4]), 1, 2, 3, 4),
 	} {
 		assert.EqualError(t, s.UnmarshalBinary(bad), want)
@@ -214,11 +214,11 @@ func TestStateHostile(t *testing.T) {
 	kept.Append(densetest.Filled[float32](3, d, 1), densetest.Filled[float32](3, dv, 1))
 	data = must.Have(kept.MarshalBinary())
 	for want, bad := range map[string][]byte{
-		"performer: state of 128 bytes, want 68 and 20 for each of 4 tokens":                                                               word(32, 4),
-		"performer: state of 127 bytes, want 68 and 20 for each of 3 tokens":                                                               sealed(data[:127]),
-		"performer: state of 67 bytes, want 68 and 20 for each of 3 tokens":                                                                sealed(data[:67]),
-		"performer: state with flags 0x5, want 0x4 (1 unnormalised, 2 log-features, 4 keys and values, 32 places, 64 clusters, 128 codes)": word(40, 5),
-		"performer: state with scale = 0.5000000000000002, want 0.5":                                                                       word(56, 2),
+		"performer: state of 128 bytes, want 68 and 20 for each of 4 tokens":                                                  word(32, 4),
+		"performer: state of 127 bytes, want 68 and 20 for each of 3 tokens":                                                  sealed(data[:127]),
+		"performer: state of 67 bytes, want 68 and 20 for each of 3 tokens":                                                   sealed(data[:67]),
+		"performer: state with flags 0x5, want 0x4 (1 unnormalised, 2 log-features, 4 keys and values, 32 places, 128 codes)": word(40, 5),
+		"performer: state with scale = 0.5000000000000002, want 0.5":                                                          word(56, 2),
 	} {
 		assert.EqualError(t, kept.UnmarshalBinary(bad), want)
 	}

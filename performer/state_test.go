@@ -371,7 +371,7 @@ func TestStateErrors(t *testing.T) {
 	assert.EqualError(t, err, "performer: d = 0, dv = 2, want at least 1")
 	for _, forms := range [][]performer.Attention[float32]{{forwardOnly{}}, {forwardOnly{}, forwardOnly{}}} {
 		_, err = must.Have(performer.NewBatch(2, 2, forms...)).NewState(4, 3)
-		assert.EqualError(t, err, "performer: the attention of head 0 is performer_test.forwardOnly, want a Linear, an Exact or attention of package clusters for a state")
+		assert.EqualError(t, err, "performer: the attention of head 0 is performer_test.forwardOnly, want a Linear or an Exact for a state")
 	}
 
 	s := must.Have(must.Have(performer.NewBatch[float32](2, 2, a)).NewState(4, 3))

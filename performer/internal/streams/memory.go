@@ -49,13 +49,6 @@ type Memory[T dense.Float] interface {
 	Decode(b []byte, tokens int) (rest []byte)
 }
 
-// Source is attention of another package that has a Memory.
-type Source[T dense.Float] interface {
-	// NewMemory returns an empty Memory of the given numbers of heads of queries and of keys, for
-	// points of dimension d and values of dimension dv, all at least 1.
-	NewMemory(heads, keyHeads, d, dv int) (Memory[T], error)
-}
-
 // Saved holds what a Memory needs to return to an earlier number of tokens.
 type Saved[T dense.Float] struct {
 	// Copies of sums.
@@ -85,7 +78,7 @@ const (
 	_ // landmarks
 	_ // exact weights of last tokens
 	flagPlaces
-	FlagClusters
+	_ // clusters
 	FlagCodes
 )
 
@@ -104,7 +97,7 @@ func (r Record) Append(b []byte, heads int) []byte {
 func (r Record) Check(b []byte, heads int) error {
 	word := func(i int) uint32 { return binary.LittleEndian.Uint32(b[4*i:]) }
 	if flags := word(0); flags != uint32(r.Flags) {
-		return fmt.Errorf("performer: state with flags %#x, want %#x (1 unnormalised, 2 log-features, 4 keys and values, 32 places, 64 clusters, 128 codes)", flags, r.Flags)
+		return fmt.Errorf("performer: state with flags %#x, want %#x (1 unnormalised, 2 log-features, 4 keys and values, 32 places, 128 codes)", flags, r.Flags)
 	}
 	for i, want := range [...]frame.Word{{Name: "heads of an attention", Value: heads}, {Name: "m", Value: r.Features}, {Name: "reserved word"}} {
 		if got := word(i + 1); got != uint32(want.Value) {
