@@ -64,8 +64,8 @@ type ExactOptions struct {
 	// up to 256 keys next to a query; and fewer than 64 queries that see all keys, because codes of
 	// the keys take longer than so few queries save.
 	//
-	// A [State] keeps keys and values in codes of so many bits: 4, 5, 6, 8 or 16. Forward computes
-	// the same with 4, 5 and 6 as with 8, and in T with 16.
+	// A [State] keeps keys and values in codes of so many bits: 4, 8 or 16. Forward computes the
+	// same with 4 as with 8, and in T with 16.
 	Bits int
 
 	// KeyBits and ValueBits, if not zero, are the bits of the keys and of the values of a State
@@ -165,8 +165,8 @@ type Exact[T dense.Float] interface {
 }
 
 // NewExact returns exact attention. The error reports a Window, Sinks or a Chunk that is negative or
-// beyond an eighth of what an int holds, a Chunk with a Window or Sinks, Bits other than 0, 4, 5, 6,
-// 8 and 16, one of KeyBits and ValueBits without the other and without Bits, a Scale or a Slope that
+// beyond an eighth of what an int holds, a Chunk with a Window or Sinks, Bits other than 0, 4, 8
+// and 16, one of KeyBits and ValueBits without the other and without Bits, a Scale or a Slope that
 // is not finite in T, a Softcap that is negative or NaN, and a SinkWeight that is negative, not
 // finite or not zero for an Unnormalised.
 func NewExact[T dense.Float](o ExactOptions) (Exact[T], error) {
@@ -287,7 +287,7 @@ func (e exact[T]) mask(past int, valid []bool) tiles.Mask[T] {
 func check[T dense.Float](o ExactOptions) error {
 	for _, x := range [...]frame.Word{{Name: "Bits", Value: o.Bits}, {Name: "KeyBits", Value: o.KeyBits}, {Name: "ValueBits", Value: o.ValueBits}} {
 		if x.Value != 0 && !caches.Takes(x.Value) {
-			return fmt.Errorf("performer: %s = %d, want 0, 4, 5, 6, 8 or 16", x.Name, x.Value)
+			return fmt.Errorf("performer: %s = %d, want 0, 4, 8 or 16", x.Name, x.Value)
 		}
 	}
 	switch keys, values := o.stateBits(); {

@@ -36,7 +36,7 @@ import (
 // Heads of queries that differ only in Exact.SinkWeight share keys and values. Outputs have the bits
 // of [Exact] over the same keys.
 //
-// With Exact.Bits exact attention keeps codes of 4, 5, 6, 8 or 16 bits a coordinate, after a random
+// With Exact.Bits exact attention keeps codes of 4, 8 or 16 bits a coordinate, after a random
 // rotation of keys and of values. Blocks of 64 tokens are encoded together, as differences from
 // their mean. A token and a head of keys take (b + ¼)·(d+dv)/8 + 8⅛ bytes for b bits: 140 and 76
 // bytes in 8 and 4 bits for d = dv = 64. Here d and dv stand for the next multiples of 16 that are a
@@ -50,7 +50,7 @@ import (
 //
 // over the blocks b of tokens with codes, and their sets J of tokens with the same key, or in the
 // second term the same value. z_j is p_j·(v_j − o) less its mean over the block, and p̄_b is the
-// mean of p_j. The error of normal values is 0.7 % in 8 bits, 2.7 % in 6 and 11 % in 4 bits; in 16
+// mean of p_j. The error of normal values is 0.7 % in 8 bits and 11 % in 4 bits; in 16
 // bits, where rounding of queries and weights counts as well, 0.006 %. With eight heads a step
 // after 16384 tokens is six and seven times as fast in 8 and 4 bits as in float32. NaN and infinity
 // spread to the same outputs with codes and without. Steps that read them later are slow, and so are

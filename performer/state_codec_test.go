@@ -260,7 +260,7 @@ func FuzzStateInCodes(f *testing.F) {
 	form := func(o performer.ExactOptions) performer.Exact[float32] {
 		return must.Have(performer.NewExact[float32](o))
 	}
-	batch := must.Have(performer.NewBatch[float32](2, 2, form(performer.ExactOptions{Bits: 4}), form(performer.ExactOptions{KeyBits: 6, ValueBits: 16, Window: 9, Sinks: 2})))
+	batch := must.Have(performer.NewBatch[float32](2, 2, form(performer.ExactOptions{Bits: 4}), form(performer.ExactOptions{KeyBits: 8, ValueBits: 16, Window: 9, Sinks: 2})))
 	s := must.Have(batch.NewState(3, 2))
 	f.Add(must.Have(s.MarshalBinary()))
 	for _, n := range []int{63, 70, 300} {

@@ -24,7 +24,7 @@ type Form struct {
 // Forms describes the texts that ParseForm reads.
 const Forms = "exact, mean (the mean of the values so far), elu, positive:m (m random features of the softmax kernel), " +
 	"landmarks:r (r keys of a call without a mask, in -table), clusters:c (near keys one by one, c clusters for the others, c/8 of each 256 keys if causal), " +
-	"window:w (the w tokens before each one alone), window:w+s (and the first s), or bits:b (exact, in 8 bits; of a stream, b bits: 4, 5, 6, 8 or 16); " +
+	"window:w (the w tokens before each one alone), window:w+s (and the first s), or bits:b (exact, in 8 bits; of a stream, b bits: 4, 8 or 16); " +
 	"m, r and c are at most 8192, w and s at most 1048576"
 
 // most holds the largest size of each form, and 0 for forms without a size. r landmarks need r²
@@ -49,7 +49,7 @@ func ParseForm(text string) (Form, error) {
 		}
 		f.Size = number(size)
 	}
-	if !ok || sized != (most > 0) || name == "bits" && !strings.Contains(" 4 5 6 8 16 ", " "+size+" ") {
+	if !ok || sized != (most > 0) || name == "bits" && !strings.Contains(" 4 8 16 ", " "+size+" ") {
 		return f, fmt.Errorf("-form is %q, want %s", text, Forms)
 	}
 	return f, nil

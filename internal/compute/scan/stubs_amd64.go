@@ -190,16 +190,6 @@ func scoreAVX512(x *float32, scales *float32, means *float32, groups int, factor
 //go:noescape
 func weighAVX512(dst *uint64, w *float32, scales *float32, groups int, odd int)
 
-// widen5AVX512 turns rows into rows of so many words, as the reference does.
-//
-//go:noescape
-func widen5AVX512(dst *uint64, rows *uint64, n int, words int)
-
-// widen6AVX512 turns rows into rows of so many words, as the reference does.
-//
-//go:noescape
-func widen6AVX512(dst *uint64, rows *uint64, n int, words int)
-
 // scoreAVX2 turns the products of whole groups of rows into scores, as the reference does.
 //
 //go:noescape
@@ -209,16 +199,6 @@ func scoreAVX2(x *float32, scales *float32, means *float32, groups int, factor f
 //
 //go:noescape
 func weighAVX2(dst *uint64, w *float32, scales *float32, groups int, odd int)
-
-// widen5AVX2 turns rows into rows of so many words, as the reference does.
-//
-//go:noescape
-func widen5AVX2(dst *uint64, rows *uint64, n int, words int)
-
-// widen6AVX2 turns rows into rows of so many words, as the reference does.
-//
-//go:noescape
-func widen6AVX2(dst *uint64, rows *uint64, n int, words int)
 
 // sums8AVX512 adds the weighted sums of rows, as the reference does. It needs VNNI.
 //

@@ -98,16 +98,6 @@ func scoreNEON(x, scales, means *float32, groups int, factor, offset float32)
 //go:noescape
 func weighNEON(dst *uint64, w, scales *float32, groups, odd int)
 
-// widen5NEON turns rows into rows of so many words, as the reference does.
-//
-//go:noescape
-func widen5NEON(dst, rows *uint64, n, words int)
-
-// widen6NEON turns rows into rows of so many words, as the reference does.
-//
-//go:noescape
-func widen6NEON(dst, rows *uint64, n, words int)
-
 // sums8NEON adds the weighted sums of rows, as the reference does.
 //
 //go:noescape

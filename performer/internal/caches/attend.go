@@ -231,7 +231,7 @@ func (s *Memory[T]) round() {
 	c.factors, c.offsets = scratch.Resize(c.factors, n), scratch.Resize(c.offsets, n)
 	all, widths := s.keyRows()
 	for _, r := range all[:widths] {
-		c.digits[r.width] = scratch.Resize(c.digits[r.width], n*scan.DigitWords(r.wide, r.width))
+		c.digits[r.width] = scratch.Resize(c.digits[r.width], n*scan.DigitWords(r.words, r.width))
 	}
 	if n*s.keys.order < fewElements/64 {
 		for h := range s.keyHeads {
@@ -262,7 +262,7 @@ func (r *rounding[T]) Piece(h int) {
 		step := scan.Round(w.whole, s.keys.rotation.ApplyVec(rotated, s.vector(c.q, h, i)))
 		at, sum := h*c.count+i, 0
 		for _, r := range all[:widths] {
-			scan.Digits(c.digits[r.width][at*scan.DigitWords(r.wide, r.width):], w.whole, r.wide, r.width)
+			scan.Digits(c.digits[r.width][at*scan.DigitWords(r.words, r.width):], w.whole, r.words, r.width)
 		}
 		for _, x := range w.whole {
 			sum += int(x)

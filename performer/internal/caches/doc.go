@@ -1,5 +1,4 @@
-// Package caches holds keys and values of a stream of exact attention in codes of 4, 5, 6, 8 or 16
-// bits.
+// Package caches holds keys and values of a stream of exact attention in codes of 4, 8 or 16 bits.
 //
 // # Codes
 //

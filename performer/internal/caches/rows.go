@@ -18,57 +18,27 @@ import (
 // with its code c and the scale of the row. The lowest 16 bits of the scale are an integer between
 // ±(2¹⁵ − 1), the zero point, and δ is what the zero point adds to the scale.
 //
-// Package scan knows codes of up to 8 bits, of which a row has so many words. Codes of 16 bits are
-// two planes of 8 bits, the upper bits first. Package scan multiplies codes of 5 and 6 bits as rows
-// of codes of 8 bits, which have wide words.
+// Package scan knows codes of 4 and 8 bits, of which a row has so many words. Codes of 16 bits are
+// two planes of 8 bits, the upper bits first.
 type rows struct {
-	bits, order        int
-	width, words, wide int
-	planes             [][]uint64
-	scales             []float32
+	bits, order  int
+	width, words int
+	planes       [][]uint64
+	scales       []float32
 }
 
 // Takes reports whether there are codes of so many bits.
-func Takes(bits int) bool { return slices.Contains([]int{4, 5, 6, 8, 16}, bits) }
+func Takes(bits int) bool { return slices.Contains([]int{4, 8, 16}, bits) }
 
 func newRows(bits, order int) rows {
 	r := rows{bits: bits, order: order, width: min(bits, 8), planes: make([][]uint64, max(bits/8, 1))}
-	r.words, r.wide = scan.Words(order, r.width), scan.Words(order, r.taken())
+	r.words = scan.Words(order, r.width)
 	return r
-}
-
-// taken returns the width of the codes that package scan multiplies.
-func (r *rows) taken() int {
-	if r.width > 4 {
-		return 8
-	}
-	return 4
 }
 
 // lift returns the factor of δ. Elements are at most largest times the scale.
 func (r *rows) lift() float32    { return float32(int(1) << (r.bits + 11)) }
 func (r *rows) largest() float32 { return float32(int(9) << r.bits) }
-
-// most returns how many of n rows multiplied should return at a time: few rows stay in the cache of
-// a processor, and the processor reads the next codes while it multiplies.
-func (r *rows) most(n int) int {
-	if r.width == r.taken() {
-		return n
-	}
-	return min(n, 2*scan.GroupRows)
-}
-
-// multiplied returns n rows of plane i from row at on, which package scan multiplies, with the width
-// of their codes. If need be, the rows are in wide.
-func (r *rows) multiplied(wide *[]uint64, i, at, n int) (codes []uint64, width int) {
-	codes, width = r.planes[i][at*r.words:][:n*r.words], r.taken()
-	if width == r.width {
-		return codes, width
-	}
-	*wide = scratch.Resize(*wide, scan.WideWords(n, r.wide))
-	scan.Widen(*wide, codes, n, r.wide, r.width)
-	return (*wide)[:n*r.wide], width
-}
 
 // copyFrom sets n rows from row to on of each head to the n rows from row from on of the head in
 // other, which may be r. Heads have room rows, and otherRoom rows in other.
@@ -131,7 +101,6 @@ func (r *rows) decode(b []byte, at, n int) (rest []byte) {
 type coder struct {
 	codes   []uint16
 	part    []uint8
-	wide    []uint64
 	decoded []float64
 }
 
@@ -142,14 +111,7 @@ func (c *coder) pack(r *rows, at int) {
 		for l, x := range c.codes {
 			c.part[l] = uint8(x >> (8 * (len(r.planes) - 1 - i)))
 		}
-		row := codes[at*r.words:][:r.words]
-		if r.width == r.taken() {
-			scan.Pack(row, c.part, r.width)
-			continue
-		}
-		c.wide = scratch.Resize(c.wide, r.wide)
-		scan.Pack(c.wide, c.part, r.taken())
-		scan.Narrow(row, c.wide, r.width)
+		scan.Pack(codes[at*r.words:][:r.words], c.part, r.width)
 	}
 }
 
@@ -157,9 +119,8 @@ func (c *coder) pack(r *rows, at int) {
 func (c *coder) unpack(r *rows, at, n int) {
 	c.codes, c.part = scratch.Resize(c.codes, n), scratch.Resize(c.part, n)
 	clear(c.codes)
-	for i := range r.planes {
-		row, width := r.multiplied(&c.wide, i, at, 1)
-		scan.Unpack(c.part, row, width)
+	for _, codes := range r.planes {
+		scan.Unpack(c.part, codes[at*r.words:][:r.words], r.width)
 		for l, x := range c.part {
 			c.codes[l] = c.codes[l]<<8 | uint16(x)
 		}

@@ -18,7 +18,6 @@ type work[T dense.Float] struct {
 	digits           [9][]uint64 // of the call, for a head
 	factors, offsets []float32
 
-	wide                    []uint64
 	scores, lower           []float32
 	means, blocks, ofBlocks []float32    // of each query: scores of means of parts, sums of weights of blocks, scores of means
 	sums                    [2][]float32 // of planes of values
@@ -133,16 +132,12 @@ func (w *work[T]) end() { w.factors, w.offsets, w.digits = nil, nil, [9][]uint64
 func (w *work[T]) products(dst []float32, r *rows, at, n int) []float32 {
 	count := len(w.factors)
 	dst, w.lower = scratch.Resize(dst, count*n), scratch.Resize(w.lower, count*n)
-	for i := range r.planes {
+	for i, codes := range r.planes {
 		to := dst
 		if i > 0 {
 			to = w.lower
 		}
-		for lo, part := 0, 0; lo < n; lo += part {
-			part = r.most(n - lo)
-			codes, width := r.multiplied(&w.wide, i, at+lo, part)
-			scan.Products(to[lo:], codes, w.digits[r.width], part, r.wide, width, count, n)
-		}
+		scan.Products(to, codes[at*r.words:], w.digits[r.width], n, r.words, r.width, count, n)
 		if i > 0 {
 			vecmath.Scale(dst, upper)
 			vecmath.AddScaled(dst, to, 1)
@@ -204,7 +199,7 @@ func (w *work[T]) clearSums(r *rows) {
 	for i := range w.sums {
 		w.sums[i] = w.sums[i][:0]
 		if i < len(r.planes) {
-			w.sums[i] = scratch.Resize(w.sums[i], len(w.factors)*scan.SumPlaces(r.wide, r.taken()))
+			w.sums[i] = scratch.Resize(w.sums[i], len(w.factors)*scan.SumPlaces(r.words, r.width))
 			clear(w.sums[i])
 		}
 	}
@@ -223,12 +218,8 @@ func (w *work[T]) addSums(r *rows, weights []float32, at, n int) {
 		}
 		w.shifts[k] += zeros * r.lift()
 	}
-	for i := range r.planes {
-		for lo, part := 0, 0; lo < n; lo += part {
-			part = r.most(n - lo)
-			codes, width := r.multiplied(&w.wide, i, at+lo, part)
-			scan.Sums(w.sums[i], codes, w.weights[scan.WeightWords(lo):], part, r.wide, width, count, words)
-		}
+	for i, codes := range r.planes {
+		scan.Sums(w.sums[i], codes[at*r.words:], w.weights, n, r.words, r.width, count, words)
 	}
 }
 
@@ -241,7 +232,7 @@ func (w *work[T]) collect(r *rows, dst []float32) {
 	}
 	for k := range w.factors {
 		row, size := dst[k*r.order:][:r.order], len(sums)/len(w.factors)
-		scan.Collect(w.part, sums[k*size:][:size], r.wide, r.taken())
+		scan.Collect(w.part, sums[k*size:][:size], r.words, r.width)
 		vecmath.AddScaled(row, w.part, 1)
 		vecmath.Affine(row, row, 1, w.shifts[k])
 	}
