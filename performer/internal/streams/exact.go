@@ -215,7 +215,15 @@ const fewElements = 1 << 14
 
 // masked returns the mask of queries without places.
 func (s *Exact[T]) masked() tiles.Mask[T] {
-	return tiles.Mask[T]{Window: s.places.Window, Sinks: s.places.Sinks, Chunk: s.places.Chunk, Before: s.dropped, Slope: s.places.Slope}
+	return tiles.Mask[T]{Window: s.places.Window, Sinks: s.places.Sinks, Chunk: s.places.Chunk, Before: s.before(), Slope: s.places.Slope}
+}
+
+// before returns the place of the first kept token. A window does not depend on it.
+func (s *Exact[T]) before() int {
+	if s.places.Chunk > 0 {
+		return s.dropped
+	}
+	return 0
 }
 
 // mask returns the mask of n queries that see the keys that the query of the last token sees.
@@ -224,7 +232,7 @@ func (s *Exact[T]) mask(n int) tiles.Mask[T] {
 	if s.places.Placed() {
 		s.at = scratch.Resize(s.at, n)
 		for i := range s.at {
-			s.at[i] = s.tokens - 1
+			s.at[i] = s.before() + s.tokens - 1
 		}
 		m.Places = s.at
 	}
@@ -272,7 +280,7 @@ func (s *Exact[T]) step(dst, q, k, v dense.Matrix[T]) {
 		return
 	}
 	mask := s.masked()
-	mask.Causal, mask.Past = true, s.tokens-q.Rows
+	mask.Causal, mask.Past = true, s.before()+s.tokens-q.Rows
 	s.attendMany(dst, q, mask)
 }
 
