@@ -12,10 +12,9 @@ import (
 	"github.com/seed-feabd252/randfeat/internal/memory/layout"
 	"github.com/seed-feabd252/randfeat/internal/memory/pool"
 	"github.com/seed-feabd252/randfeat/internal/memory/scratch"
-	"github.com/seed-feabd252/randfeat/performer/internal/caches"
 	"github.com/seed-feabd252/randfeat/performer/internal/coded"
 	"github.com/seed-feabd252/randfeat/performer/internal/sequence"
-	"github.com/seed-feabd252/randfeat/performer/internal/streams"
+	"github.com/seed-feabd252/randfeat/performer/internal/store"
 	"github.com/seed-feabd252/randfeat/performer/internal/sums"
 	"github.com/seed-feabd252/randfeat/performer/internal/tiles"
 )
@@ -286,7 +285,7 @@ func (e exact[T]) mask(past int, valid []bool) tiles.Mask[T] {
 // check returns an error if an option is out of range for T.
 func check[T dense.Float](o ExactOptions) error {
 	for _, x := range [...]frame.Word{{Name: "Bits", Value: o.Bits}, {Name: "KeyBits", Value: o.KeyBits}, {Name: "ValueBits", Value: o.ValueBits}} {
-		if x.Value != 0 && !caches.Takes(x.Value) {
+		if x.Value != 0 && !store.Takes(x.Value) {
 			return fmt.Errorf("performer: %s = %d, want 0, 4, 8 or 16", x.Name, x.Value)
 		}
 	}
@@ -441,22 +440,20 @@ func (e exact[T]) NewState(d, dv int) (*State[T], error) {
 	return newState[T](1, 1, d, dv, []Attention[T]{e})
 }
 
-// memoryFor returns the constructor of the memory of heads with the given attentions, which differ
-// from e at most in SinkWeight, or of all heads if there is one.
-func (e exact[T]) memoryFor(attentions []Attention[T]) func(heads, keyHeads, d, dv int) (streams.Memory[T], error) {
-	return func(heads, keyHeads, d, dv int) (streams.Memory[T], error) {
-		scores := streams.HeadScores{Scores: e.scores(d)}
-		if len(attentions) > 1 {
-			for _, a := range attentions {
-				scores.Sinks = append(scores.Sinks, a.(exact[T]).SinkWeight)
-			}
+// newStore returns the tokens of heads with attentions that differ from e at most in SinkWeight, or
+// of all heads if there is one attention.
+func (e exact[T]) newStore(attentions []Attention[T], heads, keyHeads, d, dv int) (*store.Store[T], error) {
+	scores := store.Scores{Scores: e.scores(d)}
+	if len(attentions) > 1 {
+		for _, a := range attentions {
+			scores.Sinks = append(scores.Sinks, a.(exact[T]).SinkWeight)
 		}
-		places := streams.Places{Window: e.Window, Sinks: e.Sinks, Chunk: e.Chunk, Slope: e.Slope}
-		if keys, values := e.stateBits(); keys != 0 {
-			return memoryOf(caches.New[T](keys, values, scores, places, heads, keyHeads, d, dv))
-		}
-		return memoryOf(streams.NewExact[T](scores, places, heads, keyHeads, d, dv))
 	}
+	places := store.Places{Window: e.Window, Sinks: e.Sinks, Chunk: e.Chunk, Slope: e.Slope}
+	if keys, values := e.stateBits(); keys != 0 {
+		return store.NewCodes[T](keys, values, scores, places, heads, keyHeads, d, dv)
+	}
+	return store.NewElements[T](scores, places, heads, keyHeads, d, dv)
 }
 
 // ALiBiSlopes returns the slopes of [Press et al. 2022] for H = heads: 2^(−8h/H) for h = 1 … H if H

@@ -9,7 +9,7 @@ import (
 	"github.com/seed-feabd252/randfeat/dense"
 	"github.com/seed-feabd252/randfeat/internal/memory/layout"
 	"github.com/seed-feabd252/randfeat/performer/internal/sequence"
-	"github.com/seed-feabd252/randfeat/performer/internal/streams"
+	"github.com/seed-feabd252/randfeat/performer/internal/store"
 	"github.com/seed-feabd252/randfeat/performer/internal/sums"
 	"github.com/seed-feabd252/randfeat/rff"
 )
@@ -170,7 +170,6 @@ func newLinearOf[T dense.Float](query, key rff.Map[T], opts LinearOptions) (*lin
 var (
 	_ Linear[float32]               = (*linear[float32])(nil)
 	_ maskedDifferentiable[float32] = (*linear[float32])(nil)
-	_ remembering[float32]          = (*linear[float32])(nil)
 )
 
 func (a *linear[T]) Dims() (d, m int) { return a.d, a.m }
@@ -292,11 +291,12 @@ func (a *linear[T]) NewState(d, dv int) (*State[T], error) {
 	return newState[T](1, 1, d, dv, []Attention[T]{a})
 }
 
-func (a *linear[T]) newMemory(heads, keyHeads, d, dv int) (streams.Memory[T], error) {
+// newStore returns the sums of a stream.
+func (a *linear[T]) newStore(heads, keyHeads, d, dv int) (*store.Store[T], error) {
 	if d != a.d {
 		return nil, fmt.Errorf("performer: d = %d, but the maps take points of R^%d", d, a.d)
 	}
-	return memoryOf(streams.NewFeatures(a.engine, heads, keyHeads, dv))
+	return store.NewSums(a.engine, heads, keyHeads, dv)
 }
 
 func (a *linear[T]) Backward(dq, dk, dv, q, k, v, dout dense.Matrix[T]) (_, _, _ dense.Matrix[T]) {

@@ -5,13 +5,12 @@ import (
 	"fmt"
 
 	"github.com/seed-feabd252/randfeat/internal/file/frame"
-	"github.com/seed-feabd252/randfeat/performer/internal/streams"
 )
 
 // A State as bytes, all numbers little endian:
 //
 //	 0  8 bytes  "rfstate" and a zero
-//	 8  uint16   version, 4
+//	 8  uint16   version, 5
 //	10  uint8    bytes of an element, 4 or 8
 //	11  uint8    0
 //	12  uint32   H, heads of queries
@@ -21,62 +20,11 @@ import (
 //	28  uint32   runs of heads that have one attention
 //	32  uint64   tokens, at most half of what an int counts
 //
-// then for each run of heads
-//
-//	uint32   flags: 1 unnormalised, 2 log-features, 4 keys and values, 32 places, 128 codes
-//	uint32   heads of queries
-//	uint32   m, features; 0 for keys and values
-//	uint32   0
-//	float64  scale of exact weights; 0 for linear attention
-//
-// and for linear attention
-//
-//	float64  marks of the m features of queries, then of those of keys
-//
-// with for each of its heads of keys
-//
-//	int64    m reference exponents, if log-features: −2⁶³ for a feature of no key
-//	element  sums, m rows of dv, and one more unless unnormalised
-//
-// for exact attention with places
-//
-//	uint64   window
-//	uint64   sinks
-//	float64  slope
-//	uint64   tokens that are kept
-//
-// and for all exact attention, for each of its heads of keys
-//
-//	element  keys, a row of d a token, then values, a row of dv a token
-//
-// and, if a window drops tokens, zeros up to the largest number of kept tokens; for exact attention
-// in codes
-//
-//	uint64   bits of codes of keys
-//	uint64   bits of codes of values
-//	uint64   window, 0 for none
-//	uint64   sinks
-//	float64  slope
-//
-// with for each of its heads of keys
-//
-//	uint64   for each plane of the codes, the upper bits first, the rows of codes of the first n keys,
-//	         in the layout of package scan
-//	float32  their scales, which hold the zero points in the lowest 16 bits
-//	uint64   codes of the means of blocks of keys, in two planes of 8 bits
-//	float32  their scales
-//	...      codes, scales and means of as many values
-//	element  keys, a row of d for each token without codes, then values
-//
-// where n is max(⌊tokens/64⌋ − 1, 0)·64. With a window all complete blocks of 64
-// tokens have codes, or of 16 tokens if the window is below 2048.
-// If earlier tokens are dropped, the codes are the blocks of the sinks, and after them, in the same
-// order, the blocks from the first token that the last query sees.
-//
-// And at the end the CRC-32C of all earlier bytes, a uint32.
+// then for each run of heads the bytes of package store, and at the end the CRC-32C of all earlier
+// bytes, a uint32.
 const (
 	stateName    = "rfstate\x00"
-	stateVersion = 4
+	stateVersion = 5
 )
 
 var (
@@ -90,10 +38,9 @@ func (s *State[T]) MarshalBinary() ([]byte, error) {
 	if s.units == nil {
 		return nil, errNoState
 	}
-	fixed, token := s.sizes(s.n)
-	b := s.header().Append(make([]byte, 0, fixed+s.n*token))
+	b := s.header().Append(make([]byte, 0, s.size(s.n)))
 	for _, u := range s.units {
-		b = u.memory.Encode(u.memory.Record().Append(b, u.to-u.from))
+		b = u.Encode(b)
 	}
 	return frame.Seal(b, 0), nil
 }
@@ -107,22 +54,18 @@ func (s *State[T]) UnmarshalBinary(data []byte) error {
 	if s.units == nil {
 		return errNoState
 	}
-	fixed, token := s.sizes(frame.Tokens(data))
-	tokens, body, err := s.header().Open(data, fixed, token)
+	tokens, body, err := s.header().Open(data, s.size(frame.Tokens(data)), 0)
 	if err != nil {
 		return fmt.Errorf("performer: %w", err)
 	}
 	rest := body
 	for _, u := range s.units {
-		if err := u.memory.Record().Check(rest, u.to-u.from); err != nil {
-			return err
-		}
-		if rest, err = u.memory.Inspect(rest[streams.RecordSize:], tokens); err != nil {
+		if rest, err = u.Inspect(rest, tokens); err != nil {
 			return err
 		}
 	}
 	for _, u := range s.units {
-		body = u.memory.Decode(body[streams.RecordSize:], tokens)
+		body = u.Decode(body, tokens)
 	}
 	s.n = tokens
 	return nil
@@ -140,12 +83,11 @@ func (s *State[T]) header() frame.Header {
 	}
 }
 
-// sizes returns the number of bytes of so many tokens: fixed bytes, and token bytes for each token.
-func (s *State[T]) sizes(tokens int) (fixed, token int) {
-	fixed = frame.HeaderSize + frame.TrailerSize
+// size returns the number of bytes of so many tokens, or frame.MaxTokens if it is larger.
+func (s *State[T]) size(tokens int) int {
+	size := frame.HeaderSize + frame.TrailerSize
 	for _, u := range s.units {
-		f, t := u.memory.Size(tokens)
-		fixed, token = min(fixed+streams.RecordSize+f, frame.MaxTokens), token+t
+		size = min(size+u.Size(tokens), frame.MaxTokens)
 	}
-	return fixed, token
+	return size
 }

@@ -447,10 +447,10 @@ func testRefusal[T dense.Float](t *testing.T) {
 	} {
 		assert.EqualError(t, refuses(must.Have(performer.NewLinearOf(f[0], f[1], performer.LinearOptions{}))), differ, name)
 	}
-	assert.EqualError(t, refuses(attention(maptest.Positive[T](16, d), performer.LinearOptions{})), "performer: 16 features of R^4, but the state belongs to 32 features of R^4")
+	assert.EqualError(t, refuses(attention(maptest.Positive[T](16, d), performer.LinearOptions{})), "performer: m = 16, but the state belongs to attention with 32")
 	assert.EqualError(t, refuses(must.Have(performer.NewLinear(drawn(1), performer.LinearOptions{Unnormalised: true}))), "performer: Unnormalised = true, but the state belongs to attention with false")
 	trig := must.Have(rff.GaussianPhase(maptest.Frequencies[T](32, d), 1, densetest.Source(3)))
-	assert.EqualError(t, refuses(attention[T](trig, performer.LinearOptions{})), "performer: logarithms of features cannot be added to features: the state belongs to others")
+	assert.EqualError(t, refuses(attention[T](trig, performer.LinearOptions{})), "performer: logarithms = false, but the state belongs to attention with true")
 }
 
 // Every map is told from itself with other random numbers, and recognises itself when

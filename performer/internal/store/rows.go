@@ -1,18 +1,16 @@
-package caches
+package store
 
 import (
-	"encoding/binary"
 	"math"
 	"slices"
 
 	"github.com/seed-feabd252/randfeat/dense"
 	"github.com/seed-feabd252/randfeat/internal/compute/scan"
-	"github.com/seed-feabd252/randfeat/internal/file/frame"
 	"github.com/seed-feabd252/randfeat/internal/memory/scratch"
 	"github.com/seed-feabd252/randfeat/performer/internal/coded"
 )
 
-// rows holds rows of codes of some bits for each head. Element i of a row stands for
+// rows holds rows of codes of some bits in a slab. Element i of a row stands for
 //
 //	scale·(2c − (2^bits − 1)) + 2^(bits+11)·δ
 //
@@ -31,72 +29,20 @@ type rows struct {
 // Takes reports whether there are codes of so many bits.
 func Takes(bits int) bool { return slices.Contains([]int{4, 8, 16}, bits) }
 
-func newRows(bits, order int) rows {
-	r := rows{bits: bits, order: order, width: min(bits, 8), planes: make([][]uint64, max(bits/8, 1))}
+// newRows returns a row for every so many of all tokens of a slab.
+func newRows[T dense.Float](s *slab[T], bits, order, tokens, all int) rows {
+	r := rows{bits: bits, order: order, width: min(bits, 8)}
 	r.words = scan.Words(order, r.width)
+	for range max(bits/8, 1) {
+		r.planes = append(r.planes, newColumn[uint64](s, r.words, tokens, all).data)
+	}
+	r.scales = newColumn[float32](s, 1, tokens, all).data
 	return r
 }
 
 // lift returns the factor of δ. Elements are at most largest times the scale.
 func (r *rows) lift() float32    { return float32(int(1) << (r.bits + 11)) }
 func (r *rows) largest() float32 { return float32(int(9) << r.bits) }
-
-// copyFrom sets n rows from row to on of each head to the n rows from row from on of the head in
-// other, which may be r. Heads have room rows, and otherRoom rows in other.
-func (r *rows) copyFrom(other *rows, heads, room, to, otherRoom, from, n int) {
-	for h := range heads {
-		to, from := h*room+to, h*otherRoom+from
-		copy(r.scales[to:], other.scales[from:from+n])
-		for i, codes := range r.planes {
-			copy(codes[to*r.words:], other.planes[i][from*r.words:(from+n)*r.words])
-		}
-	}
-}
-
-// resized returns rows with memory for room rows of each head, of which the first n are those of r.
-func (r *rows) resized(heads, oldRoom, room, n int) rows {
-	c := *r
-	c.planes, c.scales = slices.Clone(r.planes), make([]float32, heads*room)
-	for i := range c.planes {
-		c.planes[i] = make([]uint64, heads*room*c.words)
-	}
-	c.copyFrom(r, heads, room, 0, oldRoom, 0, n)
-	return c
-}
-
-func (r *rows) clone() rows {
-	c := *r
-	c.planes, c.scales = slices.Clone(r.planes), slices.Clone(r.scales)
-	for i, codes := range r.planes {
-		c.planes[i] = slices.Clone(codes)
-	}
-	return c
-}
-
-// size returns the number of bytes of a row.
-func (r *rows) size() int { return 4 + 8*len(r.planes)*r.words }
-
-// encode appends n rows from row at on.
-func (r *rows) encode(b []byte, at, n int) []byte {
-	for _, codes := range r.planes {
-		for _, word := range codes[at*r.words : (at+n)*r.words] {
-			b = binary.LittleEndian.AppendUint64(b, word)
-		}
-	}
-	return frame.AppendElements(b, r.scales[at:at+n])
-}
-
-// decode reads n rows from row at on.
-func (r *rows) decode(b []byte, at, n int) (rest []byte) {
-	for _, codes := range r.planes {
-		codes = codes[at*r.words : (at+n)*r.words]
-		for i := range codes {
-			codes[i] = binary.LittleEndian.Uint64(b[8*i:])
-		}
-		b = b[8*len(codes):]
-	}
-	return frame.ReadElements(r.scales[at:at+n], b)
-}
 
 // coder is scratch memory for a row and its codes.
 type coder struct {

@@ -1,4 +1,4 @@
-package caches
+package store
 
 import (
 	"math"
@@ -11,24 +11,31 @@ import (
 	"github.com/seed-feabd252/randfeat/dense"
 	"github.com/seed-feabd252/randfeat/internal/testing/densetest"
 	"github.com/seed-feabd252/randfeat/internal/testing/must"
-	"github.com/seed-feabd252/randfeat/performer/internal/streams"
 	"github.com/seed-feabd252/randfeat/performer/internal/tiles"
 )
+
+// newOf returns a store with codes of so many bits, or with elements for 0.
+func newOf[T dense.Float](bits [2]int, scores Scores, places Places, d, dv int) *Store[T] {
+	if bits[0] == 0 {
+		return must.Have(NewElements[T](scores, places, 1, 1, d, dv))
+	}
+	return must.Have(NewCodes[T](bits[0], bits[1], scores, places, 1, 1, d, dv))
+}
 
 // After random operations outputs are plain attention over decoded rows, and decoded rows are near
 // the tokens.
 func TestRandomOperations(t *testing.T) {
 	const d, dv = 20, 9
 	seed := uint64(0)
-	for i, bits := range [][2]int{{8, 8}, {4, 4}, {8, 4}, {16, 8}, {4, 16}, {8, 8}, {4, 8}} {
-		all := []streams.Places{{}, {Slope: 0.01}, {Window: 30}, {Window: 130, Sinks: 70, Slope: 0.02}, {Window: 500, Sinks: 3}}
-		if i >= 5 {
-			all = []streams.Places{{Chunk: 150}, {Chunk: 1}, {Chunk: 40, Slope: 0.02}}
+	for i, bits := range [][2]int{{8, 8}, {4, 4}, {8, 4}, {16, 8}, {4, 16}, {0, 0}, {8, 8}, {4, 8}, {0, 0}} {
+		all := []Places{{}, {Slope: 0.01}, {Window: 30}, {Window: 130, Sinks: 70, Slope: 0.02}, {Window: 500, Sinks: 3}}
+		if i >= 6 {
+			all = []Places{{Chunk: 150}, {Chunk: 1}, {Chunk: 40, Slope: 0.02}}
 		}
 		for _, places := range all {
 			seed++
-			scores := streams.HeadScores{Scores: tiles.Scores{Scale: 0.3, Softcap: float64(seed%3) * 4, Unnormalised: seed%4 == 0}}
-			empty := func() *Memory[float64] { return must.Have(New[float64](bits[0], bits[1], scores, places, 1, 1, d, dv)) }
+			scores := Scores{Scores: tiles.Scores{Scale: 0.3, Softcap: float64(seed%3) * 4, Unnormalised: seed%4 == 0}}
+			empty := func() *Store[float64] { return newOf[float64](bits, scores, places, d, dv) }
 			o := operations{t: t, rng: rand.New(rand.NewPCG(seed, 1)), d: d, dv: dv, s: empty()}
 			for range 400 {
 				o.some(empty)
@@ -37,37 +44,53 @@ func TestRandomOperations(t *testing.T) {
 	}
 }
 
-// Memory and files are at most 1.5 times the codes, in blocks of 64, of the tokens that a query sees.
-// Small windows need more: the elements of a block of 16 tokens, codes of 64 tokens for Rollback and
-// of a block that the window has left in part, and the means of blocks.
+// Without a window slabs are at most 1.5 times the tokens from 10,000 on, and grow by copies of the
+// first alone. A window of W keeps the slabs of its tokens, of W/16 tokens for Rollback and of at
+// most a quarter of the window at either end. Files have the segments that a query sees.
 func TestRoom(t *testing.T) {
 	const d = 64
 	for _, c := range [...]struct {
-		window              int
-		four, sixteen, file float64
-	}{{15, 13.8, 8.3, 6.3}, {63, 4.35, 2.9, 2.5}, {255, 2, 1.55, 1.5}, {1000, 1.5, 1.5, 1.3}, {4096, 1.5, 1.5, 1.15}, {0, 1.5, 1.5, 1.05}} {
-		for _, bits := range []int{4, 8, 16} {
-			empty := func(window int) *Memory[float32] {
-				return must.Have(New[float32](bits, bits, streams.HeadScores{Scores: tiles.Scores{Scale: 1}}, streams.Places{Window: window}, 1, 1, d, d))
+		window          int
+		elements, codes float64 // tokens in slabs over those that a query sees
+		file            float64
+	}{{63, 13, 4, 3}, {255, 4, 2, 1.5}, {1000, 1.6, 1.6, 1.2}, {4096, 1.6, 1.6, 1.1}, {0, 1.2, 1.2, 1.1}} {
+		for _, bits := range []int{0, 4, 8, 16} {
+			empty := func(window int) *Store[float32] {
+				return newOf[float32]([2]int{bits, bits}, Scores{Scores: tiles.Scores{Scale: 1}}, Places{Window: window}, d, d)
 			}
-			s, seen, most := empty(c.window), 20*1003, c.four
+			s, seen, most := empty(c.window), 20*1003, c.codes
 			if c.window > 0 {
 				seen = c.window + 1
 			}
-			if bits == 16 {
-				most = c.sixteen
+			if bits == 0 {
+				most = c.elements
 			}
 			for range 20 {
 				x := dense.New[float32](1003, d)
 				s.Append(x, x)
 			}
-			tokens := float64(seen*empty(0).blockSize()) / many
-			memory := 4*(len(s.keys.recent)+len(s.values.recent)) + s.room/s.together*s.blockSize()
-			t.Logf("window %d, %d bits: %.2f in memory, %.2f in a file", c.window, bits, float64(memory)/tokens, float64(len(s.Encode(nil)))/tokens)
-			require.Less(t, float64(memory), most*tokens, "window %d, %d bits", c.window, bits)
-			require.Less(t, float64(len(s.Encode(nil))), c.file*tokens, "window %d, %d bits", c.window, bits)
+			l, room := slabsOf(s), 0
+			for _, slab := range append(l.list, l.spare...) {
+				room += slab.room
+			}
+			file := float64(len(s.Encode(nil))) / (float64(l.bytes(runs{closed: Segment})) * float64(seen) / Segment)
+			t.Logf("window %d, %d bits: %.2f in slabs of %d, %.2f in a file", c.window, bits, float64(room)/float64(seen), l.size, file)
+			require.Less(t, float64(room), most*float64(seen), "window %d, %d bits", c.window, bits)
+			if open := float64(4*2*d*s.run) / float64(l.bytes(runs{closed: Segment})) * Segment / float64(seen); bits > 0 {
+				require.Less(t, file, c.file+2*open, "window %d, %d bits", c.window, bits)
+			}
 		}
 	}
+}
+
+func slabsOf[T dense.Float](s *Store[T]) *slabs[T] {
+	switch c := s.content.(type) {
+	case *elements[T]:
+		return &c.slabs
+	case *codes[T]:
+		return &c.slabs
+	}
+	return nil
 }
 
 // operations holds a memory and all tokens that it stands for.
@@ -75,13 +98,13 @@ type operations struct {
 	t     *testing.T
 	rng   *rand.Rand
 	d, dv int
-	s     *Memory[float64]
+	s     *Store[float64]
 	k, v  [][]float64
 	marks []mark
 }
 
 type mark struct {
-	saved streams.Saved[float64]
+	saved Saved[float64]
 	k, v  [][]float64
 }
 
@@ -100,13 +123,13 @@ func (o *operations) append(k, v dense.Matrix[float64]) {
 	}
 }
 
-func (o *operations) some(empty func() *Memory[float64]) {
+func (o *operations) some(empty func() *Store[float64]) {
 	s := o.s
-	if len(o.k) > 1000 && (s.places.Reach() < 300 || len(o.k) > 2000) {
+	if len(o.k) > 1000 && (s.places.reach() < 300 || len(o.k) > 2000) {
 		s.Reset()
 		o.k, o.v, o.marks = nil, nil, nil
 	}
-	switch o.rng.IntN(8) {
+	switch o.rng.IntN(9) {
 	case 0, 1:
 		k, v := o.normal()
 		o.append(k, v)
@@ -129,7 +152,7 @@ func (o *operations) some(empty func() *Memory[float64]) {
 		if !s.Holds(&m.saved, len(m.k)) {
 			n := len(m.k)
 			replaced := len(o.k) < n || n > 0 && &o.k[n-1][0] != &m.k[n-1][0]
-			require.True(o.t, s.dropped > 0 || replaced || s.places.Reach() == 0)
+			require.True(o.t, replaced || n < len(o.k)-s.places.spare() && s.places.drops(), "%d of %d tokens", n, len(o.k))
 			return
 		}
 		s.Restore(&m.saved, len(m.k))
@@ -139,8 +162,7 @@ func (o *operations) some(empty func() *Memory[float64]) {
 		k, v := o.normal()
 		c.Append(k, v) // which are to be forgotten
 		data := s.Encode(nil)
-		fixed, token := s.Size(len(o.k))
-		require.Len(o.t, data, fixed+len(o.k)*token)
+		require.Len(o.t, data, s.Size(len(o.k)))
 		rest, err := c.Inspect(data, len(o.k))
 		require.NoError(o.t, err)
 		require.Empty(o.t, rest)
@@ -152,17 +174,22 @@ func (o *operations) some(empty func() *Memory[float64]) {
 		other.append(k, v)
 		other.s.Append(k, v)
 		if s.Check(other.s) != nil {
-			require.True(o.t, s.places.Placed())
+			require.True(o.t, s.places.drops() || s.places.Slope != 0)
 			return
 		}
-		a, b := s.coded, other.s.coded
+		a, b := s.closed, other.s.closed
 		order := func(x, y [][]float64) (all [][]float64) {
 			return append(append(append(append(all, x[:a]...), y[:b]...), x[a:]...), y[b:]...)
 		}
 		s.Merge(other.s)
 		o.k, o.v = order(o.k, other.k), order(o.v, other.v)
+	case 8: // a copy goes on, and what it shares with the other store, which gets other tokens, stays
+		c := s.Clone()
+		k, v := o.normal()
+		s.Append(k, v)
+		o.s, o.marks = c, nil
 	}
-	require.Equal(o.t, len(o.k), o.s.tokens+o.s.dropped)
+	require.Equal(o.t, len(o.k), o.s.tokens())
 	if len(o.k) > 0 && o.rng.IntN(4) == 0 {
 		q, out := densetest.Normal[float64](o.rng, 1, o.d, 0, 1), dense.New[float64](1, o.dv)
 		o.s.Attend(out, q)
@@ -184,24 +211,28 @@ func (o *operations) check(q, got []float64) {
 		if c := s.places.Chunk; c > 0 && i/c != last/c {
 			continue
 		}
-		at := i
-		if i >= s.sinks() {
-			at -= s.dropped
+		bits, order := [2]int{64, 64}, [2]int{o.d, o.dv}
+		switch c := s.content.(type) {
+		case *codes[float64]:
+			bits, order = [2]int{c.sides[0].bits, c.sides[1].bits}, [2]int{c.sides[0].order, c.sides[1].order}
+			if i < s.closed {
+				c.decodeToken(&b, [2][]float64{key, value}, i, 0)
+			}
+		case *elements[float64]:
+			if i < s.closed {
+				slab, row := c.at(i, 0)
+				copy(key, slab.elements[0].of(row, 1))
+				copy(value, slab.elements[1].of(row, 1))
+			}
 		}
-		if at < s.coded {
-			b.decode(&s.keys, key, at)
-			b.decode(&s.values, value, at)
-		} else {
+		if i >= s.closed {
 			k, v := s.recent(0)
-			copy(key, k.Row(at-s.coded))
-			copy(value, v.Row(at-s.coded))
+			copy(key, k.Row(i-s.closed))
+			copy(value, v.Row(i-s.closed))
 		}
-		for _, x := range [...]struct {
-			decoded, token []float64
-			bits           int
-		}{{key, o.k[i], s.keys.codes.bits}, {value, o.v[i], s.values.codes.bits}} {
-			near := 4 * math.Sqrt(float64(len(x.token))) / math.Exp2(float64(x.bits))
-			require.Less(o.t, floats.Distance(x.decoded, x.token, 2), near, "token %d of %d", i, len(o.k))
+		for side, x := range [2][2][]float64{{key, o.k[i]}, {value, o.v[i]}} {
+			near := 4 * math.Sqrt(float64(order[side])) / math.Exp2(float64(bits[side])) // of rows with a range of 8
+			require.LessOrEqual(o.t, floats.Distance(x[0], x[1], 2), near, "token %d of %d", i, len(o.k))
 		}
 		score := s.scores.Scale * floats.Dot(q, key)
 		if c := s.scores.Softcap; c != 0 {

@@ -1,0 +1,391 @@
+package store
+
+import (
+	"math"
+	"slices"
+
+	"github.com/seed-feabd252/randfeat/dense"
+	"github.com/seed-feabd252/randfeat/hadamard"
+	"github.com/seed-feabd252/randfeat/internal/compute/parallel"
+	"github.com/seed-feabd252/randfeat/internal/compute/scan"
+	"github.com/seed-feabd252/randfeat/internal/compute/vecmath"
+	"github.com/seed-feabd252/randfeat/internal/memory/layout"
+	"github.com/seed-feabd252/randfeat/internal/memory/pool"
+	"github.com/seed-feabd252/randfeat/internal/memory/scratch"
+	"github.com/seed-feabd252/randfeat/performer/internal/coded"
+	"github.com/seed-feabd252/randfeat/performer/internal/tiles"
+)
+
+const (
+	// mostQueries is about the number of queries that read the rows of a head together.
+	mostQueries = 32
+
+	// pieceRows is the number of rows of a piece, and chunkRows the number of rows whose scores are
+	// computed at a time, for one query as for many: sums are rescaled after each. Both are multiples
+	// of a segment, and a slab without a window is a piece.
+	pieceRows = 1 << 12
+	chunkRows = 1 << 10
+
+	// fewCodes is the number of elements of keys and values from which on processors share the pieces.
+	fewCodes = 1 << 16
+)
+
+// codes holds codes of keys and values.
+type codes[T dense.Float] struct {
+	slabs[T]
+	sides    [2]side[T]
+	encoding encoding[T]
+	call     call[T]
+}
+
+// side says how keys or values have codes: of the rotated rows less the mean of their segment.
+type side[T dense.Float] struct {
+	rotation *hadamard.Rotation[T]
+	bits     int
+	order    int // of rotated rows
+}
+
+// run is a run of tokens from ≤ j < to.
+type run struct{ from, to int }
+
+// call is the memory of a call of attend. A piece is a piece of the codes of a head of keys, or the
+// open tokens of the head.
+type call[T dense.Float] struct {
+	s       *Store[T]
+	dst, q  dense.Matrix[T]
+	count   int   // of queries of a head of keys: query i·group + g is head g of the group in row i
+	places  []int // of these queries
+	pieces  []run
+	digits  [9][]uint64 // of the queries of all heads, by the width of codes
+	factors []float32   // of products of the queries
+	offsets []float32   // sums of the elements of the rounded queries
+	lifts   []float32   // of pieces of all heads: factors of sums of values
+	partial []partial
+	sums    []float32 // of all pieces of all heads
+	tiles   []*tiles.Tile[T]
+	row     []T
+	out     []T
+}
+
+// partial holds the sum of the weights of a query over a piece, over exp(peak).
+type partial struct{ total, peak float32 }
+
+// NewCodes returns an empty store of exact attention with codes of so many bits of keys and of
+// values, for the given numbers of heads of queries and of keys, for points of dimension d and values
+// of dimension dv.
+func NewCodes[T dense.Float](keyBits, valueBits int, scores Scores, places Places, heads, keyHeads, d, dv int) (*Store[T], error) {
+	c, keep := new(codes[T]), Segment
+	dims, bits := [2]int{d, dv}, [2]int{keyBits, valueBits}
+	if err := checkOpen[T](keyHeads, dims, 2*Segment); err != nil {
+		return nil, err
+	}
+	for i, d := range dims {
+		rotation := coded.Rotation[T](d)
+		_, order := rotation.Dims()
+		c.sides[i] = side[T]{rotation, bits[i], order}
+	}
+	sides := c.sides
+	c.slabs = newSlabs(keyHeads, Segment, pieceRows, places, func(room int) *slab[T] {
+		s := &slab[T]{room: room}
+		for i, x := range sides {
+			s.codes[i] = newRows(s, x.bits, x.order, 1, keyHeads*room)
+			s.means[i] = newRows(s, meanBits, x.order, Segment, keyHeads*room)
+		}
+		return s
+	})
+	if places.drops() {
+		keep = 0
+	}
+	return newStore(c, scores, places, heads, keyHeads, dims, Segment, keep), c.checkMemory(places)
+}
+
+func (c *codes[T]) close(s *Store[T], in groups[T], from, n int) {
+	for at := 0; at < n; at += Segment {
+		token := s.closed + at
+		c.encoding = encoding[T]{&c.sides, c.open(token, Segment), token % c.size, in, from + at}
+		parallel.Do(s.keyHeads, &c.encoding)
+	}
+	c.encoding = encoding[T]{}
+}
+
+// together returns the number of the next tokens whose queries see the same codes.
+func (c *codes[T]) together(s *Store[T]) int {
+	if s.places.drops() { // each query sees other first tokens
+		return 1
+	}
+	if n := s.run + s.keep - 1 - s.open; n > 0 {
+		return n
+	}
+	return s.run
+}
+
+func (c *codes[T]) attend(s *Store[T], dst, q dense.Matrix[T], causal bool) {
+	x, last := &c.call, s.tokens()-1
+	low := s.places.first(last)
+	x.s, x.pieces = s, x.pieces[:0]
+	for _, r := range [...]run{{0, min(s.places.Sinks, low)}, {low, s.closed}} {
+		for from, to := r.from, min(r.to, s.closed); from < to; {
+			next := min((from/pieceRows+1)*pieceRows, to)
+			x.pieces = append(x.pieces, run{from, next})
+			from = next
+		}
+	}
+	group := s.heads / s.keyHeads
+	rows := max(mostQueries/group, 1)
+	for lo := 0; lo < q.Rows; lo += rows {
+		hi := min(lo+rows, q.Rows)
+		x.count, x.places = (hi-lo)*group, x.places[:0]
+		for i := range x.count {
+			place := last
+			if causal {
+				place += 1 - q.Rows + lo + i/group
+			}
+			x.places = append(x.places, place)
+		}
+		x.dst, x.q = dst.RowRange(lo, hi), q.RowRange(lo, hi)
+		c.outputs()
+	}
+	x.s, x.dst, x.q = nil, dense.Matrix[T]{}, dense.Matrix[T]{}
+}
+
+// outputs computes the outputs of the queries of the call.
+func (c *codes[T]) outputs() {
+	x, s := &c.call, c.call.s
+	n := s.keyHeads * len(x.pieces) * x.count
+	x.lifts = scratch.Resize(x.lifts, s.keyHeads*len(x.pieces))
+	x.partial, x.sums = scratch.Resize(x.partial, n), scratch.Resize(x.sums, n*c.sides[1].order)
+	x.tiles = scratch.Resize(x.tiles, s.keyHeads)
+	elements := s.tokens() * (s.dims[0] + s.dims[1]) * x.count
+	if len(x.pieces) > 0 {
+		c.round()
+	}
+	if all := s.keyHeads * (len(x.pieces) + 1); elements < fewCodes/s.keyHeads {
+		for i := range all {
+			c.Piece(i)
+		}
+	} else {
+		parallel.Do(all, c)
+	}
+	for h := range s.keyHeads {
+		for i := range x.count {
+			c.finish(h, i)
+		}
+		x.tiles[h].Release()
+		x.tiles[h] = nil
+	}
+}
+
+// vector returns row i of head h of keys in m: the columns of the head of queries i mod group in row
+// i/group.
+func (c *codes[T]) vector(m dense.Matrix[T], h, i int) []T {
+	group := c.call.s.heads / c.call.s.keyHeads
+	return layout.Head(m, h*group+i%group, c.call.s.heads).Row(i / group)
+}
+
+// Piece sums a piece of the codes of a head of keys, or the open tokens of the head.
+func (c *codes[T]) Piece(i int) {
+	x := &c.call
+	h, piece := i/(len(x.pieces)+1), i%(len(x.pieces)+1)
+	w := pool.Get[work[T]](&works)
+	if piece == len(x.pieces) {
+		w.queries.Shape(x.count, x.s.dims[0])
+		q := w.queries.Rows(x.count)
+		for i := range x.count {
+			copy(q.Row(i), c.vector(x.q, h, i))
+		}
+		k, v := x.s.recent(h)
+		x.tiles[h] = tiles.NewTile(x.s.scores.Scores, q, x.s.dims[1])
+		c.add(x.tiles[h], k, v, x.s.closed, 0)
+	} else {
+		w.begin(c, h)
+		w.sum(c, h, piece)
+		w.end()
+	}
+	pool.Put(&works, w)
+}
+
+// add adds keys and values from a token on to the sums of queries from query first on.
+func (c *codes[T]) add(t *tiles.Tile[T], k, v dense.Matrix[T], token, first int) {
+	m := mask[T](c.call.s.places, token)
+	m.Places = c.call.places
+	t.AddSeen(k, v, m, first)
+}
+
+// rounding is a codes that rounds the queries of a call. A piece is a head of keys.
+type rounding[T dense.Float] codes[T]
+
+// round rounds the queries of all heads.
+func (c *codes[T]) round() {
+	x, s := &c.call, c.call.s
+	n := s.keyHeads * x.count
+	x.factors, x.offsets = scratch.Resize(x.factors, n), scratch.Resize(x.offsets, n)
+	for _, width := range c.widths() {
+		x.digits[width] = scratch.Resize(x.digits[width], n*c.digitWords(width))
+	}
+	if n*c.sides[0].order < fewCodes/64 {
+		for h := range s.keyHeads {
+			(*rounding[T])(c).Piece(h)
+		}
+	} else {
+		parallel.Do(s.keyHeads, (*rounding[T])(c))
+	}
+}
+
+// widths returns the widths of the codes of keys and of their means, which may be equal.
+func (c *codes[T]) widths() []int {
+	both := [...]int{min(c.sides[0].bits, 8), 8}
+	if both[0] == both[1] {
+		return both[:1]
+	}
+	return both[:]
+}
+
+// digitWords returns the number of words of a query for codes of keys of a width.
+func (c *codes[T]) digitWords(width int) int {
+	return scan.DigitWords(scan.Words(c.sides[0].order, width), width)
+}
+
+func (r *rounding[T]) Piece(h int) {
+	c := (*codes[T])(r)
+	x, w, keys := &c.call, pool.Get[work[T]](&works), &c.sides[0]
+	w.queries.Shape(1, keys.order)
+	rotated := w.queries.Rows(1).Row(0)
+	w.whole = scratch.Resize(w.whole, keys.order)
+	for i := range x.count {
+		step := scan.Round(w.whole, keys.rotation.ApplyVec(rotated, c.vector(x.q, h, i)))
+		at, sum := h*x.count+i, 0
+		for _, width := range c.widths() {
+			scan.Digits(x.digits[width][at*c.digitWords(width):], w.whole, scan.Words(keys.order, width), width)
+		}
+		for _, y := range w.whole {
+			sum += int(y)
+		}
+		x.factors[at], x.offsets[at] = float32(step*x.s.scores.Scale), float32(sum)
+	}
+	pool.Put(&works, w)
+}
+
+// finish writes the output of query i of a head of keys.
+func (c *codes[T]) finish(h, i int) {
+	x, s := &c.call, c.call.s
+	dst, pieces, scores := c.vector(x.dst, h, i), len(x.pieces), c.scoresOf(h, i)
+	more, total, peak := x.tiles[h].Sums(i)
+	if pieces == 0 {
+		if !layout.Finite(dense.Of(1, len(more), more)) {
+			c.exactly(dst, h, i)
+			return
+		}
+		tiles.Output(scores, dst, more, total, peak)
+		return
+	}
+	order := c.sides[1].order
+	partials := x.partial[h*pieces*x.count:]
+	most := peak
+	for p := range pieces {
+		most = max(most, float64(partials[p*x.count+i].peak))
+	}
+	if most == math.Inf(-1) {
+		most = 0
+	}
+	x.row, x.out = scratch.Resize(x.row, order), scratch.Resize(x.out, s.dims[1])
+	clear(x.row)
+	lifts := x.lifts[h*pieces:][:pieces]
+	lift := max(1, slices.Max(lifts))
+	var all T
+	for p := range pieces {
+		at := p*x.count + i
+		factor := T(math.Exp(float64(partials[at].peak) - most))
+		all += factor * T(partials[at].total)
+		factor *= T(lifts[p] / lift)
+		for j, y := range x.sums[(h*pieces*x.count+at)*order:][:order] {
+			x.row[j] += factor * T(y)
+		}
+	}
+	c.sides[1].rotation.ApplyTransposedVec(x.out, x.row)
+	factor := T(math.Exp(peak - most))
+	vecmath.AddScaled(x.out, more, factor/T(lift))
+	if all-all != 0 || !layout.Finite(dense.Of(1, len(x.out), x.out)) {
+		c.exactly(dst, h, i)
+		return
+	}
+	tiles.Output(scores, dst, x.out, all+factor*total, most)
+	if lift == 1 {
+		return
+	}
+	for j, y := range dst {
+		if dst[j] = y * T(lift); !s.scores.Unnormalised {
+			dst[j] = coded.Finite(dst[j]) // rounding to codes may exceed the largest number
+		}
+	}
+}
+
+// scoresOf returns the scores of query i of a head of keys.
+func (c *codes[T]) scoresOf(h, i int) tiles.Scores {
+	group := c.call.s.heads / c.call.s.keyHeads
+	return c.call.s.scores.of(h*group + i%group)
+}
+
+// exactly computes the output of query i of a head of keys from decoded keys and values.
+func (c *codes[T]) exactly(dst []T, h, i int) {
+	q, out := dense.Of(1, c.call.s.dims[0], slices.Clone(c.vector(c.call.q, h, i))), dense.Of(1, len(dst), dst) // dst may be the query
+	if peak := c.decoded(out, q, h, i, 1); peak > coded.Largest && !layout.Finite(out) {
+		smaller := dense.New[T](1, len(dst))
+		c.decoded(smaller, q, h, i, coded.Smaller)
+		coded.Mend(c.call.s.scores.Scores, out, smaller)
+	}
+}
+
+// decoded computes the output for values times factor, and returns the largest size of the values.
+func (c *codes[T]) decoded(dst, q dense.Matrix[T], h, i int, factor T) (peak T) {
+	x, s := &c.call, c.call.s
+	t := tiles.NewTile(c.scoresOf(h, i), q, s.dims[1])
+	b := pool.Get[block[T]](&blocks)
+	k, v := dense.New[T](tiles.Keys, s.dims[0]), dense.New[T](tiles.Keys, s.dims[1])
+	for _, r := range x.pieces {
+		for lo := r.from; lo < r.to; lo += tiles.Keys {
+			n := min(tiles.Keys, r.to-lo)
+			for j := range n {
+				c.decodeToken(b, [2][]T{k.Row(j), v.Row(j)}, lo+j, h)
+			}
+			peak = max(peak, coded.PeakOf(v.RowRange(0, n)))
+			vecmath.Scale(v.Data, factor)
+			c.add(t, k.RowRange(0, n), v.RowRange(0, n), lo, i)
+		}
+	}
+	pool.Put(&blocks, b)
+	k, v = s.recent(h)
+	v = v.Clone()
+	peak = max(peak, coded.PeakOf(v))
+	vecmath.Scale(v.Data, factor)
+	c.add(t, k, v, s.closed, i)
+	t.Finish(dst)
+	t.Release()
+	return peak
+}
+
+// decodeToken sets to to the key and the value that the codes of a token of a head stand for.
+func (c *codes[T]) decodeToken(b *block[T], to [2][]T, token, h int) {
+	s, row := c.at(token, h)
+	for i := range to {
+		b.decode(&c.sides[i], &s.codes[i], &s.means[i], to[i], row)
+	}
+}
+
+func (c *codes[T]) merge(s *Store[T], other content[T], closed int) {
+	c.slabs.merge(s.closed, &other.(*codes[T]).slabs, closed, s.run)
+}
+
+func (c *codes[T]) clone(closed int) content[T] {
+	return &codes[T]{slabs: c.slabs.clone(closed), sides: c.sides}
+}
+
+func (c *codes[T]) save(s *Store[T], to *Saved[T]) { s.saveTail(to) }
+
+func (c *codes[T]) restore(s *Store[T], from *Saved[T], closed, open int) {
+	c.truncate(closed)
+	s.restoreTail(from, open)
+}
+
+func (c *codes[T]) parameters(s *Store[T]) []parameter {
+	return s.exact(kindCodes, c.sides[0].bits, c.sides[1].bits)
+}
