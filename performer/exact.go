@@ -449,7 +449,10 @@ func (e exact[T]) newStore(attentions []Attention[T], heads, keyHeads, d, dv int
 			scores.Sinks = append(scores.Sinks, a.(exact[T]).SinkWeight)
 		}
 	}
-	places := store.Places{Window: e.Window, Sinks: e.Sinks, Chunk: e.Chunk, Slope: e.Slope}
+	places := store.Places{Window: e.Window, Chunk: e.Chunk, Slope: e.Slope}
+	if e.Window > 0 { // otherwise sinks change nothing
+		places.Sinks = e.Sinks
+	}
 	if keys, values := e.stateBits(); keys != 0 {
 		return store.NewCodes[T](keys, values, scores, places, heads, keyHeads, d, dv)
 	}

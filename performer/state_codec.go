@@ -20,8 +20,8 @@ import (
 //	28  uint32   runs of heads that have one attention
 //	32  uint64   tokens, at most half of what an int counts
 //
-// then for each run of heads the bytes of package store, and at the end the CRC-32C of all earlier
-// bytes, a uint32.
+// then the parameters of each run of heads as words of 8 bytes, the tokens of each run, see package
+// store, and at the end the CRC-32C of all earlier bytes, a uint32.
 const (
 	stateName    = "rfstate\x00"
 	stateVersion = 5
@@ -40,6 +40,9 @@ func (s *State[T]) MarshalBinary() ([]byte, error) {
 	}
 	b := s.header().Append(make([]byte, 0, s.size(s.n)))
 	for _, u := range s.units {
+		b = u.EncodeParameters(b)
+	}
+	for _, u := range s.units {
 		b = u.Encode(b)
 	}
 	return frame.Seal(b, 0), nil
@@ -54,8 +57,16 @@ func (s *State[T]) UnmarshalBinary(data []byte) error {
 	if s.units == nil {
 		return errNoState
 	}
-	tokens, body, err := s.header().Open(data, s.size(frame.Tokens(data)), 0)
+	tokens, body, err := s.header().OpenAnySize(data)
 	if err != nil {
+		return fmt.Errorf("performer: %w", err)
+	}
+	for _, u := range s.units {
+		if body, err = u.CheckParameters(body); err != nil {
+			return err
+		}
+	}
+	if err := frame.CheckSize(len(data), s.size(tokens), 0, tokens); err != nil {
 		return fmt.Errorf("performer: %w", err)
 	}
 	rest := body

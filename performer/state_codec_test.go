@@ -74,7 +74,7 @@ func TestStateGolden(t *testing.T) {
 		1, 0, 0, 0, 1, 0, 0, 0, 1, 0, 0, 0, 1, 0, 0, 0, 1, 0, 0, 0,
 		1, 0, 0, 0, 0, 0, 0, 0,
 	}
-	want = append(want, words(1, 3, 1, 0, 0)...) // a head, sums, a feature, neither logarithms nor unnormalised
+	want = append(want, words(1, 1, 1, 0, 0)...) // linear, a head, a feature, neither logarithms nor unnormalised
 	want = append(append(want, word...), word...)
 	want = append(want, 0, 0, 0, 0, 0, 0, 0x18, 0x40, 0, 0, 0, 0, 0, 0, 0, 0x40)
 	got := must.Have(s.MarshalBinary())
@@ -93,7 +93,7 @@ func TestStateGolden(t *testing.T) {
 	assert.Equal(t, append([]byte{
 		'r', 'f', 's', 't', 'a', 't', 'e', 0, 5, 0, 4, 0,
 		3, 0, 0, 0, 3, 0, 0, 0, 4, 0, 0, 0, 5, 0, 0, 0, 1, 0, 0, 0, 2, 0, 0, 0, 0, 0, 0, 0,
-	}, words(3, 3, 8, 1, 1)...), must.Have(single.MarshalBinary())[:80])
+	}, words(1, 3, 8, 1, 1)...), must.Have(single.MarshalBinary())[:80])
 
 	// Keys and values as they are: two queries over one head, key 2 and 3 with values 4, 5 and 6,
 	// 7.
@@ -103,7 +103,7 @@ func TestStateGolden(t *testing.T) {
 	want = append([]byte{
 		'r', 'f', 's', 't', 'a', 't', 'e', 0, 5, 0, 4, 0,
 		2, 0, 0, 0, 1, 0, 0, 0, 1, 0, 0, 0, 2, 0, 0, 0, 1, 0, 0, 0, 2, 0, 0, 0, 0, 0, 0, 0,
-	}, words(2, 1, 0, 0, math.Float64bits(0.5), 0, 0, 0, 0, 0, 0, 0, 0)...) // two heads, elements, the scale, and two sinks
+	}, words(0, 2, 0, 0, math.Float64bits(0.5), 0, 0, 0, 0, 0, 0, 0, 0)...) // two heads, elements, the scale, and two sinks
 	assert.Equal(t, append(want,
 		0, 0, 0, 0x40, 0, 0, 0x40, 0x40,
 		0, 0, 0x80, 0x40, 0, 0, 0xa0, 0x40, 0, 0, 0xc0, 0x40, 0, 0, 0xe0, 0x40,
@@ -196,8 +196,8 @@ func TestStateHostile(t *testing.T) {
 		"performer: state with dv = 0, want 2":                                                          word(24, 0),
 		"performer: state with runs of heads = 9, want 1":                                               word(28, 9),
 		fmt.Sprintf("performer: state of 9223372036854775808 tokens, want at most %d", frame.MaxTokens): word(36, 1<<31),
-		"performer: state with heads of an attention = 2, want 1":                                       word(40, 2),
-		"performer: state with kind = 2, want 3":                                                        word(48, 2),
+		"performer: state with linear attention = false, want true":                                     word(40, 0),
+		"performer: state with heads of an attention = 2, want 1":                                       word(48, 2),
 		"performer: state with m = 2147483648, want 4":                                                  word(56, 1<<31),
 		"performer: state with logarithms = false, want true":                                           word(64, 0),
 		"performer: state with Unnormalised = true, want false":                                         word(72, 1),

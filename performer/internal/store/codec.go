@@ -2,6 +2,7 @@ package store
 
 import (
 	"encoding/binary"
+	"errors"
 	"fmt"
 	"math"
 
@@ -38,41 +39,32 @@ func (p parameter) of(word uint64) any {
 	return int(word)
 }
 
-// parameters are those of the kind of attention, and the numbers of heads.
+// parameters are those of the attention and of its heads.
 func (s *Store[T]) parameters() []parameter {
-	return append([]parameter{{"heads of an attention", s.heads}}, s.content.parameters(s)...)
+	return append([]parameter{{"linear attention", s.segments == nil}, {"heads of an attention", s.heads}}, s.content.parameters(s)...)
 }
 
 // Check returns an error unless other can be merged.
 func (s *Store[T]) Check(other *Store[T]) error {
 	want, got := s.parameters(), other.parameters()
-	if want[1] != got[1] {
-		return fmt.Errorf("performer: other belongs to other attention, the state to %v", kinds[want[1].value.(int)])
-	}
-	if err := s.places.checkMerge(other.places); err != nil {
-		return err
+	if want[0] != got[0] {
+		return fmt.Errorf("performer: other belongs to other attention, want linear attention = %v", want[0].value)
 	}
 	for i, p := range got {
 		if p != want[i] {
 			return fmt.Errorf("performer: %s = %v, but the state belongs to attention with %v", p.name, p.value, want[i].value)
 		}
 	}
+	if s.places.drops() || s.places.Slope != 0 {
+		return errors.New("performer: states with a Window, a Chunk or a Slope do not merge, as tokens would change places")
+	}
 	return s.content.checkMarks(other.content.marks())
 }
 
-// kinds are the names of the kinds of content. A number of a kind is the second parameter.
-var kinds = [...]string{1: "exact attention", 2: "exact attention in codes", 3: "linear attention"}
-
-const (
-	kindElements = iota + 1
-	kindCodes
-	kindSums
-)
-
 // exact are the parameters of exact attention with codes of so many bits, or 0 for elements.
-func (s *Store[T]) exact(kind, keyBits, valueBits int) []parameter {
+func (s *Store[T]) exact(keyBits, valueBits int) []parameter {
 	p := []parameter{
-		{"kind", kind}, {"KeyBits", keyBits}, {"ValueBits", valueBits}, {"Scale", s.scores.Scale}, {"Softcap", s.scores.Softcap},
+		{"KeyBits", keyBits}, {"ValueBits", valueBits}, {"Scale", s.scores.Scale}, {"Softcap", s.scores.Softcap},
 		{"Unnormalised", s.scores.Unnormalised}, {"Window", s.places.Window}, {"Sinks", s.places.Sinks}, {"Chunk", s.places.Chunk}, {"Slope", s.places.Slope},
 	}
 	for h := range s.heads {
@@ -116,11 +108,30 @@ func times(n, size int) int {
 	return n * size
 }
 
-// Encode appends parameters and marks, closed segments, and the elements of open tokens.
-func (s *Store[T]) Encode(b []byte) []byte {
+// EncodeParameters appends a word for each parameter, and CheckParameters returns the bytes after the
+// words, or an error if a word differs. It returns nil if there are too few bytes.
+func (s *Store[T]) EncodeParameters(b []byte) []byte {
 	for _, p := range s.parameters() {
 		b = binary.LittleEndian.AppendUint64(b, p.word())
 	}
+	return b
+}
+
+func (s *Store[T]) CheckParameters(b []byte) (rest []byte, err error) {
+	for _, p := range s.parameters() {
+		if len(b) < 8 {
+			return nil, nil
+		}
+		if word := binary.LittleEndian.Uint64(b); word != p.word() {
+			return nil, fmt.Errorf("performer: state with %s = %v, want %v", p.name, p.of(word), p.value)
+		}
+		b = b[8:]
+	}
+	return b, nil
+}
+
+// Encode appends marks, closed segments, and the elements of open tokens.
+func (s *Store[T]) Encode(b []byte) []byte {
 	b = s.content.encode(frame.AppendElements(b, s.content.marks()), s.runsOf(s.tokens()))
 	for h := range s.keyHeads {
 		k, v := s.recent(h)
@@ -131,26 +142,19 @@ func (s *Store[T]) Encode(b []byte) []byte {
 
 // Inspect returns an error unless Decode can read the first bytes of b. rest is b after these bytes.
 func (s *Store[T]) Inspect(b []byte, tokens int) (rest []byte, err error) {
-	body := b
-	for _, p := range s.parameters() {
-		if word := binary.LittleEndian.Uint64(body); word != p.word() {
-			return nil, fmt.Errorf("performer: state with %s = %v, want %v", p.name, p.of(word), p.value)
-		}
-		body = body[8:]
-	}
 	marks := make([]float64, len(s.content.marks()))
-	body = frame.ReadElements(marks, body)
+	body := frame.ReadElements(marks, b)
 	if err := s.content.checkMarks(marks); err != nil {
 		return nil, err
 	}
-	return b[s.Size(tokens):], s.content.inspect(body)
+	return b[s.Size(tokens)-8*len(s.parameters()):], s.content.inspect(body)
 }
 
 // Decode sets the store to the encoded store, and returns the bytes after it.
 func (s *Store[T]) Decode(b []byte, tokens int) (rest []byte) {
 	s.Reset()
 	r := s.runsOf(tokens)
-	b = s.content.decode(b[8*(len(s.parameters())+len(s.content.marks())):], r)
+	b = s.content.decode(b[8*len(s.content.marks()):], r)
 	s.grow(tokens - r.closed)
 	s.closed, s.open = r.closed, tokens-r.closed
 	if s.segments != nil {

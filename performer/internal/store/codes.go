@@ -387,5 +387,5 @@ func (c *codes[T]) restore(s *Store[T], from *Saved[T], closed, open int) {
 }
 
 func (c *codes[T]) parameters(s *Store[T]) []parameter {
-	return s.exact(kindCodes, c.sides[0].bits, c.sides[1].bits)
+	return s.exact(c.sides[0].bits, c.sides[1].bits)
 }

@@ -154,4 +154,4 @@ func (e *elements[T]) restore(s *Store[T], _ *Saved[T], closed, open int) {
 	e.truncate(closed)
 }
 
-func (e *elements[T]) parameters(s *Store[T]) []parameter { return s.exact(kindElements, 0, 0) }
+func (e *elements[T]) parameters(s *Store[T]) []parameter { return s.exact(0, 0) }

@@ -1,7 +1,6 @@
 package store
 
 import (
-	"errors"
 	"fmt"
 
 	"github.com/seed-feabd252/randfeat/dense"
@@ -56,14 +55,6 @@ func (p Places) bounds() string {
 		return fmt.Sprintf("Chunk = %d", p.Chunk)
 	}
 	return fmt.Sprintf("Window = %d and Sinks = %d", p.Window, p.Sinks)
-}
-
-// checkMerge returns an error if weights depend on places, because Merge changes places.
-func (p Places) checkMerge(other Places) error {
-	if p.reach() != 0 || p.Slope != 0 || other.reach() != 0 || other.Slope != 0 {
-		return errors.New("performer: states with a Window, a Chunk or a Slope do not merge, as tokens would change places")
-	}
-	return nil
 }
 
 // Scores are the scores of heads of queries, which may have a Sink each.

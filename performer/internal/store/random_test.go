@@ -162,7 +162,7 @@ func (o *operations) some(empty func() *Store[float64]) {
 		k, v := o.normal()
 		c.Append(k, v) // which are to be forgotten
 		data := s.Encode(nil)
-		require.Len(o.t, data, s.Size(len(o.k)))
+		require.Len(o.t, data, s.Size(len(o.k))-8*len(s.parameters()))
 		rest, err := c.Inspect(data, len(o.k))
 		require.NoError(o.t, err)
 		require.Empty(o.t, rest)

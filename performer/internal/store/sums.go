@@ -168,7 +168,7 @@ func (c *sums[T]) restore(_ *Store[T], from *Saved[T], _, _ int) {
 }
 
 func (c *sums[T]) parameters(*Store[T]) []parameter {
-	return []parameter{{"kind", kindSums}, {"m", c.engine.M}, {"logarithms", c.engine.Logs}, {"Unnormalised", c.engine.Unnormalised}}
+	return []parameter{{"m", c.engine.M}, {"logarithms", c.engine.Logs}, {"Unnormalised", c.engine.Unnormalised}}
 }
 
 func (c *sums[T]) marks() []float64 { return c.engine.Marks() }
