@@ -133,9 +133,10 @@ func (s *Store[T]) CheckParameters(b []byte) (rest []byte, err error) {
 // Encode appends marks, closed segments, and the elements of open tokens.
 func (s *Store[T]) Encode(b []byte) []byte {
 	b = s.content.encode(frame.AppendElements(b, s.content.marks()), s.runsOf(s.tokens()))
-	for h := range s.keyHeads {
-		k, v := s.recent(h)
-		b = frame.AppendElements(frame.AppendElements(b, k.Data), v.Data)
+	for side := range s.tail {
+		for _, x := range s.tail[side] {
+			b = frame.AppendElements(b, x.RowRange(0, s.open).Data)
+		}
 	}
 	return b
 }
@@ -159,12 +160,11 @@ func (s *Store[T]) Decode(b []byte, tokens int) (rest []byte) {
 	s.closed, s.open = r.closed, tokens-r.closed
 	if s.segments != nil {
 		s.first = s.segments.drop(0)
-		s.arrivals.first = s.first
-		s.arrivals.extend(tokens - s.first)
 	}
-	for h := range s.keyHeads {
-		k, v := s.recent(h)
-		b = frame.ReadElements(v.Data, frame.ReadElements(k.Data, b))
+	for side := range s.tail {
+		for _, x := range s.tail[side] {
+			b = frame.ReadElements(x.RowRange(0, s.open).Data, b)
+		}
 	}
 	return b
 }

@@ -34,6 +34,7 @@ const (
 type codes[T dense.Float] struct {
 	slabs[T]
 	sides    [2]side[T]
+	widths   []int // of codes of keys and of their means, in package scan
 	encoding encoding[T]
 	call     call[T]
 }
@@ -59,7 +60,6 @@ type call[T dense.Float] struct {
 	digits  [9][]uint64 // of the queries of all heads, by the width of codes
 	factors []float32   // of products of the queries
 	offsets []float32   // sums of the elements of the rounded queries
-	lifts   []float32   // of pieces of all heads: factors of sums of values
 	partial []partial
 	sums    []float32 // of all pieces of all heads
 	tiles   []*tiles.Tile[T]
@@ -84,6 +84,7 @@ func NewCodes[T dense.Float](keyBits, valueBits int, scores Scores, places Place
 		_, order := rotation.Dims()
 		c.sides[i] = side[T]{rotation, bits[i], order}
 	}
+	c.widths = slices.Compact([]int{min(keyBits, 8), 8})
 	sides := c.sides
 	c.slabs = newSlabs(keyHeads, Segment, pieceRows, places, func(room int) *slab[T] {
 		s := &slab[T]{room: room}
@@ -99,7 +100,7 @@ func NewCodes[T dense.Float](keyBits, valueBits int, scores Scores, places Place
 	return newStore(c, scores, places, heads, keyHeads, dims, Segment, keep), c.checkMemory(places)
 }
 
-func (c *codes[T]) close(s *Store[T], in groups[T], from, n int) {
+func (c *codes[T]) close(s *Store[T], in *groups[T], from, n int) {
 	for at := 0; at < n; at += Segment {
 		token := s.closed + at
 		c.encoding = encoding[T]{&c.sides, c.open(token, Segment), token % c.size, in, from + at}
@@ -152,7 +153,6 @@ func (c *codes[T]) attend(s *Store[T], dst, q dense.Matrix[T], causal bool) {
 func (c *codes[T]) outputs() {
 	x, s := &c.call, c.call.s
 	n := s.keyHeads * len(x.pieces) * x.count
-	x.lifts = scratch.Resize(x.lifts, s.keyHeads*len(x.pieces))
 	x.partial, x.sums = scratch.Resize(x.partial, n), scratch.Resize(x.sums, n*c.sides[1].order)
 	x.tiles = scratch.Resize(x.tiles, s.keyHeads)
 	elements := s.tokens() * (s.dims[0] + s.dims[1]) * x.count
@@ -219,8 +219,8 @@ func (c *codes[T]) round() {
 	x, s := &c.call, c.call.s
 	n := s.keyHeads * x.count
 	x.factors, x.offsets = scratch.Resize(x.factors, n), scratch.Resize(x.offsets, n)
-	for _, width := range c.widths() {
-		x.digits[width] = scratch.Resize(x.digits[width], n*c.digitWords(width))
+	for _, width := range c.widths {
+		x.digits[width] = scratch.Resize(x.digits[width], n*scan.DigitWords(scan.Words(c.sides[0].order, width), width))
 	}
 	if n*c.sides[0].order < fewCodes/64 {
 		for h := range s.keyHeads {
@@ -229,20 +229,6 @@ func (c *codes[T]) round() {
 	} else {
 		parallel.Do(s.keyHeads, (*rounding[T])(c))
 	}
-}
-
-// widths returns the widths of the codes of keys and of their means, which may be equal.
-func (c *codes[T]) widths() []int {
-	both := [...]int{min(c.sides[0].bits, 8), 8}
-	if both[0] == both[1] {
-		return both[:1]
-	}
-	return both[:]
-}
-
-// digitWords returns the number of words of a query for codes of keys of a width.
-func (c *codes[T]) digitWords(width int) int {
-	return scan.DigitWords(scan.Words(c.sides[0].order, width), width)
 }
 
 func (r *rounding[T]) Piece(h int) {
@@ -254,8 +240,9 @@ func (r *rounding[T]) Piece(h int) {
 	for i := range x.count {
 		step := scan.Round(w.whole, keys.rotation.ApplyVec(rotated, c.vector(x.q, h, i)))
 		at, sum := h*x.count+i, 0
-		for _, width := range c.widths() {
-			scan.Digits(x.digits[width][at*c.digitWords(width):], w.whole, scan.Words(keys.order, width), width)
+		for _, width := range c.widths {
+			words := scan.Words(keys.order, width)
+			scan.Digits(x.digits[width][at*scan.DigitWords(words, width):], w.whole, words, width)
 		}
 		for _, y := range w.whole {
 			sum += int(y)
@@ -289,34 +276,23 @@ func (c *codes[T]) finish(h, i int) {
 	}
 	x.row, x.out = scratch.Resize(x.row, order), scratch.Resize(x.out, s.dims[1])
 	clear(x.row)
-	lifts := x.lifts[h*pieces:][:pieces]
-	lift := max(1, slices.Max(lifts))
 	var all T
 	for p := range pieces {
 		at := p*x.count + i
 		factor := T(math.Exp(float64(partials[at].peak) - most))
 		all += factor * T(partials[at].total)
-		factor *= T(lifts[p] / lift)
 		for j, y := range x.sums[(h*pieces*x.count+at)*order:][:order] {
 			x.row[j] += factor * T(y)
 		}
 	}
 	c.sides[1].rotation.ApplyTransposedVec(x.out, x.row)
 	factor := T(math.Exp(peak - most))
-	vecmath.AddScaled(x.out, more, factor/T(lift))
+	vecmath.AddScaled(x.out, more, factor)
 	if all-all != 0 || !layout.Finite(dense.Of(1, len(x.out), x.out)) {
 		c.exactly(dst, h, i)
 		return
 	}
 	tiles.Output(scores, dst, x.out, all+factor*total, most)
-	if lift == 1 {
-		return
-	}
-	for j, y := range dst {
-		if dst[j] = y * T(lift); !s.scores.Unnormalised {
-			dst[j] = coded.Finite(dst[j]) // rounding to codes may exceed the largest number
-		}
-	}
 }
 
 // scoresOf returns the scores of query i of a head of keys.
@@ -372,11 +348,16 @@ func (c *codes[T]) decodeToken(b *block[T], to [2][]T, token, h int) {
 }
 
 func (c *codes[T]) merge(s *Store[T], other content[T], closed int) {
-	c.slabs.merge(s.closed, &other.(*codes[T]).slabs, closed, s.run)
+	from := &other.(*codes[T]).slabs
+	for at := 0; at < closed; at += s.run {
+		slab, row := from.at(at, 0)
+		c.open(s.closed, s.run).copy(s.closed%c.size, slab, row, s.run, c.heads)
+		s.closed += s.run
+	}
 }
 
 func (c *codes[T]) clone(closed int) content[T] {
-	return &codes[T]{slabs: c.slabs.clone(closed), sides: c.sides}
+	return &codes[T]{slabs: c.slabs.clone(closed), sides: c.sides, widths: c.widths}
 }
 
 func (c *codes[T]) save(s *Store[T], to *Saved[T]) { s.saveTail(to) }

@@ -42,7 +42,7 @@ func NewElements[T dense.Float](scores Scores, places Places, heads, keyHeads, d
 	return newStore(e, scores, places, heads, keyHeads, dims, tiles.Keys, 0), e.checkMemory(places)
 }
 
-func (e *elements[T]) close(s *Store[T], in groups[T], from, n int) {
+func (e *elements[T]) close(s *Store[T], in *groups[T], from, n int) {
 	for at := 0; at < n; at += s.run {
 		into, place := e.open(s.closed+at, s.run), (s.closed+at)%e.size
 		for side, d := range s.dims {
@@ -134,7 +134,17 @@ func (e *elements[T]) outputs(dst, q dense.Matrix[T], h, head, next, first int) 
 }
 
 func (e *elements[T]) merge(s *Store[T], other content[T], closed int) {
-	e.slabs.merge(s.closed, &other.(*elements[T]).slabs, closed, s.run)
+	var in groups[T]
+	for at := 0; at < closed; at += s.run {
+		for side, d := range s.dims {
+			in[side] = in[side][:0]
+			for h := range s.keyHeads {
+				from, row := other.(*elements[T]).at(at, h)
+				in[side] = append(in[side], dense.Of(s.run, d, from.elements[side].of(row, s.run)))
+			}
+		}
+		s.append(&in, s.run)
+	}
 }
 
 func (e *elements[T]) clone(closed int) content[T] { return &elements[T]{slabs: e.slabs.clone(closed)} }

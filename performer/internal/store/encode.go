@@ -26,7 +26,7 @@ type encoding[T dense.Float] struct {
 	sides *[2]side[T]
 	into  *slab[T]
 	place int // in the slab
-	in    groups[T]
+	in    *groups[T]
 	from  int // row of in
 }
 

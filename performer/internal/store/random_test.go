@@ -83,6 +83,27 @@ func TestRoom(t *testing.T) {
 	}
 }
 
+// A mark before Merge has the tokens that it had, open ones too.
+func TestRestoreBeforeMerge(t *testing.T) {
+	rng := rand.New(rand.NewPCG(9, 9))
+	x, q := densetest.Normal[float64](rng, 1000, 3, 0, 1), densetest.Normal[float64](rng, 1, 3, 0, 1)
+	for _, bits := range []int{0, 8} {
+		s := newOf[float64]([2]int{bits, bits}, Scores{Scores: tiles.Scores{Scale: 1}}, Places{}, 3, 3)
+		s.Append(x.RowRange(0, 300), x.RowRange(0, 300))
+		want, got, other := dense.New[float64](1, 3), dense.New[float64](1, 3), s.Clone()
+		s.Attend(want, q)
+		other.Append(x, x)
+		var mark Saved[float64]
+		s.Save(&mark)
+		s.Merge(other)
+		require.Equal(t, 1600, s.tokens())
+		require.True(t, s.Holds(&mark, 300))
+		s.Restore(&mark, 300)
+		s.Attend(got, q)
+		require.Equal(t, want.Data, got.Data, "%d bits", bits)
+	}
+}
+
 func slabsOf[T dense.Float](s *Store[T]) *slabs[T] {
 	switch c := s.content.(type) {
 	case *elements[T]:
@@ -178,6 +199,9 @@ func (o *operations) some(empty func() *Store[float64]) {
 			return
 		}
 		a, b := s.closed, other.s.closed
+		if _, ok := s.content.(*elements[float64]); ok { // which keep their order
+			a = len(o.k)
+		}
 		order := func(x, y [][]float64) (all [][]float64) {
 			return append(append(append(append(all, x[:a]...), y[:b]...), x[a:]...), y[b:]...)
 		}

@@ -32,48 +32,30 @@ func (w *work[T]) sum(c *codes[T], h, piece int) {
 	x, r := &c.call, c.call.pieces[piece]
 	first := (h*len(x.pieces) + piece) * x.count
 	partials := x.partial[first:][:x.count]
-	// The largest scales of the keys, the means of keys, the values, and the means of values.
-	var peaks [4]float32
-	for lo := r.from; lo < r.to; {
-		s, row := c.at(lo, h)
-		n := min(r.to-lo, c.size-lo%c.size)
-		for i := range c.sides {
-			peaks[2*i] = max(peaks[2*i], vecmath.Peak(s.codes[i].scales[row:row+n]))
-			peaks[2*i+1] = max(peaks[2*i+1], vecmath.Peak(s.means[i].scales[row/Segment:(row+n+Segment-1)/Segment]))
-		}
-		lo += n
+	for i := range partials {
+		partials[i] = partial{0, float32(math.Inf(-1))}
 	}
 	s, _ := c.at(r.from, h)
-	keys, keyMeans, values, valueMeans := &s.codes[0], &s.means[0], &s.codes[1], &s.means[1]
-	// Products of codes are at most bound times the factor of a query.
-	bound := scan.Largest * float32(keys.order) * max(keys.largest()*peaks[0], keyMeans.largest()*peaks[1], 0)
-	for i, factor := range w.factors {
-		partials[i] = partial{0, float32(math.Inf(-1))}
-		if !(max(bound, bound*max(factor, -factor)) <= math.MaxFloat32/2) {
-			partials[i].total = float32(math.NaN()) // scores may overflow
-		}
-	}
-	lift := liftOf(max(values.largest()*peaks[2], valueMeans.largest()*peaks[3]))
-	x.lifts[h*len(x.pieces)+piece] = lift
-	w.values.begin(values, x.count)
-	w.valueMeans.begin(valueMeans, x.count)
+	w.values.begin(&s.codes[1], x.count)
+	w.valueMeans.begin(&s.means[1], x.count)
 	for lo := r.from; lo < r.to; {
 		n := min(r.to-lo, c.size-lo%c.size)
-		w.addSlab(c, h, lo, n, partials, lift)
+		w.addSlab(c, h, lo, n, partials)
 		lo += n
 	}
-	sums := x.sums[first*values.order:][:x.count*values.order]
+	order := s.codes[1].order
+	sums := x.sums[first*order:][:x.count*order]
 	clear(sums)
-	w.values.collect(values, sums, &w.part)
-	w.valueMeans.collect(valueMeans, sums, &w.part)
+	w.values.collect(&s.codes[1], sums, &w.part)
+	w.valueMeans.collect(&s.means[1], sums, &w.part)
 }
 
 // addSlab adds n tokens of a slab from token number from on.
-func (w *work[T]) addSlab(c *codes[T], h, from, n int, partials []partial, lift float32) {
-	x := &c.call
+func (w *work[T]) addSlab(c *codes[T], h, from, n int, partials []partial) {
 	s, at := c.at(from, h)
 	firstMean := at / Segment
 	blocks := (at+n+Segment-1)/Segment - firstMean
+	w.spoil(partials, s, at, n)
 	w.ofBlocks, w.means = w.products(w.ofBlocks, &s.means[0], firstMean, blocks), w.means[:0]
 	for i := range w.factors {
 		row := w.ofBlocks[i*blocks:][:blocks]
@@ -84,7 +66,7 @@ func (w *work[T]) addSlab(c *codes[T], h, from, n int, partials []partial, lift 
 			}
 		}
 	}
-	w.blocks = scratch.Resize(w.blocks, x.count*blocks)
+	w.blocks = scratch.Resize(w.blocks, len(partials)*blocks)
 	for lo, rows := 0, 0; lo < n; lo += rows {
 		rows = min(chunkRows, n-lo)
 		if in := (at + lo) % Segment; in > 0 { // parts of groups of weights are parts of segments
@@ -93,10 +75,7 @@ func (w *work[T]) addSlab(c *codes[T], h, from, n int, partials []partial, lift 
 		w.scores = w.products(w.scores, &s.codes[0], at+lo, rows)
 		first := (at+lo)/Segment - firstMean
 		for i := range partials {
-			w.weigh(c, &s.codes[0], &partials[i], i, at+lo, from+lo, rows, w.means[(i*blocks+first)*partsOf:], w.blocks[i*blocks:][:first])
-		}
-		if lift != 1 {
-			vecmath.Scale(w.scores, 1/lift)
+			w.weigh(&c.call, &s.codes[0], &partials[i], i, at+lo, from+lo, rows, w.means[(i*blocks+first)*partsOf:], w.blocks[i*blocks:][:first])
 		}
 		w.values.add(&w.weights, &s.codes[1], w.scores, at+lo, rows)
 		for i := range partials {
@@ -107,11 +86,28 @@ func (w *work[T]) addSlab(c *codes[T], h, from, n int, partials []partial, lift 
 					sum += scan.PartSum(weights, g*partsOf+part)
 				}
 				w.blocks[i*blocks+first+g] = sum
-				partials[i].total += sum * lift
+				partials[i].total += sum
 			}
 		}
 	}
 	w.valueMeans.add(&w.weights, &s.means[1], w.blocks, firstMean, blocks)
+}
+
+// spoil makes the totals of queries NaN whose scores may overflow float32, and of all queries if sums
+// of the values of n rows from row at on may overflow or lose digits.
+func (w *work[T]) spoil(partials []partial, s *slab[T], at, n int) {
+	var bounds [2]float32 // of keys and of values
+	for i := range bounds {
+		codes, means := &s.codes[i], &s.means[i]
+		bounds[i] = max(codes.largest()*vecmath.Peak(codes.scales[at:at+n]), means.largest()*vecmath.Peak(means.scales[at/Segment:(at+n+Segment-1)/Segment]), 0)
+	}
+	bounds[0] *= scan.Largest * float32(s.codes[0].order) // times the factor of a query
+	values := bounds[1] == 0 || 0x1p-84 <= bounds[1] && bounds[1] <= 0x1p98
+	for i, factor := range w.factors {
+		if !values || !(max(bounds[0], bounds[0]*max(factor, -factor)) <= math.MaxFloat32/2) {
+			partials[i].total = float32(math.NaN())
+		}
+	}
 }
 
 // partsOf is the number of parts of a segment in package scan, each of which has a mean.
@@ -119,18 +115,6 @@ const partsOf = Segment / scan.PartRows
 
 // noMeans are the means of the means of a piece.
 var noMeans [pieceRows/Segment/scan.PartRows + 1]float32
-
-// liftOf returns a power of two for values up to size. Weights over this power have products and
-// sums that are normal numbers.
-func liftOf(size float32) float32 {
-	switch {
-	case size > 0x1p98:
-		return 0x1p40
-	case size > 0 && size < 0x1p-84:
-		return 0x1p-64
-	}
-	return 1
-}
 
 // begin sets the queries of w to those of a head.
 func (w *work[T]) begin(c *codes[T], h int) {
@@ -176,8 +160,7 @@ func (w *work[T]) score(r *rows, x []float32, i, at int, means []float32) {
 // weigh replaces products of query i with n rows from row at on, whose tokens begin with the given
 // one, by weights over exp(peak), after it has raised the peak and rescaled the sums, of which blocks
 // are those of earlier segments.
-func (w *work[T]) weigh(c *codes[T], keys *rows, p *partial, i, at, token, n int, means, blocks []float32) {
-	x := &c.call
+func (w *work[T]) weigh(x *call[T], keys *rows, p *partial, i, at, token, n int, means, blocks []float32) {
 	row, slope := w.scores[i*n:][:n], float32(x.s.places.Slope)
 	w.score(keys, row, i, at, means)
 	if x.s.scores.Softcap != 0 {

@@ -222,14 +222,6 @@ func (l *slabs[T]) clone(tokens int) slabs[T] {
 	return c
 }
 
-// merge closes the first tokens of other after those of l, so many together, from a token on.
-func (l *slabs[T]) merge(token int, other *slabs[T], tokens, together int) {
-	for at := 0; at < tokens; at += together {
-		from, row := other.at(at, 0)
-		l.open(token+at, together).copy((token+at)%l.size, from, row, together, l.heads)
-	}
-}
-
 func (l *slabs[T]) bytes(r runs) int {
 	bytes := 0
 	for _, c := range l.make(Segment).columns {

@@ -3,6 +3,7 @@ package store
 import (
 	"fmt"
 	"slices"
+	"sort"
 
 	"github.com/seed-feabd252/randfeat/dense"
 	"github.com/seed-feabd252/randfeat/internal/compute/scan"
@@ -29,11 +30,38 @@ type Store[T dense.Float] struct {
 	first        int       // kept token, apart from sinks
 	tail         groups[T] // the open tokens, and room for more
 	given        groups[T] // during a call: the tokens of Append
-	arrivals     arrivals
+	cuts         cuts
 }
 
 // groups are keys and values of each head of keys.
 type groups[T dense.Float] [2][]dense.Matrix[T]
+
+// newGroups returns groups of so many tokens.
+func newGroups[T dense.Float](keyHeads, tokens int, dims [2]int) (g groups[T]) {
+	for side, d := range dims {
+		for range keyHeads {
+			g[side] = append(g[side], dense.New[T](tokens, d))
+		}
+	}
+	return g
+}
+
+// room returns the number of tokens that fit.
+func (g *groups[T]) room() int {
+	if len(g[0]) == 0 {
+		return 0
+	}
+	return g[0][0].Rows
+}
+
+// copy sets the tokens from token to on to n tokens of from, from token at on.
+func (g *groups[T]) copy(to int, from *groups[T], at, n int) {
+	for side := 0; side < len(g) && n > 0; side++ {
+		for h, x := range g[side] {
+			dense.Copy(x.RowRange(to, to+n), from[side][h].RowRange(at, at+n))
+		}
+	}
+}
 
 // content is what closed segments hold.
 type content[T dense.Float] interface {
@@ -41,7 +69,7 @@ type content[T dense.Float] interface {
 	// of the last tokens, and each sees the tokens up to its own.
 	attend(s *Store[T], dst, q dense.Matrix[T], causal bool)
 
-	// clone returns a copy of the first closed tokens, and merge adds those of another content.
+	// clone returns a copy of the first closed tokens, and merge adds those of another content to s.
 	clone(closed int) content[T]
 	merge(s *Store[T], other content[T], closed int)
 
@@ -69,7 +97,7 @@ type segments[T dense.Float] interface {
 	content[T]
 
 	// close closes the next n tokens: those of in from row from on.
-	close(s *Store[T], in groups[T], from, n int)
+	close(s *Store[T], in *groups[T], from, n int)
 
 	// together returns the largest number of tokens that Step may append before it computes outputs.
 	together(s *Store[T]) int
@@ -83,9 +111,7 @@ type segments[T dense.Float] interface {
 func newStore[T dense.Float](c content[T], scores Scores, places Places, heads, keyHeads int, dims [2]int, run, keep int) *Store[T] {
 	s := &Store[T]{content: c, scores: scores, places: places, heads: heads, keyHeads: keyHeads, dims: dims, run: run, keep: keep}
 	s.segments, _ = c.(segments[T])
-	for side := range dims {
-		s.given[side] = make([]dense.Matrix[T], keyHeads)
-	}
+	s.given = groups[T]{make([]dense.Matrix[T], keyHeads), make([]dense.Matrix[T], keyHeads)}
 	return s
 }
 
@@ -125,15 +151,13 @@ func (s *Store[T]) Append(k, v dense.Matrix[T]) {
 	for h := range s.keyHeads {
 		s.given[0][h], s.given[1][h] = layout.Head(k, h, s.keyHeads), layout.Head(v, h, s.keyHeads)
 	}
-	s.append(s.given, k.Rows)
-	for side := range s.given {
-		clear(s.given[side])
-	}
+	s.append(&s.given, k.Rows)
+	clear(s.given[0])
+	clear(s.given[1])
 }
 
 // append appends the first n tokens of in.
-func (s *Store[T]) append(in groups[T], n int) {
-	s.arrivals.extend(n)
+func (s *Store[T]) append(in *groups[T], n int) {
 	for at := 0; at < n; {
 		if whole := (n - at) / s.run * s.run; s.open+s.keep == 0 && whole > 0 {
 			if s.places.drops() {
@@ -145,44 +169,22 @@ func (s *Store[T]) append(in groups[T], n int) {
 		}
 		m := min(n-at, s.run+s.keep-s.open)
 		s.grow(s.open + m)
-		for side := range in {
-			for h, x := range in[side] {
-				dense.Copy(s.tail[side][h].RowRange(s.open, s.open+m), x.RowRange(at, at+m))
-			}
-		}
+		s.tail.copy(s.open, in, at, m)
 		at += m
 		if s.open += m; s.open == s.run+s.keep {
-			s.close(s.tail, 0, s.run)
+			s.close(&s.tail, 0, s.run)
 			s.open = s.keep
-			for side := range s.tail {
-				for _, x := range s.tail[side] {
-					copy(x.Data, x.Data[s.run*x.Cols:])
-				}
-			}
+			s.tail.copy(0, &s.tail, s.run, s.keep)
 		}
 	}
 }
 
 // grow makes room for n open tokens.
 func (s *Store[T]) grow(n int) {
-	room := 0
-	if len(s.tail[0]) > 0 {
-		room = s.tail[0][0].Rows
-	}
-	if n <= room {
-		return
-	}
-	room = min(max(n, 2*room, Segment), s.run+s.keep)
-	for side, d := range s.dims {
-		all := make([]T, s.keyHeads*room*d)
-		old := s.tail[side]
-		s.tail[side] = make([]dense.Matrix[T], s.keyHeads)
-		for h := range s.keyHeads {
-			s.tail[side][h] = dense.Of(room, d, all[h*room*d:][:room*d])
-			if old != nil {
-				copy(s.tail[side][h].Data, old[h].Data)
-			}
-		}
+	if room := s.tail.room(); n > room {
+		old := s.tail
+		s.tail = newGroups[T](s.keyHeads, min(max(n, 2*room, Segment), s.run+s.keep), s.dims)
+		s.tail.copy(0, &old, 0, room)
 	}
 }
 
@@ -195,12 +197,11 @@ func (s *Store[T]) recent(h int) (k, v dense.Matrix[T]) {
 }
 
 // close closes n tokens, and drops what no later query sees.
-func (s *Store[T]) close(in groups[T], from, n int) {
+func (s *Store[T]) close(in *groups[T], from, n int) {
 	s.segments.close(s, in, from, n)
 	s.closed += n
 	if s.places.drops() {
 		s.first = s.segments.drop(s.places.needed(s.closed, s.places.spare()))
-		s.arrivals.drop(s.first)
 	}
 }
 
@@ -230,36 +231,28 @@ func (s *Store[T]) Reset() { s.Restore(nil, 0) }
 // Clone returns a copy, which shares closed segments.
 func (s *Store[T]) Clone() *Store[T] {
 	c := newStore(s.content.clone(s.closed), s.scores, s.places, s.heads, s.keyHeads, s.dims, s.run, s.keep)
-	c.closed, c.first, c.arrivals = s.closed, s.first, s.arrivals.clone()
+	c.closed, c.open, c.first = s.closed, s.open, s.first
 	c.grow(s.open)
-	c.open = s.open
-	for side := range c.tail {
-		for h, x := range c.tail[side] {
-			dense.Copy(x.RowRange(0, s.open), s.tail[side][h].RowRange(0, s.open))
-		}
-	}
+	c.tail.copy(0, &s.tail, 0, s.open)
 	return c
 }
 
 // Saved holds what a Store needs to return to an earlier number of tokens.
 type Saved[T dense.Float] struct {
-	last uint64 // the arrival of the last token
-	tail []T    // open tokens
+	time int       // of cuts
+	tail groups[T] // open tokens
 	sums []saved[T]
 }
 
 // Save sets to to the tokens so far.
 func (s *Store[T]) Save(to *Saved[T]) {
-	to.last, to.tail = s.arrivals.last(s.tokens()), to.tail[:0]
+	to.time = s.cuts.time
 	s.content.save(s, to)
 }
 
 // Holds reports whether the tokens that later queries see are the tokens at the time of Save.
 func (s *Store[T]) Holds(from *Saved[T], tokens int) bool {
-	if s.segments == nil {
-		return true
-	}
-	return s.arrivals.hold(tokens, from.last) && (s.first == 0 || tokens-1-s.places.reach() >= s.first)
+	return s.segments == nil || s.cuts.holds(tokens, from.time) && (s.first == 0 || tokens-1-s.places.reach() >= s.first)
 }
 
 // Restore returns to the given number of tokens of Save. A nil from has no tokens.
@@ -268,90 +261,60 @@ func (s *Store[T]) Restore(from *Saved[T], tokens int) {
 	s.grow(tokens - closed)
 	s.content.restore(s, from, closed, tokens-closed)
 	s.closed, s.open = closed, tokens-closed
-	if s.segments != nil {
-		s.arrivals.truncate(tokens)
-	}
 	if from == nil {
 		s.first = 0
 	}
+	s.cuts.add(tokens, s.first)
 }
 
 // saveTail and restoreTail copy the open tokens.
 func (s *Store[T]) saveTail(to *Saved[T]) {
-	for side := range s.tail {
-		for _, x := range s.tail[side] {
-			to.tail = append(to.tail, x.RowRange(0, s.open).Data...)
-		}
+	if to.tail.room() == 0 {
+		to.tail = newGroups[T](s.keyHeads, s.run+s.keep, s.dims)
 	}
+	to.tail.copy(0, &s.tail, 0, s.open)
 }
 
 func (s *Store[T]) restoreTail(from *Saved[T], open int) {
-	if from == nil {
-		return
-	}
-	rest := from.tail
-	for side := range s.tail {
-		for _, x := range s.tail[side] {
-			rest = rest[copy(x.RowRange(0, open).Data, rest):]
-		}
+	if from != nil {
+		s.tail.copy(0, &from.tail, 0, open)
 	}
 }
 
-// Merge appends the tokens of another store that Check accepts, its closed segments before the open
-// tokens of both.
+// Merge appends the tokens of another store that Check accepts. Codes of the other store come before
+// the open tokens of both.
 func (s *Store[T]) Merge(other *Store[T]) {
 	if s == other {
 		other = s.Clone()
 	}
 	s.content.merge(s, other.content, other.closed)
-	s.closed += other.closed
-	if s.segments != nil {
-		s.arrivals.extend(other.closed)
-		s.append(other.tail, other.open)
+	s.append(&other.tail, other.open)
+}
+
+// cuts records to how many tokens a store went back, and when. A number of tokens at an earlier time
+// has the same tokens if the store has not gone back to fewer since.
+type cuts struct {
+	time int
+	list []cut // tokens ascend: later cuts to fewer tokens replace earlier ones
+}
+
+type cut struct{ time, tokens int }
+
+// add records that the store goes back to so many tokens. Nothing goes back to tokens before first.
+func (c *cuts) add(tokens, first int) {
+	c.time++
+	n, dropped := len(c.list), 0
+	for n > 0 && c.list[n-1].tokens >= tokens {
+		n--
 	}
-}
-
-// arrivals records the number of the call that appended each token. If the last token of a Saved has
-// the same number, the store still has the tokens of the Saved: a later call that replaced tokens has
-// another number.
-type arrivals struct {
-	came  []uint64 // of the tokens from first on
-	first int
-	calls uint64
-}
-
-// extend adds n tokens of one call.
-func (a *arrivals) extend(n int) {
-	a.calls++
-	for range n {
-		a.came = append(a.came, a.calls)
+	for dropped+1 < n && c.list[dropped+1].tokens < first {
+		dropped++
 	}
+	c.list = append(slices.Delete(c.list, 0, dropped)[:n-dropped], cut{c.time, tokens})
 }
 
-// truncate keeps the first n tokens.
-func (a *arrivals) truncate(n int) {
-	a.first = min(a.first, n)
-	a.came = a.came[:n-a.first]
+// holds reports whether the first tokens are those at an earlier time.
+func (c *cuts) holds(tokens, time int) bool {
+	i := sort.Search(len(c.list), func(i int) bool { return c.list[i].time > time })
+	return i == len(c.list) || tokens <= c.list[i].tokens
 }
-
-// drop forgets the arrivals of tokens before the given one.
-func (a *arrivals) drop(before int) {
-	if gone := before - a.first; gone > 0 {
-		a.came = slices.Delete(a.came, 0, gone)
-		a.first = before
-	}
-}
-
-// last returns the number of the call that appended the last of the first n tokens, or 0.
-func (a *arrivals) last(n int) uint64 {
-	if n <= a.first || n > a.first+len(a.came) {
-		return 0
-	}
-	return a.came[n-1-a.first]
-}
-
-// hold reports whether the first n tokens are the tokens for which last returned last.
-func (a *arrivals) hold(n int, last uint64) bool { return a.last(n) == last }
-
-// clone returns a copy that shares nothing with a.
-func (a *arrivals) clone() arrivals { return arrivals{slices.Clone(a.came), a.first, a.calls} }

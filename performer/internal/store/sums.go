@@ -117,9 +117,10 @@ func (c *sums[T]) Piece(h int) {
 	}
 }
 
-func (c *sums[T]) merge(_ *Store[T], other content[T], _ int) {
+func (c *sums[T]) merge(s *Store[T], other content[T], closed int) {
 	o := other.(*sums[T])
 	c.settle()
+	s.closed += closed
 	for h, acc := range c.all {
 		acc.Merge(o.all[h], 0, c.engine.M)
 		if o.count > 0 && o.recent != nil {
