@@ -5,7 +5,6 @@ import (
 	"slices"
 
 	"github.com/seed-feabd252/randfeat/dense"
-	"github.com/seed-feabd252/randfeat/internal/compute/vecmath"
 	"github.com/seed-feabd252/randfeat/internal/memory/layout"
 	"github.com/seed-feabd252/randfeat/internal/memory/pool"
 	"github.com/seed-feabd252/randfeat/internal/memory/scratch"
@@ -42,20 +41,17 @@ func (e *encoding[T]) Piece(h int) {
 // block is scratch memory for the keys or values of a block of tokens.
 type block[T dense.Float] struct {
 	coder
-	smaller, rotated []T
-	rows             []float64 // rotated
-	peaks, sorted    []float64 // of rows; NaN for rows that do not count for the mean
-	mean, rest, row  []float64
+	rotated         []T
+	rows            []float64 // rotated
+	peaks, sorted   []float64 // of rows; NaN for rows that do not count for the mean
+	mean, rest, row []float64
 }
 
 var blocks pool.Pair[block[float32], block[float64]]
 
 // encode writes the codes of the tokens x, from row at on, and the codes of their mean.
 func (b *block[T]) encode(s *side[T], codes, means *rows, at int, x dense.Matrix[T]) {
-	smaller := b.rotate(s, x, 1)
-	if smaller != 1 {
-		b.rotate(s, x, smaller)
-	}
+	b.rotate(s, x)
 	b.meanOf(s.order)
 	b.roundMean(means, at/Segment)
 	clear(b.rest)
@@ -65,13 +61,8 @@ func (b *block[T]) encode(s *side[T], codes, means *rows, at int, x dense.Matrix
 		for l, m := range b.mean {
 			b.row[l] = row[l] - m
 		}
-		good := b.round(codes, at+i, b.row)
-		if good {
-			codes.scales[at+i] /= float32(smaller)
-			good = codes.scales[at+i] <= math.MaxFloat32
-		}
 		switch {
-		case !good:
+		case !b.round(codes, at+i, b.row):
 			roundOdd(&b.coder, codes, at+i, x.Row(i))
 		case b.peaks[i] == b.peaks[i]:
 			for l, y := range b.decoded {
@@ -81,24 +72,16 @@ func (b *block[T]) encode(s *side[T], codes, means *rows, at int, x dense.Matrix
 		}
 	}
 	b.compensate(means, at/Segment, count)
-	means.scales[at/Segment] /= float32(smaller)
 }
 
-// rotate sets b.rows to the rotated rows of x times factor. If the rotation overflows where x does
-// not, rotate returns a smaller factor.
-func (b *block[T]) rotate(s *side[T], x dense.Matrix[T], factor float64) (smaller float64) {
+// rotate sets b.rows to the rotated rows of x, and b.peaks to their largest elements.
+func (b *block[T]) rotate(s *side[T], x dense.Matrix[T]) {
 	b.rows, b.rotated = scratch.Resize(b.rows, x.Rows*s.order), scratch.Resize(b.rotated, s.order)
 	b.mean, b.rest, b.row = scratch.Resize(b.mean, s.order), scratch.Resize(b.rest, s.order), scratch.Resize(b.row, s.order)
 	b.peaks = scratch.Resize(b.peaks, x.Rows)
 	for i := range x.Rows {
-		row := x.Row(i)
-		if factor != 1 {
-			b.smaller = append(b.smaller[:0], row...)
-			vecmath.Scale(b.smaller, T(factor))
-			row = b.smaller
-		}
 		b.peaks[i] = 0
-		for l, v := range s.rotation.ApplyVec(b.rotated, row) {
+		for l, v := range s.rotation.ApplyVec(b.rotated, x.Row(i)) {
 			b.rows[i*s.order+l] = float64(v)
 			if size := math.Abs(float64(v)); size > b.peaks[i] {
 				b.peaks[i] = size
@@ -106,12 +89,8 @@ func (b *block[T]) rotate(s *side[T], x dense.Matrix[T], factor float64) (smalle
 		}
 		if !layout.Finite(dense.Of(1, s.order, b.rotated)) {
 			b.peaks[i] = math.NaN()
-			if layout.Finite(dense.Of(1, len(row), row)) {
-				factor = coded.Smaller
-			}
 		}
 	}
-	return factor
 }
 
 // meanOf sets b.mean to the mean of the rows that count, or to zero.
