@@ -206,6 +206,16 @@ func fitPCA[T dense.Float](s pcaSamples[T]) (Map[T], error) {
 	}
 	data := dense.Copy(dense.Matrix[float64]{}, x)
 	e := toUnit(data)
+	size := mat.Norm(gonum.ToMat(data), 2)
+	zero := float64(max(n, d)) * 0x1p-52 * size / math.Sqrt(float64(n-1))
+	mean, column := make([]float64, d), make([]float64, n)
+	for j := range mean {
+		mat.Col(column, j, gonum.ToMat(data))
+		mean[j] = math.Ldexp(subtractMean(column), e)
+		for i, v := range column {
+			data.Set(i, j, v)
+		}
+	}
 	var pc stat.PC
 	if !pc.PrincipalComponents(gonum.ToMat(data), nil) {
 		return nil, fmt.Errorf("rff: the singular value decomposition of x, %d×%d, did not converge", n, d)
@@ -215,8 +225,6 @@ func fitPCA[T dense.Float](s pcaSamples[T]) (Map[T], error) {
 	pc.VectorsTo(&vectors)
 	v := upright(gonum.FromMat[float64](&vectors))
 
-	size := mat.Norm(gonum.ToMat(data), 2)
-	zero := float64(max(n, d)) * 0x1p-52 * size / math.Sqrt(float64(n-1))
 	a := dense.New[float64](components, d)
 	for k := range components {
 		scale := 1.0
@@ -230,14 +238,6 @@ func fitPCA[T dense.Float](s pcaSamples[T]) (Map[T], error) {
 		for j := range d {
 			a.Set(k, j, scale*v.At(j, k))
 		}
-	}
-	mean := make([]float64, d)
-	column := make([]float64, n)
-	for j := range mean {
-		for i := range n {
-			column[i] = data.At(i, j)
-		}
-		mean[j] = math.Ldexp(accurateMean(column), e)
 	}
 	return newPCA(pcaRecipe[T]{a, mean, whiten})
 }
@@ -253,13 +253,15 @@ func newPCA[T dense.Float](r pcaRecipe[T]) (Map[T], error) {
 	return affineMap[T](fmt.Sprintf("PCA(whiten=%v)", r.Whiten), r.A, r.Centre, nil, r)
 }
 
-// accurateMean returns the mean of x, which it overwrites. The rounding of the first pass grows
+// subtractMean subtracts the mean from x and returns the mean. The rounding of the first pass grows
 // with the distance of x from zero. The second pass corrects it, so that only the rounding of the
-// result is left, for every order of summation.
-func accurateMean(x []float64) float64 {
+// results is left, for every order of summation.
+func subtractMean(x []float64) float64 {
 	mean := stat.Mean(x, nil)
 	floats.AddConst(-mean, x)
-	return mean + stat.Mean(x, nil)
+	rest := stat.Mean(x, nil)
+	floats.AddConst(-rest, x)
+	return mean + rest
 }
 
 // toUnit divides x by 2^e, the least power of two above its elements, and returns e. Squares of the

@@ -29,7 +29,9 @@ func Scale[T dense.Float](centre, factors []float64) (Map[T], error) {
 // Standardise returns the Scale that gives the columns of x (n×d) mean 0 and deviation 1: c is the
 // mean of the rows and f_j is 1/σ_j, where σ_j is the standard deviation of column j with the
 // divisor n − 1. The factor of a column that does not vary is 0, so that a value that differs in a
-// later row has no effect. Means and deviations are float64.
+// later row has no effect. Means and deviations are float64. Deviations have full precision also if
+// only the last digits of a column vary. The rounding of c_j then moves the column of z by at most
+// 2⁻⁵³·|c_j|/σ_j.
 //
 // Standardise returns an error for fewer than two rows, no columns, an element that is not finite,
 // and a deviation that overflows or is so small that its inverse does.
@@ -49,7 +51,7 @@ func Standardise[T dense.Float](x dense.Matrix[T]) (Map[T], error) {
 			continue
 		}
 		e := toUnit(column)
-		centre[j] = math.Ldexp(accurateMean(column.Data), e) // column has the differences now
+		centre[j] = math.Ldexp(subtractMean(column.Data), e)
 		factors[j] = math.Ldexp(math.Sqrt(float64(x.Rows-1))/floats.Norm(column.Data, 2), -e)
 		if f := T(factors[j]); !(f > 0) || math.IsInf(float64(f), 0) {
 			return nil, fmt.Errorf("rff: column %d of x has the deviation %.3g, want a deviation whose inverse is in the range of %T", j, 1/factors[j], f)

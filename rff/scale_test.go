@@ -85,6 +85,57 @@ func TestStandardise(t *testing.T) {
 	densetest.Both(t, testStandardise[float32], testStandardise[float64])
 }
 
+// Columns that vary in their last digits, against their exact means and deviations.
+func testStandardiseLastDigits[T dense.Float](t *testing.T) {
+	u := densetest.Roundoff[T]()
+	for _, base := range []T{14.62, 0.1, -1e9 / 3, 1} {
+		for _, n := range []int{2, 10, 1000} {
+			for name, digits := range map[string]func(i int) int{
+				"one row": func(i int) int { return i / (n - 1) },
+				"halves":  func(i int) int { return 2 * i / n },
+				"turns":   func(i int) int { return i % 2 },
+				"seven":   func(i int) int { return i * i % 7 },
+			} {
+				x, sum, squares := dense.New[T](n, 1), 0.0, 0.0
+				ulp := T(2*u) * T(math.Exp2(math.Floor(math.Log2(math.Abs(float64(base))))))
+				for i := range n {
+					k := digits(i)
+					x.Set(i, 0, base+T(k)*ulp)
+					require.Equal(t, T(k)*ulp, x.At(i, 0)-base)
+					sum, squares = sum+float64(k), squares+float64(k*k)
+				}
+				mean := sum / float64(n)
+				deviation := math.Sqrt((squares - sum*mean) / float64(n-1))
+				f, err := rff.Standardise(x)
+				require.NoError(t, err)
+				z := f.Transform(dense.Matrix[T]{}, x)
+				rounding := (float64(n) + 8) * u // the norm of n differences, and the map
+				moved := 0x1p-53 * math.Abs(float64(x.At(n-1, 0))) / float64(ulp) / deviation
+				for i := range n {
+					want := (float64(digits(i)) - mean) / deviation
+					require.InDelta(t, want, float64(z.At(i, 0)), moved+rounding*(1+math.Abs(want)), "%v, %d rows, %s: row %d", base, n, name, i)
+					step := float64(digits(i)-digits(0)) / deviation
+					require.InDelta(t, step, float64(z.At(i, 0)-z.At(0, 0)), rounding*(1+math.Abs(want)), "%v, %d rows, %s: row %d", base, n, name, i)
+				}
+
+				// A second column is constant, so the first column is the only component.
+				wide := dense.New[T](n, 2)
+				for i := range n {
+					copy(wide.Row(i), []T{x.At(i, 0), 3.7})
+				}
+				pca, err := rff.PCA(wide, 1, false)
+				require.NoError(t, err)
+				z = pca.Transform(z, wide)
+				require.InDelta(t, digits(n-1)-digits(0), float64((z.At(n-1, 0)-z.At(0, 0))/ulp), 8*u, "%v, %d rows, %s: component", base, n, name)
+			}
+		}
+	}
+}
+
+func TestStandardiseLastDigits(t *testing.T) {
+	densetest.Both(t, testStandardiseLastDigits[float32], testStandardiseLastDigits[float64])
+}
+
 func TestStandardiseErrors(t *testing.T) {
 	_, err := rff.Standardise(dense.New[float64](1, 3))
 	assert.EqualError(t, err, "rff: x is 1×3, want at least 2×1")
