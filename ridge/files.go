@@ -14,6 +14,7 @@ import (
 	"strings"
 
 	"github.com/seed-feabd252/randfeat/dense"
+	"github.com/seed-feabd252/randfeat/internal/file/frame"
 	"github.com/seed-feabd252/randfeat/npy"
 )
 
@@ -129,10 +130,10 @@ func (f CSV[T]) ReadLabels() ([]string, error) {
 }
 
 // Blocks reads the file. All columns except the targets are points. A target that is none of Labels
-// is an error. Numbers are decimal, without
-// underscores, or nan or inf, with or without quotes. Blocks skips blanks around numbers, blank
-// lines and a byte order mark. If Comma is a blank, several blanks are one separator. The error
-// names the file, and the line and the column of a text that is not a number, counted from 1.
+// is an error. Numbers are decimal, without underscores, or nan or inf, with or without quotes, and
+// are rounded to T once. Blocks skips blanks around numbers, blank lines and a byte order mark. If
+// Comma is a blank, several blanks are one separator. The error names the file, and the line and the
+// column of a text that is not a number or is beyond the range of T, counted from 1.
 //
 // CSV files have no checksum. Blocks does not detect damaged or missing digits.
 func (f CSV[T]) Blocks() iter.Seq2[Block[T], error] {
@@ -211,12 +212,12 @@ func (f CSV[T]) read(yield func(Block[T], error) bool) error {
 				values = append(values[:j], T(labels[text]))
 				continue
 			}
-			v, err := strconv.ParseFloat(text, 64)
+			v, err := strconv.ParseFloat(text, 8*frame.ElementSize[T]())
 			if err != nil || strings.ContainsAny(text, "_xX") {
 				line, _ := r.FieldPos(j)
 				fault := "not a number"
 				if errors.Is(err, strconv.ErrRange) {
-					fault = "beyond float64"
+					fault = fmt.Sprintf("beyond %T", T(v))
 				}
 				return fmt.Errorf("line %d, column %d: %.40q is %s", line, j+1, text, fault)
 			}

@@ -6,6 +6,8 @@ import (
 	"encoding/binary"
 	"fmt"
 	"math"
+	"math/big"
+	"math/rand/v2"
 	"os"
 	"path/filepath"
 	"strconv"
@@ -18,6 +20,7 @@ import (
 
 	"github.com/seed-feabd252/randfeat/dense"
 	"github.com/seed-feabd252/randfeat/dense/gonum"
+	"github.com/seed-feabd252/randfeat/internal/testing/densetest"
 	"github.com/seed-feabd252/randfeat/ridge"
 )
 
@@ -260,6 +263,49 @@ func TestCSVOfOthers(t *testing.T) {
 		inf := math.Inf(1)
 		assert.True(t, math.IsNaN(b.X.At(0, 0)) && math.IsNaN(b.Y.At(0, 0)))
 		assert.Equal(t, []float64{inf, -inf, inf, inf}, []float64{b.X.At(0, 1), b.X.At(1, 0), b.X.At(1, 1), b.Y.At(1, 0)})
+	}
+}
+
+// Numbers are rounded once: midpoints of T are ties, and 17 digits are beside them.
+func testCSVRounding[T dense.Float](t *testing.T) {
+	rng := rand.New(rand.NewPCG(3, 4))
+	var text strings.Builder
+	var want []T
+	add := func(number string) {
+		exact, _, err := big.ParseFloat(number, 10, 400, big.ToNearestEven)
+		require.NoError(t, err)
+		once, _ := exact.Float64()
+		if densetest.Roundoff[T]() == 0x1p-24 {
+			single, _ := exact.Float32()
+			once = float64(single)
+		}
+		fmt.Fprintf(&text, "%s\n", number)
+		want = append(want, T(once))
+	}
+	for range 1000 {
+		low := math.Float32frombits(rng.Uint32N(0x7f000000))
+		middle := (float64(low) + float64(math.Nextafter32(low, 1e38))) / 2
+		add(fmt.Sprintf("%.17g", middle))
+		add(strings.Replace(fmt.Sprintf("%.60e", middle), "e", "1e", 1))
+	}
+	for _, number := range []string{"3.4028235677973366e38", "-3.4028235e38", "1e-46", "7.0064923216240853546186479164496e-46", "1e-400"} {
+		add(number)
+	}
+	rows := ridge.CSV[T]{Path: put(t, "rows.csv", []byte(text.String())), Targets: []int{}}
+	for b, err := range rows.Blocks() {
+		require.NoError(t, err)
+		for i := range b.X.Rows {
+			require.Equal(t, want[0], b.X.At(i, 0))
+			want = want[1:]
+		}
+	}
+}
+
+func TestCSVRounding(t *testing.T) {
+	densetest.Both(t, testCSVRounding[float32], testCSVRounding[float64])
+	rows := ridge.CSV[float32]{Path: put(t, "rows.csv", []byte("1,2\n3,1e39\n"))}
+	for _, err := range rows.Blocks() {
+		assert.ErrorContains(t, err, `line 2, column 2: "1e39" is beyond float32`)
 	}
 }
 
