@@ -92,6 +92,7 @@ var functions = []function{
 	{"hadamard.NewRotation[float32]", hadamard.NewRotation[float32]},
 	{"hadamard.NewRotation[float64]", hadamard.NewRotation[float64]},
 	{"hadamard.NextOrder", hadamard.NextOrder},
+	{"hadamard.SequencyOrder", hadamard.SequencyOrder},
 	{"hadamard.TransformDiagonal[float32]", hadamard.TransformDiagonal[float32]},
 	{"hadamard.TransformDiagonal[float64]", hadamard.TransformDiagonal[float64]},
 	{"hadamard.TransformRows[float32]", hadamard.TransformRows[float32]},
