@@ -155,8 +155,10 @@ func TestAngleOfItself(t *testing.T) {
 			x[i] = rng.NormFloat64()
 			minus = append(minus, -x[i])
 		}
-		both := kernels.Gram(dense.Matrix[float64]{}, kernels.Angular{}, dense.Of(1, len(x), x), dense.Of(2, len(x), append(slices.Clone(x), minus...)))
-		assert.Equal(t, []float64{1, -1}, both.Data)
+		both := dense.Of(2, len(x), append(slices.Clone(x), minus...))
+		assert.Equal(t, []float64{1, -1}, kernels.Gram(dense.Matrix[float64]{}, kernels.Angular{}, both.RowRange(0, 1), both).Data)
+		narrow := dense.Copy(dense.Matrix[float32]{}, both)
+		assert.Equal(t, []float32{1, -1}, kernels.Gram(dense.Matrix[float32]{}, kernels.Angular{}, narrow.RowRange(0, 1), narrow).Data)
 		for n := range 3 {
 			assert.Zero(t, kernels.ArcCosine{Order: n}.Eval(x, minus))
 		}
