@@ -172,12 +172,11 @@ func (s *search[T]) run() {
 	for i := range s.segments {
 		all := &s.segments[i]
 		for k, c := range all.clusters {
-			n := c.before(all.n)
-			if n == 0 || !slices.ContainsFunc(s.queries, func(x *ranking) bool { return x.scans(k) }) {
+			if c.n == 0 || !slices.ContainsFunc(s.queries, func(x *ranking) bool { return x.scans(k) }) {
 				continue
 			}
 			for _, b := range c.blocks {
-				end := min(b.size, n-b.first)
+				end := min(b.size, c.n-b.first)
 				if s.products != nil {
 					b = b.signs
 				}
