@@ -58,8 +58,8 @@ type ranking struct {
 
 	// With SearchOptions.Rows:
 	exact    []candidate // the best k rows by exact values
-	least    float64     // the score of the worst row in exact
-	possible []candidate // rows outside best whose upper bounds exceed least; their scores are the bounds
+	least    candidate   // the worst row in exact
+	possible []candidate // rows outside best whose upper bounds are not worse than least; their scores are the bounds
 	zExact   float64     // the number of standard errors of an upper bound
 
 	clusters []bool // the clusters to scan; none means all
@@ -158,7 +158,7 @@ func (s *search[T]) end() {
 func (s *search[T]) run() {
 	idle := true
 	for _, x := range s.queries {
-		idle = idle && (x.norm != x.norm || x.k == 0 || s.secondPass && math.IsInf(x.least, 1))
+		idle = idle && (x.norm != x.norm || x.k == 0 || s.secondPass && math.IsInf(x.least.score, 1))
 	}
 	if idle {
 		return

@@ -36,7 +36,7 @@ func (x *Query) score(s *shift, n *numbers, cosine float64) float64 {
 func (x *Query) upperScore(s *shift, n *numbers, cosine float64) float64 {
 	score := x.score(s, n, cosine)
 	if s != nil {
-		return score + x.roundingBound(s, n)
+		return score + x.roundingBound(s, n) + sumRoundings*math.Abs(score)
 	}
 	if x.by == SquaredDistance {
 		score += float64(roundings * n.norm * n.norm * x.down)
@@ -66,6 +66,9 @@ func (x *Query) roundingBound(s *shift, n *numbers) float64 {
 
 // roundings bounds the relative rounding errors of cosines and squared norms.
 const roundings = 0x1p-20
+
+// sumRoundings bounds the relative rounding errors of sums in float64.
+const sumRoundings = 0x1p-40
 
 // upperCosine returns the largest cosine ρ whose estimate is too small by at most c·√(1−ρ²).
 func upperCosine(estimate, c float64) float64 {
@@ -140,17 +143,17 @@ func (s *search[T]) offer(p *scanner, x *ranking, products []float32) {
 	p.best[x.index] = best
 }
 
-// offerPossible adds the rows of a chunk whose upper bounds exceed the worst exact value so far to
-// the candidates of a query.
+// offerPossible adds the rows of a chunk whose upper bounds are not worse than the worst exact value
+// so far to the candidates of a query.
 func (s *search[T]) offerPossible(p *scanner, x *ranking, products []float32) {
-	to, least := s.q.shiftOf(x.Query, p.cluster), x.least
-	if math.IsInf(least, 1) {
+	to := s.q.shiftOf(x.Query, p.cluster)
+	if math.IsInf(x.least.score, 1) {
 		return
 	}
 	most, rounding := x.errorBound(to, x.zExact, p.variance)
 	// An estimate of another code may exceed the bound of a cosine near 1.
 	beyond := x.zExact * x.zExact * s.variance / (x.out - 1)
-	limit, some := s.screen(p, x.Query, to, products, most+rounding+beyond+roundings, least)
+	limit, some := s.screen(p, x.Query, to, products, most+rounding+beyond+roundings, x.least.score)
 	if !some {
 		return
 	}
@@ -160,7 +163,7 @@ func (s *search[T]) offerPossible(p *scanner, x *ranking, products []float32) {
 		high := upperCosine(x.cosine(to, products[i], &n)+rounding, law) + beyond
 		id := p.b.id(p.lo + i)
 		c := candidate{score: x.upperScore(to, &n, high), row: p.base + id}
-		if c.score > least && !x.found(c.row) && s.accepts(p.segment, id) {
+		if !c.worse(x.least) && !x.found(c.row) && s.accepts(p.segment, id) {
 			p.possible[x.index] = append(p.possible[x.index], c)
 		}
 	}
