@@ -71,7 +71,7 @@ func (s *search[T]) least(x *ranking, y []T) candidate {
 	switch {
 	case s.q.centres != nil, s.by == SquaredDistance && x.exponent != 0:
 	case s.by == SquaredDistance:
-		worst.score += float64(norm*norm) * (1 - sumRoundings)
+		worst.score += float64(norm * norm * (1 - sumRoundings))
 	case s.by == InnerProduct && norm > 0:
 		worst.score /= norm
 	}

@@ -36,7 +36,7 @@ func (x *Query) score(s *shift, n *numbers, cosine float64) float64 {
 func (x *Query) upperScore(s *shift, n *numbers, cosine float64) float64 {
 	score := x.score(s, n, cosine)
 	if s != nil {
-		return score + x.roundingBound(s, n) + sumRoundings*math.Abs(score)
+		return score + x.roundingBound(s, n) + float64(sumRoundings*math.Abs(score))
 	}
 	if x.by == SquaredDistance {
 		score += float64(roundings * n.norm * n.norm * x.down)
@@ -55,7 +55,7 @@ func (x *Query) roundingBound(s *shift, n *numbers) float64 {
 		}
 		return roundings * (float64(norm*norm) + math.Abs(2*s.short*n.centreProduct) + float64(norm*s.norm))
 	case Cosine:
-		whole := s.fullNorm(norm, n.centreProduct) * x.norm
+		whole := s.fullNorm(norm, n.centreProduct) * s.queryNorm
 		if whole == 0 {
 			return 0
 		}
@@ -82,7 +82,7 @@ func upperCosine(estimate, c float64) float64 {
 
 // errorBound returns z standard errors of the estimate of a cosine of 0, from a code with variance =
 // ‖s‖²/(sᵀu)² − 1, and z standard errors of the rounding of the query. With centres, rotations and
-// products have rounding errors relative to ‖q‖ and ‖tc‖, which may exceed ‖q − tc‖.
+// products have rounding errors relative to s.terms.
 func (x *Query) errorBound(s *shift, z, variance float64) (law, rounding float64) {
 	norm := x.norm
 	if s != nil {
@@ -91,9 +91,9 @@ func (x *Query) errorBound(s *shift, z, variance float64) (law, rounding float64
 	if norm == 0 {
 		return 0, 0
 	}
-	rounding = math.Sqrt(3) * x.rounding * x.relative(s) // no rounding error is larger than half a step
+	rounding = math.Sqrt(3) * x.roundedOf(s).rounding * x.relative(s) // no rounding error is larger than half a step
 	if s != nil {
-		rounding += 0x1p-21 * (x.norm + float64(math.Abs(s.t)*s.size)) / (norm * math.Sqrt(x.out))
+		rounding += 0x1p-21 * s.terms / (norm * math.Sqrt(x.out))
 	}
 	return float64(z * math.Sqrt(variance/(x.out-1))), float64(z * rounding * math.Sqrt(1+variance))
 }
@@ -207,7 +207,7 @@ func (s *search[T]) screen(p *scanner, x *Query, to *shift, products []float32, 
 			return none, true
 		}
 		share, add = to.t, to.product
-		slack = math.Abs(to.product) + p.longest*(8*math.Abs(to.t)*to.size+4*x.norm+2*margin*to.norm)
+		slack = p.longest * (4*to.terms + 2*margin*to.norm)
 	case x.by == SquaredDistance:
 		if p.longest > 0x1p60 || p.longest < 0x1p-60 || x.norm > 0x1p60 || x.exponent != 0 {
 			return none, true
@@ -227,8 +227,12 @@ func (s *search[T]) screen(p *scanner, x *Query, to *shift, products []float32, 
 	copy(scores, products)
 	vecmath.Multiply(scores, p.factors[:n])
 	if to != nil {
-		vecmath.Scale(scores, float32(x.norm))
-		vecmath.AddScaled(scores, p.b.numbers[codedProducts][p.lo:p.hi], float32(-to.t))
+		if to.far {
+			vecmath.Scale(scores, float32(to.norm))
+		} else {
+			vecmath.Scale(scores, float32(x.norm))
+			vecmath.AddScaled(scores, p.b.numbers[codedProducts][p.lo:p.hi], float32(-to.t))
+		}
 		vecmath.AddScaled(scores, p.b.numbers[norms][p.lo:p.hi], float32(margin*to.norm))
 	} else if margin > 0 && x.by != Cosine {
 		vecmath.AddScaled(scores, p.b.numbers[norms][p.lo:p.hi], float32(margin))
@@ -244,6 +248,8 @@ func (s *search[T]) screen(p *scanner, x *Query, to *shift, products []float32, 
 		}
 		vecmath.Scale(scores, float32(factor))
 		vecmath.AddScaled(scores, p.squares[:n], -1)
+	} else if to != nil {
+		slack += math.Abs(to.product) + 4*math.Abs(to.t)*to.size*p.longest
 	}
 	if to != nil {
 		vecmath.AddScaled(scores, p.b.numbers[centreProducts][p.lo:p.hi], float32(share))
@@ -257,7 +263,7 @@ func (s *search[T]) screen(p *scanner, x *Query, to *shift, products []float32, 
 		if worst > 0 {
 			norm = p.smallestNorm
 		}
-		worst *= norm * x.norm
+		worst *= norm * to.queryNorm
 	case to == nil && x.by == Cosine:
 		worst -= margin
 		slack += margin

@@ -145,7 +145,7 @@ func (s *search[T]) estimateCandidates(x *ranking, rows []candidate) {
 			segment, id := s.locate(c.row)
 			s.segments[segment].addRow(f, i, id, s.q.words)
 		}
-		f.multiply(x.Query, len(some))
+		f.multiply(&x.rounded, len(some))
 		for i, c := range some {
 			n := numbers{norm: float64(f.columns[norms][i]), ratio: float64(f.columns[ratios][i])}
 			score := x.score(nil, &n, x.cosine(nil, f.products[i], &n))
