@@ -89,6 +89,18 @@ func (x *Query) withSquare(rest float64) float64 {
 	return x.square + rest
 }
 
+// undivided returns what a difference of scores, which are those of the divided query, is in the
+// measure.
+func (x *Query) undivided(difference float64) float64 {
+	switch {
+	case x.exponent == 0 || x.by == Cosine:
+		return difference
+	case x.by == InnerProduct:
+		return math.Ldexp(difference, x.exponent)
+	}
+	return math.Ldexp(difference, max(x.exponent, 0))
+}
+
 // varianceOf returns ‖s‖²/(sᵀu)² − 1 of a row.
 func (x *Query) varianceOf(n *numbers) float64 {
 	if x.bit > 0 {
@@ -152,9 +164,10 @@ func (x *Query) estimate(s *shift, product float32, n *numbers) Estimate {
 		law, rounding := x.errorBound(s, x.z, x.varianceOf(n))
 		slack := 8 * stored // numbers that are rounded evenly differ by at most √3 standard errors
 		if s != nil {
-			slack += x.roundingBound(s, n)
+			slack += x.undivided(x.roundingBound(s, n))
 		}
-		e.Low, e.High = x.value(s, n, -upperCosine(rounding-cosine, law))-slack, x.value(s, n, upperCosine(cosine+rounding, law))+slack
+		e.Low = x.value(s, n, -withRoundings(upperCosine(rounding-cosine, law))) - slack
+		e.High = x.value(s, n, withRoundings(upperCosine(cosine+rounding, law))) + slack
 		if x.by == SquaredDistance {
 			e.Low, e.High = e.High-2*slack, e.Low+2*slack
 		}

@@ -80,6 +80,15 @@ func upperCosine(estimate, c float64) float64 {
 	return max(-1, min((estimate+float64(c*math.Sqrt(max(0, square-float64(estimate*estimate)))))/square, 1))
 }
 
+// withRoundings returns a bound of a cosine that also bounds products with rounded norms. The result
+// of upperCosine does so unless it is near 1.
+func withRoundings(bound float64) float64 {
+	if bound > 1-0x1p-10 {
+		bound += roundings
+	}
+	return bound
+}
+
 // errorBound returns z standard errors of the estimate of a cosine of 0, from a code with variance =
 // ‖s‖²/(sᵀu)² − 1, and z standard errors of the rounding of the query. With centres, rotations and
 // products have rounding errors relative to s.terms.
@@ -153,14 +162,14 @@ func (s *search[T]) offerPossible(p *scanner, x *ranking, products []float32) {
 	most, rounding := x.errorBound(to, x.zExact, p.variance)
 	// An estimate of another code may exceed the bound of a cosine near 1.
 	beyond := x.zExact * x.zExact * s.variance / (x.out - 1)
-	limit, some := s.screen(p, x.Query, to, products, most+rounding+beyond+roundings, x.least.score)
+	limit, some := s.screen(p, x.Query, to, products, most+rounding+beyond+2*roundings, x.least.score)
 	if !some {
 		return
 	}
 	for i := p.next(0, limit); i < p.hi-p.lo; i = p.next(i+1, limit) {
 		n := p.numbersOf(p.lo + i)
 		law, rounding := x.errorBound(to, x.zExact, x.varianceOf(&n)+0x1p-22+s.variance)
-		high := upperCosine(x.cosine(to, products[i], &n)+rounding, law) + beyond
+		high := withRoundings(upperCosine(x.cosine(to, products[i], &n)+rounding, law)) + beyond
 		id := p.b.id(p.lo + i)
 		c := candidate{score: x.upperScore(to, &n, high), row: p.base + id}
 		if !c.worse(x.least) && !x.found(c.row) && s.accepts(p.segment, id) {
