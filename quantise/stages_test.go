@@ -79,11 +79,13 @@ func TestStages(t *testing.T) {
 			assert.Greater(t, stages, queries, "bits = %d, %v", bits, by)
 		}
 		assert.LessOrEqual(t, missed, 4, "of 90 searches, each with a probability of 0.01 at most") // P < 0.003
-		// Files and moved rows keep the signs.
+		// Files and moved rows keep the signs, also beside reserved memory.
 		again, err := quantise.View[float32](fileOf(t, with))
 		require.NoError(t, err)
+		require.NoError(t, again.Grow(1000))
 		moved, err := with.Quantiser().Encode(t.Context(), x.RowRange(0, 0))
 		require.NoError(t, err)
+		require.NoError(t, moved.Grow(n/2))
 		require.NoError(t, moved.AppendRows(with, nil))
 		query, k := with.Quantiser().Prepare(nil, x.Row(n-1), quantise.Cosine, 0), 10
 		require.True(t, quantise.Staged(with, query, k))
