@@ -43,6 +43,10 @@ func (r reweighted[T]) Blocks() iter.Seq2[ridge.Block[T], error] {
 	}
 }
 
+// leastShare is the least ω/w. Without it float32 rounds the weight of a row that is far off to 0, and
+// an output that varies in this row alone does not vary.
+const leastShare = 1e-30
+
 // weights returns ω of the rows of b.
 func (r reweighted[T]) weights(b ridge.Block[T]) ([]T, error) {
 	d, _ := r.m.Map().Dims()
@@ -58,7 +62,7 @@ func (r reweighted[T]) weights(b ridge.Block[T]) ([]T, error) {
 	for i, v := range g {
 		square := floats.Dot(rest.Row(i), rest.Row(i)) + float64(p)*v
 		w := b.Weight(i)
-		weights[i] = T(w * (1 + float64(p)/r.nu) / (1 + w*square/r.nu))
+		weights[i] = T(w * max(leastShare, (1+float64(p)/r.nu)/(1+w*square/r.nu)))
 	}
 	return weights, err
 }
@@ -187,7 +191,7 @@ func heavy[T dense.Float](s *search, found *choice, of reweighted[T], all ridge.
 // robust returns b with weights for which outliers count little: the ω of tail for a Gaussian kernel
 // whose length-scale is the root mean square distance of two rows.
 func (s *search) robust(b ridge.Block[float64]) (ridge.Block[float64], error) {
-	at, l, _, err := scaledColumns(false)(s, b)
+	at, l, _, err := scaledColumns(deviations)(s, b)
 	if err != nil {
 		return b, err
 	}
