@@ -215,7 +215,7 @@ func (f CSV[T]) read(yield func(Block[T], error) bool) error {
 			v, err := strconv.ParseFloat(text, 8*frame.ElementSize[T]())
 			if err != nil || strings.ContainsAny(text, "_xX") {
 				line, _ := r.FieldPos(j)
-				fault := "not a number"
+				fault := notANumber(text)
 				if errors.Is(err, strconv.ErrRange) {
 					fault = fmt.Sprintf("beyond %T", T(v))
 				}
@@ -232,6 +232,15 @@ func (f CSV[T]) read(yield func(Block[T], error) bool) error {
 			return nil
 		}
 	}
+}
+
+// notANumber says why a text is not a number, and what to do about a missing value.
+func notANumber(text string) string {
+	switch strings.ToLower(text) {
+	case "", "na", "n/a", "null", "none", "?":
+		return "not a number: leave out the row or the column of a missing value, or fill it in and add a column of 0 and 1 that marks it"
+	}
+	return "not a number"
 }
 
 // nextLine returns the next line that is not blank, without blanks around its fields. The first

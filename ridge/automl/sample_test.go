@@ -4,6 +4,8 @@ import (
 	"context"
 	"math"
 	"math/rand/v2"
+	"os"
+	"path/filepath"
 	"testing"
 
 	"github.com/stretchr/testify/assert"
@@ -115,4 +117,8 @@ func TestErrorsOfRows(t *testing.T) {
 	} {
 		assert.EqualError(t, err, want)
 	}
+	path := filepath.Join(t.TempDir(), "rows.csv")
+	require.NoError(t, os.WriteFile(path, []byte("1,2\nNA,3\n"), 0o600))
+	_, err := automl.Fit(t.Context(), ridge.CSV[float32]{Path: path}, automl.Options{}, rand.NewPCG(1, 2))
+	assert.ErrorContains(t, err, `line 2, column 1: "NA" is not a number: leave out the row or the column of a missing value, or fill it in`)
 }
