@@ -21,7 +21,7 @@ func learnt(t *testing.T, s settings, names string, n int, row func(i int) strin
 	for i := range n {
 		b.WriteString(row(i) + "\n")
 	}
-	table, err := parseTable(strings.NewReader(b.String()))
+	table, err := parseTable(strings.NewReader(b.String()), ',')
 	require.NoError(t, err)
 	s.target = "y"
 	src := rand.NewPCG(1, 2)
