@@ -72,15 +72,15 @@ func TestRareRowsChoose(t *testing.T) {
 	}
 }
 
-// Two of 60,000 rows are a class that tells nothing. One of them is among the 500 held-out rows, with
-// the share that the class has in all rows. The log-loss is about the entropy of this share, 0.0004.
-// A row of weight 1 would make it 0.014.
+// Two of 20,000 rows are a class that tells nothing. One of them is among the 500 held-out rows, with
+// the share that the class has in all rows. The log-loss is about the entropy of this share, 0.001. A
+// row of weight 1 would make it 0.014.
 func TestShareOfRareClasses(t *testing.T) {
-	rows := table[float32](60_000, 1, 1, 0, func([]float64) float64 { return 0 })
-	rows.Y.Data[100], rows.Y.Data[50_000] = 1, 1
-	r := learn(t, rows, automl.Options{Classes: 2, Landmarks: 5})
-	assert.Less(t, families(r.Report)["linear"], 0.003)
-	assert.Greater(t, families(r.Report)["linear"], 0.0002)
+	rows := table[float32](20_000, 1, 1, 0, func([]float64) float64 { return 0 })
+	rows.Y.Data[100], rows.Y.Data[19_000] = 1, 1
+	linear := families(learn(t, rows, automl.Options{Classes: 2, Landmarks: 5}).Report)["linear"]
+	assert.Less(t, linear, 0.003)
+	assert.Greater(t, linear, 0.0003)
 }
 
 // Errors name the row and the column of all rows, and what the user can do.
