@@ -113,7 +113,10 @@ func (b *accumulator[T]) addPart(x *index[T], segments int, q dense.Matrix[T], l
 	offsets := b.scoreMeans(x, weights, lo, n)
 	capped := false
 	for l := range clusters {
-		row, t := weights.Row(l)[:n], x.variances[l]
+		row, t, offsets := weights.Row(l)[:n], x.variances[l], offsets
+		if !x.coded[l] {
+			offsets = b.zeros[:n]
+		}
 		if n < fewQueries {
 			for i, y := range offsets {
 				row[i] = row[i] + y + x.logs[l]
@@ -157,23 +160,32 @@ func (b *accumulator[T]) addPart(x *index[T], segments int, q dense.Matrix[T], l
 // fewQueries is a number of queries from which on vectors of queries are faster.
 const fewQueries = 8
 
-// scoreMeans computes the scores s·q_i·μ_c of n queries from query lo on less offsets, which it
-// returns.
+// scoreMeans computes the scores s·q_i·μ_c of n queries from query lo on. If codes stand for μ_c,
+// these are scores less offsets, which scoreMeans returns. The scores of a cluster do not depend on
+// other clusters.
 func (b *accumulator[T]) scoreMeans(x *index[T], scores dense.Matrix[T], lo, n int) (offsets []T) {
 	d := len(x.centre)
-	if single, ok := any(scores).(dense.Matrix[float32]); ok && x.coded && b.encoded && scores.Rows > 0 {
+	single, codes := any(scores).(dense.Matrix[float32])
+	if codes = codes && b.encoded && scores.Rows > 0; codes {
 		b.coded.beginPart(lo, lo+n, b.scale)
 		bytedot.Scores(single, b.coded.unused, &x.codes, &b.coded.part, b.coded.partScales)
 		b.coded.offsets.Shape(1, n)
-		offsets := b.coded.offsets.Rows(1)
-		matmul.MulPacked(T(b.scale), dense.Of(1, d, x.centre), &b.packed, 0, offsets, nil)
-		return offsets.Row(0)
+		row := b.coded.offsets.Rows(1)
+		matmul.MulPacked(T(b.scale), dense.Of(1, d, x.centre), &b.packed, 0, row, nil)
+		offsets = row.Row(0)
 	}
 	scores.Cols = n
-	if scores.Rows > 0 {
-		matmul.MulPacked(T(b.scale), dense.Of(scores.Rows, d, x.means[:scores.Rows*d]), &b.packed, 0, scores, nil)
+	for from := 0; from < scores.Rows; from++ {
+		to := from
+		for to < scores.Rows && !(codes && x.coded[to]) {
+			to++
+		}
+		if to > from {
+			matmul.MulPacked(T(b.scale), dense.Of(to-from, d, x.means[from*d:to*d]), &b.packed, 0, scores.RowRange(from, to), nil)
+		}
+		from = to
 	}
-	return b.zeros[:n]
+	return offsets
 }
 
 // choose lists the queries that score the keys of each cluster, and sets the weight of the cluster

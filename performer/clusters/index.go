@@ -17,8 +17,8 @@ type index[T dense.Float] struct {
 	logs, variances, spreads []T
 	means, values            []T // rows of d and dv+1 numbers
 	codes                    bytedot.Rows
-	coded                    bool // whether codes stand for the means of all clusters
-	centre                   []T  // of codes: the mean of the keys of the first segment
+	coded                    []bool // whether codes stand for the mean of each cluster
+	centre                   []T    // of codes: the mean of the keys of the first segment
 }
 
 // begin removes all segments, and sets the centre to the mean of the first keys k.
@@ -27,7 +27,7 @@ func (x *index[T]) begin(k dense.Matrix[T]) {
 	x.counts, x.logs, x.variances, x.spreads = x.counts[:0], x.logs[:0], x.variances[:0], x.spreads[:0]
 	x.means, x.values = x.means[:0], x.values[:0]
 	x.codes.Clear()
-	x.coded = true
+	x.coded = x.coded[:0]
 	x.centre = scratch.Resize(x.centre, k.Cols)
 	clear(x.centre)
 	for i := range k.Rows {
@@ -39,11 +39,11 @@ func (x *index[T]) begin(k dense.Matrix[T]) {
 func (x *index[T]) add(s *segment[T]) {
 	x.segments = append(x.segments, s)
 	for l := range s.clusters() {
-		x.counts = append(x.counts, s.count(l))
+		x.counts, x.coded = append(x.counts, s.count(l)), append(x.coded, s.coded && s.codes.hasMean[l])
 		x.means, x.values = append(x.means, s.means.Row(l)...), append(x.values, s.values.Row(l)...)
 	}
 	x.logs, x.variances, x.spreads = append(x.logs, s.logs...), append(x.variances, s.variances...), append(x.spreads, s.spreads...)
-	if x.coded = x.coded && s.coded && s.codes.hasMeans; x.coded {
+	if s.coded {
 		x.codes.Append(&s.codes.means)
 	}
 	x.starts = append(x.starts, len(x.logs))
@@ -53,7 +53,7 @@ func (x *index[T]) add(s *segment[T]) {
 func (x *index[T]) truncate(n int) {
 	kept := x.segments[:n]
 	var y index[T]
-	y.starts, y.centre, y.coded = []int{0}, x.centre, true
+	y.starts, y.centre = []int{0}, x.centre
 	for _, s := range kept {
 		y.add(s)
 	}

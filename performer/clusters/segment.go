@@ -168,10 +168,10 @@ type codes[T dense.Float] struct {
 	values   []bytedot.Columns // of each cluster: keys×columns
 	has      []bool            // whether a cluster has codes
 
-	means    bytedot.Rows      // r
-	rotated  scratch.Buffer[T] // r
-	hasMeans bool              // whether means stands for r
-	centre   []T               // c, during encode
+	means   bytedot.Rows      // r
+	rotated scratch.Buffer[T] // r
+	hasMean []bool            // whether means stands for r of a cluster
+	centre  []T               // c, during encode
 }
 
 // canCode reports whether keys of dimension d can have codes.
@@ -190,16 +190,20 @@ func (s *segment[T]) encode(centre []T) {
 	x := e.rotate(o.rotation, e.centred(s.means, o.centre))
 	o.rotated.Shape(c, x.Cols)
 	r := dense.Copy(o.rotated.Rows(c), x)
-	_, single := any(x).(dense.Matrix[float32])
-	o.hasMeans = single && bytedot.QuantiseRows(&o.means, x, nil) && coded.UsualKeys(o.means.Scales, x)
-	pool.Put(&rotatePool, e)
-	if o.hasMeans {
+	o.hasMean = scratch.Resize(o.hasMean, c)
+	clear(o.hasMean)
+	if _, single := any(x).(dense.Matrix[float32]); single {
+		bytedot.QuantiseRows(&o.means, x, nil)
 		for l, scale := range o.means.Scales {
+			if o.hasMean[l] = coded.UsualKeys(o.means.Scales[l:l+1], x.RowRange(l, l+1)); !o.hasMean[l] {
+				continue
+			}
 			for j := range x.Cols {
 				r.Row(l)[j] = T(scale) * T(o.means.Code(l, j))
 			}
 		}
 	}
+	pool.Put(&rotatePool, e)
 	parallel.Do(c, (*codeTask[T])(s))
 	o.centre = nil
 }

@@ -320,7 +320,7 @@ func (s *Memory[T]) finish(h, i int) {
 	}
 	for j, x := range dst {
 		if dst[j] = x * T(lift); !s.scores.Unnormalised {
-			dst[j] = finite(dst[j]) // rounding to codes may exceed the largest number
+			dst[j] = coded.Finite(dst[j]) // rounding to codes may exceed the largest number
 		}
 	}
 }
@@ -337,7 +337,7 @@ func (s *Memory[T]) exactly(dst []T, h, i int) {
 	if peak := s.sum(out, q, h, i, 1); peak > coded.Largest && !layout.Finite(out) {
 		smaller := dense.New[T](1, s.values.d)
 		s.sum(smaller, q, h, i, coded.Smaller)
-		coded.Mend(s.scores.Scores, out, smaller, peak)
+		coded.Mend(s.scores.Scores, out, smaller)
 	}
 }
 

@@ -195,6 +195,6 @@ func (b *block[T]) decode(s *store[T], x []T, at int) {
 	}
 	s.rotation.ApplyTransposedVec(x, b.rotated)
 	for i, v := range x {
-		x[i] = finite(T(math.Ldexp(float64(v), power)))
+		x[i] = coded.Finite(T(math.Ldexp(float64(v), power)))
 	}
 }

@@ -9,6 +9,7 @@ import (
 	"github.com/seed-feabd252/randfeat/internal/compute/scan"
 	"github.com/seed-feabd252/randfeat/internal/file/frame"
 	"github.com/seed-feabd252/randfeat/internal/memory/scratch"
+	"github.com/seed-feabd252/randfeat/performer/internal/coded"
 )
 
 // rows holds rows of codes of some bits for each head. Element i of a row stands for
@@ -284,19 +285,7 @@ func readOdd[T dense.Float](c *coder, r *rows, at int, x []T) {
 		case nan - 2:
 			x[i] = T(math.Inf(-1))
 		default:
-			x[i] = finite(T(math.Ldexp(float64(int(code)-zero), power)))
+			x[i] = coded.Finite(T(math.Ldexp(float64(int(code)-zero), power)))
 		}
 	}
-}
-
-// finite returns x, or the largest number of its sign if x is infinite.
-func finite[T dense.Float](x T) T {
-	if x-x == 0 {
-		return x
-	}
-	largest := math.MaxFloat64
-	if T(largest)-T(largest) != 0 {
-		largest = math.MaxFloat32
-	}
-	return T(math.Copysign(largest, float64(x)))
 }

@@ -1,6 +1,8 @@
 package coded
 
 import (
+	"math"
+
 	"github.com/seed-feabd252/randfeat/dense"
 	"github.com/seed-feabd252/randfeat/internal/compute/vecmath"
 	"github.com/seed-feabd252/randfeat/internal/memory/layout"
@@ -25,7 +27,7 @@ func (c *call[T]) again() {
 	c.Dst = dense.New[T](first.Rows, first.Cols)
 	c.begin(c.shrunk())
 	c.run()
-	Mend(c.Scores, first, c.Dst, peak)
+	Mend(c.Scores, first, c.Dst)
 }
 
 // shrunk returns c with smaller values.
@@ -39,9 +41,9 @@ func (c *call[T]) shrunk() tiles.Attention[T] {
 }
 
 // Mend replaces the elements of outputs that are not finite by elements computed from smaller
-// values, of which the largest was peak before. Finite elements do not change, so that they do not
-// depend on the size of values that their query does not see.
-func Mend[T dense.Float](scoring tiles.Scores, outputs, smaller dense.Matrix[T], peak T) {
+// values. Finite elements do not change, so that they do not depend on the size of values that their
+// query does not see.
+func Mend[T dense.Float](scoring tiles.Scores, outputs, smaller dense.Matrix[T]) {
 	for i := range outputs.Rows {
 		to := outputs.Row(i)
 		for l, x := range smaller.Row(i) {
@@ -49,11 +51,23 @@ func Mend[T dense.Float](scoring tiles.Scores, outputs, smaller dense.Matrix[T],
 			case to[l]-to[l] == 0:
 			case x-x != 0 || scoring.Unnormalised:
 				to[l] = x / Smaller
-			default: // an average is at most as large as the largest value, but rounding may exceed it
-				to[l] = max(-peak, min(x/Smaller, peak))
+			default: // an average is finite, but rounding may exceed the largest number
+				to[l] = Finite(x / Smaller)
 			}
 		}
 	}
+}
+
+// Finite returns x, or the largest number of its sign if x is infinite.
+func Finite[T dense.Float](x T) T {
+	if x-x == 0 {
+		return x
+	}
+	largest := math.MaxFloat64
+	if T(largest)-T(largest) != 0 {
+		largest = math.MaxFloat32
+	}
+	return T(math.Copysign(largest, float64(x)))
 }
 
 // PeakOf returns the largest size of a finite element of x.
