@@ -28,10 +28,11 @@ func causalAttention[T dense.Float](d int) (all []namedAttention[T]) {
 	add := func(name string, a performer.Attention[T]) { all = append(all, namedAttention[T]{name, a}) }
 	for _, bits := range []int{0, 4, 5, 6, 8, 16} {
 		for _, o := range []performer.ExactOptions{
-			{}, {Unnormalised: true, Scale: 0.02}, {Softcap: 2}, {Window: 70}, {Window: 300, Sinks: 5}, {Window: 20, Sinks: 320}, {Chunk: 150}, {Slope: 0.02}, {SinkWeight: 3},
+			{}, {Unnormalised: true, Scale: 0.02}, {Softcap: 2}, {Window: 70}, {Window: 300, Sinks: 5}, {Window: 20, Sinks: 320}, {Chunk: 150}, {Chunk: 1}, {Slope: 0.02}, {SinkWeight: 3},
+			{Window: 90, Sinks: 70, Slope: 0.01, Softcap: 3},
 		} {
-			if bits != 0 && bits != 8 && o.Sinks != 5 {
-				continue // Forward computes as with 8 bits, or in T
+			if bits != 0 && bits != 8 && (o.Window == 0 || o.Window == 70) != (bits%4 == 0) {
+				continue // half of the options for each of these bits
 			}
 			o.Causal, o.Bits = true, bits
 			add(fmt.Sprintf("exact %+v", o), must.Have(performer.NewExact[T](o)))

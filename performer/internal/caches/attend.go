@@ -19,8 +19,9 @@ const (
 	// mostQueries is about the number of queries that read the rows of a head together.
 	mostQueries = 32
 
-	// pieceRows is the number of rows of a piece, and chunkRows the least number of rows whose scores
-	// are computed at a time. Both are multiples of a group of weights.
+	// pieceRows is the number of rows of a piece, and chunkRows the number of rows whose scores are
+	// computed at a time, for one query as for many: sums are rescaled after each. Both are multiples
+	// of a group of weights.
 	pieceRows = 1 << 12
 	chunkRows = 1 << 10
 
@@ -64,7 +65,7 @@ func (s *Memory[T]) Step(dst, q, k, v dense.Matrix[T]) {
 		if n == 0 {
 			n = s.together
 		}
-		if s.places.Placed() { // with a slope, scores are rounded relative to the first query of a call
+		if s.places.Window != 0 || s.places.Chunk != 0 { // each query sees other first tokens
 			n = 1
 		}
 		n = min(n, q.Rows)
@@ -187,7 +188,7 @@ func (w *work[T]) recent(s *Memory[T], h int) {
 func (s *Memory[T]) addRecent(t *tiles.Tile[T], k, v dense.Matrix[T], first int) {
 	c := &s.call
 	if c.causal {
-		t.AddSeen(k, v, tiles.Mask[T]{Causal: true, Places: c.places}, first)
+		t.AddSeen(k, v, tiles.Mask[T]{Causal: true, Places: c.places, Slope: s.places.Slope}, first)
 		return
 	}
 	for i, r := range c.recent {

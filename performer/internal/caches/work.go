@@ -67,7 +67,7 @@ func (w *work[T]) codes(s *Memory[T], h, piece int) {
 	w.blocks, w.shifts = scratch.Resize(w.blocks, c.count*blocks), scratch.Resize(w.shifts, c.count)
 	w.clearSums(&s.values.codes)
 	for lo, n := r.from, 0; lo < r.to; lo += n {
-		n = min(max(pieceRows/c.count/many*many, chunkRows), r.to-lo)
+		n = min(chunkRows, r.to-lo)
 		if in := lo % s.together; in > 0 { // parts of groups of weights are parts of blocks
 			n = min(s.together-in, n)
 		}

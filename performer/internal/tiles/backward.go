@@ -202,7 +202,6 @@ func (b *backward[T]) tile(w *gradientTile[T], s, lo, hi int) {
 	p, ds := w.weights.Rows(n).ColRange(0, hi-lo), w.slopes.Rows(n).ColRange(0, hi-lo)
 	matmul.MulT(factor, k, q, 0, p)
 	matmul.MulT(1, v, g, 0, ds)
-	w.distances.prepare(&b.Mask, lo, hi)
 	seen := b.Mask.view(lo, hi, b.lo, b.hi, &w.changes, &w.distances)
 	for j := range n {
 		x, y := p.Row(j), ds.Row(j)

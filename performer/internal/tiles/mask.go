@@ -110,8 +110,8 @@ func (m *Mask[T]) keys(first, end, n int) [2]run {
 		low, _ = m.near(m.Place(first))
 		low = min(max(low, 0), high)
 	}
-	if sinks >= low {
-		return [2]run{{}, {0, max(high, sinks)}}
+	if sinks >= low || m.Before <= 0 && sinks > low/Keys*Keys {
+		return [2]run{{}, {0, max(high, sinks)}} // one sum over a tile, however many queries there are
 	}
 	return [2]run{{0, max(sinks, 0)}, {low, high}}
 }
@@ -179,6 +179,7 @@ func (m *Mask[T]) view(first, end, lo, hi int, memory *scratch.Buffer[T], s *slo
 	w := view[T]{mask: m, first: first, end: end, lo: lo}
 	if m.Slope != 0 {
 		w.slopes = s
+		s.prepare(m, first, end, lo, hi)
 	}
 	if m.Pairs.Given() {
 		w.closed = true
@@ -278,27 +279,30 @@ func withoutInfinite[T dense.Float](dst, x dense.Matrix[T]) dense.Matrix[T] {
 	return dst
 }
 
-// slopes holds multiples of the slope for some queries.
-type slopes[T dense.Float] struct{ ahead, behind []T }
+// slopes holds what the slope subtracts from scores of some queries and the keys of a tile, by the
+// place of the query less that of the key. So a score does not depend on the other queries.
+type slopes[T dense.Float] struct {
+	least     int // the first difference of places
+	penalties []T
+}
 
-// prepare computes the multiples for the queries first ≤ i < end.
-func (s *slopes[T]) prepare(m *Mask[T], first, end int) {
-	if m.Slope == 0 {
-		return
-	}
-	n, at := end-first, m.Place(first)
-	s.ahead, s.behind = scratch.Resize(s.ahead, n), scratch.Resize(s.behind, n)
-	for i := range n {
-		s.ahead[i] = T(m.Slope * float64(m.Place(first+i)-at))
-		s.behind[i] = -s.ahead[i]
+// prepare computes the penalties for the queries first ≤ i < end and the keys lo ≤ j < hi.
+func (s *slopes[T]) prepare(m *Mask[T], first, end, lo, hi int) {
+	s.least = m.Place(first) - hi + 1
+	s.penalties = scratch.Resize(s.penalties, m.Place(end-1)-lo-s.least+1)
+	for i := range s.penalties {
+		s.penalties[i] = T(m.Slope * math.Abs(float64(s.least+i)))
 	}
 }
 
 // apply subtracts the slope times the distance to key j from its scores.
 func (s *slopes[T]) apply(w *view[T], j int, scores []T) {
-	m := w.mask
-	after := m.from(j, w.first, w.end)
-	ahead := T(m.Slope * float64(j-m.Place(w.first))) // of the first query
-	vecmath.AffineEach(scores[:after], 1, s.ahead[:after], -ahead)
-	vecmath.AffineEach(scores[after:], 1, s.behind[after:], ahead)
+	penalties := s.penalties[w.mask.Place(w.first)-j-s.least:]
+	if w.mask.Places == nil {
+		vecmath.AddScaled(scores, penalties[:len(scores)], -1)
+		return
+	}
+	for i := range scores {
+		scores[i] -= penalties[w.mask.Place(w.first+i)-w.mask.Place(w.first)]
+	}
 }

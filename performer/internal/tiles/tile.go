@@ -95,7 +95,6 @@ func (t *Tile[T]) AddSeen(k, v dense.Matrix[T], mask Mask[T], first int) {
 	}
 	t.mask = mask
 	m := &t.mask
-	t.slopes.prepare(m, first, end)
 	t.parts = m.AppendParts(t.parts[:0], first, end, k.Rows)
 	for _, p := range t.parts {
 		if !m.Pairs.blind(first, end, p.From, p.To) {
