@@ -248,11 +248,12 @@ func TestCachesMerge(t *testing.T) {
 	}
 	s := stateOf(must.Have(performer.NewExact[float64](performer.ExactOptions{Bits: 8})), 1, 1, d, dv)
 	for want, e := range map[string]performer.ExactOptions{
-		"performer: Bits = 4, but the state belongs to attention with 8":                                  {Bits: 4},
-		"performer: Scale = 2, but the state belongs to attention with 0.17677669529663687":               {Bits: 8, Scale: 2},
-		"performer: Unnormalised = true, but the state belongs to attention with false":                   {Bits: 8, Unnormalised: true},
-		"performer: states with a Window, a Chunk or a Slope do not merge, as tokens would change places": {Bits: 8, Window: 3},
-		"performer: other belongs to other attention, the state to exact attention in 8 bits":             {},
+		"performer: Bits of keys = 4, but the state belongs to attention with 8":              {Bits: 4},
+		"performer: Bits of values = 6, but the state belongs to attention with 8":            {Bits: 8, ValueBits: 6},
+		"performer: Scale = 2, but the state belongs to attention with 0.17677669529663687":   {Bits: 8, Scale: 2},
+		"performer: Unnormalised = true, but the state belongs to attention with false":       {Bits: 8, Unnormalised: true},
+		"performer: Window = 3, but the state belongs to attention with 0":                    {Bits: 8, Window: 3},
+		"performer: other belongs to other attention, the state to exact attention in 8 bits": {},
 	} {
 		other := stateOf(must.Have(performer.NewExact[float64](e)), 1, 1, d, dv)
 		assert.EqualError(t, s.Merge(other), want)

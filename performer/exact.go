@@ -451,7 +451,10 @@ func (e exact[T]) memoryFor(attentions []Attention[T]) func(heads, keyHeads, d, 
 				scores.Sinks = append(scores.Sinks, a.(exact[T]).SinkWeight)
 			}
 		}
-		places := streams.Places{Window: e.Window, Sinks: e.Sinks, Chunk: e.Chunk, Slope: e.Slope}
+		places := streams.Places{Window: e.Window, Chunk: e.Chunk, Slope: e.Slope}
+		if e.Window > 0 {
+			places.Sinks = e.Sinks
+		}
 		if keys, values := e.stateBits(); keys != 0 {
 			return memoryOf(caches.New[T](keys, values, scores, places, heads, keyHeads, d, dv))
 		}

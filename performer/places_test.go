@@ -356,10 +356,13 @@ func testPlacesState[T dense.Float](t *testing.T) {
 		step(s, 0, 900)
 
 		other := with(e, func(o *performer.ExactOptions) {
-			if o.Chunk > 0 {
+			switch {
+			case o.Chunk > 0:
 				o.Chunk++
-			} else {
+			case o.Window > 0:
 				o.Sinks++
+			default: // without a Window, Sinks change nothing
+				o.Slope++
 			}
 		})
 		wrong, err := other.NewState(d, dv)

@@ -5,13 +5,12 @@ import (
 	"fmt"
 
 	"github.com/seed-feabd252/randfeat/internal/file/frame"
-	"github.com/seed-feabd252/randfeat/performer/internal/streams"
 )
 
 // A State as bytes, all numbers little endian:
 //
 //	 0  8 bytes  "rfstate" and a zero
-//	 8  uint16   version, 4
+//	 8  uint16   version, 5
 //	10  uint8    bytes of an element, 4 or 8
 //	11  uint8    0
 //	12  uint32   H, heads of queries
@@ -21,16 +20,34 @@ import (
 //	28  uint32   runs of heads that have one attention
 //	32  uint64   tokens, at most half of what an int counts
 //
-// then for each run of heads
+// then for each run of heads a record
 //
 //	uint32   flags: 1 unnormalised, 2 log-features, 4 keys and values, 8 landmarks, 16 exact weights of last
-//	         tokens, 32 places, 64 clusters, 128 codes
+//	         tokens, 32 clusters, 64 codes
 //	uint32   heads of queries
 //	uint32   m, features or landmarks; 0 for keys and values
 //	uint32   0
 //	float64  scale of exact weights; 0 for linear attention
 //
-// and for linear attention
+// and in the record for exact attention
+//
+//	float64  softcap
+//	uint64   window
+//	uint64   sinks
+//	uint64   chunk
+//	float64  slope
+//	float64  sink weight, for each of its heads of queries
+//	uint64   bits of codes of keys, then of values, with codes
+//
+// and in the record for clusters
+//
+//	uint64   clusters
+//	float64  threshold
+//	uint64   iterations
+//	uint64   bits
+//	uint64   two words of src
+//
+// After the records, for each run of heads, come for linear attention
 //
 //	float64  marks of the m features of queries, then of those of keys
 //
@@ -39,31 +56,16 @@ import (
 //	int64    m reference exponents, if log-features: −2⁶³ for a feature of no key
 //	element  sums, m rows of dv, and one more unless unnormalised
 //
-// for exact attention with places
+// for exact attention without codes
 //
-//	uint64   window
-//	uint64   sinks
-//	float64  slope
 //	uint64   tokens that are kept
 //
-// for clusters
-//
-//	uint64   7 parameters of the attention
-//
-// and for all exact attention and clusters, for each of its heads of keys
+// and for exact attention without codes and clusters, for each of its heads of keys
 //
 //	element  keys, a row of d a token, then values, a row of dv a token
 //
 // and, if a window drops tokens, zeros up to the largest number of kept tokens; for exact attention
-// in codes
-//
-//	uint64   bits of codes of keys
-//	uint64   bits of codes of values
-//	uint64   window, 0 for none
-//	uint64   sinks
-//	float64  slope
-//
-// with for each of its heads of keys
+// in codes, for each of its heads of keys
 //
 //	uint64   for each plane of the codes, the upper bits first, the rows of codes of the first n keys,
 //	         in the layout of package scan
@@ -88,7 +90,7 @@ import (
 // and at the end the CRC-32C of all earlier bytes, a uint32.
 const (
 	stateName    = "rfstate\x00"
-	stateVersion = 4
+	stateVersion = 5
 )
 
 var (
@@ -105,7 +107,10 @@ func (s *State[T]) MarshalBinary() ([]byte, error) {
 	fixed, token := s.sizes(s.n)
 	b := s.header().Append(make([]byte, 0, fixed+s.n*token))
 	for _, u := range s.units {
-		b = u.memory.Encode(u.memory.Record().Append(b, u.to-u.from))
+		b = u.memory.Record().Append(b, u.to-u.from)
+	}
+	for _, u := range s.units {
+		b = u.memory.Encode(b)
 	}
 	return frame.Seal(b, 0), nil
 }
@@ -119,22 +124,32 @@ func (s *State[T]) UnmarshalBinary(data []byte) error {
 	if s.units == nil {
 		return errNoState
 	}
-	fixed, token := s.sizes(frame.Tokens(data))
-	tokens, body, err := s.header().Open(data, fixed, token)
+	tokens, body, err := s.header().OpenAnySize(data)
 	if err != nil {
+		return fmt.Errorf("performer: %w", err)
+	}
+	for _, u := range s.units {
+		r := u.memory.Record()
+		if len(body) < r.Size() {
+			break
+		}
+		if err := r.Check(body, u.to-u.from); err != nil {
+			return err
+		}
+		body = body[r.Size():]
+	}
+	fixed, token := s.sizes(tokens)
+	if err := frame.CheckSize(len(data), fixed, token, tokens); err != nil {
 		return fmt.Errorf("performer: %w", err)
 	}
 	rest := body
 	for _, u := range s.units {
-		if err := u.memory.Record().Check(rest, u.to-u.from); err != nil {
-			return err
-		}
-		if rest, err = u.memory.Inspect(rest[streams.RecordSize:], tokens); err != nil {
+		if rest, err = u.memory.Inspect(rest, tokens); err != nil {
 			return err
 		}
 	}
 	for _, u := range s.units {
-		body = u.memory.Decode(body[streams.RecordSize:], tokens)
+		body = u.memory.Decode(body, tokens)
 	}
 	s.n = tokens
 	return nil
@@ -157,7 +172,7 @@ func (s *State[T]) sizes(tokens int) (fixed, token int) {
 	fixed = frame.HeaderSize + frame.TrailerSize
 	for _, u := range s.units {
 		f, t := u.memory.Size(tokens)
-		fixed, token = min(fixed+streams.RecordSize+f, frame.MaxTokens), token+t
+		fixed, token = min(fixed+u.memory.Record().Size()+f, frame.MaxTokens), token+t
 	}
 	return fixed, token
 }

@@ -19,7 +19,6 @@ import (
 	"github.com/seed-feabd252/randfeat/performer"
 	"github.com/seed-feabd252/randfeat/performer/internal/logscale"
 	"github.com/seed-feabd252/randfeat/performer/internal/maptest"
-	"github.com/seed-feabd252/randfeat/performer/internal/streams"
 	"github.com/seed-feabd252/randfeat/rff"
 )
 
@@ -56,6 +55,9 @@ func testRoundTrip[T dense.Float](t *testing.T) {
 	}
 }
 
+// recordSize is the number of bytes of the record of linear attention.
+const recordSize = 24
+
 // The bytes of a small state, all of them, worked out by hand from the format: one
 // feature, φ(x) = x, one key 2 with value 3, so that the sums are 6 and 2.
 //
@@ -72,7 +74,7 @@ func TestStateGolden(t *testing.T) {
 	word := binary.LittleEndian.AppendUint64(nil, math.Float64bits(mark))
 	want := []byte{
 		'r', 'f', 's', 't', 'a', 't', 'e', 0,
-		4, 0, 8, 0, // version 4, float64
+		5, 0, 8, 0, // version 5, float64
 		1, 0, 0, 0, 1, 0, 0, 0, 1, 0, 0, 0, 1, 0, 0, 0, 1, 0, 0, 0,
 		1, 0, 0, 0, 0, 0, 0, 0,
 		0, 0, 0, 0, 1, 0, 0, 0, 1, 0, 0, 0, 0, 0, 0, 0, // neither unnormalised nor logarithms, a head, a feature
@@ -89,25 +91,33 @@ func TestStateGolden(t *testing.T) {
 	logs.Append(densetest.Filled[float64](1, 1, 0x1p28), densetest.Filled[float64](1, 1, 3))
 	got = must.Have(logs.MarshalBinary())
 	want = binary.LittleEndian.AppendUint64(nil, 1<<27+2<<52-0x62e42fefa39ef)
-	assert.Equal(t, append(want, 0, 0, 0, 0, 0, 0, 0x08, 0x40, 0, 0, 0, 0, 0, 0, 0xf0, 0x3f), got[frame.HeaderSize+streams.RecordSize+16:len(got)-4])
+	assert.Equal(t, append(want, 0, 0, 0, 0, 0, 0, 0x08, 0x40, 0, 0, 0, 0, 0, 0, 0xf0, 0x3f), got[frame.HeaderSize+recordSize+16:len(got)-4])
 
 	single := must.Have(must.Have(performer.NewBatch[float32](3, 3, attention(maptest.Positive[float32](8, 4), performer.LinearOptions{Unnormalised: true}))).NewState(4, 5))
 	single.Append(densetest.Filled[float32](2, 12, 1), densetest.Filled[float32](2, 15, 1))
 	assert.Equal(t, []byte{
-		'r', 'f', 's', 't', 'a', 't', 'e', 0, 4, 0, 4, 0,
+		'r', 'f', 's', 't', 'a', 't', 'e', 0, 5, 0, 4, 0,
 		3, 0, 0, 0, 3, 0, 0, 0, 4, 0, 0, 0, 5, 0, 0, 0, 1, 0, 0, 0, 2, 0, 0, 0, 0, 0, 0, 0,
 		3, 0, 0, 0, 3, 0, 0, 0, 8, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0,
 	}, must.Have(single.MarshalBinary())[:64])
 
-	// Keys and values as they are: two queries over one head, key 2 and 3 with values 4, 5 and 6,
-	// 7.
-	kept := must.Have(must.Have(performer.NewBatch[float32](2, 1, must.Have(performer.NewExact[float32](performer.ExactOptions{Scale: 0.5})))).NewState(1, 2))
+	// Keys and values as they are: two queries over one head with sink weights of 3 and 1, a softcap
+	// of 8, a window of 9 and a sink, key 2 and 3 with values 4, 5 and 6, 7.
+	var sinks []performer.Attention[float32]
+	for _, weight := range []float64{3, 1} {
+		sinks = append(sinks, must.Have(performer.NewExact[float32](performer.ExactOptions{Scale: 0.5, Softcap: 8, Slope: 1, Window: 9, Sinks: 1, SinkWeight: weight})))
+	}
+	kept := must.Have(must.Have(performer.NewBatch(2, 1, sinks...)).NewState(1, 2))
 	kept.Append(dense.Of(2, 1, []float32{2, 3}), dense.Of(2, 2, []float32{4, 5, 6, 7}))
 	got = must.Have(kept.MarshalBinary())
 	assert.Equal(t, []byte{
-		'r', 'f', 's', 't', 'a', 't', 'e', 0, 4, 0, 4, 0,
+		'r', 'f', 's', 't', 'a', 't', 'e', 0, 5, 0, 4, 0,
 		2, 0, 0, 0, 1, 0, 0, 0, 1, 0, 0, 0, 2, 0, 0, 0, 1, 0, 0, 0, 2, 0, 0, 0, 0, 0, 0, 0,
 		4, 0, 0, 0, 2, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0xe0, 0x3f,
+		0, 0, 0, 0, 0, 0, 0x20, 0x40, 9, 0, 0, 0, 0, 0, 0, 0, 1, 0, 0, 0, 0, 0, 0, 0,
+		0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0xf0, 0x3f,
+		0, 0, 0, 0, 0, 0, 0x08, 0x40, 0, 0, 0, 0, 0, 0, 0xf0, 0x3f,
+		2, 0, 0, 0, 0, 0, 0, 0,
 		0, 0, 0, 0x40, 0, 0, 0x40, 0x40,
 		0, 0, 0x80, 0x40, 0, 0, 0xa0, 0x40, 0, 0, 0xc0, 0x40, 0, 0, 0xe0, 0x40,
 	}, got[:len(got)-4])
@@ -169,7 +179,7 @@ func TestStateHostile(t *testing.T) {
 		binary.LittleEndian.PutUint32(bad[at:], v)
 		return sealed(bad)
 	}
-	const body = frame.HeaderSize + streams.RecordSize
+	const body = frame.HeaderSize + recordSize
 	exponents := body + 16*m
 	exponent := func(n int64) []byte {
 		bad := bytes.Clone(data)
@@ -179,20 +189,21 @@ func TestStateHostile(t *testing.T) {
 	for want, bad := range map[string][]byte{
 		"performer: state of 0 bytes, want at least 44":                                                 nil,
 		"performer: state begins with \"rfstbte\\x00\", want \"rfstate\\x00\"":                          word(4, 'b'|'t'<<8|'e'<<16),
-		"performer: state of version 3, want 4":                                                         word(8, 3|4<<16),
-		"performer: state of 8-byte elements, want 4":                                                   word(8, 4|8<<16),
-		"performer: state with flags 0x1, want 0x0 (none)":                                              word(8, 4|4<<16|1<<24),
+		"performer: state of version 4, want 5":                                                         word(8, 4|4<<16),
+		"performer: state of 8-byte elements, want 4":                                                   word(8, 5|8<<16),
+		"performer: state with flags 0x1, want 0x0 (none)":                                              word(8, 5|4<<16|1<<24),
 		"performer: state with heads = 4294967295, want 1":                                              word(12, math.MaxUint32),
 		"performer: state with keyHeads = 0, want 1":                                                    word(16, 0),
 		"performer: state with d = 4, want 3":                                                           word(20, 4),
 		"performer: state with dv = 0, want 2":                                                          word(24, 0),
 		"performer: state with runs of heads = 9, want 1":                                               word(28, 9),
 		fmt.Sprintf("performer: state of 9223372036854775808 tokens, want at most %d", frame.MaxTokens): word(36, 1<<31),
-		"performer: state with flags 0x3, want 0x2 (1 unnormalised, 2 log-features, 4 keys and values, 8 landmarks, 16 local and earlier tokens, 32 places, 64 clusters, 128 codes)": word(40, 3),
+		"performer: state with flags 0x22, want 0x2 (1 unnormalised, 2 log-features, 4 keys and values, 8 landmarks, 16 local and earlier tokens, 32 clusters, 64 codes)": word(40, 34),
+		"performer: state with Unnormalised = true, want false":                             word(40, 3),
 		"performer: state with heads of an attention = 2, want 1":                           word(44, 2),
 		"performer: state with m = 2147483648, want 4":                                      word(48, 1<<31),
 		"performer: state with reserved word = 9, want 0":                                   word(52, 9),
-		"performer: state with scale = 2, want 0":                                           word(60, 0x40000000),
+		"performer: state with Scale = 2, want 0":                                           word(60, 0x40000000),
 		"performer: the features differ from those that the state belongs to":               word(body+4, 0x7ff80000),
 		"performer: state with exponent -4294967296, want that of a finite float32":         word(exponents+4, math.MaxUint32),
 		"performer: state with exponent 9223372032559808512, want that of a finite float32": word(exponents+4, math.MaxInt32),
@@ -214,18 +225,22 @@ func TestStateHostile(t *testing.T) {
 	kept.Append(densetest.Filled[float32](3, d, 1), densetest.Filled[float32](3, dv, 1))
 	data = must.Have(kept.MarshalBinary())
 	for want, bad := range map[string][]byte{
-		"performer: state of 128 bytes, want 68 and 20 for each of 4 tokens": word(32, 4),
-		"performer: state of 127 bytes, want 68 and 20 for each of 3 tokens": sealed(data[:127]),
-		"performer: state of 67 bytes, want 68 and 20 for each of 3 tokens":  sealed(data[:67]),
-		"performer: state with flags 0x5, want 0x4 (1 unnormalised, 2 log-features, 4 keys and values, 8 landmarks, 16 local and earlier tokens, 32 places, 64 clusters, 128 codes)": word(40, 5),
-		"performer: state with scale = 0.5000000000000002, want 0.5": word(56, 2),
+		"performer: state of 184 bytes, want 124 and 20 for each of 4 tokens": word(32, 4),
+		"performer: state of 183 bytes, want 124 and 20 for each of 3 tokens": sealed(data[:183]),
+		"performer: state of 123 bytes, want 124 and 20 for each of 3 tokens": sealed(data[:123]),
+		"performer: state with Unnormalised = true, want false":               word(40, 5),
+		"performer: state with Scale = 0.5000000000000002, want 0.5":          word(56, 2),
+		"performer: state with Softcap = 1e-323, want 0":                      word(64, 2),
+		"performer: state with Window = 2, want 0":                            word(72, 2),
+		"performer: state with SinkWeight = 1e-323, want 0":                   word(104, 2),
+		"performer: state with 2 of 3 tokens, want at least 3":                word(112, 2),
 	} {
 		assert.EqualError(t, kept.UnmarshalBinary(bad), want)
 	}
 	// So many that their bytes are no number of 64 bits.
 	many := bytes.Clone(data)
 	binary.LittleEndian.PutUint64(many[32:], frame.MaxTokens)
-	assert.EqualError(t, kept.UnmarshalBinary(sealed(many)), fmt.Sprintf("performer: state of 128 bytes, want 68 and 20 for each of %d tokens", frame.MaxTokens))
+	assert.EqualError(t, kept.UnmarshalBinary(sealed(many)), fmt.Sprintf("performer: state of 184 bytes, want 124 and 20 for each of %d tokens", frame.MaxTokens))
 	assert.Equal(t, data, must.Have(kept.MarshalBinary()), "what is refused changes nothing")
 	assert.Error(t, s.UnmarshalBinary(data), "keys and values are no sums")
 }
@@ -248,7 +263,7 @@ func FuzzStateUnmarshal(f *testing.F) {
 			return
 		}
 		again := must.Have(target.MarshalBinary())
-		const marks, body = 16 * m, frame.HeaderSize + streams.RecordSize
+		const marks, body = 16 * m, frame.HeaderSize + recordSize
 		require.Equal(t, data[:body], again[:body])
 		require.Equal(t, data[body+marks:len(data)-4], again[body+marks:len(again)-4])
 		target.Step(dense.Matrix[float32]{}, densetest.Filled[float32](1, 6, 1), densetest.Filled[float32](1, 6, 1), densetest.Filled[float32](1, 4, 1))

@@ -221,14 +221,14 @@ func TestStateOfAnotherForm(t *testing.T) {
 		require.NoError(t, err)
 		return f
 	}
-	const same = "clusters: state of a form with other %s, want the same Options and the same seed"
+	const belongs = "performer: %s = %v, but the state belongs to attention with %v"
 	for want, o := range map[string]performer.Attention[float64]{
-		"clusters: other belongs to other attention, the state to attention by clusters":  exact,
-		"clusters: Scale = 3, but the state belongs to attention with 0.5773502691896258": other(must.Have(performer.NewExact[float64](performer.ExactOptions{Scale: 3})), clusters.Options{}, 5),
-		fmt.Sprintf(same, "Clusters"):   other(exact, clusters.Options{Clusters: 9}, 5),
-		fmt.Sprintf(same, "Threshold"):  other(exact, clusters.Options{Threshold: 9}, 5),
-		fmt.Sprintf(same, "Iterations"): other(exact, clusters.Options{Iterations: 9}, 5),
-		fmt.Sprintf(same, "seed"):       other(exact, clusters.Options{}, 6),
+		"clusters: other belongs to other attention, the state to attention by clusters":                      exact,
+		fmt.Sprintf(belongs, "Scale", 3, 1/math.Sqrt(3)):                                                      other(must.Have(performer.NewExact[float64](performer.ExactOptions{Scale: 3})), clusters.Options{}, 5),
+		fmt.Sprintf(belongs, "Clusters", 9, 0):                                                                other(exact, clusters.Options{Clusters: 9}, 5),
+		fmt.Sprintf(belongs, "Threshold", 9, 0.0003):                                                          other(exact, clusters.Options{Threshold: 9}, 5),
+		fmt.Sprintf(belongs, "Iterations", 9, 3):                                                              other(exact, clusters.Options{Iterations: 9}, 5),
+		fmt.Sprintf(belongs, "the first word of src", rand.NewPCG(6, 6).Uint64(), rand.NewPCG(5, 6).Uint64()): other(exact, clusters.Options{}, 6),
 	} {
 		s, x := state[float64](t, f, 1, 1, 3, 2), state(t, o, 1, 1, 3, 2)
 		x.Append(k, v)

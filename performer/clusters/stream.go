@@ -1,10 +1,8 @@
 package clusters
 
 import (
-	"encoding/binary"
 	"errors"
 	"fmt"
-	"math"
 	"slices"
 
 	"github.com/seed-feabd252/randfeat/dense"
@@ -122,13 +120,8 @@ func (m *memory[T]) Check(other streams.Memory[T]) error {
 	if !ok {
 		return errors.New("clusters: other belongs to other attention, the state to attention by clusters")
 	}
-	if a, b := m.scale(), o.scale(); a != b {
-		return fmt.Errorf("clusters: Scale = %v, but the state belongs to attention with %v", b, a)
-	}
-	return m.checkParameters(o.parameters())
+	return m.Record().CheckMerge(o.Record())
 }
-
-func (m *memory[T]) scale() float64 { return m.a.scale(m.d) }
 
 // Merge takes in the tokens of other after its own.
 func (m *memory[T]) Merge(other streams.Memory[T]) {
@@ -146,39 +139,19 @@ func (m *memory[T]) Merge(other streams.Memory[T]) {
 }
 
 func (m *memory[T]) Record() streams.Record {
-	return streams.Record{Flags: streams.FlagKeys | streams.FlagClusters, Scale: m.scale()}
-}
-
-// parameterNames are the names of the parameters in an encoded state.
-var parameterNames = [...]string{"Clusters", "Threshold", "Iterations", "seed", "seed", "Bits"}
-
-// parameters are the options and the seed of an attention, as in an encoded state.
-type parameters [len(parameterNames)]uint64
-
-func (m *memory[T]) parameters() parameters {
-	o := m.a.opts
-	return parameters{uint64(o.Clusters), math.Float64bits(o.Threshold), uint64(o.Iterations), m.a.seed[0], m.a.seed[1], uint64(m.a.options.Bits)}
-}
-
-// checkParameters returns an error unless m has the same parameters.
-func (m *memory[T]) checkParameters(other parameters) error {
-	for i, want := range m.parameters() {
-		if other[i] != want {
-			return fmt.Errorf("clusters: state of a form with other %s, want the same Options and the same seed", parameterNames[i])
-		}
-	}
-	return nil
+	o, seed := m.a.opts, m.a.seed
+	return streams.Record{Flags: streams.FlagKeys | streams.FlagClusters, Scale: m.a.scale(m.d), Options: []streams.Option{
+		{Name: "Clusters", Value: o.Clusters}, {Name: "Threshold", Value: o.Threshold}, {Name: "Iterations", Value: o.Iterations},
+		{Name: "Bits", Value: m.a.options.Bits}, {Name: "the first word of src", Value: seed[0]}, {Name: "the second word of src", Value: seed[1]},
+	}}
 }
 
 func (m *memory[T]) Size(int) (fixed, token int) {
-	return 8 * len(parameterNames), len(m.stores) * (m.d + m.dv) * frame.ElementSize[T]()
+	return 0, len(m.stores) * (m.d + m.dv) * frame.ElementSize[T]()
 }
 
-// Encode appends the parameters, then the keys and values of all tokens.
+// Encode appends the keys and values of all tokens.
 func (m *memory[T]) Encode(b []byte) []byte {
-	for _, word := range m.parameters() {
-		b = binary.LittleEndian.AppendUint64(b, word)
-	}
 	for h := range m.stores {
 		k, v := m.stores[h].inOrder()
 		b = frame.AppendElements(frame.AppendElements(b, k.Data), v.Data)
@@ -186,21 +159,16 @@ func (m *memory[T]) Encode(b []byte) []byte {
 	return b
 }
 
-// Inspect returns an error if the parameters differ. All keys and values are valid.
+// Inspect returns no error, because all keys and values are valid.
 func (m *memory[T]) Inspect(b []byte, tokens int) (rest []byte, err error) {
-	var other parameters
-	for i := range other {
-		other[i] = binary.LittleEndian.Uint64(b[8*i:])
-	}
-	fixed, token := m.Size(tokens)
-	return b[fixed+tokens*token:], m.checkParameters(other)
+	_, token := m.Size(tokens)
+	return b[tokens*token:], nil
 }
 
 func (m *memory[T]) Decode(b []byte, tokens int) (rest []byte) {
 	m.Reset()
 	m.arrivals.Extend(tokens)
 	m.tokens = tokens
-	b = b[8*len(parameterNames):]
 	for h := range m.stores {
 		k, v := dense.New[T](tokens, m.d), dense.New[T](tokens, m.dv)
 		b = frame.ReadElements(v.Data, frame.ReadElements(k.Data, b))

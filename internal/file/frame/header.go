@@ -44,22 +44,21 @@ func (h Header) Append(b []byte) []byte {
 	return binary.LittleEndian.AppendUint64(b, uint64(h.Tokens))
 }
 
-// Tokens returns the number of tokens that a state as bytes names, or 0 if Open returns an error
-// for any size.
-func Tokens(data []byte) int {
-	if len(data) < HeaderSize {
-		return 0
-	}
-	if n := binary.LittleEndian.Uint64(data[32:]); n <= MaxTokens {
-		return int(n)
-	}
-	return 0
-}
-
 // Open returns the number of tokens and the bytes between header and checksum. It returns an error
 // unless the checksum matches, data has size bytes plus token bytes for each token, and the header
 // equals h except for the number of tokens. Open allocates nothing.
 func (h Header) Open(data []byte, size, token int) (tokens int, body []byte, err error) {
+	if tokens, body, err = h.OpenAnySize(data); err == nil {
+		err = CheckSize(len(data), size, token, tokens)
+	}
+	if err != nil {
+		return 0, nil, err
+	}
+	return tokens, body, nil
+}
+
+// OpenAnySize is Open without a size, which the caller compares.
+func (h Header) OpenAnySize(data []byte) (tokens int, body []byte, err error) {
 	if _, err := Open(data, "state", h.Name, h.Version, HeaderSize+TrailerSize); err != nil {
 		return 0, nil, err
 	}
@@ -75,15 +74,19 @@ func (h Header) Open(data []byte, size, token int) (tokens int, body []byte, err
 		}
 	}
 	n := binary.LittleEndian.Uint64(data[32:])
-	if token == 0 && len(data) != size {
-		return 0, nil, fmt.Errorf("state of %d bytes, want %d", len(data), size)
-	}
 	if n > MaxTokens {
 		return 0, nil, fmt.Errorf("state of %d tokens, want at most %d", n, MaxTokens)
 	}
-	// A product with n may overflow, and the quotient does not.
-	if more := len(data) - size; token > 0 && (more < 0 || more%token != 0 || uint64(more/token) != n) {
-		return 0, nil, fmt.Errorf("state of %d bytes, want %d and %d for each of %d tokens", len(data), size, token, n)
-	}
 	return int(n), data[HeaderSize : len(data)-TrailerSize], nil
+}
+
+// CheckSize returns an error unless n bytes are size bytes plus token bytes for each of some tokens.
+func CheckSize(n, size, token, tokens int) error {
+	switch more := n - size; {
+	case token == 0 && more != 0:
+		return fmt.Errorf("state of %d bytes, want %d", n, size)
+	case token > 0 && (more < 0 || more%token != 0 || more/token != tokens): // a product may overflow
+		return fmt.Errorf("state of %d bytes, want %d and %d for each of %d tokens", n, size, token, tokens)
+	}
+	return nil
 }

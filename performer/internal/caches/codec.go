@@ -1,37 +1,25 @@
 package caches
 
 import (
-	"encoding/binary"
-	"fmt"
-	"slices"
-
 	"github.com/seed-feabd252/randfeat/internal/file/frame"
 	"github.com/seed-feabd252/randfeat/performer/internal/streams"
 )
 
 func (s *Memory[T]) Record() streams.Record {
-	r := streams.Record{Flags: streams.FlagKeys | streams.FlagCodes, Scale: s.scores.Scale}
-	if s.scores.Unnormalised {
-		r.Flags |= streams.FlagUnnormalised
-	}
+	r := s.scores.Record(s.places, s.heads)
+	r.Flags |= streams.FlagCodes
+	r.Options = append(r.Options, streams.Option{Name: "Bits of keys", Value: s.keys.codes.bits}, streams.Option{Name: "Bits of values", Value: s.values.codes.bits})
 	return r
 }
-
-// parameters are the numbers that must be equal in the bytes and in the memory that reads them.
-func (s *Memory[T]) parameters() []uint64 {
-	return append([]uint64{uint64(s.keys.codes.bits), uint64(s.values.codes.bits)}, s.places.Words()...)
-}
-
-const headSize = 5 * 8
 
 func (s *Memory[T]) Size(tokens int) (fixed, token int) {
 	first, coded, recent := s.written(tokens)
 	block, element := s.blockSize(), s.keyHeads*(s.keys.d+s.values.d)*frame.ElementSize[T]()
 	blocks := (first + coded) / s.together
-	if blocks > (frame.MaxTokens-headSize-recent*element)/block {
+	if blocks > (frame.MaxTokens-recent*element)/block {
 		return frame.MaxTokens, 0
 	}
-	return headSize + blocks*block + recent*element, 0
+	return blocks*block + recent*element, 0
 }
 
 // blockSize returns the number of bytes of a block of tokens.
@@ -51,9 +39,6 @@ func (s *Memory[T]) written(tokens int) (first, last, recent int) {
 }
 
 func (s *Memory[T]) Encode(b []byte) []byte {
-	for _, n := range s.parameters() {
-		b = binary.LittleEndian.AppendUint64(b, n)
-	}
 	first, last, _ := s.written(s.dropped + s.tokens)
 	for h := range s.keyHeads {
 		for _, x := range [...]*store[T]{&s.keys, &s.values} {
@@ -68,18 +53,9 @@ func (s *Memory[T]) Encode(b []byte) []byte {
 	return b
 }
 
-// Inspect returns an error if bits or places differ. Any codes are valid.
+// Inspect returns no error, because any codes are valid.
 func (s *Memory[T]) Inspect(b []byte, tokens int) (rest []byte, err error) {
 	fixed, _ := s.Size(tokens)
-	want := s.parameters()
-	got := make([]uint64, len(want))
-	for i := range got {
-		got[i] = binary.LittleEndian.Uint64(b[8*i:])
-	}
-	if !slices.Equal(got, want) {
-		return nil, fmt.Errorf("performer: state with Bits = %d and %d, %s, want %d and %d, %s",
-			got[0], got[1], streams.PlacesText(got[2:]), want[0], want[1], streams.PlacesText(want[2:]))
-	}
 	return b[fixed:], nil
 }
 
@@ -90,7 +66,6 @@ func (s *Memory[T]) Decode(b []byte, tokens int) (rest []byte) {
 	s.coded, s.tokens = first+last, first+last+recent
 	s.dropped = tokens - s.tokens
 	s.arrivals.Extend(s.tokens)
-	b = b[headSize:]
 	for h := range s.keyHeads {
 		for _, x := range [...]*store[T]{&s.keys, &s.values} {
 			for _, r := range [...]run{{0, first}, {first, s.coded}} {

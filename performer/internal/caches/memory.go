@@ -226,20 +226,17 @@ func (s *Memory[T]) Restore(from *streams.Saved[T], tokens int) {
 	}
 }
 
-// Check returns an error unless bits and scores are those of other. Places must not matter, because
-// Merge changes places.
+// Check returns an error unless other has the same options and places do not matter, because Merge
+// changes places.
 func (s *Memory[T]) Check(other streams.Memory[T]) error {
 	o, ok := other.(*Memory[T])
 	if !ok {
 		return fmt.Errorf("performer: other belongs to other attention, the state to exact attention in %v bits", s.bits())
 	}
-	if err := s.places.CheckMerge(o.places); err != nil {
+	if err := s.Record().CheckMerge(o.Record()); err != nil {
 		return err
 	}
-	if a, b := s.bits(), o.bits(); a != b {
-		return fmt.Errorf("performer: Bits = %v, but the state belongs to attention with %v", b, a)
-	}
-	return s.scores.Check(o.scores)
+	return s.places.CheckMerge()
 }
 
 // bits returns the bits of keys and of values.

@@ -49,27 +49,12 @@ func (p Places) Bounds() string {
 	return fmt.Sprintf("Window = %d and Sinks = %d", p.Window, p.Sinks)
 }
 
-// Words returns the numbers that must be equal in the bytes of a memory and in the memory that reads
-// them. A Chunk takes the word of the Window, with a minus sign.
-func (p Places) Words() []uint64 {
-	return []uint64{uint64(p.Window - p.Chunk), uint64(p.Sinks), math.Float64bits(p.Slope)}
-}
-
 // CheckMerge returns an error if weights depend on places, because Merge changes places.
-func (p Places) CheckMerge(other Places) error {
-	if p.Placed() || other.Placed() {
+func (p Places) CheckMerge() error {
+	if p.Placed() {
 		return errors.New("performer: states with a Window, a Chunk or a Slope do not merge, as tokens would change places")
 	}
 	return nil
-}
-
-// PlacesText describes the Words of Places.
-func PlacesText(words []uint64) string {
-	name, n := "Window", int64(words[0])
-	if n < 0 {
-		name, n = "Chunk", -n
-	}
-	return fmt.Sprintf("%s = %d, Sinks = %d and Slope = %v", name, n, words[1], math.Float64frombits(words[2]))
 }
 
 // Exact is the memory of exact attention: all keys and values. With a window it holds the sinks,
@@ -303,43 +288,17 @@ func (s *Exact[T]) Restore(_ *Saved[T], tokens int) {
 	s.arrivals.Truncate(s.tokens)
 }
 
-// Check returns an error unless the scores are computed as in other. Places must not matter,
-// because Merge changes places.
+// Check returns an error unless other has the same options and places do not matter, because Merge
+// changes places.
 func (s *Exact[T]) Check(other Memory[T]) error {
 	o, ok := other.(*Exact[T])
 	if !ok {
 		return errors.New("performer: other belongs to other attention, the state to exact attention")
 	}
-	if err := s.places.CheckMerge(o.places); err != nil {
+	if err := s.Record().CheckMerge(o.Record()); err != nil {
 		return err
 	}
-	return s.scores.Check(o.scores)
-}
-
-// HeadScores are the Scores of heads of queries, which may have a Sink each.
-type HeadScores struct {
-	tiles.Scores
-	Sinks []float64 // of each head; nil if all heads have the Sink of Scores
-}
-
-// Of returns the scores of a head.
-func (s *HeadScores) Of(head int) tiles.Scores {
-	scores := s.Scores
-	if s.Sinks != nil {
-		scores.Sink = s.Sinks[head]
-	}
-	return scores
-}
-
-// Check returns an error if other, the scores of a state to merge, differ from s.
-func (s *HeadScores) Check(other HeadScores) error {
-	if s.Scale != other.Scale {
-		return fmt.Errorf("performer: Scale = %v, but the state belongs to attention with %v", other.Scale, s.Scale)
-	}
-	if s.Unnormalised != other.Unnormalised {
-		return fmt.Errorf("performer: Unnormalised = %v, but the state belongs to attention with %v", other.Unnormalised, s.Unnormalised)
-	}
-	return nil
+	return s.places.CheckMerge()
 }
 
 func (s *Exact[T]) Merge(other Memory[T]) {
@@ -354,23 +313,13 @@ func (s *Exact[T]) Merge(other Memory[T]) {
 	}
 }
 
-func (s *Exact[T]) Record() Record {
-	r := Record{Flags: FlagKeys, Scale: s.scores.Scale}
-	if s.scores.Unnormalised {
-		r.Flags |= FlagUnnormalised
-	}
-	if s.places.Placed() {
-		r.Flags |= flagPlaces
-	}
-	return r
-}
+func (s *Exact[T]) Record() Record { return s.scores.Record(s.places, s.heads) }
 
-const placesSize = 32
+// keptSize is the number of bytes of the number of kept tokens.
+const keptSize = 8
 
 func (s *Exact[T]) Size(int) (fixed, token int) {
-	if s.places.Placed() {
-		fixed = placesSize
-	}
+	fixed = keptSize
 	if s.drops() {
 		return fixed + s.most()*s.tokenSize(), 0
 	}
@@ -381,11 +330,7 @@ func (s *Exact[T]) Size(int) (fixed, token int) {
 func (s *Exact[T]) tokenSize() int { return s.keyHeads * (s.d + s.dv) * frame.ElementSize[T]() }
 
 func (s *Exact[T]) Encode(b []byte) []byte {
-	if s.places.Placed() {
-		for _, n := range append(s.places.Words(), uint64(s.tokens)) {
-			b = binary.LittleEndian.AppendUint64(b, n)
-		}
-	}
+	b = binary.LittleEndian.AppendUint64(b, uint64(s.tokens))
 	for h := range s.keyHeads {
 		k, v := s.head(h)
 		b = frame.AppendElements(frame.AppendElements(b, k.Data), v.Data)
@@ -396,34 +341,23 @@ func (s *Exact[T]) Encode(b []byte) []byte {
 	return b
 }
 
-// Inspect returns an error if the places differ. Any keys and values are valid.
+// Inspect returns an error if the number of kept tokens is impossible. Any keys and values are valid.
 func (s *Exact[T]) Inspect(b []byte, tokens int) (rest []byte, err error) {
 	fixed, token := s.Size(tokens)
-	rest = b[fixed+tokens*token:]
-	if !s.places.Placed() {
-		return rest, nil
-	}
-	word := func(i int) uint64 { return binary.LittleEndian.Uint64(b[8*i:]) }
-	if got, want := []uint64{word(0), word(1), word(2)}, s.places.Words(); !slices.Equal(got, want) {
-		return nil, fmt.Errorf("performer: state with %s, want %s", PlacesText(got), PlacesText(want))
-	}
-	kept, least := word(3), tokens
+	kept, least := binary.LittleEndian.Uint64(b), tokens
 	if s.drops() {
 		least = min(tokens, s.places.Sinks+s.places.Reach()+1)
 	}
 	if kept > uint64(tokens) || kept < uint64(least) || s.drops() && kept > uint64(s.most()) || (uint64(tokens)-kept)%dropTogether != 0 {
 		return nil, fmt.Errorf("performer: state with %d of %d tokens, want at least %d", kept, tokens, least)
 	}
-	return rest, nil
+	return b[fixed+tokens*token:], nil
 }
 
 func (s *Exact[T]) Decode(b []byte, tokens int) (rest []byte) {
 	s.Reset()
-	kept := tokens
-	if s.places.Placed() {
-		kept = int(binary.LittleEndian.Uint64(b[24:]))
-		b = b[placesSize:]
-	}
+	kept := int(binary.LittleEndian.Uint64(b))
+	b = b[keptSize:]
 	s.extend(kept)
 	s.dropped = tokens - kept
 	for h := range s.keyHeads {

@@ -133,11 +133,11 @@ func (s *Features[T]) Check(other Memory[T]) error {
 		return fmt.Errorf("performer: %d features of R^%d, but the state belongs to %d features of R^%d", b.M, b.D, a.M, a.D)
 	case b.Logs != a.Logs:
 		return errors.New("performer: logarithms of features cannot be added to features: the state belongs to others")
-	case b.Unnormalised != a.Unnormalised:
-		return fmt.Errorf("performer: Unnormalised = %v, but the state belongs to attention with %v", b.Unnormalised, a.Unnormalised)
-	default:
-		return a.CheckMarks(b.Marks())
 	}
+	if err := s.Record().CheckMerge(o.Record()); err != nil {
+		return err
+	}
+	return s.engine.CheckMarks(o.engine.Marks())
 }
 
 func (s *Features[T]) Merge(other Memory[T]) {

@@ -127,15 +127,11 @@ func (s *Local[T]) Check(other Memory[T]) error {
 	if !ok {
 		return errors.New("performer: other belongs to other attention, the state to attention with local and earlier tokens")
 	}
-	switch a, b := s.Record(), o.Record(); {
-	case s.engine.M != o.engine.M:
+	if s.engine.M != o.engine.M {
 		return fmt.Errorf("performer: %d landmarks, but the state belongs to %d", o.engine.M, s.engine.M)
-	case s.engine.Unnormalised != o.engine.Unnormalised:
-		return fmt.Errorf("performer: Unnormalised = %v, but the state belongs to attention with %v", o.engine.Unnormalised, s.engine.Unnormalised)
-	case a.Scale != b.Scale:
-		return fmt.Errorf("performer: Scale = %v, but the state belongs to attention with %v", b.Scale, a.Scale)
-	case s.engine == o.engine:
-		return nil
+	}
+	if err := s.Record().CheckMerge(o.Record()); err != nil || s.engine == o.engine {
+		return err
 	}
 	return s.engine.CheckMarks(o.engine.Marks())
 }

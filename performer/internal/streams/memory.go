@@ -1,12 +1,7 @@
 package streams
 
 import (
-	"encoding/binary"
-	"fmt"
-	"math"
-
 	"github.com/seed-feabd252/randfeat/dense"
-	"github.com/seed-feabd252/randfeat/internal/file/frame"
 	"github.com/seed-feabd252/randfeat/performer/internal/sums"
 )
 
@@ -32,7 +27,7 @@ type Memory[T dense.Float] interface {
 	Holds(from *Saved[T], tokens int) bool
 	Restore(from *Saved[T], tokens int)
 
-	// Record returns the header of the encoded memory.
+	// Record returns the header of the encoded memory, which is not part of it.
 	Record() Record
 
 	// Size returns the number of bytes of a memory of so many tokens: fixed bytes, and token bytes for
@@ -70,52 +65,6 @@ type Saved[T dense.Float] struct {
 
 	// Recent holds the keys and values of tokens without codes. It is for memories of codes.
 	Recent []T
-}
-
-// Record is the header of the encoded memory of a run of heads.
-type Record struct {
-	Flags, Features int
-	Scale           float64
-}
-
-// Flags of a Record.
-const (
-	FlagUnnormalised = 1 << iota
-	flagLogarithms
-	FlagKeys
-	flagLandmarks
-	flagLocal
-	flagPlaces
-	FlagClusters
-	FlagCodes
-)
-
-// RecordSize is the number of bytes of a Record.
-const RecordSize = 24
-
-// Append appends the record for the given number of heads of queries.
-func (r Record) Append(b []byte, heads int) []byte {
-	for _, n := range [...]int{r.Flags, heads, r.Features, 0} {
-		b = binary.LittleEndian.AppendUint32(b, uint32(n))
-	}
-	return binary.LittleEndian.AppendUint64(b, math.Float64bits(r.Scale))
-}
-
-// Check returns an error unless b begins with the record for the given number of heads of queries.
-func (r Record) Check(b []byte, heads int) error {
-	word := func(i int) uint32 { return binary.LittleEndian.Uint32(b[4*i:]) }
-	if flags := word(0); flags != uint32(r.Flags) {
-		return fmt.Errorf("performer: state with flags %#x, want %#x (1 unnormalised, 2 log-features, 4 keys and values, 8 landmarks, 16 local and earlier tokens, 32 places, 64 clusters, 128 codes)", flags, r.Flags)
-	}
-	for i, want := range [...]frame.Word{{Name: "heads of an attention", Value: heads}, {Name: "m", Value: r.Features}, {Name: "reserved word"}} {
-		if got := word(i + 1); got != uint32(want.Value) {
-			return fmt.Errorf("performer: state with %s = %d, want %d", want.Name, got, want.Value)
-		}
-	}
-	if scale := math.Float64frombits(binary.LittleEndian.Uint64(b[16:])); scale != r.Scale {
-		return fmt.Errorf("performer: state with scale = %v, want %v", scale, r.Scale)
-	}
-	return nil
 }
 
 // rowsIn returns the n rows of data from row number from on, with the given number of columns.

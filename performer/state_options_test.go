@@ -1,0 +1,192 @@
+package performer_test
+
+import (
+	"fmt"
+	"math/rand/v2"
+	"reflect"
+	"slices"
+	"strings"
+	"testing"
+
+	"github.com/stretchr/testify/assert"
+	"github.com/stretchr/testify/require"
+
+	"github.com/seed-feabd252/randfeat/dense"
+	"github.com/seed-feabd252/randfeat/internal/testing/densetest"
+	"github.com/seed-feabd252/randfeat/internal/testing/must"
+	"github.com/seed-feabd252/randfeat/performer"
+	"github.com/seed-feabd252/randfeat/performer/clusters"
+	"github.com/seed-feabd252/randfeat/rff"
+)
+
+// allOptions are the options of one kind of attention, of which each kind reads some.
+type allOptions struct {
+	Exact    performer.ExactOptions
+	Linear   performer.LinearOptions
+	Clusters clusters.Options
+}
+
+// others returns values of an option that are not x.
+func others(x reflect.Value) (all []reflect.Value) {
+	switch x.Kind() {
+	case reflect.Bool:
+		return []reflect.Value{reflect.ValueOf(!x.Bool())}
+	case reflect.Int:
+		for _, n := range []int{0, 4, 8, 16, 29} {
+			if n != int(x.Int()) {
+				all = append(all, reflect.ValueOf(n))
+			}
+		}
+	case reflect.Float64:
+		for _, n := range []float64{0, 0.25, 2} {
+			if n != x.Float() {
+				all = append(all, reflect.ValueOf(n))
+			}
+		}
+	}
+	return all
+}
+
+// A State takes the tokens of another one, by Merge or as bytes, only if the attention of both gives
+// the same outputs. Otherwise the error names the option and both of its values. Each option of each
+// kind of attention gets other values, of which the constructor takes one at least.
+func TestStatesOfOtherOptions(t *testing.T) {
+	densetest.Both(t, testStatesOfOtherOptions[float32], testStatesOfOtherOptions[float64])
+}
+
+func testStatesOfOtherOptions[T dense.Float](t *testing.T) {
+	const n, d, heads = 300, 4, 2
+	rng, none := rand.New(rand.NewPCG(1, 2)), dense.Matrix[T]{}
+	q, k, v := densetest.Normal[T](rng, n, heads*d, 0, 1), densetest.Normal[T](rng, n, heads*d, 0, 1), densetest.Normal[T](rng, n, heads*d, 0, 1)
+	elu := must.Have(rff.ELU[T](d))
+	landmarks := densetest.Normal[T](rng, 20, d, 0, 1)
+	taken := map[string]int{}
+	for name, c := range map[string]struct {
+		base  allOptions
+		parts []string // options of attention that the kind reads
+		make  func(o allOptions) (performer.Attention[T], error)
+	}{
+		"exact": {allOptions{Exact: performer.ExactOptions{Scale: 0.3}}, []string{"Exact"}, func(o allOptions) (performer.Attention[T], error) {
+			return performer.NewExact[T](o.Exact)
+		}},
+		"exact in bits": {allOptions{Exact: performer.ExactOptions{Scale: 0.3, Bits: 8, Softcap: 3, SinkWeight: 5}}, []string{"Exact"}, func(o allOptions) (performer.Attention[T], error) {
+			return performer.NewExact[T](o.Exact)
+		}},
+		"exact with sinks": {allOptions{Exact: performer.ExactOptions{Scale: 0.3, Window: 20, Sinks: 3, Slope: 0.1}}, []string{"Exact"}, func(o allOptions) (performer.Attention[T], error) {
+			return performer.NewExact[T](o.Exact)
+		}},
+		"exact with sinks in bits": {allOptions{Exact: performer.ExactOptions{Scale: 0.3, Window: 20, Sinks: 3, KeyBits: 8, ValueBits: 4}}, []string{"Exact"}, func(o allOptions) (performer.Attention[T], error) {
+			return performer.NewExact[T](o.Exact)
+		}},
+		"exact with chunks": {allOptions{Exact: performer.ExactOptions{Scale: 0.3, Chunk: 20}}, []string{"Exact"}, func(o allOptions) (performer.Attention[T], error) {
+			return performer.NewExact[T](o.Exact)
+		}},
+		"linear": {allOptions{}, []string{"Linear"}, func(o allOptions) (performer.Attention[T], error) {
+			return performer.NewLinear(elu, o.Linear)
+		}},
+		"landmarks": {allOptions{Exact: performer.ExactOptions{Scale: 0.3, Causal: true}}, []string{"Exact"}, func(o allOptions) (performer.Attention[T], error) {
+			return performer.NewLandmarksAt(o.Exact, landmarks)
+		}},
+		"clusters": {allOptions{Exact: performer.ExactOptions{Scale: 0.3, Bits: 8}, Clusters: clusters.Options{Clusters: 12, Threshold: 0.01, Iterations: 2}}, []string{"Exact", "Clusters"}, func(o allOptions) (performer.Attention[T], error) {
+			return clusters.New[T](o.Exact, o.Clusters, rand.NewPCG(3, 4))
+		}},
+	} {
+		state := func(o allOptions) (*performer.State[T], error) {
+			a, err := c.make(o)
+			if err != nil {
+				return nil, err
+			}
+			return must.Have(performer.NewBatch(heads, heads, a)).NewState(d, d)
+		}
+		base := must.Have(state(c.base))
+		want := base.Clone().Step(none, q, k, v)
+		base.Append(k.RowRange(0, 150), v.RowRange(0, 150))
+		before := must.Have(base.MarshalBinary())
+		for _, part := range c.parts {
+			fields := reflect.TypeOf(c.base.Exact)
+			switch part {
+			case "Linear":
+				fields = reflect.TypeOf(c.base.Linear)
+			case "Clusters":
+				fields = reflect.TypeOf(c.base.Clusters)
+			}
+			for at := range fields.NumField() {
+				field := fields.Field(at).Name
+				taken[part+"."+field] += 0
+				now := reflect.ValueOf(c.base).FieldByName(part).Field(at)
+				values := others(now)
+				require.NotEmpty(t, values, "%s is of a kind that the test does not know", field)
+				for _, value := range values {
+					o := c.base
+					reflect.ValueOf(&o).Elem().FieldByName(part).Field(at).Set(value)
+					s, err := state(o)
+					if err != nil {
+						continue
+					}
+					taken[part+"."+field]++
+					title := fmt.Sprintf("%s, %s = %v for %v", name, field, value, now)
+					alike := densetest.Identical(want, s.Clone().Step(none, q, k, v))
+					s.Append(k, v)
+					merge := base.Merge(s)
+					read := base.UnmarshalBinary(must.Have(s.MarshalBinary()))
+					if merge == nil || read == nil {
+						assert.True(t, alike, "%s is taken: %v, %v", title, merge, read)
+						require.NoError(t, base.UnmarshalBinary(before))
+						continue
+					}
+					assert.Equal(t, before, must.Have(base.MarshalBinary()), "%s: what is refused changes nothing", title)
+					assertNames(t, read, field, value, now, title)
+					assertNames(t, merge, field, value, now, title)
+				}
+			}
+		}
+	}
+	for field, times := range taken {
+		assert.NotZero(t, times, "no constructor takes another value of %s", field)
+	}
+}
+
+// assertNames asserts that an error names an option and two of its values. A State without Bits has
+// no codes, and the error says so.
+func assertNames(t *testing.T, err error, field string, value, now reflect.Value, title string) {
+	t.Helper()
+	if strings.HasSuffix(field, "Bits") && (value.Int() == 0 || now.Int() == 0) {
+		assert.Regexp(t, "codes|Bits|other attention", err.Error(), title)
+		return
+	}
+	words := []string{strings.TrimPrefix(strings.TrimPrefix(field, "Key"), "Value"), fmt.Sprint(now)}
+	switch {
+	case !value.IsZero() || slices.Contains([]string{"Window", "Sinks", "Chunk", "Slope", "Softcap", "SinkWeight"}, field):
+		words = append(words, fmt.Sprint(value))
+	case value.Kind() == reflect.Bool:
+		words = append(words, "false")
+	default: // zero stands for a default
+	}
+	for _, word := range words {
+		assert.Contains(t, err.Error(), word, title)
+	}
+}
+
+// Heads that differ only in SinkWeight share a memory, which has the SinkWeight of each head.
+func TestStatesOfOtherSinkWeights(t *testing.T) {
+	for _, bits := range []int{0, 8} {
+		state := func(weights ...float64) *performer.State[float64] {
+			var heads []performer.Attention[float64]
+			for _, w := range weights {
+				heads = append(heads, must.Have(performer.NewExact[float64](performer.ExactOptions{Bits: bits, SinkWeight: w})))
+			}
+			return must.Have(must.Have(performer.NewBatch(len(heads), 1, heads...)).NewState(2, 2))
+		}
+		s, swapped := state(3, 3, 7), state(3, 7, 3)
+		x := densetest.Filled[float64](200, 2, 1)
+		swapped.Append(x, x)
+		assert.EqualError(t, s.Merge(swapped), "performer: SinkWeight = 7, but the state belongs to attention with 3")
+		assert.EqualError(t, s.UnmarshalBinary(must.Have(swapped.MarshalBinary())), "performer: state with SinkWeight = 7, want 3")
+		assert.Zero(t, s.Len())
+		same := state(3, 3, 7)
+		same.Append(x, x)
+		assert.NoError(t, s.Merge(same))
+		assert.NoError(t, s.UnmarshalBinary(must.Have(same.MarshalBinary())))
+		assert.Equal(t, 200, s.Len())
+	}
+}
