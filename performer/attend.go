@@ -27,13 +27,16 @@ type AttendArgs[T dense.Float] struct {
 	// Mask is true where a query may see a key, in each of (B, H, Lq, Lk), or with dimensions of 1,
 	// which are broadcast over sequences, heads or queries. Keys beyond the columns of Mask are not
 	// seen. All attention takes a Mask with one row, which is a mask of keys. Only [Exact] takes a
-	// Mask with more rows. A masked key keeps its place: if it is one of the Sinks of an Exact, no
-	// query sees that sink.
+	// Mask with more rows.
+	//
+	// The first keys are padding if Mask or Bias hides them from every query of a head. The Chunk and
+	// the Sinks of an Exact begin after the padding, as with Sequences.Valid. A later key that is
+	// hidden keeps its place.
 	Mask dense.Tensor[bool]
 
 	// Bias is added to the scores Scale·q_iᵀk_j, after Softcap, with the dimensions of Mask. Keys
-	// beyond the columns of Bias are not seen, nor is a key with a bias of −Inf. Only [Exact] takes
-	// a Bias.
+	// beyond the columns of Bias are not seen, nor is a key with a bias of −Inf. A finite bias hides
+	// no key. Only [Exact] takes a Bias.
 	Bias dense.Tensor[T]
 
 	// Scores names the scores or weights of all pairs to return in the Result, for [Exact]. They

@@ -34,7 +34,8 @@ func wideTensor[T dense.Float](t dense.Tensor[T]) dense.Tensor[float64] {
 	return w
 }
 
-// naive computes a call whose K and V are all keys, of which past come before the first query.
+// naive computes a call whose K and V are all keys, of which past come before the first query. Keys
+// at the left that are hidden from every query are padding.
 func naive[T dense.Float](e performer.ExactOptions, c performer.AttendArgs[T], dout dense.Tensor[float64], past int) naiveCall {
 	q, k, v, bias := wideTensor(c.Q), wideTensor(c.K), wideTensor(c.V), wideTensor(c.Bias)
 	group := q.Heads / k.Heads
@@ -55,6 +56,23 @@ func naive[T dense.Float](e performer.ExactOptions, c performer.AttendArgs[T], d
 		for h := range q.Heads {
 			queries, keys, values := dense.Head(q, b, h), dense.Head(k, b, h/group), dense.Head(v, b, h/group)
 			dqs, dks, dvs := dense.Head(n.dq, b, h), dense.Head(n.dk, b, h/group), dense.Head(n.dv, b, h/group)
+			hidden := func(i, j int) bool {
+				return c.Lengths != nil && j >= c.Lengths[b] ||
+					!bias.IsZero() && (j >= bias.Cols || math.IsInf(element(bias, b, h, i, j), -1)) ||
+					!c.Mask.IsZero() && (j >= c.Mask.Cols || !element(c.Mask, b, h, i, j))
+			}
+			everyHides := func(j int) bool {
+				for i := range q.Rows {
+					if !hidden(i, j) {
+						return false
+					}
+				}
+				return true
+			}
+			pad := 0
+			for pad < k.Rows && everyHides(pad) {
+				pad++
+			}
 			for i := range q.Rows {
 				raw, capped, biased, dbias := n.raw.Row(b, h, i), n.capped.Row(b, h, i), n.biased.Row(b, h, i), n.dbias.Row(b, h, i)
 				peak, sum := math.Inf(-1), 0.0
@@ -67,10 +85,8 @@ func naive[T dense.Float](e performer.ExactOptions, c performer.AttendArgs[T], d
 					}
 					capped[j] = s
 					far := max(i+before-j, j-i-before)
-					seen[j] = !(e.Causal && j > i+before || e.Window > 0 && j >= e.Sinks && far > e.Window || c.Lengths != nil && j >= c.Lengths[b] ||
-						e.Chunk > 0 && floorDiv(i+before, e.Chunk) != floorDiv(j, e.Chunk) ||
-						!bias.IsZero() && (j >= bias.Cols || math.IsInf(element(bias, b, h, i, j), -1)) ||
-						!c.Mask.IsZero() && (j >= c.Mask.Cols || !element(c.Mask, b, h, i, j)))
+					seen[j] = !(e.Causal && j > i+before || e.Window > 0 && j >= pad+e.Sinks && far > e.Window ||
+						e.Chunk > 0 && floorDiv(i+before-pad, e.Chunk) != floorDiv(j-pad, e.Chunk) || hidden(i, j))
 					if biased[j] = math.Inf(-1); !seen[j] {
 						continue
 					}

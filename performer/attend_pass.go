@@ -316,8 +316,8 @@ func (a *tensorPass[T]) arguments(b, h int, attention Attention[T]) sequence.For
 		Heads: 1, Processors: a.processors,
 		Valid: a.validOf(b, h), Past: a.pastOf(b),
 	}
-	if e, ok := attention.(exact[T]); ok {
-		s.Pairs, s.FromKey0 = tiles.Pairs[T]{Bias: a.Bias, Sequence: b, Head: h}, e.placed()
+	if _, ok := attention.(exact[T]); ok {
+		s.Pairs = tiles.Pairs[T]{Bias: a.Bias, Sequence: b, Head: h}
 		if !a.keyMask {
 			s.Pairs.Mask = a.Mask
 		}
@@ -329,8 +329,7 @@ func (a *tensorPass[T]) arguments(b, h int, attention Attention[T]) sequence.For
 func (a *tensorPass[T]) scores(b, h int, dst dense.Matrix[T]) {
 	e := a.b.Head(h).(exact[T])
 	s := a.arguments(b, h, e)
-	mask, scores := e.mask(s.Past, s.Valid), e.scores(s.Q.Cols)
-	mask.Pairs = s.Pairs
+	mask, scores := e.maskOf(s), e.scores(s.Q.Cols)
 	parallel.Rows(dst.Rows, block, func(lo, hi int) {
 		rows := dst.RowRange(lo, hi)
 		tiles.Raw(scores, rows, s.Q.RowRange(lo, hi), s.K)

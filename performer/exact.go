@@ -41,14 +41,17 @@ type ExactOptions struct {
 
 	// Window, if above zero, lets a query see the keys that are at most Window places away. The
 	// time is then O(Lq·Window·(d+dv)). Key j has place j. Query i has place i, or i + Past in a
-	// sequence with a Past. A key that does not count keeps its place. A causal query sees Window
-	// keys and its own key: the sliding window w of Mistral and others is a Window of w − 1.
+	// sequence with a Past. A causal query sees Window keys and its own key: the sliding window w of
+	// Mistral and others is a Window of w − 1.
+	//
+	// Places count from the first key that is not padding. Padding are the first keys of a sequence
+	// if they do not count, as Sequences.Valid says or the Mask and the Bias of [Attend]. Later keys
+	// that do not count keep their places.
 	Window int
 
 	// Sinks is the number of first keys that all queries see in spite of the Window: the attention
-	// sinks of [Xiao et al. 2024]. A causal query sees the sinks up to its own place. Keys that the
-	// Mask of [Attend] hides may be sinks. Keys that Sequences.Valid leaves out at the left are
-	// padding, and sinks begin after the padding.
+	// sinks of [Xiao et al. 2024]. A causal query sees the sinks up to its own place. Sinks begin
+	// after the padding.
 	Sinks int
 
 	// Chunk, if above zero, divides places into chunks of Chunk places, and lets a query see the keys
@@ -283,6 +286,15 @@ func (e exact[T]) mask(past int, valid []bool) tiles.Mask[T] {
 	return tiles.Mask[T]{Causal: e.Causal, Past: past, Valid: valid, Window: e.Window, Sinks: e.Sinks, Chunk: e.Chunk, Slope: e.Slope}
 }
 
+// maskOf returns which keys of a sequence the queries see. Places begin after the padding.
+func (e exact[T]) maskOf(s sequence.Forward[T]) tiles.Mask[T] {
+	m := e.mask(s.Past, s.Valid)
+	if m.Pairs = s.Pairs; e.placed() {
+		m.SkipPadding(s.K.Rows)
+	}
+	return m
+}
+
 // check returns an error if an option is out of range for T.
 func check[T dense.Float](o ExactOptions) error {
 	for _, x := range [...]frame.Word{{Name: "Bits", Value: o.Bits}, {Name: "KeyBits", Value: o.KeyBits}, {Name: "ValueBits", Value: o.ValueBits}} {
@@ -365,8 +377,7 @@ func (e exact[T]) forwardSequence(s sequence.Forward[T]) {
 		s.K, s.V, copies = layout.ValidOnly(s.K, s.V, s.Valid)
 		s.Valid, s.Past = nil, 0
 	}
-	mask := e.mask(s.Past, s.Valid)
-	mask.Pairs = s.Pairs
+	mask := e.maskOf(s)
 	a := tiles.Attention[T]{Dst: s.Dst, Q: s.Q, K: s.K, V: s.V, Scores: e.scores(s.K.Cols), Mask: mask}
 	switch {
 	case s.Heads > 1:
@@ -409,7 +420,7 @@ func (e exact[T]) backwardSequence(s sequence.Backward[T]) {
 // number.
 func (e exact[T]) backwardMasked(s sequence.Backward[T]) {
 	from, to, first, end := 0, s.Q.Rows, 0, s.K.Rows
-	past, valid := s.Past, s.Valid
+	seen := s.Forward
 	if !s.Pairs.Given() {
 		first, end = s.Span()
 		for to > 0 && layout.IsZero(s.DOut.Row(to-1)) {
@@ -418,12 +429,12 @@ func (e exact[T]) backwardMasked(s sequence.Backward[T]) {
 		for from < to && layout.IsZero(s.DOut.Row(from)) {
 			from++
 		}
-		past, valid = s.Past+from-first, s.KeyRange(first, end).Valid
+		seen = s.KeyRange(first, end)
+		seen.Past += from
 	}
 	x := sequence.SelectRange[T](from, to, first, end)
 	if x.Gather(s) {
-		mask := e.mask(past, valid)
-		mask.Pairs = s.Pairs
+		mask := e.maskOf(seen)
 		for i := range x.DOut.Rows {
 			if layout.IsZero(x.DOut.Row(i)) {
 				if mask.Pairs.Silent == nil {

@@ -29,8 +29,8 @@ type Sequences struct {
 	Past []int
 
 	// Valid says for each row of k and v whether it counts. The contents of rows that do not count
-	// change no output, even if they are NaN. Nil means that all rows count. Rows that do not count
-	// are padding: the Sinks of an Exact begin at the first row that counts.
+	// change no output, even if they are NaN. Nil means that all rows count. The places of an Exact,
+	// and so its Sinks and its Chunk, begin at the first row that counts.
 	Valid []bool
 }
 

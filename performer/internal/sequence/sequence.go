@@ -18,7 +18,6 @@ type Forward[T dense.Float] struct {
 	Dst, Q, K, V dense.Matrix[T] // Dst is not used for gradients
 	Heads        int
 	Valid        []bool         // whether each key counts; nil if all keys count
-	FromKey0     bool           // places count from key 0; otherwise from the first key that counts
 	Past         int            // a causal query i sees the keys j ≤ i + Past
 	Processors   int            // number of processors to use
 	Pairs        tiles.Pairs[T] // bias and mask of exact attention, which then has one head
@@ -59,8 +58,7 @@ func (s Forward[T]) KeyRange(from, to int) Forward[T] {
 
 // TrimCausal sets the outputs of causal queries that see no key to zero. TrimCausal returns the
 // arguments for the other queries, and for the keys from the first to the last key that counts and
-// that a query sees. With FromKey0 the keys begin at key 0. Past of the result is at least 0, and
-// Valid is nil if all keys count.
+// that a query sees. Past of the result is at least 0, and Valid is nil if all keys count.
 func (s Forward[T]) TrimCausal() Forward[T] {
 	first, end := 0, min(s.K.Rows, max(s.Past+s.Q.Rows, 0))
 	if s.Valid != nil {
@@ -70,9 +68,6 @@ func (s Forward[T]) TrimCausal() Forward[T] {
 	if first < end {
 		unseen = min(max(first-s.Past, 0), s.Q.Rows)
 	}
-	if s.FromKey0 {
-		first = 0
-	}
 	layout.Zero(s.Dst.RowRange(0, unseen))
 	s = s.Queries(unseen, s.Q.Rows).KeyRange(first, end)
 	if !slices.Contains(s.Valid, false) {
@@ -81,15 +76,12 @@ func (s Forward[T]) TrimCausal() Forward[T] {
 	return s
 }
 
-// Span returns the keys first ≤ j < end from place 0 to the last key that counts.
+// Span returns the keys first ≤ j < end from the first to the last key that counts.
 func (s *Forward[T]) Span() (first, end int) {
 	if s.Valid == nil {
 		return 0, s.K.Rows
 	}
-	if first, end = extent(s.Valid); s.FromKey0 {
-		first = 0
-	}
-	return first, end
+	return extent(s.Valid)
 }
 
 // Prefixes sets prefixes[i] to the number of keys that count and that causal query i sees.

@@ -51,6 +51,34 @@ func (p *Pairs[T]) blind(first, end, lo, hi int) bool {
 	return true
 }
 
+// SkipPadding lets places begin at the first of n keys that counts and that Pairs do not hide from
+// every query: keys before it are padding. SkipPadding reads the padding of each query.
+func (m *Mask[T]) SkipPadding(n int) {
+	p, rows, first := &m.Pairs, 1, n
+	masked, biased := !p.Mask.IsZero(), !p.Bias.IsZero()
+	if masked || biased {
+		rows = max(p.Mask.Rows, p.Bias.Rows)
+	}
+	for i := range rows {
+		var mask []bool
+		var bias []T
+		if masked {
+			mask = p.maskRow(i)
+		}
+		if biased {
+			bias = p.biasRow(i)
+		}
+		for j := 0; j < first; j++ {
+			hidden := m.Valid != nil && !m.Valid[j] || masked && (j >= len(mask) || !mask[j]) ||
+				biased && (j >= len(bias) || bias[j] == T(math.Inf(-1)))
+			if !hidden {
+				first = j
+			}
+		}
+	}
+	m.Sinks, m.Before = m.Sinks+first, m.Before-first
+}
+
 // changes writes the summands of scores for the queries from query first on (columns) and the keys
 // from key lo on (rows), −Inf for closed pairs.
 func (m *Mask[T]) changes(dst dense.Matrix[T], first, lo int) {
