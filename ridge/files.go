@@ -130,10 +130,11 @@ func (f CSV[T]) ReadLabels() ([]string, error) {
 }
 
 // Blocks reads the file. All columns except the targets are points. A target that is none of Labels
-// is an error. Numbers are decimal, without underscores, or nan or inf, with or without quotes, and
-// are rounded to T once. Blocks skips blanks around numbers, blank lines and a byte order mark. If
-// Comma is a blank, several blanks are one separator. The error names the file, and the line and the
-// column of a text that is not a number or is beyond the range of T, counted from 1.
+// or blank is an error. Numbers are decimal, without underscores, or nan or inf, with or without
+// quotes, and are rounded to T once. Blocks skips blanks around numbers, blank lines and a byte
+// order mark. If Comma is a blank, several blanks are one separator. The error names the file, and
+// the line and the column of a text that is no label, no number or beyond the range of T, counted
+// from 1.
 //
 // CSV files have no checksum. Blocks does not detect damaged or missing digits.
 func (f CSV[T]) Blocks() iter.Seq2[Block[T], error] {
@@ -203,10 +204,14 @@ func (f CSV[T]) read(yield func(Block[T], error) bool) error {
 		}
 		for j, text := range record {
 			if labels != nil && slices.Contains(targets, j) {
-				if _, ok := labels[text]; !ok && f.found != nil {
+				_, ok := labels[text]
+				line, _ := r.FieldPos(j)
+				switch {
+				case text == "":
+					return fmt.Errorf("line %d, column %d: the label is blank", line, j+1)
+				case !ok && f.found != nil:
 					labels[text] = len(labels)
-				} else if !ok {
-					line, _ := r.FieldPos(j)
+				case !ok:
 					return fmt.Errorf("line %d, column %d: %.40q is none of the %d labels", line, j+1, text, len(labels))
 				}
 				values = append(values[:j], T(labels[text]))

@@ -357,21 +357,29 @@ func TestFileErrors(t *testing.T) {
 // Texts of the target column are classes; the labels are sorted.
 func TestLabels(t *testing.T) {
 	path := filepath.Join(t.TempDir(), "rows.csv")
-	require.NoError(t, os.WriteFile(path, []byte("x,kind\n1, pear\n2,apple\n3,\"pear \"\n4,\n"), 0o600))
+	require.NoError(t, os.WriteFile(path, []byte("x,kind\n1, pear\n2,apple\n3,\"pear \"\n4,fig\n"), 0o600))
 	rows := ridge.CSV[float64]{Path: path, Header: true}
 	labels, err := rows.ReadLabels()
 	require.NoError(t, err)
-	assert.Equal(t, []string{"", "apple", "pear"}, labels)
+	assert.Equal(t, []string{"apple", "fig", "pear"}, labels)
 	rows.Labels = labels
 	for b, err := range rows.Blocks() {
 		require.NoError(t, err)
-		assert.Equal(t, []float64{2, 1, 2, 0}, b.Y.Data)
+		assert.Equal(t, []float64{2, 0, 2, 1}, b.Y.Data)
 		assert.Equal(t, []float64{1, 2, 3, 4}, b.X.Data)
 	}
 	rows.Labels = labels[1:]
 	for _, err := range rows.Blocks() {
-		assert.ErrorContains(t, err, `line 5, column 2: "" is none of the 2 labels`)
+		assert.ErrorContains(t, err, `line 3, column 2: "apple" is none of the 2 labels`)
 	}
+	require.NoError(t, os.WriteFile(path, []byte("x,kind\n1,pear\n2, \n3,\"\"\n"), 0o600))
+	for _, rows.Labels = range [][]string{labels, {"", "pear"}} {
+		for _, err := range rows.Blocks() {
+			assert.ErrorContains(t, err, "line 3, column 2: the label is blank")
+		}
+	}
+	_, err = rows.ReadLabels()
+	assert.ErrorContains(t, err, "rows.csv: line 3, column 2: the label is blank")
 	rows.Path = path + "x"
 	_, err = rows.ReadLabels()
 	assert.ErrorContains(t, err, "rows.csvx")
