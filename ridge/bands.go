@@ -123,10 +123,10 @@ func checkErrors(errors []float64, outputs int) error {
 // Band returns the means of Predict and the half widths of bands, n×p each: a new target lies
 // within the half width of the mean with the probability level, over rows and targets.
 //
-// With n errors of WithBands, the half width is the ⌈level·(n + 1)⌉-th smallest error, or the
-// largest one, times the standard deviation of Predict if the errors are relative, and times exp(g)
-// after WithNoise. Without errors,
-// noise counts as normal, and the half width is 1.645 standard deviations at the level 0.9.
+// With n errors of WithBands, the half width is the ⌈level·(n + 1)⌉-th smallest error, times the
+// standard deviation of Predict if the errors are relative, and times exp(g) after WithNoise. It is
+// +Inf if this rank exceeds n: n errors tell of levels up to n/(n + 1). Without errors, noise counts
+// as normal, and the half width is 1.645 standard deviations at the level 0.9.
 //
 // Band panics as Predict does, and if level is not between 0 and 1. Cost: as Predict.
 func (m *Model[T]) Band(x dense.Matrix[T], level float64) (mean, half dense.Matrix[T]) {
@@ -165,10 +165,15 @@ func band[T dense.Float](r *features.Regression, sd []T, level float64) {
 		panic(fmt.Sprintf("ridge: level = %v, want a number between 0 and 1", level))
 	}
 	n := len(r.Errors) / len(sd)
+	// Neither the rounding of the level nor that of the product raises the rank.
+	rank := int(math.Ceil(level * float64(n+1) * (1 - 0x1p-51)))
 	for j, v := range sd {
 		factor := distuv.UnitNormal.Quantile((1 + level) / 2)
-		if n > 0 {
-			factor = r.Errors[j*n+min(n, int(math.Ceil(level*float64(n+1))))-1]
+		switch {
+		case n > 0 && rank > n:
+			factor, v = math.Inf(1), 1
+		case n > 0:
+			factor = r.Errors[j*n+rank-1]
 		}
 		if n > 0 && !r.Relative {
 			v = 1

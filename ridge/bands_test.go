@@ -123,8 +123,38 @@ func TestBandErrors(t *testing.T) {
 	require.NoError(t, err)
 	_, half := with.Band(x.RowRange(0, 1), 0.5)
 	assert.Equal(t, 2.0, half.At(0, 0))
-	_, half = with.Band(x.RowRange(0, 1), 0.99)
-	assert.Equal(t, 3.0, half.At(0, 0))
+}
+
+// The half width of n errors is the ⌈k·(n + 1)/100⌉-th at the level k/100, in whole numbers, and +Inf
+// if n errors are too few for the level.
+func testRankOfBands[T dense.Float](t *testing.T) {
+	x := dense.Of(4, 1, []T{1, 2, 3, 5})
+	identity, err := rff.Identity[T](1)
+	require.NoError(t, err)
+	m, err := ridge.Fit(t.Context(), identity, x, dense.Of(4, 1, []T{1, 0, 1, 0}), ridge.Options{})
+	require.NoError(t, err)
+	var errs []float64
+	for n := 1; n <= 200; n++ {
+		errs = append(errs, float64(n))
+		with, err := m.WithBands(dense.Of(n, 1, errs), false)
+		require.NoError(t, err)
+		p, err := with.Predictor(t.Context())
+		require.NoError(t, err)
+		for k := 1; k < 100; k++ {
+			want := T((k*(n+1) + 99) / 100)
+			if want > T(n) {
+				want = T(math.Inf(1))
+			}
+			_, half := with.Band(x.RowRange(0, 1), float64(k)/100)
+			require.Equal(t, want, half.At(0, 0), "%d errors at %d/100", n, k)
+			_, one := p.Band(nil, nil, x.Row(0), float64(k)/100)
+			require.Equal(t, want, one[0])
+		}
+	}
+}
+
+func TestRankOfBands(t *testing.T) {
+	densetest.Both(t, testRankOfBands[float32], testRankOfBands[float64])
 }
 
 // The noise is exp(x) for x in (0, 2). Bands of WithNoise hold their share in both halves of the
