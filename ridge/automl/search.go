@@ -201,9 +201,10 @@ func (s *search) divide(b ridge.Block[float64], folds, parts int) ([]int, error)
 func standardTargets(b ridge.Block[float64]) (y dense.Matrix[float64], unit []float64) {
 	y, unit = b.Y.Clone(), make([]float64, b.Y.Cols)
 	centre(y, b.Weights)
+	all := floats.Sum(b.Weights)
 	for i := range y.Rows {
 		for j, v := range y.Row(i) {
-			unit[j] += v * v * b.Weights[i] / floats.Sum(b.Weights)
+			unit[j] += v * v * b.Weights[i] / all
 		}
 	}
 	for j, v := range unit {
