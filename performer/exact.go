@@ -64,7 +64,8 @@ type ExactOptions struct {
 	// processors that multiply such integers. Variances has the errors of its outputs, which remain
 	// averages of values. Zero computes in T. The following are computed in T in any case: scores
 	// with a Softcap, a Slope, or biases and masks of pairs; Weights; gradients; causal scores of
-	// up to 256 keys next to a query; and fewer than 64 queries that see all keys, because codes of
+	// up to 256 keys next to a query; tiles of 256 keys of which a few, or their values, are more than
+	// eight times as large as the mean; and fewer than 64 queries that see all keys, because codes of
 	// the keys take longer than so few queries save.
 	//
 	// A [State] keeps keys and values in codes of so many bits: 4, 5, 6, 8 or 16. Forward computes

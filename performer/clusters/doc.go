@@ -51,7 +51,8 @@
 //
 // With 8 Bits, scores of clusters, scores and weights of keys, and values are integers of 8 bits,
 // with an additional error of about a percent, see package performer. Sums over clusters whose keys
-// are not scored are in T.
+// are not scored are in T, and so are clusters with a few keys or values much larger than the others,
+// and clusters much farther from the mean of the keys than most.
 //
 // # Gradients
 //

@@ -56,6 +56,9 @@ func (a *attention[T]) attend(dst, q, k, v dense.Matrix[T], causal bool, prefixe
 func (c *call[T]) prepare() {
 	c.divide()
 	first, _ := c.keysOf(0)
+	if !c.a.codes(c.k.Cols) {
+		first = first.RowRange(0, 0) // only codes have a centre
+	}
 	c.index.begin(first)
 	parallel.Do(c.closed, (*buildTask[T])(c))
 	for i := range c.closed {

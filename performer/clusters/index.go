@@ -1,10 +1,13 @@
 package clusters
 
 import (
+	"slices"
+
 	"github.com/seed-feabd252/randfeat/dense"
 	"github.com/seed-feabd252/randfeat/internal/compute/bytedot"
 	"github.com/seed-feabd252/randfeat/internal/compute/vecmath"
 	"github.com/seed-feabd252/randfeat/internal/memory/scratch"
+	"github.com/seed-feabd252/randfeat/performer/internal/coded"
 )
 
 // index holds the clusters of a sequence of segments side by side, so that a query scores all of
@@ -18,10 +21,12 @@ type index[T dense.Float] struct {
 	means, values            []T // rows of d and dv+1 numbers
 	codes                    bytedot.Rows
 	coded                    []bool // whether codes stand for the mean of each cluster
-	centre                   []T    // of codes: the mean of the keys of the first segment
+	centre                   []T    // of codes: the mean of most keys of the first segment
+	sizes, sorted            []T    // during begin
 }
 
-// begin removes all segments, and sets the centre to the mean of the first keys k.
+// begin removes all segments, and sets the centre to the mean of the first keys k that are not much
+// larger than most.
 func (x *index[T]) begin(k dense.Matrix[T]) {
 	x.segments, x.starts = x.segments[:0], append(x.starts[:0], 0)
 	x.counts, x.logs, x.variances, x.spreads = x.counts[:0], x.logs[:0], x.variances[:0], x.spreads[:0]
@@ -30,9 +35,32 @@ func (x *index[T]) begin(k dense.Matrix[T]) {
 	x.coded = x.coded[:0]
 	x.centre = scratch.Resize(x.centre, k.Cols)
 	clear(x.centre)
-	for i := range k.Rows {
-		vecmath.AddScaled(x.centre, k.Row(i), 1/T(k.Rows))
+	sizes := scratch.Resize(x.sizes, k.Rows)
+	x.sizes = sizes
+	for i := range sizes {
+		sizes[i] = coded.SizeOf(k.Row(i))
 	}
+	most, count := coded.Outlying*median(&x.sorted, sizes), T(0)
+	for _, size := range sizes {
+		if size <= most {
+			count++
+		}
+	}
+	for i, size := range sizes {
+		if size <= most {
+			vecmath.AddScaled(x.centre, k.Row(i), 1/count)
+		}
+	}
+}
+
+// median returns the median of the numbers in x, or 0 if all are NaN. It overwrites sorted.
+func median[T dense.Float](sorted *[]T, x []T) T {
+	*sorted = slices.DeleteFunc(append((*sorted)[:0], x...), func(v T) bool { return v != v })
+	if len(*sorted) == 0 {
+		return 0
+	}
+	slices.Sort(*sorted)
+	return (*sorted)[len(*sorted)/2]
 }
 
 // add adds a segment, which has been built with the centre.

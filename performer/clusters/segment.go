@@ -172,6 +172,7 @@ type codes[T dense.Float] struct {
 	rotated scratch.Buffer[T] // r
 	hasMean []bool            // whether means stands for r of a cluster
 	centre  []T               // c, during encode
+	sorted  []float32         // during encode
 }
 
 // canCode reports whether keys of dimension d can have codes.
@@ -194,8 +195,9 @@ func (s *segment[T]) encode(centre []T) {
 	clear(o.hasMean)
 	if _, single := any(x).(dense.Matrix[float32]); single {
 		bytedot.QuantiseRows(&o.means, x, nil)
+		most := coded.Outlying * median(&o.sorted, o.means.Scales)
 		for l, scale := range o.means.Scales {
-			if o.hasMean[l] = coded.UsualKeys(o.means.Scales[l:l+1], x.RowRange(l, l+1)); !o.hasMean[l] {
+			if o.hasMean[l] = scale <= most && coded.UsualKeys(o.means.Scales[l:l+1], x.RowRange(l, l+1), 1); !o.hasMean[l] {
 				continue
 			}
 			for j := range x.Cols {
@@ -222,7 +224,7 @@ func (t *codeTask[T]) Piece(l int) {
 	k, v, r := &o.keys[l], &o.values[l], o.rotated.Rows(s.clusters()).Row(l)
 	x := e.rotate(o.rotation, e.centred(s.keysOf(l), o.centre))
 	e.subtract(x, r)
-	has := bytedot.QuantiseRows(k, x, nil) && coded.UsualKeys(k.Scales, x)
+	has := bytedot.QuantiseRows(k, x, nil) && coded.UsualKeys(k.Scales, x, x.Rows)
 	mean := s.values.Row(l)[:s.values.Cols-1]
 	x = e.centred(s.valuesOf(l), mean)
 	o.has[l] = bytedot.QuantiseTile(v, x) && coded.UsualValues(v.Scales, x, mean) && has

@@ -80,8 +80,8 @@ func (s *store[T]) Piece(t int) {
 	e.products.Shape(1, keys.Rows)
 	products := e.products.Rows(1)
 	matmul.MulT(1, dense.Of(1, keys.Cols, s.dither), keys, 0, products)
-	usual := bytedot.QuantiseRows(&s.keys[t], keys, products.Row(0)) && UsualKeys(s.keys[t].Scales, keys)
-	usual = bytedot.QuantiseTransposed(&s.values[t], values) && !lost(s.values[t].Scales, values) && usual
+	usual := bytedot.QuantiseRows(&s.keys[t], keys, products.Row(0)) && UsualKeys(s.keys[t].Scales, keys, count)
+	usual = bytedot.QuantiseTransposed(&s.values[t], values) && !lost(s.values[t].Scales, values) && !outlyingValues(s.values[t].Scales, values, count) && usual
 	s.compensate(t, means, count)
 	matmul.Mul(1, s.halves.Rows(1).ColRange(0, hi-lo), values, 0, s.roundings.Rows(t+1).RowRange(t, t+1))
 	s.full[t] = count == tiles.Keys
@@ -103,17 +103,19 @@ func (s *store[T]) compensate(t int, means []T, count int) {
 // most is the largest size of a code.
 const most = 127
 
-// UsualKeys reports whether codes with the given scales stand for x, rotated differences of keys,
-// whatever the size of a query is: products with scales overflow only if scores do, and lose no
-// significant digits.
-func UsualKeys[T dense.Float](scales []float32, x dense.Matrix[T]) bool {
-	return vecmath.Peak(scales) <= 0x1p64 && !lost(scales, x)
+// UsualKeys reports whether codes with the given scales stand for x, rotated differences of count
+// keys and rows of zeros, whatever the size of a query is: products with scales overflow only if
+// scores do, and lose no significant digits. No key is so much larger than most that it takes their
+// mean away from them.
+func UsualKeys[T dense.Float](scales []float32, x dense.Matrix[T], count int) bool {
+	largest := vecmath.Peak(scales)
+	return largest <= 0x1p64 && !(largest*float32(count) > Outlying*vecmath.Sum(scales)) && !lost(scales, x)
 }
 
 // UsualValues reports whether codes with the given scales of columns stand for x, values less
 // means, and sums of the values do not overflow float32.
 func UsualValues[T dense.Float](scales []float32, x dense.Matrix[T], means []T) bool {
-	return sizeOf(means, scales) <= Largest && !lost(scales, x)
+	return sizeOf(means, scales) <= Largest && !lost(scales, x) && !outlyingValues(scales, x, x.Rows)
 }
 
 // sizeOf returns a bound of the sizes of values with the given means and scales of columns. The
