@@ -43,6 +43,16 @@ func (k Pullback) Eval(x, y []float64) float64 {
 	return k.K.Eval(ax, ay)
 }
 
+// At returns a(x), whatever K is. It panics if x is not of length d, or if another field is out of
+// range.
+func (k Pullback) At(x []float64) []float64 {
+	k.K = DotProduct{}
+	must(k.checkShapes())
+	z := make([]float64, k.A.Rows)
+	k.at(z, x, make([]float64, k.A.Cols))
+	return z
+}
+
 // at writes a(x) into dst. moved is scratch of the length of x.
 func (k Pullback) at(dst, x, moved []float64) {
 	if len(x) != k.A.Cols {
