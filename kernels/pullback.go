@@ -26,7 +26,7 @@ type Pullback struct {
 	// A is r×d, at least 1×1.
 	A dense.Matrix[float64]
 	// Centre is c, in units of x, of length d. Nil means 0.
-	Centre []float64 `archive:"center"`
+	Centre []float64
 	// Offset is b, of length r. Nil means 0.
 	Offset []float64
 }

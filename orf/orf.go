@@ -48,8 +48,8 @@ type Transposer[T dense.Float] interface {
 	ProjectTransposed(dst, z dense.Matrix[T]) dense.Matrix[T]
 }
 
-// Ensemble is a law of frequencies: IID, GramSchmidt, Simplex, Hadamard, Givens or Halton. Their
-// zero values are the usual choice. Ensembles are comparable, and String returns the name
+// Ensemble is a law of frequencies: IID, GramSchmidt, Simplex, Hadamard, Givens, Halton or Cauchy.
+// Their zero values are the usual choice. Ensembles are comparable, and String returns the name
 // with the fields that are not zero.
 type Ensemble interface {
 	fmt.Stringer
@@ -110,6 +110,8 @@ func draw[T dense.Float](a drawing) (Projection[T], error) {
 		return givensProduct[T](e, m, d, src)
 	case Halton:
 		return halton[T](e, m, d, src)
+	case Cauchy:
+		return cauchy[T](e, m, d, src)
 	}
 	return nil, fmt.Errorf("orf: e is %T, want an ensemble of this package", a.e)
 }

@@ -63,7 +63,7 @@ const recordSize = 24
 //
 //ci:portable
 func TestStateGolden(t *testing.T) {
-	s := must.Have(attention[float64](must.Have(rff.Identity[float64](1)), performer.LinearOptions{}).NewState(1, 1))
+	s := must.Have(attention[float64](must.Have(rff.Draw[float64](rff.Identity{D: 1}, nil)), performer.LinearOptions{}).NewState(1, 1))
 	s.Append(densetest.Filled[float64](1, 1, 2), densetest.Filled[float64](1, 1, 3))
 	// The point i is 2·frac(i·golden ratio) − 1, and a mark Σ 2^(i−4)·x_i.
 	mark := 0.0

@@ -104,7 +104,7 @@ func TestBandsHoldTheirShare(t *testing.T) {
 
 func TestBandErrors(t *testing.T) {
 	x, y := friedman[float64](30, 5, 1)
-	identity, err := rff.Identity[float64](5)
+	identity, err := rff.Draw[float64](rff.Identity{D: 5}, nil)
 	require.NoError(t, err)
 	m, err := ridge.Fit(t.Context(), identity, x, y, ridge.Options{})
 	require.NoError(t, err)
@@ -129,7 +129,7 @@ func TestBandErrors(t *testing.T) {
 // if n errors are too few for the level.
 func testRankOfBands[T dense.Float](t *testing.T) {
 	x := dense.Of(4, 1, []T{1, 2, 3, 5})
-	identity, err := rff.Identity[T](1)
+	identity, err := rff.Draw[T](rff.Identity{D: 1}, nil)
 	require.NoError(t, err)
 	m, err := ridge.Fit(t.Context(), identity, x, dense.Of(4, 1, []T{1, 0, 1, 0}), ridge.Options{})
 	require.NoError(t, err)

@@ -217,9 +217,9 @@ func halves[T dense.Float](n int, mean float64) ridge.Block[T] {
 func testClassesOfLargeMeans[T dense.Float](t *testing.T) {
 	ctx := context.Background()
 	near := halves[float64](300, 0)
-	wide, err := rff.Identity[float64](2)
+	wide, err := rff.Draw[float64](rff.Identity{D: 2}, nil)
 	require.NoError(t, err)
-	phi, err := rff.Identity[T](2)
+	phi, err := rff.Draw[T](rff.Identity{D: 2}, nil)
 	require.NoError(t, err)
 	o := ridge.ClassifyOptions{Ratio: 1}
 	exact, err := ridge.Classify(ctx, []rff.Map[float64]{wide}, near, 2, o)

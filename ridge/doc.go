@@ -119,7 +119,8 @@
 //	model.inverse            the lower triangle of R⁻ᵀ, row by row, float32
 //
 // and the format, version, type and checksum that package rff lists. testdata/predict.py predicts
-// from files with NumPy. Later versions read the files of this version; golden files test this.
+// from files with NumPy. A file of another version of the format is an error; golden files test the
+// format.
 //
 // # Precision
 //

@@ -38,7 +38,7 @@ func gaussian[T dense.Float](t testing.TB, m, d int, lengthScale float64, seed u
 	src := rand.NewPCG(seed, 2)
 	w, err := orf.Draw[T](orf.GramSchmidt{}, m, d, src)
 	require.NoError(t, err)
-	phi, err := rff.Gaussian(w, lengthScale)
+	phi, err := rff.Draw(rff.Gaussian{LengthScale: lengthScale}, w)
 	require.NoError(t, err)
 	return phi
 }
@@ -203,7 +203,7 @@ func TestModelComesToTheTrueKernel(t *testing.T) {
 		for seed := range uint64(20) {
 			w, err := orf.Draw[float64](orf.IID{}, m, d, rand.NewPCG(seed, 3))
 			require.NoError(t, err)
-			phi, err := rff.Gaussian(w, lengthScale)
+			phi, err := rff.Draw(rff.Gaussian{LengthScale: lengthScale}, w)
 			require.NoError(t, err)
 			model, err := ridge.Fit(t.Context(), phi, x, y, o)
 			require.NoError(t, err)

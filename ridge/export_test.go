@@ -34,7 +34,7 @@ func SampleOf(labels []int, classes int) (counts []int, shares []float64) {
 	for _, c := range labels {
 		s.add([]float64{0}, c, 1)
 	}
-	phi, _ := rff.Identity[float64](1)
+	phi, _ := rff.Draw[float64](rff.Identity{D: 1}, nil)
 	l := s.losses(features.New(phi), []float64{0})
 	for i, c := range l.labels {
 		shares[c] += l.shares[i]

@@ -42,8 +42,8 @@ func (c *Classifier[T]) Write(w io.Writer) error {
 // samples have the same bits on the same processor and version of this module.
 //
 // The error names a missing, damaged or unknown part of the file, and reports a file of a
-// classifier, of another element type or of a later version, and the errors of r. ReadModel
-// allocates at most a multiple of the bytes that it has read.
+// classifier, of another element type or of another version of the format, and the errors of r.
+// ReadModel allocates at most a multiple of the bytes that it has read.
 func ReadModel[T dense.Float](r io.Reader) (*Model[T], error) {
 	return read[T, *Model[T]](r)
 }

@@ -79,7 +79,7 @@ func ownScales(s *search, b ridge.Block[float64]) (at space, start, ratio float6
 	if err != nil {
 		return at, 0, 0, err
 	}
-	psi, err := rff.Gaussian(w, 1)
+	psi, err := rff.Draw(rff.Gaussian{LengthScale: 1}, w)
 	if err != nil {
 		return at, 0, 0, err
 	}

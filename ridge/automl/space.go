@@ -24,17 +24,19 @@ type space struct {
 
 // before returns the map that applies the space and then phi, or the space alone for a nil phi.
 func before[T dense.Float](s space, phi rff.Map[T]) (rff.Map[T], error) {
-	scale, err := rff.Scale[T](s.centre, s.factors)
-	if err == nil && s.metric.Rows > 0 {
-		var l rff.Map[T]
-		l, err = rff.Affine(dense.Copy(dense.Matrix[T]{}, s.metric), nil)
-		if err == nil && phi != nil {
-			l, err = rff.Compose(l, phi)
-		}
-		phi = l
+	scale, metric := rff.Affine{Centre: s.centre, Factors: s.factors}, rff.Affine{A: s.metric}
+	var err error
+	switch {
+	case s.metric.Rows > 0 && phi == nil:
+		phi, err = rff.Draw[T](metric, nil)
+	case s.metric.Rows > 0:
+		phi, err = rff.Compose(metric, phi)
 	}
-	if err != nil || phi == nil {
-		return scale, err
+	if err != nil {
+		return nil, err
+	}
+	if phi == nil {
+		return rff.Draw[T](scale, nil)
 	}
 	return rff.Compose(scale, phi)
 }
@@ -81,16 +83,15 @@ const (
 // standardised returns the space of columns with mean 0 and the units. Columns that do not vary have
 // the factor 0.
 func standardised(x dense.Matrix[float64], u units) (space, error) {
-	phi, err := rff.Standardise(x)
+	scale, err := rff.Standardise(x)
 	if err != nil {
 		return space{}, err
 	}
-	k := phi.Kernel().(kernels.Pullback)
-	s := space{centre: k.Centre, factors: make([]float64, x.Cols)}
+	s := space{centre: scale.Centre, factors: scale.Factors}
 	var varying []float64 // the deviations of columns that vary
-	for j := range s.factors {
-		if s.factors[j] = k.A.At(j, j); s.factors[j] > 0 {
-			varying = append(varying, 1/s.factors[j])
+	for _, f := range s.factors {
+		if f > 0 {
+			varying = append(varying, 1/f)
 		}
 	}
 	one := math.Sqrt(float64(len(varying))) / floats.Norm(varying, 2)

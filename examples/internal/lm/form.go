@@ -126,7 +126,7 @@ func (f Form) Attention(keys dense.Matrix[float32], causal bool, seed uint64) (p
 	case "bits":
 		exact.Bits = f.Size
 	case "elu":
-		phi, err := rff.ELU[float32](d)
+		phi, err := rff.Draw[float32](rff.ELU{D: d}, nil)
 		if err != nil {
 			return nil, err
 		}
@@ -136,7 +136,7 @@ func (f Form) Attention(keys dense.Matrix[float32], causal bool, seed uint64) (p
 		if err != nil {
 			return nil, err
 		}
-		phi, err := rff.SoftmaxPositive(w, 1/math.Sqrt(float64(d)))
+		phi, err := rff.Draw(rff.SoftmaxPositive{Scale: 1 / math.Sqrt(float64(d))}, w)
 		if err != nil {
 			return nil, err
 		}
