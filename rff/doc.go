@@ -10,6 +10,7 @@
 //     [SoftmaxPositive]; package performer takes either
 //   - other kernels: the table below, and docs/maps.md, which says which map when
 //   - queries and keys with means far from zero: [Centred]
+//   - a sum or multiple of kernels, or a kernel of another map: [Random]
 //   - any kernel, from points: [Nystroem] with package landmarks
 //   - a function of your own: [New]
 //   - which one, and how many features? Compare and Theory of package validate

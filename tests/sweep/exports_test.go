@@ -218,6 +218,8 @@ var functions = []function{
 	{"rff.OptimalA[float64]", rff.OptimalA[float64]},
 	{"rff.PCA[float32]", rff.PCA[float32]},
 	{"rff.PCA[float64]", rff.PCA[float64]},
+	{"rff.Random[float32]", rff.Random[float32]},
+	{"rff.Random[float64]", rff.Random[float64]},
 	{"rff.Read[float32]", rff.Read[float32]},
 	{"rff.Read[float64]", rff.Read[float64]},
 	{"rff.Spectral[float32]", rff.Spectral[float32]},
