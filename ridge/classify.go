@@ -61,13 +61,13 @@ const sampledRows = 2048
 // and b = 0 unless others lower the sum of the losses by more than ½·log n for each of their
 // classes² − 1 parameters [Schwarz 1978].
 //
-// λ, β, M and b minimise the loss at the rows, or at 2048 of them that a generator with a fixed seed
-// draws. The draw takes as many rows of each class, or all rows of a class that has fewer. Weights
-// restore the shares of the classes in the loss, so the order of the rows does not matter. n in the
-// penalties is (Σω)²/Σω². The loss of β includes one more row of the weight Σω²/Σω, whose class may
-// be any, so that β is finite if all rows are right. A row of weight 0 does not count. Of maps with
-// equal losses, the first one is the best. The loss is an estimate of the loss at other rows. It is
-// too small for a map whose parameters were learnt from the same targets.
+// λ, β, M and b minimise the loss at the rows, or at 2048 of them that a generator with a fixed
+// seed draws. The draw takes as many rows of each class, or all rows of a class that has fewer.
+// Weights restore the shares of the classes in the loss, so the order of the rows does not matter.
+// n in the penalties is (Σω)²/Σω². The loss of β includes one more row of the weight Σω²/Σω, whose
+// class may be any, so that β is finite if all rows are right. A row of weight 0 does not count. Of
+// maps with equal losses, the first one is the best. The loss is an estimate of the loss at other
+// rows. It is too small for a map whose parameters were learnt from the same targets.
 //
 // Classify reads the rows once for each map. A map costs n transforms, n·D²/2 multiply-adds, and
 // about 20 times D³/3 + 1024·D² for the values of λ.
@@ -197,9 +197,9 @@ func classify[T dense.Float](ctx context.Context, phi rff.Map[T], rows Rows[T], 
 	return found, loss, nil
 }
 
-// indicators returns the rows of b of weights above 0 and their classes. The rows have an output for
-// each class, which is 1 for the class of the row and 0 otherwise, and weights that have the factors
-// of the classes.
+// indicators returns the rows of b of weights above 0 and their classes. The rows have an output
+// for each class, which is 1 for the class of the row and 0 otherwise, and weights that have the
+// factors of the classes.
 func indicators[T dense.Float](b Block[T], classes int, factors []float64) (one Block[T], labels []int, err error) {
 	var at []int
 	for i := range b.X.Rows {
