@@ -63,7 +63,7 @@ func compose[T dense.Float](first *affine[T], then Map[T]) complete[T] {
 
 // newComposed returns the composition without what its frame reports.
 func newComposed[T dense.Float](first *affine[T], then Map[T]) *composed[T] {
-	c := &composed[T]{first: first}
+	c := &composed[T]{first: first, then: then}
 	c.in, c.rows = first.in, affineRows
 	_, c.out = then.Dims()
 	c.transform = c.after(then.Transform)
@@ -83,6 +83,7 @@ func newComposed[T dense.Float](first *affine[T], then Map[T]) *composed[T] {
 type composed[T dense.Float] struct {
 	through[T, composedSpace[T]]
 	first *affine[T]
+	then  Map[T]
 }
 
 // composedSpace is scratch for a block of rows.

@@ -24,7 +24,8 @@ import (
 //	φ(x) = Cᵀ·[k(x, p_1) … k(x, p_n)]ᵀ,  C ∈ R^{n×out},
 //
 // for every kernel, also a user's own. Nystroem chooses C by a factorisation of the Gram matrix of
-// the points, and Spectral by its eigenvalues.
+// the points, and Spectral by its eigenvalues. Far from the points the features vanish: package
+// ridge adds the variance k(x, x) − ‖φ(x)‖² to its deviations.
 //
 // Transform computes in float64 for both T and rounds once, because C magnifies rounding errors of
 // k by up to 1/√Tolerance. Each row of x costs a row of the Gram matrix with the points and 2·n·out

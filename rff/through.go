@@ -7,6 +7,7 @@ import (
 	"github.com/seed-feabd252/randfeat/dense"
 	"github.com/seed-feabd252/randfeat/internal/file/archive"
 	"github.com/seed-feabd252/randfeat/internal/law/mse"
+	"github.com/seed-feabd252/randfeat/internal/law/residual"
 )
 
 // through is a map computed through other maps, a block of rows at a time. Its functions are nil
@@ -63,6 +64,7 @@ type complete[T dense.Float] interface {
 }
 
 type always[T dense.Float] interface {
+	residual.Map[T]
 	Paired[T]
 	fmt.Stringer
 	mse.Lawful

@@ -61,9 +61,10 @@
 // # Bands
 //
 // The bands of Model.Band come from errors of leave-one-out, if the family does not learn from the
-// targets. Bands of the linear family are relative to the standard deviations of predictions. Other
-// bands have the same width everywhere, because deviations with landmarks lack the variance of the
-// kernel outside their span.
+// targets. They are relative to the standard deviations of predictions, so they are wide away from
+// the rows. Bands of boxes have the same width everywhere: functions of boxes are constant beyond
+// the thresholds, and so are their deviations. With more than 3000 rows, bands come from rows that
+// are no landmarks.
 //
 // In families that learn from the targets, errors of leave-one-out are too small. With at least 2000
 // rows their bands come from leave-one-out at 500 to 1500 rows that did not choose. With fewer rows
