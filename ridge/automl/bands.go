@@ -62,12 +62,15 @@ func withBands[T dense.Float](of reweighted[T], m *ridge.Model[T], found *choice
 		return nil, err
 	}
 	if held {
-		size, share := 1.0, 1-1/float64(found.folds)
-		if v, h := found.noise, meanSquare(b.Y.Data); v < h && found.kernel != nil && found.space.kernel == nil {
-			size = math.Sqrt((v + share*(h-v)) / h)
-		}
-		for i, v := range b.Y.Data {
-			errors.Data[i] = size * v / scales.Data[i]
+		share := 1 - 1/float64(found.folds)
+		for j, h := range meanSquares(b.Y) {
+			size := 1.0
+			if v := found.noise[j]; v < h && found.kernel != nil && found.space.kernel == nil {
+				size = math.Sqrt((v + share*(h-v)) / h)
+			}
+			for i := range errors.Rows {
+				errors.Set(i, j, size*b.Y.At(i, j)/scales.At(i, j))
+			}
 		}
 	}
 	found.Bands = RelativeBands
@@ -93,9 +96,11 @@ func noise[T dense.Float](ctx context.Context, m *ridge.Model[T], rows ridge.Blo
 		return nil, ratios, nil, false
 	}
 	y, ratios := dense.New[T](errors.Rows, errors.Cols), errors.Clone()
-	smallest := 1e-3 * math.Sqrt(meanSquare(errors.Data))
-	for i, v := range errors.Data {
-		y.Data[i] = T(math.Log(v + smallest))
+	squares := meanSquares(errors)
+	for i := range y.Rows {
+		for j, v := range errors.Row(i) {
+			y.Set(i, j, T(math.Log(v+1e-3*math.Sqrt(squares[j]))))
+		}
 	}
 	rows.Y = y
 	logs, err := regress(ctx, m.Map(), rows, 0)
@@ -123,6 +128,16 @@ func noise[T dense.Float](ctx context.Context, m *ridge.Model[T], rows ridge.Blo
 	}
 	mean, sd := stat.MeanStdDev(gains, nil)
 	return logs, ratios, least, mean > 2*sd/math.Sqrt(float64(len(gains)))
+}
+
+// meanSquares returns the mean squares of the columns.
+func meanSquares(x dense.Matrix[float64]) []float64 {
+	columns := dense.Transpose(dense.Matrix[float64]{}, x)
+	squares := make([]float64, x.Cols)
+	for j := range squares {
+		squares[j] = meanSquare(columns.Row(j))
+	}
+	return squares
 }
 
 // coverage returns the share of the errors in bands of 90 %. The bands of each fifth of the rows

@@ -8,8 +8,6 @@ import (
 	"math"
 	"math/rand/v2"
 
-	"gonum.org/v1/gonum/stat"
-
 	"github.com/seed-feabd252/randfeat/dense"
 	"github.com/seed-feabd252/randfeat/internal/argument"
 	"github.com/seed-feabd252/randfeat/internal/memory/limit"
@@ -143,7 +141,7 @@ func fit[T dense.Float](ctx context.Context, rows ridge.Rows[T], o Options, src 
 			break
 		}
 		weighted := reweighted[T]{ctx, rows, r.Model, math.Inf(1)}
-		found.noise = stat.Mean(r.Model.Noise(), nil)
+		found.noise = r.Model.Noise()
 		if o.HeavyTails {
 			r.Model, weighted, err = heavy(s, &found, weighted, all, robust.Weights)
 		}

@@ -45,7 +45,7 @@ type choice struct {
 	learns  bool                 // the family, from the targets
 	folds   int                  // of the rows
 	heldOut ridge.Block[float64] // held-out rows with the sizes of errors as targets
-	noise   float64              // the mean variance of the noise of a fit to all rows with normal noise
+	noise   []float64            // the variance of the noise of each output of a fit to all rows with normal noise
 }
 
 // progress reports the end of a part.

@@ -62,6 +62,29 @@ func TestOutputsInTheirDeviations(t *testing.T) {
 	densetest.Both(t, testOutputsInTheirDeviations[float32], testOutputsInTheirDeviations[float64])
 }
 
+// Bands of an output are the same beside an output in units of 2²⁰, also where the noise differs
+// between rows.
+func testBandsOfOutputs[T dense.Float](t *testing.T) {
+	bands := func(unit T) dense.Matrix[T] {
+		rows := uniform(220, 2, 2, 1, func(rng *rand.Rand, x, y []T) {
+			noise := T(0.1 * math.Exp2(2*float64(x[0])))
+			y[0], y[1] = x[1]+noise*T(rng.NormFloat64()), unit*(T(math.Sin(4*float64(x[0])))+noise*T(rng.NormFloat64()))
+		})
+		r := learn(t, rows, automl.Options{Landmarks: 30})
+		require.Equal(t, "a length-scale a column", r.Trials[r.Best].Family, r.String())
+		_, half := r.Model.Band(rows.X.RowRange(0, 20), 0.9)
+		for i := range half.Rows {
+			half.Row(i)[1] /= unit
+		}
+		return half
+	}
+	assert.InDeltaSlice(t, bands(1).Data, bands(1<<20).Data, 1e-3)
+}
+
+func TestBandsOfOutputs(t *testing.T) {
+	densetest.Both(t, testBandsOfOutputs[float32], testBandsOfOutputs[float64])
+}
+
 // mixed returns rows of numbers and of columns of two values, both of which matter.
 func mixed[T dense.Float](n int, seed uint64) ridge.Block[T] {
 	return uniform(n, 5, 1, seed, func(rng *rand.Rand, x, y []T) {
