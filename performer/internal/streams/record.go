@@ -97,7 +97,7 @@ func (r Record) difference(other Record) (got, want Option, differ bool) {
 	return Option{}, Option{}, false
 }
 
-// word returns the value as 64 bits, and like the option whose word is w.
+// word returns the value as 64 bits.
 func (o Option) word() uint64 {
 	switch v := o.Value.(type) {
 	case int:
@@ -108,6 +108,7 @@ func (o Option) word() uint64 {
 	return o.Value.(uint64)
 }
 
+// like returns the option of the same name and type whose word is w.
 func (o Option) like(w uint64) Option {
 	switch o.Value.(type) {
 	case int:
