@@ -35,7 +35,7 @@ func ExampleFitRidge() {
 	if err != nil {
 		log.Fatal(err)
 	}
-	phi, err := rff.Gaussian(w, 1)
+	phi, err := rff.Draw(rff.Gaussian{LengthScale: 1}, w)
 	if err != nil {
 		log.Fatal(err)
 	}

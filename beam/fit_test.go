@@ -35,15 +35,13 @@ func TestMain(m *testing.M) {
 func gaussianMap[T dense.Float](t testing.TB, m, d int) rff.Map[T] {
 	w, err := orf.Draw[T](orf.Hadamard{}, m, d, exprand.NewSource(1))
 	require.NoError(t, err)
-	phi, err := rff.Gaussian(w, 1)
+	phi, err := rff.Draw(rff.Gaussian{LengthScale: 1}, w)
 	require.NoError(t, err)
 	centre, factors := make([]float64, d), make([]float64, d)
 	for j := range d {
 		centre[j], factors[j] = 0.1, 1/(1+0.1*float64(j))
 	}
-	scale, err := rff.Scale[T](centre, factors) // travels with the map
-	require.NoError(t, err)
-	phi, err = rff.Compose(scale, phi)
+	phi, err = rff.Compose(rff.Affine{Centre: centre, Factors: factors}, phi) // the scale travels with the map
 	require.NoError(t, err)
 	return phi
 }

@@ -70,7 +70,7 @@ func (f *countedFn) ExtractOutput(a sums[float32]) (*ridge.Model[float32], error
 func testRidge(t *testing.T, m int) Ridge[float32] {
 	w, err := orf.Draw[float32](orf.IID{}, m, 2, exprand.NewSource(1))
 	require.NoError(t, err)
-	phi, err := rff.Gaussian(w, 1)
+	phi, err := rff.Draw(rff.Gaussian{LengthScale: 1}, w)
 	require.NoError(t, err)
 	return Ridge[float32]{Map: phi, Options: ridge.Options{Noise: 1, Prior: 1}}
 }

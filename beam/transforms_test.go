@@ -107,7 +107,7 @@ func TestFitComponents(t *testing.T) {
 		}
 	}
 	x, _ := stack(blocks)
-	identity, err := rff.Identity[float64](dim)
+	identity, err := rff.Draw[float64](rff.Identity{D: dim}, nil)
 	require.NoError(t, err)
 	features := gaussianMap[float64](t, 8, dim)
 	for i, phi := range []rff.Map[float64]{identity, features, identity} {
@@ -207,7 +207,7 @@ func TestUniformLandmarks(t *testing.T) {
 func TestAttend(t *testing.T) {
 	w, err := orf.Draw[float64](orf.IID{}, 32, dim, exprand.NewSource(5))
 	require.NoError(t, err)
-	phi, err := rff.SoftmaxPositive(w, 0.5)
+	phi, err := rff.Draw(rff.SoftmaxPositive{Scale: 0.5}, w)
 	require.NoError(t, err)
 	keys, queries := blocksOf[float64](20), blocksOf[float64](3)
 	for i := range queries {
@@ -237,7 +237,7 @@ func TestAttendPerKey(t *testing.T) {
 	const groups = 4
 	w, err := orf.Draw[float64](orf.IID{}, 32, dim, exprand.NewSource(5))
 	require.NoError(t, err)
-	phi, err := rff.SoftmaxPositive(w, 0.5)
+	phi, err := rff.Draw(rff.SoftmaxPositive{Scale: 0.5}, w)
 	require.NoError(t, err)
 	form, err := performer.NewLinear[float64](phi, performer.LinearOptions{})
 	require.NoError(t, err)

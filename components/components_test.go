@@ -37,7 +37,7 @@ func normal[T dense.Float](n, d int, mean float64, seed uint64) dense.Matrix[T] 
 // gaussian returns features of the Gaussian kernel with m independent frequencies.
 func gaussian[T dense.Float](m, d int, lengthScale float64, seed uint64) rff.Map[T] {
 	w := must.Have(orf.Draw[T](orf.IID{}, m, d, rand.NewPCG(seed, 2)))
-	return must.Have(rff.Gaussian(w, lengthScale))
+	return must.Have(rff.Draw(rff.Gaussian{LengthScale: lengthScale}, w))
 }
 
 func fit[T dense.Float](t testing.TB, phi rff.Map[T], x dense.Matrix[T], r int, whiten bool) *components.Model[T] {
@@ -73,7 +73,7 @@ func testIdentity[T dense.Float](t *testing.T, tolerance float64) {
 		variances := pc.VarsTo(nil)
 		var want mat.Dense
 		pc.VectorsTo(&want)
-		m := fit(t, must.Have(rff.Identity[T](d)), x, d, false)
+		m := fit(t, must.Have(rff.Draw[T](rff.Identity{D: d}, nil)), x, d, false)
 		v, z := m.Components(), m.Transform(dense.Matrix[T]{}, x)
 		// T rounds what Transform returns; all else is float64.
 		assert.InDeltaSlice(t, variances, m.ExplainedVariance(), 1e-10*variances[0])
@@ -159,7 +159,7 @@ func (e exact) score(c int, z []float64) float64 {
 func TestExactFeaturesAreKernelPCA(t *testing.T) {
 	const n, d, r = 90, 3, 5
 	x, fresh := normal[float64](n, d, 0.5, 1), normal[float64](10, d, 0.5, 2)
-	for _, phi := range []rff.Map[float64]{must.Have(rff.Quadratic[float64](d)), must.Have(rff.Taylor[float64](d, 0.5))} {
+	for _, phi := range []rff.Map[float64]{must.Have(rff.Draw[float64](rff.Quadratic{D: d}, nil)), must.Have(rff.Draw[float64](rff.Taylor{D: d, Scale: 0.5}, nil))} {
 		k := phi.Kernel()
 		if _, ok := k.(kernels.Softmax); ok {
 			k = taylor{0.5}
@@ -260,7 +260,7 @@ func TestWeights(t *testing.T) {
 	for i := range n {
 		weights[i] = 5
 	}
-	phi := must.Have(rff.Identity[float64](d))
+	phi := must.Have(rff.Draw[float64](rff.Identity{D: d}, nil))
 	half, err := components.Fit(t.Context(), phi, ridge.Block[float64]{X: twice, Weights: weights}, d, false)
 	require.NoError(t, err)
 	want, full := fit(t, phi, x, d, false), fit(t, phi, twice, d, false)
@@ -278,7 +278,7 @@ func TestLargeMeansOfFloat32(t *testing.T) {
 	double := dense.Copy(dense.Matrix[float64]{}, x)
 	want := fit(t, gaussian[float64](40, d, 0.5, 1), double, r, false).ExplainedVariance()
 	plain := fit(t, gaussian[float32](40, d, 0.5, 1), x, r, false).ExplainedVariance()
-	centred := must.Have(rff.Compose(must.Have(rff.Affine(dense.Of(d, d, []float32{1, 0, 0, 1}), []float32{-mean, -mean})), gaussian[float32](40, d, 0.5, 1)))
+	centred := must.Have(rff.Compose(rff.Affine{A: dense.Of(d, d, []float64{1, 0, 0, 1}), Offset: []float64{-mean, -mean}}, gaussian[float32](40, d, 0.5, 1)))
 	got := fit(t, centred, x, r, false).ExplainedVariance()
 	t.Log(want, plain, got)
 	worst := 0.0
@@ -310,7 +310,7 @@ func TestWhitening(t *testing.T) {
 	for i := range n {
 		flat.Set(i, 1, 2*flat.At(i, 0))
 	}
-	_, err := components.Fit(t.Context(), must.Have(rff.Identity[float64](d)), ridge.Block[float64]{X: flat}, d, true)
+	_, err := components.Fit(t.Context(), must.Have(rff.Draw[float64](rff.Identity{D: d}, nil)), ridge.Block[float64]{X: flat}, d, true)
 	assert.ErrorContains(t, err, "components: component 3 has the variance")
 	assert.ErrorContains(t, err, "want at most 3 components")
 }
@@ -329,7 +329,7 @@ func TestProcessors(t *testing.T) {
 
 func TestErrors(t *testing.T) {
 	x := normal[float64](20, 3, 0, 1)
-	phi := must.Have(rff.Identity[float64](3))
+	phi := must.Have(rff.Draw[float64](rff.Identity{D: 3}, nil))
 	fails := func(x dense.Matrix[float64], r int, want string) {
 		t.Helper()
 		m, err := components.Fit(t.Context(), phi, ridge.Block[float64]{X: x}, r, false)

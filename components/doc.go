@@ -40,7 +40,7 @@
 //     no meaning. Compare ExplainedVarianceRatio for length-scales around ridge.MedianDistance.
 //   - Features of float32 are rounded to 2⁻²⁴ of their size, means included. A component with a
 //     smaller standard deviation is rounding. If points have large means and small deviations,
-//     compose φ with rff.PCA or rff.Affine by rff.Compose.
+//     compose φ with rff.PCA or an rff.Affine by rff.Compose.
 //   - A variance below D·2⁻⁵² of the largest is rounding for both types.
 //
 // # Files

@@ -35,7 +35,7 @@ func ExampleFit() {
 	if err != nil {
 		log.Fatal(err)
 	}
-	phi, err := rff.Gaussian(w, 1)
+	phi, err := rff.Draw(rff.Gaussian{LengthScale: 1}, w)
 	if err != nil {
 		log.Fatal(err)
 	}
@@ -79,7 +79,7 @@ func ExampleMetric() {
 	if err != nil {
 		log.Fatal(err)
 	}
-	phi, err := rff.Gaussian(w, 2)
+	phi, err := rff.Draw(rff.Gaussian{LengthScale: 2}, w)
 	if err != nil {
 		log.Fatal(err)
 	}
@@ -105,11 +105,7 @@ func ExampleMetric() {
 		if err != nil {
 			log.Fatal(err)
 		}
-		metric, err := rff.Affine(l, nil)
-		if err != nil {
-			log.Fatal(err)
-		}
-		if current, err = rff.Compose(metric, phi); err != nil {
+		if current, err = rff.Compose(rff.Affine{A: l}, phi); err != nil {
 			log.Fatal(err)
 		}
 	}

@@ -21,9 +21,9 @@ import (
 // squares returns the sums of the gradients of f = x₀² + 2·x₁² and g = 3·x₁ at the rows of x, which
 // are [2x₀, 4x₁] and [0, 3].
 func squares[T dense.Float](t *testing.T, x dense.Matrix[T]) *ridge.Sums[T] {
-	quadratic, err := rff.Quadratic[T](2)
+	quadratic, err := rff.Draw[T](rff.Quadratic{D: 2}, nil)
 	require.NoError(t, err)
-	identity, err := rff.Identity[T](2)
+	identity, err := rff.Draw[T](rff.Identity{D: 2}, nil)
 	require.NoError(t, err)
 	phi, err := rff.Sum([]rff.Map[T]{quadratic, identity}, []float64{1, 1})
 	require.NoError(t, err)
@@ -69,14 +69,14 @@ func TestMetricErrors(t *testing.T) {
 		return err
 	}
 	assert.EqualError(t, metric(nil), "components: sums is nil or zero, want those of ridge.NewSums or ridge.Sum")
-	identity, err := rff.Identity[float64](2)
+	identity, err := rff.Draw[float64](rff.Identity{D: 2}, nil)
 	require.NoError(t, err)
 	s, err := ridge.NewSums(identity, 0)
 	require.NoError(t, err)
 	assert.EqualError(t, metric(s), "components: no rows, want at least 1 with a weight above 0")
 	require.NoError(t, s.Add(dense.New[float64](3, 2), dense.Matrix[float64]{}, nil))
 	assert.EqualError(t, metric(s), "components: the gradients are zero, which tells no metric")
-	pairs, err := rff.Quadratic[float64](2)
+	pairs, err := rff.Draw[float64](rff.Quadratic{D: 2}, nil)
 	require.NoError(t, err)
 	s, err = ridge.NewSums(pairs, 0)
 	require.NoError(t, err)
@@ -89,7 +89,7 @@ func TestMetricErrors(t *testing.T) {
 
 // constant returns the sums of the gradient w of f = w·x at a point of R.
 func constant(t *testing.T, w float64) *ridge.Sums[float64] {
-	identity, err := rff.Identity[float64](1)
+	identity, err := rff.Draw[float64](rff.Identity{D: 1}, nil)
 	require.NoError(t, err)
 	gradients, err := rff.Gradients(identity, dense.Of(1, 1, []float64{w}))
 	require.NoError(t, err)
@@ -130,11 +130,12 @@ func TestMetricOfIdleColumns(t *testing.T) {
 	w, err := orf.Draw[float64](orf.GramSchmidt{}, 512, 50, densetest.Source(3))
 	require.NoError(t, err)
 	at := func(l dense.Matrix[float64]) (*ridge.Model[float64], float64) {
-		metric, err := rff.Affine(l, nil)
+		metric := rff.Affine{A: l}
+		points, err := rff.Draw[float64](metric, nil)
 		require.NoError(t, err)
-		usual, err := ridge.MedianDistance(metric.Transform(dense.Matrix[float64]{}, x), densetest.Source(4))
+		usual, err := ridge.MedianDistance(points.Transform(dense.Matrix[float64]{}, x), densetest.Source(4))
 		require.NoError(t, err)
-		gaussian, err := rff.Gaussian(w, usual)
+		gaussian, err := rff.Draw(rff.Gaussian{LengthScale: usual}, w)
 		require.NoError(t, err)
 		phi, err := rff.Compose(metric, gaussian)
 		require.NoError(t, err)

@@ -12,7 +12,8 @@
 //	                 [ Hₙ −Hₙ ]
 //
 // Sylvester's matrix is symmetric, so that H/√n is its own inverse. Element (i, j) is
-// (−1)^popcount(i AND j): the rows are the Walsh functions in natural order.
+// (−1)^popcount(i AND j): the rows are the Walsh functions in natural order. SequencyOrder lists
+// them in the order of signal processing, by their changes of sign.
 //
 // The rows of Hadamard matrices of other orders are not Walsh functions. Paley constructed such
 // matrices from finite fields [Paley 1933]. Let χ be the quadratic character

@@ -89,6 +89,22 @@ func ExampleTransformDiagonal() {
 	// Output: [2 6 -4 0]
 }
 
+// A square wave that changes sign three times has one coefficient, at 3.
+func ExampleSequencyOrder() {
+	x := []float64{1, 1, -1, -1, 1, 1, -1, -1}
+	hadamard.Transform(x)
+	order := hadamard.SequencyOrder(len(x))
+	for s, i := range order {
+		if x[i] != 0 {
+			fmt.Println("sequency", s, "coefficient", x[i]/8)
+		}
+	}
+	fmt.Println(order)
+	// Output:
+	// sequency 3 coefficient 1
+	// [0 4 6 2 3 7 5 1]
+}
+
 // The dyadic convolution z_k = Σ_i x_i·y_{i XOR k} becomes a product under the transform. For two
 // independent numbers with the laws x and y, z is the law of their exclusive or.
 func Example_dyadicConvolution() {

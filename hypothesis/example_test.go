@@ -34,7 +34,7 @@ func ExampleTwoSample() {
 	if err != nil {
 		log.Fatal(err)
 	}
-	phi, err := rff.Gaussian(w, length)
+	phi, err := rff.Draw(rff.Gaussian{LengthScale: length}, w)
 	if err != nil {
 		log.Fatal(err)
 	}
@@ -60,7 +60,7 @@ func ExampleIndependence() {
 	if err != nil {
 		log.Fatal(err)
 	}
-	phi, err := rff.Gaussian(w, 0.7)
+	phi, err := rff.Draw(rff.Gaussian{LengthScale: 0.7}, w)
 	if err != nil {
 		log.Fatal(err)
 	}

@@ -47,7 +47,7 @@ func pool[T dense.Float](samples ...dense.Matrix[T]) dense.Matrix[T] {
 
 // gaussian returns m frequencies of the Gaussian kernel with the given length-scale.
 func gaussian[T dense.Float](m, d int, lengthScale float64, src rand.Source) rff.Map[T] {
-	return must.Have(rff.Gaussian(must.Have(orf.Draw[T](orf.GramSchmidt{}, m, d, src)), lengthScale))
+	return must.Have(rff.Draw(rff.Gaussian{LengthScale: lengthScale}, must.Have(orf.Draw[T](orf.GramSchmidt{}, m, d, src))))
 }
 
 // usual returns features of the Gaussian kernel with the median distance of the rows as

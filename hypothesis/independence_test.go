@@ -103,7 +103,7 @@ func testIndependenceEstimates[T dense.Float](t *testing.T, tolerance float64) {
 		for i := range n {
 			y.Set(i, 0, x.At(i, 0)*x.At(i, 0)+y.At(i, 0)+3)
 		}
-		phi, psi := must.Have(rff.Quadratic[T](3)), must.Have(rff.Identity[T](2))
+		phi, psi := must.Have(rff.Draw[T](rff.Quadratic{D: 3}, nil)), must.Have(rff.Draw[T](rff.Identity{D: 2}, nil))
 		got, err := hypothesis.Independence[T](t.Context(), phi, psi, x, y, hypothesis.Options{Draws: 99, Cells: 64}, rand.NewPCG(1, 2))
 		require.NoError(t, err)
 		u, v := dense.Copy(dense.Matrix[float64]{}, x), dense.Copy(dense.Matrix[float64]{}, y)

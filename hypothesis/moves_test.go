@@ -17,7 +17,7 @@ func TestMovesAreTheDistance(t *testing.T) {
 	const d = 3
 	src := rand.NewPCG(1, 2)
 	rng := rand.New(src)
-	phi, err := rff.Identity[float64](d)
+	phi, err := rff.Draw[float64](rff.Identity{D: d}, nil)
 	require.NoError(t, err)
 	var cells [2]*Cells[float64]
 	rows := [2]int{53, 200}

@@ -58,7 +58,7 @@ func testTwoSampleEstimates[T dense.Float](t *testing.T, tolerance float64) {
 	const d = 3
 	src := rand.NewPCG(1, 2)
 	rng := rand.New(src)
-	phi := must.Have(rff.Quadratic[T](d))
+	phi := must.Have(rff.Draw[T](rff.Quadratic{D: d}, nil))
 	for _, c := range [][2]int{{2, 2}, {40, 300}, {90, 500}} {
 		x, y := sample[T](rng, c[0], d, gauss), sample[T](rng, c[1], d, gauss)
 		for i := range y.Data {
@@ -103,7 +103,7 @@ func testTwoSampleEstimates[T dense.Float](t *testing.T, tolerance float64) {
 // 35 divisions, with ties, with a standard error of √(p(1−p)/B).
 func TestAllPermutations(t *testing.T) {
 	const draws = 20000
-	phi := must.Have(rff.Identity[float64](1))
+	phi := must.Have(rff.Draw[float64](rff.Identity{D: 1}, nil))
 	rows := []float64{0.3, 0.9, 2, 2, -1, 0.3, 2}
 	x, y := dense.Of(4, 1, rows[:4]), dense.Of(3, 1, rows[4:])
 	distance := func(chosen int) float64 {
@@ -225,7 +225,7 @@ func TestEqualRows(t *testing.T) {
 				m.Data[i] = v
 			}
 		}
-		phi := must.Have(rff.Identity[float64](2))
+		phi := must.Have(rff.Draw[float64](rff.Identity{D: 2}, nil))
 		for _, cells := range []int{64, 1024} {
 			got, err := hypothesis.TwoSample(t.Context(), phi, x, y, hypothesis.Options{Cells: cells}, src)
 			require.NoError(t, err)
@@ -241,7 +241,7 @@ func TestEqualRows(t *testing.T) {
 func TestErrors(t *testing.T) {
 	src := rand.NewPCG(1, 2)
 	rng := rand.New(src)
-	phi := must.Have(rff.Identity[float64](2))
+	phi := must.Have(rff.Draw[float64](rff.Identity{D: 2}, nil))
 	x := sample[float64](rng, 20, 2, gauss)
 	two := func(phi rff.Map[float64], x, y dense.Matrix[float64], o hypothesis.Options, src rand.Source, want string) {
 		t.Helper()
@@ -261,7 +261,7 @@ func TestErrors(t *testing.T) {
 	two(phi, x, x.RowRange(0, 1), none, src, "hypothesis: y has 1 rows, want at least 2")
 	two(phi, x, bad, none, src, "hypothesis: y[3][1] = NaN, want a finite number")
 	two(phi, x, huge, none, src, "hypothesis: the estimate without bias is NaN, want a finite number: scale the rows so that squares of features do not overflow")
-	_, err := hypothesis.TwoSample(t.Context(), must.Have(rff.Quadratic[float64](2)), x, huge, none, src)
+	_, err := hypothesis.TwoSample(t.Context(), must.Have(rff.Draw[float64](rff.Quadratic{D: 2}, nil)), x, huge, none, src)
 	assert.ErrorContains(t, err, "of y is +Inf, want a finite number: scale the rows")
 	two(phi, x, x, hypothesis.Options{Draws: -1}, src, fmt.Sprintf("hypothesis: Options.Draws = -1, want 1 to %d, or 0 for 999", limit.Repeats))
 	two(phi, x, x, hypothesis.Options{Cells: 63}, src, fmt.Sprintf("hypothesis: Options.Cells = 63, want 64 to %d, or 0 for 1024", limit.Repeats))
@@ -275,7 +275,7 @@ func TestErrors(t *testing.T) {
 	both(phi, x, x.RowRange(0, 19), "hypothesis: x has 20 rows and y 19, want the same number, at least 4")
 	both(phi, x.RowRange(0, 3), x.RowRange(0, 3), "hypothesis: x has 3 rows and y 3, want the same number, at least 4")
 	both(phi, x, bad, "hypothesis: y[3][1] = NaN, want a finite number")
-	_, err = hypothesis.Independence(t.Context(), must.Have(rff.Quadratic[float64](2)), phi, huge, x, none, src)
+	_, err = hypothesis.Independence(t.Context(), must.Have(rff.Draw[float64](rff.Quadratic{D: 2}, nil)), phi, huge, x, none, src)
 	assert.EqualError(t, err, "hypothesis: feature 0 of row 0 of x is +Inf, want a finite number: scale the rows")
 
 	ctx, cancel := context.WithCancel(t.Context())
@@ -294,7 +294,7 @@ func TestErrors(t *testing.T) {
 // range of float64.
 func TestUnits(t *testing.T) {
 	rng := rand.New(rand.NewPCG(91, 92))
-	phi := must.Have(rff.Identity[float64](2))
+	phi := must.Have(rff.Draw[float64](rff.Identity{D: 2}, nil))
 	x := sample[float64](rng, 80, 2, gauss)
 	y := sample[float64](rng, 80, 2, gauss)
 	for i, v := range x.Data {
@@ -331,7 +331,7 @@ func TestUnits(t *testing.T) {
 
 func TestCellsErrors(t *testing.T) {
 	src := rand.NewPCG(1, 2)
-	phi := must.Have(rff.Identity[float64](2))
+	phi := must.Have(rff.Draw[float64](rff.Identity{D: 2}, nil))
 	_, err := hypothesis.NewCells(phi, 0, 10)
 	assert.ErrorContains(t, err, "hypothesis: size = 0 rows of a cell, want 1 to")
 	_, err = hypothesis.NewCells(phi, 1, 0)

@@ -3,6 +3,8 @@ package kernels_test
 import (
 	"fmt"
 	"math"
+	"math/rand/v2"
+	"slices"
 	"testing"
 
 	"github.com/stretchr/testify/assert"
@@ -141,6 +143,26 @@ func TestAngleNextToZeroAndPi(t *testing.T) {
 		opposite := []float64{-1, tiny}
 		assert.InEpsilon(t, tiny*tiny*tiny/3/math.Pi, kernels.ArcCosine{Order: 1}.Eval([]float64{1, 0}, opposite), 1e-14)
 		assert.InEpsilon(t, 4*math.Pow(tiny, 5)/15/math.Pi, kernels.ArcCosine{Order: 2}.Eval([]float64{1, 0}, opposite), 1e-14)
+	}
+}
+
+// Kernels of angles have their exact values at x = y and x = −y, with no rounding.
+func TestAngleOfItself(t *testing.T) {
+	rng := rand.New(rand.NewPCG(5, 6))
+	for range 300 {
+		x, minus := make([]float64, 1+rng.IntN(100)), []float64{}
+		for i := range x {
+			x[i] = rng.NormFloat64()
+			minus = append(minus, -x[i])
+		}
+		both := dense.Of(2, len(x), append(slices.Clone(x), minus...))
+		assert.Equal(t, []float64{1, -1}, kernels.Gram(dense.Matrix[float64]{}, kernels.Angular{}, both.RowRange(0, 1), both).Data)
+		narrow := dense.Copy(dense.Matrix[float32]{}, both)
+		assert.Equal(t, []float32{1, -1}, kernels.Gram(dense.Matrix[float32]{}, kernels.Angular{}, narrow.RowRange(0, 1), narrow).Data)
+		for n := range 3 {
+			assert.Zero(t, kernels.ArcCosine{Order: n}.Eval(x, minus))
+		}
+		assert.Equal(t, 1.0, kernels.ArcCosine{Order: 0}.Eval(x, x))
 	}
 }
 

@@ -26,7 +26,7 @@ type Pullback struct {
 	// A is r×d, at least 1×1.
 	A dense.Matrix[float64]
 	// Centre is c, in units of x, of length d. Nil means 0.
-	Centre []float64 `archive:"center"`
+	Centre []float64
 	// Offset is b, of length r. Nil means 0.
 	Offset []float64
 }
@@ -41,6 +41,16 @@ func (k Pullback) Eval(x, y []float64) float64 {
 	k.at(ax, x, moved)
 	k.at(ay, y, moved)
 	return k.K.Eval(ax, ay)
+}
+
+// At returns a(x), whatever K is. It panics if x is not of length d, or if another field is out of
+// range.
+func (k Pullback) At(x []float64) []float64 {
+	k.K = DotProduct{}
+	must(k.checkShapes())
+	z := make([]float64, k.A.Rows)
+	k.at(z, x, make([]float64, k.A.Cols))
+	return z
 }
 
 // at writes a(x) into dst. moved is scratch of the length of x.

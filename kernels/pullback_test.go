@@ -38,6 +38,7 @@ func TestPullbackIsTheKernelOfTheImages(t *testing.T) {
 	}
 	x, y := []float64{0, 0, 0, 0}, []float64{0.5, -2, 1, 3}
 	assert.InDeltaSlice(t, []float64{1 + 0.5 + 0.25, -0.5 - 6 - 0.5 - 3, 2 + 1 - 2 - 0.125 + 1}, image(x), 1e-14)
+	assert.InDeltaSlice(t, image(y), affine(nil).At(y), 1e-14)
 	for _, k := range []kernels.Kernel{kernels.DotProduct{}, kernels.Gaussian{LengthScale: 4}, kernels.Laplacian{LengthScale: 9}, kernels.Polynomial{Degree: 2, Offset: 1}} {
 		want := k.Eval(image(x), image(y))
 		assert.InEpsilon(t, want, affine(k).Eval(x, y), 1e-13, "%v", k)
@@ -137,6 +138,8 @@ func TestErrorsOfPullbacks(t *testing.T) {
 	assert.PanicsWithValue(t, "kernels: x has length 3, Pullback.A is 3×4", func() { affine(kernels.Gaussian{}).Eval([]float64{1, 2, 3}, []float64{1, 2, 3}) })
 	short := of(func(k *kernels.Pullback) { k.A.Data = nil })
 	assert.PanicsWithValue(t, "kernels: Pullback.A: dense: 0 elements cannot hold a 3×4 matrix of stride 4", func() { short.Eval(make([]float64, 4), make([]float64, 4)) })
+	assert.PanicsWithValue(t, "kernels: Pullback.A: dense: 0 elements cannot hold a 3×4 matrix of stride 4", func() { short.At(make([]float64, 4)) })
+	assert.PanicsWithValue(t, "kernels: x has length 3, Pullback.A is 3×4", func() { affine(nil).At(make([]float64, 3)) })
 	assert.PanicsWithValue(t, "kernels: Pullback.K is nil", func() { affine(nil).Eval(nil, nil) })
 }
 

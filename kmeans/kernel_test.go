@@ -43,7 +43,7 @@ func TestKernelObjective(t *testing.T) {
 	for i := range x.Data {
 		x.Data[i] = rng.NormFloat64()
 	}
-	phi, err := rff.Quadratic[float64](d)
+	phi, err := rff.Draw[float64](rff.Quadratic{D: d}, nil)
 	require.NoError(t, err)
 	gram := kernels.Gram(dense.Matrix[float64]{}, phi.Kernel(), x, x)
 	best := 1e9
@@ -76,7 +76,7 @@ func TestRandomFeaturesObjective(t *testing.T) {
 	}
 	w, err := orf.Draw[float64](orf.GramSchmidt{}, 1024, d, rand.NewPCG(5, 6))
 	require.NoError(t, err)
-	phi, err := rff.Gaussian(w, 3)
+	phi, err := rff.Draw(rff.Gaussian{LengthScale: 3}, w)
 	require.NoError(t, err)
 	gram := kernels.Gram(dense.Matrix[float64]{}, phi.Kernel(), x, x)
 	c, err := kmeans.Cluster(t.Context(), phi.Transform(dense.Matrix[float64]{}, x), k, 100, kmeans.Options[float64]{}, rand.NewPCG(1, 1))

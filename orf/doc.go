@@ -19,11 +19,14 @@
 //	Hadamard       exactly orthogonal (1)  nearly         O(n·m·log d)           O(m)
 //	Givens         exactly orthogonal      nearly         O(n·m·log d)           O(m·log d)
 //	Halton         dependent (2)           Gaussian       O(n·m·d)               O(m·d·log m)
+//	Cauchy         independent             Cauchy (3)     O(n·m·d)               O(m·d)
 //
 // (1) when d is an order that hadamard.FastOrder keeps: 1, 2, 4, 8, 12, 16, 20, 24, 32, 40, 48, 64,
 // 80, 96, … Otherwise W is d columns of an orthogonal block of the next such order d'.
 //
 // (2) and no blocks: all m frequencies depend on each other.
+//
+// (3) independent coordinates, for the Laplacian kernel alone.
 //
 // FromMatrix makes a projection of your own frequencies. IID is the baseline. The theory of
 // orthogonal features is about GramSchmidt. Hadamard and Givens never form W: they replace the
@@ -100,7 +103,7 @@
 // Everything is drawn at construction from the given math/rand/v2 rand.Source, which is not kept; a
 // source from golang.org/x/exp/rand is one too. Draws are made in float64 and rounded once, so that
 // the float32 object of a seed is the rounded float64 object: its frequencies in IID, GramSchmidt,
-// Simplex and Halton, its signs, cosines, sines and lengths in Hadamard and Givens.
+// Simplex, Halton and Cauchy, its signs, cosines, sines and lengths in Hadamard and Givens.
 //
 // # Projecting
 //

@@ -36,6 +36,7 @@ func testEnsembles[T dense.Float](t *testing.T) {
 		{orf.Givens{}, 1, orf.Givens{}, "Givens"},
 		{orf.Givens{Rotations: 4, FixedLength: true}, 8, orf.Givens{FixedLength: true, Rotations: 4}, "Givens(Rotations=4, FixedLength)"},
 		{orf.Halton{}, 5, orf.Halton{}, "Halton"},
+		{orf.Cauchy{}, 5, orf.Cauchy{}, "Cauchy"},
 	} {
 		assert.Equal(t, c.text, c.e.String())
 		p, err := orf.Draw[T](c.e, 7, c.d, exprand.NewSource(1))

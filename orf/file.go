@@ -29,8 +29,8 @@ func Write[T dense.Float](w io.Writer, p Projection[T]) error {
 // module.
 //
 // The error names what is missing, damaged or unknown in the file, a file of the other element type
-// and one of a later version, and reports the errors of r. Memory use is bounded by the bytes that
-// arrive.
+// and one of another version of the format, and reports the errors of r. Memory use is bounded by
+// the bytes that arrive.
 func Read[T dense.Float](r io.Reader) (Projection[T], error) {
 	p, err := archive.Read[T, Projection[T]](r, "projection")
 	if err == nil && p == nil {
@@ -43,10 +43,7 @@ func Read[T dense.Float](r io.Reader) (Projection[T], error) {
 }
 
 func init() {
-	archive.Register(map[string]any{
-		"IID": IID{}, "GramSchmidt": GramSchmidt{}, "Simplex": Simplex{}, "Hadamard": Hadamard{},
-		"Givens": Givens{}, "Halton": Halton{},
-	}, func(e any) (Ensemble, error) { return e.(Ensemble), nil })
+	archive.Register(archive.Named(IID{}, GramSchmidt{}, Simplex{}, Hadamard{}, Givens{}, Halton{}, Cauchy{}), func(e any) (Ensemble, error) { return e.(Ensemble), nil })
 	register[float32]()
 	register[float64]()
 }

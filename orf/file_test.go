@@ -24,7 +24,7 @@ func ensembles() []orf.Ensemble {
 	return []orf.Ensemble{
 		orf.IID{}, orf.IID{FixedLength: true}, orf.GramSchmidt{}, orf.Simplex{}, orf.Hadamard{},
 		orf.Hadamard{FixedLength: true, Factors: 2}, orf.Givens{}, orf.Givens{FixedLength: true, Rotations: 3},
-		orf.Halton{},
+		orf.Halton{}, orf.Cauchy{},
 	}
 }
 

@@ -8,6 +8,7 @@ import (
 	"strings"
 
 	"github.com/seed-feabd252/randfeat/dense"
+	"github.com/seed-feabd252/randfeat/internal/door"
 	"github.com/seed-feabd252/randfeat/internal/memory/limit"
 )
 
@@ -47,9 +48,9 @@ type Transposer[T dense.Float] interface {
 	ProjectTransposed(dst, z dense.Matrix[T]) dense.Matrix[T]
 }
 
-// Ensemble is a law of frequencies: IID, GramSchmidt, Simplex, Hadamard, Givens or Halton. Their
-// zero values are the usual choice. Ensembles are comparable, and String returns the name with the
-// fields that are not zero.
+// Ensemble is a law of frequencies: IID, GramSchmidt, Simplex, Hadamard, Givens, Halton or Cauchy.
+// Their zero values are the usual choice. Ensembles are comparable, and String returns the name
+// with the fields that are not zero.
 type Ensemble interface {
 	fmt.Stringer
 	ensemble()
@@ -63,27 +64,24 @@ type Ensemble interface {
 // The error reports m < 1, d < 1, sizes too large for memory, a nil src, an e that is nil or a
 // pointer, and a field of e that the documentation of its type calls an error.
 func Draw[T dense.Float](e Ensemble, m, d int, src rand.Source) (Projection[T], error) {
-	var p any
-	var err error
-	switch any(*new(T)).(type) {
-	case float32:
-		p, err = draw32(e, m, d, src)
-	default:
-		p, err = draw64(e, m, d, src)
-	}
-	if err != nil {
-		return nil, err
-	}
-	return p.(Projection[T]), nil
+	return door.Choose[T, Projection[T]](draw32, draw64, drawing{e, m, d, src})
+}
+
+// drawing has the arguments of Draw.
+type drawing struct {
+	e    Ensemble
+	m, d int
+	src  rand.Source
 }
 
 //go:noinline
-func draw32(e Ensemble, m, d int, src rand.Source) (any, error) { return draw[float32](e, m, d, src) }
+func draw32(a any) (any, error) { return draw[float32](a.(drawing)) }
 
 //go:noinline
-func draw64(e Ensemble, m, d int, src rand.Source) (any, error) { return draw[float64](e, m, d, src) }
+func draw64(a any) (any, error) { return draw[float64](a.(drawing)) }
 
-func draw[T dense.Float](e Ensemble, m, d int, src rand.Source) (Projection[T], error) {
+func draw[T dense.Float](a drawing) (Projection[T], error) {
+	m, d, src := a.m, a.d, a.src
 	switch {
 	case m < 1:
 		return nil, fmt.Errorf("orf: m = %d, want at least 1", m)
@@ -99,7 +97,7 @@ func draw[T dense.Float](e Ensemble, m, d int, src rand.Source) (Projection[T], 
 	if err := limit.Memory[float64](d); err != nil {
 		return nil, fmt.Errorf("orf: d = %d: %w", d, err)
 	}
-	switch e := e.(type) {
+	switch e := a.e.(type) {
 	case IID:
 		return iid[T](e, m, d, src)
 	case GramSchmidt:
@@ -112,8 +110,10 @@ func draw[T dense.Float](e Ensemble, m, d int, src rand.Source) (Projection[T], 
 		return givensProduct[T](e, m, d, src)
 	case Halton:
 		return halton[T](e, m, d, src)
+	case Cauchy:
+		return cauchy[T](e, m, d, src)
 	}
-	return nil, fmt.Errorf("orf: e is %T, want an ensemble of this package", e)
+	return nil, fmt.Errorf("orf: e is %T, want an ensemble of this package", a.e)
 }
 
 // FromMatrix returns the projection with the m×d frequencies w of your own. It keeps two copies of
@@ -126,21 +126,14 @@ func FromMatrix[T dense.Float](w dense.Matrix[T]) (Projection[T], error) {
 	if err := checkFrequencies(w); err != nil {
 		return nil, err
 	}
-	var p any
-	switch any(*new(T)).(type) {
-	case float32:
-		p = explicit32(w.Clone())
-	default:
-		p = explicit64(w.Clone())
-	}
-	return p.(Projection[T]), nil
+	return door.Choose[T, Projection[T]](explicit32, explicit64, w.Clone())
 }
 
 //go:noinline
-func explicit32(w any) any { return newExplicit(w.(dense.Matrix[float32]), nil) }
+func explicit32(w any) (any, error) { return newExplicit(w.(dense.Matrix[float32]), nil), nil }
 
 //go:noinline
-func explicit64(w any) any { return newExplicit(w.(dense.Matrix[float64]), nil) }
+func explicit64(w any) (any, error) { return newExplicit(w.(dense.Matrix[float64]), nil), nil }
 
 // checkFrequencies reports frequencies that FromMatrix does not accept.
 func checkFrequencies[T dense.Float](w dense.Matrix[T]) error {

@@ -29,7 +29,7 @@ func testAllocations[T dense.Float](t *testing.T) {
 	const d = 16
 	all := everyForm[T](d)
 	for _, o := range forms {
-		all = append(all, attention[T](must.Have(rff.ELU[T](d)), o))
+		all = append(all, attention[T](must.Have(rff.Draw[T](rff.ELU{D: d}, nil)), o))
 	}
 	rng := rand.New(densetest.Source(110))
 	// A collection empties the pools.

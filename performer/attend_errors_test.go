@@ -25,11 +25,11 @@ func TestAttendErrors(t *testing.T) {
 	usual := func() performer.AttendArgs[float64] {
 		return performer.AttendArgs[float64]{Q: dense.NewTensor[float64](2, 4, 3, 8), K: dense.NewTensor[float64](2, 2, 5, 8), V: dense.NewTensor[float64](2, 2, 5, 6)}
 	}
-	phi, err := rff.ELU[float64](8)
+	phi, err := rff.Draw[float64](rff.ELU{D: 8}, nil)
 	require.NoError(t, err)
 	linear, err := performer.NewLinear(phi, performer.LinearOptions{})
 	require.NoError(t, err)
-	narrow, err := rff.ELU[float64](7)
+	narrow, err := rff.Draw[float64](rff.ELU{D: 7}, nil)
 	require.NoError(t, err)
 	other, err := performer.NewLinear(narrow, performer.LinearOptions{})
 	require.NoError(t, err)

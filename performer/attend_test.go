@@ -267,7 +267,7 @@ func TestAttendNotFinite(t *testing.T) {
 // Other forms take masks of keys, lengths and past keys: outputs have the bits of each head alone.
 func TestAttendOtherForms(t *testing.T) {
 	rng := rand.New(rand.NewPCG(1, 5))
-	phi, err := rff.ELU[float64](8)
+	phi, err := rff.Draw[float64](rff.ELU{D: 8}, nil)
 	require.NoError(t, err)
 	for _, causal := range []bool{false, true} {
 		linear, err := performer.NewLinear(phi, performer.LinearOptions{Causal: causal})

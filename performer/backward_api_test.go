@@ -30,9 +30,9 @@ func (halfDifferentiable) CanBackward() error { return nil }
 func (halfDifferentiable) Backward(dst, _, _ dense.Matrix[float32]) dense.Matrix[float32] { return dst }
 
 func TestCanBackward(t *testing.T) {
-	elu := must.Have(rff.ELU[float32](3))
+	elu := must.Have(rff.Draw[float32](rff.ELU{D: 3}, nil))
 	half := halfDifferentiable{logRowMap[float32]{rowMap[float32]{in: 3, out: 3}}}
-	unknown := must.Have(rff.New(maptest.Frequencies[float32](3, 3), rff.Scheme[float32]{F: []func(float32) float32{func(x float32) float32 { return x }}}))
+	unknown := must.Have(rff.New(rff.Scheme[float32]{F: []func(float32) float32{func(x float32) float32 { return x }}}, maptest.Frequencies[float32](3, 3)))
 	for _, c := range []struct {
 		query, key rff.Map[float32]
 		want       string

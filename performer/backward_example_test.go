@@ -16,7 +16,7 @@ func ExampleLinear_Backward() {
 	if err != nil {
 		panic(err)
 	}
-	phi, err := rff.SoftmaxPositive(w, 1)
+	phi, err := rff.Draw(rff.SoftmaxPositive{Scale: 1}, w)
 	if err != nil {
 		panic(err)
 	}

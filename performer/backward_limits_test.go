@@ -202,12 +202,14 @@ func TestPastLeavesGradientsOfKeysAlone(t *testing.T) {
 	}
 }
 
-func newIdentity(d int) rff.Map[float64] { return must.Have(rff.Identity[float64](d)) }
+func newIdentity(d int) rff.Map[float64] {
+	return must.Have(rff.Draw[float64](rff.Identity{D: d}, nil))
+}
 
 // NaN anywhere reaches every gradient of a bidirectional form that is normalised.
 func TestBackwardShowsNaN(t *testing.T) {
 	rng := rand.New(densetest.Source(223))
-	for _, form := range []performer.Attention[float64]{must.Have(performer.NewExact[float64](performer.ExactOptions{})), attention(maptest.Positive[float64](16, 3), performer.LinearOptions{}), attention(must.Have(rff.Gaussian(maptest.Frequencies[float64](16, 3), 3)), performer.LinearOptions{})} {
+	for _, form := range []performer.Attention[float64]{must.Have(performer.NewExact[float64](performer.ExactOptions{})), attention(maptest.Positive[float64](16, 3), performer.LinearOptions{}), attention(must.Have(rff.Draw(rff.Gaussian{LengthScale: 3}, maptest.Frequencies[float64](16, 3))), performer.LinearOptions{})} {
 		for spoilt := range 4 {
 			var in [4]dense.Matrix[float64]
 			for i := range in {

@@ -39,7 +39,7 @@ func (f batchForm[T]) Backward(dq, dk, dv, q, k, v, dout dense.Matrix[T]) (_, _,
 func batchForms[T dense.Float](d int) []performer.Attention[T] {
 	all := everyForm[T](d)
 	for _, causal := range []bool{false, true} {
-		all = append(all, attention[T](must.Have(rff.ELU[T](d)), performer.LinearOptions{Causal: causal}))
+		all = append(all, attention[T](must.Have(rff.Draw[T](rff.ELU{D: d}, nil)), performer.LinearOptions{Causal: causal}))
 	}
 	return all
 }
@@ -240,7 +240,7 @@ func TestBatchBackwardOfForms(t *testing.T) {
 	rng := rand.New(densetest.Source(245))
 	in := [3]dense.Matrix[float64]{rowsOf[float64](rng, n, 6*d), rowsOf[float64](rng, n, 2*d), rowsOf[float64](rng, n, 2*d)}
 	dout := densetest.Normal[float64](rng, n, 6*d, 0, 1)
-	elu := attention[float64](must.Have(rff.ELU[float64](d)), performer.LinearOptions{})
+	elu := attention[float64](must.Have(rff.Draw[float64](rff.ELU{D: d}, nil)), performer.LinearOptions{})
 	foreign := must.Have(performer.NewBatch[float64](1, 1, must.Have(performer.NewExact[float64](performer.ExactOptions{}))))
 	b := must.Have(performer.NewBatch[float64](6, 2, elu, elu, must.Have(performer.NewExact[float64](performer.ExactOptions{})), foreign, elu, elu))
 	units, _, _ := performer.Units(b)
@@ -312,7 +312,7 @@ func TestHolesGiveNothing(t *testing.T) {
 	far := densetest.Normal[float64](rng, n, d, 30, 0.1)
 	opposite := densetest.Normal[float64](rng, n, d, -30, 0.1)
 	near := densetest.Normal[float64](rng, n, d, 1, 0.1)
-	identity := attention[float64](must.Have(rff.Identity[float64](d)), performer.LinearOptions{Causal: true})
+	identity := attention[float64](must.Have(rff.Draw[float64](rff.Identity{D: d}, nil)), performer.LinearOptions{Causal: true})
 	for name, c := range map[string]struct {
 		form performer.Attention[float64]
 		q, k dense.Matrix[float64]

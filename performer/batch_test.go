@@ -118,7 +118,7 @@ func testBatch[T dense.Float](t *testing.T) {
 		{Queries: []int{3, 5, 4, 70, 3, 2}, Keys: []int{7, 70, 0, 80, 1, 140}, Past: []int{4, 20, 3, -2, 50, 138}},
 		{Queries: []int{9, 70, 4}, Keys: []int{12, 70, 4}, Past: []int{2, -65, -4}},
 	}
-	for _, form := range append(everyForm[T](d), attention[T](must.Have(rff.ELU[T](d)), performer.LinearOptions{}), attention[T](must.Have(rff.ELU[T](d)), performer.LinearOptions{Causal: true})) {
+	for _, form := range append(everyForm[T](d), attention[T](must.Have(rff.Draw[T](rff.ELU{D: d}, nil)), performer.LinearOptions{}), attention[T](must.Have(rff.Draw[T](rff.ELU{D: d}, nil)), performer.LinearOptions{Causal: true})) {
 		for _, heads := range [][2]int{{1, 1}, {4, 2}, {3, 1}} {
 			b := must.Have(performer.NewBatch(heads[0], heads[1], form))
 			for at, s := range layouts {
@@ -208,7 +208,7 @@ func TestBatchOfForms(t *testing.T) {
 	const d = 3
 	rng := rand.New(densetest.Source(202))
 	q, kv := densetest.Normal[float64](rng, 40, 4*d, 0, 1), densetest.Normal[float64](rng, 40, 2*d, 0, 1)
-	elu := attention[float64](must.Have(rff.ELU[float64](d)), performer.LinearOptions{})
+	elu := attention[float64](must.Have(rff.Draw[float64](rff.ELU{D: d}, nil)), performer.LinearOptions{})
 	forms := []performer.Attention[float64]{elu, elu, must.Have(performer.NewExact[float64](performer.ExactOptions{})), mean{}}
 	b := must.Have(performer.NewBatch(4, 2, forms...))
 	heads, keyHeads, _ := b.Dims()
@@ -253,7 +253,7 @@ func testPadding[T dense.Float](t *testing.T) {
 	const d, heads, n = 4, 2, 100
 	rng := rand.New(densetest.Source(203))
 	x := densetest.Normal[T](rng, n, heads*d, 0, 1)
-	elu := must.Have(rff.ELU[T](d))
+	elu := must.Have(rff.Draw[T](rff.ELU{D: d}, nil))
 	all := append(everyForm[T](d), attention[T](elu, performer.LinearOptions{}), attention[T](elu, performer.LinearOptions{Causal: true}))
 	for _, gap := range []int{0, 7} {
 		for _, form := range all {
@@ -377,7 +377,7 @@ func testRecurrence[T dense.Float](t *testing.T) {
 			}
 		}
 	}
-	b := must.Have(performer.NewBatch[T](heads, keyHeads, attention[T](must.Have(rff.Identity[T](d)), performer.LinearOptions{Causal: true, Unnormalised: true})))
+	b := must.Have(performer.NewBatch[T](heads, keyHeads, attention[T](must.Have(rff.Draw[T](rff.Identity{D: d}, nil)), performer.LinearOptions{Causal: true, Unnormalised: true})))
 	got := b.ForwardSequences(dense.Matrix[T]{}, q, k, v, performer.Sequences{})
 	for i := range got.Data {
 		got.Data[i] /= 2 // √d

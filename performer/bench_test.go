@@ -82,8 +82,12 @@ func benchmarkMaps(b *testing.B, opts performer.LinearOptions) {
 	})
 	b.Run("map=elu", func(b *testing.B) {
 		macs := featureMACs(64, 0, opts.Causal)
-		b.Run("type=float32", func(b *testing.B) { benchmarkMap[float32](b, must.Have(rff.ELU[float32](64)), opts, macs) })
-		b.Run("type=float64", func(b *testing.B) { benchmarkMap[float64](b, must.Have(rff.ELU[float64](64)), opts, macs) })
+		b.Run("type=float32", func(b *testing.B) {
+			benchmarkMap[float32](b, must.Have(rff.Draw[float32](rff.ELU{D: 64}, nil)), opts, macs)
+		})
+		b.Run("type=float64", func(b *testing.B) {
+			benchmarkMap[float64](b, must.Have(rff.Draw[float64](rff.ELU{D: 64}, nil)), opts, macs)
+		})
 	})
 }
 

@@ -28,7 +28,7 @@ func TestDirectCausal(t *testing.T) {
 func testDirectCausal[T dense.Float](t *testing.T) {
 	const n, d, dv = 700, 70, 70
 	rng := rand.New(densetest.Source(121))
-	a := attention[T](must.Have(rff.ELU[T](d)), performer.LinearOptions{Causal: true})
+	a := attention[T](must.Have(rff.Draw[T](rff.ELU{D: d}, nil)), performer.LinearOptions{Causal: true})
 	usual, v := densetest.Normal[T](rng, n, d, 0, 1), densetest.Normal[T](rng, n, dv, 0, 1)
 	shifted := func(shift float64, counts func(i, j int) bool) dense.Matrix[T] {
 		x := usual.Clone()
@@ -98,7 +98,7 @@ func testDirectCausal[T dense.Float](t *testing.T) {
 func TestDirectCausalSmallValues(t *testing.T) {
 	const n, d, dv = 200, 16, 8
 	rng := rand.New(densetest.Source(122))
-	a := attention[float32](must.Have(rff.ELU[float32](d)), performer.LinearOptions{Causal: true})
+	a := attention[float32](must.Have(rff.Draw[float32](rff.ELU{D: d}, nil)), performer.LinearOptions{Causal: true})
 	q, k := densetest.Normal[float32](rng, n, d, -8, 1), densetest.Normal[float32](rng, n, d, -8, 1)
 	large := densetest.Normal[float32](rng, n, dv, 1, 0.1)
 	for _, exponent := range []float64{-100, -113, -120, -123} {

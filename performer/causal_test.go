@@ -154,7 +154,7 @@ func testSignOfZero[T dense.Float](t *testing.T) {
 			form performer.Attention[T]
 			q, k dense.Matrix[T]
 		}{
-			{attention[T](must.Have(rff.Identity[T](1)), o), q, k},
+			{attention[T](must.Have(rff.Draw[T](rff.Identity{D: 1}, nil)), o), q, k},
 			{must.Have(performer.NewExact[T](performer.ExactOptions{Scale: 1, Causal: true, Unnormalised: o.Unnormalised})), ones, steps},
 		} {
 			want := c.form.Forward(dense.Matrix[T]{}, c.q, c.k, v)

@@ -23,9 +23,9 @@ func testCentredAttention[T dense.Float](t *testing.T) {
 	none := dense.Matrix[T]{}
 	b, c := make([]T, d), make([]T, d)
 	b[0], c[0], c[1] = 100, -60, 80
-	phi := must.Have(rff.SoftmaxPositive(maptest.Frequencies[T](m, d), 0.25))
+	phi := must.Have(rff.Draw(rff.SoftmaxPositive{Scale: 0.25}, maptest.Frequencies[T](m, d)))
 	wideB, wideC := wide(dense.Of(1, d, b)).Data, wide(dense.Of(1, d, c)).Data
-	truth := attention(must.Have(rff.Centred(must.Have(rff.SoftmaxPositive(maptest.Frequencies[float64](m, d), 0.25)), wideB, wideC)), performer.LinearOptions{})
+	truth := attention(must.Have(rff.Centred(must.Have(rff.Draw(rff.SoftmaxPositive{Scale: 0.25}, maptest.Frequencies[float64](m, d))), wideB, wideC)), performer.LinearOptions{})
 	for _, norm := range []float64{1, 30} {
 		q, k := plus(densetest.Decaying[T](1, n, d, norm*norm/3), b, 1), plus(densetest.Decaying[T](2, n, d, norm*norm/3), c, 1)
 		ones, v := densetest.Filled(n, 1, T(1)), densetest.Decaying[T](3, n, 3, 1)
@@ -67,8 +67,12 @@ func TestCentringLowersErrors(t *testing.T) {
 		q, k, v := plus(q0, b, 1), plus(k0, c, 1), densetest.Decaying[float64](3, n, d, 1)
 		want := must.Have(performer.NewExact[float64](performer.ExactOptions{})).Forward(none, q, k, v)
 		for name, phi := range map[string]func(x, y dense.Matrix[float64]) rff.Map[float64]{
-			"positive": func(_, _ dense.Matrix[float64]) rff.Map[float64] { return must.Have(rff.SoftmaxPositive(w, 0.25)) },
-			"SDERF":    func(x, y dense.Matrix[float64]) rff.Map[float64] { return must.Have(rff.SDERF(w, x, y, 0.25)) },
+			"positive": func(_, _ dense.Matrix[float64]) rff.Map[float64] {
+				return must.Have(rff.Draw(rff.SoftmaxPositive{Scale: 0.25}, w))
+			},
+			"SDERF": func(x, y dense.Matrix[float64]) rff.Map[float64] {
+				return must.Have(rff.Draw(must.Have(rff.FitSDERF(x, y, 0.25)), w))
+			},
 		} {
 			left := frobeniusError(attention(phi(q, k), performer.LinearOptions{}).Forward(none, q, k, v), want)
 			off := frobeniusError(attention(must.Have(rff.Centred(phi(q0, k0), b, c)), performer.LinearOptions{}).Forward(none, q, k, v), want)

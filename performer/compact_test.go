@@ -193,7 +193,7 @@ func testMasksOfForms[T dense.Float](t *testing.T) {
 	pasts := []int{0, 2, -2, 7, 100, math.MaxInt, math.MinInt}
 	rng := rand.New(rand.NewPCG(11, 12))
 	q, k, v := densetest.Normal[T](rng, rows*len(pasts), heads*d, 0, 1), densetest.Normal[T](rng, n*len(pasts), d, 0, 1), densetest.Normal[T](rng, n*len(pasts), dv, 0, 1)
-	elu := must.Have(rff.ELU[T](d))
+	elu := must.Have(rff.Draw[T](rff.ELU{D: d}, nil))
 	for _, causal := range []bool{false, true} {
 		exact := performer.ExactOptions{Causal: causal}
 		linear := must.Have(performer.NewLinear[T](elu, performer.LinearOptions{Causal: causal}))

@@ -27,9 +27,11 @@ func TestAttentionOverAComposedMap(t *testing.T) {
 	require.NoError(t, err)
 	w, err := orf.Draw[float64](orf.IID{}, 40, r, exprand.NewSource(4))
 	require.NoError(t, err)
-	then, err := rff.SoftmaxHyperbolic(w, 0.5)
+	then, err := rff.Draw(rff.SoftmaxHyperbolic{Scale: 0.5}, w)
 	require.NoError(t, err)
-	f, err := rff.Compose(first, rff.Map[float64](then))
+	f, err := rff.Compose(first, then)
+	require.NoError(t, err)
+	affine, err := rff.Draw[float64](first, nil)
 	require.NoError(t, err)
 
 	for _, causal := range []bool{false, true} {
@@ -39,11 +41,11 @@ func TestAttentionOverAComposedMap(t *testing.T) {
 		b, err := performer.NewLinear(then, opts)
 		require.NoError(t, err)
 		var none dense.Matrix[float64]
-		zq, zk := first.Transform(none, q), first.Transform(none, k)
+		zq, zk := affine.Transform(none, q), affine.Transform(none, k)
 		want, got := b.Forward(none, zq, zk, v), a.Forward(none, q, k, v)
 		assert.InDeltaSlice(t, want.Data, got.Data, 1e-12, "causal %v", causal)
 
-		back := first.(rff.Differentiable[float64])
+		back := affine.(rff.Differentiable[float64])
 		dout := random(5, n, dv)
 		require.NoError(t, a.CanBackward())
 		dq, dk, dvs := a.Backward(none, none, none, q, k, v, dout)

@@ -41,7 +41,7 @@
 // is exact attention with another kernel.
 //
 //	w, err := orf.Draw[float32](orf.GramSchmidt{}, 256, 64, src)
-//	phi, err := rff.SoftmaxPositive(w, 1/math.Sqrt(64)) // exp(qᵀk/√d)
+//	phi, err := rff.Draw(rff.SoftmaxPositive{Scale: 1 / math.Sqrt(64)}, w) // exp(qᵀk/√d)
 //	a, err := performer.NewLinear(phi, performer.LinearOptions{})
 //	out := a.Forward(dense.Matrix[float32]{}, q, k, v)
 //
@@ -76,7 +76,8 @@
 //
 //	q0, b, err := rff.SubtractMean(q)
 //	k0, c, err := rff.SubtractMean(k)
-//	phi, err := rff.SDERF(w, q0, k0, scale)
+//	spec, err := rff.FitSDERF(q0, k0, scale)
+//	phi, err := rff.Draw(spec, w)
 //	centred, err := rff.Centred(phi, b, c)
 //	a, err := performer.NewLinear(centred, performer.LinearOptions{})
 //

@@ -33,7 +33,7 @@ func Example() {
 	if err != nil {
 		log.Fatal(err)
 	}
-	phi, err := rff.SoftmaxPositive(w, 1/math.Sqrt(d))
+	phi, err := rff.Draw(rff.SoftmaxPositive{Scale: 1 / math.Sqrt(d)}, w)
 	if err != nil {
 		log.Fatal(err)
 	}
@@ -62,7 +62,7 @@ func Example() {
 // Exact features of the kernel of elu+1, causal: the first row is the first
 // value.
 func ExampleNew() {
-	phi, err := rff.ELU[float64](1)
+	phi, err := rff.Draw[float64](rff.ELU{D: 1}, nil)
 	if err != nil {
 		log.Fatal(err)
 	}

@@ -156,7 +156,7 @@ func testFarSaturation[T dense.Float](t *testing.T) {
 		}
 	}
 	for _, opts := range []performer.LinearOptions{{}, {Causal: true}} {
-		a := attention[T](must.Have(rff.SoftmaxPositive(maptest.Frequencies[T](64, d), 1.0/8)), opts)
+		a := attention[T](must.Have(rff.Draw(rff.SoftmaxPositive{Scale: 1.0 / 8}, maptest.Frequencies[T](64, d))), opts)
 		got := backward[T](a, [3]dense.Matrix[T]{x, x, v}, dout)
 		assert.True(t, layout.IsZero(got[0].Data), "%+v", opts)
 		densetest.RequireClose(t, dense.New[float64](n, d), bound, got[1], "%+v", opts)

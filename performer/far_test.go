@@ -183,7 +183,7 @@ func testFarPoints[T dense.Float](t *testing.T) {
 	rng := rand.New(densetest.Source(304))
 	v := densetest.Normal[T](rng, n, 2, 0, 1)
 	values := dense.Copy(dense.Matrix[float64]{}, v)
-	phi := must.Have(rff.SoftmaxPositive(maptest.Frequencies[T](m, d), 1.0/8))
+	phi := must.Have(rff.Draw(rff.SoftmaxPositive{Scale: 1.0 / 8}, maptest.Frequencies[T](m, d)))
 	mixed := densetest.Normal[T](rng, n, d, 0, 1)
 	for i := 2; i < n; i += 3 {
 		for j := range d {

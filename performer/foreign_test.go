@@ -73,7 +73,7 @@ func TestNilForms(t *testing.T) {
 
 // TestAttendWithoutElements: strides of tensors without elements say nothing.
 func TestAttendWithoutElements(t *testing.T) {
-	phi, err := rff.ELU[float64](2)
+	phi, err := rff.Draw[float64](rff.ELU{D: 2}, nil)
 	require.NoError(t, err)
 	linear, err := performer.NewLinear(phi, performer.LinearOptions{})
 	require.NoError(t, err)

@@ -43,8 +43,8 @@ func testFractions[T dense.Float](t *testing.T) {
 	const n, d, m = 150, 8, 16
 	rng := rand.New(densetest.Source(73))
 	w := must.Have(orf.Draw[T](orf.IID{}, 2*m, d, densetest.Source(74))).Frequencies()
-	positive := func(w dense.Matrix[T]) rff.LogMap[T] {
-		return must.Have(rff.SoftmaxPositive(must.Have(orf.FromMatrix(w)), 1))
+	positive := func(w dense.Matrix[T]) rff.Map[T] {
+		return must.Have(rff.Draw(rff.SoftmaxPositive{Scale: 1}, must.Have(orf.FromMatrix(w))))
 	}
 	for _, norm := range []float64{0.5, 4, 100} {
 		q, k, v := densetest.Sphere[T](rng, n, d, norm), densetest.Sphere[T](rng, n, d, norm), densetest.Normal[T](rng, n, 3, 0, 1)
@@ -71,8 +71,8 @@ func testFractionsFar[T dense.Float](t *testing.T) {
 	const n, d, m = 70, 64, 8
 	rng := rand.New(densetest.Source(75))
 	w := must.Have(orf.Draw[T](orf.IID{}, 2*m, d, densetest.Source(76))).Frequencies()
-	positive := func(w dense.Matrix[T]) rff.LogMap[T] {
-		return must.Have(rff.SoftmaxPositive(must.Have(orf.FromMatrix(w)), 1.0/8))
+	positive := func(w dense.Matrix[T]) rff.Map[T] {
+		return must.Have(rff.Draw(rff.SoftmaxPositive{Scale: 1.0 / 8}, must.Have(orf.FromMatrix(w))))
 	}
 	for _, norm := range []float64{1e5, 1e10, of[T](1e19, 1e100)} {
 		q, k, v := densetest.Sphere[T](rng, n, d, norm), densetest.Sphere[T](rng, n, d, norm), densetest.Normal[T](rng, n, 3, 0, 1)

@@ -45,9 +45,9 @@ func causalAttention[T dense.Float](d int) (all []namedAttention[T]) {
 	}
 	w := maptest.Frequencies[T](16, d)
 	for _, o := range []performer.LinearOptions{{Causal: true}, {Causal: true, Unnormalised: true}} {
-		add(fmt.Sprintf("softmax features %+v", o), attention[T](must.Have(rff.SoftmaxPositive(w, 1)), o))
-		add(fmt.Sprintf("cosines %+v", o), attention[T](must.Have(rff.Gaussian(w, 4)), o))
-		add(fmt.Sprintf("elu+1 %+v", o), attention[T](must.Have(rff.ELU[T](d)), o))
+		add(fmt.Sprintf("softmax features %+v", o), attention[T](must.Have(rff.Draw(rff.SoftmaxPositive{Scale: 1}, w)), o))
+		add(fmt.Sprintf("cosines %+v", o), attention[T](must.Have(rff.Draw(rff.Gaussian{LengthScale: 4}, w)), o))
+		add(fmt.Sprintf("elu+1 %+v", o), attention[T](must.Have(rff.Draw[T](rff.ELU{D: d}, nil)), o))
 	}
 	return all
 }

@@ -30,7 +30,7 @@ func testGoldenELU[T dense.Float](t *testing.T) {
 		.678651, -.38249578, -.43479299,
 		.6720585, -.38117003, -.44469679,
 	}
-	got := attention[T](must.Have(rff.ELU[T](3)), performer.LinearOptions{}).Forward(dense.Matrix[T]{}, q, k, v)
+	got := attention[T](must.Have(rff.Draw[T](rff.ELU{D: 3}, nil)), performer.LinearOptions{}).Forward(dense.Matrix[T]{}, q, k, v)
 	for i, x := range got.Data {
 		assert.InDelta(t, want[i], float64(x), 2e-7, "element %d", i)
 	}

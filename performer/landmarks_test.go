@@ -168,7 +168,7 @@ func testLandmarkErrors[T dense.Float](t *testing.T) {
 		exact := wide(must.Have(performer.NewExact[T](performer.ExactOptions{})).Forward(dense.Matrix[T]{}, q, k, v))
 		for seed := range uint64(4) {
 			l := must.Have(performer.NewLandmarks[T](performer.ExactOptions{}, r, densetest.Source(seed)))
-			random := attention(must.Have(rff.SoftmaxPositive(maptest.Frequencies[T](r, d), 1/math.Sqrt(d))), performer.LinearOptions{})
+			random := attention(must.Have(rff.Draw(rff.SoftmaxPositive{Scale: 1 / math.Sqrt(d)}, maptest.Frequencies[T](r, d))), performer.LinearOptions{})
 			got, other := frobeniusError(l.Forward(dense.Matrix[T]{}, q, k, v), exact), frobeniusError(random.Forward(dense.Matrix[T]{}, q, k, v), exact)
 			assert.Less(t, 4*got, other, "variance %g, seed %d", variance, seed)
 		}

@@ -21,7 +21,7 @@ import (
 func TestTokenCount(t *testing.T) {
 	const most = frame.MaxTokens
 	key, value := dense.Of(1, 2, []float64{1, 2}), dense.Of(1, 1, []float64{3})
-	a := attention[float64](must.Have(rff.ELU[float64](2)), performer.LinearOptions{})
+	a := attention[float64](must.Have(rff.Draw[float64](rff.ELU{D: 2}, nil)), performer.LinearOptions{})
 	s := must.Have(a.NewState(2, 1))
 	s.Append(key, value)
 	data := must.Have(s.MarshalBinary())

@@ -24,7 +24,7 @@ func TestDirectFeaturesOutOfRange(t *testing.T) {
 func testDirect[T dense.Float](t *testing.T) {
 	const n, d = 600, 4
 	rng := rand.New(densetest.Source(120))
-	a := attention[T](must.Have(rff.ELU[T](d)), performer.LinearOptions{})
+	a := attention[T](must.Have(rff.Draw[T](rff.ELU{D: d}, nil)), performer.LinearOptions{})
 	require.True(t, performer.InsideOf(a).Engine.Direct != nil)
 	shifted := func(shift float64, rows ...int) dense.Matrix[T] {
 		x := densetest.Normal[T](rng, n, d, 0, 1)
@@ -72,7 +72,7 @@ func testDirect[T dense.Float](t *testing.T) {
 		assert.Equal(t, ones, a.Forward(dense.Matrix[T]{}, c.q, c.k, ones), c.what)
 	}
 	for _, opts := range forms {
-		assert.Equal(t, !opts.Unnormalised, performer.InsideOf(attention[T](must.Have(rff.ELU[T](d)), opts)).Engine.Direct != nil, "%+v: no denominators to judge by", opts)
+		assert.Equal(t, !opts.Unnormalised, performer.InsideOf(attention[T](must.Have(rff.Draw[T](rff.ELU{D: d}, nil)), opts)).Engine.Direct != nil, "%+v: no denominators to judge by", opts)
 	}
 	assert.False(t, performer.InsideOf(attention(maptest.Positive[T](8, d), performer.LinearOptions{})).Engine.Direct != nil)
 }

@@ -110,7 +110,7 @@ func testStridedDestination[T dense.Float](t *testing.T) {
 func everyForm[T dense.Float](d int) []performer.Attention[T] {
 	var all []performer.Attention[T]
 	for _, o := range forms {
-		all = append(all, attention(maptest.Positive[T](32, d), o), attention[T](must.Have(rff.Gaussian(maptest.Frequencies[T](32, d), 4)), o),
+		all = append(all, attention(maptest.Positive[T](32, d), o), attention[T](must.Have(rff.Draw(rff.Gaussian{LengthScale: 4}, maptest.Frequencies[T](32, d))), o),
 			must.Have(performer.NewExact[T](performer.ExactOptions{Causal: o.Causal, Unnormalised: o.Unnormalised})))
 	}
 	return all
@@ -147,12 +147,12 @@ func testPairOfMaps[T dense.Float](t *testing.T) {
 	q, k, v := rowsOf[T](rng, 90, 4), rowsOf[T](rng, 90, 4), rowsOf[T](rng, 90, 2)
 	w := maptest.Frequencies[T](16, 4)
 	pairsOfMaps := map[string][2]rff.Map[T]{
-		"both in log space": {must.Have(rff.SoftmaxPositive(w, 2)), must.Have(rff.SoftmaxPositive(w, 0.5))},
-		"one in log space":  {must.Have(rff.ELU[T](4)), must.Have(rff.Identity[T](4))},
+		"both in log space": {must.Have(rff.Draw(rff.SoftmaxPositive{Scale: 2}, w)), must.Have(rff.Draw(rff.SoftmaxPositive{Scale: 0.5}, w))},
+		"one in log space":  {must.Have(rff.Draw[T](rff.ELU{D: 4}, nil)), must.Have(rff.Draw[T](rff.Identity{D: 4}, nil))},
 	}
 	for name, query := range map[string]rff.Map[T]{
-		"SADERF, both in log space": must.Have(rff.SADERF(w, q, k, 0.5)),
-		"ADERF, both in log space":  must.Have(rff.ADERF(w, q, k, 0.5)),
+		"SADERF, both in log space": must.Have(rff.Draw(must.Have(rff.FitSADERF(q, k, 0.5)), w)),
+		"ADERF, both in log space":  must.Have(rff.Draw(must.Have(rff.FitADERF(q, k, 0.5)), w)),
 	} {
 		pairsOfMaps[name] = [2]rff.Map[T]{query, rff.Keys(query)}
 	}
@@ -245,8 +245,8 @@ func testAliases[T dense.Float](t *testing.T) {
 }
 
 func TestNewErrors(t *testing.T) {
-	id := func(d int) rff.Map[float32] { return must.Have(rff.Identity[float32](d)) }
-	dot := must.Have(rff.DotProduct(must.Have(orf.Draw[float32](orf.IID{}, 4, 2, densetest.Source(1)))))
+	id := func(d int) rff.Map[float32] { return must.Have(rff.Draw[float32](rff.Identity{D: d}, nil)) }
+	dot := must.Have(rff.Draw(rff.DotProduct{}, must.Have(orf.Draw[float32](orf.IID{}, 4, 2, densetest.Source(1)))))
 	for want, phi := range map[string]rff.Map[float32]{
 		"performer: phi is nil": nil,
 		"performer: Keys of phi, a performer_test.pairOfMaps[float32], is nil":                        pairOfMaps[float32]{id(2), nil},

@@ -86,11 +86,11 @@ type namedMap[T dense.Float] struct {
 func positiveMaps[T dense.Float](d int) []namedMap[T] {
 	iid := must.Have(orf.Draw[T](orf.IID{}, 32, d, densetest.Source(2)))
 	return []namedMap[T]{
-		{"positive iid", must.Have(rff.SoftmaxPositive(iid, 0.5))},
+		{"positive iid", must.Have(rff.Draw(rff.SoftmaxPositive{Scale: 0.5}, iid))},
 		{"positive orf", maptest.Positive[T](32, d)},
-		{"hyperbolic", must.Have(rff.SoftmaxHyperbolic(maptest.Frequencies[T](16, d), 1))},
-		{"elu", must.Have(rff.ELU[T](d))},
-		{"centred", maptest.Centred(must.Have(rff.SoftmaxPositive(iid, 0.5)))},
+		{"hyperbolic", must.Have(rff.Draw(rff.SoftmaxHyperbolic{Scale: 1}, maptest.Frequencies[T](16, d)))},
+		{"elu", must.Have(rff.Draw[T](rff.ELU{D: d}, nil))},
+		{"centred", maptest.Centred(must.Have(rff.Draw(rff.SoftmaxPositive{Scale: 0.5}, iid)))},
 	}
 }
 
@@ -101,19 +101,19 @@ func maps[T dense.Float](d int) []namedMap[T] {
 	return append(positiveMaps[T](d),
 		namedMap[T]{"log relu", logReLU[T](d)},
 		namedMap[T]{"relu", reLU[T](d)},
-		namedMap[T]{"identity", must.Have(rff.Identity[T](d))},
-		namedMap[T]{"dot product", must.Have(rff.DotProduct(w))},
-		namedMap[T]{"gaussian", must.Have(rff.Gaussian(w, 1))},
-		namedMap[T]{"gaussian phase", must.Have(rff.GaussianPhase(w, 2, densetest.Source(4)))},
-		namedMap[T]{"laplacian", must.Have(rff.Laplacian[T](32, d, 4, densetest.Source(5)))},
-		namedMap[T]{"matern", must.Have(rff.Matern(w, 1.5, 2, densetest.Source(6)))},
-		namedMap[T]{"softmax trig", must.Have(rff.SoftmaxTrig(w, 1))},
-		namedMap[T]{"angular", must.Have(rff.Angular(w))},
-		namedMap[T]{"arc-cosine 0", must.Have(rff.ArcCosine(w, 0))},
-		namedMap[T]{"arc-cosine 1", must.Have(rff.ArcCosine(w, 1))},
-		namedMap[T]{"arc-cosine 2", must.Have(rff.ArcCosine(w, 2))},
-		namedMap[T]{"quadratic", must.Have(rff.Quadratic[T](d))},
-		namedMap[T]{"taylor", must.Have(rff.Taylor[T](d, 1))},
+		namedMap[T]{"identity", must.Have(rff.Draw[T](rff.Identity{D: d}, nil))},
+		namedMap[T]{"dot product", must.Have(rff.Draw(rff.DotProduct{}, w))},
+		namedMap[T]{"gaussian", must.Have(rff.Draw(rff.Gaussian{LengthScale: 1}, w))},
+		namedMap[T]{"gaussian phase", must.Have(rff.Draw(rff.GaussianPhase{LengthScale: 2, Src: densetest.Source(4)}, w))},
+		namedMap[T]{"laplacian", must.Have(rff.Draw(rff.Laplacian{LengthScale: 4}, must.Have(orf.Draw[T](orf.Cauchy{}, 32, d, densetest.Source(5)))))},
+		namedMap[T]{"matern", must.Have(rff.Draw(rff.Matern{Nu: 1.5, LengthScale: 2, Src: densetest.Source(6)}, w))},
+		namedMap[T]{"softmax trig", must.Have(rff.Draw(rff.SoftmaxTrig{Scale: 1}, w))},
+		namedMap[T]{"angular", must.Have(rff.Draw(rff.Angular{}, w))},
+		namedMap[T]{"arc-cosine 0", must.Have(rff.Draw(rff.ArcCosine{Order: 0}, w))},
+		namedMap[T]{"arc-cosine 1", must.Have(rff.Draw(rff.ArcCosine{Order: 1}, w))},
+		namedMap[T]{"arc-cosine 2", must.Have(rff.Draw(rff.ArcCosine{Order: 2}, w))},
+		namedMap[T]{"quadratic", must.Have(rff.Draw[T](rff.Quadratic{D: d}, nil))},
+		namedMap[T]{"taylor", must.Have(rff.Draw[T](rff.Taylor{D: d, Scale: 1}, nil))},
 		namedMap[T]{"nystroem", must.Have(rff.Nystroem[T](kernels.Gaussian{}, landmarks))},
 		namedMap[T]{"spectral", must.Have(rff.Spectral[T](kernels.Gaussian{}, landmarks, 4))},
 	)

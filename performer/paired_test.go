@@ -36,8 +36,12 @@ func testNewTakesTheMapOfKeys[T dense.Float](t *testing.T) {
 	}
 	x, y := dense.Of(1, d, []T{0.5, -1, 0.5, 0.2}), dense.Of(1, d, []T{1, 0.3, 0.5, -0.5})
 	for name, draw := range map[string]func(w orf.Projection[T]) rff.Map[T]{
-		"SADERF": func(w orf.Projection[T]) rff.Map[T] { return must.Have(rff.SADERF(w, q, k, scale)) },
-		"ADERF":  func(w orf.Projection[T]) rff.Map[T] { return must.Have(rff.ADERF(w, q, k, scale)) },
+		"SADERF": func(w orf.Projection[T]) rff.Map[T] {
+			return must.Have(rff.Draw(must.Have(rff.FitSADERF(q, k, scale)), w))
+		},
+		"ADERF": func(w orf.Projection[T]) rff.Map[T] {
+			return must.Have(rff.Draw(must.Have(rff.FitADERF(q, k, scale)), w))
+		},
 	} {
 		var right, wrong []float64
 		src := densetest.Source(462)

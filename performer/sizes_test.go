@@ -25,7 +25,7 @@ func testSizes[T dense.Float](t *testing.T) {
 	memory := limittest.Memory(t, "performer")
 	exact := performer.Attention[T](must.Have(performer.NewExact[T](performer.ExactOptions{})))
 	elu := func(d int) performer.Linear[T] {
-		return attention[T](must.Have(rff.ELU[T](d)), performer.LinearOptions{})
+		return attention[T](must.Have(rff.Draw[T](rff.ELU{D: d}, nil)), performer.LinearOptions{})
 	}
 	for _, n := range []int{math.MaxInt, most, most / 2} {
 		memory("heads = %d: ", n)(performer.NewBatch(n, n, exact))

@@ -46,8 +46,8 @@ import (
 // (w/(2^b − 1))²/12 a coordinate; the comment of package performer/internal/store has the error of
 // outputs. With eight heads a step after 16384 tokens is six and seven times as fast in 8 and 4 bits
 // as in float32. NaN and infinity spread to the same outputs with codes and without. Steps that read
-// them later are slow, and so are steps that read keys or values beyond 1e29, or keys or values of
-// which the largest of some thousand is below 1e−25.
+// them later are slow, and so are steps that read keys beyond 1e30, or float64 keys or values all
+// beyond the range of float32.
 //
 // With Exact.Window W, or Exact.Chunk W + 1, a State keeps the sinks, the tokens that later queries
 // see, and at most 1.1·W + 1000 other tokens. A Rollback by max(W/16, 64) tokens is then

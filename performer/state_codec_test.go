@@ -54,12 +54,15 @@ func testRoundTrip[T dense.Float](t *testing.T) {
 	}
 }
 
+// recordSize is the number of bytes of the record of linear attention.
+const recordSize = 24
+
 // The bytes of a small state, all of them, worked out by hand from the format: one
 // feature, φ(x) = x, one key 2 with value 3, so that the sums are 6 and 2.
 //
 //ci:portable
 func TestStateGolden(t *testing.T) {
-	s := must.Have(attention[float64](must.Have(rff.Identity[float64](1)), performer.LinearOptions{}).NewState(1, 1))
+	s := must.Have(attention[float64](must.Have(rff.Draw[float64](rff.Identity{D: 1}, nil)), performer.LinearOptions{}).NewState(1, 1))
 	s.Append(densetest.Filled[float64](1, 1, 2), densetest.Filled[float64](1, 1, 3))
 	// The point i is 2·frac(i·golden ratio) − 1, and a mark Σ 2^(i−4)·x_i.
 	mark := 0.0
@@ -95,15 +98,19 @@ func TestStateGolden(t *testing.T) {
 		3, 0, 0, 0, 3, 0, 0, 0, 4, 0, 0, 0, 5, 0, 0, 0, 1, 0, 0, 0, 2, 0, 0, 0, 0, 0, 0, 0,
 	}, words(1, 3, 8, 1, 1)...), must.Have(single.MarshalBinary())[:80])
 
-	// Keys and values as they are: two queries over one head, key 2 and 3 with values 4, 5 and 6,
-	// 7.
-	kept := must.Have(must.Have(performer.NewBatch[float32](2, 1, must.Have(performer.NewExact[float32](performer.ExactOptions{Scale: 0.5})))).NewState(1, 2))
+	// Keys and values as they are: two queries over one head with sink weights of 3 and 1, a softcap
+	// of 8, a window of 9 and a sink, key 2 and 3 with values 4, 5 and 6, 7.
+	var sinks []performer.Attention[float32]
+	for _, weight := range []float64{3, 1} {
+		sinks = append(sinks, must.Have(performer.NewExact[float32](performer.ExactOptions{Scale: 0.5, Softcap: 8, Slope: 1, Window: 9, Sinks: 1, SinkWeight: weight})))
+	}
+	kept := must.Have(must.Have(performer.NewBatch(2, 1, sinks...)).NewState(1, 2))
 	kept.Append(dense.Of(2, 1, []float32{2, 3}), dense.Of(2, 2, []float32{4, 5, 6, 7}))
 	got = must.Have(kept.MarshalBinary())
 	want = append([]byte{
 		'r', 'f', 's', 't', 'a', 't', 'e', 0, 5, 0, 4, 0,
 		2, 0, 0, 0, 1, 0, 0, 0, 1, 0, 0, 0, 2, 0, 0, 0, 1, 0, 0, 0, 2, 0, 0, 0, 0, 0, 0, 0,
-	}, words(0, 2, 0, 0, math.Float64bits(0.5), 0, 0, 0, 0, 0, 0, 0, 0)...) // two heads, elements, the scale, and two sinks
+	}, words(0, 2, 0, 0, math.Float64bits(0.5), math.Float64bits(8), 0, 9, 1, 0, math.Float64bits(1), math.Float64bits(3), math.Float64bits(1))...)
 	assert.Equal(t, append(want,
 		0, 0, 0, 0x40, 0, 0, 0x40, 0x40,
 		0, 0, 0x80, 0x40, 0, 0, 0xa0, 0x40, 0, 0, 0xc0, 0x40, 0, 0, 0xe0, 0x40,

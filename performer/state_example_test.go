@@ -12,7 +12,7 @@ import (
 // A decoder: a prompt at once, then token by token. The state of a second part,
 // summarised elsewhere, arrives as bytes.
 func ExampleState() {
-	phi, err := rff.ELU[float64](1)
+	phi, err := rff.Draw[float64](rff.ELU{D: 1}, nil)
 	if err != nil {
 		log.Fatal(err)
 	}

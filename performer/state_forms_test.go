@@ -67,10 +67,10 @@ func (c stateCase[T]) form(h int) performer.Attention[T] {
 // queries, for some and for all, and with several forms in one group of heads and beyond.
 func stateCases[T dense.Float](d int) (all []stateCase[T]) {
 	w := maptest.Frequencies[T](16, d)
-	positive, trig := must.Have(rff.SoftmaxPositive(w, 1)), must.Have(rff.Gaussian(w, 4))
+	positive, trig := must.Have(rff.Draw(rff.SoftmaxPositive{Scale: 1}, w)), must.Have(rff.Draw(rff.Gaussian{LengthScale: 4}, w))
 	forms := []performer.Attention[T]{
 		attention[T](positive, performer.LinearOptions{}), attention[T](positive, performer.LinearOptions{Unnormalised: true}),
-		attention[T](trig, performer.LinearOptions{}), attention[T](must.Have(rff.ELU[T](d)), performer.LinearOptions{}),
+		attention[T](trig, performer.LinearOptions{}), attention[T](must.Have(rff.Draw[T](rff.ELU{D: d}, nil)), performer.LinearOptions{}),
 		must.Have(performer.NewExact[T](performer.ExactOptions{})), must.Have(performer.NewExact[T](performer.ExactOptions{Scale: 0.3, Unnormalised: true})), must.Have(performer.NewExact[T](performer.ExactOptions{Bits: 8})), must.Have(performer.NewExact[T](performer.ExactOptions{Bits: 4, Scale: 0.3, Unnormalised: true})),
 	}
 	for i, f := range forms {

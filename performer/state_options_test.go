@@ -56,7 +56,7 @@ func testStatesOfOtherOptions[T dense.Float](t *testing.T) {
 	const n, d, heads = 300, 4, 2
 	rng, none := rand.New(rand.NewPCG(1, 2)), dense.Matrix[T]{}
 	q, k, v := densetest.Normal[T](rng, n, heads*d, 0, 1), densetest.Normal[T](rng, n, heads*d, 0, 1), densetest.Normal[T](rng, n, heads*d, 0, 1)
-	elu := must.Have(rff.ELU[T](d))
+	elu := must.Have(rff.Draw[T](rff.ELU{D: d}, nil))
 	taken := map[string]int{}
 	for name, c := range map[string]struct {
 		base  allOptions

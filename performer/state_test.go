@@ -74,7 +74,7 @@ func testStateCalls[T dense.Float](t *testing.T) {
 	rng := rand.New(densetest.Source(201))
 	q, k, v := densetest.Normal[T](rng, n, heads*d, 0, 1), densetest.Normal[T](rng, n, heads*d, 0, 1), densetest.Normal[T](rng, n, heads*dv, 0, 1)
 	for _, opts := range forms {
-		for _, m := range []rff.Map[T]{maptest.Positive[T](16, d), must.Have(rff.Gaussian(maptest.Frequencies[T](16, d), 1))} {
+		for _, m := range []rff.Map[T]{maptest.Positive[T](16, d), must.Have(rff.Draw(rff.Gaussian{LengthScale: 1}, maptest.Frequencies[T](16, d)))} {
 			h := must.Have(performer.NewBatch[T](heads, heads, attention(m, opts)))
 			whole, parts := must.Have(h.NewState(d, dv)), must.Have(h.NewState(d, dv))
 			want := whole.Step(dense.Matrix[T]{}, q, k, v)
@@ -112,7 +112,7 @@ func testStateChunks[T dense.Float](t *testing.T) {
 		width := x.Cols / heads
 		return x.ColRange(j*width, (j+1)*width)
 	}
-	for _, m := range []rff.Map[T]{maptest.Positive[T](32, d), must.Have(rff.ELU[T](d)), must.Have(rff.Gaussian(maptest.Frequencies[T](16, d), 4))} {
+	for _, m := range []rff.Map[T]{maptest.Positive[T](32, d), must.Have(rff.Draw[T](rff.ELU{D: d}, nil)), must.Have(rff.Draw(rff.Gaussian{LengthScale: 4}, maptest.Frequencies[T](16, d)))} {
 		var truth [heads]*pairs
 		for j := range truth {
 			truth[j] = newPairs(attention(m, performer.LinearOptions{}), head(q, j), head(k, j))
@@ -212,7 +212,7 @@ func testStateNaN[T dense.Float](t *testing.T) {
 	const n, d, at = 12, 4, 5
 	rng := rand.New(densetest.Source(205))
 	for _, opts := range forms {
-		for _, m := range []rff.Map[T]{maptest.Positive[T](16, d), must.Have(rff.Gaussian(maptest.Frequencies[T](16, d), 1))} {
+		for _, m := range []rff.Map[T]{maptest.Positive[T](16, d), must.Have(rff.Draw(rff.Gaussian{LengthScale: 1}, maptest.Frequencies[T](16, d)))} {
 			for which := range 3 {
 				in := [3]dense.Matrix[T]{rowsOf[T](rng, n, d), rowsOf[T](rng, n, d), rowsOf[T](rng, n, d)}
 				in[which].Set(at, 1, T(math.NaN()))
@@ -287,7 +287,7 @@ func testStateMerge[T dense.Float](t *testing.T) {
 		}
 	}
 	for _, opts := range forms[:2] {
-		for _, m := range []rff.Map[T]{maptest.Positive[T](16, d), must.Have(rff.Gaussian(maptest.Frequencies[T](16, d), 4))} {
+		for _, m := range []rff.Map[T]{maptest.Positive[T](16, d), must.Have(rff.Draw(rff.Gaussian{LengthScale: 4}, maptest.Frequencies[T](16, d)))} {
 			a := attention(m, opts)
 			h := must.Have(performer.NewBatch[T](heads, heads, a))
 			var parts [4]*performer.State[T] // the last is empty
@@ -416,7 +416,7 @@ func testRefusal[T dense.Float](t *testing.T) {
 	const d, dv = 4, 3
 	rng := rand.New(densetest.Source(209))
 	drawn := func(seed uint64) rff.Map[T] {
-		return must.Have(rff.SoftmaxPositive(must.Have(orf.Draw[T](orf.GramSchmidt{}, 32, d, densetest.Source(seed))), 1))
+		return must.Have(rff.Draw(rff.SoftmaxPositive{Scale: 1}, must.Have(orf.Draw[T](orf.GramSchmidt{}, 32, d, densetest.Source(seed)))))
 	}
 	a := must.Have(performer.NewLinear(drawn(1), performer.LinearOptions{Causal: true}))
 	s := must.Have(a.NewState(d, dv))
@@ -441,15 +441,15 @@ func testRefusal[T dense.Float](t *testing.T) {
 		"other queries": {drawn(2), drawn(1)},
 		"other keys":    {drawn(1), drawn(2)},
 		"other scale": {
-			must.Have(rff.SoftmaxPositive(must.Have(orf.Draw[T](orf.GramSchmidt{}, 32, d, densetest.Source(1))), 1.01)),
-			must.Have(rff.SoftmaxPositive(must.Have(orf.Draw[T](orf.GramSchmidt{}, 32, d, densetest.Source(1))), 1.01)),
+			must.Have(rff.Draw(rff.SoftmaxPositive{Scale: 1.01}, must.Have(orf.Draw[T](orf.GramSchmidt{}, 32, d, densetest.Source(1))))),
+			must.Have(rff.Draw(rff.SoftmaxPositive{Scale: 1.01}, must.Have(orf.Draw[T](orf.GramSchmidt{}, 32, d, densetest.Source(1))))),
 		},
 	} {
 		assert.EqualError(t, refuses(must.Have(performer.NewLinearOf(f[0], f[1], performer.LinearOptions{}))), differ, name)
 	}
 	assert.EqualError(t, refuses(attention(maptest.Positive[T](16, d), performer.LinearOptions{})), "performer: m = 16, but the state belongs to attention with 32")
 	assert.EqualError(t, refuses(must.Have(performer.NewLinear(drawn(1), performer.LinearOptions{Unnormalised: true}))), "performer: Unnormalised = true, but the state belongs to attention with false")
-	trig := must.Have(rff.GaussianPhase(maptest.Frequencies[T](32, d), 1, densetest.Source(3)))
+	trig := must.Have(rff.Draw(rff.GaussianPhase{LengthScale: 1, Src: densetest.Source(3)}, maptest.Frequencies[T](32, d)))
 	assert.EqualError(t, refuses(attention[T](trig, performer.LinearOptions{})), "performer: logarithms = false, but the state belongs to attention with true")
 }
 
@@ -482,9 +482,9 @@ func testMarks[T dense.Float](t *testing.T) {
 	}
 	for _, w := range []orf.Projection[T]{maptest.Frequencies[T](32, d), must.Have(orf.Draw[T](orf.IID{}, 32, d, densetest.Source(2)))} {
 		for name, pair := range map[string][2]rff.Map[T]{
-			"angular":  {must.Have(rff.Angular(w)), must.Have(rff.Angular(must.Have(orf.Draw[T](orf.IID{}, 32, d, densetest.Source(9)))))},
-			"gaussian": {must.Have(rff.Gaussian(w, 1)), must.Have(rff.Gaussian(must.Have(orf.Draw[T](orf.IID{}, 32, d, densetest.Source(9))), 1))},
-			"relu":     {must.Have(rff.ArcCosine(w, 1)), must.Have(rff.ArcCosine(must.Have(orf.Draw[T](orf.IID{}, 32, d, densetest.Source(9))), 1))},
+			"angular":  {must.Have(rff.Draw(rff.Angular{}, w)), must.Have(rff.Draw(rff.Angular{}, must.Have(orf.Draw[T](orf.IID{}, 32, d, densetest.Source(9)))))},
+			"gaussian": {must.Have(rff.Draw(rff.Gaussian{LengthScale: 1}, w)), must.Have(rff.Draw(rff.Gaussian{LengthScale: 1}, must.Have(orf.Draw[T](orf.IID{}, 32, d, densetest.Source(9)))))},
+			"relu":     {must.Have(rff.Draw(rff.ArcCosine{Order: 1}, w)), must.Have(rff.Draw(rff.ArcCosine{Order: 1}, must.Have(orf.Draw[T](orf.IID{}, 32, d, densetest.Source(9)))))},
 		} {
 			s := must.Have(attention(pair[0], performer.LinearOptions{}).NewState(d, 1))
 			assert.Error(t, s.Merge(must.Have(attention(pair[1], performer.LinearOptions{}).NewState(d, 1))), name)

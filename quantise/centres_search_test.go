@@ -204,18 +204,20 @@ func TestCentredAllocations(t *testing.T) {
 	if race.Detector {
 		t.Skip("the race detector makes pools forget")
 	}
-	x, centres := clusters[float32](5000, 48, 6, 1, 0.5, 3)
-	dst, all, query := make([]quantise.Hit, 10), make([]quantise.Estimate, x.Rows), new(quantise.Query)
-	for _, o := range lawOptions(1, 4) {
-		c, err := around(t, o, centres).Encode(t.Context(), x)
-		require.NoError(t, err)
-		for _, processors := range []int{1, 2} {
-			assert.Zero(t, allocs.Settled(processors, func() {
-				for _, by := range measures {
-					c.Search(dst, c.Quantiser().Prepare(query, x.Row(3), by, 0))
-					c.Estimates(all, query, 0)
-				}
-			}), "%v, %d processors", o, processors)
+	dst, all, query := make([]quantise.Hit, 10), make([]quantise.Estimate, 5000), new(quantise.Query)
+	for _, mean := range []float64{1, 100} { // at 100, q − tc is rounded by itself
+		x, centres := clusters[float32](len(all), 48, 6, mean, 0.5, 3)
+		for _, o := range lawOptions(1, 4) {
+			c, err := around(t, o, centres).Encode(t.Context(), x)
+			require.NoError(t, err)
+			for _, processors := range []int{1, 2} {
+				assert.Zero(t, allocs.Settled(processors, func() {
+					for _, by := range measures {
+						c.Search(dst, c.Quantiser().Prepare(query, x.Row(3), by, 0))
+						c.Estimates(all, query, 0)
+					}
+				}), "mean %v, %v, %d processors", mean, o, processors)
+			}
 		}
 	}
 }

@@ -11,6 +11,7 @@ import (
 	"gonum.org/v1/gonum/floats"
 
 	"github.com/seed-feabd252/randfeat/dense"
+	"github.com/seed-feabd252/randfeat/internal/testing/densetest"
 	"github.com/seed-feabd252/randfeat/kernels"
 	"github.com/seed-feabd252/randfeat/quantise"
 )
@@ -144,4 +145,31 @@ func TestBoundsAndErrors(t *testing.T) {
 			})
 		}
 	}
+}
+
+// Bounds hold for queries that are rows, whose values are those of the norms and their roundings.
+func testBoundsOfRows[T dense.Float](t *testing.T) {
+	const n, d, miss = 400, 96, 0.01
+	for _, mean := range []float64{0, 10} {
+		x := densetest.Normal[T](rand.New(rand.NewPCG(1, 2)), n, d, mean, 1)
+		for _, bits := range []int{1, 8} {
+			c := encode(t, x, quantise.Options{Bits: bits})
+			for _, by := range measures {
+				outside := 0
+				for i := range n {
+					row := doubles(x.Row(i))
+					e, want := c.EstimateRows(make([]quantise.Estimate, 1), c.Quantiser().Prepare(nil, x.Row(i), by, miss), []int{i})[0], truth(by, row, row)
+					if want < e.Low || want > e.High {
+						outside++
+					}
+					require.InDelta(t, want, e.High, 20*e.StdErr)
+				}
+				assert.LessOrEqual(t, float64(outside), 2*miss*n, "mean %v, %d bits, measure %d", mean, bits, by)
+			}
+		}
+	}
+}
+
+func TestBoundsOfRows(t *testing.T) {
+	densetest.Both(t, testBoundsOfRows[float32], testBoundsOfRows[float64])
 }

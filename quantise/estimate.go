@@ -3,22 +3,18 @@ package quantise
 import (
 	"fmt"
 	"math"
-	"unsafe"
 
 	"github.com/seed-feabd252/randfeat/dense"
 	"github.com/seed-feabd252/randfeat/internal/compute/parallel"
-	"github.com/seed-feabd252/randfeat/internal/compute/scan"
-	"github.com/seed-feabd252/randfeat/internal/compute/vecmath"
-	"github.com/seed-feabd252/randfeat/internal/memory/pool"
 )
 
-// cosine returns the estimate of the cosine of x − c and q − tc from product = sᵀp/‖q‖, or of x and
-// q if s is nil. In this package conversions of products keep the compiler from fusing them with
+// cosine returns the estimate of the cosine of x − c and q − tc, or of x and q if s is nil, from the
+// product of sᵀ and x.roundedOf(s), which is divided by its norm. In this package conversions of products keep the compiler from fusing them with
 // sums, because fused sums have other bits on other processors.
 func (x *Query) cosine(s *shift, product float32, n *numbers) float64 {
 	cosine := float64(float64(product) * n.ratio)
 	switch {
-	case s == nil:
+	case s == nil, s.far && n.norm > 0:
 		return cosine
 	case n.norm > 0 && s.norm > 0:
 		return (float64(cosine*x.norm) - s.t*n.codedProduct/n.norm) / s.norm
@@ -75,7 +71,7 @@ func (x *Query) centredValue(by Measure, s *shift, n *numbers, cosine float64) f
 	case SquaredDistance:
 		return float64(n.norm*n.norm) + s.distance + float64(2*s.short*n.centreProduct) - 2*product
 	case Cosine:
-		whole := s.fullNorm(n.norm, n.centreProduct) * x.norm
+		whole := s.fullNorm(n.norm, n.centreProduct) * s.queryNorm
 		if whole == 0 {
 			return 0
 		}
@@ -93,6 +89,18 @@ func (x *Query) withSquare(rest float64) float64 {
 	return x.square + rest
 }
 
+// undivided returns what a difference of scores, which are those of the divided query, is in the
+// measure.
+func (x *Query) undivided(difference float64) float64 {
+	switch {
+	case x.exponent == 0 || x.by == Cosine:
+		return difference
+	case x.by == InnerProduct:
+		return math.Ldexp(difference, x.exponent)
+	}
+	return math.Ldexp(difference, max(x.exponent, 0))
+}
+
 // varianceOf returns ‖s‖²/(sᵀu)² − 1 of a row.
 func (x *Query) varianceOf(n *numbers) float64 {
 	if x.bit > 0 {
@@ -101,9 +109,10 @@ func (x *Query) varianceOf(n *numbers) float64 {
 	return n.variance
 }
 
-// relative returns ‖q‖/‖q − tc‖, the factor of the rounding error of the query.
+// relative returns the factor of the rounding error of x.roundedOf(s): ‖q‖/‖q − tc‖, or 1 if what is
+// rounded is q − tc.
 func (x *Query) relative(s *shift) float64 {
-	if s == nil {
+	if s == nil || s.far {
 		return 1
 	}
 	return x.norm / s.norm
@@ -124,7 +133,7 @@ func (x *Query) estimate(s *shift, product float32, n *numbers) Estimate {
 		}
 		return e
 	}
-	rounding := x.rounding * x.relative(s)
+	rounding := x.roundedOf(s).rounding * x.relative(s)
 	if x.eachRow {
 		variance := x.varianceOf(n)
 		across := variance * x.perDimension
@@ -139,7 +148,7 @@ func (x *Query) estimate(s *shift, product float32, n *numbers) Estimate {
 		scale = n.norm * norm
 	case s != nil:
 		scale = 0
-		if whole := s.fullNorm(n.norm, n.centreProduct) * x.norm; whole > 0 {
+		if whole := s.fullNorm(n.norm, n.centreProduct) * s.queryNorm; whole > 0 {
 			scale = n.norm * norm / whole
 		}
 	}
@@ -149,13 +158,16 @@ func (x *Query) estimate(s *shift, product float32, n *numbers) Estimate {
 	if e.StdErr *= scale; x.exponent != 0 && x.by != Cosine {
 		e.StdErr = math.Ldexp(e.StdErr, x.exponent)
 	}
+	stored := x.storedError(s, n, e.Value)
+	e.StdErr = bothErrors(e.StdErr, stored)
 	if x.z > 0 {
 		law, rounding := x.errorBound(s, x.z, x.varianceOf(n))
-		slack := 0.0
+		slack := 8 * stored // numbers that are rounded evenly differ by at most √3 standard errors
 		if s != nil {
-			slack = x.roundingBound(s, n)
+			slack += x.undivided(x.roundingBound(s, n))
 		}
-		e.Low, e.High = x.value(s, n, -upperCosine(rounding-cosine, law))-slack, x.value(s, n, upperCosine(cosine+rounding, law))+slack
+		e.Low = x.value(s, n, -withRoundings(upperCosine(rounding-cosine, law))) - slack
+		e.High = x.value(s, n, withRoundings(upperCosine(cosine+rounding, law))) + slack
 		if x.by == SquaredDistance {
 			e.Low, e.High = e.High-2*slack, e.Low+2*slack
 		}
@@ -175,102 +187,13 @@ func (x *Query) averageVariance(estimate float64) float64 {
 	return variance/x.averaged + float64(bias*bias)
 }
 
-// fewRows is the number of rows that a batch multiplies.
-const fewRows = 64
-
-// batch is some rows that a query is multiplied by: their addresses, and their numbers.
-type batch struct {
-	list     [fewRows + scan.ListedMore]*byte
-	columns  [columns][fewRows]float32
-	clusters [fewRows]int32
-	products [fewRows]float32
-	words    []uint64 // a copy of rows where the kernels want words
-}
-
-var batches pool.Of[batch]
-
-// add makes n rows the rows of the batch from i on. They are in one block, from a place on.
-func (f *batch) add(i, n int, b *block, place, cluster, words int) {
-	for j, row := 0, b.words[place*words:][:n*words]; j < n; j++ {
-		f.list[i+j] = (*byte)(unsafe.Pointer(&row[j*words]))
-		f.clusters[i+j] = int32(cluster)
-	}
-	for k, v := range b.numbers {
-		switch own := f.columns[k][i : i+n]; {
-		case v != nil:
-			copy(own, v[place:])
-		case column(k) == ratios:
-			for j := range own {
-				own[j] = 1
-			}
-		default:
-			clear(own)
-		}
-	}
-}
-
-// addRow makes a row the row i of a batch.
-func (r *rows) addRow(f *batch, i, id, words int) {
-	cluster := r.label(id)
-	l := &r.clusters[cluster]
-	place := l.before(id)
-	b := l.blocks[0]
-	if place >= b.size {
-		b = l.blocks[l.find(place)]
-	}
-	place -= b.first
-	f.list[i], f.clusters[i] = (*byte)(unsafe.Pointer(&b.words[place*words])), int32(cluster)
-	f.columns[norms][i], f.columns[ratios][i], f.columns[variances][i] = b.numbers[norms][place], 1, 0
-	if v := b.numbers[ratios]; v != nil {
-		f.columns[ratios][i] = v[place]
-	}
-	if v := b.numbers[variances]; v != nil {
-		f.columns[variances][i] = v[place]
-	}
-	if b.ids != nil {
-		f.columns[centreProducts][i], f.columns[codedProducts][i] = b.numbers[centreProducts][place], b.numbers[codedProducts][place]
-	}
-}
-
-// addRange makes rows [id, id+n) the rows of a batch.
-func (r *rows) addRange(f *batch, id, n, words int) {
-	if r.labels != nil {
-		for i := range n {
-			r.addRow(f, i, id+i, words)
-		}
-		return
-	}
-	i := 0
-	r.clusters[0].each(id, id+n, func(b *block, lo, hi int) {
-		f.add(i, hi-lo, b, lo, 0, words)
-		i += hi - lo
-	})
-}
-
-// multiply sets the products of the first n rows, sᵀp over the norm of the query.
-func (f *batch) multiply(x *Query, n int) {
-	if len(x.tile) > 0 {
-		for i := range n {
-			row := unsafe.Slice((*uint64)(unsafe.Pointer(f.list[i])), x.words)
-			if x.table != nil {
-				scan.LevelProducts(f.products[i:], row, x.table, x.tile, 1, x.words, x.width, 1, 1)
-			} else {
-				scan.Products(f.products[i:], row, x.tile, 1, x.words, x.width, 1, 1)
-			}
-		}
-	} else {
-		most := (n + scan.ListedStep - 1) / scan.ListedStep * scan.ListedStep
-		for i := n; i < most+scan.ListedMore; i++ {
-			f.list[i] = f.list[n-1]
-		}
-		scan.ListedProducts(f.products[:], f.list[:], x.listed, most, x.words, x.width)
-	}
-	vecmath.Scale(f.products[:n], x.scale)
-}
-
 // estimate writes the estimates of the first len(dst) rows.
 func (q *quantiser[T]) estimate(dst []Estimate, x *Query, f *batch) {
-	f.multiply(x, len(dst))
+	if q.centres == nil {
+		f.multiply(&x.rounded, len(dst))
+	} else {
+		q.multiplyShifted(f, x, len(dst))
+	}
 	q.estimateProducts(dst, x, f)
 }
 
@@ -312,6 +235,9 @@ func (x *Query) estimatePlain(dst []Estimate, f *batch) {
 			e.Value, e.StdErr = both*cosine, deviation*both
 		default:
 			e.Value, e.StdErr = float64(norm*norm)+square-float64(2*both*cosine), deviation*(both*2)
+			if norm > unequal*x.norm || x.norm > unequal*norm {
+				e.StdErr = bothErrors(e.StdErr, x.storedError(nil, &numbers{norm: norm}, e.Value))
+			}
 		}
 	}
 }

@@ -18,7 +18,7 @@ const readRows = 64
 func (s *search[T]) readExact(hits [][]Hit) error {
 	s.run()
 	for _, x := range s.queries {
-		x.exact, x.least, x.best = x.exact[:0], math.Inf(1), cut(x.best, x.k)
+		x.exact, x.least, x.best = x.exact[:0], candidate{score: math.Inf(1)}, cut(x.best, x.k)
 		if err := s.read(x, *vectorOf[T](x.Query), x.best); err != nil {
 			return err
 		}
@@ -46,14 +46,15 @@ func (s *search[T]) readExact(hits [][]Hit) error {
 	return s.ctx.Err()
 }
 
-// readPossible reads the rows of x.possible whose upper bounds exceed the worst exact value.
+// readPossible reads the rows of x.possible whose upper bounds are not worse than the worst exact
+// value.
 func (s *search[T]) readPossible(x *ranking, y []T) error {
 	slices.SortFunc(x.possible, func(a, b candidate) int {
 		return cmp.Or(cmp.Compare(b.score, a.score), cmp.Compare(a.row, b.row))
 	})
-	for left := x.possible; len(left) > 0 && left[0].score > x.least; {
+	for left := x.possible; len(left) > 0 && !left[0].worse(x.least); {
 		n := 1
-		for n < min(readRows, len(left)) && left[n].score > x.least {
+		for n < min(readRows, len(left)) && !left[n].worse(x.least) {
 			n++
 		}
 		if err := s.read(x, y, left[:n]); err != nil {
@@ -64,18 +65,17 @@ func (s *search[T]) readPossible(x *ranking, y []T) error {
 	return nil
 }
 
-// least returns the score of the worst of k exact rows.
-func (s *search[T]) least(x *ranking, y []T) float64 {
-	value, norm := x.exact[x.k-1].score, math.Sqrt(2*vecmath.HalfSquaredNorm(y))
+// least returns the worst of k exact rows, with the score that Query.score estimates.
+func (s *search[T]) least(x *ranking, y []T) candidate {
+	worst, norm := x.exact[x.k-1], math.Sqrt(2*vecmath.HalfSquaredNorm(y))
 	switch {
 	case s.q.centres != nil, s.by == SquaredDistance && x.exponent != 0:
-		return value
 	case s.by == SquaredDistance:
-		return value + float64(norm*norm)
+		worst.score += float64(norm * norm * (1 - sumRoundings))
 	case s.by == InnerProduct && norm > 0:
-		return value / norm
+		worst.score /= norm
 	}
-	return value
+	return worst
 }
 
 // read reads the rows of some candidates and offers them to x.exact. read sorts some by row number.

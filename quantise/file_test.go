@@ -45,14 +45,38 @@ func aligned(data []byte, beyond int) []byte {
 // sameCodes has all that can be asked of codes.
 func sameCodes[T dense.Float](t *testing.T, want, got quantise.Codes[T], query []T, what string) {
 	t.Helper()
-	require.Equal(t, want.Len(), got.Len(), what)
+	n, q := want.Len(), want.Quantiser()
+	require.Equal(t, n, got.Len(), what)
 	assert.Equal(t, want.Bytes(), got.Bytes(), what)
-	for _, by := range measures {
-		assert.Equal(t, estimates(want, nil, query, by), estimates(got, nil, query, by), what)
-		assert.Equal(t, search(want, make([]quantise.Hit, 5), query, by), search(got, make([]quantise.Hit, 5), query, by), what)
+	odd, ids := make(quantise.Bitmap, (n+63)/64), make([]int, 0, n)
+	for i := n - 1; i >= 0; i-- {
+		odd.Set(i, i%2 == 1)
+		ids = append(ids, i)
 	}
-	assert.Equal(t, want.Decode(dense.Matrix[T]{}, 0, want.Len()), got.Decode(dense.Matrix[T]{}, 0, want.Len()), what)
-	assert.Equal(t, fileOf(t, want), fileOf(t, got), what)
+	for _, by := range measures {
+		prepared := q.Prepare(nil, query, by, 0)
+		answers := func(c quantise.Codes[T]) (all []quantise.Estimate, lists [][]quantise.Hit) {
+			all = append(c.Estimates(make([]quantise.Estimate, n), prepared, 0), c.EstimateRows(make([]quantise.Estimate, n), prepared, ids)...)
+			lists = [][]quantise.Hit{c.Search(make([]quantise.Hit, 5), prepared)}
+			for _, o := range []quantise.SearchOptions[T]{{}, {Only: []quantise.Set{odd}}, {Except: []quantise.Set{odd}}, {Centres: 1}} {
+				some := [][]quantise.Hit{make([]quantise.Hit, 5), make([]quantise.Hit, 9)}
+				require.NoError(t, q.Search(t.Context(), some, []*quantise.Query{prepared, prepared}, o, c), what)
+				lists = append(lists, some...)
+			}
+			return all, lists
+		}
+		wantAll, wantLists := answers(want)
+		gotAll, gotLists := answers(got)
+		assert.Equal(t, wantAll, gotAll, what)
+		assert.Equal(t, wantLists, gotLists, what)
+	}
+	assert.Equal(t, want.Decode(dense.Matrix[T]{}, 0, n), got.Decode(dense.Matrix[T]{}, 0, n), what)
+	file := fileOf(t, want)
+	assert.Equal(t, file, fileOf(t, got), what)
+	moved, err := q.Encode(t.Context(), dense.New[T](0, len(query)))
+	require.NoError(t, err)
+	require.NoError(t, moved.AppendRows(got, nil), what)
+	assert.Equal(t, file, fileOf(t, moved), what)
 }
 
 // Codes come back from a reader that gives few bytes at a time, and from bytes in memory at any

@@ -15,7 +15,7 @@ type Measure int
 // The measures.
 const (
 	InnerProduct    Measure = iota // xᵀy
-	Cosine                         // xᵀy/(‖x‖‖y‖), and 0 if a norm is 0
+	Cosine                         // xᵀy/(‖x‖‖y‖), and 0 if a norm is 0; exact values are in [−1, 1]
 	SquaredDistance                // ‖x − y‖² = ‖x‖² + ‖y‖² − 2xᵀy
 )
 
@@ -73,5 +73,9 @@ func exactly[T dense.Float](by Measure, x, y []T) float64 {
 	case xx == 0 || yy == 0:
 		return 0
 	}
-	return xy / (math.Sqrt(xx) * math.Sqrt(yy))
+	norms := math.Sqrt(xx) * math.Sqrt(yy)
+	if xx == yy {
+		norms = xx // so that equal vectors have the cosine 1
+	}
+	return max(-1, min(1, xy/norms))
 }

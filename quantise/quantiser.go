@@ -57,7 +57,9 @@ type Quantiser[T dense.Float] interface {
 	// bounds, which each fail with at most this probability; bounds require RaBitQ. x may have any
 	// finite norm. If x is not finite, all estimates are NaN.
 	//
-	// The cost is a rotation and O(d'), and O(d) for each centre when the query meets its first row.
+	// The cost is a rotation and O(d'), and O(d) for each centre c when the query q meets its first row.
+	// Another rotation rounds q − tc by itself if q lies so near to a multiple tc of the centre that
+	// ‖q − tc‖ < ‖q‖/16, because the rounding of q is then too coarse.
 	// With a dst, Prepare allocates nothing after the first call. It panics if x does not have d
 	// elements, if the measure is unknown, if miss is not in [0, 1), or if the scheme has no bounds.
 	Prepare(dst *Query, x []T, by Measure, miss float64) *Query

@@ -37,17 +37,7 @@ type Query struct {
 	single []float32
 	double []float64 // the divided query, in one of both types
 
-	// The rotated query divided by its norm has the multiples of a step in listed. They are in tile if
-	// levels come from a table, or if the machine lacks kernels for listed. scale is the product of
-	// the step and of quantiser.unit.
-	listed []byte
-	tile   []uint64
-	scale  float32
-	// rounding is the standard deviation of the rounding error of a coordinate, over the norm.
-	rounding float64
-
-	words, width int
-	table        *scan.Table
+	rounded
 
 	// The law of errors: moments, or the variance of each row with RaBitQ.
 	moments       codelaw.Moments
@@ -62,6 +52,20 @@ type Query struct {
 	shifts []shift // for each centre
 }
 
+// rounded is a rotated vector, divided by its norm and rounded to multiples of a step.
+type rounded struct {
+	// The multiples are in listed. They are in tile if levels come from a table, or if the machine
+	// lacks kernels for listed. scale is the product of the step and of quantiser.unit.
+	listed []byte
+	tile   []uint64
+	scale  float32
+	// rounding is the standard deviation of the rounding error of a coordinate, over the norm.
+	rounding float64
+
+	words, width int
+	table        *scan.Table
+}
+
 // shift is the query q − tc for the rows x of a centre c. Then
 //
 //	xᵀq      = product + t·(x−c)ᵀc + (x−c)ᵀ(q − tc)
@@ -72,13 +76,25 @@ type shift struct {
 	product, distance float64 // qᵀc and ‖q − c‖²
 	norm              float64 // ‖q − tc‖
 	size, square      float64 // ‖c‖ and ‖c‖²
+	queryNorm         float64 // ‖q‖; if far, without the rounding of its rotation
+	terms             float64 // ‖q‖ + ‖tc‖ or, if far, ‖q − tc‖: rounding errors of products are relative to it
+
+	// far reports whether ‖q − tc‖ is so much smaller than ‖q‖ that the rounding of q would add to the
+	// errors of codes. Then own is q − tc, rotated and rounded by itself.
+	far bool
+	own *rounded
 }
+
+// farShare is a ratio of ‖q − tc‖ and ‖q‖. Below it, q − tc is rounded by itself. At this ratio the
+// error of rounding q is 1/5 of the error of codes of 1 bit, and 1/20 with 8 bits.
+const farShare = 1. / 16
 
 // vectorOf returns the divided query.
 func vectorOf[T dense.Float](x *Query) *[]T { return simd.Of[[]T, T](&x.single, &x.double) }
 
 // preparer is the working memory of Prepare.
 type preparer[T dense.Float] struct {
+	shifted []T // q − tc
 	rotated []T
 	whole   []int16
 }
@@ -109,22 +125,19 @@ func (q *quantiser[T]) Prepare(dst *Query, x []T, by Measure, miss float64) *Que
 	p := q.preparers.Get()
 	defer q.preparers.Put(p)
 	vector := divide(dst, x)
-	p.rotated = scratch.Resize(p.rotated, q.elements)
-	for k, r := range q.rotations {
-		r.Apply(dense.Of(1, q.out, p.rotated[k*q.out:][:q.out]), dense.Of(1, q.in, vector))
-	}
+	q.rotate(p, vector)
 	dst.norm = math.Sqrt(2 * vecmath.HalfSquaredNorm(p.rotated[:q.out]))
 	if math.IsInf(dst.norm, 1) {
 		dst.norm = math.NaN()
 	}
-	q.round(dst, p)
+	q.round(&dst.rounded, dst.norm, p)
 	if q.signs != nil {
 		if dst.signs == nil {
 			dst.signs = new(Query)
 		}
 		q.signs.describe(dst.signs)
 		dst.signs.by, dst.signs.norm, dst.signs.up, dst.signs.down, dst.signs.exponent = by, dst.norm, dst.up, dst.down, dst.exponent
-		q.signs.round(dst.signs, p)
+		q.signs.round(&dst.signs.rounded, dst.norm, p)
 	}
 	return dst
 }
@@ -132,7 +145,6 @@ func (q *quantiser[T]) Prepare(dst *Query, x []T, by Measure, miss float64) *Que
 // describe sets what a query knows of the quantiser.
 func (q *quantiser[T]) describe(dst *Query) {
 	dst.owner = q
-	dst.words, dst.width, dst.table = q.words, q.width, q.table
 	dst.out, dst.averaged, dst.bit = float64(q.out), float64(len(q.rotations)), 0
 	dst.perDimension = 1 / (dst.out - 1)
 	if dst.eachRow = q.options.Scheme == RaBitQ; !dst.eachRow {
@@ -163,29 +175,38 @@ func divide[T dense.Float](dst *Query, x []T) []T {
 	return *vector
 }
 
-// round rounds the rotated query of p.
-func (q *quantiser[T]) round(dst *Query, p *preparer[T]) {
+// rotate sets the rotated vector of p.
+func (q *quantiser[T]) rotate(p *preparer[T], vector []T) {
+	p.rotated = scratch.Resize(p.rotated, q.elements)
+	for k, r := range q.rotations {
+		r.Apply(dense.Of(1, q.out, p.rotated[k*q.out:][:q.out]), dense.Of(1, q.in, vector))
+	}
+}
+
+// round rounds the rotated vector of p, which has the given norm.
+func (q *quantiser[T]) round(dst *rounded, norm float64, p *preparer[T]) {
+	dst.words, dst.width, dst.table = q.words, q.width, q.table
 	dst.scale, dst.rounding = 0, 0
 	p.whole, dst.tile = scratch.Resize(p.whole, q.elements), dst.tile[:0]
 	if q.table != nil {
 		dst.tile = scratch.Resize(dst.tile, scan.DigitWords(q.words, q.width))
 		step := scan.Round(p.whole, p.rotated)
 		scan.Digits(dst.tile, p.whole, q.words, q.width)
-		if dst.norm > 0 {
-			dst.scale, dst.rounding = float32(q.unit*(step/dst.norm)), step/dst.norm/math.Sqrt(12)
+		if norm > 0 {
+			dst.scale, dst.rounding = float32(q.unit*(step/norm)), step/norm/math.Sqrt(12)
 		}
 		return
 	}
 	dst.listed = cache.Aligned(dst.listed, scan.ListedBytes(q.words, q.width))
 	clear(dst.listed)
-	if dst.norm > 0 {
+	if norm > 0 {
 		peak := vecmath.Peak(p.rotated)
 		vecmath.Scale(p.rotated, -1)
 		peak = max(peak, vecmath.Peak(p.rotated))
 		vecmath.Scale(p.rotated, -1)
 		step := float64(peak) / float64(scan.ListedLargest(q.width))
 		scan.RoundListed(dst.listed, p.rotated, q.places, T(1/step), q.width)
-		dst.scale, dst.rounding = float32(q.unit*(step/dst.norm)), step/dst.norm/math.Sqrt(12)
+		dst.scale, dst.rounding = float32(q.unit*(step/norm)), step/norm/math.Sqrt(12)
 	}
 	if !scan.Listed() {
 		dst.tile = scratch.Resize(dst.tile, scan.DigitWords(q.words, q.width))
@@ -218,8 +239,35 @@ func (q *quantiser[T]) shiftOf(x *Query, cluster int) *shift {
 		sum += float64(rest * rest)
 	}
 	s.norm = math.Sqrt(sum)
+	s.queryNorm, s.terms = x.norm, x.norm+float64(math.Abs(s.t)*s.size)
+	near := s.norm < farShare*x.norm
+	if near {
+		s.queryNorm, s.terms = math.Sqrt(2*vecmath.HalfSquaredNorm(y)), s.norm
+	}
+	if s.far = near && s.norm > 0; s.far {
+		if s.own == nil {
+			s.own = new(rounded)
+		}
+		p := q.preparers.Get()
+		defer q.preparers.Put(p)
+		p.shifted = scratch.Resize(p.shifted, q.in)
+		fraction, e := math.Frexp(s.norm) // the squares of q − tc might underflow in T
+		for i, v := range c.vector {
+			p.shifted[i] = T(math.Ldexp(float64(y[i])-float64(s.t*float64(v)), -e))
+		}
+		q.rotate(p, p.shifted)
+		q.round(s.own, fraction, p)
+	}
 	s.ready.Store(true)
 	return s
+}
+
+// roundedOf returns what codes are multiplied by: the query q, or q − tc.
+func (x *Query) roundedOf(s *shift) *rounded {
+	if s != nil && s.far {
+		return s.own
+	}
+	return &x.rounded
 }
 
 // fullNorm returns ‖x‖ of a row.

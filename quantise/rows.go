@@ -15,8 +15,8 @@ type rows struct {
 // labelled is the number of labels in one array of rows.labels.
 const labelled = 1 << 12
 
-// cluster is the rows of one centre, in the order of their numbers. Only the last block may have
-// room for more rows.
+// cluster is the rows of one centre, in the order of their numbers. The last blocks may have room
+// for more rows.
 type cluster struct {
 	n      int
 	blocks []*block
@@ -176,7 +176,8 @@ func (r cluster) before(id int) int {
 	if len(r.blocks) == 0 || r.blocks[0].ids == nil {
 		return min(id, r.n)
 	}
-	k := sort.Search(len(r.blocks), func(k int) bool { return int(r.blocks[k].ids[0]) >= id }) - 1
+	// Append may be writing the numbers of a block without rows, which Grow has reserved.
+	k := sort.Search(len(r.blocks), func(k int) bool { return r.used(k) == 0 || int(r.blocks[k].ids[0]) >= id }) - 1
 	if k < 0 {
 		return 0
 	}

@@ -243,3 +243,29 @@ func TestRowsOfAnySize(t *testing.T) {
 	wide := encode(t, y.RowRange(0, 5), quantise.Options{})
 	assert.EqualError(t, wide.Append(t.Context(), y), "quantise: row 5 holds NaN or ±Inf, or has a norm above 1e150")
 }
+
+// Bounds about centres are as wide, over the size of the query, for queries of any size.
+func testBoundsOfAnySize[T dense.Float](t *testing.T) {
+	const n, d = 50, 24
+	x, centres := clusters[T](n, d, 3, 2, 0.2, 5)
+	q := around(t, quantise.Options{Bits: 8}, centres)
+	c, err := q.Encode(t.Context(), x)
+	require.NoError(t, err)
+	width := func(e int) (w []float64) {
+		query := q.Prepare(nil, times(x.RowRange(7, 8), e).Row(0), quantise.InnerProduct, 0.01)
+		for _, v := range c.Estimates(make([]quantise.Estimate, n), query, 0) {
+			w = append(w, math.Ldexp(v.High-v.Low, -e))
+		}
+		return w
+	}
+	want := width(0)
+	for _, e := range []int{-112, 112} {
+		for i, w := range width(e) {
+			require.InEpsilon(t, want[i], w, 1e-6, "2^%d, row %d", e, i)
+		}
+	}
+}
+
+func TestBoundsOfAnySize(t *testing.T) {
+	densetest.Both(t, testBoundsOfAnySize[float32], testBoundsOfAnySize[float64])
+}

@@ -6,7 +6,6 @@ import (
 	"slices"
 	"sync"
 	"sync/atomic"
-	"unsafe"
 
 	"github.com/seed-feabd252/randfeat/dense"
 	"github.com/seed-feabd252/randfeat/internal/compute/parallel"
@@ -58,8 +57,8 @@ type ranking struct {
 
 	// With SearchOptions.Rows:
 	exact    []candidate // the best k rows by exact values
-	least    float64     // the score of the worst row in exact
-	possible []candidate // rows outside best whose upper bounds exceed least; their scores are the bounds
+	least    candidate   // the worst row in exact
+	possible []candidate // rows outside best whose upper bounds are not worse than least; their scores are the bounds
 	zExact   float64     // the number of standard errors of an upper bound
 
 	clusters []bool // the clusters to scan; none means all
@@ -158,7 +157,7 @@ func (s *search[T]) end() {
 func (s *search[T]) run() {
 	idle := true
 	for _, x := range s.queries {
-		idle = idle && (x.norm != x.norm || x.k == 0 || s.secondPass && math.IsInf(x.least, 1))
+		idle = idle && (x.norm != x.norm || x.k == 0 || s.secondPass && math.IsInf(x.least.score, 1))
 	}
 	if idle {
 		return
@@ -172,12 +171,11 @@ func (s *search[T]) run() {
 	for i := range s.segments {
 		all := &s.segments[i]
 		for k, c := range all.clusters {
-			n := c.before(all.n)
-			if n == 0 || !slices.ContainsFunc(s.queries, func(x *ranking) bool { return x.scans(k) }) {
+			if c.n == 0 || !slices.ContainsFunc(s.queries, func(x *ranking) bool { return x.scans(k) }) {
 				continue
 			}
 			for _, b := range c.blocks {
-				end := min(b.size, n-b.first)
+				end := min(b.size, c.n-b.first)
 				if s.products != nil {
 					b = b.signs
 				}
@@ -205,7 +203,7 @@ type scanner struct {
 	few          bool                     // few rows are selected, which are multiplied one by one
 
 	batch
-	products [group * chunkRows]float32
+	products [group * chunkRows]float32 // sᵀp/‖p‖, for the rounded vector p of each query
 	scores   [chunkRows]float32
 	factors  [chunkRows]float32 // the score is factor·product + …
 	squares  [chunkRows]float32 // ‖x−c‖², or ‖c‖² − ‖x‖² for cosines with centres
@@ -265,69 +263,6 @@ func (s *search[T]) scan(p *scanner) {
 				s.offer(p, x, products)
 			}
 		}
-	}
-}
-
-// listed reports whether there are kernels for rows at any addresses.
-func (s *search[T]) listed() bool { return s.q.table == nil && scan.Listed() }
-
-// short reports whether rows are so short that scan.Products is the fastest kernel for one query.
-func (s *search[T]) short() bool { return s.q.words < 8 || s.q.width == 1 && s.q.words <= 16 }
-
-// multiply computes sᵀp/‖q‖ of the rows of a chunk for some queries, of which k is the first.
-func (s *search[T]) multiply(p *scanner, some []*ranking, k int) {
-	q, n := s.q, p.hi-p.lo
-	if s.products != nil {
-		all := s.products[p.base+p.b.first+p.lo:][:n]
-		if s.secondPass {
-			copy(p.products[:], all)
-			return
-		}
-		defer func() { copy(all, p.products[:]) }()
-	}
-	dst, rows := p.products[:], p.b.words[p.lo*q.words:p.hi*q.words]
-	switch {
-	case s.listed() && (p.few || len(s.queries) == 1 && !s.short() && s.n*q.words < inCaches && q.words > fewWords):
-		for j, x := range some {
-			s.multiplyListed(p, x, dst[j*n:][:n])
-		}
-		return
-	case s.listed() && len(s.queries) == 1 && !s.short():
-		scan.ListedRange(dst, rows, some[0].listed, n, q.words, q.width)
-	case q.table != nil:
-		scan.LevelProducts(dst, rows, q.table, s.tiles[k*scan.DigitWords(q.words, q.width):], n, q.words, q.width, len(some), n)
-	default:
-		scan.Products(dst, rows, s.tiles[k*scan.DigitWords(q.words, q.width):], n, q.words, q.width, len(some), n)
-	}
-	for j, x := range some {
-		vecmath.Scale(dst[j*n:][:n], x.scale)
-	}
-}
-
-// multiplyListed computes products of the selected rows, or of all rows unless few are selected.
-func (s *search[T]) multiplyListed(p *scanner, x *ranking, dst []float32) {
-	f, words := &p.batch, s.q.words
-	if !p.few {
-		for i := 0; i < len(dst); i += fewRows {
-			n := min(fewRows, len(dst)-i)
-			for j, row := 0, p.b.words[(p.lo+i)*words:][:n*words]; j < n; j++ {
-				f.list[j] = (*byte)(unsafe.Pointer(&row[j*words]))
-			}
-			f.multiply(x.Query, n)
-			copy(dst[i:], f.products[:n])
-		}
-		return
-	}
-	n := 0
-	for i := p.nextSelected(0); i < len(dst); i = p.nextSelected(i + 1) { // fewer than fewRows
-		f.list[n] = (*byte)(unsafe.Pointer(&p.b.words[(p.lo+i)*words]))
-		n++
-	}
-	f.multiply(x.Query, n)
-	n = 0
-	for i := p.nextSelected(0); i < len(dst); i = p.nextSelected(i + 1) {
-		dst[i] = f.products[n]
-		n++
 	}
 }
 

@@ -36,7 +36,7 @@ func (x *Query) score(s *shift, n *numbers, cosine float64) float64 {
 func (x *Query) upperScore(s *shift, n *numbers, cosine float64) float64 {
 	score := x.score(s, n, cosine)
 	if s != nil {
-		return score + x.roundingBound(s, n)
+		return score + x.roundingBound(s, n) + float64(sumRoundings*math.Abs(score))
 	}
 	if x.by == SquaredDistance {
 		score += float64(roundings * n.norm * n.norm * x.down)
@@ -55,7 +55,7 @@ func (x *Query) roundingBound(s *shift, n *numbers) float64 {
 		}
 		return roundings * (float64(norm*norm) + math.Abs(2*s.short*n.centreProduct) + float64(norm*s.norm))
 	case Cosine:
-		whole := s.fullNorm(norm, n.centreProduct) * x.norm
+		whole := s.fullNorm(norm, n.centreProduct) * s.queryNorm
 		if whole == 0 {
 			return 0
 		}
@@ -67,6 +67,9 @@ func (x *Query) roundingBound(s *shift, n *numbers) float64 {
 // roundings bounds the relative rounding errors of cosines and squared norms.
 const roundings = 0x1p-20
 
+// sumRoundings bounds the relative rounding errors of sums in float64.
+const sumRoundings = 0x1p-40
+
 // upperCosine returns the largest cosine ρ whose estimate is too small by at most c·√(1−ρ²).
 func upperCosine(estimate, c float64) float64 {
 	if estimate >= 1 {
@@ -77,9 +80,18 @@ func upperCosine(estimate, c float64) float64 {
 	return max(-1, min((estimate+float64(c*math.Sqrt(max(0, square-float64(estimate*estimate)))))/square, 1))
 }
 
+// withRoundings returns a bound of a cosine that also bounds products with rounded norms. The result
+// of upperCosine does so unless it is near 1.
+func withRoundings(bound float64) float64 {
+	if bound > 1-0x1p-10 {
+		bound += roundings
+	}
+	return bound
+}
+
 // errorBound returns z standard errors of the estimate of a cosine of 0, from a code with variance =
 // ‖s‖²/(sᵀu)² − 1, and z standard errors of the rounding of the query. With centres, rotations and
-// products have rounding errors relative to ‖q‖ and ‖tc‖, which may exceed ‖q − tc‖.
+// products have rounding errors relative to s.terms.
 func (x *Query) errorBound(s *shift, z, variance float64) (law, rounding float64) {
 	norm := x.norm
 	if s != nil {
@@ -88,9 +100,9 @@ func (x *Query) errorBound(s *shift, z, variance float64) (law, rounding float64
 	if norm == 0 {
 		return 0, 0
 	}
-	rounding = math.Sqrt(3) * x.rounding * x.relative(s) // no rounding error is larger than half a step
+	rounding = math.Sqrt(3) * x.roundedOf(s).rounding * x.relative(s) // no rounding error is larger than half a step
 	if s != nil {
-		rounding += 0x1p-21 * (x.norm + float64(math.Abs(s.t)*s.size)) / (norm * math.Sqrt(x.out))
+		rounding += 0x1p-21 * s.terms / (norm * math.Sqrt(x.out))
 	}
 	return float64(z * math.Sqrt(variance/(x.out-1))), float64(z * rounding * math.Sqrt(1+variance))
 }
@@ -140,27 +152,27 @@ func (s *search[T]) offer(p *scanner, x *ranking, products []float32) {
 	p.best[x.index] = best
 }
 
-// offerPossible adds the rows of a chunk whose upper bounds exceed the worst exact value so far to
-// the candidates of a query.
+// offerPossible adds the rows of a chunk whose upper bounds are not worse than the worst exact value
+// so far to the candidates of a query.
 func (s *search[T]) offerPossible(p *scanner, x *ranking, products []float32) {
-	to, least := s.q.shiftOf(x.Query, p.cluster), x.least
-	if math.IsInf(least, 1) {
+	to := s.q.shiftOf(x.Query, p.cluster)
+	if math.IsInf(x.least.score, 1) {
 		return
 	}
 	most, rounding := x.errorBound(to, x.zExact, p.variance)
 	// An estimate of another code may exceed the bound of a cosine near 1.
 	beyond := x.zExact * x.zExact * s.variance / (x.out - 1)
-	limit, some := s.screen(p, x.Query, to, products, most+rounding+beyond+roundings, least)
+	limit, some := s.screen(p, x.Query, to, products, most+rounding+beyond+2*roundings, x.least.score)
 	if !some {
 		return
 	}
 	for i := p.next(0, limit); i < p.hi-p.lo; i = p.next(i+1, limit) {
 		n := p.numbersOf(p.lo + i)
 		law, rounding := x.errorBound(to, x.zExact, x.varianceOf(&n)+0x1p-22+s.variance)
-		high := upperCosine(x.cosine(to, products[i], &n)+rounding, law) + beyond
+		high := withRoundings(upperCosine(x.cosine(to, products[i], &n)+rounding, law)) + beyond
 		id := p.b.id(p.lo + i)
 		c := candidate{score: x.upperScore(to, &n, high), row: p.base + id}
-		if c.score > least && !x.found(c.row) && s.accepts(p.segment, id) {
+		if !c.worse(x.least) && !x.found(c.row) && s.accepts(p.segment, id) {
 			p.possible[x.index] = append(p.possible[x.index], c)
 		}
 	}
@@ -204,7 +216,7 @@ func (s *search[T]) screen(p *scanner, x *Query, to *shift, products []float32, 
 			return none, true
 		}
 		share, add = to.t, to.product
-		slack = math.Abs(to.product) + p.longest*(8*math.Abs(to.t)*to.size+4*x.norm+2*margin*to.norm)
+		slack = p.longest * (4*to.terms + 2*margin*to.norm)
 	case x.by == SquaredDistance:
 		if p.longest > 0x1p60 || p.longest < 0x1p-60 || x.norm > 0x1p60 || x.exponent != 0 {
 			return none, true
@@ -224,8 +236,12 @@ func (s *search[T]) screen(p *scanner, x *Query, to *shift, products []float32, 
 	copy(scores, products)
 	vecmath.Multiply(scores, p.factors[:n])
 	if to != nil {
-		vecmath.Scale(scores, float32(x.norm))
-		vecmath.AddScaled(scores, p.b.numbers[codedProducts][p.lo:p.hi], float32(-to.t))
+		if to.far {
+			vecmath.Scale(scores, float32(to.norm))
+		} else {
+			vecmath.Scale(scores, float32(x.norm))
+			vecmath.AddScaled(scores, p.b.numbers[codedProducts][p.lo:p.hi], float32(-to.t))
+		}
 		vecmath.AddScaled(scores, p.b.numbers[norms][p.lo:p.hi], float32(margin*to.norm))
 	} else if margin > 0 && x.by != Cosine {
 		vecmath.AddScaled(scores, p.b.numbers[norms][p.lo:p.hi], float32(margin))
@@ -241,6 +257,8 @@ func (s *search[T]) screen(p *scanner, x *Query, to *shift, products []float32, 
 		}
 		vecmath.Scale(scores, float32(factor))
 		vecmath.AddScaled(scores, p.squares[:n], -1)
+	} else if to != nil {
+		slack += math.Abs(to.product) + 4*math.Abs(to.t)*to.size*p.longest
 	}
 	if to != nil {
 		vecmath.AddScaled(scores, p.b.numbers[centreProducts][p.lo:p.hi], float32(share))
@@ -254,7 +272,7 @@ func (s *search[T]) screen(p *scanner, x *Query, to *shift, products []float32, 
 		if worst > 0 {
 			norm = p.smallestNorm
 		}
-		worst *= norm * x.norm
+		worst *= norm * to.queryNorm
 	case to == nil && x.by == Cosine:
 		worst -= margin
 		slack += margin

@@ -110,7 +110,7 @@ func (s *search[T]) findStaged() bool {
 	slices.SortFunc(y.possible, func(a, b candidate) int {
 		return cmp.Or(cmp.Compare(b.score, a.score), cmp.Compare(a.row, b.row))
 	})
-	for left := y.possible; len(left) > 0 && left[0].score >= x.best[x.k-1].score; {
+	for left := y.possible; len(left) > 0 && !left[0].worse(x.best[x.k-1]); {
 		some := left[:min(readRows, len(left))]
 		left = left[len(some):]
 		s.estimateCandidates(x, some)
@@ -118,8 +118,8 @@ func (s *search[T]) findStaged() bool {
 	return true
 }
 
-// estimateBest estimates the best rows of t for x.best, and sets the least score of a row of t to that
-// of the row k. It reports whether there are as many rows.
+// estimateBest estimates the best rows of t for x.best, and sets the least of the rows of t to the row
+// k. It reports whether there are as many rows.
 func (s *search[T]) estimateBest(x *ranking, t *search[T], k int) bool {
 	y := t.queries[0]
 	y.best = cut(y.best, y.k)
@@ -131,7 +131,7 @@ func (s *search[T]) estimateBest(x *ranking, t *search[T], k int) bool {
 	if len(x.best) < k || s.ended() {
 		return false
 	}
-	y.least = x.best[k-1].score
+	y.least = x.best[k-1]
 	return true
 }
 
@@ -145,7 +145,7 @@ func (s *search[T]) estimateCandidates(x *ranking, rows []candidate) {
 			segment, id := s.locate(c.row)
 			s.segments[segment].addRow(f, i, id, s.q.words)
 		}
-		f.multiply(x.Query, len(some))
+		f.multiply(&x.rounded, len(some))
 		for i, c := range some {
 			n := numbers{norm: float64(f.columns[norms][i]), ratio: float64(f.columns[ratios][i])}
 			score := x.score(nil, &n, x.cosine(nil, f.products[i], &n))

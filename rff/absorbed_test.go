@@ -1,4 +1,4 @@
-package rff
+package rff_test
 
 import (
 	"math"
@@ -10,15 +10,10 @@ import (
 
 	"github.com/seed-feabd252/randfeat/dense"
 	"github.com/seed-feabd252/randfeat/internal/testing/densetest"
+	"github.com/seed-feabd252/randfeat/internal/testing/must"
 	"github.com/seed-feabd252/randfeat/orf"
+	"github.com/seed-feabd252/randfeat/rff"
 )
-
-// sharpened are the maps of linearly mapped points.
-func sharpened[T dense.Float]() map[string]func(w orf.Projection[T], x, y dense.Matrix[T], scale float64) (LogMap[T], error) {
-	return map[string]func(w orf.Projection[T], x, y dense.Matrix[T], scale float64) (LogMap[T], error){
-		"SADERF": SADERF[T], "ADERF": ADERF[T],
-	}
-}
 
 // Matrices that frequencies absorb and points that are mapped give the logarithms that the
 // formula has, to rounding, in all blocks of rows.
@@ -27,68 +22,87 @@ func TestAbsorbedMatricesAreTheFormula(t *testing.T) {
 }
 
 func testAbsorbed[T dense.Float](t *testing.T) {
-	const m, d, n, scale = 7, 3, absorbedRows + 70, 1.5
+	const m, d, n, scale = 7, 3, rff.MappedRows + 70, 1.5
 	w, err := orf.Draw[T](orf.GramSchmidt{}, m, d, rand.NewPCG(1, 2))
 	require.NoError(t, err)
 	x, y := uniform[T](n, d), uniform[T](50, d)
 	for i := range n {
 		x.Set(i, 1, 3*x.At(i, 0)+x.At(i, 1))
 	}
-	for name, make := range sharpened[T]() {
-		f, err := make(w, x.RowRange(0, 60), y, scale)
+	for _, s := range pairedSpecs(x.RowRange(0, 60), y, scale) {
+		f, err := rff.Draw(s, w)
 		require.NoError(t, err)
-		fit := fitOf(t, name, w, x.RowRange(0, 60), y, scale)
-		for _, side := range sides(f) {
-			require.NotNil(t, side.absorbed, name)
-			got := side.LogTransform(dense.Matrix[T]{}, x)
-			phi := side.Transform(dense.Matrix[T]{}, x)
-			mapped := &balanced[T]{frame: side.frame, inner: side.inner, factors: side.factors, operand: side.operand, transposed: side.transposed}
-			other := mapped.LogTransform(dense.Matrix[T]{}, x)
-			for _, i := range []int{0, 1, 63, 64, 1024, absorbedRows - 1, absorbedRows, n - 1} {
+		other, err := rff.Draw[T](s, undrawn[T]{w})
+		require.NoError(t, err)
+		fit := fitOf(s)
+		for _, side := range [][2]rff.Map[T]{{f, other}, {rff.Keys(f), rff.Keys(other)}} {
+			require.True(t, rff.IsAbsorbed(side[0]))
+			require.False(t, rff.IsAbsorbed(side[1]))
+			got, mapped := logs(side[0]).LogTransform(dense.Matrix[T]{}, x), logs(side[1]).LogTransform(dense.Matrix[T]{}, x)
+			phi := side[0].Transform(dense.Matrix[T]{}, x)
+			for _, i := range []int{0, 1, 63, 64, 1024, rff.MappedRows - 1, rff.MappedRows, n - 1} {
 				want, sizes := logOptimal(fit, scale, w.Frequencies(), x.Row(i))
 				for j, v := range want {
 					// Sums of d products of three, twice, and the last operations.
 					tolerance := (2*d + 8) * densetest.Roundoff[T]() * sizes[j]
-					assert.InDelta(t, v, float64(got.At(i, j)), tolerance, "%s, absorbed (%d, %d)", side.name, i, j)
-					assert.InDelta(t, v, float64(other.At(i, j)), tolerance, "%s, mapped (%d, %d)", side.name, i, j)
-					assert.InEpsilon(t, math.Exp(float64(got.At(i, j))), float64(phi.At(i, j)), 4*densetest.Roundoff[T](), "%s (%d, %d)", side.name, i, j)
+					assert.InDelta(t, v, float64(got.At(i, j)), tolerance, "%v, absorbed (%d, %d)", side[0], i, j)
+					assert.InDelta(t, v, float64(mapped.At(i, j)), tolerance, "%v, mapped (%d, %d)", side[1], i, j)
+					assert.InEpsilon(t, math.Exp(float64(got.At(i, j))), float64(phi.At(i, j)), 4*densetest.Roundoff[T](), "%v (%d, %d)", side[0], i, j)
 				}
 			}
-			fit.Query, fit.Key = fit.Key, fit.Query
+			fit.query, fit.key = fit.key, fit.query
 		}
 	}
 }
 
-// sides returns the maps of queries and keys.
-func sides[T dense.Float](m Map[T]) []*balanced[T] {
-	return []*balanced[T]{m.(*side[T]).Map.(*balanced[T]), Keys(m).(*side[T]).Map.(*balanced[T])}
+// pairedSpecs are the maps of linearly mapped points, fitted to samples.
+func pairedSpecs[T dense.Float](x, y dense.Matrix[T], scale float64) []rff.Spec {
+	return []rff.Spec{must.Have(rff.FitSADERF(x, y, scale)), must.Have(rff.FitADERF(x, y, scale))}
 }
 
-func fitOf[T dense.Float](t *testing.T, name string, w orf.Projection[T], x, y dense.Matrix[T], scale float64) Fitting {
-	fit, err := FitOf(name, w, x, y, scale)
-	require.NoError(t, err)
-	return fit
+// fitting is what a Spec maps points by, and its damping.
+type fitting struct {
+	a          float64
+	query, key dense.Matrix[float64]
+}
+
+// fitOf returns the fitting of SADERF or ADERF; of SDERF its basis.
+func fitOf(s rff.Spec) fitting {
+	switch s := s.(type) {
+	case rff.SADERF:
+		d := len(s.Psi)
+		f := fitting{s.A, dense.New[float64](d, d), dense.New[float64](d, d)}
+		for l, v := range s.Psi {
+			f.query.Set(l, l, v)
+			f.key.Set(l, l, 1/v)
+		}
+		return f
+	case rff.ADERF:
+		return fitting{s.A, s.Query, s.Key}
+	}
+	basis := s.(rff.SDERF).Basis
+	return fitting{0, basis, basis}
 }
 
 // logOptimal returns the logarithms of the features of SoftmaxOptimal at Px, and
 // the sums of the magnitudes of their terms.
-func logOptimal[T dense.Float](e Fitting, scale float64, w dense.Matrix[T], x []T) (logs, sizes []float64) {
+func logOptimal[T dense.Float](e fitting, scale float64, w dense.Matrix[T], x []T) (logs, sizes []float64) {
 	level, size := 0.0, 0.0
 	mapped, bound := make([]float64, len(x)), make([]float64, len(x))
 	for l := range x {
 		for j, v := range x {
-			mapped[l] += e.Query.At(l, j) * float64(v)
-			bound[l] += math.Abs(e.Query.At(l, j) * float64(v))
+			mapped[l] += e.query.At(l, j) * float64(v)
+			bound[l] += math.Abs(e.query.At(l, j) * float64(v))
 		}
 		level -= scale / 2 * mapped[l] * mapped[l]
 		size += scale * bound[l] * bound[l]
 	}
 	for k := range w.Rows {
-		v := level + float64(len(x))/4*math.Log(1-4*e.A) - math.Log(float64(w.Rows))/2
+		v := level + float64(len(x))/4*math.Log(1-4*e.a) - math.Log(float64(w.Rows))/2
 		s := 1 + size + math.Abs(v-level)
 		for l, u := range w.Row(k) {
-			v += e.A*float64(u)*float64(u) + math.Sqrt((1-4*e.A)*scale)*float64(u)*mapped[l]
-			s += math.Abs(e.A)*float64(u)*float64(u) + math.Sqrt((1-4*e.A)*scale)*math.Abs(float64(u))*bound[l]
+			v += e.a*float64(u)*float64(u) + math.Sqrt((1-4*e.a)*scale)*float64(u)*mapped[l]
+			s += math.Abs(e.a)*float64(u)*float64(u) + math.Sqrt((1-4*e.a)*scale)*math.Abs(float64(u))*bound[l]
 		}
 		logs, sizes = append(logs, v), append(sizes, s)
 	}
@@ -96,7 +110,7 @@ func logOptimal[T dense.Float](e Fitting, scale float64, w dense.Matrix[T], x []
 }
 
 // undrawn forgets what a projection is.
-type undrawn struct{ orf.Projection[float32] }
+type undrawn[T dense.Float] struct{ orf.Projection[T] }
 
 // What has structure keeps it, and what would leave the range of the type is not absorbed.
 func TestWhatIsAbsorbed(t *testing.T) {
@@ -110,31 +124,26 @@ func TestWhatIsAbsorbed(t *testing.T) {
 		small.Data[i] /= 1 << 62
 	}
 	src := rand.NewPCG(1, 2)
-	must := func(w orf.Projection[float32], err error) orf.Projection[float32] {
-		require.NoError(t, err)
-		return w
-	}
-	iid := must(orf.Draw[float32](orf.IID{}, m, d, src))
-	for name, make := range sharpened[float32]() {
-		for kind, c := range map[string]struct {
-			w        orf.Projection[float32]
-			x, y     dense.Matrix[float32]
-			absorbed bool
-		}{
-			"iid":          {iid, x, y, true},
-			"Gram–Schmidt": {must(orf.Draw[float32](orf.GramSchmidt{}, m, d, src)), x, y, true},
-			"Halton":       {must(orf.Draw[float32](orf.Halton{}, m, d, src)), x, y, true},
-			"given":        {must(orf.FromMatrix(iid.Frequencies())), x, y, true},
-			"Hadamard":     {must(orf.Draw[float32](orf.Hadamard{}, m, d, src)), x, y, false},
-			"Givens":       {must(orf.Draw[float32](orf.Givens{}, m, d, src)), x, y, false},
-			"undrawn":      {undrawn{iid}, x, y, false},
-			"out of range": {iid, large, small, false},
-		} {
-			f, err := make(c.w, c.x, c.y, 1)
-			require.NoError(t, err, "%s, %s", name, kind)
-			for _, side := range sides(f) {
-				assert.Equal(t, c.absorbed, side.absorbed != nil, "%s, %s", name, kind)
-			}
+	iid := must.Have(orf.Draw[float32](orf.IID{}, m, d, src))
+	for kind, c := range map[string]struct {
+		w        orf.Projection[float32]
+		x, y     dense.Matrix[float32]
+		absorbed bool
+	}{
+		"iid":          {iid, x, y, true},
+		"Gram–Schmidt": {must.Have(orf.Draw[float32](orf.GramSchmidt{}, m, d, src)), x, y, true},
+		"Halton":       {must.Have(orf.Draw[float32](orf.Halton{}, m, d, src)), x, y, true},
+		"given":        {must.Have(orf.FromMatrix(iid.Frequencies())), x, y, true},
+		"Hadamard":     {must.Have(orf.Draw[float32](orf.Hadamard{}, m, d, src)), x, y, false},
+		"Givens":       {must.Have(orf.Draw[float32](orf.Givens{}, m, d, src)), x, y, false},
+		"undrawn":      {undrawn[float32]{iid}, x, y, false},
+		"out of range": {iid, large, small, false},
+	} {
+		for _, s := range pairedSpecs(c.x, c.y, 1) {
+			f, err := rff.Draw(s, c.w)
+			require.NoError(t, err, "%v, %s", s, kind)
+			assert.Equal(t, c.absorbed, rff.IsAbsorbed(f), "%v, %s", s, kind)
+			assert.Equal(t, c.absorbed, rff.IsAbsorbed(rff.Keys(f)), "%v, %s", s, kind)
 		}
 	}
 }

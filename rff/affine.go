@@ -14,46 +14,33 @@ import (
 	"github.com/seed-feabd252/randfeat/internal/argument"
 	"github.com/seed-feabd252/randfeat/internal/compute/matmul"
 	"github.com/seed-feabd252/randfeat/internal/compute/vecmath"
+	"github.com/seed-feabd252/randfeat/internal/memory/limit"
 	"github.com/seed-feabd252/randfeat/kernels"
 )
 
-// Affine returns the affine map
+// Affine is the affine map
 //
-//	z = A·x + b,  R^d → R^r,
+//	z = A·(x − c) + b,  R^d → R^r.
 //
-// for a (r×d) and b of length r; a nil b stands for 0. Both are copied. Compose puts an affine map
-// before another map to prepare points, for example to centre, scale, whiten or project them on
-// principal components (PCA). The kernel of the map is zᵀz′, a kernels.Pullback whose elements must
-// not be written.
+// Compose puts an affine map before another map to prepare points, for example to scale columns
+// (Standardise), to project points on principal components, to whiten them (PCA), or to take a
+// learnt metric. The kernel of the map is zᵀz′, a kernels.Pullback whose elements must not be
+// written.
 //
-// The error of an element is a few u·(d + 2)·Σ_j |A_ij·x_j|. For PCA x − μ replaces x, at any
-// distance of the mean μ from 0. The cost is a matrix product. The gradient Aᵀ·dφ does not read x.
-//
-// Affine returns an error for an a without elements, a b whose length is not r, and an element that
-// is not finite.
-func Affine[T dense.Float](a dense.Matrix[T], b []T) (Map[T], error) {
-	a.Check()
-	var offset []float64
-	if b != nil {
-		offset = make([]float64, len(b))
-		for i, v := range b {
-			offset[i] = float64(v)
-		}
-	}
-	return build[Map[T]](affineRecipe[T]{dense.Copy(dense.Matrix[float64]{}, a), offset})
+// The error of an element is a few u·(d + 2)·Σ_j |A_ij·(x_j − c_j)|, at any distance of c from 0.
+// The cost is a matrix product, or O(d) for each row if A is diagonal. The gradient Aᵀ·dφ does not
+// read x.
+type Affine struct {
+	A       dense.Matrix[float64] // r×d; zero if there are Factors
+	Factors []float64             // f of A = diag(f); nil if there is an A
+	Centre  []float64             // c, of length d; nil for 0
+	Offset  []float64             // b, of length r; nil for 0
 }
 
-// affineRecipe holds the parts of Affine that a file stores.
-type affineRecipe[T dense.Float] struct {
-	A      dense.Matrix[float64]
-	Offset []float64 // nil for 0
-}
+func (Affine) perFrequency() int { return 0 }
+func (Affine) String() string    { return "Affine()" }
 
-func newAffine[T dense.Float](r affineRecipe[T]) (Map[T], error) {
-	return affineMap[T]("Affine()", r.A, nil, r.Offset, r)
-}
-
-// affine is z = A·(x − c) + b.
+// affine is the map of Affine.
 type affine[T dense.Float] struct {
 	blockwise[T, []T]
 	centre, offset []T              // nil for 0
@@ -61,26 +48,40 @@ type affine[T dense.Float] struct {
 	packed, back   matmul.Packed[T] // Aᵀ and A, without factors
 }
 
-// affineMap keeps its arguments.
-func affineMap[T dense.Float](name string, a dense.Matrix[float64], centre, offset []float64, recipe any) (Map[T], error) {
-	k := kernels.Pullback{K: kernels.DotProduct{}, A: a, Centre: centre, Offset: offset}
+// newAffine returns the map of s, which it copies.
+func newAffine[T dense.Float](s Affine) (*affine[T], error) {
+	a := s.A
+	if d := len(s.Factors); d > 0 {
+		if len(a.Data) > 0 {
+			return nil, fmt.Errorf("rff: Affine has an A of %d×%d and %d Factors, want one of them", a.Rows, a.Cols, d)
+		}
+		if err := limit.Memory[float64](d, d); err != nil {
+			return nil, fmt.Errorf("rff: the matrix of %d factors: %w", d, err)
+		}
+		a = dense.New[float64](d, d)
+		for j, f := range s.Factors {
+			a.Set(j, j, f)
+		}
+	}
+	k := kernels.Pullback{K: kernels.DotProduct{}, A: a, Centre: slices.Clone(s.Centre), Offset: slices.Clone(s.Offset)}
 	if err := kernels.Check(k); err != nil {
 		return nil, fmt.Errorf("rff: not an affine map: %w", err)
 	}
+	s = Affine{Centre: k.Centre, Offset: k.Offset, Factors: slices.Clone(s.Factors)}
+	if len(s.Factors) == 0 {
+		a = a.Clone()
+		k.A, s.A = a, a
+	}
 	f := &affine[T]{blockwise: blockwise[T, []T]{
-		frame: frame{name: name, in: a.Cols, out: a.Rows, kernel: k, recipe: recipe},
+		frame: frame{name: s.String(), in: a.Cols, out: a.Rows, kernel: k, recipe: drawn[T]{Spec: s}},
 		rows:  affineRows,
 	}}
 	f.transform = func(s *[]T, z, x, _ dense.Matrix[T]) { f.apply(z, x, s) }
-	own := dense.Copy(dense.Matrix[T]{}, a)
-	for i := range own.Rows {
-		for j, v := range own.Row(i) {
-			if math.IsInf(float64(v), 0) {
-				return nil, fmt.Errorf("rff: A[%d][%d] = %v is outside the range of %T", i, j, a.At(i, j), v)
-			}
-		}
+	own, err := inRangeOf[T]("A", a)
+	if err != nil {
+		return nil, err
 	}
-	if _, ok := recipe.(scaleRecipe[T]); ok {
+	if len(s.Factors) > 0 {
 		for i := range own.Rows {
 			f.factors = append(f.factors, own.At(i, i))
 		}
@@ -88,11 +89,12 @@ func affineMap[T dense.Float](name string, a dense.Matrix[float64], centre, offs
 		matmul.PackT(&f.packed, own)
 		matmul.Pack(&f.back, own)
 	}
-	if centre != nil {
+	offset := s.Offset
+	if s.Centre != nil {
 		// The centre is rounded to T, and the offset makes up for the rounding.
 		f.centre = make([]T, f.in)
 		rest := make([]float64, f.in)
-		for j, c := range centre {
+		for j, c := range s.Centre {
 			f.centre[j] = T(c)
 			rest[j] = float64(f.centre[j]) - c
 		}
@@ -113,6 +115,22 @@ func affineMap[T dense.Float](name string, a dense.Matrix[float64], centre, offs
 	}
 	return f, nil
 }
+
+// inRangeOf returns m in T, or an error that calls m name if an element is out of range.
+func inRangeOf[T dense.Float](name string, m dense.Matrix[float64]) (dense.Matrix[T], error) {
+	own := dense.Copy(dense.Matrix[T]{}, m)
+	for i := range own.Rows {
+		for j, v := range own.Row(i) {
+			if math.IsInf(float64(v), 0) {
+				return own, fmt.Errorf("rff: %s[%d][%d] = %v is outside the range of %T", name, i, j, m.At(i, j), v)
+			}
+		}
+	}
+	return own, nil
+}
+
+// matrix returns A.
+func (f *affine[T]) matrix() dense.Matrix[float64] { return f.kernel.(kernels.Pullback).A }
 
 func (f *affine[T]) Backward(dst, x, dphi dense.Matrix[T]) dense.Matrix[T] {
 	checkGradient("dphi", x, dphi, f.in, f.out)
@@ -181,49 +199,46 @@ func (f *affine[T]) apply(z, x dense.Matrix[T], scratch *[]T) {
 // components outside 1 … min(n, d), a singular value decomposition that did not converge, and with
 // whiten a component whose variance is zero to rounding: σ_k·√(n−1) ≤ max(n, d)·ε·‖x‖_F, with ε =
 // 2⁻⁵² and the Frobenius norm.
-func PCA[T dense.Float](x dense.Matrix[T], components int, whiten bool) (Map[T], error) {
-	return build[Map[T]](pcaSamples[T]{x, components, whiten})
-}
-
-// pcaSamples has the arguments of PCA.
-type pcaSamples[T dense.Float] struct {
-	x          dense.Matrix[T]
-	components int
-	whiten     bool
-}
-
-func fitPCA[T dense.Float](s pcaSamples[T]) (Map[T], error) {
-	x, components, whiten := s.x, s.components, s.whiten
+func PCA[T dense.Float](x dense.Matrix[T], components int, whiten bool) (Affine, error) {
+	x.Check()
 	n, d := x.Rows, x.Cols
 	if n < 2 || d < 1 {
-		return nil, fmt.Errorf("rff: x is %d×%d, want at least 2×1", n, d)
+		return Affine{}, fmt.Errorf("rff: x is %d×%d, want at least 2×1", n, d)
 	}
 	if components < 1 || components > min(n, d) {
-		return nil, fmt.Errorf("rff: components = %d, want 1 to %d for x of %d×%d", components, min(n, d), n, d)
+		return Affine{}, fmt.Errorf("rff: components = %d, want 1 to %d for x of %d×%d", components, min(n, d), n, d)
 	}
 	if err := argument.Finite("rff: x", x); err != nil {
-		return nil, err
+		return Affine{}, err
 	}
 	data := dense.Copy(dense.Matrix[float64]{}, x)
 	e := toUnit(data)
+	size := mat.Norm(gonum.ToMat(data), 2)
+	zero := float64(max(n, d)) * 0x1p-52 * size / math.Sqrt(float64(n-1))
+	mean, column := make([]float64, d), make([]float64, n)
+	for j := range mean {
+		mat.Col(column, j, gonum.ToMat(data))
+		mean[j] = math.Ldexp(subtractMean(column), e)
+		for i, v := range column {
+			data.Set(i, j, v)
+		}
+	}
 	var pc stat.PC
 	if !pc.PrincipalComponents(gonum.ToMat(data), nil) {
-		return nil, fmt.Errorf("rff: the singular value decomposition of x, %d×%d, did not converge", n, d)
+		return Affine{}, fmt.Errorf("rff: the singular value decomposition of x, %d×%d, did not converge", n, d)
 	}
 	variances := pc.VarsTo(nil)
 	var vectors mat.Dense
 	pc.VectorsTo(&vectors)
 	v := upright(gonum.FromMat[float64](&vectors))
 
-	size := mat.Norm(gonum.ToMat(data), 2)
-	zero := float64(max(n, d)) * 0x1p-52 * size / math.Sqrt(float64(n-1))
 	a := dense.New[float64](components, d)
 	for k := range components {
 		scale := 1.0
 		if whiten {
 			sigma := math.Sqrt(variances[k])
 			if !(sigma > zero) {
-				return nil, fmt.Errorf("rff: component %d of x has the variance %.3g, zero to rounding, and cannot be whitened: want at most %d components", k, math.Ldexp(variances[k], 2*e), k)
+				return Affine{}, fmt.Errorf("rff: component %d of x has the variance %.3g, zero to rounding, and cannot be whitened: want at most %d components", k, math.Ldexp(variances[k], 2*e), k)
 			}
 			scale = math.Ldexp(1/sigma, -e)
 		}
@@ -231,35 +246,18 @@ func fitPCA[T dense.Float](s pcaSamples[T]) (Map[T], error) {
 			a.Set(k, j, scale*v.At(j, k))
 		}
 	}
-	mean := make([]float64, d)
-	column := make([]float64, n)
-	for j := range mean {
-		for i := range n {
-			column[i] = data.At(i, j)
-		}
-		mean[j] = math.Ldexp(accurateMean(column), e)
-	}
-	return newPCA(pcaRecipe[T]{a, mean, whiten})
+	return Affine{A: a, Centre: mean}, nil
 }
 
-// pcaRecipe holds the fitted parts of PCA that a file stores: Vᵀ or diag(1/σ)·Vᵀ, and μ.
-type pcaRecipe[T dense.Float] struct {
-	A      dense.Matrix[float64]
-	Centre []float64 `archive:"center"`
-	Whiten bool
-}
-
-func newPCA[T dense.Float](r pcaRecipe[T]) (Map[T], error) {
-	return affineMap[T](fmt.Sprintf("PCA(whiten=%v)", r.Whiten), r.A, r.Centre, nil, r)
-}
-
-// accurateMean returns the mean of x, which it overwrites. The rounding of the first pass grows
+// subtractMean subtracts the mean from x and returns the mean. The rounding of the first pass grows
 // with the distance of x from zero. The second pass corrects it, so that only the rounding of the
-// result is left, for every order of summation.
-func accurateMean(x []float64) float64 {
+// results is left, for every order of summation.
+func subtractMean(x []float64) float64 {
 	mean := stat.Mean(x, nil)
 	floats.AddConst(-mean, x)
-	return mean + stat.Mean(x, nil)
+	rest := stat.Mean(x, nil)
+	floats.AddConst(-rest, x)
+	return mean + rest
 }
 
 // toUnit divides x by 2^e, the least power of two above its elements, and returns e. Squares of the

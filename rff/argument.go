@@ -1,10 +1,8 @@
 package rff
 
 import (
-	"cmp"
 	"fmt"
 	"math"
-	"math/rand/v2"
 
 	"github.com/seed-feabd252/randfeat/dense"
 	"github.com/seed-feabd252/randfeat/internal/argument"
@@ -46,18 +44,10 @@ func inRange[T dense.Float](name string, v, factor float64) (T, error) {
 	return f, nil
 }
 
-// atLeastOne reports a dimension below 1.
-func atLeastOne(name string, n int) error {
-	if n < 1 {
-		return fmt.Errorf("rff: %s = %d, want at least 1", name, n)
-	}
-	return nil
-}
-
 // size reports a dimension below 1, or one of vectors that take more than 2⁴⁰ bytes.
 func size[T dense.Float](name string, n int) error {
-	if err := atLeastOne(name, n); err != nil {
-		return err
+	if n < 1 {
+		return fmt.Errorf("rff: %s = %d, want at least 1", name, n)
 	}
 	if err := limit.Memory[T](n); err != nil {
 		return fmt.Errorf("rff: %s = %d: %w", name, n, err)
@@ -70,7 +60,7 @@ func each[T dense.Float](name string, x []T, n int) error {
 	if len(x) != n {
 		return fmt.Errorf("rff: %d %s, want %d", len(x), name, n)
 	}
-	return argument.Finite("rff: "+name, dense.Of(1, n, x))
+	return argument.FiniteAll("rff: "+name, x)
 }
 
 // square reports a matrix that is not d×d, and an element that is not finite.
@@ -81,25 +71,6 @@ func square(name string, m dense.Matrix[float64], d int) error {
 	return argument.Finite("rff: "+name, m)
 }
 
-// as returns m as an M, or the error.
-func as[M Map[T], T dense.Float](m Map[T], err error) (none M, _ error) {
-	if err != nil {
-		return none, err
-	}
-	return m.(M), nil
-}
-
-// drawable reports an m or d that size reports, and m×d frequencies that take more than 2⁴⁰ bytes.
-func drawable[T dense.Float](m, d int) error {
-	if err := cmp.Or(size[T]("m", m), size[T]("d", d)); err != nil {
-		return err
-	}
-	if err := limit.Memory[T](m, d); err != nil {
-		return fmt.Errorf("rff: m = %d, d = %d: %w", m, d, err)
-	}
-	return nil
-}
-
 // frequenciesOf returns W, or an error if W takes more than 2⁴⁰ bytes. Structured frequencies take
 // less memory until Frequencies makes a matrix of them.
 func frequenciesOf[T dense.Float](w orf.Projection[T]) (dense.Matrix[T], error) {
@@ -108,14 +79,6 @@ func frequenciesOf[T dense.Float](w orf.Projection[T]) (dense.Matrix[T], error) 
 		return dense.Matrix[T]{}, fmt.Errorf("rff: the frequencies of w as a matrix, %d×%d: %w", m, d, err)
 	}
 	return w.Frequencies(), nil
-}
-
-// given reports a nil source.
-func given(src rand.Source) error {
-	if src == nil {
-		return fmt.Errorf("rff: src is nil")
-	}
-	return nil
 }
 
 // checkPoints panics unless the rows of x are points of R^in.

@@ -11,6 +11,7 @@ import (
 
 	"github.com/seed-feabd252/randfeat/dense"
 	"github.com/seed-feabd252/randfeat/internal/testing/densetest"
+	"github.com/seed-feabd252/randfeat/internal/testing/must"
 	"github.com/seed-feabd252/randfeat/kernels"
 	"github.com/seed-feabd252/randfeat/orf"
 	"github.com/seed-feabd252/randfeat/rff"
@@ -32,63 +33,85 @@ func testBadArguments[T dense.Float](t *testing.T) {
 		return func(f any, err error) { t.Helper(); fails(want, f, err) }
 	}
 
-	const noProjection = "w is nil, want a projection"
 	var none orf.Projection[T]
-	check(noProjection)(rff.DotProduct(none))
-	check(noProjection)(rff.Gaussian(none, 1))
-	check(noProjection)(rff.GaussianPhase(none, 1, src()))
-	check(noProjection)(rff.Matern(none, 0.5, 1, src()))
-	check(noProjection)(rff.SoftmaxTrig(none, 1))
-	check(noProjection)(rff.SoftmaxPositive(none, 1))
-	check(noProjection)(rff.SoftmaxHyperbolic(none, 1))
-	check(noProjection)(rff.GaussianPositive(none, 1))
-	check(noProjection)(rff.GaussianHyperbolic(none, 1))
-	check(noProjection)(rff.GaussianOptimal(none, 1, -1))
-	check(noProjection)(rff.Angular(none))
-	check(noProjection)(rff.ArcCosine(none, 1))
-	check("w is 0×2, want at least 1×1")(rff.Angular[T](empty[T]{}))
-
-	for text, v := range map[string]float64{"0": 0, "-1": -1, "NaN": math.NaN(), "+Inf": math.Inf(1), "-Inf": math.Inf(-1)} {
-		bad := "lengthScale = " + text + ", want a positive finite number"
-		check(bad)(rff.Gaussian(w, v))
-		check(bad)(rff.GaussianPhase(w, v, src()))
-		check(bad)(rff.GaussianPositive(w, v))
-		check(bad)(rff.GaussianHyperbolic(w, v))
-		check(bad)(rff.GaussianOptimal(w, v, -1))
-		check(bad)(rff.Laplacian[T](3, 2, v, src()))
-		check(bad)(rff.Matern(w, 1.5, v, src()))
-		bad = "scale = " + text + ", want a positive finite number"
-		check(bad)(rff.SoftmaxTrig(w, v))
-		check(bad)(rff.SoftmaxPositive(w, v))
-		check(bad)(rff.SoftmaxHyperbolic(w, v))
-		check(bad)(rff.Taylor[T](2, v))
+	lengths := func(v float64) []rff.Spec {
+		return []rff.Spec{
+			rff.Gaussian{LengthScale: v}, rff.GaussianPhase{LengthScale: v, Src: src()}, rff.GaussianPositive{LengthScale: v},
+			rff.GaussianHyperbolic{LengthScale: v}, rff.GaussianOptimal{LengthScale: v, A: -1}, rff.Matern{Nu: 1.5, LengthScale: v, Src: src()},
+		}
 	}
-	check("a = 0.125, want a number below 1/8")(rff.GaussianOptimal(w, 1, 0.125))
-	check("nu = 2, want 0.5, 1.5 or 2.5")(rff.Matern(w, 2, 1, src()))
-	check("order = 3, want 0, 1 or 2")(rff.ArcCosine(w, 3))
-	check("order = -1, want 0, 1 or 2")(rff.ArcCosine(w, -1))
-
-	check("src is nil")(rff.GaussianPhase(w, 1, nil))
-	check("src is nil")(rff.Laplacian[T](3, 2, 1, nil))
-	check("src is nil")(rff.Matern(w, 0.5, 1, nil))
-
-	check("src is nil")(rff.Boxes[T](boxKernel(2, 3), 4, nil))
-	check("features = 3, want at least 4")(rff.Boxes[T](boxKernel(2, 3), 3, src()))
-
-	check("m = 0, want at least 1")(rff.Laplacian[T](0, 2, 1, src()))
-	check("d = 0, want at least 1")(rff.Laplacian[T](3, 0, 1, src()))
-	check("d = 0, want at least 1")(rff.Identity[T](0))
-	check("d = -1, want at least 1")(rff.ELU[T](-1))
-	check("d = 0, want at least 1")(rff.Quadratic[T](0))
-	check("d = 0, want at least 1")(rff.Taylor[T](0, 1))
+	scales := func(v float64) []rff.Spec {
+		return []rff.Spec{
+			rff.SoftmaxTrig{Scale: v}, rff.SoftmaxPositive{Scale: v}, rff.SoftmaxHyperbolic{Scale: v}, rff.SoftmaxOptimal{Scale: v, A: -1},
+			rff.SDERF{Scale: v, Damping: []float64{0, 0}, Basis: dense.Of(2, 2, []float64{1, 0, 0, 1})},
+			rff.SADERF{Scale: v, Psi: []float64{1, 2}},
+			rff.ADERF{Scale: v, Query: dense.Of(2, 2, []float64{1, 0, 0, 1}), Key: dense.Of(2, 2, []float64{1, 0, 0, 1})},
+		}
+	}
+	for _, s := range append(append(lengths(1), scales(1)...), rff.DotProduct{}, rff.Angular{}, rff.ArcCosine{Order: 1}, rff.Laplacian{LengthScale: 1}) {
+		check("w is nil, want a projection")(rff.Draw(s, none))
+		check("w is 0×2, want at least 1×1")(rff.Draw[T](s, empty[T]{}))
+	}
+	heavy := must.Have(orf.Draw[T](orf.Cauchy{}, 4, 2, src()))
+	for text, v := range map[string]float64{"0": 0, "-1": -1, "NaN": math.NaN(), "+Inf": math.Inf(1), "-Inf": math.Inf(-1)} {
+		for _, s := range lengths(v) {
+			check("lengthScale = " + text + ", want a positive finite number")(rff.Draw(s, w))
+		}
+		check("lengthScale = " + text + ", want a positive finite number")(rff.Draw(rff.Laplacian{LengthScale: v}, heavy))
+		for _, s := range scales(v) {
+			check("scale = " + text + ", want a positive finite number")(rff.Draw(s, w))
+		}
+		check("scale = " + text + ", want a positive finite number")(rff.Draw[T](rff.Taylor{D: 2, Scale: v}, nil))
+	}
+	for want, s := range map[string]rff.Spec{
+		"a = 0.125, want a number below 1/8":                 rff.GaussianOptimal{LengthScale: 1, A: 0.125},
+		"a = 0.25, want a number below 1/8":                  rff.SDERF{Scale: 1, Damping: []float64{0, 0.25}, Basis: dense.Of(2, 2, []float64{1, 0, 0, 1})},
+		"nu = 2, want 0.5, 1.5 or 2.5":                       rff.Matern{Nu: 2, LengthScale: 1, Src: src()},
+		"order = 3, want 0, 1 or 2":                          rff.ArcCosine{Order: 3},
+		"order = -1, want 0, 1 or 2":                         rff.ArcCosine{Order: -1},
+		"Src is nil, want a source for phases":               rff.GaussianPhase{LengthScale: 1},
+		"Src is nil, want a source for gains":                rff.Matern{Nu: 0.5, LengthScale: 1},
+		"3 phases, want 4":                                   rff.GaussianPhase{LengthScale: 1, Phases: make([]float64, 3)},
+		"0 gains, want 4":                                    rff.Matern{Nu: 0.5, LengthScale: 1, Gains: []float64{}, Src: src()},
+		"gains[1] = +Inf, want a finite number":              rff.Matern{Nu: 0.5, LengthScale: 1, Gains: []float64{1, math.Inf(1), 1, 1}},
+		"1 psi, want 2":                                      rff.SADERF{Scale: 1, Psi: []float64{1}},
+		"query is 0×0, want 2×2":                             rff.ADERF{Scale: 1},
+		"0 damping, want 2":                                  rff.SDERF{Scale: 1},
+		"basis is 0×0, want 2×2":                             rff.SDERF{Scale: 1, Damping: []float64{0, 0}},
+		"s is <nil>, want a Spec of this package":            nil,
+		"s is *rff.Gaussian, want a Spec of this package":    &rff.Gaussian{LengthScale: 1},
+		"s is rff_test.ownSpec, want a Spec of this package": ownSpec{rff.Gaussian{LengthScale: 1}},
+		"w is given, and ELU() has no frequencies, want nil": rff.ELU{D: 2},
+		"w has the frequencies of orf.IID, which are not those of Laplacian(lengthScale=1)": rff.Laplacian{LengthScale: 1},
+	} {
+		check(want)(rff.Draw(s, w))
+	}
+	check("w has the frequencies of orf.Cauchy, which are not those of Angular()")(rff.Draw(rff.Angular{}, heavy))
+	_, err = rff.Draw(rff.Laplacian{LengthScale: 1}, must.Have(orf.FromMatrix(heavy.Frequencies())))
+	assert.NoError(t, err, "frequencies of unknown law")
+	for want, s := range map[string]rff.Spec{
+		"Src is nil, want a source for places": rff.Boxes{K: boxKernel(2, 3), Features: 4},
+		"features = 3, want at least 4":        rff.Boxes{K: boxKernel(2, 3), Features: 3, Src: src()},
+		"2 places, want 6":                     rff.Boxes{K: boxKernel(2, 3), Features: 4, Places: []int{0, 1}},
+		"places[1] = 6, want 0 to 5":           rff.Boxes{K: boxKernel(2, 3), Features: 4, Places: []int{0, 6, 0, 0, 0, 0}},
+		"d = 0, want at least 1":               rff.Identity{},
+		"d = -1, want at least 1":              rff.ELU{D: -1},
+		"d = -2, want at least 1":              rff.Quadratic{D: -2},
+		"d = -3, want at least 1":              rff.Taylor{D: -3, Scale: 1},
+	} {
+		check(want)(rff.Draw[T](s, nil))
+	}
 }
+
+// ownSpec is a Spec of another package.
+type ownSpec struct{ rff.Spec }
 
 func TestParametersOutsideTheRangeOfFloat32(t *testing.T) {
 	w, err := orf.Draw[float32](orf.IID{}, 4, 2, exprand.NewSource(1))
 	require.NoError(t, err)
-	_, err = rff.Gaussian(w, 1e-45)
+	_, err = rff.Draw(rff.Gaussian{LengthScale: 1e-45}, w)
 	assert.EqualError(t, err, "rff: lengthScale = 1e-45 is outside the range of float32")
-	_, err = rff.SoftmaxPositive(w, 1e300)
+	_, err = rff.Draw(rff.SoftmaxPositive{Scale: 1e300}, w)
 	assert.EqualError(t, err, "rff: scale = 1e+300 is outside the range of float32")
 }
 
@@ -110,11 +133,11 @@ func TestNewErrors(t *testing.T) {
 		{rff.Scheme[float64]{F: functions{same, same}, DF: functions{same}}, "rff: 1 derivatives Scheme.DF, want 2"},
 		{rff.Scheme[float64]{F: functions{same, same}, DF: functions{same, nil}}, "rff: Scheme.DF[1] is nil"},
 	} {
-		f, err := rff.New(w, c.s)
+		f, err := rff.New(c.s, w)
 		assert.EqualError(t, err, c.want)
 		assert.Nil(t, f)
 	}
-	_, err = rff.New(nil, rff.Scheme[float64]{F: functions{same}})
+	_, err = rff.New(rff.Scheme[float64]{F: functions{same}}, nil)
 	assert.EqualError(t, err, "rff: w is nil, want a projection")
 }
 

@@ -29,7 +29,9 @@ func BenchmarkTransform(b *testing.B) {
 }
 
 func benchmarkTransform[T dense.Float](b *testing.B, typ string) {
-	gaussian := func(w orf.Projection[T], _ rand.Source) (rff.Map[T], error) { return rff.Gaussian(w, 1) }
+	gaussian := func(w orf.Projection[T], _ rand.Source) (rff.Map[T], error) {
+		return rff.Draw(rff.Gaussian{LengthScale: 1}, w)
+	}
 	for _, p := range []struct {
 		name     string
 		ensemble orf.Ensemble
@@ -62,8 +64,8 @@ func benchmarkTransform[T dense.Float](b *testing.B, typ string) {
 			measure(b, name, "iid", typ, small, r.per, r.draw)
 		}
 	}
-	measure(b, "elu", "none", typ, shape{10000, 64, 64}, 1, func(_, d int, _ rand.Source) (rff.Map[T], error) { return rff.ELU[T](d) })
-	measure(b, "quadratic", "none", typ, shape{10000, 64, 2080}, 1, func(_, d int, _ rand.Source) (rff.Map[T], error) { return rff.Quadratic[T](d) })
+	measure(b, "elu", "none", typ, shape{10000, 64, 64}, 1, func(_, d int, _ rand.Source) (rff.Map[T], error) { return rff.Draw[T](rff.ELU{D: d}, nil) })
+	measure(b, "quadratic", "none", typ, shape{10000, 64, 2080}, 1, func(_, d int, _ rand.Source) (rff.Map[T], error) { return rff.Draw[T](rff.Quadratic{D: d}, nil) })
 }
 
 // measure runs the map that draw makes with D/per frequencies, rounded down.

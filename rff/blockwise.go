@@ -17,7 +17,7 @@ type frame struct {
 	in, out int
 	kernel  kernels.Kernel
 	law     mse.Law
-	recipe  any // the arguments that Write stores; nil for a map of functions
+	recipe  any // what Write stores; nil for a map of functions
 }
 
 func (f *frame) Dims() (in, out int) { return f.in, f.out }
@@ -27,13 +27,7 @@ func (f *frame) Kernel() kernels.Kernel { return f.kernel }
 // Law returns the exact law of the estimates, or the zero Law if none is known.
 func (f *frame) Law() mse.Law { return f.law }
 
-// of returns a copy of f with the recipe.
-func (f frame) of(recipe any) frame {
-	f.recipe = recipe
-	return f
-}
-
-// Recipe returns the arguments that Write stores.
+// Recipe returns what Write stores.
 func (f *frame) Recipe() (any, error) {
 	if f.recipe == nil {
 		return nil, fmt.Errorf("%v is made of functions, which no file holds", f)
@@ -67,13 +61,6 @@ func (b *blockwise[T, S]) Transform(dst, x dense.Matrix[T]) dense.Matrix[T] {
 func (b *blockwise[T, S]) forward(dst, x dense.Matrix[T], f blockFunc[T, S]) dense.Matrix[T] {
 	checkPoints(x, b.in)
 	return b.run(dense.Ensure(dst, x.Rows, b.out), x, dense.Matrix[T]{}, f)
-}
-
-// backward calls f, a field of the map, for every block of points and their gradients g. Panics
-// call g by the given name.
-func (b *blockwise[T, S]) backward(name string, dst, x, g dense.Matrix[T], f blockFunc[T, S]) dense.Matrix[T] {
-	checkGradient(name, x, g, b.in, b.out)
-	return b.run(dense.Ensure(dst, x.Rows, b.in), x, g, f)
 }
 
 func (b *blockwise[T, S]) run(dst, x, g dense.Matrix[T], f blockFunc[T, S]) dense.Matrix[T] {

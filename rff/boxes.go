@@ -1,7 +1,6 @@
 package rff
 
 import (
-	"cmp"
 	"fmt"
 	"math"
 	"math/rand/v2"
@@ -15,50 +14,47 @@ import (
 	"github.com/seed-feabd252/randfeat/kernels"
 )
 
-// Boxes returns random features of kernels.Boxes, k = (κ + κ² + κ³)/3. With random thresholds t, u,
-// v of coordinates, drawn by their weights, and s_t(x) = 1 if x_j > t and −1 if not, ρ = 2κ − 1 is
+// Boxes has random features of kernels.Boxes, k = (κ + κ² + κ³)/3. With random thresholds t, u, v
+// of coordinates, drawn by their weights, and s_t(x) = 1 if x_j > t and −1 if not, ρ = 2κ − 1 is
 // the mean of s_t(x)·s_t(y), and
 //
 //	k = (7 + 11ρ + 5ρ² + ρ³)/24,
 //	φ(x) = 1/√24·[√7, √(11/m₁)·s_t(x) …, √(5/m₂)·s_t(x)·s_u(x) …, √(1/m₃)·s_t(x)·s_u(x)·s_v(x) …],
 //
-// R^d → R^features. m₁ is half of the features, or the number of thresholds if that is less. m₃ is a
-// sixth of the rest. ‖φ(x)‖ = 1.
+// R^d → R^Features. m₁ is half of the features, or the number of thresholds if that is less. m₃ is
+// a sixth of the rest. ‖φ(x)‖ = 1.
 //
-// The m thresholds t are drawn from m equal shares of the weights, one from each. The same holds for
-// u and for v, in random orders. The map is unbiased, and a mean of products of q signs has the error
+// The m thresholds t are drawn from m equal shares of the weights, one from each. The same holds
+// for u and for v, in random orders. The map is unbiased, and a mean of products of q signs has the
+// error
 //
 //	1/m + (1 − 1/m)·B^q − ρ^(2q),  B = (mρ² − S)/(m − 1),  m = m_q,
 //
-// where S is the mean over the shares of the squared mean of s_t(x)·s_t(y) in a share. For many
-// features these errors are 0, (1 − ρ²)²/m₂ and (1 − ρ²)²(1 + 2ρ²)/m₃. At κ = 2/3, the mean for rows
-// of independent columns, the error of φ(x)ᵀφ(y) is then 0.10/features. It would be 0.97/features for
-// indicators of the 2^q cells of q independent thresholds, whose error for κ^q is
-// 2^q·κ^q(1 − κ^q)/m, and 0.46/features for products of independent signs.
+// where S is the mean over the shares of the squared mean of s_t(x)·s_t(y) in a share. At κ = 2/3,
+// the mean for rows of independent columns, the error of φ(x)ᵀφ(y) is 0.10/Features for many
+// features. It would be 0.46/Features for products of independent signs.
 //
-// A row with a coordinate that is not finite has NaN in all features. Transform takes O(features)
+// A row with a coordinate that is not finite has NaN in all features. Transform takes O(Features)
 // for each row, whatever d is. The features are constant between jumps, so that Backward gives 0.
-//
-// Boxes returns an error for fields of k out of range, fewer than 4 features or too many for
-// memory, and a nil src.
-func Boxes[T dense.Float](k kernels.Boxes, features int, src rand.Source) (Map[T], error) {
-	return build[Map[T]](boxesDraw[T]{k, features, src})
+type Boxes struct {
+	K        kernels.Boxes
+	Features int // at least 4
+
+	// Places are places in K.Thresholds, row by row: one for each single sign, two for each product
+	// of two, three for each product of three. Nil Places are drawn.
+	Places []int
+	Src    rand.Source `archive:"-"`
 }
 
-// boxesDraw has the arguments of Boxes.
-type boxesDraw[T dense.Float] struct {
-	k        kernels.Boxes
-	features int
-	src      rand.Source
-}
+func (Boxes) perFrequency() int { return 0 }
+func (s Boxes) String() string  { return fmt.Sprintf("Boxes(%v)", s.K) }
 
-func drawBoxes[T dense.Float](a boxesDraw[T]) (Map[T], error) {
-	counts, err := products[T](a.k, a.features)
-	if err := cmp.Or(err, given(a.src)); err != nil {
-		return nil, err
+// place draws the Places for the given numbers of products.
+func (s *Boxes) place(counts [3]int) error {
+	if s.Src == nil {
+		return fmt.Errorf("rff: Src is nil, want a source for places")
 	}
-	r, ends, rng := boxesRecipe[T]{K: a.k, Features: a.features}, weightEnds(a.k), rand.New(a.src)
-	r.K.Thresholds, r.K.Weights = a.k.Thresholds.Clone(), a.k.Weights.Clone()
+	ends, rng := weightEnds(s.K), rand.New(s.Src)
 	for q, m := range counts {
 		places := make([]int, m*(q+1))
 		for sign := range q + 1 {
@@ -70,9 +66,9 @@ func drawBoxes[T dense.Float](a boxesDraw[T]) (Map[T], error) {
 		if q == 0 {
 			slices.Sort(places)
 		}
-		r.Places = append(r.Places, places...)
+		s.Places = append(s.Places, places...)
 	}
-	return newBoxes(r)
+	return nil
 }
 
 // products returns the numbers of products of one, two and three signs.
@@ -100,19 +96,19 @@ func weightEnds(k kernels.Boxes) []float64 {
 	return ends
 }
 
-// boxesRecipe holds the parts of Boxes that a file stores. Places are places in K.Thresholds, row by
-// row: one for each single sign, two for each product of two, three for each product of three.
-type boxesRecipe[T dense.Float] struct {
-	K        kernels.Boxes
-	Features int
-	Places   []int
-}
-
-func newBoxes[T dense.Float](r boxesRecipe[T]) (Map[T], error) {
+func boxes[T dense.Float](r Boxes, e engine[T]) (Map[T], error) {
 	counts, err := products[T](r.K, r.Features)
 	if err != nil {
 		return nil, err
 	}
+	r.K.Thresholds, r.K.Weights, r.Places = r.K.Thresholds.Clone(), r.K.Weights.Clone(), slices.Clone(r.Places)
+	if r.Places == nil {
+		if err := r.place(counts); err != nil {
+			return nil, err
+		}
+	}
+	r.Src = nil
+	e.recipe.Spec = r
 	if want := counts[0] + 2*counts[1] + 3*counts[2]; len(r.Places) != want {
 		return nil, fmt.Errorf("rff: %d places, want %d", len(r.Places), want)
 	}
@@ -156,7 +152,6 @@ func newBoxes[T dense.Float](r boxesRecipe[T]) (Map[T], error) {
 			phi = phi[m:]
 		}
 	}
-	e := explicit[T](d, r.Features)
-	frame := e.named(fmt.Sprintf("Boxes(%v)", r.K), r.K, mse.OfBoxes(counts, apart)).of(r)
-	return &features[T]{engine: e, frame: frame, row: row, back: rowwise(e, flat[T])}, nil
+	e = e.of(d, r.Features)
+	return newFeatures(e, r.K, mse.OfBoxes(counts, apart), row, rowwise(e, flat[T])), nil
 }

@@ -47,7 +47,7 @@ func TestLawOfBoxes(t *testing.T) {
 		var law mse.Estimate
 		src := densetest.Source(uint64(features))
 		for range draws {
-			m, err := rff.Boxes[float64](k, features, src)
+			m, err := rff.Draw[float64](rff.Boxes{K: k, Features: features, Src: src}, nil)
 			require.NoError(t, err)
 			law, _ = m.(mse.Lawful).Law().Estimate()
 			phi := m.Transform(dense.Matrix[float64]{}, x)
@@ -82,7 +82,7 @@ func TestLawOfBoxesAtClosePoints(t *testing.T) {
 		k.Weights.Data[i] = 1
 	}
 	k.Weights.Data[20] = 49 * w
-	m, err := rff.Boxes[float64](k, 41, densetest.Source(1)) // 1, 20 signs, 17 pairs, 3 triples
+	m, err := rff.Draw[float64](rff.Boxes{K: k, Features: 41, Src: densetest.Source(1)}, nil) // 1, 20 signs, 17 pairs, 3 triples
 	require.NoError(t, err)
 	x, y := k.Thresholds.Data[20:21], k.Thresholds.Data[21:22]
 	assert.InEpsilon(t, 4*w/(24*24)*(11.*11/20+5.*5*2/17+1.*1*3/3), errorOf(m, x, y), 2e-6)
@@ -95,7 +95,7 @@ func TestLawOfBoxesAtClosePoints(t *testing.T) {
 func testSidesOfBoxes[T dense.Float](t *testing.T) {
 	negative := math.Copysign(0, -1)
 	for _, at := range []float64{-1e300, -1, -math.Nextafter(0.1, 1), negative, 1e-320, 0.1, 1, 1e300} {
-		m, err := rff.Boxes[T](kernels.Boxes{Thresholds: dense.Of(1, 1, []float64{at}), Weights: dense.Of(1, 1, []float64{2})}, 4, densetest.Source(1))
+		m, err := rff.Draw[T](rff.Boxes{K: kernels.Boxes{Thresholds: dense.Of(1, 1, []float64{at}), Weights: dense.Of(1, 1, []float64{2})}, Features: 4, Src: densetest.Source(1)}, nil)
 		require.NoError(t, err)
 		for _, v := range []float64{negative, 0, -1, 1, math.Nextafter(1, 2), 0.1, math.Nextafter(0.1, 0), -0.1, 1e30, -1e30, 1e-40, math.MaxFloat32} {
 			x, sign := dense.Of(1, 1, []T{T(v)}), -1.0
@@ -116,7 +116,7 @@ func TestSidesOfBoxes(t *testing.T) {
 // The map keeps what it was given, and the thresholds are copied.
 func TestBoxesCopiesItsKernel(t *testing.T) {
 	k := boxKernel(2, 9)
-	m, err := rff.Boxes[float64](k, 12, densetest.Source(1))
+	m, err := rff.Draw[float64](rff.Boxes{K: k, Features: 12, Src: densetest.Source(1)}, nil)
 	require.NoError(t, err)
 	x, y := []float64{-0.3, 0.2}, []float64{0.4, 0.9}
 	want := k.Eval(x, y)
@@ -128,6 +128,6 @@ func TestBoxesCopiesItsKernel(t *testing.T) {
 func TestBoxesArguments(t *testing.T) {
 	k := boxKernel(2, 3)
 	k.Weights.Data[1] = math.NaN()
-	_, err := rff.Boxes[float32](k, 8, densetest.Source(1))
+	_, err := rff.Draw[float32](rff.Boxes{K: k, Features: 8, Src: densetest.Source(1)}, nil)
 	assert.EqualError(t, err, "rff: kernels: Boxes.Weights[0][1] = NaN, want a number from 0 on")
 }

@@ -19,32 +19,26 @@ import (
 //
 // since s·xᵀy = s·(x−b)ᵀ(y−c) + s·xᵀc + s·bᵀy − s·bᵀc. A nil b or c stands for 0; both are copied.
 // The result is Paired, and a LogMap, Differentiable or DifferentiableLog if phi is. If phi is
-// unbiased, so is the result.
-//
-// The error relative to the kernel is that of phi at x − b and y − c. For positive features it
-// grows with ‖x + y − b − c‖, and for SoftmaxTrig with ‖x − y − b + c‖. So b and c should be the
-// means of queries and keys, which SubtractMean computes. Maps that are fitted to samples should be
+// unbiased, so is the result. Its error relative to the kernel is that of phi at x − b and y − c,
+// so b and c should be the means of queries and keys. Maps that are fitted to samples should be
 // fitted to the centred samples:
 //
 //	x0, b, err := rff.SubtractMean(queries)
 //	y0, c, err := rff.SubtractMean(keys)
-//	inner, err := rff.SDERF(w, x0, y0, scale)
+//	spec, err := rff.FitSDERF(x0, y0, scale)
+//	inner, err := rff.Draw(spec, w)
 //	phi, err := rff.Centred(inner, b, c)
 //
-// As b and c are given, features of a point depend on no other point: causal attention and streams
-// take means of earlier tokens or other texts. Kernels of x − y need no such map: Compose with an
-// Affine map subtracts the same vector from all points.
-//
-// Each method costs the method of phi and O(n·(in + out)); Backward of a map without
-// LogBackward also costs a Transform. Methods prepare 256 rows at a time in memory that is kept for
-// later calls. A factor is computed from x − b, in float64, and is rounded once, as a logarithm for
-// LogTransform. The factors of Transform overflow above e^709.8 (e^88.7 in float32), those of
-// LogTransform do not.
+// Features of a point depend on no other point: causal attention and streams take means of earlier
+// tokens or other texts. Each method costs the method of phi and O(n·(in + out)); Backward of a map
+// without LogBackward also costs a Transform. A factor is computed from x − b, in float64, and is
+// rounded once, as a logarithm for LogTransform. The factors of Transform overflow above e^709.8
+// (e^88.7 in float32), those of LogTransform do not.
 //
 // Centred returns an error for a nil phi, a phi whose kernel is not kernels.Softmax, a b or c that
 // is neither nil nor of length in, and an element that is not finite.
 func Centred[T dense.Float](phi Map[T], b, c []T) (Map[T], error) {
-	return build[Map[T]](centredRecipe[T]{phi, b, c})
+	return build[T](centredRecipe[T]{phi, b, c})
 }
 
 // centredRecipe holds the parts of Centred that a file stores.
@@ -77,11 +71,8 @@ func newCentred[T dense.Float](r centredRecipe[T]) (Map[T], error) {
 			return nil, err
 		}
 	}
-	keys := Keys(phi)
-	query, key := centre(phi, b, c, kernel), centre(keys, c, b, kernel)
-	query.keys, key.keys = like(key, keys), like(query, phi)
-	query.recipe, key.recipe = centredRecipe[T]{phi, query.own, query.other}, keysRecipe[T]{key.keys}
-	return key.keys, nil
+	query, key := centre(phi, b, c, kernel), centre(Keys(phi), c, b, kernel)
+	return join[T](query, key, centredRecipe[T]{phi, query.own, query.other}), nil
 }
 
 // SubtractMean returns the rows of x (n×d) less their mean, in memory of their own, and the mean,
@@ -117,7 +108,7 @@ func SubtractMean[T dense.Float](x dense.Matrix[T]) (centred dense.Matrix[T], me
 // other.
 func centre[T dense.Float](m Map[T], own, other []T, k kernels.Softmax) *centred[T] {
 	in, out := m.Dims()
-	f := &centred[T]{own: make([]T, in), other: make([]T, in), scale: k.Gamma, through: through[T, centredSpace[T]]{inner: m}}
+	f := &centred[T]{own: make([]T, in), other: make([]T, in), scale: k.Gamma, inner: m}
 	f.frame = frame{name: fmt.Sprintf("Centred(%v)", m), in: in, out: out, kernel: k}
 	f.rows = affineRows
 	if f.scale == 0 {
@@ -138,7 +129,7 @@ func centre[T dense.Float](m Map[T], own, other []T, k kernels.Softmax) *centred
 		}
 	}
 	if back, ok := m.(Differentiable[T]); ok {
-		f.pull = f.pulled(back)
+		f.pull, f.backward = f.pulled(back), back.CanBackward
 	}
 	if back, ok := m.(DifferentiableLog[T]); ok {
 		f.pull = f.pulledLogarithms(back)
@@ -150,7 +141,7 @@ func centre[T dense.Float](m Map[T], own, other []T, k kernels.Softmax) *centred
 // centred is one side of a pair of Centred.
 type centred[T dense.Float] struct {
 	through[T, centredSpace[T]]
-	keys       Map[T]
+	inner      Map[T]
 	own, other []T
 	scale      float64
 	half       float64 // ownᵀother/2
@@ -158,8 +149,6 @@ type centred[T dense.Float] struct {
 
 // centredSpace is scratch for a block of rows.
 type centredSpace[T dense.Float] struct{ points, features, slopes []T }
-
-func (f *centred[T]) Keys() Map[T] { return f.keys }
 
 func (f *centred[T]) String() string { return f.name }
 

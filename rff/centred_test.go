@@ -110,9 +110,9 @@ func TestCentredDependsOnOneVector(t *testing.T) {
 	w := iidOf[float64](t, m, d)
 	p := points[float64](7, 5, d, 0.6)
 	x, y, b, c, v := p.Row(0), p.Row(1), p.Row(2), p.Row(3), p.Row(4)
-	positive, err := rff.SoftmaxOptimal(w, scaleOf, damping)
+	positive, err := rff.Draw(rff.SoftmaxOptimal{Scale: scaleOf, A: damping}, w)
 	require.NoError(t, err)
-	trig, err := rff.SoftmaxTrig(w, scaleOf)
+	trig, err := rff.Draw(rff.SoftmaxTrig{Scale: scaleOf}, w)
 	require.NoError(t, err)
 	for i, phi := range []rff.Map[float64]{positive, trig} {
 		sign := float64(2*i - 1)
@@ -175,9 +175,9 @@ func TestCentredFarFromZero(t *testing.T) {
 			}
 		}
 		const s = 0.25
-		f64, err := rff.SoftmaxPositive(wide, s)
+		f64, err := rff.Draw(rff.SoftmaxPositive{Scale: s}, wide)
 		require.NoError(t, err)
-		f32, err := rff.SoftmaxPositive(narrow, s)
+		f32, err := rff.Draw(rff.SoftmaxPositive{Scale: s}, narrow)
 		require.NoError(t, err)
 		exact, err := rff.Centred(f64, dense.Copy(dense.Matrix[float64]{}, b).Data, dense.Copy(dense.Matrix[float64]{}, c).Data)
 		require.NoError(t, err)
@@ -245,11 +245,11 @@ func TestCentredWithoutMeans(t *testing.T) {
 	const m, d = 9, 3
 	x := points[float64](1, 4, d, 1)
 	none := dense.Matrix[float64]{}
-	phi, err := rff.SoftmaxPositive(iidOf[float64](t, m, d), scaleOf)
+	phi, err := rff.Draw(rff.SoftmaxPositive{Scale: scaleOf}, iidOf[float64](t, m, d))
 	require.NoError(t, err)
-	centred, err := rff.Centred[float64](phi, nil, nil)
+	centred, err := rff.Centred(phi, nil, nil)
 	require.NoError(t, err)
-	assert.Equal(t, phi.LogTransform(none, x), centred.(rff.LogMap[float64]).LogTransform(none, x))
+	assert.Equal(t, logs(phi).LogTransform(none, x), logs(centred).LogTransform(none, x))
 	assert.Equal(t, "Centred(SoftmaxPositive(scale=1.5): R^3 → R^9)", fmt.Sprint(centred))
 	assert.True(t, rff.Keys(rff.Keys(centred)) == centred)
 }
@@ -257,9 +257,9 @@ func TestCentredWithoutMeans(t *testing.T) {
 func TestCentredErrors(t *testing.T) {
 	w, err := orf.Draw[float64](orf.IID{}, 8, 2, exprand.NewSource(1))
 	require.NoError(t, err)
-	positive, err := rff.SoftmaxPositive(w, 1)
+	positive, err := rff.Draw(rff.SoftmaxPositive{Scale: 1}, w)
 	require.NoError(t, err)
-	gaussian, err := rff.Gaussian(w, 1)
+	gaussian, err := rff.Draw(rff.Gaussian{LengthScale: 1}, w)
 	require.NoError(t, err)
 	nameless, negative := named{positive, nil}, named{positive, kernels.Softmax{Gamma: -1}}
 	for _, e := range []struct {

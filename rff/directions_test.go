@@ -9,6 +9,7 @@ import (
 	exprand "golang.org/x/exp/rand"
 
 	"github.com/seed-feabd252/randfeat/dense"
+	"github.com/seed-feabd252/randfeat/internal/testing/must"
 	"github.com/seed-feabd252/randfeat/orf"
 	"github.com/seed-feabd252/randfeat/rff"
 )
@@ -66,78 +67,62 @@ func directions[T dense.Float](t testing.TB, m, d int) []direction[T] {
 		return &all[len(all)-1]
 	}
 	src := func() rand.Source { return exprand.NewSource(6) }
-	x, y := fitPoints[T](iidOf[T](t, 1, d))
+	x, y := fitPoints[T](d)
 	for kind, w := range projections[T](t, m, d) {
-		on := func(name string, f rff.Map[T], err error) *direction[T] {
+		on := func(name string, s rff.Spec) *direction[T] {
+			f, err := rff.Draw(s, w)
 			return add(name+" on "+kind, w, f, err)
 		}
-		dot, err := rff.DotProduct(w)
-		on("dot product", dot, err).constant = true
-		gaussian, err := rff.Gaussian(w, lengthScale)
-		on("gaussian", gaussian, err)
-		phase, err := rff.GaussianPhase(w, lengthScale, src())
-		on("gaussian phase", phase, err)
+		on("dot product", rff.DotProduct{}).constant = true
+		on("gaussian", rff.Gaussian{LengthScale: lengthScale})
+		on("gaussian phase", rff.GaussianPhase{LengthScale: lengthScale, Src: src()})
 		for _, nu := range []float64{0.5, 1.5, 2.5} {
-			matern, err := rff.Matern(w, nu, lengthScale, src())
-			on("matern", matern, err)
+			on("matern", rff.Matern{Nu: nu, LengthScale: lengthScale, Src: src()})
 		}
-		trig, err := rff.SoftmaxTrig(w, scaleOf)
-		on("softmax trig", trig, err)
-		positive, err := rff.SoftmaxPositive(w, scaleOf)
-		on("softmax positive", positive, err)
-		hyperbolic, err := rff.SoftmaxHyperbolic(w, scaleOf)
-		on("softmax hyperbolic", hyperbolic, err)
-		optimal, err := rff.SoftmaxOptimal(w, scaleOf, damping)
-		on("softmax optimal", optimal, err)
-		saderf, err := rff.SADERF(w, x, y, scaleOf)
-		on("saderf", saderf, err)
-		on("keys of saderf", rff.Keys[T](saderf), nil)
-		aderf, err := rff.ADERF(w, x, y, scaleOf)
-		on("aderf", aderf, err)
-		sderf, err := rff.SDERF(w, x, y, scaleOf)
-		on("sderf", sderf, err)
-		near, err := rff.GaussianPositive(w, lengthScale)
-		on("gaussian positive", near, err)
-		both, err := rff.GaussianHyperbolic(w, lengthScale)
-		on("gaussian hyperbolic", both, err)
-		damped, err := rff.GaussianOptimal(w, lengthScale, damping)
-		on("gaussian optimal", damped, err)
-		angular, err := rff.Angular(w)
-		on("angular", angular, err).flat = true
+		on("softmax trig", rff.SoftmaxTrig{Scale: scaleOf})
+		on("softmax positive", rff.SoftmaxPositive{Scale: scaleOf})
+		on("softmax hyperbolic", rff.SoftmaxHyperbolic{Scale: scaleOf})
+		on("softmax optimal", rff.SoftmaxOptimal{Scale: scaleOf, A: damping})
+		saderf, err := rff.Draw(must.Have(rff.FitSADERF(x, y, scaleOf)), w)
+		add("saderf on "+kind, w, saderf, err)
+		add("keys of saderf on "+kind, w, rff.Keys(saderf), nil)
+		on("aderf", must.Have(rff.FitADERF(x, y, scaleOf)))
+		on("sderf", must.Have(rff.FitSDERF(x, y, scaleOf)))
+		on("gaussian positive", rff.GaussianPositive{LengthScale: lengthScale})
+		on("gaussian hyperbolic", rff.GaussianHyperbolic{LengthScale: lengthScale})
+		on("gaussian optimal", rff.GaussianOptimal{LengthScale: lengthScale, A: damping})
+		on("angular", rff.Angular{}).flat = true
 		for order := range 3 {
-			arc, err := rff.ArcCosine(w, order)
-			a := on("arc-cosine", arc, err)
+			a := on("arc-cosine", rff.ArcCosine{Order: order})
 			a.flat, a.kinked = order == 0, order > 0
 		}
 		cos := func(t T) T { return T(math.Cos(float64(t))) }
 		minusSin := func(t T) T { return -T(math.Sin(float64(t))) }
 		square, double := func(t T) T { return t * t }, func(t T) T { return 2 * t }
 		scheme := rff.Scheme[T]{F: []func(T) T{cos, square}, DF: []func(T) T{minusSin, double}}
-		plain, err := rff.New(w, scheme)
-		on("new", plain, err)
+		plain, err := rff.New(scheme, w)
+		add("new on "+kind, w, plain, err)
 		scheme.H = func(x []T) T { return 1 + x[0]*x[0] + x[0]*x[len(x)-1] }
 		scheme.DH = func(dst, x []T) {
 			clear(dst)
 			dst[0] = 2*x[0] + x[len(x)-1]
 			dst[len(x)-1] += x[0]
 		}
-		withH, err := rff.New(w, scheme)
-		on("new with h", withH, err)
+		withH, err := rff.New(scheme, w)
+		add("new with h on "+kind, w, withH, err)
 	}
-	laplacian, err := rff.Laplacian[T](m, d, lengthScale, src())
-	add("laplacian", nil, laplacian, err)
-	boxes, err := rff.Boxes[T](boxKernel(d, 30), m, src())
-	add("boxes", nil, boxes, err).flat = true
-	identity, err := rff.Identity[T](d)
-	a := add("identity", nil, identity, err)
+	alone := func(name string, s rff.Spec, w orf.Projection[T]) *direction[T] {
+		f, err := rff.Draw(s, w)
+		return add(name, nil, f, err)
+	}
+	alone("laplacian", rff.Laplacian{LengthScale: lengthScale}, must.Have(orf.Draw[T](orf.Cauchy{}, m, d, src())))
+	alone("boxes", rff.Boxes{K: boxKernel(d, 30), Features: m, Src: src()}, nil).flat = true
+	a := alone("identity", rff.Identity{D: d}, nil)
 	a.inPlace, a.constant = true, true
-	elu, err := rff.ELU[T](d)
-	add("elu", nil, elu, err)
+	alone("elu", rff.ELU{D: d}, nil)
 	all[len(all)-1].inPlace, all[len(all)-2].inPlace = true, true
-	quadratic, err := rff.Quadratic[T](d)
-	add("quadratic", nil, quadratic, err)
-	taylor, err := rff.Taylor[T](d, scaleOf)
-	add("taylor", nil, taylor, err)
+	alone("quadratic", rff.Quadratic{D: d}, nil)
+	alone("taylor", rff.Taylor{D: d, Scale: scaleOf}, nil)
 	made := madeOfOthers[T](t, d)
 	for _, name := range []string{"gaussian after pca", "gaussian after affine", "softmax hyperbolic after pca", "softmax hyperbolic after affine", "centred softmax trig", "centred SADERF"} {
 		add(name, nil, made[name], nil)

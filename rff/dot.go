@@ -8,41 +8,29 @@ import (
 	"github.com/seed-feabd252/randfeat/internal/compute/vecmath"
 	"github.com/seed-feabd252/randfeat/internal/law/mse"
 	"github.com/seed-feabd252/randfeat/kernels"
-	"github.com/seed-feabd252/randfeat/orf"
 )
 
-// DotProduct returns the random projection
+// DotProduct is the random projection
 //
 //	φ(x) = 1/√m · [w₁ᵀx … w_mᵀx],
 //
 // R^d → R^m, which estimates the dot product xᵀy (Johnson–Lindenstrauss). The map is unbiased for
 // rows of w with E[wwᵀ] = I. With independent normal rows the mean squared error is ((xᵀy)² +
 // ‖x‖²‖y‖²)/m; orthogonal rows lower it [Choromanski, Rowland & Weller 2017].
-//
-// DotProduct returns an error for a nil w.
-func DotProduct[T dense.Float](w orf.Projection[T]) (Map[T], error) {
-	return build[Map[T]](dotProductRecipe[T]{w})
-}
+type DotProduct struct{}
 
-// dotProductRecipe holds the parts of DotProduct that a file stores.
-type dotProductRecipe[T dense.Float] struct{ W orf.Projection[T] }
+func (DotProduct) perFrequency() int { return 1 }
+func (DotProduct) String() string    { return "DotProduct()" }
 
-func newDotProduct[T dense.Float](r dotProductRecipe[T]) (Map[T], error) {
-	e, err := newEngine(r.W, 1)
-	if err != nil {
-		return nil, err
-	}
+func dotProduct[T dense.Float](e engine[T]) (Map[T], error) {
 	norm := T(1 / math.Sqrt(float64(e.out)))
-	return &features[T]{
-		engine: e,
-		frame:  e.named("DotProduct()", kernels.DotProduct{}, mse.OfDotProduct()).of(r),
-		row:    func(phi, _ []T, from, to int) { vecmath.Scale(phi[from:to], norm) },
-		back:   linearSlope(e, norm),
-	}, nil
+	row := func(phi, _ []T, from, to int) { vecmath.Scale(phi[from:to], norm) }
+	back := straight(e, func(_, _, _ []T) (a, b T) { return norm, 0 }, scaled[T])
+	return newFeatures(e, kernels.DotProduct{}, mse.OfDotProduct(), row, back), nil
 }
 
-// Angular returns the sign features of the angular kernel 1 − 2θ/π, where θ is the angle between x
-// and y [Charikar 2002],
+// Angular has the sign features of the angular kernel 1 − 2θ/π, where θ is the angle between x and
+// y [Charikar 2002],
 //
 //	φ(x) = 1/√m · [sign(w₁ᵀx) … sign(w_mᵀx)],
 //
@@ -50,31 +38,18 @@ func newDotProduct[T dense.Float](r dotProductRecipe[T]) (Map[T], error) {
 // a projection that is NaN or infinite is not known, and its feature is NaN. The map is unbiased
 // for isotropic rows of w of any lengths. With independent rows the mean squared error is
 // 4θ(π−θ)/(mπ²).
-//
-// Angular returns an error for a nil w.
-func Angular[T dense.Float](w orf.Projection[T]) (Map[T], error) {
-	return build[Map[T]](angularRecipe[T]{w})
-}
+type Angular struct{}
 
-// angularRecipe holds the parts of Angular that a file stores.
-type angularRecipe[T dense.Float] struct{ W orf.Projection[T] }
+func (Angular) perFrequency() int { return 1 }
+func (Angular) String() string    { return "Angular()" }
 
-func newAngular[T dense.Float](r angularRecipe[T]) (Map[T], error) {
-	e, err := newEngine(r.W, 1)
-	if err != nil {
-		return nil, err
-	}
+func angular[T dense.Float](e engine[T]) (Map[T], error) {
 	norm := T(1 / math.Sqrt(float64(e.out)))
-	return &features[T]{
-		engine: e,
-		frame:  e.named("Angular()", kernels.Angular{}, mse.OfAngular()).of(r),
-		row:    func(phi, _ []T, from, to int) { vecmath.Sign(phi[from:to], norm) },
-		back:   rowwise(e, flat[T]),
-	}, nil
+	row := func(phi, _ []T, from, to int) { vecmath.Sign(phi[from:to], norm) }
+	return newFeatures(e, kernels.Angular{}, mse.OfAngular(), row, rowwise(e, flat[T])), nil
 }
 
-// ArcCosine returns the features of the arc-cosine kernel of order n = order, that is 0, 1 or 2
-// [Cho & Saul 2009],
+// ArcCosine has the features of the arc-cosine kernel of order n [Cho & Saul 2009],
 //
 //	φ(x) = √(2/m) · [Θ(w₁ᵀx)(w₁ᵀx)ⁿ … Θ(w_mᵀx)(w_mᵀx)ⁿ],
 //
@@ -85,45 +60,30 @@ func newAngular[T dense.Float](r angularRecipe[T]) (Map[T], error) {
 // error is k(2−k)/m for order 0 and, for order 1,
 //
 //	(2‖x‖²‖y‖²·(3·sin θ·cos θ + (π−θ)(1 + 2cos²θ))/π − k²)/m.
-//
-// ArcCosine returns an error for a nil w or an order other than 0, 1 and 2.
-func ArcCosine[T dense.Float](w orf.Projection[T], order int) (Map[T], error) {
-	return build[Map[T]](arcCosineRecipe[T]{w, order})
+type ArcCosine struct {
+	Order int // n: 0, 1 or 2
 }
 
-// arcCosineRecipe holds the parts of ArcCosine that a file stores.
-type arcCosineRecipe[T dense.Float] struct {
-	W     orf.Projection[T]
-	Order int
-}
+func (ArcCosine) perFrequency() int { return 1 }
+func (s ArcCosine) String() string  { return fmt.Sprintf("ArcCosine(order=%d)", s.Order) }
 
-func newArcCosine[T dense.Float](r arcCosineRecipe[T]) (Map[T], error) {
-	e, err := newEngine(r.W, 1)
-	if err != nil {
-		return nil, err
-	}
+func arcCosine[T dense.Float](s ArcCosine, e engine[T]) (Map[T], error) {
 	norm := T(math.Sqrt(2 / float64(e.out)))
-	var row rowFunc[T]
-	var back *pullback[T]
-	switch r.Order {
+	f := newFeatures(e, kernels.ArcCosine{Order: s.Order}, mse.OfArcCosine(s.Order), nil, nil)
+	switch s.Order {
 	case 0:
-		row = func(phi, _ []T, from, to int) { step(phi[from:to], norm) }
-		back = rowwise(e, flat[T])
+		f.row = func(phi, _ []T, from, to int) { step(phi[from:to], norm) }
+		f.back = rowwise(e, flat[T])
 	case 1:
-		row = func(phi, _ []T, from, to int) { vecmath.Max0(phi[from:to], norm) }
-		back = stepSlope(e, norm)
+		f.row = func(phi, _ []T, from, to int) { vecmath.Max0(phi[from:to], norm) }
+		f.back = stepSlope(e, norm)
 	case 2:
-		row = func(phi, _ []T, from, to int) { rampSquared(phi[from:to], norm) }
-		back = rampSlope(e, norm)
+		f.row = func(phi, _ []T, from, to int) { rampSquared(phi[from:to], norm) }
+		f.back = rampSlope(e, norm)
 	default:
-		return nil, fmt.Errorf("rff: order = %d, want 0, 1 or 2", r.Order)
+		return nil, fmt.Errorf("rff: order = %d, want 0, 1 or 2", s.Order)
 	}
-	return &features[T]{
-		engine: e,
-		frame:  e.named(fmt.Sprintf("ArcCosine(order=%d)", r.Order), kernels.ArcCosine{Order: r.Order}, mse.OfArcCosine(r.Order)).of(r),
-		row:    row,
-		back:   back,
-	}, nil
+	return f, nil
 }
 
 // The functions below are 0 on one side of the origin or jump there. They add v − v, which is 0 for
@@ -152,11 +112,6 @@ func rampSquared[T dense.Float](x []T, c T) {
 			x[i] = v - v
 		}
 	}
-}
-
-// linearSlope is the derivative of c·Wx.
-func linearSlope[T dense.Float](e engine[T], c T) *pullback[T] {
-	return straight(e, func(_, _, _ []T) (a, b T) { return c, 0 }, scaled[T])
 }
 
 // stepSlope is the derivative of c·max(Wx, 0), which is c·Θ(Wx), with Θ(0) = ½.

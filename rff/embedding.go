@@ -14,6 +14,7 @@ import (
 	"github.com/seed-feabd252/randfeat/internal/argument"
 	"github.com/seed-feabd252/randfeat/internal/compute/cholesky"
 	"github.com/seed-feabd252/randfeat/internal/compute/matmul"
+	"github.com/seed-feabd252/randfeat/internal/door"
 	"github.com/seed-feabd252/randfeat/internal/memory/limit"
 	"github.com/seed-feabd252/randfeat/kernels"
 )
@@ -23,12 +24,13 @@ import (
 //	φ(x) = Cᵀ·[k(x, p_1) … k(x, p_n)]ᵀ,  C ∈ R^{n×out},
 //
 // for every kernel, also a user's own. Nystroem chooses C by a factorisation of the Gram matrix of
-// the points, and Spectral by its eigenvalues.
+// the points, and Spectral by its eigenvalues. Far from the points the features vanish: package
+// ridge adds the variance k(x, x) − ‖φ(x)‖² to its deviations.
 //
 // Transform computes in float64 for both T and rounds once, because C magnifies rounding errors of
 // k by up to 1/√Tolerance. Each row of x costs a row of the Gram matrix with the points and 2·n·out
-// operations, or n² + 64n for Nystroem. Scratch memory is a few times n + out numbers for each of 64
-// rows in each goroutine, and is kept for later calls.
+// operations, or n² + 64n for Nystroem. Scratch memory is a few times n + out numbers for each of
+// 64 rows in each goroutine, and is kept for later calls.
 type Embedding[T dense.Float] interface {
 	Map[T]
 
@@ -55,7 +57,7 @@ type Embedding[T dense.Float] interface {
 // Tolerance. Features after the first r are zero. φ(x)ᵀφ(y) is the inner product of the projections
 // of x and y, in the space of k, onto the span of the landmarks. So φ(x)ᵀφ(y) equals k(x, y) to
 // rounding if x or y is a landmark. Elsewhere ‖φ(x)‖² ≤ k(x, x), and the gap is small if landmarks
-// are close to the data.
+// are close to the data in the space of k. Packages landmarks and kmeans choose them.
 //
 // The landmarks are copied. Building costs n Gram rows and about n³/2 multiply-adds in matrix
 // products, in float64.
@@ -64,19 +66,21 @@ type Embedding[T dense.Float] interface {
 // memory, a value of k that is not finite, and a Gram matrix with a residual that is not positive
 // semi-definite to rounding, so that k is not a kernel.
 func Nystroem[T dense.Float](k kernels.Kernel, landmarks dense.Matrix[T]) (Embedding[T], error) {
-	return build[Embedding[T]](nystroemPoints[T]{k, landmarks})
-}
-
-// nystroemPoints has the arguments of Nystroem.
-type nystroemPoints[T dense.Float] struct {
-	k         kernels.Kernel
-	landmarks dense.Matrix[T]
-}
-
-func fitNystroem[T dense.Float](a nystroemPoints[T]) (Map[T], error) {
-	points, gram, err := gramOf(a.k, "landmarks", a.landmarks)
+	points, err := pointsOf("landmarks", k, landmarks)
 	if err != nil {
 		return nil, err
+	}
+	r, err := fitNystroem(k, points)
+	if err != nil {
+		return nil, err
+	}
+	return door.Choose[T, Embedding[T]](make32, make64, r)
+}
+
+func fitNystroem(k kernels.Kernel, points dense.Matrix[float64]) (r embeddingRecipe, _ error) {
+	gram, err := gramOf(k, "landmarks", points)
+	if err != nil {
+		return r, err
 	}
 	n, largest := points.Rows, 0.0
 	for i := range n {
@@ -85,7 +89,7 @@ func fitNystroem[T dense.Float](a nystroemPoints[T]) (Map[T], error) {
 	tolerance := float64(n) * 0x1p-52 * largest
 	p, err := cholesky.NewPivoted(gram, tolerance)
 	if err != nil {
-		return nil, fmt.Errorf("rff: the %d×%d Gram matrix of landmarks is not positive semi-definite: %w", n, n, err)
+		return r, fmt.Errorf("rff: the %d×%d Gram matrix of landmarks is not positive semi-definite: %w", n, n, err)
 	}
 	c, features, ordered := dense.New[float64](n, n), dense.New[float64](n, n), dense.New[float64](n, points.Cols)
 	_ = p.Factor().Invert(context.Background(), func(lo int, w dense.Matrix[float64]) {
@@ -103,14 +107,7 @@ func fitNystroem[T dense.Float](a nystroemPoints[T]) (Map[T], error) {
 	for i, at := range p.Order {
 		copy(ordered.Row(i), points.Row(at))
 	}
-	return newNystroem(nystroemRecipe[T]{spectralMap{a.k, ordered, c, features, tolerance, p.Rank}})
-}
-
-// nystroemRecipe holds the fitted parts of Nystroem that a file stores.
-type nystroemRecipe[T dense.Float] struct{ spectralMap }
-
-func newNystroem[T dense.Float](r nystroemRecipe[T]) (Map[T], error) {
-	return newEmbedding[T](fmt.Sprintf("Nystroem(%v)", r.K), r.spectralMap, r)
+	return embeddingRecipe{"Nystroem", k, ordered, c, features, tolerance, p.Rank}, nil
 }
 
 // Spectral returns the spectral (Mercer) map of k on the points x (n×d): with the eigenvalues λ_1 ≥
@@ -132,46 +129,40 @@ func newNystroem[T dense.Float](r nystroemRecipe[T]) (Map[T], error) {
 // so that k is not a kernel, eigenvalues that did not converge, a rank below 1, and one above the
 // number of eigenvalues above Tolerance.
 func Spectral[T dense.Float](k kernels.Kernel, x dense.Matrix[T], rank int) (Embedding[T], error) {
-	return build[Embedding[T]](spectralPoints[T]{k, x, rank})
-}
-
-// spectralPoints has the arguments of Spectral.
-type spectralPoints[T dense.Float] struct {
-	k    kernels.Kernel
-	x    dense.Matrix[T]
-	rank int
-}
-
-func fitSpectral[T dense.Float](a spectralPoints[T]) (Map[T], error) {
-	if err := atLeastOne("rank", a.rank); err != nil {
+	if err := size[float64]("rank", rank); err != nil {
 		return nil, err
 	}
-	points, gram, err := gramOf(a.k, "x", a.x)
+	points, err := pointsOf("x", k, x)
 	if err != nil {
 		return nil, err
+	}
+	r, err := fitSpectral(k, points, rank)
+	if err != nil {
+		return nil, err
+	}
+	return door.Choose[T, Embedding[T]](make32, make64, r)
+}
+
+func fitSpectral(k kernels.Kernel, points dense.Matrix[float64], rank int) (r embeddingRecipe, _ error) {
+	gram, err := gramOf(k, "x", points)
+	if err != nil {
+		return r, err
 	}
 	s, err := decompose(gram)
 	if err != nil {
-		return nil, err
+		return r, err
 	}
-	if a.rank > s.rank {
-		return nil, fmt.Errorf("rff: rank = %d is more than the numerical rank %d of the %d×%d Gram matrix of x", a.rank, s.rank, points.Rows, points.Rows)
+	if rank > s.rank {
+		return r, fmt.Errorf("rff: rank = %d is more than the numerical rank %d of the %d×%d Gram matrix of x", rank, s.rank, points.Rows, points.Rows)
 	}
-	return newSpectral(spectralRecipe[T]{spectralMap{a.k, points,
-		s.times(a.rank, inverseRoot), s.times(a.rank, squareRoot), s.tolerance, a.rank}})
+	return embeddingRecipe{"Spectral", k, points, s.times(rank, inverseRoot), s.times(rank, squareRoot), s.tolerance, rank}, nil
 }
 
-// spectralRecipe holds the fitted parts of Spectral that a file stores.
-type spectralRecipe[T dense.Float] struct{ spectralMap }
-
-func newSpectral[T dense.Float](r spectralRecipe[T]) (Map[T], error) {
-	return newEmbedding[T](fmt.Sprintf("Spectral(%v)", r.K), r.spectralMap, r)
-}
-
-// spectralMap is φ(x) = Cᵀ·[k(x, p_1) …]ᵀ for the rows p of Points and C, which is Coefficients.
-// Features are φ of the points. Features of Nystroem are in the order of the caller's landmarks,
-// Points in the order P, in which C is upper triangular.
-type spectralMap struct {
+// embeddingRecipe is φ(x) = Cᵀ·[k(x, p_1) …]ᵀ for the rows p of Points and C, which is
+// Coefficients, as a file stores it. Features are φ of the points. Features of Nystroem are in the
+// order of the caller's landmarks, Points in the order P, in which C is upper triangular.
+type embeddingRecipe struct {
+	Name                           string // Nystroem or Spectral
 	K                              kernels.Kernel
 	Points, Coefficients, Features dense.Matrix[float64]
 	Tolerance                      float64
@@ -195,15 +186,15 @@ type columns struct {
 	packed matmul.Packed[float64]
 }
 
-// columnsAtOnce is the number of columns in a product. With more, a triangle has more zeros that are
-// multiplied.
+// columnsAtOnce is the number of columns in a product. With more, a triangle has more zeros that
+// are multiplied.
 const columnsAtOnce = 64
 
 // embeddingSpace holds a block of points, of their kernel values and of features.
 type embeddingSpace struct{ x, gram, phi []float64 }
 
 // newEmbedding prepares both factors of a map: the points and the coefficients.
-func newEmbedding[T dense.Float](name string, s spectralMap, recipe any) (Map[T], error) {
+func newEmbedding[T dense.Float](s embeddingRecipe) (Map[T], error) {
 	points, c, features := s.Points, s.Coefficients, s.Features
 	if points.Rows < 1 || points.Cols < 1 || c.Cols < 1 || c.Rows != points.Rows || features.Rows != points.Rows || features.Cols != c.Cols {
 		return nil, fmt.Errorf("rff: points are %d×%d, coefficients %d×%d, features %d×%d, want as many rows and at least one feature",
@@ -217,7 +208,7 @@ func newEmbedding[T dense.Float](name string, s spectralMap, recipe any) (Map[T]
 		return nil, fmt.Errorf("rff: k is out of range: %w", err)
 	}
 	e := &embedding[T]{points: prepared, features: features, tolerance: s.Tolerance, rank: s.Rank}
-	e.frame = frame{name: name, in: points.Cols, out: features.Cols, kernel: s.K, recipe: recipe}
+	e.frame = frame{name: fmt.Sprintf("%s(%v)", s.Name, s.K), in: points.Cols, out: features.Cols, kernel: s.K, recipe: s}
 	e.rows, e.transform = blockRows, e.block
 	e.coefficients = make([]columns, 0, (c.Cols+columnsAtOnce-1)/columnsAtOnce)
 	for first := 0; first < c.Cols; first += columnsAtOnce {
@@ -254,28 +245,32 @@ func (e *embedding[T]) Rank() int { return e.rank }
 
 func (e *embedding[T]) Tolerance() float64 { return e.tolerance }
 
-// gramOf copies the points x and returns them with the Gram matrix of k. Errors call x name.
-func gramOf[T dense.Float](k kernels.Kernel, name string, x dense.Matrix[T]) (points, gram dense.Matrix[float64], err error) {
+// pointsOf returns a copy of the points x, which the caller calls name, for k.
+func pointsOf[T dense.Float](name string, k kernels.Kernel, x dense.Matrix[T]) (none dense.Matrix[float64], _ error) {
 	if err := argument.Kernel("rff: k", k); err != nil {
-		return points, gram, err
+		return none, err
 	}
 	x.Check()
 	if x.Rows < 1 || x.Cols < 1 {
-		return points, gram, fmt.Errorf("rff: %s is %d×%d, want at least 1×1", name, x.Rows, x.Cols)
+		return none, fmt.Errorf("rff: %s is %d×%d, want at least 1×1", name, x.Rows, x.Cols)
 	}
 	if err := limit.Memory[float64](x.Rows, x.Rows); err != nil {
-		return points, gram, fmt.Errorf("rff: %s is %d×%d, its Gram matrix %d×%d: %w", name, x.Rows, x.Cols, x.Rows, x.Rows, err)
+		return none, fmt.Errorf("rff: %s is %d×%d, its Gram matrix %d×%d: %w", name, x.Rows, x.Cols, x.Rows, x.Rows, err)
 	}
-	points = dense.Copy(points, x)
-	gram = kernels.Gram(gram, k, points, dense.Matrix[float64]{})
+	return dense.Copy(none, x), nil
+}
+
+// gramOf returns the Gram matrix of k at the points.
+func gramOf(k kernels.Kernel, name string, points dense.Matrix[float64]) (dense.Matrix[float64], error) {
+	gram := kernels.Gram(dense.Matrix[float64]{}, k, points, dense.Matrix[float64]{})
 	for i := range gram.Rows {
 		for j, v := range gram.Row(i)[:i+1] {
 			if math.IsNaN(v) || math.IsInf(v, 0) {
-				return points, gram, fmt.Errorf("rff: k(%s[%d], %s[%d]) = %v, want a finite number", name, i, name, j, v)
+				return gram, fmt.Errorf("rff: k(%s[%d], %s[%d]) = %v, want a finite number", name, i, name, j, v)
 			}
 		}
 	}
-	return points, gram, nil
+	return gram, nil
 }
 
 // spectrum is the eigendecomposition of the Gram matrix of some points, eigenvalues in descending

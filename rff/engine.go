@@ -3,7 +3,8 @@ package rff
 import (
 	"cmp"
 	"fmt"
-	"math/rand/v2"
+	"reflect"
+	"slices"
 
 	"github.com/seed-feabd252/randfeat/dense"
 	"github.com/seed-feabd252/randfeat/internal/compute/parallel"
@@ -22,9 +23,10 @@ const blockRows = 64
 // engine computes a map row by row, either in tiles that the projection hands over or in blocks of
 // rows.
 type engine[T dense.Float] struct {
+	recipe  drawn[T]            // what Write stores; without a Spec for New
 	w       orf.Projection[T]   // nil for a map without frequencies
 	tiler   projection.Tiler[T] // w, or nil if rows must be whole
-	rows    mse.Rows            // of the frequencies that the constructor was given
+	rows    mse.Rows            // of the frequencies that Draw was given
 	in, out int
 	passes  *pool.Of[pass[T]]
 }
@@ -33,58 +35,61 @@ type engine[T dense.Float] struct {
 // holds the projections before the call. Calls for parts of a row come in any order.
 type rowFunc[T dense.Float] func(phi, x []T, from, to int)
 
-// newEngine returns the engine of a map that has a number of features, per, for each of the m
-// frequencies of w.
-func newEngine[T dense.Float](w orf.Projection[T], per int) (engine[T], error) {
+// newEngine returns the engine of the map of r. Without frequencies it has no dimensions yet.
+func newEngine[T dense.Float](r drawn[T]) (engine[T], error) {
+	e := engine[T]{recipe: r}
+	if !slices.ContainsFunc(specs, func(of any) bool { return reflect.TypeOf(of) == reflect.TypeOf(r.Spec) }) {
+		return e, fmt.Errorf("rff: s is %T, want a Spec of this package", r.Spec)
+	}
+	per := r.Spec.perFrequency()
+	if per == 0 {
+		if r.W != nil {
+			return e, fmt.Errorf("rff: w is given, and %v has no frequencies, want nil", r.Spec)
+		}
+		return e, nil
+	}
+	e, err := e.over(r.W, per)
+	_, heavy := r.Spec.(Laplacian)
+	if law := e.rows.Ensemble; err == nil && law != nil && heavy != (law == orf.Cauchy{}) {
+		return e, fmt.Errorf("rff: w has the frequencies of orf.%v, which are not those of %v", law, r.Spec)
+	}
+	return e, err
+}
+
+// over returns e with a number of features, per, for each of the m frequencies of w.
+func (e engine[T]) over(w orf.Projection[T], per int) (engine[T], error) {
 	if w == nil {
-		return engine[T]{}, fmt.Errorf("rff: w is nil, want a projection")
+		return e, fmt.Errorf("rff: w is nil, want a projection")
 	}
 	m, d := w.Shape()
 	if m < 1 || d < 1 {
-		return engine[T]{}, fmt.Errorf("rff: w is %d×%d, want at least 1×1", m, d)
+		return e, fmt.Errorf("rff: w is %d×%d, want at least 1×1", m, d)
 	}
 	if err := cmp.Or(limit.Memory[T](m, per), limit.Memory[T](d)); err != nil {
-		return engine[T]{}, fmt.Errorf("rff: w is %d×%d, for points and %d·%d features: %w", m, d, per, m, err)
+		return e, fmt.Errorf("rff: w is %d×%d, for points and %d·%d features: %w", m, d, per, m, err)
 	}
-	e := explicit[T](d, per*m)
+	e = e.of(d, per*m)
 	e.w, e.rows = w, mse.RowsOf(w)
 	e.tiler, _ = w.(projection.Tiler[T])
 	return e, nil
 }
 
-// newScaledEngine returns the engine of newEngine and the factor of projections that factor,
-// inverse or root, makes of the argument v.
-func newScaledEngine[T dense.Float](w orf.Projection[T], per int, factor func(name string, v float64) (T, error), name string, v float64) (engine[T], T, error) {
-	e, err := newEngine(w, per)
-	if err != nil {
-		return e, 0, err
-	}
-	r, err := factor(name, v)
-	return e, r, err
+// of returns e with the dimensions of the map.
+func (e engine[T]) of(in, out int) engine[T] {
+	e.in, e.out, e.passes = in, out, new(pool.Of[pass[T]])
+	return e
 }
 
-// drawn returns m×d frequencies whose coordinates are independent draws of coordinate from src. v
-// is the argument whose inverse the map needs.
-func drawn[T dense.Float](m, d int, name string, v float64, src rand.Source, coordinate func(rng *rand.Rand) float64) (orf.Projection[T], error) {
-	_, err := inverse[T](name, v)
-	if err := cmp.Or(drawable[T](m, d), err, given(src)); err != nil {
-		return nil, err
-	}
-	rng, frequencies := rand.New(src), dense.New[T](m, d)
-	for i := range frequencies.Data {
-		frequencies.Data[i] = T(coordinate(rng))
-	}
-	return orf.FromMatrix(frequencies)
-}
+// kind returns the name of the type of the Spec.
+func (e engine[T]) kind() string { return reflect.TypeOf(e.recipe.Spec).Name() }
 
-// explicit returns the engine of a map without frequencies.
-func explicit[T dense.Float](in, out int) engine[T] {
-	return engine[T]{in: in, out: out, passes: new(pool.Of[pass[T]])}
-}
-
-// named returns the frame of the map that e computes. law becomes the law for the frequencies of e.
-func (e engine[T]) named(name string, k kernels.Kernel, law mse.Law) frame {
-	return frame{name: name, in: e.in, out: e.out, kernel: k, law: law.Over(e.rows)}
+// frame returns the frame of the map. law becomes the law for the frequencies of e.
+func (e engine[T]) frame(k kernels.Kernel, law mse.Law) frame {
+	f := frame{name: "New()", in: e.in, out: e.out, kernel: k, law: law.Over(e.rows)}
+	if e.recipe.Spec != nil {
+		f.name, f.recipe = e.recipe.Spec.String(), e.recipe
+	}
+	return f
 }
 
 // frequencies returns m, or 0 for a map without frequencies.
@@ -137,13 +142,17 @@ func (p *pass[T]) Piece(i int) {
 	p.Finish(lo, hi, 0, m)
 }
 
-// features is a map that is computed row by row: New, its named special cases, and the explicit
-// maps Identity, Quadratic and Taylor.
+// features is a map that is computed row by row: New, its named special cases, and maps without
+// frequencies.
 type features[T dense.Float] struct {
 	engine[T]
 	frame
 	row  rowFunc[T]
 	back *pullback[T] // nil if the derivatives are not known
+}
+
+func newFeatures[T dense.Float](e engine[T], k kernels.Kernel, law mse.Law, row rowFunc[T], back *pullback[T]) *features[T] {
+	return &features[T]{engine: e, frame: e.frame(k, law), row: row, back: back}
 }
 
 func (f *features[T]) Transform(dst, x dense.Matrix[T]) dense.Matrix[T] {

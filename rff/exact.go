@@ -11,63 +11,50 @@ import (
 	"github.com/seed-feabd252/randfeat/kernels"
 )
 
-// Identity returns φ(x) = x, R^d → R^d, with φ(x)ᵀφ(y) = xᵀy exactly. In its Transform dst may be
-// x, in its Backward also dphi.
-//
-// Identity returns an error for a d below 1, or too large for memory.
-func Identity[T dense.Float](d int) (Map[T], error) {
-	return build[Map[T]](identityRecipe[T]{d})
+// Identity is φ(x) = x, R^d → R^d, with φ(x)ᵀφ(y) = xᵀy exactly. In its Transform dst may be x, in
+// its Backward also dphi.
+type Identity struct {
+	D int // d, at least 1
 }
 
-// identityRecipe holds the parts of Identity that a file stores.
-type identityRecipe[T dense.Float] struct{ D int }
+func (Identity) perFrequency() int { return 0 }
+func (Identity) String() string    { return "Identity()" }
 
-func newIdentity[T dense.Float](r identityRecipe[T]) (Map[T], error) {
-	if err := size[T]("d", r.D); err != nil {
+func identityMap[T dense.Float](s Identity, e engine[T]) (Map[T], error) {
+	if err := size[T]("d", s.D); err != nil {
 		return nil, err
 	}
-	e := explicit[T](r.D, r.D)
-	return &features[T]{
-		engine: e,
-		frame:  e.named("Identity()", kernels.DotProduct{}, mse.Law{}).of(r),
-		row:    func(phi, x []T, _, _ int) { copy(phi, x) },
-		back:   rowwise(e, func(dx, _, g []T) { copy(dx, g) }),
-	}, nil
+	e = e.of(s.D, s.D)
+	row := func(phi, x []T, _, _ int) { copy(phi, x) }
+	return newFeatures(e, kernels.DotProduct{}, mse.Law{}, row, rowwise(e, func(dx, _, g []T) { copy(dx, g) })), nil
 }
 
-// Quadratic returns the explicit map of all monomials of degree 2,
+// Quadratic has all monomials of degree 2,
 //
 //	φ(x) = [x₁², …, x_d², √2·x₁x₂, √2·x₁x₃, …, √2·x_{d−1}x_d],
 //
 // R^d → R^(d(d+1)/2), the pairs i < j in lexicographic order, with φ(x)ᵀφ(y) = (xᵀy)² to rounding.
-//
-// Quadratic returns an error for a d below 1, or with too many features for memory.
-func Quadratic[T dense.Float](d int) (Map[T], error) {
-	return build[Map[T]](quadraticRecipe[T]{d})
+type Quadratic struct {
+	D int // d, at least 1
 }
 
-// quadraticRecipe holds the parts of Quadratic that a file stores.
-type quadraticRecipe[T dense.Float] struct{ D int }
+func (Quadratic) perFrequency() int { return 0 }
+func (Quadratic) String() string    { return "Quadratic()" }
 
-func newQuadratic[T dense.Float](r quadraticRecipe[T]) (Map[T], error) {
-	out, err := monomials[T](r.D)
+func quadraticMap[T dense.Float](s Quadratic, e engine[T]) (Map[T], error) {
+	out, err := monomials[T](s.D)
 	if err != nil {
 		return nil, err
 	}
-	e := explicit[T](r.D, out)
-	return &features[T]{
-		engine: e,
-		frame:  e.named("Quadratic()", kernels.Polynomial{Degree: 2}, mse.Law{}).of(r),
-		row:    func(phi, x []T, _, _ int) { quadratic(phi, x, 1) },
-		back: rowwise(e, func(dx, x, g []T) {
-			clear(dx)
-			quadraticSlope(dx, x, g, 1)
-		}),
-	}, nil
+	e = e.of(s.D, out)
+	row := func(phi, x []T, _, _ int) { quadratic(phi, x, 1) }
+	return newFeatures(e, kernels.Polynomial{Degree: 2}, mse.Law{}, row, rowwise(e, func(dx, x, g []T) {
+		clear(dx)
+		quadraticSlope(dx, x, g, 1)
+	})), nil
 }
 
-// Taylor returns the explicit map of the Taylor series of the softmax kernel up to its second
-// order, where s is scale,
+// Taylor is the Taylor series of the softmax kernel up to its second order, where s is Scale,
 //
 //	φ(x) = [1, √s·x₁, …, √s·x_d, s/√2·x₁², …, s·x₁x₂, …],
 //
@@ -75,56 +62,48 @@ func newQuadratic[T dense.Float](r quadraticRecipe[T]) (Map[T], error) {
 // at least ½ everywhere, so its attention weights are positive, although some features are
 // negative. The map has no variance. Its bias against exp(s·xᵀy) is about the next term,
 // (s·xᵀy)³/6.
-//
-// Taylor returns an error for a d below 1 or with too many features for memory, and for a scale
-// that is not a positive number in the range of T.
-func Taylor[T dense.Float](d int, scale float64) (Map[T], error) {
-	return build[Map[T]](taylorRecipe[T]{d, scale})
+type Taylor struct {
+	D     int     // d, at least 1
+	Scale float64 // s, above 0
 }
 
-// taylorRecipe holds the parts of Taylor that a file stores.
-type taylorRecipe[T dense.Float] struct {
-	D     int
-	Scale float64
-}
+func (Taylor) perFrequency() int { return 0 }
+func (s Taylor) String() string  { return fmt.Sprintf("Taylor(scale=%v)", s.Scale) }
 
-func newTaylor[T dense.Float](r taylorRecipe[T]) (Map[T], error) {
-	pairs, err := monomials[T](r.D)
+func taylor[T dense.Float](s Taylor, e engine[T]) (Map[T], error) {
+	d := s.D
+	pairs, err := monomials[T](d)
 	if err != nil {
 		return nil, err
 	}
-	d, scale := r.D, r.Scale
-	gain, err := root[T]("scale", scale)
+	gain, err := root[T]("scale", s.Scale)
 	if err != nil {
 		return nil, err
 	}
-	half, err := inRange[T]("scale", scale, scale/math.Sqrt2)
+	half, err := inRange[T]("scale", s.Scale, s.Scale/math.Sqrt2)
 	if err != nil {
 		return nil, err
 	}
-	e := explicit[T](d, 1+d+pairs)
-	return &features[T]{
-		engine: e,
-		frame: e.named(fmt.Sprintf("Taylor(scale=%v)", scale), kernels.Sum{
-			kernels.Polynomial{Degree: 1, Gamma: scale, Offset: 1},
-			kernels.Scaled{K: kernels.Polynomial{Degree: 2, Gamma: scale}, By: 0.5},
-		}, mse.Law{}).of(r),
-		row: func(phi, x []T, _, _ int) {
-			phi[0] = 1
-			linear := phi[1 : 1+d]
-			for i, v := range x {
-				linear[i] = gain * v
-			}
-			quadratic(phi[1+d:], x, half)
-		},
-		back: rowwise(e, func(dx, x, g []T) {
-			zero := 0 * g[0] // NaN for what a constant would hide
-			for i, v := range g[1 : 1+d] {
-				dx[i] = gain*v + zero
-			}
-			quadraticSlope(dx, x, g[1+d:], half)
-		}),
-	}, nil
+	e = e.of(d, 1+d+pairs)
+	k := kernels.Sum{
+		kernels.Polynomial{Degree: 1, Gamma: s.Scale, Offset: 1},
+		kernels.Scaled{K: kernels.Polynomial{Degree: 2, Gamma: s.Scale}, By: 0.5},
+	}
+	row := func(phi, x []T, _, _ int) {
+		phi[0] = 1
+		linear := phi[1 : 1+d]
+		for i, v := range x {
+			linear[i] = gain * v
+		}
+		quadratic(phi[1+d:], x, half)
+	}
+	return newFeatures(e, k, mse.Law{}, row, rowwise(e, func(dx, x, g []T) {
+		zero := 0 * g[0] // NaN for what a constant would hide
+		for i, v := range g[1 : 1+d] {
+			dx[i] = gain*v + zero
+		}
+		quadraticSlope(dx, x, g[1+d:], half)
+	})), nil
 }
 
 // monomials returns d(d+1)/2. It reports a d below 1, and a d for which memory does not hold
@@ -152,39 +131,30 @@ func quadratic[T dense.Float](phi, x []T, c T) {
 	}
 }
 
-// ELU returns φ(x) = elu(x) + 1 of every coordinate [Katharopoulos et al. 2020],
+// ELU is φ(x) = elu(x) + 1 of every coordinate [Katharopoulos et al. 2020],
 //
 //	φ(t) = t + 1 for t ≥ 0,  e^t for t < 0,
 //
-// R^d → R^d, the exact map of kernels.ELU. The exponential is not computed as (e^t − 1) + 1, which
-// is 0 below t ≈ −17 in float32 and −37 in float64. φ is positive until e^t underflows.
+// R^d → R^d, the exact map of kernels.ELU, a LogMap. The exponential is not computed as (e^t − 1) +
+// 1, which is 0 below t ≈ −17 in float32 and −37 in float64. φ is positive until e^t underflows.
 // LogTransform gives log(1 + t) for t ≥ 0 and t itself for t < 0. t = −Inf gives NaN in both,
 // because the feature 0 would hide it. dst may be x in every method, and in Backward and
 // LogBackward it may be the gradient too.
-//
-// ELU returns an error for a d below 1, or too large for memory.
-func ELU[T dense.Float](d int) (LogMap[T], error) {
-	return build[LogMap[T]](eluRecipe[T]{d})
+type ELU struct {
+	D int // d, at least 1
 }
 
-// eluRecipe holds the parts of ELU that a file stores.
-type eluRecipe[T dense.Float] struct{ D int }
+func (ELU) perFrequency() int { return 0 }
+func (ELU) String() string    { return "ELU()" }
 
-func newELU[T dense.Float](r eluRecipe[T]) (Map[T], error) {
-	if err := size[T]("d", r.D); err != nil {
+func elu[T dense.Float](s ELU, e engine[T]) (Map[T], error) {
+	if err := size[T]("d", s.D); err != nil {
 		return nil, err
 	}
-	e := explicit[T](r.D, r.D)
-	return &positives[T]{
-		features: features[T]{
-			engine: e,
-			frame:  e.named("ELU()", kernels.ELU{}, mse.Law{}).of(r),
-			row:    func(phi, x []T, _, _ int) { vecmath.ELU(phi, x) },
-			back:   rowwise(e, eluSlope[T]),
-		},
-		logRow:  func(phi, x []T, _, _ int) { vecmath.LogELU(phi, x) },
-		logBack: rowwise(e, logELUSlope[T]),
-	}, nil
+	e = e.of(s.D, s.D)
+	row, logRow := func(phi, x []T, _, _ int) { vecmath.ELU(phi, x) }, func(phi, x []T, _, _ int) { vecmath.LogELU(phi, x) }
+	f := newFeatures(e, kernels.ELU{}, mse.Law{}, row, rowwise(e, eluSlope[T]))
+	return &positives[T]{features: f, logRow: logRow, logBack: rowwise(e, logELUSlope[T])}, nil
 }
 
 // chunk is the length of the scratch array that eluSlope keeps on its stack.

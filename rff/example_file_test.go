@@ -18,7 +18,7 @@ func ExampleWrite() {
 	if err != nil {
 		log.Fatal(err)
 	}
-	m, err := rff.Gaussian(w, 2)
+	m, err := rff.Draw(rff.Gaussian{LengthScale: 2}, w)
 	if err != nil {
 		log.Fatal(err)
 	}

@@ -16,7 +16,11 @@ import (
 // Points along a diagonal, whitened: one coordinate, of variance 1.
 func ExamplePCA() {
 	x := dense.Of(3, 2, []float64{10, 10, 11, 11, 12, 12})
-	f, err := rff.PCA(x, 1, true)
+	pca, err := rff.PCA(x, 1, true)
+	if err != nil {
+		log.Fatal(err)
+	}
+	f, err := rff.Draw[float64](pca, nil)
 	if err != nil {
 		log.Fatal(err)
 	}
@@ -25,22 +29,19 @@ func ExamplePCA() {
 	_, err = rff.PCA(x, 2, true)
 	fmt.Println(err != nil)
 	// Output:
-	// PCA(whiten=true): R^2 → R^1
+	// Affine(): R^2 → R^1
 	// [-1.000 0.000 1.000]
 	// true
 }
 
 // Coordinates in other units before a map.
 func ExampleCompose() {
-	first, err := rff.Affine(dense.Of(2, 2, []float64{10, 0, 0, 1}), []float64{0, 1})
+	first := rff.Affine{Factors: []float64{10, 1}, Offset: []float64{0, 1}}
+	quadratic, err := rff.Draw[float64](rff.Quadratic{D: 2}, nil)
 	if err != nil {
 		log.Fatal(err)
 	}
-	quadratic, err := rff.Quadratic[float64](2)
-	if err != nil {
-		log.Fatal(err)
-	}
-	f, err := rff.Compose(first, rff.Map[float64](quadratic))
+	f, err := rff.Compose(first, quadratic)
 	if err != nil {
 		log.Fatal(err)
 	}
@@ -62,7 +63,7 @@ func ExampleCentred() {
 	if err != nil {
 		log.Fatal(err)
 	}
-	plain, err := rff.SoftmaxTrig(w, 1)
+	plain, err := rff.Draw(rff.SoftmaxTrig{Scale: 1}, w)
 	if err != nil {
 		log.Fatal(err)
 	}

@@ -21,7 +21,7 @@ func ExampleGaussian() {
 	if err != nil {
 		log.Fatal(err)
 	}
-	f, err := rff.Gaussian(w, 2)
+	f, err := rff.Draw(rff.Gaussian{LengthScale: 2}, w)
 	if err != nil {
 		log.Fatal(err)
 	}
@@ -41,14 +41,14 @@ func ExampleSoftmaxPositive() {
 	if err != nil {
 		log.Fatal(err)
 	}
-	f, err := rff.SoftmaxPositive(w, 1)
+	f, err := rff.Draw(rff.SoftmaxPositive{Scale: 1}, w)
 	if err != nil {
 		log.Fatal(err)
 	}
 	x := dense.New[float32](1, 8)
 	x.Set(0, 0, 30)
 	phi := f.Transform(dense.Matrix[float32]{}, x)
-	logs := f.LogTransform(dense.Matrix[float32]{}, x)
+	logs := f.(rff.LogMap[float32]).LogTransform(dense.Matrix[float32]{}, x)
 	fmt.Println(phi.At(0, 0), logs.At(0, 0) < -300, math.IsInf(float64(logs.At(0, 0)), 0))
 	// Output: 0 true false
 }
@@ -62,12 +62,16 @@ func ExampleSADERF() {
 	}
 	queries := dense.Of(3, 2, []float64{2, 0.1, -1, 0.2, -1, -0.1})
 	keys := dense.Of(2, 2, []float64{0.1, 1, 0.2, -2})
-	f, err := rff.SADERF(w, queries, keys, 1)
+	spec, err := rff.FitSADERF(queries, keys, 1)
+	if err != nil {
+		log.Fatal(err)
+	}
+	f, err := rff.Draw(spec, w)
 	if err != nil {
 		log.Fatal(err)
 	}
 	phi := f.Transform(dense.Matrix[float64]{}, queries)
-	psi := rff.Keys[float64](f).Transform(dense.Matrix[float64]{}, keys)
+	psi := rff.Keys(f).Transform(dense.Matrix[float64]{}, keys)
 	fmt.Printf("estimate %.1f, kernel %.1f\n",
 		floats.Dot(phi.Row(0), psi.Row(1)), f.Kernel().Eval(queries.Row(0), keys.Row(1)))
 	// Output: estimate 1.2, kernel 1.2
@@ -79,7 +83,7 @@ func ExampleGaussianPositive() {
 	if err != nil {
 		log.Fatal(err)
 	}
-	f, err := rff.GaussianPositive(w, 1)
+	f, err := rff.Draw(rff.GaussianPositive{LengthScale: 1}, w)
 	if err != nil {
 		log.Fatal(err)
 	}
@@ -96,7 +100,7 @@ func ExampleNew() {
 	if err != nil {
 		log.Fatal(err)
 	}
-	f, err := rff.New(w, rff.Scheme[float64]{F: []func(float64) float64{math.Abs}})
+	f, err := rff.New(rff.Scheme[float64]{F: []func(float64) float64{math.Abs}}, w)
 	if err != nil {
 		log.Fatal(err)
 	}
@@ -112,11 +116,11 @@ func ExampleScheme() {
 	if err != nil {
 		log.Fatal(err)
 	}
-	f, err := rff.New(w, rff.Scheme[float64]{
+	f, err := rff.New(rff.Scheme[float64]{
 		F:      []func(t float64) float64{func(t float64) float64 { return t }},
 		DF:     []func(t float64) float64{func(float64) float64 { return 1 }},
 		Kernel: kernels.DotProduct{},
-	})
+	}, w)
 	if err != nil {
 		log.Fatal(err)
 	}
@@ -125,7 +129,7 @@ func ExampleScheme() {
 }
 
 func ExampleQuadratic() {
-	f, err := rff.Quadratic[float64](2)
+	f, err := rff.Draw[float64](rff.Quadratic{D: 2}, nil)
 	if err != nil {
 		log.Fatal(err)
 	}
@@ -139,13 +143,13 @@ func ExampleQuadratic() {
 }
 
 func ExampleELU() {
-	f, err := rff.ELU[float64](3)
+	f, err := rff.Draw[float64](rff.ELU{D: 3}, nil)
 	if err != nil {
 		log.Fatal(err)
 	}
 	x := dense.Of(1, 3, []float64{2, 0, -40})
 	fmt.Printf("%.3g\n", f.Transform(dense.Matrix[float64]{}, x).Data)
-	fmt.Printf("%.3g\n", f.LogTransform(dense.Matrix[float64]{}, x).Data)
+	fmt.Printf("%.3g\n", f.(rff.LogMap[float64]).LogTransform(dense.Matrix[float64]{}, x).Data)
 	// Output:
 	// [3 1 4.25e-18]
 	// [1.1 0 -40]

@@ -14,15 +14,18 @@ import (
 	"github.com/seed-feabd252/randfeat/dense"
 	"github.com/seed-feabd252/randfeat/dense/gonum"
 	"github.com/seed-feabd252/randfeat/internal/law/mse"
+	"github.com/seed-feabd252/randfeat/internal/testing/must"
 	"github.com/seed-feabd252/randfeat/kernels"
 	"github.com/seed-feabd252/randfeat/orf"
 	"github.com/seed-feabd252/randfeat/rff"
 )
 
-// sharp are the three fitted maps.
-func sharp[T dense.Float]() map[string]func(w orf.Projection[T], x, y dense.Matrix[T], scale float64) (rff.LogMap[T], error) {
-	return map[string]func(w orf.Projection[T], x, y dense.Matrix[T], scale float64) (rff.LogMap[T], error){
-		"SADERF": rff.SADERF[T], "ADERF": rff.ADERF[T], "SDERF": rff.SDERF[T],
+// sharp are the three fits.
+func sharp[T dense.Float]() map[string]func(x, y dense.Matrix[T], scale float64) (rff.Spec, error) {
+	return map[string]func(x, y dense.Matrix[T], scale float64) (rff.Spec, error){
+		"SADERF": func(x, y dense.Matrix[T], scale float64) (rff.Spec, error) { return rff.FitSADERF(x, y, scale) },
+		"ADERF":  func(x, y dense.Matrix[T], scale float64) (rff.Spec, error) { return rff.FitADERF(x, y, scale) },
+		"SDERF":  func(x, y dense.Matrix[T], scale float64) (rff.Spec, error) { return rff.FitSDERF(x, y, scale) },
 	}
 }
 
@@ -55,22 +58,20 @@ func mapped(p, x dense.Matrix[float64]) dense.Matrix[float64] {
 }
 
 func TestSADERFHasTheLeastLogMoment(t *testing.T) {
-	w := iidOf[float64](t, 3, 4)
-	x, y := fitPoints[float64](w)
-	e, err := rff.FitOf("SADERF", w, x, y, scaleOf)
-	require.NoError(t, err)
+	x, y := fitPoints[float64](4)
+	e := fitOf(must.Have(rff.FitSADERF(x, y, scaleOf)))
 	at := func(a float64, l int, stretch float64) float64 {
-		query, key := e.Query.Clone(), e.Key.Clone()
+		query, key := e.query.Clone(), e.key.Clone()
 		query.Set(l, l, query.At(l, l)*stretch)
 		key.Set(l, l, key.At(l, l)/stretch)
 		return logMoment(mapped(query, x), mapped(key, y), scaleOf, a)
 	}
-	least := at(e.A, 0, 1)
-	assert.Less(t, least, at(1.05*e.A, 0, 1))
-	assert.Less(t, least, at(0.95*e.A, 0, 1))
+	least := at(e.a, 0, 1)
+	assert.Less(t, least, at(1.05*e.a, 0, 1))
+	assert.Less(t, least, at(0.95*e.a, 0, 1))
 	for l := range 4 {
-		assert.Less(t, least, at(e.A, l, 1.05), "ψ_%d", l)
-		assert.Less(t, least, at(e.A, l, 0.95), "ψ_%d", l)
+		assert.Less(t, least, at(e.a, l, 1.05), "ψ_%d", l)
+		assert.Less(t, least, at(e.a, l, 0.95), "ψ_%d", l)
 	}
 	a, err := rff.OptimalA(x, y, scaleOf)
 	require.NoError(t, err)
@@ -89,17 +90,16 @@ func TestADERFBalancesMoments(t *testing.T) {
 		g, h = rng.NormFloat64(), rng.NormFloat64()
 		copy(y.Row(i), []float64{0.2 * g, 0.6*g - 0.4*h, g + rng.NormFloat64()})
 	}
-	e, err := rff.FitOf("ADERF", iidOf[float64](t, 3, d), x, y, 1)
-	require.NoError(t, err)
+	e := fitOf(must.Have(rff.FitADERF(x, y, 1)))
 	var product mat.Dense
-	product.Mul(gonum.ToMat(e.Query).T(), gonum.ToMat(e.Key))
+	product.Mul(gonum.ToMat(e.query).T(), gonum.ToMat(e.key))
 	moments := func(p dense.Matrix[float64]) *mat.Dense {
 		var m mat.Dense
 		m.Mul(gonum.ToMat(p).T(), gonum.ToMat(p))
 		m.Scale(1.0/n, &m)
 		return &m
 	}
-	queries, keys := moments(mapped(e.Query, x)), moments(mapped(e.Key, y))
+	queries, keys := moments(mapped(e.query, x)), moments(mapped(e.key, y))
 	for i := range d {
 		for j := range d {
 			want := 0.0
@@ -113,14 +113,13 @@ func TestADERFBalancesMoments(t *testing.T) {
 			assert.InDelta(t, want, product.At(i, j), 1e-12)
 		}
 	}
-	a, err := rff.OptimalA(mapped(e.Query, x), mapped(e.Key, y), 1)
+	a, err := rff.OptimalA(mapped(e.query, x), mapped(e.key, y), 1)
 	require.NoError(t, err)
-	assert.InDelta(t, a, e.A, 1e-12)
-	s, err := rff.FitOf("SADERF", iidOf[float64](t, 3, d), x, y, 1)
-	require.NoError(t, err)
+	assert.InDelta(t, a, e.a, 1e-12)
+	s := fitOf(must.Have(rff.FitSADERF(x, y, 1)))
 	part := func(p dense.Matrix[float64]) dense.Matrix[float64] { return p.RowRange(0, 300) }
-	assert.Less(t, logMoment(part(mapped(e.Query, x)), part(mapped(e.Key, y)), 1, e.A),
-		logMoment(part(mapped(s.Query, x)), part(mapped(s.Key, y)), 1, s.A), "better than SADERF off the axes")
+	assert.Less(t, logMoment(part(mapped(e.query, x)), part(mapped(e.key, y)), 1, e.a),
+		logMoment(part(mapped(s.query, x)), part(mapped(s.key, y)), 1, s.a), "better than SADERF off the axes")
 }
 
 // Points on the axes, both ways, have moments that are a multiple of I: all of FAVOR# is
@@ -137,33 +136,28 @@ func TestIsotropicSamplesGiveOptimalFeatures(t *testing.T) {
 	w := iidOf[float64](t, 9, d)
 	at := points[float64](3, 6, d, 1)
 	for name, fit := range sharp[float64]() {
-		f, err := fit(w, x, x, scaleOf)
+		s, err := fit(x, x, scaleOf)
 		require.NoError(t, err)
-		turned := w.Frequencies()
-		e, err := rff.FitOf(name, w, x, x, scaleOf)
+		f, err := rff.Draw(s, w)
 		require.NoError(t, err)
-		switch name {
-		case "SDERF":
-			for _, v := range e.Damping {
+		e := fitOf(s)
+		var turned mat.Dense
+		if s, ok := s.(rff.SDERF); ok {
+			for _, v := range s.Damping {
 				assert.InDelta(t, a, v, 1e-15)
 			}
-			var product mat.Dense
-			product.Mul(gonum.ToMat(turned), gonum.ToMat(e.Basis).T())
-			turned = gonum.FromMat[float64](&product)
-		default:
-			assert.InDelta(t, a, e.A, 1e-15)
-			var product mat.Dense
-			product.Mul(gonum.ToMat(turned), gonum.ToMat(e.Query))
-			turned = gonum.FromMat[float64](&product)
+			turned.Mul(gonum.ToMat(w.Frequencies()), gonum.ToMat(e.query).T())
+		} else {
+			assert.InDelta(t, a, e.a, 1e-15)
+			turned.Mul(gonum.ToMat(w.Frequencies()), gonum.ToMat(e.query))
 		}
-		p, err := orf.FromMatrix(turned)
+		p, err := orf.FromMatrix(gonum.FromMat[float64](&turned))
 		require.NoError(t, err)
-		optimal, err := rff.SoftmaxOptimal(p, scaleOf, a)
+		optimal, err := rff.Draw(rff.SoftmaxOptimal{Scale: scaleOf, A: a}, p)
 		require.NoError(t, err)
-		want := optimal.LogTransform(dense.Matrix[float64]{}, at)
-		assert.InDeltaSlice(t, want.Data, f.LogTransform(dense.Matrix[float64]{}, at).Data, 1e-13, name)
-		keys := rff.Keys[float64](f).(rff.LogMap[float64])
-		assert.InDeltaSlice(t, want.Data, keys.LogTransform(dense.Matrix[float64]{}, at).Data, 1e-13, name)
+		want := logs(optimal).LogTransform(dense.Matrix[float64]{}, at)
+		assert.InDeltaSlice(t, want.Data, logs(f).LogTransform(dense.Matrix[float64]{}, at).Data, 1e-13, name)
+		assert.InDeltaSlice(t, want.Data, logs(rff.Keys(f)).LogTransform(dense.Matrix[float64]{}, at).Data, 1e-13, name)
 	}
 }
 
@@ -172,7 +166,7 @@ func TestIsotropicSamplesGiveOptimalFeatures(t *testing.T) {
 func TestDegenerateSamplesKeepProducts(t *testing.T) {
 	const d = 4
 	w := iidOf[float64](t, 9, d)
-	x, y := fitPoints[float64](w)
+	x, y := fitPoints[float64](d)
 	for i := range x.Rows {
 		x.Set(i, 1, 0)
 		x.Set(i, 2, 0)
@@ -181,10 +175,8 @@ func TestDegenerateSamplesKeepProducts(t *testing.T) {
 		y.Set(i, 2, 0)
 		y.Set(i, 3, 0)
 	}
-	fitted, err := rff.FitOf("SADERF", w, x, y, 1)
-	require.NoError(t, err)
 	for l, want := range []bool{false, true, true, true} {
-		assert.Equal(t, want, fitted.Query.At(l, l) == 1, "ψ_%d", l)
+		assert.Equal(t, want, must.Have(rff.FitSADERF(x, y, 1)).Psi[l] == 1, "ψ_%d", l)
 	}
 	for kind, s := range map[string][2]dense.Matrix[float64]{
 		"empty coordinates": {x, y},
@@ -193,22 +185,19 @@ func TestDegenerateSamplesKeepProducts(t *testing.T) {
 		"one point":         {x.RowRange(0, 1), y.RowRange(0, 1)},
 	} {
 		for name, fit := range sharp[float64]() {
-			f, err := fit(w, s[0], s[1], 1)
+			spec, err := fit(s[0], s[1], 1)
 			require.NoError(t, err)
-			e, err := rff.FitOf(name, w, s[0], s[1], 1)
+			f, err := rff.Draw(spec, w)
 			require.NoError(t, err)
-			p, q := e.Query, e.Key
-			if name == "SDERF" {
-				p, q = e.Basis, e.Basis
-			}
+			e := fitOf(spec)
 			var product mat.Dense
-			product.Mul(gonum.ToMat(p).T(), gonum.ToMat(q))
+			product.Mul(gonum.ToMat(e.query).T(), gonum.ToMat(e.key))
 			for i := range d {
 				product.Set(i, i, product.At(i, i)-1)
 			}
 			assert.Less(t, mat.Max(&product), 1e-12, "%s of %s", name, kind)
 			assert.Greater(t, mat.Min(&product), -1e-12, "%s of %s", name, kind)
-			for _, v := range f.LogTransform(dense.Matrix[float64]{}, points[float64](1, 5, d, 1)).Data {
+			for _, v := range logs(f).LogTransform(dense.Matrix[float64]{}, points[float64](1, 5, d, 1)).Data {
 				assert.Less(t, math.Abs(v), 1e4, "%s of %s", name, kind)
 			}
 		}
@@ -249,7 +238,6 @@ func TestSharpFeaturesAreBetterThanOptimalOnes(t *testing.T) {
 			y.Set(i, j, 0.35/spread*rng.NormFloat64())
 		}
 	}
-	w := iidOf[float64](t, 1, d)
 	mean := func(law func(x, y []float64, m int) float64) float64 {
 		sum := 0.0
 		for i := range n {
@@ -260,12 +248,10 @@ func TestSharpFeaturesAreBetterThanOptimalOnes(t *testing.T) {
 	}
 	a, err := rff.OptimalA(x, y, 1)
 	require.NoError(t, err)
-	e, err := rff.FitOf("SADERF", w, x, y, 1)
-	require.NoError(t, err)
+	e := fitOf(must.Have(rff.FitSADERF(x, y, 1)))
 	positive, optimal := mean(mse.Positive.IID.Softmax), mean(mse.Optimal(a).IID.Softmax)
-	balanced := mean(mse.Optimal(e.A).After(e.Query, e.Key).IID.Softmax)
-	g, err := rff.FitOf("SDERF", w, x, y, 1)
-	require.NoError(t, err)
+	balanced := mean(mse.Optimal(e.a).After(e.query, e.key).IID.Softmax)
+	g := must.Have(rff.FitSDERF(x, y, 1))
 	damped := mean(mse.Damped(g.Damping, g.Basis).IID.Softmax)
 	t.Logf("relative errors: positive %.3g, optimal %.3g, SDERF %.3g, SADERF %.3g", positive, optimal, damped, balanced)
 	assert.Less(t, optimal, positive/2)
@@ -274,45 +260,45 @@ func TestSharpFeaturesAreBetterThanOptimalOnes(t *testing.T) {
 }
 
 func TestSharpFeatureErrors(t *testing.T) {
-	w := iidOf[float32](t, 3, 2)
 	x := dense.Of(2, 2, []float32{1, 0, 0, 1})
 	nan := dense.Of(1, 2, []float32{1, float32(math.NaN())})
 	for name, fit := range sharp[float32]() {
 		for _, c := range []struct {
-			w     orf.Projection[float32]
 			x, y  dense.Matrix[float32]
 			scale float64
 			want  string
 		}{
-			{nil, x, x, 1, "rff: w is nil, want a projection"},
-			{w, x, x, 0, "rff: scale = 0, want a positive finite number"},
-			{w, x, x, 1e300, "rff: scale = 1e+300 is outside the range of float32"},
-			{w, dense.New[float32](0, 2), x, 1, "rff: x is 0×2, y is 2×2, want points of R^2"},
-			{w, x, dense.New[float32](2, 3), 1, "rff: x is 2×2, y is 2×3, want points of R^2"},
-			{w, nan, x, 1, "rff: the mean of scale·x_1² is NaN, want a finite number"},
-			{w, x, nan, 1, "rff: the mean of scale·y_1² is NaN, want a finite number"},
+			{x, x, 0, "rff: scale = 0, want a positive finite number"},
+			{dense.New[float32](0, 2), x, 1, "rff: x is 0×2, y is 2×2, want points of one dimension"},
+			{x, dense.New[float32](2, 3), 1, "rff: x is 2×2, y is 2×3, want points of one dimension"},
+			{nan, x, 1, "rff: the mean of scale·x_1² is NaN, want a finite number"},
+			{x, nan, 1, "rff: the mean of scale·y_1² is NaN, want a finite number"},
 		} {
-			_, err := fit(c.w, c.x, c.y, c.scale)
+			_, err := fit(c.x, c.y, c.scale)
 			assert.EqualError(t, err, c.want, name)
 		}
+		s, err := fit(x, x, 1e100)
+		require.NoError(t, err)
+		_, err = rff.Draw(s, iidOf[float32](t, 3, 2))
+		assert.EqualError(t, err, "rff: scale = 1e+100 is outside the range of float32")
 	}
 	tiny, huge := dense.Of(1, 1, []float64{1e-160}), dense.Of(1, 1, []float64{1e160})
-	_, err := rff.SADERF(iidOf[float64](t, 3, 1), tiny, huge, 1)
+	_, err := rff.FitSADERF(tiny, huge, 1)
 	assert.ErrorContains(t, err, "want a finite number")
 	narrow := iidOf[float32](t, 3, 1)
 	small, large := dense.Of(1, 1, []float32{1e-44}), dense.Of(1, 1, []float32{1e38})
-	_, err = rff.SADERF(narrow, small, large, 1)
+	_, err = rff.Draw(must.Have(rff.FitSADERF(small, large, 1)), narrow)
 	assert.ErrorContains(t, err, "rff: ψ_0 = ")
 	assert.ErrorContains(t, err, "e+41 is outside the range of float32")
-	_, err = rff.ADERF(narrow, small, large, 1)
-	assert.ErrorContains(t, err, "rff: element (0, 0) of Ψ is ")
-	assert.ErrorContains(t, err, "e+41, outside the range of float32")
-	_, err = rff.SDERF(narrow, dense.Of(1, 1, []float32{1e38}), dense.Of(1, 1, []float32{1}), 1)
+	_, err = rff.Draw(must.Have(rff.FitADERF(small, large, 1)), narrow)
+	assert.ErrorContains(t, err, "rff: A[0][0] = ")
+	assert.ErrorContains(t, err, "e+41 is outside the range of float32 (query)")
+	_, err = rff.Draw(must.Have(rff.FitSDERF(dense.Of(1, 1, []float32{1e38}), dense.Of(1, 1, []float32{1}), 1)), narrow)
 	assert.ErrorContains(t, err, "outside the range of float32")
 }
 
 func TestKeysOfAMapWithoutAPair(t *testing.T) {
 	f, err := rff.Nystroem(kernels.Gaussian{}, points[float64](1, 3, 2, 1))
 	require.NoError(t, err)
-	assert.Same(t, f, rff.Keys[float64](f))
+	assert.Same(t, f, rff.Keys(rff.Map[float64](f)))
 }

@@ -4,9 +4,9 @@ import (
 	"errors"
 	"fmt"
 	"io"
-	"reflect"
 
 	"github.com/seed-feabd252/randfeat/dense"
+	"github.com/seed-feabd252/randfeat/internal/door"
 	"github.com/seed-feabd252/randfeat/internal/file/archive"
 	"github.com/seed-feabd252/randfeat/kernels"
 )
@@ -17,9 +17,9 @@ import (
 // that contain a map, a projection or a kernel of another package. Nothing is written in such a
 // case.
 //
-// The arrays and the parameters have the names of the arguments of the constructor. For example a
-// map of Gaussian has the metadata map: Gaussian, map.lengthScale: 0.75 and map.w: Explicit, and
-// the tensor map.w.frequencies (m×d); package documentation says more under Files.
+// For example a map of Gaussian has the metadata map: Drawn, map.spec: Gaussian,
+// map.spec.lengthScale: 0.75 and map.w: Explicit, and the tensor map.w.frequencies (m×d); package
+// documentation says more under Files.
 //
 // The error reports a nil map, a part that cannot be written, and the errors of w.
 func Write[T dense.Float](w io.Writer, m Map[T]) error {
@@ -37,8 +37,8 @@ func Write[T dense.Float](w io.Writer, m Map[T]) error {
 // and its results have the same bits, on the same processor and version of this package.
 //
 // The error names what is missing, damaged or unknown in the file, a file of the other element type
-// and one of a later version, and reports the errors of r. Memory use is bounded by the bytes that
-// arrive, whatever the file claims.
+// and one of another version of the format, and reports the errors of r. Memory use is bounded by
+// the bytes that arrive, whatever the file claims.
 func Read[T dense.Float](r io.Reader) (Map[T], error) {
 	m, err := archive.Read[T, Map[T]](r, "map")
 	if err == nil && m == nil {
@@ -79,37 +79,49 @@ func pointsFit(k kernels.Kernel, d int) error {
 	return nil
 }
 
-// A recipe is a struct of the arguments of a constructor, and makers has a function for each recipe
-// that makes the map. The recipes of files have exported fields. They hold what the constructor
-// drew or fitted, in place of a source or samples. A recipe has no methods: packages that call the
-// constructor would compile the methods, and with them the map.
-
-// build returns the map that the recipe makes. It is the door of this package: constructors call
-// build, and makeMap calls functions that this package has compiled.
-func build[M any](recipe any) (none M, _ error) {
-	m, err := makeMap(recipe)
-	if err != nil {
-		return none, err
-	}
-	return m.(M), nil
+// build makes the map of a recipe: the arguments of a constructor, or what it drew and fitted.
+// build is the door of this package. A recipe has no methods, which importers would compile with
+// the map.
+func build[T dense.Float](recipe any) (Map[T], error) {
+	return door.Choose[T, Map[T]](make32, make64, recipe)
 }
 
 //go:noinline
-func makeMap(recipe any) (any, error) { return makers[reflect.TypeOf(recipe)](recipe) }
+func make32(recipe any) (any, error) { return makeMap[float32](recipe) }
 
-// makers are the functions that make maps, by the type of their recipe.
-var makers = map[reflect.Type]func(recipe any) (any, error){}
+//go:noinline
+func make64(recipe any) (any, error) { return makeMap[float64](recipe) }
+
+func makeMap[T dense.Float](recipe any) (Map[T], error) {
+	switch r := recipe.(type) {
+	case drawn[T]:
+		return draw(r)
+	case schemeRecipe[T]:
+		return newScheme(r)
+	case centredRecipe[T]:
+		return newCentred(r)
+	case composeRecipe[T]:
+		return newCompose(r)
+	case gradientsRecipe[T]:
+		return newGradients(r)
+	case keysRecipe[T]:
+		return newKeys(r)
+	case sumRecipe[T]:
+		return newSum(r)
+	case embeddingRecipe:
+		return newEmbedding[T](r)
+	}
+	panic(fmt.Sprintf("rff: %T is no recipe", recipe))
+}
 
 func init() {
-	archive.Register(map[string]any{
-		"Angular": kernels.Angular{}, "Boxes": kernels.Boxes{}, "ArcCosine": kernels.ArcCosine{},
-		"DotProduct": kernels.DotProduct{}, "ELU": kernels.ELU{},
-		"Gaussian":  kernels.Gaussian{},
-		"Laplacian": kernels.Laplacian{}, "Matern": kernels.Matern{},
-		"Polynomial": kernels.Polynomial{}, "Product": kernels.Product{}, "Pullback": kernels.Pullback{},
-		"RationalQuadratic": kernels.RationalQuadratic{}, "Scaled": kernels.Scaled{},
-		"Softmax": kernels.Softmax{}, "Sum": kernels.Sum{},
-	}, func(k any) (kernels.Kernel, error) {
+	archive.Register(archive.Named(specs...), func(s any) (Spec, error) { return s.(Spec), nil })
+	archive.Register(archive.Named(
+		kernels.Angular{}, kernels.Boxes{}, kernels.ArcCosine{}, kernels.DotProduct{}, kernels.ELU{},
+		kernels.Gaussian{}, kernels.Laplacian{}, kernels.Matern{}, kernels.Polynomial{},
+		kernels.Product{}, kernels.Pullback{}, kernels.RationalQuadratic{}, kernels.Scaled{},
+		kernels.Softmax{}, kernels.Sum{},
+	), func(k any) (kernels.Kernel, error) {
 		kernel := k.(kernels.Kernel)
 		return kernel, kernels.Check(kernel)
 	})
@@ -117,59 +129,11 @@ func init() {
 	register[float64]()
 }
 
-// register names the functions that make maps.
+// register names the recipes that files have.
 func register[T dense.Float]() {
-	maker("ADERF", newADERF[T])
-	maker("Affine", newAffine[T])
-	maker("Angular", newAngular[T])
-	maker("ArcCosine", newArcCosine[T])
-	maker("Boxes", newBoxes[T])
-	maker("Centred", newCentred[T])
-	maker("Compose", newCompose[T])
-	maker("DotProduct", newDotProduct[T])
-	maker("ELU", newELU[T])
-	maker("Gaussian", newGaussian[T])
-	maker("GaussianHyperbolic", newGaussianHyperbolic[T])
-	maker("GaussianOptimal", newGaussianOptimal[T])
-	maker("GaussianPhase", newGaussianPhase[T])
-	maker("GaussianPositive", newGaussianPositive[T])
-	maker("Gradients", newGradients[T])
-	maker("Identity", newIdentity[T])
-	maker("Keys", newKeys[T])
-	maker("Laplacian", newLaplacian[T])
-	maker("Matern", newMatern[T])
-	maker("Nystroem", newNystroem[T])
-	maker("PCA", newPCA[T])
-	maker("Quadratic", newQuadratic[T])
-	maker("SADERF", newSADERF[T])
-	maker("SDERF", newSDERF[T])
-	maker("Scale", newScale[T])
-	maker("SoftmaxHyperbolic", newSoftmaxHyperbolic[T])
-	maker("SoftmaxOptimal", newSoftmaxOptimal[T])
-	maker("SoftmaxPositive", newSoftmaxPositive[T])
-	maker("SoftmaxTrig", newSoftmaxTrig[T])
-	maker("Spectral", newSpectral[T])
-	maker("Sum", newSum[T])
-	maker("Taylor", newTaylor[T])
-	// The recipes below have a source, samples or functions.
-	maker("", fitADERF[T])
-	maker("", drawBoxes[T])
-	maker("", drawGaussianPhase[T])
-	maker("", drawMatern[T])
-	maker("", fitNystroem[T])
-	maker("", fitPCA[T])
-	maker("", fitSADERF[T])
-	maker("", fitSDERF[T])
-	maker("", fitSpectral[T])
-	maker("", newScheme[T])
-}
-
-// maker registers a function that makes maps. Files call its recipe name. A recipe without a name
-// is in no file.
-func maker[R any, T dense.Float](name string, make func(recipe R) (Map[T], error)) {
-	var zero R
-	makers[reflect.TypeOf(zero)] = func(recipe any) (any, error) { return make(recipe.(R)) }
-	if name != "" {
-		archive.Register(map[string]any{name: zero}, func(recipe any) (Map[T], error) { return make(recipe.(R)) })
-	}
+	archive.Register(map[string]any{
+		"Centred": centredRecipe[T]{}, "Compose": composeRecipe[T]{}, "Drawn": drawn[T]{},
+		"Embedding": embeddingRecipe{}, "Gradients": gradientsRecipe[T]{}, "Keys": keysRecipe[T]{},
+		"Sum": sumRecipe[T]{},
+	}, makeMap[T])
 }

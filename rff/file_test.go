@@ -8,6 +8,7 @@ import (
 	"go/token"
 	"math"
 	"path/filepath"
+	"reflect"
 	"slices"
 	"strings"
 	"testing"
@@ -20,15 +21,16 @@ import (
 	"github.com/seed-feabd252/randfeat/internal/file/archive"
 	"github.com/seed-feabd252/randfeat/internal/law/mse"
 	"github.com/seed-feabd252/randfeat/internal/testing/densetest"
+	"github.com/seed-feabd252/randfeat/internal/testing/must"
 	"github.com/seed-feabd252/randfeat/kernels"
 	"github.com/seed-feabd252/randfeat/orf"
 	"github.com/seed-feabd252/randfeat/rff"
 )
 
-// written is a map and the constructor that makes it.
+// written is a map and its kind: the name of the Spec, or the function that makes it.
 type written[T dense.Float] struct {
-	constructor string
-	m           rff.Map[T]
+	kind string
+	m    rff.Map[T]
 }
 
 // allProjections are all kinds of frequencies, m of R^d.
@@ -46,132 +48,99 @@ func allProjections[T dense.Float](t testing.TB, m, d int) []orf.Projection[T] {
 	return all
 }
 
-// fileMaps are maps of every constructor, of all kinds of frequencies and kernels. Most have m
+// fileMaps are maps of every kind, over all kinds of frequencies and kernels. Most have m
 // frequencies of R^d.
 func fileMaps[T dense.Float](t testing.TB, m, d int) []written[T] {
 	var all []written[T]
-	some := func(constructor string, f rff.Map[T], err error) rff.Map[T] {
-		require.NoError(t, err, constructor)
-		all = append(all, written[T]{constructor, f})
+	add := func(kind string, f rff.Map[T], err error) rff.Map[T] {
+		require.NoError(t, err, kind)
+		all = append(all, written[T]{kind, f})
 		return f
 	}
-	positive := func(constructor string, f rff.LogMap[T], err error) rff.Map[T] { return some(constructor, f, err) }
-	embedding := func(constructor string, f rff.Embedding[T], err error) { some(constructor, f, err) }
-
-	src := exprand.NewSource(3)
-	for _, w := range allProjections[T](t, m, d) {
-		f, err := rff.DotProduct(w)
-		some("DotProduct", f, err)
-		f, err = rff.Angular(w)
-		some("Angular", f, err)
-		for order := range 3 {
-			f, err = rff.ArcCosine(w, order)
-			some("ArcCosine", f, err)
-		}
-		f, err = rff.Gaussian(w, lengthScale)
-		some("Gaussian", f, err)
-		f, err = rff.GaussianPhase(w, lengthScale, src)
-		some("GaussianPhase", f, err)
-		f, err = rff.Matern(w, 2.5, lengthScale, src)
-		some("Matern", f, err)
-		f, err = rff.SoftmaxTrig(w, scaleOf)
-		some("SoftmaxTrig", f, err)
-
-		g, err := rff.SoftmaxPositive(w, scaleOf)
-		positive("SoftmaxPositive", g, err)
-		g, err = rff.SoftmaxHyperbolic(w, scaleOf)
-		positive("SoftmaxHyperbolic", g, err)
-		g, err = rff.SoftmaxOptimal(w, scaleOf, damping)
-		positive("SoftmaxOptimal", g, err)
-		g, err = rff.GaussianPositive(w, lengthScale)
-		positive("GaussianPositive", g, err)
-		g, err = rff.GaussianHyperbolic(w, lengthScale)
-		positive("GaussianHyperbolic", g, err)
-		g, err = rff.GaussianOptimal(w, lengthScale, damping)
-		positive("GaussianOptimal", g, err)
-		x, y := fitPoints[T](w)
-		g, err = rff.SADERF(w, x, y, scaleOf)
-		positive("SADERF", g, err)
-		g, err = rff.ADERF(w, x, y, scaleOf)
-		positive("ADERF", g, err)
-		g, err = rff.SDERF(w, x, y, scaleOf)
-		positive("SDERF", g, err)
+	draw := func(s rff.Spec, w orf.Projection[T]) rff.Map[T] {
+		f, err := rff.Draw(s, w)
+		return add(kindOf(s), f, err)
 	}
 
-	f, err := rff.Laplacian[T](m, d, lengthScale, src)
-	some("Laplacian", f, err)
-	f, err = rff.Boxes[T](boxKernel(d, 3), m+4, exprand.NewSource(4))
-	some("Boxes", f, err)
-	f, err = rff.Boxes[T](boxKernel(d, 30), m+4, exprand.NewSource(4))
-	some("Boxes", f, err)
-	f, err = rff.Identity[T](d)
-	some("Identity", f, err)
-	f, err = rff.Quadratic[T](d)
-	some("Quadratic", f, err)
-	f, err = rff.Taylor[T](d, scaleOf)
-	some("Taylor", f, err)
-	g, err := rff.ELU[T](d)
-	elu := positive("ELU", g, err)
+	src := exprand.NewSource(3)
+	x, y := fitPoints[T](d)
+	for _, w := range allProjections[T](t, m, d) {
+		for _, s := range []rff.Spec{
+			rff.DotProduct{}, rff.Angular{}, rff.ArcCosine{}, rff.ArcCosine{Order: 1}, rff.ArcCosine{Order: 2},
+			rff.Gaussian{LengthScale: lengthScale}, rff.GaussianPhase{LengthScale: lengthScale, Src: src},
+			rff.Matern{Nu: 2.5, LengthScale: lengthScale, Src: src}, rff.SoftmaxTrig{Scale: scaleOf},
+			rff.SoftmaxPositive{Scale: scaleOf}, rff.SoftmaxHyperbolic{Scale: scaleOf}, rff.SoftmaxOptimal{Scale: scaleOf, A: damping},
+			rff.GaussianPositive{LengthScale: lengthScale}, rff.GaussianHyperbolic{LengthScale: lengthScale},
+			rff.GaussianOptimal{LengthScale: lengthScale, A: damping},
+			must.Have(rff.FitSADERF(x, y, scaleOf)), must.Have(rff.FitADERF(x, y, scaleOf)), must.Have(rff.FitSDERF(x, y, scaleOf)),
+		} {
+			draw(s, w)
+		}
+	}
+
+	heavy, err := orf.Draw[T](orf.Cauchy{}, m, d, src)
+	require.NoError(t, err)
+	draw(rff.Laplacian{LengthScale: lengthScale}, heavy)
+	draw(rff.Boxes{K: boxKernel(d, 3), Features: m + 4, Src: exprand.NewSource(4)}, nil)
+	draw(rff.Boxes{K: boxKernel(d, 30), Features: m + 4, Src: exprand.NewSource(4)}, nil)
+	draw(rff.Identity{D: d}, nil)
+	draw(rff.Quadratic{D: d}, nil)
+	draw(rff.Taylor{D: d, Scale: scaleOf}, nil)
+	elu := draw(rff.ELU{D: d}, nil)
 	landmarks := points[T](8, 11, d, 1)
 	for i, v := range landmarks.Data {
 		landmarks.Data[i] = max(v, -v)
 	}
 	for _, k := range fileKernels(d) {
 		e, err := rff.Nystroem(k, landmarks)
-		embedding("Nystroem", e, err)
+		add("Nystroem", e, err)
 	}
 	e, err := rff.Spectral(kernels.Laplacian{}, landmarks, 6)
-	embedding("Spectral", e, err)
+	add("Spectral", e, err)
 
-	f, err = rff.PCA(points[T](9, 40, d, 1), d, true)
-	some("PCA", f, err)
-	f, err = rff.PCA(points[T](9, 40, d, 1), d-1, false)
-	pca := some("PCA", f, err)
-	f, err = rff.Standardise(points[T](9, 40, d, 1))
-	some("Scale", f, err)
-	f, err = rff.Affine(points[T](10, d, d, 0.5), nil)
-	linear := some("Affine", f, err)
-	f, err = rff.Affine(points[T](10, d+2, d, 0.5), points[T](11, 1, d+2, 1).Data)
-	affine := some("Affine", f, err)
+	draw(must.Have(rff.PCA(points[T](9, 40, d, 1), d, true)), nil)
+	pca := must.Have(rff.PCA(points[T](9, 40, d, 1), d-1, false))
+	draw(pca, nil)
+	draw(must.Have(rff.Standardise(points[T](9, 40, d, 1))), nil)
+	square := rff.Affine{A: wide(points[T](10, d, d, 0.5))}
+	linear := draw(square, nil)
+	affine := rff.Affine{A: wide(points[T](10, d+2, d, 0.5)), Offset: wide(points[T](11, 1, d+2, 1)).Data}
+	draw(affine, nil)
 
 	// Maps of maps: of one that is paired, of one side of it, of a map of maps.
 	w, err := orf.Draw[T](orf.Hadamard{}, m, d, src)
 	require.NoError(t, err)
-	x, y := fitPoints[T](w)
-	paired, err := rff.SADERF(w, x, y, 1)
+	paired, err := rff.Draw(must.Have(rff.FitSADERF(x, y, 1)), w)
 	require.NoError(t, err)
-	keys := rff.Keys[T](paired)
-	some("Keys", keys, nil)
-	one, err := rff.SoftmaxPositive(w, 1)
+	keys := add("Keys", rff.Keys(paired), nil)
+	one, err := rff.Draw(rff.SoftmaxPositive{Scale: 1}, w)
 	require.NoError(t, err)
 	for _, inner := range []rff.Map[T]{one, paired, keys} {
-		f, err = rff.Centred(inner, points[T](12, 1, d, 1).Data, nil)
-		centred := some("Centred", f, err)
-		some("Keys", rff.Keys(centred), nil)
+		f, err := rff.Centred(inner, points[T](12, 1, d, 1).Data, nil)
+		add("Keys", rff.Keys(add("Centred", f, err)), nil)
 	}
 	for _, inner := range []rff.Map[T]{elu, paired, keys} {
-		f, err = rff.Compose(linear, inner)
-		some("Compose", f, err)
+		f, err := rff.Compose(square, inner)
+		add("Compose", f, err)
 		f, err = rff.Sum([]rff.Map[T]{one, inner, linear}, []float64{0.5, 1, 0})
-		sum := some("Sum", f, err)
+		sum := add("Sum", f, err)
 		if sum != rff.Keys(sum) {
-			some("Keys", rff.Keys(sum), nil)
+			add("Keys", rff.Keys(sum), nil)
 		}
 		f, err = rff.Sum([]rff.Map[T]{sum}, []float64{3})
-		some("Sum", f, err)
+		add("Sum", f, err)
 	}
-	f, err = rff.Gradients(one, points[float64](13, m, 2, 1))
-	some("Gradients", f, err)
-	small, err := rff.Taylor[T](d-1, 1)
-	require.NoError(t, err)
-	f, err = rff.Compose(pca, small)
-	some("Compose", f, err)
-	large, err := rff.Identity[T](d + 2)
-	require.NoError(t, err)
-	f, err = rff.Compose(affine, large)
-	some("Compose", f, err)
+	f, err := rff.Gradients(one, points[float64](13, m, 2, 1))
+	add("Gradients", f, err)
+	f, err = rff.Compose(pca, must.Have(rff.Draw[T](rff.Taylor{D: d - 1, Scale: 1}, nil)))
+	add("Compose", f, err)
+	f, err = rff.Compose(affine, must.Have(rff.Draw[T](rff.Identity{D: d + 2}, nil)))
+	add("Compose", f, err)
 	return all
 }
+
+// kindOf returns the name of the type of s.
+func kindOf(s rff.Spec) string { return reflect.TypeOf(s).Name() }
 
 // fileKernels are kernels of every type on R^d.
 func fileKernels(d int) []kernels.Kernel {
@@ -191,7 +160,7 @@ func testFiles[T dense.Float](t *testing.T) {
 	for _, w := range fileMaps[T](t, 20, 5) {
 		sameMaps(t, w.m, reread(t, w.m))
 		if t.Failed() {
-			t.Fatalf("%s: %v", w.constructor, w.m)
+			t.Fatalf("%s: %v", w.kind, w.m)
 		}
 	}
 }
@@ -255,28 +224,29 @@ func sameSides[T dense.Float](t *testing.T, want, got rff.Map[T]) {
 	assert.Equal(t, a.Name, b.Name)
 }
 
-// TestFilesOfEveryConstructor fails where an exported function returns a map and fileMaps has none
-// of it, and where a kind of the archive is written by none.
+// TestFilesOfEveryKind fails where fileMaps has no map of a Spec, or of a function that returns a
+// map, and where it has none of a kind of the archive.
 //
 //ci:portable
-func TestFilesOfEveryConstructor(t *testing.T) {
-	constructors, kinds, kernelKinds := map[string]bool{"New": true, "Standardise": true}, map[string]bool{}, map[string]bool{}
+func TestFilesOfEveryKind(t *testing.T) {
+	kinds, kernelKinds := map[string]bool{}, map[string]bool{}
 	for _, w := range fileMaps[float64](t, 6, 3) {
-		constructors[w.constructor], kinds[w.constructor] = true, true
+		kinds[w.kind] = true
 	}
 	for _, k := range fileKernels(3) {
 		kernelKinds[fmt.Sprintf("%T", k)[len("kernels."):]] = true
 	}
-	found := 0
+	want := archive.Names[rff.Spec]()
 	for _, f := range functions(t, ".") {
-		if f.Recv == nil && f.Name.IsExported() && f.Name.Name != "Read" && returnsMap(f) {
-			found++
-			assert.True(t, constructors[f.Name.Name], "no file of %s", f.Name.Name)
+		if name := f.Name.Name; f.Recv == nil && f.Name.IsExported() && returnsMap(f) && !slices.Contains([]string{"Draw", "New", "Random", "Read"}, name) {
+			want = append(want, name)
 		}
 	}
-	assert.Greater(t, found, 30)
-	assert.ElementsMatch(t, sorted(kinds), sortedNames(archive.Names[rff.Map[float32]]()))
-	assert.ElementsMatch(t, sorted(kinds), sortedNames(archive.Names[rff.Map[float64]]()))
+	assert.Greater(t, len(want), 25)
+	assert.ElementsMatch(t, sortedNames(want), sorted(kinds))
+	recipes := []string{"Centred", "Compose", "Drawn", "Embedding", "Gradients", "Keys", "Sum"}
+	assert.ElementsMatch(t, recipes, archive.Names[rff.Map[float32]]())
+	assert.ElementsMatch(t, recipes, archive.Names[rff.Map[float64]]())
 
 	assert.ElementsMatch(t, sorted(kernelKinds), sortedNames(archive.Names[kernels.Kernel]()))
 	for _, f := range functions(t, "../kernels") {
@@ -344,9 +314,9 @@ func TestMapsThatCannotBeWritten(t *testing.T) {
 	w, err := orf.Draw[float64](orf.IID{}, 4, 2, exprand.NewSource(1))
 	require.NoError(t, err)
 	own := newMap(w, nil, func(t float64) float64 { return t })
-	identity, err := rff.Identity[float64](2)
+	identity, err := rff.Draw[float64](rff.Identity{D: 2}, nil)
 	require.NoError(t, err)
-	over, err := rff.Gaussian[float64](ownProjection{w}, 1)
+	over, err := rff.Draw[float64](rff.Gaussian{LengthScale: 1}, ownProjection{w})
 	require.NoError(t, err)
 	embedding, err := rff.Nystroem[float64](kernels.Sum{ownKernel{}, kernels.Gaussian{}}, points[float64](1, 3, 2, 1))
 	require.NoError(t, err)

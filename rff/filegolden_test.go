@@ -43,14 +43,14 @@ func TestGoldenFiles(t *testing.T) {
 		var lines []string
 		seen := map[string]bool{}
 		for _, w := range fileMaps[float64](t, 4, 3) {
-			if seen[w.constructor] {
+			if seen[w.kind] {
 				continue
 			}
-			seen[w.constructor] = true
+			seen[w.kind] = true
 			var file bytes.Buffer
 			require.NoError(t, rff.Write(&file, w.m))
-			require.NoError(t, os.WriteFile(path(w.constructor), file.Bytes(), 0o666))
-			line := w.constructor
+			require.NoError(t, os.WriteFile(path(w.kind), file.Bytes(), 0o666))
+			line := w.kind
 			in, _ := w.m.Dims()
 			for _, v := range w.m.Transform(dense.Matrix[float64]{}, goldenPoint[float64](in)).Data {
 				line += " " + strconv.FormatFloat(v, 'g', -1, 64)
@@ -90,9 +90,9 @@ func TestNumPyEvaluatesFiles(t *testing.T) {
 	for _, e := range []orf.Ensemble{orf.GramSchmidt{}, orf.Hadamard{}} {
 		w, err := orf.Draw[float64](e, 7, d, exprand.NewSource(2))
 		require.NoError(t, err)
-		gaussian, err := rff.Gaussian(w, lengthScale)
+		gaussian, err := rff.Draw(rff.Gaussian{LengthScale: lengthScale}, w)
 		require.NoError(t, err)
-		positive, err := rff.SoftmaxPositive(w, scaleOf)
+		positive, err := rff.Draw(rff.SoftmaxPositive{Scale: scaleOf}, w)
 		require.NoError(t, err)
 		for _, m := range []rff.Map[float64]{gaussian, positive} {
 			got := densetest.NumPy(t, filepath.Join("testdata", "evaluate.py"), fileOf(t, m), x.Data)

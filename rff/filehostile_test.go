@@ -88,7 +88,7 @@ func TestChangedFiles(t *testing.T) {
 	over := func(e orf.Ensemble) []byte {
 		w, err := orf.Draw[float64](e, 5, 3, exprand.NewSource(1))
 		require.NoError(t, err)
-		m, err := rff.Gaussian(w, 1)
+		m, err := rff.Draw(rff.Gaussian{LengthScale: 1}, w)
 		require.NoError(t, err)
 		return fileOf(t, m)
 	}
@@ -100,16 +100,20 @@ func TestChangedFiles(t *testing.T) {
 		want   string
 	}{
 		{gaussian, text("format", "other"), `rff: metadata: format "other", want "randfeat"`},
-		{gaussian, text("version", "2"), `rff: metadata: version "2", want "1"`},
+		{gaussian, text("version", "1"), `rff: the file has version "1" of the format, this package reads version "2" alone`},
 		{gaussian, text("type", "float32"), "rff: the file is of float32, want float64"},
 		{gaussian, text("map", "Gauss"), `rff: metadata: "map" is "Gauss", which is unknown`},
-		{gaussian, text("map", "nil"), `rff: metadata: "map.lengthScale" is unknown`},
+		{gaussian, text("map", "nil"), `rff: metadata: "map.ensemble" is unknown`},
+		{gaussian, text("map.spec", "Gauss"), `rff: metadata: "map.spec" is "Gauss", which is unknown`},
+		{gaussian, func(f *safetensors.File) { f.Metadata["map.spec"] = "nil"; delete(f.Metadata, "map.spec.lengthScale") },
+			"rff: map: rff: s is <nil>, want a Spec of this package"},
+		{gaussian, text("map.w.ensemble", "Cauchy"), "rff: map: rff: w has the frequencies of orf.Cauchy, which are not those of Gaussian(lengthScale=0.75)"},
 		{gaussian, func(f *safetensors.File) { delete(f.Metadata, "map") }, `rff: metadata: "map" is missing`},
-		{gaussian, text("map.lengthScale", "short"), `rff: metadata: "map.lengthScale" is "short", want a number`},
-		{gaussian, text("map.lengthScale", "-1"), "rff: map: rff: lengthScale = -1, want a positive finite number"},
-		{gaussian, text("map.lengthScale", "NaN"), "rff: map: rff: lengthScale = NaN, want a positive finite number"},
-		{gaussian, text("map.lengthScale", "1e999"), `rff: metadata: "map.lengthScale" is "1e999", want a number`},
-		{gaussian, text("map.lengthscale", "1"), `rff: metadata: "map.lengthscale" is unknown`},
+		{gaussian, text("map.spec.lengthScale", "short"), `rff: metadata: "map.spec.lengthScale" is "short", want a number`},
+		{gaussian, text("map.spec.lengthScale", "-1"), "rff: map: rff: lengthScale = -1, want a positive finite number"},
+		{gaussian, text("map.spec.lengthScale", "NaN"), "rff: map: rff: lengthScale = NaN, want a positive finite number"},
+		{gaussian, text("map.spec.lengthScale", "1e999"), `rff: metadata: "map.spec.lengthScale" is "1e999", want a number`},
+		{gaussian, text("map.spec.lengthscale", "1"), `rff: metadata: "map.spec.lengthscale" is unknown`},
 		{gaussian, text("map.w", "nil"), "rff: map: rff: w is nil, want a projection"},
 		{gaussian, text("map.w.ensemble", "Sum"), `rff: metadata: "map.w.ensemble" is "Sum", which is unknown`},
 		{gaussian, number("map.w.frequencies", 2, math.Inf(1)), "rff: map.w: orf: w has +Inf in row 0, column 2, want finite frequencies"},
@@ -139,26 +143,28 @@ func TestChangedFiles(t *testing.T) {
 		{givens, reshape("map.w.axes", 2, 10), "rff: map.w: orf: axes of shape [2 10], angles [2 5 2], want blocks × rotations × 2"},
 		{givens, text("map.w.d", "2"), "rff: map.w: orf: 5 rows in 2 blocks of 2"},
 
-		{golden(t, "GaussianPhase"), number("map.phases", 0, math.NaN()), "rff: map: rff: phases[0][0] = NaN, want a finite number"},
-		{golden(t, "Matern"), text("map.nu", "2"), "rff: map: rff: nu = 2, want 0.5, 1.5 or 2.5"},
-		{golden(t, "ArcCosine"), text("map.order", "3"), "rff: map: rff: order = 3, want 0, 1 or 2"},
-		{golden(t, "SoftmaxOptimal"), text("map.a", "0.2"), "rff: map: rff: a = 0.2, want a number below 1/8"},
+		{golden(t, "GaussianPhase"), number("map.spec.phases", 0, math.NaN()), "rff: map: rff: phases[0] = NaN, want a finite number"},
+		{golden(t, "Matern"), text("map.spec.nu", "2"), "rff: map: rff: nu = 2, want 0.5, 1.5 or 2.5"},
+		{golden(t, "ArcCosine"), text("map.spec.order", "3"), "rff: map: rff: order = 3, want 0, 1 or 2"},
+		{golden(t, "SoftmaxOptimal"), text("map.spec.a", "0.2"), "rff: map: rff: a = 0.2, want a number below 1/8"},
+		{golden(t, "Boxes"), integer("map.spec.places", 0, 99), "rff: map: rff: places[0] = 99, want 0 to"},
+		{golden(t, "SDERF"), func(f *safetensors.File) { delete(f.Tensors, "map.offsets"); f.Metadata["map.offsets"] = "nil" }, "rff: map: rff: 0 offsets, want 4"},
 		{golden(t, "SoftmaxOptimal"), func(f *safetensors.File) {
 			f.Tensors["map.offsets"] = safetensors.Tensor{DType: safetensors.F64, Shape: []int{0}}
 		}, "rff: map: rff: 0 offsets, want 4"},
-		{golden(t, "SADERF"), number("map.psi", 0, 0), "rff: map: rff: ψ_0 = 0 is outside the range of float64"},
-		{golden(t, "ADERF"), reshape("map.query", 1, 9), "rff: map: rff: query is 1×9, want 3×3"},
-		{golden(t, "SDERF"), number("map.damping", 0, 0.5), "rff: map: rff: a = 0.5, want a number below 1/8"},
-		{golden(t, "Identity"), text("map.d", "0"), "rff: map: rff: d = 0, want at least 1"},
-		{golden(t, "Identity"), text("map.d", strconv.Itoa(math.MaxInt)), "of memory, want at most"},
-		{golden(t, "Quadratic"), text("map.d", strconv.Itoa(math.MaxInt32)), "of memory, want at most"},
-		{golden(t, "PCA"), number("map.center", 0, math.NaN()), "rff: map: rff: not an affine map: kernels: Pullback.Centre[0] = NaN, want a finite number"},
+		{golden(t, "SADERF"), number("map.spec.psi", 0, 0), "rff: map: rff: ψ_0 = 0 is outside the range of float64"},
+		{golden(t, "ADERF"), reshape("map.spec.query", 1, 9), "rff: map: rff: query is 1×9, want 3×3"},
+		{golden(t, "SDERF"), number("map.spec.damping", 0, 0.5), "rff: map: rff: a = 0.5, want a number below 1/8"},
+		{golden(t, "Identity"), text("map.spec.d", "0"), "rff: map: rff: d = 0, want at least 1"},
+		{golden(t, "Identity"), text("map.spec.d", strconv.Itoa(math.MaxInt)), "of memory, want at most"},
+		{golden(t, "Quadratic"), text("map.spec.d", strconv.Itoa(math.MaxInt32)), "of memory, want at most"},
+		{golden(t, "Affine"), number("map.spec.centre", 0, math.NaN()), "rff: map: rff: not an affine map: kernels: Pullback.Centre[0] = NaN, want a finite number"},
 		{golden(t, "Nystroem"), text("map.k", "nil"), "rff: map: rff: k is nil, want a kernel"},
 		{golden(t, "Nystroem"), reshape("map.points", 3, 11), "rff: map: rff: points are 3×11, coefficients 11×11, features 11×11"},
 		{golden(t, "Compose"), text("map.then", "nil"), "rff: map: rff: then is nil, want a map"},
-		{golden(t, "Compose"), text("map.then.d", "7"), "rff: map: rff: then is a map of R^7, want R^3, where first leads"},
+		{golden(t, "Compose"), text("map.then.spec.d", "7"), "rff: map: rff: then is a map of R^7, want R^3, where first leads"},
 		{golden(t, "Sum"), text("map.maps.1", "nil"), "rff: map: rff: maps[1] is nil, want a map"},
-		{golden(t, "Sum"), text("map.maps.1.d", "7"), "rff: map: rff: maps[1] is a map of R^7, want R^3, as maps[0]"},
+		{golden(t, "Sum"), text("map.maps.1.spec.d", "7"), "rff: map: rff: maps[1] is a map of R^7, want R^3, as maps[0]"},
 		{golden(t, "Sum"), text("map.maps", "0"), "rff: map: rff: maps is empty, want at least one map"},
 		{golden(t, "Sum"), text("map.maps", "2000000000"), `rff: metadata: "map.maps.3" is missing`},
 		{golden(t, "Sum"), number("map.weights", 0, -1), "rff: map: rff: weights[0] = -1, want a finite number from 0 on"},
@@ -238,19 +244,28 @@ func TestEveryDamageIsFound(t *testing.T) {
 func TestHostileFilesTakeLittleMemory(t *testing.T) {
 	w, err := orf.Draw[float64](orf.Givens{Rotations: 1}, 1, 3, exprand.NewSource(1))
 	require.NoError(t, err)
-	g, err := rff.SoftmaxOptimal(w, 1, -0.1)
+	g, err := rff.Draw(rff.SoftmaxOptimal{Scale: 1, A: -0.1}, w)
 	require.NoError(t, err)
+	vast := changed(t, fileOf(t, g), text("map.w.d", "100000000"))
 	for name, file := range map[string][]byte{
-		"Identity":  changed(t, golden(t, "Identity"), text("map.d", "100000000")),
-		"Quadratic": changed(t, golden(t, "Quadratic"), text("map.d", "10000")),
-		"Givens":    changed(t, fileOf(t, g), text("map.w.d", "100000000")),
+		"Identity":  changed(t, golden(t, "Identity"), text("map.spec.d", "100000000")),
+		"Quadratic": changed(t, golden(t, "Quadratic"), text("map.spec.d", "10000")),
+		"Givens":    vast,
+		"no offsets": changed(t, vast, func(f *safetensors.File) {
+			delete(f.Tensors, "map.offsets")
+			f.Metadata["map.offsets"] = "nil"
+		}),
 	} {
 		var before, after runtime.MemStats
 		runtime.ReadMemStats(&before)
 		m, err := rff.Read[float64](bytes.NewReader(file))
 		runtime.ReadMemStats(&after)
-		assert.NoError(t, err, name)
 		assert.Less(t, after.TotalAlloc-before.TotalAlloc, uint64(1<<20), name)
+		if name == "no offsets" {
+			assert.EqualError(t, err, "rff: map: rff: 0 offsets, want 1")
+			continue
+		}
+		assert.NoError(t, err, name)
 		assert.NotNil(t, m, name)
 	}
 }

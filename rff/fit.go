@@ -4,6 +4,7 @@ import (
 	"errors"
 	"fmt"
 	"math"
+	"slices"
 
 	"gonum.org/v1/gonum/floats"
 	"gonum.org/v1/gonum/mat"
@@ -23,20 +24,11 @@ type fit struct {
 }
 
 // newFit takes O((n+n')·d²) operations and memory for some points at a time.
-func newFit[T dense.Float](s samples[T]) (*fit, error) {
-	w, x, y, scale := s.w, s.x, s.y, s.scale
-	if w == nil {
-		return nil, fmt.Errorf("rff: w is nil, want a projection")
-	}
-	if _, err := root[T]("scale", scale); err != nil {
+func newFit[T dense.Float](x, y dense.Matrix[T], scale float64) (*fit, error) {
+	if err := checkSamples(x, y, scale); err != nil {
 		return nil, err
 	}
-	x.Check()
-	y.Check()
-	_, d := w.Shape()
-	if x.Rows < 1 || y.Rows < 1 || x.Cols != d || y.Cols != d {
-		return nil, fmt.Errorf("rff: x is %d×%d, y is %d×%d, want points of R^%d", x.Rows, x.Cols, y.Rows, y.Cols, d)
-	}
+	d := x.Cols
 	if err := limit.Memory[float64](d, d); err != nil {
 		return nil, fmt.Errorf("rff: the second moments of points of R^%d: %w", d, err)
 	}
@@ -132,9 +124,10 @@ func shrinkage(n, d int) float64 {
 
 // mix returns the Ψ and Ψ^(−ᵀ) of ADERF and the argument of damping.
 func (f *fit) mix() (query, key *mat.Dense, squares float64, err error) {
-	mx, my := shrunk(f.queries, f.queryCount), shrunk(f.keys, f.keyCount)
-	if mx == nil || my == nil {
-		mx, my = identity(f.d), identity(f.d)
+	var mx, my mat.Symmetric = shrunk(f.queries, f.queryCount), shrunk(f.keys, f.keyCount)
+	if n := float64(f.d); mat.Trace(f.queries)/n == 0 || mat.Trace(f.keys)/n == 0 {
+		identity := mat.NewDiagDense(f.d, slices.Repeat([]float64{1}, f.d))
+		mx, my = identity, identity
 	}
 	var x, y mat.EigenSym
 	if !x.Factorize(mx, true) || !y.Factorize(my, true) {
@@ -159,13 +152,10 @@ func (f *fit) mix() (query, key *mat.Dense, squares float64, err error) {
 
 var errNotConverged = errors.New("rff: the eigenvalues of the second moments of x and y did not converge")
 
-// shrunk returns (1−r)·m + r·tr(m)/d·I, r the shrinkage of n points, or nil for m = 0.
+// shrunk returns (1−r)·m + r·tr(m)/d·I, r the shrinkage of n points.
 func shrunk(m *mat.SymDense, n int) *mat.SymDense {
 	d := m.SymmetricDim()
 	mean := mat.Trace(m) / float64(d)
-	if mean == 0 {
-		return nil
-	}
 	r := shrinkage(n, d)
 	s := mat.NewSymDense(d, nil)
 	s.ScaleSym(1-r, m)
@@ -173,15 +163,6 @@ func shrunk(m *mat.SymDense, n int) *mat.SymDense {
 		s.SetSym(j, j, s.At(j, j)+r*mean)
 	}
 	return s
-}
-
-// identity returns I of order d.
-func identity(d int) *mat.SymDense {
-	m := mat.NewSymDense(d, nil)
-	for j := range d {
-		m.SetSym(j, j, 1)
-	}
-	return m
 }
 
 // power returns the matrix with the eigenvectors of e and the p-th powers of its eigenvalues.

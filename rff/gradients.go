@@ -20,11 +20,11 @@ import (
 // goroutine, and is kept for later calls.
 //
 // Gradients returns an error for a nil phi, a phi that is not Differentiable or has no derivatives,
-// a w that has not D rows or no columns, gradients too large for memory, and an element of w that is
-// not finite in T.
+// a w that has not D rows or no columns, gradients too large for memory, and an element of w that
+// is not finite in T.
 func Gradients[T dense.Float](phi Map[T], w dense.Matrix[float64]) (Map[T], error) {
 	w.Check()
-	return build[Map[T]](gradientsRecipe[T]{phi, w.Clone()})
+	return build[T](gradientsRecipe[T]{phi, w.Clone()})
 }
 
 // gradientsRecipe holds the parts of Gradients that a file stores.

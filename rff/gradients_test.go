@@ -22,11 +22,9 @@ func TestGradients(t *testing.T) {
 	const m, d, p, step, lengthScale = 40, 3, 2, 1e-5, 1.5
 	w, err := orf.Draw[float64](orf.GramSchmidt{}, m, d, densetest.Source(1))
 	require.NoError(t, err)
-	gaussian, err := rff.Gaussian(w, lengthScale)
+	gaussian, err := rff.Draw(rff.Gaussian{LengthScale: lengthScale}, w)
 	require.NoError(t, err)
-	scale, err := rff.Scale[float64]([]float64{1, 0, -1}, []float64{0.5, 2, 1})
-	require.NoError(t, err)
-	composed, err := rff.Compose(scale, gaussian)
+	composed, err := rff.Compose(rff.Affine{Centre: []float64{1, 0, -1}, Factors: []float64{0.5, 2, 1}}, gaussian)
 	require.NoError(t, err)
 	weights := points[float64](2, 2*m, p, 1)
 	longest, size := 0.0, floats.Norm(weights.Data, 1)/math.Sqrt(m) // size is at least Σ_k|w_kj|/√m
@@ -64,7 +62,7 @@ func TestGradients(t *testing.T) {
 }
 
 func TestGradientsOfFloat32(t *testing.T) {
-	phi, err := rff.Identity[float32](2)
+	phi, err := rff.Draw[float32](rff.Identity{D: 2}, nil)
 	require.NoError(t, err)
 	w := dense.Of(2, 3, []float64{1, 2, 3, 4, 5, 6})
 	g, err := rff.Gradients(phi, w)
@@ -94,12 +92,10 @@ func TestGradientsFarFromZero(t *testing.T) {
 	const mean = 1 << 20
 	w, err := orf.Draw[float32](orf.GramSchmidt{}, 8, 2, densetest.Source(1))
 	require.NoError(t, err)
-	gaussian, err := rff.Gaussian(w, 1)
+	gaussian, err := rff.Draw(rff.Gaussian{LengthScale: 1}, w)
 	require.NoError(t, err)
 	gradients := func(centre float64) rff.Map[float32] {
-		shift, err := rff.Scale[float32]([]float64{centre, centre}, []float64{1, 1})
-		require.NoError(t, err)
-		phi, err := rff.Compose(shift, gaussian)
+		phi, err := rff.Compose(rff.Affine{Centre: []float64{centre, centre}, Factors: []float64{1, 1}}, gaussian)
 		require.NoError(t, err)
 		g, err := rff.Gradients(phi, points[float64](2, 16, 1, 1))
 		require.NoError(t, err)

@@ -12,6 +12,7 @@ import (
 	"github.com/seed-feabd252/randfeat/dense"
 	"github.com/seed-feabd252/randfeat/internal/law/mse"
 	"github.com/seed-feabd252/randfeat/internal/testing/densetest"
+	"github.com/seed-feabd252/randfeat/internal/testing/must"
 	"github.com/seed-feabd252/randfeat/orf"
 	"github.com/seed-feabd252/randfeat/rff"
 )
@@ -75,7 +76,7 @@ func TestLaws(t *testing.T) {
 func TestLawsOfFittedMaps(t *testing.T) {
 	const m, d = 9, 4
 	w := iidOf[float64](t, m, d)
-	x, y := fitPoints[float64](w)
+	x, y := fitPoints[float64](d)
 	p := points[float64](7, 2, d, 0.5)
 	q, k := p.Row(0), p.Row(1)
 	root := math.Sqrt(scaleOf)
@@ -83,27 +84,28 @@ func TestLawsOfFittedMaps(t *testing.T) {
 		return []float64{root * v[0], root * v[1], root * v[2], root * v[3]}
 	}
 	for name, fit := range sharp[float64]() {
-		f, err := fit(w, x, y, scaleOf)
+		s, err := fit(x, y, scaleOf)
 		require.NoError(t, err)
-		e, err := rff.FitOf(name, w, x, y, scaleOf)
+		f, err := rff.Draw(s, w)
 		require.NoError(t, err)
-		law := mse.Optimal(e.A).After(e.Query, e.Key)
-		if name == "SDERF" {
-			law = mse.Damped(e.Damping, e.Basis)
+		e := fitOf(s)
+		law := mse.Optimal(e.a).After(e.query, e.key)
+		if s, ok := s.(rff.SDERF); ok {
+			law = mse.Damped(s.Damping, s.Basis)
 		} else {
-			assert.Negative(t, e.A, name)
+			assert.Negative(t, e.a, name)
 		}
 		want := law.IID.Softmax(scaled(q), scaled(k), m)
 		assert.InEpsilon(t, want, errorOf(f, q, k), 1e-12, name)
-		assert.InEpsilon(t, want, errorOf(rff.Keys[float64](f), k, q), 1e-12, "keys of %s", name)
+		assert.InEpsilon(t, want, errorOf(rff.Keys(f), k, q), 1e-12, "keys of %s", name)
 	}
 }
 
 func TestExactMapsHaveNoLaw(t *testing.T) {
 	x, y := []float64{0.5, -0.75}, []float64{0.25, 1}
-	elu, err := rff.ELU[float64](2)
+	elu, err := rff.Draw[float64](rff.ELU{D: 2}, nil)
 	require.NoError(t, err)
-	taylor, err := rff.Taylor[float64](2, 1)
+	taylor, err := rff.Draw[float64](rff.Taylor{D: 2, Scale: 1}, nil)
 	require.NoError(t, err)
 	assert.True(t, math.IsNaN(errorOf(elu, x, y)))
 	assert.True(t, math.IsNaN(errorOf(taylor, x, y)))
@@ -116,7 +118,7 @@ func TestLawsAreOverTheFrequenciesGiven(t *testing.T) {
 	for _, e := range []orf.Ensemble{orf.IID{}, orf.GramSchmidt{}, orf.Simplex{}} {
 		w, err := orf.Draw[float64](e, m, d, exprand.NewSource(1))
 		require.NoError(t, err)
-		x, y := fitPoints[float64](w)
+		x, y := fitPoints[float64](d)
 		over := func(f rff.Map[float64], err error) {
 			t.Helper()
 			require.NoError(t, err)
@@ -124,14 +126,14 @@ func TestLawsAreOverTheFrequenciesGiven(t *testing.T) {
 			assert.True(t, ok)
 			assert.Contains(t, law.Name, ", "+e.String()+" frequencies")
 		}
-		over(rff.Gaussian(w, 1))
-		over(rff.SoftmaxPositive(w, 1))
-		saderf, err := rff.SADERF(w, x, y, 1)
+		over(rff.Draw(rff.Gaussian{LengthScale: 1}, w))
+		over(rff.Draw(rff.SoftmaxPositive{Scale: 1}, w))
+		saderf, err := rff.Draw(must.Have(rff.FitSADERF(x, y, 1)), w)
 		over(saderf, err)
-		over(rff.Keys[float64](saderf), nil)
-		over(rff.ADERF(w, x, y, 1))
+		over(rff.Keys(saderf), nil)
+		over(rff.Draw(must.Have(rff.FitADERF(x, y, 1)), w))
 		if e == (orf.IID{}) {
-			over(rff.SDERF(w, x, y, 1))
+			over(rff.Draw(must.Have(rff.FitSDERF(x, y, 1)), w))
 		}
 	}
 }
@@ -140,20 +142,20 @@ func testGaussianFeaturesAreSoftmaxOnes[T dense.Float](t *testing.T) {
 	const ell = 0.75
 	w := iidOf[T](t, 9, 4)
 	x := points[T](3, 20, 4, 1)
-	gp, err := rff.GaussianPositive(w, ell)
+	gp, err := rff.Draw(rff.GaussianPositive{LengthScale: ell}, w)
 	require.NoError(t, err)
-	sp, err := rff.SoftmaxPositive(w, 1/(ell*ell))
+	sp, err := rff.Draw(rff.SoftmaxPositive{Scale: 1 / (ell * ell)}, w)
 	require.NoError(t, err)
-	gh, err := rff.GaussianHyperbolic(w, ell)
+	gh, err := rff.Draw(rff.GaussianHyperbolic{LengthScale: ell}, w)
 	require.NoError(t, err)
-	sh, err := rff.SoftmaxHyperbolic(w, 1/(ell*ell))
+	sh, err := rff.Draw(rff.SoftmaxHyperbolic{Scale: 1 / (ell * ell)}, w)
 	require.NoError(t, err)
-	g, err := rff.GaussianOptimal(w, ell, damping)
+	g, err := rff.Draw(rff.GaussianOptimal{LengthScale: ell, A: damping}, w)
 	require.NoError(t, err)
-	s, err := rff.SoftmaxOptimal(w, 1/(ell*ell), damping)
+	s, err := rff.Draw(rff.SoftmaxOptimal{Scale: 1 / (ell * ell), A: damping}, w)
 	require.NoError(t, err)
-	for _, both := range [][2]rff.LogMap[T]{{gp, sp}, {gh, sh}, {g, s}} {
-		got, want := both[0].LogTransform(dense.Matrix[T]{}, x), both[1].LogTransform(dense.Matrix[T]{}, x)
+	for _, both := range [][2]rff.Map[T]{{gp, sp}, {gh, sh}, {g, s}} {
+		got, want := logs(both[0]).LogTransform(dense.Matrix[T]{}, x), logs(both[1]).LogTransform(dense.Matrix[T]{}, x)
 		for i := range x.Rows {
 			half := 0.0
 			for _, v := range x.Row(i) {

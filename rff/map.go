@@ -62,3 +62,23 @@ type DifferentiableLog[T dense.Float] interface {
 	// with respect to log φ(x_i), row i of dst is its gradient with respect to x_i.
 	LogBackward(dst, x, dlog dense.Matrix[T]) dense.Matrix[T]
 }
+
+// Paired is a map φ of queries with a partner ψ = Keys(), a map of keys: φ(x)ᵀψ(y) estimates
+// Kernel. φ(x)ᵀφ(y) does not, unless φ and ψ are the same. ψ is Paired too, with the partner φ. The
+// method Kernel of φ and of ψ returns the kernel that φ(x)ᵀψ(y) estimates. A map that is not Paired
+// is its own partner.
+type Paired[T dense.Float] interface {
+	Map[T]
+
+	// Keys returns ψ, which has the dimensions of φ.
+	Keys() Map[T]
+}
+
+// Keys returns the map of keys for the map m of queries: m.Keys() if m is Paired, m itself
+// otherwise.
+func Keys[T dense.Float](m Map[T]) Map[T] {
+	if p, ok := m.(Paired[T]); ok {
+		return p.Keys()
+	}
+	return m
+}

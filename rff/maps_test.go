@@ -13,6 +13,7 @@ import (
 
 	"github.com/seed-feabd252/randfeat/dense"
 	"github.com/seed-feabd252/randfeat/internal/testing/densetest"
+	"github.com/seed-feabd252/randfeat/internal/testing/must"
 	"github.com/seed-feabd252/randfeat/kernels"
 	"github.com/seed-feabd252/randfeat/orf"
 	"github.com/seed-feabd252/randfeat/rff"
@@ -25,7 +26,20 @@ type randomMap[T dense.Float] struct {
 	name   string
 	kernel kernels.Kernel
 	per    int // features for each frequency
-	draw   func(m, d int, src rand.Source) (rff.Map[T], error)
+	spec   func(d int, src rand.Source) rff.Spec
+}
+
+// draw returns the map over m independent frequencies.
+func (r randomMap[T]) draw(m, d int, src rand.Source) (rff.Map[T], error) {
+	var e orf.Ensemble = orf.IID{}
+	if r.name == "laplacian" {
+		e = orf.Cauchy{}
+	}
+	w, err := orf.Draw[T](e, m, d, src)
+	if err != nil {
+		return nil, err
+	}
+	return rff.Draw(r.spec(d, src), w)
 }
 
 const (
@@ -34,10 +48,9 @@ const (
 	damping     = -0.2 // the a of the optimal positive features
 )
 
-// fitPoints returns a sample of queries and one of keys, for the maps that are fitted, of
-// the dimension of w and different moments.
-func fitPoints[T dense.Float](w orf.Projection[T]) (x, y dense.Matrix[T]) {
-	_, d := w.Shape()
+// fitPoints returns a sample of queries and one of keys, for the maps that are fitted, of dimension
+// d and different moments.
+func fitPoints[T dense.Float](d int) (x, y dense.Matrix[T]) {
 	x, y = points[T](20, 40, d, 0.3), points[T](21, 30, d, 0.3)
 	for j := range d {
 		stretch := T(1 + 0.5*float64(j%3))
@@ -53,74 +66,46 @@ func fitPoints[T dense.Float](w orf.Projection[T]) (x, y dense.Matrix[T]) {
 
 // randomMaps are all random maps, over independent frequencies.
 func randomMaps[T dense.Float]() []randomMap[T] {
-	on := func(f func(w orf.Projection[T], src rand.Source) (rff.Map[T], error)) func(int, int, rand.Source) (rff.Map[T], error) {
-		return func(m, d int, src rand.Source) (rff.Map[T], error) {
-			w, err := orf.Draw[T](orf.IID{}, m, d, src)
-			if err != nil {
-				return nil, err
-			}
-			return f(w, src)
-		}
-	}
+	fixed := func(s rff.Spec) func(int, rand.Source) rff.Spec { return func(int, rand.Source) rff.Spec { return s } }
+	gaussian, softmax := kernels.Gaussian{LengthScale: lengthScale}, kernels.Softmax{Gamma: scaleOf}
 	maps := []randomMap[T]{
-		{"dot product", kernels.DotProduct{}, 1, on(func(w orf.Projection[T], _ rand.Source) (rff.Map[T], error) { return rff.DotProduct(w) })},
-		{"gaussian", kernels.Gaussian{LengthScale: lengthScale}, 2, on(func(w orf.Projection[T], _ rand.Source) (rff.Map[T], error) {
-			return rff.Gaussian(w, lengthScale)
-		})},
-		{"gaussian phase", kernels.Gaussian{LengthScale: lengthScale}, 1, on(func(w orf.Projection[T], src rand.Source) (rff.Map[T], error) {
-			return rff.GaussianPhase(w, lengthScale, src)
-		})},
-		{"laplacian", kernels.Laplacian{LengthScale: lengthScale}, 2, func(m, d int, src rand.Source) (rff.Map[T], error) {
-			return rff.Laplacian[T](m, d, lengthScale, src)
+		{"dot product", kernels.DotProduct{}, 1, fixed(rff.DotProduct{})},
+		{"gaussian", gaussian, 2, fixed(rff.Gaussian{LengthScale: lengthScale})},
+		{"gaussian phase", gaussian, 1, func(_ int, src rand.Source) rff.Spec {
+			return rff.GaussianPhase{LengthScale: lengthScale, Src: src}
 		}},
-		{"softmax trig", kernels.Softmax{Gamma: scaleOf}, 2, on(func(w orf.Projection[T], _ rand.Source) (rff.Map[T], error) {
-			return rff.SoftmaxTrig(w, scaleOf)
-		})},
-		{"softmax positive", kernels.Softmax{Gamma: scaleOf}, 1, on(func(w orf.Projection[T], _ rand.Source) (rff.Map[T], error) {
-			return rff.SoftmaxPositive(w, scaleOf)
-		})},
-		{"softmax optimal", kernels.Softmax{Gamma: scaleOf}, 1, on(func(w orf.Projection[T], _ rand.Source) (rff.Map[T], error) {
-			return rff.SoftmaxOptimal(w, scaleOf, damping)
-		})},
-		{"softmax hyperbolic", kernels.Softmax{Gamma: scaleOf}, 2, on(func(w orf.Projection[T], _ rand.Source) (rff.Map[T], error) {
-			return rff.SoftmaxHyperbolic(w, scaleOf)
-		})},
-		{"gaussian positive", kernels.Gaussian{LengthScale: lengthScale}, 1, on(func(w orf.Projection[T], _ rand.Source) (rff.Map[T], error) {
-			return rff.GaussianPositive(w, lengthScale)
-		})},
-		{"gaussian hyperbolic", kernels.Gaussian{LengthScale: lengthScale}, 2, on(func(w orf.Projection[T], _ rand.Source) (rff.Map[T], error) {
-			return rff.GaussianHyperbolic(w, lengthScale)
-		})},
-		{"gaussian optimal", kernels.Gaussian{LengthScale: lengthScale}, 1, on(func(w orf.Projection[T], _ rand.Source) (rff.Map[T], error) {
-			return rff.GaussianOptimal(w, lengthScale, damping)
-		})},
-		{"SADERF", kernels.Softmax{Gamma: scaleOf}, 1, on(func(w orf.Projection[T], _ rand.Source) (rff.Map[T], error) {
-			x, y := fitPoints[T](w)
-			return rff.SADERF(w, x, y, scaleOf)
-		})},
-		{"ADERF", kernels.Softmax{Gamma: scaleOf}, 1, on(func(w orf.Projection[T], _ rand.Source) (rff.Map[T], error) {
-			x, y := fitPoints[T](w)
-			return rff.ADERF(w, x, y, scaleOf)
-		})},
-		{"SDERF", kernels.Softmax{Gamma: scaleOf}, 1, on(func(w orf.Projection[T], _ rand.Source) (rff.Map[T], error) {
-			x, y := fitPoints[T](w)
-			return rff.SDERF(w, x, y, scaleOf)
-		})},
-		{"angular", kernels.Angular{}, 1, on(func(w orf.Projection[T], _ rand.Source) (rff.Map[T], error) { return rff.Angular(w) })},
+		{"laplacian", kernels.Laplacian{LengthScale: lengthScale}, 2, fixed(rff.Laplacian{LengthScale: lengthScale})},
+		{"softmax trig", softmax, 2, fixed(rff.SoftmaxTrig{Scale: scaleOf})},
+		{"softmax positive", softmax, 1, fixed(rff.SoftmaxPositive{Scale: scaleOf})},
+		{"softmax optimal", softmax, 1, fixed(rff.SoftmaxOptimal{Scale: scaleOf, A: damping})},
+		{"softmax hyperbolic", softmax, 2, fixed(rff.SoftmaxHyperbolic{Scale: scaleOf})},
+		{"gaussian positive", gaussian, 1, fixed(rff.GaussianPositive{LengthScale: lengthScale})},
+		{"gaussian hyperbolic", gaussian, 2, fixed(rff.GaussianHyperbolic{LengthScale: lengthScale})},
+		{"gaussian optimal", gaussian, 1, fixed(rff.GaussianOptimal{LengthScale: lengthScale, A: damping})},
+		{"SADERF", softmax, 1, fitted(rff.FitSADERF[T])},
+		{"ADERF", softmax, 1, fitted(rff.FitADERF[T])},
+		{"SDERF", softmax, 1, fitted(rff.FitSDERF[T])},
+		{"angular", kernels.Angular{}, 1, fixed(rff.Angular{})},
 	}
 	for _, nu := range []float64{0.5, 1.5, 2.5} {
 		k := kernels.Matern{Nu: nu, LengthScale: lengthScale}
-		maps = append(maps, randomMap[T]{k.String(), k, 2, on(func(w orf.Projection[T], src rand.Source) (rff.Map[T], error) {
-			return rff.Matern(w, nu, lengthScale, src)
-		})})
+		maps = append(maps, randomMap[T]{k.String(), k, 2, func(_ int, src rand.Source) rff.Spec {
+			return rff.Matern{Nu: nu, LengthScale: lengthScale, Src: src}
+		}})
 	}
 	for order := range 3 {
 		k := kernels.ArcCosine{Order: order}
-		maps = append(maps, randomMap[T]{k.String(), k, 1, on(func(w orf.Projection[T], _ rand.Source) (rff.Map[T], error) {
-			return rff.ArcCosine(w, order)
-		})})
+		maps = append(maps, randomMap[T]{k.String(), k, 1, fixed(rff.ArcCosine{Order: order})})
 	}
 	return maps
+}
+
+// fitted returns the function that fits a Spec to fitPoints.
+func fitted[T dense.Float, S rff.Spec](fit func(x, y dense.Matrix[T], scale float64) (S, error)) func(int, rand.Source) rff.Spec {
+	return func(d int, _ rand.Source) rff.Spec {
+		x, y := fitPoints[T](d)
+		return must.Have(fit(x, y, scaleOf))
+	}
 }
 
 // allMaps are the random maps with m = 20 and the exact ones, of R^d.
@@ -138,12 +123,8 @@ func allMaps[T dense.Float](t testing.TB, d int) map[string]rff.Map[T] {
 	// Those above change frequencies, these the points.
 	structured, err := orf.Draw[T](orf.Hadamard{}, 20, d, exprand.NewSource(5))
 	require.NoError(t, err)
-	x, y := fitPoints[T](structured)
-	balanced, err := rff.SADERF(structured, x, y, scaleOf)
-	require.NoError(t, err)
-	mixed, err := rff.ADERF(structured, x, y, scaleOf)
-	require.NoError(t, err)
-	maps["structured SADERF"], maps["structured ADERF"] = balanced, mixed
+	maps["structured SADERF"] = must.Have(rff.Draw(fitted(rff.FitSADERF[T])(d, nil), structured))
+	maps["structured ADERF"] = must.Have(rff.Draw(fitted(rff.FitADERF[T])(d, nil), structured))
 	for name, f := range exactMaps[T](t, d) {
 		maps[name] = f
 	}
@@ -164,9 +145,8 @@ func madeOfOthers[T dense.Float](t testing.TB, d int) map[string]rff.Map[T] {
 	maps := map[string]rff.Map[T]{}
 	pca, err := rff.PCA(points[T](9, 40, d, 1), d-1, true)
 	require.NoError(t, err)
-	affine, err := rff.Affine(points[T](10, d+1, d, 0.5), points[T](11, 1, d+1, 1).Data)
-	require.NoError(t, err)
-	maps["pca"], maps["affine"] = pca, affine
+	affine := rff.Affine{A: wide(points[T](10, d+1, d, 0.5)), Offset: wide(points[T](11, 1, d+1, 1)).Data}
+	maps["pca"], maps["affine"] = must.Have(rff.Draw[T](pca, nil)), must.Have(rff.Draw[T](affine, nil))
 	means := points[T](12, 2, d, 0.4)
 	for _, r := range randomMaps[T]() {
 		if r.name != "softmax trig" && r.name != "softmax hyperbolic" && r.name != "SADERF" {
@@ -193,7 +173,7 @@ func madeOfOthers[T dense.Float](t testing.TB, d int) map[string]rff.Map[T] {
 		maps[r.name+" after pca"], maps[r.name+" after affine"] = composed, shifted
 		f, err := r.draw(20, d, exprand.NewSource(5))
 		require.NoError(t, err)
-		sum, err := rff.Sum([]rff.Map[T]{shifted, f, affine}, []float64{0.5, 1, 2})
+		sum, err := rff.Sum([]rff.Map[T]{shifted, f, maps["affine"]}, []float64{0.5, 1, 2})
 		require.NoError(t, err)
 		maps["sum with "+r.name] = sum
 	}
@@ -209,18 +189,13 @@ var positiveMaps = []string{
 // exactMaps are the explicit maps of R^d.
 func exactMaps[T dense.Float](t testing.TB, d int) map[string]rff.Map[T] {
 	maps := map[string]rff.Map[T]{}
-	add := func(name string, f rff.Map[T], err error) {
+	for name, s := range map[string]rff.Spec{
+		"identity": rff.Identity{D: d}, "elu": rff.ELU{D: d}, "quadratic": rff.Quadratic{D: d}, "taylor": rff.Taylor{D: d, Scale: scaleOf},
+	} {
+		f, err := rff.Draw[T](s, nil)
 		require.NoError(t, err)
 		maps[name] = f
 	}
-	identity, err := rff.Identity[T](d)
-	add("identity", identity, err)
-	elu, err := rff.ELU[T](d)
-	add("elu", elu, err)
-	quadratic, err := rff.Quadratic[T](d)
-	add("quadratic", quadratic, err)
-	taylor, err := rff.Taylor[T](d, scaleOf)
-	add("taylor", taylor, err)
 	return maps
 }
 
@@ -266,7 +241,7 @@ func testKernelsAndDimensions[T dense.Float](t *testing.T) {
 	require.NoError(t, err)
 	f := newMap(w, nil, func(t T) T { return t })
 	assert.Nil(t, f.Kernel())
-	f, err = rff.New(w, rff.Scheme[T]{F: []func(T) T{func(t T) T { return t }}, Kernel: kernels.DotProduct{}})
+	f, err = rff.New(rff.Scheme[T]{F: []func(T) T{func(t T) T { return t }}, Kernel: kernels.DotProduct{}}, w)
 	require.NoError(t, err)
 	assert.Equal(t, kernels.DotProduct{}, f.Kernel())
 }
@@ -274,12 +249,16 @@ func testKernelsAndDimensions[T dense.Float](t *testing.T) {
 func TestString(t *testing.T) {
 	w, err := orf.Draw[float64](orf.IID{}, 4, 2, exprand.NewSource(1))
 	require.NoError(t, err)
-	g, err := rff.Gaussian(w, 0.5)
+	g, err := rff.Draw(rff.Gaussian{LengthScale: 0.5}, w)
 	require.NoError(t, err)
 	assert.Equal(t, "Gaussian(lengthScale=0.5): R^2 → R^8", fmt.Sprint(g))
-	p, err := rff.SoftmaxPositive(w, 2)
+	p, err := rff.Draw(rff.SoftmaxPositive{Scale: 2}, w)
 	require.NoError(t, err)
 	assert.Equal(t, "SoftmaxPositive(scale=2): R^2 → R^4", fmt.Sprint(p))
+	pair, err := rff.Draw(rff.SADERF{Scale: 2, A: -0.5, Psi: []float64{1, 2}}, w)
+	require.NoError(t, err)
+	assert.Equal(t, "SADERF(scale=2, a=-0.5): R^2 → R^4", fmt.Sprint(pair))
+	assert.Equal(t, "keys of SADERF(scale=2, a=-0.5): R^2 → R^4", fmt.Sprint(rff.Keys(pair)))
 	e, err := rff.Nystroem(kernels.Angular{}, points[float64](1, 3, 2, 1))
 	require.NoError(t, err)
 	assert.Equal(t, "Nystroem(Angular{}): R^2 → R^3", fmt.Sprint(e))
@@ -287,7 +266,7 @@ func TestString(t *testing.T) {
 
 // newMap is New of the functions h and f, which fit.
 func newMap[T dense.Float](w orf.Projection[T], h func(x []T) T, f ...func(t T) T) rff.Map[T] {
-	m, err := rff.New(w, rff.Scheme[T]{F: f, H: h})
+	m, err := rff.New(rff.Scheme[T]{F: f, H: h}, w)
 	if err != nil {
 		panic(err)
 	}
@@ -298,6 +277,9 @@ func newMap[T dense.Float](w orf.Projection[T], h func(x []T) T, f ...func(t T) 
 func slopes[T dense.Float](m rff.Map[T]) rff.Differentiable[T] { return m.(rff.Differentiable[T]) }
 
 // logSlopes returns m, which is a DifferentiableLog.
-func logSlopes[T dense.Float](m rff.LogMap[T]) rff.DifferentiableLog[T] {
+func logSlopes[T dense.Float](m rff.Map[T]) rff.DifferentiableLog[T] {
 	return m.(rff.DifferentiableLog[T])
 }
+
+// logs returns m, which is a LogMap.
+func logs[T dense.Float](m rff.Map[T]) rff.LogMap[T] { return m.(rff.LogMap[T]) }

@@ -9,18 +9,16 @@ import (
 	"github.com/seed-feabd252/randfeat/internal/compute/vecmath"
 	"github.com/seed-feabd252/randfeat/internal/law/mse"
 	"github.com/seed-feabd252/randfeat/kernels"
-	"github.com/seed-feabd252/randfeat/orf"
 )
 
-// SoftmaxOptimal returns the optimal positive features of the softmax kernel exp(s·xᵀy), where s is
-// scale (FAVOR++) [Likhosherstov et al. 2022],
+// SoftmaxOptimal has the optimal positive features of the softmax kernel exp(s·xᵀy), where s is
+// Scale (FAVOR++) [Likhosherstov et al. 2022],
 //
 //	φ(x) = D·exp(−s‖x‖²/2)/√m · [exp(a‖w₁‖² + B√s·w₁ᵀx) … exp(a‖w_m‖² + B√s·w_mᵀx)],
-//	B = √(1−4a), D = (1−4a)^(d/4), a < 1/8,
+//	B = √(1−4a), D = (1−4a)^(d/4),
 //
-// R^d → R^m, with logarithms as SoftmaxPositive, which is the case a = 0. The variance of positive
-// features comes from long frequencies, and a negative a damps these. OptimalA chooses a for a set
-// of points.
+// R^d → R^m, a LogMap. SoftmaxPositive is the case a = 0. The variance of positive features comes
+// from long frequencies, and a negative a damps these. OptimalA chooses a for a set of points.
 //
 // The map is unbiased for rows of w that are each N(0, I). With independent rows the mean squared
 // error is, for x and y times √s and p = ‖x+y‖²,
@@ -29,48 +27,37 @@ import (
 //
 // For every a, orthogonal rows lower the error by as much as they lower the error of
 // SoftmaxPositive.
-//
-// SoftmaxOptimal returns an error for a nil w, one whose frequencies are too large for memory as a
-// matrix, a scale that is not a positive number in the range of T, and an a that is not a number
-// below 1/8 or whose features are outside that range.
-func SoftmaxOptimal[T dense.Float](w orf.Projection[T], scale, a float64) (LogMap[T], error) {
-	return build[LogMap[T]](softmaxOptimalRecipe[T]{W: w, Scale: scale, A: a})
+type SoftmaxOptimal struct {
+	Scale float64 // s, above 0
+	A     float64 // a, below 1/8
 }
 
-// softmaxOptimalRecipe holds the parts of SoftmaxOptimal that a file stores. Offsets are a·‖w‖² +
-// log D − ½·log m of each frequency. They are computed if Offsets is nil.
-type softmaxOptimalRecipe[T dense.Float] struct {
-	W        orf.Projection[T]
-	Scale, A float64
-	Offsets  []T
+func (SoftmaxOptimal) perFrequency() int { return 1 }
+func (s SoftmaxOptimal) String() string {
+	return fmt.Sprintf("SoftmaxOptimal(scale=%v, a=%v)", s.Scale, s.A)
 }
 
-func newSoftmaxOptimal[T dense.Float](r softmaxOptimalRecipe[T]) (Map[T], error) {
-	return as[Map[T]](softmaxOptimal(r))
-}
-
-// softmaxOptimal returns the map of r, whose recipe has the offsets.
-func softmaxOptimal[T dense.Float](r softmaxOptimalRecipe[T]) (*positives[T], error) {
-	_, err := root[T]("scale", r.Scale)
-	if err != nil {
+func softmaxOptimal[T dense.Float](scale, a float64, e engine[T]) (*positives[T], error) {
+	if _, err := root[T]("scale", scale); err != nil {
 		return nil, err
 	}
-	if r.Offsets, err = optimalOffsets(r.Offsets, r.W, r.Scale, r.A); err != nil {
-		return nil, err
-	}
-	name := fmt.Sprintf("SoftmaxOptimal(scale=%v, a=%v)", r.Scale, r.A)
-	law := mse.OfSoftmax("SoftmaxOptimal", "Likhosherstov et al. 2022", mse.Optimal(r.A), r.Scale)
-	return optimal(r.W, r.Scale, r.Scale, r.A, r.Offsets, r, name, kernels.Softmax{Gamma: r.Scale}, law)
+	law := mse.OfSoftmax("SoftmaxOptimal", "Likhosherstov et al. 2022", mse.Optimal(a), scale)
+	return optimal(scale, scale, a, e, kernels.Softmax{Gamma: scale}, law)
 }
 
 // optimal returns the features exp(offsets + √((1−4a)·scale)·wᵀx − radius·‖x‖²/2).
-func optimal[T dense.Float](w orf.Projection[T], scale, radius, a float64, offsets []T, recipe any, name string, k kernels.Kernel, law mse.Law) (*positives[T], error) {
-	e, err := newEngine(w, 1)
-	slope, slopeErr := optimalSlope[T](scale, a)
-	if err := cmp.Or(err, slopeErr, each("offsets", offsets, e.out)); err != nil {
+func optimal[T dense.Float](scale, radius, a float64, e engine[T], k kernels.Kernel, law mse.Law) (*positives[T], error) {
+	if err := dampable(a); err != nil {
 		return nil, err
 	}
-	return exponential(e, exponent[T]{slope: slope, radius: radius, offsets: offsets}, recipe, name, k, law), nil
+	slope, err := inRange[T]("a", a, math.Sqrt((1-4*a)*scale))
+	if err == nil && e.recipe.fresh {
+		e.recipe.Offsets, err = optimalOffsets(a, e)
+	}
+	if err := cmp.Or(err, each("offsets", e.recipe.Offsets, e.out)); err != nil {
+		return nil, err
+	}
+	return exponential(e, exponent[T]{slope: slope, radius: radius, offsets: e.recipe.Offsets}, k, law), nil
 }
 
 // dampable returns an error if a makes the variance infinite.
@@ -81,28 +68,12 @@ func dampable(a float64) error {
 	return nil
 }
 
-// optimalSlope returns √((1−4a)·scale).
-func optimalSlope[T dense.Float](scale, a float64) (T, error) {
-	if err := dampable(a); err != nil {
-		return 0, err
-	}
-	return inRange[T]("a", a, math.Sqrt((1-4*a)*scale))
-}
-
 // optimalOffsets returns a‖w‖² of each frequency, plus the logarithm of the factor that makes the
-// estimate unbiased. It returns known if that is not nil.
-func optimalOffsets[T dense.Float](known []T, w orf.Projection[T], scale, a float64) ([]T, error) {
-	if known != nil {
-		return known, nil
-	}
-	e, err := newEngine(w, 1)
-	_, slopeErr := optimalSlope[T](scale, a)
-	if err := cmp.Or(err, slopeErr); err != nil {
-		return nil, err
-	}
+// estimate unbiased.
+func optimalOffsets[T dense.Float](a float64, e engine[T]) ([]T, error) {
 	constant := float64(e.in)/4*math.Log1p(-4*a) - math.Log(float64(e.out))/2
 	offsets := make([]T, e.out)
-	frequencies, err := frequenciesOf(w)
+	frequencies, err := frequenciesOf(e.w)
 	if err != nil {
 		return nil, err
 	}
@@ -128,13 +99,8 @@ func optimalOffsets[T dense.Float](known []T, w orf.Projection[T], scale, a floa
 // operations. It returns an error if x or y has no rows, if they differ in dimension, if scale is
 // not a positive finite number, or if s·E‖x+y‖² is not finite.
 func OptimalA[T dense.Float](x, y dense.Matrix[T], scale float64) (float64, error) {
-	if err := positive("scale", scale); err != nil {
+	if err := checkSamples(x, y, scale); err != nil {
 		return 0, err
-	}
-	x.Check()
-	y.Check()
-	if x.Rows < 1 || y.Rows < 1 || x.Cols < 1 || x.Cols != y.Cols {
-		return 0, fmt.Errorf("rff: x is %d×%d, y is %d×%d, want points of one dimension", x.Rows, x.Cols, y.Rows, y.Cols)
 	}
 	meanX, squareX := moments(x)
 	meanY, squareY := moments(y)
@@ -147,6 +113,16 @@ func OptimalA[T dense.Float](x, y dense.Matrix[T], scale float64) (float64, erro
 		return 0, fmt.Errorf("rff: the mean of scale·‖x+y‖² is %v, want a finite number", scale*p)
 	}
 	return leastMoment(phi), nil
+}
+
+// checkSamples reports points that differ in dimension or are none, and a bad scale.
+func checkSamples[T dense.Float](x, y dense.Matrix[T], scale float64) error {
+	x.Check()
+	y.Check()
+	if x.Rows < 1 || y.Rows < 1 || x.Cols < 1 || x.Cols != y.Cols {
+		return fmt.Errorf("rff: x is %d×%d, y is %d×%d, want points of one dimension", x.Rows, x.Cols, y.Rows, y.Cols)
+	}
+	return positive("scale", scale)
 }
 
 // leastMoment returns (1 − 2φ − √((2φ+1)² + 8φ))/16.

@@ -53,12 +53,12 @@ func TestOptimalAOverPairs(t *testing.T) {
 func TestSoftmaxOptimalWithoutDampingIsPositive(t *testing.T) {
 	w, err := orf.Draw[float64](orf.GramSchmidt{}, 9, 4, exprand.NewSource(1))
 	require.NoError(t, err)
-	optimal, err := rff.SoftmaxOptimal(w, 0.5, 0)
+	optimal, err := rff.Draw(rff.SoftmaxOptimal{Scale: 0.5, A: 0}, w)
 	require.NoError(t, err)
-	plain, err := rff.SoftmaxPositive(w, 0.5)
+	plain, err := rff.Draw(rff.SoftmaxPositive{Scale: 0.5}, w)
 	require.NoError(t, err)
 	x := points[float64](3, 6, 4, 1)
-	got, want := optimal.LogTransform(dense.Matrix[float64]{}, x), plain.LogTransform(dense.Matrix[float64]{}, x)
+	got, want := logs(optimal).LogTransform(dense.Matrix[float64]{}, x), logs(plain).LogTransform(dense.Matrix[float64]{}, x)
 	assert.InDeltaSlice(t, want.Data, got.Data, 1e-14)
 }
 
@@ -75,10 +75,10 @@ func TestSoftmaxOptimalErrors(t *testing.T) {
 		{0, -1, "rff: scale = 0, want a positive finite number"},
 		{1, -1e300, "rff: a = -1e+300 is outside the range of float32"},
 	} {
-		_, err := rff.SoftmaxOptimal(w, c.scale, c.a)
+		_, err := rff.Draw(rff.SoftmaxOptimal{Scale: c.scale, A: c.a}, w)
 		assert.EqualError(t, err, c.want)
 	}
-	_, err = rff.SoftmaxOptimal[float32](nil, 1, 0)
+	_, err = rff.Draw[float32](rff.SoftmaxOptimal{Scale: 1, A: 0}, nil)
 	assert.EqualError(t, err, "rff: w is nil, want a projection")
 	one := dense.New[float64](1, 2)
 	_, err = rff.OptimalA(one, dense.New[float64](1, 3), 1)

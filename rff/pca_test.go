@@ -15,6 +15,7 @@ import (
 	"github.com/seed-feabd252/randfeat/dense"
 	"github.com/seed-feabd252/randfeat/dense/gonum"
 	"github.com/seed-feabd252/randfeat/internal/testing/densetest"
+	"github.com/seed-feabd252/randfeat/internal/testing/must"
 	"github.com/seed-feabd252/randfeat/orf"
 	"github.com/seed-feabd252/randfeat/rff"
 )
@@ -46,7 +47,7 @@ func testPCA[T dense.Float](t *testing.T) {
 		// Coordinates are off by the rounding of z; means also by that of μ in float64.
 		tolerance := 100 * densetest.Roundoff[T]()
 		for _, whiten := range []bool{false, true} {
-			f, err := rff.PCA(x, 3, whiten)
+			f, err := rff.Draw[T](must.Have(rff.PCA(x, 3, whiten)), nil)
 			require.NoError(t, err)
 			in, out := f.Dims()
 			assert.Equal(t, [2]int{d, 3}, [2]int{in, out})
@@ -73,7 +74,7 @@ func testPCA[T dense.Float](t *testing.T) {
 				assert.InEpsilon(t, want, covariance.At(a, a), 30*tolerance, "component %d at %v", a, at)
 			}
 		}
-		rotation, err := rff.PCA(x, d, false)
+		rotation, err := rff.Draw[T](must.Have(rff.PCA(x, d, false)), nil)
 		require.NoError(t, err)
 		z := wide(rotation.Transform(dense.Matrix[T]{}, x))
 		for i := range 20 {
@@ -90,7 +91,7 @@ func TestPCA(t *testing.T) {
 // More columns than rows: n points have n − 1 components.
 func TestPCAOfFewPoints(t *testing.T) {
 	x := points[float64](3, 4, 9, 1)
-	f, err := rff.PCA(x, 3, true)
+	f, err := rff.Draw[float64](must.Have(rff.PCA(x, 3, true)), nil)
 	require.NoError(t, err)
 	z := f.Transform(dense.Matrix[float64]{}, x)
 	// Whitened vertices of a simplex: all distances are equal, √(2(n−1)).
@@ -124,13 +125,19 @@ func TestAffineErrors(t *testing.T) {
 		"rff: x[7][1] = NaN, want a finite number":                      func() error { _, err := rff.PCA(bad, 1, false); return err },
 		"rff: x[2][0] = -Inf, want a finite number":                     func() error { _, err := rff.PCA(infinite, 1, false); return err },
 		"rff: component 1 of x has the variance 0, zero to rounding":    func() error { _, err := rff.PCA(line, 2, true); return err },
-		"kernels: Pullback.A is 0×0, want at least 1×1":                 func() error { _, err := rff.Affine(dense.Matrix[float64]{}, nil); return err },
-		"kernels: Pullback.Offset has length 3, A is 10×2":              func() error { _, err := rff.Affine(x, make([]float64, 3)); return err },
-		"kernels: Pullback.A[7][1] = NaN, want a finite number":         func() error { _, err := rff.Affine(bad, nil); return err },
-		"rff: A[0][0] = 1.2360327593760871e+45 is outside the range of": func() error { _, err := rff.PCA(tiny(), 1, true); return err },
+		"kernels: Pullback.A is 0×0, want at least 1×1":                 func() error { return drawn[float64](rff.Affine{}) },
+		"kernels: Pullback.Offset has length 3, A is 10×2":              func() error { return drawn[float64](rff.Affine{A: x, Offset: make([]float64, 3)}) },
+		"kernels: Pullback.A[7][1] = NaN, want a finite number":         func() error { return drawn[float64](rff.Affine{A: bad}) },
+		"rff: A[0][0] = 1.2360327593760871e+45 is outside the range of": func() error { return drawn[float32](must.Have(rff.PCA(tiny(), 1, true))) },
 	} {
 		assert.ErrorContains(t, f(), want)
 	}
+}
+
+// drawn returns the error of Draw.
+func drawn[T dense.Float](a rff.Affine) error {
+	_, err := rff.Draw[T](a, nil)
+	return err
 }
 
 // tiny are points whose whitening overflows float32.
@@ -144,7 +151,7 @@ func testCompose[T dense.Float](t *testing.T) {
 	x := points[T](1, n, d, 1)
 	first, err := rff.PCA(stretched[T](50, d, 3), r, true)
 	require.NoError(t, err)
-	z := first.Transform(dense.Matrix[T]{}, x)
+	z := must.Have(rff.Draw[T](first, nil)).Transform(dense.Matrix[T]{}, x)
 	for name, then := range allMaps[T](t, r) {
 		f, err := rff.Compose(first, then)
 		require.NoError(t, err)
@@ -200,12 +207,12 @@ func (s separate) Backward(dst, x, g dense.Matrix[float64]) dense.Matrix[float64
 func (s separate) CanBackward() error { return s.back.CanBackward() }
 
 func TestComposeKeepsWhatAMapCanDo(t *testing.T) {
-	first, err := rff.Affine(points[float64](1, 3, 2, 1), nil)
-	require.NoError(t, err)
+	first := rff.Affine{A: points[float64](1, 3, 2, 1)}
 	w, err := orf.Draw[float64](orf.IID{}, 5, 3, exprand.NewSource(1))
 	require.NoError(t, err)
-	positive, err := rff.SoftmaxPositive(w, 1)
+	drawn, err := rff.Draw(rff.SoftmaxPositive{Scale: 1}, w)
 	require.NoError(t, err)
+	positive := logs(drawn)
 	x, g := points[float64](2, 4, 2, 1), points[float64](3, 4, 5, 1)
 	whole, err := rff.Compose(first, rff.Map[float64](positive))
 	require.NoError(t, err)
@@ -233,17 +240,14 @@ func TestComposeKeepsWhatAMapCanDo(t *testing.T) {
 }
 
 func TestComposeErrors(t *testing.T) {
-	first, err := rff.Affine(points[float64](1, 3, 2, 1), nil)
+	first := rff.Affine{A: points[float64](1, 3, 2, 1)}
+	four, err := rff.Draw[float64](rff.Identity{D: 4}, nil)
 	require.NoError(t, err)
-	four, err := rff.Identity[float64](4)
-	require.NoError(t, err)
-	_, err = rff.Compose(nil, rff.Map[float64](four))
-	assert.EqualError(t, err, "rff: first is <nil>, want a map of Affine, Scale, Standardise or PCA")
-	_, err = rff.Compose(rff.Map[float64](four), four)
-	assert.EqualError(t, err, "rff: first is *rff.features[float64], want a map of Affine, Scale, Standardise or PCA")
-	_, err = rff.Compose(first, nil)
+	_, err = rff.Compose(rff.Affine{}, four)
+	assert.ErrorContains(t, err, "Pullback.A is 0×0, want at least 1×1")
+	_, err = rff.Compose[float64](first, nil)
 	assert.EqualError(t, err, "rff: then is nil, want a map")
-	_, err = rff.Compose(first, rff.Map[float64](four))
+	_, err = rff.Compose(first, four)
 	assert.EqualError(t, err, "rff: then is a map of R^4, want R^3, where first leads")
 
 	w, err := orf.Draw[float64](orf.IID{}, 5, 3, exprand.NewSource(1))
@@ -260,9 +264,9 @@ func TestComposeErrors(t *testing.T) {
 func TestStringsOfComposedMaps(t *testing.T) {
 	first, err := rff.PCA(points[float64](1, 9, 4, 1), 2, true)
 	require.NoError(t, err)
-	then, err := rff.Identity[float64](2)
+	then, err := rff.Draw[float64](rff.Identity{D: 2}, nil)
 	require.NoError(t, err)
-	f, err := rff.Compose(first, rff.Map[float64](then))
+	f, err := rff.Compose(first, then)
 	require.NoError(t, err)
-	assert.Equal(t, "Compose(PCA(whiten=true): R^4 → R^2, Identity(): R^2 → R^2)", fmt.Sprint(f))
+	assert.Equal(t, "Compose(Affine(): R^4 → R^2, Identity(): R^2 → R^2)", fmt.Sprint(f))
 }

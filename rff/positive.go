@@ -10,7 +10,7 @@ import (
 // positives is a map with positive features and their logarithms: the positive maps of the softmax
 // and the Gaussian kernel, and ELU.
 type positives[T dense.Float] struct {
-	features[T]
+	*features[T]
 	logRow   rowFunc[T]
 	logBack  *pullback[T]
 	exponent exponent[T] // set by exponential
@@ -26,7 +26,7 @@ type exponent[T dense.Float] struct {
 }
 
 // exponential returns the map with features exp(x), for the logarithms x.
-func exponential[T dense.Float](e engine[T], x exponent[T], recipe any, name string, k kernels.Kernel, law mse.Law) *positives[T] {
+func exponential[T dense.Float](e engine[T], x exponent[T], k kernels.Kernel, law mse.Law) *positives[T] {
 	logRow := x.logRows(e.frequencies(), e.out)
 	m := e.frequencies()
 	row := func(phi, x []T, from, to int) {
@@ -37,7 +37,7 @@ func exponential[T dense.Float](e engine[T], x exponent[T], recipe any, name str
 		}
 	}
 	return &positives[T]{
-		features: features[T]{engine: e, frame: e.named(name, k, law).of(recipe), row: row, back: expSlope(e, x.radius, x.slope, row)},
+		features: newFeatures(e, k, law, row, expSlope(e, x.radius, x.slope, row)),
 		logRow:   logRow, logBack: logSlope(e, x.radius, x.slope), exponent: x,
 	}
 }

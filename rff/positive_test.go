@@ -59,12 +59,11 @@ func testLogTransformOfLargeNorms[T dense.Float](t *testing.T) {
 	}
 	w, err := orf.Draw[T](orf.IID{}, m, d, exprand.NewSource(3))
 	require.NoError(t, err)
-	positive, err := rff.SoftmaxPositive(w, 1)
+	positive, err := rff.Draw(rff.SoftmaxPositive{Scale: 1}, w)
 	require.NoError(t, err)
-	hyperbolic, err := rff.SoftmaxHyperbolic(w, 1)
+	hyperbolic, err := rff.Draw(rff.SoftmaxHyperbolic{Scale: 1}, w)
 	require.NoError(t, err)
-	logs := positive.LogTransform(dense.Matrix[T]{}, x)
-	both := hyperbolic.LogTransform(dense.Matrix[T]{}, x)
+	logs, both := logs(positive).LogTransform(dense.Matrix[T]{}, x), logs(hyperbolic).LogTransform(dense.Matrix[T]{}, x)
 	frequencies := dense.Copy(dense.Matrix[float64]{}, w.Frequencies())
 	exact := dense.Copy(dense.Matrix[float64]{}, x)
 	for i := range x.Rows {
@@ -105,13 +104,13 @@ func testGeneralSchemeEqualsTheNamedMaps[T dense.Float](t *testing.T) {
 			return T(math.Exp(sign * s / 2))
 		}
 	}
-	gaussian, err := rff.Gaussian(w, 1)
+	gaussian, err := rff.Draw(rff.Gaussian{LengthScale: 1}, w)
 	require.NoError(t, err)
-	trig, err := rff.SoftmaxTrig(w, 1)
+	trig, err := rff.Draw(rff.SoftmaxTrig{Scale: 1}, w)
 	require.NoError(t, err)
-	positive, err := rff.SoftmaxPositive(w, 1)
+	positive, err := rff.Draw(rff.SoftmaxPositive{Scale: 1}, w)
 	require.NoError(t, err)
-	relu, err := rff.ArcCosine(w, 1)
+	relu, err := rff.Draw(rff.ArcCosine{Order: 1}, w)
 	require.NoError(t, err)
 	x := points[T](5, 66, 4, 0.5)
 	for _, c := range []struct {

@@ -24,7 +24,7 @@ func benchmarkPrepared[T dense.Float](b *testing.B) {
 	gaussian := func(d int) rff.Map[T] {
 		w, err := orf.Draw[T](orf.GramSchmidt{}, m, d, exprand.NewSource(1))
 		require.NoError(b, err)
-		f, err := rff.Gaussian(w, 1)
+		f, err := rff.Draw(rff.Gaussian{LengthScale: 1}, w)
 		require.NoError(b, err)
 		return f
 	}

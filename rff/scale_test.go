@@ -11,6 +11,7 @@ import (
 
 	"github.com/seed-feabd252/randfeat/dense"
 	"github.com/seed-feabd252/randfeat/internal/testing/densetest"
+	"github.com/seed-feabd252/randfeat/internal/testing/must"
 	"github.com/seed-feabd252/randfeat/kernels"
 	"github.com/seed-feabd252/randfeat/rff"
 )
@@ -24,7 +25,7 @@ func testStandardise[T dense.Float](t *testing.T) {
 			x.Set(i, j, T(unit*(1000+z.At(i, j))+3))
 		}
 	}
-	f, err := rff.Standardise(x)
+	f, err := rff.Draw[T](must.Have(rff.Standardise(x)), nil)
 	require.NoError(t, err)
 	got, column := wide(f.Transform(dense.Matrix[T]{}, x)), make([]float64, n)
 	for j := range 2 {
@@ -41,25 +42,22 @@ func testStandardise[T dense.Float](t *testing.T) {
 
 	// The same map with a matrix, alone and before another map.
 	for _, c := range []struct{ centre, factors []float64 }{{nil, []float64{2, -1, 0, 0.5}}, {[]float64{1, 2, 3, 4}, []float64{0.5, 0.25, 4, 0}}} {
-		a, b := dense.New[T](d, d), make([]T, d)
+		a, b := dense.New[float64](d, d), make([]float64, d)
 		for j, v := range c.factors {
-			a.Set(j, j, T(v))
+			a.Set(j, j, v)
 			if c.centre != nil {
-				b[j] = -T(v * c.centre[j])
+				b[j] = -v * c.centre[j]
 			}
 		}
-		scale, err := rff.Scale[T](c.centre, c.factors)
-		require.NoError(t, err)
-		affine, err := rff.Affine(a, b)
-		require.NoError(t, err)
-		quadratic, err := rff.Quadratic[T](d)
+		scale, affine := rff.Affine{Centre: c.centre, Factors: c.factors}, rff.Affine{A: a, Offset: b}
+		quadratic, err := rff.Draw[T](rff.Quadratic{D: d}, nil)
 		require.NoError(t, err)
 		one, err := rff.Compose(scale, quadratic)
 		require.NoError(t, err)
 		other, err := rff.Compose(affine, quadratic)
 		require.NoError(t, err)
 		at := points[T](32, 300, d, 1)
-		for _, pair := range [][2]rff.Map[T]{{scale, affine}, {one, other}} {
+		for _, pair := range [][2]rff.Map[T]{{must.Have(rff.Draw[T](scale, nil)), must.Have(rff.Draw[T](affine, nil))}, {one, other}} {
 			want := wide(pair[1].Transform(dense.Matrix[T]{}, at))
 			phi := pair[0].Transform(dense.Matrix[T]{}, at)
 			for i, v := range wide(phi).Data {
@@ -85,6 +83,57 @@ func TestStandardise(t *testing.T) {
 	densetest.Both(t, testStandardise[float32], testStandardise[float64])
 }
 
+// Columns that vary in their last digits, against their exact means and deviations.
+func testStandardiseLastDigits[T dense.Float](t *testing.T) {
+	u := densetest.Roundoff[T]()
+	for _, base := range []T{14.62, 0.1, -1e9 / 3, 1} {
+		for _, n := range []int{2, 10, 1000} {
+			for name, digits := range map[string]func(i int) int{
+				"one row": func(i int) int { return i / (n - 1) },
+				"halves":  func(i int) int { return 2 * i / n },
+				"turns":   func(i int) int { return i % 2 },
+				"seven":   func(i int) int { return i * i % 7 },
+			} {
+				x, sum, squares := dense.New[T](n, 1), 0.0, 0.0
+				ulp := T(2*u) * T(math.Exp2(math.Floor(math.Log2(math.Abs(float64(base))))))
+				for i := range n {
+					k := digits(i)
+					x.Set(i, 0, base+T(k)*ulp)
+					require.Equal(t, T(k)*ulp, x.At(i, 0)-base)
+					sum, squares = sum+float64(k), squares+float64(k*k)
+				}
+				mean := sum / float64(n)
+				deviation := math.Sqrt((squares - sum*mean) / float64(n-1))
+				f, err := rff.Draw[T](must.Have(rff.Standardise(x)), nil)
+				require.NoError(t, err)
+				z := f.Transform(dense.Matrix[T]{}, x)
+				rounding := (float64(n) + 8) * u // the norm of n differences, and the map
+				moved := 0x1p-53 * math.Abs(float64(x.At(n-1, 0))) / float64(ulp) / deviation
+				for i := range n {
+					want := (float64(digits(i)) - mean) / deviation
+					require.InDelta(t, want, float64(z.At(i, 0)), moved+rounding*(1+math.Abs(want)), "%v, %d rows, %s: row %d", base, n, name, i)
+					step := float64(digits(i)-digits(0)) / deviation
+					require.InDelta(t, step, float64(z.At(i, 0)-z.At(0, 0)), rounding*(1+math.Abs(want)), "%v, %d rows, %s: row %d", base, n, name, i)
+				}
+
+				// A second column is constant, so the first column is the only component.
+				wide := dense.New[T](n, 2)
+				for i := range n {
+					copy(wide.Row(i), []T{x.At(i, 0), 3.7})
+				}
+				pca, err := rff.Draw[T](must.Have(rff.PCA(wide, 1, false)), nil)
+				require.NoError(t, err)
+				z = pca.Transform(z, wide)
+				require.InDelta(t, digits(n-1)-digits(0), float64((z.At(n-1, 0)-z.At(0, 0))/ulp), 8*u, "%v, %d rows, %s: component", base, n, name)
+			}
+		}
+	}
+}
+
+func TestStandardiseLastDigits(t *testing.T) {
+	densetest.Both(t, testStandardiseLastDigits[float32], testStandardiseLastDigits[float64])
+}
+
 func TestStandardiseErrors(t *testing.T) {
 	_, err := rff.Standardise(dense.New[float64](1, 3))
 	assert.EqualError(t, err, "rff: x is 1×3, want at least 2×1")
@@ -92,16 +141,18 @@ func TestStandardiseErrors(t *testing.T) {
 	assert.EqualError(t, err, "rff: x[1][0] = NaN, want a finite number")
 	_, err = rff.Standardise(dense.Of(2, 1, []float32{0, 1e-40}))
 	assert.EqualError(t, err, "rff: column 0 of x has the deviation 7.07e-41, want a deviation whose inverse is in the range of float32")
-	f, err := rff.Standardise(dense.Of(2, 1, []float64{-1.5e308, 1.5e308}))
+	f, err := rff.Draw[float64](must.Have(rff.Standardise(dense.Of(2, 1, []float64{-1.5e308, 1.5e308}))), nil)
 	require.NoError(t, err)
 	assert.InDelta(t, math.Sqrt(0.5), f.Transform(dense.Matrix[float64]{}, dense.Of(1, 1, []float64{1.5e308})).At(0, 0), 1e-12)
-	_, err = rff.Scale[float64](nil, nil)
-	assert.EqualError(t, err, "rff: 0 factors and a centre of length 0, want at least one factor and as many centres")
-	_, err = rff.Scale[float64]([]float64{1}, []float64{1, 2})
-	assert.EqualError(t, err, "rff: 2 factors and a centre of length 1, want at least one factor and as many centres")
-	_, err = rff.Scale[float64](nil, []float64{math.Inf(1)})
-	assert.ErrorContains(t, err, "Pullback.A[0][0] = +Inf, want a finite number")
-	f, err = rff.Scale[float64](nil, []float64{2})
+	assert.ErrorContains(t, drawn[float64](rff.Affine{Centre: []float64{1}, Factors: []float64{1, 2}}), "Pullback.Centre has length 1, A is 2×2")
+	assert.ErrorContains(t, drawn[float64](rff.Affine{Factors: []float64{math.Inf(1)}}), "Pullback.A[0][0] = +Inf, want a finite number")
+	assert.EqualError(t, drawn[float64](rff.Affine{A: dense.New[float64](1, 2), Factors: []float64{1}}), "rff: Affine has an A of 1×2 and 1 Factors, want one of them")
+	_, err = rff.Draw[float64](rff.Affine{A: dense.Matrix[float64]{Rows: 2, Cols: 2, Stride: 2}}, nil)
+	assert.ErrorContains(t, err, "cannot hold a 2×2 matrix")
+	f, err = rff.Draw[float64](rff.Affine{A: dense.Of(1, 2, []float64{3, 4}), Factors: []float64{}}, nil)
+	require.NoError(t, err)
+	assert.Equal(t, []float64{11}, f.Transform(dense.Matrix[float64]{}, dense.Of(1, 2, []float64{1, 2})).Data, "no factors")
+	f, err = rff.Draw[float64](rff.Affine{Factors: []float64{2}}, nil)
 	require.NoError(t, err)
 	assert.IsType(t, kernels.Pullback{}, f.Kernel())
 }

@@ -39,26 +39,21 @@ type Scheme[T dense.Float] struct {
 	DH func(dst, x []T)
 }
 
-// New returns the general scheme for the frequencies w (m×d): R^d → R^(l·m). The named constructors
+// New returns the general scheme for the frequencies w (m×d): R^d → R^(l·m). The maps of Draw
 // compute over slices and are several times faster than the same map written with New. Theory of
 // package validate computes the mean and the mean squared error of the estimate over independent
 // rows.
 //
-// For the gradient g = [g₁, …, g_l] of a loss with respect to φ(x), the gradient with respect to x
-// is
-//
-//	1/√m · Σ_i (h(x)·Σ_k f_k′(w_iᵀx)·g_ki·w_i + Σ_k f_k(w_iᵀx)·g_ki·∇h(x)).
-//
 // New returns an error for a w that is nil or too large for memory, no F, a nil function, different
 // numbers of F and DF, a DH without H or DF, and an H with DF but no DH.
-func New[T dense.Float](w orf.Projection[T], s Scheme[T]) (Map[T], error) {
-	return build[Map[T]](schemeRecipe[T]{w, s})
+func New[T dense.Float](s Scheme[T], w orf.Projection[T]) (Map[T], error) {
+	return build[T](schemeRecipe[T]{s, w})
 }
 
 // schemeRecipe has the arguments of New. It is no recipe for a file, which holds no functions.
 type schemeRecipe[T dense.Float] struct {
-	w orf.Projection[T]
 	s Scheme[T]
+	w orf.Projection[T]
 }
 
 func newScheme[T dense.Float](r schemeRecipe[T]) (Map[T], error) {
@@ -66,7 +61,7 @@ func newScheme[T dense.Float](r schemeRecipe[T]) (Map[T], error) {
 	if err := checkScheme(s); err != nil {
 		return nil, err
 	}
-	e, err := newEngine(r.w, len(s.F))
+	e, err := engine[T]{}.over(r.w, len(s.F))
 	if err != nil {
 		return nil, err
 	}
@@ -74,7 +69,7 @@ func newScheme[T dense.Float](r schemeRecipe[T]) (Map[T], error) {
 	s.F, s.DF = slices.Clone(s.F), slices.Clone(s.DF)
 	m := e.frequencies()
 	norm := T(1 / math.Sqrt(float64(m)))
-	f := &features[T]{engine: e, frame: e.named("New()", s.Kernel, schemeLaw(s)), row: func(phi, x []T, _, _ int) {
+	f := newFeatures(e, s.Kernel, schemeLaw(s), func(phi, x []T, _, _ int) {
 		c := norm
 		if s.H != nil {
 			c *= s.H(x)
@@ -87,7 +82,7 @@ func newScheme[T dense.Float](r schemeRecipe[T]) (Map[T], error) {
 				to[j] = c * fk(v)
 			}
 		}
-	}}
+	}, nil)
 	if s.DF != nil {
 		f.back = schemeSlope(e, s)
 	}

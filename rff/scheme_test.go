@@ -25,14 +25,14 @@ func TestNewWithAndWithoutDerivatives(t *testing.T) {
 		f.Backward(dense.Matrix[float64]{}, dense.New[float64](1, 2), dense.New[float64](1, 4))
 	})
 	s := rff.Scheme[float64]{F: []func(float64) float64{same}, DF: []func(float64) float64{one}, Kernel: kernels.DotProduct{}}
-	made, err := rff.New(w, s)
+	made, err := rff.New(s, w)
 	require.NoError(t, err)
 	g := slopes(made)
 	assert.NoError(t, g.CanBackward())
 	assert.Equal(t, kernels.DotProduct{}, g.Kernel())
 	s.F[0], s.DF[0] = nil, nil // the map has its own
 
-	dot, err := rff.DotProduct(w)
+	dot, err := rff.Draw(rff.DotProduct{}, w)
 	require.NoError(t, err)
 	x, dphi := points[float64](1, 5, 2, 1), points[float64](2, 5, 4, 1)
 	want := slopes(dot).Backward(dense.Matrix[float64]{}, x, dphi)
@@ -48,23 +48,23 @@ func TestSubgradients(t *testing.T) {
 	w, err := orf.Draw[float64](orf.IID{}, m, d, exprand.NewSource(1))
 	require.NoError(t, err)
 	origin, g := dense.New[float64](1, d), points[float64](2, 1, m, 1)
-	ramp, err := rff.ArcCosine(w, 1)
+	ramp, err := rff.Draw(rff.ArcCosine{Order: 1}, w)
 	require.NoError(t, err)
-	dot, err := rff.DotProduct(w)
+	dot, err := rff.Draw(rff.DotProduct{}, w)
 	require.NoError(t, err)
 	whole := slopes(dot).Backward(dense.Matrix[float64]{}, origin, g)
 	for j, v := range slopes(ramp).Backward(dense.Matrix[float64]{}, origin, g).Row(0) {
 		assert.InDelta(t, whole.At(0, j)*math.Sqrt2/2, v, 1e-15)
 	}
-	angular, err := rff.Angular(w)
+	angular, err := rff.Draw(rff.Angular{}, w)
 	require.NoError(t, err)
-	step, err := rff.ArcCosine(w, 0)
+	step, err := rff.Draw(rff.ArcCosine{Order: 0}, w)
 	require.NoError(t, err)
 	x := points[float64](3, 1, d, 1)
 	for _, f := range []rff.Differentiable[float64]{slopes(angular), slopes(step)} {
 		assert.Equal(t, []float64{0, 0, 0}, f.Backward(dense.Matrix[float64]{}, x, g).Row(0))
 	}
-	elu, err := rff.ELU[float64](d)
+	elu, err := rff.Draw[float64](rff.ELU{D: d}, nil)
 	require.NoError(t, err)
 	g = g.ColRange(0, d)
 	assert.Equal(t, g.Row(0), logSlopes(elu).Backward(dense.Matrix[float64]{}, origin, g).Row(0))
@@ -77,7 +77,7 @@ func TestLogBackwardOfLargeNorms(t *testing.T) {
 	const m, d = 32, 6
 	w, err := orf.Draw[float32](orf.IID{}, m, d, exprand.NewSource(3))
 	require.NoError(t, err)
-	positive, err := rff.SoftmaxPositive(w, 1)
+	positive, err := rff.Draw(rff.SoftmaxPositive{Scale: 1}, w)
 	require.NoError(t, err)
 	f := logSlopes(positive)
 	x, g := points[float32](2, 5, d, 30), points[float32](4, 5, m, 1)

@@ -8,10 +8,9 @@ import (
 	"github.com/seed-feabd252/randfeat/internal/compute/vecmath"
 	"github.com/seed-feabd252/randfeat/internal/law/mse"
 	"github.com/seed-feabd252/randfeat/kernels"
-	"github.com/seed-feabd252/randfeat/orf"
 )
 
-// SoftmaxTrig returns the trigonometric features of the softmax kernel exp(s·xᵀy), where s is scale
+// SoftmaxTrig has the trigonometric features of the softmax kernel exp(s·xᵀy), where s is Scale
 // [Choromanski et al. 2021],
 //
 //	φ(x) = e^(s‖x‖²/2)/√m · [cos(√s·w₁ᵀx) …, sin(√s·w₁ᵀx) …],
@@ -24,49 +23,34 @@ import (
 // The features have both signs, and the relative error is largest where the kernel is smallest: an
 // estimated row of attention weights may sum to nearly zero, or less. For attention SoftmaxPositive
 // is the better choice. The factor overflows to Inf once s‖x‖² exceeds 1419 (177 in float32).
-//
-// SoftmaxTrig returns an error for a nil w or a scale that is not a positive number in the range of
-// T.
-func SoftmaxTrig[T dense.Float](w orf.Projection[T], scale float64) (Map[T], error) {
-	return build[Map[T]](softmaxTrigRecipe[T]{w, scale})
+type SoftmaxTrig struct {
+	Scale float64 // s, above 0
 }
 
-// softmaxTrigRecipe holds the parts of SoftmaxTrig that a file stores.
-type softmaxTrigRecipe[T dense.Float] struct {
-	W     orf.Projection[T]
-	Scale float64
-}
+func (SoftmaxTrig) perFrequency() int { return 2 }
+func (s SoftmaxTrig) String() string  { return fmt.Sprintf("SoftmaxTrig(scale=%v)", s.Scale) }
 
-func newSoftmaxTrig[T dense.Float](r softmaxTrigRecipe[T]) (Map[T], error) {
-	scale := r.Scale
-	e, slope, err := newScaledEngine(r.W, 2, root[T], "scale", scale)
+func softmaxTrig[T dense.Float](s SoftmaxTrig, e engine[T]) (Map[T], error) {
+	slope, err := root[T]("scale", s.Scale)
 	if err != nil {
 		return nil, err
 	}
-	m := e.frequencies()
-	norm := 1 / math.Sqrt(float64(m))
-	return &features[T]{
-		engine: e,
-		frame: e.named(fmt.Sprintf("SoftmaxTrig(scale=%v)", scale), kernels.Softmax{Gamma: scale},
-			mse.OfSoftmax("SoftmaxTrig", "Choromanski et al. 2021", mse.Trig, scale)).of(r),
-		row: func(phi, x []T, from, to int) {
-			vecmath.Scale(phi[from:to], slope)
-			waves(phi, from, to, T(norm*math.Exp(scale*vecmath.HalfSquaredNorm(x))))
-		},
-		back: trigSlope(e, scale, slope, norm),
-	}, nil
+	norm := 1 / math.Sqrt(float64(e.frequencies()))
+	law := mse.OfSoftmax("SoftmaxTrig", "Choromanski et al. 2021", mse.Trig, s.Scale)
+	return newFeatures(e, kernels.Softmax{Gamma: s.Scale}, law, func(phi, x []T, from, to int) {
+		vecmath.Scale(phi[from:to], slope)
+		waves(phi, from, to, T(norm*math.Exp(s.Scale*vecmath.HalfSquaredNorm(x))))
+	}, trigSlope(e, s.Scale, slope, norm)), nil
 }
 
-// SoftmaxPositive returns the positive features of the softmax kernel exp(s·xᵀy), where s is scale
+// SoftmaxPositive has the positive features of the softmax kernel exp(s·xᵀy), where s is Scale
 // (FAVOR+) [Choromanski et al. 2021],
 //
 //	φ(x) = exp(−s‖x‖²/2)/√m · [exp(√s·w₁ᵀx) … exp(√s·w_mᵀx)],
 //
-// R^d → R^m. LogTransform writes √s·wᵀx − s‖x‖²/2 − ½·log m itself, without an exponential;
-// Transform, which is its exponential, overflows to Inf above 709.8 (88.7 in float32) and
-// underflows to 0 below −745.1 (−103.9). At ‖x‖ = 30, for example, all features are 0 in float32,
-// while their logarithms keep their digits, and so do ratios of features. Nothing is added to a
-// feature to keep it from zero.
+// R^d → R^m, a LogMap. LogTransform writes √s·wᵀx − s‖x‖²/2 − ½·log m itself, without an
+// exponential. At ‖x‖ = 30 all features are 0 in float32, while their logarithms keep their digits,
+// and so do ratios of features. Nothing is added to a feature to keep it from zero.
 //
 // The map is unbiased for rows of w that are each N(0, I). With independent rows the mean squared
 // error is K²·(e^p − 1)/m, where p = s‖x+y‖² and K = exp(s·xᵀy): zero for y = −x, so the error is
@@ -74,56 +58,113 @@ func newSoftmaxTrig[T dense.Float](r softmaxTrigRecipe[T]) (Map[T], error) {
 //
 // The logarithm has a rounding error of about u·(|√s·wᵀx|·d + s‖x‖²/2), where u is 2⁻⁵³ or 2⁻²⁴; an
 // infinite coordinate gives NaN.
-//
-// SoftmaxPositive returns an error for a nil w or a scale that is not a positive number in the
-// range of T.
-func SoftmaxPositive[T dense.Float](w orf.Projection[T], scale float64) (LogMap[T], error) {
-	return build[LogMap[T]](softmaxPositiveRecipe[T]{w, scale})
+type SoftmaxPositive struct {
+	Scale float64 // s, above 0
 }
 
-// softmaxPositiveRecipe holds the parts of SoftmaxPositive that a file stores.
-type softmaxPositiveRecipe[T dense.Float] struct {
-	W     orf.Projection[T]
-	Scale float64
-}
+func (SoftmaxPositive) perFrequency() int { return 1 }
+func (s SoftmaxPositive) String() string  { return fmt.Sprintf("SoftmaxPositive(scale=%v)", s.Scale) }
 
-func newSoftmaxPositive[T dense.Float](r softmaxPositiveRecipe[T]) (Map[T], error) {
-	return softmaxFeatures(r.W, 1, r.Scale, mse.Positive, "SoftmaxPositive", r)
-}
-
-// SoftmaxHyperbolic returns the hyperbolic features of the softmax kernel exp(s·xᵀy), where s is
-// scale: the positive features of every frequency and of its opposite [Choromanski et al. 2021],
+// SoftmaxHyperbolic has the hyperbolic features of the softmax kernel exp(s·xᵀy), where s is Scale:
+// the positive features of every frequency and of its opposite [Choromanski et al. 2021],
 //
 //	φ(x) = exp(−s‖x‖²/2)/√(2m) · [exp(√s·w₁ᵀx) …, exp(−√s·w₁ᵀx) …],
 //
-// R^d → R^2m, in log space as SoftmaxPositive. The map is unbiased for rows of w that are each N(0,
-// I). With independent rows the mean squared error is K²·(e^p − 1)·(1 − e^(−p))/(2m), where p =
+// R^d → R^2m, a LogMap as SoftmaxPositive. The map is unbiased for rows of w that are each N(0, I).
+// With independent rows the mean squared error is K²·(e^p − 1)·(1 − e^(−p))/(2m), where p =
 // s‖x+y‖² and K = exp(s·xᵀy): below the error of SoftmaxPositive with 2m features, by the factor 1
 // − e^(−p), at half the cost of projecting.
-//
-// SoftmaxHyperbolic returns an error for a nil w or a scale that is not a positive number in the
-// range of T.
-func SoftmaxHyperbolic[T dense.Float](w orf.Projection[T], scale float64) (LogMap[T], error) {
-	return build[LogMap[T]](softmaxHyperbolicRecipe[T]{w, scale})
+type SoftmaxHyperbolic struct {
+	Scale float64 // s, above 0
 }
 
-// softmaxHyperbolicRecipe holds the parts of SoftmaxHyperbolic that a file stores.
-type softmaxHyperbolicRecipe[T dense.Float] struct {
-	W     orf.Projection[T]
-	Scale float64
+func (SoftmaxHyperbolic) perFrequency() int { return 2 }
+func (s SoftmaxHyperbolic) String() string {
+	return fmt.Sprintf("SoftmaxHyperbolic(scale=%v)", s.Scale)
 }
 
-func newSoftmaxHyperbolic[T dense.Float](r softmaxHyperbolicRecipe[T]) (Map[T], error) {
-	return softmaxFeatures(r.W, 2, r.Scale, mse.Hyperbolic, "SoftmaxHyperbolic", r)
-}
-
-// softmaxFeatures returns positive features, 1 or 2 (per) for each frequency.
-func softmaxFeatures[T dense.Float](w orf.Projection[T], per int, scale float64, terms mse.Exponential, name string, recipe any) (Map[T], error) {
-	e, r, err := newScaledEngine(w, per, root[T], "scale", scale)
+// softmaxFeatures returns the positive features of the softmax kernel, 1 or 2 for each frequency.
+func softmaxFeatures[T dense.Float](scale float64, terms mse.Exponential, e engine[T]) (Map[T], error) {
+	r, err := root[T]("scale", scale)
 	if err != nil {
 		return nil, err
 	}
 	return exponential(e, exponent[T]{slope: r, radius: scale, constant: -math.Log(float64(e.out)) / 2},
-		recipe, fmt.Sprintf("%s(scale=%v)", name, scale), kernels.Softmax{Gamma: scale},
-		mse.OfSoftmax(name, "Choromanski et al. 2021", terms, scale)), nil
+		kernels.Softmax{Gamma: scale}, mse.OfSoftmax(e.kind(), "Choromanski et al. 2021", terms, scale)), nil
+}
+
+// GaussianPositive has the positive features of the Gaussian kernel exp(−‖x−y‖²/(2ℓ²))
+// [Likhosherstov et al. 2022],
+//
+//	φ(x) = exp(−‖x‖²/ℓ²)/√m · [exp(w₁ᵀx/ℓ) … exp(w_mᵀx/ℓ)],
+//
+// R^d → R^m: the features of SoftmaxPositive for s = 1/ℓ² times exp(−‖x‖²/(2ℓ²)), a LogMap too. The
+// map is unbiased for rows of w that are each N(0, I). With independent rows the mean squared error
+// is K²·(e^p − 1)/m = (exp(4xᵀy/ℓ²) − K²)/m for the kernel K and p = ‖x+y‖²/ℓ². The error of
+// Gaussian is below 1/(2m). The error of GaussianPositive depends on the origin, so centre the
+// points. The map is for small norms, and for uses in which no estimate may be negative and no sum
+// of estimates may vanish.
+type GaussianPositive struct {
+	LengthScale float64 // ℓ, above 0
+}
+
+func (GaussianPositive) perFrequency() int { return 1 }
+func (s GaussianPositive) String() string {
+	return fmt.Sprintf("GaussianPositive(lengthScale=%v)", s.LengthScale)
+}
+
+// GaussianHyperbolic has the hyperbolic features of the Gaussian kernel exp(−‖x−y‖²/(2ℓ²)): the
+// positive features of every frequency and of its opposite,
+//
+//	φ(x) = exp(−‖x‖²/ℓ²)/√(2m) · [exp(w₁ᵀx/ℓ) …, exp(−w₁ᵀx/ℓ) …],
+//
+// R^d → R^2m, a LogMap. The map is unbiased for rows of w that are each N(0, I). With p =
+// ‖x+y‖²/ℓ² and independent rows the mean squared error is K²·(e^p − 1)·(1 − e^(−p))/(2m) for the
+// kernel K.
+type GaussianHyperbolic struct {
+	LengthScale float64 // ℓ, above 0
+}
+
+func (GaussianHyperbolic) perFrequency() int { return 2 }
+func (s GaussianHyperbolic) String() string {
+	return fmt.Sprintf("GaussianHyperbolic(lengthScale=%v)", s.LengthScale)
+}
+
+// GaussianOptimal has the optimal positive features of the Gaussian kernel exp(−‖x−y‖²/(2ℓ²))
+// [Likhosherstov et al. 2022],
+//
+//	φ(x) = D·exp(−‖x‖²/ℓ²)/√m · [exp(a‖w₁‖² + B·w₁ᵀx/ℓ) … exp(a‖w_m‖² + B·w_mᵀx/ℓ)],
+//	B = √(1−4a), D = (1−4a)^(d/4),
+//
+// R^d → R^m, a LogMap. GaussianPositive is the case a = 0. OptimalA chooses a for a set of points,
+// with the scale 1/ℓ². The map is unbiased for rows of w that are each N(0, I); its mean squared
+// error is the error of SoftmaxOptimal at x/ℓ and y/ℓ times exp(−(‖x‖²+‖y‖²)/ℓ²).
+type GaussianOptimal struct {
+	LengthScale float64 // ℓ, above 0
+	A           float64 // a, below 1/8
+}
+
+func (GaussianOptimal) perFrequency() int { return 1 }
+func (s GaussianOptimal) String() string {
+	return fmt.Sprintf("GaussianOptimal(lengthScale=%v, a=%v)", s.LengthScale, s.A)
+}
+
+func gaussianOptimal[T dense.Float](s GaussianOptimal, e engine[T]) (Map[T], error) {
+	if _, err := inverse[T]("lengthScale", s.LengthScale); err != nil {
+		return nil, err
+	}
+	scale := 1 / (s.LengthScale * s.LengthScale)
+	return optimal(scale, 2*scale, s.A, e, kernels.Gaussian{LengthScale: s.LengthScale},
+		mse.OfGaussian("GaussianOptimal", "Likhosherstov et al. 2022", mse.Optimal(s.A), scale))
+}
+
+// gaussianFeatures returns the positive features of the Gaussian kernel, 1 or 2 for each frequency.
+func gaussianFeatures[T dense.Float](lengthScale float64, terms mse.Exponential, e engine[T]) (Map[T], error) {
+	inv, err := inverse[T]("lengthScale", lengthScale)
+	if err != nil {
+		return nil, err
+	}
+	scale := 1 / (lengthScale * lengthScale)
+	return exponential(e, exponent[T]{slope: inv, radius: 2 * scale, constant: -math.Log(float64(e.out)) / 2},
+		kernels.Gaussian{LengthScale: lengthScale}, mse.OfGaussian(e.kind(), "Likhosherstov et al. 2022", terms, scale)), nil
 }

@@ -159,7 +159,7 @@ func TestPlantedFaultsAreCaught(t *testing.T) {
 	t.Run("epsilon in positive features", func(t *testing.T) {
 		src := exprand.NewSource(1)
 		estimates := sample(t, opposite, func() (rff.Map[float64], error) {
-			f, err := iid(t, frequencies, 4, src, rff.SoftmaxPositive[float64])
+			f, err := iid(t, frequencies, 4, src, rff.SoftmaxPositive{Scale: 1})
 			return raised{f, 1e-4 / math.Sqrt(frequencies)}, err
 		})
 		assert.Greater(t, zOf(estimates[0], truth), float64(maxZ))
@@ -169,7 +169,7 @@ func TestPlantedFaultsAreCaught(t *testing.T) {
 		estimates := sample(t, opposite, func() (rff.Map[float64], error) {
 			w, err := orf.Draw[float64](orf.IID{FixedLength: true}, frequencies, 4, src)
 			require.NoError(t, err)
-			return rff.Gaussian(w, 1.5)
+			return rff.Draw(rff.Gaussian{LengthScale: 1.5}, w)
 		})
 		k := kernels.Gaussian{LengthScale: 1.5}
 		assert.Greater(t, math.Abs(zOf(estimates[0], k.Eval(opposite.Row(0), opposite.Row(1)))), float64(maxZ))
@@ -203,8 +203,8 @@ func (f raised) Transform(dst, x dense.Matrix[float64]) dense.Matrix[float64] {
 	return dst
 }
 
-func iid[M rff.Map[float64]](t *testing.T, m, d int, src rand.Source, make func(orf.Projection[float64], float64) (M, error)) (M, error) {
+func iid(t *testing.T, m, d int, src rand.Source, s rff.Spec) (rff.Map[float64], error) {
 	w, err := orf.Draw[float64](orf.IID{}, m, d, src)
 	require.NoError(t, err)
-	return make(w, 1)
+	return rff.Draw(s, w)
 }

@@ -26,17 +26,14 @@ import (
 // maps are. It is no LogMap. The law of its error is not known, because the maps may share
 // frequencies; with frequencies drawn for each of them the variances add up, times w_k².
 //
-// Each method costs the methods of the maps and O(n·D), and a gradient O(n·d·K) more. Methods
-// prepare 256 rows at a time; the scratch memory of gradients is kept for later calls. A feature
-// has the rounding of √w_k and one more beyond that of its map. Both arguments are copied.
-// Goroutines may share φ. If a row of the Transform of the maps depends neither on other rows nor
-// on GOMAXPROCS, the same holds here.
+// Each method costs the methods of the maps and O(n·D), and a gradient O(n·d·K) more. A feature has
+// the rounding of √w_k and one more beyond that of its map. Both arguments are copied.
 //
 // Sum returns an error for no maps, a number of weights that is not the number of maps, a nil map,
 // maps of different dimensions, a weight that is negative, NaN, infinite or has a root outside the
 // range of T, weights that are all 0, and too many features for memory.
 func Sum[T dense.Float](maps []Map[T], weights []float64) (Map[T], error) {
-	return build[Map[T]](sumRecipe[T]{maps, weights})
+	return build[T](sumRecipe[T]{maps, weights})
 }
 
 // sumRecipe holds the parts of Sum that a file stores.
@@ -83,26 +80,23 @@ func newSum[T dense.Float](r sumRecipe[T]) (Map[T], error) {
 		return nil, fmt.Errorf("rff: weights are all 0, want at least one above 0")
 	}
 	r = sumRecipe[T]{slices.Clone(maps), slices.Clone(weights)}
-	query := sumOf(r, roots)
 	if !paired {
-		return query, nil
+		return join(sumOf(maps, weights, roots), nil, r), nil
 	}
-	key := sumOf(sumRecipe[T]{keys, r.Weights}, roots)
-	return join(query, key, query.Kernel(), lawOf(query), lawOf(key), r), nil
+	return join(sumOf(maps, weights, roots), sumOf(keys, weights, roots), r), nil
 }
 
-// sumOf returns the map of r. roots are the square roots of the weights of r.
-func sumOf[T dense.Float](r sumRecipe[T], roots []T) Map[T] {
-	f := &sum[T]{maps: r.Maps, roots: roots, ends: make([]int, len(r.Maps))}
-	f.in, _ = r.Maps[0].Dims()
-	f.recipe = r
+// sumOf returns the map of Sum, alone. roots are the square roots of weights.
+func sumOf[T dense.Float](maps []Map[T], weights []float64, roots []T) complete[T] {
+	f := &sum[T]{maps: slices.Clone(maps), roots: roots, ends: make([]int, len(maps))}
+	f.in, _ = maps[0].Dims()
 	terms, known, differentiable := kernels.Sum{}, true, true
 	var names []string
-	for i, m := range r.Maps {
+	for i, m := range maps {
 		_, out := m.Dims()
 		f.out += out
 		f.ends[i] = f.out
-		w := r.Weights[i]
+		w := weights[i]
 		names = append(names, fmt.Sprintf("%v·(%v)", w, m))
 		_, ok := m.(Differentiable[T])
 		differentiable = differentiable && ok
@@ -122,14 +116,14 @@ func sumOf[T dense.Float](r sumRecipe[T], roots []T) Map[T] {
 	}
 	f.rows, f.transform = affineRows, f.features
 	if differentiable {
-		return &differentiableSum[T]{f, f.pull}
+		f.pull, f.backward = f.pulled, f.canBackward
 	}
 	return f
 }
 
 // sum is the map of Sum.
 type sum[T dense.Float] struct {
-	blockwise[T, []T]
+	through[T, []T]
 	maps  []Map[T]
 	roots []T   // √w; a map with root 0 is not computed
 	ends  []int // the features of map i end before column ends[i]
@@ -160,20 +154,7 @@ func (f *sum[T]) features(_ *[]T, dst, x, _ dense.Matrix[T]) {
 	}
 }
 
-// differentiableSum is a sum of maps that all have derivatives.
-type differentiableSum[T dense.Float] struct {
-	*sum[T]
-	pulled blockFunc[T, []T]
-}
-
-func (f *differentiableSum[T]) Backward(dst, x, dphi dense.Matrix[T]) dense.Matrix[T] {
-	if err := f.CanBackward(); err != nil {
-		panic(err.Error())
-	}
-	return f.backward("dphi", dst, x, dphi, f.pulled)
-}
-
-func (f *differentiableSum[T]) CanBackward() error {
+func (f *sum[T]) canBackward() error {
 	for i, m := range f.maps {
 		if err := m.(Differentiable[T]).CanBackward(); err != nil {
 			return fmt.Errorf("rff: maps[%d]: %w", i, err)
@@ -182,8 +163,8 @@ func (f *differentiableSum[T]) CanBackward() error {
 	return nil
 }
 
-// pull writes the gradients of a block of rows.
-func (f *sum[T]) pull(s *[]T, dst, x, g dense.Matrix[T]) {
+// pulled writes the gradients of a block of rows.
+func (f *sum[T]) pulled(s *[]T, dst, x, g dense.Matrix[T]) {
 	for i := range dst.Rows {
 		clear(dst.Row(i))
 	}

@@ -21,11 +21,11 @@ import (
 func sumParts[T dense.Float](t testing.TB) []rff.Map[T] {
 	w, err := orf.Draw[T](orf.Hadamard{}, 10, 3, exprand.NewSource(1))
 	require.NoError(t, err)
-	gaussian, err := rff.Gaussian(w, 1)
+	gaussian, err := rff.Draw(rff.Gaussian{LengthScale: 1}, w)
 	require.NoError(t, err)
-	quadratic, err := rff.Quadratic[T](3)
+	quadratic, err := rff.Draw[T](rff.Quadratic{D: 3}, nil)
 	require.NoError(t, err)
-	identity, err := rff.Identity[T](3)
+	identity, err := rff.Draw[T](rff.Identity{D: 3}, nil)
 	require.NoError(t, err)
 	return []rff.Map[T]{gaussian, quadratic, identity}
 }
@@ -135,7 +135,7 @@ func TestSumIsUnbiased(t *testing.T) {
 		for _, l := range []float64{1, 3} {
 			w, err := orf.Draw[float64](orf.IID{}, 5, 3, src)
 			require.NoError(t, err)
-			f, err := rff.Gaussian(w, l)
+			f, err := rff.Draw(rff.Gaussian{LengthScale: l}, w)
 			require.NoError(t, err)
 			maps = append(maps, f)
 		}
@@ -157,9 +157,9 @@ func TestSumIsUnbiased(t *testing.T) {
 }
 
 func testSumErrors[T dense.Float](t *testing.T) {
-	one, err := rff.Identity[T](1)
+	one, err := rff.Draw[T](rff.Identity{D: 1}, nil)
 	require.NoError(t, err)
-	two, err := rff.Identity[T](2)
+	two, err := rff.Draw[T](rff.Identity{D: 2}, nil)
 	require.NoError(t, err)
 	for _, c := range []struct {
 		maps    []rff.Map[T]

@@ -101,15 +101,15 @@ func TestFlatFunctionsDoNotHideInfinity(t *testing.T) {
 	for seed := range uint64(6) {
 		w, err := orf.Draw[float64](orf.IID{}, 1, 1, exprand.NewSource(seed))
 		require.NoError(t, err)
-		angular, err := rff.Angular(w)
+		angular, err := rff.Draw(rff.Angular{}, w)
 		require.NoError(t, err)
-		step, err := rff.ArcCosine(w, 0)
+		step, err := rff.Draw(rff.ArcCosine{Order: 0}, w)
 		require.NoError(t, err)
-		relu, err := rff.ArcCosine(w, 1)
+		relu, err := rff.Draw(rff.ArcCosine{Order: 1}, w)
 		require.NoError(t, err)
-		square, err := rff.ArcCosine(w, 2)
+		square, err := rff.Draw(rff.ArcCosine{Order: 2}, w)
 		require.NoError(t, err)
-		positive, err := rff.SoftmaxPositive(w, 1)
+		positive, err := rff.Draw(rff.SoftmaxPositive{Scale: 1}, w)
 		require.NoError(t, err)
 		for _, f := range []rff.Map[float64]{angular, step, relu, square, positive} {
 			for _, v := range f.Transform(dense.Matrix[float64]{}, x).Data {
@@ -123,9 +123,9 @@ func TestZeroVector(t *testing.T) {
 	w, err := orf.Draw[float64](orf.IID{}, 5, 3, exprand.NewSource(1))
 	require.NoError(t, err)
 	x := dense.New[float64](1, 3)
-	angular, err := rff.Angular(w)
+	angular, err := rff.Draw(rff.Angular{}, w)
 	require.NoError(t, err)
-	step, err := rff.ArcCosine(w, 0)
+	step, err := rff.Draw(rff.ArcCosine{Order: 0}, w)
 	require.NoError(t, err)
 	for _, f := range []rff.Map[float64]{angular, step} {
 		got := 0.0

@@ -8,6 +8,7 @@ import (
 	exprand "golang.org/x/exp/rand"
 
 	"github.com/seed-feabd252/randfeat/dense"
+	"github.com/seed-feabd252/randfeat/internal/testing/must"
 	"github.com/seed-feabd252/randfeat/orf"
 	"github.com/seed-feabd252/randfeat/rff"
 )
@@ -18,9 +19,9 @@ func TestMapsOfPairedMaps(t *testing.T) {
 	w, err := orf.Draw[float64](orf.IID{}, 30, d, exprand.NewSource(1))
 	require.NoError(t, err)
 	x, y := points[float64](2, 9, d, 1), points[float64](3, 9, d, 0.2)
-	pair, err := rff.SADERF(w, x, y, 1)
+	pair, err := rff.Draw(must.Have(rff.FitSADERF(x, y, 1)), w)
 	require.NoError(t, err)
-	alone, err := rff.SoftmaxPositive(w, 1)
+	alone, err := rff.Draw(rff.SoftmaxPositive{Scale: 1}, w)
 	require.NoError(t, err)
 	pca, err := rff.PCA(points[float64](4, 40, d, 1), d, false)
 	require.NoError(t, err)
@@ -53,7 +54,7 @@ type holder struct {
 }
 
 func TestMapsOfMapsThatCannotBeCompared(t *testing.T) {
-	inner, err := rff.Identity[float64](3)
+	inner, err := rff.Draw[float64](rff.Identity{D: 3}, nil)
 	require.NoError(t, err)
 	f, err := rff.Sum([]rff.Map[float64]{holder{inner, []int{1}}}, []float64{2})
 	require.NoError(t, err)

@@ -16,20 +16,28 @@ import (
 
 // Jackknife writes the leave-one-out errors over their standard deviations,
 //
-//	|y_ij − f_j^(−i)(x_i)| / sd_j^(−i)(x_i) = |y_ij − f_j(x_i)| / √(σ_j²·(1 − h_i)/ω_i),
+//	|y_ij − f_j^(−i)(x_i)| / sd_j^(−i)(x_i) = |y_ij − f_j(x_i)| / ( σ_j·√((1 − h_i)/ω_i + (1 − h_i)²·r_i) ),
 //
-// into dst (n×p) and returns dst, for the arguments of LeaveOneOut. sd is the deviation of
-// Predict without the row. WithBands makes bands of the ratios, if the model learnt no scales from
-// its rows. Jackknife returns the errors of
-// LeaveOneOut, and an error if a ratio is not a number. Cost: as Predict.
+// into dst (n×p) and returns dst, for the arguments of LeaveOneOut. sd is the deviation of Predict
+// without the row, and r that of Variances. WithBands makes bands of the ratios, if the model
+// learnt no scales from its rows. If the map has landmarks at some rows of the fit only, the ratios
+// of other rows are those that new rows have. Jackknife returns the errors of LeaveOneOut, and
+// reports a weight of 0 and a ratio that is not a number. Cost: as Predict.
 func (m *Model[T]) Jackknife(dst, x, y dense.Matrix[T], weights []T) (dense.Matrix[T], error) {
+	for i, w := range weights {
+		if w == 0 {
+			return dst, fmt.Errorf("ridge: weights[%d] = 0, want a positive number", i)
+		}
+	}
 	dst, err := m.rowwise(dst, x, y, weights, y.Cols, func(r *features.Rows) {
-		errs := m.regression.About(r)
+		g := m.regression
+		errs := g.About(r)
 		for i, h := range m.variances(r.Phi) {
-			rest := 1 - (h+m.regression.Base)*r.Weights[i]
+			rest := 1 - (h+g.Base)*r.Weights[i]
+			scale := math.Sqrt(rest) * math.Sqrt(1/r.Weights[i]+rest*r.Residuals[i]/g.Ratio)
 			row := errs.Row(i)
 			for j, v := range r.Y.Row(i) {
-				row[j] = math.Abs(v-m.regression.TargetMean[j]-row[j]) * math.Sqrt(r.Weights[i]/(m.regression.Noise[j]*rest))
+				row[j] = math.Abs(v-g.TargetMean[j]-row[j]) / (math.Sqrt(g.Noise[j]) * scale)
 			}
 		}
 	})
@@ -41,11 +49,11 @@ func (m *Model[T]) Jackknife(dst, x, y dense.Matrix[T], weights []T) (dense.Matr
 
 // WithBands returns the model with bands from errors |y_ij − f_j(x_i)| (n×p, n ≥ 1) at rows that
 // the fit has not seen. If relative is set, the errors are ratios to the standard deviations of
-// Predict, as Jackknife computes them, and bands are wide where deviations are large. Otherwise
-// bands have the same width everywhere. A model that learnt scales of columns or a metric from its
-// rows needs errors of fits to other rows that learnt them again, and its deviations are too small
-// to be a measure of errors. Bands hold for every law of the noise [Vovk et al. 2005]. Files
-// contain the errors.
+// Predict, as Jackknife computes them, and bands are wide where deviations are large: away from the
+// rows. Otherwise bands have the same width everywhere, which holds near the rows only. A model
+// that learnt scales of columns or a metric from its rows needs errors of fits to other rows that
+// learnt them again. Bands hold for every law of the noise [Vovk et al. 2005]. Files contain the
+// errors.
 //
 // The error reports another shape, and an error that is negative, NaN or infinite.
 func (m *Model[T]) WithBands(errors dense.Matrix[float64], relative bool) (*Model[T], error) {
@@ -72,15 +80,16 @@ func (m *Model[T]) WithBands(errors dense.Matrix[float64], relative bool) (*Mode
 }
 
 // WithNoise returns the model with bands for noise that differs between rows. logs is a model, with
-// the same map, of the logarithms of |y_ij − f_j(x_i)| at rows that the fit has not seen. Half
-// widths are in proportion to exp(g_j(x)), where g are the means of logs. errors (n×p) are the
-// ratios |y_ij − f_j(x_i)| / exp(g_j^(−i)(x_i)), the exponentials of the errors of
-// logs.LeaveOneOut. Files contain g.
+// the same map, of the logarithms of the errors that WithBands takes, relative or not. Half widths
+// are those of WithBands times exp(max(g_j(x), least_j)), where g are the means of logs. errors
+// (n×p) are those of WithBands over exp(g_j^(−i)(x_i)), the exponentials of the errors of
+// logs.LeaveOneOut. least (p numbers) has the smallest g_j of the rows, because a g that falls on
+// away from them would make bands narrow where nothing is known. Files contain g and least.
 //
-// The error reports a zero logs, another number of features or outputs than that of the model, and
-// the errors of WithBands.
-func (m *Model[T]) WithNoise(logs *Model[T], errors dense.Matrix[float64]) (*Model[T], error) {
-	with, err := m.WithBands(errors, true)
+// The error reports a zero logs, another number of features or outputs than that of the model,
+// another number of least or one that is not finite, and the errors of WithBands.
+func (m *Model[T]) WithNoise(logs *Model[T], errors dense.Matrix[float64], least []float64, relative bool) (*Model[T], error) {
+	with, err := m.WithBands(errors, relative)
 	if err != nil {
 		return nil, err
 	}
@@ -91,18 +100,24 @@ func (m *Model[T]) WithNoise(logs *Model[T], errors dense.Matrix[float64]) (*Mod
 	if own := m.regression.Weights; w.Rows != own.Rows || w.Cols != own.Cols {
 		return nil, fmt.Errorf("ridge: logs has %d features and %d outputs, want %d and %d", w.Rows, w.Cols, own.Rows, own.Cols)
 	}
+	if len(least) != w.Cols {
+		return nil, fmt.Errorf("ridge: least has %d numbers, want %d", len(least), w.Cols)
+	}
+	if err := argument.FiniteAll("ridge: least", least); err != nil {
+		return nil, err
+	}
 	at := logs.regression.Intercepts()
 	for i, v := range m.regression.FeatureMean {
 		floats.AddScaled(at, v, w.Row(i))
 	}
-	with.regression.Logs = append(w.Clone().Data, at...)
+	with.regression.Logs = slices.Concat(w.Clone().Data, at, least)
 	return with, nil
 }
 
 // checkBands returns an error unless the errors are those of bands, and there are as many logs as a
 // regression with the shape of the weights has numbers, or none.
 func checkBands(errors, logs []float64, weights dense.Matrix[float64]) error {
-	if n := (weights.Rows + 1) * weights.Cols; len(logs) > 0 && (len(logs) != n || len(errors) == 0) {
+	if n := (weights.Rows + 2) * weights.Cols; len(logs) > 0 && (len(logs) != n || len(errors) == 0) {
 		return fmt.Errorf("%d logs beside %d errors, want none, or %d and at least one error", len(logs), len(errors), n)
 	}
 	return cmp.Or(checkErrors(errors, weights.Cols), argument.FiniteAll("logs", logs))
@@ -121,24 +136,27 @@ func checkErrors(errors []float64, outputs int) error {
 }
 
 // Band returns the means of Predict and the half widths of bands, n×p each: a new target lies
-// within the half width of the mean with the probability level, over rows and targets.
+// within the half width of the mean with the probability level, over rows and targets like those of
+// the fit.
 //
-// With n errors of WithBands, the half width is the ⌈level·(n + 1)⌉-th smallest error, or the
-// largest one, times the standard deviation of Predict if the errors are relative, and times exp(g)
-// after WithNoise. Without errors,
-// noise counts as normal, and the half width is 1.645 standard deviations at the level 0.9.
+// With n errors of WithBands, the half width is the ⌈level·(n + 1)⌉-th smallest error, times the
+// standard deviation of Predict if the errors are relative, and times exp(max(g, least)) after
+// WithNoise. It is +Inf if this rank exceeds n: n errors tell of levels up to n/(n + 1). Without
+// errors, noise counts as normal, and the half width is 1.645 standard deviations at the level 0.9.
+//
+// Away from the rows, bands are as good as deviations. They grow to that of the prior for maps with
+// landmarks, whose kernel is known. With random features and far more rows than features they are
+// too small: see Samples in the package documentation.
 //
 // Band panics as Predict does, and if level is not between 0 and 1. Cost: as Predict.
 func (m *Model[T]) Band(x dense.Matrix[T], level float64) (mean, half dense.Matrix[T]) {
 	mean, half = m.Predict(x)
-	if logs := m.regression.LogErrors(); logs != nil {
-		features.Mean(m.source, logs, half, x, predictRows)
-		for i, v := range half.Data {
-			half.Data[i] = T(math.Exp(float64(v)))
-		}
+	g := dense.New[T](half.Rows, 0)
+	if logs, _ := m.regression.LogErrors(); logs != nil {
+		g = features.Mean(m.source, logs, dense.Matrix[T]{}, x, predictRows)
 	}
 	for i := range half.Rows {
-		band(&m.regression, half.Row(i), level)
+		band(&m.regression, half.Row(i), g.Row(i), level)
 	}
 	return mean, half
 }
@@ -148,31 +166,43 @@ func (m *Model[T]) Band(x dense.Matrix[T], level float64) (mean, half dense.Matr
 // between 0 and 1.
 func (s *Predictor[T]) Band(mean, half, x []T, level float64) (_, _ []T) {
 	mean, half = s.Predict(mean, half, x)
-	if logs := s.core.LogErrors(); logs != nil {
+	var g []T
+	if logs, _ := s.core.LogErrors(); logs != nil {
 		r := s.begin(x)
 		for j := range half {
-			half[j] = T(math.Exp((&predictor{Regression: *logs}).mean(r.phi, j)))
+			g = append(g, T((&predictor{Regression: *logs}).mean(r.phi, j)))
 		}
 		requests.Put(r)
 	}
-	band(&s.core.Regression, half, level)
+	band(&s.core.Regression, half, g, level)
 	return mean, half
 }
 
-// band replaces standard deviations by half widths.
-func band[T dense.Float](r *features.Regression, sd []T, level float64) {
+// band replaces standard deviations by half widths. g has the means of log-errors, or no numbers.
+func band[T dense.Float](r *features.Regression, sd, g []T, level float64) {
 	if !(level > 0 && level < 1) {
 		panic(fmt.Sprintf("ridge: level = %v, want a number between 0 and 1", level))
 	}
 	n := len(r.Errors) / len(sd)
+	_, least := r.LogErrors()
+	// Neither the rounding of the level nor that of the product raises the rank.
+	rank := int(math.Ceil(level * float64(n+1) * (1 - 0x1p-51)))
 	for j, v := range sd {
-		factor := distuv.UnitNormal.Quantile((1 + level) / 2)
-		if n > 0 {
-			factor = r.Errors[j*n+min(n, int(math.Ceil(level*float64(n+1))))-1]
-		}
+		half := float64(v)
 		if n > 0 && !r.Relative {
-			v = 1
+			half = 1
 		}
-		sd[j] = T(factor * float64(v))
+		if len(g) > 0 {
+			half *= math.Exp(max(float64(g[j]), least[j]))
+		}
+		switch {
+		case n == 0:
+			half *= distuv.UnitNormal.Quantile((1 + level) / 2)
+		case rank > n:
+			half = math.Inf(1)
+		default:
+			half *= r.Errors[j*n+rank-1]
+		}
+		sd[j] = T(half)
 	}
 }

@@ -10,14 +10,24 @@ import (
 
 	"github.com/seed-feabd252/randfeat/dense"
 	"github.com/seed-feabd252/randfeat/internal/testing/densetest"
+	"github.com/seed-feabd252/randfeat/kernels"
 	"github.com/seed-feabd252/randfeat/rff"
 	"github.com/seed-feabd252/randfeat/ridge"
 )
 
-// The ratios are those of fits without each row, with the same λ and noise.
+// The ratios are those of fits without each row, with the same λ and noise, also at rows that the
+// span of landmarks misses.
 func testJackknife[T dense.Float](t *testing.T) {
+	x, _ := friedman[T](8, 5, 1)
+	landmarks, err := rff.Nystroem(kernels.Gaussian{LengthScale: 1}, x)
+	require.NoError(t, err)
+	for _, phi := range []rff.Map[T]{gaussian[T](t, 8, 5, 2, 1), landmarks} {
+		testJackknifeOf(t, phi)
+	}
+}
+
+func testJackknifeOf[T dense.Float](t *testing.T, phi rff.Map[T]) {
 	const n = 30
-	phi := gaussian[T](t, 8, 5, 2, 1)
 	x, y := friedman[T](n, 5, 1)
 	weights := make([]T, n)
 	for i := range weights {
@@ -38,6 +48,9 @@ func testJackknife[T dense.Float](t *testing.T) {
 		want := math.Abs(float64(y.At(i, 0))-float64(mean.At(0, 0))) / deviation
 		assert.InDelta(t, want, float64(ratios.At(i, 0)), 1e5*densetest.Roundoff[T](), "row %d", i)
 	}
+	weights[3] = 0
+	_, err = m.Jackknife(dense.Matrix[T]{}, x, y, weights)
+	assert.EqualError(t, err, "ridge: weights[3] = 0, want a positive number")
 }
 
 func TestJackknife(t *testing.T) { densetest.Both(t, testJackknife[float32], testJackknife[float64]) }
@@ -104,7 +117,7 @@ func TestBandsHoldTheirShare(t *testing.T) {
 
 func TestBandErrors(t *testing.T) {
 	x, y := friedman[float64](30, 5, 1)
-	identity, err := rff.Identity[float64](5)
+	identity, err := rff.Draw[float64](rff.Identity{D: 5}, nil)
 	require.NoError(t, err)
 	m, err := ridge.Fit(t.Context(), identity, x, y, ridge.Options{})
 	require.NoError(t, err)
@@ -123,8 +136,38 @@ func TestBandErrors(t *testing.T) {
 	require.NoError(t, err)
 	_, half := with.Band(x.RowRange(0, 1), 0.5)
 	assert.Equal(t, 2.0, half.At(0, 0))
-	_, half = with.Band(x.RowRange(0, 1), 0.99)
-	assert.Equal(t, 3.0, half.At(0, 0))
+}
+
+// The half width of n errors is the ⌈k·(n + 1)/100⌉-th at the level k/100, in whole numbers, and
+// +Inf if n errors are too few for the level.
+func testRankOfBands[T dense.Float](t *testing.T) {
+	x := dense.Of(4, 1, []T{1, 2, 3, 5})
+	identity, err := rff.Draw[T](rff.Identity{D: 1}, nil)
+	require.NoError(t, err)
+	m, err := ridge.Fit(t.Context(), identity, x, dense.Of(4, 1, []T{1, 0, 1, 0}), ridge.Options{})
+	require.NoError(t, err)
+	var errs []float64
+	for n := 1; n <= 200; n++ {
+		errs = append(errs, float64(n))
+		with, err := m.WithBands(dense.Of(n, 1, errs), false)
+		require.NoError(t, err)
+		p, err := with.Predictor(t.Context())
+		require.NoError(t, err)
+		for k := 1; k < 100; k++ {
+			want := T((k*(n+1) + 99) / 100)
+			if want > T(n) {
+				want = T(math.Inf(1))
+			}
+			_, half := with.Band(x.RowRange(0, 1), float64(k)/100)
+			require.Equal(t, want, half.At(0, 0), "%d errors at %d/100", n, k)
+			_, one := p.Band(nil, nil, x.Row(0), float64(k)/100)
+			require.Equal(t, want, one[0])
+		}
+	}
+}
+
+func TestRankOfBands(t *testing.T) {
+	densetest.Both(t, testRankOfBands[float32], testRankOfBands[float64])
 }
 
 // The noise is exp(x) for x in (0, 2). Bands of WithNoise hold their share in both halves of the
@@ -159,11 +202,12 @@ func testNoise[T dense.Float](t *testing.T) {
 	require.NoError(t, err)
 	rest, err := g.LeaveOneOut(dense.Matrix[T]{}, x, logs, nil)
 	require.NoError(t, err)
-	ratios := dense.New[float64](n, 2)
+	ratios, least := dense.New[float64](n, 2), []float64{math.Inf(1), math.Inf(1)}
 	for i, v := range rest.Data {
 		ratios.Data[i] = math.Exp(float64(v))
+		least[i%2] = min(least[i%2], float64(logs.Data[i]-v))
 	}
-	with, err := m.WithNoise(g, ratios)
+	with, err := m.WithNoise(g, ratios, least, false)
 	require.NoError(t, err)
 	equal, err := m.WithBands(sizes, false)
 	require.NoError(t, err)
@@ -203,14 +247,65 @@ func testNoise[T dense.Float](t *testing.T) {
 	require.NoError(t, err)
 	_, h2 = none.Band(others, 0.9)
 	assert.Equal(t, h2.At(0, 0), h2.At(1, 0), "the last bands count")
-	_, err = m.WithNoise(nil, ratios)
+	_, err = m.WithNoise(nil, ratios, least, false)
 	assert.ErrorContains(t, err, "Model is zero")
-	_, err = m.WithNoise(g, dense.New[float64](3, 1))
+	_, err = m.WithNoise(g, dense.New[float64](3, 1), least, false)
 	assert.EqualError(t, err, "ridge: errors are 3×1, want at least one row and 2 columns")
 	one, err := ridge.Fit(t.Context(), phi, x, logs.ColRange(0, 1), ridge.Options{})
 	require.NoError(t, err)
-	_, err = m.WithNoise(one, ratios)
+	_, err = m.WithNoise(one, ratios, least, false)
 	assert.EqualError(t, err, "ridge: logs has 16 features and 1 outputs, want 16 and 2")
+	_, err = m.WithNoise(g, ratios, least[:1], false)
+	assert.EqualError(t, err, "ridge: least has 1 numbers, want 2")
+	_, err = m.WithNoise(g, ratios, []float64{0, math.NaN()}, false)
+	assert.ErrorContains(t, err, "ridge: least")
+}
+
+// Log-errors that are linear in x fall without end to the left of the rows, and bands do not: their
+// factor is at least the smallest of the rows. Relative bands are wide on both sides.
+func testNoiseAwayFromRows[T dense.Float](t *testing.T) {
+	const n = 100
+	x, y, logs := dense.New[T](n, 1), dense.New[T](n, 1), dense.New[T](n, 1)
+	for i := range n {
+		x.Set(i, 0, T(i)/n)
+		y.Set(i, 0, T(i%2))
+		logs.Set(i, 0, 2*x.At(i, 0)+T(i%2)/8)
+	}
+	phi, err := rff.Draw[T](rff.Identity{D: 1}, nil)
+	require.NoError(t, err)
+	m, err := ridge.Fit(t.Context(), phi, x, y, ridge.Options{Noise: 1, Prior: 1})
+	require.NoError(t, err)
+	g, err := ridge.Fit(t.Context(), phi, x, logs, ridge.Options{Noise: 0.01, Prior: 100})
+	require.NoError(t, err)
+	errs := dense.Of(9, 1, []float64{1, 1, 1, 1, 1, 1, 1, 1, 2})
+	z := dense.Of(3, 1, []T{-40, 0.5, 20})
+	_, sd := m.Predict(z)
+	mean := g.Mean(dense.Matrix[T]{}, z)
+	for _, relative := range []bool{false, true} {
+		with, err := m.WithNoise(g, errs, []float64{-0.5}, relative)
+		require.NoError(t, err)
+		again := reread(t, with, ridge.ReadModel[T])
+		p, err := again.Predictor(t.Context())
+		require.NoError(t, err)
+		view, err := ridge.ViewPredictor[T](fileOf(t, p))
+		require.NoError(t, err)
+		_, half := again.Band(z, 0.9)
+		for i := range z.Rows {
+			want := 2 * math.Exp(max(float64(mean.At(i, 0)), -0.5))
+			if relative {
+				want *= float64(sd.At(i, 0))
+			}
+			require.InEpsilon(t, want, float64(half.At(i, 0)), 1e-5)
+			_, one := view.Band(nil, nil, z.Row(i), 0.9)
+			require.InEpsilon(t, want, float64(one[0]), 1e-3)
+		}
+		_, half = again.Band(z, 0.91)
+		assert.True(t, math.IsInf(float64(half.At(0, 0)), 1), "nine errors tell of 0.9")
+	}
+}
+
+func TestNoiseAwayFromRows(t *testing.T) {
+	densetest.Both(t, testNoiseAwayFromRows[float32], testNoiseAwayFromRows[float64])
 }
 
 func TestNoise(t *testing.T) { densetest.Both(t, testNoise[float32], testNoise[float64]) }

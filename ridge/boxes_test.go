@@ -59,11 +59,11 @@ func TestBoxesLearnSteps(t *testing.T) {
 		}
 		return math.Sqrt(sum / float64(z.Rows))
 	}
-	boxes := rmse(rff.Boxes[float64](gridded(), features, densetest.Source(1)))
+	boxes := rmse(rff.Draw[float64](rff.Boxes{K: gridded(), Features: features, Src: densetest.Source(1)}, nil))
 	for _, lengthScale := range []float64{0.2, 0.5, 1} {
 		w, err := orf.Draw[float64](orf.GramSchmidt{}, features/2, 4, densetest.Source(2))
 		require.NoError(t, err)
-		assert.Less(t, boxes, 0.7*rmse(rff.Gaussian(w, lengthScale)), lengthScale)
+		assert.Less(t, boxes, 0.7*rmse(rff.Draw(rff.Gaussian{LengthScale: lengthScale}, w)), lengthScale)
 	}
 }
 
@@ -72,7 +72,7 @@ func TestBoxesLearnSteps(t *testing.T) {
 func TestSumsOfBoxes(t *testing.T) {
 	x, y := steps(300, 3)
 	sums := func(lo, hi int) *ridge.Sums[float64] {
-		phi, err := rff.Boxes[float64](gridded(), 60, densetest.Source(1))
+		phi, err := rff.Draw[float64](rff.Boxes{K: gridded(), Features: 60, Src: densetest.Source(1)}, nil)
 		require.NoError(t, err)
 		return sumOf(t, phi, x.RowRange(lo, hi), y.RowRange(lo, hi), nil)
 	}

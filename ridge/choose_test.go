@@ -77,7 +77,7 @@ func TestChooseOfUnfit(t *testing.T) {
 	x, y := friedman[float64](50, 5, 1)
 	w, err := orf.Draw[float64](orf.IID{}, 4, 5, rand.NewPCG(1, 2))
 	require.NoError(t, err)
-	constant, err := rff.New(w, rff.Scheme[float64]{F: []func(float64) float64{func(float64) float64 { return 1 }}})
+	constant, err := rff.New(rff.Scheme[float64]{F: []func(float64) float64{func(float64) float64 { return 1 }}}, w)
 	require.NoError(t, err)
 	s, err := ridge.Choose(t.Context(), []rff.Map[float64]{constant, gaussian[float64](t, 16, 5, 1, 1)}, ridge.Block[float64]{X: x, Y: y}, ridge.ChooseOptions{})
 	require.NoError(t, err)

@@ -118,7 +118,7 @@ func TestLossOfClassify(t *testing.T) {
 }
 
 // The search for λ finds no worse loss than any of a grid, and the sample of 9000 rows, of which it
-// has 1125, has the loss of all of them, within four standard errors.
+// has 2048, has the loss of all of them, within four standard errors.
 func TestRatioOfClassify(t *testing.T) {
 	train, _, _ := rings[float64](300, 1)
 	maps := []rff.Map[float64]{gaussian[float64](t, 16, 2, 1.5, 1)}
@@ -133,7 +133,7 @@ func TestRatioOfClassify(t *testing.T) {
 	found, err = ridge.Classify(t.Context(), maps, many, 3, ridge.ClassifyOptions{Ratio: 1})
 	require.NoError(t, err)
 	other, labels, _ := rings[float64](9000, 4)
-	assert.InDelta(t, logLoss(found.Classifier.Probabilities(dense.Matrix[float64]{}, other.X), labels), found.Trials[0].Score, 4*0.6/math.Sqrt(1125))
+	assert.InDelta(t, logLoss(found.Classifier.Probabilities(dense.Matrix[float64]{}, other.X), labels), found.Trials[0].Score, 4*0.6/math.Sqrt(2048))
 }
 
 func TestClassifierErrors(t *testing.T) {
@@ -149,7 +149,7 @@ func TestClassifierErrors(t *testing.T) {
 	assert.EqualError(t, fit(phi, nil, 2, none), "ridge: rows is nil, want data")
 	assert.ErrorContains(t, fit(phi, train, math.MaxInt/9, none), "ridge: 16 features of")
 	assert.ErrorContains(t, fit(phi, train, 2, none), "ridge: the target 2 is no class, want a whole number from 0 to 1")
-	assert.EqualError(t, fit(phi, train, 4, none), "ridge: no row of class 3 of 4, want at least one")
+	assert.EqualError(t, fit(phi, train, 4, none), "ridge: no row of class 3 of 4, want at least one with a weight above 0")
 	assert.ErrorContains(t, fit(phi, ridge.Block[float64]{X: train.X, Y: train.X}, 3, none), "ridge: y is 20×2, want")
 	assert.ErrorContains(t, fit(phi, ridge.Block[float64]{}, 3, none), "ridge: no rows")
 	assert.ErrorContains(t, fit(phi, train, 3, ridge.ClassifyOptions{Ratio: -1}), "ridge: Ratio = -1, want a positive number")
@@ -217,9 +217,9 @@ func halves[T dense.Float](n int, mean float64) ridge.Block[T] {
 func testClassesOfLargeMeans[T dense.Float](t *testing.T) {
 	ctx := context.Background()
 	near := halves[float64](300, 0)
-	wide, err := rff.Identity[float64](2)
+	wide, err := rff.Draw[float64](rff.Identity{D: 2}, nil)
 	require.NoError(t, err)
-	phi, err := rff.Identity[T](2)
+	phi, err := rff.Draw[T](rff.Identity{D: 2}, nil)
 	require.NoError(t, err)
 	o := ridge.ClassifyOptions{Ratio: 1}
 	exact, err := ridge.Classify(ctx, []rff.Map[float64]{wide}, near, 2, o)

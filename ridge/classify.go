@@ -15,6 +15,7 @@ import (
 	"github.com/seed-feabd252/randfeat/internal/compute/features"
 	"github.com/seed-feabd252/randfeat/internal/compute/matmul"
 	"github.com/seed-feabd252/randfeat/internal/compute/parallel"
+	"github.com/seed-feabd252/randfeat/internal/memory/layout"
 	"github.com/seed-feabd252/randfeat/internal/memory/limit"
 	"github.com/seed-feabd252/randfeat/rff"
 )
@@ -42,7 +43,8 @@ type Classification[T dense.Float] struct {
 	Temperature float64        // β of the classifier
 }
 
-// sampledRows is the largest number of rows at which Classify computes the loss.
+// sampledRows is the largest number of rows at which Classify computes the loss, unless there are
+// more classes.
 const sampledRows = 2048
 
 // Classify fits a classifier for each map to the rows and returns the best classifier. The targets
@@ -59,17 +61,20 @@ const sampledRows = 2048
 // and b = 0 unless others lower the sum of the losses by more than ½·log n for each of their
 // classes² − 1 parameters [Schwarz 1978].
 //
-// λ, β, M and b minimise the loss at the rows, or at 1025 to 2048 of them at equal distances. The
-// loss of β includes one more row, whose class may be any, so that β is finite if all rows are
-// right. Of maps with equal losses, the first one is the best. The loss is an estimate of the loss
-// at other rows. It is too small for a map whose parameters were learnt from the same targets.
+// λ, β, M and b minimise the loss at the rows, or at 2048 of them that a generator with a fixed
+// seed draws. The draw takes as many rows of each class, or all rows of a class that has fewer.
+// Weights restore the shares of the classes in the loss, so the order of the rows does not matter.
+// n in the penalties is (Σω)²/Σω². The loss of β includes one more row of the weight Σω²/Σω, whose
+// class may be any, so that β is finite if all rows are right. A row of weight 0 does not count. Of
+// maps with equal losses, the first one is the best. The loss is an estimate of the loss at other
+// rows. It is too small for a map whose parameters were learnt from the same targets.
 //
 // Classify reads the rows once for each map. A map costs n transforms, n·D²/2 multiply-adds, and
 // about 20 times D³/3 + 1024·D² for the values of λ.
 //
 // The error reports no maps, a nil map, classes below 2, options out of range, a target that is not
-// a class, a class without rows, rows that Add refuses, the end of ctx, and the error of the first
-// map if no map can be fitted. A nil ctx panics.
+// a class, a class without rows of a weight above 0, rows that Add refuses, the end of ctx, and the
+// error of the first map if no map can be fitted. A nil ctx panics.
 func Classify[T dense.Float](ctx context.Context, maps []rff.Map[T], rows Rows[T], classes int, o ClassifyOptions) (Classification[T], error) {
 	var c Classification[T]
 	if err := argument.Context("ridge", ctx); err != nil {
@@ -118,25 +123,25 @@ func classify[T dense.Float](ctx context.Context, phi rff.Map[T], rows Rows[T], 
 	if err != nil {
 		return found, 0, err
 	}
-	s := &sample[T]{every: 1}
+	s := newSample[T](classes)
 	err = each(ctx, rows, func(b Block[T]) error {
 		if err := checkRows(b.X, b.Y, b.Weights, d, 1); err != nil {
 			return err
 		}
-		b, err := indicators(b, classes, o.ClassWeights)
+		b, labels, err := indicators(b, classes, o.ClassWeights)
 		if err != nil {
 			return err
 		}
-		s.add(b)
+		for i, c := range labels {
+			s.add(b.X.Row(i), c, b.Weight(i))
+		}
 		return sums.add(ctx, b)
 	})
 	if err != nil {
 		return found, 0, err
 	}
-	for c, mean := range sums.targets {
-		if sums.n > 0 && mean == 0 {
-			return found, 0, fmt.Errorf("ridge: no row of class %d of %d, want at least one", c, classes)
-		}
+	if c := slices.Index(s.counts, 0); sums.n > 0 && c >= 0 {
+		return found, 0, fmt.Errorf("ridge: no row of class %d of %d, want at least one with a weight above 0", c, classes)
 	}
 	p, err := newProblem(ctx, &sums.moments, Options{})
 	if err != nil {
@@ -145,13 +150,9 @@ func classify[T dense.Float](ctx context.Context, phi rff.Map[T], rows Rows[T], 
 	if !(p.trace > 0) {
 		return found, 0, &fitError{errors.New("ridge: the features do not vary, which tells nothing of the classes")}
 	}
-	low, high := math.Log(margin*p.rounding), math.Log(10*p.trace)
-	if o.Ratio > 0 {
-		low, high = math.Log(o.Ratio), math.Log(o.Ratio)
-	}
 	var at fit
 	var mixed dense.Matrix[float64]
-	held := s.centred(sums.source, sums.mean, classes)
+	held := s.losses(sums.source, sums.mean)
 	evaluate := func(log float64) float64 {
 		if at, err = p.at(math.Exp(log)); err != nil {
 			return math.Inf(-1)
@@ -160,10 +161,13 @@ func classify[T dense.Float](ctx context.Context, phi rff.Map[T], rows Rows[T], 
 			regression: features.Regression{Weights: at.weights, Facts: features.Facts{FeatureMean: sums.mean, TargetMean: sums.targets, Base: 1 / sums.weight}},
 			factor:     at.factor,
 		})
-		mixed, loss = mixture(held.scores, held.labels, held.weights, found.Temperature, loss)
+		mixed, loss = mixture(held.scores, held.labels, held.shares, found.Temperature, loss)
 		return -loss
 	}
-	log, _ := maximise(low, high, 0.1, evaluate)
+	log := math.Log(o.Ratio)
+	if o.Ratio == 0 {
+		log, _ = maximise(math.Log(margin*p.rounding), math.Log(10*p.trace), 0.1, evaluate)
+	}
 	if evaluate(log); err == nil && !(loss < math.Inf(1)) {
 		err = fmt.Errorf("the loss at Ratio = %.3g is %v, want a finite number", math.Exp(log), loss)
 	}
@@ -193,70 +197,37 @@ func classify[T dense.Float](ctx context.Context, phi rff.Map[T], rows Rows[T], 
 	return found, loss, nil
 }
 
-// indicators returns the rows of b with an output for each class, which is 1 for the class of the
-// row and 0 otherwise, and with weights that have the factors of the classes.
-func indicators[T dense.Float](b Block[T], classes int, factors []float64) (Block[T], error) {
-	one := Block[T]{X: b.X, Y: dense.New[T](b.X.Rows, classes), Weights: b.Weights}
-	if factors != nil {
-		one.Weights = make([]T, b.X.Rows)
-	}
+// indicators returns the rows of b of weights above 0 and their classes. The rows have an output
+// for each class, which is 1 for the class of the row and 0 otherwise, and weights that have the
+// factors of the classes.
+func indicators[T dense.Float](b Block[T], classes int, factors []float64) (one Block[T], labels []int, err error) {
+	var at []int
 	for i := range b.X.Rows {
 		c, err := class(b.Y.At(i, 0), classes)
 		if err != nil {
-			return b, err
+			return one, nil, err
 		}
-		one.Y.Set(i, c, 1)
+		w := T(b.Weight(i))
 		if factors != nil {
-			one.Weights[i] = T(b.Weight(i) * factors[c])
+			w = T(float64(w) * factors[c])
+		}
+		if w > 0 {
+			at, labels, one.Weights = append(at, i), append(labels, c), append(one.Weights, w)
 		}
 	}
-	return one, nil
-}
-
-// sample has up to sampledRows rows at equal distances.
-type sample[T dense.Float] struct {
-	x, y, weights []T
-	every, count  int // the distance of sampled rows, and the number of rows so far
-}
-
-func (s *sample[T]) add(b Block[T]) {
-	for i := range b.X.Rows {
-		if s.count%s.every == 0 {
-			s.x, s.y, s.weights = append(s.x, b.X.Row(i)...), append(s.y, b.Y.Row(i)...), append(s.weights, T(b.Weight(i)))
-		}
-		s.count++
-		if n := len(s.weights); n > sampledRows {
-			s.x, s.y, s.weights = alternate(s.x, n), alternate(s.y, n), alternate(s.weights, n)
-			s.every *= 2
-		}
+	one.X, one.Y = layout.Rows(b.X, at), dense.New[T](len(at), classes)
+	for i, c := range labels {
+		one.Y.Set(i, c, 1)
 	}
-}
-
-// alternate returns rows 0, 2, 4, … of the n rows of x, in the memory of x.
-func alternate[T dense.Float](x []T, n int) []T {
-	width, rows := len(x)/n, (n+1)/2
-	for i := range rows {
-		copy(x[i*width:], x[2*i*width:(2*i+1)*width])
-	}
-	return x[:rows*width]
-}
-
-// centred returns the features of the sampled rows minus their mean, and the labels and weights.
-func (s *sample[T]) centred(source features.Source[T], mean []float64, classes int) *losses {
-	n := len(s.weights)
-	l := &losses{phi: dense.New[float64](n, len(mean)), labels: make([]int, n), weights: make([]float64, n), scores: dense.New[float64](n, classes)}
-	source.Centred(l.phi, dense.Of(n, len(s.x)/n, s.x), mean)
-	for i := range n {
-		l.labels[i], l.weights[i] = slices.Index(s.y[i*classes:(i+1)*classes], 1), float64(s.weights[i])
-	}
-	return l
+	return one, labels, nil
 }
 
 // losses computes losses of leave-one-out at the sampled rows.
 type losses struct {
 	phi     dense.Matrix[float64] // features minus their mean
 	labels  []int
-	weights []float64
+	weights []float64             // in the fit
+	shares  []float64             // ω in the losses; their sum is (Σω)²/Σω²
 	scores  dense.Matrix[float64] // means of leave-one-out
 }
 
@@ -275,14 +246,14 @@ func (l *losses) temperature(p *posterior) (beta, loss float64) {
 			}
 		}
 	})
-	return temperatureOf(l.scores, l.labels, l.weights)
+	return temperatureOf(l.scores, l.labels, l.shares)
 }
 
 // temperatureOf returns the β that minimises the weighted mean of −log P_i(c_i) for P_i =
-// softmax(β·s_i), the rows s of scores (n×classes) and the labels c, with one more row of the mean
-// weight. Its loss is the mean of −log P_i(c) over all rows and classes c. So β is finite if all
-// rows are right, as the targets of [Platt 1999] make it. The loss is that of the n rows; it is NaN
-// if a score is.
+// softmax(β·s_i), the rows s of scores (n×classes) and the labels c, with one more row of weight 1.
+// Its loss is the mean of −log P_i(c) over all rows and classes c. So β is finite if all rows are
+// right, as the targets of [Platt 1999] make it. The loss is that of the n rows; it is NaN if a
+// score is.
 func temperatureOf(scores dense.Matrix[float64], labels []int, weights []float64) (beta, loss float64) {
 	scaled := make([]float64, scores.Cols)
 	losses := func(beta float64) (own, all float64) {
@@ -294,10 +265,11 @@ func temperatureOf(scores dense.Matrix[float64], labels []int, weights []float64
 		}
 		return own, all
 	}
+	count := floats.Sum(weights)
 	log, _ := maximise(-7, 16, 1e-3, func(log float64) float64 {
 		own, all := losses(math.Exp(log))
-		return -own - all/float64(len(labels))
+		return -own - all/count
 	})
 	loss, _ = losses(math.Exp(log))
-	return math.Exp(log), loss / floats.Sum(weights)
+	return math.Exp(log), loss / count
 }

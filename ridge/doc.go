@@ -34,7 +34,7 @@
 //
 //	A = ΦᵀΩΦ + λI = RᵀR
 //	mean of w          μ = A⁻¹ΦᵀΩy
-//	variance of f(x)   σ²·( ‖R⁻ᵀ(φ(x) − φ̄)‖² + 1/Σω )
+//	variance of f(x)   σ²·( ‖R⁻ᵀ(φ(x) − φ̄)‖² + 1/Σω ), for landmarks + s²·(k(x, x) − ‖φ(x)‖²)
 //	sample of w        μ + σR⁻¹z,  z ~ N(0, I)
 //	log evidence       −½·[ (yᵀΩy − yᵀΩΦμ)/σ² + log det A − D·log λ + (n−1)·log(2πσ²) + log Σω − Σ log ω ]
 //	leave-one-out      (y_i − f(x_i))/(1 − h_i),  h_i = ω_i·( ‖R⁻ᵀ(φ_i − φ̄)‖² + 1/Σω )
@@ -81,6 +81,8 @@
 // weights have D degrees of freedom. After about D rows all draws agree, even far from the rows,
 // where the process of the kernel is uncertain: variance starvation. Model.Pathwise draws the prior
 // with features and corrects it by the kernel itself [Wilson et al. 2020], in O(N³) for N rows.
+// Landmarks have features that vanish far from them. Posterior, Predict and Band add the variance
+// that these features lack, and Sample does not.
 //
 // # Classification
 //
@@ -108,18 +110,19 @@
 //	model.factor             the upper triangle of R, row by row, D(D+1)/2 numbers
 //	model.errors             of WithBands, ascending for each output, or nil, and
 //	model.relative           whether they are relative
-//	model.logs               of WithNoise: the weights of g, D×p, and its values at φ̄, or nil
+//	model.logs               of WithNoise: the weights of g, D×p, its values at φ̄ and the least ones, or nil
 //
 //	model.weights            of a Classifier: β·w·M, D×classes
 //	model.intercepts         the scores at φ̄, a number for each class
 //	model.featureMean        φ̄, D numbers
 //	model.labels             the number of labels, or nil, and model.labels.0, … their texts
 //
-//	model.base               of a Server, beside its weights, means and noise: 1/Σω, or 0 without an intercept
+//	model.base               of a Server, beside its weights, means, noise and ratio: 1/Σω, or 0 without an intercept
 //	model.inverse            the lower triangle of R⁻ᵀ, row by row, float32
 //
 // and the format, version, type and checksum that package rff lists. testdata/predict.py predicts
-// from files with NumPy. Later versions read the files of this version; golden files test this.
+// from files with NumPy. A file of another version of the format is an error; golden files test the
+// format.
 //
 // # Precision
 //
@@ -147,6 +150,8 @@
 //   - [MacKay 1992] D. J. C. MacKay. Bayesian interpolation. Neural Computation 4(3).
 //   - [Platt 1999] J. Platt. Probabilistic outputs for support vector machines and comparisons to
 //     regularized likelihood methods. Advances in Large Margin Classifiers.
+//   - [Quiñonero-Candela & Rasmussen 2005] J. Quiñonero-Candela, C. E. Rasmussen. A unifying view of
+//     sparse approximate Gaussian process regression. Journal of Machine Learning Research 6.
 //   - [Rasmussen & Williams 2006] C. E. Rasmussen, C. K. I. Williams. Gaussian processes for
 //     machine learning. MIT Press.
 //   - [Schwarz 1978] G. Schwarz. Estimating the dimension of a model. Annals of Statistics 6.

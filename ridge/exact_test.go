@@ -38,25 +38,33 @@ func gaussian[T dense.Float](t testing.TB, m, d int, lengthScale float64, seed u
 	src := rand.NewPCG(seed, 2)
 	w, err := orf.Draw[T](orf.GramSchmidt{}, m, d, src)
 	require.NoError(t, err)
-	phi, err := rff.Gaussian(w, lengthScale)
+	phi, err := rff.Draw(rff.Gaussian{LengthScale: lengthScale}, w)
 	require.NoError(t, err)
 	return phi
 }
 
-// process is the exact Gaussian process of the kernel s²·φᵀφ, by dense solves with n×n matrices
-// [Rasmussen & Williams 2006, chapter 2].
+// process is the exact Gaussian process of a kernel, by dense solves with n×n matrices [Rasmussen &
+// Williams 2006, chapter 2].
 type process struct {
 	mean, evidence []float64 // a column each
 	covariance     *mat.Dense
 }
 
-// exact predicts at the rows of z. weights may be nil.
+// exact predicts at the rows of z with the kernel s²·φᵀφ. weights may be nil.
 func exact(t *testing.T, phi rff.Map[float64], x, y, z dense.Matrix[float64], weights []float64, noise, signal float64, intercept bool) process {
-	n := x.Rows
-	all := func(a, b dense.Matrix[float64]) *mat.Dense {
+	return processOf(t, func(a, b dense.Matrix[float64]) *mat.Dense {
 		p, q := phi.Transform(dense.Matrix[float64]{}, a), phi.Transform(dense.Matrix[float64]{}, b)
 		k := mat.NewDense(a.Rows, b.Rows, nil)
 		k.Mul(mat.NewDense(p.Rows, p.Cols, p.Data), mat.NewDense(q.Rows, q.Cols, q.Data).T())
+		return k
+	}, x, y, z, weights, noise, signal, intercept)
+}
+
+// processOf predicts at the rows of z with the kernel s²·k, where gram returns matrices of k.
+func processOf(t *testing.T, gram func(a, b dense.Matrix[float64]) *mat.Dense, x, y, z dense.Matrix[float64], weights []float64, noise, signal float64, intercept bool) process {
+	n := x.Rows
+	all := func(a, b dense.Matrix[float64]) *mat.Dense {
+		k := gram(a, b)
 		k.Scale(signal, k)
 		return k
 	}
@@ -203,7 +211,7 @@ func TestModelComesToTheTrueKernel(t *testing.T) {
 		for seed := range uint64(20) {
 			w, err := orf.Draw[float64](orf.IID{}, m, d, rand.NewPCG(seed, 3))
 			require.NoError(t, err)
-			phi, err := rff.Gaussian(w, lengthScale)
+			phi, err := rff.Draw(rff.Gaussian{LengthScale: lengthScale}, w)
 			require.NoError(t, err)
 			model, err := ridge.Fit(t.Context(), phi, x, y, o)
 			require.NoError(t, err)

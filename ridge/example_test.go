@@ -36,7 +36,7 @@ func Example() {
 	if err != nil {
 		log.Fatal(err)
 	}
-	phi, err := rff.Gaussian(w, 1) // the length-scale 1
+	phi, err := rff.Draw(rff.Gaussian{LengthScale: 1}, w) // the length-scale 1
 	if err != nil {
 		log.Fatal(err)
 	}
@@ -64,7 +64,7 @@ func ExampleModel_Write() {
 	if err != nil {
 		log.Fatal(err)
 	}
-	phi, err := rff.Gaussian(w, 1)
+	phi, err := rff.Draw(rff.Gaussian{LengthScale: 1}, w)
 	if err != nil {
 		log.Fatal(err)
 	}
@@ -96,7 +96,7 @@ func ExampleSums() {
 	if err != nil {
 		log.Fatal(err)
 	}
-	phi, err := rff.Gaussian(w, 1)
+	phi, err := rff.Draw(rff.Gaussian{LengthScale: 1}, w)
 	if err != nil {
 		log.Fatal(err)
 	}
@@ -148,7 +148,7 @@ func ExampleRows() {
 	if err != nil {
 		log.Fatal(err)
 	}
-	phi, err := rff.Gaussian(w, 1)
+	phi, err := rff.Draw(rff.Gaussian{LengthScale: 1}, w)
 	if err != nil {
 		log.Fatal(err)
 	}
@@ -178,7 +178,7 @@ func ExampleChoose() {
 	scales := []float64{usual / 100, usual / 10, usual, 3 * usual}
 	var maps []rff.Map[float64]
 	for _, l := range scales {
-		phi, err := rff.Gaussian(w, l)
+		phi, err := rff.Draw(rff.Gaussian{LengthScale: l}, w)
 		if err != nil {
 			log.Fatal(err)
 		}
@@ -214,7 +214,7 @@ func ExampleClassify() {
 	if err != nil {
 		log.Fatal(err)
 	}
-	phi, err := rff.Gaussian(w, 1)
+	phi, err := rff.Draw(rff.Gaussian{LengthScale: 1}, w)
 	if err != nil {
 		log.Fatal(err)
 	}
@@ -236,7 +236,7 @@ func ExampleModel_Pathwise() {
 	if err != nil {
 		log.Fatal(err)
 	}
-	phi, err := rff.Gaussian(w, 0.2)
+	phi, err := rff.Draw(rff.Gaussian{LengthScale: 0.2}, w)
 	if err != nil {
 		log.Fatal(err)
 	}

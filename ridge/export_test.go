@@ -2,7 +2,9 @@ package ridge
 
 import (
 	"github.com/seed-feabd252/randfeat/dense"
+	"github.com/seed-feabd252/randfeat/internal/compute/features"
 	"github.com/seed-feabd252/randfeat/internal/compute/matmul"
+	"github.com/seed-feabd252/randfeat/rff"
 )
 
 // Covariance returns the posterior covariances of f_j between the rows of x (n×d), n×n.
@@ -24,3 +26,18 @@ var TemperatureOf = temperatureOf
 
 // Mixture returns the mixture of scores and its loss.
 var Mixture = mixture
+
+// SampleOf returns the number of sampled rows of each class and the sum of their weights in the
+// losses, for rows with the given labels.
+func SampleOf(labels []int, classes int) (counts []int, shares []float64) {
+	s, shares := newSample[float64](classes), make([]float64, classes)
+	for _, c := range labels {
+		s.add([]float64{0}, c, 1)
+	}
+	phi, _ := rff.Draw[float64](rff.Identity{D: 1}, nil)
+	l := s.losses(features.New(phi), []float64{0})
+	for i, c := range l.labels {
+		shares[c] += l.shares[i]
+	}
+	return s.counts, shares
+}

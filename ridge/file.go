@@ -42,8 +42,8 @@ func (c *Classifier[T]) Write(w io.Writer) error {
 // samples have the same bits on the same processor and version of this module.
 //
 // The error names a missing, damaged or unknown part of the file, and reports a file of a
-// classifier, of another element type or of a later version, and the errors of r. ReadModel
-// allocates at most a multiple of the bytes that it has read.
+// classifier, of another element type or of another version of the format, and the errors of r.
+// ReadModel allocates at most a multiple of the bytes that it has read.
 func ReadModel[T dense.Float](r io.Reader) (*Model[T], error) {
 	return read[T, *Model[T]](r)
 }
@@ -138,7 +138,7 @@ func (p *posterior) recipe() posteriorRecipe {
 	r := &p.regression
 	return posteriorRecipe{
 		Weights: r.Weights, FeatureMean: r.FeatureMean, TargetMean: r.TargetMean, Centred: p.centred, Noise: r.Noise,
-		Ratio: p.ratio, RowWeight: p.weight, LogEvidence: p.evidence, Factor: p.factor.Packed(),
+		Ratio: r.Ratio, RowWeight: p.weight, LogEvidence: p.evidence, Factor: p.factor.Packed(),
 		Errors: r.Errors, Relative: r.Relative, Logs: r.Logs,
 	}
 }
@@ -165,8 +165,8 @@ func (r posteriorRecipe) check() error {
 
 func (r posteriorRecipe) posterior() *posterior {
 	p := &posterior{
-		regression: features.Regression{Weights: r.Weights, Facts: features.Facts{FeatureMean: r.FeatureMean, TargetMean: r.TargetMean, Noise: r.Noise, Errors: r.Errors, Relative: r.Relative, Logs: r.Logs}},
-		centred:    r.Centred, ratio: r.Ratio, weight: r.RowWeight, factor: cholesky.Unpack(r.Weights.Rows, r.Factor), evidence: r.LogEvidence,
+		regression: features.Regression{Weights: r.Weights, Facts: features.Facts{FeatureMean: r.FeatureMean, TargetMean: r.TargetMean, Noise: r.Noise, Ratio: r.Ratio, Errors: r.Errors, Relative: r.Relative, Logs: r.Logs}},
+		centred:    r.Centred, weight: r.RowWeight, factor: cholesky.Unpack(r.Weights.Rows, r.Factor), evidence: r.LogEvidence,
 	}
 	if r.Centred {
 		p.regression.Base = 1 / r.RowWeight

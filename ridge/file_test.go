@@ -83,7 +83,7 @@ func TestFiles(t *testing.T) {
 func testFiles[T dense.Float](t *testing.T) {
 	w, err := orf.Draw[T](orf.Hadamard{}, 150, 5, rand.NewPCG(1, 2))
 	require.NoError(t, err)
-	fast, err := rff.Gaussian(w, 1)
+	fast, err := rff.Draw(rff.Gaussian{LengthScale: 1}, w)
 	require.NoError(t, err)
 	x, _ := friedman[T](40, 5, 3)
 	landmarks, err := rff.Nystroem(kernels.Gaussian{}, x)
@@ -264,10 +264,10 @@ func TestHostileFiles(t *testing.T) {
 		change func(f *safetensors.File)
 		want   string
 	}{
-		{model, func(f *safetensors.File) { f.Metadata["version"] = "2" }, `ridge: metadata: version "2", want "1"`},
+		{model, func(f *safetensors.File) { f.Metadata["version"] = "1" }, `ridge: the file has version "1" of the format, this package reads version "2" alone`},
 		{model, func(f *safetensors.File) { f.Metadata["model"] = "Forest" }, `ridge: metadata: "model" is "Forest", which is unknown`},
 		{model, text("more", "1"), `ridge: metadata: "model.more" is unknown`},
-		{model, text("map.lengthScale", "-1"), "ridge: model.map: rff: lengthScale = -1"},
+		{model, text("map.spec.lengthScale", "-1"), "ridge: model.map: rff: lengthScale = -1"},
 		{model, text("ratio", "0"), "ridge: model: ratio = 0, want a positive number"},
 		{model, text("ratio", "1e-320"), "ridge: model: noise[0]/ratio = +Inf, want a positive number"},
 		{model, text("rowWeight", "NaN"), "ridge: model: rowWeight = NaN, want a positive number"},
@@ -307,7 +307,7 @@ func TestHostileFiles(t *testing.T) {
 	assert.ErrorIs(t, err, io.ErrUnexpectedEOF)
 	f, err := safetensors.Read(bytes.NewReader(model))
 	require.NoError(t, err)
-	f = &safetensors.File{Metadata: map[string]string{"format": f.Metadata["format"], "version": "1", "type": "float64", "model": "nil"}}
+	f = &safetensors.File{Metadata: map[string]string{"format": f.Metadata["format"], "version": f.Metadata["version"], "type": "float64", "model": "nil"}}
 	archive.Seal(f)
 	var none bytes.Buffer
 	require.NoError(t, safetensors.Write(&none, f))

@@ -14,6 +14,7 @@ import (
 	"strings"
 
 	"github.com/seed-feabd252/randfeat/dense"
+	"github.com/seed-feabd252/randfeat/internal/file/frame"
 	"github.com/seed-feabd252/randfeat/npy"
 )
 
@@ -129,10 +130,11 @@ func (f CSV[T]) ReadLabels() ([]string, error) {
 }
 
 // Blocks reads the file. All columns except the targets are points. A target that is none of Labels
-// is an error. Numbers are decimal, without
-// underscores, or nan or inf, with or without quotes. Blocks skips blanks around numbers, blank
-// lines and a byte order mark. If Comma is a blank, several blanks are one separator. The error
-// names the file, and the line and the column of a text that is not a number, counted from 1.
+// or blank is an error. Numbers are decimal, without underscores, or nan or inf, with or without
+// quotes, and are rounded to T once. Blocks skips blanks around numbers, blank lines and a byte
+// order mark. If Comma is a blank, several blanks are one separator. The error names the file, and
+// the line and the column of a text that is no label, no number or beyond the range of T, counted
+// from 1.
 //
 // CSV files have no checksum. Blocks does not detect damaged or missing digits.
 func (f CSV[T]) Blocks() iter.Seq2[Block[T], error] {
@@ -202,21 +204,25 @@ func (f CSV[T]) read(yield func(Block[T], error) bool) error {
 		}
 		for j, text := range record {
 			if labels != nil && slices.Contains(targets, j) {
-				if _, ok := labels[text]; !ok && f.found != nil {
+				_, ok := labels[text]
+				line, _ := r.FieldPos(j)
+				switch {
+				case text == "":
+					return fmt.Errorf("line %d, column %d: the label is blank", line, j+1)
+				case !ok && f.found != nil:
 					labels[text] = len(labels)
-				} else if !ok {
-					line, _ := r.FieldPos(j)
+				case !ok:
 					return fmt.Errorf("line %d, column %d: %.40q is none of the %d labels", line, j+1, text, len(labels))
 				}
 				values = append(values[:j], T(labels[text]))
 				continue
 			}
-			v, err := strconv.ParseFloat(text, 64)
+			v, err := strconv.ParseFloat(text, 8*frame.ElementSize[T]())
 			if err != nil || strings.ContainsAny(text, "_xX") {
 				line, _ := r.FieldPos(j)
-				fault := "not a number"
+				fault := notANumber(text)
 				if errors.Is(err, strconv.ErrRange) {
-					fault = "beyond float64"
+					fault = fmt.Sprintf("beyond %T", T(v))
 				}
 				return fmt.Errorf("line %d, column %d: %.40q is %s", line, j+1, text, fault)
 			}
@@ -231,6 +237,15 @@ func (f CSV[T]) read(yield func(Block[T], error) bool) error {
 			return nil
 		}
 	}
+}
+
+// notANumber says why a text is not a number, and what to do about a missing value.
+func notANumber(text string) string {
+	switch strings.ToLower(text) {
+	case "", "na", "n/a", "null", "none", "?":
+		return "not a number: leave out the row or the column of a missing value, or fill it in and add a column of 0 and 1 that marks it"
+	}
+	return "not a number"
 }
 
 // nextLine returns the next line that is not blank, without blanks around its fields. The first

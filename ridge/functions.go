@@ -13,6 +13,7 @@ import (
 	"github.com/seed-feabd252/randfeat/internal/compute/cholesky"
 	"github.com/seed-feabd252/randfeat/internal/compute/features"
 	"github.com/seed-feabd252/randfeat/internal/compute/matmul"
+	"github.com/seed-feabd252/randfeat/internal/law/residual"
 	"github.com/seed-feabd252/randfeat/internal/memory/limit"
 	"github.com/seed-feabd252/randfeat/kernels"
 	"github.com/seed-feabd252/randfeat/rff"
@@ -90,8 +91,9 @@ func (d *draws) prior(phi dense.Matrix[float64]) dense.Matrix[float64] {
 //	w = μ_j + σ_j·R⁻¹z,  A = RᵀR,  z ~ N(0, I),
 //
 // with intercepts from their posterior. The means and variances of the functions are those of
-// Posterior. Far from all rows the variance is too small if there are many rows,
-// because the features have D degrees of freedom: see Pathwise.
+// Posterior, without the part of the variance that landmarks lack. Far from all rows the variance
+// is too small if there are many rows, because the features have D degrees of freedom: see
+// Pathwise.
 //
 // The error reports n below 1, an invalid output, functions that memory cannot hold, and a nil src.
 // Cost: D²/2 multiply-adds per function.
@@ -131,12 +133,13 @@ func (p *posterior) sample(n, j int, src rand.Source) *draws {
 //	f(·) + s²·k(·, X)·(s²K + σ²Ω⁻¹)⁻¹(y_j − f(X) − ε),  ε ~ N(0, σ²Ω⁻¹), Ω = diag(ω).
 //
 // Only the prior is approximate. Far from all rows the functions vary as much as the prior, while
-// functions of Sample vary less. x (N×d), y (N×p) and weights are rows as for Add, usually the rows
-// of the model. The intercept has a flat prior if the model has an intercept.
+// functions of Sample vary less. If the map has landmarks, whose features vanish far from them, the
+// prior has 2048 features of rff.Random for the kernel. x (N×d), y (N×p) and weights are rows as for
+// Add, usually the rows of the model. The intercept has a flat prior if the model has an intercept.
 //
-// The error reports errors of Sample and Add, no rows, a map without a kernel, a weight of 0, and a
-// kernel matrix that is singular to rounding. Cost: N² values of the kernel, N³/6 multiply-adds,
-// and memory for N² numbers of float64.
+// The error reports errors of Sample and Add, no rows, a map without a kernel, a weight of 0, a
+// kernel of landmarks that rff.Random refuses, and a kernel matrix that is singular to rounding.
+// Cost: N² values of the kernel, N³/6 multiply-adds, and memory for N² numbers of float64.
 func (m *Model[T]) Pathwise(x, y dense.Matrix[T], weights []T, n, j int, src rand.Source) (*Functions[T], error) {
 	if err := m.checkSample(n, j, src); err != nil {
 		return nil, err
@@ -150,8 +153,16 @@ func (m *Model[T]) Pathwise(x, y dense.Matrix[T], weights []T, n, j int, src ran
 	if err := checkPathwise(x.Rows, n); err != nil {
 		return nil, err
 	}
-	mean := make([]float64, m.regression.Weights.Rows)
-	phi := m.source.Centred(dense.New[float64](x.Rows, len(mean)), x, mean)
+	prior, source := m.phi, m.source
+	if residual.Of[T](prior) != nil {
+		var err error
+		if prior, err = rff.Random[T](prior.Kernel(), priorFeatures, x.Cols, src); err != nil {
+			return nil, fmt.Errorf("ridge: features of the prior: %w", err)
+		}
+		source = features.New(prior)
+	}
+	_, width := prior.Dims()
+	phi := source.Centred(dense.New[float64](x.Rows, width), x, make([]float64, width))
 	points, targets := dense.Copy(dense.Matrix[float64]{}, x), dense.Copy(dense.Matrix[float64]{}, y.ColRange(j, j+1))
 	var wide []float64
 	if weights != nil {
@@ -161,8 +172,12 @@ func (m *Model[T]) Pathwise(x, y dense.Matrix[T], weights []T, n, j int, src ran
 	if err != nil {
 		return nil, err
 	}
-	return &Functions[T]{m.phi, m.source, *d}, nil
+	return &Functions[T]{prior, source, *d}, nil
 }
+
+// priorFeatures is the number of features of functions of the prior, if those of the model vanish
+// far from landmarks.
+const priorFeatures = 2048
 
 // checkPathwise returns an error if memory cannot hold the matrices of Pathwise.
 func checkPathwise(rows, n int) error {

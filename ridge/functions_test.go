@@ -47,7 +47,7 @@ func TestSamplesHaveTheLawOfThePosterior(t *testing.T) {
 	x, y := friedman[float64](80, 5, 1)
 	z, _ := friedman[float64](10, 5, 2)
 	x, z = x.ColRange(0, 3).Clone(), z.ColRange(0, 3).Clone()
-	exactMap, err := rff.Quadratic[float64](3)
+	exactMap, err := rff.Draw[float64](rff.Quadratic{D: 3}, nil)
 	require.NoError(t, err)
 	for _, intercept := range []bool{true, false} {
 		for name, phi := range map[string]rff.Map[float64]{"Gaussian": gaussian[float64](t, 20, 3, 1, 1), "Quadratic": exactMap} {
@@ -115,7 +115,7 @@ func TestPathwiseIsMatheron(t *testing.T) {
 	const n, noise, signal = 30, 0.5, 2.0
 	x, y := friedman[float64](n, 5, 1)
 	x = x.ColRange(0, 3).Clone()
-	phi, err := rff.Quadratic[float64](3)
+	phi, err := rff.Draw[float64](rff.Quadratic{D: 3}, nil)
 	require.NoError(t, err)
 	o := ridge.Options{Noise: noise, Prior: signal, NoIntercept: true}
 	m, err := ridge.Fit(t.Context(), phi, x, y, o)

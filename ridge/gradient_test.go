@@ -20,7 +20,7 @@ import (
 func testGradient[T dense.Float](t *testing.T, tolerance float64) {
 	const n, d, outputs, step = 150, 7, 2, 1e-4
 	rng := rand.New(rand.NewPCG(1, 2))
-	phi, err := rff.Identity[T](d)
+	phi, err := rff.Draw[T](rff.Identity{D: d}, nil)
 	require.NoError(t, err)
 	x, y := densetest.Normal[T](rng, n, d, 3, 1), densetest.Normal[T](rng, n, outputs, -20, 1)
 	weights := make([]T, n)
@@ -30,7 +30,7 @@ func testGradient[T dense.Float](t *testing.T, tolerance float64) {
 			y.Row(i)[j] += x.At(i, j) - 2*x.At(i, j+1)
 		}
 	}
-	wide, _ := rff.Identity[float64](d)
+	wide, _ := rff.Draw[float64](rff.Identity{D: d}, nil)
 	x64, y64 := dense.Copy(dense.Matrix[float64]{}, x), dense.Copy(dense.Matrix[float64]{}, y)
 	weights64 := make([]float64, n)
 	for i, w := range weights {
@@ -116,7 +116,7 @@ func TestGradientDoesNotDependOnProcessors(t *testing.T) {
 
 // A row of weight 0 has the gradient 0 even where its features are infinite.
 func TestGradientOfRowsWithoutWeight(t *testing.T) {
-	phi, err := rff.Quadratic[float32](2)
+	phi, err := rff.Draw[float32](rff.Quadratic{D: 2}, nil)
 	require.NoError(t, err)
 	rng := rand.New(rand.NewPCG(1, 2))
 	x, y := densetest.Normal[float32](rng, 20, 2, 0, 1), densetest.Normal[float32](rng, 20, 1, 0, 1)
@@ -193,7 +193,7 @@ func TestRatio(t *testing.T) {
 	require.ErrorContains(t, err, "want more than ")
 
 	// Targets that the features have exactly tell no noise.
-	line, err := rff.Identity[float64](5)
+	line, err := rff.Draw[float64](rff.Identity{D: 5}, nil)
 	require.NoError(t, err)
 	_, err = sumOf(t, line, x, x.ColRange(2, 3), nil).Fit(t.Context(), ridge.Options{Ratio: 2e-10})
 	require.ErrorContains(t, err, "which tells nothing of their noise")

@@ -18,6 +18,27 @@ func (m *Model[T]) LeaveOneOut(dst, x, y dense.Matrix[T], weights []T) (dense.Ma
 	return m.rowwise(dst, x, y, weights, y.Cols, m.leaveOut)
 }
 
+// Variances returns the means of f_j at the rows of x (n×d), and the two parts of their variances
+// in units of the noise σ_j²,
+//
+//	g_i = (φ_i − φ̄)ᵀA⁻¹(φ_i − φ̄) + 1/Σω,  r_i = (k(x_i, x_i) − ‖φ_i‖²)/λ,
+//
+// so that σ_j·√(g_i + r_i) is the deviation of Posterior. r is 0 unless the map has landmarks: see
+// Posterior. A row of
+// the fit has the leverage h_i = ω_i·g_i, the derivative of f_j(x_i) with respect to y_ij, and the
+// leverages of all rows sum to DegreesOfFreedom. Panics and cost are as for Predict.
+func (m *Model[T]) Variances(x dense.Matrix[T]) (mean dense.Matrix[T], g, r []float64) {
+	features.CheckPoints("ridge", m.phi, x)
+	mean, g, r = dense.New[T](x.Rows, len(m.prior)), make([]float64, x.Rows), make([]float64, x.Rows)
+	m.source.Each(predictRows, m.regression.FeatureMean, x, dense.Matrix[T]{}, nil, mean, dense.Matrix[T]{}, func(rows *features.Rows) {
+		m.regression.Mean(rows)
+		for i, v := range m.variances(rows.Phi) {
+			g[rows.Lo+i], r[rows.Lo+i] = v+m.regression.Base, rows.Residuals[i]/m.regression.Ratio
+		}
+	})
+	return mean, g, r
+}
+
 // rowwise writes the results of f for the rows into dst, n×width.
 func (m *Model[T]) rowwise(dst, x, y dense.Matrix[T], weights []T, width int, f func(r *features.Rows)) (dense.Matrix[T], error) {
 	if m.phi == nil {

@@ -16,9 +16,9 @@ import (
 // Leave-one-out errors at targets and features with large means are those of models that are fitted
 // in float64 to all rows but one.
 func testLeaveOneOutOfLargeMeans[T dense.Float](t *testing.T) {
-	phi, err := rff.Identity[T](1)
+	phi, err := rff.Draw[T](rff.Identity{D: 1}, nil)
 	require.NoError(t, err)
-	wide, err := rff.Identity[float64](1)
+	wide, err := rff.Draw[float64](rff.Identity{D: 1}, nil)
 	require.NoError(t, err)
 	o := ridge.Options{Noise: 0.01, Prior: 1}
 	for _, mean := range []T{0, 1e5} {

@@ -17,14 +17,14 @@ const mixtureSteps = 300
 //
 //	−Σ_i ω_i·log P_i(c_i) + ½·‖M − M_0‖²,  P_i = softmax((β·s_i, 1)·M),  M_0 = (I, 0)ᵀ,
 //
-// for the scores s, the classes c and weights ω of mean 1, with the mean of the losses. M has
-// C² − 1 parameters beside the temperature, so mixture returns a zero matrix unless the sum of the
-// losses falls by more than ½·(C² − 1)·log n [Schwarz 1978]. The mean contains (C² − 1)/n for these
+// for the scores s, the classes c and the weights ω, with the mean of the losses. M has C² − 1
+// parameters beside the temperature, so mixture returns M_0 unless the sum of the losses falls by
+// more than ½·(C² − 1)·log n, n = Σω [Schwarz 1978]. The mean contains (C² − 1)/n for these
 // parameters. The least is found with the bound ½·Σ_i ω_i·(β·s_i, 1)ᵀ(β·s_i, 1) + I of the second
 // derivatives [Böhning 1992].
 func mixture(scores dense.Matrix[float64], labels []int, weights []float64, beta, loss float64) (dense.Matrix[float64], float64) {
 	n, classes := scores.Rows, scores.Cols
-	count, parameters := float64(n), float64(classes*classes-1)
+	count, parameters := floats.Sum(weights), float64(classes*classes-1)
 	least := count*loss - parameters*math.Log(count)/2
 	m := dense.New[float64](classes+1, classes)
 	for j := range classes {
@@ -35,12 +35,11 @@ func mixture(scores dense.Matrix[float64], labels []int, weights []float64, beta
 		return none, loss
 	}
 	x, weighted := dense.New[float64](n, classes+1), dense.New[float64](classes+1, n)
-	unit := floats.Sum(weights) / count
 	for i := range n {
 		floats.ScaleTo(x.Row(i)[:classes], beta, scores.Row(i))
 		x.Set(i, classes, 1)
 		for j, v := range x.Row(i) {
-			weighted.Set(j, i, weights[i]/unit*v)
+			weighted.Set(j, i, weights[i]*v)
 		}
 	}
 	bound, step := dense.New[float64](classes+1, classes+1), dense.New[float64](classes+1, classes)

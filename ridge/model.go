@@ -151,7 +151,7 @@ func (m *Model[T]) DegreesOfFreedom() float64 {
 	if m.phi == nil {
 		panic(errNoModel.Error())
 	}
-	degrees := max(0, float64(m.regression.Weights.Rows)-m.ratio*floats.Sum(m.inverse()))
+	degrees := max(0, float64(m.regression.Weights.Rows)-m.regression.Ratio*floats.Sum(m.inverse()))
 	if m.centred {
 		degrees++
 	}
@@ -168,7 +168,7 @@ func (m *Model[T]) FeatureDegrees() []float64 {
 	}
 	degrees := slices.Clone(m.inverse())
 	for f, v := range degrees {
-		degrees[f] = 1 - m.ratio*v
+		degrees[f] = 1 - m.regression.Ratio*v
 	}
 	return degrees
 }
@@ -197,9 +197,14 @@ func (m *Model[T]) Predict(x dense.Matrix[T]) (mean, sd dense.Matrix[T]) {
 
 // Posterior returns the means and the standard deviations of f_j at the rows of x (n×d), n×p each:
 //
-//	b_j + φᵀμ_j,  σ_j·√( (φ − φ̄)ᵀA⁻¹(φ − φ̄) + 1/Σω ),
+//	b_j + φᵀμ_j,  σ_j·√( (φ − φ̄)ᵀA⁻¹(φ − φ̄) + 1/Σω + (k(x, x) − ‖φ‖²)/λ ),
 //
-// without 1/Σω if the model has no intercept. Panics and cost are as for Predict.
+// without 1/Σω if the model has no intercept. The last term is that of maps of rff.Nystroem and
+// rff.Spectral, also behind rff.Compose and in rff.Sum. Their features are projections, and
+// s²·(k(x, x) − ‖φ‖²) is the prior variance outside of the span of the landmarks [Quiñonero-Candela
+// & Rasmussen 2005]. So far from all rows the deviation is that of the prior, and with landmarks at
+// all rows it is that of the process of the kernel. Other maps lack nothing on average. Panics and
+// cost are as for Predict.
 func (m *Model[T]) Posterior(x dense.Matrix[T]) (mean, sd dense.Matrix[T]) {
 	return m.predict(x, 0)
 }

@@ -19,7 +19,6 @@ import (
 type posterior struct {
 	regression features.Regression
 	prior      []float64
-	ratio      float64 // λ = σ²/s²
 	centred    bool
 	weight     float64 // Σω
 	factor     factor
@@ -68,9 +67,9 @@ func newPosterior(ctx context.Context, m *moments, o Options) (*posterior, error
 	found := &posterior{
 		regression: features.Regression{
 			Weights: at.weights,
-			Facts:   features.Facts{FeatureMean: slices.Clone(m.mean), TargetMean: slices.Clone(m.targets), Noise: at.noise, Base: 1 / m.weight},
+			Facts:   features.Facts{FeatureMean: slices.Clone(m.mean), TargetMean: slices.Clone(m.targets), Noise: at.noise, Ratio: ratio, Base: 1 / m.weight},
 		},
-		prior: at.prior, ratio: ratio, centred: !o.NoIntercept, weight: m.weight, factor: at.factor, evidence: at.evidence, single: p.single,
+		prior: at.prior, centred: !o.NoIntercept, weight: m.weight, factor: at.factor, evidence: at.evidence, single: p.single,
 	}
 	if o.NoIntercept {
 		clear(found.regression.FeatureMean)
@@ -91,9 +90,9 @@ func (p *posterior) check(ctx context.Context, rows float64) error {
 	}
 	p.inverse = func() []float64 { return inverse }
 	width := float64(p.regression.Weights.Rows)
-	if degrees := width - p.ratio*floats.Sum(inverse); !(degrees >= -width*0x1p-40 && degrees <= min(width, rows)+width/margin) {
+	if degrees := width - p.regression.Ratio*floats.Sum(inverse); !(degrees >= -width*0x1p-40 && degrees <= min(width, rows)+width/margin) {
 		return fmt.Errorf("ridge: %.4g degrees of freedom of %.0f features and %.0f rows for Noise/Prior = %.3g, which is too small for the rounding of the sums",
-			degrees, width, rows, p.ratio)
+			degrees, width, rows, p.regression.Ratio)
 	}
 	for j, v := range p.regression.Noise {
 		if s := p.prior[j]; !(v > 0 && s > 0) || math.IsInf(v, 0) || math.IsInf(s, 0) {

@@ -217,7 +217,7 @@ func TestLargeMeans(t *testing.T) {
 
 func testLargeMeans[T dense.Float](t *testing.T) {
 	const n = 5000
-	phi, err := rff.Identity[T](4)
+	phi, err := rff.Draw[T](rff.Identity{D: 4}, nil)
 	require.NoError(t, err)
 	for _, mean := range []float64{2000, 1e6} {
 		rng := rand.New(rand.NewPCG(3, 4))
@@ -269,7 +269,7 @@ func TestFitsWithoutDigits(t *testing.T) {
 	got, err := ridge.Fit(t.Context(), phi, x, scaled, ridge.Options{})
 	require.NoError(t, err)
 	assert.InEpsilon(t, want.Noise()[0], 0x1p-800*got.Noise()[0], 1e-9)
-	small, err := rff.Identity[float64](3)
+	small, err := rff.Draw[float64](rff.Identity{D: 3}, nil)
 	require.NoError(t, err)
 	tiny := x.Clone()
 	for i := range tiny.Data {

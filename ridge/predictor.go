@@ -81,7 +81,7 @@ func (p *posterior) newPredictor(ctx context.Context) (*predictor, error) {
 		return nil, err
 	}
 	if share := 0x1p-23 * math.Sqrt(slices.Max(diagonal)); !(share <= 0x1p-10) {
-		return nil, fmt.Errorf("ridge: Noise/Prior = %.3g lets float32 round variances by a share of %.2g, want at most 0.001: use Predict", p.ratio, share)
+		return nil, fmt.Errorf("ridge: Noise/Prior = %.3g lets float32 round variances by a share of %.2g, want at most 0.001: use Predict", p.regression.Ratio, share)
 	}
 	return s, nil
 }
@@ -126,7 +126,7 @@ func (s *Predictor[T]) begin(x []T) *request {
 	}
 	r := requests.Get()
 	r.phi = scratch.Resize(r.phi, len(s.core.FeatureMean))
-	s.source.Centred(dense.Of(1, len(r.phi), r.phi), dense.Of(1, len(x), x), s.core.FeatureMean)
+	s.source.Residuals(dense.Of(1, len(r.phi), r.phi), r.residual[:], dense.Of(1, len(x), x), s.core.FeatureMean)
 	return r
 }
 
@@ -163,10 +163,11 @@ func (s *predictor) mean(phi []float64, j int) float64 {
 
 // request is the memory of a prediction.
 type request struct {
-	phi     []float64 // features minus their mean
-	single  []float32 // phi
-	inverse []float32
-	squares [predictorPieces]float64
+	phi      []float64  // features minus their mean
+	residual [1]float64 // k(x, x) − ‖φ(x)‖²
+	single   []float32  // phi
+	inverse  []float32
+	squares  [predictorPieces]float64
 }
 
 // predictorPieces is the number of groups of rows of R⁻ᵀ. It does not depend on the number of
@@ -184,7 +185,7 @@ func (r *request) variance(s *predictor) float64 {
 	r.inverse = s.Inverse
 	parallel.Do(predictorPieces, r)
 	r.inverse = nil
-	variance := 1 + s.Base
+	variance := 1 + s.Base + r.residual[0]/s.Ratio
 	for _, v := range r.squares {
 		variance += v
 	}
@@ -256,6 +257,9 @@ func (s *predictor) check() error {
 	}
 	if !(s.Base >= 0) || math.IsInf(s.Base, 0) {
 		return fmt.Errorf("base = %v, want a number of at least 0", s.Base)
+	}
+	if err := checkPositive("ratio", s.Ratio); err != nil {
+		return err
 	}
 	for j, v := range s.Noise {
 		if err := checkPositive(fmt.Sprintf("noise[%d]", j), v); err != nil {

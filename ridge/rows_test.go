@@ -6,6 +6,8 @@ import (
 	"encoding/binary"
 	"fmt"
 	"math"
+	"math/big"
+	"math/rand/v2"
 	"os"
 	"path/filepath"
 	"strconv"
@@ -18,6 +20,7 @@ import (
 
 	"github.com/seed-feabd252/randfeat/dense"
 	"github.com/seed-feabd252/randfeat/dense/gonum"
+	"github.com/seed-feabd252/randfeat/internal/testing/densetest"
 	"github.com/seed-feabd252/randfeat/ridge"
 )
 
@@ -263,6 +266,49 @@ func TestCSVOfOthers(t *testing.T) {
 	}
 }
 
+// Numbers are rounded once: midpoints of T are ties, and 17 digits are beside them.
+func testCSVRounding[T dense.Float](t *testing.T) {
+	rng := rand.New(rand.NewPCG(3, 4))
+	var text strings.Builder
+	var want []T
+	add := func(number string) {
+		exact, _, err := big.ParseFloat(number, 10, 400, big.ToNearestEven)
+		require.NoError(t, err)
+		once, _ := exact.Float64()
+		if densetest.Roundoff[T]() == 0x1p-24 {
+			single, _ := exact.Float32()
+			once = float64(single)
+		}
+		fmt.Fprintf(&text, "%s\n", number)
+		want = append(want, T(once))
+	}
+	for range 1000 {
+		low := math.Float32frombits(rng.Uint32N(0x7f000000))
+		middle := (float64(low) + float64(math.Nextafter32(low, 1e38))) / 2
+		add(fmt.Sprintf("%.17g", middle))
+		add(strings.Replace(fmt.Sprintf("%.60e", middle), "e", "1e", 1))
+	}
+	for _, number := range []string{"3.4028235677973366e38", "-3.4028235e38", "1e-46", "7.0064923216240853546186479164496e-46", "1e-400"} {
+		add(number)
+	}
+	rows := ridge.CSV[T]{Path: put(t, "rows.csv", []byte(text.String())), Targets: []int{}}
+	for b, err := range rows.Blocks() {
+		require.NoError(t, err)
+		for i := range b.X.Rows {
+			require.Equal(t, want[0], b.X.At(i, 0))
+			want = want[1:]
+		}
+	}
+}
+
+func TestCSVRounding(t *testing.T) {
+	densetest.Both(t, testCSVRounding[float32], testCSVRounding[float64])
+	rows := ridge.CSV[float32]{Path: put(t, "rows.csv", []byte("1,2\n3,1e39\n"))}
+	for _, err := range rows.Blocks() {
+		assert.ErrorContains(t, err, `line 2, column 2: "1e39" is beyond float32`)
+	}
+}
+
 //ci:portable
 func TestFileErrors(t *testing.T) {
 	phi := gaussian[float64](t, 4, 2, 1, 1)
@@ -311,21 +357,29 @@ func TestFileErrors(t *testing.T) {
 // Texts of the target column are classes; the labels are sorted.
 func TestLabels(t *testing.T) {
 	path := filepath.Join(t.TempDir(), "rows.csv")
-	require.NoError(t, os.WriteFile(path, []byte("x,kind\n1, pear\n2,apple\n3,\"pear \"\n4,\n"), 0o600))
+	require.NoError(t, os.WriteFile(path, []byte("x,kind\n1, pear\n2,apple\n3,\"pear \"\n4,fig\n"), 0o600))
 	rows := ridge.CSV[float64]{Path: path, Header: true}
 	labels, err := rows.ReadLabels()
 	require.NoError(t, err)
-	assert.Equal(t, []string{"", "apple", "pear"}, labels)
+	assert.Equal(t, []string{"apple", "fig", "pear"}, labels)
 	rows.Labels = labels
 	for b, err := range rows.Blocks() {
 		require.NoError(t, err)
-		assert.Equal(t, []float64{2, 1, 2, 0}, b.Y.Data)
+		assert.Equal(t, []float64{2, 0, 2, 1}, b.Y.Data)
 		assert.Equal(t, []float64{1, 2, 3, 4}, b.X.Data)
 	}
 	rows.Labels = labels[1:]
 	for _, err := range rows.Blocks() {
-		assert.ErrorContains(t, err, `line 5, column 2: "" is none of the 2 labels`)
+		assert.ErrorContains(t, err, `line 3, column 2: "apple" is none of the 2 labels`)
 	}
+	require.NoError(t, os.WriteFile(path, []byte("x,kind\n1,pear\n2, \n3,\"\"\n"), 0o600))
+	for _, rows.Labels = range [][]string{labels, {"", "pear"}} {
+		for _, err := range rows.Blocks() {
+			assert.ErrorContains(t, err, "line 3, column 2: the label is blank")
+		}
+	}
+	_, err = rows.ReadLabels()
+	assert.ErrorContains(t, err, "rows.csv: line 3, column 2: the label is blank")
 	rows.Path = path + "x"
 	_, err = rows.ReadLabels()
 	assert.ErrorContains(t, err, "rows.csvx")

@@ -26,7 +26,7 @@ func TestProductsInSinglePrecision(t *testing.T) {
 	smooth := func(lengthScale float64, by float32) rff.Map[float32] {
 		return raised[float32]{gaussian[float32](t, 64, 3, lengthScale, 1), by}
 	}
-	identity, err := rff.Identity[float32](40)
+	identity, err := rff.Draw[float32](rff.Identity{D: 40}, nil)
 	require.NoError(t, err)
 	for _, c := range []struct {
 		name    string

@@ -229,7 +229,7 @@ func testForgetting[T dense.Float](t *testing.T) {
 			sudden.Set(i, 0, -row[0]+T(0.1*rng.NormFloat64()))
 		}
 	}
-	identity, err := rff.Identity[T](5)
+	identity, err := rff.Draw[T](rff.Identity{D: 5}, nil)
 	require.NoError(t, err)
 	for factor, late := range map[float64]bool{1: false, 0.3: true} {
 		sums, err := ridge.NewSums(identity, 1)

@@ -44,7 +44,7 @@ func TestTemperatureOfRightRows(t *testing.T) {
 	scores, weights := dense.New[float64](n, 2), make([]float64, n)
 	for i := range n {
 		scores.Set(i, 0, 1)
-		weights[i] = 7
+		weights[i] = 1
 	}
 	beta, loss := ridge.TemperatureOf(scores, make([]int, n), weights)
 	wrong := 1 / (1 + math.Exp(beta))
@@ -81,7 +81,7 @@ func TestMixture(t *testing.T) {
 				labels[i]++
 			}
 			own := -math.Log(p[labels[i]] / sum)
-			want, squares, weights[i] = want+own/n, squares+own*own/n, 7
+			want, squares, weights[i] = want+own/n, squares+own*own/n, 1
 		}
 		_, before := ridge.TemperatureOf(scores, labels, weights)
 		got, loss := ridge.Mixture(scores, labels, weights, beta, before)

@@ -88,7 +88,7 @@ func ExampleCompare() {
 			if err != nil {
 				return nil, err
 			}
-			return rff.SoftmaxPositive(w, 1)
+			return rff.Draw(rff.SoftmaxPositive{Scale: 1}, w)
 		}
 	}
 	c, err := validate.Compare(context.Background(), []validate.Method[float64]{

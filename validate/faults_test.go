@@ -94,7 +94,7 @@ func (c lawCase[T]) of(s scheme[T]) lawCase[T] {
 		if err != nil {
 			return nil, err
 		}
-		return rff.New(w, rff.Scheme[T]{F: s.f, H: s.h, Kernel: m.Kernel()})
+		return rff.New(rff.Scheme[T]{F: s.f, H: s.h, Kernel: m.Kernel()}, w)
 	}
 	return c
 }

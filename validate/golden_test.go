@@ -25,62 +25,54 @@ var update = flag.Bool("update", false, "write testdata/predictions.csv anew")
 type goldenMap struct {
 	name string
 	make func(w orf.Projection[float64], x, y dense.Matrix[float64], src rand.Source) (rff.Map[float64], error)
-	// own says that the map draws its own frequencies, so that w has no effect.
-	own bool
+	// ensembles are laws of the frequencies.
+	ensembles []orf.Ensemble
 }
 
-// plainMap is a map that needs only frequencies.
-func plainMap[M rff.Map[float64]](name string, make func(w orf.Projection[float64]) (M, error)) goldenMap {
-	return goldenMap{name: name, make: func(w orf.Projection[float64], _, _ dense.Matrix[float64], _ rand.Source) (rff.Map[float64], error) {
-		return make(w)
-	}}
+// fittedSpec returns the function that fits a Spec.
+func fittedSpec[S rff.Spec](fit func(x, y dense.Matrix[float64], scale float64) (S, error)) func(x, y dense.Matrix[float64], _ rand.Source) (rff.Spec, error) {
+	return func(x, y dense.Matrix[float64], _ rand.Source) (rff.Spec, error) { return fit(x, y, 0.6) }
 }
 
-func fittedMap[M rff.Map[float64]](name string, make func(w orf.Projection[float64], x, y dense.Matrix[float64], scale float64) (M, error)) goldenMap {
-	return goldenMap{name: name, make: func(w orf.Projection[float64], x, y dense.Matrix[float64], _ rand.Source) (rff.Map[float64], error) {
-		return make(w, x, y, 0.6)
-	}}
-}
-
-func ownMap[M rff.Map[float64]](name string, make func(m, d int, src rand.Source) (M, error)) goldenMap {
-	return goldenMap{name, func(w orf.Projection[float64], _, _ dense.Matrix[float64], src rand.Source) (rff.Map[float64], error) {
-		m, d := w.Shape()
-		return make(m, d, src)
-	}, true}
-}
-
-func goldenMaps() []goldenMap {
+func goldenMaps() (maps []goldenMap) {
 	type projection = orf.Projection[float64]
 	type points = dense.Matrix[float64]
 	const scale, lengthScale, a = 0.6, 1.3, -0.07
-	scaled := func(name string, make func(w projection, scale float64) (rff.Map[float64], error), scale float64) goldenMap {
-		return plainMap(name, func(w projection) (rff.Map[float64], error) { return make(w, scale) })
+	fit := func(name string, spec func(x, y points, src rand.Source) (rff.Spec, error)) {
+		maps = append(maps, goldenMap{name, func(w projection, x, y points, src rand.Source) (rff.Map[float64], error) {
+			s, err := spec(x, y, src)
+			if err != nil {
+				return nil, err
+			}
+			return rff.Draw(s, w)
+		}, goldenEnsembles})
 	}
-	maps := []goldenMap{
-		scaled("Gaussian", asMap(rff.Gaussian[float64]), lengthScale),
-		{name: "GaussianPhase", make: func(w projection, _, _ points, src rand.Source) (rff.Map[float64], error) {
-			return rff.GaussianPhase(w, lengthScale, src)
-		}},
-		scaled("GaussianPositive", asMap(rff.GaussianPositive[float64]), lengthScale),
-		scaled("GaussianHyperbolic", asMap(rff.GaussianHyperbolic[float64]), lengthScale),
-		plainMap("GaussianOptimal", func(w projection) (rff.Map[float64], error) { return rff.GaussianOptimal(w, lengthScale, a) }),
-		scaled("SoftmaxTrig", asMap(rff.SoftmaxTrig[float64]), scale),
-		scaled("SoftmaxPositive", asMap(rff.SoftmaxPositive[float64]), scale),
-		scaled("SoftmaxHyperbolic", asMap(rff.SoftmaxHyperbolic[float64]), scale),
-		plainMap("SoftmaxOptimal", func(w projection) (rff.Map[float64], error) { return rff.SoftmaxOptimal(w, scale, a) }),
-		fittedMap("SADERF", rff.SADERF[float64]),
-		fittedMap("ADERF", rff.ADERF[float64]),
-		fittedMap("SDERF", rff.SDERF[float64]),
-		plainMap("DotProduct", rff.DotProduct[float64]),
-		plainMap("Angular", rff.Angular[float64]),
+	add := func(name string, s rff.Spec) {
+		fit(name, func(points, points, rand.Source) (rff.Spec, error) { return s, nil })
 	}
+	add("Gaussian", rff.Gaussian{LengthScale: lengthScale})
+	fit("GaussianPhase", func(_, _ points, src rand.Source) (rff.Spec, error) {
+		return rff.GaussianPhase{LengthScale: lengthScale, Src: src}, nil
+	})
+	add("GaussianPositive", rff.GaussianPositive{LengthScale: lengthScale})
+	add("GaussianHyperbolic", rff.GaussianHyperbolic{LengthScale: lengthScale})
+	add("GaussianOptimal", rff.GaussianOptimal{LengthScale: lengthScale, A: a})
+	add("SoftmaxTrig", rff.SoftmaxTrig{Scale: scale})
+	add("SoftmaxPositive", rff.SoftmaxPositive{Scale: scale})
+	add("SoftmaxHyperbolic", rff.SoftmaxHyperbolic{Scale: scale})
+	add("SoftmaxOptimal", rff.SoftmaxOptimal{Scale: scale, A: a})
+	fit("SADERF", fittedSpec(rff.FitSADERF[float64]))
+	fit("ADERF", fittedSpec(rff.FitADERF[float64]))
+	fit("SDERF", fittedSpec(rff.FitSDERF[float64]))
+	add("DotProduct", rff.DotProduct{})
+	add("Angular", rff.Angular{})
 	for _, nu := range []float64{0.5, 1.5, 2.5} {
-		maps = append(maps, goldenMap{name: fmt.Sprintf("Matern/%v", nu), make: func(w projection, _, _ points, src rand.Source) (rff.Map[float64], error) {
-			return rff.Matern(w, nu, lengthScale, src)
-		}})
+		fit(fmt.Sprintf("Matern/%v", nu), func(_, _ points, src rand.Source) (rff.Spec, error) {
+			return rff.Matern{Nu: nu, LengthScale: lengthScale, Src: src}, nil
+		})
 	}
 	for order := range 3 {
-		maps = append(maps, plainMap(fmt.Sprintf("ArcCosine/%d", order), func(w projection) (rff.Map[float64], error) { return rff.ArcCosine(w, order) }))
+		add(fmt.Sprintf("ArcCosine/%d", order), rff.ArcCosine{Order: order})
 	}
 	square := func(x []float64) float64 {
 		var sum float64
@@ -89,23 +81,16 @@ func goldenMaps() []goldenMap {
 		}
 		return 1 / (1 + sum)
 	}
-	maps = append(maps,
-		plainMap("New", func(w projection) (rff.Map[float64], error) {
-			return rff.New(w, rff.Scheme[float64]{F: []func(float64) float64{math.Sin, math.Tanh}, H: square})
-		}),
-		plainMap("New/kernel", func(w projection) (rff.Map[float64], error) {
-			return rff.New(w, rff.Scheme[float64]{F: []func(float64) float64{math.Cos}, Kernel: kernels.Gaussian{}})
-		}),
-		ownMap("Laplacian", func(m, d int, src rand.Source) (rff.Map[float64], error) {
-			return rff.Laplacian[float64](m, d, lengthScale, src)
-		}),
-	)
+	own := func(name string, scheme rff.Scheme[float64]) {
+		maps = append(maps, goldenMap{name, func(w projection, _, _ points, _ rand.Source) (rff.Map[float64], error) {
+			return rff.New(scheme, w)
+		}, goldenEnsembles})
+	}
+	own("New", rff.Scheme[float64]{F: []func(float64) float64{math.Sin, math.Tanh}, H: square})
+	own("New/kernel", rff.Scheme[float64]{F: []func(float64) float64{math.Cos}, Kernel: kernels.Gaussian{}})
+	add("Laplacian", rff.Laplacian{LengthScale: lengthScale})
+	maps[len(maps)-1].ensembles = []orf.Ensemble{orf.Cauchy{}}
 	return maps
-}
-
-// asMap returns f with the result type Map.
-func asMap[M rff.Map[float64]](f func(w orf.Projection[float64], scale float64) (M, error)) func(w orf.Projection[float64], scale float64) (rff.Map[float64], error) {
-	return func(w orf.Projection[float64], scale float64) (rff.Map[float64], error) { return f(w, scale) }
 }
 
 // goldenEnsembles are laws of frequencies. nil means frequencies of the user.
@@ -174,11 +159,7 @@ func predictions(t *testing.T) [][]string {
 		rng := rand.New(rand.NewPCG(uint64(d), 9))
 		x, y := goldenPairs(d, rng)
 		for _, f := range goldenMaps() {
-			ensembles := goldenEnsembles
-			if f.own {
-				ensembles = ensembles[:1]
-			}
-			for _, e := range ensembles {
+			for _, e := range f.ensembles {
 				w, err := goldenFrequencies(e, m, d)
 				require.NoError(t, err)
 				phi, err := f.make(w, x, y, rand.NewPCG(3, 4))

@@ -258,11 +258,11 @@ func (m *statistics) add(s *sample) {
 }
 
 // running is the mean of values that arrive one at a time.
-type running struct{ n, mean, squares float64 }
+type running struct{ n, mean, rest, squares float64 }
 
 func (r *running) add(v float64) {
 	r.n++
-	welford.Add(r.n, v, &r.mean, &r.squares)
+	welford.Add(r.n, v, &r.mean, &r.rest, &r.squares)
 }
 
 // stdErr returns the standard error of the mean.

@@ -90,5 +90,5 @@ func (s scheme[T]) law() law {
 }
 
 func (s scheme[T]) over(w orf.Projection[T], _ rand.Source) (rff.Map[T], error) {
-	return rff.New(w, rff.Scheme[T]{F: s.f, H: s.h, Kernel: &s})
+	return rff.New(rff.Scheme[T]{F: s.f, H: s.h, Kernel: &s}, w)
 }

@@ -46,7 +46,7 @@ func (p Prediction) String() string {
 //   - Angular and ArcCosine of order 0: iid and Haar orthogonal rows, also of fixed length;
 //   - ArcCosine of order 1 and 2: iid rows;
 //   - SDERF and Matern: iid rows;
-//   - Laplacian, which draws its own weights: w has no effect;
+//   - Laplacian: rows of orf.Cauchy;
 //   - DotProduct: all kinds except quasi-Monte-Carlo points, also of fixed length;
 //   - maps of New, with any functions h and f: iid rows;
 //   - Centred and Compose: the law of the inner map at centred points and at affine images.

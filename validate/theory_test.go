@@ -23,7 +23,7 @@ func TestTheory(t *testing.T) {
 	x, y := []float64{0.3, -0.2, 0.5}, []float64{0.1, 0.4, 0.2}
 	few, err := orf.Draw[float64](orf.IID{}, 4, 3, exprand.NewSource(1))
 	require.NoError(t, err)
-	f, err := rff.SoftmaxPositive(few, 1)
+	f, err := rff.Draw(rff.SoftmaxPositive{Scale: 1}, few)
 	require.NoError(t, err)
 	own := validate.Theory(f, nil, x, y)
 	assert.InEpsilon(t, mse.Positive.IID.Softmax(x, y, 4), own.MSE, 1e-14)
@@ -35,7 +35,7 @@ func TestTheory(t *testing.T) {
 	assert.Equal(t, "SoftmaxPositive, GramSchmidt frequencies [from the covariance of two rows]", other.Law)
 
 	// The law of scale s at x is the law of scale 1 at √s·x.
-	scaled, err := rff.Gaussian(few, 0.5)
+	scaled, err := rff.Draw(rff.Gaussian{LengthScale: 0.5}, few)
 	require.NoError(t, err)
 	twice := func(x []float64) []float64 { return []float64{2 * x[0], 2 * x[1], 2 * x[2]} }
 	assert.InEpsilon(t, mse.Trig.IID.Gaussian(twice(x), twice(y), 4), validate.Theory(scaled, nil, x, y).MSE, 1e-14)
@@ -47,10 +47,9 @@ func TestTheoryOfMapsOfMaps(t *testing.T) {
 	x, y := []float64{0.3, -0.2, 0.5}, []float64{0.1, 0.4, 0.2}
 	plane, err := orf.Draw[float64](orf.IID{}, 4, 2, exprand.NewSource(1))
 	require.NoError(t, err)
-	inner, err := rff.Gaussian(plane, 1)
+	inner, err := rff.Draw(rff.Gaussian{LengthScale: 1}, plane)
 	require.NoError(t, err)
-	first, err := rff.Affine(dense.Of(2, 3, []float64{1, 0, 1, 0, 2, 0}), []float64{5, -1})
-	require.NoError(t, err)
+	first := rff.Affine{A: dense.Of(2, 3, []float64{1, 0, 1, 0, 2, 0}), Offset: []float64{5, -1}}
 	composed, err := rff.Compose(first, inner)
 	require.NoError(t, err)
 	at := func(x []float64) []float64 { return []float64{x[0] + x[2] + 5, 2*x[1] - 1} }
@@ -60,7 +59,7 @@ func TestTheoryOfMapsOfMaps(t *testing.T) {
 	assert.Equal(t, "Compose Gaussian, IID frequencies [Sutherland & Schneider 2015]", p.Law)
 	assert.PanicsWithValue(t, "validate: w is 100×3, want frequencies of R^2", func() { validate.Theory(composed, many(t), x, y) })
 
-	jumps, err := rff.New(plane, rff.Scheme[float64]{F: []func(float64) float64{math.Tanh}})
+	jumps, err := rff.New(rff.Scheme[float64]{F: []func(float64) float64{math.Tanh}}, plane)
 	require.NoError(t, err)
 	composed, err = rff.Compose(first, jumps)
 	require.NoError(t, err)
@@ -86,7 +85,7 @@ func TestTheoryKnowsItsLimits(t *testing.T) {
 		assert.Empty(t, p.Law)
 		assert.Equal(t, "no law is known", p.String())
 	}
-	positive, err := rff.SoftmaxPositive(iid, 1)
+	positive, err := rff.Draw(rff.SoftmaxPositive{Scale: 1}, iid)
 	require.NoError(t, err)
 	for name, draw := range map[string]func() (orf.Projection[float64], error){
 		"fixed length": func() (orf.Projection[float64], error) {
@@ -104,11 +103,11 @@ func TestTheoryKnowsItsLimits(t *testing.T) {
 		require.NoError(t, err, name)
 		unknown(positive, w)
 	}
-	order2, err := rff.ArcCosine(many(t), 2)
+	order2, err := rff.Draw(rff.ArcCosine{Order: 2}, many(t))
 	require.NoError(t, err)
 	unknown(order2, nil)
 	scheme := func(w orf.Projection[float64], f func(float64) float64) rff.Map[float64] {
-		m, err := rff.New(w, rff.Scheme[float64]{F: []func(float64) float64{f}})
+		m, err := rff.New(rff.Scheme[float64]{F: []func(float64) float64{f}}, w)
 		require.NoError(t, err)
 		return m
 	}
@@ -116,7 +115,7 @@ func TestTheoryKnowsItsLimits(t *testing.T) {
 	// The variance of 1/t is infinite, and 10,000 jumps in a unit are too many.
 	unknown(scheme(iid, func(t float64) float64 { return 1 / t }), nil)
 	unknown(scheme(iid, func(t float64) float64 { return math.Floor(1e4 * t) }), nil)
-	exact, err := rff.Identity[float64](3)
+	exact, err := rff.Draw[float64](rff.Identity{D: 3}, nil)
 	require.NoError(t, err)
 	unknown(exact, nil)
 	unknown(struct{ rff.Map[float64] }{exact}, iid)
@@ -133,11 +132,11 @@ func TestTheoryOfFarPoints(t *testing.T) {
 	for _, e := range []orf.Ensemble{orf.IID{}, orf.GramSchmidt{}, orf.Simplex{}} {
 		w, err := orf.Draw[float64](e, m, d, exprand.NewSource(1))
 		require.NoError(t, err)
-		waves, err := rff.Gaussian(w, 0.5)
+		waves, err := rff.Draw(rff.Gaussian{LengthScale: 0.5}, w)
 		require.NoError(t, err)
-		positive, err := rff.GaussianPositive(w, 0.5)
+		positive, err := rff.Draw(rff.GaussianPositive{LengthScale: 0.5}, w)
 		require.NoError(t, err)
-		softmax, err := rff.SoftmaxTrig(w, 1)
+		softmax, err := rff.Draw(rff.SoftmaxTrig{Scale: 1}, w)
 		require.NoError(t, err)
 		for _, norm := range []float64{1e3, 1e4, 1e150, 1e300} {
 			x, y, far := []float64{norm, 0, 0}, []float64{0, norm, 0}, []float64{-norm, 0, 1}
@@ -182,19 +181,19 @@ func testTheoryOfNew[T dense.Float](t *testing.T) {
 		make func() (rff.Map[T], error)
 		own  rff.Scheme[T]
 	}{
-		{"gaussian", func() (rff.Map[T], error) { return rff.Gaussian(w, 1) }, rff.Scheme[T]{F: functions{of(math.Cos), of(math.Sin)}}},
-		{"softmax positive", func() (rff.Map[T], error) { return rff.SoftmaxPositive(w, 1) }, rff.Scheme[T]{H: shrink, F: functions{of(math.Exp)}}},
-		{"angular", func() (rff.Map[T], error) { return rff.Angular(w) }, rff.Scheme[T]{F: functions{sign}}},
-		{"steps", func() (rff.Map[T], error) { return rff.ArcCosine(w, 0) }, rff.Scheme[T]{F: functions{func(v T) T { return (1 + sign(v)) / math.Sqrt2 }}}},
-		{"ramps", func() (rff.Map[T], error) { return rff.ArcCosine(w, 1) }, rff.Scheme[T]{F: functions{func(v T) T { return math.Sqrt2 * max(v, 0) }}}},
-		{"dot product", func() (rff.Map[T], error) { return rff.DotProduct(w) }, rff.Scheme[T]{F: functions{func(v T) T { return v }}}},
+		{"gaussian", func() (rff.Map[T], error) { return rff.Draw(rff.Gaussian{LengthScale: 1}, w) }, rff.Scheme[T]{F: functions{of(math.Cos), of(math.Sin)}}},
+		{"softmax positive", func() (rff.Map[T], error) { return rff.Draw(rff.SoftmaxPositive{Scale: 1}, w) }, rff.Scheme[T]{H: shrink, F: functions{of(math.Exp)}}},
+		{"angular", func() (rff.Map[T], error) { return rff.Draw(rff.Angular{}, w) }, rff.Scheme[T]{F: functions{sign}}},
+		{"steps", func() (rff.Map[T], error) { return rff.Draw(rff.ArcCosine{Order: 0}, w) }, rff.Scheme[T]{F: functions{func(v T) T { return (1 + sign(v)) / math.Sqrt2 }}}},
+		{"ramps", func() (rff.Map[T], error) { return rff.Draw(rff.ArcCosine{Order: 1}, w) }, rff.Scheme[T]{F: functions{func(v T) T { return math.Sqrt2 * max(v, 0) }}}},
+		{"dot product", func() (rff.Map[T], error) { return rff.Draw(rff.DotProduct{}, w) }, rff.Scheme[T]{F: functions{func(v T) T { return v }}}},
 	} {
 		f, err := c.make()
 		require.NoError(t, err)
-		own, err := rff.New(w, c.own)
+		own, err := rff.New(c.own, w)
 		require.NoError(t, err)
 		c.own.Kernel = kernels.Sum{f.Kernel(), f.Kernel()}
-		other, err := rff.New(w, c.own)
+		other, err := rff.New(c.own, w)
 		require.NoError(t, err)
 		for i, pair := range [][2][]float64{
 			{{0.3, -0.2, 0.5}, {0.1, 0.4, 0.2}}, {{0.3, -0.2, 0.5}, {-0.3, 0.1, -0.5}}, {{1, 0, 0}, {0.999, 0.01, 0}}, {{1, 2, -1}, {2, -1, 0}},
@@ -216,7 +215,7 @@ func testTheoryOfNew[T dense.Float](t *testing.T) {
 			assert.Equal(t, got.Mean, biased.Mean, at)
 		}
 	}
-	wave, err := rff.New(w, rff.Scheme[T]{F: functions{of(math.Cos)}})
+	wave, err := rff.New(rff.Scheme[T]{F: functions{of(math.Cos)}}, w)
 	require.NoError(t, err)
 	bad := validate.Theory(wave, nil, []float64{math.NaN(), 1, 2}, []float64{1, 2, 3})
 	assert.True(t, math.IsNaN(bad.MSE) && math.IsNaN(bad.Mean))

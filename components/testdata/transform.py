@@ -9,9 +9,9 @@ meta = head.pop("__metadata__")
 part = lambda t: np.frombuffer(raw[8 + n :][slice(*t["data_offsets"])], "<f8").reshape(t["shape"])
 a = {k.removeprefix("map."): part(t) for k, t in head.items()}
 
-assert meta["map.of"] == "Gaussian" and meta["map.of.w"] == "Explicit", "a map for which rff/testdata/evaluate.py has more"
+assert meta["map.of.spec"] == "Gaussian" and meta["map.of.w"] == "Explicit", "a map for which rff/testdata/evaluate.py has more"
 w = a["of.w.frequencies"]
-t = np.fromfile(sys.argv[2]).reshape(-1, w.shape[1]) @ w.T / float(meta["map.of.lengthScale"])
+t = np.fromfile(sys.argv[2]).reshape(-1, w.shape[1]) @ w.T / float(meta["map.of.spec.lengthScale"])
 phi = np.hstack([np.cos(t), np.sin(t)]) / np.sqrt(len(w))
 z = (phi - a["mean"]) @ a["components"].T
 if meta["map.whiten"] == "true":

@@ -43,16 +43,20 @@ func TestMapsOfWords(t *testing.T) {
 			return sum / pairs
 		}
 		iid, orthogonal, simplex := frequencies(orf.IID{}), frequencies(orf.GramSchmidt{}), frequencies(orf.Simplex{})
-		positive := relative(rff.SoftmaxPositive(iid, scale))
-		positiveOrthogonal := relative(rff.SoftmaxPositive(orthogonal, scale))
-		optimal := relative(rff.SoftmaxOptimal(orthogonal, scale, a))
-		sderf := relative(rff.SDERF(iid, q, k, scale))
+		positive := relative(rff.Draw(rff.SoftmaxPositive{Scale: scale}, iid))
+		positiveOrthogonal := relative(rff.Draw(rff.SoftmaxPositive{Scale: scale}, orthogonal))
+		optimal := relative(rff.Draw(rff.SoftmaxOptimal{Scale: scale, A: a}, orthogonal))
+		damped, err := rff.FitSDERF(q, k, scale)
+		require.NoError(t, err)
+		balanced, err := rff.FitSADERF(q, k, scale)
+		require.NoError(t, err)
+		sderf := relative(rff.Draw(damped, iid))
 		assert.Less(t, positiveOrthogonal, positive)
-		assert.Less(t, relative(rff.SoftmaxPositive(simplex, scale)), positiveOrthogonal)
+		assert.Less(t, relative(rff.Draw(rff.SoftmaxPositive{Scale: scale}, simplex)), positiveOrthogonal)
 		assert.Less(t, 5*optimal, positiveOrthogonal)
 		assert.Less(t, 2*sderf, optimal)
 		// Queries are keys, so the balance of SADERF has no effect.
-		assert.InEpsilon(t, optimal, relative(rff.SADERF(orthogonal, q, k, scale)), 1e-4)
+		assert.InEpsilon(t, optimal, relative(rff.Draw(balanced, orthogonal)), 1e-4)
 		assert.InDelta(t, 19, positive/sderf, 1, "docs/maps.md")
 	}
 }

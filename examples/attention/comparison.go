@@ -80,7 +80,7 @@ func (c *comparison) references() ([]row, error) {
 	}
 	out, took := c.forward(rounded)
 	rows := []row{{name: roundedName, size: o.Bits, err: matrices.Distance(out, c.exact), time: took}}
-	f, err := rff.ELU[float32](c.heads[0].q.Cols)
+	f, err := rff.Draw[float32](rff.ELU{D: c.heads[0].q.Cols}, nil)
 	if err != nil {
 		return nil, err
 	}

@@ -26,7 +26,7 @@ const clusterShare = 10
 // form returns attention of a size for the tensors of a head. The size is the number of clusters,
 // of landmarks, or of the frequencies w. SDERF and FAVOR++ fit their feature maps to the head.
 func (c *comparison) form(name string, size int, w orf.Projection[float32], h head, src rand.Source) (performer.Attention[float32], error) {
-	var phi rff.Map[float32]
+	var spec rff.Spec
 	var err error
 	switch name {
 	case "clusters":
@@ -39,19 +39,22 @@ func (c *comparison) form(name string, size int, w orf.Projection[float32], h he
 	case "landmarks":
 		return performer.NewLandmarks[float32](c.options, size, src)
 	case "SDERF":
-		phi, err = rff.SDERF(w, h.q, h.k, c.options.Scale)
+		spec, err = rff.FitSDERF(h.q, h.k, c.options.Scale)
 	case "FAVOR++":
 		var a float64
-		if a, err = rff.OptimalA(h.q, h.k, c.options.Scale); err == nil {
-			phi, err = rff.SoftmaxOptimal(w, c.options.Scale, a)
-		}
+		a, err = rff.OptimalA(h.q, h.k, c.options.Scale)
+		spec = rff.SoftmaxOptimal{Scale: c.options.Scale, A: a}
 	case "FAVOR+":
-		phi, err = rff.SoftmaxPositive(w, c.options.Scale)
+		spec = rff.SoftmaxPositive{Scale: c.options.Scale}
 	case "hyperbolic":
-		phi, err = rff.SoftmaxHyperbolic(w, c.options.Scale)
+		spec = rff.SoftmaxHyperbolic{Scale: c.options.Scale}
 	case "trig":
-		phi, err = rff.SoftmaxTrig(w, c.options.Scale)
+		spec = rff.SoftmaxTrig{Scale: c.options.Scale}
 	}
+	if err != nil {
+		return nil, err
+	}
+	phi, err := rff.Draw(spec, w)
 	if err != nil {
 		return nil, err
 	}

@@ -1,6 +1,7 @@
 package main
 
 import (
+	"cmp"
 	"fmt"
 	"math/rand/v2"
 	"slices"
@@ -18,6 +19,7 @@ type data struct {
 	seen, heldOut []int    // indices of the rows of train and of test
 	untold        int      // number of rows without a target
 	labels        []string // the classes, or nil for numbers
+	note          string   // about numbers that may be classes
 }
 
 // least is the least number of rows to learn from.
@@ -44,7 +46,7 @@ func (s settings) prepare(t *frame, src rand.Source) (*data, error) {
 			fault = wrong(t.lines[i], s.target, row[at], "a finite number, which most targets are")
 		}
 	}
-	classes := 2*numbers < len(told)
+	classes := s.classes || 2*numbers < len(told)
 	if fault != nil && !classes {
 		return nil, fault
 	}
@@ -64,7 +66,11 @@ func (s settings) prepare(t *frame, src rand.Source) (*data, error) {
 			d.labels = append(d.labels, label)
 		}
 	}
-	slices.Sort(d.labels)
+	slices.SortFunc(d.labels, func(a, b string) int {
+		x, _ := number(a)
+		y, _ := number(b)
+		return cmp.Or(cmp.Compare(x, y), cmp.Compare(a, b))
+	})
 	var err error
 	if d.encoder, err = s.encoding(t, at, d.seen); err != nil {
 		return nil, err
@@ -75,11 +81,30 @@ func (s settings) prepare(t *frame, src rand.Source) (*data, error) {
 	if y := d.train.Y.Data; slices.Min(y) == slices.Max(y) {
 		return nil, fmt.Errorf("column %q is %s in all rows to learn from, want a target that varies", s.target, t.rows[d.seen[0]][at])
 	}
-	d.test, err = d.block(d.heldOut, at)
+	if d.test, err = d.block(d.heldOut, at); err == nil && !classes {
+		d.note = maybeClasses(s.target, append(slices.Clone(d.train.Y.Data), d.test.Y.Data...))
+	}
 	return d, err
 }
 
-// block returns the points and the targets of rows.
+// maybeClasses returns a note if the targets are whole numbers from 0 or 1 on, without gaps, as
+// classes are.
+func maybeClasses(name string, y []float64) string {
+	slices.Sort(y)
+	y = slices.Compact(y)
+	for i, v := range y {
+		if v != y[0]+float64(i) {
+			return ""
+		}
+	}
+	if first := y[0]; first != 0 && first != 1 || len(y) > 20 {
+		return ""
+	}
+	return fmt.Sprintf("%s is whole numbers from %v to %v, learnt as numbers. For classes, use -classes.\n", name, y[0], y[len(y)-1])
+}
+
+// block returns the points and the targets of rows. The target of a class that no row to learn from
+// has is -1.
 func (d *data) block(rows []int, target int) (ridge.Block[float64], error) {
 	b := ridge.Block[float64]{X: dense.New[float64](len(rows), d.encoder.width()), Y: dense.New[float64](len(rows), 1)}
 	for i, r := range rows {
@@ -89,11 +114,7 @@ func (d *data) block(rows []int, target int) (ridge.Block[float64], error) {
 		text := d.table.rows[r][target]
 		v, _ := number(text) // prepare has checked
 		if d.labels != nil {
-			k := slices.Index(d.labels, text)
-			if k < 0 {
-				return b, wrong(d.table.lines[r], d.encoder.Target, text, "a class of a row to learn from")
-			}
-			v = float64(k)
+			v = float64(slices.Index(d.labels, text))
 		}
 		b.Y.Set(i, 0, v)
 	}
@@ -110,7 +131,7 @@ func (d *data) columnsTable() *table.Table {
 				gone++
 			}
 		}
-		t.Row(c.Name, c.Kind, c.becomes(), fmt.Sprint(gone))
+		t.Row(cmp.Or(c.Name, `""`), c.Kind, c.becomes(), fmt.Sprint(gone))
 	}
 	return t
 }

@@ -16,6 +16,7 @@ const (
 	isText     = "text"
 	isConstant = "constant"
 	isSkipped  = "skipped"
+	isIndex    = "names of rows" // as R and pandas write them, without a name of the column
 )
 
 // common is the least number of rows of a category with a column of its own.
@@ -158,7 +159,9 @@ func (s settings) encoding(t *frame, target int, train []int) (*encoder, error) 
 			continue
 		}
 		c := column{Name: name, Log: slices.Contains(s.log, name)}
-		if slices.Contains(s.skip, name) {
+		if name == "" {
+			c.Kind = isIndex
+		} else if slices.Contains(s.skip, name) {
 			c.Kind = isSkipped
 		} else if err := c.learn(t, j, train, slices.Contains(s.category, name)); err != nil {
 			return nil, err

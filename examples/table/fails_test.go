@@ -21,7 +21,7 @@ func learnt(t *testing.T, s settings, names string, n int, row func(i int) strin
 	for i := range n {
 		b.WriteString(row(i) + "\n")
 	}
-	table, err := parseTable(strings.NewReader(b.String()))
+	table, err := parseTable(strings.NewReader(b.String()), ',')
 	require.NoError(t, err)
 	s.target = "y"
 	src := rand.NewPCG(1, 2)
@@ -40,7 +40,7 @@ func learnt(t *testing.T, s settings, names string, n int, row func(i int) strin
 func TestRowsThatDependOnEachOther(t *testing.T) {
 	walk := func(last bool) (served, mean, inside, said float64) {
 		rng, y := rand.New(rand.NewPCG(3, 4)), 0.0
-		return learnt(t, settings{last: last}, "time,y", 200, func(i int) string {
+		return learnt(t, settings{last: last}, "time,y", 300, func(i int) string {
 			y += rng.NormFloat64()
 			return fmt.Sprintf("%d,%v", i, y)
 		})

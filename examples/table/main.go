@@ -21,7 +21,8 @@ import (
 const about = `table learns a column of a CSV file from the other columns, and serves the model. Without -data it makes up a table of
 houses with text, categories and missing values, whose prices have noise of standard deviation 20.
 
-The first line of the file has names. A missing value is empty, NA, N/A, NaN, null or ?. Kinds of columns:
+The first line of the file has names. A first column without a name has names of rows, as R and pandas write them, and is
+left out. A missing value is empty, NA, N/A, NaN, null or ?. Kinds of columns:
     number     nine of ten values that are there are numbers, and then all have to be. A missing
                one becomes the mean, and a further column says which are missing
     category   half of the values that are there occur in 10 rows or more; a column of 0 and 1 for each of those
@@ -29,7 +30,8 @@ The first line of the file has names. A missing value is empty, NA, N/A, NaN, nu
     text       other columns, names and dates for instance, which are left out, as columns are that do not vary
 Rows without a target are left out. A fifth of the others is held out: nothing above is learnt from those.
 
-The target is a number, or a class if fewer than half of its values are numbers. Package automl chooses the model.
+The target is a number, or a class with -classes or if fewer than half of its values are numbers. Package automl
+chooses the model.
 
 Rows that depend on each other, as in time series, need -last: random rows tell what it is worth to know their neighbours.
 Of a target with a long tail, put the logarithm into the file.`
@@ -41,16 +43,19 @@ type settings struct {
 	data, target        string
 	category, skip, log []string
 	rows                int
-	last                bool
+	last, classes       bool
+	comma               rune
 	out, row            string
 	seed                uint64
 }
 
 func run(args []string, stdout io.Writer) error {
-	var s settings
+	s := settings{comma: ','}
 	fs := cli.NewFlags("table")
 	fs.InputVar(&s.data, "data", "", "file", "CSV file to use for houses that are made up")
 	fs.StringVar(&s.target, "target", "", "name of the `column` to predict; price for houses")
+	fs.BoolVar(&s.classes, "classes", "the numbers of the target are classes")
+	fs.Func("comma", "`character` between values, or \\t for a tab; a comma if not given. Beside ; numbers may have decimal commas", separator(&s.comma))
 	fs.Func("category", "`columns` that are categories though they have numbers: names with commas between them", list(&s.category))
 	fs.Func("skip", "`columns` to leave out", list(&s.skip))
 	fs.Func("log", "`columns` of positive numbers to take logarithms of", list(&s.log))
@@ -66,6 +71,8 @@ func run(args []string, stdout io.Writer) error {
 	switch {
 	case s.data == "" && s.target != "":
 		return fmt.Errorf("-target %q without -data", s.target)
+	case s.data == "" && (s.classes || s.comma != ','):
+		return fmt.Errorf("-classes or -comma without -data")
 	case s.data != "" && s.target == "":
 		return fmt.Errorf("-data without -target, want the name of the column to predict")
 	}
@@ -92,7 +99,7 @@ func (s settings) learn(stdout io.Writer, folder string) error {
 			return err
 		}
 	}
-	t, err := readTable(s.data)
+	t, err := readTable(s.data, s.comma)
 	if err != nil {
 		return err
 	}
@@ -109,6 +116,9 @@ func (s settings) learn(stdout io.Writer, folder string) error {
 		return err
 	}
 
+	if d.note != "" {
+		fmt.Fprintf(stdout, "\n%s", d.note)
+	}
 	found, err := automl.Fit(ctx, d.train, automl.Options{Classes: len(d.labels), Labels: d.labels}, src)
 	if err != nil {
 		return err

@@ -30,7 +30,7 @@ func TestRun(t *testing.T) {
 	assert.Regexp(t, `area +number +log x`, out)
 	assert.Regexp(t, `address +text +left out`, out)
 	assert.Equal(t, 1, strings.Count(out, "<- chosen"))
-	assert.Regexp(t, `price: \d+\.\d ± \d+\.\d; measured: \d+`, out)
+	assert.Regexp(t, `price: \d+ ± \d\d+; measured: \d+`, out)
 	for _, name := range []string{"houses.csv", columnsFile, modelFile} {
 		assert.FileExists(t, filepath.Join(dir, name))
 	}
@@ -55,7 +55,7 @@ func TestErrorsComeNearTheNoise(t *testing.T) {
 	require.NoError(t, err)
 	require.NoError(t, writeHouses(file, 250, src))
 	require.NoError(t, file.Close())
-	table, err := readTable(path)
+	table, err := readTable(path, ',')
 	require.NoError(t, err)
 	d, err := settings{target: "price"}.prepare(table, src)
 	require.NoError(t, err)
@@ -65,16 +65,16 @@ func TestErrorsComeNearTheNoise(t *testing.T) {
 	assert.Less(t, served, 2.2*noise, "what is missing costs some")
 	assert.Less(t, 3*served, mean)
 	assert.InDelta(t, 0.9, inside, 4*math.Sqrt(0.09/50))
-	assert.Contains(t, d.errors(found), fmt.Sprintf("RMSE %.2f", served))
+	assert.Contains(t, d.errors(found), fmt.Sprintf("RMSE %.1f ± ", served))
 
 	require.NoError(t, writeModel(dir, found, d.encoder))
 	s, err := readModel(dir)
 	require.NoError(t, err)
 	center, half := found.Model.Band(d.test.X, 0.9)
 	for i, r := range d.heldOut[:20] {
-		got, err := s.predict(strings.Join(table.names, ",") + "\n" + strings.Join(table.rows[r], ","))
+		got, err := s.predict(strings.Join(table.names, ",")+"\n"+strings.Join(table.rows[r], ","), ',')
 		require.NoError(t, err)
-		assert.Equal(t, fmt.Sprintf("%.1f ± %.1f", center.At(i, 0), half.At(i, 0)), got)
+		assert.Equal(t, plusMinus(center.At(i, 0), half.At(i, 0)), got)
 	}
 }
 
@@ -114,7 +114,7 @@ func TestClasses(t *testing.T) {
 // What stands in rows that are held out changes neither the encoding nor the points of other rows.
 func TestNothingIsLearntFromRowsHeldOut(t *testing.T) {
 	prepare := func(last string) *data {
-		table, err := parseTable(strings.NewReader(lines(80, strings.Repeat(last, 20))))
+		table, err := parseTable(strings.NewReader(lines(80, strings.Repeat(last, 20))), ',')
 		require.NoError(t, err)
 		d, err := settings{target: "price", last: true}.prepare(table, rand.NewPCG(1, 2))
 		require.NoError(t, err)
@@ -140,7 +140,7 @@ func lines(n int, last string) string {
 
 func TestPoints(t *testing.T) {
 	text := strings.ReplaceAll(lines(40, "x,NA,rare,1\nx,3,,2\nx,4,a,n/a\n"), "n7,", "\"n\n7\",")
-	table, err := parseTable(strings.NewReader("\ufeff" + text))
+	table, err := parseTable(strings.NewReader("\ufeff"+text), ',')
 	require.NoError(t, err)
 	assert.Equal(t, []int{2, 11}, []int{table.lines[0], table.lines[8]}, "a value of two lines counts as two")
 	var rows []int
@@ -182,7 +182,7 @@ func TestColumnsThatDoNotVary(t *testing.T) {
 	for i := range 30 {
 		text += fmt.Sprintf("7,a,,%s,%s,n%d,%de306,%d\n", []string{"5", "5.0"}[i%2], []string{"5", ""}[i%2], i, i, i)
 	}
-	table, err := parseTable(strings.NewReader(text))
+	table, err := parseTable(strings.NewReader(text), ',')
 	require.NoError(t, err)
 	rows := make([]int, 30)
 	for i := range rows {

@@ -8,6 +8,7 @@ import (
 	"io"
 	"math"
 	"os"
+	"regexp"
 	"slices"
 	"strconv"
 	"strings"
@@ -21,27 +22,34 @@ type frame struct {
 	lines []int // line numbers of the rows in the file
 }
 
-// readTable reads a CSV file whose first line has names. An error names the file and the line.
-func readTable(path string) (*frame, error) {
+// readTable reads a CSV file whose first line has names and whose values have commas between them. An
+// error names the file and the line.
+func readTable(path string, comma rune) (*frame, error) {
 	file, err := os.Open(path)
 	if err != nil {
 		return nil, err
 	}
 	defer file.Close()
-	t, err := parseTable(file)
+	data := bufio.NewReader(file)
+	err = checkComma(data, comma)
+	var t *frame
+	if err == nil {
+		t, err = parseTable(data, comma)
+	}
 	if err != nil {
 		return nil, fmt.Errorf("%s: %w", path, err)
 	}
 	return t, nil
 }
 
-func parseTable(from io.Reader) (*frame, error) {
+func parseTable(from io.Reader, comma rune) (*frame, error) {
 	data := bufio.NewReader(from)
 	const mark = "\ufeff" // byte order mark at the beginning of some UTF-8 files
 	if first, _ := data.Peek(len(mark)); string(first) == mark {
 		_, _ = data.Discard(len(mark))
 	}
 	r := csv.NewReader(data)
+	r.Comma = comma
 	t := new(frame)
 	for {
 		row, err := r.Read()
@@ -60,6 +68,9 @@ func parseTable(from io.Reader) (*frame, error) {
 			if !utf8.ValidString(text) {
 				return nil, fmt.Errorf("line %d, column %d: %.40q is not UTF-8", line, j+1, text)
 			}
+			if comma == ';' && decimalComma.MatchString(row[j]) {
+				row[j] = strings.Replace(row[j], ",", ".", 1)
+			}
 		}
 		if t.names != nil {
 			t.rows, t.lines = append(t.rows, row), append(t.lines, line)
@@ -67,10 +78,36 @@ func parseTable(from io.Reader) (*frame, error) {
 		}
 		t.names = row
 		for j, name := range row {
-			if name == "" || slices.Contains(row[:j], name) {
+			if name == "" && j > 0 || slices.Contains(row[:j], name) {
 				return nil, fmt.Errorf("line %d, column %d: the name is %q, want a name that no other column has", line, j+1, name)
 			}
 		}
+	}
+}
+
+// decimalComma matches numbers that programs write beside semicolons in much of Europe.
+var decimalComma = regexp.MustCompile(`^[+-]?\d*,\d+([eE][+-]?\d+)?$`)
+
+// checkComma returns an error if the first line has no comma, but another character that separates
+// values in many files.
+func checkComma(data *bufio.Reader, comma rune) error {
+	first, _ := data.Peek(data.Size())
+	line, _, _ := strings.Cut(string(first), "\n")
+	if at := strings.IndexAny(line, ",;|\t"); at >= 0 && !strings.ContainsRune(line, comma) {
+		return fmt.Errorf("line 1: %.40q has no %q between names, want -comma %q", line, comma, line[at])
+	}
+	return nil
+}
+
+// separator returns a function that writes the character of a text to dst.
+func separator(dst *rune) func(text string) error {
+	return func(text string) error {
+		if *dst, _ = utf8.DecodeRuneInString(text); text == `\t` {
+			*dst = '\t'
+		} else if string(*dst) != text || strings.ContainsAny(text, "\"\r\n") {
+			return errors.New(`want one character, or \t for a tab`)
+		}
+		return nil
 	}
 }
 

@@ -83,8 +83,8 @@ func readModel(folder string) (*service, error) {
 
 // predict predicts the target of the first row of a CSV text whose first line has names. The text
 // need not have the target.
-func (s *service) predict(text string) (string, error) {
-	t, err := parseTable(strings.NewReader(text))
+func (s *service) predict(text string, comma rune) (string, error) {
+	t, err := parseTable(strings.NewReader(text), comma)
 	if err != nil {
 		return "", err
 	}
@@ -97,7 +97,7 @@ func (s *service) predict(text string) (string, error) {
 	}
 	if s.model != nil {
 		mean, half := s.model.Band(x, 0.9)
-		return fmt.Sprintf("%.1f ± %.1f", mean.At(0, 0), half.At(0, 0)), nil
+		return plusMinus(mean.At(0, 0), half.At(0, 0)), nil
 	}
 	var parts []string
 	for c, p := range s.classifier.Probabilities(dense.Matrix[float64]{}, x).Row(0) {
@@ -116,6 +116,7 @@ func (d *data) serve(w io.Writer, folder string, flags settings) error {
 	without := func(row []string) string {
 		var b strings.Builder
 		c := csv.NewWriter(&b)
+		c.Comma = flags.comma
 		_ = c.Write(slices.Delete(slices.Clone(row), target, target+1))
 		c.Flush()
 		return b.String()
@@ -125,7 +126,7 @@ func (d *data) serve(w io.Writer, folder string, flags settings) error {
 		row := d.table.rows[d.heldOut[0]]
 		line, measured = strings.TrimSuffix(without(row), "\n"), "; measured: "+row[target]
 	}
-	predicted, err := s.predict(without(d.table.names) + line)
+	predicted, err := s.predict(without(d.table.names)+line, flags.comma)
 	if err != nil {
 		return fmt.Errorf("the row to predict, after one with names: %w", err)
 	}

@@ -14,57 +14,45 @@ import (
 type estimator struct {
 	kernel, features string
 	title            string
-	make             maker
+	spec             specifier
 }
 
-// maker makes a map. x and y are the pairs, for maps that are fitted to samples.
-type maker func(w orf.Projection[float64], x, y dense.Matrix[float64]) (rff.Map[float64], error)
+// specifier returns the features. x and y are the pairs, for features that are fitted to samples.
+type specifier func(x, y dense.Matrix[float64]) (rff.Spec, error)
 
-// over is the maker of maps that need frequencies alone.
-func over[M rff.Map[float64]](f func(w orf.Projection[float64]) (M, error)) maker {
-	return func(w orf.Projection[float64], _, _ dense.Matrix[float64]) (rff.Map[float64], error) {
-		return f(w)
-	}
+// fixed is the specifier of features that need no samples.
+func fixed(s rff.Spec) specifier {
+	return func(_, _ dense.Matrix[float64]) (rff.Spec, error) { return s, nil }
 }
 
-// scaled is the maker of maps that need frequencies and a scale or length-scale of 1.
-func scaled[M rff.Map[float64]](f func(w orf.Projection[float64], scale float64) (M, error)) maker {
-	return over(func(w orf.Projection[float64]) (M, error) { return f(w, 1) })
+// fitted is the specifier of features that are fitted to samples.
+func fitted[S rff.Spec](fit func(x, y dense.Matrix[float64], scale float64) (S, error)) specifier {
+	return func(x, y dense.Matrix[float64]) (rff.Spec, error) { return fit(x, y, 1) }
 }
 
-// fitted is the maker of maps that are fitted to samples.
-func fitted[M rff.Map[float64]](f func(w orf.Projection[float64], x, y dense.Matrix[float64], scale float64) (M, error)) maker {
-	return func(w orf.Projection[float64], x, y dense.Matrix[float64]) (rff.Map[float64], error) {
-		return f(w, x, y, 1)
-	}
-}
-
-// damped is the maker of optimal features, with the a that is best for x and y.
-func damped[M rff.Map[float64]](f func(w orf.Projection[float64], scale, a float64) (M, error)) maker {
-	return func(w orf.Projection[float64], x, y dense.Matrix[float64]) (rff.Map[float64], error) {
+// damped is the specifier of optimal features, with the a that is best for x and y.
+func damped(spec func(a float64) rff.Spec) specifier {
+	return func(x, y dense.Matrix[float64]) (rff.Spec, error) {
 		a, err := rff.OptimalA(x, y, 1)
-		if err != nil {
-			return nil, err
-		}
-		return f(w, 1, a)
+		return spec(a), err
 	}
 }
 
 var estimators = []estimator{
-	{"gaussian", "trig", "Gaussian, [cos, sin]", scaled(rff.Gaussian[float64])},
-	{"gaussian", "positive", "Gaussian, exp", scaled(rff.GaussianPositive[float64])},
-	{"gaussian", "hyperbolic", "Gaussian, exp(±)", scaled(rff.GaussianHyperbolic[float64])},
-	{"gaussian", "optimal", "Gaussian, optimal exp", damped(rff.GaussianOptimal[float64])},
-	{"softmax", "trig", "softmax, [cos, sin]", scaled(rff.SoftmaxTrig[float64])},
-	{"softmax", "positive", "softmax, exp (FAVOR+)", scaled(rff.SoftmaxPositive[float64])},
-	{"softmax", "hyperbolic", "softmax, exp(±)", scaled(rff.SoftmaxHyperbolic[float64])},
-	{"softmax", "optimal", "softmax, optimal exp (FAVOR++)", damped(rff.SoftmaxOptimal[float64])},
-	{"softmax", "saderf", "softmax, SADERF (FAVOR#)", fitted(rff.SADERF[float64])},
-	{"softmax", "sderf", "softmax, SDERF (FAVOR#)", fitted(rff.SDERF[float64])},
-	{"softmax", "aderf", "softmax, ADERF (FAVOR#)", fitted(rff.ADERF[float64])},
-	{"dot", "linear", "dot product, linear", over(rff.DotProduct[float64])},
-	{"angular", "sign", "angular, sign", over(rff.Angular[float64])},
-	{"arc-cosine", "relu", "arc-cosine, ramp", over(func(w orf.Projection[float64]) (rff.Map[float64], error) { return rff.ArcCosine(w, 1) })},
+	{"gaussian", "trig", "Gaussian, [cos, sin]", fixed(rff.Gaussian{LengthScale: 1})},
+	{"gaussian", "positive", "Gaussian, exp", fixed(rff.GaussianPositive{LengthScale: 1})},
+	{"gaussian", "hyperbolic", "Gaussian, exp(±)", fixed(rff.GaussianHyperbolic{LengthScale: 1})},
+	{"gaussian", "optimal", "Gaussian, optimal exp", damped(func(a float64) rff.Spec { return rff.GaussianOptimal{LengthScale: 1, A: a} })},
+	{"softmax", "trig", "softmax, [cos, sin]", fixed(rff.SoftmaxTrig{Scale: 1})},
+	{"softmax", "positive", "softmax, exp (FAVOR+)", fixed(rff.SoftmaxPositive{Scale: 1})},
+	{"softmax", "hyperbolic", "softmax, exp(±)", fixed(rff.SoftmaxHyperbolic{Scale: 1})},
+	{"softmax", "optimal", "softmax, optimal exp (FAVOR++)", damped(func(a float64) rff.Spec { return rff.SoftmaxOptimal{Scale: 1, A: a} })},
+	{"softmax", "saderf", "softmax, SADERF (FAVOR#)", fitted(rff.FitSADERF[float64])},
+	{"softmax", "sderf", "softmax, SDERF (FAVOR#)", fitted(rff.FitSDERF[float64])},
+	{"softmax", "aderf", "softmax, ADERF (FAVOR#)", fitted(rff.FitADERF[float64])},
+	{"dot", "linear", "dot product, linear", fixed(rff.DotProduct{})},
+	{"angular", "sign", "angular, sign", fixed(rff.Angular{})},
+	{"arc-cosine", "relu", "arc-cosine, ramp", fixed(rff.ArcCosine{Order: 1})},
 }
 
 // frequencies is a way to draw them.

@@ -93,7 +93,11 @@ func (s *study) draw(e estimator, p frequencies, m int, src rand.Source) (rff.Ma
 	if err != nil {
 		return nil, err
 	}
-	return e.make(w, s.x, s.y)
+	spec, err := e.spec(s.x, s.y)
+	if err != nil {
+		return nil, err
+	}
+	return rff.Draw(spec, w)
 }
 
 // law returns the exact mean squared error over the pairs, NaN if none is known.

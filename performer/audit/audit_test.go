@@ -52,7 +52,7 @@ func auditCases[T dense.Float]() map[string]auditCase[T] {
 	rng := rand.New(densetest.Source(300))
 	draw := func(rows, cols int) dense.Matrix[T] { return densetest.Normal[T](rng, rows, cols, 0, 1) }
 	made := func(opts performer.LinearOptions) performer.Attention[T] {
-		return must.Have(performer.NewLinear[T](must.Have(rff.SoftmaxPositive(must.Have(orf.Draw[T](orf.IID{}, 32, d, densetest.Source(301))), 0.5)), opts))
+		return must.Have(performer.NewLinear[T](must.Have(rff.Draw(rff.SoftmaxPositive{Scale: 0.5}, must.Have(orf.Draw[T](orf.IID{}, 32, d, densetest.Source(301))))), opts))
 	}
 	exact := func(causal, unnormalised bool) performer.Exact[T] {
 		return must.Have(performer.NewExact[T](performer.ExactOptions{Scale: 0.5, Causal: causal, Unnormalised: unnormalised}))

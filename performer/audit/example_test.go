@@ -36,7 +36,7 @@ func ExampleMeasure() {
 	if err != nil {
 		log.Fatal(err)
 	}
-	phi, err := rff.SoftmaxPositive(w, 0.25) // 1/√d
+	phi, err := rff.Draw(rff.SoftmaxPositive{Scale: 0.25}, w) // 1/√d
 	if err != nil {
 		log.Fatal(err)
 	}

@@ -92,8 +92,8 @@ func TestAuditCoversHeadsOfAllKinds(t *testing.T) {
 		exact := must.Have(performer.NewExact[float64](performer.ExactOptions{Scale: h.scale}))
 		truth, scale := exact.Forward(none, h.q, h.k, h.v), scaleOf(exact.Options(), d)
 		for name, form := range map[string]performer.Attention[float64]{
-			"positive features":      must.Have(performer.NewLinear[float64](must.Have(rff.SoftmaxPositive(w, scale)), performer.LinearOptions{})),
-			"trigonometric features": must.Have(performer.NewLinear[float64](must.Have(rff.SoftmaxTrig(w, scale)), performer.LinearOptions{})),
+			"positive features":      must.Have(performer.NewLinear[float64](must.Have(rff.Draw(rff.SoftmaxPositive{Scale: scale}, w)), performer.LinearOptions{})),
+			"trigonometric features": must.Have(performer.NewLinear[float64](must.Have(rff.Draw(rff.SoftmaxTrig{Scale: scale}, w)), performer.LinearOptions{})),
 			"64 landmarks":           must.Have(performer.NewLandmarks[float64](exact.Options(), 64, densetest.Source(342))),
 			"256 landmarks":          must.Have(performer.NewLandmarks[float64](exact.Options(), 256, densetest.Source(343))),
 			"averages":               average[float64]{},

@@ -88,8 +88,8 @@ func allKinds[T dense.Float](keys int, causal bool) []kind[T] {
 			return s.Work(s.Landmarks())
 		}},
 		{name: "trigonometric features", rate: 0.5, preparation: drawCost, create: func(exact performer.ExactOptions, q, k dense.Matrix[T], size int, src rand.Source) (performer.Attention[T], error) {
-			return newFeatures(exact, q, k, size, src, func(w orf.Projection[T], _, _ dense.Matrix[T], scale float64) (rff.Map[T], error) {
-				return rff.SoftmaxTrig(w, scale)
+			return newFeatures(exact, q, k, size, src, func(_, _ dense.Matrix[T], scale float64) (rff.Spec, error) {
+				return rff.SoftmaxTrig{Scale: scale}, nil
 			})
 		}, cost: func(c call) float64 {
 			// A projection has two features.
@@ -99,8 +99,8 @@ func allKinds[T dense.Float](keys int, causal bool) []kind[T] {
 			return s.Work(cost.Cost{MACs: one.MACs + s.Linear().MACs, Exps: 2 * one.Exps})
 		}},
 		{name: "positive features", rate: 0.5, preparation: func(c call) float64 { return drawCost(c) + fitCost(c) }, create: func(exact performer.ExactOptions, q, k dense.Matrix[T], size int, src rand.Source) (performer.Attention[T], error) {
-			return newFeatures(exact, q, k, size, src, func(w orf.Projection[T], q, k dense.Matrix[T], scale float64) (rff.Map[T], error) {
-				return rff.SDERF(w, q, k, scale)
+			return newFeatures(exact, q, k, size, src, func(q, k dense.Matrix[T], scale float64) (rff.Spec, error) {
+				return rff.FitSDERF(q, k, scale)
 			})
 		}, cost: func(c call) float64 {
 			s := shape[T](c)
@@ -225,7 +225,7 @@ func newLandmarks[T dense.Float](exact performer.ExactOptions, q, k dense.Matrix
 }
 
 // newFeatures returns linear attention with a centred map over orthogonal frequencies.
-func newFeatures[T dense.Float](exact performer.ExactOptions, q, k dense.Matrix[T], size int, src rand.Source, newMap func(w orf.Projection[T], q, k dense.Matrix[T], scale float64) (rff.Map[T], error)) (performer.Attention[T], error) {
+func newFeatures[T dense.Float](exact performer.ExactOptions, q, k dense.Matrix[T], size int, src rand.Source, fit func(q, k dense.Matrix[T], scale float64) (rff.Spec, error)) (performer.Attention[T], error) {
 	w, err := orf.Draw[T](orf.GramSchmidt{}, size, q.Cols, src)
 	if err != nil {
 		return nil, err
@@ -238,7 +238,11 @@ func newFeatures[T dense.Float](exact performer.ExactOptions, q, k dense.Matrix[
 	if err != nil {
 		return nil, err
 	}
-	inner, err := newMap(w, queries, keys, scaleOf(exact, q.Cols))
+	spec, err := fit(queries, keys, scaleOf(exact, q.Cols))
+	if err != nil {
+		return nil, err
+	}
+	inner, err := rff.Draw(spec, w)
 	if err != nil {
 		return nil, err
 	}

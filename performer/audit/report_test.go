@@ -70,7 +70,7 @@ func TestAuditCovers(t *testing.T) {
 		dense.Copy(layout.Head(q, h, heads), densetest.Sphere[float64](rng, n, d, norm))
 		dense.Copy(layout.Head(k, h, heads), densetest.Sphere[float64](rng, n, d, norm))
 	}
-	favor := must.Have(performer.NewLinear[float64](must.Have(rff.SoftmaxPositive(must.Have(orf.Draw[float64](orf.GramSchmidt{}, 64, d, densetest.Source(307))), 1)), performer.LinearOptions{}))
+	favor := must.Have(performer.NewLinear[float64](must.Have(rff.Draw(rff.SoftmaxPositive{Scale: 1}, must.Have(orf.Draw[float64](orf.GramSchmidt{}, 64, d, densetest.Source(307))))), performer.LinearOptions{}))
 	var none dense.Matrix[float64]
 	landmarks := must.Have(performer.NewLandmarks[float64](performer.ExactOptions{Scale: 1}, 32, densetest.Source(328)))
 	for name, form := range map[string]performer.Attention[float64]{"FAVOR+": favor, "average": average[float64]{}, "landmarks": landmarks} {

@@ -8,20 +8,20 @@ import (
 // moments is the running mean of matrices, and the sum of squared deviations from the mean, for
 // each element.
 type moments struct {
-	n             float64
-	mean, squares dense.Matrix[float64]
+	n                   float64
+	mean, rest, squares dense.Matrix[float64]
 }
 
 // newMoments returns the moments of no r×c matrices.
 func newMoments(r, c int) *moments {
-	return &moments{mean: dense.New[float64](r, c), squares: dense.New[float64](r, c)}
+	return &moments{mean: dense.New[float64](r, c), rest: dense.New[float64](r, c), squares: dense.New[float64](r, c)}
 }
 
 // add adds a matrix.
 func (s *moments) add(x dense.Matrix[float64]) {
 	s.n++
 	for i, v := range x.Data {
-		welford.Add(s.n, v, &s.mean.Data[i], &s.squares.Data[i])
+		welford.Add(s.n, v, &s.mean.Data[i], &s.rest.Data[i], &s.squares.Data[i])
 	}
 }
 

@@ -48,10 +48,11 @@ func tilt(n int, o exactRow, q, k, v dense.Matrix[float64], scale, a float64, rn
 	if err != nil {
 		return nil, err
 	}
-	phi, err := rff.SoftmaxOptimal(p, scale, a)
+	drawn, err := rff.Draw(rff.SoftmaxOptimal{Scale: scale, A: a}, p)
 	if err != nil {
 		return nil, err
 	}
+	phi := drawn.(rff.LogMap[float64])
 	var none dense.Matrix[float64]
 	logQ := phi.LogTransform(none, q)
 	logK := dense.Transpose(none, phi.LogTransform(none, k))

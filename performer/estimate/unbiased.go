@@ -269,7 +269,7 @@ func (u *Unbiased[T]) draw(m int) (performer.Linear[T], error) {
 	if err != nil {
 		return nil, err
 	}
-	phi, err := rff.SoftmaxOptimal(w, u.opts.Scale, u.damped)
+	phi, err := rff.Draw(rff.SoftmaxOptimal{Scale: u.opts.Scale, A: u.damped}, w)
 	if err != nil {
 		return nil, err
 	}

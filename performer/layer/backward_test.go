@@ -155,7 +155,7 @@ func TestMultiHeadBackwardAllocatesNothing(t *testing.T) {
 	}
 	defer debug.SetGCPercent(debug.SetGCPercent(-1))
 	w := layer.Widths{Input: 16, Heads: 4, KeyHeads: 2, Bias: true}
-	l := must.Have(layer.New(must.Have(layer.Draw[float32](w, densetest.Source(254))), batch(4, 2, must.Have(performer.NewLinear[float32](must.Have(rff.ELU[float32](4)), performer.LinearOptions{}))), layer.Options{}))
+	l := must.Have(layer.New(must.Have(layer.Draw[float32](w, densetest.Source(254))), batch(4, 2, must.Have(performer.NewLinear[float32](must.Have(rff.Draw[float32](rff.ELU{D: 4}, nil)), performer.LinearOptions{}))), layer.Options{}))
 	x := densetest.Normal[float32](rand.New(densetest.Source(255)), 100, 16, 0, 1)
 	dx, dw, s := dense.New[float32](100, 16), new(layer.Projections[float32]), performer.Sequences{Queries: []int{30, 70}, Valid: make([]bool, 100)}
 	for j := range s.Valid {

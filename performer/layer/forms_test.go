@@ -29,13 +29,15 @@ func everyForm[T dense.Float](d int) []performer.Attention[T] {
 				must.Have(performer.NewExact[T](performer.ExactOptions{Causal: causal, Unnormalised: unnormalised})))
 		}
 		all = append(all, must.Have(performer.NewExact[T](performer.ExactOptions{Causal: causal, Window: 3, Sinks: 2, Slope: 0.1})))
-		all = append(all, must.Have(performer.NewLinear[T](must.Have(rff.ELU[T](d)), performer.LinearOptions{Causal: causal})))
+		all = append(all, must.Have(performer.NewLinear[T](must.Have(rff.Draw[T](rff.ELU{D: d}, nil)), performer.LinearOptions{Causal: causal})))
 	}
 	return all
 }
 
 // underived returns a map of R^d without derivatives.
-func underived[T dense.Float](d int) rff.Map[T] { return opaque[T]{must.Have(rff.Identity[T](d))} }
+func underived[T dense.Float](d int) rff.Map[T] {
+	return opaque[T]{must.Have(rff.Draw[T](rff.Identity{D: d}, nil))}
+}
 
 type opaque[T dense.Float] struct{ rff.Map[T] }
 

@@ -383,7 +383,7 @@ func TestMultiHeadRotaryStep(t *testing.T) {
 	const n, width, d = 40, 12, 4
 	for _, name := range sortedBetween {
 		for kind, form := range map[string]performer.Attention[float64]{
-			"exact": must.Have(performer.NewExact[float64](performer.ExactOptions{Causal: true})), "linear": must.Have(performer.NewLinear[float64](must.Have(rff.ELU[float64](d)), performer.LinearOptions{Causal: true})),
+			"exact": must.Have(performer.NewExact[float64](performer.ExactOptions{Causal: true})), "linear": must.Have(performer.NewLinear[float64](must.Have(rff.Draw[float64](rff.ELU{D: d}, nil)), performer.LinearOptions{Causal: true})),
 		} {
 			p := drawnBetween[float64](name, layer.Widths{Input: width, Heads: 4, KeyHeads: 2, HeadDim: d}, 730)
 			l := must.Have(layer.New(p, batch(4, 2, form), between[name].opts))
@@ -481,7 +481,7 @@ func TestMultiHeadRotaryAllocatesNothing(t *testing.T) {
 		t.Skip("the race detector lets pools forget")
 	}
 	p := drawnBetween[float32]("head norms", layer.Widths{Input: 16, Heads: 4, KeyHeads: 2, HeadDim: 4}, 750)
-	l := must.Have(layer.New(p, batch(4, 2, must.Have(performer.NewLinear[float32](must.Have(rff.ELU[float32](4)), performer.LinearOptions{Causal: true}))), between["head norms"].opts))
+	l := must.Have(layer.New(p, batch(4, 2, must.Have(performer.NewLinear[float32](must.Have(rff.Draw[float32](rff.ELU{D: 4}, nil)), performer.LinearOptions{Causal: true}))), between["head norms"].opts))
 	x := densetest.Normal[float32](rand.New(densetest.Source(751)), 100, 16, 0, 1)
 	dst, dw, at := dense.New[float32](100, 16), new(layer.Projections[float32]), make([]int, 100)
 	own, s := l.WithPositions(at, at), performer.Sequences{Queries: []int{30, 70}}

@@ -143,7 +143,7 @@ func TestMultiHeadIsABatch(t *testing.T) {
 func testMultiHead[T dense.Float](t *testing.T) {
 	const heads, keyHeads, d, dv = 4, 2, 3, 2
 	rng := rand.New(densetest.Source(220))
-	elu := must.Have(performer.NewLinear[T](must.Have(rff.ELU[T](d)), performer.LinearOptions{}))
+	elu := must.Have(performer.NewLinear[T](must.Have(rff.Draw[T](rff.ELU{D: d}, nil)), performer.LinearOptions{}))
 	forms := []performer.Attention[T]{elu, must.Have(performer.NewExact[T](performer.ExactOptions{})), elu, elu}
 	s := performer.Sequences{Queries: []int{5, 9, 0}, Keys: []int{7, 0, 4}, Valid: make([]bool, 11)}
 	for j := range s.Valid {
@@ -204,7 +204,7 @@ func TestMultiHeadAllocatesNothing(t *testing.T) {
 		t.Skip("the race detector lets pools forget")
 	}
 	w := layer.Widths{Input: 16, Heads: 4, KeyHeads: 2, Bias: true}
-	l := must.Have(layer.New(must.Have(layer.Draw[float32](w, densetest.Source(222))), batch(4, 2, must.Have(performer.NewLinear[float32](must.Have(rff.ELU[float32](4)), performer.LinearOptions{}))), layer.Options{}))
+	l := must.Have(layer.New(must.Have(layer.Draw[float32](w, densetest.Source(222))), batch(4, 2, must.Have(performer.NewLinear[float32](must.Have(rff.Draw[float32](rff.ELU{D: 4}, nil)), performer.LinearOptions{}))), layer.Options{}))
 	x := densetest.Normal[float32](rand.New(densetest.Source(223)), 100, 16, 0, 1)
 	dst, s := dense.New[float32](100, 16), performer.Sequences{Queries: []int{30, 70}}
 	for _, processors := range []int{1, 2} {

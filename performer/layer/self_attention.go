@@ -44,7 +44,7 @@ func NewLinearSelfAttention[T dense.Float](in, out int, bias bool, src rand.Sour
 			*m.bias = uniform[T](rng, 1, out, bound).Data
 		}
 	}
-	phi, err := rff.ELU[T](out)
+	phi, err := rff.Draw[T](rff.ELU{D: out}, nil)
 	if err != nil {
 		return nil, err
 	}

@@ -93,10 +93,10 @@ func testLinearSelfAttention[T dense.Float](t *testing.T) {
 		assert.Equal(t, got, must.Have(layer.NewLinearSelfAttention[T](in, out, bias, densetest.Source(241))).Forward(dense.Matrix[T]{}, x, s))
 		p := l.Projections()
 		assert.Equal(t, bias, p.QueryBias != nil)
-		same := must.Have(layer.New(p, batch[T](1, 1, must.Have(performer.NewLinear[T](must.Have(rff.ELU[T](out)), performer.LinearOptions{}))), layer.Options{}))
+		same := must.Have(layer.New(p, batch[T](1, 1, must.Have(performer.NewLinear[T](must.Have(rff.Draw[T](rff.ELU{D: out}, nil)), performer.LinearOptions{}))), layer.Options{}))
 		assert.Equal(t, got, same.Forward(dense.Matrix[T]{}, x, s))
 		q, k, v := product(x, p.Query, p.QueryBias), product(x, p.Key, p.KeyBias), product(x, p.Value, p.ValueBias)
-		want := dense.Copy(dense.Matrix[float64]{}, must.Have(performer.NewLinear[T](must.Have(rff.ELU[T](out)), performer.LinearOptions{})).Forward(dense.Matrix[T]{}, q, k, v))
+		want := dense.Copy(dense.Matrix[float64]{}, must.Have(performer.NewLinear[T](must.Have(rff.Draw[T](rff.ELU{D: out}, nil)), performer.LinearOptions{})).Forward(dense.Matrix[T]{}, q, k, v))
 		densetest.RequireClose(t, want, densetest.Filled(30, out, 100*densetest.Roundoff[T]()), got, "bias=%v", bias)
 		for _, m := range l.Projections().Parameters() {
 			for i := range m.Value.Rows {

@@ -22,7 +22,7 @@ import (
 // Without the Rollback it does not.
 func TestMultiHeadStep(t *testing.T) {
 	const n, width = 40, 12
-	linearForm := must.Have(performer.NewLinear[float64](must.Have(rff.ELU[float64](3)), performer.LinearOptions{Causal: true}))
+	linearForm := must.Have(performer.NewLinear[float64](must.Have(rff.Draw[float64](rff.ELU{D: 3}, nil)), performer.LinearOptions{Causal: true}))
 	for name, form := range map[string]performer.Attention[float64]{"exact": must.Have(performer.NewExact[float64](performer.ExactOptions{Causal: true})), "linear": linearForm} {
 		for _, noOutput := range []bool{false, true} {
 			p := must.Have(layer.Draw[float64](layer.Widths{Input: width, Heads: 4, KeyHeads: 2, HeadDim: 3, Bias: true, NoOutput: noOutput}, densetest.Source(481)))

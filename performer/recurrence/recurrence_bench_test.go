@@ -49,7 +49,7 @@ const benchmarkTokens = 4096
 
 func benchmarkCausal[T dense.Float](b *testing.B) {
 	x := convertTokens[T](recurrenceShape{heads: 8, keyHeads: 8, d: 64, dv: 64}.tokens(rand.New(densetest.Source(310)), recurrence.Linear, benchmarkTokens))
-	batch := must.Have(performer.NewBatch[T](8, 8, must.Have(performer.NewLinear[T](must.Have(rff.ELU[T](64)), performer.LinearOptions{Causal: true}))))
+	batch := must.Have(performer.NewBatch[T](8, 8, must.Have(performer.NewLinear[T](must.Have(rff.Draw[T](rff.ELU{D: 64}, nil)), performer.LinearOptions{Causal: true}))))
 	dst := dense.New[T](benchmarkTokens, 8*64)
 	benchmarkCalls(b, func() { batch.ForwardSequences(dst, x.Q, x.K, x.V, performer.Sequences{}) })
 }

@@ -217,7 +217,7 @@ func testLinearRuleIsLinearAttention[T dense.Float](t *testing.T) {
 	const n, heads, d, dv, m = 80, 2, 4, 3, 16
 	var none dense.Matrix[T]
 	rng := rand.New(densetest.Source(304))
-	for _, phi := range []rff.Map[T]{maptest.Positive[T](m, d), must.Have(rff.ELU[T](d))} {
+	for _, phi := range []rff.Map[T]{maptest.Positive[T](m, d), must.Have(rff.Draw[T](rff.ELU{D: d}, nil))} {
 		_, m := phi.Dims()
 		q, k, v := densetest.Normal[T](rng, n, heads*d, 0.4, 0.2), densetest.Normal[T](rng, n, heads*d, 0.4, 0.2), densetest.Normal[T](rng, n, heads*dv, 0.4, 0.2)
 		x := recurrence.Tokens[T]{Q: dense.New[T](n, heads*m), K: dense.New[T](n, heads*m), V: v}

@@ -21,10 +21,10 @@ if meta["map.w"] == "Hadamard":  # one block of an order 2^k: rows of (HÂ·D_k â‹
 else:
     w = a["map.w.frequencies"]
 x = np.fromfile(sys.argv[2]).reshape(-1, w.shape[1])
-if meta["map"] == "Gaussian":
-    t = x @ w.T / float(meta["map.lengthScale"])
+if meta["map.spec"] == "Gaussian":
+    t = x @ w.T / float(meta["map.spec.lengthScale"])
     phi = np.hstack([np.cos(t), np.sin(t)])
-elif meta["map"] == "SoftmaxPositive":
-    s = float(meta["map.scale"])
+elif meta["map.spec"] == "SoftmaxPositive":
+    s = float(meta["map.spec.scale"])
     phi = np.exp(np.sqrt(s) * (x @ w.T) - s / 2 * (x**2).sum(1, keepdims=True))
 (phi / np.sqrt(len(w))).tofile(sys.argv[3])

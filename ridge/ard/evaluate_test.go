@@ -22,7 +22,7 @@ import (
 func small[T dense.Float](t *testing.T) (rff.Map[T], ridge.Block[T]) {
 	w, err := orf.FromMatrix(dense.Of(3, 2, []T{0.5, -1.25, 1.5, 0.25, -0.75, 2}))
 	require.NoError(t, err)
-	psi, err := rff.Gaussian(w, 1)
+	psi, err := rff.Draw(rff.Gaussian{LengthScale: 1}, w)
 	require.NoError(t, err)
 	return psi, ridge.Block[T]{
 		X:       dense.Of(6, 2, []T{0.5, -1, 1.25, 0.25, -0.75, 2, 0, -0.5, 2, 1.5, -1.5, 0.75}),
@@ -82,12 +82,14 @@ func maps(t *testing.T, m, d int) map[string]rff.Map[float64] {
 			all[name] = phi
 		}
 	}
-	add("gaussian")(rff.Gaussian(w, 1))
-	add("hadamard")(rff.Gaussian(structured, 1))
-	add("phase")(rff.GaussianPhase(w, 1, src))
-	add("matern")(rff.Matern(w, 1.5, 1, src))
-	add("laplacian")(rff.Laplacian[float64](m, d, 1, src))
-	add("quadratic")(rff.Quadratic[float64](d))
+	add("gaussian")(rff.Draw(rff.Gaussian{LengthScale: 1}, w))
+	add("hadamard")(rff.Draw(rff.Gaussian{LengthScale: 1}, structured))
+	add("phase")(rff.Draw(rff.GaussianPhase{LengthScale: 1, Src: src}, w))
+	add("matern")(rff.Draw(rff.Matern{Nu: 1.5, LengthScale: 1, Src: src}, w))
+	heavy, err := orf.Draw[float64](orf.Cauchy{}, m, d, src)
+	require.NoError(t, err)
+	add("laplacian")(rff.Draw(rff.Laplacian{LengthScale: 1}, heavy))
+	add("quadratic")(rff.Draw[float64](rff.Quadratic{D: d}, nil))
 	return all
 }
 

@@ -31,7 +31,7 @@ func Example() {
 	if err != nil {
 		log.Fatal(err)
 	}
-	psi, err := rff.Gaussian(w, 1) // of scaled points
+	psi, err := rff.Draw(rff.Gaussian{LengthScale: 1}, w) // of scaled points
 	if err != nil {
 		log.Fatal(err)
 	}

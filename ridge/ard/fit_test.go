@@ -45,7 +45,7 @@ func four[T dense.Float](n, d int, seed uint64, noise float64) (x, y dense.Matri
 func gaussian[T dense.Float](t testing.TB, m, d int) rff.Map[T] {
 	w, err := orf.Draw[T](orf.GramSchmidt{}, m, d, rand.NewPCG(1, 2))
 	require.NoError(t, err)
-	psi, err := rff.Gaussian(w, 1)
+	psi, err := rff.Draw(rff.Gaussian{LengthScale: 1}, w)
 	require.NoError(t, err)
 	return psi
 }
@@ -73,7 +73,7 @@ func oneScale[T dense.Float](t testing.TB, m int, x, y, xt, yt dense.Matrix[T]) 
 	require.NoError(t, err)
 	least := math.Inf(1)
 	for _, l := range []float64{0.25, 0.5, 1, 2, 4} {
-		phi, err := rff.Gaussian(w, l)
+		phi, err := rff.Draw(rff.Gaussian{LengthScale: l}, w)
 		require.NoError(t, err)
 		model, err := ridge.Fit(t.Context(), phi, x, y, ridge.Options{})
 		require.NoError(t, err)

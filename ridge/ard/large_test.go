@@ -34,7 +34,7 @@ func far[T dense.Float](n int, xMean, yMean float64) ridge.Block[T] {
 func unit[T dense.Float](t *testing.T) rff.Map[T] {
 	w, err := orf.Draw[T](orf.GramSchmidt{}, 32, 2, rand.NewPCG(1, 2))
 	require.NoError(t, err)
-	psi, err := rff.Gaussian(w, 1)
+	psi, err := rff.Draw(rff.Gaussian{LengthScale: 1}, w)
 	require.NoError(t, err)
 	return psi
 }

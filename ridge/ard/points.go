@@ -60,11 +60,7 @@ func (p *pointsOf[T]) about(means []float64) *pointsOf[T] {
 
 // at returns the map ψ((x − c)·rates).
 func (p *pointsOf[T]) at(rates []float64) (rff.Map[T], error) {
-	scale, err := rff.Scale[T](p.means, rates)
-	if err != nil {
-		return nil, err
-	}
-	return rff.Compose(scale, p.psi)
+	return rff.Compose(rff.Affine{Centre: p.means, Factors: rates}, p.psi)
 }
 
 // derivatives are the derivatives of the evidence with respect to logarithms of scales and

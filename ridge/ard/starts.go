@@ -180,7 +180,7 @@ func narrow() ([]line, error) {
 	}
 	var all []line
 	for _, l := range [...]float64{2, 1, 0.5, 0.25, 0.125} {
-		phi, err := rff.Gaussian(w, l)
+		phi, err := rff.Draw(rff.Gaussian{LengthScale: l}, w)
 		if err != nil {
 			return nil, err
 		}

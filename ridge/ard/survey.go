@@ -31,7 +31,7 @@ const lookRows = 1024
 // look draws a sample in which each row has the same probability.
 func (p *pointsOf[T]) look(ctx context.Context, most int, src rand.Source) (*survey, points, points, error) {
 	d, _ := p.psi.Dims()
-	v := &survey{means: make([]float64, d), deviations: make([]float64, d)}
+	v, rests := &survey{means: make([]float64, d), deviations: make([]float64, d)}, make([]float64, d)
 	rng := rand.New(src)
 	var sample ridge.Block[T]
 	var x, y []T
@@ -63,7 +63,7 @@ func (p *pointsOf[T]) look(ctx context.Context, most int, src rand.Source) (*sur
 			}
 			v.n++
 			for j, e := range b.X.Row(i) {
-				welford.Add(float64(v.n), float64(e), &v.means[j], &v.deviations[j])
+				welford.Add(float64(v.n), float64(e), &v.means[j], &rests[j], &v.deviations[j])
 			}
 			if v.n <= most {
 				x, y, sample.Weights = append(x, b.X.Row(i)...), append(y, b.Y.Row(i)...), append(sample.Weights, T(w))

@@ -18,85 +18,126 @@ import (
 const noiseRows = 200
 
 // withBands returns the model with bands. The errors are those of leave-one-out, at all rows, or at
-// the rows that did not choose if the family has learnt from the targets. If there are no such
+// the rows that are no landmarks, whose deviations are larger, if there are enough. If the family
+// has learnt from the targets, they are those at rows that did not choose. If there are no such
 // rows, the errors are those at held-out rows, which are too large for a fit to all rows. With learnt
 // length-scales or metrics they are made smaller, as if the part of their mean square h that exceeds
 // the noise σ² of a fit with normal noise fell as 1/n: with k folds they are multiplied by
 // √((σ² + (1 − 1/k)·(h − σ²))/h).
+//
+// Errors are relative to the standard deviations of predictions without the row, so that bands are
+// wide away from the rows. Thresholds of boxes were learnt from the rows: a row has a box of its
+// own and other rows have not, so that deviations without the row are too large.
+//
 // of has the weights of the rows in the fit.
 func withBands[T dense.Float](of reweighted[T], m *ridge.Model[T], found *choice, all ridge.Block[float64]) (*ridge.Model[T], error) {
-	b := all
-	if found.learns && all.X.Rows >= sampleRows+unseenRows {
-		b = all.RowRange(sampleRows, all.X.Rows)
+	b, n, first := all, all.X.Rows, 0
+	if found.learns {
+		first = sampleRows
+	}
+	if _, landmarks := m.Map().Dims(); found.kernel != nil && n >= landmarks+unseenRows {
+		first = max(first, landmarks)
+	}
+	held := found.learns && n < first+unseenRows
+	if held {
+		b = found.heldOut
+	} else {
+		b = all.RowRange(first, n)
 	}
 	rows := ridge.Block[T]{X: dense.Copy(dense.Matrix[T]{}, b.X), Y: dense.Copy(dense.Matrix[T]{}, b.Y)}
 	rows.Weights = dense.Copy(dense.Matrix[T]{}, dense.Of(1, len(b.Weights), b.Weights)).Data
-	ratios, errors, err := of.leaveOut(m, rows)
+	if held { // weights of rows in the fit come from these errors
+		err := interrupt.Rows(of.ctx, b.X.Rows, patience, func(lo, hi int) {
+			mean := m.Mean(dense.Matrix[T]{}, rows.X.RowRange(lo, hi))
+			for i, v := range mean.Data {
+				rows.Y.Data[lo*mean.Cols+i] += v
+			}
+		})
+		if err != nil {
+			return nil, err
+		}
+	}
+	errors, scales, err := of.leaveOut(m, rows)
 	if err != nil {
 		return nil, err
 	}
-	floats.Mul(errors.Data, ratios.Data)
-	if found.learns && b.X.Rows == all.X.Rows {
-		held, size, share := found.heldOut, 1.0, 1-1/float64(found.folds)
-		if v, h := found.noise, meanSquare(held.Y.Data); v < h && found.kernel != nil && found.space.kernel == nil {
-			size = math.Sqrt((v + share*(h-v)) / h)
-		}
-		rows.X, errors = dense.Copy(dense.Matrix[T]{}, held.X), held.Y
-		rows.Weights = dense.Copy(dense.Matrix[T]{}, dense.Of(1, len(held.Weights), held.Weights)).Data
-		for i, v := range errors.Data {
-			errors.Data[i] = size * v
+	if held {
+		share := 1 - 1/float64(found.folds)
+		for j, h := range meanSquares(b.Y) {
+			size := 1.0
+			if v := found.noise[j]; v < h && found.kernel != nil && found.space.kernel == nil {
+				size = math.Sqrt((v + share*(h-v)) / h)
+			}
+			for i := range errors.Rows {
+				errors.Set(i, j, size*b.Y.At(i, j)/scales.At(i, j))
+			}
 		}
 	}
-	if logs, about, ok := noise(of.ctx, m, rows, errors); ok {
+	found.Bands = RelativeBands
+	if found.space.kernel != nil {
+		found.Bands = EqualBands
+		floats.Mul(errors.Data, scales.Data)
+	}
+	relative := found.Bands == RelativeBands
+	if logs, about, least, ok := noise(of.ctx, m, rows, errors); ok {
 		found.Bands, found.Coverage = NoiseBands, coverage(about)
-		return m.WithNoise(logs, about)
-	}
-	// Deviations of Predict with landmarks lack the variance of the kernel outside the span of the
-	// landmarks: it is 0 at the landmarks, and not at other rows.
-	found.Bands = EqualBands
-	if !found.learns && found.kernel == nil {
-		found.Bands, errors = RelativeBands, ratios
+		return m.WithNoise(logs, about, least, relative)
 	}
 	found.Coverage = coverage(errors)
-	return m.WithBands(errors, found.Bands == RelativeBands)
+	return m.WithBands(errors, relative)
 }
 
 // noise learns the logarithms of the errors at the rows, with the map of m. It returns the errors
-// in units of the noise without each row, and whether they vary clearly less than the errors:
-// whether the squares of log-errors about their means fall by more than two standard errors.
-func noise[T dense.Float](ctx context.Context, m *ridge.Model[T], rows ridge.Block[T], errors dense.Matrix[float64]) (logs *ridge.Model[T], ratios dense.Matrix[float64], ok bool) {
+// in units of the noise without each row, the least logarithms of this noise, and whether the
+// errors vary clearly less in these units: whether the squares of log-errors about their means fall
+// by more than two standard errors.
+func noise[T dense.Float](ctx context.Context, m *ridge.Model[T], rows ridge.Block[T], errors dense.Matrix[float64]) (logs *ridge.Model[T], ratios dense.Matrix[float64], least []float64, ok bool) {
 	if errors.Rows < noiseRows {
-		return nil, ratios, false
+		return nil, ratios, nil, false
 	}
 	y, ratios := dense.New[T](errors.Rows, errors.Cols), errors.Clone()
-	least := 1e-3 * math.Sqrt(meanSquare(errors.Data))
-	for i, v := range errors.Data {
-		y.Data[i] = T(math.Log(v + least))
+	squares := meanSquares(errors)
+	for i := range y.Rows {
+		for j, v := range errors.Row(i) {
+			y.Set(i, j, T(math.Log(v+1e-3*math.Sqrt(squares[j]))))
+		}
 	}
 	rows.Y = y
 	logs, err := regress(ctx, m.Map(), rows, 0)
 	if err != nil {
-		return nil, ratios, false
+		return nil, ratios, nil, false
 	}
 	rest := dense.New[T](y.Rows, y.Cols)
 	for lo, hi := range interrupt.Ranges(ctx, y.Rows, patience*runtime.GOMAXPROCS(0)) {
 		part := rows.RowRange(lo, hi)
 		if _, err := logs.LeaveOneOut(rest.RowRange(lo, hi), part.X, part.Y, part.Weights); err != nil {
-			return nil, ratios, false
+			return nil, ratios, nil, false
 		}
 	}
 	level := dense.Copy(dense.Matrix[float64]{}, y)
 	centre(level, slices.Repeat([]float64{1}, errors.Rows))
 	gains := make([]float64, errors.Rows)
+	least = slices.Repeat([]float64{math.Inf(1)}, errors.Cols)
 	for i := range gains {
 		gains[i] = meanSquare(level.Row(i))
 		for j, v := range rest.Row(i) {
 			gains[i] -= float64(v) * float64(v) / float64(errors.Cols)
 			ratios.Set(i, j, math.Exp(float64(v)))
+			least[j] = min(least[j], float64(y.At(i, j)-v))
 		}
 	}
 	mean, sd := stat.MeanStdDev(gains, nil)
-	return logs, ratios, mean > 2*sd/math.Sqrt(float64(len(gains)))
+	return logs, ratios, least, mean > 2*sd/math.Sqrt(float64(len(gains)))
+}
+
+// meanSquares returns the mean squares of the columns.
+func meanSquares(x dense.Matrix[float64]) []float64 {
+	columns := dense.Transpose(dense.Matrix[float64]{}, x)
+	squares := make([]float64, x.Cols)
+	for j := range squares {
+		squares[j] = meanSquare(columns.Row(j))
+	}
+	return squares
 }
 
 // coverage returns the share of the errors in bands of 90 %. The bands of each fifth of the rows

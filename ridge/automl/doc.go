@@ -16,6 +16,7 @@
 //	sparse linear                               L is the mean of β under the horseshoe prior
 //	one length-scale                            columns of deviation 1
 //	one length-scale, columns in equal units    one factor for all columns, as for pixels
+//	one length-scale, 0 and 1 as they are       columns of two values have the difference 1, others deviation 1
 //	boxes                                       kernels.Boxes, thresholds weighted by the steps of a fit at them
 //	a length-scale a column                     f by the evidence, as package ard learns it
 //	diagonal metric, full metric                L from the mean of ∇f∇fᵀ of exact fits [Radhakrishnan et al. 2024]
@@ -24,6 +25,10 @@
 // rows²·columns ≤ 10⁸ [Carvalho et al. 2010]. Boxes and metrics take part up to 300
 // columns, and the full metric with at least five rows a column. The diagonal metric replaces the
 // length-scales of columns for classes.
+//
+// Columns can have equal units if three quarters of those that vary cover a quarter of the range of all
+// of them, and if at most a quarter or all of them have two values. Other columns keep 0 and 1 as they
+// are if any column has two values. So the units of numbers beside 0 and 1 change nothing.
 //
 // Thresholds of boxes lie between values of the rows. The weight of a threshold becomes the mean
 // square of the step of a fit there, for two rounds. So the kernel finds the steps of a function, as trees do.
@@ -42,21 +47,24 @@
 // rows into three folds and learns every family without each fold, or without the first fold only
 // if there are more than 500 rows. With fewer rows, and fewer than three for each column, there are
 // up to ten folds, because two thirds of so few rows may miss what all of them find. Folds have
-// equal shares of the classes.
+// equal shares of the classes. The only row of a class is never held out, nor is the only row in which
+// an output has another value. Outputs count in units of their standard deviations.
 //
 // The family with the smallest error or log-loss is learnt again from all rows. A family that learns
 // from the targets must be better than the families before it by a standard error of the difference.
 // The search on all rows may end in a worse maximum than a search without a fold. So Fit takes the
 // scales, metric or boxes of a fold if their score on all rows is higher.
 //
-// If there are more than 1500 rows, a sample of 1500 chooses, and the last fit reads all of them.
+// If there are more than 1500 rows, a random sample of 1500 chooses, and the last fit reads all of them.
+// Rows of a class that the sample lacks are added to it, with weights that keep the share of the class.
 //
 // # Bands
 //
 // The bands of Model.Band come from errors of leave-one-out, if the family does not learn from the
-// targets. Bands of the linear family are relative to the standard deviations of predictions. Other
-// bands have the same width everywhere, because deviations with landmarks lack the variance of the
-// kernel outside their span.
+// targets. They are relative to the standard deviations of predictions, so they are wide away from
+// the rows. Bands of boxes have the same width everywhere: functions of boxes are constant beyond
+// the thresholds, and so are their deviations. With more than 3000 rows, bands come from rows that
+// are no landmarks.
 //
 // In families that learn from the targets, errors of leave-one-out are too small. With at least 2000
 // rows their bands come from leave-one-out at 500 to 1500 rows that did not choose. With fewer rows

@@ -18,10 +18,12 @@ import (
 
 // family is a way to learn a space.
 type family struct {
-	name    string
-	fixed   bool // the kernel is space.kernel, or linear for nil
-	learns  bool // from the targets
-	applies func(n, d, classes int) bool
+	name   string
+	fixed  bool // the kernel is space.kernel, or linear for nil
+	learns bool // from the targets
+
+	// applies reports whether the family can learn the points x, and classes or, for 0, numbers.
+	applies func(x dense.Matrix[float64], classes int) bool
 
 	// space learns the space from rows. start is the first length-scale to try, and ratio is λ, or
 	// 0 to choose it.
@@ -32,25 +34,32 @@ type family struct {
 const mostMetric = 300
 
 var everyFamily = []family{
-	{"linear", true, false, func(_, _, _ int) bool { return true }, scaledColumns(false)},
-	{"sparse linear", true, true, func(n, d, classes int) bool {
-		return classes == 0 && fewRows(n, d) && float64(n)*float64(n)*float64(d) <= 1e8
+	{"linear", true, false, always, scaledColumns(deviations)},
+	{"sparse linear", true, true, func(x dense.Matrix[float64], classes int) bool {
+		n, d := float64(x.Rows), float64(x.Cols)
+		return classes == 0 && fewRows(x.Rows, x.Cols) && n*n*d <= 1e8
 	}, sparse},
-	{"one length-scale", false, false, func(_, _, _ int) bool { return true }, scaledColumns(false)},
-	{"one length-scale, columns in equal units", false, false, func(_, d, _ int) bool { return d > 1 }, scaledColumns(true)},
-	{"boxes", true, true, func(_, d, _ int) bool { return d <= mostMetric }, boxes},
-	{"a length-scale a column", false, true, func(_, d, classes int) bool { return classes == 0 && d > 1 && d <= mostMetric }, ownScales},
-	{"diagonal metric", false, true, func(_, d, classes int) bool { return classes > 0 && d > 1 && d <= mostMetric }, learntMetric(2, true)},
-	{"full metric", false, true, func(n, d, _ int) bool { return d > 1 && d <= min(mostMetric, n/5) }, learntMetric(3, false)},
+	{"one length-scale", false, false, always, scaledColumns(deviations)},
+	{"one length-scale, columns in equal units", false, false, func(x dense.Matrix[float64], _ int) bool { return x.Cols > 1 && equalUnits(x) }, scaledColumns(equal)},
+	{"one length-scale, 0 and 1 as they are", false, false, func(x dense.Matrix[float64], _ int) bool { return x.Cols > 1 && !equalUnits(x) && anyPair(x) }, scaledColumns(pairs)},
+	{"boxes", true, true, func(x dense.Matrix[float64], _ int) bool { return x.Cols <= mostMetric }, boxes},
+	{"a length-scale a column", false, true, func(x dense.Matrix[float64], classes int) bool { return classes == 0 && severalScales(x) }, ownScales},
+	{"diagonal metric", false, true, func(x dense.Matrix[float64], classes int) bool { return classes > 0 && severalScales(x) }, learntMetric(2, true)},
+	{"full metric", false, true, func(x dense.Matrix[float64], _ int) bool { return severalScales(x) && x.Cols <= x.Rows/5 }, learntMetric(3, false)},
 }
+
+func always(dense.Matrix[float64], int) bool { return true }
+
+// severalScales reports whether x has several columns, and not too many to learn their scales.
+func severalScales(x dense.Matrix[float64]) bool { return x.Cols > 1 && x.Cols <= mostMetric }
 
 // fewRows reports whether there are fewer than three rows for each column.
 func fewRows(n, d int) bool { return n < 3*d }
 
-// scaledColumns returns the function of a family whose columns have deviation 1, or equal units.
-func scaledColumns(equal bool) func(s *search, b ridge.Block[float64]) (space, float64, float64, error) {
+// scaledColumns returns the function of a family whose columns have the units.
+func scaledColumns(u units) func(s *search, b ridge.Block[float64]) (space, float64, float64, error) {
 	return func(_ *search, b ridge.Block[float64]) (space, float64, float64, error) {
-		at, err := standardised(b.X, equal)
+		at, err := standardised(b.X, u)
 		if err != nil {
 			return at, 0, 0, err
 		}
@@ -70,11 +79,11 @@ func ownScales(s *search, b ridge.Block[float64]) (at space, start, ratio float6
 	if err != nil {
 		return at, 0, 0, err
 	}
-	psi, err := rff.Gaussian(w, 1)
+	psi, err := rff.Draw(rff.Gaussian{LengthScale: 1}, w)
 	if err != nil {
 		return at, 0, 0, err
 	}
-	if at, err = standardised(b.X, false); err != nil {
+	if at, err = standardised(b.X, deviations); err != nil {
 		return at, 0, 0, err
 	}
 	if b.X, err = at.points(b.X); err != nil {
@@ -92,7 +101,7 @@ func ownScales(s *search, b ridge.Block[float64]) (at space, start, ratio float6
 // some rounds [Radhakrishnan et al. 2024].
 func learntMetric(rounds int, diagonal bool) func(s *search, b ridge.Block[float64]) (space, float64, float64, error) {
 	return func(s *search, b ridge.Block[float64]) (space, float64, float64, error) {
-		at, err := standardised(b.X, false)
+		at, err := standardised(b.X, deviations)
 		if err != nil {
 			return at, 0, 0, err
 		}

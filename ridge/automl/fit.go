@@ -8,8 +8,6 @@ import (
 	"math"
 	"math/rand/v2"
 
-	"gonum.org/v1/gonum/stat"
-
 	"github.com/seed-feabd252/randfeat/dense"
 	"github.com/seed-feabd252/randfeat/internal/argument"
 	"github.com/seed-feabd252/randfeat/internal/memory/limit"
@@ -70,8 +68,10 @@ type Result[T dense.Float] struct {
 // within about 0.1 s of ctx.
 //
 // The error reports a nil rows or src, options out of range, fewer than ten rows with a weight above
-// 0, HeavyTails with classes, targets that are no classes, numbers that are NaN or infinite, errors
-// of rows, the end of ctx, and the error of the first family if no family can be fitted.
+// 0, HeavyTails with classes, targets that are no classes, a class without rows, an output that does
+// not vary or whose range is not from 1e-130 to 1e130, numbers that are NaN or infinite, errors of
+// rows, too few rows to hold some out, the end of ctx, and the error of the first family if no family
+// can be fitted.
 func Fit[T dense.Float](ctx context.Context, rows ridge.Rows[T], o Options, src rand.Source) (*Result[T], error) {
 	var found any
 	var err error
@@ -109,21 +109,20 @@ func fit[T dense.Float](ctx context.Context, rows ridge.Rows[T], o Options, src 
 	if err := o.check(); err != nil {
 		return nil, err
 	}
-	all, n, err := draw(ctx, rows, o, rand.New(src))
+	drawn, err := draw(ctx, rows, o, rand.New(src))
 	if err != nil {
 		return nil, err
 	}
 	if o.Landmarks == 0 {
 		o.Landmarks = 2000
-		if n <= exactRows {
-			o.Landmarks = n
+		if drawn.n <= exactRows {
+			o.Landmarks = drawn.n
 		}
 	}
 	s := &search{Options: o, ctx: ctx, src: src}
-	sample := all.RowRange(0, min(sampleRows, all.X.Rows))
-	robust := sample
+	all, robust := drawn.all, drawn.all.RowRange(0, drawn.choose)
 	if o.HeavyTails {
-		robust, err = s.robust(sample)
+		robust, err = s.robust(robust)
 	}
 	var found choice
 	if err == nil {
@@ -132,7 +131,7 @@ func fit[T dense.Float](ctx context.Context, rows ridge.Rows[T], o Options, src 
 	if err != nil {
 		return nil, cmp.Or(ctx.Err(), wrap(err))
 	}
-	found.Report.Rows = n
+	found.Report.Rows = drawn.n
 	r := &Result[T]{Report: found.Report}
 	phi, err := build[T](ctx, found.space, found.kernel, all.X.RowRange(0, min(o.Landmarks, all.X.Rows)))
 	switch {
@@ -142,7 +141,7 @@ func fit[T dense.Float](ctx context.Context, rows ridge.Rows[T], o Options, src 
 			break
 		}
 		weighted := reweighted[T]{ctx, rows, r.Model, math.Inf(1)}
-		found.noise = stat.Mean(r.Model.Noise(), nil)
+		found.noise = r.Model.Noise()
 		if o.HeavyTails {
 			r.Model, weighted, err = heavy(s, &found, weighted, all, robust.Weights)
 		}
@@ -186,78 +185,6 @@ func (o Options) check() error {
 		return fmt.Errorf("automl: Classes = %d: %w", o.Classes, err)
 	}
 	return nil
-}
-
-const (
-	sampleRows = 1500 // the largest number of rows with which Fit chooses
-	unseenRows = 500  // the least number of other rows for bands
-	exactRows  = 3000 // the largest number of rows with exact kernels if Options does not say
-	leastRows  = 10
-)
-
-// draw returns up to max(exactRows, Landmarks) of the rows with a positive weight, in random order,
-// and the number of such rows.
-func draw[T dense.Float](ctx context.Context, rows ridge.Rows[T], o Options, rng *rand.Rand) (s ridge.Block[float64], n int, err error) {
-	var sample []row
-	d, p := 0, 0
-	for b, err := range rows.Blocks() {
-		if err = cmp.Or(err, ctx.Err()); err == nil {
-			if n == 0 {
-				d, p = b.X.Cols, b.Y.Cols
-			}
-			err = b.Check(d, p)
-		}
-		if err != nil {
-			return s, 0, err
-		}
-		for i := range b.X.Rows {
-			if b.Weight(i) == 0 {
-				continue
-			}
-			n++
-			at := len(sample)
-			if at < max(exactRows, o.Landmarks) {
-				sample = append(sample, row{})
-			} else if at = rng.IntN(n); at >= len(sample) {
-				continue
-			}
-			sample[at] = row{dense.Copy(dense.Matrix[float64]{}, b.X.RowRange(i, i+1)).Data, dense.Copy(dense.Matrix[float64]{}, b.Y.RowRange(i, i+1)).Data, b.Weight(i)}
-		}
-	}
-	switch {
-	case n < leastRows:
-		return s, n, fmt.Errorf("automl: %d rows with a weight above 0, want at least %d", n, leastRows)
-	case d < 1 || p < 1 || o.Classes > 0 && p != 1:
-		return s, n, fmt.Errorf("automl: points have %d columns and targets %d, want at least one, and one for classes", d, p)
-	}
-	rng.Shuffle(len(sample), func(i, j int) { sample[i], sample[j] = sample[j], sample[i] })
-	counts := make([]int, o.Classes)
-	s.X, s.Y = dense.New[float64](len(sample), d), dense.New[float64](len(sample), p)
-	for i, r := range sample {
-		copy(s.X.Row(i), r.x)
-		copy(s.Y.Row(i), r.y)
-		s.Weights = append(s.Weights, r.weight)
-		if v := r.y[0]; o.Classes > 0 {
-			if !(v >= 0 && v < float64(o.Classes)) || v != math.Trunc(v) {
-				return s, n, fmt.Errorf("automl: the target %v is no class, want a whole number from 0 to %d", v, o.Classes-1)
-			}
-			if i < sampleRows {
-				counts[int(v)]++
-			}
-		}
-	}
-	for c, k := range counts {
-		if k < 2 {
-			return s, n, fmt.Errorf("automl: class %d has %d of the %d rows that choose, want at least 2", c, k, min(len(sample), sampleRows))
-		}
-	}
-	return s, n, nil
-}
-
-// row is a row of the sample.
-type row struct {
-	x, y   []float64
-	weight float64
 }
 
 // wrap returns err as an error of this package.

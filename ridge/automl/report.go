@@ -16,19 +16,23 @@ import (
 // Trial is the result of Fit for one family.
 type Trial struct {
 	Family string
-	Score  float64 // at held-out rows: the root mean square error, or the log-loss; NaN if Err is not nil
-	Err    error
+
+	// Score is the root mean square error at held-out rows, or the log-loss; NaN if Err is not nil.
+	// With several outputs, errors are in units of the standard deviations of the outputs.
+	Score float64
+	Err   error
 }
 
 // Report says what Fit tried and chose.
 type Report struct {
 	Rows      int     // the number of rows with a weight above 0
 	Classes   int     // 0 for numbers
+	Outputs   int     // the number of columns of the targets
 	Trials    []Trial // all families
 	Best      int     // index of the chosen family
 	Kernel    string  // the chosen kernel, of points in the space of the family
 	HeldOut   int     // the number of held-out rows
-	Deviation float64 // for numbers: root mean square distance of held-out targets from their mean
+	Deviation float64 // for numbers: root mean square distance of held-out targets from their mean, in the unit of scores
 	Accuracy  float64 // for classes: the share of held-out rows whose class has the largest probability
 
 	// Calibration is the expected calibration error of classes at held-out rows: the mean over rows
@@ -56,6 +60,9 @@ func (r Report) String() string {
 	score, last := "RMSE", fmt.Sprintf("The mean has %.4g. Bands of 90 %%, %s, hold %.1f %% of other rows.", r.Deviation, r.Bands, 100*r.Coverage)
 	if r.Tails > 0 {
 		last += fmt.Sprintf(" Leave-one-out chooses Student-t noise with ν = %v.", r.Tails)
+	}
+	if r.Outputs > 1 {
+		score = fmt.Sprintf("RMSE in deviations of the %d outputs", r.Outputs)
 	}
 	if r.Classes > 0 {
 		score, last = "log-loss", fmt.Sprintf("%.1f %% of the held-out rows have the most probable class. The calibration error is %.3f.", 100*r.Accuracy, r.Calibration)
@@ -171,6 +178,8 @@ func (h *heldOut) better(other *heldOut, clearly bool) bool {
 	for i, v := range h.losses {
 		gains[i] = other.losses[i] - v
 	}
-	mean, sd := stat.MeanStdDev(gains, h.weights)
+	counts := slices.Clone(h.weights) // of mean 1, because MeanStdDev subtracts 1 from their sum
+	floats.Scale(float64(len(counts))/floats.Sum(counts), counts)
+	mean, sd := stat.MeanStdDev(gains, counts)
 	return mean > 0 && (!clearly || mean > sd/math.Sqrt(float64(len(gains))))
 }

@@ -7,7 +7,9 @@ import (
 	"fmt"
 	"math"
 	"math/rand/v2"
+	"slices"
 
+	"gonum.org/v1/gonum/floats"
 	"gonum.org/v1/gonum/stat"
 
 	"github.com/seed-feabd252/randfeat/dense"
@@ -43,7 +45,7 @@ type choice struct {
 	learns  bool                 // the family, from the targets
 	folds   int                  // of the rows
 	heldOut ridge.Block[float64] // held-out rows with the sizes of errors as targets
-	noise   float64              // the mean variance of the noise of a fit to all rows with normal noise
+	noise   []float64            // the variance of the noise of each output of a fit to all rows with normal noise
 }
 
 // progress reports the end of a part.
@@ -74,13 +76,23 @@ func (s *search) choose(b ridge.Block[float64]) (c choice, err error) {
 	folds, parts := foldsOf(b.X.Rows, b.X.Cols)
 	var families []family
 	for _, f := range everyFamily {
-		if f.applies(b.X.Rows, b.X.Cols, s.Classes) {
+		if f.applies(b.X, s.Classes) {
 			families = append(families, f)
 		}
 	}
 	s.most = parts*len(families) + 2
-	c.Classes, c.Best, c.folds = s.Classes, -1, folds
-	fold := s.divide(b, folds)
+	c.Classes, c.Outputs, c.Best, c.folds = s.Classes, b.Y.Cols, -1, folds
+	unit, scale := slices.Repeat([]float64{1}, b.Y.Cols), 1.0 // of the outputs, and of the scores
+	if s.Classes == 0 {
+		b.Y, unit = standardTargets(b)
+	}
+	if b.Y.Cols == 1 {
+		scale = unit[0]
+	}
+	fold, err := s.divide(b, folds, parts)
+	if err != nil {
+		return c, err
+	}
 	var best *heldOut
 	var first error
 	var kept []learnt // the fits of the best family to parts of the rows
@@ -101,7 +113,7 @@ func (s *search) choose(b ridge.Block[float64]) (c choice, err error) {
 			s.progress(f.name)
 		}
 		if t.Err == nil {
-			t.Score = h.score()
+			t.Score = scale * h.score()
 		}
 		first = cmp.Or(first, t.Err)
 		c.Trials = append(c.Trials, t)
@@ -133,24 +145,75 @@ func (s *search) choose(b ridge.Block[float64]) (c choice, err error) {
 		c.Accuracy, c.Calibration = stat.Mean(best.right, best.weights), best.calibration()
 		return c, nil
 	}
-	c.Deviation, c.learns = best.deviation(b.Y.Cols), f.learns
+	c.Deviation, c.learns = scale*best.deviation(b.Y.Cols), f.learns
+	for i := range best.errors {
+		best.errors[i] *= unit[i%len(unit)]
+	}
 	c.heldOut = ridge.Block[float64]{X: dense.Of(len(best.weights), b.X.Cols, best.points), Y: dense.Of(len(best.weights), b.Y.Cols, best.errors), Weights: best.weights}
 	return c, nil
 }
 
-// divide returns the fold of each row. Folds have equal shares of the classes.
-func (s *search) divide(b ridge.Block[float64], folds int) []int {
+// divide returns the fold of each row, of which the first parts are held out. Folds have equal shares
+// of the classes. The fold is -1 for a row that other rows need: for the only row of a class, and for
+// a row without which an output would not vary in the other folds.
+func (s *search) divide(b ridge.Block[float64], folds, parts int) ([]int, error) {
 	fold, count := make([]int, b.X.Rows), make([]int, max(s.Classes, 1))
 	offset := 0 // of the next class, so that classes of a few rows are in different folds
 	for c := range count {
+		own := offset
 		for i := range fold {
 			if s.Classes == 0 || int(b.Y.At(i, 0)) == c {
 				fold[i] = offset % folds
 				offset++
+				count[c] = i
+			}
+		}
+		if offset == own+1 {
+			fold[count[c]] = -1
+		}
+	}
+	for j := range b.Y.Cols {
+		for k := range parts {
+			var own, others []int
+			for i, f := range fold {
+				if f == k {
+					own = append(own, i)
+				} else {
+					others = append(others, i)
+				}
+			}
+			differs := func(i int) bool { return b.Y.At(i, j) != b.Y.At(others[0], j) }
+			if at := slices.IndexFunc(own, differs); at >= 0 && !slices.ContainsFunc(others, differs) {
+				fold[own[at]] = -1
 			}
 		}
 	}
-	return fold
+	for k := range parts {
+		if !slices.Contains(fold, k) {
+			return nil, fmt.Errorf("too few of %d rows can be held out, because the only row of a class or of a value is in every fit", len(fold))
+		}
+	}
+	return fold, nil
+}
+
+// standardTargets returns the targets with mean 0 and deviation 1, so that outputs count alike, and
+// their deviations.
+func standardTargets(b ridge.Block[float64]) (y dense.Matrix[float64], unit []float64) {
+	y, unit = b.Y.Clone(), make([]float64, b.Y.Cols)
+	centre(y, b.Weights)
+	all := floats.Sum(b.Weights)
+	for i := range y.Rows {
+		for j, v := range y.Row(i) {
+			unit[j] += v * v * b.Weights[i] / all
+		}
+	}
+	for j, v := range unit {
+		unit[j] = math.Sqrt(v)
+	}
+	for i := range y.Rows {
+		floats.Div(y.Row(i), unit)
+	}
+	return y, unit
 }
 
 // pick returns the rows i with keep(i).
@@ -266,8 +329,8 @@ func (s *search) landmarks(b ridge.Block[float64], at space, k kernels.Kernel) (
 	return build[float64](s.ctx, at, k, b.X.RowRange(0, min(b.X.Rows, s.Landmarks)))
 }
 
-// leastRatio is a λ for targets that are an exact function of the features. The evidence of such
-// targets has no maximum.
+// leastRatio is a λ, in units of the mean weight of a row, for targets that are an exact function of
+// the features. The evidence of such targets has no maximum.
 const leastRatio = 1e-7
 
 // regress fits a regression to rows of numbers.
@@ -277,8 +340,12 @@ func regress[T dense.Float](ctx context.Context, phi rff.Map[T], rows ridge.Rows
 		return nil, err
 	}
 	m, err := sums.Fit(ctx, ridge.Options{Ratio: ratio})
-	if ratio == 0 && ctx.Err() == nil && (err != nil || m.Noise()[0] < leastRatio*m.Prior()[0]) {
-		if again, failed := sums.Fit(ctx, ridge.Options{Ratio: leastRatio}); failed == nil {
+	if ratio > 0 || ctx.Err() != nil {
+		return m, err
+	}
+	weight, _, _ := sums.Features()
+	if least := leastRatio * weight / float64(sums.Rows()); err != nil || m.Noise()[0] < least*m.Prior()[0] {
+		if again, failed := sums.Fit(ctx, ridge.Options{Ratio: least}); failed == nil {
 			return again, nil
 		}
 	}

@@ -3,7 +3,9 @@ package automl
 import (
 	"context"
 	"math"
+	"slices"
 
+	"gonum.org/v1/gonum/floats"
 	"gonum.org/v1/gonum/stat"
 
 	"github.com/seed-feabd252/randfeat/dense"
@@ -22,17 +24,19 @@ type space struct {
 
 // before returns the map that applies the space and then phi, or the space alone for a nil phi.
 func before[T dense.Float](s space, phi rff.Map[T]) (rff.Map[T], error) {
-	scale, err := rff.Scale[T](s.centre, s.factors)
-	if err == nil && s.metric.Rows > 0 {
-		var l rff.Map[T]
-		l, err = rff.Affine(dense.Copy(dense.Matrix[T]{}, s.metric), nil)
-		if err == nil && phi != nil {
-			l, err = rff.Compose(l, phi)
-		}
-		phi = l
+	scale, metric := rff.Affine{Centre: s.centre, Factors: s.factors}, rff.Affine{A: s.metric}
+	var err error
+	switch {
+	case s.metric.Rows > 0 && phi == nil:
+		phi, err = rff.Draw[T](metric, nil)
+	case s.metric.Rows > 0:
+		phi, err = rff.Compose(metric, phi)
 	}
-	if err != nil || phi == nil {
-		return scale, err
+	if err != nil {
+		return nil, err
+	}
+	if phi == nil {
+		return rff.Draw[T](scale, nil)
 	}
 	return rff.Compose(scale, phi)
 }
@@ -67,25 +71,79 @@ func build[T dense.Float](ctx context.Context, s space, k kernels.Kernel, x dens
 	return before[T](s, phi)
 }
 
-// standardised returns the space of columns with mean 0 and deviation 1, or with one factor for all
-// columns that vary if equal is set.
-func standardised(x dense.Matrix[float64], equal bool) (space, error) {
-	phi, err := rff.Standardise(x)
+// units says how the columns of a space are scaled.
+type units int
+
+const (
+	deviations units = iota // each column to deviation 1
+	equal                   // all columns by one factor
+	pairs                   // columns of two values to the difference 1, and others to deviation 1
+)
+
+// standardised returns the space of columns with mean 0 and the units. Columns that do not vary have
+// the factor 0.
+func standardised(x dense.Matrix[float64], u units) (space, error) {
+	scale, err := rff.Standardise(x)
 	if err != nil {
 		return space{}, err
 	}
-	k := phi.Kernel().(kernels.Pullback)
-	s := space{centre: k.Centre, factors: make([]float64, x.Cols)}
-	for j := range s.factors {
-		s.factors[j] = k.A.At(j, j)
+	s := space{centre: scale.Centre, factors: scale.Factors}
+	var varying []float64 // the deviations of columns that vary
+	for _, f := range s.factors {
+		if f > 0 {
+			varying = append(varying, 1/f)
+		}
 	}
-	one := math.Sqrt(2*float64(x.Cols)) / distance(x)
+	one := math.Sqrt(float64(len(varying))) / floats.Norm(varying, 2)
 	for j, f := range s.factors {
-		if equal && f > 0 {
+		switch low, high, pair := limits(x.ColRange(j, j+1)); {
+		case f == 0:
+		case u == equal:
 			s.factors[j] = one
+		case u == pairs && pair:
+			s.factors[j] = 1 / (high - low)
 		}
 	}
 	return s, nil
+}
+
+// limits returns the least and the largest value of a column, and whether it has only these values
+// and they differ.
+func limits(column dense.Matrix[float64]) (low, high float64, pair bool) {
+	values := dense.Copy(dense.Matrix[float64]{}, column).Data
+	low, high = slices.Min(values), slices.Max(values)
+	return low, high, low < high && !slices.ContainsFunc(values, func(v float64) bool { return v != low && v != high })
+}
+
+// equalUnits reports whether the columns can be numbers of one unit, such as pixels: whether three
+// quarters of those that vary cover a quarter of the range of all of them, and have more than two
+// values, unless all have two.
+func equalUnits(x dense.Matrix[float64]) bool {
+	var ranges []float64
+	pairs, lowest, highest := 0, math.Inf(1), math.Inf(-1)
+	for j := range x.Cols {
+		low, high, pair := limits(x.ColRange(j, j+1))
+		if low < high {
+			ranges = append(ranges, high-low)
+			lowest, highest = min(lowest, low), max(highest, high)
+		}
+		if pair {
+			pairs++
+		}
+	}
+	n := len(ranges)
+	slices.Sort(ranges)
+	return n > 0 && ranges[n/4] >= (highest-lowest)/4 && (4*pairs <= n || pairs == n)
+}
+
+// anyPair reports whether a column has two values.
+func anyPair(x dense.Matrix[float64]) bool {
+	for j := range x.Cols {
+		if _, _, pair := limits(x.ColRange(j, j+1)); pair {
+			return true
+		}
+	}
+	return false
 }
 
 // distance returns the root mean square distance of two rows of z.

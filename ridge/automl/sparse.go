@@ -16,7 +16,7 @@ import (
 // sparse learns linear functions under the horseshoe prior. The space has a dimension for each
 // output, the function itself. ratio makes the coefficient of ridge regression on it 1.
 func sparse(s *search, b ridge.Block[float64]) (at space, start, ratio float64, err error) {
-	if at, err = standardised(b.X, false); err != nil {
+	if at, err = standardised(b.X, deviations); err != nil {
 		return at, 0, 0, err
 	}
 	z, err := at.points(b.X)

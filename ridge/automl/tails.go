@@ -43,6 +43,10 @@ func (r reweighted[T]) Blocks() iter.Seq2[ridge.Block[T], error] {
 	}
 }
 
+// leastShare is the least ω/w. Without it float32 rounds the weight of a row that is far off to 0, and
+// an output that varies in this row alone does not vary.
+const leastShare = 1e-30
+
 // weights returns ω of the rows of b.
 func (r reweighted[T]) weights(b ridge.Block[T]) ([]T, error) {
 	d, _ := r.m.Map().Dims()
@@ -53,30 +57,31 @@ func (r reweighted[T]) weights(b ridge.Block[T]) ([]T, error) {
 	if math.IsInf(r.nu, 1) {
 		return b.Weights, nil
 	}
-	rest, g, err := residuals(r.ctx, r.m, b)
+	rest, g, _, err := residuals(r.ctx, r.m, b)
 	weights := make([]T, b.X.Rows)
 	for i, v := range g {
 		square := floats.Dot(rest.Row(i), rest.Row(i)) + float64(p)*v
 		w := b.Weight(i)
-		weights[i] = T(w * (1 + float64(p)/r.nu) / (1 + w*square/r.nu))
+		weights[i] = T(w * max(leastShare, (1+float64(p)/r.nu)/(1+w*square/r.nu)))
 	}
 	return weights, err
 }
 
-// residuals returns (y_ij − f_j(x_i))/σ_j and g_i of the rows of b. The error is the error of ctx.
-func residuals[T dense.Float](ctx context.Context, m *ridge.Model[T], b ridge.Block[T]) (rest dense.Matrix[float64], g []float64, err error) {
-	rest, g = dense.New[float64](b.Y.Rows, b.Y.Cols), make([]float64, b.Y.Rows)
+// residuals returns (y_ij − f_j(x_i))/σ_j of the rows of b, and g_i and r_i of Model.Variances. The
+// error is the error of ctx.
+func residuals[T dense.Float](ctx context.Context, m *ridge.Model[T], b ridge.Block[T]) (rest dense.Matrix[float64], g, r []float64, err error) {
+	rest, g, r = dense.New[float64](b.Y.Rows, b.Y.Cols), make([]float64, b.Y.Rows), make([]float64, b.Y.Rows)
 	err = interrupt.Rows(ctx, len(g), patience, func(lo, hi int) {
-		mean, sd := m.Posterior(b.X.RowRange(lo, hi))
+		mean, own, lacking := m.Variances(b.X.RowRange(lo, hi))
+		copy(g[lo:hi], own)
+		copy(r[lo:hi], lacking)
 		for j, v := range m.Noise() {
 			for i := lo; i < hi; i++ {
 				rest.Set(i, j, (float64(b.Y.At(i, j))-float64(mean.At(i-lo, j)))/math.Sqrt(v))
-				s := float64(sd.At(i-lo, j))
-				g[i] = s * s / v
 			}
 		}
 	})
-	return rest, g, err
+	return rest, g, r, err
 }
 
 // patience is the number of rows that are predicted between looks at a context.
@@ -104,13 +109,13 @@ func (r reweighted[T]) student(ratio float64) (m *ridge.Model[T], _ reweighted[T
 }
 
 // leaveOut returns the sizes of the errors of leave-one-out at rows of the fit, in units of the
-// scales σ_j·√(1/w_i + g_i/(1 − ω_i·g_i)), and these scales. b must have weights.
+// scales σ_j·√(1/w_i + g_i/(1 − ω_i·g_i) + r_i), and these scales. b must have weights.
 func (r reweighted[T]) leaveOut(m *ridge.Model[T], b ridge.Block[T]) (ratios, scales dense.Matrix[float64], err error) {
 	weights, err := r.weights(b)
 	if err != nil {
 		return ratios, scales, err
 	}
-	ratios, g, err := residuals(r.ctx, m, b)
+	ratios, g, lacking, err := residuals(r.ctx, m, b)
 	if err != nil {
 		return ratios, scales, err
 	}
@@ -118,7 +123,7 @@ func (r reweighted[T]) leaveOut(m *ridge.Model[T], b ridge.Block[T]) (ratios, sc
 	noise := m.Noise()
 	for i, v := range g {
 		rest := max(1-float64(weights[i])*v, 1e-9)
-		scale := math.Sqrt(1/b.Weight(i) + v/rest)
+		scale := math.Sqrt(1/b.Weight(i) + v/rest + lacking[i])
 		for j, e := range ratios.Row(i) {
 			ratios.Set(i, j, math.Abs(e)/rest/scale)
 			scales.Set(i, j, math.Sqrt(noise[j])*scale)
@@ -187,7 +192,7 @@ func heavy[T dense.Float](s *search, found *choice, of reweighted[T], all ridge.
 // robust returns b with weights for which outliers count little: the ω of tail for a Gaussian kernel
 // whose length-scale is the root mean square distance of two rows.
 func (s *search) robust(b ridge.Block[float64]) (ridge.Block[float64], error) {
-	at, l, _, err := scaledColumns(false)(s, b)
+	at, l, _, err := scaledColumns(deviations)(s, b)
 	if err != nil {
 		return b, err
 	}

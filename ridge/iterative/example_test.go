@@ -29,7 +29,7 @@ func waves(n int) (rff.Map[float64], ridge.Block[float64]) {
 	if err != nil {
 		log.Fatal(err)
 	}
-	phi, err := rff.Gaussian(w, 1)
+	phi, err := rff.Draw(rff.Gaussian{LengthScale: 1}, w)
 	if err != nil {
 		log.Fatal(err)
 	}

@@ -32,7 +32,6 @@ type posterior struct {
 // facts are the vectors and numbers of a posterior.
 type facts struct {
 	features.Facts
-	Ratio    float64 // λ
 	Bound    []float64
 	Evidence estimate
 }
@@ -68,8 +67,8 @@ func (s *solver) posterior() (*posterior, error) {
 	p := &posterior{
 		Weights: s.solution.ColRange(0, outputs).Clone(), Samples: s.solution.ColRange(outputs, outputs+samples).Clone(),
 		Facts: facts{
-			Facts: features.Facts{FeatureMean: slices.Clone(o.mean), TargetMean: slices.Clone(o.targets), Noise: make([]float64, outputs)},
-			Ratio: s.ratio, Bound: s.bounds(),
+			Facts: features.Facts{FeatureMean: slices.Clone(o.mean), TargetMean: slices.Clone(o.targets), Noise: make([]float64, outputs), Ratio: s.ratio},
+			Bound: s.bounds(),
 		},
 	}
 	f := &p.Facts
@@ -168,11 +167,12 @@ func (m *Model[T]) Predict(x dense.Matrix[T]) (mean, sd dense.Matrix[T]) {
 // Posterior returns the means and estimates of the standard deviations of f_j at the rows of x
 // (n×d), n×p each:
 //
-//	b_j + φᵀμ_j,  σ_j·√( Σ_s((φ − φ̄)ᵀx_s)²/S + 1/Σω ),
+//	b_j + φᵀμ_j,  σ_j·√( Σ_s((φ − φ̄)ᵀx_s)²/S + 1/Σω + (k(x, x) − ‖φ‖²)/λ ),
 //
-// with the S samples x_s ~ N(0, A⁻¹), and without 1/Σω if there is no intercept. The relative
-// standard error of a standard deviation is √(1/(2S)), 0.18 for 16 samples. All rows use the same
-// samples, so errors at near rows are similar. Panics and cost are as for Predict.
+// with the S samples x_s ~ N(0, A⁻¹), and without 1/Σω if there is no intercept. The last term is
+// that of maps with landmarks, as ridge.Model.Posterior describes. The relative standard error of a
+// standard deviation is √(1/(2S)), 0.18 for 16 samples. All rows use the same samples, so errors at
+// near rows are similar. Panics and cost are as for Predict.
 func (m *Model[T]) Posterior(x dense.Matrix[T]) (mean, sd dense.Matrix[T]) {
 	return m.predict(x, 0)
 }

@@ -324,7 +324,7 @@ func testStalled[T dense.Float](t *testing.T) {
 // Rows without a weight count for nothing, even if their features overflow.
 func TestRowsWithoutWeight(t *testing.T) {
 	rows := surface[float64](100, 3, 0.1, 5, 1)
-	phi, err := rff.Quadratic[float64](3)
+	phi, err := rff.Draw[float64](rff.Quadratic{D: 3}, nil)
 	require.NoError(t, err)
 	fit := func(b ridge.Block[float64]) dense.Matrix[float64] {
 		m, err := iterative.Fit(t.Context(), phi, b, iterative.Options{Options: given, Tolerance: 1e-9}, rand.NewPCG(1, 2))
@@ -345,7 +345,7 @@ func TestErrors(t *testing.T) {
 		f(&b)
 		return b
 	}
-	quadratic, err := rff.Quadratic[float64](3)
+	quadratic, err := rff.Draw[float64](rff.Quadratic{D: 3}, nil)
 	require.NoError(t, err)
 	for want, c := range map[string]struct {
 		phi  rff.Map[float64]

@@ -21,7 +21,7 @@ func gaussian[T dense.Float](t testing.TB, m, d int, lengthScale float64) rff.Ma
 	t.Helper()
 	w, err := orf.Draw[T](orf.Hadamard{}, m, d, rand.NewPCG(1, 2))
 	require.NoError(t, err)
-	phi, err := rff.Gaussian(w, lengthScale)
+	phi, err := rff.Draw(rff.Gaussian{LengthScale: lengthScale}, w)
 	require.NoError(t, err)
 	return phi
 }

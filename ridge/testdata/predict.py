@@ -9,9 +9,9 @@ meta = head.pop("__metadata__")
 part = lambda t: np.frombuffer(raw[8 + n :][slice(*t["data_offsets"])], {"F64": "<f8", "F32": "<f4"}[t["dtype"]]).reshape(t["shape"])
 a = {k.removeprefix("model."): part(t).astype("f8") for k, t in head.items()}
 
-assert meta["model.map"] == "Gaussian" and meta["model.map.w"] == "Explicit", "a map for which rff/testdata/evaluate.py has more"
+assert meta["model.map.spec"] == "Gaussian" and meta["model.map.w"] == "Explicit", "a map for which rff/testdata/evaluate.py has more"
 w = a["map.w.frequencies"]
-t = np.fromfile(sys.argv[2]).reshape(-1, w.shape[1]) @ w.T / float(meta["model.map.lengthScale"])
+t = np.fromfile(sys.argv[2]).reshape(-1, w.shape[1]) @ w.T / float(meta["model.map.spec.lengthScale"])
 phi = np.hstack([np.cos(t), np.sin(t)]) / np.sqrt(len(w))
 if meta["model"] in ("Model", "Server"):
     centred = phi - a["featureMean"]

@@ -93,12 +93,12 @@ func (k distant) Eval(x, y []float64) float64 {
 }
 
 func (c *lookedAt) phi(m int) rff.Map[float64] {
-	phi := must.Have(rff.Gaussian(must.Have(orf.Draw[float64](orf.IID{}, m, 4, densetest.Source(1))), 2))
+	phi := must.Have(rff.Draw(rff.Gaussian{LengthScale: 2}, must.Have(orf.Draw[float64](orf.IID{}, m, 4, densetest.Source(1)))))
 	return watched{phi.(rff.Differentiable[float64]), c}
 }
 
 func (c *lookedAt) draw(src rand.Source) (rff.Map[float64], error) {
-	phi, err := rff.Gaussian(must.Have(orf.Draw[float64](orf.IID{}, 4, 4, src)), 2)
+	phi, err := rff.Draw(rff.Gaussian{LengthScale: 2}, must.Have(orf.Draw[float64](orf.IID{}, 4, 4, src)))
 	return watched{phi.(rff.Differentiable[float64]), c}, err
 }
 

@@ -230,23 +230,66 @@ func (s *sweeper) methods(r value, hostile bool) {
 	}
 }
 
-// sweep calls f with valid arguments, and then with invalid values for each argument.
+// sweep calls f with valid arguments, and then with invalid values for each argument. An interface
+// that only types of the library implement stands for each of these types in turn.
 func (s *sweeper) sweep(base, name string, f reflect.Value, hostile bool) {
 	s.called[base] = true
 	if mayPanic(base) {
 		return
 	}
 	t := f.Type()
-	choices := make([][]value, t.NumIn())
+	in := make([]reflect.Type, t.NumIn())
+	for i := range in {
+		in[i] = t.In(i)
+	}
+	for i, closed := range in {
+		if !isClosed(closed) {
+			continue
+		}
+		for _, own := range types {
+			if own.Implements(closed) {
+				in[i] = own
+				s.sweepOf(base, fmt.Sprintf("%s of %v", name, own), f, slices.Clone(in), hostile)
+			}
+		}
+		in[i] = closed
+	}
+	s.sweepOf(base, name, f, in, hostile)
+}
+
+// isClosed reports whether t is an interface with a method that no other package has.
+func isClosed(t reflect.Type) bool {
+	if t.Kind() != reflect.Interface {
+		return false
+	}
+	for i := range t.NumMethod() {
+		if !t.Method(i).IsExported() && strings.HasPrefix(t.PkgPath(), module) {
+			return true
+		}
+	}
+	return false
+}
+
+// sweepOf is sweep for arguments of the types in. Beside a type in place of an interface, another
+// interface may be nil.
+func (s *sweeper) sweepOf(base, name string, f reflect.Value, in []reflect.Type, hostile bool) {
+	t, chosen := f.Type(), false
+	for i := range in {
+		chosen = chosen || in[i] != t.In(i)
+	}
+	choices := make([][]value, len(in))
 	for i := range choices {
-		choices[i] = s.known.goodArguments(t.In(i))
+		choices[i] = s.known.goodArguments(in[i])
+		if chosen && in[i].Kind() == reflect.Interface {
+			choices[i] = append(slices.Clip(choices[i]), constant("nil", reflect.Zero(in[i])))
+		}
 	}
 	rng := rand.New(rand.NewPCG(3, 4))
 	best := make([]value, len(choices))
 	for i, c := range choices {
 		best[i] = c[0]
 	}
-	own, most := signed{base, t}, tries
+	own, most := signed{base + fmt.Sprint(in), t}, tries
 	if args := s.best[own]; hostile && args != nil {
 		best, most = slices.Clone(args), moreTries
 	}
@@ -276,7 +319,7 @@ func (s *sweeper) sweep(base, name string, f reflect.Value, hostile bool) {
 	}
 	for i := range best {
 		args := slices.Clone(best)
-		for _, v := range s.known.badArguments(t.In(i)) {
+		for _, v := range s.known.badArguments(in[i]) {
 			args[i] = v
 			s.call(base, name, f, args)
 		}

@@ -67,7 +67,7 @@ func lookUp(m *map[reflect.Type][]value, t reflect.Type, f func(reflect.Type, in
 }
 
 // most is the number of values of a type that are kept.
-const most = 4
+const most = 5
 
 // add keeps x, and what a slice of a few elements holds.
 func (k *known) add(x reflect.Value) {

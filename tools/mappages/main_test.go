@@ -83,7 +83,7 @@ func TestDiffer(t *testing.T) {
 // A formula without a law, and a law without a formula, are errors.
 func TestFormulasAndLawsGoTogether(t *testing.T) {
 	for _, laws := range []map[string]string{{}, {"IID": "1", "Halton": "2"}} {
-		p := page{file: "p", maps: []mapping{{name: "Angular", make: over(rff.Angular[float64]), laws: laws}}}
+		p := page{file: "p", maps: []mapping{{name: "Angular", spec: rff.Angular{}, laws: laws}}}
 		_, err := p.render(t.TempDir(), nil)
 		assert.ErrorContains(t, err, "a law is known")
 	}

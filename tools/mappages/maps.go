@@ -4,7 +4,6 @@ import (
 	"math/rand/v2"
 
 	"github.com/seed-feabd252/randfeat/dense"
-	"github.com/seed-feabd252/randfeat/orf"
 	"github.com/seed-feabd252/randfeat/rff"
 )
 
@@ -17,40 +16,22 @@ type page struct {
 // mapping is a map, with the formula of its error over each kind of frequencies that has a law.
 type mapping struct {
 	name, features, about string
-	make                  constructor
-	own                   bool // draws weights of its own
+	spec                  rff.Spec
 	laws                  map[string]string
 }
 
-// constructor makes a map of the frequencies w, or of so many weights of its own.
-type constructor func(w orf.Projection[float64], size int) (rff.Map[float64], error)
-
 func source() rand.Source { return rand.NewPCG(1, 2) }
-
-// over is the constructor of maps that need frequencies alone.
-func over[M rff.Map[float64]](f func(w orf.Projection[float64]) (M, error)) constructor {
-	return func(w orf.Projection[float64], _ int) (rff.Map[float64], error) { return f(w) }
-}
-
-// scaled is the constructor of maps of scale or length-scale 1.
-func scaled[M rff.Map[float64]](f func(w orf.Projection[float64], scale float64) (M, error)) constructor {
-	return over(func(w orf.Projection[float64]) (M, error) { return f(w, 1) })
-}
-
-// damped is the constructor of maps of scale 1 with a given damping.
-func damped[M rff.Map[float64]](f func(w orf.Projection[float64], scale, a float64) (M, error)) constructor {
-	return over(func(w orf.Projection[float64]) (M, error) { return f(w, 1, damping) })
-}
 
 // damping is the a of the examples.
 const damping = -0.04
 
-// fitted is the constructor of maps that are fitted to samples.
-func fitted[M rff.Map[float64]](f func(w orf.Projection[float64], x, y dense.Matrix[float64], scale float64) (M, error)) constructor {
-	return over(func(w orf.Projection[float64]) (M, error) {
-		x, y := samples(1), samples(2)
-		return f(w, x, y, 1)
-	})
+// fitted returns the features that are fitted to samples.
+func fitted[S rff.Spec](fit func(x, y dense.Matrix[float64], scale float64) (S, error)) rff.Spec {
+	s, err := fit(samples(1), samples(2), 1)
+	if err != nil {
+		panic(err)
+	}
+	return s
 }
 
 // samples are 100 points whose first coordinates vary most.
@@ -120,49 +101,45 @@ func pages() []page {
 	return []page{
 		{"gaussian", "Gaussian kernel", "k(x, y) = exp(−‖x−y‖²/(2ℓ²)), here ℓ = 1: other length-scales divide the points by ℓ",
 			"Features of waves (cos and sin) have small errors where points are close together. Features of exponentials have small errors where points are far apart. They are positive, as attention needs.", []mapping{
-				{"Gaussian", "φ(x) = [cos(Wx/ℓ), sin(Wx/ℓ)]/√m", "The usual choice. The estimate is exact for y = x.", scaled(rff.Gaussian[float64]), false, waves("", wave)},
-				{"GaussianPhase", "φ(x) = √(2/m)·cos(Wx/ℓ + b), b uniform on [0, 2π)", "Each frequency has one feature. The phases increase the error, mostly for close points.", func(w orf.Projection[float64], _ int) (rff.Map[float64], error) {
-					return rff.GaussianPhase(w, 1, source())
-				}, false, waves("", phase)},
-				{"GaussianPositive", "φ(x) = exp(Wx/ℓ − ‖x‖²/ℓ²)/√m", "Positive features.", scaled(rff.GaussianPositive[float64]), false, exponentials(hard, "e^(2p)")},
-				{"GaussianHyperbolic", "φ(x) = [exp(Wx/ℓ − ‖x‖²/ℓ²), exp(−Wx/ℓ − ‖x‖²/ℓ²)]/√(2m)", "Positive features. The estimate is exact for y = −x.", scaled(rff.GaussianHyperbolic[float64]), false, evens(hard)},
-				{"GaussianOptimal", "φ(x) = (1−4a)^(d/4)·exp(a‖w‖² + √(1−4a)·wᵀx/ℓ − ‖x‖²/ℓ²)/√m", "Positive features, damped by a < 0 where ‖w‖ is large. Here a = −0.04.", damped(rff.GaussianOptimal[float64]), false, exponentials(hard, damp)},
+				{"Gaussian", "φ(x) = [cos(Wx/ℓ), sin(Wx/ℓ)]/√m", "The usual choice. The estimate is exact for y = x.", rff.Gaussian{LengthScale: 1}, waves("", wave)},
+				{"GaussianPhase", "φ(x) = √(2/m)·cos(Wx/ℓ + b), b uniform on [0, 2π)", "Each frequency has one feature. The phases increase the error, mostly for close points.", rff.GaussianPhase{LengthScale: 1, Src: source()}, waves("", phase)},
+				{"GaussianPositive", "φ(x) = exp(Wx/ℓ − ‖x‖²/ℓ²)/√m", "Positive features.", rff.GaussianPositive{LengthScale: 1}, exponentials(hard, "e^(2p)")},
+				{"GaussianHyperbolic", "φ(x) = [exp(Wx/ℓ − ‖x‖²/ℓ²), exp(−Wx/ℓ − ‖x‖²/ℓ²)]/√(2m)", "Positive features. The estimate is exact for y = −x.", rff.GaussianHyperbolic{LengthScale: 1}, evens(hard)},
+				{"GaussianOptimal", "φ(x) = (1−4a)^(d/4)·exp(a‖w‖² + √(1−4a)·wᵀx/ℓ − ‖x‖²/ℓ²)/√m", "Positive features, damped by a < 0 where ‖w‖ is large. Here a = −0.04.", rff.GaussianOptimal{LengthScale: 1, A: damping}, exponentials(hard, damp)},
 			}},
 		{"softmax", "Softmax kernel", "k(x, y) = exp(s·xᵀy), here s = 1: other scales multiply the points by √s",
 			"The kernel of attention. With positive features the outputs of attention are averages of values with positive weights.", []mapping{
-				{"SoftmaxTrig", "φ(x) = exp(s‖x‖²/2)·[cos(√s·Wx), sin(√s·Wx)]/√m", "Features of any sign. The estimate is exact for y = x, and its error is large where k is small.", scaled(rff.SoftmaxTrig[float64]), false, waves(back, wave)},
-				{"SoftmaxPositive", "φ(x) = exp(√s·Wx − s‖x‖²/2)/√m", "The features of FAVOR+.", scaled(rff.SoftmaxPositive[float64]), false, exponentials(soft, "e^(2p)")},
-				{"SoftmaxHyperbolic", "φ(x) = [exp(√s·Wx − s‖x‖²/2), exp(−√s·Wx − s‖x‖²/2)]/√(2m)", "Exact for y = −x.", scaled(rff.SoftmaxHyperbolic[float64]), false, evens(soft)},
-				{"SoftmaxOptimal", "φ(x) = (1−4a)^(d/4)·exp(a‖w‖² + √(s(1−4a))·wᵀx − s‖x‖²/2)/√m", "The features of FAVOR++. Here a = −0.04.", damped(rff.SoftmaxOptimal[float64]), false, exponentials(soft, damp)},
-				{"SADERF", "SoftmaxOptimal at Ψx and Ψ⁻¹y with a diagonal Ψ", "Fitted to samples: Ψ and a come from the second moments of queries and keys. Here the samples are anisotropic.", fitted(rff.SADERF[float64]), false, after()},
-				{"ADERF", "SoftmaxOptimal, all at Ψx and Ψ⁻ᵀy", "Fitted to samples, with any matrix Ψ.", fitted(rff.ADERF[float64]), false, after()},
-				{"SDERF", "φ(x) = det(I−4A)^¼·exp(wᵀAw + wᵀ(I−4A)^½Qᵀx − ‖x‖²/2)/√m", "Fitted to samples, with a damping A for each direction.", fitted(rff.SDERF[float64]), false,
+				{"SoftmaxTrig", "φ(x) = exp(s‖x‖²/2)·[cos(√s·Wx), sin(√s·Wx)]/√m", "Features of any sign. The estimate is exact for y = x, and its error is large where k is small.", rff.SoftmaxTrig{Scale: 1}, waves(back, wave)},
+				{"SoftmaxPositive", "φ(x) = exp(√s·Wx − s‖x‖²/2)/√m", "The features of FAVOR+.", rff.SoftmaxPositive{Scale: 1}, exponentials(soft, "e^(2p)")},
+				{"SoftmaxHyperbolic", "φ(x) = [exp(√s·Wx − s‖x‖²/2), exp(−√s·Wx − s‖x‖²/2)]/√(2m)", "Exact for y = −x.", rff.SoftmaxHyperbolic{Scale: 1}, evens(soft)},
+				{"SoftmaxOptimal", "φ(x) = (1−4a)^(d/4)·exp(a‖w‖² + √(s(1−4a))·wᵀx − s‖x‖²/2)/√m", "The features of FAVOR++. Here a = −0.04.", rff.SoftmaxOptimal{Scale: 1, A: damping}, exponentials(soft, damp)},
+				{"SADERF", "SoftmaxOptimal at Ψx and Ψ⁻¹y with a diagonal Ψ", "Fitted to samples: Ψ and a come from the second moments of queries and keys. Here the samples are anisotropic.", fitted(rff.FitSADERF[float64]), after()},
+				{"ADERF", "SoftmaxOptimal, all at Ψx and Ψ⁻ᵀy", "Fitted to samples, with any matrix Ψ.", fitted(rff.FitADERF[float64]), after()},
+				{"SDERF", "φ(x) = det(I−4A)^¼·exp(wᵀAw + wᵀ(I−4A)^½Qᵀx − ‖x‖²/2)/√m", "Fitted to samples, with a damping A for each direction.", fitted(rff.FitSDERF[float64]),
 					of("IID", soft+"[Π_l (1−4a_l)·(1−8a_l)^(−½)·exp(2(1−4a_l)·(Qᵀ(x+y))_l²/(1−8a_l)) − e^p]/m")},
 			}},
 		{"dot", "Dot product", "k(x, y) = xᵀy", "Projections keep inner products [Johnson & Lindenstrauss 1984]. Whole orthogonal matrices with rows of fixed length keep inner products exactly.", []mapping{
-			{"DotProduct", "φ(x) = Wx/√m", "The laws of all linear projections.", over(rff.DotProduct[float64]), false, dots()},
+			{"DotProduct", "φ(x) = Wx/√m", "The laws of all linear projections.", rff.DotProduct{}, dots()},
 		}},
 		{"angular", "Angular kernel", "k(x, y) = 1 − 2θ/π", "The features are signs of projections, so the lengths of points and of frequencies do not matter.", []mapping{
-			{"Angular", "φ(x) = sign(Wx)/√m", "A feature could be stored in one bit.", over(rff.Angular[float64]), false, of(
+			{"Angular", "φ(x) = sign(Wx)/√m", "A feature could be stored in one bit.", rff.Angular{}, of(
 				"IID", "4u(1−u)/m", "IID(FixedLength)", "4u(1−u)/m",
 				"GramSchmidt", "[4u(1−u) + 4n·(P₁₂ − u²)]/m", "GramSchmidt(FixedLength)", "[4u(1−u) + 4n·(P₁₂ − u²)]/m")},
 		}},
 		{"arccosine", "Arc-cosine kernels", "k₀ = 1 − θ/π,  k₁ = ‖x‖‖y‖·J₁/π,  k₂ = ‖x‖²‖y‖²·J₂/π", "Kernels of infinitely wide layers of steps, ramps and squared ramps [Cho & Saul 2009].", []mapping{
-			{"ArcCosine of order 0", "φ(x) = √(2/m)·Θ(Wx)", "Steps.", order(0), false, of(
+			{"ArcCosine of order 0", "φ(x) = √(2/m)·Θ(Wx)", "Steps.", rff.ArcCosine{Order: 0}, of(
 				"IID", "k₀(2 − k₀)/m", "IID(FixedLength)", "k₀(2 − k₀)/m",
 				"GramSchmidt", "[k₀(2 − k₀) + n·(P₁₂ − u²)]/m", "GramSchmidt(FixedLength)", "[k₀(2 − k₀) + n·(P₁₂ − u²)]/m")},
-			{"ArcCosine of order 1", "φ(x) = √(2/m)·max(Wx, 0)", "Ramps, the layer of ReLU networks.", order(1), false, of(
+			{"ArcCosine of order 1", "φ(x) = √(2/m)·max(Wx, 0)", "Ramps, the layer of ReLU networks.", rff.ArcCosine{Order: 1}, of(
 				"IID", "(2‖x‖²‖y‖²·J₂/π − k₁²)/m")},
-			{"ArcCosine of order 2", "φ(x) = √(2/m)·max(Wx, 0)²", "Squared ramps.", order(2), false, of(
+			{"ArcCosine of order 2", "φ(x) = √(2/m)·max(Wx, 0)²", "Squared ramps.", rff.ArcCosine{Order: 2}, of(
 				"IID", "(2‖x‖⁴‖y‖⁴·J₄/π − k₂²)/m")},
 		}},
 		{"matern", "Matérn and Laplacian kernels", "k = exp(−‖x−y‖₁) or the Matérn kernel of smoothness ν, here of length-scale 1", "The functions of these kernels are rougher than those of the Gaussian kernel. Their frequencies have heavier tails.", []mapping{
-			{"Laplacian", "φ(x) = [cos(Wx), sin(Wx)]/√m, W of independent Cauchy variables", "", func(_ orf.Projection[float64], m int) (rff.Map[float64], error) {
-				return rff.Laplacian[float64](m, dim, 1, source())
-			}, true, of(own, "(1 − k²)/(2m)")},
-			{"Matern of 1/2", "φ(x) = [cos(Wx), sin(Wx)]/√m, rows of W scaled to Student's law", "", smooth(0.5), false, of("IID", "(1 + k(2x, 2y) − 2k²)/(2m)")},
-			{"Matern of 3/2", "φ(x) = [cos(Wx), sin(Wx)]/√m", "", smooth(1.5), false, of("IID", "(1 + k(2x, 2y) − 2k²)/(2m)")},
-			{"Matern of 5/2", "φ(x) = [cos(Wx), sin(Wx)]/√m", "", smooth(2.5), false, of("IID", "(1 + k(2x, 2y) − 2k²)/(2m)")},
+			{"Laplacian", "φ(x) = [cos(Wx), sin(Wx)]/√m, W of independent Cauchy variables", "", rff.Laplacian{LengthScale: 1}, of("Cauchy", "(1 − k²)/(2m)")},
+			{"Matern of 1/2", "φ(x) = [cos(Wx), sin(Wx)]/√m, rows of W scaled to Student's law", "", rff.Matern{Nu: 0.5, LengthScale: 1, Src: source()}, of("IID", "(1 + k(2x, 2y) − 2k²)/(2m)")},
+			{"Matern of 3/2", "φ(x) = [cos(Wx), sin(Wx)]/√m", "", rff.Matern{Nu: 1.5, LengthScale: 1, Src: source()}, of("IID", "(1 + k(2x, 2y) − 2k²)/(2m)")},
+			{"Matern of 5/2", "φ(x) = [cos(Wx), sin(Wx)]/√m", "", rff.Matern{Nu: 2.5, LengthScale: 1, Src: source()}, of("IID", "(1 + k(2x, 2y) − 2k²)/(2m)")},
 		}},
 	}
 }
@@ -201,19 +178,11 @@ func dots() map[string]string {
 	return laws
 }
 
-func order(n int) constructor {
-	return over(func(w orf.Projection[float64]) (rff.Map[float64], error) { return rff.ArcCosine(w, n) })
-}
-
-func smooth(nu float64) constructor {
-	return over(func(w orf.Projection[float64]) (rff.Map[float64], error) { return rff.Matern(w, nu, 1, source()) })
-}
-
 const indexHead = `# Maps and their laws
 
 The table says which laws of the estimate φ(x)ᵀφ(y) are known, for each map over each kind of
 frequencies of package [orf](../../orf). ✓ means that the exact error is known: it is the variance of
-an unbiased estimate. — means that no law is known. validate.Theory computes the laws, and tests compare measurements with them.
+an unbiased estimate. — means that no law is known. A blank is a map that does not take the frequencies. validate.Theory computes the laws, and tests compare measurements with them.
 Each page has the formulas, the numbers of an example and a picture of the error. Landmarks and exact
 maps have no random frequencies, so they have no law. Over independent frequencies, maps of New have a
 law for any functions, by quadrature. Centred and Compose have the law of the map inside.

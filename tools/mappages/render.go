@@ -24,14 +24,11 @@ var sizes = []int{dim / 2, dim, 4 * dim}
 var ensembles = []orf.Ensemble{
 	orf.IID{}, orf.GramSchmidt{}, orf.Simplex{}, orf.Hadamard{}, orf.Givens{}, orf.Halton{},
 	orf.IID{FixedLength: true}, orf.GramSchmidt{FixedLength: true}, orf.Simplex{FixedLength: true},
-	orf.Hadamard{FixedLength: true}, orf.Givens{FixedLength: true},
+	orf.Hadamard{FixedLength: true}, orf.Givens{FixedLength: true}, orf.Cauchy{},
 }
 
 // drawn are the ensembles of the pictures.
-var drawn = []orf.Ensemble{ensembles[0], ensembles[1], ensembles[2], ensembles[6], ensembles[7], ensembles[8]}
-
-// own stands for the frequencies of a map that draws its own.
-const own = "its own weights"
+var drawn = []orf.Ensemble{ensembles[0], ensembles[1], ensembles[2], ensembles[6], ensembles[7], ensembles[8], ensembles[11]}
 
 // points returns two points of length 1 at an angle in degrees. No coordinate is 0, except by
 // chance.
@@ -108,25 +105,23 @@ func anchor(title string) string {
 // render appends the table, the picture and the formulas of a map, and returns what is known over
 // each ensemble.
 func (m mapping) render(b *strings.Builder, folder, file string) (known map[string]string, err error) {
-	names, rows := []string{own}, []orf.Ensemble{nil}
-	if !m.own {
-		names, rows = nil, ensembles
-		for _, e := range ensembles {
-			names = append(names, e.String())
-		}
-	}
 	known = make(map[string]string)
 	var table, formulas strings.Builder
 	var unknown []string
 	x, y := points(angle)
 	var kernel float64
-	for i, name := range names {
+	for _, e := range ensembles {
+		name := e.String()
+		formula, listed := m.laws[name]
 		cells := []string{name}
-		lawful := false
+		lawful, fits := false, true
 		for _, size := range sizes {
-			f, err := m.over(rows[i], size)
-			if err != nil {
+			f, err := m.over(e, size)
+			if err != nil && listed {
 				return nil, err
+			}
+			if fits = err == nil; !fits {
+				break // the map does not take these frequencies
 			}
 			t := validate.Theory(f, nil, x, y)
 			if lawful = t.Law != ""; !lawful {
@@ -135,7 +130,9 @@ func (m mapping) render(b *strings.Builder, folder, file string) (known map[stri
 			kernel = f.Kernel().Eval(x, y)
 			cells = append(cells, number(t.MSE))
 		}
-		formula, listed := m.laws[name]
+		if !fits {
+			continue
+		}
 		if listed != lawful {
 			return nil, fmt.Errorf("over %s the formula is %q, and a law is known: %v", name, formula, lawful)
 		}
@@ -147,12 +144,6 @@ func (m mapping) render(b *strings.Builder, folder, file string) (known map[stri
 		known[name] = "✓"
 		fmt.Fprintf(&table, "| %s |\n", strings.Join(cells, " | "))
 		fmt.Fprintf(&formulas, "- %s: `%s`\n", name, formula)
-	}
-	if m.own {
-		for _, e := range ensembles {
-			known[e.String()] = ""
-		}
-		known[ensembles[0].String()] = "✓ (" + own + ")"
 	}
 	fmt.Fprintf(b, "\nAt the example pair k = %s. The exact mean squared error of the estimate with m frequencies:\n\n", number(kernel))
 	b.WriteString("| frequencies |")
@@ -174,30 +165,20 @@ func (m mapping) render(b *strings.Builder, folder, file string) (known map[stri
 // number returns four digits of v.
 func number(v float64) string { return fmt.Sprintf("%.4g", v) }
 
-// over returns the map with so many frequencies of an ensemble, or with its own.
+// over returns the map with so many frequencies of an ensemble.
 func (m mapping) over(e orf.Ensemble, size int) (rff.Map[float64], error) {
-	if m.own {
-		return m.make(nil, size)
-	}
 	w, err := orf.Draw[float64](e, size, dim, source())
 	if err != nil {
 		return nil, err
 	}
-	return m.make(w, size)
+	return rff.Draw(m.spec, w)
 }
 
 // draw draws the error with dim frequencies against the angle between the points.
 func (m mapping) draw(path string) error {
-	rows := drawn
-	if m.own {
-		rows = []orf.Ensemble{nil}
-	}
 	panel := charts.Panel{}
-	for _, e := range rows {
-		name := own
-		if e != nil {
-			name = e.String()
-		}
+	for _, e := range drawn {
+		name := e.String()
 		if _, ok := m.laws[name]; !ok {
 			continue
 		}

@@ -26,7 +26,7 @@ func Example() {
 			if err != nil {
 				return nil, err
 			}
-			return rff.Gaussian(w, 1)
+			return rff.Draw(rff.Gaussian{LengthScale: 1}, w)
 		}
 		measured, err := validate.Measure(context.Background(), draw, dense.Of(1, 2, x), dense.Of(1, 2, y), 1000, src)
 		if err != nil {

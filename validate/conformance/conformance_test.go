@@ -14,6 +14,7 @@ import (
 
 	"github.com/seed-feabd252/randfeat/dense"
 	"github.com/seed-feabd252/randfeat/internal/testing/densetest"
+	"github.com/seed-feabd252/randfeat/internal/testing/must"
 	"github.com/seed-feabd252/randfeat/kernels"
 	"github.com/seed-feabd252/randfeat/orf"
 	"github.com/seed-feabd252/randfeat/rff"
@@ -36,7 +37,7 @@ var shapes = [][2]int{{1, 1}, {3, 7}, {20, 12}, {70, 33}}
 func testProjections[T dense.Float](t *testing.T) {
 	for _, s := range shapes {
 		for _, e := range []orf.Ensemble{
-			orf.IID{}, orf.GramSchmidt{}, orf.Hadamard{}, orf.Givens{}, orf.Simplex{}, orf.Halton{},
+			orf.IID{}, orf.GramSchmidt{}, orf.Hadamard{}, orf.Givens{}, orf.Simplex{}, orf.Halton{}, orf.Cauchy{},
 		} {
 			w, err := orf.Draw[T](e, s[0], s[1], exprand.NewSource(1))
 			require.NoError(t, err)
@@ -92,34 +93,36 @@ func maps[T dense.Float](t *testing.T, d int) map[string]rff.Map[T] {
 			all[name] = m
 		}
 	}
-	add("Identity")(rff.Identity[T](d))
-	add("Quadratic")(rff.Quadratic[T](d))
-	add("Taylor")(rff.Taylor[T](d, 1.5))
-	add("DotProduct")(rff.DotProduct(w))
-	add("Gaussian")(rff.Gaussian(w, 0.75))
-	add("GaussianPhase")(rff.GaussianPhase(w, 0.75, src))
-	add("GaussianPositive")(rff.GaussianPositive(w, 1.5))
-	add("GaussianHyperbolic")(rff.GaussianHyperbolic(w, 1.5))
-	add("GaussianOptimal")(rff.GaussianOptimal(w, 1.5, -0.2))
-	add("Laplacian")(rff.Laplacian[T](9, d, 0.75, src))
-	add("Boxes")(rff.Boxes[T](boxKernel(d), 12, src))
-	add("Matern")(rff.Matern(w, 1.5, 0.75, src))
+	add("Identity")(rff.Draw[T](rff.Identity{D: d}, nil))
+	add("Quadratic")(rff.Draw[T](rff.Quadratic{D: d}, nil))
+	add("Taylor")(rff.Draw[T](rff.Taylor{D: d, Scale: 1.5}, nil))
+	add("DotProduct")(rff.Draw(rff.DotProduct{}, w))
+	add("Gaussian")(rff.Draw(rff.Gaussian{LengthScale: 0.75}, w))
+	add("GaussianPhase")(rff.Draw(rff.GaussianPhase{LengthScale: 0.75, Src: src}, w))
+	add("GaussianPositive")(rff.Draw(rff.GaussianPositive{LengthScale: 1.5}, w))
+	add("GaussianHyperbolic")(rff.Draw(rff.GaussianHyperbolic{LengthScale: 1.5}, w))
+	add("GaussianOptimal")(rff.Draw(rff.GaussianOptimal{LengthScale: 1.5, A: -0.2}, w))
+	heavy, err := orf.Draw[T](orf.Cauchy{}, 9, d, src)
+	require.NoError(t, err)
+	add("Laplacian")(rff.Draw(rff.Laplacian{LengthScale: 0.75}, heavy))
+	add("Boxes")(rff.Draw[T](rff.Boxes{K: boxKernel(d), Features: 12, Src: src}, nil))
+	add("Matern")(rff.Draw(rff.Matern{Nu: 1.5, LengthScale: 0.75, Src: src}, w))
 	add("Gradients")(rff.Gradients(all["Matern"], cloud[float64](2*(d+3), 2)))
-	add("SoftmaxTrig")(rff.SoftmaxTrig(w, 1.5))
-	add("SoftmaxPositive")(rff.SoftmaxPositive(w, 1.5))
-	add("SoftmaxHyperbolic")(rff.SoftmaxHyperbolic(w, 1.5))
-	add("SoftmaxOptimal")(rff.SoftmaxOptimal(w, 1.5, -0.2))
+	add("SoftmaxTrig")(rff.Draw(rff.SoftmaxTrig{Scale: 1.5}, w))
+	add("SoftmaxPositive")(rff.Draw(rff.SoftmaxPositive{Scale: 1.5}, w))
+	add("SoftmaxHyperbolic")(rff.Draw(rff.SoftmaxHyperbolic{Scale: 1.5}, w))
+	add("SoftmaxOptimal")(rff.Draw(rff.SoftmaxOptimal{Scale: 1.5, A: -0.2}, w))
 	queries, keys := cloud[T](40, d), dense.Copy(dense.Matrix[T]{}, histograms[float64](30, d))
-	add("SADERF")(rff.SADERF(w, queries, keys, 1.5))
-	add("SDERF")(rff.SDERF(w, queries, keys, 1.5))
-	add("ADERF")(rff.ADERF(w, queries, keys, 1.5))
+	add("SADERF")(rff.Draw(must.Have(rff.FitSADERF(queries, keys, 1.5)), w))
+	add("SDERF")(rff.Draw(must.Have(rff.FitSDERF(queries, keys, 1.5)), w))
+	add("ADERF")(rff.Draw(must.Have(rff.FitADERF(queries, keys, 1.5)), w))
 	for _, name := range []string{"SoftmaxTrig", "SoftmaxHyperbolic", "ADERF"} {
 		add("Centred " + name)(rff.Centred(all[name], queries.Row(0), keys.Row(0)))
 	}
-	add("ELU")(rff.ELU[T](d))
-	add("Angular")(rff.Angular(w))
-	add("ArcCosine 0")(rff.ArcCosine(w, 0))
-	add("ArcCosine 1")(rff.ArcCosine(w, 1))
+	add("ELU")(rff.Draw[T](rff.ELU{D: d}, nil))
+	add("Angular")(rff.Draw(rff.Angular{}, w))
+	add("ArcCosine 0")(rff.Draw(rff.ArcCosine{Order: 0}, w))
+	add("ArcCosine 1")(rff.Draw(rff.ArcCosine{Order: 1}, w))
 	for _, k := range []kernels.Kernel{kernels.Gaussian{}, kernels.ELU{}, kernels.Laplacian{}} {
 		add(fmt.Sprintf("Nystroem %v", k))(rff.Nystroem(k, cloud[T](20, d)))
 	}
@@ -127,27 +130,28 @@ func maps[T dense.Float](t *testing.T, d int) map[string]rff.Map[T] {
 	for _, whiten := range []bool{false, true} {
 		components := min(d, 3)
 		pca, err := rff.PCA(cloud[T](30, d), components, whiten)
-		add(fmt.Sprintf("PCA whiten=%v", whiten))(pca, err)
+		require.NoError(t, err)
+		add(fmt.Sprintf("PCA whiten=%v", whiten))(rff.Draw[T](pca, nil))
 		few := draw(6, components)
 		then := func(m rff.Map[T], err error) (rff.Map[T], error) {
 			require.NoError(t, err)
 			return rff.Compose(pca, m)
 		}
-		add(fmt.Sprintf("Compose whiten=%v with a differentiable map", whiten))(then(rff.Gaussian(few, 2)))
-		add(fmt.Sprintf("Compose whiten=%v with a map in log space", whiten))(then(rff.SoftmaxPositive(few, 0.5)))
-		add(fmt.Sprintf("Compose whiten=%v with a pair", whiten))(then(rff.SADERF(few, cloud[T](9, components), histograms[T](9, components), 0.5)))
+		add(fmt.Sprintf("Compose whiten=%v with a differentiable map", whiten))(then(rff.Draw(rff.Gaussian{LengthScale: 2}, few)))
+		add(fmt.Sprintf("Compose whiten=%v with a map in log space", whiten))(then(rff.Draw(rff.SoftmaxPositive{Scale: 0.5}, few)))
+		add(fmt.Sprintf("Compose whiten=%v with a pair", whiten))(then(rff.Draw(must.Have(rff.FitSADERF(cloud[T](9, components), histograms[T](9, components), 0.5)), few)))
 		add(fmt.Sprintf("Compose whiten=%v with a map of no derivatives", whiten))(then(rff.Nystroem(kernels.Gaussian{}, cloud[T](9, components))))
 	}
-	pair, err := rff.SADERF(w, queries, keys, 0.5)
+	pair, err := rff.Draw(must.Have(rff.FitSADERF(queries, keys, 0.5)), w)
 	require.NoError(t, err)
-	gaussian, err := rff.Gaussian(w, 2)
+	gaussian, err := rff.Draw(rff.Gaussian{LengthScale: 2}, w)
 	require.NoError(t, err)
-	identity, err := rff.Identity[T](d)
+	identity, err := rff.Draw[T](rff.Identity{D: d}, nil)
 	require.NoError(t, err)
 	add("Sum")(rff.Sum([]rff.Map[T]{gaussian, identity}, []float64{0.5, 3}))
 	add("Sum with a weight of 0")(rff.Sum([]rff.Map[T]{gaussian, identity}, []float64{0, 1}))
 	add("Sum with a pair")(rff.Sum([]rff.Map[T]{identity, pair}, []float64{0.5, 1}))
-	add("New")(rff.New(w, rff.Scheme[T]{F: []func(T) T{func(t T) T { return t * t }}, DF: []func(T) T{func(t T) T { return 2 * t }}}))
+	add("New")(rff.New(rff.Scheme[T]{F: []func(T) T{func(t T) T { return t * t }}, DF: []func(T) T{func(t T) T { return 2 * t }}}, w))
 	return all
 }
 

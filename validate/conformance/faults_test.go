@@ -198,11 +198,11 @@ func (m mapping) LogBackward(dst, x, d dense.Matrix[float64]) dense.Matrix[float
 func TestFaultyMaps(t *testing.T) {
 	w, err := orf.Draw[float64](orf.IID{}, 6, 5, exprand.NewSource(1))
 	require.NoError(t, err)
-	positive, err := rff.SoftmaxPositive(w, 1)
+	positive, err := rff.Draw(rff.SoftmaxPositive{Scale: 1}, w)
 	require.NoError(t, err)
 	right := positive.(rff.DifferentiableLog[float64])
 	x := cloud[float64](40, 5)
-	wider, err := rff.SoftmaxHyperbolic(w, 1)
+	wider, err := rff.Draw(rff.SoftmaxHyperbolic{Scale: 1}, w)
 	require.NoError(t, err)
 	alone, err := rff.Nystroem(kernels.Softmax{}, cloud[float64](6, 5))
 	require.NoError(t, err)
@@ -305,7 +305,7 @@ func TestSharedScratch(t *testing.T) {
 	defer runtime.GOMAXPROCS(runtime.GOMAXPROCS(1))
 	w, err := orf.Draw[float64](orf.IID{}, 6, 5, exprand.NewSource(1))
 	require.NoError(t, err)
-	positive, err := rff.SoftmaxPositive(w, 1)
+	positive, err := rff.Draw(rff.SoftmaxPositive{Scale: 1}, w)
 	require.NoError(t, err)
 	right, x := positive.(rff.DifferentiableLog[float64]), cloud[float64](40, 5)
 	for name, plant := range map[string]func(m *sharing){

@@ -104,7 +104,7 @@ func run(ctx context.Context, o options, out io.Writer) (err error) {
 	if err != nil {
 		return err
 	}
-	phi, err := rff.Gaussian(w, lengthScale)
+	phi, err := rff.Draw(rff.Gaussian{LengthScale: lengthScale}, w)
 	if err != nil {
 		return err
 	}

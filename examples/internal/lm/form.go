@@ -111,7 +111,7 @@ func (f Form) Attention(d int, causal bool, seed uint64) (performer.Attention[fl
 	case "bits":
 		exact.Bits = f.Size
 	case "elu":
-		phi, err := rff.ELU[float32](d)
+		phi, err := rff.Draw[float32](rff.ELU{D: d}, nil)
 		if err != nil {
 			return nil, err
 		}
@@ -121,7 +121,7 @@ func (f Form) Attention(d int, causal bool, seed uint64) (performer.Attention[fl
 		if err != nil {
 			return nil, err
 		}
-		phi, err := rff.SoftmaxPositive(w, 1/math.Sqrt(float64(d)))
+		phi, err := rff.Draw(rff.SoftmaxPositive{Scale: 1 / math.Sqrt(float64(d))}, w)
 		if err != nil {
 			return nil, err
 		}

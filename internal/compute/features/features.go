@@ -6,6 +6,7 @@ import (
 
 	"github.com/seed-feabd252/randfeat/dense"
 	"github.com/seed-feabd252/randfeat/internal/compute/parallel"
+	"github.com/seed-feabd252/randfeat/internal/law/residual"
 	"github.com/seed-feabd252/randfeat/internal/memory/pool"
 	"github.com/seed-feabd252/randfeat/internal/memory/scratch"
 )
@@ -22,6 +23,10 @@ type Source[T dense.Float] interface {
 	// float64, so a large mean costs no accuracy beyond the rounding of the features.
 	Centred(dst dense.Matrix[float64], x dense.Matrix[T], mean []float64) dense.Matrix[float64]
 
+	// Residuals is Centred, and also writes k(x_i, x_i) − ‖φ(x_i)‖² into residuals, for a
+	// residual.Residual, and zeros for other maps.
+	Residuals(dst dense.Matrix[float64], residuals []float64, x dense.Matrix[T], mean []float64) dense.Matrix[float64]
+
 	// Each calls f for at most size rows at a time. Each copies the results of f, rounded to T,
 	// into the same rows of first and second, unless these are zero. y has the targets of the rows,
 	// or is zero. Nil weights are 1. Calls of f are concurrent.
@@ -33,9 +38,13 @@ type Source[T dense.Float] interface {
 
 // Rows are the arguments and results of the function that Each calls.
 type Rows struct {
+	Lo      int                   // index of the first row
 	Phi     dense.Matrix[float64] // φ − mean
 	Y       dense.Matrix[float64]
 	Weights []float64
+
+	// Residuals are k(x, x) − ‖φ(x)‖² for a residual.Residual, and zeros for other maps.
+	Residuals []float64
 
 	// First and Second are results. The function sets their shape.
 	First, Second scratch.Buffer[float64]
@@ -52,10 +61,14 @@ func New[T dense.Float](phi Map[T]) Source[T] {
 }
 
 //go:noinline
-func newSingle(phi any) any { return &source[float32]{phi: phi.(Map[float32])} }
+func newSingle(phi any) any { return newSource(phi.(Map[float32])) }
 
 //go:noinline
-func newDouble(phi any) any { return &source[float64]{phi: phi.(Map[float64])} }
+func newDouble(phi any) any { return newSource(phi.(Map[float64])) }
+
+func newSource[T dense.Float](phi Map[T]) *source[T] {
+	return &source[T]{phi: phi, residual: residual.Of[T](phi)}
+}
 
 // CheckPoints panics if phi is nil, as in a zero model, or if x does not have d columns. name is
 // the name of the package in the message.
@@ -70,8 +83,9 @@ func CheckPoints[T dense.Float](name string, phi Map[T], x dense.Matrix[T]) {
 }
 
 type source[T dense.Float] struct {
-	phi     Map[T]
-	buffers pool.Of[scratch.Buffer[T]]
+	phi      Map[T]
+	residual residual.Residual[T] // phi, or nil
+	buffers  pool.Of[scratch.Buffer[T]]
 }
 
 // transform calls f with the features of the rows of x. f must not keep them.
@@ -84,7 +98,15 @@ func (s *source[T]) transform(x dense.Matrix[T], f func(features dense.Matrix[T]
 }
 
 func (s *source[T]) Centred(dst dense.Matrix[float64], x dense.Matrix[T], mean []float64) dense.Matrix[float64] {
+	return s.Residuals(dst, nil, x, mean)
+}
+
+func (s *source[T]) Residuals(dst dense.Matrix[float64], residuals []float64, x dense.Matrix[T], mean []float64) dense.Matrix[float64] {
+	clear(residuals)
 	s.transform(x, func(features dense.Matrix[T]) {
+		if residuals != nil && s.residual != nil {
+			s.residual.AddResiduals(residuals, x, features, 1)
+		}
 		for i := range features.Rows {
 			subtract(dst.Row(i), features.Row(i), mean)
 		}
@@ -106,8 +128,10 @@ func (s *source[T]) Each(size int, mean []float64, x, y dense.Matrix[T], weights
 	parallel.Rows(x.Rows, size, func(lo, hi int) {
 		r := rows.Get()
 		defer rows.Put(r)
+		r.Lo = lo
 		r.phi.Shape(hi-lo, len(mean))
-		r.Phi = s.Centred(r.phi.Rows(hi-lo), x.RowRange(lo, hi), mean)
+		r.Residuals = scratch.Resize(r.Residuals, hi-lo)
+		r.Phi = s.Residuals(r.phi.Rows(hi-lo), r.Residuals, x.RowRange(lo, hi), mean)
 		if y.Rows > 0 {
 			r.y.Shape(hi-lo, y.Cols)
 			r.Y = dense.Copy(r.y.Rows(hi-lo), y.RowRange(lo, hi))

@@ -11,6 +11,7 @@ import (
 
 	"github.com/seed-feabd252/randfeat/dense"
 	"github.com/seed-feabd252/randfeat/internal/compute/features"
+	"github.com/seed-feabd252/randfeat/internal/law/residual"
 	"github.com/seed-feabd252/randfeat/internal/testing/densetest"
 )
 
@@ -31,6 +32,17 @@ func (m shifted[T]) Transform(dst, x dense.Matrix[T]) dense.Matrix[T] {
 		dst.Set(i, m.d, x.At(i, 0)*x.At(i, m.d-1))
 	}
 	return dst
+}
+
+// lacking is a map whose features lack the part |x_2| of its kernel.
+type lacking[T dense.Float] struct{ shifted[T] }
+
+func (m lacking[T]) Residual() residual.Residual[T] { return m }
+
+func (m lacking[T]) AddResiduals(dst []float64, x, _ dense.Matrix[T], weight float64) {
+	for i := range dst {
+		dst[i] += weight * math.Abs(float64(x.At(i, 1)))
+	}
 }
 
 // draw returns points, targets and weights whose numbers are multiples of 2⁻⁴, so that small sums
@@ -183,10 +195,10 @@ func TestRegression(t *testing.T) {
 
 func testRegression[T dense.Float](t *testing.T) {
 	const n, d = 300, 3
-	source := features.New(shifted[T]{d, 2048})
+	source := features.New(lacking[T]{shifted[T]{d, 2048}})
 	r := &features.Regression{
 		Weights: dense.Of(d+1, 2, []float64{1, 0, -0.5, 2, 0, 1, 0.25, -1}),
-		Facts:   features.Facts{FeatureMean: []float64{2048, 2048, 2048, 1}, TargetMean: []float64{16, -4}, Noise: []float64{4, 9}, Base: 0.25},
+		Facts:   features.Facts{FeatureMean: []float64{2048, 2048, 2048, 1}, TargetMean: []float64{16, -4}, Noise: []float64{4, 9}, Ratio: 0.5, Base: 0.25},
 	}
 	x, _, _ := draw[T](n, d, 1)
 	var both sync.WaitGroup
@@ -206,7 +218,7 @@ func testRegression[T dense.Float](t *testing.T) {
 				want := []T{T(16 + a - 0.5*b + 0.25*(a*c-1)), T(-4 + 2*b + c - (a*c - 1))}
 				assert.Equal(t, want, mean.Row(i))
 				assert.Equal(t, want, again.Row(i))
-				v := math.Abs(a) + 0.25 + 1
+				v := math.Abs(a) + 0.25 + 2*math.Abs(b) + 1
 				assert.Equal(t, []T{T(math.Sqrt(4 * v)), T(math.Sqrt(9 * v))}, sd.Row(i))
 			}
 		})

@@ -19,22 +19,24 @@ type Facts struct {
 	FeatureMean []float64 // φ̄; zeros without an intercept
 	TargetMean  []float64 // means of b; zeros without an intercept
 	Noise       []float64 // σ² of each output
+	Ratio       float64   // λ = σ²/s²
 	Base        float64   // variance of b in units of the noise; 0 without an intercept
 	Errors      []float64 // at other rows, in ascending order for each output; nil for none
 	Relative    bool      // Errors are ratios to standard deviations
 
-	// Logs are the weights of the means of log-errors, D×p, and their values at φ̄, p numbers. Nil
-	// stands for none. Otherwise Errors are ratios to exp of these means.
+	// Logs are the weights of the means of log-errors, D×p, their values at φ̄ and their least
+	// values, p numbers each. Nil stands for none. Otherwise Errors are ratios to exp of these
+	// means too.
 	Logs []float64
 }
 
-// LogErrors returns the regression of Logs, or nil.
-func (r *Regression) LogErrors() *Regression {
+// LogErrors returns the regression of Logs and the least values, or nil.
+func (r *Regression) LogErrors() (logs *Regression, least []float64) {
 	if len(r.Logs) == 0 {
-		return nil
+		return nil, nil
 	}
-	n := r.Weights.Rows * r.Weights.Cols
-	return &Regression{dense.Of(r.Weights.Rows, r.Weights.Cols, r.Logs[:n]), Facts{FeatureMean: r.FeatureMean, TargetMean: r.Logs[n:]}}
+	n, p := r.Weights.Rows*r.Weights.Cols, r.Weights.Cols
+	return &Regression{dense.Of(r.Weights.Rows, p, r.Logs[:n]), Facts{FeatureMean: r.FeatureMean, TargetMean: r.Logs[n : n+p]}}, r.Logs[n+p:]
 }
 
 // Intercepts returns the means of the functions at φ = 0.
@@ -68,12 +70,13 @@ func (r *Regression) About(rows *Rows) dense.Matrix[float64] {
 }
 
 // Deviations writes the standard deviations of the functions into rows.Second, for the variances of
-// (φ − φ̄)ᵀw in units of the noise. Deviations adds extra times the noise to the variances.
+// (φ − φ̄)ᵀw in units of the noise. Deviations adds the prior variance of the part of the kernel
+// that the features lack, and extra times the noise.
 func (r *Regression) Deviations(rows *Rows, variances []float64, extra float64) {
 	rows.Second.Shape(rows.Phi.Rows, r.Weights.Cols)
 	sd := rows.Second.Rows(rows.Phi.Rows)
 	for i, v := range variances {
-		v += r.Base
+		v += r.Base + rows.Residuals[i]/r.Ratio
 		row := sd.Row(i)
 		for j, noise := range r.Noise {
 			row[j] = math.Sqrt(noise * (v + extra))

@@ -80,6 +80,7 @@ type whole[T dense.Float] struct {
 	Shape   shape
 	NoShape shape
 	Nested  struct{ Deep float64 }
+	Source  func() `archive:"-"`
 	embedded
 }
 

@@ -6,7 +6,7 @@
 // A value is a struct of exported fields, or a value of an interface type of Register. Each part of
 // a value has a name: the name of the value and the names of fields, separated by dots, as in
 // map.w.frequencies. The name of a field is its tag `archive:"name"`, or its Go name with a small
-// first letter. Parts are
+// first letter. A field with the tag `archive:"-"` is no part. Parts are
 //
 //	int, float64, bool, string       metadata: the number as text, the text
 //	[]E, dense.Matrix[E], Array[E]   a tensor with one, two or any number of dimensions
@@ -24,7 +24,7 @@
 // # Metadata of every file
 //
 //	format     randfeat
-//	version    1
+//	version    2
 //	type       float32 or float64
 //	checksum   CRC-32 (IEEE, zlib.crc32 in Python) in 8 hexadecimal digits
 //

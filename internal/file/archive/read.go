@@ -57,7 +57,7 @@ func (d *decoder) header(f *safetensors.File, element, name string) error {
 	case got != format:
 		return fmt.Errorf("metadata: format %.40q, want %q", got, format)
 	case d.metadata[versionKey] != version:
-		return fmt.Errorf("metadata: version %.40q, want %q", d.metadata[versionKey], version)
+		return fmt.Errorf("the file has version %.40q of the format, this package reads version %q alone", d.metadata[versionKey], version)
 	}
 	if got, want := d.metadata[checksumKey], checksum(f); got != want {
 		return fmt.Errorf("metadata: checksum %.40q, want %q: the file is damaged", got, want)

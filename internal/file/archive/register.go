@@ -35,6 +35,15 @@ func Register[I any](recipes map[string]any, make func(recipe any) (I, error)) {
 	}
 }
 
+// Named returns the values by the names of their types, for Register.
+func Named(values ...any) map[string]any {
+	named := make(map[string]any)
+	for _, v := range values {
+		named[reflect.TypeOf(v).Name()] = v
+	}
+	return named
+}
+
 // recipes return the recipes of values that are not Made, by the types of the values.
 var recipes = map[reflect.Type]func(v any) (any, error){}
 

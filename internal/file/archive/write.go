@@ -18,7 +18,7 @@ import (
 
 const (
 	format  = "randfeat"
-	version = "1"
+	version = "2"
 
 	formatKey, versionKey, typeKey, checksumKey = "format", "version", "type", "checksum"
 
@@ -140,14 +140,15 @@ func element(name string, i int) string { return name + "." + strconv.Itoa(i) }
 // isRecord reports whether Write writes v field by field.
 func isRecord(v reflect.Value) bool { return v.Kind() == reflect.Struct && !isArray(v.Type()) }
 
-// fields calls f for each field of the struct v, with the name of the part. The fields of an
-// embedded struct are fields of v.
+// fields calls f for each field of the struct v that is in files, with the name of the part. The
+// fields of an embedded struct are fields of v.
 func fields(name string, v reflect.Value, f func(name string, v reflect.Value) error) error {
 	for i := range v.NumField() {
 		field, err := v.Type().Field(i), error(nil)
-		if field.Anonymous {
+		switch {
+		case field.Anonymous:
 			err = fields(name, v.Field(i), f)
-		} else {
+		case nameOf(field) != "-":
 			err = f(name+"."+nameOf(field), v.Field(i))
 		}
 		if err != nil {

@@ -9,14 +9,14 @@ import "math"
 //
 // where f is −1 on apart(x, y) and 1 elsewhere. u_1k … u_mk are uniform points, one in each of m
 // equal strata, in random orders that are independent for different k. Let ρ be the mean of f and S
-// the mean over strata of the squared mean of f in the stratum. Points u, v of different strata have
-// E[f(u)f(v)] = B = (mρ² − S)/(m − 1), so that
+// the mean over strata of the squared mean of f in the stratum. Points u, v of different strata
+// have E[f(u)f(v)] = B = (mρ² − S)/(m − 1), so that
 //
 //	Var A_q = 1/m + (1 − 1/m)·B^q − ρ^(2q).
 //
 // Var A₁ = (1 − S)/m is of order 1/m², because few strata contain an end of an interval.
 func OfBoxes(counts [3]int, apart func(x, y []float64) [][2]float64) Law {
-	return OfSketch("Boxes", derived, 1, 1, func(x, y []float64, _ int) (sum float64) {
+	e := closed{source: derived, mse: func(x, y []float64, _ int) (sum float64) {
 		if !finite(x) || !finite(y) {
 			return math.NaN()
 		}
@@ -32,7 +32,8 @@ func OfBoxes(counts [3]int, apart func(x, y []float64) [][2]float64) Law {
 			sum += c * c * max(0, m*complement(e, q+1)-(m-1)*complement(g, q+1)) / m
 		}
 		return sum
-	})
+	}}.estimate("Boxes", 1, 1)
+	return Law{over: func(Rows) (Estimate, bool) { return e, true }}
 }
 
 // mixed returns 1 − S.

@@ -231,18 +231,12 @@ func OfAngular() Law {
 	})
 }
 
-// OfIID is the law of features whose error is known over independent rows alone.
-func OfIID(features, source string, scale float64, mse Error) Law {
+// OfIndependent is the law of features whose error is known over the independent rows of one
+// ensemble alone.
+func OfIndependent(features, source string, rows orf.Ensemble, scale float64, mse Error) Law {
 	return lawOf(features, scale, func(e orf.Ensemble) (closed, bool) {
-		return closed{source: source, mse: mse}, e == orf.IID{}
+		return closed{source: source, mse: mse}, e == rows
 	})
-}
-
-// OfSketch is the law of maps that draw m frequencies of their own. Other frequencies do not
-// matter.
-func OfSketch(features, source string, scale float64, m int, mse Error) Law {
-	e := closed{source: source, mse: mse}.estimate(features, scale, m)
-	return Law{over: func(Rows) (Estimate, bool) { return e, true }}
 }
 
 // OfScheme is the law of features h(x)/√m·f_k(w_iᵀx) over independent rows, by Plane. noise is the

@@ -12,7 +12,7 @@ import (
 // ends with the memory that it takes and the most that there may be:
 //
 //	memory := limittest.Memory(t, "rff")
-//	memory("d = %d: ", n)(rff.Identity[T](n))
+//	memory("d = %d: ", n)(rff.Draw[T](rff.Identity{D: n}, nil))
 func Memory(t testing.TB, name string) func(format string, args ...any) func(_ any, err error) {
 	return func(format string, args ...any) func(any, error) {
 		want := name + ": " + fmt.Sprintf(format, args...)

@@ -47,8 +47,8 @@
 // It also holds for tiles with outliers, up to an eighth of the rows: keys or values more than eight
 // times as large as the mean of the tile. An outlier takes the mean of keys, the scales of values and
 // small weights, which are rounded, away from all other rows. A tile then takes the time that it
-// takes without codes. The search for outliers among values takes about a fifteenth of the time that
-// the codes of a tile take.
+// takes without codes. Heads of a trained decoder have no such tile. The search for outliers among
+// values takes about a fifteenth of the time that the codes of a tile take.
 //
 // # Large values
 //

@@ -18,7 +18,7 @@ func Frequencies[T dense.Float](m, d int) orf.Projection[T] {
 
 // Positive returns the softmax kernel's map of m positive features on R^d.
 func Positive[T dense.Float](m, d int) rff.Map[T] {
-	return must.Have(rff.SoftmaxPositive(Frequencies[T](m, d), 1))
+	return must.Have(rff.Draw(rff.SoftmaxPositive{Scale: 1}, Frequencies[T](m, d)))
 }
 
 // Centred returns a map that takes vectors off queries and keys, and then has the features of m.

@@ -60,6 +60,7 @@ type call[T dense.Float] struct {
 	digits  [9][]uint64 // of the queries of all heads, by the width of codes
 	factors []float32   // of products of the queries
 	offsets []float32   // sums of the elements of the rounded queries
+	lifts   []float32   // of pieces of all heads: factors of sums of values
 	partial []partial
 	sums    []float32 // of all pieces of all heads
 	tiles   []*tiles.Tile[T]
@@ -153,6 +154,7 @@ func (c *codes[T]) attend(s *Store[T], dst, q dense.Matrix[T], causal bool) {
 func (c *codes[T]) outputs() {
 	x, s := &c.call, c.call.s
 	n := s.keyHeads * len(x.pieces) * x.count
+	x.lifts = scratch.Resize(x.lifts, s.keyHeads*len(x.pieces))
 	x.partial, x.sums = scratch.Resize(x.partial, n), scratch.Resize(x.sums, n*c.sides[1].order)
 	x.tiles = scratch.Resize(x.tiles, s.keyHeads)
 	elements := s.tokens() * (s.dims[0] + s.dims[1]) * x.count
@@ -276,23 +278,31 @@ func (c *codes[T]) finish(h, i int) {
 	}
 	x.row, x.out = scratch.Resize(x.row, order), scratch.Resize(x.out, s.dims[1])
 	clear(x.row)
+	lifts := x.lifts[h*pieces:][:pieces]
+	lift := max(1, slices.Max(lifts))
 	var all T
 	for p := range pieces {
 		at := p*x.count + i
 		factor := T(math.Exp(float64(partials[at].peak) - most))
 		all += factor * T(partials[at].total)
+		factor *= T(lifts[p] / lift)
 		for j, y := range x.sums[(h*pieces*x.count+at)*order:][:order] {
 			x.row[j] += factor * T(y)
 		}
 	}
 	c.sides[1].rotation.ApplyTransposedVec(x.out, x.row)
 	factor := T(math.Exp(peak - most))
-	vecmath.AddScaled(x.out, more, factor)
+	vecmath.AddScaled(x.out, more, factor/T(lift))
 	if all-all != 0 || !layout.Finite(dense.Of(1, len(x.out), x.out)) {
 		c.exactly(dst, h, i)
 		return
 	}
 	tiles.Output(scores, dst, x.out, all+factor*total, most)
+	for j := 0; j < len(dst) && lift != 1; j++ {
+		if dst[j] *= T(lift); !s.scores.Unnormalised {
+			dst[j] = coded.Finite(dst[j]) // rounding to codes may exceed the largest number
+		}
+	}
 }
 
 // scoresOf returns the scores of query i of a head of keys.

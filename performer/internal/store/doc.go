@@ -42,9 +42,10 @@
 // take 512.
 //
 // A row with elements that are not finite, or with a scale beyond the range of float32, has codes
-// of its own, with a scale of NaN. Outputs that are not finite, outputs whose scores may overflow
-// float32, and outputs over values that are all below 2⁻⁸⁴ or some above 2⁹⁸ are computed again by
-// package tiles from the elements that the codes stand for.
+// of its own, with a scale of NaN. Outputs that are not finite, and outputs whose scores may
+// overflow float32, are computed again by package tiles from the elements that the codes stand for.
+// If the values of a piece of the codes are very large or very small, weights are divided by a
+// power of two, so that sums neither overflow nor lose digits.
 //
 // # Error of codes
 //

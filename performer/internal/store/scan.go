@@ -31,31 +31,60 @@ var works pool.Pair[work[float32], work[float64]]
 func (w *work[T]) sum(c *codes[T], h, piece int) {
 	x, r := &c.call, c.call.pieces[piece]
 	first := (h*len(x.pieces) + piece) * x.count
-	partials := x.partial[first:][:x.count]
-	for i := range partials {
-		partials[i] = partial{0, float32(math.Inf(-1))}
-	}
 	s, _ := c.at(r.from, h)
+	order := [2]int{s.codes[0].order, s.codes[1].order}
+	partials, sums, bounds := x.partial[first:][:x.count], x.sums[first*order[1]:][:x.count*order[1]], c.bounds(h, r)
+	// Products of codes are at most products times the factor of a query.
+	products, lift := scan.Largest*float32(order[0])*bounds[0], liftOf(bounds[1])
+	x.lifts[h*len(x.pieces)+piece] = lift
+	for i, factor := range w.factors {
+		partials[i] = partial{0, float32(math.Inf(-1))}
+		if !(max(products, products*max(factor, -factor)) <= math.MaxFloat32/2) {
+			partials[i].total = float32(math.NaN()) // scores may overflow
+		}
+	}
 	w.values.begin(&s.codes[1], x.count)
 	w.valueMeans.begin(&s.means[1], x.count)
-	for lo := r.from; lo < r.to; {
-		n := min(r.to-lo, c.size-lo%c.size)
-		w.addSlab(c, h, lo, n, partials)
-		lo += n
+	for lo, n := r.from, 0; lo < r.to; lo += n {
+		n = min(r.to-lo, c.size-lo%c.size)
+		w.addSlab(c, h, lo, n, partials, lift)
 	}
-	order := s.codes[1].order
-	sums := x.sums[first*order:][:x.count*order]
 	clear(sums)
 	w.values.collect(&s.codes[1], sums, &w.part)
 	w.valueMeans.collect(&s.means[1], sums, &w.part)
 }
 
+// bounds returns bounds of the keys and of the values of a run of a head.
+func (c *codes[T]) bounds(h int, r run) (most [2]float32) {
+	for lo, n := r.from, 0; lo < r.to; lo += n {
+		n = min(r.to-lo, c.size-lo%c.size)
+		s, at := c.at(lo, h)
+		for i := range most {
+			codes, means := &s.codes[i], &s.means[i]
+			most[i] = max(most[i], codes.largest()*vecmath.Peak(codes.scales[at:at+n]),
+				means.largest()*vecmath.Peak(means.scales[at/Segment:(at+n+Segment-1)/Segment]))
+		}
+	}
+	return most
+}
+
+// liftOf returns a power of two for values up to size. Weights over this power have products and
+// sums that are normal numbers.
+func liftOf(size float32) float32 {
+	switch {
+	case size > 0x1p98:
+		return 0x1p40
+	case size > 0 && size < 0x1p-84:
+		return 0x1p-64
+	}
+	return 1
+}
+
 // addSlab adds n tokens of a slab from token number from on.
-func (w *work[T]) addSlab(c *codes[T], h, from, n int, partials []partial) {
+func (w *work[T]) addSlab(c *codes[T], h, from, n int, partials []partial, lift float32) {
 	s, at := c.at(from, h)
 	firstMean := at / Segment
 	blocks := (at+n+Segment-1)/Segment - firstMean
-	w.spoil(partials, s, at, n)
 	w.ofBlocks, w.means = w.products(w.ofBlocks, &s.means[0], firstMean, blocks), w.means[:0]
 	for i := range w.factors {
 		row := w.ofBlocks[i*blocks:][:blocks]
@@ -77,6 +106,9 @@ func (w *work[T]) addSlab(c *codes[T], h, from, n int, partials []partial) {
 		for i := range partials {
 			w.weigh(&c.call, &s.codes[0], &partials[i], i, at+lo, from+lo, rows, w.means[(i*blocks+first)*partsOf:], w.blocks[i*blocks:][:first])
 		}
+		if lift != 1 {
+			vecmath.Scale(w.scores, 1/lift)
+		}
 		w.values.add(&w.weights, &s.codes[1], w.scores, at+lo, rows)
 		for i := range partials {
 			weights := w.weights[i*scan.WeightWords(rows):]
@@ -86,28 +118,11 @@ func (w *work[T]) addSlab(c *codes[T], h, from, n int, partials []partial) {
 					sum += scan.PartSum(weights, g*partsOf+part)
 				}
 				w.blocks[i*blocks+first+g] = sum
-				partials[i].total += sum
+				partials[i].total += sum * lift
 			}
 		}
 	}
 	w.valueMeans.add(&w.weights, &s.means[1], w.blocks, firstMean, blocks)
-}
-
-// spoil makes the totals of queries NaN whose scores may overflow float32, and of all queries if sums
-// of the values of n rows from row at on may overflow or lose digits.
-func (w *work[T]) spoil(partials []partial, s *slab[T], at, n int) {
-	var bounds [2]float32 // of keys and of values
-	for i := range bounds {
-		codes, means := &s.codes[i], &s.means[i]
-		bounds[i] = max(codes.largest()*vecmath.Peak(codes.scales[at:at+n]), means.largest()*vecmath.Peak(means.scales[at/Segment:(at+n+Segment-1)/Segment]), 0)
-	}
-	bounds[0] *= scan.Largest * float32(s.codes[0].order) // times the factor of a query
-	values := bounds[1] == 0 || 0x1p-84 <= bounds[1] && bounds[1] <= 0x1p98
-	for i, factor := range w.factors {
-		if !values || !(max(bounds[0], bounds[0]*max(factor, -factor)) <= math.MaxFloat32/2) {
-			partials[i].total = float32(math.NaN())
-		}
-	}
 }
 
 // partsOf is the number of parts of a segment in package scan, each of which has a mean.

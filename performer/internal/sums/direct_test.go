@@ -33,7 +33,7 @@ func never(int, int) bool { return false }
 
 // direct returns an engine that tries features elu+1.
 func direct[T dense.Float](d int, causal bool) *Engine[T] {
-	phi := must.Have(rff.ELU[T](d))
+	phi := must.Have(rff.Draw[T](rff.ELU{D: d}, nil))
 	o := engineOf[T](phi, false).Operator
 	o.Direct, o.Causal = mapped[T]{Map: phi}, causal
 	return New(o)

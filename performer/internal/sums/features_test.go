@@ -101,11 +101,11 @@ type named[T dense.Float] struct {
 func differentiable[T dense.Float](d int, unnormalised bool) []named[T] {
 	iid, w := frequencies[T](orf.IID{}, 32, d), frequencies[T](orf.GramSchmidt{}, 32, d)
 	return []named[T]{
-		{"positive iid", engineOf[T](must.Have(rff.SoftmaxPositive(iid, 0.5)), unnormalised)},
-		{"positive orf", engineOf[T](must.Have(rff.SoftmaxPositive(w, 1)), unnormalised)},
-		{"hyperbolic", engineOf[T](must.Have(rff.SoftmaxHyperbolic(w, 1)), unnormalised)},
-		{"elu", engineOf[T](must.Have(rff.ELU[T](d)), unnormalised)},
-		{"gaussian", engineOf(must.Have(rff.Gaussian(w, 4)), unnormalised)},
+		{"positive iid", engineOf[T](must.Have(rff.Draw(rff.SoftmaxPositive{Scale: 0.5}, iid)), unnormalised)},
+		{"positive orf", engineOf[T](must.Have(rff.Draw(rff.SoftmaxPositive{Scale: 1}, w)), unnormalised)},
+		{"hyperbolic", engineOf[T](must.Have(rff.Draw(rff.SoftmaxHyperbolic{Scale: 1}, w)), unnormalised)},
+		{"elu", engineOf[T](must.Have(rff.Draw[T](rff.ELU{D: d}, nil)), unnormalised)},
+		{"gaussian", engineOf(must.Have(rff.Draw(rff.Gaussian{LengthScale: 4}, w)), unnormalised)},
 	}
 }
 

@@ -22,7 +22,7 @@ type Mask[T dense.Float] struct {
 	Window int    // if above 0, a query does not see keys more than Window places away, except sinks
 	Sinks  int    // number of first keys that the Window does not hide
 	Chunk  int    // if above 0, a query sees only keys of its own chunk of Chunk places
-	Before int    // place of key 0
+	Before int    // place of key 0, less than 0 for padding
 	Valid  []bool // keys that count; nil if all do
 
 	// Slope times the distance between the places of query and key is subtracted from a score.
@@ -114,8 +114,9 @@ func (m *Mask[T]) keys(first, end, n int) [2]run {
 		low, _ = m.near(m.Place(first))
 		low = min(max(low, 0), high)
 	}
+	// A tile with sinks and keys of the window is one sum, whatever the first query is.
 	if sinks >= low || sinks > low/Keys*Keys {
-		return [2]run{{}, {0, max(high, sinks)}} // one sum over a tile, however many queries there are
+		return [2]run{{}, {0, max(high, sinks)}}
 	}
 	return [2]run{{0, max(sinks, 0)}, {low, high}}
 }

@@ -1,0 +1,35 @@
+package hadamard
+
+import (
+	"fmt"
+	"math/bits"
+
+	"github.com/seed-feabd252/randfeat/internal/memory/limit"
+)
+
+// SequencyOrder returns the permutation from sequency (Walsh) order to the natural order of
+// Transform, for n = 2^k: row SequencyOrder(n)[s] of Matrix(n) changes sign s times. The index of
+// this row has the k bits of Gray's code s XOR ⌊s/2⌋ in reverse order. So after Transform(x)
+//
+//	y[s] = x[SequencyOrder(n)[s]],  s = 0, 1, …, n − 1,
+//
+// are the coefficients in ascending order of sequency.
+//
+// Rows of other orders have no sequency, because several of them change sign equally often. Cost:
+// O(n). SequencyOrder panics unless n is a power of two, and if the n numbers are too large for
+// memory.
+//
+// Source: [Fino and Algazi 1976].
+func SequencyOrder(n int) []int {
+	if n < 1 || n&(n-1) != 0 {
+		panic(fmt.Sprintf("hadamard: SequencyOrder(%d), want a power of two", n))
+	}
+	if err := limit.Memory[int](n); err != nil {
+		panic(fmt.Sprintf("hadamard: SequencyOrder(%d): %v", n, err))
+	}
+	order := make([]int, n)
+	for s := range order {
+		order[s] = int(bits.Reverse64(uint64(s^s>>1)) >> (64 - bits.TrailingZeros(uint(n))))
+	}
+	return order
+}

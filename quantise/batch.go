@@ -1,0 +1,122 @@
+package quantise
+
+import (
+	"unsafe"
+
+	"github.com/seed-feabd252/randfeat/internal/compute/scan"
+	"github.com/seed-feabd252/randfeat/internal/compute/vecmath"
+	"github.com/seed-feabd252/randfeat/internal/memory/pool"
+)
+
+// fewRows is the number of rows that a batch multiplies.
+const fewRows = 64
+
+// batch is some rows that a query is multiplied by: their addresses, and their numbers.
+type batch struct {
+	list     [fewRows + scan.ListedMore]*byte
+	columns  [columns][fewRows]float32
+	clusters [fewRows]int32
+	products [fewRows]float32
+	words    []uint64 // a copy of rows where the kernels want words
+}
+
+var batches pool.Of[batch]
+
+// add makes n rows the rows of the batch from i on. They are in one block, from a place on.
+func (f *batch) add(i, n int, b *block, place, cluster, words int) {
+	for j, row := 0, b.words[place*words:][:n*words]; j < n; j++ {
+		f.list[i+j] = (*byte)(unsafe.Pointer(&row[j*words]))
+		f.clusters[i+j] = int32(cluster)
+	}
+	for k, v := range b.numbers {
+		switch own := f.columns[k][i : i+n]; {
+		case v != nil:
+			copy(own, v[place:])
+		case column(k) == ratios:
+			for j := range own {
+				own[j] = 1
+			}
+		default:
+			clear(own)
+		}
+	}
+}
+
+// addRow makes a row the row i of a batch.
+func (r *rows) addRow(f *batch, i, id, words int) {
+	cluster := r.label(id)
+	l := &r.clusters[cluster]
+	place := l.before(id)
+	b := l.blocks[0]
+	if place >= b.size {
+		b = l.blocks[l.find(place)]
+	}
+	place -= b.first
+	f.list[i], f.clusters[i] = (*byte)(unsafe.Pointer(&b.words[place*words])), int32(cluster)
+	f.columns[norms][i], f.columns[ratios][i], f.columns[variances][i] = b.numbers[norms][place], 1, 0
+	if v := b.numbers[ratios]; v != nil {
+		f.columns[ratios][i] = v[place]
+	}
+	if v := b.numbers[variances]; v != nil {
+		f.columns[variances][i] = v[place]
+	}
+	if b.ids != nil {
+		f.columns[centreProducts][i], f.columns[codedProducts][i] = b.numbers[centreProducts][place], b.numbers[codedProducts][place]
+	}
+}
+
+// addRange makes rows [id, id+n) the rows of a batch.
+func (r *rows) addRange(f *batch, id, n, words int) {
+	if r.labels != nil {
+		for i := range n {
+			r.addRow(f, i, id+i, words)
+		}
+		return
+	}
+	i := 0
+	r.clusters[0].each(id, id+n, func(b *block, lo, hi int) {
+		f.add(i, hi-lo, b, lo, 0, words)
+		i += hi - lo
+	})
+}
+
+// multiply sets the products of the first n rows with a rounded vector.
+func (f *batch) multiply(x *rounded, n int) {
+	if len(x.tile) > 0 {
+		for i := range n {
+			row := unsafe.Slice((*uint64)(unsafe.Pointer(f.list[i])), x.words)
+			if x.table != nil {
+				scan.LevelProducts(f.products[i:], row, x.table, x.tile, 1, x.words, x.width, 1, 1)
+			} else {
+				scan.Products(f.products[i:], row, x.tile, 1, x.words, x.width, 1, 1)
+			}
+		}
+	} else {
+		most := (n + scan.ListedStep - 1) / scan.ListedStep * scan.ListedStep
+		for i := n; i < most+scan.ListedMore; i++ {
+			f.list[i] = f.list[n-1]
+		}
+		scan.ListedProducts(f.products[:], f.list[:], x.listed, most, x.words, x.width)
+	}
+	vecmath.Scale(f.products[:n], x.scale)
+}
+
+// multiplyShifted sets the products of the first n rows with what a query is rounded to for their
+// centres.
+func (q *quantiser[T]) multiplyShifted(f *batch, x *Query, n int) {
+	for from, to := 0, 0; from < n; from = to {
+		one := x.roundedOf(q.shiftOf(x, int(f.clusters[from])))
+		for to++; to < n && x.roundedOf(q.shiftOf(x, int(f.clusters[to]))) == one; {
+			to++
+		}
+		if to-from == n {
+			f.multiply(one, n)
+			return
+		}
+		part := batches.Get()
+		copy(part.list[:], f.list[from:to])
+		part.multiply(one, to-from)
+		copy(f.products[from:], part.products[:to-from])
+		batches.Put(part)
+	}
+}

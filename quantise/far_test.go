@@ -1,0 +1,224 @@
+package quantise_test
+
+import (
+	"cmp"
+	"fmt"
+	"math"
+	"math/rand/v2"
+	"slices"
+	"testing"
+
+	"github.com/stretchr/testify/assert"
+	"github.com/stretchr/testify/require"
+
+	"github.com/seed-feabd252/randfeat/dense"
+	"github.com/seed-feabd252/randfeat/internal/testing/densetest"
+	"github.com/seed-feabd252/randfeat/quantise"
+)
+
+// farCase is rows and queries about centres that are far from the origin.
+type farCase struct {
+	mean, between float64 // mean and standard deviation of the coordinates of centres
+	centres       int
+	bits          int
+}
+
+// farData returns rows and queries that are normal variates of variance 1 about the centres in turn.
+func farData[T dense.Float](c farCase, n, m, d int) (x, queries, centres dense.Matrix[T]) {
+	rng := rand.New(rand.NewPCG(3, 4))
+	x, queries = densetest.Normal[T](rng, n, d, 0, 1), densetest.Normal[T](rng, m, d, 0, 1)
+	centres = densetest.Normal[T](rng, c.centres, d, c.mean, c.between)
+	for _, rows := range []dense.Matrix[T]{x, queries} {
+		for i := range rows.Rows {
+			for j, v := range centres.Row(i % c.centres) {
+				rows.Row(i)[j] = T(float64(rows.Row(i)[j]) + float64(v))
+			}
+		}
+	}
+	return x, queries, centres
+}
+
+// productOf returns xᵀy as a sum of two numbers, because one has too few digits far from the origin.
+func productOf[T dense.Float](x, y []T) (sum, rest float64) {
+	for i, v := range x {
+		a, b := float64(v), float64(y[i])
+		product := a * b
+		next := sum + product
+		added := next - sum
+		rest += math.FMA(a, b, -product) + (sum - (next - added)) + (product - added)
+		sum = next
+	}
+	return sum, rest
+}
+
+// testFar compares estimates of rows far from the origin with the truth. Errors are those that the
+// standard errors say, bounds hold, and a search finds as many of the nearest rows as one of the same
+// rows about the origin.
+func testFar[T dense.Float](t *testing.T, c farCase) {
+	const n, m, d, k, miss = 600, 24, 96, 10, 0.05
+	what := fmt.Sprintf("%T, %+v", T(0), c)
+	x, queries, centres := farData[T](c, n, m, d)
+	q := around(t, quantise.Options{Bits: c.bits}, centres)
+	codes, err := q.Encode(t.Context(), x)
+	require.NoError(t, err)
+	x0, queries0, _ := farData[T](farCase{centres: c.centres}, n, m, d)
+	codes0 := encode(t, x0, quantise.Options{Bits: c.bits})
+	for _, by := range measures {
+		if by == quantise.Cosine && c.mean > 1e5 {
+			continue // float64 does not resolve the differences of the cosines
+		}
+		var squares, squaresNear, near, low, high float64
+		found, found0 := 0, 0
+		for i := range m {
+			query := q.Prepare(nil, queries.Row(i), by, miss)
+			ids, values := make([]int, 0, n), make([]float64, n)
+			for j, e := range codes.Estimates(make([]quantise.Estimate, n), query, 0) {
+				want, rest := truth(by, doubles(x.Row(j)), doubles(queries.Row(i))), 0.0
+				if by == quantise.InnerProduct {
+					want, rest = productOf(x.Row(j), queries.Row(i))
+				}
+				square := math.Pow((e.Value-want-rest)/e.StdErr, 2)
+				squares += square / n / m
+				if values[j] = want; i%c.centres == j%c.centres {
+					ids = append(ids, j)
+					squaresNear += square
+					near++
+				}
+				if e.Low-want > rest {
+					low += 1. / n / m
+				}
+				if e.High-want < rest {
+					high += 1. / n / m
+				}
+			}
+			if by != quantise.SquaredDistance {
+				continue
+			}
+			own := make(quantise.Bitmap, (n+63)/64)
+			for _, id := range ids {
+				own.Set(id, true)
+			}
+			slices.SortFunc(ids, func(a, b int) int { return cmp.Compare(values[a], values[b]) })
+			hits0 := lists(1, k)
+			query0 := codes0.Quantiser().Prepare(nil, queries0.Row(i), by, 0)
+			require.NoError(t, codes0.Quantiser().Search(t.Context(), hits0, []*quantise.Query{query0}, quantise.SearchOptions[T]{Only: []quantise.Set{own}}, codes0))
+			for j, hit := range codes.Search(make([]quantise.Hit, k), query) {
+				if slices.Contains(ids[:k], hit.ID) {
+					found++
+				}
+				if slices.Contains(ids[:k], hits0[0][j].ID) {
+					found0++
+				}
+			}
+		}
+		if by == quantise.SquaredDistance {
+			share := float64(found0) / m / k
+			assert.InDelta(t, share, float64(found)/m/k, 5*math.Sqrt(2*share*(1-share)/m/k), what)
+		}
+		if by != quantise.Cosine || c.between < 1e5 {
+			assert.InDelta(t, 1, squaresNear/near, 6*math.Sqrt(2/near), "%s, measure %d", what, by)
+		}
+		assert.LessOrEqual(t, squares, 1.2, "%s, measure %d", what, by)
+		assert.LessOrEqual(t, max(low, high), miss, "%s, measure %d", what, by)
+	}
+}
+
+// At a mean of 20 the query itself is rounded for near centres, and q − tc for the others.
+func TestFar(t *testing.T) {
+	for _, c := range []farCase{
+		{20, 1, 3, 1}, {1e3, 1, 3, 8}, {1e6, 1, 1, 1}, {1e6, 1, 3, 4}, {1e6, 1, 1, 8}, {0, 1e6, 3, 1}, {0, 1e6, 3, 8},
+	} {
+		testFar[float32](t, c)
+		testFar[float64](t, c)
+	}
+}
+
+// Every call has the estimates of Estimates, in pages and in lists, for one query and for several that
+// are near to different centres, of one segment or several, for all rows and for few. Exact rows are
+// the nearest.
+func testFarCalls[T dense.Float](t *testing.T) {
+	const n, m, d, k = 500, 10, 40, 7
+	for _, o := range []quantise.Options{{Bits: 1}, {Bits: 4}, {Bits: 8}, {Scheme: quantise.LloydMax, Bits: 4}, {Scheme: quantise.QJL, Bits: 2}} {
+		x, queries, centres := farData[T](farCase{mean: 1e6, between: 1, centres: 3}, n, m, d)
+		clear(centres.Row(2)) // its rows and queries are not so near to another centre
+		q := around(t, o, centres)
+		codes, err := q.Encode(t.Context(), x)
+		require.NoError(t, err)
+		first, err := q.Encode(t.Context(), x.RowRange(0, 200))
+		require.NoError(t, err)
+		second, err := q.Encode(t.Context(), x.RowRange(200, n))
+		require.NoError(t, err)
+		page := pageOf(t, q, x)
+		ids, some := rand.New(rand.NewPCG(5, 6)).Perm(n), make(quantise.Bitmap, (n+63)/64)
+		for _, id := range ids[:n/20] {
+			some.Set(id, true)
+		}
+		for _, by := range measures {
+			prepared, every := make([]*quantise.Query, m), make([]quantise.Estimate, n)
+			together, few, parts := lists(m, k), lists(m, k), lists(m, k)
+			for i := range prepared {
+				prepared[i] = q.Prepare(nil, queries.Row(i), by, 0)
+			}
+			require.NoError(t, q.Search(t.Context(), together, prepared, quantise.SearchOptions[T]{}, codes))
+			require.NoError(t, q.Search(t.Context(), parts, prepared, quantise.SearchOptions[T]{}, first, second))
+			require.NoError(t, q.Search(t.Context(), few, prepared, quantise.SearchOptions[T]{Only: []quantise.Set{some}}, codes))
+			for i, query := range prepared {
+				want := codes.Estimates(make([]quantise.Estimate, n), query, 0)
+				require.NoError(t, q.EstimateBytes(every, query, page))
+				require.Equal(t, want, every)
+				for j, e := range codes.EstimateRows(every, query, ids) {
+					require.Equal(t, want[ids[j]], e)
+				}
+				require.Equal(t, codes.Search(make([]quantise.Hit, k), query), together[i])
+				for j, hit := range parts[i] {
+					require.Equal(t, together[i][j].Estimate, hit.Estimate)
+					require.Equal(t, together[i][j].ID, hit.ID+200*hit.Segment)
+				}
+				for _, hit := range append(few[i], together[i]...) {
+					require.Equal(t, want[hit.ID], hit.Estimate)
+				}
+			}
+			if o.Scheme != quantise.RaBitQ || by == quantise.Cosine {
+				continue
+			}
+			require.NoError(t, q.Search(t.Context(), together, prepared, quantise.SearchOptions[T]{Rows: quantise.RowsOf(x), MissProbability: 1e-9}, codes))
+			for i := range prepared {
+				for j, hit := range exact(x, queries.Row(i), by, k, func(int) bool { return true }) {
+					require.Equal(t, hit.ID, together[i][j].ID, "%v, measure %d, query %d", o, by, i)
+				}
+			}
+		}
+	}
+}
+
+func TestFarCalls(t *testing.T) { densetest.Both(t, testFarCalls[float32], testFarCalls[float64]) }
+
+// Distances of rows and queries of unequal norms have the error of the norms.
+func testUnequalNorms[T dense.Float](t *testing.T) {
+	const n, m, d = 500, 10, 96
+	for _, scales := range [][2]float64{{1e6, 1}, {1, 1e6}} {
+		rng := rand.New(rand.NewPCG(1, 2))
+		x, queries := densetest.Normal[T](rng, n, d, 0, scales[0]), densetest.Normal[T](rng, m, d, 0, scales[1])
+		for _, bits := range []int{4, 8} {
+			codes, squares, outside := encode(t, x, quantise.Options{Bits: bits}), 0.0, 0
+			for i := range m {
+				query := codes.Quantiser().Prepare(nil, queries.Row(i), quantise.SquaredDistance, 0.01)
+				for j, e := range codes.Estimates(make([]quantise.Estimate, n), query, 0) {
+					want := truth(quantise.SquaredDistance, doubles(x.Row(j)), doubles(queries.Row(i)))
+					squares += math.Pow((e.Value-want)/e.StdErr, 2) / n / m
+					if want < e.Low || want > e.High {
+						outside++
+					}
+				}
+			}
+			// The rotations of float32 err by as much as rotationError in few dimensions only.
+			assert.Less(t, squares, 1.2, "%T, norms %v, %d bits", T(0), scales, bits)
+			assert.Greater(t, squares, 0.2, "%T, norms %v, %d bits", T(0), scales, bits)
+			assert.LessOrEqual(t, float64(outside), n*m/50+5*math.Sqrt(n*m/50), "%T, norms %v, %d bits", T(0), scales, bits)
+		}
+	}
+}
+
+func TestUnequalNorms(t *testing.T) {
+	densetest.Both(t, testUnequalNorms[float32], testUnequalNorms[float64])
+}

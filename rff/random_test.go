@@ -1,0 +1,92 @@
+package rff_test
+
+import (
+	"bytes"
+	"math"
+	"math/rand/v2"
+	"testing"
+
+	"github.com/stretchr/testify/assert"
+	"github.com/stretchr/testify/require"
+
+	"github.com/seed-feabd252/randfeat/dense"
+	"github.com/seed-feabd252/randfeat/internal/testing/densetest"
+	"github.com/seed-feabd252/randfeat/kernels"
+	"github.com/seed-feabd252/randfeat/rff"
+)
+
+// Maps of Random have the kernel, and its values at pairs on average over 60 maps, within 4.5
+// standard errors. At pairs of equal points they are exact.
+func testRandom[T dense.Float](t *testing.T) {
+	const d, draws = 2, 60
+	x := dense.Copy(dense.Matrix[T]{}, points[float64](1, 6, d, 1))
+	boxes := kernels.Boxes{Thresholds: dense.Of(2, 2, []float64{-1, 0.5, 0, 1}), Weights: dense.Of(2, 2, []float64{1, 2, 3, 4})}
+	pulled := kernels.Pullback{K: kernels.Gaussian{LengthScale: 2}, A: dense.Of(1, 2, []float64{1, -2}), Centre: []float64{1, 2}, Offset: []float64{3}}
+	centred := pulled
+	centred.Offset = nil
+	for _, k := range []kernels.Kernel{
+		kernels.Gaussian{}, kernels.Matern{LengthScale: 2}, kernels.Matern{Nu: 2.5}, kernels.Laplacian{}, boxes, kernels.DotProduct{}, pulled, centred,
+		kernels.Sum{kernels.Scaled{K: kernels.Gaussian{LengthScale: 3}, By: 2}, pulled, kernels.DotProduct{}},
+	} {
+		wide := dense.Copy(dense.Matrix[float64]{}, x)
+		want := kernels.Gram(dense.Matrix[float64]{}, k, wide, dense.Matrix[float64]{})
+		mean, squares := dense.New[float64](x.Rows, x.Rows), dense.New[float64](x.Rows, x.Rows)
+		for seed := range uint64(draws) {
+			m, err := rff.Random[T](k, 100, d, rand.NewPCG(seed, 3))
+			require.NoError(t, err)
+			in, out := m.Dims()
+			require.Equal(t, d, in)
+			require.LessOrEqual(t, out, 100)
+			require.InDelta(t, k.Eval(wide.Row(0), wide.Row(1)), m.Kernel().Eval(wide.Row(0), wide.Row(1)), 1e-12)
+			phi := m.Transform(dense.Matrix[T]{}, x)
+			if seed == 0 {
+				var file bytes.Buffer
+				require.NoError(t, rff.Write(&file, m))
+				again, err := rff.Read[T](&file)
+				require.NoError(t, err)
+				require.Equal(t, phi, again.Transform(dense.Matrix[T]{}, x))
+			}
+			for i := range x.Rows {
+				for j := range x.Rows {
+					got := 0.0
+					for f, v := range phi.Row(i) {
+						got += float64(v) * float64(phi.At(j, f))
+					}
+					mean.Row(i)[j] += got / draws
+					squares.Row(i)[j] += got * got / draws
+					if i == j {
+						require.InDelta(t, want.At(i, i), got, 100*want.At(i, i)*densetest.Roundoff[T](), "%v", k)
+					}
+				}
+			}
+		}
+		for i, m := range mean.Data {
+			e := math.Sqrt(math.Max(squares.Data[i]-m*m, 0) / draws)
+			assert.InDelta(t, want.Data[i], m, 4.5*e+100*math.Abs(want.Data[i])*densetest.Roundoff[T](), "%v", k)
+		}
+	}
+}
+
+func TestRandom(t *testing.T) { densetest.Both(t, testRandom[float32], testRandom[float64]) }
+
+func TestRandomErrors(t *testing.T) {
+	src := rand.NewPCG(1, 2)
+	for _, c := range []struct {
+		k           kernels.Kernel
+		features, d int
+		src         rand.Source
+		want        string
+	}{
+		{nil, 10, 2, src, "rff: kernels: k is nil"},
+		{kernels.Gaussian{LengthScale: -1}, 10, 2, src, "rff: kernels: Gaussian.LengthScale = -1"},
+		{kernels.Gaussian{}, 3, 2, src, "rff: features = 3, want at least 4"},
+		{kernels.Sum{kernels.Gaussian{}, kernels.Gaussian{}}, 7, 2, src, "rff: features = 3, want at least 4"},
+		{kernels.Gaussian{}, 10, 0, src, "d = 0"},
+		{kernels.Gaussian{}, 10, 2, nil, "rff: src is nil"},
+		{kernels.Softmax{}, 10, 2, src, "which has no random features in Random"},
+		{kernels.Pullback{K: kernels.Gaussian{}, A: dense.Of(1, 3, []float64{1, 2, 3})}, 10, 2, src, "rff: k is a kernel of points of R^3, want R^2"},
+	} {
+		_, err := rff.Random[float64](c.k, c.features, c.d, c.src)
+		assert.ErrorContains(t, err, c.want)
+	}
+}

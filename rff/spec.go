@@ -1,0 +1,109 @@
+package rff
+
+import (
+	"fmt"
+
+	"github.com/seed-feabd252/randfeat/dense"
+	"github.com/seed-feabd252/randfeat/internal/law/mse"
+	"github.com/seed-feabd252/randfeat/orf"
+)
+
+// Spec is the recipe of a map, a value of one of the types of this package: Gaussian, SDERF, Affine
+// and so on. Draw makes the map. Write stores the value, whose type is the kind of the map in a
+// file. Fields that are drawn are exported too: a nil field is drawn from the field Src, which Draw
+// requires then and files do not have.
+type Spec interface {
+	// String returns the name with the parameters.
+	fmt.Stringer
+
+	// perFrequency returns the number of features of a frequency, 0 for a map without frequencies.
+	perFrequency() int
+}
+
+// specs have a value of each type of Spec.
+var specs = []any{
+	ADERF{}, Affine{}, Angular{}, ArcCosine{}, Boxes{}, DotProduct{}, ELU{}, Gaussian{},
+	GaussianHyperbolic{}, GaussianOptimal{}, GaussianPhase{}, GaussianPositive{}, Identity{},
+	Laplacian{}, Matern{}, Quadratic{}, SADERF{}, SDERF{}, SoftmaxHyperbolic{}, SoftmaxOptimal{},
+	SoftmaxPositive{}, SoftmaxTrig{}, Taylor{},
+}
+
+// Draw makes the map of s over the frequencies w (m×d). w is nil for a map without frequencies:
+// Affine, Boxes, ELU, Identity, Quadratic and Taylor. Draw copies the slices of s, and draws all
+// that it needs at once. The map of a positive Spec is a LogMap.
+//
+// Draw returns an error for an s that is nil, a pointer or of another package, a w that is nil, too
+// large for memory, of another law than s needs or given to a map without frequencies, a nil Src
+// that is needed, and a field that is out of range: its documentation says what it may be. Lengths,
+// scales and features must be in the range of T.
+func Draw[T dense.Float](s Spec, w orf.Projection[T]) (Map[T], error) {
+	return build[T](drawn[T]{Spec: s, W: w, fresh: true})
+}
+
+// drawn is the recipe of a map of Draw, as files have it.
+type drawn[T dense.Float] struct {
+	Spec     Spec
+	W        orf.Projection[T]
+	Ensemble orf.Ensemble // of SDERF: the law of the frequencies before they were multiplied by B
+	Offsets  []T          // of damped maps: the logarithms of the features at 0
+
+	// fresh says that Offsets are not known yet. They take m×d numbers, which a file that claims a
+	// large d must not have its reader allocate.
+	fresh bool `archive:"-"`
+}
+
+func draw[T dense.Float](r drawn[T]) (Map[T], error) {
+	e, err := newEngine(r)
+	if err != nil {
+		return nil, err
+	}
+	switch s := r.Spec.(type) {
+	case ADERF:
+		return aderf(s, e)
+	case Affine:
+		return newAffine[T](s)
+	case Angular:
+		return angular(e)
+	case ArcCosine:
+		return arcCosine(s, e)
+	case Boxes:
+		return boxes(s, e)
+	case DotProduct:
+		return dotProduct(e)
+	case ELU:
+		return elu(s, e)
+	case Gaussian:
+		return gaussian(s, e)
+	case GaussianHyperbolic:
+		return gaussianFeatures(s.LengthScale, mse.Hyperbolic, e)
+	case GaussianOptimal:
+		return gaussianOptimal(s, e)
+	case GaussianPhase:
+		return gaussianPhase(s, e)
+	case GaussianPositive:
+		return gaussianFeatures(s.LengthScale, mse.Positive, e)
+	case Identity:
+		return identityMap(s, e)
+	case Laplacian:
+		return laplacian(s, e)
+	case Matern:
+		return matern(s, e)
+	case Quadratic:
+		return quadraticMap(s, e)
+	case SADERF:
+		return saderf(s, e)
+	case SDERF:
+		return sderf(s, e)
+	case SoftmaxHyperbolic:
+		return softmaxFeatures(s.Scale, mse.Hyperbolic, e)
+	case SoftmaxOptimal:
+		return softmaxOptimal(s.Scale, s.A, e)
+	case SoftmaxPositive:
+		return softmaxFeatures(s.Scale, mse.Positive, e)
+	case SoftmaxTrig:
+		return softmaxTrig(s, e)
+	case Taylor:
+		return taylor(s, e)
+	}
+	panic("unreachable")
+}

@@ -1,0 +1,180 @@
+package automl_test
+
+import (
+	"math"
+	"math/rand/v2"
+	"testing"
+
+	"github.com/stretchr/testify/assert"
+	"github.com/stretchr/testify/require"
+
+	"github.com/seed-feabd252/randfeat/dense"
+	"github.com/seed-feabd252/randfeat/internal/testing/densetest"
+	"github.com/seed-feabd252/randfeat/ridge"
+	"github.com/seed-feabd252/randfeat/ridge/automl"
+)
+
+func learn[T dense.Float](t *testing.T, b ridge.Block[T], o automl.Options) *automl.Result[T] {
+	r, err := automl.Fit(t.Context(), b, o, rand.NewPCG(1, 2))
+	require.NoError(t, err)
+	return r
+}
+
+// uniform returns n rows of d columns in [-1, 1) with the targets f.
+func uniform[T dense.Float](n, d, outputs int, seed uint64, f func(rng *rand.Rand, x, y []T)) ridge.Block[T] {
+	rng := rand.New(rand.NewPCG(seed, 1))
+	b := ridge.Block[T]{X: dense.New[T](n, d), Y: dense.New[T](n, outputs)}
+	for i := range n {
+		for j := range d {
+			b.X.Set(i, j, T(2*rng.Float64()-1))
+		}
+		f(rng, b.X.Row(i), b.Y.Row(i))
+	}
+	return b
+}
+
+// An output in units of 2⁻¹⁰ beside another one is learnt as in a unit of its own, and the choice is
+// the same to the bit. The error of each output is below 0.2 of its deviation, where a choice by the
+// larger output alone leaves an error of the deviation itself.
+func testOutputsInTheirDeviations[T dense.Float](t *testing.T) {
+	draw := func(n int, seed uint64, unit T) ridge.Block[T] {
+		return uniform(n, 3, 2, seed, func(_ *rand.Rand, x, y []T) {
+			y[0], y[1] = T(math.Sin(5*float64(x[0]))), unit*x[1]*x[2]
+		})
+	}
+	one, large := learn(t, draw(80, 1, 1), automl.Options{}), learn(t, draw(80, 1, 1024), automl.Options{})
+	assert.Equal(t, one.Trials, large.Trials)
+	assert.Contains(t, large.String(), "RMSE in deviations of the 2 outputs at 80 held-out rows")
+	assert.InDelta(t, 1, large.Deviation, 1e-12)
+	other := draw(1000, 2, 1024)
+	mean := large.Model.Mean(dense.Matrix[T]{}, other.X)
+	for j := range 2 {
+		wrong, all := 0.0, 0.0
+		for i := range other.Y.Rows {
+			v := float64(other.Y.At(i, j))
+			wrong, all = wrong+math.Pow(v-float64(mean.At(i, j)), 2), all+v*v
+		}
+		assert.Less(t, math.Sqrt(wrong/all), 0.2, "output %d, %v", j, large)
+	}
+}
+
+func TestOutputsInTheirDeviations(t *testing.T) {
+	densetest.Both(t, testOutputsInTheirDeviations[float32], testOutputsInTheirDeviations[float64])
+}
+
+// Bands of an output are the same beside an output in units of 2²⁰, also where the noise differs
+// between rows.
+func testBandsOfOutputs[T dense.Float](t *testing.T) {
+	bands := func(unit T) dense.Matrix[T] {
+		rows := uniform(220, 2, 2, 1, func(rng *rand.Rand, x, y []T) {
+			noise := T(0.1 * math.Exp2(2*float64(x[0])))
+			y[0], y[1] = x[1]+noise*T(rng.NormFloat64()), unit*(T(math.Sin(4*float64(x[0])))+noise*T(rng.NormFloat64()))
+		})
+		r := learn(t, rows, automl.Options{Landmarks: 30})
+		require.Equal(t, "a length-scale a column", r.Trials[r.Best].Family, r.String())
+		_, half := r.Model.Band(rows.X.RowRange(0, 20), 0.9)
+		for i := range half.Rows {
+			half.Row(i)[1] /= unit
+		}
+		return half
+	}
+	assert.InDeltaSlice(t, bands(1).Data, bands(1<<20).Data, 1e-3)
+}
+
+func TestBandsOfOutputs(t *testing.T) {
+	densetest.Both(t, testBandsOfOutputs[float32], testBandsOfOutputs[float64])
+}
+
+// mixed returns rows of numbers and of columns of two values, both of which matter.
+func mixed[T dense.Float](n int, seed uint64) ridge.Block[T] {
+	return uniform(n, 5, 1, seed, func(rng *rand.Rand, x, y []T) {
+		for j := 3; j < 5; j++ {
+			x[j] = T(rng.IntN(2))
+		}
+		y[0] = T(math.Sin(3*float64(x[0]))) + x[1]*x[3] + x[4] + T(0.1*rng.NormFloat64())
+	})
+}
+
+// Numbers in units of 2²⁰ and 2⁻²⁰ beside columns of two values are chosen and learnt as numbers in
+// units of 1, to the bit.
+func testColumnsInTheirUnits[T dense.Float](t *testing.T) {
+	rows := mixed[T](40, 1)
+	one := learn(t, rows, automl.Options{})
+	assert.Contains(t, families(one.Report), "one length-scale, 0 and 1 as they are")
+	assert.NotContains(t, families(one.Report), "one length-scale, columns in equal units")
+	for i := range rows.X.Rows {
+		rows.X.Row(i)[0] *= 1 << 20
+		rows.X.Row(i)[1] *= 1.0 / (1 << 20)
+	}
+	assert.Equal(t, one.Report, learn(t, rows, automl.Options{}).Report)
+}
+
+func TestColumnsInTheirUnits(t *testing.T) {
+	densetest.Both(t, testColumnsInTheirUnits[float32], testColumnsInTheirUnits[float64])
+}
+
+// Columns of one unit, as pixels have, keep it: those that hardly vary have little weight.
+func TestColumnsInEqualUnits(t *testing.T) {
+	rows := uniform(100, 12, 1, 1, func(_ *rand.Rand, x, y []float64) {
+		for j := range x {
+			x[j] = 8 + 8*x[j]
+			if j >= 9 {
+				x[j] /= 16
+			}
+		}
+		y[0] = math.Sin((x[0] + x[1]) / 4)
+	})
+	for i := range rows.X.Rows { // a border that is hardly ever black
+		rows.X.Set(i, 11, map[bool]float64{true: 1}[i%20 == 7])
+	}
+	r := learn(t, rows, automl.Options{})
+	scores := families(r.Report)
+	assert.NotContains(t, scores, "one length-scale, 0 and 1 as they are")
+	assert.Less(t, scores["one length-scale, columns in equal units"], 0.9*scores["one length-scale"], r.String())
+}
+
+// Columns of 10³⁰ and 10⁻³⁰, a column that does not vary, and targets of 10²⁰ about a mean of a
+// thousand deviations cost no accuracy beyond the rounding of the targets.
+func testColumnsOfHugeScale[T dense.Float](t *testing.T) {
+	change := func(b ridge.Block[T]) ridge.Block[T] {
+		for i := range b.X.Rows {
+			b.X.Row(i)[0] *= 1e30
+			b.X.Row(i)[1] *= 1e-30
+			b.X.Row(i)[2] = 1e30
+			b.Y.Set(i, 0, 1e20*(b.Y.At(i, 0)+1000))
+		}
+		return b
+	}
+	o := automl.Options{HeavyTails: true, Landmarks: 30}
+	rows, other := mixed[T](40, 1), mixed[T](500, 2)
+	for _, b := range []ridge.Block[T]{rows, other} {
+		for i := range b.X.Rows {
+			b.X.Row(i)[2] = 1
+		}
+	}
+	want := rmse(learn(t, rows, o).Model, other)
+	assert.Less(t, want, 0.3)
+	assert.InEpsilon(t, 1e20*want, rmse(learn(t, change(rows), o).Model, change(other)), 0.01)
+}
+
+func TestColumnsOfHugeScale(t *testing.T) {
+	densetest.Both(t, testColumnsOfHugeScale[float32], testColumnsOfHugeScale[float64])
+}
+
+// Weights count relative to each other: if all are 2⁻³⁰, the choice and the model are those without.
+func testUnitOfWeights[T dense.Float](t *testing.T) {
+	rows, other := mixed[T](40, 1), mixed[T](200, 2)
+	one := learn(t, rows, automl.Options{})
+	require.NotEqual(t, "linear", one.Kernel)
+	for range rows.X.Rows {
+		rows.Weights = append(rows.Weights, 1.0/(1<<30))
+	}
+	r := learn(t, rows, automl.Options{})
+	assert.Equal(t, one.Best, r.Best, r.String())
+	assert.InEpsilon(t, rmse(one.Model, other), rmse(r.Model, other), 1e-3)
+	assert.InEpsilon(t, one.Model.Noise()[0]/(1<<30), r.Model.Noise()[0], 1e-2)
+}
+
+func TestUnitOfWeights(t *testing.T) {
+	densetest.Both(t, testUnitOfWeights[float32], testUnitOfWeights[float64])
+}

@@ -1,0 +1,233 @@
+package ridge_test
+
+import (
+	"fmt"
+	"math"
+	"math/rand/v2"
+	"os"
+	"path/filepath"
+	"slices"
+	"testing"
+
+	"github.com/stretchr/testify/assert"
+	"github.com/stretchr/testify/require"
+
+	"github.com/seed-feabd252/randfeat/dense"
+	"github.com/seed-feabd252/randfeat/internal/memory/layout"
+	"github.com/seed-feabd252/randfeat/internal/testing/densetest"
+	"github.com/seed-feabd252/randfeat/rff"
+	"github.com/seed-feabd252/randfeat/ridge"
+)
+
+// threeBands returns points of the plane whose class depends on the first coordinate. The middle
+// class never has the largest mean, so that Classify mixes the scores. The rows of rare are far
+// off, and have class 3.
+func threeBands[T dense.Float](n int, seed uint64, rare ...int) ridge.Block[T] {
+	rng := rand.New(rand.NewPCG(seed, 8))
+	b := ridge.Block[T]{X: dense.New[T](n, 2), Y: dense.New[T](n, 1)}
+	for i := range n {
+		c := [...]int{0, 1, 2, 1}[rng.IntN(4)]
+		b.X.Set(i, 0, T(float64(c)+0.4*rng.NormFloat64()))
+		b.X.Set(i, 1, T(0.3*rng.NormFloat64()))
+		b.Y.Set(i, 0, T(c))
+	}
+	for _, i := range rare {
+		b.X.Set(i, 1, b.X.At(i, 1)+6)
+		b.Y.Set(i, 0, 3)
+	}
+	return b
+}
+
+// classify returns the classification by the coordinates of the plane.
+func classify[T dense.Float](t *testing.T, rows ridge.Rows[T], classes int, o ridge.ClassifyOptions) ridge.Classification[T] {
+	t.Helper()
+	phi, err := rff.Draw[T](rff.Identity{D: 2}, nil)
+	require.NoError(t, err)
+	found, err := ridge.Classify(t.Context(), []rff.Map[T]{phi}, rows, classes, o)
+	require.NoError(t, err)
+	return found
+}
+
+// lossOf returns the log-loss of the classifier at the rows and its standard error.
+func lossOf[T dense.Float](c *ridge.Classifier[T], b ridge.Block[T]) (mean, standardError float64) {
+	p, squares := c.Probabilities(dense.Matrix[T]{}, b.X), 0.0
+	n := float64(b.X.Rows)
+	for i, l := range b.Y.Data {
+		own := -math.Log(float64(p.At(i, int(l))))
+		mean, squares = mean+own/n, squares+own*own/n
+	}
+	return mean, math.Sqrt((squares - mean*mean) / n)
+}
+
+// The order of the rows does not matter: classes in turn, classes in ascending order and other
+// orders have the same loss at other rows, within four standard errors, and Classify reports it.
+func TestClassesInTurn(t *testing.T) {
+	densetest.Both(t, testClassesInTurn[float32], testClassesInTurn[float64])
+}
+
+func testClassesInTurn[T dense.Float](t *testing.T) {
+	const n = 6000
+	rows, other := threeBands[T](n, 1), threeBands[T](n, 2)
+	orders := map[string][]int{"drawn": rand.New(rand.NewPCG(1, 2)).Perm(n)}
+	var middle, others []int
+	for c := range 3 {
+		for i, l := range rows.Y.Data {
+			if int(l) != c {
+				continue
+			}
+			orders["ascending"] = append(orders["ascending"], i)
+			if c == 1 {
+				middle = append(middle, i)
+			} else {
+				others = append(others, i)
+			}
+		}
+	}
+	for i := range min(len(middle), len(others)) {
+		orders["in turn"] = append(orders["in turn"], middle[i], others[i])
+	}
+	for name, at := range orders {
+		b := ridge.Block[T]{X: layout.Rows(rows.X, at), Y: layout.Rows(rows.Y, at)}
+		found := classify(t, b, 3, ridge.ClassifyOptions{Ratio: 1})
+		loss, e := lossOf(found.Classifier, other)
+		assert.InDelta(t, 0.35, loss, 0.02, name)
+		assert.InDelta(t, loss, found.Trials[0].Score, 4*e*math.Sqrt(1+n/2048), name)
+	}
+}
+
+// All rows of a rare class are in the sample, wherever they are. 40 of 6000 rows near the others,
+// with a quarter of the weights, have the loss that Classify reports: that of 6000 other rows,
+// within four standard errors of 0.06 for both.
+func TestRareClasses(t *testing.T) {
+	densetest.Both(t, testRareClasses[float32], testRareClasses[float64])
+}
+
+func testRareClasses[T dense.Float](t *testing.T) {
+	const n, count = 6000, 40
+	near := func(seed uint64, rare ...int) ridge.Block[T] {
+		b := threeBands[T](n, seed, rare...)
+		for _, i := range rare {
+			b.X.Set(i, 1, b.X.At(i, 1)-5)
+		}
+		return b
+	}
+	for _, first := range []int{0, 1, n - 200} {
+		var rare, others []int
+		for i := range count {
+			rare, others = append(rare, first+4*i), append(others, 7*i)
+		}
+		found := classify(t, near(1, rare...), 4, ridge.ClassifyOptions{Ratio: 1, ClassWeights: []float64{1, 1, 1, 50}})
+		other := near(2, others...)
+		p := found.Classifier.Probabilities(dense.Matrix[T]{}, other.X)
+		loss, total := 0.0, 0.0
+		for i, l := range other.Y.Data {
+			w, own := 1.0, -math.Log(float64(p.At(i, int(l))))
+			if l == 3 {
+				w = 50
+			}
+			loss, total = loss+w*own, total+w
+		}
+		assert.InDelta(t, loss/total, found.Trials[0].Score, 4*math.Sqrt2*0.06, "first %d", first)
+	}
+}
+
+// A row of weight 0 changes nothing, not even the last bit.
+func TestRowsWithoutWeight(t *testing.T) {
+	densetest.Both(t, testRowsWithoutWeight[float32], testRowsWithoutWeight[float64])
+}
+
+func testRowsWithoutWeight[T dense.Float](t *testing.T) {
+	for _, c := range []struct{ n, each int }{{40, 25}, {2500, 1}, {1030, 1}} {
+		few := threeBands[T](c.n, 1)
+		many := ridge.Block[T]{}
+		var at []int
+		for i := range c.n {
+			few.Weights = append(few.Weights, T(1+i%3))
+			for range c.each {
+				at, many.Weights = append(at, c.n-1-i), append(many.Weights, 0)
+			}
+			at, many.Weights = append(at, i), append(many.Weights, few.Weights[i])
+		}
+		many.X, many.Y = layout.Rows(few.X, at), layout.Rows(few.Y, at)
+		for _, ratio := range []float64{0, 1} {
+			if ratio == 0 && c.n > 40 {
+				continue // takes long
+			}
+			o := ridge.ClassifyOptions{Ratio: ratio, ClassWeights: []float64{1, 2, 3}}
+			want, got := classify(t, few, 3, o), classify(t, many, 3, o)
+			assert.Equal(t, want.Trials, got.Trials)
+			assert.Equal(t, want.Temperature, got.Temperature)
+			assert.Equal(t, want.Classifier.Probabilities(dense.Matrix[T]{}, few.X), got.Classifier.Probabilities(dense.Matrix[T]{}, few.X))
+		}
+	}
+}
+
+// Rows of hardly any weight hardly count, so that weights tend to 0 continuously, and weights that
+// are all multiplied by a number change nothing.
+func TestWeightsOfClassify(t *testing.T) {
+	const n = 60
+	few, more := threeBands[float64](n, 1), threeBands[float64](3000, 2)
+	p := func(b ridge.Block[float64], ratio float64) dense.Matrix[float64] {
+		return classify(t, b, 3, ridge.ClassifyOptions{Ratio: ratio}).Classifier.Probabilities(dense.Matrix[float64]{}, few.X)
+	}
+	want := p(few, 1)
+	b := ridge.Block[float64]{X: dense.New[float64](n+more.X.Rows, 2), Y: dense.New[float64](n+more.X.Rows, 1)}
+	dense.Copy(b.X.RowRange(0, n), few.X)
+	dense.Copy(b.Y.RowRange(0, n), few.Y)
+	dense.Copy(b.X.RowRange(n, b.X.Rows), more.X)
+	dense.Copy(b.Y.RowRange(n, b.X.Rows), more.Y)
+	for i := range b.X.Rows {
+		b.Weights = append(b.Weights, 1)
+		if i >= n {
+			b.Weights[i] = 1e-9
+		}
+	}
+	assert.InDeltaSlice(t, want.Data, p(b.RowRange(0, 1000), 1).Data, 1e-4)
+	few.Weights = slices.Repeat([]float64{1e200}, n)
+	assert.InDeltaSlice(t, want.Data, p(few, 1e200).Data, 1e-6)
+}
+
+// A file of ordered classes, whose blocks are others, gives the classifier of the rows in memory.
+func TestClassesOfFiles(t *testing.T) {
+	b := threeBands[float64](5000, 1)
+	var text []byte
+	for i, row := range b.Y.Data {
+		text = fmt.Appendf(text, "%v,%v,%v\n", b.X.At(i, 0), b.X.At(i, 1), row)
+	}
+	path := filepath.Join(t.TempDir(), "rows.csv")
+	require.NoError(t, os.WriteFile(path, text, 0o600))
+	o := ridge.ClassifyOptions{Ratio: 1}
+	want, got := classify(t, b, 3, o), classify(t, ridge.CSV[float64]{Path: path}, 3, o)
+	assert.Equal(t, want.Temperature, got.Temperature)
+	assert.Equal(t, want.Classifier.Probabilities(dense.Matrix[float64]{}, b.X), got.Classifier.Probabilities(dense.Matrix[float64]{}, b.X))
+}
+
+// The sample has all rows of a class with few, and as many of the others. The weights of a class
+// in the losses are those of all its rows. There is a row of each class, however many there are.
+func TestSampleOfClasses(t *testing.T) {
+	for _, sizes := range [][]int{{100, 200}, {5000, 10, 1500, 5000}, make([]int, 3000)} {
+		var labels []int
+		total := 0
+		for c := range sizes {
+			sizes[c] = max(1, sizes[c])
+			total += sizes[c]
+			for range sizes[c] {
+				labels = append(labels, c)
+			}
+		}
+		counts, shares := ridge.SampleOf(labels, len(sizes))
+		sampled, sum := 0, 0.0
+		for c, n := range counts {
+			sampled += n
+			sum += shares[c]
+		}
+		assert.Equal(t, max(min(total, 2048), len(sizes)), sampled)
+		for c, n := range counts {
+			assert.Greater(t, n, 0)
+			if n < sizes[c] {
+				assert.GreaterOrEqual(t, n+1, counts[0])
+			}
+			assert.InEpsilon(t, float64(sizes[c])/float64(total), shares[c]/sum, 1e-9)
+		}
+	}
+}
