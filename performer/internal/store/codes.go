@@ -36,7 +36,19 @@ type codes[T dense.Float] struct {
 	sides    [2]side[T]
 	widths   []int // of codes of keys and of their means, in package scan
 	encoding encoding[T]
-	call     call[T]
+
+	// During a call. A piece is a piece of the codes of a head of keys, or the open tokens of the head.
+	call[T]
+	first, count int // queries of a head of keys that read codes together
+	pieces       []run
+	digits       [9][]uint64 // of the queries of all heads, by the width of codes
+	factors      []float32   // of products of the queries
+	offsets      []float32   // sums of the elements of the rounded queries
+	lifts        []float32   // of pieces of all heads: factors of sums of values
+	partial      []partial
+	sums         []float32 // of all pieces of all heads
+	tiles        []*tiles.Tile[T]
+	row, out     []T
 }
 
 // side says how keys or values have codes: of the rotated rows less the mean of their segment.
@@ -48,25 +60,6 @@ type side[T dense.Float] struct {
 
 // run is a run of tokens from ≤ j < to.
 type run struct{ from, to int }
-
-// call is the memory of a call of attend. A piece is a piece of the codes of a head of keys, or the
-// open tokens of the head.
-type call[T dense.Float] struct {
-	s       *Store[T]
-	dst, q  dense.Matrix[T]
-	count   int   // of queries of a head of keys: query i·group + g is head g of the group in row i
-	places  []int // of these queries
-	pieces  []run
-	digits  [9][]uint64 // of the queries of all heads, by the width of codes
-	factors []float32   // of products of the queries
-	offsets []float32   // sums of the elements of the rounded queries
-	lifts   []float32   // of pieces of all heads: factors of sums of values
-	partial []partial
-	sums    []float32 // of all pieces of all heads
-	tiles   []*tiles.Tile[T]
-	row     []T
-	out     []T
-}
 
 // partial holds the sum of the weights of a query over a piece, over exp(peak).
 type partial struct{ total, peak float32 }
@@ -122,46 +115,36 @@ func (c *codes[T]) together(s *Store[T]) int {
 }
 
 func (c *codes[T]) attend(s *Store[T], dst, q dense.Matrix[T], causal bool) {
-	x, last := &c.call, s.tokens()-1
-	low := s.places.first(last)
-	x.s, x.pieces = s, x.pieces[:0]
+	c.begin(s, dst, q, causal)
+	low := s.places.first(s.tokens() - 1)
+	c.pieces = c.pieces[:0]
 	for _, r := range [...]run{{0, min(s.places.Sinks, low)}, {low, s.closed}} {
 		for from, to := r.from, min(r.to, s.closed); from < to; {
 			next := min((from/pieceRows+1)*pieceRows, to)
-			x.pieces = append(x.pieces, run{from, next})
+			c.pieces = append(c.pieces, run{from, next})
 			from = next
 		}
 	}
-	group := s.heads / s.keyHeads
-	rows := max(mostQueries/group, 1)
-	for lo := 0; lo < q.Rows; lo += rows {
-		hi := min(lo+rows, q.Rows)
-		x.count, x.places = (hi-lo)*group, x.places[:0]
-		for i := range x.count {
-			place := last
-			if causal {
-				place += 1 - q.Rows + lo + i/group
-			}
-			x.places = append(x.places, place)
-		}
-		x.dst, x.q = dst.RowRange(lo, hi), q.RowRange(lo, hi)
+	n := max(mostQueries/c.group, 1) * c.group
+	for c.first = 0; c.first < len(c.places); c.first += n {
+		c.count = min(n, len(c.places)-c.first)
 		c.outputs()
 	}
-	x.s, x.dst, x.q = nil, dense.Matrix[T]{}, dense.Matrix[T]{}
+	c.end()
 }
 
 // outputs computes the outputs of the queries of the call.
 func (c *codes[T]) outputs() {
-	x, s := &c.call, c.call.s
-	n := s.keyHeads * len(x.pieces) * x.count
-	x.lifts = scratch.Resize(x.lifts, s.keyHeads*len(x.pieces))
-	x.partial, x.sums = scratch.Resize(x.partial, n), scratch.Resize(x.sums, n*c.sides[1].order)
-	x.tiles = scratch.Resize(x.tiles, s.keyHeads)
-	elements := s.tokens() * (s.dims[0] + s.dims[1]) * x.count
-	if len(x.pieces) > 0 {
+	s := c.s
+	n := s.keyHeads * len(c.pieces) * c.count
+	c.lifts = scratch.Resize(c.lifts, s.keyHeads*len(c.pieces))
+	c.partial, c.sums = scratch.Resize(c.partial, n), scratch.Resize(c.sums, n*c.sides[1].order)
+	c.tiles = scratch.Resize(c.tiles, s.keyHeads)
+	elements := s.tokens() * (s.dims[0] + s.dims[1]) * c.count
+	if len(c.pieces) > 0 {
 		c.round()
 	}
-	if all := s.keyHeads * (len(x.pieces) + 1); elements < fewCodes/s.keyHeads {
+	if all := s.keyHeads * (len(c.pieces) + 1); elements < fewCodes/s.keyHeads {
 		for i := range all {
 			c.Piece(i)
 		}
@@ -169,35 +152,23 @@ func (c *codes[T]) outputs() {
 		parallel.Do(all, c)
 	}
 	for h := range s.keyHeads {
-		for i := range x.count {
+		for i := range c.count {
 			c.finish(h, i)
 		}
-		x.tiles[h].Release()
-		x.tiles[h] = nil
+		c.tiles[h].Release()
+		c.tiles[h] = nil
 	}
-}
-
-// vector returns row i of head h of keys in m: the columns of the head of queries i mod group in row
-// i/group.
-func (c *codes[T]) vector(m dense.Matrix[T], h, i int) []T {
-	group := c.call.s.heads / c.call.s.keyHeads
-	return layout.Head(m, h*group+i%group, c.call.s.heads).Row(i / group)
 }
 
 // Piece sums a piece of the codes of a head of keys, or the open tokens of the head.
 func (c *codes[T]) Piece(i int) {
-	x := &c.call
-	h, piece := i/(len(x.pieces)+1), i%(len(x.pieces)+1)
+	h, piece := i/(len(c.pieces)+1), i%(len(c.pieces)+1)
 	w := pool.Get[work[T]](&works)
-	if piece == len(x.pieces) {
-		w.queries.Shape(x.count, x.s.dims[0])
-		q := w.queries.Rows(x.count)
-		for i := range x.count {
-			copy(q.Row(i), c.vector(x.q, h, i))
-		}
-		k, v := x.s.recent(h)
-		x.tiles[h] = tiles.NewTile(x.s.scores.Scores, q, x.s.dims[1])
-		c.add(x.tiles[h], k, v, x.s.closed, 0)
+	if piece == len(c.pieces) {
+		q := c.queries(&w.queries, h, c.first, c.first+c.count)
+		k, v := c.s.recent(h)
+		c.tiles[h] = tiles.NewTile(c.s.scores.Scores, q, c.s.dims[1])
+		c.add(c.tiles[h], k, v, c.s.closed, 0)
 	} else {
 		w.begin(c, h)
 		w.sum(c, h, piece)
@@ -208,9 +179,9 @@ func (c *codes[T]) Piece(i int) {
 
 // add adds keys and values from a token on to the sums of queries from query first on.
 func (c *codes[T]) add(t *tiles.Tile[T], k, v dense.Matrix[T], token, first int) {
-	m := mask[T](c.call.s.places, token)
-	m.Places = c.call.places
-	t.AddSeen(k, v, m, first)
+	m := mask[T](c.s.places, token)
+	m.Places = c.places
+	t.AddSeen(k, v, m, c.first+first)
 }
 
 // rounding is a codes that rounds the queries of a call. A piece is a head of keys.
@@ -218,11 +189,11 @@ type rounding[T dense.Float] codes[T]
 
 // round rounds the queries of all heads.
 func (c *codes[T]) round() {
-	x, s := &c.call, c.call.s
-	n := s.keyHeads * x.count
-	x.factors, x.offsets = scratch.Resize(x.factors, n), scratch.Resize(x.offsets, n)
+	s := c.s
+	n := s.keyHeads * c.count
+	c.factors, c.offsets = scratch.Resize(c.factors, n), scratch.Resize(c.offsets, n)
 	for _, width := range c.widths {
-		x.digits[width] = scratch.Resize(x.digits[width], n*scan.DigitWords(scan.Words(c.sides[0].order, width), width))
+		c.digits[width] = scratch.Resize(c.digits[width], n*scan.DigitWords(scan.Words(c.sides[0].order, width), width))
 	}
 	if n*c.sides[0].order < fewCodes/64 {
 		for h := range s.keyHeads {
@@ -235,30 +206,30 @@ func (c *codes[T]) round() {
 
 func (r *rounding[T]) Piece(h int) {
 	c := (*codes[T])(r)
-	x, w, keys := &c.call, pool.Get[work[T]](&works), &c.sides[0]
+	w, keys := pool.Get[work[T]](&works), &c.sides[0]
 	w.queries.Shape(1, keys.order)
 	rotated := w.queries.Rows(1).Row(0)
 	w.whole = scratch.Resize(w.whole, keys.order)
-	for i := range x.count {
-		step := scan.Round(w.whole, keys.rotation.ApplyVec(rotated, c.vector(x.q, h, i)))
-		at, sum := h*x.count+i, 0
+	for i := range c.count {
+		step := scan.Round(w.whole, keys.rotation.ApplyVec(rotated, c.vector(c.q, h, c.first+i)))
+		at, sum := h*c.count+i, 0
 		for _, width := range c.widths {
 			words := scan.Words(keys.order, width)
-			scan.Digits(x.digits[width][at*scan.DigitWords(words, width):], w.whole, words, width)
+			scan.Digits(c.digits[width][at*scan.DigitWords(words, width):], w.whole, words, width)
 		}
 		for _, y := range w.whole {
 			sum += int(y)
 		}
-		x.factors[at], x.offsets[at] = float32(step*x.s.scores.Scale), float32(sum)
+		c.factors[at], c.offsets[at] = float32(step*c.s.scores.Scale), float32(sum)
 	}
 	pool.Put(&works, w)
 }
 
 // finish writes the output of query i of a head of keys.
 func (c *codes[T]) finish(h, i int) {
-	x, s := &c.call, c.call.s
-	dst, pieces, scores := c.vector(x.dst, h, i), len(x.pieces), c.scoresOf(h, i)
-	more, total, peak := x.tiles[h].Sums(i)
+	s := c.s
+	dst, pieces, scores := c.vector(c.dst, h, c.first+i), len(c.pieces), c.scores(h, c.first+i)
+	more, total, peak := c.tiles[h].Sums(i)
 	if pieces == 0 {
 		if !layout.Finite(dense.Of(1, len(more), more)) {
 			c.exactly(dst, h, i)
@@ -268,36 +239,36 @@ func (c *codes[T]) finish(h, i int) {
 		return
 	}
 	order := c.sides[1].order
-	partials := x.partial[h*pieces*x.count:]
+	partials := c.partial[h*pieces*c.count:]
 	most := peak
 	for p := range pieces {
-		most = max(most, float64(partials[p*x.count+i].peak))
+		most = max(most, float64(partials[p*c.count+i].peak))
 	}
 	if most == math.Inf(-1) {
 		most = 0
 	}
-	x.row, x.out = scratch.Resize(x.row, order), scratch.Resize(x.out, s.dims[1])
-	clear(x.row)
-	lifts := x.lifts[h*pieces:][:pieces]
+	c.row, c.out = scratch.Resize(c.row, order), scratch.Resize(c.out, s.dims[1])
+	clear(c.row)
+	lifts := c.lifts[h*pieces:][:pieces]
 	lift := max(1, slices.Max(lifts))
 	var all T
 	for p := range pieces {
-		at := p*x.count + i
+		at := p*c.count + i
 		factor := T(math.Exp(float64(partials[at].peak) - most))
 		all += factor * T(partials[at].total)
 		factor *= T(lifts[p] / lift)
-		for j, y := range x.sums[(h*pieces*x.count+at)*order:][:order] {
-			x.row[j] += factor * T(y)
+		for j, y := range c.sums[(h*pieces*c.count+at)*order:][:order] {
+			c.row[j] += factor * T(y)
 		}
 	}
-	c.sides[1].rotation.ApplyTransposedVec(x.out, x.row)
+	c.sides[1].rotation.ApplyTransposedVec(c.out, c.row)
 	factor := T(math.Exp(peak - most))
-	vecmath.AddScaled(x.out, more, factor/T(lift))
-	if all-all != 0 || !layout.Finite(dense.Of(1, len(x.out), x.out)) {
+	vecmath.AddScaled(c.out, more, factor/T(lift))
+	if all-all != 0 || !layout.Finite(dense.Of(1, len(c.out), c.out)) {
 		c.exactly(dst, h, i)
 		return
 	}
-	tiles.Output(scores, dst, x.out, all+factor*total, most)
+	tiles.Output(scores, dst, c.out, all+factor*total, most)
 	for j := 0; j < len(dst) && lift != 1; j++ {
 		if dst[j] *= T(lift); !s.scores.Unnormalised {
 			dst[j] = coded.Finite(dst[j]) // rounding to codes may exceed the largest number
@@ -305,29 +276,23 @@ func (c *codes[T]) finish(h, i int) {
 	}
 }
 
-// scoresOf returns the scores of query i of a head of keys.
-func (c *codes[T]) scoresOf(h, i int) tiles.Scores {
-	group := c.call.s.heads / c.call.s.keyHeads
-	return c.call.s.scores.of(h*group + i%group)
-}
-
 // exactly computes the output of query i of a head of keys from decoded keys and values.
 func (c *codes[T]) exactly(dst []T, h, i int) {
-	q, out := dense.Of(1, c.call.s.dims[0], slices.Clone(c.vector(c.call.q, h, i))), dense.Of(1, len(dst), dst) // dst may be the query
+	q, out := dense.Of(1, c.s.dims[0], slices.Clone(c.vector(c.q, h, c.first+i))), dense.Of(1, len(dst), dst) // dst may be the query
 	if peak := c.decoded(out, q, h, i, 1); peak > coded.Largest && !layout.Finite(out) {
 		smaller := dense.New[T](1, len(dst))
 		c.decoded(smaller, q, h, i, coded.Smaller)
-		coded.Mend(c.call.s.scores.Scores, out, smaller)
+		coded.Mend(c.s.scores.Scores, out, smaller)
 	}
 }
 
 // decoded computes the output for values times factor, and returns the largest size of the values.
 func (c *codes[T]) decoded(dst, q dense.Matrix[T], h, i int, factor T) (peak T) {
-	x, s := &c.call, c.call.s
-	t := tiles.NewTile(c.scoresOf(h, i), q, s.dims[1])
+	s := c.s
+	t := tiles.NewTile(c.scores(h, c.first+i), q, s.dims[1])
 	b := pool.Get[block[T]](&blocks)
 	k, v := dense.New[T](tiles.Keys, s.dims[0]), dense.New[T](tiles.Keys, s.dims[1])
-	for _, r := range x.pieces {
+	for _, r := range c.pieces {
 		for lo := r.from; lo < r.to; lo += tiles.Keys {
 			n := min(tiles.Keys, r.to-lo)
 			for j := range n {

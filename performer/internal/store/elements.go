@@ -5,8 +5,7 @@ import (
 
 	"github.com/seed-feabd252/randfeat/dense"
 	"github.com/seed-feabd252/randfeat/internal/compute/parallel"
-	"github.com/seed-feabd252/randfeat/internal/memory/layout"
-	"github.com/seed-feabd252/randfeat/internal/memory/scratch"
+	"github.com/seed-feabd252/randfeat/internal/memory/pool"
 	"github.com/seed-feabd252/randfeat/performer/internal/tiles"
 )
 
@@ -15,13 +14,9 @@ import (
 type elements[T dense.Float] struct {
 	slabs[T]
 
-	// During a call. A piece is a head of keys and the queries of one token, or a head of queries and
-	// the queries of several tokens.
-	s      *Store[T]
-	dst, q dense.Matrix[T]
-	mask   tiles.Mask[T]
-	places []int // of queries
-	rows   int   // tokens of a piece, or 0
+	call[T]
+	mask tiles.Mask[T]
+	rows int // queries of a piece
 }
 
 // NewElements returns an empty store of exact attention for the given numbers of heads of queries
@@ -73,64 +68,44 @@ func (e *elements[T]) together(s *Store[T]) int {
 }
 
 // fewElements is the number of elements of keys and values from which on processors share the
-// pieces.
+// pieces of one token.
 const fewElements = 1 << 14
 
 func (e *elements[T]) attend(s *Store[T], dst, q dense.Matrix[T], causal bool) {
-	n, pieces, queries := s.tokens(), s.keyHeads, s.heads/s.keyHeads
-	e.s, e.dst, e.q, e.mask, e.rows = s, dst, q, mask[T](s.places, 0), 0
-	if q.Rows > 1 {
-		queries, e.rows = q.Rows, tiles.Queries(q.Rows)
-		if s.places.drops() {
-			e.rows = tiles.Queries(1) // fewer keys that only some of the queries see
-		}
-		pieces = s.heads * e.blocks()
+	e.begin(s, dst, q, causal)
+	e.mask = mask[T](s.places, 0)
+	e.mask.Places, e.rows = e.places, tiles.Queries(len(e.places))
+	if s.places.drops() {
+		e.rows = tiles.Queries(1) // fewer keys that only some of the queries see
 	}
-	e.places = scratch.Resize(e.places, queries)
-	for i := range e.places {
-		e.places[i] = n - 1
-		if causal && q.Rows > 1 {
-			e.places[i] += i + 1 - q.Rows
-		}
-	}
-	e.mask.Places = e.places
-	if n*(s.dims[0]+s.dims[1]) < fewElements && e.rows == 0 {
+	if pieces := e.blocks() * s.keyHeads; q.Rows == 1 && s.tokens()*(s.dims[0]+s.dims[1]) < fewElements {
 		for i := range pieces {
 			e.Piece(i)
 		}
 	} else {
 		parallel.Do(pieces, e)
 	}
-	e.s, e.dst, e.q = nil, dense.Matrix[T]{}, dense.Matrix[T]{}
+	e.end()
 }
 
-// blocks returns the number of pieces of a head of queries of several tokens.
-func (e *elements[T]) blocks() int { return (e.q.Rows + e.rows - 1) / e.rows }
+// blocks returns the number of pieces of a head of keys.
+func (e *elements[T]) blocks() int { return (len(e.places) + e.rows - 1) / e.rows }
 
+// Piece computes the outputs of some queries of a head of keys.
 func (e *elements[T]) Piece(i int) {
-	n, group := e.s.heads, e.s.heads/e.s.keyHeads
-	if e.rows == 0 {
-		q, dst := layout.Heads(e.q, i*group, (i+1)*group, n), layout.Heads(e.dst, i*group, (i+1)*group, n)
-		e.outputs(dense.Of(group, e.s.dims[1], dst.Row(0)), dense.Of(group, e.s.dims[0], q.Row(0)), i, i*group, 1, 0)
-		return
-	}
-	head, lo := i/e.blocks(), i%e.blocks()*e.rows
-	hi := min(lo+e.rows, e.q.Rows)
-	e.outputs(layout.Head(e.dst, head, n).RowRange(lo, hi), layout.Head(e.q, head, n).RowRange(lo, hi), head/group, head, 0, lo)
-}
-
-// outputs computes the outputs of queries over the head h of keys. The queries are those from query
-// first on of the mask, of heads from head on that are next apart.
-func (e *elements[T]) outputs(dst, q dense.Matrix[T], h, head, next, first int) {
-	t := tiles.NewTile(e.s.scores.Scores, q, dst.Cols)
+	w := pool.Get[work[T]](&works)
+	h, first := i/e.blocks(), i%e.blocks()*e.rows
+	q := e.queries(&w.queries, h, first, min(first+e.rows, len(e.places)))
+	t := tiles.NewTile(e.s.scores.Scores, q, e.s.dims[1])
 	for _, p := range t.Parts(&e.mask, first, e.s.tokens()) {
 		k, v := e.of(h, p)
 		t.AddPart(k, v, &e.mask, first, p)
 	}
-	for i := range dst.Rows {
-		t.FinishRow(e.s.scores.of(head+i*next), dst.Row(i), i)
+	for i := range q.Rows {
+		t.FinishRow(e.scores(h, first+i), e.vector(e.dst, h, first+i), i)
 	}
 	t.Release()
+	pool.Put(&works, w)
 }
 
 func (e *elements[T]) merge(s *Store[T], other content[T], closed int) {

@@ -29,22 +29,22 @@ var works pool.Pair[work[float32], work[float64]]
 
 // sum sums a piece of the codes of a head.
 func (w *work[T]) sum(c *codes[T], h, piece int) {
-	x, r := &c.call, c.call.pieces[piece]
-	first := (h*len(x.pieces) + piece) * x.count
+	r := c.pieces[piece]
+	first := (h*len(c.pieces) + piece) * c.count
 	s, _ := c.at(r.from, h)
 	order := [2]int{s.codes[0].order, s.codes[1].order}
-	partials, sums, bounds := x.partial[first:][:x.count], x.sums[first*order[1]:][:x.count*order[1]], c.bounds(h, r)
+	partials, sums, bounds := c.partial[first:][:c.count], c.sums[first*order[1]:][:c.count*order[1]], c.bounds(h, r)
 	// Products of codes are at most products times the factor of a query.
 	products, lift := scan.Largest*float32(order[0])*bounds[0], liftOf(bounds[1])
-	x.lifts[h*len(x.pieces)+piece] = lift
+	c.lifts[h*len(c.pieces)+piece] = lift
 	for i, factor := range w.factors {
 		partials[i] = partial{0, float32(math.Inf(-1))}
 		if !(max(products, products*max(factor, -factor)) <= math.MaxFloat32/2) {
 			partials[i].total = float32(math.NaN()) // scores may overflow
 		}
 	}
-	w.values.begin(&s.codes[1], x.count)
-	w.valueMeans.begin(&s.means[1], x.count)
+	w.values.begin(&s.codes[1], c.count)
+	w.valueMeans.begin(&s.means[1], c.count)
 	for lo, n := r.from, 0; lo < r.to; lo += n {
 		n = min(r.to-lo, c.size-lo%c.size)
 		w.addSlab(c, h, lo, n, partials, lift)
@@ -104,7 +104,7 @@ func (w *work[T]) addSlab(c *codes[T], h, from, n int, partials []partial, lift 
 		w.scores = w.products(w.scores, &s.codes[0], at+lo, rows)
 		first := (at+lo)/Segment - firstMean
 		for i := range partials {
-			w.weigh(&c.call, &s.codes[0], &partials[i], i, at+lo, from+lo, rows, w.means[(i*blocks+first)*partsOf:], w.blocks[i*blocks:][:first])
+			w.weigh(c, &s.codes[0], &partials[i], i, at+lo, from+lo, rows, w.means[(i*blocks+first)*partsOf:], w.blocks[i*blocks:][:first])
 		}
 		if lift != 1 {
 			vecmath.Scale(w.scores, 1/lift)
@@ -133,10 +133,9 @@ var noMeans [pieceRows/Segment/scan.PartRows + 1]float32
 
 // begin sets the queries of w to those of a head.
 func (w *work[T]) begin(c *codes[T], h int) {
-	x := &c.call
-	w.factors, w.offsets = x.factors[h*x.count:][:x.count], x.offsets[h*x.count:][:x.count]
-	for width, digits := range x.digits {
-		size := len(digits) / x.s.keyHeads
+	w.factors, w.offsets = c.factors[h*c.count:][:c.count], c.offsets[h*c.count:][:c.count]
+	for width, digits := range c.digits {
+		size := len(digits) / c.s.keyHeads
 		w.digits[width] = digits[h*size:][:size]
 	}
 }
@@ -175,15 +174,15 @@ func (w *work[T]) score(r *rows, x []float32, i, at int, means []float32) {
 // weigh replaces products of query i with n rows from row at on, whose tokens begin with the given
 // one, by weights over exp(peak), after it has raised the peak and rescaled the sums, of which blocks
 // are those of earlier segments.
-func (w *work[T]) weigh(x *call[T], keys *rows, p *partial, i, at, token, n int, means, blocks []float32) {
-	row, slope := w.scores[i*n:][:n], float32(x.s.places.Slope)
+func (w *work[T]) weigh(c *codes[T], keys *rows, p *partial, i, at, token, n int, means, blocks []float32) {
+	row, slope := w.scores[i*n:][:n], float32(c.s.places.Slope)
 	w.score(keys, row, i, at, means)
-	if x.s.scores.Softcap != 0 {
+	if c.s.scores.Softcap != 0 {
 		w.memory = scratch.Resize(w.memory, n)
-		tiles.CapRow(x.s.scores.Scores, row, w.memory)
+		tiles.CapRow(c.s.scores.Scores, row, w.memory)
 	}
 	for from := 0; slope != 0 && from < n; from += Segment {
-		part, distance := row[from:min(from+Segment, n)], float32(x.places[i]-token-from)
+		part, distance := row[from:min(from+Segment, n)], float32(c.places[c.first+i]-token-from)
 		vecmath.Affine(part, part, 1, -slope*distance)
 		vecmath.AddScaled(part, ascending[:len(part)], slope)
 	}
