@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"math"
 	"math/bits"
+	"slices"
 
 	"github.com/seed-feabd252/randfeat/dense"
 	"github.com/seed-feabd252/randfeat/internal/compute/parallel"
@@ -455,11 +456,9 @@ func (e exact[T]) NewState(d, dv int) (*State[T], error) {
 // newStore returns the tokens of heads with attentions that differ from e at most in SinkWeight, or
 // of all heads if there is one attention.
 func (e exact[T]) newStore(attentions []Attention[T], heads, keyHeads, d, dv int) (*store.Store[T], error) {
-	scores := store.Scores{Scores: e.scores(d)}
-	if len(attentions) > 1 {
-		for _, a := range attentions {
-			scores.Sinks = append(scores.Sinks, a.(exact[T]).SinkWeight)
-		}
+	scores := slices.Repeat([]tiles.Scores{e.scores(d)}, heads)
+	for h, a := range attentions {
+		scores[h].Sink = a.(exact[T]).SinkWeight
 	}
 	places := store.Places{Window: e.Window, Chunk: e.Chunk, Slope: e.Slope}
 	if e.Window > 0 { // otherwise sinks change nothing

@@ -32,9 +32,9 @@ import (
 // tokens every 256 tokens.
 //
 // Exact attention keeps all keys and values, d+dv numbers for a token and a head of keys. The time
-// for a query grows with the number of tokens. Memory is at most twice the size of the first 1024
-// tokens, and at most 1023 tokens more than the size of others. Heads of queries that differ only in
-// Exact.SinkWeight share keys and values. Outputs have the bits of [Exact] over the same keys.
+// for a query grows with the number of tokens. Memory is at most twice the size of the tokens. Heads
+// of queries that differ only in Exact.SinkWeight share keys and values. Outputs have the bits of
+// [Exact] over the same keys.
 //
 // With Exact.Bits exact attention keeps codes of 4, 8 or 16 bits a coordinate, after a random rotation
 // of keys and of values, as differences from the mean of each 64 tokens. A token and a head of keys
@@ -156,7 +156,8 @@ func (s *State[T]) Reset() {
 	}
 }
 
-// Clone returns a copy. Changes of s do not change the copy, nor the reverse.
+// Clone returns a copy. Changes of s do not change the copy, nor the reverse. A copy of exact attention
+// shares the memory of closed segments, so that a shared prefix takes memory once.
 func (s *State[T]) Clone() *State[T] {
 	c := *s
 	c.units = make([]stateUnit[T], len(s.units))

@@ -47,4 +47,4 @@ func (x *call[T]) queries(memory *scratch.Buffer[T], h, from, to int) dense.Matr
 }
 
 // scores returns the scores of query i of a head of keys.
-func (x *call[T]) scores(h, i int) tiles.Scores { return x.s.scores.of(h*x.group + i%x.group) }
+func (x *call[T]) scores(h, i int) tiles.Scores { return x.s.scores[h*x.group+i%x.group] }

@@ -64,11 +64,11 @@ func (s *Store[T]) Check(other *Store[T]) error {
 // exact are the parameters of exact attention with codes of so many bits, or 0 for elements.
 func (s *Store[T]) exact(keyBits, valueBits int) []parameter {
 	p := []parameter{
-		{"KeyBits", keyBits}, {"ValueBits", valueBits}, {"Scale", s.scores.Scale}, {"Softcap", s.scores.Softcap},
-		{"Unnormalised", s.scores.Unnormalised}, {"Window", s.places.Window}, {"Sinks", s.places.Sinks}, {"Chunk", s.places.Chunk}, {"Slope", s.places.Slope},
+		{"KeyBits", keyBits}, {"ValueBits", valueBits}, {"Scale", s.scores[0].Scale}, {"Softcap", s.scores[0].Softcap},
+		{"Unnormalised", s.scores[0].Unnormalised}, {"Window", s.places.Window}, {"Sinks", s.places.Sinks}, {"Chunk", s.places.Chunk}, {"Slope", s.places.Slope},
 	}
 	for h := range s.heads {
-		p = append(p, parameter{"SinkWeight", s.scores.of(h).Sink})
+		p = append(p, parameter{"SinkWeight", s.scores[h].Sink})
 	}
 	return p
 }

@@ -21,9 +21,8 @@ const (
 	mostQueries = 32
 
 	// pieceRows is the number of rows of a piece, and chunkRows the number of rows whose scores are
-	// computed at a time, for one query as for many: sums are rescaled after each. Both are multiples
-	// of a segment, and a slab without a window is a piece.
-	pieceRows = 1 << 12
+	// computed at a time, for one query as for many: sums are rescaled after each.
+	pieceRows = slabTokens
 	chunkRows = 1 << 10
 
 	// fewCodes is the number of elements of keys and values from which on processors share the pieces.
@@ -67,7 +66,7 @@ type partial struct{ total, peak float32 }
 // NewCodes returns an empty store of exact attention with codes of so many bits of keys and of
 // values, for the given numbers of heads of queries and of keys, for points of dimension d and values
 // of dimension dv.
-func NewCodes[T dense.Float](keyBits, valueBits int, scores Scores, places Places, heads, keyHeads, d, dv int) (*Store[T], error) {
+func NewCodes[T dense.Float](keyBits, valueBits int, scores []tiles.Scores, places Places, heads, keyHeads, d, dv int) (*Store[T], error) {
 	c, keep := new(codes[T]), Segment
 	dims, bits := [2]int{d, dv}, [2]int{keyBits, valueBits}
 	if err := checkOpen[T](keyHeads, dims, 2*Segment); err != nil {
@@ -80,7 +79,7 @@ func NewCodes[T dense.Float](keyBits, valueBits int, scores Scores, places Place
 	}
 	c.widths = slices.Compact([]int{min(keyBits, 8), 8})
 	sides := c.sides
-	c.slabs = newSlabs(keyHeads, Segment, pieceRows, places, func(room int) *slab[T] {
+	c.slabs = newSlabs(keyHeads, Segment, places, func(room int) *slab[T] {
 		s := &slab[T]{room: room}
 		for i, x := range sides {
 			s.codes[i] = newRows(s, x.bits, x.order, 1, keyHeads*room)
@@ -167,7 +166,7 @@ func (c *codes[T]) Piece(i int) {
 	if piece == len(c.pieces) {
 		q := c.queries(&w.queries, h, c.first, c.first+c.count)
 		k, v := c.s.recent(h)
-		c.tiles[h] = tiles.NewTile(c.s.scores.Scores, q, c.s.dims[1])
+		c.tiles[h] = tiles.NewTile(c.s.scores[0], q, c.s.dims[1])
 		c.add(c.tiles[h], k, v, c.s.closed, 0)
 	} else {
 		w.begin(c, h)
@@ -220,7 +219,7 @@ func (r *rounding[T]) Piece(h int) {
 		for _, y := range w.whole {
 			sum += int(y)
 		}
-		c.factors[at], c.offsets[at] = float32(step*c.s.scores.Scale), float32(sum)
+		c.factors[at], c.offsets[at] = float32(step*c.s.scores[0].Scale), float32(sum)
 	}
 	pool.Put(&works, w)
 }
@@ -270,7 +269,7 @@ func (c *codes[T]) finish(h, i int) {
 	}
 	tiles.Output(scores, dst, c.out, all+factor*total, most)
 	for j := 0; j < len(dst) && lift != 1; j++ {
-		if dst[j] *= T(lift); !s.scores.Unnormalised {
+		if dst[j] *= T(lift); !s.scores[0].Unnormalised {
 			dst[j] = coded.Finite(dst[j]) // rounding to codes may exceed the largest number
 		}
 	}
@@ -282,7 +281,7 @@ func (c *codes[T]) exactly(dst []T, h, i int) {
 	if peak := c.decoded(out, q, h, i, 1); peak > coded.Largest && !layout.Finite(out) {
 		smaller := dense.New[T](1, len(dst))
 		c.decoded(smaller, q, h, i, coded.Smaller)
-		coded.Mend(c.s.scores.Scores, out, smaller)
+		coded.Mend(c.s.scores[0], out, smaller)
 	}
 }
 

@@ -21,13 +21,13 @@ type elements[T dense.Float] struct {
 
 // NewElements returns an empty store of exact attention for the given numbers of heads of queries
 // and of keys, for points of dimension d and values of dimension dv.
-func NewElements[T dense.Float](scores Scores, places Places, heads, keyHeads, d, dv int) (*Store[T], error) {
+func NewElements[T dense.Float](scores []tiles.Scores, places Places, heads, keyHeads, d, dv int) (*Store[T], error) {
 	dims := [2]int{d, dv}
 	if err := checkOpen[T](keyHeads, dims, 1); err != nil {
 		return nil, err
 	}
 	e := new(elements[T])
-	e.slabs = newSlabs(keyHeads, tiles.Keys, 4*tiles.Keys, places, func(room int) *slab[T] {
+	e.slabs = newSlabs(keyHeads, tiles.Keys, places, func(room int) *slab[T] {
 		s := &slab[T]{room: room}
 		for side, d := range dims {
 			s.elements[side] = newColumn[T](s, d, 1, keyHeads*room)
@@ -96,7 +96,7 @@ func (e *elements[T]) Piece(i int) {
 	w := pool.Get[work[T]](&works)
 	h, first := i/e.blocks(), i%e.blocks()*e.rows
 	q := e.queries(&w.queries, h, first, min(first+e.rows, len(e.places)))
-	t := tiles.NewTile(e.s.scores.Scores, q, e.s.dims[1])
+	t := tiles.NewTile(e.s.scores[0], q, e.s.dims[1])
 	for _, p := range t.Parts(&e.mask, first, e.s.tokens()) {
 		k, v := e.of(h, p)
 		t.AddPart(k, v, &e.mask, first, p)

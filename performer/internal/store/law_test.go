@@ -120,7 +120,7 @@ func inputs() []input {
 // has all tokens.
 func errorsOf[T dense.Float](x input, keyBits, valueBits, window int) (got, exact, law []float64) {
 	scores := tiles.Scores{Scale: 1 / math.Sqrt(inputDim)}
-	s := must.Have(NewCodes[T](keyBits, valueBits, Scores{Scores: scores}, Places{Window: window}, 1, 1, inputDim, inputDim))
+	s := must.Have(NewCodes[T](keyBits, valueBits, []tiles.Scores{scores}, Places{Window: window}, 1, 1, inputDim, inputDim))
 	narrow := func(x dense.Matrix[float64]) dense.Matrix[T] { return dense.Copy(dense.Matrix[T]{}, x) }
 	s.Append(narrow(x.k), narrow(x.v))
 	out := dense.New[T](x.q.Rows, x.v.Cols)
@@ -147,7 +147,7 @@ func errorsOf[T dense.Float](x input, keyBits, valueBits, window int) (got, exac
 
 // lawOf returns the expected square of the error of query i, with the given weights and output.
 func lawOf[T dense.Float](s *Store[T], x input, i int, weights, o []float64) (sum float64) {
-	factor := s.scores.Scale * s.scores.Scale * floats.Dot(x.q.Row(i), x.q.Row(i))
+	factor := s.scores[0].Scale * s.scores[0].Scale * floats.Dot(x.q.Row(i), x.q.Row(i))
 	c := s.content.(*codes[T])
 	square := func(side, token int) float64 {
 		slab, row := c.at(token, 0)

@@ -56,18 +56,3 @@ func (p Places) bounds() string {
 	}
 	return fmt.Sprintf("Window = %d and Sinks = %d", p.Window, p.Sinks)
 }
-
-// Scores are the scores of heads of queries, which may have a Sink each.
-type Scores struct {
-	tiles.Scores
-	Sinks []float64 // of each head; nil if all heads have the Sink of Scores
-}
-
-// of returns the scores of a head.
-func (s *Scores) of(head int) tiles.Scores {
-	scores := s.Scores
-	if s.Sinks != nil {
-		scores.Sink = s.Sinks[head]
-	}
-	return scores
-}

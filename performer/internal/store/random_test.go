@@ -15,7 +15,7 @@ import (
 )
 
 // newOf returns a store with codes of so many bits, or with elements for 0.
-func newOf[T dense.Float](bits [2]int, scores Scores, places Places, d, dv int) *Store[T] {
+func newOf[T dense.Float](bits [2]int, scores []tiles.Scores, places Places, d, dv int) *Store[T] {
 	if bits[0] == 0 {
 		return must.Have(NewElements[T](scores, places, 1, 1, d, dv))
 	}
@@ -34,7 +34,7 @@ func TestRandomOperations(t *testing.T) {
 		}
 		for _, places := range all {
 			seed++
-			scores := Scores{Scores: tiles.Scores{Scale: 0.3, Softcap: float64(seed%3) * 4, Unnormalised: seed%4 == 0}}
+			scores := []tiles.Scores{{Scale: 0.3, Softcap: float64(seed%3) * 4, Unnormalised: seed%4 == 0}}
 			empty := func() *Store[float64] { return newOf[float64](bits, scores, places, d, dv) }
 			o := operations{t: t, rng: rand.New(rand.NewPCG(seed, 1)), d: d, dv: dv, s: empty()}
 			for range 400 {
@@ -56,7 +56,7 @@ func TestRoom(t *testing.T) {
 	}{{63, 13, 4, 3}, {255, 4, 2, 1.5}, {1000, 1.6, 1.6, 1.2}, {4096, 1.6, 1.6, 1.1}, {0, 1.2, 1.2, 1.1}} {
 		for _, bits := range []int{0, 4, 8, 16} {
 			empty := func(window int) *Store[float32] {
-				return newOf[float32]([2]int{bits, bits}, Scores{Scores: tiles.Scores{Scale: 1}}, Places{Window: window}, d, d)
+				return newOf[float32]([2]int{bits, bits}, []tiles.Scores{{Scale: 1}}, Places{Window: window}, d, d)
 			}
 			s, seen, most := empty(c.window), 20*1003, c.codes
 			if c.window > 0 {
@@ -88,7 +88,7 @@ func TestRestoreBeforeMerge(t *testing.T) {
 	rng := rand.New(rand.NewPCG(9, 9))
 	x, q := densetest.Normal[float64](rng, 1000, 3, 0, 1), densetest.Normal[float64](rng, 1, 3, 0, 1)
 	for _, bits := range []int{0, 8} {
-		s := newOf[float64]([2]int{bits, bits}, Scores{Scores: tiles.Scores{Scale: 1}}, Places{}, 3, 3)
+		s := newOf[float64]([2]int{bits, bits}, []tiles.Scores{{Scale: 1}}, Places{}, 3, 3)
 		s.Append(x.RowRange(0, 300), x.RowRange(0, 300))
 		want, got, other := dense.New[float64](1, 3), dense.New[float64](1, 3), s.Clone()
 		s.Attend(want, q)
@@ -258,8 +258,8 @@ func (o *operations) check(q, got []float64) {
 			near := 4 * math.Sqrt(float64(order[side])) / math.Exp2(float64(bits[side])) // of rows with a range of 8
 			require.LessOrEqual(o.t, floats.Distance(x[0], x[1], 2), near, "token %d of %d", i, len(o.k))
 		}
-		score := s.scores.Scale * floats.Dot(q, key)
-		if c := s.scores.Softcap; c != 0 {
+		score := s.scores[0].Scale * floats.Dot(q, key)
+		if c := s.scores[0].Softcap; c != 0 {
 			score = c * math.Tanh(score/c)
 		}
 		w := math.Exp(score - s.places.Slope*float64(last-i))
@@ -267,7 +267,7 @@ func (o *operations) check(q, got []float64) {
 		size += w * floats.Norm(value, 2)
 		total += w
 	}
-	if s.scores.Unnormalised {
+	if s.scores[0].Unnormalised {
 		total = 1
 	}
 	for l := range sum {

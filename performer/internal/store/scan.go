@@ -177,9 +177,9 @@ func (w *work[T]) score(r *rows, x []float32, i, at int, means []float32) {
 func (w *work[T]) weigh(c *codes[T], keys *rows, p *partial, i, at, token, n int, means, blocks []float32) {
 	row, slope := w.scores[i*n:][:n], float32(c.s.places.Slope)
 	w.score(keys, row, i, at, means)
-	if c.s.scores.Softcap != 0 {
+	if c.s.scores[0].Softcap != 0 {
 		w.memory = scratch.Resize(w.memory, n)
-		tiles.CapRow(c.s.scores.Scores, row, w.memory)
+		tiles.CapRow(c.s.scores[0], row, w.memory)
 	}
 	for from := 0; slope != 0 && from < n; from += Segment {
 		part, distance := row[from:min(from+Segment, n)], float32(c.places[c.first+i]-token-from)

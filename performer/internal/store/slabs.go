@@ -23,9 +23,14 @@ type slabs[T dense.Float] struct {
 	spare []*slab[T]
 }
 
-// newSlabs returns empty slabs of so many tokens, or with a window of about a quarter of it, at least
-// so many.
-func newSlabs[T dense.Float](heads, least, size int, places Places, make func(room int) *slab[T]) slabs[T] {
+// slabTokens is the number of tokens of a slab without a window. Fewer would stop processors, which
+// read ahead, more often.
+const slabTokens = 1 << 12
+
+// newSlabs returns empty slabs. With a window they have about a quarter of its tokens, at least so
+// many.
+func newSlabs[T dense.Float](heads, least int, places Places, make func(room int) *slab[T]) slabs[T] {
+	size := slabTokens
 	for places.drops() && size > least && size/2 >= places.reach()/4 {
 		size /= 2
 	}

@@ -9,6 +9,7 @@ import (
 	"github.com/seed-feabd252/randfeat/internal/compute/scan"
 	"github.com/seed-feabd252/randfeat/internal/memory/layout"
 	"github.com/seed-feabd252/randfeat/internal/memory/limit"
+	"github.com/seed-feabd252/randfeat/performer/internal/tiles"
 )
 
 // Segment is the least number of tokens that close together.
@@ -19,8 +20,8 @@ const Segment = scan.GroupRows
 // tokens for Rollback.
 type Store[T dense.Float] struct {
 	content         content[T]
-	segments        segments[T] // the content, or nil for sums, which have no open tokens
-	scores          Scores
+	segments        segments[T]    // the content, or nil for sums, which have no open tokens
+	scores          []tiles.Scores // of each head of queries
 	places          Places
 	heads, keyHeads int
 	dims            [2]int // of keys and of values
@@ -108,7 +109,7 @@ type segments[T dense.Float] interface {
 }
 
 // newStore returns an empty store.
-func newStore[T dense.Float](c content[T], scores Scores, places Places, heads, keyHeads int, dims [2]int, run, keep int) *Store[T] {
+func newStore[T dense.Float](c content[T], scores []tiles.Scores, places Places, heads, keyHeads int, dims [2]int, run, keep int) *Store[T] {
 	s := &Store[T]{content: c, scores: scores, places: places, heads: heads, keyHeads: keyHeads, dims: dims, run: run, keep: keep}
 	s.segments, _ = c.(segments[T])
 	s.given = groups[T]{make([]dense.Matrix[T], keyHeads), make([]dense.Matrix[T], keyHeads)}

@@ -54,7 +54,7 @@ func NewSums[T dense.Float](e *features.Engine[T], heads, keyHeads, dv int) (*St
 	if err != nil {
 		return nil, fmt.Errorf("performer: dv = %d, for %d heads of %d features: %w", dv, keyHeads, e.M, err)
 	}
-	return newStore(newSums(e, heads, keyHeads, dv), Scores{}, Places{}, heads, keyHeads, [2]int{e.D, dv}, 1, 0), nil
+	return newStore(newSums(e, heads, keyHeads, dv), nil, Places{}, heads, keyHeads, [2]int{e.D, dv}, 1, 0), nil
 }
 
 func newSums[T dense.Float](e *features.Engine[T], heads, keyHeads, dv int) *sums[T] {
