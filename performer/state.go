@@ -311,8 +311,9 @@ type Snapshot[T dense.Float] struct {
 }
 
 // Snapshot sets dst to the tokens so far and returns dst; a nil dst is allocated. Linear attention
-// copies its sums. Exact attention copies the number of tokens, and with Exact.Bits at most the last 127
-// tokens. Snapshot allocates nothing if dst was a Snapshot of s before. Snapshot changes no bit of later outputs.
+// copies its sums. Exact attention copies the number of tokens, and with Exact.Bits at most the last
+// 127 tokens. Snapshot allocates nothing if dst was a Snapshot of s before. Snapshot changes no bit
+// of later outputs.
 func (s *State[T]) Snapshot(dst *Snapshot[T]) *Snapshot[T] {
 	s.checkMade()
 	if dst == nil {

@@ -36,7 +36,7 @@ func (p parameter) of(word uint64) any {
 	case float64:
 		return math.Float64frombits(word)
 	}
-	return int(word)
+	return int64(word)
 }
 
 // parameters are those of the attention and of its heads.

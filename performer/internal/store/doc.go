@@ -9,8 +9,9 @@
 // the tokens, and not on how they are divided into calls. The sums of linear attention take each token
 // at once.
 //
-// Segments lie in slabs of 4096 tokens, which do not move, except the first while it grows. Clones share slabs. Only the owner of a slab closes segments in it, behind
-// those that others have; another store copies the last slab first.
+// Segments lie in slabs of 4096 tokens, which do not move, except the first while it grows. Clones
+// share slabs. Only the owner of a slab closes segments in it, behind those that others have. Another
+// store copies the last slab first.
 //
 // # Windows
 //
