@@ -193,12 +193,12 @@ func benchmark[T Float](b *testing.B) {
 	}
 }
 
-func BenchmarkPanel(b *testing.B) {
-	b.Run("type=float32", benchmarkPanel[float32])
-	b.Run("type=float64", benchmarkPanel[float64])
+func BenchmarkInPlace(b *testing.B) {
+	b.Run("type=float32", benchmarkInPlace[float32])
+	b.Run("type=float64", benchmarkInPlace[float64])
 }
 
-func benchmarkPanel[T Float](b *testing.B) {
+func benchmarkInPlace[T Float](b *testing.B) {
 	rng := rand.New(rand.NewPCG(1, 1))
 	width := PanelWidth[T](1)
 	for _, n := range []int{8, 16, 64} {
@@ -206,7 +206,7 @@ func benchmarkPanel[T Float](b *testing.B) {
 			x, y, z := contiguous(random[T](rng, n, n)), contiguous(random[T](rng, n, width)), contiguous(random[T](rng, n, width))
 			b.ReportAllocs()
 			for b.Loop() {
-				MulPanel(1, x, y, 0, z)
+				MulInPlace(1, x, y, 0, z)
 			}
 			b.ReportMetric(2e-9*float64(n*width*n*b.N)/b.Elapsed().Seconds(), "GFLOP/s")
 		})

@@ -196,14 +196,6 @@ func pack1F32AVX512(k int, dst *float32, b *float32, stride int, lanes int)
 //go:noescape
 func pack2F32AVX512(k int, dst *float32, b *float32, stride int, lanes int)
 
-// unpack1F32AVX512 writes k rows of 16 columns of a panel to B, but only lanes of the last 16.
-//
-//go:noescape
-func unpack1F32AVX512(k int, b *float32, src *float32, stride int, lanes int)
-
-//go:noescape
-func unpack2F32AVX512(k int, b *float32, src *float32, stride int, lanes int)
-
 // packTransposedF32AVX512 writes column j of 16 rows of b at dst + j·next, for count·16 columns.
 //
 //go:noescape
@@ -348,12 +340,6 @@ func pack1F64AVX512(k int, dst *float64, b *float64, stride int, lanes int)
 func pack2F64AVX512(k int, dst *float64, b *float64, stride int, lanes int)
 
 //go:noescape
-func unpack1F64AVX512(k int, b *float64, src *float64, stride int, lanes int)
-
-//go:noescape
-func unpack2F64AVX512(k int, b *float64, src *float64, stride int, lanes int)
-
-//go:noescape
 func packTransposedF64AVX512(count int, dst *float64, next int, b *float64, stride int)
 
 //go:noescape
@@ -474,12 +460,6 @@ func pack1F32AVX2(k int, dst *float32, b *float32, stride int, lanes int)
 func pack2F32AVX2(k int, dst *float32, b *float32, stride int, lanes int)
 
 //go:noescape
-func unpack1F32AVX2(k int, b *float32, src *float32, stride int, lanes int)
-
-//go:noescape
-func unpack2F32AVX2(k int, b *float32, src *float32, stride int, lanes int)
-
-//go:noescape
 func packTransposedF32AVX2(count int, dst *float32, next int, b *float32, stride int)
 
 //go:noescape
@@ -565,12 +545,6 @@ func pack1F64AVX2(k int, dst *float64, b *float64, stride int, lanes int)
 
 //go:noescape
 func pack2F64AVX2(k int, dst *float64, b *float64, stride int, lanes int)
-
-//go:noescape
-func unpack1F64AVX2(k int, b *float64, src *float64, stride int, lanes int)
-
-//go:noescape
-func unpack2F64AVX2(k int, b *float64, src *float64, stride int, lanes int)
 
 //go:noescape
 func packTransposedF64AVX2(count int, dst *float64, next int, b *float64, stride int)

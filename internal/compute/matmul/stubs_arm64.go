@@ -87,14 +87,6 @@ func pack1F32NEON(k int, dst, b *float32, stride, lanes int)
 //go:noescape
 func pack2F32NEON(k int, dst, b *float32, stride, lanes int)
 
-// unpack1F32NEON writes k rows of 4 columns of a panel to B, but only lanes of the last 4.
-//
-//go:noescape
-func unpack1F32NEON(k int, b, src *float32, stride, lanes int)
-
-//go:noescape
-func unpack2F32NEON(k int, b, src *float32, stride, lanes int)
-
 // packTransposedF32NEON writes column j of 4 rows of b at dst + j·next, for count·4 columns.
 //
 //go:noescape
@@ -177,12 +169,6 @@ func pack1F64NEON(k int, dst, b *float64, stride, lanes int)
 
 //go:noescape
 func pack2F64NEON(k int, dst, b *float64, stride, lanes int)
-
-//go:noescape
-func unpack1F64NEON(k int, b, src *float64, stride, lanes int)
-
-//go:noescape
-func unpack2F64NEON(k int, b, src *float64, stride, lanes int)
 
 //go:noescape
 func packTransposedF64NEON(count int, dst *float64, next int, b *float64, stride int)
