@@ -9,10 +9,7 @@ import (
 
 // TestFewRowsKeepBits compares products of few rows with the same rows of a product of many.
 func TestFewRowsKeepBits(t *testing.T) {
-	everyTier(t, func(t *testing.T) {
-		t.Run("type=float32", testFewRowsKeepBits[float32])
-		t.Run("type=float64", testFewRowsKeepBits[float64])
-	})
+	bothOnEveryTier(t, testFewRowsKeepBits[float32], testFewRowsKeepBits[float64])
 }
 
 func testFewRowsKeepBits[T Float](t *testing.T) {

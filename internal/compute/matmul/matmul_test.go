@@ -80,10 +80,7 @@ func testMul[T Float](t *testing.T, eps float64) {
 }
 
 func TestMul(t *testing.T) {
-	everyTier(t, func(t *testing.T) {
-		t.Run("type=float32", func(t *testing.T) { testMul[float32](t, 0x1p-24) })
-		t.Run("type=float64", func(t *testing.T) { testMul[float64](t, 0x1p-53) })
-	})
+	bothOnEveryTier(t, func(t *testing.T) { testMul[float32](t, 0x1p-24) }, func(t *testing.T) { testMul[float64](t, 0x1p-53) })
 }
 
 func TestNaNAndInfPropagate(t *testing.T) {

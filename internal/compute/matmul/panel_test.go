@@ -25,12 +25,7 @@ func panelOf[T Float](b matrix[T]) matrix[T] {
 }
 
 // TestInPlace has the bits of other products.
-func TestInPlace(t *testing.T) {
-	everyTier(t, func(t *testing.T) {
-		t.Run("type=float32", testInPlace[float32])
-		t.Run("type=float64", testInPlace[float64])
-	})
-}
+func TestInPlace(t *testing.T) { bothOnEveryTier(t, testInPlace[float32], testInPlace[float64]) }
 
 func testInPlace[T Float](t *testing.T) {
 	rng := rand.New(rand.NewPCG(13, 14))
@@ -57,10 +52,7 @@ func testInPlace[T Float](t *testing.T) {
 
 // TestSubstitution has strips with the bits of products. What is not to be read of A is NaN.
 func TestSubstitution(t *testing.T) {
-	everyTier(t, func(t *testing.T) {
-		t.Run("type=float32", testSubstitution[float32])
-		t.Run("type=float64", testSubstitution[float64])
-	})
+	bothOnEveryTier(t, testSubstitution[float32], testSubstitution[float64])
 }
 
 func testSubstitution[T Float](t *testing.T) {
