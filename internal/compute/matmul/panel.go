@@ -38,8 +38,8 @@ func Strips[T Float](n int) int {
 //
 //	B_S ← A_SU·B_U
 //
-// for an n×n matrix A. If transposed is true, SubstitutePanel goes from the last strip to the first,
-// with the rows U from the first of S on:
+// for an n×n matrix A. If transposed is true, SubstitutePanel goes from the last strip to the
+// first, with the rows U from the first of S on:
 //
 //	B_S ← A_USᵀ·B_U.
 //
