@@ -9,6 +9,7 @@ import (
 
 	"github.com/seed-feabd252/randfeat/dense"
 	"github.com/seed-feabd252/randfeat/internal/compute/parallel"
+	"github.com/seed-feabd252/randfeat/internal/door"
 	"github.com/seed-feabd252/randfeat/internal/file/frame"
 	"github.com/seed-feabd252/randfeat/internal/memory/layout"
 	"github.com/seed-feabd252/randfeat/internal/memory/pool"
@@ -177,21 +178,14 @@ func NewExact[T dense.Float](o ExactOptions) (Exact[T], error) {
 	if err := check[T](o); err != nil {
 		return nil, err
 	}
-	var e any
-	switch any(*new(T)).(type) {
-	case float32:
-		e = exact32(o)
-	case float64:
-		e = exact64(o)
-	}
-	return e.(Exact[T]), nil
+	return door.Choose[T, Exact[T]](exact32, exact64, o)
 }
 
 //go:noinline
-func exact32(o ExactOptions) any { return exact[float32]{o} }
+func exact32(o any) (any, error) { return exact[float32]{o.(ExactOptions)}, nil }
 
 //go:noinline
-func exact64(o ExactOptions) any { return exact[float64]{o} }
+func exact64(o any) (any, error) { return exact[float64]{o.(ExactOptions)}, nil }
 
 // exact is not used by pointer: heads with the same options have equal attention.
 type exact[T dense.Float] struct{ ExactOptions }

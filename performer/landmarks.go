@@ -7,6 +7,7 @@ import (
 	"math/rand/v2"
 
 	"github.com/seed-feabd252/randfeat/dense"
+	"github.com/seed-feabd252/randfeat/internal/door"
 	"github.com/seed-feabd252/randfeat/internal/memory/limit"
 	"github.com/seed-feabd252/randfeat/internal/memory/pool"
 	"github.com/seed-feabd252/randfeat/performer/internal/nystroem"
@@ -136,7 +137,7 @@ func NewLandmarks[T dense.Float](exact ExactOptions, r int, src rand.Source) (La
 	if src == nil {
 		return nil, errors.New("performer: src is nil")
 	}
-	return openLandmarks(landmarkPoints[T]{r: r, src: src}, exact)
+	return openLandmarks(landmarkPoints[T]{options: exact, r: r, src: src})
 }
 
 // NewLandmarksAt returns attention that approximates exact with the landmarks z (r×d), which are
@@ -152,38 +153,29 @@ func NewLandmarksAt[T dense.Float](exact ExactOptions, z dense.Matrix[T]) (Landm
 	if z.Rows < 1 || z.Cols < 1 {
 		return nil, fmt.Errorf("performer: z is %d×%d, want at least 1×1", z.Rows, z.Cols)
 	}
-	return openLandmarks(landmarkPoints[T]{r: z.Rows, z: z}, exact)
+	return openLandmarks(landmarkPoints[T]{options: exact, r: z.Rows, z: z})
 }
 
 // landmarkPoints holds given landmarks z, or r and src for chosen landmarks.
 type landmarkPoints[T dense.Float] struct {
-	r   int
-	src rand.Source
-	z   dense.Matrix[T]
+	options ExactOptions
+	r       int
+	src     rand.Source
+	z       dense.Matrix[T]
 }
 
-func openLandmarks[T dense.Float](p landmarkPoints[T], o ExactOptions) (Landmarks[T], error) {
-	var l any
-	var err error
-	switch p := any(p).(type) {
-	case landmarkPoints[float32]:
-		l, err = landmarks32(p, o)
-	case landmarkPoints[float64]:
-		l, err = landmarks64(p, o)
-	}
-	if err != nil {
-		return nil, err
-	}
-	return l.(Landmarks[T]), nil
+func openLandmarks[T dense.Float](p landmarkPoints[T]) (Landmarks[T], error) {
+	return door.Choose[T, Landmarks[T]](landmarks32, landmarks64, p)
 }
 
 //go:noinline
-func landmarks32(p landmarkPoints[float32], o ExactOptions) (any, error) { return newLandmarks(p, o) }
+func landmarks32(p any) (any, error) { return newLandmarks(p.(landmarkPoints[float32])) }
 
 //go:noinline
-func landmarks64(p landmarkPoints[float64], o ExactOptions) (any, error) { return newLandmarks(p, o) }
+func landmarks64(p any) (any, error) { return newLandmarks(p.(landmarkPoints[float64])) }
 
-func newLandmarks[T dense.Float](p landmarkPoints[T], o ExactOptions) (*landmarks[T], error) {
+func newLandmarks[T dense.Float](p landmarkPoints[T]) (*landmarks[T], error) {
+	o := p.options
 	if err := o.checkLandmarks(); err != nil {
 		return nil, err
 	}

@@ -3,7 +3,6 @@ package performer_test
 import (
 	"math"
 	"runtime"
-	"runtime/debug"
 	"testing"
 
 	"github.com/stretchr/testify/assert"
@@ -11,10 +10,8 @@ import (
 
 	"github.com/seed-feabd252/randfeat/dense"
 	"github.com/seed-feabd252/randfeat/internal/memory/layout"
-	"github.com/seed-feabd252/randfeat/internal/testing/allocs"
 	"github.com/seed-feabd252/randfeat/internal/testing/densetest"
 	"github.com/seed-feabd252/randfeat/internal/testing/must"
-	"github.com/seed-feabd252/randfeat/internal/testing/race"
 	"github.com/seed-feabd252/randfeat/performer"
 	"github.com/seed-feabd252/randfeat/rff"
 )
@@ -254,24 +251,6 @@ func testCentredLandmarkBatch[T dense.Float](t *testing.T) {
 
 func TestCentredLandmarkBatch(t *testing.T) {
 	densetest.Both(t, testCentredLandmarkBatch[float32], testCentredLandmarkBatch[float64])
-}
-
-func testCentredLandmarkAllocations[T dense.Float](t *testing.T) {
-	const d, n = 16, 3000
-	defer debug.SetGCPercent(debug.SetGCPercent(-1))
-	b, c, _ := meansOf[T](d, 1)
-	l := must.Have(must.Have(performer.NewLandmarks[T](performer.ExactOptions{}, 40, densetest.Source(1))).Centred(b, c))
-	q, v, dst := densetest.Decaying[T](1, n, d, 2), densetest.Decaying[T](2, n, d, 1), dense.New[T](n, d)
-	for _, processors := range []int{1, 2} {
-		assert.Zero(t, allocs.Settled(processors, func() { l.Forward(dst, q, q, v) }), "%d processors", processors)
-	}
-}
-
-func TestCentredLandmarkAllocations(t *testing.T) {
-	if race.Detector {
-		t.Skip("the race detector lets pools forget")
-	}
-	densetest.Both(t, testCentredLandmarkAllocations[float32], testCentredLandmarkAllocations[float64])
 }
 
 func TestCentredLandmarksErrors(t *testing.T) {

@@ -7,6 +7,7 @@ import (
 	"sync"
 
 	"github.com/seed-feabd252/randfeat/dense"
+	"github.com/seed-feabd252/randfeat/internal/door"
 	"github.com/seed-feabd252/randfeat/internal/memory/layout"
 	"github.com/seed-feabd252/randfeat/performer/internal/sequence"
 	"github.com/seed-feabd252/randfeat/performer/internal/store"
@@ -122,30 +123,26 @@ type linear[T dense.Float] struct {
 // NewLinear returns an error if phi or its Keys is nil, or if the two maps differ in the dimension
 // of their points or in the number of their features.
 func NewLinear[T dense.Float](phi rff.Map[T], opts LinearOptions) (Linear[T], error) {
-	var a any
-	var err error
-	switch phi := any(phi).(type) {
-	case rff.Map[float32]:
-		a, err = linear32(phi, opts)
-	case rff.Map[float64]:
-		a, err = linear64(phi, opts)
-	default:
-		return nil, errors.New("performer: phi is nil")
-	}
-	if err != nil {
-		return nil, err
-	}
-	return a.(Linear[T]), nil
+	return door.Choose[T, Linear[T]](linear32, linear64, linearArguments[T]{phi, opts})
+}
+
+// linearArguments has the arguments of NewLinear.
+type linearArguments[T dense.Float] struct {
+	phi  rff.Map[T]
+	opts LinearOptions
 }
 
 //go:noinline
-func linear32(phi rff.Map[float32], o LinearOptions) (any, error) { return newLinear(phi, o) }
+func linear32(a any) (any, error) { return newLinear(a.(linearArguments[float32])) }
 
 //go:noinline
-func linear64(phi rff.Map[float64], o LinearOptions) (any, error) { return newLinear(phi, o) }
+func linear64(a any) (any, error) { return newLinear(a.(linearArguments[float64])) }
 
-func newLinear[T dense.Float](phi rff.Map[T], opts LinearOptions) (*linear[T], error) {
-	return newLinearOf(phi, rff.Keys(phi), opts)
+func newLinear[T dense.Float](a linearArguments[T]) (*linear[T], error) {
+	if a.phi == nil {
+		return nil, errors.New("performer: phi is nil")
+	}
+	return newLinearOf(a.phi, rff.Keys(a.phi), a.opts)
 }
 
 // newLinearOf returns linear attention with a map for queries and one for keys.
