@@ -290,7 +290,11 @@ func (s *search[T]) trySweep(ctx context.Context, l *ladder[T], a performer.Atte
 	s.tests++
 	t.Tested = true
 	for i := range outs {
-		l.scored = append(l.scored, max(float64(scored[i])/float64(len(h.rows)), 1))
+		keys := 0
+		for _, n := range scored[i] {
+			keys += n
+		}
+		l.scored = append(l.scored, max(float64(keys)/float64(len(h.rows)), 1))
 		l.work[i] = l.cost(s.sized(l, i))
 	}
 	for limit, compared := s.tolerance, false; ; compared = true {
