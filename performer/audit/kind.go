@@ -43,9 +43,9 @@ type kind[T dense.Float] struct {
 	fixed bool
 
 	// sweep returns the outputs of attention that create has made in all sizes, and the numbers of
-	// scored keys of all queries. prefixes are those of performer.PrefixAttention, or nil. nil
+	// scored keys of each size and query. prefixes are those of performer.PrefixAttention, or nil. nil
 	// means that sizes are tried one after another.
-	sweep func(a performer.Attention[T], q, k, v dense.Matrix[T], prefixes []int) (outs []dense.Matrix[T], scored []int)
+	sweep func(a performer.Attention[T], q, k, v dense.Matrix[T], prefixes []int) (outs []dense.Matrix[T], scored [][]int)
 }
 
 // call has the sizes that determine the cost of a call. A causal call with fewer queries than keys
@@ -135,7 +135,7 @@ func clusterKind[T dense.Float](keys int) kind[T] {
 			exact.Bits = 8
 			return clusters.New[T](exact, clusters.Options{Clusters: clusterCount(k.Rows, exact.Causal), Threshold: thresholds[size], Iterations: 2}, src)
 		},
-		sweep: func(a performer.Attention[T], q, k, v dense.Matrix[T], prefixes []int) ([]dense.Matrix[T], []int) {
+		sweep: func(a performer.Attention[T], q, k, v dense.Matrix[T], prefixes []int) ([]dense.Matrix[T], [][]int) {
 			return a.(clusters.Attention[T]).ForwardThresholds(q, k, v, prefixes, thresholds)
 		},
 		cost: clusterCost[T],

@@ -57,11 +57,11 @@ type Attention[T dense.Float] interface {
 
 	// ForwardThresholds returns the outputs of ForwardPrefixes, or of Forward without a mask if
 	// prefixes is nil, with each of several thresholds in place of that of the Options, to
-	// rounding. scored has the number of pairs of queries and keys of clusters that are scored with
-	// each threshold. All thresholds together cost a call with the last one, and additions.
+	// rounding. scored[t][i] is the number of keys of clusters that query i scores with threshold t.
+	// All thresholds together cost a call with the last one, and additions.
 	// ForwardThresholds panics as ForwardPrefixes does, and unless thresholds are positive and
 	// descend.
-	ForwardThresholds(q, k, v dense.Matrix[T], prefixes []int, thresholds []float64) (outs []dense.Matrix[T], scored []int)
+	ForwardThresholds(q, k, v dense.Matrix[T], prefixes []int, thresholds []float64) (outs []dense.Matrix[T], scored [][]int)
 
 	// Backward writes the gradients of Forward, see [performer.Differentiable] and the package
 	// comment, and BackwardPrefixes those of ForwardPrefixes. Both compute in T, also with 8 Bits.
