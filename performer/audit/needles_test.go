@@ -44,11 +44,8 @@ func TestMeasureOfNeedles(t *testing.T) {
 	for head := range uint64(15) {
 		q, k, v := needles(760+head, 2048, 32)
 		truth := exact.Forward(none, q, k, v)
-		for _, c := range []kind[float32]{allKinds[float32](k.Rows)[1], allKinds[float32](k.Rows)[2]} { // 8 bits and landmarks
-			size := 128
-			if c.fixed {
-				size = 8
-			}
+		for _, c := range allKinds[float32](k.Rows, true)[:2] { // clusters and 8 bits
+			size := c.sizes[len(c.sizes)/2]
 			out := must.Have(c.create(e, q, k, size, densetest.Source(head))).Forward(none, q, k, v)
 			want := relativeError(out, truth)
 			for sample := range uint64(8) {
