@@ -44,7 +44,7 @@ func (s *search[T]) test(ctx context.Context, l *ladder[T], o outputs[T], t *Tri
 	if err := attend(ctx, []*headSample[T]{o.rows}); err != nil {
 		return 0, err
 	}
-	bound = errorOf(o.rows.deviations(o.out)).above((1 - s.Confidence) / float64(s.tests*(s.tests+1)))
+	bound = errorOf(o.rows.deviations(o.out)).above(s.testedAt(s.tests))
 	if bound <= s.tolerance {
 		s.best = l.work[l.next]
 		c.Attention, c.Name, c.Exact, c.Time = o.attention, s.title(l), false, o.took

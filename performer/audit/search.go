@@ -27,6 +27,9 @@ const (
 	// attention of all rows.
 	fewRowsFactor = 2
 
+	// A sweep computes the outputs of the choosing rows, and of the rows of so many tests.
+	sweptTests = 3
+
 	// Measured: a sweep of a few rows takes this many times as long as the largest size alone.
 	sweepTime = 3
 )
@@ -143,7 +146,7 @@ func (s *search[T]) affordable(l *ladder[T], i int, share float64) bool {
 			compared = s.minCompared()
 		}
 	} else {
-		trial = s.partWork(l, len(l.sizes)-1, 2*len(s.head.rows))
+		trial = s.partWork(l, len(l.sizes)-1, (1+sweptTests)*len(s.head.rows))
 	}
 	return s.cost()+trial <= share*s.budget && s.within(l, i, trial+s.testWork(l, i, compared), s.budget)
 }
@@ -251,12 +254,17 @@ func (s *search[T]) try(ctx context.Context, l *ladder[T], c *Choice[T]) error {
 }
 
 // trySweep tries all sizes of a kind of attention on the choosing rows. The error falls with the
-// size. So trySweep tests the smallest size that is promising, and then a larger one if the test
+// size. So trySweep tests the smallest size that probably passes, and then a larger one if the test
 // finds a larger error than the choosing rows have.
 func (s *search[T]) trySweep(ctx context.Context, l *ladder[T], a performer.Attention[T], seed [2]uint64, t *Trial, c *Choice[T]) error {
 	h, last := s.head, len(l.sizes)-1
-	spare := h.draw(len(h.rows), s.rng)
-	rows := slices.Sorted(slices.Values(slices.Concat(h.rows, spare.rows)))
+	var spare []*headSample[T] // for tests without a comparison
+	rows := slices.Clone(h.rows)
+	for range sweptTests {
+		spare = append(spare, h.draw(len(h.rows), s.rng))
+		rows = append(rows, spare[len(spare)-1].rows...)
+	}
+	slices.Sort(rows)
 	var seen []int
 	if h.options.Causal {
 		seen = prefixesOf(rows)
@@ -278,17 +286,17 @@ func (s *search[T]) trySweep(ctx context.Context, l *ladder[T], a performer.Atte
 	}
 	limit := s.tolerance
 	for next := 0; ; next = l.next + 1 {
-		next += sort.Search(len(outs)-next, func(i int) bool { return errors[next+i].above((1-s.Confidence)/2) <= limit })
+		next += sort.Search(len(outs)-next, func(i int) bool { return errors[next+i].above(s.testedAt(s.tests+1)) <= limit })
 		l.next = min(next, last)
 		t.Name, t.Cost, t.Error = s.title(l), l.work[l.next]/s.exactWork, errors[l.next].error
 		s.near = s.near || t.Error <= nearTolerances*s.tolerance
 		compared := s.comparedRows(l)
-		if next > last || s.tests == maxTests || spare == nil && compared == 0 || !s.within(l, next, s.testWork(l, next, compared), s.budget) {
+		if next > last || s.tests == maxTests || len(spare) == 0 && compared == 0 || !s.within(l, next, s.testWork(l, next, compared), s.budget) {
 			break
 		}
 		o := outputs[T]{took: time.Duration(float64(took) * l.work[next] / (sweepTime * part))}
 		if compared == 0 {
-			o.rows, o.out, spare = spare, gather(outs[next], places(rows, spare.rows)), nil
+			o.rows, o.out, spare = spare[0], gather(outs[next], places(rows, spare[0].rows)), spare[1:]
 		}
 		var err error
 		if o.attention, err = s.create(l, seed); err != nil {
@@ -305,6 +313,12 @@ func (s *search[T]) trySweep(ctx context.Context, l *ladder[T], a performer.Atte
 	}
 	l.drop()
 	return nil
+}
+
+// testedAt returns the probability with which the error may exceed the bound of a test. All tests of
+// a head together have 1 − Confidence, as Σ 1/(n·(n+1)) = 1.
+func (s *search[T]) testedAt(test int) float64 {
+	return (1 - s.Confidence) / float64(test*(test+1))
 }
 
 // places returns the places of rows in all rows, which ascend.
