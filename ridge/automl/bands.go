@@ -35,8 +35,8 @@ func withBands[T dense.Float](of reweighted[T], m *ridge.Model[T], found *choice
 	if found.learns {
 		first = sampleRows
 	}
-	if _, landmarks := m.Map().Dims(); found.kernel != nil && n >= landmarks+unseenRows {
-		first = max(first, landmarks)
+	if found.kernel != nil && n >= found.landmarks+unseenRows {
+		first = max(first, found.landmarks)
 	}
 	held := found.learns && n < first+unseenRows
 	if held {

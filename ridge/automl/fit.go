@@ -133,7 +133,8 @@ func fit[T dense.Float](ctx context.Context, rows ridge.Rows[T], o Options, src 
 	}
 	found.Report.Rows = drawn.n
 	r := &Result[T]{Report: found.Report}
-	phi, err := build[T](ctx, found.space, found.kernel, all.X.RowRange(0, min(o.Landmarks, all.X.Rows)))
+	found.landmarks = min(o.Landmarks, all.X.Rows)
+	phi, err := build[T](ctx, found.space, found.kernel, all.X.RowRange(0, found.landmarks))
 	switch {
 	case err != nil:
 	case o.Classes == 0:

@@ -42,10 +42,11 @@ type learnt struct {
 type choice struct {
 	learnt
 	Report
-	learns  bool                 // the family, from the targets
-	folds   int                  // of the rows
-	heldOut ridge.Block[float64] // held-out rows with the sizes of errors as targets
-	noise   []float64            // the variance of the noise of each output of a fit to all rows with normal noise
+	learns    bool                 // the family, from the targets
+	landmarks int                  // the number of first rows that the map has seen
+	folds     int                  // of the rows
+	heldOut   ridge.Block[float64] // held-out rows with the sizes of errors as targets
+	noise     []float64            // the variance of the noise of each output of a fit to all rows with normal noise
 }
 
 // progress reports the end of a part.
