@@ -32,7 +32,7 @@ func (m *Model[T]) Jackknife(dst, x, y dense.Matrix[T], weights []T) (dense.Matr
 	dst, err := m.rowwise(dst, x, y, weights, y.Cols, func(r *features.Rows) {
 		g := m.regression
 		errs := g.About(r)
-		for i, h := range m.variances(r.Phi) {
+		for i, h := range m.root.variances(r.Phi) {
 			rest := 1 - (h+g.Base)*r.Weights[i]
 			scale := math.Sqrt(rest) * math.Sqrt(1/r.Weights[i]+rest*r.Residuals[i]/g.Ratio)
 			row := errs.Row(i)
@@ -158,23 +158,6 @@ func (m *Model[T]) Band(x dense.Matrix[T], level float64) (mean, half dense.Matr
 	for i := range half.Rows {
 		band(&m.regression, half.Row(i), g.Row(i), level)
 	}
-	return mean, half
-}
-
-// Band writes the mean and the half widths of Model.Band at x (d numbers) into mean and half and
-// returns them. Band allocates a nil mean or half, and panics as Predict does, and if level is not
-// between 0 and 1.
-func (s *Predictor[T]) Band(mean, half, x []T, level float64) (_, _ []T) {
-	mean, half = s.Predict(mean, half, x)
-	var g []T
-	if logs, _ := s.core.LogErrors(); logs != nil {
-		r := s.begin(x)
-		for j := range half {
-			g = append(g, T((&predictor{Regression: *logs}).mean(r.phi, j)))
-		}
-		requests.Put(r)
-	}
-	band(&s.core.Regression, half, g, level)
 	return mean, half
 }
 

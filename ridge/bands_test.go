@@ -104,13 +104,9 @@ func TestBandsHoldTheirShare(t *testing.T) {
 			assert.InDelta(t, level, share(with, level), 4*math.Sqrt(level*(1-level)*(1.0/400+1.0/4000)), "level %v, relative %v", level, relative)
 		}
 		mean, half := with.Band(others.RowRange(0, 1), 0.9)
-		p, err := reread(t, with, ridge.ReadModel[float64]).Predictor(t.Context())
-		require.NoError(t, err)
-		view, err := ridge.ViewPredictor[float64](fileOf(t, p))
-		require.NoError(t, err)
-		one, width := view.Band(nil, nil, others.Row(0), 0.9)
-		assert.InDelta(t, mean.At(0, 0), one[0], 1e-9)
-		assert.InEpsilon(t, half.At(0, 0), width[0], 1e-3)
+		one, width := reread(t, with, ridge.ReadModel[float64]).Band(others.RowRange(0, 1), 0.9)
+		assert.Equal(t, mean, one)
+		assert.Equal(t, half, width)
 	}
 	assert.Greater(t, share(m, 0.9), 0.94, "the model itself is unchanged")
 }
@@ -151,8 +147,6 @@ func testRankOfBands[T dense.Float](t *testing.T) {
 		errs = append(errs, float64(n))
 		with, err := m.WithBands(dense.Of(n, 1, errs), false)
 		require.NoError(t, err)
-		p, err := with.Predictor(t.Context())
-		require.NoError(t, err)
 		for k := 1; k < 100; k++ {
 			want := T((k*(n+1) + 99) / 100)
 			if want > T(n) {
@@ -160,8 +154,6 @@ func testRankOfBands[T dense.Float](t *testing.T) {
 			}
 			_, half := with.Band(x.RowRange(0, 1), float64(k)/100)
 			require.Equal(t, want, half.At(0, 0), "%d errors at %d/100", n, k)
-			_, one := p.Band(nil, nil, x.Row(0), float64(k)/100)
-			require.Equal(t, want, one[0])
 		}
 	}
 }
@@ -172,7 +164,7 @@ func TestRankOfBands(t *testing.T) {
 
 // The noise is exp(x) for x in (0, 2). Bands of WithNoise hold their share in both halves of the
 // range, and bands of equal width miss one in six targets of the noisy half, within four standard
-// errors. The file and the predictor have the same bands.
+// errors. The file has the same bands.
 func testNoise[T dense.Float](t *testing.T) {
 	const n = 1000
 	draw := func(n int, seed uint64) (x, y dense.Matrix[T]) {
@@ -235,12 +227,8 @@ func testNoise[T dense.Float](t *testing.T) {
 	m2, h2 := again.Band(others, 0.9)
 	assert.Equal(t, mean, m2)
 	assert.Equal(t, half, h2)
-	p, err := again.Predictor(t.Context())
-	require.NoError(t, err)
-	view, err := ridge.ViewPredictor[T](fileOf(t, p))
-	require.NoError(t, err)
-	_, width := view.Band(nil, nil, others.Row(0), 0.9)
-	for j, v := range width {
+	_, width := again.Band(others.RowRange(0, 1), 0.9)
+	for j, v := range width.Data {
 		assert.InEpsilon(t, half.At(0, j), v, 1e-5)
 	}
 	none, err := with.WithBands(sizes, false)
@@ -285,10 +273,6 @@ func testNoiseAwayFromRows[T dense.Float](t *testing.T) {
 		with, err := m.WithNoise(g, errs, []float64{-0.5}, relative)
 		require.NoError(t, err)
 		again := reread(t, with, ridge.ReadModel[T])
-		p, err := again.Predictor(t.Context())
-		require.NoError(t, err)
-		view, err := ridge.ViewPredictor[T](fileOf(t, p))
-		require.NoError(t, err)
 		_, half := again.Band(z, 0.9)
 		for i := range z.Rows {
 			want := 2 * math.Exp(max(float64(mean.At(i, 0)), -0.5))
@@ -296,8 +280,8 @@ func testNoiseAwayFromRows[T dense.Float](t *testing.T) {
 				want *= float64(sd.At(i, 0))
 			}
 			require.InEpsilon(t, want, float64(half.At(i, 0)), 1e-5)
-			_, one := view.Band(nil, nil, z.Row(i), 0.9)
-			require.InEpsilon(t, want, float64(one[0]), 1e-3)
+			_, one := again.Band(z.RowRange(i, i+1), 0.9)
+			require.InEpsilon(t, want, float64(one.At(0, 0)), 1e-5)
 		}
 		_, half = again.Band(z, 0.91)
 		assert.True(t, math.IsInf(float64(half.At(0, 0)), 1), "nine errors tell of 0.9")

@@ -12,6 +12,7 @@ import (
 
 	"github.com/seed-feabd252/randfeat/dense"
 	"github.com/seed-feabd252/randfeat/internal/argument"
+	"github.com/seed-feabd252/randfeat/internal/compute/cholesky"
 	"github.com/seed-feabd252/randfeat/internal/compute/features"
 	"github.com/seed-feabd252/randfeat/internal/compute/matmul"
 	"github.com/seed-feabd252/randfeat/internal/compute/parallel"
@@ -157,10 +158,9 @@ func classify[T dense.Float](ctx context.Context, phi rff.Map[T], rows Rows[T], 
 		if at, err = p.at(math.Exp(log)); err != nil {
 			return math.Inf(-1)
 		}
-		found.Temperature, loss = held.temperature(&posterior{
-			regression: features.Regression{Weights: at.weights, Facts: features.Facts{FeatureMean: sums.mean, TargetMean: sums.targets, Base: 1 / sums.weight}},
-			factor:     at.factor,
-		})
+		found.Temperature, loss = held.temperature(&features.Regression{
+			Weights: at.weights, Facts: features.Facts{FeatureMean: sums.mean, TargetMean: sums.targets, Base: 1 / sums.weight},
+		}, at.factor)
 		mixed, loss = mixture(held.scores, held.labels, held.shares, found.Temperature, loss)
 		return -loss
 	}
@@ -232,13 +232,13 @@ type losses struct {
 }
 
 // temperature returns the β of least loss, and the loss.
-func (l *losses) temperature(p *posterior) (beta, loss float64) {
+func (l *losses) temperature(g *features.Regression, factor *cholesky.Factor) (beta, loss float64) {
 	parallel.Rows(len(l.labels), predictRows, func(lo, hi int) {
 		r := &features.Rows{Phi: l.phi.RowRange(lo, hi), Y: dense.New[float64](hi-lo, l.scores.Cols), Weights: l.weights[lo:hi]}
 		for i, c := range l.labels[lo:hi] {
 			r.Y.Set(i, c, 1)
 		}
-		p.leaveOut(r)
+		leaveOut(r, g, halves(factor, r.Phi))
 		errs := r.First.Rows(hi - lo)
 		for i := range hi - lo {
 			for j, e := range errs.Row(i) {
@@ -247,6 +247,22 @@ func (l *losses) temperature(p *posterior) (beta, loss float64) {
 		}
 	})
 	return temperatureOf(l.scores, l.labels, l.shares)
+}
+
+// halves returns ‖R⁻ᵀφ_i‖² for the rows φ_i of phi, by a solution of RᵀV = φ.
+func halves(factor *cholesky.Factor, phi dense.Matrix[float64]) []float64 {
+	space := bandSpaces.Get()
+	defer bandSpaces.Put(space)
+	space.Shape(phi.Cols, phi.Rows)
+	v := dense.Transpose(space.Rows(phi.Cols), phi)
+	factor.Half(context.Background(), v)
+	variances := make([]float64, phi.Rows)
+	for f := range v.Rows {
+		for i, e := range v.Row(f) {
+			variances[i] += e * e
+		}
+	}
+	return variances
 }
 
 // temperatureOf returns the β that minimises the weighted mean of −log P_i(c_i) for P_i =

@@ -18,7 +18,6 @@
 //	bands without a law of the noise         Model.Jackknife and Model.WithBands, then Model.Band
 //	probabilities of classes                 Classify; texts as classes: CSV.ReadLabels, Classifier.WithLabels
 //	write a model to a file                  Model.Write, ReadModel; Classifier.Write, ReadClassifier
-//	predict rows one by one                  Model.Predictor; from a mapped file: Predictor.Write, ViewPredictor
 //
 // # The model
 //
@@ -94,9 +93,9 @@
 //
 // # Files
 //
-// A model, a classifier and a predictor are one safetensors file each. The file contains the map:
+// A model and a classifier are one safetensors file each. The file contains the map:
 //
-//	model                    Model, Classifier or Server
+//	model                    Model or Classifier
 //	model.map, …             the map, with the parts that package rff lists
 //
 //	model.weights            of a Model: D×p, float64
@@ -107,7 +106,7 @@
 //	model.ratio              λ
 //	model.rowWeight          Σω
 //	model.logEvidence        as LogEvidence returns it
-//	model.factor             the upper triangle of R, row by row, D(D+1)/2 numbers
+//	model.root               the lower triangle of R⁻ᵀ, row by row, D(D+1)/2 numbers
 //	model.errors             of WithBands, ascending for each output, or nil, and
 //	model.relative           whether they are relative
 //	model.logs               of WithNoise: the weights of g, D×p, its values at φ̄ and the least ones, or nil
@@ -116,9 +115,6 @@
 //	model.intercepts         the scores at φ̄, a number for each class
 //	model.featureMean        φ̄, D numbers
 //	model.labels             the number of labels, or nil, and model.labels.0, … their texts
-//
-//	model.base               of a Server, beside its weights, means, noise and ratio: 1/Σω, or 0 without an intercept
-//	model.inverse            the lower triangle of R⁻ᵀ, row by row, float32
 //
 // and the format, version, type and checksum that package rff lists. testdata/predict.py predicts
 // from files with NumPy. A file of another version of the format is an error; golden files test the

@@ -32,7 +32,7 @@ func (m *Model[T]) Variances(x dense.Matrix[T]) (mean dense.Matrix[T], g, r []fl
 	mean, g, r = dense.New[T](x.Rows, len(m.prior)), make([]float64, x.Rows), make([]float64, x.Rows)
 	m.source.Each(predictRows, m.regression.FeatureMean, x, dense.Matrix[T]{}, nil, mean, dense.Matrix[T]{}, func(rows *features.Rows) {
 		m.regression.Mean(rows)
-		for i, v := range m.variances(rows.Phi) {
+		for i, v := range m.root.variances(rows.Phi) {
 			g[rows.Lo+i], r[rows.Lo+i] = v+m.regression.Base, rows.Residuals[i]/m.regression.Ratio
 		}
 	})

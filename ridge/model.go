@@ -66,7 +66,7 @@ type Model[T dense.Float] struct {
 // model if λ > 64·‖E‖. Means then differ by less than 0.001 standard deviations of a target from
 // those of products in float64, and the evidence by less than about 0.5. Otherwise Fit sums again in
 // float64. In most cases 4080 rows show that λ is too small, so few products are lost.
-// SinglePrecision tells which sums a model has.
+// Model.Accuracy tells which sums a model has.
 func Fit[T dense.Float](ctx context.Context, phi rff.Map[T], x, y dense.Matrix[T], o Options) (*Model[T], error) {
 	if err := argument.Context("ridge", ctx); err != nil {
 		return nil, err
@@ -104,8 +104,8 @@ func Fit[T dense.Float](ctx context.Context, phi rff.Map[T], x, y dense.Matrix[T
 // deviation of 3·10⁻⁷·√n in units of the standard deviation of the targets. The error of the
 // evidence is then at most 0.01; with a given noise it is about 5u·yᵀy/σ².
 //
-// Cost: D³/3 multiply-adds for a given λ, and about 25·D³/6 more to choose λ. Memory: 2·D² numbers
-// of float64, of which the model keeps D².
+// Cost: D³/3 multiply-adds for a given λ, and about 25·D³/6 more to choose λ. Memory: 5/2·D² numbers
+// of float64, of which the model keeps D²/2.
 //
 // The error reports options out of range, no rows, sums that are not finite, squares of targets or
 // features out of 2^±900, a constant output whose noise is not given, a λ that is too small for the
@@ -146,12 +146,12 @@ func (m *Model[T]) LogEvidence() float64 { return m.evidence }
 
 // DegreesOfFreedom returns the effective number of parameters of each output, the trace of the
 // matrix H with ŷ = Hy: Σ λ_i/(λ_i + λ) over the eigenvalues λ_i of the sums, plus 1 for an
-// intercept. Cost: D³/6 multiply-adds at the first call on a model of ReadModel.
+// intercept. Cost: D²/2 multiply-adds.
 func (m *Model[T]) DegreesOfFreedom() float64 {
 	if m.phi == nil {
 		panic(errNoModel.Error())
 	}
-	degrees := max(0, float64(m.regression.Weights.Rows)-m.regression.Ratio*floats.Sum(m.inverse()))
+	degrees := max(0, float64(m.regression.Weights.Rows)-m.regression.Ratio*floats.Sum(m.root.diagonal()))
 	if m.centred {
 		degrees++
 	}
@@ -166,16 +166,22 @@ func (m *Model[T]) FeatureDegrees() []float64 {
 	if m.phi == nil {
 		panic(errNoModel.Error())
 	}
-	degrees := slices.Clone(m.inverse())
+	degrees := m.root.diagonal()
 	for f, v := range degrees {
 		degrees[f] = 1 - m.regression.Ratio*v
 	}
 	return degrees
 }
 
-// SinglePrecision reports whether Fit has summed the products of features in float32. It is false
-// for a model of ReadModel.
-func (m *Model[T]) SinglePrecision() bool { return m.single }
+// Accuracy says how far a model may be from the exact solution.
+type Accuracy struct {
+	// SinglePrecision reports whether Fit has summed the products of features in float32. It is
+	// false for a model of ReadModel.
+	SinglePrecision bool
+}
+
+// Accuracy returns the accuracy of the model.
+func (m *Model[T]) Accuracy() Accuracy { return m.accuracy }
 
 // Mean writes the means of f_j(x_i), which are also the means of new targets, for the rows of x
 // (n×d) into dst (n×p) and returns dst. Mean allocates a zero dst. dst must not overlap x. Mean
@@ -188,9 +194,8 @@ func (m *Model[T]) Mean(dst, x dense.Matrix[T]) dense.Matrix[T] {
 // Predict returns the means and the standard deviations of new targets at the rows of x (n×d), n×p
 // each. The variance is the variance of Posterior plus the noise. Under the model, a target lies
 // within 1.645 standard deviations of the mean with probability 90 %. Predict panics if a shape
-// does not fit. Cost: n transforms and n·D²/2 multiply-adds in float64. Each call reads all of R,
-// more than 4·D² bytes, for every 128 rows. So for one row Predict takes about 60 times as long as
-// Mean at D = 1024.
+// does not fit. Cost: n transforms and n·D²/2 multiply-adds in float64, on all processors also for
+// one row. Each call reads all of R⁻ᵀ, 4·D² bytes, for every 128 rows.
 func (m *Model[T]) Predict(x dense.Matrix[T]) (mean, sd dense.Matrix[T]) {
 	return m.predict(x, 1)
 }

@@ -55,7 +55,7 @@ func TestProductsInSinglePrecision(t *testing.T) {
 			require.NoError(t, err)
 			want, err := sumOf(t, c.phi, c.rows.X, c.rows.Y, nil).Fit(t.Context(), c.options)
 			require.NoError(t, err)
-			assert.False(t, want.SinglePrecision())
+			assert.False(t, want.Accuracy().SinglePrecision)
 			worst := 0.0
 			mean, sd := want.Predict(c.rows.X.RowRange(0, 5000))
 			got, near := m.Predict(c.rows.X.RowRange(0, 5000))
@@ -63,7 +63,7 @@ func TestProductsInSinglePrecision(t *testing.T) {
 				worst = max(worst, math.Abs(float64(got.Data[i]-v)/float64(sd.Data[i])), math.Abs(float64(near.Data[i]/sd.Data[i])-1))
 			}
 			t.Logf("λ = %.2g: means differ by %.1e, the evidence by %.1e", want.Noise()[0]/want.Prior()[0], worst, m.LogEvidence()-want.LogEvidence())
-			assert.Equal(t, c.single, m.SinglePrecision())
+			assert.Equal(t, c.single, m.Accuracy().SinglePrecision)
 			assert.Less(t, worst, 0.001)
 			assert.InDelta(t, want.LogEvidence(), m.LogEvidence(), 0.5)
 			assert.InEpsilon(t, want.Noise()[0], m.Noise()[0], 1e-4)

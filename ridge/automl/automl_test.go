@@ -221,8 +221,6 @@ func TestExactTargets(t *testing.T) {
 			assert.InDelta(t, v, mean.Data[i], 1e-2)
 		}
 	}
-	_, err = r.Model.Predictor(t.Context())
-	assert.NoError(t, err)
 }
 
 // Classes inside and outside of a ring, of which one is rare: probabilities are near the truth, and

@@ -121,7 +121,6 @@ func TestContexts(t *testing.T) {
 	labelled := ridge.Block[float64]{X: x, Y: classes}
 	background := lookAt(t, 0)
 	sums := must.Have(ridge.Sum(t.Context(), background.phi(200), few))
-	model := must.Have(sums.Fit(t.Context(), ridge.Options{Ratio: 1}))
 	src := func() rand.Source { return rand.NewPCG(3, 4) }
 	coder := must.Have(quantise.New[float64](4, quantise.Options{}, src()))
 	codes := must.Have(coder.Encode(t.Context(), x))
@@ -200,8 +199,7 @@ func TestContexts(t *testing.T) {
 			_, err := ridge.Classify(c, []rff.Map[float64]{c.phi(8)}, labelled, 2, ridge.ClassifyOptions{})
 			return err
 		}},
-		"ridge.Predictor": {4, func(c *lookedAt) error { _, err := model.Predictor(c); return err }},
-		"ridge.Sum":       {n / 255, func(c *lookedAt) error { _, err := ridge.Sum(c, c.phi(8), rows); return err }},
+		"ridge.Sum": {n / 255, func(c *lookedAt) error { _, err := ridge.Sum(c, c.phi(8), rows); return err }},
 		"ridge.ard.Fit": {n / 255, func(c *lookedAt) error {
 			_, err := ard.Fit(c, c.phi(4), rows, ard.Options{MaxIterations: 1}, src())
 			return err
