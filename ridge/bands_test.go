@@ -73,7 +73,7 @@ func TestBandsHoldTheirShare(t *testing.T) {
 	}
 	x, y := draw(400, 1)
 	others, targets := draw(4000, 2)
-	m, err := ridge.Fit(t.Context(), gaussian[float64](t, 16, 1, 1, 1), x, y, ridge.Options{})
+	m, err := ridge.Fit(t.Context(), gaussian[float64](t, 16, 1, 1, 1), ridge.Block[float64]{X: x, Y: y}, ridge.Options{})
 	require.NoError(t, err)
 	share := func(m *ridge.Model[float64], level float64) float64 {
 		mean, half := m.Band(others, level)
@@ -115,7 +115,7 @@ func TestBandErrors(t *testing.T) {
 	x, y := friedman[float64](30, 5, 1)
 	identity, err := rff.Draw[float64](rff.Identity{D: 5}, nil)
 	require.NoError(t, err)
-	m, err := ridge.Fit(t.Context(), identity, x, y, ridge.Options{})
+	m, err := ridge.Fit(t.Context(), identity, ridge.Block[float64]{X: x, Y: y}, ridge.Options{})
 	require.NoError(t, err)
 	_, err = m.WithBands(dense.Matrix[float64]{}, true)
 	assert.EqualError(t, err, "ridge: errors are 0×0, want at least one row and 1 columns")
@@ -140,7 +140,7 @@ func testRankOfBands[T dense.Float](t *testing.T) {
 	x := dense.Of(4, 1, []T{1, 2, 3, 5})
 	identity, err := rff.Draw[T](rff.Identity{D: 1}, nil)
 	require.NoError(t, err)
-	m, err := ridge.Fit(t.Context(), identity, x, dense.Of(4, 1, []T{1, 0, 1, 0}), ridge.Options{})
+	m, err := ridge.Fit(t.Context(), identity, ridge.Block[T]{X: x, Y: dense.Of(4, 1, []T{1, 0, 1, 0})}, ridge.Options{})
 	require.NoError(t, err)
 	var errs []float64
 	for n := 1; n <= 200; n++ {
@@ -181,7 +181,7 @@ func testNoise[T dense.Float](t *testing.T) {
 	x, y := draw(n, 1)
 	others, targets := draw(4000, 2)
 	phi := gaussian[T](t, 8, 1, 1, 1)
-	m, err := ridge.Fit(t.Context(), phi, x, y, ridge.Options{})
+	m, err := ridge.Fit(t.Context(), phi, ridge.Block[T]{X: x, Y: y}, ridge.Options{})
 	require.NoError(t, err)
 	errs, err := m.LeaveOneOut(dense.Matrix[T]{}, x, y, nil)
 	require.NoError(t, err)
@@ -190,7 +190,7 @@ func testNoise[T dense.Float](t *testing.T) {
 		sizes.Data[i] = math.Abs(float64(e))
 		logs.Data[i] = T(math.Log(sizes.Data[i] + 1e-3))
 	}
-	g, err := ridge.Fit(t.Context(), phi, x, logs, ridge.Options{})
+	g, err := ridge.Fit(t.Context(), phi, ridge.Block[T]{X: x, Y: logs}, ridge.Options{})
 	require.NoError(t, err)
 	rest, err := g.LeaveOneOut(dense.Matrix[T]{}, x, logs, nil)
 	require.NoError(t, err)
@@ -239,7 +239,7 @@ func testNoise[T dense.Float](t *testing.T) {
 	assert.ErrorContains(t, err, "Model is zero")
 	_, err = m.WithNoise(g, dense.New[float64](3, 1), least, false)
 	assert.EqualError(t, err, "ridge: errors are 3×1, want at least one row and 2 columns")
-	one, err := ridge.Fit(t.Context(), phi, x, logs.ColRange(0, 1), ridge.Options{})
+	one, err := ridge.Fit(t.Context(), phi, ridge.Block[T]{X: x, Y: logs.ColRange(0, 1)}, ridge.Options{})
 	require.NoError(t, err)
 	_, err = m.WithNoise(one, ratios, least, false)
 	assert.EqualError(t, err, "ridge: logs has 16 features and 1 outputs, want 16 and 2")
@@ -261,9 +261,9 @@ func testNoiseAwayFromRows[T dense.Float](t *testing.T) {
 	}
 	phi, err := rff.Draw[T](rff.Identity{D: 1}, nil)
 	require.NoError(t, err)
-	m, err := ridge.Fit(t.Context(), phi, x, y, ridge.Options{Noise: 1, Prior: 1})
+	m, err := ridge.Fit(t.Context(), phi, ridge.Block[T]{X: x, Y: y}, ridge.Options{Noise: 1, Prior: 1})
 	require.NoError(t, err)
-	g, err := ridge.Fit(t.Context(), phi, x, logs, ridge.Options{Noise: 0.01, Prior: 100})
+	g, err := ridge.Fit(t.Context(), phi, ridge.Block[T]{X: x, Y: logs}, ridge.Options{Noise: 0.01, Prior: 100})
 	require.NoError(t, err)
 	errs := dense.Of(9, 1, []float64{1, 1, 1, 1, 1, 1, 1, 1, 2})
 	z := dense.Of(3, 1, []T{-40, 0.5, 20})

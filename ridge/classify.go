@@ -100,7 +100,7 @@ func (o ClassifyOptions) check(classes int) error {
 	if classes < 2 {
 		return fmt.Errorf("ridge: classes = %d, want at least 2", classes)
 	}
-	if err := (Options{Ratio: o.Ratio}).Check(); err != nil {
+	if err := (Options{Ratio: o.Ratio}).check(); err != nil {
 		return err
 	}
 	if o.ClassWeights != nil && len(o.ClassWeights) != classes {

@@ -82,7 +82,7 @@ func TestHugeNumbers(t *testing.T) {
 	phi := gaussian[float64](t, 10, 5, 1, 1)
 	rows := ridge.Block[float64]{X: x, Y: y}
 	ctx := context.Background()
-	m, err := ridge.Fit(t.Context(), phi, x, y, ridge.Options{})
+	m, err := ridge.Fit(t.Context(), phi, ridge.Block[float64]{X: x, Y: y}, ridge.Options{})
 	require.NoError(t, err)
 	for _, huge := range []int{int(min(int64(1)<<40, math.MaxInt)), math.MaxInt >> 1, math.MaxInt} {
 		_, err := ridge.NewSums(phi, huge)

@@ -120,7 +120,10 @@ type posteriorRecipe struct {
 	Ratio       float64   // λ = σ²/s²
 	RowWeight   float64   // Σω
 	LogEvidence float64
-	Root        []float64 // lower triangle of R⁻ᵀ, row by row
+	Root        []float64 // lower triangle of R⁻ᵀ, row by row, or samples over √S in rows
+	Samples     int       // S, or 0 for the triangle
+	Bound       []float64 // as Accuracy has it; nil for the direct solution
+	ErrorOfLog  float64   // standard error of LogEvidence
 	Errors      []float64 // at other rows, output by output; nil for none
 	Relative    bool      // Errors are ratios to standard deviations
 	Logs        []float64 // weights of the means of log-errors, and these means at φ̄; nil for none
@@ -130,7 +133,7 @@ func (p *posterior) recipe() posteriorRecipe {
 	r := &p.regression
 	return posteriorRecipe{
 		Weights: r.Weights, FeatureMean: r.FeatureMean, TargetMean: r.TargetMean, Centred: p.centred, Noise: r.Noise,
-		Ratio: r.Ratio, RowWeight: p.weight, LogEvidence: p.evidence, Root: p.root.data,
+		Ratio: r.Ratio, RowWeight: p.weight, LogEvidence: p.evidence, Root: p.root.data, Samples: p.root.samples, Bound: p.accuracy.Bound, ErrorOfLog: p.accuracy.LogEvidence,
 		Errors: r.Errors, Relative: r.Relative, Logs: r.Logs,
 	}
 }
@@ -139,13 +142,22 @@ func (r posteriorRecipe) check() error {
 	width, outputs := r.Weights.Rows, r.Weights.Cols
 	// The weights are in memory, so want does not overflow.
 	want := uint64(width) * uint64(width+1) / 2
+	if r.Samples > 0 {
+		want = uint64(width) * uint64(r.Samples)
+	}
 	switch {
+	case r.Samples < 0 || r.Samples == 1 || r.Samples > 0 && want/uint64(r.Samples) != uint64(width):
+		return fmt.Errorf("samples = %d, want 0 or at least 2", r.Samples)
+	case r.Bound != nil && len(r.Bound) != outputs:
+		return fmt.Errorf("bound has %d numbers, want %d", len(r.Bound), outputs)
+	case !(r.ErrorOfLog >= 0):
+		return fmt.Errorf("errorOfLog = %v, want a number from 0 on", r.ErrorOfLog)
 	case len(r.FeatureMean) != width:
 		return fmt.Errorf("featureMean has %d numbers, want %d", len(r.FeatureMean), width)
 	case len(r.TargetMean) != outputs || len(r.Noise) != outputs:
 		return fmt.Errorf("targetMean has %d numbers and noise %d, want %d", len(r.TargetMean), len(r.Noise), outputs)
 	case uint64(len(r.Root)) != want:
-		return fmt.Errorf("root has %d numbers, want the %d of a triangle of order %d", len(r.Root), want, width)
+		return fmt.Errorf("root has %d numbers, want the %d of %d features and %d samples", len(r.Root), want, width, r.Samples)
 	}
 	if e := r.LogEvidence; e-e != 0 {
 		return fmt.Errorf("logEvidence = %v, want a finite number", e)
@@ -155,7 +167,7 @@ func (r posteriorRecipe) check() error {
 	for j, v := range r.Noise {
 		err = cmp.Or(err, checkPositive(fmt.Sprintf("noise[%d]", j), v), checkPositive(fmt.Sprintf("noise[%d]/ratio", j), v/r.Ratio))
 	}
-	for i := 0; i < width && err == nil; i++ {
+	for i := 0; i < width && r.Samples == 0 && err == nil; i++ {
 		err = checkPositive(fmt.Sprintf("pivot %d of root", i), r.Root[i*(i+3)/2])
 	}
 	return err
@@ -164,7 +176,8 @@ func (r posteriorRecipe) check() error {
 func (r posteriorRecipe) posterior() *posterior {
 	p := &posterior{
 		regression: features.Regression{Weights: r.Weights, Facts: features.Facts{FeatureMean: r.FeatureMean, TargetMean: r.TargetMean, Noise: r.Noise, Ratio: r.Ratio, Errors: r.Errors, Relative: r.Relative, Logs: r.Logs}},
-		centred:    r.Centred, weight: r.RowWeight, root: root{width: r.Weights.Rows, data: r.Root}, evidence: r.LogEvidence,
+		centred:    r.Centred, weight: r.RowWeight, root: root{r.Weights.Rows, r.Samples, r.Root}, evidence: r.LogEvidence,
+		accuracy: Accuracy{Samples: r.Samples, Bound: r.Bound, LogEvidence: r.ErrorOfLog},
 	}
 	if r.Centred {
 		p.regression.Base = 1 / r.RowWeight

@@ -152,7 +152,7 @@ func TestGoldenFiles(t *testing.T) {
 	if *update {
 		phi := gaussian[float64](t, 3, 2, 1.5, 1)
 		rows, _, _ := rings[float64](60, 3)
-		m, err := ridge.Fit(t.Context(), phi, rows.X, rows.Y, ridge.Options{})
+		m, err := ridge.Fit(t.Context(), phi, ridge.Block[float64]{X: rows.X, Y: rows.Y}, ridge.Options{})
 		require.NoError(t, err)
 		c, err := ridge.Classify(context.Background(), []rff.Map[float64]{phi}, rows, 3, ridge.ClassifyOptions{})
 		require.NoError(t, err)
@@ -286,7 +286,7 @@ func TestHostileFiles(t *testing.T) {
 		{model, reshape("weights", 6, 0), "ridge: model: weights are 6×0, want 6 rows of features and at least 1 outputs"},
 		{model, reshape("featureMean", 5), "ridge: model: featureMean has 5 numbers, want 6"},
 		{model, reshape("noise", 2), "ridge: model: targetMean has 1 numbers and noise 2, want 1"},
-		{model, reshape("root", 36), "ridge: model: root has 36 numbers, want the 21 of a triangle of order 6"},
+		{model, reshape("root", 36), "ridge: model: root has 36 numbers, want the 21 of 6 features and 0 samples"},
 		{classifier, reshape("weights", 6, 1), "ridge: model: weights are 6×1, want 6 rows of features and at least 2 classes"},
 		{classifier, reshape("intercepts", 2), "ridge: model: 2 intercepts, want 3"},
 		{classifier, number("intercepts", 2, math.NaN()), "ridge: model: intercepts[2] = NaN, want a finite number"},

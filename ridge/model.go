@@ -32,10 +32,14 @@ type Options struct {
 
 	// NoIntercept removes the intercept b from the model.
 	NoIntercept bool
+
+	// Iterative lets Fit and Choose solve by conjugate gradients in passes over the rows, which takes
+	// D numbers of memory for D². Nil stands for the direct solution.
+	Iterative *Iterative
 }
 
-// Check returns an error that names an option out of range, or nil.
-func (o Options) Check() error {
+// check returns an error that names an option out of range, or nil.
+func (o Options) check() error {
 	for _, v := range [...]struct {
 		name  string
 		value float64
@@ -47,7 +51,27 @@ func (o Options) Check() error {
 	if o.Noise > 0 && o.Prior > 0 && o.Ratio > 0 {
 		return fmt.Errorf("ridge: Ratio = %v beside Noise = %v and Prior = %v, want at most two of them", o.Ratio, o.Noise, o.Prior)
 	}
-	return nil
+	return o.Iterative.check()
+}
+
+// ratio returns λ if the options determine it.
+func (o Options) ratio() (ratio float64, given bool) {
+	if o.Noise > 0 && o.Prior > 0 {
+		return o.Noise / o.Prior, true
+	}
+	return o.Ratio, o.Ratio > 0
+}
+
+// variances returns the noise and the prior for λ, and a noise of maximum evidence if neither is
+// given.
+func (o Options) variances(ratio, likely float64) (noise, prior float64) {
+	switch {
+	case o.Noise > 0:
+		likely = o.Noise
+	case o.Prior > 0:
+		likely = ratio * o.Prior
+	}
+	return likely, likely / ratio
 }
 
 // Model is a fitted regression: the posterior of the functions f_j(x) = b_j + φ(x)ᵀw_j. It never
@@ -58,25 +82,43 @@ type Model[T dense.Float] struct {
 	posterior
 }
 
-// Fit fits a model to the points x (n×d) and the targets y (n×p), as NewSums, Add and Sums.Fit do,
-// and returns their errors. A nil ctx panics.
+// Fit fits a model to the rows, with Y of p columns. Fit returns the errors of Sum and of Sums.Fit. A
+// nil ctx panics.
 //
-// If T is float32 and n is at least 65,280 and 128·D, Fit first sums the products of features in
+// Without Iterative, Fit reads the rows once. If the rows are a Block of float32 and n is at least 65,280 and 128·D, Fit first sums the products of features in
 // float32, at 0.6 of the cost, and measures the error E of the sums on random vectors. Fit keeps the
 // model if λ > 64·‖E‖. Means then differ by less than 0.001 standard deviations of a target from
 // those of products in float64, and the evidence by less than about 0.5. Otherwise Fit sums again in
 // float64. In most cases 4080 rows show that λ is too small, so few products are lost.
 // Model.Accuracy tells which sums a model has.
-func Fit[T dense.Float](ctx context.Context, phi rff.Map[T], x, y dense.Matrix[T], o Options) (*Model[T], error) {
+//
+// With Iterative, Fit reads the rows once for their means, once for the right sides, once for the
+// preconditioner, and once for each of some tens of iterations; and once to choose λ unless the
+// options determine it. λ is then that of the direct solution, with 4096 features if there are more.
+// The error is a *NotConverged if the iterations end before the tolerance is reached. Other errors
+// are those of Sum, and report a λ that is too small for float64, rows that differ from pass to
+// pass, and the end of ctx, which Fit checks every 256 rows. The result does not depend on
+// GOMAXPROCS.
+func Fit[T dense.Float](ctx context.Context, phi rff.Map[T], rows Rows[T], o Options) (*Model[T], error) {
 	if err := argument.Context("ridge", ctx); err != nil {
 		return nil, err
 	}
-	s, err := NewSums(phi, y.Cols)
-	if err != nil {
+	if err := o.check(); err != nil {
 		return nil, err
 	}
-	b := Block[T]{X: x, Y: y}
-	if err := o.Check(); err != nil {
+	if o.Iterative != nil {
+		return fitIterative(ctx, phi, rows, o)
+	}
+	b, memory := rows.(Block[T])
+	if !memory {
+		s, err := Sum(ctx, phi, rows)
+		if err != nil {
+			return nil, err
+		}
+		return s.Fit(ctx, o)
+	}
+	s, err := NewSums(phi, b.Y.Cols)
+	if err != nil {
 		return nil, err
 	}
 	if m, err := fitSingle(ctx, s, b, o); m != nil || err != nil {
@@ -112,6 +154,9 @@ func Fit[T dense.Float](ctx context.Context, phi rff.Map[T], x, y dense.Matrix[T
 // rounding of the sums, degrees of freedom that exact sums cannot have, and the end of ctx. Fit
 // checks ctx between blocks of a matrix. A nil ctx panics.
 func (s *Sums[T]) Fit(ctx context.Context, o Options) (*Model[T], error) {
+	if o.Iterative != nil {
+		return nil, errors.New("ridge: Iterative with sums, which have the products of the direct solution: want Fit")
+	}
 	p, err := newPosterior(ctx, &s.moments, o)
 	if err != nil {
 		return nil, err
@@ -178,10 +223,28 @@ type Accuracy struct {
 	// SinglePrecision reports whether Fit has summed the products of features in float32. It is
 	// false for a model of ReadModel.
 	SinglePrecision bool
+
+	// Samples is the number of samples from which deviations, the evidence and drawn functions are
+	// estimated, or 0 if they are exact.
+	Samples int
+
+	// Bound is a bound of the error of the means for each output, relative to the exact weights, or
+	// nil for the direct solution: the bound ‖r‖/(2√(λΣω)) of the weighted root mean square over
+	// the rows, in units of y, for the residual r. At any x the error is at most ‖φ(x) − φ̄‖·‖r‖/λ.
+	Bound []float64
+
+	// LogEvidence is the standard error of LogEvidence, p/2 times the standard error of log det A.
+	// Models of the same rows, with the same samples, have similar errors, so differences of their
+	// evidence are more accurate.
+	LogEvidence float64
 }
 
 // Accuracy returns the accuracy of the model.
-func (m *Model[T]) Accuracy() Accuracy { return m.accuracy }
+func (m *Model[T]) Accuracy() Accuracy {
+	a := m.accuracy
+	a.Bound = slices.Clone(a.Bound)
+	return a
+}
 
 // Mean writes the means of f_j(x_i), which are also the means of new targets, for the rows of x
 // (n×d) into dst (n×p) and returns dst. Mean allocates a zero dst. dst must not overlap x. Mean

@@ -28,7 +28,7 @@ func newPosterior(ctx context.Context, m *moments, o Options) (*posterior, error
 	if err := argument.Context("ridge", ctx); err != nil {
 		return nil, err
 	}
-	if err := o.Check(); err != nil {
+	if err := o.check(); err != nil {
 		return nil, err
 	}
 	p, err := newProblem(ctx, m, o)
@@ -47,24 +47,34 @@ func newPosterior(ctx context.Context, m *moments, o Options) (*posterior, error
 		return nil, fmt.Errorf("ridge: Noise/Prior = %.3g is too small for the rounding of the sums: %w", ratio, err)
 	}
 	if at.hidden && o.Noise == 0 && o.Prior == 0 {
-		return nil, fmt.Errorf("ridge: Noise/Prior = %.3g explains the targets to rounding, which tells nothing of their noise", ratio)
+		return nil, errHidden(ratio)
 	}
 	found := &posterior{
 		regression: features.Regression{
 			Weights: at.weights,
-			Facts:   features.Facts{FeatureMean: slices.Clone(m.mean), TargetMean: slices.Clone(m.targets), Noise: at.noise, Ratio: ratio, Base: 1 / m.weight},
+			Facts:   m.facts(o, ratio, at.noise),
 		},
 		prior: at.prior, centred: !o.NoIntercept, weight: m.weight, evidence: at.evidence, accuracy: Accuracy{SinglePrecision: p.single},
 	}
 	if found.root, err = newRoot(ctx, at.factor, at.weights.Rows); err != nil {
 		return nil, err
 	}
-	if o.NoIntercept {
-		clear(found.regression.FeatureMean)
-		clear(found.regression.TargetMean)
-		found.regression.Base = 0
-	}
 	return found, found.check(float64(m.n))
+}
+
+// facts returns the means of the rows with the noise and the ratio of a fit.
+func (m *moments) facts(o Options, ratio float64, noise []float64) features.Facts {
+	f := features.Facts{FeatureMean: slices.Clone(m.mean), TargetMean: slices.Clone(m.targets), Noise: noise, Ratio: ratio, Base: 1 / m.weight}
+	if o.NoIntercept {
+		clear(f.FeatureMean)
+		clear(f.TargetMean)
+		f.Base = 0
+	}
+	return f
+}
+
+func errHidden(ratio float64) error {
+	return fmt.Errorf("ridge: Noise/Prior = %.3g explains the targets to rounding, which tells nothing of their noise", ratio)
 }
 
 // check returns an error if exact sums cannot lead to the posterior.
@@ -74,6 +84,11 @@ func (p *posterior) check(rows float64) error {
 		return fmt.Errorf("ridge: %.4g degrees of freedom of %.0f features and %.0f rows for Noise/Prior = %.3g, which is too small for the rounding of the sums",
 			degrees, width, rows, p.regression.Ratio)
 	}
+	return p.checkVariances()
+}
+
+// checkVariances returns an error unless the variances are positive and the evidence is finite.
+func (p *posterior) checkVariances() error {
 	for j, v := range p.regression.Noise {
 		if s := p.prior[j]; !(v > 0 && s > 0) || math.IsInf(v, 0) || math.IsInf(s, 0) {
 			return fmt.Errorf("ridge: output %d has the noise %.3g and the prior %.3g, want positive numbers: scale the targets or the features", j, v, s)

@@ -79,7 +79,7 @@ func BenchmarkServe(b *testing.B) {
 
 func served[T dense.Float](b *testing.B, frequencies int) *ridge.Model[T] {
 	x, y := friedman[T](5000, 10, 1)
-	m, err := ridge.Fit(b.Context(), gaussian[T](b, frequencies, 10, 1, 1), x, y, ridge.Options{Noise: 1, Prior: 10})
+	m, err := ridge.Fit(b.Context(), gaussian[T](b, frequencies, 10, 1, 1), ridge.Block[T]{X: x, Y: y}, ridge.Options{Noise: 1, Prior: 10})
 	require.NoError(b, err)
 	return m
 }

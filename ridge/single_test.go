@@ -51,7 +51,7 @@ func TestProductsInSinglePrecision(t *testing.T) {
 		{"products beyond float32", identity, huge(switches(1)), ridge.Options{}, false},
 	} {
 		t.Run(c.name, func(t *testing.T) {
-			m, err := ridge.Fit(t.Context(), c.phi, c.rows.X, c.rows.Y, c.options)
+			m, err := ridge.Fit(t.Context(), c.phi, ridge.Block[float32]{X: c.rows.X, Y: c.rows.Y}, c.options)
 			require.NoError(t, err)
 			want, err := sumOf(t, c.phi, c.rows.X, c.rows.Y, nil).Fit(t.Context(), c.options)
 			require.NoError(t, err)
@@ -132,7 +132,7 @@ func TestEndOfContextInSinglePrecision(t *testing.T) {
 	const looks = 1 << 30
 	b, phi := sloping(0.3), gaussian[float32](t, 8, 3, 0.3, 1)
 	run := func(ctx context.Context) error {
-		_, err := ridge.Fit(ctx, phi, b.X, b.Y, ridge.Options{})
+		_, err := ridge.Fit(ctx, phi, ridge.Block[float32]{X: b.X, Y: b.Y}, ridge.Options{})
 		return err
 	}
 	all := &countdown{context.Background(), looks}

@@ -32,7 +32,6 @@ import (
 	"github.com/seed-feabd252/randfeat/ridge"
 	"github.com/seed-feabd252/randfeat/ridge/ard"
 	"github.com/seed-feabd252/randfeat/ridge/automl"
-	"github.com/seed-feabd252/randfeat/ridge/iterative"
 	"github.com/seed-feabd252/randfeat/validate"
 )
 
@@ -189,7 +188,7 @@ func TestContexts(t *testing.T) {
 			return err
 		}},
 		"ridge.Fit": {n / 255, func(c *lookedAt) error {
-			_, err := ridge.Fit(c, c.phi(8), x, y, o)
+			_, err := ridge.Fit(c, c.phi(8), ridge.Block[float64]{X: x, Y: y}, o)
 			if err == nil {
 				_, err = sums.Fit(c, o)
 			}
@@ -209,17 +208,9 @@ func TestContexts(t *testing.T) {
 			_, err := automl.Fit(c, z, automl.Options{}, src())
 			return err
 		}},
-		"ridge.iterative.Fit": {n / 256, func(c *lookedAt) error {
-			_, err := iterative.Fit(c, c.phi(20), rows, iterative.Options{}, src())
+		"ridge.Fit of Iterative": {n / 256, func(c *lookedAt) error {
+			_, err := ridge.Fit(c, c.phi(20), ridge.Rows[float64](rows), ridge.Options{Iterative: &ridge.Iterative{Src: src()}})
 			return err
-		}},
-		"ridge.iterative.New": {n / 256, func(c *lookedAt) error {
-			_, err := iterative.New(c, c.phi(20), rows, iterative.Options{Options: o}, src())
-			return err
-		}},
-		"ridge.iterative.Run": {n / 256, func(c *lookedAt) error {
-			s := must.Have(iterative.New(t.Context(), background.phi(20), rows, iterative.Options{}, src()))
-			return s.Run(c, rows, iterative.RunOptions{})
 		}},
 		"validate.Compare": {n / 64, func(c *lookedAt) error {
 			_, err := validate.Compare(c, []validate.Method[float64]{{Name: "one", Draw: c.draw}}, x, x, 2, src())

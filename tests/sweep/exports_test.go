@@ -29,7 +29,6 @@ import (
 	ridge "github.com/seed-feabd252/randfeat/ridge"
 	ard "github.com/seed-feabd252/randfeat/ridge/ard"
 	automl "github.com/seed-feabd252/randfeat/ridge/automl"
-	iterative "github.com/seed-feabd252/randfeat/ridge/iterative"
 	safetensors "github.com/seed-feabd252/randfeat/safetensors"
 	semiseparable "github.com/seed-feabd252/randfeat/semiseparable"
 	validate "github.com/seed-feabd252/randfeat/validate"
@@ -113,12 +112,6 @@ var functions = []function{
 	{"hypothesis.NewCells[float64]", hypothesis.NewCells[float64]},
 	{"hypothesis.TwoSample[float32]", hypothesis.TwoSample[float32]},
 	{"hypothesis.TwoSample[float64]", hypothesis.TwoSample[float64]},
-	{"iterative.Fit[float32]", iterative.Fit[float32]},
-	{"iterative.Fit[float64]", iterative.Fit[float64]},
-	{"iterative.New[float32]", iterative.New[float32]},
-	{"iterative.New[float64]", iterative.New[float64]},
-	{"iterative.ReadModel[float32]", iterative.ReadModel[float32]},
-	{"iterative.ReadModel[float64]", iterative.ReadModel[float64]},
 	{"kernels.Against", kernels.Against},
 	{"kernels.Check", kernels.Check},
 	{"kernels.Gram[float32]", kernels.Gram[float32]},
@@ -316,14 +309,6 @@ var types = []reflect.Type{
 	reflect.TypeFor[hypothesis.Cells[float64]](),
 	reflect.TypeFor[hypothesis.Options](),
 	reflect.TypeFor[hypothesis.Result](),
-	reflect.TypeFor[iterative.Model[float32]](),
-	reflect.TypeFor[iterative.Model[float64]](),
-	reflect.TypeFor[iterative.NotConverged](),
-	reflect.TypeFor[iterative.Options](),
-	reflect.TypeFor[iterative.Progress](),
-	reflect.TypeFor[iterative.RunOptions](),
-	reflect.TypeFor[iterative.Solver[float32]](),
-	reflect.TypeFor[iterative.Solver[float64]](),
 	reflect.TypeFor[kernels.Angular](),
 	reflect.TypeFor[kernels.ArcCosine](),
 	reflect.TypeFor[kernels.Boxes](),
@@ -444,10 +429,12 @@ var types = []reflect.Type{
 	reflect.TypeFor[ridge.ClassifyOptions](),
 	reflect.TypeFor[ridge.Functions[float32]](),
 	reflect.TypeFor[ridge.Functions[float64]](),
+	reflect.TypeFor[ridge.Iterative](),
 	reflect.TypeFor[ridge.Model[float32]](),
 	reflect.TypeFor[ridge.Model[float64]](),
 	reflect.TypeFor[ridge.NPY[float32]](),
 	reflect.TypeFor[ridge.NPY[float64]](),
+	reflect.TypeFor[ridge.NotConverged](),
 	reflect.TypeFor[ridge.Options](),
 	reflect.TypeFor[ridge.Sums[float32]](),
 	reflect.TypeFor[ridge.Sums[float64]](),
