@@ -98,7 +98,7 @@ func TestBandsHoldTheirShare(t *testing.T) {
 		if relative {
 			of = ratios
 		}
-		with, err := m.WithBands(of, relative)
+		with, err := m.WithBands(ridge.Bands[float64]{Errors: of, Relative: relative})
 		require.NoError(t, err)
 		for _, level := range []float64{0.5, 0.9} {
 			assert.InDelta(t, level, share(with, level), 4*math.Sqrt(level*(1-level)*(1.0/400+1.0/4000)), "level %v, relative %v", level, relative)
@@ -117,18 +117,18 @@ func TestBandErrors(t *testing.T) {
 	require.NoError(t, err)
 	m, err := ridge.Fit(t.Context(), identity, ridge.Block[float64]{X: x, Y: y}, ridge.Options{})
 	require.NoError(t, err)
-	_, err = m.WithBands(dense.Matrix[float64]{}, true)
+	_, err = m.WithBands(ridge.Bands[float64]{Errors: dense.Matrix[float64]{}, Relative: true})
 	assert.EqualError(t, err, "ridge: errors are 0×0, want at least one row and 1 columns")
-	_, err = m.WithBands(dense.Of(2, 1, []float64{1, -1}), true)
+	_, err = m.WithBands(ridge.Bands[float64]{Errors: dense.Of(2, 1, []float64{1, -1}), Relative: true})
 	assert.EqualError(t, err, "ridge: errors[0] = -1, want a finite number from 0 on")
-	_, err = m.WithBands(dense.Of(1, 1, []float64{math.NaN()}), true)
+	_, err = m.WithBands(ridge.Bands[float64]{Errors: dense.Of(1, 1, []float64{math.NaN()}), Relative: true})
 	assert.EqualError(t, err, "ridge: errors[0] = NaN, want a finite number from 0 on")
-	_, err = new(ridge.Model[float64]).WithBands(dense.New[float64](1, 1), true)
+	_, err = new(ridge.Model[float64]).WithBands(ridge.Bands[float64]{Errors: dense.New[float64](1, 1), Relative: true})
 	assert.ErrorContains(t, err, "Model is zero")
 	for _, level := range []float64{0, 1, math.NaN()} {
 		assert.Panics(t, func() { m.Band(x, level) })
 	}
-	with, err := m.WithBands(dense.Of(3, 1, []float64{3, 1, 2}), false)
+	with, err := m.WithBands(ridge.Bands[float64]{Errors: dense.Of(3, 1, []float64{3, 1, 2})})
 	require.NoError(t, err)
 	_, half := with.Band(x.RowRange(0, 1), 0.5)
 	assert.Equal(t, 2.0, half.At(0, 0))
@@ -145,7 +145,7 @@ func testRankOfBands[T dense.Float](t *testing.T) {
 	var errs []float64
 	for n := 1; n <= 200; n++ {
 		errs = append(errs, float64(n))
-		with, err := m.WithBands(dense.Of(n, 1, errs), false)
+		with, err := m.WithBands(ridge.Bands[T]{Errors: dense.Of(n, 1, errs)})
 		require.NoError(t, err)
 		for k := 1; k < 100; k++ {
 			want := T((k*(n+1) + 99) / 100)
@@ -162,7 +162,7 @@ func TestRankOfBands(t *testing.T) {
 	densetest.Both(t, testRankOfBands[float32], testRankOfBands[float64])
 }
 
-// The noise is exp(x) for x in (0, 2). Bands of WithNoise hold their share in both halves of the
+// The noise is exp(x) for x in (0, 2). Bands of Logs hold their share in both halves of the
 // range, and bands of equal width miss one in six targets of the noisy half, within four standard
 // errors. The file has the same bands.
 func testNoise[T dense.Float](t *testing.T) {
@@ -199,9 +199,9 @@ func testNoise[T dense.Float](t *testing.T) {
 		ratios.Data[i] = math.Exp(float64(v))
 		least[i%2] = min(least[i%2], float64(logs.Data[i]-v))
 	}
-	with, err := m.WithNoise(g, ratios, least, false)
+	with, err := m.WithBands(ridge.Bands[T]{Errors: ratios, Logs: g, Least: least})
 	require.NoError(t, err)
-	equal, err := m.WithBands(sizes, false)
+	equal, err := m.WithBands(ridge.Bands[T]{Errors: sizes})
 	require.NoError(t, err)
 	share := func(m *ridge.Model[T], lo, hi float64, output int) float64 {
 		mean, half := m.Band(others, 0.9)
@@ -231,21 +231,21 @@ func testNoise[T dense.Float](t *testing.T) {
 	for j, v := range width.Data {
 		assert.InEpsilon(t, half.At(0, j), v, 1e-5)
 	}
-	none, err := with.WithBands(sizes, false)
+	none, err := with.WithBands(ridge.Bands[T]{Errors: sizes})
 	require.NoError(t, err)
 	_, h2 = none.Band(others, 0.9)
 	assert.Equal(t, h2.At(0, 0), h2.At(1, 0), "the last bands count")
-	_, err = m.WithNoise(nil, ratios, least, false)
+	_, err = m.WithBands(ridge.Bands[T]{Errors: ratios, Logs: nil, Least: least})
 	assert.ErrorContains(t, err, "Model is zero")
-	_, err = m.WithNoise(g, dense.New[float64](3, 1), least, false)
+	_, err = m.WithBands(ridge.Bands[T]{Errors: dense.New[float64](3, 1), Logs: g, Least: least})
 	assert.EqualError(t, err, "ridge: errors are 3×1, want at least one row and 2 columns")
 	one, err := ridge.Fit(t.Context(), phi, ridge.Block[T]{X: x, Y: logs.ColRange(0, 1)}, ridge.Options{})
 	require.NoError(t, err)
-	_, err = m.WithNoise(one, ratios, least, false)
+	_, err = m.WithBands(ridge.Bands[T]{Errors: ratios, Logs: one, Least: least})
 	assert.EqualError(t, err, "ridge: logs has 16 features and 1 outputs, want 16 and 2")
-	_, err = m.WithNoise(g, ratios, least[:1], false)
+	_, err = m.WithBands(ridge.Bands[T]{Errors: ratios, Logs: g, Least: least[:1]})
 	assert.EqualError(t, err, "ridge: least has 1 numbers, want 2")
-	_, err = m.WithNoise(g, ratios, []float64{0, math.NaN()}, false)
+	_, err = m.WithBands(ridge.Bands[T]{Errors: ratios, Logs: g, Least: []float64{0, math.NaN()}})
 	assert.ErrorContains(t, err, "ridge: least")
 }
 
@@ -270,7 +270,7 @@ func testNoiseAwayFromRows[T dense.Float](t *testing.T) {
 	_, sd := m.Predict(z)
 	mean := g.Mean(dense.Matrix[T]{}, z)
 	for _, relative := range []bool{false, true} {
-		with, err := m.WithNoise(g, errs, []float64{-0.5}, relative)
+		with, err := m.WithBands(ridge.Bands[T]{Errors: errs, Logs: g, Least: []float64{-0.5}, Relative: relative})
 		require.NoError(t, err)
 		again := reread(t, with, ridge.ReadModel[T])
 		_, half := again.Band(z, 0.9)

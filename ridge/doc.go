@@ -151,7 +151,7 @@
 //	model.bound, model.errorOfLog  as Accuracy has them
 //	model.errors             of WithBands, ascending for each output, or nil, and
 //	model.relative           whether they are relative
-//	model.logs               of WithNoise: the weights of g, D×p, its values at φ̄ and the least ones, or nil
+//	model.logs               of Bands.Logs: the weights of g, D×p, its values at φ̄ and the least ones, or nil
 //
 //	model.weights            of a Classifier: β·w·M, D×classes
 //	model.intercepts         the scores at φ̄, a number for each class

@@ -218,7 +218,7 @@ func ExampleClassify() {
 	if err != nil {
 		log.Fatal(err)
 	}
-	found, err := ridge.Classify(context.Background(), []rff.Map[float64]{phi}, ridge.Block[float64]{X: x, Y: y}, 2, ridge.ClassifyOptions{})
+	found, err := ridge.Classify(context.Background(), []rff.Map[float64]{phi}, ridge.Block[float64]{X: x, Y: y}, ridge.ClassifyOptions{Classes: 2})
 	if err != nil {
 		log.Fatal(err)
 	}

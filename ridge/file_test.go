@@ -67,7 +67,7 @@ func fitted[T dense.Float](t testing.TB, phi rff.Map[T], rows int, o ridge.Optio
 func classified[T dense.Float](t testing.TB, m int) (*ridge.Classifier[T], dense.Matrix[T]) {
 	t.Helper()
 	rows, _, _ := rings[T](200, 3)
-	found, err := ridge.Classify(context.Background(), []rff.Map[T]{gaussian[T](t, m, 2, 1.5, 1)}, rows, 3, ridge.ClassifyOptions{})
+	found, err := ridge.Classify(context.Background(), []rff.Map[T]{gaussian[T](t, m, 2, 1.5, 1)}, rows, ridge.ClassifyOptions{Classes: 3})
 	require.NoError(t, err)
 	c, err := found.Classifier.WithLabels([]string{"inner", "null", "ß"})
 	require.NoError(t, err)
@@ -154,7 +154,7 @@ func TestGoldenFiles(t *testing.T) {
 		rows, _, _ := rings[float64](60, 3)
 		m, err := ridge.Fit(t.Context(), phi, ridge.Block[float64]{X: rows.X, Y: rows.Y}, ridge.Options{})
 		require.NoError(t, err)
-		c, err := ridge.Classify(context.Background(), []rff.Map[float64]{phi}, rows, 3, ridge.ClassifyOptions{})
+		c, err := ridge.Classify(context.Background(), []rff.Map[float64]{phi}, rows, ridge.ClassifyOptions{Classes: 3})
 		require.NoError(t, err)
 		var lines []string
 		for name, file := range map[string][]byte{"Model": fileOf(t, m), "Classifier": fileOf(t, c.Classifier)} {

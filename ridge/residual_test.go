@@ -137,9 +137,9 @@ func testBandsAwayFromRows[T dense.Float](t *testing.T) {
 	for i, e := range errs.Data {
 		errs.Data[i] = T(math.Abs(float64(e)))
 	}
-	relative, err := m.WithBands(wide(ratios), true)
+	relative, err := m.WithBands(ridge.Bands[T]{Errors: wide(ratios), Relative: true})
 	require.NoError(t, err)
-	equal, err := m.WithBands(wide(errs), false)
+	equal, err := m.WithBands(ridge.Bands[T]{Errors: wide(errs)})
 	require.NoError(t, err)
 	share := func(m *ridge.Model[T], i int) float64 {
 		mean, half := m.Band(points.RowRange(i, i+1), 0.9)

@@ -79,7 +79,7 @@ func testNumbers[T dense.Float](t *testing.T) {
 	require.NoError(t, err)
 	assert.Equal(t, total, done)
 	assert.Nil(t, r.Classifier)
-	assert.Equal(t, []any{120, 120, "a length-scale a column", automl.RelativeBands}, []any{r.Rows, r.HeldOut, r.Trials[r.Best].Family, r.Bands}, r.String())
+	assert.Equal(t, []any{120, 120, "a length-scale a column", "in proportion to deviations"}, []any{r.Rows, r.HeldOut, r.Trials[r.Best].Family, r.Bands}, r.String())
 	_, sd := stat.PopMeanStdDev(dense.Copy(dense.Matrix[float64]{}, rows.Y).Data, nil)
 	assert.InDelta(t, sd, r.Deviation, 1e-12*sd)
 	scores := families(r.Report)
@@ -189,7 +189,7 @@ func TestBandsOfUnequalNoise(t *testing.T) {
 	}
 	r, err := automl.Fit(t.Context(), rows, automl.Options{}, rand.NewPCG(1, 2))
 	require.NoError(t, err)
-	assert.Equal(t, automl.NoiseBands, r.Bands, r.String())
+	assert.Equal(t, "in proportion to learnt noise", r.Bands, r.String())
 	assert.Contains(t, r.String(), "in proportion to learnt noise")
 	mean, half := r.Model.Band(other.X, 0.9)
 	inside, count := 0.0, 0.0
@@ -425,7 +425,7 @@ func TestBandsOfFewerRowsThanColumns(t *testing.T) {
 	r, err := automl.Fit(t.Context(), rows, automl.Options{}, rand.NewPCG(1, 2))
 	require.NoError(t, err)
 	require.NotEqual(t, "linear", r.Kernel)
-	assert.Equal(t, automl.RelativeBands, r.Bands)
+	assert.Equal(t, "in proportion to deviations", r.Bands)
 	mean, half := r.Model.Band(other.X, 0.9)
 	inside := 0.0
 	for i, v := range other.Y.Data {

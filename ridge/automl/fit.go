@@ -152,7 +152,7 @@ func fit[T dense.Float](ctx context.Context, rows ridge.Rows[T], o Options, src 
 		}
 	default:
 		var best ridge.Classification[T]
-		best, err = ridge.Classify(ctx, []rff.Map[T]{phi}, rows, o.Classes, ridge.ClassifyOptions{ClassWeights: o.ClassWeights})
+		best, err = ridge.Classify(ctx, []rff.Map[T]{phi}, rows, ridge.ClassifyOptions{Classes: o.Classes, ClassWeights: o.ClassWeights})
 		if r.Classifier = best.Classifier; err == nil && o.Labels != nil {
 			r.Classifier, err = r.Classifier.WithLabels(o.Labels)
 		}

@@ -305,7 +305,7 @@ func (s *search) fit(b ridge.Block[float64], at space, k kernels.Kernel, ratio f
 	if err != nil {
 		return l, err
 	}
-	found, err := ridge.Classify(s.ctx, []rff.Map[float64]{phi}, b, s.Classes, ridge.ClassifyOptions{ClassWeights: s.ClassWeights})
+	found, err := ridge.Classify(s.ctx, []rff.Map[float64]{phi}, b, ridge.ClassifyOptions{Classes: s.Classes, ClassWeights: s.ClassWeights})
 	if err == nil {
 		l.classifier, l.score = found.Classifier, -found.Trials[0].Score
 	}

@@ -195,7 +195,7 @@ func TestContexts(t *testing.T) {
 			return err
 		}},
 		"ridge.Classify": {n / 1024, func(c *lookedAt) error {
-			_, err := ridge.Classify(c, []rff.Map[float64]{c.phi(8)}, labelled, 2, ridge.ClassifyOptions{})
+			_, err := ridge.Classify(c, []rff.Map[float64]{c.phi(8)}, labelled, ridge.ClassifyOptions{Classes: 2})
 			return err
 		}},
 		"ridge.Sum": {n / 255, func(c *lookedAt) error { _, err := ridge.Sum(c, c.phi(8), rows); return err }},
