@@ -182,8 +182,8 @@ func Copy[To, From Float](dst Matrix[To], src Matrix[From]) Matrix[To] {
 	src.Check()
 	dst = Ensure(dst, src.Rows, src.Cols)
 	if same, ok := any(src).(Matrix[To]); ok {
-		for i := range same.Rows {
-			copy(dst.Row(i), same.Row(i))
+		for i := 0; i < same.Rows && same.Cols > 0; i++ {
+			copy(dst.Data[i*dst.Stride:][:same.Cols], same.Data[i*same.Stride:])
 		}
 		return dst
 	}

@@ -75,7 +75,7 @@ func (s *search) run(k, maxIterations, sample int, src rand.Source) error {
 	}
 	for lo, hi := range interrupt.Ranges(s.ctx, all.Rows, passRows) {
 		for i := lo; i < hi; i++ {
-			s.inertia += squaredDistance(all.Row(i), s.centres.Row(s.labels[i]))
+			s.inertia += vecmath.SquaredDistance(all.Row(i), s.centres.Row(s.labels[i]))
 		}
 	}
 	if err := s.ctx.Err(); err != nil {
@@ -114,7 +114,7 @@ func (s *search) draw(k int, rng *rand.Rand) ([]int, error) {
 		last := x.Row(seeds[len(seeds)-1])
 		err := interrupt.Rows(s.ctx, x.Rows, passRows, func(lo, hi int) {
 			for i := lo; i < hi; i++ {
-				distances[i] = min(distances[i], squaredDistance(x.Row(i), last))
+				distances[i] = min(distances[i], vecmath.SquaredDistance(x.Row(i), last))
 			}
 		})
 		if err != nil {
@@ -123,13 +123,6 @@ func (s *search) draw(k int, rng *rand.Rand) ([]int, error) {
 		seeds = append(seeds, draw.Proportional(distances, rng))
 	}
 	return seeds, nil
-}
-
-func squaredDistance(x, y []float64) (sum float64) {
-	for j, v := range x {
-		sum += (v - y[j]) * (v - y[j])
-	}
-	return sum
 }
 
 // lloyd moves the centres to the means of the points that are nearest to them, until no label
@@ -208,7 +201,7 @@ func (s *search) fill() {
 	_ = interrupt.Rows(s.ctx, len(s.labels), passRows, func(lo, hi int) {
 		for i := lo; i < hi; i++ {
 			x := s.points.Row(i)
-			if q := squaredDistance(x, s.centres.Row(s.labels[i])); q > 0x1p-51*vecmath.HalfSquaredNorm(x) {
+			if q := vecmath.SquaredDistance(x, s.centres.Row(s.labels[i])); q > 0x1p-51*vecmath.HalfSquaredNorm(x) {
 				distances[i] = q
 			}
 		}

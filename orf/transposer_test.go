@@ -12,6 +12,7 @@ import (
 	exprand "golang.org/x/exp/rand"
 
 	"github.com/seed-feabd252/randfeat/dense"
+	"github.com/seed-feabd252/randfeat/internal/compute/matmul"
 	"github.com/seed-feabd252/randfeat/internal/compute/projection"
 	"github.com/seed-feabd252/randfeat/internal/testing/densetest"
 	"github.com/seed-feabd252/randfeat/internal/testing/race"
@@ -157,41 +158,29 @@ func (l *ledger[T]) Finish(lo, hi, from, to int) {
 	}
 }
 
-func testTransposedTiles[T dense.Float](t *testing.T) {
-	for _, s := range [][3]int{{0, 5, 3}, {1, 7, 7}, {150, 70, 33}, {20, 30, 1100}} {
+func testTiles[T dense.Float](t *testing.T) {
+	none := dense.Matrix[T]{}
+	for _, s := range [][3]int{{0, 5, 3}, {1, 7, 7}, {150, 70, 33}, {20, 1100, 30}, {20, 30, 1100}} {
 		n, m, d := s[0], s[1], s[2]
-		z := densetest.Gapped[T](2, n, m)
-		for name, p := range transposers[T](t, m, d) {
-			want := p.ProjectTransposed(dense.Matrix[T]{}, z)
+		x, z := densetest.Gapped[T](2, n, d), densetest.Gapped[T](2, n, m)
+		check := func(name string, want dense.Matrix[T], write func(dst dense.Matrix[T], done matmul.Epilogue)) {
 			for i := range want.Data {
 				want.Data[i]++
 			}
-			l := newLedger[T](n, d)
-			p.(projection.TransposedTiler[T]).ProjectTransposedTiles(l.dst, z, l)
+			l := newLedger[T](n, want.Cols)
+			write(l.dst, l)
 			l.check(t, want, "%s %v", name, s)
 		}
-	}
-}
-
-func TestTransposedTilesAreHandedOverOnce(t *testing.T) {
-	densetest.Both(t, testTransposedTiles[float32], testTransposedTiles[float64])
-}
-
-func testTiles[T dense.Float](t *testing.T) {
-	for _, s := range [][3]int{{0, 5, 3}, {1, 7, 7}, {150, 70, 33}, {20, 1100, 30}} {
-		n, m, d := s[0], s[1], s[2]
-		x := densetest.Gapped[T](2, n, d)
 		for name, p := range transposers[T](t, m, d) {
+			check(name, p.ProjectTransposed(none, z), func(dst dense.Matrix[T], done matmul.Epilogue) {
+				p.(projection.TransposedTiler[T]).ProjectTransposedTiles(dst, z, done)
+			})
 			if name == "plain" {
-				continue // it has no tiles
+				continue // it has no other tiles
 			}
-			want := p.Project(dense.Matrix[T]{}, x)
-			for i := range want.Data {
-				want.Data[i]++
-			}
-			l := newLedger[T](n, m)
-			p.(projection.Tiler[T]).ProjectTiles(l.dst, x, l)
-			l.check(t, want, "%s %v", name, s)
+			check(name, p.Project(none, x), func(dst dense.Matrix[T], done matmul.Epilogue) {
+				p.(projection.Tiler[T]).ProjectTiles(dst, x, done)
+			})
 		}
 	}
 }

@@ -116,7 +116,7 @@ func newTensorPass[T dense.Float](attention Attention[T], c AttendArgs[T]) (*ten
 		}
 	} else {
 		var err error
-		if a.b, err = newBatch(c.Q.Heads, c.K.Heads, []Attention[T]{attention}); err != nil {
+		if a.b, err = newBatch(batchArguments[T]{c.Q.Heads, c.K.Heads, []Attention[T]{attention}}); err != nil {
 			return nil, err
 		}
 	}

@@ -33,8 +33,8 @@ type Differentiable[T dense.Float] interface {
 	CanBackward() error
 }
 
-// Streaming is an [Attention] that also attends over a stream of tokens. [Exact], [Linear],
-// [Landmarks], [Batch] and attention of package clusters are Streaming.
+// Streaming is an [Attention] that also attends over a stream of tokens. [Exact], [Linear]
+// and [Batch] are Streaming.
 type Streaming[T dense.Float] interface {
 	Attention[T]
 

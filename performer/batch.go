@@ -7,6 +7,7 @@ import (
 	"slices"
 
 	"github.com/seed-feabd252/randfeat/dense"
+	"github.com/seed-feabd252/randfeat/internal/door"
 	"github.com/seed-feabd252/randfeat/internal/memory/layout"
 )
 
@@ -104,31 +105,23 @@ type unit[T dense.Float] struct {
 // many for memory, a number of attentions other than 1 and heads, an attention that is nil, and
 // attentions for queries of different dimensions.
 func NewBatch[T dense.Float](heads, keyHeads int, attentions ...Attention[T]) (Batch[T], error) {
-	var b any
-	var err error
-	switch attentions := any(attentions).(type) {
-	case []Attention[float32]:
-		b, err = batch32(heads, keyHeads, attentions)
-	case []Attention[float64]:
-		b, err = batch64(heads, keyHeads, attentions)
-	}
-	if err != nil {
-		return nil, err
-	}
-	return b.(Batch[T]), nil
+	return door.Choose[T, Batch[T]](batch32, batch64, batchArguments[T]{heads, keyHeads, attentions})
+}
+
+// batchArguments has the arguments of NewBatch.
+type batchArguments[T dense.Float] struct {
+	heads, keyHeads int
+	attentions      []Attention[T]
 }
 
 //go:noinline
-func batch32(heads, keyHeads int, attentions []Attention[float32]) (any, error) {
-	return newBatch(heads, keyHeads, attentions)
-}
+func batch32(a any) (any, error) { return newBatch(a.(batchArguments[float32])) }
 
 //go:noinline
-func batch64(heads, keyHeads int, attentions []Attention[float64]) (any, error) {
-	return newBatch(heads, keyHeads, attentions)
-}
+func batch64(a any) (any, error) { return newBatch(a.(batchArguments[float64])) }
 
-func newBatch[T dense.Float](heads, keyHeads int, attentions []Attention[T]) (*batch[T], error) {
+func newBatch[T dense.Float](a batchArguments[T]) (*batch[T], error) {
+	heads, keyHeads, attentions := a.heads, a.keyHeads, a.attentions
 	if err := layout.CheckHeads[T](heads, keyHeads); err != nil {
 		return nil, fmt.Errorf("performer: %w", err)
 	}

@@ -19,7 +19,7 @@ import (
 // cachedForms are forms whose states have codes.
 func cachedForms[T dense.Float]() []performer.Exact[T] {
 	var all []performer.Exact[T]
-	for i, bits := range [][2]int{{8, 8}, {4, 4}, {6, 6}, {5, 16}} {
+	for i, bits := range [][2]int{{8, 8}, {4, 4}, {16, 8}, {4, 16}} {
 		for j, e := range []performer.ExactOptions{
 			{}, {Scale: -0.3, SinkWeight: 300}, {Unnormalised: true, Scale: 0.02}, {Window: 70}, {Window: 300, Sinks: 5}, {Window: 20, Sinks: 320},
 			{Softcap: 2}, {Slope: 0.02}, {Chunk: 150}, {Chunk: 64, Softcap: 4}, {Window: 90, Sinks: 70, Slope: 0.01, Softcap: 3},
@@ -86,7 +86,7 @@ func cachesAreNearExact[T dense.Float](t *testing.T) {
 			q, k, v := q.RowRange(0, n), k.RowRange(0, n), v.RowRange(0, n)
 			want := must.Have(performer.NewBatch[T](s.heads, s.keyHeads, unrounded(e))).Forward(dense.Matrix[T]{}, q, k, v)
 			got := stateOf(e, s.heads, s.keyHeads, s.d, s.dv).Step(dense.Matrix[T]{}, q, k, v)
-			off, most := offBy(got, want), map[int]float64{8: 0.015, 6: 0.05, 5: 0.1, 4: 0.2}[e.Options().KeyBits]
+			off, most := offBy(got, want), map[int]float64{16: 0.015, 8: 0.015, 4: 0.2}[e.Options().KeyBits]
 			assert.Less(t, off, most, "%+v, %+v", s, e)
 			if e.Options().Window+e.Options().Chunk == 0 && s.n > 127 {
 				assert.NotZero(t, off, "%+v, %+v: nothing is rounded", s, e)
@@ -200,7 +200,7 @@ func TestCachesBeyondFloat32(t *testing.T) {
 func TestCachesBytes(t *testing.T) {
 	const d, heads, keyHeads, more = 64, 4, 2, 1024
 	k := dense.New[float32](more, keyHeads*d)
-	for bits, want := range map[int]float64{0: 512, 16: 268.125, 8: 140.125, 6: 108.125, 5: 92.125, 4: 76.125} {
+	for bits, want := range map[int]float64{0: 512, 16: 268.125, 8: 140.125, 4: 76.125} {
 		e := must.Have(performer.NewExact[float32](performer.ExactOptions{Bits: bits}))
 		s := stateOf(e, heads, keyHeads, d, d)
 		s.Append(k, k)
@@ -248,12 +248,11 @@ func TestCachesMerge(t *testing.T) {
 	}
 	s := stateOf(must.Have(performer.NewExact[float64](performer.ExactOptions{Bits: 8})), 1, 1, d, dv)
 	for want, e := range map[string]performer.ExactOptions{
-		"performer: Bits of keys = 4, but the state belongs to attention with 8":              {Bits: 4},
-		"performer: Bits of values = 6, but the state belongs to attention with 8":            {Bits: 8, ValueBits: 6},
-		"performer: Scale = 2, but the state belongs to attention with 0.17677669529663687":   {Bits: 8, Scale: 2},
-		"performer: Unnormalised = true, but the state belongs to attention with false":       {Bits: 8, Unnormalised: true},
-		"performer: Window = 3, but the state belongs to attention with 0":                    {Bits: 8, Window: 3},
-		"performer: other belongs to other attention, the state to exact attention in 8 bits": {},
+		"performer: KeyBits = 4, but the state belongs to attention with 8":                 {Bits: 4},
+		"performer: Scale = 2, but the state belongs to attention with 0.17677669529663687": {Bits: 8, Scale: 2},
+		"performer: Unnormalised = true, but the state belongs to attention with false":     {Bits: 8, Unnormalised: true},
+		"performer: Window = 3, but the state belongs to attention with 0":                  {Bits: 8, Window: 3},
+		"performer: KeyBits = 0, but the state belongs to attention with 8":                 {},
 	} {
 		other := stateOf(must.Have(performer.NewExact[float64](e)), 1, 1, d, dv)
 		assert.EqualError(t, s.Merge(other), want)
@@ -283,8 +282,8 @@ func TestCachesOfExtremes(t *testing.T) {
 
 func TestCachesErrors(t *testing.T) {
 	for want, e := range map[string]performer.ExactOptions{
-		"performer: KeyBits = 7, want 0, 4, 5, 6, 8 or 16":                            {Bits: 8, KeyBits: 7},
-		"performer: ValueBits = -4, want 0, 4, 5, 6, 8 or 16":                         {Bits: 8, ValueBits: -4},
+		"performer: KeyBits = 7, want 0, 4, 8 or 16":                                  {Bits: 8, KeyBits: 7},
+		"performer: ValueBits = -4, want 0, 4, 8 or 16":                               {Bits: 8, ValueBits: -4},
 		"performer: KeyBits = 4 and ValueBits = 0 without Bits, want both or neither": {KeyBits: 4},
 		"performer: KeyBits = 0 and ValueBits = 4 without Bits, want both or neither": {ValueBits: 4},
 	} {
@@ -312,7 +311,7 @@ func TestCachesAllocateNothing(t *testing.T) {
 	const d, heads, keyHeads = 64, 4, 2
 	q, k := densetest.Normal[float32](rng, 2000, heads*d, 0, 1), densetest.Normal[float32](rng, 2000, keyHeads*d, 0, 1)
 	dst := dense.New[float32](1, heads*d)
-	for _, e := range []performer.ExactOptions{{Bits: 8}, {Bits: 4}, {Bits: 6, ValueBits: 16, Slope: 0.1, Softcap: 5}, {Bits: 8, Window: 50, Sinks: 2}} {
+	for _, e := range []performer.ExactOptions{{Bits: 8}, {Bits: 4}, {Bits: 8, ValueBits: 16, Slope: 0.1, Softcap: 5}, {Bits: 8, Window: 50, Sinks: 2}} {
 		s := stateOf(must.Have(performer.NewExact[float32](e)), heads, keyHeads, d, d)
 		s.Append(k, k)
 		start, mark := s.Snapshot(nil), s.Snapshot(nil)

@@ -60,9 +60,8 @@
 //	a, err := performer.NewLandmarks[float32](performer.ExactOptions{}, 256, src)
 //	out := a.Forward(dense.Matrix[float32]{}, q, k, v)
 //
-// Causal attention chooses landmarks among earlier keys, anew each time the number of tokens has
-// doubled. The tokens of the block of a query have exact weights. [NewLandmarksAt] takes given
-// landmarks, which a [State] needs.
+// [NewLandmarksAt] takes given landmarks. Landmarks are for attention without a mask of the future:
+// causal attention of trained transformers by landmarks had errors of 0.7 to 1.3.
 //
 // Features of landmarks are signed. If r is too small, denominators may be close to zero, and the
 // error has no bound. Outputs of positive random features are averages of values, whose error is
@@ -117,9 +116,9 @@
 //
 // # Streams
 //
-// A [State] is attention over a stream of tokens. The memory of a State of linear attention or of
-// landmarks is constant. States of several streams merge, in any order, on one machine or, with
-// MarshalBinary, on several. A decoder that drafts tokens and rejects some returns to a Snapshot by
+// A [State] is attention over a stream of tokens. The memory of a State of linear attention is
+// constant. States of several streams merge, in any order, on one machine or, with MarshalBinary,
+// on several. A decoder that drafts tokens and rejects some returns to a Snapshot by
 // Rollback.
 //
 //	s, err := a.NewState(d, dv)

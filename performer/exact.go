@@ -5,17 +5,18 @@ import (
 	"fmt"
 	"math"
 	"math/bits"
+	"slices"
 
 	"github.com/seed-feabd252/randfeat/dense"
 	"github.com/seed-feabd252/randfeat/internal/compute/parallel"
+	"github.com/seed-feabd252/randfeat/internal/door"
 	"github.com/seed-feabd252/randfeat/internal/file/frame"
 	"github.com/seed-feabd252/randfeat/internal/memory/layout"
 	"github.com/seed-feabd252/randfeat/internal/memory/pool"
 	"github.com/seed-feabd252/randfeat/internal/memory/scratch"
-	"github.com/seed-feabd252/randfeat/performer/internal/caches"
 	"github.com/seed-feabd252/randfeat/performer/internal/coded"
 	"github.com/seed-feabd252/randfeat/performer/internal/sequence"
-	"github.com/seed-feabd252/randfeat/performer/internal/streams"
+	"github.com/seed-feabd252/randfeat/performer/internal/store"
 	"github.com/seed-feabd252/randfeat/performer/internal/sums"
 	"github.com/seed-feabd252/randfeat/performer/internal/tiles"
 )
@@ -68,8 +69,8 @@ type ExactOptions struct {
 	// eight times as large as the mean; and fewer than 64 queries that see all keys, because codes of
 	// the keys take longer than so few queries save.
 	//
-	// A [State] keeps keys and values in codes of so many bits: 4, 5, 6, 8 or 16. Forward computes
-	// the same with 4, 5 and 6 as with 8, and in T with 16.
+	// A [State] keeps keys and values in codes of so many bits: 4, 8 or 16. Forward computes the
+	// same with 4 as with 8, and in T with 16.
 	Bits int
 
 	// KeyBits and ValueBits, if not zero, are the bits of the keys and of the values of a State
@@ -169,29 +170,22 @@ type Exact[T dense.Float] interface {
 }
 
 // NewExact returns exact attention. The error reports a Window, Sinks or a Chunk that is negative or
-// beyond an eighth of what an int holds, a Chunk with a Window or Sinks, Bits other than 0, 4, 5, 6,
-// 8 and 16, one of KeyBits and ValueBits without the other and without Bits, a Scale or a Slope that
+// beyond an eighth of what an int holds, a Chunk with a Window or Sinks, Bits other than 0, 4, 8
+// and 16, one of KeyBits and ValueBits without the other and without Bits, a Scale or a Slope that
 // is not finite in T, a Softcap that is negative or NaN, and a SinkWeight that is negative, not
 // finite or not zero for an Unnormalised.
 func NewExact[T dense.Float](o ExactOptions) (Exact[T], error) {
 	if err := check[T](o); err != nil {
 		return nil, err
 	}
-	var e any
-	switch any(*new(T)).(type) {
-	case float32:
-		e = exact32(o)
-	case float64:
-		e = exact64(o)
-	}
-	return e.(Exact[T]), nil
+	return door.Choose[T, Exact[T]](exact32, exact64, o)
 }
 
 //go:noinline
-func exact32(o ExactOptions) any { return exact[float32]{o} }
+func exact32(o any) (any, error) { return exact[float32]{o.(ExactOptions)}, nil }
 
 //go:noinline
-func exact64(o ExactOptions) any { return exact[float64]{o} }
+func exact64(o any) (any, error) { return exact[float64]{o.(ExactOptions)}, nil }
 
 // exact is not used by pointer: heads with the same options have equal attention.
 type exact[T dense.Float] struct{ ExactOptions }
@@ -299,8 +293,8 @@ func (e exact[T]) maskOf(s sequence.Forward[T]) tiles.Mask[T] {
 // check returns an error if an option is out of range for T.
 func check[T dense.Float](o ExactOptions) error {
 	for _, x := range [...]frame.Word{{Name: "Bits", Value: o.Bits}, {Name: "KeyBits", Value: o.KeyBits}, {Name: "ValueBits", Value: o.ValueBits}} {
-		if x.Value != 0 && !caches.Takes(x.Value) {
-			return fmt.Errorf("performer: %s = %d, want 0, 4, 5, 6, 8 or 16", x.Name, x.Value)
+		if x.Value != 0 && !store.Takes(x.Value) {
+			return fmt.Errorf("performer: %s = %d, want 0, 4, 8 or 16", x.Name, x.Value)
 		}
 	}
 	switch keys, values := o.stateBits(); {
@@ -453,25 +447,21 @@ func (e exact[T]) NewState(d, dv int) (*State[T], error) {
 	return newState[T](1, 1, d, dv, []Attention[T]{e})
 }
 
-// memoryFor returns the constructor of the memory of heads with the given attentions, which differ
-// from e at most in SinkWeight, or of all heads if there is one.
-func (e exact[T]) memoryFor(attentions []Attention[T]) func(heads, keyHeads, d, dv int) (streams.Memory[T], error) {
-	return func(heads, keyHeads, d, dv int) (streams.Memory[T], error) {
-		scores := streams.HeadScores{Scores: e.scores(d)}
-		if len(attentions) > 1 {
-			for _, a := range attentions {
-				scores.Sinks = append(scores.Sinks, a.(exact[T]).SinkWeight)
-			}
-		}
-		places := streams.Places{Window: e.Window, Chunk: e.Chunk, Slope: e.Slope}
-		if e.Window > 0 {
-			places.Sinks = e.Sinks
-		}
-		if keys, values := e.stateBits(); keys != 0 {
-			return memoryOf(caches.New[T](keys, values, scores, places, heads, keyHeads, d, dv))
-		}
-		return memoryOf(streams.NewExact[T](scores, places, heads, keyHeads, d, dv))
+// newStore returns the tokens of heads with attentions that differ from e at most in SinkWeight, or
+// of all heads if there is one attention.
+func (e exact[T]) newStore(attentions []Attention[T], heads, keyHeads, d, dv int) (*store.Store[T], error) {
+	scores := slices.Repeat([]tiles.Scores{e.scores(d)}, heads)
+	for h, a := range attentions {
+		scores[h].Sink = a.(exact[T]).SinkWeight
 	}
+	places := store.Places{Window: e.Window, Chunk: e.Chunk, Slope: e.Slope}
+	if e.Window > 0 { // otherwise sinks change nothing
+		places.Sinks = e.Sinks
+	}
+	if keys, values := e.stateBits(); keys != 0 {
+		return store.NewCodes[T](keys, values, scores, places, heads, keyHeads, d, dv)
+	}
+	return store.NewElements[T](scores, places, heads, keyHeads, d, dv)
 }
 
 // ALiBiSlopes returns the slopes of [Press et al. 2022] for H = heads: 2^(−8h/H) for h = 1 … H if H

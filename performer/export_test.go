@@ -56,8 +56,8 @@ func ChoiceFor[T dense.Float](a Landmarks[T], k dense.Matrix[T]) (rows []int, sc
 // Columns returns the matrix of which the fields of f are columns.
 func (f Fractions[T]) Columns() dense.Matrix[T] { return f.columns }
 
-// Sizes returns the number of bytes of a marshalled state without tokens, and of each token.
-func (s *State[T]) Sizes() (fixed, token int) { return s.sizes(s.n) }
+// Size returns the number of bytes of a marshalled state of so many tokens.
+func (s *State[T]) Size(tokens int) int { return s.size(tokens) }
 
 // Units returns the number of runs of heads that have one memory each.
 func (s *State[T]) Units() int { return len(s.units) }

@@ -7,11 +7,10 @@ import (
 	"math/rand/v2"
 
 	"github.com/seed-feabd252/randfeat/dense"
+	"github.com/seed-feabd252/randfeat/internal/door"
 	"github.com/seed-feabd252/randfeat/internal/memory/limit"
 	"github.com/seed-feabd252/randfeat/internal/memory/pool"
-	"github.com/seed-feabd252/randfeat/performer/internal/local"
 	"github.com/seed-feabd252/randfeat/performer/internal/nystroem"
-	"github.com/seed-feabd252/randfeat/performer/internal/streams"
 	"github.com/seed-feabd252/randfeat/performer/internal/sums"
 )
 
@@ -49,7 +48,7 @@ import (
 // computes with log φ, so that nothing overflows or underflows at any norm of finite ‖x‖². G and
 // its factor are float64 for both T. For float32 points of at most 4 dimensions Forward and
 // Backward compute in float64, on copies of inputs and outputs: landmarks are so close there that
-// G⁻¹ magnifies the rounding of float32. A [State] computes in float32. A landmark that is a key
+// G⁻¹ magnifies the rounding of float32. A landmark that is a key
 // has its exact weight and does not use G⁻¹. Landmarks that others span to rounding, such as
 // duplicates, are left out. Nothing is added to denominators.
 //
@@ -58,8 +57,7 @@ import (
 // dominated by error. A normalised row has the positive weights φ(q_i)ᵀ·D⁻¹·φ(k_j), D = diag(G·1),
 // instead if its denominator is below a quarter of the sum of |terms| and ρ_i is above a tenth of
 // κ(q_i, q_i). Such a row is an average of values, but a coarse one, in which long keys count too
-// much. Causal attention and a [State] do the same for keys without exact weights. Unnormalised
-// rows are Â·V. The time for ρ_i is O(r·(r+d)) for each query whose terms cancel.
+// much. Unnormalised rows are Â·V. The time for ρ_i is O(r·(r+d)) for each query whose terms cancel.
 //
 // A NaN or Inf in k reaches every row that sees it, one in v reaches its column of these rows, and
 // one in q reaches its row. Keys that are not finite are never landmarks.
@@ -77,16 +75,9 @@ import (
 // with its value. A row with positive weights counts as a constant: its gradients are zero. The
 // cost is about three times the cost of Forward, and the memory beyond the gradients does not
 // depend on the lengths. With at most r keys the gradients are the gradients of [Exact].
-// CanBackward returns an error for causal attention, which has no gradients.
-//
-// # State
-//
-// NewState returns an error unless the landmarks are given and causal. It also returns an error if
-// d is not their dimension, if dv is below 1, or if the State takes more memory than the machine
-// has.
+// CanBackward returns nil.
 type Landmarks[T dense.Float] interface {
 	Differentiable[T]
-	Streaming[T]
 	Described // with the options of exact, and the dimension of given landmarks or of means
 
 	// Chosen returns the rows of k, in ascending order, that are landmarks of a call with the keys
@@ -106,9 +97,8 @@ type Landmarks[T dense.Float] interface {
 	// large residual ρ. Only b − c matters, except for rounding. A nil b or c stands for 0.
 	//
 	// b and c are constants, for gradients too. Means of the queries of each call would make an
-	// output depend on other queries, on padding, and on how queries are divided into calls. Causal
-	// attention and a [State] need means of earlier tokens or other texts. Given landmarks stay the
-	// same points, near keys. If l has means already, b and c replace them.
+	// output depend on other queries, on padding, and on how queries are divided into calls. Given
+	// landmarks stay the same points, near keys. If l has means already, b and c replace them.
 	//
 	// The cost is the cost of l and O((Lq+Lk)·d). The error reports lengths of b and c that differ
 	// from each other or from the dimension of given landmarks, an element that is not finite, and
@@ -138,14 +128,7 @@ type landmarkCall[T dense.Float] struct {
 // NewLandmarks returns attention that approximates exact with r landmarks chosen among the keys of
 // each call. src seeds the choice.
 //
-// With exact.Causal query i sees the keys j ≤ i only. The first 2·r tokens have exact attention.
-// Each time the number of tokens has doubled, landmarks are chosen anew among all keys so far. The
-// keys of the block of r keys of a query have exact weights, as with NewLandmarksAt. Apart from the
-// choices, the time is at most twice the time with given landmarks. A change of later tokens
-// changes no bit of earlier outputs. On words of a text errors are a fraction of the errors of
-// landmarks among the first keys.
-//
-// The error reports an exact.Scale that is negative or not finite, an exact.Softcap, an r below 1
+// The error reports an exact that is causal, because all queries share the landmarks, an exact.Scale that is negative or not finite, an exact.Softcap, an r below 1
 // or too large for memory, and a nil src.
 func NewLandmarks[T dense.Float](exact ExactOptions, r int, src rand.Source) (Landmarks[T], error) {
 	if r < 1 {
@@ -154,58 +137,45 @@ func NewLandmarks[T dense.Float](exact ExactOptions, r int, src rand.Source) (La
 	if src == nil {
 		return nil, errors.New("performer: src is nil")
 	}
-	return openLandmarks(landmarkPoints[T]{r: r, src: src}, exact)
+	return openLandmarks(landmarkPoints[T]{options: exact, r: r, src: src})
 }
 
 // NewLandmarksAt returns attention that approximates exact with the landmarks z (r×d), which are
 // copied. Landmarks that others span to rounding, such as duplicates, count as one.
 //
-// With exact.Causal query i sees the keys j ≤ i only. Keys form blocks of r keys. The keys of the
-// block of a query have exact weights, and the keys of earlier blocks have weights by landmarks.
-// Landmarks must not depend on keys after a query: landmarks.Pivoted with
-// kernels.Gaussian{LengthScale: 1/√s} chooses landmarks among earlier keys or keys of other texts.
-// The time is O(L·r·(d+dv)). A change of later tokens changes no bit of earlier outputs.
+// landmarks.Pivoted with kernels.Gaussian{LengthScale: 1/√s} chooses landmarks.
 //
-// The error reports an exact.Scale that is negative or not finite, an exact.Softcap, a z without
-// rows or columns, too large for memory or not finite, and a landmark with s·‖z‖²/2 beyond the
-// range of T.
+// The error reports an exact that is causal, an exact.Scale that is negative or not finite, an
+// exact.Softcap, a z without rows or columns, too large for memory or not finite, and a landmark
+// with s·‖z‖²/2 beyond the range of T.
 func NewLandmarksAt[T dense.Float](exact ExactOptions, z dense.Matrix[T]) (Landmarks[T], error) {
 	z.Check()
 	if z.Rows < 1 || z.Cols < 1 {
 		return nil, fmt.Errorf("performer: z is %d×%d, want at least 1×1", z.Rows, z.Cols)
 	}
-	return openLandmarks(landmarkPoints[T]{r: z.Rows, z: z}, exact)
+	return openLandmarks(landmarkPoints[T]{options: exact, r: z.Rows, z: z})
 }
 
 // landmarkPoints holds given landmarks z, or r and src for chosen landmarks.
 type landmarkPoints[T dense.Float] struct {
-	r   int
-	src rand.Source
-	z   dense.Matrix[T]
+	options ExactOptions
+	r       int
+	src     rand.Source
+	z       dense.Matrix[T]
 }
 
-func openLandmarks[T dense.Float](p landmarkPoints[T], o ExactOptions) (Landmarks[T], error) {
-	var l any
-	var err error
-	switch p := any(p).(type) {
-	case landmarkPoints[float32]:
-		l, err = landmarks32(p, o)
-	case landmarkPoints[float64]:
-		l, err = landmarks64(p, o)
-	}
-	if err != nil {
-		return nil, err
-	}
-	return l.(Landmarks[T]), nil
+func openLandmarks[T dense.Float](p landmarkPoints[T]) (Landmarks[T], error) {
+	return door.Choose[T, Landmarks[T]](landmarks32, landmarks64, p)
 }
 
 //go:noinline
-func landmarks32(p landmarkPoints[float32], o ExactOptions) (any, error) { return newLandmarks(p, o) }
+func landmarks32(p any) (any, error) { return newLandmarks(p.(landmarkPoints[float32])) }
 
 //go:noinline
-func landmarks64(p landmarkPoints[float64], o ExactOptions) (any, error) { return newLandmarks(p, o) }
+func landmarks64(p any) (any, error) { return newLandmarks(p.(landmarkPoints[float64])) }
 
-func newLandmarks[T dense.Float](p landmarkPoints[T], o ExactOptions) (*landmarks[T], error) {
+func newLandmarks[T dense.Float](p landmarkPoints[T]) (*landmarks[T], error) {
+	o := p.options
 	if err := o.checkLandmarks(); err != nil {
 		return nil, err
 	}
@@ -218,7 +188,7 @@ func newLandmarks[T dense.Float](p landmarkPoints[T], o ExactOptions) (*landmark
 	} else if err := l.give(p.z); err != nil {
 		return nil, err
 	}
-	l.setEngine(o.Causal)
+	l.setEngine()
 	l.setDouble()
 	return l, nil
 }
@@ -241,8 +211,11 @@ func (l *landmarks[T]) give(z dense.Matrix[T]) error {
 	return err
 }
 
-// checkLandmarks returns an error unless exp(Scale·xᵀy) is a kernel.
+// checkLandmarks returns an error unless exp(Scale·xᵀy) is a kernel between all queries and keys.
 func (o ExactOptions) checkLandmarks() error {
+	if o.Causal {
+		return errors.New("performer: exact is causal, want attention without a mask: all queries share the landmarks")
+	}
 	if !(o.Scale >= 0) || math.IsInf(o.Scale, 1) {
 		return fmt.Errorf("performer: exact.Scale = %v, want a finite number of at least 0", o.Scale)
 	}
@@ -258,7 +231,6 @@ func (o ExactOptions) checkLandmarks() error {
 var (
 	_ Landmarks[float32]            = (*landmarks[float32])(nil)
 	_ maskedDifferentiable[float32] = (*landmarks[float32])(nil)
-	_ remembering[float32]          = (*landmarks[float32])(nil)
 )
 
 func (l *landmarks[T]) Describe() Description {
@@ -267,9 +239,9 @@ func (l *landmarks[T]) Describe() Description {
 	return d
 }
 
-// setEngine sets the engine of l. Outputs of an undivided engine are sums and their scales.
-func (l *landmarks[T]) setEngine(undivided bool) {
-	o := sums.Operator[T]{D: l.d, M: l.n, Logs: true, Unnormalised: l.exact.Unnormalised, Undivided: undivided}
+// setEngine sets the engine of l.
+func (l *landmarks[T]) setEngine() {
+	o := sums.Operator[T]{D: l.d, M: l.n, Logs: true, Unnormalised: l.exact.Unnormalised}
 	if l.set != nil {
 		o.Features, o.Mixer = l.set, l.set
 	}
@@ -297,37 +269,12 @@ func (l *landmarks[T]) Chosen(k dense.Matrix[T]) []int {
 	return rows
 }
 
-func (l *landmarks[T]) NewState(d, dv int) (*State[T], error) {
-	return newState[T](1, 1, d, dv, []Attention[T]{l})
-}
-
-func (l *landmarks[T]) newMemory(heads, keyHeads, d, dv int) (streams.Memory[T], error) {
-	if err := l.checkState(d); err != nil {
-		return nil, err
-	}
-	return memoryOf(streams.NewLocal(local.Base[T]{Engine: l.engine, Scores: l.exact.scores(d)}, heads, keyHeads, d, dv))
-}
-
-// checkState returns an error unless l has a State for tokens of dimension d.
-func (l *landmarks[T]) checkState(d int) error {
-	if !l.exact.Causal {
-		return errors.New("performer: the Landmarks are not causal, want those of NewLandmarksAt with exact.Causal for a state")
-	}
-	if l.set == nil {
-		return errors.New("performer: the Landmarks choose anew among all keys, which a state does not keep: want those of NewLandmarksAt")
-	}
-	if d != l.d {
-		return fmt.Errorf("performer: d = %d, but the landmarks are points of R^%d", d, l.d)
-	}
-	return nil
-}
-
 func (l *landmarks[T]) Centred(b, c []T) (Landmarks[T], error) {
 	d := l.z.Cols
 	if l.set == nil {
 		d = max(len(b), len(c))
 	}
-	m := &nystroem.Means[T]{Query: make([]T, d), Key: make([]T, d), Absolute: l.exact.Unnormalised || l.exact.Causal}
+	m := &nystroem.Means[T]{Query: make([]T, d), Key: make([]T, d), Absolute: l.exact.Unnormalised}
 	for _, v := range []struct {
 		name string
 		from []T
@@ -354,7 +301,7 @@ func (l *landmarks[T]) Centred(b, c []T) (Landmarks[T], error) {
 		}
 		to.set = set
 	}
-	to.setEngine(l.engine.Undivided)
+	to.setEngine()
 	to.setDouble()
 	return to, nil
 }

@@ -3,7 +3,6 @@ package performer_test
 import (
 	"math"
 	"runtime"
-	"runtime/debug"
 	"testing"
 
 	"github.com/stretchr/testify/assert"
@@ -11,10 +10,8 @@ import (
 
 	"github.com/seed-feabd252/randfeat/dense"
 	"github.com/seed-feabd252/randfeat/internal/memory/layout"
-	"github.com/seed-feabd252/randfeat/internal/testing/allocs"
 	"github.com/seed-feabd252/randfeat/internal/testing/densetest"
 	"github.com/seed-feabd252/randfeat/internal/testing/must"
-	"github.com/seed-feabd252/randfeat/internal/testing/race"
 	"github.com/seed-feabd252/randfeat/performer"
 	"github.com/seed-feabd252/randfeat/rff"
 )
@@ -64,35 +61,21 @@ func testCentredLandmarks[T dense.Float](t *testing.T) {
 	b, c, shift := meansOf[T](d, 1)
 	tolerance := 1e4 * densetest.Roundoff[T]()
 	for _, plain := range []bool{false, true} {
-		for _, causal := range []bool{false, true} {
-			exact := performer.ExactOptions{Unnormalised: plain, Causal: causal}
-			l := must.Have(performer.NewLandmarksAt(exact, z))
-			moved := must.Have(performer.NewLandmarksAt(exact, plus(z, shift, 1)))
-			want := wide(moved.Forward(none, q, plus(k, shift, 1), v))
-			if plain {
-				want = unshifted(moved.Forward(none, q, plus(k, shift, 1), v), q, shift, s)
-			}
-			one := must.Have(l.Centred(b, c))
-			for name, f := range map[string]performer.Landmarks[T]{
-				"centred": one, "anew": must.Have(must.Have(l.Centred(c, b)).Centred(b, c)), "queries alone": must.Have(l.Centred(shift, nil)),
-			} {
-				require.Less(t, frobeniusError(f.Forward(none, q, k, v), want), tolerance, "%s, unnormalised %v, causal %v", name, plain, causal)
-			}
-			require.True(t, densetest.Identical(l.Forward(none, q, k, v), must.Have(one.Centred(nil, nil)).Forward(none, q, k, v)))
-			require.Greater(t, frobeniusError(l.Forward(none, q, k, v), want), 10*tolerance)
-			if !causal {
-				continue
-			}
-			state := must.Have(one.NewState(d, dv))
-			require.Less(t, frobeniusError(state.Step(none, q, k, v), want), tolerance)
-			assert.Error(t, must.Have(l.NewState(d, dv)).Merge(state), "other means")
-			bytes, err := state.MarshalBinary()
-			require.NoError(t, err)
-			assert.Error(t, must.Have(l.NewState(d, dv)).UnmarshalBinary(bytes))
-			read := must.Have(one.NewState(d, dv))
-			require.NoError(t, read.UnmarshalBinary(bytes))
-			require.True(t, densetest.Identical(state.Attend(none, q), read.Attend(none, q)))
+		exact := performer.ExactOptions{Unnormalised: plain}
+		l := must.Have(performer.NewLandmarksAt(exact, z))
+		moved := must.Have(performer.NewLandmarksAt(exact, plus(z, shift, 1)))
+		want := wide(moved.Forward(none, q, plus(k, shift, 1), v))
+		if plain {
+			want = unshifted(moved.Forward(none, q, plus(k, shift, 1), v), q, shift, s)
 		}
+		one := must.Have(l.Centred(b, c))
+		for name, f := range map[string]performer.Landmarks[T]{
+			"centred": one, "anew": must.Have(must.Have(l.Centred(c, b)).Centred(b, c)), "queries alone": must.Have(l.Centred(shift, nil)),
+		} {
+			require.Less(t, frobeniusError(f.Forward(none, q, k, v), want), tolerance, "%s, unnormalised %v", name, plain)
+		}
+		require.True(t, densetest.Identical(l.Forward(none, q, k, v), must.Have(one.Centred(nil, nil)).Forward(none, q, k, v)))
+		require.Greater(t, frobeniusError(l.Forward(none, q, k, v), want), 10*tolerance)
 	}
 }
 
@@ -268,24 +251,6 @@ func testCentredLandmarkBatch[T dense.Float](t *testing.T) {
 
 func TestCentredLandmarkBatch(t *testing.T) {
 	densetest.Both(t, testCentredLandmarkBatch[float32], testCentredLandmarkBatch[float64])
-}
-
-func testCentredLandmarkAllocations[T dense.Float](t *testing.T) {
-	const d, n = 16, 3000
-	defer debug.SetGCPercent(debug.SetGCPercent(-1))
-	b, c, _ := meansOf[T](d, 1)
-	l := must.Have(must.Have(performer.NewLandmarks[T](performer.ExactOptions{}, 40, densetest.Source(1))).Centred(b, c))
-	q, v, dst := densetest.Decaying[T](1, n, d, 2), densetest.Decaying[T](2, n, d, 1), dense.New[T](n, d)
-	for _, processors := range []int{1, 2} {
-		assert.Zero(t, allocs.Settled(processors, func() { l.Forward(dst, q, q, v) }), "%d processors", processors)
-	}
-}
-
-func TestCentredLandmarkAllocations(t *testing.T) {
-	if race.Detector {
-		t.Skip("the race detector lets pools forget")
-	}
-	densetest.Both(t, testCentredLandmarkAllocations[float32], testCentredLandmarkAllocations[float64])
 }
 
 func TestCentredLandmarksErrors(t *testing.T) {

@@ -22,7 +22,7 @@ func (l *landmarks[T]) setDouble() {
 	if _, single := any(l).(*landmarks[float32]); !single || l.d > mostDoubled {
 		return
 	}
-	exact := exact[float64]{ExactOptions{Causal: l.exact.Causal, Scale: l.exact.Scale, Unnormalised: l.exact.Unnormalised}}
+	exact := exact[float64]{ExactOptions{Scale: l.exact.Scale, Unnormalised: l.exact.Unnormalised}}
 	to := &landmarks[float64]{exact: exact, n: l.n, seed: l.seed, d: l.d}
 	if m := l.means; m != nil {
 		to.means = &nystroem.Means[float64]{Query: doubled(m.Query), Key: doubled(m.Key), Absolute: m.Absolute}
@@ -35,7 +35,7 @@ func (l *landmarks[T]) setDouble() {
 		}
 		to.set = set
 	}
-	to.setEngine(exact.Causal)
+	to.setEngine()
 	l.double = to
 }
 

@@ -2,17 +2,12 @@ package performer_test
 
 import (
 	"math"
-	"math/rand/v2"
-	"runtime"
 	"testing"
 
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
-	"gonum.org/v1/gonum/floats"
-	"gonum.org/v1/gonum/mat"
 
 	"github.com/seed-feabd252/randfeat/dense"
-	"github.com/seed-feabd252/randfeat/internal/memory/layout"
 	"github.com/seed-feabd252/randfeat/internal/testing/densetest"
 	"github.com/seed-feabd252/randfeat/internal/testing/must"
 	"github.com/seed-feabd252/randfeat/performer"
@@ -54,108 +49,6 @@ func TestGivenLandmarks(t *testing.T) {
 	densetest.Both(t, testGivenLandmarks[float32], testGivenLandmarks[float64])
 }
 
-// causalByLandmarks is causal attention by its definition.
-func causalByLandmarks(z, q, k, v dense.Matrix[float64], s float64, window, past int, valid []bool, plain bool) dense.Matrix[float64] {
-	b := &byLandmarks{scale: s, z: z}
-	g := mat.NewDense(z.Rows, z.Rows, nil)
-	for i := range z.Rows {
-		for j := range z.Rows {
-			g.Set(i, j, math.Exp(-s/2*math.Pow(floats.Distance(z.Row(i), z.Row(j), 2), 2)))
-		}
-	}
-	if err := b.inverse.Inverse(g); err != nil {
-		panic(err)
-	}
-	out := dense.New[float64](q.Rows, v.Cols)
-	for i := range q.Rows {
-		phi, total, at := b.features(q.Row(i), 0), 0.0, i+past
-		for j := 0; j <= min(at, k.Rows-1); j++ {
-			if valid != nil && !valid[j] {
-				continue
-			}
-			w := math.Exp(s * floats.Dot(q.Row(i), k.Row(j)))
-			if stride := max(window, z.Rows); at >= window && j < (at-window)/stride*stride {
-				w = mat.Inner(phi, &b.inverse, b.features(k.Row(j), 0))
-			}
-			total += w
-			floats.AddScaled(out.Row(i), w, v.Row(j))
-		}
-		if !plain && total != 0 {
-			floats.Scale(1/total, out.Row(i))
-		}
-	}
-	return out
-}
-
-func testCausalLandmarks[T dense.Float](t *testing.T) {
-	const d, dv, n, r = 4, 3, 150, 12
-	none := dense.Matrix[T]{}
-	z := densetest.Decaying[T](9, r, d, 3)
-	q, k, v := densetest.Decaying[T](1, n, d, 3), densetest.Decaying[T](2, n, d, 3), densetest.Decaying[T](3, n, dv, 1)
-	tolerance := 1e4 * densetest.Roundoff[T]()
-	for _, plain := range []bool{false, true} {
-		exact := performer.ExactOptions{Causal: true, Unnormalised: plain}
-		l := must.Have(performer.NewLandmarksAt(exact, z))
-		got := l.Forward(none, q, k, v)
-		want := causalByLandmarks(wide(z), wide(q), wide(k), wide(v), 0.5, 0, 0, nil, plain)
-		require.Less(t, frobeniusError(got, want), tolerance, "unnormalised %v", plain)
-		other := causalByLandmarks(wide(z), wide(q), wide(k), wide(v), 0.5, 1, 0, nil, plain)
-		require.Greater(t, frobeniusError(got, other), tolerance, "a window is noticed")
-
-		// The last queries alone have the same bits.
-		batch := must.Have(performer.NewBatch[T](1, 1, l))
-		for _, first := range []int{1, 65, 100, n - 1} {
-			last := batch.ForwardSequences(none, q.RowRange(first, n), k, v, performer.Sequences{Queries: []int{n - first}, Keys: []int{n}, Past: []int{first}})
-			require.True(t, densetest.Identical(got.RowRange(first, n), last), "from %d", first)
-		}
-
-		// NaN in later tokens changes no bit.
-		spoilt := [3]dense.Matrix[T]{q.Clone(), k.Clone(), v.Clone()}
-		for _, m := range spoilt {
-			for i := 90; i < n; i++ {
-				layout.Fill(m.Row(i), T(math.NaN()))
-			}
-		}
-		require.True(t, densetest.Identical(got.RowRange(0, 90), l.Forward(none, spoilt[0], spoilt[1], spoilt[2]).RowRange(0, 90)))
-
-		// Keys that do not count are left out, where they are.
-		valid := make([]bool, n)
-		rng := rand.New(densetest.Source(4))
-		for j := range valid {
-			valid[j] = rng.IntN(3) > 0
-		}
-		valid[0], valid[n-1] = true, true
-		for j, counts := range valid {
-			if counts {
-				copy(spoilt[1].Row(j), k.Row(j))
-				copy(spoilt[2].Row(j), v.Row(j))
-			} else {
-				layout.Fill(spoilt[1].Row(j), T(math.NaN()))
-				layout.Fill(spoilt[2].Row(j), T(math.NaN()))
-			}
-		}
-		masked := batch.ForwardSequences(none, q, spoilt[1], spoilt[2], performer.Sequences{Valid: valid})
-		want = causalByLandmarks(wide(z), wide(q), wide(k), wide(v), 0.5, 0, 0, valid, plain)
-		require.Less(t, frobeniusError(masked, want), tolerance, "masked")
-
-		before := runtime.GOMAXPROCS(3)
-		again := l.Forward(none, q, k, v)
-		runtime.GOMAXPROCS(before)
-		require.True(t, densetest.Identical(got, again))
-		assert.EqualError(t, l.CanBackward(), "performer: causal Landmarks have no derivatives")
-	}
-	// Norms far beyond the range of exp: values of 1 give 1.
-	far := densetest.Decaying[T](5, n, d, 1e4)
-	l := must.Have(performer.NewLandmarksAt(performer.ExactOptions{Causal: true}, far.RowRange(0, r)))
-	for _, x := range l.Forward(none, far, far, densetest.Filled(n, 2, T(1))).Data {
-		require.Equal(t, T(1), x)
-	}
-}
-
-func TestCausalLandmarks(t *testing.T) {
-	densetest.Both(t, testCausalLandmarks[float32], testCausalLandmarks[float64])
-}
-
 func TestNewLandmarksAtErrors(t *testing.T) {
 	z := densetest.Decaying[float32](1, 5, 2, 1)
 	nan, long := z.Clone(), z.Clone()
@@ -173,6 +66,9 @@ func TestNewLandmarksAtErrors(t *testing.T) {
 		},
 		"performer: exact.Scale = +Inf, want a finite number of at least 0": func() (performer.Landmarks[float32], error) {
 			return performer.NewLandmarksAt(performer.ExactOptions{Scale: math.Inf(1)}, z)
+		},
+		"performer: exact is causal, want attention without a mask: all queries share the landmarks": func() (performer.Landmarks[float32], error) {
+			return performer.NewLandmarksAt(performer.ExactOptions{Causal: true}, z)
 		},
 	} {
 		_, err := f()

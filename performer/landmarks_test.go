@@ -364,10 +364,13 @@ func TestLandmarkBatch(t *testing.T) {
 func testLandmarkAllocations[T dense.Float](t *testing.T) {
 	const d, n = 16, 3000
 	defer debug.SetGCPercent(debug.SetGCPercent(-1))
-	l := must.Have(performer.NewLandmarks[T](performer.ExactOptions{}, 40, densetest.Source(1)))
+	plain := must.Have(performer.NewLandmarks[T](performer.ExactOptions{}, 40, densetest.Source(1)))
+	b, c, _ := meansOf[T](d, 1)
 	q, v, dst := densetest.Decaying[T](1, n, d, 2), densetest.Decaying[T](2, n, d, 1), dense.New[T](n, d)
-	for _, processors := range []int{1, 2} {
-		assert.Zero(t, allocs.Settled(processors, func() { l.Forward(dst, q, q, v) }), "%d processors", processors)
+	for i, l := range []performer.Landmarks[T]{plain, must.Have(plain.Centred(b, c))} {
+		for _, processors := range []int{1, 2} {
+			assert.Zero(t, allocs.Settled(processors, func() { l.Forward(dst, q, q, v) }), "%d, %d processors", i, processors)
+		}
 	}
 }
 

@@ -7,9 +7,10 @@ import (
 	"sync"
 
 	"github.com/seed-feabd252/randfeat/dense"
+	"github.com/seed-feabd252/randfeat/internal/door"
 	"github.com/seed-feabd252/randfeat/internal/memory/layout"
 	"github.com/seed-feabd252/randfeat/performer/internal/sequence"
-	"github.com/seed-feabd252/randfeat/performer/internal/streams"
+	"github.com/seed-feabd252/randfeat/performer/internal/store"
 	"github.com/seed-feabd252/randfeat/performer/internal/sums"
 	"github.com/seed-feabd252/randfeat/rff"
 )
@@ -122,30 +123,26 @@ type linear[T dense.Float] struct {
 // NewLinear returns an error if phi or its Keys is nil, or if the two maps differ in the dimension
 // of their points or in the number of their features.
 func NewLinear[T dense.Float](phi rff.Map[T], opts LinearOptions) (Linear[T], error) {
-	var a any
-	var err error
-	switch phi := any(phi).(type) {
-	case rff.Map[float32]:
-		a, err = linear32(phi, opts)
-	case rff.Map[float64]:
-		a, err = linear64(phi, opts)
-	default:
-		return nil, errors.New("performer: phi is nil")
-	}
-	if err != nil {
-		return nil, err
-	}
-	return a.(Linear[T]), nil
+	return door.Choose[T, Linear[T]](linear32, linear64, linearArguments[T]{phi, opts})
+}
+
+// linearArguments has the arguments of NewLinear.
+type linearArguments[T dense.Float] struct {
+	phi  rff.Map[T]
+	opts LinearOptions
 }
 
 //go:noinline
-func linear32(phi rff.Map[float32], o LinearOptions) (any, error) { return newLinear(phi, o) }
+func linear32(a any) (any, error) { return newLinear(a.(linearArguments[float32])) }
 
 //go:noinline
-func linear64(phi rff.Map[float64], o LinearOptions) (any, error) { return newLinear(phi, o) }
+func linear64(a any) (any, error) { return newLinear(a.(linearArguments[float64])) }
 
-func newLinear[T dense.Float](phi rff.Map[T], opts LinearOptions) (*linear[T], error) {
-	return newLinearOf(phi, rff.Keys(phi), opts)
+func newLinear[T dense.Float](a linearArguments[T]) (*linear[T], error) {
+	if a.phi == nil {
+		return nil, errors.New("performer: phi is nil")
+	}
+	return newLinearOf(a.phi, rff.Keys(a.phi), a.opts)
 }
 
 // newLinearOf returns linear attention with a map for queries and one for keys.
@@ -170,7 +167,6 @@ func newLinearOf[T dense.Float](query, key rff.Map[T], opts LinearOptions) (*lin
 var (
 	_ Linear[float32]               = (*linear[float32])(nil)
 	_ maskedDifferentiable[float32] = (*linear[float32])(nil)
-	_ remembering[float32]          = (*linear[float32])(nil)
 )
 
 func (a *linear[T]) Dims() (d, m int) { return a.d, a.m }
@@ -292,11 +288,12 @@ func (a *linear[T]) NewState(d, dv int) (*State[T], error) {
 	return newState[T](1, 1, d, dv, []Attention[T]{a})
 }
 
-func (a *linear[T]) newMemory(heads, keyHeads, d, dv int) (streams.Memory[T], error) {
+// newStore returns the sums of a stream.
+func (a *linear[T]) newStore(heads, keyHeads, d, dv int) (*store.Store[T], error) {
 	if d != a.d {
 		return nil, fmt.Errorf("performer: d = %d, but the maps take points of R^%d", d, a.d)
 	}
-	return memoryOf(streams.NewFeatures(a.engine, heads, keyHeads, dv))
+	return store.NewSums(a.engine, heads, keyHeads, dv)
 }
 
 func (a *linear[T]) Backward(dq, dk, dv, q, k, v, dout dense.Matrix[T]) (_, _, _ dense.Matrix[T]) {

@@ -9,7 +9,7 @@ import (
 	"github.com/seed-feabd252/randfeat/internal/memory/layout"
 	"github.com/seed-feabd252/randfeat/internal/memory/limit"
 	"github.com/seed-feabd252/randfeat/internal/memory/scratch"
-	"github.com/seed-feabd252/randfeat/performer/internal/streams"
+	"github.com/seed-feabd252/randfeat/performer/internal/store"
 )
 
 // State is attention over a stream of tokens. The output of a query is
@@ -32,47 +32,31 @@ import (
 // tokens every 256 tokens.
 //
 // Exact attention keeps all keys and values, d+dv numbers for a token and a head of keys. The time
-// for a query grows with the number of tokens, and memory is at most twice the size of the tokens.
-// Heads of queries that differ only in Exact.SinkWeight share keys and values. Outputs have the bits
-// of [Exact] over the same keys.
+// for a query grows with the number of tokens. Memory is at most twice the size of the tokens. Heads
+// of queries that differ only in Exact.SinkWeight share keys and values. Outputs have the bits of
+// [Exact] over the same keys.
 //
-// With Exact.Bits exact attention keeps codes of 4, 5, 6, 8 or 16 bits a coordinate, after a random
-// rotation of keys and of values. Blocks of 64 tokens are encoded together, as differences from
-// their mean. A token and a head of keys take (b + ¼)·(d+dv)/8 + 8⅛ bytes for b bits: 140 and 76
-// bytes in 8 and 4 bits for d = dv = 64. Here d and dv stand for the next multiples of 16 that are a
-// hadamard.FastOrder. The last 64 to 127 tokens keep their elements. If Exact.Window is below 2048,
-// blocks have 16 tokens, which takes (d+dv)/8 bytes more a token. Outputs have the same bits however
-// a stream is divided into calls. If the rotated differences of a token have the range w, rounding
-// has the variance r = (w/(2^b − 1))²/12 a coordinate. The squared error of an output o = Σ_j p_j·v_j
-// with weights p has, to first order, the expectation
+// With Exact.Bits exact attention keeps codes of 4, 8 or 16 bits a coordinate, after a random rotation
+// of keys and of values, as differences from the mean of each 64 tokens. A token and a head of keys
+// take (b + ¼)·(d+dv)/8 + 8⅛ bytes for b bits: 140 and 76 bytes in 8 and 4 bits for d = dv = 64. Here
+// d and dv stand for the next multiples of 16 that are a hadamard.FastOrder. The last 64 to 127 tokens
+// keep their elements, or with a Window less than 64. Outputs have the same bits however a stream is
+// divided into calls. The error of normal values is 0.7 % in 8 bits and 11 % in 4 bits; in 16 bits it
+// is 0.006 %. If the rotated difference of a token has the range w, rounding has the variance
+// (w/(2^b − 1))²/12 a coordinate; the comment of package performer/internal/store has the error of
+// outputs. With eight heads a step after 16384 tokens is six and seven times as fast in 8 and 4 bits
+// as in float32. NaN and infinity spread to the same outputs with codes and without. Steps that read
+// them later are slow, and so are steps that read keys beyond 1e30, or float64 keys or values all
+// beyond the range of float32.
 //
-//	Σ_b Σ_J [Scale²·‖q‖²·r_k·‖Σ_J z_j‖² + dv·r_v·(Σ_J (p_j − p̄_b))²]
-//
-// over the blocks b of tokens with codes, and their sets J of tokens with the same key, or in the
-// second term the same value. z_j is p_j·(v_j − o) less its mean over the block, and p̄_b is the
-// mean of p_j. The error of normal values is 0.7 % in 8 bits, 2.7 % in 6 and 11 % in 4 bits; in 16
-// bits, where rounding of queries and weights counts as well, 0.006 %. With eight heads a step
-// after 16384 tokens is six and seven times as fast in 8 and 4 bits as in float32. NaN and infinity
-// spread to the same outputs with codes and without. Steps that read them later are slow, and so are
-// steps that read keys beyond 1e30, or float64 keys or values all beyond the range of float32.
-//
-// Exact.Window W keeps the sinks and at most 3·max(W+1, 256) + W + 257 other tokens, unless there
-// are sinks and a Slope. A Rollback by max(W+1, 256) tokens is then always possible. Codes keep
-// the blocks of the sinks, at most W + W/8 + 192 other tokens, and the elements of less than a
-// block of last tokens. A Rollback by max(W/16, 64) tokens is then always possible. Outputs are the
-// outputs of Exact, to rounding. Exact.Chunk C keeps as many tokens as a Window of C − 1. States with
-// a Window or a Chunk do not merge.
-//
-// Causal [Landmarks] keep m×(dv+1) sums for m landmarks, and the keys and values of at most m last
-// tokens, which have exact weights. Size and time for a token do not depend on the number of
-// tokens. After Merge the tokens of the other State are the last ones.
-//
-// Attention of package clusters keeps all keys and values, but a query reads few of them.
+// With Exact.Window W, or Exact.Chunk W + 1, a State keeps the sinks, the tokens that later queries
+// see, and at most 1.1·W + 1000 other tokens. A Rollback by max(W/16, 64) tokens is then
+// always possible. States with a Window or a Chunk do not merge.
 //
 // A State belongs to one goroutine, and to the attention that made it: Merge and UnmarshalBinary
 // refuse the tokens of other attention. After the first call of a size, Append, Attend and Step
-// allocate nothing if dst is given. Exceptions are keys and values of exact attention that outgrow
-// their memory, and tokens that join clusters. Methods of the zero State panic or return an error.
+// allocate nothing if dst is given, except for keys and values of exact attention that outgrow
+// their memory. Methods of the zero State panic or return an error.
 type State[T dense.Float] struct {
 	heads, keyHeads int
 	d, dv           int
@@ -80,40 +64,21 @@ type State[T dense.Float] struct {
 	units           []stateUnit[T]
 }
 
-// stateUnit is the memory of a run of heads with the same attention, except for SinkWeight.
+// stateUnit holds the tokens of a run of heads with the same attention, except for SinkWeight.
 type stateUnit[T dense.Float] struct {
-	memory         streams.Memory[T]
+	*store.Store[T]
 	from, to       int // heads of queries
 	keyFrom, keyTo int // heads of keys
 }
 
-// remembering is attention of this package that has a State, except Exact. Attention of package
-// clusters is a streams.Source instead.
-type remembering[T dense.Float] interface {
-	// newMemory returns an empty memory. All arguments are at least 1.
-	newMemory(heads, keyHeads, d, dv int) (streams.Memory[T], error)
-}
-
-// constructorOf returns the constructor of the memory of heads with the given attentions, which are
-// alike, or of all heads if there is one. constructorOf returns nil if the attention has no State.
-func constructorOf[T dense.Float](heads []Attention[T]) func(heads, keyHeads, d, dv int) (streams.Memory[T], error) {
-	switch a := heads[0].(type) {
-	case exact[T]:
-		return a.memoryFor(heads)
-	case remembering[T]:
-		return a.newMemory
-	case streams.Source[T]:
-		return a.NewMemory
+// hasState reports whether an attention has a State. Attention of another package may not be
+// comparable.
+func hasState[T dense.Float](a Attention[T]) bool {
+	switch a.(type) {
+	case exact[T], *linear[T]:
+		return true
 	}
-	return nil
-}
-
-// memoryOf returns m as an interface, or nil and err if err is not nil.
-func memoryOf[T dense.Float, M streams.Memory[T]](m M, err error) (streams.Memory[T], error) {
-	if err != nil {
-		return nil, err
-	}
-	return m, nil
+	return false
 }
 
 // newState returns the State of one attention for all heads, or of one attention for each head of
@@ -137,12 +102,16 @@ func newState[T dense.Float](heads, keyHeads, d, dv int, attentions []Attention[
 			to = runOf(attentions, from, group)
 			run = attentions[from:to]
 		}
-		newMemory := constructorOf(run)
-		if newMemory == nil {
-			return nil, fmt.Errorf("performer: the attention of head %d is %T, want a Linear, an Exact, a Landmarks or attention of package clusters for a state", from, run[0])
-		}
 		u := stateUnit[T]{from: from, to: to, keyFrom: from / group, keyTo: (to-1)/group + 1}
-		if u.memory, err = newMemory(to-from, u.keyTo-u.keyFrom, d, dv); err != nil {
+		switch a := run[0].(type) {
+		case exact[T]:
+			u.Store, err = a.newStore(run, to-from, u.keyTo-u.keyFrom, d, dv)
+		case *linear[T]:
+			u.Store, err = a.newStore(to-from, u.keyTo-u.keyFrom, d, dv)
+		default:
+			err = fmt.Errorf("performer: the attention of head %d is %T, want a Linear or an Exact for a state", from, a)
+		}
+		if err != nil {
 			return nil, err
 		}
 		s.units = append(s.units, u)
@@ -155,8 +124,8 @@ func newState[T dense.Float](heads, keyHeads, d, dv int, attentions []Attention[
 // memory: heads of one group, or complete groups.
 func runOf[T dense.Float](attentions []Attention[T], from, group int) int {
 	to := from + 1
-	if constructorOf(attentions[from:to]) == nil {
-		return to // attention of another package may not be comparable
+	if !hasState(attentions[from]) {
+		return to
 	}
 	for to < len(attentions) && withoutSink(attentions[to]) == withoutSink(attentions[from]) && (from%group == 0 || to%group != 0) {
 		to++
@@ -183,17 +152,18 @@ func (s *State[T]) Len() int { return s.n }
 func (s *State[T]) Reset() {
 	s.n = 0
 	for _, u := range s.units {
-		u.memory.Reset()
+		u.Reset()
 	}
 }
 
-// Clone returns a copy. Changes of s do not change the copy, nor the reverse.
+// Clone returns a copy. Changes of s do not change the copy, nor the reverse. A copy of exact attention
+// shares the memory of closed segments, so that a shared prefix takes memory once.
 func (s *State[T]) Clone() *State[T] {
 	c := *s
 	c.units = make([]stateUnit[T], len(s.units))
 	for i, u := range s.units {
 		c.units[i] = u
-		c.units[i].memory = u.memory.Clone()
+		c.units[i].Store = u.Clone()
 	}
 	return &c
 }
@@ -208,7 +178,7 @@ func (s *State[T]) Append(k, v dense.Matrix[T]) {
 		return
 	}
 	for _, u := range s.units {
-		u.memory.Append(layout.Heads(k, u.keyFrom, u.keyTo, s.keyHeads), layout.Heads(v, u.keyFrom, u.keyTo, s.keyHeads))
+		u.Append(layout.Heads(k, u.keyFrom, u.keyTo, s.keyHeads), layout.Heads(v, u.keyFrom, u.keyTo, s.keyHeads))
 	}
 	s.n += k.Rows
 }
@@ -227,7 +197,7 @@ func (s *State[T]) Attend(dst, q dense.Matrix[T]) dense.Matrix[T] {
 		layout.Zero(dst)
 	default:
 		for _, u := range s.units {
-			u.memory.Attend(layout.Heads(dst, u.from, u.to, s.heads), layout.Heads(q, u.from, u.to, s.heads))
+			u.Attend(layout.Heads(dst, u.from, u.to, s.heads), layout.Heads(q, u.from, u.to, s.heads))
 		}
 	}
 	return dst
@@ -251,7 +221,7 @@ func (s *State[T]) Step(dst, q, k, v dense.Matrix[T]) dense.Matrix[T] {
 		return dst
 	}
 	for _, u := range s.units {
-		u.memory.Step(layout.Heads(dst, u.from, u.to, s.heads), layout.Heads(q, u.from, u.to, s.heads),
+		u.Step(layout.Heads(dst, u.from, u.to, s.heads), layout.Heads(q, u.from, u.to, s.heads),
 			layout.Heads(k, u.keyFrom, u.keyTo, s.keyHeads), layout.Heads(v, u.keyFrom, u.keyTo, s.keyHeads))
 	}
 	s.n += k.Rows
@@ -318,7 +288,7 @@ func (s *State[T]) Merge(other *State[T]) error {
 		if o.from != u.from || o.to != u.to {
 			return fmt.Errorf("performer: other has one attention for the heads %d to %d, the state for %d to %d", o.from, o.to-1, u.from, u.to-1)
 		}
-		if err := u.memory.Check(o.memory); err != nil {
+		if err := u.Check(o.Store); err != nil {
 			return err
 		}
 	}
@@ -326,7 +296,7 @@ func (s *State[T]) Merge(other *State[T]) error {
 		return fmt.Errorf("performer: %w", err)
 	}
 	for i, u := range s.units {
-		u.memory.Merge(other.units[i].memory)
+		u.Merge(other.units[i].Store)
 	}
 	s.n += other.n
 	return nil
@@ -337,13 +307,13 @@ func (s *State[T]) Merge(other *State[T]) error {
 type Snapshot[T dense.Float] struct {
 	of     *State[T]
 	tokens int
-	saved  []streams.Saved[T] // of each unit
+	saved  []store.Saved[T] // of each unit
 }
 
 // Snapshot sets dst to the tokens so far and returns dst; a nil dst is allocated. Linear attention
-// copies its sums, and [Landmarks] copy their last tokens too. Exact attention and package clusters
-// copy the number of tokens, and with Exact.Bits at most the last 127 tokens. Snapshot allocates
-// nothing if dst was a Snapshot of s before. Snapshot changes no bit of later outputs.
+// copies its sums. Exact attention copies the number of tokens, and with Exact.Bits at most the last
+// 127 tokens. Snapshot allocates nothing if dst was a Snapshot of s before. Snapshot changes no bit
+// of later outputs.
 func (s *State[T]) Snapshot(dst *Snapshot[T]) *Snapshot[T] {
 	s.checkMade()
 	if dst == nil {
@@ -352,17 +322,17 @@ func (s *State[T]) Snapshot(dst *Snapshot[T]) *Snapshot[T] {
 	dst.of, dst.tokens = s, s.n
 	dst.saved = scratch.Resize(dst.saved, len(s.units))
 	for i, u := range s.units {
-		u.memory.Save(&dst.saved[i])
+		u.Save(&dst.saved[i])
 	}
 	return dst
 }
 
 // Rollback removes all tokens that s got after Snapshot wrote m. Later outputs have the bits that
 // they would have had at that time. m can be used again. Rollback takes the time of Snapshot and
-// allocates nothing, except for clusters that tokens have joined.
+// allocates nothing.
 //
-// Rollback panics if m is nil or belongs to another State. It also panics if exact attention or
-// clusters no longer have the tokens of m: after Reset, UnmarshalBinary or a Rollback to fewer
+// Rollback panics if m is nil or belongs to another State. It also panics if exact
+// attention no longer has the tokens of m: after Reset, UnmarshalBinary or a Rollback to fewer
 // tokens.
 func (s *State[T]) Rollback(m *Snapshot[T]) {
 	s.checkMade()
@@ -370,12 +340,12 @@ func (s *State[T]) Rollback(m *Snapshot[T]) {
 		panic("performer: the mark is not of this state, want one of its Snapshot")
 	}
 	for i, u := range s.units {
-		if !u.memory.Holds(&m.saved[i], m.tokens) {
+		if !u.Holds(&m.saved[i], m.tokens) {
 			panic(fmt.Sprintf("performer: the mark is of %d tokens that the state has no longer", m.tokens))
 		}
 	}
 	for i, u := range s.units {
-		u.memory.Restore(&m.saved[i], m.tokens)
+		u.Restore(&m.saved[i], m.tokens)
 	}
 	s.n = m.tokens
 }

@@ -42,8 +42,7 @@ func testRoundTrip[T dense.Float](t *testing.T) {
 				v.Set(7, 1, T(math.Inf(1)))
 				s.Append(k.RowRange(0, tokens), v.RowRange(0, tokens))
 				data := must.Have(s.MarshalBinary())
-				fixed, token := s.Sizes()
-				require.Len(t, data, fixed+s.Len()*token)
+				require.Len(t, data, s.Size(s.Len()))
 				again.Append(k, v) // which is to be forgotten
 				require.NoError(t, again.UnmarshalBinary(data), m.name)
 				require.Equal(t, tokens, again.Len())
@@ -77,9 +76,8 @@ func TestStateGolden(t *testing.T) {
 		5, 0, 8, 0, // version 5, float64
 		1, 0, 0, 0, 1, 0, 0, 0, 1, 0, 0, 0, 1, 0, 0, 0, 1, 0, 0, 0,
 		1, 0, 0, 0, 0, 0, 0, 0,
-		0, 0, 0, 0, 1, 0, 0, 0, 1, 0, 0, 0, 0, 0, 0, 0, // neither unnormalised nor logarithms, a head, a feature
-		0, 0, 0, 0, 0, 0, 0, 0,
 	}
+	want = append(want, words(1, 1, 1, 0, 0)...) // linear, a head, a feature, neither logarithms nor unnormalised
 	want = append(append(want, word...), word...)
 	want = append(want, 0, 0, 0, 0, 0, 0, 0x18, 0x40, 0, 0, 0, 0, 0, 0, 0, 0x40)
 	got := must.Have(s.MarshalBinary())
@@ -91,15 +89,14 @@ func TestStateGolden(t *testing.T) {
 	logs.Append(densetest.Filled[float64](1, 1, 0x1p28), densetest.Filled[float64](1, 1, 3))
 	got = must.Have(logs.MarshalBinary())
 	want = binary.LittleEndian.AppendUint64(nil, 1<<27+2<<52-0x62e42fefa39ef)
-	assert.Equal(t, append(want, 0, 0, 0, 0, 0, 0, 0x08, 0x40, 0, 0, 0, 0, 0, 0, 0xf0, 0x3f), got[frame.HeaderSize+recordSize+16:len(got)-4])
+	assert.Equal(t, append(want, 0, 0, 0, 0, 0, 0, 0x08, 0x40, 0, 0, 0, 0, 0, 0, 0xf0, 0x3f), got[frame.HeaderSize+linearHeader+16:len(got)-4])
 
 	single := must.Have(must.Have(performer.NewBatch[float32](3, 3, attention(maptest.Positive[float32](8, 4), performer.LinearOptions{Unnormalised: true}))).NewState(4, 5))
 	single.Append(densetest.Filled[float32](2, 12, 1), densetest.Filled[float32](2, 15, 1))
-	assert.Equal(t, []byte{
+	assert.Equal(t, append([]byte{
 		'r', 'f', 's', 't', 'a', 't', 'e', 0, 5, 0, 4, 0,
 		3, 0, 0, 0, 3, 0, 0, 0, 4, 0, 0, 0, 5, 0, 0, 0, 1, 0, 0, 0, 2, 0, 0, 0, 0, 0, 0, 0,
-		3, 0, 0, 0, 3, 0, 0, 0, 8, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0,
-	}, must.Have(single.MarshalBinary())[:64])
+	}, words(1, 3, 8, 1, 1)...), must.Have(single.MarshalBinary())[:80])
 
 	// Keys and values as they are: two queries over one head with sink weights of 3 and 1, a softcap
 	// of 8, a window of 9 and a sink, key 2 and 3 with values 4, 5 and 6, 7.
@@ -110,17 +107,25 @@ func TestStateGolden(t *testing.T) {
 	kept := must.Have(must.Have(performer.NewBatch(2, 1, sinks...)).NewState(1, 2))
 	kept.Append(dense.Of(2, 1, []float32{2, 3}), dense.Of(2, 2, []float32{4, 5, 6, 7}))
 	got = must.Have(kept.MarshalBinary())
-	assert.Equal(t, []byte{
+	want = append([]byte{
 		'r', 'f', 's', 't', 'a', 't', 'e', 0, 5, 0, 4, 0,
 		2, 0, 0, 0, 1, 0, 0, 0, 1, 0, 0, 0, 2, 0, 0, 0, 1, 0, 0, 0, 2, 0, 0, 0, 0, 0, 0, 0,
-		4, 0, 0, 0, 2, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0xe0, 0x3f,
-		0, 0, 0, 0, 0, 0, 0x20, 0x40, 9, 0, 0, 0, 0, 0, 0, 0, 1, 0, 0, 0, 0, 0, 0, 0,
-		0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0xf0, 0x3f,
-		0, 0, 0, 0, 0, 0, 0x08, 0x40, 0, 0, 0, 0, 0, 0, 0xf0, 0x3f,
-		2, 0, 0, 0, 0, 0, 0, 0,
+	}, words(0, 2, 0, 0, math.Float64bits(0.5), math.Float64bits(8), 0, 9, 1, 0, math.Float64bits(1), math.Float64bits(3), math.Float64bits(1))...)
+	assert.Equal(t, append(want,
 		0, 0, 0, 0x40, 0, 0, 0x40, 0x40,
 		0, 0, 0x80, 0x40, 0, 0, 0xa0, 0x40, 0, 0, 0xc0, 0x40, 0, 0, 0xe0, 0x40,
-	}, got[:len(got)-4])
+	), got[:len(got)-4])
+}
+
+// linearHeader is the number of bytes of the parameters of linear attention.
+const linearHeader = 5 * 8
+
+// words returns numbers as bytes.
+func words(numbers ...uint64) (b []byte) {
+	for _, n := range numbers {
+		b = binary.LittleEndian.AppendUint64(b, n)
+	}
+	return b
 }
 
 // sealed returns data with the checksum that belongs to it.
@@ -179,7 +184,7 @@ func TestStateHostile(t *testing.T) {
 		binary.LittleEndian.PutUint32(bad[at:], v)
 		return sealed(bad)
 	}
-	const body = frame.HeaderSize + recordSize
+	const body = frame.HeaderSize + linearHeader
 	exponents := body + 16*m
 	exponent := func(n int64) []byte {
 		bad := bytes.Clone(data)
@@ -198,18 +203,17 @@ func TestStateHostile(t *testing.T) {
 		"performer: state with dv = 0, want 2":                                                          word(24, 0),
 		"performer: state with runs of heads = 9, want 1":                                               word(28, 9),
 		fmt.Sprintf("performer: state of 9223372036854775808 tokens, want at most %d", frame.MaxTokens): word(36, 1<<31),
-		"performer: state with flags 0x22, want 0x2 (1 unnormalised, 2 log-features, 4 keys and values, 8 landmarks, 16 local and earlier tokens, 32 clusters, 64 codes)": word(40, 34),
-		"performer: state with Unnormalised = true, want false":                             word(40, 3),
-		"performer: state with heads of an attention = 2, want 1":                           word(44, 2),
-		"performer: state with m = 2147483648, want 4":                                      word(48, 1<<31),
-		"performer: state with reserved word = 9, want 0":                                   word(52, 9),
-		"performer: state with Scale = 2, want 0":                                           word(60, 0x40000000),
-		"performer: the features differ from those that the state belongs to":               word(body+4, 0x7ff80000),
-		"performer: state with exponent -4294967296, want that of a finite float32":         word(exponents+4, math.MaxUint32),
-		"performer: state with exponent 9223372032559808512, want that of a finite float32": word(exponents+4, math.MaxInt32),
-		"performer: state with exponent 134217729, want that of a finite float32":           exponent(1<<27 + 1),
-		"performer: state with sums of a feature that no key has had":                       word(exponents+8*m, 0x3f800000),
-		"performer: state of 211 bytes, want 212":                                           sealed(data[:len(data)-1]),
+		"performer: state with linear attention = false, want true":                                     word(40, 0),
+		"performer: state with heads of an attention = 2, want 1":                                       word(48, 2),
+		"performer: state with m = 2147483648, want 4":                                                  word(56, 1<<31),
+		"performer: state with logarithms = false, want true":                                           word(64, 0),
+		"performer: state with Unnormalised = true, want false":                                         word(72, 1),
+		"performer: the features differ from those that the state belongs to":                           word(body+4, 0x7ff80000),
+		"performer: state with exponent -4294967296, want that of a finite float32":                     word(exponents+4, math.MaxUint32),
+		"performer: state with exponent 9223372032559808512, want that of a finite float32":             word(exponents+4, math.MaxInt32),
+		"performer: state with exponent 134217729, want that of a finite float32":                       exponent(1<<27 + 1),
+		"performer: state with sums of a feature that no key has had":                                   word(exponents+8*m, 0x3f800000),
+		"performer: state of 227 bytes, want 228":                                                       sealed(data[:len(data)-1]),
 		fmt.Sprintf("performer: state has checksum %08x, but says 04030201: it is damaged or cut off", crc32.Checksum(data[:len(data)-4], crc32.MakeTable(crc32.Castagnoli))): append(bytes.Clone(data[:len(data)-4]), 1, 2, 3, 4),
 	} {
 		assert.EqualError(t, s.UnmarshalBinary(bad), want)
@@ -225,22 +229,21 @@ func TestStateHostile(t *testing.T) {
 	kept.Append(densetest.Filled[float32](3, d, 1), densetest.Filled[float32](3, dv, 1))
 	data = must.Have(kept.MarshalBinary())
 	for want, bad := range map[string][]byte{
-		"performer: state of 184 bytes, want 124 and 20 for each of 4 tokens": word(32, 4),
-		"performer: state of 183 bytes, want 124 and 20 for each of 3 tokens": sealed(data[:183]),
-		"performer: state of 123 bytes, want 124 and 20 for each of 3 tokens": sealed(data[:123]),
-		"performer: state with Unnormalised = true, want false":               word(40, 5),
-		"performer: state with Scale = 0.5000000000000002, want 0.5":          word(56, 2),
-		"performer: state with Softcap = 1e-323, want 0":                      word(64, 2),
-		"performer: state with Window = 2, want 0":                            word(72, 2),
-		"performer: state with SinkWeight = 1e-323, want 0":                   word(104, 2),
-		"performer: state with 2 of 3 tokens, want at least 3":                word(112, 2),
+		"performer: state of 200 bytes, want 220":                    word(32, 4),
+		"performer: state of 199 bytes, want 200":                    sealed(data[:199]),
+		"performer: state of 67 bytes, want 200":                     sealed(data[:67]),
+		"performer: state with KeyBits = 8, want 0":                  word(56, 8),
+		"performer: state with Softcap = 2, want 0":                  word(84, 0x40000000),
+		"performer: state with Window = 7, want 0":                   word(96, 7),
+		"performer: state with SinkWeight = 2, want 0":               word(132, 0x40000000),
+		"performer: state with Scale = 0.5000000000000002, want 0.5": word(72, 2),
 	} {
 		assert.EqualError(t, kept.UnmarshalBinary(bad), want)
 	}
 	// So many that their bytes are no number of 64 bits.
 	many := bytes.Clone(data)
 	binary.LittleEndian.PutUint64(many[32:], frame.MaxTokens)
-	assert.EqualError(t, kept.UnmarshalBinary(sealed(many)), fmt.Sprintf("performer: state of 184 bytes, want 124 and 20 for each of %d tokens", frame.MaxTokens))
+	assert.EqualError(t, kept.UnmarshalBinary(sealed(many)), fmt.Sprintf("performer: state of 200 bytes, want %d", frame.MaxTokens))
 	assert.Equal(t, data, must.Have(kept.MarshalBinary()), "what is refused changes nothing")
 	assert.Error(t, s.UnmarshalBinary(data), "keys and values are no sums")
 }
@@ -263,7 +266,7 @@ func FuzzStateUnmarshal(f *testing.F) {
 			return
 		}
 		again := must.Have(target.MarshalBinary())
-		const marks, body = 16 * m, frame.HeaderSize + recordSize
+		const marks, body = 16 * m, frame.HeaderSize + linearHeader
 		require.Equal(t, data[:body], again[:body])
 		require.Equal(t, data[body+marks:len(data)-4], again[body+marks:len(again)-4])
 		target.Step(dense.Matrix[float32]{}, densetest.Filled[float32](1, 6, 1), densetest.Filled[float32](1, 6, 1), densetest.Filled[float32](1, 4, 1))
@@ -275,7 +278,7 @@ func FuzzStateInCodes(f *testing.F) {
 	form := func(o performer.ExactOptions) performer.Exact[float32] {
 		return must.Have(performer.NewExact[float32](o))
 	}
-	batch := must.Have(performer.NewBatch[float32](2, 2, form(performer.ExactOptions{Bits: 4}), form(performer.ExactOptions{KeyBits: 6, ValueBits: 16, Window: 9, Sinks: 2})))
+	batch := must.Have(performer.NewBatch[float32](2, 2, form(performer.ExactOptions{Bits: 4}), form(performer.ExactOptions{KeyBits: 8, ValueBits: 16, Window: 9, Sinks: 2})))
 	s := must.Have(batch.NewState(3, 2))
 	f.Add(must.Have(s.MarshalBinary()))
 	for _, n := range []int{63, 70, 300} {

@@ -15,15 +15,13 @@ import (
 	"github.com/seed-feabd252/randfeat/internal/testing/densetest"
 	"github.com/seed-feabd252/randfeat/internal/testing/must"
 	"github.com/seed-feabd252/randfeat/performer"
-	"github.com/seed-feabd252/randfeat/performer/clusters"
 	"github.com/seed-feabd252/randfeat/rff"
 )
 
 // allOptions are the options of one kind of attention, of which each kind reads some.
 type allOptions struct {
-	Exact    performer.ExactOptions
-	Linear   performer.LinearOptions
-	Clusters clusters.Options
+	Exact  performer.ExactOptions
+	Linear performer.LinearOptions
 }
 
 // others returns values of an option that are not x.
@@ -59,7 +57,6 @@ func testStatesOfOtherOptions[T dense.Float](t *testing.T) {
 	rng, none := rand.New(rand.NewPCG(1, 2)), dense.Matrix[T]{}
 	q, k, v := densetest.Normal[T](rng, n, heads*d, 0, 1), densetest.Normal[T](rng, n, heads*d, 0, 1), densetest.Normal[T](rng, n, heads*d, 0, 1)
 	elu := must.Have(rff.Draw[T](rff.ELU{D: d}, nil))
-	landmarks := densetest.Normal[T](rng, 20, d, 0, 1)
 	taken := map[string]int{}
 	for name, c := range map[string]struct {
 		base  allOptions
@@ -84,12 +81,6 @@ func testStatesOfOtherOptions[T dense.Float](t *testing.T) {
 		"linear": {allOptions{}, []string{"Linear"}, func(o allOptions) (performer.Attention[T], error) {
 			return performer.NewLinear(elu, o.Linear)
 		}},
-		"landmarks": {allOptions{Exact: performer.ExactOptions{Scale: 0.3, Causal: true}}, []string{"Exact"}, func(o allOptions) (performer.Attention[T], error) {
-			return performer.NewLandmarksAt(o.Exact, landmarks)
-		}},
-		"clusters": {allOptions{Exact: performer.ExactOptions{Scale: 0.3, Bits: 8}, Clusters: clusters.Options{Clusters: 12, Threshold: 0.01, Iterations: 2}}, []string{"Exact", "Clusters"}, func(o allOptions) (performer.Attention[T], error) {
-			return clusters.New[T](o.Exact, o.Clusters, rand.NewPCG(3, 4))
-		}},
 	} {
 		state := func(o allOptions) (*performer.State[T], error) {
 			a, err := c.make(o)
@@ -104,11 +95,8 @@ func testStatesOfOtherOptions[T dense.Float](t *testing.T) {
 		before := must.Have(base.MarshalBinary())
 		for _, part := range c.parts {
 			fields := reflect.TypeOf(c.base.Exact)
-			switch part {
-			case "Linear":
+			if part == "Linear" {
 				fields = reflect.TypeOf(c.base.Linear)
-			case "Clusters":
-				fields = reflect.TypeOf(c.base.Clusters)
 			}
 			for at := range fields.NumField() {
 				field := fields.Field(at).Name

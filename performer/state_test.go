@@ -371,7 +371,7 @@ func TestStateErrors(t *testing.T) {
 	assert.EqualError(t, err, "performer: d = 0, dv = 2, want at least 1")
 	for _, forms := range [][]performer.Attention[float32]{{forwardOnly{}}, {forwardOnly{}, forwardOnly{}}} {
 		_, err = must.Have(performer.NewBatch(2, 2, forms...)).NewState(4, 3)
-		assert.EqualError(t, err, "performer: the attention of head 0 is performer_test.forwardOnly, want a Linear, an Exact, a Landmarks or attention of package clusters for a state")
+		assert.EqualError(t, err, "performer: the attention of head 0 is performer_test.forwardOnly, want a Linear or an Exact for a state")
 	}
 
 	s := must.Have(must.Have(performer.NewBatch[float32](2, 2, a)).NewState(4, 3))
@@ -447,10 +447,10 @@ func testRefusal[T dense.Float](t *testing.T) {
 	} {
 		assert.EqualError(t, refuses(must.Have(performer.NewLinearOf(f[0], f[1], performer.LinearOptions{}))), differ, name)
 	}
-	assert.EqualError(t, refuses(attention(maptest.Positive[T](16, d), performer.LinearOptions{})), "performer: 16 features of R^4, but the state belongs to 32 features of R^4")
+	assert.EqualError(t, refuses(attention(maptest.Positive[T](16, d), performer.LinearOptions{})), "performer: m = 16, but the state belongs to attention with 32")
 	assert.EqualError(t, refuses(must.Have(performer.NewLinear(drawn(1), performer.LinearOptions{Unnormalised: true}))), "performer: Unnormalised = true, but the state belongs to attention with false")
 	trig := must.Have(rff.Draw(rff.GaussianPhase{LengthScale: 1, Src: densetest.Source(3)}, maptest.Frequencies[T](32, d)))
-	assert.EqualError(t, refuses(attention[T](trig, performer.LinearOptions{})), "performer: logarithms of features cannot be added to features: the state belongs to others")
+	assert.EqualError(t, refuses(attention[T](trig, performer.LinearOptions{})), "performer: logarithms = false, but the state belongs to attention with true")
 }
 
 // Every map is told from itself with other random numbers, and recognises itself when

@@ -39,7 +39,7 @@ func (q *quantiser[T]) EncodeBytes(dst []byte, x dense.Matrix[T]) error {
 		if q.centres != nil {
 			r, at := math.Inf(1), 0
 			for c := range q.centres {
-				if square := squaredDistance(row.Row(0), q.centres[c].vector); square < r {
+				if square := vecmath.SquaredDistance(row.Row(0), q.centres[c].vector); square < r {
 					r, at = square, c
 				}
 			}

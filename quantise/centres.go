@@ -4,7 +4,6 @@ import (
 	"context"
 	"fmt"
 	"math"
-	"unsafe"
 
 	"github.com/seed-feabd252/randfeat/dense"
 	"github.com/seed-feabd252/randfeat/internal/compute/matmul"
@@ -120,18 +119,14 @@ func newNearest[T dense.Float](vectors dense.Matrix[T]) *nearest[T] {
 const assignRows = 256
 
 // rounding returns a bound of the rounding error of half of the squared distance between a vector
-// of the given norm and vector c, computed by a product in T or by squaredDistance.
+// of the given norm and vector c, computed by a product in T or by SquaredDistance.
 func (n *nearest[T]) rounding(norm float64, c int) float64 {
-	roundoff := 0x1p-53
-	if unsafe.Sizeof(T(0)) == 4 {
-		roundoff = 0x1p-24
-	}
 	sum := norm + n.norms[c]
-	return float64(len(n.mean)+8) * sum * (roundoff*n.norms[c] + 0x1p-53*sum)
+	return float64(len(n.mean)+8) * sum * (vecmath.Roundoff[T]()*n.norms[c] + 0x1p-53*sum)
 }
 
 // assign returns the number of the nearest centre of each row of x, the first one of equals. A
-// matrix product selects the centres that may be nearest, and squaredDistance decides, because the
+// matrix product selects the centres that may be nearest, and SquaredDistance decides, because the
 // last bits of the product differ between processors. A row gets the origin if rounding makes its
 // centre farther than the origin, or if ‖x−c‖‖c‖ is neither 0 nor between 2⁻¹²⁵ and 2¹²⁵.
 func (q *quantiser[T]) assign(ctx context.Context, x dense.Matrix[T]) []uint32 {
@@ -157,7 +152,7 @@ func (q *quantiser[T]) assign(ctx context.Context, x dense.Matrix[T]) []uint32 {
 			r, at := math.Inf(1), 0
 			for c, v := range products.Row(i) {
 				if float64(v)-n.half[c]+n.rounding(norm, c) >= least {
-					if square := squaredDistance(row, q.centres[c].vector); square < r {
+					if square := vecmath.SquaredDistance(row, q.centres[c].vector); square < r {
 						r, at = square, c
 					}
 				}
@@ -175,24 +170,4 @@ func (q *quantiser[T]) assign(ctx context.Context, x dense.Matrix[T]) []uint32 {
 func (q *quantiser[T]) fits(row []T, centre int, r float64) bool {
 	product := r * q.centres[centre].square
 	return r <= 2*vecmath.HalfSquaredNorm(row) && (r == 0 || r >= 0x1p-200 && product >= 0x1p-250 && product <= 0x1p250)
-}
-
-// squaredDistance returns ‖x − y‖² as the sum of squared differences, without cancellation.
-func squaredDistance[T dense.Float](x, y []T) float64 {
-	var s0, s1, s2, s3 float64
-	y = y[:len(x)]
-	i := 0
-	for ; i+4 <= len(x); i += 4 {
-		a, b := x[i:i+4:i+4], y[i:i+4:i+4]
-		d0, d1, d2, d3 := float64(a[0])-float64(b[0]), float64(a[1])-float64(b[1]), float64(a[2])-float64(b[2]), float64(a[3])-float64(b[3])
-		s0 += float64(d0 * d0)
-		s1 += float64(d1 * d1)
-		s2 += float64(d2 * d2)
-		s3 += float64(d3 * d3)
-	}
-	for ; i < len(x); i++ {
-		d := float64(x[i]) - float64(y[i])
-		s0 += float64(d * d)
-	}
-	return (s0 + s1) + (s2 + s3)
 }

@@ -9,6 +9,7 @@ import (
 	"github.com/seed-feabd252/randfeat/dense"
 	"github.com/seed-feabd252/randfeat/hadamard"
 	"github.com/seed-feabd252/randfeat/internal/compute/scan"
+	"github.com/seed-feabd252/randfeat/internal/door"
 	"github.com/seed-feabd252/randfeat/internal/law/codelaw"
 	"github.com/seed-feabd252/randfeat/internal/memory/limit"
 )
@@ -48,41 +49,31 @@ func UnmarshalQuantiser[T dense.Float](data []byte) (Quantiser[T], error) {
 // rotation is nil or a nil pointer, if rotations differ in d or d', or unless 1 ≤ d ≤ d' and d' ≥
 // 4.
 func NewRotated[T dense.Float](opts Options, rotations ...Rotation[T]) (Quantiser[T], error) {
-	var q any
-	var err error
-	switch r := any(rotations).(type) {
-	case []Rotation[float32]:
-		q, err = newRotated32(opts, r)
-	case []Rotation[float64]:
-		q, err = newRotated64(opts, r)
-	}
-	if err != nil {
-		return nil, err
-	}
-	return q.(Quantiser[T]), nil
+	return door.Choose[T, Quantiser[T]](newRotated32, newRotated64, rotatedArguments[T]{opts, rotations})
 }
+
+// rotatedArguments has the arguments of NewRotated.
+type rotatedArguments[T dense.Float] struct {
+	opts      Options
+	rotations []Rotation[T]
+}
+
+//go:noinline
+func newRotated32(a any) (any, error) { return newQuantiser(a.(rotatedArguments[float32])) }
+
+//go:noinline
+func newRotated64(a any) (any, error) { return newQuantiser(a.(rotatedArguments[float64])) }
 
 // newDrawn returns the quantiser of a valid header.
 func newDrawn[T dense.Float](h header) (Quantiser[T], error) {
-	var q any
-	var err error
-	switch any(*new(T)).(type) {
-	case float32:
-		q, err = newDrawn32(h)
-	case float64:
-		q, err = newDrawn64(h)
-	}
-	if err != nil {
-		return nil, err
-	}
-	return q.(Quantiser[T]), nil
+	return door.Choose[T, Quantiser[T]](newDrawn32, newDrawn64, h)
 }
 
 //go:noinline
-func newDrawn32(h header) (any, error) { return draw[float32](h) }
+func newDrawn32(h any) (any, error) { return draw[float32](h.(header)) }
 
 //go:noinline
-func newDrawn64(h header) (any, error) { return draw[float64](h) }
+func newDrawn64(h any) (any, error) { return draw[float64](h.(header)) }
 
 func draw[T dense.Float](h header) (Quantiser[T], error) {
 	src := rand.NewPCG(h.seed[0], h.seed[1])
@@ -94,7 +85,7 @@ func draw[T dense.Float](h header) (Quantiser[T], error) {
 		}
 		rotations[i] = r
 	}
-	q, err := newQuantiser(h.options, rotations)
+	q, err := newQuantiser(rotatedArguments[T]{h.options, rotations})
 	if err != nil {
 		return nil, err
 	}
@@ -105,21 +96,12 @@ func draw[T dense.Float](h header) (Quantiser[T], error) {
 	return q.WithCentres(vectorsOf[T](h))
 }
 
-//go:noinline
-func newRotated32(o Options, rotations []Rotation[float32]) (any, error) {
-	return newQuantiser(o, rotations)
-}
-
-//go:noinline
-func newRotated64(o Options, rotations []Rotation[float64]) (any, error) {
-	return newQuantiser(o, rotations)
-}
-
-func newQuantiser[T dense.Float](opts Options, rotations []Rotation[T]) (*quantiser[T], error) {
-	opts, err := opts.check()
+func newQuantiser[T dense.Float](a rotatedArguments[T]) (*quantiser[T], error) {
+	opts, err := a.opts.check()
 	if err != nil {
 		return nil, err
 	}
+	rotations := a.rotations
 	if want := opts.rotations(); len(rotations) != want {
 		return nil, fmt.Errorf("quantise: %d rotations, want %d for %v with %d bits", len(rotations), want, opts.Scheme, opts.Bits)
 	}
@@ -145,7 +127,7 @@ func newQuantiser[T dense.Float](opts Options, rotations []Rotation[T]) (*quanti
 	q.layout = opts.layout(q.out, 0)
 	q.setLevels()
 	if q.signWords > 0 {
-		if q.signs, err = newQuantiser(Options{Bits: 1}, rotations); err != nil {
+		if q.signs, err = newQuantiser(rotatedArguments[T]{Options{Bits: 1}, rotations}); err != nil {
 			return nil, err
 		}
 	}

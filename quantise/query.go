@@ -231,7 +231,7 @@ func (q *quantiser[T]) shiftOf(x *Query, cluster int) *shift {
 	}
 	c, y := &q.centres[cluster], *vectorOf[T](x)
 	s.t, s.short = c.share(y)
-	s.product, s.distance = float64(s.t*c.square), squaredDistance(y, c.vector)
+	s.product, s.distance = float64(s.t*c.square), vecmath.SquaredDistance(y, c.vector)
 	s.square, s.size = c.square, math.Sqrt(c.square)
 	sum := 0.0
 	for i, v := range c.vector {

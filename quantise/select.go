@@ -3,6 +3,8 @@ package quantise
 import (
 	"math"
 	"math/bits"
+
+	"github.com/seed-feabd252/randfeat/internal/compute/vecmath"
 )
 
 // selectRows selects the rows of a chunk by Only and Except, and reports whether there are any.
@@ -108,7 +110,7 @@ func (s *search[T]) chooseCentres(x *ranking) {
 		}
 		switch {
 		case s.by == SquaredDistance && x.exponent == 0:
-			product = -squaredDistance(vector, c.vector) // without cancellation far from the origin
+			product = -vecmath.SquaredDistance(vector, c.vector) // without cancellation far from the origin
 		case s.by == SquaredDistance:
 			product = float64(2*product*x.up) - float64(c.square*x.down)
 		case s.by == Cosine && c.square > 0:

@@ -4,6 +4,7 @@ import (
 	"fmt"
 
 	"github.com/seed-feabd252/randfeat/dense"
+	"github.com/seed-feabd252/randfeat/internal/compute/vecmath"
 	"github.com/seed-feabd252/randfeat/internal/law/residual"
 )
 
@@ -12,10 +13,7 @@ func (e *embedding[T]) Residual() residual.Residual[T] { return e }
 func (e *embedding[T]) AddResiduals(dst []float64, x, phi dense.Matrix[T], weight float64) {
 	checkResiduals(dst, x, phi, e.in, e.out)
 	// Features have the rounding of T, and another one for √weight.
-	rounding := 0x1p-50
-	if _, single := any(*new(T)).(float32); single {
-		rounding = 0x1p-21
-	}
+	rounding := 8 * vecmath.Roundoff[T]()
 	s := e.spaces.Get()
 	points := dense.Copy(scratchMatrix(&s.x, x.Rows, e.in), x)
 	for i := range points.Rows {

@@ -7,6 +7,7 @@ import (
 	"slices"
 
 	"github.com/seed-feabd252/randfeat/dense"
+	"github.com/seed-feabd252/randfeat/internal/compute/vecmath"
 	"github.com/seed-feabd252/randfeat/internal/law/mse"
 	"github.com/seed-feabd252/randfeat/kernels"
 	"github.com/seed-feabd252/randfeat/orf"
@@ -120,16 +121,12 @@ func schemeLaw[T dense.Float](s Scheme[T]) mse.Law {
 	for k, fk := range s.F {
 		f[k] = func(t float64) float64 { return float64(fk(T(t))) }
 	}
-	noise := 0x1p-52
-	if _, single := any(T(0)).(float32); single {
-		noise = 0x1p-23
-	}
 	return mse.OfScheme(func(x []float64) float64 {
 		if s.H == nil {
 			return 1
 		}
 		return float64(s.H(dense.Copy(dense.Matrix[T]{}, dense.Of(1, len(x), x)).Row(0)))
-	}, f, noise)
+	}, f, 2*vecmath.Roundoff[T]())
 }
 
 // schemeSlope is the derivative of the general scheme.

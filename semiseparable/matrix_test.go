@@ -7,6 +7,7 @@ import (
 	"github.com/stretchr/testify/assert"
 
 	"github.com/seed-feabd252/randfeat/dense"
+	"github.com/seed-feabd252/randfeat/internal/compute/vecmath"
 	"github.com/seed-feabd252/randfeat/internal/testing/densetest"
 )
 
@@ -21,7 +22,7 @@ func testDense[T dense.Float](t *testing.T) {
 		check()
 		for i := range n {
 			for j := range n {
-				assert.InDelta(t, want.At(i, j), float64(got.At(i, j)), d*roundoff[T]()*size.At(i, j))
+				assert.InDelta(t, want.At(i, j), float64(got.At(i, j)), d*vecmath.Roundoff[T]()*size.At(i, j))
 			}
 		}
 		m.Diag = diagonal[T](rng, n)

@@ -9,6 +9,7 @@ import (
 
 	"github.com/seed-feabd252/randfeat/dense"
 	"github.com/seed-feabd252/randfeat/internal/compute/triangular"
+	"github.com/seed-feabd252/randfeat/internal/compute/vecmath"
 )
 
 // deltaRule returns unit keys and q = βk with β uniform in (0, 1), for which the
@@ -121,7 +122,7 @@ func backwardError[T dense.Float](t, size dense.Matrix[float64], y, v dense.Matr
 func tolerance[T dense.Float](n, d, chunk int) float64 {
 	chunk = min(chunk, n)
 	chunks := (n + chunk - 1) / chunk
-	return float64(chunks+chunk+d+16*triangular.Block)*roundoff[T]() + float64(n)*0x1p-53
+	return float64(chunks+chunk+d+16*triangular.Block)*vecmath.Roundoff[T]() + float64(n)*0x1p-53
 }
 
 // embed returns a view of the same elements with other strides, in a matrix of

@@ -173,9 +173,9 @@ func (s *pass[T]) advance(share, first int) {
 			matmul.Prefetch(result)
 			c.y = g.y
 			c.y.Rows = hi - lo
-			matmul.PackPanel(c.y, g.of(&s.v, lo, hi))
+			dense.Copy(c.y.ColRange(0, result.Cols), g.of(&s.v, lo, hi))
 			c.solve(g.z)
-			matmul.UnpackPanel(result, c.y)
+			dense.Copy(result, c.y.ColRange(0, result.Cols))
 		}
 	}
 }
@@ -232,7 +232,7 @@ type chunk[T dense.Float] struct {
 
 // solve replaces V_C by Y_C = T_CC⁻¹·(V_C − left_C·Z) and adds right_CᵀY_C to Z.
 func (c *chunk[T]) solve(z dense.Matrix[T]) {
-	matmul.MulPanel(-1, c.left, z, 1, c.y)
+	matmul.MulInPlace(-1, c.left, z, 1, c.y)
 	c.t.factor.Solve(c.y)
-	matmul.TMulPanel(1, c.right, c.y, 1, z)
+	matmul.TMulInPlace(1, c.right, c.y, 1, z)
 }

@@ -57,7 +57,7 @@ func (v *inversion[T]) total() {
 // and rounding errors are relative to this sum. A sum that is not finite passes.
 func (v *inversion[T]) residual() error {
 	n, d := v.Dims()
-	bound := 8 * float64(n+d+inverseChunk) * roundoff[T]()
+	bound := 8 * float64(n+d+inverseChunk) * vecmath.Roundoff[T]()
 	z := v.z
 	clear(z)
 	var before float64
@@ -82,12 +82,4 @@ func sign[T float32 | float64](x []T) {
 		state = state*6364136223846793005 + 1442695040888963407
 		x[i] = 1 - 2*T(state>>63)
 	}
-}
-
-// roundoff returns the unit roundoff of T.
-func roundoff[T float32 | float64]() float64 {
-	if T(1)+0x1p-30 == 1 {
-		return 0x1p-24
-	}
-	return 0x1p-53
 }

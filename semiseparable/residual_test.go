@@ -11,6 +11,7 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/seed-feabd252/randfeat/dense"
+	"github.com/seed-feabd252/randfeat/internal/compute/vecmath"
 	"github.com/seed-feabd252/randfeat/internal/testing/densetest"
 )
 
@@ -30,7 +31,7 @@ func testResidual[T dense.Float](t *testing.T) {
 					m.Diag[i] *= T(scale)
 				}
 				y, err := m.Inverse(dense.Matrix[T]{})
-				bound := 8 * float64(n+d+inverseChunk) * roundoff[T]()
+				bound := 8 * float64(n+d+inverseChunk) * vecmath.Roundoff[T]()
 				switch e := err.(type) {
 				case *OverflowError:
 				case *ResidualError:

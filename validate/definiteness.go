@@ -8,6 +8,7 @@ import (
 	"gonum.org/v1/gonum/mat"
 
 	"github.com/seed-feabd252/randfeat/dense"
+	"github.com/seed-feabd252/randfeat/internal/compute/vecmath"
 )
 
 // Verdict describes the signs of the eigenvalues of a symmetric matrix, as far as rounding allows.
@@ -82,7 +83,7 @@ func Definiteness[T dense.Float](a dense.Matrix[T]) (Spectrum, error) {
 	if n == 0 {
 		return Spectrum{}, errors.New("validate: a is 0×0, want at least 1×1")
 	}
-	relative := float64(n) * epsilon[T]()
+	relative := float64(n) * 2 * vecmath.Roundoff[T]()
 	sym, largest := symmetricPart(a)
 	if asymmetry.Difference > relative*largest {
 		return Spectrum{}, fmt.Errorf("validate: a is %v", asymmetry)

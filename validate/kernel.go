@@ -7,6 +7,7 @@ import (
 
 	"github.com/seed-feabd252/randfeat/dense"
 	"github.com/seed-feabd252/randfeat/internal/compute/parallel"
+	"github.com/seed-feabd252/randfeat/internal/compute/vecmath"
 	"github.com/seed-feabd252/randfeat/internal/memory/limit"
 	"github.com/seed-feabd252/randfeat/kernels"
 )
@@ -118,13 +119,13 @@ func checkGram(gram dense.Matrix[float64], d int) (KernelCheck, error) {
 	if err != nil {
 		return KernelCheck{}, err
 	}
-	c := KernelCheck{Asymmetry: asymmetry, SymmetryTolerance: float64(d+8) * epsilon[float64]() * largest}
+	c := KernelCheck{Asymmetry: asymmetry, SymmetryTolerance: float64(d+8) * 2 * vecmath.Roundoff[float64]() * largest}
 	if asymmetry.Difference > c.SymmetryTolerance {
 		c.Fault, c.I, c.J, c.Value = NotSymmetric, asymmetry.I, asymmetry.J, asymmetry.Upper
 		return c, nil
 	}
 	sym, _ := symmetricPart(gram)
-	c.Spectrum, err = spectrum(sym, float64(gram.Rows)*epsilon[float64]())
+	c.Spectrum, err = spectrum(sym, float64(gram.Rows)*2*vecmath.Roundoff[float64]())
 	if err != nil {
 		return KernelCheck{}, err
 	}

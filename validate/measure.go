@@ -10,6 +10,7 @@ import (
 	"github.com/seed-feabd252/randfeat/dense"
 	"github.com/seed-feabd252/randfeat/internal/argument"
 	"github.com/seed-feabd252/randfeat/internal/compute/parallel"
+	"github.com/seed-feabd252/randfeat/internal/compute/vecmath"
 	"github.com/seed-feabd252/randfeat/internal/compute/welford"
 	"github.com/seed-feabd252/randfeat/internal/memory/limit"
 	"github.com/seed-feabd252/randfeat/kernels"
@@ -142,7 +143,7 @@ func measure[T dense.Float](ctx context.Context, draw Draw[T], x, y dense.Matrix
 			m.add(&batch[i])
 		}
 	}
-	return m.result(draws, epsilon[T]()), nil
+	return m.result(draws, 2*vecmath.Roundoff[T]()), nil
 }
 
 // result returns the result for features of relative precision eps.

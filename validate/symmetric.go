@@ -75,11 +75,3 @@ func checkFinite[T dense.Float](name string, a dense.Matrix[T]) error {
 
 // isFinite reports whether v is neither NaN nor infinite.
 func isFinite(v float64) bool { return !math.IsNaN(v) && !math.IsInf(v, 0) }
-
-// epsilon returns the distance from 1 to the next number of T.
-func epsilon[T dense.Float]() float64 {
-	if _, single := any(T(0)).(float32); single {
-		return 0x1p-23
-	}
-	return 0x1p-52
-}

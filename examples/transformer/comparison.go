@@ -4,6 +4,7 @@ import (
 	"fmt"
 	"io"
 	"math"
+	"slices"
 	"time"
 
 	"github.com/seed-feabd252/randfeat/dense"
@@ -45,28 +46,28 @@ func (s settings) compare(w io.Writer, m *lm.Model) error {
 	for i := range m.Layers * m.Heads {
 		every = append(every, i)
 	}
-	earlier := m.Gather(text.Batches[:1], every...)
+	masked := slices.DeleteFunc(slices.Clone(forms), func(f lm.Form) bool { return f.Name == "landmarks" })
 	together := short.Batches[:min(pooled, len(short.Batches))]
 	for _, c := range []struct {
 		name    string
 		causal  bool
 		batches []decoder.Batch
+		forms   []lm.Form
 	}{
-		{fmt.Sprintf("Causal, a sequence of %d tokens", s.context), true, text.Batches[1:2]},
-		{fmt.Sprintf("Without a mask, %d sequences of %d tokens together", len(together), half), false, together},
+		{fmt.Sprintf("Causal, a sequence of %d tokens", s.context), true, text.Batches[1:2], masked},
+		{fmt.Sprintf("Without a mask, %d sequences of %d tokens together", len(together), half), false, together, forms},
 	} {
 		fmt.Fprintf(w, "%s: ", c.name)
-		if err := s.compareHeads(w, m, m.Gather(c.batches, every...), earlier, c.causal, forms); err != nil {
+		if err := s.compareHeads(w, m, m.Gather(c.batches, every...), c.causal, c.forms); err != nil {
 			return err
 		}
 	}
 	batches := text.Batches[:max(s.tokens/s.context, 1)]
-	return s.compareLosses(w, m, batches, text, forms)
+	return s.compareLosses(w, m, batches, text, masked)
 }
 
 // compareHeads prints a row for each head and a column for each form, and the means below.
-// Landmarks are keys of earlier, the same heads in another text.
-func (s settings) compareHeads(w io.Writer, m *lm.Model, heads, earlier []lm.Head, causal bool, forms []lm.Form) error {
+func (s settings) compareHeads(w io.Writer, m *lm.Model, heads []lm.Head, causal bool, forms []lm.Form) error {
 	names := []string{"head"}
 	for _, f := range forms {
 		names = append(names, f.String())
@@ -83,7 +84,7 @@ func (s settings) compareHeads(w io.Writer, m *lm.Model, heads, earlier []lm.Hea
 		exact += time
 		cells := []string{fmt.Sprintf("%d.%d", i/m.Heads, i%m.Heads)}
 		for j, f := range forms {
-			a, err := f.Attention(earlier[i].K, causal, s.seed+uint64(i))
+			a, err := f.Attention(m.HeadDim, causal, s.seed+uint64(i))
 			if err != nil {
 				return err
 			}

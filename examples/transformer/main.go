@@ -105,7 +105,7 @@ func (s settings) report(w io.Writer) error {
 		return err
 	}
 	exact := m.Loss(text.Batches)
-	if err := f.Use(m, text.Batches[0], s.seed); err != nil {
+	if err := f.Use(m, s.seed); err != nil {
 		return err
 	}
 	other := m.Loss(text.Batches)

@@ -52,8 +52,7 @@ func (s settings) compareStreams(w io.Writer, m *lm.Model, f lm.Form) error {
 // compareStream returns the cells of a row.
 func (s settings) compareStream(m *lm.Model, b decoder.Batch, f lm.Form) ([]string, error) {
 	n := len(b.Tokens)
-	first := min(s.context, n)
-	if err := f.Use(m, decoder.Batch{Tokens: b.Tokens[:first], Lengths: []int{first}}, s.seed); err != nil {
+	if err := f.Use(m, s.seed); err != nil {
 		return nil, err
 	}
 	state, err := m.NewState()

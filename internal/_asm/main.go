@@ -14,6 +14,7 @@ import (
 	"os"
 	"os/exec"
 	"path/filepath"
+	"regexp"
 	"strings"
 	"unicode/utf8"
 
@@ -110,11 +111,25 @@ func main() {
 	check(dispatch.Write(name, folder, filepath.Join("../compute", name)))
 }
 
-// wrap breaks the comments of declarations at 100 columns.
+// wrap breaks the comments of declarations at 100 columns. Of comments that differ only in the name
+// and in numbers, wrap keeps the first.
 func wrap(declarations []byte) []byte {
 	const most = 100
 	var b strings.Builder
+	seen, again := map[string]bool{}, false
 	for line := range strings.Lines(string(declarations)) {
+		if again && line == "//\n" {
+			continue
+		}
+		again = false
+		if strings.HasPrefix(line, "// ") {
+			_, text, _ := strings.Cut(line[len("// "):], " ")
+			text = numbers.ReplaceAllString(text, "")
+			if again = seen[text]; again {
+				continue
+			}
+			seen[text] = true
+		}
 		for strings.HasPrefix(line, "// ") && utf8.RuneCountInString(line) > most+1 {
 			at := strings.LastIndexByte(string([]rune(line)[:most+1]), ' ')
 			b.WriteString(line[:at] + "\n")
@@ -124,6 +139,8 @@ func wrap(declarations []byte) []byte {
 	}
 	return []byte(b.String())
 }
+
+var numbers = regexp.MustCompile("[0-9]+")
 
 func check(err error) {
 	if err != nil {

@@ -61,7 +61,6 @@ func auditCases[T dense.Float]() map[string]auditCase[T] {
 	two := made(performer.LinearOptions{})
 	landmarks := must.Have(performer.NewLandmarks[T](exact(false, false).Options(), 10, densetest.Source(319)))
 	given := must.Have(performer.NewLandmarksAt(exact(false, false).Options(), draw(12, d)))
-	near := must.Have(performer.NewLandmarksAt(exact(true, false).Options(), draw(12, d)))
 	return map[string]auditCase[T]{
 		"bidirectional":      {made(performer.LinearOptions{}), exact(false, false), draw(n, d), draw(40, d), draw(40, dv), Options{}, 1},
 		"unnormalised":       {made(performer.LinearOptions{Unnormalised: true}), exact(false, true), draw(n, d), draw(40, d), draw(40, dv), Options{}, 1},
@@ -77,7 +76,6 @@ func auditCases[T dense.Float]() map[string]auditCase[T] {
 		"unnormalised, causal": {must.Have(performer.NewBatch(4, 2, made(performer.LinearOptions{Causal: true, Unnormalised: true}))), exact(true, true), draw(n, 4*d), draw(n, 2*d), draw(n, 2*dv), Options{}, 4},
 		"landmarks":            {landmarks, exact(false, false), draw(n, d), draw(40, d), draw(40, dv), Options{}, 1},
 		"given landmarks":      {must.Have(performer.NewBatch[T](4, 2, given)), exact(false, false), draw(n, 4*d), draw(n, 2*d), draw(n, 2*dv), Options{}, 4},
-		"causal landmarks":     {must.Have(performer.NewBatch[T](4, 2, near)), exact(true, false), draw(n, 4*d), draw(n, 2*d), draw(n, 2*dv), Options{}, 4},
 	}
 }
 

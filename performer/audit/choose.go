@@ -34,9 +34,10 @@ type ChooseOptions struct {
 	Reproducible bool
 }
 
-// sampledRows returns the number of rows of q that Choose samples.
+// sampledRows returns the number of choosing rows for a number of rows of q, and of the rows of each
+// test.
 func sampledRows(rows int) int {
-	return max(min(rows/12, int(5*math.Sqrt(float64(rows)))), 128)
+	return max(min(rows/24, int(2.5*math.Sqrt(float64(rows)))), 64)
 }
 
 // Choose returns the cheapest attention that it finds whose error is within the tolerance,
@@ -58,37 +59,35 @@ func sampledRows(rows int) int {
 //   - clusters of keys (package clusters) in 8 bits: the smaller of n/64 and 2·√n clusters of n keys,
 //     or 8 of each 256 keys of causal attention, with thresholds from 4 to 16/n in steps of 1.25;
 //   - exact attention in 8 bits (performer.ExactOptions.Bits), unless exact has a Softcap;
-//   - landmarks among the keys of each call (performer.NewLandmarks);
+//   - landmarks among the keys of each call (performer.NewLandmarks), unless exact is causal;
 //   - trigonometric features, which are accurate at small norms;
 //   - positive features that are fitted to queries and keys (rff.SDERF).
 //
 // Landmarks and features subtract the means of queries and keys (performer.Landmarks.Centred,
-// rff.Centred). Features have orthogonal frequencies. If exact is causal, landmarks, means and fits
-// come from the first tokens: r landmarks from 16·r tokens, at least 1024, means and fits from
-// 1024.
+// rff.Centred). Features have orthogonal frequencies. If exact is causal, means and fits come from
+// the first 1024 tokens.
 //
 // # Tests
 //
-// Choose samples rows as [Measure] does: the smaller of L/12 and 5·√L of L rows, at least 128. Half
-// of these rows are choosing rows, the others are held out. An approximation passes a test if upper
-// bounds of its error are within the tolerance, that of the held-out rows with a confidence of ¾.
-// On the choosing rows, test j has the confidence 1 − (1−Confidence)/(j·(j+1)), so that all tests
-// together have the Confidence. There are six tests at most. The Report of the choice has the
-// held-out rows, which have only rejected approximations.
+// Choose samples choosing rows as [Measure] does: the smaller of L/24 and 2.5·√L of L rows, at least
+// 64. Choosing rows say which approximation deserves a test, and never judge it. Each test samples
+// as many rows again. An approximation passes test j if the upper end of the t interval of its error
+// (see [Report]) is within the tolerance with the confidence 1 − (1−Confidence)/(j·(j+1)), so that all
+// tests together have the Confidence. There are six tests at most.
 //
-// Choose computes the outputs of the sampled rows with all thresholds of clusters at once
-// (clusters.Attention.ForwardThresholds). The error falls with the threshold, so the largest
-// threshold that passes needs one test for all thresholds.
+// Choose computes the outputs of the choosing rows with all thresholds of clusters at once
+// (clusters.Attention.ForwardThresholds). The error falls with the threshold, so Choose tests the
+// largest threshold that is within the tolerance on the choosing rows. If it fails, Choose tests a
+// threshold that is smaller accordingly, on new rows.
 //
-// A sample misses rows that are too rare. Therefore Choose makes each approximation that passes its
-// test a second time with new random numbers. Choose compares the outputs of the first and the
-// second approximation in all rows, or in as many rows as the Budget allows, at least an eighth.
-// The two outputs must not differ by more than √2·tolerance, as independent errors within the
-// tolerance do, nor by more than the sampled rows explain. The comparison also finds an
-// approximation that is less accurate with many queries than with few. If clusters fail the
-// comparison, Choose takes a threshold that is smaller accordingly. Choose accepts clusters without
-// a comparison if the Budget does not allow one, and exact attention in 8 bits, which has no random
-// numbers, always.
+// A sample misses rows that are too rare. Therefore a test makes the approximation a second time
+// with new random numbers, and compares the outputs of both in all rows, or in at least an eighth of
+// the rows and 1024 if the Budget allows no more. Half of the rows of the test are sampled in
+// proportion to the squared differences of the outputs, because two independent errors are seldom
+// large and equal. The estimate takes the probabilities of both samples into account [Särndal et al.
+// 1992, chapter 9]. The outputs of all rows also show an approximation that is less accurate with
+// many queries than with few. Choose tests clusters without a comparison if the Budget does not
+// allow one, and exact attention in 8 bits, which has no random numbers, always.
 //
 // # Cost of a search
 //
@@ -166,13 +165,13 @@ func choose[T dense.Float](ctx context.Context, x input[T], tolerance float64, o
 	if err := checkShapes(0, x.exact, exact, x); err != nil {
 		return none, err
 	}
-	if kinds == nil {
-		kinds = allKinds[T](x.k.Rows)
-	}
 	rng := rand.New(src)
 	sample, err := newSample(exact, x, sampledRows(x.q.Rows), rng)
 	if err != nil {
 		return none, err
+	}
+	if kinds == nil {
+		kinds = allKinds[T](x.k.Rows, sample.heads[0].options.Causal)
 	}
 	s := newSearch(sample.heads[0], tolerance, opts, kinds, rng)
 	c := Choice[T]{Attention: x.exact, Name: "exact attention", Exact: true, Tolerance: tolerance}

@@ -22,10 +22,11 @@
 //
 // # References
 //
-//   - [Efron & Tibshirani 1993] B. Efron, R. J. Tibshirani: An introduction to the bootstrap.
-//     Chapman & Hall.
-//   - [Hill 1975] B. M. Hill: A simple general approach to inference about the tail of a
-//     distribution. Annals of Statistics 3.
+//   - [Hájek 1964] J. Hájek: Asymptotic theory of rejective sampling with varying probabilities from
+//     a finite population. Annals of Mathematical Statistics 35.
 //   - [Johnson 1978] N. J. Johnson: Modified t tests and confidence intervals for asymmetrical
 //     populations. Journal of the American Statistical Association 73.
+//   - [Kish 1965] L. Kish: Survey sampling. Wiley.
+//   - [Särndal et al. 1992] C.-E. Särndal, B. Swensson, J. Wretman: Model assisted survey sampling.
+//     Springer.
 package audit

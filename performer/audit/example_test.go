@@ -60,6 +60,6 @@ func ExampleMeasure() {
 		fmt.Println(r)
 	}
 	// Output:
-	// error 15.4 % (95 %: 13.7 … 18.9 %), 9 of 10 rows within 21 %, worst 36 % of 64 rows; plain averages 24 %
-	// error 1.7 % (95 %: 1.55 … 1.91 %), 9 of 10 rows within 2.4 %, worst 3 % of 64 rows; plain averages 24 %
+	// error 13.8 % (95 %: 12.2 … 16.1 %), 9 of 10 rows within 19 %, worst 34 % of 64 rows; plain averages 23 %
+	// error 1.69 % (95 %: 1.5 … 1.94 %), 9 of 10 rows within 2.6 %, worst 3.6 % of 64 rows; plain averages 23 %
 }

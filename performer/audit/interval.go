@@ -2,7 +2,6 @@ package audit
 
 import (
 	"math"
-	"math/rand/v2"
 	"slices"
 
 	"gonum.org/v1/gonum/floats"
@@ -12,234 +11,171 @@ import (
 const (
 	maxConfidence = 0.999
 
-	// The least number of bootstrap samples, and the least number outside an interval.
-	minResamples     = 1000
-	resamplesOutside = 40
+	// Measured: intervals hold the error with the confidence if they are this number of times as long
+	// as t intervals, because a sample that has too few of the largest errors has too small a standard
+	// error as well.
+	room = 1.25
 
-	// The shares of 1 − confidence below and above an interval of the sampled rows. A sample often
-	// has no row of the largest errors, so that the error is above the interval more often than
-	// shareAbove says. With FAVOR+ and 64 rows at confidence 0.95, the error was above the interval
-	// in 4 to 7 of 100 samples for shareAbove = ½ and in 2 to 4 for ⅕, and below it in less than 1.
-	shareBelow = 0.5
-	shareAbove = 0.2
+	// Measured: a sum that fewer rows carry in effect says nothing about rows outside the sample.
+	leastRows = 8
 
-	// The share of the sampled rows that bounds the size of other rows, and the least number of
-	// rows.
-	tailShare = 0.2
-	minTail   = 4
+	// Relative errors of rows that differ by less, relative to themselves, differ by rounding.
+	sameError = 1e-6
 )
 
-// errorOf returns the relative error of the rows of heads, and its ratio. The ratio is nil if the
-// error is 0 or not finite.
-func errorOf(heads [][]deviation) (float64, *ratio) {
+// estimate is the relative error of all rows of heads, estimated from sampled rows.
+type estimate struct {
+	// error is √(Σ y_i/p_i / Σ x_i/p_i) over the sampled rows, with y_i = ‖out_i−exact_i‖²,
+	// x_i = ‖exact_i‖² and the probability p_i of the row to be sampled [Särndal et al. 1992].
+	error float64
+
+	stderr  float64 // of the logarithm of error, to first order; 0 if nothing varies
+	skew    float64 // the skewness of error²
+	freedom float64 // the degrees of freedom of stderr
+
+	// The number of rows that in effect carry Σ y_i/p_i and Σ x_i/p_i over the rows with p_i < 1,
+	// (Σ z_i)²/Σ z_i² [Kish 1965].
+	errors, sizes float64
+}
+
+// errorOf returns the relative error of heads from their sampled rows. Heads are strata:
+// differences between the means of heads add no error.
+func errorOf(heads ...[]deviation) estimate {
 	var distance, size float64 // the largest ones
 	for _, d := range slices.Concat(heads...) {
 		if !d.finite() {
-			return math.Inf(1), nil
+			return estimate{error: math.Inf(1)}
 		}
 		distance, size = max(distance, d.distance), max(size, d.size)
 	}
 	switch {
 	case distance == 0:
-		return 0, nil
+		return estimate{}
 	case size == 0:
-		return math.Inf(1), nil
+		return estimate{error: math.Inf(1)}
 	}
 	// Squares relative to the largest ones do not overflow, and underflow only where they are
 	// negligible.
-	r := &ratio{unit: distance / size}
+	square := func(x, largest, chance float64) float64 { return x / largest * (x / largest) / chance }
+	var y, x float64
+	var uncertain [4]float64 // y, y², x and x² of rows with a probability below 1
+	least, most := math.Inf(1), 0.0
+	for _, d := range slices.Concat(heads...) {
+		least, most = min(least, d.relative()), max(most, d.relative())
+		dy, dx := square(d.distance, distance, d.chance), square(d.size, size, d.chance)
+		y += dy
+		x += dx
+		if d.chance < 1 {
+			floats.Add(uncertain[:], []float64{dy, dy * dy, dx, dx * dx})
+		}
+	}
+	e := estimate{error: distance / size * math.Sqrt(y/x)}
+	e.errors, e.sizes = uncertain[0]*uncertain[0]/uncertain[1], uncertain[2]*uncertain[2]/uncertain[3]
+	if len(heads[0]) > 1 && most <= least*(1+sameError) {
+		return e
+	}
+	var variance, squares, cubes float64
 	for _, rows := range heads {
-		squares := make([][2]float64, len(rows))
+		excess := make([]float64, len(rows)) // over a row with the error of all rows
+		var sum, weights float64
 		for i, d := range rows {
-			y, x := d.distance/distance, d.size/size
-			squares[i] = [2]float64{y * y, x * x}
-		}
-		r.heads = append(r.heads, squares)
-	}
-	e, _ := root(r.heads)
-	return r.unit * e, r
-}
-
-// ratio is the ratio Σy/Σx of sums over the sampled rows of heads, of y_i = ‖out_i−exact_i‖² and
-// x_i = ‖exact_i‖², each relative to the largest of them.
-type ratio struct {
-	heads [][][2]float64 // y_i and x_i
-	unit  float64        // √(y/x) of the largest y and x
-}
-
-// root returns √(Σy/Σx) over the rows, and its standard error to first order. Heads are strata:
-// differences between the means of heads add no error.
-func root(heads [][][2]float64) (root, stderr float64) {
-	var y, x, variance float64
-	for _, rows := range heads {
-		for _, s := range rows {
-			y += s[0]
-			x += s[1]
-		}
-	}
-	for _, rows := range heads {
-		var sum, squares float64
-		for _, s := range rows {
-			e := s[0] - y/x*s[1]
-			sum += e
-			squares += e * e
+			excess[i] = square(d.distance, distance, d.chance) - y/x*square(d.size, size, d.chance)
+			w := 1 - d.chance/d.first
+			sum += w * excess[i]
+			weights += w
 		}
 		n := float64(len(rows))
-		variance += max(squares-sum*sum/n, 0) * n / (n - 1)
-	}
-	root = math.Sqrt(y / x)
-	return root, math.Sqrt(variance) / (2 * x * root)
-}
-
-// interval returns sampledInterval with room for one row outside the sample: for its error at the
-// upper end, for its size at the lower end.
-func (r *ratio) interval(population int, confidence float64, rng *rand.Rand) (low, high float64) {
-	low, high = r.sampledInterval(population, confidence, rng)
-	return r.widen(low, high, population, confidence, 1)
-}
-
-// widen adds the room to an interval of the sampled rows. The bound of errors has a margin in
-// standard errors.
-func (r *ratio) widen(low, high float64, population int, confidence, margin float64) (float64, float64) {
-	if low < high && len(r.heads[0]) > 1 {
-		// A row with the relative error of all rows leaves the ratio as it is. So the smaller of
-		// two bounds counts: of the whole row, and of its excess over a row with that relative
-		// error.
-		low /= math.Sqrt(1 + r.rare(population, confidence, 0,
-			func(_, size float64) float64 { return size }, func(e, size float64) float64 { return max(size-e, 0) }))
-		high *= math.Sqrt(1 + r.rare(population, confidence, margin,
-			func(e, _ float64) float64 { return e }, func(e, size float64) float64 { return max(e-size, 0) }))
-	}
-	return low, high
-}
-
-// sampledInterval returns the bootstrap-t interval of the error for population rows of each head
-// [Efron & Tibshirani 1993], or an end of a t interval if it is further out.
-func (r *ratio) sampledInterval(population int, confidence float64, rng *rand.Rand) (low, high float64) {
-	estimate, stderr := root(r.heads)
-	n := len(r.heads[0])
-	// Rows with the same relative error differ by rounding, which has no distribution.
-	if n == population || stderr <= 1e-12*estimate {
-		return r.unit * estimate, r.unit * estimate
-	}
-	if n == 1 {
-		return 0, math.Inf(1)
-	}
-	samples := resamples(confidence) - 1
-	again, t := make([][][2]float64, len(r.heads)), make([]float64, samples)
-	for h := range again {
-		again[h] = make([][2]float64, n)
-	}
-	for b := range t {
-		for h, rows := range r.heads {
-			for i := range again[h] {
-				again[h][i] = rows[rng.IntN(n)]
+		for i, d := range rows {
+			// The approximate variance [Hájek 1964], or that of both draws if the rows were drawn
+			// from other drawn rows [Särndal et al. 1992, section 9.3]. Rows with the probability
+			// 1 have none.
+			second := d.chance / d.first
+			if second < 1 && n > 1 {
+				variance += (1 - second) * math.Pow(excess[i]-sum/weights, 2) * n / (n - 1)
 			}
+			variance += second * (1 - d.first) * excess[i] * excess[i]
+			squares += excess[i] * excess[i]
+			cubes += excess[i] * excess[i] * excess[i]
 		}
-		t[b] = studentised(again, estimate)
+		e.freedom += n - 1
+		if n == 1 && weights > 0 {
+			variance = math.Inf(1)
+		}
 	}
-	slices.Sort(t)
-	stderr *= math.Sqrt(1 - float64(n)/float64(population))
-	law := distuv.StudentsT{Sigma: 1, Nu: float64(len(r.heads) * (n - 1))}
-	below, above := (1-confidence)*shareBelow, (1-confidence)*shareAbove
-	low = estimate - stderr*max(t[samples-int(below*float64(samples+1))], law.Quantile(1-below))
-	high = estimate - stderr*min(t[int(above*float64(samples+1))-1], law.Quantile(above))
-	return r.unit * max(low, 0), r.unit * high
-}
-
-// skewedInterval returns an interval as interval does, from above and with less room. It takes much
-// less time.
-func (r *ratio) skewedInterval(population int, confidence float64, _ *rand.Rand) (low, high float64) {
-	outside := (1 - confidence) / 2
-	return r.widen(r.above(population, 1-outside), r.above(population, outside), population, confidence, 0)
+	e.stderr = math.Sqrt(variance) / (2 * y)
+	if squares > 0 {
+		e.skew = cubes / squares / math.Sqrt(squares)
+	}
+	return e
 }
 
 // above returns a bound that the error exceeds with a probability, as an end of a t interval of the
 // logarithm of the error. Upper ends have the correction of [Johnson 1978] for skewness.
-func (r *ratio) above(population int, probability float64) float64 {
-	estimate, stderr := root(r.heads)
-	n := float64(len(r.heads[0]))
-	if int(n) == population || stderr <= 1e-12*estimate {
-		return r.unit * estimate
-	}
-	if n == 1 {
-		return math.Inf(1)
-	}
-	var squares, cubes float64
-	for _, s := range r.heads[0] {
-		e := s[0] - estimate*estimate*s[1]
-		squares += e * e
-		cubes += e * e * e
-	}
-	t := distuv.StudentsT{Sigma: 1, Nu: n - 1}.Quantile(1 - probability)
-	if t > 0 {
-		skew := cubes / squares / math.Sqrt(squares) // of the mean
-		t += max(skew, 0) * (1 + 2*t*t) / 6
-	}
-	return r.unit * estimate * math.Exp(t*stderr/estimate*math.Sqrt(1-n/float64(population)))
-}
-
-// resamples returns the number of bootstrap samples of an interval plus one.
-func resamples(confidence float64) int {
-	return max(minResamples, int(math.Ceil(resamplesOutside/(1-confidence))))
-}
-
-// studentised returns the distance of the root over resampled rows from the estimate, in standard
-// errors.
-func studentised(rows [][][2]float64, estimate float64) float64 {
-	r, stderr := root(rows)
+func (e estimate) above(probability float64) float64 {
 	switch {
-	case stderr > 0:
-		return (r - estimate) / stderr
-	case r < estimate: // rows without error, or one row again and again
-		return math.Inf(-1)
-	case r == estimate:
+	case e.stderr == 0:
+		return e.error
+	case math.IsInf(e.stderr, 1) && probability < 0.5:
+		return math.Inf(1)
+	case math.IsInf(e.stderr, 1):
 		return 0
-	default:
-		return math.Inf(1)
 	}
+	t := distuv.StudentsT{Sigma: 1, Nu: e.freedom}.Quantile(1 - probability)
+	if t > 0 {
+		t += max(e.skew, 0) * (1 + 2*t*t) / 6
+	}
+	return e.error * math.Exp(t*e.stderr)
 }
 
-// rare bounds the largest measure of a row outside the sample, relative to the sum over all rows,
-// for population rows of each head. A measure takes the squared error of a row, scaled so that its
-// sum is the sum of sizes, and the squared size. rare returns the smallest bound of the measures.
-func (r *ratio) rare(population int, confidence, margin float64, measures ...func(e, size float64) float64) float64 {
-	rows := slices.Concat(r.heads...)
-	var y, x float64
-	for _, s := range rows {
-		y += s[0]
-		x += s[1]
+// interval returns an interval that holds the error of all rows with the confidence. high is +Inf
+// if few rows carry the error, and the interval is [0, +Inf] if few rows carry the sizes.
+func (e estimate) interval(confidence float64) (low, high float64) {
+	e.stderr *= room
+	low, high = e.above((1+confidence)/2), e.above((1-confidence)/2)
+	if low < high && !(e.sizes >= leastRows) {
+		low = 0
 	}
-	smallest := math.Inf(1)
-	for _, measure := range measures {
-		values := make([]float64, len(rows))
-		for i, s := range rows {
-			values[i] = measure(s[0]*x/y, s[1])
+	if low < high && !(min(e.errors, e.sizes) >= leastRows) {
+		high = math.Inf(1)
+	}
+	return low, high
+}
+
+// quantile returns the smallest of the sorted x that a share p of all rows does not exceed. Each x
+// stands for a number of rows.
+func quantile(x, rows []float64, p float64) float64 {
+	rest := floats.Sum(rows) * (1 - p) * (1 + 1e-12)
+	for i := len(x) - 1; i > 0; i-- {
+		if rest -= rows[i]; rest < 0 {
+			return x[i]
 		}
-		n, all := float64(len(values)), float64(population*len(r.heads))
-		smallest = min(smallest, (1-n/all)*maximumOf(values, all, confidence, margin)/(all/n*x))
 	}
-	return smallest
+	return x[0]
 }
 
-// maximumOf bounds the maximum of a population of size all with a confidence, from a sample that it
-// sorts. maximumOf assumes that values above a threshold have the law of Pareto, with Hill's index
-// of the sample [Hill 1975] plus margin standard errors. maximumOf returns +Inf if few values are
-// larger than the mean.
-func maximumOf(sample []float64, all, confidence, margin float64) float64 {
-	slices.Sort(sample)
-	n := float64(len(sample))
-	largest := sample[max(len(sample)-max(int(tailShare*n), minTail), 0):]
-	threshold := max(largest[0], floats.Sum(sample)/n)
-	from, _ := slices.BinarySearch(largest, threshold)
-	tail := largest[from:]
-	if 3*len(tail) < len(largest) {
-		return math.Inf(1)
+// unseen returns the smallest share of all rows of heads with this property: if more rows were worse
+// than all sampled rows, samples would contain one of them with the confidence. chances has lower
+// bounds of the probability of each row of each head to be sampled, ascending. Samples miss rows most
+// often if the rows have the smallest probabilities.
+func unseen(chances [][]float64, confidence float64) float64 {
+	limit, rows := math.Log1p(-confidence), 0
+	var missed []float64 // logarithms of the probabilities to miss a row after others
+	for _, head := range chances {
+		n := floats.Sum(head)
+		rest, sum := n, 0.0
+		for i := 0; i < len(head) && sum > limit; i++ {
+			m := math.Log1p(-min(head[i]*n/rest, 1))
+			missed = append(missed, m)
+			sum += m
+			rest -= head[i]
+		}
+		rows += len(head)
 	}
-	index, count := 0.0, float64(len(tail))
-	for _, x := range tail {
-		index += math.Log(x/threshold) / count
+	slices.Sort(missed)
+	for i, sum := 0, 0.0; i < len(missed); i++ {
+		if sum += missed[len(missed)-1-i]; sum <= limit {
+			return float64(i) / float64(rows)
+		}
 	}
-	index *= 1 + margin/math.Sqrt(count)
-	return threshold * math.Pow(count/n*all/(1-confidence), index)
+	return 1
 }

@@ -4,6 +4,7 @@ import (
 	"fmt"
 	"math"
 	"math/rand/v2"
+	"slices"
 
 	"github.com/seed-feabd252/randfeat/dense"
 	"github.com/seed-feabd252/randfeat/internal/file/frame"
@@ -42,9 +43,9 @@ type kind[T dense.Float] struct {
 	fixed bool
 
 	// sweep returns the outputs of attention that create has made in all sizes, and the numbers of
-	// scored keys of all queries. prefixes are those of performer.PrefixAttention, or nil. nil
+	// scored keys of each size and query. prefixes are those of performer.PrefixAttention, or nil. nil
 	// means that sizes are tried one after another.
-	sweep func(a performer.Attention[T], q, k, v dense.Matrix[T], prefixes []int) (outs []dense.Matrix[T], scored []int)
+	sweep func(a performer.Attention[T], q, k, v dense.Matrix[T], prefixes []int) (outs []dense.Matrix[T], scored [][]int)
 }
 
 // call has the sizes that determine the cost of a call. A causal call with fewer queries than keys
@@ -72,8 +73,8 @@ func exactCost[T dense.Float](c call) float64 {
 }
 
 // allKinds returns the kinds of attention that [Choose] tries for a number of keys.
-func allKinds[T dense.Float](keys int) []kind[T] {
-	return []kind[T]{
+func allKinds[T dense.Float](keys int, causal bool) []kind[T] {
+	all := []kind[T]{
 		clusterKind[T](keys),
 		{name: "bits", sizes: []int{8}, fixed: true, create: func(exact performer.ExactOptions, _, _ dense.Matrix[T], size int, _ rand.Source) (performer.Attention[T], error) {
 			if exact.Softcap != 0 {
@@ -106,6 +107,10 @@ func allKinds[T dense.Float](keys int) []kind[T] {
 			return s.Work(s.Linear())
 		}},
 	}
+	if causal {
+		all = slices.DeleteFunc(all, func(k kind[T]) bool { return k.name == "landmarks" })
+	}
+	return all
 }
 
 // bitsCost is the cost of exact attention in 8 bits relative to exact attention. bitsCost was
@@ -130,7 +135,7 @@ func clusterKind[T dense.Float](keys int) kind[T] {
 			exact.Bits = 8
 			return clusters.New[T](exact, clusters.Options{Clusters: clusterCount(k.Rows, exact.Causal), Threshold: thresholds[size], Iterations: 2}, src)
 		},
-		sweep: func(a performer.Attention[T], q, k, v dense.Matrix[T], prefixes []int) ([]dense.Matrix[T], []int) {
+		sweep: func(a performer.Attention[T], q, k, v dense.Matrix[T], prefixes []int) ([]dense.Matrix[T], [][]int) {
 			return a.(clusters.Attention[T]).ForwardThresholds(q, k, v, prefixes, thresholds)
 		},
 		cost: clusterCost[T],
@@ -198,32 +203,21 @@ func fitCost(c call) float64 {
 }
 
 const (
-	fitRows                 = 4096 // the most rows for means and for the fit of a map
-	causalFitRows           = 1024 // the first tokens, for causal attention
-	causalTokensPerLandmark = 16
+	fitRows       = 4096 // the most rows for means and for the fit of a map
+	causalFitRows = 1024 // the first tokens, for causal attention
 )
 
 // newLandmarks returns attention by landmarks with the means of queries and keys subtracted.
 func newLandmarks[T dense.Float](exact performer.ExactOptions, q, k dense.Matrix[T], size int, src rand.Source) (performer.Attention[T], error) {
-	bidirectional := exact
-	bidirectional.Causal = false
-	l, err := performer.NewLandmarks[T](bidirectional, size, src)
+	l, err := performer.NewLandmarks[T](exact, size, src)
 	if err != nil {
 		return nil, err
 	}
-	if exact.Causal {
-		// The landmarks are chosen as in a bidirectional call, among the first tokens.
-		z := k.RowRange(0, min(k.Rows, max(causalFitRows, causalTokensPerLandmark*size)))
-		z = gather(z, l.Chosen(z))
-		if l, err = performer.NewLandmarksAt(exact, z); err != nil {
-			return nil, err
-		}
-	}
-	_, b, err := rff.SubtractMean(fitSample(q, exact.Causal))
+	_, b, err := rff.SubtractMean(fitSample(q, false))
 	if err != nil {
 		return nil, err
 	}
-	_, c, err := rff.SubtractMean(fitSample(k, exact.Causal))
+	_, c, err := rff.SubtractMean(fitSample(k, false))
 	if err != nil {
 		return nil, err
 	}

@@ -23,9 +23,15 @@ type Options struct {
 }
 
 // Measure measures the errors of approximations of attention over one sequence on a random sample of
-// rows. Each
-// approximation has one Report, and all Reports have the same rows. Measure samples each row of q
-// at most once for each head. Measure takes all rows if there are no more than Options.Rows.
+// rows. Each approximation has one Report, and all Reports have the same rows.
+//
+// Measure samples each row of q at most once for each head, and all rows if there are no more than
+// Options.Rows. The probability of row i is proportional to
+//
+//	½·1/Lq + ¼·‖q_i‖⁴/Σ_j ‖q_j‖⁴ + ¼·w_i/Σ_j w_j,  w_i = 1/(i+1) for causal attention, else 1,
+//
+// and at most 1, because most errors grow with the norm of the query, and outputs of queries that
+// see few keys are large. A row with a smaller probability counts for more in the Report.
 //
 // exact is a performer.Exact for all heads of the approximations, or a performer.Batch of Exacts
 // with as many heads as the approximations. q (Lq×H·d), k (Lk×Hk·d) and v (Lk×Hk·dv) are the
@@ -102,30 +108,19 @@ func measure[T dense.Float](ctx context.Context, x input[T], opts Options, src r
 			return nil, err
 		}
 	}
-	rng := rand.New(src)
-	s, err := newSample(exact, x, opts.Rows, rng)
+	s, err := newSample(exact, x, opts.Rows, rand.New(src))
 	if err != nil {
 		return nil, err
 	}
 	if err := attend(ctx, s.heads); err != nil {
 		return nil, err
 	}
-	var averages [][]deviation
-	for _, h := range s.heads {
-		averages = append(averages, deviations(h.average, h.exact))
-	}
-	seed := [2]uint64{rng.Uint64(), rng.Uint64()}
 	var reports []Report
 	for _, a := range all {
 		if err := contextError(ctx); err != nil {
 			return reports, err
 		}
-		var errors [][]deviation
-		for h, out := range s.outputs(a) {
-			errors = append(errors, deviations(out, s.heads[h].exact))
-		}
-		rng := rand.New(rand.NewPCG(seed[0], seed[1]))
-		reports = append(reports, report(errors, averages, s.population, opts.Confidence, (*ratio).interval, rng))
+		reports = append(reports, report(s.heads, s.outputs(a), opts.Confidence))
 	}
 	return reports, nil
 }

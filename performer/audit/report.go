@@ -1,44 +1,49 @@
 package audit
 
 import (
+	"cmp"
 	"fmt"
 	"math"
-	"math/rand/v2"
 	"slices"
+
+	"github.com/seed-feabd252/randfeat/dense"
 )
 
 // Report is the result of [Measure] for one approximation: its error, estimated from a sample of
 // rows.
 type Report struct {
 	// Error is the relative error of the output, ‖out−exact‖_F/‖exact‖_F over all rows of all
-	// heads, estimated as the ratio of sums over the sampled rows. Low and High enclose the error
-	// of all rows with the Confidence. Low = High = Error if all rows are sampled, or if all
-	// sampled rows have the same relative error. High is +Inf if the sample cannot bound the error,
-	// because it has one row or because few of its rows have an error.
+	// heads, estimated from the sampled rows as √(Σ y_i/p_i / Σ x_i/p_i), with the squares
+	// y_i = ‖out_i−exact_i‖² and x_i = ‖exact_i‖² and the probability p_i of row i to be sampled
+	// [Särndal et al. 1992].
 	//
-	// Each end of the interval is the outer one of a bootstrap-t and a t interval. The ends then
-	// leave room for one row outside the sample, as large as a Pareto law of the largest fifth of
-	// the sampled rows allows. In 250 samples of 64 of 1024 rows with Confidence 0.95, the interval
-	// held the error 92 to 100 % of the time. The approximations were positive and trigonometric
-	// features, landmarks and plain averages. The heads were words, points on spheres, and points
-	// with the norms and scores of trained transformers. High is far above Error, or +Inf, if 1 %
-	// of the rows have nearly all of the error. Trigonometric features at norms of 8 and more have
-	// denominators close to zero, so that one row may have nearly all of the error. A sample may
-	// miss that row: the interval held the error 73 to 85 % of the time. Only Worse bounds the
-	// number of such rows.
+	// Low and High enclose the error of all rows with the Confidence. They are the t interval of the
+	// logarithm of Error, 1.25 times as long, whose upper end has the correction of [Johnson 1978]
+	// for skewness. Low = High = Error if all rows are sampled, or if all sampled rows have the same
+	// relative error. High is +Inf if the sample does not bound the error: if it has one row, or if
+	// fewer than 8 rows in effect carry Σ y_i/p_i or Σ x_i/p_i, (Σ z_i)²/Σ z_i² over the rows with
+	// p_i < 1 [Kish 1965]. Low is 0 if few rows carry the latter sum.
+	//
+	// Intervals of 64 of 8192 rows with Confidence 0.95 held the error in 826 of 840 samples of causal
+	// heads whose keys are an autoregressive sequence, also where 1 % of the rows have most of the
+	// squared error. High was +Inf in 178 of the 840, 137 of them with trigonometric features, whose
+	// denominators may be close to zero. A sample may miss rows that are very rare: on a sphere of
+	// radius 8 the interval of such features held the error in 219 of 250 samples. Only Worse bounds
+	// the number of such rows.
 	Error, Low, High, Confidence float64
 
-	// Mean, Median, Quantile90 and Worst describe the relative errors ‖out_i−exact_i‖/‖exact_i‖ of
-	// the sampled rows: 9 of 10 rows have errors up to Quantile90. A row without error has 0, even
-	// if its exact output is zero.
+	// Mean, Median and Quantile90 describe the relative errors ‖out_i−exact_i‖/‖exact_i‖ of all
+	// rows, estimated from the sampled rows: 9 of 10 rows have errors up to Quantile90. Worst is the
+	// largest error of a sampled row. A row without error has 0, even if its exact output is zero.
 	Mean, Median, Quantile90, Worst float64
 
 	// Worse bounds the share of all rows with larger errors than Worst. The bound has the
 	// Confidence for any distribution of errors: if the share were larger, a sample would miss all
-	// of these rows with a probability of 1 − Confidence at most.
+	// of these rows with a probability of 1 − Confidence at most, even if they were the rows that
+	// are sampled least often.
 	Worse float64
 
-	// Average is the error of the sampled rows if all weights are equal. Outputs are then averages
+	// Average is the error if all weights are equal, estimated from the sampled rows. Outputs are then averages
 	// of the values that a query sees, or sums if exact attention is unnormalised. If Error is not
 	// well below Average, the approximation says little about attention.
 	Average float64
@@ -93,57 +98,38 @@ func percent(x float64, digits int) string {
 	return fmt.Sprintf("%.0f", 100*x)
 }
 
-// intervalFunc returns an interval for the error of population rows of each head.
-type intervalFunc func(r *ratio, population int, confidence float64, rng *rand.Rand) (low, high float64)
-
-// report returns the report of sampled rows of heads, with a report for each of several heads.
-// averages are the deviations of the same rows with equal weights.
-func report(heads, averages [][]deviation, population int, confidence float64, interval intervalFunc, rng *rand.Rand) Report {
-	a := Report{Confidence: confidence, Of: population * len(heads), Worse: unseen(len(heads[0]), population, len(heads), confidence)}
-	var errors []float64
-	for _, d := range slices.Concat(heads...) {
+// report returns the report of outputs of the sampled rows of heads, with a report for each of
+// several heads.
+func report[T dense.Float](heads []*headSample[T], outs []dense.Matrix[T], confidence float64) Report {
+	var rows, averages [][]deviation
+	var chances [][]float64
+	for h, head := range heads {
+		rows, averages = append(rows, head.deviations(outs[h])), append(averages, head.deviations(head.average))
+		chances = append(chances, head.least)
+	}
+	a := Report{Confidence: confidence, Of: heads[0].population * len(heads), Worse: unseen(chances, confidence)}
+	all := slices.Concat(rows...)
+	slices.SortStableFunc(all, func(x, y deviation) int { return cmp.Compare(x.relative(), y.relative()) })
+	a.Rows = len(all)
+	errors, counts, sum := make([]float64, len(all)), make([]float64, len(all)), 0.0
+	for i, d := range all {
 		if !d.finite() {
 			a.NonFinite++
 		}
-		errors = append(errors, d.relative())
+		errors[i], counts[i] = d.relative(), 1/d.chance
+		a.Mean += errors[i] * counts[i]
+		sum += counts[i]
 	}
-	a.Rows = len(errors)
-	slices.Sort(errors)
-	for _, e := range errors {
-		a.Mean += e / float64(len(errors))
-	}
-	a.Median, a.Quantile90, a.Worst = quantile(errors, 0.5), quantile(errors, 0.9), errors[len(errors)-1]
-	var r *ratio
-	if a.Error, r = errorOf(heads); r != nil {
-		a.Low, a.High = interval(r, population, confidence, rng)
-	} else {
-		a.Low, a.High = a.Error, a.Error
-	}
-	a.Average, _ = errorOf(averages)
+	a.Mean /= sum
+	a.Median, a.Quantile90, a.Worst = quantile(errors, counts, 0.5), quantile(errors, counts, 0.9), errors[len(errors)-1]
+	e := errorOf(rows...)
+	a.Error = e.error
+	a.Low, a.High = e.interval(confidence)
+	a.Average = errorOf(averages...).error
 	if len(heads) > 1 {
 		for h := range heads {
-			a.Heads = append(a.Heads, report(heads[h:h+1], averages[h:h+1], population, confidence, interval, rng))
+			a.Heads = append(a.Heads, report(heads[h:h+1], outs[h:h+1], confidence))
 		}
 	}
 	return a
-}
-
-// quantile returns the smallest of the sorted x that a share p of x does not exceed.
-func quantile(x []float64, p float64) float64 {
-	return x[int(math.Ceil(p*float64(len(x))))-1]
-}
-
-// unseen returns the smallest share of all rows with this property: if more rows were worse than
-// all sampled rows, samples of n of population rows of each head would contain one of them with the
-// confidence. Samples miss rows most often if all heads have equal shares of them.
-func unseen(n, population, heads int, confidence float64) float64 {
-	missed, limit := 0.0, math.Log1p(-confidence)
-	for i := range population - n {
-		for h := range heads {
-			if missed += math.Log(float64(population-n-i) / float64(population-i)); missed <= limit {
-				return float64(i*heads+h) / float64(population*heads)
-			}
-		}
-	}
-	return float64(population-n) / float64(population)
 }

@@ -3,6 +3,7 @@ package audit
 import (
 	"math"
 	"math/rand/v2"
+	"slices"
 	"testing"
 
 	"github.com/stretchr/testify/assert"
@@ -101,16 +102,19 @@ func TestUnseenRows(t *testing.T) {
 		}
 		return p
 	}
+	unseenOf := func(n, of, heads int) float64 {
+		return unseen(slices.Repeat([][]float64{slices.Repeat([]float64{float64(n) / float64(of)}, of)}, heads), 0.95)
+	}
 	for _, n := range []int{1, 2, 10, 64, 299} {
-		bound := int(math.Round(unseen(n, 300, 1, 0.95) * 300))
+		bound := int(math.Round(unseenOf(n, 300, 1) * 300))
 		assert.LessOrEqual(t, missed(n, 300, bound+1), 0.05+1e-9, "%d rows", n)
 		if bound > 0 {
 			assert.Greater(t, missed(n, 300, bound), 0.05, "%d rows", n)
 		}
 	}
-	assert.Zero(t, unseen(300, 300, 1, 0.95))
-	assert.InDelta(t, 1-math.Pow(0.05, 1.0/64), unseen(64, 1<<20, 1, 0.95), 1e-4, "3/64 of many rows")
-	assert.InDelta(t, 1-math.Pow(0.05, 1.0/256), unseen(64, 1<<20, 4, 0.95), 1e-4, "four heads have four times as many rows")
+	assert.Zero(t, unseenOf(300, 300, 1))
+	assert.InDelta(t, 1-math.Pow(0.05, 1.0/64), unseenOf(64, 1<<20, 1), 1e-4, "3/64 of many rows")
+	assert.InDelta(t, 1-math.Pow(0.05, 1.0/256), unseenOf(64, 1<<20, 4), 1e-4, "four heads have four times as many rows")
 }
 
 // Reports of outputs whose squares are beyond the range, of exact outputs of zero, of equal errors,

@@ -28,7 +28,11 @@ type headSample[T dense.Float] struct {
 	*sample[T]
 	options performer.ExactOptions
 	q, k, v dense.Matrix[T]
+	weights []float64       // of all rows of q, for draws
 	rows    []int           // sampled rows of q, ascending
+	chances []float64       // the probabilities of the sampled rows
+	firsts  []float64       // the probabilities of the first of two draws, or nil
+	least   []float64       // lower bounds of the probabilities of all rows of q, ascending
 	exact   dense.Matrix[T] // exact outputs of the sampled rows
 	average dense.Matrix[T] // outputs of the sampled rows with equal weights
 }
@@ -40,27 +44,33 @@ func newSample[T dense.Float](exact performer.Batch[T], x input[T], rows int, rn
 	if s.population == 0 {
 		return nil, fmt.Errorf("audit: q is %d×%d, want at least one row", x.q.Rows, x.q.Cols)
 	}
-	all := make([]int, s.population)
-	for i := range all {
-		all[i] = i
-	}
 	heads, keyHeads, _ := exact.Dims()
 	for h := range heads {
 		keyHead := h / (heads / keyHeads)
 		one := &headSample[T]{
-			sample: s, options: exactOptions(exact, h), rows: all,
+			sample: s, options: exactOptions(exact, h),
 			q: layout.Head(x.q, h, heads), k: layout.Head(x.k, keyHead, keyHeads), v: layout.Head(x.v, keyHead, keyHeads),
 		}
-		if rows < s.population {
-			one.rows = rng.Perm(s.population)[:rows]
-			slices.Sort(one.rows)
-		}
-		one.exact = dense.New[T](len(one.rows), one.v.Cols)
-		one.average = dense.New[T](len(one.rows), one.v.Cols)
-		s.heads = append(s.heads, one)
+		one.weights = rowWeights(one.q, one.options.Causal)
+		s.heads = append(s.heads, one.draw(rows, rng))
 	}
 	parallel.Pieces(heads, func(h int) { s.heads[h].attendEqually() })
 	return s, nil
+}
+
+// draw returns a sample of n rows of the same head, without outputs.
+func (h *headSample[T]) draw(n int, rng *rand.Rand) *headSample[T] {
+	at, chances := draw(h.weights, n, rng)
+	return h.at(at, pick(chances, at), nil, chances)
+}
+
+// at returns a sample of given rows of the same head, without outputs. at sorts least.
+func (h *headSample[T]) at(rows []int, chances, firsts, least []float64) *headSample[T] {
+	one := *h
+	slices.Sort(least)
+	one.rows, one.chances, one.firsts, one.least = rows, chances, firsts, least
+	one.exact, one.average = dense.New[T](len(rows), h.v.Cols), dense.New[T](len(rows), h.v.Cols)
+	return &one
 }
 
 // block is some of the sampled rows of a head, from ≤ i < to.
@@ -150,8 +160,21 @@ func gather[T dense.Float](x dense.Matrix[T], rows []int) dense.Matrix[T] {
 	return y
 }
 
+// pick returns elements of x.
+func pick[E any](x []E, at []int) []E {
+	y := make([]E, len(at))
+	for i, j := range at {
+		y[i] = x[j]
+	}
+	return y
+}
+
 // deviation is the distance ‖out−exact‖ of a row of an output from exact attention, and ‖exact‖.
-type deviation struct{ distance, size float64 }
+type deviation struct {
+	distance, size float64
+	chance         float64 // the probability that a sample has the row
+	first          float64 // the probability that the first of two draws has the row, or 1
+}
 
 // relative returns distance/size. relative is 0 if the distance is 0, and +Inf if the row is not
 // finite.
@@ -181,7 +204,19 @@ func deviations[T dense.Float](out, exact dense.Matrix[T]) []deviation {
 			truth[j] = float64(x)
 			difference[j] = float64(row[j]) - truth[j]
 		}
-		rows[i] = deviation{distance: floats.Norm(difference, 2), size: floats.Norm(truth, 2)}
+		rows[i] = deviation{distance: floats.Norm(difference, 2), size: floats.Norm(truth, 2), chance: 1, first: 1}
+	}
+	return rows
+}
+
+// deviations compares outputs of the sampled rows with exact outputs.
+func (h *headSample[T]) deviations(out dense.Matrix[T]) []deviation {
+	rows := deviations(out, h.exact)
+	for i := range rows {
+		rows[i].chance = h.chances[i]
+		if h.firsts != nil {
+			rows[i].first = h.firsts[i]
+		}
 	}
 	return rows
 }

@@ -34,31 +34,25 @@ const (
 // search is the search of Choose. Costs are predicted, in multiply-adds.
 type search[T dense.Float] struct {
 	ChooseOptions
-	tolerance         float64
-	head              *headSample[T]
-	choosing, holding []int // indices of sampled rows: choosing rows and held-out rows
-	ladder            []*ladder[T]
-	rng               *rand.Rand
-	clock             *clock
-	start             time.Time // of Choose; zero before the search begins
+	tolerance float64
+	head      *headSample[T] // the choosing rows
+	ladder    []*ladder[T]
+	rng       *rand.Rand
+	clock     *clock
+	start     time.Time // of Choose; zero before the search begins
 
 	exactWork, budget, spent float64
 	best                     float64 // the cost of the chosen attention
 	tests                    int
 	near                     bool // an error was near the tolerance
-	averages, chosen         []deviation
 	trials                   []Trial
 }
 
-// newSearch returns a search, and divides the sampled rows.
+// newSearch returns a search with the choosing rows of a head.
 func newSearch[T dense.Float](head *headSample[T], tolerance float64, opts ChooseOptions, kinds []kind[T], rng *rand.Rand) *search[T] {
 	s := &search[T]{ChooseOptions: opts, tolerance: tolerance, head: head, rng: rng, best: math.Inf(1)}
-	n := len(head.rows)
-	at := rng.Perm(n)
-	half := max(n/2, 1)
-	s.choosing, s.holding = at[:half], at[min(half, n-1):]
 	s.exactWork = exactCost[T](s.call(0))
-	s.budget, s.spent = opts.Budget*s.exactWork, fewRowsFactor*s.exactWork*float64(n)/float64(max(head.q.Rows, 1))
+	s.budget, s.spent = opts.Budget*s.exactWork, s.rowsWork()
 	for _, k := range kinds {
 		l := &ladder[T]{kind: k, whole: head.options.Causal && !k.prefixes}
 		for i := 0; i < len(k.sizes) || k.sizes == nil && i < 32; i++ {
@@ -98,9 +92,8 @@ func (s *search[T]) run(ctx context.Context, c *Choice[T]) error {
 	if err := attend(ctx, []*headSample[T]{h}); err != nil {
 		return err
 	}
-	s.averages, s.chosen = deviations(h.average, h.exact), deviations(h.exact, h.exact)
-	finite := !slices.ContainsFunc(s.chosen, func(d deviation) bool { return !d.finite() })
-	for finite {
+	c.Report = report([]*headSample[T]{h}, []dense.Matrix[T]{h.exact}, s.Confidence)
+	for c.Report.NonFinite == 0 {
 		l := s.cheapest()
 		if l == nil {
 			break
@@ -112,7 +105,6 @@ func (s *search[T]) run(ctx context.Context, c *Choice[T]) error {
 			return err
 		}
 	}
-	c.Report = report(at(s.chosen, s.holding), at(s.averages, s.holding), h.population, s.Confidence, (*ratio).skewedInterval, s.rng)
 	c.Trials, c.Cost = s.trials, s.spent/s.exactWork
 	return nil
 }
@@ -142,26 +134,25 @@ func (s *search[T]) cheapest() *ladder[T] {
 }
 
 // affordable reports whether a trial of size i is affordable: the search then has spent no more
-// than a share of the budget, the rest of the budget is enough for a comparison, and the attention
-// can save more than the search costs. A sweep needs no comparison. After it the trial is done.
+// than a share of the budget, and a test is affordable.
 func (s *search[T]) affordable(l *ladder[T], i int, share float64) bool {
-	calls, work := float64(s.Calls), l.work[i]
-	if !(work < s.exactWork) {
-		return false
-	}
-	trial, compare := 0.0, s.compareWork(l, i, s.minCompared())
-	switch rows := len(s.head.rows); {
-	case l.sweep == nil:
-		trial = s.preparationWork(l, i) + s.partWork(l, i, rows)
-		if l.fixed {
-			compare = 0
+	trial, compared := 0.0, 0
+	if l.sweep == nil {
+		trial = s.preparationWork(l, i) + s.partWork(l, i, len(s.head.rows))
+		if !l.fixed {
+			compared = s.minCompared()
 		}
-	case l.scored == nil:
-		trial, compare = s.partWork(l, len(l.sizes)-1, rows), 0
+	} else {
+		trial = s.partWork(l, len(l.sizes)-1, 2*len(s.head.rows))
 	}
-	spent := s.cost() + trial
-	passed := spent + compare
-	return spent <= share*s.budget && passed <= s.budget && passed+calls*work < calls*s.exactWork
+	return s.cost()+trial <= share*s.budget && s.within(l, i, trial+s.testWork(l, i, compared), s.budget)
+}
+
+// within reports whether the search keeps to the budget with additional work for size i, and
+// whether the attention can save more than the search costs.
+func (s *search[T]) within(l *ladder[T], i int, work, budget float64) bool {
+	calls, spent := float64(s.Calls), s.cost()+work
+	return l.work[i] < s.exactWork && spent <= budget && spent+calls*l.work[i] < calls*s.exactWork
 }
 
 // cost returns the cost of the search until now. cost is the predicted cost, or the time unless the
@@ -171,6 +162,11 @@ func (s *search[T]) cost() float64 {
 		return s.spent
 	}
 	return max(s.spent, time.Since(s.start).Seconds()/s.clock.second)
+}
+
+// rowsWork returns the cost of exact attention of a sample of rows.
+func (s *search[T]) rowsWork() float64 {
+	return fewRowsFactor * s.exactWork * float64(len(s.head.rows)) / float64(max(s.head.q.Rows, 1))
 }
 
 // partWork returns the cost of a call of size i with some of the queries, or with all queries if
@@ -192,26 +188,24 @@ func (s *search[T]) preparationWork(l *ladder[T], i int) float64 {
 	return l.preparation(s.call(l.sizes[i]))
 }
 
-// compareWork returns the cost of a comparison of size i in a number of rows.
-func (s *search[T]) compareWork(l *ladder[T], i, rows int) float64 {
-	w := s.preparationWork(l, i) + s.partWork(l, i, rows)
-	if !l.whole { // the trial has no outputs of all rows of the first attention
-		w += s.partWork(l, i, rows)
+// testWork returns the cost of a test of size i that compares two draws in a number of rows, or of
+// a test without a comparison if the number is 0. The trial has computed all outputs of whole
+// attention, and a sweep has outputs for a test without a comparison.
+func (s *search[T]) testWork(l *ladder[T], i, compared int) float64 {
+	w, calls := s.rowsWork(), 2.0
+	switch {
+	case compared == 0 && (l.whole || l.sweep != nil):
+		return w
+	case compared == 0:
+		return w + s.partWork(l, i, len(s.head.rows))
+	case l.whole:
+		calls = 1
 	}
-	return w
+	return w + s.preparationWork(l, i) + calls*s.partWork(l, i, compared)
 }
 
 // minCompared returns the least number of rows of a comparison.
 func (s *search[T]) minCompared() int { return min(s.head.q.Rows, max(1024, s.head.q.Rows/8)) }
-
-// at returns the rows with the given indices, as the rows of one head.
-func at(rows []deviation, indices []int) [][]deviation {
-	some := make([]deviation, len(indices))
-	for i, j := range indices {
-		some[i] = rows[j]
-	}
-	return [][]deviation{some}
-}
 
 // try tries the next size of a kind of attention, or all sizes with a sweep. If the attention
 // passes, try sets c.
@@ -239,91 +233,87 @@ func (s *search[T]) try(ctx context.Context, l *ladder[T], c *Choice[T]) error {
 	} else {
 		sampled, took = s.forward(a, h.rows)
 	}
-	rows := deviations(sampled, h.exact)
-	t.Error, _ = errorOf(at(rows, s.choosing))
+	e := errorOf(h.deviations(sampled))
+	t.Error = e.error
 	s.near = s.near || t.Error <= nearTolerances*s.tolerance
-	if t.Slow = s.slower(took); t.Slow {
+	if t.Slow = s.slower(took); !t.Slow && e.above((1-s.Confidence)/2) <= s.tolerance {
+		took = time.Duration(float64(took) * l.work[l.next] / s.partWork(l, l.next, len(h.rows)))
+		if _, err := s.test(ctx, l, outputs[T]{attention: a, whole: whole, took: took}, t, c); err != nil {
+			return err
+		}
+	}
+	if t.Slow {
 		l.drop()
 		return nil
-	}
-	if t.Error <= s.tolerance {
-		s.tests++
-		if t.Tested = true; s.passes(rows, s.tolerance) {
-			once, worst := time.Duration(float64(took)*l.work[l.next]/s.partWork(l, l.next, len(h.rows))), 0.0
-			if !l.fixed {
-				if worst, once, err = s.compare(ctx, l, a, whole, took); err != nil {
-					return err
-				}
-			}
-			if t.Slow = s.slower(once); t.Slow {
-				l.drop()
-				return nil
-			}
-			if worst <= s.tolerance {
-				s.accept(l, a, rows, once, c)
-			}
-		}
 	}
 	l.climb(size, t.Error, s.tolerance)
 	return nil
 }
 
-// accept sets c to attention of the next size.
-func (s *search[T]) accept(l *ladder[T], a performer.Attention[T], rows []deviation, took time.Duration, c *Choice[T]) {
-	s.chosen, s.best = rows, l.work[l.next]
-	c.Attention, c.Name, c.Exact, c.Time = a, s.title(l), false, took
-}
-
-// trySweep tries all sizes of a kind of attention on the same rows. The error falls with the size.
-// So trySweep accepts the smallest size that passes, in a test whose confidence does not depend on
-// the number of sizes.
+// trySweep tries all sizes of a kind of attention on the choosing rows. The error falls with the
+// size. So trySweep tests the smallest size that is promising, and then a larger one if the test
+// finds a larger error than the choosing rows have.
 func (s *search[T]) trySweep(ctx context.Context, l *ladder[T], a performer.Attention[T], seed [2]uint64, t *Trial, c *Choice[T]) error {
 	h, last := s.head, len(l.sizes)-1
+	spare := h.draw(len(h.rows), s.rng)
+	rows := slices.Sorted(slices.Values(slices.Concat(h.rows, spare.rows)))
 	var seen []int
 	if h.options.Causal {
-		seen = prefixesOf(h.rows)
+		seen = prefixesOf(rows)
 	}
 	start := time.Now()
-	outs, scored := l.sweep(a, gather(h.q, h.rows), h.k, h.v, seen)
-	took, part := time.Since(start), s.partWork(l, last, len(h.rows))
+	outs, scored := l.sweep(a, gather(h.q, rows), h.k, h.v, seen)
+	took, part := time.Since(start), s.partWork(l, last, len(rows))
 	s.spent += part
-	s.tests++
-	t.Tested = true
-	for i := range outs {
-		l.scored = append(l.scored, max(float64(scored[i])/float64(len(h.rows)), 1))
+	errors, choosing := make([]estimate, len(outs)), places(rows, h.rows)
+	for i, out := range outs {
+		errors[i] = errorOf(h.deviations(gather(out, choosing)))
+		var keys, queries float64
+		for j, at := range choosing {
+			keys += float64(scored[i][at]) / h.chances[j]
+			queries += 1 / h.chances[j]
+		}
+		l.scored = append(l.scored, max(keys/queries, 1))
 		l.work[i] = l.cost(s.sized(l, i))
 	}
-	for limit, compared := s.tolerance, false; ; compared = true {
-		passed := sort.Search(len(outs), func(i int) bool { return s.passes(deviations(outs[i], h.exact), limit) })
-		l.next = min(passed, last)
-		rows := deviations(outs[l.next], h.exact)
-		t.Name, t.Cost = s.title(l), l.work[l.next]/s.exactWork
-		t.Error, _ = errorOf(at(rows, s.choosing))
+	limit := s.tolerance
+	for next := 0; ; next = l.next + 1 {
+		next += sort.Search(len(outs)-next, func(i int) bool { return errors[next+i].above((1-s.Confidence)/2) <= limit })
+		l.next = min(next, last)
+		t.Name, t.Cost, t.Error = s.title(l), l.work[l.next]/s.exactWork, errors[l.next].error
 		s.near = s.near || t.Error <= nearTolerances*s.tolerance
-		if passed > last || l.work[passed] >= s.exactWork {
+		compared := s.comparedRows(l)
+		if next > last || s.tests == maxTests || spare == nil && compared == 0 || !s.within(l, next, s.testWork(l, next, compared), s.budget) {
 			break
 		}
-		a, err := s.create(l, seed)
+		o := outputs[T]{took: time.Duration(float64(took) * l.work[next] / (sweepTime * part))}
+		if compared == 0 {
+			o.rows, o.out, spare = spare, gather(outs[next], places(rows, spare.rows)), nil
+		}
+		var err error
+		if o.attention, err = s.create(l, seed); err != nil {
+			return err
+		}
+		bound, err := s.test(ctx, l, o, t, c)
 		if err != nil {
 			return err
 		}
-		once, worst := time.Duration(float64(took)*l.work[passed]/(sweepTime*part)), 0.0
-		if !compared && s.affordable(l, passed, 1) {
-			if worst, once, err = s.compare(ctx, l, a, dense.Matrix[T]{}, 0); err != nil {
-				return err
-			}
-		}
-		if t.Slow = s.slower(once); t.Slow {
+		if t.Slow || bound <= s.tolerance {
 			break
 		}
-		if worst <= s.tolerance {
-			s.accept(l, a, rows, once, c)
-			break
-		}
-		limit *= s.tolerance / worst
+		limit *= s.tolerance / bound
 	}
 	l.drop()
 	return nil
+}
+
+// places returns the places of rows in all rows, which ascend.
+func places(all, rows []int) []int {
+	at := make([]int, len(rows))
+	for i, row := range rows {
+		at[i], _ = slices.BinarySearch(all, row)
+	}
+	return at
 }
 
 // title returns the name of the next size.
@@ -384,115 +374,3 @@ func prefixesOf(rows []int) []int {
 func (s *search[T]) slower(took time.Duration) bool {
 	return !s.Reproducible && took >= s.clock.time(s.exactWork)
 }
-
-// passes tests whether the error is within the limit: on the choosing rows with the confidence of
-// the test, and on the held-out rows with a small confidence.
-func (s *search[T]) passes(rows []deviation, limit float64) bool {
-	const exceeded = 0.25 // the probability that the error is above the bound of held-out rows
-	bound := func(indices []int, probability float64) float64 {
-		e, r := errorOf(at(rows, indices))
-		if r != nil {
-			e = r.above(s.head.population, probability)
-		}
-		return e
-	}
-	return bound(s.choosing, (1-s.Confidence)/float64(s.tests*(s.tests+1))) <= limit && bound(s.holding, exceeded) <= limit
-}
-
-// compare makes attention of the next size again and compares it with a, in all rows or in as many
-// rows as the search can afford. Rows with large errors may be too rare for the sample, but two
-// independent draws seldom have the same errors in the same rows. compare also measures the errors
-// of the sampled rows again, among more queries. whole has all outputs of a, or is zero, and took
-// is their time. compare returns the largest error that the outputs suggest, and the shorter time
-// of a call.
-func (s *search[T]) compare(ctx context.Context, l *ladder[T], a performer.Attention[T], whole dense.Matrix[T], took time.Duration) (worst float64, shorter time.Duration, err error) {
-	if err := contextError(ctx); err != nil {
-		return 0, 0, err
-	}
-	h, rows := s.head, s.comparedRows(l)
-	second, err := s.create(l, [2]uint64{s.rng.Uint64(), s.rng.Uint64()})
-	if err != nil {
-		return 0, 0, err
-	}
-	compared := h.q.Rows
-	if rows != nil {
-		compared = len(rows)
-	}
-	work := s.partWork(l, l.next, compared)
-	s.spent += s.preparationWork(l, l.next) + 2*work
-	if !s.Reproducible {
-		s.clock.measure()
-	}
-	if !l.whole {
-		whole, took = s.forward(a, rows)
-	}
-	again, tookAgain := s.forward(second, rows)
-	shorter = time.Duration(float64(min(took, tookAgain)) * l.work[l.next] / work)
-	sampled := h.rows
-	if rows != nil {
-		sampled = make([]int, len(h.rows))
-		for i, row := range h.rows {
-			sampled[i], _ = slices.BinarySearch(rows, row)
-		}
-	}
-	return s.worst(whole, again, sampled), shorter, nil
-}
-
-// comparedRows returns the rows of q in which two draws of the next size are compared, ascending,
-// with the sampled rows among them. comparedRows returns nil for all rows.
-func (s *search[T]) comparedRows(l *ladder[T]) []int {
-	if l.whole {
-		return nil
-	}
-	h, work, calls := s.head, l.work[l.next], float64(s.Calls)
-	rest := min(s.budget, calls*(s.exactWork-work)) - s.cost() - s.preparationWork(l, l.next)
-	none, all := s.partWork(l, l.next, 0), s.partWork(l, l.next, h.q.Rows)
-	n := math.Inf(1)
-	if all > none {
-		n = (rest/2 - none) / (all - none) * float64(h.q.Rows)
-	}
-	if n >= float64(h.population) {
-		return nil
-	}
-	taken, rows := make(map[int]bool), slices.Clone(h.rows)
-	for _, row := range rows {
-		taken[row] = true
-	}
-	for _, row := range s.rng.Perm(h.q.Rows) {
-		if len(rows) >= max(int(n), s.minCompared()) {
-			break
-		}
-		if !taken[row] {
-			rows = append(rows, row)
-		}
-	}
-	slices.Sort(rows)
-	return rows
-}
-
-// worst returns the largest error of all rows that outputs of two draws suggest: the error of the
-// sampled rows, whose indices are given, in the second draw; what two independent errors explain;
-// and the error of the first draw with that of rare rows, which have the part of the difference
-// that the sampled rows do not explain.
-func (s *search[T]) worst(first, again dense.Matrix[T], sampled []int) float64 {
-	onSample := func(out dense.Matrix[T]) float64 {
-		e, _ := errorOf([][]deviation{deviations(gather(out, sampled), s.head.exact)})
-		return e
-	}
-	differences := deviations(first, again)
-	all, _ := errorOf([][]deviation{differences})
-	few, _ := errorOf(at(differences, sampled))
-	rare := max(all*all-byChance*few*few, 0)
-	e := onSample(first)
-	return max(onSample(again), all/math.Sqrt2, math.Sqrt(e*e+mostShared*rare))
-}
-
-const (
-	// Measured with clusters of keys on heads where some queries see few keys: the largest squared
-	// error of rare rows over the squared difference of two draws. The ratio of independent draws
-	// is ½.
-	mostShared = 2.25
-
-	// Measured on the same heads: the squared difference of all rows over that of the sampled rows.
-	byChance = 1.25
-)

@@ -3,6 +3,7 @@ package audit
 import (
 	"math"
 	"math/rand/v2"
+	"slices"
 	"strings"
 	"testing"
 
@@ -74,16 +75,16 @@ func TestAbove(t *testing.T) {
 		rng := rand.New(densetest.Source(720))
 		rows := make([]deviation, n)
 		for i := range rows {
-			rows[i] = deviation{draw(rng), math.Exp(0.3 * rng.NormFloat64())}
+			rows[i] = deviation{draw(rng), math.Exp(0.3 * rng.NormFloat64()), 1, 1}
 		}
-		want, _ := errorOf([][]deviation{rows})
+		want := errorOf(rows).error
 		above, below := 0, 0
 		for range runs {
-			_, r := errorOf(at(rows, rng.Perm(n)[:drawn]))
-			if want > r.above(n, 0.025) {
+			e := errorOf(sampled(rows, slices.Repeat([]float64{1}, n), drawn, rng))
+			if want > e.above(0.025) {
 				above++
 			}
-			if want < r.above(n, 0.975) {
+			if want < e.above(0.975) {
 				below++
 			}
 		}

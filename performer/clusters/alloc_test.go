@@ -7,6 +7,7 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/seed-feabd252/randfeat/dense"
+	"github.com/seed-feabd252/randfeat/internal/memory/layout"
 	"github.com/seed-feabd252/randfeat/internal/testing/allocs"
 	"github.com/seed-feabd252/randfeat/internal/testing/densetest"
 	"github.com/seed-feabd252/randfeat/internal/testing/must"
@@ -15,8 +16,8 @@ import (
 	"github.com/seed-feabd252/randfeat/performer/clusters"
 )
 
-// Forward and Backward into memory that is there, and Attend of a state, allocate nothing once they
-// have been called, with one processor and with several.
+// Forward and Backward into memory that is there allocate nothing once they have been called, with
+// one processor and with several.
 func TestNoAllocations(t *testing.T) {
 	if race.Detector {
 		t.Skip("the race detector lets pools forget")
@@ -42,8 +43,28 @@ func testNoAllocations[T dense.Float](t *testing.T) {
 			require.Zero(t, allocs.Settled(processors, func() { b.ForwardSequences(dst, q, k, v, padded) }), "padded, causal %v, %d processors", causal, processors)
 			require.Zero(t, allocs.Settled(processors, func() { b.BackwardSequences(dQ, dK, dV, q, k, v, dst, padded) }), "gradients, causal %v, %d processors", causal, processors)
 		}
-		s := state[T](t, form(t, must.Have(performer.NewExact[T](performer.ExactOptions{})), clusters.Options{}), 2, 1, d, dv)
-		s.Append(k, v)
-		require.Zero(t, allocs.Settled(processors, func() { s.Attend(dst.RowRange(0, 20), q.RowRange(0, 20)) }), "%d processors", processors)
 	}
+}
+
+// heads returns tokens of several heads side by side, which differ.
+func heads[T dense.Float](n, queryHeads, keyHeads, d, dv int, seed uint64) (q, k, v dense.Matrix[T]) {
+	q, k, v = dense.New[T](n, queryHeads*d), dense.New[T](n, keyHeads*d), dense.New[T](n, keyHeads*dv)
+	for h := range keyHeads {
+		hq, hk, hv := tokens[T](n, d, dv, 6, seed+uint64(h))
+		dense.Copy(layout.Head(k, h, keyHeads), hk)
+		dense.Copy(layout.Head(v, h, keyHeads), hv)
+		group := queryHeads / keyHeads
+		for i := range group {
+			at := layout.Head(q, h*group+i, queryHeads)
+			for row := range n {
+				copy(at.Row(row), hq.Row((row+i)%n))
+			}
+		}
+	}
+	return q, k, v
+}
+
+func identical[T dense.Float](t testing.TB, want, got dense.Matrix[T], args ...any) {
+	t.Helper()
+	require.True(t, densetest.Identical(want, got), args...)
 }

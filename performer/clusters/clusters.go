@@ -33,8 +33,8 @@ type Options struct {
 }
 
 // Attention approximates softmax attention by clusters of keys. Attention implements
-// [performer.Streaming] and [performer.PrefixDifferentiable]. An Attention never changes, and
-// goroutines may share it. New makes one.
+// [performer.PrefixDifferentiable]. An Attention never changes, and goroutines may share it. New
+// makes one.
 type Attention[T dense.Float] interface {
 	// Forward computes attention of the queries q (Lq×d) over the keys k (Lk×d) and values v
 	// (Lk×dv) into dst (Lq×dv), which Forward returns; a zero dst is allocated. The bits do not
@@ -57,11 +57,11 @@ type Attention[T dense.Float] interface {
 
 	// ForwardThresholds returns the outputs of ForwardPrefixes, or of Forward without a mask if
 	// prefixes is nil, with each of several thresholds in place of that of the Options, to
-	// rounding. scored has the number of pairs of queries and keys of clusters that are scored with
-	// each threshold. All thresholds together cost a call with the last one, and additions.
+	// rounding. scored[t][i] is the number of keys of clusters that query i scores with threshold t.
+	// All thresholds together cost a call with the last one, and additions.
 	// ForwardThresholds panics as ForwardPrefixes does, and unless thresholds are positive and
 	// descend.
-	ForwardThresholds(q, k, v dense.Matrix[T], prefixes []int, thresholds []float64) (outs []dense.Matrix[T], scored []int)
+	ForwardThresholds(q, k, v dense.Matrix[T], prefixes []int, thresholds []float64) (outs []dense.Matrix[T], scored [][]int)
 
 	// Backward writes the gradients of Forward, see [performer.Differentiable] and the package
 	// comment, and BackwardPrefixes those of ForwardPrefixes. Both compute in T, also with 8 Bits.
@@ -72,18 +72,6 @@ type Attention[T dense.Float] interface {
 	Backward(dq, dk, dv, q, k, v, dout dense.Matrix[T]) (_, _, _ dense.Matrix[T])
 	BackwardPrefixes(dq, dk, dv, q, k, v, dout dense.Matrix[T], prefixes []int) (_, _, _ dense.Matrix[T])
 	CanBackward() error
-
-	// NewState returns an empty [performer.State] of one head, for queries and keys of dimension d
-	// and values of dimension dv. The State stores the elements of all keys and values, and with 8
-	// Bits their codes as well. A step scores all clusters, the keys of a few clusters, and the
-	// keys of the last, incomplete segment.
-	//
-	// Outputs have the bits of causal Forward over the same tokens, however the stream is cut into
-	// calls. So Merge of two States gives the State of all tokens. Clones share complete segments.
-	// A Rollback drops segments, and reads back the last one if it was complete.
-	//
-	// NewState returns an error for a d or dv below 1 or beyond the memory of the machine.
-	NewState(d, dv int) (*performer.State[T], error)
 
 	// Describe returns a Description that is causal if the ExactOptions are. Outputs of
 	// bidirectional attention do not depend on other queries.
@@ -149,7 +137,7 @@ func newAttention[T dense.Float](exact performer.ExactOptions, opts Options, src
 	case exact.Window != 0 || exact.Slope != 0:
 		return nil, fmt.Errorf("clusters: exact has Window = %d and Slope = %v, want none: a window bounds the keys, clusters are for many, and know no places", exact.Window, exact.Slope)
 	case exact.KeyBits != 0 || exact.ValueBits != 0:
-		return nil, fmt.Errorf("clusters: exact.KeyBits = %d and exact.ValueBits = %d, want 0: a state of clusters keeps elements", exact.KeyBits, exact.ValueBits)
+		return nil, fmt.Errorf("clusters: exact.KeyBits = %d and exact.ValueBits = %d, want 0: clusters have no state", exact.KeyBits, exact.ValueBits)
 	case exact.Bits != 0 && exact.Bits != 8:
 		return nil, fmt.Errorf("clusters: exact.Bits = %d, want 0 or 8", exact.Bits)
 	case exact.SinkWeight != 0:
@@ -182,10 +170,7 @@ func (a *attention[T]) Describe() performer.Description {
 	return performer.Description{Causal: a.options.Causal, IndependentQueries: !a.options.Causal}
 }
 
-var (
-	_ performer.Streaming[float32]            = Attention[float32](nil)
-	_ performer.PrefixDifferentiable[float32] = Attention[float32](nil)
-)
+var _ performer.PrefixDifferentiable[float32] = Attention[float32](nil)
 
 func (a *attention[T]) Forward(dst, q, k, v dense.Matrix[T]) dense.Matrix[T] {
 	a.check(q, k, v, a.options.Causal)

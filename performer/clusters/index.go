@@ -76,14 +76,3 @@ func (x *index[T]) add(s *segment[T]) {
 	}
 	x.starts = append(x.starts, len(x.logs))
 }
-
-// truncate keeps the first n segments.
-func (x *index[T]) truncate(n int) {
-	kept := x.segments[:n]
-	var y index[T]
-	y.starts, y.centre = []int{0}, x.centre
-	for _, s := range kept {
-		y.add(s)
-	}
-	*x = y
-}

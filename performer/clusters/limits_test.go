@@ -2,8 +2,6 @@ package clusters_test
 
 import (
 	"math"
-	"math/rand/v2"
-	"sync"
 	"testing"
 
 	"github.com/stretchr/testify/assert"
@@ -49,29 +47,5 @@ func TestLimits(t *testing.T) {
 			f := form(t, must.Have(performer.NewExact[float32](performer.ExactOptions{Causal: true, Bits: bits})), clusters.Options{})
 			require.Equal(t, v.Clone().Data, f.Forward(none, q, k, v).Clone().Data, "%d tokens see themselves", n)
 		}
-	}
-}
-
-// Clones of a state share complete segments, and goroutines go on with one clone each.
-//
-//ci:race
-func TestClonesShareSegments(t *testing.T) {
-	q, k, v := tokens[float32](1400, 8, 3, 5, 2)
-	var none dense.Matrix[float32]
-	f := must.Have(clusters.New[float32](performer.ExactOptions{Bits: 8}, clusters.Options{}, rand.NewPCG(1, 2)))
-	s := must.Have(f.NewState(8, 3))
-	s.Append(k.RowRange(0, 1000), v.RowRange(0, 1000))
-	var all sync.WaitGroup
-	outs := make([]dense.Matrix[float32], 4)
-	for i := range outs {
-		c := s.Clone()
-		all.Go(func() {
-			outs[i] = c.Step(none, q.RowRange(1000, 1400), k.RowRange(1000, 1400), v.RowRange(1000, 1400))
-		})
-	}
-	all.Wait()
-	again := must.Have(clusters.New[float32](performer.ExactOptions{Bits: 8, Causal: true}, clusters.Options{}, rand.NewPCG(1, 2))).Forward(none, q, k, v)
-	for i, out := range outs {
-		identical(t, again.RowRange(1000, 1400).Clone(), out, "clone", i)
 	}
 }

@@ -49,15 +49,6 @@ func (s *segment[T]) rows(i, cluster int) dense.Matrix[T] {
 	return s.memory[i].Rows(len(s.places)).RowRange(s.starts[cluster], s.starts[cluster+1])
 }
 
-// copyTo copies keys and values in the order of the caller to the rows of k and v.
-func (s *segment[T]) copyTo(k, v dense.Matrix[T]) {
-	keys, values := s.memory[0].Rows(len(s.places)), s.memory[1].Rows(len(s.places))
-	for j, i := range s.places[:min(k.Rows, len(s.places))] {
-		copy(k.Row(j), keys.Row(int(i)))
-		copy(v.Row(j), values.Row(int(i)))
-	}
-}
-
 // build divides keys and values into clusters. centre is the centre of codes.
 func (s *segment[T]) build(a *attention[T], k, v dense.Matrix[T], centre []T) {
 	f := pool.Get[kmeans[T]](&kmeansPool)

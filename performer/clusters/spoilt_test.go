@@ -15,17 +15,13 @@ import (
 	"github.com/seed-feabd252/randfeat/performer/clusters"
 )
 
-// errors returns the errors without a mask, causal and of the last outputs of a state.
-func errors(t *testing.T, bits int, opts clusters.Options, q, k, v dense.Matrix[float32]) (all [3]float64) {
+// errors returns the errors without a mask and causal.
+func errors(t *testing.T, bits int, opts clusters.Options, q, k, v dense.Matrix[float32]) (all [2]float64) {
 	var none dense.Matrix[float32]
 	for i, causal := range []bool{false, true} {
 		want := must.Have(performer.NewExact[float32](performer.ExactOptions{Causal: causal})).Forward(none, q, k, v)
 		f := form(t, must.Have(performer.NewExact[float32](performer.ExactOptions{Causal: causal, Bits: bits})), opts)
 		all[i] = relative(f.Forward(none, q, k, v), want)
-		if s := must.Have(f.NewState(k.Cols, v.Cols)); !causal {
-			s.Append(k, v)
-			all[2] = relative(s.Attend(none, q.RowRange(0, 64)), want.RowRange(0, 64))
-		}
 	}
 	return all
 }
@@ -109,13 +105,12 @@ func TestSumsOutOfRange(t *testing.T) {
 	}
 }
 
-// A state has the bits of causal attention, however the stream is cut into calls, and
-// ForwardPrefixes has them too.
-func TestStateHasTheBitsOfForward(t *testing.T) {
-	densetest.Both(t, testStateBits[float32], testStateBits[float64])
+// A query of ForwardPrefixes has the bits of the last query of causal attention over its prefix.
+func TestPrefixesHaveTheBitsOfForward(t *testing.T) {
+	densetest.Both(t, testPrefixBits[float32], testPrefixBits[float64])
 }
 
-func testStateBits[T dense.Float](t *testing.T) {
+func testPrefixBits[T dense.Float](t *testing.T) {
 	const n = 1700
 	var none dense.Matrix[T]
 	for _, bits := range []int{0, 8} {
@@ -123,16 +118,6 @@ func testStateBits[T dense.Float](t *testing.T) {
 			q, k, v := tokens[T](n, d, d+1, 6, 9)
 			k.Row(900)[1] = 500 // some rows are exact
 			f := form(t, must.Have(performer.NewExact[T](performer.ExactOptions{Causal: true, Bits: bits})), clusters.Options{Clusters: 20})
-			want := f.Forward(none, q, k, v)
-			s := must.Have(f.NewState(d, d+1))
-			got := dense.New[T](n, d+1)
-			for from, cut := 0, 1; from < n; from, cut = from+cut, cut%37+1 {
-				to := min(from+cut, n)
-				s.Step(got.RowRange(from, to), q.RowRange(from, to), k.RowRange(from, to), v.RowRange(from, to))
-			}
-			for i := range n {
-				require.Equal(t, want.Row(i), got.Row(i), "%d bits, d = %d, token %d", bits, d, i)
-			}
 			prefixes := make([]int, 0, n)
 			for i := range n {
 				prefixes = append(prefixes, i*i/n)
@@ -143,10 +128,11 @@ func testStateBits[T dense.Float](t *testing.T) {
 					require.Zero(t, out.Row(i)[0])
 					continue
 				}
-				s.Reset()
 				if i%97 == 0 {
-					s.Append(k.RowRange(0, p), v.RowRange(0, p))
-					require.Equal(t, s.Attend(none, q.RowRange(i, i+1)).Row(0), out.Row(i), "%d bits, d = %d, query %d of %d keys", bits, d, i, p)
+					queries := q.RowRange(0, p).Clone()
+					copy(queries.Row(p-1), q.Row(i))
+					want := f.Forward(none, queries, k.RowRange(0, p), v.RowRange(0, p))
+					require.Equal(t, want.Row(p-1), out.Row(i), "%d bits, d = %d, query %d of %d keys", bits, d, i, p)
 				}
 			}
 		}

@@ -3,7 +3,6 @@ package clusters
 import (
 	"math"
 	"sort"
-	"sync"
 
 	"github.com/seed-feabd252/randfeat/dense"
 	"github.com/seed-feabd252/randfeat/internal/compute/vecmath"
@@ -15,12 +14,10 @@ import (
 type sweep[T dense.Float] struct {
 	thresholds []float64 // descending
 	outs       []dense.Matrix[T]
-
-	mu     sync.Mutex
-	scored []int // pairs of queries and keys, by the largest threshold below which the query scores the key
+	scored     [][]int // of each threshold and query: keys that the query scores from there on
 }
 
-func (a *attention[T]) ForwardThresholds(q, k, v dense.Matrix[T], prefixes []int, thresholds []float64) (outs []dense.Matrix[T], scored []int) {
+func (a *attention[T]) ForwardThresholds(q, k, v dense.Matrix[T], prefixes []int, thresholds []float64) (outs []dense.Matrix[T], scored [][]int) {
 	a.check(q, k, v, false)
 	if prefixes != nil {
 		a.checkPrefixes(prefixes, q, k)
@@ -31,9 +28,8 @@ func (a *attention[T]) ForwardThresholds(q, k, v dense.Matrix[T], prefixes []int
 			panic("clusters: thresholds are not positive and descending")
 		}
 		last = x
-		outs = append(outs, dense.New[T](q.Rows, v.Cols))
+		outs, scored = append(outs, dense.New[T](q.Rows, v.Cols)), append(scored, make([]int, q.Rows))
 	}
-	s := &sweep[T]{thresholds: thresholds, outs: outs, scored: make([]int, len(thresholds))}
 	switch {
 	case len(thresholds) == 0:
 	case prefixes == nil && (k.Rows <= exactKeys || q.Rows == 0 || v.Cols == 0):
@@ -43,12 +39,14 @@ func (a *attention[T]) ForwardThresholds(q, k, v dense.Matrix[T], prefixes []int
 	default:
 		b := *a
 		b.threshold = T(max(last, 1e-15)) // its square is a normal float32
-		b.attend(outs[0], q, k, v, prefixes != nil, prefixes, s)
+		b.attend(outs[0], q, k, v, prefixes != nil, prefixes, &sweep[T]{thresholds, outs, scored})
 	}
 	for i := 1; i < len(thresholds); i++ {
-		s.scored[i] += s.scored[i-1]
+		for j, n := range scored[i-1] {
+			scored[i][j] += n
+		}
 	}
-	return outs, s.scored
+	return outs, scored
 }
 
 // sweepScratch is the scratch memory of one goroutine for sweepScored.
@@ -71,7 +69,7 @@ func (c *call[T]) sweepScored(b *accumulator[T], segments int, q dense.Matrix[T]
 	e.has = scratch.Resize(e.has, n*count)
 	clear(e.has)
 	clear(b.sums.Data)
-	scored, cluster := make([]int, count), 0
+	cluster := 0
 	for _, s := range c.index.segments[:segments] {
 		for l := range s.clusters() {
 			list, shares := b.scorers(cluster)
@@ -93,7 +91,7 @@ func (c *call[T]) sweepScored(b *accumulator[T], segments int, q dense.Matrix[T]
 					e.has[at] = true
 				}
 				clear(sum)
-				scored[t] += s.count(l)
+				w.scored[t][lo+int(i)] += s.count(l)
 			}
 			cluster++
 		}
@@ -128,11 +126,6 @@ func (c *call[T]) sweepScored(b *accumulator[T], segments int, q dense.Matrix[T]
 		}
 	}
 	pool.Put(&sweepScratches, e)
-	w.mu.Lock()
-	for t, x := range scored {
-		w.scored[t] += x
-	}
-	w.mu.Unlock()
 }
 
 // criterion returns the threshold below which query i of the block scores the keys of cluster l.

@@ -34,7 +34,7 @@ func testForwardThresholds[T dense.Float](t *testing.T) {
 					return must.Have(clusters.New[T](opts, clusters.Options{Clusters: 20, Threshold: threshold}, densetest.Source(22)))
 				}
 				outs, scored := at(1).ForwardThresholds(q, k, v, prefixes, thresholds)
-				last := -1
+				last := make([]int, q.Rows)
 				for i, threshold := range thresholds {
 					var want dense.Matrix[T]
 					if prefixes == nil {
@@ -43,10 +43,20 @@ func testForwardThresholds[T dense.Float](t *testing.T) {
 						want = at(threshold).ForwardPrefixes(want, q, k, v, prefixes)
 					}
 					assert.Less(t, relative(outs[i], want), 1e-5, "%d bits, norm %v, threshold %v", bits, norm, threshold)
-					assert.GreaterOrEqual(t, scored[i], last)
+					for j, n := range scored[i] {
+						assert.GreaterOrEqual(t, n, last[j])
+					}
 					last = scored[i]
 				}
-				assert.Greater(t, last, scored[1])
+				assert.NotEqual(t, last, scored[1])
+				from := q.Rows - 3
+				if prefixes != nil {
+					prefixes = prefixes[from:]
+				}
+				_, few := at(1).ForwardThresholds(q.RowRange(from, q.Rows), k, v, prefixes, thresholds)
+				for i := range scored {
+					assert.Equal(t, scored[i][from:], few[i], "the last queries alone")
+				}
 			}
 		}
 	}
@@ -54,7 +64,7 @@ func testForwardThresholds[T dense.Float](t *testing.T) {
 	f := must.Have(clusters.New[T](performer.ExactOptions{}, clusters.Options{}, densetest.Source(22)))
 	outs, scored := f.ForwardThresholds(q, k, v, nil, []float64{1, 0.1})
 	assert.Equal(t, f.Forward(dense.Matrix[T]{}, q, k, v), outs[1], "exact attention of few keys")
-	assert.Equal(t, []int{0, 0}, scored)
+	assert.Equal(t, [][]int{make([]int, 200), make([]int, 200)}, scored)
 	assert.Panics(t, func() { f.ForwardThresholds(q, k, v, nil, []float64{0.1, 1}) })
 	assert.Panics(t, func() { f.ForwardThresholds(q, k, v, []int{1}, []float64{1}) })
 }

@@ -140,7 +140,7 @@ func (t *tilted) addTerms(variances, squares []float64, least, represents float6
 			vecmath.AddScaled(bias, t.away.Row(i), t.shares[i]*(m/(b+w)-constant))
 		}
 		if l > 0 {
-			squares[l-1] += represents * squaredDistance(bias, before)
+			squares[l-1] += represents * vecmath.SquaredDistance(bias, before)
 		}
 		if l == len(squares) {
 			return represents * 2 * vecmath.HalfSquaredNorm(bias)
@@ -181,13 +181,4 @@ func (t *tilted) typical(m, atLeast float64) float64 {
 		}
 		b += step
 	}
-}
-
-// squaredDistance returns ‖x−y‖².
-func squaredDistance(x, y []float64) float64 {
-	var s float64
-	for c, v := range x {
-		s += (v - y[c]) * (v - y[c])
-	}
-	return s
 }

@@ -14,7 +14,6 @@ import (
 	"github.com/seed-feabd252/randfeat/internal/testing/must"
 	"github.com/seed-feabd252/randfeat/internal/testing/race"
 	"github.com/seed-feabd252/randfeat/performer"
-	"github.com/seed-feabd252/randfeat/performer/clusters"
 	"github.com/seed-feabd252/randfeat/performer/layer"
 	"github.com/seed-feabd252/randfeat/rff"
 )
@@ -101,28 +100,10 @@ func testMultiHeadStepAll[T dense.Float](t *testing.T) {
 	}
 }
 
-// A layer steps over the state of a form of another package as over that of exact attention.
-func TestMultiHeadStepOfClusters(t *testing.T) {
-	const n, width = 1300, 8
-	clusters := must.Have(clusters.New[float64](performer.ExactOptions{}, clusters.Options{Threshold: 1e-30}, rand.NewPCG(1, 2)))
-	p := must.Have(layer.Draw[float64](layer.Widths{Input: width, Heads: 4, KeyHeads: 2}, densetest.Source(484)))
-	x := dense.New[float64](n, width)
-	rng := rand.New(densetest.Source(485))
-	for i := range x.Data {
-		x.Data[i] = 3 * rng.NormFloat64()
-	}
-	var outs []dense.Matrix[float64]
-	for _, form := range []performer.Attention[float64]{must.Have(performer.NewExact[float64](performer.ExactOptions{})), clusters} {
-		l := must.Have(layer.New(p, batch(4, 2, form), layer.Options{}))
-		outs = append(outs, l.Step(dense.Matrix[float64]{}, x, must.Have(l.NewState())))
-	}
-	assert.InDeltaSlice(t, outs[0].Data, outs[1].Data, 1e-12)
-}
-
 func TestMultiHeadStepErrors(t *testing.T) {
 	p := must.Have(layer.Draw[float32](layer.Widths{Input: 4, Heads: 2}, densetest.Source(483)))
 	_, err := must.Have(layer.New(p, batch(2, 2, performer.Attention[float32](ownForm{})), layer.Options{})).NewState()
-	assert.EqualError(t, err, "layer: performer: the attention of head 0 is layer_test.ownForm, want a Linear, an Exact, a Landmarks or attention of package clusters for a state")
+	assert.EqualError(t, err, "layer: performer: the attention of head 0 is layer_test.ownForm, want a Linear or an Exact for a state")
 	l := must.Have(layer.New(p, batch(2, 2, performer.Attention[float32](must.Have(performer.NewExact[float32](performer.ExactOptions{})))), layer.Options{}))
 	assert.PanicsWithValue(t, "performer: the state belongs to no attention, want one of NewState", func() {
 		l.Step(dense.Matrix[float32]{}, dense.New[float32](1, 4), nil)

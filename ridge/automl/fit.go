@@ -10,6 +10,7 @@ import (
 
 	"github.com/seed-feabd252/randfeat/dense"
 	"github.com/seed-feabd252/randfeat/internal/argument"
+	"github.com/seed-feabd252/randfeat/internal/door"
 	"github.com/seed-feabd252/randfeat/internal/memory/limit"
 	"github.com/seed-feabd252/randfeat/rff"
 	"github.com/seed-feabd252/randfeat/ridge"
@@ -73,33 +74,28 @@ type Result[T dense.Float] struct {
 // rows, too few rows to hold some out, the end of ctx, and the error of the first family if no family
 // can be fitted.
 func Fit[T dense.Float](ctx context.Context, rows ridge.Rows[T], o Options, src rand.Source) (*Result[T], error) {
-	var found any
-	var err error
-	switch rows := any(rows).(type) {
-	case ridge.Rows[float32]:
-		found, err = fit32(ctx, rows, o, src)
-	case ridge.Rows[float64]:
-		found, err = fit64(ctx, rows, o, src)
-	default:
+	return door.Choose[T, *Result[T]](fit32, fit64, arguments[T]{ctx, rows, o, src})
+}
+
+// arguments has the arguments of Fit.
+type arguments[T dense.Float] struct {
+	ctx  context.Context
+	rows ridge.Rows[T]
+	o    Options
+	src  rand.Source
+}
+
+//go:noinline
+func fit32(a any) (any, error) { return fit(a.(arguments[float32])) }
+
+//go:noinline
+func fit64(a any) (any, error) { return fit(a.(arguments[float64])) }
+
+func fit[T dense.Float](a arguments[T]) (*Result[T], error) {
+	ctx, rows, o, src := a.ctx, a.rows, a.o, a.src
+	if rows == nil {
 		return nil, errors.New("automl: rows is nil, want data")
 	}
-	if err != nil {
-		return nil, err
-	}
-	return found.(*Result[T]), nil
-}
-
-//go:noinline
-func fit32(ctx context.Context, rows ridge.Rows[float32], o Options, src rand.Source) (any, error) {
-	return fit(ctx, rows, o, src)
-}
-
-//go:noinline
-func fit64(ctx context.Context, rows ridge.Rows[float64], o Options, src rand.Source) (any, error) {
-	return fit(ctx, rows, o, src)
-}
-
-func fit[T dense.Float](ctx context.Context, rows ridge.Rows[T], o Options, src rand.Source) (*Result[T], error) {
 	if err := argument.Context("automl", ctx); err != nil {
 		return nil, err
 	}

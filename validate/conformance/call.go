@@ -209,14 +209,6 @@ func draw[T dense.Float](n, d int, rng *rand.Rand) dense.Matrix[T] {
 	return x
 }
 
-// roundoff returns the unit roundoff of T.
-func roundoff[T dense.Float]() float64 {
-	if T(1)+0x1p-30 == 1 {
-		return 0x1p-24
-	}
-	return 0x1p-53
-}
-
 // inner returns xᵀy in float64.
 func inner[T dense.Float](x, y []T) float64 {
 	var sum float64

@@ -6,6 +6,7 @@ import (
 	"math/rand/v2"
 
 	"github.com/seed-feabd252/randfeat/dense"
+	"github.com/seed-feabd252/randfeat/internal/compute/vecmath"
 	"github.com/seed-feabd252/randfeat/kernels"
 	"github.com/seed-feabd252/randfeat/rff"
 )
@@ -135,7 +136,7 @@ func checkLogarithms[T dense.Float](f *faults, phi, logPhi dense.Matrix[T]) {
 			}
 			// Rounding of log φ changes φ by |log φ| units. Values beyond the range have no digits
 			// to compare.
-			tolerance := (16 + 8*math.Abs(l)) * roundoff[T]() * want
+			tolerance := (16 + 8*math.Abs(l)) * vecmath.Roundoff[T]() * want
 			if !(math.Abs(float64(v)-want) <= tolerance) && T(tolerance) != 0 {
 				f.add("feature %d of point %d is %v, its logarithm %v", k, i, v, l)
 				return
@@ -158,7 +159,7 @@ func checkGradient[T dense.Float](f *faults, name string, forward func(dst, x de
 	checkSharing(f, name, func(by int) dense.Matrix[T] {
 		return backward(dense.Matrix[T]{}, rotated(x, by), rotated(weights, by))
 	})
-	step := math.Cbrt(roundoff[T]())
+	step := math.Cbrt(vecmath.Roundoff[T]())
 	wide, wideBend := slopes(forward, x, value, direction, weights, 2*step)
 	narrow, narrowBend := slopes(forward, x, value, direction, weights, step)
 	for i := range x.Rows {
@@ -167,7 +168,7 @@ func checkGradient[T dense.Float](f *faults, name string, forward func(dst, x de
 		for k, v := range value.Row(i) {
 			size += math.Abs(float64(v) * float64(weights.At(i, k)))
 		}
-		noise := 64 * roundoff[T]() / step * size
+		noise := 64 * vecmath.Roundoff[T]() / step * size
 		tolerance := noise + 1e-2*math.Abs(narrow[i])
 		if !(math.Abs(wide[i]-narrow[i]) <= tolerance) {
 			continue

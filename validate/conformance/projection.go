@@ -5,6 +5,7 @@ import (
 	"math"
 
 	"github.com/seed-feabd252/randfeat/dense"
+	"github.com/seed-feabd252/randfeat/internal/compute/vecmath"
 	"github.com/seed-feabd252/randfeat/orf"
 )
 
@@ -78,7 +79,7 @@ func compareProducts[T dense.Float](f *faults, name string, y, x, a dense.Matrix
 	longest = math.Sqrt(max(longest, 9*float64(order)))
 	for i := range y.Rows {
 		size := longest * math.Sqrt(inner(x.Row(i), x.Row(i)))
-		tolerance := 16 * float64(order+16) * roundoff[T]() * size
+		tolerance := 16 * float64(order+16) * vecmath.Roundoff[T]() * size
 		for k, v := range y.Row(i) {
 			want := inner(a.Row(k), x.Row(i))
 			if !(math.Abs(float64(v)-want) <= tolerance) {

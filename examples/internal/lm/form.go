@@ -8,8 +8,6 @@ import (
 
 	exprand "golang.org/x/exp/rand"
 
-	"github.com/seed-feabd252/randfeat/dense"
-	"github.com/seed-feabd252/randfeat/examples/internal/decoder"
 	"github.com/seed-feabd252/randfeat/orf"
 	"github.com/seed-feabd252/randfeat/performer"
 	"github.com/seed-feabd252/randfeat/performer/clusters"
@@ -25,8 +23,8 @@ type Form struct {
 
 // Forms describes the texts that ParseForm reads.
 const Forms = "exact, mean (the mean of the values so far), elu, positive:m (m random features of the softmax kernel), " +
-	"landmarks:r (r keys of the first sequence), clusters:c (near keys one by one, c clusters for the others, c/8 of each 256 keys if causal), " +
-	"window:w (the w tokens before each one alone), window:w+s (and the first s), or bits:b (exact, in 8 bits; of a stream, b bits: 4, 5, 6, 8 or 16); " +
+	"landmarks:r (r keys of a call without a mask, in -table), clusters:c (near keys one by one, c clusters for the others, c/8 of each 256 keys if causal), " +
+	"window:w (the w tokens before each one alone), window:w+s (and the first s), or bits:b (exact, in 8 bits; of a stream, b bits: 4, 8 or 16); " +
 	"m, r and c are at most 8192, w and s at most 1048576"
 
 // most holds the largest size of each form, and 0 for forms without a size. r landmarks need r²
@@ -51,7 +49,7 @@ func ParseForm(text string) (Form, error) {
 		}
 		f.Size = number(size)
 	}
-	if !ok || sized != (most > 0) || name == "bits" && !strings.Contains(" 4 5 6 8 16 ", " "+size+" ") {
+	if !ok || sized != (most > 0) || name == "bits" && !strings.Contains(" 4 8 16 ", " "+size+" ") {
 		return f, fmt.Errorf("-form is %q, want %s", text, Forms)
 	}
 	return f, nil
@@ -80,24 +78,13 @@ func (f Form) String() string {
 	return s
 }
 
-// Use sets the attention of all heads of m to the form. Landmarks are keys of b, for which Use runs
-// the model with exact attention.
-func (f Form) Use(m *Model, b decoder.Batch, seed uint64) error {
-	exact, err := Exact(m.Config)
-	if err != nil {
-		return err
-	}
-	for l := range m.Layers {
-		if err := m.Model.Use(l, exact); err != nil {
-			return err
-		}
-	}
-	m.Forward(b.Tokens, b.Lengths)
+// Use sets the attention of all heads of m to the form.
+func (f Form) Use(m *Model, seed uint64) error {
 	for l := range m.Layers {
 		forms := make([]performer.Attention[float32], m.Heads)
 		for h := range forms {
-			_, keys, _ := m.Head(l, h)
-			if forms[h], err = f.Attention(keys, true, seed+uint64(l*m.Heads+h)); err != nil {
+			var err error
+			if forms[h], err = f.Attention(m.HeadDim, true, seed+uint64(l*m.Heads+h)); err != nil {
 				return fmt.Errorf("%v: %w", f, err)
 			}
 		}
@@ -112,11 +99,9 @@ func (f Form) Use(m *Model, b decoder.Batch, seed uint64) error {
 	return nil
 }
 
-// Attention returns the form for a head. Landmarks of causal attention are a random choice of keys.
-// Landmarks of bidirectional attention are chosen among the keys of each call.
-func (f Form) Attention(keys dense.Matrix[float32], causal bool, seed uint64) (performer.Attention[float32], error) {
+// Attention returns the form for a head of dimension d.
+func (f Form) Attention(d int, causal bool, seed uint64) (performer.Attention[float32], error) {
 	src := exprand.NewSource(seed)
-	d := keys.Cols
 	exact := performer.ExactOptions{Causal: causal}
 	switch f.Name {
 	case "mean":
@@ -142,14 +127,7 @@ func (f Form) Attention(keys dense.Matrix[float32], causal bool, seed uint64) (p
 		}
 		return performer.NewLinear(phi, performer.LinearOptions{Causal: causal})
 	case "landmarks":
-		if !causal {
-			return performer.NewLandmarks[float32](exact, f.Size, src)
-		}
-		z := dense.New[float32](min(f.Size, keys.Rows), d)
-		for i, row := range exprand.New(src).Perm(keys.Rows)[:z.Rows] {
-			copy(z.Row(i), keys.Row(row))
-		}
-		return performer.NewLandmarksAt(exact, z)
+		return performer.NewLandmarks[float32](exact, f.Size, src)
 	case "clusters":
 		exact.Bits = 8
 		number := f.Size

@@ -130,7 +130,7 @@ func (m *Model) Loss(batches []decoder.Batch) Loss {
 func (m *Model) Compare(forms []Form, batches []decoder.Batch, seed uint64, report func(f Form, nats, more float64)) error {
 	var first float64
 	for i, f := range forms {
-		if err := f.Use(m, batches[0], seed); err != nil {
+		if err := f.Use(m, seed); err != nil {
 			return err
 		}
 		nats := m.Loss(batches).Nats

@@ -16,15 +16,9 @@ func scores1AVX512(dst *float32, stride int, peaks *float32, rowScales *float32,
 //go:noescape
 func add1AVX512(dst *float32, stride int, rowScales *float32, olds *float32, news *float32, starts *int32, a *int8, row int, group int, b *uint8, rows int, groups int)
 
-// scores4AVX512 computes dst = ((starts + A·B)·rowScales)·scales and raises peaks to what is larger
-// for rows of A and 64 columns of B.
-//
 //go:noescape
 func scores4AVX512(dst *float32, stride int, peaks *float32, rowScales *float32, scales *float32, starts *int32, a *int8, row int, group int, b *uint8, rows int, groups int)
 
-// add4AVX512 computes dst = dst·olds + (starts + A·B)·(rowScales·news) for rows of A and 64 columns
-// of B.
-//
 //go:noescape
 func add4AVX512(dst *float32, stride int, rowScales *float32, olds *float32, news *float32, starts *int32, a *int8, row int, group int, b *uint8, rows int, groups int)
 
@@ -74,73 +68,39 @@ func transposeAVX512(dst *uint8, step int, codes *int8, row int, groups int)
 //go:noescape
 func addRowsAVX512(dst *float32, stride int, list *int32, x *float32, xStride int, sizes *float32, means *float32, factors *float32, halves *float32, rows int, sixteens int)
 
-// scores1AVX2 computes dst = ((starts + A·B)·rowScales)·scales and raises peaks to what is larger
-// for rows of A and 16 columns of B.
-//
 //go:noescape
 func scores1AVX2(dst *float32, stride int, peaks *float32, rowScales *float32, scales *float32, starts *int32, a *int8, row int, group int, b *uint8, rows int, groups int)
 
-// add1AVX2 computes dst = dst·olds + (starts + A·B)·(rowScales·news) for rows of A and 16 columns
-// of B.
-//
 //go:noescape
 func add1AVX2(dst *float32, stride int, rowScales *float32, olds *float32, news *float32, starts *int32, a *int8, row int, group int, b *uint8, rows int, groups int)
 
-// scores4AVX2 computes dst = ((starts + A·B)·rowScales)·scales and raises peaks to what is larger
-// for rows of A and 64 columns of B.
-//
 //go:noescape
 func scores4AVX2(dst *float32, stride int, peaks *float32, rowScales *float32, scales *float32, starts *int32, a *int8, row int, group int, b *uint8, rows int, groups int)
 
-// add4AVX2 computes dst = dst·olds + (starts + A·B)·(rowScales·news) for rows of A and 64 columns
-// of B.
-//
 //go:noescape
 func add4AVX2(dst *float32, stride int, rowScales *float32, olds *float32, news *float32, starts *int32, a *int8, row int, group int, b *uint8, rows int, groups int)
 
-// raiseAVX2 raises 16 numbers to what is larger in rows of y.
-//
 //go:noescape
 func raiseAVX2(dst *float32, y *float32, stride int, rows int)
 
-// weighAVX2 writes the weights of 4·groups rows of 16 scores as bytes, step bytes from one group to
-// the next, and adds them to totals.
-//
 //go:noescape
 func weighAVX2(dst *uint8, step int, totals *int32, y *float32, stride int, shifts *float32, groups int)
 
-// spanRowsAVX2 raises each of dst to the bits of the largest |x[j]| of a row of 16·sixteens
-// elements.
-//
 //go:noescape
 func spanRowsAVX2(dst *uint32, x *float32, stride int, rows int, sixteens int)
 
-// encodeRowsAVX2 writes x·factor rounded to bytes for rows of 16·sixteens elements, and adds the
-// bytes of a row to its sum.
-//
 //go:noescape
 func encodeRowsAVX2(dst *int8, step int, sums *int32, x *float32, stride int, factors *float32, rows int, sixteens int)
 
-// spanColumnsAVX2 raises the 16 of dst to the bits of the largest |x| of a column.
-//
 //go:noescape
 func spanColumnsAVX2(dst *uint32, x *float32, stride int, rows int)
 
-// encodeColumnsAVX2 writes x·factor rounded to bytes for 4·groups rows of 16 elements, four bytes
-// of a column side by side, and adds the bytes of a column to its sum.
-//
 //go:noescape
 func encodeColumnsAVX2(dst *int8, sums *int32, x *float32, stride int, factors *float32, groups int)
 
-// transposeAVX2 writes the groups of four bytes of 16 rows, plus 128, those at the same place side
-// by side and step bytes from one place to the next. It may read up to 63 bytes behind a row.
-//
 //go:noescape
 func transposeAVX2(dst *uint8, step int, codes *int8, row int, groups int)
 
-// addRowsAVX2 adds rows of x, of 16·sixteens elements, and multiples of means and halves to the
-// rows of dst that the list says.
-//
 //go:noescape
 func addRowsAVX2(dst *float32, stride int, list *int32, x *float32, xStride int, sizes *float32, means *float32, factors *float32, halves *float32, rows int, sixteens int)
 
@@ -150,26 +110,14 @@ func addRowsAVX2(dst *float32, stride int, list *int32, x *float32, xStride int,
 //go:noescape
 func widenAVX2(dst *int8, src *int8, sixteens int)
 
-// wideScores1AVX2 computes dst = ((starts + A·B)·rowScales)·scales and raises peaks to what is
-// larger for rows of A and 16 columns of B.
-//
 //go:noescape
 func wideScores1AVX2(dst *float32, stride int, peaks *float32, rowScales *float32, scales *float32, starts *int32, a *int8, row int, group int, b *uint8, rows int, groups int)
 
-// wideAdd1AVX2 computes dst = dst·olds + (starts + A·B)·(rowScales·news) for rows of A and 16
-// columns of B.
-//
 //go:noescape
 func wideAdd1AVX2(dst *float32, stride int, rowScales *float32, olds *float32, news *float32, starts *int32, a *int8, row int, group int, b *uint8, rows int, groups int)
 
-// wideScores4AVX2 computes dst = ((starts + A·B)·rowScales)·scales and raises peaks to what is
-// larger for rows of A and 64 columns of B.
-//
 //go:noescape
 func wideScores4AVX2(dst *float32, stride int, peaks *float32, rowScales *float32, scales *float32, starts *int32, a *int8, row int, group int, b *uint8, rows int, groups int)
 
-// wideAdd4AVX2 computes dst = dst·olds + (starts + A·B)·(rowScales·news) for rows of A and 64
-// columns of B.
-//
 //go:noescape
 func wideAdd4AVX2(dst *float32, stride int, rowScales *float32, olds *float32, news *float32, starts *int32, a *int8, row int, group int, b *uint8, rows int, groups int)

@@ -16,15 +16,9 @@ func scores1NEON(dst *float32, stride int, peaks, rowScales, scales *float32, st
 //go:noescape
 func add1NEON(dst *float32, stride int, rowScales, olds, news *float32, starts *int32, a *int8, row, group int, b *uint8, rows, groups int)
 
-// scores4NEON computes dst = ((starts + A·B)·rowScales)·scales and raises peaks to what is larger
-// for rows of A and 64 columns of B.
-//
 //go:noescape
 func scores4NEON(dst *float32, stride int, peaks, rowScales, scales *float32, starts *int32, a *int8, row, group int, b *uint8, rows, groups int)
 
-// add4NEON computes dst = dst·olds + (starts + A·B)·(rowScales·news) for rows of A and 64 columns
-// of B.
-//
 //go:noescape
 func add4NEON(dst *float32, stride int, rowScales, olds, news *float32, starts *int32, a *int8, row, group int, b *uint8, rows, groups int)
 

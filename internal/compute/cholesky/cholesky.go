@@ -13,7 +13,6 @@ import (
 	"github.com/seed-feabd252/randfeat/internal/compute/parallel"
 	"github.com/seed-feabd252/randfeat/internal/compute/triangular"
 	"github.com/seed-feabd252/randfeat/internal/compute/vecmath"
-	"github.com/seed-feabd252/randfeat/internal/memory/pool"
 )
 
 // tile is the order of the blocks of a factorisation.
@@ -25,18 +24,6 @@ type Factor struct {
 	r      dense.Matrix[float64] // zero below the blocks on the diagonal, and unspecified below the diagonal of a block
 	diag   []triangular.Factor[float64]
 	LogDet float64 // log det A
-
-	shares pool.Of[[]triangular.Factor[float64]] // copies of diag, one for each goroutine
-}
-
-// share returns a copy of diag for one goroutine. The caller returns it to shares.
-func (c *Factor) share() *[]triangular.Factor[float64] {
-	diag := c.shares.Get()
-	for i := len(*diag); i < len(c.diag); i++ {
-		*diag = append(*diag, triangular.Factor[float64]{})
-		(*diag)[i].Use(&c.diag[i])
-	}
-	return diag
 }
 
 // Solve replaces W (n×k) by A⁻¹·W.
@@ -165,8 +152,6 @@ func (c *Factor) Half(ctx context.Context, w dense.Matrix[float64]) { c.halfFrom
 
 // halfFrom is Half for a W whose rows before block first are zero.
 func (c *Factor) halfFrom(ctx context.Context, first int, w dense.Matrix[float64]) {
-	diag := c.share()
-	defer c.shares.Put(diag)
 	n := c.r.Rows
 	for i := range interrupt.Ranges(ctx, len(c.diag)-first, 1) {
 		i += first
@@ -175,14 +160,12 @@ func (c *Factor) halfFrom(ctx context.Context, first int, w dense.Matrix[float64
 		if i > first {
 			matmul.TMul(-1, c.r.RowRange(first*tile, lo).ColRange(lo, hi), w.RowRange(first*tile, lo), 1, block)
 		}
-		(*diag)[i].Solve(block)
+		c.diag[i].Solve(block)
 	}
 }
 
 // OtherHalf replaces W by R⁻¹·W. After Half, this is A⁻¹·W.
 func (c *Factor) OtherHalf(w dense.Matrix[float64]) {
-	diag := c.share()
-	defer c.shares.Put(diag)
 	n := c.r.Rows
 	for i := len(c.diag) - 1; i >= 0; i-- {
 		lo, hi := i*tile, min((i+1)*tile, n)
@@ -190,7 +173,7 @@ func (c *Factor) OtherHalf(w dense.Matrix[float64]) {
 		if hi < n {
 			matmul.Mul(-1, c.r.RowRange(lo, hi).ColRange(hi, n), w.RowRange(hi, n), 1, block)
 		}
-		(*diag)[i].SolveTransposed(block)
+		c.diag[i].SolveTransposed(block)
 	}
 }
 

@@ -6,6 +6,7 @@ import (
 
 	"github.com/seed-feabd252/randfeat/dense"
 	"github.com/seed-feabd252/randfeat/internal/compute/parallel"
+	"github.com/seed-feabd252/randfeat/internal/door"
 	"github.com/seed-feabd252/randfeat/internal/law/residual"
 	"github.com/seed-feabd252/randfeat/internal/memory/pool"
 	"github.com/seed-feabd252/randfeat/internal/memory/scratch"
@@ -54,17 +55,15 @@ type Rows struct {
 
 // New returns a Source of the features of phi.
 func New[T dense.Float](phi Map[T]) Source[T] {
-	if _, single := any(*new(T)).(float32); single {
-		return newSingle(phi).(Source[T])
-	}
-	return newDouble(phi).(Source[T])
+	s, _ := door.Choose[T, Source[T]](newSingle, newDouble, phi)
+	return s
 }
 
 //go:noinline
-func newSingle(phi any) any { return newSource(phi.(Map[float32])) }
+func newSingle(phi any) (any, error) { return newSource(phi.(Map[float32])), nil }
 
 //go:noinline
-func newDouble(phi any) any { return newSource(phi.(Map[float64])) }
+func newDouble(phi any) (any, error) { return newSource(phi.(Map[float64])), nil }
 
 func newSource[T dense.Float](phi Map[T]) *source[T] {
 	return &source[T]{phi: phi, residual: residual.Of[T](phi)}

@@ -21,71 +21,39 @@ func signed0F32AVX512(dst *float32, src *float32, signs *float32, count int)
 //go:noescape
 func stream0F32AVX512(p *float32, count int, ahead int)
 
-// base1F32AVX512 transforms count adjacent blocks of 32 elements in place.
-//
 //go:noescape
 func base1F32AVX512(p *float32, count int)
 
-// signed1F32AVX512 writes the transform of count adjacent blocks of 32 elements of src times signs
-// into dst.
-//
 //go:noescape
 func signed1F32AVX512(dst *float32, src *float32, signs *float32, count int)
 
-// stream1F32AVX512 transforms count adjacent blocks of 32 elements in place and prefetches as many
-// elements, ahead elements further on, into the second cache.
-//
 //go:noescape
 func stream1F32AVX512(p *float32, count int, ahead int)
 
-// base2F32AVX512 transforms count adjacent blocks of 64 elements in place.
-//
 //go:noescape
 func base2F32AVX512(p *float32, count int)
 
-// signed2F32AVX512 writes the transform of count adjacent blocks of 64 elements of src times signs
-// into dst.
-//
 //go:noescape
 func signed2F32AVX512(dst *float32, src *float32, signs *float32, count int)
 
-// stream2F32AVX512 transforms count adjacent blocks of 64 elements in place and prefetches as many
-// elements, ahead elements further on, into the second cache.
-//
 //go:noescape
 func stream2F32AVX512(p *float32, count int, ahead int)
 
-// base3F32AVX512 transforms count adjacent blocks of 128 elements in place.
-//
 //go:noescape
 func base3F32AVX512(p *float32, count int)
 
-// signed3F32AVX512 writes the transform of count adjacent blocks of 128 elements of src times signs
-// into dst.
-//
 //go:noescape
 func signed3F32AVX512(dst *float32, src *float32, signs *float32, count int)
 
-// stream3F32AVX512 transforms count adjacent blocks of 128 elements in place and prefetches as many
-// elements, ahead elements further on, into the second cache.
-//
 //go:noescape
 func stream3F32AVX512(p *float32, count int, ahead int)
 
-// base4F32AVX512 transforms count adjacent blocks of 256 elements in place.
-//
 //go:noescape
 func base4F32AVX512(p *float32, count int)
 
-// signed4F32AVX512 writes the transform of count adjacent blocks of 256 elements of src times signs
-// into dst.
-//
 //go:noescape
 func signed4F32AVX512(dst *float32, src *float32, signs *float32, count int)
 
-// stream4F32AVX512 transforms count adjacent blocks of 256 elements in place and prefetches as many
-// elements, ahead elements further on, into the second cache.
-//
 //go:noescape
 func stream4F32AVX512(p *float32, count int, ahead int)
 
@@ -94,13 +62,9 @@ func stream4F32AVX512(p *float32, count int, ahead int)
 //go:noescape
 func lanes1F32AVX512(p *float32, count int)
 
-// lanes2F32AVX512 transforms adjacent blocks of 4 elements, count vectors in all, in place.
-//
 //go:noescape
 func lanes2F32AVX512(p *float32, count int)
 
-// lanes3F32AVX512 transforms adjacent blocks of 8 elements, count vectors in all, in place.
-//
 //go:noescape
 func lanes3F32AVX512(p *float32, count int)
 
@@ -110,9 +74,6 @@ func lanes3F32AVX512(p *float32, count int)
 //go:noescape
 func pass3F32AVX512(p *float32, h int, columns int, count int)
 
-// pass4F32AVX512 runs the stages h … 8h on the first columns of count adjacent blocks of 16h
-// elements, in place.
-//
 //go:noescape
 func pass4F32AVX512(p *float32, h int, columns int, count int)
 
@@ -139,425 +100,224 @@ func sumsF32AVX512(y *float32, stride int, groups *float32, terms *uint16, n int
 //go:noescape
 func core12F32AVX512(x *float32, stride int, columns int, sums *float32)
 
-// core20F32AVX512 applies the core of order 20 to the first columns, a multiple of a vector, of 20
-// rows of x, stride elements apart; sums has room for a vector a row.
-//
 //go:noescape
 func core20F32AVX512(x *float32, stride int, columns int, sums *float32)
 
-// core28F32AVX512 applies the core of order 28 to the first columns, a multiple of a vector, of 28
-// rows of x, stride elements apart; sums has room for a vector a row.
-//
 //go:noescape
 func core28F32AVX512(x *float32, stride int, columns int, sums *float32)
 
-// core12F32AVX512Y applies the core of order 12 to the first columns, a multiple of a vector, of 12
-// rows of x, stride elements apart; sums has room for a vector a row.
-//
 //go:noescape
 func core12F32AVX512Y(x *float32, stride int, columns int, sums *float32)
 
-// core20F32AVX512Y applies the core of order 20 to the first columns, a multiple of a vector, of 20
-// rows of x, stride elements apart; sums has room for a vector a row.
-//
 //go:noescape
 func core20F32AVX512Y(x *float32, stride int, columns int, sums *float32)
 
-// core28F32AVX512Y applies the core of order 28 to the first columns, a multiple of a vector, of 28
-// rows of x, stride elements apart; sums has room for a vector a row.
-//
 //go:noescape
 func core28F32AVX512Y(x *float32, stride int, columns int, sums *float32)
 
-// core12F32AVX512X applies the core of order 12 to the first columns, a multiple of a vector, of 12
-// rows of x, stride elements apart; sums has room for a vector a row.
-//
 //go:noescape
 func core12F32AVX512X(x *float32, stride int, columns int, sums *float32)
 
-// core20F32AVX512X applies the core of order 20 to the first columns, a multiple of a vector, of 20
-// rows of x, stride elements apart; sums has room for a vector a row.
-//
 //go:noescape
 func core20F32AVX512X(x *float32, stride int, columns int, sums *float32)
 
-// core28F32AVX512X applies the core of order 28 to the first columns, a multiple of a vector, of 28
-// rows of x, stride elements apart; sums has room for a vector a row.
-//
 //go:noescape
 func core28F32AVX512X(x *float32, stride int, columns int, sums *float32)
 
-// base0F64AVX512 transforms count adjacent blocks of 8 elements in place.
-//
 //go:noescape
 func base0F64AVX512(p *float64, count int)
 
-// signed0F64AVX512 writes the transform of count adjacent blocks of 8 elements of src times signs
-// into dst.
-//
 //go:noescape
 func signed0F64AVX512(dst *float64, src *float64, signs *float64, count int)
 
-// stream0F64AVX512 transforms count adjacent blocks of 8 elements in place and prefetches as many
-// elements, ahead elements further on, into the second cache.
-//
 //go:noescape
 func stream0F64AVX512(p *float64, count int, ahead int)
 
-// base1F64AVX512 transforms count adjacent blocks of 16 elements in place.
-//
 //go:noescape
 func base1F64AVX512(p *float64, count int)
 
-// signed1F64AVX512 writes the transform of count adjacent blocks of 16 elements of src times signs
-// into dst.
-//
 //go:noescape
 func signed1F64AVX512(dst *float64, src *float64, signs *float64, count int)
 
-// stream1F64AVX512 transforms count adjacent blocks of 16 elements in place and prefetches as many
-// elements, ahead elements further on, into the second cache.
-//
 //go:noescape
 func stream1F64AVX512(p *float64, count int, ahead int)
 
-// base2F64AVX512 transforms count adjacent blocks of 32 elements in place.
-//
 //go:noescape
 func base2F64AVX512(p *float64, count int)
 
-// signed2F64AVX512 writes the transform of count adjacent blocks of 32 elements of src times signs
-// into dst.
-//
 //go:noescape
 func signed2F64AVX512(dst *float64, src *float64, signs *float64, count int)
 
-// stream2F64AVX512 transforms count adjacent blocks of 32 elements in place and prefetches as many
-// elements, ahead elements further on, into the second cache.
-//
 //go:noescape
 func stream2F64AVX512(p *float64, count int, ahead int)
 
-// base3F64AVX512 transforms count adjacent blocks of 64 elements in place.
-//
 //go:noescape
 func base3F64AVX512(p *float64, count int)
 
-// signed3F64AVX512 writes the transform of count adjacent blocks of 64 elements of src times signs
-// into dst.
-//
 //go:noescape
 func signed3F64AVX512(dst *float64, src *float64, signs *float64, count int)
 
-// stream3F64AVX512 transforms count adjacent blocks of 64 elements in place and prefetches as many
-// elements, ahead elements further on, into the second cache.
-//
 //go:noescape
 func stream3F64AVX512(p *float64, count int, ahead int)
 
-// base4F64AVX512 transforms count adjacent blocks of 128 elements in place.
-//
 //go:noescape
 func base4F64AVX512(p *float64, count int)
 
-// signed4F64AVX512 writes the transform of count adjacent blocks of 128 elements of src times signs
-// into dst.
-//
 //go:noescape
 func signed4F64AVX512(dst *float64, src *float64, signs *float64, count int)
 
-// stream4F64AVX512 transforms count adjacent blocks of 128 elements in place and prefetches as many
-// elements, ahead elements further on, into the second cache.
-//
 //go:noescape
 func stream4F64AVX512(p *float64, count int, ahead int)
 
-// lanes1F64AVX512 transforms adjacent blocks of 2 elements, count vectors in all, in place.
-//
 //go:noescape
 func lanes1F64AVX512(p *float64, count int)
 
-// lanes2F64AVX512 transforms adjacent blocks of 4 elements, count vectors in all, in place.
-//
 //go:noescape
 func lanes2F64AVX512(p *float64, count int)
 
-// pass3F64AVX512 runs the stages h … 4h on the first columns of count adjacent blocks of 8h
-// elements, in place.
-//
 //go:noescape
 func pass3F64AVX512(p *float64, h int, columns int, count int)
 
-// pass4F64AVX512 runs the stages h … 8h on the first columns of count adjacent blocks of 16h
-// elements, in place.
-//
 //go:noescape
 func pass4F64AVX512(p *float64, h int, columns int, count int)
 
-// timesF64AVX512 writes the products of count vectors of x and f into dst.
-//
 //go:noescape
 func timesF64AVX512(dst *float64, x *float64, f *float64, count int)
 
-// combineF64AVX512 writes the 16 combinations of the first vectors of each of count groups of four
-// rows of x, stride elements apart, into groups.
-//
 //go:noescape
 func combineF64AVX512(groups *float64, x *float64, stride int, count int)
 
-// sumsF64AVX512 writes the first vectors of 4·count rows of y, stride elements apart, each the sum
-// of the n vectors of groups that its terms number, in their order.
-//
 //go:noescape
 func sumsF64AVX512(y *float64, stride int, groups *float64, terms *uint16, n int, count int)
 
-// core12F64AVX512 applies the core of order 12 to the first columns, a multiple of a vector, of 12
-// rows of x, stride elements apart; sums has room for a vector a row.
-//
 //go:noescape
 func core12F64AVX512(x *float64, stride int, columns int, sums *float64)
 
-// core20F64AVX512 applies the core of order 20 to the first columns, a multiple of a vector, of 20
-// rows of x, stride elements apart; sums has room for a vector a row.
-//
 //go:noescape
 func core20F64AVX512(x *float64, stride int, columns int, sums *float64)
 
-// core28F64AVX512 applies the core of order 28 to the first columns, a multiple of a vector, of 28
-// rows of x, stride elements apart; sums has room for a vector a row.
-//
 //go:noescape
 func core28F64AVX512(x *float64, stride int, columns int, sums *float64)
 
-// core12F64AVX512Y applies the core of order 12 to the first columns, a multiple of a vector, of 12
-// rows of x, stride elements apart; sums has room for a vector a row.
-//
 //go:noescape
 func core12F64AVX512Y(x *float64, stride int, columns int, sums *float64)
 
-// core20F64AVX512Y applies the core of order 20 to the first columns, a multiple of a vector, of 20
-// rows of x, stride elements apart; sums has room for a vector a row.
-//
 //go:noescape
 func core20F64AVX512Y(x *float64, stride int, columns int, sums *float64)
 
-// core28F64AVX512Y applies the core of order 28 to the first columns, a multiple of a vector, of 28
-// rows of x, stride elements apart; sums has room for a vector a row.
-//
 //go:noescape
 func core28F64AVX512Y(x *float64, stride int, columns int, sums *float64)
 
-// core12F64AVX512X applies the core of order 12 to the first columns, a multiple of a vector, of 12
-// rows of x, stride elements apart; sums has room for a vector a row.
-//
 //go:noescape
 func core12F64AVX512X(x *float64, stride int, columns int, sums *float64)
 
-// core20F64AVX512X applies the core of order 20 to the first columns, a multiple of a vector, of 20
-// rows of x, stride elements apart; sums has room for a vector a row.
-//
 //go:noescape
 func core20F64AVX512X(x *float64, stride int, columns int, sums *float64)
 
-// core28F64AVX512X applies the core of order 28 to the first columns, a multiple of a vector, of 28
-// rows of x, stride elements apart; sums has room for a vector a row.
-//
 //go:noescape
 func core28F64AVX512X(x *float64, stride int, columns int, sums *float64)
 
-// base0F32AVX2 transforms count adjacent blocks of 8 elements in place.
-//
 //go:noescape
 func base0F32AVX2(p *float32, count int)
 
-// signed0F32AVX2 writes the transform of count adjacent blocks of 8 elements of src times signs
-// into dst.
-//
 //go:noescape
 func signed0F32AVX2(dst *float32, src *float32, signs *float32, count int)
 
-// stream0F32AVX2 transforms count adjacent blocks of 8 elements in place and prefetches as many
-// elements, ahead elements further on, into the second cache.
-//
 //go:noescape
 func stream0F32AVX2(p *float32, count int, ahead int)
 
-// base1F32AVX2 transforms count adjacent blocks of 16 elements in place.
-//
 //go:noescape
 func base1F32AVX2(p *float32, count int)
 
-// signed1F32AVX2 writes the transform of count adjacent blocks of 16 elements of src times signs
-// into dst.
-//
 //go:noescape
 func signed1F32AVX2(dst *float32, src *float32, signs *float32, count int)
 
-// stream1F32AVX2 transforms count adjacent blocks of 16 elements in place and prefetches as many
-// elements, ahead elements further on, into the second cache.
-//
 //go:noescape
 func stream1F32AVX2(p *float32, count int, ahead int)
 
-// base2F32AVX2 transforms count adjacent blocks of 32 elements in place.
-//
 //go:noescape
 func base2F32AVX2(p *float32, count int)
 
-// signed2F32AVX2 writes the transform of count adjacent blocks of 32 elements of src times signs
-// into dst.
-//
 //go:noescape
 func signed2F32AVX2(dst *float32, src *float32, signs *float32, count int)
 
-// stream2F32AVX2 transforms count adjacent blocks of 32 elements in place and prefetches as many
-// elements, ahead elements further on, into the second cache.
-//
 //go:noescape
 func stream2F32AVX2(p *float32, count int, ahead int)
 
-// base3F32AVX2 transforms count adjacent blocks of 64 elements in place.
-//
 //go:noescape
 func base3F32AVX2(p *float32, count int)
 
-// signed3F32AVX2 writes the transform of count adjacent blocks of 64 elements of src times signs
-// into dst.
-//
 //go:noescape
 func signed3F32AVX2(dst *float32, src *float32, signs *float32, count int)
 
-// stream3F32AVX2 transforms count adjacent blocks of 64 elements in place and prefetches as many
-// elements, ahead elements further on, into the second cache.
-//
 //go:noescape
 func stream3F32AVX2(p *float32, count int, ahead int)
 
-// lanes1F32AVX2 transforms adjacent blocks of 2 elements, count vectors in all, in place.
-//
 //go:noescape
 func lanes1F32AVX2(p *float32, count int)
 
-// lanes2F32AVX2 transforms adjacent blocks of 4 elements, count vectors in all, in place.
-//
 //go:noescape
 func lanes2F32AVX2(p *float32, count int)
 
-// pass3F32AVX2 runs the stages h … 4h on the first columns of count adjacent blocks of 8h elements,
-// in place.
-//
 //go:noescape
 func pass3F32AVX2(p *float32, h int, columns int, count int)
 
-// timesF32AVX2 writes the products of count vectors of x and f into dst.
-//
 //go:noescape
 func timesF32AVX2(dst *float32, x *float32, f *float32, count int)
 
-// combineF32AVX2 writes the 16 combinations of the first vectors of each of count groups of four
-// rows of x, stride elements apart, into groups.
-//
 //go:noescape
 func combineF32AVX2(groups *float32, x *float32, stride int, count int)
 
-// sumsF32AVX2 writes the first vectors of 4·count rows of y, stride elements apart, each the sum of
-// the n vectors of groups that its terms number, in their order.
-//
 //go:noescape
 func sumsF32AVX2(y *float32, stride int, groups *float32, terms *uint16, n int, count int)
 
-// base0F64AVX2 transforms count adjacent blocks of 4 elements in place.
-//
 //go:noescape
 func base0F64AVX2(p *float64, count int)
 
-// signed0F64AVX2 writes the transform of count adjacent blocks of 4 elements of src times signs
-// into dst.
-//
 //go:noescape
 func signed0F64AVX2(dst *float64, src *float64, signs *float64, count int)
 
-// stream0F64AVX2 transforms count adjacent blocks of 4 elements in place and prefetches as many
-// elements, ahead elements further on, into the second cache.
-//
 //go:noescape
 func stream0F64AVX2(p *float64, count int, ahead int)
 
-// base1F64AVX2 transforms count adjacent blocks of 8 elements in place.
-//
 //go:noescape
 func base1F64AVX2(p *float64, count int)
 
-// signed1F64AVX2 writes the transform of count adjacent blocks of 8 elements of src times signs
-// into dst.
-//
 //go:noescape
 func signed1F64AVX2(dst *float64, src *float64, signs *float64, count int)
 
-// stream1F64AVX2 transforms count adjacent blocks of 8 elements in place and prefetches as many
-// elements, ahead elements further on, into the second cache.
-//
 //go:noescape
 func stream1F64AVX2(p *float64, count int, ahead int)
 
-// base2F64AVX2 transforms count adjacent blocks of 16 elements in place.
-//
 //go:noescape
 func base2F64AVX2(p *float64, count int)
 
-// signed2F64AVX2 writes the transform of count adjacent blocks of 16 elements of src times signs
-// into dst.
-//
 //go:noescape
 func signed2F64AVX2(dst *float64, src *float64, signs *float64, count int)
 
-// stream2F64AVX2 transforms count adjacent blocks of 16 elements in place and prefetches as many
-// elements, ahead elements further on, into the second cache.
-//
 //go:noescape
 func stream2F64AVX2(p *float64, count int, ahead int)
 
-// base3F64AVX2 transforms count adjacent blocks of 32 elements in place.
-//
 //go:noescape
 func base3F64AVX2(p *float64, count int)
 
-// signed3F64AVX2 writes the transform of count adjacent blocks of 32 elements of src times signs
-// into dst.
-//
 //go:noescape
 func signed3F64AVX2(dst *float64, src *float64, signs *float64, count int)
 
-// stream3F64AVX2 transforms count adjacent blocks of 32 elements in place and prefetches as many
-// elements, ahead elements further on, into the second cache.
-//
 //go:noescape
 func stream3F64AVX2(p *float64, count int, ahead int)
 
-// lanes1F64AVX2 transforms adjacent blocks of 2 elements, count vectors in all, in place.
-//
 //go:noescape
 func lanes1F64AVX2(p *float64, count int)
 
-// pass3F64AVX2 runs the stages h … 4h on the first columns of count adjacent blocks of 8h elements,
-// in place.
-//
 //go:noescape
 func pass3F64AVX2(p *float64, h int, columns int, count int)
 
-// timesF64AVX2 writes the products of count vectors of x and f into dst.
-//
 //go:noescape
 func timesF64AVX2(dst *float64, x *float64, f *float64, count int)
 
-// combineF64AVX2 writes the 16 combinations of the first vectors of each of count groups of four
-// rows of x, stride elements apart, into groups.
-//
 //go:noescape
 func combineF64AVX2(groups *float64, x *float64, stride int, count int)
 
-// sumsF64AVX2 writes the first vectors of 4·count rows of y, stride elements apart, each the sum of
-// the n vectors of groups that its terms number, in their order.
-//
 //go:noescape
 func sumsF64AVX2(y *float64, stride int, groups *float64, terms *uint16, n int, count int)

@@ -21,71 +21,39 @@ func signed0F32NEON(dst, src, signs *float32, count int)
 //go:noescape
 func stream0F32NEON(p *float32, count, ahead int)
 
-// base1F32NEON transforms count adjacent blocks of 8 elements in place.
-//
 //go:noescape
 func base1F32NEON(p *float32, count int)
 
-// signed1F32NEON writes the transform of count adjacent blocks of 8 elements of src times signs
-// into dst.
-//
 //go:noescape
 func signed1F32NEON(dst, src, signs *float32, count int)
 
-// stream1F32NEON transforms count adjacent blocks of 8 elements in place and prefetches as many
-// elements, ahead elements further on, into the second cache.
-//
 //go:noescape
 func stream1F32NEON(p *float32, count, ahead int)
 
-// base2F32NEON transforms count adjacent blocks of 16 elements in place.
-//
 //go:noescape
 func base2F32NEON(p *float32, count int)
 
-// signed2F32NEON writes the transform of count adjacent blocks of 16 elements of src times signs
-// into dst.
-//
 //go:noescape
 func signed2F32NEON(dst, src, signs *float32, count int)
 
-// stream2F32NEON transforms count adjacent blocks of 16 elements in place and prefetches as many
-// elements, ahead elements further on, into the second cache.
-//
 //go:noescape
 func stream2F32NEON(p *float32, count, ahead int)
 
-// base3F32NEON transforms count adjacent blocks of 32 elements in place.
-//
 //go:noescape
 func base3F32NEON(p *float32, count int)
 
-// signed3F32NEON writes the transform of count adjacent blocks of 32 elements of src times signs
-// into dst.
-//
 //go:noescape
 func signed3F32NEON(dst, src, signs *float32, count int)
 
-// stream3F32NEON transforms count adjacent blocks of 32 elements in place and prefetches as many
-// elements, ahead elements further on, into the second cache.
-//
 //go:noescape
 func stream3F32NEON(p *float32, count, ahead int)
 
-// base4F32NEON transforms count adjacent blocks of 64 elements in place.
-//
 //go:noescape
 func base4F32NEON(p *float32, count int)
 
-// signed4F32NEON writes the transform of count adjacent blocks of 64 elements of src times signs
-// into dst.
-//
 //go:noescape
 func signed4F32NEON(dst, src, signs *float32, count int)
 
-// stream4F32NEON transforms count adjacent blocks of 64 elements in place and prefetches as many
-// elements, ahead elements further on, into the second cache.
-//
 //go:noescape
 func stream4F32NEON(p *float32, count, ahead int)
 
@@ -100,9 +68,6 @@ func lanes1F32NEON(p *float32, count int)
 //go:noescape
 func pass3F32NEON(p *float32, h, columns, count int)
 
-// pass4F32NEON runs the stages h … 8h on the first columns of count adjacent blocks of 16h
-// elements, in place.
-//
 //go:noescape
 func pass4F32NEON(p *float32, h, columns, count int)
 
@@ -129,146 +94,77 @@ func sumsF32NEON(y *float32, stride int, groups *float32, terms *uint16, n, coun
 //go:noescape
 func core12F32NEON(x *float32, stride, columns int, sums *float32)
 
-// core20F32NEON applies the core of order 20 to the first columns, a multiple of a vector, of 20
-// rows of x, stride elements apart; sums has room for a vector a row.
-//
 //go:noescape
 func core20F32NEON(x *float32, stride, columns int, sums *float32)
 
-// core28F32NEON applies the core of order 28 to the first columns, a multiple of a vector, of 28
-// rows of x, stride elements apart; sums has room for a vector a row.
-//
 //go:noescape
 func core28F32NEON(x *float32, stride, columns int, sums *float32)
 
-// base0F64NEON transforms count adjacent blocks of 2 elements in place.
-//
 //go:noescape
 func base0F64NEON(p *float64, count int)
 
-// signed0F64NEON writes the transform of count adjacent blocks of 2 elements of src times signs
-// into dst.
-//
 //go:noescape
 func signed0F64NEON(dst, src, signs *float64, count int)
 
-// stream0F64NEON transforms count adjacent blocks of 2 elements in place and prefetches as many
-// elements, ahead elements further on, into the second cache.
-//
 //go:noescape
 func stream0F64NEON(p *float64, count, ahead int)
 
-// base1F64NEON transforms count adjacent blocks of 4 elements in place.
-//
 //go:noescape
 func base1F64NEON(p *float64, count int)
 
-// signed1F64NEON writes the transform of count adjacent blocks of 4 elements of src times signs
-// into dst.
-//
 //go:noescape
 func signed1F64NEON(dst, src, signs *float64, count int)
 
-// stream1F64NEON transforms count adjacent blocks of 4 elements in place and prefetches as many
-// elements, ahead elements further on, into the second cache.
-//
 //go:noescape
 func stream1F64NEON(p *float64, count, ahead int)
 
-// base2F64NEON transforms count adjacent blocks of 8 elements in place.
-//
 //go:noescape
 func base2F64NEON(p *float64, count int)
 
-// signed2F64NEON writes the transform of count adjacent blocks of 8 elements of src times signs
-// into dst.
-//
 //go:noescape
 func signed2F64NEON(dst, src, signs *float64, count int)
 
-// stream2F64NEON transforms count adjacent blocks of 8 elements in place and prefetches as many
-// elements, ahead elements further on, into the second cache.
-//
 //go:noescape
 func stream2F64NEON(p *float64, count, ahead int)
 
-// base3F64NEON transforms count adjacent blocks of 16 elements in place.
-//
 //go:noescape
 func base3F64NEON(p *float64, count int)
 
-// signed3F64NEON writes the transform of count adjacent blocks of 16 elements of src times signs
-// into dst.
-//
 //go:noescape
 func signed3F64NEON(dst, src, signs *float64, count int)
 
-// stream3F64NEON transforms count adjacent blocks of 16 elements in place and prefetches as many
-// elements, ahead elements further on, into the second cache.
-//
 //go:noescape
 func stream3F64NEON(p *float64, count, ahead int)
 
-// base4F64NEON transforms count adjacent blocks of 32 elements in place.
-//
 //go:noescape
 func base4F64NEON(p *float64, count int)
 
-// signed4F64NEON writes the transform of count adjacent blocks of 32 elements of src times signs
-// into dst.
-//
 //go:noescape
 func signed4F64NEON(dst, src, signs *float64, count int)
 
-// stream4F64NEON transforms count adjacent blocks of 32 elements in place and prefetches as many
-// elements, ahead elements further on, into the second cache.
-//
 //go:noescape
 func stream4F64NEON(p *float64, count, ahead int)
 
-// pass3F64NEON runs the stages h … 4h on the first columns of count adjacent blocks of 8h elements,
-// in place.
-//
 //go:noescape
 func pass3F64NEON(p *float64, h, columns, count int)
 
-// pass4F64NEON runs the stages h … 8h on the first columns of count adjacent blocks of 16h
-// elements, in place.
-//
 //go:noescape
 func pass4F64NEON(p *float64, h, columns, count int)
 
-// timesF64NEON writes the products of count vectors of x and f into dst.
-//
 //go:noescape
 func timesF64NEON(dst, x, f *float64, count int)
 
-// combineF64NEON writes the 16 combinations of the first vectors of each of count groups of four
-// rows of x, stride elements apart, into groups.
-//
 //go:noescape
 func combineF64NEON(groups, x *float64, stride, count int)
 
-// sumsF64NEON writes the first vectors of 4·count rows of y, stride elements apart, each the sum of
-// the n vectors of groups that its terms number, in their order.
-//
 //go:noescape
 func sumsF64NEON(y *float64, stride int, groups *float64, terms *uint16, n, count int)
 
-// core12F64NEON applies the core of order 12 to the first columns, a multiple of a vector, of 12
-// rows of x, stride elements apart; sums has room for a vector a row.
-//
 //go:noescape
 func core12F64NEON(x *float64, stride, columns int, sums *float64)
 
-// core20F64NEON applies the core of order 20 to the first columns, a multiple of a vector, of 20
-// rows of x, stride elements apart; sums has room for a vector a row.
-//
 //go:noescape
 func core20F64NEON(x *float64, stride, columns int, sums *float64)
 
-// core28F64NEON applies the core of order 28 to the first columns, a multiple of a vector, of 28
-// rows of x, stride elements apart; sums has room for a vector a row.
-//
 //go:noescape
 func core28F64NEON(x *float64, stride, columns int, sums *float64)

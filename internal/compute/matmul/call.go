@@ -30,23 +30,22 @@ var tileBytes = cache.L1 / 3
 // call is one product.
 type call[T Float] struct {
 	alpha, beta T
-	a           view[T]
-	b           *Packed[T]
-	c           view[T]
+	a           operand[T]
+	b           Packed[T]
+	c           operand[T]
 	done        Epilogue
 	strips      int // of rows of C, of nearly equal height
 	groups      int // of strips
 	columns     int // of a piece
 }
 
-func (instance[T]) mulPacked(alpha T, left operand[T], b *Packed[T], beta T, out operand[T], done Epilogue) {
-	a, c := view[T](left), view[T](out)
+func (instance[T]) mulPacked(alpha T, a operand[T], b *Packed[T], beta T, c operand[T], done Epilogue) {
 	check(a, b.rows, b.cols, c)
 	if c.rows == 0 || c.cols == 0 {
 		return
 	}
 	p := pool.Get[call[T]](&calls)
-	*p = call[T]{alpha: alpha, beta: beta, a: a, b: b, c: c, done: done}
+	*p = call[T]{alpha: alpha, beta: beta, a: a, b: *b, c: c, done: done}
 	parallel.Do(p.split(), p)
 	*p = call[T]{}
 	pool.Put(&calls, p)
@@ -119,7 +118,7 @@ func (p *call[T]) row(strip int) int { return parallel.Share(p.c.rows, p.strips,
 // groups read.
 func (p *call[T]) compute(first, end, from, to int) {
 	if p.b.rows == 0 {
-		p.scale(p.row(first), p.row(end), from, to)
+		scale(p.c, p.beta, p.row(first), p.row(end), from, to)
 		return
 	}
 	k, bytes := best[T](), min(depth, p.b.rows)*simd.Size[T]() // bytes of a row of A or column of B
@@ -146,7 +145,7 @@ func (p *call[T]) compute(first, end, from, to int) {
 			for left := from; left < to; left += width {
 				for s := lo; s < hi; s++ {
 					t := tile{row: p.row(s), rows: p.row(s+1) - p.row(s), block: block, depth: n, from: left, to: min(left+width, to)}
-					a := p.a.from(t.row, block)
+					a := leftAt(&p.a, t.row, block)
 					if rows != nil {
 						if left == from {
 							rows.add(&p.a, t.row, t.rows, block, n)
@@ -189,9 +188,9 @@ func (p *call[T]) multiply(k *kernels[T], a left[T], t tile, beta T) {
 		if t.fetched > 0 {
 			run = min(run, fetchPanels)
 			lo, hi := parallel.Share(t.depth, panels, count), parallel.Share(t.depth, panels, count+run)
-			p.a.expect(t.row+t.rows, t.fetched, t.block+lo, hi-lo)
+			expect(&p.a, t.row+t.rows, t.fetched, t.block+lo, hi-lo)
 		}
-		b, vectors := rightOf(p.b, k, t.block, t.depth, at/panel)
+		b, vectors := rightOf(&p.b, k, t.block, t.depth, at/panel)
 		last := min(p.c.cols-at, panel) - (vectors-1)*k.lanes
 		c := target[T]{&p.c.data[t.row*p.c.stride+at], p.c.stride, last}
 		k.strip(t.rows, vectors)(t.depth, a, b, c, p.alpha, beta, run)
@@ -207,27 +206,27 @@ type copied[T Float] struct {
 }
 
 // reset allocates memory for strips of at most height rows and n columns of A.
-func (x *copied[T]) reset(a *view[T], strips, height, n int) {
+func (x *copied[T]) reset(a *operand[T], strips, height, n int) {
 	rows, stride := shape[T](a, height, n)
 	x.data, x.used, x.strips = cache.Aligned(x.data, strips*rows*stride), 0, x.strips[:0]
 }
 
 // add copies rows i ≤ r < i+height and columns l ≤ c < l+n of A.
-func (x *copied[T]) add(a *view[T], i, height, l, n int) {
-	row, col := a.steps()
+func (x *copied[T]) add(a *operand[T], i, height, l, n int) {
+	row, col := steps(a)
 	from := a.data[i*row+l*col:]
 	rows, stride := shape[T](a, height, n)
-	to := view[T]{data: x.data[x.used:], stride: stride, trans: a.trans}
+	to := operand[T]{data: x.data[x.used:], stride: stride, trans: a.trans}
 	for r := range rows {
 		copy(to.data[r*stride:][:stride-spare[T]()], from[r*a.stride:])
 	}
 	x.used += rows * stride
-	x.strips = append(x.strips, to.from(0, 0))
+	x.strips = append(x.strips, leftAt(&to, 0, 0))
 }
 
 // shape returns the number of rows in memory, and their stride, of a copy of height rows and n
 // columns of A.
-func shape[T Float](a *view[T], height, n int) (rows, stride int) {
+func shape[T Float](a *operand[T], height, n int) (rows, stride int) {
 	if a.trans {
 		height, n = n, height
 	}
@@ -239,15 +238,15 @@ func shape[T Float](a *view[T], height, n int) (rows, stride int) {
 func spare[T Float]() int { return cache.Line / simd.Size[T]() }
 
 // scale multiplies a tile of C by β, which is a product without inner indices.
-func (p *call[T]) scale(lo, hi, from, to int) {
+func scale[T Float](c operand[T], beta T, lo, hi, from, to int) {
 	for i := lo; i < hi; i++ {
-		row := p.c.data[i*p.c.stride:][from:to]
-		if p.beta == 0 {
+		row := c.data[i*c.stride:][from:to]
+		if beta == 0 {
 			clear(row)
 			continue
 		}
 		for j := range row {
-			row[j] *= p.beta
+			row[j] *= beta
 		}
 	}
 }

@@ -15,7 +15,6 @@ var kernels32 = [simd.NEON + 1]*kernels[float32]{
 		widens:    [2]widener[float32]{widenHalfF32AVX512, widenBFloatF32AVX512},
 		adds:      [2][]adder[float32]{{add1x1F32AVX512, add4x1F32AVX512}, {add1x2F32AVX512, add4x2F32AVX512}},
 		packs:     []packer[float32]{pack1F32AVX512, pack2F32AVX512},
-		unpacks:   []packer[float32]{unpack1F32AVX512, unpack2F32AVX512},
 		transpose: packTransposedF32AVX512,
 		invert:    invertF32AVX512,
 	},
@@ -27,7 +26,6 @@ var kernels32 = [simd.NEON + 1]*kernels[float32]{
 		widens:    [2]widener[float32]{widenHalfF32AVX2, widenBFloatF32AVX2},
 		adds:      [2][]adder[float32]{{add1x1F32AVX2, add4x1F32AVX2}, {add1x2F32AVX2, add4x2F32AVX2}},
 		packs:     []packer[float32]{pack1F32AVX2, pack2F32AVX2},
-		unpacks:   []packer[float32]{unpack1F32AVX2, unpack2F32AVX2},
 		transpose: packTransposedF32AVX2,
 	},
 }
@@ -40,7 +38,6 @@ var kernels64 = [simd.NEON + 1]*kernels[float64]{
 		widens:    [2]widener[float64]{widenHalfF64AVX512, widenBFloatF64AVX512},
 		adds:      [2][]adder[float64]{{add1x1F64AVX512, add4x1F64AVX512}, {add1x2F64AVX512, add4x2F64AVX512}},
 		packs:     []packer[float64]{pack1F64AVX512, pack2F64AVX512},
-		unpacks:   []packer[float64]{unpack1F64AVX512, unpack2F64AVX512},
 		transpose: packTransposedF64AVX512,
 		invert:    invertF64AVX512,
 	},
@@ -51,7 +48,6 @@ var kernels64 = [simd.NEON + 1]*kernels[float64]{
 		widens:    [2]widener[float64]{widenHalfF64AVX2, widenBFloatF64AVX2},
 		adds:      [2][]adder[float64]{{add1x1F64AVX2, add4x1F64AVX2}, {add1x2F64AVX2, add4x2F64AVX2}},
 		packs:     []packer[float64]{pack1F64AVX2, pack2F64AVX2},
-		unpacks:   []packer[float64]{unpack1F64AVX2, unpack2F64AVX2},
 		transpose: packTransposedF64AVX2,
 	},
 }

@@ -24,14 +24,14 @@ const (
 // few is a product of few rows of A with a B that is not packed. A piece is some columns of C.
 type few[T Float] struct {
 	alpha, beta T
-	a, b, c     view[T]
+	a, b, c     operand[T]
 	columns     int // of a piece
 	rows        []T // memory of the rows of A
 }
 
 // mulFew computes the product and returns true. It returns false if A has many rows, if B has no row
 // or fewer columns than a vector, or if the tier has no kernels for few rows.
-func mulFew[T Float](alpha T, a, b view[T], beta T, c view[T]) bool {
+func mulFew[T Float](alpha T, a, b operand[T], beta T, c operand[T]) bool {
 	k := best[T]()
 	if c.rows == 0 || c.rows > fewRows || b.rows == 0 || b.cols < k.lanes || k.dots == nil {
 		return false
@@ -47,7 +47,7 @@ func mulFew[T Float](alpha T, a, b view[T], beta T, c view[T]) bool {
 	}
 	p.columns = max((columns+panel-1)/panel, 1) * panel
 	parallel.Do((b.cols+p.columns-1)/p.columns, p)
-	p.a, p.b, p.c = view[T]{}, view[T]{}, view[T]{}
+	p.a, p.b, p.c = operand[T]{}, operand[T]{}, operand[T]{}
 	pool.Put(&fews, p)
 	return true
 }
@@ -61,7 +61,7 @@ func (p *few[T]) gather() {
 			p.rows[i*n+l] = x
 		}
 	}
-	p.a = view[T]{rows: p.a.rows, cols: n, data: p.rows, stride: n}
+	p.a = operand[T]{rows: p.a.rows, cols: n, data: p.rows, stride: n}
 }
 
 // Piece computes some columns of C.
@@ -111,7 +111,7 @@ func (p *few[T]) dots(s *sums[T], from, to int) {
 			inPlace := at < whole && p.inPlace(n)
 			var wide right[T]
 			if !inPlace {
-				b, stride := p.b.widened(&s.wide, at, min(at+k.lanes, to), block, n)
+				b, stride := widened(&p.b, &s.wide, at, min(at+k.lanes, to), block, n)
 				if at == whole {
 					p.rest(s, b, stride, block, n, at, to, beta)
 					beta = 1
@@ -121,7 +121,7 @@ func (p *few[T]) dots(s *sums[T], from, to int) {
 			}
 			for strip := range strips {
 				i, end := parallel.Share(p.c.rows, strips, strip), parallel.Share(p.c.rows, strips, strip+1)
-				if a, c := p.a.from(i, block), p.at(i, at, k.lanes); inPlace {
+				if a, c := leftAt(&p.a, i, block), p.at(i, at, k.lanes); inPlace {
 					b := right[uint16]{&p.b.half[at*p.b.stride+block], p.b.stride, k.lanes * p.b.stride, ahead}
 					half[end-i-1](n, a, b, c, p.alpha, beta, panels)
 				} else {
@@ -150,7 +150,7 @@ func (p *few[T]) rest(s *sums[T], b []T, stride, block, n, at, to int, beta T) {
 	s.data = cache.Aligned(s.data, n*k.lanes)
 	packPanel(k, s.data, b, n, 1, to-at, 1, stride)
 	for i := range p.c.rows {
-		k.strip(1, 1)(n, p.a.from(i, block), right[T]{first: &s.data[0], row: k.lanes}, p.at(i, at, to-at), p.alpha, beta, 1)
+		k.strip(1, 1)(n, leftAt(&p.a, i, block), right[T]{first: &s.data[0], row: k.lanes}, p.at(i, at, to-at), p.alpha, beta, 1)
 	}
 }
 
@@ -193,7 +193,7 @@ func (p *few[T]) add(s *sums[T], block, n, first, at, to int, beta T, vectors in
 		done := i * (n / 4 * 4)
 		if count := (n - done) / rows; count > 0 {
 			b := right[T]{first: &p.b.data[(block+done)*p.b.stride+at], row: p.b.stride, ahead: ahead}
-			k.adds[vectors-1][1-i](count, p.c.rows, p.a.from(0, block+done), b, &sums[0], last, panels)
+			k.adds[vectors-1][1-i](count, p.c.rows, leftAt(&p.a, 0, block+done), b, &sums[0], last, panels)
 		}
 	}
 	for i := range p.c.rows {

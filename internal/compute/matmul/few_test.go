@@ -9,10 +9,7 @@ import (
 
 // TestFewRowsKeepBits compares products of few rows with the same rows of a product of many.
 func TestFewRowsKeepBits(t *testing.T) {
-	everyTier(t, func(t *testing.T) {
-		t.Run("type=float32", testFewRowsKeepBits[float32])
-		t.Run("type=float64", testFewRowsKeepBits[float64])
-	})
+	bothOnEveryTier(t, testFewRowsKeepBits[float32], testFewRowsKeepBits[float64])
 }
 
 func testFewRowsKeepBits[T Float](t *testing.T) {
@@ -44,16 +41,16 @@ func testFewRowsOf[T Float](t *testing.T, rng *rand.Rand, k, n int) {
 		for m := 1; m <= fewRows; m++ {
 			first, firstT := a, at
 			first.Rows, firstT.Cols = m, m
-			for i, operands := range [][2]view[T]{
-				{view[T](of(first, false)), view[T](of(b, false))},
-				{view[T](of(first, false)), view[T](of(bt, true))},
-				{view[T](of(firstT, true)), view[T](of(b, false))},
-				{view[T](of(firstT, true)), view[T](of(bt, true))},
+			for i, operands := range [][2]operand[T]{
+				{of(first, false), of(b, false)},
+				{of(first, false), of(bt, true)},
+				{of(firstT, true), of(b, false)},
+				{of(firstT, true), of(bt, true)},
 			} {
 				got := copyOf(old)
 				c := got
 				c.Rows = m
-				require.True(t, mulFew(0.75, operands[0], operands[1], beta, view[T](of(c, false))))
+				require.True(t, mulFew(0.75, operands[0], operands[1], beta, of(c, false)))
 				for r := range a.Rows {
 					row := want.Data[r*old.Stride:][:n]
 					if r >= m {

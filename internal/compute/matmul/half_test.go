@@ -12,10 +12,7 @@ import (
 // TestHalfKeepsBits compares products with elements of 16 bits with products of the same elements
 // as float32 or float64.
 func TestHalfKeepsBits(t *testing.T) {
-	everyTier(t, func(t *testing.T) {
-		t.Run("type=float32", testHalfKeepsBits[float32])
-		t.Run("type=float64", testHalfKeepsBits[float64])
-	})
+	bothOnEveryTier(t, testHalfKeepsBits[float32], testHalfKeepsBits[float64])
 }
 
 func testHalfKeepsBits[T Float](t *testing.T) {
@@ -53,12 +50,7 @@ func testHalfOf[T Float](t *testing.T, rng *rand.Rand, k, n int) {
 
 // TestWiden compares all numbers of 16 bits with their definitions, on every tier and from every
 // place in a vector.
-func TestWiden(t *testing.T) {
-	everyTier(t, func(t *testing.T) {
-		t.Run("type=float32", testWiden[float32])
-		t.Run("type=float64", testWiden[float64])
-	})
-}
+func TestWiden(t *testing.T) { bothOnEveryTier(t, testWiden[float32], testWiden[float64]) }
 
 func testWiden[T Float](t *testing.T) {
 	all := make([]uint16, 1<<16)

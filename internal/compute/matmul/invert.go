@@ -16,7 +16,7 @@ const MaxInvert = 16
 //
 //	X_i = (e_i − Σ_{l<i} a_il·X_l) / λ_i
 func InvertTriangle[T Float, M Matrix[T]](a M, diag []T) {
-	v := view[T](of(a, false))
+	v := of(a, false)
 	n := v.rows
 	if n != v.cols || n > MaxInvert || diag != nil && len(diag) != n {
 		panic(fmt.Sprintf("matmul: %d×%d with %d elements on the diagonal is no triangle of order %d at most", n, v.cols, len(diag), MaxInvert))

@@ -12,10 +12,7 @@ import (
 // TestInvertTriangle multiplies triangles by their inverses. What is on the diagonal and above
 // is NaN and must not be read, and what lies around must stay.
 func TestInvertTriangle(t *testing.T) {
-	everyTier(t, func(t *testing.T) {
-		t.Run("type=float32", func(t *testing.T) { testInvertTriangle[float32](t, 0x1p-24) })
-		t.Run("type=float64", func(t *testing.T) { testInvertTriangle[float64](t, 0x1p-53) })
-	})
+	bothOnEveryTier(t, func(t *testing.T) { testInvertTriangle[float32](t, 0x1p-24) }, func(t *testing.T) { testInvertTriangle[float64](t, 0x1p-53) })
 }
 
 func testInvertTriangle[T Float](t *testing.T, unit float64) {

@@ -19,8 +19,8 @@ type kernels[T Float] struct {
 	halfDots [2][]halfStrip[T]
 	widens   [2]widener[T]
 	// packs[v−1], if not nil, writes a panel of n rows of v vectors. The last vector has lanes
-	// columns of from. unpacks[v−1] copies a panel back.
-	packs, unpacks []packer[T]
+	// columns of from.
+	packs []packer[T]
 	// transpose, if not nil, transposes count squares of lanes×lanes elements. The squares are side by
 	// side in b and one below another in dst, whose rows are next bytes apart.
 	transpose func(count int, dst *T, next int, b *T, stride int)

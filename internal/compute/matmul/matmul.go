@@ -93,6 +93,17 @@ func MulTHalf[T Float, M Matrix[T]](alpha T, a M, b Half, beta T, c M) {
 	productsOf[T]().mul(alpha, of(a, false), operand[T]{rows: b.Cols, cols: b.Rows, half: b.Data, bfloat: b.BFloat, stride: b.Cols, trans: true}, beta, of(c, false))
 }
 
+// MulInPlace is Mul on the calling goroutine, which reads B in place: for small products, and for
+// pieces of parallel work whose B stays in a cache. The bits are the same.
+func MulInPlace[T Float, M Matrix[T]](alpha T, a, b M, beta T, c M) {
+	productsOf[T]().mulInPlace(alpha, of(a, false), of(b, false), beta, of(c, false))
+}
+
+// TMulInPlace is MulInPlace for Aᵀ.
+func TMulInPlace[T Float, M Matrix[T]](alpha T, a, b M, beta T, c M) {
+	productsOf[T]().mulInPlace(alpha, of(a, true), of(b, false), beta, of(c, false))
+}
+
 // MulPacked computes C = α·A·B + β·C for a packed operand B, and calls done, if it is not nil, for
 // every tile of C. The rest is as for Mul, with the same bits.
 func MulPacked[T Float, M Matrix[T]](alpha T, a M, b *Packed[T], beta T, c M, done Epilogue) {
@@ -104,8 +115,8 @@ func TMulPacked[T Float, M Matrix[T]](alpha T, a M, b *Packed[T], beta T, c M, d
 	productsOf[T]().mulPacked(alpha, of(a, true), b, beta, of(c, false), done)
 }
 
-// operand is a Matrix, or its transpose if trans is true. It has no methods, because packages that
-// call products would compile them.
+// operand is a Matrix, or its transpose if trans is true. It has functions instead of methods,
+// because packages that call products would compile the methods.
 type operand[T Float] struct {
 	rows, cols int
 	data       []T
@@ -114,9 +125,6 @@ type operand[T Float] struct {
 	stride     int
 	trans      bool
 }
-
-// view is an operand with methods.
-type view[T Float] operand[T]
 
 func of[T Float, M Matrix[T]](m M, trans bool) operand[T] {
 	f := struct {
@@ -132,47 +140,34 @@ func of[T Float, M Matrix[T]](m M, trans bool) operand[T] {
 }
 
 // steps returns the distances between neighbours in a column and in a row.
-func (a *view[T]) steps() (row, col int) {
+func steps[T Float](a *operand[T]) (row, col int) {
 	if a.trans {
 		return 1, a.stride
 	}
 	return a.stride, 1
 }
 
-// from returns the operand that begins at element (i, l).
-func (a *view[T]) from(i, l int) left[T] {
-	row, col := a.steps()
+// leftAt returns the left operand that begins at element (i, l) of a.
+func leftAt[T Float](a *operand[T], i, l int) left[T] {
+	row, col := steps(a)
 	return left[T]{&a.data[i*row+l*col], row, col}
 }
 
-// colRange returns columns from ≤ j < to of a.
-func (a view[T]) colRange(from, to int) view[T] {
-	_, col := a.steps()
-	a.skip(from * col)
-	a.cols = to - from
-	return a
-}
-
-// rowRange returns rows from ≤ i < to of a.
-func (a view[T]) rowRange(from, to int) view[T] {
-	row, _ := a.steps()
-	a.skip(from * row)
-	a.rows = to - from
-	return a
-}
-
-// skip removes the first n elements.
-func (a *view[T]) skip(n int) {
-	if a.half != nil {
-		a.half = a.half[n:]
+// part returns rows r0 ≤ i < r1 and columns c0 ≤ j < c1 of a.
+func part[T Float](a operand[T], r0, r1, c0, c1 int) operand[T] {
+	row, col := steps(&a)
+	if skip := r0*row + c0*col; a.half != nil {
+		a.half = a.half[skip:]
 	} else {
-		a.data = a.data[n:]
+		a.data = a.data[skip:]
 	}
+	a.rows, a.cols = r1-r0, c1-c0
+	return a
 }
 
 // expect prefetches rows i ≤ r < i+rows and columns l ≤ c < l+cols of a.
-func (a *view[T]) expect(i, rows, l, cols int) {
-	row, col := a.steps()
+func expect[T Float](a *operand[T], i, rows, l, cols int) {
+	row, col := steps(a)
 	first := i*row + l*col
 	if a.trans {
 		rows, cols = cols, rows
@@ -187,6 +182,7 @@ func (a *view[T]) expect(i, rows, l, cols int) {
 type products[T Float] interface {
 	mul(alpha T, a, b operand[T], beta T, c operand[T])
 	mulOnce(alpha T, a, b operand[T], beta T, c operand[T])
+	mulInPlace(alpha T, a, b operand[T], beta T, c operand[T])
 	mulPacked(alpha T, a operand[T], b *Packed[T], beta T, c operand[T], done Epilogue)
 	pack(p *Packed[T], b operand[T])
 }
@@ -208,22 +204,17 @@ func productsOf[T Float]() products[T] { return *(*products[T])(bothProducts[sim
 
 // mul reads B in place if A has few rows. Otherwise mul packs B, in parts if B is large, and
 // multiplies.
-func (x instance[T]) mul(alpha T, left, right operand[T], beta T, out operand[T]) {
-	a, b, c := view[T](left), view[T](right), view[T](out)
+func (x instance[T]) mul(alpha T, a, b operand[T], beta T, c operand[T]) {
 	check(a, b.rows, b.cols, c)
 	if (b.trans || b.rows*b.cols > cache.L2/2/simd.Size[T]()) && mulFew(alpha, a, b, beta, c) {
 		return
 	}
 	if !b.trans && Strips[T](c.rows) <= stripsInPlace && float64(c.rows)*float64(b.rows)*float64(b.cols) < serialBelow {
-		mulInPlace(alpha, a, b, beta, c)
+		x.mulInPlace(alpha, a, b, beta, c)
 		return
 	}
 	if isNarrow(b) {
-		p := pool.Get[borrowed[T]](&borrows)
-		p.rows, p.cols, p.data, p.stride = b.rows, b.cols, b.data, b.stride
-		x.mulPacked(alpha, left, (*Packed[T])(p), beta, out, nil)
-		*p = borrowed[T]{}
-		pool.Put(&borrows, p)
+		x.mulPacked(alpha, a, &Packed[T]{rows: b.rows, cols: b.cols, data: b.data, stride: b.stride}, beta, c, nil)
 		return
 	}
 	rows, columns := packedPart[T](b.rows, b.cols)
@@ -237,18 +228,17 @@ func (x instance[T]) mul(alpha T, left, right operand[T], beta T, out operand[T]
 			if lo > 0 {
 				old = 1
 			}
-			x.pack(p, operand[T](b.rowRange(lo, hi).colRange(from, to)))
-			x.mulPacked(alpha, operand[T](a.colRange(lo, hi)), p, old, operand[T](c.colRange(from, to)), nil)
+			x.pack(p, part(b, lo, hi, from, to))
+			x.mulPacked(alpha, part(a, 0, a.rows, lo, hi), p, old, part(c, 0, c.rows, from, to), nil)
 		}
 	}
 }
 
-func (x instance[T]) mulOnce(alpha T, left, right operand[T], beta T, out operand[T]) {
-	a, b, c := view[T](left), view[T](right), view[T](out)
+func (x instance[T]) mulOnce(alpha T, a, b operand[T], beta T, c operand[T]) {
 	check(a, b.rows, b.cols, c)
 	if !mulFew(alpha, a, b, beta, c) {
-		b.expect(0, b.rows, 0, b.cols)
-		x.mul(alpha, left, right, beta, out)
+		expect(&b, 0, b.rows, 0, b.cols)
+		x.mul(alpha, a, b, beta, c)
 	}
 }
 
@@ -256,10 +246,10 @@ func (x instance[T]) mulOnce(alpha T, left, right operand[T], beta T, out operan
 // take longer than it saves.
 const stripsInPlace = 4
 
-// mulInPlace multiplies on the calling goroutine and reads B in place.
-func mulInPlace[T Float](alpha T, a, b view[T], beta T, c view[T]) {
+func (instance[T]) mulInPlace(alpha T, a, b operand[T], beta T, c operand[T]) {
+	check(a, b.rows, b.cols, c)
 	if b.rows == 0 {
-		(&call[T]{beta: beta, c: c}).scale(0, c.rows, 0, c.cols)
+		scale(c, beta, 0, c.rows, 0, c.cols)
 		return
 	}
 	k, strips := best[T](), Strips[T](c.rows)
@@ -267,7 +257,7 @@ func mulInPlace[T Float](alpha T, a, b view[T], beta T, c view[T]) {
 		n := min(depth, b.rows-block)
 		for s := range strips {
 			i := parallel.Share(c.rows, strips, s)
-			height, x := parallel.Share(c.rows, strips, s+1)-i, a.from(i, block)
+			height, x := parallel.Share(c.rows, strips, s+1)-i, leftAt(&a, i, block)
 			for at := 0; at < c.cols; {
 				vectors, last, panels := 2, k.lanes, (c.cols-at)/(2*k.lanes)
 				if panels == 0 {
@@ -282,12 +272,7 @@ func mulInPlace[T Float](alpha T, a, b view[T], beta T, c view[T]) {
 	}
 }
 
-// borrowed is an operand without memory of its own.
-type borrowed[T Float] Packed[T]
-
-var borrows pool.Pair[borrowed[float32], borrowed[float64]]
-
-func check[T Float](a view[T], k, n int, c view[T]) {
+func check[T Float](a operand[T], k, n int, c operand[T]) {
 	if a.cols != k || c.rows != a.rows || c.cols != n {
 		panic(fmt.Sprintf("matmul: (%d×%d)·(%d×%d) does not fit %d×%d", a.rows, a.cols, k, n, c.rows, c.cols))
 	}

@@ -15230,52 +15230,6 @@ loop:
 	VZEROUPPER
 	RET
 
-// func unpack1F32AVX512(k int, b *float32, src *float32, stride int, lanes int)
-// Requires: AVX, AVX512F, BMI2
-TEXT ·unpack1F32AVX512(SB), NOSPLIT, $0-40
-	MOVQ  k+0(FP), AX
-	MOVQ  b+8(FP), CX
-	MOVQ  src+16(FP), DX
-	MOVQ  stride+24(FP), BX
-	MOVQ  lanes+32(FP), SI
-	MOVQ  $-1, DI
-	BZHIQ SI, DI, SI
-	KMOVW SI, K1
-
-loop:
-	VMOVUPS (DX), Z0
-	VMOVUPS Z0, K1, (CX)
-	ADDQ    $0x00000040, DX
-	ADDQ    BX, CX
-	DECQ    AX
-	JNZ     loop
-	VZEROUPPER
-	RET
-
-// func unpack2F32AVX512(k int, b *float32, src *float32, stride int, lanes int)
-// Requires: AVX, AVX512F, BMI2
-TEXT ·unpack2F32AVX512(SB), NOSPLIT, $0-40
-	MOVQ  k+0(FP), AX
-	MOVQ  b+8(FP), CX
-	MOVQ  src+16(FP), DX
-	MOVQ  stride+24(FP), BX
-	MOVQ  lanes+32(FP), SI
-	MOVQ  $-1, DI
-	BZHIQ SI, DI, SI
-	KMOVW SI, K1
-
-loop:
-	VMOVUPS (DX), Z0
-	VMOVUPS Z0, (CX)
-	VMOVUPS 64(DX), Z1
-	VMOVUPS Z1, K1, 64(CX)
-	ADDQ    $0x00000080, DX
-	ADDQ    BX, CX
-	DECQ    AX
-	JNZ     loop
-	VZEROUPPER
-	RET
-
 // func packTransposedF32AVX512(count int, dst *float32, next int, b *float32, stride int)
 // Requires: AVX, AVX512F
 TEXT ·packTransposedF32AVX512(SB), NOSPLIT, $0-40
@@ -22756,52 +22710,6 @@ loop:
 	VZEROUPPER
 	RET
 
-// func unpack1F64AVX512(k int, b *float64, src *float64, stride int, lanes int)
-// Requires: AVX, AVX512F, BMI2
-TEXT ·unpack1F64AVX512(SB), NOSPLIT, $0-40
-	MOVQ  k+0(FP), AX
-	MOVQ  b+8(FP), CX
-	MOVQ  src+16(FP), DX
-	MOVQ  stride+24(FP), BX
-	MOVQ  lanes+32(FP), SI
-	MOVQ  $-1, DI
-	BZHIQ SI, DI, SI
-	KMOVW SI, K1
-
-loop:
-	VMOVUPD (DX), Z0
-	VMOVUPD Z0, K1, (CX)
-	ADDQ    $0x00000040, DX
-	ADDQ    BX, CX
-	DECQ    AX
-	JNZ     loop
-	VZEROUPPER
-	RET
-
-// func unpack2F64AVX512(k int, b *float64, src *float64, stride int, lanes int)
-// Requires: AVX, AVX512F, BMI2
-TEXT ·unpack2F64AVX512(SB), NOSPLIT, $0-40
-	MOVQ  k+0(FP), AX
-	MOVQ  b+8(FP), CX
-	MOVQ  src+16(FP), DX
-	MOVQ  stride+24(FP), BX
-	MOVQ  lanes+32(FP), SI
-	MOVQ  $-1, DI
-	BZHIQ SI, DI, SI
-	KMOVW SI, K1
-
-loop:
-	VMOVUPD (DX), Z0
-	VMOVUPD Z0, (CX)
-	VMOVUPD 64(DX), Z1
-	VMOVUPD Z1, K1, 64(CX)
-	ADDQ    $0x00000080, DX
-	ADDQ    BX, CX
-	DECQ    AX
-	JNZ     loop
-	VZEROUPPER
-	RET
-
 // func packTransposedF64AVX512(count int, dst *float64, next int, b *float64, stride int)
 // Requires: AVX, AVX512F
 TEXT ·packTransposedF64AVX512(SB), NOSPLIT, $0-40
@@ -29982,54 +29890,6 @@ loop:
 	VZEROUPPER
 	RET
 
-// func unpack1F32AVX2(k int, b *float32, src *float32, stride int, lanes int)
-// Requires: AVX
-TEXT ·unpack1F32AVX2(SB), NOSPLIT, $0-40
-	MOVQ    k+0(FP), AX
-	MOVQ    b+8(FP), CX
-	MOVQ    src+16(FP), DX
-	MOVQ    stride+24(FP), BX
-	MOVQ    lanes+32(FP), SI
-	LEAQ    lanesF32AVX2<>+0(SB), DI
-	MOVQ    $0x00000008, R8
-	SUBQ    SI, R8
-	VMOVDQU (DI)(R8*4), Y12
-
-loop:
-	VMOVUPS    (DX), Y0
-	VMASKMOVPS Y0, Y12, (CX)
-	ADDQ       $0x00000020, DX
-	ADDQ       BX, CX
-	DECQ       AX
-	JNZ        loop
-	VZEROUPPER
-	RET
-
-// func unpack2F32AVX2(k int, b *float32, src *float32, stride int, lanes int)
-// Requires: AVX
-TEXT ·unpack2F32AVX2(SB), NOSPLIT, $0-40
-	MOVQ    k+0(FP), AX
-	MOVQ    b+8(FP), CX
-	MOVQ    src+16(FP), DX
-	MOVQ    stride+24(FP), BX
-	MOVQ    lanes+32(FP), SI
-	LEAQ    lanesF32AVX2<>+0(SB), DI
-	MOVQ    $0x00000008, R8
-	SUBQ    SI, R8
-	VMOVDQU (DI)(R8*4), Y12
-
-loop:
-	VMOVUPS    (DX), Y0
-	VMOVUPS    Y0, (CX)
-	VMOVUPS    32(DX), Y1
-	VMASKMOVPS Y1, Y12, 32(CX)
-	ADDQ       $0x00000040, DX
-	ADDQ       BX, CX
-	DECQ       AX
-	JNZ        loop
-	VZEROUPPER
-	RET
-
 // func packTransposedF32AVX2(count int, dst *float32, next int, b *float32, stride int)
 // Requires: AVX
 TEXT ·packTransposedF32AVX2(SB), NOSPLIT, $0-40
@@ -33252,54 +33112,6 @@ loop:
 	VMOVUPD    Y1, 32(CX)
 	ADDQ       BX, DX
 	ADDQ       $0x00000040, CX
-	DECQ       AX
-	JNZ        loop
-	VZEROUPPER
-	RET
-
-// func unpack1F64AVX2(k int, b *float64, src *float64, stride int, lanes int)
-// Requires: AVX
-TEXT ·unpack1F64AVX2(SB), NOSPLIT, $0-40
-	MOVQ    k+0(FP), AX
-	MOVQ    b+8(FP), CX
-	MOVQ    src+16(FP), DX
-	MOVQ    stride+24(FP), BX
-	MOVQ    lanes+32(FP), SI
-	LEAQ    lanesF64AVX2<>+0(SB), DI
-	MOVQ    $0x00000004, R8
-	SUBQ    SI, R8
-	VMOVDQU (DI)(R8*8), Y12
-
-loop:
-	VMOVUPD    (DX), Y0
-	VMASKMOVPD Y0, Y12, (CX)
-	ADDQ       $0x00000020, DX
-	ADDQ       BX, CX
-	DECQ       AX
-	JNZ        loop
-	VZEROUPPER
-	RET
-
-// func unpack2F64AVX2(k int, b *float64, src *float64, stride int, lanes int)
-// Requires: AVX
-TEXT ·unpack2F64AVX2(SB), NOSPLIT, $0-40
-	MOVQ    k+0(FP), AX
-	MOVQ    b+8(FP), CX
-	MOVQ    src+16(FP), DX
-	MOVQ    stride+24(FP), BX
-	MOVQ    lanes+32(FP), SI
-	LEAQ    lanesF64AVX2<>+0(SB), DI
-	MOVQ    $0x00000004, R8
-	SUBQ    SI, R8
-	VMOVDQU (DI)(R8*8), Y12
-
-loop:
-	VMOVUPD    (DX), Y0
-	VMOVUPD    Y0, (CX)
-	VMOVUPD    32(DX), Y1
-	VMASKMOVPD Y1, Y12, 32(CX)
-	ADDQ       $0x00000040, DX
-	ADDQ       BX, CX
 	DECQ       AX
 	JNZ        loop
 	VZEROUPPER

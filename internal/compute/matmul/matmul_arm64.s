@@ -4717,67 +4717,6 @@ lastLoaded:
 	BNE loop
 	RET
 
-// func unpack1F32NEON(k int, b, src *float32, stride, lanes int)
-TEXT ·unpack1F32NEON(SB), NOSPLIT, $0-40
-	MOVD k+0(FP), R0
-	MOVD b+8(FP), R1
-	MOVD src+16(FP), R2
-	MOVD stride+24(FP), R3
-	MOVD lanes+32(FP), R4
-loop:
-	FMOVQ 0(R2), F0
-	CMP $4, R4
-	BEQ lastWhole
-	FMOVS F0, 0(R1)
-	CMP $1, R4
-	BEQ lastStored
-	VDUP V0.S[1], V1.S4
-	FMOVS F1, 4(R1)
-	CMP $2, R4
-	BEQ lastStored
-	VDUP V0.S[2], V0.S4
-	FMOVS F0, 8(R1)
-	B lastStored
-lastWhole:
-	FMOVQ F0, 0(R1)
-lastStored:
-	ADD $16, R2
-	ADD R3, R1
-	SUBS $1, R0
-	BNE loop
-	RET
-
-// func unpack2F32NEON(k int, b, src *float32, stride, lanes int)
-TEXT ·unpack2F32NEON(SB), NOSPLIT, $0-40
-	MOVD k+0(FP), R0
-	MOVD b+8(FP), R1
-	MOVD src+16(FP), R2
-	MOVD stride+24(FP), R3
-	MOVD lanes+32(FP), R4
-loop:
-	FLDPQ 0(R2), (F0, F1)
-	FMOVQ F0, 0(R1)
-	CMP $4, R4
-	BEQ lastWhole
-	FMOVS F1, 16(R1)
-	CMP $1, R4
-	BEQ lastStored
-	VDUP V1.S[1], V0.S4
-	FMOVS F0, 20(R1)
-	CMP $2, R4
-	BEQ lastStored
-	VDUP V1.S[2], V0.S4
-	FMOVS F0, 24(R1)
-	B lastStored
-lastWhole:
-	FMOVQ F1, 16(R1)
-lastStored:
-	ADD $32, R2
-	ADD R3, R1
-	SUBS $1, R0
-	BNE loop
-	RET
-
 // func packTransposedF32NEON(count int, dst *float32, next int, b *float32, stride int)
 TEXT ·packTransposedF32NEON(SB), NOSPLIT, $0-40
 	MOVD count+0(FP), R0
@@ -9414,51 +9353,6 @@ lastLoaded:
 	FMOVQ F0, 16(R1)
 	ADD R3, R2
 	ADD $32, R1
-	SUBS $1, R0
-	BNE loop
-	RET
-
-// func unpack1F64NEON(k int, b, src *float64, stride, lanes int)
-TEXT ·unpack1F64NEON(SB), NOSPLIT, $0-40
-	MOVD k+0(FP), R0
-	MOVD b+8(FP), R1
-	MOVD src+16(FP), R2
-	MOVD stride+24(FP), R3
-	MOVD lanes+32(FP), R4
-loop:
-	FMOVQ 0(R2), F0
-	CMP $2, R4
-	BEQ lastWhole
-	FMOVD F0, 0(R1)
-	B lastStored
-lastWhole:
-	FMOVQ F0, 0(R1)
-lastStored:
-	ADD $16, R2
-	ADD R3, R1
-	SUBS $1, R0
-	BNE loop
-	RET
-
-// func unpack2F64NEON(k int, b, src *float64, stride, lanes int)
-TEXT ·unpack2F64NEON(SB), NOSPLIT, $0-40
-	MOVD k+0(FP), R0
-	MOVD b+8(FP), R1
-	MOVD src+16(FP), R2
-	MOVD stride+24(FP), R3
-	MOVD lanes+32(FP), R4
-loop:
-	FLDPQ 0(R2), (F0, F1)
-	FMOVQ F0, 0(R1)
-	CMP $2, R4
-	BEQ lastWhole
-	FMOVD F1, 16(R1)
-	B lastStored
-lastWhole:
-	FMOVQ F1, 16(R1)
-lastStored:
-	ADD $32, R2
-	ADD R3, R1
 	SUBS $1, R0
 	BNE loop
 	RET

@@ -80,10 +80,7 @@ func testMul[T Float](t *testing.T, eps float64) {
 }
 
 func TestMul(t *testing.T) {
-	everyTier(t, func(t *testing.T) {
-		t.Run("type=float32", func(t *testing.T) { testMul[float32](t, 0x1p-24) })
-		t.Run("type=float64", func(t *testing.T) { testMul[float64](t, 0x1p-53) })
-	})
+	bothOnEveryTier(t, func(t *testing.T) { testMul[float32](t, 0x1p-24) }, func(t *testing.T) { testMul[float64](t, 0x1p-53) })
 }
 
 func TestNaNAndInfPropagate(t *testing.T) {
@@ -193,12 +190,12 @@ func benchmark[T Float](b *testing.B) {
 	}
 }
 
-func BenchmarkPanel(b *testing.B) {
-	b.Run("type=float32", benchmarkPanel[float32])
-	b.Run("type=float64", benchmarkPanel[float64])
+func BenchmarkInPlace(b *testing.B) {
+	b.Run("type=float32", benchmarkInPlace[float32])
+	b.Run("type=float64", benchmarkInPlace[float64])
 }
 
-func benchmarkPanel[T Float](b *testing.B) {
+func benchmarkInPlace[T Float](b *testing.B) {
 	rng := rand.New(rand.NewPCG(1, 1))
 	width := PanelWidth[T](1)
 	for _, n := range []int{8, 16, 64} {
@@ -206,7 +203,7 @@ func benchmarkPanel[T Float](b *testing.B) {
 			x, y, z := contiguous(random[T](rng, n, n)), contiguous(random[T](rng, n, width)), contiguous(random[T](rng, n, width))
 			b.ReportAllocs()
 			for b.Loop() {
-				MulPanel(1, x, y, 0, z)
+				MulInPlace(1, x, y, 0, z)
 			}
 			b.ReportMetric(2e-9*float64(n*width*n*b.N)/b.Elapsed().Seconds(), "GFLOP/s")
 		})

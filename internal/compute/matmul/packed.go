@@ -37,7 +37,7 @@ type Packed[T Float] struct {
 const narrowPanels = 2
 
 // isNarrow reports whether kernels read B in place.
-func isNarrow[T Float](b view[T]) bool {
+func isNarrow[T Float](b operand[T]) bool {
 	panel := 2 * best[T]().lanes
 	return !b.trans && b.rows > 0 && b.cols%panel == 0 && b.cols <= narrowPanels*panel && b.stride <= 2*b.cols
 }
@@ -98,15 +98,15 @@ func (t *packing[T]) Piece(piece int) {
 	dst, vectors := panel(p, k, lo, n, i)
 	at := i * 2 * k.lanes
 	lanes := min(p.cols-at, vectors*k.lanes)
-	b := view[T](p.from)
+	b := &p.from
 	if b.half != nil {
 		s := pool.Get[sums[T]](&fewSums)
-		elements, stride := b.widened(&s.wide, at, at+lanes, lo, n)
+		elements, stride := widened(b, &s.wide, at, at+lanes, lo, n)
 		packPanel(k, dst, elements, n, vectors, lanes, 1, stride)
 		pool.Put(&fewSums, s)
 		return
 	}
-	row, col := b.steps()
+	row, col := steps(b)
 	packPanel(k, dst, b.data[lo*row+at*col:], n, vectors, lanes, row, col)
 }
 

@@ -15,12 +15,7 @@ import (
 
 // TestEveryTile multiplies by every number of rows and columns that a strip may
 // have, for inner dimensions around a block, and looks at what lies around C.
-func TestEveryTile(t *testing.T) {
-	everyTier(t, func(t *testing.T) {
-		t.Run("type=float32", testEveryTile[float32])
-		t.Run("type=float64", testEveryTile[float64])
-	})
-}
+func TestEveryTile(t *testing.T) { bothOnEveryTier(t, testEveryTile[float32], testEveryTile[float64]) }
 
 func testEveryTile[T Float](t *testing.T) {
 	rng := rand.New(rand.NewPCG(5, 6))
@@ -180,10 +175,7 @@ func TestDoesNotAllocate(t *testing.T) {
 // A narrow operand is read where it is: the bits are those of a packed one, for rows with gaps that
 // hold NaN too.
 func TestNarrowOperandsNeedNoPacking(t *testing.T) {
-	everyTier(t, func(t *testing.T) {
-		t.Run("type=float32", testNarrow[float32])
-		t.Run("type=float64", testNarrow[float64])
-	})
+	bothOnEveryTier(t, testNarrow[float32], testNarrow[float64])
 }
 
 func testNarrow[T Float](t *testing.T) {
@@ -199,7 +191,7 @@ func testNarrow[T Float](t *testing.T) {
 			for i := range b.Rows {
 				copy(wide.Data[i*stride:][:n], b.Data[i*b.Stride:])
 			}
-			require.Equal(t, stride <= 2*n, isNarrow(view[T](of(wide, false))), "%d columns, stride %d", n, stride)
+			require.Equal(t, stride <= 2*n, isNarrow(of(wide, false)), "%d columns, stride %d", n, stride)
 			got, want := contiguous(random[T](rng, a.Rows, n)), contiguous(random[T](rng, a.Rows, n))
 			Mul(1, a, wide, 0, got)
 			var p Packed[T]

@@ -3,6 +3,7 @@ package matmul
 import (
 	"math"
 	"math/rand/v2"
+	"slices"
 	"testing"
 
 	"github.com/stretchr/testify/assert"
@@ -16,55 +17,33 @@ import (
 func panelOf[T Float](b matrix[T]) matrix[T] {
 	width := PanelWidth[T](b.Cols)
 	p := matrix[T]{Rows: b.Rows, Cols: width, Data: cache.Aligned[T](nil, b.Rows*width), Stride: width}
-	for i := range p.Data {
-		p.Data[i] = 7
+	clear(p.Data)
+	for i := range b.Rows {
+		copy(p.Data[i*width:], b.Data[i*b.Stride:][:b.Cols])
 	}
-	PackPanel(p, b)
 	return p
 }
 
-// TestPanels has products of panels with the bits of those of matrices, and looks at what lies
-// around C.
-func TestPanels(t *testing.T) {
-	everyTier(t, func(t *testing.T) {
-		t.Run("type=float32", testPanels[float32])
-		t.Run("type=float64", testPanels[float64])
-	})
-}
+// TestInPlace has the bits of other products.
+func TestInPlace(t *testing.T) { bothOnEveryTier(t, testInPlace[float32], testInPlace[float64]) }
 
-func testPanels[T Float](t *testing.T) {
+func testInPlace[T Float](t *testing.T) {
 	rng := rand.New(rand.NewPCG(13, 14))
 	k := best[T]()
-	for _, m := range []int{0, 1, k.mostRows(), k.mostRows() + 1, 3*k.mostRows() - 1} {
-		for n := 1; n <= 2*k.lanes; n++ {
-			for _, inner := range []int{0, 1, 5, depth, depth + 1, 2*depth + 3} {
-				if inner > 5 && n%7 > 0 {
-					continue
-				}
+	for _, m := range []int{0, 1, k.mostRows() + 1, 5 * k.mostRows()} {
+		for _, n := range []int{0, 1, k.lanes, k.lanes + 1, 2 * k.lanes, 5*k.lanes - 1} {
+			for _, inner := range []int{0, 1, 5, depth, 2*depth + 3} {
 				a, b, c := random[T](rng, m, inner), random[T](rng, inner, n), random[T](rng, m, n)
-				p, aT := panelOf(b), a.transpose()
-				back := matrix[T]{Rows: inner, Cols: n, Stride: n + 2, Data: make([]T, inner*(n+2))}
-				UnpackPanel(back, p)
-				for i := range inner {
-					require.Equal(t, b.Data[i*b.Stride:][:n], back.Data[i*back.Stride:][:n])
-					require.Equal(t, make([]T, 2), back.Data[i*back.Stride+n:][:2], "around a copy")
-					require.Equal(t, b.Data[i*b.Stride:][:n], p.Data[i*p.Stride:][:n])
-					require.Equal(t, make([]T, p.Cols-n), p.Data[i*p.Stride:][n:p.Stride], "columns of no use")
-				}
 				for _, beta := range []T{0, 1, -2} {
 					want, got, again := c, c, c
-					want.Data, got.Data, again.Data = append([]T(nil), c.Data...), append([]T(nil), c.Data...), append([]T(nil), c.Data...)
-					Mul(3, a, b, beta, want)
-					MulPanel(3, a, p, beta, got)
-					TMulPanel(3, aT, p, beta, again)
+					want.Data, got.Data, again.Data = slices.Clone(c.Data), slices.Clone(c.Data), slices.Clone(c.Data)
+					var p Packed[T]
+					Pack(&p, b)
+					MulPacked(3, a, &p, beta, want, nil)
+					MulInPlace(3, a, b, beta, got)
+					TMulInPlace(3, a.transpose(), b, beta, again)
 					require.Equal(t, want.Data, got.Data, "%d×%d×%d, β = %v", m, n, inner, beta)
 					require.Equal(t, want.Data, again.Data, "%d×%d×%d, β = %v, transposed", m, n, inner, beta)
-					if m > 0 {
-						wide := panelOf(c)
-						MulPanel(3, a, p, beta, wide)
-						require.Equal(t, want.Data[:n], wide.Data[:n])
-						require.Equal(t, make([]T, p.Cols-n), wide.Data[n:p.Cols], "unused columns stay zero")
-					}
 				}
 			}
 		}
@@ -73,10 +52,7 @@ func testPanels[T Float](t *testing.T) {
 
 // TestSubstitution has strips with the bits of products. What is not to be read of A is NaN.
 func TestSubstitution(t *testing.T) {
-	everyTier(t, func(t *testing.T) {
-		t.Run("type=float32", testSubstitution[float32])
-		t.Run("type=float64", testSubstitution[float64])
-	})
+	bothOnEveryTier(t, testSubstitution[float32], testSubstitution[float64])
 }
 
 func testSubstitution[T Float](t *testing.T) {
@@ -111,11 +87,7 @@ func testSubstitution[T Float](t *testing.T) {
 						}
 					}
 				}
-				if backwards {
-					SubstitutePanelTransposed(a, panel)
-				} else {
-					SubstitutePanel(a, panel)
-				}
+				SubstitutePanel(a, panel, backwards)
 				require.Equal(t, panelOf(b).Data, panel.Data, "n = %d, p = %d, backwards = %v", n, p, backwards)
 			}
 		}
@@ -127,23 +99,12 @@ func TestPanelShapes(t *testing.T) {
 	matrixOf := func(r, c, stride int) matrix[float64] {
 		return matrix[float64]{Rows: r, Cols: c, Data: make([]float64, (r+1)*stride), Stride: stride}
 	}
-	a, b, c := matrixOf(2, 3, 3), matrixOf(3, width, width), matrixOf(2, width, width)
-	MulPanel(1, a, b, 0, c)
+	square := matrixOf(3, 3, 3)
 	for name, wrong := range map[string]func(){
-		"no panel":          func() { MulPanel(1, a, matrixOf(3, width-1, width-1), 0, matrixOf(2, width-1, width)) },
-		"gaps":              func() { MulPanel(1, a, matrixOf(3, width, width+1), 0, c) },
-		"columns":           func() { MulPanel(1, a, b, 0, matrixOf(2, width+1, width+1)) },
-		"too few columns":   func() { MulPanel(1, a, b, 0, matrixOf(2, width/2, width)) },
-		"inner dimension":   func() { MulPanel(1, matrixOf(2, 4, 4), b, 0, c) },
-		"rows":              func() { TMulPanel(1, a, b, 0, c) },
-		"packing rows":      func() { PackPanel(b, matrixOf(2, width, width)) },
-		"packing columns":   func() { PackPanel(b, matrixOf(3, width+1, width+1)) },
-		"packing few":       func() { PackPanel(b, matrixOf(3, 1, 1)) },
-		"packing no column": func() { PackPanel(b, matrixOf(3, 0, 1)) },
-		"unpacking rows":    func() { UnpackPanel(matrixOf(2, width, width), b) },
-		"unpacking columns": func() { UnpackPanel(matrixOf(3, width+1, width+1), b) },
-		"substituting":      func() { SubstitutePanel(matrixOf(3, 4, 4), b) },
-		"in no panel":       func() { SubstitutePanelTransposed(matrixOf(3, 3, 3), matrixOf(3, width, width+1)) },
+		"no panel":        func() { SubstitutePanel(square, matrixOf(3, width-1, width-1), false) },
+		"gaps":            func() { SubstitutePanel(square, matrixOf(3, width, width+1), true) },
+		"no square":       func() { SubstitutePanel(matrixOf(3, 4, 4), matrixOf(3, width, width), false) },
+		"inner dimension": func() { MulInPlace(1, square, matrixOf(2, 5, 5), 0, matrixOf(3, 5, 5)) },
 	} {
 		assert.Panics(t, wrong, name)
 	}
@@ -166,9 +127,7 @@ func TestPanelsDoNotAllocate(t *testing.T) {
 	p, square := panelOf(b), random[float32](rng, 90, 90)
 	assert.Zero(t, int(testing.AllocsPerRun(100, func() {
 		Prefetch(b)
-		PackPanel(p, b)
-		MulPanel(1, a, p, 0, c)
-		SubstitutePanel(square, p)
-		UnpackPanel(b, p)
+		MulInPlace(1, a, b, 0, c)
+		SubstitutePanel(square, p, false)
 	})))
 }

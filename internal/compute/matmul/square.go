@@ -18,7 +18,7 @@ import (
 // the panel with its last row, or in the middle of this panel if the last row is there. Results do
 // not depend on GOMAXPROCS.
 func AddSquare[T Float, M Matrix[T]](p M, height int, bands []M) {
-	from := view[T](of(p, false))
+	from := of(p, false)
 	if n := from.cols; len(bands) != (n+height-1)/height || height%(2*genericLanes) != 0 {
 		panic(fmt.Sprintf("matmul: %d bands of %d rows do not fit a square of order %d", len(bands), height, n))
 	}
@@ -28,9 +28,9 @@ func AddSquare[T Float, M Matrix[T]](p M, height int, bands []M) {
 	k, s := best[T](), pool.Get[square[T]](&squares)
 	s.height, s.bands = height, s.bands[:0]
 	for _, b := range bands {
-		s.bands = append(s.bands, view[T](of(b, false)))
+		s.bands = append(s.bands, of(b, false))
 	}
-	productsOf[T]().pack(&s.p, operand[T](from))
+	productsOf[T]().pack(&s.p, from)
 	s.from = from
 	count := panels(k, from.cols)
 	s.slab = max(1, cache.L2/2/(min(from.rows, depth)*simd.Size[T]()*2*k.lanes))
@@ -39,16 +39,16 @@ func AddSquare[T Float, M Matrix[T]](p M, height int, bands []M) {
 		parallel.Do(len(bands)*s.strips*((count+s.slab-1)/s.slab), s)
 	}
 	clear(s.bands)
-	s.from = view[T]{}
+	s.from = operand[T]{}
 	pool.Put(&squares, s)
 }
 
 // square is one call of AddSquare.
 type square[T Float] struct {
 	p      Packed[T]
-	from   view[T]
+	from   operand[T]
 	height int
-	bands  []view[T]
+	bands  []operand[T]
 	strips int // of a band
 	slab   int // panels of a block of inner indices that stay in the second cache
 	lo     int // first of these inner indices
@@ -97,7 +97,7 @@ func (s *square[T]) Piece(piece int) {
 }
 
 // columns copies rows l ≤ r < l+n of columns i ≤ c < i+height of P, as rows of a left operand.
-func (x *copied[T]) columns(k *kernels[T], p *view[T], l, n, i, height int) left[T] {
+func (x *copied[T]) columns(k *kernels[T], p *operand[T], l, n, i, height int) left[T] {
 	vectors := (height + k.lanes - 1) / k.lanes
 	if vectors > 2 {
 		transposed := *p

@@ -14,10 +14,7 @@ import (
 // AddSquare is the sum of products, for orders around multiples of panels and of bands, and writes
 // nothing beyond the rows and the columns of its bands.
 func TestAddSquare(t *testing.T) {
-	everyTier(t, func(t *testing.T) {
-		t.Run("type=float32", func(t *testing.T) { testAddSquare[float32](t, 0x1p-24) })
-		t.Run("type=float64", func(t *testing.T) { testAddSquare[float64](t, 0x1p-53) })
-	})
+	bothOnEveryTier(t, func(t *testing.T) { testAddSquare[float32](t, 0x1p-24) }, func(t *testing.T) { testAddSquare[float64](t, 0x1p-53) })
 }
 
 func testAddSquare[T Float](t *testing.T, eps float64) {

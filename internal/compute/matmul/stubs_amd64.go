@@ -9,138 +9,84 @@ package matmul
 //go:noescape
 func strip1x1F32AVX512(k int, a left[float32], b right[float32], c target[float32], alpha float32, beta float32, panels int)
 
-// strip1x2F32AVX512 computes C = α·A·B + β·C for 1 rows and panels of 32 columns.
-//
 //go:noescape
 func strip1x2F32AVX512(k int, a left[float32], b right[float32], c target[float32], alpha float32, beta float32, panels int)
 
-// strip2x1F32AVX512 computes C = α·A·B + β·C for 2 rows and panels of 16 columns.
-//
 //go:noescape
 func strip2x1F32AVX512(k int, a left[float32], b right[float32], c target[float32], alpha float32, beta float32, panels int)
 
-// strip2x2F32AVX512 computes C = α·A·B + β·C for 2 rows and panels of 32 columns.
-//
 //go:noescape
 func strip2x2F32AVX512(k int, a left[float32], b right[float32], c target[float32], alpha float32, beta float32, panels int)
 
-// strip3x1F32AVX512 computes C = α·A·B + β·C for 3 rows and panels of 16 columns.
-//
 //go:noescape
 func strip3x1F32AVX512(k int, a left[float32], b right[float32], c target[float32], alpha float32, beta float32, panels int)
 
-// strip3x2F32AVX512 computes C = α·A·B + β·C for 3 rows and panels of 32 columns.
-//
 //go:noescape
 func strip3x2F32AVX512(k int, a left[float32], b right[float32], c target[float32], alpha float32, beta float32, panels int)
 
-// strip4x1F32AVX512 computes C = α·A·B + β·C for 4 rows and panels of 16 columns.
-//
 //go:noescape
 func strip4x1F32AVX512(k int, a left[float32], b right[float32], c target[float32], alpha float32, beta float32, panels int)
 
-// strip4x2F32AVX512 computes C = α·A·B + β·C for 4 rows and panels of 32 columns.
-//
 //go:noescape
 func strip4x2F32AVX512(k int, a left[float32], b right[float32], c target[float32], alpha float32, beta float32, panels int)
 
-// strip5x1F32AVX512 computes C = α·A·B + β·C for 5 rows and panels of 16 columns.
-//
 //go:noescape
 func strip5x1F32AVX512(k int, a left[float32], b right[float32], c target[float32], alpha float32, beta float32, panels int)
 
-// strip5x2F32AVX512 computes C = α·A·B + β·C for 5 rows and panels of 32 columns.
-//
 //go:noescape
 func strip5x2F32AVX512(k int, a left[float32], b right[float32], c target[float32], alpha float32, beta float32, panels int)
 
-// strip6x1F32AVX512 computes C = α·A·B + β·C for 6 rows and panels of 16 columns.
-//
 //go:noescape
 func strip6x1F32AVX512(k int, a left[float32], b right[float32], c target[float32], alpha float32, beta float32, panels int)
 
-// strip6x2F32AVX512 computes C = α·A·B + β·C for 6 rows and panels of 32 columns.
-//
 //go:noescape
 func strip6x2F32AVX512(k int, a left[float32], b right[float32], c target[float32], alpha float32, beta float32, panels int)
 
-// strip7x1F32AVX512 computes C = α·A·B + β·C for 7 rows and panels of 16 columns.
-//
 //go:noescape
 func strip7x1F32AVX512(k int, a left[float32], b right[float32], c target[float32], alpha float32, beta float32, panels int)
 
-// strip7x2F32AVX512 computes C = α·A·B + β·C for 7 rows and panels of 32 columns.
-//
 //go:noescape
 func strip7x2F32AVX512(k int, a left[float32], b right[float32], c target[float32], alpha float32, beta float32, panels int)
 
-// strip8x1F32AVX512 computes C = α·A·B + β·C for 8 rows and panels of 16 columns.
-//
 //go:noescape
 func strip8x1F32AVX512(k int, a left[float32], b right[float32], c target[float32], alpha float32, beta float32, panels int)
 
-// strip8x2F32AVX512 computes C = α·A·B + β·C for 8 rows and panels of 32 columns.
-//
 //go:noescape
 func strip8x2F32AVX512(k int, a left[float32], b right[float32], c target[float32], alpha float32, beta float32, panels int)
 
-// strip9x1F32AVX512 computes C = α·A·B + β·C for 9 rows and panels of 16 columns.
-//
 //go:noescape
 func strip9x1F32AVX512(k int, a left[float32], b right[float32], c target[float32], alpha float32, beta float32, panels int)
 
-// strip9x2F32AVX512 computes C = α·A·B + β·C for 9 rows and panels of 32 columns.
-//
 //go:noescape
 func strip9x2F32AVX512(k int, a left[float32], b right[float32], c target[float32], alpha float32, beta float32, panels int)
 
-// strip10x1F32AVX512 computes C = α·A·B + β·C for 10 rows and panels of 16 columns.
-//
 //go:noescape
 func strip10x1F32AVX512(k int, a left[float32], b right[float32], c target[float32], alpha float32, beta float32, panels int)
 
-// strip10x2F32AVX512 computes C = α·A·B + β·C for 10 rows and panels of 32 columns.
-//
 //go:noescape
 func strip10x2F32AVX512(k int, a left[float32], b right[float32], c target[float32], alpha float32, beta float32, panels int)
 
-// strip11x1F32AVX512 computes C = α·A·B + β·C for 11 rows and panels of 16 columns.
-//
 //go:noescape
 func strip11x1F32AVX512(k int, a left[float32], b right[float32], c target[float32], alpha float32, beta float32, panels int)
 
-// strip11x2F32AVX512 computes C = α·A·B + β·C for 11 rows and panels of 32 columns.
-//
 //go:noescape
 func strip11x2F32AVX512(k int, a left[float32], b right[float32], c target[float32], alpha float32, beta float32, panels int)
 
-// strip12x1F32AVX512 computes C = α·A·B + β·C for 12 rows and panels of 16 columns.
-//
 //go:noescape
 func strip12x1F32AVX512(k int, a left[float32], b right[float32], c target[float32], alpha float32, beta float32, panels int)
 
-// strip12x2F32AVX512 computes C = α·A·B + β·C for 12 rows and panels of 32 columns.
-//
 //go:noescape
 func strip12x2F32AVX512(k int, a left[float32], b right[float32], c target[float32], alpha float32, beta float32, panels int)
 
-// strip13x1F32AVX512 computes C = α·A·B + β·C for 13 rows and panels of 16 columns.
-//
 //go:noescape
 func strip13x1F32AVX512(k int, a left[float32], b right[float32], c target[float32], alpha float32, beta float32, panels int)
 
-// strip13x2F32AVX512 computes C = α·A·B + β·C for 13 rows and panels of 32 columns.
-//
 //go:noescape
 func strip13x2F32AVX512(k int, a left[float32], b right[float32], c target[float32], alpha float32, beta float32, panels int)
 
-// strip14x1F32AVX512 computes C = α·A·B + β·C for 14 rows and panels of 16 columns.
-//
 //go:noescape
 func strip14x1F32AVX512(k int, a left[float32], b right[float32], c target[float32], alpha float32, beta float32, panels int)
 
-// strip14x2F32AVX512 computes C = α·A·B + β·C for 14 rows and panels of 32 columns.
-//
 //go:noescape
 func strip14x2F32AVX512(k int, a left[float32], b right[float32], c target[float32], alpha float32, beta float32, panels int)
 
@@ -150,45 +96,24 @@ func strip14x2F32AVX512(k int, a left[float32], b right[float32], c target[float
 //go:noescape
 func dot1F32AVX512(k int, a left[float32], b right[float32], c target[float32], alpha float32, beta float32, panels int)
 
-// dot2F32AVX512 computes C = α·A·Bᵀ + β·C for 2 rows and panels of 16 rows of B, for adjacent
-// elements of rows.
-//
 //go:noescape
 func dot2F32AVX512(k int, a left[float32], b right[float32], c target[float32], alpha float32, beta float32, panels int)
 
-// dot3F32AVX512 computes C = α·A·Bᵀ + β·C for 3 rows and panels of 16 rows of B, for adjacent
-// elements of rows.
-//
 //go:noescape
 func dot3F32AVX512(k int, a left[float32], b right[float32], c target[float32], alpha float32, beta float32, panels int)
 
-// dot4F32AVX512 computes C = α·A·Bᵀ + β·C for 4 rows and panels of 16 rows of B, for adjacent
-// elements of rows.
-//
 //go:noescape
 func dot4F32AVX512(k int, a left[float32], b right[float32], c target[float32], alpha float32, beta float32, panels int)
 
-// dot5F32AVX512 computes C = α·A·Bᵀ + β·C for 5 rows and panels of 16 rows of B, for adjacent
-// elements of rows.
-//
 //go:noescape
 func dot5F32AVX512(k int, a left[float32], b right[float32], c target[float32], alpha float32, beta float32, panels int)
 
-// dot6F32AVX512 computes C = α·A·Bᵀ + β·C for 6 rows and panels of 16 rows of B, for adjacent
-// elements of rows.
-//
 //go:noescape
 func dot6F32AVX512(k int, a left[float32], b right[float32], c target[float32], alpha float32, beta float32, panels int)
 
-// dot7F32AVX512 computes C = α·A·Bᵀ + β·C for 7 rows and panels of 16 rows of B, for adjacent
-// elements of rows.
-//
 //go:noescape
 func dot7F32AVX512(k int, a left[float32], b right[float32], c target[float32], alpha float32, beta float32, panels int)
 
-// dot8F32AVX512 computes C = α·A·Bᵀ + β·C for 8 rows and panels of 16 rows of B, for adjacent
-// elements of rows.
-//
 //go:noescape
 func dot8F32AVX512(k int, a left[float32], b right[float32], c target[float32], alpha float32, beta float32, panels int)
 
@@ -197,104 +122,54 @@ func dot8F32AVX512(k int, a left[float32], b right[float32], c target[float32], 
 //go:noescape
 func widenHalfF32AVX512(n int, dst *float32, src *uint16)
 
-// dotHalf1F32AVX512 computes C = α·A·Bᵀ + β·C for 1 rows and panels of 16 rows of B, for adjacent
-// elements of rows.
-//
 //go:noescape
 func dotHalf1F32AVX512(k int, a left[float32], b right[uint16], c target[float32], alpha float32, beta float32, panels int)
 
-// dotHalf2F32AVX512 computes C = α·A·Bᵀ + β·C for 2 rows and panels of 16 rows of B, for adjacent
-// elements of rows.
-//
 //go:noescape
 func dotHalf2F32AVX512(k int, a left[float32], b right[uint16], c target[float32], alpha float32, beta float32, panels int)
 
-// dotHalf3F32AVX512 computes C = α·A·Bᵀ + β·C for 3 rows and panels of 16 rows of B, for adjacent
-// elements of rows.
-//
 //go:noescape
 func dotHalf3F32AVX512(k int, a left[float32], b right[uint16], c target[float32], alpha float32, beta float32, panels int)
 
-// dotHalf4F32AVX512 computes C = α·A·Bᵀ + β·C for 4 rows and panels of 16 rows of B, for adjacent
-// elements of rows.
-//
 //go:noescape
 func dotHalf4F32AVX512(k int, a left[float32], b right[uint16], c target[float32], alpha float32, beta float32, panels int)
 
-// dotHalf5F32AVX512 computes C = α·A·Bᵀ + β·C for 5 rows and panels of 16 rows of B, for adjacent
-// elements of rows.
-//
 //go:noescape
 func dotHalf5F32AVX512(k int, a left[float32], b right[uint16], c target[float32], alpha float32, beta float32, panels int)
 
-// dotHalf6F32AVX512 computes C = α·A·Bᵀ + β·C for 6 rows and panels of 16 rows of B, for adjacent
-// elements of rows.
-//
 //go:noescape
 func dotHalf6F32AVX512(k int, a left[float32], b right[uint16], c target[float32], alpha float32, beta float32, panels int)
 
-// dotHalf7F32AVX512 computes C = α·A·Bᵀ + β·C for 7 rows and panels of 16 rows of B, for adjacent
-// elements of rows.
-//
 //go:noescape
 func dotHalf7F32AVX512(k int, a left[float32], b right[uint16], c target[float32], alpha float32, beta float32, panels int)
 
-// dotHalf8F32AVX512 computes C = α·A·Bᵀ + β·C for 8 rows and panels of 16 rows of B, for adjacent
-// elements of rows.
-//
 //go:noescape
 func dotHalf8F32AVX512(k int, a left[float32], b right[uint16], c target[float32], alpha float32, beta float32, panels int)
 
-// widenBFloatF32AVX512 widens 16·n elements of 16 bits.
-//
 //go:noescape
 func widenBFloatF32AVX512(n int, dst *float32, src *uint16)
 
-// dotBFloat1F32AVX512 computes C = α·A·Bᵀ + β·C for 1 rows and panels of 16 rows of B, for adjacent
-// elements of rows.
-//
 //go:noescape
 func dotBFloat1F32AVX512(k int, a left[float32], b right[uint16], c target[float32], alpha float32, beta float32, panels int)
 
-// dotBFloat2F32AVX512 computes C = α·A·Bᵀ + β·C for 2 rows and panels of 16 rows of B, for adjacent
-// elements of rows.
-//
 //go:noescape
 func dotBFloat2F32AVX512(k int, a left[float32], b right[uint16], c target[float32], alpha float32, beta float32, panels int)
 
-// dotBFloat3F32AVX512 computes C = α·A·Bᵀ + β·C for 3 rows and panels of 16 rows of B, for adjacent
-// elements of rows.
-//
 //go:noescape
 func dotBFloat3F32AVX512(k int, a left[float32], b right[uint16], c target[float32], alpha float32, beta float32, panels int)
 
-// dotBFloat4F32AVX512 computes C = α·A·Bᵀ + β·C for 4 rows and panels of 16 rows of B, for adjacent
-// elements of rows.
-//
 //go:noescape
 func dotBFloat4F32AVX512(k int, a left[float32], b right[uint16], c target[float32], alpha float32, beta float32, panels int)
 
-// dotBFloat5F32AVX512 computes C = α·A·Bᵀ + β·C for 5 rows and panels of 16 rows of B, for adjacent
-// elements of rows.
-//
 //go:noescape
 func dotBFloat5F32AVX512(k int, a left[float32], b right[uint16], c target[float32], alpha float32, beta float32, panels int)
 
-// dotBFloat6F32AVX512 computes C = α·A·Bᵀ + β·C for 6 rows and panels of 16 rows of B, for adjacent
-// elements of rows.
-//
 //go:noescape
 func dotBFloat6F32AVX512(k int, a left[float32], b right[uint16], c target[float32], alpha float32, beta float32, panels int)
 
-// dotBFloat7F32AVX512 computes C = α·A·Bᵀ + β·C for 7 rows and panels of 16 rows of B, for adjacent
-// elements of rows.
-//
 //go:noescape
 func dotBFloat7F32AVX512(k int, a left[float32], b right[uint16], c target[float32], alpha float32, beta float32, panels int)
 
-// dotBFloat8F32AVX512 computes C = α·A·Bᵀ + β·C for 8 rows and panels of 16 rows of B, for adjacent
-// elements of rows.
-//
 //go:noescape
 func dotBFloat8F32AVX512(k int, a left[float32], b right[uint16], c target[float32], alpha float32, beta float32, panels int)
 
@@ -303,18 +178,12 @@ func dotBFloat8F32AVX512(k int, a left[float32], b right[uint16], c target[float
 //go:noescape
 func add1x1F32AVX512(k int, rows int, a left[float32], b right[float32], c *float32, last int, panels int)
 
-// add4x1F32AVX512 adds A·B to c for k times 4 rows of B and panels of 16 columns.
-//
 //go:noescape
 func add4x1F32AVX512(k int, rows int, a left[float32], b right[float32], c *float32, last int, panels int)
 
-// add1x2F32AVX512 adds A·B to c for k times 1 rows of B and panels of 32 columns.
-//
 //go:noescape
 func add1x2F32AVX512(k int, rows int, a left[float32], b right[float32], c *float32, last int, panels int)
 
-// add4x2F32AVX512 adds A·B to c for k times 4 rows of B and panels of 32 columns.
-//
 //go:noescape
 func add4x2F32AVX512(k int, rows int, a left[float32], b right[float32], c *float32, last int, panels int)
 
@@ -324,21 +193,8 @@ func add4x2F32AVX512(k int, rows int, a left[float32], b right[float32], c *floa
 //go:noescape
 func pack1F32AVX512(k int, dst *float32, b *float32, stride int, lanes int)
 
-// pack2F32AVX512 writes the first 32 columns of k rows of B, zeros in place of those beyond lanes
-// of the last 16.
-//
 //go:noescape
 func pack2F32AVX512(k int, dst *float32, b *float32, stride int, lanes int)
-
-// unpack1F32AVX512 writes k rows of 16 columns of a panel to B, but only lanes of the last 16.
-//
-//go:noescape
-func unpack1F32AVX512(k int, b *float32, src *float32, stride int, lanes int)
-
-// unpack2F32AVX512 writes k rows of 32 columns of a panel to B, but only lanes of the last 16.
-//
-//go:noescape
-func unpack2F32AVX512(k int, b *float32, src *float32, stride int, lanes int)
 
 // packTransposedF32AVX512 writes column j of 16 rows of b at dst + j·next, for count·16 columns.
 //
@@ -351,644 +207,345 @@ func packTransposedF32AVX512(count int, dst *float32, next int, b *float32, stri
 //go:noescape
 func invertF32AVX512(n int, x *float32, stride int, diag *float32)
 
-// strip1x1F64AVX512 computes C = α·A·B + β·C for 1 rows and panels of 8 columns.
-//
 //go:noescape
 func strip1x1F64AVX512(k int, a left[float64], b right[float64], c target[float64], alpha float64, beta float64, panels int)
 
-// strip1x2F64AVX512 computes C = α·A·B + β·C for 1 rows and panels of 16 columns.
-//
 //go:noescape
 func strip1x2F64AVX512(k int, a left[float64], b right[float64], c target[float64], alpha float64, beta float64, panels int)
 
-// strip2x1F64AVX512 computes C = α·A·B + β·C for 2 rows and panels of 8 columns.
-//
 //go:noescape
 func strip2x1F64AVX512(k int, a left[float64], b right[float64], c target[float64], alpha float64, beta float64, panels int)
 
-// strip2x2F64AVX512 computes C = α·A·B + β·C for 2 rows and panels of 16 columns.
-//
 //go:noescape
 func strip2x2F64AVX512(k int, a left[float64], b right[float64], c target[float64], alpha float64, beta float64, panels int)
 
-// strip3x1F64AVX512 computes C = α·A·B + β·C for 3 rows and panels of 8 columns.
-//
 //go:noescape
 func strip3x1F64AVX512(k int, a left[float64], b right[float64], c target[float64], alpha float64, beta float64, panels int)
 
-// strip3x2F64AVX512 computes C = α·A·B + β·C for 3 rows and panels of 16 columns.
-//
 //go:noescape
 func strip3x2F64AVX512(k int, a left[float64], b right[float64], c target[float64], alpha float64, beta float64, panels int)
 
-// strip4x1F64AVX512 computes C = α·A·B + β·C for 4 rows and panels of 8 columns.
-//
 //go:noescape
 func strip4x1F64AVX512(k int, a left[float64], b right[float64], c target[float64], alpha float64, beta float64, panels int)
 
-// strip4x2F64AVX512 computes C = α·A·B + β·C for 4 rows and panels of 16 columns.
-//
 //go:noescape
 func strip4x2F64AVX512(k int, a left[float64], b right[float64], c target[float64], alpha float64, beta float64, panels int)
 
-// strip5x1F64AVX512 computes C = α·A·B + β·C for 5 rows and panels of 8 columns.
-//
 //go:noescape
 func strip5x1F64AVX512(k int, a left[float64], b right[float64], c target[float64], alpha float64, beta float64, panels int)
 
-// strip5x2F64AVX512 computes C = α·A·B + β·C for 5 rows and panels of 16 columns.
-//
 //go:noescape
 func strip5x2F64AVX512(k int, a left[float64], b right[float64], c target[float64], alpha float64, beta float64, panels int)
 
-// strip6x1F64AVX512 computes C = α·A·B + β·C for 6 rows and panels of 8 columns.
-//
 //go:noescape
 func strip6x1F64AVX512(k int, a left[float64], b right[float64], c target[float64], alpha float64, beta float64, panels int)
 
-// strip6x2F64AVX512 computes C = α·A·B + β·C for 6 rows and panels of 16 columns.
-//
 //go:noescape
 func strip6x2F64AVX512(k int, a left[float64], b right[float64], c target[float64], alpha float64, beta float64, panels int)
 
-// strip7x1F64AVX512 computes C = α·A·B + β·C for 7 rows and panels of 8 columns.
-//
 //go:noescape
 func strip7x1F64AVX512(k int, a left[float64], b right[float64], c target[float64], alpha float64, beta float64, panels int)
 
-// strip7x2F64AVX512 computes C = α·A·B + β·C for 7 rows and panels of 16 columns.
-//
 //go:noescape
 func strip7x2F64AVX512(k int, a left[float64], b right[float64], c target[float64], alpha float64, beta float64, panels int)
 
-// strip8x1F64AVX512 computes C = α·A·B + β·C for 8 rows and panels of 8 columns.
-//
 //go:noescape
 func strip8x1F64AVX512(k int, a left[float64], b right[float64], c target[float64], alpha float64, beta float64, panels int)
 
-// strip8x2F64AVX512 computes C = α·A·B + β·C for 8 rows and panels of 16 columns.
-//
 //go:noescape
 func strip8x2F64AVX512(k int, a left[float64], b right[float64], c target[float64], alpha float64, beta float64, panels int)
 
-// strip9x1F64AVX512 computes C = α·A·B + β·C for 9 rows and panels of 8 columns.
-//
 //go:noescape
 func strip9x1F64AVX512(k int, a left[float64], b right[float64], c target[float64], alpha float64, beta float64, panels int)
 
-// strip9x2F64AVX512 computes C = α·A·B + β·C for 9 rows and panels of 16 columns.
-//
 //go:noescape
 func strip9x2F64AVX512(k int, a left[float64], b right[float64], c target[float64], alpha float64, beta float64, panels int)
 
-// strip10x1F64AVX512 computes C = α·A·B + β·C for 10 rows and panels of 8 columns.
-//
 //go:noescape
 func strip10x1F64AVX512(k int, a left[float64], b right[float64], c target[float64], alpha float64, beta float64, panels int)
 
-// strip10x2F64AVX512 computes C = α·A·B + β·C for 10 rows and panels of 16 columns.
-//
 //go:noescape
 func strip10x2F64AVX512(k int, a left[float64], b right[float64], c target[float64], alpha float64, beta float64, panels int)
 
-// strip11x1F64AVX512 computes C = α·A·B + β·C for 11 rows and panels of 8 columns.
-//
 //go:noescape
 func strip11x1F64AVX512(k int, a left[float64], b right[float64], c target[float64], alpha float64, beta float64, panels int)
 
-// strip11x2F64AVX512 computes C = α·A·B + β·C for 11 rows and panels of 16 columns.
-//
 //go:noescape
 func strip11x2F64AVX512(k int, a left[float64], b right[float64], c target[float64], alpha float64, beta float64, panels int)
 
-// strip12x1F64AVX512 computes C = α·A·B + β·C for 12 rows and panels of 8 columns.
-//
 //go:noescape
 func strip12x1F64AVX512(k int, a left[float64], b right[float64], c target[float64], alpha float64, beta float64, panels int)
 
-// strip12x2F64AVX512 computes C = α·A·B + β·C for 12 rows and panels of 16 columns.
-//
 //go:noescape
 func strip12x2F64AVX512(k int, a left[float64], b right[float64], c target[float64], alpha float64, beta float64, panels int)
 
-// strip13x1F64AVX512 computes C = α·A·B + β·C for 13 rows and panels of 8 columns.
-//
 //go:noescape
 func strip13x1F64AVX512(k int, a left[float64], b right[float64], c target[float64], alpha float64, beta float64, panels int)
 
-// strip13x2F64AVX512 computes C = α·A·B + β·C for 13 rows and panels of 16 columns.
-//
 //go:noescape
 func strip13x2F64AVX512(k int, a left[float64], b right[float64], c target[float64], alpha float64, beta float64, panels int)
 
-// strip14x1F64AVX512 computes C = α·A·B + β·C for 14 rows and panels of 8 columns.
-//
 //go:noescape
 func strip14x1F64AVX512(k int, a left[float64], b right[float64], c target[float64], alpha float64, beta float64, panels int)
 
-// strip14x2F64AVX512 computes C = α·A·B + β·C for 14 rows and panels of 16 columns.
-//
 //go:noescape
 func strip14x2F64AVX512(k int, a left[float64], b right[float64], c target[float64], alpha float64, beta float64, panels int)
 
-// dot1F64AVX512 computes C = α·A·Bᵀ + β·C for 1 rows and panels of 8 rows of B, for adjacent
-// elements of rows.
-//
 //go:noescape
 func dot1F64AVX512(k int, a left[float64], b right[float64], c target[float64], alpha float64, beta float64, panels int)
 
-// dot2F64AVX512 computes C = α·A·Bᵀ + β·C for 2 rows and panels of 8 rows of B, for adjacent
-// elements of rows.
-//
 //go:noescape
 func dot2F64AVX512(k int, a left[float64], b right[float64], c target[float64], alpha float64, beta float64, panels int)
 
-// dot3F64AVX512 computes C = α·A·Bᵀ + β·C for 3 rows and panels of 8 rows of B, for adjacent
-// elements of rows.
-//
 //go:noescape
 func dot3F64AVX512(k int, a left[float64], b right[float64], c target[float64], alpha float64, beta float64, panels int)
 
-// dot4F64AVX512 computes C = α·A·Bᵀ + β·C for 4 rows and panels of 8 rows of B, for adjacent
-// elements of rows.
-//
 //go:noescape
 func dot4F64AVX512(k int, a left[float64], b right[float64], c target[float64], alpha float64, beta float64, panels int)
 
-// dot5F64AVX512 computes C = α·A·Bᵀ + β·C for 5 rows and panels of 8 rows of B, for adjacent
-// elements of rows.
-//
 //go:noescape
 func dot5F64AVX512(k int, a left[float64], b right[float64], c target[float64], alpha float64, beta float64, panels int)
 
-// dot6F64AVX512 computes C = α·A·Bᵀ + β·C for 6 rows and panels of 8 rows of B, for adjacent
-// elements of rows.
-//
 //go:noescape
 func dot6F64AVX512(k int, a left[float64], b right[float64], c target[float64], alpha float64, beta float64, panels int)
 
-// dot7F64AVX512 computes C = α·A·Bᵀ + β·C for 7 rows and panels of 8 rows of B, for adjacent
-// elements of rows.
-//
 //go:noescape
 func dot7F64AVX512(k int, a left[float64], b right[float64], c target[float64], alpha float64, beta float64, panels int)
 
-// dot8F64AVX512 computes C = α·A·Bᵀ + β·C for 8 rows and panels of 8 rows of B, for adjacent
-// elements of rows.
-//
 //go:noescape
 func dot8F64AVX512(k int, a left[float64], b right[float64], c target[float64], alpha float64, beta float64, panels int)
 
-// widenHalfF64AVX512 widens 8·n elements of 16 bits.
-//
 //go:noescape
 func widenHalfF64AVX512(n int, dst *float64, src *uint16)
 
-// widenBFloatF64AVX512 widens 8·n elements of 16 bits.
-//
 //go:noescape
 func widenBFloatF64AVX512(n int, dst *float64, src *uint16)
 
-// add1x1F64AVX512 adds A·B to c for k times 1 rows of B and panels of 8 columns.
-//
 //go:noescape
 func add1x1F64AVX512(k int, rows int, a left[float64], b right[float64], c *float64, last int, panels int)
 
-// add4x1F64AVX512 adds A·B to c for k times 4 rows of B and panels of 8 columns.
-//
 //go:noescape
 func add4x1F64AVX512(k int, rows int, a left[float64], b right[float64], c *float64, last int, panels int)
 
-// add1x2F64AVX512 adds A·B to c for k times 1 rows of B and panels of 16 columns.
-//
 //go:noescape
 func add1x2F64AVX512(k int, rows int, a left[float64], b right[float64], c *float64, last int, panels int)
 
-// add4x2F64AVX512 adds A·B to c for k times 4 rows of B and panels of 16 columns.
-//
 //go:noescape
 func add4x2F64AVX512(k int, rows int, a left[float64], b right[float64], c *float64, last int, panels int)
 
-// pack1F64AVX512 writes the first 8 columns of k rows of B, zeros in place of those beyond lanes of
-// the last 8.
-//
 //go:noescape
 func pack1F64AVX512(k int, dst *float64, b *float64, stride int, lanes int)
 
-// pack2F64AVX512 writes the first 16 columns of k rows of B, zeros in place of those beyond lanes
-// of the last 8.
-//
 //go:noescape
 func pack2F64AVX512(k int, dst *float64, b *float64, stride int, lanes int)
 
-// unpack1F64AVX512 writes k rows of 8 columns of a panel to B, but only lanes of the last 8.
-//
-//go:noescape
-func unpack1F64AVX512(k int, b *float64, src *float64, stride int, lanes int)
-
-// unpack2F64AVX512 writes k rows of 16 columns of a panel to B, but only lanes of the last 8.
-//
-//go:noescape
-func unpack2F64AVX512(k int, b *float64, src *float64, stride int, lanes int)
-
-// packTransposedF64AVX512 writes column j of 8 rows of b at dst + j·next, for count·8 columns.
-//
 //go:noescape
 func packTransposedF64AVX512(count int, dst *float64, next int, b *float64, stride int)
 
-// invertF64AVX512 replaces the lower triangle of order n ≤ 16 at x with diagonal diag by its
-// inverse.
-//
 //go:noescape
 func invertF64AVX512(n int, x *float64, stride int, diag *float64)
 
-// strip1x1F32AVX2 computes C = α·A·B + β·C for 1 rows and panels of 8 columns.
-//
 //go:noescape
 func strip1x1F32AVX2(k int, a left[float32], b right[float32], c target[float32], alpha float32, beta float32, panels int)
 
-// strip1x2F32AVX2 computes C = α·A·B + β·C for 1 rows and panels of 16 columns.
-//
 //go:noescape
 func strip1x2F32AVX2(k int, a left[float32], b right[float32], c target[float32], alpha float32, beta float32, panels int)
 
-// strip2x1F32AVX2 computes C = α·A·B + β·C for 2 rows and panels of 8 columns.
-//
 //go:noescape
 func strip2x1F32AVX2(k int, a left[float32], b right[float32], c target[float32], alpha float32, beta float32, panels int)
 
-// strip2x2F32AVX2 computes C = α·A·B + β·C for 2 rows and panels of 16 columns.
-//
 //go:noescape
 func strip2x2F32AVX2(k int, a left[float32], b right[float32], c target[float32], alpha float32, beta float32, panels int)
 
-// strip3x1F32AVX2 computes C = α·A·B + β·C for 3 rows and panels of 8 columns.
-//
 //go:noescape
 func strip3x1F32AVX2(k int, a left[float32], b right[float32], c target[float32], alpha float32, beta float32, panels int)
 
-// strip3x2F32AVX2 computes C = α·A·B + β·C for 3 rows and panels of 16 columns.
-//
 //go:noescape
 func strip3x2F32AVX2(k int, a left[float32], b right[float32], c target[float32], alpha float32, beta float32, panels int)
 
-// strip4x1F32AVX2 computes C = α·A·B + β·C for 4 rows and panels of 8 columns.
-//
 //go:noescape
 func strip4x1F32AVX2(k int, a left[float32], b right[float32], c target[float32], alpha float32, beta float32, panels int)
 
-// strip4x2F32AVX2 computes C = α·A·B + β·C for 4 rows and panels of 16 columns.
-//
 //go:noescape
 func strip4x2F32AVX2(k int, a left[float32], b right[float32], c target[float32], alpha float32, beta float32, panels int)
 
-// strip5x1F32AVX2 computes C = α·A·B + β·C for 5 rows and panels of 8 columns.
-//
 //go:noescape
 func strip5x1F32AVX2(k int, a left[float32], b right[float32], c target[float32], alpha float32, beta float32, panels int)
 
-// strip5x2F32AVX2 computes C = α·A·B + β·C for 5 rows and panels of 16 columns.
-//
 //go:noescape
 func strip5x2F32AVX2(k int, a left[float32], b right[float32], c target[float32], alpha float32, beta float32, panels int)
 
-// strip6x1F32AVX2 computes C = α·A·B + β·C for 6 rows and panels of 8 columns.
-//
 //go:noescape
 func strip6x1F32AVX2(k int, a left[float32], b right[float32], c target[float32], alpha float32, beta float32, panels int)
 
-// strip6x2F32AVX2 computes C = α·A·B + β·C for 6 rows and panels of 16 columns.
-//
 //go:noescape
 func strip6x2F32AVX2(k int, a left[float32], b right[float32], c target[float32], alpha float32, beta float32, panels int)
 
-// dot1F32AVX2 computes C = α·A·Bᵀ + β·C for 1 rows and panels of 8 rows of B, for adjacent elements
-// of rows.
-//
 //go:noescape
 func dot1F32AVX2(k int, a left[float32], b right[float32], c target[float32], alpha float32, beta float32, panels int)
 
-// dot2F32AVX2 computes C = α·A·Bᵀ + β·C for 2 rows and panels of 8 rows of B, for adjacent elements
-// of rows.
-//
 //go:noescape
 func dot2F32AVX2(k int, a left[float32], b right[float32], c target[float32], alpha float32, beta float32, panels int)
 
-// dot3F32AVX2 computes C = α·A·Bᵀ + β·C for 3 rows and panels of 8 rows of B, for adjacent elements
-// of rows.
-//
 //go:noescape
 func dot3F32AVX2(k int, a left[float32], b right[float32], c target[float32], alpha float32, beta float32, panels int)
 
-// dot4F32AVX2 computes C = α·A·Bᵀ + β·C for 4 rows and panels of 8 rows of B, for adjacent elements
-// of rows.
-//
 //go:noescape
 func dot4F32AVX2(k int, a left[float32], b right[float32], c target[float32], alpha float32, beta float32, panels int)
 
-// dot5F32AVX2 computes C = α·A·Bᵀ + β·C for 5 rows and panels of 8 rows of B, for adjacent elements
-// of rows.
-//
 //go:noescape
 func dot5F32AVX2(k int, a left[float32], b right[float32], c target[float32], alpha float32, beta float32, panels int)
 
-// dot6F32AVX2 computes C = α·A·Bᵀ + β·C for 6 rows and panels of 8 rows of B, for adjacent elements
-// of rows.
-//
 //go:noescape
 func dot6F32AVX2(k int, a left[float32], b right[float32], c target[float32], alpha float32, beta float32, panels int)
 
-// widenHalfF32AVX2 widens 8·n elements of 16 bits.
-//
 //go:noescape
 func widenHalfF32AVX2(n int, dst *float32, src *uint16)
 
-// dotHalf1F32AVX2 computes C = α·A·Bᵀ + β·C for 1 rows and panels of 8 rows of B, for adjacent
-// elements of rows.
-//
 //go:noescape
 func dotHalf1F32AVX2(k int, a left[float32], b right[uint16], c target[float32], alpha float32, beta float32, panels int)
 
-// dotHalf2F32AVX2 computes C = α·A·Bᵀ + β·C for 2 rows and panels of 8 rows of B, for adjacent
-// elements of rows.
-//
 //go:noescape
 func dotHalf2F32AVX2(k int, a left[float32], b right[uint16], c target[float32], alpha float32, beta float32, panels int)
 
-// dotHalf3F32AVX2 computes C = α·A·Bᵀ + β·C for 3 rows and panels of 8 rows of B, for adjacent
-// elements of rows.
-//
 //go:noescape
 func dotHalf3F32AVX2(k int, a left[float32], b right[uint16], c target[float32], alpha float32, beta float32, panels int)
 
-// dotHalf4F32AVX2 computes C = α·A·Bᵀ + β·C for 4 rows and panels of 8 rows of B, for adjacent
-// elements of rows.
-//
 //go:noescape
 func dotHalf4F32AVX2(k int, a left[float32], b right[uint16], c target[float32], alpha float32, beta float32, panels int)
 
-// dotHalf5F32AVX2 computes C = α·A·Bᵀ + β·C for 5 rows and panels of 8 rows of B, for adjacent
-// elements of rows.
-//
 //go:noescape
 func dotHalf5F32AVX2(k int, a left[float32], b right[uint16], c target[float32], alpha float32, beta float32, panels int)
 
-// dotHalf6F32AVX2 computes C = α·A·Bᵀ + β·C for 6 rows and panels of 8 rows of B, for adjacent
-// elements of rows.
-//
 //go:noescape
 func dotHalf6F32AVX2(k int, a left[float32], b right[uint16], c target[float32], alpha float32, beta float32, panels int)
 
-// widenBFloatF32AVX2 widens 8·n elements of 16 bits.
-//
 //go:noescape
 func widenBFloatF32AVX2(n int, dst *float32, src *uint16)
 
-// dotBFloat1F32AVX2 computes C = α·A·Bᵀ + β·C for 1 rows and panels of 8 rows of B, for adjacent
-// elements of rows.
-//
 //go:noescape
 func dotBFloat1F32AVX2(k int, a left[float32], b right[uint16], c target[float32], alpha float32, beta float32, panels int)
 
-// dotBFloat2F32AVX2 computes C = α·A·Bᵀ + β·C for 2 rows and panels of 8 rows of B, for adjacent
-// elements of rows.
-//
 //go:noescape
 func dotBFloat2F32AVX2(k int, a left[float32], b right[uint16], c target[float32], alpha float32, beta float32, panels int)
 
-// dotBFloat3F32AVX2 computes C = α·A·Bᵀ + β·C for 3 rows and panels of 8 rows of B, for adjacent
-// elements of rows.
-//
 //go:noescape
 func dotBFloat3F32AVX2(k int, a left[float32], b right[uint16], c target[float32], alpha float32, beta float32, panels int)
 
-// dotBFloat4F32AVX2 computes C = α·A·Bᵀ + β·C for 4 rows and panels of 8 rows of B, for adjacent
-// elements of rows.
-//
 //go:noescape
 func dotBFloat4F32AVX2(k int, a left[float32], b right[uint16], c target[float32], alpha float32, beta float32, panels int)
 
-// dotBFloat5F32AVX2 computes C = α·A·Bᵀ + β·C for 5 rows and panels of 8 rows of B, for adjacent
-// elements of rows.
-//
 //go:noescape
 func dotBFloat5F32AVX2(k int, a left[float32], b right[uint16], c target[float32], alpha float32, beta float32, panels int)
 
-// dotBFloat6F32AVX2 computes C = α·A·Bᵀ + β·C for 6 rows and panels of 8 rows of B, for adjacent
-// elements of rows.
-//
 //go:noescape
 func dotBFloat6F32AVX2(k int, a left[float32], b right[uint16], c target[float32], alpha float32, beta float32, panels int)
 
-// add1x1F32AVX2 adds A·B to c for k times 1 rows of B and panels of 8 columns.
-//
 //go:noescape
 func add1x1F32AVX2(k int, rows int, a left[float32], b right[float32], c *float32, last int, panels int)
 
-// add4x1F32AVX2 adds A·B to c for k times 4 rows of B and panels of 8 columns.
-//
 //go:noescape
 func add4x1F32AVX2(k int, rows int, a left[float32], b right[float32], c *float32, last int, panels int)
 
-// add1x2F32AVX2 adds A·B to c for k times 1 rows of B and panels of 16 columns.
-//
 //go:noescape
 func add1x2F32AVX2(k int, rows int, a left[float32], b right[float32], c *float32, last int, panels int)
 
-// add4x2F32AVX2 adds A·B to c for k times 4 rows of B and panels of 16 columns.
-//
 //go:noescape
 func add4x2F32AVX2(k int, rows int, a left[float32], b right[float32], c *float32, last int, panels int)
 
-// pack1F32AVX2 writes the first 8 columns of k rows of B, zeros in place of those beyond lanes of
-// the last 8.
-//
 //go:noescape
 func pack1F32AVX2(k int, dst *float32, b *float32, stride int, lanes int)
 
-// pack2F32AVX2 writes the first 16 columns of k rows of B, zeros in place of those beyond lanes of
-// the last 8.
-//
 //go:noescape
 func pack2F32AVX2(k int, dst *float32, b *float32, stride int, lanes int)
 
-// unpack1F32AVX2 writes k rows of 8 columns of a panel to B, but only lanes of the last 8.
-//
-//go:noescape
-func unpack1F32AVX2(k int, b *float32, src *float32, stride int, lanes int)
-
-// unpack2F32AVX2 writes k rows of 16 columns of a panel to B, but only lanes of the last 8.
-//
-//go:noescape
-func unpack2F32AVX2(k int, b *float32, src *float32, stride int, lanes int)
-
-// packTransposedF32AVX2 writes column j of 8 rows of b at dst + j·next, for count·8 columns.
-//
 //go:noescape
 func packTransposedF32AVX2(count int, dst *float32, next int, b *float32, stride int)
 
-// strip1x1F64AVX2 computes C = α·A·B + β·C for 1 rows and panels of 4 columns.
-//
 //go:noescape
 func strip1x1F64AVX2(k int, a left[float64], b right[float64], c target[float64], alpha float64, beta float64, panels int)
 
-// strip1x2F64AVX2 computes C = α·A·B + β·C for 1 rows and panels of 8 columns.
-//
 //go:noescape
 func strip1x2F64AVX2(k int, a left[float64], b right[float64], c target[float64], alpha float64, beta float64, panels int)
 
-// strip2x1F64AVX2 computes C = α·A·B + β·C for 2 rows and panels of 4 columns.
-//
 //go:noescape
 func strip2x1F64AVX2(k int, a left[float64], b right[float64], c target[float64], alpha float64, beta float64, panels int)
 
-// strip2x2F64AVX2 computes C = α·A·B + β·C for 2 rows and panels of 8 columns.
-//
 //go:noescape
 func strip2x2F64AVX2(k int, a left[float64], b right[float64], c target[float64], alpha float64, beta float64, panels int)
 
-// strip3x1F64AVX2 computes C = α·A·B + β·C for 3 rows and panels of 4 columns.
-//
 //go:noescape
 func strip3x1F64AVX2(k int, a left[float64], b right[float64], c target[float64], alpha float64, beta float64, panels int)
 
-// strip3x2F64AVX2 computes C = α·A·B + β·C for 3 rows and panels of 8 columns.
-//
 //go:noescape
 func strip3x2F64AVX2(k int, a left[float64], b right[float64], c target[float64], alpha float64, beta float64, panels int)
 
-// strip4x1F64AVX2 computes C = α·A·B + β·C for 4 rows and panels of 4 columns.
-//
 //go:noescape
 func strip4x1F64AVX2(k int, a left[float64], b right[float64], c target[float64], alpha float64, beta float64, panels int)
 
-// strip4x2F64AVX2 computes C = α·A·B + β·C for 4 rows and panels of 8 columns.
-//
 //go:noescape
 func strip4x2F64AVX2(k int, a left[float64], b right[float64], c target[float64], alpha float64, beta float64, panels int)
 
-// strip5x1F64AVX2 computes C = α·A·B + β·C for 5 rows and panels of 4 columns.
-//
 //go:noescape
 func strip5x1F64AVX2(k int, a left[float64], b right[float64], c target[float64], alpha float64, beta float64, panels int)
 
-// strip5x2F64AVX2 computes C = α·A·B + β·C for 5 rows and panels of 8 columns.
-//
 //go:noescape
 func strip5x2F64AVX2(k int, a left[float64], b right[float64], c target[float64], alpha float64, beta float64, panels int)
 
-// strip6x1F64AVX2 computes C = α·A·B + β·C for 6 rows and panels of 4 columns.
-//
 //go:noescape
 func strip6x1F64AVX2(k int, a left[float64], b right[float64], c target[float64], alpha float64, beta float64, panels int)
 
-// strip6x2F64AVX2 computes C = α·A·B + β·C for 6 rows and panels of 8 columns.
-//
 //go:noescape
 func strip6x2F64AVX2(k int, a left[float64], b right[float64], c target[float64], alpha float64, beta float64, panels int)
 
-// dot1F64AVX2 computes C = α·A·Bᵀ + β·C for 1 rows and panels of 4 rows of B, for adjacent elements
-// of rows.
-//
 //go:noescape
 func dot1F64AVX2(k int, a left[float64], b right[float64], c target[float64], alpha float64, beta float64, panels int)
 
-// dot2F64AVX2 computes C = α·A·Bᵀ + β·C for 2 rows and panels of 4 rows of B, for adjacent elements
-// of rows.
-//
 //go:noescape
 func dot2F64AVX2(k int, a left[float64], b right[float64], c target[float64], alpha float64, beta float64, panels int)
 
-// dot3F64AVX2 computes C = α·A·Bᵀ + β·C for 3 rows and panels of 4 rows of B, for adjacent elements
-// of rows.
-//
 //go:noescape
 func dot3F64AVX2(k int, a left[float64], b right[float64], c target[float64], alpha float64, beta float64, panels int)
 
-// dot4F64AVX2 computes C = α·A·Bᵀ + β·C for 4 rows and panels of 4 rows of B, for adjacent elements
-// of rows.
-//
 //go:noescape
 func dot4F64AVX2(k int, a left[float64], b right[float64], c target[float64], alpha float64, beta float64, panels int)
 
-// dot5F64AVX2 computes C = α·A·Bᵀ + β·C for 5 rows and panels of 4 rows of B, for adjacent elements
-// of rows.
-//
 //go:noescape
 func dot5F64AVX2(k int, a left[float64], b right[float64], c target[float64], alpha float64, beta float64, panels int)
 
-// dot6F64AVX2 computes C = α·A·Bᵀ + β·C for 6 rows and panels of 4 rows of B, for adjacent elements
-// of rows.
-//
 //go:noescape
 func dot6F64AVX2(k int, a left[float64], b right[float64], c target[float64], alpha float64, beta float64, panels int)
 
-// dot7F64AVX2 computes C = α·A·Bᵀ + β·C for 7 rows and panels of 4 rows of B, for adjacent elements
-// of rows.
-//
 //go:noescape
 func dot7F64AVX2(k int, a left[float64], b right[float64], c target[float64], alpha float64, beta float64, panels int)
 
-// dot8F64AVX2 computes C = α·A·Bᵀ + β·C for 8 rows and panels of 4 rows of B, for adjacent elements
-// of rows.
-//
 //go:noescape
 func dot8F64AVX2(k int, a left[float64], b right[float64], c target[float64], alpha float64, beta float64, panels int)
 
-// widenHalfF64AVX2 widens 4·n elements of 16 bits.
-//
 //go:noescape
 func widenHalfF64AVX2(n int, dst *float64, src *uint16)
 
-// widenBFloatF64AVX2 widens 4·n elements of 16 bits.
-//
 //go:noescape
 func widenBFloatF64AVX2(n int, dst *float64, src *uint16)
 
-// add1x1F64AVX2 adds A·B to c for k times 1 rows of B and panels of 4 columns.
-//
 //go:noescape
 func add1x1F64AVX2(k int, rows int, a left[float64], b right[float64], c *float64, last int, panels int)
 
-// add4x1F64AVX2 adds A·B to c for k times 4 rows of B and panels of 4 columns.
-//
 //go:noescape
 func add4x1F64AVX2(k int, rows int, a left[float64], b right[float64], c *float64, last int, panels int)
 
-// add1x2F64AVX2 adds A·B to c for k times 1 rows of B and panels of 8 columns.
-//
 //go:noescape
 func add1x2F64AVX2(k int, rows int, a left[float64], b right[float64], c *float64, last int, panels int)
 
-// add4x2F64AVX2 adds A·B to c for k times 4 rows of B and panels of 8 columns.
-//
 //go:noescape
 func add4x2F64AVX2(k int, rows int, a left[float64], b right[float64], c *float64, last int, panels int)
 
-// pack1F64AVX2 writes the first 4 columns of k rows of B, zeros in place of those beyond lanes of
-// the last 4.
-//
 //go:noescape
 func pack1F64AVX2(k int, dst *float64, b *float64, stride int, lanes int)
 
-// pack2F64AVX2 writes the first 8 columns of k rows of B, zeros in place of those beyond lanes of
-// the last 4.
-//
 //go:noescape
 func pack2F64AVX2(k int, dst *float64, b *float64, stride int, lanes int)
 
-// unpack1F64AVX2 writes k rows of 4 columns of a panel to B, but only lanes of the last 4.
-//
-//go:noescape
-func unpack1F64AVX2(k int, b *float64, src *float64, stride int, lanes int)
-
-// unpack2F64AVX2 writes k rows of 8 columns of a panel to B, but only lanes of the last 4.
-//
-//go:noescape
-func unpack2F64AVX2(k int, b *float64, src *float64, stride int, lanes int)
-
-// packTransposedF64AVX2 writes column j of 4 rows of b at dst + j·next, for count·4 columns.
-//
 //go:noescape
 func packTransposedF64AVX2(count int, dst *float64, next int, b *float64, stride int)
 

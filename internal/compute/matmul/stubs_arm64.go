@@ -9,118 +9,72 @@ package matmul
 //go:noescape
 func strip1x1F32NEON(k int, a left[float32], b right[float32], c target[float32], alpha, beta float32, panels int)
 
-// strip1x2F32NEON computes C = α·A·B + β·C for 1 rows and panels of 8 columns.
-//
 //go:noescape
 func strip1x2F32NEON(k int, a left[float32], b right[float32], c target[float32], alpha, beta float32, panels int)
 
-// strip2x1F32NEON computes C = α·A·B + β·C for 2 rows and panels of 4 columns.
-//
 //go:noescape
 func strip2x1F32NEON(k int, a left[float32], b right[float32], c target[float32], alpha, beta float32, panels int)
 
-// strip2x2F32NEON computes C = α·A·B + β·C for 2 rows and panels of 8 columns.
-//
 //go:noescape
 func strip2x2F32NEON(k int, a left[float32], b right[float32], c target[float32], alpha, beta float32, panels int)
 
-// strip3x1F32NEON computes C = α·A·B + β·C for 3 rows and panels of 4 columns.
-//
 //go:noescape
 func strip3x1F32NEON(k int, a left[float32], b right[float32], c target[float32], alpha, beta float32, panels int)
 
-// strip3x2F32NEON computes C = α·A·B + β·C for 3 rows and panels of 8 columns.
-//
 //go:noescape
 func strip3x2F32NEON(k int, a left[float32], b right[float32], c target[float32], alpha, beta float32, panels int)
 
-// strip4x1F32NEON computes C = α·A·B + β·C for 4 rows and panels of 4 columns.
-//
 //go:noescape
 func strip4x1F32NEON(k int, a left[float32], b right[float32], c target[float32], alpha, beta float32, panels int)
 
-// strip4x2F32NEON computes C = α·A·B + β·C for 4 rows and panels of 8 columns.
-//
 //go:noescape
 func strip4x2F32NEON(k int, a left[float32], b right[float32], c target[float32], alpha, beta float32, panels int)
 
-// strip5x1F32NEON computes C = α·A·B + β·C for 5 rows and panels of 4 columns.
-//
 //go:noescape
 func strip5x1F32NEON(k int, a left[float32], b right[float32], c target[float32], alpha, beta float32, panels int)
 
-// strip5x2F32NEON computes C = α·A·B + β·C for 5 rows and panels of 8 columns.
-//
 //go:noescape
 func strip5x2F32NEON(k int, a left[float32], b right[float32], c target[float32], alpha, beta float32, panels int)
 
-// strip6x1F32NEON computes C = α·A·B + β·C for 6 rows and panels of 4 columns.
-//
 //go:noescape
 func strip6x1F32NEON(k int, a left[float32], b right[float32], c target[float32], alpha, beta float32, panels int)
 
-// strip6x2F32NEON computes C = α·A·B + β·C for 6 rows and panels of 8 columns.
-//
 //go:noescape
 func strip6x2F32NEON(k int, a left[float32], b right[float32], c target[float32], alpha, beta float32, panels int)
 
-// strip7x1F32NEON computes C = α·A·B + β·C for 7 rows and panels of 4 columns.
-//
 //go:noescape
 func strip7x1F32NEON(k int, a left[float32], b right[float32], c target[float32], alpha, beta float32, panels int)
 
-// strip7x2F32NEON computes C = α·A·B + β·C for 7 rows and panels of 8 columns.
-//
 //go:noescape
 func strip7x2F32NEON(k int, a left[float32], b right[float32], c target[float32], alpha, beta float32, panels int)
 
-// strip8x1F32NEON computes C = α·A·B + β·C for 8 rows and panels of 4 columns.
-//
 //go:noescape
 func strip8x1F32NEON(k int, a left[float32], b right[float32], c target[float32], alpha, beta float32, panels int)
 
-// strip8x2F32NEON computes C = α·A·B + β·C for 8 rows and panels of 8 columns.
-//
 //go:noescape
 func strip8x2F32NEON(k int, a left[float32], b right[float32], c target[float32], alpha, beta float32, panels int)
 
-// strip9x1F32NEON computes C = α·A·B + β·C for 9 rows and panels of 4 columns.
-//
 //go:noescape
 func strip9x1F32NEON(k int, a left[float32], b right[float32], c target[float32], alpha, beta float32, panels int)
 
-// strip9x2F32NEON computes C = α·A·B + β·C for 9 rows and panels of 8 columns.
-//
 //go:noescape
 func strip9x2F32NEON(k int, a left[float32], b right[float32], c target[float32], alpha, beta float32, panels int)
 
-// strip10x1F32NEON computes C = α·A·B + β·C for 10 rows and panels of 4 columns.
-//
 //go:noescape
 func strip10x1F32NEON(k int, a left[float32], b right[float32], c target[float32], alpha, beta float32, panels int)
 
-// strip10x2F32NEON computes C = α·A·B + β·C for 10 rows and panels of 8 columns.
-//
 //go:noescape
 func strip10x2F32NEON(k int, a left[float32], b right[float32], c target[float32], alpha, beta float32, panels int)
 
-// strip11x1F32NEON computes C = α·A·B + β·C for 11 rows and panels of 4 columns.
-//
 //go:noescape
 func strip11x1F32NEON(k int, a left[float32], b right[float32], c target[float32], alpha, beta float32, panels int)
 
-// strip11x2F32NEON computes C = α·A·B + β·C for 11 rows and panels of 8 columns.
-//
 //go:noescape
 func strip11x2F32NEON(k int, a left[float32], b right[float32], c target[float32], alpha, beta float32, panels int)
 
-// strip12x1F32NEON computes C = α·A·B + β·C for 12 rows and panels of 4 columns.
-//
 //go:noescape
 func strip12x1F32NEON(k int, a left[float32], b right[float32], c target[float32], alpha, beta float32, panels int)
 
-// strip12x2F32NEON computes C = α·A·B + β·C for 12 rows and panels of 8 columns.
-//
 //go:noescape
 func strip12x2F32NEON(k int, a left[float32], b right[float32], c target[float32], alpha, beta float32, panels int)
 
@@ -130,171 +84,92 @@ func strip12x2F32NEON(k int, a left[float32], b right[float32], c target[float32
 //go:noescape
 func pack1F32NEON(k int, dst, b *float32, stride, lanes int)
 
-// pack2F32NEON writes the first 8 columns of k rows of B, zeros in place of those beyond lanes of
-// the last 4.
-//
 //go:noescape
 func pack2F32NEON(k int, dst, b *float32, stride, lanes int)
-
-// unpack1F32NEON writes k rows of 4 columns of a panel to B, but only lanes of the last 4.
-//
-//go:noescape
-func unpack1F32NEON(k int, b, src *float32, stride, lanes int)
-
-// unpack2F32NEON writes k rows of 8 columns of a panel to B, but only lanes of the last 4.
-//
-//go:noescape
-func unpack2F32NEON(k int, b, src *float32, stride, lanes int)
 
 // packTransposedF32NEON writes column j of 4 rows of b at dst + j·next, for count·4 columns.
 //
 //go:noescape
 func packTransposedF32NEON(count int, dst *float32, next int, b *float32, stride int)
 
-// strip1x1F64NEON computes C = α·A·B + β·C for 1 rows and panels of 2 columns.
-//
 //go:noescape
 func strip1x1F64NEON(k int, a left[float64], b right[float64], c target[float64], alpha, beta float64, panels int)
 
-// strip1x2F64NEON computes C = α·A·B + β·C for 1 rows and panels of 4 columns.
-//
 //go:noescape
 func strip1x2F64NEON(k int, a left[float64], b right[float64], c target[float64], alpha, beta float64, panels int)
 
-// strip2x1F64NEON computes C = α·A·B + β·C for 2 rows and panels of 2 columns.
-//
 //go:noescape
 func strip2x1F64NEON(k int, a left[float64], b right[float64], c target[float64], alpha, beta float64, panels int)
 
-// strip2x2F64NEON computes C = α·A·B + β·C for 2 rows and panels of 4 columns.
-//
 //go:noescape
 func strip2x2F64NEON(k int, a left[float64], b right[float64], c target[float64], alpha, beta float64, panels int)
 
-// strip3x1F64NEON computes C = α·A·B + β·C for 3 rows and panels of 2 columns.
-//
 //go:noescape
 func strip3x1F64NEON(k int, a left[float64], b right[float64], c target[float64], alpha, beta float64, panels int)
 
-// strip3x2F64NEON computes C = α·A·B + β·C for 3 rows and panels of 4 columns.
-//
 //go:noescape
 func strip3x2F64NEON(k int, a left[float64], b right[float64], c target[float64], alpha, beta float64, panels int)
 
-// strip4x1F64NEON computes C = α·A·B + β·C for 4 rows and panels of 2 columns.
-//
 //go:noescape
 func strip4x1F64NEON(k int, a left[float64], b right[float64], c target[float64], alpha, beta float64, panels int)
 
-// strip4x2F64NEON computes C = α·A·B + β·C for 4 rows and panels of 4 columns.
-//
 //go:noescape
 func strip4x2F64NEON(k int, a left[float64], b right[float64], c target[float64], alpha, beta float64, panels int)
 
-// strip5x1F64NEON computes C = α·A·B + β·C for 5 rows and panels of 2 columns.
-//
 //go:noescape
 func strip5x1F64NEON(k int, a left[float64], b right[float64], c target[float64], alpha, beta float64, panels int)
 
-// strip5x2F64NEON computes C = α·A·B + β·C for 5 rows and panels of 4 columns.
-//
 //go:noescape
 func strip5x2F64NEON(k int, a left[float64], b right[float64], c target[float64], alpha, beta float64, panels int)
 
-// strip6x1F64NEON computes C = α·A·B + β·C for 6 rows and panels of 2 columns.
-//
 //go:noescape
 func strip6x1F64NEON(k int, a left[float64], b right[float64], c target[float64], alpha, beta float64, panels int)
 
-// strip6x2F64NEON computes C = α·A·B + β·C for 6 rows and panels of 4 columns.
-//
 //go:noescape
 func strip6x2F64NEON(k int, a left[float64], b right[float64], c target[float64], alpha, beta float64, panels int)
 
-// strip7x1F64NEON computes C = α·A·B + β·C for 7 rows and panels of 2 columns.
-//
 //go:noescape
 func strip7x1F64NEON(k int, a left[float64], b right[float64], c target[float64], alpha, beta float64, panels int)
 
-// strip7x2F64NEON computes C = α·A·B + β·C for 7 rows and panels of 4 columns.
-//
 //go:noescape
 func strip7x2F64NEON(k int, a left[float64], b right[float64], c target[float64], alpha, beta float64, panels int)
 
-// strip8x1F64NEON computes C = α·A·B + β·C for 8 rows and panels of 2 columns.
-//
 //go:noescape
 func strip8x1F64NEON(k int, a left[float64], b right[float64], c target[float64], alpha, beta float64, panels int)
 
-// strip8x2F64NEON computes C = α·A·B + β·C for 8 rows and panels of 4 columns.
-//
 //go:noescape
 func strip8x2F64NEON(k int, a left[float64], b right[float64], c target[float64], alpha, beta float64, panels int)
 
-// strip9x1F64NEON computes C = α·A·B + β·C for 9 rows and panels of 2 columns.
-//
 //go:noescape
 func strip9x1F64NEON(k int, a left[float64], b right[float64], c target[float64], alpha, beta float64, panels int)
 
-// strip9x2F64NEON computes C = α·A·B + β·C for 9 rows and panels of 4 columns.
-//
 //go:noescape
 func strip9x2F64NEON(k int, a left[float64], b right[float64], c target[float64], alpha, beta float64, panels int)
 
-// strip10x1F64NEON computes C = α·A·B + β·C for 10 rows and panels of 2 columns.
-//
 //go:noescape
 func strip10x1F64NEON(k int, a left[float64], b right[float64], c target[float64], alpha, beta float64, panels int)
 
-// strip10x2F64NEON computes C = α·A·B + β·C for 10 rows and panels of 4 columns.
-//
 //go:noescape
 func strip10x2F64NEON(k int, a left[float64], b right[float64], c target[float64], alpha, beta float64, panels int)
 
-// strip11x1F64NEON computes C = α·A·B + β·C for 11 rows and panels of 2 columns.
-//
 //go:noescape
 func strip11x1F64NEON(k int, a left[float64], b right[float64], c target[float64], alpha, beta float64, panels int)
 
-// strip11x2F64NEON computes C = α·A·B + β·C for 11 rows and panels of 4 columns.
-//
 //go:noescape
 func strip11x2F64NEON(k int, a left[float64], b right[float64], c target[float64], alpha, beta float64, panels int)
 
-// strip12x1F64NEON computes C = α·A·B + β·C for 12 rows and panels of 2 columns.
-//
 //go:noescape
 func strip12x1F64NEON(k int, a left[float64], b right[float64], c target[float64], alpha, beta float64, panels int)
 
-// strip12x2F64NEON computes C = α·A·B + β·C for 12 rows and panels of 4 columns.
-//
 //go:noescape
 func strip12x2F64NEON(k int, a left[float64], b right[float64], c target[float64], alpha, beta float64, panels int)
 
-// pack1F64NEON writes the first 2 columns of k rows of B, zeros in place of those beyond lanes of
-// the last 2.
-//
 //go:noescape
 func pack1F64NEON(k int, dst, b *float64, stride, lanes int)
 
-// pack2F64NEON writes the first 4 columns of k rows of B, zeros in place of those beyond lanes of
-// the last 2.
-//
 //go:noescape
 func pack2F64NEON(k int, dst, b *float64, stride, lanes int)
 
-// unpack1F64NEON writes k rows of 2 columns of a panel to B, but only lanes of the last 2.
-//
-//go:noescape
-func unpack1F64NEON(k int, b, src *float64, stride, lanes int)
-
-// unpack2F64NEON writes k rows of 4 columns of a panel to B, but only lanes of the last 2.
-//
-//go:noescape
-func unpack2F64NEON(k int, b, src *float64, stride, lanes int)
-
-// packTransposedF64NEON writes column j of 2 rows of b at dst + j·next, for count·2 columns.
-//
 //go:noescape
 func packTransposedF64NEON(count int, dst *float64, next int, b *float64, stride int)
 

@@ -15,3 +15,11 @@ func everyTier(t *testing.T, f func(t *testing.T)) {
 		t.Run("tier="+tier.String(), f)
 	}
 }
+
+// bothOnEveryTier runs a test for float32 and for float64 on every tier.
+func bothOnEveryTier(t *testing.T, single, double func(t *testing.T)) {
+	everyTier(t, func(t *testing.T) {
+		t.Run("type=float32", single)
+		t.Run("type=float64", double)
+	})
+}

@@ -10,21 +10,12 @@ package planerot
 //go:noescape
 func turn1F32AVX512(block *float32, turns *int32, count int, step int, i int, j int)
 
-// turn2F32AVX512 rotates a block with 2 vectors to a coordinate. The next of count rotations is
-// step bytes after turns; its axes are at i and j.
-//
 //go:noescape
 func turn2F32AVX512(block *float32, turns *int32, count int, step int, i int, j int)
 
-// turn3F32AVX512 rotates a block with 3 vectors to a coordinate. The next of count rotations is
-// step bytes after turns; its axes are at i and j.
-//
 //go:noescape
 func turn3F32AVX512(block *float32, turns *int32, count int, step int, i int, j int)
 
-// turn4F32AVX512 rotates a block with 4 vectors to a coordinate. The next of count rotations is
-// step bytes after turns; its axes are at i and j.
-//
 //go:noescape
 func turn4F32AVX512(block *float32, turns *int32, count int, step int, i int, j int)
 
@@ -40,110 +31,56 @@ func enterF32AVX512(block *float32, step int, x *float32, stride int, rows int, 
 //go:noescape
 func leaveF32AVX512(block *float32, step int, y *float32, stride int, rows int, cols int)
 
-// turn1F64AVX512 rotates a block with 1 vectors to a coordinate. The next of count rotations is
-// step bytes after turns; its axes are at i and j.
-//
 //go:noescape
 func turn1F64AVX512(block *float64, turns *int32, count int, step int, i int, j int)
 
-// turn2F64AVX512 rotates a block with 2 vectors to a coordinate. The next of count rotations is
-// step bytes after turns; its axes are at i and j.
-//
 //go:noescape
 func turn2F64AVX512(block *float64, turns *int32, count int, step int, i int, j int)
 
-// turn3F64AVX512 rotates a block with 3 vectors to a coordinate. The next of count rotations is
-// step bytes after turns; its axes are at i and j.
-//
 //go:noescape
 func turn3F64AVX512(block *float64, turns *int32, count int, step int, i int, j int)
 
-// turn4F64AVX512 rotates a block with 4 vectors to a coordinate. The next of count rotations is
-// step bytes after turns; its axes are at i and j.
-//
 //go:noescape
 func turn4F64AVX512(block *float64, turns *int32, count int, step int, i int, j int)
 
-// enterF64AVX512 writes column j of the rows of x at block + j·step, with the last row in place of
-// those beyond it and zeros in place of columns beyond cols of the last square.
-//
 //go:noescape
 func enterF64AVX512(block *float64, step int, x *float64, stride int, rows int, cols int)
 
-// leaveF64AVX512 writes the vectors at block + j·step as column j < cols of the rows of y. Lanes
-// beyond rows repeat the last row: the same bits go there again.
-//
 //go:noescape
 func leaveF64AVX512(block *float64, step int, y *float64, stride int, rows int, cols int)
 
-// turn1F32AVX2 rotates a block with 1 vectors to a coordinate. The next of count rotations is step
-// bytes after turns; its axes are at i and j.
-//
 //go:noescape
 func turn1F32AVX2(block *float32, turns *int32, count int, step int, i int, j int)
 
-// turn2F32AVX2 rotates a block with 2 vectors to a coordinate. The next of count rotations is step
-// bytes after turns; its axes are at i and j.
-//
 //go:noescape
 func turn2F32AVX2(block *float32, turns *int32, count int, step int, i int, j int)
 
-// turn3F32AVX2 rotates a block with 3 vectors to a coordinate. The next of count rotations is step
-// bytes after turns; its axes are at i and j.
-//
 //go:noescape
 func turn3F32AVX2(block *float32, turns *int32, count int, step int, i int, j int)
 
-// turn4F32AVX2 rotates a block with 4 vectors to a coordinate. The next of count rotations is step
-// bytes after turns; its axes are at i and j.
-//
 //go:noescape
 func turn4F32AVX2(block *float32, turns *int32, count int, step int, i int, j int)
 
-// enterF32AVX2 writes column j of the rows of x at block + j·step, with the last row in place of
-// those beyond it and zeros in place of columns beyond cols of the last square.
-//
 //go:noescape
 func enterF32AVX2(block *float32, step int, x *float32, stride int, rows int, cols int)
 
-// leaveF32AVX2 writes the vectors at block + j·step as column j < cols of the rows of y. Lanes
-// beyond rows repeat the last row: the same bits go there again.
-//
 //go:noescape
 func leaveF32AVX2(block *float32, step int, y *float32, stride int, rows int, cols int)
 
-// turn1F64AVX2 rotates a block with 1 vectors to a coordinate. The next of count rotations is step
-// bytes after turns; its axes are at i and j.
-//
 //go:noescape
 func turn1F64AVX2(block *float64, turns *int32, count int, step int, i int, j int)
 
-// turn2F64AVX2 rotates a block with 2 vectors to a coordinate. The next of count rotations is step
-// bytes after turns; its axes are at i and j.
-//
 //go:noescape
 func turn2F64AVX2(block *float64, turns *int32, count int, step int, i int, j int)
 
-// turn3F64AVX2 rotates a block with 3 vectors to a coordinate. The next of count rotations is step
-// bytes after turns; its axes are at i and j.
-//
 //go:noescape
 func turn3F64AVX2(block *float64, turns *int32, count int, step int, i int, j int)
 
-// turn4F64AVX2 rotates a block with 4 vectors to a coordinate. The next of count rotations is step
-// bytes after turns; its axes are at i and j.
-//
 //go:noescape
 func turn4F64AVX2(block *float64, turns *int32, count int, step int, i int, j int)
 
-// enterF64AVX2 writes column j of the rows of x at block + j·step, with the last row in place of
-// those beyond it and zeros in place of columns beyond cols of the last square.
-//
 //go:noescape
 func enterF64AVX2(block *float64, step int, x *float64, stride int, rows int, cols int)
 
-// leaveF64AVX2 writes the vectors at block + j·step as column j < cols of the rows of y. Lanes
-// beyond rows repeat the last row: the same bits go there again.
-//
 //go:noescape
 func leaveF64AVX2(block *float64, step int, y *float64, stride int, rows int, cols int)

@@ -10,21 +10,12 @@ package planerot
 //go:noescape
 func turn1F32NEON(block *float32, turns *int32, count, step, i, j int)
 
-// turn2F32NEON rotates a block with 2 vectors to a coordinate. The next of count rotations is step
-// bytes after turns; its axes are at i and j.
-//
 //go:noescape
 func turn2F32NEON(block *float32, turns *int32, count, step, i, j int)
 
-// turn3F32NEON rotates a block with 3 vectors to a coordinate. The next of count rotations is step
-// bytes after turns; its axes are at i and j.
-//
 //go:noescape
 func turn3F32NEON(block *float32, turns *int32, count, step, i, j int)
 
-// turn4F32NEON rotates a block with 4 vectors to a coordinate. The next of count rotations is step
-// bytes after turns; its axes are at i and j.
-//
 //go:noescape
 func turn4F32NEON(block *float32, turns *int32, count, step, i, j int)
 
@@ -40,38 +31,20 @@ func enterF32NEON(block *float32, step int, x *float32, stride, rows, cols int)
 //go:noescape
 func leaveF32NEON(block *float32, step int, y *float32, stride, rows, cols int)
 
-// turn1F64NEON rotates a block with 1 vectors to a coordinate. The next of count rotations is step
-// bytes after turns; its axes are at i and j.
-//
 //go:noescape
 func turn1F64NEON(block *float64, turns *int32, count, step, i, j int)
 
-// turn2F64NEON rotates a block with 2 vectors to a coordinate. The next of count rotations is step
-// bytes after turns; its axes are at i and j.
-//
 //go:noescape
 func turn2F64NEON(block *float64, turns *int32, count, step, i, j int)
 
-// turn3F64NEON rotates a block with 3 vectors to a coordinate. The next of count rotations is step
-// bytes after turns; its axes are at i and j.
-//
 //go:noescape
 func turn3F64NEON(block *float64, turns *int32, count, step, i, j int)
 
-// turn4F64NEON rotates a block with 4 vectors to a coordinate. The next of count rotations is step
-// bytes after turns; its axes are at i and j.
-//
 //go:noescape
 func turn4F64NEON(block *float64, turns *int32, count, step, i, j int)
 
-// enterF64NEON writes column j of the rows of x at block + j·step, with the last row in place of
-// those beyond it and zeros in place of columns beyond cols of the last square.
-//
 //go:noescape
 func enterF64NEON(block *float64, step int, x *float64, stride, rows, cols int)
 
-// leaveF64NEON writes the vectors at block + j·step as column j < cols of the rows of y. Lanes
-// beyond rows repeat the last row: the same bits go there again.
-//
 //go:noescape
 func leaveF64NEON(block *float64, step int, y *float64, stride, rows, cols int)

@@ -9,38 +9,24 @@ package rankone
 //go:noescape
 func decay1F32AVX512(p *Pass[float32])
 
-// correct1F32AVX512 takes tokens through a panel of 16 columns.
-//
 //go:noescape
 func correct1F32AVX512(p *Pass[float32])
 
-// decayCorrect1F32AVX512 takes tokens through a panel of 16 columns.
-//
 //go:noescape
 func decayCorrect1F32AVX512(p *Pass[float32])
 
-// decay2F32AVX512 takes tokens through a panel of 32 columns.
-//
 //go:noescape
 func decay2F32AVX512(p *Pass[float32])
 
-// correct2F32AVX512 takes tokens through a panel of 32 columns.
-//
 //go:noescape
 func correct2F32AVX512(p *Pass[float32])
 
-// decayCorrect2F32AVX512 takes tokens through a panel of 32 columns.
-//
 //go:noescape
 func decayCorrect2F32AVX512(p *Pass[float32])
 
-// decay4F32AVX512 takes tokens through a panel of 64 columns.
-//
 //go:noescape
 func decay4F32AVX512(p *Pass[float32])
 
-// decayCorrect4F32AVX512 takes tokens through a panel of 64 columns.
-//
 //go:noescape
 func decayCorrect4F32AVX512(p *Pass[float32])
 
@@ -49,66 +35,36 @@ func decayCorrect4F32AVX512(p *Pass[float32])
 //go:noescape
 func add1By4F32AVX512(p *Pass[float32])
 
-// decayAll1By4F32AVX512 takes the tokens p.first ≤ t < p.end, 4 at a time, through 16 columns at a
-// time.
-//
 //go:noescape
 func decayAll1By4F32AVX512(p *Pass[float32])
 
-// add2By4F32AVX512 takes the tokens p.first ≤ t < p.end, 4 at a time, through 32 columns at a time.
-//
 //go:noescape
 func add2By4F32AVX512(p *Pass[float32])
 
-// decayAll2By4F32AVX512 takes the tokens p.first ≤ t < p.end, 4 at a time, through 32 columns at a
-// time.
-//
 //go:noescape
 func decayAll2By4F32AVX512(p *Pass[float32])
 
-// add1By1F32AVX512 takes the tokens p.first ≤ t < p.end, 1 at a time, through 16 columns at a time.
-//
 //go:noescape
 func add1By1F32AVX512(p *Pass[float32])
 
-// decayAll1By1F32AVX512 takes the tokens p.first ≤ t < p.end, 1 at a time, through 16 columns at a
-// time.
-//
 //go:noescape
 func decayAll1By1F32AVX512(p *Pass[float32])
 
-// add2By1F32AVX512 takes the tokens p.first ≤ t < p.end, 1 at a time, through 32 columns at a time.
-//
 //go:noescape
 func add2By1F32AVX512(p *Pass[float32])
 
-// decayAll2By1F32AVX512 takes the tokens p.first ≤ t < p.end, 1 at a time, through 32 columns at a
-// time.
-//
 //go:noescape
 func decayAll2By1F32AVX512(p *Pass[float32])
 
-// correct1By4F32AVX512 takes the tokens p.first ≤ t < p.end, 4 at a time, through 16 columns at a
-// time.
-//
 //go:noescape
 func correct1By4F32AVX512(p *Pass[float32])
 
-// decayCorrect1By4F32AVX512 takes the tokens p.first ≤ t < p.end, 4 at a time, through 16 columns
-// at a time.
-//
 //go:noescape
 func decayCorrect1By4F32AVX512(p *Pass[float32])
 
-// correct2By4F32AVX512 takes the tokens p.first ≤ t < p.end, 4 at a time, through 32 columns at a
-// time.
-//
 //go:noescape
 func correct2By4F32AVX512(p *Pass[float32])
 
-// decayCorrect2By4F32AVX512 takes the tokens p.first ≤ t < p.end, 4 at a time, through 32 columns
-// at a time.
-//
 //go:noescape
 func decayCorrect2By4F32AVX512(p *Pass[float32])
 
@@ -117,253 +73,143 @@ func decayCorrect2By4F32AVX512(p *Pass[float32])
 //go:noescape
 func pairsF32AVX512(p *Pass[float32])
 
-// decay1F64AVX512 takes tokens through a panel of 8 columns.
-//
 //go:noescape
 func decay1F64AVX512(p *Pass[float64])
 
-// correct1F64AVX512 takes tokens through a panel of 8 columns.
-//
 //go:noescape
 func correct1F64AVX512(p *Pass[float64])
 
-// decayCorrect1F64AVX512 takes tokens through a panel of 8 columns.
-//
 //go:noescape
 func decayCorrect1F64AVX512(p *Pass[float64])
 
-// decay2F64AVX512 takes tokens through a panel of 16 columns.
-//
 //go:noescape
 func decay2F64AVX512(p *Pass[float64])
 
-// correct2F64AVX512 takes tokens through a panel of 16 columns.
-//
 //go:noescape
 func correct2F64AVX512(p *Pass[float64])
 
-// decayCorrect2F64AVX512 takes tokens through a panel of 16 columns.
-//
 //go:noescape
 func decayCorrect2F64AVX512(p *Pass[float64])
 
-// decay4F64AVX512 takes tokens through a panel of 32 columns.
-//
 //go:noescape
 func decay4F64AVX512(p *Pass[float64])
 
-// decayCorrect4F64AVX512 takes tokens through a panel of 32 columns.
-//
 //go:noescape
 func decayCorrect4F64AVX512(p *Pass[float64])
 
-// add1By4F64AVX512 takes the tokens p.first ≤ t < p.end, 4 at a time, through 8 columns at a time.
-//
 //go:noescape
 func add1By4F64AVX512(p *Pass[float64])
 
-// decayAll1By4F64AVX512 takes the tokens p.first ≤ t < p.end, 4 at a time, through 8 columns at a
-// time.
-//
 //go:noescape
 func decayAll1By4F64AVX512(p *Pass[float64])
 
-// add2By4F64AVX512 takes the tokens p.first ≤ t < p.end, 4 at a time, through 16 columns at a time.
-//
 //go:noescape
 func add2By4F64AVX512(p *Pass[float64])
 
-// decayAll2By4F64AVX512 takes the tokens p.first ≤ t < p.end, 4 at a time, through 16 columns at a
-// time.
-//
 //go:noescape
 func decayAll2By4F64AVX512(p *Pass[float64])
 
-// add1By1F64AVX512 takes the tokens p.first ≤ t < p.end, 1 at a time, through 8 columns at a time.
-//
 //go:noescape
 func add1By1F64AVX512(p *Pass[float64])
 
-// decayAll1By1F64AVX512 takes the tokens p.first ≤ t < p.end, 1 at a time, through 8 columns at a
-// time.
-//
 //go:noescape
 func decayAll1By1F64AVX512(p *Pass[float64])
 
-// add2By1F64AVX512 takes the tokens p.first ≤ t < p.end, 1 at a time, through 16 columns at a time.
-//
 //go:noescape
 func add2By1F64AVX512(p *Pass[float64])
 
-// decayAll2By1F64AVX512 takes the tokens p.first ≤ t < p.end, 1 at a time, through 16 columns at a
-// time.
-//
 //go:noescape
 func decayAll2By1F64AVX512(p *Pass[float64])
 
-// correct1By4F64AVX512 takes the tokens p.first ≤ t < p.end, 4 at a time, through 8 columns at a
-// time.
-//
 //go:noescape
 func correct1By4F64AVX512(p *Pass[float64])
 
-// decayCorrect1By4F64AVX512 takes the tokens p.first ≤ t < p.end, 4 at a time, through 8 columns at
-// a time.
-//
 //go:noescape
 func decayCorrect1By4F64AVX512(p *Pass[float64])
 
-// correct2By4F64AVX512 takes the tokens p.first ≤ t < p.end, 4 at a time, through 16 columns at a
-// time.
-//
 //go:noescape
 func correct2By4F64AVX512(p *Pass[float64])
 
-// decayCorrect2By4F64AVX512 takes the tokens p.first ≤ t < p.end, 4 at a time, through 16 columns
-// at a time.
-//
 //go:noescape
 func decayCorrect2By4F64AVX512(p *Pass[float64])
 
-// pairsF64AVX512 sets p.pairs for the tokens p.first ≤ t < p.end, 16 numbers for each four.
-//
 //go:noescape
 func pairsF64AVX512(p *Pass[float64])
 
-// decay1F32AVX2 takes tokens through a panel of 8 columns.
-//
 //go:noescape
 func decay1F32AVX2(p *Pass[float32])
 
-// correct1F32AVX2 takes tokens through a panel of 8 columns.
-//
 //go:noescape
 func correct1F32AVX2(p *Pass[float32])
 
-// decayCorrect1F32AVX2 takes tokens through a panel of 8 columns.
-//
 //go:noescape
 func decayCorrect1F32AVX2(p *Pass[float32])
 
-// decay2F32AVX2 takes tokens through a panel of 16 columns.
-//
 //go:noescape
 func decay2F32AVX2(p *Pass[float32])
 
-// correct2F32AVX2 takes tokens through a panel of 16 columns.
-//
 //go:noescape
 func correct2F32AVX2(p *Pass[float32])
 
-// decayCorrect2F32AVX2 takes tokens through a panel of 16 columns.
-//
 //go:noescape
 func decayCorrect2F32AVX2(p *Pass[float32])
 
-// add1By4F32AVX2 takes the tokens p.first ≤ t < p.end, 4 at a time, through 8 columns at a time.
-//
 //go:noescape
 func add1By4F32AVX2(p *Pass[float32])
 
-// decayAll1By4F32AVX2 takes the tokens p.first ≤ t < p.end, 4 at a time, through 8 columns at a
-// time.
-//
 //go:noescape
 func decayAll1By4F32AVX2(p *Pass[float32])
 
-// add1By1F32AVX2 takes the tokens p.first ≤ t < p.end, 1 at a time, through 8 columns at a time.
-//
 //go:noescape
 func add1By1F32AVX2(p *Pass[float32])
 
-// decayAll1By1F32AVX2 takes the tokens p.first ≤ t < p.end, 1 at a time, through 8 columns at a
-// time.
-//
 //go:noescape
 func decayAll1By1F32AVX2(p *Pass[float32])
 
-// correct1By4F32AVX2 takes the tokens p.first ≤ t < p.end, 4 at a time, through 8 columns at a
-// time.
-//
 //go:noescape
 func correct1By4F32AVX2(p *Pass[float32])
 
-// decayCorrect1By4F32AVX2 takes the tokens p.first ≤ t < p.end, 4 at a time, through 8 columns at a
-// time.
-//
 //go:noescape
 func decayCorrect1By4F32AVX2(p *Pass[float32])
 
-// pairsF32AVX2 sets p.pairs for the tokens p.first ≤ t < p.end, 16 numbers for each four.
-//
 //go:noescape
 func pairsF32AVX2(p *Pass[float32])
 
-// decay1F64AVX2 takes tokens through a panel of 4 columns.
-//
 //go:noescape
 func decay1F64AVX2(p *Pass[float64])
 
-// correct1F64AVX2 takes tokens through a panel of 4 columns.
-//
 //go:noescape
 func correct1F64AVX2(p *Pass[float64])
 
-// decayCorrect1F64AVX2 takes tokens through a panel of 4 columns.
-//
 //go:noescape
 func decayCorrect1F64AVX2(p *Pass[float64])
 
-// decay2F64AVX2 takes tokens through a panel of 8 columns.
-//
 //go:noescape
 func decay2F64AVX2(p *Pass[float64])
 
-// correct2F64AVX2 takes tokens through a panel of 8 columns.
-//
 //go:noescape
 func correct2F64AVX2(p *Pass[float64])
 
-// decayCorrect2F64AVX2 takes tokens through a panel of 8 columns.
-//
 //go:noescape
 func decayCorrect2F64AVX2(p *Pass[float64])
 
-// add1By4F64AVX2 takes the tokens p.first ≤ t < p.end, 4 at a time, through 4 columns at a time.
-//
 //go:noescape
 func add1By4F64AVX2(p *Pass[float64])
 
-// decayAll1By4F64AVX2 takes the tokens p.first ≤ t < p.end, 4 at a time, through 4 columns at a
-// time.
-//
 //go:noescape
 func decayAll1By4F64AVX2(p *Pass[float64])
 
-// add1By1F64AVX2 takes the tokens p.first ≤ t < p.end, 1 at a time, through 4 columns at a time.
-//
 //go:noescape
 func add1By1F64AVX2(p *Pass[float64])
 
-// decayAll1By1F64AVX2 takes the tokens p.first ≤ t < p.end, 1 at a time, through 4 columns at a
-// time.
-//
 //go:noescape
 func decayAll1By1F64AVX2(p *Pass[float64])
 
-// correct1By4F64AVX2 takes the tokens p.first ≤ t < p.end, 4 at a time, through 4 columns at a
-// time.
-//
 //go:noescape
 func correct1By4F64AVX2(p *Pass[float64])
 
-// decayCorrect1By4F64AVX2 takes the tokens p.first ≤ t < p.end, 4 at a time, through 4 columns at a
-// time.
-//
 //go:noescape
 func decayCorrect1By4F64AVX2(p *Pass[float64])
 
-// pairsF64AVX2 sets p.pairs for the tokens p.first ≤ t < p.end, 16 numbers for each four.
-//
 //go:noescape
 func pairsF64AVX2(p *Pass[float64])

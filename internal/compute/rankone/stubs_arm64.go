@@ -9,43 +9,27 @@ package rankone
 //go:noescape
 func decay1F32NEON(p *Pass[float32])
 
-// correct1F32NEON takes tokens through a panel of 4 columns.
-//
 //go:noescape
 func correct1F32NEON(p *Pass[float32])
 
-// decayCorrect1F32NEON takes tokens through a panel of 4 columns.
-//
 //go:noescape
 func decayCorrect1F32NEON(p *Pass[float32])
 
-// decay2F32NEON takes tokens through a panel of 8 columns.
-//
 //go:noescape
 func decay2F32NEON(p *Pass[float32])
 
-// correct2F32NEON takes tokens through a panel of 8 columns.
-//
 //go:noescape
 func correct2F32NEON(p *Pass[float32])
 
-// decayCorrect2F32NEON takes tokens through a panel of 8 columns.
-//
 //go:noescape
 func decayCorrect2F32NEON(p *Pass[float32])
 
-// decay4F32NEON takes tokens through a panel of 16 columns.
-//
 //go:noescape
 func decay4F32NEON(p *Pass[float32])
 
-// correct4F32NEON takes tokens through a panel of 16 columns.
-//
 //go:noescape
 func correct4F32NEON(p *Pass[float32])
 
-// decayCorrect4F32NEON takes tokens through a panel of 16 columns.
-//
 //go:noescape
 func decayCorrect4F32NEON(p *Pass[float32])
 
@@ -54,130 +38,74 @@ func decayCorrect4F32NEON(p *Pass[float32])
 //go:noescape
 func add1By4F32NEON(p *Pass[float32])
 
-// decayAll1By4F32NEON takes the tokens p.first ≤ t < p.end, 4 at a time, through 4 columns at a
-// time.
-//
 //go:noescape
 func decayAll1By4F32NEON(p *Pass[float32])
 
-// add2By4F32NEON takes the tokens p.first ≤ t < p.end, 4 at a time, through 8 columns at a time.
-//
 //go:noescape
 func add2By4F32NEON(p *Pass[float32])
 
-// decayAll2By4F32NEON takes the tokens p.first ≤ t < p.end, 4 at a time, through 8 columns at a
-// time.
-//
 //go:noescape
 func decayAll2By4F32NEON(p *Pass[float32])
 
-// add1By1F32NEON takes the tokens p.first ≤ t < p.end, 1 at a time, through 4 columns at a time.
-//
 //go:noescape
 func add1By1F32NEON(p *Pass[float32])
 
-// decayAll1By1F32NEON takes the tokens p.first ≤ t < p.end, 1 at a time, through 4 columns at a
-// time.
-//
 //go:noescape
 func decayAll1By1F32NEON(p *Pass[float32])
 
-// add2By1F32NEON takes the tokens p.first ≤ t < p.end, 1 at a time, through 8 columns at a time.
-//
 //go:noescape
 func add2By1F32NEON(p *Pass[float32])
 
-// decayAll2By1F32NEON takes the tokens p.first ≤ t < p.end, 1 at a time, through 8 columns at a
-// time.
-//
 //go:noescape
 func decayAll2By1F32NEON(p *Pass[float32])
 
-// decay1F64NEON takes tokens through a panel of 2 columns.
-//
 //go:noescape
 func decay1F64NEON(p *Pass[float64])
 
-// correct1F64NEON takes tokens through a panel of 2 columns.
-//
 //go:noescape
 func correct1F64NEON(p *Pass[float64])
 
-// decayCorrect1F64NEON takes tokens through a panel of 2 columns.
-//
 //go:noescape
 func decayCorrect1F64NEON(p *Pass[float64])
 
-// decay2F64NEON takes tokens through a panel of 4 columns.
-//
 //go:noescape
 func decay2F64NEON(p *Pass[float64])
 
-// correct2F64NEON takes tokens through a panel of 4 columns.
-//
 //go:noescape
 func correct2F64NEON(p *Pass[float64])
 
-// decayCorrect2F64NEON takes tokens through a panel of 4 columns.
-//
 //go:noescape
 func decayCorrect2F64NEON(p *Pass[float64])
 
-// decay4F64NEON takes tokens through a panel of 8 columns.
-//
 //go:noescape
 func decay4F64NEON(p *Pass[float64])
 
-// correct4F64NEON takes tokens through a panel of 8 columns.
-//
 //go:noescape
 func correct4F64NEON(p *Pass[float64])
 
-// decayCorrect4F64NEON takes tokens through a panel of 8 columns.
-//
 //go:noescape
 func decayCorrect4F64NEON(p *Pass[float64])
 
-// add1By4F64NEON takes the tokens p.first ≤ t < p.end, 4 at a time, through 2 columns at a time.
-//
 //go:noescape
 func add1By4F64NEON(p *Pass[float64])
 
-// decayAll1By4F64NEON takes the tokens p.first ≤ t < p.end, 4 at a time, through 2 columns at a
-// time.
-//
 //go:noescape
 func decayAll1By4F64NEON(p *Pass[float64])
 
-// add2By4F64NEON takes the tokens p.first ≤ t < p.end, 4 at a time, through 4 columns at a time.
-//
 //go:noescape
 func add2By4F64NEON(p *Pass[float64])
 
-// decayAll2By4F64NEON takes the tokens p.first ≤ t < p.end, 4 at a time, through 4 columns at a
-// time.
-//
 //go:noescape
 func decayAll2By4F64NEON(p *Pass[float64])
 
-// add1By1F64NEON takes the tokens p.first ≤ t < p.end, 1 at a time, through 2 columns at a time.
-//
 //go:noescape
 func add1By1F64NEON(p *Pass[float64])
 
-// decayAll1By1F64NEON takes the tokens p.first ≤ t < p.end, 1 at a time, through 2 columns at a
-// time.
-//
 //go:noescape
 func decayAll1By1F64NEON(p *Pass[float64])
 
-// add2By1F64NEON takes the tokens p.first ≤ t < p.end, 1 at a time, through 4 columns at a time.
-//
 //go:noescape
 func add2By1F64NEON(p *Pass[float64])
 
-// decayAll2By1F64NEON takes the tokens p.first ≤ t < p.end, 1 at a time, through 4 columns at a
-// time.
-//
 //go:noescape
 func decayAll2By1F64NEON(p *Pass[float64])

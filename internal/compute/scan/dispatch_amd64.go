@@ -160,24 +160,3 @@ func sums(dst []float32, rows []uint64, weights []uint64, n int, words int, sets
 		sumsReference(dst, rows, weights, n, words, sets, stride, width)
 	}
 }
-
-func widen(dst []uint64, rows []uint64, n int, words int, width int) {
-	switch tier {
-	case simd.AVX512:
-		switch width {
-		case 5:
-			widen5AVX512(&dst[0], &rows[0], n, words)
-		case 6:
-			widen6AVX512(&dst[0], &rows[0], n, words)
-		}
-	case simd.AVX2:
-		switch width {
-		case 5:
-			widen5AVX2(&dst[0], &rows[0], n, words)
-		case 6:
-			widen6AVX2(&dst[0], &rows[0], n, words)
-		}
-	default:
-		widenReference(dst, rows, n, words, width)
-	}
-}

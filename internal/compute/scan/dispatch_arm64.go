@@ -107,17 +107,3 @@ func sums(dst []float32, rows []uint64, weights []uint64, n int, words int, sets
 		sumsReference(dst, rows, weights, n, words, sets, stride, width)
 	}
 }
-
-func widen(dst []uint64, rows []uint64, n int, words int, width int) {
-	switch tier {
-	case simd.NEON:
-		switch width {
-		case 5:
-			widen5NEON(&dst[0], &rows[0], n, words)
-		case 6:
-			widen6NEON(&dst[0], &rows[0], n, words)
-		}
-	default:
-		widenReference(dst, rows, n, words, width)
-	}
-}

@@ -31,7 +31,3 @@ func weigh(dst []uint64, w []float32, scales []float32, groups int, odd int) {
 func sums(dst []float32, rows []uint64, weights []uint64, n int, words int, sets int, stride int, width int) {
 	sumsReference(dst, rows, weights, n, words, sets, stride, width)
 }
-
-func widen(dst []uint64, rows []uint64, n int, words int, width int) {
-	widenReference(dst, rows, n, words, width)
-}

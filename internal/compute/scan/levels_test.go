@@ -45,26 +45,12 @@ func levelProductOf(t *testing.T, codes []uint8, levels []int, whole []int16) fl
 
 func checkLevelProducts(t *testing.T, codes [][]uint8, levels []int, queries [][]int16, elements, width int) {
 	t.Helper()
-	words, n := Words(elements, width), len(codes)
-	length := DigitWords(words, width)
-	digits := make([]uint64, len(queries)*length)
-	for k, q := range queries {
-		Digits(digits[k*length:][:length], q, words, width)
-	}
-	const guard, gap = 8, 3
-	stride := n + gap
-	dst := make([]float32, len(queries)*stride+2*guard)
-	want := make([]float32, len(dst))
-	for i := range dst {
-		dst[i], want[i] = -1, -1
-	}
-	for k, q := range queries {
-		for i, c := range codes {
-			want[guard+k*stride+i] = levelProductOf(t, c, levels, q)
-		}
-	}
-	LevelProducts(dst[guard:], packed(codes, elements, width), NewTable(levels), digits, n, words, width, len(queries), stride)
-	require.Equal(t, want, dst, "width = %d, %d elements, %d rows, %d queries", width, elements, n, len(queries))
+	words, rows, table := Words(elements, width), packed(codes, elements, width), NewTable(levels)
+	checkEach(t, codes, queries, elements, width, func(c []uint8, q []int16) float32 {
+		return levelProductOf(t, c, levels, q)
+	}, func(dst []float32, digits []uint64, stride int) {
+		LevelProducts(dst, rows, table, digits, len(codes), words, width, len(queries), stride)
+	})
 }
 
 func TestLevelProducts(t *testing.T) {

@@ -67,31 +67,22 @@ func DigitWords(words, width int) int {
 }
 
 // digits returns the number of digits of a query for each byte of a row.
-func digits(width int) int { return digitsEach(width) * 8 / taken(width) }
+func digits(width int) int { return digitsEach(width) * 8 / width }
 
 // digitsEach returns the number of digits of an element of a query.
 func digitsEach(width int) int { return min(width, 2) }
 
-// taken returns the width of the codes that Products takes for codes of so many bits.
-func taken(width int) int {
-	if width > 4 {
-		return 8
-	}
-	return width
-}
-
-// Digits arranges a query for rows of so many words, with codes of 8, 4, 2 or 1 bits, or for rows of
-// Widen with codes of 5 or 6 bits. dst begins with 4 constants of Products. For each 2 words of a
-// row follow 2 words with the upper digits, from −128 to 127, of the codes in the lowest bits of
-// each byte, and 2 words with the lower digits. The same words follow for the next bits of each
-// byte. For codes of 1 bit there are no upper digits.
+// Digits arranges a query for rows of so many words, with codes of 8, 4, 2 or 1 bits. dst begins
+// with 4 constants of Products. For each 2 words of a row follow 2 words with the upper digits, from
+// −128 to 127, of the codes in the lowest bits of each byte, and 2 words with the lower digits. The
+// same words follow for the next bits of each byte. For codes of 1 bit there are no upper digits.
 func Digits(dst []uint64, whole []int16, words, width int) {
 	dst = dst[:DigitWords(words, width)]
 	clear(dst)
 	strips := dst[constantWords:]
 	var sum [2]int64
 	perByte, each := digits(width), digitsEach(width)
-	places(len(whole), words, taken(width), func(i, at, part int) {
+	places(len(whole), words, width, func(i, at, part int) {
 		low := int8(whole[i])
 		high := (int(whole[i]) - int(low)) >> 8
 		sum[0] += int64(high)
@@ -105,7 +96,7 @@ func Digits(dst []uint64, whole []int16, words, width int) {
 	})
 	for i, s := range sum {
 		dst[i] = uint64(s * (1<<width - 1))
-		dst[2+i] = uint64(-s * (1<<taken(width) - 1<<width + 1))
+		dst[2+i] = uint64(-s)
 	}
 }
 

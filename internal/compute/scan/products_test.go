@@ -36,11 +36,18 @@ func productOf(t *testing.T, codes []uint8, whole []int16, width int) float32 {
 // around dst.
 func checkProducts(t *testing.T, codes [][]uint8, queries [][]int16, elements, width int) {
 	t.Helper()
+	words, rows := Words(elements, width), packed(codes, elements, width)
+	checkEach(t, codes, queries, elements, width, func(c []uint8, q []int16) float32 {
+		return productOf(t, c, q, width)
+	}, func(dst []float32, digits []uint64, stride int) {
+		Products(dst, rows, digits, len(codes), words, width, len(queries), stride)
+	})
+}
+
+// checkEach compares what products writes with the product of each code and query.
+func checkEach(t *testing.T, codes [][]uint8, queries [][]int16, elements, width int, product func(c []uint8, q []int16) float32, products func(dst []float32, digits []uint64, stride int)) {
+	t.Helper()
 	words, n := Words(elements, width), len(codes)
-	rows := make([]uint64, n*words)
-	for i, c := range codes {
-		Pack(rows[i*words:][:words], c, width)
-	}
 	length := DigitWords(words, width)
 	digits := make([]uint64, len(queries)*length)
 	for k, q := range queries {
@@ -55,10 +62,10 @@ func checkProducts(t *testing.T, codes [][]uint8, queries [][]int16, elements, w
 	}
 	for k, q := range queries {
 		for i, c := range codes {
-			want[guard+k*stride+i] = productOf(t, c, q, width)
+			want[guard+k*stride+i] = product(c, q)
 		}
 	}
-	Products(dst[guard:], rows, digits, n, words, width, len(queries), stride)
+	products(dst[guard:], digits, stride)
 	require.Equal(t, want, dst, "width = %d, %d elements, %d rows, %d queries", width, elements, n, len(queries))
 }
 

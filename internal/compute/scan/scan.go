@@ -1,4 +1,4 @@
-// Package scan multiplies a vector by rows of packed codes of 1, 2, 4, 5, 6 or 8 bits.
+// Package scan multiplies a vector by rows of packed codes of 1, 2, 4 or 8 bits.
 //
 // # Users
 //
@@ -13,15 +13,14 @@
 // A row is a sequence of 64-bit words in blocks of 8 words. The last block may be shorter. A block
 // of w words has 2w lanes of 32 bits, the lower half of a word first. Code j of lane l of a block,
 // counted from the lowest bits, is the code of element j·2w + l of the block: adjacent elements
-// have their codes in adjacent lanes. Elements beyond the end have code 0. Rows with codes of 5 or
-// 6 bits have the order of Widen.
+// have their codes in adjacent lanes. Elements beyond the end have code 0.
 //
 // A query is arranged in the order in which kernels read its elements: its digits are bytes in the
 // order of the codes.
 //
 // # Caches of keys and values
 //
-// Keys and values are rows of codes of 4, 5, 6 or 8 bits with scales. The scores of queries are the
+// Keys and values are rows of codes of 4 or 8 bits with scales. The scores of queries are the
 // results of Products times the scales and the steps of Round:
 //
 //	step := Round(whole, query)
@@ -33,9 +32,6 @@
 //	Weigh(weights, w, scales, width)
 //	Sums(sums, rows, weights, n, words, width, 1, WeightWords(n))
 //	Collect(dst, sums, words, width)
-//
-// Rows with codes of 5 or 6 bits become rows of Widen, with codes of 8 bits, before Products and
-// Sums. Digits and Weigh take the width of the codes.
 //
 // Rows may lie in several slices, with a call for each slice: Sums adds to earlier sums. The bits
 // are those of one call for all rows if every slice but the last has a multiple of GroupRows rows.
@@ -53,9 +49,6 @@ const blockWords = 8
 
 // Words returns the number of words of a row of n ≥ 1 codes of width bits.
 func Words(n, width int) int {
-	if width == 5 || width == 6 {
-		return narrowWords(Words(n, 8), width)
-	}
 	return n/64*width + (n%64*width+63)/64
 }
 

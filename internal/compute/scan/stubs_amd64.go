@@ -15,36 +15,21 @@ func products1AVX512(dst *float32, rows *uint64, digits *uint64, n int, words in
 //go:noescape
 func products1AVX2(dst *float32, rows *uint64, digits *uint64, n int, words int, queries int, stride int)
 
-// products8AVX512 sets dst[k·stride+i] to the product of row i with query k, as the reference does.
-// It needs VNNI.
-//
 //go:noescape
 func products8AVX512(dst *float32, rows *uint64, digits *uint64, n int, words int, queries int, stride int)
 
-// products8AVX2 sets dst[k·stride+i] to the product of row i with query k, as the reference does.
-//
 //go:noescape
 func products8AVX2(dst *float32, rows *uint64, digits *uint64, n int, words int, queries int, stride int)
 
-// products4AVX512 sets dst[k·stride+i] to the product of row i with query k, as the reference does.
-// It needs VNNI.
-//
 //go:noescape
 func products4AVX512(dst *float32, rows *uint64, digits *uint64, n int, words int, queries int, stride int)
 
-// products4AVX2 sets dst[k·stride+i] to the product of row i with query k, as the reference does.
-//
 //go:noescape
 func products4AVX2(dst *float32, rows *uint64, digits *uint64, n int, words int, queries int, stride int)
 
-// products2AVX512 sets dst[k·stride+i] to the product of row i with query k, as the reference does.
-// It needs VNNI.
-//
 //go:noescape
 func products2AVX512(dst *float32, rows *uint64, digits *uint64, n int, words int, queries int, stride int)
 
-// products2AVX2 sets dst[k·stride+i] to the product of row i with query k, as the reference does.
-//
 //go:noescape
 func products2AVX2(dst *float32, rows *uint64, digits *uint64, n int, words int, queries int, stride int)
 
@@ -54,9 +39,6 @@ func products2AVX2(dst *float32, rows *uint64, digits *uint64, n int, words int,
 //go:noescape
 func listedProducts8AVX512(dst *float32, rows **byte, digits *byte, n int, words int)
 
-// listedProducts8AVX2 sets dst[i] to the product of the row at rows[i] with a query, as the
-// reference does. n is a multiple of 4, and rows has 8 addresses more.
-//
 //go:noescape
 func listedProducts8AVX2(dst *float32, rows **byte, digits *byte, n int, words int)
 
@@ -66,81 +48,42 @@ func listedProducts8AVX2(dst *float32, rows **byte, digits *byte, n int, words i
 //go:noescape
 func listedRange8AVX512(dst *float32, rows *uint64, digits *byte, n int, words int)
 
-// listedRange8AVX2 sets dst[i] to the product of row i with a query, as the reference does. n is a
-// multiple of 4.
-//
 //go:noescape
 func listedRange8AVX2(dst *float32, rows *uint64, digits *byte, n int, words int)
 
-// listedProducts4AVX512 sets dst[i] to the product of the row at rows[i] with a query, as the
-// reference does. n is a multiple of 4, and rows has 8 addresses more.
-//
 //go:noescape
 func listedProducts4AVX512(dst *float32, rows **byte, digits *byte, n int, words int)
 
-// listedProducts4AVX2 sets dst[i] to the product of the row at rows[i] with a query, as the
-// reference does. n is a multiple of 4, and rows has 8 addresses more.
-//
 //go:noescape
 func listedProducts4AVX2(dst *float32, rows **byte, digits *byte, n int, words int)
 
-// listedRange4AVX512 sets dst[i] to the product of row i with a query, as the reference does. n is
-// a multiple of 4.
-//
 //go:noescape
 func listedRange4AVX512(dst *float32, rows *uint64, digits *byte, n int, words int)
 
-// listedRange4AVX2 sets dst[i] to the product of row i with a query, as the reference does. n is a
-// multiple of 4.
-//
 //go:noescape
 func listedRange4AVX2(dst *float32, rows *uint64, digits *byte, n int, words int)
 
-// listedProducts2AVX512 sets dst[i] to the product of the row at rows[i] with a query, as the
-// reference does. n is a multiple of 4, and rows has 8 addresses more.
-//
 //go:noescape
 func listedProducts2AVX512(dst *float32, rows **byte, digits *byte, n int, words int)
 
-// listedProducts2AVX2 sets dst[i] to the product of the row at rows[i] with a query, as the
-// reference does. n is a multiple of 4, and rows has 8 addresses more.
-//
 //go:noescape
 func listedProducts2AVX2(dst *float32, rows **byte, digits *byte, n int, words int)
 
-// listedRange2AVX512 sets dst[i] to the product of row i with a query, as the reference does. n is
-// a multiple of 4.
-//
 //go:noescape
 func listedRange2AVX512(dst *float32, rows *uint64, digits *byte, n int, words int)
 
-// listedRange2AVX2 sets dst[i] to the product of row i with a query, as the reference does. n is a
-// multiple of 4.
-//
 //go:noescape
 func listedRange2AVX2(dst *float32, rows *uint64, digits *byte, n int, words int)
 
-// listedProducts1AVX512 sets dst[i] to the product of the row at rows[i] with a query, as the
-// reference does. n is a multiple of 4, and rows has 8 addresses more.
-//
 //go:noescape
 func listedProducts1AVX512(dst *float32, rows **byte, digits *byte, n int, words int)
 
-// listedProducts1AVX2 sets dst[i] to the product of the row at rows[i] with a query, as the
-// reference does. n is a multiple of 4, and rows has 8 addresses more.
-//
 //go:noescape
 func listedProducts1AVX2(dst *float32, rows **byte, digits *byte, n int, words int)
 
-// listedRange1AVX512 sets dst[i] to the product of row i with a query, as the reference does. n is
-// a multiple of 4.
-//
 //go:noescape
 func listedRange1AVX512(dst *float32, rows *uint64, digits *byte, n int, words int)
 
-// listedRange1AVX2 sets dst[i] to the product of row i with a query, as the reference does. n is a
-// multiple of 4.
-//
 //go:noescape
 func listedRange1AVX2(dst *float32, rows *uint64, digits *byte, n int, words int)
 
@@ -156,27 +99,15 @@ func levelProducts8AVX512(dst *float32, rows *uint64, table *uint64, digits *uin
 //go:noescape
 func levelProducts8AVX2(dst *float32, rows *uint64, table *uint64, digits *uint64, n int, words int, queries int, stride int)
 
-// levelProducts4AVX512 sets dst[k·stride+i] to the product of the levels of row i with query k, as
-// the reference does. It needs VNNI and VBMI.
-//
 //go:noescape
 func levelProducts4AVX512(dst *float32, rows *uint64, table *uint64, digits *uint64, n int, words int, queries int, stride int)
 
-// levelProducts4AVX2 sets dst[k·stride+i] to the product of the levels of row i with query k, as
-// the reference does.
-//
 //go:noescape
 func levelProducts4AVX2(dst *float32, rows *uint64, table *uint64, digits *uint64, n int, words int, queries int, stride int)
 
-// levelProducts2AVX512 sets dst[k·stride+i] to the product of the levels of row i with query k, as
-// the reference does. It needs VNNI and VBMI.
-//
 //go:noescape
 func levelProducts2AVX512(dst *float32, rows *uint64, table *uint64, digits *uint64, n int, words int, queries int, stride int)
 
-// levelProducts2AVX2 sets dst[k·stride+i] to the product of the levels of row i with query k, as
-// the reference does.
-//
 //go:noescape
 func levelProducts2AVX2(dst *float32, rows *uint64, table *uint64, digits *uint64, n int, words int, queries int, stride int)
 
@@ -190,35 +121,11 @@ func scoreAVX512(x *float32, scales *float32, means *float32, groups int, factor
 //go:noescape
 func weighAVX512(dst *uint64, w *float32, scales *float32, groups int, odd int)
 
-// widen5AVX512 turns rows into rows of so many words, as the reference does.
-//
-//go:noescape
-func widen5AVX512(dst *uint64, rows *uint64, n int, words int)
-
-// widen6AVX512 turns rows into rows of so many words, as the reference does.
-//
-//go:noescape
-func widen6AVX512(dst *uint64, rows *uint64, n int, words int)
-
-// scoreAVX2 turns the products of whole groups of rows into scores, as the reference does.
-//
 //go:noescape
 func scoreAVX2(x *float32, scales *float32, means *float32, groups int, factor float32, offset float32)
 
-// weighAVX2 rounds the weights of whole groups of rows, as the reference does.
-//
 //go:noescape
 func weighAVX2(dst *uint64, w *float32, scales *float32, groups int, odd int)
-
-// widen5AVX2 turns rows into rows of so many words, as the reference does.
-//
-//go:noescape
-func widen5AVX2(dst *uint64, rows *uint64, n int, words int)
-
-// widen6AVX2 turns rows into rows of so many words, as the reference does.
-//
-//go:noescape
-func widen6AVX2(dst *uint64, rows *uint64, n int, words int)
 
 // sums8AVX512 adds the weighted sums of rows, as the reference does. It needs VNNI.
 //
@@ -230,12 +137,8 @@ func sums8AVX512(sums *float32, rows *uint64, weights *uint64, n int, words int,
 //go:noescape
 func sums8AVX2(sums *float32, rows *uint64, weights *uint64, n int, words int, sets int, stride int)
 
-// sums4AVX512 adds the weighted sums of rows, as the reference does. It needs VNNI.
-//
 //go:noescape
 func sums4AVX512(sums *float32, rows *uint64, weights *uint64, n int, words int, sets int, stride int)
 
-// sums4AVX2 adds the weighted sums of rows, as the reference does.
-//
 //go:noescape
 func sums4AVX2(sums *float32, rows *uint64, weights *uint64, n int, words int, sets int, stride int)

@@ -10,21 +10,12 @@ package scan
 //go:noescape
 func products8NEON(dst *float32, rows, digits *uint64, n, words, queries, stride int)
 
-// products4NEON sets dst[k·stride+i] to the product of row i with query k, as the reference does.
-// It needs SDOT.
-//
 //go:noescape
 func products4NEON(dst *float32, rows, digits *uint64, n, words, queries, stride int)
 
-// products2NEON sets dst[k·stride+i] to the product of row i with query k, as the reference does.
-// It needs SDOT.
-//
 //go:noescape
 func products2NEON(dst *float32, rows, digits *uint64, n, words, queries, stride int)
 
-// products1NEON sets dst[k·stride+i] to the product of row i with query k, as the reference does.
-// It needs SDOT.
-//
 //go:noescape
 func products1NEON(dst *float32, rows, digits *uint64, n, words, queries, stride int)
 
@@ -34,15 +25,9 @@ func products1NEON(dst *float32, rows, digits *uint64, n, words, queries, stride
 //go:noescape
 func levelProducts8NEON(dst *float32, rows, table, digits *uint64, n, words, queries, stride int)
 
-// levelProducts4NEON sets dst[k·stride+i] to the product of the levels of row i with query k, as
-// the reference does. It needs SDOT.
-//
 //go:noescape
 func levelProducts4NEON(dst *float32, rows, table, digits *uint64, n, words, queries, stride int)
 
-// levelProducts2NEON sets dst[k·stride+i] to the product of the levels of row i with query k, as
-// the reference does. It needs SDOT.
-//
 //go:noescape
 func levelProducts2NEON(dst *float32, rows, table, digits *uint64, n, words, queries, stride int)
 
@@ -52,21 +37,12 @@ func levelProducts2NEON(dst *float32, rows, table, digits *uint64, n, words, que
 //go:noescape
 func wideProducts8NEON(dst *float32, rows, digits *uint64, n, words, queries, stride int)
 
-// wideProducts4NEON sets dst[k·stride+i] to the product of row i with query k, as the reference
-// does.
-//
 //go:noescape
 func wideProducts4NEON(dst *float32, rows, digits *uint64, n, words, queries, stride int)
 
-// wideProducts2NEON sets dst[k·stride+i] to the product of row i with query k, as the reference
-// does.
-//
 //go:noescape
 func wideProducts2NEON(dst *float32, rows, digits *uint64, n, words, queries, stride int)
 
-// wideProducts1NEON sets dst[k·stride+i] to the product of row i with query k, as the reference
-// does.
-//
 //go:noescape
 func wideProducts1NEON(dst *float32, rows, digits *uint64, n, words, queries, stride int)
 
@@ -76,15 +52,9 @@ func wideProducts1NEON(dst *float32, rows, digits *uint64, n, words, queries, st
 //go:noescape
 func wideLevelProducts8NEON(dst *float32, rows, table, digits *uint64, n, words, queries, stride int)
 
-// wideLevelProducts4NEON sets dst[k·stride+i] to the product of the levels of row i with query k,
-// as the reference does.
-//
 //go:noescape
 func wideLevelProducts4NEON(dst *float32, rows, table, digits *uint64, n, words, queries, stride int)
 
-// wideLevelProducts2NEON sets dst[k·stride+i] to the product of the levels of row i with query k,
-// as the reference does.
-//
 //go:noescape
 func wideLevelProducts2NEON(dst *float32, rows, table, digits *uint64, n, words, queries, stride int)
 
@@ -98,22 +68,10 @@ func scoreNEON(x, scales, means *float32, groups int, factor, offset float32)
 //go:noescape
 func weighNEON(dst *uint64, w, scales *float32, groups, odd int)
 
-// widen5NEON turns rows into rows of so many words, as the reference does.
-//
-//go:noescape
-func widen5NEON(dst, rows *uint64, n, words int)
-
-// widen6NEON turns rows into rows of so many words, as the reference does.
-//
-//go:noescape
-func widen6NEON(dst, rows *uint64, n, words int)
-
 // sums8NEON adds the weighted sums of rows, as the reference does.
 //
 //go:noescape
 func sums8NEON(sums *float32, rows, weights *uint64, n, words, sets, stride int)
 
-// sums4NEON adds the weighted sums of rows, as the reference does.
-//
 //go:noescape
 func sums4NEON(sums *float32, rows, weights *uint64, n, words, sets, stride int)

@@ -51,7 +51,7 @@ func testIllConditioned[T dense.Float](t *testing.T, unit float64) {
 
 			width := matmul.PanelWidth[T](cols)
 			panel := dense.New[T](n, width)
-			matmul.PackPanel(panel, v)
+			dense.Copy(panel.ColRange(0, cols), v)
 			var s Scratch[T]
 			p := s.PanelFactor(lower.Clone(), diag, transposed)
 			require.Equal(t, matmul.Strips[T](n) == n, p.inverted)

@@ -80,10 +80,8 @@ func (s *Scratch[T]) invert(t dense.Matrix[T], diag []T, strips int) bool {
 // by T⁻ᵀ·W, from the last strip to the first.
 func (f PanelFactor[T]) Solve(w dense.Matrix[T]) {
 	switch {
-	case f.inverted && f.transposed:
-		matmul.SubstitutePanelTransposed(f.t, w)
 	case f.inverted:
-		matmul.SubstitutePanel(f.t, w)
+		matmul.SubstitutePanel(f.t, w, f.transposed)
 	case f.transposed:
 		substituteTransposed(f.t, w)
 	default:

@@ -15,6 +15,7 @@ import (
 
 	"github.com/seed-feabd252/randfeat/dense"
 	"github.com/seed-feabd252/randfeat/internal/compute/matmul"
+	"github.com/seed-feabd252/randfeat/internal/memory/pool"
 )
 
 // Block is the order of the triangles on the diagonal that a Factor inverts. A PanelFactor inverts
@@ -22,12 +23,13 @@ import (
 const Block = matmul.MaxInvert
 
 // Factor is a lower-triangular matrix T that is prepared for systems with T and Tᵀ. The zero value
-// is ready for Set.
+// is ready for Set. After Set goroutines may share a Factor.
 type Factor[T dense.Float] struct {
 	t        dense.Matrix[T]
 	inverted []bool // for each triangle of order Block on the diagonal
-	packed   matmul.Packed[T]
 }
+
+var packs pool.Pair[matmul.Packed[float32], matmul.Packed[float64]]
 
 // Set sets f to the factor of the n×n matrix t. f owns the memory of t until the next call. diag is
 // the diagonal of t, or nil for ones. Set does not read the elements of t on and above the
@@ -52,47 +54,47 @@ func (f *Factor[T]) Set(t dense.Matrix[T], diag []T) {
 	}
 }
 
-// Use sets f to a factor of the matrix of other, for another goroutine. f keeps its scratch memory.
-// f is valid until the next call of Set on other.
+// Use sets f to the factor of the matrix of other, until the next call of Set on other.
 func (f *Factor[T]) Use(other *Factor[T]) { f.t, f.inverted = other.t, other.inverted }
 
 // Solve replaces W by T⁻¹·W. For each triangle B on the diagonal, with the rows R below,
 //
 //	W_B ← T_BB⁻¹·W_B,  W_R ← W_R − T_RB·W_B.
 func (f *Factor[T]) Solve(w dense.Matrix[T]) {
-	n := f.t.Rows
+	n, packed := f.t.Rows, pool.Get[matmul.Packed[T]](&packs)
+	defer pool.Put(&packs, packed)
 	for i, inverted := range f.inverted {
 		at := i * Block
 		end := min(at+Block, n)
 		t, b := block(f.t, at, end, at, end), w.RowRange(at, end)
 		if inverted {
-			matmul.Pack(&f.packed, b)
-			matmul.MulPacked(1, t, &f.packed, 0, b, nil)
+			matmul.Pack(packed, b)
+			matmul.MulPacked(1, t, packed, 0, b, nil)
 		} else {
 			substitute(t, b)
 		}
 		if end < n {
-			matmul.Pack(&f.packed, b)
-			matmul.MulPacked(-1, block(f.t, end, n, at, end), &f.packed, 1, w.RowRange(end, n), nil)
+			matmul.Mul(-1, block(f.t, end, n, at, end), b, 1, w.RowRange(end, n))
 		}
 	}
 }
 
 // SolveTransposed replaces W by T⁻ᵀ·W as Solve does, from the last triangle to the first.
 func (f *Factor[T]) SolveTransposed(w dense.Matrix[T]) {
+	packed := pool.Get[matmul.Packed[T]](&packs)
+	defer pool.Put(&packs, packed)
 	for i, inverted := range slices.Backward(f.inverted) {
 		at := i * Block
 		end := min(at+Block, f.t.Rows)
 		t, b := block(f.t, at, end, at, end), w.RowRange(at, end)
 		if inverted {
-			matmul.Pack(&f.packed, b)
-			matmul.TMulPacked(1, t, &f.packed, 0, b, nil)
+			matmul.Pack(packed, b)
+			matmul.TMulPacked(1, t, packed, 0, b, nil)
 		} else {
 			substituteTransposed(t, b)
 		}
 		if at > 0 {
-			matmul.Pack(&f.packed, b)
-			matmul.TMulPacked(-1, block(f.t, at, end, 0, at), &f.packed, 1, w.RowRange(0, at), nil)
+			matmul.TMul(-1, block(f.t, at, end, 0, at), b, 1, w.RowRange(0, at))
 		}
 	}
 }

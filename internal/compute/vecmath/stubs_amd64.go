@@ -151,443 +151,245 @@ func highestF32AVX512(peaks *float32, at *float32, x *float32, stride int, minus
 //go:noescape
 func uncertainF32AVX512(list *int32, w *float32, a *float32, b float32, c float32, bound *float32, n int) int
 
-// expF64AVX512 sets dst[i] = e^x[i] for n elements.
-//
 //go:noescape
 func expF64AVX512(dst *float64, x *float64, n int)
 
-// expMinusF64AVX512 sets dst[i] = e^(x[i] − c) for n elements.
-//
 //go:noescape
 func expMinusF64AVX512(dst *float64, x *float64, c float64, n int)
 
-// expDiffF64AVX512 sets dst[i] = e^((x[i] − a[i]) − b[i]) for n elements.
-//
 //go:noescape
 func expDiffF64AVX512(dst *float64, x *float64, a *float64, b *float64, n int)
 
-// expRelativeF64AVX512 sets dst[i] = e^((x[i] − x0) + ((a[i] − a0) + (b[i] − b0))) for n elements.
-//
 //go:noescape
 func expRelativeF64AVX512(dst *float64, x *float64, x0 float64, a *float64, a0 float64, b *float64, b0 float64, n int)
 
-// eluF64AVX512 sets dst[i] = x[i] + 1 where x[i] ≥ 0 and e^x[i] elsewhere, for n elements; NaN for
-// −Inf.
-//
 //go:noescape
 func eluF64AVX512(dst *float64, x *float64, n int)
 
-// cosF64AVX512 sets dst[i] = cos x[i] for n elements, or up to a block with an element that is not
-// below the limit, and returns how many.
-//
 //go:noescape
 func cosF64AVX512(dst *float64, x *float64, n int) int
 
-// sincosF64AVX512 sets sines[i], cosines[i] to the sine and cosine of x[i] for n elements, or up to
-// a block with an element that is not below the limit, and returns how many.
-//
 //go:noescape
 func sincosF64AVX512(sines *float64, cosines *float64, x *float64, n int) int
 
-// logELUF64AVX512 sets dst[i] = log(1 + x[i]) where x[i] ≥ 0 and x[i] elsewhere, for n elements;
-// NaN for −Inf.
-//
 //go:noescape
 func logELUF64AVX512(dst *float64, x *float64, n int)
 
-// affineF64AVX512 sets dst[i] = a·x[i] + b for n elements.
-//
 //go:noescape
 func affineF64AVX512(dst *float64, x *float64, a float64, b float64, n int)
 
-// affineEachF64AVX512 sets x[i] = (a·x[i] + b[i]) + c for n elements.
-//
 //go:noescape
 func affineEachF64AVX512(x *float64, a float64, b *float64, c float64, n int)
 
-// scaleF64AVX512 sets x[i] = a·x[i] for n elements.
-//
 //go:noescape
 func scaleF64AVX512(x *float64, a float64, n int)
 
-// multiplyF64AVX512 sets x[i] = x[i]·a[i] for n elements.
-//
 //go:noescape
 func multiplyF64AVX512(x *float64, a *float64, n int)
 
-// addScaledF64AVX512 sets y[i] = y[i] + a·x[i] for n elements.
-//
 //go:noescape
 func addScaledF64AVX512(y *float64, x *float64, a float64, n int)
 
-// max0F64AVX512 sets x[i] = c·x[i] where x[i] > 0 and x[i] − x[i] elsewhere, for n elements.
-//
 //go:noescape
 func max0F64AVX512(x *float64, c float64, n int)
 
-// signF64AVX512 sets x[i] to x[i] − x[i] plus c with the sign of x[i] if that is not 0, for n
-// elements.
-//
 //go:noescape
 func signF64AVX512(x *float64, c float64, n int)
 
-// peakF64AVX512 returns the largest of n elements of x that is finite, or −Inf.
-//
 //go:noescape
 func peakF64AVX512(x *float64, n int) float64
 
-// peakSumF64AVX512 returns the first index of the largest finite (x[i] + a[i]) + b[i] of n, or −1.
-//
 //go:noescape
 func peakSumF64AVX512(x *float64, a *float64, b *float64, n int) int
 
-// sumOfSquaresF64AVX512 returns the sum of the squares of n elements, from 32 partial sums as the
-// reference has them.
-//
 //go:noescape
 func sumOfSquaresF64AVX512(x *float64, n int) float64
 
-// dotF64AVX512 returns the sum of the products of n elements, from 32 partial sums as the reference
-// has them.
-//
 //go:noescape
 func dotF64AVX512(x *float64, y *float64, n int) float64
 
-// outerF64AVX512 sets row s[i] = s[i] + a[i]·x and y = y + b[i]·s[i] for i in ascending order and
-// rows of n elements.
-//
 //go:noescape
 func outerF64AVX512(s *float64, stride int, a *float64, b *float64, x *float64, y *float64, rows int, n int)
 
-// decayOuterF64AVX512 sets row s[i] = d[i]·s[i] + a[i]·x and y = y + b[i]·s[i] for i in ascending
-// order and rows of n elements.
-//
 //go:noescape
 func decayOuterF64AVX512(s *float64, stride int, d *float64, a *float64, b *float64, x *float64, y *float64, rows int, n int)
 
-// sumRowsF64AVX512 sets y = y + b[i]·s[i] for i in ascending order and rows of n elements.
-//
 //go:noescape
 func sumRowsF64AVX512(s *float64, stride int, b *float64, y *float64, rows int, n int)
 
-// peakRowsF64AVX512 sets peaks[j] = x[j] where peaks[j] < x[j] < +Inf, for rows of n elements.
-//
 //go:noescape
 func peakRowsF64AVX512(peaks *float64, x *float64, stride int, rows int, n int)
 
-// expRowsF64AVX512 sets x[j] = e^((x[j] − a[j]) − b[j]) and sums[j] = sums[j] + x[j] in rows of n
-// elements, in ascending order.
-//
 //go:noescape
 func expRowsF64AVX512(x *float64, stride int, a *float64, b *float64, sums *float64, rows int, n int)
 
-// pickF64AVX512 sets dst[k] = a[k]·x[at[k]] for count vectors.
-//
 //go:noescape
 func pickF64AVX512(dst *float64, x *float64, at *int32, a *float64, count int)
 
-// highestF64AVX512 sets peaks[j] = x[i][j] − minus[i] and at[j] = i for the first row i where that
-// is largest and above peaks[j].
-//
 //go:noescape
 func highestF64AVX512(peaks *float64, at *float64, x *float64, stride int, minus *float64, rows int, n int)
 
-// uncertainF64AVX512 lists the k with w[k]²·c·(e^u − 1) > bound[k] for u = min(a[k]·b, 16), and
-// returns their number.
-//
 //go:noescape
 func uncertainF64AVX512(list *int32, w *float64, a *float64, b float64, c float64, bound *float64, n int) int
 
-// expF32AVX2 sets dst[i] = e^x[i] for n elements.
-//
 //go:noescape
 func expF32AVX2(dst *float32, x *float32, n int)
 
-// expMinusF32AVX2 sets dst[i] = e^(x[i] − c) for n elements.
-//
 //go:noescape
 func expMinusF32AVX2(dst *float32, x *float32, c float32, n int)
 
-// expDiffF32AVX2 sets dst[i] = e^((x[i] − a[i]) − b[i]) for n elements.
-//
 //go:noescape
 func expDiffF32AVX2(dst *float32, x *float32, a *float32, b *float32, n int)
 
-// expRelativeF32AVX2 sets dst[i] = e^((x[i] − x0) + ((a[i] − a0) + (b[i] − b0))) for n elements.
-//
 //go:noescape
 func expRelativeF32AVX2(dst *float32, x *float32, x0 float32, a *float32, a0 float32, b *float32, b0 float32, n int)
 
-// eluF32AVX2 sets dst[i] = x[i] + 1 where x[i] ≥ 0 and e^x[i] elsewhere, for n elements; NaN for
-// −Inf.
-//
 //go:noescape
 func eluF32AVX2(dst *float32, x *float32, n int)
 
-// cosF32AVX2 sets dst[i] = cos x[i] for n elements, or up to a block with an element that is not
-// below the limit, and returns how many.
-//
 //go:noescape
 func cosF32AVX2(dst *float32, x *float32, n int) int
 
-// sincosF32AVX2 sets sines[i], cosines[i] to the sine and cosine of x[i] for n elements, or up to a
-// block with an element that is not below the limit, and returns how many.
-//
 //go:noescape
 func sincosF32AVX2(sines *float32, cosines *float32, x *float32, n int) int
 
-// logELUF32AVX2 sets dst[i] = log(1 + x[i]) where x[i] ≥ 0 and x[i] elsewhere, for n elements; NaN
-// for −Inf.
-//
 //go:noescape
 func logELUF32AVX2(dst *float32, x *float32, n int)
 
-// affineF32AVX2 sets dst[i] = a·x[i] + b for n elements.
-//
 //go:noescape
 func affineF32AVX2(dst *float32, x *float32, a float32, b float32, n int)
 
-// affineEachF32AVX2 sets x[i] = (a·x[i] + b[i]) + c for n elements.
-//
 //go:noescape
 func affineEachF32AVX2(x *float32, a float32, b *float32, c float32, n int)
 
-// scaleF32AVX2 sets x[i] = a·x[i] for n elements.
-//
 //go:noescape
 func scaleF32AVX2(x *float32, a float32, n int)
 
-// multiplyF32AVX2 sets x[i] = x[i]·a[i] for n elements.
-//
 //go:noescape
 func multiplyF32AVX2(x *float32, a *float32, n int)
 
-// addScaledF32AVX2 sets y[i] = y[i] + a·x[i] for n elements.
-//
 //go:noescape
 func addScaledF32AVX2(y *float32, x *float32, a float32, n int)
 
-// max0F32AVX2 sets x[i] = c·x[i] where x[i] > 0 and x[i] − x[i] elsewhere, for n elements.
-//
 //go:noescape
 func max0F32AVX2(x *float32, c float32, n int)
 
-// signF32AVX2 sets x[i] to x[i] − x[i] plus c with the sign of x[i] if that is not 0, for n
-// elements.
-//
 //go:noescape
 func signF32AVX2(x *float32, c float32, n int)
 
-// peakF32AVX2 returns the largest of n elements of x that is finite, or −Inf.
-//
 //go:noescape
 func peakF32AVX2(x *float32, n int) float32
 
-// peakSumF32AVX2 returns the first index of the largest finite (x[i] + a[i]) + b[i] of n, or −1.
-//
 //go:noescape
 func peakSumF32AVX2(x *float32, a *float32, b *float32, n int) int
 
-// sumOfSquaresF32AVX2 returns the sum of the squares of n elements, from 32 partial sums as the
-// reference has them.
-//
 //go:noescape
 func sumOfSquaresF32AVX2(x *float32, n int) float64
 
-// dotF32AVX2 returns the sum of the products of n elements, from 32 partial sums as the reference
-// has them.
-//
 //go:noescape
 func dotF32AVX2(x *float32, y *float32, n int) float64
 
-// outerF32AVX2 sets row s[i] = s[i] + a[i]·x and y = y + b[i]·s[i] for i in ascending order and
-// rows of n elements.
-//
 //go:noescape
 func outerF32AVX2(s *float32, stride int, a *float32, b *float32, x *float32, y *float32, rows int, n int)
 
-// decayOuterF32AVX2 sets row s[i] = d[i]·s[i] + a[i]·x and y = y + b[i]·s[i] for i in ascending
-// order and rows of n elements.
-//
 //go:noescape
 func decayOuterF32AVX2(s *float32, stride int, d *float32, a *float32, b *float32, x *float32, y *float32, rows int, n int)
 
-// sumRowsF32AVX2 sets y = y + b[i]·s[i] for i in ascending order and rows of n elements.
-//
 //go:noescape
 func sumRowsF32AVX2(s *float32, stride int, b *float32, y *float32, rows int, n int)
 
-// peakRowsF32AVX2 sets peaks[j] = x[j] where peaks[j] < x[j] < +Inf, for rows of n elements.
-//
 //go:noescape
 func peakRowsF32AVX2(peaks *float32, x *float32, stride int, rows int, n int)
 
-// expRowsF32AVX2 sets x[j] = e^((x[j] − a[j]) − b[j]) and sums[j] = sums[j] + x[j] in rows of n
-// elements, in ascending order.
-//
 //go:noescape
 func expRowsF32AVX2(x *float32, stride int, a *float32, b *float32, sums *float32, rows int, n int)
 
-// pickF32AVX2 sets dst[k] = a[k]·x[at[k]] for count vectors.
-//
 //go:noescape
 func pickF32AVX2(dst *float32, x *float32, at *int32, a *float32, count int)
 
-// highestF32AVX2 sets peaks[j] = x[i][j] − minus[i] and at[j] = i for the first row i where that is
-// largest and above peaks[j].
-//
 //go:noescape
 func highestF32AVX2(peaks *float32, at *float32, x *float32, stride int, minus *float32, rows int, n int)
 
-// uncertainF32AVX2 lists the k with w[k]²·c·(e^u − 1) > bound[k] for u = min(a[k]·b, 16), and
-// returns their number.
-//
 //go:noescape
 func uncertainF32AVX2(list *int32, w *float32, a *float32, b float32, c float32, bound *float32, n int) int
 
-// expF64AVX2 sets dst[i] = e^x[i] for n elements.
-//
 //go:noescape
 func expF64AVX2(dst *float64, x *float64, n int)
 
-// expMinusF64AVX2 sets dst[i] = e^(x[i] − c) for n elements.
-//
 //go:noescape
 func expMinusF64AVX2(dst *float64, x *float64, c float64, n int)
 
-// expDiffF64AVX2 sets dst[i] = e^((x[i] − a[i]) − b[i]) for n elements.
-//
 //go:noescape
 func expDiffF64AVX2(dst *float64, x *float64, a *float64, b *float64, n int)
 
-// expRelativeF64AVX2 sets dst[i] = e^((x[i] − x0) + ((a[i] − a0) + (b[i] − b0))) for n elements.
-//
 //go:noescape
 func expRelativeF64AVX2(dst *float64, x *float64, x0 float64, a *float64, a0 float64, b *float64, b0 float64, n int)
 
-// eluF64AVX2 sets dst[i] = x[i] + 1 where x[i] ≥ 0 and e^x[i] elsewhere, for n elements; NaN for
-// −Inf.
-//
 //go:noescape
 func eluF64AVX2(dst *float64, x *float64, n int)
 
-// cosF64AVX2 sets dst[i] = cos x[i] for n elements, or up to a block with an element that is not
-// below the limit, and returns how many.
-//
 //go:noescape
 func cosF64AVX2(dst *float64, x *float64, n int) int
 
-// sincosF64AVX2 sets sines[i], cosines[i] to the sine and cosine of x[i] for n elements, or up to a
-// block with an element that is not below the limit, and returns how many.
-//
 //go:noescape
 func sincosF64AVX2(sines *float64, cosines *float64, x *float64, n int) int
 
-// logELUF64AVX2 sets dst[i] = log(1 + x[i]) where x[i] ≥ 0 and x[i] elsewhere, for n elements; NaN
-// for −Inf.
-//
 //go:noescape
 func logELUF64AVX2(dst *float64, x *float64, n int)
 
-// affineF64AVX2 sets dst[i] = a·x[i] + b for n elements.
-//
 //go:noescape
 func affineF64AVX2(dst *float64, x *float64, a float64, b float64, n int)
 
-// affineEachF64AVX2 sets x[i] = (a·x[i] + b[i]) + c for n elements.
-//
 //go:noescape
 func affineEachF64AVX2(x *float64, a float64, b *float64, c float64, n int)
 
-// scaleF64AVX2 sets x[i] = a·x[i] for n elements.
-//
 //go:noescape
 func scaleF64AVX2(x *float64, a float64, n int)
 
-// multiplyF64AVX2 sets x[i] = x[i]·a[i] for n elements.
-//
 //go:noescape
 func multiplyF64AVX2(x *float64, a *float64, n int)
 
-// addScaledF64AVX2 sets y[i] = y[i] + a·x[i] for n elements.
-//
 //go:noescape
 func addScaledF64AVX2(y *float64, x *float64, a float64, n int)
 
-// max0F64AVX2 sets x[i] = c·x[i] where x[i] > 0 and x[i] − x[i] elsewhere, for n elements.
-//
 //go:noescape
 func max0F64AVX2(x *float64, c float64, n int)
 
-// signF64AVX2 sets x[i] to x[i] − x[i] plus c with the sign of x[i] if that is not 0, for n
-// elements.
-//
 //go:noescape
 func signF64AVX2(x *float64, c float64, n int)
 
-// peakF64AVX2 returns the largest of n elements of x that is finite, or −Inf.
-//
 //go:noescape
 func peakF64AVX2(x *float64, n int) float64
 
-// peakSumF64AVX2 returns the first index of the largest finite (x[i] + a[i]) + b[i] of n, or −1.
-//
 //go:noescape
 func peakSumF64AVX2(x *float64, a *float64, b *float64, n int) int
 
-// sumOfSquaresF64AVX2 returns the sum of the squares of n elements, from 32 partial sums as the
-// reference has them.
-//
 //go:noescape
 func sumOfSquaresF64AVX2(x *float64, n int) float64
 
-// dotF64AVX2 returns the sum of the products of n elements, from 32 partial sums as the reference
-// has them.
-//
 //go:noescape
 func dotF64AVX2(x *float64, y *float64, n int) float64
 
-// outerF64AVX2 sets row s[i] = s[i] + a[i]·x and y = y + b[i]·s[i] for i in ascending order and
-// rows of n elements.
-//
 //go:noescape
 func outerF64AVX2(s *float64, stride int, a *float64, b *float64, x *float64, y *float64, rows int, n int)
 
-// decayOuterF64AVX2 sets row s[i] = d[i]·s[i] + a[i]·x and y = y + b[i]·s[i] for i in ascending
-// order and rows of n elements.
-//
 //go:noescape
 func decayOuterF64AVX2(s *float64, stride int, d *float64, a *float64, b *float64, x *float64, y *float64, rows int, n int)
 
-// sumRowsF64AVX2 sets y = y + b[i]·s[i] for i in ascending order and rows of n elements.
-//
 //go:noescape
 func sumRowsF64AVX2(s *float64, stride int, b *float64, y *float64, rows int, n int)
 
-// peakRowsF64AVX2 sets peaks[j] = x[j] where peaks[j] < x[j] < +Inf, for rows of n elements.
-//
 //go:noescape
 func peakRowsF64AVX2(peaks *float64, x *float64, stride int, rows int, n int)
 
-// expRowsF64AVX2 sets x[j] = e^((x[j] − a[j]) − b[j]) and sums[j] = sums[j] + x[j] in rows of n
-// elements, in ascending order.
-//
 //go:noescape
 func expRowsF64AVX2(x *float64, stride int, a *float64, b *float64, sums *float64, rows int, n int)
 
-// pickF64AVX2 sets dst[k] = a[k]·x[at[k]] for count vectors.
-//
 //go:noescape
 func pickF64AVX2(dst *float64, x *float64, at *int32, a *float64, count int)
 
-// highestF64AVX2 sets peaks[j] = x[i][j] − minus[i] and at[j] = i for the first row i where that is
-// largest and above peaks[j].
-//
 //go:noescape
 func highestF64AVX2(peaks *float64, at *float64, x *float64, stride int, minus *float64, rows int, n int)
 
-// uncertainF64AVX2 lists the k with w[k]²·c·(e^u − 1) > bound[k] for u = min(a[k]·b, 16), and
-// returns their number.
-//
 //go:noescape
 func uncertainF64AVX2(list *int32, w *float64, a *float64, b float64, c float64, bound *float64, n int) int

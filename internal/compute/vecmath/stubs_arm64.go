@@ -139,137 +139,77 @@ func expRowsF32NEON(x *float32, stride int, a, b, sums *float32, rows, n int)
 //go:noescape
 func pickF32NEON(dst, x *float32, at *int32, a *float32, count int)
 
-// expF64NEON sets dst[i] = e^x[i] for n elements.
-//
 //go:noescape
 func expF64NEON(dst, x *float64, n int)
 
-// expMinusF64NEON sets dst[i] = e^(x[i] − c) for n elements.
-//
 //go:noescape
 func expMinusF64NEON(dst, x *float64, c float64, n int)
 
-// expDiffF64NEON sets dst[i] = e^((x[i] − a[i]) − b[i]) for n elements.
-//
 //go:noescape
 func expDiffF64NEON(dst, x, a, b *float64, n int)
 
-// expRelativeF64NEON sets dst[i] = e^((x[i] − x0) + ((a[i] − a0) + (b[i] − b0))) for n elements.
-//
 //go:noescape
 func expRelativeF64NEON(dst, x *float64, x0 float64, a *float64, a0 float64, b *float64, b0 float64, n int)
 
-// eluF64NEON sets dst[i] = x[i] + 1 where x[i] ≥ 0 and e^x[i] elsewhere, for n elements; NaN for
-// −Inf.
-//
 //go:noescape
 func eluF64NEON(dst, x *float64, n int)
 
-// cosF64NEON sets dst[i] = cos x[i] for n elements, or up to a block with an element that is not
-// below the limit, and returns how many.
-//
 //go:noescape
 func cosF64NEON(dst, x *float64, n int) int
 
-// sincosF64NEON sets sines[i], cosines[i] to the sine and cosine of x[i] for n elements, or up to a
-// block with an element that is not below the limit, and returns how many.
-//
 //go:noescape
 func sincosF64NEON(sines, cosines, x *float64, n int) int
 
-// logELUF64NEON sets dst[i] = log(1 + x[i]) where x[i] ≥ 0 and x[i] elsewhere, for n elements; NaN
-// for −Inf.
-//
 //go:noescape
 func logELUF64NEON(dst, x *float64, n int)
 
-// affineF64NEON sets dst[i] = a·x[i] + b for n elements.
-//
 //go:noescape
 func affineF64NEON(dst, x *float64, a, b float64, n int)
 
-// affineEachF64NEON sets x[i] = (a·x[i] + b[i]) + c for n elements.
-//
 //go:noescape
 func affineEachF64NEON(x *float64, a float64, b *float64, c float64, n int)
 
-// scaleF64NEON sets x[i] = a·x[i] for n elements.
-//
 //go:noescape
 func scaleF64NEON(x *float64, a float64, n int)
 
-// multiplyF64NEON sets x[i] = x[i]·a[i] for n elements.
-//
 //go:noescape
 func multiplyF64NEON(x, a *float64, n int)
 
-// addScaledF64NEON sets y[i] = y[i] + a·x[i] for n elements.
-//
 //go:noescape
 func addScaledF64NEON(y, x *float64, a float64, n int)
 
-// max0F64NEON sets x[i] = c·x[i] where x[i] > 0 and x[i] − x[i] elsewhere, for n elements.
-//
 //go:noescape
 func max0F64NEON(x *float64, c float64, n int)
 
-// signF64NEON sets x[i] to x[i] − x[i] plus c with the sign of x[i] if that is not 0, for n
-// elements.
-//
 //go:noescape
 func signF64NEON(x *float64, c float64, n int)
 
-// peakF64NEON returns the largest of n elements of x that is finite, or −Inf.
-//
 //go:noescape
 func peakF64NEON(x *float64, n int) float64
 
-// peakSumF64NEON returns the first index of the largest finite (x[i] + a[i]) + b[i] of n, or −1.
-//
 //go:noescape
 func peakSumF64NEON(x, a, b *float64, n int) int
 
-// sumOfSquaresF64NEON returns the sum of the squares of n elements, from 32 partial sums as the
-// reference has them.
-//
 //go:noescape
 func sumOfSquaresF64NEON(x *float64, n int) float64
 
-// dotF64NEON returns the sum of the products of n elements, from 32 partial sums as the reference
-// has them.
-//
 //go:noescape
 func dotF64NEON(x, y *float64, n int) float64
 
-// outerF64NEON sets row s[i] = s[i] + a[i]·x and y = y + b[i]·s[i] for i in ascending order and
-// rows of n elements.
-//
 //go:noescape
 func outerF64NEON(s *float64, stride int, a, b, x, y *float64, rows, n int)
 
-// decayOuterF64NEON sets row s[i] = d[i]·s[i] + a[i]·x and y = y + b[i]·s[i] for i in ascending
-// order and rows of n elements.
-//
 //go:noescape
 func decayOuterF64NEON(s *float64, stride int, d, a, b, x, y *float64, rows, n int)
 
-// sumRowsF64NEON sets y = y + b[i]·s[i] for i in ascending order and rows of n elements.
-//
 //go:noescape
 func sumRowsF64NEON(s *float64, stride int, b, y *float64, rows, n int)
 
-// peakRowsF64NEON sets peaks[j] = x[j] where peaks[j] < x[j] < +Inf, for rows of n elements.
-//
 //go:noescape
 func peakRowsF64NEON(peaks, x *float64, stride, rows, n int)
 
-// expRowsF64NEON sets x[j] = e^((x[j] − a[j]) − b[j]) and sums[j] = sums[j] + x[j] in rows of n
-// elements, in ascending order.
-//
 //go:noescape
 func expRowsF64NEON(x *float64, stride int, a, b, sums *float64, rows, n int)
 
-// pickF64NEON sets dst[k] = a[k]·x[at[k]] for count blocks of 8 elements.
-//
 //go:noescape
 func pickF64NEON(dst, x *float64, at *int32, a *float64, count int)

@@ -17,7 +17,7 @@ func testSums[T Float](t *testing.T, unit float64) {
 	rng := rand.New(rand.NewPCG(31, 32))
 	for n := range 70 {
 		x, y := make([]T, n), make([]T, n+3)
-		var sum, sumSize, dot, dotSize float64
+		var sum, sumSize, dot, dotSize, distance float64
 		for i := range y {
 			y[i] = T(rng.NormFloat64())
 		}
@@ -26,10 +26,12 @@ func testSums[T Float](t *testing.T, unit float64) {
 			u, v := float64(x[i]), float64(y[i])
 			sum, sumSize = sum+u, sumSize+math.Abs(u)
 			dot, dotSize = dot+u*v, dotSize+math.Abs(u*v)
+			distance += (u - v) * (u - v)
 		}
 		tolerance := float64(n+1) * unit
 		assert.InDelta(t, sum, float64(Sum(x)), tolerance*sumSize, "n = %d", n)
 		assert.InDelta(t, dot, float64(Dot(x, y)), tolerance*dotSize, "n = %d", n)
+		assert.InDelta(t, distance, SquaredDistance(x, y), float64(n+1)*0x1p-53*distance, "n = %d", n)
 		for i := range x {
 			kept := x[i]
 			x[i] = T(math.NaN())
@@ -38,4 +40,6 @@ func testSums[T Float](t *testing.T, unit float64) {
 		}
 	}
 	assert.Panics(t, func() { Dot(make([]T, 3), make([]T, 2)) })
+	assert.Panics(t, func() { SquaredDistance(make([]T, 3), make([]T, 2)) })
+	assert.Equal(t, unit, Roundoff[T]())
 }

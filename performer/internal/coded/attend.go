@@ -95,7 +95,7 @@ func (c *call[T]) Piece(i int) {
 		if b.exact == nil {
 			b.exact = tiles.NewTile(c.Scores, c.Q.RowRange(lo, hi), c.V.Cols)
 		}
-		b.exact.AddPart(c.K, c.V, c.Mask, lo, p)
+		b.exact.AddPart(c.K.RowRange(p.From, p.To), c.V.RowRange(p.From, p.To), &c.Mask, lo, p)
 	}
 	b.finish(c)
 	if b.exact != nil {

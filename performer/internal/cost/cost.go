@@ -97,23 +97,15 @@ func (s Shape) Linear() Cost {
 //	Exps = (Lq + Lk)·r + 2·r²,  Steps = r,
 //
 // where landmarks are chosen among n = min(Lk, max(1024, 16·r)) keys, of which about 2·r are
-// proposed. Causal attention has given landmarks, so that there are neither steps nor proposals.
-// Exact weights for N = L·min(L, r)/2 pairs then add N·(d + dv), and products with G⁻¹ for every r
-// keys add r²·(dv + 1) each. Bidirectional attention with at most r keys is exact.
+// proposed. Attention with at most r keys is exact.
 func (s Shape) Landmarks() Cost {
 	s.check()
 	lq, lk, r, sums := float64(s.Queries), float64(s.Keys), float64(s.Features), float64(s.Values)+1
-	if s.Keys <= s.Features && !s.Causal {
+	if s.Keys <= s.Features {
 		return s.Exact()
 	}
 	d := float64(s.Dim)
 	c := Cost{MACs: (lq+lk)*r*(d+sums) + r*r*(r/6+d+sums), Exps: (lq + lk) * r}
-	if s.Causal {
-		near := lq * min(lq, max(r, 1)) / 2
-		c.MACs += near*(d+float64(s.Values)) + lq*r*sums
-		c.Exps += near
-		return c
-	}
 	n := min(lk, max(pool, poolPerLandmark*r))
 	c.MACs += n*d + 2*r*r*(d+r)
 	c.Exps += 2 * r * r

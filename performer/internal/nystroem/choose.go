@@ -82,10 +82,6 @@ func (c *Choice[T]) Choose(k dense.Matrix[T], r int, scale float64, means *Means
 	slices.SortFunc(c.own, func(a, b own) int { return cmp.Compare(a.key, b.key) })
 }
 
-// Disown removes the weights of their own from landmarks that are keys: these count as other keys
-// do.
-func (c *Choice[T]) Disown() { c.own = c.own[:0] }
-
 // Chosen returns the keys that are landmarks, in ascending order.
 func (c *Choice[T]) Chosen() []int {
 	keys := make([]int, len(c.own))

@@ -114,7 +114,7 @@ func (b *gradient[T]) leaveConstant(q, weights dense.Matrix[T]) {
 	}
 	m := newUnspanned[T]()
 	for i := range q.Rows {
-		if cancels(weights.Row(i), b.sizes, vecmath.Dot(weights.Row(i), b.total), 0) {
+		if cancels(weights.Row(i), b.sizes, vecmath.Dot(weights.Row(i), b.total)) {
 			m.add(q, i)
 		}
 	}

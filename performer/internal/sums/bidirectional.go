@@ -64,7 +64,7 @@ func (b *bidirectional[T]) Piece(i int) {
 		end := min(lo+e.Rows(), hi)
 		prefetchAfter(dst, lo, hi, e.Rows())
 		prefetchAfter(q, end, q.Rows, e.Rows())
-		out := b.reader.Read(e, w, q.RowRange(lo, end), nil)
+		out := b.reader.Read(e, w, q.RowRange(lo, end))
 		e.Finish(dst.RowRange(lo, end), out, w.Scales)
 	}
 	e.Release(w)

@@ -59,11 +59,10 @@ func (p *positive[T]) drop(e *Engine[T]) {
 	}
 }
 
-// cancels reports whether the terms of the denominator total + near cancel. near is not negative.
-// total is the product of the weights of a query with totals of mixed sums that have the given
-// sizes.
-func cancels[T dense.Float](weights, sizes []T, total, near T) bool {
-	return mostCancelled*(total+near) < vecmath.Dot(weights, sizes)+near
+// cancels reports whether the terms of the denominator total cancel: the product of the weights of a
+// query with totals of mixed sums that have the given sizes.
+func cancels[T dense.Float](weights, sizes []T, total T) bool {
+	return mostCancelled*total < vecmath.Dot(weights, sizes)
 }
 
 // unspanned holds queries that the features do not span, and scratch memory.
@@ -111,16 +110,14 @@ func (m *unspanned[T]) keep(e *Engine[T]) {
 }
 
 // replace replaces the sums of queries whose denominators cancel. sums are the products of weights
-// with the mixed sums, relative to scales, which may be nil. near(i), unless near is nil, is a
-// further summand of the denominator of query i, relative to its scale.
-func (p *positive[T]) replace(e *Engine[T], q, weights, sums dense.Matrix[T], scales []logscale.Scale, near func(i int) T) {
+// with the mixed sums, relative to scales, which may be nil.
+func (p *positive[T]) replace(e *Engine[T], q, weights, sums dense.Matrix[T], scales []logscale.Scale) {
 	if p.acc == nil {
 		return
 	}
 	m := newUnspanned[T]()
 	for i := range sums.Rows {
-		total := sums.Row(i)[sums.Cols-1]
-		if cancels(weights.Row(i), p.sizes, total, 0) && (near == nil || cancels(weights.Row(i), p.sizes, total, near(i))) {
+		if cancels(weights.Row(i), p.sizes, sums.Row(i)[sums.Cols-1]) {
 			m.add(q, i)
 		}
 	}

@@ -33,9 +33,8 @@ func (a *Reader[T]) Release(e *Engine[T]) {
 }
 
 // Read returns the products of at most Rows queries with the sums, in memory of w, relative to
-// w.Scales. near(i), unless near is nil, is a further summand of the denominator of query i,
-// relative to its scale.
-func (a *Reader[T]) Read(e *Engine[T], w *Workspace[T], q dense.Matrix[T], near func(i int) T) dense.Matrix[T] {
+// w.Scales.
+func (a *Reader[T]) Read(e *Engine[T], w *Workspace[T], q dense.Matrix[T]) dense.Matrix[T] {
 	features, sums := w.Features.Rows(q.Rows), w.Sums.Rows(q.Rows)
 	if a.direct {
 		e.Direct.DirectQueries(features, q)
@@ -47,6 +46,6 @@ func (a *Reader[T]) Read(e *Engine[T], w *Workspace[T], q dense.Matrix[T], near 
 	if a.direct {
 		a.amend(e, w, q, sums)
 	}
-	a.positive.replace(e, q, features, sums, w.Scales, near)
+	a.positive.replace(e, q, features, sums, w.Scales)
 	return sums
 }

@@ -15,14 +15,14 @@ import (
 // query and a key. A query has a place among the keys. With the zero Mask every query sees every
 // key.
 type Mask[T dense.Float] struct {
-	Past   int   // query i has the place Past + i, unless Places is set
+	Past   int   // query i has the place Past + i, unless Places is set; key j has the place Before + j
 	Places []int // query i has the place Places[i]; places ascend
 
 	Causal bool   // a query does not see keys after its place
 	Window int    // if above 0, a query does not see keys more than Window places away, except sinks
 	Sinks  int    // number of first keys that the Window does not hide
 	Chunk  int    // if above 0, a query sees only keys of its own chunk of Chunk places
-	Before int    // number of places before key 0 that chunks count; less than 0 for padding
+	Before int    // place of key 0, less than 0 for padding
 	Valid  []bool // keys that count; nil if all do
 
 	// Slope times the distance between the places of query and key is subtracted from a score.
@@ -31,13 +31,16 @@ type Mask[T dense.Float] struct {
 	Pairs Pairs[T]
 }
 
-// Place returns the place of query i among the keys.
+// Place returns the place of query i, counted from key 0.
 func (m *Mask[T]) Place(i int) int {
 	if m.Places != nil {
-		return m.Places[i]
+		return m.Places[i] - m.Before
 	}
-	return m.Past + i
+	return m.Past + i - m.Before
 }
+
+// sinks returns the number of sinks from key 0 on, or a negative number.
+func (m *Mask[T]) sinks() int { return m.Sinks - m.Before }
 
 // local reports whether queries see only keys near their place, apart from sinks.
 func (m *Mask[T]) local() bool { return m.Window > 0 || m.Chunk > 0 }
@@ -63,6 +66,7 @@ func (m *Mask[T]) Together(lo, hi int) bool {
 
 // from returns the number of queries first ≤ i < end before a place.
 func (m *Mask[T]) from(place, first, end int) int {
+	place += m.Before
 	if m.Places != nil {
 		return sort.SearchInts(m.Places[first:end], place)
 	}
@@ -73,7 +77,7 @@ func (m *Mask[T]) from(place, first, end int) int {
 // see key j, apart from Pairs.
 func (m *Mask[T]) Queries(j, first, end int) (from, to int) {
 	to = end - first
-	switch sink := j < m.Sinks; {
+	switch sink := j < m.sinks(); {
 	case m.Valid != nil && !m.Valid[j]:
 		return 0, 0
 	case m.local() && !sink:
@@ -101,7 +105,7 @@ func (m *Mask[T]) keys(first, end, n int) [2]run {
 	if m.Causal {
 		high = m.Place(end-1) + 1
 	}
-	sinks := min(m.Sinks, n)
+	sinks := min(m.sinks(), n)
 	if m.Causal {
 		sinks = min(sinks, high)
 	}
@@ -110,9 +114,8 @@ func (m *Mask[T]) keys(first, end, n int) [2]run {
 		low, _ = m.near(m.Place(first))
 		low = min(max(low, 0), high)
 	}
-	// A tile with sinks and keys of the window is one sum, whatever the first query is. If keys between
-	// them have been dropped, they would have been in different tiles.
-	if sinks >= low || m.Before <= 0 && sinks > low/Keys*Keys {
+	// A tile with sinks and keys of the window is one sum, whatever the first query is.
+	if sinks >= low || sinks > low/Keys*Keys {
 		return [2]run{{}, {0, max(high, sinks)}}
 	}
 	return [2]run{{0, max(sinks, 0)}, {low, high}}
@@ -139,7 +142,7 @@ func (m *Mask[T]) AppendParts(parts []Part, first, end, n int) []Part {
 // Pairs.
 func (m *Mask[T]) seeing(lo, hi, n int) run {
 	from, to := 0, n
-	if m.local() && lo >= m.Sinks {
+	if m.local() && lo >= m.sinks() {
 		low, _ := m.near(lo)
 		_, high := m.near(hi - 1)
 		from, to = m.from(low, 0, n), m.from(high, 0, n)
@@ -156,7 +159,7 @@ func (m *Mask[T]) Sees(first, end, lo, hi int) bool {
 	if m.Causal && at < hi-1 {
 		return false
 	}
-	if m.local() && hi > m.Sinks {
+	if m.local() && hi > m.sinks() {
 		low, _ := m.near(m.Place(end - 1))
 		_, high := m.near(at)
 		if low > lo || !m.Causal && high < hi {

@@ -52,7 +52,8 @@ func (p *Pairs[T]) blind(first, end, lo, hi int) bool {
 }
 
 // SkipPadding lets places begin at the first of n keys that counts and that Pairs do not hide from
-// every query: keys before it are padding. SkipPadding reads the padding of each query.
+// every query: keys before it are padding. Places must be nil. SkipPadding reads the padding of each
+// query.
 func (m *Mask[T]) SkipPadding(n int) {
 	p, rows, first := &m.Pairs, 1, n
 	masked, biased := !p.Mask.IsZero(), !p.Bias.IsZero()
@@ -76,7 +77,7 @@ func (m *Mask[T]) SkipPadding(n int) {
 			}
 		}
 	}
-	m.Sinks, m.Before = m.Sinks+first, m.Before-first
+	m.Past, m.Before = m.Past-first, m.Before-first
 }
 
 // changes writes the summands of scores for the queries from query first on (columns) and the keys

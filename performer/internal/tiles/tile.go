@@ -94,22 +94,24 @@ func (t *Tile[T]) AddSeen(k, v dense.Matrix[T], mask Mask[T], first int) {
 		return
 	}
 	t.mask = mask
-	m := &t.mask
-	t.parts = m.AppendParts(t.parts[:0], first, end, k.Rows)
-	for _, p := range t.parts {
-		if !m.Pairs.blind(first, end, p.From, p.To) {
-			w := m.view(first, end, p.From, p.To, &t.changes, &t.slopes)
-			t.add(k.RowRange(p.From, p.To), v.RowRange(p.From, p.To), &w)
+	for _, p := range t.Parts(&t.mask, first, k.Rows) {
+		if !mask.Pairs.blind(first, end, p.From, p.To) {
+			t.AddPart(k.RowRange(p.From, p.To), v.RowRange(p.From, p.To), &t.mask, first, p)
 		}
 	}
 }
 
-// AddPart adds the keys and values of a part, see [Mask.AppendParts], that the queries of the tile
-// see. The mask has neither a Slope nor Pairs.
-func (t *Tile[T]) AddPart(k, v dense.Matrix[T], mask Mask[T], first int, p Part) {
-	t.mask = mask
-	w := t.mask.view(first, first+len(t.peaks), p.From, p.To, &t.changes, &t.slopes)
-	t.add(k.RowRange(p.From, p.To), v.RowRange(p.From, p.To), &w)
+// Parts returns the parts of n keys that the queries of the tile see, see [Mask.AppendParts]. They
+// are valid until the next call.
+func (t *Tile[T]) Parts(mask *Mask[T], first, n int) []Part {
+	t.parts = mask.AppendParts(t.parts[:0], first, first+len(t.peaks), n)
+	return t.parts
+}
+
+// AddPart adds the keys k and values v of a part that the queries of the tile see.
+func (t *Tile[T]) AddPart(k, v dense.Matrix[T], mask *Mask[T], first int, p Part) {
+	w := mask.view(first, first+len(t.peaks), p.From, p.To, &t.changes, &t.slopes)
+	t.add(k, v, &w)
 }
 
 // add adds at most Keys keys and values to the sums of the queries.

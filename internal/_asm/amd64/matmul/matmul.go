@@ -44,8 +44,6 @@ func Write() {
 		}
 		m.pack(1)
 		m.pack(2)
-		m.unpack(1)
-		m.unpack(2)
 		m.packTransposed()
 		if m.Wide {
 			m.invert()

@@ -28,25 +28,6 @@ func (m machine) pack(vectors int) {
 	amd64.End()
 }
 
-// unpack writes the rows of a panel of so many vectors to B.
-func (m machine) unpack(vectors int) {
-	m.Begin(fmt.Sprintf("unpack%d", vectors), "(k int, b, src *T, stride, lanes int)",
-		fmt.Sprintf("writes k rows of %d columns of a panel to B, but only lanes of the last %d.", vectors*m.Lanes(), m.Lanes()))
-	k, b := amd64.Argument("k"), amd64.Argument("b")
-	src, stride := amd64.Argument("src"), amd64.Argument("stride")
-	mask := m.mask()
-	Label("loop")
-	for v := range vectors {
-		x, address := m.vectors[v], Mem{Base: b, Disp: v * m.Width()}
-		m.Move(Mem{Base: src, Disp: v * m.Width()}, x)
-		m.store(v == vectors-1, mask, x, address)
-	}
-	ADDQ(U32(vectors*m.Width()), src)
-	ADDQ(stride, b)
-	amd64.Repeat("loop", k)
-	amd64.End()
-}
-
 // packTransposed writes a vector of each of count times as many columns of B as a
 // vector has lanes.
 func (m machine) packTransposed() {

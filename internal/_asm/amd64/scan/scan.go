@@ -38,8 +38,6 @@ func Write() {
 		m.Name = m.Name[3:]
 		zeros.WriteScore[Op, Register](m)
 		m.weigh()
-		m.widen(5)
-		m.widen(6)
 	}
 	for _, width := range []int{8, 4} {
 		sumsWide(width)

@@ -24,8 +24,6 @@ func Write(f *arm64.File) {
 		}
 		m.pack(1)
 		m.pack(2)
-		m.unpack(1)
-		m.unpack(2)
 		m.packTransposed()
 	}
 	prefetch(arm64.Machines(f)[0])
@@ -68,25 +66,6 @@ func (m machine) pack(vectors int) {
 	m.Store(m.LoadFirst("last", from, lanes), dst, (vectors-1)*arm64.Width)
 	m.I("ADD R%r, R%m", stride, b)
 	m.I("ADD $%d, R%m", vectors*arm64.Width, dst)
-	m.Repeat("loop", k)
-	m.End()
-}
-
-// unpack writes the rows of a panel of so many vectors to B.
-func (m machine) unpack(vectors int) {
-	m.Begin(fmt.Sprintf("unpack%d", vectors), "(k int, b, src *T, stride, lanes int)",
-		fmt.Sprintf("writes k rows of %d columns of a panel to B, but only lanes of the last %d.", vectors*m.Lanes(), m.Lanes()))
-	k, b, src := m.Argument("k"), m.Argument("b"), m.Argument("src")
-	stride, lanes := m.Argument("stride"), m.Argument("lanes")
-	m.Label("loop")
-	v := m.Vecs(vectors)
-	m.LoadTo(v, src, 0)
-	if vectors == 2 {
-		m.Store(v[0], b, 0)
-	}
-	m.StoreFirst("last", v[vectors-1], b, (vectors-1)*arm64.Width, lanes)
-	m.I("ADD $%d, R%m", vectors*arm64.Width, src)
-	m.I("ADD R%r, R%m", stride, b)
 	m.Repeat("loop", k)
 	m.End()
 }

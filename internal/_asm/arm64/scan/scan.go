@@ -20,8 +20,6 @@ func Write(f *arm64.File) {
 	}
 	zeros.WriteScore[arm64.Vec, arm64.GP](m)
 	m.weigh()
-	m.widen(5)
-	m.widen(6)
 	for _, width := range []int{8, 4} {
 		m.sums(width)
 	}

@@ -1,138 +1,53 @@
-package caches
+package store
 
 import (
-	"encoding/binary"
 	"math"
 	"slices"
 
 	"github.com/seed-feabd252/randfeat/dense"
 	"github.com/seed-feabd252/randfeat/internal/compute/scan"
-	"github.com/seed-feabd252/randfeat/internal/file/frame"
 	"github.com/seed-feabd252/randfeat/internal/memory/scratch"
 	"github.com/seed-feabd252/randfeat/performer/internal/coded"
 )
 
-// rows holds rows of codes of some bits for each head. Element i of a row stands for
+// rows holds rows of codes of some bits in a slab. Element i of a row stands for
 //
 //	scale·(2c − (2^bits − 1)) + 2^(bits+11)·δ
 //
 // with its code c and the scale of the row. The lowest 16 bits of the scale are an integer between
 // ±(2¹⁵ − 1), the zero point, and δ is what the zero point adds to the scale.
 //
-// Package scan knows codes of up to 8 bits, of which a row has so many words. Codes of 16 bits are
-// two planes of 8 bits, the upper bits first. Package scan multiplies codes of 5 and 6 bits as rows
-// of codes of 8 bits, which have wide words.
+// Package scan knows codes of 4 and 8 bits, of which a row has so many words. Codes of 16 bits are
+// two planes of 8 bits, the upper bits first.
 type rows struct {
-	bits, order        int
-	width, words, wide int
-	planes             [][]uint64
-	scales             []float32
+	bits, order  int
+	width, words int
+	planes       [][]uint64
+	scales       []float32
 }
 
 // Takes reports whether there are codes of so many bits.
-func Takes(bits int) bool { return slices.Contains([]int{4, 5, 6, 8, 16}, bits) }
+func Takes(bits int) bool { return slices.Contains([]int{4, 8, 16}, bits) }
 
-func newRows(bits, order int) rows {
-	r := rows{bits: bits, order: order, width: min(bits, 8), planes: make([][]uint64, max(bits/8, 1))}
-	r.words, r.wide = scan.Words(order, r.width), scan.Words(order, r.taken())
-	return r
-}
-
-// taken returns the width of the codes that package scan multiplies.
-func (r *rows) taken() int {
-	if r.width > 4 {
-		return 8
+// newRows returns a row for every so many of all tokens of a slab.
+func newRows[T dense.Float](s *slab[T], bits, order, tokens, all int) rows {
+	r := rows{bits: bits, order: order, width: min(bits, 8)}
+	r.words = scan.Words(order, r.width)
+	for range max(bits/8, 1) {
+		r.planes = append(r.planes, newColumn[uint64](s, r.words, tokens, all).data)
 	}
-	return 4
+	r.scales = newColumn[float32](s, 1, tokens, all).data
+	return r
 }
 
 // lift returns the factor of δ. Elements are at most largest times the scale.
 func (r *rows) lift() float32    { return float32(int(1) << (r.bits + 11)) }
 func (r *rows) largest() float32 { return float32(int(9) << r.bits) }
 
-// most returns how many of n rows multiplied should return at a time: few rows stay in the cache of
-// a processor, and the processor reads the next codes while it multiplies.
-func (r *rows) most(n int) int {
-	if r.width == r.taken() {
-		return n
-	}
-	return min(n, 2*scan.GroupRows)
-}
-
-// multiplied returns n rows of plane i from row at on, which package scan multiplies, with the width
-// of their codes. If need be, the rows are in wide.
-func (r *rows) multiplied(wide *[]uint64, i, at, n int) (codes []uint64, width int) {
-	codes, width = r.planes[i][at*r.words:][:n*r.words], r.taken()
-	if width == r.width {
-		return codes, width
-	}
-	*wide = scratch.Resize(*wide, scan.WideWords(n, r.wide))
-	scan.Widen(*wide, codes, n, r.wide, r.width)
-	return (*wide)[:n*r.wide], width
-}
-
-// copyFrom sets n rows from row to on of each head to the n rows from row from on of the head in
-// other, which may be r. Heads have room rows, and otherRoom rows in other.
-func (r *rows) copyFrom(other *rows, heads, room, to, otherRoom, from, n int) {
-	for h := range heads {
-		to, from := h*room+to, h*otherRoom+from
-		copy(r.scales[to:], other.scales[from:from+n])
-		for i, codes := range r.planes {
-			copy(codes[to*r.words:], other.planes[i][from*r.words:(from+n)*r.words])
-		}
-	}
-}
-
-// resized returns rows with memory for room rows of each head, of which the first n are those of r.
-func (r *rows) resized(heads, oldRoom, room, n int) rows {
-	c := *r
-	c.planes, c.scales = slices.Clone(r.planes), make([]float32, heads*room)
-	for i := range c.planes {
-		c.planes[i] = make([]uint64, heads*room*c.words)
-	}
-	c.copyFrom(r, heads, room, 0, oldRoom, 0, n)
-	return c
-}
-
-func (r *rows) clone() rows {
-	c := *r
-	c.planes, c.scales = slices.Clone(r.planes), slices.Clone(r.scales)
-	for i, codes := range r.planes {
-		c.planes[i] = slices.Clone(codes)
-	}
-	return c
-}
-
-// size returns the number of bytes of a row.
-func (r *rows) size() int { return 4 + 8*len(r.planes)*r.words }
-
-// encode appends n rows from row at on.
-func (r *rows) encode(b []byte, at, n int) []byte {
-	for _, codes := range r.planes {
-		for _, word := range codes[at*r.words : (at+n)*r.words] {
-			b = binary.LittleEndian.AppendUint64(b, word)
-		}
-	}
-	return frame.AppendElements(b, r.scales[at:at+n])
-}
-
-// decode reads n rows from row at on.
-func (r *rows) decode(b []byte, at, n int) (rest []byte) {
-	for _, codes := range r.planes {
-		codes = codes[at*r.words : (at+n)*r.words]
-		for i := range codes {
-			codes[i] = binary.LittleEndian.Uint64(b[8*i:])
-		}
-		b = b[8*len(codes):]
-	}
-	return frame.ReadElements(r.scales[at:at+n], b)
-}
-
 // coder is scratch memory for a row and its codes.
 type coder struct {
 	codes   []uint16
 	part    []uint8
-	wide    []uint64
 	decoded []float64
 }
 
@@ -143,14 +58,7 @@ func (c *coder) pack(r *rows, at int) {
 		for l, x := range c.codes {
 			c.part[l] = uint8(x >> (8 * (len(r.planes) - 1 - i)))
 		}
-		row := codes[at*r.words:][:r.words]
-		if r.width == r.taken() {
-			scan.Pack(row, c.part, r.width)
-			continue
-		}
-		c.wide = scratch.Resize(c.wide, r.wide)
-		scan.Pack(c.wide, c.part, r.taken())
-		scan.Narrow(row, c.wide, r.width)
+		scan.Pack(codes[at*r.words:][:r.words], c.part, r.width)
 	}
 }
 
@@ -158,9 +66,8 @@ func (c *coder) pack(r *rows, at int) {
 func (c *coder) unpack(r *rows, at, n int) {
 	c.codes, c.part = scratch.Resize(c.codes, n), scratch.Resize(c.part, n)
 	clear(c.codes)
-	for i := range r.planes {
-		row, width := r.multiplied(&c.wide, i, at, 1)
-		scan.Unpack(c.part, row, width)
+	for _, codes := range r.planes {
+		scan.Unpack(c.part, codes[at*r.words:][:r.words], r.width)
 		for l, x := range c.part {
 			c.codes[l] = c.codes[l]<<8 | uint16(x)
 		}

@@ -1,0 +1,50 @@
+package store
+
+import (
+	"github.com/seed-feabd252/randfeat/dense"
+	"github.com/seed-feabd252/randfeat/internal/memory/layout"
+	"github.com/seed-feabd252/randfeat/internal/memory/scratch"
+	"github.com/seed-feabd252/randfeat/performer/internal/tiles"
+)
+
+// call holds the queries of a call of attend. Query i·group + g of a head of keys is that of head g of
+// its group in row i.
+type call[T dense.Float] struct {
+	s      *Store[T]
+	dst, q dense.Matrix[T]
+	group  int   // heads of queries for each head of keys
+	places []int // of the queries of a head of keys
+}
+
+// begin sets the queries. If causal is true, they are those of the last tokens, and each sees the
+// tokens up to its own.
+func (x *call[T]) begin(s *Store[T], dst, q dense.Matrix[T], causal bool) {
+	x.s, x.dst, x.q, x.group = s, dst, q, s.heads/s.keyHeads
+	x.places = scratch.Resize(x.places, q.Rows*x.group)
+	for i := range x.places {
+		x.places[i] = s.tokens() - 1
+		if causal {
+			x.places[i] += i/x.group + 1 - q.Rows
+		}
+	}
+}
+
+func (x *call[T]) end() { x.s, x.dst, x.q = nil, dense.Matrix[T]{}, dense.Matrix[T]{} }
+
+// vector returns the part of m that belongs to query i of a head of keys.
+func (x *call[T]) vector(m dense.Matrix[T], h, i int) []T {
+	return layout.Head(m, h*x.group+i%x.group, x.s.heads).Row(i / x.group)
+}
+
+// queries returns the queries from ≤ i < to of a head of keys, in memory.
+func (x *call[T]) queries(memory *scratch.Buffer[T], h, from, to int) dense.Matrix[T] {
+	memory.Shape(to-from, x.s.dims[0])
+	q := memory.Rows(to - from)
+	for i := range q.Rows {
+		copy(q.Row(i), x.vector(x.q, h, from+i))
+	}
+	return q
+}
+
+// scores returns the scores of query i of a head of keys.
+func (x *call[T]) scores(h, i int) tiles.Scores { return x.s.scores[h*x.group+i%x.group] }

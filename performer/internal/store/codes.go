@@ -1,0 +1,346 @@
+package store
+
+import (
+	"math"
+	"slices"
+
+	"github.com/seed-feabd252/randfeat/dense"
+	"github.com/seed-feabd252/randfeat/hadamard"
+	"github.com/seed-feabd252/randfeat/internal/compute/parallel"
+	"github.com/seed-feabd252/randfeat/internal/compute/scan"
+	"github.com/seed-feabd252/randfeat/internal/compute/vecmath"
+	"github.com/seed-feabd252/randfeat/internal/memory/layout"
+	"github.com/seed-feabd252/randfeat/internal/memory/pool"
+	"github.com/seed-feabd252/randfeat/internal/memory/scratch"
+	"github.com/seed-feabd252/randfeat/performer/internal/coded"
+	"github.com/seed-feabd252/randfeat/performer/internal/tiles"
+)
+
+const (
+	// mostQueries is about the number of queries that read the rows of a head together.
+	mostQueries = 32
+
+	// pieceRows is the number of rows of a piece, and chunkRows the number of rows whose scores are
+	// computed at a time, for one query as for many: sums are rescaled after each.
+	pieceRows = slabTokens
+	chunkRows = 1 << 10
+
+	// fewCodes is the number of elements of keys and values from which on processors share the pieces.
+	fewCodes = 1 << 16
+)
+
+// codes holds codes of keys and values.
+type codes[T dense.Float] struct {
+	slabs[T]
+	sides    [2]side[T]
+	widths   []int // of codes of keys and of their means, in package scan
+	encoding encoding[T]
+
+	// During a call. A piece is a piece of the codes of a head of keys, or the open tokens of the head.
+	call[T]
+	first, count int // queries of a head of keys that read codes together
+	pieces       []run
+	digits       [9][]uint64 // of the queries of all heads, by the width of codes
+	factors      []float32   // of products of the queries
+	offsets      []float32   // sums of the elements of the rounded queries
+	lifts        []float32   // of pieces of all heads: factors of sums of values
+	partial      []partial
+	sums         []float32 // of all pieces of all heads
+	tiles        []*tiles.Tile[T]
+	row, out     []T
+}
+
+// side says how keys or values have codes: of the rotated rows less the mean of their segment.
+type side[T dense.Float] struct {
+	rotation *hadamard.Rotation[T]
+	bits     int
+	order    int // of rotated rows
+}
+
+// run is a run of tokens from ≤ j < to.
+type run struct{ from, to int }
+
+// partial holds the sum of the weights of a query over a piece, over exp(peak).
+type partial struct{ total, peak float32 }
+
+// NewCodes returns an empty store of exact attention with codes of so many bits of keys and of
+// values, for the given numbers of heads of queries and of keys, for points of dimension d and values
+// of dimension dv.
+func NewCodes[T dense.Float](keyBits, valueBits int, scores []tiles.Scores, places Places, heads, keyHeads, d, dv int) (*Store[T], error) {
+	c, keep := new(codes[T]), Segment
+	dims, bits := [2]int{d, dv}, [2]int{keyBits, valueBits}
+	if err := checkOpen[T](keyHeads, dims, 2*Segment); err != nil {
+		return nil, err
+	}
+	for i, d := range dims {
+		rotation := coded.Rotation[T](d)
+		_, order := rotation.Dims()
+		c.sides[i] = side[T]{rotation, bits[i], order}
+	}
+	c.widths = slices.Compact([]int{min(keyBits, 8), 8})
+	sides := c.sides
+	c.slabs = newSlabs(keyHeads, Segment, places, func(room int) *slab[T] {
+		s := &slab[T]{room: room}
+		for i, x := range sides {
+			s.codes[i] = newRows(s, x.bits, x.order, 1, keyHeads*room)
+			s.means[i] = newRows(s, meanBits, x.order, Segment, keyHeads*room)
+		}
+		return s
+	})
+	if places.drops() {
+		keep = 0
+	}
+	return newStore(c, scores, places, heads, keyHeads, dims, Segment, keep), c.checkMemory(places)
+}
+
+func (c *codes[T]) close(s *Store[T], in *groups[T], from, n int) {
+	for at := 0; at < n; at += Segment {
+		token := s.closed + at
+		c.encoding = encoding[T]{&c.sides, c.open(token, Segment), token % c.size, in, from + at}
+		parallel.Do(s.keyHeads, &c.encoding)
+	}
+	c.encoding = encoding[T]{}
+}
+
+// together returns the number of the next tokens whose queries see the same codes.
+func (c *codes[T]) together(s *Store[T]) int {
+	if s.places.drops() { // each query sees other first tokens
+		return 1
+	}
+	if n := s.run + s.keep - 1 - s.open; n > 0 {
+		return n
+	}
+	return s.run
+}
+
+func (c *codes[T]) attend(s *Store[T], dst, q dense.Matrix[T], causal bool) {
+	c.begin(s, dst, q, causal)
+	low := s.places.first(s.tokens() - 1)
+	c.pieces = c.pieces[:0]
+	for _, r := range [...]run{{0, min(s.places.Sinks, low)}, {low, s.closed}} {
+		for from, to := r.from, min(r.to, s.closed); from < to; {
+			next := min((from/pieceRows+1)*pieceRows, to)
+			c.pieces = append(c.pieces, run{from, next})
+			from = next
+		}
+	}
+	n := max(mostQueries/c.group, 1) * c.group
+	for c.first = 0; c.first < len(c.places); c.first += n {
+		c.count = min(n, len(c.places)-c.first)
+		c.outputs()
+	}
+	c.end()
+}
+
+// outputs computes the outputs of the queries of the call.
+func (c *codes[T]) outputs() {
+	s := c.s
+	n := s.keyHeads * len(c.pieces) * c.count
+	c.lifts = scratch.Resize(c.lifts, s.keyHeads*len(c.pieces))
+	c.partial, c.sums = scratch.Resize(c.partial, n), scratch.Resize(c.sums, n*c.sides[1].order)
+	c.tiles = scratch.Resize(c.tiles, s.keyHeads)
+	elements := s.tokens() * (s.dims[0] + s.dims[1]) * c.count
+	if len(c.pieces) > 0 {
+		c.round()
+	}
+	if all := s.keyHeads * (len(c.pieces) + 1); elements < fewCodes/s.keyHeads {
+		for i := range all {
+			c.Piece(i)
+		}
+	} else {
+		parallel.Do(all, c)
+	}
+	for h := range s.keyHeads {
+		for i := range c.count {
+			c.finish(h, i)
+		}
+		c.tiles[h].Release()
+		c.tiles[h] = nil
+	}
+}
+
+// Piece sums a piece of the codes of a head of keys, or the open tokens of the head.
+func (c *codes[T]) Piece(i int) {
+	h, piece := i/(len(c.pieces)+1), i%(len(c.pieces)+1)
+	w := pool.Get[work[T]](&works)
+	if piece == len(c.pieces) {
+		q := c.queries(&w.queries, h, c.first, c.first+c.count)
+		k, v := c.s.recent(h)
+		c.tiles[h] = tiles.NewTile(c.s.scores[0], q, c.s.dims[1])
+		c.add(c.tiles[h], k, v, c.s.closed, 0)
+	} else {
+		w.begin(c, h)
+		w.sum(c, h, piece)
+		w.end()
+	}
+	pool.Put(&works, w)
+}
+
+// add adds keys and values from a token on to the sums of queries from query first on.
+func (c *codes[T]) add(t *tiles.Tile[T], k, v dense.Matrix[T], token, first int) {
+	m := mask[T](c.s.places, token)
+	m.Places = c.places
+	t.AddSeen(k, v, m, c.first+first)
+}
+
+// rounding is a codes that rounds the queries of a call. A piece is a head of keys.
+type rounding[T dense.Float] codes[T]
+
+// round rounds the queries of all heads.
+func (c *codes[T]) round() {
+	s := c.s
+	n := s.keyHeads * c.count
+	c.factors, c.offsets = scratch.Resize(c.factors, n), scratch.Resize(c.offsets, n)
+	for _, width := range c.widths {
+		c.digits[width] = scratch.Resize(c.digits[width], n*scan.DigitWords(scan.Words(c.sides[0].order, width), width))
+	}
+	if n*c.sides[0].order < fewCodes/64 {
+		for h := range s.keyHeads {
+			(*rounding[T])(c).Piece(h)
+		}
+	} else {
+		parallel.Do(s.keyHeads, (*rounding[T])(c))
+	}
+}
+
+func (r *rounding[T]) Piece(h int) {
+	c := (*codes[T])(r)
+	w, keys := pool.Get[work[T]](&works), &c.sides[0]
+	w.queries.Shape(1, keys.order)
+	rotated := w.queries.Rows(1).Row(0)
+	w.whole = scratch.Resize(w.whole, keys.order)
+	for i := range c.count {
+		step := scan.Round(w.whole, keys.rotation.ApplyVec(rotated, c.vector(c.q, h, c.first+i)))
+		at, sum := h*c.count+i, 0
+		for _, width := range c.widths {
+			words := scan.Words(keys.order, width)
+			scan.Digits(c.digits[width][at*scan.DigitWords(words, width):], w.whole, words, width)
+		}
+		for _, y := range w.whole {
+			sum += int(y)
+		}
+		c.factors[at], c.offsets[at] = float32(step*c.s.scores[0].Scale), float32(sum)
+	}
+	pool.Put(&works, w)
+}
+
+// finish writes the output of query i of a head of keys.
+func (c *codes[T]) finish(h, i int) {
+	s := c.s
+	dst, pieces, scores := c.vector(c.dst, h, c.first+i), len(c.pieces), c.scores(h, c.first+i)
+	more, total, peak := c.tiles[h].Sums(i)
+	if pieces == 0 {
+		if !layout.Finite(dense.Of(1, len(more), more)) {
+			c.exactly(dst, h, i)
+			return
+		}
+		tiles.Output(scores, dst, more, total, peak)
+		return
+	}
+	order := c.sides[1].order
+	partials := c.partial[h*pieces*c.count:]
+	most := peak
+	for p := range pieces {
+		most = max(most, float64(partials[p*c.count+i].peak))
+	}
+	if most == math.Inf(-1) {
+		most = 0
+	}
+	c.row, c.out = scratch.Resize(c.row, order), scratch.Resize(c.out, s.dims[1])
+	clear(c.row)
+	lifts := c.lifts[h*pieces:][:pieces]
+	lift := max(1, slices.Max(lifts))
+	var all T
+	for p := range pieces {
+		at := p*c.count + i
+		factor := T(math.Exp(float64(partials[at].peak) - most))
+		all += factor * T(partials[at].total)
+		factor *= T(lifts[p] / lift)
+		for j, y := range c.sums[(h*pieces*c.count+at)*order:][:order] {
+			c.row[j] += factor * T(y)
+		}
+	}
+	c.sides[1].rotation.ApplyTransposedVec(c.out, c.row)
+	factor := T(math.Exp(peak - most))
+	vecmath.AddScaled(c.out, more, factor/T(lift))
+	if all-all != 0 || !layout.Finite(dense.Of(1, len(c.out), c.out)) {
+		c.exactly(dst, h, i)
+		return
+	}
+	tiles.Output(scores, dst, c.out, all+factor*total, most)
+	for j := 0; j < len(dst) && lift != 1; j++ {
+		if dst[j] *= T(lift); !s.scores[0].Unnormalised {
+			dst[j] = coded.Finite(dst[j]) // rounding to codes may exceed the largest number
+		}
+	}
+}
+
+// exactly computes the output of query i of a head of keys from decoded keys and values.
+func (c *codes[T]) exactly(dst []T, h, i int) {
+	q, out := dense.Of(1, c.s.dims[0], slices.Clone(c.vector(c.q, h, c.first+i))), dense.Of(1, len(dst), dst) // dst may be the query
+	if peak := c.decoded(out, q, h, i, 1); peak > coded.Largest && !layout.Finite(out) {
+		smaller := dense.New[T](1, len(dst))
+		c.decoded(smaller, q, h, i, coded.Smaller)
+		coded.Mend(c.s.scores[0], out, smaller)
+	}
+}
+
+// decoded computes the output for values times factor, and returns the largest size of the values.
+func (c *codes[T]) decoded(dst, q dense.Matrix[T], h, i int, factor T) (peak T) {
+	s := c.s
+	t := tiles.NewTile(c.scores(h, c.first+i), q, s.dims[1])
+	b := pool.Get[block[T]](&blocks)
+	k, v := dense.New[T](tiles.Keys, s.dims[0]), dense.New[T](tiles.Keys, s.dims[1])
+	for _, r := range c.pieces {
+		for lo := r.from; lo < r.to; lo += tiles.Keys {
+			n := min(tiles.Keys, r.to-lo)
+			for j := range n {
+				c.decodeToken(b, [2][]T{k.Row(j), v.Row(j)}, lo+j, h)
+			}
+			peak = max(peak, coded.PeakOf(v.RowRange(0, n)))
+			vecmath.Scale(v.Data, factor)
+			c.add(t, k.RowRange(0, n), v.RowRange(0, n), lo, i)
+		}
+	}
+	pool.Put(&blocks, b)
+	k, v = s.recent(h)
+	v = v.Clone()
+	peak = max(peak, coded.PeakOf(v))
+	vecmath.Scale(v.Data, factor)
+	c.add(t, k, v, s.closed, i)
+	t.Finish(dst)
+	t.Release()
+	return peak
+}
+
+// decodeToken sets to to the key and the value that the codes of a token of a head stand for.
+func (c *codes[T]) decodeToken(b *block[T], to [2][]T, token, h int) {
+	s, row := c.at(token, h)
+	for i := range to {
+		b.decode(&c.sides[i], &s.codes[i], &s.means[i], to[i], row)
+	}
+}
+
+func (c *codes[T]) merge(s *Store[T], other content[T], closed int) {
+	from := &other.(*codes[T]).slabs
+	for at := 0; at < closed; at += s.run {
+		slab, row := from.at(at, 0)
+		c.open(s.closed, s.run).copy(s.closed%c.size, slab, row, s.run, c.heads)
+		s.closed += s.run
+	}
+}
+
+func (c *codes[T]) clone(closed int) content[T] {
+	return &codes[T]{slabs: c.slabs.clone(closed), sides: c.sides, widths: c.widths}
+}
+
+func (c *codes[T]) save(s *Store[T], to *Saved[T]) { s.saveTail(to) }
+
+func (c *codes[T]) restore(s *Store[T], from *Saved[T], closed, open int) {
+	c.truncate(closed)
+	s.restoreTail(from, open)
+}
+
+func (c *codes[T]) parameters(s *Store[T]) []parameter {
+	return s.exact(c.sides[0].bits, c.sides[1].bits)
+}

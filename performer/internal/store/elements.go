@@ -1,0 +1,142 @@
+package store
+
+import (
+	"math"
+
+	"github.com/seed-feabd252/randfeat/dense"
+	"github.com/seed-feabd252/randfeat/internal/compute/parallel"
+	"github.com/seed-feabd252/randfeat/internal/memory/pool"
+	"github.com/seed-feabd252/randfeat/performer/internal/tiles"
+)
+
+// elements holds the elements of keys and values. The tokens of a tile of package tiles close
+// together, so that outputs have the bits of exact attention over all tokens.
+type elements[T dense.Float] struct {
+	slabs[T]
+
+	call[T]
+	mask tiles.Mask[T]
+	rows int // queries of a piece
+}
+
+// NewElements returns an empty store of exact attention for the given numbers of heads of queries
+// and of keys, for points of dimension d and values of dimension dv.
+func NewElements[T dense.Float](scores []tiles.Scores, places Places, heads, keyHeads, d, dv int) (*Store[T], error) {
+	dims := [2]int{d, dv}
+	if err := checkOpen[T](keyHeads, dims, 1); err != nil {
+		return nil, err
+	}
+	e := new(elements[T])
+	e.slabs = newSlabs(keyHeads, tiles.Keys, places, func(room int) *slab[T] {
+		s := &slab[T]{room: room}
+		for side, d := range dims {
+			s.elements[side] = newColumn[T](s, d, 1, keyHeads*room)
+		}
+		return s
+	})
+	return newStore(e, scores, places, heads, keyHeads, dims, tiles.Keys, 0), e.checkMemory(places)
+}
+
+func (e *elements[T]) close(s *Store[T], in *groups[T], from, n int) {
+	for at := 0; at < n; at += s.run {
+		into, place := e.open(s.closed+at, s.run), (s.closed+at)%e.size
+		for side, d := range s.dims {
+			for h, x := range in[side] {
+				dense.Copy(dense.Of(s.run, d, into.elements[side].of(h*into.room+place, s.run)), x.RowRange(from+at, from+at+s.run))
+			}
+		}
+	}
+}
+
+// of returns the keys and values of a part of head h of keys.
+func (e *elements[T]) of(h int, p tiles.Part) (k, v dense.Matrix[T]) {
+	s := e.s
+	if p.From >= s.closed {
+		k, v = s.recent(h)
+		return k.RowRange(p.From-s.closed, p.To-s.closed), v.RowRange(p.From-s.closed, p.To-s.closed)
+	}
+	slab, row := e.at(p.From, h)
+	n := p.To - p.From
+	return dense.Of(n, s.dims[0], slab.elements[0].of(row, n)), dense.Of(n, s.dims[1], slab.elements[1].of(row, n))
+}
+
+func (e *elements[T]) together(s *Store[T]) int {
+	if s.places.drops() {
+		return s.places.spare()
+	}
+	return math.MaxInt
+}
+
+// fewElements is the number of elements of keys and values from which on processors share the
+// pieces of one token.
+const fewElements = 1 << 14
+
+func (e *elements[T]) attend(s *Store[T], dst, q dense.Matrix[T], causal bool) {
+	e.begin(s, dst, q, causal)
+	e.mask = mask[T](s.places, 0)
+	e.mask.Places, e.rows = e.places, tiles.Queries(len(e.places))
+	if s.places.drops() {
+		e.rows = tiles.Queries(1) // fewer keys that only some of the queries see
+	}
+	if pieces := e.blocks() * s.keyHeads; q.Rows == 1 && s.tokens()*(s.dims[0]+s.dims[1]) < fewElements {
+		for i := range pieces {
+			e.Piece(i)
+		}
+	} else {
+		parallel.Do(pieces, e)
+	}
+	e.end()
+}
+
+// blocks returns the number of pieces of a head of keys.
+func (e *elements[T]) blocks() int { return (len(e.places) + e.rows - 1) / e.rows }
+
+// Piece computes the outputs of some queries of a head of keys.
+func (e *elements[T]) Piece(i int) {
+	w := pool.Get[work[T]](&works)
+	h, first := i/e.blocks(), i%e.blocks()*e.rows
+	q := e.queries(&w.queries, h, first, min(first+e.rows, len(e.places)))
+	t := tiles.NewTile(e.s.scores[0], q, e.s.dims[1])
+	for _, p := range t.Parts(&e.mask, first, e.s.tokens()) {
+		k, v := e.of(h, p)
+		t.AddPart(k, v, &e.mask, first, p)
+	}
+	for i := range q.Rows {
+		t.FinishRow(e.scores(h, first+i), e.vector(e.dst, h, first+i), i)
+	}
+	t.Release()
+	pool.Put(&works, w)
+}
+
+func (e *elements[T]) merge(s *Store[T], other content[T], closed int) {
+	var in groups[T]
+	for at := 0; at < closed; at += s.run {
+		for side, d := range s.dims {
+			in[side] = in[side][:0]
+			for h := range s.keyHeads {
+				from, row := other.(*elements[T]).at(at, h)
+				in[side] = append(in[side], dense.Of(s.run, d, from.elements[side].of(row, s.run)))
+			}
+		}
+		s.append(&in, s.run)
+	}
+}
+
+func (e *elements[T]) clone(closed int) content[T] { return &elements[T]{slabs: e.slabs.clone(closed)} }
+
+func (e *elements[T]) save(*Store[T], *Saved[T]) {}
+
+// restore copies open tokens that have closed since.
+func (e *elements[T]) restore(s *Store[T], _ *Saved[T], closed, open int) {
+	if closed < s.closed && open > 0 {
+		for h := range s.keyHeads {
+			from, row := e.at(closed, h)
+			for side := range s.tail {
+				copy(s.tail[side][h].RowRange(0, open).Data, from.elements[side].of(row, open))
+			}
+		}
+	}
+	e.truncate(closed)
+}
+
+func (e *elements[T]) parameters(s *Store[T]) []parameter { return s.exact(0, 0) }

@@ -1,0 +1,270 @@
+package store
+
+import (
+	"math"
+
+	"github.com/seed-feabd252/randfeat/dense"
+	"github.com/seed-feabd252/randfeat/internal/compute/scan"
+	"github.com/seed-feabd252/randfeat/internal/compute/vecmath"
+	"github.com/seed-feabd252/randfeat/internal/memory/pool"
+	"github.com/seed-feabd252/randfeat/internal/memory/scratch"
+	"github.com/seed-feabd252/randfeat/performer/internal/tiles"
+)
+
+// work is the scratch memory of one goroutine.
+type work[T dense.Float] struct {
+	queries          scratch.Buffer[T]
+	whole            []int16
+	digits           [9][]uint64 // of the call, for a head
+	factors, offsets []float32
+
+	scores, lower           []float32
+	means, blocks, ofBlocks []float32 // of each query: scores of means of parts, sums of weights of segments, scores of means
+	values, valueMeans      weighted
+	weights                 []uint64
+	part, memory            []float32
+}
+
+var works pool.Pair[work[float32], work[float64]]
+
+// sum sums a piece of the codes of a head.
+func (w *work[T]) sum(c *codes[T], h, piece int) {
+	r := c.pieces[piece]
+	first := (h*len(c.pieces) + piece) * c.count
+	s, _ := c.at(r.from, h)
+	order := [2]int{s.codes[0].order, s.codes[1].order}
+	partials, sums, bounds := c.partial[first:][:c.count], c.sums[first*order[1]:][:c.count*order[1]], c.bounds(h, r)
+	// Products of codes are at most products times the factor of a query.
+	products, lift := scan.Largest*float32(order[0])*bounds[0], liftOf(bounds[1])
+	c.lifts[h*len(c.pieces)+piece] = lift
+	for i, factor := range w.factors {
+		partials[i] = partial{0, float32(math.Inf(-1))}
+		if !(max(products, products*max(factor, -factor)) <= math.MaxFloat32/2) {
+			partials[i].total = float32(math.NaN()) // scores may overflow
+		}
+	}
+	w.values.begin(&s.codes[1], c.count)
+	w.valueMeans.begin(&s.means[1], c.count)
+	for lo, n := r.from, 0; lo < r.to; lo += n {
+		n = min(r.to-lo, c.size-lo%c.size)
+		w.addSlab(c, h, lo, n, partials, lift)
+	}
+	clear(sums)
+	w.values.collect(&s.codes[1], sums, &w.part)
+	w.valueMeans.collect(&s.means[1], sums, &w.part)
+}
+
+// bounds returns bounds of the keys and of the values of a run of a head.
+func (c *codes[T]) bounds(h int, r run) (most [2]float32) {
+	for lo, n := r.from, 0; lo < r.to; lo += n {
+		n = min(r.to-lo, c.size-lo%c.size)
+		s, at := c.at(lo, h)
+		for i := range most {
+			codes, means := &s.codes[i], &s.means[i]
+			most[i] = max(most[i], codes.largest()*vecmath.Peak(codes.scales[at:at+n]),
+				means.largest()*vecmath.Peak(means.scales[at/Segment:(at+n+Segment-1)/Segment]))
+		}
+	}
+	return most
+}
+
+// liftOf returns a power of two for values up to size. Weights over this power have products and
+// sums that are normal numbers.
+func liftOf(size float32) float32 {
+	switch {
+	case size > 0x1p98:
+		return 0x1p40
+	case size > 0 && size < 0x1p-84:
+		return 0x1p-64
+	}
+	return 1
+}
+
+// addSlab adds n tokens of a slab from token number from on.
+func (w *work[T]) addSlab(c *codes[T], h, from, n int, partials []partial, lift float32) {
+	s, at := c.at(from, h)
+	firstMean := at / Segment
+	blocks := (at+n+Segment-1)/Segment - firstMean
+	w.ofBlocks, w.means = w.products(w.ofBlocks, &s.means[0], firstMean, blocks), w.means[:0]
+	for i := range w.factors {
+		row := w.ofBlocks[i*blocks:][:blocks]
+		w.score(&s.means[0], row, i, firstMean, noMeans[:])
+		for _, mean := range row {
+			for range partsOf {
+				w.means = append(w.means, mean)
+			}
+		}
+	}
+	w.blocks = scratch.Resize(w.blocks, len(partials)*blocks)
+	for lo, rows := 0, 0; lo < n; lo += rows {
+		rows = min(chunkRows, n-lo)
+		if in := (at + lo) % Segment; in > 0 { // parts of groups of weights are parts of segments
+			rows = min(Segment-in, rows)
+		}
+		w.scores = w.products(w.scores, &s.codes[0], at+lo, rows)
+		first := (at+lo)/Segment - firstMean
+		for i := range partials {
+			w.weigh(c, &s.codes[0], &partials[i], i, at+lo, from+lo, rows, w.means[(i*blocks+first)*partsOf:], w.blocks[i*blocks:][:first])
+		}
+		if lift != 1 {
+			vecmath.Scale(w.scores, 1/lift)
+		}
+		w.values.add(&w.weights, &s.codes[1], w.scores, at+lo, rows)
+		for i := range partials {
+			weights := w.weights[i*scan.WeightWords(rows):]
+			for g := range (rows + Segment - 1) / Segment {
+				var sum float32
+				for part := range partsOf {
+					sum += scan.PartSum(weights, g*partsOf+part)
+				}
+				w.blocks[i*blocks+first+g] = sum
+				partials[i].total += sum * lift
+			}
+		}
+	}
+	w.valueMeans.add(&w.weights, &s.means[1], w.blocks, firstMean, blocks)
+}
+
+// partsOf is the number of parts of a segment in package scan, each of which has a mean.
+const partsOf = Segment / scan.PartRows
+
+// noMeans are the means of the means of a piece.
+var noMeans [pieceRows/Segment/scan.PartRows + 1]float32
+
+// begin sets the queries of w to those of a head.
+func (w *work[T]) begin(c *codes[T], h int) {
+	w.factors, w.offsets = c.factors[h*c.count:][:c.count], c.offsets[h*c.count:][:c.count]
+	for width, digits := range c.digits {
+		size := len(digits) / c.s.keyHeads
+		w.digits[width] = digits[h*size:][:size]
+	}
+}
+
+// end forgets the queries of the call.
+func (w *work[T]) end() { w.factors, w.offsets, w.digits = nil, nil, [9][]uint64{} }
+
+// products returns the products of the queries, in units of their steps, with the codes of n rows
+// from row at on, in dst.
+func (w *work[T]) products(dst []float32, r *rows, at, n int) []float32 {
+	count := len(w.factors)
+	dst, w.lower = scratch.Resize(dst, count*n), scratch.Resize(w.lower, count*n)
+	for i, codes := range r.planes {
+		to := dst
+		if i > 0 {
+			to = w.lower
+		}
+		scan.Products(to, codes[at*r.words:], w.digits[r.width], n, r.words, r.width, count, n)
+		if i > 0 {
+			vecmath.Scale(dst, upper)
+			vecmath.AddScaled(dst, to, 1)
+		}
+	}
+	return dst
+}
+
+// upper is the factor of the upper plane of codes of 16 bits.
+const upper = 1 << 8
+
+// score turns products of query i with rows from row at on into scores, to which it adds scores of
+// the means of their blocks.
+func (w *work[T]) score(r *rows, x []float32, i, at int, means []float32) {
+	scan.Score(x, r.scales[at:], means, w.factors[i], w.offsets[i]*r.lift())
+}
+
+// weigh replaces products of query i with n rows from row at on, whose tokens begin with the given
+// one, by weights over exp(peak), after it has raised the peak and rescaled the sums, of which blocks
+// are those of earlier segments.
+func (w *work[T]) weigh(c *codes[T], keys *rows, p *partial, i, at, token, n int, means, blocks []float32) {
+	row, slope := w.scores[i*n:][:n], float32(c.s.places.Slope)
+	w.score(keys, row, i, at, means)
+	if c.s.scores[0].Softcap != 0 {
+		w.memory = scratch.Resize(w.memory, n)
+		tiles.CapRow(c.s.scores[0], row, w.memory)
+	}
+	for from := 0; slope != 0 && from < n; from += Segment {
+		part, distance := row[from:min(from+Segment, n)], float32(c.places[c.first+i]-token-from)
+		vecmath.Affine(part, part, 1, -slope*distance)
+		vecmath.AddScaled(part, ascending[:len(part)], slope)
+	}
+	lowest := float32(math.Inf(-1))
+	if peak := vecmath.Peak(row); peak > p.peak {
+		if p.peak > lowest {
+			factor := float32(math.Exp(float64(p.peak - peak)))
+			w.values.rescale(i, factor)
+			w.valueMeans.rescale(i, factor)
+			vecmath.Scale(blocks, factor)
+			p.total *= factor
+		}
+		p.peak = peak
+	}
+	vecmath.ExpMinus(row, row, max(p.peak, -math.MaxFloat32))
+}
+
+// ascending holds the numbers from 0 on.
+var ascending = func() (x [Segment]float32) {
+	for i := range x {
+		x[i] = float32(i)
+	}
+	return x
+}()
+
+// weighted holds the weighted sums of rows for each query.
+type weighted struct {
+	sums   [2][]float32 // of each plane
+	shifts []float32    // sums of weights times zero points
+}
+
+// begin clears the sums of so many queries.
+func (s *weighted) begin(r *rows, count int) {
+	for i := range s.sums {
+		s.sums[i] = s.sums[i][:0]
+		if i < len(r.planes) {
+			s.sums[i] = scratch.Resize(s.sums[i], count*scan.SumPlaces(r.words, r.width))
+			clear(s.sums[i])
+		}
+	}
+	s.shifts = scratch.Resize(s.shifts, count)
+	clear(s.shifts)
+}
+
+// rescale multiplies the sums of query i by factor.
+func (s *weighted) rescale(i int, factor float32) {
+	for _, all := range s.sums {
+		size := len(all) / len(s.shifts)
+		vecmath.Scale(all[i*size:][:size], factor)
+	}
+	s.shifts[i] *= factor
+}
+
+// add adds n rows from row at on, with weights for each query.
+func (s *weighted) add(memory *[]uint64, r *rows, weights []float32, at, n int) {
+	count, words := len(s.shifts), scan.WeightWords(n)
+	*memory = scratch.Resize(*memory, count*words)
+	rounded := *memory
+	for k := range count {
+		scan.Weigh(rounded[k*words:], weights[k*n:][:n], r.scales[at:][:n], r.width)
+		var zeros float32
+		for g := range words / scan.WeightWords(1) {
+			zeros += scan.ZeroSum(rounded[k*words:], g)
+		}
+		s.shifts[k] += zeros * r.lift()
+	}
+	for i, codes := range r.planes {
+		scan.Sums(s.sums[i], codes[at*r.words:], rounded, n, r.words, r.width, count, words)
+	}
+}
+
+// collect adds the sums to dst, with a row for each query. part is memory for a row.
+func (s *weighted) collect(r *rows, dst []float32, part *[]float32) {
+	*part = scratch.Resize(*part, r.order)
+	sums := s.sums[len(r.planes)-1]
+	if len(r.planes) > 1 {
+		vecmath.AddScaled(sums, s.sums[0], upper)
+	}
+	for k, shift := range s.shifts {
+		row, size := dst[k*r.order:][:r.order], len(sums)/len(s.shifts)
+		scan.Collect(*part, sums[k*size:][:size], r.words, r.width)
+		vecmath.AddScaled(row, *part, 1)
+		vecmath.Affine(row, row, 1, shift)
+	}
+}

@@ -1,0 +1,274 @@
+package store
+
+import (
+	"encoding/binary"
+	"slices"
+	"sync/atomic"
+
+	"github.com/seed-feabd252/randfeat/dense"
+	"github.com/seed-feabd252/randfeat/internal/file/frame"
+)
+
+// slabs holds closed segments in the order of their tokens, in slabs of a fixed number of tokens.
+// Slabs do not move. Copies share slabs: a closed segment never changes, and only the owner of a slab
+// closes more segments in it, behind the segments that others have. Slabs that a window has left are
+// used again.
+type slabs[T dense.Float] struct {
+	make  func(room int) *slab[T]
+	heads int
+	size  int // tokens of a slab, a multiple of the tokens that close together
+	sinks int // number of first slabs, which are kept
+	gone  int // number of dropped slabs after them
+	list  []*slab[T]
+	spare []*slab[T]
+}
+
+// slabTokens is the number of tokens of a slab without a window. Fewer would stop processors, which
+// read ahead, more often.
+const slabTokens = 1 << 12
+
+// newSlabs returns empty slabs. With a window they have about a quarter of its tokens, at least so
+// many.
+func newSlabs[T dense.Float](heads, least int, places Places, make func(room int) *slab[T]) slabs[T] {
+	size := slabTokens
+	for places.drops() && size > least && size/2 >= places.reach()/4 {
+		size /= 2
+	}
+	return slabs[T]{make: make, heads: heads, size: size, sinks: (places.Sinks + size - 1) / size}
+}
+
+// slab holds some closed segments of all heads. Rows of a head follow those of the head before.
+type slab[T dense.Float] struct {
+	owner   *slabs[T]
+	shared  atomic.Int64 // number of first tokens that others may have
+	room    int          // tokens that fit
+	columns []columns
+
+	elements [2]*column[T] // keys and values, or
+	codes    [2]rows       // their codes
+	means    [2]rows       // and codes of the means of segments
+}
+
+// columns is a column whatever its numbers are.
+type columns interface {
+	bytes() int                                // of a segment
+	copy(to int, from columns, at, tokens int) // rows of tokens
+	encode(b []byte, at, tokens int) []byte    // appends them
+	decode(b []byte, at, tokens int) (rest []byte)
+}
+
+// column holds a row of numbers for each token, or for each segment.
+type column[E uint64 | float32 | float64] struct {
+	data          []E
+	width, tokens int // numbers and tokens of a row
+}
+
+// newColumn returns a column for so many tokens, and adds it to the slab.
+func newColumn[E uint64 | float32 | float64, T dense.Float](s *slab[T], width, tokens, all int) *column[E] {
+	c := &column[E]{make([]E, all/tokens*width), width, tokens}
+	s.columns = append(s.columns, c)
+	return c
+}
+
+// of returns the rows of so many tokens from token at on.
+func (c *column[E]) of(at, tokens int) []E {
+	return c.data[at/c.tokens*c.width:][:tokens/c.tokens*c.width]
+}
+
+func (c *column[E]) copy(to int, from columns, at, tokens int) {
+	copy(c.of(to, tokens), from.(*column[E]).of(at, tokens))
+}
+
+func (c *column[E]) bytes() int {
+	if _, single := any(c.data).([]float32); single {
+		return Segment / c.tokens * c.width * 4
+	}
+	return Segment / c.tokens * c.width * 8
+}
+
+func (c *column[E]) encode(b []byte, at, tokens int) []byte {
+	switch x := any(c.of(at, tokens)).(type) {
+	case []float32:
+		return frame.AppendElements(b, x)
+	case []float64:
+		return frame.AppendElements(b, x)
+	case []uint64:
+		for _, word := range x {
+			b = binary.LittleEndian.AppendUint64(b, word)
+		}
+	}
+	return b
+}
+
+func (c *column[E]) decode(b []byte, at, tokens int) (rest []byte) {
+	switch x := any(c.of(at, tokens)).(type) {
+	case []float32:
+		return frame.ReadElements(x, b)
+	case []float64:
+		return frame.ReadElements(x, b)
+	case []uint64:
+		for i := range x {
+			x[i] = binary.LittleEndian.Uint64(b[8*i:])
+		}
+		b = b[8*len(x):]
+	}
+	return b
+}
+
+// copy copies the segments of so many tokens from another slab.
+func (s *slab[T]) copy(to int, from *slab[T], at, tokens, heads int) {
+	for i, c := range s.columns {
+		for h := range heads {
+			c.copy(h*s.room+to, from.columns[i], h*from.room+at, tokens)
+		}
+	}
+}
+
+// index returns the index of the slab of a token.
+func (l *slabs[T]) index(token int) int {
+	if i := token / l.size; i < l.sinks {
+		return i
+	} else {
+		return i - l.gone
+	}
+}
+
+// at returns the slab of a token, and the row of the token of head h in it.
+func (l *slabs[T]) at(token, h int) (s *slab[T], row int) {
+	s = l.list[l.index(token)]
+	return s, h*s.room + token%l.size
+}
+
+// leastRoom is the least number of tokens of a slab. The first slab grows from there on.
+const leastRoom = 4 * Segment
+
+// open returns a slab in which so many tokens from a token on, the first without a segment, may
+// close.
+func (l *slabs[T]) open(token, tokens int) *slab[T] {
+	i, place := l.index(token), token%l.size
+	if i == len(l.list) {
+		var s *slab[T]
+		if n := len(l.spare); n > 0 {
+			s, l.spare = l.spare[n-1], l.spare[:n-1]
+		}
+		l.list = append(l.list, s)
+	}
+	old, room := l.list[i], l.size
+	if old != nil && old.owner == l && place >= int(old.shared.Load()) && place+tokens <= old.room {
+		return old
+	}
+	if i == 0 && old != nil {
+		room = max(place+tokens, 2*old.room)
+	} else if i == 0 {
+		room = max(place+tokens, leastRoom)
+	}
+	s := l.make(min(room, l.size))
+	s.owner = l
+	if old != nil {
+		s.copy(0, old, 0, min(place, old.room), l.heads)
+	}
+	l.list[i] = s
+	return s
+}
+
+// release removes the slabs from ≤ i < to from the list.
+func (l *slabs[T]) release(from, to int) {
+	for _, s := range l.list[from:to] {
+		if s.owner == l && s.shared.Load() == 0 {
+			l.spare = append(l.spare, s)
+		}
+	}
+	l.list = slices.Delete(l.list, from, to)
+}
+
+// truncate keeps the segments of the first tokens.
+func (l *slabs[T]) truncate(tokens int) {
+	kept := 0
+	if tokens > 0 {
+		kept = l.index(tokens-1) + 1
+	}
+	l.release(kept, len(l.list))
+	if tokens == 0 {
+		l.gone = 0
+	}
+}
+
+// drop drops slabs of tokens before the given one, except sinks, and returns the first token after
+// those that were dropped, or 0.
+func (l *slabs[T]) drop(before int) int {
+	if to := min(before/l.size-l.gone, len(l.list)); to > l.sinks {
+		l.release(l.sinks, to)
+		l.gone += to - l.sinks
+	}
+	if l.gone == 0 {
+		return 0
+	}
+	return (l.sinks + l.gone) * l.size
+}
+
+// Keys and values have no marks, and any bytes are valid.
+func (l *slabs[T]) marks() []float64           { return nil }
+func (l *slabs[T]) checkMarks([]float64) error { return nil }
+func (l *slabs[T]) inspect([]byte) error       { return nil }
+
+// clone returns a copy with the segments of so many tokens.
+func (l *slabs[T]) clone(tokens int) slabs[T] {
+	for i, s := range l.list {
+		n := int64(l.size)
+		if i == len(l.list)-1 {
+			n = int64((tokens-1)%l.size + 1)
+		}
+		for old := s.shared.Load(); old < n && !s.shared.CompareAndSwap(old, n); {
+			old = s.shared.Load()
+		}
+	}
+	c := *l
+	c.list, c.spare = slices.Clone(l.list), nil
+	return c
+}
+
+func (l *slabs[T]) bytes(r runs) int {
+	bytes := 0
+	for _, c := range l.make(Segment).columns {
+		bytes += c.bytes() * l.heads
+	}
+	return times((r.sinks+r.closed-r.from)/Segment, bytes)
+}
+
+func (l *slabs[T]) encode(b []byte, r runs) []byte {
+	l.each(r, func(s *slab[T], row, tokens int) {
+		for _, c := range s.columns {
+			b = c.encode(b, row, tokens)
+		}
+	})
+	return b
+}
+
+func (l *slabs[T]) decode(b []byte, r runs) []byte {
+	for _, x := range [...][2]int{{0, r.sinks}, {r.from, r.closed}} {
+		l.gone = max(x[0]/l.size-l.sinks, 0)
+		for at := x[0]; at < x[1]; at += Segment {
+			l.open(at, Segment)
+		}
+	}
+	l.each(r, func(s *slab[T], row, tokens int) {
+		for _, c := range s.columns {
+			b = c.decode(b, row, tokens)
+		}
+	})
+	return b
+}
+
+// each calls f for the rows of every head in every slab of runs.
+func (l *slabs[T]) each(r runs, f func(s *slab[T], row, tokens int)) {
+	for _, x := range [...][2]int{{0, r.sinks}, {r.from, r.closed}} {
+		for at := x[0]; at < x[1]; {
+			n := min(x[1]-at, l.size-at%l.size)
+			for h := range l.heads {
+				s, row := l.at(at, h)
+				f(s, row, n)
+			}
+			at += n
+		}
+	}
+}

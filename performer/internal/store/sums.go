@@ -1,0 +1,244 @@
+package store
+
+import (
+	"encoding/binary"
+	"errors"
+	"fmt"
+	"slices"
+
+	"github.com/seed-feabd252/randfeat/dense"
+	"github.com/seed-feabd252/randfeat/internal/compute/parallel"
+	"github.com/seed-feabd252/randfeat/internal/file/frame"
+	"github.com/seed-feabd252/randfeat/internal/memory/layout"
+	"github.com/seed-feabd252/randfeat/internal/memory/limit"
+	"github.com/seed-feabd252/randfeat/internal/memory/scratch"
+	"github.com/seed-feabd252/randfeat/performer/internal/logscale"
+	features "github.com/seed-feabd252/randfeat/performer/internal/sums"
+)
+
+// sums holds the sums of linear attention over all tokens: no token is open. In float32 single tokens
+// have sums of their own, which settle adds to the sums of all earlier tokens after
+// features.RecentTokens of them, or before a call that needs one sum.
+type sums[T dense.Float] struct {
+	engine *features.Engine[T]
+	heads  int // of queries
+	dv     int
+	all    []*features.Accumulator[T] // of each head of keys
+	recent []scratch.Buffer[T]        // m×Width sums of single tokens, with the references of all; nil in float64
+	count  int                        // of single tokens
+
+	// Memory of one token, with a row for each head.
+	queries, keys, values, out scratch.Buffer[T]
+	scales                     []logscale.Scale // if unnormalised
+
+	// During a call. A piece is a head of keys.
+	dst, q, k, v dense.Matrix[T]
+	answering    bool
+}
+
+// saved is a copy of sums.
+type saved[T dense.Float] struct {
+	all    []features.Accumulator[T]
+	recent [][]T
+	count  int
+}
+
+// NewSums returns an empty store of linear attention for the given numbers of heads of queries and of
+// keys, for values of dimension dv.
+func NewSums[T dense.Float](e *features.Engine[T], heads, keyHeads, dv int) (*Store[T], error) {
+	width := e.Width(dv)
+	err := limit.Memory[T](keyHeads, e.M, scratch.Stride[T](width))
+	if err == nil {
+		err = limit.Memory[T](heads, max(scratch.Stride[T](e.M), scratch.Stride[T](width)))
+	}
+	if err != nil {
+		return nil, fmt.Errorf("performer: dv = %d, for %d heads of %d features: %w", dv, keyHeads, e.M, err)
+	}
+	return newStore(newSums(e, heads, keyHeads, dv), nil, Places{}, heads, keyHeads, [2]int{e.D, dv}, 1, 0), nil
+}
+
+func newSums[T dense.Float](e *features.Engine[T], heads, keyHeads, dv int) *sums[T] {
+	c, width := &sums[T]{engine: e, heads: heads, dv: dv}, e.Width(dv)
+	for range keyHeads {
+		c.all = append(c.all, e.Accumulator(dv))
+	}
+	if frame.ElementSize[T]() == 4 {
+		c.recent = make([]scratch.Buffer[T], keyHeads)
+		for h := range c.recent {
+			c.recent[h].Shape(e.M, width)
+		}
+	}
+	c.queries.Shape(heads, e.M)
+	c.keys.Shape(keyHeads, e.M)
+	c.values.Shape(keyHeads, width)
+	c.out.Shape(heads, width)
+	if e.Unnormalised {
+		c.scales = make([]logscale.Scale, heads)
+	}
+	return c
+}
+
+// group returns the number of heads of queries for each head of keys.
+func (c *sums[T]) group() int { return c.heads / len(c.all) }
+
+// append adds tokens.
+func (c *sums[T]) append(k, v dense.Matrix[T]) {
+	if k.Rows == 1 {
+		c.add(k, v)
+		return
+	}
+	c.settle()
+	c.k, c.v, c.answering = k, v, false
+	parallel.Do(len(c.all), c)
+	c.k, c.v = dense.Matrix[T]{}, dense.Matrix[T]{}
+}
+
+// fewQueries is the number of queries from which on the sums are packed.
+const fewQueries = 4
+
+func (c *sums[T]) attend(_ *Store[T], dst, q dense.Matrix[T], _ bool) {
+	if q.Rows < fewQueries {
+		c.attendTokens(dst, q)
+		return
+	}
+	c.settle()
+	c.dst, c.q, c.answering = dst, q, true
+	parallel.Do(len(c.all), c)
+	c.dst, c.q = dense.Matrix[T]{}, dense.Matrix[T]{}
+}
+
+// Piece appends tokens, or computes outputs, of a head of keys as bidirectional attention does.
+func (c *sums[T]) Piece(h int) {
+	acc, n := c.all[h], len(c.all)
+	if c.answering {
+		c.engine.Outputs(c.group(), layout.Head(c.dst, h, n), layout.Head(c.q, h, n), acc, c.dv)
+	} else {
+		c.engine.Append(acc, layout.Head(c.k, h, n), layout.Head(c.v, h, n))
+	}
+}
+
+func (c *sums[T]) merge(s *Store[T], other content[T], closed int) {
+	o := other.(*sums[T])
+	c.settle()
+	s.closed += closed
+	for h, acc := range c.all {
+		acc.Merge(o.all[h], 0, c.engine.M)
+		if o.count > 0 && o.recent != nil {
+			acc.MergeSums(o.all[h].Ref, o.recent[h].Rows(c.engine.M))
+		}
+	}
+}
+
+func (c *sums[T]) clone(int) content[T] {
+	to, all := newSums(c.engine, c.heads, len(c.all), c.dv), new(Saved[T])
+	c.save(nil, all)
+	to.restore(nil, all, 0, 0)
+	return to
+}
+
+func (c *sums[T]) save(_ *Store[T], to *Saved[T]) {
+	if len(to.sums) == 0 {
+		to.sums = make([]saved[T], 1)
+	}
+	x := &to.sums[0]
+	x.all, x.recent, x.count = scratch.Resize(x.all, len(c.all)), scratch.Resize(x.recent, len(c.recent)), c.count
+	for h, acc := range c.all {
+		x.all[h].Copy(acc)
+	}
+	for h := range c.recent {
+		x.recent[h] = append(x.recent[h][:0], c.recent[h].Data...)
+	}
+}
+
+func (c *sums[T]) restore(_ *Store[T], from *Saved[T], _, _ int) {
+	if from == nil {
+		c.settle()
+		for _, acc := range c.all {
+			acc.Reset()
+		}
+		return
+	}
+	x := &from.sums[0]
+	for h, acc := range c.all {
+		acc.Copy(&x.all[h])
+	}
+	for h := range c.recent {
+		copy(c.recent[h].Data, x.recent[h])
+	}
+	c.count = x.count
+}
+
+func (c *sums[T]) parameters(*Store[T]) []parameter {
+	return []parameter{{"m", c.engine.M}, {"logarithms", c.engine.Logs}, {"Unnormalised", c.engine.Unnormalised}}
+}
+
+func (c *sums[T]) marks() []float64 { return c.engine.Marks() }
+
+func (c *sums[T]) checkMarks(marks []float64) error { return c.engine.CheckMarks(marks) }
+
+const exponentSize = 8
+
+func (c *sums[T]) bytes(runs) int {
+	perFeature := c.all[0].Sums().Cols * frame.ElementSize[T]()
+	if c.engine.Logs {
+		perFeature += exponentSize
+	}
+	return len(c.all) * c.engine.M * perFeature
+}
+
+// encode appends, for each head, the exponents, if there are references, and the sums.
+func (c *sums[T]) encode(b []byte, _ runs) []byte {
+	c.settle()
+	for _, acc := range c.all {
+		if acc.Ref != nil {
+			for _, n := range acc.Ref.Exponents() {
+				b = binary.LittleEndian.AppendUint64(b, uint64(n))
+			}
+		}
+		all := acc.Sums()
+		for f := range all.Rows {
+			b = frame.AppendElements(b, all.Row(f))
+		}
+	}
+	return b
+}
+
+func (c *sums[T]) decode(b []byte, _ runs) (rest []byte) {
+	for _, acc := range c.all {
+		if acc.Ref != nil {
+			for f := range c.engine.M {
+				acc.Ref.Set(f, int64(binary.LittleEndian.Uint64(b[exponentSize*f:])))
+			}
+			b = b[exponentSize*c.engine.M:]
+		}
+		all := acc.Sums()
+		for f := range all.Rows {
+			b = frame.ReadElements(all.Row(f), b)
+		}
+	}
+	return b
+}
+
+// inspect returns an error if the bytes of encode are impossible: an exponent of no finite T, or
+// finite sums other than zero of a feature without a reference.
+func (c *sums[T]) inspect(b []byte) error {
+	if !c.engine.Logs {
+		return nil
+	}
+	m, row := c.engine.M, make([]T, c.all[0].Sums().Cols)
+	for range c.all {
+		exponents := b
+		b = b[exponentSize*m:]
+		for f := range m {
+			n := int64(binary.LittleEndian.Uint64(exponents[exponentSize*f:]))
+			b = frame.ReadElements(row, b)
+			if !logscale.IsExponent[T](n) {
+				return fmt.Errorf("performer: state with exponent %d, want that of a finite %T", n, T(0))
+			}
+			if n == logscale.None && slices.ContainsFunc(row, func(x T) bool { return x != 0 && x-x == 0 }) {
+				return errors.New("performer: state with sums of a feature that no key has had")
+			}
+		}
+	}
+	return nil
+}

@@ -1,0 +1,152 @@
+package store
+
+import (
+	"github.com/seed-feabd252/randfeat/dense"
+	"github.com/seed-feabd252/randfeat/internal/compute/vecmath"
+	"github.com/seed-feabd252/randfeat/performer/internal/logscale"
+	features "github.com/seed-feabd252/randfeat/performer/internal/sums"
+)
+
+// The features of a token are computed for all heads at once, so that the frequencies are read
+// once. Then each head multiplies a matrix by a vector, whose time is the time to read S.
+
+// add adds a token.
+func (c *sums[T]) add(k, v dense.Matrix[T]) {
+	c.mapKeys(k, v)
+	for h := range c.all {
+		latest, value := c.latest(h), c.values.Rows(h+1).Row(h)
+		for f, x := range c.scaledKey(h) {
+			vecmath.AddScaled(latest.Row(f), value, x)
+		}
+	}
+	c.countToken()
+}
+
+// attendTokens computes the outputs of a few queries, one after another.
+func (c *sums[T]) attendTokens(dst, q dense.Matrix[T]) {
+	for i := range q.Rows {
+		c.mapQueries(q.RowRange(i, i+1))
+		for h := range c.heads {
+			c.attendHead(h)
+		}
+		c.finish(dst.RowRange(i, i+1))
+	}
+}
+
+// step adds a token and computes its output. For the first query of a head of keys, one pass adds the
+// key to the latest sums and multiplies the query by them.
+func (c *sums[T]) step(dst, q, k, v dense.Matrix[T]) {
+	c.mapKeys(k, v)
+	c.mapQueries(q)
+	group := c.group()
+	for h := range c.all {
+		first := h * group
+		key, query := c.scaledKey(h), c.scaledQuery(first)
+		out, latest := c.output(first), c.latest(h)
+		c.addSettled(h, out, query)
+		vecmath.Outer(latest.Data, latest.Stride, key, query, c.values.Rows(h+1).Row(h), out)
+		for other := first + 1; other < first+group; other++ {
+			c.attendHead(other)
+		}
+	}
+	c.finish(dst)
+	c.countToken()
+}
+
+// attendHead computes the products of the query of head h of queries with the sums.
+func (c *sums[T]) attendHead(h int) {
+	of := h / c.group()
+	query, out, latest := c.scaledQuery(h), c.output(h), c.latest(of)
+	c.addSettled(of, out, query)
+	vecmath.SumRows(latest.Data, latest.Stride, query, out)
+}
+
+// latest returns the sums of head h to which single tokens are added.
+func (c *sums[T]) latest(h int) dense.Matrix[T] {
+	if c.recent != nil {
+		return c.recent[h].Rows(c.engine.M)
+	}
+	return c.all[h].Sums()
+}
+
+// addSettled adds the product of query with the sums of head h to out if the latest sums are
+// separate.
+func (c *sums[T]) addSettled(h int, out, query []T) {
+	if c.recent != nil {
+		settled := c.all[h].Sums()
+		vecmath.SumRows(settled.Data, settled.Stride, query, out)
+	}
+}
+
+// countToken counts a token that was added to the latest sums.
+func (c *sums[T]) countToken() {
+	if c.count++; c.count == features.RecentTokens {
+		c.settle()
+	}
+}
+
+// settle adds the sums of the last tokens to the sums of all earlier tokens.
+func (c *sums[T]) settle() {
+	for h := range c.recent {
+		if c.count > 0 {
+			features.AddRows(c.all[h].Sums(), c.recent[h].Rows(c.engine.M), 0, c.engine.M)
+			clear(c.recent[h].Data)
+		}
+	}
+	c.count = 0
+}
+
+// mapKeys stores the (log-)features of the keys of a token, and its values followed by 1 if there
+// are denominators.
+func (c *sums[T]) mapKeys(k, v dense.Matrix[T]) {
+	n := len(c.all)
+	c.engine.Features.Keys(c.keys.Rows(n), headRows(k, n))
+	features.Extend(c.values.Rows(n), headRows(v, n))
+}
+
+// mapQueries stores the (log-)features of the queries of a token.
+func (c *sums[T]) mapQueries(q dense.Matrix[T]) {
+	c.engine.Features.Queries(c.queries.Rows(c.heads), headRows(q, c.heads))
+}
+
+// headRows returns the only row of x as a matrix with a row for each head.
+func headRows[T dense.Float](x dense.Matrix[T], heads int) dense.Matrix[T] {
+	return dense.Of(heads, x.Cols/heads, x.Row(0))
+}
+
+// scaledKey raises the reference of head h to its key, and returns the features of the key relative
+// to the reference.
+func (c *sums[T]) scaledKey(h int) []T {
+	acc, key := c.all[h], c.keys.Rows(h+1).Row(h)
+	if acc.Ref != nil {
+		acc.Raise(key)
+		if c.recent != nil {
+			acc.RescaleLike(c.recent[h].Rows(c.engine.M))
+		}
+		acc.Ref.ScaleKey(key)
+	}
+	return key
+}
+
+// scaledQuery returns the weights of the sums for the query of head h of queries.
+func (c *sums[T]) scaledQuery(h int) []T {
+	query := c.queries.Rows(h+1).RowRange(h, h+1)
+	var scales []logscale.Scale
+	if c.scales != nil {
+		scales = c.scales[h : h+1]
+	}
+	c.all[h/c.group()].ScaleQueries(query, scales)
+	return query.Row(0)
+}
+
+// output returns zeros, the memory for the sums of the query of head h of queries.
+func (c *sums[T]) output(h int) []T {
+	out := c.out.Rows(h + 1).Row(h)
+	clear(out)
+	return out
+}
+
+// finish writes the outputs of a token to the row dst.
+func (c *sums[T]) finish(dst dense.Matrix[T]) {
+	c.engine.Finish(headRows(dst, c.heads), c.out.Rows(c.heads), c.scales)
+}
