@@ -155,7 +155,7 @@ func (m *Model[T]) Band(x dense.Matrix[T], level float64) (mean, half dense.Matr
 	mean, half = m.Predict(x)
 	g := dense.New[T](half.Rows, 0)
 	if logs, _ := m.regression.LogErrors(); logs != nil {
-		g = features.Mean(m.source, logs, dense.Matrix[T]{}, x, predictRows)
+		g = features.Mean(m.source, logs, dense.Matrix[T]{}, x, m.rows())
 	}
 	for i := range half.Rows {
 		band(&m.regression, half.Row(i), g.Row(i), level)

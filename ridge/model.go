@@ -251,7 +251,7 @@ func (m *Model[T]) Accuracy() Accuracy {
 // panics if a shape does not fit. Cost: n transforms and n·D·p multiply-adds in float64.
 func (m *Model[T]) Mean(dst, x dense.Matrix[T]) dense.Matrix[T] {
 	features.CheckPoints("ridge", m.phi, x)
-	return features.Mean(m.source, &m.regression, dst, x, predictRows)
+	return features.Mean(m.source, &m.regression, dst, x, m.rows())
 }
 
 // Predict returns the means and the standard deviations of new targets at the rows of x (n×d), n×p
@@ -279,11 +279,14 @@ func (m *Model[T]) Posterior(x dense.Matrix[T]) (mean, sd dense.Matrix[T]) {
 
 func (m *Model[T]) predict(x dense.Matrix[T], extra float64) (mean, sd dense.Matrix[T]) {
 	features.CheckPoints("ridge", m.phi, x)
-	return features.Predict(m.source, &m.regression, x, predictRows, func(r *features.Rows) { m.posterior.predict(r, extra) })
+	return features.Predict(m.source, &m.regression, x, m.rows(), func(r *features.Rows) { m.posterior.predict(r, extra) })
 }
 
-// predictRows is the number of rows whose features are computed together.
+// predictRows is the largest number of rows whose features are computed together.
 const predictRows = 128
+
+// rows returns the number of rows whose features are computed together, at most 8 MiB.
+func (p *posterior) rows() int { return max(1, min(predictRows, 1<<20/p.root.width)) }
 
 var (
 	errNoModel      = errors.New("ridge: the Model is zero, want a fitted one")

@@ -44,8 +44,8 @@ type Report struct {
 	// "of equal width" or "in proportion to learnt noise".
 	Bands string
 
-	Coverage    float64 // for numbers: the share of targets in bands of 90 % from errors at other rows
-	Tails       float64 // with HeavyTails: ν of Student's t of most likelihood, +Inf for normal noise; 0 without
+	Coverage float64 // for numbers: the share of targets in bands of 90 % from errors at other rows
+	Tails    float64 // with HeavyTails: ν of Student's t of most likelihood, +Inf for normal noise; 0 without
 }
 
 const (

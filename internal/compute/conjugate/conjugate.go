@@ -232,8 +232,3 @@ func norms(x dense.Matrix[float64]) []float64 {
 	}
 	return sizes
 }
-
-// errorf returns an error about the ratio λ.
-func (s *System) errorf(format string, args ...any) error {
-	return fmt.Errorf("ridge: Noise/Prior = %.3g: "+format, append([]any{s.Ratio}, args...)...)
-}

@@ -71,7 +71,7 @@ func (s *System) sketch(ctx context.Context, rng *rand.Rand) (*nystroem, error) 
 	if p.core, err = cholesky.New(ctx, core); ctx.Err() != nil {
 		return nil, ctx.Err()
 	} else if err != nil {
-		return nil, s.errorf("the sketch is too small or large for the rounding of the preconditioner, whose shift is %.3g", p.shift)
+		return nil, fmt.Errorf("ridge: Noise/Prior = %.3g and the sketch are too small or large for the rounding of the preconditioner, whose shift is %.3g", s.Ratio, p.shift)
 	}
 	p.logDet += p.core.LogDet
 	return p, nil
