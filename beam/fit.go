@@ -2,6 +2,7 @@ package beamfeat
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"reflect"
 
@@ -43,8 +44,8 @@ type Ridge[T dense.Float] struct {
 // Fit on one machine, except for the rounding of sums in another order.
 //
 // The pipeline fails for a block that ridge.Sums.Add refuses, damaged sums, and sums that cannot be
-// fitted. FitRidge panics for a map that cannot be written, negative Outputs, and blocks of another
-// type.
+// fitted. FitRidge panics for a map that cannot be written, negative Outputs, Options.Iterative, and
+// blocks of another type.
 func FitRidge[T dense.Float](s beam.Scope, blocks beam.PCollection, spec Ridge[T]) beam.PCollection {
 	s = s.Scope("beamfeat.FitRidge")
 	f, err := newSummer(spec)
@@ -92,7 +93,10 @@ func FitMetric[T dense.Float](s beam.Scope, blocks beam.PCollection, gradients r
 type summer[T dense.Float] struct {
 	Map     []byte // file of the map
 	Outputs int
-	Options ridge.Options
+
+	// The numbers of ridge.Options: Beam stores no functions.
+	Noise, Prior, Ratio float64
+	NoIntercept         bool
 
 	phi rff.Map[T]
 }
@@ -101,8 +105,12 @@ func newSummer[T dense.Float](spec Ridge[T]) (f summer[T], err error) {
 	if spec.Outputs < 0 {
 		return f, fmt.Errorf("beamfeat: Outputs = %d, want at least 0", spec.Outputs)
 	}
+	o := spec.Options
+	if o.Iterative != nil {
+		return f, errors.New("beamfeat: Options.Iterative is given, and sums have the direct solution alone")
+	}
 	file, err := writeMap(spec.Map)
-	return summer[T]{Map: file, Outputs: max(spec.Outputs, 1), Options: spec.Options}, err
+	return summer[T]{Map: file, Outputs: max(spec.Outputs, 1), Noise: o.Noise, Prior: o.Prior, Ratio: o.Ratio, NoIntercept: o.NoIntercept}, err
 }
 
 // Setup reads the map, once for each copy of f.
@@ -138,7 +146,7 @@ func (f *summer[T]) fit(a sums[T]) (*ridge.Model[T], error) {
 	if err != nil {
 		return nil, err
 	}
-	return s.Fit(context.Background(), f.Options)
+	return s.Fit(context.Background(), ridge.Options{Noise: f.Noise, Prior: f.Prior, Ratio: f.Ratio, NoIntercept: f.NoIntercept})
 }
 
 // fitFn is the CombineFn from blocks to the model.

@@ -85,7 +85,7 @@ func ExampleMetric() {
 	}
 	current := phi
 	for range 3 {
-		model, err := ridge.Fit(ctx, current, x, y, ridge.Options{})
+		model, err := ridge.Fit(ctx, current, ridge.Block[float64]{X: x, Y: y}, ridge.Options{})
 		if err != nil {
 			log.Fatal(err)
 		}

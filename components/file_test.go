@@ -57,7 +57,7 @@ func testFiles[T dense.Float](t *testing.T) {
 		for i := range y.Data {
 			y.Data[i] = z.At(i, 1) * z.At(i, 0)
 		}
-		model, err := ridge.Fit(t.Context(), rff.Map[T](m), x, y, ridge.Options{})
+		model, err := ridge.Fit(t.Context(), rff.Map[T](m), ridge.Block[T]{X: x, Y: y}, ridge.Options{})
 		require.NoError(t, err)
 		var b bytes.Buffer
 		require.NoError(t, model.Write(&b))

@@ -139,7 +139,7 @@ func TestMetricOfIdleColumns(t *testing.T) {
 		require.NoError(t, err)
 		phi, err := rff.Compose(metric, gaussian)
 		require.NoError(t, err)
-		m, err := ridge.Fit(t.Context(), phi, x, y, ridge.Options{})
+		m, err := ridge.Fit(t.Context(), phi, ridge.Block[float64]{X: x, Y: y}, ridge.Options{})
 		require.NoError(t, err)
 		errs := m.Mean(dense.Matrix[float64]{}, z)
 		floats.Sub(errs.Data, target.Data)

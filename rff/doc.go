@@ -68,7 +68,7 @@
 //	ELU                  φᵀφ, φ = elu + 1   t + 1 or e^t                 d    positive
 //	Quadratic            (xᵀy)²             x_i², √2·x_i·x_j    d(d+1)/2      any sign
 //	Taylor               1 + t + t²/2, t = s·xᵀy                1+d+d(d+1)/2  any sign
-//	Nystroem             any, from landmarks                    landmarks     any sign
+//	Nystroem             any, from landmarks        up to the landmarks       any sign
 //	Spectral             any, from eigenvectors                 rank          any sign
 //	Affine               zᵀz′, z = A(x − c) + b                 rows of A     any sign
 //
@@ -88,8 +88,7 @@
 //   - Differentiable, to take gradients back to points, and DifferentiableLog with derivatives of
 //     the logarithms: all maps but Nystroem and Spectral are Differentiable, and all LogMaps are
 //     DifferentiableLog;
-//   - Paired with another map, for keys: SADERF and ADERF, and maps made of them;
-//   - an Embedding, which returns the landmarks or other points that its features compare x with.
+//   - Paired with another map, for keys: SADERF and ADERF, and maps made of them.
 //
 // A type assertion tells which interfaces a map has. All maps print what they are made of.
 //
@@ -148,7 +147,7 @@
 // makes the same map of it. Arrays are tensors and parameters are metadata, by the names of fields
 // of specs, of ensembles, of kernels and of maps inside of maps:
 //
-//	map                      Drawn, or Centred, Compose, Embedding, Gradients, Keys or Sum
+//	map                      Drawn, or Centred, Compose, Gradients, Keys, Nystroem, Spectral or Sum
 //	map.spec                 of Drawn: the type of the Spec, as in Gaussian
 //	map.spec.lengthScale, …    its fields
 //	map.w                    nil, Explicit, Hadamard or Givens, with
@@ -162,7 +161,9 @@
 //	map.ensemble             of SDERF: the law of W
 //	map.phi, map.then, map.of, map.maps.0, …   maps, with the same parts
 //	map.first                of Compose: the fields of Affine
-//	map.name, map.k, …       of Embedding: Nystroem or Spectral, its kernel, points and so on
+//	map.k, map.points        of Nystroem and Spectral: the kernel, and the points in rows
+//	map.inverse              of Nystroem: the lower triangle of R⁻ᵀ, row by row
+//	map.coefficients         of Spectral: u_ik/√λ_k
 //	map.b, map.c             of Centred
 //	map.weights              of Sum and of Gradients
 //	format, version, type, checksum        randfeat, 2, float32 or float64, and a CRC-32

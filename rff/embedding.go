@@ -14,58 +14,34 @@ import (
 	"github.com/seed-feabd252/randfeat/internal/argument"
 	"github.com/seed-feabd252/randfeat/internal/compute/cholesky"
 	"github.com/seed-feabd252/randfeat/internal/compute/matmul"
-	"github.com/seed-feabd252/randfeat/internal/door"
+	"github.com/seed-feabd252/randfeat/internal/memory/layout"
 	"github.com/seed-feabd252/randfeat/internal/memory/limit"
 	"github.com/seed-feabd252/randfeat/kernels"
 )
-
-// Embedding is a map made of the values of a kernel at points p_1 … p_n,
-//
-//	φ(x) = Cᵀ·[k(x, p_1) … k(x, p_n)]ᵀ,  C ∈ R^{n×out},
-//
-// for every kernel, also a user's own. Nystroem chooses C by a factorisation of the Gram matrix of
-// the points, and Spectral by its eigenvalues. Far from the points the features vanish: package
-// ridge adds the variance k(x, x) − ‖φ(x)‖² to its deviations.
-//
-// Transform computes in float64 for both T and rounds once, because C magnifies rounding errors of
-// k by up to 1/√Tolerance. Each row of x costs a row of the Gram matrix with the points and 2·n·out
-// operations, or n² + 64n for Nystroem. Scratch memory is a few times n + out numbers for each of
-// 64 rows in each goroutine, and is kept for later calls.
-type Embedding[T dense.Float] interface {
-	Map[T]
-
-	// Points returns φ of the points p_i, one in each row, in a fresh copy. The features come from
-	// the factorisation, without a kernel evaluation.
-	Points() dense.Matrix[T]
-
-	// Rank returns the number of features that are not zero at all points: for Nystroem the number
-	// of landmarks whose residual is above Tolerance, for Spectral the argument rank.
-	Rank() int
-
-	// Tolerance returns n·ε times the largest element on the diagonal of the Gram matrix for
-	// Nystroem, and n·ε times the largest eigenvalue for Spectral, with ε = 2⁻⁵². A residual or an
-	// eigenvalue within Tolerance of zero may be rounding.
-	Tolerance() float64
-}
 
 // Nystroem returns the Nyström map of k with the given landmarks L (n×d) [Williams & Seeger 2001],
 //
 //	φ(x) = R⁻ᵀ·[k(x, l_P(1)) … k(x, l_P(r))]ᵀ,  K_PP = RᵀR,
 //
-// from R^d into R^n. R is the Cholesky factor of the Gram matrix of r landmarks. The order P takes
-// the landmark with the largest residual k(l, l) − ‖φ(l)‖² next, until all residuals are at most
-// Tolerance. Features after the first r are zero. φ(x)ᵀφ(y) is the inner product of the projections
-// of x and y, in the space of k, onto the span of the landmarks. So φ(x)ᵀφ(y) equals k(x, y) to
-// rounding if x or y is a landmark. Elsewhere ‖φ(x)‖² ≤ k(x, x), and the gap is small if landmarks
-// are close to the data in the space of k. Packages landmarks and kmeans choose them.
+// from R^d into R^r, for every kernel, also a user's own. R is the Cholesky factor of the Gram matrix
+// of r landmarks. The order P takes the landmark with the largest residual k(l, l) − ‖φ(l)‖² next,
+// until all residuals are at most n·ε times the largest k(l, l), ε = 2⁻⁵², which may be rounding. The
+// map keeps no other landmarks. If k is 0 at all landmarks, the map has one feature, which is 0.
+// φ(x)ᵀφ(y) is the inner product of the projections of x and y, in the space of k, onto the span of
+// the landmarks. So φ(x)ᵀφ(y) equals k(x, y) to rounding if x or y is a landmark. Elsewhere ‖φ(x)‖² ≤
+// k(x, x), and the gap is small if landmarks are close to the data in the space of k. Packages
+// landmarks and kmeans choose them. Far from the landmarks the features vanish: package ridge adds
+// the variance k(x, x) − ‖φ(x)‖² to its deviations.
 //
-// The landmarks are copied. Building costs n Gram rows and about n³/2 multiply-adds in matrix
-// products, in float64.
+// The landmarks are copied. Building costs n Gram rows and about n²·r/2 multiply-adds in matrix
+// products, in float64. Transform computes in float64 for both T and rounds once, because R⁻ᵀ
+// magnifies rounding errors of k. A row costs r values of k and r²/2 + 32r multiply-adds. Scratch
+// memory is a few times r numbers for each of 64 rows in each goroutine, and is kept for later calls.
 //
 // Nystroem returns an error for a nil k, parameters of k out of range, no landmarks or too many for
 // memory, a value of k that is not finite, and a Gram matrix with a residual that is not positive
 // semi-definite to rounding, so that k is not a kernel.
-func Nystroem[T dense.Float](k kernels.Kernel, landmarks dense.Matrix[T]) (Embedding[T], error) {
+func Nystroem[T dense.Float](k kernels.Kernel, landmarks dense.Matrix[T]) (Map[T], error) {
 	points, err := pointsOf("landmarks", k, landmarks)
 	if err != nil {
 		return nil, err
@@ -74,10 +50,10 @@ func Nystroem[T dense.Float](k kernels.Kernel, landmarks dense.Matrix[T]) (Embed
 	if err != nil {
 		return nil, err
 	}
-	return door.Choose[T, Embedding[T]](make32, make64, r)
+	return build[T](r)
 }
 
-func fitNystroem(k kernels.Kernel, points dense.Matrix[float64]) (r embeddingRecipe, _ error) {
+func fitNystroem(k kernels.Kernel, points dense.Matrix[float64]) (r nystroemRecipe, _ error) {
 	gram, err := gramOf(k, "landmarks", points)
 	if err != nil {
 		return r, err
@@ -91,23 +67,14 @@ func fitNystroem(k kernels.Kernel, points dense.Matrix[float64]) (r embeddingRec
 	if err != nil {
 		return r, fmt.Errorf("rff: the %d×%d Gram matrix of landmarks is not positive semi-definite: %w", n, n, err)
 	}
-	c, features, ordered := dense.New[float64](n, n), dense.New[float64](n, n), dense.New[float64](n, points.Cols)
+	rank := max(p.Rank, 1)
+	inverse := make([]float64, rank*(rank+1)/2)
 	_ = p.Factor().Invert(context.Background(), func(lo int, w dense.Matrix[float64]) {
 		for f := lo; f < w.Rows; f++ {
-			for i, v := range w.Row(f)[:min(f-lo+1, w.Cols)] {
-				c.Set(lo+i, f, v)
-			}
+			copy(inverse[f*(f+1)/2+lo:], w.Row(f)[:min(f-lo+1, w.Cols)])
 		}
 	})
-	for f := range p.Rank {
-		for i, v := range p.R.Row(f)[f:] {
-			features.Set(p.Order[f+i], f, v)
-		}
-	}
-	for i, at := range p.Order {
-		copy(ordered.Row(i), points.Row(at))
-	}
-	return embeddingRecipe{"Nystroem", k, ordered, c, features, tolerance, p.Rank}, nil
+	return nystroemRecipe{k, layout.Rows(points, p.Order[:rank]), inverse, tolerance}, nil
 }
 
 // Spectral returns the spectral (Mercer) map of k on the points x (n×d): with the eigenvalues λ_1 ≥
@@ -116,19 +83,19 @@ func fitNystroem(k kernels.Kernel, points dense.Matrix[float64]) (r embeddingRec
 //	φ(x_i)_k = √λ_k·u_ik,  φ(x)_k = 1/√λ_k · Σ_i u_ik·k(x, x_i),  k ≤ rank,
 //
 // R^d → R^rank. The second formula extends the first formula to any x and agrees with it on the
-// points [Bengio et al. 2004]. Points returns the first formula. No other map to R^rank has inner
-// products closer to the Gram matrix in Frobenius or spectral norm. With rank = n the inner
-// products equal the Gram matrix to rounding. The features are kernel principal components, not
-// centred. Each u_k has its largest element positive; features of equal eigenvalues are unique up
-// to a rotation.
+// points [Bengio et al. 2004]. No other map to R^rank has inner products closer to the Gram matrix in
+// Frobenius or spectral norm. With rank = n the inner products equal the Gram matrix to rounding. The
+// features are kernel principal components, not centred. Each u_k has its largest element positive;
+// features of equal eigenvalues are unique up to a rotation.
 //
-// The points are copied. Building costs n Gram rows and O(n³), in float64.
+// The points are copied. Building costs n Gram rows and O(n³), in float64. A row costs n values of k
+// and n·rank multiply-adds; precision and memory are those of Nystroem.
 //
 // Spectral returns an error for a nil k, parameters of k out of range, no points or too many for
 // memory, a value of k that is not finite, a Gram matrix that has an eigenvalue below −Tolerance,
 // so that k is not a kernel, eigenvalues that did not converge, a rank below 1, and one above the
 // number of eigenvalues above Tolerance.
-func Spectral[T dense.Float](k kernels.Kernel, x dense.Matrix[T], rank int) (Embedding[T], error) {
+func Spectral[T dense.Float](k kernels.Kernel, x dense.Matrix[T], rank int) (Map[T], error) {
 	if err := size[float64]("rank", rank); err != nil {
 		return nil, err
 	}
@@ -140,10 +107,10 @@ func Spectral[T dense.Float](k kernels.Kernel, x dense.Matrix[T], rank int) (Emb
 	if err != nil {
 		return nil, err
 	}
-	return door.Choose[T, Embedding[T]](make32, make64, r)
+	return build[T](r)
 }
 
-func fitSpectral(k kernels.Kernel, points dense.Matrix[float64], rank int) (r embeddingRecipe, _ error) {
+func fitSpectral(k kernels.Kernel, points dense.Matrix[float64], rank int) (r spectralRecipe, _ error) {
 	gram, err := gramOf(k, "x", points)
 	if err != nil {
 		return r, err
@@ -155,28 +122,63 @@ func fitSpectral(k kernels.Kernel, points dense.Matrix[float64], rank int) (r em
 	if rank > s.rank {
 		return r, fmt.Errorf("rff: rank = %d is more than the numerical rank %d of the %d×%d Gram matrix of x", rank, s.rank, points.Rows, points.Rows)
 	}
-	return embeddingRecipe{"Spectral", k, points, s.times(rank, inverseRoot), s.times(rank, squareRoot), s.tolerance, rank}, nil
+	return spectralRecipe{k, points, s.scaled(rank), s.tolerance}, nil
 }
 
-// embeddingRecipe is φ(x) = Cᵀ·[k(x, p_1) …]ᵀ for the rows p of Points and C, which is
-// Coefficients, as a file stores it. Features are φ of the points. Features of Nystroem are in the
-// order of the caller's landmarks, Points in the order P, in which C is upper triangular.
-type embeddingRecipe struct {
-	Name                           string // Nystroem or Spectral
-	K                              kernels.Kernel
-	Points, Coefficients, Features dense.Matrix[float64]
-	Tolerance                      float64
-	Rank                           int
+// nystroemRecipe is the map of Nystroem, as a file stores it.
+type nystroemRecipe struct {
+	K         kernels.Kernel
+	Points    dense.Matrix[float64] // the landmarks in the order P, r×d
+	Inverse   []float64             // the lower triangle of R⁻ᵀ, row by row
+	Tolerance float64               // a residual within it may be rounding
 }
 
-// embedding is the map of Nystroem and Spectral.
+func nystroemMap[T dense.Float](s nystroemRecipe) (Map[T], error) {
+	n := s.Points.Rows
+	if want := uint64(n) * uint64(n+1) / 2; uint64(len(s.Inverse)) != want {
+		return nil, fmt.Errorf("rff: inverse has %d numbers, want the %d of a triangle of order %d", len(s.Inverse), want, n)
+	}
+	if err := limit.Memory[float64](n, n); err != nil {
+		return nil, fmt.Errorf("rff: points are %d×%d: %w", n, s.Points.Cols, err)
+	}
+	if err := argument.FiniteAll("rff: inverse", s.Inverse); err != nil {
+		return nil, err
+	}
+	c := dense.New[float64](n, n)
+	for f := range n {
+		for i, v := range s.Inverse[f*(f+1)/2:][:f+1] {
+			c.Set(i, f, v)
+		}
+	}
+	return newEmbedding[T]("Nystroem", s.K, s.Points, c, s.Tolerance, s)
+}
+
+// spectralRecipe is the map of Spectral, as a file stores it.
+type spectralRecipe struct {
+	K            kernels.Kernel
+	Points       dense.Matrix[float64] // n×d
+	Coefficients dense.Matrix[float64] // u_ik/√λ_k, n×rank
+	Tolerance    float64               // a residual within it may be rounding
+}
+
+func spectralMap[T dense.Float](s spectralRecipe) (Map[T], error) {
+	c := s.Coefficients
+	if c.Cols < 1 || c.Rows != s.Points.Rows {
+		return nil, fmt.Errorf("rff: points are %d×%d, coefficients %d×%d, want as many rows and at least one feature",
+			s.Points.Rows, s.Points.Cols, c.Rows, c.Cols)
+	}
+	if err := argument.Finite("rff: coefficients", c); err != nil {
+		return nil, err
+	}
+	return newEmbedding[T]("Spectral", s.K, s.Points, c, s.Tolerance, s)
+}
+
+// embedding is the map φ(x) = Cᵀ·[k(x, p_1) … k(x, p_n)]ᵀ.
 type embedding[T dense.Float] struct {
 	blockwise[T, embeddingSpace]
 	points       kernels.Fixed
 	coefficients []columns
-	features     dense.Matrix[float64] // φ of the points
 	tolerance    float64
-	rank         int
 }
 
 // columns are some columns of the coefficients, of which first is the first, without the last rows
@@ -193,22 +195,20 @@ const columnsAtOnce = 64
 // embeddingSpace holds a block of points, of their kernel values and of features.
 type embeddingSpace struct{ x, gram, phi []float64 }
 
-// newEmbedding prepares both factors of a map: the points and the coefficients.
-func newEmbedding[T dense.Float](s embeddingRecipe) (Map[T], error) {
-	points, c, features := s.Points, s.Coefficients, s.Features
-	if points.Rows < 1 || points.Cols < 1 || c.Cols < 1 || c.Rows != points.Rows || features.Rows != points.Rows || features.Cols != c.Cols {
-		return nil, fmt.Errorf("rff: points are %d×%d, coefficients %d×%d, features %d×%d, want as many rows and at least one feature",
-			points.Rows, points.Cols, c.Rows, c.Cols, features.Rows, features.Cols)
+// newEmbedding prepares both factors of a map: the points and the coefficients c.
+func newEmbedding[T dense.Float](name string, k kernels.Kernel, points, c dense.Matrix[float64], tolerance float64, recipe any) (Map[T], error) {
+	if points.Rows < 1 || points.Cols < 1 {
+		return nil, fmt.Errorf("rff: points are %d×%d, want at least 1×1", points.Rows, points.Cols)
 	}
-	if err := cmp.Or(argument.Kernel("rff: k", s.K), pointsFit(s.K, points.Cols), argument.Finite("rff: points", points), argument.Finite("rff: coefficients", c)); err != nil {
+	if err := cmp.Or(argument.Kernel("rff: k", k), pointsFit(k, points.Cols), argument.Finite("rff: points", points)); err != nil {
 		return nil, err
 	}
-	prepared, err := kernels.Against(s.K, points)
+	prepared, err := kernels.Against(k, points)
 	if err != nil {
 		return nil, fmt.Errorf("rff: k is out of range: %w", err)
 	}
-	e := &embedding[T]{points: prepared, features: features, tolerance: s.Tolerance, rank: s.Rank}
-	e.frame = frame{name: fmt.Sprintf("%s(%v)", s.Name, s.K), in: points.Cols, out: features.Cols, kernel: s.K, recipe: s}
+	e := &embedding[T]{points: prepared, tolerance: tolerance}
+	e.frame = frame{name: fmt.Sprintf("%s(%v)", name, k), in: points.Cols, out: c.Cols, kernel: k, recipe: recipe}
 	e.rows, e.transform = blockRows, e.block
 	e.coefficients = make([]columns, 0, (c.Cols+columnsAtOnce-1)/columnsAtOnce)
 	for first := 0; first < c.Cols; first += columnsAtOnce {
@@ -236,14 +236,6 @@ func (e *embedding[T]) block(s *embeddingSpace, dst, x, _ dense.Matrix[T]) {
 	}
 	dense.Copy(dst, phi)
 }
-
-func (e *embedding[T]) Points() dense.Matrix[T] {
-	return dense.Copy(dense.Matrix[T]{}, e.features)
-}
-
-func (e *embedding[T]) Rank() int { return e.rank }
-
-func (e *embedding[T]) Tolerance() float64 { return e.tolerance }
 
 // pointsOf returns a copy of the points x, which the caller calls name, for k.
 func pointsOf[T dense.Float](name string, k kernels.Kernel, x dense.Matrix[T]) (none dense.Matrix[float64], _ error) {
@@ -333,18 +325,14 @@ func upright(u dense.Matrix[float64]) dense.Matrix[float64] {
 	return u
 }
 
-// times returns the first r columns of the vectors, column k multiplied by f(λ_k).
-func (s spectrum) times(r int, f func(lambda float64) float64) dense.Matrix[float64] {
+// scaled returns the first r columns of the vectors, column k divided by √λ_k.
+func (s spectrum) scaled(r int) dense.Matrix[float64] {
 	u := s.vectors.ColRange(0, r).Clone()
 	for k := range r {
-		by := f(s.values[k])
+		by := 1 / math.Sqrt(s.values[k])
 		for i := range u.Rows {
 			u.Data[i*u.Stride+k] *= by
 		}
 	}
 	return u
 }
-
-func squareRoot(lambda float64) float64 { return math.Sqrt(lambda) }
-
-func inverseRoot(lambda float64) float64 { return 1 / math.Sqrt(lambda) }

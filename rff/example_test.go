@@ -178,7 +178,7 @@ func ExampleSpectral() {
 	if err != nil {
 		log.Fatal(err)
 	}
-	fmt.Printf("%.3f\n", f.Points().Data)
+	fmt.Printf("%.3f\n", f.Transform(dense.Matrix[float64]{}, x).Data)
 	fmt.Printf("%.3f\n", f.Transform(dense.Matrix[float64]{}, dense.Of(1, 2, []float64{0.6, 0.8})).Data)
 	_, err = rff.Spectral(kernels.DotProduct{}, x, 2)
 	fmt.Println(err)

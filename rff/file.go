@@ -108,8 +108,10 @@ func makeMap[T dense.Float](recipe any) (Map[T], error) {
 		return newKeys(r)
 	case sumRecipe[T]:
 		return newSum(r)
-	case embeddingRecipe:
-		return newEmbedding[T](r)
+	case nystroemRecipe:
+		return nystroemMap[T](r)
+	case spectralRecipe:
+		return spectralMap[T](r)
 	}
 	panic(fmt.Sprintf("rff: %T is no recipe", recipe))
 }
@@ -133,7 +135,7 @@ func init() {
 func register[T dense.Float]() {
 	archive.Register(map[string]any{
 		"Centred": centredRecipe[T]{}, "Compose": composeRecipe[T]{}, "Drawn": drawn[T]{},
-		"Embedding": embeddingRecipe{}, "Gradients": gradientsRecipe[T]{}, "Keys": keysRecipe[T]{},
-		"Sum": sumRecipe[T]{},
+		"Gradients": gradientsRecipe[T]{}, "Keys": keysRecipe[T]{}, "Nystroem": nystroemRecipe{},
+		"Spectral": spectralRecipe{}, "Sum": sumRecipe[T]{},
 	}, makeMap[T])
 }

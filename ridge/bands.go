@@ -32,7 +32,7 @@ func (m *Model[T]) Jackknife(dst, x, y dense.Matrix[T], weights []T) (dense.Matr
 	dst, err := m.rowwise(dst, x, y, weights, y.Cols, func(r *features.Rows) {
 		g := m.regression
 		errs := g.About(r)
-		for i, h := range m.variances(r.Phi) {
+		for i, h := range m.root.variances(r.Phi) {
 			rest := 1 - (h+g.Base)*r.Weights[i]
 			scale := math.Sqrt(rest) * math.Sqrt(1/r.Weights[i]+rest*r.Residuals[i]/g.Ratio)
 			row := errs.Row(i)
@@ -47,71 +47,73 @@ func (m *Model[T]) Jackknife(dst, x, y dense.Matrix[T], weights []T) (dense.Matr
 	return dst, argument.Finite("ridge: the ratio of error and deviation", dst)
 }
 
-// WithBands returns the model with bands from errors |y_ij − f_j(x_i)| (n×p, n ≥ 1) at rows that
-// the fit has not seen. If relative is set, the errors are ratios to the standard deviations of
-// Predict, as Jackknife computes them, and bands are wide where deviations are large: away from the
-// rows. Otherwise bands have the same width everywhere, which holds near the rows only. A model
-// that learnt scales of columns or a metric from its rows needs errors of fits to other rows that
-// learnt them again. Bands hold for every law of the noise [Vovk et al. 2005]. Files contain the
-// errors.
+// Bands are errors at rows that a fit has not seen, from which Band takes its half widths. Bands hold
+// for every law of the noise [Vovk et al. 2005]. A model that learnt scales of columns or a metric from
+// its rows needs errors of fits to other rows that learnt them again.
+type Bands[T dense.Float] struct {
+	// Errors are |y_ij − f_j(x_i)| (n×p, n ≥ 1), over the factors that Relative and Logs name.
+	Errors dense.Matrix[float64]
+
+	// Relative says that errors are ratios to the standard deviations of Predict, as Jackknife
+	// computes them, and bands are wide where deviations are large: away from the rows. Otherwise
+	// bands have the same width everywhere, which holds near the rows only.
+	Relative bool
+
+	// Logs, for noise that differs between rows, is a model, with the same map, of the logarithms of
+	// the errors, relative or not. Half widths are then multiplied by exp(max(g_j(x), least_j)), where
+	// g are the means of Logs, and Errors are divided by exp(g_j^(−i)(x_i)), the exponentials of the
+	// errors of Logs.LeaveOneOut. Nil stands for noise that does not differ.
+	Logs *Model[T]
+
+	// Least (p numbers) has the smallest g_j of the rows, because a g that falls on away from them
+	// would make bands narrow where nothing is known.
+	Least []float64
+}
+
+// WithBands returns the model with bands, which its file contains.
 //
-// The error reports another shape, and an error that is negative, NaN or infinite.
-func (m *Model[T]) WithBands(errors dense.Matrix[float64], relative bool) (*Model[T], error) {
+// The error reports Errors of another shape or with a number that is negative, NaN or infinite, a
+// zero Logs or one with another number of features or outputs than the model, and another number of
+// Least or one that is not finite.
+func (m *Model[T]) WithBands(b Bands[T]) (*Model[T], error) {
 	if m.phi == nil {
 		return nil, errNoModel
 	}
-	p := len(m.prior)
-	if errors.Check(); errors.Rows < 1 || errors.Cols != p {
-		return nil, fmt.Errorf("ridge: errors are %d×%d, want at least one row and %d columns", errors.Rows, errors.Cols, p)
+	p, n := len(m.prior), b.Errors.Rows
+	if b.Errors.Check(); n < 1 || b.Errors.Cols != p {
+		return nil, fmt.Errorf("ridge: errors are %d×%d, want at least one row and %d columns", n, b.Errors.Cols, p)
 	}
-	sorted := make([]float64, 0, errors.Rows*p)
+	sorted := dense.Transpose(dense.Matrix[float64]{}, b.Errors).Data
 	for j := range p {
-		for i := range errors.Rows {
-			sorted = append(sorted, errors.At(i, j))
-		}
-		slices.Sort(sorted[j*errors.Rows:])
+		slices.Sort(sorted[j*n : (j+1)*n])
 	}
 	with := *m
-	with.regression.Errors, with.regression.Relative, with.regression.Logs = sorted, relative, nil
+	with.regression.Errors, with.regression.Relative, with.regression.Logs = sorted, b.Relative, nil
 	if err := checkErrors(sorted, p); err != nil {
 		return nil, wrap(err)
 	}
-	return &with, nil
-}
-
-// WithNoise returns the model with bands for noise that differs between rows. logs is a model, with
-// the same map, of the logarithms of the errors that WithBands takes, relative or not. Half widths
-// are those of WithBands times exp(max(g_j(x), least_j)), where g are the means of logs. errors
-// (n×p) are those of WithBands over exp(g_j^(−i)(x_i)), the exponentials of the errors of
-// logs.LeaveOneOut. least (p numbers) has the smallest g_j of the rows, because a g that falls on
-// away from them would make bands narrow where nothing is known. Files contain g and least.
-//
-// The error reports a zero logs, another number of features or outputs than that of the model,
-// another number of least or one that is not finite, and the errors of WithBands.
-func (m *Model[T]) WithNoise(logs *Model[T], errors dense.Matrix[float64], least []float64, relative bool) (*Model[T], error) {
-	with, err := m.WithBands(errors, relative)
-	if err != nil {
-		return nil, err
+	if b.Logs == nil && b.Least == nil {
+		return &with, nil
 	}
-	if logs == nil || logs.phi == nil {
+	if b.Logs == nil || b.Logs.phi == nil {
 		return nil, errNoModel
 	}
-	w := logs.regression.Weights
+	w := b.Logs.regression.Weights
 	if own := m.regression.Weights; w.Rows != own.Rows || w.Cols != own.Cols {
 		return nil, fmt.Errorf("ridge: logs has %d features and %d outputs, want %d and %d", w.Rows, w.Cols, own.Rows, own.Cols)
 	}
-	if len(least) != w.Cols {
-		return nil, fmt.Errorf("ridge: least has %d numbers, want %d", len(least), w.Cols)
+	if len(b.Least) != w.Cols {
+		return nil, fmt.Errorf("ridge: least has %d numbers, want %d", len(b.Least), w.Cols)
 	}
-	if err := argument.FiniteAll("ridge: least", least); err != nil {
+	if err := argument.FiniteAll("ridge: least", b.Least); err != nil {
 		return nil, err
 	}
-	at := logs.regression.Intercepts()
+	at := b.Logs.regression.Intercepts()
 	for i, v := range m.regression.FeatureMean {
 		floats.AddScaled(at, v, w.Row(i))
 	}
-	with.regression.Logs = slices.Concat(w.Clone().Data, at, least)
-	return with, nil
+	with.regression.Logs = slices.Concat(w.Clone().Data, at, b.Least)
+	return &with, nil
 }
 
 // checkBands returns an error unless the errors are those of bands, and there are as many logs as a
@@ -140,8 +142,8 @@ func checkErrors(errors []float64, outputs int) error {
 // the fit.
 //
 // With n errors of WithBands, the half width is the ⌈level·(n + 1)⌉-th smallest error, times the
-// standard deviation of Predict if the errors are relative, and times exp(max(g, least)) after
-// WithNoise. It is +Inf if this rank exceeds n: n errors tell of levels up to n/(n + 1). Without
+// standard deviation of Predict if the errors are relative, and times exp(max(g, least)) with Logs.
+// It is +Inf if this rank exceeds n: n errors tell of levels up to n/(n + 1). Without
 // errors, noise counts as normal, and the half width is 1.645 standard deviations at the level 0.9.
 //
 // Away from the rows, bands are as good as deviations. They grow to that of the prior for maps with
@@ -153,28 +155,11 @@ func (m *Model[T]) Band(x dense.Matrix[T], level float64) (mean, half dense.Matr
 	mean, half = m.Predict(x)
 	g := dense.New[T](half.Rows, 0)
 	if logs, _ := m.regression.LogErrors(); logs != nil {
-		g = features.Mean(m.source, logs, dense.Matrix[T]{}, x, predictRows)
+		g = features.Mean(m.source, logs, dense.Matrix[T]{}, x, m.rows())
 	}
 	for i := range half.Rows {
 		band(&m.regression, half.Row(i), g.Row(i), level)
 	}
-	return mean, half
-}
-
-// Band writes the mean and the half widths of Model.Band at x (d numbers) into mean and half and
-// returns them. Band allocates a nil mean or half, and panics as Predict does, and if level is not
-// between 0 and 1.
-func (s *Predictor[T]) Band(mean, half, x []T, level float64) (_, _ []T) {
-	mean, half = s.Predict(mean, half, x)
-	var g []T
-	if logs, _ := s.core.LogErrors(); logs != nil {
-		r := s.begin(x)
-		for j := range half {
-			g = append(g, T((&predictor{Regression: *logs}).mean(r.phi, j)))
-		}
-		requests.Put(r)
-	}
-	band(&s.core.Regression, half, g, level)
 	return mean, half
 }
 

@@ -73,7 +73,7 @@ func TestBandsHoldTheirShare(t *testing.T) {
 	}
 	x, y := draw(400, 1)
 	others, targets := draw(4000, 2)
-	m, err := ridge.Fit(t.Context(), gaussian[float64](t, 16, 1, 1, 1), x, y, ridge.Options{})
+	m, err := ridge.Fit(t.Context(), gaussian[float64](t, 16, 1, 1, 1), ridge.Block[float64]{X: x, Y: y}, ridge.Options{})
 	require.NoError(t, err)
 	share := func(m *ridge.Model[float64], level float64) float64 {
 		mean, half := m.Band(others, level)
@@ -98,19 +98,15 @@ func TestBandsHoldTheirShare(t *testing.T) {
 		if relative {
 			of = ratios
 		}
-		with, err := m.WithBands(of, relative)
+		with, err := m.WithBands(ridge.Bands[float64]{Errors: of, Relative: relative})
 		require.NoError(t, err)
 		for _, level := range []float64{0.5, 0.9} {
 			assert.InDelta(t, level, share(with, level), 4*math.Sqrt(level*(1-level)*(1.0/400+1.0/4000)), "level %v, relative %v", level, relative)
 		}
 		mean, half := with.Band(others.RowRange(0, 1), 0.9)
-		p, err := reread(t, with, ridge.ReadModel[float64]).Predictor(t.Context())
-		require.NoError(t, err)
-		view, err := ridge.ViewPredictor[float64](fileOf(t, p))
-		require.NoError(t, err)
-		one, width := view.Band(nil, nil, others.Row(0), 0.9)
-		assert.InDelta(t, mean.At(0, 0), one[0], 1e-9)
-		assert.InEpsilon(t, half.At(0, 0), width[0], 1e-3)
+		one, width := reread(t, with, ridge.ReadModel[float64]).Band(others.RowRange(0, 1), 0.9)
+		assert.Equal(t, mean, one)
+		assert.Equal(t, half, width)
 	}
 	assert.Greater(t, share(m, 0.9), 0.94, "the model itself is unchanged")
 }
@@ -119,20 +115,20 @@ func TestBandErrors(t *testing.T) {
 	x, y := friedman[float64](30, 5, 1)
 	identity, err := rff.Draw[float64](rff.Identity{D: 5}, nil)
 	require.NoError(t, err)
-	m, err := ridge.Fit(t.Context(), identity, x, y, ridge.Options{})
+	m, err := ridge.Fit(t.Context(), identity, ridge.Block[float64]{X: x, Y: y}, ridge.Options{})
 	require.NoError(t, err)
-	_, err = m.WithBands(dense.Matrix[float64]{}, true)
+	_, err = m.WithBands(ridge.Bands[float64]{Errors: dense.Matrix[float64]{}, Relative: true})
 	assert.EqualError(t, err, "ridge: errors are 0×0, want at least one row and 1 columns")
-	_, err = m.WithBands(dense.Of(2, 1, []float64{1, -1}), true)
+	_, err = m.WithBands(ridge.Bands[float64]{Errors: dense.Of(2, 1, []float64{1, -1}), Relative: true})
 	assert.EqualError(t, err, "ridge: errors[0] = -1, want a finite number from 0 on")
-	_, err = m.WithBands(dense.Of(1, 1, []float64{math.NaN()}), true)
+	_, err = m.WithBands(ridge.Bands[float64]{Errors: dense.Of(1, 1, []float64{math.NaN()}), Relative: true})
 	assert.EqualError(t, err, "ridge: errors[0] = NaN, want a finite number from 0 on")
-	_, err = new(ridge.Model[float64]).WithBands(dense.New[float64](1, 1), true)
+	_, err = new(ridge.Model[float64]).WithBands(ridge.Bands[float64]{Errors: dense.New[float64](1, 1), Relative: true})
 	assert.ErrorContains(t, err, "Model is zero")
 	for _, level := range []float64{0, 1, math.NaN()} {
 		assert.Panics(t, func() { m.Band(x, level) })
 	}
-	with, err := m.WithBands(dense.Of(3, 1, []float64{3, 1, 2}), false)
+	with, err := m.WithBands(ridge.Bands[float64]{Errors: dense.Of(3, 1, []float64{3, 1, 2})})
 	require.NoError(t, err)
 	_, half := with.Band(x.RowRange(0, 1), 0.5)
 	assert.Equal(t, 2.0, half.At(0, 0))
@@ -144,14 +140,12 @@ func testRankOfBands[T dense.Float](t *testing.T) {
 	x := dense.Of(4, 1, []T{1, 2, 3, 5})
 	identity, err := rff.Draw[T](rff.Identity{D: 1}, nil)
 	require.NoError(t, err)
-	m, err := ridge.Fit(t.Context(), identity, x, dense.Of(4, 1, []T{1, 0, 1, 0}), ridge.Options{})
+	m, err := ridge.Fit(t.Context(), identity, ridge.Block[T]{X: x, Y: dense.Of(4, 1, []T{1, 0, 1, 0})}, ridge.Options{})
 	require.NoError(t, err)
 	var errs []float64
 	for n := 1; n <= 200; n++ {
 		errs = append(errs, float64(n))
-		with, err := m.WithBands(dense.Of(n, 1, errs), false)
-		require.NoError(t, err)
-		p, err := with.Predictor(t.Context())
+		with, err := m.WithBands(ridge.Bands[T]{Errors: dense.Of(n, 1, errs)})
 		require.NoError(t, err)
 		for k := 1; k < 100; k++ {
 			want := T((k*(n+1) + 99) / 100)
@@ -160,8 +154,6 @@ func testRankOfBands[T dense.Float](t *testing.T) {
 			}
 			_, half := with.Band(x.RowRange(0, 1), float64(k)/100)
 			require.Equal(t, want, half.At(0, 0), "%d errors at %d/100", n, k)
-			_, one := p.Band(nil, nil, x.Row(0), float64(k)/100)
-			require.Equal(t, want, one[0])
 		}
 	}
 }
@@ -170,9 +162,9 @@ func TestRankOfBands(t *testing.T) {
 	densetest.Both(t, testRankOfBands[float32], testRankOfBands[float64])
 }
 
-// The noise is exp(x) for x in (0, 2). Bands of WithNoise hold their share in both halves of the
+// The noise is exp(x) for x in (0, 2). Bands of Logs hold their share in both halves of the
 // range, and bands of equal width miss one in six targets of the noisy half, within four standard
-// errors. The file and the predictor have the same bands.
+// errors. The file has the same bands.
 func testNoise[T dense.Float](t *testing.T) {
 	const n = 1000
 	draw := func(n int, seed uint64) (x, y dense.Matrix[T]) {
@@ -189,7 +181,7 @@ func testNoise[T dense.Float](t *testing.T) {
 	x, y := draw(n, 1)
 	others, targets := draw(4000, 2)
 	phi := gaussian[T](t, 8, 1, 1, 1)
-	m, err := ridge.Fit(t.Context(), phi, x, y, ridge.Options{})
+	m, err := ridge.Fit(t.Context(), phi, ridge.Block[T]{X: x, Y: y}, ridge.Options{})
 	require.NoError(t, err)
 	errs, err := m.LeaveOneOut(dense.Matrix[T]{}, x, y, nil)
 	require.NoError(t, err)
@@ -198,7 +190,7 @@ func testNoise[T dense.Float](t *testing.T) {
 		sizes.Data[i] = math.Abs(float64(e))
 		logs.Data[i] = T(math.Log(sizes.Data[i] + 1e-3))
 	}
-	g, err := ridge.Fit(t.Context(), phi, x, logs, ridge.Options{})
+	g, err := ridge.Fit(t.Context(), phi, ridge.Block[T]{X: x, Y: logs}, ridge.Options{})
 	require.NoError(t, err)
 	rest, err := g.LeaveOneOut(dense.Matrix[T]{}, x, logs, nil)
 	require.NoError(t, err)
@@ -207,9 +199,9 @@ func testNoise[T dense.Float](t *testing.T) {
 		ratios.Data[i] = math.Exp(float64(v))
 		least[i%2] = min(least[i%2], float64(logs.Data[i]-v))
 	}
-	with, err := m.WithNoise(g, ratios, least, false)
+	with, err := m.WithBands(ridge.Bands[T]{Errors: ratios, Logs: g, Least: least})
 	require.NoError(t, err)
-	equal, err := m.WithBands(sizes, false)
+	equal, err := m.WithBands(ridge.Bands[T]{Errors: sizes})
 	require.NoError(t, err)
 	share := func(m *ridge.Model[T], lo, hi float64, output int) float64 {
 		mean, half := m.Band(others, 0.9)
@@ -235,29 +227,25 @@ func testNoise[T dense.Float](t *testing.T) {
 	m2, h2 := again.Band(others, 0.9)
 	assert.Equal(t, mean, m2)
 	assert.Equal(t, half, h2)
-	p, err := again.Predictor(t.Context())
-	require.NoError(t, err)
-	view, err := ridge.ViewPredictor[T](fileOf(t, p))
-	require.NoError(t, err)
-	_, width := view.Band(nil, nil, others.Row(0), 0.9)
-	for j, v := range width {
+	_, width := again.Band(others.RowRange(0, 1), 0.9)
+	for j, v := range width.Data {
 		assert.InEpsilon(t, half.At(0, j), v, 1e-5)
 	}
-	none, err := with.WithBands(sizes, false)
+	none, err := with.WithBands(ridge.Bands[T]{Errors: sizes})
 	require.NoError(t, err)
 	_, h2 = none.Band(others, 0.9)
 	assert.Equal(t, h2.At(0, 0), h2.At(1, 0), "the last bands count")
-	_, err = m.WithNoise(nil, ratios, least, false)
+	_, err = m.WithBands(ridge.Bands[T]{Errors: ratios, Logs: nil, Least: least})
 	assert.ErrorContains(t, err, "Model is zero")
-	_, err = m.WithNoise(g, dense.New[float64](3, 1), least, false)
+	_, err = m.WithBands(ridge.Bands[T]{Errors: dense.New[float64](3, 1), Logs: g, Least: least})
 	assert.EqualError(t, err, "ridge: errors are 3×1, want at least one row and 2 columns")
-	one, err := ridge.Fit(t.Context(), phi, x, logs.ColRange(0, 1), ridge.Options{})
+	one, err := ridge.Fit(t.Context(), phi, ridge.Block[T]{X: x, Y: logs.ColRange(0, 1)}, ridge.Options{})
 	require.NoError(t, err)
-	_, err = m.WithNoise(one, ratios, least, false)
+	_, err = m.WithBands(ridge.Bands[T]{Errors: ratios, Logs: one, Least: least})
 	assert.EqualError(t, err, "ridge: logs has 16 features and 1 outputs, want 16 and 2")
-	_, err = m.WithNoise(g, ratios, least[:1], false)
+	_, err = m.WithBands(ridge.Bands[T]{Errors: ratios, Logs: g, Least: least[:1]})
 	assert.EqualError(t, err, "ridge: least has 1 numbers, want 2")
-	_, err = m.WithNoise(g, ratios, []float64{0, math.NaN()}, false)
+	_, err = m.WithBands(ridge.Bands[T]{Errors: ratios, Logs: g, Least: []float64{0, math.NaN()}})
 	assert.ErrorContains(t, err, "ridge: least")
 }
 
@@ -273,22 +261,18 @@ func testNoiseAwayFromRows[T dense.Float](t *testing.T) {
 	}
 	phi, err := rff.Draw[T](rff.Identity{D: 1}, nil)
 	require.NoError(t, err)
-	m, err := ridge.Fit(t.Context(), phi, x, y, ridge.Options{Noise: 1, Prior: 1})
+	m, err := ridge.Fit(t.Context(), phi, ridge.Block[T]{X: x, Y: y}, ridge.Options{Noise: 1, Prior: 1})
 	require.NoError(t, err)
-	g, err := ridge.Fit(t.Context(), phi, x, logs, ridge.Options{Noise: 0.01, Prior: 100})
+	g, err := ridge.Fit(t.Context(), phi, ridge.Block[T]{X: x, Y: logs}, ridge.Options{Noise: 0.01, Prior: 100})
 	require.NoError(t, err)
 	errs := dense.Of(9, 1, []float64{1, 1, 1, 1, 1, 1, 1, 1, 2})
 	z := dense.Of(3, 1, []T{-40, 0.5, 20})
 	_, sd := m.Predict(z)
 	mean := g.Mean(dense.Matrix[T]{}, z)
 	for _, relative := range []bool{false, true} {
-		with, err := m.WithNoise(g, errs, []float64{-0.5}, relative)
+		with, err := m.WithBands(ridge.Bands[T]{Errors: errs, Logs: g, Least: []float64{-0.5}, Relative: relative})
 		require.NoError(t, err)
 		again := reread(t, with, ridge.ReadModel[T])
-		p, err := again.Predictor(t.Context())
-		require.NoError(t, err)
-		view, err := ridge.ViewPredictor[T](fileOf(t, p))
-		require.NoError(t, err)
 		_, half := again.Band(z, 0.9)
 		for i := range z.Rows {
 			want := 2 * math.Exp(max(float64(mean.At(i, 0)), -0.5))
@@ -296,8 +280,8 @@ func testNoiseAwayFromRows[T dense.Float](t *testing.T) {
 				want *= float64(sd.At(i, 0))
 			}
 			require.InEpsilon(t, want, float64(half.At(i, 0)), 1e-5)
-			_, one := view.Band(nil, nil, z.Row(i), 0.9)
-			require.InEpsilon(t, want, float64(one[0]), 1e-3)
+			_, one := again.Band(z.RowRange(i, i+1), 0.9)
+			require.InEpsilon(t, want, float64(one.At(0, 0)), 1e-5)
 		}
 		_, half = again.Band(z, 0.91)
 		assert.True(t, math.IsInf(float64(half.At(0, 0)), 1), "nine errors tell of 0.9")

@@ -51,7 +51,7 @@ func TestBoxesLearnSteps(t *testing.T) {
 	z, truth := steps(1000, 2)
 	rmse := func(phi rff.Map[float64], err error) float64 {
 		require.NoError(t, err)
-		m, err := ridge.Fit(t.Context(), phi, x, y, ridge.Options{})
+		m, err := ridge.Fit(t.Context(), phi, ridge.Block[float64]{X: x, Y: y}, ridge.Options{})
 		require.NoError(t, err)
 		sum := 0.0
 		for i, v := range m.Mean(dense.Matrix[float64]{}, z).Data {

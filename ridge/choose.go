@@ -53,13 +53,19 @@ func Choose[T dense.Float](ctx context.Context, maps []rff.Map[T], rows Rows[T],
 	if err := argument.Context("ridge", ctx); err != nil {
 		return Choice[T]{}, err
 	}
-	if err := o.Options.Check(); err != nil {
+	if err := o.Options.check(); err != nil {
 		return Choice[T]{}, err
 	}
 	var c Choice[T]
 	var model *Model[T]
 	var err error
 	c.Trials, err = try(ctx, maps, o.Progress, 1, func(phi rff.Map[T]) (float64, error) {
+		if o.Iterative != nil {
+			if model, err = Fit(ctx, phi, rows, o.Options); err != nil {
+				return 0, &fitError{err}
+			}
+			return model.evidence, nil
+		}
 		sums, err := Sum(ctx, phi, rows)
 		if err != nil {
 			return 0, err

@@ -52,7 +52,7 @@ func testClassify[T dense.Float](t *testing.T) {
 	maps := []rff.Map[T]{gaussian[T](t, 24, 2, 0.1, 1), gaussian[T](t, 24, 2, 1.5, 1)}
 	least := logLoss(truth, labels)
 	done := 0
-	found, err := ridge.Classify(ctx, maps, train, 3, ridge.ClassifyOptions{Progress: func(n, total int) { done = 10*n + total }})
+	found, err := ridge.Classify(ctx, maps, train, ridge.ClassifyOptions{Classes: 3, Progress: func(n, total int) { done = 10*n + total }})
 	require.NoError(t, err)
 	assert.Equal(t, 22, done)
 	assert.Equal(t, 1, found.Best)
@@ -91,7 +91,7 @@ func TestLossOfClassify(t *testing.T) {
 		y.Set(i, l, 1)
 	}
 	phi := gaussian[float64](t, 8, 2, 1.5, 1)
-	found, err := ridge.Classify(t.Context(), []rff.Map[float64]{phi}, train, 3, ridge.ClassifyOptions{Ratio: lambda, ClassWeights: factors})
+	found, err := ridge.Classify(t.Context(), []rff.Map[float64]{phi}, train, ridge.ClassifyOptions{Classes: 3, Ratio: lambda, ClassWeights: factors})
 	require.NoError(t, err)
 	assert.Equal(t, lambda, found.Ratio)
 	sum, total := 0.0, 0.0
@@ -122,15 +122,15 @@ func TestLossOfClassify(t *testing.T) {
 func TestRatioOfClassify(t *testing.T) {
 	train, _, _ := rings[float64](300, 1)
 	maps := []rff.Map[float64]{gaussian[float64](t, 16, 2, 1.5, 1)}
-	found, err := ridge.Classify(t.Context(), maps, train, 3, ridge.ClassifyOptions{})
+	found, err := ridge.Classify(t.Context(), maps, train, ridge.ClassifyOptions{Classes: 3})
 	require.NoError(t, err)
 	for e := -6; e < 4; e++ {
-		at, err := ridge.Classify(t.Context(), maps, train, 3, ridge.ClassifyOptions{Ratio: math.Pow(10, float64(e))})
+		at, err := ridge.Classify(t.Context(), maps, train, ridge.ClassifyOptions{Classes: 3, Ratio: math.Pow(10, float64(e))})
 		require.NoError(t, err)
 		assert.LessOrEqual(t, found.Trials[0].Score, at.Trials[0].Score+1e-3)
 	}
 	many, _, _ := rings[float64](9000, 3)
-	found, err = ridge.Classify(t.Context(), maps, many, 3, ridge.ClassifyOptions{Ratio: 1})
+	found, err = ridge.Classify(t.Context(), maps, many, ridge.ClassifyOptions{Classes: 3, Ratio: 1})
 	require.NoError(t, err)
 	other, labels, _ := rings[float64](9000, 4)
 	assert.InDelta(t, logLoss(found.Classifier.Probabilities(dense.Matrix[float64]{}, other.X), labels), found.Trials[0].Score, 4*0.6/math.Sqrt(2048))
@@ -140,11 +140,12 @@ func TestClassifierErrors(t *testing.T) {
 	train, _, _ := rings[float64](20, 1)
 	phi := gaussian[float64](t, 8, 2, 1.5, 1)
 	fit := func(phi rff.Map[float64], rows ridge.Rows[float64], classes int, o ridge.ClassifyOptions) error {
-		_, err := ridge.Classify(t.Context(), []rff.Map[float64]{phi}, rows, classes, o)
+		o.Classes = classes
+		_, err := ridge.Classify(t.Context(), []rff.Map[float64]{phi}, rows, o)
 		return err
 	}
 	var none ridge.ClassifyOptions
-	assert.EqualError(t, fit(phi, train, 1, none), "ridge: classes = 1, want at least 2")
+	assert.EqualError(t, fit(phi, train, 1, none), "ridge: Classes = 1, want at least 2")
 	assert.EqualError(t, fit(nil, train, 2, none), "ridge: phi is nil, want a feature map")
 	assert.EqualError(t, fit(phi, nil, 2, none), "ridge: rows is nil, want data")
 	assert.ErrorContains(t, fit(phi, train, math.MaxInt/9, none), "ridge: 16 features of")
@@ -157,9 +158,9 @@ func TestClassifierErrors(t *testing.T) {
 	assert.EqualError(t, fit(phi, train, 3, ridge.ClassifyOptions{ClassWeights: []float64{1, 0, 1}}), "ridge: ClassWeights[1] = 0, want a positive number")
 	equal := ridge.Block[float64]{X: dense.New[float64](20, 2), Y: train.Y}
 	assert.ErrorContains(t, fit(phi, equal, 3, none), "ridge: the features do not vary")
-	_, err := ridge.Classify(t.Context(), nil, train, 3, none)
+	_, err := ridge.Classify(t.Context(), nil, train, ridge.ClassifyOptions{Classes: 3})
 	assert.EqualError(t, err, "ridge: no maps, want at least 1")
-	found, err := ridge.Classify(t.Context(), []rff.Map[float64]{phi}, train, 3, none)
+	found, err := ridge.Classify(t.Context(), []rff.Map[float64]{phi}, train, ridge.ClassifyOptions{Classes: 3})
 	require.NoError(t, err)
 	c := found.Classifier
 	assert.PanicsWithValue(t, "ridge: x is 20×1, want 20×2", func() { c.Probabilities(dense.Matrix[float64]{}, train.Y) })
@@ -221,12 +222,12 @@ func testClassesOfLargeMeans[T dense.Float](t *testing.T) {
 	require.NoError(t, err)
 	phi, err := rff.Draw[T](rff.Identity{D: 2}, nil)
 	require.NoError(t, err)
-	o := ridge.ClassifyOptions{Ratio: 1}
-	exact, err := ridge.Classify(ctx, []rff.Map[float64]{wide}, near, 2, o)
+	o := ridge.ClassifyOptions{Classes: 2, Ratio: 1}
+	exact, err := ridge.Classify(ctx, []rff.Map[float64]{wide}, near, o)
 	require.NoError(t, err)
 	for _, mean := range []float64{0, 1e5, 1e6} {
 		rows := halves[T](300, mean)
-		c, err := ridge.Classify(ctx, []rff.Map[T]{phi}, rows, 2, o)
+		c, err := ridge.Classify(ctx, []rff.Map[T]{phi}, rows, o)
 		require.NoError(t, err, "mean %g", mean)
 		assert.InDeltaSlice(t, exact.Classifier.Probabilities(dense.Matrix[float64]{}, near.X).Data, c.Classifier.Probabilities(dense.Matrix[T]{}, rows.X).Data, 5e-4, "mean %g", mean)
 	}

@@ -12,6 +12,7 @@ import (
 
 	"github.com/seed-feabd252/randfeat/dense"
 	"github.com/seed-feabd252/randfeat/internal/argument"
+	"github.com/seed-feabd252/randfeat/internal/compute/cholesky"
 	"github.com/seed-feabd252/randfeat/internal/compute/features"
 	"github.com/seed-feabd252/randfeat/internal/compute/matmul"
 	"github.com/seed-feabd252/randfeat/internal/compute/parallel"
@@ -22,6 +23,9 @@ import (
 
 // ClassifyOptions are the parameters of Classify. The zero value chooses them by leave-one-out.
 type ClassifyOptions struct {
+	// Classes is the number of classes, at least 2.
+	Classes int
+
 	// Ratio is λ, in squared units of the features. 0 stands for the λ of least loss.
 	Ratio float64
 
@@ -48,7 +52,7 @@ type Classification[T dense.Float] struct {
 const sampledRows = 2048
 
 // Classify fits a classifier for each map to the rows and returns the best classifier. The targets
-// (n×1) are the classes c_i, whole numbers from 0 to classes − 1.
+// (n×1) are the classes c_i, whole numbers from 0 to Classes − 1.
 //
 // A classifier is ridge regression on indicators of the classes with a temperature. With the means
 // f_c of the regression of [c_i = c] and their leave-one-out means f⁻ⁱ, as LeaveOneOut computes
@@ -72,20 +76,20 @@ const sampledRows = 2048
 // Classify reads the rows once for each map. A map costs n transforms, n·D²/2 multiply-adds, and
 // about 20 times D³/3 + 1024·D² for the values of λ.
 //
-// The error reports no maps, a nil map, classes below 2, options out of range, a target that is not
+// The error reports no maps, a nil map, Classes below 2, options out of range, a target that is not
 // a class, a class without rows of a weight above 0, rows that Add refuses, the end of ctx, and the
 // error of the first map if no map can be fitted. A nil ctx panics.
-func Classify[T dense.Float](ctx context.Context, maps []rff.Map[T], rows Rows[T], classes int, o ClassifyOptions) (Classification[T], error) {
+func Classify[T dense.Float](ctx context.Context, maps []rff.Map[T], rows Rows[T], o ClassifyOptions) (Classification[T], error) {
 	var c Classification[T]
 	if err := argument.Context("ridge", ctx); err != nil {
 		return c, err
 	}
-	if err := o.check(classes); err != nil {
+	if err := o.check(); err != nil {
 		return c, err
 	}
 	var found Classification[T]
 	trials, err := try(ctx, maps, o.Progress, -1, func(phi rff.Map[T]) (loss float64, err error) {
-		found, loss, err = classify(ctx, phi, rows, classes, o)
+		found, loss, err = classify(ctx, phi, rows, o)
 		return loss, err
 	}, func(i int) { found.Best = i; c = found })
 	if err != nil {
@@ -95,11 +99,12 @@ func Classify[T dense.Float](ctx context.Context, maps []rff.Map[T], rows Rows[T
 	return c, nil
 }
 
-func (o ClassifyOptions) check(classes int) error {
+func (o ClassifyOptions) check() error {
+	classes := o.Classes
 	if classes < 2 {
-		return fmt.Errorf("ridge: classes = %d, want at least 2", classes)
+		return fmt.Errorf("ridge: Classes = %d, want at least 2", classes)
 	}
-	if err := (Options{Ratio: o.Ratio}).Check(); err != nil {
+	if err := (Options{Ratio: o.Ratio}).check(); err != nil {
 		return err
 	}
 	if o.ClassWeights != nil && len(o.ClassWeights) != classes {
@@ -114,8 +119,9 @@ func (o ClassifyOptions) check(classes int) error {
 }
 
 // classify fits a classifier for one map, and returns its loss.
-func classify[T dense.Float](ctx context.Context, phi rff.Map[T], rows Rows[T], classes int, o ClassifyOptions) (found Classification[T], loss float64, err error) {
+func classify[T dense.Float](ctx context.Context, phi rff.Map[T], rows Rows[T], o ClassifyOptions) (found Classification[T], loss float64, err error) {
 	d, width := phi.Dims()
+	classes := o.Classes
 	if err := limit.Memory[float64](width+1, classes); err != nil {
 		return found, 0, fmt.Errorf("ridge: %d features of %d classes: %w", width, classes, err)
 	}
@@ -157,10 +163,9 @@ func classify[T dense.Float](ctx context.Context, phi rff.Map[T], rows Rows[T], 
 		if at, err = p.at(math.Exp(log)); err != nil {
 			return math.Inf(-1)
 		}
-		found.Temperature, loss = held.temperature(&posterior{
-			regression: features.Regression{Weights: at.weights, Facts: features.Facts{FeatureMean: sums.mean, TargetMean: sums.targets, Base: 1 / sums.weight}},
-			factor:     at.factor,
-		})
+		found.Temperature, loss = held.temperature(&features.Regression{
+			Weights: at.weights, Facts: features.Facts{FeatureMean: sums.mean, TargetMean: sums.targets, Base: 1 / sums.weight},
+		}, at.factor)
 		mixed, loss = mixture(held.scores, held.labels, held.shares, found.Temperature, loss)
 		return -loss
 	}
@@ -232,13 +237,13 @@ type losses struct {
 }
 
 // temperature returns the β of least loss, and the loss.
-func (l *losses) temperature(p *posterior) (beta, loss float64) {
+func (l *losses) temperature(g *features.Regression, factor *cholesky.Factor) (beta, loss float64) {
 	parallel.Rows(len(l.labels), predictRows, func(lo, hi int) {
 		r := &features.Rows{Phi: l.phi.RowRange(lo, hi), Y: dense.New[float64](hi-lo, l.scores.Cols), Weights: l.weights[lo:hi]}
 		for i, c := range l.labels[lo:hi] {
 			r.Y.Set(i, c, 1)
 		}
-		p.leaveOut(r)
+		leaveOut(r, g, halves(factor, r.Phi))
 		errs := r.First.Rows(hi - lo)
 		for i := range hi - lo {
 			for j, e := range errs.Row(i) {
@@ -247,6 +252,22 @@ func (l *losses) temperature(p *posterior) (beta, loss float64) {
 		}
 	})
 	return temperatureOf(l.scores, l.labels, l.shares)
+}
+
+// halves returns ‖R⁻ᵀφ_i‖² for the rows φ_i of phi, by a solution of RᵀV = φ.
+func halves(factor *cholesky.Factor, phi dense.Matrix[float64]) []float64 {
+	space := bandSpaces.Get()
+	defer bandSpaces.Put(space)
+	space.Shape(phi.Cols, phi.Rows)
+	v := dense.Transpose(space.Rows(phi.Cols), phi)
+	factor.Half(context.Background(), v)
+	variances := make([]float64, phi.Rows)
+	for f := range v.Rows {
+		for i, e := range v.Row(f) {
+			variances[i] += e * e
+		}
+	}
+	return variances
 }
 
 // temperatureOf returns the β that minimises the weighted mean of −log P_i(c_i) for P_i =

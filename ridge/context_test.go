@@ -40,7 +40,7 @@ func TestEndOfContext(t *testing.T) {
 	}
 	runs := map[string]func(ctx context.Context) error{
 		"Classify": func(ctx context.Context) error {
-			_, err := ridge.Classify(ctx, maps, ridge.Block[float64]{X: x, Y: classes}, 3, ridge.ClassifyOptions{})
+			_, err := ridge.Classify(ctx, maps, ridge.Block[float64]{X: x, Y: classes}, ridge.ClassifyOptions{Classes: 3})
 			return err
 		},
 	}
@@ -82,12 +82,12 @@ func TestHugeNumbers(t *testing.T) {
 	phi := gaussian[float64](t, 10, 5, 1, 1)
 	rows := ridge.Block[float64]{X: x, Y: y}
 	ctx := context.Background()
-	m, err := ridge.Fit(t.Context(), phi, x, y, ridge.Options{})
+	m, err := ridge.Fit(t.Context(), phi, ridge.Block[float64]{X: x, Y: y}, ridge.Options{})
 	require.NoError(t, err)
 	for _, huge := range []int{int(min(int64(1)<<40, math.MaxInt)), math.MaxInt >> 1, math.MaxInt} {
 		_, err := ridge.NewSums(phi, huge)
 		assert.ErrorContains(t, err, "ridge: sums of 20 features and ")
-		_, err = ridge.Classify(ctx, []rff.Map[float64]{phi}, rows, huge, ridge.ClassifyOptions{})
+		_, err = ridge.Classify(ctx, []rff.Map[float64]{phi}, rows, ridge.ClassifyOptions{Classes: huge})
 		assert.ErrorContains(t, err, "ridge: 20 features of ")
 		_, err = m.Sample(huge, 0, rand.NewPCG(1, 2))
 		assert.ErrorContains(t, err, "ridge: n = ")

@@ -40,19 +40,14 @@ const (
 
 // newProblem returns the problem for the sums about the means, or about zero without an intercept.
 func newProblem(ctx context.Context, m *moments, o Options) (*problem, error) {
-	if m.n == 0 || !(m.weight > 0) {
-		return nil, errNoRows
+	if err := m.checkFit(); err != nil {
+		return nil, err
 	}
-	if len(m.targets) == 0 {
-		return nil, errors.New("ridge: the sums have no targets, want at least 1 to fit")
-	}
-	p := &problem{ctx: ctx, opts: o, rows: m.rows, constant: -m.logWeight}
-	if !o.NoIntercept {
-		p.rows--
-		p.constant += math.Log(m.weight)
-	}
+	p := &problem{ctx: ctx, opts: o}
+	p.rows, p.constant = m.evidenceTerms(o)
+	p.squares, p.cross = m.about(!o.NoIntercept)
 	var err error
-	if p.squares, p.cross, p.square, err = m.products(ctx, !o.NoIntercept); err != nil {
+	if p.square, err = m.products(ctx, !o.NoIntercept); err != nil {
 		return nil, err
 	}
 	for i := range p.square.Rows {
@@ -87,6 +82,26 @@ func newProblem(ctx context.Context, m *moments, o Options) (*problem, error) {
 		p.rounding = max(p.rounding, singleMargin/margin*m.single.norm(&m.square))
 	}
 	return p, nil
+}
+
+// checkFit returns an error unless there are rows and targets.
+func (m *moments) checkFit() error {
+	if m.n == 0 || !(m.weight > 0) {
+		return errNoRows
+	}
+	if len(m.targets) == 0 {
+		return errors.New("ridge: the sums have no targets, want at least 1 to fit")
+	}
+	return nil
+}
+
+// evidenceTerms returns the number of contrasts of the targets, and the terms of the evidence that
+// depend on the weights alone.
+func (m *moments) evidenceTerms(o Options) (n, constant float64) {
+	if o.NoIntercept {
+		return m.rows, -m.logWeight
+	}
+	return m.rows - 1, math.Log(m.weight) - m.logWeight
 }
 
 // fit is the solution for one λ.
@@ -125,15 +140,7 @@ func (p *problem) at(ratio float64) (f fit, err error) {
 			f.hidden = true
 			rest = max(rest, 0)
 		}
-		switch {
-		case p.opts.Noise > 0:
-			f.noise[j] = p.opts.Noise
-		case p.opts.Prior > 0:
-			f.noise[j] = ratio * p.opts.Prior
-		default:
-			f.noise[j] = rest / p.rows
-		}
-		f.prior[j] = f.noise[j] / ratio
+		f.noise[j], f.prior[j] = p.opts.variances(ratio, rest/p.rows)
 		f.evidence -= 0.5 * (rest/f.noise[j] + f.factor.LogDet - float64(a.Rows)*math.Log(ratio) +
 			p.rows*math.Log(2*math.Pi*f.noise[j]) + p.constant)
 	}
@@ -143,29 +150,14 @@ func (p *problem) at(ratio float64) (f fit, err error) {
 // chooseRatio returns λ: the given λ, or the λ of maximum evidence.
 func (p *problem) chooseRatio() (float64, error) {
 	low := margin * p.rounding
-	ratio, variances := p.opts.Ratio, p.opts.Noise > 0 && p.opts.Prior > 0
-	if variances {
-		ratio = p.opts.Noise / p.opts.Prior
-	}
-	if variances || ratio > 0 {
+	if ratio, given := p.opts.ratio(); given {
 		if !(ratio > low) || math.IsInf(ratio, 0) {
 			return 0, fmt.Errorf("ridge: Noise/Prior = %.3g, want more than %.3g, below which the rounding of the sums is felt", ratio, low)
 		}
 		return ratio, nil
 	}
-	if p.rows < 1 {
-		least := 2.0
-		if p.opts.NoIntercept {
-			least = 1
-		}
-		return 0, fmt.Errorf("ridge: %.3g effective rows tell nothing of the noise, want at least %v, or Noise and Prior", p.rows+least-1, least)
-	}
-	if p.opts.Noise == 0 && p.opts.Prior == 0 {
-		for j, v := range p.squares {
-			if v == 0 {
-				return 0, fmt.Errorf("ridge: output %d does not vary, which tells nothing of its noise: want Noise or Prior", j)
-			}
-		}
+	if err := p.opts.checkNoise(p.rows, p.squares); err != nil {
+		return 0, err
 	}
 	if !(p.trace > 0) {
 		return 0, fmt.Errorf("ridge: the features do not vary, which tells nothing of the signal: want Noise and Prior")
@@ -191,6 +183,26 @@ func (p *problem) chooseRatio() (float64, error) {
 		return 0, fmt.Errorf("ridge: the sums are singular to rounding for every noise")
 	}
 	return math.Exp(at), nil
+}
+
+// checkNoise returns an error unless n contrasts of the targets with the given squares tell of the
+// noise.
+func (o Options) checkNoise(n float64, squares []float64) error {
+	if n < 1 {
+		least := 2.0
+		if o.NoIntercept {
+			least = 1
+		}
+		return fmt.Errorf("ridge: %.3g effective rows tell nothing of the noise, want at least %v, or Noise and Prior", n+least-1, least)
+	}
+	if o.Noise == 0 && o.Prior == 0 {
+		for j, v := range squares {
+			if v == 0 {
+				return fmt.Errorf("ridge: output %d does not vary, which tells nothing of its noise: want Noise or Prior", j)
+			}
+		}
+	}
+	return nil
 }
 
 // gridSteps is the number of steps of the grid on which maximise begins.

@@ -203,7 +203,7 @@ func TestModelComesToTheTrueKernel(t *testing.T) {
 	limit := func(lengthScale float64) dense.Matrix[float64] {
 		phi, err := rff.Nystroem(kernels.Gaussian{LengthScale: lengthScale}, points)
 		require.NoError(t, err)
-		m, err := ridge.Fit[float64](t.Context(), phi, x, y, o)
+		m, err := ridge.Fit[float64](t.Context(), phi, ridge.Block[float64]{X: x, Y: y}, o)
 		require.NoError(t, err)
 		return m.Mean(dense.Matrix[float64]{}, z)
 	}
@@ -213,7 +213,7 @@ func TestModelComesToTheTrueKernel(t *testing.T) {
 			require.NoError(t, err)
 			phi, err := rff.Draw(rff.Gaussian{LengthScale: lengthScale}, w)
 			require.NoError(t, err)
-			model, err := ridge.Fit(t.Context(), phi, x, y, o)
+			model, err := ridge.Fit(t.Context(), phi, ridge.Block[float64]{X: x, Y: y}, o)
 			require.NoError(t, err)
 			e := rmse(model.Mean(dense.Matrix[float64]{}, z), want)
 			sum += e * e / 20

@@ -40,7 +40,7 @@ func Example() {
 	if err != nil {
 		log.Fatal(err)
 	}
-	m, err := ridge.Fit(context.Background(), phi, x, y, ridge.Options{})
+	m, err := ridge.Fit(context.Background(), phi, ridge.Block[float64]{X: x, Y: y}, ridge.Options{})
 	if err != nil {
 		log.Fatal(err)
 	}
@@ -68,7 +68,7 @@ func ExampleModel_Write() {
 	if err != nil {
 		log.Fatal(err)
 	}
-	m, err := ridge.Fit(context.Background(), phi, x, y, ridge.Options{})
+	m, err := ridge.Fit(context.Background(), phi, ridge.Block[float64]{X: x, Y: y}, ridge.Options{})
 	if err != nil {
 		log.Fatal(err)
 	}
@@ -218,7 +218,7 @@ func ExampleClassify() {
 	if err != nil {
 		log.Fatal(err)
 	}
-	found, err := ridge.Classify(context.Background(), []rff.Map[float64]{phi}, ridge.Block[float64]{X: x, Y: y}, 2, ridge.ClassifyOptions{})
+	found, err := ridge.Classify(context.Background(), []rff.Map[float64]{phi}, ridge.Block[float64]{X: x, Y: y}, ridge.ClassifyOptions{Classes: 2})
 	if err != nil {
 		log.Fatal(err)
 	}
@@ -250,7 +250,7 @@ func ExampleModel_Pathwise() {
 		at := rng.Float64()
 		if n >= 4 {
 			px, py := x.RowRange(0, n), y.RowRange(0, n)
-			m, err := ridge.Fit(context.Background(), phi, px, py, ridge.Options{Noise: 1e-4, Prior: 1})
+			m, err := ridge.Fit(context.Background(), phi, ridge.Block[float64]{X: px, Y: py}, ridge.Options{Noise: 1e-4, Prior: 1})
 			if err != nil {
 				log.Fatal(err)
 			}

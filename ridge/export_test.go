@@ -10,8 +10,8 @@ import (
 // Covariance returns the posterior covariances of f_j between the rows of x (n×d), n×n.
 func (m *Model[T]) Covariance(x dense.Matrix[T], j int) dense.Matrix[float64] {
 	width := m.regression.Weights.Rows
-	phi, v := dense.New[float64](x.Rows, width), dense.New[float64](width, x.Rows)
-	m.halves(v, m.source.Centred(phi, x, m.regression.FeatureMean))
+	phi, v := dense.New[float64](x.Rows, width), dense.New[float64](m.root.rows(), x.Rows)
+	m.root.times(v, m.source.Centred(phi, x, m.regression.FeatureMean))
 	c := dense.New[float64](x.Rows, x.Rows)
 	noise := m.regression.Noise[j]
 	matmul.TMul(noise, v, v, 0, c)

@@ -2,16 +2,13 @@ package ridge
 
 import (
 	"cmp"
-	"context"
 	"errors"
 	"fmt"
 	"io"
 	"math"
-	"sync"
 
 	"github.com/seed-feabd252/randfeat/dense"
 	"github.com/seed-feabd252/randfeat/internal/argument"
-	"github.com/seed-feabd252/randfeat/internal/compute/cholesky"
 	"github.com/seed-feabd252/randfeat/internal/compute/features"
 	"github.com/seed-feabd252/randfeat/internal/file/archive"
 	"github.com/seed-feabd252/randfeat/rff"
@@ -53,7 +50,7 @@ func ReadClassifier[T dense.Float](r io.Reader) (*Classifier[T], error) {
 	return read[T, *Classifier[T]](r)
 }
 
-// learnt is a *Model[T], a *Classifier[T] or a *Predictor[T].
+// learnt is a *Model[T] or a *Classifier[T].
 type learnt[T dense.Float] interface{ recipe() recipe[T] }
 
 func write[T dense.Float](w io.Writer, m learnt[T]) error {
@@ -62,11 +59,6 @@ func write[T dense.Float](w io.Writer, m learnt[T]) error {
 
 func read[T dense.Float, M learnt[T]](r io.Reader) (m M, err error) {
 	held, err := archive.Read[T, recipe[T]](r, "model")
-	return made[T, M](held, err)
-}
-
-// made returns the M of a recipe, or err.
-func made[T dense.Float, M learnt[T]](held recipe[T], err error) (m M, _ error) {
 	if err == nil && held == nil {
 		err = errors.New("model is nil")
 	}
@@ -94,7 +86,7 @@ func init() {
 
 func register[T dense.Float]() {
 	archive.Register(map[string]any{
-		"Model": modelRecipe[T]{}, "Classifier": classifierRecipe[T]{}, "Server": predictorRecipe[T]{},
+		"Model": modelRecipe[T]{}, "Classifier": classifierRecipe[T]{},
 	},
 		func(r any) (recipe[T], error) { return r.(recipe[T]), r.(recipe[T]).check() })
 }
@@ -128,7 +120,10 @@ type posteriorRecipe struct {
 	Ratio       float64   // λ = σ²/s²
 	RowWeight   float64   // Σω
 	LogEvidence float64
-	Factor      []float64 // upper triangle of R, row by row
+	Root        []float64 // lower triangle of R⁻ᵀ, row by row, or samples over √S in rows
+	Samples     int       // S, or 0 for the triangle
+	Bound       []float64 // as Accuracy has it; nil for the direct solution
+	ErrorOfLog  float64   // standard error of LogEvidence
 	Errors      []float64 // at other rows, output by output; nil for none
 	Relative    bool      // Errors are ratios to standard deviations
 	Logs        []float64 // weights of the means of log-errors, and these means at φ̄; nil for none
@@ -138,27 +133,42 @@ func (p *posterior) recipe() posteriorRecipe {
 	r := &p.regression
 	return posteriorRecipe{
 		Weights: r.Weights, FeatureMean: r.FeatureMean, TargetMean: r.TargetMean, Centred: p.centred, Noise: r.Noise,
-		Ratio: r.Ratio, RowWeight: p.weight, LogEvidence: p.evidence, Factor: p.factor.Packed(),
+		Ratio: r.Ratio, RowWeight: p.weight, LogEvidence: p.evidence, Root: p.root.data, Samples: p.root.samples, Bound: p.accuracy.Bound, ErrorOfLog: p.accuracy.LogEvidence,
 		Errors: r.Errors, Relative: r.Relative, Logs: r.Logs,
 	}
 }
 
 func (r posteriorRecipe) check() error {
-	width := r.Weights.Rows
-	if err := checkParts(r.Weights, r.FeatureMean, r.TargetMean, r.Noise, "factor", len(r.Factor)); err != nil {
-		return err
+	width, outputs := r.Weights.Rows, r.Weights.Cols
+	// The weights are in memory, so want does not overflow.
+	want := uint64(width) * uint64(width+1) / 2
+	if r.Samples > 0 {
+		want = uint64(width) * uint64(r.Samples)
+	}
+	switch {
+	case r.Samples < 0 || r.Samples == 1 || r.Samples > 0 && want/uint64(r.Samples) != uint64(width):
+		return fmt.Errorf("samples = %d, want 0 or at least 2", r.Samples)
+	case r.Bound != nil && len(r.Bound) != outputs:
+		return fmt.Errorf("bound has %d numbers, want %d", len(r.Bound), outputs)
+	case !(r.ErrorOfLog >= 0):
+		return fmt.Errorf("errorOfLog = %v, want a number from 0 on", r.ErrorOfLog)
+	case len(r.FeatureMean) != width:
+		return fmt.Errorf("featureMean has %d numbers, want %d", len(r.FeatureMean), width)
+	case len(r.TargetMean) != outputs || len(r.Noise) != outputs:
+		return fmt.Errorf("targetMean has %d numbers and noise %d, want %d", len(r.TargetMean), len(r.Noise), outputs)
+	case uint64(len(r.Root)) != want:
+		return fmt.Errorf("root has %d numbers, want the %d of %d features and %d samples", len(r.Root), want, width, r.Samples)
 	}
 	if e := r.LogEvidence; e-e != 0 {
 		return fmt.Errorf("logEvidence = %v, want a finite number", e)
 	}
-	err := cmp.Or(argument.FiniteAll("factor", r.Factor), checkBands(r.Errors, r.Logs, r.Weights), checkPositive("ratio", r.Ratio), checkPositive("rowWeight", r.RowWeight))
+	err := cmp.Or(argument.FiniteAll("featureMean", r.FeatureMean), argument.FiniteAll("targetMean", r.TargetMean), argument.FiniteAll("root", r.Root),
+		checkBands(r.Errors, r.Logs, r.Weights), checkPositive("ratio", r.Ratio), checkPositive("rowWeight", r.RowWeight))
 	for j, v := range r.Noise {
 		err = cmp.Or(err, checkPositive(fmt.Sprintf("noise[%d]", j), v), checkPositive(fmt.Sprintf("noise[%d]/ratio", j), v/r.Ratio))
 	}
-	pivot := 0
-	for i := 0; i < width && err == nil; i++ {
-		err = checkPositive(fmt.Sprintf("pivot %d of factor", i), r.Factor[pivot])
-		pivot += width - i
+	for i := 0; i < width && r.Samples == 0 && err == nil; i++ {
+		err = checkPositive(fmt.Sprintf("pivot %d of root", i), r.Root[i*(i+3)/2])
 	}
 	return err
 }
@@ -166,36 +176,16 @@ func (r posteriorRecipe) check() error {
 func (r posteriorRecipe) posterior() *posterior {
 	p := &posterior{
 		regression: features.Regression{Weights: r.Weights, Facts: features.Facts{FeatureMean: r.FeatureMean, TargetMean: r.TargetMean, Noise: r.Noise, Ratio: r.Ratio, Errors: r.Errors, Relative: r.Relative, Logs: r.Logs}},
-		centred:    r.Centred, weight: r.RowWeight, factor: cholesky.Unpack(r.Weights.Rows, r.Factor), evidence: r.LogEvidence,
+		centred:    r.Centred, weight: r.RowWeight, root: root{r.Weights.Rows, r.Samples, r.Root}, evidence: r.LogEvidence,
+		accuracy: Accuracy{Samples: r.Samples, Bound: r.Bound, LogEvidence: r.ErrorOfLog},
 	}
 	if r.Centred {
 		p.regression.Base = 1 / r.RowWeight
 	}
-	p.inverse = sync.OnceValue(func() []float64 {
-		diagonal, _ := p.factor.InverseDiagonal(context.Background())
-		return diagonal
-	})
 	for _, v := range r.Noise {
 		p.prior = append(p.prior, v/r.Ratio)
 	}
 	return p
-}
-
-// checkParts returns an error unless means and noise have the sizes of weights, and a triangle with
-// the given number of elements has the order of the features.
-func checkParts(weights dense.Matrix[float64], featureMean, targetMean, noise []float64, name string, triangle int) error {
-	width, outputs := weights.Rows, weights.Cols
-	// The weights are in memory, so want does not overflow.
-	want := uint64(width) * uint64(width+1) / 2
-	switch {
-	case len(featureMean) != width:
-		return fmt.Errorf("featureMean has %d numbers, want %d", len(featureMean), width)
-	case len(targetMean) != outputs || len(noise) != outputs:
-		return fmt.Errorf("targetMean has %d numbers and noise %d, want %d", len(targetMean), len(noise), outputs)
-	case uint64(triangle) != want:
-		return fmt.Errorf("%s has %d numbers, want the %d of a triangle of order %d", name, triangle, want, width)
-	}
-	return cmp.Or(argument.FiniteAll("featureMean", featureMean), argument.FiniteAll("targetMean", targetMean))
 }
 
 func checkPositive(name string, v float64) error {

@@ -67,7 +67,7 @@ func fitted[T dense.Float](t testing.TB, phi rff.Map[T], rows int, o ridge.Optio
 func classified[T dense.Float](t testing.TB, m int) (*ridge.Classifier[T], dense.Matrix[T]) {
 	t.Helper()
 	rows, _, _ := rings[T](200, 3)
-	found, err := ridge.Classify(context.Background(), []rff.Map[T]{gaussian[T](t, m, 2, 1.5, 1)}, rows, 3, ridge.ClassifyOptions{})
+	found, err := ridge.Classify(context.Background(), []rff.Map[T]{gaussian[T](t, m, 2, 1.5, 1)}, rows, ridge.ClassifyOptions{Classes: 3})
 	require.NoError(t, err)
 	c, err := found.Classifier.WithLabels([]string{"inner", "null", "ß"})
 	require.NoError(t, err)
@@ -152,9 +152,9 @@ func TestGoldenFiles(t *testing.T) {
 	if *update {
 		phi := gaussian[float64](t, 3, 2, 1.5, 1)
 		rows, _, _ := rings[float64](60, 3)
-		m, err := ridge.Fit(t.Context(), phi, rows.X, rows.Y, ridge.Options{})
+		m, err := ridge.Fit(t.Context(), phi, ridge.Block[float64]{X: rows.X, Y: rows.Y}, ridge.Options{})
 		require.NoError(t, err)
-		c, err := ridge.Classify(context.Background(), []rff.Map[float64]{phi}, rows, 3, ridge.ClassifyOptions{})
+		c, err := ridge.Classify(context.Background(), []rff.Map[float64]{phi}, rows, ridge.ClassifyOptions{Classes: 3})
 		require.NoError(t, err)
 		var lines []string
 		for name, file := range map[string][]byte{"Model": fileOf(t, m), "Classifier": fileOf(t, c.Classifier)} {
@@ -280,13 +280,13 @@ func TestHostileFiles(t *testing.T) {
 		{model, number("weights", 2, math.NaN()), "ridge: model: weights[2][0] = NaN, want a finite number"},
 		{model, number("featureMean", 1, math.Inf(1)), "ridge: model: featureMean[1] = +Inf, want a finite number"},
 		{model, number("targetMean", 0, math.Inf(1)), "ridge: model: targetMean[0] = +Inf, want a finite number"},
-		{model, number("factor", 3, math.NaN()), "ridge: model: factor[3] = NaN, want a finite number"},
-		{model, number("factor", 6, 0), "ridge: model: pivot 1 of factor = 0, want a positive number"},
+		{model, number("root", 3, math.NaN()), "ridge: model: root[3] = NaN, want a finite number"},
+		{model, number("root", 5, 0), "ridge: model: pivot 2 of root = 0, want a positive number"},
 		{model, reshape("weights", 5, 1), "ridge: model: weights are 5×1, want 6 rows of features and at least 1 outputs"},
 		{model, reshape("weights", 6, 0), "ridge: model: weights are 6×0, want 6 rows of features and at least 1 outputs"},
 		{model, reshape("featureMean", 5), "ridge: model: featureMean has 5 numbers, want 6"},
 		{model, reshape("noise", 2), "ridge: model: targetMean has 1 numbers and noise 2, want 1"},
-		{model, reshape("factor", 36), "ridge: model: factor has 36 numbers, want the 21 of a triangle of order 6"},
+		{model, reshape("root", 36), "ridge: model: root has 36 numbers, want the 21 of 6 features and 0 samples"},
 		{classifier, reshape("weights", 6, 1), "ridge: model: weights are 6×1, want 6 rows of features and at least 2 classes"},
 		{classifier, reshape("intercepts", 2), "ridge: model: 2 intercepts, want 3"},
 		{classifier, number("intercepts", 2, math.NaN()), "ridge: model: intercepts[2] = NaN, want a finite number"},

@@ -109,14 +109,14 @@ func (p *posterior) sample(n, j int, src rand.Source) *draws {
 	r := &p.regression
 	normal := distuv.Normal{Sigma: 1, Src: src}
 	sd := math.Sqrt(r.Noise[j])
-	w, offset := dense.New[float64](r.Weights.Rows, n), make([]float64, n)
+	z, offset := dense.New[float64](p.root.rows(), n), make([]float64, n)
 	for s := range n {
-		for i := range w.Rows {
-			w.Set(i, s, sd*normal.Rand())
+		for i := range z.Rows {
+			z.Set(i, s, sd*normal.Rand())
 		}
 		offset[s] = r.TargetMean[j] + sd*math.Sqrt(r.Base)*normal.Rand()
 	}
-	p.factor.OtherHalf(w)
+	w := p.root.transposed(z)
 	for i := range w.Rows {
 		row := w.Row(i)
 		for s := range row {

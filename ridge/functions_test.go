@@ -51,7 +51,7 @@ func TestSamplesHaveTheLawOfThePosterior(t *testing.T) {
 	require.NoError(t, err)
 	for _, intercept := range []bool{true, false} {
 		for name, phi := range map[string]rff.Map[float64]{"Gaussian": gaussian[float64](t, 20, 3, 1, 1), "Quadratic": exactMap} {
-			m, err := ridge.Fit(t.Context(), phi, x, y, ridge.Options{Noise: noise, Prior: signal, NoIntercept: !intercept})
+			m, err := ridge.Fit(t.Context(), phi, ridge.Block[float64]{X: x, Y: y}, ridge.Options{Noise: noise, Prior: signal, NoIntercept: !intercept})
 			require.NoError(t, err)
 			want := exact(t, phi, x, y, z, nil, noise, signal, intercept)
 			f, err := m.Sample(n, 0, rand.NewPCG(1, 2))
@@ -82,7 +82,7 @@ func TestSamplesHaveTheExactCovariance(t *testing.T) {
 	phi := gaussian[float64](t, m, 3, 0.8, 3)
 	_, width := phi.Dims()
 	for _, intercept := range []bool{true, false} {
-		model, err := ridge.Fit(t.Context(), phi, x, y, ridge.Options{Noise: noise, Prior: signal, NoIntercept: !intercept})
+		model, err := ridge.Fit(t.Context(), phi, ridge.Block[float64]{X: x, Y: y}, ridge.Options{Noise: noise, Prior: signal, NoIntercept: !intercept})
 		require.NoError(t, err)
 		want := exact(t, phi, x, y, z, nil, noise, signal, intercept)
 		f, err := model.Sample(width+1, 0, rand.NewPCG(1, 2))
@@ -118,7 +118,7 @@ func TestPathwiseIsMatheron(t *testing.T) {
 	phi, err := rff.Draw[float64](rff.Quadratic{D: 3}, nil)
 	require.NoError(t, err)
 	o := ridge.Options{Noise: noise, Prior: signal, NoIntercept: true}
-	m, err := ridge.Fit(t.Context(), phi, x, y, o)
+	m, err := ridge.Fit(t.Context(), phi, ridge.Block[float64]{X: x, Y: y}, o)
 	require.NoError(t, err)
 	f, err := m.Pathwise(x, y, nil, 1, 0, rand.NewPCG(3, 4))
 	require.NoError(t, err)
@@ -139,7 +139,7 @@ func TestPathwiseIsMatheron(t *testing.T) {
 	for i := range n {
 		rest.Set(i, 0, y.At(i, 0)-prior(features.Row(i))-math.Sqrt(noise)*rng.NormFloat64())
 	}
-	update, err := ridge.Fit(t.Context(), phi, x, rest, o)
+	update, err := ridge.Fit(t.Context(), phi, ridge.Block[float64]{X: x, Y: rest}, o)
 	require.NoError(t, err)
 	mean := update.Mean(dense.Matrix[float64]{}, x)
 	for i, v := range f.Eval(dense.Matrix[float64]{}, x).Data {
@@ -154,7 +154,7 @@ func TestPathwiseSamplesDoNotStarve(t *testing.T) {
 	const n, signal = 4000, 4.0
 	x, y := friedman[float64](300, 5, 1)
 	x = x.ColRange(0, 1).Clone()
-	m, err := ridge.Fit(t.Context(), gaussian[float64](t, 6, 1, 0.1, 1), x, y, ridge.Options{Noise: 0.01, Prior: signal, NoIntercept: true})
+	m, err := ridge.Fit(t.Context(), gaussian[float64](t, 6, 1, 0.1, 1), ridge.Block[float64]{X: x, Y: y}, ridge.Options{Noise: 0.01, Prior: signal, NoIntercept: true})
 	require.NoError(t, err)
 	far := dense.Of(1, 1, []float64{3})
 	variance := func(f *ridge.Functions[float64], err error) (v float64) {
@@ -172,7 +172,7 @@ func TestPathwiseSamplesDoNotStarve(t *testing.T) {
 func TestSampleErrors(t *testing.T) {
 	phi := gaussian[float64](t, 4, 5, 1, 1)
 	x, y := friedman[float64](10, 5, 1)
-	m, err := ridge.Fit(t.Context(), phi, x, y, ridge.Options{})
+	m, err := ridge.Fit(t.Context(), phi, ridge.Block[float64]{X: x, Y: y}, ridge.Options{})
 	require.NoError(t, err)
 	src := rand.NewPCG(1, 2)
 	_, err = m.Sample(0, 0, src)

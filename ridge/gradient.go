@@ -1,8 +1,6 @@
 package ridge
 
 import (
-	"context"
-
 	"github.com/seed-feabd252/randfeat/dense"
 	"github.com/seed-feabd252/randfeat/internal/compute/features"
 	"github.com/seed-feabd252/randfeat/internal/compute/matmul"
@@ -32,7 +30,7 @@ func (p *posterior) slopes(r *features.Rows) {
 	space := slopeSpaces.Get()
 	defer slopeSpaces.Put(space)
 	space.residuals.Shape(n, g.Weights.Cols)
-	space.v.Shape(g.Weights.Rows, n)
+	space.v.Shape(p.root.rows(), n)
 	rest := space.residuals.Rows(n)
 	matmul.Mul(-1, r.Phi, g.Weights, 0, rest)
 	for i := range n {
@@ -41,11 +39,10 @@ func (p *posterior) slopes(r *features.Rows) {
 			row[j] = (row[j] + (y - g.TargetMean[j])) / g.Noise[j]
 		}
 	}
-	v := dense.Transpose(space.v.Rows(g.Weights.Rows), r.Phi)
-	p.factor.Half(context.Background(), v)
-	p.factor.OtherHalf(v)
+	v := space.v.Rows(p.root.rows())
+	p.root.times(v, r.Phi)
 	r.First.Shape(n, g.Weights.Rows)
-	slopes := dense.Transpose(r.First.Rows(n), v)
+	slopes := dense.Transpose(r.First.Rows(n), p.root.transposed(v))
 	matmul.MulT(1, rest, g.Weights, -float64(g.Weights.Cols), slopes)
 	for i, w := range r.Weights {
 		row := slopes.Row(i)

@@ -73,7 +73,7 @@ func TestGradientWithVariancesOfMaximumEvidence(t *testing.T) {
 	const step = 0.01
 	x, y := friedman[float64](400, 5, 1)
 	phi := gaussian[float64](t, 30, 5, 1, 1)
-	m, err := ridge.Fit(t.Context(), phi, x, y, ridge.Options{})
+	m, err := ridge.Fit(t.Context(), phi, ridge.Block[float64]{X: x, Y: y}, ridge.Options{})
 	require.NoError(t, err)
 	g, err := m.Gradient(dense.Matrix[float64]{}, x, y, nil)
 	require.NoError(t, err)
@@ -83,7 +83,7 @@ func TestGradientWithVariancesOfMaximumEvidence(t *testing.T) {
 		want += v * x.Data[i]
 	}
 	evidence := func(by float64) float64 {
-		m, err := ridge.Fit(t.Context(), gaussian[float64](t, 30, 5, math.Exp(-by), 1), x, y, ridge.Options{})
+		m, err := ridge.Fit(t.Context(), gaussian[float64](t, 30, 5, math.Exp(-by), 1), ridge.Block[float64]{X: x, Y: y}, ridge.Options{})
 		require.NoError(t, err)
 		return m.LogEvidence()
 	}
@@ -92,7 +92,7 @@ func TestGradientWithVariancesOfMaximumEvidence(t *testing.T) {
 
 func testGradientOfParts[T dense.Float](t *testing.T) {
 	x, y := friedman[T](300, 5, 1)
-	m, err := ridge.Fit(t.Context(), gaussian[T](t, 70, 5, 1, 1), x, y, ridge.Options{})
+	m, err := ridge.Fit(t.Context(), gaussian[T](t, 70, 5, 1, 1), ridge.Block[T]{X: x, Y: y}, ridge.Options{})
 	require.NoError(t, err)
 	all, err := m.Gradient(dense.Matrix[T]{}, x, y, nil)
 	require.NoError(t, err)
@@ -140,7 +140,7 @@ func TestGradientErrors(t *testing.T) {
 	x, y := friedman[float64](50, 5, 1)
 	_, err := (&ridge.Model[float64]{}).Gradient(dense.Matrix[float64]{}, x, y, nil)
 	require.EqualError(t, err, "ridge: the Model is zero, want a fitted one")
-	m, err := ridge.Fit(t.Context(), gaussian[float64](t, 10, 5, 1, 1), x, y, ridge.Options{})
+	m, err := ridge.Fit(t.Context(), gaussian[float64](t, 10, 5, 1, 1), ridge.Block[float64]{X: x, Y: y}, ridge.Options{})
 	require.NoError(t, err)
 	_, err = m.Gradient(dense.Matrix[float64]{}, x.ColRange(0, 4), y, nil)
 	require.EqualError(t, err, "ridge: x is 50×4, want 5 columns")

@@ -30,9 +30,9 @@ func (m *Model[T]) LeaveOneOut(dst, x, y dense.Matrix[T], weights []T) (dense.Ma
 func (m *Model[T]) Variances(x dense.Matrix[T]) (mean dense.Matrix[T], g, r []float64) {
 	features.CheckPoints("ridge", m.phi, x)
 	mean, g, r = dense.New[T](x.Rows, len(m.prior)), make([]float64, x.Rows), make([]float64, x.Rows)
-	m.source.Each(predictRows, m.regression.FeatureMean, x, dense.Matrix[T]{}, nil, mean, dense.Matrix[T]{}, func(rows *features.Rows) {
+	m.source.Each(m.rows(), m.regression.FeatureMean, x, dense.Matrix[T]{}, nil, mean, dense.Matrix[T]{}, func(rows *features.Rows) {
 		m.regression.Mean(rows)
-		for i, v := range m.variances(rows.Phi) {
+		for i, v := range m.root.variances(rows.Phi) {
 			g[rows.Lo+i], r[rows.Lo+i] = v+m.regression.Base, rows.Residuals[i]/m.regression.Ratio
 		}
 	})
@@ -49,6 +49,6 @@ func (m *Model[T]) rowwise(dst, x, y dense.Matrix[T], weights []T, width int, f 
 		return dst, err
 	}
 	dst = dense.Ensure(dst, x.Rows, width)
-	m.source.Each(predictRows, m.regression.FeatureMean, x, y, weights, dst, dense.Matrix[T]{}, f)
+	m.source.Each(m.rows(), m.regression.FeatureMean, x, y, weights, dst, dense.Matrix[T]{}, f)
 	return dst, nil
 }

@@ -32,10 +32,14 @@ type Options struct {
 
 	// NoIntercept removes the intercept b from the model.
 	NoIntercept bool
+
+	// Iterative lets Fit and Choose solve by conjugate gradients in passes over the rows, which takes
+	// D numbers of memory for D². Nil stands for the direct solution.
+	Iterative *Iterative
 }
 
-// Check returns an error that names an option out of range, or nil.
-func (o Options) Check() error {
+// check returns an error that names an option out of range, or nil.
+func (o Options) check() error {
 	for _, v := range [...]struct {
 		name  string
 		value float64
@@ -47,7 +51,27 @@ func (o Options) Check() error {
 	if o.Noise > 0 && o.Prior > 0 && o.Ratio > 0 {
 		return fmt.Errorf("ridge: Ratio = %v beside Noise = %v and Prior = %v, want at most two of them", o.Ratio, o.Noise, o.Prior)
 	}
-	return nil
+	return o.Iterative.check()
+}
+
+// ratio returns λ if the options determine it.
+func (o Options) ratio() (ratio float64, given bool) {
+	if o.Noise > 0 && o.Prior > 0 {
+		return o.Noise / o.Prior, true
+	}
+	return o.Ratio, o.Ratio > 0
+}
+
+// variances returns the noise and the prior for λ, and a noise of maximum evidence if neither is
+// given.
+func (o Options) variances(ratio, likely float64) (noise, prior float64) {
+	switch {
+	case o.Noise > 0:
+		likely = o.Noise
+	case o.Prior > 0:
+		likely = ratio * o.Prior
+	}
+	return likely, likely / ratio
 }
 
 // Model is a fitted regression: the posterior of the functions f_j(x) = b_j + φ(x)ᵀw_j. It never
@@ -58,25 +82,43 @@ type Model[T dense.Float] struct {
 	posterior
 }
 
-// Fit fits a model to the points x (n×d) and the targets y (n×p), as NewSums, Add and Sums.Fit do,
-// and returns their errors. A nil ctx panics.
+// Fit fits a model to the rows, with Y of p columns. Fit returns the errors of Sum and of Sums.Fit. A
+// nil ctx panics.
 //
-// If T is float32 and n is at least 65,280 and 128·D, Fit first sums the products of features in
+// Without Iterative, Fit reads the rows once. If the rows are a Block of float32 and n is at least 65,280 and 128·D, Fit first sums the products of features in
 // float32, at 0.6 of the cost, and measures the error E of the sums on random vectors. Fit keeps the
 // model if λ > 64·‖E‖. Means then differ by less than 0.001 standard deviations of a target from
 // those of products in float64, and the evidence by less than about 0.5. Otherwise Fit sums again in
 // float64. In most cases 4080 rows show that λ is too small, so few products are lost.
-// SinglePrecision tells which sums a model has.
-func Fit[T dense.Float](ctx context.Context, phi rff.Map[T], x, y dense.Matrix[T], o Options) (*Model[T], error) {
+// Model.Accuracy tells which sums a model has.
+//
+// With Iterative, Fit reads the rows once for their means, once for the right sides, once for the
+// preconditioner, and once for each of some tens of iterations; and once to choose λ unless the
+// options determine it. λ is then that of the direct solution, with 4096 features if there are more.
+// The error is a *NotConverged if the iterations end before the tolerance is reached. Other errors
+// are those of Sum, and report a λ that is too small for float64, rows that differ from pass to
+// pass, and the end of ctx, which Fit checks every 256 rows. The result does not depend on
+// GOMAXPROCS.
+func Fit[T dense.Float](ctx context.Context, phi rff.Map[T], rows Rows[T], o Options) (*Model[T], error) {
 	if err := argument.Context("ridge", ctx); err != nil {
 		return nil, err
 	}
-	s, err := NewSums(phi, y.Cols)
-	if err != nil {
+	if err := o.check(); err != nil {
 		return nil, err
 	}
-	b := Block[T]{X: x, Y: y}
-	if err := o.Check(); err != nil {
+	if o.Iterative != nil {
+		return fitIterative(ctx, phi, rows, o)
+	}
+	b, memory := rows.(Block[T])
+	if !memory {
+		s, err := Sum(ctx, phi, rows)
+		if err != nil {
+			return nil, err
+		}
+		return s.Fit(ctx, o)
+	}
+	s, err := NewSums(phi, b.Y.Cols)
+	if err != nil {
 		return nil, err
 	}
 	if m, err := fitSingle(ctx, s, b, o); m != nil || err != nil {
@@ -104,14 +146,17 @@ func Fit[T dense.Float](ctx context.Context, phi rff.Map[T], x, y dense.Matrix[T
 // deviation of 3·10⁻⁷·√n in units of the standard deviation of the targets. The error of the
 // evidence is then at most 0.01; with a given noise it is about 5u·yᵀy/σ².
 //
-// Cost: D³/3 multiply-adds for a given λ, and about 25·D³/6 more to choose λ. Memory: 2·D² numbers
-// of float64, of which the model keeps D².
+// Cost: D³/3 multiply-adds for a given λ, and about 25·D³/6 more to choose λ. Memory: 5/2·D² numbers
+// of float64, of which the model keeps D²/2.
 //
 // The error reports options out of range, no rows, sums that are not finite, squares of targets or
 // features out of 2^±900, a constant output whose noise is not given, a λ that is too small for the
 // rounding of the sums, degrees of freedom that exact sums cannot have, and the end of ctx. Fit
 // checks ctx between blocks of a matrix. A nil ctx panics.
 func (s *Sums[T]) Fit(ctx context.Context, o Options) (*Model[T], error) {
+	if o.Iterative != nil {
+		return nil, errors.New("ridge: Iterative with sums, which have the products of the direct solution: want Fit")
+	}
 	p, err := newPosterior(ctx, &s.moments, o)
 	if err != nil {
 		return nil, err
@@ -146,12 +191,12 @@ func (m *Model[T]) LogEvidence() float64 { return m.evidence }
 
 // DegreesOfFreedom returns the effective number of parameters of each output, the trace of the
 // matrix H with ŷ = Hy: Σ λ_i/(λ_i + λ) over the eigenvalues λ_i of the sums, plus 1 for an
-// intercept. Cost: D³/6 multiply-adds at the first call on a model of ReadModel.
+// intercept. Cost: D²/2 multiply-adds.
 func (m *Model[T]) DegreesOfFreedom() float64 {
 	if m.phi == nil {
 		panic(errNoModel.Error())
 	}
-	degrees := max(0, float64(m.regression.Weights.Rows)-m.regression.Ratio*floats.Sum(m.inverse()))
+	degrees := max(0, float64(m.regression.Weights.Rows)-m.regression.Ratio*floats.Sum(m.root.diagonal()))
 	if m.centred {
 		degrees++
 	}
@@ -166,31 +211,54 @@ func (m *Model[T]) FeatureDegrees() []float64 {
 	if m.phi == nil {
 		panic(errNoModel.Error())
 	}
-	degrees := slices.Clone(m.inverse())
+	degrees := m.root.diagonal()
 	for f, v := range degrees {
 		degrees[f] = 1 - m.regression.Ratio*v
 	}
 	return degrees
 }
 
-// SinglePrecision reports whether Fit has summed the products of features in float32. It is false
-// for a model of ReadModel.
-func (m *Model[T]) SinglePrecision() bool { return m.single }
+// Accuracy says how far a model may be from the exact solution.
+type Accuracy struct {
+	// SinglePrecision reports whether Fit has summed the products of features in float32. It is
+	// false for a model of ReadModel.
+	SinglePrecision bool
+
+	// Samples is the number of samples from which deviations, the evidence and drawn functions are
+	// estimated, or 0 if they are exact.
+	Samples int
+
+	// Bound is a bound of the error of the means for each output, relative to the exact weights, or
+	// nil for the direct solution: the bound ‖r‖/(2√(λΣω)) of the weighted root mean square over
+	// the rows, in units of y, for the residual r. At any x the error is at most ‖φ(x) − φ̄‖·‖r‖/λ.
+	Bound []float64
+
+	// LogEvidence is the standard error of LogEvidence, p/2 times the standard error of log det A.
+	// Models of the same rows, with the same samples, have similar errors, so differences of their
+	// evidence are more accurate.
+	LogEvidence float64
+}
+
+// Accuracy returns the accuracy of the model.
+func (m *Model[T]) Accuracy() Accuracy {
+	a := m.accuracy
+	a.Bound = slices.Clone(a.Bound)
+	return a
+}
 
 // Mean writes the means of f_j(x_i), which are also the means of new targets, for the rows of x
 // (n×d) into dst (n×p) and returns dst. Mean allocates a zero dst. dst must not overlap x. Mean
 // panics if a shape does not fit. Cost: n transforms and n·D·p multiply-adds in float64.
 func (m *Model[T]) Mean(dst, x dense.Matrix[T]) dense.Matrix[T] {
 	features.CheckPoints("ridge", m.phi, x)
-	return features.Mean(m.source, &m.regression, dst, x, predictRows)
+	return features.Mean(m.source, &m.regression, dst, x, m.rows())
 }
 
 // Predict returns the means and the standard deviations of new targets at the rows of x (n×d), n×p
 // each. The variance is the variance of Posterior plus the noise. Under the model, a target lies
 // within 1.645 standard deviations of the mean with probability 90 %. Predict panics if a shape
-// does not fit. Cost: n transforms and n·D²/2 multiply-adds in float64. Each call reads all of R,
-// more than 4·D² bytes, for every 128 rows. So for one row Predict takes about 60 times as long as
-// Mean at D = 1024.
+// does not fit. Cost: n transforms and n·D²/2 multiply-adds in float64, on all processors also for
+// one row. Each call reads all of R⁻ᵀ, 4·D² bytes, for every 128 rows.
 func (m *Model[T]) Predict(x dense.Matrix[T]) (mean, sd dense.Matrix[T]) {
 	return m.predict(x, 1)
 }
@@ -211,11 +279,14 @@ func (m *Model[T]) Posterior(x dense.Matrix[T]) (mean, sd dense.Matrix[T]) {
 
 func (m *Model[T]) predict(x dense.Matrix[T], extra float64) (mean, sd dense.Matrix[T]) {
 	features.CheckPoints("ridge", m.phi, x)
-	return features.Predict(m.source, &m.regression, x, predictRows, func(r *features.Rows) { m.posterior.predict(r, extra) })
+	return features.Predict(m.source, &m.regression, x, m.rows(), func(r *features.Rows) { m.posterior.predict(r, extra) })
 }
 
-// predictRows is the number of rows whose features are computed together.
+// predictRows is the largest number of rows whose features are computed together.
 const predictRows = 128
+
+// rows returns the number of rows whose features are computed together, at most 8 MiB.
+func (p *posterior) rows() int { return max(1, min(predictRows, 1<<20/p.root.width)) }
 
 var (
 	errNoModel      = errors.New("ridge: the Model is zero, want a fitted one")

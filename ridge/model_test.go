@@ -81,7 +81,7 @@ func TestFitIsSmall(t *testing.T) {
 	x, y := friedman[float64](n, 5, 1)
 	var before, after runtime.MemStats
 	runtime.ReadMemStats(&before)
-	_, err := ridge.Fit(t.Context(), phi, x, y, ridge.Options{Noise: 1, Prior: 10})
+	_, err := ridge.Fit(t.Context(), phi, ridge.Block[float64]{X: x, Y: y}, ridge.Options{Noise: 1, Prior: 10})
 	runtime.ReadMemStats(&after)
 	require.NoError(t, err)
 	assert.Less(t, after.TotalAlloc-before.TotalAlloc, uint64(8<<20))
@@ -97,7 +97,7 @@ func TestDegreesOfFreedom(t *testing.T) {
 		for i := range n {
 			unit.Set(i, i, 1)
 		}
-		m, err := ridge.Fit(t.Context(), phi, x, unit, o)
+		m, err := ridge.Fit(t.Context(), phi, ridge.Block[float64]{X: x, Y: unit}, o)
 		require.NoError(t, err)
 		trace := 0.0
 		for i, h := range m.Mean(dense.Matrix[float64]{}, x).Data {
@@ -105,7 +105,7 @@ func TestDegreesOfFreedom(t *testing.T) {
 				trace += h
 			}
 		}
-		one, err := ridge.Fit(t.Context(), phi, x, y, o)
+		one, err := ridge.Fit(t.Context(), phi, ridge.Block[float64]{X: x, Y: y}, o)
 		require.NoError(t, err)
 		assert.InDelta(t, trace, one.DegreesOfFreedom(), 1e-9)
 		assert.Equal(t, one.DegreesOfFreedom(), one.DegreesOfFreedom())
@@ -119,9 +119,9 @@ func TestSinglePrecision(t *testing.T) {
 	single, double := gaussian[float32](t, 150, 5, 1, 1), gaussian[float64](t, 150, 5, 1, 1)
 	narrow := func(m dense.Matrix[float64]) dense.Matrix[float32] { return dense.Copy(dense.Matrix[float32]{}, m) }
 	for _, o := range []ridge.Options{{Noise: 1, Prior: 10}, {}} {
-		m, err := ridge.Fit(t.Context(), double, x, y, o)
+		m, err := ridge.Fit(t.Context(), double, ridge.Block[float64]{X: x, Y: y}, o)
 		require.NoError(t, err)
-		s, err := ridge.Fit(t.Context(), single, narrow(x), narrow(y), o)
+		s, err := ridge.Fit(t.Context(), single, ridge.Block[float32]{X: narrow(x), Y: narrow(y)}, o)
 		require.NoError(t, err)
 		mean, sd := m.Predict(x)
 		smean, ssd := s.Predict(narrow(x))
@@ -145,7 +145,7 @@ func TestBandsHold(t *testing.T) {
 func testBands[T dense.Float](t *testing.T) {
 	x, y := friedman[T](10000, 10, 1)
 	z, truth := friedman[T](5000, 10, 2)
-	m, err := ridge.Fit(t.Context(), gaussian[T](t, 256, 10, 1.5, 1), x, y, ridge.Options{})
+	m, err := ridge.Fit(t.Context(), gaussian[T](t, 256, 10, 1.5, 1), ridge.Block[T]{X: x, Y: y}, ridge.Options{})
 	require.NoError(t, err)
 	mean, sd := m.Predict(z)
 	inside, narrow := 0, 0
@@ -171,20 +171,20 @@ func TestFitErrors(t *testing.T) {
 		"ridge: Noise = -1, want a positive number, or 0 to choose by the evidence":   {Noise: -1},
 		"ridge: Prior = +Inf, want a positive number, or 0 to choose by the evidence": {Prior: math.Inf(1)},
 	} {
-		_, err := ridge.Fit(t.Context(), phi, x, y, o)
+		_, err := ridge.Fit(t.Context(), phi, ridge.Block[float64]{X: x, Y: y}, o)
 		assert.EqualError(t, err, want)
 	}
-	_, err := ridge.Fit(t.Context(), phi, x, y, ridge.Options{Noise: 1e-300, Prior: 1})
+	_, err := ridge.Fit(t.Context(), phi, ridge.Block[float64]{X: x, Y: y}, ridge.Options{Noise: 1e-300, Prior: 1})
 	assert.ErrorContains(t, err, "ridge: Noise/Prior = 1e-300, want more than ")
-	_, err = ridge.Fit(t.Context(), phi, x.RowRange(0, 1), y.RowRange(0, 1), ridge.Options{})
+	_, err = ridge.Fit(t.Context(), phi, ridge.Block[float64]{X: x.RowRange(0, 1), Y: y.RowRange(0, 1)}, ridge.Options{})
 	assert.EqualError(t, err, "ridge: 1 effective rows tell nothing of the noise, want at least 2, or Noise and Prior")
-	_, err = ridge.Fit(t.Context(), phi, x.RowRange(0, 1), y.RowRange(0, 1), ridge.Options{Noise: 1, Prior: 1})
+	_, err = ridge.Fit(t.Context(), phi, ridge.Block[float64]{X: x.RowRange(0, 1), Y: y.RowRange(0, 1)}, ridge.Options{Noise: 1, Prior: 1})
 	assert.NoError(t, err)
-	_, err = ridge.Fit(t.Context(), phi, x, dense.New[float64](30, 1), ridge.Options{})
+	_, err = ridge.Fit(t.Context(), phi, ridge.Block[float64]{X: x, Y: dense.New[float64](30, 1)}, ridge.Options{})
 	assert.EqualError(t, err, "ridge: output 0 does not vary, which tells nothing of its noise: want Noise or Prior")
-	_, err = ridge.Fit(t.Context(), phi, dense.New[float64](30, 5), y, ridge.Options{})
+	_, err = ridge.Fit(t.Context(), phi, ridge.Block[float64]{X: dense.New[float64](30, 5), Y: y}, ridge.Options{})
 	assert.Error(t, err)
-	m, err := ridge.Fit(t.Context(), phi, x, y, ridge.Options{})
+	m, err := ridge.Fit(t.Context(), phi, ridge.Block[float64]{X: x, Y: y}, ridge.Options{})
 	require.NoError(t, err)
 	assert.PanicsWithValue(t, "ridge: x is 30×4, want 30×5", func() { m.Predict(x.ColRange(0, 4)) })
 }
@@ -193,7 +193,7 @@ func TestFitErrors(t *testing.T) {
 func TestPredictionsInGoroutines(t *testing.T) {
 	phi := gaussian[float32](t, 80, 5, 1, 1)
 	x, y := friedman[float32](700, 5, 1)
-	m, err := ridge.Fit(t.Context(), phi, x, y, ridge.Options{})
+	m, err := ridge.Fit(t.Context(), phi, ridge.Block[float32]{X: x, Y: y}, ridge.Options{})
 	require.NoError(t, err)
 	mean, sd := m.Predict(x)
 	var wait sync.WaitGroup

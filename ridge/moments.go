@@ -25,15 +25,25 @@ type moments struct {
 	targets   []float64             // ȳ = Σωy/W
 	squares   []float64             // Σω(y − ȳ)²
 	cross     dense.Matrix[float64] // Σω(φ − φ̄)(y − ȳ)ᵀ
-	square    triangle[float64]     // Σω(φ − φ̄)(φ − φ̄)ᵀ
+	square    triangle[float64]     // Σω(φ − φ̄)(φ − φ̄)ᵀ; zero for sums without it
 	single    *probes               // of products in float32, or nil for products in float64
 }
 
+// newMoments returns the moments of no rows, without a triangle of products.
 func newMoments(width, outputs int) moments {
 	return moments{
 		mean: make([]float64, width), targets: make([]float64, outputs), squares: make([]float64, outputs),
-		cross: dense.New[float64](width, outputs), square: newTriangle[float64](width),
+		cross: dense.New[float64](width, outputs),
 	}
+}
+
+// like returns the moments of no rows with the parts of m.
+func (m *moments) like() moments {
+	o := newMoments(len(m.mean), len(m.targets))
+	if m.square.n > 0 {
+		o.square = newTriangle[float64](m.square.n)
+	}
+	return o
 }
 
 // clear sets m to the moments of no rows.
@@ -88,7 +98,7 @@ func (m *moments) combine(o *moments) {
 	if m.single != nil {
 		m.single.combine(o.single, factor, shift)
 	}
-	parallel.Rows(len(shift), 1+(1<<15)/len(shift), func(lo, hi int) {
+	parallel.Rows(m.square.n, 1+(1<<15)/len(shift), func(lo, hi int) {
 		for i := lo; i < hi; i++ {
 			to, f := m.square.row(i), factor*shift[i]
 			for l, v := range o.square.row(i) {
@@ -98,28 +108,36 @@ func (m *moments) combine(o *moments) {
 	})
 }
 
-// products returns Σωy², Σωφyᵀ and the upper triangle of Σωφφᵀ, about the means if centred is true,
-// and about zero otherwise.
-func (m *moments) products(ctx context.Context, centred bool) (squares []float64, cross, square dense.Matrix[float64], err error) {
+// about returns Σωy² and Σωφyᵀ about the means if centred is true, and about zero otherwise.
+func (m *moments) about(centred bool) (squares []float64, cross dense.Matrix[float64]) {
+	squares, cross = slices.Clone(m.squares), m.cross.Clone()
+	if centred {
+		return squares, cross
+	}
+	for j, y := range m.targets {
+		squares[j] += m.weight * y * y
+		for i, f := range m.mean {
+			cross.Row(i)[j] += m.weight * f * y
+		}
+	}
+	return squares, cross
+}
+
+// products returns the upper triangle of Σωφφᵀ, about the means if centred is true, and about zero
+// otherwise.
+func (m *moments) products(ctx context.Context, centred bool) (dense.Matrix[float64], error) {
 	weight := m.weight
 	if centred {
 		weight = 0
 	}
-	squares, cross = slices.Clone(m.squares), m.cross.Clone()
-	square = dense.New[float64](len(m.mean), len(m.mean))
-	for j, y := range m.targets {
-		squares[j] += weight * y * y
-	}
-	err = interrupt.Rows(ctx, len(m.mean), 64, func(lo, hi int) {
+	square := dense.New[float64](len(m.mean), len(m.mean))
+	err := interrupt.Rows(ctx, len(m.mean), 64, func(lo, hi int) {
 		for i := lo; i < hi; i++ {
 			f := m.mean[i]
-			for j, y := range m.targets {
-				cross.Row(i)[j] += weight * f * y
-			}
 			for l, v := range m.square.row(i) {
 				square.Set(l, i, v+weight*f*m.mean[l])
 			}
 		}
 	})
-	return squares, cross, square, err
+	return square, err
 }

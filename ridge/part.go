@@ -40,7 +40,7 @@ func (a *adder) add(ctx context.Context, m *moments, r features.Centring) error 
 	for lo := 0; lo < r.Len(); {
 		count := together(m, r.Len()-lo)
 		for len(a.spare) < count {
-			p := &part{moments: newMoments(len(m.mean), len(m.targets))}
+			p := &part{moments: m.like()}
 			if m.single != nil {
 				p.single = newProbes(len(m.mean), 1)
 			}
@@ -68,8 +68,8 @@ func (a *adder) add(ctx context.Context, m *moments, r features.Centring) error 
 // few rows or large triangles it is 1, and goroutines share the products of one part. The sums are
 // equal.
 func together(m *moments, n int) int {
-	const bytes = 1 << 26 // of triangles
-	count := min(parallel.Idle()+1, bytes/(8*len(m.square.data)))
+	const bytes = 1 << 26 // of triangles or features
+	count := min(parallel.Idle()+1, bytes/(8*max(len(m.square.data), blockRows*len(m.mean))))
 	if n < count*partRows {
 		return 1
 	}
@@ -134,9 +134,10 @@ func (s *blockSpace) add(m *moments, r features.Centring, lo, hi int) {
 	advance(m.mean, s.means, share)
 	advance(m.targets, s.rise, share)
 
-	if m.single != nil {
+	switch {
+	case m.single != nil:
 		s.single.add(m.single, rows)
-	} else {
+	case m.square.n > 0:
 		m.square.addSquare(rows)
 	}
 	matmul.TMul(1, targets, rows, 0, s.products)

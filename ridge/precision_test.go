@@ -151,7 +151,7 @@ func testPrecision[T dense.Float](t *testing.T) {
 				}
 				phi := raised[T]{gaussian[T](t, m, 3, 1.3, 1), by}
 				name := fmt.Sprintf("noise %-5.0e m %-4d mean %-5.0g", noise, m, float64(by))
-				model, err := ridge.Fit[T](t.Context(), phi, x, y, ridge.Options{})
+				model, err := ridge.Fit[T](t.Context(), phi, ridge.Block[T]{X: x, Y: y}, ridge.Options{})
 				if err != nil {
 					t.Logf("%s %v", name, err)
 					failed++
@@ -230,7 +230,7 @@ func testLargeMeans[T dense.Float](t *testing.T) {
 			}
 			y.Set(i, 0, T(f+0.3*rng.NormFloat64()))
 		}
-		m, err := ridge.Fit[T](t.Context(), phi, x, y, ridge.Options{})
+		m, err := ridge.Fit[T](t.Context(), phi, ridge.Block[T]{X: x, Y: y}, ridge.Options{})
 		require.NoError(t, err)
 		// Noise of 5000 rows has a relative standard error of 0.02.
 		assert.InEpsilon(t, 0.09, m.Noise()[0], 0.08)
@@ -249,14 +249,14 @@ func testLargeMeans[T dense.Float](t *testing.T) {
 func TestFitsWithoutDigits(t *testing.T) {
 	x, y, _ := slope[float64](60, 0.1, 1)
 	phi := gaussian[float64](t, 100, 3, 1, 1)
-	_, err := ridge.Fit(t.Context(), phi, x, y, ridge.Options{Noise: 1e-12, Prior: 1})
+	_, err := ridge.Fit(t.Context(), phi, ridge.Block[float64]{X: x, Y: y}, ridge.Options{Noise: 1e-12, Prior: 1})
 	assert.ErrorContains(t, err, "ridge: Noise/Prior = 1e-12, want more than ")
 	for _, scale := range []float64{1e-160, 1e160} {
 		scaled := y.Clone()
 		for i := range scaled.Data {
 			scaled.Data[i] *= scale
 		}
-		_, err := ridge.Fit(t.Context(), phi, x, scaled, ridge.Options{})
+		_, err := ridge.Fit(t.Context(), phi, ridge.Block[float64]{X: x, Y: scaled}, ridge.Options{})
 		assert.ErrorContains(t, err, "ridge: the sum of squares of output 0 is ")
 		assert.ErrorContains(t, err, "scale the targets")
 	}
@@ -264,9 +264,9 @@ func TestFitsWithoutDigits(t *testing.T) {
 	for i := range scaled.Data {
 		scaled.Data[i] *= 0x1p400
 	}
-	want, err := ridge.Fit(t.Context(), phi, x, y, ridge.Options{})
+	want, err := ridge.Fit(t.Context(), phi, ridge.Block[float64]{X: x, Y: y}, ridge.Options{})
 	require.NoError(t, err)
-	got, err := ridge.Fit(t.Context(), phi, x, scaled, ridge.Options{})
+	got, err := ridge.Fit(t.Context(), phi, ridge.Block[float64]{X: x, Y: scaled}, ridge.Options{})
 	require.NoError(t, err)
 	assert.InEpsilon(t, want.Noise()[0], 0x1p-800*got.Noise()[0], 1e-9)
 	small, err := rff.Draw[float64](rff.Identity{D: 3}, nil)
@@ -275,6 +275,6 @@ func TestFitsWithoutDigits(t *testing.T) {
 	for i := range tiny.Data {
 		tiny.Data[i] *= 1e-160
 	}
-	_, err = ridge.Fit[float64](t.Context(), small, tiny, y, ridge.Options{})
+	_, err = ridge.Fit[float64](t.Context(), small, ridge.Block[float64]{X: tiny, Y: y}, ridge.Options{})
 	assert.ErrorContains(t, err, "scale the features")
 }

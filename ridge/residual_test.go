@@ -15,7 +15,6 @@ import (
 	"github.com/seed-feabd252/randfeat/kernels"
 	"github.com/seed-feabd252/randfeat/rff"
 	"github.com/seed-feabd252/randfeat/ridge"
-	"github.com/seed-feabd252/randfeat/ridge/iterative"
 )
 
 // sine returns points in [0, 1] and sin 6x with noise, and points in [−1, 3].
@@ -68,7 +67,7 @@ func testDeviationsOfLandmarks[T dense.Float](t *testing.T) {
 	for name, phi := range projections(t, x) {
 		for _, intercept := range []bool{false, true} {
 			o := ridge.Options{Noise: noise, Prior: prior, NoIntercept: !intercept}
-			m, err := ridge.Fit(t.Context(), phi, x, y, o)
+			m, err := ridge.Fit(t.Context(), phi, ridge.Block[T]{X: x, Y: y}, o)
 			require.NoError(t, err)
 			gram := func(a, b dense.Matrix[float64]) *mat.Dense {
 				return gonum.ToMat(kernels.Gram(dense.Matrix[float64]{}, phi.Kernel(), a, b))
@@ -76,9 +75,7 @@ func testDeviationsOfLandmarks[T dense.Float](t *testing.T) {
 			want := processOf(t, gram, wide(x), wide(y), wide(z), nil, noise, prior, intercept)
 			mean, sd := m.Posterior(z)
 			_, more := m.Predict(z)
-			p, err := m.Predictor(t.Context())
-			require.NoError(t, err)
-			approximate, err := iterative.Fit(t.Context(), phi, ridge.Block[T]{X: x, Y: y}, iterative.Options{Options: o, Samples: 400}, rand.NewPCG(1, 2))
+			_, approximate, err := solve(t, phi, ridge.Block[T]{X: x, Y: y}, o, ridge.Iterative{Samples: 400}, 1)
 			require.NoError(t, err)
 			_, estimate := approximate.Posterior(z)
 			for i := range z.Rows {
@@ -86,8 +83,8 @@ func testDeviationsOfLandmarks[T dense.Float](t *testing.T) {
 				require.InDelta(t, want.mean[i], float64(mean.At(i, 0)), tolerance, "%s at %v", name, at)
 				require.InDelta(t, want.covariance.At(i, i), math.Pow(float64(sd.At(i, 0)), 2), tolerance, "%s at %v", name, at)
 				require.InDelta(t, want.covariance.At(i, i)+noise, math.Pow(float64(more.At(i, 0)), 2), tolerance, "%s at %v", name, at)
-				_, own := p.Predict(nil, nil, z.Row(i))
-				require.InEpsilon(t, float64(more.At(i, 0)), float64(own[0]), 1e-3, "%s at %v", name, at)
+				_, own := m.Predict(z.RowRange(i, i+1))
+				require.InEpsilon(t, float64(more.At(i, 0)), float64(own.At(0, 0)), 1e-6, "%s at %v", name, at)
 				// Four standard errors of 400 samples.
 				require.InEpsilon(t, float64(sd.At(i, 0)), float64(estimate.At(i, 0)), 4/math.Sqrt(800), "%s at %v", name, at)
 			}
@@ -131,7 +128,7 @@ func testBandsAwayFromRows[T dense.Float](t *testing.T) {
 	rows, y := points.RowRange(0, n), targets.RowRange(0, n)
 	phi, err := rff.Nystroem(k, rows)
 	require.NoError(t, err)
-	m, err := ridge.Fit(t.Context(), phi, rows, y, ridge.Options{Noise: noise * noise, Prior: 1})
+	m, err := ridge.Fit(t.Context(), phi, ridge.Block[T]{X: rows, Y: y}, ridge.Options{Noise: noise * noise, Prior: 1})
 	require.NoError(t, err)
 	ratios, err := m.Jackknife(dense.Matrix[T]{}, rows, y, nil)
 	require.NoError(t, err)
@@ -140,9 +137,9 @@ func testBandsAwayFromRows[T dense.Float](t *testing.T) {
 	for i, e := range errs.Data {
 		errs.Data[i] = T(math.Abs(float64(e)))
 	}
-	relative, err := m.WithBands(wide(ratios), true)
+	relative, err := m.WithBands(ridge.Bands[T]{Errors: wide(ratios), Relative: true})
 	require.NoError(t, err)
-	equal, err := m.WithBands(wide(errs), false)
+	equal, err := m.WithBands(ridge.Bands[T]{Errors: wide(errs)})
 	require.NoError(t, err)
 	share := func(m *ridge.Model[T], i int) float64 {
 		mean, half := m.Band(points.RowRange(i, i+1), 0.9)
@@ -177,7 +174,7 @@ func TestPathwiseOfLandmarks(t *testing.T) {
 		if name == "Sum" {
 			continue // the error of the features is larger
 		}
-		m, err := ridge.Fit(t.Context(), phi, x, y, ridge.Options{Noise: noise, Prior: prior})
+		m, err := ridge.Fit(t.Context(), phi, ridge.Block[float64]{X: x, Y: y}, ridge.Options{Noise: noise, Prior: prior})
 		require.NoError(t, err)
 		gram := func(a, b dense.Matrix[float64]) *mat.Dense {
 			return gonum.ToMat(kernels.Gram(dense.Matrix[float64]{}, phi.Kernel(), a, b))
@@ -192,7 +189,7 @@ func TestPathwiseOfLandmarks(t *testing.T) {
 	}
 	k, err := rff.Nystroem(kernels.RationalQuadratic{}, x)
 	require.NoError(t, err)
-	m, err := ridge.Fit(t.Context(), k, x, y, ridge.Options{Noise: noise, Prior: prior})
+	m, err := ridge.Fit(t.Context(), k, ridge.Block[float64]{X: x, Y: y}, ridge.Options{Noise: noise, Prior: prior})
 	require.NoError(t, err)
 	_, err = m.Pathwise(x, y, nil, 1, 0, rand.NewPCG(1, 2))
 	assert.ErrorContains(t, err, "ridge: features of the prior: rff: k is RationalQuadratic")

@@ -82,13 +82,17 @@ func (b Block[T]) Weight(i int) float64 {
 // The error reports errors of NewSums, Add and rows, no rows, and the end of ctx. Sum checks ctx
 // every 255 rows. A nil ctx panics.
 func Sum[T dense.Float](ctx context.Context, phi rff.Map[T], rows Rows[T]) (*Sums[T], error) {
+	return sum(ctx, rows, func(outputs int) (*Sums[T], error) { return NewSums(phi, outputs) })
+}
+
+// sum adds all rows to the sums that empty returns for their number of outputs.
+func sum[T dense.Float](ctx context.Context, rows Rows[T], empty func(outputs int) (*Sums[T], error)) (s *Sums[T], err error) {
 	if err := argument.Context("ridge", ctx); err != nil {
 		return nil, err
 	}
-	var s *Sums[T]
-	err := each(ctx, rows, func(b Block[T]) (err error) {
+	err = each(ctx, rows, func(b Block[T]) (err error) {
 		if s == nil {
-			if s, err = NewSums(phi, b.Y.Cols); err != nil {
+			if s, err = empty(b.Y.Cols); err != nil {
 				return err
 			}
 		}

@@ -43,7 +43,8 @@ func classify[T dense.Float](t *testing.T, rows ridge.Rows[T], classes int, o ri
 	t.Helper()
 	phi, err := rff.Draw[T](rff.Identity{D: 2}, nil)
 	require.NoError(t, err)
-	found, err := ridge.Classify(t.Context(), []rff.Map[T]{phi}, rows, classes, o)
+	o.Classes = classes
+	found, err := ridge.Classify(t.Context(), []rff.Map[T]{phi}, rows, o)
 	require.NoError(t, err)
 	return found
 }

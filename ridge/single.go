@@ -22,12 +22,12 @@ const singleMargin = 64.0
 var errSingle = errors.New("ridge: products in float32 are not accurate enough")
 
 // fitSingle fits a model to the rows of b, with products in float32. fitSingle returns nil if T is
-// float64, if there are few rows, or if λ is too small. The first rows show in most cases whether λ
-// is too small. s has no rows.
+// float64, if rows have weights or are few, or if λ is too small. The first rows show in most cases
+// whether λ is too small. s has no rows.
 func fitSingle[T dense.Float](ctx context.Context, s *Sums[T], b Block[T], o Options) (*Model[T], error) {
 	_, single := any(s).(*Sums[float32])
 	n, width := b.X.Rows, len(s.mean)
-	if !single || n < 16*partRows || n < 128*width {
+	if !single || b.Weights != nil || n < 16*partRows || n < 128*width {
 		return nil, nil
 	}
 	if err := s.check(b.X, b.Y, nil); err != nil {
@@ -35,7 +35,7 @@ func fitSingle[T dense.Float](ctx context.Context, s *Sums[T], b Block[T], o Opt
 	}
 	for _, rows := range [...]int{partRows, n} {
 		part := *s
-		part.moments, part.adder = newMoments(width, len(s.targets)), adder{}
+		part.moments, part.adder = s.like(), adder{}
 		part.single = newProbes(width, math.Sqrt(float64(n)/float64(rows)))
 		err := part.adder.add(ctx, &part.moments, s.source.Centring(b.X.RowRange(0, rows), b.Y.RowRange(0, rows), nil))
 		if err != nil {

@@ -51,11 +51,11 @@ func TestProductsInSinglePrecision(t *testing.T) {
 		{"products beyond float32", identity, huge(switches(1)), ridge.Options{}, false},
 	} {
 		t.Run(c.name, func(t *testing.T) {
-			m, err := ridge.Fit(t.Context(), c.phi, c.rows.X, c.rows.Y, c.options)
+			m, err := ridge.Fit(t.Context(), c.phi, ridge.Block[float32]{X: c.rows.X, Y: c.rows.Y}, c.options)
 			require.NoError(t, err)
 			want, err := sumOf(t, c.phi, c.rows.X, c.rows.Y, nil).Fit(t.Context(), c.options)
 			require.NoError(t, err)
-			assert.False(t, want.SinglePrecision())
+			assert.False(t, want.Accuracy().SinglePrecision)
 			worst := 0.0
 			mean, sd := want.Predict(c.rows.X.RowRange(0, 5000))
 			got, near := m.Predict(c.rows.X.RowRange(0, 5000))
@@ -63,7 +63,7 @@ func TestProductsInSinglePrecision(t *testing.T) {
 				worst = max(worst, math.Abs(float64(got.Data[i]-v)/float64(sd.Data[i])), math.Abs(float64(near.Data[i]/sd.Data[i])-1))
 			}
 			t.Logf("λ = %.2g: means differ by %.1e, the evidence by %.1e", want.Noise()[0]/want.Prior()[0], worst, m.LogEvidence()-want.LogEvidence())
-			assert.Equal(t, c.single, m.SinglePrecision())
+			assert.Equal(t, c.single, m.Accuracy().SinglePrecision)
 			assert.Less(t, worst, 0.001)
 			assert.InDelta(t, want.LogEvidence(), m.LogEvidence(), 0.5)
 			assert.InEpsilon(t, want.Noise()[0], m.Noise()[0], 1e-4)
@@ -132,7 +132,7 @@ func TestEndOfContextInSinglePrecision(t *testing.T) {
 	const looks = 1 << 30
 	b, phi := sloping(0.3), gaussian[float32](t, 8, 3, 0.3, 1)
 	run := func(ctx context.Context) error {
-		_, err := ridge.Fit(ctx, phi, b.X, b.Y, ridge.Options{})
+		_, err := ridge.Fit(ctx, phi, ridge.Block[float32]{X: b.X, Y: b.Y}, ridge.Options{})
 		return err
 	}
 	all := &countdown{context.Background(), looks}

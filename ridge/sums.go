@@ -45,6 +45,20 @@ type Sums[T dense.Float] struct {
 //
 // The error reports a nil phi, outputs below 0, and sizes that memory cannot hold.
 func NewSums[T dense.Float](phi rff.Map[T], outputs int) (*Sums[T], error) {
+	s, err := newSums(phi, outputs)
+	if err != nil {
+		return nil, err
+	}
+	width := len(s.mean)
+	if err := checkTriangle(width); err != nil {
+		return nil, fmt.Errorf("ridge: sums of %d features: %w", width, err)
+	}
+	s.square = newTriangle[float64](width)
+	return s, nil
+}
+
+// newSums returns sums without the products of features.
+func newSums[T dense.Float](phi rff.Map[T], outputs int) (*Sums[T], error) {
 	if phi == nil {
 		return nil, errNoMap
 	}
@@ -54,9 +68,6 @@ func NewSums[T dense.Float](phi rff.Map[T], outputs int) (*Sums[T], error) {
 	}
 	if outputs < 0 {
 		return nil, fmt.Errorf("ridge: outputs = %d, want at least 0", outputs)
-	}
-	if err := checkTriangle(width); err != nil {
-		return nil, fmt.Errorf("ridge: sums of %d features: %w", width, err)
 	}
 	if err := limit.Memory[float64](width, max(outputs, 1)); err != nil {
 		return nil, fmt.Errorf("ridge: sums of %d features and %d outputs: %w", width, outputs, err)

@@ -388,7 +388,7 @@ func benchmarkFit[T dense.Float](b *testing.B) {
 	var m *ridge.Model[T]
 	for b.Loop() {
 		var err error
-		m, err = ridge.Fit(b.Context(), phi, x, y, ridge.Options{Noise: 1, Prior: 10})
+		m, err = ridge.Fit(b.Context(), phi, ridge.Block[T]{X: x, Y: y}, ridge.Options{Noise: 1, Prior: 10})
 		require.NoError(b, err)
 	}
 	b.ReportMetric(rmse(m.Mean(dense.Matrix[T]{}, z), truth), "rmse")
@@ -420,7 +420,7 @@ func BenchmarkPredict(b *testing.B) {
 func benchmarkPredict[T dense.Float](b *testing.B, sd bool) {
 	phi := gaussian[T](b, 512, 10, 1, 1)
 	x, y := friedman[T](5000, 10, 1)
-	m, err := ridge.Fit(b.Context(), phi, x, y, ridge.Options{Noise: 1, Prior: 10})
+	m, err := ridge.Fit(b.Context(), phi, ridge.Block[T]{X: x, Y: y}, ridge.Options{Noise: 1, Prior: 10})
 	require.NoError(b, err)
 	mean := dense.New[T](x.Rows, 1)
 	b.ReportAllocs()

@@ -75,7 +75,7 @@ func oneScale[T dense.Float](t testing.TB, m int, x, y, xt, yt dense.Matrix[T]) 
 	for _, l := range []float64{0.25, 0.5, 1, 2, 4} {
 		phi, err := rff.Draw(rff.Gaussian{LengthScale: l}, w)
 		require.NoError(t, err)
-		model, err := ridge.Fit(t.Context(), phi, x, y, ridge.Options{})
+		model, err := ridge.Fit(t.Context(), phi, ridge.Block[T]{X: x, Y: y}, ridge.Options{})
 		require.NoError(t, err)
 		least = min(least, rmse(model, xt, yt))
 	}

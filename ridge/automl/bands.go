@@ -35,8 +35,8 @@ func withBands[T dense.Float](of reweighted[T], m *ridge.Model[T], found *choice
 	if found.learns {
 		first = sampleRows
 	}
-	if _, landmarks := m.Map().Dims(); found.kernel != nil && n >= landmarks+unseenRows {
-		first = max(first, landmarks)
+	if found.kernel != nil && n >= found.landmarks+unseenRows {
+		first = max(first, found.landmarks)
 	}
 	held := found.learns && n < first+unseenRows
 	if held {
@@ -73,18 +73,17 @@ func withBands[T dense.Float](of reweighted[T], m *ridge.Model[T], found *choice
 			}
 		}
 	}
-	found.Bands = RelativeBands
+	found.Bands = relativeBands
 	if found.space.kernel != nil {
-		found.Bands = EqualBands
+		found.Bands = equalBands
 		floats.Mul(errors.Data, scales.Data)
 	}
-	relative := found.Bands == RelativeBands
+	bands := ridge.Bands[T]{Errors: errors, Relative: found.Bands == relativeBands}
 	if logs, about, least, ok := noise(of.ctx, m, rows, errors); ok {
-		found.Bands, found.Coverage = NoiseBands, coverage(about)
-		return m.WithNoise(logs, about, least, relative)
+		found.Bands, bands.Errors, bands.Logs, bands.Least = noiseBands, about, logs, least
 	}
-	found.Coverage = coverage(errors)
-	return m.WithBands(errors, relative)
+	found.Coverage = coverage(bands.Errors)
+	return m.WithBands(bands)
 }
 
 // noise learns the logarithms of the errors at the rows, with the map of m. It returns the errors

@@ -32,7 +32,7 @@ func testBandsBeyondRows[T dense.Float](t *testing.T) {
 		}
 		r, err := automl.Fit(t.Context(), rows, automl.Options{}, rand.NewPCG(1, 2))
 		require.NoError(t, err)
-		require.Equal(t, automl.RelativeBands, r.Bands, r.String())
+		require.Equal(t, "in proportion to deviations", r.Bands, r.String())
 		for at, lo := range []float64{0, 1.1, 1.4} {
 			x := dense.New[T](200, 1)
 			for i := range x.Rows {

@@ -73,7 +73,7 @@
 // the noise fell as 1/n.
 //
 // From 200 errors on, Fit also learns the logarithms of the errors, with the map of the model. If
-// they are predicted clearly better than by their mean, the bands are those of Model.WithNoise,
+// they are predicted clearly better than by their mean, the bands are those of ridge.Bands with Logs,
 // wide where the noise is large. The report has the share of targets in bands of 90 % from other
 // rows.
 //

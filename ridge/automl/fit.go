@@ -129,7 +129,8 @@ func fit[T dense.Float](a arguments[T]) (*Result[T], error) {
 	}
 	found.Report.Rows = drawn.n
 	r := &Result[T]{Report: found.Report}
-	phi, err := build[T](ctx, found.space, found.kernel, all.X.RowRange(0, min(o.Landmarks, all.X.Rows)))
+	found.landmarks = min(o.Landmarks, all.X.Rows)
+	phi, err := build[T](ctx, found.space, found.kernel, all.X.RowRange(0, found.landmarks))
 	switch {
 	case err != nil:
 	case o.Classes == 0:
@@ -147,7 +148,7 @@ func fit[T dense.Float](a arguments[T]) (*Result[T], error) {
 		}
 	default:
 		var best ridge.Classification[T]
-		best, err = ridge.Classify(ctx, []rff.Map[T]{phi}, rows, o.Classes, ridge.ClassifyOptions{ClassWeights: o.ClassWeights})
+		best, err = ridge.Classify(ctx, []rff.Map[T]{phi}, rows, ridge.ClassifyOptions{Classes: o.Classes, ClassWeights: o.ClassWeights})
 		if r.Classifier = best.Classifier; err == nil && o.Labels != nil {
 			r.Classifier, err = r.Classifier.WithLabels(o.Labels)
 		}

@@ -39,19 +39,19 @@ type Report struct {
 	// of |share of right rows − mean of the largest probability|, each in one of ten bins by that
 	// probability. Right probabilities have an error of at most about 1.3/√rows.
 	Calibration float64
-	Bands       Bands   // for numbers: the widths of the bands of Model.Band
-	Coverage    float64 // for numbers: the share of targets in bands of 90 % from errors at other rows
-	Tails       float64 // with HeavyTails: ν of Student's t of most likelihood, +Inf for normal noise; 0 without
+
+	// Bands has, for numbers, the widths of the bands of Model.Band: "in proportion to deviations",
+	// "of equal width" or "in proportion to learnt noise".
+	Bands string
+
+	Coverage float64 // for numbers: the share of targets in bands of 90 % from errors at other rows
+	Tails    float64 // with HeavyTails: ν of Student's t of most likelihood, +Inf for normal noise; 0 without
 }
 
-// Bands says how the widths of bands differ between rows.
-type Bands string
-
-// The widths of bands.
 const (
-	RelativeBands Bands = "in proportion to deviations"
-	EqualBands    Bands = "of equal width"
-	NoiseBands    Bands = "in proportion to learnt noise"
+	relativeBands = "in proportion to deviations"
+	equalBands    = "of equal width"
+	noiseBands    = "in proportion to learnt noise"
 )
 
 // String returns the report as a text of some lines.

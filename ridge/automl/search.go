@@ -42,10 +42,11 @@ type learnt struct {
 type choice struct {
 	learnt
 	Report
-	learns  bool                 // the family, from the targets
-	folds   int                  // of the rows
-	heldOut ridge.Block[float64] // held-out rows with the sizes of errors as targets
-	noise   []float64            // the variance of the noise of each output of a fit to all rows with normal noise
+	learns    bool                 // the family, from the targets
+	landmarks int                  // the number of first rows that the map has seen
+	folds     int                  // of the rows
+	heldOut   ridge.Block[float64] // held-out rows with the sizes of errors as targets
+	noise     []float64            // the variance of the noise of each output of a fit to all rows with normal noise
 }
 
 // progress reports the end of a part.
@@ -304,7 +305,7 @@ func (s *search) fit(b ridge.Block[float64], at space, k kernels.Kernel, ratio f
 	if err != nil {
 		return l, err
 	}
-	found, err := ridge.Classify(s.ctx, []rff.Map[float64]{phi}, b, s.Classes, ridge.ClassifyOptions{ClassWeights: s.ClassWeights})
+	found, err := ridge.Classify(s.ctx, []rff.Map[float64]{phi}, b, ridge.ClassifyOptions{Classes: s.Classes, ClassWeights: s.ClassWeights})
 	if err == nil {
 		l.classifier, l.score = found.Classifier, -found.Trials[0].Score
 	}

@@ -13,17 +13,12 @@ assert meta["model.map.spec"] == "Gaussian" and meta["model.map.w"] == "Explicit
 w = a["map.w.frequencies"]
 t = np.fromfile(sys.argv[2]).reshape(-1, w.shape[1]) @ w.T / float(meta["model.map.spec.lengthScale"])
 phi = np.hstack([np.cos(t), np.sin(t)]) / np.sqrt(len(w))
-if meta["model"] in ("Model", "Server"):
+if meta["model"] == "Model":
     centred = phi - a["featureMean"]
     mean = a["targetMean"] + centred @ a["weights"]
     r = np.zeros((phi.shape[1],) * 2)
-    if meta["model"] == "Model":
-        r[np.triu_indices(len(r))] = a["factor"]  # A = RᵀR
-        halves, base = np.linalg.solve(r.T, centred.T), (meta["model.centred"] == "true") / float(meta["model.rowWeight"])
-    else:
-        r[np.tril_indices(len(r))] = a["inverse"]  # R⁻ᵀ
-        halves, base = r @ centred.T, float(meta["model.base"])
-    variance = (halves**2).sum(0) + base
+    r[np.tril_indices(len(r))] = a["root"]  # R⁻ᵀ of A = RᵀR
+    variance = ((r @ centred.T) ** 2).sum(0) + (meta["model.centred"] == "true") / float(meta["model.rowWeight"])
     np.hstack([mean, np.sqrt(np.outer(1 + variance, a["noise"]))]).tofile(sys.argv[3])
 else:
     z = np.exp((phi - a["featureMean"]) @ a["weights"] + a["intercepts"])

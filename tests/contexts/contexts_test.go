@@ -32,7 +32,6 @@ import (
 	"github.com/seed-feabd252/randfeat/ridge"
 	"github.com/seed-feabd252/randfeat/ridge/ard"
 	"github.com/seed-feabd252/randfeat/ridge/automl"
-	"github.com/seed-feabd252/randfeat/ridge/iterative"
 	"github.com/seed-feabd252/randfeat/validate"
 )
 
@@ -121,7 +120,6 @@ func TestContexts(t *testing.T) {
 	labelled := ridge.Block[float64]{X: x, Y: classes}
 	background := lookAt(t, 0)
 	sums := must.Have(ridge.Sum(t.Context(), background.phi(200), few))
-	model := must.Have(sums.Fit(t.Context(), ridge.Options{Ratio: 1}))
 	src := func() rand.Source { return rand.NewPCG(3, 4) }
 	coder := must.Have(quantise.New[float64](4, quantise.Options{}, src()))
 	codes := must.Have(coder.Encode(t.Context(), x))
@@ -190,18 +188,17 @@ func TestContexts(t *testing.T) {
 			return err
 		}},
 		"ridge.Fit": {n / 255, func(c *lookedAt) error {
-			_, err := ridge.Fit(c, c.phi(8), x, y, o)
+			_, err := ridge.Fit(c, c.phi(8), ridge.Block[float64]{X: x, Y: y}, o)
 			if err == nil {
 				_, err = sums.Fit(c, o)
 			}
 			return err
 		}},
 		"ridge.Classify": {n / 1024, func(c *lookedAt) error {
-			_, err := ridge.Classify(c, []rff.Map[float64]{c.phi(8)}, labelled, 2, ridge.ClassifyOptions{})
+			_, err := ridge.Classify(c, []rff.Map[float64]{c.phi(8)}, labelled, ridge.ClassifyOptions{Classes: 2})
 			return err
 		}},
-		"ridge.Predictor": {4, func(c *lookedAt) error { _, err := model.Predictor(c); return err }},
-		"ridge.Sum":       {n / 255, func(c *lookedAt) error { _, err := ridge.Sum(c, c.phi(8), rows); return err }},
+		"ridge.Sum": {n / 255, func(c *lookedAt) error { _, err := ridge.Sum(c, c.phi(8), rows); return err }},
 		"ridge.ard.Fit": {n / 255, func(c *lookedAt) error {
 			_, err := ard.Fit(c, c.phi(4), rows, ard.Options{MaxIterations: 1}, src())
 			return err
@@ -211,17 +208,9 @@ func TestContexts(t *testing.T) {
 			_, err := automl.Fit(c, z, automl.Options{}, src())
 			return err
 		}},
-		"ridge.iterative.Fit": {n / 256, func(c *lookedAt) error {
-			_, err := iterative.Fit(c, c.phi(20), rows, iterative.Options{}, src())
+		"ridge.Fit of Iterative": {n / 256, func(c *lookedAt) error {
+			_, err := ridge.Fit(c, c.phi(20), ridge.Rows[float64](rows), ridge.Options{Iterative: &ridge.Iterative{Src: src()}})
 			return err
-		}},
-		"ridge.iterative.New": {n / 256, func(c *lookedAt) error {
-			_, err := iterative.New(c, c.phi(20), rows, iterative.Options{Options: o}, src())
-			return err
-		}},
-		"ridge.iterative.Run": {n / 256, func(c *lookedAt) error {
-			s := must.Have(iterative.New(t.Context(), background.phi(20), rows, iterative.Options{}, src()))
-			return s.Run(c, rows, iterative.RunOptions{})
 		}},
 		"validate.Compare": {n / 64, func(c *lookedAt) error {
 			_, err := validate.Compare(c, []validate.Method[float64]{{Name: "one", Draw: c.draw}}, x, x, 2, src())

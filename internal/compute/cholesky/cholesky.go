@@ -67,27 +67,6 @@ func (c *Factor) keep(i int, block dense.Matrix[float64]) {
 	c.diag[i].Set(dense.Transpose(dense.Matrix[float64]{}, block), pivots)
 }
 
-// Packed returns the upper triangle of R, row by row.
-func (c *Factor) Packed() []float64 {
-	n := c.r.Rows
-	r := make([]float64, 0, n*(n+1)/2)
-	for i := range n {
-		r = append(r, c.r.Row(i)[i:]...)
-	}
-	return r
-}
-
-// Unpack returns the factorisation with the upper triangle packed of R.
-func Unpack(n int, packed []float64) *Factor {
-	c := newFactor(dense.New[float64](n, n))
-	for i := range n {
-		copy(c.r.Row(i)[i:], packed)
-		packed = packed[n-i:]
-	}
-	c.keepAll()
-	return c
-}
-
 // newFactor returns a factorisation in the memory of r.
 func newFactor(r dense.Matrix[float64]) *Factor {
 	return &Factor{r: r, diag: make([]triangular.Factor[float64], (r.Rows+tile-1)/tile)}
@@ -175,21 +154,6 @@ func (c *Factor) OtherHalf(w dense.Matrix[float64]) {
 		}
 		c.diag[i].SolveTransposed(block)
 	}
-}
-
-// InverseDiagonal returns the diagonal of A⁻¹, the sums of squares of the columns of R⁻ᵀ. The error
-// is the error of ctx.
-func (c *Factor) InverseDiagonal(ctx context.Context) ([]float64, error) {
-	diagonal := make([]float64, c.r.Rows)
-	err := c.Invert(ctx, func(lo int, w dense.Matrix[float64]) {
-		own := diagonal[lo : lo+w.Cols]
-		for i := lo; i < w.Rows; i++ {
-			for j, v := range w.Row(i) {
-				own[j] += v * v
-			}
-		}
-	})
-	return diagonal, err
 }
 
 // Invert calls f concurrently with groups of columns of R⁻ᵀ that begin with column lo. Rows before

@@ -85,8 +85,6 @@ func TestInvert(t *testing.T) {
 	}))
 	half := a.Clone()
 	f.Half(t.Context(), half)
-	diagonal, err := f.InverseDiagonal(t.Context())
-	require.NoError(t, err)
 	again := dense.New[float64](n, n)
 	matmul.TMul(1, inverse, half, 0, again) // R⁻¹·R⁻ᵀA
 	for i := range n {
@@ -97,10 +95,5 @@ func TestInvert(t *testing.T) {
 			}
 			require.InDelta(t, want, again.At(i, j), 1e-9)
 		}
-		sum := 0.0
-		for l := range n {
-			sum += inverse.At(l, i) * inverse.At(l, i)
-		}
-		require.InEpsilon(t, sum, diagonal[i], 1e-12)
 	}
 }
