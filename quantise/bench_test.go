@@ -11,8 +11,11 @@ import (
 	"testing"
 
 	"github.com/stretchr/testify/require"
+	"gonum.org/v1/gonum/blas"
+	"gonum.org/v1/gonum/blas/blas32"
 
 	"github.com/seed-feabd252/randfeat/dense"
+	"github.com/seed-feabd252/randfeat/dense/gonum"
 	"github.com/seed-feabd252/randfeat/kernels"
 	"github.com/seed-feabd252/randfeat/quantise"
 )
@@ -122,18 +125,14 @@ func BenchmarkFilter(b *testing.B) {
 		for _, kept := range []string{"all", "half", "hundredth"} {
 			b.Run(fmt.Sprintf("bits=%d/kept=%s/n=%d/d=%d", bits, kept, *benchRows, benchDim), func(b *testing.B) {
 				all := bench()
-				only := make(quantise.Bitmap, (*benchRows+63)/64)
 				var o quantise.SearchOptions[float32]
-				for id := range *benchRows {
-					only.Set(id, kept == "half" && id%2 == 0 || kept == "hundredth" && id < *benchRows/100)
-				}
 				if kept != "all" {
-					o.Only = []quantise.Set{only}
+					o.Only = setOf(*benchRows, func(id int) bool { return kept == "half" && id%2 == 0 || id < *benchRows/100 })
 				}
 				hits, query := lists(1, benchFound), 0
 				b.ReportAllocs()
 				for b.Loop() {
-					_ = searchAll(all.codes[bits].Quantiser(), b.Context(), hits, all.queries.RowRange(query%benchQueries, query%benchQueries+1), quantise.InnerProduct, o, all.codes[bits])
+					_ = searchAll(all.codes[bits], b.Context(), hits, all.queries.RowRange(query%benchQueries, query%benchQueries+1), quantise.InnerProduct, 0, o)
 					query++
 				}
 			})
@@ -146,15 +145,13 @@ func BenchmarkBatch(b *testing.B) {
 	const n, d, most = 200_000, 256, 64
 	x, queries := random[float32](n, d, 1), random[float32](most, d, 2)
 	for _, bits := range []int{1, 2, 4, 8} {
-		q, _ := quantise.New[float32](d, quantise.Options{Bits: bits}, rand.NewPCG(1, 2))
-		c, err := q.Encode(b.Context(), x)
-		require.NoError(b, err)
+		c := encode(b, x, quantise.Options{Bits: bits})
 		for _, m := range []int{1, most} {
 			b.Run(fmt.Sprintf("bits=%d/queries=%d/n=%d/d=%d", bits, m, n, d), func(b *testing.B) {
 				hits := lists(m, benchFound)
 				b.ReportAllocs()
 				for b.Loop() {
-					_ = searchAll(c.Quantiser(), b.Context(), hits, queries.RowRange(0, m), quantise.InnerProduct, quantise.SearchOptions[float32]{}, c)
+					_ = searchAll(c, b.Context(), hits, queries.RowRange(0, m), quantise.InnerProduct, 0, quantise.SearchOptions[float32]{})
 				}
 				b.ReportMetric(float64(b.Elapsed().Microseconds())/float64(b.N*m), "µs/query")
 			})
@@ -185,17 +182,15 @@ func BenchmarkRerank(b *testing.B) {
 			nearest[i/n] = insert(nearest[i/n], i%n, float64(row))
 		}
 		for _, bits := range []int{1, 2, 4, 8} {
-			q, _ := quantise.New[float32](d, quantise.Options{Bits: bits}, rand.NewPCG(1, 2))
-			c, err := q.Encode(b.Context(), x)
-			require.NoError(b, err)
+			c := encode(b, x, quantise.Options{Bits: bits})
 			b.Run(fmt.Sprintf("bits=%d/clusters=%d/n=%d/d=%d", bits, clusters, n, d), func(b *testing.B) {
 				read, looked, recall, query := quantise.RowsOf(x), 0, 0.0, 0
-				o := quantise.SearchOptions[float32]{Rows: func(dst dense.Matrix[float32], segment int, ids []int) error {
+				o := quantise.SearchOptions[float32]{Rows: func(dst dense.Matrix[float32], ids []int) error {
 					looked += len(ids)
-					return read(dst, segment, ids)
+					return read(dst, ids)
 				}}
 				hits := lists(m, k)
-				require.NoError(b, searchAll(c.Quantiser(), b.Context(), hits, queries, quantise.InnerProduct, o, c))
+				require.NoError(b, searchAll(c, b.Context(), hits, queries, quantise.InnerProduct, 0, o))
 				for i := range hits {
 					for _, hit := range hits[i] {
 						if slices.ContainsFunc(nearest[i], func(h quantise.Hit) bool { return h.ID == hit.ID }) {
@@ -206,7 +201,7 @@ func BenchmarkRerank(b *testing.B) {
 				perQuery, one := float64(looked)/m, lists(1, k)
 				b.ReportAllocs()
 				for b.Loop() {
-					_ = searchAll(c.Quantiser(), b.Context(), one, queries.RowRange(query%m, query%m+1), quantise.InnerProduct, o, c)
+					_ = searchAll(c, b.Context(), one, queries.RowRange(query%m, query%m+1), quantise.InnerProduct, 0, o)
 					query++
 				}
 				b.ReportMetric(perQuery, "rows/query")
@@ -221,9 +216,7 @@ func BenchmarkHits(b *testing.B) {
 	const n, d = 200_000, 128
 	x, queries := random[float32](n, d, 1), random[float32](benchQueries, d, 2)
 	for _, bits := range []int{1, 4} {
-		q, _ := quantise.New[float32](d, quantise.Options{Bits: bits}, rand.NewPCG(1, 2))
-		c, err := q.Encode(b.Context(), x)
-		require.NoError(b, err)
+		c := encode(b, x, quantise.Options{Bits: bits})
 		for _, k := range []int{10, 100, 1000} {
 			b.Run(fmt.Sprintf("bits=%d/k=%d/n=%d/d=%d", bits, k, n, d), func(b *testing.B) {
 				dst, query := make([]quantise.Hit, k), 0
@@ -244,8 +237,7 @@ func BenchmarkStages(b *testing.B) {
 	for _, clusters := range []int{500, 1} {
 		x := mixture(n, d, clusters, rand.New(rand.NewPCG(1, 2)))
 		for _, bits := range []int{4, 8} {
-			with, without := staged(b, x, bits)
-			for i, c := range []quantise.Codes[float32]{without, with} {
+			for i, c := range []quantise.Codes[float32]{encode(b, x, quantise.Options{Bits: bits}), staged(b, x, bits)} {
 				b.Run(fmt.Sprintf("bits=%d/clusters=%d/stages=%d", bits, clusters, i+1), func(b *testing.B) {
 					dst, row := make([]quantise.Hit, k), 0
 					for b.Loop() {
@@ -280,8 +272,7 @@ func BenchmarkEncode(b *testing.B) {
 	x := random[float32](n, benchDim, 1)
 	for _, o := range lawOptions(1, 2, 4, 8) {
 		b.Run(fmt.Sprintf("scheme=%v/bits=%d/n=%d/d=%d", o.Scheme, o.Bits, n, benchDim), func(b *testing.B) {
-			q, err := quantise.New[float32](benchDim, o, rand.NewPCG(1, 2))
-			require.NoError(b, err)
+			q := newQuantiser[float32](b, benchDim, o)
 			b.SetBytes(4 * n * benchDim)
 			b.ReportAllocs()
 			for b.Loop() {
@@ -289,5 +280,80 @@ func BenchmarkEncode(b *testing.B) {
 				require.NoError(b, err)
 			}
 		})
+	}
+}
+
+// BenchmarkSmall has the calls of an index: preparing a query, 32 listed rows of all and of rows in the
+// cache, a partition of 64 rows, and a search for 10 rows. Bits of 32 are the vectors, by gonum.
+func BenchmarkSmall(b *testing.B) {
+	const listed = 32
+	r := rand.New(rand.NewPCG(1, 1))
+	vector := func(v []float32) blas32.Vector { return blas32.Vector{N: len(v), Data: v, Inc: 1} }
+	for d, n := range map[int]int{128: 200_000, 768: 100_000} {
+		x := dense.New[float32](n, d)
+		for i := range x.Data {
+			x.Data[i] = float32(r.NormFloat64())
+		}
+		lists := make([]int, 1<<16)
+		for i := range lists {
+			lists[i] = r.IntN(n)
+		}
+		products := make([]float32, n)
+		b.Run(fmt.Sprintf("d=%d/bits=32/listed/of=%d", d, n), func(b *testing.B) {
+			for i := 0; b.Loop(); i += listed {
+				for j, id := range lists[i%len(lists):][:listed] {
+					products[j] = blas32.Dot(vector(x.Row(0)), vector(x.Row(id)))
+				}
+			}
+		})
+		for name, rows := range map[string]dense.Matrix[float32]{"partition": x.RowRange(640, 704), "search": x} {
+			b.Run(fmt.Sprintf("d=%d/bits=32/%s", d, name), func(b *testing.B) {
+				for b.Loop() {
+					blas32.Gemv(blas.NoTrans, 1, gonum.ToBLAS32(rows), vector(x.Row(0)), 0, vector(products[:rows.Rows]))
+				}
+			})
+		}
+		for _, bits := range []int{1, 2, 4, 8} {
+			name := fmt.Sprintf("d=%d/bits=%d/", d, bits)
+			q := newQuantiser[float32](b, d, quantise.Options{Bits: bits})
+			query := q.Prepare(nil, x.Row(0), quantise.SquaredDistance, 0)
+			b.Run(name+"prepare", func(b *testing.B) {
+				b.ReportAllocs()
+				for b.Loop() {
+					q.Prepare(query, x.Row(0), quantise.SquaredDistance, 0)
+				}
+			})
+			c := codesOf(b, q, x)
+			dst := make([]quantise.Estimate, 64)
+			for _, from := range []int{n, 1000} {
+				lists := make([]int, 1<<16)
+				for i := range lists {
+					lists[i] = r.IntN(from)
+				}
+				b.Run(fmt.Sprintf("%slisted/of=%d", name, from), func(b *testing.B) {
+					b.ReportAllocs()
+					for i := 0; b.Loop(); i += listed {
+						c.Estimates(dst[:listed], query, lists[i%len(lists):][:listed])
+					}
+				})
+			}
+			side := make([]int, len(dst))
+			for i := range side {
+				side[i] = 640 + i
+			}
+			b.Run(name+"partition", func(b *testing.B) {
+				b.ReportAllocs()
+				for b.Loop() {
+					c.Estimates(dst, query, side)
+				}
+			})
+			hits := make([]quantise.Hit, 10)
+			b.Run(name+"search", func(b *testing.B) {
+				b.ReportAllocs()
+				for b.Loop() {
+					c.Search(hits, query)
+				}
+			})
+		}
 	}
 }

@@ -9,7 +9,7 @@ import (
 // candidate is a row and its score.
 type candidate struct {
 	score   float64
-	row     int     // the number of the row in all segments
+	row     int
 	product float32 // sᵀp/‖q‖, if the score is an estimate
 }
 

@@ -59,20 +59,17 @@ func BenchmarkCentres(b *testing.B) {
 		for _, looked := range []int{-1, 0, 10} {
 			b.Run(fmt.Sprintf("bits=%d/centres=%s", bits, map[int]string{-1: "none", 0: "all", 10: "nearest10"}[looked]), func(b *testing.B) {
 				data := centredRows()
-				q, err := quantise.New[float32](centredDim, quantise.Options{Bits: bits}, rand.NewPCG(1, 2))
-				require.NoError(b, err)
+				q := newQuantiser[float32](b, centredDim, quantise.Options{Bits: bits})
 				if looked >= 0 {
-					q, err = q.WithCentres(data.centres)
-					require.NoError(b, err)
+					q = around(b, quantise.Options{Bits: bits}, data.centres)
 				}
-				c, err := q.Encode(b.Context(), data.x)
-				require.NoError(b, err)
+				c := codesOf(b, q, data.x)
 				o := quantise.SearchOptions[float32]{Centres: max(looked, 0)}
 				hits := [][]quantise.Hit{make([]quantise.Hit, benchFound)}
 				recall, square, nearSquare := 0.0, 0.0, 0.0
 				for i := range benchQueries {
 					query := data.queries.RowRange(i, i+1)
-					require.NoError(b, searchAll(c.Quantiser(), b.Context(), hits, query, quantise.InnerProduct, o, c))
+					require.NoError(b, searchAll(c, b.Context(), hits, query, quantise.InnerProduct, 0, o))
 					var best []quantise.Hit
 					exact := data.products.Row(i)
 					for j, v := range exact {
@@ -98,7 +95,7 @@ func BenchmarkCentres(b *testing.B) {
 				b.ReportAllocs()
 				for b.Loop() {
 					at := query % benchQueries
-					_ = searchAll(c.Quantiser(), b.Context(), hits, data.queries.RowRange(at, at+1), quantise.InnerProduct, o, c)
+					_ = searchAll(c, b.Context(), hits, data.queries.RowRange(at, at+1), quantise.InnerProduct, 0, o)
 					query++
 				}
 				b.ReportMetric(recall, "recall@10")

@@ -82,7 +82,10 @@ func errorsOf[T dense.Float](t *testing.T, c errorCase, bits int, miss float64) 
 	cosines := kernels.Gram(dense.Matrix[float64]{}, kernels.DotProduct{}, dense.Copy(dense.Matrix[float64]{}, queries), dense.Copy(dense.Matrix[float64]{}, x))
 	var squares, laws, count float64
 	var query quantise.Query
-	all := make([]quantise.Estimate, x.Rows)
+	all, ids := make([]quantise.Estimate, x.Rows), make([]int, x.Rows)
+	for i := range ids {
+		ids[i] = i
+	}
 	for seed := range uint64(c.rotations) {
 		q, err := quantise.New[T](c.d, quantise.Options{Bits: bits}, rand.NewPCG(seed, 9))
 		require.NoError(t, err)
@@ -91,7 +94,7 @@ func errorsOf[T dense.Float](t *testing.T, c errorCase, bits int, miss float64) 
 		for i := range queries.Rows {
 			from, to := of(i)
 			by := measures[(int(seed)+i)%3]
-			for j, e := range codes.Estimates(all[from:to], q.Prepare(&query, queries.Row(i), by, miss), from) {
+			for j, e := range codes.Estimates(all[from:to], q.Prepare(&query, queries.Row(i), by, miss), ids[from:to]) {
 				cosine := cosines.At(i, from+j) / 6
 				scale, want := [...]float64{6, 1, -12}[by], [...]float64{6 * cosine, cosine, 13 - 12*cosine}[by]
 				// Only the rounding of a query that is the row has an effect. Sparse rows have equal
@@ -158,7 +161,7 @@ func testBoundsOfRows[T dense.Float](t *testing.T) {
 				outside := 0
 				for i := range n {
 					row := doubles(x.Row(i))
-					e, want := c.EstimateRows(make([]quantise.Estimate, 1), c.Quantiser().Prepare(nil, x.Row(i), by, miss), []int{i})[0], truth(by, row, row)
+					e, want := c.Estimates(make([]quantise.Estimate, 1), c.Quantiser().Prepare(nil, x.Row(i), by, miss), []int{i})[0], truth(by, row, row)
 					if want < e.Low || want > e.High {
 						outside++
 					}
@@ -172,4 +175,29 @@ func testBoundsOfRows[T dense.Float](t *testing.T) {
 
 func TestBoundsOfRows(t *testing.T) {
 	densetest.Both(t, testBoundsOfRows[float32], testBoundsOfRows[float64])
+}
+
+// Errors over their stated standard errors have the mean square 1: for RaBitQ given the code, for
+// LloydMax on average.
+func TestStandardErrors(t *testing.T) {
+	const d, cosine, times = 128, 0.3, 1000
+	plane := quantise.NewHaar(d, 2, 9)
+	x, y := pair(d, cosine)
+	for _, o := range lawOptions(1, 2, 4) {
+		q, squares := newQuantiser[float64](t, d, o), 0.0
+		quantise.Rotate(q, plane)
+		for range times {
+			plane.Draw()
+			for _, hit := range search(codesOf(t, q, x), make([]quantise.Hit, 1), y, quantise.InnerProduct) {
+				squares += math.Pow((hit.Value-cosine)/hit.StdErr, 2) / times
+			}
+		}
+		// The mean of 1000 squares of normal variates has the standard error 0.045. A bias in
+		// proportion to the cosine makes standard errors vary with the estimates.
+		tolerance := 0.2
+		if o.Scheme == quantise.LloydMax {
+			tolerance = 0.5
+		}
+		assert.InDelta(t, 1, squares, tolerance, "%v", o)
+	}
 }

@@ -33,8 +33,7 @@ type Estimate struct{ Value, StdErr, Low, High float64 }
 
 // Hit is a row in the result of a search.
 type Hit struct {
-	Segment int // the index of the Codes in the arguments of Search
-	ID      int // the number of the row in these Codes
+	ID int // the number of the row
 	Estimate
 }
 
@@ -51,7 +50,7 @@ func sortHits(hits []Hit, by Measure) {
 		case a.Value < b.Value:
 			return sign
 		}
-		return cmp.Or(cmp.Compare(a.Segment, b.Segment), cmp.Compare(a.ID, b.ID))
+		return cmp.Compare(a.ID, b.ID)
 	})
 }
 

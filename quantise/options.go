@@ -23,17 +23,9 @@ const (
 	// LloydMax rounds to the levels with the smallest mean squared error ‖s − u‖² for the exact law
 	// of a coordinate of u [Max 1960]. Estimates have the mean E‖s‖² < 1 times the true value.
 	LloydMax
-
-	// Uniform rounds to the centres of 2^bits equal intervals of [−r, r], where r is the largest
-	// |u_i| of the vector. Estimates are biased, strongly so with few bits.
-	Uniform
-
-	// QJL stores signs, and only the norm beside them: b bits are the signs after b rotations.
-	// Estimates have no bias [Zandieh et al. 2024].
-	QJL
 )
 
-var schemeNames = [...]string{"RaBitQ", "LloydMax", "Uniform", "QJL"}
+var schemeNames = [...]string{"RaBitQ", "LloydMax"}
 
 // String returns the name of the scheme.
 func (s Scheme) String() string {
@@ -72,20 +64,15 @@ func (o Options) check() (Options, error) {
 	return o, nil
 }
 
-// rotations returns the number of rotations.
-func (o Options) rotations() int {
-	if o.Scheme == QJL {
-		return o.Bits
+// layout returns the layout of rows in d' dimensions.
+func (o Options) layout(order int) layout {
+	l := layout{elements: order, width: o.Bits, words: scan.Words(order, o.Bits), clusters: 1}
+	l.has[norms], l.has[ratios] = true, o.Scheme == RaBitQ
+	l.has[variances] = o.Scheme == RaBitQ && o.Bits > 1 // all vectors s have one length with 1 bit
+	if o.TwoStage && order >= leastStaged {
+		l.signWords = scan.Words(order, 1)
 	}
-	return 1
-}
-
-// width returns the number of bits of a code.
-func (o Options) width() int {
-	if o.Scheme == QJL {
-		return 1
-	}
-	return o.Bits
+	return l
 }
 
 // leastDimension is the smallest d'.
@@ -100,18 +87,6 @@ func orderOf(d int) (int, error) {
 		return 0, fmt.Errorf("quantise: d = %d: %w", d, err)
 	}
 	return max(hadamard.FastOrder(d), leastDimension), nil
-}
-
-// layout returns the layout of rows in d' dimensions.
-func (o Options) layout(out, centres int) layout {
-	elements := out * o.rotations()
-	l := layout{elements: elements, width: o.width(), words: scan.Words(elements, o.width())}
-	l.has[norms], l.has[ratios] = true, o.Scheme == RaBitQ || o.Scheme == Uniform
-	l.has[variances] = o.Scheme == RaBitQ && o.Bits > 1 // all vectors s have one length with 1 bit
-	if o.TwoStage && out >= leastStaged {
-		l.signWords = scan.Words(out, 1)
-	}
-	return l.withCentres(centres + 1)
 }
 
 func errNil(what string) error { return fmt.Errorf("quantise: %s is nil", what) }

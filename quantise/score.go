@@ -107,13 +107,6 @@ func (x *Query) errorBound(s *shift, z, variance float64) (law, rounding float64
 	return float64(z * math.Sqrt(variance/(x.out-1))), float64(z * rounding * math.Sqrt(1+variance))
 }
 
-// numbersOf returns the numbers of a place of the block of p.
-func (p *scanner) numbersOf(place int) numbers {
-	n := p.b.numbersAt(place)
-	n.cluster = p.cluster
-	return n
-}
-
 // offer adds the rows of a chunk that are among the best k so far to the candidates of a query.
 func (s *search[T]) offer(p *scanner, x *ranking, products []float32) {
 	if x.k == 0 {
@@ -134,15 +127,15 @@ func (s *search[T]) offer(p *scanner, x *ranking, products []float32) {
 		if plain && p.b.numbers[ratios] != nil {
 			score = float64(p.b.numbers[norms][p.lo+i]) * float64(float64(products[i])*float64(p.b.numbers[ratios][p.lo+i]))
 		} else {
-			n := p.numbersOf(p.lo + i)
+			n := p.b.numbersAt(p.lo + i)
 			score = x.score(to, &n, x.cosine(to, products[i], &n))
 		}
 		if score < worst {
 			continue
 		}
 		id := p.b.id(p.lo + i)
-		c := candidate{score, p.base + id, products[i]}
-		if len(best) >= x.k && c.worse(best[x.k-1]) || !s.accepts(p.segment, id) {
+		c := candidate{score, id, products[i]}
+		if len(best) >= x.k && c.worse(best[x.k-1]) || !s.accepts(id) {
 			continue
 		}
 		if best = keep(best, c, x.k); len(best) >= x.k {
@@ -167,12 +160,12 @@ func (s *search[T]) offerPossible(p *scanner, x *ranking, products []float32) {
 		return
 	}
 	for i := p.next(0, limit); i < p.hi-p.lo; i = p.next(i+1, limit) {
-		n := p.numbersOf(p.lo + i)
+		n := p.b.numbersAt(p.lo + i)
 		law, rounding := x.errorBound(to, x.zExact, x.varianceOf(&n)+0x1p-22+s.variance)
 		high := withRoundings(upperCosine(x.cosine(to, products[i], &n)+rounding, law)) + beyond
 		id := p.b.id(p.lo + i)
-		c := candidate{score: x.upperScore(to, &n, high), row: p.base + id}
-		if !c.worse(x.least) && !x.found(c.row) && s.accepts(p.segment, id) {
+		c := candidate{score: x.upperScore(to, &n, high), row: id}
+		if !c.worse(x.least) && !x.found(c.row) && s.accepts(id) {
 			p.possible[x.index] = append(p.possible[x.index], c)
 		}
 	}
