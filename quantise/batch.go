@@ -23,40 +23,50 @@ type batch struct {
 
 var batches pool.Of[batch]
 
-// addRows makes rows the rows of a batch.
+// addRows makes rows the rows of a batch. Rows that follow each other in a block are copied
+// together.
 func (r *rows) addRows(f *batch, ids []int, words int) {
 	for i := 0; i < len(ids); {
-		n := 1 // the number of rows that follow each other in one block
 		b, place, cluster := r.locate(ids[i])
-		if b.ids == nil {
+		if b.ids == nil && i+1 < len(ids) && ids[i+1] == ids[i]+1 {
+			n := 1
 			for most := min(len(ids)-i, b.size-place); n < most && ids[i+n] == ids[i]+n; {
 				n++
 			}
+			f.addRange(i, n, b, place, words)
+			i += n
+			continue
 		}
-		f.add(i, n, b, place, cluster, words)
-		i += n
+		f.list[i], f.clusters[i] = (*byte)(unsafe.Pointer(&b.words[place*words])), int32(cluster)
+		f.columns[norms][i], f.columns[ratios][i], f.columns[variances][i] = b.numbers[norms][place], 1, 0
+		if v := b.numbers[ratios]; v != nil {
+			f.columns[ratios][i] = v[place]
+		}
+		if v := b.numbers[variances]; v != nil {
+			f.columns[variances][i] = v[place]
+		}
+		if b.ids != nil {
+			f.columns[centreProducts][i], f.columns[codedProducts][i] = b.numbers[centreProducts][place], b.numbers[codedProducts][place]
+		}
+		i++
 	}
 }
 
-// add makes the n rows of a block from a place on the rows of the batch from i on.
-func (f *batch) add(i, n int, b *block, place, cluster, words int) {
-	for j := range n {
-		f.list[i+j] = (*byte)(unsafe.Pointer(&b.words[(place+j)*words]))
-		f.clusters[i+j] = int32(cluster)
+// addRange makes the n rows of a block without centres, from a place on, the rows of the batch from
+// i on.
+func (f *batch) addRange(i, n int, b *block, place, words int) {
+	for j, row := 0, b.words[place*words:][:n*words]; j < n; j++ {
+		f.list[i+j], f.clusters[i+j] = (*byte)(unsafe.Pointer(&row[j*words])), 0
 	}
-	copy(f.columns[norms][i:i+n], b.numbers[norms][place:])
-	for j := range n {
-		f.columns[ratios][i+j], f.columns[variances][i+j] = 1, 0
-	}
-	if v := b.numbers[ratios]; v != nil {
-		copy(f.columns[ratios][i:i+n], v[place:])
-	}
-	if v := b.numbers[variances]; v != nil {
-		copy(f.columns[variances][i:i+n], v[place:])
-	}
-	if b.ids != nil {
-		copy(f.columns[centreProducts][i:i+n], b.numbers[centreProducts][place:])
-		copy(f.columns[codedProducts][i:i+n], b.numbers[codedProducts][place:])
+	for k, v := range b.numbers[:variances+1] {
+		own := f.columns[k][i : i+n]
+		if v != nil {
+			copy(own, v[place:])
+			continue
+		}
+		for j := range own {
+			own[j] = float32(variances - column(k)) // a ratio of 1, a variance of 0
+		}
 	}
 }
 

@@ -4,6 +4,7 @@ import (
 	"context"
 	"flag"
 	"fmt"
+	"math"
 	"math/rand/v2"
 	"slices"
 	"sort"
@@ -17,6 +18,7 @@ import (
 	"github.com/seed-feabd252/randfeat/dense"
 	"github.com/seed-feabd252/randfeat/dense/gonum"
 	"github.com/seed-feabd252/randfeat/kernels"
+	"github.com/seed-feabd252/randfeat/kmeans"
 	"github.com/seed-feabd252/randfeat/quantise"
 )
 
@@ -118,28 +120,6 @@ func BenchmarkScan(b *testing.B) {
 	}
 }
 
-// BenchmarkFilter is a search for 10 rows among all, among every second one, and among a hundredth
-// of them side by side.
-func BenchmarkFilter(b *testing.B) {
-	for _, bits := range []int{1, 2, 4, 8} {
-		for _, kept := range []string{"all", "half", "hundredth"} {
-			b.Run(fmt.Sprintf("bits=%d/kept=%s/n=%d/d=%d", bits, kept, *benchRows, benchDim), func(b *testing.B) {
-				all := bench()
-				var o quantise.SearchOptions[float32]
-				if kept != "all" {
-					o.Only = setOf(*benchRows, func(id int) bool { return kept == "half" && id%2 == 0 || id < *benchRows/100 })
-				}
-				hits, query := lists(1, benchFound), 0
-				b.ReportAllocs()
-				for b.Loop() {
-					_ = searchAll(all.codes[bits], b.Context(), hits, all.queries.RowRange(query%benchQueries, query%benchQueries+1), quantise.InnerProduct, 0, o)
-					query++
-				}
-			})
-		}
-	}
-}
-
 // BenchmarkBatch is a search for 10 rows with one query and with many in one pass.
 func BenchmarkBatch(b *testing.B) {
 	const n, d, most = 200_000, 256, 64
@@ -211,25 +191,6 @@ func BenchmarkRerank(b *testing.B) {
 	}
 }
 
-// BenchmarkHits is a search for 10 to 1000 rows.
-func BenchmarkHits(b *testing.B) {
-	const n, d = 200_000, 128
-	x, queries := random[float32](n, d, 1), random[float32](benchQueries, d, 2)
-	for _, bits := range []int{1, 4} {
-		c := encode(b, x, quantise.Options{Bits: bits})
-		for _, k := range []int{10, 100, 1000} {
-			b.Run(fmt.Sprintf("bits=%d/k=%d/n=%d/d=%d", bits, k, n, d), func(b *testing.B) {
-				dst, query := make([]quantise.Hit, k), 0
-				b.ReportAllocs()
-				for b.Loop() {
-					search(c, dst, queries.Row(query%benchQueries), quantise.InnerProduct)
-					query++
-				}
-			})
-		}
-	}
-}
-
 // BenchmarkStages is a search for 10 of 100,000 rows in one stage and in two, with 500 clusters and
 // with none.
 func BenchmarkStages(b *testing.B) {
@@ -283,8 +244,9 @@ func BenchmarkEncode(b *testing.B) {
 	}
 }
 
-// BenchmarkSmall has the calls of an index: preparing a query, 32 listed rows of all and of rows in the
-// cache, a partition of 64 rows, and a search for 10 rows. Bits of 32 are the vectors, by gonum.
+// BenchmarkSmall has the calls of an index: preparing a query, 32 listed rows of all and of rows in
+// the cache, a partition of 64 rows, and a search for 10 rows. Bits of 32 are the vectors, by
+// gonum.
 func BenchmarkSmall(b *testing.B) {
 	const listed = 32
 	r := rand.New(rand.NewPCG(1, 1))
@@ -353,6 +315,95 @@ func BenchmarkSmall(b *testing.B) {
 				for b.Loop() {
 					c.Search(hits, query)
 				}
+			})
+		}
+	}
+}
+
+// centredData is rows in 500 clusters with centres that k-means found, queries, and the true
+// products.
+type centredData struct {
+	x, centres, queries, products dense.Matrix[float32]
+}
+
+const centredDim = 256
+
+var centredRows = sync.OnceValue(func() centredData {
+	rng := rand.New(rand.NewPCG(5, 1))
+	truth := dense.New[float32](500, centredDim)
+	for i := range truth.Data {
+		truth.Data[i] = float32(rng.NormFloat64())
+	}
+	draw := func(n int) dense.Matrix[float32] {
+		x := dense.New[float32](n, centredDim)
+		for i := range n {
+			centre := truth.Row(rng.IntN(truth.Rows))
+			for j := range centre {
+				x.Set(i, j, centre[j]+float32(rng.NormFloat64()))
+			}
+		}
+		return x
+	}
+	d := centredData{x: draw(*benchRows), queries: draw(benchQueries)}
+	found, err := kmeans.Cluster(context.Background(), d.x, 500, 10, kmeans.Options[float32]{Sample: min(30_000, d.x.Rows)}, rng)
+	if err != nil {
+		panic(err)
+	}
+	d.centres = found.Centres
+	d.products = kernels.Gram(dense.Matrix[float32]{}, kernels.DotProduct{}, d.queries, d.x)
+	return d
+})
+
+// BenchmarkCentres is a search for the 10 largest inner products without centres, with 500 of
+// k-means, and of the rows of 10 of these, with the share of the true 10 that it finds and the root
+// mean square of the errors of cosines, over all rows and over the 100 nearest.
+func BenchmarkCentres(b *testing.B) {
+	for _, bits := range []int{1, 2, 4, 8} {
+		for _, looked := range []int{-1, 0, 10} {
+			b.Run(fmt.Sprintf("bits=%d/centres=%s", bits, map[int]string{-1: "none", 0: "all", 10: "nearest10"}[looked]), func(b *testing.B) {
+				data := centredRows()
+				q := newQuantiser[float32](b, centredDim, quantise.Options{Bits: bits})
+				if looked >= 0 {
+					q = around(b, quantise.Options{Bits: bits}, data.centres)
+				}
+				c := codesOf(b, q, data.x)
+				o := quantise.SearchOptions[float32]{Centres: max(looked, 0)}
+				hits := [][]quantise.Hit{make([]quantise.Hit, benchFound)}
+				recall, square, nearSquare := 0.0, 0.0, 0.0
+				for i := range benchQueries {
+					query := data.queries.RowRange(i, i+1)
+					require.NoError(b, searchAll(c, b.Context(), hits, query, quantise.InnerProduct, 0, o))
+					var best []quantise.Hit
+					exact := data.products.Row(i)
+					for j, v := range exact {
+						best = insert(best, j, float64(v))
+					}
+					for _, hit := range hits[0] {
+						if slices.ContainsFunc(best, func(h quantise.Hit) bool { return h.ID == hit.ID }) {
+							recall += 1.0 / (benchQueries * benchFound)
+						}
+					}
+					sorted := slices.Sorted(slices.Values(exact))
+					near := sorted[len(sorted)-100]
+					for j, v := range estimates(c, nil, query.Row(0), quantise.InnerProduct) {
+						// Norms of rows and queries are √512.
+						e := math.Pow((v-float64(exact[j]))/(2*centredDim), 2)
+						square += e / float64(benchQueries*len(exact))
+						if exact[j] >= near {
+							nearSquare += e / (benchQueries * 100)
+						}
+					}
+				}
+				query := 0
+				b.ReportAllocs()
+				for b.Loop() {
+					at := query % benchQueries
+					_ = searchAll(c, b.Context(), hits, data.queries.RowRange(at, at+1), quantise.InnerProduct, 0, o)
+					query++
+				}
+				b.ReportMetric(recall, "recall@10")
+				b.ReportMetric(math.Sqrt(square), "error")
+				b.ReportMetric(math.Sqrt(nearSquare), "error@100")
 			})
 		}
 	}

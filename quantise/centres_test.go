@@ -33,7 +33,7 @@ func nearestCentre[T dense.Float](x []T, centres dense.Matrix[T]) int {
 // Centres that lie so close together that their distances from a row differ by less than products
 // of float32 round: the nearest one is that of distances in float64.
 func TestNearestOfCloseCentres(t *testing.T) {
-	const n, d, k = 300, 48, 12
+	const n, d, k = 4200, 48, 12 // more than the labels of one array
 	rng := rand.New(rand.NewPCG(8, 9))
 	x, centres := densetest.Normal[float32](rng, n, d, 3, 1), densetest.Normal[float32](rng, k, d, 3, 1)
 	for i := 2; i < k; i++ {
@@ -192,7 +192,7 @@ func TestSearchOfFewCentres(t *testing.T) {
 	}
 	for _, o := range lawOptions(1, 8) {
 		c := codesOf(t, around(t, o, centres), x)
-		queries := x.RowRange(100, 103)
+		queries := x.RowRange(119, 122) // of which one has no centre
 		for _, by := range measures {
 			hits := [][]quantise.Hit{make([]quantise.Hit, k), make([]quantise.Hit, k), make([]quantise.Hit, k)}
 			require.NoError(t, searchAll(c, t.Context(), hits, queries, by, 0, quantise.SearchOptions[float32]{Centres: few}))

@@ -22,13 +22,8 @@ import (
 
 // decoded returns what the definition of a scheme makes of a rotated vector: s times the number
 // that makes an estimate of the cosine from sᵀp.
-func decoded(o quantise.Options, y []float64) []float64 {
-	d, norm, n := len(y), floats.Norm(y, 2), 1<<(o.Bits-1)
-	cells := codelaw.BestUniform(d, n)
-	if o.Scheme == quantise.LloydMax {
-		cells = codelaw.LloydMax(d, n)
-	}
-	s, along := make([]float64, d), 0.0
+func decoded(o quantise.Options, cells codelaw.Cells, y []float64) []float64 {
+	norm, s, along := floats.Norm(y, 2), make([]float64, len(y)), 0.0
 	for i, v := range y {
 		j := 0
 		for j+1 < len(cells.Edges) && math.Abs(v) >= cells.Edges[j+1]*norm {
@@ -50,7 +45,10 @@ func testDefinition[T dense.Float](t *testing.T) {
 	require.NoError(t, err)
 	p := doubles(r.Apply(dense.Matrix[T]{}, query).Row(0))
 	for _, o := range lawOptions(1, 2, 4, 8) {
-		q := newQuantiser[T](t, d, o)
+		q, cells := newQuantiser[T](t, d, o), codelaw.LloydMax(d, 1<<(o.Bits-1))
+		if o.Scheme == quantise.RaBitQ {
+			cells = codelaw.BestUniform(d, 1<<(o.Bits-1))
+		}
 		quantise.Rotate(q, r)
 		c := codesOf(t, q, x)
 		got := estimates(c, nil, query.Row(0), quantise.InnerProduct)
@@ -60,12 +58,13 @@ func testDefinition[T dense.Float](t *testing.T) {
 		for i := range 2 {
 			y := doubles(r.Apply(dense.Matrix[T]{}, x.RowRange(i, i+1)).Row(0))
 			norm, other := floats.Norm(y, 2), floats.Norm(p, 2)
-			want := norm * floats.Dot(decoded(o, y), p)
+			want := norm * floats.Dot(decoded(o, cells, y), p)
 			// Levels and sums are float32.
 			exact := 200 * 0x1p-24 * norm * other
 			tolerance := exact
 			if o.Scheme == quantise.RaBitQ && o.Bits <= 2 || o.Bits == 1 {
-				// The query has one byte a coordinate, with errors of up to half of ‖q‖·√(2·log d/d)/127.
+				// The query has one byte a coordinate, with errors of up to half of ‖q‖·√(2·log
+				// d/d)/127.
 				tolerance += 5 * norm * other * math.Sqrt(2*math.Log(d)/d) / 127 / math.Sqrt(12) * 1.6
 			}
 			assert.InDelta(t, want, got[i], tolerance, "%v, row %d", o, i)
@@ -224,23 +223,25 @@ func TestSizes(t *testing.T) {
 	x := random[float64](1, 24, 6)
 	query := random[float64](1, 24, 7).Row(0)
 	for _, o := range lawOptions(1, 8) {
-		want := estimates(encode(t, x, o), nil, query, quantise.Cosine)[0]
+		q := newQuantiser[float64](t, 24, o)
+		want := estimates(codesOf(t, q, x), nil, query, quantise.Cosine)[0]
 		for _, scale := range []float64{0x1p-98, 0x1p97} {
 			y := x.Clone()
 			floats.Scale(scale, y.Data)
-			assert.InDelta(t, want, estimates(encode(t, y, o), nil, query, quantise.Cosine)[0], 1e-6, "%v", o)
+			assert.InDelta(t, want, estimates(codesOf(t, q, y), nil, query, quantise.Cosine)[0], 1e-6, "%v", o)
 		}
 		for _, scale := range []float64{1e-200, 1e-160, 1e-40, 1e40, 1e200} {
 			y := x.Clone()
 			floats.Scale(scale, y.Data)
-			_, err := newQuantiser[float64](t, 24, o).Encode(t.Context(), y)
+			_, err := q.Encode(t.Context(), y)
 			assert.ErrorContains(t, err, "quantise: row 0 h", "%v, %v", o, scale)
 			assert.ErrorContains(t, err, " norm ", "%v, %v", o, scale)
 		}
 	}
 }
 
-// Errors name the first row and its norm, where float32 rotations overflow too, and leave the codes.
+// Errors name the first row and its norm, where float32 rotations overflow too, and leave the
+// codes.
 func TestRowsThatHaveNoCodes(t *testing.T) {
 	x := random[float32](200, 33, 8)
 	c := encode(t, x, quantise.Options{})

@@ -23,9 +23,9 @@
 //	RaBitQ    equal steps, the best for d'           divided by sᵀu, stored     none  d'·bits/8 + 12, 8 with 1 bit
 //	LloydMax  the best for the law of a coordinate   sᵀp                        some  d'·bits/8 + 4
 //
-// The standard deviation of the estimate of a cosine of 0, times √(d'−1), is 0.755, 0.367, 0.108 and
-// 0.0093 for RaBitQ with 1, 2, 4 and 8 bits. Page docs/search.md has all laws, and says which scheme
-// and which call to take.
+// The standard deviation of the estimate of a cosine of 0, times √(d'−1), is 0.755, 0.367, 0.108
+// and 0.0093 for RaBitQ with 1, 2, 4 and 8 bits. Page docs/search.md has all laws, and says which
+// scheme and which call to take.
 //
 // # Processors
 //

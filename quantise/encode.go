@@ -170,8 +170,8 @@ func (e *encoder[T]) encode(q *quantiser[T], words []uint64, i int) (n [columns]
 	return n, nil
 }
 
-// encodeSigns writes the signs of the codes in e.codes, those of row i, to place at of b. It changes
-// e.codes.
+// encodeSigns writes the signs of the codes in e.codes, those of row i, to place at of b. It
+// changes e.codes.
 func (e *encoder[T]) encodeSigns(q *quantiser[T], b *block, at, i int, norm float32) {
 	for j := range e.codes {
 		e.codes[j] >>= q.width - 1

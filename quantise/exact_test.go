@@ -95,8 +95,8 @@ func testExactRows[T dense.Float](t *testing.T) {
 	}
 }
 
-// Exact cosines are in [−1, 1]: arccos is no NaN. A row has the cosine 1 with itself, and −1 with its
-// negative.
+// Exact cosines are in [−1, 1]: arccos is no NaN. A row has the cosine 1 with itself, and −1 with
+// its negative.
 func testExactCosines[T dense.Float](t *testing.T) {
 	const n, d = 100, 48
 	rng := rand.New(rand.NewPCG(1, 2))

@@ -148,8 +148,8 @@ func ExampleCodes_Write() {
 	// Output: 50 {RaBitQ 2 false} <nil>
 }
 
-// estimateDistances writes the estimated distances of a query from the vectors of a partition. An error
-// exceeds its bound with a probability of at most twice the miss probability of the query.
+// estimateDistances writes the estimated distances of a query from the vectors of a partition. An
+// error exceeds its bound with a probability of at most twice the miss probability of the query.
 func estimateDistances(q quantise.Quantiser[float32], partition []byte, query *quantise.Query, distances, errorBounds []float32) error {
 	estimates := make([]quantise.Estimate, len(distances))
 	err := q.EstimateBytes(estimates, query, partition)

@@ -23,7 +23,8 @@ type farCase struct {
 	bits          int
 }
 
-// farData returns rows and queries that are normal variates of variance 1 about the centres in turn.
+// farData returns rows and queries that are normal variates of variance 1 about the centres in
+// turn.
 func farData[T dense.Float](c farCase, n, m, d int) (x, queries, centres dense.Matrix[T]) {
 	rng := rand.New(rand.NewPCG(3, 4))
 	x, queries = densetest.Normal[T](rng, n, d, 0, 1), densetest.Normal[T](rng, m, d, 0, 1)
@@ -38,7 +39,8 @@ func farData[T dense.Float](c farCase, n, m, d int) (x, queries, centres dense.M
 	return x, queries, centres
 }
 
-// productOf returns xᵀy as a sum of two numbers, because one has too few digits far from the origin.
+// productOf returns xᵀy as a sum of two numbers, because one has too few digits far from the
+// origin.
 func productOf[T dense.Float](x, y []T) (sum, rest float64) {
 	for i, v := range x {
 		a, b := float64(v), float64(y[i])
@@ -52,8 +54,8 @@ func productOf[T dense.Float](x, y []T) (sum, rest float64) {
 }
 
 // testFar compares estimates of rows far from the origin with the truth. Errors are those that the
-// standard errors say, bounds hold, and a search finds as many of the nearest rows as one of the same
-// rows about the origin.
+// standard errors say, bounds hold, and a search finds as many of the nearest rows as one of the
+// same rows about the origin.
 func testFar[T dense.Float](t *testing.T, c farCase) {
 	const n, m, d, k, miss = 400, 15, 96, 10, 0.05
 	what := fmt.Sprintf("%T, %+v", T(0), c)
@@ -129,9 +131,8 @@ func TestFar(t *testing.T) {
 	}
 }
 
-// Every call has the estimates of Estimates, in pages and in lists, for one query and for several that
-// are near to different centres, for all rows and for few. Exact rows are
-// the nearest.
+// Every call has the estimates of Estimates, in pages and in lists, for one query and for several
+// that are near to different centres, for all rows and for few. Exact rows are the nearest.
 func testFarCalls[T dense.Float](t *testing.T) {
 	const n, m, d, k = 500, 10, 40, 7
 	for _, o := range []quantise.Options{{Bits: 1}, {Bits: 4}, {Bits: 8}, {Scheme: quantise.LloydMax, Bits: 4}} {

@@ -25,8 +25,8 @@ func better(a, b candidate) int {
 	return 1
 }
 
-// Candidates in every order, with equal scores and without, give the best k and a worst of k that no
-// candidate among the best k ranks below.
+// Candidates in every order, with equal scores and without, give the best k and a worst of k that
+// no candidate among the best k ranks below.
 func TestKeep(t *testing.T) {
 	r := rand.New(rand.NewPCG(1, 2))
 	for _, n := range []int{1, 2, 3, 10, 100, 2000} {
@@ -163,10 +163,10 @@ func TestNormalTailBounds(t *testing.T) {
 // The bound is the largest cosine of which an estimate is z standard errors away.
 func TestHighest(t *testing.T) {
 	for _, c := range []float64{0, 1e-4, 0.03, 0.5, 1, 4} {
-		for e := -2.0; e <= 2; e += 0.01 {
+		for e := -2.0; e <= 2; e += 0.02 {
 			high := upperCosine(e, c)
 			require.LessOrEqual(t, high, 1.0)
-			for rho := -1.0; rho <= 1; rho += 0.01 {
+			for rho := -1.0; rho <= 1; rho += 0.02 {
 				if spread := c * math.Sqrt(1-rho*rho); e >= rho-spread {
 					require.GreaterOrEqual(t, high, rho, "estimate %v, c = %v", e, c)
 				}

@@ -42,7 +42,8 @@ func (x *Query) estimate(s *shift, product float32, n *numbers) Estimate {
 	if x.eachRow {
 		variance := x.varianceOf(n)
 		across := variance * x.perDimension
-		// 1 − ρ² is uncertain by its standard error, so an estimate of 1 or more does not imply ρ = 1.
+		// 1 − ρ² is uncertain by its standard error, so an estimate of 1 or more does not imply ρ =
+		// 1.
 		e.StdErr = math.Sqrt(float64(max(1-float64(cosine*cosine), across)*across) + float64(rounding*rounding*(1+variance)))
 	} else {
 		e.StdErr = math.Sqrt(x.averageVariance(cosine) + float64(rounding*rounding*x.moments.Square))
@@ -80,10 +81,10 @@ func (x *Query) estimate(s *shift, product float32, n *numbers) Estimate {
 	return e
 }
 
-// cosine returns the estimate of the cosine of x − c and q − tc, or of x and q if s is nil, from the
-// product of sᵀ and x.roundedOf(s), which is divided by its norm. In this package conversions of
-// products keep the compiler from fusing them with sums, because fused sums have other bits on other
-// processors.
+// cosine returns the estimate of the cosine of x − c and q − tc, or of x and q if s is nil, from
+// the product of sᵀ and x.roundedOf(s), which is divided by its norm. In this package conversions
+// of products keep the compiler from fusing them with sums, because fused sums have other bits on
+// other processors.
 func (x *Query) cosine(s *shift, product float32, n *numbers) float64 {
 	cosine := float64(float64(product) * n.ratio)
 	switch {
@@ -174,8 +175,8 @@ func (x *Query) undivided(difference float64) float64 {
 	return math.Ldexp(difference, max(x.exponent, 0))
 }
 
-// averageVariance returns the mean squared error of an estimate of a cosine. It uses the estimate in
-// place of the true cosine.
+// averageVariance returns the mean squared error of an estimate of a cosine. It uses the estimate
+// in place of the true cosine.
 func (x *Query) averageVariance(estimate float64) float64 {
 	m := x.moments
 	across := max(0, m.Square-m.AlongSquare) / (x.out - 1)
@@ -194,8 +195,8 @@ func (x *Query) varianceOf(n *numbers) float64 {
 	return n.variance
 }
 
-// relative returns the factor of the rounding error of x.roundedOf(s): ‖q‖/‖q − tc‖, or 1 if what is
-// rounded is q − tc.
+// relative returns the factor of the rounding error of x.roundedOf(s): ‖q‖/‖q − tc‖, or 1 if what
+// is rounded is q − tc.
 func (x *Query) relative(s *shift) float64 {
 	if s == nil || s.far {
 		return 1
@@ -208,8 +209,8 @@ const unequal = 1 << 7
 
 // storedError returns the standard deviation of the part of the error of an estimate that is not of
 // codes: the numbers beside codes and the rotations of float32 are rounded, and so are sums in
-// float64. It returns 0 where the part is too small to matter. The part may exceed the error of codes
-// if row and query are far from the origin, and in distances of vectors of unequal norms.
+// float64. It returns 0 where the part is too small to matter. The part may exceed the error of
+// codes if row and query are far from the origin, and in distances of vectors of unequal norms.
 func (x *Query) storedError(s *shift, n *numbers, value float64) float64 {
 	norm, t := x.norm, 0.0
 	if s != nil {

@@ -22,7 +22,8 @@ import (
 type deviation struct {
 	mean, variance float64 // by law
 	values         []float64
-	// group is the number of values in a row of one rotation, 0 for 1. Means of groups are independent.
+	// group is the number of values in a row of one rotation, 0 for 1. Means of groups are
+	// independent.
 	group int
 }
 
@@ -51,7 +52,7 @@ func (d deviation) check(t *testing.T, what string) {
 	assert.Less(t, math.Abs(variance), 4.0, "%s: variance, z = %.1f", what, variance)
 }
 
-const lawDraws = 20_000
+const lawDraws = 10_000
 
 func draws() int {
 	if testing.Short() {
@@ -80,7 +81,7 @@ func pair(d int, cosine float64) (x dense.Matrix[float64], y []float64) {
 // encoded with one rotation.
 const lawRows = 8
 
-// Mean and variance of estimates worth 20,000 rotations that are uniformly random: |z| < 4 in 36
+// Mean and variance of estimates worth 10,000 rotations that are uniformly random: |z| < 4 in 36
 // comparisons, a false alarm in 440 of such tests. The rows of a rotation are worth as many
 // rotations as the variance of an error, or of its square, is of that of the mean over the rows:
 // the least of both schemes, measured.
@@ -116,9 +117,9 @@ func TestEstimatesFollowTheLaws(t *testing.T) {
 	}
 }
 
-// A rotation by Hadamard factors is only nearly uniform. Over 5,000 of them estimates for vectors
-// without large coordinates follow the laws all the same, and those of RaBitQ for vectors of one and
-// two coordinates too: |z| < 4 in 36 comparisons, a false alarm in 440 of such tests.
+// A rotation by Hadamard factors is only nearly uniform. Over 2,500 of them estimates for vectors
+// without large coordinates follow the laws all the same, and those of RaBitQ for vectors of one
+// and two coordinates too: |z| < 4 in 36 comparisons, a false alarm in 440 of such tests.
 func TestHadamardRotationsFollowTheLaws(t *testing.T) {
 	for _, d := range []int{64, 128, 768} {
 		for _, sparse := range []bool{false, true} {
@@ -239,7 +240,7 @@ func (l centredLaw) law(q quantise.Quantiser[float64], by quantise.Measure) (mea
 	return truth(by, x, l.query) + scale*(mean-cosine), scale * scale * variance
 }
 
-// Mean and variance of estimates with centres over 10,000 rotations that are uniformly random: |z|
+// Mean and variance of estimates with centres over 5,000 rotations that are uniformly random: |z|
 // < 4 in 24 comparisons, a false alarm in 650 of such tests. Codes without (x−c)ᵀc, and queries
 // from which t·c is not taken whole, are caught.
 func TestCentredEstimatesFollowTheLaws(t *testing.T) {

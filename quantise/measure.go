@@ -26,9 +26,9 @@ func errMeasure(by Measure) error {
 }
 
 // Estimate is an estimate and its root mean squared error over random rotations, by theory, which
-// uses the estimate in place of the true value. A StdErr of 0 means an exact value. If the query was
-// prepared with a miss probability, the measure is below Low with at most this probability, and above
-// High with at most this probability. Low and High are 0 otherwise.
+// uses the estimate in place of the true value. A StdErr of 0 means an exact value. If the query
+// was prepared with a miss probability, the measure is below Low with at most this probability, and
+// above High with at most this probability. Low and High are 0 otherwise.
 type Estimate struct{ Value, StdErr, Low, High float64 }
 
 // Hit is a row in the result of a search.

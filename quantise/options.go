@@ -15,9 +15,9 @@ type Scheme int
 
 // The schemes. The zero Scheme is RaBitQ.
 const (
-	// RaBitQ rounds every coordinate to one of 2^bits levels with equal steps, and stores sᵀu, so that
-	// estimates have no bias. The code of one bit is the sign [Gao & Long 2024]. With more bits the
-	// step minimises the mean angle between s and u, for all vectors [Gao et al. 2025].
+	// RaBitQ rounds every coordinate to one of 2^bits levels with equal steps, and stores sᵀu, so
+	// that estimates have no bias. The code of one bit is the sign [Gao & Long 2024]. With more
+	// bits the step minimises the mean angle between s and u, for all vectors [Gao et al. 2025].
 	RaBitQ Scheme = iota
 
 	// LloydMax rounds to the levels with the smallest mean squared error ‖s − u‖² for the exact law
@@ -44,10 +44,11 @@ type Options struct {
 	// Bits is the number of bits per coordinate, 1, 2, 4 or 8. Zero means 4.
 	Bits int
 
-	// TwoStage stores the signs of codes again: d'/8 + 4 bytes more per row. A search of one query reads
-	// all signs, and the codes of rows that may be among the best. It misses a row of the full search
-	// with probability 0.01 at most. It reads all codes with SearchOptions, and if a sample of signs
-	// promises no gain. TwoStage needs RaBitQ of 4 or 8 bits. Centres and d' < 768 have no signs.
+	// TwoStage stores the signs of codes again: d'/8 + 4 bytes more per row. A search of one query
+	// reads all signs, and the codes of rows that may be among the best. It misses a row of the
+	// full search with probability 0.01 at most. It reads all codes with SearchOptions, and if a
+	// sample of signs promises no gain. TwoStage needs RaBitQ of 4 or 8 bits. Centres and d' < 768
+	// have no signs.
 	TwoStage bool
 }
 

@@ -16,8 +16,8 @@ import (
 	"github.com/seed-feabd252/randfeat/internal/memory/pool"
 )
 
-// Quantiser encodes vectors of R^d and prepares queries for the codes. A Quantiser never changes, and
-// goroutines may share it. New returns a Quantiser, and so do Codes.
+// Quantiser encodes vectors of R^d and prepares queries for the codes. A Quantiser never changes,
+// and goroutines may share it. New returns a Quantiser, and so do Codes.
 type Quantiser[T dense.Float] interface {
 	// Dims returns the dimension d of vectors and the dimension d' of rotated vectors.
 	Dims() (in, out int)
@@ -33,11 +33,11 @@ type Quantiser[T dense.Float] interface {
 	Theory(cosine float64) (mean, variance float64)
 
 	// WithCentres returns a quantiser with the same rotation that encodes x − c, where c is the
-	// nearest of the rows of centres (K×d) and the origin. Errors are then proportional to ‖x−c‖. The
-	// new centres replace those of the quantiser. A row takes 16 bytes more, and Append costs O(K·d)
-	// more per row. The centre of a row is the origin if ‖x−c‖‖c‖ is neither 0 nor between 2⁻¹²⁵ and
-	// 2¹²⁵. WithCentres returns an error if centres are not K×d with K ≥ 1, if a centre is not finite
-	// or has a norm above 2¹⁰⁰, or if all centres take more than 2⁴⁰ bytes.
+	// nearest of the rows of centres (K×d) and the origin. Errors are then proportional to ‖x−c‖.
+	// The new centres replace those of the quantiser. A row takes 16 bytes more, and Append costs
+	// O(K·d) more per row. The centre of a row is the origin if ‖x−c‖‖c‖ is neither 0 nor between
+	// 2⁻¹²⁵ and 2¹²⁵. WithCentres returns an error if centres are not K×d with K ≥ 1, if a centre
+	// is not finite or has a norm above 2¹⁰⁰, or if all centres take more than 2⁴⁰ bytes.
 	WithCentres(centres dense.Matrix[T]) (Quantiser[T], error)
 
 	// Encode returns the codes of the rows of x (n×d, n ≥ 0). Errors and cost are those of
@@ -45,26 +45,27 @@ type Quantiser[T dense.Float] interface {
 	Encode(ctx context.Context, x dense.Matrix[T]) (Codes[T], error)
 
 	// Prepare rotates and rounds the query x (d numbers) for estimates of a measure. It writes the
-	// query into dst and returns dst, or a new Query if dst is nil. If miss is positive, estimates have
-	// bounds, which each fail with at most this probability; bounds require RaBitQ. x may have any
-	// finite norm. If x is not finite, all estimates are NaN.
+	// query into dst and returns dst, or a new Query if dst is nil. If miss is positive, estimates
+	// have bounds, which each fail with at most this probability; bounds require RaBitQ. x may have
+	// any finite norm. If x is not finite, all estimates are NaN.
 	//
-	// The cost is a rotation and O(d'), and O(d) for each centre c when the query q meets its first row.
-	// Another rotation rounds q − tc by itself if q lies so near to a multiple tc of the centre that
-	// ‖q − tc‖ < ‖q‖/16, because the rounding of q is then too coarse.
-	// With a dst, Prepare allocates nothing after the first call. It panics if x does not have d
-	// elements, if the measure is unknown, if miss is not in [0, 1), or if the scheme has no bounds.
+	// The cost is a rotation and O(d'), and O(d) for each centre c when the query q meets its first
+	// row. Another rotation rounds q − tc by itself if q lies so near to a multiple tc of the
+	// centre that ‖q − tc‖ < ‖q‖/16, because the rounding of q is then too coarse. With a dst,
+	// Prepare allocates nothing after the first call. It panics if x does not have d elements, if
+	// the measure is unknown, if miss is not in [0, 1), or if the scheme has no bounds.
 	Prepare(dst *Query, x []T, by Measure, miss float64) *Query
 
-	// EncodeBytes appends the codes of the rows of x (n×d) to dst, as bytes of one size per row, and
-	// returns the result. Rows side by side, at any address, are a page. docs/search.md describes every
-	// byte. EncodeBytes returns dst and the error of Codes.Append for a row. It panics if x does not
-	// have d columns.
+	// EncodeBytes appends the codes of the rows of x (n×d) to dst, as bytes of one size per row,
+	// and returns the result. Rows side by side, at any address, are a page. docs/search.md
+	// describes every byte. EncodeBytes returns dst and the error of Codes.Append for a row. It
+	// panics if x does not have d columns.
 	EncodeBytes(dst []byte, x dense.Matrix[T]) ([]byte, error)
 
-	// EstimateBytes writes the estimates of the len(dst) rows of a page into dst, as Codes.Estimates
-	// does. It returns an error if page has another length, if a number of a row is out of range, or
-	// if the query is not prepared by the quantiser. EstimateBytes allocates nothing.
+	// EstimateBytes writes the estimates of the len(dst) rows of a page into dst, as
+	// Codes.Estimates does. It returns an error if page has another length, if a number of a row is
+	// out of range, or if the query is not prepared by the quantiser. EstimateBytes allocates
+	// nothing.
 	EstimateBytes(dst []Estimate, query *Query, page []byte) error
 
 	// codesOf returns Codes with rows that the quantiser has encoded.
@@ -72,9 +73,9 @@ type Quantiser[T dense.Float] interface {
 }
 
 // New returns a quantiser for vectors of R^d with a random rotation: hadamard.Rotation of three
-// factors, of the order max(hadamard.FastOrder(d), 4). New draws two words from src, the seed of the
-// rotation. It returns an error if d < 1, if an option is invalid, if src is nil, or if the rotation
-// takes more than 2⁴⁰ bytes.
+// factors, of the order max(hadamard.FastOrder(d), 4). New draws two words from src, the seed of
+// the rotation. It returns an error if d < 1, if an option is invalid, if src is nil, or if the
+// rotation takes more than 2⁴⁰ bytes.
 func New[T dense.Float](d int, opts Options, src rand.Source) (Quantiser[T], error) {
 	if src == nil {
 		return nil, errNil("src")
@@ -222,8 +223,8 @@ func newCoder[T dense.Float](opts Options, d, order int, r rotation[T]) *coder[T
 }
 
 // setTable rounds the levels of LloydMax to odd multiples of a unit, of which the largest is nearly
-// 2¹⁶. The rounding adds up to 4e-5 of the variance of an estimate. The unit has 8 binary digits, so
-// that float32 represents all multiples.
+// 2¹⁶. The rounding adds up to 4e-5 of the variance of an estimate. The unit has 8 binary digits,
+// so that float32 represents all multiples.
 func (c *coder[T]) setTable(levels []float64) {
 	n := len(levels)
 	fraction, exponent := math.Frexp(levels[n-1] / math.MaxUint16)

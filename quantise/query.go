@@ -23,10 +23,10 @@ type Query struct {
 	miss  float64 // the argument of Prepare
 	z     float64 // the number of standard errors of Low and High; 0 if the query has no bounds
 
-	// The query is divided by 2^exponent before its rotation, so that the sum of its squares neither
-	// overflows nor loses digits. exponent is 0 if the norm is between 2⁻¹⁰⁰ and 2¹⁰⁰. Inner products
-	// are proportional to the divided query, and cosines do not change. Squared distances are ‖q‖² −
-	// (2xᵀq − ‖x‖²), and 2xᵀq − ‖x‖² ranks the rows.
+	// The query is divided by 2^exponent before its rotation, so that the sum of its squares
+	// neither overflows nor loses digits. exponent is 0 if the norm is between 2⁻¹⁰⁰ and 2¹⁰⁰.
+	// Inner products are proportional to the divided query, and cosines do not change. Squared
+	// distances are ‖q‖² − (2xᵀq − ‖x‖²), and 2xᵀq − ‖x‖² ranks the rows.
 	exponent int
 	square   float64 // ‖q‖², which may be +Inf
 	// up multiplies xᵀq of the divided query, and down multiplies ‖x‖². The products have the ratio

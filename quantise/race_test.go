@@ -18,8 +18,8 @@ import (
 	"github.com/seed-feabd252/randfeat/quantise"
 )
 
-// Goroutines read codes with a shared query while others append and reserve memory, also rows that are
-// refused: every call sees the rows of whole calls of Append, and the right codes of them.
+// Goroutines read codes with a shared query while others append and reserve memory, also rows that
+// are refused: every call sees the rows of whole calls of Append, and the right codes of them.
 //
 //ci:race
 func TestShared(t *testing.T) {
@@ -92,35 +92,34 @@ func TestAllocations(t *testing.T) {
 	const n = 5000
 	dst, all, query, ids := make([]quantise.Hit, 10), make([]quantise.Estimate, n), new(quantise.Query), []int{4711, 0, 4711}
 	some := setOf(n, func(id int) bool { return id%8 > 3 })
-	for _, mean := range []float64{0, 1, 100} { // at 100, q − tc is rounded by itself
+	for i, o := range []quantise.Options{{Bits: 1}, {Bits: 8}, {Scheme: quantise.LloydMax}, {Bits: 1}, {Bits: 4}} {
+		mean := []float64{0, 0, 0, 1, 100}[i] // at 100, q − tc is rounded by itself
 		x, centres := clusters[float32](n, 48, 6, mean, 0.5, 3)
-		for _, o := range lawOptions(1, 4) {
-			c := codesOf(t, around(t, o, centres), x)
-			if mean == 0 {
-				c = encode(t, x, o)
-			}
-			q, hits, prepared := c.Quantiser(), lists(9, 10), make([]*quantise.Query, 9)
-			page, options := pageOf(t, q, x.RowRange(0, 100)), []quantise.SearchOptions[float32]{{Only: some}, {Rows: quantise.RowsOf(x)}}
-			if o.Scheme != quantise.RaBitQ {
-				options = options[:1]
-			}
-			for _, processors := range []int{1, 2} {
-				assert.Zero(t, allocs.Settled(processors, func() {
-					for _, by := range measures {
-						c.Search(dst, q.Prepare(query, x.Row(3), by, 0))
-						c.Estimates(all, query, nil)
-						c.Estimates(all[:3], query, ids)
-					}
-					for i := range prepared {
-						prepared[i] = q.Prepare(prepared[i], x.Row(i), quantise.InnerProduct, 0)
-					}
-					for _, o := range options {
-						_ = c.SearchAll(context.Background(), hits, prepared, o)
-					}
-					_, _ = q.EncodeBytes(page[:0], x.RowRange(0, 100))
-					_ = q.EstimateBytes(all[:100], prepared[0], page)
-				}), "mean %v, %v, %d processors", mean, o, processors)
-			}
+		c := codesOf(t, around(t, o, centres), x)
+		if mean == 0 {
+			c = encode(t, x, o)
+		}
+		q, hits, prepared := c.Quantiser(), lists(9, 10), make([]*quantise.Query, 9)
+		page, options := pageOf(t, q, x.RowRange(0, 100)), []quantise.SearchOptions[float32]{{Only: some}, {Rows: quantise.RowsOf(x)}}
+		if o.Scheme != quantise.RaBitQ {
+			options = options[:1]
+		}
+		for _, processors := range []int{1, 2} {
+			assert.Zero(t, allocs.Settled(processors, func() {
+				for _, by := range measures {
+					c.Search(dst, q.Prepare(query, x.Row(3), by, 0))
+					c.Estimates(all, query, nil)
+					c.Estimates(all[:3], query, ids)
+				}
+				for i := range prepared {
+					prepared[i] = q.Prepare(prepared[i], x.Row(i), quantise.InnerProduct, 0)
+				}
+				for _, o := range options {
+					_ = c.SearchAll(context.Background(), hits, prepared, o)
+				}
+				_, _ = q.EncodeBytes(page[:0], x.RowRange(0, 100))
+				_ = q.EstimateBytes(all[:100], prepared[0], page)
+			}), "mean %v, %v, %d processors", mean, o, processors)
 		}
 	}
 }

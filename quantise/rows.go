@@ -186,17 +186,6 @@ func (r cluster) before(id int) int {
 	return b.first + sort.Search(r.used(k), func(i int) bool { return int(b.ids[i]) >= id })
 }
 
-// each calls f for each block that holds places [from, to) of the cluster, with its places [lo,
-// hi).
-func (r cluster) each(from, to int, f func(b *block, lo, hi int)) {
-	for k := r.find(from); from < to; k++ {
-		b := r.blocks[k]
-		end := min(to, b.first+b.size)
-		f(b, from-b.first, end-b.first)
-		from = end
-	}
-}
-
 // label returns the cluster of row i.
 func (r *rows) label(i int) int {
 	if r.labels == nil {

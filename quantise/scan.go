@@ -77,9 +77,9 @@ const (
 	group      = 8       // queries of one call of a kernel
 	fewShare   = 8       // if fewer of the rows of a chunk are selected, the others are not multiplied
 
-	// Processors fetch rows fastest in the order of their addresses. Kernels for several rows at a time
-	// are faster if rows are in a cache: if codes have fewer than inCaches words, and rows more than
-	// fewWords.
+	// Processors fetch rows fastest in the order of their addresses. Kernels for several rows at a
+	// time are faster if rows are in a cache: if codes have fewer than inCaches words, and rows
+	// more than fewWords.
 	inCaches = 1 << 21
 	fewWords = 32
 )

@@ -10,26 +10,28 @@ import (
 // SearchOptions selects the rows that Codes.SearchAll ranks, and how it ranks them. The zero value
 // ranks all rows by their estimates.
 type SearchOptions[T dense.Float] struct {
-	// Only is a set of rows, and SearchAll ignores other rows. Except is a set of rows that SearchAll
-	// ignores, such as deleted rows. Row i is in a set if bit i%64 of word i/64 is 1. Rows beyond the
-	// last word are not in the set. A nil slice means no restriction. SearchAll skips the codes of 256
-	// rows if it ignores all of them. The sets must not change during a search.
+	// Only is a set of rows, and SearchAll ignores other rows. Except is a set of rows that
+	// SearchAll ignores, such as deleted rows. Row i is in a set if bit i%64 of word i/64 is 1.
+	// Rows beyond the last word are not in the set. A nil slice means no restriction. SearchAll
+	// skips the codes of 256 rows if it ignores all of them. The sets must not change during a
+	// search.
 	Only, Except []uint64
 
-	// Accept reports whether SearchAll may return a row. Nil accepts all rows. SearchAll calls Accept
-	// only for rows that would enter the list, possibly twice for a row, and from several goroutines.
+	// Accept reports whether SearchAll may return a row. Nil accepts all rows. SearchAll calls
+	// Accept only for rows that would enter the list, possibly twice for a row, and from several
+	// goroutines.
 	Accept func(id int) bool
 
-	// Rows writes the original rows ids into dst, which is len(ids)×d. The numbers ascend. If Rows is
-	// not nil, SearchAll returns exact values with a StdErr of 0, and misses one of the best rows of a
-	// query, over rotations, with at most the probability of Quantiser.Prepare, or 0.01 if that is 0.
-	// SearchAll calls Rows from one goroutine, for a few rows of one query at a time, and returns its
-	// error.
+	// Rows writes the original rows ids into dst, which is len(ids)×d. The numbers ascend. If Rows
+	// is not nil, SearchAll returns exact values with a StdErr of 0, and misses one of the best
+	// rows of a query, over rotations, with at most the probability of Quantiser.Prepare, or 0.01
+	// if that is 0. SearchAll calls Rows from one goroutine, for a few rows of one query at a time,
+	// and returns its error.
 	Rows func(dst dense.Matrix[T], ids []int) error
 
-	// Centres is the number of centres whose rows SearchAll ranks: the centres nearest to the query by
-	// the measure. SearchAll also ranks the rows whose centre is the origin. Zero, and a number above
-	// the number of centres, mean all centres.
+	// Centres is the number of centres whose rows SearchAll ranks: the centres nearest to the query
+	// by the measure. SearchAll also ranks the rows whose centre is the origin. Zero, and a number
+	// above the number of centres, mean all centres.
 	Centres int
 }
 

@@ -82,7 +82,8 @@ func around[T dense.Float](t testing.TB, o quantise.Options, centres dense.Matri
 	return q
 }
 
-// bothKinds calls f with quantisers of all schemes, without and with centres, and rows near centres.
+// bothKinds calls f with quantisers of all schemes, without and with centres, and rows near
+// centres.
 func bothKinds[T dense.Float](t *testing.T, n, d int, f func(q quantise.Quantiser[T], x dense.Matrix[T])) {
 	x, centres := clusters[T](n, d, 5, 3, 0.5, 1)
 	for _, o := range lawOptions(1, 2, 4, 8) {
@@ -160,8 +161,8 @@ func setOf(n int, keep func(id int) bool) []uint64 {
 	return set
 }
 
-// estimates prepares a query and returns the values of the estimates of the first rows, all for a nil
-// dst.
+// estimates prepares a query and returns the values of the estimates of the first rows, all for a
+// nil dst.
 func estimates[T dense.Float](c quantise.Codes[T], dst []float64, query []T, by quantise.Measure) []float64 {
 	if dst == nil {
 		dst = make([]float64, c.Len())

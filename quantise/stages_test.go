@@ -96,8 +96,8 @@ func TestStages(t *testing.T) {
 	}
 }
 
-// Zero rows, rows that are equal, norms from e⁻¹² to e¹² and rows of two coordinates, for queries that
-// are rows and rows times −1: the lists are those of the full search.
+// Zero rows, rows that are equal, norms from e⁻¹² to e¹² and rows of two coordinates, for queries
+// that are rows and rows times −1: the lists are those of the full search.
 func TestStagesOfUnusualRows(t *testing.T) {
 	const n, d, k = 17_000, 768, 10
 	vectors := mixture(50, d, 10, rand.New(rand.NewPCG(5, 6)))
@@ -165,7 +165,8 @@ func TestStagesRefused(t *testing.T) {
 	assert.Equal(t, want, with.Search(make([]quantise.Hit, 10), query))
 }
 
-// Rows of a quantiser with centres have no signs, and rows without signs move to no codes with them.
+// Rows of a quantiser with centres have no signs, and rows without signs move to no codes with
+// them.
 func TestStagesWithoutSigns(t *testing.T) {
 	x := random[float32](10, 768, 1)
 	with := staged(t, x, 4)

@@ -19,8 +19,8 @@ type Array[E Element] struct {
 	Data  []E
 }
 
-// tensorOf returns v as a tensor, which may share the memory of v. ok is false unless v is a slice, a
-// matrix or an Array of elements.
+// tensorOf returns v as a tensor, which may share the memory of v. ok is false unless v is a slice,
+// a matrix or an Array of elements.
 func tensorOf(v any) (t safetensors.Tensor, ok bool) {
 	switch v := v.(type) {
 	case dense.Matrix[float32]:

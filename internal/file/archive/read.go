@@ -20,8 +20,8 @@ func Read[T dense.Float, V any](r io.Reader, name string) (V, error) {
 	return decode[T, V](f, err, name)
 }
 
-// View reads a value from data, as Read does. A slice of float32, uint32 or uint64 in the value shares
-// the memory of data if the byte order of the processor and the alignment permit.
+// View reads a value from data, as Read does. A slice of float32, uint32 or uint64 in the value
+// shares the memory of data if the byte order of the processor and the alignment permit.
 func View[T dense.Float, V any](data []byte, name string) (V, error) {
 	f, err := safetensors.View(data)
 	return decode[T, V](f, err, name)

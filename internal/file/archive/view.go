@@ -11,8 +11,8 @@ import (
 // littleEndian reports whether memory has the byte order of files.
 var littleEndian = binary.NativeEndian.Uint16([]byte{1, 0}) == 1
 
-// bytesOf returns the elements as little-endian bytes, an int as 8 bytes. The bytes share the memory
-// of x where the memory has this form.
+// bytesOf returns the elements as little-endian bytes, an int as 8 bytes. The bytes share the
+// memory of x where the memory has this form.
 func bytesOf[E Element](x []E) []byte {
 	if ints, ok := any(x).([]int); ok {
 		data := make([]byte, 0, 8*len(ints))

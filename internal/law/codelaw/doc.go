@@ -21,7 +21,8 @@
 // form (Cells.Moments). A quantity that does not depend on the length of the vector is an
 // expectation over a Gaussian vector, whose coordinates are independent, and whose length is
 // independent of its direction. SignsCorrected writes 1/M² as ∫ t·e^(−tM) dt, which factorises over
-// the coordinates. Cells.Corrected does the same on the sphere, which it writes as a Fourier integral.
+// the coordinates. Cells.Corrected does the same on the sphere, which it writes as a Fourier
+// integral.
 //
 // # Sources
 //
