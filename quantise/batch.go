@@ -16,68 +16,58 @@ type batch struct {
 	list     [fewRows + scan.ListedMore]*byte
 	columns  [columns][fewRows]float32
 	clusters [fewRows]int32
+	ids      [fewRows]int
 	products [fewRows]float32
 	words    []uint64 // a copy of rows where the kernels want words
 }
 
 var batches pool.Of[batch]
 
-// add makes n rows the rows of the batch from i on. They are in one block, from a place on.
-func (f *batch) add(i, n int, b *block, place, cluster, words int) {
-	for j, row := 0, b.words[place*words:][:n*words]; j < n; j++ {
-		f.list[i+j] = (*byte)(unsafe.Pointer(&row[j*words]))
-		f.clusters[i+j] = int32(cluster)
-	}
-	for k, v := range b.numbers {
-		switch own := f.columns[k][i : i+n]; {
-		case v != nil:
-			copy(own, v[place:])
-		case column(k) == ratios:
-			for j := range own {
-				own[j] = 1
+// addRows makes rows the rows of a batch. Rows that follow each other in a block are copied
+// together.
+func (r *rows) addRows(f *batch, ids []int, words int) {
+	for i := 0; i < len(ids); {
+		b, place, cluster := r.locate(ids[i])
+		if b.ids == nil && i+1 < len(ids) && ids[i+1] == ids[i]+1 {
+			n := 1
+			for most := min(len(ids)-i, b.size-place); n < most && ids[i+n] == ids[i]+n; {
+				n++
 			}
-		default:
-			clear(own)
+			f.addRange(i, n, b, place, words)
+			i += n
+			continue
 		}
+		f.list[i], f.clusters[i] = (*byte)(unsafe.Pointer(&b.words[place*words])), int32(cluster)
+		f.columns[norms][i], f.columns[ratios][i], f.columns[variances][i] = b.numbers[norms][place], 1, 0
+		if v := b.numbers[ratios]; v != nil {
+			f.columns[ratios][i] = v[place]
+		}
+		if v := b.numbers[variances]; v != nil {
+			f.columns[variances][i] = v[place]
+		}
+		if b.ids != nil {
+			f.columns[centreProducts][i], f.columns[codedProducts][i] = b.numbers[centreProducts][place], b.numbers[codedProducts][place]
+		}
+		i++
 	}
 }
 
-// addRow makes a row the row i of a batch.
-func (r *rows) addRow(f *batch, i, id, words int) {
-	cluster := r.label(id)
-	l := &r.clusters[cluster]
-	place := l.before(id)
-	b := l.blocks[0]
-	if place >= b.size {
-		b = l.blocks[l.find(place)]
+// addRange makes the n rows of a block without centres, from a place on, the rows of the batch from
+// i on.
+func (f *batch) addRange(i, n int, b *block, place, words int) {
+	for j, row := 0, b.words[place*words:][:n*words]; j < n; j++ {
+		f.list[i+j], f.clusters[i+j] = (*byte)(unsafe.Pointer(&row[j*words])), 0
 	}
-	place -= b.first
-	f.list[i], f.clusters[i] = (*byte)(unsafe.Pointer(&b.words[place*words])), int32(cluster)
-	f.columns[norms][i], f.columns[ratios][i], f.columns[variances][i] = b.numbers[norms][place], 1, 0
-	if v := b.numbers[ratios]; v != nil {
-		f.columns[ratios][i] = v[place]
-	}
-	if v := b.numbers[variances]; v != nil {
-		f.columns[variances][i] = v[place]
-	}
-	if b.ids != nil {
-		f.columns[centreProducts][i], f.columns[codedProducts][i] = b.numbers[centreProducts][place], b.numbers[codedProducts][place]
-	}
-}
-
-// addRange makes rows [id, id+n) the rows of a batch.
-func (r *rows) addRange(f *batch, id, n, words int) {
-	if r.labels != nil {
-		for i := range n {
-			r.addRow(f, i, id+i, words)
+	for k, v := range b.numbers[:variances+1] {
+		own := f.columns[k][i : i+n]
+		if v != nil {
+			copy(own, v[place:])
+			continue
 		}
-		return
+		for j := range own {
+			own[j] = float32(variances - column(k)) // a ratio of 1, a variance of 0
+		}
 	}
-	i := 0
-	r.clusters[0].each(id, id+n, func(b *block, lo, hi int) {
-		f.add(i, hi-lo, b, lo, 0, words)
-		i += hi - lo
-	})
 }
 
 // multiply sets the products of the first n rows with a rounded vector.

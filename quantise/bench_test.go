@@ -4,6 +4,7 @@ import (
 	"context"
 	"flag"
 	"fmt"
+	"math"
 	"math/rand/v2"
 	"slices"
 	"sort"
@@ -11,9 +12,13 @@ import (
 	"testing"
 
 	"github.com/stretchr/testify/require"
+	"gonum.org/v1/gonum/blas"
+	"gonum.org/v1/gonum/blas/blas32"
 
 	"github.com/seed-feabd252/randfeat/dense"
+	"github.com/seed-feabd252/randfeat/dense/gonum"
 	"github.com/seed-feabd252/randfeat/kernels"
+	"github.com/seed-feabd252/randfeat/kmeans"
 	"github.com/seed-feabd252/randfeat/quantise"
 )
 
@@ -115,46 +120,18 @@ func BenchmarkScan(b *testing.B) {
 	}
 }
 
-// BenchmarkFilter is a search for 10 rows among all, among every second one, and among a hundredth
-// of them side by side.
-func BenchmarkFilter(b *testing.B) {
-	for _, bits := range []int{1, 2, 4, 8} {
-		for _, kept := range []string{"all", "half", "hundredth"} {
-			b.Run(fmt.Sprintf("bits=%d/kept=%s/n=%d/d=%d", bits, kept, *benchRows, benchDim), func(b *testing.B) {
-				all := bench()
-				only := make(quantise.Bitmap, (*benchRows+63)/64)
-				var o quantise.SearchOptions[float32]
-				for id := range *benchRows {
-					only.Set(id, kept == "half" && id%2 == 0 || kept == "hundredth" && id < *benchRows/100)
-				}
-				if kept != "all" {
-					o.Only = []quantise.Set{only}
-				}
-				hits, query := lists(1, benchFound), 0
-				b.ReportAllocs()
-				for b.Loop() {
-					_ = searchAll(all.codes[bits].Quantiser(), b.Context(), hits, all.queries.RowRange(query%benchQueries, query%benchQueries+1), quantise.InnerProduct, o, all.codes[bits])
-					query++
-				}
-			})
-		}
-	}
-}
-
 // BenchmarkBatch is a search for 10 rows with one query and with many in one pass.
 func BenchmarkBatch(b *testing.B) {
 	const n, d, most = 200_000, 256, 64
 	x, queries := random[float32](n, d, 1), random[float32](most, d, 2)
 	for _, bits := range []int{1, 2, 4, 8} {
-		q, _ := quantise.New[float32](d, quantise.Options{Bits: bits}, rand.NewPCG(1, 2))
-		c, err := q.Encode(b.Context(), x)
-		require.NoError(b, err)
+		c := encode(b, x, quantise.Options{Bits: bits})
 		for _, m := range []int{1, most} {
 			b.Run(fmt.Sprintf("bits=%d/queries=%d/n=%d/d=%d", bits, m, n, d), func(b *testing.B) {
 				hits := lists(m, benchFound)
 				b.ReportAllocs()
 				for b.Loop() {
-					_ = searchAll(c.Quantiser(), b.Context(), hits, queries.RowRange(0, m), quantise.InnerProduct, quantise.SearchOptions[float32]{}, c)
+					_ = searchAll(c, b.Context(), hits, queries.RowRange(0, m), quantise.InnerProduct, 0, quantise.SearchOptions[float32]{})
 				}
 				b.ReportMetric(float64(b.Elapsed().Microseconds())/float64(b.N*m), "µs/query")
 			})
@@ -185,17 +162,15 @@ func BenchmarkRerank(b *testing.B) {
 			nearest[i/n] = insert(nearest[i/n], i%n, float64(row))
 		}
 		for _, bits := range []int{1, 2, 4, 8} {
-			q, _ := quantise.New[float32](d, quantise.Options{Bits: bits}, rand.NewPCG(1, 2))
-			c, err := q.Encode(b.Context(), x)
-			require.NoError(b, err)
+			c := encode(b, x, quantise.Options{Bits: bits})
 			b.Run(fmt.Sprintf("bits=%d/clusters=%d/n=%d/d=%d", bits, clusters, n, d), func(b *testing.B) {
 				read, looked, recall, query := quantise.RowsOf(x), 0, 0.0, 0
-				o := quantise.SearchOptions[float32]{Rows: func(dst dense.Matrix[float32], segment int, ids []int) error {
+				o := quantise.SearchOptions[float32]{Rows: func(dst dense.Matrix[float32], ids []int) error {
 					looked += len(ids)
-					return read(dst, segment, ids)
+					return read(dst, ids)
 				}}
 				hits := lists(m, k)
-				require.NoError(b, searchAll(c.Quantiser(), b.Context(), hits, queries, quantise.InnerProduct, o, c))
+				require.NoError(b, searchAll(c, b.Context(), hits, queries, quantise.InnerProduct, 0, o))
 				for i := range hits {
 					for _, hit := range hits[i] {
 						if slices.ContainsFunc(nearest[i], func(h quantise.Hit) bool { return h.ID == hit.ID }) {
@@ -206,32 +181,11 @@ func BenchmarkRerank(b *testing.B) {
 				perQuery, one := float64(looked)/m, lists(1, k)
 				b.ReportAllocs()
 				for b.Loop() {
-					_ = searchAll(c.Quantiser(), b.Context(), one, queries.RowRange(query%m, query%m+1), quantise.InnerProduct, o, c)
+					_ = searchAll(c, b.Context(), one, queries.RowRange(query%m, query%m+1), quantise.InnerProduct, 0, o)
 					query++
 				}
 				b.ReportMetric(perQuery, "rows/query")
 				b.ReportMetric(recall, "recall@10")
-			})
-		}
-	}
-}
-
-// BenchmarkHits is a search for 10 to 1000 rows.
-func BenchmarkHits(b *testing.B) {
-	const n, d = 200_000, 128
-	x, queries := random[float32](n, d, 1), random[float32](benchQueries, d, 2)
-	for _, bits := range []int{1, 4} {
-		q, _ := quantise.New[float32](d, quantise.Options{Bits: bits}, rand.NewPCG(1, 2))
-		c, err := q.Encode(b.Context(), x)
-		require.NoError(b, err)
-		for _, k := range []int{10, 100, 1000} {
-			b.Run(fmt.Sprintf("bits=%d/k=%d/n=%d/d=%d", bits, k, n, d), func(b *testing.B) {
-				dst, query := make([]quantise.Hit, k), 0
-				b.ReportAllocs()
-				for b.Loop() {
-					search(c, dst, queries.Row(query%benchQueries), quantise.InnerProduct)
-					query++
-				}
 			})
 		}
 	}
@@ -244,8 +198,7 @@ func BenchmarkStages(b *testing.B) {
 	for _, clusters := range []int{500, 1} {
 		x := mixture(n, d, clusters, rand.New(rand.NewPCG(1, 2)))
 		for _, bits := range []int{4, 8} {
-			with, without := staged(b, x, bits)
-			for i, c := range []quantise.Codes[float32]{without, with} {
+			for i, c := range []quantise.Codes[float32]{encode(b, x, quantise.Options{Bits: bits}), staged(b, x, bits)} {
 				b.Run(fmt.Sprintf("bits=%d/clusters=%d/stages=%d", bits, clusters, i+1), func(b *testing.B) {
 					dst, row := make([]quantise.Hit, k), 0
 					for b.Loop() {
@@ -280,8 +233,7 @@ func BenchmarkEncode(b *testing.B) {
 	x := random[float32](n, benchDim, 1)
 	for _, o := range lawOptions(1, 2, 4, 8) {
 		b.Run(fmt.Sprintf("scheme=%v/bits=%d/n=%d/d=%d", o.Scheme, o.Bits, n, benchDim), func(b *testing.B) {
-			q, err := quantise.New[float32](benchDim, o, rand.NewPCG(1, 2))
-			require.NoError(b, err)
+			q := newQuantiser[float32](b, benchDim, o)
 			b.SetBytes(4 * n * benchDim)
 			b.ReportAllocs()
 			for b.Loop() {
@@ -289,5 +241,170 @@ func BenchmarkEncode(b *testing.B) {
 				require.NoError(b, err)
 			}
 		})
+	}
+}
+
+// BenchmarkSmall has the calls of an index: preparing a query, 32 listed rows of all and of rows in
+// the cache, a partition of 64 rows, and a search for 10 rows. Bits of 32 are the vectors, by
+// gonum.
+func BenchmarkSmall(b *testing.B) {
+	const listed = 32
+	r := rand.New(rand.NewPCG(1, 1))
+	vector := func(v []float32) blas32.Vector { return blas32.Vector{N: len(v), Data: v, Inc: 1} }
+	for d, n := range map[int]int{128: 200_000, 768: 100_000} {
+		x := dense.New[float32](n, d)
+		for i := range x.Data {
+			x.Data[i] = float32(r.NormFloat64())
+		}
+		lists := make([]int, 1<<16)
+		for i := range lists {
+			lists[i] = r.IntN(n)
+		}
+		products := make([]float32, n)
+		b.Run(fmt.Sprintf("d=%d/bits=32/listed/of=%d", d, n), func(b *testing.B) {
+			for i := 0; b.Loop(); i += listed {
+				for j, id := range lists[i%len(lists):][:listed] {
+					products[j] = blas32.Dot(vector(x.Row(0)), vector(x.Row(id)))
+				}
+			}
+		})
+		for name, rows := range map[string]dense.Matrix[float32]{"partition": x.RowRange(640, 704), "search": x} {
+			b.Run(fmt.Sprintf("d=%d/bits=32/%s", d, name), func(b *testing.B) {
+				for b.Loop() {
+					blas32.Gemv(blas.NoTrans, 1, gonum.ToBLAS32(rows), vector(x.Row(0)), 0, vector(products[:rows.Rows]))
+				}
+			})
+		}
+		for _, bits := range []int{1, 2, 4, 8} {
+			name := fmt.Sprintf("d=%d/bits=%d/", d, bits)
+			q := newQuantiser[float32](b, d, quantise.Options{Bits: bits})
+			query := q.Prepare(nil, x.Row(0), quantise.SquaredDistance, 0)
+			b.Run(name+"prepare", func(b *testing.B) {
+				b.ReportAllocs()
+				for b.Loop() {
+					q.Prepare(query, x.Row(0), quantise.SquaredDistance, 0)
+				}
+			})
+			c := codesOf(b, q, x)
+			dst := make([]quantise.Estimate, 64)
+			for _, from := range []int{n, 1000} {
+				lists := make([]int, 1<<16)
+				for i := range lists {
+					lists[i] = r.IntN(from)
+				}
+				b.Run(fmt.Sprintf("%slisted/of=%d", name, from), func(b *testing.B) {
+					b.ReportAllocs()
+					for i := 0; b.Loop(); i += listed {
+						c.Estimates(dst[:listed], query, lists[i%len(lists):][:listed])
+					}
+				})
+			}
+			side := make([]int, len(dst))
+			for i := range side {
+				side[i] = 640 + i
+			}
+			b.Run(name+"partition", func(b *testing.B) {
+				b.ReportAllocs()
+				for b.Loop() {
+					c.Estimates(dst, query, side)
+				}
+			})
+			hits := make([]quantise.Hit, 10)
+			b.Run(name+"search", func(b *testing.B) {
+				b.ReportAllocs()
+				for b.Loop() {
+					c.Search(hits, query)
+				}
+			})
+		}
+	}
+}
+
+// centredData is rows in 500 clusters with centres that k-means found, queries, and the true
+// products.
+type centredData struct {
+	x, centres, queries, products dense.Matrix[float32]
+}
+
+const centredDim = 256
+
+var centredRows = sync.OnceValue(func() centredData {
+	rng := rand.New(rand.NewPCG(5, 1))
+	truth := dense.New[float32](500, centredDim)
+	for i := range truth.Data {
+		truth.Data[i] = float32(rng.NormFloat64())
+	}
+	draw := func(n int) dense.Matrix[float32] {
+		x := dense.New[float32](n, centredDim)
+		for i := range n {
+			centre := truth.Row(rng.IntN(truth.Rows))
+			for j := range centre {
+				x.Set(i, j, centre[j]+float32(rng.NormFloat64()))
+			}
+		}
+		return x
+	}
+	d := centredData{x: draw(*benchRows), queries: draw(benchQueries)}
+	found, err := kmeans.Cluster(context.Background(), d.x, 500, 10, kmeans.Options[float32]{Sample: min(30_000, d.x.Rows)}, rng)
+	if err != nil {
+		panic(err)
+	}
+	d.centres = found.Centres
+	d.products = kernels.Gram(dense.Matrix[float32]{}, kernels.DotProduct{}, d.queries, d.x)
+	return d
+})
+
+// BenchmarkCentres is a search for the 10 largest inner products without centres, with 500 of
+// k-means, and of the rows of 10 of these, with the share of the true 10 that it finds and the root
+// mean square of the errors of cosines, over all rows and over the 100 nearest.
+func BenchmarkCentres(b *testing.B) {
+	for _, bits := range []int{1, 2, 4, 8} {
+		for _, looked := range []int{-1, 0, 10} {
+			b.Run(fmt.Sprintf("bits=%d/centres=%s", bits, map[int]string{-1: "none", 0: "all", 10: "nearest10"}[looked]), func(b *testing.B) {
+				data := centredRows()
+				q := newQuantiser[float32](b, centredDim, quantise.Options{Bits: bits})
+				if looked >= 0 {
+					q = around(b, quantise.Options{Bits: bits}, data.centres)
+				}
+				c := codesOf(b, q, data.x)
+				o := quantise.SearchOptions[float32]{Centres: max(looked, 0)}
+				hits := [][]quantise.Hit{make([]quantise.Hit, benchFound)}
+				recall, square, nearSquare := 0.0, 0.0, 0.0
+				for i := range benchQueries {
+					query := data.queries.RowRange(i, i+1)
+					require.NoError(b, searchAll(c, b.Context(), hits, query, quantise.InnerProduct, 0, o))
+					var best []quantise.Hit
+					exact := data.products.Row(i)
+					for j, v := range exact {
+						best = insert(best, j, float64(v))
+					}
+					for _, hit := range hits[0] {
+						if slices.ContainsFunc(best, func(h quantise.Hit) bool { return h.ID == hit.ID }) {
+							recall += 1.0 / (benchQueries * benchFound)
+						}
+					}
+					sorted := slices.Sorted(slices.Values(exact))
+					near := sorted[len(sorted)-100]
+					for j, v := range estimates(c, nil, query.Row(0), quantise.InnerProduct) {
+						// Norms of rows and queries are √512.
+						e := math.Pow((v-float64(exact[j]))/(2*centredDim), 2)
+						square += e / float64(benchQueries*len(exact))
+						if exact[j] >= near {
+							nearSquare += e / (benchQueries * 100)
+						}
+					}
+				}
+				query := 0
+				b.ReportAllocs()
+				for b.Loop() {
+					at := query % benchQueries
+					_ = searchAll(c, b.Context(), hits, data.queries.RowRange(at, at+1), quantise.InnerProduct, 0, o)
+					query++
+				}
+				b.ReportMetric(recall, "recall@10")
+				b.ReportMetric(math.Sqrt(square), "error")
+				b.ReportMetric(math.Sqrt(nearSquare), "error@100")
+			})
+		}
 	}
 }

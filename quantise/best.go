@@ -9,7 +9,7 @@ import (
 // candidate is a row and its score.
 type candidate struct {
 	score   float64
-	row     int     // the number of the row in all segments
+	row     int
 	product float32 // sᵀp/‖q‖, if the score is an estimate
 }
 
@@ -19,8 +19,8 @@ func (a candidate) worse(b candidate) bool {
 }
 
 // keep adds c to a list of the best k candidates and up to k others, unless k candidates rank above
-// c, and returns the list. If the list has k candidates or more, the candidate k−1 is the worst of k:
-// candidates that rank below it are not among the best k.
+// c, and returns the list. If the list has k candidates or more, the candidate k−1 is the worst of
+// k: candidates that rank below it are not among the best k.
 func keep(list []candidate, c candidate, k int) []candidate {
 	n := len(list)
 	if n >= k && c.worse(list[k-1]) {
@@ -33,7 +33,8 @@ func keep(list []candidate, c candidate, k int) []candidate {
 	return list
 }
 
-// cut returns the best k candidates of a list, the worst of them last, or the list if it is shorter.
+// cut returns the best k candidates of a list, the worst of them last, or the list if it is
+// shorter.
 func cut(list []candidate, k int) []candidate {
 	if len(list) < k {
 		return list

@@ -2,12 +2,9 @@ package quantise_test
 
 import (
 	"encoding/binary"
-	"flag"
 	"math"
 	"math/rand/v2"
-	"os"
 	"slices"
-	"sync"
 	"testing"
 
 	"github.com/stretchr/testify/assert"
@@ -15,49 +12,24 @@ import (
 
 	"github.com/seed-feabd252/randfeat/dense"
 	"github.com/seed-feabd252/randfeat/hadamard"
-	"github.com/seed-feabd252/randfeat/internal/testing/allocs"
 	"github.com/seed-feabd252/randfeat/internal/testing/densetest"
-	"github.com/seed-feabd252/randfeat/internal/testing/race"
 	"github.com/seed-feabd252/randfeat/quantise"
 )
-
-// pageOf returns the bytes of rows, at an address that is no multiple of 8.
-func pageOf[T dense.Float](t *testing.T, q quantise.Quantiser[T], x dense.Matrix[T]) []byte {
-	t.Helper()
-	page := aligned(make([]byte, x.Rows*q.RowBytes()+3), 0)[3:]
-	require.NoError(t, q.EncodeBytes(page, x))
-	return page
-}
-
-// bothKinds calls f with quantisers of all schemes, without and with centres, and rows near centres.
-func bothKinds[T dense.Float](t *testing.T, n, d int, f func(q quantise.Quantiser[T], x dense.Matrix[T])) {
-	x, centres := clusters[T](n, d, 5, 3, 0.5, 1)
-	for _, o := range lawOptions(1, 2, 4, 8) {
-		q, err := quantise.New[T](d, o, rand.NewPCG(1, 2))
-		require.NoError(t, err)
-		f(q, x)
-		centred, err := q.WithCentres(centres)
-		require.NoError(t, err)
-		f(centred, x)
-	}
-}
 
 func testBytesAreCodes[T dense.Float](t *testing.T) {
 	const n, d = 130, 100
 	bothKinds(t, n, d, func(q quantise.Quantiser[T], x dense.Matrix[T]) {
-		c, err := q.Encode(t.Context(), x)
-		require.NoError(t, err)
-		page := pageOf(t, q, x)
+		c, page := codesOf(t, q, x), pageOf(t, q, x)
 		for _, by := range measures {
 			query := q.Prepare(nil, x.Row(7), by, 0)
-			want, got := c.Estimates(make([]quantise.Estimate, n), query, 0), make([]quantise.Estimate, n)
+			want, got := c.Estimates(make([]quantise.Estimate, n), query, nil), make([]quantise.Estimate, n)
 			require.NoError(t, q.EstimateBytes(got, query, page))
 			require.Equal(t, want, got, "%v, measure %d", q.Options(), by)
-			ids := []int{129, 0, 64, 64, 63}
-			for i, e := range c.EstimateRows(make([]quantise.Estimate, len(ids)), query, ids) {
+			ids := []int{129, 0, 64, 64, 63, 64, 65, 66, 1}
+			for i, e := range c.Estimates(make([]quantise.Estimate, len(ids)), query, ids) {
 				require.Equal(t, want[ids[i]], e)
 			}
-			require.Equal(t, want[60:], c.Estimates(make([]quantise.Estimate, n-60), query, 60))
+			require.Equal(t, want[:60], c.Estimates(make([]quantise.Estimate, 60), query, nil))
 		}
 	})
 }
@@ -67,43 +39,15 @@ func TestBytesAreCodes(t *testing.T) {
 	densetest.Both(t, testBytesAreCodes[float32], testBytesAreCodes[float64])
 }
 
-var updateRows = flag.Bool("update-rows", false, "write the golden rows")
-
-// Rows of later versions and of other platforms have the bytes of testdata.
-//
-//ci:portable
-func TestGoldenRows(t *testing.T) {
-	x := dense.New[float32](2, 100)
-	for i := range x.Data {
-		x.Data[i] = float32((i*i*7919+i*104729)%2047-1023) / 1024
-	}
-	var all []byte
-	for _, o := range lawOptions(1, 2, 4, 8) {
-		q, err := quantise.New[float32](100, o, rand.NewPCG(1, 2))
-		require.NoError(t, err)
-		all = append(all, pageOf(t, q, x)...)
-		centred, err := q.WithCentres(x.RowRange(1, 2))
-		require.NoError(t, err)
-		all = append(all, pageOf(t, centred, x)...)
-	}
-	const file = "testdata/rows.golden"
-	if *updateRows {
-		require.NoError(t, os.WriteFile(file, all, 0o666))
-	}
-	want, err := os.ReadFile(file)
-	require.NoError(t, err)
-	assert.Equal(t, want, all)
-}
-
-// Another program reads rows as the comment of EncodeBytes says.
+// Another program reads rows as docs/search.md says.
 func TestBytesAreAsDocumented(t *testing.T) {
 	const d = 200
 	x := random[float64](2, d, 3)
 	for _, bits := range []int{1, 2, 4, 8} {
 		r, err := hadamard.NewRotation[float64](d, hadamard.RotationOptions{}, rand.NewPCG(5, 6))
 		require.NoError(t, err)
-		q, err := quantise.NewRotated(quantise.Options{Bits: bits}, quantise.Rotation[float64](r))
-		require.NoError(t, err)
+		q := newQuantiser[float64](t, d, quantise.Options{Bits: bits})
+		quantise.Rotate(q, r)
 		row, p := pageOf(t, q, x.RowRange(0, 1)), r.Apply(dense.Matrix[float64]{}, x.RowRange(1, 2)).Row(0)
 		_, rotated := q.Dims()
 		words, sum := (rotated*bits+63)/64, 0.0
@@ -136,8 +80,8 @@ func TestBytesErrors(t *testing.T) {
 	x, centres := clusters[float32](3, 8, 2, 1, 0.1, 1)
 	q := around(t, quantise.Options{}, centres)
 	page, query, dst := pageOf(t, q, x), q.Prepare(nil, x.Row(0), quantise.Cosine, 0), make([]quantise.Estimate, 3)
-	size := q.RowBytes()
-	assert.Equal(t, 8+5*4+4, size)
+	const size = 8 + 5*4 + 4
+	require.Len(t, page, 3*size)
 	with := func(at int, v uint32) []byte {
 		data := slices.Clone(page)
 		binary.LittleEndian.PutUint32(data[at:], v)
@@ -153,9 +97,10 @@ func TestBytesErrors(t *testing.T) {
 	} {
 		assert.EqualError(t, q.EstimateBytes(dst, query, bad), want)
 	}
-	assert.EqualError(t, q.EncodeBytes(page[:95], x), "quantise: dst has 95 bytes, want 3 rows of 32")
 	x.Set(2, 1, float32(math.NaN()))
-	assert.EqualError(t, q.EncodeBytes(page, x), "quantise: row 2 holds NaN or ±Inf, or has a norm above 1e150")
+	kept, err := q.EncodeBytes([]byte("kept"), x)
+	assert.EqualError(t, err, "quantise: row 2 holds NaN or ±Inf, or has a norm above 1e150")
+	assert.Equal(t, "kept", string(kept))
 	assert.EqualError(t, q.EstimateBytes(dst, new(quantise.Query), page), "quantise: the query is not prepared by the quantiser")
 }
 
@@ -163,16 +108,15 @@ func TestBytesErrors(t *testing.T) {
 func FuzzBytes(f *testing.F) {
 	f.Add(uint8(0), []byte{})
 	f.Add(uint8(5), make([]byte, 300))
-	f.Add(uint8(13), slices.Repeat([]byte{0x3f}, 1000))
+	f.Add(uint8(3), slices.Repeat([]byte{0x3f}, 1000))
 	x, centres := clusters[float32](1, 40, 2, 1, 0.1, 1)
 	f.Fuzz(func(t *testing.T, kind uint8, page []byte) {
-		q, err := quantise.New[float32](40, lawOptions(1, 2, 4, 8)[kind%16], rand.NewPCG(1, 2))
-		require.NoError(t, err)
+		o := lawOptions(1, 2, 4, 8)[kind%8]
+		q := newQuantiser[float32](t, 40, o)
 		if kind >= 128 {
-			q, err = q.WithCentres(centres)
-			require.NoError(t, err)
+			q = around(t, o, centres)
 		}
-		dst := make([]quantise.Estimate, len(page)/q.RowBytes())
+		dst := make([]quantise.Estimate, len(page)/len(pageOf(t, q, x)))
 		page = slices.Clip(page)
 		if err := q.EstimateBytes(dst, q.Prepare(nil, x.Row(0), quantise.Cosine, 0), page); err == nil {
 			for _, e := range dst {
@@ -182,124 +126,27 @@ func FuzzBytes(f *testing.F) {
 	})
 }
 
-// Rows of several segments with centres of their own move to codes with all centres, in any order.
-func TestAppendRows(t *testing.T) {
-	const d = 40
-	x, centres := clusters[float32](300, d, 4, 3, 0.5, 1)
-	bothKinds(t, 300, d, func(q quantise.Quantiser[float32], x dense.Matrix[float32]) {
-		c, err := q.Encode(t.Context(), x)
-		require.NoError(t, err)
-		ids := rand.New(rand.NewPCG(3, 4)).Perm(300)[:200]
-		sorted := dense.New[float32](200, d)
-		for i, id := range ids {
-			copy(sorted.Row(i), x.Row(id))
-		}
-		want, err := q.Encode(t.Context(), sorted)
-		require.NoError(t, err)
-		got, err := q.Encode(t.Context(), sorted.RowRange(0, 0))
-		require.NoError(t, err)
-		require.NoError(t, got.Grow(150))
-		assert.Zero(t, got.Len())
-		require.NoError(t, got.AppendRows(c, ids[:50]))
-		require.NoError(t, got.Grow(10))
-		require.NoError(t, got.AppendRows(c, ids[50:]))
-		assert.Equal(t, fileOf(t, want), fileOf(t, got), "%v", q.Options())
-		require.NoError(t, want.AppendRows(want, nil))
-		assert.Equal(t, 400, want.Len())
-		assert.Equal(t, want.Decode(dense.Matrix[float32]{}, 0, 200), want.Decode(dense.Matrix[float32]{}, 200, 400))
-	})
-
-	q := around(t, quantise.Options{}, centres)
-	first, err := q.WithCentres(centres.RowRange(0, 2))
-	require.NoError(t, err)
-	second, err := q.WithCentres(centres.RowRange(2, 4))
-	require.NoError(t, err)
-	one, err := first.Encode(t.Context(), x.RowRange(0, 100))
-	require.NoError(t, err)
-	two, err := second.Encode(t.Context(), x.RowRange(100, 300))
-	require.NoError(t, err)
-	all, err := q.Encode(t.Context(), x.RowRange(0, 0))
-	require.NoError(t, err)
-	require.NoError(t, all.AppendRows(one, nil))
-	require.NoError(t, all.AppendRows(two, nil))
-	query := x.Row(5)
-	assert.Equal(t, append(estimates(one, nil, query, quantise.InnerProduct), estimates(two, nil, query, quantise.InnerProduct)...), estimates(all, nil, query, quantise.InnerProduct))
-
-	assert.ErrorContains(t, one.AppendRows(two, nil), "which the codes lack")
-	assert.EqualError(t, one.AppendRows(two, []int{200}), "quantise: row 200 of 200")
-	assert.EqualError(t, one.AppendRows(nil, nil), "quantise: from is nil")
-	assert.EqualError(t, one.AppendRows(encode(t, x, quantise.Options{Bits: 1}), nil), "quantise: the rows are of a quantiser with other options or rotations")
-	assert.ErrorContains(t, one.Grow(-1), "quantise: n = -1, want from 0 to")
-	assert.Equal(t, 100, one.Len())
-}
-
-// Goroutines share a query while rows are appended.
-//
-//ci:race
-func TestSharedQuery(t *testing.T) {
-	x, centres := clusters[float32](2000, 48, 5, 3, 0.5, 1)
-	for _, q := range []quantise.Quantiser[float32]{encode(t, x.RowRange(0, 1), quantise.Options{}).Quantiser(), around(t, quantise.Options{Bits: 1}, centres)} {
-		whole, err := q.Encode(t.Context(), x)
-		require.NoError(t, err)
-		query := q.Prepare(nil, x.Row(3), quantise.SquaredDistance, 0)
-		page, want := pageOf(t, q, x.RowRange(0, 64)), whole.Estimates(make([]quantise.Estimate, 2000), q.Prepare(nil, x.Row(3), quantise.SquaredDistance, 0), 0)
-		c, err := q.Encode(t.Context(), x.RowRange(0, 64))
-		require.NoError(t, err)
-		var group sync.WaitGroup
-		for range 4 {
-			group.Go(func() {
-				dst := make([]quantise.Estimate, 64)
-				for n := 0; n < 2000; {
-					n = c.Len()
-					assert.Equal(t, want[n-64:n], c.Estimates(dst, query, n-64))
-					assert.Equal(t, want[n-1], c.EstimateRows(dst[:1], query, []int{n - 1})[0])
-					assert.NoError(t, q.EstimateBytes(dst, query, page))
-					assert.Equal(t, want[:64], dst)
-					c.Search(make([]quantise.Hit, 3), query)
-				}
-			})
-		}
-		for c.Len() < 2000 {
-			require.NoError(t, c.Append(t.Context(), x.RowRange(c.Len(), c.Len()+44)))
-		}
-		group.Wait()
-	}
-}
-
-func TestSmallAllocations(t *testing.T) {
-	if race.Detector {
-		t.Skip("the race detector makes pools forget")
-	}
-	x, centres := clusters[float32](100, 48, 5, 3, 0.5, 1)
-	for _, q := range []quantise.Quantiser[float32]{encode(t, x, quantise.Options{Bits: 8}).Quantiser(), around(t, quantise.Options{Bits: 1}, centres)} {
-		page, dst, query := pageOf(t, q, x), make([]quantise.Estimate, 100), new(quantise.Query)
-		assert.Zero(t, allocs.Settled(1, func() {
-			_ = q.EncodeBytes(page, x)
-			_ = q.EstimateBytes(dst, q.Prepare(query, x.Row(1), quantise.Cosine, 0.1), page)
-		}))
-	}
-}
-
 // Nothing about the estimates of a query that is not finite is a number, not even in one dimension,
-// where codes have no error.
-func TestEstimatesOfNaN(t *testing.T) {
+// where codes have no error. A search finds the first rows.
+func TestQueriesThatAreNotFinite(t *testing.T) {
 	for _, d := range []int{1, 40} {
-		plain, err := quantise.New[float32](d, quantise.Options{Bits: 4}, rand.NewPCG(1, 2))
-		require.NoError(t, err)
-		centred, err := plain.WithCentres(random[float32](2, d, 3))
-		require.NoError(t, err)
-		for _, q := range []quantise.Quantiser[float32]{plain, centred} {
+		for _, q := range []quantise.Quantiser[float32]{newQuantiser[float32](t, d, quantise.Options{}), around(t, quantise.Options{}, random[float32](2, d, 3))} {
 			x := random[float32](3, d, 4)
 			clear(x.Row(2))
-			c, err := q.Encode(t.Context(), x)
-			require.NoError(t, err)
-			for _, bad := range []float64{math.NaN(), math.Inf(1)} {
-				query := slices.Repeat([]float32{float32(bad)}, d)
+			c := codesOf(t, q, x)
+			for _, bad := range []float64{math.NaN(), math.Inf(1), math.Inf(-1)} {
+				row := random[float32](1, d, 7).Row(0)
+				row[d/2] = float32(bad)
 				for _, by := range measures {
-					for _, e := range c.Estimates(make([]quantise.Estimate, 3), q.Prepare(nil, query, by, 0.1), 0) {
+					query := q.Prepare(nil, row, by, 0.1)
+					for _, e := range c.Estimates(make([]quantise.Estimate, 3), query, nil) {
 						for _, v := range []float64{e.Value, e.StdErr, e.Low, e.High} {
 							require.True(t, math.IsNaN(v), "d = %d, measure %d: %+v", d, by, e)
 						}
+					}
+					for i, hit := range c.Search(make([]quantise.Hit, 2), query) {
+						assert.Equal(t, i, hit.ID)
+						assert.True(t, math.IsNaN(hit.Value) && math.IsNaN(hit.StdErr))
 					}
 				}
 			}

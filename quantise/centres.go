@@ -16,7 +16,7 @@ import (
 // origin.
 type centre[T dense.Float] struct {
 	vector  []T
-	rotated []T     // c after each rotation
+	rotated []T     // R·c
 	square  float64 // ‖c‖²
 }
 
@@ -25,45 +25,23 @@ func (q *quantiser[T]) WithCentres(centres dense.Matrix[T]) (Quantiser[T], error
 	if centres.Rows < 1 || centres.Cols != q.in {
 		return nil, fmt.Errorf("quantise: centres are %d×%d, want K×%d with K ≥ 1", centres.Rows, centres.Cols, q.in)
 	}
-	if err := checkCentres(centres.Rows, q.in, q.elements); err != nil {
-		return nil, err
+	if err := limit.Memory[float64](centres.Rows+1, q.out); err != nil {
+		return nil, fmt.Errorf("quantise: %d centres of dimension %d: %w", centres.Rows, q.in, err)
 	}
 	for i := range centres.Rows {
 		if norm := math.Sqrt(2 * vecmath.HalfSquaredNorm(centres.Row(i))); !(norm <= 0x1p100) {
 			return nil, fmt.Errorf("quantise: centre %d has the norm %.3g, want up to 2¹⁰⁰", i, norm)
 		}
 	}
-	r := &quantiser[T]{
-		options: q.options, in: q.in, out: q.out, rotations: q.rotations, seed: q.seed, drawn: q.drawn,
-		layout: q.layout, cells: q.cells, edges: q.edges, starts: q.starts, levels: q.levels,
-		unit: q.unit, table: q.table, places: q.places, laws: q.laws,
-	}
-	r.layout = r.withCentres(centres.Rows + 1)
-	r.centres = make([]centre[T], centres.Rows+1)
-	vectors := dense.New[T](len(r.centres), q.in)
+	vectors := dense.New[T](centres.Rows+1, q.in)
 	dense.Copy(vectors.RowRange(1, vectors.Rows), centres)
-	rotated := dense.New[T](vectors.Rows, q.elements)
-	for k, rotation := range q.rotations {
-		rotation.Apply(rotated.ColRange(k*q.out, (k+1)*q.out), vectors)
-	}
+	r := &quantiser[T]{coder: q.coder, layout: q.layout.withClusters(vectors.Rows), centres: make([]centre[T], vectors.Rows), nearest: newNearest(vectors)}
+	rotated := q.rotation.Apply(dense.Matrix[T]{}, vectors)
 	for i := range r.centres {
 		v := vectors.Row(i)
 		r.centres[i] = centre[T]{v, rotated.Row(i), 2 * vecmath.HalfSquaredNorm(v)}
 	}
-	r.nearest = newNearest(vectors)
 	return r, nil
-}
-
-// checkCentres returns an error if n centres are too many.
-func checkCentres(n, d, elements int) error {
-	err := limit.Memory[float64](n+1, max(d, elements))
-	if err == nil && uint64(n)*uint64(d) >= (math.MaxUint32-quantiserSize)/8 {
-		err = fmt.Errorf("4 GiB as float64, want less")
-	}
-	if err != nil {
-		return fmt.Errorf("quantise: %d centres of dimension %d: %w", n, d, err)
-	}
-	return nil
 }
 
 // share returns t = yᵀc/‖c‖², which minimises ‖y − tc‖, and 1 − t. For the origin t is 0.
@@ -163,6 +141,20 @@ func (q *quantiser[T]) assign(ctx context.Context, x dense.Matrix[T]) []uint32 {
 		}
 	})
 	return labels
+}
+
+// assignOne is assign for one row, by all distances.
+func (q *quantiser[T]) assignOne(row []T) int {
+	r, at := math.Inf(1), 0
+	for c := range q.centres {
+		if square := vecmath.SquaredDistance(row, q.centres[c].vector); square < r {
+			r, at = square, c
+		}
+	}
+	if q.fits(row, at, r) {
+		return at
+	}
+	return 0
 }
 
 // fits reports whether a row may have its nearest centre, at the squared distance r: float32 must

@@ -1,7 +1,7 @@
 package quantise_test
 
 import (
-	"bytes"
+	"cmp"
 	"context"
 	"fmt"
 	"math"
@@ -14,39 +14,26 @@ import (
 	"gonum.org/v1/gonum/floats"
 
 	"github.com/seed-feabd252/randfeat/dense"
+	"github.com/seed-feabd252/randfeat/internal/compute/vecmath"
 	"github.com/seed-feabd252/randfeat/internal/testing/densetest"
 	"github.com/seed-feabd252/randfeat/quantise"
 )
 
-// clusters returns rows about centres, all at a mean of the given size.
-func clusters[T dense.Float](n, d, k int, mean, spread float64, seed uint64) (rows, centres dense.Matrix[T]) {
-	rng := rand.New(rand.NewPCG(seed, 7))
-	centres, rows = dense.New[T](k, d), dense.New[T](n, d)
-	for i := range centres.Data {
-		centres.Data[i] = T(mean + rng.NormFloat64())
-	}
-	for i := range n {
-		centre := centres.Row(rng.IntN(k))
-		for j := range d {
-			rows.Set(i, j, T(float64(centre[j])+spread*rng.NormFloat64()))
+// nearestCentre returns the row of centres that is nearest to x, or −1 if 0 is nearer.
+func nearestCentre[T dense.Float](x []T, centres dense.Matrix[T]) int {
+	best, at := floats.Norm(doubles(x), 2), -1
+	for i := range centres.Rows {
+		if r := floats.Distance(doubles(x), doubles(centres.Row(i)), 2); r < best {
+			best, at = r, i
 		}
 	}
-	return rows, centres
-}
-
-func around[T dense.Float](t *testing.T, o quantise.Options, centres dense.Matrix[T]) quantise.Quantiser[T] {
-	t.Helper()
-	q, err := quantise.New[T](centres.Cols, o, rand.NewPCG(1, 2))
-	require.NoError(t, err)
-	q, err = q.WithCentres(centres)
-	require.NoError(t, err)
-	return q
+	return at
 }
 
 // Centres that lie so close together that their distances from a row differ by less than products
 // of float32 round: the nearest one is that of distances in float64.
 func TestNearestOfCloseCentres(t *testing.T) {
-	const n, d, k = 300, 48, 12
+	const n, d, k = 4200, 48, 12 // more than the labels of one array
 	rng := rand.New(rand.NewPCG(8, 9))
 	x, centres := densetest.Normal[float32](rng, n, d, 3, 1), densetest.Normal[float32](rng, k, d, 3, 1)
 	for i := 2; i < k; i++ {
@@ -54,8 +41,7 @@ func TestNearestOfCloseCentres(t *testing.T) {
 			centres.Set(i, j, v+float32(0x1p-21*rng.NormFloat64()))
 		}
 	}
-	c, err := around(t, quantise.Options{Bits: 1}, centres).Encode(t.Context(), x)
-	require.NoError(t, err)
+	c := codesOf(t, around(t, quantise.Options{Bits: 1}, centres), x)
 	for row := range n {
 		require.Equal(t, 1+nearestCentre(x.Row(row), centres), quantise.Label(c, row), "row %d", row)
 	}
@@ -63,16 +49,14 @@ func TestNearestOfCloseCentres(t *testing.T) {
 
 // Rows may come at once or a few at a time, from files of all kinds, with the same codes.
 func TestCentredRowsInParts(t *testing.T) {
-	const n, d = 1500, 24
+	const n, d = 400, 24
 	x, centres := clusters[float32](n, d, 7, 3, 0.5, 1)
 	copy(centres.Row(3), centres.Row(2)) // which stays empty
 	query := x.Row(5)
 	for _, o := range lawOptions(1, 4) {
 		q := around(t, o, centres)
-		whole, err := q.Encode(t.Context(), x)
-		require.NoError(t, err)
-		parts, err := q.Encode(t.Context(), x.RowRange(0, 0))
-		require.NoError(t, err)
+		whole := codesOf(t, q, x)
+		parts := codesOf(t, q, x.RowRange(0, 0))
 		rng := rand.New(rand.NewPCG(3, 4))
 		for at := 0; at < n; {
 			next := min(n, at+1+rng.IntN(19))
@@ -80,24 +64,11 @@ func TestCentredRowsInParts(t *testing.T) {
 			at = next
 		}
 		sameCodes(t, whole, parts, query, fmt.Sprint(o))
-		data := aligned(fileOf(t, whole), 0)
-		read, err := quantise.Read[float32](bytes.NewReader(data))
+		half, err := quantise.View[float32](aligned(fileOf(t, codesOf(t, q, x.RowRange(0, 201))), 0))
 		require.NoError(t, err)
-		sameCodes(t, whole, read, query, fmt.Sprint(o))
-		view, err := quantise.View[float32](data)
-		require.NoError(t, err)
-		sameCodes(t, whole, view, query, fmt.Sprint(o))
-
-		half, err := q.Encode(t.Context(), x.RowRange(0, 701))
-		require.NoError(t, err)
-		half, err = quantise.View[float32](aligned(fileOf(t, half), 0))
-		require.NoError(t, err)
-		require.NoError(t, half.Append(t.Context(), x.RowRange(701, n)))
+		require.NoError(t, half.Append(t.Context(), x.RowRange(201, n)))
 		sameCodes(t, whole, half, query, fmt.Sprint(o))
-		more := map[quantise.Scheme]int{quantise.RaBitQ: 4, quantise.Uniform: 4}[o.Scheme]
-		if o.Scheme == quantise.RaBitQ && o.Bits > 1 {
-			more += 4
-		}
+		more := map[quantise.Options]int{{Bits: 1}: 4, {Bits: 4}: 8}[o]
 		assert.Equal(t, n*(8*((d*o.Bits+63)/64)+4+16+more), whole.Bytes())
 
 		ended, cancel := context.WithCancel(t.Context())
@@ -117,8 +88,7 @@ func testCentredDecode[T dense.Float](t *testing.T) {
 	plain, err := quantise.New[T](d, quantise.Options{}, rand.NewPCG(1, 2))
 	require.NoError(t, err)
 	mean := func(q quantise.Quantiser[T]) (sum float64) {
-		c, err := q.Encode(t.Context(), x)
-		require.NoError(t, err)
+		c := codesOf(t, q, x)
 		y := c.Decode(dense.Matrix[T]{}, 0, n)
 		for i := range n {
 			sum += floats.Distance(doubles(y.Row(i)), doubles(x.Row(i)), 2) / n
@@ -131,157 +101,6 @@ func testCentredDecode[T dense.Float](t *testing.T) {
 
 func TestCentredDecode(t *testing.T) {
 	densetest.Both(t, testCentredDecode[float32], testCentredDecode[float64])
-}
-
-// truth returns the measure itself.
-func truth(by quantise.Measure, x, y []float64) float64 {
-	switch by {
-	case quantise.InnerProduct:
-		return floats.Dot(x, y)
-	case quantise.Cosine:
-		return floats.Dot(x, y) / (floats.Norm(x, 2) * floats.Norm(y, 2))
-	}
-	return math.Pow(floats.Distance(x, y, 2), 2)
-}
-
-// haarSpace is a uniformly random rotation of R^d, restricted to the space of the first axes.
-type haarSpace struct {
-	axes [][]float64 // where they go
-	rng  *rand.Rand
-}
-
-func newHaarSpace(d, n int, seed uint64) *haarSpace {
-	h := &haarSpace{make([][]float64, n), rand.New(rand.NewPCG(seed, 11))}
-	for i := range h.axes {
-		h.axes[i] = make([]float64, d)
-	}
-	h.draw()
-	return h
-}
-
-func (h *haarSpace) draw() {
-	for i, v := range h.axes {
-		for j := range v {
-			v[j] = h.rng.NormFloat64()
-		}
-		for range 2 {
-			for _, w := range h.axes[:i] {
-				floats.AddScaled(v, -floats.Dot(v, w), w)
-			}
-		}
-		floats.Scale(1/floats.Norm(v, 2), v)
-	}
-}
-
-func (h *haarSpace) Dims() (in, out int) { return len(h.axes[0]), len(h.axes[0]) }
-
-func (h *haarSpace) Apply(dst, x dense.Matrix[float64]) dense.Matrix[float64] {
-	dst = dense.Ensure(dst, x.Rows, len(h.axes[0]))
-	for i := range x.Rows {
-		row := dst.Row(i)
-		clear(row)
-		for k, axis := range h.axes {
-			if v := x.At(i, k); v != 0 {
-				floats.AddScaled(row, v, axis)
-			}
-		}
-	}
-	return dst
-}
-
-func (h *haarSpace) ApplyTransposed(_, _ dense.Matrix[float64]) dense.Matrix[float64] {
-	panic("not used")
-}
-
-// centredLaw has x, q and c of a plane of four axes, and the law of an estimate of each measure.
-type centredLaw struct {
-	x, centres dense.Matrix[float64]
-	query      []float64
-}
-
-func newCentredLaw(d int) centredLaw {
-	l := centredLaw{dense.New[float64](1, d), dense.New[float64](2, d), make([]float64, d)}
-	copy(l.x.Data, []float64{7.5, 1.2, 0.4, -0.3})
-	copy(l.centres.Row(0), []float64{7, 1.5})
-	copy(l.centres.Row(1), []float64{-3, 0, 9})
-	copy(l.query, []float64{7.6, 0.8, -0.2, 0.5})
-	return l
-}
-
-// law returns mean and variance of the estimate of a measure.
-func (l centredLaw) law(q quantise.Quantiser[float64], by quantise.Measure) (mean, variance float64) {
-	x, c := l.x.Row(0), l.centres.Row(0)
-	a, p := slices.Clone(x), slices.Clone(l.query)
-	floats.Sub(a, c)
-	floats.AddScaled(p, -floats.Dot(l.query, c)/floats.Dot(c, c), c)
-	scale := floats.Norm(a, 2) * floats.Norm(p, 2)
-	cosine := floats.Dot(a, p) / scale
-	mean, variance = q.Theory(cosine)
-	switch by {
-	case quantise.SquaredDistance:
-		scale *= -2
-	case quantise.Cosine:
-		scale /= floats.Norm(x, 2) * floats.Norm(l.query, 2)
-	}
-	return truth(by, x, l.query) + scale*(mean-cosine), scale * scale * variance
-}
-
-// Mean and variance of estimates with centres over 20,000 rotations that are uniformly random: |z|
-// < 4 in 30 comparisons, a false alarm in 520 of such tests. Codes without (x−c)ᵀc, and queries
-// from which t·c is not taken whole, are caught.
-func TestCentredEstimatesFollowTheLaws(t *testing.T) {
-	const d = 64
-	l, space := newCentredLaw(d), newHaarSpace(d, 4, 5)
-	options := []quantise.Options{{Bits: 1}, {Bits: 2}, {Bits: 4}, {Scheme: quantise.LloydMax, Bits: 4}, {Scheme: quantise.QJL, Bits: 1}}
-	samples, plain := make([][3]deviation, len(options)), make([]quantise.Quantiser[float64], len(options))
-	for i, o := range options {
-		plain[i] = newCodes(t, o, space).Quantiser()
-	}
-	var dropped, shrunk deviation
-	var squares [3]float64
-	n := draws()
-	for draw := range n {
-		space.draw()
-		for i, o := range options {
-			q, err := plain[i].WithCentres(l.centres)
-			require.NoError(t, err)
-			c, err := q.Encode(t.Context(), l.x)
-			require.NoError(t, err)
-			for k, by := range measures {
-				s := &samples[i][k]
-				if draw == 0 {
-					s.mean, s.variance = l.law(q, by)
-				}
-				s.values = append(s.values, estimates(c, nil, l.query, by)[0])
-				if o.Scheme == quantise.RaBitQ && o.Bits == 2 && draw < n/10 {
-					hit := search(c, make([]quantise.Hit, 1), l.query, by)[0]
-					squares[k] += math.Pow((hit.Value-truth(by, l.x.Row(0), l.query))/hit.StdErr, 2) / float64(n/10)
-				}
-			}
-			if o.Bits != 4 || o.Scheme != quantise.RaBitQ || draw >= n/10 {
-				continue
-			}
-			quantise.DropCentreProducts(c)
-			dropped.values = append(dropped.values, estimates(c, nil, l.query, quantise.SquaredDistance)[0])
-			quantise.ShrinkCentres(q)
-			c, err = q.Encode(t.Context(), l.x)
-			require.NoError(t, err)
-			shrunk.values = append(shrunk.values, estimates(c, nil, l.query, quantise.InnerProduct)[0])
-		}
-	}
-	for i, o := range options {
-		for k := range measures {
-			samples[i][k].check(t, fmt.Sprintf("%v, measure %d", o, k))
-		}
-	}
-	for k := range measures {
-		assert.InDelta(t, 1, squares[k], 5*math.Sqrt(2/float64(n/10)), "standard errors of measure %d", k)
-	}
-	dropped.mean, shrunk.mean = truth(quantise.SquaredDistance, l.x.Row(0), l.query), truth(quantise.InnerProduct, l.x.Row(0), l.query)
-	for _, s := range []deviation{dropped, shrunk} {
-		z, _ := s.z()
-		assert.Greater(t, math.Abs(z), 8.0)
-	}
 }
 
 func TestWithCentresErrors(t *testing.T) {
@@ -297,4 +116,166 @@ func TestWithCentresErrors(t *testing.T) {
 		_, err := q.WithCentres(centres)
 		assert.ErrorContains(t, err, want)
 	}
+}
+
+// Search with centres finds what sorting all estimates finds, and a search of few centres what
+// sorting those of their rows finds.
+func testCentredSearch[T dense.Float](t *testing.T) {
+	const n, d, k = 1200, 48, 20
+	for _, mean := range []float64{0, 20} {
+		x, centres := clusters[T](n, d, 12, mean, 0.7, 6)
+		for i := range 40 {
+			vecmath.Scale(x.Row(29*i), -0.5) // has no centre near
+		}
+		copy(x.Row(1100), x.Row(17))
+		clear(x.Row(5))
+		copy(x.Row(6), centres.Row(3))
+		for _, o := range lawOptions(1, 2, 4, 8) {
+			q := around(t, o, centres)
+			c := codesOf(t, q, x)
+			for _, query := range [][]T{x.Row(100), centres.Row(3), random[T](1, d, 9).Row(0), make([]T, d)} {
+				for _, by := range measures {
+					what := fmt.Sprintf("mean %v, %v, measure %d", mean, o, by)
+					all := ranked(c, query, by)
+					got := search(c, make([]quantise.Hit, k), query, by)
+					require.Len(t, got, k)
+					for i, hit := range got {
+						tolerance := 0.1*hit.StdErr + 1e-6*math.Abs(hit.Value)
+						require.InDelta(t, all[i].Value, hit.Value, tolerance, "%s, place %d", what, i)
+					}
+				}
+			}
+		}
+	}
+}
+
+func TestCentredSearch(t *testing.T) {
+	densetest.Both(t, testCentredSearch[float32], testCentredSearch[float64])
+}
+
+// Centres that do not fit the rows change nothing: those of other data, equal ones, and 0. A search
+// of one of them is one of all rows.
+func TestCentresThatDoNotFit(t *testing.T) {
+	const n, d, k = 500, 32, 10
+	x := random[float64](n, d, 1)
+	far := dense.New[float64](3, d)
+	for i := range far.Rows - 1 { // two are equal, and the last is 0
+		far.Set(i, 4, 1e4)
+	}
+	o := quantise.Options{Bits: 8} // the query has as many bytes with centres as without
+	plain := encode(t, x, o)
+	c := codesOf(t, around(t, o, far), x)
+	for _, query := range [][]float64{x.Row(7), far.Row(1), random[float64](1, d, 2).Row(0)} {
+		for _, by := range measures {
+			want := search(plain, make([]quantise.Hit, k), query, by)
+			hits := [][]quantise.Hit{make([]quantise.Hit, k)}
+			require.NoError(t, searchAll(c, t.Context(), hits, dense.Of(1, d, query), by, 0, quantise.SearchOptions[float64]{Centres: 1}))
+			for i, hit := range hits[0] {
+				assert.Equal(t, want[i].ID, hit.ID)
+				assert.InDelta(t, want[i].Value, hit.Value, 1e-12*math.Abs(want[i].Value)+1e-9*want[i].StdErr)
+				assert.InEpsilon(t, want[i].StdErr, hit.StdErr, 1e-12)
+			}
+		}
+	}
+}
+
+// A search of few centres finds the best of their rows, and of those that have none.
+func TestSearchOfFewCentres(t *testing.T) {
+	const n, d, k, few = 1500, 48, 20, 3
+	x, centres := clusters[float32](n, d, 12, 1, 0.7, 6)
+	for i := range 40 {
+		vecmath.Scale(x.Row(30*i), -2)
+	}
+	labels := make([]int, n)
+	for i := range labels {
+		labels[i] = nearestCentre(x.Row(i), centres)
+	}
+	for _, o := range lawOptions(1, 8) {
+		c := codesOf(t, around(t, o, centres), x)
+		queries := x.RowRange(119, 122) // of which one has no centre
+		for _, by := range measures {
+			hits := [][]quantise.Hit{make([]quantise.Hit, k), make([]quantise.Hit, k), make([]quantise.Hit, k)}
+			require.NoError(t, searchAll(c, t.Context(), hits, queries, by, 0, quantise.SearchOptions[float32]{Centres: few}))
+			for i := range queries.Rows {
+				query := queries.Row(i)
+				order := make([]int, centres.Rows)
+				values := make([]float64, centres.Rows)
+				for j := range order {
+					order[j], values[j] = j, truth(by, doubles(centres.Row(j)), doubles(query))
+					if by == quantise.SquaredDistance {
+						values[j] = -values[j]
+					}
+				}
+				slices.SortFunc(order, func(a, b int) int { return cmp.Compare(values[b], values[a]) })
+				want := slices.DeleteFunc(ranked(c, query, by), func(h quantise.Hit) bool {
+					at := labels[h.ID]
+					return at >= 0 && !slices.Contains(order[:few], at)
+				})
+				require.Len(t, hits[i], k)
+				for place, hit := range hits[i] {
+					require.InDelta(t, want[place].Value, hit.Value, 0.1*hit.StdErr, "%v, measure %d, place %d", o, by, place)
+				}
+				all := search(c, make([]quantise.Hit, k), query, by)
+				only := make([]uint64, n/64+1)
+				for _, hit := range all[3:] {
+					only[hit.ID/64] |= 1 << (hit.ID % 64)
+				}
+				list := [][]quantise.Hit{make([]quantise.Hit, k)}
+				require.NoError(t, searchAll(c, t.Context(), list, queries.RowRange(i, i+1), by, 0, quantise.SearchOptions[float32]{Only: only}))
+				assert.Equal(t, all[3:], list[0])
+			}
+		}
+	}
+}
+
+// Exact rows are found by the law of centred codes, from fewer rows than without centres.
+func testCentredRerank[T dense.Float](t *testing.T) {
+	const n, d, k, m = 800, 64, 10, 4
+	for _, mean := range []float64{0, 30} {
+		x, centres := clusters[T](n, d, 20, mean, 0.5, 8)
+		queries, _ := clusters[T](m, d, 20, mean, 0.5, 8)
+		for i := range queries.Rows {
+			queries.Row(i)[0] += T(0.1 * float64(i))
+		}
+		for _, o := range []quantise.Options{{Bits: 1}, {Bits: 8}} {
+			plain, err := quantise.New[T](d, o, rand.NewPCG(1, 2))
+			require.NoError(t, err)
+			for _, by := range measures {
+				var read [2]int
+				for i, q := range []quantise.Quantiser[T]{plain, around(t, o, centres)} {
+					c := codesOf(t, q, x)
+					hits := make([][]quantise.Hit, m)
+					for j := range hits {
+						hits[j] = make([]quantise.Hit, k)
+					}
+					rows := quantise.RowsOf(x)
+					require.NoError(t, searchAll(c, t.Context(), hits, queries, by, 0, quantise.SearchOptions[T]{
+						Rows: func(dst dense.Matrix[T], ids []int) error {
+							read[i] += len(ids)
+							return rows(dst, ids)
+						},
+					}))
+					for j, list := range hits {
+						values := make([]float64, n)
+						for row := range n {
+							values[row] = truth(by, doubles(x.Row(row)), doubles(queries.Row(j)))
+							if by != quantise.SquaredDistance {
+								values[row] = -values[row]
+							}
+						}
+						slices.Sort(values)
+						for place, hit := range list {
+							require.InDelta(t, values[place], map[bool]float64{true: hit.Value, false: -hit.Value}[by == quantise.SquaredDistance],
+								1e-12*math.Abs(hit.Value)*math.Abs(mean+1), "mean %v, %v, measure %d, place %d, centred %d, query %d", mean, o, by, place, i, j)
+						}
+					}
+				}
+				assert.LessOrEqual(t, read[1], read[0], "mean %v, %v, measure %d", mean, o, by)
+			}
+		}
+	}
+}
+
+func TestCentredRerank(t *testing.T) {
+	densetest.Both(t, testCentredRerank[float32], testCentredRerank[float64])
 }

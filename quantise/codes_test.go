@@ -1,6 +1,7 @@
 package quantise_test
 
 import (
+	"bytes"
 	"context"
 	"fmt"
 	"math"
@@ -13,57 +14,16 @@ import (
 	"gonum.org/v1/gonum/floats"
 
 	"github.com/seed-feabd252/randfeat/dense"
-	"github.com/seed-feabd252/randfeat/givens"
 	"github.com/seed-feabd252/randfeat/hadamard"
 	"github.com/seed-feabd252/randfeat/internal/law/codelaw"
 	"github.com/seed-feabd252/randfeat/internal/testing/densetest"
 	"github.com/seed-feabd252/randfeat/quantise"
 )
 
-var (
-	_ quantise.Rotation[float32] = (*hadamard.Rotation[float32])(nil)
-	_ quantise.Rotation[float64] = (*givens.Product[float64])(nil)
-)
-
-// random returns rows of normal variates of different lengths.
-func random[T dense.Float](n, d int, seed uint64) dense.Matrix[T] {
-	rng := rand.New(rand.NewPCG(seed, 3))
-	x := dense.New[T](n, d)
-	for i := range n {
-		length := math.Exp(rng.NormFloat64())
-		for j := range d {
-			x.Set(i, j, T(length*rng.NormFloat64()))
-		}
-	}
-	return x
-}
-
-func encode[T dense.Float](t *testing.T, x dense.Matrix[T], o quantise.Options) quantise.Codes[T] {
-	t.Helper()
-	q, err := quantise.New[T](x.Cols, o, rand.NewPCG(1, 2))
-	require.NoError(t, err)
-	c, err := q.Encode(t.Context(), x)
-	require.NoError(t, err)
-	return c
-}
-
 // decoded returns what the definition of a scheme makes of a rotated vector: s times the number
 // that makes an estimate of the cosine from sᵀp.
-func decoded(o quantise.Options, y []float64) []float64 {
-	d, norm := len(y), floats.Norm(y, 2)
-	n := 1 << (o.Bits - 1)
-	var cells codelaw.Cells
-	switch o.Scheme {
-	case quantise.RaBitQ:
-		cells = codelaw.BestUniform(d, n)
-	case quantise.LloydMax:
-		cells = codelaw.LloydMax(d, n)
-	case quantise.Uniform:
-		cells = codelaw.Uniform(n, floats.Norm(y, math.Inf(1))/norm/float64(n))
-	case quantise.QJL:
-		cells = codelaw.Unbiased(d)
-	}
-	s, along := make([]float64, d), 0.0
+func decoded(o quantise.Options, cells codelaw.Cells, y []float64) []float64 {
+	norm, s, along := floats.Norm(y, 2), make([]float64, len(y)), 0.0
 	for i, v := range y {
 		j := 0
 		for j+1 < len(cells.Edges) && math.Abs(v) >= cells.Edges[j+1]*norm {
@@ -81,38 +41,30 @@ func decoded(o quantise.Options, y []float64) []float64 {
 func testDefinition[T dense.Float](t *testing.T) {
 	const d = 96
 	x, query := random[T](2, d, 1), random[T](1, d, 2)
+	r, err := hadamard.NewRotation[T](d, hadamard.RotationOptions{}, rand.NewPCG(7, 8))
+	require.NoError(t, err)
+	p := doubles(r.Apply(dense.Matrix[T]{}, query).Row(0))
 	for _, o := range lawOptions(1, 2, 4, 8) {
-		src := rand.NewPCG(7, 8)
-		rotations := make([]quantise.Rotation[T], 1)
-		if o.Scheme == quantise.QJL {
-			rotations = make([]quantise.Rotation[T], o.Bits)
+		q, cells := newQuantiser[T](t, d, o), codelaw.LloydMax(d, 1<<(o.Bits-1))
+		if o.Scheme == quantise.RaBitQ {
+			cells = codelaw.BestUniform(d, 1<<(o.Bits-1))
 		}
-		for i := range rotations {
-			r, err := hadamard.NewRotation[T](d, hadamard.RotationOptions{}, src)
-			require.NoError(t, err)
-			rotations[i] = r
-		}
-		q, err := quantise.NewRotated(o, rotations...)
-		require.NoError(t, err)
-		c, err := q.Encode(t.Context(), x)
-		require.NoError(t, err)
+		quantise.Rotate(q, r)
+		c := codesOf(t, q, x)
 		got := estimates(c, nil, query.Row(0), quantise.InnerProduct)
 		cosines := estimates(c, nil, query.Row(0), quantise.Cosine)
 		distances := estimates(c, nil, query.Row(0), quantise.SquaredDistance)
 		rows := c.Decode(dense.Matrix[T]{}, 0, 2)
 		for i := range 2 {
-			want := 0.0
-			var norm, other float64
-			for _, r := range rotations {
-				y, p := doubles(r.Apply(dense.Matrix[T]{}, x.RowRange(i, i+1)).Row(0)), doubles(r.Apply(dense.Matrix[T]{}, query).Row(0))
-				norm, other = floats.Norm(y, 2), floats.Norm(p, 2)
-				want += norm * floats.Dot(decoded(o, y), p) / float64(len(rotations))
-			}
+			y := doubles(r.Apply(dense.Matrix[T]{}, x.RowRange(i, i+1)).Row(0))
+			norm, other := floats.Norm(y, 2), floats.Norm(p, 2)
+			want := norm * floats.Dot(decoded(o, cells, y), p)
 			// Levels and sums are float32.
 			exact := 200 * 0x1p-24 * norm * other
 			tolerance := exact
-			if o.Scheme == quantise.QJL || o.Scheme != quantise.LloydMax && o.Bits <= 2 || o.Bits == 1 {
-				// The query has one byte a coordinate, with errors of up to half of ‖q‖·√(2·log d/d)/127.
+			if o.Scheme == quantise.RaBitQ && o.Bits <= 2 || o.Bits == 1 {
+				// The query has one byte a coordinate, with errors of up to half of ‖q‖·√(2·log
+				// d/d)/127.
 				tolerance += 5 * norm * other * math.Sqrt(2*math.Log(d)/d) / 127 / math.Sqrt(12) * 1.6
 			}
 			assert.InDelta(t, want, got[i], tolerance, "%v, row %d", o, i)
@@ -123,45 +75,122 @@ func testDefinition[T dense.Float](t *testing.T) {
 	}
 }
 
-func doubles[T dense.Float](x []T) []float64 {
-	y := make([]float64, len(x))
-	for i, v := range x {
-		y[i] = float64(v)
-	}
-	return y
-}
-
 func TestEstimatesAreThoseOfTheDefinitions(t *testing.T) {
 	densetest.Both(t, testDefinition[float32], testDefinition[float64])
 }
 
-// Rows may come at once or in parts, on any number of processors.
-func TestAppend(t *testing.T) {
-	x := random[float32](300, 70, 3)
+// Rows may come at once or in parts, on any number of processors, and then lie in many blocks.
+func TestBlocks(t *testing.T) {
+	const n, d = 1200, 24
+	x := random[float32](n, d, 1)
 	for _, o := range lawOptions(1, 4) {
 		whole := encode(t, x, o)
-		parts, err := whole.Quantiser().Encode(t.Context(), x.RowRange(0, 0))
-		require.NoError(t, err)
+		parts, rng := codesOf(t, whole.Quantiser(), x.RowRange(0, 0)), rand.New(rand.NewPCG(3, 4))
 		assert.Zero(t, parts.Len())
 		old := runtime.GOMAXPROCS(1)
-		for _, at := range [][2]int{{0, 1}, {1, 130}, {130, 130}, {130, 300}} {
-			require.NoError(t, parts.Append(t.Context(), x.RowRange(at[0], at[1])))
-			assert.Equal(t, at[1], parts.Len())
+		for at := 0; at < n; {
+			next := min(n, at+rng.IntN(19))
+			require.NoError(t, parts.Append(t.Context(), x.RowRange(at, next)))
+			at = next
+			assert.Equal(t, at, parts.Len())
 		}
 		runtime.GOMAXPROCS(old)
-		a := fileOf(t, whole)
-		b := fileOf(t, parts)
-		assert.Equal(t, a, b, "%v", o)
+		sameCodes(t, whole, parts, x.Row(7), fmt.Sprint(o))
 	}
+}
+
+// testGrow compares codes with reserved memory with the codes of the same rows without it: after
+// Grow, after Append to reserved memory and beyond it, after rows are removed, and from a file.
+func testGrow[T dense.Float](t *testing.T) {
+	const d = 24
+	for _, c := range []struct {
+		n, centres int
+		o          quantise.Options
+	}{{10, 0, quantise.Options{}}, {30, 3, quantise.Options{}}, {300, 3, quantise.Options{}}, {30, 1, quantise.Options{Scheme: quantise.LloydMax}}} {
+		n := c.n
+		x, centres := clusters[T](2*n, d, max(c.centres, 1), 3, 0.5, 1)
+		q := newQuantiser[T](t, d, c.o)
+		if c.centres > 0 {
+			q = around(t, c.o, centres)
+		}
+		for _, more := range []int{1, n / 2, 3 * n} {
+			what := fmt.Sprintf("%+v, Grow(%d)", c, more)
+			want, got := codesOf(t, q, x.RowRange(0, n)), codesOf(t, q, x.RowRange(0, n))
+			require.NoError(t, got.Grow(more))
+			sameCodes(t, want, got, x.Row(1), what)
+			require.NoError(t, got.Grow(more/3))
+			for _, c := range []quantise.Codes[T]{want, got} {
+				require.NoError(t, c.Append(t.Context(), x.RowRange(n, n+n/3)))
+				require.NoError(t, c.AppendRows(c, []int{n - 1, 0, 7}))
+				require.NoError(t, c.Append(t.Context(), x.RowRange(n+n/3, 2*n)))
+			}
+			require.NoError(t, got.Grow(more))
+			sameCodes(t, want, got, x.Row(n+1), what+", appended")
+
+			var kept []int
+			for i := 0; i < want.Len(); i += 1 + i%3 {
+				kept = append(kept, i)
+			}
+			wantKept, gotKept := codesOf(t, q, x.RowRange(0, 0)), codesOf(t, q, x.RowRange(0, 0))
+			require.NoError(t, wantKept.AppendRows(want, kept))
+			require.NoError(t, gotKept.Grow(len(kept)/2))
+			require.NoError(t, gotKept.AppendRows(got, kept))
+			require.NoError(t, gotKept.Grow(more))
+			read, err := quantise.Read[T](bytes.NewReader(fileOf(t, gotKept)))
+			require.NoError(t, err)
+			require.NoError(t, read.Grow(more))
+			sameCodes(t, wantKept, read, x.Row(2), what+", read")
+		}
+	}
+}
+
+func TestGrow(t *testing.T) { densetest.Both(t, testGrow[float32], testGrow[float64]) }
+
+// Rows with centres of their own move to codes with all centres, in any order.
+func TestAppendRows(t *testing.T) {
+	const n, d = 150, 40
+	x, centres := clusters[float32](n, d, 4, 3, 0.5, 1)
+	bothKinds(t, n, d, func(q quantise.Quantiser[float32], x dense.Matrix[float32]) {
+		c, ids, sorted := codesOf(t, q, x), rand.New(rand.NewPCG(3, 4)).Perm(n)[:100], dense.New[float32](100, d)
+		for i, id := range ids {
+			copy(sorted.Row(i), x.Row(id))
+		}
+		want, got := codesOf(t, q, sorted), codesOf(t, q, sorted.RowRange(0, 0))
+		require.NoError(t, got.Grow(70))
+		assert.Zero(t, got.Len())
+		require.NoError(t, got.AppendRows(c, ids[:50]))
+		require.NoError(t, got.Grow(10))
+		require.NoError(t, got.AppendRows(c, ids[50:]))
+		assert.Equal(t, fileOf(t, want), fileOf(t, got), "%v", q.Options())
+		require.NoError(t, want.AppendRows(want, nil))
+		assert.Equal(t, 200, want.Len())
+		assert.Equal(t, want.Decode(dense.Matrix[float32]{}, 0, 100), want.Decode(dense.Matrix[float32]{}, 100, 200))
+	})
+
+	q := around(t, quantise.Options{}, centres)
+	first, err := q.WithCentres(centres.RowRange(0, 2))
+	require.NoError(t, err)
+	second, err := q.WithCentres(centres.RowRange(2, 4))
+	require.NoError(t, err)
+	one, two, all := codesOf(t, first, x.RowRange(0, 100)), codesOf(t, second, x.RowRange(100, n)), codesOf(t, q, x.RowRange(0, 0))
+	require.NoError(t, all.AppendRows(one, nil))
+	require.NoError(t, all.AppendRows(two, nil))
+	query := x.Row(5)
+	assert.Equal(t, append(estimates(one, nil, query, quantise.InnerProduct), estimates(two, nil, query, quantise.InnerProduct)...), estimates(all, nil, query, quantise.InnerProduct))
+
+	assert.ErrorContains(t, one.AppendRows(two, nil), "which the codes lack")
+	assert.EqualError(t, one.AppendRows(two, []int{50}), "quantise: row 50 of 50")
+	assert.EqualError(t, one.AppendRows(nil, nil), "quantise: from is nil")
+	assert.EqualError(t, one.AppendRows(encode(t, x, quantise.Options{Bits: 1}), nil), "quantise: the rows are of a quantiser with other options or another rotation")
+	assert.ErrorContains(t, one.Grow(-1), "quantise: n = -1, want from 0 to")
+	assert.Equal(t, 100, one.Len())
 }
 
 //ci:portable
 func TestBytes(t *testing.T) {
 	x := random[float32](10, 768, 3)
 	for o, want := range map[quantise.Options]int{
-		{Bits: 1}: 96 + 8, {Bits: 4}: 384 + 12, {}: 384 + 12,
-		{Scheme: quantise.LloydMax, Bits: 2}: 192 + 4, {Scheme: quantise.Uniform, Bits: 8}: 768 + 8,
-		{Scheme: quantise.QJL, Bits: 2}: 192 + 4,
+		{Bits: 1}: 96 + 8, {Bits: 4}: 384 + 12, {}: 384 + 12, {Scheme: quantise.LloydMax, Bits: 2}: 192 + 4, {TwoStage: true}: 384 + 12 + 100,
 	} {
 		assert.Equal(t, 10*want, encode(t, x, o).Bytes(), "%v", o)
 	}
@@ -194,33 +223,64 @@ func TestSizes(t *testing.T) {
 	x := random[float64](1, 24, 6)
 	query := random[float64](1, 24, 7).Row(0)
 	for _, o := range lawOptions(1, 8) {
-		want := estimates(encode(t, x, o), nil, query, quantise.Cosine)[0]
+		q := newQuantiser[float64](t, 24, o)
+		want := estimates(codesOf(t, q, x), nil, query, quantise.Cosine)[0]
 		for _, scale := range []float64{0x1p-98, 0x1p97} {
 			y := x.Clone()
 			floats.Scale(scale, y.Data)
-			assert.InDelta(t, want, estimates(encode(t, y, o), nil, query, quantise.Cosine)[0], 1e-6, "%v", o)
+			assert.InDelta(t, want, estimates(codesOf(t, q, y), nil, query, quantise.Cosine)[0], 1e-6, "%v", o)
 		}
 		for _, scale := range []float64{1e-200, 1e-160, 1e-40, 1e40, 1e200} {
 			y := x.Clone()
 			floats.Scale(scale, y.Data)
-			_, err := encode(t, x, o).Quantiser().Encode(t.Context(), y)
+			_, err := q.Encode(t.Context(), y)
 			assert.ErrorContains(t, err, "quantise: row 0 h", "%v, %v", o, scale)
 			assert.ErrorContains(t, err, " norm ", "%v, %v", o, scale)
 		}
 	}
 }
 
-func TestRowsThatAreNotFinite(t *testing.T) {
-	for _, bad := range []float32{float32(math.NaN()), float32(math.Inf(1)), float32(math.Inf(-1))} {
-		x := random[float32](200, 33, 8)
-		c := encode(t, x, quantise.Options{})
-		before := fileOf(t, c)
-		x.Set(150, 7, bad)
-		x.Set(70, 0, bad)
-		assert.EqualError(t, c.Append(t.Context(), x), "quantise: row 70 holds NaN or ±Inf, or has a norm above 1e150")
-		after := fileOf(t, c)
-		assert.Equal(t, before, after)
+// Errors name the first row and its norm, where float32 rotations overflow too, and leave the
+// codes.
+func TestRowsThatHaveNoCodes(t *testing.T) {
+	x := random[float32](200, 33, 8)
+	c := encode(t, x, quantise.Options{})
+	before := fileOf(t, c)
+	for want, v := range map[string]float64{
+		"holds NaN or ±Inf, or has a norm above 1e150":        math.NaN(),
+		"holds NaN or ±Inf, or has a norm above 1e150.":       math.Inf(-1),
+		"has the norm 3e+38, want 0 or from 2⁻¹⁰⁰ to 2¹⁰⁰":    3e38,
+		"has the norm 5.74e-40, want 0 or from 2⁻¹⁰⁰ to 2¹⁰⁰": 1e-40,
+	} {
+		bad := x.Clone()
+		bad.Set(150, 7, float32(math.NaN()))
+		bad.Set(70, 2, float32(v))
+		for j := range 33 {
+			if v == 1e-40 {
+				bad.Set(70, j, 1e-40)
+			}
+		}
+		assert.ErrorContains(t, c.Append(t.Context(), bad), "quantise: row 70 "+want[:40])
+		assert.Equal(t, before, fileOf(t, c))
 	}
+	y := random[float64](9, 24, 3)
+	y.Set(5, 2, 1e300)
+	assert.EqualError(t, encode(t, y.RowRange(0, 5), quantise.Options{}).Append(t.Context(), y), "quantise: row 5 holds NaN or ±Inf, or has a norm above 1e150")
+	q := newQuantiser[float64](t, 24, quantise.Options{})
+	quantise.Rotate(q, nowhere{})
+	_, err := q.Encode(t.Context(), y.RowRange(0, 1))
+	assert.EqualError(t, err, "quantise: row 0 holds NaN or ±Inf, or has a norm above 1e150")
+}
+
+// nowhere is a rotation to NaN.
+type nowhere struct{ *quantise.Haar }
+
+func (nowhere) Apply(dst, x dense.Matrix[float64]) dense.Matrix[float64] {
+	dst = dense.Ensure(dst, x.Rows, x.Cols)
+	for i := range dst.Rows {
+		dst.Set(i, 2, math.NaN())
+	}
+	return dst
 }
 
 func TestNewErrors(t *testing.T) {
@@ -233,8 +293,10 @@ func TestNewErrors(t *testing.T) {
 	}{
 		{0, quantise.Options{}, src, "quantise: d = 0, want at least 1"},
 		{8, quantise.Options{Bits: 3}, src, "quantise: Bits = 3, want 1, 2, 4 or 8, or 0 for 4"},
-		{8, quantise.Options{Scheme: 4}, src, "quantise: Scheme = 4, want one of the constants"},
+		{8, quantise.Options{Scheme: 2}, src, "quantise: Scheme = 2, want one of the constants"},
 		{8, quantise.Options{Scheme: -1}, src, "quantise: Scheme = -1, want one of the constants"},
+		{768, quantise.Options{Bits: 2, TwoStage: true}, src, "quantise: TwoStage with RaBitQ and Bits = 2, want RaBitQ with 4 or 8 bits"},
+		{768, quantise.Options{Scheme: quantise.LloydMax, TwoStage: true}, src, "quantise: TwoStage with LloydMax and Bits = 4, want RaBitQ with 4 or 8 bits"},
 		{8, quantise.Options{}, nil, "quantise: src is nil"},
 	} {
 		_, err := quantise.New[float32](c.d, c.o, c.src)
@@ -243,49 +305,34 @@ func TestNewErrors(t *testing.T) {
 	_, err := quantise.New[float32](math.MaxInt/2, quantise.Options{}, src)
 	assert.ErrorContains(t, err, fmt.Sprintf("quantise: d = %d: ", math.MaxInt/2))
 	assert.Equal(t, "Scheme(7)", quantise.Scheme(7).String())
-	assert.Equal(t, "QJL", quantise.QJL.String())
-}
-
-func TestOverErrors(t *testing.T) {
-	rotation := func(d int) quantise.Rotation[float32] {
-		r, err := hadamard.NewRotation[float32](d, hadamard.RotationOptions{}, rand.NewPCG(1, 1))
-		require.NoError(t, err)
-		return r
-	}
-	for _, c := range []struct {
-		o    quantise.Options
-		r    []quantise.Rotation[float32]
-		want string
-	}{
-		{quantise.Options{}, nil, "quantise: 0 rotations, want 1 for RaBitQ with 4 bits"},
-		{quantise.Options{Scheme: quantise.QJL, Bits: 2}, []quantise.Rotation[float32]{rotation(8)}, "quantise: 1 rotations, want 2 for QJL with 2 bits"},
-		{quantise.Options{}, []quantise.Rotation[float32]{nil}, "quantise: rotation 0 is nil"},
-		{quantise.Options{}, []quantise.Rotation[float32]{rotation(2)}, "quantise: rotation 0 from R^2 into R^2, want d ≥ 1 and d' ≥ max(d, 4)"},
-		{quantise.Options{Scheme: quantise.QJL, Bits: 2}, []quantise.Rotation[float32]{rotation(8), rotation(7)}, "quantise: rotation 1 from R^7 into R^8, want R^8 into R^8 like the first"},
-	} {
-		_, err := quantise.NewRotated(c.o, c.r...)
-		assert.EqualError(t, err, c.want)
-	}
+	assert.Equal(t, "LloydMax", quantise.LloydMax.String())
 }
 
 func TestShapesPanic(t *testing.T) {
 	c := encode(t, random[float64](3, 10, 1), quantise.Options{})
-	prepared := c.Quantiser().Prepare(nil, make([]float64, 10), 0, 0)
+	q, one := c.Quantiser(), make([]quantise.Estimate, 1)
+	prepared := q.Prepare(nil, make([]float64, 10), 0, 0)
+	var none context.Context
 	for want, f := range map[string]func(){
 		"quantise: x is 2×9, want n×10":                                     func() { _ = c.Append(t.Context(), dense.New[float64](2, 9)) },
-		"quantise: query has 9 elements, want 10":                           func() { estimates(c, nil, make([]float64, 9), quantise.Cosine) },
-		"quantise: rows [0, 4) of 3":                                        func() { estimates(c, make([]float64, 4), make([]float64, 10), quantise.Cosine) },
-		"quantise: measure 3, want one of the constants":                    func() { search(c, nil, make([]float64, 10), 3) },
-		"quantise: row 3 of 3":                                              func() { c.EstimateRows(make([]quantise.Estimate, 1), prepared, []int{3}) },
-		"quantise: row -1 of 3":                                             func() { c.EstimateRows(make([]quantise.Estimate, 1), prepared, []int{-1}) },
-		"quantise: dst has 2 elements, want 1":                              func() { c.EstimateRows(make([]quantise.Estimate, 2), prepared, []int{0}) },
-		"quantise: rows [-1, 0) of 3":                                       func() { c.Estimates(make([]quantise.Estimate, 1), prepared, -1) },
-		"quantise: miss = 1, want a probability between 0 and 1":            func() { c.Quantiser().Prepare(nil, make([]float64, 10), 0, 1) },
+		"quantise: x is 3×9, want n×10":                                     func() { _, _ = q.EncodeBytes(nil, dense.New[float64](3, 9)) },
+		"quantise: query has 9 elements, want 10":                           func() { q.Prepare(nil, make([]float64, 9), quantise.Cosine, 0) },
+		"quantise: measure 3, want one of the constants":                    func() { q.Prepare(nil, make([]float64, 10), 3, 0) },
+		"quantise: miss = 1, want a probability between 0 and 1":            func() { q.Prepare(nil, make([]float64, 10), 0, 1) },
+		"quantise: miss = NaN, want a probability between 0 and 1":          func() { q.Prepare(nil, make([]float64, 10), 0, math.NaN()) },
+		"quantise: dst has 4 elements for 3 rows":                           func() { c.Estimates(make([]quantise.Estimate, 4), prepared, nil) },
+		"quantise: row 3 of 3":                                              func() { c.Estimates(one, prepared, []int{3}) },
+		"quantise: row -1 of 3":                                             func() { c.Estimates(one, prepared, []int{-1}) },
+		"quantise: dst has 1 elements, want 0":                              func() { c.Estimates(one, prepared, []int{}) },
 		"quantise: the query is not prepared by the quantiser of the codes": func() { c.Search(nil, new(quantise.Query)) },
 		"quantise: rows [1, 4) of 3":                                        func() { c.Decode(dense.Matrix[float64]{}, 1, 4) },
+		"quantise: ctx is nil":                                              func() { _ = c.Append(none, dense.New[float64](2, 10)) },
 	} {
 		assert.PanicsWithValue(t, want, f)
 	}
+	assert.Panics(t, func() {
+		newQuantiser[float64](t, 10, quantise.Options{Scheme: quantise.LloydMax}).Prepare(nil, make([]float64, 10), 0, 0.1)
+	})
 }
 
 // Codes of an ended call are not there: the index is as it was.
@@ -298,28 +345,21 @@ func TestContextOfCodes(t *testing.T) {
 	require.ErrorIs(t, c.Append(ended, x), context.Canceled)
 	_, err := c.Quantiser().Encode(ended, x)
 	require.ErrorIs(t, err, context.Canceled)
-	after := fileOf(t, c)
-	assert.Equal(t, before, after)
-
-	var none context.Context
-	assert.PanicsWithValue(t, "quantise: ctx is nil", func() { _ = c.Append(none, x) })
-	assert.PanicsWithValue(t, "quantise: ctx is nil", func() { _, _ = c.Quantiser().Encode(none, x) })
+	assert.Equal(t, before, fileOf(t, c))
 }
 
 // Small dimensions are padded; a law is missing only where the documentation says so.
 func TestSmallDimensions(t *testing.T) {
 	for d := 1; d < 40; d++ {
 		for _, o := range lawOptions(1, 2) {
-			q, err := quantise.New[float32](d, o, rand.NewPCG(1, 2))
-			require.NoError(t, err)
+			q := newQuantiser[float32](t, d, o)
 			in, out := q.Dims()
 			assert.Equal(t, d, in)
 			assert.GreaterOrEqual(t, out, max(4, d))
 			mean, variance := q.Theory(0.5)
 			assert.InDelta(t, 0.5, mean, 0.4, "%v", o)
 			assert.Equal(t, o.Scheme == quantise.RaBitQ && o.Bits > 1 && out < 32, math.IsNaN(variance), "%v, d' = %d", o, out)
-			c, err := q.Encode(t.Context(), random[float32](2, d, 1))
-			require.NoError(t, err)
+			c := codesOf(t, q, random[float32](2, d, 1))
 			assert.Len(t, search(c, make([]quantise.Hit, 2), make([]float32, d), quantise.Cosine), 2)
 		}
 	}

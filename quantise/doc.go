@@ -8,8 +8,8 @@
 //	for _, hit := range codes.Search(make([]quantise.Hit, 10), prepared) { // all rows
 //		fmt.Printf("row %d: %.3f ± %.3f\n", hit.ID, hit.Value, hit.StdErr)
 //	}
-//	codes.EstimateRows(estimates, prepared, neighbours) // the rows that an index asks for
-//	err = q.EstimateBytes(estimates, prepared, page)    // rows that a store keeps as bytes
+//	codes.Estimates(estimates, prepared, neighbours) // the rows that an index asks for
+//	err = q.EstimateBytes(estimates, prepared, page) // rows that a store keeps as bytes
 //
 // # The method
 //
@@ -22,18 +22,16 @@
 //	scheme    levels                                 estimate                   bias  bytes per row
 //	RaBitQ    equal steps, the best for d'           divided by sᵀu, stored     none  d'·bits/8 + 12, 8 with 1 bit
 //	LloydMax  the best for the law of a coordinate   sᵀp                        some  d'·bits/8 + 4
-//	Uniform   equal steps up to the largest |u_i|    sᵀp                        some  d'·bits/8 + 8
-//	QJL       signs after as many rotations as bits  divided by E‖u‖₁           none  d'·bits/8 + 4
 //
-// The standard deviation of the estimate of a cosine of 0, times √(d'−1), is 0.755, 0.367, 0.108 and
-// 0.0093 for RaBitQ with 1, 2, 4 and 8 bits. Page docs/search.md has all laws, and says which scheme
-// and which call to take.
+// The standard deviation of the estimate of a cosine of 0, times √(d'−1), is 0.755, 0.367, 0.108
+// and 0.0093 for RaBitQ with 1, 2, 4 and 8 bits. Page docs/search.md has all laws, and says which
+// scheme and which call to take.
 //
 // # Processors
 //
-// With the rotations of New, codes, decoded vectors, estimates and results of Search have the same
-// bits on every processor, as have StdErr and the bounds of RaBitQ. Theory and the StdErr of other
-// schemes evaluate integrals, whose last digits differ between processors.
+// Codes, decoded vectors, estimates and results of Search have the same bits on every processor, as
+// have StdErr and the bounds of RaBitQ. Theory and the StdErr of LloydMax evaluate integrals, whose
+// last digits differ between processors.
 //
 // # References
 //
@@ -43,6 +41,4 @@
 //     asymptotically optimal quantization of high-dimensional vectors in Euclidean space for
 //     approximate nearest neighbor search. SIGMOD 2025.
 //   - [Max 1960] J. Max. Quantizing for minimum distortion. IRE Trans. Inf. Theory 6(1).
-//   - [Zandieh et al. 2024] A. Zandieh, M. Daliri, I. Han. QJL: 1-bit quantized JL transform for KV
-//     cache quantization with zero overhead. arXiv:2406.03482.
 package quantise

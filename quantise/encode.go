@@ -2,9 +2,11 @@ package quantise
 
 import (
 	"context"
+	"encoding/binary"
 	"errors"
 	"fmt"
 	"math"
+	"slices"
 	"sync"
 
 	"github.com/seed-feabd252/randfeat/dense"
@@ -18,68 +20,33 @@ const encodeRows = 64
 
 // appending encodes the rows of one Append in parallel, encodeRows rows per task.
 type appending[T dense.Float] struct {
-	ctx      context.Context
-	q        *quantiser[T]
-	x        dense.Matrix[T]
-	old      int // the number of rows before Append
-	clusters []cluster
-	// With centres: the cluster of each row of x, and the place of the row in the cluster.
-	labels []uint32
-	places []int
+	ctx    context.Context
+	q      *quantiser[T]
+	x      dense.Matrix[T]
+	labels []uint32 // with centres: the cluster of each row of x
+	room   *room
 
 	mu  sync.Mutex
 	bad int // the first row with an error
 	err error
 }
 
-// encoder is the working memory of one task of appending.
-type encoder[T dense.Float] struct {
-	shifted scratch.Buffer[T]   // x − c
-	rotated []scratch.Buffer[T] // the rows after each rotation
-	edges   []T
-	codes   []uint8
-	words   []uint64 // of one row
-}
-
-// prepare allocates the memory of e in its first use.
-func (q *quantiser[T]) prepare(e *encoder[T]) {
-	if e.rotated == nil {
-		e.rotated = make([]scratch.Buffer[T], len(q.rotations))
-		e.codes = make([]uint8, q.elements)
-		e.edges = make([]T, len(q.edges)+1)
-	}
-}
-
 func (a *appending[T]) Piece(i int) {
 	if a.ctx.Err() != nil {
 		return
 	}
-	q := a.q
 	lo, hi := i*encodeRows, min((i+1)*encodeRows, a.x.Rows)
-	e := q.encoders.Get()
-	defer q.encoders.Put(e)
-	q.prepare(e)
-	x := a.x.RowRange(lo, hi)
+	var labels []uint32
 	if a.labels != nil {
-		e.shifted.Shape(hi-lo, q.in)
-		x = dense.Copy(e.shifted.Rows(hi-lo), x)
-		for i := range x.Rows {
-			vecmath.AddScaled(x.Row(i), q.centres[a.labels[lo+i]].vector, -1)
-		}
+		labels = a.labels[lo:hi]
 	}
-	for k, r := range q.rotations {
-		e.rotated[k].Shape(hi-lo, q.out)
-		r.Apply(e.rotated[k].Rows(hi-lo), x)
-	}
+	q := a.q
+	e := q.encoders.Get()
+	defer e.end(q)
+	e.begin(q, a.x.RowRange(lo, hi), labels)
 	for row := lo; row < hi; row++ {
-		label, place := 0, a.old+row
-		if a.labels != nil {
-			label, place = int(a.labels[row]), a.places[row]
-		}
-		l := a.clusters[label]
-		b := l.blocks[l.find(place)]
-		at := place - b.first
-		norm, err := normOf(e.rotated[0].Rows(hi-lo).Row(row-lo), a.x.Row(row))
+		b, at := a.room.slot(row)
+		n, err := e.encode(q, b.words[at*q.words:][:q.words], row-lo)
 		if err != nil {
 			a.mu.Lock()
 			if row < a.bad {
@@ -88,49 +55,142 @@ func (a *appending[T]) Piece(i int) {
 			a.mu.Unlock()
 			return
 		}
-		n := q.encodeRow(e, row-lo, norm, label, x)
-		scan.Pack(b.words[at*q.words:][:q.words], e.codes, q.width)
 		for k, v := range n {
 			if b.numbers[k] != nil {
 				b.numbers[k][at] = v
 			}
 		}
 		if b.signs != nil {
-			q.encodeSigns(b.signs, at, e, row-lo, norm)
-		}
-		if a.labels != nil {
-			b.ids[at] = uint32(a.old + row)
+			e.encodeSigns(q, b.signs, at, row-lo, n[norms])
 		}
 	}
 }
 
-// encodeRow writes the codes of row i of the rotated rows of e to e.codes, and returns the columns.
-// x has the rows minus their centres.
-func (q *quantiser[T]) encodeRow(e *encoder[T], i int, norm float64, label int, x dense.Matrix[T]) (n [columns]float32) {
-	ratio := 0.0
-	for k := range e.rotated {
-		ratio = q.encode(e.codes[k*q.out:][:q.out], e.rotated[k].Rows(x.Rows).Row(i), norm, e.edges)
+func (q *quantiser[T]) EncodeBytes(dst []byte, x dense.Matrix[T]) ([]byte, error) {
+	x.Check()
+	if x.Cols != q.in {
+		panic(fmt.Sprintf("quantise: x is %d×%d, want n×%d", x.Rows, x.Cols, q.in))
 	}
-	n[norms], n[ratios] = float32(norm), float32(ratio)
-	if q.has[variances] && norm > 0 {
-		n[variances] = float32(max(0, float64(q.squareOf(e.codes)*float64(ratio*ratio))-1))
+	e := q.encoders.Get()
+	defer e.end(q)
+	e.row, e.labels = scratch.Resize(e.row, q.words), scratch.Resize(e.labels, encodeRows)
+	data := slices.Grow(dst, x.Rows*q.rowBytes())
+	for lo := 0; lo < x.Rows; lo += encodeRows {
+		some := x.RowRange(lo, min(lo+encodeRows, x.Rows))
+		var labels []uint32
+		if q.centres != nil {
+			labels = e.labels[:some.Rows]
+			for i := range labels {
+				labels[i] = uint32(q.assignOne(some.Row(i)))
+			}
+		}
+		e.begin(q, some, labels)
+		for i := range some.Rows {
+			n, err := e.encode(q, e.row, i)
+			if err != nil {
+				return dst, fmt.Errorf("quantise: row %d %w", lo+i, err)
+			}
+			for _, w := range e.row {
+				data = binary.LittleEndian.AppendUint64(data, w)
+			}
+			for k, v := range n {
+				if q.has[k] {
+					data = binary.LittleEndian.AppendUint32(data, math.Float32bits(v))
+				}
+			}
+			if labels != nil {
+				data = binary.LittleEndian.AppendUint32(data, labels[i])
+			}
+		}
 	}
-	if q.centres != nil && label > 0 {
-		c := &q.centres[label]
-		n[centreProducts] = float32(vecmath.Dot(x.Row(i), c.vector))
-		n[codedProducts] = float32(norm * ratio * q.along(e.codes, c.rotated))
+	return data, nil
+}
+
+// rowBytes returns the number of bytes of a row of EncodeBytes.
+func (q *quantiser[T]) rowBytes() int {
+	n := 8*q.words + 4*q.columns()
+	if q.centred() {
+		n += 4
 	}
 	return n
 }
 
+// encoder is the working memory for some rows, at most encodeRows.
+type encoder[T dense.Float] struct {
+	x       dense.Matrix[T]   // the rows
+	shifted scratch.Buffer[T] // x − c, with centres
+	rotated scratch.Buffer[T]
+	about   []uint32 // the clusters of the rows, with centres
+	edges   []T
+	codes   []uint8 // of one row
+
+	row    []uint64 // of EncodeBytes
+	labels []uint32
+}
+
+// begin rotates rows minus their centres. labels are nil without centres.
+func (e *encoder[T]) begin(q *quantiser[T], x dense.Matrix[T], labels []uint32) {
+	e.codes, e.edges = scratch.Resize(e.codes, q.out), scratch.Resize(e.edges, len(q.edges)+1)
+	e.x, e.about = x, labels
+	if labels != nil {
+		e.shifted.Shape(x.Rows, q.in)
+		x = dense.Copy(e.shifted.Rows(x.Rows), x)
+		for i, label := range labels {
+			vecmath.AddScaled(x.Row(i), q.centres[label].vector, -1)
+		}
+	}
+	e.rotated.Shape(x.Rows, q.out)
+	q.rotation.Apply(e.rotated.Rows(x.Rows), x)
+}
+
+// end returns e to the pool, without the rows.
+func (e *encoder[T]) end(q *quantiser[T]) {
+	e.x, e.about = dense.Matrix[T]{}, nil
+	q.encoders.Put(e)
+}
+
+// encode writes the code of row i to words, and returns the numbers beside it.
+func (e *encoder[T]) encode(q *quantiser[T], words []uint64, i int) (n [columns]float32, err error) {
+	y := e.rotated.Rows(i + 1).Row(i)
+	norm, err := normOf(y, e.x.Row(i))
+	if err != nil {
+		return n, err
+	}
+	ratio := q.write(e.codes, y, norm, e.edges)
+	scan.Pack(words, e.codes, q.width)
+	n[norms], n[ratios] = float32(norm), float32(ratio)
+	if q.has[variances] && norm > 0 {
+		n[variances] = float32(max(0, float64(q.squareOf(e.codes)*float64(ratio*ratio))-1))
+	}
+	if e.about != nil && e.about[i] > 0 {
+		c := &q.centres[e.about[i]]
+		n[centreProducts] = float32(vecmath.Dot(e.shifted.Rows(i+1).Row(i), c.vector))
+		n[codedProducts] = float32(norm * ratio * q.along(e.codes, c.rotated))
+	}
+	return n, nil
+}
+
+// encodeSigns writes the signs of the codes in e.codes, those of row i, to place at of b. It
+// changes e.codes.
+func (e *encoder[T]) encodeSigns(q *quantiser[T], b *block, at, i int, norm float32) {
+	for j := range e.codes {
+		e.codes[j] >>= q.width - 1
+	}
+	scan.Pack(b.words[at*q.signWords:][:q.signWords], e.codes, 1)
+	if norm > 0 {
+		y := e.rotated.Rows(i + 1).Row(i)
+		b.numbers[ratios][at] = float32(math.Sqrt(2*vecmath.HalfSquaredNorm(y)) / q.signs.along(e.codes, y))
+	}
+}
+
 // squareOf returns ‖s‖² for levels that are odd multiples of q.unit.
-func (q *quantiser[T]) squareOf(codes []uint8) float64 {
-	sum, most := 0, 1<<q.width-1
-	for _, c := range codes {
-		odd := 2*int(c) - most
+func (c *coder[T]) squareOf(codes []uint8) float64 {
+	sum, most := 0, 1<<c.options.Bits-1
+	for _, k := range codes {
+		odd := 2*int(k) - most
 		sum += odd * odd
 	}
-	return float64(sum) * float64(q.unit*q.unit)
+	return float64(sum) * float64(c.unit*c.unit)
 }
 
 // normOf returns ‖y‖, or an error if the norm is out of range. y is the rotated x, which may have
@@ -158,40 +218,32 @@ func normOf[T dense.Float](y, x []T) (float64, error) {
 	return 0, errors.New("holds NaN or ±Inf, or has a norm above 1e150")
 }
 
-// encode writes the codes of y, whose norm is given, and returns the ratio of the row. edges is
+// write writes the codes of y, whose norm is given, and returns the ratio of the row. edges is
 // working memory.
-func (q *quantiser[T]) encode(codes []uint8, y []T, norm float64, edges []T) (ratio float64) {
-	n := len(q.edges)
+func (c *coder[T]) write(codes []uint8, y []T, norm float64, edges []T) (ratio float64) {
+	n := len(c.edges)
 	if norm == 0 {
 		for i := range codes {
 			codes[i] = uint8(n)
 		}
 		return 0
 	}
-	ratio = 1
-	top := 0.0
-	if q.options.Scheme == Uniform {
-		top = scan.Magnitude(y)
-		ratio = top / norm
-	}
 	switch {
 	case n == 1:
 		encodeBits(codes, y)
-	case q.options.Scheme == LloydMax:
-		for j, v := range q.edges {
+	case c.options.Scheme == LloydMax:
+		for j, v := range c.edges {
 			edges[j] = T(float64(v) * norm)
 		}
 		edges[n] = T(math.Inf(1))
-		encodeCells(codes, y, edges, q.starts, T(buckets/(float64(q.edges[n-1])*norm)))
-	case q.options.Scheme == Uniform:
-		encodeSteps(codes, y, T(float64(n)/top), n)
+		encodeCells(codes, y, edges, c.starts, T(buckets/(float64(c.edges[n-1])*norm)))
 	default:
-		encodeSteps(codes, y, T(1/(float64(q.edges[1])*norm)), n)
+		encodeSteps(codes, y, T(1/(float64(c.edges[1])*norm)), n)
 	}
-	if q.options.Scheme == RaBitQ {
-		ratio = norm / q.along(codes, y)
+	if c.options.Scheme == RaBitQ {
+		return norm / c.along(codes, y)
 	}
-	return ratio
+	return 1
 }
 
 func encodeBits[T dense.Float](codes []uint8, y []T) {
@@ -258,19 +310,19 @@ func encodeCells[T dense.Float](codes []uint8, y, edges []T, starts []uint8, per
 
 // along returns sᵀy. Conversions of products keep the compiler from fusing them with sums, because
 // fused sums have other bits on other processors.
-func (q *quantiser[T]) along(codes []uint8, y []T) float64 {
+func (c *coder[T]) along(codes []uint8, y []T) float64 {
 	var s0, s1, s2, s3 float64
 	codes = codes[:len(y)]
 	i := 0
 	for ; i+4 <= len(y); i += 4 {
-		c, v := codes[i:i+4:i+4], y[i:i+4:i+4]
-		s0 += float64(float64(q.levels[c[0]]) * float64(v[0]))
-		s1 += float64(float64(q.levels[c[1]]) * float64(v[1]))
-		s2 += float64(float64(q.levels[c[2]]) * float64(v[2]))
-		s3 += float64(float64(q.levels[c[3]]) * float64(v[3]))
+		k, v := codes[i:i+4:i+4], y[i:i+4:i+4]
+		s0 += float64(float64(c.levels[k[0]]) * float64(v[0]))
+		s1 += float64(float64(c.levels[k[1]]) * float64(v[1]))
+		s2 += float64(float64(c.levels[k[2]]) * float64(v[2]))
+		s3 += float64(float64(c.levels[k[3]]) * float64(v[3]))
 	}
 	for ; i < len(y); i++ {
-		s0 += float64(float64(q.levels[codes[i]]) * float64(y[i]))
+		s0 += float64(float64(c.levels[codes[i]]) * float64(y[i]))
 	}
 	return (s0 + s1) + (s2 + s3)
 }

@@ -1,190 +1,135 @@
 package quantise
 
 import (
+	"encoding/binary"
+	"errors"
 	"fmt"
 	"math"
+	"unsafe"
 
 	"github.com/seed-feabd252/randfeat/dense"
 	"github.com/seed-feabd252/randfeat/internal/compute/parallel"
+	"github.com/seed-feabd252/randfeat/internal/compute/scan"
+	"github.com/seed-feabd252/randfeat/internal/memory/scratch"
 )
 
-// cosine returns the estimate of the cosine of x − c and q − tc, or of x and q if s is nil, from the
-// product of sᵀ and x.roundedOf(s), which is divided by its norm. In this package conversions of products keep the compiler from fusing them with
-// sums, because fused sums have other bits on other processors.
-func (x *Query) cosine(s *shift, product float32, n *numbers) float64 {
-	cosine := float64(float64(product) * n.ratio)
-	switch {
-	case s == nil, s.far && n.norm > 0:
-		return cosine
-	case n.norm > 0 && s.norm > 0:
-		return (float64(cosine*x.norm) - s.t*n.codedProduct/n.norm) / s.norm
-	}
-	return 0
-}
-
-// value returns the estimate of the measure for a row from the estimate of the cosine.
-func (x *Query) value(s *shift, n *numbers, cosine float64) float64 {
-	norm := n.norm
-	if x.exponent != 0 && x.by != Cosine {
-		product := 0.0
-		switch {
-		case s != nil:
-			product = x.centredValue(InnerProduct, s, n, cosine)
-			norm = s.fullNorm(norm, n.centreProduct)
-		case norm > 0:
-			product = norm * x.norm * cosine
+func (c *codes[T]) Estimates(dst []Estimate, query *Query, ids []int) []Estimate {
+	c.q.check(query)
+	all := c.rows()
+	if ids == nil {
+		if len(dst) > all.n {
+			panic(fmt.Sprintf("quantise: dst has %d elements for %d rows", len(dst), all.n))
 		}
-		if x.by == InnerProduct {
-			return math.Ldexp(product, x.exponent)
+	} else if len(dst) != len(ids) {
+		panic(fmt.Sprintf("quantise: dst has %d elements, want %d", len(dst), len(ids)))
+	}
+	for _, id := range ids {
+		if id < 0 || id >= all.n {
+			panic(fmt.Sprintf("quantise: row %d of %d", id, all.n))
 		}
-		return x.withSquare(float64(norm*norm) - math.Ldexp(2*product, x.exponent))
 	}
-	if s != nil {
-		return x.centredValue(x.by, s, n, cosine)
-	}
-	if norm == 0 {
-		cosine = 0
-	}
-	switch x.by {
-	case InnerProduct:
-		return norm * x.norm * cosine
-	case SquaredDistance:
-		return float64(norm*norm) + float64(x.norm*x.norm) - float64(2*norm*x.norm*cosine)
-	}
-	if x.norm != x.norm {
-		return x.norm
-	}
-	return cosine
-}
-
-// centredValue returns the estimate of a measure for a row x from the estimate of the cosine of x −
-// c and q − tc.
-func (x *Query) centredValue(by Measure, s *shift, n *numbers, cosine float64) float64 {
-	if x.norm != x.norm {
-		return x.norm
-	}
-	product := 0.0
-	if n.norm > 0 && s.norm > 0 {
-		product = float64(n.norm * s.norm * cosine)
-	}
-	switch by {
-	case SquaredDistance:
-		return float64(n.norm*n.norm) + s.distance + float64(2*s.short*n.centreProduct) - 2*product
-	case Cosine:
-		whole := s.fullNorm(n.norm, n.centreProduct) * s.queryNorm
-		if whole == 0 {
-			return 0
-		}
-		return (s.product + float64(s.t*n.centreProduct) + product) / whole
-	}
-	return s.product + float64(s.t*n.centreProduct) + product
-}
-
-// withSquare returns ‖q‖² + rest, the squared distance for rest = ‖x‖² − 2xᵀq, and +Inf if ‖q‖² is
-// +Inf.
-func (x *Query) withSquare(rest float64) float64 {
-	if math.IsInf(x.square, 1) {
-		return x.square
-	}
-	return x.square + rest
-}
-
-// undivided returns what a difference of scores, which are those of the divided query, is in the
-// measure.
-func (x *Query) undivided(difference float64) float64 {
-	switch {
-	case x.exponent == 0 || x.by == Cosine:
-		return difference
-	case x.by == InnerProduct:
-		return math.Ldexp(difference, x.exponent)
-	}
-	return math.Ldexp(difference, max(x.exponent, 0))
-}
-
-// varianceOf returns ‖s‖²/(sᵀu)² − 1 of a row.
-func (x *Query) varianceOf(n *numbers) float64 {
-	if x.bit > 0 {
-		return max(0, float64(x.bit*n.ratio*n.ratio)-1)
-	}
-	return n.variance
-}
-
-// relative returns the factor of the rounding error of x.roundedOf(s): ‖q‖/‖q − tc‖, or 1 if what is
-// rounded is q − tc.
-func (x *Query) relative(s *shift) float64 {
-	if s == nil || s.far {
-		return 1
-	}
-	return x.norm / s.norm
-}
-
-// estimate returns the estimate for a row.
-func (x *Query) estimate(s *shift, product float32, n *numbers) Estimate {
-	cosine := x.cosine(s, product, n)
-	e := Estimate{Value: x.value(s, n, cosine)}
-	norm := x.norm
-	if s != nil {
-		norm = s.norm
-	}
-	if n.norm == 0 || norm == 0 || x.norm != x.norm {
-		e.StdErr = 0 * x.norm // NaN for a query that is not finite, as the value is
-		if x.z > 0 {
-			e.Low, e.High = e.Value, e.Value
-		}
-		return e
-	}
-	rounding := x.roundedOf(s).rounding * x.relative(s)
-	if x.eachRow {
-		variance := x.varianceOf(n)
-		across := variance * x.perDimension
-		// 1 − ρ² is uncertain by its standard error, so an estimate of 1 or more does not imply ρ = 1.
-		e.StdErr = math.Sqrt(float64(max(1-float64(cosine*cosine), across)*across) + float64(rounding*rounding*(1+variance)))
+	e := c.q.estimators.Get()
+	e.q, e.rows, e.dst, e.query, e.ids = c.q, all, dst, query, ids
+	if len(dst) <= estimateRows {
+		e.Piece(0)
 	} else {
-		e.StdErr = math.Sqrt(x.averageVariance(cosine) + float64(rounding*rounding*x.moments.Square/x.averaged))
+		parallel.Do((len(dst)+estimateRows-1)/estimateRows, e)
 	}
-	scale := 1.0
-	switch {
-	case x.by != Cosine:
-		scale = n.norm * norm
-	case s != nil:
-		scale = 0
-		if whole := s.fullNorm(n.norm, n.centreProduct) * s.queryNorm; whole > 0 {
-			scale = n.norm * norm / whole
-		}
-	}
-	if x.by == SquaredDistance {
-		scale *= 2
-	}
-	if e.StdErr *= scale; x.exponent != 0 && x.by != Cosine {
-		e.StdErr = math.Ldexp(e.StdErr, x.exponent)
-	}
-	stored := x.storedError(s, n, e.Value)
-	e.StdErr = bothErrors(e.StdErr, stored)
-	if x.z > 0 {
-		law, rounding := x.errorBound(s, x.z, x.varianceOf(n))
-		slack := 8 * stored // numbers that are rounded evenly differ by at most √3 standard errors
-		if s != nil {
-			slack += x.undivided(x.roundingBound(s, n))
-		}
-		e.Low = x.value(s, n, -withRoundings(upperCosine(rounding-cosine, law))) - slack
-		e.High = x.value(s, n, withRoundings(upperCosine(cosine+rounding, law))) + slack
-		if x.by == SquaredDistance {
-			e.Low, e.High = e.High-2*slack, e.Low+2*slack
-		}
-	}
-	return e
+	*e = estimator[T]{}
+	c.q.estimators.Put(e)
+	return dst
 }
 
-// averageVariance returns the mean squared error of an estimate of a cosine. It uses the estimate in
-// place of the true cosine.
-func (x *Query) averageVariance(estimate float64) float64 {
-	m := x.moments
-	across := max(0, m.Square-m.AlongSquare) / (x.out - 1)
-	rho := min(max(estimate/m.Along, -1), 1)
-	square := float64(rho * rho)
-	variance := float64(square*max(0, m.AlongSquare-float64(m.Along*m.Along))) + float64(max(1-square, across/x.averaged)*across)
-	bias := rho * (m.Along - 1)
-	return variance/x.averaged + float64(bias*bias)
+// estimator estimates rows in parallel, estimateRows rows per task.
+type estimator[T dense.Float] struct {
+	q     *quantiser[T]
+	rows  *rows
+	dst   []Estimate
+	query *Query
+	ids   []int // nil for the first rows
+}
+
+const estimateRows = 1 << 12
+
+// Piece estimates the rows of one task.
+func (e *estimator[T]) Piece(i int) {
+	f := batches.Get()
+	defer batches.Put(f)
+	end := min((i+1)*estimateRows, len(e.dst))
+	for lo := i * estimateRows; lo < end; lo += fewRows {
+		hi := min(lo+fewRows, end)
+		if e.ids == nil {
+			for j := range f.ids[:hi-lo] {
+				f.ids[j] = lo + j
+			}
+			e.rows.addRows(f, f.ids[:hi-lo], e.q.words)
+		} else {
+			e.rows.addRows(f, e.ids[lo:hi], e.q.words)
+		}
+		e.q.estimate(e.dst[lo:hi], e.query, f)
+	}
+}
+
+func (q *quantiser[T]) EstimateBytes(dst []Estimate, query *Query, page []byte) error {
+	if !q.prepared(query) {
+		return errors.New("quantise: the query is not prepared by the quantiser")
+	}
+	size := q.rowBytes()
+	if len(page)/size != len(dst) || len(page)%size != 0 {
+		return fmt.Errorf("quantise: page has %d bytes, want %d rows of %d", len(page), len(dst), size)
+	}
+	f := batches.Get()
+	defer batches.Put(f)
+	for lo := 0; lo < len(dst); lo += fewRows {
+		some := dst[lo:min(lo+fewRows, len(dst))]
+		if err := q.addBytes(f, page[lo*size:][:len(some)*size], lo); err != nil {
+			return err
+		}
+		q.estimate(some, query, f)
+	}
+	return nil
+}
+
+// addBytes makes the rows of a page, of which the first has a number, the rows of a batch.
+func (q *quantiser[T]) addBytes(f *batch, page []byte, first int) error {
+	size := q.rowBytes()
+	inPlace := q.table == nil && scan.Listed()
+	if !inPlace {
+		f.words = scratch.Resize(f.words, fewRows*q.words)
+	}
+	for i := range len(page) / size {
+		row := page[i*size:][:size]
+		if inPlace {
+			f.list[i] = unsafe.SliceData(row)
+		} else {
+			words := f.words[i*q.words:][:q.words]
+			for w := range words {
+				words[w] = binary.LittleEndian.Uint64(row[8*w:])
+			}
+			f.list[i] = (*byte)(unsafe.Pointer(unsafe.SliceData(words)))
+		}
+		f.columns[ratios][i] = 1
+		at := row[8*q.words:]
+		for k, has := range q.has {
+			if !has {
+				continue
+			}
+			v := math.Float32frombits(binary.LittleEndian.Uint32(at))
+			if at = at[4:]; !column(k).allows(v) {
+				return fmt.Errorf("quantise: row %d has the %s %v", first+i, columnNames[k], v)
+			}
+			f.columns[k][i] = v
+		}
+		f.clusters[i] = 0
+		if q.centred() {
+			v := binary.LittleEndian.Uint32(at)
+			if uint64(v) >= uint64(q.clusters) {
+				return fmt.Errorf("quantise: row %d has centre %d of %d", first+i, v, q.clusters-1)
+			}
+			f.clusters[i] = int32(v)
+		}
+	}
+	return nil
 }
 
 // estimate writes the estimates of the first len(dst) rows.
@@ -205,8 +150,8 @@ func (q *quantiser[T]) estimateProducts(dst []Estimate, x *Query, f *batch) {
 	}
 	for i := range dst {
 		n := numbers{float64(f.columns[norms][i]), float64(f.columns[ratios][i]), float64(f.columns[variances][i]),
-			float64(f.columns[centreProducts][i]), float64(f.columns[codedProducts][i]), int(f.clusters[i])}
-		dst[i] = x.estimate(q.shiftOf(x, n.cluster), f.products[i], &n)
+			float64(f.columns[centreProducts][i]), float64(f.columns[codedProducts][i])}
+		dst[i] = x.estimate(q.shiftOf(x, int(f.clusters[i])), f.products[i], &n)
 	}
 }
 
@@ -239,77 +184,5 @@ func (x *Query) estimatePlain(dst []Estimate, f *batch) {
 				e.StdErr = bothErrors(e.StdErr, x.storedError(nil, &numbers{norm: norm}, e.Value))
 			}
 		}
-	}
-}
-
-func (c *codes[T]) Estimates(dst []Estimate, query *Query, from int) []Estimate {
-	c.q.check(query)
-	all := c.rows()
-	if from < 0 || from > all.n || len(dst) > all.n-from {
-		panic(fmt.Sprintf("quantise: rows [%d, %d) of %d", from, from+len(dst), all.n))
-	}
-	e := c.q.estimators.Get()
-	e.q, e.rows, e.dst, e.query, e.from = c.q, all, dst, query, from
-	e.run()
-	return dst
-}
-
-func (c *codes[T]) EstimateRows(dst []Estimate, query *Query, ids []int) []Estimate {
-	c.q.check(query)
-	all := c.rows()
-	if len(dst) != len(ids) {
-		panic(fmt.Sprintf("quantise: dst has %d elements, want %d", len(dst), len(ids)))
-	}
-	for _, id := range ids {
-		if id < 0 || id >= all.n {
-			panic(fmt.Sprintf("quantise: row %d of %d", id, all.n))
-		}
-	}
-	e := c.q.estimators.Get()
-	e.q, e.rows, e.dst, e.query, e.ids = c.q, all, dst, query, ids
-	e.run()
-	return dst
-}
-
-// estimator estimates rows in parallel.
-type estimator[T dense.Float] struct {
-	q     *quantiser[T]
-	rows  *rows
-	dst   []Estimate
-	query *Query
-	from  int
-	ids   []int
-}
-
-// estimateRows is the number of rows of one task.
-const estimateRows = 1 << 12
-
-// run writes all estimates, and returns e to the pool.
-func (e *estimator[T]) run() {
-	if len(e.dst) <= estimateRows {
-		e.Piece(0)
-	} else {
-		parallel.Do((len(e.dst)+estimateRows-1)/estimateRows, e)
-	}
-	q := e.q
-	*e = estimator[T]{}
-	q.estimators.Put(e)
-}
-
-// Piece estimates the rows of one task.
-func (e *estimator[T]) Piece(i int) {
-	f := batches.Get()
-	defer batches.Put(f)
-	end := min((i+1)*estimateRows, len(e.dst))
-	for lo := i * estimateRows; lo < end; lo += fewRows {
-		hi := min(lo+fewRows, end)
-		if e.ids == nil {
-			e.rows.addRange(f, e.from+lo, hi-lo, e.q.words)
-		} else {
-			for j, id := range e.ids[lo:hi] {
-				e.rows.addRow(f, j, id, e.q.words)
-			}
-		}
-		e.q.estimate(e.dst[lo:hi], e.query, f)
 	}
 }

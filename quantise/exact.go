@@ -38,8 +38,7 @@ func (s *search[T]) readExact(hits [][]Hit) error {
 		}
 		hits[i] = hits[i][:len(x.exact)]
 		for j, c := range x.exact {
-			segment, id := s.locate(c.row)
-			hits[i][j] = Hit{Segment: segment, ID: id, Estimate: Estimate{Value: x.exactValue(c.score)}}
+			hits[i][j] = Hit{ID: c.row, Estimate: Estimate{Value: x.exactValue(c.score)}}
 		}
 		sortHits(hits[i], s.by)
 	}
@@ -83,37 +82,29 @@ func (s *search[T]) read(x *ranking, y []T, some []candidate) error {
 	if err := s.ctx.Err(); err != nil {
 		return err
 	}
+	if len(some) == 0 {
+		return nil
+	}
 	slices.SortFunc(some, func(a, b candidate) int { return cmp.Compare(a.row, b.row) })
-	d := len(y)
-	for len(some) > 0 {
-		segment, _ := s.locate(some[0].row)
-		base := s.bases[segment]
-		end := base + s.segments[segment].n
-		s.rowIDs = s.rowIDs[:0]
-		for _, c := range some {
-			if c.row >= end {
-				break
-			}
-			s.rowIDs = append(s.rowIDs, c.row-base)
+	s.rowIDs = s.rowIDs[:0]
+	for _, c := range some {
+		s.rowIDs = append(s.rowIDs, c.row)
+	}
+	s.rowData = scratch.Resize(s.rowData, len(some)*len(y))
+	rows := dense.Of(len(some), len(y), s.rowData)
+	if err := s.options.Rows(rows, s.rowIDs); err != nil {
+		return err
+	}
+	for i, c := range some {
+		row := rows.Row(i)
+		value := exactly(s.by, row, y)
+		if s.by == SquaredDistance && x.exponent != 0 {
+			value = float64(2*exactly(InnerProduct, row, y)*x.up) - float64(exactly(InnerProduct, row, row)*x.down)
 		}
-		n := len(s.rowIDs)
-		s.rowData = scratch.Resize(s.rowData, n*d)
-		rows := dense.Of(n, d, s.rowData)
-		if err := s.options.Rows(rows, segment, s.rowIDs); err != nil {
-			return err
+		if value != value || math.IsInf(value, 0) {
+			return fmt.Errorf("quantise: row %d that Rows read holds NaN or ±Inf, or overflows", c.row)
 		}
-		for i, c := range some[:n] {
-			value := exactly(s.by, rows.Row(i), y)
-			if s.by == SquaredDistance && x.exponent != 0 {
-				row := rows.Row(i)
-				value = float64(2*exactly(InnerProduct, row, y)*x.up) - float64(exactly(InnerProduct, row, row)*x.down)
-			}
-			if value != value || math.IsInf(value, 0) {
-				return fmt.Errorf("quantise: row %d of segment %d that Rows read holds NaN or ±Inf, or overflows", s.rowIDs[i], segment)
-			}
-			x.exact = keep(x.exact, candidate{score: value, row: c.row}, x.k)
-		}
-		some = some[n:]
+		x.exact = keep(x.exact, candidate{score: value, row: c.row}, x.k)
 	}
 	x.exact = cut(x.exact, x.k)
 	return nil

@@ -1,7 +1,6 @@
 package quantise_test
 
 import (
-	"cmp"
 	"fmt"
 	"math"
 	"math/rand/v2"
@@ -10,53 +9,23 @@ import (
 
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
-	"gonum.org/v1/gonum/floats"
 
 	"github.com/seed-feabd252/randfeat/dense"
+	"github.com/seed-feabd252/randfeat/internal/testing/densetest"
 	"github.com/seed-feabd252/randfeat/quantise"
 )
 
-// exact returns the k best rows that keep accepts, by exact values.
-func exact[T dense.Float](x dense.Matrix[T], query []T, by quantise.Measure, k int, keep func(id int) bool) []quantise.Hit {
-	y := dense.Copy(dense.New[float64](1, x.Cols), dense.Of(1, x.Cols, query)).Row(0)
-	all := make([]quantise.Hit, 0, x.Rows)
-	for i := range x.Rows {
-		row := dense.Copy(dense.New[float64](1, x.Cols), x.RowRange(i, i+1)).Row(0)
-		value := floats.Dot(row, y)
-		switch by {
-		case quantise.Cosine:
-			if value != 0 {
-				value /= floats.Norm(row, 2) * floats.Norm(y, 2)
-			}
-		case quantise.SquaredDistance:
-			value = math.Pow(floats.Distance(row, y, 2), 2)
-		}
-		if keep(i) {
-			all = append(all, quantise.Hit{ID: i, Estimate: quantise.Estimate{Value: value}})
-		}
-	}
-	sign := 1.0
-	if by == quantise.SquaredDistance {
-		sign = -1
-	}
-	slices.SortStableFunc(all, func(a, b quantise.Hit) int { return cmp.Compare(sign*b.Value, sign*a.Value) })
-	return all[:min(k, len(all))]
-}
-
-// With a MissProbability that never happens, lists are those of the exact rows: of several
-// segments, with filters, for rows that are hard.
-func TestExactRows(t *testing.T) {
-	testExactRows[float32](t)
-	testExactRows[float64](t)
-}
+// With a miss probability that never happens, lists are those of the exact rows, with filters, for
+// rows that are hard.
+func TestExactRows(t *testing.T) { densetest.Both(t, testExactRows[float32], testExactRows[float64]) }
 
 func testExactRows[T dense.Float](t *testing.T) {
-	const n, d, k = 1200, 60, 8
+	const n, d, k = 500, 60, 8
 	for name, change := range map[string]func(x, queries dense.Matrix[T]){
 		"plain": func(_, _ dense.Matrix[T]) {},
 		"scale": func(x, queries dense.Matrix[T]) {
-			floatsScale(1e12, x.Data)
-			floatsScale(1e-12, queries.Data)
+			scaleBy(1e12, x.Data)
+			scaleBy(1e-12, queries.Data)
 		},
 		"mean": func(x, queries dense.Matrix[T]) { // all cosines are nearly 1
 			for _, m := range []dense.Matrix[T]{x, queries} {
@@ -67,7 +36,7 @@ func testExactRows[T dense.Float](t *testing.T) {
 		},
 		"lengths": func(x, _ dense.Matrix[T]) {
 			for i := range x.Rows {
-				floatsScale(T(math.Exp(float64(i%40)/4-5)), x.Row(i))
+				scaleBy(T(math.Exp(float64(i%40)/4-5)), x.Row(i))
 			}
 		},
 		"zeros": func(x, queries dense.Matrix[T]) {
@@ -75,7 +44,7 @@ func testExactRows[T dense.Float](t *testing.T) {
 				clear(x.Row(i))
 			}
 			clear(queries.Row(0))
-			floatsScale(-1, queries.Row(1))
+			scaleBy(-1, queries.Row(1))
 		},
 		"axes": func(x, queries dense.Matrix[T]) { // few coordinates
 			clear(x.Data)
@@ -92,47 +61,29 @@ func testExactRows[T dense.Float](t *testing.T) {
 	} {
 		x, queries := random[T](n, d, 1), random[T](5, d, 2)
 		change(x, queries)
+		except := setOf(n, func(id int) bool { return id%5 == 0 })
 		for _, bits := range []int{1, 2, 4, 8} {
-			q, err := quantise.New[T](d, quantise.Options{Bits: bits}, rand.NewPCG(3, 4))
-			require.NoError(t, err)
-			starts := []int{0, 300, 301, n}
-			var segments []quantise.Codes[T]
-			var rows []dense.Matrix[T]
-			for i := range starts[1:] {
-				part := x.RowRange(starts[i], starts[i+1])
-				c, err := q.Encode(t.Context(), part)
-				require.NoError(t, err)
-				segments, rows = append(segments, c), append(rows, part)
+			if (bits == 2 || bits == 4) && name != "plain" && name != "axes" {
+				continue
 			}
-			except, sets := make([]quantise.Bitmap, len(segments)), make([]quantise.Set, len(segments))
-			for i := range except {
-				except[i] = make(quantise.Bitmap, (n+63)/64)
-				sets[i] = except[i]
-				for id := 0; id < n; id += 5 {
-					except[i].Set(id, true)
-				}
-			}
-			read, looked := quantise.RowsOf(rows...), 0
-			o := quantise.SearchOptions[T]{MissProbability: 1e-9, Except: sets, Rows: func(dst dense.Matrix[T], segment int, ids []int) error {
+			c, read, looked := encode(t, x, quantise.Options{Bits: bits}), quantise.RowsOf(x), 0
+			o := quantise.SearchOptions[T]{Except: except, Rows: func(dst dense.Matrix[T], ids []int) error {
 				assert.True(t, slices.IsSorted(ids))
 				looked += len(ids)
-				return read(dst, segment, ids)
+				return read(dst, ids)
 			}}
 			for _, by := range measures {
 				hits := lists(queries.Rows, k)
-				require.NoError(t, searchAll(segments[0].Quantiser(), t.Context(), hits, queries, by, o, segments...))
+				require.NoError(t, searchAll(c, t.Context(), hits, queries, by, 1e-9, o))
 				for i := range hits {
-					want := exact(x, queries.Row(i), by, k, func(id int) bool {
-						segment := min(1, id/300) + min(1, id/301)
-						return (id-starts[segment])%5 != 0
-					})
+					want := exact(x, queries.Row(i), by, k, func(id int) bool { return id%5 != 0 })
 					require.Len(t, hits[i], k)
 					for j, hit := range hits[i] {
 						what := fmt.Sprintf("%s, %d bits, measure %d, query %d, place %d", name, bits, by, i, j)
 						require.Zero(t, hit.StdErr, what)
 						require.InDelta(t, want[j].Value, hit.Value, 1e-9*math.Abs(want[j].Value), what)
 						if name != "zeros" && name != "axes" { // no values that are equal
-							require.Equal(t, want[j].ID, starts[hit.Segment]+hit.ID, what)
+							require.Equal(t, want[j].ID, hit.ID, what)
 						}
 					}
 				}
@@ -144,8 +95,38 @@ func testExactRows[T dense.Float](t *testing.T) {
 	}
 }
 
-func floatsScale[T dense.Float](c T, x []T) {
-	for i := range x {
-		x[i] *= c
+// Exact cosines are in [−1, 1]: arccos is no NaN. A row has the cosine 1 with itself, and −1 with
+// its negative.
+func testExactCosines[T dense.Float](t *testing.T) {
+	const n, d = 100, 48
+	rng := rand.New(rand.NewPCG(1, 2))
+	x := dense.New[T](3*n, d)
+	for i := range n {
+		for j := range d {
+			v := T(rng.NormFloat64())
+			for k, factor := range []T{1, -1, 3} {
+				x.Set(k*n+i, j, factor*v)
+			}
+		}
 	}
+	hits := lists(n, x.Rows)
+	require.NoError(t, searchAll(encode(t, x, quantise.Options{}), t.Context(), hits, x.RowRange(0, n), quantise.Cosine, 0, quantise.SearchOptions[T]{Rows: quantise.RowsOf(x)}))
+	for i, list := range hits {
+		for _, hit := range list {
+			switch hit.ID {
+			case i:
+				assert.Equal(t, 1.0, hit.Value)
+			case n + i:
+				assert.Equal(t, -1.0, hit.Value)
+			case 2*n + i:
+				assert.InDelta(t, 1, hit.Value, d*densetest.Roundoff[T]())
+			}
+			assert.LessOrEqual(t, hit.Value, 1.0)
+			assert.GreaterOrEqual(t, hit.Value, -1.0)
+		}
+	}
+}
+
+func TestExactCosines(t *testing.T) {
+	densetest.Both(t, testExactCosines[float32], testExactCosines[float64])
 }

@@ -61,7 +61,7 @@ func ExampleCodes_Append() {
 }
 
 // Two bits find the exact neighbours, if the rows themselves can be read: few of them.
-func ExampleQuantiser_Search() {
+func ExampleCodes_SearchAll() {
 	const n, d = 20_000, 256
 	rng := rand.New(rand.NewPCG(1, 1))
 	rows, queries := dense.New[float32](n, d), dense.New[float32](2, d)
@@ -74,18 +74,17 @@ func ExampleQuantiser_Search() {
 	q, _ := quantise.New[float32](d, quantise.Options{Bits: 2}, rng)
 	codes, _ := q.Encode(context.Background(), rows)
 
-	deleted := make(quantise.Bitmap, (n+63)/64)
-	deleted.Set(1, true)
+	deleted := []uint64{1 << 1} // row 1
 	read, looked := quantise.RowsOf(rows), 0
 	hits := [][]quantise.Hit{make([]quantise.Hit, 2), make([]quantise.Hit, 2)}
 	prepared := []*quantise.Query{q.Prepare(nil, queries.Row(0), quantise.Cosine, 0), q.Prepare(nil, queries.Row(1), quantise.Cosine, 0)}
-	err := q.Search(context.Background(), hits, prepared, quantise.SearchOptions[float32]{
-		Except: []quantise.Set{deleted},
-		Rows: func(dst dense.Matrix[float32], segment int, ids []int) error { // from memory, or from a disk
+	err := codes.SearchAll(context.Background(), hits, prepared, quantise.SearchOptions[float32]{
+		Except: deleted,
+		Rows: func(dst dense.Matrix[float32], ids []int) error { // from memory, or from a disk
 			looked += len(ids)
-			return read(dst, segment, ids)
+			return read(dst, ids)
 		},
-	}, codes)
+	})
 	for i, list := range hits {
 		for _, hit := range list {
 			fmt.Printf("query %d: row %d, cosine %.4f\n", i, hit.ID, hit.Value)
@@ -102,7 +101,7 @@ func ExampleQuantiser_Search() {
 
 // The law of the estimates of a scheme, before any vector is seen.
 func ExampleQuantiser_Theory() {
-	for _, s := range []quantise.Scheme{quantise.RaBitQ, quantise.LloydMax, quantise.Uniform, quantise.QJL} {
+	for _, s := range []quantise.Scheme{quantise.RaBitQ, quantise.LloydMax} {
 		q, _ := quantise.New[float32](768, quantise.Options{Scheme: s, Bits: 2}, rand.NewPCG(1, 2))
 		mean, variance := q.Theory(0.5)
 		fmt.Printf("%-8v mean %.3f, standard deviation %.4f\n", s, mean, math.Sqrt(variance))
@@ -110,8 +109,6 @@ func ExampleQuantiser_Theory() {
 	// Output:
 	// RaBitQ   mean 0.500, standard deviation 0.0115
 	// LloydMax mean 0.441, standard deviation 0.0122
-	// Uniform  mean 0.499, standard deviation 0.0178
-	// QJL      mean 0.500, standard deviation 0.0170
 }
 
 // Rows in two clusters have codes of x − c, which err less.
@@ -141,12 +138,59 @@ func ExampleQuantiser_WithCentres() {
 }
 
 // Codes come back from a file with the quantiser that made them.
-func ExampleCodes_WriteTo() {
+func ExampleCodes_Write() {
 	q, _ := quantise.New[float32](100, quantise.Options{Bits: 2}, rand.NewPCG(1, 2))
 	codes, _ := q.Encode(context.Background(), dense.New[float32](50, 100))
 	var file bytes.Buffer
-	n, _ := codes.WriteTo(&file)
+	_ = codes.Write(&file)
 	read, err := quantise.Read[float32](&file)
-	fmt.Println(n, read.Len(), err)
-	// Output: 2352 50 <nil>
+	fmt.Println(read.Len(), read.Quantiser().Options(), err)
+	// Output: 50 {RaBitQ 2 false} <nil>
+}
+
+// estimateDistances writes the estimated distances of a query from the vectors of a partition. An
+// error exceeds its bound with a probability of at most twice the miss probability of the query.
+func estimateDistances(q quantise.Quantiser[float32], partition []byte, query *quantise.Query, distances, errorBounds []float32) error {
+	estimates := make([]quantise.Estimate, len(distances))
+	err := q.EstimateBytes(estimates, query, partition)
+	for i, e := range estimates {
+		distances[i], errorBounds[i] = float32(e.Value), float32(max(e.High-e.Value, e.Value-e.Low))
+	}
+	return err
+}
+
+// A tree keeps the vectors of each partition as bytes. A search estimates the distances of a
+// partition with bounds of their errors, and reads the vectors that may be the nearest.
+func ExampleQuantiser_EstimateBytes() {
+	const n, d, miss = 64, 768, 0.001
+	rng := rand.New(rand.NewPCG(1, 1))
+	vectors, query := dense.New[float32](n, d), make([]float32, d)
+	for i := range vectors.Data {
+		vectors.Data[i] = float32(rng.NormFloat64())
+	}
+	for j := range query { // between vectors 5 and 17, nearer to 17
+		query[j] = 0.48*vectors.At(5, j) + 0.52*vectors.At(17, j)
+	}
+	q, _ := quantise.New[float32](d, quantise.Options{Bits: 1}, rng)
+	partition, _ := q.EncodeBytes(nil, vectors.RowRange(0, 40))
+	partition, _ = q.EncodeBytes(partition, vectors.RowRange(40, n))
+	distances, errorBounds := make([]float32, n), make([]float32, n)
+	prepared := q.Prepare(nil, query, quantise.SquaredDistance, miss)
+	if err := estimateDistances(q, partition, prepared, distances, errorBounds); err != nil {
+		panic(err)
+	}
+	limit := distances[0] + errorBounds[0]
+	for i, v := range distances {
+		limit = min(limit, v+errorBounds[i])
+	}
+	fmt.Println(len(partition), "bytes")
+	for i, v := range distances {
+		if v-errorBounds[i] <= limit {
+			fmt.Printf("vector %d: %.0f ± %.0f\n", i, v, errorBounds[i])
+		}
+	}
+	// Output:
+	// 6656 bytes
+	// vector 5: 389 ± 70
+	// vector 17: 348 ± 67
 }

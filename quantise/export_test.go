@@ -2,40 +2,91 @@ package quantise
 
 import (
 	"math"
+	"math/rand/v2"
 
+	"gonum.org/v1/gonum/floats"
+
+	"github.com/seed-feabd252/randfeat/dense"
 	"github.com/seed-feabd252/randfeat/internal/compute/parallel"
 	"github.com/seed-feabd252/randfeat/internal/compute/vecmath"
 	"github.com/seed-feabd252/randfeat/internal/law/codelaw"
 )
 
+// Rotate gives a quantiser another rotation.
+func Rotate[T dense.Float](public Quantiser[T], r rotation[T]) { public.(*quantiser[T]).rotation = r }
+
+// Haar is a uniformly random rotation of R^d, restricted to the space of the first axes. Draw makes
+// another one.
+type Haar struct {
+	axes [][]float64 // R times each axis
+	rng  *rand.Rand
+}
+
+// NewHaar returns a rotation of R^d for n axes.
+func NewHaar(d, n int, seed uint64) *Haar {
+	h := &Haar{make([][]float64, n), rand.New(rand.NewPCG(seed, 11))}
+	for i := range h.axes {
+		h.axes[i] = make([]float64, d)
+	}
+	h.Draw()
+	return h
+}
+
+// Draw draws another rotation.
+func (h *Haar) Draw() {
+	for i, v := range h.axes {
+		for j := range v {
+			v[j] = h.rng.NormFloat64()
+		}
+		for range 2 {
+			for _, w := range h.axes[:i] {
+				floats.AddScaled(v, -floats.Dot(v, w), w)
+			}
+		}
+		floats.Scale(1/floats.Norm(v, 2), v)
+	}
+}
+
+// Apply is the method of a rotation.
+func (h *Haar) Apply(dst, x dense.Matrix[float64]) dense.Matrix[float64] {
+	dst = dense.Ensure(dst, x.Rows, len(h.axes[0]))
+	for i := range x.Rows {
+		row := dst.Row(i)
+		clear(row)
+		for k, axis := range h.axes {
+			if v := x.At(i, k); v != 0 {
+				floats.AddScaled(row, v, axis)
+			}
+		}
+	}
+	return dst
+}
+
+// ApplyTransposed is the method of a rotation.
+func (h *Haar) ApplyTransposed(_, _ dense.Matrix[float64]) dense.Matrix[float64] {
+	panic("not used")
+}
+
 // GaussianLevels gives a quantiser of the scheme LloydMax the levels of its limit for large d'. Its
 // theory stays that of the right levels.
-func GaussianLevels[T float32 | float64](public Quantiser[T]) {
+func GaussianLevels[T dense.Float](public Quantiser[T]) {
 	q := public.(*quantiser[T])
-	q.theory()
 	const large = 4_000_000
-	limit := codelaw.LloydMax(large, len(q.edges))
-	ratio := math.Sqrt(large / float64(q.out))
-	for j := range limit.Levels {
-		limit.Levels[j] *= ratio
-		limit.Edges[j] *= ratio
-	}
 	n := len(q.edges)
-	for j := range n {
-		q.edges[j] = float32(limit.Edges[j])
-		for k := 0; k < len(q.levels); k += 2 * n {
-			q.levels[k+n+j], q.levels[k+n-1-j] = float32(limit.Levels[j]), float32(-limit.Levels[j])
-		}
+	limit, ratio := codelaw.LloydMax(large, n), math.Sqrt(large/float64(q.out))
+	for j, level := range limit.Levels {
+		q.edges[j] = float32(ratio * limit.Edges[j])
+		q.levels[n+j], q.levels[n-1-j] = float32(ratio*level), float32(-ratio*level)
 	}
 	q.starts = startsOf(q.edges)
 }
 
 // DropCorrection replaces the division by sᵀu by that by ‖s‖.
-func DropCorrection[T float32 | float64](public Codes[T]) {
+func DropCorrection[T dense.Float](public Codes[T]) {
 	c := public.(*codes[T])
 	for _, b := range c.rows().clusters[0].blocks {
 		for i := range b.numbers[ratios] {
-			square := float64(c.q.elements) * c.q.unit * c.q.unit
+			square := float64(c.q.out) * c.q.unit * c.q.unit
 			if v := b.numbers[variances]; v != nil {
 				square = (1 + float64(v[i])) / math.Pow(float64(b.numbers[ratios][i]), 2)
 			}
@@ -45,10 +96,10 @@ func DropCorrection[T float32 | float64](public Codes[T]) {
 }
 
 // Label returns the number of the centre of a row, 0 for none.
-func Label[T float32 | float64](c Codes[T], row int) int { return c.(*codes[T]).rows().label(row) }
+func Label[T dense.Float](c Codes[T], row int) int { return c.(*codes[T]).rows().label(row) }
 
 // DropCentreProducts forgets the products of rows with their centres.
-func DropCentreProducts[T float32 | float64](c Codes[T]) {
+func DropCentreProducts[T dense.Float](c Codes[T]) {
 	for _, one := range c.(*codes[T]).rows().clusters {
 		for _, b := range one.blocks {
 			clear(b.numbers[centreProducts])
@@ -57,7 +108,7 @@ func DropCentreProducts[T float32 | float64](c Codes[T]) {
 }
 
 // ShrinkCentres takes rotated centres that are too short, as if t were too small.
-func ShrinkCentres[T float32 | float64](q Quantiser[T]) {
+func ShrinkCentres[T dense.Float](q Quantiser[T]) {
 	for _, c := range q.(*quantiser[T]).centres {
 		for i := range c.rotated {
 			c.rotated[i] *= 0.98
@@ -74,11 +125,10 @@ func SumOfSquares(x []float64) float64 {
 }
 
 // Staged reports whether a search for k rows takes two stages.
-func Staged[T float32 | float64](public Codes[T], query *Query, k int) bool {
+func Staged[T dense.Float](public Codes[T], query *Query, k int) bool {
 	c := public.(*codes[T])
-	s := c.q.begin(query.by)
+	s := c.q.begin(c.rows(), query.by)
 	defer s.end()
-	s.addSegment(c)
 	s.addQuery(query, k)
 	return s.findStaged()
 }

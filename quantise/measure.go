@@ -26,15 +26,14 @@ func errMeasure(by Measure) error {
 }
 
 // Estimate is an estimate and its root mean squared error over random rotations, by theory, which
-// uses the estimate in place of the true value. A StdErr of 0 means an exact value. If the query was
-// prepared with a miss probability, the measure is below Low with at most this probability, and above
-// High with at most this probability. Low and High are 0 otherwise.
+// uses the estimate in place of the true value. A StdErr of 0 means an exact value. If the query
+// was prepared with a miss probability, the measure is below Low with at most this probability, and
+// above High with at most this probability. Low and High are 0 otherwise.
 type Estimate struct{ Value, StdErr, Low, High float64 }
 
 // Hit is a row in the result of a search.
 type Hit struct {
-	Segment int // the index of the Codes in the arguments of Search
-	ID      int // the number of the row in these Codes
+	ID int // the number of the row
 	Estimate
 }
 
@@ -51,7 +50,7 @@ func sortHits(hits []Hit, by Measure) {
 		case a.Value < b.Value:
 			return sign
 		}
-		return cmp.Or(cmp.Compare(a.Segment, b.Segment), cmp.Compare(a.ID, b.ID))
+		return cmp.Compare(a.ID, b.ID)
 	})
 }
 

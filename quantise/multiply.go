@@ -17,7 +17,7 @@ func (s *search[T]) short() bool { return s.q.words < 8 || s.q.width == 1 && s.q
 func (s *search[T]) multiply(p *scanner, some []*ranking, k int) {
 	q, n := s.q, p.hi-p.lo
 	if s.products != nil {
-		all := s.products[p.base+p.b.first+p.lo:][:n]
+		all := s.products[p.b.first+p.lo:][:n]
 		if s.secondPass {
 			copy(p.products[:], all)
 			return
@@ -47,7 +47,7 @@ func (s *search[T]) multiply(p *scanner, some []*ranking, k int) {
 		case !x.scans(p.cluster):
 			continue
 		case !alone && one == &x.rounded:
-		case s.listed() && (p.few || s.n*q.words < inCaches && q.words > fewWords):
+		case s.listed() && (p.few || s.rows.n*q.words < inCaches && q.words > fewWords):
 			s.multiplyListed(p, one, own)
 			continue
 		case s.listed():

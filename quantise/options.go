@@ -15,25 +15,17 @@ type Scheme int
 
 // The schemes. The zero Scheme is RaBitQ.
 const (
-	// RaBitQ rounds every coordinate to one of 2^bits levels with equal steps, and stores sᵀu, so that
-	// estimates have no bias. The code of one bit is the sign [Gao & Long 2024]. With more bits the
-	// step minimises the mean angle between s and u, for all vectors [Gao et al. 2025].
+	// RaBitQ rounds every coordinate to one of 2^bits levels with equal steps, and stores sᵀu, so
+	// that estimates have no bias. The code of one bit is the sign [Gao & Long 2024]. With more
+	// bits the step minimises the mean angle between s and u, for all vectors [Gao et al. 2025].
 	RaBitQ Scheme = iota
 
 	// LloydMax rounds to the levels with the smallest mean squared error ‖s − u‖² for the exact law
 	// of a coordinate of u [Max 1960]. Estimates have the mean E‖s‖² < 1 times the true value.
 	LloydMax
-
-	// Uniform rounds to the centres of 2^bits equal intervals of [−r, r], where r is the largest
-	// |u_i| of the vector. Estimates are biased, strongly so with few bits.
-	Uniform
-
-	// QJL stores signs, and only the norm beside them: b bits are the signs after b rotations.
-	// Estimates have no bias [Zandieh et al. 2024].
-	QJL
 )
 
-var schemeNames = [...]string{"RaBitQ", "LloydMax", "Uniform", "QJL"}
+var schemeNames = [...]string{"RaBitQ", "LloydMax"}
 
 // String returns the name of the scheme.
 func (s Scheme) String() string {
@@ -52,10 +44,11 @@ type Options struct {
 	// Bits is the number of bits per coordinate, 1, 2, 4 or 8. Zero means 4.
 	Bits int
 
-	// TwoStage stores the signs of codes again: d'/8 + 4 bytes more per row. A search of one query reads
-	// all signs, and the codes of rows that may be among the best. It misses a row of the full search
-	// with probability 0.01 at most. It reads all codes with SearchOptions, and if a sample of signs
-	// promises no gain. TwoStage needs RaBitQ of 4 or 8 bits. Centres and d' < 768 have no signs.
+	// TwoStage stores the signs of codes again: d'/8 + 4 bytes more per row. A search of one query
+	// reads all signs, and the codes of rows that may be among the best. It misses a row of the
+	// full search with probability 0.01 at most. It reads all codes with SearchOptions, and if a
+	// sample of signs promises no gain. TwoStage needs RaBitQ of 4 or 8 bits. Centres and d' < 768
+	// have no signs.
 	TwoStage bool
 }
 
@@ -72,20 +65,15 @@ func (o Options) check() (Options, error) {
 	return o, nil
 }
 
-// rotations returns the number of rotations.
-func (o Options) rotations() int {
-	if o.Scheme == QJL {
-		return o.Bits
+// layout returns the layout of rows in d' dimensions.
+func (o Options) layout(order int) layout {
+	l := layout{elements: order, width: o.Bits, words: scan.Words(order, o.Bits), clusters: 1}
+	l.has[norms], l.has[ratios] = true, o.Scheme == RaBitQ
+	l.has[variances] = o.Scheme == RaBitQ && o.Bits > 1 // all vectors s have one length with 1 bit
+	if o.TwoStage && order >= leastStaged {
+		l.signWords = scan.Words(order, 1)
 	}
-	return 1
-}
-
-// width returns the number of bits of a code.
-func (o Options) width() int {
-	if o.Scheme == QJL {
-		return 1
-	}
-	return o.Bits
+	return l
 }
 
 // leastDimension is the smallest d'.
@@ -100,18 +88,6 @@ func orderOf(d int) (int, error) {
 		return 0, fmt.Errorf("quantise: d = %d: %w", d, err)
 	}
 	return max(hadamard.FastOrder(d), leastDimension), nil
-}
-
-// layout returns the layout of rows in d' dimensions.
-func (o Options) layout(out, centres int) layout {
-	elements := out * o.rotations()
-	l := layout{elements: elements, width: o.width(), words: scan.Words(elements, o.width())}
-	l.has[norms], l.has[ratios] = true, o.Scheme == RaBitQ || o.Scheme == Uniform
-	l.has[variances] = o.Scheme == RaBitQ && o.Bits > 1 // all vectors s have one length with 1 bit
-	if o.TwoStage && out >= leastStaged {
-		l.signWords = scan.Words(out, 1)
-	}
-	return l.withCentres(centres + 1)
 }
 
 func errNil(what string) error { return fmt.Errorf("quantise: %s is nil", what) }

@@ -2,30 +2,22 @@ package quantise
 
 import (
 	"context"
-	"io"
+	"fmt"
 	"math"
+	"math/rand/v2"
 	"slices"
 	"sync"
 
 	"github.com/seed-feabd252/randfeat/dense"
+	"github.com/seed-feabd252/randfeat/hadamard"
 	"github.com/seed-feabd252/randfeat/internal/compute/scan"
+	"github.com/seed-feabd252/randfeat/internal/door"
 	"github.com/seed-feabd252/randfeat/internal/law/codelaw"
 	"github.com/seed-feabd252/randfeat/internal/memory/pool"
 )
 
-// Rotation is a linear map R from R^d into R^d' that keeps lengths: RᵀR = I. *hadamard.Rotation and
-// *givens.Product are Rotations. Several goroutines call a Rotation at the same time.
-type Rotation[T dense.Float] interface {
-	// Dims returns d and d'.
-	Dims() (in, out int)
-	// Apply writes R·x for every row of x (n×d) into dst (n×d') and returns dst.
-	Apply(dst, x dense.Matrix[T]) dense.Matrix[T]
-	// ApplyTransposed writes Rᵀ·y for every row of y (n×d') into dst (n×d) and returns dst.
-	ApplyTransposed(dst, y dense.Matrix[T]) dense.Matrix[T]
-}
-
-// Quantiser encodes vectors of R^d and searches the codes. A Quantiser never changes, and
-// goroutines may share it. New, NewRotated and UnmarshalQuantiser return a Quantiser.
+// Quantiser encodes vectors of R^d and prepares queries for the codes. A Quantiser never changes,
+// and goroutines may share it. New returns a Quantiser, and so do Codes.
 type Quantiser[T dense.Float] interface {
 	// Dims returns the dimension d of vectors and the dimension d' of rotated vectors.
 	Dims() (in, out int)
@@ -40,12 +32,12 @@ type Quantiser[T dense.Float] interface {
 	// first call computes integrals.
 	Theory(cosine float64) (mean, variance float64)
 
-	// WithCentres returns a quantiser with the same rotations that encodes x − c, where c is the
-	// nearest of the rows of centres (K×d) and the origin. Errors are then proportional to ‖x−c‖. The
-	// new centres replace those of the quantiser. A row takes 16 bytes more, and Append costs O(K·d)
-	// more per row. The centre of a row is the origin if ‖x−c‖‖c‖ is neither 0 nor between 2⁻¹²⁵ and
-	// 2¹²⁵. WithCentres returns an error if centres are not K×d with K ≥ 1, if a centre is not finite
-	// or has a norm above 2¹⁰⁰, or if all centres take at least 4 GiB as float64.
+	// WithCentres returns a quantiser with the same rotation that encodes x − c, where c is the
+	// nearest of the rows of centres (K×d) and the origin. Errors are then proportional to ‖x−c‖.
+	// The new centres replace those of the quantiser. A row takes 16 bytes more, and Append costs
+	// O(K·d) more per row. The centre of a row is the origin if ‖x−c‖‖c‖ is neither 0 nor between
+	// 2⁻¹²⁵ and 2¹²⁵. WithCentres returns an error if centres are not K×d with K ≥ 1, if a centre
+	// is not finite or has a norm above 2¹⁰⁰, or if all centres take more than 2⁴⁰ bytes.
 	WithCentres(centres dense.Matrix[T]) (Quantiser[T], error)
 
 	// Encode returns the codes of the rows of x (n×d, n ≥ 0). Errors and cost are those of
@@ -53,107 +45,122 @@ type Quantiser[T dense.Float] interface {
 	Encode(ctx context.Context, x dense.Matrix[T]) (Codes[T], error)
 
 	// Prepare rotates and rounds the query x (d numbers) for estimates of a measure. It writes the
-	// query into dst and returns dst, or a new Query if dst is nil. If miss is positive, estimates have
-	// bounds, which each fail with at most this probability; bounds require RaBitQ. x may have any
-	// finite norm. If x is not finite, all estimates are NaN.
+	// query into dst and returns dst, or a new Query if dst is nil. If miss is positive, estimates
+	// have bounds, which each fail with at most this probability; bounds require RaBitQ. x may have
+	// any finite norm. If x is not finite, all estimates are NaN.
 	//
-	// The cost is a rotation and O(d'), and O(d) for each centre c when the query q meets its first row.
-	// Another rotation rounds q − tc by itself if q lies so near to a multiple tc of the centre that
-	// ‖q − tc‖ < ‖q‖/16, because the rounding of q is then too coarse.
-	// With a dst, Prepare allocates nothing after the first call. It panics if x does not have d
-	// elements, if the measure is unknown, if miss is not in [0, 1), or if the scheme has no bounds.
+	// The cost is a rotation and O(d'), and O(d) for each centre c when the query q meets its first
+	// row. Another rotation rounds q − tc by itself if q lies so near to a multiple tc of the
+	// centre that ‖q − tc‖ < ‖q‖/16, because the rounding of q is then too coarse. With a dst,
+	// Prepare allocates nothing after the first call. It panics if x does not have d elements, if
+	// the measure is unknown, if miss is not in [0, 1), or if the scheme has no bounds.
 	Prepare(dst *Query, x []T, by Measure, miss float64) *Query
 
-	// Search searches several Codes (segments) of this or an equal quantiser for queries of one
-	// measure. It writes the best len(hits[i]) rows of all segments for query i into hits[i], and
-	// shortens hits[i] if it selects fewer rows. Equal values are ordered by segment and row number.
-	// The results are, to the bit, those of Codes.Search.
-	//
-	// The cost is one parallel pass over the codes, and two with SearchOptions.Rows, which requires
-	// RaBitQ. After the first call of a size, Search allocates nothing, except in Rows.
-	//
-	// Search returns an error if the numbers of lists or sets do not fit, if a query is not prepared
-	// by the quantiser or of another measure, if an option is invalid, if a segment is nil or of
-	// another quantiser, if a row of Rows is not finite, or if ctx ends first. The lists are
-	// undefined after an error. Search panics if ctx is nil.
-	Search(ctx context.Context, hits [][]Hit, queries []*Query, o SearchOptions[T], segments ...Codes[T]) error
+	// EncodeBytes appends the codes of the rows of x (n×d) to dst, as bytes of one size per row,
+	// and returns the result. Rows side by side, at any address, are a page. docs/search.md
+	// describes every byte. EncodeBytes returns dst and the error of Codes.Append for a row. It
+	// panics if x does not have d columns.
+	EncodeBytes(dst []byte, x dense.Matrix[T]) ([]byte, error)
 
-	// RowBytes returns the number of bytes of a row in a page, which is rows side by side at any
-	// address. EncodeBytes writes the rows of x (n×d) to dst, which has n·RowBytes() bytes. A row has
-	// little-endian numbers:
-	//
-	//	words     of 8 bytes, ⌈d'·Bits/64⌉
-	//	norm      float32, ‖x‖, or ‖x−c‖ with centres
-	//	ratio     float32, with RaBitQ and Uniform
-	//	variance  float32, ‖s‖²/(sᵀu)² − 1, with RaBitQ of several bits
-	//	products  two float32, (x−c)ᵀc and its estimate, with centres
-	//	centre    uint32, its number, and 0 for the origin, with centres
-	//
-	// Words come in blocks of 8, and the last block may be shorter. A block of w words is 2w lanes of
-	// 4 bytes. Code j of lane l of a block, from the lowest bits on, is the code of element j·2w + l of
-	// the block. The rest of the words is 0. With RaBitQ, norm·ratio·Σ(2·code + 1 − 2^Bits)·p_i is the
-	// estimate of xᵀq, or of (x−c)ᵀq, for the rotated query p.
-	//
-	// EncodeBytes returns an error if dst has another length, and the errors of Codes.Append for a
-	// row. It panics if x does not have d columns.
-	RowBytes() int
-	EncodeBytes(dst []byte, x dense.Matrix[T]) error
-
-	// EstimateBytes writes the estimates of the len(dst) rows of a page into dst, as Codes.Estimates
-	// does. It returns an error if page has another length, if a number of a row is out of range, or
-	// if the query is not prepared by the quantiser. EstimateBytes allocates nothing.
+	// EstimateBytes writes the estimates of the len(dst) rows of a page into dst, as
+	// Codes.Estimates does. It returns an error if page has another length, if a number of a row is
+	// out of range, or if the query is not prepared by the quantiser. EstimateBytes allocates
+	// nothing.
 	EstimateBytes(dst []Estimate, query *Query, page []byte) error
-
-	// Read and View are the functions Read and View for codes of this quantiser, also over rotations of
-	// the caller, which files do not hold. They return an error if the file is of another quantiser.
-	Read(r io.Reader) (Codes[T], error)
-	View(data []byte) (Codes[T], error)
-
-	// MarshalBinary returns the quantiser as 52 bytes, or as 60 + 8Kd bytes with K centres.
-	// UnmarshalQuantiser draws the same rotations in every later version and on every platform. The
-	// bytes do not hold rotations of the caller. The error is nil.
-	MarshalBinary() ([]byte, error)
 
 	// codesOf returns Codes with rows that the quantiser has encoded.
 	codesOf(r *rows) Codes[T]
 }
 
+// New returns a quantiser for vectors of R^d with a random rotation: hadamard.Rotation of three
+// factors, of the order max(hadamard.FastOrder(d), 4). New draws two words from src, the seed of
+// the rotation. It returns an error if d < 1, if an option is invalid, if src is nil, or if the
+// rotation takes more than 2⁴⁰ bytes.
+func New[T dense.Float](d int, opts Options, src rand.Source) (Quantiser[T], error) {
+	if src == nil {
+		return nil, errNil("src")
+	}
+	return newOf[T](recipe{Options: opts, D: d, Seed: []uint64{src.Uint64(), src.Uint64()}})
+}
+
+// recipe is what a file holds of a quantiser.
+type recipe struct {
+	Options
+	D       int
+	Seed    []uint64 // two words, from which the rotation is drawn
+	Centres dense.Matrix[float64]
+}
+
+// newOf returns the quantiser of a recipe.
+func newOf[T dense.Float](r recipe) (Quantiser[T], error) {
+	return door.Choose[T, Quantiser[T]](made32, made64, r)
+}
+
+//go:noinline
+func made32(r any) (any, error) { return made[float32](r.(recipe)) }
+
+//go:noinline
+func made64(r any) (any, error) { return made[float64](r.(recipe)) }
+
+func made[T dense.Float](r recipe) (Quantiser[T], error) {
+	opts, err := r.Options.check()
+	if err != nil {
+		return nil, err
+	}
+	order, err := orderOf(r.D)
+	if err != nil {
+		return nil, err
+	}
+	rotation, err := hadamard.NewRotation[T](r.D, hadamard.RotationOptions{Order: order}, rand.NewPCG(r.Seed[0], r.Seed[1]))
+	if err != nil {
+		return nil, fmt.Errorf("quantise: %w", err)
+	}
+	q := &quantiser[T]{coder: newCoder(opts, r.D, order, rotation), layout: opts.layout(order)}
+	q.seed = [2]uint64{r.Seed[0], r.Seed[1]}
+	if r.Centres.Rows == 0 {
+		return q, nil
+	}
+	return q.WithCentres(dense.Copy(dense.New[T](r.Centres.Rows, r.Centres.Cols), r.Centres))
+}
+
 // quantiser implements Quantiser.
 type quantiser[T dense.Float] struct {
-	options   Options
-	in, out   int
-	rotations []Rotation[T]
-	seed      [2]uint64 // the seed of the rotations
-	drawn     bool      // New has drawn the rotations
-
+	*coder[T]
 	layout
-	cells  codelaw.Cells // of the coordinates of u; for Uniform of the coordinates over the largest
-	edges  []float32     // the edges of cells
-	starts []uint8       // the first cells of buckets, for LloydMax with several cells
-	levels []float32     // the level of each code
-	unit   float64       // levels are odd multiples of unit below 2¹⁶
-	table  *scan.Table   // levels over unit; nil for the multiples 1, 3, 5, …
-	places []uint32      // the places of the digits of queries
 
 	// The origin, followed by the centres. Nil without centres.
 	centres []centre[T]
 	nearest *nearest[T]
 
-	signs *quantiser[T] // the quantiser of the signs; nil without signs
-
-	*laws
-	searches pool.Of[search[T]]
-	scanners pool.Of[scanner]
-	encoders pool.Of[encoder[T]]
-
+	searches   pool.Of[search[T]]
+	scanners   pool.Of[scanner]
+	encoders   pool.Of[encoder[T]]
 	preparers  pool.Of[preparer[T]]
 	estimators pool.Of[estimator[T]]
 }
 
-// laws are laws of codes, computed once for all quantisers with the same levels.
-type laws struct {
-	law     sync.Once
-	moments codelaw.Moments // the result of theory
+// coder is what quantisers with different centres share.
+type coder[T dense.Float] struct {
+	options  Options
+	in, out  int
+	seed     [2]uint64
+	rotation rotation[T]
+
+	edges  []float32     // the edges of the cells of the coordinates of u
+	starts []uint8       // the first cells of buckets, for LloydMax with several cells
+	levels []float32     // the level of each code
+	unit   float64       // levels are odd multiples of unit below 2¹⁶
+	table  *scan.Table   // levels over unit; nil for the multiples 1, 3, 5, …
+	places []uint32      // the places of the digits of queries
+	signs  *quantiser[T] // the quantiser of the signs; nil without signs
+
+	theory func() codelaw.Moments // the moments of codes, computed once
+}
+
+// rotation is a linear map R from R^d into R^d' with RᵀR = I: hadamard.Rotation, or one of a test.
+type rotation[T dense.Float] interface {
+	Apply(dst, x dense.Matrix[T]) dense.Matrix[T]
+	ApplyTransposed(dst, y dense.Matrix[T]) dense.Matrix[T]
 }
 
 func (q *quantiser[T]) Dims() (in, out int) { return q.in, q.out }
@@ -161,36 +168,71 @@ func (q *quantiser[T]) Dims() (in, out int) { return q.in, q.out }
 func (q *quantiser[T]) Options() Options { return q.options }
 
 func (q *quantiser[T]) Theory(cosine float64) (mean, variance float64) {
-	mean, variance = q.theory().Cosine(q.out, cosine)
-	return mean, variance / float64(len(q.rotations))
+	return q.theory().Cosine(q.out, cosine)
 }
 
-// theory returns the moments of the codes of one rotation.
-func (q *quantiser[T]) theory() codelaw.Moments {
-	q.law.Do(func() {
-		switch {
-		case q.options.Scheme == Uniform:
-			q.moments = codelaw.Range(q.out, len(q.cells.Levels))
-		case q.options.Scheme != RaBitQ:
-			q.moments = q.cells.Moments(q.out)
-		case q.width > 1 && q.out < codelaw.CorrectedDimension:
-			q.moments = codelaw.Moments{Along: 1, AlongSquare: 1, Square: math.NaN()}
-		default:
-			q.moments = q.cells.Corrected(q.out)
-		}
-	})
-	return q.moments
-}
-
-// rotates reports whether q and r have the same rotations and options.
-func (q *quantiser[T]) rotates(r *quantiser[T]) bool {
-	if q.drawn && r.drawn {
-		return q.seed == r.seed && q.options == r.options && q.in == r.in && q.out == r.out
-	}
-	return q.laws == r.laws // of one quantiser, with other centres
+// sameCodes reports whether q and r have the same rotation and options.
+func (q *quantiser[T]) sameCodes(r *quantiser[T]) bool {
+	return q.coder == r.coder || q.seed == r.seed && q.options == r.options && q.in == r.in
 }
 
 // equals reports whether q and r encode every vector alike.
 func (q *quantiser[T]) equals(r *quantiser[T]) bool {
-	return q == r || q.rotates(r) && slices.EqualFunc(q.centres, r.centres, func(a, b centre[T]) bool { return slices.Equal(a.vector, b.vector) })
+	return q == r || q.sameCodes(r) && slices.EqualFunc(q.centres, r.centres, func(a, b centre[T]) bool { return slices.Equal(a.vector, b.vector) })
+}
+
+// newCoder returns a coder with levels. Levels and edges are rounded to float32, because the last
+// digits of elementary functions differ between processors.
+func newCoder[T dense.Float](opts Options, d, order int, r rotation[T]) *coder[T] {
+	c, l, n := &coder[T]{options: opts, in: d, out: order, rotation: r}, opts.layout(order), 1<<(opts.Bits-1)
+	var cells codelaw.Cells
+	if opts.Scheme == RaBitQ {
+		cells = codelaw.BestUniform(order, n)
+	} else if cells = codelaw.LloydMax(order, n); n > 1 {
+		c.setTable(cells.Levels)
+	}
+	c.edges, c.levels = make([]float32, n), make([]float32, 2*n)
+	for j, v := range cells.Levels {
+		c.edges[j] = float32(cells.Edges[j])
+		level := float32(v)
+		if opts.Scheme == RaBitQ {
+			level = float32(2*j + 1) // estimates divide by sᵀu
+		}
+		c.levels[n+j], c.levels[n-1-j] = level, -level
+	}
+	if c.table == nil {
+		c.unit = float64(c.levels[n])
+		c.places = scan.ListedPlaces(l.elements, l.words, l.width)
+	} else {
+		c.starts = startsOf(c.edges)
+	}
+	if l.signWords > 0 {
+		signs := Options{Bits: 1}
+		c.signs = &quantiser[T]{coder: newCoder(signs, d, order, r), layout: signs.layout(order)}
+	}
+	c.theory = sync.OnceValue(func() codelaw.Moments {
+		switch {
+		case opts.Scheme == LloydMax:
+			return cells.Moments(order)
+		case opts.Bits > 1 && order < codelaw.CorrectedDimension:
+			return codelaw.Moments{Along: 1, AlongSquare: 1, Square: math.NaN()}
+		}
+		return cells.Corrected(order)
+	})
+	return c
+}
+
+// setTable rounds the levels of LloydMax to odd multiples of a unit, of which the largest is nearly
+// 2¹⁶. The rounding adds up to 4e-5 of the variance of an estimate. The unit has 8 binary digits,
+// so that float32 represents all multiples.
+func (c *coder[T]) setTable(levels []float64) {
+	n := len(levels)
+	fraction, exponent := math.Frexp(levels[n-1] / math.MaxUint16)
+	c.unit = math.Ldexp(math.Ceil(fraction*256), exponent-8)
+	multiples := make([]int, 2*n)
+	for j, v := range levels {
+		multiple := 2*int(v/c.unit/2) + 1
+		levels[j], multiples[n+j], multiples[n-1-j] = float64(multiple)*c.unit, multiple, -multiple
+	}
+	c.table = scan.NewTable(multiples)
 }

@@ -4,7 +4,6 @@ import (
 	"fmt"
 	"math"
 	"sync"
-	"sync/atomic"
 
 	"github.com/seed-feabd252/randfeat/dense"
 	"github.com/seed-feabd252/randfeat/internal/compute/cache"
@@ -21,12 +20,13 @@ import (
 type Query struct {
 	owner any // the *quantiser[T]; nil in the zero Query
 	by    Measure
+	miss  float64 // the argument of Prepare
 	z     float64 // the number of standard errors of Low and High; 0 if the query has no bounds
 
-	// The query is divided by 2^exponent before its rotation, so that the sum of its squares neither
-	// overflows nor loses digits. exponent is 0 if the norm is between 2⁻¹⁰⁰ and 2¹⁰⁰. Inner products
-	// are proportional to the divided query, and cosines do not change. Squared distances are ‖q‖² −
-	// (2xᵀq − ‖x‖²), and 2xᵀq − ‖x‖² ranks the rows.
+	// The query is divided by 2^exponent before its rotation, so that the sum of its squares
+	// neither overflows nor loses digits. exponent is 0 if the norm is between 2⁻¹⁰⁰ and 2¹⁰⁰.
+	// Inner products are proportional to the divided query, and cosines do not change. Squared
+	// distances are ‖q‖² − (2xᵀq − ‖x‖²), and 2xᵀq − ‖x‖² ranks the rows.
 	exponent int
 	square   float64 // ‖q‖², which may be +Inf
 	// up multiplies xᵀq of the divided query, and down multiplies ‖x‖². The products have the ratio
@@ -40,11 +40,11 @@ type Query struct {
 	rounded
 
 	// The law of errors: moments, or the variance of each row with RaBitQ.
-	moments       codelaw.Moments
-	eachRow       bool
-	bit           float64 // ‖s‖² of all codes, for RaBitQ with 1 bit
-	out, averaged float64 // d' and the number of rotations
-	perDimension  float64 // 1/(d' − 1)
+	moments      codelaw.Moments
+	eachRow      bool
+	bit          float64 // ‖s‖² of all codes, for RaBitQ with 1 bit
+	out          float64 // d'
+	perDimension float64 // 1/(d' − 1)
 
 	signs *Query // for the signs of codes
 
@@ -65,29 +65,6 @@ type rounded struct {
 	words, width int
 	table        *scan.Table
 }
-
-// shift is the query q − tc for the rows x of a centre c. Then
-//
-//	xᵀq      = product + t·(x−c)ᵀc + (x−c)ᵀ(q − tc)
-//	‖x − q‖² = ‖x−c‖² + distance + 2·short·(x−c)ᵀc − 2·(x−c)ᵀ(q − tc)
-type shift struct {
-	ready             atomic.Bool
-	t, short          float64 // qᵀc/‖c‖², which makes q − tc shortest, and 1 − t
-	product, distance float64 // qᵀc and ‖q − c‖²
-	norm              float64 // ‖q − tc‖
-	size, square      float64 // ‖c‖ and ‖c‖²
-	queryNorm         float64 // ‖q‖; if far, without the rounding of its rotation
-	terms             float64 // ‖q‖ + ‖tc‖ or, if far, ‖q − tc‖: rounding errors of products are relative to it
-
-	// far reports whether ‖q − tc‖ is so much smaller than ‖q‖ that the rounding of q would add to the
-	// errors of codes. Then own is q − tc, rotated and rounded by itself.
-	far bool
-	own *rounded
-}
-
-// farShare is a ratio of ‖q − tc‖ and ‖q‖. Below it, q − tc is rounded by itself. At this ratio the
-// error of rounding q is 1/5 of the error of codes of 1 bit, and 1/20 with 8 bits.
-const farShare = 1. / 16
 
 // vectorOf returns the divided query.
 func vectorOf[T dense.Float](x *Query) *[]T { return simd.Of[[]T, T](&x.single, &x.double) }
@@ -113,7 +90,7 @@ func (q *quantiser[T]) Prepare(dst *Query, x []T, by Measure, miss float64) *Que
 	if dst == nil {
 		dst = new(Query)
 	}
-	dst.by, dst.z = by, 0
+	dst.by, dst.miss, dst.z = by, miss, 0
 	if miss > 0 {
 		dst.z = normalQuantile(miss)
 	}
@@ -126,7 +103,7 @@ func (q *quantiser[T]) Prepare(dst *Query, x []T, by Measure, miss float64) *Que
 	defer q.preparers.Put(p)
 	vector := divide(dst, x)
 	q.rotate(p, vector)
-	dst.norm = math.Sqrt(2 * vecmath.HalfSquaredNorm(p.rotated[:q.out]))
+	dst.norm = math.Sqrt(2 * vecmath.HalfSquaredNorm(p.rotated))
 	if math.IsInf(dst.norm, 1) {
 		dst.norm = math.NaN()
 	}
@@ -145,7 +122,7 @@ func (q *quantiser[T]) Prepare(dst *Query, x []T, by Measure, miss float64) *Que
 // describe sets what a query knows of the quantiser.
 func (q *quantiser[T]) describe(dst *Query) {
 	dst.owner = q
-	dst.out, dst.averaged, dst.bit = float64(q.out), float64(len(q.rotations)), 0
+	dst.out, dst.bit = float64(q.out), 0
 	dst.perDimension = 1 / (dst.out - 1)
 	if dst.eachRow = q.options.Scheme == RaBitQ; !dst.eachRow {
 		dst.moments = q.theory()
@@ -177,10 +154,8 @@ func divide[T dense.Float](dst *Query, x []T) []T {
 
 // rotate sets the rotated vector of p.
 func (q *quantiser[T]) rotate(p *preparer[T], vector []T) {
-	p.rotated = scratch.Resize(p.rotated, q.elements)
-	for k, r := range q.rotations {
-		r.Apply(dense.Of(1, q.out, p.rotated[k*q.out:][:q.out]), dense.Of(1, q.in, vector))
-	}
+	p.rotated = scratch.Resize(p.rotated, q.out)
+	q.rotation.Apply(dense.Of(1, q.out, p.rotated), dense.Of(1, q.in, vector))
 }
 
 // round rounds the rotated vector of p, which has the given norm.
@@ -213,66 +188,6 @@ func (q *quantiser[T]) round(dst *rounded, norm float64, p *preparer[T]) {
 		scan.WholeOf(p.whole, dst.listed, q.places, q.width)
 		scan.Digits(dst.tile, p.whole, q.words, q.width)
 	}
-}
-
-// shiftOf returns the shift of a query for the rows of a cluster, or nil without centres.
-func (q *quantiser[T]) shiftOf(x *Query, cluster int) *shift {
-	if q.centres == nil {
-		return nil
-	}
-	s := &x.shifts[cluster]
-	if s.ready.Load() {
-		return s
-	}
-	x.mu.Lock()
-	defer x.mu.Unlock()
-	if s.ready.Load() {
-		return s
-	}
-	c, y := &q.centres[cluster], *vectorOf[T](x)
-	s.t, s.short = c.share(y)
-	s.product, s.distance = float64(s.t*c.square), vecmath.SquaredDistance(y, c.vector)
-	s.square, s.size = c.square, math.Sqrt(c.square)
-	sum := 0.0
-	for i, v := range c.vector {
-		rest := float64(y[i]) - float64(s.t*float64(v))
-		sum += float64(rest * rest)
-	}
-	s.norm = math.Sqrt(sum)
-	s.queryNorm, s.terms = x.norm, x.norm+float64(math.Abs(s.t)*s.size)
-	near := s.norm < farShare*x.norm
-	if near {
-		s.queryNorm, s.terms = math.Sqrt(2*vecmath.HalfSquaredNorm(y)), s.norm
-	}
-	if s.far = near && s.norm > 0; s.far {
-		if s.own == nil {
-			s.own = new(rounded)
-		}
-		p := q.preparers.Get()
-		defer q.preparers.Put(p)
-		p.shifted = scratch.Resize(p.shifted, q.in)
-		fraction, e := math.Frexp(s.norm) // the squares of q − tc might underflow in T
-		for i, v := range c.vector {
-			p.shifted[i] = T(math.Ldexp(float64(y[i])-float64(s.t*float64(v)), -e))
-		}
-		q.rotate(p, p.shifted)
-		q.round(s.own, fraction, p)
-	}
-	s.ready.Store(true)
-	return s
-}
-
-// roundedOf returns what codes are multiplied by: the query q, or q − tc.
-func (x *Query) roundedOf(s *shift) *rounded {
-	if s != nil && s.far {
-		return s.own
-	}
-	return &x.rounded
-}
-
-// fullNorm returns ‖x‖ of a row.
-func (s *shift) fullNorm(norm, centreProduct float64) float64 {
-	return math.Sqrt(max(0, float64(norm*norm)+2*centreProduct+s.square))
 }
 
 // normalQuantile returns a z ≥ √3 such that the error of an estimate exceeds z standard errors with

@@ -1,7 +1,11 @@
 package quantise
 
 import (
+	"fmt"
+	"math"
 	"sort"
+
+	"github.com/seed-feabd252/randfeat/internal/memory/limit"
 )
 
 // rows is an immutable list of rows. Append makes a new list, which shares the blocks of the old
@@ -44,21 +48,6 @@ type block struct {
 	signs       *block             // the codes of 1 bit of the same rows, if the layout has them
 }
 
-// code is the code of one row.
-type code struct {
-	words []uint64
-	numbers
-	signs     []uint64
-	signRatio float32
-}
-
-// numbers are what is stored beside the code of a row. ratio is 1 and others are 0 if the layout
-// lacks the column.
-type numbers struct {
-	norm, ratio, variance, centreProduct, codedProduct float64
-	cluster                                            int
-}
-
 // layout describes the codes of rows and their memory.
 type layout struct {
 	elements, width int // the number of codes of a row, and the bits of a code
@@ -92,14 +81,26 @@ func (l layout) bytes() int {
 	return n
 }
 
-// withCentres returns the layout for n clusters.
-func (l layout) withCentres(n int) layout {
-	l.clusters = n
-	l.has[centreProducts], l.has[codedProducts] = n > 1, n > 1
-	if n > 1 {
-		l.signWords = 0
-	}
+// withClusters returns the layout for n > 1 clusters.
+func (l layout) withClusters(n int) layout {
+	l.clusters, l.signWords = n, 0
+	l.has[centreProducts], l.has[codedProducts] = true, true
 	return l
+}
+
+// check returns an error if more rows after n rows are too many.
+func (l layout) check(n, more int) error {
+	if more > math.MaxInt-n {
+		return fmt.Errorf("quantise: %d rows after %d, more than an int counts", more, n)
+	}
+	n += more
+	if err := limit.Memory[uint64](n, l.words+l.signWords+4); err != nil {
+		return fmt.Errorf("quantise: %d rows of %d bytes: %w", n, l.bytes(), err)
+	}
+	if l.centred() && uint64(n) > math.MaxUint32 {
+		return fmt.Errorf("quantise: %d rows with centres, want less than 2³²", n)
+	}
+	return nil
 }
 
 // ofSigns returns the layout of the signs.
@@ -185,17 +186,6 @@ func (r cluster) before(id int) int {
 	return b.first + sort.Search(r.used(k), func(i int) bool { return int(b.ids[i]) >= id })
 }
 
-// each calls f for each block that holds places [from, to) of the cluster, with its places [lo,
-// hi).
-func (r cluster) each(from, to int, f func(b *block, lo, hi int)) {
-	for k := r.find(from); from < to; k++ {
-		b := r.blocks[k]
-		end := min(to, b.first+b.size)
-		f(b, from-b.first, end-b.first)
-		from = end
-	}
-}
-
 // label returns the cluster of row i.
 func (r *rows) label(i int) int {
 	if r.labels == nil {
@@ -223,19 +213,6 @@ func (r *rows) with(more int, labels []uint32, l layout) *rows {
 	return next
 }
 
-// places returns the places in their clusters of rows with the given labels that follow r.
-func (r *rows) places(labels []uint32, clusters int) []int {
-	places, next := make([]int, len(labels)), make([]int, clusters)
-	for i, l := range r.clusters {
-		next[i] = l.n
-	}
-	for i, label := range labels {
-		places[i] = next[label]
-		next[label]++
-	}
-	return places
-}
-
 // labelled returns the labels of r followed by more labels.
 func (r *rows) labelled(more []uint32) []*[labelled]uint32 {
 	labels, at := r.labels, r.n
@@ -250,40 +227,15 @@ func (r *rows) labelled(more []uint32) []*[labelled]uint32 {
 	return labels
 }
 
-// code returns the code of row i.
-func (r *rows) code(i, words int) code {
-	at := r.label(i)
-	l := r.clusters[at]
-	place := l.before(i)
-	b := l.blocks[l.find(place)]
-	c := b.code(place-b.first, words)
-	c.cluster = at
-	return c
-}
-
-// code returns the code in place i, without its cluster.
-func (b *block) code(i, words int) code {
-	c := code{words: b.words[i*words:][:words], numbers: b.numbersAt(i)}
-	if b.signs != nil {
-		n := len(b.signs.words) / b.size
-		c.signs, c.signRatio = b.signs.words[i*n:][:n], b.signs.numbers[ratios][i]
+// locate returns the block of row id, the place in the block, and the cluster.
+func (r *rows) locate(id int) (b *block, place, cluster int) {
+	cluster = r.label(id)
+	l := &r.clusters[cluster]
+	place = l.before(id)
+	if b = l.blocks[0]; place >= b.size {
+		b = l.blocks[l.find(place)]
 	}
-	return c
-}
-
-// numbersAt returns the numbers in place i, without the cluster.
-func (b *block) numbersAt(i int) numbers {
-	n := numbers{norm: float64(b.numbers[norms][i]), ratio: 1}
-	if v := b.numbers[ratios]; v != nil {
-		n.ratio = float64(v[i])
-	}
-	if v := b.numbers[variances]; v != nil {
-		n.variance = float64(v[i])
-	}
-	if b.ids != nil {
-		n.centreProduct, n.codedProduct = float64(b.numbers[centreProducts][i]), float64(b.numbers[codedProducts][i])
-	}
-	return n
+	return b, place - b.first, cluster
 }
 
 // id returns the number of the row in place i.
@@ -292,4 +244,59 @@ func (b *block) id(i int) int {
 		return b.first + i
 	}
 	return int(b.ids[i])
+}
+
+// copyRow copies place from of another block, of the same codes, to place i.
+func (b *block) copyRow(i int, other *block, from int, l layout) {
+	copy(b.words[i*l.words:][:l.words], other.words[from*l.words:])
+	for k, v := range b.numbers {
+		if v != nil {
+			v[i] = 0
+			if other.numbers[k] != nil {
+				v[i] = other.numbers[k][from]
+			}
+		}
+	}
+	if b.signs != nil {
+		b.signs.copyRow(i, other.signs, from, l.ofSigns())
+	}
+}
+
+// room is rows with room for more, which are not yet published.
+type room struct {
+	next   *rows
+	first  int // the number of the first new row
+	labels []uint32
+	places []int // the places of the new rows in their clusters, with centres
+}
+
+// room returns room after r for n rows, whose clusters are labels if the quantiser has centres.
+func (r *rows) room(n int, labels []uint32, l layout) *room {
+	m := &room{next: r.with(n, labels, l), first: r.n, labels: labels}
+	if labels != nil {
+		m.places = make([]int, n)
+		next := make([]int, l.clusters)
+		for i, c := range r.clusters {
+			next[i] = c.n
+		}
+		for i, label := range labels {
+			m.places[i] = next[label]
+			next[label]++
+		}
+	}
+	return m
+}
+
+// slot returns the block and the place of new row i, and sets its number.
+func (m *room) slot(i int) (b *block, at int) {
+	c, place := &m.next.clusters[0], m.first+i
+	if m.labels != nil {
+		c, place = &m.next.clusters[m.labels[i]], m.places[i]
+	}
+	b = c.blocks[c.find(place)]
+	at = place - b.first
+	if b.ids != nil {
+		b.ids[at] = uint32(m.first + i)
+	}
+	return b, at
 }

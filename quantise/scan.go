@@ -1,6 +1,7 @@
 package quantise
 
 import (
+	"cmp"
 	"context"
 	"math"
 	"slices"
@@ -14,17 +15,15 @@ import (
 	"github.com/seed-feabd252/randfeat/internal/memory/scratch"
 )
 
-// search is one search: its queries, its options, and the codes of its segments. A search scans all
-// codes once, or twice with SearchOptions.Rows.
+// search is one search: its queries, its options, and the rows. A search scans all codes once, or
+// twice with SearchOptions.Rows.
 type search[T dense.Float] struct {
-	q        *quantiser[T]
-	by       Measure
-	ctx      context.Context // nil if the search has none
-	options  SearchOptions[T]
-	segments []rows // the rows of the Codes
-	bases    []int  // the number of rows of the segments before each
-	n        int    // the number of rows of all segments
-	ranges   []blockRange
+	q       *quantiser[T]
+	by      Measure
+	ctx     context.Context // nil if the search has none
+	options SearchOptions[T]
+	rows    *rows
+	ranges  []blockRange
 
 	queries    []*ranking
 	kept       []*ranking // queries is a prefix of kept, whose memory later searches use
@@ -67,9 +66,9 @@ type ranking struct {
 
 // blockRange is the rows in places [lo, hi) of a block. A goroutine scans one blockRange at a time.
 type blockRange struct {
-	segment, cluster int
-	b                *block
-	lo, hi           int
+	cluster int
+	b       *block
+	lo, hi  int
 }
 
 const (
@@ -78,25 +77,18 @@ const (
 	group      = 8       // queries of one call of a kernel
 	fewShare   = 8       // if fewer of the rows of a chunk are selected, the others are not multiplied
 
-	// Processors fetch rows fastest in the order of their addresses. Kernels for several rows at a time
-	// are faster if rows are in a cache: if codes have fewer than inCaches words, and rows more than
-	// fewWords.
+	// Processors fetch rows fastest in the order of their addresses. Kernels for several rows at a
+	// time are faster if rows are in a cache: if codes have fewer than inCaches words, and rows
+	// more than fewWords.
 	inCaches = 1 << 21
 	fewWords = 32
 )
 
-// begin returns a search without queries and segments.
-func (q *quantiser[T]) begin(by Measure) *search[T] {
+// begin returns a search of rows without queries.
+func (q *quantiser[T]) begin(r *rows, by Measure) *search[T] {
 	s := q.searches.Get()
-	s.q, s.by, s.n = q, by, 0
+	s.q, s.rows, s.by = q, r, by
 	return s
-}
-
-// addSegment adds the published rows of c as a segment.
-func (s *search[T]) addSegment(c *codes[T]) {
-	all := *c.rows()
-	s.segments, s.bases = append(s.segments, all), append(s.bases, s.n)
-	s.n += all.n
 }
 
 // addQuery adds a query and the number of rows to find.
@@ -110,7 +102,7 @@ func (s *search[T]) addQuery(query *Query, wanted int) {
 	x.Query, x.index, x.k, x.best, x.possible = query, n, wanted, x.best[:0], x.possible[:0]
 	x.worst.Store(math.Float64bits(math.Inf(-1)))
 	if s.options.Rows != nil {
-		x.zExact = normalQuantile(s.options.MissProbability / float64(max(wanted, 1)))
+		x.zExact = normalQuantile(cmp.Or(query.miss, exactMiss) / float64(max(wanted, 1)))
 	}
 	if s.q.centres != nil {
 		s.chooseCentres(x)
@@ -132,19 +124,10 @@ func (s *search[T]) arrange() {
 	}
 }
 
-// locate returns the segment of a row, and the number of the row in the segment.
-func (s *search[T]) locate(row int) (segment, id int) {
-	for s.bases[segment]+s.segments[segment].n <= row {
-		segment++
-	}
-	return segment, row - s.bases[segment]
-}
-
 // end returns the memory of the search to the pool, without references to codes and options.
 func (s *search[T]) end() {
-	clear(s.segments)
 	clear(s.ranges)
-	s.segments, s.bases, s.ranges = s.segments[:0], s.bases[:0], s.ranges[:0]
+	s.rows, s.ranges = nil, s.ranges[:0]
 	for _, x := range s.queries {
 		x.Query = nil
 	}
@@ -168,20 +151,17 @@ func (s *search[T]) run() {
 	s.seen.Store(0)
 	size := max(rangeBytes/(8*s.q.words)/chunkRows, 1) * chunkRows
 	s.ranges = s.ranges[:0]
-	for i := range s.segments {
-		all := &s.segments[i]
-		for k, c := range all.clusters {
-			if c.n == 0 || !slices.ContainsFunc(s.queries, func(x *ranking) bool { return x.scans(k) }) {
-				continue
+	for k, c := range s.rows.clusters {
+		if c.n == 0 || !slices.ContainsFunc(s.queries, func(x *ranking) bool { return x.scans(k) }) {
+			continue
+		}
+		for _, b := range c.blocks {
+			end := min(b.size, c.n-b.first)
+			if s.products != nil {
+				b = b.signs
 			}
-			for _, b := range c.blocks {
-				end := min(b.size, c.n-b.first)
-				if s.products != nil {
-					b = b.signs
-				}
-				for lo := 0; lo < end; lo += size {
-					s.ranges = append(s.ranges, blockRange{i, k, b, lo, min(lo+size, end)})
-				}
+			for lo := 0; lo < end; lo += size {
+				s.ranges = append(s.ranges, blockRange{k, b, lo, min(lo+size, end)})
 			}
 		}
 	}
@@ -191,7 +171,6 @@ func (s *search[T]) run() {
 // scanner is the memory of a goroutine that scans a blockRange in chunks of up to chunkRows rows.
 type scanner struct {
 	blockRange                          // of the chunk
-	base         int                    // the number of the first row of the segment in all segments
 	longest      float64                // the largest of the stored norms
 	factor       float64                // the largest of factors
 	variance     float64                // the largest ‖s‖²/(sᵀu)² − 1 of the chunk, in the second pass
@@ -199,8 +178,7 @@ type scanner struct {
 	largestNorm  float64                // likewise
 	selected     [chunkRows / 64]uint64 // a bit for each row: the options of the search select it
 	allSelected  bool
-	members      [chunkRows/64 + 1]uint64 // the result of Set.Words
-	few          bool                     // few rows are selected, which are multiplied one by one
+	few          bool // few rows are selected, which are multiplied one by one
 
 	batch
 	products [group * chunkRows]float32 // sᵀp/‖p‖, for the rounded vector p of each query
@@ -223,7 +201,7 @@ func (s *search[T]) Piece(i int) {
 	for k := range s.queries {
 		p.best[k], p.possible[k] = p.best[k][:0], p.possible[k][:0]
 	}
-	p.blockRange, p.base = *all, s.bases[all.segment]
+	p.blockRange = *all
 	for ; p.lo < all.hi; p.lo += chunkRows {
 		if s.chunks == everyChunk || s.chunks.has(p.lo) {
 			p.hi = min(p.lo+chunkRows, all.hi)

@@ -8,8 +8,8 @@ import (
 	"github.com/seed-feabd252/randfeat/internal/compute/vecmath"
 )
 
-// score returns the number that ranks a row, from the estimate of the cosine. With centres the score
-// is the estimate of the measure, negative for a distance. Without centres the score does not
+// score returns the number that ranks a row, from the estimate of the cosine. With centres the
+// score is the estimate of the measure, negative for a distance. Without centres the score does not
 // contain the norm of the query.
 func (x *Query) score(s *shift, n *numbers, cosine float64) float64 {
 	norm := n.norm
@@ -80,8 +80,8 @@ func upperCosine(estimate, c float64) float64 {
 	return max(-1, min((estimate+float64(c*math.Sqrt(max(0, square-float64(estimate*estimate)))))/square, 1))
 }
 
-// withRoundings returns a bound of a cosine that also bounds products with rounded norms. The result
-// of upperCosine does so unless it is near 1.
+// withRoundings returns a bound of a cosine that also bounds products with rounded norms. The
+// result of upperCosine does so unless it is near 1.
 func withRoundings(bound float64) float64 {
 	if bound > 1-0x1p-10 {
 		bound += roundings
@@ -89,9 +89,9 @@ func withRoundings(bound float64) float64 {
 	return bound
 }
 
-// errorBound returns z standard errors of the estimate of a cosine of 0, from a code with variance =
-// ‖s‖²/(sᵀu)² − 1, and z standard errors of the rounding of the query. With centres, rotations and
-// products have rounding errors relative to s.terms.
+// errorBound returns z standard errors of the estimate of a cosine of 0, from a code with variance
+// = ‖s‖²/(sᵀu)² − 1, and z standard errors of the rounding of the query. With centres, rotations
+// and products have rounding errors relative to s.terms.
 func (x *Query) errorBound(s *shift, z, variance float64) (law, rounding float64) {
 	norm := x.norm
 	if s != nil {
@@ -105,13 +105,6 @@ func (x *Query) errorBound(s *shift, z, variance float64) (law, rounding float64
 		rounding += 0x1p-21 * s.terms / (norm * math.Sqrt(x.out))
 	}
 	return float64(z * math.Sqrt(variance/(x.out-1))), float64(z * rounding * math.Sqrt(1+variance))
-}
-
-// numbersOf returns the numbers of a place of the block of p.
-func (p *scanner) numbersOf(place int) numbers {
-	n := p.b.numbersAt(place)
-	n.cluster = p.cluster
-	return n
 }
 
 // offer adds the rows of a chunk that are among the best k so far to the candidates of a query.
@@ -134,15 +127,15 @@ func (s *search[T]) offer(p *scanner, x *ranking, products []float32) {
 		if plain && p.b.numbers[ratios] != nil {
 			score = float64(p.b.numbers[norms][p.lo+i]) * float64(float64(products[i])*float64(p.b.numbers[ratios][p.lo+i]))
 		} else {
-			n := p.numbersOf(p.lo + i)
+			n := p.b.numbersAt(p.lo + i)
 			score = x.score(to, &n, x.cosine(to, products[i], &n))
 		}
 		if score < worst {
 			continue
 		}
 		id := p.b.id(p.lo + i)
-		c := candidate{score, p.base + id, products[i]}
-		if len(best) >= x.k && c.worse(best[x.k-1]) || !s.accepts(p.segment, id) {
+		c := candidate{score, id, products[i]}
+		if len(best) >= x.k && c.worse(best[x.k-1]) || !s.accepts(id) {
 			continue
 		}
 		if best = keep(best, c, x.k); len(best) >= x.k {
@@ -152,8 +145,8 @@ func (s *search[T]) offer(p *scanner, x *ranking, products []float32) {
 	p.best[x.index] = best
 }
 
-// offerPossible adds the rows of a chunk whose upper bounds are not worse than the worst exact value
-// so far to the candidates of a query.
+// offerPossible adds the rows of a chunk whose upper bounds are not worse than the worst exact
+// value so far to the candidates of a query.
 func (s *search[T]) offerPossible(p *scanner, x *ranking, products []float32) {
 	to := s.q.shiftOf(x.Query, p.cluster)
 	if math.IsInf(x.least.score, 1) {
@@ -167,19 +160,19 @@ func (s *search[T]) offerPossible(p *scanner, x *ranking, products []float32) {
 		return
 	}
 	for i := p.next(0, limit); i < p.hi-p.lo; i = p.next(i+1, limit) {
-		n := p.numbersOf(p.lo + i)
+		n := p.b.numbersAt(p.lo + i)
 		law, rounding := x.errorBound(to, x.zExact, x.varianceOf(&n)+0x1p-22+s.variance)
 		high := withRoundings(upperCosine(x.cosine(to, products[i], &n)+rounding, law)) + beyond
 		id := p.b.id(p.lo + i)
-		c := candidate{score: x.upperScore(to, &n, high), row: p.base + id}
-		if !c.worse(x.least) && !x.found(c.row) && s.accepts(p.segment, id) {
+		c := candidate{score: x.upperScore(to, &n, high), row: id}
+		if !c.worse(x.least) && !x.found(c.row) && s.accepts(id) {
 			p.possible[x.index] = append(p.possible[x.index], c)
 		}
 	}
 }
 
-// next returns the first selected row from i on whose p.scores is not below the limit, or the number
-// of rows of the chunk.
+// next returns the first selected row from i on whose p.scores is not below the limit, or the
+// number of rows of the chunk.
 func (p *scanner) next(i int, limit float32) int {
 	scores := p.scores[:p.hi-p.lo]
 	for ; i < len(scores); i++ {
@@ -199,9 +192,10 @@ func (x *ranking) found(row int) bool {
 	return ok
 }
 
-// screen computes the scores of a chunk in float32, many at a time, for p.scores, and returns a limit.
-// The scores of rows below the limit are below worst, even if each cosine exceeds its estimate by
-// margin. The limit allows for rounding errors. screen reports whether other rows may exist.
+// screen computes the scores of a chunk in float32, many at a time, for p.scores, and returns a
+// limit. The scores of rows below the limit are below worst, even if each cosine exceeds its
+// estimate by margin. The limit allows for rounding errors. screen reports whether other rows may
+// exist.
 func (s *search[T]) screen(p *scanner, x *Query, to *shift, products []float32, margin, worst float64) (limit float32, some bool) {
 	n, none := p.hi-p.lo, float32(math.Inf(-1))
 	if p.few {

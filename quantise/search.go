@@ -3,12 +3,60 @@ package quantise
 import (
 	"context"
 	"fmt"
+
+	"github.com/seed-feabd252/randfeat/dense"
 )
+
+// SearchOptions selects the rows that Codes.SearchAll ranks, and how it ranks them. The zero value
+// ranks all rows by their estimates.
+type SearchOptions[T dense.Float] struct {
+	// Only is a set of rows, and SearchAll ignores other rows. Except is a set of rows that
+	// SearchAll ignores, such as deleted rows. Row i is in a set if bit i%64 of word i/64 is 1.
+	// Rows beyond the last word are not in the set. A nil slice means no restriction. SearchAll
+	// skips the codes of 256 rows if it ignores all of them. The sets must not change during a
+	// search.
+	Only, Except []uint64
+
+	// Accept reports whether SearchAll may return a row. Nil accepts all rows. SearchAll calls
+	// Accept only for rows that would enter the list, possibly twice for a row, and from several
+	// goroutines.
+	Accept func(id int) bool
+
+	// Rows writes the original rows ids into dst, which is len(ids)×d. The numbers ascend. If Rows
+	// is not nil, SearchAll returns exact values with a StdErr of 0, and misses one of the best
+	// rows of a query, over rotations, with at most the probability of Quantiser.Prepare, or 0.01
+	// if that is 0. SearchAll calls Rows from one goroutine, for a few rows of one query at a time,
+	// and returns its error.
+	Rows func(dst dense.Matrix[T], ids []int) error
+
+	// Centres is the number of centres whose rows SearchAll ranks: the centres nearest to the query
+	// by the measure. SearchAll also ranks the rows whose centre is the origin. Zero, and a number
+	// above the number of centres, mean all centres.
+	Centres int
+}
+
+// exactMiss is the probability that a search with Rows misses a row, if the query has none.
+const exactMiss = 0.01
+
+// RowsOf returns a function for SearchOptions.Rows that reads the rows from a matrix.
+func RowsOf[T dense.Float](x dense.Matrix[T]) func(dst dense.Matrix[T], ids []int) error {
+	return func(dst dense.Matrix[T], ids []int) error {
+		if x.Cols != dst.Cols {
+			return fmt.Errorf("quantise: rows of %d elements, want %d", x.Cols, dst.Cols)
+		}
+		for i, id := range ids {
+			if id >= x.Rows {
+				return fmt.Errorf("quantise: row %d of a matrix of %d rows", id, x.Rows)
+			}
+			copy(dst.Row(i), x.Row(id))
+		}
+		return nil
+	}
+}
 
 func (c *codes[T]) Search(dst []Hit, query *Query) []Hit {
 	c.q.check(query)
-	s := c.q.begin(query.by)
-	s.addSegment(c)
+	s := c.q.begin(c.rows(), query.by)
 	s.addQuery(query, len(dst))
 	s.find()
 	dst = s.write(s.queries[0], dst)
@@ -16,17 +64,20 @@ func (c *codes[T]) Search(dst []Hit, query *Query) []Hit {
 	return dst
 }
 
-func (q *quantiser[T]) Search(ctx context.Context, hits [][]Hit, queries []*Query, o SearchOptions[T], segments ...Codes[T]) error {
+func (c *codes[T]) SearchAll(ctx context.Context, hits [][]Hit, queries []*Query, o SearchOptions[T]) error {
 	if ctx == nil {
 		panic("quantise: ctx is nil")
 	}
 	if err := ctx.Err(); err != nil {
 		return err
 	}
-	if err := q.checkOptions(&o, len(segments)); err != nil {
-		return err
-	}
-	if len(hits) != len(queries) {
+	q := c.q
+	switch {
+	case o.Centres < 0:
+		return fmt.Errorf("quantise: Centres = %d, want at least 0", o.Centres)
+	case o.Rows != nil && q.options.Scheme != RaBitQ:
+		return fmt.Errorf("quantise: Rows with codes of %v, want RaBitQ, which knows the error of each code", q.options.Scheme)
+	case len(hits) != len(queries):
 		return fmt.Errorf("quantise: %d lists of hits for %d queries", len(hits), len(queries))
 	}
 	for i, query := range queries {
@@ -37,32 +88,14 @@ func (q *quantiser[T]) Search(ctx context.Context, hits [][]Hit, queries []*Quer
 			return fmt.Errorf("quantise: query %d has measure %d, want %d like the first", i, query.by, queries[0].by)
 		}
 	}
-	if len(segments) == 0 {
-		for i := range hits {
-			hits[i] = hits[i][:0]
-		}
-	}
-	if len(segments) == 0 || len(queries) == 0 {
+	if len(queries) == 0 {
 		return nil
 	}
-	s := q.begin(queries[0].by)
+	s := q.begin(c.rows(), queries[0].by)
 	defer s.end()
-	for i, segment := range segments {
-		c, ok := segment.(*codes[T])
-		switch {
-		case !ok || c == nil:
-			return fmt.Errorf("quantise: segment %d is nil", i)
-		case !q.equals(c.q):
-			return fmt.Errorf("quantise: segment %d is of another quantiser", i)
-		}
-		s.addSegment(c)
-	}
-	if o.Rows != nil && q.options.Scheme != RaBitQ {
-		return fmt.Errorf("quantise: Rows with codes of %v, want RaBitQ, which knows the error of each code", q.options.Scheme)
-	}
 	s.ctx, s.options = ctx, o
 	for i, query := range queries {
-		s.addQuery(query, min(len(hits[i]), s.n))
+		s.addQuery(query, min(len(hits[i]), s.rows.n))
 	}
 	if o.Rows != nil {
 		return s.readExact(hits)
@@ -73,32 +106,6 @@ func (q *quantiser[T]) Search(ctx context.Context, hits [][]Hit, queries []*Quer
 	}
 	for i, x := range s.queries {
 		hits[i] = s.write(x, hits[i])
-	}
-	return nil
-}
-
-// checkOptions checks the options of a search of a number of segments, and sets MissProbability.
-func (q *quantiser[T]) checkOptions(o *SearchOptions[T], segments int) error {
-	for i, sets := range [...][]Set{o.Only, o.Except} {
-		if sets != nil && len(sets) != segments {
-			return fmt.Errorf("quantise: %s has %d sets for %d segments", [...]string{"Only", "Except"}[i], len(sets), segments)
-		}
-		for k, set := range sets {
-			if set == nil {
-				return fmt.Errorf("quantise: set %d of %s is nil", k, [...]string{"Only", "Except"}[i])
-			}
-		}
-	}
-	switch {
-	case o.Rows == nil && o.MissProbability != 0:
-		return fmt.Errorf("quantise: MissProbability = %v without Rows", o.MissProbability)
-	case o.Centres < 0:
-		return fmt.Errorf("quantise: Centres = %d, want at least 0", o.Centres)
-	case !(o.MissProbability >= 0 && o.MissProbability < 1):
-		return fmt.Errorf("quantise: MissProbability = %v, want a probability between 0 and 1", o.MissProbability)
-	}
-	if o.MissProbability == 0 {
-		o.MissProbability = 0.01
 	}
 	return nil
 }
@@ -122,11 +129,7 @@ func (q *quantiser[T]) check(query *Query) {
 // write writes the best rows of a query into dst, best first, and returns dst with their number.
 func (s *search[T]) write(x *ranking, dst []Hit) []Hit {
 	if x.norm != x.norm {
-		dst = dst[:s.first(dst)]
-		for i := range dst {
-			dst[i].Estimate = Estimate{Value: x.norm, StdErr: x.norm}
-		}
-		return dst
+		return s.first(dst, x.norm)
 	}
 	x.best = cut(x.best, x.k)
 	dst = dst[:len(x.best)]
@@ -139,30 +142,27 @@ func (s *search[T]) write(x *ranking, dst []Hit) []Hit {
 		some := dst[from:min(from+fewRows, len(dst))]
 		for i := range some {
 			c := x.best[uint32(order[from+i])]
-			segment, id := s.locate(c.row)
-			some[i].Segment, some[i].ID = segment, id
-			s.segments[segment].addRow(f, i, id, s.q.words)
-			f.products[i] = c.product
+			f.ids[i], f.products[i] = c.row, c.product
 		}
+		s.rows.addRows(f, f.ids[:len(some)], s.q.words)
 		s.q.estimateProducts(estimates[:len(some)], x.Query, f)
 		for i := range some {
-			some[i].Estimate = estimates[i]
+			some[i] = Hit{f.ids[i], estimates[i]}
 		}
 	}
 	sortHits(dst, s.by)
 	return dst
 }
 
-// first writes the first rows that the options select into dst and returns their number.
-func (s *search[T]) first(dst []Hit) int {
+// first writes the first rows that the options select into dst, with a value that is no number, and
+// returns dst with their number.
+func (s *search[T]) first(dst []Hit, nan float64) []Hit {
 	n := 0
-	for i := range s.segments {
-		for id := 0; id < s.segments[i].n && n < len(dst); id++ {
-			if s.selects(i, id) && s.accepts(i, id) {
-				dst[n] = Hit{Segment: i, ID: id}
-				n++
-			}
+	for id := 0; id < s.rows.n && n < len(dst); id++ {
+		if s.selects(id) && s.accepts(id) {
+			dst[n] = Hit{id, Estimate{Value: nan, StdErr: nan}}
+			n++
 		}
 	}
-	return n
+	return dst[:n]
 }

@@ -14,10 +14,10 @@ func (s *search[T]) selectRows(p *scanner) bool {
 		p.selected[w] = ^uint64(0) >> (64 - min(max(n-64*w, 0), 64))
 	}
 	if s.options.Only != nil {
-		p.choose(s.options.Only[p.segment], 0)
+		p.choose(s.options.Only, 0)
 	}
 	if s.options.Except != nil {
-		p.choose(s.options.Except[p.segment], ^uint64(0))
+		p.choose(s.options.Except, ^uint64(0))
 	}
 	count := 0
 	for _, word := range p.selected {
@@ -28,28 +28,29 @@ func (s *search[T]) selectRows(p *scanner) bool {
 }
 
 // choose keeps the selected rows whose bits in the set, after the exclusive or with flip, are 1.
-func (p *scanner) choose(set Set, flip uint64) {
-	words := &p.members
+func (p *scanner) choose(set []uint64, flip uint64) {
 	if p.b.ids == nil {
 		first := p.b.first + p.lo
-		set.Words(words[:], first/64)
-		shift := first % 64
+		at, shift := first/64, first%64
 		for w := range p.selected {
-			p.selected[w] &= words[w]>>shift | words[w+1]<<(64-shift) ^ flip
+			p.selected[w] &= wordOf(set, at+w)>>shift | wordOf(set, at+w+1)<<(64-shift) ^ flip
 		}
 		return
 	}
-	at := -1
 	for i := p.nextSelected(0); i < p.hi-p.lo; i = p.nextSelected(i + 1) {
 		id := int(p.b.ids[p.lo+i])
-		if id/64 != at {
-			at = id / 64
-			set.Words(words[:1], at)
-		}
-		if (words[0]^flip)>>(id%64)&1 == 0 {
+		if (wordOf(set, id/64)^flip)>>(id%64)&1 == 0 {
 			p.selected[i/64] &^= 1 << (i % 64)
 		}
 	}
+}
+
+// wordOf returns word i of a set of rows, 0 beyond its end.
+func wordOf(set []uint64, i int) uint64 {
+	if i < len(set) {
+		return set[i]
+	}
+	return 0
 }
 
 // hide replaces the scores of rows that are not selected by NaN.
@@ -77,21 +78,13 @@ func (p *scanner) nextSelected(i int) int {
 }
 
 // selects reports whether Only and Except select a row.
-func (s *search[T]) selects(segment, id int) bool {
-	var only, except [1]uint64
-	if only[0] = ^uint64(0); s.options.Only != nil {
-		s.options.Only[segment].Words(only[:], id/64)
-	}
-	if s.options.Except != nil {
-		s.options.Except[segment].Words(except[:], id/64)
-	}
-	return (only[0]&^except[0])>>(id%64)&1 == 1
+func (s *search[T]) selects(id int) bool {
+	o := &s.options
+	return (o.Only == nil || wordOf(o.Only, id/64)>>(id%64)&1 == 1) && wordOf(o.Except, id/64)>>(id%64)&1 == 0
 }
 
 // accepts reports whether Accept accepts a row.
-func (s *search[T]) accepts(segment, id int) bool {
-	return s.options.Accept == nil || s.options.Accept(segment, id)
-}
+func (s *search[T]) accepts(id int) bool { return s.options.Accept == nil || s.options.Accept(id) }
 
 // chooseCentres sets x.clusters to the SearchOptions.Centres centres nearest to the query and the
 // origin.

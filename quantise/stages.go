@@ -5,7 +5,6 @@ import (
 	"math"
 	"slices"
 
-	"github.com/seed-feabd252/randfeat/internal/compute/scan"
 	"github.com/seed-feabd252/randfeat/internal/memory/scratch"
 )
 
@@ -15,8 +14,8 @@ const (
 	stagedShare = 1 << 5  // a search reads all codes if it may need the codes of more than 1/32 of the rows
 	stagedMiss  = 0.01    // the probability that a search misses one of its rows
 
-	// codeVariance bounds ‖s‖²/(sᵀu)² − 1 of codes of 4 and 8 bits, but for rare rows. The upper bound
-	// of an estimate from a code is the bound from its sign, with this variance added.
+	// codeVariance bounds ‖s‖²/(sᵀu)² − 1 of codes of 4 and 8 bits, but for rare rows. The upper
+	// bound of an estimate from a code is the bound from its sign, with this variance added.
 	codeVariance = 0.02
 )
 
@@ -33,19 +32,6 @@ const (
 // has reports whether the sample has the chunk that begins at a place.
 func (c sample) has(place int) bool { return (place/chunkRows%sampleStep == 0) == (c == sampledChunks) }
 
-// encodeSigns writes the signs of the codes in e.codes, which are those of row i of e, to place at of
-// b. It changes e.codes.
-func (q *quantiser[T]) encodeSigns(b *block, at int, e *encoder[T], i int, norm float64) {
-	for j := range e.codes {
-		e.codes[j] >>= q.width - 1
-	}
-	scan.Pack(b.words[at*q.signWords:][:q.signWords], e.codes, 1)
-	if norm > 0 {
-		y := e.rotated[0].Rows(i + 1).Row(i)
-		b.numbers[ratios][at] = float32(norm / q.signs.along(e.codes, y))
-	}
-}
-
 // find finds the best rows of all queries.
 func (s *search[T]) find() {
 	if s.findStaged() || s.ended() {
@@ -58,20 +44,19 @@ func (s *search[T]) find() {
 }
 
 // findStaged finds the best rows of one query in two stages, and reports whether it has. A search t
-// of the signs reads a sample of rows, and stops if the upper bounds of many exceed the expected worst
-// of the best k. Otherwise t reads all signs, s estimates the 2k best rows of t, and then the rows
-// whose upper bounds exceed the worst of the best k so far, in descending order of bounds.
+// of the signs reads a sample of rows, and stops if the upper bounds of many exceed the expected
+// worst of the best k. Otherwise t reads all signs, s estimates the 2k best rows of t, and then the
+// rows whose upper bounds exceed the worst of the best k so far, in descending order of bounds.
 func (s *search[T]) findStaged() bool {
 	x, o := s.queries[0], &s.options
-	if s.q.signs == nil || len(s.queries) > 1 || s.n < stagedRows || x.k == 0 || x.k > s.n/(4*stagedShare) || !(x.norm > 0) ||
+	if s.q.signs == nil || len(s.queries) > 1 || s.rows.n < stagedRows || x.k == 0 || x.k > s.rows.n/(4*stagedShare) || !(x.norm > 0) ||
 		o.Only != nil || o.Except != nil || o.Accept != nil {
 		return false
 	}
-	t := s.q.signs.begin(s.by)
+	t := s.q.signs.begin(s.rows, s.by)
 	defer t.end()
-	t.ctx, t.n, t.variance = s.ctx, s.n, codeVariance
-	t.segments, t.bases = append(t.segments, s.segments...), append(t.bases, s.bases...)
-	s.signProducts = scratch.Resize(s.signProducts, s.n)
+	t.ctx, t.variance = s.ctx, codeVariance
+	s.signProducts = scratch.Resize(s.signProducts, s.rows.n)
 	t.products = s.signProducts
 	few := max((x.k+sampleStep-1)/sampleStep, 2)
 	t.addQuery(x.signs, 4*few)
@@ -102,7 +87,7 @@ func (s *search[T]) findStaged() bool {
 	if !s.estimateBest(x, t, x.k) {
 		return false
 	}
-	t.chunks, t.secondPass, t.most = everyChunk, true, s.n/stagedShare
+	t.chunks, t.secondPass, t.most = everyChunk, true, s.rows.n/stagedShare
 	t.run()
 	if len(y.possible) > t.most || s.ended() {
 		return false
@@ -118,8 +103,8 @@ func (s *search[T]) findStaged() bool {
 	return true
 }
 
-// estimateBest estimates the best rows of t for x.best, and sets the least of the rows of t to the row
-// k. It reports whether there are as many rows.
+// estimateBest estimates the best rows of t for x.best, and sets the least of the rows of t to the
+// row k. It reports whether there are as many rows.
 func (s *search[T]) estimateBest(x *ranking, t *search[T], k int) bool {
 	y := t.queries[0]
 	y.best = cut(y.best, y.k)
@@ -142,9 +127,9 @@ func (s *search[T]) estimateCandidates(x *ranking, rows []candidate) {
 	for from := 0; from < len(rows); from += fewRows {
 		some := rows[from:min(from+fewRows, len(rows))]
 		for i, c := range some {
-			segment, id := s.locate(c.row)
-			s.segments[segment].addRow(f, i, id, s.q.words)
+			f.ids[i] = c.row
 		}
+		s.rows.addRows(f, f.ids[:len(some)], s.q.words)
 		f.multiply(&x.rounded, len(some))
 		for i, c := range some {
 			n := numbers{norm: float64(f.columns[norms][i]), ratio: float64(f.columns[ratios][i])}

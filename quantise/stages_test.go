@@ -25,16 +25,16 @@ func mixture(n, d, centres int, rng *rand.Rand) dense.Matrix[float32] {
 	return x
 }
 
-// staged encodes rows with signs and without.
-func staged(t testing.TB, x dense.Matrix[float32], bits int) (with, without quantise.Codes[float32]) {
-	var all [2]quantise.Codes[float32]
-	for i := range all {
-		q, err := quantise.New[float32](x.Cols, quantise.Options{Bits: bits, TwoStage: i == 0}, rand.NewPCG(1, 2))
-		require.NoError(t, err)
-		all[i], err = q.Encode(t.Context(), x)
-		require.NoError(t, err)
-	}
-	return all[0], all[1]
+// staged encodes rows with signs.
+func staged(t testing.TB, x dense.Matrix[float32], bits int) quantise.Codes[float32] {
+	return encode(t, x, quantise.Options{Bits: bits, TwoStage: true})
+}
+
+// oneStage reads all codes, because it has an option.
+func oneStage(t testing.TB, c quantise.Codes[float32], dst []quantise.Hit, query *quantise.Query) []quantise.Hit {
+	hits := [][]quantise.Hit{dst}
+	require.NoError(t, c.SearchAll(t.Context(), hits, []*quantise.Query{query}, quantise.SearchOptions[float32]{Accept: func(int) bool { return true }}))
+	return hits[0]
 }
 
 // A search in two stages finds the rows of the full search with equal bits, but for misses.
@@ -46,8 +46,7 @@ func TestStages(t *testing.T) {
 	x := mixture(n, d, 100, rng)
 	row, got, want := make([]float32, d), make([]quantise.Hit, 100), make([]quantise.Hit, 100)
 	for _, bits := range []int{4, 8} {
-		with, without := staged(t, x, bits)
-		require.Equal(t, without.Bytes()+n*(d/8+4), with.Bytes())
+		with := staged(t, x, bits)
 		missed := 0
 		for by := quantise.InnerProduct; by <= quantise.SquaredDistance; by++ {
 			stages := 0
@@ -56,7 +55,7 @@ func TestStages(t *testing.T) {
 					row[j] = v + float32(rng.NormFloat64())
 				}
 				query := with.Quantiser().Prepare(nil, row, by, 0)
-				full := without.Search(want, without.Quantiser().Prepare(nil, row, by, 0))
+				full := oneStage(t, with, want, query)
 				for _, k := range []int{1, 10, 100} {
 					hits := with.Search(got[:k], query)
 					require.Len(t, hits, k)
@@ -83,8 +82,7 @@ func TestStages(t *testing.T) {
 		again, err := quantise.View[float32](fileOf(t, with))
 		require.NoError(t, err)
 		require.NoError(t, again.Grow(1000))
-		moved, err := with.Quantiser().Encode(t.Context(), x.RowRange(0, 0))
-		require.NoError(t, err)
+		moved := codesOf(t, with.Quantiser(), x.RowRange(0, 0))
 		require.NoError(t, moved.Grow(n/2))
 		require.NoError(t, moved.AppendRows(with, nil))
 		query, k := with.Quantiser().Prepare(nil, x.Row(n-1), quantise.Cosine, 0), 10
@@ -94,13 +92,12 @@ func TestStages(t *testing.T) {
 			assert.True(t, quantise.Staged(c, query, k))
 			assert.Equal(t, with.Search(make([]quantise.Hit, k), query), c.Search(make([]quantise.Hit, k), query))
 		}
-		assert.Error(t, without.AppendRows(with, nil))
 		assert.Zero(t, testing.AllocsPerRun(10, func() { with.Search(hits[:k], query) }))
 	}
 }
 
-// Zero rows, rows that are equal, norms from e⁻¹² to e¹² and rows of two coordinates, for queries that
-// are rows and rows times −1: the lists are those of the full search.
+// Zero rows, rows that are equal, norms from e⁻¹² to e¹² and rows of two coordinates, for queries
+// that are rows and rows times −1: the lists are those of the full search.
 func TestStagesOfUnusualRows(t *testing.T) {
 	const n, d, k = 17_000, 768, 10
 	vectors := mixture(50, d, 10, rand.New(rand.NewPCG(5, 6)))
@@ -134,7 +131,7 @@ func TestStagesOfUnusualRows(t *testing.T) {
 		for i := range n {
 			change(i, x.Row(i), rng)
 		}
-		with, without := staged(t, x, 4)
+		with := staged(t, x, 4)
 		for by := quantise.InnerProduct; by <= quantise.SquaredDistance; by++ {
 			stages := 0
 			for i := range 4 {
@@ -146,7 +143,7 @@ func TestStagesOfUnusualRows(t *testing.T) {
 				if quantise.Staged(with, query, k) {
 					stages++
 				}
-				want := without.Search(make([]quantise.Hit, k), without.Quantiser().Prepare(nil, row, by, 0))
+				want := oneStage(t, with, make([]quantise.Hit, k), query)
 				assert.Equal(t, want, with.Search(make([]quantise.Hit, k), query), "%s, %v", name, by)
 			}
 			if name != "equal and zeros" || by != quantise.Cosine { // signs promise no gain there
@@ -160,28 +157,24 @@ var hits = make([]quantise.Hit, 10)
 
 // Rows without clusters need so many codes that a sample of the signs refuses the first stage.
 func TestStagesRefused(t *testing.T) {
-	with, without := staged(t, random[float32](20_000, 768, 1), 4)
+	with := staged(t, random[float32](20_000, 768, 1), 4)
 	row := random[float32](1, 768, 2).Row(0)
 	query := with.Quantiser().Prepare(nil, row, quantise.InnerProduct, 0)
 	assert.False(t, quantise.Staged(with, query, 10))
-	want := without.Search(make([]quantise.Hit, 10), without.Quantiser().Prepare(nil, row, quantise.InnerProduct, 0))
+	want := oneStage(t, with, make([]quantise.Hit, 10), query)
 	assert.Equal(t, want, with.Search(make([]quantise.Hit, 10), query))
 }
 
-// The options that have no signs, and rows of a quantiser with centres, which has none.
+// Rows of a quantiser with centres have no signs, and rows without signs move to no codes with
+// them.
 func TestStagesWithoutSigns(t *testing.T) {
-	for _, o := range []quantise.Options{{Bits: 1}, {Bits: 2}, {Scheme: quantise.LloydMax}, {Scheme: quantise.Uniform, Bits: 8}, {Scheme: quantise.QJL}} {
-		o.TwoStage = true
-		_, err := quantise.New[float32](768, o, rand.NewPCG(1, 2))
-		assert.ErrorContains(t, err, "TwoStage")
-	}
 	x := random[float32](10, 768, 1)
-	with, _ := staged(t, x, 4)
+	with := staged(t, x, 4)
 	centred, err := with.Quantiser().WithCentres(x.RowRange(0, 1))
 	require.NoError(t, err)
-	c, err := centred.Encode(t.Context(), x)
-	require.NoError(t, err)
+	c := codesOf(t, centred, x)
 	assert.ErrorContains(t, with.AppendRows(c, nil), "no signs")
+	assert.Error(t, encode(t, x, quantise.Options{Bits: 4}).AppendRows(with, nil))
 	require.NoError(t, c.AppendRows(with, nil))
 	again, err := quantise.View[float32](fileOf(t, c))
 	require.NoError(t, err)

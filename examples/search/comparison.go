@@ -19,7 +19,7 @@ import (
 )
 
 var (
-	schemes = []quantise.Scheme{quantise.RaBitQ, quantise.LloydMax, quantise.QJL}
+	schemes = []quantise.Scheme{quantise.RaBitQ, quantise.LloydMax}
 	widths  = []int{1, 2, 4, 8}
 )
 
@@ -107,7 +107,7 @@ func (c *comparison) result(codes quantise.Codes[float32]) result {
 	values, guess := make([]float64, c.x.Rows), make([]float64, c.x.Rows)
 	queries := float64(c.q.Rows)
 	for i := range c.q.Rows {
-		codes.Estimates(estimates, q.Prepare(query, c.q.Row(i), quantise.Cosine, 0), 0)
+		codes.Estimates(estimates, q.Prepare(query, c.q.Row(i), quantise.Cosine, 0), nil)
 		for j, truth := range c.cosines.Row(i) {
 			mean, variance := q.Theory(float64(truth))
 			r.rms += math.Pow(estimates[j].Value-float64(truth), 2)

@@ -108,7 +108,7 @@ func (g *graph) each(n int, f func(w *walker, i int)) {
 // estimated returns the cosines with a query by codes, until the walker prepares another query.
 func (g *graph) estimated(w *walker, query []float32) cosines {
 	g.codes.Quantiser().Prepare(&w.query, query, quantise.Cosine, 0)
-	return func(dst []quantise.Estimate, ids []int) { g.codes.EstimateRows(dst, &w.query, ids) }
+	return func(dst []quantise.Estimate, ids []int) { g.codes.Estimates(dst, &w.query, ids) }
 }
 
 // exact returns the cosines with a query of length 1 by vectors.

@@ -176,12 +176,12 @@ func TestContexts(t *testing.T) {
 		}},
 		"quantise.Append": {n / 64, func(c *lookedAt) error { return must.Have(coder.Encode(t.Context(), few.X)).Append(c, x) }},
 		"quantise.Encode": {n / 64, func(c *lookedAt) error { _, err := coder.Encode(c, x); return err }},
-		"quantise.Search": {1000 / 8, func(c *lookedAt) error {
+		"quantise.SearchAll": {1000 / 8, func(c *lookedAt) error {
 			hits, queries := make([][]quantise.Hit, 1000), make([]*quantise.Query, 1000)
 			for i := range queries {
 				hits[i], queries[i] = make([]quantise.Hit, 1), codes.Quantiser().Prepare(nil, x.Row(i), quantise.Cosine, 0)
 			}
-			return codes.Quantiser().Search(c, hits, queries, quantise.SearchOptions[float64]{}, codes)
+			return codes.SearchAll(c, hits, queries, quantise.SearchOptions[float64]{})
 		}},
 		"ridge.Choose": {n / 255, func(c *lookedAt) error {
 			_, err := ridge.Choose(c, []rff.Map[float64]{c.phi(8)}, rows, ridge.ChooseOptions{Options: o})

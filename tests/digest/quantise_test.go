@@ -55,7 +55,7 @@ func codesOf[T dense.Float](t *testing.T, add func(name string, v ...any)) {
 			}
 		}
 	}
-	for scheme := quantise.RaBitQ; scheme <= quantise.QJL; scheme++ {
+	for scheme := quantise.RaBitQ; scheme <= quantise.LloydMax; scheme++ {
 		for _, bits := range []int{1, 2, 4, 8} {
 			q, err := quantise.New[T](d, quantise.Options{Scheme: scheme, Bits: bits}, rand.NewPCG(4, 5))
 			require.NoError(t, err)
@@ -73,9 +73,11 @@ func codesOfQuantiser[T dense.Float](t *testing.T, name string, q quantise.Quant
 	require.NoError(t, err)
 	n := c.Len()
 	var file bytes.Buffer
-	_, err = c.WriteTo(&file)
-	require.NoError(t, err)
+	require.NoError(t, c.Write(&file))
 	add(name+"file", file.Bytes())
+	page, err := q.EncodeBytes(nil, x)
+	require.NoError(t, err)
+	add(name+"page", page)
 	add(name+"decoded", c.Decode(dense.Matrix[T]{}, 0, c.Len()).Data)
 	for by := quantise.InnerProduct; by <= quantise.SquaredDistance; by++ {
 		var found []float64
@@ -89,7 +91,7 @@ func codesOfQuantiser[T dense.Float](t *testing.T, name string, q quantise.Quant
 			for i := range prepared {
 				prepared[i] = q.Prepare(nil, queries.Row(i), by, miss)
 			}
-			require.NoError(t, q.Search(t.Context(), hits, prepared, o, c))
+			require.NoError(t, c.SearchAll(t.Context(), hits, prepared, o))
 			for _, list := range hits {
 				for _, hit := range list {
 					found = append(found, float64(hit.ID), hit.Value)
@@ -110,8 +112,8 @@ func codesOfQuantiser[T dense.Float](t *testing.T, name string, q quantise.Quant
 		for i := range queries.Rows {
 			search(lists(1), queries.RowRange(i, i+1), quantise.SearchOptions[T]{})
 			query := q.Prepare(nil, queries.Row(i), by, miss)
-			estimates = append(estimates, c.Estimates(make([]quantise.Estimate, n), query, 0)...)
-			listed = append(listed, c.EstimateRows(make([]quantise.Estimate, 3), query, []int{70, 3, 70})...)
+			estimates = append(estimates, c.Estimates(make([]quantise.Estimate, n), query, nil)...)
+			listed = append(listed, c.Estimates(make([]quantise.Estimate, 3), query, []int{70, 3, 70})...)
 			for j, id := range []int{70, 3, 70} {
 				require.Equal(t, estimates[i*n+id], listed[3*i+j])
 			}

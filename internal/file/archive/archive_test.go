@@ -72,6 +72,9 @@ type whole[T dense.Float] struct {
 	None    []T
 	Bytes   []int8 `archive:"octets"`
 	Indices []int
+	Words   []uint64
+	Labels  []uint32
+	Singles []float32
 	Matrix  dense.Matrix[T]
 	Wide    dense.Matrix[float64]
 	Array   archive.Array[T]
@@ -87,6 +90,7 @@ type whole[T dense.Float] struct {
 func example[T dense.Float]() whole[T] {
 	w := whole[T]{
 		Number: 0.1, Count: -3, Yes: true, Vector: []T{1, T(math.Inf(1))}, Bytes: []int8{-128, 127}, Indices: []int{math.MaxInt, math.MinInt},
+		Words: []uint64{1 << 63, 5}, Labels: []uint32{1 << 31}, Singles: []float32{0x1p-149},
 		Matrix: dense.Of(2, 2, []T{1, 2, 3, 4}), Wide: dense.Of(1, 2, []float64{1e300, math.Copysign(0, -1)}),
 		Array: archive.Array[T]{Shape: []int{2, 1, 1}, Data: []T{5, 6}}, Cube: archive.Array[int]{Shape: []int{1, 0, 2}, Data: []int{}},
 		Lists: [][]int{{1}, nil, {}}, Shape: group{square{2}, &disc{9}, group{}}, embedded: embedded{7},
@@ -140,7 +144,7 @@ func TestWriteErrors(t *testing.T) {
 	assert.ErrorIs(t, archive.Write[float64](&file, "it", shape(group{&disc{-1}})), errNoRadius)
 	assert.EqualError(t, archive.Write[float64](&file, "it", shape(group{other{}})), "it.terms.0 is a archive_test.other, not of this library, and cannot be written")
 	assert.EqualError(t, archive.Write[float64](&file, "it", archive.Array[float64]{Shape: []int{2}, Data: []float64{1}}),
-		"it: safetensors: shape [2] has 2 elements, got 1")
+		`safetensors: tensor "it": 8 bytes of data, want 16 for dtype F64 and shape [2]`)
 	assert.Zero(t, file.Len())
 	assert.Panics(t, func() { _ = archive.Write[float64](&file, "it", struct{ Number uint }{1}) })
 }

@@ -1,18 +1,17 @@
 package archive
 
 import (
-	"encoding/binary"
 	"fmt"
-	"math"
 	"reflect"
-	"strconv"
 
 	"github.com/seed-feabd252/randfeat/dense"
 	"github.com/seed-feabd252/randfeat/safetensors"
 )
 
 // Element is an element of an array.
-type Element interface{ int8 | int | float32 | float64 }
+type Element interface {
+	int8 | int | uint32 | uint64 | float32 | float64
+}
 
 // Array is a row-major array with any number of dimensions.
 type Array[E Element] struct {
@@ -20,67 +19,42 @@ type Array[E Element] struct {
 	Data  []E
 }
 
-// tensorOf returns v as a tensor. ok is false unless v is a slice, a matrix or an Array of
-// elements.
-func tensorOf(v any) (safetensors.Tensor, bool, error) {
-	t, ok, err := tensorOfElement[int8](v)
-	if !ok {
-		t, ok, err = tensorOfElement[int](v)
-	}
-	if !ok {
-		t, ok, err = tensorOfElement[float32](v)
-	}
-	if !ok {
-		t, ok, err = tensorOfElement[float64](v)
-	}
-	return t, ok, err
-}
-
-func tensorOfElement[E Element](v any) (t safetensors.Tensor, ok bool, err error) {
-	var a Array[E]
-	switch v := v.(type) {
-	case []E:
-		a = Array[E]{[]int{len(v)}, v}
-	case Array[E]:
-		a = v
-	default:
-		return matrixTensor(v)
-	}
-	switch data := any(a.Data).(type) {
-	case []float32:
-		t, err = safetensors.FromFloats(a.Shape, data)
-	case []float64:
-		t, err = safetensors.FromFloats(a.Shape, data)
-	case []int8:
-		t = safetensors.Tensor{DType: safetensors.I8, Shape: a.Shape, Data: make([]byte, len(data))}
-		for i, e := range data {
-			t.Data[i] = byte(e)
-		}
-	case []int:
-		t = safetensors.Tensor{DType: safetensors.I64, Shape: a.Shape, Data: make([]byte, 0, 8*len(data))}
-		for _, e := range data {
-			t.Data = binary.LittleEndian.AppendUint64(t.Data, uint64(e))
-		}
-	}
-	return t, true, err
-}
-
-// matrixTensor returns v as a tensor. ok is false unless v is a matrix.
-func matrixTensor(v any) (t safetensors.Tensor, ok bool, err error) {
+// tensorOf returns v as a tensor, which may share the memory of v. ok is false unless v is a slice,
+// a matrix or an Array of elements.
+func tensorOf(v any) (t safetensors.Tensor, ok bool) {
 	switch v := v.(type) {
 	case dense.Matrix[float32]:
-		t, err = safetensors.FromFloats([]int{v.Rows, v.Cols}, v.Clone().Data)
+		return tensor([]int{v.Rows, v.Cols}, v.Clone().Data), true
 	case dense.Matrix[float64]:
-		t, err = safetensors.FromFloats([]int{v.Rows, v.Cols}, v.Clone().Data)
-	default:
-		return t, false, nil
+		return tensor([]int{v.Rows, v.Cols}, v.Clone().Data), true
 	}
-	return t, true, err
+	for _, of := range [...]func(any) (safetensors.Tensor, bool){
+		arrayTensor[int8], arrayTensor[int], arrayTensor[uint32], arrayTensor[uint64], arrayTensor[float32], arrayTensor[float64],
+	} {
+		if t, ok = of(v); ok {
+			break
+		}
+	}
+	return t, ok
+}
+
+func arrayTensor[E Element](v any) (safetensors.Tensor, bool) {
+	switch v := v.(type) {
+	case []E:
+		return tensor([]int{len(v)}, v), true
+	case Array[E]:
+		return tensor(v.Shape, v.Data), true
+	}
+	return safetensors.Tensor{}, false
+}
+
+func tensor[E Element](shape []int, data []E) safetensors.Tensor {
+	return safetensors.Tensor{DType: dtypeOf[E](), Shape: shape, Data: bytesOf(data)}
 }
 
 // isArray reports whether Write writes values of the type as a tensor.
 func isArray(t reflect.Type) bool {
-	_, ok, _ := tensorOf(reflect.Zero(t).Interface())
+	_, ok := tensorOf(reflect.Zero(t).Interface())
 	return ok
 }
 
@@ -91,79 +65,48 @@ func fill(v any, t safetensors.Tensor) error {
 		return fillMatrix(v, t)
 	case *dense.Matrix[float64]:
 		return fillMatrix(v, t)
-	case *[]int8:
-		return fillSlice(v, t)
-	case *[]int:
-		return fillSlice(v, t)
-	case *[]float32:
-		return fillSlice(v, t)
-	case *[]float64:
-		return fillSlice(v, t)
-	case *Array[int8]:
-		return fillArray(v, t)
-	case *Array[int]:
-		return fillArray(v, t)
-	case *Array[float32]:
-		return fillArray(v, t)
-	case *Array[float64]:
-		return fillArray(v, t)
+	}
+	for _, array := range [...]func(any, safetensors.Tensor) (bool, error){
+		fillArray[int8], fillArray[int], fillArray[uint32], fillArray[uint64], fillArray[float32], fillArray[float64],
+	} {
+		if ok, err := array(v, t); ok {
+			return err
+		}
 	}
 	panic(fmt.Sprintf("archive: %T is not an array", v))
 }
 
-func fillSlice[E Element](v *[]E, t safetensors.Tensor) error {
-	if len(t.Shape) != 1 {
-		return fmt.Errorf("%d dimensions, want 1", len(t.Shape))
-	}
-	var a Array[E]
-	err := fillArray(&a, t)
-	*v = a.Data
-	return err
-}
-
 func fillMatrix[T dense.Float](v *dense.Matrix[T], t safetensors.Tensor) error {
-	if len(t.Shape) != 2 {
-		return fmt.Errorf("%d dimensions, want 2", len(t.Shape))
+	data, err := dataOf[T](t, 2)
+	if err == nil {
+		*v = dense.Of(t.Shape[0], t.Shape[1], data)
 	}
-	var a Array[T]
-	if err := fillArray(&a, t); err != nil {
-		return err
-	}
-	*v = dense.Of(t.Shape[0], t.Shape[1], a.Data)
-	return nil
-}
-
-func fillArray[E Element](v *Array[E], t safetensors.Tensor) error {
-	if want := dtypeOf[E](); t.DType != want {
-		return fmt.Errorf("dtype %s, want %s", t.DType, want)
-	}
-	v.Shape = t.Shape
-	switch data := any(&v.Data).(type) {
-	case *[]float32:
-		return fillFloats(data, t)
-	case *[]float64:
-		return fillFloats(data, t)
-	case *[]int8:
-		*data = make([]int8, len(t.Data))
-		for i, b := range t.Data {
-			(*data)[i] = int8(b)
-		}
-	case *[]int:
-		*data = make([]int, len(t.Data)/8)
-		for i := range *data {
-			e := int64(binary.LittleEndian.Uint64(t.Data[8*i:]))
-			if e < math.MinInt || e > math.MaxInt {
-				return fmt.Errorf("element %d = %s is beyond an int", i, strconv.FormatInt(e, 10))
-			}
-			(*data)[i] = int(e)
-		}
-	}
-	return nil
-}
-
-func fillFloats[T dense.Float](data *[]T, t safetensors.Tensor) (err error) {
-	*data, err = safetensors.Floats[T](t)
 	return err
+}
+
+// fillArray is fill for slices and Arrays of E. ok is false if v is no pointer to one.
+func fillArray[E Element](v any, t safetensors.Tensor) (ok bool, err error) {
+	switch v := v.(type) {
+	case *[]E:
+		*v, err = dataOf[E](t, 1)
+	case *Array[E]:
+		v.Shape = t.Shape
+		v.Data, err = dataOf[E](t, len(t.Shape))
+	default:
+		return false, nil
+	}
+	return true, err
+}
+
+// dataOf returns the elements of a tensor of the given number of dimensions.
+func dataOf[E Element](t safetensors.Tensor, dimensions int) ([]E, error) {
+	if len(t.Shape) != dimensions {
+		return nil, fmt.Errorf("%d dimensions, want %d", len(t.Shape), dimensions)
+	}
+	if want := dtypeOf[E](); t.DType != want {
+		return nil, fmt.Errorf("dtype %s, want %s", t.DType, want)
+	}
+	return elementsOf[E](t.Data)
 }
 
 // dtypeOf returns the DType of E.
@@ -173,6 +116,10 @@ func dtypeOf[E Element]() safetensors.DType {
 		return safetensors.I8
 	case int:
 		return safetensors.I64
+	case uint32:
+		return safetensors.U32
+	case uint64:
+		return safetensors.U64
 	case float32:
 		return safetensors.F32
 	}

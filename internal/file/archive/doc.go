@@ -14,8 +14,9 @@
 //	struct                           its fields
 //	interface                        metadata: the name of the kind; then the fields of the struct
 //
-// where E is int8, int (written with 64 bits), float32 or float64. A nil slice or interface is the
-// text nil. If the value of an interface is a slice, the slice is the part "terms".
+// where E is int8, int (written with 64 bits), uint32, uint64, float32 or float64. A nil slice or
+// interface is the text nil. If the value of an interface is a slice, the slice is the part
+// "terms".
 //
 // Some values hold derived data, such as packed copies. Such a value implements Made, and Write
 // writes its recipe: a struct from which Read makes the value again. A new name of a kind, or of a

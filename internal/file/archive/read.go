@@ -17,24 +17,23 @@ import (
 // makes Read panic or allocate more than a multiple of the bytes that r has delivered.
 func Read[T dense.Float, V any](r io.Reader, name string) (V, error) {
 	f, err := safetensors.Read(r)
-	return decode[T, V](f, err, name, false)
+	return decode[T, V](f, err, name)
 }
 
-// View reads a value from data, as Read does. A slice of float32 in the value shares the memory of
-// data if the byte order of the processor and the alignment permit.
+// View reads a value from data, as Read does. A slice of float32, uint32 or uint64 in the value
+// shares the memory of data if the byte order of the processor and the alignment permit.
 func View[T dense.Float, V any](data []byte, name string) (V, error) {
 	f, err := safetensors.View(data)
-	return decode[T, V](f, err, name, true)
+	return decode[T, V](f, err, name)
 }
 
-// decode returns the value of a file, or err if it is not nil. If inPlace is set, slices of float32
-// may share the memory of the file.
-func decode[T dense.Float, V any](f *safetensors.File, err error, name string, inPlace bool) (V, error) {
+// decode returns the value of a file, or err if it is not nil. The value may share the memory of f.
+func decode[T dense.Float, V any](f *safetensors.File, err error, name string) (V, error) {
 	var v, none V
 	if err != nil {
 		return none, err
 	}
-	d := decoder{metadata: f.Metadata, tensors: f.Tensors, inPlace: inPlace}
+	d := decoder{metadata: f.Metadata, tensors: f.Tensors}
 	if err := d.header(f, typeName[T](), name); err != nil {
 		return none, err
 	}
@@ -48,7 +47,6 @@ func decode[T dense.Float, V any](f *safetensors.File, err error, name string, i
 type decoder struct {
 	metadata map[string]string
 	tensors  map[string]safetensors.Tensor
-	inPlace  bool
 }
 
 // header checks and removes the metadata that every file has.
@@ -153,7 +151,7 @@ func (d *decoder) array(name string, v reflect.Value) error {
 		return fmt.Errorf("tensor %.200q is missing", name)
 	}
 	delete(d.tensors, name)
-	if single, ok := v.Addr().Interface().(*[]float32); ok && d.inPlace && t.DType == safetensors.F32 && len(t.Shape) == 1 && viewed(single, t.Data) {
+	if viewed(v.Addr().Interface(), t) {
 		return nil
 	}
 	if err := fill(v.Addr().Interface(), t); err != nil {

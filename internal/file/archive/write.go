@@ -80,10 +80,7 @@ func (e *encoder) part(name string, v reflect.Value, depth int) error {
 	if v.Kind() == reflect.Interface {
 		return e.dynamic(name, v, depth)
 	}
-	if t, ok, err := tensorOf(v.Interface()); ok {
-		if err != nil {
-			return fmt.Errorf("%s: %w", name, err)
-		}
+	if t, ok := tensorOf(v.Interface()); ok {
 		e.file.Tensors[name] = t
 		return nil
 	}

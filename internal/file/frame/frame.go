@@ -1,4 +1,4 @@
-// Package frame encodes states, rotations and quantisers as bytes. A frame has a name, a version
+// Package frame encodes states and rotations as bytes. A frame has a name, a version
 // and a checksum. A state also has a header with the number of tokens, and a fingerprint of the
 // feature map.
 package frame

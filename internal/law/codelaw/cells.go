@@ -78,8 +78,3 @@ func secondBeyond(d int, t float64) float64 {
 func density(d int, t float64) float64 {
 	return float64(d-1) * meanAbsolute(d) * math.Exp(float64(d-3)/2*math.Log1p(-t*t))
 }
-
-// Unbiased returns the single cell per sign for which E sᵀu = 1 in R^d.
-func Unbiased(d int) Cells {
-	return Cells{[]float64{0}, []float64{1 / (float64(d) * meanAbsolute(d))}}
-}

@@ -162,29 +162,6 @@ func TestBestUniform(t *testing.T) {
 	assert.InDelta(t, 0.9957, 2000*BestUniform(4_000_000, 2).Edges[1], 0.01)
 }
 
-// On the circle the integral over directions is an integral over the angle.
-func TestRangeOnTheCircle(t *testing.T) {
-	for _, n := range []int{1, 2, 8} {
-		const steps = 1 << 18
-		var m Moments
-		for i := range steps {
-			y, x := math.Sincos((float64(i) + 0.5) / steps * math.Pi / 2)
-			top := math.Max(x, y)
-			level := func(v float64) float64 {
-				return (math.Min(math.Floor(v/top*float64(n)), float64(n-1)) + 0.5) / float64(n) * top
-			}
-			s, u := level(x), level(y)
-			m.Along += (s*x + u*y) / steps
-			m.AlongSquare += (s*x + u*y) * (s*x + u*y) / steps
-			m.Square += (s*s + u*u) / steps
-		}
-		got := Range(2, n)
-		assert.InDelta(t, m.Along, got.Along, 4e-5, "n = %d", n)
-		assert.InDelta(t, m.AlongSquare, got.AlongSquare, 4e-5, "n = %d", n)
-		assert.InDelta(t, m.Square, got.Square, 4e-5, "n = %d", n)
-	}
-}
-
 // On the sphere in R³, with u₃ uniform: E 1/‖u‖₁² by quadrature over an octant.
 func TestSignsCorrectedInSpace(t *testing.T) {
 	want := integrate(func(z float64) float64 {

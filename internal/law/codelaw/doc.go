@@ -20,9 +20,9 @@
 // (1−u₁²−u₂²)^(d/2−2) on the disc gives by integration. Hence the moments of Cells have a closed
 // form (Cells.Moments). A quantity that does not depend on the length of the vector is an
 // expectation over a Gaussian vector, whose coordinates are independent, and whose length is
-// independent of its direction. Range uses this expectation given the largest coordinate.
-// SignsCorrected writes 1/M² as ∫ t·e^(−tM) dt, which factorises over the coordinates.
-// Cells.Corrected does the same on the sphere, which it writes as a Fourier integral.
+// independent of its direction. SignsCorrected writes 1/M² as ∫ t·e^(−tM) dt, which factorises over
+// the coordinates. Cells.Corrected does the same on the sphere, which it writes as a Fourier
+// integral.
 //
 // # Sources
 //

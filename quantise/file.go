@@ -1,0 +1,240 @@
+package quantise
+
+import (
+	"fmt"
+	"io"
+	"math"
+	"slices"
+
+	"github.com/seed-feabd252/randfeat/dense"
+	"github.com/seed-feabd252/randfeat/internal/compute/scan"
+	"github.com/seed-feabd252/randfeat/internal/file/archive"
+)
+
+// Read reads codes that Write wrote, with their quantiser, to the end of r. It returns an error if
+// r is nil, and if the file is cut off, damaged, of an older version or not of codes; the error
+// wraps io.ErrUnexpectedEOF if bytes are missing. Read takes memory in proportion to what it has
+// read.
+func Read[T dense.Float](r io.Reader) (Codes[T], error) {
+	if r == nil {
+		return nil, errNil("r")
+	}
+	f, err := archive.Read[float64, file](r, fileName)
+	return open[T](f, err)
+}
+
+// View returns the codes of a file in memory, as Read does. On little-endian machines View does not
+// copy codes and numbers if the address of data is a multiple of 8, as for mapped files. data must
+// not change and must stay mapped while the codes are in use. View reads all bytes once to check
+// them.
+func View[T dense.Float](data []byte) (Codes[T], error) {
+	f, err := archive.View[float64, file](data, fileName)
+	return open[T](f, err)
+}
+
+const fileName = "codes"
+
+// file is the content of a file. Rows are sorted by cluster, and then by number. The columns that
+// the layout lacks are nil.
+type file struct {
+	recipe
+	Labels []uint32 // with centres: the clusters of the rows, in the order of their numbers
+
+	Norms, Ratios, Variances, CentreProducts, CodedProducts []float32
+
+	Words      []uint64
+	SignRatios []float32
+	SignWords  []uint64
+}
+
+// columns are the numbers beside the codes, in the order of column.
+func (f *file) columns() [columns]*[]float32 {
+	return [columns]*[]float32{&f.Norms, &f.Ratios, &f.Variances, &f.CentreProducts, &f.CodedProducts}
+}
+
+func (c *codes[T]) Write(w io.Writer) error {
+	if w == nil {
+		return errNil("w")
+	}
+	all, q := c.rows(), c.q
+	f := file{recipe: recipe{Options: q.options, D: q.in, Seed: q.seed[:]}}
+	if q.centred() {
+		f.Centres = dense.New[float64](len(q.centres)-1, q.in)
+		for i, c := range q.centres[1:] {
+			for j, v := range c.vector {
+				f.Centres.Set(i, j, float64(v))
+			}
+		}
+		f.Labels = make([]uint32, 0, all.n)
+		for i := range all.n {
+			f.Labels = append(f.Labels, uint32(all.label(i)))
+		}
+	}
+	for k, column := range f.columns() {
+		if q.has[k] {
+			*column = gather(all, 1, func(b *block) []float32 { return b.numbers[k] })
+		}
+	}
+	f.Words = gather(all, q.words, func(b *block) []uint64 { return b.words })
+	if q.signWords > 0 {
+		f.SignRatios = gather(all, 1, func(b *block) []float32 { return b.signs.numbers[ratios] })
+		f.SignWords = gather(all, q.signWords, func(b *block) []uint64 { return b.signs.words })
+	}
+	return archive.Write[float64](w, fileName, f)
+}
+
+// gather returns the elements of all rows, of which a row has width. It copies the elements of
+// several blocks.
+func gather[E any](all *rows, width int, of func(b *block) []E) []E {
+	var parts [][]E
+	for _, c := range all.clusters {
+		for k, b := range c.blocks {
+			if n := c.used(k); n > 0 {
+				parts = append(parts, of(b)[:n*width])
+			}
+		}
+	}
+	switch len(parts) {
+	case 0:
+		return []E{}
+	case 1:
+		return parts[0]
+	}
+	return slices.Concat(parts...)
+}
+
+// open returns the codes of a file, or err if it is not nil. It checks the rows before it draws a
+// rotation, which takes memory.
+func open[T dense.Float](f file, err error) (Codes[T], error) {
+	if err != nil {
+		return nil, fmt.Errorf("quantise: %w", err)
+	}
+	r, err := f.rows()
+	if err != nil {
+		return nil, err
+	}
+	q, err := newOf[T](f.recipe)
+	if err != nil {
+		return nil, err
+	}
+	return q.codesOf(r), nil
+}
+
+// rows returns the rows of a file, or an error if Write cannot have written them.
+func (f *file) rows() (*rows, error) {
+	opts, err := f.Options.check()
+	if err != nil {
+		return nil, err
+	}
+	order, err := orderOf(f.D)
+	if err != nil {
+		return nil, err
+	}
+	l, n := opts.layout(order), len(f.Norms)
+	if f.Centres.Rows > 0 {
+		l = l.withClusters(f.Centres.Rows + 1)
+	}
+	if err := l.check(0, n); err != nil {
+		return nil, err
+	}
+	switch {
+	case len(f.Seed) != 2:
+		return nil, fmt.Errorf("quantise: seed of %d words, want 2", len(f.Seed))
+	case f.Centres.Rows > 0 && f.Centres.Cols != f.D:
+		return nil, fmt.Errorf("quantise: centres are %d×%d, want K×%d", f.Centres.Rows, f.Centres.Cols, f.D)
+	case len(f.Words) != n*l.words || len(f.SignWords) != n*l.signWords || len(f.SignRatios) != n*min(l.signWords, 1):
+		return nil, fmt.Errorf("quantise: %d words of codes, %d of signs and %d ratios of signs for %d rows", len(f.Words), len(f.SignWords), len(f.SignRatios), n)
+	case len(f.Labels) != n*min(l.clusters-1, 1):
+		return nil, fmt.Errorf("quantise: centres of %d rows, want %d", len(f.Labels), n)
+	}
+	for i, label := range f.Labels {
+		if uint64(label) >= uint64(l.clusters) {
+			return nil, fmt.Errorf("quantise: row %d has centre %d of %d", i, label, l.clusters-1)
+		}
+	}
+	b := &block{size: n, words: f.Words}
+	for k, column := range f.columns() {
+		if !l.has[k] && *column == nil {
+			continue
+		}
+		if !l.has[k] || len(*column) != n {
+			return nil, fmt.Errorf("quantise: %d of the number %s for %d rows", len(*column), columnNames[k], n)
+		}
+		b.numbers[k] = *column
+	}
+	if l.signWords > 0 {
+		b.signs = &block{size: n, words: f.SignWords}
+		b.signs.numbers[norms], b.signs.numbers[ratios] = f.Norms, f.SignRatios
+		if err := b.signs.check(l.ofSigns()); err != nil {
+			return nil, err
+		}
+	}
+	if err := b.check(l); err != nil {
+		return nil, err
+	}
+	return rowsOf(b, f.Labels, l), nil
+}
+
+// rowsOf returns the rows of a block, which holds one cluster after the other.
+func rowsOf(b *block, labels []uint32, l layout) *rows {
+	r := &rows{n: b.size, clusters: make([]cluster, l.clusters)}
+	if !l.centred() {
+		if b.size > 0 {
+			r.clusters[0] = cluster{b.size, []*block{b}}
+		}
+		return r
+	}
+	b.ids = make([]uint32, b.size)
+	counts := make([]int, l.clusters)
+	for _, label := range labels {
+		counts[label]++
+	}
+	at := make([]int, l.clusters) // the place of the first row of each cluster in the block
+	sum := 0
+	for k, n := range counts {
+		at[k] = sum
+		sum += n
+		if n > 0 {
+			r.clusters[k] = cluster{n, []*block{b.cut(at[k], sum, 0, l)}}
+		}
+	}
+	for i, label := range labels {
+		b.ids[at[label]] = uint32(i)
+		at[label]++
+	}
+	r.labels = new(rows).labelled(labels)
+	return r
+}
+
+// check returns an error if Append cannot have written the rows of a block.
+func (b *block) check(l layout) error {
+	for k, all := range b.numbers {
+		for i, v := range all {
+			if !column(k).allows(v) {
+				return fmt.Errorf("quantise: code %d has the %s %v", i, columnNames[k], v)
+			}
+		}
+	}
+	if b.size == 0 {
+		return nil
+	}
+	used, codes := make([]uint64, l.words), make([]uint8, l.elements)
+	for i := range codes {
+		codes[i] = uint8(1<<l.width - 1)
+	}
+	scan.Pack(used, codes, l.width)
+	for i, w := range b.words {
+		if w&^used[i%l.words] != 0 {
+			return fmt.Errorf("quantise: code %d goes beyond its %d elements", i/l.words, l.elements)
+		}
+	}
+	return nil
+}
+
+var columnNames = [columns]string{"norm", "ratio", "variance", "product", "coded product"}
+
+// allows reports whether a row may have the number v. Append writes smaller numbers.
+func (c column) allows(v float32) bool {
+	most := [columns]float32{0x1p101, 0x1p24, 0x1p48, math.MaxFloat32, math.MaxFloat32}[c]
+	return v <= most && (v >= 0 || c >= centreProducts && v >= -most)
+}

@@ -1,0 +1,328 @@
+package quantise
+
+import (
+	"context"
+	"fmt"
+	"math"
+	"math/rand/v2"
+	"slices"
+	"testing"
+
+	"github.com/stretchr/testify/assert"
+	"github.com/stretchr/testify/require"
+	"gonum.org/v1/gonum/floats"
+	"gonum.org/v1/gonum/mathext"
+
+	"github.com/seed-feabd252/randfeat/dense"
+	"github.com/seed-feabd252/randfeat/internal/law/codelaw"
+)
+
+// better compares candidates, the best first.
+func better(a, b candidate) int {
+	if b.worse(a) {
+		return -1
+	}
+	return 1
+}
+
+// Candidates in every order, with equal scores and without, give the best k and a worst of k that
+// no candidate among the best k ranks below.
+func TestKeep(t *testing.T) {
+	r := rand.New(rand.NewPCG(1, 2))
+	for _, n := range []int{1, 2, 3, 10, 100, 2000} {
+		for _, k := range []int{1, 2, 3, 7, 100, 1000} {
+			for _, distinct := range []int{1, 3, 1 << 30} {
+				for _, order := range []string{"random", "ascending", "descending"} {
+					all := make([]candidate, n)
+					for i := range all {
+						all[i] = candidate{score: float64(r.IntN(distinct)), row: i}
+					}
+					want := slices.SortedFunc(slices.Values(all), better)
+					want = want[:min(k, n)]
+					switch order {
+					case "random":
+						r.Shuffle(n, func(i, j int) { all[i], all[j] = all[j], all[i] })
+					case "ascending":
+						slices.SortFunc(all, func(a, b candidate) int { return better(b, a) })
+					case "descending":
+						slices.SortFunc(all, better)
+					}
+					var list []candidate
+					for i, c := range all {
+						list = keep(list, c, k)
+						require.Less(t, len(list), 2*k+1)
+						if i+1 >= k {
+							require.False(t, want[min(k, n)-1].worse(list[k-1]), "the worst of k candidates so far ranks above the last of the best")
+						}
+					}
+					list = cut(list, k)
+					if len(list) == k {
+						require.Equal(t, want[k-1], list[k-1])
+					}
+					slices.SortFunc(list, better)
+					require.Equal(t, want, list, "n = %d, k = %d, %s", n, k, order)
+				}
+			}
+		}
+	}
+}
+
+func TestOrdered(t *testing.T) {
+	r := rand.New(rand.NewPCG(1, 2))
+	var keys, order []uint64
+	for _, n := range []int{0, 1, 255, 256, 257, 3000} {
+		list := make([]candidate, n)
+		for i := range list {
+			list[i] = candidate{score: r.NormFloat64(), row: i}
+		}
+		order, keys = ordered(keys, list)
+		var got []int
+		for _, v := range order {
+			got = append(got, int(uint32(v)))
+		}
+		want := make([]int, n)
+		for i := range want {
+			want[i] = i
+		}
+		require.ElementsMatch(t, want, got)
+		for i := 1; n >= 256 && i < n; i++ {
+			require.GreaterOrEqual(t, float32(list[got[i-1]].score), float32(list[got[i]].score))
+		}
+	}
+}
+
+// At every edge, at its neighbours and at numbers all over the range, the bucket leads to the cell
+// that a plain search finds.
+func TestBucketsLeadToCells(t *testing.T) {
+	for _, d := range []int{4, 64, 3072} {
+		for _, n := range []int{2, 8, 128} {
+			cells := codelaw.LloydMax(d, n)
+			edges := make([]float32, n+1)
+			for j, v := range cells.Edges {
+				edges[j] = float32(v)
+			}
+			starts := startsOf(edges[:n])
+			edges[n] = float32(math.Inf(1))
+			y := []float32{0, math.SmallestNonzeroFloat32, 1, 1e30, math.MaxFloat32}
+			for _, e := range edges[1:n] {
+				y = append(y, e, math.Nextafter32(e, 0), math.Nextafter32(e, 1))
+			}
+			for i := range 5 * buckets {
+				y = append(y, edges[n-1]*float32(i)/(4*buckets))
+			}
+			codes := make([]uint8, len(y))
+			for _, sign := range []float32{1, -1} {
+				for i := range y {
+					y[i] *= sign
+				}
+				encodeCells(codes, y, edges, starts, buckets/edges[n-1])
+				for i, v := range y {
+					j := 0
+					for j+1 < n && float32(math.Abs(float64(v))) >= edges[j+1] {
+						j++
+					}
+					want := uint8(n + j)
+					if v < 0 {
+						want = uint8(n - 1 - j)
+					}
+					require.Equal(t, want, codes[i], "d = %d, %d cells, %v", d, n, v)
+				}
+			}
+		}
+	}
+}
+
+// tail returns the probability that a coordinate of a uniform direction of R^m exceeds z of its
+// standard deviations.
+func tail(m int, z float64) float64 {
+	t := z / math.Sqrt(float64(m))
+	if t >= 1 {
+		return 0
+	}
+	return mathext.RegIncBeta(float64(m-1)/2, 0.5, (1-t)*(1+t)) / 2
+}
+
+// From √3 on the tail of a coordinate of a uniform direction is below that of a normal variate, in
+// every dimension; below √3 it need not be.
+func TestNormalTailBounds(t *testing.T) {
+	for _, m := range []int{3, 4, 5, 7, 10, 15, 31, 63, 127, 255, 767, 4095, 65535} {
+		for z := math.Sqrt(3); z < 8; z += 0.01 {
+			require.LessOrEqual(t, tail(m, z), math.Erfc(z/math.Sqrt2)/2*(1+1e-6), "m = %d, z = %v", m, z)
+		}
+	}
+	assert.Greater(t, tail(7, 1.2), math.Erfc(1.2/math.Sqrt2)/2)
+	for _, p := range []float64{0.5, 0.04, 1e-3, 1e-9, 1e-100} {
+		z := normalQuantile(p)
+		assert.LessOrEqual(t, math.Erfc(z/math.Sqrt2)/2, p*(1+1e-6))
+		for _, m := range []int{3, 15, 255} {
+			assert.LessOrEqual(t, tail(m, z), p*(1+1e-6), "m = %d, p = %v", m, p)
+		}
+	}
+}
+
+// The bound is the largest cosine of which an estimate is z standard errors away.
+func TestHighest(t *testing.T) {
+	for _, c := range []float64{0, 1e-4, 0.03, 0.5, 1, 4} {
+		for e := -2.0; e <= 2; e += 0.02 {
+			high := upperCosine(e, c)
+			require.LessOrEqual(t, high, 1.0)
+			for rho := -1.0; rho <= 1; rho += 0.02 {
+				if spread := c * math.Sqrt(1-rho*rho); e >= rho-spread {
+					require.GreaterOrEqual(t, high, rho, "estimate %v, c = %v", e, c)
+				}
+			}
+			if spread := c * math.Sqrt(1-high*high); math.Abs(e) < 1 {
+				require.InDelta(t, e, high-spread, 3*roundings, "estimate %v, c = %v", e, c)
+			}
+		}
+	}
+}
+
+// share returns the share of lists of k rows that are not exact, over rotations for each of which
+// all queries are searched, and the share of rows that are looked at. A quarter of the rows have
+// nearly the same cosine with a query, which is the hardest case. fault multiplies standard errors.
+func share(t *testing.T, bits, k, rotations int, miss, fault float64) (wrong, looked float64) {
+	const n, d, m = 60, 16, 4
+	h := NewHaar(d, d, uint64(bits))
+	x, queries := dense.New[float64](n, d), dense.New[float64](m, d)
+	normal := func(v []float64) {
+		for j := range v {
+			v[j] = h.rng.NormFloat64()
+		}
+		floats.Scale(1/floats.Norm(v, 2), v)
+	}
+	for i := range m {
+		normal(queries.Row(i))
+	}
+	for i := range n {
+		row, query := x.Row(i), queries.Row(i%m)
+		normal(row)
+		floats.AddScaled(row, -floats.Dot(row, query), query)
+		cosine := 0.8 - 1e-5*float64(i)
+		floats.Scale(math.Sqrt(1-cosine*cosine)/floats.Norm(row, 2), row)
+		floats.AddScaled(row, cosine, query)
+	}
+	q, err := New[float64](d, Options{Bits: bits}, h.rng)
+	require.NoError(t, err)
+	Rotate(q, h)
+	var want [3][m][]int
+	for by := range want {
+		for i := range m {
+			all := make([]candidate, n)
+			for j := range all {
+				all[j] = candidate{score: exactly(Measure(by), x.Row(j), queries.Row(i)), row: j}
+			}
+			slices.SortFunc(all, better)
+			for _, c := range all[:k] {
+				want[by][i] = append(want[by][i], c.row)
+			}
+		}
+	}
+	rows := RowsOf(x)
+	o := SearchOptions[float64]{Rows: func(dst dense.Matrix[float64], ids []int) error {
+		looked += float64(len(ids)) / float64(n*m*rotations)
+		return rows(dst, ids)
+	}}
+	hits := make([][]Hit, m)
+	for r := range rotations {
+		h.Draw()
+		c, err := q.Encode(context.Background(), x)
+		require.NoError(t, err)
+		by := Measure(r % 3)
+		for i := range hits {
+			hits[i] = make([]Hit, k)
+		}
+		s := q.(*quantiser[float64]).begin(c.(*codes[float64]).rows(), by)
+		s.ctx, s.options = context.Background(), o
+		for i := range hits {
+			s.addQuery(q.Prepare(nil, queries.Row(i), by, miss), k)
+			s.queries[i].zExact *= fault
+		}
+		require.NoError(t, s.readExact(hits))
+		s.end()
+		for i, list := range hits {
+			for j, hit := range list {
+				if hit.ID != want[by][i][j] {
+					wrong += 1 / float64(m*rotations)
+					break
+				}
+			}
+		}
+	}
+	return wrong, looked
+}
+
+// Lists are exact in the stated share of 10,000 searches, for every number of bits, over rotations
+// that are uniformly random, though few rows are looked at. The share of wrong ones is not above
+// the probability by more than 4 standard errors: by the law a false alarm in 8,000 of such tests.
+// Half as many standard errors are caught.
+func TestListsAreExact(t *testing.T) {
+	const rotations, miss = 2500, 0.1
+	limit := miss + 4*math.Sqrt(miss*(1-miss)/(4*rotations))
+	for bits, most := range map[int]float64{1: 0.3, 2: 0.27, 4: 0.26, 8: 0.26} {
+		t.Run(fmt.Sprintf("bits=%d", bits), func(t *testing.T) {
+			t.Parallel()
+			wrong, looked := share(t, bits, 3, rotations, miss, 1)
+			assert.LessOrEqual(t, wrong, limit)
+			assert.Less(t, looked, most)
+			planted, _ := share(t, bits, 3, rotations/5, miss, 0.5)
+			assert.Greater(t, planted, 2*limit)
+		})
+	}
+}
+
+// An estimate from a whole code exceeds the upper bound from its sign with the given probability at
+// most, for cosines from 0 to nearly 1. Bounds of half the width fail more often.
+func TestLawOfStages(t *testing.T) {
+	const d, tail, seeds = 768, 1e-3, 2
+	n, queries := 2500, 100
+	if testing.Short() {
+		n = 500
+	}
+	for _, bits := range []int{4, 8} {
+		total, above, planted := 0, 0, 0
+		for seed := range uint64(seeds) {
+			rng := rand.New(rand.NewPCG(seed, 3))
+			x, y := dense.New[float32](n, d), dense.New[float32](queries, d)
+			for i := range y.Data {
+				y.Data[i] = float32(rng.NormFloat64())
+			}
+			for i := range n {
+				near, row := y.Row(i%queries), x.Row(i)
+				share := rng.ExpFloat64()
+				for j := range row {
+					row[j] = float32(rng.NormFloat64() + share*float64(near[j]))
+				}
+			}
+			public, err := New[float32](d, Options{Bits: bits, TwoStage: true}, rand.NewPCG(seed, 2))
+			require.NoError(t, err)
+			q := public.(*quantiser[float32])
+			c, err := q.Encode(t.Context(), x)
+			require.NoError(t, err)
+			signs := q.signs.codesOf(&rows{n: n, clusters: []cluster{{n, []*block{c.(*codes[float32]).rows().clusters[0].blocks[0].signs}}}})
+			whole, first := make([]Estimate, n), make([]Estimate, n)
+			z := normalQuantile(tail)
+			for i := range queries {
+				query := q.Prepare(nil, y.Row(i), Cosine, 0)
+				c.Estimates(whole, query, nil)
+				signs.Estimates(first, query.signs, nil)
+				b := signs.(*codes[float32]).rows().clusters[0].blocks[0]
+				for j := range n {
+					numbers := b.numbersAt(j)
+					law, rounding := query.signs.errorBound(nil, z, query.signs.varianceOf(&numbers)+codeVariance)
+					if whole[j].Value > upperCosine(first[j].Value+rounding, law)+z*z*codeVariance/(d-1) {
+						above++
+					}
+					if whole[j].Value > upperCosine(first[j].Value, law/2) {
+						planted++
+					}
+					total++
+				}
+			}
+		}
+		limit := tail*float64(total) + 6*math.Sqrt(tail*float64(total)) // false alarms: below 1e-6
+		assert.LessOrEqual(t, float64(above), limit, "bits = %d, of %d", bits, total)
+		assert.Positive(t, above)
+		assert.Greater(t, float64(planted), limit)
+	}
+}

@@ -1,0 +1,270 @@
+package quantise
+
+import "math"
+
+// numbers are what is stored beside the code of a row. ratio is 1 and others are 0 if the layout
+// lacks the column.
+type numbers struct {
+	norm, ratio, variance, centreProduct, codedProduct float64
+}
+
+// numbersAt returns the numbers in place i.
+func (b *block) numbersAt(i int) numbers {
+	n := numbers{norm: float64(b.numbers[norms][i]), ratio: 1}
+	if v := b.numbers[ratios]; v != nil {
+		n.ratio = float64(v[i])
+	}
+	if v := b.numbers[variances]; v != nil {
+		n.variance = float64(v[i])
+	}
+	if b.ids != nil {
+		n.centreProduct, n.codedProduct = float64(b.numbers[centreProducts][i]), float64(b.numbers[codedProducts][i])
+	}
+	return n
+}
+
+// estimate returns the estimate for a row.
+func (x *Query) estimate(s *shift, product float32, n *numbers) Estimate {
+	cosine := x.cosine(s, product, n)
+	e := Estimate{Value: x.value(s, n, cosine)}
+	norm := x.norm
+	if s != nil {
+		norm = s.norm
+	}
+	if n.norm == 0 || norm == 0 || x.norm != x.norm {
+		e.StdErr = 0 * x.norm // NaN for a query that is not finite, as the value is
+		if x.z > 0 {
+			e.Low, e.High = e.Value, e.Value
+		}
+		return e
+	}
+	rounding := x.roundedOf(s).rounding * x.relative(s)
+	if x.eachRow {
+		variance := x.varianceOf(n)
+		across := variance * x.perDimension
+		// 1 − ρ² is uncertain by its standard error, so an estimate of 1 or more does not imply ρ =
+		// 1.
+		e.StdErr = math.Sqrt(float64(max(1-float64(cosine*cosine), across)*across) + float64(rounding*rounding*(1+variance)))
+	} else {
+		e.StdErr = math.Sqrt(x.averageVariance(cosine) + float64(rounding*rounding*x.moments.Square))
+	}
+	scale := 1.0
+	switch {
+	case x.by != Cosine:
+		scale = n.norm * norm
+	case s != nil:
+		scale = 0
+		if whole := s.fullNorm(n.norm, n.centreProduct) * s.queryNorm; whole > 0 {
+			scale = n.norm * norm / whole
+		}
+	}
+	if x.by == SquaredDistance {
+		scale *= 2
+	}
+	if e.StdErr *= scale; x.exponent != 0 && x.by != Cosine {
+		e.StdErr = math.Ldexp(e.StdErr, x.exponent)
+	}
+	stored := x.storedError(s, n, e.Value)
+	e.StdErr = bothErrors(e.StdErr, stored)
+	if x.z > 0 {
+		law, rounding := x.errorBound(s, x.z, x.varianceOf(n))
+		slack := 8 * stored // numbers that are rounded evenly differ by at most √3 standard errors
+		if s != nil {
+			slack += x.undivided(x.roundingBound(s, n))
+		}
+		e.Low = x.value(s, n, -withRoundings(upperCosine(rounding-cosine, law))) - slack
+		e.High = x.value(s, n, withRoundings(upperCosine(cosine+rounding, law))) + slack
+		if x.by == SquaredDistance {
+			e.Low, e.High = e.High-2*slack, e.Low+2*slack
+		}
+	}
+	return e
+}
+
+// cosine returns the estimate of the cosine of x − c and q − tc, or of x and q if s is nil, from
+// the product of sᵀ and x.roundedOf(s), which is divided by its norm. In this package conversions
+// of products keep the compiler from fusing them with sums, because fused sums have other bits on
+// other processors.
+func (x *Query) cosine(s *shift, product float32, n *numbers) float64 {
+	cosine := float64(float64(product) * n.ratio)
+	switch {
+	case s == nil, s.far && n.norm > 0:
+		return cosine
+	case n.norm > 0 && s.norm > 0:
+		return (float64(cosine*x.norm) - s.t*n.codedProduct/n.norm) / s.norm
+	}
+	return 0
+}
+
+// value returns the estimate of the measure for a row from the estimate of the cosine.
+func (x *Query) value(s *shift, n *numbers, cosine float64) float64 {
+	norm := n.norm
+	if x.exponent != 0 && x.by != Cosine {
+		product := 0.0
+		switch {
+		case s != nil:
+			product = x.centredValue(InnerProduct, s, n, cosine)
+			norm = s.fullNorm(norm, n.centreProduct)
+		case norm > 0:
+			product = norm * x.norm * cosine
+		}
+		if x.by == InnerProduct {
+			return math.Ldexp(product, x.exponent)
+		}
+		return x.withSquare(float64(norm*norm) - math.Ldexp(2*product, x.exponent))
+	}
+	if s != nil {
+		return x.centredValue(x.by, s, n, cosine)
+	}
+	if norm == 0 {
+		cosine = 0
+	}
+	switch x.by {
+	case InnerProduct:
+		return norm * x.norm * cosine
+	case SquaredDistance:
+		return float64(norm*norm) + float64(x.norm*x.norm) - float64(2*norm*x.norm*cosine)
+	}
+	if x.norm != x.norm {
+		return x.norm
+	}
+	return cosine
+}
+
+// centredValue returns the estimate of a measure for a row x from the estimate of the cosine of x −
+// c and q − tc.
+func (x *Query) centredValue(by Measure, s *shift, n *numbers, cosine float64) float64 {
+	if x.norm != x.norm {
+		return x.norm
+	}
+	product := 0.0
+	if n.norm > 0 && s.norm > 0 {
+		product = float64(n.norm * s.norm * cosine)
+	}
+	switch by {
+	case SquaredDistance:
+		return float64(n.norm*n.norm) + s.distance + float64(2*s.short*n.centreProduct) - 2*product
+	case Cosine:
+		whole := s.fullNorm(n.norm, n.centreProduct) * s.queryNorm
+		if whole == 0 {
+			return 0
+		}
+		return (s.product + float64(s.t*n.centreProduct) + product) / whole
+	}
+	return s.product + float64(s.t*n.centreProduct) + product
+}
+
+// withSquare returns ‖q‖² + rest, the squared distance for rest = ‖x‖² − 2xᵀq, and +Inf if ‖q‖² is
+// +Inf.
+func (x *Query) withSquare(rest float64) float64 {
+	if math.IsInf(x.square, 1) {
+		return x.square
+	}
+	return x.square + rest
+}
+
+// undivided returns what a difference of scores, which are those of the divided query, is in the
+// measure.
+func (x *Query) undivided(difference float64) float64 {
+	switch {
+	case x.exponent == 0 || x.by == Cosine:
+		return difference
+	case x.by == InnerProduct:
+		return math.Ldexp(difference, x.exponent)
+	}
+	return math.Ldexp(difference, max(x.exponent, 0))
+}
+
+// averageVariance returns the mean squared error of an estimate of a cosine. It uses the estimate
+// in place of the true cosine.
+func (x *Query) averageVariance(estimate float64) float64 {
+	m := x.moments
+	across := max(0, m.Square-m.AlongSquare) / (x.out - 1)
+	rho := min(max(estimate/m.Along, -1), 1)
+	square := float64(rho * rho)
+	variance := float64(square*max(0, m.AlongSquare-float64(m.Along*m.Along))) + float64(max(1-square, across)*across)
+	bias := rho * (m.Along - 1)
+	return variance + float64(bias*bias)
+}
+
+// varianceOf returns ‖s‖²/(sᵀu)² − 1 of a row.
+func (x *Query) varianceOf(n *numbers) float64 {
+	if x.bit > 0 {
+		return max(0, float64(x.bit*n.ratio*n.ratio)-1)
+	}
+	return n.variance
+}
+
+// relative returns the factor of the rounding error of x.roundedOf(s): ‖q‖/‖q − tc‖, or 1 if what
+// is rounded is q − tc.
+func (x *Query) relative(s *shift) float64 {
+	if s == nil || s.far {
+		return 1
+	}
+	return x.norm / s.norm
+}
+
+// unequal is a ratio of norms. Below it, storedError adds less than 1 % to a standard error.
+const unequal = 1 << 7
+
+// storedError returns the standard deviation of the part of the error of an estimate that is not of
+// codes: the numbers beside codes and the rotations of float32 are rounded, and so are sums in
+// float64. It returns 0 where the part is too small to matter. The part may exceed the error of
+// codes if row and query are far from the origin, and in distances of vectors of unequal norms.
+func (x *Query) storedError(s *shift, n *numbers, value float64) float64 {
+	norm, t := x.norm, 0.0
+	if s != nil {
+		norm, t = s.norm, s.t
+	}
+	if x.exponent != 0 {
+		norm, t = math.Ldexp(norm, x.exponent), math.Ldexp(t, x.exponent)
+	}
+	far, rotation, part := s != nil && s.far, 0.0, 0.0
+	if len(x.single) > 0 {
+		rotation = rotationError
+	}
+	switch {
+	case x.by == SquaredDistance && (far || n.norm > unequal*norm):
+		part = bothErrors(2*n.norm*roundoff(n.norm), rotation*n.norm*n.norm)
+		if far {
+			part = bothErrors(part, 2*math.Abs(1-t)*roundoff(n.centreProduct))
+		}
+	case x.by == SquaredDistance && s == nil && x.exponent == 0 && norm > unequal*n.norm:
+		return rotation * norm * norm // ‖q‖² of a shift or with an exponent is not that of a rotation
+	case x.by == InnerProduct && far:
+		part = math.Abs(t) * roundoff(n.centreProduct)
+	case x.by == Cosine && s != nil:
+		whole := s.fullNorm(n.norm, n.centreProduct)
+		if !far && whole > unequal*n.norm {
+			return rotation / 2 * math.Abs(value)
+		}
+		if far && whole > 0 {
+			part = math.Abs(s.t-value*s.queryNorm/whole) / (whole * s.queryNorm) * roundoff(n.centreProduct)
+		}
+	}
+	if far {
+		part = bothErrors(part, 0x1p-53*math.Abs(value))
+	}
+	return part
+}
+
+// rotationError is the relative error that a rotation of float32 gives a squared norm: measured, in
+// the dimensions where it is largest.
+const rotationError = 0x1.8p-23
+
+// roundoff returns the standard deviation of the error of rounding v to float32.
+func roundoff(v float64) float64 {
+	const even = 0.28867513459481287 // 1/√12, of errors between −½ and ½
+	_, e := math.Frexp(v)
+	return math.Ldexp(even, e-24)
+}
+
+// bothErrors returns √(a² + b²), with the same bits on every processor.
+func bothErrors(a, b float64) float64 {
+	large, small := max(a, b), min(a, b)
+	if !(small > 0) || math.IsInf(large, 1) {
+		return large
+	}
+	ratio := small / large
+	return large * math.Sqrt(1+float64(ratio*ratio))
+}
