@@ -26,9 +26,10 @@ func registerAttention[T dense.Float]() {
 
 // Attention has the parameters of Attend.
 type Attention[T dense.Float] struct {
-	Map          rff.Map[T] // of the features of queries and keys, as for performer.NewLinear; rff.Write must support it
-	Values       int        // dv, the dimension of values
-	Unnormalised bool       // as in performer.LinearOptions
+	// of the features of queries and keys, as for performer.NewLinear; rff.Write must support it
+	Map          rff.Map[T]
+	Values       int  // dv, the dimension of values
+	Unnormalised bool // as in performer.LinearOptions
 }
 
 // Attend computes linear attention of queries over all keys and values, as performer.Linear does on

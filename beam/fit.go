@@ -44,8 +44,8 @@ type Ridge[T dense.Float] struct {
 // Fit on one machine, except for the rounding of sums in another order.
 //
 // The pipeline fails for a block that ridge.Sums.Add refuses, damaged sums, and sums that cannot be
-// fitted. FitRidge panics for a map that cannot be written, negative Outputs, Options.Iterative, and
-// blocks of another type.
+// fitted. FitRidge panics for a map that cannot be written, negative Outputs, Options.Iterative,
+// and blocks of another type.
 func FitRidge[T dense.Float](s beam.Scope, blocks beam.PCollection, spec Ridge[T]) beam.PCollection {
 	s = s.Scope("beamfeat.FitRidge")
 	f, err := newSummer(spec)
@@ -57,9 +57,10 @@ func FitRidge[T dense.Float](s beam.Scope, blocks beam.PCollection, spec Ridge[T
 
 // Components has the parameters of FitComponents.
 type Components[T dense.Float] struct {
-	Map        rff.Map[T] // of the features, such as rff.Identity for the points; rff.Write must support it
-	Components int        // number of components
-	Whiten     bool       // whether components have variance 1
+	// of the features, such as rff.Identity for the points; rff.Write must support it
+	Map        rff.Map[T]
+	Components int  // number of components
+	Whiten     bool // whether components have variance 1
 }
 
 // FitComponents finds principal components of the features of all rows of blocks, as
@@ -75,10 +76,10 @@ func FitComponents[T dense.Float](s beam.Scope, blocks beam.PCollection, spec Co
 	return beam.ParDo(s, &componentsFn[T]{f, spec.Components, spec.Whiten}, beam.Combine(s, &sumFn[T]{f}, blocks))
 }
 
-// FitMetric computes the metric of gradients at all rows of blocks, as components.Metric does on one
-// machine. gradients is a map of rff.Gradients. FitMetric does not read targets. FitMetric returns a
-// PCollection of one ridge.Block[float64], whose X is the metric. Costs, errors and panics are as for
-// FitRidge.
+// FitMetric computes the metric of gradients at all rows of blocks, as components.Metric does on
+// one machine. gradients is a map of rff.Gradients. FitMetric does not read targets. FitMetric
+// returns a PCollection of one ridge.Block[float64], whose X is the metric. Costs, errors and
+// panics are as for FitRidge.
 func FitMetric[T dense.Float](s beam.Scope, blocks beam.PCollection, gradients rff.Map[T]) beam.PCollection {
 	s = s.Scope("beamfeat.FitMetric")
 	f, err := newSummer(Ridge[T]{Map: gradients})

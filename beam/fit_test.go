@@ -41,7 +41,8 @@ func gaussianMap[T dense.Float](t testing.TB, m, d int) rff.Map[T] {
 	for j := range d {
 		centre[j], factors[j] = 0.1, 1/(1+0.1*float64(j))
 	}
-	phi, err = rff.Compose(rff.Affine{Centre: centre, Factors: factors}, phi) // the scale travels with the map
+	// the scale travels with the map
+	phi, err = rff.Compose(rff.Affine{Centre: centre, Factors: factors}, phi)
 	require.NoError(t, err)
 	return phi
 }

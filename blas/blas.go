@@ -8,9 +8,10 @@ import (
 	"github.com/seed-feabd252/randfeat/internal/compute/matmul"
 )
 
-// Implementation is gonum's BLAS with the matrix products of this module. Gemm, Gemv, Syrk, Trsm and
-// Trmm in float32 and float64 run on these products. Other routines are the routines of gonum's own
-// Implementation, which is embedded. The zero value is ready to use, and goroutines may share it.
+// Implementation is gonum's BLAS with the matrix products of this module. Gemm, Gemv, Syrk, Trsm
+// and Trmm in float32 and float64 run on these products. Other routines are the routines of gonum's
+// own Implementation, which is embedded. The zero value is ready to use, and goroutines may share
+// it.
 type Implementation struct{ reference.Implementation }
 
 var (

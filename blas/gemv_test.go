@@ -17,7 +17,8 @@ import (
 // gemv is Sgemv or Dgemv.
 type gemv[T dense.Float] func(tA gonum.Transpose, m, n int, alpha T, a []T, lda int, x []T, incX int, beta T, y []T, incY int)
 
-// TestGemv compares with gonum's routine. Both differ from the sum by at most (terms+3)·eps·Σ|terms|.
+// TestGemv compares with gonum's routine. Both differ from the sum by at most
+// (terms+3)·eps·Σ|terms|.
 func TestGemv(t *testing.T) {
 	t.Run("type=float32", func(t *testing.T) {
 		testGemv(t, blas.Implementation{}.Sgemv, reference.Implementation{}.Sgemv, 0x1p-24)
@@ -52,7 +53,8 @@ func testGemv[T dense.Float](t *testing.T, ours, theirs gemv[T], eps float64) {
 						i := at * max(inc[1], -inc[1])
 						require.InDelta(t, float64(want[i]), float64(y[i]), 2*float64(inputs+3)*eps*float64(sizes[i]), "%v, A %c, inc %v, factors %v, element %d", shape, tA, inc, factors, i)
 					}
-					if m*n >= 1<<20 && factors[0] != 0 && inc == [2]int{1, 1} { // gonum's routine may clear element n
+					// gonum's routine may clear element n
+					if m*n >= 1<<20 && factors[0] != 0 && inc == [2]int{1, 1} {
 						require.Equal(t, before[outputs:], y[outputs:])
 					}
 				}

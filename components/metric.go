@@ -13,8 +13,8 @@ import (
 	"github.com/seed-feabd252/randfeat/ridge"
 )
 
-// Metric returns the metric L (d×d) from the gradients of functions f_j of R^d [Radhakrishnan et al.
-// 2024],
+// Metric returns the metric L (d×d) from the gradients of functions f_j of R^d [Radhakrishnan et
+// al. 2024],
 //
 //	L = (M/‖M‖₂ + 10⁻⁴·I)^½,  M = Σω·Σ_j ∇f_j·∇f_jᵀ/Σω,
 //

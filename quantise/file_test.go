@@ -103,7 +103,8 @@ func TestFileCutOff(t *testing.T) {
 	require.EqualError(t, err, "quantise: r is nil")
 	_, err = quantise.View[float32](append(slices.Clone(data), 0))
 	require.ErrorContains(t, err, "quantise: safetensors: bytes follow the last tensor")
-	_, err = quantise.View[float32]([]byte("rfcodes\x00\x03\x00\x00\x00\x34\x00\x00\x00")) // of older versions
+	// of older versions
+	_, err = quantise.View[float32]([]byte("rfcodes\x00\x03\x00\x00\x00\x34\x00\x00\x00"))
 	require.ErrorContains(t, err, "not a safetensors file")
 }
 
@@ -204,7 +205,8 @@ func FuzzFile(f *testing.F) {
 		}
 	}
 	f.Fuzz(func(t *testing.T, data []byte) {
-		if file, err := safetensors.View(slices.Clone(data)); err == nil && file.Metadata["codes.d"] == "8" { // large dimensions only take time
+		// large dimensions only take time
+		if file, err := safetensors.View(slices.Clone(data)); err == nil && file.Metadata["codes.d"] == "8" {
 			archive.Seal(file)
 			var b bytes.Buffer
 			require.NoError(t, safetensors.Write(&b, file))

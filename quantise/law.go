@@ -230,7 +230,8 @@ func (x *Query) storedError(s *shift, n *numbers, value float64) float64 {
 			part = bothErrors(part, 2*math.Abs(1-t)*roundoff(n.centreProduct))
 		}
 	case x.by == SquaredDistance && s == nil && x.exponent == 0 && norm > unequal*n.norm:
-		return rotation * norm * norm // ‖q‖² of a shift or with an exponent is not that of a rotation
+		// ‖q‖² of a shift or with an exponent is not that of a rotation
+		return rotation * norm * norm
 	case x.by == InnerProduct && far:
 		part = math.Abs(t) * roundoff(n.centreProduct)
 	case x.by == Cosine && s != nil:

@@ -14,9 +14,10 @@ type Measure int
 
 // The measures.
 const (
-	InnerProduct    Measure = iota // xᵀy
-	Cosine                         // xᵀy/(‖x‖‖y‖), and 0 if a norm is 0; exact values are in [−1, 1]
-	SquaredDistance                // ‖x − y‖² = ‖x‖² + ‖y‖² − 2xᵀy
+	InnerProduct Measure = iota // xᵀy
+	// xᵀy/(‖x‖‖y‖), and 0 if a norm is 0; exact values are in [−1, 1]
+	Cosine
+	SquaredDistance // ‖x − y‖² = ‖x‖² + ‖y‖² − 2xᵀy
 )
 
 func (by Measure) valid() bool { return by >= InnerProduct && by <= SquaredDistance }

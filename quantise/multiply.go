@@ -32,7 +32,8 @@ func (s *search[T]) multiply(p *scanner, some []*ranking, k int) {
 			allFar = allFar && shifts[j] != nil && shifts[j].far
 		}
 	}
-	alone := allFar || s.listed() && (p.few || len(s.queries) == 1 && !s.short()) // each query by itself
+	// each query by itself
+	alone := allFar || s.listed() && (p.few || len(s.queries) == 1 && !s.short())
 	if !alone {
 		tiles := s.tiles[k*scan.DigitWords(q.words, q.width):]
 		if q.table != nil {

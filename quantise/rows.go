@@ -30,11 +30,12 @@ type cluster struct {
 type column int
 
 const (
-	norms          column = iota // ‖x−c‖
-	ratios                       // ratio·sᵀp is the estimate of the cosine, where s consists of the levels of the quantiser
-	variances                    // ‖s‖²/(sᵀu)² − 1
-	centreProducts               // g = (x−c)ᵀc
-	codedProducts                // the estimate of g from the code
+	norms column = iota // ‖x−c‖
+	// ratio·sᵀp is the estimate of the cosine, where s consists of the levels of the quantiser
+	ratios
+	variances      // ‖s‖²/(sᵀu)² − 1
+	centreProducts // g = (x−c)ᵀc
+	codedProducts  // the estimate of g from the code
 	columns
 )
 

@@ -86,7 +86,8 @@ func testQueriesOfAnySize[T dense.Float](t *testing.T) {
 						require.True(t, hit.StdErr >= 0, what)
 					}
 					if by != quantise.SquaredDistance {
-						require.ElementsMatch(t, want, found, what) // equal infinities have the order of rows
+						// equal infinities have the order of rows
+						require.ElementsMatch(t, want, found, what)
 					}
 				}
 				if o.Scheme == quantise.RaBitQ {

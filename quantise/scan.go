@@ -55,10 +55,11 @@ type ranking struct {
 	worst atomic.Uint64 // float64 bits of the score of the worst of k rows, −Inf for fewer rows
 
 	// With SearchOptions.Rows:
-	exact    []candidate // the best k rows by exact values
-	least    candidate   // the worst row in exact
-	possible []candidate // rows outside best whose upper bounds are not worse than least; their scores are the bounds
-	zExact   float64     // the number of standard errors of an upper bound
+	exact []candidate // the best k rows by exact values
+	least candidate   // the worst row in exact
+	// rows outside best whose upper bounds are not worse than least; their scores are the bounds
+	possible []candidate
+	zExact   float64 // the number of standard errors of an upper bound
 
 	clusters []bool // the clusters to scan; none means all
 	chosen   []candidate
@@ -75,7 +76,8 @@ const (
 	rangeBytes = 1 << 18 // bytes of the codes of a blockRange
 	chunkRows  = 256     // rows of one call of a kernel
 	group      = 8       // queries of one call of a kernel
-	fewShare   = 8       // if fewer of the rows of a chunk are selected, the others are not multiplied
+	// if fewer of the rows of a chunk are selected, the others are not multiplied
+	fewShare = 8
 
 	// Processors fetch rows fastest in the order of their addresses. Kernels for several rows at a
 	// time are faster if rows are in a cache: if codes have fewer than inCaches words, and rows
@@ -170,10 +172,11 @@ func (s *search[T]) run() {
 
 // scanner is the memory of a goroutine that scans a blockRange in chunks of up to chunkRows rows.
 type scanner struct {
-	blockRange                          // of the chunk
-	longest      float64                // the largest of the stored norms
-	factor       float64                // the largest of factors
-	variance     float64                // the largest ‖s‖²/(sᵀu)² − 1 of the chunk, in the second pass
+	blockRange         // of the chunk
+	longest    float64 // the largest of the stored norms
+	factor     float64 // the largest of factors
+	// the largest ‖s‖²/(sᵀu)² − 1 of the chunk, in the second pass
+	variance     float64
 	smallestNorm float64                // a bound of ‖x‖ for cosines with centres
 	largestNorm  float64                // likewise
 	selected     [chunkRows / 64]uint64 // a bit for each row: the options of the search select it

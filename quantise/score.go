@@ -100,7 +100,8 @@ func (x *Query) errorBound(s *shift, z, variance float64) (law, rounding float64
 	if norm == 0 {
 		return 0, 0
 	}
-	rounding = math.Sqrt(3) * x.roundedOf(s).rounding * x.relative(s) // no rounding error is larger than half a step
+	// no rounding error is larger than half a step
+	rounding = math.Sqrt(3) * x.roundedOf(s).rounding * x.relative(s)
 	if s != nil {
 		rounding += 0x1p-21 * s.terms / (norm * math.Sqrt(x.out))
 	}

@@ -91,7 +91,8 @@ func TestFilters(t *testing.T) {
 	x, query := random[float64](n, d, 1), random[float64](1, d, 2)
 	for _, o := range []quantise.Options{{Bits: 2}, {Bits: 4}, {Bits: 8}, {Scheme: quantise.LloydMax}} {
 		c := encode(t, x.RowRange(0, 100), o)
-		require.NoError(t, c.Append(t.Context(), x.RowRange(100, n))) // blocks that begin at odd rows
+		// blocks that begin at odd rows
+		require.NoError(t, c.Append(t.Context(), x.RowRange(100, n)))
 		for _, by := range measures {
 			all := ranked(c, query.Row(0), by)
 			for name, keep := range map[string]func(id int) bool{

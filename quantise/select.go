@@ -103,7 +103,8 @@ func (s *search[T]) chooseCentres(x *ranking) {
 		}
 		switch {
 		case s.by == SquaredDistance && x.exponent == 0:
-			product = -vecmath.SquaredDistance(vector, c.vector) // without cancellation far from the origin
+			// without cancellation far from the origin
+			product = -vecmath.SquaredDistance(vector, c.vector)
 		case s.by == SquaredDistance:
 			product = float64(2*product*x.up) - float64(c.square*x.down)
 		case s.by == Cosine && c.square > 0:

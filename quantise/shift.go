@@ -19,7 +19,8 @@ type shift struct {
 	norm              float64 // ‖q − tc‖
 	size, square      float64 // ‖c‖ and ‖c‖²
 	queryNorm         float64 // ‖q‖; if far, without the rounding of its rotation
-	terms             float64 // ‖q‖ + ‖tc‖ or, if far, ‖q − tc‖: rounding errors of products are relative to it
+	// ‖q‖ + ‖tc‖ or, if far, ‖q − tc‖: rounding errors of products are relative to it
+	terms float64
 
 	// far reports whether ‖q − tc‖ is so much smaller than ‖q‖ that the rounding of q would add to
 	// the errors of codes. Then own is q − tc, rotated and rounded by itself.

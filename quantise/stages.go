@@ -11,8 +11,9 @@ import (
 const (
 	leastStaged = 768     // the smallest d' with signs
 	stagedRows  = 1 << 14 // a search of fewer rows reads all codes
-	stagedShare = 1 << 5  // a search reads all codes if it may need the codes of more than 1/32 of the rows
-	stagedMiss  = 0.01    // the probability that a search misses one of its rows
+	// a search reads all codes if it may need the codes of more than 1/32 of the rows
+	stagedShare = 1 << 5
+	stagedMiss  = 0.01 // the probability that a search misses one of its rows
 
 	// codeVariance bounds ‖s‖²/(sᵀu)² − 1 of codes of 4 and 8 bits, but for rare rows. The upper
 	// bound of an estimate from a code is the bound from its sign, with this variance added.

@@ -77,7 +77,8 @@ func TestStages(t *testing.T) {
 			}
 			assert.Greater(t, stages, queries, "bits = %d, %v", bits, by)
 		}
-		assert.LessOrEqual(t, missed, 4, "of 90 searches, each with a probability of 0.01 at most") // P < 0.003
+		// P < 0.003
+		assert.LessOrEqual(t, missed, 4, "of 90 searches, each with a probability of 0.01 at most")
 		// Files and moved rows keep the signs, also beside reserved memory.
 		again, err := quantise.View[float32](fileOf(t, with))
 		require.NoError(t, err)
@@ -126,7 +127,8 @@ func TestStagesOfUnusualRows(t *testing.T) {
 			}
 		},
 	} {
-		rng := rand.New(rand.NewPCG(5, 6)) // one for each case, because the order of a map is random
+		// one for each case, because the order of a map is random
+		rng := rand.New(rand.NewPCG(5, 6))
 		x := mixture(n, d, 100, rng)
 		for i := range n {
 			change(i, x.Row(i), rng)

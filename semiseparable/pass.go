@@ -43,9 +43,11 @@ type pass[T dense.Float] struct {
 	dst, v      dense.Matrix[T]
 	aliased     bool // dst is v
 
-	steps     int
-	phase     int           // the window that groups compute; triangles are prepared one window ahead
-	running   int           // the number of shares in this phase: shares, or 0 before the first window
+	steps int
+	// the window that groups compute; triangles are prepared one window ahead
+	phase int
+	// the number of shares in this phase: shares, or 0 before the first window
+	running   int
 	triangles []triangle[T] // the triangles of two windows
 	groups    []group[T]
 	shares    int // the number of parts of groups that goroutines compute in parallel

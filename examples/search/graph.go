@@ -13,9 +13,9 @@ import (
 	"github.com/seed-feabd252/randfeat/quantise"
 )
 
-// graph links rows to near rows, and a search walks along links [Malkov & Yashunin 2018]. Rows enter
-// in their order, which must be random. The upper graph has the first sixteenth of the rows and the
-// links that these rows had alone, which are long.
+// graph links rows to near rows, and a search walks along links [Malkov & Yashunin 2018]. Rows
+// enter in their order, which must be random. The upper graph has the first sixteenth of the rows
+// and the links that these rows had alone, which are long.
 type graph struct {
 	x       dense.Matrix[float32] // rows of length 1
 	codes   quantise.Codes[float32]

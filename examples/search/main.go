@@ -1,4 +1,5 @@
-// Search measures codes of vectors: errors and recall beside theory, and times of a scan and a graph.
+// Search measures codes of vectors: errors and recall beside theory, and times of a scan and a
+// graph.
 package main
 
 import (

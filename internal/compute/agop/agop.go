@@ -13,8 +13,9 @@ import (
 	"github.com/seed-feabd252/randfeat/internal/compute/interrupt"
 )
 
-// Metric returns the symmetric L with L² = M/‖M‖ + 10⁻⁴·I, for a multiple M of the mean of ∇f∇fᵀ and
-// its spectral norm [Radhakrishnan et al. 2024]. The error reports an M that is zero, one without eigenvalues, and the end of ctx.
+// Metric returns the symmetric L with L² = M/‖M‖ + 10⁻⁴·I, for a multiple M of the mean of ∇f∇fᵀ
+// and its spectral norm [Radhakrishnan et al. 2024]. The error reports an M that is zero, one
+// without eigenvalues, and the end of ctx.
 func Metric(ctx context.Context, m *mat.SymDense) (dense.Matrix[float64], error) {
 	var eig mat.EigenSym
 	converged := false

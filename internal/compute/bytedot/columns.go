@@ -20,16 +20,17 @@ const offset = 128
 // groups of four inner indices, and a group is a sequence of columns. Bytes beyond k stand for 0,
 // and so do the columns from n to Padded(n).
 type Columns struct {
-	// Scales holds the factor of the codes of each column, up to Padded(n): NaN for a column with an
-	// element that is not finite. Weights have no scales.
+	// Scales holds the factor of the codes of each column, up to Padded(n): NaN for a column with
+	// an element that is not finite. Weights have no scales.
 	Scales []float32
 
 	n, k     int
 	coded    bool
 	dithered bool
 	bytes    []uint8
-	halves   []float32 // of [QuantiseTile]: 128 times the sum of codes of each column, times its scale
-	codes    []int8    // scratch memory for the codes of 16 columns
+	// of [QuantiseTile]: 128 times the sum of codes of each column, times its scale
+	halves []float32
+	codes  []int8 // scratch memory for the codes of 16 columns
 
 	// Scratch memory of [Weighted].
 	starts []int32

@@ -31,14 +31,14 @@ func (c *Columns) Gather(a *Rows, list []int32) {
 	}
 }
 
-// Weighted computes scaled sums of values with weights of [Weigh] less 128, a row for each column of
-// w:
+// Weighted computes scaled sums of values with weights of [Weigh] less 128, a row for each column
+// of w:
 //
 //	y_jc = (float32(Σ_l (w_lj − 128)·v_lc)·factors[j])·v.Scales[c].
 //
-// totals are the sums of weights. [QuantiseTile] has made v, which has the inner indices of w. y has
-// Padded(n) columns for the n columns of v. Weighted overwrites w. Weighted panics if the shapes do
-// not fit.
+// totals are the sums of weights. [QuantiseTile] has made v, which has the inner indices of w. y
+// has Padded(n) columns for the n columns of v. Weighted overwrites w. Weighted panics if the
+// shapes do not fit.
 func Weighted(y dense.Matrix[float32], w *Columns, totals []int32, factors []float32, v *Columns) {
 	if w.k != v.k || w.coded || !v.coded || y.Rows != w.n || y.Cols != Padded(v.n) {
 		panic(fmt.Sprintf("bytedot: %d×%d for weights of %d×%d and values of %d×%d", y.Rows, y.Cols, w.k, w.n, v.k, v.n))
@@ -69,8 +69,8 @@ func Weighted(y dense.Matrix[float32], w *Columns, totals []int32, factors []flo
 	}
 }
 
-// AddRows adds rows of [Weighted] to rows of dst, with the values that weights of 128 have left out,
-// and multiples of the means of values:
+// AddRows adds rows of [Weighted] to rows of dst, with the values that weights of 128 have left
+// out, and multiples of the means of values:
 //
 //	dst[list[j]][c] += x[j][c] + sizes[j]·means[c] + factors[j]·v.Scales[c]·128·Σ_l v_lc
 //

@@ -62,8 +62,8 @@ func (r *Rows) shape(n, k int, transposed bool) {
 	r.dithered = r.dithered[:0]
 }
 
-// Append appends the rows of o, which [QuantiseRows] has made with as many inner indices as those of
-// r, for columns that are not dithered.
+// Append appends the rows of o, which [QuantiseRows] has made with as many inner indices as those
+// of r, for columns that are not dithered.
 func (r *Rows) Append(o *Rows) {
 	row := Padded(four * groups(o.k))
 	r.codes = append(r.codes[:r.n*row], o.codes[:o.n*row]...)

@@ -214,7 +214,8 @@ func TestClose(t *testing.T) {
 		for i := range y.Data {
 			y.Data[i] = float32(r.NormFloat64())
 		}
-		from := []int{0, 3, 35, 20, 16, 33, 0} // column 34 is closed but for keys 0 and 6, and column 2 for key 1 …
+		// column 34 is closed but for keys 0 and 6, and column 2 for key 1 …
+		from := []int{0, 3, 35, 20, 16, 33, 0}
 		for i, lo := range from {
 			Close(y.Row(i)[:lo])
 		}

@@ -21,7 +21,8 @@ const tile = 128
 // Factor is the factorisation A = RᵀR of a symmetric positive definite n×n matrix, R upper
 // triangular, in blocks of tile rows. Factor never changes, and goroutines may share it.
 type Factor struct {
-	r      dense.Matrix[float64] // zero below the blocks on the diagonal, and unspecified below the diagonal of a block
+	// zero below the blocks on the diagonal, and unspecified below the diagonal of a block
+	r      dense.Matrix[float64]
 	diag   []triangular.Factor[float64]
 	LogDet float64 // log det A
 }

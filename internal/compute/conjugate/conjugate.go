@@ -1,5 +1,5 @@
-// Package conjugate solves systems (S + λI)X = B by preconditioned conjugate gradients. S is known by
-// its products alone, each a pass over data. Errors have the name of package ridge, the caller.
+// Package conjugate solves systems (S + λI)X = B by preconditioned conjugate gradients. S is known
+// by its products alone, each a pass over data. Errors have the name of package ridge, the caller.
 package conjugate
 
 import (
@@ -38,7 +38,8 @@ type Solution struct {
 	Solved      int  // number of solved columns
 	Stalled     bool // rounding of float64 prevents progress
 
-	LogDet, LogDetError float64 // log det(S + λI) and its standard error, estimated from the samples
+	// log det(S + λI) and its standard error, estimated from the samples
+	LogDet, LogDetError float64
 }
 
 const (
@@ -54,9 +55,9 @@ const (
 
 // Solve solves the system, and calls progress after each pass. Rounds of conjugate gradients update
 // residuals step by step, and rounding makes them differ from true residuals. So a round ends when
-// its rounding stops its progress. A wide pass then computes the residuals, and the next round solves
-// for them: iterative refinement. If a round reduces a residual by less than a factor of 8, later
-// rounds are wide.
+// its rounding stops its progress. A wide pass then computes the residuals, and the next round
+// solves for them: iterative refinement. If a round reduces a residual by less than a factor of 8,
+// later rounds are wide.
 //
 // The solution has fewer Solved columns than there are if Most passes do not suffice or it is
 // Stalled. The error reports products that are not finite, a preconditioner that is singular to
@@ -95,8 +96,8 @@ func (s *System) Solve(ctx context.Context, rng *rand.Rand, progress func(*Solut
 	return at, nil
 }
 
-// round takes steps of conjugate gradients in all columns, until rounding stops the progress of each
-// or it is solved.
+// round takes steps of conjugate gradients in all columns, until rounding stops the progress of
+// each or it is solved.
 func (s *System) round(ctx context.Context, p *nystroem, at *Solution, samples []lanczos, wide bool, progress func(*Solution)) error {
 	rounding := s.Unit
 	if wide {
@@ -120,8 +121,8 @@ func (s *System) round(ctx context.Context, p *nystroem, at *Solution, samples [
 		}
 		alphas, curvatures := make([]float64, len(products)), dots(v, av)
 		for j, c := range curvatures {
-			// At the end of a round, rounding may make a curvature negative. Columns stay as they are
-			// at the end of their round, because norms of residuals rise and fall.
+			// At the end of a round, rounding may make a curvature negative. Columns stay as they
+			// are at the end of their round, because norms of residuals rise and fall.
 			if open[j] && c > 0 && products[j] > 0 {
 				alphas[j] = products[j] / c
 			}
@@ -181,8 +182,8 @@ func (s *System) multiply(ctx context.Context, v dense.Matrix[float64], wide boo
 	return av, nil
 }
 
-// goals returns for each column the norm of the residual r below which it is solved: ‖S^½(x − x*)‖ ≤
-// ‖r‖/(2√λ), because √s/(s + λ) ≤ 1/(2√λ) for each eigenvalue s of S.
+// goals returns for each column the norm of the residual r below which it is solved: ‖S^½(x − x*)‖
+// ≤ ‖r‖/(2√λ), because √s/(s + λ) ≤ 1/(2√λ) for each eigenvalue s of S.
 func (s *System) goals(at *Solution) []float64 {
 	goals := make([]float64, s.Right.Cols)
 	images, squares, rest := dots(at.X, s.Right), dots(at.X, at.X), dots(at.X, at.Residual)

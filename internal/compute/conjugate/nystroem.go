@@ -13,8 +13,8 @@ import (
 	"github.com/seed-feabd252/randfeat/internal/compute/parallel"
 )
 
-// nystroem is the preconditioner P = BBᵀ + ρI, ρ = λ + (tr S − tr BBᵀ)/(D − r), which has the trace of
-// S + λI [Frangella et al. 2023]. BBᵀ approximates the large eigenvalues of S.
+// nystroem is the preconditioner P = BBᵀ + ρI, ρ = λ + (tr S − tr BBᵀ)/(D − r), which has the trace
+// of S + λI [Frangella et al. 2023]. BBᵀ approximates the large eigenvalues of S.
 type nystroem struct {
 	factor dense.Matrix[float64] // Bᵀ, r×D
 	shift  float64               // ρ
@@ -22,9 +22,9 @@ type nystroem struct {
 	logDet float64               // log det P
 }
 
-// sketch returns the preconditioner of the Nyström approximation of S. One pass computes Y = SG for a
-// normal matrix G (D×r). The shift ν keeps Gᵀ(Y + νG) = CᵀC positive definite despite rounding, and B
-// = (Y + νG)C⁻¹.
+// sketch returns the preconditioner of the Nyström approximation of S. One pass computes Y = SG for
+// a normal matrix G (D×r). The shift ν keeps Gᵀ(Y + νG) = CᵀC positive definite despite rounding,
+// and B = (Y + νG)C⁻¹.
 func (s *System) sketch(ctx context.Context, rng *rand.Rand) (*nystroem, error) {
 	width, rank := s.Right.Rows, s.Rank
 	p := &nystroem{factor: dense.New[float64](rank, width)}

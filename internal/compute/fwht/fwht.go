@@ -39,8 +39,8 @@ type kernels[T Float] struct {
 	// combine writes the combinations of one vector of each of count groups of
 	// four rows of x, stride elements apart, into g.
 	combine func(g, x *T, stride, count int)
-	// sums writes one vector of each of 4·count rows of y, stride elements apart. A row has n terms,
-	// the indices of the vectors of g that sums adds.
+	// sums writes one vector of each of 4·count rows of y, stride elements apart. A row has n
+	// terms, the indices of the vectors of g that sums adds.
 	sums func(y *T, stride int, g *T, terms *uint16, n, count int)
 	// cores[i][j], if not nil, applies the core of kernelTerms[i] to a multiple of 2^j
 	// columns, with room in sums for a vector a row.
@@ -50,8 +50,8 @@ type kernels[T Float] struct {
 // The sizes of blocks follow the caches. Results do not, because every order of the stages has the
 // same additions.
 var (
-	// firstCache is the size in bytes of the largest block that stays in the first cache: the largest
-	// power of two up to the size of the cache.
+	// firstCache is the size in bytes of the largest block that stays in the first cache: the
+	// largest power of two up to the size of the cache.
 	firstCache = 1 << log2(cache.L1)
 	// memory is the size in bytes of the smallest vector that is treated as larger than the second
 	// cache.
@@ -59,8 +59,8 @@ var (
 )
 
 const (
-	// outer is the number of stages of a pass over larger blocks. The 2^outer rows of a pass are powers
-	// of two apart and share one set of the first cache, which has at least eight lines.
+	// outer is the number of stages of a pass over larger blocks. The 2^outer rows of a pass are
+	// powers of two apart and share one set of the first cache, which has at least eight lines.
 	outer = 3
 	// rangeBytes is the width in bytes of a range of columns. Between two passes a range has
 	// segments·rangeBytes bytes, 64 KiB, which stay in any second cache.

@@ -12,9 +12,11 @@ import (
 const Large = 1 << 18
 
 const (
-	// segments is the number of segments of a large vector. The stages across segments take two passes.
+	// segments is the number of segments of a large vector. The stages across segments take two
+	// passes.
 	segments = 1 << (2 * outer)
-	// pieceBytes is the width in bytes of the columns of a piece of a very large vector: a few ranges.
+	// pieceBytes is the width in bytes of the columns of a piece of a very large vector: a few
+	// ranges.
 	pieceBytes = 1 << 12
 	// minPieces is the smallest number of pieces into which columns are divided.
 	minPieces = 16

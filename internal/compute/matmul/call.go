@@ -10,14 +10,17 @@ import (
 const (
 	// tileColumns is the number of columns after which an epilogue is called.
 	tileColumns = 512
-	// copyPanels is the smallest number of panels for which strips of A are copied, so that their rows
-	// are adjacent. Two panels are enough if the rows of A displace each other from the first cache.
+	// copyPanels is the smallest number of panels for which strips of A are copied, so that their
+	// rows are adjacent. Two panels are enough if the rows of A displace each other from the first
+	// cache.
 	copyPanels = 8
 	// fetchPanels is the number of panels between two prefetches of parts of the next strip.
 	fetchPanels = 4
-	// piecesEach is the number of pieces for each processor. Slow processors then take fewer pieces.
+	// piecesEach is the number of pieces for each processor. Slow processors then take fewer
+	// pieces.
 	piecesEach = 4
-	// stripsEach is the number of strips of a piece for which one strip more or less matters little.
+	// stripsEach is the number of strips of a piece for which one strip more or less matters
+	// little.
 	stripsEach = 8
 	// serialBelow is the number of multiply-adds below which one goroutine is faster.
 	serialBelow = 1 << 20

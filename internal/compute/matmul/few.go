@@ -13,8 +13,9 @@ const (
 	fewRows = 8
 	// fewEach is about the number of elements of B that a processor reads at a time.
 	fewEach = 1 << 17
-	// fewAhead is the number of bytes of B that kernels read before what they prefetch into the second
-	// cache. longAhead is the same number for rows of B that are longer than a call of a kernel.
+	// fewAhead is the number of bytes of B that kernels read before what they prefetch into the
+	// second cache. longAhead is the same number for rows of B that are longer than a call of a
+	// kernel.
 	fewAhead  = 1 << 13
 	longAhead = 1 << 12
 	// fewBytes is the largest number of bytes of a row of B that are read before the next rows.
@@ -29,8 +30,8 @@ type few[T Float] struct {
 	rows        []T // memory of the rows of A
 }
 
-// mulFew computes the product and returns true. It returns false if A has many rows, if B has no row
-// or fewer columns than a vector, or if the tier has no kernels for few rows.
+// mulFew computes the product and returns true. It returns false if A has many rows, if B has no
+// row or fewer columns than a vector, or if the tier has no kernels for few rows.
 func mulFew[T Float](alpha T, a, b operand[T], beta T, c operand[T]) bool {
 	k := best[T]()
 	if c.rows == 0 || c.rows > fewRows || b.rows == 0 || b.cols < k.lanes || k.dots == nil {

@@ -53,7 +53,8 @@ func testInvertTriangle[T Float](t *testing.T, unit float64) {
 			}
 			for i := range n {
 				for j := range i + 1 {
-					// T·X = I, row by row: each sum is off by at most so many roundings of its terms.
+					// T·X = I, row by row: each sum is off by at most so many roundings of its
+					// terms.
 					sum, size := 0.0, 0.0
 					for l := j; l <= i; l++ {
 						term := lower[i][l] * float64(data[l*stride+left+j])

@@ -11,18 +11,19 @@ type kernels[T Float] struct {
 	lanes int // elements of a vector
 	// strips[v−1][i] multiplies i+1 rows by panels of v vectors.
 	strips [2][]strip[T]
-	// dots[i], if dots is not nil, multiplies i+1 rows by rows of B: panels of lanes rows with adjacent
-	// elements. adds[v−1] are the adders of 1 and of 4 rows of B.
+	// dots[i], if dots is not nil, multiplies i+1 rows by rows of B: panels of lanes rows with
+	// adjacent elements. adds[v−1] are the adders of 1 and of 4 rows of B.
 	dots []strip[T]
 	adds [2][]adder[T]
-	// halfDots, if not nil, are dots for a B of binary16 and of bfloat16. widens, if not nil, widen both.
+	// halfDots, if not nil, are dots for a B of binary16 and of bfloat16. widens, if not nil, widen
+	// both.
 	halfDots [2][]halfStrip[T]
 	widens   [2]widener[T]
 	// packs[v−1], if not nil, writes a panel of n rows of v vectors. The last vector has lanes
 	// columns of from.
 	packs []packer[T]
-	// transpose, if not nil, transposes count squares of lanes×lanes elements. The squares are side by
-	// side in b and one below another in dst, whose rows are next bytes apart.
+	// transpose, if not nil, transposes count squares of lanes×lanes elements. The squares are side
+	// by side in b and one below another in dst, whose rows are next bytes apart.
 	transpose func(count int, dst *T, next int, b *T, stride int)
 	// invert, if not nil, is InvertTriangle with a diagonal.
 	invert func(n int, x *T, stride int, diag *T)
@@ -43,9 +44,9 @@ type halfStrip[T Float] = func(k int, a left[T], b right[uint16], c target[T], a
 // widener widens n vectors of elements of 16 bits.
 type widener[T Float] = func(n int, dst *T, src *uint16)
 
-// adder is a kernel that adds A·B to sums for k times as many rows of B as the adder takes together.
-// The sums of a panel are rows of adjacent vectors, and the next panel follows. An adder for one
-// vector reads the first last columns of B.
+// adder is a kernel that adds A·B to sums for k times as many rows of B as the adder takes
+// together. The sums of a panel are rows of adjacent vectors, and the next panel follows. An adder
+// for one vector reads the first last columns of B.
 type adder[T Float] = func(k, rows int, a left[T], b right[T], sums *T, last, panels int)
 
 // left is a left operand.
@@ -154,7 +155,8 @@ func orGeneric[T Float](k *kernels[T]) *kernels[T] {
 var (
 	best32, best64 = orGeneric(kernels32[simd.Best]), orGeneric(kernels64[simd.Best])
 
-	bothBest = [2]unsafe.Pointer{unsafe.Pointer(&best32), unsafe.Pointer(&best64)} // as bothProducts
+	// as bothProducts
+	bothBest = [2]unsafe.Pointer{unsafe.Pointer(&best32), unsafe.Pointer(&best64)}
 )
 
 // best returns the kernels of the highest tier.

@@ -8,12 +8,12 @@
 //
 // If the left operand has few rows, the product takes the time to read the right operand, which is
 // read once and in place. Otherwise the product first copies the right operand into panels, the
-// layout that kernels read [Goto & van de Geijn 2008]: a panel has adjacent columns, one inner index
-// after another. Elements of 16 bits of a right operand are widened in registers, or into panels. A
-// tile of C, which is some rows times a panel, stays in registers while the inner index runs over
-// depth values. The panels of a block of inner indices stay in the second cache for many rows.
-// Kernels read A in place, or a copy of some rows in the other half of the second cache if many
-// panels use the rows. Processors share the rows of C. A caller can pack an operand once for
+// layout that kernels read [Goto & van de Geijn 2008]: a panel has adjacent columns, one inner
+// index after another. Elements of 16 bits of a right operand are widened in registers, or into
+// panels. A tile of C, which is some rows times a panel, stays in registers while the inner index
+// runs over depth values. The panels of a block of inner indices stay in the second cache for many
+// rows. Kernels read A in place, or a copy of some rows in the other half of the second cache if
+// many panels use the rows. Processors share the rows of C. A caller can pack an operand once for
 // several products. A sequence of small products can keep its operands and results as panels.
 //
 // The kernels fuse multiplication and addition, except in pure Go: the bits of results differ
@@ -194,8 +194,8 @@ var (
 	products32 products[float32] = instance[float32]{}
 	products64 products[float64] = instance[float64]{}
 
-	// bothProducts are the addresses of products32 and products64. If productsOf named both variables,
-	// callers would compile the methods of both types.
+	// bothProducts are the addresses of products32 and products64. If productsOf named both
+	// variables, callers would compile the methods of both types.
 	bothProducts = [2]unsafe.Pointer{unsafe.Pointer(&products32), unsafe.Pointer(&products64)}
 )
 

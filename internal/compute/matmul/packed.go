@@ -12,8 +12,8 @@ const (
 	// depth rows fits a first cache of 32 KiB. depth does not follow the size of the cache, because
 	// the order of sums depends on it.
 	depth = 256
-	// packedBytes is the largest size in bytes of a part of B that is packed at a time, and so bounds
-	// scratch memory. A quarter and four times as much are as fast.
+	// packedBytes is the largest size in bytes of a part of B that is packed at a time, and so
+	// bounds scratch memory. A quarter and four times as much are as fast.
 	packedBytes = 1 << 22
 	// packGrain is the largest number of elements that one goroutine packs alone.
 	packGrain = 1 << 14
@@ -23,9 +23,9 @@ const (
 // Goroutines may share a packed operand.
 type Packed[T Float] struct {
 	rows, cols int
-	// data holds, for each block of depth rows, panel after panel, and for each panel row after row.
-	// A panel has two vectors of columns. The last panel has one vector if one is enough, and zeros
-	// behind the last column.
+	// data holds, for each block of depth rows, panel after panel, and for each panel row after
+	// row. A panel has two vectors of columns. The last panel has one vector if one is enough, and
+	// zeros behind the last column.
 	data []T
 	from operand[T] // while packing
 	// stride is 0 if data holds panels. Otherwise data is the elements of B, with this stride.

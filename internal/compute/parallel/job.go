@@ -11,13 +11,14 @@ import (
 type job struct {
 	task Task
 	n    int64
-	// taken counts the pieces that goroutines have taken. The caller takes pieces from the front and
-	// helpers take pieces from the back: a processor then often finds the data of a piece in its cache
-	// from the last call of Do.
+	// taken counts the pieces that goroutines have taken. The caller takes pieces from the front
+	// and helpers take pieces from the back: a processor then often finds the data of a piece in
+	// its cache from the last call of Do.
 	taken, front, back atomic.Int64
-	// state holds, from the highest bit down, the number of calls so far that have used the job, the
-	// bits open and waiting, and the number of helpers at work. A helper can join while the bit open is
-	// set. So the caller waits only for helpers that have begun, and a late helper does nothing.
+	// state holds, from the highest bit down, the number of calls so far that have used the job,
+	// the bits open and waiting, and the number of helpers at work. A helper can join while the bit
+	// open is set. So the caller waits only for helpers that have begun, and a late helper does
+	// nothing.
 	state atomic.Uint64
 	done  chan struct{} // the last helper wakes a waiting caller
 

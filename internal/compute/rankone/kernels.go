@@ -13,11 +13,11 @@ type kernels[T dense.Float] struct {
 	lanes    int
 	corrects [2][]func(p *Pass[T]) // without and with Decays
 	decays   []func(p *Pass[T])    // for decays of rows
-	// fours take four tokens at a time, and ones take one token, without and with a decay for all rows.
-	// The last kernel also takes wider panels.
+	// fours take four tokens at a time, and ones take one token, without and with a decay for all
+	// rows. The last kernel also takes wider panels.
 	fours, ones [2][]func(p *Pass[T])
-	// together takes four tokens that correct, without and with a decay for all rows. The last kernel
-	// also takes wider panels. pairs computes the products of their coefficients.
+	// together takes four tokens that correct, without and with a decay for all rows. The last
+	// kernel also takes wider panels. pairs computes the products of their coefficients.
 	together [2][]func(p *Pass[T])
 	pairs    func(p *Pass[T])
 }

@@ -47,8 +47,9 @@ type Pass[T dense.Float] struct {
 	Fade      []T             // n, f; used with Corrected
 	Decays    dense.Matrix[T] // n×r, g, or n×1 if all rows have the same decay
 
-	// Q and Out belong to the first head. Heads is at least 1. QueryHead and OutHead are the numbers of
-	// elements from one head to the next. Out may be V with Corrected, if no other pass needs V.
+	// Q and Out belong to the first head. Heads is at least 1. QueryHead and OutHead are the
+	// numbers of elements from one head to the next. Out may be V with Corrected, if no other pass
+	// needs V.
 	Q, Out                    dense.Matrix[T] // n×r, n×w
 	Heads, QueryHead, OutHead int
 	Scale                     []T // n, s

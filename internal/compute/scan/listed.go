@@ -50,8 +50,8 @@ func ListedPlaces(n, words, width int) []uint32 {
 	return p
 }
 
-// RoundListed rounds x[i]·perStep, which is at most ListedLargest, and writes the digits to a query,
-// at the places of ListedPlaces.
+// RoundListed rounds x[i]·perStep, which is at most ListedLargest, and writes the digits to a
+// query, at the places of ListedPlaces.
 func RoundListed[T float32 | float64](query []byte, x []T, places []uint32, perStep T, width int) {
 	const magic = 3 << 22 // a float32 of this size has no fraction
 	var high, low int
@@ -91,8 +91,8 @@ func WholeOf(whole []int16, query []byte, places []uint32, width int) {
 func Listed() bool { return tier == simd.AVX2 || tier == simd.AVX512 }
 
 // ListedProducts sets dst[i] to the product of the row at rows[i] with a query, with the values of
-// Products. n is a multiple of ListedStep, and rows has ListedMore addresses of rows after the first
-// n, which are only fetched to the cache.
+// Products. n is a multiple of ListedStep, and rows has ListedMore addresses of rows after the
+// first n, which are only fetched to the cache.
 func ListedProducts(dst []float32, rows []*byte, query []byte, n, words, width int) {
 	if n == 0 {
 		return

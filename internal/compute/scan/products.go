@@ -6,9 +6,9 @@ import (
 	"github.com/seed-feabd252/randfeat/internal/compute/simd"
 )
 
-// Largest is the largest integer of a query, but for codes of 1 bit, whose queries are integers of 8
-// bits. A query is rounded to multiples of a step, from −Largest to Largest, and a code c of b bits
-// stands for the odd number 2c − (2^b − 1). The integer Largest has the two digits 127.
+// Largest is the largest integer of a query, but for codes of 1 bit, whose queries are integers of
+// 8 bits. A query is rounded to multiples of a step, from −Largest to Largest, and a code c of b
+// bits stands for the odd number 2c − (2^b − 1). The integer Largest has the two digits 127.
 const Largest = 127 * 257
 
 const (
@@ -41,8 +41,8 @@ func Round[T float32 | float64](whole []int16, x []T) (step float64) {
 	return peak / Largest
 }
 
-// Magnitude returns the largest |x[i]|, or NaN if x has NaN. The bits of non-negative numbers ascend
-// with the numbers.
+// Magnitude returns the largest |x[i]|, or NaN if x has NaN. The bits of non-negative numbers
+// ascend with the numbers.
 func Magnitude[T float32 | float64](x []T) float64 {
 	switch x := any(x).(type) {
 	case []float32:
@@ -73,9 +73,10 @@ func digits(width int) int { return digitsEach(width) * 8 / width }
 func digitsEach(width int) int { return min(width, 2) }
 
 // Digits arranges a query for rows of so many words, with codes of 8, 4, 2 or 1 bits. dst begins
-// with 4 constants of Products. For each 2 words of a row follow 2 words with the upper digits, from
-// −128 to 127, of the codes in the lowest bits of each byte, and 2 words with the lower digits. The
-// same words follow for the next bits of each byte. For codes of 1 bit there are no upper digits.
+// with 4 constants of Products. For each 2 words of a row follow 2 words with the upper digits,
+// from −128 to 127, of the codes in the lowest bits of each byte, and 2 words with the lower
+// digits. The same words follow for the next bits of each byte. For codes of 1 bit there are no
+// upper digits.
 func Digits(dst []uint64, whole []int16, words, width int) {
 	dst = dst[:DigitWords(words, width)]
 	clear(dst)

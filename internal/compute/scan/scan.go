@@ -3,10 +3,10 @@
 // # Users
 //
 // Packages quantise and performer/internal/caches store codes in the rows of this package, round
-// queries with Round and multiply with Products. They round rows differently: quantise to cells that
-// the law of a random rotation gives for all rows, caches to the range of each row. Package bytedot
-// has other codes, because both of its operands are codes of one call: signed bytes in the order of
-// the instructions for products of bytes, which no kernel unpacks.
+// queries with Round and multiply with Products. They round rows differently: quantise to cells
+// that the law of a random rotation gives for all rows, caches to the range of each row. Package
+// bytedot has other codes, because both of its operands are codes of one call: signed bytes in the
+// order of the instructions for products of bytes, which no kernel unpacks.
 //
 // # Layout
 //
@@ -39,8 +39,8 @@
 //
 // # Results
 //
-// Results are the same in every tier, because all sums are sums of integers. Only NewTable allocates
-// memory.
+// Results are the same in every tier, because all sums are sums of integers. Only NewTable
+// allocates memory.
 package scan
 
 import "github.com/seed-feabd252/randfeat/internal/compute/simd"

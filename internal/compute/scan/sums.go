@@ -71,8 +71,8 @@ func ZeroSum(weights []uint64, group int) float32 {
 }
 
 // Sums adds to dst[k·SumPlaces+p], for each place p, the sum over n rows of set k of weights times
-// 2·code − (2^width − 1), with codes of 8 or 4 bits. weights are the sets in the layout of Weigh, of
-// which set k begins at word k·stride. Collect finds the elements of the sums.
+// 2·code − (2^width − 1), with codes of 8 or 4 bits. weights are the sets in the layout of Weigh,
+// of which set k begins at word k·stride. Collect finds the elements of the sums.
 //
 // The sum of a group of 64 rows is exact. The sum is rounded to float32, multiplied by the step of
 // the group and added. Both operations round: the results are the same in every tier.

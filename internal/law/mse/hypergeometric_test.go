@@ -95,8 +95,8 @@ func TestFar(t *testing.T) {
 		for _, beyond := range []float64{1, 1.01, 1.1, 1.3} {
 			at := -beyond*far(d) - 1e-6
 			want, _ := confluentBig(d, at).Float64()
-			// The value is a product of a power, a constant and a sum: four roundings, which math.Exp on
-			// 386 and fused multiply-adds on arm64 make other ones.
+			// The value is a product of a power, a constant and a sum: four roundings, which
+			// math.Exp on 386 and fused multiply-adds on arm64 make other ones.
 			assert.InDelta(t, want, Confluent(d, at), 1e-18+4*0x1p-52*math.Abs(want), "d=%d t=%v", d, at)
 			if d%2 == 0 || d >= 13 {
 				assert.Less(t, math.Abs(want), 1e-18, "d=%d t=%v", d, at)

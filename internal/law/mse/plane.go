@@ -55,11 +55,12 @@ func Plane(x, y []float64, f []func(t float64) float64, noise float64) (mean, va
 
 // plane is what the integrals of Plane share.
 type plane struct {
-	f        []func(t float64) float64
-	at       []float64 // f_k(u)
-	sx, sy   float64   // standard deviations of u and v
-	cos, sin float64   // v is sy·(cos·g + sin·h) where u is sx·g, of g, h ~ N(0, 1); sin is 0 for one integral
-	x, y     shape     // of f as a function of u and of v
+	f      []func(t float64) float64
+	at     []float64 // f_k(u)
+	sx, sy float64   // standard deviations of u and v
+	// v is sy·(cos·g + sin·h) where u is sx·g, of g, h ~ N(0, 1); sin is 0 for one integral
+	cos, sin float64
+	x, y     shape // of f as a function of u and of v
 	q        quadrature
 }
 

@@ -68,8 +68,8 @@ func TestPlaneOfRoughFunctions(t *testing.T) {
 		half := math.Log(s) - (euler+math.Ln2)/2
 		assert.InEpsilon(t, half*half+math.Pi*math.Pi/8, mean, 1e-8, "logarithm at s=%v", s)
 	}
-	// Steps of 1 that are small against s are ½ below and as good as independent, with a variance of
-	// 1/12 at one point.
+	// Steps of 1 that are small against s are ½ below and as good as independent, with a variance
+	// of 1/12 at one point.
 	floor := functions{math.Floor}
 	x := []float64{3, 0}
 	mean, _, ok := Plane(x, x, floor, 0x1p-52)
