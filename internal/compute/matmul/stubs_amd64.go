@@ -84,66 +84,6 @@ func strip8x1F32AVX512(k int, a left[float32], b right[float32], c target[float3
 //go:noescape
 func strip8x2F32AVX512(k int, a left[float32], b right[float32], c target[float32], alpha float32, beta float32, panels int)
 
-// strip9x1F32AVX512 computes C = α·A·B + β·C for 9 rows and panels of 16 columns.
-//
-//go:noescape
-func strip9x1F32AVX512(k int, a left[float32], b right[float32], c target[float32], alpha float32, beta float32, panels int)
-
-// strip9x2F32AVX512 computes C = α·A·B + β·C for 9 rows and panels of 32 columns.
-//
-//go:noescape
-func strip9x2F32AVX512(k int, a left[float32], b right[float32], c target[float32], alpha float32, beta float32, panels int)
-
-// strip10x1F32AVX512 computes C = α·A·B + β·C for 10 rows and panels of 16 columns.
-//
-//go:noescape
-func strip10x1F32AVX512(k int, a left[float32], b right[float32], c target[float32], alpha float32, beta float32, panels int)
-
-// strip10x2F32AVX512 computes C = α·A·B + β·C for 10 rows and panels of 32 columns.
-//
-//go:noescape
-func strip10x2F32AVX512(k int, a left[float32], b right[float32], c target[float32], alpha float32, beta float32, panels int)
-
-// strip11x1F32AVX512 computes C = α·A·B + β·C for 11 rows and panels of 16 columns.
-//
-//go:noescape
-func strip11x1F32AVX512(k int, a left[float32], b right[float32], c target[float32], alpha float32, beta float32, panels int)
-
-// strip11x2F32AVX512 computes C = α·A·B + β·C for 11 rows and panels of 32 columns.
-//
-//go:noescape
-func strip11x2F32AVX512(k int, a left[float32], b right[float32], c target[float32], alpha float32, beta float32, panels int)
-
-// strip12x1F32AVX512 computes C = α·A·B + β·C for 12 rows and panels of 16 columns.
-//
-//go:noescape
-func strip12x1F32AVX512(k int, a left[float32], b right[float32], c target[float32], alpha float32, beta float32, panels int)
-
-// strip12x2F32AVX512 computes C = α·A·B + β·C for 12 rows and panels of 32 columns.
-//
-//go:noescape
-func strip12x2F32AVX512(k int, a left[float32], b right[float32], c target[float32], alpha float32, beta float32, panels int)
-
-// strip13x1F32AVX512 computes C = α·A·B + β·C for 13 rows and panels of 16 columns.
-//
-//go:noescape
-func strip13x1F32AVX512(k int, a left[float32], b right[float32], c target[float32], alpha float32, beta float32, panels int)
-
-// strip13x2F32AVX512 computes C = α·A·B + β·C for 13 rows and panels of 32 columns.
-//
-//go:noescape
-func strip13x2F32AVX512(k int, a left[float32], b right[float32], c target[float32], alpha float32, beta float32, panels int)
-
-// strip14x1F32AVX512 computes C = α·A·B + β·C for 14 rows and panels of 16 columns.
-//
-//go:noescape
-func strip14x1F32AVX512(k int, a left[float32], b right[float32], c target[float32], alpha float32, beta float32, panels int)
-
-// strip14x2F32AVX512 computes C = α·A·B + β·C for 14 rows and panels of 32 columns.
-//
-//go:noescape
-func strip14x2F32AVX512(k int, a left[float32], b right[float32], c target[float32], alpha float32, beta float32, panels int)
-
 // dot1F32AVX512 computes C = α·A·Bᵀ + β·C for 1 rows and panels of 16 rows of B, for adjacent
 // elements of rows.
 //
@@ -430,66 +370,6 @@ func strip8x1F64AVX512(k int, a left[float64], b right[float64], c target[float6
 //
 //go:noescape
 func strip8x2F64AVX512(k int, a left[float64], b right[float64], c target[float64], alpha float64, beta float64, panels int)
-
-// strip9x1F64AVX512 computes C = α·A·B + β·C for 9 rows and panels of 8 columns.
-//
-//go:noescape
-func strip9x1F64AVX512(k int, a left[float64], b right[float64], c target[float64], alpha float64, beta float64, panels int)
-
-// strip9x2F64AVX512 computes C = α·A·B + β·C for 9 rows and panels of 16 columns.
-//
-//go:noescape
-func strip9x2F64AVX512(k int, a left[float64], b right[float64], c target[float64], alpha float64, beta float64, panels int)
-
-// strip10x1F64AVX512 computes C = α·A·B + β·C for 10 rows and panels of 8 columns.
-//
-//go:noescape
-func strip10x1F64AVX512(k int, a left[float64], b right[float64], c target[float64], alpha float64, beta float64, panels int)
-
-// strip10x2F64AVX512 computes C = α·A·B + β·C for 10 rows and panels of 16 columns.
-//
-//go:noescape
-func strip10x2F64AVX512(k int, a left[float64], b right[float64], c target[float64], alpha float64, beta float64, panels int)
-
-// strip11x1F64AVX512 computes C = α·A·B + β·C for 11 rows and panels of 8 columns.
-//
-//go:noescape
-func strip11x1F64AVX512(k int, a left[float64], b right[float64], c target[float64], alpha float64, beta float64, panels int)
-
-// strip11x2F64AVX512 computes C = α·A·B + β·C for 11 rows and panels of 16 columns.
-//
-//go:noescape
-func strip11x2F64AVX512(k int, a left[float64], b right[float64], c target[float64], alpha float64, beta float64, panels int)
-
-// strip12x1F64AVX512 computes C = α·A·B + β·C for 12 rows and panels of 8 columns.
-//
-//go:noescape
-func strip12x1F64AVX512(k int, a left[float64], b right[float64], c target[float64], alpha float64, beta float64, panels int)
-
-// strip12x2F64AVX512 computes C = α·A·B + β·C for 12 rows and panels of 16 columns.
-//
-//go:noescape
-func strip12x2F64AVX512(k int, a left[float64], b right[float64], c target[float64], alpha float64, beta float64, panels int)
-
-// strip13x1F64AVX512 computes C = α·A·B + β·C for 13 rows and panels of 8 columns.
-//
-//go:noescape
-func strip13x1F64AVX512(k int, a left[float64], b right[float64], c target[float64], alpha float64, beta float64, panels int)
-
-// strip13x2F64AVX512 computes C = α·A·B + β·C for 13 rows and panels of 16 columns.
-//
-//go:noescape
-func strip13x2F64AVX512(k int, a left[float64], b right[float64], c target[float64], alpha float64, beta float64, panels int)
-
-// strip14x1F64AVX512 computes C = α·A·B + β·C for 14 rows and panels of 8 columns.
-//
-//go:noescape
-func strip14x1F64AVX512(k int, a left[float64], b right[float64], c target[float64], alpha float64, beta float64, panels int)
-
-// strip14x2F64AVX512 computes C = α·A·B + β·C for 14 rows and panels of 16 columns.
-//
-//go:noescape
-func strip14x2F64AVX512(k int, a left[float64], b right[float64], c target[float64], alpha float64, beta float64, panels int)
 
 // dot1F64AVX512 computes C = α·A·Bᵀ + β·C for 1 rows and panels of 8 rows of B, for adjacent
 // elements of rows.
