@@ -15,12 +15,6 @@ func base0F32AVX512(p *float32, count int)
 //go:noescape
 func signed0F32AVX512(dst *float32, src *float32, signs *float32, count int)
 
-// stream0F32AVX512 transforms count adjacent blocks of 16 elements in place and prefetches as many
-// elements, ahead elements further on, into the second cache.
-//
-//go:noescape
-func stream0F32AVX512(p *float32, count int, ahead int)
-
 // base1F32AVX512 transforms count adjacent blocks of 32 elements in place.
 //
 //go:noescape
@@ -133,59 +127,41 @@ func combineF32AVX512(groups *float32, x *float32, stride int, count int)
 //go:noescape
 func sumsF32AVX512(y *float32, stride int, groups *float32, terms *uint16, n int, count int)
 
-// core12F32AVX512 applies the core of order 12 to the first columns, a multiple of a vector, of 12
-// rows of x, stride elements apart; sums has room for a vector a row.
+// core12F32AVX512 applies the core of order 12 to the first columns of 12 rows of x, stride
+// elements apart; sums has room for a vector a row.
 //
 //go:noescape
 func core12F32AVX512(x *float32, stride int, columns int, sums *float32)
 
-// core20F32AVX512 applies the core of order 20 to the first columns, a multiple of a vector, of 20
-// rows of x, stride elements apart; sums has room for a vector a row.
-//
-//go:noescape
-func core20F32AVX512(x *float32, stride int, columns int, sums *float32)
-
-// core28F32AVX512 applies the core of order 28 to the first columns, a multiple of a vector, of 28
-// rows of x, stride elements apart; sums has room for a vector a row.
-//
-//go:noescape
-func core28F32AVX512(x *float32, stride int, columns int, sums *float32)
-
-// core12F32AVX512Y applies the core of order 12 to the first columns, a multiple of a vector, of 12
-// rows of x, stride elements apart; sums has room for a vector a row.
+// core12F32AVX512Y applies the core of order 12 to the first columns of 12 rows of x, stride
+// elements apart; sums has room for a vector a row.
 //
 //go:noescape
 func core12F32AVX512Y(x *float32, stride int, columns int, sums *float32)
 
-// core20F32AVX512Y applies the core of order 20 to the first columns, a multiple of a vector, of 20
-// rows of x, stride elements apart; sums has room for a vector a row.
+// core20F32AVX512 applies the core of order 20 to the first columns of 20 rows of x, stride
+// elements apart; sums has room for a vector a row.
+//
+//go:noescape
+func core20F32AVX512(x *float32, stride int, columns int, sums *float32)
+
+// core20F32AVX512Y applies the core of order 20 to the first columns of 20 rows of x, stride
+// elements apart; sums has room for a vector a row.
 //
 //go:noescape
 func core20F32AVX512Y(x *float32, stride int, columns int, sums *float32)
 
-// core28F32AVX512Y applies the core of order 28 to the first columns, a multiple of a vector, of 28
-// rows of x, stride elements apart; sums has room for a vector a row.
+// core28F32AVX512 applies the core of order 28 to the first columns of 28 rows of x, stride
+// elements apart; sums has room for a vector a row.
+//
+//go:noescape
+func core28F32AVX512(x *float32, stride int, columns int, sums *float32)
+
+// core28F32AVX512Y applies the core of order 28 to the first columns of 28 rows of x, stride
+// elements apart; sums has room for a vector a row.
 //
 //go:noescape
 func core28F32AVX512Y(x *float32, stride int, columns int, sums *float32)
-
-// core12F32AVX512X applies the core of order 12 to the first columns, a multiple of a vector, of 12
-// rows of x, stride elements apart; sums has room for a vector a row.
-//
-//go:noescape
-func core12F32AVX512X(x *float32, stride int, columns int, sums *float32)
-
-// core20F32AVX512X applies the core of order 20 to the first columns, a multiple of a vector, of 20
-// rows of x, stride elements apart; sums has room for a vector a row.
-//
-//go:noescape
-func core20F32AVX512X(x *float32, stride int, columns int, sums *float32)
-
-// core28F32AVX512X applies the core of order 28 to the first columns, a multiple of a vector, of 28
-// rows of x, stride elements apart; sums has room for a vector a row.
-//
-//go:noescape
-func core28F32AVX512X(x *float32, stride int, columns int, sums *float32)
 
 // base0F64AVX512 transforms count adjacent blocks of 8 elements in place.
 //
@@ -197,12 +173,6 @@ func base0F64AVX512(p *float64, count int)
 //
 //go:noescape
 func signed0F64AVX512(dst *float64, src *float64, signs *float64, count int)
-
-// stream0F64AVX512 transforms count adjacent blocks of 8 elements in place and prefetches as many
-// elements, ahead elements further on, into the second cache.
-//
-//go:noescape
-func stream0F64AVX512(p *float64, count int, ahead int)
 
 // base1F64AVX512 transforms count adjacent blocks of 16 elements in place.
 //
@@ -311,59 +281,41 @@ func combineF64AVX512(groups *float64, x *float64, stride int, count int)
 //go:noescape
 func sumsF64AVX512(y *float64, stride int, groups *float64, terms *uint16, n int, count int)
 
-// core12F64AVX512 applies the core of order 12 to the first columns, a multiple of a vector, of 12
-// rows of x, stride elements apart; sums has room for a vector a row.
+// core12F64AVX512 applies the core of order 12 to the first columns of 12 rows of x, stride
+// elements apart; sums has room for a vector a row.
 //
 //go:noescape
 func core12F64AVX512(x *float64, stride int, columns int, sums *float64)
 
-// core20F64AVX512 applies the core of order 20 to the first columns, a multiple of a vector, of 20
-// rows of x, stride elements apart; sums has room for a vector a row.
-//
-//go:noescape
-func core20F64AVX512(x *float64, stride int, columns int, sums *float64)
-
-// core28F64AVX512 applies the core of order 28 to the first columns, a multiple of a vector, of 28
-// rows of x, stride elements apart; sums has room for a vector a row.
-//
-//go:noescape
-func core28F64AVX512(x *float64, stride int, columns int, sums *float64)
-
-// core12F64AVX512Y applies the core of order 12 to the first columns, a multiple of a vector, of 12
-// rows of x, stride elements apart; sums has room for a vector a row.
+// core12F64AVX512Y applies the core of order 12 to the first columns of 12 rows of x, stride
+// elements apart; sums has room for a vector a row.
 //
 //go:noescape
 func core12F64AVX512Y(x *float64, stride int, columns int, sums *float64)
 
-// core20F64AVX512Y applies the core of order 20 to the first columns, a multiple of a vector, of 20
-// rows of x, stride elements apart; sums has room for a vector a row.
+// core20F64AVX512 applies the core of order 20 to the first columns of 20 rows of x, stride
+// elements apart; sums has room for a vector a row.
+//
+//go:noescape
+func core20F64AVX512(x *float64, stride int, columns int, sums *float64)
+
+// core20F64AVX512Y applies the core of order 20 to the first columns of 20 rows of x, stride
+// elements apart; sums has room for a vector a row.
 //
 //go:noescape
 func core20F64AVX512Y(x *float64, stride int, columns int, sums *float64)
 
-// core28F64AVX512Y applies the core of order 28 to the first columns, a multiple of a vector, of 28
-// rows of x, stride elements apart; sums has room for a vector a row.
+// core28F64AVX512 applies the core of order 28 to the first columns of 28 rows of x, stride
+// elements apart; sums has room for a vector a row.
+//
+//go:noescape
+func core28F64AVX512(x *float64, stride int, columns int, sums *float64)
+
+// core28F64AVX512Y applies the core of order 28 to the first columns of 28 rows of x, stride
+// elements apart; sums has room for a vector a row.
 //
 //go:noescape
 func core28F64AVX512Y(x *float64, stride int, columns int, sums *float64)
-
-// core12F64AVX512X applies the core of order 12 to the first columns, a multiple of a vector, of 12
-// rows of x, stride elements apart; sums has room for a vector a row.
-//
-//go:noescape
-func core12F64AVX512X(x *float64, stride int, columns int, sums *float64)
-
-// core20F64AVX512X applies the core of order 20 to the first columns, a multiple of a vector, of 20
-// rows of x, stride elements apart; sums has room for a vector a row.
-//
-//go:noescape
-func core20F64AVX512X(x *float64, stride int, columns int, sums *float64)
-
-// core28F64AVX512X applies the core of order 28 to the first columns, a multiple of a vector, of 28
-// rows of x, stride elements apart; sums has room for a vector a row.
-//
-//go:noescape
-func core28F64AVX512X(x *float64, stride int, columns int, sums *float64)
 
 // base0F32AVX2 transforms count adjacent blocks of 8 elements in place.
 //
@@ -375,12 +327,6 @@ func base0F32AVX2(p *float32, count int)
 //
 //go:noescape
 func signed0F32AVX2(dst *float32, src *float32, signs *float32, count int)
-
-// stream0F32AVX2 transforms count adjacent blocks of 8 elements in place and prefetches as many
-// elements, ahead elements further on, into the second cache.
-//
-//go:noescape
-func stream0F32AVX2(p *float32, count int, ahead int)
 
 // base1F32AVX2 transforms count adjacent blocks of 16 elements in place.
 //
@@ -476,12 +422,6 @@ func base0F64AVX2(p *float64, count int)
 //
 //go:noescape
 func signed0F64AVX2(dst *float64, src *float64, signs *float64, count int)
-
-// stream0F64AVX2 transforms count adjacent blocks of 4 elements in place and prefetches as many
-// elements, ahead elements further on, into the second cache.
-//
-//go:noescape
-func stream0F64AVX2(p *float64, count int, ahead int)
 
 // base1F64AVX2 transforms count adjacent blocks of 8 elements in place.
 //

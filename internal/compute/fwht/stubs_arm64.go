@@ -15,12 +15,6 @@ func base0F32NEON(p *float32, count int)
 //go:noescape
 func signed0F32NEON(dst, src, signs *float32, count int)
 
-// stream0F32NEON transforms count adjacent blocks of 4 elements in place and prefetches as many
-// elements, ahead elements further on, into the second cache.
-//
-//go:noescape
-func stream0F32NEON(p *float32, count, ahead int)
-
 // base1F32NEON transforms count adjacent blocks of 8 elements in place.
 //
 //go:noescape
@@ -123,20 +117,20 @@ func combineF32NEON(groups, x *float32, stride, count int)
 //go:noescape
 func sumsF32NEON(y *float32, stride int, groups *float32, terms *uint16, n, count int)
 
-// core12F32NEON applies the core of order 12 to the first columns, a multiple of a vector, of 12
-// rows of x, stride elements apart; sums has room for a vector a row.
+// core12F32NEON applies the core of order 12 to the first columns of 12 rows of x, stride elements
+// apart; sums has room for a vector a row.
 //
 //go:noescape
 func core12F32NEON(x *float32, stride, columns int, sums *float32)
 
-// core20F32NEON applies the core of order 20 to the first columns, a multiple of a vector, of 20
-// rows of x, stride elements apart; sums has room for a vector a row.
+// core20F32NEON applies the core of order 20 to the first columns of 20 rows of x, stride elements
+// apart; sums has room for a vector a row.
 //
 //go:noescape
 func core20F32NEON(x *float32, stride, columns int, sums *float32)
 
-// core28F32NEON applies the core of order 28 to the first columns, a multiple of a vector, of 28
-// rows of x, stride elements apart; sums has room for a vector a row.
+// core28F32NEON applies the core of order 28 to the first columns of 28 rows of x, stride elements
+// apart; sums has room for a vector a row.
 //
 //go:noescape
 func core28F32NEON(x *float32, stride, columns int, sums *float32)
@@ -151,12 +145,6 @@ func base0F64NEON(p *float64, count int)
 //
 //go:noescape
 func signed0F64NEON(dst, src, signs *float64, count int)
-
-// stream0F64NEON transforms count adjacent blocks of 2 elements in place and prefetches as many
-// elements, ahead elements further on, into the second cache.
-//
-//go:noescape
-func stream0F64NEON(p *float64, count, ahead int)
 
 // base1F64NEON transforms count adjacent blocks of 4 elements in place.
 //
@@ -255,20 +243,20 @@ func combineF64NEON(groups, x *float64, stride, count int)
 //go:noescape
 func sumsF64NEON(y *float64, stride int, groups *float64, terms *uint16, n, count int)
 
-// core12F64NEON applies the core of order 12 to the first columns, a multiple of a vector, of 12
-// rows of x, stride elements apart; sums has room for a vector a row.
+// core12F64NEON applies the core of order 12 to the first columns of 12 rows of x, stride elements
+// apart; sums has room for a vector a row.
 //
 //go:noescape
 func core12F64NEON(x *float64, stride, columns int, sums *float64)
 
-// core20F64NEON applies the core of order 20 to the first columns, a multiple of a vector, of 20
-// rows of x, stride elements apart; sums has room for a vector a row.
+// core20F64NEON applies the core of order 20 to the first columns of 20 rows of x, stride elements
+// apart; sums has room for a vector a row.
 //
 //go:noescape
 func core20F64NEON(x *float64, stride, columns int, sums *float64)
 
-// core28F64NEON applies the core of order 28 to the first columns, a multiple of a vector, of 28
-// rows of x, stride elements apart; sums has room for a vector a row.
+// core28F64NEON applies the core of order 28 to the first columns of 28 rows of x, stride elements
+// apart; sums has room for a vector a row.
 //
 //go:noescape
 func core28F64NEON(x *float64, stride, columns int, sums *float64)
