@@ -9,11 +9,6 @@ package rankone
 //go:noescape
 func decay1F32AVX512(p *Pass[float32])
 
-// correct1F32AVX512 takes tokens through a panel of 16 columns.
-//
-//go:noescape
-func correct1F32AVX512(p *Pass[float32])
-
 // decayCorrect1F32AVX512 takes tokens through a panel of 16 columns.
 //
 //go:noescape
@@ -23,11 +18,6 @@ func decayCorrect1F32AVX512(p *Pass[float32])
 //
 //go:noescape
 func decay2F32AVX512(p *Pass[float32])
-
-// correct2F32AVX512 takes tokens through a panel of 32 columns.
-//
-//go:noescape
-func correct2F32AVX512(p *Pass[float32])
 
 // decayCorrect2F32AVX512 takes tokens through a panel of 32 columns.
 //
@@ -122,11 +112,6 @@ func pairsF32AVX512(p *Pass[float32])
 //go:noescape
 func decay1F64AVX512(p *Pass[float64])
 
-// correct1F64AVX512 takes tokens through a panel of 8 columns.
-//
-//go:noescape
-func correct1F64AVX512(p *Pass[float64])
-
 // decayCorrect1F64AVX512 takes tokens through a panel of 8 columns.
 //
 //go:noescape
@@ -136,11 +121,6 @@ func decayCorrect1F64AVX512(p *Pass[float64])
 //
 //go:noescape
 func decay2F64AVX512(p *Pass[float64])
-
-// correct2F64AVX512 takes tokens through a panel of 16 columns.
-//
-//go:noescape
-func correct2F64AVX512(p *Pass[float64])
 
 // decayCorrect2F64AVX512 takes tokens through a panel of 16 columns.
 //
@@ -235,11 +215,6 @@ func pairsF64AVX512(p *Pass[float64])
 //go:noescape
 func decay1F32AVX2(p *Pass[float32])
 
-// correct1F32AVX2 takes tokens through a panel of 8 columns.
-//
-//go:noescape
-func correct1F32AVX2(p *Pass[float32])
-
 // decayCorrect1F32AVX2 takes tokens through a panel of 8 columns.
 //
 //go:noescape
@@ -249,11 +224,6 @@ func decayCorrect1F32AVX2(p *Pass[float32])
 //
 //go:noescape
 func decay2F32AVX2(p *Pass[float32])
-
-// correct2F32AVX2 takes tokens through a panel of 16 columns.
-//
-//go:noescape
-func correct2F32AVX2(p *Pass[float32])
 
 // decayCorrect2F32AVX2 takes tokens through a panel of 16 columns.
 //
@@ -304,11 +274,6 @@ func pairsF32AVX2(p *Pass[float32])
 //go:noescape
 func decay1F64AVX2(p *Pass[float64])
 
-// correct1F64AVX2 takes tokens through a panel of 4 columns.
-//
-//go:noescape
-func correct1F64AVX2(p *Pass[float64])
-
 // decayCorrect1F64AVX2 takes tokens through a panel of 4 columns.
 //
 //go:noescape
@@ -318,11 +283,6 @@ func decayCorrect1F64AVX2(p *Pass[float64])
 //
 //go:noescape
 func decay2F64AVX2(p *Pass[float64])
-
-// correct2F64AVX2 takes tokens through a panel of 8 columns.
-//
-//go:noescape
-func correct2F64AVX2(p *Pass[float64])
 
 // decayCorrect2F64AVX2 takes tokens through a panel of 8 columns.
 //
