@@ -61,9 +61,6 @@ func (m avx) sumOfProducts(name, signature, doc string) {
 	n := m.Argument("n")
 	d := m // whose elements are float64
 	d.Size, d.Log = 8, 2
-	if d.Wide {
-		d.Log = 3
-	}
 	acc := make([]Op, partial>>d.Log)
 	for i := range acc {
 		acc[i] = d.Zero()
@@ -125,14 +122,11 @@ func (m avx) sumOfProducts(name, signature, doc string) {
 // are 0.
 func (m avx) doubles(d avx, from Mem, left Register) Op {
 	v := d.Vec()
-	switch {
-	case m.Wide:
-		of(m, VCVTPS2PD_Z, VMOVUPD_Z)(from, d.firstLanes(left), v)
-	case m.Size == 4:
+	if m.Size == 4 {
 		x := XMM()
 		VMASKMOVPS(from, m.edgeAt(left, XMM()), x)
 		VCVTPS2PD(x, v)
-	default:
+	} else {
 		VMASKMOVPD(from, d.edgeAt(left, d.Vec()), v)
 	}
 	return v

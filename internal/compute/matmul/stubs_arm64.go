@@ -84,46 +84,6 @@ func strip8x1F32NEON(k int, a left[float32], b right[float32], c target[float32]
 //go:noescape
 func strip8x2F32NEON(k int, a left[float32], b right[float32], c target[float32], alpha, beta float32, panels int)
 
-// strip9x1F32NEON computes C = α·A·B + β·C for 9 rows and panels of 4 columns.
-//
-//go:noescape
-func strip9x1F32NEON(k int, a left[float32], b right[float32], c target[float32], alpha, beta float32, panels int)
-
-// strip9x2F32NEON computes C = α·A·B + β·C for 9 rows and panels of 8 columns.
-//
-//go:noescape
-func strip9x2F32NEON(k int, a left[float32], b right[float32], c target[float32], alpha, beta float32, panels int)
-
-// strip10x1F32NEON computes C = α·A·B + β·C for 10 rows and panels of 4 columns.
-//
-//go:noescape
-func strip10x1F32NEON(k int, a left[float32], b right[float32], c target[float32], alpha, beta float32, panels int)
-
-// strip10x2F32NEON computes C = α·A·B + β·C for 10 rows and panels of 8 columns.
-//
-//go:noescape
-func strip10x2F32NEON(k int, a left[float32], b right[float32], c target[float32], alpha, beta float32, panels int)
-
-// strip11x1F32NEON computes C = α·A·B + β·C for 11 rows and panels of 4 columns.
-//
-//go:noescape
-func strip11x1F32NEON(k int, a left[float32], b right[float32], c target[float32], alpha, beta float32, panels int)
-
-// strip11x2F32NEON computes C = α·A·B + β·C for 11 rows and panels of 8 columns.
-//
-//go:noescape
-func strip11x2F32NEON(k int, a left[float32], b right[float32], c target[float32], alpha, beta float32, panels int)
-
-// strip12x1F32NEON computes C = α·A·B + β·C for 12 rows and panels of 4 columns.
-//
-//go:noescape
-func strip12x1F32NEON(k int, a left[float32], b right[float32], c target[float32], alpha, beta float32, panels int)
-
-// strip12x2F32NEON computes C = α·A·B + β·C for 12 rows and panels of 8 columns.
-//
-//go:noescape
-func strip12x2F32NEON(k int, a left[float32], b right[float32], c target[float32], alpha, beta float32, panels int)
-
 // pack1F32NEON writes the first 4 columns of k rows of B, zeros in place of those beyond lanes of
 // the last 4.
 //
@@ -230,46 +190,6 @@ func strip8x1F64NEON(k int, a left[float64], b right[float64], c target[float64]
 //
 //go:noescape
 func strip8x2F64NEON(k int, a left[float64], b right[float64], c target[float64], alpha, beta float64, panels int)
-
-// strip9x1F64NEON computes C = α·A·B + β·C for 9 rows and panels of 2 columns.
-//
-//go:noescape
-func strip9x1F64NEON(k int, a left[float64], b right[float64], c target[float64], alpha, beta float64, panels int)
-
-// strip9x2F64NEON computes C = α·A·B + β·C for 9 rows and panels of 4 columns.
-//
-//go:noescape
-func strip9x2F64NEON(k int, a left[float64], b right[float64], c target[float64], alpha, beta float64, panels int)
-
-// strip10x1F64NEON computes C = α·A·B + β·C for 10 rows and panels of 2 columns.
-//
-//go:noescape
-func strip10x1F64NEON(k int, a left[float64], b right[float64], c target[float64], alpha, beta float64, panels int)
-
-// strip10x2F64NEON computes C = α·A·B + β·C for 10 rows and panels of 4 columns.
-//
-//go:noescape
-func strip10x2F64NEON(k int, a left[float64], b right[float64], c target[float64], alpha, beta float64, panels int)
-
-// strip11x1F64NEON computes C = α·A·B + β·C for 11 rows and panels of 2 columns.
-//
-//go:noescape
-func strip11x1F64NEON(k int, a left[float64], b right[float64], c target[float64], alpha, beta float64, panels int)
-
-// strip11x2F64NEON computes C = α·A·B + β·C for 11 rows and panels of 4 columns.
-//
-//go:noescape
-func strip11x2F64NEON(k int, a left[float64], b right[float64], c target[float64], alpha, beta float64, panels int)
-
-// strip12x1F64NEON computes C = α·A·B + β·C for 12 rows and panels of 2 columns.
-//
-//go:noescape
-func strip12x1F64NEON(k int, a left[float64], b right[float64], c target[float64], alpha, beta float64, panels int)
-
-// strip12x2F64NEON computes C = α·A·B + β·C for 12 rows and panels of 4 columns.
-//
-//go:noescape
-func strip12x2F64NEON(k int, a left[float64], b right[float64], c target[float64], alpha, beta float64, panels int)
 
 // pack1F64NEON writes the first 2 columns of k rows of B, zeros in place of those beyond lanes of
 // the last 2.
