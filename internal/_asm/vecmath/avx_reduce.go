@@ -61,6 +61,9 @@ func (m avx) sumOfProducts(name, signature, doc string) {
 	n := m.Argument("n")
 	d := m // whose elements are float64
 	d.Size, d.Log = 8, 2
+	if d.Wide {
+		d.Log = 3
+	}
 	acc := make([]Op, partial>>d.Log)
 	for i := range acc {
 		acc[i] = d.Zero()
@@ -122,11 +125,14 @@ func (m avx) sumOfProducts(name, signature, doc string) {
 // are 0.
 func (m avx) doubles(d avx, from Mem, left Register) Op {
 	v := d.Vec()
-	if m.Size == 4 {
+	switch {
+	case m.Wide:
+		of(m, VCVTPS2PD_Z, VMOVUPD_Z)(from, d.firstLanes(left), v)
+	case m.Size == 4:
 		x := XMM()
 		VMASKMOVPS(from, m.edgeAt(left, XMM()), x)
 		VCVTPS2PD(x, v)
-	} else {
+	default:
 		VMASKMOVPD(from, d.edgeAt(left, d.Vec()), v)
 	}
 	return v

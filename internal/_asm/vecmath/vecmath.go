@@ -44,8 +44,7 @@ type machine[V, G any] interface {
 	// choose sets into = from where the mask is set.
 	choose(mask, from, into V)
 
-	// hasShorter reports whether a machine with shorter vectors has the kernels whose time is that of
-	// loads and stores, or of sums that wait for each other.
+	// hasShorter reports whether a machine with shorter vectors has the kernels that it runs as fast.
 	hasShorter() bool
 	// unroll returns how many vectors the body of a loop takes: k if the registers allow.
 	unroll(k int) int
@@ -114,6 +113,8 @@ func write[V, G any](m machine[V, G]) kernels[V, G] {
 	k.logELU()
 	if !m.hasShorter() {
 		k.linear()
+	}
+	if !m.hasShorter() || m.Shift() == 3 {
 		const doc = ", from 32 partial sums as the reference has them."
 		k.sumOfProducts("sumOfSquares", "(x *T, n int) float64", "returns the sum of the squares of n elements"+doc)
 		k.sumOfProducts("dot", "(x, y *T, n int) float64", "returns the sum of the products of n elements"+doc)

@@ -12019,22 +12019,14 @@ group:
 	VZEROUPPER
 	RET
 
-DATA weightOrder<>+0(SB)/4, $0x00000000
-DATA weightOrder<>+4(SB)/4, $0x00000004
-DATA weightOrder<>+8(SB)/4, $0x00000008
-DATA weightOrder<>+12(SB)/4, $0x0000000c
-DATA weightOrder<>+16(SB)/4, $0x00000001
-DATA weightOrder<>+20(SB)/4, $0x00000005
-DATA weightOrder<>+24(SB)/4, $0x00000009
-DATA weightOrder<>+28(SB)/4, $0x0000000d
-DATA weightOrder<>+32(SB)/4, $0x00000002
-DATA weightOrder<>+36(SB)/4, $0x00000006
-DATA weightOrder<>+40(SB)/4, $0x0000000a
-DATA weightOrder<>+44(SB)/4, $0x0000000e
-DATA weightOrder<>+48(SB)/4, $0x00000003
-DATA weightOrder<>+52(SB)/4, $0x00000007
-DATA weightOrder<>+56(SB)/4, $0x0000000b
-DATA weightOrder<>+60(SB)/4, $0x0000000f
+DATA weightOrder<>+0(SB)/8, $0x0000000400000000
+DATA weightOrder<>+8(SB)/8, $0x0000000c00000008
+DATA weightOrder<>+16(SB)/8, $0x0000000500000001
+DATA weightOrder<>+24(SB)/8, $0x0000000d00000009
+DATA weightOrder<>+32(SB)/8, $0x0000000600000002
+DATA weightOrder<>+40(SB)/8, $0x0000000e0000000a
+DATA weightOrder<>+48(SB)/8, $0x0000000700000003
+DATA weightOrder<>+56(SB)/8, $0x0000000f0000000b
 GLOBL weightOrder<>(SB), RODATA|NOPTR, $64
 
 // func widen5AVX512(dst *uint64, rows *uint64, n int, words int)

@@ -288,7 +288,7 @@ func sumOfSquares[T Float](x []T) float64 {
 	case f32AVX512:
 		return sumOfSquaresF32AVX2(p32(x), len(x))
 	case f64AVX512:
-		return sumOfSquaresF64AVX2(p64(x), len(x))
+		return sumOfSquaresF64AVX512(p64(x), len(x))
 	case f32AVX2:
 		return sumOfSquaresF32AVX2(p32(x), len(x))
 	case f64AVX2:
@@ -303,7 +303,7 @@ func dot[T Float](x []T, y []T) float64 {
 	case f32AVX512:
 		return dotF32AVX2(p32(x), p32(y), len(x))
 	case f64AVX512:
-		return dotF64AVX2(p64(x), p64(y), len(x))
+		return dotF64AVX512(p64(x), p64(y), len(x))
 	case f32AVX2:
 		return dotF32AVX2(p32(x), p32(y), len(x))
 	case f64AVX2:

@@ -148,6 +148,18 @@ func sincosF64AVX512(sines *float64, cosines *float64, x *float64, n int) int
 //go:noescape
 func logELUF64AVX512(dst *float64, x *float64, n int)
 
+// sumOfSquaresF64AVX512 returns the sum of the squares of n elements, from 32 partial sums as the
+// reference has them.
+//
+//go:noescape
+func sumOfSquaresF64AVX512(x *float64, n int) float64
+
+// dotF64AVX512 returns the sum of the products of n elements, from 32 partial sums as the reference
+// has them.
+//
+//go:noescape
+func dotF64AVX512(x *float64, y *float64, n int) float64
+
 // max0F64AVX512 sets x[i] = c·x[i] where x[i] > 0 and x[i] − x[i] elsewhere, for n elements.
 //
 //go:noescape

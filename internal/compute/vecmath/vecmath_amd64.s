@@ -162,124 +162,76 @@ blockDone:
 	VZEROUPPER
 	RET
 
-DATA all32xc2d00000<>+0(SB)/4, $0xc2d00000
-DATA all32xc2d00000<>+4(SB)/4, $0xc2d00000
-DATA all32xc2d00000<>+8(SB)/4, $0xc2d00000
-DATA all32xc2d00000<>+12(SB)/4, $0xc2d00000
-DATA all32xc2d00000<>+16(SB)/4, $0xc2d00000
-DATA all32xc2d00000<>+20(SB)/4, $0xc2d00000
-DATA all32xc2d00000<>+24(SB)/4, $0xc2d00000
-DATA all32xc2d00000<>+28(SB)/4, $0xc2d00000
+DATA all32xc2d00000<>+0(SB)/8, $0xc2d00000c2d00000
+DATA all32xc2d00000<>+8(SB)/8, $0xc2d00000c2d00000
+DATA all32xc2d00000<>+16(SB)/8, $0xc2d00000c2d00000
+DATA all32xc2d00000<>+24(SB)/8, $0xc2d00000c2d00000
 GLOBL all32xc2d00000<>(SB), RODATA|NOPTR, $32
 
-DATA all32x42b20000<>+0(SB)/4, $0x42b20000
-DATA all32x42b20000<>+4(SB)/4, $0x42b20000
-DATA all32x42b20000<>+8(SB)/4, $0x42b20000
-DATA all32x42b20000<>+12(SB)/4, $0x42b20000
-DATA all32x42b20000<>+16(SB)/4, $0x42b20000
-DATA all32x42b20000<>+20(SB)/4, $0x42b20000
-DATA all32x42b20000<>+24(SB)/4, $0x42b20000
-DATA all32x42b20000<>+28(SB)/4, $0x42b20000
+DATA all32x42b20000<>+0(SB)/8, $0x42b2000042b20000
+DATA all32x42b20000<>+8(SB)/8, $0x42b2000042b20000
+DATA all32x42b20000<>+16(SB)/8, $0x42b2000042b20000
+DATA all32x42b20000<>+24(SB)/8, $0x42b2000042b20000
 GLOBL all32x42b20000<>(SB), RODATA|NOPTR, $32
 
-DATA all32x3fb8aa3b<>+0(SB)/4, $0x3fb8aa3b
-DATA all32x3fb8aa3b<>+4(SB)/4, $0x3fb8aa3b
-DATA all32x3fb8aa3b<>+8(SB)/4, $0x3fb8aa3b
-DATA all32x3fb8aa3b<>+12(SB)/4, $0x3fb8aa3b
-DATA all32x3fb8aa3b<>+16(SB)/4, $0x3fb8aa3b
-DATA all32x3fb8aa3b<>+20(SB)/4, $0x3fb8aa3b
-DATA all32x3fb8aa3b<>+24(SB)/4, $0x3fb8aa3b
-DATA all32x3fb8aa3b<>+28(SB)/4, $0x3fb8aa3b
+DATA all32x3fb8aa3b<>+0(SB)/8, $0x3fb8aa3b3fb8aa3b
+DATA all32x3fb8aa3b<>+8(SB)/8, $0x3fb8aa3b3fb8aa3b
+DATA all32x3fb8aa3b<>+16(SB)/8, $0x3fb8aa3b3fb8aa3b
+DATA all32x3fb8aa3b<>+24(SB)/8, $0x3fb8aa3b3fb8aa3b
 GLOBL all32x3fb8aa3b<>(SB), RODATA|NOPTR, $32
 
-DATA all32x4b400000<>+0(SB)/4, $0x4b400000
-DATA all32x4b400000<>+4(SB)/4, $0x4b400000
-DATA all32x4b400000<>+8(SB)/4, $0x4b400000
-DATA all32x4b400000<>+12(SB)/4, $0x4b400000
-DATA all32x4b400000<>+16(SB)/4, $0x4b400000
-DATA all32x4b400000<>+20(SB)/4, $0x4b400000
-DATA all32x4b400000<>+24(SB)/4, $0x4b400000
-DATA all32x4b400000<>+28(SB)/4, $0x4b400000
+DATA all32x4b400000<>+0(SB)/8, $0x4b4000004b400000
+DATA all32x4b400000<>+8(SB)/8, $0x4b4000004b400000
+DATA all32x4b400000<>+16(SB)/8, $0x4b4000004b400000
+DATA all32x4b400000<>+24(SB)/8, $0x4b4000004b400000
 GLOBL all32x4b400000<>(SB), RODATA|NOPTR, $32
 
-DATA all32x3f317218<>+0(SB)/4, $0x3f317218
-DATA all32x3f317218<>+4(SB)/4, $0x3f317218
-DATA all32x3f317218<>+8(SB)/4, $0x3f317218
-DATA all32x3f317218<>+12(SB)/4, $0x3f317218
-DATA all32x3f317218<>+16(SB)/4, $0x3f317218
-DATA all32x3f317218<>+20(SB)/4, $0x3f317218
-DATA all32x3f317218<>+24(SB)/4, $0x3f317218
-DATA all32x3f317218<>+28(SB)/4, $0x3f317218
+DATA all32x3f317218<>+0(SB)/8, $0x3f3172183f317218
+DATA all32x3f317218<>+8(SB)/8, $0x3f3172183f317218
+DATA all32x3f317218<>+16(SB)/8, $0x3f3172183f317218
+DATA all32x3f317218<>+24(SB)/8, $0x3f3172183f317218
 GLOBL all32x3f317218<>(SB), RODATA|NOPTR, $32
 
-DATA all32xb102e308<>+0(SB)/4, $0xb102e308
-DATA all32xb102e308<>+4(SB)/4, $0xb102e308
-DATA all32xb102e308<>+8(SB)/4, $0xb102e308
-DATA all32xb102e308<>+12(SB)/4, $0xb102e308
-DATA all32xb102e308<>+16(SB)/4, $0xb102e308
-DATA all32xb102e308<>+20(SB)/4, $0xb102e308
-DATA all32xb102e308<>+24(SB)/4, $0xb102e308
-DATA all32xb102e308<>+28(SB)/4, $0xb102e308
+DATA all32xb102e308<>+0(SB)/8, $0xb102e308b102e308
+DATA all32xb102e308<>+8(SB)/8, $0xb102e308b102e308
+DATA all32xb102e308<>+16(SB)/8, $0xb102e308b102e308
+DATA all32xb102e308<>+24(SB)/8, $0xb102e308b102e308
 GLOBL all32xb102e308<>(SB), RODATA|NOPTR, $32
 
-DATA all32x3f800000<>+0(SB)/4, $0x3f800000
-DATA all32x3f800000<>+4(SB)/4, $0x3f800000
-DATA all32x3f800000<>+8(SB)/4, $0x3f800000
-DATA all32x3f800000<>+12(SB)/4, $0x3f800000
-DATA all32x3f800000<>+16(SB)/4, $0x3f800000
-DATA all32x3f800000<>+20(SB)/4, $0x3f800000
-DATA all32x3f800000<>+24(SB)/4, $0x3f800000
-DATA all32x3f800000<>+28(SB)/4, $0x3f800000
+DATA all32x3f800000<>+0(SB)/8, $0x3f8000003f800000
+DATA all32x3f800000<>+8(SB)/8, $0x3f8000003f800000
+DATA all32x3f800000<>+16(SB)/8, $0x3f8000003f800000
+DATA all32x3f800000<>+24(SB)/8, $0x3f8000003f800000
 GLOBL all32x3f800000<>(SB), RODATA|NOPTR, $32
 
-DATA all32x3f000000<>+0(SB)/4, $0x3f000000
-DATA all32x3f000000<>+4(SB)/4, $0x3f000000
-DATA all32x3f000000<>+8(SB)/4, $0x3f000000
-DATA all32x3f000000<>+12(SB)/4, $0x3f000000
-DATA all32x3f000000<>+16(SB)/4, $0x3f000000
-DATA all32x3f000000<>+20(SB)/4, $0x3f000000
-DATA all32x3f000000<>+24(SB)/4, $0x3f000000
-DATA all32x3f000000<>+28(SB)/4, $0x3f000000
+DATA all32x3f000000<>+0(SB)/8, $0x3f0000003f000000
+DATA all32x3f000000<>+8(SB)/8, $0x3f0000003f000000
+DATA all32x3f000000<>+16(SB)/8, $0x3f0000003f000000
+DATA all32x3f000000<>+24(SB)/8, $0x3f0000003f000000
 GLOBL all32x3f000000<>(SB), RODATA|NOPTR, $32
 
-DATA all32x3e2aaa45<>+0(SB)/4, $0x3e2aaa45
-DATA all32x3e2aaa45<>+4(SB)/4, $0x3e2aaa45
-DATA all32x3e2aaa45<>+8(SB)/4, $0x3e2aaa45
-DATA all32x3e2aaa45<>+12(SB)/4, $0x3e2aaa45
-DATA all32x3e2aaa45<>+16(SB)/4, $0x3e2aaa45
-DATA all32x3e2aaa45<>+20(SB)/4, $0x3e2aaa45
-DATA all32x3e2aaa45<>+24(SB)/4, $0x3e2aaa45
-DATA all32x3e2aaa45<>+28(SB)/4, $0x3e2aaa45
+DATA all32x3e2aaa45<>+0(SB)/8, $0x3e2aaa453e2aaa45
+DATA all32x3e2aaa45<>+8(SB)/8, $0x3e2aaa453e2aaa45
+DATA all32x3e2aaa45<>+16(SB)/8, $0x3e2aaa453e2aaa45
+DATA all32x3e2aaa45<>+24(SB)/8, $0x3e2aaa453e2aaa45
 GLOBL all32x3e2aaa45<>(SB), RODATA|NOPTR, $32
 
-DATA all32x3d2aaa92<>+0(SB)/4, $0x3d2aaa92
-DATA all32x3d2aaa92<>+4(SB)/4, $0x3d2aaa92
-DATA all32x3d2aaa92<>+8(SB)/4, $0x3d2aaa92
-DATA all32x3d2aaa92<>+12(SB)/4, $0x3d2aaa92
-DATA all32x3d2aaa92<>+16(SB)/4, $0x3d2aaa92
-DATA all32x3d2aaa92<>+20(SB)/4, $0x3d2aaa92
-DATA all32x3d2aaa92<>+24(SB)/4, $0x3d2aaa92
-DATA all32x3d2aaa92<>+28(SB)/4, $0x3d2aaa92
+DATA all32x3d2aaa92<>+0(SB)/8, $0x3d2aaa923d2aaa92
+DATA all32x3d2aaa92<>+8(SB)/8, $0x3d2aaa923d2aaa92
+DATA all32x3d2aaa92<>+16(SB)/8, $0x3d2aaa923d2aaa92
+DATA all32x3d2aaa92<>+24(SB)/8, $0x3d2aaa923d2aaa92
 GLOBL all32x3d2aaa92<>(SB), RODATA|NOPTR, $32
 
-DATA all32x3c091f44<>+0(SB)/4, $0x3c091f44
-DATA all32x3c091f44<>+4(SB)/4, $0x3c091f44
-DATA all32x3c091f44<>+8(SB)/4, $0x3c091f44
-DATA all32x3c091f44<>+12(SB)/4, $0x3c091f44
-DATA all32x3c091f44<>+16(SB)/4, $0x3c091f44
-DATA all32x3c091f44<>+20(SB)/4, $0x3c091f44
-DATA all32x3c091f44<>+24(SB)/4, $0x3c091f44
-DATA all32x3c091f44<>+28(SB)/4, $0x3c091f44
+DATA all32x3c091f44<>+0(SB)/8, $0x3c091f443c091f44
+DATA all32x3c091f44<>+8(SB)/8, $0x3c091f443c091f44
+DATA all32x3c091f44<>+16(SB)/8, $0x3c091f443c091f44
+DATA all32x3c091f44<>+24(SB)/8, $0x3c091f443c091f44
 GLOBL all32x3c091f44<>(SB), RODATA|NOPTR, $32
 
-DATA all32x3ab68179<>+0(SB)/4, $0x3ab68179
-DATA all32x3ab68179<>+4(SB)/4, $0x3ab68179
-DATA all32x3ab68179<>+8(SB)/4, $0x3ab68179
-DATA all32x3ab68179<>+12(SB)/4, $0x3ab68179
-DATA all32x3ab68179<>+16(SB)/4, $0x3ab68179
-DATA all32x3ab68179<>+20(SB)/4, $0x3ab68179
-DATA all32x3ab68179<>+24(SB)/4, $0x3ab68179
-DATA all32x3ab68179<>+28(SB)/4, $0x3ab68179
+DATA all32x3ab68179<>+0(SB)/8, $0x3ab681793ab68179
+DATA all32x3ab68179<>+8(SB)/8, $0x3ab681793ab68179
+DATA all32x3ab68179<>+16(SB)/8, $0x3ab681793ab68179
+DATA all32x3ab68179<>+24(SB)/8, $0x3ab681793ab68179
 GLOBL all32x3ab68179<>(SB), RODATA|NOPTR, $32
 
 DATA masks<>+0(SB)/2, $0x0000
@@ -1054,114 +1006,70 @@ stop:
 	VZEROUPPER
 	RET
 
-DATA all32x7fffffff<>+0(SB)/4, $0x7fffffff
-DATA all32x7fffffff<>+4(SB)/4, $0x7fffffff
-DATA all32x7fffffff<>+8(SB)/4, $0x7fffffff
-DATA all32x7fffffff<>+12(SB)/4, $0x7fffffff
-DATA all32x7fffffff<>+16(SB)/4, $0x7fffffff
-DATA all32x7fffffff<>+20(SB)/4, $0x7fffffff
-DATA all32x7fffffff<>+24(SB)/4, $0x7fffffff
-DATA all32x7fffffff<>+28(SB)/4, $0x7fffffff
+DATA all32x7fffffff<>+0(SB)/8, $0x7fffffff7fffffff
+DATA all32x7fffffff<>+8(SB)/8, $0x7fffffff7fffffff
+DATA all32x7fffffff<>+16(SB)/8, $0x7fffffff7fffffff
+DATA all32x7fffffff<>+24(SB)/8, $0x7fffffff7fffffff
 GLOBL all32x7fffffff<>(SB), RODATA|NOPTR, $32
 
-DATA all32x47800000<>+0(SB)/4, $0x47800000
-DATA all32x47800000<>+4(SB)/4, $0x47800000
-DATA all32x47800000<>+8(SB)/4, $0x47800000
-DATA all32x47800000<>+12(SB)/4, $0x47800000
-DATA all32x47800000<>+16(SB)/4, $0x47800000
-DATA all32x47800000<>+20(SB)/4, $0x47800000
-DATA all32x47800000<>+24(SB)/4, $0x47800000
-DATA all32x47800000<>+28(SB)/4, $0x47800000
+DATA all32x47800000<>+0(SB)/8, $0x4780000047800000
+DATA all32x47800000<>+8(SB)/8, $0x4780000047800000
+DATA all32x47800000<>+16(SB)/8, $0x4780000047800000
+DATA all32x47800000<>+24(SB)/8, $0x4780000047800000
 GLOBL all32x47800000<>(SB), RODATA|NOPTR, $32
 
-DATA all32x3ea2f983<>+0(SB)/4, $0x3ea2f983
-DATA all32x3ea2f983<>+4(SB)/4, $0x3ea2f983
-DATA all32x3ea2f983<>+8(SB)/4, $0x3ea2f983
-DATA all32x3ea2f983<>+12(SB)/4, $0x3ea2f983
-DATA all32x3ea2f983<>+16(SB)/4, $0x3ea2f983
-DATA all32x3ea2f983<>+20(SB)/4, $0x3ea2f983
-DATA all32x3ea2f983<>+24(SB)/4, $0x3ea2f983
-DATA all32x3ea2f983<>+28(SB)/4, $0x3ea2f983
+DATA all32x3ea2f983<>+0(SB)/8, $0x3ea2f9833ea2f983
+DATA all32x3ea2f983<>+8(SB)/8, $0x3ea2f9833ea2f983
+DATA all32x3ea2f983<>+16(SB)/8, $0x3ea2f9833ea2f983
+DATA all32x3ea2f983<>+24(SB)/8, $0x3ea2f9833ea2f983
 GLOBL all32x3ea2f983<>(SB), RODATA|NOPTR, $32
 
-DATA all32xbf800000<>+0(SB)/4, $0xbf800000
-DATA all32xbf800000<>+4(SB)/4, $0xbf800000
-DATA all32xbf800000<>+8(SB)/4, $0xbf800000
-DATA all32xbf800000<>+12(SB)/4, $0xbf800000
-DATA all32xbf800000<>+16(SB)/4, $0xbf800000
-DATA all32xbf800000<>+20(SB)/4, $0xbf800000
-DATA all32xbf800000<>+24(SB)/4, $0xbf800000
-DATA all32xbf800000<>+28(SB)/4, $0xbf800000
+DATA all32xbf800000<>+0(SB)/8, $0xbf800000bf800000
+DATA all32xbf800000<>+8(SB)/8, $0xbf800000bf800000
+DATA all32xbf800000<>+16(SB)/8, $0xbf800000bf800000
+DATA all32xbf800000<>+24(SB)/8, $0xbf800000bf800000
 GLOBL all32xbf800000<>(SB), RODATA|NOPTR, $32
 
-DATA all32x40490fdb<>+0(SB)/4, $0x40490fdb
-DATA all32x40490fdb<>+4(SB)/4, $0x40490fdb
-DATA all32x40490fdb<>+8(SB)/4, $0x40490fdb
-DATA all32x40490fdb<>+12(SB)/4, $0x40490fdb
-DATA all32x40490fdb<>+16(SB)/4, $0x40490fdb
-DATA all32x40490fdb<>+20(SB)/4, $0x40490fdb
-DATA all32x40490fdb<>+24(SB)/4, $0x40490fdb
-DATA all32x40490fdb<>+28(SB)/4, $0x40490fdb
+DATA all32x40490fdb<>+0(SB)/8, $0x40490fdb40490fdb
+DATA all32x40490fdb<>+8(SB)/8, $0x40490fdb40490fdb
+DATA all32x40490fdb<>+16(SB)/8, $0x40490fdb40490fdb
+DATA all32x40490fdb<>+24(SB)/8, $0x40490fdb40490fdb
 GLOBL all32x40490fdb<>(SB), RODATA|NOPTR, $32
 
-DATA all32xb3bbbd2e<>+0(SB)/4, $0xb3bbbd2e
-DATA all32xb3bbbd2e<>+4(SB)/4, $0xb3bbbd2e
-DATA all32xb3bbbd2e<>+8(SB)/4, $0xb3bbbd2e
-DATA all32xb3bbbd2e<>+12(SB)/4, $0xb3bbbd2e
-DATA all32xb3bbbd2e<>+16(SB)/4, $0xb3bbbd2e
-DATA all32xb3bbbd2e<>+20(SB)/4, $0xb3bbbd2e
-DATA all32xb3bbbd2e<>+24(SB)/4, $0xb3bbbd2e
-DATA all32xb3bbbd2e<>+28(SB)/4, $0xb3bbbd2e
+DATA all32xb3bbbd2e<>+0(SB)/8, $0xb3bbbd2eb3bbbd2e
+DATA all32xb3bbbd2e<>+8(SB)/8, $0xb3bbbd2eb3bbbd2e
+DATA all32xb3bbbd2e<>+16(SB)/8, $0xb3bbbd2eb3bbbd2e
+DATA all32xb3bbbd2e<>+24(SB)/8, $0xb3bbbd2eb3bbbd2e
 GLOBL all32xb3bbbd2e<>(SB), RODATA|NOPTR, $32
 
-DATA all32xa7772ced<>+0(SB)/4, $0xa7772ced
-DATA all32xa7772ced<>+4(SB)/4, $0xa7772ced
-DATA all32xa7772ced<>+8(SB)/4, $0xa7772ced
-DATA all32xa7772ced<>+12(SB)/4, $0xa7772ced
-DATA all32xa7772ced<>+16(SB)/4, $0xa7772ced
-DATA all32xa7772ced<>+20(SB)/4, $0xa7772ced
-DATA all32xa7772ced<>+24(SB)/4, $0xa7772ced
-DATA all32xa7772ced<>+28(SB)/4, $0xa7772ced
+DATA all32xa7772ced<>+0(SB)/8, $0xa7772ceda7772ced
+DATA all32xa7772ced<>+8(SB)/8, $0xa7772ceda7772ced
+DATA all32xa7772ced<>+16(SB)/8, $0xa7772ceda7772ced
+DATA all32xa7772ced<>+24(SB)/8, $0xa7772ceda7772ced
 GLOBL all32xa7772ced<>(SB), RODATA|NOPTR, $32
 
-DATA all32xbe2aaaa6<>+0(SB)/4, $0xbe2aaaa6
-DATA all32xbe2aaaa6<>+4(SB)/4, $0xbe2aaaa6
-DATA all32xbe2aaaa6<>+8(SB)/4, $0xbe2aaaa6
-DATA all32xbe2aaaa6<>+12(SB)/4, $0xbe2aaaa6
-DATA all32xbe2aaaa6<>+16(SB)/4, $0xbe2aaaa6
-DATA all32xbe2aaaa6<>+20(SB)/4, $0xbe2aaaa6
-DATA all32xbe2aaaa6<>+24(SB)/4, $0xbe2aaaa6
-DATA all32xbe2aaaa6<>+28(SB)/4, $0xbe2aaaa6
+DATA all32xbe2aaaa6<>+0(SB)/8, $0xbe2aaaa6be2aaaa6
+DATA all32xbe2aaaa6<>+8(SB)/8, $0xbe2aaaa6be2aaaa6
+DATA all32xbe2aaaa6<>+16(SB)/8, $0xbe2aaaa6be2aaaa6
+DATA all32xbe2aaaa6<>+24(SB)/8, $0xbe2aaaa6be2aaaa6
 GLOBL all32xbe2aaaa6<>(SB), RODATA|NOPTR, $32
 
-DATA all32x3c088769<>+0(SB)/4, $0x3c088769
-DATA all32x3c088769<>+4(SB)/4, $0x3c088769
-DATA all32x3c088769<>+8(SB)/4, $0x3c088769
-DATA all32x3c088769<>+12(SB)/4, $0x3c088769
-DATA all32x3c088769<>+16(SB)/4, $0x3c088769
-DATA all32x3c088769<>+20(SB)/4, $0x3c088769
-DATA all32x3c088769<>+24(SB)/4, $0x3c088769
-DATA all32x3c088769<>+28(SB)/4, $0x3c088769
+DATA all32x3c088769<>+0(SB)/8, $0x3c0887693c088769
+DATA all32x3c088769<>+8(SB)/8, $0x3c0887693c088769
+DATA all32x3c088769<>+16(SB)/8, $0x3c0887693c088769
+DATA all32x3c088769<>+24(SB)/8, $0x3c0887693c088769
 GLOBL all32x3c088769<>(SB), RODATA|NOPTR, $32
 
-DATA all32xb94fb744<>+0(SB)/4, $0xb94fb744
-DATA all32xb94fb744<>+4(SB)/4, $0xb94fb744
-DATA all32xb94fb744<>+8(SB)/4, $0xb94fb744
-DATA all32xb94fb744<>+12(SB)/4, $0xb94fb744
-DATA all32xb94fb744<>+16(SB)/4, $0xb94fb744
-DATA all32xb94fb744<>+20(SB)/4, $0xb94fb744
-DATA all32xb94fb744<>+24(SB)/4, $0xb94fb744
-DATA all32xb94fb744<>+28(SB)/4, $0xb94fb744
+DATA all32xb94fb744<>+0(SB)/8, $0xb94fb744b94fb744
+DATA all32xb94fb744<>+8(SB)/8, $0xb94fb744b94fb744
+DATA all32xb94fb744<>+16(SB)/8, $0xb94fb744b94fb744
+DATA all32xb94fb744<>+24(SB)/8, $0xb94fb744b94fb744
 GLOBL all32xb94fb744<>(SB), RODATA|NOPTR, $32
 
-DATA all32x362ecea2<>+0(SB)/4, $0x362ecea2
-DATA all32x362ecea2<>+4(SB)/4, $0x362ecea2
-DATA all32x362ecea2<>+8(SB)/4, $0x362ecea2
-DATA all32x362ecea2<>+12(SB)/4, $0x362ecea2
-DATA all32x362ecea2<>+16(SB)/4, $0x362ecea2
-DATA all32x362ecea2<>+20(SB)/4, $0x362ecea2
-DATA all32x362ecea2<>+24(SB)/4, $0x362ecea2
-DATA all32x362ecea2<>+28(SB)/4, $0x362ecea2
+DATA all32x362ecea2<>+0(SB)/8, $0x362ecea2362ecea2
+DATA all32x362ecea2<>+8(SB)/8, $0x362ecea2362ecea2
+DATA all32x362ecea2<>+16(SB)/8, $0x362ecea2362ecea2
+DATA all32x362ecea2<>+24(SB)/8, $0x362ecea2362ecea2
 GLOBL all32x362ecea2<>(SB), RODATA|NOPTR, $32
 
 // func sincosF32AVX512(sines *float32, cosines *float32, x *float32, n int) int
@@ -1369,114 +1277,70 @@ stop:
 	VZEROUPPER
 	RET
 
-DATA all32x80000000<>+0(SB)/4, $0x80000000
-DATA all32x80000000<>+4(SB)/4, $0x80000000
-DATA all32x80000000<>+8(SB)/4, $0x80000000
-DATA all32x80000000<>+12(SB)/4, $0x80000000
-DATA all32x80000000<>+16(SB)/4, $0x80000000
-DATA all32x80000000<>+20(SB)/4, $0x80000000
-DATA all32x80000000<>+24(SB)/4, $0x80000000
-DATA all32x80000000<>+28(SB)/4, $0x80000000
+DATA all32x80000000<>+0(SB)/8, $0x8000000080000000
+DATA all32x80000000<>+8(SB)/8, $0x8000000080000000
+DATA all32x80000000<>+16(SB)/8, $0x8000000080000000
+DATA all32x80000000<>+24(SB)/8, $0x8000000080000000
 GLOBL all32x80000000<>(SB), RODATA|NOPTR, $32
 
-DATA all32x3f22f983<>+0(SB)/4, $0x3f22f983
-DATA all32x3f22f983<>+4(SB)/4, $0x3f22f983
-DATA all32x3f22f983<>+8(SB)/4, $0x3f22f983
-DATA all32x3f22f983<>+12(SB)/4, $0x3f22f983
-DATA all32x3f22f983<>+16(SB)/4, $0x3f22f983
-DATA all32x3f22f983<>+20(SB)/4, $0x3f22f983
-DATA all32x3f22f983<>+24(SB)/4, $0x3f22f983
-DATA all32x3f22f983<>+28(SB)/4, $0x3f22f983
+DATA all32x3f22f983<>+0(SB)/8, $0x3f22f9833f22f983
+DATA all32x3f22f983<>+8(SB)/8, $0x3f22f9833f22f983
+DATA all32x3f22f983<>+16(SB)/8, $0x3f22f9833f22f983
+DATA all32x3f22f983<>+24(SB)/8, $0x3f22f9833f22f983
 GLOBL all32x3f22f983<>(SB), RODATA|NOPTR, $32
 
-DATA all32x3fc90fdb<>+0(SB)/4, $0x3fc90fdb
-DATA all32x3fc90fdb<>+4(SB)/4, $0x3fc90fdb
-DATA all32x3fc90fdb<>+8(SB)/4, $0x3fc90fdb
-DATA all32x3fc90fdb<>+12(SB)/4, $0x3fc90fdb
-DATA all32x3fc90fdb<>+16(SB)/4, $0x3fc90fdb
-DATA all32x3fc90fdb<>+20(SB)/4, $0x3fc90fdb
-DATA all32x3fc90fdb<>+24(SB)/4, $0x3fc90fdb
-DATA all32x3fc90fdb<>+28(SB)/4, $0x3fc90fdb
+DATA all32x3fc90fdb<>+0(SB)/8, $0x3fc90fdb3fc90fdb
+DATA all32x3fc90fdb<>+8(SB)/8, $0x3fc90fdb3fc90fdb
+DATA all32x3fc90fdb<>+16(SB)/8, $0x3fc90fdb3fc90fdb
+DATA all32x3fc90fdb<>+24(SB)/8, $0x3fc90fdb3fc90fdb
 GLOBL all32x3fc90fdb<>(SB), RODATA|NOPTR, $32
 
-DATA all32xb33bbd2e<>+0(SB)/4, $0xb33bbd2e
-DATA all32xb33bbd2e<>+4(SB)/4, $0xb33bbd2e
-DATA all32xb33bbd2e<>+8(SB)/4, $0xb33bbd2e
-DATA all32xb33bbd2e<>+12(SB)/4, $0xb33bbd2e
-DATA all32xb33bbd2e<>+16(SB)/4, $0xb33bbd2e
-DATA all32xb33bbd2e<>+20(SB)/4, $0xb33bbd2e
-DATA all32xb33bbd2e<>+24(SB)/4, $0xb33bbd2e
-DATA all32xb33bbd2e<>+28(SB)/4, $0xb33bbd2e
+DATA all32xb33bbd2e<>+0(SB)/8, $0xb33bbd2eb33bbd2e
+DATA all32xb33bbd2e<>+8(SB)/8, $0xb33bbd2eb33bbd2e
+DATA all32xb33bbd2e<>+16(SB)/8, $0xb33bbd2eb33bbd2e
+DATA all32xb33bbd2e<>+24(SB)/8, $0xb33bbd2eb33bbd2e
 GLOBL all32xb33bbd2e<>(SB), RODATA|NOPTR, $32
 
-DATA all32xa6f72ced<>+0(SB)/4, $0xa6f72ced
-DATA all32xa6f72ced<>+4(SB)/4, $0xa6f72ced
-DATA all32xa6f72ced<>+8(SB)/4, $0xa6f72ced
-DATA all32xa6f72ced<>+12(SB)/4, $0xa6f72ced
-DATA all32xa6f72ced<>+16(SB)/4, $0xa6f72ced
-DATA all32xa6f72ced<>+20(SB)/4, $0xa6f72ced
-DATA all32xa6f72ced<>+24(SB)/4, $0xa6f72ced
-DATA all32xa6f72ced<>+28(SB)/4, $0xa6f72ced
+DATA all32xa6f72ced<>+0(SB)/8, $0xa6f72ceda6f72ced
+DATA all32xa6f72ced<>+8(SB)/8, $0xa6f72ceda6f72ced
+DATA all32xa6f72ced<>+16(SB)/8, $0xa6f72ceda6f72ced
+DATA all32xa6f72ced<>+24(SB)/8, $0xa6f72ceda6f72ced
 GLOBL all32xa6f72ced<>(SB), RODATA|NOPTR, $32
 
-DATA all32xbe2aaaa2<>+0(SB)/4, $0xbe2aaaa2
-DATA all32xbe2aaaa2<>+4(SB)/4, $0xbe2aaaa2
-DATA all32xbe2aaaa2<>+8(SB)/4, $0xbe2aaaa2
-DATA all32xbe2aaaa2<>+12(SB)/4, $0xbe2aaaa2
-DATA all32xbe2aaaa2<>+16(SB)/4, $0xbe2aaaa2
-DATA all32xbe2aaaa2<>+20(SB)/4, $0xbe2aaaa2
-DATA all32xbe2aaaa2<>+24(SB)/4, $0xbe2aaaa2
-DATA all32xbe2aaaa2<>+28(SB)/4, $0xbe2aaaa2
+DATA all32xbe2aaaa2<>+0(SB)/8, $0xbe2aaaa2be2aaaa2
+DATA all32xbe2aaaa2<>+8(SB)/8, $0xbe2aaaa2be2aaaa2
+DATA all32xbe2aaaa2<>+16(SB)/8, $0xbe2aaaa2be2aaaa2
+DATA all32xbe2aaaa2<>+24(SB)/8, $0xbe2aaaa2be2aaaa2
 GLOBL all32xbe2aaaa2<>(SB), RODATA|NOPTR, $32
 
-DATA all32x3c08835c<>+0(SB)/4, $0x3c08835c
-DATA all32x3c08835c<>+4(SB)/4, $0x3c08835c
-DATA all32x3c08835c<>+8(SB)/4, $0x3c08835c
-DATA all32x3c08835c<>+12(SB)/4, $0x3c08835c
-DATA all32x3c08835c<>+16(SB)/4, $0x3c08835c
-DATA all32x3c08835c<>+20(SB)/4, $0x3c08835c
-DATA all32x3c08835c<>+24(SB)/4, $0x3c08835c
-DATA all32x3c08835c<>+28(SB)/4, $0x3c08835c
+DATA all32x3c08835c<>+0(SB)/8, $0x3c08835c3c08835c
+DATA all32x3c08835c<>+8(SB)/8, $0x3c08835c3c08835c
+DATA all32x3c08835c<>+16(SB)/8, $0x3c08835c3c08835c
+DATA all32x3c08835c<>+24(SB)/8, $0x3c08835c3c08835c
 GLOBL all32x3c08835c<>(SB), RODATA|NOPTR, $32
 
-DATA all32xb94c8a5c<>+0(SB)/4, $0xb94c8a5c
-DATA all32xb94c8a5c<>+4(SB)/4, $0xb94c8a5c
-DATA all32xb94c8a5c<>+8(SB)/4, $0xb94c8a5c
-DATA all32xb94c8a5c<>+12(SB)/4, $0xb94c8a5c
-DATA all32xb94c8a5c<>+16(SB)/4, $0xb94c8a5c
-DATA all32xb94c8a5c<>+20(SB)/4, $0xb94c8a5c
-DATA all32xb94c8a5c<>+24(SB)/4, $0xb94c8a5c
-DATA all32xb94c8a5c<>+28(SB)/4, $0xb94c8a5c
+DATA all32xb94c8a5c<>+0(SB)/8, $0xb94c8a5cb94c8a5c
+DATA all32xb94c8a5c<>+8(SB)/8, $0xb94c8a5cb94c8a5c
+DATA all32xb94c8a5c<>+16(SB)/8, $0xb94c8a5cb94c8a5c
+DATA all32xb94c8a5c<>+24(SB)/8, $0xb94c8a5cb94c8a5c
 GLOBL all32xb94c8a5c<>(SB), RODATA|NOPTR, $32
 
-DATA all32x3d2aaaa4<>+0(SB)/4, $0x3d2aaaa4
-DATA all32x3d2aaaa4<>+4(SB)/4, $0x3d2aaaa4
-DATA all32x3d2aaaa4<>+8(SB)/4, $0x3d2aaaa4
-DATA all32x3d2aaaa4<>+12(SB)/4, $0x3d2aaaa4
-DATA all32x3d2aaaa4<>+16(SB)/4, $0x3d2aaaa4
-DATA all32x3d2aaaa4<>+20(SB)/4, $0x3d2aaaa4
-DATA all32x3d2aaaa4<>+24(SB)/4, $0x3d2aaaa4
-DATA all32x3d2aaaa4<>+28(SB)/4, $0x3d2aaaa4
+DATA all32x3d2aaaa4<>+0(SB)/8, $0x3d2aaaa43d2aaaa4
+DATA all32x3d2aaaa4<>+8(SB)/8, $0x3d2aaaa43d2aaaa4
+DATA all32x3d2aaaa4<>+16(SB)/8, $0x3d2aaaa43d2aaaa4
+DATA all32x3d2aaaa4<>+24(SB)/8, $0x3d2aaaa43d2aaaa4
 GLOBL all32x3d2aaaa4<>(SB), RODATA|NOPTR, $32
 
-DATA all32xbab605c4<>+0(SB)/4, $0xbab605c4
-DATA all32xbab605c4<>+4(SB)/4, $0xbab605c4
-DATA all32xbab605c4<>+8(SB)/4, $0xbab605c4
-DATA all32xbab605c4<>+12(SB)/4, $0xbab605c4
-DATA all32xbab605c4<>+16(SB)/4, $0xbab605c4
-DATA all32xbab605c4<>+20(SB)/4, $0xbab605c4
-DATA all32xbab605c4<>+24(SB)/4, $0xbab605c4
-DATA all32xbab605c4<>+28(SB)/4, $0xbab605c4
+DATA all32xbab605c4<>+0(SB)/8, $0xbab605c4bab605c4
+DATA all32xbab605c4<>+8(SB)/8, $0xbab605c4bab605c4
+DATA all32xbab605c4<>+16(SB)/8, $0xbab605c4bab605c4
+DATA all32xbab605c4<>+24(SB)/8, $0xbab605c4bab605c4
 GLOBL all32xbab605c4<>(SB), RODATA|NOPTR, $32
 
-DATA all32x37ccdd36<>+0(SB)/4, $0x37ccdd36
-DATA all32x37ccdd36<>+4(SB)/4, $0x37ccdd36
-DATA all32x37ccdd36<>+8(SB)/4, $0x37ccdd36
-DATA all32x37ccdd36<>+12(SB)/4, $0x37ccdd36
-DATA all32x37ccdd36<>+16(SB)/4, $0x37ccdd36
-DATA all32x37ccdd36<>+20(SB)/4, $0x37ccdd36
-DATA all32x37ccdd36<>+24(SB)/4, $0x37ccdd36
-DATA all32x37ccdd36<>+28(SB)/4, $0x37ccdd36
+DATA all32x37ccdd36<>+0(SB)/8, $0x37ccdd3637ccdd36
+DATA all32x37ccdd36<>+8(SB)/8, $0x37ccdd3637ccdd36
+DATA all32x37ccdd36<>+16(SB)/8, $0x37ccdd3637ccdd36
+DATA all32x37ccdd36<>+24(SB)/8, $0x37ccdd3637ccdd36
 GLOBL all32x37ccdd36<>(SB), RODATA|NOPTR, $32
 
 // func logELUF32AVX512(dst *float32, x *float32, n int)
@@ -1701,134 +1565,82 @@ blockDone:
 	VZEROUPPER
 	RET
 
-DATA all32x004afb0d<>+0(SB)/4, $0x004afb0d
-DATA all32x004afb0d<>+4(SB)/4, $0x004afb0d
-DATA all32x004afb0d<>+8(SB)/4, $0x004afb0d
-DATA all32x004afb0d<>+12(SB)/4, $0x004afb0d
-DATA all32x004afb0d<>+16(SB)/4, $0x004afb0d
-DATA all32x004afb0d<>+20(SB)/4, $0x004afb0d
-DATA all32x004afb0d<>+24(SB)/4, $0x004afb0d
-DATA all32x004afb0d<>+28(SB)/4, $0x004afb0d
+DATA all32x004afb0d<>+0(SB)/8, $0x004afb0d004afb0d
+DATA all32x004afb0d<>+8(SB)/8, $0x004afb0d004afb0d
+DATA all32x004afb0d<>+16(SB)/8, $0x004afb0d004afb0d
+DATA all32x004afb0d<>+24(SB)/8, $0x004afb0d004afb0d
 GLOBL all32x004afb0d<>(SB), RODATA|NOPTR, $32
 
-DATA all32x00000100<>+0(SB)/4, $0x00000100
-DATA all32x00000100<>+4(SB)/4, $0x00000100
-DATA all32x00000100<>+8(SB)/4, $0x00000100
-DATA all32x00000100<>+12(SB)/4, $0x00000100
-DATA all32x00000100<>+16(SB)/4, $0x00000100
-DATA all32x00000100<>+20(SB)/4, $0x00000100
-DATA all32x00000100<>+24(SB)/4, $0x00000100
-DATA all32x00000100<>+28(SB)/4, $0x00000100
+DATA all32x00000100<>+0(SB)/8, $0x0000010000000100
+DATA all32x00000100<>+8(SB)/8, $0x0000010000000100
+DATA all32x00000100<>+16(SB)/8, $0x0000010000000100
+DATA all32x00000100<>+24(SB)/8, $0x0000010000000100
 GLOBL all32x00000100<>(SB), RODATA|NOPTR, $32
 
-DATA all32x3e800000<>+0(SB)/4, $0x3e800000
-DATA all32x3e800000<>+4(SB)/4, $0x3e800000
-DATA all32x3e800000<>+8(SB)/4, $0x3e800000
-DATA all32x3e800000<>+12(SB)/4, $0x3e800000
-DATA all32x3e800000<>+16(SB)/4, $0x3e800000
-DATA all32x3e800000<>+20(SB)/4, $0x3e800000
-DATA all32x3e800000<>+24(SB)/4, $0x3e800000
-DATA all32x3e800000<>+28(SB)/4, $0x3e800000
+DATA all32x3e800000<>+0(SB)/8, $0x3e8000003e800000
+DATA all32x3e800000<>+8(SB)/8, $0x3e8000003e800000
+DATA all32x3e800000<>+16(SB)/8, $0x3e8000003e800000
+DATA all32x3e800000<>+24(SB)/8, $0x3e8000003e800000
 GLOBL all32x3e800000<>(SB), RODATA|NOPTR, $32
 
-DATA all32x40000000<>+0(SB)/4, $0x40000000
-DATA all32x40000000<>+4(SB)/4, $0x40000000
-DATA all32x40000000<>+8(SB)/4, $0x40000000
-DATA all32x40000000<>+12(SB)/4, $0x40000000
-DATA all32x40000000<>+16(SB)/4, $0x40000000
-DATA all32x40000000<>+20(SB)/4, $0x40000000
-DATA all32x40000000<>+24(SB)/4, $0x40000000
-DATA all32x40000000<>+28(SB)/4, $0x40000000
+DATA all32x40000000<>+0(SB)/8, $0x4000000040000000
+DATA all32x40000000<>+8(SB)/8, $0x4000000040000000
+DATA all32x40000000<>+16(SB)/8, $0x4000000040000000
+DATA all32x40000000<>+24(SB)/8, $0x4000000040000000
 GLOBL all32x40000000<>(SB), RODATA|NOPTR, $32
 
-DATA all32x4b000000<>+0(SB)/4, $0x4b000000
-DATA all32x4b000000<>+4(SB)/4, $0x4b000000
-DATA all32x4b000000<>+8(SB)/4, $0x4b000000
-DATA all32x4b000000<>+12(SB)/4, $0x4b000000
-DATA all32x4b000000<>+16(SB)/4, $0x4b000000
-DATA all32x4b000000<>+20(SB)/4, $0x4b000000
-DATA all32x4b000000<>+24(SB)/4, $0x4b000000
-DATA all32x4b000000<>+28(SB)/4, $0x4b000000
+DATA all32x4b000000<>+0(SB)/8, $0x4b0000004b000000
+DATA all32x4b000000<>+8(SB)/8, $0x4b0000004b000000
+DATA all32x4b000000<>+16(SB)/8, $0x4b0000004b000000
+DATA all32x4b000000<>+24(SB)/8, $0x4b0000004b000000
 GLOBL all32x4b000000<>(SB), RODATA|NOPTR, $32
 
-DATA all32x4b00007f<>+0(SB)/4, $0x4b00007f
-DATA all32x4b00007f<>+4(SB)/4, $0x4b00007f
-DATA all32x4b00007f<>+8(SB)/4, $0x4b00007f
-DATA all32x4b00007f<>+12(SB)/4, $0x4b00007f
-DATA all32x4b00007f<>+16(SB)/4, $0x4b00007f
-DATA all32x4b00007f<>+20(SB)/4, $0x4b00007f
-DATA all32x4b00007f<>+24(SB)/4, $0x4b00007f
-DATA all32x4b00007f<>+28(SB)/4, $0x4b00007f
+DATA all32x4b00007f<>+0(SB)/8, $0x4b00007f4b00007f
+DATA all32x4b00007f<>+8(SB)/8, $0x4b00007f4b00007f
+DATA all32x4b00007f<>+16(SB)/8, $0x4b00007f4b00007f
+DATA all32x4b00007f<>+24(SB)/8, $0x4b00007f4b00007f
 GLOBL all32x4b00007f<>(SB), RODATA|NOPTR, $32
 
-DATA all32x3f2aaaaa<>+0(SB)/4, $0x3f2aaaaa
-DATA all32x3f2aaaaa<>+4(SB)/4, $0x3f2aaaaa
-DATA all32x3f2aaaaa<>+8(SB)/4, $0x3f2aaaaa
-DATA all32x3f2aaaaa<>+12(SB)/4, $0x3f2aaaaa
-DATA all32x3f2aaaaa<>+16(SB)/4, $0x3f2aaaaa
-DATA all32x3f2aaaaa<>+20(SB)/4, $0x3f2aaaaa
-DATA all32x3f2aaaaa<>+24(SB)/4, $0x3f2aaaaa
-DATA all32x3f2aaaaa<>+28(SB)/4, $0x3f2aaaaa
+DATA all32x3f2aaaaa<>+0(SB)/8, $0x3f2aaaaa3f2aaaaa
+DATA all32x3f2aaaaa<>+8(SB)/8, $0x3f2aaaaa3f2aaaaa
+DATA all32x3f2aaaaa<>+16(SB)/8, $0x3f2aaaaa3f2aaaaa
+DATA all32x3f2aaaaa<>+24(SB)/8, $0x3f2aaaaa3f2aaaaa
 GLOBL all32x3f2aaaaa<>(SB), RODATA|NOPTR, $32
 
-DATA all32x3ecccd45<>+0(SB)/4, $0x3ecccd45
-DATA all32x3ecccd45<>+4(SB)/4, $0x3ecccd45
-DATA all32x3ecccd45<>+8(SB)/4, $0x3ecccd45
-DATA all32x3ecccd45<>+12(SB)/4, $0x3ecccd45
-DATA all32x3ecccd45<>+16(SB)/4, $0x3ecccd45
-DATA all32x3ecccd45<>+20(SB)/4, $0x3ecccd45
-DATA all32x3ecccd45<>+24(SB)/4, $0x3ecccd45
-DATA all32x3ecccd45<>+28(SB)/4, $0x3ecccd45
+DATA all32x3ecccd45<>+0(SB)/8, $0x3ecccd453ecccd45
+DATA all32x3ecccd45<>+8(SB)/8, $0x3ecccd453ecccd45
+DATA all32x3ecccd45<>+16(SB)/8, $0x3ecccd453ecccd45
+DATA all32x3ecccd45<>+24(SB)/8, $0x3ecccd453ecccd45
 GLOBL all32x3ecccd45<>(SB), RODATA|NOPTR, $32
 
-DATA all32x3e921a7a<>+0(SB)/4, $0x3e921a7a
-DATA all32x3e921a7a<>+4(SB)/4, $0x3e921a7a
-DATA all32x3e921a7a<>+8(SB)/4, $0x3e921a7a
-DATA all32x3e921a7a<>+12(SB)/4, $0x3e921a7a
-DATA all32x3e921a7a<>+16(SB)/4, $0x3e921a7a
-DATA all32x3e921a7a<>+20(SB)/4, $0x3e921a7a
-DATA all32x3e921a7a<>+24(SB)/4, $0x3e921a7a
-DATA all32x3e921a7a<>+28(SB)/4, $0x3e921a7a
+DATA all32x3e921a7a<>+0(SB)/8, $0x3e921a7a3e921a7a
+DATA all32x3e921a7a<>+8(SB)/8, $0x3e921a7a3e921a7a
+DATA all32x3e921a7a<>+16(SB)/8, $0x3e921a7a3e921a7a
+DATA all32x3e921a7a<>+24(SB)/8, $0x3e921a7a3e921a7a
 GLOBL all32x3e921a7a<>(SB), RODATA|NOPTR, $32
 
-DATA all32x3e71c8fc<>+0(SB)/4, $0x3e71c8fc
-DATA all32x3e71c8fc<>+4(SB)/4, $0x3e71c8fc
-DATA all32x3e71c8fc<>+8(SB)/4, $0x3e71c8fc
-DATA all32x3e71c8fc<>+12(SB)/4, $0x3e71c8fc
-DATA all32x3e71c8fc<>+16(SB)/4, $0x3e71c8fc
-DATA all32x3e71c8fc<>+20(SB)/4, $0x3e71c8fc
-DATA all32x3e71c8fc<>+24(SB)/4, $0x3e71c8fc
-DATA all32x3e71c8fc<>+28(SB)/4, $0x3e71c8fc
+DATA all32x3e71c8fc<>+0(SB)/8, $0x3e71c8fc3e71c8fc
+DATA all32x3e71c8fc<>+8(SB)/8, $0x3e71c8fc3e71c8fc
+DATA all32x3e71c8fc<>+16(SB)/8, $0x3e71c8fc3e71c8fc
+DATA all32x3e71c8fc<>+24(SB)/8, $0x3e71c8fc3e71c8fc
 GLOBL all32x3e71c8fc<>(SB), RODATA|NOPTR, $32
 
-DATA all32x7f800000<>+0(SB)/4, $0x7f800000
-DATA all32x7f800000<>+4(SB)/4, $0x7f800000
-DATA all32x7f800000<>+8(SB)/4, $0x7f800000
-DATA all32x7f800000<>+12(SB)/4, $0x7f800000
-DATA all32x7f800000<>+16(SB)/4, $0x7f800000
-DATA all32x7f800000<>+20(SB)/4, $0x7f800000
-DATA all32x7f800000<>+24(SB)/4, $0x7f800000
-DATA all32x7f800000<>+28(SB)/4, $0x7f800000
+DATA all32x7f800000<>+0(SB)/8, $0x7f8000007f800000
+DATA all32x7f800000<>+8(SB)/8, $0x7f8000007f800000
+DATA all32x7f800000<>+16(SB)/8, $0x7f8000007f800000
+DATA all32x7f800000<>+24(SB)/8, $0x7f8000007f800000
 GLOBL all32x7f800000<>(SB), RODATA|NOPTR, $32
 
-DATA all32xff800000<>+0(SB)/4, $0xff800000
-DATA all32xff800000<>+4(SB)/4, $0xff800000
-DATA all32xff800000<>+8(SB)/4, $0xff800000
-DATA all32xff800000<>+12(SB)/4, $0xff800000
-DATA all32xff800000<>+16(SB)/4, $0xff800000
-DATA all32xff800000<>+20(SB)/4, $0xff800000
-DATA all32xff800000<>+24(SB)/4, $0xff800000
-DATA all32xff800000<>+28(SB)/4, $0xff800000
+DATA all32xff800000<>+0(SB)/8, $0xff800000ff800000
+DATA all32xff800000<>+8(SB)/8, $0xff800000ff800000
+DATA all32xff800000<>+16(SB)/8, $0xff800000ff800000
+DATA all32xff800000<>+24(SB)/8, $0xff800000ff800000
 GLOBL all32xff800000<>(SB), RODATA|NOPTR, $32
 
-DATA all32x7fc00000<>+0(SB)/4, $0x7fc00000
-DATA all32x7fc00000<>+4(SB)/4, $0x7fc00000
-DATA all32x7fc00000<>+8(SB)/4, $0x7fc00000
-DATA all32x7fc00000<>+12(SB)/4, $0x7fc00000
-DATA all32x7fc00000<>+16(SB)/4, $0x7fc00000
-DATA all32x7fc00000<>+20(SB)/4, $0x7fc00000
-DATA all32x7fc00000<>+24(SB)/4, $0x7fc00000
-DATA all32x7fc00000<>+28(SB)/4, $0x7fc00000
+DATA all32x7fc00000<>+0(SB)/8, $0x7fc000007fc00000
+DATA all32x7fc00000<>+8(SB)/8, $0x7fc000007fc00000
+DATA all32x7fc00000<>+16(SB)/8, $0x7fc000007fc00000
+DATA all32x7fc00000<>+24(SB)/8, $0x7fc000007fc00000
 GLOBL all32x7fc00000<>(SB), RODATA|NOPTR, $32
 
 // func max0F32AVX512(x *float32, c float32, n int)
@@ -3178,14 +2990,10 @@ pointsDone:
 	VZEROUPPER
 	RET
 
-DATA all32x41800000<>+0(SB)/4, $0x41800000
-DATA all32x41800000<>+4(SB)/4, $0x41800000
-DATA all32x41800000<>+8(SB)/4, $0x41800000
-DATA all32x41800000<>+12(SB)/4, $0x41800000
-DATA all32x41800000<>+16(SB)/4, $0x41800000
-DATA all32x41800000<>+20(SB)/4, $0x41800000
-DATA all32x41800000<>+24(SB)/4, $0x41800000
-DATA all32x41800000<>+28(SB)/4, $0x41800000
+DATA all32x41800000<>+0(SB)/8, $0x4180000041800000
+DATA all32x41800000<>+8(SB)/8, $0x4180000041800000
+DATA all32x41800000<>+16(SB)/8, $0x4180000041800000
+DATA all32x41800000<>+24(SB)/8, $0x4180000041800000
 GLOBL all32x41800000<>(SB), RODATA|NOPTR, $32
 
 // func expMinusF64AVX512(dst *float64, x *float64, c float64, n int)
@@ -5070,6 +4878,232 @@ DATA all64x7ff8000000000001<>+16(SB)/8, $0x7ff8000000000001
 DATA all64x7ff8000000000001<>+24(SB)/8, $0x7ff8000000000001
 GLOBL all64x7ff8000000000001<>(SB), RODATA|NOPTR, $32
 
+// func sumOfSquaresF64AVX512(x *float64, n int) float64
+// Requires: AVX, AVX512DQ, AVX512F, SSE2
+TEXT ·sumOfSquaresF64AVX512(SB), NOSPLIT, $0-24
+	MOVQ   x+0(FP), AX
+	MOVQ   n+8(FP), CX
+	VXORPD Z0, Z0, Z0
+	VXORPD Z1, Z1, Z1
+	VXORPD Z2, Z2, Z2
+	VXORPD Z3, Z3, Z3
+	SUBQ   $0x00000020, CX
+	JLT    end
+
+block:
+	VMOVUPD (AX), Z4
+	VMULPD  Z4, Z4, Z4
+	VADDPD  Z4, Z0, Z0
+	VMOVUPD 64(AX), Z4
+	VMULPD  Z4, Z4, Z4
+	VADDPD  Z4, Z1, Z1
+	VMOVUPD 128(AX), Z4
+	VMULPD  Z4, Z4, Z4
+	VADDPD  Z4, Z2, Z2
+	VMOVUPD 192(AX), Z4
+	VMULPD  Z4, Z4, Z4
+	VADDPD  Z4, Z3, Z3
+	ADDQ    $0x00000100, AX
+	SUBQ    $0x00000020, CX
+	JGE     block
+
+end:
+	ADDQ      $0x00000020, CX
+	CMPQ      CX, $0x00000008
+	JGE       more0
+	LEAQ      masks<>+0(SB), DX
+	KMOVW     (DX)(CX*2), K1
+	VMOVUPD.Z (AX), K1, Z4
+	VMULPD    Z4, Z4, Z4
+	VADDPD    Z4, Z0, Z0
+	JMP       sum
+
+more0:
+	VMOVUPD   (AX), Z4
+	VMULPD    Z4, Z4, Z4
+	VADDPD    Z4, Z0, Z0
+	SUBQ      $0x00000008, CX
+	CMPQ      CX, $0x00000008
+	JGE       more1
+	LEAQ      masks<>+0(SB), DX
+	KMOVW     (DX)(CX*2), K1
+	VMOVUPD.Z 64(AX), K1, Z4
+	VMULPD    Z4, Z4, Z4
+	VADDPD    Z4, Z1, Z1
+	JMP       sum
+
+more1:
+	VMOVUPD   64(AX), Z4
+	VMULPD    Z4, Z4, Z4
+	VADDPD    Z4, Z1, Z1
+	SUBQ      $0x00000008, CX
+	CMPQ      CX, $0x00000008
+	JGE       more2
+	LEAQ      masks<>+0(SB), DX
+	KMOVW     (DX)(CX*2), K1
+	VMOVUPD.Z 128(AX), K1, Z4
+	VMULPD    Z4, Z4, Z4
+	VADDPD    Z4, Z2, Z2
+	JMP       sum
+
+more2:
+	VMOVUPD   128(AX), Z4
+	VMULPD    Z4, Z4, Z4
+	VADDPD    Z4, Z2, Z2
+	SUBQ      $0x00000008, CX
+	CMPQ      CX, $0x00000008
+	JGE       more3
+	LEAQ      masks<>+0(SB), DX
+	KMOVW     (DX)(CX*2), K1
+	VMOVUPD.Z 192(AX), K1, Z4
+	VMULPD    Z4, Z4, Z4
+	VADDPD    Z4, Z3, Z3
+	JMP       sum
+
+more3:
+	VMOVUPD 192(AX), Z4
+	VMULPD  Z4, Z4, Z4
+	VADDPD  Z4, Z3, Z3
+	SUBQ    $0x00000008, CX
+
+sum:
+	VADDPD        Z2, Z0, Z0
+	VADDPD        Z3, Z1, Z1
+	VADDPD        Z1, Z0, Z0
+	VEXTRACTF64X4 $0x01, Z0, Y1
+	VADDPD        Y1, Y0, Y0
+	VEXTRACTF128  $0x01, Y0, X1
+	VADDPD        X1, X0, X0
+	VPERMILPD     $0x01, X0, X1
+	VADDPD        X1, X0, X0
+	VZEROUPPER
+	MOVSD         X0, ret+16(FP)
+	RET
+
+// func dotF64AVX512(x *float64, y *float64, n int) float64
+// Requires: AVX, AVX512DQ, AVX512F, SSE2
+TEXT ·dotF64AVX512(SB), NOSPLIT, $0-32
+	MOVQ   x+0(FP), AX
+	MOVQ   y+8(FP), CX
+	MOVQ   n+16(FP), DX
+	VXORPD Z0, Z0, Z0
+	VXORPD Z1, Z1, Z1
+	VXORPD Z2, Z2, Z2
+	VXORPD Z3, Z3, Z3
+	SUBQ   $0x00000020, DX
+	JLT    end
+
+block:
+	VMOVUPD (AX), Z4
+	VMOVUPD (CX), Z5
+	VMULPD  Z5, Z4, Z4
+	VADDPD  Z4, Z0, Z0
+	VMOVUPD 64(AX), Z4
+	VMOVUPD 64(CX), Z5
+	VMULPD  Z5, Z4, Z4
+	VADDPD  Z4, Z1, Z1
+	VMOVUPD 128(AX), Z4
+	VMOVUPD 128(CX), Z5
+	VMULPD  Z5, Z4, Z4
+	VADDPD  Z4, Z2, Z2
+	VMOVUPD 192(AX), Z4
+	VMOVUPD 192(CX), Z5
+	VMULPD  Z5, Z4, Z4
+	VADDPD  Z4, Z3, Z3
+	ADDQ    $0x00000100, AX
+	ADDQ    $0x00000100, CX
+	SUBQ    $0x00000020, DX
+	JGE     block
+
+end:
+	ADDQ      $0x00000020, DX
+	CMPQ      DX, $0x00000008
+	JGE       more0
+	LEAQ      masks<>+0(SB), BX
+	KMOVW     (BX)(DX*2), K1
+	VMOVUPD.Z (AX), K1, Z4
+	LEAQ      masks<>+0(SB), AX
+	KMOVW     (AX)(DX*2), K1
+	VMOVUPD.Z (CX), K1, Z5
+	VMULPD    Z5, Z4, Z4
+	VADDPD    Z4, Z0, Z0
+	JMP       sum
+
+more0:
+	VMOVUPD   (AX), Z4
+	VMOVUPD   (CX), Z5
+	VMULPD    Z5, Z4, Z4
+	VADDPD    Z4, Z0, Z0
+	SUBQ      $0x00000008, DX
+	CMPQ      DX, $0x00000008
+	JGE       more1
+	LEAQ      masks<>+0(SB), BX
+	KMOVW     (BX)(DX*2), K1
+	VMOVUPD.Z 64(AX), K1, Z4
+	LEAQ      masks<>+0(SB), AX
+	KMOVW     (AX)(DX*2), K1
+	VMOVUPD.Z 64(CX), K1, Z5
+	VMULPD    Z5, Z4, Z4
+	VADDPD    Z4, Z1, Z1
+	JMP       sum
+
+more1:
+	VMOVUPD   64(AX), Z4
+	VMOVUPD   64(CX), Z5
+	VMULPD    Z5, Z4, Z4
+	VADDPD    Z4, Z1, Z1
+	SUBQ      $0x00000008, DX
+	CMPQ      DX, $0x00000008
+	JGE       more2
+	LEAQ      masks<>+0(SB), BX
+	KMOVW     (BX)(DX*2), K1
+	VMOVUPD.Z 128(AX), K1, Z4
+	LEAQ      masks<>+0(SB), AX
+	KMOVW     (AX)(DX*2), K1
+	VMOVUPD.Z 128(CX), K1, Z5
+	VMULPD    Z5, Z4, Z4
+	VADDPD    Z4, Z2, Z2
+	JMP       sum
+
+more2:
+	VMOVUPD   128(AX), Z4
+	VMOVUPD   128(CX), Z5
+	VMULPD    Z5, Z4, Z4
+	VADDPD    Z4, Z2, Z2
+	SUBQ      $0x00000008, DX
+	CMPQ      DX, $0x00000008
+	JGE       more3
+	LEAQ      masks<>+0(SB), BX
+	KMOVW     (BX)(DX*2), K1
+	VMOVUPD.Z 192(AX), K1, Z4
+	LEAQ      masks<>+0(SB), AX
+	KMOVW     (AX)(DX*2), K1
+	VMOVUPD.Z 192(CX), K1, Z5
+	VMULPD    Z5, Z4, Z4
+	VADDPD    Z4, Z3, Z3
+	JMP       sum
+
+more3:
+	VMOVUPD 192(AX), Z4
+	VMOVUPD 192(CX), Z5
+	VMULPD  Z5, Z4, Z4
+	VADDPD  Z4, Z3, Z3
+	SUBQ    $0x00000008, DX
+
+sum:
+	VADDPD        Z2, Z0, Z0
+	VADDPD        Z3, Z1, Z1
+	VADDPD        Z1, Z0, Z0
+	VEXTRACTF64X4 $0x01, Z0, Y1
+	VADDPD        Y1, Y0, Y0
+	VEXTRACTF128  $0x01, Y0, X1
+	VADDPD        X1, X0, X0
+	VPERMILPD     $0x01, X0, X1
+	VADDPD        X1, X0, X0
+	VZEROUPPER
+	MOVSD         X0, ret+24(FP)
+	RET
+
 // func max0F64AVX512(x *float64, c float64, n int)
 // Requires: AVX, AVX512DQ, AVX512F
 TEXT ·max0F64AVX512(SB), NOSPLIT, $0-24
@@ -6578,14 +6612,10 @@ blockDone:
 	VZEROUPPER
 	RET
 
-DATA all32x4b4000fe<>+0(SB)/4, $0x4b4000fe
-DATA all32x4b4000fe<>+4(SB)/4, $0x4b4000fe
-DATA all32x4b4000fe<>+8(SB)/4, $0x4b4000fe
-DATA all32x4b4000fe<>+12(SB)/4, $0x4b4000fe
-DATA all32x4b4000fe<>+16(SB)/4, $0x4b4000fe
-DATA all32x4b4000fe<>+20(SB)/4, $0x4b4000fe
-DATA all32x4b4000fe<>+24(SB)/4, $0x4b4000fe
-DATA all32x4b4000fe<>+28(SB)/4, $0x4b4000fe
+DATA all32x4b4000fe<>+0(SB)/8, $0x4b4000fe4b4000fe
+DATA all32x4b4000fe<>+8(SB)/8, $0x4b4000fe4b4000fe
+DATA all32x4b4000fe<>+16(SB)/8, $0x4b4000fe4b4000fe
+DATA all32x4b4000fe<>+24(SB)/8, $0x4b4000fe4b4000fe
 GLOBL all32x4b4000fe<>(SB), RODATA|NOPTR, $32
 
 DATA edge<>+0(SB)/8, $0xffffffffffffffff
@@ -7205,14 +7235,10 @@ stop:
 	VZEROUPPER
 	RET
 
-DATA all32x477fffff<>+0(SB)/4, $0x477fffff
-DATA all32x477fffff<>+4(SB)/4, $0x477fffff
-DATA all32x477fffff<>+8(SB)/4, $0x477fffff
-DATA all32x477fffff<>+12(SB)/4, $0x477fffff
-DATA all32x477fffff<>+16(SB)/4, $0x477fffff
-DATA all32x477fffff<>+20(SB)/4, $0x477fffff
-DATA all32x477fffff<>+24(SB)/4, $0x477fffff
-DATA all32x477fffff<>+28(SB)/4, $0x477fffff
+DATA all32x477fffff<>+0(SB)/8, $0x477fffff477fffff
+DATA all32x477fffff<>+8(SB)/8, $0x477fffff477fffff
+DATA all32x477fffff<>+16(SB)/8, $0x477fffff477fffff
+DATA all32x477fffff<>+24(SB)/8, $0x477fffff477fffff
 GLOBL all32x477fffff<>(SB), RODATA|NOPTR, $32
 
 // func sincosF32AVX2(sines *float32, cosines *float32, x *float32, n int) int
