@@ -87,8 +87,15 @@ func (m Machine) Bits(v float64) uint64 {
 // Table writes n elements, whose bits the function gives, and returns their address.
 func (m Machine) Table(name string, n int, bits func(i int) uint64) Mem {
 	GLOBL(name, RODATA|NOPTR)
-	for i := range n {
-		DATA(i*m.Size, Of[Constant](m, U32(bits(i)), U64(bits(i))))
+	for i := 0; i < n; i += 8 / m.Size {
+		switch {
+		case m.Size == 8:
+			DATA(8*i, U64(bits(i)))
+		case i+1 < n:
+			DATA(4*i, U64(uint64(uint32(bits(i)))|bits(i+1)<<32))
+		default:
+			DATA(4*i, U32(bits(i)))
+		}
 	}
 	return Static(name)
 }

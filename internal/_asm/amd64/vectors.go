@@ -39,7 +39,7 @@ func (m Vectors) Store(v Op, p Register, offset int) {
 
 func (m Vectors) RepeatBy(label string, left Register, step int) {
 	SUBQ(U32(step), left)
-	JNZ(LabelRef(label))
+	JG(LabelRef(label))
 }
 
 // result returns the register of a result.

@@ -77,7 +77,10 @@ func writeWrappers(b *bytes.Buffer, pkg string, references []*ast.FuncDecl, mach
 			}
 			var calls []string
 			for _, variant := range []string{"", "1", "2", "4", "5", "6", "8"} {
-				name := w.Name + variant
+				name, m := w.Name+variant, m
+				if typed && m.Tier == "AVX512" && !m.Has(name) {
+					m = m.AVX2() // whose kernel is as fast
+				}
 				stub := m.stubs[name+m.Name]
 				if stub == nil {
 					continue

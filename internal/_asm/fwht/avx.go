@@ -13,12 +13,15 @@ import (
 )
 
 // avx is a machine of amd64.
-type avx struct{ amd64.Vectors }
+type avx struct {
+	amd64.Vectors
+	masked bool // cores take any number of columns: they mask the last vector
+}
 
 // WriteAMD64 writes the kernels of amd64.
 func WriteAMD64() {
 	for _, general := range amd64.Machines {
-		m := avx{amd64.Vectors{Machine: general}}
+		m := avx{Vectors: amd64.Vectors{Machine: general}}
 		m.constants()
 		k := kernels[Op, Register]{m, 3, 4, 2, 2}
 		if m.Wide {
@@ -27,21 +30,22 @@ func WriteAMD64() {
 		k.write()
 		if m.Wide {
 			// Shorter vectors with as many registers are for few columns.
-			for i, end := range []string{"", "Y", "X"} {
-				shorter := m
-				shorter.Log -= i
-				shorter.Name += end
+			shorter := m
+			shorter.Log--
+			shorter.Name += "Y"
+			shorter.masked = true
+			for _, h := range terms.Orders {
+				k.machine = m
+				k.core(h, terms.Of(h))
 				k.machine = shorter
-				for _, h := range terms.Orders {
-					k.core(h, terms.Of(h))
-				}
+				k.core(h, terms.Of(h))
 			}
 		}
 	}
 }
 
 func (m avx) label(s int) string {
-	return fmt.Sprintf("sign%d%s", s, strings.TrimRight(m.Name, "XY"))
+	return fmt.Sprintf("sign%d%s", s, strings.TrimRight(m.Name, "Y"))
 }
 
 // constants writes the sign bit and the vectors of signs.
@@ -171,9 +175,37 @@ func (m avx) walk(stride Register) func(p Register) walk[Op] {
 	return func(p Register) walk[Op] { return avxWalk{m, p, stride, triple} }
 }
 
-func (w avxWalk) load(i int) Op     { return w.Move(four(w.p, w.stride, w.triple, i)) }
-func (w avxWalk) store(v Op, i int) { w.Move(v, four(w.p, w.stride, w.triple, i)) }
-func (w avxWalk) next()             { LEAQ(Mem{Base: w.p, Index: w.stride, Scale: 4}, w.p) }
+func (w avxWalk) next() { LEAQ(Mem{Base: w.p, Index: w.stride, Scale: 4}, w.p) }
+
+func (w avxWalk) load(i int) Op {
+	from := four(w.p, w.stride, w.triple, i)
+	if !w.masked {
+		return w.Move(from)
+	}
+	v := w.Vec()
+	w.LoadMasked(K1, from, v)
+	return v
+}
+
+func (w avxWalk) store(v Op, i int) {
+	to := four(w.p, w.stride, w.triple, i)
+	if w.masked {
+		w.StoreMasked(K1, v, to)
+	} else {
+		w.Move(v, to)
+	}
+}
+
+func (m avx) columns(left Register) {
+	if m.masked {
+		n, lanes := m.CopyOf(left), GP64()
+		SHRQ(U8(m.Shift()), n)
+		MOVQ(U32(m.Lanes()), lanes)
+		CMPQ(n, lanes)
+		CMOVQGT(lanes, n)
+		m.Mask(n, nil)
+	}
+}
 
 func (m avx) combine(k kernels[Op, Register]) {
 	g, x, stride, count := k.beginCombine()

@@ -43,7 +43,7 @@ const inRegisters = 3
 // a few groups at a time are in registers, and the sums over the groups before are in a buffer.
 func (k kernels[V, G]) core(h int, terms []uint16) {
 	k.Begin(fmt.Sprintf("core%d", h), "(x *T, stride, columns int, sums *T)",
-		fmt.Sprintf("applies the core of order %[1]d to the first columns, a multiple of a vector, of %[1]d rows of x, stride elements apart; sums has room for a vector a row.", h))
+		fmt.Sprintf("applies the core of order %[1]d to the first columns of %[1]d rows of x, stride elements apart; sums has room for a vector a row.", h))
 	x, stride, columns, sums := k.Argument("x"), k.Argument("stride"), k.Argument("columns"), k.Argument("sums")
 	k.InBytes(stride)
 	k.InBytes(columns)
@@ -51,6 +51,7 @@ func (k kernels[V, G]) core(h int, terms []uint16) {
 	_, negated := k.differences()
 
 	k.Label("column")
+	k.columns(columns)
 	n := h / 4
 	input := walk(k.CopyOf(x))
 	for from := 0; from < n; from += inRegisters {

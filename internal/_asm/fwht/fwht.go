@@ -31,6 +31,8 @@ type machine[V, G any] interface {
 	// walk returns a function for a walk down rows, stride bytes apart, four rows at a time.
 	walk(stride G) func(p G) walk[V]
 
+	// columns chooses the columns of the next vector of a core, of which left bytes are left.
+	columns(left G)
 	combine(k kernels[V, G])
 	sums()
 	times()
@@ -65,7 +67,9 @@ func (k kernels[V, G]) write() {
 	for r := 0; r <= k.radix; r++ {
 		k.base(r, plain)
 		k.base(r, signed)
-		k.base(r, streaming)
+		if r > 0 {
+			k.base(r, streaming)
+		}
 	}
 	for s := 1; s < k.log(); s++ {
 		k.lanes(s)

@@ -106,6 +106,8 @@ func (w neonWalk) store(v arm64.Vec, _ int) {
 
 func (w neonWalk) next() {}
 
+func (m neon) columns(arm64.GP) {}
+
 func (m neon) combine(k kernels[arm64.Vec, arm64.GP]) {
 	g, x, stride, count := k.beginCombine()
 	m.Label("loop")

@@ -23,8 +23,8 @@ func WriteAMD64() {
 	Package("github.com/seed-feabd252/randfeat/internal/compute/rankone")
 	for _, general := range amd64.Machines {
 		m := &avx{Vectors: amd64.Vectors{Machine: general}}
-		// Package rankone uses decayCorrect4 with decays of 1 in place of correct4, because it is faster.
-		write[Op, Register, Mem](m, m.most(), "correct4")
+		// Tokens without decays have decays of 1, which take the same time.
+		write[Op, Register, Mem](m, m.most(), "decay", "decayCorrect")
 		m.MaskTable()
 		m.together()
 	}

@@ -133,14 +133,13 @@ type single[V, G, L any] struct {
 	loops int
 }
 
-// write writes the kernels of a machine, for panels of up to so many vectors.
-func write[V, G, L any](m machine[V, G, L], most int, skip string) {
+// write writes the kernels of a machine, for panels of up to so many vectors. rules are the names of
+// the kernels of one token at a time.
+func write[V, G, L any](m machine[V, G, L], most int, rules ...string) {
 	for vectors := 1; vectors <= most; vectors *= 2 {
-		for rule, name := range []string{"decay", "correct", "decayCorrect"} {
-			k := single[V, G, L]{machine: m, vectors: vectors, corrects: rule >= 1, decays: rule != 1}
-			if name = fmt.Sprintf("%s%d", name, vectors); name != skip {
-				k.write(name)
-			}
+		for _, rule := range rules {
+			k := single[V, G, L]{machine: m, vectors: vectors, corrects: rule != "decay", decays: rule != "correct"}
+			k.write(fmt.Sprintf("%s%d", rule, vectors))
 		}
 	}
 	for _, tokens := range []int{4, 1} {

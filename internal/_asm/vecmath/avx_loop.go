@@ -57,6 +57,8 @@ func (b avxBlock) store(v []Op, p Register) {
 
 func (b avxBlock) row(p Register) Register { return b.CopyOf(p) }
 
+func (m avx) hasShorter() bool { return m.Wide }
+
 func (m avx) unroll(k int) int {
 	if m.Wide {
 		return k

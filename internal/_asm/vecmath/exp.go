@@ -54,10 +54,6 @@ func (m kernels[V, G]) exponential() func(x []V) []V {
 
 // exponentials writes the functions whose last step is an exponential.
 func (m kernels[V, G]) exponentials() {
-	m.exponentialOf("exp", "(dst, x *T, n int)", "sets dst[i] = e^x[i] for n elements.", func() func(b block[V, G]) []V {
-		x := m.Argument("x")
-		return func(b block[V, G]) []V { return b.load(x) }
-	})
 	m.exponentialOf("expMinus", "(dst, x *T, c T, n int)", "sets dst[i] = e^(x[i] − c) for n elements.", func() func(b block[V, G]) []V {
 		x, c := m.Argument("x"), m.Number("c")
 		return func(b block[V, G]) []V {

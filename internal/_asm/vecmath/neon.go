@@ -130,6 +130,8 @@ func (b neonBlock) row(p arm64.GP) arm64.GP {
 	return row
 }
 
+func (m neon) hasShorter() bool { return false }
+
 func (m neon) unroll(k int) int { return k }
 
 // loop returns how many elements are left. A jump out of body leaves the elements of its block.

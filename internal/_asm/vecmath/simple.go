@@ -2,10 +2,11 @@ package vecmath
 
 import . "github.com/seed-feabd252/randfeat/internal/_asm/kernel"
 
-// simple writes the functions that take a few instructions a vector.
-func (m kernels[V, G]) simple() {
-	const unroll = 4
+// unroll is the number of vectors that the loops of this file take at a time.
+const unroll = 4
 
+// linear writes products and sums of elements.
+func (m kernels[V, G]) linear() {
 	m.Begin("affine", "(dst, x *T, a, b T, n int)", "sets dst[i] = a·x[i] + b for n elements.")
 	dst, x, n, p, q := m.Argument("dst"), m.Argument("x"), m.Argument("n"), m.Number("a"), m.Number("b")
 	m.loop("block", n, unroll, func(b block[V, G]) {
@@ -28,14 +29,6 @@ func (m kernels[V, G]) simple() {
 	})
 	m.End()
 
-	m.Begin("scale", "(x *T, a T, n int)", "sets x[i] = a·x[i] for n elements.")
-	x, n, p = m.Argument("x"), m.Argument("n"), m.Number("a")
-	m.loop("block", n, unroll, func(b block[V, G]) {
-		v := b.load(x)
-		b.store(Each(m.Mul, v, p, v), x)
-	})
-	m.End()
-
 	m.Begin("multiply", "(x, a *T, n int)", "sets x[i] = x[i]·a[i] for n elements.")
 	x, n, second = m.Argument("x"), m.Argument("n"), m.Argument("a")
 	m.loop("block", n, unroll, func(b block[V, G]) {
@@ -52,9 +45,12 @@ func (m kernels[V, G]) simple() {
 		b.store(Each(m.Add, w, v, w), y)
 	})
 	m.End()
+}
 
+// bySign writes functions that depend on the signs of elements.
+func (m kernels[V, G]) bySign() {
 	m.Begin("max0", "(x *T, c T, n int)", "sets x[i] = c·x[i] where x[i] > 0 and x[i] − x[i] elsewhere, for n elements.")
-	x, n, p = m.Argument("x"), m.Argument("n"), m.Number("c")
+	x, n, p := m.Argument("x"), m.Argument("n"), m.Number("c")
 	zero := m.Zero()
 	m.loop("block", n, unroll, func(b block[V, G]) {
 		v := b.load(x)

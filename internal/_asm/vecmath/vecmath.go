@@ -44,6 +44,8 @@ type machine[V, G any] interface {
 	// choose sets into = from where the mask is set.
 	choose(mask, from, into V)
 
+	// hasShorter reports whether a machine with shorter vectors has the kernels that it runs as fast.
+	hasShorter() bool
 	// unroll returns how many vectors the body of a loop takes: k if the registers allow.
 	unroll(k int) int
 	// loop writes body for blocks of k vectors, for single vectors, and for the elements that are
@@ -109,12 +111,17 @@ func write[V, G any](m machine[V, G]) kernels[V, G] {
 	k.cos()
 	k.sincos()
 	k.logELU()
-	k.simple()
+	if !m.hasShorter() {
+		k.linear()
+	}
+	if !m.hasShorter() || m.Shift() == 3 {
+		const doc = ", from 32 partial sums as the reference has them."
+		k.sumOfProducts("sumOfSquares", "(x *T, n int) float64", "returns the sum of the squares of n elements"+doc)
+		k.sumOfProducts("dot", "(x, y *T, n int) float64", "returns the sum of the products of n elements"+doc)
+	}
+	k.bySign()
 	k.peak()
 	k.peakSum()
-	const doc = ", from 32 partial sums as the reference has them."
-	k.sumOfProducts("sumOfSquares", "(x *T, n int) float64", "returns the sum of the squares of n elements"+doc)
-	k.sumOfProducts("dot", "(x, y *T, n int) float64", "returns the sum of the products of n elements"+doc)
 	k.outer()
 	k.rows()
 	k.pick()

@@ -2,7 +2,6 @@ package fwht
 
 import (
 	"fmt"
-	"math/bits"
 	"slices"
 
 	"github.com/seed-feabd252/randfeat/internal/compute/cache"
@@ -80,10 +79,22 @@ func kind(s []int8) int {
 // ascending order, so that roundings do not depend on the tier. s must be at least 1, and len(x)
 // must be h·s.
 func ApplyCore[T Float](c *Core, x []T, s int) {
-	apply := kernelFor(c, best[T](), s)
-	if apply != nil && c.h == 12 {
-		apply(&x[0], s, s, nil) // its sums stay in registers
-		return
+	if k := best[T](); k != nil && c.kernel >= 0 && k.cores != nil {
+		apply := k.cores[c.kernel][1]
+		if s%(1<<k.log) > 0 {
+			apply = k.cores[c.kernel][0]
+		}
+		switch {
+		case apply == nil:
+		case c.h == 12:
+			apply(&x[0], s, s, nil) // its sums stay in registers
+			return
+		default:
+			g := scratch[T](c, c.h<<k.log)
+			apply(&x[0], s, s, &(*g)[0])
+			pool.Put(&c.scratch, g)
+			return
+		}
 	}
 	k := widest[T](s)
 	width := 1
@@ -97,15 +108,7 @@ func ApplyCore[T Float](c *Core, x []T, s int) {
 	if k != nil {
 		width = max(width, 1<<k.log)
 	}
-	g := pool.Get[[]T](&c.scratch)
-	if len(*g) < 4*c.h*width {
-		*g = make([]T, 4*c.h*width)
-	}
-	if apply != nil {
-		apply(&x[0], s, s, &(*g)[0])
-		pool.Put(&c.scratch, g)
-		return
-	}
+	g := scratch[T](c, 4*c.h*width)
 	v := 0
 	if k != nil {
 		for ; v+1<<k.log <= s; v += 1 << k.log {
@@ -124,12 +127,13 @@ func ApplyCore[T Float](c *Core, x []T, s int) {
 	pool.Put(&c.scratch, g)
 }
 
-// kernelFor returns the kernel of k that applies c to s columns, or nil.
-func kernelFor[T Float](c *Core, k *kernels[T], s int) func(x *T, stride, columns int, sums *T) {
-	if k == nil || c.kernel < 0 || k.cores == nil {
-		return nil
+// scratch returns at least n elements.
+func scratch[T Float](c *Core, n int) *[]T {
+	g := pool.Get[[]T](&c.scratch)
+	if len(*g) < n {
+		*g = make([]T, n)
 	}
-	return k.cores[c.kernel][min(bits.TrailingZeros(uint(s)), k.log)]
+	return g
 }
 
 // applyColumn multiplies the column x[0], x[s], x[2s], ….

@@ -13,15 +13,15 @@ var kernels32 = [simd.NEON + 1]*kernels[float32]{
 		lanes:   []func(p *float32, count int){nil, lanes1F32NEON},
 		base:    []func(p *float32, count int){base0F32NEON, base1F32NEON, base2F32NEON, base3F32NEON, base4F32NEON},
 		signed:  []func(dst, src, signs *float32, count int){signed0F32NEON, signed1F32NEON, signed2F32NEON, signed3F32NEON, signed4F32NEON},
-		stream:  []func(p *float32, count, ahead int){stream0F32NEON, stream1F32NEON, stream2F32NEON, stream3F32NEON, stream4F32NEON},
+		stream:  []func(p *float32, count, ahead int){nil, stream1F32NEON, stream2F32NEON, stream3F32NEON, stream4F32NEON},
 		pass:    []func(p *float32, h, columns, count int){outer: pass3F32NEON, pass4F32NEON},
 		times:   timesF32NEON,
 		combine: combineF32NEON,
 		sums:    sumsF32NEON,
-		cores: [][]func(x *float32, stride, columns int, sums *float32){
-			{2: core12F32NEON},
-			{2: core20F32NEON},
-			{2: core28F32NEON},
+		cores: [][2]func(x *float32, stride, columns int, sums *float32){
+			{nil, core12F32NEON},
+			{nil, core20F32NEON},
+			{nil, core28F32NEON},
 		},
 	},
 }
@@ -33,15 +33,15 @@ var kernels64 = [simd.NEON + 1]*kernels[float64]{
 		lanes:   []func(p *float64, count int){nil},
 		base:    []func(p *float64, count int){base0F64NEON, base1F64NEON, base2F64NEON, base3F64NEON, base4F64NEON},
 		signed:  []func(dst, src, signs *float64, count int){signed0F64NEON, signed1F64NEON, signed2F64NEON, signed3F64NEON, signed4F64NEON},
-		stream:  []func(p *float64, count, ahead int){stream0F64NEON, stream1F64NEON, stream2F64NEON, stream3F64NEON, stream4F64NEON},
+		stream:  []func(p *float64, count, ahead int){nil, stream1F64NEON, stream2F64NEON, stream3F64NEON, stream4F64NEON},
 		pass:    []func(p *float64, h, columns, count int){outer: pass3F64NEON, pass4F64NEON},
 		times:   timesF64NEON,
 		combine: combineF64NEON,
 		sums:    sumsF64NEON,
-		cores: [][]func(x *float64, stride, columns int, sums *float64){
-			{1: core12F64NEON},
-			{1: core20F64NEON},
-			{1: core28F64NEON},
+		cores: [][2]func(x *float64, stride, columns int, sums *float64){
+			{nil, core12F64NEON},
+			{nil, core20F64NEON},
+			{nil, core28F64NEON},
 		},
 	},
 }

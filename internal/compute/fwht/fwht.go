@@ -28,7 +28,7 @@ type kernels[T Float] struct {
 	// signed[r] writes the transform of count adjacent blocks of 2^r vectors of
 	// src times signs into dst.
 	signed []func(dst, src, signs *T, count int)
-	// stream[r] is base[r] that also prefetches, into the second cache, the elements that lie ahead
+	// stream[r], for r ≥ 1, is base[r] that also prefetches, into the second cache, the elements that lie ahead
 	// elements behind its own.
 	stream []func(p *T, count, ahead int)
 	// pass[r], for r ≥ outer, runs the r stages h … 2^(r−1)·h on the first columns of count
@@ -42,9 +42,9 @@ type kernels[T Float] struct {
 	// sums writes one vector of each of 4·count rows of y, stride elements apart. A row has n
 	// terms, the indices of the vectors of g that sums adds.
 	sums func(y *T, stride int, g *T, terms *uint16, n, count int)
-	// cores[i][j], if not nil, applies the core of kernelTerms[i] to a multiple of 2^j
-	// columns, with room in sums for a vector a row.
-	cores [][]func(x *T, stride, columns int, sums *T)
+	// cores[i] applies the core of kernelTerms[i], with room in sums for a vector a row: the first
+	// kernel, if not nil, to any number of columns, and the second to a multiple of a vector.
+	cores [][2]func(x *T, stride, columns int, sums *T)
 }
 
 // The sizes of blocks follow the caches. Results do not, because every order of the stages has the

@@ -48,29 +48,6 @@ loop:
 	BNE loop
 	RET
 
-// func stream0F32NEON(p *float32, count, ahead int)
-TEXT ·stream0F32NEON(SB), NOSPLIT, $0-24
-	MOVD $constants<>(SB), R0
-	MOVD p+0(FP), R1
-	MOVD ahead+16(FP), R2
-	LSL $2, R2
-	MOVD count+8(FP), R3
-	FMOVQ 0(R0), F0
-	FMOVQ 16(R0), F1
-loop:
-	ADD R1, R2, R0
-	PRFM 0(R0), PLDL2KEEP
-	FMOVQ 0(R1), F2
-	VREV64 V2.S4, V3.S4
-	VFMLA V0.S4, V2.S4, V3.S4
-	VEXT $8, V3.B16, V3.B16, V2.B16
-	VFMLA V1.S4, V3.S4, V2.S4
-	FMOVQ F2, 0(R1)
-	ADD $16, R1
-	SUBS $1, R3
-	BNE loop
-	RET
-
 // func base1F32NEON(p *float32, count int)
 TEXT ·base1F32NEON(SB), NOSPLIT, $0-16
 	MOVD $constants<>(SB), R0
@@ -2324,26 +2301,6 @@ loop:
 	ADD $16, R2
 	ADD $16, R3
 	SUBS $1, R4
-	BNE loop
-	RET
-
-// func stream0F64NEON(p *float64, count, ahead int)
-TEXT ·stream0F64NEON(SB), NOSPLIT, $0-24
-	MOVD $constants<>(SB), R0
-	MOVD p+0(FP), R1
-	MOVD ahead+16(FP), R2
-	LSL $3, R2
-	MOVD count+8(FP), R3
-	FMOVQ 32(R0), F0
-loop:
-	ADD R1, R2, R0
-	PRFM 0(R0), PLDL2KEEP
-	FMOVQ 0(R1), F1
-	VEXT $8, V1.B16, V1.B16, V2.B16
-	VFMLA V0.D2, V1.D2, V2.D2
-	FMOVQ F2, 0(R1)
-	ADD $16, R1
-	SUBS $1, R3
 	BNE loop
 	RET
 

@@ -15,18 +15,15 @@ func base0F32AVX512(p *float32, count int)
 //go:noescape
 func signed0F32AVX512(dst *float32, src *float32, signs *float32, count int)
 
-// stream0F32AVX512 transforms count adjacent blocks of 16 elements in place and prefetches as many
-// elements, ahead elements further on, into the second cache.
-//
-//go:noescape
-func stream0F32AVX512(p *float32, count int, ahead int)
-
 //go:noescape
 func base1F32AVX512(p *float32, count int)
 
 //go:noescape
 func signed1F32AVX512(dst *float32, src *float32, signs *float32, count int)
 
+// stream1F32AVX512 transforms count adjacent blocks of 32 elements in place and prefetches as many
+// elements, ahead elements further on, into the second cache.
+//
 //go:noescape
 func stream1F32AVX512(p *float32, count int, ahead int)
 
@@ -94,44 +91,32 @@ func combineF32AVX512(groups *float32, x *float32, stride int, count int)
 //go:noescape
 func sumsF32AVX512(y *float32, stride int, groups *float32, terms *uint16, n int, count int)
 
-// core12F32AVX512 applies the core of order 12 to the first columns, a multiple of a vector, of 12
-// rows of x, stride elements apart; sums has room for a vector a row.
+// core12F32AVX512 applies the core of order 12 to the first columns of 12 rows of x, stride
+// elements apart; sums has room for a vector a row.
 //
 //go:noescape
 func core12F32AVX512(x *float32, stride int, columns int, sums *float32)
 
 //go:noescape
-func core20F32AVX512(x *float32, stride int, columns int, sums *float32)
-
-//go:noescape
-func core28F32AVX512(x *float32, stride int, columns int, sums *float32)
-
-//go:noescape
 func core12F32AVX512Y(x *float32, stride int, columns int, sums *float32)
+
+//go:noescape
+func core20F32AVX512(x *float32, stride int, columns int, sums *float32)
 
 //go:noescape
 func core20F32AVX512Y(x *float32, stride int, columns int, sums *float32)
 
 //go:noescape
+func core28F32AVX512(x *float32, stride int, columns int, sums *float32)
+
+//go:noescape
 func core28F32AVX512Y(x *float32, stride int, columns int, sums *float32)
-
-//go:noescape
-func core12F32AVX512X(x *float32, stride int, columns int, sums *float32)
-
-//go:noescape
-func core20F32AVX512X(x *float32, stride int, columns int, sums *float32)
-
-//go:noescape
-func core28F32AVX512X(x *float32, stride int, columns int, sums *float32)
 
 //go:noescape
 func base0F64AVX512(p *float64, count int)
 
 //go:noescape
 func signed0F64AVX512(dst *float64, src *float64, signs *float64, count int)
-
-//go:noescape
-func stream0F64AVX512(p *float64, count int, ahead int)
 
 //go:noescape
 func base1F64AVX512(p *float64, count int)
@@ -194,37 +179,25 @@ func sumsF64AVX512(y *float64, stride int, groups *float64, terms *uint16, n int
 func core12F64AVX512(x *float64, stride int, columns int, sums *float64)
 
 //go:noescape
-func core20F64AVX512(x *float64, stride int, columns int, sums *float64)
-
-//go:noescape
-func core28F64AVX512(x *float64, stride int, columns int, sums *float64)
-
-//go:noescape
 func core12F64AVX512Y(x *float64, stride int, columns int, sums *float64)
+
+//go:noescape
+func core20F64AVX512(x *float64, stride int, columns int, sums *float64)
 
 //go:noescape
 func core20F64AVX512Y(x *float64, stride int, columns int, sums *float64)
 
 //go:noescape
+func core28F64AVX512(x *float64, stride int, columns int, sums *float64)
+
+//go:noescape
 func core28F64AVX512Y(x *float64, stride int, columns int, sums *float64)
-
-//go:noescape
-func core12F64AVX512X(x *float64, stride int, columns int, sums *float64)
-
-//go:noescape
-func core20F64AVX512X(x *float64, stride int, columns int, sums *float64)
-
-//go:noescape
-func core28F64AVX512X(x *float64, stride int, columns int, sums *float64)
 
 //go:noescape
 func base0F32AVX2(p *float32, count int)
 
 //go:noescape
 func signed0F32AVX2(dst *float32, src *float32, signs *float32, count int)
-
-//go:noescape
-func stream0F32AVX2(p *float32, count int, ahead int)
 
 //go:noescape
 func base1F32AVX2(p *float32, count int)
@@ -276,9 +249,6 @@ func base0F64AVX2(p *float64, count int)
 
 //go:noescape
 func signed0F64AVX2(dst *float64, src *float64, signs *float64, count int)
-
-//go:noescape
-func stream0F64AVX2(p *float64, count int, ahead int)
 
 //go:noescape
 func base1F64AVX2(p *float64, count int)

@@ -15,18 +15,15 @@ func base0F32NEON(p *float32, count int)
 //go:noescape
 func signed0F32NEON(dst, src, signs *float32, count int)
 
-// stream0F32NEON transforms count adjacent blocks of 4 elements in place and prefetches as many
-// elements, ahead elements further on, into the second cache.
-//
-//go:noescape
-func stream0F32NEON(p *float32, count, ahead int)
-
 //go:noescape
 func base1F32NEON(p *float32, count int)
 
 //go:noescape
 func signed1F32NEON(dst, src, signs *float32, count int)
 
+// stream1F32NEON transforms count adjacent blocks of 8 elements in place and prefetches as many
+// elements, ahead elements further on, into the second cache.
+//
 //go:noescape
 func stream1F32NEON(p *float32, count, ahead int)
 
@@ -88,8 +85,8 @@ func combineF32NEON(groups, x *float32, stride, count int)
 //go:noescape
 func sumsF32NEON(y *float32, stride int, groups *float32, terms *uint16, n, count int)
 
-// core12F32NEON applies the core of order 12 to the first columns, a multiple of a vector, of 12
-// rows of x, stride elements apart; sums has room for a vector a row.
+// core12F32NEON applies the core of order 12 to the first columns of 12 rows of x, stride elements
+// apart; sums has room for a vector a row.
 //
 //go:noescape
 func core12F32NEON(x *float32, stride, columns int, sums *float32)
@@ -105,9 +102,6 @@ func base0F64NEON(p *float64, count int)
 
 //go:noescape
 func signed0F64NEON(dst, src, signs *float64, count int)
-
-//go:noescape
-func stream0F64NEON(p *float64, count, ahead int)
 
 //go:noescape
 func base1F64NEON(p *float64, count int)

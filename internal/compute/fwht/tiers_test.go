@@ -82,6 +82,9 @@ func baseOf[T Float](t *testing.T, k *kernels[T]) {
 		n := 1 << (r + k.log)
 		for count := 1; count <= 9; count++ {
 			matches[T](t, n*count, func(x []T) { f(&x[0], count) }, referenceBlocks[T](n), fmt.Sprintf("base[%d]", r))
+			if r == 0 {
+				continue
+			}
 			for _, ahead := range []int{0, n, n * count} {
 				matches[T](t, n*count, func(x []T) { k.stream[r](&x[0], count, ahead) }, referenceBlocks[T](n),
 					fmt.Sprintf("stream[%d], %d ahead", r, ahead))

@@ -9,7 +9,7 @@ import "github.com/seed-feabd252/randfeat/internal/compute/simd"
 var kernels32 = [simd.NEON + 1]*kernels[float32]{
 	simd.AVX512: {
 		lanes:     16,
-		strips:    [2][]strip[float32]{{strip1x1F32AVX512, strip2x1F32AVX512, strip3x1F32AVX512, strip4x1F32AVX512, strip5x1F32AVX512, strip6x1F32AVX512, strip7x1F32AVX512, strip8x1F32AVX512, strip9x1F32AVX512, strip10x1F32AVX512, strip11x1F32AVX512, strip12x1F32AVX512, strip13x1F32AVX512, strip14x1F32AVX512}, {strip1x2F32AVX512, strip2x2F32AVX512, strip3x2F32AVX512, strip4x2F32AVX512, strip5x2F32AVX512, strip6x2F32AVX512, strip7x2F32AVX512, strip8x2F32AVX512, strip9x2F32AVX512, strip10x2F32AVX512, strip11x2F32AVX512, strip12x2F32AVX512, strip13x2F32AVX512, strip14x2F32AVX512}},
+		strips:    [2][]strip[float32]{{strip1x1F32AVX512, strip2x1F32AVX512, strip3x1F32AVX512, strip4x1F32AVX512, strip5x1F32AVX512, strip6x1F32AVX512, strip7x1F32AVX512, strip8x1F32AVX512}, {strip1x2F32AVX512, strip2x2F32AVX512, strip3x2F32AVX512, strip4x2F32AVX512, strip5x2F32AVX512, strip6x2F32AVX512, strip7x2F32AVX512, strip8x2F32AVX512}},
 		dots:      []strip[float32]{dot1F32AVX512, dot2F32AVX512, dot3F32AVX512, dot4F32AVX512, dot5F32AVX512, dot6F32AVX512, dot7F32AVX512, dot8F32AVX512},
 		halfDots:  [2][]halfStrip[float32]{{dotHalf1F32AVX512, dotHalf2F32AVX512, dotHalf3F32AVX512, dotHalf4F32AVX512, dotHalf5F32AVX512, dotHalf6F32AVX512, dotHalf7F32AVX512, dotHalf8F32AVX512}, {dotBFloat1F32AVX512, dotBFloat2F32AVX512, dotBFloat3F32AVX512, dotBFloat4F32AVX512, dotBFloat5F32AVX512, dotBFloat6F32AVX512, dotBFloat7F32AVX512, dotBFloat8F32AVX512}},
 		widens:    [2]widener[float32]{widenHalfF32AVX512, widenBFloatF32AVX512},
@@ -33,7 +33,7 @@ var kernels32 = [simd.NEON + 1]*kernels[float32]{
 var kernels64 = [simd.NEON + 1]*kernels[float64]{
 	simd.AVX512: {
 		lanes:     8,
-		strips:    [2][]strip[float64]{{strip1x1F64AVX512, strip2x1F64AVX512, strip3x1F64AVX512, strip4x1F64AVX512, strip5x1F64AVX512, strip6x1F64AVX512, strip7x1F64AVX512, strip8x1F64AVX512, strip9x1F64AVX512, strip10x1F64AVX512, strip11x1F64AVX512, strip12x1F64AVX512, strip13x1F64AVX512, strip14x1F64AVX512}, {strip1x2F64AVX512, strip2x2F64AVX512, strip3x2F64AVX512, strip4x2F64AVX512, strip5x2F64AVX512, strip6x2F64AVX512, strip7x2F64AVX512, strip8x2F64AVX512, strip9x2F64AVX512, strip10x2F64AVX512, strip11x2F64AVX512, strip12x2F64AVX512, strip13x2F64AVX512, strip14x2F64AVX512}},
+		strips:    [2][]strip[float64]{{strip1x1F64AVX512, strip2x1F64AVX512, strip3x1F64AVX512, strip4x1F64AVX512, strip5x1F64AVX512, strip6x1F64AVX512, strip7x1F64AVX512, strip8x1F64AVX512}, {strip1x2F64AVX512, strip2x2F64AVX512, strip3x2F64AVX512, strip4x2F64AVX512, strip5x2F64AVX512, strip6x2F64AVX512, strip7x2F64AVX512, strip8x2F64AVX512}},
 		dots:      []strip[float64]{dot1F64AVX512, dot2F64AVX512, dot3F64AVX512, dot4F64AVX512, dot5F64AVX512, dot6F64AVX512, dot7F64AVX512, dot8F64AVX512},
 		widens:    [2]widener[float64]{widenHalfF64AVX512, widenBFloatF64AVX512},
 		adds:      [2][]adder[float64]{{add1x1F64AVX512, add4x1F64AVX512}, {add1x2F64AVX512, add4x2F64AVX512}},

@@ -9,7 +9,7 @@ import "github.com/seed-feabd252/randfeat/internal/compute/simd"
 var kernels32 = [simd.NEON + 1]*kernels[float32]{
 	simd.NEON: {
 		lanes:     4,
-		strips:    [2][]strip[float32]{{strip1x1F32NEON, strip2x1F32NEON, strip3x1F32NEON, strip4x1F32NEON, strip5x1F32NEON, strip6x1F32NEON, strip7x1F32NEON, strip8x1F32NEON, strip9x1F32NEON, strip10x1F32NEON, strip11x1F32NEON, strip12x1F32NEON}, {strip1x2F32NEON, strip2x2F32NEON, strip3x2F32NEON, strip4x2F32NEON, strip5x2F32NEON, strip6x2F32NEON, strip7x2F32NEON, strip8x2F32NEON, strip9x2F32NEON, strip10x2F32NEON, strip11x2F32NEON, strip12x2F32NEON}},
+		strips:    [2][]strip[float32]{{strip1x1F32NEON, strip2x1F32NEON, strip3x1F32NEON, strip4x1F32NEON, strip5x1F32NEON, strip6x1F32NEON, strip7x1F32NEON, strip8x1F32NEON}, {strip1x2F32NEON, strip2x2F32NEON, strip3x2F32NEON, strip4x2F32NEON, strip5x2F32NEON, strip6x2F32NEON, strip7x2F32NEON, strip8x2F32NEON}},
 		packs:     []packer[float32]{pack1F32NEON, pack2F32NEON},
 		transpose: packTransposedF32NEON,
 	},
@@ -18,7 +18,7 @@ var kernels32 = [simd.NEON + 1]*kernels[float32]{
 var kernels64 = [simd.NEON + 1]*kernels[float64]{
 	simd.NEON: {
 		lanes:     2,
-		strips:    [2][]strip[float64]{{strip1x1F64NEON, strip2x1F64NEON, strip3x1F64NEON, strip4x1F64NEON, strip5x1F64NEON, strip6x1F64NEON, strip7x1F64NEON, strip8x1F64NEON, strip9x1F64NEON, strip10x1F64NEON, strip11x1F64NEON, strip12x1F64NEON}, {strip1x2F64NEON, strip2x2F64NEON, strip3x2F64NEON, strip4x2F64NEON, strip5x2F64NEON, strip6x2F64NEON, strip7x2F64NEON, strip8x2F64NEON, strip9x2F64NEON, strip10x2F64NEON, strip11x2F64NEON, strip12x2F64NEON}},
+		strips:    [2][]strip[float64]{{strip1x1F64NEON, strip2x1F64NEON, strip3x1F64NEON, strip4x1F64NEON, strip5x1F64NEON, strip6x1F64NEON, strip7x1F64NEON, strip8x1F64NEON}, {strip1x2F64NEON, strip2x2F64NEON, strip3x2F64NEON, strip4x2F64NEON, strip5x2F64NEON, strip6x2F64NEON, strip7x2F64NEON, strip8x2F64NEON}},
 		packs:     []packer[float64]{pack1F64NEON, pack2F64NEON},
 		transpose: packTransposedF64NEON,
 	},

@@ -54,42 +54,6 @@ func strip8x1F32AVX512(k int, a left[float32], b right[float32], c target[float3
 //go:noescape
 func strip8x2F32AVX512(k int, a left[float32], b right[float32], c target[float32], alpha float32, beta float32, panels int)
 
-//go:noescape
-func strip9x1F32AVX512(k int, a left[float32], b right[float32], c target[float32], alpha float32, beta float32, panels int)
-
-//go:noescape
-func strip9x2F32AVX512(k int, a left[float32], b right[float32], c target[float32], alpha float32, beta float32, panels int)
-
-//go:noescape
-func strip10x1F32AVX512(k int, a left[float32], b right[float32], c target[float32], alpha float32, beta float32, panels int)
-
-//go:noescape
-func strip10x2F32AVX512(k int, a left[float32], b right[float32], c target[float32], alpha float32, beta float32, panels int)
-
-//go:noescape
-func strip11x1F32AVX512(k int, a left[float32], b right[float32], c target[float32], alpha float32, beta float32, panels int)
-
-//go:noescape
-func strip11x2F32AVX512(k int, a left[float32], b right[float32], c target[float32], alpha float32, beta float32, panels int)
-
-//go:noescape
-func strip12x1F32AVX512(k int, a left[float32], b right[float32], c target[float32], alpha float32, beta float32, panels int)
-
-//go:noescape
-func strip12x2F32AVX512(k int, a left[float32], b right[float32], c target[float32], alpha float32, beta float32, panels int)
-
-//go:noescape
-func strip13x1F32AVX512(k int, a left[float32], b right[float32], c target[float32], alpha float32, beta float32, panels int)
-
-//go:noescape
-func strip13x2F32AVX512(k int, a left[float32], b right[float32], c target[float32], alpha float32, beta float32, panels int)
-
-//go:noescape
-func strip14x1F32AVX512(k int, a left[float32], b right[float32], c target[float32], alpha float32, beta float32, panels int)
-
-//go:noescape
-func strip14x2F32AVX512(k int, a left[float32], b right[float32], c target[float32], alpha float32, beta float32, panels int)
-
 // dot1F32AVX512 computes C = α·A·Bᵀ + β·C for 1 rows and panels of 16 rows of B, for adjacent
 // elements of rows.
 //
@@ -254,42 +218,6 @@ func strip8x1F64AVX512(k int, a left[float64], b right[float64], c target[float6
 
 //go:noescape
 func strip8x2F64AVX512(k int, a left[float64], b right[float64], c target[float64], alpha float64, beta float64, panels int)
-
-//go:noescape
-func strip9x1F64AVX512(k int, a left[float64], b right[float64], c target[float64], alpha float64, beta float64, panels int)
-
-//go:noescape
-func strip9x2F64AVX512(k int, a left[float64], b right[float64], c target[float64], alpha float64, beta float64, panels int)
-
-//go:noescape
-func strip10x1F64AVX512(k int, a left[float64], b right[float64], c target[float64], alpha float64, beta float64, panels int)
-
-//go:noescape
-func strip10x2F64AVX512(k int, a left[float64], b right[float64], c target[float64], alpha float64, beta float64, panels int)
-
-//go:noescape
-func strip11x1F64AVX512(k int, a left[float64], b right[float64], c target[float64], alpha float64, beta float64, panels int)
-
-//go:noescape
-func strip11x2F64AVX512(k int, a left[float64], b right[float64], c target[float64], alpha float64, beta float64, panels int)
-
-//go:noescape
-func strip12x1F64AVX512(k int, a left[float64], b right[float64], c target[float64], alpha float64, beta float64, panels int)
-
-//go:noescape
-func strip12x2F64AVX512(k int, a left[float64], b right[float64], c target[float64], alpha float64, beta float64, panels int)
-
-//go:noescape
-func strip13x1F64AVX512(k int, a left[float64], b right[float64], c target[float64], alpha float64, beta float64, panels int)
-
-//go:noescape
-func strip13x2F64AVX512(k int, a left[float64], b right[float64], c target[float64], alpha float64, beta float64, panels int)
-
-//go:noescape
-func strip14x1F64AVX512(k int, a left[float64], b right[float64], c target[float64], alpha float64, beta float64, panels int)
-
-//go:noescape
-func strip14x2F64AVX512(k int, a left[float64], b right[float64], c target[float64], alpha float64, beta float64, panels int)
 
 //go:noescape
 func dot1F64AVX512(k int, a left[float64], b right[float64], c target[float64], alpha float64, beta float64, panels int)

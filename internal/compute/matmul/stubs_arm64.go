@@ -54,30 +54,6 @@ func strip8x1F32NEON(k int, a left[float32], b right[float32], c target[float32]
 //go:noescape
 func strip8x2F32NEON(k int, a left[float32], b right[float32], c target[float32], alpha, beta float32, panels int)
 
-//go:noescape
-func strip9x1F32NEON(k int, a left[float32], b right[float32], c target[float32], alpha, beta float32, panels int)
-
-//go:noescape
-func strip9x2F32NEON(k int, a left[float32], b right[float32], c target[float32], alpha, beta float32, panels int)
-
-//go:noescape
-func strip10x1F32NEON(k int, a left[float32], b right[float32], c target[float32], alpha, beta float32, panels int)
-
-//go:noescape
-func strip10x2F32NEON(k int, a left[float32], b right[float32], c target[float32], alpha, beta float32, panels int)
-
-//go:noescape
-func strip11x1F32NEON(k int, a left[float32], b right[float32], c target[float32], alpha, beta float32, panels int)
-
-//go:noescape
-func strip11x2F32NEON(k int, a left[float32], b right[float32], c target[float32], alpha, beta float32, panels int)
-
-//go:noescape
-func strip12x1F32NEON(k int, a left[float32], b right[float32], c target[float32], alpha, beta float32, panels int)
-
-//go:noescape
-func strip12x2F32NEON(k int, a left[float32], b right[float32], c target[float32], alpha, beta float32, panels int)
-
 // pack1F32NEON writes the first 4 columns of k rows of B, zeros in place of those beyond lanes of
 // the last 4.
 //
@@ -139,30 +115,6 @@ func strip8x1F64NEON(k int, a left[float64], b right[float64], c target[float64]
 
 //go:noescape
 func strip8x2F64NEON(k int, a left[float64], b right[float64], c target[float64], alpha, beta float64, panels int)
-
-//go:noescape
-func strip9x1F64NEON(k int, a left[float64], b right[float64], c target[float64], alpha, beta float64, panels int)
-
-//go:noescape
-func strip9x2F64NEON(k int, a left[float64], b right[float64], c target[float64], alpha, beta float64, panels int)
-
-//go:noescape
-func strip10x1F64NEON(k int, a left[float64], b right[float64], c target[float64], alpha, beta float64, panels int)
-
-//go:noescape
-func strip10x2F64NEON(k int, a left[float64], b right[float64], c target[float64], alpha, beta float64, panels int)
-
-//go:noescape
-func strip11x1F64NEON(k int, a left[float64], b right[float64], c target[float64], alpha, beta float64, panels int)
-
-//go:noescape
-func strip11x2F64NEON(k int, a left[float64], b right[float64], c target[float64], alpha, beta float64, panels int)
-
-//go:noescape
-func strip12x1F64NEON(k int, a left[float64], b right[float64], c target[float64], alpha, beta float64, panels int)
-
-//go:noescape
-func strip12x2F64NEON(k int, a left[float64], b right[float64], c target[float64], alpha, beta float64, panels int)
 
 //go:noescape
 func pack1F64NEON(k int, dst, b *float64, stride, lanes int)

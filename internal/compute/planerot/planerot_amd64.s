@@ -1420,22 +1420,14 @@ done:
 	VZEROUPPER
 	RET
 
-DATA lanesF32AVX2<>+0(SB)/4, $0xffffffff
-DATA lanesF32AVX2<>+4(SB)/4, $0xffffffff
-DATA lanesF32AVX2<>+8(SB)/4, $0xffffffff
-DATA lanesF32AVX2<>+12(SB)/4, $0xffffffff
-DATA lanesF32AVX2<>+16(SB)/4, $0xffffffff
-DATA lanesF32AVX2<>+20(SB)/4, $0xffffffff
-DATA lanesF32AVX2<>+24(SB)/4, $0xffffffff
-DATA lanesF32AVX2<>+28(SB)/4, $0xffffffff
-DATA lanesF32AVX2<>+32(SB)/4, $0x00000000
-DATA lanesF32AVX2<>+36(SB)/4, $0x00000000
-DATA lanesF32AVX2<>+40(SB)/4, $0x00000000
-DATA lanesF32AVX2<>+44(SB)/4, $0x00000000
-DATA lanesF32AVX2<>+48(SB)/4, $0x00000000
-DATA lanesF32AVX2<>+52(SB)/4, $0x00000000
-DATA lanesF32AVX2<>+56(SB)/4, $0x00000000
-DATA lanesF32AVX2<>+60(SB)/4, $0x00000000
+DATA lanesF32AVX2<>+0(SB)/8, $0xffffffffffffffff
+DATA lanesF32AVX2<>+8(SB)/8, $0xffffffffffffffff
+DATA lanesF32AVX2<>+16(SB)/8, $0xffffffffffffffff
+DATA lanesF32AVX2<>+24(SB)/8, $0xffffffffffffffff
+DATA lanesF32AVX2<>+32(SB)/8, $0x0000000000000000
+DATA lanesF32AVX2<>+40(SB)/8, $0x0000000000000000
+DATA lanesF32AVX2<>+48(SB)/8, $0x0000000000000000
+DATA lanesF32AVX2<>+56(SB)/8, $0x0000000000000000
 GLOBL lanesF32AVX2<>(SB), RODATA|NOPTR, $64
 
 // func turn1F32AVX2(block *float32, turns *int32, count int, step int, i int, j int)

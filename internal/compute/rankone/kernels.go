@@ -41,8 +41,7 @@ func take[T dense.Float](p *Pass[T]) {
 	case p.corrects() && p.Decays.Cols <= 1 && p.Heads == 1 && len(k.together[decays]) > 0 && p.mild():
 		p.takeTogether(k.pairs, k.together[decays][min(width, len(k.together[decays])-1)])
 	case p.corrects() && decays == 0 && width >= len(k.corrects[0]):
-		// The widest panels have no kernel without decays, because the kernel with decays of 1 is
-		// faster and gives the same bits.
+		// A tier without these kernels has decays of 1, which give the same bits in the same time.
 		if len(p.Space) == 0 {
 			p.Space = make([]T, 1)
 		}

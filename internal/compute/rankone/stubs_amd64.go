@@ -10,16 +10,10 @@ package rankone
 func decay1F32AVX512(p *Pass[float32])
 
 //go:noescape
-func correct1F32AVX512(p *Pass[float32])
-
-//go:noescape
 func decayCorrect1F32AVX512(p *Pass[float32])
 
 //go:noescape
 func decay2F32AVX512(p *Pass[float32])
-
-//go:noescape
-func correct2F32AVX512(p *Pass[float32])
 
 //go:noescape
 func decayCorrect2F32AVX512(p *Pass[float32])
@@ -77,16 +71,10 @@ func pairsF32AVX512(p *Pass[float32])
 func decay1F64AVX512(p *Pass[float64])
 
 //go:noescape
-func correct1F64AVX512(p *Pass[float64])
-
-//go:noescape
 func decayCorrect1F64AVX512(p *Pass[float64])
 
 //go:noescape
 func decay2F64AVX512(p *Pass[float64])
-
-//go:noescape
-func correct2F64AVX512(p *Pass[float64])
 
 //go:noescape
 func decayCorrect2F64AVX512(p *Pass[float64])
@@ -140,16 +128,10 @@ func pairsF64AVX512(p *Pass[float64])
 func decay1F32AVX2(p *Pass[float32])
 
 //go:noescape
-func correct1F32AVX2(p *Pass[float32])
-
-//go:noescape
 func decayCorrect1F32AVX2(p *Pass[float32])
 
 //go:noescape
 func decay2F32AVX2(p *Pass[float32])
-
-//go:noescape
-func correct2F32AVX2(p *Pass[float32])
 
 //go:noescape
 func decayCorrect2F32AVX2(p *Pass[float32])
@@ -179,16 +161,10 @@ func pairsF32AVX2(p *Pass[float32])
 func decay1F64AVX2(p *Pass[float64])
 
 //go:noescape
-func correct1F64AVX2(p *Pass[float64])
-
-//go:noescape
 func decayCorrect1F64AVX2(p *Pass[float64])
 
 //go:noescape
 func decay2F64AVX2(p *Pass[float64])
-
-//go:noescape
-func correct2F64AVX2(p *Pass[float64])
 
 //go:noescape
 func decayCorrect2F64AVX2(p *Pass[float64])

@@ -1,5 +1,7 @@
 package vecmath
 
+import "math"
+
 // The functions of this file round every product and every sum, without fused operations: results
 // are the same in every tier.
 
@@ -15,7 +17,7 @@ func AffineEach[T Float](x []T, a T, b []T, c T) {
 
 // Scale sets x[i] = a·x[i].
 func Scale[T Float](x []T, a T) {
-	scale(x, a)
+	affine(x, x, a, T(math.Copysign(0, -1))) // a number plus −0 is the number
 }
 
 // Multiply sets x[i] = x[i]·a[i]. a may be x.

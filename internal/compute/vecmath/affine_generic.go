@@ -14,12 +14,6 @@ func affineEachReference[T Float](x []T, a T, b []T, c T) {
 	}
 }
 
-func scaleReference[T Float](x []T, a T) {
-	for i, v := range x {
-		x[i] = a * v
-	}
-}
-
 func multiplyReference[T Float](x, a []T) {
 	for i, v := range x {
 		x[i] = v * a[i]

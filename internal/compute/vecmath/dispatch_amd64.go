@@ -16,9 +16,9 @@ const (
 func affine[T Float](dst []T, x []T, a T, b T) {
 	switch kernelOf[T]() {
 	case f32AVX512:
-		affineF32AVX512(p32(dst), p32(x), float32(a), float32(b), len(x))
+		affineF32AVX2(p32(dst), p32(x), float32(a), float32(b), len(x))
 	case f64AVX512:
-		affineF64AVX512(p64(dst), p64(x), float64(a), float64(b), len(x))
+		affineF64AVX2(p64(dst), p64(x), float64(a), float64(b), len(x))
 	case f32AVX2:
 		affineF32AVX2(p32(dst), p32(x), float32(a), float32(b), len(x))
 	case f64AVX2:
@@ -31,9 +31,9 @@ func affine[T Float](dst []T, x []T, a T, b T) {
 func affineEach[T Float](x []T, a T, b []T, c T) {
 	switch kernelOf[T]() {
 	case f32AVX512:
-		affineEachF32AVX512(p32(x), float32(a), p32(b), float32(c), len(x))
+		affineEachF32AVX2(p32(x), float32(a), p32(b), float32(c), len(x))
 	case f64AVX512:
-		affineEachF64AVX512(p64(x), float64(a), p64(b), float64(c), len(x))
+		affineEachF64AVX2(p64(x), float64(a), p64(b), float64(c), len(x))
 	case f32AVX2:
 		affineEachF32AVX2(p32(x), float32(a), p32(b), float32(c), len(x))
 	case f64AVX2:
@@ -43,27 +43,12 @@ func affineEach[T Float](x []T, a T, b []T, c T) {
 	}
 }
 
-func scale[T Float](x []T, a T) {
-	switch kernelOf[T]() {
-	case f32AVX512:
-		scaleF32AVX512(p32(x), float32(a), len(x))
-	case f64AVX512:
-		scaleF64AVX512(p64(x), float64(a), len(x))
-	case f32AVX2:
-		scaleF32AVX2(p32(x), float32(a), len(x))
-	case f64AVX2:
-		scaleF64AVX2(p64(x), float64(a), len(x))
-	default:
-		scaleReference(x, a)
-	}
-}
-
 func multiply[T Float](x []T, a []T) {
 	switch kernelOf[T]() {
 	case f32AVX512:
-		multiplyF32AVX512(p32(x), p32(a), len(x))
+		multiplyF32AVX2(p32(x), p32(a), len(x))
 	case f64AVX512:
-		multiplyF64AVX512(p64(x), p64(a), len(x))
+		multiplyF64AVX2(p64(x), p64(a), len(x))
 	case f32AVX2:
 		multiplyF32AVX2(p32(x), p32(a), len(x))
 	case f64AVX2:
@@ -76,9 +61,9 @@ func multiply[T Float](x []T, a []T) {
 func addScaled[T Float](y []T, x []T, a T) {
 	switch kernelOf[T]() {
 	case f32AVX512:
-		addScaledF32AVX512(p32(y), p32(x), float32(a), len(x))
+		addScaledF32AVX2(p32(y), p32(x), float32(a), len(x))
 	case f64AVX512:
-		addScaledF64AVX512(p64(y), p64(x), float64(a), len(x))
+		addScaledF64AVX2(p64(y), p64(x), float64(a), len(x))
 	case f32AVX2:
 		addScaledF32AVX2(p32(y), p32(x), float32(a), len(x))
 	case f64AVX2:
@@ -145,21 +130,6 @@ func uncertain[T Float](list []int32, w []T, a []T, b T, c T, bound []T) int {
 		return uncertainF64AVX2(&list[0], p64(w), p64(a), float64(b), float64(c), p64(bound), len(w))
 	default:
 		return uncertainReference(list, w, a, b, c, bound)
-	}
-}
-
-func exp[T Float](dst []T, x []T) {
-	switch kernelOf[T]() {
-	case f32AVX512:
-		expF32AVX512(p32(dst), p32(x), len(x))
-	case f64AVX512:
-		expF64AVX512(p64(dst), p64(x), len(x))
-	case f32AVX2:
-		expF32AVX2(p32(dst), p32(x), len(x))
-	case f64AVX2:
-		expF64AVX2(p64(dst), p64(x), len(x))
-	default:
-		expReference(dst, x)
 	}
 }
 
@@ -316,7 +286,7 @@ func peakSum[T Float](x []T, a []T, b []T) int {
 func sumOfSquares[T Float](x []T) float64 {
 	switch kernelOf[T]() {
 	case f32AVX512:
-		return sumOfSquaresF32AVX512(p32(x), len(x))
+		return sumOfSquaresF32AVX2(p32(x), len(x))
 	case f64AVX512:
 		return sumOfSquaresF64AVX512(p64(x), len(x))
 	case f32AVX2:
@@ -331,7 +301,7 @@ func sumOfSquares[T Float](x []T) float64 {
 func dot[T Float](x []T, y []T) float64 {
 	switch kernelOf[T]() {
 	case f32AVX512:
-		return dotF32AVX512(p32(x), p32(y), len(x))
+		return dotF32AVX2(p32(x), p32(y), len(x))
 	case f64AVX512:
 		return dotF64AVX512(p64(x), p64(y), len(x))
 	case f32AVX2:

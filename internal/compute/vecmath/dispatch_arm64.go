@@ -33,17 +33,6 @@ func affineEach[T Float](x []T, a T, b []T, c T) {
 	}
 }
 
-func scale[T Float](x []T, a T) {
-	switch kernelOf[T]() {
-	case f32NEON:
-		scaleF32NEON(p32(x), float32(a), len(x))
-	case f64NEON:
-		scaleF64NEON(p64(x), float64(a), len(x))
-	default:
-		scaleReference(x, a)
-	}
-}
-
 func multiply[T Float](x []T, a []T) {
 	switch kernelOf[T]() {
 	case f32NEON:
@@ -94,17 +83,6 @@ func highest[T Float](peaks []T, at []T, x []T, stride int, minus []T, rows int)
 
 func uncertain[T Float](list []int32, w []T, a []T, b T, c T, bound []T) int {
 	return uncertainReference(list, w, a, b, c, bound)
-}
-
-func exp[T Float](dst []T, x []T) {
-	switch kernelOf[T]() {
-	case f32NEON:
-		expF32NEON(p32(dst), p32(x), len(x))
-	case f64NEON:
-		expF64NEON(p64(dst), p64(x), len(x))
-	default:
-		expReference(dst, x)
-	}
 }
 
 func expMinus[T Float](dst []T, x []T, c T) {

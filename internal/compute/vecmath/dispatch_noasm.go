@@ -12,10 +12,6 @@ func affineEach[T Float](x []T, a T, b []T, c T) {
 	affineEachReference(x, a, b, c)
 }
 
-func scale[T Float](x []T, a T) {
-	scaleReference(x, a)
-}
-
 func multiply[T Float](x []T, a []T) {
 	multiplyReference(x, a)
 }
@@ -38,10 +34,6 @@ func highest[T Float](peaks []T, at []T, x []T, stride int, minus []T, rows int)
 
 func uncertain[T Float](list []int32, w []T, a []T, b T, c T, bound []T) int {
 	return uncertainReference(list, w, a, b, c, bound)
-}
-
-func exp[T Float](dst []T, x []T) {
-	expReference(dst, x)
 }
 
 func expMinus[T Float](dst []T, x []T, c T) {

@@ -2,7 +2,7 @@ package vecmath
 
 // Exp sets dst[i] = e^x[i]. dst may be x.
 func Exp[T Float](dst, x []T) {
-	exp(first(dst, len(x)), x)
+	expMinus(first(dst, len(x)), x, 0)
 }
 
 // ExpMinus sets dst[i] = e^(x[i] − c), where the difference is rounded once. dst

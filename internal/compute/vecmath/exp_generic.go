@@ -6,12 +6,6 @@ import (
 	"github.com/seed-feabd252/randfeat/internal/compute/vecmath/minimax"
 )
 
-func expReference[T Float](dst, x []T) {
-	for i, v := range x {
-		dst[i] = T(expOf(float64(v)))
-	}
-}
-
 func expMinusReference[T Float](dst, x []T, c T) {
 	for i, v := range x {
 		dst[i] = T(expOf(float64(v - c)))

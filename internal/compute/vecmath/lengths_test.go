@@ -32,7 +32,11 @@ func elementwises[T Float]() []elementwise[T] {
 		{"Sincos", 3, 2, func(s [][]T) { Sincos(s[0], s[1], s[2]) }, nil, [][2]int{{0, 2}, {1, 2}}},
 		{"Affine", 2, 1, func(s [][]T) { Affine(s[0], s[1], 1.1, 0.3) }, func(s [][]T) { affineReference(s[0], s[1], 1.1, 0.3) }, nil},
 		{"AffineEach", 2, 1, func(s [][]T) { AffineEach(s[0], 1.1, s[1], 0.3) }, func(s [][]T) { affineEachReference(s[0], 1.1, s[1], 0.3) }, [][2]int{{0, 1}}},
-		{"Scale", 1, 1, func(s [][]T) { Scale(s[0], 1.1) }, func(s [][]T) { scaleReference(s[0], 1.1) }, nil},
+		{"Scale", 1, 1, func(s [][]T) { Scale(s[0], 1.1) }, func(s [][]T) {
+			for i := range s[0] {
+				s[0][i] *= 1.1
+			}
+		}, nil},
 		{"Multiply", 2, 1, func(s [][]T) { Multiply(s[0], s[1]) }, func(s [][]T) { multiplyReference(s[0], s[1]) }, [][2]int{{0, 1}}},
 		{"AddScaled", 2, 1, func(s [][]T) { AddScaled(s[0], s[1], 1.1) }, func(s [][]T) { addScaledReference(s[0], s[1], 1.1) }, [][2]int{{0, 1}}},
 		{"Max0", 1, 1, func(s [][]T) { Max0(s[0], 1.1) }, func(s [][]T) { max0Reference(s[0], 1.1) }, nil},

@@ -11,7 +11,9 @@ func outerReference[T Float](s []T, stride int, a, b, x, y []T) {
 func decayOuterReference[T Float](s []T, stride int, d, a, b, x, y []T) {
 	for i, v := range a {
 		row := s[i*stride:][:len(x)]
-		scaleReference(row, d[i])
+		for j := range row {
+			row[j] *= d[i]
+		}
 		addScaledReference(row, x, v)
 		addScaledReference(y, row, b[i])
 	}

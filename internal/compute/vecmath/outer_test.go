@@ -42,7 +42,9 @@ func testOuter[T Float](t *testing.T) {
 				equalBits(t, wantY, y, "sum")
 				for i := range rows {
 					row := wantS[i*stride:][:n]
-					scaleReference(row, g[i])
+					for j := range row {
+						row[j] *= g[i]
+					}
 					addScaledReference(row, x, b[i])
 					addScaledReference(wantY, row, a[i])
 				}

@@ -4,11 +4,6 @@
 
 package vecmath
 
-// expF32AVX512 sets dst[i] = e^x[i] for n elements.
-//
-//go:noescape
-func expF32AVX512(dst *float32, x *float32, n int)
-
 // expMinusF32AVX512 sets dst[i] = e^(x[i] − c) for n elements.
 //
 //go:noescape
@@ -48,31 +43,6 @@ func sincosF32AVX512(sines *float32, cosines *float32, x *float32, n int) int
 //go:noescape
 func logELUF32AVX512(dst *float32, x *float32, n int)
 
-// affineF32AVX512 sets dst[i] = a·x[i] + b for n elements.
-//
-//go:noescape
-func affineF32AVX512(dst *float32, x *float32, a float32, b float32, n int)
-
-// affineEachF32AVX512 sets x[i] = (a·x[i] + b[i]) + c for n elements.
-//
-//go:noescape
-func affineEachF32AVX512(x *float32, a float32, b *float32, c float32, n int)
-
-// scaleF32AVX512 sets x[i] = a·x[i] for n elements.
-//
-//go:noescape
-func scaleF32AVX512(x *float32, a float32, n int)
-
-// multiplyF32AVX512 sets x[i] = x[i]·a[i] for n elements.
-//
-//go:noescape
-func multiplyF32AVX512(x *float32, a *float32, n int)
-
-// addScaledF32AVX512 sets y[i] = y[i] + a·x[i] for n elements.
-//
-//go:noescape
-func addScaledF32AVX512(y *float32, x *float32, a float32, n int)
-
 // max0F32AVX512 sets x[i] = c·x[i] where x[i] > 0 and x[i] − x[i] elsewhere, for n elements.
 //
 //go:noescape
@@ -93,18 +63,6 @@ func peakF32AVX512(x *float32, n int) float32
 //
 //go:noescape
 func peakSumF32AVX512(x *float32, a *float32, b *float32, n int) int
-
-// sumOfSquaresF32AVX512 returns the sum of the squares of n elements, from 32 partial sums as the
-// reference has them.
-//
-//go:noescape
-func sumOfSquaresF32AVX512(x *float32, n int) float64
-
-// dotF32AVX512 returns the sum of the products of n elements, from 32 partial sums as the reference
-// has them.
-//
-//go:noescape
-func dotF32AVX512(x *float32, y *float32, n int) float64
 
 // outerF32AVX512 sets row s[i] = s[i] + a[i]·x and y = y + b[i]·s[i] for i in ascending order and
 // rows of n elements.
@@ -152,9 +110,6 @@ func highestF32AVX512(peaks *float32, at *float32, x *float32, stride int, minus
 func uncertainF32AVX512(list *int32, w *float32, a *float32, b float32, c float32, bound *float32, n int) int
 
 //go:noescape
-func expF64AVX512(dst *float64, x *float64, n int)
-
-//go:noescape
 func expMinusF64AVX512(dst *float64, x *float64, c float64, n int)
 
 //go:noescape
@@ -175,20 +130,17 @@ func sincosF64AVX512(sines *float64, cosines *float64, x *float64, n int) int
 //go:noescape
 func logELUF64AVX512(dst *float64, x *float64, n int)
 
+// sumOfSquaresF64AVX512 returns the sum of the squares of n elements, from 32 partial sums as the
+// reference has them.
+//
 //go:noescape
-func affineF64AVX512(dst *float64, x *float64, a float64, b float64, n int)
+func sumOfSquaresF64AVX512(x *float64, n int) float64
 
+// dotF64AVX512 returns the sum of the products of n elements, from 32 partial sums as the reference
+// has them.
+//
 //go:noescape
-func affineEachF64AVX512(x *float64, a float64, b *float64, c float64, n int)
-
-//go:noescape
-func scaleF64AVX512(x *float64, a float64, n int)
-
-//go:noescape
-func multiplyF64AVX512(x *float64, a *float64, n int)
-
-//go:noescape
-func addScaledF64AVX512(y *float64, x *float64, a float64, n int)
+func dotF64AVX512(x *float64, y *float64, n int) float64
 
 //go:noescape
 func max0F64AVX512(x *float64, c float64, n int)
@@ -201,12 +153,6 @@ func peakF64AVX512(x *float64, n int) float64
 
 //go:noescape
 func peakSumF64AVX512(x *float64, a *float64, b *float64, n int) int
-
-//go:noescape
-func sumOfSquaresF64AVX512(x *float64, n int) float64
-
-//go:noescape
-func dotF64AVX512(x *float64, y *float64, n int) float64
 
 //go:noescape
 func outerF64AVX512(s *float64, stride int, a *float64, b *float64, x *float64, y *float64, rows int, n int)
@@ -233,9 +179,6 @@ func highestF64AVX512(peaks *float64, at *float64, x *float64, stride int, minus
 func uncertainF64AVX512(list *int32, w *float64, a *float64, b float64, c float64, bound *float64, n int) int
 
 //go:noescape
-func expF32AVX2(dst *float32, x *float32, n int)
-
-//go:noescape
 func expMinusF32AVX2(dst *float32, x *float32, c float32, n int)
 
 //go:noescape
@@ -256,20 +199,31 @@ func sincosF32AVX2(sines *float32, cosines *float32, x *float32, n int) int
 //go:noescape
 func logELUF32AVX2(dst *float32, x *float32, n int)
 
+// affineF32AVX2 sets dst[i] = a·x[i] + b for n elements.
+//
 //go:noescape
 func affineF32AVX2(dst *float32, x *float32, a float32, b float32, n int)
 
+// affineEachF32AVX2 sets x[i] = (a·x[i] + b[i]) + c for n elements.
+//
 //go:noescape
 func affineEachF32AVX2(x *float32, a float32, b *float32, c float32, n int)
 
-//go:noescape
-func scaleF32AVX2(x *float32, a float32, n int)
-
+// multiplyF32AVX2 sets x[i] = x[i]·a[i] for n elements.
+//
 //go:noescape
 func multiplyF32AVX2(x *float32, a *float32, n int)
 
+// addScaledF32AVX2 sets y[i] = y[i] + a·x[i] for n elements.
+//
 //go:noescape
 func addScaledF32AVX2(y *float32, x *float32, a float32, n int)
+
+//go:noescape
+func sumOfSquaresF32AVX2(x *float32, n int) float64
+
+//go:noescape
+func dotF32AVX2(x *float32, y *float32, n int) float64
 
 //go:noescape
 func max0F32AVX2(x *float32, c float32, n int)
@@ -282,12 +236,6 @@ func peakF32AVX2(x *float32, n int) float32
 
 //go:noescape
 func peakSumF32AVX2(x *float32, a *float32, b *float32, n int) int
-
-//go:noescape
-func sumOfSquaresF32AVX2(x *float32, n int) float64
-
-//go:noescape
-func dotF32AVX2(x *float32, y *float32, n int) float64
 
 //go:noescape
 func outerF32AVX2(s *float32, stride int, a *float32, b *float32, x *float32, y *float32, rows int, n int)
@@ -312,9 +260,6 @@ func highestF32AVX2(peaks *float32, at *float32, x *float32, stride int, minus *
 
 //go:noescape
 func uncertainF32AVX2(list *int32, w *float32, a *float32, b float32, c float32, bound *float32, n int) int
-
-//go:noescape
-func expF64AVX2(dst *float64, x *float64, n int)
 
 //go:noescape
 func expMinusF64AVX2(dst *float64, x *float64, c float64, n int)
@@ -344,13 +289,16 @@ func affineF64AVX2(dst *float64, x *float64, a float64, b float64, n int)
 func affineEachF64AVX2(x *float64, a float64, b *float64, c float64, n int)
 
 //go:noescape
-func scaleF64AVX2(x *float64, a float64, n int)
-
-//go:noescape
 func multiplyF64AVX2(x *float64, a *float64, n int)
 
 //go:noescape
 func addScaledF64AVX2(y *float64, x *float64, a float64, n int)
+
+//go:noescape
+func sumOfSquaresF64AVX2(x *float64, n int) float64
+
+//go:noescape
+func dotF64AVX2(x *float64, y *float64, n int) float64
 
 //go:noescape
 func max0F64AVX2(x *float64, c float64, n int)
@@ -363,12 +311,6 @@ func peakF64AVX2(x *float64, n int) float64
 
 //go:noescape
 func peakSumF64AVX2(x *float64, a *float64, b *float64, n int) int
-
-//go:noescape
-func sumOfSquaresF64AVX2(x *float64, n int) float64
-
-//go:noescape
-func dotF64AVX2(x *float64, y *float64, n int) float64
 
 //go:noescape
 func outerF64AVX2(s *float64, stride int, a *float64, b *float64, x *float64, y *float64, rows int, n int)

@@ -4,11 +4,6 @@
 
 package vecmath
 
-// expF32NEON sets dst[i] = e^x[i] for n elements.
-//
-//go:noescape
-func expF32NEON(dst, x *float32, n int)
-
 // expMinusF32NEON sets dst[i] = e^(x[i] − c) for n elements.
 //
 //go:noescape
@@ -58,11 +53,6 @@ func affineF32NEON(dst, x *float32, a, b float32, n int)
 //go:noescape
 func affineEachF32NEON(x *float32, a float32, b *float32, c float32, n int)
 
-// scaleF32NEON sets x[i] = a·x[i] for n elements.
-//
-//go:noescape
-func scaleF32NEON(x *float32, a float32, n int)
-
 // multiplyF32NEON sets x[i] = x[i]·a[i] for n elements.
 //
 //go:noescape
@@ -72,6 +62,18 @@ func multiplyF32NEON(x, a *float32, n int)
 //
 //go:noescape
 func addScaledF32NEON(y, x *float32, a float32, n int)
+
+// sumOfSquaresF32NEON returns the sum of the squares of n elements, from 32 partial sums as the
+// reference has them.
+//
+//go:noescape
+func sumOfSquaresF32NEON(x *float32, n int) float64
+
+// dotF32NEON returns the sum of the products of n elements, from 32 partial sums as the reference
+// has them.
+//
+//go:noescape
+func dotF32NEON(x, y *float32, n int) float64
 
 // max0F32NEON sets x[i] = c·x[i] where x[i] > 0 and x[i] − x[i] elsewhere, for n elements.
 //
@@ -93,18 +95,6 @@ func peakF32NEON(x *float32, n int) float32
 //
 //go:noescape
 func peakSumF32NEON(x, a, b *float32, n int) int
-
-// sumOfSquaresF32NEON returns the sum of the squares of n elements, from 32 partial sums as the
-// reference has them.
-//
-//go:noescape
-func sumOfSquaresF32NEON(x *float32, n int) float64
-
-// dotF32NEON returns the sum of the products of n elements, from 32 partial sums as the reference
-// has them.
-//
-//go:noescape
-func dotF32NEON(x, y *float32, n int) float64
 
 // outerF32NEON sets row s[i] = s[i] + a[i]·x and y = y + b[i]·s[i] for i in ascending order and
 // rows of n elements.
@@ -140,9 +130,6 @@ func expRowsF32NEON(x *float32, stride int, a, b, sums *float32, rows, n int)
 func pickF32NEON(dst, x *float32, at *int32, a *float32, count int)
 
 //go:noescape
-func expF64NEON(dst, x *float64, n int)
-
-//go:noescape
 func expMinusF64NEON(dst, x *float64, c float64, n int)
 
 //go:noescape
@@ -170,13 +157,16 @@ func affineF64NEON(dst, x *float64, a, b float64, n int)
 func affineEachF64NEON(x *float64, a float64, b *float64, c float64, n int)
 
 //go:noescape
-func scaleF64NEON(x *float64, a float64, n int)
-
-//go:noescape
 func multiplyF64NEON(x, a *float64, n int)
 
 //go:noescape
 func addScaledF64NEON(y, x *float64, a float64, n int)
+
+//go:noescape
+func sumOfSquaresF64NEON(x *float64, n int) float64
+
+//go:noescape
+func dotF64NEON(x, y *float64, n int) float64
 
 //go:noescape
 func max0F64NEON(x *float64, c float64, n int)
@@ -189,12 +179,6 @@ func peakF64NEON(x *float64, n int) float64
 
 //go:noescape
 func peakSumF64NEON(x, a, b *float64, n int) int
-
-//go:noescape
-func sumOfSquaresF64NEON(x *float64, n int) float64
-
-//go:noescape
-func dotF64NEON(x, y *float64, n int) float64
 
 //go:noescape
 func outerF64NEON(s *float64, stride int, a, b, x, y *float64, rows, n int)

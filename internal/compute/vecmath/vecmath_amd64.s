@@ -4,296 +4,6 @@
 
 #include "textflag.h"
 
-// func expF32AVX512(dst *float32, x *float32, n int)
-// Requires: AVX, AVX512F
-TEXT ·expF32AVX512(SB), NOSPLIT, $0-24
-	MOVQ         x+8(FP), AX
-	MOVQ         dst+0(FP), CX
-	MOVQ         n+16(FP), DX
-	VBROADCASTSS all32xc2d00000<>+0(SB), Z0
-	VBROADCASTSS all32x42b20000<>+0(SB), Z1
-	VBROADCASTSS all32x3fb8aa3b<>+0(SB), Z2
-	VBROADCASTSS all32x4b400000<>+0(SB), Z3
-	VBROADCASTSS all32x3f317218<>+0(SB), Z4
-	VBROADCASTSS all32xb102e308<>+0(SB), Z5
-	VBROADCASTSS all32x3f800000<>+0(SB), Z6
-	VBROADCASTSS all32x3f800000<>+0(SB), Z7
-	VBROADCASTSS all32x3f000000<>+0(SB), Z8
-	VBROADCASTSS all32x3e2aaa45<>+0(SB), Z9
-	VBROADCASTSS all32x3d2aaa92<>+0(SB), Z10
-	VBROADCASTSS all32x3c091f44<>+0(SB), Z11
-	VBROADCASTSS all32x3ab68179<>+0(SB), Z12
-	XORQ         BX, BX
-	SUBQ         $0x00000040, DX
-	JLT          block0End
-
-block0:
-	VMOVUPS      (AX)(BX*1), Z13
-	VMOVUPS      64(AX)(BX*1), Z14
-	VMOVUPS      128(AX)(BX*1), Z15
-	VMOVUPS      192(AX)(BX*1), Z16
-	VMINPS       Z13, Z1, Z13
-	VMINPS       Z14, Z1, Z14
-	VMINPS       Z15, Z1, Z15
-	VMINPS       Z16, Z1, Z16
-	VMAXPS       Z13, Z0, Z13
-	VMAXPS       Z14, Z0, Z14
-	VMAXPS       Z15, Z0, Z15
-	VMAXPS       Z16, Z0, Z16
-	VMOVUPS      Z3, Z17
-	VMOVUPS      Z3, Z18
-	VMOVUPS      Z3, Z19
-	VMOVUPS      Z3, Z20
-	VFMADD231PS  Z2, Z13, Z17
-	VFMADD231PS  Z2, Z14, Z18
-	VFMADD231PS  Z2, Z15, Z19
-	VFMADD231PS  Z2, Z16, Z20
-	VSUBPS       Z3, Z17, Z17
-	VSUBPS       Z3, Z18, Z18
-	VSUBPS       Z3, Z19, Z19
-	VSUBPS       Z3, Z20, Z20
-	VFNMADD231PS Z4, Z17, Z13
-	VFNMADD231PS Z4, Z18, Z14
-	VFNMADD231PS Z4, Z19, Z15
-	VFNMADD231PS Z4, Z20, Z16
-	VFNMADD231PS Z5, Z17, Z13
-	VFNMADD231PS Z5, Z18, Z14
-	VFNMADD231PS Z5, Z19, Z15
-	VFNMADD231PS Z5, Z20, Z16
-	VMOVUPS      Z12, Z21
-	VMOVUPS      Z12, Z22
-	VMOVUPS      Z12, Z23
-	VMOVUPS      Z12, Z24
-	VFMADD213PS  Z11, Z13, Z21
-	VFMADD213PS  Z11, Z14, Z22
-	VFMADD213PS  Z11, Z15, Z23
-	VFMADD213PS  Z11, Z16, Z24
-	VFMADD213PS  Z10, Z13, Z21
-	VFMADD213PS  Z10, Z14, Z22
-	VFMADD213PS  Z10, Z15, Z23
-	VFMADD213PS  Z10, Z16, Z24
-	VFMADD213PS  Z9, Z13, Z21
-	VFMADD213PS  Z9, Z14, Z22
-	VFMADD213PS  Z9, Z15, Z23
-	VFMADD213PS  Z9, Z16, Z24
-	VFMADD213PS  Z8, Z13, Z21
-	VFMADD213PS  Z8, Z14, Z22
-	VFMADD213PS  Z8, Z15, Z23
-	VFMADD213PS  Z8, Z16, Z24
-	VFMADD213PS  Z7, Z13, Z21
-	VFMADD213PS  Z7, Z14, Z22
-	VFMADD213PS  Z7, Z15, Z23
-	VFMADD213PS  Z7, Z16, Z24
-	VFMADD213PS  Z6, Z13, Z21
-	VFMADD213PS  Z6, Z14, Z22
-	VFMADD213PS  Z6, Z15, Z23
-	VFMADD213PS  Z6, Z16, Z24
-	VSCALEFPS    Z17, Z21, Z21
-	VSCALEFPS    Z18, Z22, Z22
-	VSCALEFPS    Z19, Z23, Z23
-	VSCALEFPS    Z20, Z24, Z24
-	VMOVUPS      Z21, (CX)(BX*1)
-	VMOVUPS      Z22, 64(CX)(BX*1)
-	VMOVUPS      Z23, 128(CX)(BX*1)
-	VMOVUPS      Z24, 192(CX)(BX*1)
-	ADDQ         $0x00000100, BX
-	SUBQ         $0x00000040, DX
-	JGE          block0
-
-block0End:
-	ADDQ $0x00000040, DX
-	SUBQ $0x00000010, DX
-	JLT  block1End
-
-block1:
-	VMOVUPS      (AX)(BX*1), Z13
-	VMINPS       Z13, Z1, Z13
-	VMAXPS       Z13, Z0, Z13
-	VMOVUPS      Z3, Z14
-	VFMADD231PS  Z2, Z13, Z14
-	VSUBPS       Z3, Z14, Z14
-	VFNMADD231PS Z4, Z14, Z13
-	VFNMADD231PS Z5, Z14, Z13
-	VMOVUPS      Z12, Z15
-	VFMADD213PS  Z11, Z13, Z15
-	VFMADD213PS  Z10, Z13, Z15
-	VFMADD213PS  Z9, Z13, Z15
-	VFMADD213PS  Z8, Z13, Z15
-	VFMADD213PS  Z7, Z13, Z15
-	VFMADD213PS  Z6, Z13, Z15
-	VSCALEFPS    Z14, Z15, Z15
-	VMOVUPS      Z15, (CX)(BX*1)
-	ADDQ         $0x00000040, BX
-	SUBQ         $0x00000010, DX
-	JGE          block1
-
-block1End:
-	ADDQ         $0x00000010, DX
-	TESTQ        DX, DX
-	JZ           blockDone
-	LEAQ         masks<>+0(SB), SI
-	KMOVW        (SI)(DX*2), K1
-	VMOVUPS.Z    (AX)(BX*1), K1, Z13
-	VMINPS       Z13, Z1, Z13
-	VMAXPS       Z13, Z0, Z13
-	VMOVUPS      Z3, Z0
-	VFMADD231PS  Z2, Z13, Z0
-	VSUBPS       Z3, Z0, Z0
-	VFNMADD231PS Z4, Z0, Z13
-	VFNMADD231PS Z5, Z0, Z13
-	VMOVUPS      Z12, Z1
-	VFMADD213PS  Z11, Z13, Z1
-	VFMADD213PS  Z10, Z13, Z1
-	VFMADD213PS  Z9, Z13, Z1
-	VFMADD213PS  Z8, Z13, Z1
-	VFMADD213PS  Z7, Z13, Z1
-	VFMADD213PS  Z6, Z13, Z1
-	VSCALEFPS    Z0, Z1, Z1
-	VMOVUPS      Z1, K1, (CX)(BX*1)
-
-blockDone:
-	VZEROUPPER
-	RET
-
-DATA all32xc2d00000<>+0(SB)/4, $0xc2d00000
-DATA all32xc2d00000<>+4(SB)/4, $0xc2d00000
-DATA all32xc2d00000<>+8(SB)/4, $0xc2d00000
-DATA all32xc2d00000<>+12(SB)/4, $0xc2d00000
-DATA all32xc2d00000<>+16(SB)/4, $0xc2d00000
-DATA all32xc2d00000<>+20(SB)/4, $0xc2d00000
-DATA all32xc2d00000<>+24(SB)/4, $0xc2d00000
-DATA all32xc2d00000<>+28(SB)/4, $0xc2d00000
-GLOBL all32xc2d00000<>(SB), RODATA|NOPTR, $32
-
-DATA all32x42b20000<>+0(SB)/4, $0x42b20000
-DATA all32x42b20000<>+4(SB)/4, $0x42b20000
-DATA all32x42b20000<>+8(SB)/4, $0x42b20000
-DATA all32x42b20000<>+12(SB)/4, $0x42b20000
-DATA all32x42b20000<>+16(SB)/4, $0x42b20000
-DATA all32x42b20000<>+20(SB)/4, $0x42b20000
-DATA all32x42b20000<>+24(SB)/4, $0x42b20000
-DATA all32x42b20000<>+28(SB)/4, $0x42b20000
-GLOBL all32x42b20000<>(SB), RODATA|NOPTR, $32
-
-DATA all32x3fb8aa3b<>+0(SB)/4, $0x3fb8aa3b
-DATA all32x3fb8aa3b<>+4(SB)/4, $0x3fb8aa3b
-DATA all32x3fb8aa3b<>+8(SB)/4, $0x3fb8aa3b
-DATA all32x3fb8aa3b<>+12(SB)/4, $0x3fb8aa3b
-DATA all32x3fb8aa3b<>+16(SB)/4, $0x3fb8aa3b
-DATA all32x3fb8aa3b<>+20(SB)/4, $0x3fb8aa3b
-DATA all32x3fb8aa3b<>+24(SB)/4, $0x3fb8aa3b
-DATA all32x3fb8aa3b<>+28(SB)/4, $0x3fb8aa3b
-GLOBL all32x3fb8aa3b<>(SB), RODATA|NOPTR, $32
-
-DATA all32x4b400000<>+0(SB)/4, $0x4b400000
-DATA all32x4b400000<>+4(SB)/4, $0x4b400000
-DATA all32x4b400000<>+8(SB)/4, $0x4b400000
-DATA all32x4b400000<>+12(SB)/4, $0x4b400000
-DATA all32x4b400000<>+16(SB)/4, $0x4b400000
-DATA all32x4b400000<>+20(SB)/4, $0x4b400000
-DATA all32x4b400000<>+24(SB)/4, $0x4b400000
-DATA all32x4b400000<>+28(SB)/4, $0x4b400000
-GLOBL all32x4b400000<>(SB), RODATA|NOPTR, $32
-
-DATA all32x3f317218<>+0(SB)/4, $0x3f317218
-DATA all32x3f317218<>+4(SB)/4, $0x3f317218
-DATA all32x3f317218<>+8(SB)/4, $0x3f317218
-DATA all32x3f317218<>+12(SB)/4, $0x3f317218
-DATA all32x3f317218<>+16(SB)/4, $0x3f317218
-DATA all32x3f317218<>+20(SB)/4, $0x3f317218
-DATA all32x3f317218<>+24(SB)/4, $0x3f317218
-DATA all32x3f317218<>+28(SB)/4, $0x3f317218
-GLOBL all32x3f317218<>(SB), RODATA|NOPTR, $32
-
-DATA all32xb102e308<>+0(SB)/4, $0xb102e308
-DATA all32xb102e308<>+4(SB)/4, $0xb102e308
-DATA all32xb102e308<>+8(SB)/4, $0xb102e308
-DATA all32xb102e308<>+12(SB)/4, $0xb102e308
-DATA all32xb102e308<>+16(SB)/4, $0xb102e308
-DATA all32xb102e308<>+20(SB)/4, $0xb102e308
-DATA all32xb102e308<>+24(SB)/4, $0xb102e308
-DATA all32xb102e308<>+28(SB)/4, $0xb102e308
-GLOBL all32xb102e308<>(SB), RODATA|NOPTR, $32
-
-DATA all32x3f800000<>+0(SB)/4, $0x3f800000
-DATA all32x3f800000<>+4(SB)/4, $0x3f800000
-DATA all32x3f800000<>+8(SB)/4, $0x3f800000
-DATA all32x3f800000<>+12(SB)/4, $0x3f800000
-DATA all32x3f800000<>+16(SB)/4, $0x3f800000
-DATA all32x3f800000<>+20(SB)/4, $0x3f800000
-DATA all32x3f800000<>+24(SB)/4, $0x3f800000
-DATA all32x3f800000<>+28(SB)/4, $0x3f800000
-GLOBL all32x3f800000<>(SB), RODATA|NOPTR, $32
-
-DATA all32x3f000000<>+0(SB)/4, $0x3f000000
-DATA all32x3f000000<>+4(SB)/4, $0x3f000000
-DATA all32x3f000000<>+8(SB)/4, $0x3f000000
-DATA all32x3f000000<>+12(SB)/4, $0x3f000000
-DATA all32x3f000000<>+16(SB)/4, $0x3f000000
-DATA all32x3f000000<>+20(SB)/4, $0x3f000000
-DATA all32x3f000000<>+24(SB)/4, $0x3f000000
-DATA all32x3f000000<>+28(SB)/4, $0x3f000000
-GLOBL all32x3f000000<>(SB), RODATA|NOPTR, $32
-
-DATA all32x3e2aaa45<>+0(SB)/4, $0x3e2aaa45
-DATA all32x3e2aaa45<>+4(SB)/4, $0x3e2aaa45
-DATA all32x3e2aaa45<>+8(SB)/4, $0x3e2aaa45
-DATA all32x3e2aaa45<>+12(SB)/4, $0x3e2aaa45
-DATA all32x3e2aaa45<>+16(SB)/4, $0x3e2aaa45
-DATA all32x3e2aaa45<>+20(SB)/4, $0x3e2aaa45
-DATA all32x3e2aaa45<>+24(SB)/4, $0x3e2aaa45
-DATA all32x3e2aaa45<>+28(SB)/4, $0x3e2aaa45
-GLOBL all32x3e2aaa45<>(SB), RODATA|NOPTR, $32
-
-DATA all32x3d2aaa92<>+0(SB)/4, $0x3d2aaa92
-DATA all32x3d2aaa92<>+4(SB)/4, $0x3d2aaa92
-DATA all32x3d2aaa92<>+8(SB)/4, $0x3d2aaa92
-DATA all32x3d2aaa92<>+12(SB)/4, $0x3d2aaa92
-DATA all32x3d2aaa92<>+16(SB)/4, $0x3d2aaa92
-DATA all32x3d2aaa92<>+20(SB)/4, $0x3d2aaa92
-DATA all32x3d2aaa92<>+24(SB)/4, $0x3d2aaa92
-DATA all32x3d2aaa92<>+28(SB)/4, $0x3d2aaa92
-GLOBL all32x3d2aaa92<>(SB), RODATA|NOPTR, $32
-
-DATA all32x3c091f44<>+0(SB)/4, $0x3c091f44
-DATA all32x3c091f44<>+4(SB)/4, $0x3c091f44
-DATA all32x3c091f44<>+8(SB)/4, $0x3c091f44
-DATA all32x3c091f44<>+12(SB)/4, $0x3c091f44
-DATA all32x3c091f44<>+16(SB)/4, $0x3c091f44
-DATA all32x3c091f44<>+20(SB)/4, $0x3c091f44
-DATA all32x3c091f44<>+24(SB)/4, $0x3c091f44
-DATA all32x3c091f44<>+28(SB)/4, $0x3c091f44
-GLOBL all32x3c091f44<>(SB), RODATA|NOPTR, $32
-
-DATA all32x3ab68179<>+0(SB)/4, $0x3ab68179
-DATA all32x3ab68179<>+4(SB)/4, $0x3ab68179
-DATA all32x3ab68179<>+8(SB)/4, $0x3ab68179
-DATA all32x3ab68179<>+12(SB)/4, $0x3ab68179
-DATA all32x3ab68179<>+16(SB)/4, $0x3ab68179
-DATA all32x3ab68179<>+20(SB)/4, $0x3ab68179
-DATA all32x3ab68179<>+24(SB)/4, $0x3ab68179
-DATA all32x3ab68179<>+28(SB)/4, $0x3ab68179
-GLOBL all32x3ab68179<>(SB), RODATA|NOPTR, $32
-
-DATA masks<>+0(SB)/2, $0x0000
-DATA masks<>+2(SB)/2, $0x0001
-DATA masks<>+4(SB)/2, $0x0003
-DATA masks<>+6(SB)/2, $0x0007
-DATA masks<>+8(SB)/2, $0x000f
-DATA masks<>+10(SB)/2, $0x001f
-DATA masks<>+12(SB)/2, $0x003f
-DATA masks<>+14(SB)/2, $0x007f
-DATA masks<>+16(SB)/2, $0x00ff
-DATA masks<>+18(SB)/2, $0x01ff
-DATA masks<>+20(SB)/2, $0x03ff
-DATA masks<>+22(SB)/2, $0x07ff
-DATA masks<>+24(SB)/2, $0x0fff
-DATA masks<>+26(SB)/2, $0x1fff
-DATA masks<>+28(SB)/2, $0x3fff
-DATA masks<>+30(SB)/2, $0x7fff
-DATA masks<>+32(SB)/2, $0xffff
-GLOBL masks<>(SB), RODATA|NOPTR, $34
-
 // func expMinusF32AVX512(dst *float32, x *float32, c float32, n int)
 // Requires: AVX, AVX512F
 TEXT ·expMinusF32AVX512(SB), NOSPLIT, $0-32
@@ -451,6 +161,97 @@ block1End:
 blockDone:
 	VZEROUPPER
 	RET
+
+DATA all32xc2d00000<>+0(SB)/8, $0xc2d00000c2d00000
+DATA all32xc2d00000<>+8(SB)/8, $0xc2d00000c2d00000
+DATA all32xc2d00000<>+16(SB)/8, $0xc2d00000c2d00000
+DATA all32xc2d00000<>+24(SB)/8, $0xc2d00000c2d00000
+GLOBL all32xc2d00000<>(SB), RODATA|NOPTR, $32
+
+DATA all32x42b20000<>+0(SB)/8, $0x42b2000042b20000
+DATA all32x42b20000<>+8(SB)/8, $0x42b2000042b20000
+DATA all32x42b20000<>+16(SB)/8, $0x42b2000042b20000
+DATA all32x42b20000<>+24(SB)/8, $0x42b2000042b20000
+GLOBL all32x42b20000<>(SB), RODATA|NOPTR, $32
+
+DATA all32x3fb8aa3b<>+0(SB)/8, $0x3fb8aa3b3fb8aa3b
+DATA all32x3fb8aa3b<>+8(SB)/8, $0x3fb8aa3b3fb8aa3b
+DATA all32x3fb8aa3b<>+16(SB)/8, $0x3fb8aa3b3fb8aa3b
+DATA all32x3fb8aa3b<>+24(SB)/8, $0x3fb8aa3b3fb8aa3b
+GLOBL all32x3fb8aa3b<>(SB), RODATA|NOPTR, $32
+
+DATA all32x4b400000<>+0(SB)/8, $0x4b4000004b400000
+DATA all32x4b400000<>+8(SB)/8, $0x4b4000004b400000
+DATA all32x4b400000<>+16(SB)/8, $0x4b4000004b400000
+DATA all32x4b400000<>+24(SB)/8, $0x4b4000004b400000
+GLOBL all32x4b400000<>(SB), RODATA|NOPTR, $32
+
+DATA all32x3f317218<>+0(SB)/8, $0x3f3172183f317218
+DATA all32x3f317218<>+8(SB)/8, $0x3f3172183f317218
+DATA all32x3f317218<>+16(SB)/8, $0x3f3172183f317218
+DATA all32x3f317218<>+24(SB)/8, $0x3f3172183f317218
+GLOBL all32x3f317218<>(SB), RODATA|NOPTR, $32
+
+DATA all32xb102e308<>+0(SB)/8, $0xb102e308b102e308
+DATA all32xb102e308<>+8(SB)/8, $0xb102e308b102e308
+DATA all32xb102e308<>+16(SB)/8, $0xb102e308b102e308
+DATA all32xb102e308<>+24(SB)/8, $0xb102e308b102e308
+GLOBL all32xb102e308<>(SB), RODATA|NOPTR, $32
+
+DATA all32x3f800000<>+0(SB)/8, $0x3f8000003f800000
+DATA all32x3f800000<>+8(SB)/8, $0x3f8000003f800000
+DATA all32x3f800000<>+16(SB)/8, $0x3f8000003f800000
+DATA all32x3f800000<>+24(SB)/8, $0x3f8000003f800000
+GLOBL all32x3f800000<>(SB), RODATA|NOPTR, $32
+
+DATA all32x3f000000<>+0(SB)/8, $0x3f0000003f000000
+DATA all32x3f000000<>+8(SB)/8, $0x3f0000003f000000
+DATA all32x3f000000<>+16(SB)/8, $0x3f0000003f000000
+DATA all32x3f000000<>+24(SB)/8, $0x3f0000003f000000
+GLOBL all32x3f000000<>(SB), RODATA|NOPTR, $32
+
+DATA all32x3e2aaa45<>+0(SB)/8, $0x3e2aaa453e2aaa45
+DATA all32x3e2aaa45<>+8(SB)/8, $0x3e2aaa453e2aaa45
+DATA all32x3e2aaa45<>+16(SB)/8, $0x3e2aaa453e2aaa45
+DATA all32x3e2aaa45<>+24(SB)/8, $0x3e2aaa453e2aaa45
+GLOBL all32x3e2aaa45<>(SB), RODATA|NOPTR, $32
+
+DATA all32x3d2aaa92<>+0(SB)/8, $0x3d2aaa923d2aaa92
+DATA all32x3d2aaa92<>+8(SB)/8, $0x3d2aaa923d2aaa92
+DATA all32x3d2aaa92<>+16(SB)/8, $0x3d2aaa923d2aaa92
+DATA all32x3d2aaa92<>+24(SB)/8, $0x3d2aaa923d2aaa92
+GLOBL all32x3d2aaa92<>(SB), RODATA|NOPTR, $32
+
+DATA all32x3c091f44<>+0(SB)/8, $0x3c091f443c091f44
+DATA all32x3c091f44<>+8(SB)/8, $0x3c091f443c091f44
+DATA all32x3c091f44<>+16(SB)/8, $0x3c091f443c091f44
+DATA all32x3c091f44<>+24(SB)/8, $0x3c091f443c091f44
+GLOBL all32x3c091f44<>(SB), RODATA|NOPTR, $32
+
+DATA all32x3ab68179<>+0(SB)/8, $0x3ab681793ab68179
+DATA all32x3ab68179<>+8(SB)/8, $0x3ab681793ab68179
+DATA all32x3ab68179<>+16(SB)/8, $0x3ab681793ab68179
+DATA all32x3ab68179<>+24(SB)/8, $0x3ab681793ab68179
+GLOBL all32x3ab68179<>(SB), RODATA|NOPTR, $32
+
+DATA masks<>+0(SB)/2, $0x0000
+DATA masks<>+2(SB)/2, $0x0001
+DATA masks<>+4(SB)/2, $0x0003
+DATA masks<>+6(SB)/2, $0x0007
+DATA masks<>+8(SB)/2, $0x000f
+DATA masks<>+10(SB)/2, $0x001f
+DATA masks<>+12(SB)/2, $0x003f
+DATA masks<>+14(SB)/2, $0x007f
+DATA masks<>+16(SB)/2, $0x00ff
+DATA masks<>+18(SB)/2, $0x01ff
+DATA masks<>+20(SB)/2, $0x03ff
+DATA masks<>+22(SB)/2, $0x07ff
+DATA masks<>+24(SB)/2, $0x0fff
+DATA masks<>+26(SB)/2, $0x1fff
+DATA masks<>+28(SB)/2, $0x3fff
+DATA masks<>+30(SB)/2, $0x7fff
+DATA masks<>+32(SB)/2, $0xffff
+GLOBL masks<>(SB), RODATA|NOPTR, $34
 
 // func expDiffF32AVX512(dst *float32, x *float32, a *float32, b *float32, n int)
 // Requires: AVX, AVX512F
@@ -1205,114 +1006,70 @@ stop:
 	VZEROUPPER
 	RET
 
-DATA all32x7fffffff<>+0(SB)/4, $0x7fffffff
-DATA all32x7fffffff<>+4(SB)/4, $0x7fffffff
-DATA all32x7fffffff<>+8(SB)/4, $0x7fffffff
-DATA all32x7fffffff<>+12(SB)/4, $0x7fffffff
-DATA all32x7fffffff<>+16(SB)/4, $0x7fffffff
-DATA all32x7fffffff<>+20(SB)/4, $0x7fffffff
-DATA all32x7fffffff<>+24(SB)/4, $0x7fffffff
-DATA all32x7fffffff<>+28(SB)/4, $0x7fffffff
+DATA all32x7fffffff<>+0(SB)/8, $0x7fffffff7fffffff
+DATA all32x7fffffff<>+8(SB)/8, $0x7fffffff7fffffff
+DATA all32x7fffffff<>+16(SB)/8, $0x7fffffff7fffffff
+DATA all32x7fffffff<>+24(SB)/8, $0x7fffffff7fffffff
 GLOBL all32x7fffffff<>(SB), RODATA|NOPTR, $32
 
-DATA all32x47800000<>+0(SB)/4, $0x47800000
-DATA all32x47800000<>+4(SB)/4, $0x47800000
-DATA all32x47800000<>+8(SB)/4, $0x47800000
-DATA all32x47800000<>+12(SB)/4, $0x47800000
-DATA all32x47800000<>+16(SB)/4, $0x47800000
-DATA all32x47800000<>+20(SB)/4, $0x47800000
-DATA all32x47800000<>+24(SB)/4, $0x47800000
-DATA all32x47800000<>+28(SB)/4, $0x47800000
+DATA all32x47800000<>+0(SB)/8, $0x4780000047800000
+DATA all32x47800000<>+8(SB)/8, $0x4780000047800000
+DATA all32x47800000<>+16(SB)/8, $0x4780000047800000
+DATA all32x47800000<>+24(SB)/8, $0x4780000047800000
 GLOBL all32x47800000<>(SB), RODATA|NOPTR, $32
 
-DATA all32x3ea2f983<>+0(SB)/4, $0x3ea2f983
-DATA all32x3ea2f983<>+4(SB)/4, $0x3ea2f983
-DATA all32x3ea2f983<>+8(SB)/4, $0x3ea2f983
-DATA all32x3ea2f983<>+12(SB)/4, $0x3ea2f983
-DATA all32x3ea2f983<>+16(SB)/4, $0x3ea2f983
-DATA all32x3ea2f983<>+20(SB)/4, $0x3ea2f983
-DATA all32x3ea2f983<>+24(SB)/4, $0x3ea2f983
-DATA all32x3ea2f983<>+28(SB)/4, $0x3ea2f983
+DATA all32x3ea2f983<>+0(SB)/8, $0x3ea2f9833ea2f983
+DATA all32x3ea2f983<>+8(SB)/8, $0x3ea2f9833ea2f983
+DATA all32x3ea2f983<>+16(SB)/8, $0x3ea2f9833ea2f983
+DATA all32x3ea2f983<>+24(SB)/8, $0x3ea2f9833ea2f983
 GLOBL all32x3ea2f983<>(SB), RODATA|NOPTR, $32
 
-DATA all32xbf800000<>+0(SB)/4, $0xbf800000
-DATA all32xbf800000<>+4(SB)/4, $0xbf800000
-DATA all32xbf800000<>+8(SB)/4, $0xbf800000
-DATA all32xbf800000<>+12(SB)/4, $0xbf800000
-DATA all32xbf800000<>+16(SB)/4, $0xbf800000
-DATA all32xbf800000<>+20(SB)/4, $0xbf800000
-DATA all32xbf800000<>+24(SB)/4, $0xbf800000
-DATA all32xbf800000<>+28(SB)/4, $0xbf800000
+DATA all32xbf800000<>+0(SB)/8, $0xbf800000bf800000
+DATA all32xbf800000<>+8(SB)/8, $0xbf800000bf800000
+DATA all32xbf800000<>+16(SB)/8, $0xbf800000bf800000
+DATA all32xbf800000<>+24(SB)/8, $0xbf800000bf800000
 GLOBL all32xbf800000<>(SB), RODATA|NOPTR, $32
 
-DATA all32x40490fdb<>+0(SB)/4, $0x40490fdb
-DATA all32x40490fdb<>+4(SB)/4, $0x40490fdb
-DATA all32x40490fdb<>+8(SB)/4, $0x40490fdb
-DATA all32x40490fdb<>+12(SB)/4, $0x40490fdb
-DATA all32x40490fdb<>+16(SB)/4, $0x40490fdb
-DATA all32x40490fdb<>+20(SB)/4, $0x40490fdb
-DATA all32x40490fdb<>+24(SB)/4, $0x40490fdb
-DATA all32x40490fdb<>+28(SB)/4, $0x40490fdb
+DATA all32x40490fdb<>+0(SB)/8, $0x40490fdb40490fdb
+DATA all32x40490fdb<>+8(SB)/8, $0x40490fdb40490fdb
+DATA all32x40490fdb<>+16(SB)/8, $0x40490fdb40490fdb
+DATA all32x40490fdb<>+24(SB)/8, $0x40490fdb40490fdb
 GLOBL all32x40490fdb<>(SB), RODATA|NOPTR, $32
 
-DATA all32xb3bbbd2e<>+0(SB)/4, $0xb3bbbd2e
-DATA all32xb3bbbd2e<>+4(SB)/4, $0xb3bbbd2e
-DATA all32xb3bbbd2e<>+8(SB)/4, $0xb3bbbd2e
-DATA all32xb3bbbd2e<>+12(SB)/4, $0xb3bbbd2e
-DATA all32xb3bbbd2e<>+16(SB)/4, $0xb3bbbd2e
-DATA all32xb3bbbd2e<>+20(SB)/4, $0xb3bbbd2e
-DATA all32xb3bbbd2e<>+24(SB)/4, $0xb3bbbd2e
-DATA all32xb3bbbd2e<>+28(SB)/4, $0xb3bbbd2e
+DATA all32xb3bbbd2e<>+0(SB)/8, $0xb3bbbd2eb3bbbd2e
+DATA all32xb3bbbd2e<>+8(SB)/8, $0xb3bbbd2eb3bbbd2e
+DATA all32xb3bbbd2e<>+16(SB)/8, $0xb3bbbd2eb3bbbd2e
+DATA all32xb3bbbd2e<>+24(SB)/8, $0xb3bbbd2eb3bbbd2e
 GLOBL all32xb3bbbd2e<>(SB), RODATA|NOPTR, $32
 
-DATA all32xa7772ced<>+0(SB)/4, $0xa7772ced
-DATA all32xa7772ced<>+4(SB)/4, $0xa7772ced
-DATA all32xa7772ced<>+8(SB)/4, $0xa7772ced
-DATA all32xa7772ced<>+12(SB)/4, $0xa7772ced
-DATA all32xa7772ced<>+16(SB)/4, $0xa7772ced
-DATA all32xa7772ced<>+20(SB)/4, $0xa7772ced
-DATA all32xa7772ced<>+24(SB)/4, $0xa7772ced
-DATA all32xa7772ced<>+28(SB)/4, $0xa7772ced
+DATA all32xa7772ced<>+0(SB)/8, $0xa7772ceda7772ced
+DATA all32xa7772ced<>+8(SB)/8, $0xa7772ceda7772ced
+DATA all32xa7772ced<>+16(SB)/8, $0xa7772ceda7772ced
+DATA all32xa7772ced<>+24(SB)/8, $0xa7772ceda7772ced
 GLOBL all32xa7772ced<>(SB), RODATA|NOPTR, $32
 
-DATA all32xbe2aaaa6<>+0(SB)/4, $0xbe2aaaa6
-DATA all32xbe2aaaa6<>+4(SB)/4, $0xbe2aaaa6
-DATA all32xbe2aaaa6<>+8(SB)/4, $0xbe2aaaa6
-DATA all32xbe2aaaa6<>+12(SB)/4, $0xbe2aaaa6
-DATA all32xbe2aaaa6<>+16(SB)/4, $0xbe2aaaa6
-DATA all32xbe2aaaa6<>+20(SB)/4, $0xbe2aaaa6
-DATA all32xbe2aaaa6<>+24(SB)/4, $0xbe2aaaa6
-DATA all32xbe2aaaa6<>+28(SB)/4, $0xbe2aaaa6
+DATA all32xbe2aaaa6<>+0(SB)/8, $0xbe2aaaa6be2aaaa6
+DATA all32xbe2aaaa6<>+8(SB)/8, $0xbe2aaaa6be2aaaa6
+DATA all32xbe2aaaa6<>+16(SB)/8, $0xbe2aaaa6be2aaaa6
+DATA all32xbe2aaaa6<>+24(SB)/8, $0xbe2aaaa6be2aaaa6
 GLOBL all32xbe2aaaa6<>(SB), RODATA|NOPTR, $32
 
-DATA all32x3c088769<>+0(SB)/4, $0x3c088769
-DATA all32x3c088769<>+4(SB)/4, $0x3c088769
-DATA all32x3c088769<>+8(SB)/4, $0x3c088769
-DATA all32x3c088769<>+12(SB)/4, $0x3c088769
-DATA all32x3c088769<>+16(SB)/4, $0x3c088769
-DATA all32x3c088769<>+20(SB)/4, $0x3c088769
-DATA all32x3c088769<>+24(SB)/4, $0x3c088769
-DATA all32x3c088769<>+28(SB)/4, $0x3c088769
+DATA all32x3c088769<>+0(SB)/8, $0x3c0887693c088769
+DATA all32x3c088769<>+8(SB)/8, $0x3c0887693c088769
+DATA all32x3c088769<>+16(SB)/8, $0x3c0887693c088769
+DATA all32x3c088769<>+24(SB)/8, $0x3c0887693c088769
 GLOBL all32x3c088769<>(SB), RODATA|NOPTR, $32
 
-DATA all32xb94fb744<>+0(SB)/4, $0xb94fb744
-DATA all32xb94fb744<>+4(SB)/4, $0xb94fb744
-DATA all32xb94fb744<>+8(SB)/4, $0xb94fb744
-DATA all32xb94fb744<>+12(SB)/4, $0xb94fb744
-DATA all32xb94fb744<>+16(SB)/4, $0xb94fb744
-DATA all32xb94fb744<>+20(SB)/4, $0xb94fb744
-DATA all32xb94fb744<>+24(SB)/4, $0xb94fb744
-DATA all32xb94fb744<>+28(SB)/4, $0xb94fb744
+DATA all32xb94fb744<>+0(SB)/8, $0xb94fb744b94fb744
+DATA all32xb94fb744<>+8(SB)/8, $0xb94fb744b94fb744
+DATA all32xb94fb744<>+16(SB)/8, $0xb94fb744b94fb744
+DATA all32xb94fb744<>+24(SB)/8, $0xb94fb744b94fb744
 GLOBL all32xb94fb744<>(SB), RODATA|NOPTR, $32
 
-DATA all32x362ecea2<>+0(SB)/4, $0x362ecea2
-DATA all32x362ecea2<>+4(SB)/4, $0x362ecea2
-DATA all32x362ecea2<>+8(SB)/4, $0x362ecea2
-DATA all32x362ecea2<>+12(SB)/4, $0x362ecea2
-DATA all32x362ecea2<>+16(SB)/4, $0x362ecea2
-DATA all32x362ecea2<>+20(SB)/4, $0x362ecea2
-DATA all32x362ecea2<>+24(SB)/4, $0x362ecea2
-DATA all32x362ecea2<>+28(SB)/4, $0x362ecea2
+DATA all32x362ecea2<>+0(SB)/8, $0x362ecea2362ecea2
+DATA all32x362ecea2<>+8(SB)/8, $0x362ecea2362ecea2
+DATA all32x362ecea2<>+16(SB)/8, $0x362ecea2362ecea2
+DATA all32x362ecea2<>+24(SB)/8, $0x362ecea2362ecea2
 GLOBL all32x362ecea2<>(SB), RODATA|NOPTR, $32
 
 // func sincosF32AVX512(sines *float32, cosines *float32, x *float32, n int) int
@@ -1520,114 +1277,70 @@ stop:
 	VZEROUPPER
 	RET
 
-DATA all32x80000000<>+0(SB)/4, $0x80000000
-DATA all32x80000000<>+4(SB)/4, $0x80000000
-DATA all32x80000000<>+8(SB)/4, $0x80000000
-DATA all32x80000000<>+12(SB)/4, $0x80000000
-DATA all32x80000000<>+16(SB)/4, $0x80000000
-DATA all32x80000000<>+20(SB)/4, $0x80000000
-DATA all32x80000000<>+24(SB)/4, $0x80000000
-DATA all32x80000000<>+28(SB)/4, $0x80000000
+DATA all32x80000000<>+0(SB)/8, $0x8000000080000000
+DATA all32x80000000<>+8(SB)/8, $0x8000000080000000
+DATA all32x80000000<>+16(SB)/8, $0x8000000080000000
+DATA all32x80000000<>+24(SB)/8, $0x8000000080000000
 GLOBL all32x80000000<>(SB), RODATA|NOPTR, $32
 
-DATA all32x3f22f983<>+0(SB)/4, $0x3f22f983
-DATA all32x3f22f983<>+4(SB)/4, $0x3f22f983
-DATA all32x3f22f983<>+8(SB)/4, $0x3f22f983
-DATA all32x3f22f983<>+12(SB)/4, $0x3f22f983
-DATA all32x3f22f983<>+16(SB)/4, $0x3f22f983
-DATA all32x3f22f983<>+20(SB)/4, $0x3f22f983
-DATA all32x3f22f983<>+24(SB)/4, $0x3f22f983
-DATA all32x3f22f983<>+28(SB)/4, $0x3f22f983
+DATA all32x3f22f983<>+0(SB)/8, $0x3f22f9833f22f983
+DATA all32x3f22f983<>+8(SB)/8, $0x3f22f9833f22f983
+DATA all32x3f22f983<>+16(SB)/8, $0x3f22f9833f22f983
+DATA all32x3f22f983<>+24(SB)/8, $0x3f22f9833f22f983
 GLOBL all32x3f22f983<>(SB), RODATA|NOPTR, $32
 
-DATA all32x3fc90fdb<>+0(SB)/4, $0x3fc90fdb
-DATA all32x3fc90fdb<>+4(SB)/4, $0x3fc90fdb
-DATA all32x3fc90fdb<>+8(SB)/4, $0x3fc90fdb
-DATA all32x3fc90fdb<>+12(SB)/4, $0x3fc90fdb
-DATA all32x3fc90fdb<>+16(SB)/4, $0x3fc90fdb
-DATA all32x3fc90fdb<>+20(SB)/4, $0x3fc90fdb
-DATA all32x3fc90fdb<>+24(SB)/4, $0x3fc90fdb
-DATA all32x3fc90fdb<>+28(SB)/4, $0x3fc90fdb
+DATA all32x3fc90fdb<>+0(SB)/8, $0x3fc90fdb3fc90fdb
+DATA all32x3fc90fdb<>+8(SB)/8, $0x3fc90fdb3fc90fdb
+DATA all32x3fc90fdb<>+16(SB)/8, $0x3fc90fdb3fc90fdb
+DATA all32x3fc90fdb<>+24(SB)/8, $0x3fc90fdb3fc90fdb
 GLOBL all32x3fc90fdb<>(SB), RODATA|NOPTR, $32
 
-DATA all32xb33bbd2e<>+0(SB)/4, $0xb33bbd2e
-DATA all32xb33bbd2e<>+4(SB)/4, $0xb33bbd2e
-DATA all32xb33bbd2e<>+8(SB)/4, $0xb33bbd2e
-DATA all32xb33bbd2e<>+12(SB)/4, $0xb33bbd2e
-DATA all32xb33bbd2e<>+16(SB)/4, $0xb33bbd2e
-DATA all32xb33bbd2e<>+20(SB)/4, $0xb33bbd2e
-DATA all32xb33bbd2e<>+24(SB)/4, $0xb33bbd2e
-DATA all32xb33bbd2e<>+28(SB)/4, $0xb33bbd2e
+DATA all32xb33bbd2e<>+0(SB)/8, $0xb33bbd2eb33bbd2e
+DATA all32xb33bbd2e<>+8(SB)/8, $0xb33bbd2eb33bbd2e
+DATA all32xb33bbd2e<>+16(SB)/8, $0xb33bbd2eb33bbd2e
+DATA all32xb33bbd2e<>+24(SB)/8, $0xb33bbd2eb33bbd2e
 GLOBL all32xb33bbd2e<>(SB), RODATA|NOPTR, $32
 
-DATA all32xa6f72ced<>+0(SB)/4, $0xa6f72ced
-DATA all32xa6f72ced<>+4(SB)/4, $0xa6f72ced
-DATA all32xa6f72ced<>+8(SB)/4, $0xa6f72ced
-DATA all32xa6f72ced<>+12(SB)/4, $0xa6f72ced
-DATA all32xa6f72ced<>+16(SB)/4, $0xa6f72ced
-DATA all32xa6f72ced<>+20(SB)/4, $0xa6f72ced
-DATA all32xa6f72ced<>+24(SB)/4, $0xa6f72ced
-DATA all32xa6f72ced<>+28(SB)/4, $0xa6f72ced
+DATA all32xa6f72ced<>+0(SB)/8, $0xa6f72ceda6f72ced
+DATA all32xa6f72ced<>+8(SB)/8, $0xa6f72ceda6f72ced
+DATA all32xa6f72ced<>+16(SB)/8, $0xa6f72ceda6f72ced
+DATA all32xa6f72ced<>+24(SB)/8, $0xa6f72ceda6f72ced
 GLOBL all32xa6f72ced<>(SB), RODATA|NOPTR, $32
 
-DATA all32xbe2aaaa2<>+0(SB)/4, $0xbe2aaaa2
-DATA all32xbe2aaaa2<>+4(SB)/4, $0xbe2aaaa2
-DATA all32xbe2aaaa2<>+8(SB)/4, $0xbe2aaaa2
-DATA all32xbe2aaaa2<>+12(SB)/4, $0xbe2aaaa2
-DATA all32xbe2aaaa2<>+16(SB)/4, $0xbe2aaaa2
-DATA all32xbe2aaaa2<>+20(SB)/4, $0xbe2aaaa2
-DATA all32xbe2aaaa2<>+24(SB)/4, $0xbe2aaaa2
-DATA all32xbe2aaaa2<>+28(SB)/4, $0xbe2aaaa2
+DATA all32xbe2aaaa2<>+0(SB)/8, $0xbe2aaaa2be2aaaa2
+DATA all32xbe2aaaa2<>+8(SB)/8, $0xbe2aaaa2be2aaaa2
+DATA all32xbe2aaaa2<>+16(SB)/8, $0xbe2aaaa2be2aaaa2
+DATA all32xbe2aaaa2<>+24(SB)/8, $0xbe2aaaa2be2aaaa2
 GLOBL all32xbe2aaaa2<>(SB), RODATA|NOPTR, $32
 
-DATA all32x3c08835c<>+0(SB)/4, $0x3c08835c
-DATA all32x3c08835c<>+4(SB)/4, $0x3c08835c
-DATA all32x3c08835c<>+8(SB)/4, $0x3c08835c
-DATA all32x3c08835c<>+12(SB)/4, $0x3c08835c
-DATA all32x3c08835c<>+16(SB)/4, $0x3c08835c
-DATA all32x3c08835c<>+20(SB)/4, $0x3c08835c
-DATA all32x3c08835c<>+24(SB)/4, $0x3c08835c
-DATA all32x3c08835c<>+28(SB)/4, $0x3c08835c
+DATA all32x3c08835c<>+0(SB)/8, $0x3c08835c3c08835c
+DATA all32x3c08835c<>+8(SB)/8, $0x3c08835c3c08835c
+DATA all32x3c08835c<>+16(SB)/8, $0x3c08835c3c08835c
+DATA all32x3c08835c<>+24(SB)/8, $0x3c08835c3c08835c
 GLOBL all32x3c08835c<>(SB), RODATA|NOPTR, $32
 
-DATA all32xb94c8a5c<>+0(SB)/4, $0xb94c8a5c
-DATA all32xb94c8a5c<>+4(SB)/4, $0xb94c8a5c
-DATA all32xb94c8a5c<>+8(SB)/4, $0xb94c8a5c
-DATA all32xb94c8a5c<>+12(SB)/4, $0xb94c8a5c
-DATA all32xb94c8a5c<>+16(SB)/4, $0xb94c8a5c
-DATA all32xb94c8a5c<>+20(SB)/4, $0xb94c8a5c
-DATA all32xb94c8a5c<>+24(SB)/4, $0xb94c8a5c
-DATA all32xb94c8a5c<>+28(SB)/4, $0xb94c8a5c
+DATA all32xb94c8a5c<>+0(SB)/8, $0xb94c8a5cb94c8a5c
+DATA all32xb94c8a5c<>+8(SB)/8, $0xb94c8a5cb94c8a5c
+DATA all32xb94c8a5c<>+16(SB)/8, $0xb94c8a5cb94c8a5c
+DATA all32xb94c8a5c<>+24(SB)/8, $0xb94c8a5cb94c8a5c
 GLOBL all32xb94c8a5c<>(SB), RODATA|NOPTR, $32
 
-DATA all32x3d2aaaa4<>+0(SB)/4, $0x3d2aaaa4
-DATA all32x3d2aaaa4<>+4(SB)/4, $0x3d2aaaa4
-DATA all32x3d2aaaa4<>+8(SB)/4, $0x3d2aaaa4
-DATA all32x3d2aaaa4<>+12(SB)/4, $0x3d2aaaa4
-DATA all32x3d2aaaa4<>+16(SB)/4, $0x3d2aaaa4
-DATA all32x3d2aaaa4<>+20(SB)/4, $0x3d2aaaa4
-DATA all32x3d2aaaa4<>+24(SB)/4, $0x3d2aaaa4
-DATA all32x3d2aaaa4<>+28(SB)/4, $0x3d2aaaa4
+DATA all32x3d2aaaa4<>+0(SB)/8, $0x3d2aaaa43d2aaaa4
+DATA all32x3d2aaaa4<>+8(SB)/8, $0x3d2aaaa43d2aaaa4
+DATA all32x3d2aaaa4<>+16(SB)/8, $0x3d2aaaa43d2aaaa4
+DATA all32x3d2aaaa4<>+24(SB)/8, $0x3d2aaaa43d2aaaa4
 GLOBL all32x3d2aaaa4<>(SB), RODATA|NOPTR, $32
 
-DATA all32xbab605c4<>+0(SB)/4, $0xbab605c4
-DATA all32xbab605c4<>+4(SB)/4, $0xbab605c4
-DATA all32xbab605c4<>+8(SB)/4, $0xbab605c4
-DATA all32xbab605c4<>+12(SB)/4, $0xbab605c4
-DATA all32xbab605c4<>+16(SB)/4, $0xbab605c4
-DATA all32xbab605c4<>+20(SB)/4, $0xbab605c4
-DATA all32xbab605c4<>+24(SB)/4, $0xbab605c4
-DATA all32xbab605c4<>+28(SB)/4, $0xbab605c4
+DATA all32xbab605c4<>+0(SB)/8, $0xbab605c4bab605c4
+DATA all32xbab605c4<>+8(SB)/8, $0xbab605c4bab605c4
+DATA all32xbab605c4<>+16(SB)/8, $0xbab605c4bab605c4
+DATA all32xbab605c4<>+24(SB)/8, $0xbab605c4bab605c4
 GLOBL all32xbab605c4<>(SB), RODATA|NOPTR, $32
 
-DATA all32x37ccdd36<>+0(SB)/4, $0x37ccdd36
-DATA all32x37ccdd36<>+4(SB)/4, $0x37ccdd36
-DATA all32x37ccdd36<>+8(SB)/4, $0x37ccdd36
-DATA all32x37ccdd36<>+12(SB)/4, $0x37ccdd36
-DATA all32x37ccdd36<>+16(SB)/4, $0x37ccdd36
-DATA all32x37ccdd36<>+20(SB)/4, $0x37ccdd36
-DATA all32x37ccdd36<>+24(SB)/4, $0x37ccdd36
-DATA all32x37ccdd36<>+28(SB)/4, $0x37ccdd36
+DATA all32x37ccdd36<>+0(SB)/8, $0x37ccdd3637ccdd36
+DATA all32x37ccdd36<>+8(SB)/8, $0x37ccdd3637ccdd36
+DATA all32x37ccdd36<>+16(SB)/8, $0x37ccdd3637ccdd36
+DATA all32x37ccdd36<>+24(SB)/8, $0x37ccdd3637ccdd36
 GLOBL all32x37ccdd36<>(SB), RODATA|NOPTR, $32
 
 // func logELUF32AVX512(dst *float32, x *float32, n int)
@@ -1852,452 +1565,83 @@ blockDone:
 	VZEROUPPER
 	RET
 
-DATA all32x004afb0d<>+0(SB)/4, $0x004afb0d
-DATA all32x004afb0d<>+4(SB)/4, $0x004afb0d
-DATA all32x004afb0d<>+8(SB)/4, $0x004afb0d
-DATA all32x004afb0d<>+12(SB)/4, $0x004afb0d
-DATA all32x004afb0d<>+16(SB)/4, $0x004afb0d
-DATA all32x004afb0d<>+20(SB)/4, $0x004afb0d
-DATA all32x004afb0d<>+24(SB)/4, $0x004afb0d
-DATA all32x004afb0d<>+28(SB)/4, $0x004afb0d
+DATA all32x004afb0d<>+0(SB)/8, $0x004afb0d004afb0d
+DATA all32x004afb0d<>+8(SB)/8, $0x004afb0d004afb0d
+DATA all32x004afb0d<>+16(SB)/8, $0x004afb0d004afb0d
+DATA all32x004afb0d<>+24(SB)/8, $0x004afb0d004afb0d
 GLOBL all32x004afb0d<>(SB), RODATA|NOPTR, $32
 
-DATA all32x00000100<>+0(SB)/4, $0x00000100
-DATA all32x00000100<>+4(SB)/4, $0x00000100
-DATA all32x00000100<>+8(SB)/4, $0x00000100
-DATA all32x00000100<>+12(SB)/4, $0x00000100
-DATA all32x00000100<>+16(SB)/4, $0x00000100
-DATA all32x00000100<>+20(SB)/4, $0x00000100
-DATA all32x00000100<>+24(SB)/4, $0x00000100
-DATA all32x00000100<>+28(SB)/4, $0x00000100
+DATA all32x00000100<>+0(SB)/8, $0x0000010000000100
+DATA all32x00000100<>+8(SB)/8, $0x0000010000000100
+DATA all32x00000100<>+16(SB)/8, $0x0000010000000100
+DATA all32x00000100<>+24(SB)/8, $0x0000010000000100
 GLOBL all32x00000100<>(SB), RODATA|NOPTR, $32
 
-DATA all32x3e800000<>+0(SB)/4, $0x3e800000
-DATA all32x3e800000<>+4(SB)/4, $0x3e800000
-DATA all32x3e800000<>+8(SB)/4, $0x3e800000
-DATA all32x3e800000<>+12(SB)/4, $0x3e800000
-DATA all32x3e800000<>+16(SB)/4, $0x3e800000
-DATA all32x3e800000<>+20(SB)/4, $0x3e800000
-DATA all32x3e800000<>+24(SB)/4, $0x3e800000
-DATA all32x3e800000<>+28(SB)/4, $0x3e800000
+DATA all32x3e800000<>+0(SB)/8, $0x3e8000003e800000
+DATA all32x3e800000<>+8(SB)/8, $0x3e8000003e800000
+DATA all32x3e800000<>+16(SB)/8, $0x3e8000003e800000
+DATA all32x3e800000<>+24(SB)/8, $0x3e8000003e800000
 GLOBL all32x3e800000<>(SB), RODATA|NOPTR, $32
 
-DATA all32x40000000<>+0(SB)/4, $0x40000000
-DATA all32x40000000<>+4(SB)/4, $0x40000000
-DATA all32x40000000<>+8(SB)/4, $0x40000000
-DATA all32x40000000<>+12(SB)/4, $0x40000000
-DATA all32x40000000<>+16(SB)/4, $0x40000000
-DATA all32x40000000<>+20(SB)/4, $0x40000000
-DATA all32x40000000<>+24(SB)/4, $0x40000000
-DATA all32x40000000<>+28(SB)/4, $0x40000000
+DATA all32x40000000<>+0(SB)/8, $0x4000000040000000
+DATA all32x40000000<>+8(SB)/8, $0x4000000040000000
+DATA all32x40000000<>+16(SB)/8, $0x4000000040000000
+DATA all32x40000000<>+24(SB)/8, $0x4000000040000000
 GLOBL all32x40000000<>(SB), RODATA|NOPTR, $32
 
-DATA all32x4b000000<>+0(SB)/4, $0x4b000000
-DATA all32x4b000000<>+4(SB)/4, $0x4b000000
-DATA all32x4b000000<>+8(SB)/4, $0x4b000000
-DATA all32x4b000000<>+12(SB)/4, $0x4b000000
-DATA all32x4b000000<>+16(SB)/4, $0x4b000000
-DATA all32x4b000000<>+20(SB)/4, $0x4b000000
-DATA all32x4b000000<>+24(SB)/4, $0x4b000000
-DATA all32x4b000000<>+28(SB)/4, $0x4b000000
+DATA all32x4b000000<>+0(SB)/8, $0x4b0000004b000000
+DATA all32x4b000000<>+8(SB)/8, $0x4b0000004b000000
+DATA all32x4b000000<>+16(SB)/8, $0x4b0000004b000000
+DATA all32x4b000000<>+24(SB)/8, $0x4b0000004b000000
 GLOBL all32x4b000000<>(SB), RODATA|NOPTR, $32
 
-DATA all32x4b00007f<>+0(SB)/4, $0x4b00007f
-DATA all32x4b00007f<>+4(SB)/4, $0x4b00007f
-DATA all32x4b00007f<>+8(SB)/4, $0x4b00007f
-DATA all32x4b00007f<>+12(SB)/4, $0x4b00007f
-DATA all32x4b00007f<>+16(SB)/4, $0x4b00007f
-DATA all32x4b00007f<>+20(SB)/4, $0x4b00007f
-DATA all32x4b00007f<>+24(SB)/4, $0x4b00007f
-DATA all32x4b00007f<>+28(SB)/4, $0x4b00007f
+DATA all32x4b00007f<>+0(SB)/8, $0x4b00007f4b00007f
+DATA all32x4b00007f<>+8(SB)/8, $0x4b00007f4b00007f
+DATA all32x4b00007f<>+16(SB)/8, $0x4b00007f4b00007f
+DATA all32x4b00007f<>+24(SB)/8, $0x4b00007f4b00007f
 GLOBL all32x4b00007f<>(SB), RODATA|NOPTR, $32
 
-DATA all32x3f2aaaaa<>+0(SB)/4, $0x3f2aaaaa
-DATA all32x3f2aaaaa<>+4(SB)/4, $0x3f2aaaaa
-DATA all32x3f2aaaaa<>+8(SB)/4, $0x3f2aaaaa
-DATA all32x3f2aaaaa<>+12(SB)/4, $0x3f2aaaaa
-DATA all32x3f2aaaaa<>+16(SB)/4, $0x3f2aaaaa
-DATA all32x3f2aaaaa<>+20(SB)/4, $0x3f2aaaaa
-DATA all32x3f2aaaaa<>+24(SB)/4, $0x3f2aaaaa
-DATA all32x3f2aaaaa<>+28(SB)/4, $0x3f2aaaaa
+DATA all32x3f2aaaaa<>+0(SB)/8, $0x3f2aaaaa3f2aaaaa
+DATA all32x3f2aaaaa<>+8(SB)/8, $0x3f2aaaaa3f2aaaaa
+DATA all32x3f2aaaaa<>+16(SB)/8, $0x3f2aaaaa3f2aaaaa
+DATA all32x3f2aaaaa<>+24(SB)/8, $0x3f2aaaaa3f2aaaaa
 GLOBL all32x3f2aaaaa<>(SB), RODATA|NOPTR, $32
 
-DATA all32x3ecccd45<>+0(SB)/4, $0x3ecccd45
-DATA all32x3ecccd45<>+4(SB)/4, $0x3ecccd45
-DATA all32x3ecccd45<>+8(SB)/4, $0x3ecccd45
-DATA all32x3ecccd45<>+12(SB)/4, $0x3ecccd45
-DATA all32x3ecccd45<>+16(SB)/4, $0x3ecccd45
-DATA all32x3ecccd45<>+20(SB)/4, $0x3ecccd45
-DATA all32x3ecccd45<>+24(SB)/4, $0x3ecccd45
-DATA all32x3ecccd45<>+28(SB)/4, $0x3ecccd45
+DATA all32x3ecccd45<>+0(SB)/8, $0x3ecccd453ecccd45
+DATA all32x3ecccd45<>+8(SB)/8, $0x3ecccd453ecccd45
+DATA all32x3ecccd45<>+16(SB)/8, $0x3ecccd453ecccd45
+DATA all32x3ecccd45<>+24(SB)/8, $0x3ecccd453ecccd45
 GLOBL all32x3ecccd45<>(SB), RODATA|NOPTR, $32
 
-DATA all32x3e921a7a<>+0(SB)/4, $0x3e921a7a
-DATA all32x3e921a7a<>+4(SB)/4, $0x3e921a7a
-DATA all32x3e921a7a<>+8(SB)/4, $0x3e921a7a
-DATA all32x3e921a7a<>+12(SB)/4, $0x3e921a7a
-DATA all32x3e921a7a<>+16(SB)/4, $0x3e921a7a
-DATA all32x3e921a7a<>+20(SB)/4, $0x3e921a7a
-DATA all32x3e921a7a<>+24(SB)/4, $0x3e921a7a
-DATA all32x3e921a7a<>+28(SB)/4, $0x3e921a7a
+DATA all32x3e921a7a<>+0(SB)/8, $0x3e921a7a3e921a7a
+DATA all32x3e921a7a<>+8(SB)/8, $0x3e921a7a3e921a7a
+DATA all32x3e921a7a<>+16(SB)/8, $0x3e921a7a3e921a7a
+DATA all32x3e921a7a<>+24(SB)/8, $0x3e921a7a3e921a7a
 GLOBL all32x3e921a7a<>(SB), RODATA|NOPTR, $32
 
-DATA all32x3e71c8fc<>+0(SB)/4, $0x3e71c8fc
-DATA all32x3e71c8fc<>+4(SB)/4, $0x3e71c8fc
-DATA all32x3e71c8fc<>+8(SB)/4, $0x3e71c8fc
-DATA all32x3e71c8fc<>+12(SB)/4, $0x3e71c8fc
-DATA all32x3e71c8fc<>+16(SB)/4, $0x3e71c8fc
-DATA all32x3e71c8fc<>+20(SB)/4, $0x3e71c8fc
-DATA all32x3e71c8fc<>+24(SB)/4, $0x3e71c8fc
-DATA all32x3e71c8fc<>+28(SB)/4, $0x3e71c8fc
+DATA all32x3e71c8fc<>+0(SB)/8, $0x3e71c8fc3e71c8fc
+DATA all32x3e71c8fc<>+8(SB)/8, $0x3e71c8fc3e71c8fc
+DATA all32x3e71c8fc<>+16(SB)/8, $0x3e71c8fc3e71c8fc
+DATA all32x3e71c8fc<>+24(SB)/8, $0x3e71c8fc3e71c8fc
 GLOBL all32x3e71c8fc<>(SB), RODATA|NOPTR, $32
 
-DATA all32x7f800000<>+0(SB)/4, $0x7f800000
-DATA all32x7f800000<>+4(SB)/4, $0x7f800000
-DATA all32x7f800000<>+8(SB)/4, $0x7f800000
-DATA all32x7f800000<>+12(SB)/4, $0x7f800000
-DATA all32x7f800000<>+16(SB)/4, $0x7f800000
-DATA all32x7f800000<>+20(SB)/4, $0x7f800000
-DATA all32x7f800000<>+24(SB)/4, $0x7f800000
-DATA all32x7f800000<>+28(SB)/4, $0x7f800000
+DATA all32x7f800000<>+0(SB)/8, $0x7f8000007f800000
+DATA all32x7f800000<>+8(SB)/8, $0x7f8000007f800000
+DATA all32x7f800000<>+16(SB)/8, $0x7f8000007f800000
+DATA all32x7f800000<>+24(SB)/8, $0x7f8000007f800000
 GLOBL all32x7f800000<>(SB), RODATA|NOPTR, $32
 
-DATA all32xff800000<>+0(SB)/4, $0xff800000
-DATA all32xff800000<>+4(SB)/4, $0xff800000
-DATA all32xff800000<>+8(SB)/4, $0xff800000
-DATA all32xff800000<>+12(SB)/4, $0xff800000
-DATA all32xff800000<>+16(SB)/4, $0xff800000
-DATA all32xff800000<>+20(SB)/4, $0xff800000
-DATA all32xff800000<>+24(SB)/4, $0xff800000
-DATA all32xff800000<>+28(SB)/4, $0xff800000
+DATA all32xff800000<>+0(SB)/8, $0xff800000ff800000
+DATA all32xff800000<>+8(SB)/8, $0xff800000ff800000
+DATA all32xff800000<>+16(SB)/8, $0xff800000ff800000
+DATA all32xff800000<>+24(SB)/8, $0xff800000ff800000
 GLOBL all32xff800000<>(SB), RODATA|NOPTR, $32
 
-DATA all32x7fc00000<>+0(SB)/4, $0x7fc00000
-DATA all32x7fc00000<>+4(SB)/4, $0x7fc00000
-DATA all32x7fc00000<>+8(SB)/4, $0x7fc00000
-DATA all32x7fc00000<>+12(SB)/4, $0x7fc00000
-DATA all32x7fc00000<>+16(SB)/4, $0x7fc00000
-DATA all32x7fc00000<>+20(SB)/4, $0x7fc00000
-DATA all32x7fc00000<>+24(SB)/4, $0x7fc00000
-DATA all32x7fc00000<>+28(SB)/4, $0x7fc00000
+DATA all32x7fc00000<>+0(SB)/8, $0x7fc000007fc00000
+DATA all32x7fc00000<>+8(SB)/8, $0x7fc000007fc00000
+DATA all32x7fc00000<>+16(SB)/8, $0x7fc000007fc00000
+DATA all32x7fc00000<>+24(SB)/8, $0x7fc000007fc00000
 GLOBL all32x7fc00000<>(SB), RODATA|NOPTR, $32
-
-// func affineF32AVX512(dst *float32, x *float32, a float32, b float32, n int)
-// Requires: AVX, AVX512F
-TEXT ·affineF32AVX512(SB), NOSPLIT, $0-32
-	MOVQ         dst+0(FP), AX
-	MOVQ         x+8(FP), CX
-	MOVQ         n+24(FP), DX
-	VBROADCASTSS a+16(FP), Z0
-	VBROADCASTSS b+20(FP), Z1
-	XORQ         BX, BX
-	SUBQ         $0x00000040, DX
-	JLT          block0End
-
-block0:
-	VMOVUPS (CX)(BX*1), Z2
-	VMOVUPS 64(CX)(BX*1), Z3
-	VMOVUPS 128(CX)(BX*1), Z4
-	VMOVUPS 192(CX)(BX*1), Z5
-	VMULPS  Z0, Z2, Z2
-	VMULPS  Z0, Z3, Z3
-	VMULPS  Z0, Z4, Z4
-	VMULPS  Z0, Z5, Z5
-	VADDPS  Z1, Z2, Z2
-	VADDPS  Z1, Z3, Z3
-	VADDPS  Z1, Z4, Z4
-	VADDPS  Z1, Z5, Z5
-	VMOVUPS Z2, (AX)(BX*1)
-	VMOVUPS Z3, 64(AX)(BX*1)
-	VMOVUPS Z4, 128(AX)(BX*1)
-	VMOVUPS Z5, 192(AX)(BX*1)
-	ADDQ    $0x00000100, BX
-	SUBQ    $0x00000040, DX
-	JGE     block0
-
-block0End:
-	ADDQ $0x00000040, DX
-	SUBQ $0x00000010, DX
-	JLT  block1End
-
-block1:
-	VMOVUPS (CX)(BX*1), Z2
-	VMULPS  Z0, Z2, Z2
-	VADDPS  Z1, Z2, Z2
-	VMOVUPS Z2, (AX)(BX*1)
-	ADDQ    $0x00000040, BX
-	SUBQ    $0x00000010, DX
-	JGE     block1
-
-block1End:
-	ADDQ      $0x00000010, DX
-	TESTQ     DX, DX
-	JZ        blockDone
-	LEAQ      masks<>+0(SB), SI
-	KMOVW     (SI)(DX*2), K1
-	VMOVUPS.Z (CX)(BX*1), K1, Z2
-	VMULPS    Z0, Z2, Z2
-	VADDPS    Z1, Z2, Z2
-	VMOVUPS   Z2, K1, (AX)(BX*1)
-
-blockDone:
-	VZEROUPPER
-	RET
-
-// func affineEachF32AVX512(x *float32, a float32, b *float32, c float32, n int)
-// Requires: AVX, AVX512F
-TEXT ·affineEachF32AVX512(SB), NOSPLIT, $0-40
-	MOVQ         x+0(FP), AX
-	MOVQ         n+32(FP), CX
-	VBROADCASTSS a+8(FP), Z0
-	MOVQ         b+16(FP), DX
-	VBROADCASTSS c+24(FP), Z1
-	XORQ         BX, BX
-	SUBQ         $0x00000040, CX
-	JLT          block0End
-
-block0:
-	VMOVUPS (AX)(BX*1), Z2
-	VMOVUPS 64(AX)(BX*1), Z3
-	VMOVUPS 128(AX)(BX*1), Z4
-	VMOVUPS 192(AX)(BX*1), Z5
-	VMOVUPS (DX)(BX*1), Z6
-	VMOVUPS 64(DX)(BX*1), Z7
-	VMOVUPS 128(DX)(BX*1), Z8
-	VMOVUPS 192(DX)(BX*1), Z9
-	VMULPS  Z0, Z2, Z2
-	VMULPS  Z0, Z3, Z3
-	VMULPS  Z0, Z4, Z4
-	VMULPS  Z0, Z5, Z5
-	VADDPS  Z6, Z2, Z2
-	VADDPS  Z7, Z3, Z3
-	VADDPS  Z8, Z4, Z4
-	VADDPS  Z9, Z5, Z5
-	VADDPS  Z1, Z2, Z2
-	VADDPS  Z1, Z3, Z3
-	VADDPS  Z1, Z4, Z4
-	VADDPS  Z1, Z5, Z5
-	VMOVUPS Z2, (AX)(BX*1)
-	VMOVUPS Z3, 64(AX)(BX*1)
-	VMOVUPS Z4, 128(AX)(BX*1)
-	VMOVUPS Z5, 192(AX)(BX*1)
-	ADDQ    $0x00000100, BX
-	SUBQ    $0x00000040, CX
-	JGE     block0
-
-block0End:
-	ADDQ $0x00000040, CX
-	SUBQ $0x00000010, CX
-	JLT  block1End
-
-block1:
-	VMOVUPS (AX)(BX*1), Z2
-	VMOVUPS (DX)(BX*1), Z3
-	VMULPS  Z0, Z2, Z2
-	VADDPS  Z3, Z2, Z2
-	VADDPS  Z1, Z2, Z2
-	VMOVUPS Z2, (AX)(BX*1)
-	ADDQ    $0x00000040, BX
-	SUBQ    $0x00000010, CX
-	JGE     block1
-
-block1End:
-	ADDQ      $0x00000010, CX
-	TESTQ     CX, CX
-	JZ        blockDone
-	LEAQ      masks<>+0(SB), SI
-	KMOVW     (SI)(CX*2), K1
-	VMOVUPS.Z (AX)(BX*1), K1, Z2
-	VMOVUPS.Z (DX)(BX*1), K1, Z3
-	VMULPS    Z0, Z2, Z2
-	VADDPS    Z3, Z2, Z2
-	VADDPS    Z1, Z2, Z2
-	VMOVUPS   Z2, K1, (AX)(BX*1)
-
-blockDone:
-	VZEROUPPER
-	RET
-
-// func scaleF32AVX512(x *float32, a float32, n int)
-// Requires: AVX, AVX512F
-TEXT ·scaleF32AVX512(SB), NOSPLIT, $0-24
-	MOVQ         x+0(FP), AX
-	MOVQ         n+16(FP), CX
-	VBROADCASTSS a+8(FP), Z0
-	XORQ         DX, DX
-	SUBQ         $0x00000040, CX
-	JLT          block0End
-
-block0:
-	VMOVUPS (AX)(DX*1), Z1
-	VMOVUPS 64(AX)(DX*1), Z2
-	VMOVUPS 128(AX)(DX*1), Z3
-	VMOVUPS 192(AX)(DX*1), Z4
-	VMULPS  Z0, Z1, Z1
-	VMULPS  Z0, Z2, Z2
-	VMULPS  Z0, Z3, Z3
-	VMULPS  Z0, Z4, Z4
-	VMOVUPS Z1, (AX)(DX*1)
-	VMOVUPS Z2, 64(AX)(DX*1)
-	VMOVUPS Z3, 128(AX)(DX*1)
-	VMOVUPS Z4, 192(AX)(DX*1)
-	ADDQ    $0x00000100, DX
-	SUBQ    $0x00000040, CX
-	JGE     block0
-
-block0End:
-	ADDQ $0x00000040, CX
-	SUBQ $0x00000010, CX
-	JLT  block1End
-
-block1:
-	VMOVUPS (AX)(DX*1), Z1
-	VMULPS  Z0, Z1, Z1
-	VMOVUPS Z1, (AX)(DX*1)
-	ADDQ    $0x00000040, DX
-	SUBQ    $0x00000010, CX
-	JGE     block1
-
-block1End:
-	ADDQ      $0x00000010, CX
-	TESTQ     CX, CX
-	JZ        blockDone
-	LEAQ      masks<>+0(SB), BX
-	KMOVW     (BX)(CX*2), K1
-	VMOVUPS.Z (AX)(DX*1), K1, Z1
-	VMULPS    Z0, Z1, Z1
-	VMOVUPS   Z1, K1, (AX)(DX*1)
-
-blockDone:
-	VZEROUPPER
-	RET
-
-// func multiplyF32AVX512(x *float32, a *float32, n int)
-// Requires: AVX, AVX512F
-TEXT ·multiplyF32AVX512(SB), NOSPLIT, $0-24
-	MOVQ x+0(FP), AX
-	MOVQ n+16(FP), CX
-	MOVQ a+8(FP), DX
-	XORQ BX, BX
-	SUBQ $0x00000040, CX
-	JLT  block0End
-
-block0:
-	VMOVUPS (AX)(BX*1), Z0
-	VMOVUPS 64(AX)(BX*1), Z1
-	VMOVUPS 128(AX)(BX*1), Z2
-	VMOVUPS 192(AX)(BX*1), Z3
-	VMOVUPS (DX)(BX*1), Z4
-	VMOVUPS 64(DX)(BX*1), Z5
-	VMOVUPS 128(DX)(BX*1), Z6
-	VMOVUPS 192(DX)(BX*1), Z7
-	VMULPS  Z4, Z0, Z0
-	VMULPS  Z5, Z1, Z1
-	VMULPS  Z6, Z2, Z2
-	VMULPS  Z7, Z3, Z3
-	VMOVUPS Z0, (AX)(BX*1)
-	VMOVUPS Z1, 64(AX)(BX*1)
-	VMOVUPS Z2, 128(AX)(BX*1)
-	VMOVUPS Z3, 192(AX)(BX*1)
-	ADDQ    $0x00000100, BX
-	SUBQ    $0x00000040, CX
-	JGE     block0
-
-block0End:
-	ADDQ $0x00000040, CX
-	SUBQ $0x00000010, CX
-	JLT  block1End
-
-block1:
-	VMOVUPS (AX)(BX*1), Z0
-	VMOVUPS (DX)(BX*1), Z1
-	VMULPS  Z1, Z0, Z0
-	VMOVUPS Z0, (AX)(BX*1)
-	ADDQ    $0x00000040, BX
-	SUBQ    $0x00000010, CX
-	JGE     block1
-
-block1End:
-	ADDQ      $0x00000010, CX
-	TESTQ     CX, CX
-	JZ        blockDone
-	LEAQ      masks<>+0(SB), SI
-	KMOVW     (SI)(CX*2), K1
-	VMOVUPS.Z (AX)(BX*1), K1, Z0
-	VMOVUPS.Z (DX)(BX*1), K1, Z1
-	VMULPS    Z1, Z0, Z0
-	VMOVUPS   Z0, K1, (AX)(BX*1)
-
-blockDone:
-	VZEROUPPER
-	RET
-
-// func addScaledF32AVX512(y *float32, x *float32, a float32, n int)
-// Requires: AVX, AVX512F
-TEXT ·addScaledF32AVX512(SB), NOSPLIT, $0-32
-	MOVQ         y+0(FP), AX
-	MOVQ         x+8(FP), CX
-	MOVQ         n+24(FP), DX
-	VBROADCASTSS a+16(FP), Z0
-	XORQ         BX, BX
-	SUBQ         $0x00000040, DX
-	JLT          block0End
-
-block0:
-	VMOVUPS (CX)(BX*1), Z1
-	VMOVUPS 64(CX)(BX*1), Z2
-	VMOVUPS 128(CX)(BX*1), Z3
-	VMOVUPS 192(CX)(BX*1), Z4
-	VMOVUPS (AX)(BX*1), Z5
-	VMOVUPS 64(AX)(BX*1), Z6
-	VMOVUPS 128(AX)(BX*1), Z7
-	VMOVUPS 192(AX)(BX*1), Z8
-	VMULPS  Z0, Z1, Z1
-	VMULPS  Z0, Z2, Z2
-	VMULPS  Z0, Z3, Z3
-	VMULPS  Z0, Z4, Z4
-	VADDPS  Z1, Z5, Z5
-	VADDPS  Z2, Z6, Z6
-	VADDPS  Z3, Z7, Z7
-	VADDPS  Z4, Z8, Z8
-	VMOVUPS Z5, (AX)(BX*1)
-	VMOVUPS Z6, 64(AX)(BX*1)
-	VMOVUPS Z7, 128(AX)(BX*1)
-	VMOVUPS Z8, 192(AX)(BX*1)
-	ADDQ    $0x00000100, BX
-	SUBQ    $0x00000040, DX
-	JGE     block0
-
-block0End:
-	ADDQ $0x00000040, DX
-	SUBQ $0x00000010, DX
-	JLT  block1End
-
-block1:
-	VMOVUPS (CX)(BX*1), Z1
-	VMOVUPS (AX)(BX*1), Z2
-	VMULPS  Z0, Z1, Z1
-	VADDPS  Z1, Z2, Z2
-	VMOVUPS Z2, (AX)(BX*1)
-	ADDQ    $0x00000040, BX
-	SUBQ    $0x00000010, DX
-	JGE     block1
-
-block1End:
-	ADDQ      $0x00000010, DX
-	TESTQ     DX, DX
-	JZ        blockDone
-	LEAQ      masks<>+0(SB), SI
-	KMOVW     (SI)(DX*2), K1
-	VMOVUPS.Z (CX)(BX*1), K1, Z1
-	VMOVUPS.Z (AX)(BX*1), K1, Z2
-	VMULPS    Z0, Z1, Z1
-	VADDPS    Z1, Z2, Z2
-	VMOVUPS   Z2, K1, (AX)(BX*1)
-
-blockDone:
-	VZEROUPPER
-	RET
 
 // func max0F32AVX512(x *float32, c float32, n int)
 // Requires: AVX, AVX512DQ, AVX512F
@@ -2681,208 +2025,6 @@ found:
 	ADDQ BX, SI
 	MOVQ SI, ret+32(FP)
 	VZEROUPPER
-	RET
-
-// func sumOfSquaresF32AVX512(x *float32, n int) float64
-// Requires: AVX, AVX512DQ, AVX512F, SSE2
-TEXT ·sumOfSquaresF32AVX512(SB), NOSPLIT, $0-24
-	MOVQ   x+0(FP), AX
-	MOVQ   n+8(FP), CX
-	VXORPD Z0, Z0, Z0
-	VXORPD Z1, Z1, Z1
-	VXORPD Z2, Z2, Z2
-	VXORPD Z3, Z3, Z3
-	SUBQ   $0x00000020, CX
-	JLT    end
-
-block:
-	VCVTPS2PD   (AX), Z4
-	VFMADD231PD Z4, Z4, Z0
-	VCVTPS2PD   32(AX), Z4
-	VFMADD231PD Z4, Z4, Z1
-	VCVTPS2PD   64(AX), Z4
-	VFMADD231PD Z4, Z4, Z2
-	VCVTPS2PD   96(AX), Z4
-	VFMADD231PD Z4, Z4, Z3
-	ADDQ        $0x00000080, AX
-	SUBQ        $0x00000020, CX
-	JGE         block
-
-end:
-	ADDQ        $0x00000020, CX
-	CMPQ        CX, $0x00000008
-	JGE         more0
-	LEAQ        masks<>+0(SB), DX
-	KMOVW       (DX)(CX*2), K1
-	VCVTPS2PD.Z (AX), K1, Z4
-	VFMADD231PD Z4, Z4, Z0
-	JMP         sum
-
-more0:
-	VCVTPS2PD   (AX), Z4
-	VFMADD231PD Z4, Z4, Z0
-	SUBQ        $0x00000008, CX
-	CMPQ        CX, $0x00000008
-	JGE         more1
-	LEAQ        masks<>+0(SB), DX
-	KMOVW       (DX)(CX*2), K1
-	VCVTPS2PD.Z 32(AX), K1, Z4
-	VFMADD231PD Z4, Z4, Z1
-	JMP         sum
-
-more1:
-	VCVTPS2PD   32(AX), Z4
-	VFMADD231PD Z4, Z4, Z1
-	SUBQ        $0x00000008, CX
-	CMPQ        CX, $0x00000008
-	JGE         more2
-	LEAQ        masks<>+0(SB), DX
-	KMOVW       (DX)(CX*2), K1
-	VCVTPS2PD.Z 64(AX), K1, Z4
-	VFMADD231PD Z4, Z4, Z2
-	JMP         sum
-
-more2:
-	VCVTPS2PD   64(AX), Z4
-	VFMADD231PD Z4, Z4, Z2
-	SUBQ        $0x00000008, CX
-	CMPQ        CX, $0x00000008
-	JGE         more3
-	LEAQ        masks<>+0(SB), DX
-	KMOVW       (DX)(CX*2), K1
-	VCVTPS2PD.Z 96(AX), K1, Z4
-	VFMADD231PD Z4, Z4, Z3
-	JMP         sum
-
-more3:
-	VCVTPS2PD   96(AX), Z4
-	VFMADD231PD Z4, Z4, Z3
-	SUBQ        $0x00000008, CX
-
-sum:
-	VADDPD        Z2, Z0, Z0
-	VADDPD        Z3, Z1, Z1
-	VADDPD        Z1, Z0, Z0
-	VEXTRACTF64X4 $0x01, Z0, Y1
-	VADDPD        Y1, Y0, Y0
-	VEXTRACTF128  $0x01, Y0, X1
-	VADDPD        X1, X0, X0
-	VPERMILPD     $0x01, X0, X1
-	VADDPD        X1, X0, X0
-	VZEROUPPER
-	MOVSD         X0, ret+16(FP)
-	RET
-
-// func dotF32AVX512(x *float32, y *float32, n int) float64
-// Requires: AVX, AVX512DQ, AVX512F, SSE2
-TEXT ·dotF32AVX512(SB), NOSPLIT, $0-32
-	MOVQ   x+0(FP), AX
-	MOVQ   y+8(FP), CX
-	MOVQ   n+16(FP), DX
-	VXORPD Z0, Z0, Z0
-	VXORPD Z1, Z1, Z1
-	VXORPD Z2, Z2, Z2
-	VXORPD Z3, Z3, Z3
-	SUBQ   $0x00000020, DX
-	JLT    end
-
-block:
-	VCVTPS2PD   (AX), Z4
-	VCVTPS2PD   (CX), Z5
-	VFMADD231PD Z5, Z4, Z0
-	VCVTPS2PD   32(AX), Z4
-	VCVTPS2PD   32(CX), Z5
-	VFMADD231PD Z5, Z4, Z1
-	VCVTPS2PD   64(AX), Z4
-	VCVTPS2PD   64(CX), Z5
-	VFMADD231PD Z5, Z4, Z2
-	VCVTPS2PD   96(AX), Z4
-	VCVTPS2PD   96(CX), Z5
-	VFMADD231PD Z5, Z4, Z3
-	ADDQ        $0x00000080, AX
-	ADDQ        $0x00000080, CX
-	SUBQ        $0x00000020, DX
-	JGE         block
-
-end:
-	ADDQ        $0x00000020, DX
-	CMPQ        DX, $0x00000008
-	JGE         more0
-	LEAQ        masks<>+0(SB), BX
-	KMOVW       (BX)(DX*2), K1
-	VCVTPS2PD.Z (AX), K1, Z4
-	LEAQ        masks<>+0(SB), AX
-	KMOVW       (AX)(DX*2), K1
-	VCVTPS2PD.Z (CX), K1, Z5
-	VFMADD231PD Z5, Z4, Z0
-	JMP         sum
-
-more0:
-	VCVTPS2PD   (AX), Z4
-	VCVTPS2PD   (CX), Z5
-	VFMADD231PD Z5, Z4, Z0
-	SUBQ        $0x00000008, DX
-	CMPQ        DX, $0x00000008
-	JGE         more1
-	LEAQ        masks<>+0(SB), BX
-	KMOVW       (BX)(DX*2), K1
-	VCVTPS2PD.Z 32(AX), K1, Z4
-	LEAQ        masks<>+0(SB), AX
-	KMOVW       (AX)(DX*2), K1
-	VCVTPS2PD.Z 32(CX), K1, Z5
-	VFMADD231PD Z5, Z4, Z1
-	JMP         sum
-
-more1:
-	VCVTPS2PD   32(AX), Z4
-	VCVTPS2PD   32(CX), Z5
-	VFMADD231PD Z5, Z4, Z1
-	SUBQ        $0x00000008, DX
-	CMPQ        DX, $0x00000008
-	JGE         more2
-	LEAQ        masks<>+0(SB), BX
-	KMOVW       (BX)(DX*2), K1
-	VCVTPS2PD.Z 64(AX), K1, Z4
-	LEAQ        masks<>+0(SB), AX
-	KMOVW       (AX)(DX*2), K1
-	VCVTPS2PD.Z 64(CX), K1, Z5
-	VFMADD231PD Z5, Z4, Z2
-	JMP         sum
-
-more2:
-	VCVTPS2PD   64(AX), Z4
-	VCVTPS2PD   64(CX), Z5
-	VFMADD231PD Z5, Z4, Z2
-	SUBQ        $0x00000008, DX
-	CMPQ        DX, $0x00000008
-	JGE         more3
-	LEAQ        masks<>+0(SB), BX
-	KMOVW       (BX)(DX*2), K1
-	VCVTPS2PD.Z 96(AX), K1, Z4
-	LEAQ        masks<>+0(SB), AX
-	KMOVW       (AX)(DX*2), K1
-	VCVTPS2PD.Z 96(CX), K1, Z5
-	VFMADD231PD Z5, Z4, Z3
-	JMP         sum
-
-more3:
-	VCVTPS2PD   96(AX), Z4
-	VCVTPS2PD   96(CX), Z5
-	VFMADD231PD Z5, Z4, Z3
-	SUBQ        $0x00000008, DX
-
-sum:
-	VADDPD        Z2, Z0, Z0
-	VADDPD        Z3, Z1, Z1
-	VADDPD        Z1, Z0, Z0
-	VEXTRACTF64X4 $0x01, Z0, Y1
-	VADDPD        Y1, Y0, Y0
-	VEXTRACTF128  $0x01, Y0, X1
-	VADDPD        X1, X0, X0
-	VPERMILPD     $0x01, X0, X1
-	VADDPD        X1, X0, X0
-	VZEROUPPER
-	MOVSD         X0, ret+24(FP)
 	RET
 
 // func outerF32AVX512(s *float32, stride int, a *float32, b *float32, x *float32, y *float32, rows int, n int)
@@ -3848,291 +2990,11 @@ pointsDone:
 	VZEROUPPER
 	RET
 
-DATA all32x41800000<>+0(SB)/4, $0x41800000
-DATA all32x41800000<>+4(SB)/4, $0x41800000
-DATA all32x41800000<>+8(SB)/4, $0x41800000
-DATA all32x41800000<>+12(SB)/4, $0x41800000
-DATA all32x41800000<>+16(SB)/4, $0x41800000
-DATA all32x41800000<>+20(SB)/4, $0x41800000
-DATA all32x41800000<>+24(SB)/4, $0x41800000
-DATA all32x41800000<>+28(SB)/4, $0x41800000
+DATA all32x41800000<>+0(SB)/8, $0x4180000041800000
+DATA all32x41800000<>+8(SB)/8, $0x4180000041800000
+DATA all32x41800000<>+16(SB)/8, $0x4180000041800000
+DATA all32x41800000<>+24(SB)/8, $0x4180000041800000
 GLOBL all32x41800000<>(SB), RODATA|NOPTR, $32
-
-// func expF64AVX512(dst *float64, x *float64, n int)
-// Requires: AVX, AVX512F
-TEXT ·expF64AVX512(SB), NOSPLIT, $0-24
-	MOVQ         x+8(FP), AX
-	MOVQ         dst+0(FP), CX
-	MOVQ         n+16(FP), DX
-	VBROADCASTSD all64xc087500000000000<>+0(SB), Z0
-	VBROADCASTSD all64x4086300000000000<>+0(SB), Z1
-	VBROADCASTSD all64x3ff71547652b82fe<>+0(SB), Z2
-	VBROADCASTSD all64x4338000000000000<>+0(SB), Z3
-	VBROADCASTSD all64x3fe62e42fefa39ef<>+0(SB), Z4
-	VBROADCASTSD all64x3c7abc9e3b39803f<>+0(SB), Z5
-	XORQ         BX, BX
-	SUBQ         $0x00000020, DX
-	JLT          block0End
-
-block0:
-	VMOVUPD          (AX)(BX*1), Z6
-	VMOVUPD          64(AX)(BX*1), Z7
-	VMOVUPD          128(AX)(BX*1), Z8
-	VMOVUPD          192(AX)(BX*1), Z9
-	VMINPD           Z6, Z1, Z6
-	VMINPD           Z7, Z1, Z7
-	VMINPD           Z8, Z1, Z8
-	VMINPD           Z9, Z1, Z9
-	VMAXPD           Z6, Z0, Z6
-	VMAXPD           Z7, Z0, Z7
-	VMAXPD           Z8, Z0, Z8
-	VMAXPD           Z9, Z0, Z9
-	VMOVUPD          Z3, Z10
-	VMOVUPD          Z3, Z11
-	VMOVUPD          Z3, Z12
-	VMOVUPD          Z3, Z13
-	VFMADD231PD      Z2, Z6, Z10
-	VFMADD231PD      Z2, Z7, Z11
-	VFMADD231PD      Z2, Z8, Z12
-	VFMADD231PD      Z2, Z9, Z13
-	VSUBPD           Z3, Z10, Z10
-	VSUBPD           Z3, Z11, Z11
-	VSUBPD           Z3, Z12, Z12
-	VSUBPD           Z3, Z13, Z13
-	VFNMADD231PD     Z4, Z10, Z6
-	VFNMADD231PD     Z4, Z11, Z7
-	VFNMADD231PD     Z4, Z12, Z8
-	VFNMADD231PD     Z4, Z13, Z9
-	VFNMADD231PD     Z5, Z10, Z6
-	VFNMADD231PD     Z5, Z11, Z7
-	VFNMADD231PD     Z5, Z12, Z8
-	VFNMADD231PD     Z5, Z13, Z9
-	VBROADCASTSD     all64x3e5af860c72677fd<>+0(SB), Z14
-	VBROADCASTSD     all64x3e5af860c72677fd<>+0(SB), Z15
-	VBROADCASTSD     all64x3e5af860c72677fd<>+0(SB), Z16
-	VBROADCASTSD     all64x3e5af860c72677fd<>+0(SB), Z17
-	VFMADD213PD.BCST all64x3e928b0a6dd5d1ff<>+0(SB), Z6, Z14
-	VFMADD213PD.BCST all64x3e928b0a6dd5d1ff<>+0(SB), Z7, Z15
-	VFMADD213PD.BCST all64x3e928b0a6dd5d1ff<>+0(SB), Z8, Z16
-	VFMADD213PD.BCST all64x3e928b0a6dd5d1ff<>+0(SB), Z9, Z17
-	VFMADD213PD.BCST all64x3ec71dddf7891fd1<>+0(SB), Z6, Z14
-	VFMADD213PD.BCST all64x3ec71dddf7891fd1<>+0(SB), Z7, Z15
-	VFMADD213PD.BCST all64x3ec71dddf7891fd1<>+0(SB), Z8, Z16
-	VFMADD213PD.BCST all64x3ec71dddf7891fd1<>+0(SB), Z9, Z17
-	VFMADD213PD.BCST all64x3efa0199630edf75<>+0(SB), Z6, Z14
-	VFMADD213PD.BCST all64x3efa0199630edf75<>+0(SB), Z7, Z15
-	VFMADD213PD.BCST all64x3efa0199630edf75<>+0(SB), Z8, Z16
-	VFMADD213PD.BCST all64x3efa0199630edf75<>+0(SB), Z9, Z17
-	VFMADD213PD.BCST all64x3f2a01a01bb07523<>+0(SB), Z6, Z14
-	VFMADD213PD.BCST all64x3f2a01a01bb07523<>+0(SB), Z7, Z15
-	VFMADD213PD.BCST all64x3f2a01a01bb07523<>+0(SB), Z8, Z16
-	VFMADD213PD.BCST all64x3f2a01a01bb07523<>+0(SB), Z9, Z17
-	VFMADD213PD.BCST all64x3f56c16c185cac1d<>+0(SB), Z6, Z14
-	VFMADD213PD.BCST all64x3f56c16c185cac1d<>+0(SB), Z7, Z15
-	VFMADD213PD.BCST all64x3f56c16c185cac1d<>+0(SB), Z8, Z16
-	VFMADD213PD.BCST all64x3f56c16c185cac1d<>+0(SB), Z9, Z17
-	VFMADD213PD.BCST all64x3f8111111110d5cd<>+0(SB), Z6, Z14
-	VFMADD213PD.BCST all64x3f8111111110d5cd<>+0(SB), Z7, Z15
-	VFMADD213PD.BCST all64x3f8111111110d5cd<>+0(SB), Z8, Z16
-	VFMADD213PD.BCST all64x3f8111111110d5cd<>+0(SB), Z9, Z17
-	VFMADD213PD.BCST all64x3fa555555554ff92<>+0(SB), Z6, Z14
-	VFMADD213PD.BCST all64x3fa555555554ff92<>+0(SB), Z7, Z15
-	VFMADD213PD.BCST all64x3fa555555554ff92<>+0(SB), Z8, Z16
-	VFMADD213PD.BCST all64x3fa555555554ff92<>+0(SB), Z9, Z17
-	VFMADD213PD.BCST all64x3fc5555555555561<>+0(SB), Z6, Z14
-	VFMADD213PD.BCST all64x3fc5555555555561<>+0(SB), Z7, Z15
-	VFMADD213PD.BCST all64x3fc5555555555561<>+0(SB), Z8, Z16
-	VFMADD213PD.BCST all64x3fc5555555555561<>+0(SB), Z9, Z17
-	VFMADD213PD.BCST all64x3fe000000000000c<>+0(SB), Z6, Z14
-	VFMADD213PD.BCST all64x3fe000000000000c<>+0(SB), Z7, Z15
-	VFMADD213PD.BCST all64x3fe000000000000c<>+0(SB), Z8, Z16
-	VFMADD213PD.BCST all64x3fe000000000000c<>+0(SB), Z9, Z17
-	VFMADD213PD.BCST all64x3ff0000000000000<>+0(SB), Z6, Z14
-	VFMADD213PD.BCST all64x3ff0000000000000<>+0(SB), Z7, Z15
-	VFMADD213PD.BCST all64x3ff0000000000000<>+0(SB), Z8, Z16
-	VFMADD213PD.BCST all64x3ff0000000000000<>+0(SB), Z9, Z17
-	VFMADD213PD.BCST all64x3ff0000000000000<>+0(SB), Z6, Z14
-	VFMADD213PD.BCST all64x3ff0000000000000<>+0(SB), Z7, Z15
-	VFMADD213PD.BCST all64x3ff0000000000000<>+0(SB), Z8, Z16
-	VFMADD213PD.BCST all64x3ff0000000000000<>+0(SB), Z9, Z17
-	VSCALEFPD        Z10, Z14, Z14
-	VSCALEFPD        Z11, Z15, Z15
-	VSCALEFPD        Z12, Z16, Z16
-	VSCALEFPD        Z13, Z17, Z17
-	VMOVUPD          Z14, (CX)(BX*1)
-	VMOVUPD          Z15, 64(CX)(BX*1)
-	VMOVUPD          Z16, 128(CX)(BX*1)
-	VMOVUPD          Z17, 192(CX)(BX*1)
-	ADDQ             $0x00000100, BX
-	SUBQ             $0x00000020, DX
-	JGE              block0
-
-block0End:
-	ADDQ $0x00000020, DX
-	SUBQ $0x00000008, DX
-	JLT  block1End
-
-block1:
-	VMOVUPD          (AX)(BX*1), Z6
-	VMINPD           Z6, Z1, Z6
-	VMAXPD           Z6, Z0, Z6
-	VMOVUPD          Z3, Z7
-	VFMADD231PD      Z2, Z6, Z7
-	VSUBPD           Z3, Z7, Z7
-	VFNMADD231PD     Z4, Z7, Z6
-	VFNMADD231PD     Z5, Z7, Z6
-	VBROADCASTSD     all64x3e5af860c72677fd<>+0(SB), Z8
-	VFMADD213PD.BCST all64x3e928b0a6dd5d1ff<>+0(SB), Z6, Z8
-	VFMADD213PD.BCST all64x3ec71dddf7891fd1<>+0(SB), Z6, Z8
-	VFMADD213PD.BCST all64x3efa0199630edf75<>+0(SB), Z6, Z8
-	VFMADD213PD.BCST all64x3f2a01a01bb07523<>+0(SB), Z6, Z8
-	VFMADD213PD.BCST all64x3f56c16c185cac1d<>+0(SB), Z6, Z8
-	VFMADD213PD.BCST all64x3f8111111110d5cd<>+0(SB), Z6, Z8
-	VFMADD213PD.BCST all64x3fa555555554ff92<>+0(SB), Z6, Z8
-	VFMADD213PD.BCST all64x3fc5555555555561<>+0(SB), Z6, Z8
-	VFMADD213PD.BCST all64x3fe000000000000c<>+0(SB), Z6, Z8
-	VFMADD213PD.BCST all64x3ff0000000000000<>+0(SB), Z6, Z8
-	VFMADD213PD.BCST all64x3ff0000000000000<>+0(SB), Z6, Z8
-	VSCALEFPD        Z7, Z8, Z8
-	VMOVUPD          Z8, (CX)(BX*1)
-	ADDQ             $0x00000040, BX
-	SUBQ             $0x00000008, DX
-	JGE              block1
-
-block1End:
-	ADDQ             $0x00000008, DX
-	TESTQ            DX, DX
-	JZ               blockDone
-	LEAQ             masks<>+0(SB), SI
-	KMOVW            (SI)(DX*2), K1
-	VMOVUPD.Z        (AX)(BX*1), K1, Z6
-	VMINPD           Z6, Z1, Z6
-	VMAXPD           Z6, Z0, Z6
-	VMOVUPD          Z3, Z0
-	VFMADD231PD      Z2, Z6, Z0
-	VSUBPD           Z3, Z0, Z0
-	VFNMADD231PD     Z4, Z0, Z6
-	VFNMADD231PD     Z5, Z0, Z6
-	VBROADCASTSD     all64x3e5af860c72677fd<>+0(SB), Z1
-	VFMADD213PD.BCST all64x3e928b0a6dd5d1ff<>+0(SB), Z6, Z1
-	VFMADD213PD.BCST all64x3ec71dddf7891fd1<>+0(SB), Z6, Z1
-	VFMADD213PD.BCST all64x3efa0199630edf75<>+0(SB), Z6, Z1
-	VFMADD213PD.BCST all64x3f2a01a01bb07523<>+0(SB), Z6, Z1
-	VFMADD213PD.BCST all64x3f56c16c185cac1d<>+0(SB), Z6, Z1
-	VFMADD213PD.BCST all64x3f8111111110d5cd<>+0(SB), Z6, Z1
-	VFMADD213PD.BCST all64x3fa555555554ff92<>+0(SB), Z6, Z1
-	VFMADD213PD.BCST all64x3fc5555555555561<>+0(SB), Z6, Z1
-	VFMADD213PD.BCST all64x3fe000000000000c<>+0(SB), Z6, Z1
-	VFMADD213PD.BCST all64x3ff0000000000000<>+0(SB), Z6, Z1
-	VFMADD213PD.BCST all64x3ff0000000000000<>+0(SB), Z6, Z1
-	VSCALEFPD        Z0, Z1, Z1
-	VMOVUPD          Z1, K1, (CX)(BX*1)
-
-blockDone:
-	VZEROUPPER
-	RET
-
-DATA all64xc087500000000000<>+0(SB)/8, $0xc087500000000000
-DATA all64xc087500000000000<>+8(SB)/8, $0xc087500000000000
-DATA all64xc087500000000000<>+16(SB)/8, $0xc087500000000000
-DATA all64xc087500000000000<>+24(SB)/8, $0xc087500000000000
-GLOBL all64xc087500000000000<>(SB), RODATA|NOPTR, $32
-
-DATA all64x4086300000000000<>+0(SB)/8, $0x4086300000000000
-DATA all64x4086300000000000<>+8(SB)/8, $0x4086300000000000
-DATA all64x4086300000000000<>+16(SB)/8, $0x4086300000000000
-DATA all64x4086300000000000<>+24(SB)/8, $0x4086300000000000
-GLOBL all64x4086300000000000<>(SB), RODATA|NOPTR, $32
-
-DATA all64x3ff71547652b82fe<>+0(SB)/8, $0x3ff71547652b82fe
-DATA all64x3ff71547652b82fe<>+8(SB)/8, $0x3ff71547652b82fe
-DATA all64x3ff71547652b82fe<>+16(SB)/8, $0x3ff71547652b82fe
-DATA all64x3ff71547652b82fe<>+24(SB)/8, $0x3ff71547652b82fe
-GLOBL all64x3ff71547652b82fe<>(SB), RODATA|NOPTR, $32
-
-DATA all64x4338000000000000<>+0(SB)/8, $0x4338000000000000
-DATA all64x4338000000000000<>+8(SB)/8, $0x4338000000000000
-DATA all64x4338000000000000<>+16(SB)/8, $0x4338000000000000
-DATA all64x4338000000000000<>+24(SB)/8, $0x4338000000000000
-GLOBL all64x4338000000000000<>(SB), RODATA|NOPTR, $32
-
-DATA all64x3fe62e42fefa39ef<>+0(SB)/8, $0x3fe62e42fefa39ef
-DATA all64x3fe62e42fefa39ef<>+8(SB)/8, $0x3fe62e42fefa39ef
-DATA all64x3fe62e42fefa39ef<>+16(SB)/8, $0x3fe62e42fefa39ef
-DATA all64x3fe62e42fefa39ef<>+24(SB)/8, $0x3fe62e42fefa39ef
-GLOBL all64x3fe62e42fefa39ef<>(SB), RODATA|NOPTR, $32
-
-DATA all64x3c7abc9e3b39803f<>+0(SB)/8, $0x3c7abc9e3b39803f
-DATA all64x3c7abc9e3b39803f<>+8(SB)/8, $0x3c7abc9e3b39803f
-DATA all64x3c7abc9e3b39803f<>+16(SB)/8, $0x3c7abc9e3b39803f
-DATA all64x3c7abc9e3b39803f<>+24(SB)/8, $0x3c7abc9e3b39803f
-GLOBL all64x3c7abc9e3b39803f<>(SB), RODATA|NOPTR, $32
-
-DATA all64x3ff0000000000000<>+0(SB)/8, $0x3ff0000000000000
-DATA all64x3ff0000000000000<>+8(SB)/8, $0x3ff0000000000000
-DATA all64x3ff0000000000000<>+16(SB)/8, $0x3ff0000000000000
-DATA all64x3ff0000000000000<>+24(SB)/8, $0x3ff0000000000000
-GLOBL all64x3ff0000000000000<>(SB), RODATA|NOPTR, $32
-
-DATA all64x3fe000000000000c<>+0(SB)/8, $0x3fe000000000000c
-DATA all64x3fe000000000000c<>+8(SB)/8, $0x3fe000000000000c
-DATA all64x3fe000000000000c<>+16(SB)/8, $0x3fe000000000000c
-DATA all64x3fe000000000000c<>+24(SB)/8, $0x3fe000000000000c
-GLOBL all64x3fe000000000000c<>(SB), RODATA|NOPTR, $32
-
-DATA all64x3fc5555555555561<>+0(SB)/8, $0x3fc5555555555561
-DATA all64x3fc5555555555561<>+8(SB)/8, $0x3fc5555555555561
-DATA all64x3fc5555555555561<>+16(SB)/8, $0x3fc5555555555561
-DATA all64x3fc5555555555561<>+24(SB)/8, $0x3fc5555555555561
-GLOBL all64x3fc5555555555561<>(SB), RODATA|NOPTR, $32
-
-DATA all64x3fa555555554ff92<>+0(SB)/8, $0x3fa555555554ff92
-DATA all64x3fa555555554ff92<>+8(SB)/8, $0x3fa555555554ff92
-DATA all64x3fa555555554ff92<>+16(SB)/8, $0x3fa555555554ff92
-DATA all64x3fa555555554ff92<>+24(SB)/8, $0x3fa555555554ff92
-GLOBL all64x3fa555555554ff92<>(SB), RODATA|NOPTR, $32
-
-DATA all64x3f8111111110d5cd<>+0(SB)/8, $0x3f8111111110d5cd
-DATA all64x3f8111111110d5cd<>+8(SB)/8, $0x3f8111111110d5cd
-DATA all64x3f8111111110d5cd<>+16(SB)/8, $0x3f8111111110d5cd
-DATA all64x3f8111111110d5cd<>+24(SB)/8, $0x3f8111111110d5cd
-GLOBL all64x3f8111111110d5cd<>(SB), RODATA|NOPTR, $32
-
-DATA all64x3f56c16c185cac1d<>+0(SB)/8, $0x3f56c16c185cac1d
-DATA all64x3f56c16c185cac1d<>+8(SB)/8, $0x3f56c16c185cac1d
-DATA all64x3f56c16c185cac1d<>+16(SB)/8, $0x3f56c16c185cac1d
-DATA all64x3f56c16c185cac1d<>+24(SB)/8, $0x3f56c16c185cac1d
-GLOBL all64x3f56c16c185cac1d<>(SB), RODATA|NOPTR, $32
-
-DATA all64x3f2a01a01bb07523<>+0(SB)/8, $0x3f2a01a01bb07523
-DATA all64x3f2a01a01bb07523<>+8(SB)/8, $0x3f2a01a01bb07523
-DATA all64x3f2a01a01bb07523<>+16(SB)/8, $0x3f2a01a01bb07523
-DATA all64x3f2a01a01bb07523<>+24(SB)/8, $0x3f2a01a01bb07523
-GLOBL all64x3f2a01a01bb07523<>(SB), RODATA|NOPTR, $32
-
-DATA all64x3efa0199630edf75<>+0(SB)/8, $0x3efa0199630edf75
-DATA all64x3efa0199630edf75<>+8(SB)/8, $0x3efa0199630edf75
-DATA all64x3efa0199630edf75<>+16(SB)/8, $0x3efa0199630edf75
-DATA all64x3efa0199630edf75<>+24(SB)/8, $0x3efa0199630edf75
-GLOBL all64x3efa0199630edf75<>(SB), RODATA|NOPTR, $32
-
-DATA all64x3ec71dddf7891fd1<>+0(SB)/8, $0x3ec71dddf7891fd1
-DATA all64x3ec71dddf7891fd1<>+8(SB)/8, $0x3ec71dddf7891fd1
-DATA all64x3ec71dddf7891fd1<>+16(SB)/8, $0x3ec71dddf7891fd1
-DATA all64x3ec71dddf7891fd1<>+24(SB)/8, $0x3ec71dddf7891fd1
-GLOBL all64x3ec71dddf7891fd1<>(SB), RODATA|NOPTR, $32
-
-DATA all64x3e928b0a6dd5d1ff<>+0(SB)/8, $0x3e928b0a6dd5d1ff
-DATA all64x3e928b0a6dd5d1ff<>+8(SB)/8, $0x3e928b0a6dd5d1ff
-DATA all64x3e928b0a6dd5d1ff<>+16(SB)/8, $0x3e928b0a6dd5d1ff
-DATA all64x3e928b0a6dd5d1ff<>+24(SB)/8, $0x3e928b0a6dd5d1ff
-GLOBL all64x3e928b0a6dd5d1ff<>(SB), RODATA|NOPTR, $32
-
-DATA all64x3e5af860c72677fd<>+0(SB)/8, $0x3e5af860c72677fd
-DATA all64x3e5af860c72677fd<>+8(SB)/8, $0x3e5af860c72677fd
-DATA all64x3e5af860c72677fd<>+16(SB)/8, $0x3e5af860c72677fd
-DATA all64x3e5af860c72677fd<>+24(SB)/8, $0x3e5af860c72677fd
-GLOBL all64x3e5af860c72677fd<>(SB), RODATA|NOPTR, $32
 
 // func expMinusF64AVX512(dst *float64, x *float64, c float64, n int)
 // Requires: AVX, AVX512F
@@ -4314,6 +3176,108 @@ block1End:
 blockDone:
 	VZEROUPPER
 	RET
+
+DATA all64xc087500000000000<>+0(SB)/8, $0xc087500000000000
+DATA all64xc087500000000000<>+8(SB)/8, $0xc087500000000000
+DATA all64xc087500000000000<>+16(SB)/8, $0xc087500000000000
+DATA all64xc087500000000000<>+24(SB)/8, $0xc087500000000000
+GLOBL all64xc087500000000000<>(SB), RODATA|NOPTR, $32
+
+DATA all64x4086300000000000<>+0(SB)/8, $0x4086300000000000
+DATA all64x4086300000000000<>+8(SB)/8, $0x4086300000000000
+DATA all64x4086300000000000<>+16(SB)/8, $0x4086300000000000
+DATA all64x4086300000000000<>+24(SB)/8, $0x4086300000000000
+GLOBL all64x4086300000000000<>(SB), RODATA|NOPTR, $32
+
+DATA all64x3ff71547652b82fe<>+0(SB)/8, $0x3ff71547652b82fe
+DATA all64x3ff71547652b82fe<>+8(SB)/8, $0x3ff71547652b82fe
+DATA all64x3ff71547652b82fe<>+16(SB)/8, $0x3ff71547652b82fe
+DATA all64x3ff71547652b82fe<>+24(SB)/8, $0x3ff71547652b82fe
+GLOBL all64x3ff71547652b82fe<>(SB), RODATA|NOPTR, $32
+
+DATA all64x4338000000000000<>+0(SB)/8, $0x4338000000000000
+DATA all64x4338000000000000<>+8(SB)/8, $0x4338000000000000
+DATA all64x4338000000000000<>+16(SB)/8, $0x4338000000000000
+DATA all64x4338000000000000<>+24(SB)/8, $0x4338000000000000
+GLOBL all64x4338000000000000<>(SB), RODATA|NOPTR, $32
+
+DATA all64x3fe62e42fefa39ef<>+0(SB)/8, $0x3fe62e42fefa39ef
+DATA all64x3fe62e42fefa39ef<>+8(SB)/8, $0x3fe62e42fefa39ef
+DATA all64x3fe62e42fefa39ef<>+16(SB)/8, $0x3fe62e42fefa39ef
+DATA all64x3fe62e42fefa39ef<>+24(SB)/8, $0x3fe62e42fefa39ef
+GLOBL all64x3fe62e42fefa39ef<>(SB), RODATA|NOPTR, $32
+
+DATA all64x3c7abc9e3b39803f<>+0(SB)/8, $0x3c7abc9e3b39803f
+DATA all64x3c7abc9e3b39803f<>+8(SB)/8, $0x3c7abc9e3b39803f
+DATA all64x3c7abc9e3b39803f<>+16(SB)/8, $0x3c7abc9e3b39803f
+DATA all64x3c7abc9e3b39803f<>+24(SB)/8, $0x3c7abc9e3b39803f
+GLOBL all64x3c7abc9e3b39803f<>(SB), RODATA|NOPTR, $32
+
+DATA all64x3ff0000000000000<>+0(SB)/8, $0x3ff0000000000000
+DATA all64x3ff0000000000000<>+8(SB)/8, $0x3ff0000000000000
+DATA all64x3ff0000000000000<>+16(SB)/8, $0x3ff0000000000000
+DATA all64x3ff0000000000000<>+24(SB)/8, $0x3ff0000000000000
+GLOBL all64x3ff0000000000000<>(SB), RODATA|NOPTR, $32
+
+DATA all64x3fe000000000000c<>+0(SB)/8, $0x3fe000000000000c
+DATA all64x3fe000000000000c<>+8(SB)/8, $0x3fe000000000000c
+DATA all64x3fe000000000000c<>+16(SB)/8, $0x3fe000000000000c
+DATA all64x3fe000000000000c<>+24(SB)/8, $0x3fe000000000000c
+GLOBL all64x3fe000000000000c<>(SB), RODATA|NOPTR, $32
+
+DATA all64x3fc5555555555561<>+0(SB)/8, $0x3fc5555555555561
+DATA all64x3fc5555555555561<>+8(SB)/8, $0x3fc5555555555561
+DATA all64x3fc5555555555561<>+16(SB)/8, $0x3fc5555555555561
+DATA all64x3fc5555555555561<>+24(SB)/8, $0x3fc5555555555561
+GLOBL all64x3fc5555555555561<>(SB), RODATA|NOPTR, $32
+
+DATA all64x3fa555555554ff92<>+0(SB)/8, $0x3fa555555554ff92
+DATA all64x3fa555555554ff92<>+8(SB)/8, $0x3fa555555554ff92
+DATA all64x3fa555555554ff92<>+16(SB)/8, $0x3fa555555554ff92
+DATA all64x3fa555555554ff92<>+24(SB)/8, $0x3fa555555554ff92
+GLOBL all64x3fa555555554ff92<>(SB), RODATA|NOPTR, $32
+
+DATA all64x3f8111111110d5cd<>+0(SB)/8, $0x3f8111111110d5cd
+DATA all64x3f8111111110d5cd<>+8(SB)/8, $0x3f8111111110d5cd
+DATA all64x3f8111111110d5cd<>+16(SB)/8, $0x3f8111111110d5cd
+DATA all64x3f8111111110d5cd<>+24(SB)/8, $0x3f8111111110d5cd
+GLOBL all64x3f8111111110d5cd<>(SB), RODATA|NOPTR, $32
+
+DATA all64x3f56c16c185cac1d<>+0(SB)/8, $0x3f56c16c185cac1d
+DATA all64x3f56c16c185cac1d<>+8(SB)/8, $0x3f56c16c185cac1d
+DATA all64x3f56c16c185cac1d<>+16(SB)/8, $0x3f56c16c185cac1d
+DATA all64x3f56c16c185cac1d<>+24(SB)/8, $0x3f56c16c185cac1d
+GLOBL all64x3f56c16c185cac1d<>(SB), RODATA|NOPTR, $32
+
+DATA all64x3f2a01a01bb07523<>+0(SB)/8, $0x3f2a01a01bb07523
+DATA all64x3f2a01a01bb07523<>+8(SB)/8, $0x3f2a01a01bb07523
+DATA all64x3f2a01a01bb07523<>+16(SB)/8, $0x3f2a01a01bb07523
+DATA all64x3f2a01a01bb07523<>+24(SB)/8, $0x3f2a01a01bb07523
+GLOBL all64x3f2a01a01bb07523<>(SB), RODATA|NOPTR, $32
+
+DATA all64x3efa0199630edf75<>+0(SB)/8, $0x3efa0199630edf75
+DATA all64x3efa0199630edf75<>+8(SB)/8, $0x3efa0199630edf75
+DATA all64x3efa0199630edf75<>+16(SB)/8, $0x3efa0199630edf75
+DATA all64x3efa0199630edf75<>+24(SB)/8, $0x3efa0199630edf75
+GLOBL all64x3efa0199630edf75<>(SB), RODATA|NOPTR, $32
+
+DATA all64x3ec71dddf7891fd1<>+0(SB)/8, $0x3ec71dddf7891fd1
+DATA all64x3ec71dddf7891fd1<>+8(SB)/8, $0x3ec71dddf7891fd1
+DATA all64x3ec71dddf7891fd1<>+16(SB)/8, $0x3ec71dddf7891fd1
+DATA all64x3ec71dddf7891fd1<>+24(SB)/8, $0x3ec71dddf7891fd1
+GLOBL all64x3ec71dddf7891fd1<>(SB), RODATA|NOPTR, $32
+
+DATA all64x3e928b0a6dd5d1ff<>+0(SB)/8, $0x3e928b0a6dd5d1ff
+DATA all64x3e928b0a6dd5d1ff<>+8(SB)/8, $0x3e928b0a6dd5d1ff
+DATA all64x3e928b0a6dd5d1ff<>+16(SB)/8, $0x3e928b0a6dd5d1ff
+DATA all64x3e928b0a6dd5d1ff<>+24(SB)/8, $0x3e928b0a6dd5d1ff
+GLOBL all64x3e928b0a6dd5d1ff<>(SB), RODATA|NOPTR, $32
+
+DATA all64x3e5af860c72677fd<>+0(SB)/8, $0x3e5af860c72677fd
+DATA all64x3e5af860c72677fd<>+8(SB)/8, $0x3e5af860c72677fd
+DATA all64x3e5af860c72677fd<>+16(SB)/8, $0x3e5af860c72677fd
+DATA all64x3e5af860c72677fd<>+24(SB)/8, $0x3e5af860c72677fd
+GLOBL all64x3e5af860c72677fd<>(SB), RODATA|NOPTR, $32
 
 // func expDiffF64AVX512(dst *float64, x *float64, a *float64, b *float64, n int)
 // Requires: AVX, AVX512F
@@ -5914,321 +4878,230 @@ DATA all64x7ff8000000000001<>+16(SB)/8, $0x7ff8000000000001
 DATA all64x7ff8000000000001<>+24(SB)/8, $0x7ff8000000000001
 GLOBL all64x7ff8000000000001<>(SB), RODATA|NOPTR, $32
 
-// func affineF64AVX512(dst *float64, x *float64, a float64, b float64, n int)
-// Requires: AVX, AVX512F
-TEXT ·affineF64AVX512(SB), NOSPLIT, $0-40
-	MOVQ         dst+0(FP), AX
-	MOVQ         x+8(FP), CX
-	MOVQ         n+32(FP), DX
-	VBROADCASTSD a+16(FP), Z0
-	VBROADCASTSD b+24(FP), Z1
-	XORQ         BX, BX
-	SUBQ         $0x00000020, DX
-	JLT          block0End
+// func sumOfSquaresF64AVX512(x *float64, n int) float64
+// Requires: AVX, AVX512DQ, AVX512F, SSE2
+TEXT ·sumOfSquaresF64AVX512(SB), NOSPLIT, $0-24
+	MOVQ   x+0(FP), AX
+	MOVQ   n+8(FP), CX
+	VXORPD Z0, Z0, Z0
+	VXORPD Z1, Z1, Z1
+	VXORPD Z2, Z2, Z2
+	VXORPD Z3, Z3, Z3
+	SUBQ   $0x00000020, CX
+	JLT    end
 
-block0:
-	VMOVUPD (CX)(BX*1), Z2
-	VMOVUPD 64(CX)(BX*1), Z3
-	VMOVUPD 128(CX)(BX*1), Z4
-	VMOVUPD 192(CX)(BX*1), Z5
-	VMULPD  Z0, Z2, Z2
-	VMULPD  Z0, Z3, Z3
-	VMULPD  Z0, Z4, Z4
-	VMULPD  Z0, Z5, Z5
-	VADDPD  Z1, Z2, Z2
-	VADDPD  Z1, Z3, Z3
-	VADDPD  Z1, Z4, Z4
-	VADDPD  Z1, Z5, Z5
-	VMOVUPD Z2, (AX)(BX*1)
-	VMOVUPD Z3, 64(AX)(BX*1)
-	VMOVUPD Z4, 128(AX)(BX*1)
-	VMOVUPD Z5, 192(AX)(BX*1)
-	ADDQ    $0x00000100, BX
+block:
+	VMOVUPD (AX), Z4
+	VMULPD  Z4, Z4, Z4
+	VADDPD  Z4, Z0, Z0
+	VMOVUPD 64(AX), Z4
+	VMULPD  Z4, Z4, Z4
+	VADDPD  Z4, Z1, Z1
+	VMOVUPD 128(AX), Z4
+	VMULPD  Z4, Z4, Z4
+	VADDPD  Z4, Z2, Z2
+	VMOVUPD 192(AX), Z4
+	VMULPD  Z4, Z4, Z4
+	VADDPD  Z4, Z3, Z3
+	ADDQ    $0x00000100, AX
+	SUBQ    $0x00000020, CX
+	JGE     block
+
+end:
+	ADDQ      $0x00000020, CX
+	CMPQ      CX, $0x00000008
+	JGE       more0
+	LEAQ      masks<>+0(SB), DX
+	KMOVW     (DX)(CX*2), K1
+	VMOVUPD.Z (AX), K1, Z4
+	VMULPD    Z4, Z4, Z4
+	VADDPD    Z4, Z0, Z0
+	JMP       sum
+
+more0:
+	VMOVUPD   (AX), Z4
+	VMULPD    Z4, Z4, Z4
+	VADDPD    Z4, Z0, Z0
+	SUBQ      $0x00000008, CX
+	CMPQ      CX, $0x00000008
+	JGE       more1
+	LEAQ      masks<>+0(SB), DX
+	KMOVW     (DX)(CX*2), K1
+	VMOVUPD.Z 64(AX), K1, Z4
+	VMULPD    Z4, Z4, Z4
+	VADDPD    Z4, Z1, Z1
+	JMP       sum
+
+more1:
+	VMOVUPD   64(AX), Z4
+	VMULPD    Z4, Z4, Z4
+	VADDPD    Z4, Z1, Z1
+	SUBQ      $0x00000008, CX
+	CMPQ      CX, $0x00000008
+	JGE       more2
+	LEAQ      masks<>+0(SB), DX
+	KMOVW     (DX)(CX*2), K1
+	VMOVUPD.Z 128(AX), K1, Z4
+	VMULPD    Z4, Z4, Z4
+	VADDPD    Z4, Z2, Z2
+	JMP       sum
+
+more2:
+	VMOVUPD   128(AX), Z4
+	VMULPD    Z4, Z4, Z4
+	VADDPD    Z4, Z2, Z2
+	SUBQ      $0x00000008, CX
+	CMPQ      CX, $0x00000008
+	JGE       more3
+	LEAQ      masks<>+0(SB), DX
+	KMOVW     (DX)(CX*2), K1
+	VMOVUPD.Z 192(AX), K1, Z4
+	VMULPD    Z4, Z4, Z4
+	VADDPD    Z4, Z3, Z3
+	JMP       sum
+
+more3:
+	VMOVUPD 192(AX), Z4
+	VMULPD  Z4, Z4, Z4
+	VADDPD  Z4, Z3, Z3
+	SUBQ    $0x00000008, CX
+
+sum:
+	VADDPD        Z2, Z0, Z0
+	VADDPD        Z3, Z1, Z1
+	VADDPD        Z1, Z0, Z0
+	VEXTRACTF64X4 $0x01, Z0, Y1
+	VADDPD        Y1, Y0, Y0
+	VEXTRACTF128  $0x01, Y0, X1
+	VADDPD        X1, X0, X0
+	VPERMILPD     $0x01, X0, X1
+	VADDPD        X1, X0, X0
+	VZEROUPPER
+	MOVSD         X0, ret+16(FP)
+	RET
+
+// func dotF64AVX512(x *float64, y *float64, n int) float64
+// Requires: AVX, AVX512DQ, AVX512F, SSE2
+TEXT ·dotF64AVX512(SB), NOSPLIT, $0-32
+	MOVQ   x+0(FP), AX
+	MOVQ   y+8(FP), CX
+	MOVQ   n+16(FP), DX
+	VXORPD Z0, Z0, Z0
+	VXORPD Z1, Z1, Z1
+	VXORPD Z2, Z2, Z2
+	VXORPD Z3, Z3, Z3
+	SUBQ   $0x00000020, DX
+	JLT    end
+
+block:
+	VMOVUPD (AX), Z4
+	VMOVUPD (CX), Z5
+	VMULPD  Z5, Z4, Z4
+	VADDPD  Z4, Z0, Z0
+	VMOVUPD 64(AX), Z4
+	VMOVUPD 64(CX), Z5
+	VMULPD  Z5, Z4, Z4
+	VADDPD  Z4, Z1, Z1
+	VMOVUPD 128(AX), Z4
+	VMOVUPD 128(CX), Z5
+	VMULPD  Z5, Z4, Z4
+	VADDPD  Z4, Z2, Z2
+	VMOVUPD 192(AX), Z4
+	VMOVUPD 192(CX), Z5
+	VMULPD  Z5, Z4, Z4
+	VADDPD  Z4, Z3, Z3
+	ADDQ    $0x00000100, AX
+	ADDQ    $0x00000100, CX
 	SUBQ    $0x00000020, DX
-	JGE     block0
+	JGE     block
 
-block0End:
-	ADDQ $0x00000020, DX
-	SUBQ $0x00000008, DX
-	JLT  block1End
-
-block1:
-	VMOVUPD (CX)(BX*1), Z2
-	VMULPD  Z0, Z2, Z2
-	VADDPD  Z1, Z2, Z2
-	VMOVUPD Z2, (AX)(BX*1)
-	ADDQ    $0x00000040, BX
-	SUBQ    $0x00000008, DX
-	JGE     block1
-
-block1End:
-	ADDQ      $0x00000008, DX
-	TESTQ     DX, DX
-	JZ        blockDone
-	LEAQ      masks<>+0(SB), SI
-	KMOVW     (SI)(DX*2), K1
-	VMOVUPD.Z (CX)(BX*1), K1, Z2
-	VMULPD    Z0, Z2, Z2
-	VADDPD    Z1, Z2, Z2
-	VMOVUPD   Z2, K1, (AX)(BX*1)
-
-blockDone:
-	VZEROUPPER
-	RET
-
-// func affineEachF64AVX512(x *float64, a float64, b *float64, c float64, n int)
-// Requires: AVX, AVX512F
-TEXT ·affineEachF64AVX512(SB), NOSPLIT, $0-40
-	MOVQ         x+0(FP), AX
-	MOVQ         n+32(FP), CX
-	VBROADCASTSD a+8(FP), Z0
-	MOVQ         b+16(FP), DX
-	VBROADCASTSD c+24(FP), Z1
-	XORQ         BX, BX
-	SUBQ         $0x00000020, CX
-	JLT          block0End
-
-block0:
-	VMOVUPD (AX)(BX*1), Z2
-	VMOVUPD 64(AX)(BX*1), Z3
-	VMOVUPD 128(AX)(BX*1), Z4
-	VMOVUPD 192(AX)(BX*1), Z5
-	VMOVUPD (DX)(BX*1), Z6
-	VMOVUPD 64(DX)(BX*1), Z7
-	VMOVUPD 128(DX)(BX*1), Z8
-	VMOVUPD 192(DX)(BX*1), Z9
-	VMULPD  Z0, Z2, Z2
-	VMULPD  Z0, Z3, Z3
-	VMULPD  Z0, Z4, Z4
-	VMULPD  Z0, Z5, Z5
-	VADDPD  Z6, Z2, Z2
-	VADDPD  Z7, Z3, Z3
-	VADDPD  Z8, Z4, Z4
-	VADDPD  Z9, Z5, Z5
-	VADDPD  Z1, Z2, Z2
-	VADDPD  Z1, Z3, Z3
-	VADDPD  Z1, Z4, Z4
-	VADDPD  Z1, Z5, Z5
-	VMOVUPD Z2, (AX)(BX*1)
-	VMOVUPD Z3, 64(AX)(BX*1)
-	VMOVUPD Z4, 128(AX)(BX*1)
-	VMOVUPD Z5, 192(AX)(BX*1)
-	ADDQ    $0x00000100, BX
-	SUBQ    $0x00000020, CX
-	JGE     block0
-
-block0End:
-	ADDQ $0x00000020, CX
-	SUBQ $0x00000008, CX
-	JLT  block1End
-
-block1:
-	VMOVUPD (AX)(BX*1), Z2
-	VMOVUPD (DX)(BX*1), Z3
-	VMULPD  Z0, Z2, Z2
-	VADDPD  Z3, Z2, Z2
-	VADDPD  Z1, Z2, Z2
-	VMOVUPD Z2, (AX)(BX*1)
-	ADDQ    $0x00000040, BX
-	SUBQ    $0x00000008, CX
-	JGE     block1
-
-block1End:
-	ADDQ      $0x00000008, CX
-	TESTQ     CX, CX
-	JZ        blockDone
-	LEAQ      masks<>+0(SB), SI
-	KMOVW     (SI)(CX*2), K1
-	VMOVUPD.Z (AX)(BX*1), K1, Z2
-	VMOVUPD.Z (DX)(BX*1), K1, Z3
-	VMULPD    Z0, Z2, Z2
-	VADDPD    Z3, Z2, Z2
-	VADDPD    Z1, Z2, Z2
-	VMOVUPD   Z2, K1, (AX)(BX*1)
-
-blockDone:
-	VZEROUPPER
-	RET
-
-// func scaleF64AVX512(x *float64, a float64, n int)
-// Requires: AVX, AVX512F
-TEXT ·scaleF64AVX512(SB), NOSPLIT, $0-24
-	MOVQ         x+0(FP), AX
-	MOVQ         n+16(FP), CX
-	VBROADCASTSD a+8(FP), Z0
-	XORQ         DX, DX
-	SUBQ         $0x00000020, CX
-	JLT          block0End
-
-block0:
-	VMOVUPD (AX)(DX*1), Z1
-	VMOVUPD 64(AX)(DX*1), Z2
-	VMOVUPD 128(AX)(DX*1), Z3
-	VMOVUPD 192(AX)(DX*1), Z4
-	VMULPD  Z0, Z1, Z1
-	VMULPD  Z0, Z2, Z2
-	VMULPD  Z0, Z3, Z3
-	VMULPD  Z0, Z4, Z4
-	VMOVUPD Z1, (AX)(DX*1)
-	VMOVUPD Z2, 64(AX)(DX*1)
-	VMOVUPD Z3, 128(AX)(DX*1)
-	VMOVUPD Z4, 192(AX)(DX*1)
-	ADDQ    $0x00000100, DX
-	SUBQ    $0x00000020, CX
-	JGE     block0
-
-block0End:
-	ADDQ $0x00000020, CX
-	SUBQ $0x00000008, CX
-	JLT  block1End
-
-block1:
-	VMOVUPD (AX)(DX*1), Z1
-	VMULPD  Z0, Z1, Z1
-	VMOVUPD Z1, (AX)(DX*1)
-	ADDQ    $0x00000040, DX
-	SUBQ    $0x00000008, CX
-	JGE     block1
-
-block1End:
-	ADDQ      $0x00000008, CX
-	TESTQ     CX, CX
-	JZ        blockDone
+end:
+	ADDQ      $0x00000020, DX
+	CMPQ      DX, $0x00000008
+	JGE       more0
 	LEAQ      masks<>+0(SB), BX
-	KMOVW     (BX)(CX*2), K1
-	VMOVUPD.Z (AX)(DX*1), K1, Z1
-	VMULPD    Z0, Z1, Z1
-	VMOVUPD   Z1, K1, (AX)(DX*1)
+	KMOVW     (BX)(DX*2), K1
+	VMOVUPD.Z (AX), K1, Z4
+	LEAQ      masks<>+0(SB), AX
+	KMOVW     (AX)(DX*2), K1
+	VMOVUPD.Z (CX), K1, Z5
+	VMULPD    Z5, Z4, Z4
+	VADDPD    Z4, Z0, Z0
+	JMP       sum
 
-blockDone:
-	VZEROUPPER
-	RET
+more0:
+	VMOVUPD   (AX), Z4
+	VMOVUPD   (CX), Z5
+	VMULPD    Z5, Z4, Z4
+	VADDPD    Z4, Z0, Z0
+	SUBQ      $0x00000008, DX
+	CMPQ      DX, $0x00000008
+	JGE       more1
+	LEAQ      masks<>+0(SB), BX
+	KMOVW     (BX)(DX*2), K1
+	VMOVUPD.Z 64(AX), K1, Z4
+	LEAQ      masks<>+0(SB), AX
+	KMOVW     (AX)(DX*2), K1
+	VMOVUPD.Z 64(CX), K1, Z5
+	VMULPD    Z5, Z4, Z4
+	VADDPD    Z4, Z1, Z1
+	JMP       sum
 
-// func multiplyF64AVX512(x *float64, a *float64, n int)
-// Requires: AVX, AVX512F
-TEXT ·multiplyF64AVX512(SB), NOSPLIT, $0-24
-	MOVQ x+0(FP), AX
-	MOVQ n+16(FP), CX
-	MOVQ a+8(FP), DX
-	XORQ BX, BX
-	SUBQ $0x00000020, CX
-	JLT  block0End
+more1:
+	VMOVUPD   64(AX), Z4
+	VMOVUPD   64(CX), Z5
+	VMULPD    Z5, Z4, Z4
+	VADDPD    Z4, Z1, Z1
+	SUBQ      $0x00000008, DX
+	CMPQ      DX, $0x00000008
+	JGE       more2
+	LEAQ      masks<>+0(SB), BX
+	KMOVW     (BX)(DX*2), K1
+	VMOVUPD.Z 128(AX), K1, Z4
+	LEAQ      masks<>+0(SB), AX
+	KMOVW     (AX)(DX*2), K1
+	VMOVUPD.Z 128(CX), K1, Z5
+	VMULPD    Z5, Z4, Z4
+	VADDPD    Z4, Z2, Z2
+	JMP       sum
 
-block0:
-	VMOVUPD (AX)(BX*1), Z0
-	VMOVUPD 64(AX)(BX*1), Z1
-	VMOVUPD 128(AX)(BX*1), Z2
-	VMOVUPD 192(AX)(BX*1), Z3
-	VMOVUPD (DX)(BX*1), Z4
-	VMOVUPD 64(DX)(BX*1), Z5
-	VMOVUPD 128(DX)(BX*1), Z6
-	VMOVUPD 192(DX)(BX*1), Z7
-	VMULPD  Z4, Z0, Z0
-	VMULPD  Z5, Z1, Z1
-	VMULPD  Z6, Z2, Z2
-	VMULPD  Z7, Z3, Z3
-	VMOVUPD Z0, (AX)(BX*1)
-	VMOVUPD Z1, 64(AX)(BX*1)
-	VMOVUPD Z2, 128(AX)(BX*1)
-	VMOVUPD Z3, 192(AX)(BX*1)
-	ADDQ    $0x00000100, BX
-	SUBQ    $0x00000020, CX
-	JGE     block0
+more2:
+	VMOVUPD   128(AX), Z4
+	VMOVUPD   128(CX), Z5
+	VMULPD    Z5, Z4, Z4
+	VADDPD    Z4, Z2, Z2
+	SUBQ      $0x00000008, DX
+	CMPQ      DX, $0x00000008
+	JGE       more3
+	LEAQ      masks<>+0(SB), BX
+	KMOVW     (BX)(DX*2), K1
+	VMOVUPD.Z 192(AX), K1, Z4
+	LEAQ      masks<>+0(SB), AX
+	KMOVW     (AX)(DX*2), K1
+	VMOVUPD.Z 192(CX), K1, Z5
+	VMULPD    Z5, Z4, Z4
+	VADDPD    Z4, Z3, Z3
+	JMP       sum
 
-block0End:
-	ADDQ $0x00000020, CX
-	SUBQ $0x00000008, CX
-	JLT  block1End
-
-block1:
-	VMOVUPD (AX)(BX*1), Z0
-	VMOVUPD (DX)(BX*1), Z1
-	VMULPD  Z1, Z0, Z0
-	VMOVUPD Z0, (AX)(BX*1)
-	ADDQ    $0x00000040, BX
-	SUBQ    $0x00000008, CX
-	JGE     block1
-
-block1End:
-	ADDQ      $0x00000008, CX
-	TESTQ     CX, CX
-	JZ        blockDone
-	LEAQ      masks<>+0(SB), SI
-	KMOVW     (SI)(CX*2), K1
-	VMOVUPD.Z (AX)(BX*1), K1, Z0
-	VMOVUPD.Z (DX)(BX*1), K1, Z1
-	VMULPD    Z1, Z0, Z0
-	VMOVUPD   Z0, K1, (AX)(BX*1)
-
-blockDone:
-	VZEROUPPER
-	RET
-
-// func addScaledF64AVX512(y *float64, x *float64, a float64, n int)
-// Requires: AVX, AVX512F
-TEXT ·addScaledF64AVX512(SB), NOSPLIT, $0-32
-	MOVQ         y+0(FP), AX
-	MOVQ         x+8(FP), CX
-	MOVQ         n+24(FP), DX
-	VBROADCASTSD a+16(FP), Z0
-	XORQ         BX, BX
-	SUBQ         $0x00000020, DX
-	JLT          block0End
-
-block0:
-	VMOVUPD (CX)(BX*1), Z1
-	VMOVUPD 64(CX)(BX*1), Z2
-	VMOVUPD 128(CX)(BX*1), Z3
-	VMOVUPD 192(CX)(BX*1), Z4
-	VMOVUPD (AX)(BX*1), Z5
-	VMOVUPD 64(AX)(BX*1), Z6
-	VMOVUPD 128(AX)(BX*1), Z7
-	VMOVUPD 192(AX)(BX*1), Z8
-	VMULPD  Z0, Z1, Z1
-	VMULPD  Z0, Z2, Z2
-	VMULPD  Z0, Z3, Z3
-	VMULPD  Z0, Z4, Z4
-	VADDPD  Z1, Z5, Z5
-	VADDPD  Z2, Z6, Z6
-	VADDPD  Z3, Z7, Z7
-	VADDPD  Z4, Z8, Z8
-	VMOVUPD Z5, (AX)(BX*1)
-	VMOVUPD Z6, 64(AX)(BX*1)
-	VMOVUPD Z7, 128(AX)(BX*1)
-	VMOVUPD Z8, 192(AX)(BX*1)
-	ADDQ    $0x00000100, BX
-	SUBQ    $0x00000020, DX
-	JGE     block0
-
-block0End:
-	ADDQ $0x00000020, DX
-	SUBQ $0x00000008, DX
-	JLT  block1End
-
-block1:
-	VMOVUPD (CX)(BX*1), Z1
-	VMOVUPD (AX)(BX*1), Z2
-	VMULPD  Z0, Z1, Z1
-	VADDPD  Z1, Z2, Z2
-	VMOVUPD Z2, (AX)(BX*1)
-	ADDQ    $0x00000040, BX
+more3:
+	VMOVUPD 192(AX), Z4
+	VMOVUPD 192(CX), Z5
+	VMULPD  Z5, Z4, Z4
+	VADDPD  Z4, Z3, Z3
 	SUBQ    $0x00000008, DX
-	JGE     block1
 
-block1End:
-	ADDQ      $0x00000008, DX
-	TESTQ     DX, DX
-	JZ        blockDone
-	LEAQ      masks<>+0(SB), SI
-	KMOVW     (SI)(DX*2), K1
-	VMOVUPD.Z (CX)(BX*1), K1, Z1
-	VMOVUPD.Z (AX)(BX*1), K1, Z2
-	VMULPD    Z0, Z1, Z1
-	VADDPD    Z1, Z2, Z2
-	VMOVUPD   Z2, K1, (AX)(BX*1)
-
-blockDone:
+sum:
+	VADDPD        Z2, Z0, Z0
+	VADDPD        Z3, Z1, Z1
+	VADDPD        Z1, Z0, Z0
+	VEXTRACTF64X4 $0x01, Z0, Y1
+	VADDPD        Y1, Y0, Y0
+	VEXTRACTF128  $0x01, Y0, X1
+	VADDPD        X1, X0, X0
+	VPERMILPD     $0x01, X0, X1
+	VADDPD        X1, X0, X0
 	VZEROUPPER
+	MOVSD         X0, ret+24(FP)
 	RET
 
 // func max0F64AVX512(x *float64, c float64, n int)
@@ -6609,232 +5482,6 @@ found:
 	ADDQ BX, SI
 	MOVQ SI, ret+32(FP)
 	VZEROUPPER
-	RET
-
-// func sumOfSquaresF64AVX512(x *float64, n int) float64
-// Requires: AVX, AVX512DQ, AVX512F, SSE2
-TEXT ·sumOfSquaresF64AVX512(SB), NOSPLIT, $0-24
-	MOVQ   x+0(FP), AX
-	MOVQ   n+8(FP), CX
-	VXORPD Z0, Z0, Z0
-	VXORPD Z1, Z1, Z1
-	VXORPD Z2, Z2, Z2
-	VXORPD Z3, Z3, Z3
-	SUBQ   $0x00000020, CX
-	JLT    end
-
-block:
-	VMOVUPD (AX), Z4
-	VMULPD  Z4, Z4, Z4
-	VADDPD  Z4, Z0, Z0
-	VMOVUPD 64(AX), Z4
-	VMULPD  Z4, Z4, Z4
-	VADDPD  Z4, Z1, Z1
-	VMOVUPD 128(AX), Z4
-	VMULPD  Z4, Z4, Z4
-	VADDPD  Z4, Z2, Z2
-	VMOVUPD 192(AX), Z4
-	VMULPD  Z4, Z4, Z4
-	VADDPD  Z4, Z3, Z3
-	ADDQ    $0x00000100, AX
-	SUBQ    $0x00000020, CX
-	JGE     block
-
-end:
-	ADDQ      $0x00000020, CX
-	CMPQ      CX, $0x00000008
-	JGE       more0
-	LEAQ      masks<>+0(SB), DX
-	KMOVW     (DX)(CX*2), K1
-	VMOVUPD.Z (AX), K1, Z4
-	VMULPD    Z4, Z4, Z4
-	VADDPD    Z4, Z0, Z0
-	JMP       sum
-
-more0:
-	VMOVUPD   (AX), Z4
-	VMULPD    Z4, Z4, Z4
-	VADDPD    Z4, Z0, Z0
-	SUBQ      $0x00000008, CX
-	CMPQ      CX, $0x00000008
-	JGE       more1
-	LEAQ      masks<>+0(SB), DX
-	KMOVW     (DX)(CX*2), K1
-	VMOVUPD.Z 64(AX), K1, Z4
-	VMULPD    Z4, Z4, Z4
-	VADDPD    Z4, Z1, Z1
-	JMP       sum
-
-more1:
-	VMOVUPD   64(AX), Z4
-	VMULPD    Z4, Z4, Z4
-	VADDPD    Z4, Z1, Z1
-	SUBQ      $0x00000008, CX
-	CMPQ      CX, $0x00000008
-	JGE       more2
-	LEAQ      masks<>+0(SB), DX
-	KMOVW     (DX)(CX*2), K1
-	VMOVUPD.Z 128(AX), K1, Z4
-	VMULPD    Z4, Z4, Z4
-	VADDPD    Z4, Z2, Z2
-	JMP       sum
-
-more2:
-	VMOVUPD   128(AX), Z4
-	VMULPD    Z4, Z4, Z4
-	VADDPD    Z4, Z2, Z2
-	SUBQ      $0x00000008, CX
-	CMPQ      CX, $0x00000008
-	JGE       more3
-	LEAQ      masks<>+0(SB), DX
-	KMOVW     (DX)(CX*2), K1
-	VMOVUPD.Z 192(AX), K1, Z4
-	VMULPD    Z4, Z4, Z4
-	VADDPD    Z4, Z3, Z3
-	JMP       sum
-
-more3:
-	VMOVUPD 192(AX), Z4
-	VMULPD  Z4, Z4, Z4
-	VADDPD  Z4, Z3, Z3
-	SUBQ    $0x00000008, CX
-
-sum:
-	VADDPD        Z2, Z0, Z0
-	VADDPD        Z3, Z1, Z1
-	VADDPD        Z1, Z0, Z0
-	VEXTRACTF64X4 $0x01, Z0, Y1
-	VADDPD        Y1, Y0, Y0
-	VEXTRACTF128  $0x01, Y0, X1
-	VADDPD        X1, X0, X0
-	VPERMILPD     $0x01, X0, X1
-	VADDPD        X1, X0, X0
-	VZEROUPPER
-	MOVSD         X0, ret+16(FP)
-	RET
-
-// func dotF64AVX512(x *float64, y *float64, n int) float64
-// Requires: AVX, AVX512DQ, AVX512F, SSE2
-TEXT ·dotF64AVX512(SB), NOSPLIT, $0-32
-	MOVQ   x+0(FP), AX
-	MOVQ   y+8(FP), CX
-	MOVQ   n+16(FP), DX
-	VXORPD Z0, Z0, Z0
-	VXORPD Z1, Z1, Z1
-	VXORPD Z2, Z2, Z2
-	VXORPD Z3, Z3, Z3
-	SUBQ   $0x00000020, DX
-	JLT    end
-
-block:
-	VMOVUPD (AX), Z4
-	VMOVUPD (CX), Z5
-	VMULPD  Z5, Z4, Z4
-	VADDPD  Z4, Z0, Z0
-	VMOVUPD 64(AX), Z4
-	VMOVUPD 64(CX), Z5
-	VMULPD  Z5, Z4, Z4
-	VADDPD  Z4, Z1, Z1
-	VMOVUPD 128(AX), Z4
-	VMOVUPD 128(CX), Z5
-	VMULPD  Z5, Z4, Z4
-	VADDPD  Z4, Z2, Z2
-	VMOVUPD 192(AX), Z4
-	VMOVUPD 192(CX), Z5
-	VMULPD  Z5, Z4, Z4
-	VADDPD  Z4, Z3, Z3
-	ADDQ    $0x00000100, AX
-	ADDQ    $0x00000100, CX
-	SUBQ    $0x00000020, DX
-	JGE     block
-
-end:
-	ADDQ      $0x00000020, DX
-	CMPQ      DX, $0x00000008
-	JGE       more0
-	LEAQ      masks<>+0(SB), BX
-	KMOVW     (BX)(DX*2), K1
-	VMOVUPD.Z (AX), K1, Z4
-	LEAQ      masks<>+0(SB), AX
-	KMOVW     (AX)(DX*2), K1
-	VMOVUPD.Z (CX), K1, Z5
-	VMULPD    Z5, Z4, Z4
-	VADDPD    Z4, Z0, Z0
-	JMP       sum
-
-more0:
-	VMOVUPD   (AX), Z4
-	VMOVUPD   (CX), Z5
-	VMULPD    Z5, Z4, Z4
-	VADDPD    Z4, Z0, Z0
-	SUBQ      $0x00000008, DX
-	CMPQ      DX, $0x00000008
-	JGE       more1
-	LEAQ      masks<>+0(SB), BX
-	KMOVW     (BX)(DX*2), K1
-	VMOVUPD.Z 64(AX), K1, Z4
-	LEAQ      masks<>+0(SB), AX
-	KMOVW     (AX)(DX*2), K1
-	VMOVUPD.Z 64(CX), K1, Z5
-	VMULPD    Z5, Z4, Z4
-	VADDPD    Z4, Z1, Z1
-	JMP       sum
-
-more1:
-	VMOVUPD   64(AX), Z4
-	VMOVUPD   64(CX), Z5
-	VMULPD    Z5, Z4, Z4
-	VADDPD    Z4, Z1, Z1
-	SUBQ      $0x00000008, DX
-	CMPQ      DX, $0x00000008
-	JGE       more2
-	LEAQ      masks<>+0(SB), BX
-	KMOVW     (BX)(DX*2), K1
-	VMOVUPD.Z 128(AX), K1, Z4
-	LEAQ      masks<>+0(SB), AX
-	KMOVW     (AX)(DX*2), K1
-	VMOVUPD.Z 128(CX), K1, Z5
-	VMULPD    Z5, Z4, Z4
-	VADDPD    Z4, Z2, Z2
-	JMP       sum
-
-more2:
-	VMOVUPD   128(AX), Z4
-	VMOVUPD   128(CX), Z5
-	VMULPD    Z5, Z4, Z4
-	VADDPD    Z4, Z2, Z2
-	SUBQ      $0x00000008, DX
-	CMPQ      DX, $0x00000008
-	JGE       more3
-	LEAQ      masks<>+0(SB), BX
-	KMOVW     (BX)(DX*2), K1
-	VMOVUPD.Z 192(AX), K1, Z4
-	LEAQ      masks<>+0(SB), AX
-	KMOVW     (AX)(DX*2), K1
-	VMOVUPD.Z 192(CX), K1, Z5
-	VMULPD    Z5, Z4, Z4
-	VADDPD    Z4, Z3, Z3
-	JMP       sum
-
-more3:
-	VMOVUPD 192(AX), Z4
-	VMOVUPD 192(CX), Z5
-	VMULPD  Z5, Z4, Z4
-	VADDPD  Z4, Z3, Z3
-	SUBQ    $0x00000008, DX
-
-sum:
-	VADDPD        Z2, Z0, Z0
-	VADDPD        Z3, Z1, Z1
-	VADDPD        Z1, Z0, Z0
-	VEXTRACTF64X4 $0x01, Z0, Y1
-	VADDPD        Y1, Y0, Y0
-	VEXTRACTF128  $0x01, Y0, X1
-	VADDPD        X1, X0, X0
-	VPERMILPD     $0x01, X0, X1
-	VADDPD        X1, X0, X0
-	VZEROUPPER
-	MOVSD         X0, ret+24(FP)
 	RET
 
 // func outerF64AVX512(s *float64, stride int, a *float64, b *float64, x *float64, y *float64, rows int, n int)
@@ -7832,154 +6479,6 @@ DATA all64x4030000000000000<>+16(SB)/8, $0x4030000000000000
 DATA all64x4030000000000000<>+24(SB)/8, $0x4030000000000000
 GLOBL all64x4030000000000000<>(SB), RODATA|NOPTR, $32
 
-// func expF32AVX2(dst *float32, x *float32, n int)
-// Requires: AVX, AVX2, FMA3
-TEXT ·expF32AVX2(SB), NOSPLIT, $0-24
-	MOVQ         x+8(FP), AX
-	MOVQ         dst+0(FP), CX
-	MOVQ         n+16(FP), DX
-	VBROADCASTSS all32xc2d00000<>+0(SB), Y0
-	VBROADCASTSS all32x42b20000<>+0(SB), Y1
-	XORQ         BX, BX
-	SUBQ         $0x00000010, DX
-	JLT          block0End
-
-block0:
-	VMOVUPS      (AX)(BX*1), Y2
-	VMOVUPS      32(AX)(BX*1), Y3
-	VMINPS       Y2, Y1, Y2
-	VMINPS       Y3, Y1, Y3
-	VMAXPS       Y2, Y0, Y2
-	VMAXPS       Y3, Y0, Y3
-	VMOVUPS      all32x4b4000fe<>+0(SB), Y4
-	VMOVUPS      all32x4b4000fe<>+0(SB), Y5
-	VFMADD231PS  all32x3fb8aa3b<>+0(SB), Y2, Y4
-	VFMADD231PS  all32x3fb8aa3b<>+0(SB), Y3, Y5
-	VSUBPS       all32x4b4000fe<>+0(SB), Y4, Y6
-	VSUBPS       all32x4b4000fe<>+0(SB), Y5, Y7
-	VFNMADD231PS all32x3f317218<>+0(SB), Y6, Y2
-	VFNMADD231PS all32x3f317218<>+0(SB), Y7, Y3
-	VFNMADD231PS all32xb102e308<>+0(SB), Y6, Y2
-	VFNMADD231PS all32xb102e308<>+0(SB), Y7, Y3
-	VMOVUPS      all32x3ab68179<>+0(SB), Y6
-	VMOVUPS      all32x3ab68179<>+0(SB), Y7
-	VFMADD213PS  all32x3c091f44<>+0(SB), Y2, Y6
-	VFMADD213PS  all32x3c091f44<>+0(SB), Y3, Y7
-	VFMADD213PS  all32x3d2aaa92<>+0(SB), Y2, Y6
-	VFMADD213PS  all32x3d2aaa92<>+0(SB), Y3, Y7
-	VFMADD213PS  all32x3e2aaa45<>+0(SB), Y2, Y6
-	VFMADD213PS  all32x3e2aaa45<>+0(SB), Y3, Y7
-	VFMADD213PS  all32x3f000000<>+0(SB), Y2, Y6
-	VFMADD213PS  all32x3f000000<>+0(SB), Y3, Y7
-	VFMADD213PS  all32x3f800000<>+0(SB), Y2, Y6
-	VFMADD213PS  all32x3f800000<>+0(SB), Y3, Y7
-	VFMADD213PS  all32x3f800000<>+0(SB), Y2, Y6
-	VFMADD213PS  all32x3f800000<>+0(SB), Y3, Y7
-	VPSRLD       $0x01, Y4, Y2
-	VPSUBD       Y2, Y4, Y4
-	VPSLLD       $0x17, Y2, Y2
-	VMULPS       Y2, Y6, Y6
-	VPSLLD       $0x17, Y4, Y4
-	VMULPS       Y4, Y6, Y6
-	VPSRLD       $0x01, Y5, Y2
-	VPSUBD       Y2, Y5, Y5
-	VPSLLD       $0x17, Y2, Y2
-	VMULPS       Y2, Y7, Y7
-	VPSLLD       $0x17, Y5, Y5
-	VMULPS       Y5, Y7, Y7
-	VMOVUPS      Y6, (CX)(BX*1)
-	VMOVUPS      Y7, 32(CX)(BX*1)
-	ADDQ         $0x00000040, BX
-	SUBQ         $0x00000010, DX
-	JGE          block0
-
-block0End:
-	ADDQ $0x00000010, DX
-	SUBQ $0x00000008, DX
-	JLT  block1End
-
-block1:
-	VMOVUPS      (AX)(BX*1), Y2
-	VMINPS       Y2, Y1, Y2
-	VMAXPS       Y2, Y0, Y2
-	VMOVUPS      all32x4b4000fe<>+0(SB), Y3
-	VFMADD231PS  all32x3fb8aa3b<>+0(SB), Y2, Y3
-	VSUBPS       all32x4b4000fe<>+0(SB), Y3, Y4
-	VFNMADD231PS all32x3f317218<>+0(SB), Y4, Y2
-	VFNMADD231PS all32xb102e308<>+0(SB), Y4, Y2
-	VMOVUPS      all32x3ab68179<>+0(SB), Y4
-	VFMADD213PS  all32x3c091f44<>+0(SB), Y2, Y4
-	VFMADD213PS  all32x3d2aaa92<>+0(SB), Y2, Y4
-	VFMADD213PS  all32x3e2aaa45<>+0(SB), Y2, Y4
-	VFMADD213PS  all32x3f000000<>+0(SB), Y2, Y4
-	VFMADD213PS  all32x3f800000<>+0(SB), Y2, Y4
-	VFMADD213PS  all32x3f800000<>+0(SB), Y2, Y4
-	VPSRLD       $0x01, Y3, Y2
-	VPSUBD       Y2, Y3, Y3
-	VPSLLD       $0x17, Y2, Y2
-	VMULPS       Y2, Y4, Y4
-	VPSLLD       $0x17, Y3, Y3
-	VMULPS       Y3, Y4, Y4
-	VMOVUPS      Y4, (CX)(BX*1)
-	ADDQ         $0x00000020, BX
-	SUBQ         $0x00000008, DX
-	JGE          block1
-
-block1End:
-	ADDQ         $0x00000008, DX
-	TESTQ        DX, DX
-	JZ           blockDone
-	LEAQ         edge<>+32(SB), SI
-	SHLQ         $0x02, DX
-	SUBQ         DX, SI
-	VMOVUPS      (SI), Y2
-	VMASKMOVPS   (AX)(BX*1), Y2, Y3
-	VMINPS       Y3, Y1, Y3
-	VMAXPS       Y3, Y0, Y3
-	VMOVUPS      all32x4b4000fe<>+0(SB), Y0
-	VFMADD231PS  all32x3fb8aa3b<>+0(SB), Y3, Y0
-	VSUBPS       all32x4b4000fe<>+0(SB), Y0, Y1
-	VFNMADD231PS all32x3f317218<>+0(SB), Y1, Y3
-	VFNMADD231PS all32xb102e308<>+0(SB), Y1, Y3
-	VMOVUPS      all32x3ab68179<>+0(SB), Y1
-	VFMADD213PS  all32x3c091f44<>+0(SB), Y3, Y1
-	VFMADD213PS  all32x3d2aaa92<>+0(SB), Y3, Y1
-	VFMADD213PS  all32x3e2aaa45<>+0(SB), Y3, Y1
-	VFMADD213PS  all32x3f000000<>+0(SB), Y3, Y1
-	VFMADD213PS  all32x3f800000<>+0(SB), Y3, Y1
-	VFMADD213PS  all32x3f800000<>+0(SB), Y3, Y1
-	VPSRLD       $0x01, Y0, Y3
-	VPSUBD       Y3, Y0, Y0
-	VPSLLD       $0x17, Y3, Y3
-	VMULPS       Y3, Y1, Y1
-	VPSLLD       $0x17, Y0, Y0
-	VMULPS       Y0, Y1, Y1
-	VMASKMOVPS   Y1, Y2, (CX)(BX*1)
-
-blockDone:
-	VZEROUPPER
-	RET
-
-DATA all32x4b4000fe<>+0(SB)/4, $0x4b4000fe
-DATA all32x4b4000fe<>+4(SB)/4, $0x4b4000fe
-DATA all32x4b4000fe<>+8(SB)/4, $0x4b4000fe
-DATA all32x4b4000fe<>+12(SB)/4, $0x4b4000fe
-DATA all32x4b4000fe<>+16(SB)/4, $0x4b4000fe
-DATA all32x4b4000fe<>+20(SB)/4, $0x4b4000fe
-DATA all32x4b4000fe<>+24(SB)/4, $0x4b4000fe
-DATA all32x4b4000fe<>+28(SB)/4, $0x4b4000fe
-GLOBL all32x4b4000fe<>(SB), RODATA|NOPTR, $32
-
-DATA edge<>+0(SB)/8, $0xffffffffffffffff
-DATA edge<>+8(SB)/8, $0xffffffffffffffff
-DATA edge<>+16(SB)/8, $0xffffffffffffffff
-DATA edge<>+24(SB)/8, $0xffffffffffffffff
-DATA edge<>+32(SB)/8, $0x0000000000000000
-DATA edge<>+40(SB)/8, $0x0000000000000000
-DATA edge<>+48(SB)/8, $0x0000000000000000
-DATA edge<>+56(SB)/8, $0x0000000000000000
-GLOBL edge<>(SB), RODATA|NOPTR, $64
-
 // func expMinusF32AVX2(dst *float32, x *float32, c float32, n int)
 // Requires: AVX, AVX2, FMA3
 TEXT ·expMinusF32AVX2(SB), NOSPLIT, $0-32
@@ -8112,6 +6611,22 @@ block1End:
 blockDone:
 	VZEROUPPER
 	RET
+
+DATA all32x4b4000fe<>+0(SB)/8, $0x4b4000fe4b4000fe
+DATA all32x4b4000fe<>+8(SB)/8, $0x4b4000fe4b4000fe
+DATA all32x4b4000fe<>+16(SB)/8, $0x4b4000fe4b4000fe
+DATA all32x4b4000fe<>+24(SB)/8, $0x4b4000fe4b4000fe
+GLOBL all32x4b4000fe<>(SB), RODATA|NOPTR, $32
+
+DATA edge<>+0(SB)/8, $0xffffffffffffffff
+DATA edge<>+8(SB)/8, $0xffffffffffffffff
+DATA edge<>+16(SB)/8, $0xffffffffffffffff
+DATA edge<>+24(SB)/8, $0xffffffffffffffff
+DATA edge<>+32(SB)/8, $0x0000000000000000
+DATA edge<>+40(SB)/8, $0x0000000000000000
+DATA edge<>+48(SB)/8, $0x0000000000000000
+DATA edge<>+56(SB)/8, $0x0000000000000000
+GLOBL edge<>(SB), RODATA|NOPTR, $64
 
 // func expDiffF32AVX2(dst *float32, x *float32, a *float32, b *float32, n int)
 // Requires: AVX, AVX2, FMA3
@@ -8720,14 +7235,10 @@ stop:
 	VZEROUPPER
 	RET
 
-DATA all32x477fffff<>+0(SB)/4, $0x477fffff
-DATA all32x477fffff<>+4(SB)/4, $0x477fffff
-DATA all32x477fffff<>+8(SB)/4, $0x477fffff
-DATA all32x477fffff<>+12(SB)/4, $0x477fffff
-DATA all32x477fffff<>+16(SB)/4, $0x477fffff
-DATA all32x477fffff<>+20(SB)/4, $0x477fffff
-DATA all32x477fffff<>+24(SB)/4, $0x477fffff
-DATA all32x477fffff<>+28(SB)/4, $0x477fffff
+DATA all32x477fffff<>+0(SB)/8, $0x477fffff477fffff
+DATA all32x477fffff<>+8(SB)/8, $0x477fffff477fffff
+DATA all32x477fffff<>+16(SB)/8, $0x477fffff477fffff
+DATA all32x477fffff<>+24(SB)/8, $0x477fffff477fffff
 GLOBL all32x477fffff<>(SB), RODATA|NOPTR, $32
 
 // func sincosF32AVX2(sines *float32, cosines *float32, x *float32, n int) int
@@ -9275,62 +7786,6 @@ blockDone:
 	VZEROUPPER
 	RET
 
-// func scaleF32AVX2(x *float32, a float32, n int)
-// Requires: AVX
-TEXT ·scaleF32AVX2(SB), NOSPLIT, $0-24
-	MOVQ         x+0(FP), AX
-	MOVQ         n+16(FP), CX
-	VBROADCASTSS a+8(FP), Y0
-	XORQ         DX, DX
-	SUBQ         $0x00000020, CX
-	JLT          block0End
-
-block0:
-	VMOVUPS (AX)(DX*1), Y1
-	VMOVUPS 32(AX)(DX*1), Y2
-	VMOVUPS 64(AX)(DX*1), Y3
-	VMOVUPS 96(AX)(DX*1), Y4
-	VMULPS  Y0, Y1, Y1
-	VMULPS  Y0, Y2, Y2
-	VMULPS  Y0, Y3, Y3
-	VMULPS  Y0, Y4, Y4
-	VMOVUPS Y1, (AX)(DX*1)
-	VMOVUPS Y2, 32(AX)(DX*1)
-	VMOVUPS Y3, 64(AX)(DX*1)
-	VMOVUPS Y4, 96(AX)(DX*1)
-	ADDQ    $0x00000080, DX
-	SUBQ    $0x00000020, CX
-	JGE     block0
-
-block0End:
-	ADDQ $0x00000020, CX
-	SUBQ $0x00000008, CX
-	JLT  block1End
-
-block1:
-	VMOVUPS (AX)(DX*1), Y1
-	VMULPS  Y0, Y1, Y1
-	VMOVUPS Y1, (AX)(DX*1)
-	ADDQ    $0x00000020, DX
-	SUBQ    $0x00000008, CX
-	JGE     block1
-
-block1End:
-	ADDQ       $0x00000008, CX
-	TESTQ      CX, CX
-	JZ         blockDone
-	LEAQ       edge<>+32(SB), BX
-	SHLQ       $0x02, CX
-	SUBQ       CX, BX
-	VMOVUPS    (BX), Y1
-	VMASKMOVPS (AX)(DX*1), Y1, Y2
-	VMULPS     Y0, Y2, Y2
-	VMASKMOVPS Y2, Y1, (AX)(DX*1)
-
-blockDone:
-	VZEROUPPER
-	RET
-
 // func multiplyF32AVX2(x *float32, a *float32, n int)
 // Requires: AVX
 TEXT ·multiplyF32AVX2(SB), NOSPLIT, $0-24
@@ -9459,391 +7914,6 @@ block1End:
 	VMASKMOVPS Y3, Y1, (AX)(BX*1)
 
 blockDone:
-	VZEROUPPER
-	RET
-
-// func max0F32AVX2(x *float32, c float32, n int)
-// Requires: AVX
-TEXT ·max0F32AVX2(SB), NOSPLIT, $0-24
-	MOVQ         x+0(FP), AX
-	MOVQ         n+16(FP), CX
-	VBROADCASTSS c+8(FP), Y0
-	VXORPS       Y1, Y1, Y1
-	XORQ         DX, DX
-	SUBQ         $0x00000020, CX
-	JLT          block0End
-
-block0:
-	VMOVUPS   (AX)(DX*1), Y2
-	VMOVUPS   32(AX)(DX*1), Y3
-	VMOVUPS   64(AX)(DX*1), Y4
-	VMOVUPS   96(AX)(DX*1), Y5
-	VSUBPS    Y2, Y2, Y6
-	VMULPS    Y0, Y2, Y7
-	VCMPPS    $0x1e, Y1, Y2, Y2
-	VBLENDVPS Y2, Y7, Y6, Y6
-	VSUBPS    Y3, Y3, Y2
-	VMULPS    Y0, Y3, Y7
-	VCMPPS    $0x1e, Y1, Y3, Y3
-	VBLENDVPS Y3, Y7, Y2, Y2
-	VSUBPS    Y4, Y4, Y3
-	VMULPS    Y0, Y4, Y7
-	VCMPPS    $0x1e, Y1, Y4, Y4
-	VBLENDVPS Y4, Y7, Y3, Y3
-	VSUBPS    Y5, Y5, Y4
-	VMULPS    Y0, Y5, Y7
-	VCMPPS    $0x1e, Y1, Y5, Y5
-	VBLENDVPS Y5, Y7, Y4, Y4
-	VMOVUPS   Y6, (AX)(DX*1)
-	VMOVUPS   Y2, 32(AX)(DX*1)
-	VMOVUPS   Y3, 64(AX)(DX*1)
-	VMOVUPS   Y4, 96(AX)(DX*1)
-	ADDQ      $0x00000080, DX
-	SUBQ      $0x00000020, CX
-	JGE       block0
-
-block0End:
-	ADDQ $0x00000020, CX
-	SUBQ $0x00000008, CX
-	JLT  block1End
-
-block1:
-	VMOVUPS   (AX)(DX*1), Y2
-	VSUBPS    Y2, Y2, Y3
-	VMULPS    Y0, Y2, Y4
-	VCMPPS    $0x1e, Y1, Y2, Y2
-	VBLENDVPS Y2, Y4, Y3, Y3
-	VMOVUPS   Y3, (AX)(DX*1)
-	ADDQ      $0x00000020, DX
-	SUBQ      $0x00000008, CX
-	JGE       block1
-
-block1End:
-	ADDQ       $0x00000008, CX
-	TESTQ      CX, CX
-	JZ         blockDone
-	LEAQ       edge<>+32(SB), BX
-	SHLQ       $0x02, CX
-	SUBQ       CX, BX
-	VMOVUPS    (BX), Y2
-	VMASKMOVPS (AX)(DX*1), Y2, Y3
-	VSUBPS     Y3, Y3, Y4
-	VMULPS     Y0, Y3, Y0
-	VCMPPS     $0x1e, Y1, Y3, Y1
-	VBLENDVPS  Y1, Y0, Y4, Y4
-	VMASKMOVPS Y4, Y2, (AX)(DX*1)
-
-blockDone:
-	VZEROUPPER
-	RET
-
-// func signF32AVX2(x *float32, c float32, n int)
-// Requires: AVX
-TEXT ·signF32AVX2(SB), NOSPLIT, $0-24
-	MOVQ         x+0(FP), AX
-	MOVQ         n+16(FP), CX
-	VBROADCASTSS c+8(FP), Y0
-	VXORPS       Y1, Y1, Y1
-	XORQ         DX, DX
-	SUBQ         $0x00000020, CX
-	JLT          block0End
-
-block0:
-	VMOVUPS   (AX)(DX*1), Y2
-	VMOVUPS   32(AX)(DX*1), Y3
-	VMOVUPS   64(AX)(DX*1), Y4
-	VMOVUPS   96(AX)(DX*1), Y5
-	VSUBPS    Y2, Y2, Y6
-	VANDPS    all32x80000000<>+0(SB), Y2, Y7
-	VXORPS    Y0, Y7, Y7
-	VADDPS    Y6, Y7, Y7
-	VCMPPS    $0x00, Y1, Y2, Y2
-	VBLENDVPS Y2, Y6, Y7, Y7
-	VSUBPS    Y3, Y3, Y2
-	VANDPS    all32x80000000<>+0(SB), Y3, Y6
-	VXORPS    Y0, Y6, Y6
-	VADDPS    Y2, Y6, Y6
-	VCMPPS    $0x00, Y1, Y3, Y3
-	VBLENDVPS Y3, Y2, Y6, Y6
-	VSUBPS    Y4, Y4, Y2
-	VANDPS    all32x80000000<>+0(SB), Y4, Y3
-	VXORPS    Y0, Y3, Y3
-	VADDPS    Y2, Y3, Y3
-	VCMPPS    $0x00, Y1, Y4, Y4
-	VBLENDVPS Y4, Y2, Y3, Y3
-	VSUBPS    Y5, Y5, Y2
-	VANDPS    all32x80000000<>+0(SB), Y5, Y4
-	VXORPS    Y0, Y4, Y4
-	VADDPS    Y2, Y4, Y4
-	VCMPPS    $0x00, Y1, Y5, Y5
-	VBLENDVPS Y5, Y2, Y4, Y4
-	VMOVUPS   Y7, (AX)(DX*1)
-	VMOVUPS   Y6, 32(AX)(DX*1)
-	VMOVUPS   Y3, 64(AX)(DX*1)
-	VMOVUPS   Y4, 96(AX)(DX*1)
-	ADDQ      $0x00000080, DX
-	SUBQ      $0x00000020, CX
-	JGE       block0
-
-block0End:
-	ADDQ $0x00000020, CX
-	SUBQ $0x00000008, CX
-	JLT  block1End
-
-block1:
-	VMOVUPS   (AX)(DX*1), Y2
-	VSUBPS    Y2, Y2, Y3
-	VANDPS    all32x80000000<>+0(SB), Y2, Y4
-	VXORPS    Y0, Y4, Y4
-	VADDPS    Y3, Y4, Y4
-	VCMPPS    $0x00, Y1, Y2, Y2
-	VBLENDVPS Y2, Y3, Y4, Y4
-	VMOVUPS   Y4, (AX)(DX*1)
-	ADDQ      $0x00000020, DX
-	SUBQ      $0x00000008, CX
-	JGE       block1
-
-block1End:
-	ADDQ       $0x00000008, CX
-	TESTQ      CX, CX
-	JZ         blockDone
-	LEAQ       edge<>+32(SB), BX
-	SHLQ       $0x02, CX
-	SUBQ       CX, BX
-	VMOVUPS    (BX), Y2
-	VMASKMOVPS (AX)(DX*1), Y2, Y3
-	VSUBPS     Y3, Y3, Y4
-	VANDPS     all32x80000000<>+0(SB), Y3, Y5
-	VXORPS     Y0, Y5, Y5
-	VADDPS     Y4, Y5, Y5
-	VCMPPS     $0x00, Y1, Y3, Y0
-	VBLENDVPS  Y0, Y4, Y5, Y5
-	VMASKMOVPS Y5, Y2, (AX)(DX*1)
-
-blockDone:
-	VZEROUPPER
-	RET
-
-// func peakF32AVX2(x *float32, n int) float32
-// Requires: AVX, SSE
-TEXT ·peakF32AVX2(SB), NOSPLIT, $0-20
-	MOVQ    x+0(FP), AX
-	MOVQ    n+8(FP), CX
-	VMOVUPS all32xff800000<>+0(SB), Y0
-	VMOVUPS all32xff800000<>+0(SB), Y1
-	VMOVUPS all32xff800000<>+0(SB), Y2
-	VMOVUPS all32xff800000<>+0(SB), Y3
-	XORQ    DX, DX
-	SUBQ    $0x00000020, CX
-	JLT     block0End
-
-block0:
-	VMOVUPS   (AX)(DX*1), Y4
-	VMOVUPS   32(AX)(DX*1), Y5
-	VMOVUPS   64(AX)(DX*1), Y6
-	VMOVUPS   96(AX)(DX*1), Y7
-	VCMPPS    $0x11, all32x7f800000<>+0(SB), Y4, Y8
-	VMOVUPS   all32xff800000<>+0(SB), Y9
-	VBLENDVPS Y8, Y4, Y9, Y9
-	VCMPPS    $0x11, all32x7f800000<>+0(SB), Y5, Y4
-	VMOVUPS   all32xff800000<>+0(SB), Y8
-	VBLENDVPS Y4, Y5, Y8, Y8
-	VCMPPS    $0x11, all32x7f800000<>+0(SB), Y6, Y4
-	VMOVUPS   all32xff800000<>+0(SB), Y5
-	VBLENDVPS Y4, Y6, Y5, Y5
-	VCMPPS    $0x11, all32x7f800000<>+0(SB), Y7, Y4
-	VMOVUPS   all32xff800000<>+0(SB), Y6
-	VBLENDVPS Y4, Y7, Y6, Y6
-	VMAXPS    Y9, Y0, Y0
-	VMAXPS    Y8, Y1, Y1
-	VMAXPS    Y5, Y2, Y2
-	VMAXPS    Y6, Y3, Y3
-	ADDQ      $0x00000080, DX
-	SUBQ      $0x00000020, CX
-	JGE       block0
-
-block0End:
-	ADDQ $0x00000020, CX
-	SUBQ $0x00000008, CX
-	JLT  block1End
-
-block1:
-	VMOVUPS   (AX)(DX*1), Y4
-	VCMPPS    $0x11, all32x7f800000<>+0(SB), Y4, Y5
-	VMOVUPS   all32xff800000<>+0(SB), Y6
-	VBLENDVPS Y5, Y4, Y6, Y6
-	VMAXPS    Y6, Y0, Y0
-	ADDQ      $0x00000020, DX
-	SUBQ      $0x00000008, CX
-	JGE       block1
-
-block1End:
-	ADDQ       $0x00000008, CX
-	TESTQ      CX, CX
-	JZ         blockDone
-	LEAQ       edge<>+32(SB), BX
-	SHLQ       $0x02, CX
-	SUBQ       CX, BX
-	VMOVUPS    (BX), Y4
-	VMASKMOVPS (AX)(DX*1), Y4, Y5
-	VMOVUPS    all32xff800000<>+0(SB), Y6
-	VBLENDVPS  Y4, Y5, Y6, Y6
-	VCMPPS     $0x11, all32x7f800000<>+0(SB), Y6, Y4
-	VMOVUPS    all32xff800000<>+0(SB), Y5
-	VBLENDVPS  Y4, Y6, Y5, Y5
-	VMAXPS     Y5, Y0, Y0
-
-blockDone:
-	VMAXPS       Y2, Y0, Y0
-	VMAXPS       Y3, Y1, Y1
-	VMAXPS       Y1, Y0, Y0
-	VEXTRACTF128 $0x01, Y0, X1
-	VMAXPS       X1, X0, X0
-	VPERMILPD    $0x01, X0, X1
-	VMAXPS       X1, X0, X0
-	VPERMILPS    $0x01, X0, X1
-	VMAXPS       X1, X0, X0
-	VZEROUPPER
-	MOVSS        X0, ret+16(FP)
-	RET
-
-// func peakSumF32AVX2(x *float32, a *float32, b *float32, n int) int
-// Requires: AVX, AVX2
-TEXT ·peakSumF32AVX2(SB), NOSPLIT, $0-40
-	MOVQ    x+0(FP), AX
-	MOVQ    a+8(FP), CX
-	MOVQ    b+16(FP), DX
-	MOVQ    n+24(FP), BX
-	VMOVUPS all32xff800000<>+0(SB), Y0
-	VMOVUPS all32xff800000<>+0(SB), Y1
-	XORQ    SI, SI
-	MOVQ    BX, DI
-	SUBQ    $0x00000010, DI
-	JLT     block0End
-
-block0:
-	VMOVUPS   (AX)(SI*1), Y2
-	VMOVUPS   32(AX)(SI*1), Y3
-	VMOVUPS   (CX)(SI*1), Y4
-	VMOVUPS   32(CX)(SI*1), Y5
-	VADDPS    Y4, Y2, Y2
-	VADDPS    Y5, Y3, Y3
-	VMOVUPS   (DX)(SI*1), Y4
-	VMOVUPS   32(DX)(SI*1), Y5
-	VADDPS    Y4, Y2, Y2
-	VADDPS    Y5, Y3, Y3
-	VCMPPS    $0x11, all32x7f800000<>+0(SB), Y2, Y4
-	VMOVUPS   all32xff800000<>+0(SB), Y5
-	VBLENDVPS Y4, Y2, Y5, Y5
-	VCMPPS    $0x11, all32x7f800000<>+0(SB), Y3, Y2
-	VMOVUPS   all32xff800000<>+0(SB), Y4
-	VBLENDVPS Y2, Y3, Y4, Y4
-	VMAXPS    Y5, Y0, Y0
-	VMAXPS    Y4, Y1, Y1
-	ADDQ      $0x00000040, SI
-	SUBQ      $0x00000010, DI
-	JGE       block0
-
-block0End:
-	ADDQ $0x00000010, DI
-	SUBQ $0x00000008, DI
-	JLT  block1End
-
-block1:
-	VMOVUPS   (AX)(SI*1), Y2
-	VMOVUPS   (CX)(SI*1), Y3
-	VADDPS    Y3, Y2, Y2
-	VMOVUPS   (DX)(SI*1), Y3
-	VADDPS    Y3, Y2, Y2
-	VCMPPS    $0x11, all32x7f800000<>+0(SB), Y2, Y3
-	VMOVUPS   all32xff800000<>+0(SB), Y4
-	VBLENDVPS Y3, Y2, Y4, Y4
-	VMAXPS    Y4, Y0, Y0
-	ADDQ      $0x00000020, SI
-	SUBQ      $0x00000008, DI
-	JGE       block1
-
-block1End:
-	ADDQ       $0x00000008, DI
-	TESTQ      DI, DI
-	JZ         blockDone
-	LEAQ       edge<>+32(SB), R8
-	SHLQ       $0x02, DI
-	SUBQ       DI, R8
-	VMOVUPS    (R8), Y2
-	VMASKMOVPS (AX)(SI*1), Y2, Y3
-	VMOVUPS    all32xff800000<>+0(SB), Y4
-	VBLENDVPS  Y2, Y3, Y4, Y4
-	VMASKMOVPS (CX)(SI*1), Y2, Y3
-	VADDPS     Y3, Y4, Y4
-	VMASKMOVPS (DX)(SI*1), Y2, Y2
-	VADDPS     Y2, Y4, Y4
-	VCMPPS     $0x11, all32x7f800000<>+0(SB), Y4, Y2
-	VMOVUPS    all32xff800000<>+0(SB), Y3
-	VBLENDVPS  Y2, Y4, Y3, Y3
-	VMAXPS     Y3, Y0, Y0
-
-blockDone:
-	VMAXPS       Y1, Y0, Y0
-	VEXTRACTF128 $0x01, Y0, X1
-	VMAXPS       X1, X0, X0
-	VPERMILPD    $0x01, X0, X1
-	VMAXPS       X1, X0, X0
-	VPERMILPS    $0x01, X0, X1
-	VMAXPS       X1, X0, X0
-	VMOVSS       all32xff800000<>+0(SB), X1
-	VUCOMISS     X1, X0
-	JEQ          none
-	VBROADCASTSS X0, Y0
-	XORQ         SI, SI
-	MOVQ         BX, DI
-	SUBQ         $0x00000008, DI
-	JLT          search0End
-
-search0:
-	VMOVUPS   (AX)(SI*1), Y1
-	VMOVUPS   (CX)(SI*1), Y2
-	VADDPS    Y2, Y1, Y1
-	VMOVUPS   (DX)(SI*1), Y2
-	VADDPS    Y2, Y1, Y1
-	VCMPPS    $0x00, Y0, Y1, Y1
-	VMOVMSKPS Y1, BX
-	TESTL     BX, BX
-	JNZ       found
-	ADDQ      $0x00000020, SI
-	SUBQ      $0x00000008, DI
-	JGE       search0
-
-search0End:
-	ADDQ       $0x00000008, DI
-	TESTQ      DI, DI
-	JZ         searchDone
-	LEAQ       edge<>+32(SB), BX
-	SHLQ       $0x02, DI
-	SUBQ       DI, BX
-	VMOVUPS    (BX), Y1
-	VMASKMOVPS (AX)(SI*1), Y1, Y2
-	VMASKMOVPS (CX)(SI*1), Y1, Y3
-	VADDPS     Y3, Y2, Y2
-	VMASKMOVPS (DX)(SI*1), Y1, Y1
-	VADDPS     Y1, Y2, Y2
-	VCMPPS     $0x00, Y0, Y2, Y0
-	VMOVMSKPS  Y0, BX
-	TESTL      BX, BX
-	JNZ        found
-
-searchDone:
-none:
-	MOVQ $-1, SI
-	MOVQ SI, ret+32(FP)
-	VZEROUPPER
-	RET
-
-found:
-	BSFL BX, BX
-	SHRQ $0x02, SI
-	ADDQ BX, SI
-	MOVQ SI, ret+32(FP)
 	VZEROUPPER
 	RET
 
@@ -10271,6 +8341,391 @@ sum:
 	VADDPD       X1, X0, X0
 	VZEROUPPER
 	MOVSD        X0, ret+24(FP)
+	RET
+
+// func max0F32AVX2(x *float32, c float32, n int)
+// Requires: AVX
+TEXT ·max0F32AVX2(SB), NOSPLIT, $0-24
+	MOVQ         x+0(FP), AX
+	MOVQ         n+16(FP), CX
+	VBROADCASTSS c+8(FP), Y0
+	VXORPS       Y1, Y1, Y1
+	XORQ         DX, DX
+	SUBQ         $0x00000020, CX
+	JLT          block0End
+
+block0:
+	VMOVUPS   (AX)(DX*1), Y2
+	VMOVUPS   32(AX)(DX*1), Y3
+	VMOVUPS   64(AX)(DX*1), Y4
+	VMOVUPS   96(AX)(DX*1), Y5
+	VSUBPS    Y2, Y2, Y6
+	VMULPS    Y0, Y2, Y7
+	VCMPPS    $0x1e, Y1, Y2, Y2
+	VBLENDVPS Y2, Y7, Y6, Y6
+	VSUBPS    Y3, Y3, Y2
+	VMULPS    Y0, Y3, Y7
+	VCMPPS    $0x1e, Y1, Y3, Y3
+	VBLENDVPS Y3, Y7, Y2, Y2
+	VSUBPS    Y4, Y4, Y3
+	VMULPS    Y0, Y4, Y7
+	VCMPPS    $0x1e, Y1, Y4, Y4
+	VBLENDVPS Y4, Y7, Y3, Y3
+	VSUBPS    Y5, Y5, Y4
+	VMULPS    Y0, Y5, Y7
+	VCMPPS    $0x1e, Y1, Y5, Y5
+	VBLENDVPS Y5, Y7, Y4, Y4
+	VMOVUPS   Y6, (AX)(DX*1)
+	VMOVUPS   Y2, 32(AX)(DX*1)
+	VMOVUPS   Y3, 64(AX)(DX*1)
+	VMOVUPS   Y4, 96(AX)(DX*1)
+	ADDQ      $0x00000080, DX
+	SUBQ      $0x00000020, CX
+	JGE       block0
+
+block0End:
+	ADDQ $0x00000020, CX
+	SUBQ $0x00000008, CX
+	JLT  block1End
+
+block1:
+	VMOVUPS   (AX)(DX*1), Y2
+	VSUBPS    Y2, Y2, Y3
+	VMULPS    Y0, Y2, Y4
+	VCMPPS    $0x1e, Y1, Y2, Y2
+	VBLENDVPS Y2, Y4, Y3, Y3
+	VMOVUPS   Y3, (AX)(DX*1)
+	ADDQ      $0x00000020, DX
+	SUBQ      $0x00000008, CX
+	JGE       block1
+
+block1End:
+	ADDQ       $0x00000008, CX
+	TESTQ      CX, CX
+	JZ         blockDone
+	LEAQ       edge<>+32(SB), BX
+	SHLQ       $0x02, CX
+	SUBQ       CX, BX
+	VMOVUPS    (BX), Y2
+	VMASKMOVPS (AX)(DX*1), Y2, Y3
+	VSUBPS     Y3, Y3, Y4
+	VMULPS     Y0, Y3, Y0
+	VCMPPS     $0x1e, Y1, Y3, Y1
+	VBLENDVPS  Y1, Y0, Y4, Y4
+	VMASKMOVPS Y4, Y2, (AX)(DX*1)
+
+blockDone:
+	VZEROUPPER
+	RET
+
+// func signF32AVX2(x *float32, c float32, n int)
+// Requires: AVX
+TEXT ·signF32AVX2(SB), NOSPLIT, $0-24
+	MOVQ         x+0(FP), AX
+	MOVQ         n+16(FP), CX
+	VBROADCASTSS c+8(FP), Y0
+	VXORPS       Y1, Y1, Y1
+	XORQ         DX, DX
+	SUBQ         $0x00000020, CX
+	JLT          block0End
+
+block0:
+	VMOVUPS   (AX)(DX*1), Y2
+	VMOVUPS   32(AX)(DX*1), Y3
+	VMOVUPS   64(AX)(DX*1), Y4
+	VMOVUPS   96(AX)(DX*1), Y5
+	VSUBPS    Y2, Y2, Y6
+	VANDPS    all32x80000000<>+0(SB), Y2, Y7
+	VXORPS    Y0, Y7, Y7
+	VADDPS    Y6, Y7, Y7
+	VCMPPS    $0x00, Y1, Y2, Y2
+	VBLENDVPS Y2, Y6, Y7, Y7
+	VSUBPS    Y3, Y3, Y2
+	VANDPS    all32x80000000<>+0(SB), Y3, Y6
+	VXORPS    Y0, Y6, Y6
+	VADDPS    Y2, Y6, Y6
+	VCMPPS    $0x00, Y1, Y3, Y3
+	VBLENDVPS Y3, Y2, Y6, Y6
+	VSUBPS    Y4, Y4, Y2
+	VANDPS    all32x80000000<>+0(SB), Y4, Y3
+	VXORPS    Y0, Y3, Y3
+	VADDPS    Y2, Y3, Y3
+	VCMPPS    $0x00, Y1, Y4, Y4
+	VBLENDVPS Y4, Y2, Y3, Y3
+	VSUBPS    Y5, Y5, Y2
+	VANDPS    all32x80000000<>+0(SB), Y5, Y4
+	VXORPS    Y0, Y4, Y4
+	VADDPS    Y2, Y4, Y4
+	VCMPPS    $0x00, Y1, Y5, Y5
+	VBLENDVPS Y5, Y2, Y4, Y4
+	VMOVUPS   Y7, (AX)(DX*1)
+	VMOVUPS   Y6, 32(AX)(DX*1)
+	VMOVUPS   Y3, 64(AX)(DX*1)
+	VMOVUPS   Y4, 96(AX)(DX*1)
+	ADDQ      $0x00000080, DX
+	SUBQ      $0x00000020, CX
+	JGE       block0
+
+block0End:
+	ADDQ $0x00000020, CX
+	SUBQ $0x00000008, CX
+	JLT  block1End
+
+block1:
+	VMOVUPS   (AX)(DX*1), Y2
+	VSUBPS    Y2, Y2, Y3
+	VANDPS    all32x80000000<>+0(SB), Y2, Y4
+	VXORPS    Y0, Y4, Y4
+	VADDPS    Y3, Y4, Y4
+	VCMPPS    $0x00, Y1, Y2, Y2
+	VBLENDVPS Y2, Y3, Y4, Y4
+	VMOVUPS   Y4, (AX)(DX*1)
+	ADDQ      $0x00000020, DX
+	SUBQ      $0x00000008, CX
+	JGE       block1
+
+block1End:
+	ADDQ       $0x00000008, CX
+	TESTQ      CX, CX
+	JZ         blockDone
+	LEAQ       edge<>+32(SB), BX
+	SHLQ       $0x02, CX
+	SUBQ       CX, BX
+	VMOVUPS    (BX), Y2
+	VMASKMOVPS (AX)(DX*1), Y2, Y3
+	VSUBPS     Y3, Y3, Y4
+	VANDPS     all32x80000000<>+0(SB), Y3, Y5
+	VXORPS     Y0, Y5, Y5
+	VADDPS     Y4, Y5, Y5
+	VCMPPS     $0x00, Y1, Y3, Y0
+	VBLENDVPS  Y0, Y4, Y5, Y5
+	VMASKMOVPS Y5, Y2, (AX)(DX*1)
+
+blockDone:
+	VZEROUPPER
+	RET
+
+// func peakF32AVX2(x *float32, n int) float32
+// Requires: AVX, SSE
+TEXT ·peakF32AVX2(SB), NOSPLIT, $0-20
+	MOVQ    x+0(FP), AX
+	MOVQ    n+8(FP), CX
+	VMOVUPS all32xff800000<>+0(SB), Y0
+	VMOVUPS all32xff800000<>+0(SB), Y1
+	VMOVUPS all32xff800000<>+0(SB), Y2
+	VMOVUPS all32xff800000<>+0(SB), Y3
+	XORQ    DX, DX
+	SUBQ    $0x00000020, CX
+	JLT     block0End
+
+block0:
+	VMOVUPS   (AX)(DX*1), Y4
+	VMOVUPS   32(AX)(DX*1), Y5
+	VMOVUPS   64(AX)(DX*1), Y6
+	VMOVUPS   96(AX)(DX*1), Y7
+	VCMPPS    $0x11, all32x7f800000<>+0(SB), Y4, Y8
+	VMOVUPS   all32xff800000<>+0(SB), Y9
+	VBLENDVPS Y8, Y4, Y9, Y9
+	VCMPPS    $0x11, all32x7f800000<>+0(SB), Y5, Y4
+	VMOVUPS   all32xff800000<>+0(SB), Y8
+	VBLENDVPS Y4, Y5, Y8, Y8
+	VCMPPS    $0x11, all32x7f800000<>+0(SB), Y6, Y4
+	VMOVUPS   all32xff800000<>+0(SB), Y5
+	VBLENDVPS Y4, Y6, Y5, Y5
+	VCMPPS    $0x11, all32x7f800000<>+0(SB), Y7, Y4
+	VMOVUPS   all32xff800000<>+0(SB), Y6
+	VBLENDVPS Y4, Y7, Y6, Y6
+	VMAXPS    Y9, Y0, Y0
+	VMAXPS    Y8, Y1, Y1
+	VMAXPS    Y5, Y2, Y2
+	VMAXPS    Y6, Y3, Y3
+	ADDQ      $0x00000080, DX
+	SUBQ      $0x00000020, CX
+	JGE       block0
+
+block0End:
+	ADDQ $0x00000020, CX
+	SUBQ $0x00000008, CX
+	JLT  block1End
+
+block1:
+	VMOVUPS   (AX)(DX*1), Y4
+	VCMPPS    $0x11, all32x7f800000<>+0(SB), Y4, Y5
+	VMOVUPS   all32xff800000<>+0(SB), Y6
+	VBLENDVPS Y5, Y4, Y6, Y6
+	VMAXPS    Y6, Y0, Y0
+	ADDQ      $0x00000020, DX
+	SUBQ      $0x00000008, CX
+	JGE       block1
+
+block1End:
+	ADDQ       $0x00000008, CX
+	TESTQ      CX, CX
+	JZ         blockDone
+	LEAQ       edge<>+32(SB), BX
+	SHLQ       $0x02, CX
+	SUBQ       CX, BX
+	VMOVUPS    (BX), Y4
+	VMASKMOVPS (AX)(DX*1), Y4, Y5
+	VMOVUPS    all32xff800000<>+0(SB), Y6
+	VBLENDVPS  Y4, Y5, Y6, Y6
+	VCMPPS     $0x11, all32x7f800000<>+0(SB), Y6, Y4
+	VMOVUPS    all32xff800000<>+0(SB), Y5
+	VBLENDVPS  Y4, Y6, Y5, Y5
+	VMAXPS     Y5, Y0, Y0
+
+blockDone:
+	VMAXPS       Y2, Y0, Y0
+	VMAXPS       Y3, Y1, Y1
+	VMAXPS       Y1, Y0, Y0
+	VEXTRACTF128 $0x01, Y0, X1
+	VMAXPS       X1, X0, X0
+	VPERMILPD    $0x01, X0, X1
+	VMAXPS       X1, X0, X0
+	VPERMILPS    $0x01, X0, X1
+	VMAXPS       X1, X0, X0
+	VZEROUPPER
+	MOVSS        X0, ret+16(FP)
+	RET
+
+// func peakSumF32AVX2(x *float32, a *float32, b *float32, n int) int
+// Requires: AVX, AVX2
+TEXT ·peakSumF32AVX2(SB), NOSPLIT, $0-40
+	MOVQ    x+0(FP), AX
+	MOVQ    a+8(FP), CX
+	MOVQ    b+16(FP), DX
+	MOVQ    n+24(FP), BX
+	VMOVUPS all32xff800000<>+0(SB), Y0
+	VMOVUPS all32xff800000<>+0(SB), Y1
+	XORQ    SI, SI
+	MOVQ    BX, DI
+	SUBQ    $0x00000010, DI
+	JLT     block0End
+
+block0:
+	VMOVUPS   (AX)(SI*1), Y2
+	VMOVUPS   32(AX)(SI*1), Y3
+	VMOVUPS   (CX)(SI*1), Y4
+	VMOVUPS   32(CX)(SI*1), Y5
+	VADDPS    Y4, Y2, Y2
+	VADDPS    Y5, Y3, Y3
+	VMOVUPS   (DX)(SI*1), Y4
+	VMOVUPS   32(DX)(SI*1), Y5
+	VADDPS    Y4, Y2, Y2
+	VADDPS    Y5, Y3, Y3
+	VCMPPS    $0x11, all32x7f800000<>+0(SB), Y2, Y4
+	VMOVUPS   all32xff800000<>+0(SB), Y5
+	VBLENDVPS Y4, Y2, Y5, Y5
+	VCMPPS    $0x11, all32x7f800000<>+0(SB), Y3, Y2
+	VMOVUPS   all32xff800000<>+0(SB), Y4
+	VBLENDVPS Y2, Y3, Y4, Y4
+	VMAXPS    Y5, Y0, Y0
+	VMAXPS    Y4, Y1, Y1
+	ADDQ      $0x00000040, SI
+	SUBQ      $0x00000010, DI
+	JGE       block0
+
+block0End:
+	ADDQ $0x00000010, DI
+	SUBQ $0x00000008, DI
+	JLT  block1End
+
+block1:
+	VMOVUPS   (AX)(SI*1), Y2
+	VMOVUPS   (CX)(SI*1), Y3
+	VADDPS    Y3, Y2, Y2
+	VMOVUPS   (DX)(SI*1), Y3
+	VADDPS    Y3, Y2, Y2
+	VCMPPS    $0x11, all32x7f800000<>+0(SB), Y2, Y3
+	VMOVUPS   all32xff800000<>+0(SB), Y4
+	VBLENDVPS Y3, Y2, Y4, Y4
+	VMAXPS    Y4, Y0, Y0
+	ADDQ      $0x00000020, SI
+	SUBQ      $0x00000008, DI
+	JGE       block1
+
+block1End:
+	ADDQ       $0x00000008, DI
+	TESTQ      DI, DI
+	JZ         blockDone
+	LEAQ       edge<>+32(SB), R8
+	SHLQ       $0x02, DI
+	SUBQ       DI, R8
+	VMOVUPS    (R8), Y2
+	VMASKMOVPS (AX)(SI*1), Y2, Y3
+	VMOVUPS    all32xff800000<>+0(SB), Y4
+	VBLENDVPS  Y2, Y3, Y4, Y4
+	VMASKMOVPS (CX)(SI*1), Y2, Y3
+	VADDPS     Y3, Y4, Y4
+	VMASKMOVPS (DX)(SI*1), Y2, Y2
+	VADDPS     Y2, Y4, Y4
+	VCMPPS     $0x11, all32x7f800000<>+0(SB), Y4, Y2
+	VMOVUPS    all32xff800000<>+0(SB), Y3
+	VBLENDVPS  Y2, Y4, Y3, Y3
+	VMAXPS     Y3, Y0, Y0
+
+blockDone:
+	VMAXPS       Y1, Y0, Y0
+	VEXTRACTF128 $0x01, Y0, X1
+	VMAXPS       X1, X0, X0
+	VPERMILPD    $0x01, X0, X1
+	VMAXPS       X1, X0, X0
+	VPERMILPS    $0x01, X0, X1
+	VMAXPS       X1, X0, X0
+	VMOVSS       all32xff800000<>+0(SB), X1
+	VUCOMISS     X1, X0
+	JEQ          none
+	VBROADCASTSS X0, Y0
+	XORQ         SI, SI
+	MOVQ         BX, DI
+	SUBQ         $0x00000008, DI
+	JLT          search0End
+
+search0:
+	VMOVUPS   (AX)(SI*1), Y1
+	VMOVUPS   (CX)(SI*1), Y2
+	VADDPS    Y2, Y1, Y1
+	VMOVUPS   (DX)(SI*1), Y2
+	VADDPS    Y2, Y1, Y1
+	VCMPPS    $0x00, Y0, Y1, Y1
+	VMOVMSKPS Y1, BX
+	TESTL     BX, BX
+	JNZ       found
+	ADDQ      $0x00000020, SI
+	SUBQ      $0x00000008, DI
+	JGE       search0
+
+search0End:
+	ADDQ       $0x00000008, DI
+	TESTQ      DI, DI
+	JZ         searchDone
+	LEAQ       edge<>+32(SB), BX
+	SHLQ       $0x02, DI
+	SUBQ       DI, BX
+	VMOVUPS    (BX), Y1
+	VMASKMOVPS (AX)(SI*1), Y1, Y2
+	VMASKMOVPS (CX)(SI*1), Y1, Y3
+	VADDPS     Y3, Y2, Y2
+	VMASKMOVPS (DX)(SI*1), Y1, Y1
+	VADDPS     Y1, Y2, Y2
+	VCMPPS     $0x00, Y0, Y2, Y0
+	VMOVMSKPS  Y0, BX
+	TESTL      BX, BX
+	JNZ        found
+
+searchDone:
+none:
+	MOVQ $-1, SI
+	MOVQ SI, ret+32(FP)
+	VZEROUPPER
+	RET
+
+found:
+	BSFL BX, BX
+	SHRQ $0x02, SI
+	ADDQ BX, SI
+	MOVQ SI, ret+32(FP)
+	VZEROUPPER
 	RET
 
 // func outerF32AVX2(s *float32, stride int, a *float32, b *float32, x *float32, y *float32, rows int, n int)
@@ -11141,160 +9596,6 @@ pointsDone:
 	VZEROUPPER
 	RET
 
-// func expF64AVX2(dst *float64, x *float64, n int)
-// Requires: AVX, AVX2, FMA3
-TEXT ·expF64AVX2(SB), NOSPLIT, $0-24
-	MOVQ         x+8(FP), AX
-	MOVQ         dst+0(FP), CX
-	MOVQ         n+16(FP), DX
-	VBROADCASTSD all64xc087500000000000<>+0(SB), Y0
-	VBROADCASTSD all64x4086300000000000<>+0(SB), Y1
-	XORQ         BX, BX
-	SUBQ         $0x00000008, DX
-	JLT          block0End
-
-block0:
-	VMOVUPD      (AX)(BX*1), Y2
-	VMOVUPD      32(AX)(BX*1), Y3
-	VMINPD       Y2, Y1, Y2
-	VMINPD       Y3, Y1, Y3
-	VMAXPD       Y2, Y0, Y2
-	VMAXPD       Y3, Y0, Y3
-	VMOVUPD      all64x43380000000007fe<>+0(SB), Y4
-	VMOVUPD      all64x43380000000007fe<>+0(SB), Y5
-	VFMADD231PD  all64x3ff71547652b82fe<>+0(SB), Y2, Y4
-	VFMADD231PD  all64x3ff71547652b82fe<>+0(SB), Y3, Y5
-	VSUBPD       all64x43380000000007fe<>+0(SB), Y4, Y6
-	VSUBPD       all64x43380000000007fe<>+0(SB), Y5, Y7
-	VFNMADD231PD all64x3fe62e42fefa39ef<>+0(SB), Y6, Y2
-	VFNMADD231PD all64x3fe62e42fefa39ef<>+0(SB), Y7, Y3
-	VFNMADD231PD all64x3c7abc9e3b39803f<>+0(SB), Y6, Y2
-	VFNMADD231PD all64x3c7abc9e3b39803f<>+0(SB), Y7, Y3
-	VMOVUPD      all64x3e5af860c72677fd<>+0(SB), Y6
-	VMOVUPD      all64x3e5af860c72677fd<>+0(SB), Y7
-	VFMADD213PD  all64x3e928b0a6dd5d1ff<>+0(SB), Y2, Y6
-	VFMADD213PD  all64x3e928b0a6dd5d1ff<>+0(SB), Y3, Y7
-	VFMADD213PD  all64x3ec71dddf7891fd1<>+0(SB), Y2, Y6
-	VFMADD213PD  all64x3ec71dddf7891fd1<>+0(SB), Y3, Y7
-	VFMADD213PD  all64x3efa0199630edf75<>+0(SB), Y2, Y6
-	VFMADD213PD  all64x3efa0199630edf75<>+0(SB), Y3, Y7
-	VFMADD213PD  all64x3f2a01a01bb07523<>+0(SB), Y2, Y6
-	VFMADD213PD  all64x3f2a01a01bb07523<>+0(SB), Y3, Y7
-	VFMADD213PD  all64x3f56c16c185cac1d<>+0(SB), Y2, Y6
-	VFMADD213PD  all64x3f56c16c185cac1d<>+0(SB), Y3, Y7
-	VFMADD213PD  all64x3f8111111110d5cd<>+0(SB), Y2, Y6
-	VFMADD213PD  all64x3f8111111110d5cd<>+0(SB), Y3, Y7
-	VFMADD213PD  all64x3fa555555554ff92<>+0(SB), Y2, Y6
-	VFMADD213PD  all64x3fa555555554ff92<>+0(SB), Y3, Y7
-	VFMADD213PD  all64x3fc5555555555561<>+0(SB), Y2, Y6
-	VFMADD213PD  all64x3fc5555555555561<>+0(SB), Y3, Y7
-	VFMADD213PD  all64x3fe000000000000c<>+0(SB), Y2, Y6
-	VFMADD213PD  all64x3fe000000000000c<>+0(SB), Y3, Y7
-	VFMADD213PD  all64x3ff0000000000000<>+0(SB), Y2, Y6
-	VFMADD213PD  all64x3ff0000000000000<>+0(SB), Y3, Y7
-	VFMADD213PD  all64x3ff0000000000000<>+0(SB), Y2, Y6
-	VFMADD213PD  all64x3ff0000000000000<>+0(SB), Y3, Y7
-	VPSRLQ       $0x01, Y4, Y2
-	VPSUBQ       Y2, Y4, Y4
-	VPSLLQ       $0x34, Y2, Y2
-	VMULPD       Y2, Y6, Y6
-	VPSLLQ       $0x34, Y4, Y4
-	VMULPD       Y4, Y6, Y6
-	VPSRLQ       $0x01, Y5, Y2
-	VPSUBQ       Y2, Y5, Y5
-	VPSLLQ       $0x34, Y2, Y2
-	VMULPD       Y2, Y7, Y7
-	VPSLLQ       $0x34, Y5, Y5
-	VMULPD       Y5, Y7, Y7
-	VMOVUPD      Y6, (CX)(BX*1)
-	VMOVUPD      Y7, 32(CX)(BX*1)
-	ADDQ         $0x00000040, BX
-	SUBQ         $0x00000008, DX
-	JGE          block0
-
-block0End:
-	ADDQ $0x00000008, DX
-	SUBQ $0x00000004, DX
-	JLT  block1End
-
-block1:
-	VMOVUPD      (AX)(BX*1), Y2
-	VMINPD       Y2, Y1, Y2
-	VMAXPD       Y2, Y0, Y2
-	VMOVUPD      all64x43380000000007fe<>+0(SB), Y3
-	VFMADD231PD  all64x3ff71547652b82fe<>+0(SB), Y2, Y3
-	VSUBPD       all64x43380000000007fe<>+0(SB), Y3, Y4
-	VFNMADD231PD all64x3fe62e42fefa39ef<>+0(SB), Y4, Y2
-	VFNMADD231PD all64x3c7abc9e3b39803f<>+0(SB), Y4, Y2
-	VMOVUPD      all64x3e5af860c72677fd<>+0(SB), Y4
-	VFMADD213PD  all64x3e928b0a6dd5d1ff<>+0(SB), Y2, Y4
-	VFMADD213PD  all64x3ec71dddf7891fd1<>+0(SB), Y2, Y4
-	VFMADD213PD  all64x3efa0199630edf75<>+0(SB), Y2, Y4
-	VFMADD213PD  all64x3f2a01a01bb07523<>+0(SB), Y2, Y4
-	VFMADD213PD  all64x3f56c16c185cac1d<>+0(SB), Y2, Y4
-	VFMADD213PD  all64x3f8111111110d5cd<>+0(SB), Y2, Y4
-	VFMADD213PD  all64x3fa555555554ff92<>+0(SB), Y2, Y4
-	VFMADD213PD  all64x3fc5555555555561<>+0(SB), Y2, Y4
-	VFMADD213PD  all64x3fe000000000000c<>+0(SB), Y2, Y4
-	VFMADD213PD  all64x3ff0000000000000<>+0(SB), Y2, Y4
-	VFMADD213PD  all64x3ff0000000000000<>+0(SB), Y2, Y4
-	VPSRLQ       $0x01, Y3, Y2
-	VPSUBQ       Y2, Y3, Y3
-	VPSLLQ       $0x34, Y2, Y2
-	VMULPD       Y2, Y4, Y4
-	VPSLLQ       $0x34, Y3, Y3
-	VMULPD       Y3, Y4, Y4
-	VMOVUPD      Y4, (CX)(BX*1)
-	ADDQ         $0x00000020, BX
-	SUBQ         $0x00000004, DX
-	JGE          block1
-
-block1End:
-	ADDQ         $0x00000004, DX
-	TESTQ        DX, DX
-	JZ           blockDone
-	LEAQ         edge<>+32(SB), SI
-	SHLQ         $0x03, DX
-	SUBQ         DX, SI
-	VMOVUPD      (SI), Y2
-	VMASKMOVPD   (AX)(BX*1), Y2, Y3
-	VMINPD       Y3, Y1, Y3
-	VMAXPD       Y3, Y0, Y3
-	VMOVUPD      all64x43380000000007fe<>+0(SB), Y0
-	VFMADD231PD  all64x3ff71547652b82fe<>+0(SB), Y3, Y0
-	VSUBPD       all64x43380000000007fe<>+0(SB), Y0, Y1
-	VFNMADD231PD all64x3fe62e42fefa39ef<>+0(SB), Y1, Y3
-	VFNMADD231PD all64x3c7abc9e3b39803f<>+0(SB), Y1, Y3
-	VMOVUPD      all64x3e5af860c72677fd<>+0(SB), Y1
-	VFMADD213PD  all64x3e928b0a6dd5d1ff<>+0(SB), Y3, Y1
-	VFMADD213PD  all64x3ec71dddf7891fd1<>+0(SB), Y3, Y1
-	VFMADD213PD  all64x3efa0199630edf75<>+0(SB), Y3, Y1
-	VFMADD213PD  all64x3f2a01a01bb07523<>+0(SB), Y3, Y1
-	VFMADD213PD  all64x3f56c16c185cac1d<>+0(SB), Y3, Y1
-	VFMADD213PD  all64x3f8111111110d5cd<>+0(SB), Y3, Y1
-	VFMADD213PD  all64x3fa555555554ff92<>+0(SB), Y3, Y1
-	VFMADD213PD  all64x3fc5555555555561<>+0(SB), Y3, Y1
-	VFMADD213PD  all64x3fe000000000000c<>+0(SB), Y3, Y1
-	VFMADD213PD  all64x3ff0000000000000<>+0(SB), Y3, Y1
-	VFMADD213PD  all64x3ff0000000000000<>+0(SB), Y3, Y1
-	VPSRLQ       $0x01, Y0, Y3
-	VPSUBQ       Y3, Y0, Y0
-	VPSLLQ       $0x34, Y3, Y3
-	VMULPD       Y3, Y1, Y1
-	VPSLLQ       $0x34, Y0, Y0
-	VMULPD       Y0, Y1, Y1
-	VMASKMOVPD   Y1, Y2, (CX)(BX*1)
-
-blockDone:
-	VZEROUPPER
-	RET
-
-DATA all64x43380000000007fe<>+0(SB)/8, $0x43380000000007fe
-DATA all64x43380000000007fe<>+8(SB)/8, $0x43380000000007fe
-DATA all64x43380000000007fe<>+16(SB)/8, $0x43380000000007fe
-DATA all64x43380000000007fe<>+24(SB)/8, $0x43380000000007fe
-GLOBL all64x43380000000007fe<>(SB), RODATA|NOPTR, $32
-
 // func expMinusF64AVX2(dst *float64, x *float64, c float64, n int)
 // Requires: AVX, AVX2, FMA3
 TEXT ·expMinusF64AVX2(SB), NOSPLIT, $0-32
@@ -11447,6 +9748,12 @@ block1End:
 blockDone:
 	VZEROUPPER
 	RET
+
+DATA all64x43380000000007fe<>+0(SB)/8, $0x43380000000007fe
+DATA all64x43380000000007fe<>+8(SB)/8, $0x43380000000007fe
+DATA all64x43380000000007fe<>+16(SB)/8, $0x43380000000007fe
+DATA all64x43380000000007fe<>+24(SB)/8, $0x43380000000007fe
+GLOBL all64x43380000000007fe<>(SB), RODATA|NOPTR, $32
 
 // func expDiffF64AVX2(dst *float64, x *float64, a *float64, b *float64, n int)
 // Requires: AVX, AVX2, FMA3
@@ -12718,62 +11025,6 @@ blockDone:
 	VZEROUPPER
 	RET
 
-// func scaleF64AVX2(x *float64, a float64, n int)
-// Requires: AVX
-TEXT ·scaleF64AVX2(SB), NOSPLIT, $0-24
-	MOVQ         x+0(FP), AX
-	MOVQ         n+16(FP), CX
-	VBROADCASTSD a+8(FP), Y0
-	XORQ         DX, DX
-	SUBQ         $0x00000010, CX
-	JLT          block0End
-
-block0:
-	VMOVUPD (AX)(DX*1), Y1
-	VMOVUPD 32(AX)(DX*1), Y2
-	VMOVUPD 64(AX)(DX*1), Y3
-	VMOVUPD 96(AX)(DX*1), Y4
-	VMULPD  Y0, Y1, Y1
-	VMULPD  Y0, Y2, Y2
-	VMULPD  Y0, Y3, Y3
-	VMULPD  Y0, Y4, Y4
-	VMOVUPD Y1, (AX)(DX*1)
-	VMOVUPD Y2, 32(AX)(DX*1)
-	VMOVUPD Y3, 64(AX)(DX*1)
-	VMOVUPD Y4, 96(AX)(DX*1)
-	ADDQ    $0x00000080, DX
-	SUBQ    $0x00000010, CX
-	JGE     block0
-
-block0End:
-	ADDQ $0x00000010, CX
-	SUBQ $0x00000004, CX
-	JLT  block1End
-
-block1:
-	VMOVUPD (AX)(DX*1), Y1
-	VMULPD  Y0, Y1, Y1
-	VMOVUPD Y1, (AX)(DX*1)
-	ADDQ    $0x00000020, DX
-	SUBQ    $0x00000004, CX
-	JGE     block1
-
-block1End:
-	ADDQ       $0x00000004, CX
-	TESTQ      CX, CX
-	JZ         blockDone
-	LEAQ       edge<>+32(SB), BX
-	SHLQ       $0x03, CX
-	SUBQ       CX, BX
-	VMOVUPD    (BX), Y1
-	VMASKMOVPD (AX)(DX*1), Y1, Y2
-	VMULPD     Y0, Y2, Y2
-	VMASKMOVPD Y2, Y1, (AX)(DX*1)
-
-blockDone:
-	VZEROUPPER
-	RET
-
 // func multiplyF64AVX2(x *float64, a *float64, n int)
 // Requires: AVX
 TEXT ·multiplyF64AVX2(SB), NOSPLIT, $0-24
@@ -12902,387 +11153,6 @@ block1End:
 	VMASKMOVPD Y3, Y1, (AX)(BX*1)
 
 blockDone:
-	VZEROUPPER
-	RET
-
-// func max0F64AVX2(x *float64, c float64, n int)
-// Requires: AVX
-TEXT ·max0F64AVX2(SB), NOSPLIT, $0-24
-	MOVQ         x+0(FP), AX
-	MOVQ         n+16(FP), CX
-	VBROADCASTSD c+8(FP), Y0
-	VXORPD       Y1, Y1, Y1
-	XORQ         DX, DX
-	SUBQ         $0x00000010, CX
-	JLT          block0End
-
-block0:
-	VMOVUPD   (AX)(DX*1), Y2
-	VMOVUPD   32(AX)(DX*1), Y3
-	VMOVUPD   64(AX)(DX*1), Y4
-	VMOVUPD   96(AX)(DX*1), Y5
-	VSUBPD    Y2, Y2, Y6
-	VMULPD    Y0, Y2, Y7
-	VCMPPD    $0x1e, Y1, Y2, Y2
-	VBLENDVPD Y2, Y7, Y6, Y6
-	VSUBPD    Y3, Y3, Y2
-	VMULPD    Y0, Y3, Y7
-	VCMPPD    $0x1e, Y1, Y3, Y3
-	VBLENDVPD Y3, Y7, Y2, Y2
-	VSUBPD    Y4, Y4, Y3
-	VMULPD    Y0, Y4, Y7
-	VCMPPD    $0x1e, Y1, Y4, Y4
-	VBLENDVPD Y4, Y7, Y3, Y3
-	VSUBPD    Y5, Y5, Y4
-	VMULPD    Y0, Y5, Y7
-	VCMPPD    $0x1e, Y1, Y5, Y5
-	VBLENDVPD Y5, Y7, Y4, Y4
-	VMOVUPD   Y6, (AX)(DX*1)
-	VMOVUPD   Y2, 32(AX)(DX*1)
-	VMOVUPD   Y3, 64(AX)(DX*1)
-	VMOVUPD   Y4, 96(AX)(DX*1)
-	ADDQ      $0x00000080, DX
-	SUBQ      $0x00000010, CX
-	JGE       block0
-
-block0End:
-	ADDQ $0x00000010, CX
-	SUBQ $0x00000004, CX
-	JLT  block1End
-
-block1:
-	VMOVUPD   (AX)(DX*1), Y2
-	VSUBPD    Y2, Y2, Y3
-	VMULPD    Y0, Y2, Y4
-	VCMPPD    $0x1e, Y1, Y2, Y2
-	VBLENDVPD Y2, Y4, Y3, Y3
-	VMOVUPD   Y3, (AX)(DX*1)
-	ADDQ      $0x00000020, DX
-	SUBQ      $0x00000004, CX
-	JGE       block1
-
-block1End:
-	ADDQ       $0x00000004, CX
-	TESTQ      CX, CX
-	JZ         blockDone
-	LEAQ       edge<>+32(SB), BX
-	SHLQ       $0x03, CX
-	SUBQ       CX, BX
-	VMOVUPD    (BX), Y2
-	VMASKMOVPD (AX)(DX*1), Y2, Y3
-	VSUBPD     Y3, Y3, Y4
-	VMULPD     Y0, Y3, Y0
-	VCMPPD     $0x1e, Y1, Y3, Y1
-	VBLENDVPD  Y1, Y0, Y4, Y4
-	VMASKMOVPD Y4, Y2, (AX)(DX*1)
-
-blockDone:
-	VZEROUPPER
-	RET
-
-// func signF64AVX2(x *float64, c float64, n int)
-// Requires: AVX
-TEXT ·signF64AVX2(SB), NOSPLIT, $0-24
-	MOVQ         x+0(FP), AX
-	MOVQ         n+16(FP), CX
-	VBROADCASTSD c+8(FP), Y0
-	VXORPD       Y1, Y1, Y1
-	XORQ         DX, DX
-	SUBQ         $0x00000010, CX
-	JLT          block0End
-
-block0:
-	VMOVUPD   (AX)(DX*1), Y2
-	VMOVUPD   32(AX)(DX*1), Y3
-	VMOVUPD   64(AX)(DX*1), Y4
-	VMOVUPD   96(AX)(DX*1), Y5
-	VSUBPD    Y2, Y2, Y6
-	VANDPD    all64x8000000000000000<>+0(SB), Y2, Y7
-	VXORPD    Y0, Y7, Y7
-	VADDPD    Y6, Y7, Y7
-	VCMPPD    $0x00, Y1, Y2, Y2
-	VBLENDVPD Y2, Y6, Y7, Y7
-	VSUBPD    Y3, Y3, Y2
-	VANDPD    all64x8000000000000000<>+0(SB), Y3, Y6
-	VXORPD    Y0, Y6, Y6
-	VADDPD    Y2, Y6, Y6
-	VCMPPD    $0x00, Y1, Y3, Y3
-	VBLENDVPD Y3, Y2, Y6, Y6
-	VSUBPD    Y4, Y4, Y2
-	VANDPD    all64x8000000000000000<>+0(SB), Y4, Y3
-	VXORPD    Y0, Y3, Y3
-	VADDPD    Y2, Y3, Y3
-	VCMPPD    $0x00, Y1, Y4, Y4
-	VBLENDVPD Y4, Y2, Y3, Y3
-	VSUBPD    Y5, Y5, Y2
-	VANDPD    all64x8000000000000000<>+0(SB), Y5, Y4
-	VXORPD    Y0, Y4, Y4
-	VADDPD    Y2, Y4, Y4
-	VCMPPD    $0x00, Y1, Y5, Y5
-	VBLENDVPD Y5, Y2, Y4, Y4
-	VMOVUPD   Y7, (AX)(DX*1)
-	VMOVUPD   Y6, 32(AX)(DX*1)
-	VMOVUPD   Y3, 64(AX)(DX*1)
-	VMOVUPD   Y4, 96(AX)(DX*1)
-	ADDQ      $0x00000080, DX
-	SUBQ      $0x00000010, CX
-	JGE       block0
-
-block0End:
-	ADDQ $0x00000010, CX
-	SUBQ $0x00000004, CX
-	JLT  block1End
-
-block1:
-	VMOVUPD   (AX)(DX*1), Y2
-	VSUBPD    Y2, Y2, Y3
-	VANDPD    all64x8000000000000000<>+0(SB), Y2, Y4
-	VXORPD    Y0, Y4, Y4
-	VADDPD    Y3, Y4, Y4
-	VCMPPD    $0x00, Y1, Y2, Y2
-	VBLENDVPD Y2, Y3, Y4, Y4
-	VMOVUPD   Y4, (AX)(DX*1)
-	ADDQ      $0x00000020, DX
-	SUBQ      $0x00000004, CX
-	JGE       block1
-
-block1End:
-	ADDQ       $0x00000004, CX
-	TESTQ      CX, CX
-	JZ         blockDone
-	LEAQ       edge<>+32(SB), BX
-	SHLQ       $0x03, CX
-	SUBQ       CX, BX
-	VMOVUPD    (BX), Y2
-	VMASKMOVPD (AX)(DX*1), Y2, Y3
-	VSUBPD     Y3, Y3, Y4
-	VANDPD     all64x8000000000000000<>+0(SB), Y3, Y5
-	VXORPD     Y0, Y5, Y5
-	VADDPD     Y4, Y5, Y5
-	VCMPPD     $0x00, Y1, Y3, Y0
-	VBLENDVPD  Y0, Y4, Y5, Y5
-	VMASKMOVPD Y5, Y2, (AX)(DX*1)
-
-blockDone:
-	VZEROUPPER
-	RET
-
-// func peakF64AVX2(x *float64, n int) float64
-// Requires: AVX, SSE2
-TEXT ·peakF64AVX2(SB), NOSPLIT, $0-24
-	MOVQ    x+0(FP), AX
-	MOVQ    n+8(FP), CX
-	VMOVUPD all64xfff0000000000000<>+0(SB), Y0
-	VMOVUPD all64xfff0000000000000<>+0(SB), Y1
-	VMOVUPD all64xfff0000000000000<>+0(SB), Y2
-	VMOVUPD all64xfff0000000000000<>+0(SB), Y3
-	XORQ    DX, DX
-	SUBQ    $0x00000010, CX
-	JLT     block0End
-
-block0:
-	VMOVUPD   (AX)(DX*1), Y4
-	VMOVUPD   32(AX)(DX*1), Y5
-	VMOVUPD   64(AX)(DX*1), Y6
-	VMOVUPD   96(AX)(DX*1), Y7
-	VCMPPD    $0x11, all64x7ff0000000000000<>+0(SB), Y4, Y8
-	VMOVUPD   all64xfff0000000000000<>+0(SB), Y9
-	VBLENDVPD Y8, Y4, Y9, Y9
-	VCMPPD    $0x11, all64x7ff0000000000000<>+0(SB), Y5, Y4
-	VMOVUPD   all64xfff0000000000000<>+0(SB), Y8
-	VBLENDVPD Y4, Y5, Y8, Y8
-	VCMPPD    $0x11, all64x7ff0000000000000<>+0(SB), Y6, Y4
-	VMOVUPD   all64xfff0000000000000<>+0(SB), Y5
-	VBLENDVPD Y4, Y6, Y5, Y5
-	VCMPPD    $0x11, all64x7ff0000000000000<>+0(SB), Y7, Y4
-	VMOVUPD   all64xfff0000000000000<>+0(SB), Y6
-	VBLENDVPD Y4, Y7, Y6, Y6
-	VMAXPD    Y9, Y0, Y0
-	VMAXPD    Y8, Y1, Y1
-	VMAXPD    Y5, Y2, Y2
-	VMAXPD    Y6, Y3, Y3
-	ADDQ      $0x00000080, DX
-	SUBQ      $0x00000010, CX
-	JGE       block0
-
-block0End:
-	ADDQ $0x00000010, CX
-	SUBQ $0x00000004, CX
-	JLT  block1End
-
-block1:
-	VMOVUPD   (AX)(DX*1), Y4
-	VCMPPD    $0x11, all64x7ff0000000000000<>+0(SB), Y4, Y5
-	VMOVUPD   all64xfff0000000000000<>+0(SB), Y6
-	VBLENDVPD Y5, Y4, Y6, Y6
-	VMAXPD    Y6, Y0, Y0
-	ADDQ      $0x00000020, DX
-	SUBQ      $0x00000004, CX
-	JGE       block1
-
-block1End:
-	ADDQ       $0x00000004, CX
-	TESTQ      CX, CX
-	JZ         blockDone
-	LEAQ       edge<>+32(SB), BX
-	SHLQ       $0x03, CX
-	SUBQ       CX, BX
-	VMOVUPD    (BX), Y4
-	VMASKMOVPD (AX)(DX*1), Y4, Y5
-	VMOVUPD    all64xfff0000000000000<>+0(SB), Y6
-	VBLENDVPD  Y4, Y5, Y6, Y6
-	VCMPPD     $0x11, all64x7ff0000000000000<>+0(SB), Y6, Y4
-	VMOVUPD    all64xfff0000000000000<>+0(SB), Y5
-	VBLENDVPD  Y4, Y6, Y5, Y5
-	VMAXPD     Y5, Y0, Y0
-
-blockDone:
-	VMAXPD       Y2, Y0, Y0
-	VMAXPD       Y3, Y1, Y1
-	VMAXPD       Y1, Y0, Y0
-	VEXTRACTF128 $0x01, Y0, X1
-	VMAXPD       X1, X0, X0
-	VPERMILPD    $0x01, X0, X1
-	VMAXPD       X1, X0, X0
-	VZEROUPPER
-	MOVSD        X0, ret+16(FP)
-	RET
-
-// func peakSumF64AVX2(x *float64, a *float64, b *float64, n int) int
-// Requires: AVX, AVX2
-TEXT ·peakSumF64AVX2(SB), NOSPLIT, $0-40
-	MOVQ    x+0(FP), AX
-	MOVQ    a+8(FP), CX
-	MOVQ    b+16(FP), DX
-	MOVQ    n+24(FP), BX
-	VMOVUPD all64xfff0000000000000<>+0(SB), Y0
-	VMOVUPD all64xfff0000000000000<>+0(SB), Y1
-	XORQ    SI, SI
-	MOVQ    BX, DI
-	SUBQ    $0x00000008, DI
-	JLT     block0End
-
-block0:
-	VMOVUPD   (AX)(SI*1), Y2
-	VMOVUPD   32(AX)(SI*1), Y3
-	VMOVUPD   (CX)(SI*1), Y4
-	VMOVUPD   32(CX)(SI*1), Y5
-	VADDPD    Y4, Y2, Y2
-	VADDPD    Y5, Y3, Y3
-	VMOVUPD   (DX)(SI*1), Y4
-	VMOVUPD   32(DX)(SI*1), Y5
-	VADDPD    Y4, Y2, Y2
-	VADDPD    Y5, Y3, Y3
-	VCMPPD    $0x11, all64x7ff0000000000000<>+0(SB), Y2, Y4
-	VMOVUPD   all64xfff0000000000000<>+0(SB), Y5
-	VBLENDVPD Y4, Y2, Y5, Y5
-	VCMPPD    $0x11, all64x7ff0000000000000<>+0(SB), Y3, Y2
-	VMOVUPD   all64xfff0000000000000<>+0(SB), Y4
-	VBLENDVPD Y2, Y3, Y4, Y4
-	VMAXPD    Y5, Y0, Y0
-	VMAXPD    Y4, Y1, Y1
-	ADDQ      $0x00000040, SI
-	SUBQ      $0x00000008, DI
-	JGE       block0
-
-block0End:
-	ADDQ $0x00000008, DI
-	SUBQ $0x00000004, DI
-	JLT  block1End
-
-block1:
-	VMOVUPD   (AX)(SI*1), Y2
-	VMOVUPD   (CX)(SI*1), Y3
-	VADDPD    Y3, Y2, Y2
-	VMOVUPD   (DX)(SI*1), Y3
-	VADDPD    Y3, Y2, Y2
-	VCMPPD    $0x11, all64x7ff0000000000000<>+0(SB), Y2, Y3
-	VMOVUPD   all64xfff0000000000000<>+0(SB), Y4
-	VBLENDVPD Y3, Y2, Y4, Y4
-	VMAXPD    Y4, Y0, Y0
-	ADDQ      $0x00000020, SI
-	SUBQ      $0x00000004, DI
-	JGE       block1
-
-block1End:
-	ADDQ       $0x00000004, DI
-	TESTQ      DI, DI
-	JZ         blockDone
-	LEAQ       edge<>+32(SB), R8
-	SHLQ       $0x03, DI
-	SUBQ       DI, R8
-	VMOVUPD    (R8), Y2
-	VMASKMOVPD (AX)(SI*1), Y2, Y3
-	VMOVUPD    all64xfff0000000000000<>+0(SB), Y4
-	VBLENDVPD  Y2, Y3, Y4, Y4
-	VMASKMOVPD (CX)(SI*1), Y2, Y3
-	VADDPD     Y3, Y4, Y4
-	VMASKMOVPD (DX)(SI*1), Y2, Y2
-	VADDPD     Y2, Y4, Y4
-	VCMPPD     $0x11, all64x7ff0000000000000<>+0(SB), Y4, Y2
-	VMOVUPD    all64xfff0000000000000<>+0(SB), Y3
-	VBLENDVPD  Y2, Y4, Y3, Y3
-	VMAXPD     Y3, Y0, Y0
-
-blockDone:
-	VMAXPD       Y1, Y0, Y0
-	VEXTRACTF128 $0x01, Y0, X1
-	VMAXPD       X1, X0, X0
-	VPERMILPD    $0x01, X0, X1
-	VMAXPD       X1, X0, X0
-	VMOVSD       all64xfff0000000000000<>+0(SB), X1
-	VUCOMISD     X1, X0
-	JEQ          none
-	VBROADCASTSD X0, Y0
-	XORQ         SI, SI
-	MOVQ         BX, DI
-	SUBQ         $0x00000004, DI
-	JLT          search0End
-
-search0:
-	VMOVUPD   (AX)(SI*1), Y1
-	VMOVUPD   (CX)(SI*1), Y2
-	VADDPD    Y2, Y1, Y1
-	VMOVUPD   (DX)(SI*1), Y2
-	VADDPD    Y2, Y1, Y1
-	VCMPPD    $0x00, Y0, Y1, Y1
-	VMOVMSKPD Y1, BX
-	TESTL     BX, BX
-	JNZ       found
-	ADDQ      $0x00000020, SI
-	SUBQ      $0x00000004, DI
-	JGE       search0
-
-search0End:
-	ADDQ       $0x00000004, DI
-	TESTQ      DI, DI
-	JZ         searchDone
-	LEAQ       edge<>+32(SB), BX
-	SHLQ       $0x03, DI
-	SUBQ       DI, BX
-	VMOVUPD    (BX), Y1
-	VMASKMOVPD (AX)(SI*1), Y1, Y2
-	VMASKMOVPD (CX)(SI*1), Y1, Y3
-	VADDPD     Y3, Y2, Y2
-	VMASKMOVPD (DX)(SI*1), Y1, Y1
-	VADDPD     Y1, Y2, Y2
-	VCMPPD     $0x00, Y0, Y2, Y0
-	VMOVMSKPD  Y0, BX
-	TESTL      BX, BX
-	JNZ        found
-
-searchDone:
-none:
-	MOVQ $-1, SI
-	MOVQ SI, ret+32(FP)
-	VZEROUPPER
-	RET
-
-found:
-	BSFL BX, BX
-	SHRQ $0x03, SI
-	ADDQ BX, SI
-	MOVQ SI, ret+32(FP)
 	VZEROUPPER
 	RET
 
@@ -13734,6 +11604,387 @@ sum:
 	VADDPD       X1, X0, X0
 	VZEROUPPER
 	MOVSD        X0, ret+24(FP)
+	RET
+
+// func max0F64AVX2(x *float64, c float64, n int)
+// Requires: AVX
+TEXT ·max0F64AVX2(SB), NOSPLIT, $0-24
+	MOVQ         x+0(FP), AX
+	MOVQ         n+16(FP), CX
+	VBROADCASTSD c+8(FP), Y0
+	VXORPD       Y1, Y1, Y1
+	XORQ         DX, DX
+	SUBQ         $0x00000010, CX
+	JLT          block0End
+
+block0:
+	VMOVUPD   (AX)(DX*1), Y2
+	VMOVUPD   32(AX)(DX*1), Y3
+	VMOVUPD   64(AX)(DX*1), Y4
+	VMOVUPD   96(AX)(DX*1), Y5
+	VSUBPD    Y2, Y2, Y6
+	VMULPD    Y0, Y2, Y7
+	VCMPPD    $0x1e, Y1, Y2, Y2
+	VBLENDVPD Y2, Y7, Y6, Y6
+	VSUBPD    Y3, Y3, Y2
+	VMULPD    Y0, Y3, Y7
+	VCMPPD    $0x1e, Y1, Y3, Y3
+	VBLENDVPD Y3, Y7, Y2, Y2
+	VSUBPD    Y4, Y4, Y3
+	VMULPD    Y0, Y4, Y7
+	VCMPPD    $0x1e, Y1, Y4, Y4
+	VBLENDVPD Y4, Y7, Y3, Y3
+	VSUBPD    Y5, Y5, Y4
+	VMULPD    Y0, Y5, Y7
+	VCMPPD    $0x1e, Y1, Y5, Y5
+	VBLENDVPD Y5, Y7, Y4, Y4
+	VMOVUPD   Y6, (AX)(DX*1)
+	VMOVUPD   Y2, 32(AX)(DX*1)
+	VMOVUPD   Y3, 64(AX)(DX*1)
+	VMOVUPD   Y4, 96(AX)(DX*1)
+	ADDQ      $0x00000080, DX
+	SUBQ      $0x00000010, CX
+	JGE       block0
+
+block0End:
+	ADDQ $0x00000010, CX
+	SUBQ $0x00000004, CX
+	JLT  block1End
+
+block1:
+	VMOVUPD   (AX)(DX*1), Y2
+	VSUBPD    Y2, Y2, Y3
+	VMULPD    Y0, Y2, Y4
+	VCMPPD    $0x1e, Y1, Y2, Y2
+	VBLENDVPD Y2, Y4, Y3, Y3
+	VMOVUPD   Y3, (AX)(DX*1)
+	ADDQ      $0x00000020, DX
+	SUBQ      $0x00000004, CX
+	JGE       block1
+
+block1End:
+	ADDQ       $0x00000004, CX
+	TESTQ      CX, CX
+	JZ         blockDone
+	LEAQ       edge<>+32(SB), BX
+	SHLQ       $0x03, CX
+	SUBQ       CX, BX
+	VMOVUPD    (BX), Y2
+	VMASKMOVPD (AX)(DX*1), Y2, Y3
+	VSUBPD     Y3, Y3, Y4
+	VMULPD     Y0, Y3, Y0
+	VCMPPD     $0x1e, Y1, Y3, Y1
+	VBLENDVPD  Y1, Y0, Y4, Y4
+	VMASKMOVPD Y4, Y2, (AX)(DX*1)
+
+blockDone:
+	VZEROUPPER
+	RET
+
+// func signF64AVX2(x *float64, c float64, n int)
+// Requires: AVX
+TEXT ·signF64AVX2(SB), NOSPLIT, $0-24
+	MOVQ         x+0(FP), AX
+	MOVQ         n+16(FP), CX
+	VBROADCASTSD c+8(FP), Y0
+	VXORPD       Y1, Y1, Y1
+	XORQ         DX, DX
+	SUBQ         $0x00000010, CX
+	JLT          block0End
+
+block0:
+	VMOVUPD   (AX)(DX*1), Y2
+	VMOVUPD   32(AX)(DX*1), Y3
+	VMOVUPD   64(AX)(DX*1), Y4
+	VMOVUPD   96(AX)(DX*1), Y5
+	VSUBPD    Y2, Y2, Y6
+	VANDPD    all64x8000000000000000<>+0(SB), Y2, Y7
+	VXORPD    Y0, Y7, Y7
+	VADDPD    Y6, Y7, Y7
+	VCMPPD    $0x00, Y1, Y2, Y2
+	VBLENDVPD Y2, Y6, Y7, Y7
+	VSUBPD    Y3, Y3, Y2
+	VANDPD    all64x8000000000000000<>+0(SB), Y3, Y6
+	VXORPD    Y0, Y6, Y6
+	VADDPD    Y2, Y6, Y6
+	VCMPPD    $0x00, Y1, Y3, Y3
+	VBLENDVPD Y3, Y2, Y6, Y6
+	VSUBPD    Y4, Y4, Y2
+	VANDPD    all64x8000000000000000<>+0(SB), Y4, Y3
+	VXORPD    Y0, Y3, Y3
+	VADDPD    Y2, Y3, Y3
+	VCMPPD    $0x00, Y1, Y4, Y4
+	VBLENDVPD Y4, Y2, Y3, Y3
+	VSUBPD    Y5, Y5, Y2
+	VANDPD    all64x8000000000000000<>+0(SB), Y5, Y4
+	VXORPD    Y0, Y4, Y4
+	VADDPD    Y2, Y4, Y4
+	VCMPPD    $0x00, Y1, Y5, Y5
+	VBLENDVPD Y5, Y2, Y4, Y4
+	VMOVUPD   Y7, (AX)(DX*1)
+	VMOVUPD   Y6, 32(AX)(DX*1)
+	VMOVUPD   Y3, 64(AX)(DX*1)
+	VMOVUPD   Y4, 96(AX)(DX*1)
+	ADDQ      $0x00000080, DX
+	SUBQ      $0x00000010, CX
+	JGE       block0
+
+block0End:
+	ADDQ $0x00000010, CX
+	SUBQ $0x00000004, CX
+	JLT  block1End
+
+block1:
+	VMOVUPD   (AX)(DX*1), Y2
+	VSUBPD    Y2, Y2, Y3
+	VANDPD    all64x8000000000000000<>+0(SB), Y2, Y4
+	VXORPD    Y0, Y4, Y4
+	VADDPD    Y3, Y4, Y4
+	VCMPPD    $0x00, Y1, Y2, Y2
+	VBLENDVPD Y2, Y3, Y4, Y4
+	VMOVUPD   Y4, (AX)(DX*1)
+	ADDQ      $0x00000020, DX
+	SUBQ      $0x00000004, CX
+	JGE       block1
+
+block1End:
+	ADDQ       $0x00000004, CX
+	TESTQ      CX, CX
+	JZ         blockDone
+	LEAQ       edge<>+32(SB), BX
+	SHLQ       $0x03, CX
+	SUBQ       CX, BX
+	VMOVUPD    (BX), Y2
+	VMASKMOVPD (AX)(DX*1), Y2, Y3
+	VSUBPD     Y3, Y3, Y4
+	VANDPD     all64x8000000000000000<>+0(SB), Y3, Y5
+	VXORPD     Y0, Y5, Y5
+	VADDPD     Y4, Y5, Y5
+	VCMPPD     $0x00, Y1, Y3, Y0
+	VBLENDVPD  Y0, Y4, Y5, Y5
+	VMASKMOVPD Y5, Y2, (AX)(DX*1)
+
+blockDone:
+	VZEROUPPER
+	RET
+
+// func peakF64AVX2(x *float64, n int) float64
+// Requires: AVX, SSE2
+TEXT ·peakF64AVX2(SB), NOSPLIT, $0-24
+	MOVQ    x+0(FP), AX
+	MOVQ    n+8(FP), CX
+	VMOVUPD all64xfff0000000000000<>+0(SB), Y0
+	VMOVUPD all64xfff0000000000000<>+0(SB), Y1
+	VMOVUPD all64xfff0000000000000<>+0(SB), Y2
+	VMOVUPD all64xfff0000000000000<>+0(SB), Y3
+	XORQ    DX, DX
+	SUBQ    $0x00000010, CX
+	JLT     block0End
+
+block0:
+	VMOVUPD   (AX)(DX*1), Y4
+	VMOVUPD   32(AX)(DX*1), Y5
+	VMOVUPD   64(AX)(DX*1), Y6
+	VMOVUPD   96(AX)(DX*1), Y7
+	VCMPPD    $0x11, all64x7ff0000000000000<>+0(SB), Y4, Y8
+	VMOVUPD   all64xfff0000000000000<>+0(SB), Y9
+	VBLENDVPD Y8, Y4, Y9, Y9
+	VCMPPD    $0x11, all64x7ff0000000000000<>+0(SB), Y5, Y4
+	VMOVUPD   all64xfff0000000000000<>+0(SB), Y8
+	VBLENDVPD Y4, Y5, Y8, Y8
+	VCMPPD    $0x11, all64x7ff0000000000000<>+0(SB), Y6, Y4
+	VMOVUPD   all64xfff0000000000000<>+0(SB), Y5
+	VBLENDVPD Y4, Y6, Y5, Y5
+	VCMPPD    $0x11, all64x7ff0000000000000<>+0(SB), Y7, Y4
+	VMOVUPD   all64xfff0000000000000<>+0(SB), Y6
+	VBLENDVPD Y4, Y7, Y6, Y6
+	VMAXPD    Y9, Y0, Y0
+	VMAXPD    Y8, Y1, Y1
+	VMAXPD    Y5, Y2, Y2
+	VMAXPD    Y6, Y3, Y3
+	ADDQ      $0x00000080, DX
+	SUBQ      $0x00000010, CX
+	JGE       block0
+
+block0End:
+	ADDQ $0x00000010, CX
+	SUBQ $0x00000004, CX
+	JLT  block1End
+
+block1:
+	VMOVUPD   (AX)(DX*1), Y4
+	VCMPPD    $0x11, all64x7ff0000000000000<>+0(SB), Y4, Y5
+	VMOVUPD   all64xfff0000000000000<>+0(SB), Y6
+	VBLENDVPD Y5, Y4, Y6, Y6
+	VMAXPD    Y6, Y0, Y0
+	ADDQ      $0x00000020, DX
+	SUBQ      $0x00000004, CX
+	JGE       block1
+
+block1End:
+	ADDQ       $0x00000004, CX
+	TESTQ      CX, CX
+	JZ         blockDone
+	LEAQ       edge<>+32(SB), BX
+	SHLQ       $0x03, CX
+	SUBQ       CX, BX
+	VMOVUPD    (BX), Y4
+	VMASKMOVPD (AX)(DX*1), Y4, Y5
+	VMOVUPD    all64xfff0000000000000<>+0(SB), Y6
+	VBLENDVPD  Y4, Y5, Y6, Y6
+	VCMPPD     $0x11, all64x7ff0000000000000<>+0(SB), Y6, Y4
+	VMOVUPD    all64xfff0000000000000<>+0(SB), Y5
+	VBLENDVPD  Y4, Y6, Y5, Y5
+	VMAXPD     Y5, Y0, Y0
+
+blockDone:
+	VMAXPD       Y2, Y0, Y0
+	VMAXPD       Y3, Y1, Y1
+	VMAXPD       Y1, Y0, Y0
+	VEXTRACTF128 $0x01, Y0, X1
+	VMAXPD       X1, X0, X0
+	VPERMILPD    $0x01, X0, X1
+	VMAXPD       X1, X0, X0
+	VZEROUPPER
+	MOVSD        X0, ret+16(FP)
+	RET
+
+// func peakSumF64AVX2(x *float64, a *float64, b *float64, n int) int
+// Requires: AVX, AVX2
+TEXT ·peakSumF64AVX2(SB), NOSPLIT, $0-40
+	MOVQ    x+0(FP), AX
+	MOVQ    a+8(FP), CX
+	MOVQ    b+16(FP), DX
+	MOVQ    n+24(FP), BX
+	VMOVUPD all64xfff0000000000000<>+0(SB), Y0
+	VMOVUPD all64xfff0000000000000<>+0(SB), Y1
+	XORQ    SI, SI
+	MOVQ    BX, DI
+	SUBQ    $0x00000008, DI
+	JLT     block0End
+
+block0:
+	VMOVUPD   (AX)(SI*1), Y2
+	VMOVUPD   32(AX)(SI*1), Y3
+	VMOVUPD   (CX)(SI*1), Y4
+	VMOVUPD   32(CX)(SI*1), Y5
+	VADDPD    Y4, Y2, Y2
+	VADDPD    Y5, Y3, Y3
+	VMOVUPD   (DX)(SI*1), Y4
+	VMOVUPD   32(DX)(SI*1), Y5
+	VADDPD    Y4, Y2, Y2
+	VADDPD    Y5, Y3, Y3
+	VCMPPD    $0x11, all64x7ff0000000000000<>+0(SB), Y2, Y4
+	VMOVUPD   all64xfff0000000000000<>+0(SB), Y5
+	VBLENDVPD Y4, Y2, Y5, Y5
+	VCMPPD    $0x11, all64x7ff0000000000000<>+0(SB), Y3, Y2
+	VMOVUPD   all64xfff0000000000000<>+0(SB), Y4
+	VBLENDVPD Y2, Y3, Y4, Y4
+	VMAXPD    Y5, Y0, Y0
+	VMAXPD    Y4, Y1, Y1
+	ADDQ      $0x00000040, SI
+	SUBQ      $0x00000008, DI
+	JGE       block0
+
+block0End:
+	ADDQ $0x00000008, DI
+	SUBQ $0x00000004, DI
+	JLT  block1End
+
+block1:
+	VMOVUPD   (AX)(SI*1), Y2
+	VMOVUPD   (CX)(SI*1), Y3
+	VADDPD    Y3, Y2, Y2
+	VMOVUPD   (DX)(SI*1), Y3
+	VADDPD    Y3, Y2, Y2
+	VCMPPD    $0x11, all64x7ff0000000000000<>+0(SB), Y2, Y3
+	VMOVUPD   all64xfff0000000000000<>+0(SB), Y4
+	VBLENDVPD Y3, Y2, Y4, Y4
+	VMAXPD    Y4, Y0, Y0
+	ADDQ      $0x00000020, SI
+	SUBQ      $0x00000004, DI
+	JGE       block1
+
+block1End:
+	ADDQ       $0x00000004, DI
+	TESTQ      DI, DI
+	JZ         blockDone
+	LEAQ       edge<>+32(SB), R8
+	SHLQ       $0x03, DI
+	SUBQ       DI, R8
+	VMOVUPD    (R8), Y2
+	VMASKMOVPD (AX)(SI*1), Y2, Y3
+	VMOVUPD    all64xfff0000000000000<>+0(SB), Y4
+	VBLENDVPD  Y2, Y3, Y4, Y4
+	VMASKMOVPD (CX)(SI*1), Y2, Y3
+	VADDPD     Y3, Y4, Y4
+	VMASKMOVPD (DX)(SI*1), Y2, Y2
+	VADDPD     Y2, Y4, Y4
+	VCMPPD     $0x11, all64x7ff0000000000000<>+0(SB), Y4, Y2
+	VMOVUPD    all64xfff0000000000000<>+0(SB), Y3
+	VBLENDVPD  Y2, Y4, Y3, Y3
+	VMAXPD     Y3, Y0, Y0
+
+blockDone:
+	VMAXPD       Y1, Y0, Y0
+	VEXTRACTF128 $0x01, Y0, X1
+	VMAXPD       X1, X0, X0
+	VPERMILPD    $0x01, X0, X1
+	VMAXPD       X1, X0, X0
+	VMOVSD       all64xfff0000000000000<>+0(SB), X1
+	VUCOMISD     X1, X0
+	JEQ          none
+	VBROADCASTSD X0, Y0
+	XORQ         SI, SI
+	MOVQ         BX, DI
+	SUBQ         $0x00000004, DI
+	JLT          search0End
+
+search0:
+	VMOVUPD   (AX)(SI*1), Y1
+	VMOVUPD   (CX)(SI*1), Y2
+	VADDPD    Y2, Y1, Y1
+	VMOVUPD   (DX)(SI*1), Y2
+	VADDPD    Y2, Y1, Y1
+	VCMPPD    $0x00, Y0, Y1, Y1
+	VMOVMSKPD Y1, BX
+	TESTL     BX, BX
+	JNZ       found
+	ADDQ      $0x00000020, SI
+	SUBQ      $0x00000004, DI
+	JGE       search0
+
+search0End:
+	ADDQ       $0x00000004, DI
+	TESTQ      DI, DI
+	JZ         searchDone
+	LEAQ       edge<>+32(SB), BX
+	SHLQ       $0x03, DI
+	SUBQ       DI, BX
+	VMOVUPD    (BX), Y1
+	VMASKMOVPD (AX)(SI*1), Y1, Y2
+	VMASKMOVPD (CX)(SI*1), Y1, Y3
+	VADDPD     Y3, Y2, Y2
+	VMASKMOVPD (DX)(SI*1), Y1, Y1
+	VADDPD     Y1, Y2, Y2
+	VCMPPD     $0x00, Y0, Y2, Y0
+	VMOVMSKPD  Y0, BX
+	TESTL      BX, BX
+	JNZ        found
+
+searchDone:
+none:
+	MOVQ $-1, SI
+	MOVQ SI, ret+32(FP)
+	VZEROUPPER
+	RET
+
+found:
+	BSFL BX, BX
+	SHRQ $0x03, SI
+	ADDQ BX, SI
+	MOVQ SI, ret+32(FP)
+	VZEROUPPER
 	RET
 
 // func outerF64AVX2(s *float64, stride int, a *float64, b *float64, x *float64, y *float64, rows int, n int)

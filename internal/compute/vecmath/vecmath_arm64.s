@@ -4,209 +4,6 @@
 
 #include "textflag.h"
 
-// func expF32NEON(dst, x *float32, n int)
-TEXT ·expF32NEON(SB), NOSPLIT, $0-24
-	MOVD $constants<>(SB), R0
-	MOVD x+8(FP), R1
-	MOVD dst+0(FP), R2
-	MOVD n+16(FP), R3
-	FMOVQ 0(R0), F0
-	FMOVQ 16(R0), F1
-	FMOVQ 32(R0), F2
-	FMOVQ 48(R0), F3
-	FMOVQ 64(R0), F4
-	FMOVQ 80(R0), F5
-	MOVD R3, R3
-	CMP $16, R3
-	BLT block16End
-block16:
-	FLDPQ 0(R1), (F6, F7)
-	FLDPQ 32(R1), (F8, F9)
-	WORD $0x4ea6f426 // fmin v6.4s, v1.4s, v6.4s
-	WORD $0x4ea7f427 // fmin v7.4s, v1.4s, v7.4s
-	WORD $0x4ea8f428 // fmin v8.4s, v1.4s, v8.4s
-	WORD $0x4ea9f429 // fmin v9.4s, v1.4s, v9.4s
-	WORD $0x4e26f406 // fmax v6.4s, v0.4s, v6.4s
-	WORD $0x4e27f407 // fmax v7.4s, v0.4s, v7.4s
-	WORD $0x4e28f408 // fmax v8.4s, v0.4s, v8.4s
-	WORD $0x4e29f409 // fmax v9.4s, v0.4s, v9.4s
-	VMOV V3.B16, V10.B16
-	VMOV V3.B16, V11.B16
-	VMOV V3.B16, V12.B16
-	VMOV V3.B16, V13.B16
-	VFMLA V2.S4, V6.S4, V10.S4
-	VFMLA V2.S4, V7.S4, V11.S4
-	VFMLA V2.S4, V8.S4, V12.S4
-	VFMLA V2.S4, V9.S4, V13.S4
-	WORD $0x4ea3d54e // fsub v14.4s, v10.4s, v3.4s
-	WORD $0x4ea3d56f // fsub v15.4s, v11.4s, v3.4s
-	WORD $0x4ea3d590 // fsub v16.4s, v12.4s, v3.4s
-	WORD $0x4ea3d5b1 // fsub v17.4s, v13.4s, v3.4s
-	VFMLS V4.S4, V14.S4, V6.S4
-	VFMLS V4.S4, V15.S4, V7.S4
-	VFMLS V4.S4, V16.S4, V8.S4
-	VFMLS V4.S4, V17.S4, V9.S4
-	VFMLS V5.S4, V14.S4, V6.S4
-	VFMLS V5.S4, V15.S4, V7.S4
-	VFMLS V5.S4, V16.S4, V8.S4
-	VFMLS V5.S4, V17.S4, V9.S4
-	FMOVQ 96(R0), F14
-	FMOVQ 112(R0), F15
-	VFMLA V6.S4, V14.S4, V15.S4
-	FMOVQ 112(R0), F16
-	VFMLA V7.S4, V14.S4, V16.S4
-	FMOVQ 112(R0), F17
-	VFMLA V8.S4, V14.S4, V17.S4
-	FMOVQ 112(R0), F18
-	VFMLA V9.S4, V14.S4, V18.S4
-	FMOVQ 128(R0), F14
-	VFMLA V6.S4, V15.S4, V14.S4
-	FMOVQ 128(R0), F15
-	VFMLA V7.S4, V16.S4, V15.S4
-	FMOVQ 128(R0), F16
-	VFMLA V8.S4, V17.S4, V16.S4
-	FMOVQ 128(R0), F17
-	VFMLA V9.S4, V18.S4, V17.S4
-	FMOVQ 144(R0), F18
-	VFMLA V6.S4, V14.S4, V18.S4
-	FMOVQ 144(R0), F14
-	VFMLA V7.S4, V15.S4, V14.S4
-	FMOVQ 144(R0), F15
-	VFMLA V8.S4, V16.S4, V15.S4
-	FMOVQ 144(R0), F16
-	VFMLA V9.S4, V17.S4, V16.S4
-	FMOVQ 160(R0), F17
-	VFMLA V6.S4, V18.S4, V17.S4
-	FMOVQ 160(R0), F18
-	VFMLA V7.S4, V14.S4, V18.S4
-	FMOVQ 160(R0), F14
-	VFMLA V8.S4, V15.S4, V14.S4
-	FMOVQ 160(R0), F15
-	VFMLA V9.S4, V16.S4, V15.S4
-	FMOVQ 176(R0), F16
-	VFMLA V6.S4, V17.S4, V16.S4
-	FMOVQ 176(R0), F17
-	VFMLA V7.S4, V18.S4, V17.S4
-	FMOVQ 176(R0), F18
-	VFMLA V8.S4, V14.S4, V18.S4
-	FMOVQ 176(R0), F14
-	VFMLA V9.S4, V15.S4, V14.S4
-	FMOVQ 176(R0), F15
-	VFMLA V6.S4, V16.S4, V15.S4
-	FMOVQ 176(R0), F6
-	VFMLA V7.S4, V17.S4, V6.S4
-	FMOVQ 176(R0), F7
-	VFMLA V8.S4, V18.S4, V7.S4
-	FMOVQ 176(R0), F8
-	VFMLA V9.S4, V14.S4, V8.S4
-	VUSHR $1, V10.S4, V9.S4
-	VSUB V9.S4, V10.S4, V10.S4
-	VSHL $23, V9.S4, V9.S4
-	WORD $0x6e29ddef // fmul v15.4s, v15.4s, v9.4s
-	VSHL $23, V10.S4, V10.S4
-	WORD $0x6e2addef // fmul v15.4s, v15.4s, v10.4s
-	VUSHR $1, V11.S4, V9.S4
-	VSUB V9.S4, V11.S4, V11.S4
-	VSHL $23, V9.S4, V9.S4
-	WORD $0x6e29dcc6 // fmul v6.4s, v6.4s, v9.4s
-	VSHL $23, V11.S4, V11.S4
-	WORD $0x6e2bdcc6 // fmul v6.4s, v6.4s, v11.4s
-	VUSHR $1, V12.S4, V9.S4
-	VSUB V9.S4, V12.S4, V12.S4
-	VSHL $23, V9.S4, V9.S4
-	WORD $0x6e29dce7 // fmul v7.4s, v7.4s, v9.4s
-	VSHL $23, V12.S4, V12.S4
-	WORD $0x6e2cdce7 // fmul v7.4s, v7.4s, v12.4s
-	VUSHR $1, V13.S4, V9.S4
-	VSUB V9.S4, V13.S4, V13.S4
-	VSHL $23, V9.S4, V9.S4
-	WORD $0x6e29dd08 // fmul v8.4s, v8.4s, v9.4s
-	VSHL $23, V13.S4, V13.S4
-	WORD $0x6e2ddd08 // fmul v8.4s, v8.4s, v13.4s
-	FSTPQ (F15, F6), 0(R2)
-	FSTPQ (F7, F8), 32(R2)
-	ADD $64, R1
-	ADD $64, R2
-	SUB $16, R3
-	CMP $16, R3
-	BGE block16
-block16End:
-	CMP $4, R3
-	BLT block4End
-block4:
-	FMOVQ 0(R1), F6
-	WORD $0x4ea6f426 // fmin v6.4s, v1.4s, v6.4s
-	WORD $0x4e26f406 // fmax v6.4s, v0.4s, v6.4s
-	VMOV V3.B16, V7.B16
-	VFMLA V2.S4, V6.S4, V7.S4
-	WORD $0x4ea3d4e8 // fsub v8.4s, v7.4s, v3.4s
-	VFMLS V4.S4, V8.S4, V6.S4
-	VFMLS V5.S4, V8.S4, V6.S4
-	FMOVQ 96(R0), F8
-	FMOVQ 112(R0), F9
-	VFMLA V6.S4, V8.S4, V9.S4
-	FMOVQ 128(R0), F8
-	VFMLA V6.S4, V9.S4, V8.S4
-	FMOVQ 144(R0), F9
-	VFMLA V6.S4, V8.S4, V9.S4
-	FMOVQ 160(R0), F8
-	VFMLA V6.S4, V9.S4, V8.S4
-	FMOVQ 176(R0), F9
-	VFMLA V6.S4, V8.S4, V9.S4
-	FMOVQ 176(R0), F8
-	VFMLA V6.S4, V9.S4, V8.S4
-	VUSHR $1, V7.S4, V6.S4
-	VSUB V6.S4, V7.S4, V7.S4
-	VSHL $23, V6.S4, V6.S4
-	WORD $0x6e26dd08 // fmul v8.4s, v8.4s, v6.4s
-	VSHL $23, V7.S4, V7.S4
-	WORD $0x6e27dd08 // fmul v8.4s, v8.4s, v7.4s
-	FMOVQ F8, 0(R2)
-	ADD $16, R1
-	ADD $16, R2
-	SUB $4, R3
-	CMP $4, R3
-	BGE block4
-block4End:
-	CMP $1, R3
-	BLT block1End
-block1:
-	VLD1R (R1), [V6.S4]
-	WORD $0x4ea6f426 // fmin v6.4s, v1.4s, v6.4s
-	WORD $0x4e26f406 // fmax v6.4s, v0.4s, v6.4s
-	VMOV V3.B16, V7.B16
-	VFMLA V2.S4, V6.S4, V7.S4
-	WORD $0x4ea3d4e8 // fsub v8.4s, v7.4s, v3.4s
-	VFMLS V4.S4, V8.S4, V6.S4
-	VFMLS V5.S4, V8.S4, V6.S4
-	FMOVQ 96(R0), F8
-	FMOVQ 112(R0), F9
-	VFMLA V6.S4, V8.S4, V9.S4
-	FMOVQ 128(R0), F8
-	VFMLA V6.S4, V9.S4, V8.S4
-	FMOVQ 144(R0), F9
-	VFMLA V6.S4, V8.S4, V9.S4
-	FMOVQ 160(R0), F8
-	VFMLA V6.S4, V9.S4, V8.S4
-	FMOVQ 176(R0), F9
-	VFMLA V6.S4, V8.S4, V9.S4
-	FMOVQ 176(R0), F8
-	VFMLA V6.S4, V9.S4, V8.S4
-	VUSHR $1, V7.S4, V6.S4
-	VSUB V6.S4, V7.S4, V7.S4
-	VSHL $23, V6.S4, V6.S4
-	WORD $0x6e26dd08 // fmul v8.4s, v8.4s, v6.4s
-	VSHL $23, V7.S4, V7.S4
-	WORD $0x6e27dd08 // fmul v8.4s, v8.4s, v7.4s
-	FMOVS F8, 0(R2)
-	ADD $4, R1
-	ADD $4, R2
-	SUB $1, R3
-	CMP $1, R3
-	BGE block1
-block1End:
-	RET
-
 // func expMinusF32NEON(dst, x *float32, c float32, n int)
 TEXT ·expMinusF32NEON(SB), NOSPLIT, $0-32
 	MOVD $constants<>(SB), R0
@@ -1935,53 +1732,6 @@ block1:
 block1End:
 	RET
 
-// func scaleF32NEON(x *float32, a float32, n int)
-TEXT ·scaleF32NEON(SB), NOSPLIT, $0-24
-	MOVD x+0(FP), R0
-	MOVD n+16(FP), R1
-	FMOVS a+8(FP), F0
-	VDUP V0.S[0], V0.S4
-	MOVD R1, R1
-	CMP $16, R1
-	BLT block16End
-block16:
-	FLDPQ 0(R0), (F1, F2)
-	FLDPQ 32(R0), (F3, F4)
-	WORD $0x6e20dc21 // fmul v1.4s, v1.4s, v0.4s
-	WORD $0x6e20dc42 // fmul v2.4s, v2.4s, v0.4s
-	WORD $0x6e20dc63 // fmul v3.4s, v3.4s, v0.4s
-	WORD $0x6e20dc84 // fmul v4.4s, v4.4s, v0.4s
-	FSTPQ (F1, F2), 0(R0)
-	FSTPQ (F3, F4), 32(R0)
-	ADD $64, R0
-	SUB $16, R1
-	CMP $16, R1
-	BGE block16
-block16End:
-	CMP $4, R1
-	BLT block4End
-block4:
-	FMOVQ 0(R0), F1
-	WORD $0x6e20dc21 // fmul v1.4s, v1.4s, v0.4s
-	FMOVQ F1, 0(R0)
-	ADD $16, R0
-	SUB $4, R1
-	CMP $4, R1
-	BGE block4
-block4End:
-	CMP $1, R1
-	BLT block1End
-block1:
-	VLD1R (R0), [V1.S4]
-	WORD $0x6e20dc21 // fmul v1.4s, v1.4s, v0.4s
-	FMOVS F1, 0(R0)
-	ADD $4, R0
-	SUB $1, R1
-	CMP $1, R1
-	BGE block1
-block1End:
-	RET
-
 // func multiplyF32NEON(x, a *float32, n int)
 TEXT ·multiplyF32NEON(SB), NOSPLIT, $0-24
 	MOVD x+0(FP), R0
@@ -2094,365 +1844,6 @@ block1:
 	CMP $1, R2
 	BGE block1
 block1End:
-	RET
-
-// func max0F32NEON(x *float32, c float32, n int)
-TEXT ·max0F32NEON(SB), NOSPLIT, $0-24
-	MOVD x+0(FP), R0
-	MOVD n+16(FP), R1
-	FMOVS c+8(FP), F0
-	VDUP V0.S[0], V0.S4
-	VMOVI $0, V1.B16
-	MOVD R1, R1
-	CMP $16, R1
-	BLT block16End
-block16:
-	FLDPQ 0(R0), (F2, F3)
-	FLDPQ 32(R0), (F4, F5)
-	WORD $0x4ea2d446 // fsub v6.4s, v2.4s, v2.4s
-	WORD $0x6e20dc47 // fmul v7.4s, v2.4s, v0.4s
-	WORD $0x6ea1e442 // fcmgt v2.4s, v2.4s, v1.4s
-	VBIT V2.B16, V7.B16, V6.B16
-	WORD $0x4ea3d462 // fsub v2.4s, v3.4s, v3.4s
-	WORD $0x6e20dc67 // fmul v7.4s, v3.4s, v0.4s
-	WORD $0x6ea1e463 // fcmgt v3.4s, v3.4s, v1.4s
-	VBIT V3.B16, V7.B16, V2.B16
-	WORD $0x4ea4d483 // fsub v3.4s, v4.4s, v4.4s
-	WORD $0x6e20dc87 // fmul v7.4s, v4.4s, v0.4s
-	WORD $0x6ea1e484 // fcmgt v4.4s, v4.4s, v1.4s
-	VBIT V4.B16, V7.B16, V3.B16
-	WORD $0x4ea5d4a4 // fsub v4.4s, v5.4s, v5.4s
-	WORD $0x6e20dca7 // fmul v7.4s, v5.4s, v0.4s
-	WORD $0x6ea1e4a5 // fcmgt v5.4s, v5.4s, v1.4s
-	VBIT V5.B16, V7.B16, V4.B16
-	FSTPQ (F6, F2), 0(R0)
-	FSTPQ (F3, F4), 32(R0)
-	ADD $64, R0
-	SUB $16, R1
-	CMP $16, R1
-	BGE block16
-block16End:
-	CMP $4, R1
-	BLT block4End
-block4:
-	FMOVQ 0(R0), F2
-	WORD $0x4ea2d443 // fsub v3.4s, v2.4s, v2.4s
-	WORD $0x6e20dc44 // fmul v4.4s, v2.4s, v0.4s
-	WORD $0x6ea1e442 // fcmgt v2.4s, v2.4s, v1.4s
-	VBIT V2.B16, V4.B16, V3.B16
-	FMOVQ F3, 0(R0)
-	ADD $16, R0
-	SUB $4, R1
-	CMP $4, R1
-	BGE block4
-block4End:
-	CMP $1, R1
-	BLT block1End
-block1:
-	VLD1R (R0), [V2.S4]
-	WORD $0x4ea2d443 // fsub v3.4s, v2.4s, v2.4s
-	WORD $0x6e20dc44 // fmul v4.4s, v2.4s, v0.4s
-	WORD $0x6ea1e442 // fcmgt v2.4s, v2.4s, v1.4s
-	VBIT V2.B16, V4.B16, V3.B16
-	FMOVS F3, 0(R0)
-	ADD $4, R0
-	SUB $1, R1
-	CMP $1, R1
-	BGE block1
-block1End:
-	RET
-
-// func signF32NEON(x *float32, c float32, n int)
-TEXT ·signF32NEON(SB), NOSPLIT, $0-24
-	MOVD $constants<>(SB), R0
-	MOVD x+0(FP), R1
-	MOVD n+16(FP), R2
-	FMOVS c+8(FP), F0
-	VDUP V0.S[0], V0.S4
-	FMOVQ 384(R0), F1
-	VMOVI $0, V2.B16
-	MOVD R2, R0
-	CMP $16, R0
-	BLT block16End
-block16:
-	FLDPQ 0(R1), (F3, F4)
-	FLDPQ 32(R1), (F5, F6)
-	WORD $0x4ea3d467 // fsub v7.4s, v3.4s, v3.4s
-	VAND V1.B16, V3.B16, V8.B16
-	VEOR V0.B16, V8.B16, V8.B16
-	WORD $0x4e27d508 // fadd v8.4s, v8.4s, v7.4s
-	WORD $0x4e22e463 // fcmeq v3.4s, v3.4s, v2.4s
-	VBIT V3.B16, V7.B16, V8.B16
-	WORD $0x4ea4d483 // fsub v3.4s, v4.4s, v4.4s
-	VAND V1.B16, V4.B16, V7.B16
-	VEOR V0.B16, V7.B16, V7.B16
-	WORD $0x4e23d4e7 // fadd v7.4s, v7.4s, v3.4s
-	WORD $0x4e22e484 // fcmeq v4.4s, v4.4s, v2.4s
-	VBIT V4.B16, V3.B16, V7.B16
-	WORD $0x4ea5d4a3 // fsub v3.4s, v5.4s, v5.4s
-	VAND V1.B16, V5.B16, V4.B16
-	VEOR V0.B16, V4.B16, V4.B16
-	WORD $0x4e23d484 // fadd v4.4s, v4.4s, v3.4s
-	WORD $0x4e22e4a5 // fcmeq v5.4s, v5.4s, v2.4s
-	VBIT V5.B16, V3.B16, V4.B16
-	WORD $0x4ea6d4c3 // fsub v3.4s, v6.4s, v6.4s
-	VAND V1.B16, V6.B16, V5.B16
-	VEOR V0.B16, V5.B16, V5.B16
-	WORD $0x4e23d4a5 // fadd v5.4s, v5.4s, v3.4s
-	WORD $0x4e22e4c6 // fcmeq v6.4s, v6.4s, v2.4s
-	VBIT V6.B16, V3.B16, V5.B16
-	FSTPQ (F8, F7), 0(R1)
-	FSTPQ (F4, F5), 32(R1)
-	ADD $64, R1
-	SUB $16, R0
-	CMP $16, R0
-	BGE block16
-block16End:
-	CMP $4, R0
-	BLT block4End
-block4:
-	FMOVQ 0(R1), F3
-	WORD $0x4ea3d464 // fsub v4.4s, v3.4s, v3.4s
-	VAND V1.B16, V3.B16, V5.B16
-	VEOR V0.B16, V5.B16, V5.B16
-	WORD $0x4e24d4a5 // fadd v5.4s, v5.4s, v4.4s
-	WORD $0x4e22e463 // fcmeq v3.4s, v3.4s, v2.4s
-	VBIT V3.B16, V4.B16, V5.B16
-	FMOVQ F5, 0(R1)
-	ADD $16, R1
-	SUB $4, R0
-	CMP $4, R0
-	BGE block4
-block4End:
-	CMP $1, R0
-	BLT block1End
-block1:
-	VLD1R (R1), [V3.S4]
-	WORD $0x4ea3d464 // fsub v4.4s, v3.4s, v3.4s
-	VAND V1.B16, V3.B16, V5.B16
-	VEOR V0.B16, V5.B16, V5.B16
-	WORD $0x4e24d4a5 // fadd v5.4s, v5.4s, v4.4s
-	WORD $0x4e22e463 // fcmeq v3.4s, v3.4s, v2.4s
-	VBIT V3.B16, V4.B16, V5.B16
-	FMOVS F5, 0(R1)
-	ADD $4, R1
-	SUB $1, R0
-	CMP $1, R0
-	BGE block1
-block1End:
-	RET
-
-// func peakF32NEON(x *float32, n int) float32
-TEXT ·peakF32NEON(SB), NOSPLIT, $0-20
-	MOVD $constants<>(SB), R0
-	MOVD x+0(FP), R1
-	MOVD n+8(FP), R2
-	FMOVQ 656(R0), F0
-	FMOVQ 672(R0), F1
-	VMOV V1.B16, V2.B16
-	VMOV V1.B16, V3.B16
-	VMOV V1.B16, V4.B16
-	VMOV V1.B16, V5.B16
-	MOVD R2, R0
-	CMP $16, R0
-	BLT block16End
-block16:
-	FLDPQ 0(R1), (F6, F7)
-	FLDPQ 32(R1), (F8, F9)
-	WORD $0x6ea6e40a // fcmgt v10.4s, v0.4s, v6.4s
-	VMOV V1.B16, V11.B16
-	VBIT V10.B16, V6.B16, V11.B16
-	WORD $0x6ea7e406 // fcmgt v6.4s, v0.4s, v7.4s
-	VMOV V1.B16, V10.B16
-	VBIT V6.B16, V7.B16, V10.B16
-	WORD $0x6ea8e406 // fcmgt v6.4s, v0.4s, v8.4s
-	VMOV V1.B16, V7.B16
-	VBIT V6.B16, V8.B16, V7.B16
-	WORD $0x6ea9e406 // fcmgt v6.4s, v0.4s, v9.4s
-	VMOV V1.B16, V8.B16
-	VBIT V6.B16, V9.B16, V8.B16
-	WORD $0x4e2bf442 // fmax v2.4s, v2.4s, v11.4s
-	WORD $0x4e2af463 // fmax v3.4s, v3.4s, v10.4s
-	WORD $0x4e27f484 // fmax v4.4s, v4.4s, v7.4s
-	WORD $0x4e28f4a5 // fmax v5.4s, v5.4s, v8.4s
-	ADD $64, R1
-	SUB $16, R0
-	CMP $16, R0
-	BGE block16
-block16End:
-	CMP $4, R0
-	BLT block4End
-block4:
-	FMOVQ 0(R1), F6
-	WORD $0x6ea6e407 // fcmgt v7.4s, v0.4s, v6.4s
-	VMOV V1.B16, V8.B16
-	VBIT V7.B16, V6.B16, V8.B16
-	WORD $0x4e28f442 // fmax v2.4s, v2.4s, v8.4s
-	ADD $16, R1
-	SUB $4, R0
-	CMP $4, R0
-	BGE block4
-block4End:
-	CMP $1, R0
-	BLT block1End
-block1:
-	VLD1R (R1), [V6.S4]
-	WORD $0x6ea6e407 // fcmgt v7.4s, v0.4s, v6.4s
-	VMOV V1.B16, V8.B16
-	VBIT V7.B16, V6.B16, V8.B16
-	WORD $0x4e28f442 // fmax v2.4s, v2.4s, v8.4s
-	ADD $4, R1
-	SUB $1, R0
-	CMP $1, R0
-	BGE block1
-block1End:
-	WORD $0x4e24f442 // fmax v2.4s, v2.4s, v4.4s
-	WORD $0x4e25f463 // fmax v3.4s, v3.4s, v5.4s
-	WORD $0x4e23f442 // fmax v2.4s, v2.4s, v3.4s
-	WORD $0x6e22f440 // fmaxp v0.4s, v2.4s, v2.4s
-	WORD $0x6e20f400 // fmaxp v0.4s, v0.4s, v0.4s
-	FMOVS F0, ret+16(FP)
-	RET
-
-// func peakSumF32NEON(x, a, b *float32, n int) int
-TEXT ·peakSumF32NEON(SB), NOSPLIT, $0-40
-	MOVD $constants<>(SB), R0
-	MOVD x+0(FP), R1
-	MOVD a+8(FP), R2
-	MOVD b+16(FP), R3
-	MOVD n+24(FP), R4
-	FMOVQ 656(R0), F0
-	FMOVQ 672(R0), F1
-	MOVD R1, R5
-	MOVD R2, R6
-	MOVD R3, R7
-	VMOV V1.B16, V2.B16
-	VMOV V1.B16, V3.B16
-	MOVD R4, R8
-	CMP $8, R8
-	BLT block8End
-block8:
-	FLDPQ 0(R1), (F4, F5)
-	FLDPQ 0(R2), (F6, F7)
-	WORD $0x4e26d484 // fadd v4.4s, v4.4s, v6.4s
-	WORD $0x4e27d4a5 // fadd v5.4s, v5.4s, v7.4s
-	FLDPQ 0(R3), (F6, F7)
-	WORD $0x4e26d484 // fadd v4.4s, v4.4s, v6.4s
-	WORD $0x4e27d4a5 // fadd v5.4s, v5.4s, v7.4s
-	WORD $0x6ea4e406 // fcmgt v6.4s, v0.4s, v4.4s
-	VMOV V1.B16, V7.B16
-	VBIT V6.B16, V4.B16, V7.B16
-	WORD $0x6ea5e404 // fcmgt v4.4s, v0.4s, v5.4s
-	VMOV V1.B16, V6.B16
-	VBIT V4.B16, V5.B16, V6.B16
-	WORD $0x4e27f442 // fmax v2.4s, v2.4s, v7.4s
-	WORD $0x4e26f463 // fmax v3.4s, v3.4s, v6.4s
-	ADD $32, R1
-	ADD $32, R2
-	ADD $32, R3
-	SUB $8, R8
-	CMP $8, R8
-	BGE block8
-block8End:
-	CMP $4, R8
-	BLT block4End
-block4:
-	FMOVQ 0(R1), F4
-	FMOVQ 0(R2), F5
-	WORD $0x4e25d484 // fadd v4.4s, v4.4s, v5.4s
-	FMOVQ 0(R3), F5
-	WORD $0x4e25d484 // fadd v4.4s, v4.4s, v5.4s
-	WORD $0x6ea4e405 // fcmgt v5.4s, v0.4s, v4.4s
-	VMOV V1.B16, V6.B16
-	VBIT V5.B16, V4.B16, V6.B16
-	WORD $0x4e26f442 // fmax v2.4s, v2.4s, v6.4s
-	ADD $16, R1
-	ADD $16, R2
-	ADD $16, R3
-	SUB $4, R8
-	CMP $4, R8
-	BGE block4
-block4End:
-	CMP $1, R8
-	BLT block1End
-block1:
-	VLD1R (R1), [V4.S4]
-	VLD1R (R2), [V5.S4]
-	WORD $0x4e25d484 // fadd v4.4s, v4.4s, v5.4s
-	VLD1R (R3), [V5.S4]
-	WORD $0x4e25d484 // fadd v4.4s, v4.4s, v5.4s
-	WORD $0x6ea4e405 // fcmgt v5.4s, v0.4s, v4.4s
-	VMOV V1.B16, V6.B16
-	VBIT V5.B16, V4.B16, V6.B16
-	WORD $0x4e26f442 // fmax v2.4s, v2.4s, v6.4s
-	ADD $4, R1
-	ADD $4, R2
-	ADD $4, R3
-	SUB $1, R8
-	CMP $1, R8
-	BGE block1
-block1End:
-	WORD $0x4e23f442 // fmax v2.4s, v2.4s, v3.4s
-	WORD $0x6e22f440 // fmaxp v0.4s, v2.4s, v2.4s
-	WORD $0x6e20f400 // fmaxp v0.4s, v0.4s, v0.4s
-	MOVD $-1, R1
-	WORD $0x4e21e401 // fcmeq v1.4s, v0.4s, v1.4s
-	WORD $0x6eb0a821 // umaxv s1, v1.4s
-	FMOVS F1, R2
-	CBNZ R2, none
-	FMOVQ 768(R0), F1
-	MOVD R4, R2
-	CMP $4, R2
-	BLT search4End
-search4:
-	FMOVQ 0(R5), F2
-	FMOVQ 0(R6), F3
-	WORD $0x4e23d442 // fadd v2.4s, v2.4s, v3.4s
-	FMOVQ 0(R7), F3
-	WORD $0x4e23d442 // fadd v2.4s, v2.4s, v3.4s
-	WORD $0x4e20e442 // fcmeq v2.4s, v2.4s, v0.4s
-	WORD $0x4ee21c22 // orn v2.16b, v1.16b, v2.16b
-	WORD $0x6eb1a842 // uminv s2, v2.4s
-	FMOVS F2, R0
-	MOVD R0, R0
-	CMPW $0, R0
-	BGE found
-	ADD $16, R5
-	ADD $16, R6
-	ADD $16, R7
-	SUB $4, R2
-	CMP $4, R2
-	BGE search4
-search4End:
-	CMP $1, R2
-	BLT search1End
-search1:
-	VLD1R (R5), [V2.S4]
-	VLD1R (R6), [V3.S4]
-	WORD $0x4e23d442 // fadd v2.4s, v2.4s, v3.4s
-	VLD1R (R7), [V3.S4]
-	WORD $0x4e23d442 // fadd v2.4s, v2.4s, v3.4s
-	WORD $0x4e20e442 // fcmeq v2.4s, v2.4s, v0.4s
-	WORD $0x4ee21c22 // orn v2.16b, v1.16b, v2.16b
-	WORD $0x6eb1a842 // uminv s2, v2.4s
-	FMOVS F2, R0
-	MOVD R0, R0
-	CMPW $0, R0
-	BGE found
-	ADD $4, R5
-	ADD $4, R6
-	ADD $4, R7
-	SUB $1, R2
-	CMP $1, R2
-	BGE search1
-search1End:
-none:
-	MOVD R1, ret+32(FP)
-	RET
-found:
-	SUB R2, R4
-	ADD R0, R4
-	MOVD R4, ret+32(FP)
 	RET
 
 // func sumOfSquaresF32NEON(x *float32, n int) float64
@@ -3201,6 +2592,365 @@ sum:
 	FMOVD F0, ret+24(FP)
 	RET
 
+// func max0F32NEON(x *float32, c float32, n int)
+TEXT ·max0F32NEON(SB), NOSPLIT, $0-24
+	MOVD x+0(FP), R0
+	MOVD n+16(FP), R1
+	FMOVS c+8(FP), F0
+	VDUP V0.S[0], V0.S4
+	VMOVI $0, V1.B16
+	MOVD R1, R1
+	CMP $16, R1
+	BLT block16End
+block16:
+	FLDPQ 0(R0), (F2, F3)
+	FLDPQ 32(R0), (F4, F5)
+	WORD $0x4ea2d446 // fsub v6.4s, v2.4s, v2.4s
+	WORD $0x6e20dc47 // fmul v7.4s, v2.4s, v0.4s
+	WORD $0x6ea1e442 // fcmgt v2.4s, v2.4s, v1.4s
+	VBIT V2.B16, V7.B16, V6.B16
+	WORD $0x4ea3d462 // fsub v2.4s, v3.4s, v3.4s
+	WORD $0x6e20dc67 // fmul v7.4s, v3.4s, v0.4s
+	WORD $0x6ea1e463 // fcmgt v3.4s, v3.4s, v1.4s
+	VBIT V3.B16, V7.B16, V2.B16
+	WORD $0x4ea4d483 // fsub v3.4s, v4.4s, v4.4s
+	WORD $0x6e20dc87 // fmul v7.4s, v4.4s, v0.4s
+	WORD $0x6ea1e484 // fcmgt v4.4s, v4.4s, v1.4s
+	VBIT V4.B16, V7.B16, V3.B16
+	WORD $0x4ea5d4a4 // fsub v4.4s, v5.4s, v5.4s
+	WORD $0x6e20dca7 // fmul v7.4s, v5.4s, v0.4s
+	WORD $0x6ea1e4a5 // fcmgt v5.4s, v5.4s, v1.4s
+	VBIT V5.B16, V7.B16, V4.B16
+	FSTPQ (F6, F2), 0(R0)
+	FSTPQ (F3, F4), 32(R0)
+	ADD $64, R0
+	SUB $16, R1
+	CMP $16, R1
+	BGE block16
+block16End:
+	CMP $4, R1
+	BLT block4End
+block4:
+	FMOVQ 0(R0), F2
+	WORD $0x4ea2d443 // fsub v3.4s, v2.4s, v2.4s
+	WORD $0x6e20dc44 // fmul v4.4s, v2.4s, v0.4s
+	WORD $0x6ea1e442 // fcmgt v2.4s, v2.4s, v1.4s
+	VBIT V2.B16, V4.B16, V3.B16
+	FMOVQ F3, 0(R0)
+	ADD $16, R0
+	SUB $4, R1
+	CMP $4, R1
+	BGE block4
+block4End:
+	CMP $1, R1
+	BLT block1End
+block1:
+	VLD1R (R0), [V2.S4]
+	WORD $0x4ea2d443 // fsub v3.4s, v2.4s, v2.4s
+	WORD $0x6e20dc44 // fmul v4.4s, v2.4s, v0.4s
+	WORD $0x6ea1e442 // fcmgt v2.4s, v2.4s, v1.4s
+	VBIT V2.B16, V4.B16, V3.B16
+	FMOVS F3, 0(R0)
+	ADD $4, R0
+	SUB $1, R1
+	CMP $1, R1
+	BGE block1
+block1End:
+	RET
+
+// func signF32NEON(x *float32, c float32, n int)
+TEXT ·signF32NEON(SB), NOSPLIT, $0-24
+	MOVD $constants<>(SB), R0
+	MOVD x+0(FP), R1
+	MOVD n+16(FP), R2
+	FMOVS c+8(FP), F0
+	VDUP V0.S[0], V0.S4
+	FMOVQ 384(R0), F1
+	VMOVI $0, V2.B16
+	MOVD R2, R0
+	CMP $16, R0
+	BLT block16End
+block16:
+	FLDPQ 0(R1), (F3, F4)
+	FLDPQ 32(R1), (F5, F6)
+	WORD $0x4ea3d467 // fsub v7.4s, v3.4s, v3.4s
+	VAND V1.B16, V3.B16, V8.B16
+	VEOR V0.B16, V8.B16, V8.B16
+	WORD $0x4e27d508 // fadd v8.4s, v8.4s, v7.4s
+	WORD $0x4e22e463 // fcmeq v3.4s, v3.4s, v2.4s
+	VBIT V3.B16, V7.B16, V8.B16
+	WORD $0x4ea4d483 // fsub v3.4s, v4.4s, v4.4s
+	VAND V1.B16, V4.B16, V7.B16
+	VEOR V0.B16, V7.B16, V7.B16
+	WORD $0x4e23d4e7 // fadd v7.4s, v7.4s, v3.4s
+	WORD $0x4e22e484 // fcmeq v4.4s, v4.4s, v2.4s
+	VBIT V4.B16, V3.B16, V7.B16
+	WORD $0x4ea5d4a3 // fsub v3.4s, v5.4s, v5.4s
+	VAND V1.B16, V5.B16, V4.B16
+	VEOR V0.B16, V4.B16, V4.B16
+	WORD $0x4e23d484 // fadd v4.4s, v4.4s, v3.4s
+	WORD $0x4e22e4a5 // fcmeq v5.4s, v5.4s, v2.4s
+	VBIT V5.B16, V3.B16, V4.B16
+	WORD $0x4ea6d4c3 // fsub v3.4s, v6.4s, v6.4s
+	VAND V1.B16, V6.B16, V5.B16
+	VEOR V0.B16, V5.B16, V5.B16
+	WORD $0x4e23d4a5 // fadd v5.4s, v5.4s, v3.4s
+	WORD $0x4e22e4c6 // fcmeq v6.4s, v6.4s, v2.4s
+	VBIT V6.B16, V3.B16, V5.B16
+	FSTPQ (F8, F7), 0(R1)
+	FSTPQ (F4, F5), 32(R1)
+	ADD $64, R1
+	SUB $16, R0
+	CMP $16, R0
+	BGE block16
+block16End:
+	CMP $4, R0
+	BLT block4End
+block4:
+	FMOVQ 0(R1), F3
+	WORD $0x4ea3d464 // fsub v4.4s, v3.4s, v3.4s
+	VAND V1.B16, V3.B16, V5.B16
+	VEOR V0.B16, V5.B16, V5.B16
+	WORD $0x4e24d4a5 // fadd v5.4s, v5.4s, v4.4s
+	WORD $0x4e22e463 // fcmeq v3.4s, v3.4s, v2.4s
+	VBIT V3.B16, V4.B16, V5.B16
+	FMOVQ F5, 0(R1)
+	ADD $16, R1
+	SUB $4, R0
+	CMP $4, R0
+	BGE block4
+block4End:
+	CMP $1, R0
+	BLT block1End
+block1:
+	VLD1R (R1), [V3.S4]
+	WORD $0x4ea3d464 // fsub v4.4s, v3.4s, v3.4s
+	VAND V1.B16, V3.B16, V5.B16
+	VEOR V0.B16, V5.B16, V5.B16
+	WORD $0x4e24d4a5 // fadd v5.4s, v5.4s, v4.4s
+	WORD $0x4e22e463 // fcmeq v3.4s, v3.4s, v2.4s
+	VBIT V3.B16, V4.B16, V5.B16
+	FMOVS F5, 0(R1)
+	ADD $4, R1
+	SUB $1, R0
+	CMP $1, R0
+	BGE block1
+block1End:
+	RET
+
+// func peakF32NEON(x *float32, n int) float32
+TEXT ·peakF32NEON(SB), NOSPLIT, $0-20
+	MOVD $constants<>(SB), R0
+	MOVD x+0(FP), R1
+	MOVD n+8(FP), R2
+	FMOVQ 656(R0), F0
+	FMOVQ 672(R0), F1
+	VMOV V1.B16, V2.B16
+	VMOV V1.B16, V3.B16
+	VMOV V1.B16, V4.B16
+	VMOV V1.B16, V5.B16
+	MOVD R2, R0
+	CMP $16, R0
+	BLT block16End
+block16:
+	FLDPQ 0(R1), (F6, F7)
+	FLDPQ 32(R1), (F8, F9)
+	WORD $0x6ea6e40a // fcmgt v10.4s, v0.4s, v6.4s
+	VMOV V1.B16, V11.B16
+	VBIT V10.B16, V6.B16, V11.B16
+	WORD $0x6ea7e406 // fcmgt v6.4s, v0.4s, v7.4s
+	VMOV V1.B16, V10.B16
+	VBIT V6.B16, V7.B16, V10.B16
+	WORD $0x6ea8e406 // fcmgt v6.4s, v0.4s, v8.4s
+	VMOV V1.B16, V7.B16
+	VBIT V6.B16, V8.B16, V7.B16
+	WORD $0x6ea9e406 // fcmgt v6.4s, v0.4s, v9.4s
+	VMOV V1.B16, V8.B16
+	VBIT V6.B16, V9.B16, V8.B16
+	WORD $0x4e2bf442 // fmax v2.4s, v2.4s, v11.4s
+	WORD $0x4e2af463 // fmax v3.4s, v3.4s, v10.4s
+	WORD $0x4e27f484 // fmax v4.4s, v4.4s, v7.4s
+	WORD $0x4e28f4a5 // fmax v5.4s, v5.4s, v8.4s
+	ADD $64, R1
+	SUB $16, R0
+	CMP $16, R0
+	BGE block16
+block16End:
+	CMP $4, R0
+	BLT block4End
+block4:
+	FMOVQ 0(R1), F6
+	WORD $0x6ea6e407 // fcmgt v7.4s, v0.4s, v6.4s
+	VMOV V1.B16, V8.B16
+	VBIT V7.B16, V6.B16, V8.B16
+	WORD $0x4e28f442 // fmax v2.4s, v2.4s, v8.4s
+	ADD $16, R1
+	SUB $4, R0
+	CMP $4, R0
+	BGE block4
+block4End:
+	CMP $1, R0
+	BLT block1End
+block1:
+	VLD1R (R1), [V6.S4]
+	WORD $0x6ea6e407 // fcmgt v7.4s, v0.4s, v6.4s
+	VMOV V1.B16, V8.B16
+	VBIT V7.B16, V6.B16, V8.B16
+	WORD $0x4e28f442 // fmax v2.4s, v2.4s, v8.4s
+	ADD $4, R1
+	SUB $1, R0
+	CMP $1, R0
+	BGE block1
+block1End:
+	WORD $0x4e24f442 // fmax v2.4s, v2.4s, v4.4s
+	WORD $0x4e25f463 // fmax v3.4s, v3.4s, v5.4s
+	WORD $0x4e23f442 // fmax v2.4s, v2.4s, v3.4s
+	WORD $0x6e22f440 // fmaxp v0.4s, v2.4s, v2.4s
+	WORD $0x6e20f400 // fmaxp v0.4s, v0.4s, v0.4s
+	FMOVS F0, ret+16(FP)
+	RET
+
+// func peakSumF32NEON(x, a, b *float32, n int) int
+TEXT ·peakSumF32NEON(SB), NOSPLIT, $0-40
+	MOVD $constants<>(SB), R0
+	MOVD x+0(FP), R1
+	MOVD a+8(FP), R2
+	MOVD b+16(FP), R3
+	MOVD n+24(FP), R4
+	FMOVQ 656(R0), F0
+	FMOVQ 672(R0), F1
+	MOVD R1, R5
+	MOVD R2, R6
+	MOVD R3, R7
+	VMOV V1.B16, V2.B16
+	VMOV V1.B16, V3.B16
+	MOVD R4, R8
+	CMP $8, R8
+	BLT block8End
+block8:
+	FLDPQ 0(R1), (F4, F5)
+	FLDPQ 0(R2), (F6, F7)
+	WORD $0x4e26d484 // fadd v4.4s, v4.4s, v6.4s
+	WORD $0x4e27d4a5 // fadd v5.4s, v5.4s, v7.4s
+	FLDPQ 0(R3), (F6, F7)
+	WORD $0x4e26d484 // fadd v4.4s, v4.4s, v6.4s
+	WORD $0x4e27d4a5 // fadd v5.4s, v5.4s, v7.4s
+	WORD $0x6ea4e406 // fcmgt v6.4s, v0.4s, v4.4s
+	VMOV V1.B16, V7.B16
+	VBIT V6.B16, V4.B16, V7.B16
+	WORD $0x6ea5e404 // fcmgt v4.4s, v0.4s, v5.4s
+	VMOV V1.B16, V6.B16
+	VBIT V4.B16, V5.B16, V6.B16
+	WORD $0x4e27f442 // fmax v2.4s, v2.4s, v7.4s
+	WORD $0x4e26f463 // fmax v3.4s, v3.4s, v6.4s
+	ADD $32, R1
+	ADD $32, R2
+	ADD $32, R3
+	SUB $8, R8
+	CMP $8, R8
+	BGE block8
+block8End:
+	CMP $4, R8
+	BLT block4End
+block4:
+	FMOVQ 0(R1), F4
+	FMOVQ 0(R2), F5
+	WORD $0x4e25d484 // fadd v4.4s, v4.4s, v5.4s
+	FMOVQ 0(R3), F5
+	WORD $0x4e25d484 // fadd v4.4s, v4.4s, v5.4s
+	WORD $0x6ea4e405 // fcmgt v5.4s, v0.4s, v4.4s
+	VMOV V1.B16, V6.B16
+	VBIT V5.B16, V4.B16, V6.B16
+	WORD $0x4e26f442 // fmax v2.4s, v2.4s, v6.4s
+	ADD $16, R1
+	ADD $16, R2
+	ADD $16, R3
+	SUB $4, R8
+	CMP $4, R8
+	BGE block4
+block4End:
+	CMP $1, R8
+	BLT block1End
+block1:
+	VLD1R (R1), [V4.S4]
+	VLD1R (R2), [V5.S4]
+	WORD $0x4e25d484 // fadd v4.4s, v4.4s, v5.4s
+	VLD1R (R3), [V5.S4]
+	WORD $0x4e25d484 // fadd v4.4s, v4.4s, v5.4s
+	WORD $0x6ea4e405 // fcmgt v5.4s, v0.4s, v4.4s
+	VMOV V1.B16, V6.B16
+	VBIT V5.B16, V4.B16, V6.B16
+	WORD $0x4e26f442 // fmax v2.4s, v2.4s, v6.4s
+	ADD $4, R1
+	ADD $4, R2
+	ADD $4, R3
+	SUB $1, R8
+	CMP $1, R8
+	BGE block1
+block1End:
+	WORD $0x4e23f442 // fmax v2.4s, v2.4s, v3.4s
+	WORD $0x6e22f440 // fmaxp v0.4s, v2.4s, v2.4s
+	WORD $0x6e20f400 // fmaxp v0.4s, v0.4s, v0.4s
+	MOVD $-1, R1
+	WORD $0x4e21e401 // fcmeq v1.4s, v0.4s, v1.4s
+	WORD $0x6eb0a821 // umaxv s1, v1.4s
+	FMOVS F1, R2
+	CBNZ R2, none
+	FMOVQ 768(R0), F1
+	MOVD R4, R2
+	CMP $4, R2
+	BLT search4End
+search4:
+	FMOVQ 0(R5), F2
+	FMOVQ 0(R6), F3
+	WORD $0x4e23d442 // fadd v2.4s, v2.4s, v3.4s
+	FMOVQ 0(R7), F3
+	WORD $0x4e23d442 // fadd v2.4s, v2.4s, v3.4s
+	WORD $0x4e20e442 // fcmeq v2.4s, v2.4s, v0.4s
+	WORD $0x4ee21c22 // orn v2.16b, v1.16b, v2.16b
+	WORD $0x6eb1a842 // uminv s2, v2.4s
+	FMOVS F2, R0
+	MOVD R0, R0
+	CMPW $0, R0
+	BGE found
+	ADD $16, R5
+	ADD $16, R6
+	ADD $16, R7
+	SUB $4, R2
+	CMP $4, R2
+	BGE search4
+search4End:
+	CMP $1, R2
+	BLT search1End
+search1:
+	VLD1R (R5), [V2.S4]
+	VLD1R (R6), [V3.S4]
+	WORD $0x4e23d442 // fadd v2.4s, v2.4s, v3.4s
+	VLD1R (R7), [V3.S4]
+	WORD $0x4e23d442 // fadd v2.4s, v2.4s, v3.4s
+	WORD $0x4e20e442 // fcmeq v2.4s, v2.4s, v0.4s
+	WORD $0x4ee21c22 // orn v2.16b, v1.16b, v2.16b
+	WORD $0x6eb1a842 // uminv s2, v2.4s
+	FMOVS F2, R0
+	MOVD R0, R0
+	CMPW $0, R0
+	BGE found
+	ADD $4, R5
+	ADD $4, R6
+	ADD $4, R7
+	SUB $1, R2
+	CMP $1, R2
+	BGE search1
+search1End:
+none:
+	MOVD R1, ret+32(FP)
+	RET
+found:
+	SUB R2, R4
+	ADD R0, R4
+	MOVD R4, ret+32(FP)
+	RET
+
 // func outerF32NEON(s *float32, stride int, a, b, x, y *float32, rows, n int)
 TEXT ·outerF32NEON(SB), NOSPLIT, $0-64
 	MOVD a+16(FP), R0
@@ -3932,269 +3682,6 @@ block:
 	ADD $32, R0
 	SUBS $1, R4
 	BNE block
-	RET
-
-// func expF64NEON(dst, x *float64, n int)
-TEXT ·expF64NEON(SB), NOSPLIT, $0-24
-	MOVD $constants<>(SB), R0
-	MOVD x+8(FP), R1
-	MOVD dst+0(FP), R2
-	MOVD n+16(FP), R3
-	FMOVQ 784(R0), F0
-	FMOVQ 800(R0), F1
-	FMOVQ 816(R0), F2
-	FMOVQ 832(R0), F3
-	FMOVQ 848(R0), F4
-	FMOVQ 864(R0), F5
-	MOVD R3, R3
-	CMP $8, R3
-	BLT block8End
-block8:
-	FLDPQ 0(R1), (F6, F7)
-	FLDPQ 32(R1), (F8, F9)
-	WORD $0x4ee6f426 // fmin v6.2d, v1.2d, v6.2d
-	WORD $0x4ee7f427 // fmin v7.2d, v1.2d, v7.2d
-	WORD $0x4ee8f428 // fmin v8.2d, v1.2d, v8.2d
-	WORD $0x4ee9f429 // fmin v9.2d, v1.2d, v9.2d
-	WORD $0x4e66f406 // fmax v6.2d, v0.2d, v6.2d
-	WORD $0x4e67f407 // fmax v7.2d, v0.2d, v7.2d
-	WORD $0x4e68f408 // fmax v8.2d, v0.2d, v8.2d
-	WORD $0x4e69f409 // fmax v9.2d, v0.2d, v9.2d
-	VMOV V3.B16, V10.B16
-	VMOV V3.B16, V11.B16
-	VMOV V3.B16, V12.B16
-	VMOV V3.B16, V13.B16
-	VFMLA V2.D2, V6.D2, V10.D2
-	VFMLA V2.D2, V7.D2, V11.D2
-	VFMLA V2.D2, V8.D2, V12.D2
-	VFMLA V2.D2, V9.D2, V13.D2
-	WORD $0x4ee3d54e // fsub v14.2d, v10.2d, v3.2d
-	WORD $0x4ee3d56f // fsub v15.2d, v11.2d, v3.2d
-	WORD $0x4ee3d590 // fsub v16.2d, v12.2d, v3.2d
-	WORD $0x4ee3d5b1 // fsub v17.2d, v13.2d, v3.2d
-	VFMLS V4.D2, V14.D2, V6.D2
-	VFMLS V4.D2, V15.D2, V7.D2
-	VFMLS V4.D2, V16.D2, V8.D2
-	VFMLS V4.D2, V17.D2, V9.D2
-	VFMLS V5.D2, V14.D2, V6.D2
-	VFMLS V5.D2, V15.D2, V7.D2
-	VFMLS V5.D2, V16.D2, V8.D2
-	VFMLS V5.D2, V17.D2, V9.D2
-	FMOVQ 880(R0), F14
-	FMOVQ 896(R0), F15
-	VFMLA V6.D2, V14.D2, V15.D2
-	FMOVQ 896(R0), F16
-	VFMLA V7.D2, V14.D2, V16.D2
-	FMOVQ 896(R0), F17
-	VFMLA V8.D2, V14.D2, V17.D2
-	FMOVQ 896(R0), F18
-	VFMLA V9.D2, V14.D2, V18.D2
-	FMOVQ 912(R0), F14
-	VFMLA V6.D2, V15.D2, V14.D2
-	FMOVQ 912(R0), F15
-	VFMLA V7.D2, V16.D2, V15.D2
-	FMOVQ 912(R0), F16
-	VFMLA V8.D2, V17.D2, V16.D2
-	FMOVQ 912(R0), F17
-	VFMLA V9.D2, V18.D2, V17.D2
-	FMOVQ 928(R0), F18
-	VFMLA V6.D2, V14.D2, V18.D2
-	FMOVQ 928(R0), F14
-	VFMLA V7.D2, V15.D2, V14.D2
-	FMOVQ 928(R0), F15
-	VFMLA V8.D2, V16.D2, V15.D2
-	FMOVQ 928(R0), F16
-	VFMLA V9.D2, V17.D2, V16.D2
-	FMOVQ 944(R0), F17
-	VFMLA V6.D2, V18.D2, V17.D2
-	FMOVQ 944(R0), F18
-	VFMLA V7.D2, V14.D2, V18.D2
-	FMOVQ 944(R0), F14
-	VFMLA V8.D2, V15.D2, V14.D2
-	FMOVQ 944(R0), F15
-	VFMLA V9.D2, V16.D2, V15.D2
-	FMOVQ 960(R0), F16
-	VFMLA V6.D2, V17.D2, V16.D2
-	FMOVQ 960(R0), F17
-	VFMLA V7.D2, V18.D2, V17.D2
-	FMOVQ 960(R0), F18
-	VFMLA V8.D2, V14.D2, V18.D2
-	FMOVQ 960(R0), F14
-	VFMLA V9.D2, V15.D2, V14.D2
-	FMOVQ 976(R0), F15
-	VFMLA V6.D2, V16.D2, V15.D2
-	FMOVQ 976(R0), F16
-	VFMLA V7.D2, V17.D2, V16.D2
-	FMOVQ 976(R0), F17
-	VFMLA V8.D2, V18.D2, V17.D2
-	FMOVQ 976(R0), F18
-	VFMLA V9.D2, V14.D2, V18.D2
-	FMOVQ 992(R0), F14
-	VFMLA V6.D2, V15.D2, V14.D2
-	FMOVQ 992(R0), F15
-	VFMLA V7.D2, V16.D2, V15.D2
-	FMOVQ 992(R0), F16
-	VFMLA V8.D2, V17.D2, V16.D2
-	FMOVQ 992(R0), F17
-	VFMLA V9.D2, V18.D2, V17.D2
-	FMOVQ 1008(R0), F18
-	VFMLA V6.D2, V14.D2, V18.D2
-	FMOVQ 1008(R0), F14
-	VFMLA V7.D2, V15.D2, V14.D2
-	FMOVQ 1008(R0), F15
-	VFMLA V8.D2, V16.D2, V15.D2
-	FMOVQ 1008(R0), F16
-	VFMLA V9.D2, V17.D2, V16.D2
-	FMOVQ 1024(R0), F17
-	VFMLA V6.D2, V18.D2, V17.D2
-	FMOVQ 1024(R0), F18
-	VFMLA V7.D2, V14.D2, V18.D2
-	FMOVQ 1024(R0), F14
-	VFMLA V8.D2, V15.D2, V14.D2
-	FMOVQ 1024(R0), F15
-	VFMLA V9.D2, V16.D2, V15.D2
-	FMOVQ 1040(R0), F16
-	VFMLA V6.D2, V17.D2, V16.D2
-	FMOVQ 1040(R0), F17
-	VFMLA V7.D2, V18.D2, V17.D2
-	FMOVQ 1040(R0), F18
-	VFMLA V8.D2, V14.D2, V18.D2
-	FMOVQ 1040(R0), F14
-	VFMLA V9.D2, V15.D2, V14.D2
-	FMOVQ 1040(R0), F15
-	VFMLA V6.D2, V16.D2, V15.D2
-	FMOVQ 1040(R0), F6
-	VFMLA V7.D2, V17.D2, V6.D2
-	FMOVQ 1040(R0), F7
-	VFMLA V8.D2, V18.D2, V7.D2
-	FMOVQ 1040(R0), F8
-	VFMLA V9.D2, V14.D2, V8.D2
-	VUSHR $1, V10.D2, V9.D2
-	VSUB V9.D2, V10.D2, V10.D2
-	VSHL $52, V9.D2, V9.D2
-	WORD $0x6e69ddef // fmul v15.2d, v15.2d, v9.2d
-	VSHL $52, V10.D2, V10.D2
-	WORD $0x6e6addef // fmul v15.2d, v15.2d, v10.2d
-	VUSHR $1, V11.D2, V9.D2
-	VSUB V9.D2, V11.D2, V11.D2
-	VSHL $52, V9.D2, V9.D2
-	WORD $0x6e69dcc6 // fmul v6.2d, v6.2d, v9.2d
-	VSHL $52, V11.D2, V11.D2
-	WORD $0x6e6bdcc6 // fmul v6.2d, v6.2d, v11.2d
-	VUSHR $1, V12.D2, V9.D2
-	VSUB V9.D2, V12.D2, V12.D2
-	VSHL $52, V9.D2, V9.D2
-	WORD $0x6e69dce7 // fmul v7.2d, v7.2d, v9.2d
-	VSHL $52, V12.D2, V12.D2
-	WORD $0x6e6cdce7 // fmul v7.2d, v7.2d, v12.2d
-	VUSHR $1, V13.D2, V9.D2
-	VSUB V9.D2, V13.D2, V13.D2
-	VSHL $52, V9.D2, V9.D2
-	WORD $0x6e69dd08 // fmul v8.2d, v8.2d, v9.2d
-	VSHL $52, V13.D2, V13.D2
-	WORD $0x6e6ddd08 // fmul v8.2d, v8.2d, v13.2d
-	FSTPQ (F15, F6), 0(R2)
-	FSTPQ (F7, F8), 32(R2)
-	ADD $64, R1
-	ADD $64, R2
-	SUB $8, R3
-	CMP $8, R3
-	BGE block8
-block8End:
-	CMP $2, R3
-	BLT block2End
-block2:
-	FMOVQ 0(R1), F6
-	WORD $0x4ee6f426 // fmin v6.2d, v1.2d, v6.2d
-	WORD $0x4e66f406 // fmax v6.2d, v0.2d, v6.2d
-	VMOV V3.B16, V7.B16
-	VFMLA V2.D2, V6.D2, V7.D2
-	WORD $0x4ee3d4e8 // fsub v8.2d, v7.2d, v3.2d
-	VFMLS V4.D2, V8.D2, V6.D2
-	VFMLS V5.D2, V8.D2, V6.D2
-	FMOVQ 880(R0), F8
-	FMOVQ 896(R0), F9
-	VFMLA V6.D2, V8.D2, V9.D2
-	FMOVQ 912(R0), F8
-	VFMLA V6.D2, V9.D2, V8.D2
-	FMOVQ 928(R0), F9
-	VFMLA V6.D2, V8.D2, V9.D2
-	FMOVQ 944(R0), F8
-	VFMLA V6.D2, V9.D2, V8.D2
-	FMOVQ 960(R0), F9
-	VFMLA V6.D2, V8.D2, V9.D2
-	FMOVQ 976(R0), F8
-	VFMLA V6.D2, V9.D2, V8.D2
-	FMOVQ 992(R0), F9
-	VFMLA V6.D2, V8.D2, V9.D2
-	FMOVQ 1008(R0), F8
-	VFMLA V6.D2, V9.D2, V8.D2
-	FMOVQ 1024(R0), F9
-	VFMLA V6.D2, V8.D2, V9.D2
-	FMOVQ 1040(R0), F8
-	VFMLA V6.D2, V9.D2, V8.D2
-	FMOVQ 1040(R0), F9
-	VFMLA V6.D2, V8.D2, V9.D2
-	VUSHR $1, V7.D2, V6.D2
-	VSUB V6.D2, V7.D2, V7.D2
-	VSHL $52, V6.D2, V6.D2
-	WORD $0x6e66dd29 // fmul v9.2d, v9.2d, v6.2d
-	VSHL $52, V7.D2, V7.D2
-	WORD $0x6e67dd29 // fmul v9.2d, v9.2d, v7.2d
-	FMOVQ F9, 0(R2)
-	ADD $16, R1
-	ADD $16, R2
-	SUB $2, R3
-	CMP $2, R3
-	BGE block2
-block2End:
-	CMP $1, R3
-	BLT block1End
-block1:
-	VLD1R (R1), [V6.D2]
-	WORD $0x4ee6f426 // fmin v6.2d, v1.2d, v6.2d
-	WORD $0x4e66f406 // fmax v6.2d, v0.2d, v6.2d
-	VMOV V3.B16, V7.B16
-	VFMLA V2.D2, V6.D2, V7.D2
-	WORD $0x4ee3d4e8 // fsub v8.2d, v7.2d, v3.2d
-	VFMLS V4.D2, V8.D2, V6.D2
-	VFMLS V5.D2, V8.D2, V6.D2
-	FMOVQ 880(R0), F8
-	FMOVQ 896(R0), F9
-	VFMLA V6.D2, V8.D2, V9.D2
-	FMOVQ 912(R0), F8
-	VFMLA V6.D2, V9.D2, V8.D2
-	FMOVQ 928(R0), F9
-	VFMLA V6.D2, V8.D2, V9.D2
-	FMOVQ 944(R0), F8
-	VFMLA V6.D2, V9.D2, V8.D2
-	FMOVQ 960(R0), F9
-	VFMLA V6.D2, V8.D2, V9.D2
-	FMOVQ 976(R0), F8
-	VFMLA V6.D2, V9.D2, V8.D2
-	FMOVQ 992(R0), F9
-	VFMLA V6.D2, V8.D2, V9.D2
-	FMOVQ 1008(R0), F8
-	VFMLA V6.D2, V9.D2, V8.D2
-	FMOVQ 1024(R0), F9
-	VFMLA V6.D2, V8.D2, V9.D2
-	FMOVQ 1040(R0), F8
-	VFMLA V6.D2, V9.D2, V8.D2
-	FMOVQ 1040(R0), F9
-	VFMLA V6.D2, V8.D2, V9.D2
-	VUSHR $1, V7.D2, V6.D2
-	VSUB V6.D2, V7.D2, V7.D2
-	VSHL $52, V6.D2, V6.D2
-	WORD $0x6e66dd29 // fmul v9.2d, v9.2d, v6.2d
-	VSHL $52, V7.D2, V7.D2
-	WORD $0x6e67dd29 // fmul v9.2d, v9.2d, v7.2d
-	FMOVD F9, 0(R2)
-	ADD $8, R1
-	ADD $8, R2
-	SUB $1, R3
-	CMP $1, R3
-	BGE block1
-block1End:
 	RET
 
 // func expMinusF64NEON(dst, x *float64, c float64, n int)
@@ -6285,53 +5772,6 @@ block1:
 block1End:
 	RET
 
-// func scaleF64NEON(x *float64, a float64, n int)
-TEXT ·scaleF64NEON(SB), NOSPLIT, $0-24
-	MOVD x+0(FP), R0
-	MOVD n+16(FP), R1
-	FMOVD a+8(FP), F0
-	VDUP V0.D[0], V0.D2
-	MOVD R1, R1
-	CMP $8, R1
-	BLT block8End
-block8:
-	FLDPQ 0(R0), (F1, F2)
-	FLDPQ 32(R0), (F3, F4)
-	WORD $0x6e60dc21 // fmul v1.2d, v1.2d, v0.2d
-	WORD $0x6e60dc42 // fmul v2.2d, v2.2d, v0.2d
-	WORD $0x6e60dc63 // fmul v3.2d, v3.2d, v0.2d
-	WORD $0x6e60dc84 // fmul v4.2d, v4.2d, v0.2d
-	FSTPQ (F1, F2), 0(R0)
-	FSTPQ (F3, F4), 32(R0)
-	ADD $64, R0
-	SUB $8, R1
-	CMP $8, R1
-	BGE block8
-block8End:
-	CMP $2, R1
-	BLT block2End
-block2:
-	FMOVQ 0(R0), F1
-	WORD $0x6e60dc21 // fmul v1.2d, v1.2d, v0.2d
-	FMOVQ F1, 0(R0)
-	ADD $16, R0
-	SUB $2, R1
-	CMP $2, R1
-	BGE block2
-block2End:
-	CMP $1, R1
-	BLT block1End
-block1:
-	VLD1R (R0), [V1.D2]
-	WORD $0x6e60dc21 // fmul v1.2d, v1.2d, v0.2d
-	FMOVD F1, 0(R0)
-	ADD $8, R0
-	SUB $1, R1
-	CMP $1, R1
-	BGE block1
-block1End:
-	RET
-
 // func multiplyF64NEON(x, a *float64, n int)
 TEXT ·multiplyF64NEON(SB), NOSPLIT, $0-24
 	MOVD x+0(FP), R0
@@ -6444,363 +5884,6 @@ block1:
 	CMP $1, R2
 	BGE block1
 block1End:
-	RET
-
-// func max0F64NEON(x *float64, c float64, n int)
-TEXT ·max0F64NEON(SB), NOSPLIT, $0-24
-	MOVD x+0(FP), R0
-	MOVD n+16(FP), R1
-	FMOVD c+8(FP), F0
-	VDUP V0.D[0], V0.D2
-	VMOVI $0, V1.B16
-	MOVD R1, R1
-	CMP $8, R1
-	BLT block8End
-block8:
-	FLDPQ 0(R0), (F2, F3)
-	FLDPQ 32(R0), (F4, F5)
-	WORD $0x4ee2d446 // fsub v6.2d, v2.2d, v2.2d
-	WORD $0x6e60dc47 // fmul v7.2d, v2.2d, v0.2d
-	WORD $0x6ee1e442 // fcmgt v2.2d, v2.2d, v1.2d
-	VBIT V2.B16, V7.B16, V6.B16
-	WORD $0x4ee3d462 // fsub v2.2d, v3.2d, v3.2d
-	WORD $0x6e60dc67 // fmul v7.2d, v3.2d, v0.2d
-	WORD $0x6ee1e463 // fcmgt v3.2d, v3.2d, v1.2d
-	VBIT V3.B16, V7.B16, V2.B16
-	WORD $0x4ee4d483 // fsub v3.2d, v4.2d, v4.2d
-	WORD $0x6e60dc87 // fmul v7.2d, v4.2d, v0.2d
-	WORD $0x6ee1e484 // fcmgt v4.2d, v4.2d, v1.2d
-	VBIT V4.B16, V7.B16, V3.B16
-	WORD $0x4ee5d4a4 // fsub v4.2d, v5.2d, v5.2d
-	WORD $0x6e60dca7 // fmul v7.2d, v5.2d, v0.2d
-	WORD $0x6ee1e4a5 // fcmgt v5.2d, v5.2d, v1.2d
-	VBIT V5.B16, V7.B16, V4.B16
-	FSTPQ (F6, F2), 0(R0)
-	FSTPQ (F3, F4), 32(R0)
-	ADD $64, R0
-	SUB $8, R1
-	CMP $8, R1
-	BGE block8
-block8End:
-	CMP $2, R1
-	BLT block2End
-block2:
-	FMOVQ 0(R0), F2
-	WORD $0x4ee2d443 // fsub v3.2d, v2.2d, v2.2d
-	WORD $0x6e60dc44 // fmul v4.2d, v2.2d, v0.2d
-	WORD $0x6ee1e442 // fcmgt v2.2d, v2.2d, v1.2d
-	VBIT V2.B16, V4.B16, V3.B16
-	FMOVQ F3, 0(R0)
-	ADD $16, R0
-	SUB $2, R1
-	CMP $2, R1
-	BGE block2
-block2End:
-	CMP $1, R1
-	BLT block1End
-block1:
-	VLD1R (R0), [V2.D2]
-	WORD $0x4ee2d443 // fsub v3.2d, v2.2d, v2.2d
-	WORD $0x6e60dc44 // fmul v4.2d, v2.2d, v0.2d
-	WORD $0x6ee1e442 // fcmgt v2.2d, v2.2d, v1.2d
-	VBIT V2.B16, V4.B16, V3.B16
-	FMOVD F3, 0(R0)
-	ADD $8, R0
-	SUB $1, R1
-	CMP $1, R1
-	BGE block1
-block1End:
-	RET
-
-// func signF64NEON(x *float64, c float64, n int)
-TEXT ·signF64NEON(SB), NOSPLIT, $0-24
-	MOVD $constants<>(SB), R0
-	MOVD x+0(FP), R1
-	MOVD n+16(FP), R2
-	FMOVD c+8(FP), F0
-	VDUP V0.D[0], V0.D2
-	FMOVQ 1328(R0), F1
-	VMOVI $0, V2.B16
-	MOVD R2, R0
-	CMP $8, R0
-	BLT block8End
-block8:
-	FLDPQ 0(R1), (F3, F4)
-	FLDPQ 32(R1), (F5, F6)
-	WORD $0x4ee3d467 // fsub v7.2d, v3.2d, v3.2d
-	VAND V1.B16, V3.B16, V8.B16
-	VEOR V0.B16, V8.B16, V8.B16
-	WORD $0x4e67d508 // fadd v8.2d, v8.2d, v7.2d
-	WORD $0x4e62e463 // fcmeq v3.2d, v3.2d, v2.2d
-	VBIT V3.B16, V7.B16, V8.B16
-	WORD $0x4ee4d483 // fsub v3.2d, v4.2d, v4.2d
-	VAND V1.B16, V4.B16, V7.B16
-	VEOR V0.B16, V7.B16, V7.B16
-	WORD $0x4e63d4e7 // fadd v7.2d, v7.2d, v3.2d
-	WORD $0x4e62e484 // fcmeq v4.2d, v4.2d, v2.2d
-	VBIT V4.B16, V3.B16, V7.B16
-	WORD $0x4ee5d4a3 // fsub v3.2d, v5.2d, v5.2d
-	VAND V1.B16, V5.B16, V4.B16
-	VEOR V0.B16, V4.B16, V4.B16
-	WORD $0x4e63d484 // fadd v4.2d, v4.2d, v3.2d
-	WORD $0x4e62e4a5 // fcmeq v5.2d, v5.2d, v2.2d
-	VBIT V5.B16, V3.B16, V4.B16
-	WORD $0x4ee6d4c3 // fsub v3.2d, v6.2d, v6.2d
-	VAND V1.B16, V6.B16, V5.B16
-	VEOR V0.B16, V5.B16, V5.B16
-	WORD $0x4e63d4a5 // fadd v5.2d, v5.2d, v3.2d
-	WORD $0x4e62e4c6 // fcmeq v6.2d, v6.2d, v2.2d
-	VBIT V6.B16, V3.B16, V5.B16
-	FSTPQ (F8, F7), 0(R1)
-	FSTPQ (F4, F5), 32(R1)
-	ADD $64, R1
-	SUB $8, R0
-	CMP $8, R0
-	BGE block8
-block8End:
-	CMP $2, R0
-	BLT block2End
-block2:
-	FMOVQ 0(R1), F3
-	WORD $0x4ee3d464 // fsub v4.2d, v3.2d, v3.2d
-	VAND V1.B16, V3.B16, V5.B16
-	VEOR V0.B16, V5.B16, V5.B16
-	WORD $0x4e64d4a5 // fadd v5.2d, v5.2d, v4.2d
-	WORD $0x4e62e463 // fcmeq v3.2d, v3.2d, v2.2d
-	VBIT V3.B16, V4.B16, V5.B16
-	FMOVQ F5, 0(R1)
-	ADD $16, R1
-	SUB $2, R0
-	CMP $2, R0
-	BGE block2
-block2End:
-	CMP $1, R0
-	BLT block1End
-block1:
-	VLD1R (R1), [V3.D2]
-	WORD $0x4ee3d464 // fsub v4.2d, v3.2d, v3.2d
-	VAND V1.B16, V3.B16, V5.B16
-	VEOR V0.B16, V5.B16, V5.B16
-	WORD $0x4e64d4a5 // fadd v5.2d, v5.2d, v4.2d
-	WORD $0x4e62e463 // fcmeq v3.2d, v3.2d, v2.2d
-	VBIT V3.B16, V4.B16, V5.B16
-	FMOVD F5, 0(R1)
-	ADD $8, R1
-	SUB $1, R0
-	CMP $1, R0
-	BGE block1
-block1End:
-	RET
-
-// func peakF64NEON(x *float64, n int) float64
-TEXT ·peakF64NEON(SB), NOSPLIT, $0-24
-	MOVD $constants<>(SB), R0
-	MOVD x+0(FP), R1
-	MOVD n+8(FP), R2
-	FMOVQ 1696(R0), F0
-	FMOVQ 1712(R0), F1
-	VMOV V1.B16, V2.B16
-	VMOV V1.B16, V3.B16
-	VMOV V1.B16, V4.B16
-	VMOV V1.B16, V5.B16
-	MOVD R2, R0
-	CMP $8, R0
-	BLT block8End
-block8:
-	FLDPQ 0(R1), (F6, F7)
-	FLDPQ 32(R1), (F8, F9)
-	WORD $0x6ee6e40a // fcmgt v10.2d, v0.2d, v6.2d
-	VMOV V1.B16, V11.B16
-	VBIT V10.B16, V6.B16, V11.B16
-	WORD $0x6ee7e406 // fcmgt v6.2d, v0.2d, v7.2d
-	VMOV V1.B16, V10.B16
-	VBIT V6.B16, V7.B16, V10.B16
-	WORD $0x6ee8e406 // fcmgt v6.2d, v0.2d, v8.2d
-	VMOV V1.B16, V7.B16
-	VBIT V6.B16, V8.B16, V7.B16
-	WORD $0x6ee9e406 // fcmgt v6.2d, v0.2d, v9.2d
-	VMOV V1.B16, V8.B16
-	VBIT V6.B16, V9.B16, V8.B16
-	WORD $0x4e6bf442 // fmax v2.2d, v2.2d, v11.2d
-	WORD $0x4e6af463 // fmax v3.2d, v3.2d, v10.2d
-	WORD $0x4e67f484 // fmax v4.2d, v4.2d, v7.2d
-	WORD $0x4e68f4a5 // fmax v5.2d, v5.2d, v8.2d
-	ADD $64, R1
-	SUB $8, R0
-	CMP $8, R0
-	BGE block8
-block8End:
-	CMP $2, R0
-	BLT block2End
-block2:
-	FMOVQ 0(R1), F6
-	WORD $0x6ee6e407 // fcmgt v7.2d, v0.2d, v6.2d
-	VMOV V1.B16, V8.B16
-	VBIT V7.B16, V6.B16, V8.B16
-	WORD $0x4e68f442 // fmax v2.2d, v2.2d, v8.2d
-	ADD $16, R1
-	SUB $2, R0
-	CMP $2, R0
-	BGE block2
-block2End:
-	CMP $1, R0
-	BLT block1End
-block1:
-	VLD1R (R1), [V6.D2]
-	WORD $0x6ee6e407 // fcmgt v7.2d, v0.2d, v6.2d
-	VMOV V1.B16, V8.B16
-	VBIT V7.B16, V6.B16, V8.B16
-	WORD $0x4e68f442 // fmax v2.2d, v2.2d, v8.2d
-	ADD $8, R1
-	SUB $1, R0
-	CMP $1, R0
-	BGE block1
-block1End:
-	WORD $0x4e64f442 // fmax v2.2d, v2.2d, v4.2d
-	WORD $0x4e65f463 // fmax v3.2d, v3.2d, v5.2d
-	WORD $0x4e63f442 // fmax v2.2d, v2.2d, v3.2d
-	WORD $0x6e62f440 // fmaxp v0.2d, v2.2d, v2.2d
-	FMOVD F0, ret+16(FP)
-	RET
-
-// func peakSumF64NEON(x, a, b *float64, n int) int
-TEXT ·peakSumF64NEON(SB), NOSPLIT, $0-40
-	MOVD $constants<>(SB), R0
-	MOVD x+0(FP), R1
-	MOVD a+8(FP), R2
-	MOVD b+16(FP), R3
-	MOVD n+24(FP), R4
-	FMOVQ 1696(R0), F0
-	FMOVQ 1712(R0), F1
-	MOVD R1, R5
-	MOVD R2, R6
-	MOVD R3, R7
-	VMOV V1.B16, V2.B16
-	VMOV V1.B16, V3.B16
-	MOVD R4, R8
-	CMP $4, R8
-	BLT block4End
-block4:
-	FLDPQ 0(R1), (F4, F5)
-	FLDPQ 0(R2), (F6, F7)
-	WORD $0x4e66d484 // fadd v4.2d, v4.2d, v6.2d
-	WORD $0x4e67d4a5 // fadd v5.2d, v5.2d, v7.2d
-	FLDPQ 0(R3), (F6, F7)
-	WORD $0x4e66d484 // fadd v4.2d, v4.2d, v6.2d
-	WORD $0x4e67d4a5 // fadd v5.2d, v5.2d, v7.2d
-	WORD $0x6ee4e406 // fcmgt v6.2d, v0.2d, v4.2d
-	VMOV V1.B16, V7.B16
-	VBIT V6.B16, V4.B16, V7.B16
-	WORD $0x6ee5e404 // fcmgt v4.2d, v0.2d, v5.2d
-	VMOV V1.B16, V6.B16
-	VBIT V4.B16, V5.B16, V6.B16
-	WORD $0x4e67f442 // fmax v2.2d, v2.2d, v7.2d
-	WORD $0x4e66f463 // fmax v3.2d, v3.2d, v6.2d
-	ADD $32, R1
-	ADD $32, R2
-	ADD $32, R3
-	SUB $4, R8
-	CMP $4, R8
-	BGE block4
-block4End:
-	CMP $2, R8
-	BLT block2End
-block2:
-	FMOVQ 0(R1), F4
-	FMOVQ 0(R2), F5
-	WORD $0x4e65d484 // fadd v4.2d, v4.2d, v5.2d
-	FMOVQ 0(R3), F5
-	WORD $0x4e65d484 // fadd v4.2d, v4.2d, v5.2d
-	WORD $0x6ee4e405 // fcmgt v5.2d, v0.2d, v4.2d
-	VMOV V1.B16, V6.B16
-	VBIT V5.B16, V4.B16, V6.B16
-	WORD $0x4e66f442 // fmax v2.2d, v2.2d, v6.2d
-	ADD $16, R1
-	ADD $16, R2
-	ADD $16, R3
-	SUB $2, R8
-	CMP $2, R8
-	BGE block2
-block2End:
-	CMP $1, R8
-	BLT block1End
-block1:
-	VLD1R (R1), [V4.D2]
-	VLD1R (R2), [V5.D2]
-	WORD $0x4e65d484 // fadd v4.2d, v4.2d, v5.2d
-	VLD1R (R3), [V5.D2]
-	WORD $0x4e65d484 // fadd v4.2d, v4.2d, v5.2d
-	WORD $0x6ee4e405 // fcmgt v5.2d, v0.2d, v4.2d
-	VMOV V1.B16, V6.B16
-	VBIT V5.B16, V4.B16, V6.B16
-	WORD $0x4e66f442 // fmax v2.2d, v2.2d, v6.2d
-	ADD $8, R1
-	ADD $8, R2
-	ADD $8, R3
-	SUB $1, R8
-	CMP $1, R8
-	BGE block1
-block1End:
-	WORD $0x4e63f442 // fmax v2.2d, v2.2d, v3.2d
-	WORD $0x6e62f440 // fmaxp v0.2d, v2.2d, v2.2d
-	MOVD $-1, R1
-	WORD $0x4e61e401 // fcmeq v1.2d, v0.2d, v1.2d
-	WORD $0x6eb0a821 // umaxv s1, v1.4s
-	FMOVS F1, R2
-	CBNZ R2, none
-	FMOVQ 1856(R0), F1
-	MOVD R4, R2
-	CMP $2, R2
-	BLT search2End
-search2:
-	FMOVQ 0(R5), F2
-	FMOVQ 0(R6), F3
-	WORD $0x4e63d442 // fadd v2.2d, v2.2d, v3.2d
-	FMOVQ 0(R7), F3
-	WORD $0x4e63d442 // fadd v2.2d, v2.2d, v3.2d
-	WORD $0x4e60e442 // fcmeq v2.2d, v2.2d, v0.2d
-	WORD $0x4ee21c22 // orn v2.16b, v1.16b, v2.16b
-	WORD $0x6eb1a842 // uminv s2, v2.4s
-	FMOVS F2, R0
-	MOVD R0, R0
-	CMPW $0, R0
-	BGE found
-	ADD $16, R5
-	ADD $16, R6
-	ADD $16, R7
-	SUB $2, R2
-	CMP $2, R2
-	BGE search2
-search2End:
-	CMP $1, R2
-	BLT search1End
-search1:
-	VLD1R (R5), [V2.D2]
-	VLD1R (R6), [V3.D2]
-	WORD $0x4e63d442 // fadd v2.2d, v2.2d, v3.2d
-	VLD1R (R7), [V3.D2]
-	WORD $0x4e63d442 // fadd v2.2d, v2.2d, v3.2d
-	WORD $0x4e60e442 // fcmeq v2.2d, v2.2d, v0.2d
-	WORD $0x4ee21c22 // orn v2.16b, v1.16b, v2.16b
-	WORD $0x6eb1a842 // uminv s2, v2.4s
-	FMOVS F2, R0
-	MOVD R0, R0
-	CMPW $0, R0
-	BGE found
-	ADD $8, R5
-	ADD $8, R6
-	ADD $8, R7
-	SUB $1, R2
-	CMP $1, R2
-	BGE search1
-search1End:
-none:
-	MOVD R1, ret+32(FP)
-	RET
-found:
-	SUB R2, R4
-	ADD R0, R4
-	MOVD R4, ret+32(FP)
 	RET
 
 // func sumOfSquaresF64NEON(x *float64, n int) float64
@@ -7403,6 +6486,363 @@ sum:
 	WORD $0x4e61d400 // fadd v0.2d, v0.2d, v1.2d
 	WORD $0x6e60d400 // faddp v0.2d, v0.2d, v0.2d
 	FMOVD F0, ret+24(FP)
+	RET
+
+// func max0F64NEON(x *float64, c float64, n int)
+TEXT ·max0F64NEON(SB), NOSPLIT, $0-24
+	MOVD x+0(FP), R0
+	MOVD n+16(FP), R1
+	FMOVD c+8(FP), F0
+	VDUP V0.D[0], V0.D2
+	VMOVI $0, V1.B16
+	MOVD R1, R1
+	CMP $8, R1
+	BLT block8End
+block8:
+	FLDPQ 0(R0), (F2, F3)
+	FLDPQ 32(R0), (F4, F5)
+	WORD $0x4ee2d446 // fsub v6.2d, v2.2d, v2.2d
+	WORD $0x6e60dc47 // fmul v7.2d, v2.2d, v0.2d
+	WORD $0x6ee1e442 // fcmgt v2.2d, v2.2d, v1.2d
+	VBIT V2.B16, V7.B16, V6.B16
+	WORD $0x4ee3d462 // fsub v2.2d, v3.2d, v3.2d
+	WORD $0x6e60dc67 // fmul v7.2d, v3.2d, v0.2d
+	WORD $0x6ee1e463 // fcmgt v3.2d, v3.2d, v1.2d
+	VBIT V3.B16, V7.B16, V2.B16
+	WORD $0x4ee4d483 // fsub v3.2d, v4.2d, v4.2d
+	WORD $0x6e60dc87 // fmul v7.2d, v4.2d, v0.2d
+	WORD $0x6ee1e484 // fcmgt v4.2d, v4.2d, v1.2d
+	VBIT V4.B16, V7.B16, V3.B16
+	WORD $0x4ee5d4a4 // fsub v4.2d, v5.2d, v5.2d
+	WORD $0x6e60dca7 // fmul v7.2d, v5.2d, v0.2d
+	WORD $0x6ee1e4a5 // fcmgt v5.2d, v5.2d, v1.2d
+	VBIT V5.B16, V7.B16, V4.B16
+	FSTPQ (F6, F2), 0(R0)
+	FSTPQ (F3, F4), 32(R0)
+	ADD $64, R0
+	SUB $8, R1
+	CMP $8, R1
+	BGE block8
+block8End:
+	CMP $2, R1
+	BLT block2End
+block2:
+	FMOVQ 0(R0), F2
+	WORD $0x4ee2d443 // fsub v3.2d, v2.2d, v2.2d
+	WORD $0x6e60dc44 // fmul v4.2d, v2.2d, v0.2d
+	WORD $0x6ee1e442 // fcmgt v2.2d, v2.2d, v1.2d
+	VBIT V2.B16, V4.B16, V3.B16
+	FMOVQ F3, 0(R0)
+	ADD $16, R0
+	SUB $2, R1
+	CMP $2, R1
+	BGE block2
+block2End:
+	CMP $1, R1
+	BLT block1End
+block1:
+	VLD1R (R0), [V2.D2]
+	WORD $0x4ee2d443 // fsub v3.2d, v2.2d, v2.2d
+	WORD $0x6e60dc44 // fmul v4.2d, v2.2d, v0.2d
+	WORD $0x6ee1e442 // fcmgt v2.2d, v2.2d, v1.2d
+	VBIT V2.B16, V4.B16, V3.B16
+	FMOVD F3, 0(R0)
+	ADD $8, R0
+	SUB $1, R1
+	CMP $1, R1
+	BGE block1
+block1End:
+	RET
+
+// func signF64NEON(x *float64, c float64, n int)
+TEXT ·signF64NEON(SB), NOSPLIT, $0-24
+	MOVD $constants<>(SB), R0
+	MOVD x+0(FP), R1
+	MOVD n+16(FP), R2
+	FMOVD c+8(FP), F0
+	VDUP V0.D[0], V0.D2
+	FMOVQ 1328(R0), F1
+	VMOVI $0, V2.B16
+	MOVD R2, R0
+	CMP $8, R0
+	BLT block8End
+block8:
+	FLDPQ 0(R1), (F3, F4)
+	FLDPQ 32(R1), (F5, F6)
+	WORD $0x4ee3d467 // fsub v7.2d, v3.2d, v3.2d
+	VAND V1.B16, V3.B16, V8.B16
+	VEOR V0.B16, V8.B16, V8.B16
+	WORD $0x4e67d508 // fadd v8.2d, v8.2d, v7.2d
+	WORD $0x4e62e463 // fcmeq v3.2d, v3.2d, v2.2d
+	VBIT V3.B16, V7.B16, V8.B16
+	WORD $0x4ee4d483 // fsub v3.2d, v4.2d, v4.2d
+	VAND V1.B16, V4.B16, V7.B16
+	VEOR V0.B16, V7.B16, V7.B16
+	WORD $0x4e63d4e7 // fadd v7.2d, v7.2d, v3.2d
+	WORD $0x4e62e484 // fcmeq v4.2d, v4.2d, v2.2d
+	VBIT V4.B16, V3.B16, V7.B16
+	WORD $0x4ee5d4a3 // fsub v3.2d, v5.2d, v5.2d
+	VAND V1.B16, V5.B16, V4.B16
+	VEOR V0.B16, V4.B16, V4.B16
+	WORD $0x4e63d484 // fadd v4.2d, v4.2d, v3.2d
+	WORD $0x4e62e4a5 // fcmeq v5.2d, v5.2d, v2.2d
+	VBIT V5.B16, V3.B16, V4.B16
+	WORD $0x4ee6d4c3 // fsub v3.2d, v6.2d, v6.2d
+	VAND V1.B16, V6.B16, V5.B16
+	VEOR V0.B16, V5.B16, V5.B16
+	WORD $0x4e63d4a5 // fadd v5.2d, v5.2d, v3.2d
+	WORD $0x4e62e4c6 // fcmeq v6.2d, v6.2d, v2.2d
+	VBIT V6.B16, V3.B16, V5.B16
+	FSTPQ (F8, F7), 0(R1)
+	FSTPQ (F4, F5), 32(R1)
+	ADD $64, R1
+	SUB $8, R0
+	CMP $8, R0
+	BGE block8
+block8End:
+	CMP $2, R0
+	BLT block2End
+block2:
+	FMOVQ 0(R1), F3
+	WORD $0x4ee3d464 // fsub v4.2d, v3.2d, v3.2d
+	VAND V1.B16, V3.B16, V5.B16
+	VEOR V0.B16, V5.B16, V5.B16
+	WORD $0x4e64d4a5 // fadd v5.2d, v5.2d, v4.2d
+	WORD $0x4e62e463 // fcmeq v3.2d, v3.2d, v2.2d
+	VBIT V3.B16, V4.B16, V5.B16
+	FMOVQ F5, 0(R1)
+	ADD $16, R1
+	SUB $2, R0
+	CMP $2, R0
+	BGE block2
+block2End:
+	CMP $1, R0
+	BLT block1End
+block1:
+	VLD1R (R1), [V3.D2]
+	WORD $0x4ee3d464 // fsub v4.2d, v3.2d, v3.2d
+	VAND V1.B16, V3.B16, V5.B16
+	VEOR V0.B16, V5.B16, V5.B16
+	WORD $0x4e64d4a5 // fadd v5.2d, v5.2d, v4.2d
+	WORD $0x4e62e463 // fcmeq v3.2d, v3.2d, v2.2d
+	VBIT V3.B16, V4.B16, V5.B16
+	FMOVD F5, 0(R1)
+	ADD $8, R1
+	SUB $1, R0
+	CMP $1, R0
+	BGE block1
+block1End:
+	RET
+
+// func peakF64NEON(x *float64, n int) float64
+TEXT ·peakF64NEON(SB), NOSPLIT, $0-24
+	MOVD $constants<>(SB), R0
+	MOVD x+0(FP), R1
+	MOVD n+8(FP), R2
+	FMOVQ 1696(R0), F0
+	FMOVQ 1712(R0), F1
+	VMOV V1.B16, V2.B16
+	VMOV V1.B16, V3.B16
+	VMOV V1.B16, V4.B16
+	VMOV V1.B16, V5.B16
+	MOVD R2, R0
+	CMP $8, R0
+	BLT block8End
+block8:
+	FLDPQ 0(R1), (F6, F7)
+	FLDPQ 32(R1), (F8, F9)
+	WORD $0x6ee6e40a // fcmgt v10.2d, v0.2d, v6.2d
+	VMOV V1.B16, V11.B16
+	VBIT V10.B16, V6.B16, V11.B16
+	WORD $0x6ee7e406 // fcmgt v6.2d, v0.2d, v7.2d
+	VMOV V1.B16, V10.B16
+	VBIT V6.B16, V7.B16, V10.B16
+	WORD $0x6ee8e406 // fcmgt v6.2d, v0.2d, v8.2d
+	VMOV V1.B16, V7.B16
+	VBIT V6.B16, V8.B16, V7.B16
+	WORD $0x6ee9e406 // fcmgt v6.2d, v0.2d, v9.2d
+	VMOV V1.B16, V8.B16
+	VBIT V6.B16, V9.B16, V8.B16
+	WORD $0x4e6bf442 // fmax v2.2d, v2.2d, v11.2d
+	WORD $0x4e6af463 // fmax v3.2d, v3.2d, v10.2d
+	WORD $0x4e67f484 // fmax v4.2d, v4.2d, v7.2d
+	WORD $0x4e68f4a5 // fmax v5.2d, v5.2d, v8.2d
+	ADD $64, R1
+	SUB $8, R0
+	CMP $8, R0
+	BGE block8
+block8End:
+	CMP $2, R0
+	BLT block2End
+block2:
+	FMOVQ 0(R1), F6
+	WORD $0x6ee6e407 // fcmgt v7.2d, v0.2d, v6.2d
+	VMOV V1.B16, V8.B16
+	VBIT V7.B16, V6.B16, V8.B16
+	WORD $0x4e68f442 // fmax v2.2d, v2.2d, v8.2d
+	ADD $16, R1
+	SUB $2, R0
+	CMP $2, R0
+	BGE block2
+block2End:
+	CMP $1, R0
+	BLT block1End
+block1:
+	VLD1R (R1), [V6.D2]
+	WORD $0x6ee6e407 // fcmgt v7.2d, v0.2d, v6.2d
+	VMOV V1.B16, V8.B16
+	VBIT V7.B16, V6.B16, V8.B16
+	WORD $0x4e68f442 // fmax v2.2d, v2.2d, v8.2d
+	ADD $8, R1
+	SUB $1, R0
+	CMP $1, R0
+	BGE block1
+block1End:
+	WORD $0x4e64f442 // fmax v2.2d, v2.2d, v4.2d
+	WORD $0x4e65f463 // fmax v3.2d, v3.2d, v5.2d
+	WORD $0x4e63f442 // fmax v2.2d, v2.2d, v3.2d
+	WORD $0x6e62f440 // fmaxp v0.2d, v2.2d, v2.2d
+	FMOVD F0, ret+16(FP)
+	RET
+
+// func peakSumF64NEON(x, a, b *float64, n int) int
+TEXT ·peakSumF64NEON(SB), NOSPLIT, $0-40
+	MOVD $constants<>(SB), R0
+	MOVD x+0(FP), R1
+	MOVD a+8(FP), R2
+	MOVD b+16(FP), R3
+	MOVD n+24(FP), R4
+	FMOVQ 1696(R0), F0
+	FMOVQ 1712(R0), F1
+	MOVD R1, R5
+	MOVD R2, R6
+	MOVD R3, R7
+	VMOV V1.B16, V2.B16
+	VMOV V1.B16, V3.B16
+	MOVD R4, R8
+	CMP $4, R8
+	BLT block4End
+block4:
+	FLDPQ 0(R1), (F4, F5)
+	FLDPQ 0(R2), (F6, F7)
+	WORD $0x4e66d484 // fadd v4.2d, v4.2d, v6.2d
+	WORD $0x4e67d4a5 // fadd v5.2d, v5.2d, v7.2d
+	FLDPQ 0(R3), (F6, F7)
+	WORD $0x4e66d484 // fadd v4.2d, v4.2d, v6.2d
+	WORD $0x4e67d4a5 // fadd v5.2d, v5.2d, v7.2d
+	WORD $0x6ee4e406 // fcmgt v6.2d, v0.2d, v4.2d
+	VMOV V1.B16, V7.B16
+	VBIT V6.B16, V4.B16, V7.B16
+	WORD $0x6ee5e404 // fcmgt v4.2d, v0.2d, v5.2d
+	VMOV V1.B16, V6.B16
+	VBIT V4.B16, V5.B16, V6.B16
+	WORD $0x4e67f442 // fmax v2.2d, v2.2d, v7.2d
+	WORD $0x4e66f463 // fmax v3.2d, v3.2d, v6.2d
+	ADD $32, R1
+	ADD $32, R2
+	ADD $32, R3
+	SUB $4, R8
+	CMP $4, R8
+	BGE block4
+block4End:
+	CMP $2, R8
+	BLT block2End
+block2:
+	FMOVQ 0(R1), F4
+	FMOVQ 0(R2), F5
+	WORD $0x4e65d484 // fadd v4.2d, v4.2d, v5.2d
+	FMOVQ 0(R3), F5
+	WORD $0x4e65d484 // fadd v4.2d, v4.2d, v5.2d
+	WORD $0x6ee4e405 // fcmgt v5.2d, v0.2d, v4.2d
+	VMOV V1.B16, V6.B16
+	VBIT V5.B16, V4.B16, V6.B16
+	WORD $0x4e66f442 // fmax v2.2d, v2.2d, v6.2d
+	ADD $16, R1
+	ADD $16, R2
+	ADD $16, R3
+	SUB $2, R8
+	CMP $2, R8
+	BGE block2
+block2End:
+	CMP $1, R8
+	BLT block1End
+block1:
+	VLD1R (R1), [V4.D2]
+	VLD1R (R2), [V5.D2]
+	WORD $0x4e65d484 // fadd v4.2d, v4.2d, v5.2d
+	VLD1R (R3), [V5.D2]
+	WORD $0x4e65d484 // fadd v4.2d, v4.2d, v5.2d
+	WORD $0x6ee4e405 // fcmgt v5.2d, v0.2d, v4.2d
+	VMOV V1.B16, V6.B16
+	VBIT V5.B16, V4.B16, V6.B16
+	WORD $0x4e66f442 // fmax v2.2d, v2.2d, v6.2d
+	ADD $8, R1
+	ADD $8, R2
+	ADD $8, R3
+	SUB $1, R8
+	CMP $1, R8
+	BGE block1
+block1End:
+	WORD $0x4e63f442 // fmax v2.2d, v2.2d, v3.2d
+	WORD $0x6e62f440 // fmaxp v0.2d, v2.2d, v2.2d
+	MOVD $-1, R1
+	WORD $0x4e61e401 // fcmeq v1.2d, v0.2d, v1.2d
+	WORD $0x6eb0a821 // umaxv s1, v1.4s
+	FMOVS F1, R2
+	CBNZ R2, none
+	FMOVQ 1856(R0), F1
+	MOVD R4, R2
+	CMP $2, R2
+	BLT search2End
+search2:
+	FMOVQ 0(R5), F2
+	FMOVQ 0(R6), F3
+	WORD $0x4e63d442 // fadd v2.2d, v2.2d, v3.2d
+	FMOVQ 0(R7), F3
+	WORD $0x4e63d442 // fadd v2.2d, v2.2d, v3.2d
+	WORD $0x4e60e442 // fcmeq v2.2d, v2.2d, v0.2d
+	WORD $0x4ee21c22 // orn v2.16b, v1.16b, v2.16b
+	WORD $0x6eb1a842 // uminv s2, v2.4s
+	FMOVS F2, R0
+	MOVD R0, R0
+	CMPW $0, R0
+	BGE found
+	ADD $16, R5
+	ADD $16, R6
+	ADD $16, R7
+	SUB $2, R2
+	CMP $2, R2
+	BGE search2
+search2End:
+	CMP $1, R2
+	BLT search1End
+search1:
+	VLD1R (R5), [V2.D2]
+	VLD1R (R6), [V3.D2]
+	WORD $0x4e63d442 // fadd v2.2d, v2.2d, v3.2d
+	VLD1R (R7), [V3.D2]
+	WORD $0x4e63d442 // fadd v2.2d, v2.2d, v3.2d
+	WORD $0x4e60e442 // fcmeq v2.2d, v2.2d, v0.2d
+	WORD $0x4ee21c22 // orn v2.16b, v1.16b, v2.16b
+	WORD $0x6eb1a842 // uminv s2, v2.4s
+	FMOVS F2, R0
+	MOVD R0, R0
+	CMPW $0, R0
+	BGE found
+	ADD $8, R5
+	ADD $8, R6
+	ADD $8, R7
+	SUB $1, R2
+	CMP $1, R2
+	BGE search1
+search1End:
+none:
+	MOVD R1, ret+32(FP)
+	RET
+found:
+	SUB R2, R4
+	ADD R0, R4
+	MOVD R4, ret+32(FP)
 	RET
 
 // func outerF64NEON(s *float64, stride int, a, b, x, y *float64, rows, n int)

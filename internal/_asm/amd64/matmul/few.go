@@ -56,11 +56,11 @@ func (m machine) dot(rows int, format string) {
 			count++
 		}
 	}
-	SUBQ(U32(together), k)
+	Label("loop")
 	if format == "" {
+		CMPQ(k, U8(n))
 		JLT(LabelRef("rest"))
 	}
-	Label("loop")
 	for i, v := range square {
 		m.Move(m.at(b, stride, i), v)
 	}
@@ -73,15 +73,20 @@ func (m machine) dot(rows int, format string) {
 		}
 		PREFETCHT1(m.at([]Register{next}, stride, i%3))
 	}
+	Label("square")
 	columns, left := m.Transpose(square, spare)
 	for l, x := range columns {
-		if format == "" {
-			add(x, l)
+		if format != "" {
+			m.widenPairs(x, left[0], format)
+			add(left[0], 2*l)
+			add(x, 2*l+1)
 			continue
 		}
-		m.widenPairs(x, left[0], format)
-		add(left[0], 2*l)
-		add(x, 2*l+1)
+		if l > 0 {
+			CMPQ(k, U8(l))
+			JEQ(LabelRef("done"))
+		}
+		add(x, l)
 	}
 	for _, p := range b {
 		ADDQ(U32(m.Width()), p)
@@ -90,23 +95,15 @@ func (m machine) dot(rows int, format string) {
 		ADDQ(U32(together*m.Size), p)
 	}
 	SUBQ(U32(together), k)
-	JGE(LabelRef("loop"))
+	JG(LabelRef("loop"))
 	if format == "" {
+		JMP(LabelRef("done"))
 		Label("rest")
-		ADDQ(U32(n), k)
-		JZ(LabelRef("done"))
 		mask := m.Mask(k, spare[0])
 		for i, v := range square {
 			m.LoadMasked(mask, m.at(b, stride, i), v)
 		}
-		columns, _ = m.Transpose(square, spare)
-		for l, x := range columns[:n-1] {
-			add(x, l)
-			if l < n-2 {
-				DECQ(k)
-				JZ(LabelRef("done"))
-			}
-		}
+		JMP(LabelRef("square"))
 		Label("done")
 	}
 	m.finish(rows, 1, sums, m.Mask(amd64.Argument("c.last"), m.vectors[12]))

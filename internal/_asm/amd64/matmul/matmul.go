@@ -22,7 +22,7 @@ func Write() {
 	for _, general := range amd64.Machines {
 		m := machine{general, 6, general.Registers()}
 		if m.Wide {
-			m.rows = 14
+			m.rows = 8 // with 14 rows, products take the same time
 		}
 		m.MaskTable()
 		for rows := 1; rows <= m.rows; rows++ {
