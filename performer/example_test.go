@@ -99,7 +99,7 @@ func ExampleExact_Weights() {
 	if err != nil {
 		log.Fatal(err)
 	}
-	w := softmax.Weights(dense.Matrix[float64]{}, q, k)
+	w := weightsOf(softmax, q, k)
 	fmt.Printf("%.4f\n", w.Data)
 	// Output:
 	// [1.0000 0.0000 0.2500 0.7500]

@@ -9,6 +9,7 @@ import (
 	"github.com/seed-feabd252/randfeat/internal/memory/layout"
 	"github.com/seed-feabd252/randfeat/internal/memory/limit"
 	"github.com/seed-feabd252/randfeat/internal/memory/scratch"
+	"github.com/seed-feabd252/randfeat/performer/internal/sequence"
 	"github.com/seed-feabd252/randfeat/performer/internal/store"
 )
 
@@ -71,46 +72,34 @@ type stateUnit[T dense.Float] struct {
 	keyFrom, keyTo int // heads of keys
 }
 
-// hasState reports whether an attention has a State. Attention of another package may not be
-// comparable.
-func hasState[T dense.Float](a Attention[T]) bool {
-	switch a.(type) {
-	case exact[T], *linear[T]:
-		return true
-	}
-	return false
-}
-
-// newState returns the State of one attention for all heads, or of one attention for each head of
-// queries.
-func newState[T dense.Float](heads, keyHeads, d, dv int, attentions []Attention[T]) (*State[T], error) {
+func (b *batch[T]) newState(d, dv int) (*State[T], error) {
 	if d < 1 || dv < 1 {
 		return nil, fmt.Errorf("performer: d = %d, dv = %d, want at least 1", d, dv)
 	}
-	err := limit.Memory[T](heads, d)
+	err := limit.Memory[T](b.heads, d)
 	if err == nil {
-		err = limit.Memory[T](heads, dv)
+		err = limit.Memory[T](b.heads, dv)
 	}
 	if err != nil {
-		return nil, fmt.Errorf("performer: d = %d, dv = %d, for %d heads: %w", d, dv, heads, err)
+		return nil, fmt.Errorf("performer: d = %d, dv = %d, for %d heads: %w", d, dv, b.heads, err)
 	}
-	s := &State[T]{heads: heads, keyHeads: keyHeads, d: d, dv: dv}
-	group := heads / keyHeads
-	for from := 0; from < heads; {
-		run, to := attentions, heads
+	s := &State[T]{heads: b.heads, keyHeads: b.keyHeads, d: d, dv: dv}
+	group := b.heads / b.keyHeads
+	attentions := []sequence.Attention[T]{b.units[0].of} // of all heads, or of each head
+	if len(b.units) > 1 {
+		attentions = make([]sequence.Attention[T], b.heads)
+		for h := range attentions {
+			attentions[h] = b.unitAt(h).of
+		}
+	}
+	for from := 0; from < b.heads; {
+		run, to := attentions, b.heads
 		if len(attentions) > 1 {
 			to = runOf(attentions, from, group)
 			run = attentions[from:to]
 		}
 		u := stateUnit[T]{from: from, to: to, keyFrom: from / group, keyTo: (to-1)/group + 1}
-		switch a := run[0].(type) {
-		case exact[T]:
-			u.Store, err = a.newStore(run, to-from, u.keyTo-u.keyFrom, d, dv)
-		case *linear[T]:
-			u.Store, err = a.newStore(to-from, u.keyTo-u.keyFrom, d, dv)
-		default:
-			err = fmt.Errorf("performer: the attention of head %d is %T, want a Linear or an Exact for a state", from, a)
-		}
+		u.Store, err = run[0].NewStore(sequence.Run[T]{Heads: run, Count: to - from, KeyHeads: u.keyTo - u.keyFrom, D: d, DV: dv})
 		if err != nil {
 			return nil, err
 		}
@@ -122,27 +111,15 @@ func newState[T dense.Float](heads, keyHeads, d, dv int, attentions []Attention[
 
 // runOf returns the end of the run of heads, from head from on, that have alike attention and one
 // memory: heads of one group, or complete groups.
-func runOf[T dense.Float](attentions []Attention[T], from, group int) int {
+func runOf[T dense.Float](attentions []sequence.Attention[T], from, group int) int {
 	to := from + 1
-	if !hasState(attentions[from]) {
-		return to
-	}
-	for to < len(attentions) && withoutSink(attentions[to]) == withoutSink(attentions[from]) && (from%group == 0 || to%group != 0) {
+	for to < len(attentions) && attentions[from].Alike(attentions[to]) && (from%group == 0 || to%group != 0) {
 		to++
 	}
 	if n := to - from; n > group {
 		to = from + n/group*group
 	}
 	return to
-}
-
-// withoutSink returns the attention without its SinkWeight, which changes no memory.
-func withoutSink[T dense.Float](attention Attention[T]) Attention[T] {
-	if e, ok := attention.(exact[T]); ok {
-		e.SinkWeight = 0
-		return e
-	}
-	return attention
 }
 
 // Len returns the number of appended tokens, including the tokens of merged states.

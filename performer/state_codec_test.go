@@ -145,7 +145,7 @@ func TestStateDamage(t *testing.T) {
 	})
 }
 
-func testStateDamage(t *testing.T, a performer.Streaming[float32]) {
+func testStateDamage(t *testing.T, a streaming[float32]) {
 	const d, dv = 3, 2
 	rng := rand.New(densetest.Source(221))
 	s, target := must.Have(a.NewState(d, dv)), must.Have(a.NewState(d, dv))

@@ -44,7 +44,7 @@ func newSample[T dense.Float](exact performer.Batch[T], x input[T], rows int, rn
 	for i := range all {
 		all[i] = i
 	}
-	heads, keyHeads, _ := exact.Dims()
+	heads, keyHeads := headsOf(exact)
 	for h := range heads {
 		keyHead := h / (heads / keyHeads)
 		one := &headSample[T]{
