@@ -67,9 +67,47 @@ type State[T dense.Float] struct {
 
 // stateUnit holds the tokens of a run of heads with the same attention, except for SinkWeight.
 type stateUnit[T dense.Float] struct {
-	*store.Store[T]
+	tokens         tokens[T]
 	from, to       int // heads of queries
 	keyFrom, keyTo int // heads of keys
+}
+
+// tokens is the memory of a run of heads: a stored[T] behind an interface, so that importers do not
+// compile it.
+type tokens[T dense.Float] interface {
+	Append(k, v dense.Matrix[T])
+	Attend(dst, q dense.Matrix[T])
+	Step(dst, q, k, v dense.Matrix[T])
+	Reset()
+	clone() tokens[T]
+	check(other tokens[T]) error
+	merge(other tokens[T])
+	save(to any) any
+	holds(from any, n int) bool
+	restore(from any, n int)
+	Size(n int) int
+	EncodeParameters(b []byte) []byte
+	CheckParameters(b []byte) (rest []byte, err error)
+	Encode(b []byte) []byte
+	Inspect(b []byte, n int) (rest []byte, err error)
+	Decode(b []byte, n int) (rest []byte)
+}
+
+type stored[T dense.Float] struct{ *store.Store[T] }
+
+func (s stored[T]) clone() tokens[T]            { return stored[T]{s.Clone()} }
+func (s stored[T]) check(other tokens[T]) error { return s.Check(other.(stored[T]).Store) }
+func (s stored[T]) merge(other tokens[T])       { s.Merge(other.(stored[T]).Store) }
+func (s stored[T]) holds(from any, n int) bool  { return s.Holds(from.(*store.Saved[T]), n) }
+func (s stored[T]) restore(from any, n int)     { s.Restore(from.(*store.Saved[T]), n) }
+
+// save returns what a Store needs to return to its tokens, in the memory of an earlier result.
+func (s stored[T]) save(to any) any {
+	if to == nil {
+		to = new(store.Saved[T])
+	}
+	s.Save(to.(*store.Saved[T]))
+	return to
 }
 
 func (b *batch[T]) newState(d, dv int) (*State[T], error) {
@@ -99,10 +137,11 @@ func (b *batch[T]) newState(d, dv int) (*State[T], error) {
 			run = attentions[from:to]
 		}
 		u := stateUnit[T]{from: from, to: to, keyFrom: from / group, keyTo: (to-1)/group + 1}
-		u.Store, err = run[0].NewStore(sequence.Run[T]{Heads: run, Count: to - from, KeyHeads: u.keyTo - u.keyFrom, D: d, DV: dv})
+		kept, err := run[0].NewStore(sequence.Run[T]{Heads: run, Count: to - from, KeyHeads: u.keyTo - u.keyFrom, D: d, DV: dv})
 		if err != nil {
 			return nil, err
 		}
+		u.tokens = stored[T]{kept}
 		s.units = append(s.units, u)
 		from = to
 	}
@@ -129,7 +168,7 @@ func (s *State[T]) Len() int { return s.n }
 func (s *State[T]) Reset() {
 	s.n = 0
 	for _, u := range s.units {
-		u.Reset()
+		u.tokens.Reset()
 	}
 }
 
@@ -140,7 +179,7 @@ func (s *State[T]) Clone() *State[T] {
 	c.units = make([]stateUnit[T], len(s.units))
 	for i, u := range s.units {
 		c.units[i] = u
-		c.units[i].Store = u.Clone()
+		c.units[i].tokens = u.tokens.clone()
 	}
 	return &c
 }
@@ -155,7 +194,7 @@ func (s *State[T]) Append(k, v dense.Matrix[T]) {
 		return
 	}
 	for _, u := range s.units {
-		u.Append(layout.Heads(k, u.keyFrom, u.keyTo, s.keyHeads), layout.Heads(v, u.keyFrom, u.keyTo, s.keyHeads))
+		u.tokens.Append(layout.Heads(k, u.keyFrom, u.keyTo, s.keyHeads), layout.Heads(v, u.keyFrom, u.keyTo, s.keyHeads))
 	}
 	s.n += k.Rows
 }
@@ -174,7 +213,7 @@ func (s *State[T]) Attend(dst, q dense.Matrix[T]) dense.Matrix[T] {
 		layout.Zero(dst)
 	default:
 		for _, u := range s.units {
-			u.Attend(layout.Heads(dst, u.from, u.to, s.heads), layout.Heads(q, u.from, u.to, s.heads))
+			u.tokens.Attend(layout.Heads(dst, u.from, u.to, s.heads), layout.Heads(q, u.from, u.to, s.heads))
 		}
 	}
 	return dst
@@ -198,7 +237,7 @@ func (s *State[T]) Step(dst, q, k, v dense.Matrix[T]) dense.Matrix[T] {
 		return dst
 	}
 	for _, u := range s.units {
-		u.Step(layout.Heads(dst, u.from, u.to, s.heads), layout.Heads(q, u.from, u.to, s.heads),
+		u.tokens.Step(layout.Heads(dst, u.from, u.to, s.heads), layout.Heads(q, u.from, u.to, s.heads),
 			layout.Heads(k, u.keyFrom, u.keyTo, s.keyHeads), layout.Heads(v, u.keyFrom, u.keyTo, s.keyHeads))
 	}
 	s.n += k.Rows
@@ -265,7 +304,7 @@ func (s *State[T]) Merge(other *State[T]) error {
 		if o.from != u.from || o.to != u.to {
 			return fmt.Errorf("performer: other has one attention for the heads %d to %d, the state for %d to %d", o.from, o.to-1, u.from, u.to-1)
 		}
-		if err := u.Check(o.Store); err != nil {
+		if err := u.tokens.check(o.tokens); err != nil {
 			return err
 		}
 	}
@@ -273,7 +312,7 @@ func (s *State[T]) Merge(other *State[T]) error {
 		return fmt.Errorf("performer: %w", err)
 	}
 	for i, u := range s.units {
-		u.Merge(other.units[i].Store)
+		u.tokens.merge(other.units[i].tokens)
 	}
 	s.n += other.n
 	return nil
@@ -284,7 +323,7 @@ func (s *State[T]) Merge(other *State[T]) error {
 type Snapshot[T dense.Float] struct {
 	of     *State[T]
 	tokens int
-	saved  []store.Saved[T] // of each unit
+	saved  []any // of each unit
 }
 
 // Snapshot sets dst to the tokens so far and returns dst; a nil dst is allocated. Linear attention
@@ -298,7 +337,7 @@ func (s *State[T]) Snapshot(dst *Snapshot[T]) *Snapshot[T] {
 	dst.of, dst.tokens = s, s.n
 	dst.saved = scratch.Resize(dst.saved, len(s.units))
 	for i, u := range s.units {
-		u.Save(&dst.saved[i])
+		dst.saved[i] = u.tokens.save(dst.saved[i])
 	}
 	return dst
 }
@@ -316,12 +355,12 @@ func (s *State[T]) Rollback(m *Snapshot[T]) {
 		panic("performer: the mark is not of this state, want one of its Snapshot")
 	}
 	for i, u := range s.units {
-		if !u.Holds(&m.saved[i], m.tokens) {
+		if !u.tokens.holds(m.saved[i], m.tokens) {
 			panic(fmt.Sprintf("performer: the mark is of %d tokens that the state has no longer", m.tokens))
 		}
 	}
 	for i, u := range s.units {
-		u.Restore(&m.saved[i], m.tokens)
+		u.tokens.restore(m.saved[i], m.tokens)
 	}
 	s.n = m.tokens
 }
