@@ -14,7 +14,7 @@ import (
 )
 
 // Keys have a mean far from zero, as keys of trained transformers do.
-func ExampleLandmarks_Centred() {
+func ExampleLandmarkOptions() {
 	const n, d, r = 500, 16, 64
 	rng := rand.New(exprand.NewSource(1))
 	q, k, v := dense.New[float64](n, d), dense.New[float64](n, d), dense.New[float64](n, d)
