@@ -22,8 +22,8 @@ import (
 // BackwardSequences of one sequence all of whose keys count. Goroutines may share a Batch if they
 // may share the attention of its heads.
 //
-// [Exact], [Linear], [Landmarks] and attention of package clusters are Batches of one head. The zero
-// Batch panics.
+// [Exact], [Linear], [Landmarks] and attention of package clusters are Batches of one head. The
+// zero Batch panics.
 type Batch[T dense.Float] struct{ of inside[T] }
 
 // inside is a *batch[T] behind an interface, so that importers do not compile it.
@@ -102,8 +102,8 @@ func (b Batch[T]) BackwardSequences(dq, dk, dv, q, k, v, dout dense.Matrix[T], s
 	return b.made().backward(dq, dk, dv, q, k, v, dout, s, false)
 }
 
-// CanBackward returns nil if the attention has gradients. Otherwise the error says why not. Attention
-// of another package has no gradients.
+// CanBackward returns nil if the attention has gradients. Otherwise the error says why not.
+// Attention of another package has no gradients.
 func (b Batch[T]) CanBackward() error { return b.made().canBackward() }
 
 // Check returns nil if q (Lq×H·d), k (Lk×Hk·d), v (Lk×Hk·dv), s and the attention of the heads fit
@@ -121,13 +121,14 @@ func (b Batch[T]) Describe() Description {
 	return b.of.describe()
 }
 
-// Head returns the attention of a head of queries: an argument of NewBatch, or b itself for attention
-// of one head that another constructor has made. Head panics if there is no such head.
+// Head returns the attention of a head of queries: an argument of NewBatch, or b itself for
+// attention of one head that another constructor has made. Head panics if there is no such head.
 func (b Batch[T]) Head(head int) Attention[T] { return b.made().head(head) }
 
 // NewState returns an empty [State] for queries and keys of dimension d and values of dimension
-// dv. The error says why the attention has no State: only Exact and Linear attention has one. It also reports d or dv
-// below 1, a d that is not the dimension of the attention, and a State that takes more memory than the machine has.
+// dv. The error says why the attention has no State: only Exact and Linear attention has one. It
+// also reports d or dv below 1, a d that is not the dimension of the attention, and a State that
+// takes more memory than the machine has.
 func (b Batch[T]) NewState(d, dv int) (*State[T], error) { return b.made().newState(d, dv) }
 
 func (b Batch[T]) made() inside[T] {
@@ -271,8 +272,8 @@ func unitOf[T dense.Float](a Attention[T]) (unit[T], bool) {
 }
 
 // ownOf returns the batch behind attention of this package and of package clusters, and whether the
-// attention is neither nil nor zero. A type of another package that embeds such attention may have a
-// Forward of its own.
+// attention is neither nil nor zero. A type of another package that embeds such attention may
+// have a Forward of its own.
 func ownOf[T dense.Float](a Attention[T]) (own *batch[T], made bool) {
 	v := reflect.ValueOf(a)
 	if !v.IsValid() || v.Kind() == reflect.Pointer && v.IsNil() {

@@ -60,8 +60,8 @@
 //	a, err := performer.NewLandmarks(performer.LandmarkOptions[float32]{Landmarks: 256}, src)
 //	out := a.Forward(dense.Matrix[float32]{}, q, k, v)
 //
-// LandmarkOptions.Points has given landmarks. Landmarks are for attention without a mask of the future:
-// causal attention of trained transformers by landmarks had errors of 0.7 to 1.3.
+// LandmarkOptions.Points has given landmarks. Landmarks are for attention without a mask of the
+// future: causal attention of trained transformers by landmarks had errors of 0.7 to 1.3.
 //
 // Features of landmarks are signed. If r is too small, denominators may be close to zero, and the
 // error has no bound. Outputs of positive random features are averages of values, whose error is

@@ -4,7 +4,6 @@ import (
 	"cmp"
 	"fmt"
 	"math"
-	"math/bits"
 	"slices"
 
 	"github.com/seed-feabd252/randfeat/dense"
@@ -40,12 +39,12 @@ type ExactOptions struct {
 
 	// Window, if above zero, lets a query see the keys that are at most Window places away. The
 	// time is then O(Lq·Window·(d+dv)). Key j has place j. Query i has place i, or i + Past in a
-	// sequence with a Past. A causal query sees Window keys and its own key: the sliding window w of
-	// Mistral and others is a Window of w − 1.
+	// sequence with a Past. A causal query sees Window keys and its own key: the sliding window w
+	// of Mistral and others is a Window of w − 1.
 	//
 	// Places count from the first key that is not padding. Padding are the first keys of a sequence
-	// if they do not count, as Sequences.Valid says or the Mask and the Bias of [Attend]. Later keys
-	// that do not count keep their places.
+	// if they do not count, as Sequences.Valid says or the Mask and the Bias of [Attend]. Later
+	// keys that do not count keep their places.
 	Window int
 
 	// Sinks is the number of first keys that all queries see in spite of the Window: the attention
@@ -53,18 +52,19 @@ type ExactOptions struct {
 	// after the padding.
 	Sinks int
 
-	// Chunk, if above zero, divides places into chunks of Chunk places, and lets a query see the keys
-	// of its own chunk only, as in most layers of Llama 4. Places are those of Window. There are no
-	// Window and no Sinks then.
+	// Chunk, if above zero, divides places into chunks of Chunk places, and lets a query see the
+	// keys of its own chunk only, as in most layers of Llama 4. Places are those of Window. There
+	// are no Window and no Sinks then.
 	Chunk int
 
 	// Bits, if it is 8, lets Forward compute scores, weights and values in integers of 8 bits,
 	// after a random rotation of queries and keys. Forward is then about three times as fast on
-	// processors that multiply such integers. Outputs remain averages of values. Zero computes in T. The following are computed in T in any case: scores
-	// with a Softcap, a Slope, or biases and masks of pairs; Weights; gradients; causal scores of
-	// up to 256 keys next to a query; tiles of 256 keys of which a few, or their values, are more than
-	// eight times as large as the mean; and fewer than 64 queries that see all keys, because codes of
-	// the keys take longer than so few queries save.
+	// processors that multiply such integers. Outputs remain averages of values. Zero computes in
+	// T. The following are computed in T in any case: scores with a Softcap, a Slope, or biases
+	// and masks of pairs; Weights; gradients; causal scores of up to 256 keys next to a query;
+	// tiles of 256 keys of which a few, or their values, are more than eight times as large as
+	// the mean; and fewer than 64 queries that see all keys, because codes of the keys take
+	// longer than so few queries save.
 	//
 	// A [State] keeps keys and values in codes of so many bits: 4, 8 or 16. Forward computes the
 	// same with 4 as with 8, and in T with 16.
@@ -80,9 +80,9 @@ type ExactOptions struct {
 	Slope float64
 
 	// SinkWeight is added to the sum of the weights of each query: a key with the value zero that
-	// every query sees, with the same weight. gpt-oss learns the logarithm of the SinkWeight of each
-	// head; [NewBatch] takes an Exact for each head. The weights of a query then sum to less than 1.
-	// SinkWeight is finite, not negative, and zero if Unnormalised.
+	// every query sees, with the same weight. gpt-oss learns the logarithm of the SinkWeight of
+	// each head; [NewBatch] takes an Exact for each head. The weights of a query then sum to less
+	// than 1. SinkWeight is finite, not negative, and zero if Unnormalised.
 	SinkWeight float64
 }
 
@@ -106,8 +106,8 @@ type ExactOptions struct {
 //
 // # Backward
 //
-// With the weights P_ij, which are A_ij over the sum with SinkWeight, or A_ij when unnormalised, and
-// the rows g_i of dout,
+// With the weights P_ij, which are A_ij over the sum with SinkWeight, or A_ij when unnormalised,
+// and the rows g_i of dout,
 //
 //	dv_j = Σ_i P_ij g_i,  dS_ij = P_ij·(g_i·v_j − δ_i),  δ_i = g_i·out_i or 0,
 //	dq_i = Scale·Σ_j dS_ij k_j,  dk_j = Scale·Σ_i dS_ij q_i.
@@ -131,11 +131,11 @@ type Exact[T dense.Float] struct {
 	options ExactOptions
 }
 
-// NewExact returns exact attention. The error reports a Window, Sinks or a Chunk that is negative or
-// beyond an eighth of what an int holds, a Chunk with a Window or Sinks, Bits other than 0, 4, 8
-// and 16, one of KeyBits and ValueBits without the other and without Bits, a Scale or a Slope that
-// is not finite in T, a Softcap that is negative or NaN, and a SinkWeight that is negative, not
-// finite or not zero for an Unnormalised.
+// NewExact returns exact attention. The error reports a Window, Sinks or a Chunk that is negative
+// or beyond an eighth of what an int holds, a Chunk with a Window or Sinks, Bits other than 0, 4,
+// 8 and 16, one of KeyBits and ValueBits without the other and without Bits, a Scale or a Slope
+// that is not finite in T, a Softcap that is negative or NaN, and a SinkWeight that is negative,
+// not finite or not zero for an Unnormalised.
 func NewExact[T dense.Float](o ExactOptions) (Exact[T], error) {
 	b, err := door.Choose[T, Batch[T]](exact32, exact64, o)
 	return Exact[T]{b, o}, err
@@ -256,8 +256,8 @@ func (o ExactOptions) takesBits() bool { return o.Bits != 0 && o.Bits <= 8 }
 // placed reports whether weights depend on the places of queries and keys, beyond Causal.
 func (o ExactOptions) placed() bool { return o.Window != 0 || o.Chunk != 0 || o.Slope != 0 }
 
-// backward writes the gradients g of one head. It writes the gradient with respect to log SinkWeight
-// to logSink unless logSink is nil.
+// backward writes the gradients g of one head. It writes the gradient with respect to log
+// SinkWeight to logSink unless logSink is nil.
 func (e exact[T]) backward(g sums.Gradients[T], mask tiles.Mask[T], logSink *float64) {
 	tiles.Backward(tiles.Gradients[T]{
 		DQ: g.DQ, DK: g.DK, DV: g.DV, Q: g.Q, K: g.K, V: g.V, DOut: g.DOut, Scores: e.scores(g.Q.Cols), Mask: mask, LogSink: logSink,
@@ -381,28 +381,3 @@ func (e exact[T]) NewStore(run sequence.Run[T]) (*store.Store[T], error) {
 	}
 	return store.NewElements[T](scores, places, run.Count, run.KeyHeads, run.D, run.DV)
 }
-
-// ALiBiSlopes returns the slopes of [Press et al. 2022] for H = heads: 2^(−8h/H) for h = 1 … H if H
-// is a power of two. For other H the slopes of the next lower power of two come first, then every
-// other slope of the next higher power of two. ALiBiSlopes panics if heads is negative or above
-// 2²⁰.
-func ALiBiSlopes(heads int) []float64 {
-	if heads < 0 || heads > maxSlopes {
-		panic(fmt.Sprintf("performer: heads = %d, want 0 to %d", heads, maxSlopes))
-	}
-	if heads == 0 {
-		return nil
-	}
-	power := 1 << (bits.Len(uint(heads)) - 1)
-	slopes := make([]float64, heads)
-	for h := range slopes {
-		if h < power {
-			slopes[h] = math.Exp2(-8 * float64(h+1) / float64(power))
-		} else {
-			slopes[h] = math.Exp2(-4 * float64(2*(h-power)+1) / float64(power))
-		}
-	}
-	return slopes
-}
-
-const maxSlopes = 1 << 20

@@ -18,12 +18,12 @@ import (
 
 // LandmarkOptions selects what attention by landmarks computes.
 type LandmarkOptions[T dense.Float] struct {
-	// Landmarks is the number r of landmarks that are chosen among the keys of each call. It is 0 if
-	// there are Points.
+	// Landmarks is the number r of landmarks that are chosen among the keys of each call. It is 0
+	// if there are Points.
 	Landmarks int
 
-	// Points, unless it is zero, are given landmarks z_i (r×d), which are copied. Landmarks that others
-	// span to rounding, such as duplicates, count as one. Function landmarks.Pivoted with
+	// Points, unless it is zero, are given landmarks z_i (r×d), which are copied. Landmarks that
+	// others span to rounding, such as duplicates, count as one. Function landmarks.Pivoted with
 	// kernels.Gaussian{LengthScale: 1/√s} chooses landmarks.
 	Points dense.Matrix[T]
 
@@ -33,20 +33,20 @@ type LandmarkOptions[T dense.Float] struct {
 	// Unnormalised leaves out the division by the sum of the weights.
 	Unnormalised bool
 
-	// QueryMean b and KeyMean c, of length d, are subtracted from queries and keys. A nil mean stands
-	// for 0. The weights compensate exactly: with κ(x, y) = exp(s·xᵀy) and landmarks z_i among the keys
-	// less c,
+	// QueryMean b and KeyMean c, of length d, are subtracted from queries and keys. A nil mean
+	// stands for 0. The weights compensate exactly: with κ(x, y) = exp(s·xᵀy) and landmarks z_i
+	// among the keys less c,
 	//
 	//	Â_ij = κ(q_i−b, Z)·κ(Z, Z)⁻¹·κ(Z, k_j−c)·exp(s·q_iᵀc + s·bᵀk_j − s·bᵀc).
 	//
 	// Â estimates the same attention. b and c should be the means of queries and keys, which
-	// [rff.SubtractMean] computes. Errors are many times smaller if these means are far apart, as in
-	// trained transformers: landmarks lie among the keys, and a query far from the keys has a large
-	// residual ρ. Only b − c matters, except for rounding. The cost is O((Lq+Lk)·d).
+	// [rff.SubtractMean] computes. Errors are many times smaller if these means are far apart, as
+	// in trained transformers: landmarks lie among the keys, and a query far from the keys has a
+	// large residual ρ. Only b − c matters, except for rounding. The cost is O((Lq+Lk)·d).
 	//
-	// b and c are constants, for gradients too. Means of the queries of each call would make an output
-	// depend on other queries, on padding, and on how queries are divided into calls. Points stay the
-	// same points, near keys.
+	// b and c are constants, for gradients too. Means of the queries of each call would make an
+	// output depend on other queries, on padding, and on how queries are divided into calls.
+	// Points stay the same points, near keys.
 	QueryMean, KeyMean []T
 }
 
@@ -93,7 +93,8 @@ type LandmarkOptions[T dense.Float] struct {
 // dominated by error. A normalised row has the positive weights φ(q_i)ᵀ·D⁻¹·φ(k_j), D = diag(G·1),
 // instead if its denominator is below a quarter of the sum of |terms| and ρ_i is above a tenth of
 // κ(q_i, q_i). Such a row is an average of values, but a coarse one, in which long keys count too
-// much. Unnormalised rows are Â·V. The time for ρ_i is O(r·(r+d)) for each query whose terms cancel.
+// much. Unnormalised rows are Â·V. The time for ρ_i is O(r·(r+d)) for each query whose terms
+// cancel.
 //
 // A NaN or Inf in k reaches every row that sees it, one in v reaches its column of these rows, and
 // one in q reaches its row. Keys that are not finite are never landmarks.
@@ -114,13 +115,13 @@ type LandmarkOptions[T dense.Float] struct {
 // CanBackward returns nil.
 type Landmarks[T dense.Float] struct{ Batch[T] }
 
-// NewLandmarks returns attention by landmarks. src seeds the choice of landmarks, and is not used if
-// there are Points.
+// NewLandmarks returns attention by landmarks. src seeds the choice of landmarks, and is not used
+// if there are Points.
 //
-// The error reports a number of Landmarks below 1 or too large for memory, or one beside Points, Points that are
-// too large for memory, not finite or with s·‖z − c‖²/2 beyond the range of T, a Scale that is
-// negative or not finite, means of other lengths than each other or the Points or with elements that
-// are not finite, and a nil src without Points.
+// The error reports a number of Landmarks below 1 or too large for memory, or one beside Points,
+// Points that are too large for memory, not finite or with s·‖z − c‖²/2 beyond the range of T, a
+// Scale that is negative or not finite, means of other lengths than each other or the Points or
+// with elements that are not finite, and a nil src without Points.
 func NewLandmarks[T dense.Float](o LandmarkOptions[T], src rand.Source) (Landmarks[T], error) {
 	b, err := door.Choose[T, Batch[T]](landmarks32, landmarks64, landmarkArgs{o, src})
 	return Landmarks[T]{b}, err
@@ -203,7 +204,8 @@ func newLandmarks[T dense.Float](o LandmarkOptions[T], src rand.Source) (*landma
 	return l, nil
 }
 
-// subtract sets the means b of queries and c of keys, of dimension d, or of any dimension if d is 0.
+// subtract sets the means b of queries and c of keys, of dimension d, or of any dimension if d is
+// 0.
 func (l *landmarks[T]) subtract(b, c []T, d int) error {
 	if len(b) == 0 && len(c) == 0 {
 		return nil

@@ -106,8 +106,8 @@ func (b *batch[T]) check(q, k, v dense.Matrix[T], s Sequences) error {
 	return err
 }
 
-// mustFit is matrices for callers that panic. If alone is true, causal attention of one head needs as
-// many queries as keys.
+// mustFit is matrices for callers that panic. If alone is true, causal attention of one head
+// needs as many queries as keys.
 func (b *batch[T]) mustFit(q, k, v dense.Matrix[T], s Sequences, alone bool) *pass[T] {
 	p, err := b.matrices(q, k, v, s)
 	if err == nil && alone && b.single && b.units[0].Causal && q.Rows != k.Rows {
@@ -211,8 +211,8 @@ func (p *pass[T]) pieces() int {
 	return p.b.count
 }
 
-// run computes the pieces in parallel while there are enough for all processors, and the last pieces
-// one after another with the parallelism of the attention.
+// run computes the pieces in parallel while there are enough for all processors, and the last
+// pieces one after another with the parallelism of the attention.
 func (p *pass[T]) run() {
 	n, processors := p.sequences*p.pieces(), runtime.GOMAXPROCS(0)
 	together := n / processors * processors
@@ -277,8 +277,8 @@ func (p *pass[T]) call(at int, u unit[T], processors int) sequence.Call[T] {
 	return c
 }
 
-// differentiate computes the gradients of a head of keys in a sequence. Gradients of keys and values
-// are summed over the units.
+// differentiate computes the gradients of a head of keys in a sequence. Gradients of keys and
+// values are summed over the units.
 func (p *pass[T]) differentiate(at, key, processors int) {
 	b, group := p.b, p.b.heads/p.b.keyHeads
 	first := sort.Search(b.count, func(i int) bool { return b.unit(i).from >= key*group })
@@ -301,8 +301,8 @@ func (p *pass[T]) differentiate(at, key, processors int) {
 	}
 }
 
-// addBackward writes the gradients of a call with respect to keys and values into dk and dv if first
-// is true, and otherwise adds the gradients to dk and dv.
+// addBackward writes the gradients of a call with respect to keys and values into dk and dv if
+// first is true, and otherwise adds the gradients to dk and dv.
 func addBackward[T dense.Float](attention sequence.Attention[T], c sequence.Call[T], dk, dv dense.Matrix[T], first bool) {
 	if first {
 		c.DK, c.DV = dk, dv

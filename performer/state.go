@@ -33,22 +33,22 @@ import (
 // tokens every 256 tokens.
 //
 // Exact attention keeps all keys and values, d+dv numbers for a token and a head of keys. The time
-// for a query grows with the number of tokens. Memory is at most twice the size of the tokens. Heads
-// of queries that differ only in Exact.SinkWeight share keys and values. Outputs have the bits of
-// [Exact] over the same keys.
+// for a query grows with the number of tokens. Memory is at most twice the size of the tokens.
+// Heads of queries that differ only in Exact.SinkWeight share keys and values. Outputs have the
+// bits of [Exact] over the same keys.
 //
-// With Exact.Bits exact attention keeps codes of 4, 8 or 16 bits a coordinate, after a random rotation
-// of keys and of values, as differences from the mean of each 64 tokens. A token and a head of keys
-// take (b + ¼)·(d+dv)/8 + 8⅛ bytes for b bits: 140 and 76 bytes in 8 and 4 bits for d = dv = 64. Here
-// d and dv stand for the next multiples of 16 that are a hadamard.FastOrder. The last 64 to 127 tokens
-// keep their elements, or with a Window less than 64. Outputs have the same bits however a stream is
-// divided into calls. The error of normal values is 0.7 % in 8 bits and 11 % in 4 bits; in 16 bits it
-// is 0.006 %. If the rotated difference of a token has the range w, rounding has the variance
-// (w/(2^b − 1))²/12 a coordinate; the comment of package performer/internal/store has the error of
-// outputs. With eight heads a step after 16384 tokens is six and seven times as fast in 8 and 4 bits
-// as in float32. NaN and infinity spread to the same outputs with codes and without. Steps that read
-// them later are slow, and so are steps that read keys beyond 1e30, or float64 keys or values all
-// beyond the range of float32.
+// With Exact.Bits exact attention keeps codes of 4, 8 or 16 bits a coordinate, after a random
+// rotation of keys and of values, as differences from the mean of each 64 tokens. A token and a
+// head of keys take (b + ¼)·(d+dv)/8 + 8⅛ bytes for b bits: 140 and 76 bytes in 8 and 4 bits for
+// d = dv = 64. Here d and dv stand for the next multiples of 16 that are a hadamard.FastOrder.
+// The last 64 to 127 tokens keep their elements, or with a Window less than 64. Outputs have the
+// same bits however a stream is divided into calls. The error of normal values is 0.7 % in 8 bits
+// and 11 % in 4 bits; in 16 bits it is 0.006 %. If the rotated difference of a token has the
+// range w, rounding has the variance (w/(2^b − 1))²/12 a coordinate; the comment of package
+// performer/internal/store has the error of outputs. With eight heads a step after 16384 tokens
+// is six and seven times as fast in 8 and 4 bits as in float32. NaN and infinity spread to the
+// same outputs with codes and without. Steps that read them later are slow, and so are steps that
+// read keys beyond 1e30, or float64 keys or values all beyond the range of float32.
 //
 // With Exact.Window W, or Exact.Chunk W + 1, a State keeps the sinks, the tokens that later queries
 // see, and at most 1.1·W + 1000 other tokens. A Rollback by max(W/16, 64) tokens is then
@@ -172,8 +172,8 @@ func (s *State[T]) Reset() {
 	}
 }
 
-// Clone returns a copy. Changes of s do not change the copy, nor the reverse. A copy of exact attention
-// shares the memory of closed segments, so that a shared prefix takes memory once.
+// Clone returns a copy. Changes of s do not change the copy, nor the reverse. A copy of exact
+// attention shares the memory of closed segments, so that a shared prefix takes memory once.
 func (s *State[T]) Clone() *State[T] {
 	c := *s
 	c.units = make([]stateUnit[T], len(s.units))
@@ -327,8 +327,9 @@ type Snapshot[T dense.Float] struct {
 }
 
 // Snapshot sets dst to the tokens so far and returns dst; a nil dst is allocated. Linear attention
-// copies its sums. Exact attention copies the number of tokens, and with Exact.Bits at most the last 127
-// tokens. Snapshot allocates nothing if dst was a Snapshot of s before. Snapshot changes no bit of later outputs.
+// copies its sums. Exact attention copies the number of tokens, and with Exact.Bits at most the
+// last 127 tokens. Snapshot allocates nothing if dst was a Snapshot of s before. Snapshot changes
+// no bit of later outputs.
 func (s *State[T]) Snapshot(dst *Snapshot[T]) *Snapshot[T] {
 	s.checkMade()
 	if dst == nil {

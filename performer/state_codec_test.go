@@ -54,9 +54,6 @@ func testRoundTrip[T dense.Float](t *testing.T) {
 	}
 }
 
-// recordSize is the number of bytes of the record of linear attention.
-const recordSize = 24
-
 // The bytes of a small state, all of them, worked out by hand from the format: one
 // feature, φ(x) = x, one key 2 with value 3, so that the sums are 6 and 2.
 //

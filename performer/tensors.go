@@ -124,8 +124,8 @@ func joined[T dense.Float](past, t dense.Tensor[T]) dense.Tensor[T] {
 	return all
 }
 
-// setMasks sets the past, the mask of pairs, and the keys that count by Lengths and by a Mask with one
-// row.
+// setMasks sets the past, the mask of pairs, and the keys that count by Lengths and by a Mask
+// with one row.
 func (p *pass[T]) setMasks(c *AttendArgs[T]) {
 	keys := c.PastK.Rows + c.K.Rows
 	if keys != c.K.Rows || c.Lengths != nil {

@@ -25,8 +25,9 @@ type Options struct {
 	// then.
 	Causal bool
 
-	// EightBits computes scores, weights and values in integers of 8 bits. Forward then takes about half the
-	// time on processors that multiply such integers, and has additional errors of about a percent.
+	// EightBits computes scores, weights and values in integers of 8 bits. Forward then takes
+	// about half the time on processors that multiply such integers, and has additional errors of
+	// about a percent.
 	EightBits bool
 
 	// Clusters is the number of clusters of the n keys of a segment, at most n: of 256 keys in
@@ -55,8 +56,8 @@ type Options struct {
 // exact attention, together with other such queries; NaN and Inf cause such weights. dst of Forward
 // may be exactly q where shapes allow; dst must not overlap k or v.
 //
-// Backward computes in T, also with EightBits, see the package comment. A query with exact attention
-// has exact gradients. CanBackward returns nil. NewState returns an error.
+// Backward computes in T, also with EightBits, see the package comment. A query with exact
+// attention has exact gradients. CanBackward returns nil. NewState returns an error.
 type Attention[T dense.Float] struct {
 	performer.Batch[T]
 	of prefixes[T]
@@ -68,10 +69,10 @@ type prefixes[T dense.Float] interface {
 	forwardThresholds(q, k, v dense.Matrix[T], prefixes []int, thresholds []float64) (outs []dense.Matrix[T], scored []int)
 }
 
-// ForwardPrefixes is Forward for queries that see the first keys only: query i sees the keys j < prefixes[i]. A query that sees no key
-// gets zero. ForwardPrefixes uses the segments of causal attention even if the Attention is
-// bidirectional. ForwardPrefixes panics as Forward does, and unless prefixes has Lq ascending
-// numbers from 0 to Lk.
+// ForwardPrefixes is Forward for queries that see the first keys only: query i sees the keys j <
+// prefixes[i]. A query that sees no key gets zero. ForwardPrefixes uses the segments of causal
+// attention even if the Attention is bidirectional. ForwardPrefixes panics as Forward does, and
+// unless prefixes has Lq ascending numbers from 0 to Lk.
 func (a Attention[T]) ForwardPrefixes(dst, q, k, v dense.Matrix[T], prefixes []int) dense.Matrix[T] {
 	return a.made().forwardPrefixes(dst, q, k, v, prefixes)
 }
@@ -206,7 +207,8 @@ func (a *attention[T]) check(q, k, v dense.Matrix[T]) {
 	}
 }
 
-// checkPrefixes panics unless prefixes has a number of the keys k for each query, in ascending order.
+// checkPrefixes panics unless prefixes has a number of the keys k for each query, in ascending
+// order.
 func (a *attention[T]) checkPrefixes(prefixes []int, q, k dense.Matrix[T]) {
 	if len(prefixes) != q.Rows {
 		panic(fmt.Sprintf("clusters: prefixes has length %d, want one number for each of %d queries", len(prefixes), q.Rows))

@@ -134,8 +134,8 @@ func (x *Selection[T]) Shift() (past int) {
 	return past
 }
 
-// Prefixes returns for each entry of Queries, of which none is NoRow, the number of keys that count and
-// that the causal query sees.
+// Prefixes returns for each entry of Queries, of which none is NoRow, the number of keys that
+// count and that the causal query sees.
 func (x *Selection[T]) Prefixes(c Call[T]) []int {
 	each, seen := scratch.Resize(x.numbers[0], len(x.Queries)), scratch.Resize(x.numbers[1], c.Q.Rows)
 	c.Prefixes(seen)

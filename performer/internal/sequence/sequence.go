@@ -1,6 +1,6 @@
-// Package sequence has the contract of every kind of attention: a call is attention of some heads of
-// queries over one head of keys in one sequence. The package also selects the keys that count, and
-// the rows on which gradients depend.
+// Package sequence has the contract of every kind of attention: a call is attention of some heads
+// of queries over one head of keys in one sequence. The package also selects the keys that count,
+// and the rows on which gradients depend.
 package sequence
 
 import (
@@ -18,18 +18,19 @@ type Attention[T dense.Float] interface {
 	// Describe returns the same Description at every call.
 	Describe() Description
 
-	// Forward writes the outputs of a call whose shapes fit. The output of a query that sees no key is
-	// zero.
+	// Forward writes the outputs of a call whose shapes fit. The output of a query that sees no
+	// key is zero.
 	Forward(c Call[T])
 
-	// Backward writes the gradients of a call whose shapes fit. Gradients of keys that do not count are
-	// zero. If the gradient of an output is zero, the gradient of its query is zero, and the query adds
-	// nothing to other gradients even if it is NaN. CanBackward says why there are no gradients.
+	// Backward writes the gradients of a call whose shapes fit. Gradients of keys that do not
+	// count are zero. If the gradient of an output is zero, the gradient of its query is zero,
+	// and the query adds nothing to other gradients even if it is NaN. CanBackward says why there
+	// are no gradients.
 	Backward(c Call[T])
 	CanBackward() error
 
-	// NewStore returns memory for a stream of a run of heads, or an error that says why not. A run has
-	// heads that are Alike: one Store holds the tokens of heads with both.
+	// NewStore returns memory for a stream of a run of heads, or an error that says why not. A
+	// run has heads that are Alike: one Store holds the tokens of heads with both.
 	NewStore(run Run[T]) (*store.Store[T], error)
 	Alike(other Attention[T]) bool
 }
@@ -67,8 +68,8 @@ func (h Head[T]) Forward(dst, q, k, v dense.Matrix[T]) dense.Matrix[T] {
 	return dst
 }
 
-// Call has the arguments of a pass over one sequence: Heads heads of queries Q over one head of keys
-// K and values V.
+// Call has the arguments of a pass over one sequence: Heads heads of queries Q over one head of
+// keys K and values V.
 type Call[T dense.Float] struct {
 	Out, Q     dense.Tensor[T] // (1, heads, Lq, dv) and (1, heads, Lq, d); a backward pass has no Out
 	K, V       dense.Matrix[T] // Lk×d and Lk×dv
@@ -81,8 +82,8 @@ type Call[T dense.Float] struct {
 	Scores dense.Matrix[T]
 	Stage  Stage
 
-	// Gradients of a backward pass. DOut is the gradient of Out. LogSink, unless it is nil, is set to
-	// the gradient with respect to the logarithm of a sink.
+	// Gradients of a backward pass. DOut is the gradient of Out. LogSink, unless it is nil, is
+	// set to the gradient with respect to the logarithm of a sink.
 	DQ, DOut dense.Tensor[T]
 	DK, DV   dense.Matrix[T]
 	LogSink  *float64
