@@ -107,8 +107,7 @@ func (f *attender[T]) Setup() error {
 
 // fresh returns the state of no keys.
 func (f *attender[T]) fresh() (*performer.State[T], error) {
-	d, _ := f.attention.Dims()
-	return f.attention.NewState(d, f.Values)
+	return f.attention.NewState(f.attention.Describe().Dim, f.Values)
 }
 
 // attend returns a block of queries with their outputs.
@@ -122,7 +121,7 @@ func (f *attender[T]) attend(s *performer.State[T], b ridge.Block[T]) (ridge.Blo
 
 // points returns an error unless x has the columns of the map.
 func (f *attender[T]) points(name string, x dense.Matrix[T]) error {
-	if d, _ := f.attention.Dims(); x.Cols != d {
+	if d := f.attention.Describe().Dim; x.Cols != d {
 		return fmt.Errorf("beamfeat: %s in X of %d×%d, want %d columns", name, x.Rows, x.Cols, d)
 	}
 	return nil

@@ -90,33 +90,14 @@ type Result[T dense.Float] struct {
 // not.
 //
 // Attend returns an error that names what does not fit: shapes; a Mask of several rows, a Bias or
-// Scores for attention other than Exact; and keys to leave out for attention of another package
-// that is not [PrefixAttention]. Attend panics if Check of a tensor does.
+// Scores for attention other than Exact; and keys to leave out or a past for attention of another
+// package. Attend panics if Check of a tensor does.
 func Attend[T dense.Float](attention Attention[T], c AttendArgs[T]) (Result[T], error) {
-	b, err := tensorsOf(attention)
+	b, err := NewBatch(1, 1, attention)
 	if err != nil {
 		return Result[T]{}, err
 	}
-	return b.attend(c)
-}
-
-// tensorsOf returns a *batch whose first attention is the given one: a door to Attend and
-// AttendBackward.
-func tensorsOf[T dense.Float](attention Attention[T]) (tensors[T], error) {
-	if isNil(attention) {
-		return nil, errors.New("performer: attention is nil")
-	}
-	b, err := NewBatch(1, 1, attention)
-	if err != nil {
-		return nil, err
-	}
-	return b.(tensors[T]), nil
-}
-
-// tensors has the methods behind Attend and AttendBackward.
-type tensors[T dense.Float] interface {
-	attend(c AttendArgs[T]) (Result[T], error)
-	attendBackward(c AttendArgs[T], dout dense.Tensor[T]) (Gradients[T], error)
+	return b.of.attend(c)
 }
 
 // Gradients holds the results of [AttendBackward].
@@ -142,11 +123,11 @@ type Gradients[T dense.Float] struct {
 // of Attend, if dout does not fit, if the attention has no gradients, and for LearnBias without
 // Bias.
 func AttendBackward[T dense.Float](attention Attention[T], c AttendArgs[T], dout dense.Tensor[T]) (Gradients[T], error) {
-	b, err := tensorsOf(attention)
+	b, err := NewBatch(1, 1, attention)
 	if err != nil {
 		return Gradients[T]{}, err
 	}
-	return b.attendBackward(c, dout)
+	return b.of.attendBackward(c, dout)
 }
 
 // fitsTensors returns an error unless the tensors fit together.

@@ -41,7 +41,7 @@ func TestAttendErrors(t *testing.T) {
 		with func(*performer.AttendArgs[float64])
 		want string
 	}{
-		{nil, func(c *performer.AttendArgs[float64]) {}, "performer: attention is nil"},
+		{nil, func(c *performer.AttendArgs[float64]) {}, "performer: attention 0 is nil"},
 		{exact, func(c *performer.AttendArgs[float64]) { c.K = dense.NewTensor[float64](2, 3, 5, 8) },
 			"performer: Q is [2 4 3 8], K is [2 3 5 8], V is [2 2 5 6], want (B, H, Lq, d), (B, Hk, L, d), (B, Hk, L, dv), H a multiple of Hk"},
 		{exact, func(c *performer.AttendArgs[float64]) { *c = performer.AttendArgs[float64]{} }, "want (B, H, Lq, d), (B, Hk, L, d), (B, Hk, L, dv), H a multiple of Hk"},
@@ -59,11 +59,11 @@ func TestAttendErrors(t *testing.T) {
 		{batch, func(c *performer.AttendArgs[float64]) {}, "performer: Q is [2 4 3 8], K is [2 2 5 8], want heads of a Batch of 3 heads of queries and 3 of keys"},
 		{other, func(c *performer.AttendArgs[float64]) {}, "performer: Q is [2 4 3 8], but the attention takes points of R^7"},
 		{linear, func(c *performer.AttendArgs[float64]) { c.Bias = dense.NewTensor[float64](1, 1, 3, 5) },
-			"performer: Bias is [1 1 3 5] for *performer.linear[float64], want an Exact, which has scores"},
+			"performer: Bias is [1 1 3 5] for performer.Linear[float64], want an Exact, which has scores"},
 		{linear, func(c *performer.AttendArgs[float64]) { c.Mask = dense.NewTensor[bool](1, 1, 3, 5) },
-			"performer: Mask is [1 1 3 5] for *performer.linear[float64], want an Exact, which has scores, or a Mask with one row"},
+			"performer: Mask is [1 1 3 5] for performer.Linear[float64], want an Exact, which has scores, or a Mask with one row"},
 		{linear, func(c *performer.AttendArgs[float64]) { c.Scores = performer.ScoresAfterSoftmax },
-			"performer: Scores = 4 for *performer.linear[float64], want an Exact, which has scores"},
+			"performer: Scores = 4 for performer.Linear[float64], want an Exact, which has scores"},
 		{plainForm{}, func(c *performer.AttendArgs[float64]) {
 			c.PastK, c.PastV = dense.NewTensor[float64](2, 2, 4, 8), dense.NewTensor[float64](2, 2, 4, 6)
 		}, "performer: sequence 0 has a past of 4, which performer_test.plainForm cannot take"},
@@ -106,15 +106,6 @@ func TestAttendBatch(t *testing.T) {
 	}
 }
 
-// Forms that estimate exp(s·qᵀk) refuse a Softcap.
-func TestSoftcapRefused(t *testing.T) {
-	capped := performer.ExactOptions{Softcap: 2}
-	_, err := performer.NewLandmarks[float64](capped, 4, rand.New(rand.NewPCG(901, 6)))
-	assert.EqualError(t, err, "performer: exact.Softcap = 2, want 0: landmarks need exp(Scale·qᵀk)")
-	_, err = performer.NewLandmarksAt(capped, dense.New[float64](4, 4))
-	assert.EqualError(t, err, "performer: exact.Softcap = 2, want 0: landmarks need exp(Scale·qᵀk)")
-}
-
 // A stream has the outputs and the Weights of a call with Softcap.
 func TestSoftcapStream(t *testing.T) {
 	form, all := call[float64](attendCase{heads: 1, group: 1, lq: 70, lk: 70, form: performer.ExactOptions{Softcap: 1.2, Causal: true}}, rand.New(rand.NewPCG(902, 6)))
@@ -126,7 +117,7 @@ func TestSoftcapStream(t *testing.T) {
 		out := s.Step(dense.Matrix[float64]{}, q.RowRange(i, i+1), k.RowRange(i, i+1), v.RowRange(i, i+1))
 		assert.InDeltaSlice(t, want.out.Row(0, 0, i), out.Row(0), 1e-13)
 	}
-	weights := form.Weights(dense.Matrix[float64]{}, q, k)
+	weights := weightsOf(form, q, k)
 	for i := range q.Rows {
 		assert.InDeltaSlice(t, want.weights.Row(0, 0, i), weights.Row(i), 1e-13)
 	}

@@ -57,14 +57,14 @@ func TestCanBackward(t *testing.T) {
 	}
 	assert.NoError(t, must.Have(performer.NewExact[float32](performer.ExactOptions{})).CanBackward())
 	assert.EqualError(t, must.Have(performer.NewBatch[float32](2, 2, forwardOnly{})).CanBackward(),
-		"performer: performer_test.forwardOnly has no derivatives, want a Differentiable")
+		"performer: performer_test.forwardOnly has no derivatives")
 }
 
 func TestBackwardShapes(t *testing.T) {
 	mat := dense.New[float32]
 	var none dense.Matrix[float32]
 	heads := must.Have(performer.NewBatch[float32](2, 2, must.Have(performer.NewExact[float32](performer.ExactOptions{}))))
-	for _, form := range []performer.Differentiable[float32]{attention(maptest.Positive[float32](8, 4), performer.LinearOptions{}), must.Have(performer.NewExact[float32](performer.ExactOptions{})), heads} {
+	for _, form := range []differentiable[float32]{attention(maptest.Positive[float32](8, 4), performer.LinearOptions{}), must.Have(performer.NewExact[float32](performer.ExactOptions{})), heads} {
 		for want, f := range map[string]func(){
 			"performer: dout is 5×3, q is 5×4, v is 6×2, want 5×2, a gradient for each output": func() { form.Backward(none, none, none, mat(5, 4), mat(6, 4), mat(6, 2), mat(5, 3)) },
 			"performer: dout is 6×2, q is 5×4, v is 6×2, want 5×2, a gradient for each output": func() { form.Backward(none, none, none, mat(5, 4), mat(6, 4), mat(6, 2), mat(6, 2)) },
@@ -93,7 +93,7 @@ func TestBackwardOfNothing(t *testing.T) {
 				continue
 			}
 			dq, dk, dv := densetest.Filled(size[0], 4, 7.0), densetest.Filled(size[1], 4, 7.0), densetest.Filled(size[1], size[2], 7.0)
-			form.(performer.Differentiable[float64]).Backward(dq, dk, dv, densetest.Filled(size[0], 4, 1.0), densetest.Filled(size[1], 4, 1.0), densetest.Filled(size[1], size[2], 1.0), densetest.Filled(size[0], size[2], 1.0))
+			form.(differentiable[float64]).Backward(dq, dk, dv, densetest.Filled(size[0], 4, 1.0), densetest.Filled(size[1], 4, 1.0), densetest.Filled(size[1], size[2], 1.0), densetest.Filled(size[0], size[2], 1.0))
 			for _, g := range []dense.Matrix[float64]{dq, dk, dv} {
 				assert.Equal(t, dense.New[float64](g.Rows, g.Cols), g, "%T %v", form, size)
 			}
@@ -114,7 +114,7 @@ func testStridedGradients[T dense.Float](t *testing.T) {
 	for _, form := range everyForm[T](d) {
 		want := backward(form, in, dout)
 		wide := [3]dense.Matrix[T]{densetest.Filled[T](n, 9, 77), densetest.Filled[T](n, 9, 77), densetest.Filled[T](n, 9, 77)}
-		form.(performer.Differentiable[T]).Backward(wide[0].ColRange(2, 6), wide[1].ColRange(2, 6), wide[2].ColRange(2, 6), in[0], in[1], in[2], dout)
+		form.(differentiable[T]).Backward(wide[0].ColRange(2, 6), wide[1].ColRange(2, 6), wide[2].ColRange(2, 6), in[0], in[1], in[2], dout)
 		for at, w := range wide {
 			assert.Equal(t, want[at], w.ColRange(2, 6).Clone(), "%T", form)
 			assert.Equal(t, densetest.Filled[T](n, 2, 77), w.ColRange(0, 2).Clone(), "columns before")

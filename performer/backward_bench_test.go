@@ -40,7 +40,7 @@ func BenchmarkBackward(b *testing.B) {
 	})
 }
 
-func benchmarkBackward[T dense.Float](b *testing.B, form performer.Differentiable[T], more ...int) {
+func benchmarkBackward[T dense.Float](b *testing.B, form differentiable[T], more ...int) {
 	for _, n := range append([]int{1024, 4096}, more...) {
 		b.Run(fmt.Sprintf("heads=1/L=%d", n), func(b *testing.B) { benchmarkGradients(b, form, 1, n) })
 	}
@@ -49,7 +49,7 @@ func benchmarkBackward[T dense.Float](b *testing.B, form performer.Differentiabl
 	})
 }
 
-func benchmarkGradients[T dense.Float](b *testing.B, form performer.Differentiable[T], heads, n int) {
+func benchmarkGradients[T dense.Float](b *testing.B, form differentiable[T], heads, n int) {
 	const d = 64
 	rng := rand.New(densetest.Source(70))
 	q, k := densetest.Normal[T](rng, n, heads*d, 0, 0.35), densetest.Normal[T](rng, n, heads*d, 0, 0.35)

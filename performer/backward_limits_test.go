@@ -282,7 +282,7 @@ func testBackwardAllocations[T dense.Float](t *testing.T) {
 				for i := range m {
 					m[i] = densetest.Normal[T](rng, n, heads*d, 0, 1)
 				}
-				f := form.(performer.Differentiable[T])
+				f := form.(differentiable[T])
 				if heads > 1 {
 					f = must.Have(performer.NewBatch(heads, heads, form))
 				}

@@ -238,7 +238,7 @@ func softmaxGradients[T dense.Float](in [3]dense.Matrix[T], dout dense.Matrix[T]
 		want[at], tol[at] = dense.New[float64](x[at].Rows, x[at].Cols), dense.New[float64](x[at].Rows, x[at].Cols)
 	}
 	q, k, v, g := x[0], x[1], x[2], dense.Copy(dense.Matrix[float64]{}, dout)
-	p := must.Have(performer.NewExact[float64](opts)).Weights(dense.Matrix[float64]{}, q, k)
+	p := weightsOf(must.Have(performer.NewExact[float64](opts)), q, k)
 	largest := 0.0
 	for i := range q.Rows {
 		x, weights, out := q.Row(i), p.Row(i), g.Row(i)

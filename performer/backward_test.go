@@ -18,7 +18,7 @@ import (
 // backward returns the gradients that a form gives.
 func backward[T dense.Float](form performer.Attention[T], in [3]dense.Matrix[T], dout dense.Matrix[T]) [3]dense.Matrix[T] {
 	var none dense.Matrix[T]
-	dq, dk, dv := form.(performer.Differentiable[T]).Backward(none, none, none, in[0], in[1], in[2], dout)
+	dq, dk, dv := form.(differentiable[T]).Backward(none, none, none, in[0], in[1], in[2], dout)
 	return [3]dense.Matrix[T]{dq, dk, dv}
 }
 

@@ -2,6 +2,7 @@ package performer
 
 import (
 	"cmp"
+	"errors"
 	"fmt"
 	"reflect"
 	"slices"
@@ -9,6 +10,8 @@ import (
 	"github.com/seed-feabd252/randfeat/dense"
 	"github.com/seed-feabd252/randfeat/internal/door"
 	"github.com/seed-feabd252/randfeat/internal/memory/layout"
+	"github.com/seed-feabd252/randfeat/performer/internal/sequence"
+	"github.com/seed-feabd252/randfeat/performer/internal/store"
 )
 
 // Batch is attention over many heads and many sequences in one call. Rows are tokens, one sequence
@@ -18,239 +21,355 @@ import (
 // head h/(H/Hk) of Hk heads of keys. Forward and Backward are ForwardSequences and
 // BackwardSequences of one sequence all of whose keys count. Goroutines may share a Batch if they
 // may share the attention of its heads.
-type Batch[T dense.Float] interface {
-	Differentiable[T]
-	Streaming[T]
+//
+// [Exact], [Linear], [Landmarks] and attention of package clusters are Batches of one head. The
+// zero Batch panics.
+type Batch[T dense.Float] struct{ of inside[T] }
 
-	// ForwardSequences computes the attention of each head of q (Lq×H·d), in each sequence, over
-	// its head of k (Lk×Hk·d) and v (Lk×Hk·dv) in that sequence. It writes the outputs to dst
-	// (Lq×H·dv) and returns dst; a zero dst is allocated.
-	//
-	// The output of a head in a sequence has the bits of its bidirectional attention for views of
-	// this head and sequence without the keys that do not count. Attention whose weights depend on
-	// places, as with a Window, a Chunk or a Slope, is an exception. The same bits hold for causal
-	// attention if there are as many queries as keys, and no gap between keys that count. A causal
-	// query i sees the keys j ≤ i + Past that count. The output of a query that sees no key is zero.
-	// The number of rows after valid rows does not change the outputs of the valid rows.
-	//
-	// Each head of each sequence is one unit of work. Heads that read the same keys are one unit if
-	// they have the same linear, bidirectional attention, and their keys are summed once.
-	// GOMAXPROCS processors share the units. The last units, fewer than processors, run one after
-	// another with the parallelism of the attention. Bits do not depend on this. ForwardSequences
-	// copies the keys and values that count unless they come first in their sequence. For linear
-	// causal attention with 0 < Past < Lk−1 it also holds queries and outputs with one row for each
-	// key.
-	//
-	// dst may be exactly q if dv = d; dst must not overlap k or v. ForwardSequences panics with the
-	// error of Check.
-	ForwardSequences(dst, q, k, v dense.Matrix[T], s Sequences) dense.Matrix[T]
+// inside is a *batch[T] behind an interface, so that importers do not compile it.
+type inside[T dense.Float] interface {
+	forward(dst, q, k, v dense.Matrix[T], s Sequences, alone bool) dense.Matrix[T]
+	backward(dq, dk, dv, q, k, v, dout dense.Matrix[T], s Sequences, alone bool) (_, _, _ dense.Matrix[T])
+	canBackward() error
+	check(q, k, v dense.Matrix[T], s Sequences) error
+	describe() Description
+	head(head int) Attention[T]
+	newState(d, dv int) (*State[T], error)
+	attend(c AttendArgs[T]) (Result[T], error)
+	attendBackward(c AttendArgs[T], dout dense.Tensor[T]) (Gradients[T], error)
+}
 
-	// Check returns nil if q (Lq×H·d), k (Lk×Hk·d), v (Lk×Hk·dv), s and the attention of the heads
-	// fit together. Check returns an error if attention of another package that is not
-	// [PrefixAttention] would have to leave out keys or has a Past. Causal attention of another
-	// package may still panic for other shapes.
-	Check(q, k, v dense.Matrix[T], s Sequences) error
+// Forward computes attention of the queries q (Lq×H·d) over the keys k (Lk×Hk·d) and values v
+// (Lk×Hk·dv) into dst (Lq×H·dv), which Forward returns; a zero dst is allocated. Forward is
+// ForwardSequences of one sequence all of whose keys count. If the Batch is an Exact, a Linear or
+// attention of package clusters and causal, Lq is Lk.
+func (b Batch[T]) Forward(dst, q, k, v dense.Matrix[T]) dense.Matrix[T] {
+	return b.made().forward(dst, q, k, v, Sequences{}, true)
+}
 
-	// BackwardSequences writes the gradients of L = Σ_ic dout_ic·out_ic with respect to q (Lq×H·d),
-	// k (Lk×Hk·d) and v (Lk×Hk·dv) into dq, dk and dv, and returns these; a zero matrix is
-	// allocated. out (Lq×H·dv) is the result of ForwardSequences for the same sequences. The
-	// gradient of a head of keys and values is a sum over the heads of queries that read it, in a
-	// fixed order.
-	//
-	// Gradients of keys and values that do not count, or that no query sees, are exactly zero, and
-	// so are gradients of queries that see no key. If the row of dout of a query in a head is zero,
-	// the gradient of the query is zero, and the query adds nothing to other gradients, even if it
-	// is NaN. So if dout is zero in padding, the gradients of valid tokens depend neither on the
-	// contents of the padding nor on its length, to the last bit. Attention of another package gets
-	// all rows, unless it is [PrefixDifferentiable], or bidirectional and [PrefixAttention].
-	//
-	// If all rows count, dq has the bits of Backward for views of each head, and so have dk and dv
-	// if every head of queries has its own head of keys. Processors share heads of keys and
-	// sequences, and bits do not depend on this. BackwardSequences copies rows that count if they
-	// are not consecutive. For groups it copies the queries if their attention takes them together,
-	// and otherwise holds the gradients of a head of keys.
-	//
-	// dq, dk and dv must not overlap each other nor an input. BackwardSequences panics with the
-	// shapes if they do not fit, with the text of CanBackward if CanBackward returns an error, and
-	// in the cases of ForwardSequences.
-	BackwardSequences(dq, dk, dv, q, k, v, dout dense.Matrix[T], s Sequences) (_, _, _ dense.Matrix[T])
+// ForwardSequences computes the attention of each head of q (Lq×H·d), in each sequence, over
+// its head of k (Lk×Hk·d) and v (Lk×Hk·dv) in that sequence. It writes the outputs to dst
+// (Lq×H·dv) and returns dst; a zero dst is allocated.
+//
+// The output of a head in a sequence has the bits of its bidirectional attention for views of
+// this head and sequence without the keys that do not count. Attention whose weights depend on
+// places, as with a Window, a Chunk or a Slope, is an exception. The same bits hold for causal
+// attention if there are as many queries as keys, and no gap between keys that count. A causal
+// query i sees the keys j ≤ i + Past that count. The output of a query that sees no key is zero.
+// The number of rows after valid rows does not change the outputs of the valid rows.
+//
+// Each head of each sequence is one unit of work. Heads that read the same keys are one unit if
+// they have the same linear, bidirectional attention, and their keys are summed once.
+// GOMAXPROCS processors share the units. The last units, fewer than processors, run one after
+// another with the parallelism of the attention. Bits do not depend on this. ForwardSequences
+// copies the keys and values that count unless they come first in their sequence. For linear
+// causal attention with 0 < Past < Lk−1 it also holds queries and outputs with one row for each
+// key.
+//
+// dst may be exactly q if dv = d; dst must not overlap k or v. ForwardSequences panics with the
+// error of Check.
+func (b Batch[T]) ForwardSequences(dst, q, k, v dense.Matrix[T], s Sequences) dense.Matrix[T] {
+	return b.made().forward(dst, q, k, v, s, false)
+}
 
-	// Dims returns the number of heads of queries, the number of heads of keys and values, and the
-	// dimension of the queries, or 0 for any dimension.
-	Dims() (heads, keyHeads, d int)
+// Backward is BackwardSequences for Forward.
+func (b Batch[T]) Backward(dq, dk, dv, q, k, v, dout dense.Matrix[T]) (_, _, _ dense.Matrix[T]) {
+	return b.made().backward(dq, dk, dv, q, k, v, dout, Sequences{}, true)
+}
 
-	// Head returns the attention of a head of queries. Head panics if there is no such head.
-	Head(head int) Attention[T]
+// BackwardSequences writes the gradients of L = Σ_ic dout_ic·out_ic with respect to q (Lq×H·d),
+// k (Lk×Hk·d) and v (Lk×Hk·dv) into dq, dk and dv, and returns these; a zero matrix is
+// allocated. out (Lq×H·dv) is the result of ForwardSequences for the same sequences. The
+// gradient of a head of keys and values is a sum over the heads of queries that read it, in a
+// fixed order.
+//
+// Gradients of keys and values that do not count, or that no query sees, are exactly zero, and
+// so are gradients of queries that see no key. If the row of dout of a query in a head is zero,
+// the gradient of the query is zero, and the query adds nothing to other gradients, even if it
+// is NaN. So if dout is zero in padding, the gradients of valid tokens depend neither on the
+// contents of the padding nor on its length, to the last bit.
+//
+// If all rows count, dq has the bits of Backward for views of each head, and so have dk and dv
+// if every head of queries has its own head of keys. Processors share heads of keys and
+// sequences, and bits do not depend on this. BackwardSequences copies rows that count if they
+// are not consecutive. For groups it copies the queries if their attention takes them together,
+// and otherwise holds the gradients of a head of keys.
+//
+// dq, dk and dv must not overlap each other nor an input. BackwardSequences panics with the
+// shapes if they do not fit, with the text of CanBackward if CanBackward returns an error, and
+// in the cases of ForwardSequences.
+func (b Batch[T]) BackwardSequences(dq, dk, dv, q, k, v, dout dense.Matrix[T], s Sequences) (_, _, _ dense.Matrix[T]) {
+	return b.made().backward(dq, dk, dv, q, k, v, dout, s, false)
+}
+
+// CanBackward returns nil if the attention has gradients. Otherwise the error says why not.
+// Attention of another package has no gradients.
+func (b Batch[T]) CanBackward() error { return b.made().canBackward() }
+
+// Check returns nil if q (Lq×H·d), k (Lk×Hk·d), v (Lk×Hk·dv), s and the attention of the heads fit
+// together. Check returns an error if attention of another package would have to leave out keys or
+// has a Past. Attention of another package may still panic for other shapes.
+func (b Batch[T]) Check(q, k, v dense.Matrix[T], s Sequences) error {
+	return b.made().check(q, k, v, s)
+}
+
+// Describe returns the Description. That of a zero Batch is zero.
+func (b Batch[T]) Describe() Description {
+	if b.of == nil {
+		return Description{}
+	}
+	return b.of.describe()
+}
+
+// Head returns the attention of a head of queries: an argument of NewBatch, or b itself for
+// attention of one head that another constructor has made. Head panics if there is no such head.
+func (b Batch[T]) Head(head int) Attention[T] { return b.made().head(head) }
+
+// NewState returns an empty [State] for queries and keys of dimension d and values of dimension
+// dv. The error says why the attention has no State: only Exact and Linear attention has one. It
+// also reports d or dv below 1, a d that is not the dimension of the attention, and a State that
+// takes more memory than the machine has.
+func (b Batch[T]) NewState(d, dv int) (*State[T], error) { return b.made().newState(d, dv) }
+
+func (b Batch[T]) made() inside[T] {
+	if b.of == nil {
+		panic(errNotMade.Error())
+	}
+	return b.of
+}
+
+// batch returns b, also for types that embed a Batch.
+func (b Batch[T]) batch() Batch[T] { return b }
+
+var errNotMade = errors.New("performer: the attention is zero, want one of a constructor")
+
+// Description says what a [Batch] computes.
+type Description struct {
+	Heads, KeyHeads    int  // heads of queries, and of keys and values
+	Dim                int  // dimension of queries and keys; 0 for any
+	Causal             bool // query i sees the keys j ≤ i only, in every head
+	Unnormalised       bool // outputs are sums of values, not averages, in every head
+	IndependentQueries bool // output i depends neither on other queries nor on the number of LeastQueries or more
+	LeastQueries       int  // a call with fewer queries may be computed with a smaller error
 }
 
 type batch[T dense.Float] struct {
 	heads, keyHeads int
+	single          bool      // attention of one head, as a constructor has made it
 	dim             int       // of queries, 0 for any
 	units           []unit[T] // only the first unit, if all heads have the same attention
 	count           int       // of units
 }
 
-var _ Batch[float32] = (*batch[float32])(nil)
+var _ inside[float32] = (*batch[float32])(nil)
 
 // unit is a run of heads that are computed together.
 type unit[T dense.Float] struct {
-	attention Attention[T]
-	from, to  int
+	given Attention[T] // an argument of NewBatch
+	of    sequence.Attention[T]
+	sequence.Description
+	from, to int
 }
 
 // NewBatch returns attention with the given numbers of heads of queries, and of keys and values.
-// There is one attention for all heads, or one attention for each head of the queries.
+// There is one attention for all heads, or one attention for each head of the queries. A Batch of
+// several heads as the attention of a head has no gradients, no masks and no past.
 //
 // The error reports heads or keyHeads below 1, heads that are not a multiple of keyHeads or too
-// many for memory, a number of attentions other than 1 and heads, an attention that is nil, and
-// attentions for queries of different dimensions.
+// many for memory, a number of attentions other than 1 and heads, an attention that is nil or zero,
+// and attentions for queries of different dimensions.
 func NewBatch[T dense.Float](heads, keyHeads int, attentions ...Attention[T]) (Batch[T], error) {
-	return door.Choose[T, Batch[T]](batch32, batch64, batchArguments[T]{heads, keyHeads, attentions})
+	return door.Choose[T, Batch[T]](batch32, batch64, batchArgs{heads, keyHeads, attentions})
 }
 
-// batchArguments has the arguments of NewBatch.
-type batchArguments[T dense.Float] struct {
+// batchArgs has the arguments of NewBatch.
+type batchArgs struct {
 	heads, keyHeads int
-	attentions      []Attention[T]
+	attentions      any
 }
 
 //go:noinline
-func batch32(a any) (any, error) { return newBatch(a.(batchArguments[float32])) }
+func batch32(args any) (any, error) { return openBatch[float32](args.(batchArgs)) }
 
 //go:noinline
-func batch64(a any) (any, error) { return newBatch(a.(batchArguments[float64])) }
+func batch64(args any) (any, error) { return openBatch[float64](args.(batchArgs)) }
 
-func newBatch[T dense.Float](a batchArguments[T]) (*batch[T], error) {
-	heads, keyHeads, attentions := a.heads, a.keyHeads, a.attentions
+func openBatch[T dense.Float](args batchArgs) (Batch[T], error) {
+	b, err := newBatch(args.heads, args.keyHeads, args.attentions.([]Attention[T]))
+	if err != nil {
+		return Batch[T]{}, err
+	}
+	return Batch[T]{b}, nil
+}
+
+// single returns attention of one head.
+func single[T dense.Float](a sequence.Attention[T]) Batch[T] {
+	d := a.Describe()
+	return Batch[T]{&batch[T]{heads: 1, keyHeads: 1, single: true, dim: d.Dim, units: []unit[T]{{nil, a, d, 0, 1}}, count: 1}}
+}
+
+func newBatch[T dense.Float](heads, keyHeads int, attentions []Attention[T]) (*batch[T], error) {
 	if err := layout.CheckHeads[T](heads, keyHeads); err != nil {
 		return nil, fmt.Errorf("performer: %w", err)
 	}
 	if len(attentions) != 1 && len(attentions) != heads {
 		return nil, fmt.Errorf("performer: %d attentions, want one, or one for each of %d heads", len(attentions), heads)
 	}
+	if h, ok := attentions[0].(sequence.Head[T]); ok { // of package clusters
+		return single(h.Of).of.(*batch[T]), nil
+	}
 	b := &batch[T]{heads: heads, keyHeads: keyHeads}
-	for i, attention := range attentions {
-		if isNil(attention) {
+	units := make([]unit[T], len(attentions)) // of each head
+	for i, a := range attentions {
+		u, ok := unitOf(a)
+		if !ok {
 			return nil, fmt.Errorf("performer: attention %d is nil", i)
 		}
-		switch d := description(attention).Dim; {
-		case d == 0:
+		switch {
+		case u.Dim == 0:
 		case b.dim == 0:
-			b.dim = d
-		case b.dim != d:
-			return nil, fmt.Errorf("performer: attention %d takes points of R^%d, one before it of R^%d, want the same", i, d, b.dim)
+			b.dim = u.Dim
+		case b.dim != u.Dim:
+			return nil, fmt.Errorf("performer: attention %d takes points of R^%d, one before it of R^%d, want the same", i, u.Dim, b.dim)
 		}
+		u.from, u.to = i, i+1
+		units[i] = u
 	}
-	group := heads / keyHeads
-	if len(attentions) == 1 {
-		u := unit[T]{attention: attentions[0], to: 1}
-		if sharesKeys(u.attention) {
-			u.to = group
+	b.setUnits(units)
+	return b, nil
+}
+
+// setUnits sets the units from those of each head, or of all heads.
+func (b *batch[T]) setUnits(units []unit[T]) {
+	group := b.heads / b.keyHeads
+	if len(units) == 1 {
+		if units[0].SharesKeys {
+			units[0].to = group
 		}
-		b.units, b.count = []unit[T]{u}, heads/u.to
-		return b, nil
+		b.units, b.count = units, b.heads/units[0].to
+		return
 	}
-	for h := 0; h < heads; {
-		u := unit[T]{attention: attentions[h], from: h, to: h + 1}
-		for sharesKeys(u.attention) && u.to%group != 0 && attentions[u.to] == u.attention {
+	for h := 0; h < b.heads; {
+		u := units[h]
+		for u.SharesKeys && u.to%group != 0 && units[u.to].of == u.of {
 			u.to++
 		}
 		b.units = append(b.units, u)
 		h = u.to
 	}
 	b.count = len(b.units)
-	return b, nil
 }
 
-// isNil reports whether an attention is nil or a nil pointer of some type.
-func isNil[T dense.Float](attention Attention[T]) bool {
-	v := reflect.ValueOf(attention)
-	return !v.IsValid() || v.Kind() == reflect.Pointer && v.IsNil()
-}
-
-// sharesKeys reports whether an attention prepares keys once for all heads that read them.
-func sharesKeys[T dense.Float](attention Attention[T]) bool {
-	switch a := attention.(type) {
-	case maskedAttention[T]:
-		return a.sharesKeys()
-	case PrefixAttention[T]:
-		_, gradients := a.(Differentiable[T]) // which may be those of one head
-		_, places := a.(PrefixDifferentiable[T])
-		return (places || !gradients) && reflect.TypeOf(a).Comparable()
+// unitOf returns the unit of an attention, or false if it is nil or zero.
+func unitOf[T dense.Float](a Attention[T]) (unit[T], bool) {
+	own, made := ownOf(a)
+	if own != nil && own.heads == 1 {
+		u := own.units[0]
+		u.given = a
+		return u, true
 	}
-	return false
+	return unit[T]{given: a, of: foreign[T]{a}}, made
 }
+
+// ownOf returns the batch behind attention of this package and of package clusters, and whether the
+// attention is neither nil nor zero. A type of another package that embeds such attention may
+// have a Forward of its own.
+func ownOf[T dense.Float](a Attention[T]) (own *batch[T], made bool) {
+	v := reflect.ValueOf(a)
+	if !v.IsValid() || v.Kind() == reflect.Pointer && v.IsNil() {
+		return nil, false
+	}
+	self := reflect.TypeFor[Description]().PkgPath()
+	e, ok := a.(interface{ batch() Batch[T] })
+	if path := v.Type().PkgPath(); !ok || path != self && path != self+"/clusters" {
+		return nil, true
+	}
+	own, made = e.batch().of.(*batch[T])
+	return own, made
+}
+
+// foreign is attention of another package.
+type foreign[T dense.Float] struct{ given Attention[T] }
+
+func (f foreign[T]) Describe() sequence.Description { return sequence.Description{} }
+
+func (f foreign[T]) Forward(c sequence.Call[T]) { f.given.Forward(c.Output(0), c.Query(0), c.K, c.V) }
+
+func (f foreign[T]) Backward(sequence.Call[T]) { panic(f.CanBackward().Error()) }
+
+func (f foreign[T]) CanBackward() error {
+	return fmt.Errorf("performer: %T has no derivatives", f.given)
+}
+
+func (f foreign[T]) Alike(sequence.Attention[T]) bool { return false }
+
+func (f foreign[T]) NewStore(sequence.Run[T]) (*store.Store[T], error) {
+	return nil, fmt.Errorf("performer: %T has no state, want Linear or Exact attention", f.given)
+}
+
+// name returns the type of the attention of a unit.
+func (u *unit[T]) name() string { return fmt.Sprintf("%T", cmp.Or[any](u.given, u.of)) }
 
 // unit returns unit i of b.count units.
 func (b *batch[T]) unit(i int) unit[T] {
-	if b.count == len(b.units) {
-		return b.units[i]
+	u := b.units[min(i, len(b.units)-1)]
+	if b.count != len(b.units) {
+		u.from, u.to = i*u.to, (i+1)*u.to
 	}
-	u := b.units[0]
-	return unit[T]{attention: u.attention, from: i * u.to, to: (i + 1) * u.to}
+	return u
 }
 
-// fewTogether is the largest number of queries of all heads over a head of keys that exact attention
-// computes together: it reads keys and values once.
-const fewTogether = 32
+// unitAt returns the unit of a head.
+func (b *batch[T]) unitAt(head int) *unit[T] {
+	at, _ := slices.BinarySearchFunc(b.units, head, func(u unit[T], head int) int { return cmp.Compare(u.to-1, head) })
+	return &b.units[min(at, len(b.units)-1)]
+}
 
-// together returns the unit of all heads over the keys of u if these heads have equal exact
-// attention and so few queries that they are computed together, and otherwise u. The result is
-// false if u is part of such a unit and not its first part.
+// together returns the unit of all heads over the keys of u if these heads have equal attention and
+// so few queries that they are computed together, and otherwise u. The result is false if u is part
+// of such a unit and not its first part.
 func (b *batch[T]) together(u unit[T], queries int) (unit[T], bool) {
 	group := b.heads / b.keyHeads
-	if e, ok := u.attention.(exact[T]); !ok || e.takesBits() || group == 1 || queries*group > fewTogether {
+	if group == 1 || queries*group > u.Together {
 		return u, true
 	}
 	first := u.from / group * group
 	for h := first; h < first+group; h++ {
-		if b.Head(h) != u.attention {
+		if b.unitAt(h).of != u.of {
 			return u, true
 		}
 	}
-	return unit[T]{u.attention, first, first + group}, u.from == first
+	isFirst := u.from == first
+	u.from, u.to = first, first+group
+	return u, isFirst
 }
 
-func (b *batch[T]) Dims() (heads, keyHeads, d int) { return b.heads, b.keyHeads, b.dim }
-
-func (b *batch[T]) Head(head int) Attention[T] {
-	if head < 0 || head >= b.heads {
-		panic(fmt.Sprintf("performer: head %d of a Batch of %d heads", head, b.heads))
-	}
-	at, _ := slices.BinarySearchFunc(b.units, head, func(u unit[T], head int) int { return cmp.Compare(u.to-1, head) })
-	return b.units[min(at, len(b.units)-1)].attention
-}
-
-func (b *batch[T]) Check(q, k, v dense.Matrix[T], s Sequences) error {
-	if err := b.fits(q, k, v); err != nil {
-		return err
-	}
-	if err := s.fits(q.Rows, k.Rows); err != nil {
-		return err
-	}
-	return b.checkMasks(k.Rows, s, takesMask[T])
-}
-
-// checkMasks returns an error if an attention that cannot take masks would have to leave out some
-// of the keys, or has a past that it cannot ignore.
-func (b *batch[T]) checkMasks(keys int, s Sequences, takesMask func(Attention[T]) bool) error {
-	if s.Valid == nil && s.Past == nil {
-		return nil
-	}
+func (b *batch[T]) canBackward() error {
 	for _, u := range b.units {
-		if takesMask(u.attention) {
-			continue
-		}
-		d, described := u.attention.(Described)
-		ignoresPast := described && !d.Describe().Causal
-		from := layout.Starts(nil, s.lengthsOfKeys(), keys)
-		for i := range len(from) - 1 {
-			if s.keysIn(from[i], from[i+1]) != nil || !ignoresPast && s.pastOf(i) != 0 {
-				return fmt.Errorf("performer: sequence %d has keys that do not count or a past, which %T cannot take", i, u.attention)
-			}
+		if err := u.of.CanBackward(); err != nil {
+			return err
 		}
 	}
 	return nil
+}
+
+func (b *batch[T]) describe() Description {
+	d := Description{Heads: b.heads, KeyHeads: b.keyHeads, Dim: b.dim, Causal: true, Unnormalised: true, IndependentQueries: true}
+	for _, u := range b.units {
+		d.Causal, d.Unnormalised = d.Causal && u.Causal, d.Unnormalised && u.Unnormalised
+		d.IndependentQueries, d.LeastQueries = d.IndependentQueries && u.IndependentQueries, max(d.LeastQueries, u.LeastQueries)
+	}
+	return d
+}
+
+func (b *batch[T]) head(head int) Attention[T] {
+	if head < 0 || head >= b.heads {
+		panic(fmt.Sprintf("performer: head %d of a Batch of %d heads", head, b.heads))
+	}
+	if b.single {
+		return Batch[T]{b}
+	}
+	return b.unitAt(head).given
 }
 
 // fits returns an error unless the shapes of q (Lq×H·d), k (Lk×Hk·d) and v (Lk×Hk·dv) fit together
@@ -259,6 +378,9 @@ func (b *batch[T]) fits(q, k, v dense.Matrix[T]) error {
 	q.Check()
 	k.Check()
 	v.Check()
+	if b.heads == 1 && q.Cols != k.Cols {
+		return fmt.Errorf("performer: q is %d×%d, k is %d×%d, want queries and keys of one dimension", q.Rows, q.Cols, k.Rows, k.Cols)
+	}
 	if q.Cols%b.heads != 0 || k.Cols%b.keyHeads != 0 || v.Cols%b.keyHeads != 0 || q.Cols/b.heads != k.Cols/b.keyHeads {
 		return fmt.Errorf("performer: q is %d×%d, k is %d×%d, v is %d×%d, want columns of %d heads of queries and %d of keys and values",
 			q.Rows, q.Cols, k.Rows, k.Cols, v.Rows, v.Cols, b.heads, b.keyHeads)
@@ -270,17 +392,4 @@ func (b *batch[T]) fits(q, k, v dense.Matrix[T]) error {
 		return fmt.Errorf("performer: q is %d×%d, k is %d×%d: heads have dimension %d, but the attention takes points of R^%d", q.Rows, q.Cols, k.Rows, k.Cols, d, b.dim)
 	}
 	return nil
-}
-
-func (b *batch[T]) NewState(d, dv int) (*State[T], error) {
-	if len(b.units) == 1 {
-		return newState(b.heads, b.keyHeads, d, dv, []Attention[T]{b.units[0].attention})
-	}
-	attentions := make([]Attention[T], b.heads)
-	for _, u := range b.units {
-		for h := u.from; h < u.to; h++ {
-			attentions[h] = u.attention
-		}
-	}
-	return newState(b.heads, b.keyHeads, d, dv, attentions)
 }

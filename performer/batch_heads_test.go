@@ -33,8 +33,7 @@ func testHeads[T dense.Float](t *testing.T) {
 				form.Forward(want.ColRange(from, to), q.ColRange(from, to), k.ColRange(from, to), v.ColRange(from, to))
 			}
 			all := must.Have(performer.NewBatch(heads, heads, form))
-			queryHeads, keyHeads, _ := all.Dims()
-			assert.Equal(t, [2]int{heads, heads}, [2]int{queryHeads, keyHeads})
+			assert.Equal(t, [2]int{heads, heads}, [2]int{all.Describe().Heads, all.Describe().KeyHeads})
 			for _, processors := range []int{1, 2, 5} {
 				before := runtime.GOMAXPROCS(processors)
 				got := all.Forward(dense.Matrix[T]{}, q, k, v)

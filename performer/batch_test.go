@@ -211,8 +211,7 @@ func TestBatchOfForms(t *testing.T) {
 	elu := attention[float64](must.Have(rff.Draw[float64](rff.ELU{D: d}, nil)), performer.LinearOptions{})
 	forms := []performer.Attention[float64]{elu, elu, must.Have(performer.NewExact[float64](performer.ExactOptions{})), mean{}}
 	b := must.Have(performer.NewBatch(4, 2, forms...))
-	heads, keyHeads, _ := b.Dims()
-	assert.Equal(t, [2]int{4, 2}, [2]int{heads, keyHeads})
+	assert.Equal(t, performer.Description{Heads: 4, KeyHeads: 2, Dim: d}, b.Describe())
 	units, _, _ := performer.Units(b)
 	assert.Equal(t, 3, units, "two heads read the keys that one map has summed up")
 	got := b.ForwardSequences(dense.Matrix[float64]{}, q, kv, kv, performer.Sequences{})
@@ -222,7 +221,7 @@ func TestBatchOfForms(t *testing.T) {
 		assert.Equal(t, want, got.ColRange(h*d, h*d+d).Clone(), "head %d", h)
 	}
 	valid := make([]bool, 40)
-	assert.PanicsWithValue(t, "performer: sequence 0 has keys that do not count or a past, which performer_test.mean cannot take", func() {
+	assert.PanicsWithValue(t, "performer: sequence 0 has keys that do not count, which performer_test.mean cannot take", func() {
 		b.ForwardSequences(dense.Matrix[float64]{}, q, kv, kv, performer.Sequences{Valid: valid})
 	})
 }

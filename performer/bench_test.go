@@ -25,10 +25,10 @@ func BenchmarkAttention(b *testing.B) {
 	b.Run("form=landmarks/map=softmax", func(b *testing.B) {
 		lengths := []int{4096, 16384, 65536}
 		b.Run("type=float32", func(b *testing.B) {
-			benchmarkForm[float32](b, must.Have(performer.NewLandmarks[float32](performer.ExactOptions{Scale: 1}, 256, densetest.Source(1))), featureMACs(256, 64, false), lengths)
+			benchmarkForm[float32](b, must.Have(performer.NewLandmarks(performer.LandmarkOptions[float32]{Landmarks: 256, Scale: 1}, densetest.Source(1))), featureMACs(256, 64, false), lengths)
 		})
 		b.Run("type=float64", func(b *testing.B) {
-			benchmarkForm[float64](b, must.Have(performer.NewLandmarks[float64](performer.ExactOptions{Scale: 1}, 256, densetest.Source(1))), featureMACs(256, 64, false), lengths)
+			benchmarkForm[float64](b, must.Have(performer.NewLandmarks(performer.LandmarkOptions[float64]{Landmarks: 256, Scale: 1}, densetest.Source(1))), featureMACs(256, 64, false), lengths)
 		})
 	})
 	b.Run("form=exact/window=256/causal=true/type=float32", func(b *testing.B) {

@@ -23,7 +23,9 @@ func TestBitsOfOutliers(t *testing.T) {
 func testBitsOfOutliers[T dense.Float](t *testing.T) {
 	const n, d, dv = 600, 16, 8
 	none := dense.Matrix[T]{}
-	coarse := clusters.Options{Threshold: 1e-9} // near keys are scored
+	coarse := clusters.Options{Threshold: 1e-9, EightBits: true} // near keys are scored
+	causal := coarse
+	causal.Causal = true
 	cases := 0
 	for _, c := range []struct {
 		name     string
@@ -35,8 +37,8 @@ func testBitsOfOutliers[T dense.Float](t *testing.T) {
 		{"exact", must.Have(performer.NewExact[T](performer.ExactOptions{Bits: 8})), false, performer.ExactOptions{}, 0.03},
 		{"causal", must.Have(performer.NewExact[T](performer.ExactOptions{Bits: 8, Causal: true})), false, performer.ExactOptions{Causal: true}, 0.03},
 		{"a window", must.Have(performer.NewExact[T](performer.ExactOptions{Bits: 8, Window: 300, Sinks: 2})), false, performer.ExactOptions{Window: 300, Sinks: 2}, 0.03},
-		{"clusters", must.Have(clusters.New[T](performer.ExactOptions{Bits: 8}, coarse, rand.NewPCG(1, 2))), false, performer.ExactOptions{}, 0.03},
-		{"causal clusters", must.Have(clusters.New[T](performer.ExactOptions{Bits: 8, Causal: true}, coarse, rand.NewPCG(1, 2))), false, performer.ExactOptions{Causal: true}, 0.03},
+		{"clusters", must.Have(clusters.New[T](coarse, rand.NewPCG(1, 2))), false, performer.ExactOptions{}, 0.03},
+		{"causal clusters", must.Have(clusters.New[T](causal, rand.NewPCG(1, 2))), false, performer.ExactOptions{Causal: true}, 0.03},
 		{"a state of 8 bits", must.Have(performer.NewExact[T](performer.ExactOptions{Bits: 8})), true, performer.ExactOptions{Causal: true}, 0.03},
 		{"a state of 4 bits", must.Have(performer.NewExact[T](performer.ExactOptions{Bits: 4})), true, performer.ExactOptions{Causal: true}, 0.3},
 	} {
@@ -50,7 +52,7 @@ func testBitsOfOutliers[T dense.Float](t *testing.T) {
 		truth := must.Have(performer.NewExact[T](c.truth))
 		off := func(k, v dense.Matrix[T]) float64 {
 			if c.state {
-				s := must.Have(c.rounded.(performer.Streaming[T]).NewState(d, dv))
+				s := must.Have(c.rounded.(streaming[T]).NewState(d, dv))
 				return offBy(s.Step(none, q, k, v), truth.Forward(none, q, k, v))
 			}
 			return offBy(c.rounded.Forward(none, q, k, v), truth.Forward(none, q, k, v))

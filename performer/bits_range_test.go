@@ -231,9 +231,9 @@ func TestBitsVariancesOfLargeValues(t *testing.T) {
 	rng := rand.New(rand.NewPCG(27, 28))
 	q, k, v := uniform[float32](rng, n, d, 1), uniform[float32](rng, n, d, 1), uniform[float32](rng, n, dv, 1)
 	e := must.Have(performer.NewExact[float32](performer.ExactOptions{Bits: 8}))
-	want := e.Variances(q, k, v)
+	want := variancesOf(e, q, k, v)
 	for _, size := range []float64{0x1p-60, 0x1p100, 0x1p127} {
-		got := e.Variances(q, k, times(v, size))
+		got := variancesOf(e, q, k, times(v, size))
 		for i, x := range want.Data {
 			require.Positive(t, x)
 			require.InEpsilon(t, x, got.Data[i]/size/size, 1e-6, "%g, query %d", size, i)
@@ -243,5 +243,5 @@ func TestBitsVariancesOfLargeValues(t *testing.T) {
 	for l := range d {
 		k.Row(0)[l], q.Row(1)[l] = 0, 3e38
 	}
-	assert.True(t, layout.Finite(e.Variances(q, times(k, 1e-38), v)), "queries that are computed exactly")
+	assert.True(t, layout.Finite(variancesOf(e, q, times(k, 1e-38), v)), "queries that are computed exactly")
 }

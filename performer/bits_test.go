@@ -128,12 +128,12 @@ func TestBitsOfQueriesWithAMean(t *testing.T) {
 	off := offBy(inBits(e).Forward(none, q, k, v), e.Forward(none, q, k, v))
 	assert.Greater(t, off, 0.02)
 	var predicted float64
-	for _, x := range inBits(e).Variances(q, k, v).Data {
+	for _, x := range variancesOf(inBits(e), q, k, v).Data {
 		predicted += x
 	}
 	assert.Greater(t, predicted, 0.001*n)
 	k.Row(300)[7] = float32(math.NaN())
-	for i, x := range inBits(e).Variances(q, k, v).Data {
+	for i, x := range variancesOf(inBits(e), q, k, v).Data {
 		require.True(t, math.IsNaN(x), "query %d: %v", i, x)
 	}
 }
@@ -149,7 +149,7 @@ func TestBitsOfFewQueries(t *testing.T) {
 		want, got := exact.Forward(dense.Matrix[float32]{}, few, k, v), inBits(exact).Forward(dense.Matrix[float32]{}, few, k, v)
 		assert.Equal(t, n < 64, slices.Equal(want.Data, got.Data), "%d queries", n)
 	}
-	assert.Equal(t, performer.Description{IndependentQueries: true, LeastQueries: 64}, inBits(exact).Describe())
+	assert.Equal(t, performer.Description{Heads: 1, KeyHeads: 1, IndependentQueries: true, LeastQueries: 64}, inBits(exact).Describe())
 	wide := with(exact, func(o *performer.ExactOptions) { o.Bits = 16 })
 	assert.Equal(t, exact.Describe(), wide.Describe(), "16 bits compute in T")
 }
@@ -352,7 +352,7 @@ func TestBitsVariances(t *testing.T) {
 				if draw > 0 {
 					continue
 				}
-				for _, x := range inBits(e).Variances(q, k, v).Data {
+				for _, x := range variancesOf(inBits(e), q, k, v).Data {
 					predicted += float64(s.draws) * x
 				}
 			}
@@ -360,7 +360,7 @@ func TestBitsVariances(t *testing.T) {
 		}
 	}
 	q := densetest.Normal[float64](rng, 10, 4, 0, 1)
-	for _, x := range (must.Have(performer.NewExact[float64](performer.ExactOptions{}))).Variances(q, q, q).Data {
+	for _, x := range variancesOf((must.Have(performer.NewExact[float64](performer.ExactOptions{}))), q, q, q).Data {
 		require.Zero(t, x, "nothing is rounded")
 	}
 }

@@ -103,7 +103,7 @@ func TestBitsOfUnusualInputs(t *testing.T) {
 					spread += math.Pow(x-mean[l], 2)
 				}
 			}
-			for _, x := range inBits(e).Variances(q.RowRange(0, sampled), k, v).Data {
+			for _, x := range variancesOf(inBits(e), q.RowRange(0, sampled), k, v).Data {
 				law += x
 			}
 		}

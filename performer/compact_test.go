@@ -205,11 +205,11 @@ func testMasksOfForms[T dense.Float](t *testing.T) {
 		forms := map[string]compactForm{
 			"exact":    {must.Have(performer.NewExact[T](exact)), &exact, 20},
 			"linear":   {linear, nil, 20},
-			"clusters": {must.Have(clusters.New[T](exact, clusters.Options{}, rand.NewPCG(1, 1))), &exact, 20},
+			"clusters": {must.Have(clusters.New[T](clusters.Options{Scale: exact.Scale, Causal: exact.Causal, EightBits: exact.Bits == 8}, rand.NewPCG(1, 1))), &exact, 20},
 		}
 		if !causal {
-			forms["landmarks"] = compactForm{must.Have(performer.NewLandmarks[T](exact, n, rand.NewPCG(1, 1))), &exact, 20}
-			forms["landmarks that are given"] = compactForm{must.Have(performer.NewLandmarksAt(exact, k)), &exact, 1e3}
+			forms["landmarks"] = compactForm{must.Have(performer.NewLandmarks(performer.LandmarkOptions[T]{Landmarks: n, Scale: exact.Scale, Unnormalised: exact.Unnormalised}, rand.NewPCG(1, 1))), &exact, 20}
+			forms["landmarks that are given"] = compactForm{must.Have(performer.NewLandmarks(performer.LandmarkOptions[T]{Scale: exact.Scale, Unnormalised: exact.Unnormalised, Points: k}, nil)), &exact, 1e3}
 		}
 		for name, c := range forms {
 			b := must.Have(performer.NewBatch(heads, 1, c.form))

@@ -9,11 +9,11 @@
 //   - exact attention in memory that does not grow with the tokens: [NewExact]
 //   - linear time: [NewLandmarks], or [NewLinear] with a map of package rff
 //   - measured errors: audit.Measure compares some rows with exact attention
-//   - one token after another: [Streaming] attention has a [State]
+//   - one token after another: [Batch.NewState] of exact and linear attention
 //   - heads, batches, masks of keys: [NewBatch]; layers: package layer
 //   - tensors (B, H, L, d), biases, masks of pairs, scores: [Attend]; names of PyTorch and ONNX:
 //     docs/names.md of this module
-//   - gradients: [Differentiable]
+//   - gradients: [Batch.Backward]
 //   - estimates whose mean is exact attention: estimate.Unbiased
 //
 // # Attention
@@ -57,11 +57,11 @@
 // their covariance decays, its errors are many times smaller than the errors of as many random
 // features.
 //
-//	a, err := performer.NewLandmarks[float32](performer.ExactOptions{}, 256, src)
+//	a, err := performer.NewLandmarks(performer.LandmarkOptions[float32]{Landmarks: 256}, src)
 //	out := a.Forward(dense.Matrix[float32]{}, q, k, v)
 //
-// [NewLandmarksAt] takes given landmarks. Landmarks are for attention without a mask of the future:
-// causal attention of trained transformers by landmarks had errors of 0.7 to 1.3.
+// LandmarkOptions.Points has given landmarks. Landmarks are for attention without a mask of the
+// future: causal attention of trained transformers by landmarks had errors of 0.7 to 1.3.
 //
 // Features of landmarks are signed. If r is too small, denominators may be close to zero, and the
 // error has no bound. Outputs of positive random features are averages of values, whose error is
@@ -71,7 +71,7 @@
 //
 // Random features are most accurate at points close to zero, and landmarks where queries are among
 // keys. Queries and keys of trained transformers have means that differ from zero and from each
-// other. [rff.Centred] subtracts the means for the features of a map, and [Landmarks.Centred] for
+// other. [rff.Centred] subtracts the means for the features of a map, and [LandmarkOptions] for
 // landmarks. Both compensate exactly: the estimated attention stays the same.
 //
 //	q0, b, err := rff.SubtractMean(q)
@@ -137,9 +137,7 @@
 //	reports, err := audit.Measure(ctx, exact, q, k, v, audit.Options{}, src, a)
 //	c, err := audit.Choose(ctx, exact, q, k, v, 0.02, audit.ChooseOptions{}, src)
 //
-// Package estimate estimates attention without bias, in linear time. Both packages read the
-// properties of attention from [Described]. Package estimate takes numerators and denominators from
-// [Fractions].
+// Package estimate estimates attention without bias, in linear time.
 //
 // # Logarithms, and no ε
 //

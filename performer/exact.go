@@ -4,7 +4,6 @@ import (
 	"cmp"
 	"fmt"
 	"math"
-	"math/bits"
 	"slices"
 
 	"github.com/seed-feabd252/randfeat/dense"
@@ -12,8 +11,6 @@ import (
 	"github.com/seed-feabd252/randfeat/internal/door"
 	"github.com/seed-feabd252/randfeat/internal/file/frame"
 	"github.com/seed-feabd252/randfeat/internal/memory/layout"
-	"github.com/seed-feabd252/randfeat/internal/memory/pool"
-	"github.com/seed-feabd252/randfeat/internal/memory/scratch"
 	"github.com/seed-feabd252/randfeat/performer/internal/coded"
 	"github.com/seed-feabd252/randfeat/performer/internal/sequence"
 	"github.com/seed-feabd252/randfeat/performer/internal/store"
@@ -42,12 +39,12 @@ type ExactOptions struct {
 
 	// Window, if above zero, lets a query see the keys that are at most Window places away. The
 	// time is then O(Lq·Window·(d+dv)). Key j has place j. Query i has place i, or i + Past in a
-	// sequence with a Past. A causal query sees Window keys and its own key: the sliding window w of
-	// Mistral and others is a Window of w − 1.
+	// sequence with a Past. A causal query sees Window keys and its own key: the sliding window w
+	// of Mistral and others is a Window of w − 1.
 	//
 	// Places count from the first key that is not padding. Padding are the first keys of a sequence
-	// if they do not count, as Sequences.Valid says or the Mask and the Bias of [Attend]. Later keys
-	// that do not count keep their places.
+	// if they do not count, as Sequences.Valid says or the Mask and the Bias of [Attend]. Later
+	// keys that do not count keep their places.
 	Window int
 
 	// Sinks is the number of first keys that all queries see in spite of the Window: the attention
@@ -55,19 +52,19 @@ type ExactOptions struct {
 	// after the padding.
 	Sinks int
 
-	// Chunk, if above zero, divides places into chunks of Chunk places, and lets a query see the keys
-	// of its own chunk only, as in most layers of Llama 4. Places are those of Window. There are no
-	// Window and no Sinks then.
+	// Chunk, if above zero, divides places into chunks of Chunk places, and lets a query see the
+	// keys of its own chunk only, as in most layers of Llama 4. Places are those of Window. There
+	// are no Window and no Sinks then.
 	Chunk int
 
 	// Bits, if it is 8, lets Forward compute scores, weights and values in integers of 8 bits,
 	// after a random rotation of queries and keys. Forward is then about three times as fast on
-	// processors that multiply such integers. Variances has the errors of its outputs, which remain
-	// averages of values. Zero computes in T. The following are computed in T in any case: scores
-	// with a Softcap, a Slope, or biases and masks of pairs; Weights; gradients; causal scores of
-	// up to 256 keys next to a query; tiles of 256 keys of which a few, or their values, are more than
-	// eight times as large as the mean; and fewer than 64 queries that see all keys, because codes of
-	// the keys take longer than so few queries save.
+	// processors that multiply such integers. Outputs remain averages of values. Zero computes in
+	// T. The following are computed in T in any case: scores with a Softcap, a Slope, or biases
+	// and masks of pairs; Weights; gradients; causal scores of up to 256 keys next to a query;
+	// tiles of 256 keys of which a few, or their values, are more than eight times as large as
+	// the mean; and fewer than 64 queries that see all keys, because codes of the keys take
+	// longer than so few queries save.
 	//
 	// A [State] keeps keys and values in codes of so many bits: 4, 8 or 16. Forward computes the
 	// same with 4 as with 8, and in T with 16.
@@ -83,9 +80,9 @@ type ExactOptions struct {
 	Slope float64
 
 	// SinkWeight is added to the sum of the weights of each query: a key with the value zero that
-	// every query sees, with the same weight. gpt-oss learns the logarithm of the SinkWeight of each
-	// head; [NewBatch] takes an Exact for each head. The weights of a query then sum to less than 1.
-	// SinkWeight is finite, not negative, and zero if Unnormalised.
+	// every query sees, with the same weight. gpt-oss learns the logarithm of the SinkWeight of
+	// each head; [NewBatch] takes an Exact for each head. The weights of a query then sum to less
+	// than 1. SinkWeight is finite, not negative, and zero if Unnormalised.
 	SinkWeight float64
 }
 
@@ -109,8 +106,8 @@ type ExactOptions struct {
 //
 // # Backward
 //
-// With the weights P_ij, which are A_ij over the sum with SinkWeight, or A_ij when unnormalised, and
-// the rows g_i of dout,
+// With the weights P_ij, which are A_ij over the sum with SinkWeight, or A_ij when unnormalised,
+// and the rows g_i of dout,
 //
 //	dv_j = Σ_i P_ij g_i,  dS_ij = P_ij·(g_i·v_j − δ_i),  δ_i = g_i·out_i or 0,
 //	dq_i = Scale·Σ_j dS_ij k_j,  dk_j = Scale·Σ_i dS_ij q_i.
@@ -129,135 +126,61 @@ type ExactOptions struct {
 //
 // NewState returns an error if d or dv is below 1, if a token takes more memory than the machine
 // has.
-type Exact[T dense.Float] interface {
-	Differentiable[T]
-	Streaming[T]
-	Described // with any dimension; the queries are independent unless Causal, Window, Chunk or Slope is set
-
-	// Options returns the options of NewExact.
-	Options() ExactOptions
-
-	// Weights writes the Lq×Lk matrix of attention into dst and returns dst; a zero dst is
-	// allocated. Element (i, j) is A_ij = exp(Scale·q_iᵀk_j), with Softcap if there is one, divided
-	// by its sum over j plus SinkWeight unless unnormalised. The element is zero for j > i if causal.
-	// [Attend] computes weights of a batch.
-	//
-	// Weights takes O(Lq·Lk·d) time and bounded memory beyond dst. Scores of −Inf, +Inf and NaN
-	// have the effect that they have in Forward. Unnormalised weights beyond the range of T are
-	// +Inf. dst must not overlap q or k. Weights panics with the shapes if they do not fit.
-	Weights(dst, q, k dense.Matrix[T]) dense.Matrix[T]
-
-	// Variances returns for each query (Lq×1) the expected squared error ‖out_i − exact_i‖² of
-	// Forward of 64 or more queries that comes from the rounding of Bits, to first order. The result
-	// is zero without Bits, and for scores with a Softcap or a Slope. Rounding of queries and keys
-	// with scales σ has the variance σ²/12 a coordinate, and
-	//
-	//	E‖out_i − exact_i‖² = Scale²·σ_i²/12·‖Σ_j p_j·(v_j − out_i)(k_j − c_j)ᵀ‖_F²
-	//	  + Σ_j p_j²·(Scale²·‖q_i‖²·σ_j²/12 + r_j)·‖v_j − out_i‖² + ‖Σ_j p_j·e_j‖².
-	//
-	// Here p_j are the weights over their sum plus SinkWeight, and c_j is the mean of the tile t of 256 keys that
-	// contains key j. The scales are the largest size of the rotated query over 126.5, σ_i, and of
-	// the rotated key less c_j over 127, σ_j. A weight w, of which the largest in a tile is 255, is
-	// rounded up with the probability f = w − ⌊w⌋, so that r_j = f·(1 − f)/w². If the mean of w over
-	// a tile is at least 4, and the query sees all of the tile without a Window, Forward compensates
-	// thresholds of rounding, and r_j = 1/(12·w²). e_j is the error of the code of value j, which is
-	// known. Σ_j e_j over a tile is zero.
-	//
-	// The result is NaN if scores are not finite, and 0 for a query that sees no key. Variances
-	// ignores Unnormalised. It takes O(Lq·Lk·d·dv) time, so q should be a sample of the queries.
-	// Variances panics with the shapes if they do not fit.
-	Variances(q, k, v dense.Matrix[T]) dense.Matrix[float64]
+type Exact[T dense.Float] struct {
+	Batch[T]
+	options ExactOptions
 }
 
-// NewExact returns exact attention. The error reports a Window, Sinks or a Chunk that is negative or
-// beyond an eighth of what an int holds, a Chunk with a Window or Sinks, Bits other than 0, 4, 8
-// and 16, one of KeyBits and ValueBits without the other and without Bits, a Scale or a Slope that
-// is not finite in T, a Softcap that is negative or NaN, and a SinkWeight that is negative, not
-// finite or not zero for an Unnormalised.
+// NewExact returns exact attention. The error reports a Window, Sinks or a Chunk that is negative
+// or beyond an eighth of what an int holds, a Chunk with a Window or Sinks, Bits other than 0, 4,
+// 8 and 16, one of KeyBits and ValueBits without the other and without Bits, a Scale or a Slope
+// that is not finite in T, a Softcap that is negative or NaN, and a SinkWeight that is negative,
+// not finite or not zero for an Unnormalised.
 func NewExact[T dense.Float](o ExactOptions) (Exact[T], error) {
-	if err := check[T](o); err != nil {
-		return nil, err
-	}
-	return door.Choose[T, Exact[T]](exact32, exact64, o)
+	b, err := door.Choose[T, Batch[T]](exact32, exact64, o)
+	return Exact[T]{b, o}, err
 }
 
 //go:noinline
-func exact32(o any) (any, error) { return exact[float32]{o.(ExactOptions)}, nil }
+func exact32(o any) (any, error) { return newExact[float32](o.(ExactOptions)) }
 
 //go:noinline
-func exact64(o any) (any, error) { return exact[float64]{o.(ExactOptions)}, nil }
+func exact64(o any) (any, error) { return newExact[float64](o.(ExactOptions)) }
+
+func newExact[T dense.Float](o ExactOptions) (Batch[T], error) {
+	if err := check[T](o); err != nil {
+		return Batch[T]{}, err
+	}
+	return single[T](exact[T]{o}), nil
+}
+
+// Options returns the options of NewExact.
+func (e Exact[T]) Options() ExactOptions { return e.options }
 
 // exact is not used by pointer: heads with the same options have equal attention.
 type exact[T dense.Float] struct{ ExactOptions }
 
-var (
-	_ Exact[float32]                = exact[float32]{}
-	_ maskedDifferentiable[float32] = exact[float32]{}
-)
+var _ sequence.Attention[float32] = exact[float32]{}
 
-func (e exact[T]) Options() ExactOptions { return e.ExactOptions }
-
-func (e exact[T]) Describe() Description {
-	d := Description{Causal: e.Causal, Unnormalised: e.Unnormalised, IndependentQueries: !e.Causal && !e.placed()}
-	if e.takesBits() && d.IndependentQueries {
+func (e exact[T]) Describe() sequence.Description {
+	d := sequence.Description{
+		Causal: e.Causal, Unnormalised: e.Unnormalised, IndependentQueries: !e.Causal && !e.placed(),
+		Masks: true, Pairs: true, Sink: e.SinkWeight != 0,
+	}
+	switch {
+	case !e.takesBits():
+		d.Together = fewTogether
+	case d.IndependentQueries:
 		d.LeastQueries = coded.LeastQueries
 	}
 	return d
 }
 
-func (e exact[T]) Forward(dst, q, k, v dense.Matrix[T]) dense.Matrix[T] {
-	checkShapes(q, k, v, e.Causal)
-	dst = dense.Ensure(dst, q.Rows, v.Cols)
-	e.forwardSequence(sequence.Forward[T]{Dst: dst, Q: q, K: k, V: v, Heads: 1})
-	return dst
-}
-
-func (e exact[T]) Backward(dq, dk, dv, q, k, v, dout dense.Matrix[T]) (_, _, _ dense.Matrix[T]) {
-	checkShapes(q, k, v, e.Causal)
-	g := newGradients(dq, dk, dv, q, k, v, dout)
-	if !g.Empty() {
-		e.backward(g, e.mask(0, nil), nil)
-	}
-	return g.DQ, g.DK, g.DV
-}
-
-func (e exact[T]) Variances(q, k, v dense.Matrix[T]) dense.Matrix[float64] {
-	checkShapes(q, k, v, e.Causal)
-	squares := dense.New[float64](q.Rows, 1)
-	a := tiles.Attention[T]{Q: q, K: k, V: v, Scores: e.scores(q.Cols), Mask: e.mask(0, nil)}
-	if e.takesBits() && coded.Takes(a) {
-		coded.Variances(squares.Data, a)
-	}
-	return squares
-}
+// fewTogether is the largest number of queries of all heads over a head of keys that are computed
+// together: they read keys and values once.
+const fewTogether = 32
 
 func (e exact[T]) CanBackward() error { return nil }
-
-func (e exact[T]) Weights(dst, q, k dense.Matrix[T]) dense.Matrix[T] {
-	checkPoints(q, k, e.Causal)
-	dst = dense.Ensure(dst, q.Rows, k.Rows)
-	scores, mask := e.scores(q.Cols), e.mask(0, nil)
-	parallel.Rows(q.Rows, block, func(lo, hi int) {
-		rows := dst.RowRange(lo, hi)
-		tiles.Raw(scores, rows, q.RowRange(lo, hi), k)
-		tiles.Cap(scores, rows)
-		if e.placed() {
-			tiles.WeighSeen(scores, &mask, rows, lo)
-			return
-		}
-		for i := range rows.Rows {
-			row := rows.Row(i)
-			if e.Causal {
-				row = row[:lo+i+1]
-			}
-			tiles.Weigh(scores, row)
-		}
-	})
-	if e.Causal {
-		clearFuture(dst)
-	}
-	return dst
-}
 
 // block is the number of rows that one goroutine computes at a time.
 const block = 64
@@ -281,11 +204,11 @@ func (e exact[T]) mask(past int, valid []bool) tiles.Mask[T] {
 	return tiles.Mask[T]{Causal: e.Causal, Past: past, Valid: valid, Window: e.Window, Sinks: e.Sinks, Chunk: e.Chunk, Slope: e.Slope}
 }
 
-// maskOf returns which keys of a sequence the queries see. Places begin after the padding.
-func (e exact[T]) maskOf(s sequence.Forward[T]) tiles.Mask[T] {
-	m := e.mask(s.Past, s.Valid)
-	if m.Pairs = s.Pairs; e.placed() {
-		m.SkipPadding(s.K.Rows)
+// maskOf returns which keys of a call the queries see. Places begin after the padding.
+func (e exact[T]) maskOf(c sequence.Call[T]) tiles.Mask[T] {
+	m := e.mask(c.Past, c.Valid)
+	if m.Pairs = c.Pairs; e.placed() {
+		m.SkipPadding(c.K.Rows)
 	}
 	return m
 }
@@ -333,102 +256,96 @@ func (o ExactOptions) takesBits() bool { return o.Bits != 0 && o.Bits <= 8 }
 // placed reports whether weights depend on the places of queries and keys, beyond Causal.
 func (o ExactOptions) placed() bool { return o.Window != 0 || o.Chunk != 0 || o.Slope != 0 }
 
-// refuse returns an error if o has options that only exact attention has.
-func (o ExactOptions) refuse() error {
-	if o.Chunk != 0 {
-		return fmt.Errorf("performer: exact.Chunk = %d, want 0: only exact attention knows places", o.Chunk)
-	}
-	if o.placed() {
-		return fmt.Errorf("performer: exact has Window = %d and Slope = %v, want none: only exact attention knows places", o.Window, o.Slope)
-	}
-	if o.SinkWeight != 0 {
-		return fmt.Errorf("performer: exact.SinkWeight = %v, want 0: only exact attention has sinks", o.SinkWeight)
-	}
-	if keys, values := o.stateBits(); keys != 0 || values != 0 {
-		return fmt.Errorf("performer: exact.Bits = %d, want 0: it rounds exact attention", max(keys, values))
-	}
-	return nil
-}
-
-// backward writes the gradients g of one head. It writes the gradient with respect to log SinkWeight
-// to logSink unless logSink is nil.
+// backward writes the gradients g of one head. It writes the gradient with respect to log
+// SinkWeight to logSink unless logSink is nil.
 func (e exact[T]) backward(g sums.Gradients[T], mask tiles.Mask[T], logSink *float64) {
 	tiles.Backward(tiles.Gradients[T]{
 		DQ: g.DQ, DK: g.DK, DV: g.DV, Q: g.Q, K: g.K, V: g.V, DOut: g.DOut, Scores: e.scores(g.Q.Cols), Mask: mask, LogSink: logSink,
 	})
 }
 
-func (e exact[T]) sharesKeys() bool { return false }
-
-func (e exact[T]) forwardSequence(s sequence.Forward[T]) {
+func (e exact[T]) Forward(c sequence.Call[T]) {
+	if c.Stage != sequence.NoScores {
+		e.writeScores(c)
+	}
 	var copies *layout.Tokens[T]
 	switch {
-	case s.Pairs.Given():
+	case c.Pairs.Given():
 	case e.Causal:
-		s = s.TrimCausal()
+		c = c.TrimCausal()
 	case e.placed():
-		s = s.KeyRange(s.Span())
+		c = c.Keys(c.Span())
 	default:
-		s.K, s.V, copies = layout.ValidOnly(s.K, s.V, s.Valid)
-		s.Valid, s.Past = nil, 0
+		c, copies = c.ValidKeys()
 	}
-	mask := e.maskOf(s)
-	a := tiles.Attention[T]{Dst: s.Dst, Q: s.Q, K: s.K, V: s.V, Scores: e.scores(s.K.Cols), Mask: mask}
+	x := c.ByPlace()
+	a := tiles.Attention[T]{Dst: x.Out, Q: x.Q, K: c.K, V: c.V, Scores: e.scores(c.K.Cols), Mask: e.maskOf(c)}
 	switch {
-	case s.Heads > 1:
-		m := pool.Get[prefixScratch[T]](&prefixScratches)
-		a.Q, a.Dst = interleaved(&m.q, s.Q, s.Heads), interleaved(&m.out, s.Dst, s.Heads)
-		m.each = scratch.Resize(m.each, a.Q.Rows)
-		for i := range m.each {
-			m.each[i] = s.Past + i/s.Heads
-		}
-		a.Mask.Places = m.each
+	case c.Q.Heads > 1:
+		a.Mask.Places = x.Places()
 		tiles.Attend(a)
-		separate(s.Dst, a.Dst, s.Heads)
-		pool.Put(&prefixScratches, m)
 	case e.takesBits() && (e.Causal || e.placed() || a.Q.Rows >= coded.LeastQueries) && coded.Takes(a):
 		coded.Attend(a)
 	default:
 		tiles.Attend(a)
 	}
+	x.Release()
 	copies.Release()
 }
 
-func (e exact[T]) backwardSequence(s sequence.Backward[T]) {
-	if s.Pairs.Given() || e.placed() {
-		e.backwardMasked(s)
+// writeScores writes the scores or weights that a call names.
+func (e exact[T]) writeScores(c sequence.Call[T]) {
+	mask, scores, q := e.maskOf(c), e.scores(c.K.Cols), c.Query(0)
+	parallel.Rows(c.Scores.Rows, block, func(lo, hi int) {
+		rows := c.Scores.RowRange(lo, hi)
+		tiles.Raw(scores, rows, q.RowRange(lo, hi), c.K)
+		if c.Stage >= sequence.AfterSoftcap {
+			tiles.Cap(scores, rows)
+		}
+		switch {
+		case c.Stage == sequence.AfterSoftmax:
+			tiles.WeighSeen(scores, &mask, rows, lo)
+		case c.Stage == sequence.AfterBias:
+			mask.AddTo(rows, lo)
+		}
+	})
+}
+
+func (e exact[T]) Backward(c sequence.Call[T]) {
+	if c.Pairs.Given() || e.placed() {
+		e.backwardMasked(c)
 		return
 	}
-	x, past := sequence.Select(s, e.Causal), 0
+	x, past := sequence.Select(c, e.Causal), 0
 	if e.Causal {
 		past = x.Shift()
 	}
-	if x.Gather(s) {
-		e.backward(x.Gradients, e.mask(past, x.ValidKeys), s.LogSink)
+	if x.Gather(c) {
+		e.backward(x.Gradients, e.mask(past, x.ValidKeys), c.LogSink)
 	}
-	x.Scatter(s)
+	x.Scatter(c)
 }
 
 // backwardMasked writes the gradients of one head with Pairs, or with weights that depend on
 // places. A query whose output has the gradient zero sees no key. Without Pairs such queries at
 // both ends, and keys at both ends that do not count, are left out: bits do not depend on their
 // number.
-func (e exact[T]) backwardMasked(s sequence.Backward[T]) {
-	from, to, first, end := 0, s.Q.Rows, 0, s.K.Rows
-	seen := s.Forward
-	if !s.Pairs.Given() {
-		first, end = s.Span()
-		for to > 0 && layout.IsZero(s.DOut.Row(to-1)) {
+func (e exact[T]) backwardMasked(c sequence.Call[T]) {
+	from, to, first, end := 0, c.Q.Rows, 0, c.K.Rows
+	seen := c
+	if !c.Pairs.Given() {
+		first, end = c.Span()
+		for to > 0 && layout.IsZero(c.DOut.Row(0, 0, to-1)) {
 			to--
 		}
-		for from < to && layout.IsZero(s.DOut.Row(from)) {
+		for from < to && layout.IsZero(c.DOut.Row(0, 0, from)) {
 			from++
 		}
-		seen = s.KeyRange(first, end)
+		seen = c.Keys(first, end)
 		seen.Past += from
 	}
 	x := sequence.SelectRange[T](from, to, first, end)
-	if x.Gather(s) {
+	if x.Gather(c) {
 		mask := e.maskOf(seen)
 		for i := range x.DOut.Rows {
 			if layout.IsZero(x.DOut.Row(i)) {
@@ -438,20 +355,21 @@ func (e exact[T]) backwardMasked(s sequence.Backward[T]) {
 				mask.Pairs.Silent[i] = true
 			}
 		}
-		e.backward(x.Gradients, mask, s.LogSink)
+		e.backward(x.Gradients, mask, c.LogSink)
 	}
-	x.Scatter(s)
+	x.Scatter(c)
 }
 
-func (e exact[T]) NewState(d, dv int) (*State[T], error) {
-	return newState[T](1, 1, d, dv, []Attention[T]{e})
+// Alike ignores the SinkWeight, which changes no memory.
+func (e exact[T]) Alike(other sequence.Attention[T]) bool {
+	o, ok := other.(exact[T])
+	o.SinkWeight = e.SinkWeight
+	return ok && o == e
 }
 
-// newStore returns the tokens of heads with attentions that differ from e at most in SinkWeight, or
-// of all heads if there is one attention.
-func (e exact[T]) newStore(attentions []Attention[T], heads, keyHeads, d, dv int) (*store.Store[T], error) {
-	scores := slices.Repeat([]tiles.Scores{e.scores(d)}, heads)
-	for h, a := range attentions {
+func (e exact[T]) NewStore(run sequence.Run[T]) (*store.Store[T], error) {
+	scores := slices.Repeat([]tiles.Scores{e.scores(run.D)}, run.Count)
+	for h, a := range run.Heads {
 		scores[h].Sink = a.(exact[T]).SinkWeight
 	}
 	places := store.Places{Window: e.Window, Chunk: e.Chunk, Slope: e.Slope}
@@ -459,32 +377,7 @@ func (e exact[T]) newStore(attentions []Attention[T], heads, keyHeads, d, dv int
 		places.Sinks = e.Sinks
 	}
 	if keys, values := e.stateBits(); keys != 0 {
-		return store.NewCodes[T](keys, values, scores, places, heads, keyHeads, d, dv)
+		return store.NewCodes[T](keys, values, scores, places, run.Count, run.KeyHeads, run.D, run.DV)
 	}
-	return store.NewElements[T](scores, places, heads, keyHeads, d, dv)
+	return store.NewElements[T](scores, places, run.Count, run.KeyHeads, run.D, run.DV)
 }
-
-// ALiBiSlopes returns the slopes of [Press et al. 2022] for H = heads: 2^(−8h/H) for h = 1 … H if H
-// is a power of two. For other H the slopes of the next lower power of two come first, then every
-// other slope of the next higher power of two. ALiBiSlopes panics if heads is negative or above
-// 2²⁰.
-func ALiBiSlopes(heads int) []float64 {
-	if heads < 0 || heads > maxSlopes {
-		panic(fmt.Sprintf("performer: heads = %d, want 0 to %d", heads, maxSlopes))
-	}
-	if heads == 0 {
-		return nil
-	}
-	power := 1 << (bits.Len(uint(heads)) - 1)
-	slopes := make([]float64, heads)
-	for h := range slopes {
-		if h < power {
-			slopes[h] = math.Exp2(-8 * float64(h+1) / float64(power))
-		} else {
-			slopes[h] = math.Exp2(-4 * float64(2*(h-power)+1) / float64(power))
-		}
-	}
-	return slopes
-}
-
-const maxSlopes = 1 << 20

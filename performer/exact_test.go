@@ -80,7 +80,7 @@ func testExact[T dense.Float](t *testing.T) {
 				continue
 			}
 			want, tol = naiveExact(q, k, identity[T](n), o)
-			densetest.RequireClose(t, want, tol, e.Weights(dense.Matrix[T]{}, q, k), "weights %+v L=%d", o, n)
+			densetest.RequireClose(t, want, tol, weightsOf(e, q, k), "weights %+v L=%d", o, n)
 		}
 	}
 	q, k, v := stridedNormal[T](rng, 70, 6), stridedNormal[T](rng, 200, 6), stridedNormal[T](rng, 200, 3)
@@ -146,7 +146,7 @@ func testInfiniteScores[T dense.Float](t *testing.T) {
 		got = must.Have(performer.NewExact[T](performer.ExactOptions{Unnormalised: true})).Forward(dense.Matrix[T]{}, one, k, v)
 		assert.True(t, densetest.Identical(dense.Of(1, 1, []T{c.unscaled}), got), "keys %v: %v, want %v", c.keys, got.Data, c.unscaled)
 
-		weights := must.Have(performer.NewExact[T](performer.ExactOptions{})).Weights(dense.Matrix[T]{}, one, k)
+		weights := weightsOf(must.Have(performer.NewExact[T](performer.ExactOptions{})), one, k)
 		assert.Equal(t, c.normal != c.normal, hasNaN(weights.Row(0)), "weights of keys %v: %v", c.keys, weights.Data)
 	}
 

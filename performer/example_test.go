@@ -92,15 +92,18 @@ func ExampleExact() {
 	// [0.2500 0.7500]
 }
 
-func ExampleExact_Weights() {
-	q := dense.Of(2, 1, []float64{1, 1})
-	k := dense.Of(2, 1, []float64{0, math.Log(3)})
+func ExampleAttend_weights() {
+	q := dense.TensorOf(1, 1, 2, 1, []float64{1, 1})
+	k := dense.TensorOf(1, 1, 2, 1, []float64{0, math.Log(3)})
 	softmax, err := performer.NewExact[float64](performer.ExactOptions{Causal: true})
 	if err != nil {
 		log.Fatal(err)
 	}
-	w := softmax.Weights(dense.Matrix[float64]{}, q, k)
-	fmt.Printf("%.4f\n", w.Data)
+	r, err := performer.Attend(softmax, performer.AttendArgs[float64]{Q: q, K: k, V: k, Scores: performer.ScoresAfterSoftmax})
+	if err != nil {
+		log.Fatal(err)
+	}
+	fmt.Printf("%.4f\n", r.Scores.Data)
 	// Output:
 	// [1.0000 0.0000 0.2500 0.7500]
 }

@@ -2,6 +2,7 @@ package performer
 
 import (
 	"github.com/seed-feabd252/randfeat/dense"
+	"github.com/seed-feabd252/randfeat/performer/internal/linear"
 	"github.com/seed-feabd252/randfeat/performer/internal/sums"
 	"github.com/seed-feabd252/randfeat/rff"
 )
@@ -22,39 +23,48 @@ type Inside[T dense.Float] struct {
 }
 
 func InsideOf[T dense.Float](a Linear[T]) Inside[T] {
-	l := a.(*linear[T])
-	return Inside[T]{l.query, l.key, l.opts, l.d, l.m, l.engine}
+	l := linearOf(a)
+	return Inside[T]{l.Query, l.Key, LinearOptions(l.Options), l.Engine.D, l.Engine.M, l.Engine}
+}
+
+func linearOf[T dense.Float](a Linear[T]) *linear.Attention[T] {
+	return a.of.(*batch[T]).units[0].of.(*linear.Attention[T])
 }
 
 func NewLinearOf[T dense.Float](query, key rff.Map[T], o LinearOptions) (Linear[T], error) {
-	a, err := newLinearOf(query, key, o)
+	a, err := linear.New(query, key, linear.Options(o))
 	if err != nil {
-		return nil, err
+		return Linear[T]{}, err
 	}
-	return a, nil
+	return Linear[T]{single[T](a)}, nil
+}
+
+// Fractions returns numerators and denominators.
+func (a Linear[T]) Fractions(dst linear.Fractions[T], q, k, v dense.Matrix[T]) linear.Fractions[T] {
+	return linearOf(a).Fractions(dst, q, k, v)
 }
 
 func NewGradients[T dense.Float](q, k, v, dout dense.Matrix[T]) sums.Gradients[T] {
-	return newGradients(dense.Matrix[T]{}, dense.Matrix[T]{}, dense.Matrix[T]{}, q, k, v, dout)
+	return sums.Gradients[T]{
+		DQ: dense.New[T](q.Rows, q.Cols), DK: dense.New[T](k.Rows, k.Cols), DV: dense.New[T](v.Rows, v.Cols),
+		Q: q, K: k, V: v, DOut: dout,
+	}
 }
 
 // Units returns the number of units of a Batch, the number of these in memory, and the head after
 // the last unit.
 func Units[T dense.Float](a Batch[T]) (count, kept, end int) {
-	b := a.(*batch[T])
+	b := a.of.(*batch[T])
 	return b.count, len(b.units), b.unit(b.count - 1).to
 }
 
 // ChoiceFor returns the rows of k that are landmarks, and the scale of the products of points.
 func ChoiceFor[T dense.Float](a Landmarks[T], k dense.Matrix[T]) (rows []int, scale float64) {
-	l := a.(*landmarks[T])
+	l := a.of.(*batch[T]).units[0].of.(*landmarks[T])
 	_, c := l.engineFor(k)
 	defer l.release(c)
 	return c.choice.Chosen(), c.choice.Scale
 }
-
-// Columns returns the matrix of which the fields of f are columns.
-func (f Fractions[T]) Columns() dense.Matrix[T] { return f.columns }
 
 // Size returns the number of bytes of a marshalled state of so many tokens.
 func (s *State[T]) Size(tokens int) int { return s.size(tokens) }

@@ -64,11 +64,49 @@ func TestNilForms(t *testing.T) {
 		_, err = audit.Measure(t.Context(), form, x, x, x, audit.Options{}, src, performer.Attention[float64](exact))
 		assert.EqualError(t, err, "audit: exact is nil", "%T", form)
 		_, err = performer.Attend(form, performer.AttendArgs[float64]{})
-		assert.EqualError(t, err, "performer: attention is nil", "%T", form)
+		assert.EqualError(t, err, "performer: attention 0 is nil", "%T", form)
 	}
 	var none performer.Exact[float64]
 	_, err := audit.Choose(t.Context(), none, x, x, x, 0.1, audit.ChooseOptions{}, src)
 	assert.EqualError(t, err, "audit: exact is nil")
+}
+
+// louder embeds exact attention, and has a Forward of its own.
+type louder struct{ performer.Exact[float64] }
+
+func (a louder) Forward(dst, q, k, v dense.Matrix[float64]) dense.Matrix[float64] {
+	dst = a.Exact.Forward(dst, q, k, v)
+	for i := range dst.Rows {
+		for j := range dst.Row(i) {
+			dst.Row(i)[j] *= 2
+		}
+	}
+	return dst
+}
+
+// TestEmbeddedAttention: NewBatch and Attend call Forward of a type that embeds attention.
+func TestEmbeddedAttention(t *testing.T) {
+	x := dense.Of(3, 2, []float64{1, 2, 3, 4, 5, 6})
+	a := louder{must.Have(performer.NewExact[float64](performer.ExactOptions{}))}
+	want := a.Forward(dense.Matrix[float64]{}, x, x, x)
+	b := must.Have(performer.NewBatch[float64](1, 1, a))
+	assert.Equal(t, want, b.Forward(dense.Matrix[float64]{}, x, x, x))
+	assert.EqualError(t, b.CanBackward(), "performer: performer_test.louder has no derivatives")
+	s := dense.SplitHeads(x, 1, 1)
+	assert.Equal(t, want.Data, must.Have(performer.Attend(a, performer.AttendArgs[float64]{Q: s, K: s, V: s})).Out.Data)
+}
+
+// TestZeroAttention: attention that no constructor has made is refused.
+func TestZeroAttention(t *testing.T) {
+	const zero = "performer: the attention is zero, want one of a constructor"
+	var b performer.Batch[float64]
+	x := dense.New[float64](1, 1)
+	assert.PanicsWithValue(t, zero, func() { b.Forward(x, x, x, x) })
+	assert.Zero(t, b.Describe())
+	for _, a := range []performer.Attention[float64]{b, performer.Exact[float64]{}, performer.Linear[float64]{}} {
+		_, err := performer.NewBatch(2, 1, a)
+		assert.EqualError(t, err, "performer: attention 0 is nil")
+	}
 }
 
 // TestAttendWithoutElements: strides of tensors without elements say nothing.

@@ -13,16 +13,17 @@ import (
 	"github.com/seed-feabd252/randfeat/internal/testing/must"
 	"github.com/seed-feabd252/randfeat/orf"
 	"github.com/seed-feabd252/randfeat/performer"
+	"github.com/seed-feabd252/randfeat/performer/internal/linear"
 	"github.com/seed-feabd252/randfeat/performer/internal/maptest"
 	"github.com/seed-feabd252/randfeat/rff"
 )
 
 // quotients returns numerators over denominators of the sums of both fractions.
-func quotients[T dense.Float](a, b performer.Fractions[T]) dense.Matrix[float64] {
+func quotients[T dense.Float](a, b linear.Fractions[T]) dense.Matrix[float64] {
 	out := dense.New[float64](a.Numerators.Rows, a.Numerators.Cols)
 	for i := range out.Rows {
 		top := math.Max(float64(a.Exponents.At(i, 0)), float64(b.Exponents.At(i, 0)))
-		scale := func(f performer.Fractions[T]) float64 {
+		scale := func(f linear.Fractions[T]) float64 {
 			return math.Ldexp(float64(f.Factors.At(i, 0)), int(max(float64(f.Exponents.At(i, 0))-top, -5000)))
 		}
 		fa, fb := scale(a), scale(b)
@@ -52,8 +53,8 @@ func testFractions[T dense.Float](t *testing.T) {
 			whole := attention[T](positive(w), performer.LinearOptions{Causal: causal})
 			want, tol := newPairs(whole, q, k).attend(dense.Copy(dense.Matrix[float64]{}, v))
 			one := positive(w.RowRange(0, m))
-			first := attention[T](one, performer.LinearOptions{Causal: causal}).Fractions(performer.Fractions[T]{}, q, k, v)
-			second := attention[T](positive(w.RowRange(m, 2*m)), performer.LinearOptions{Causal: causal}).Fractions(performer.Fractions[T]{}, q, k, v)
+			first := attention[T](one, performer.LinearOptions{Causal: causal}).Fractions(linear.Fractions[T]{}, q, k, v)
+			second := attention[T](positive(w.RowRange(m, 2*m)), performer.LinearOptions{Causal: causal}).Fractions(linear.Fractions[T]{}, q, k, v)
 			for _, got := range []dense.Matrix[float64]{quotients(first, second), quotients(second, first)} {
 				densetest.RequireClose(t, want, tol, dense.Copy(dense.Matrix[T]{}, got), "norm %v, causal %v", norm, causal)
 			}
@@ -78,8 +79,8 @@ func testFractionsFar[T dense.Float](t *testing.T) {
 		q, k, v := densetest.Sphere[T](rng, n, d, norm), densetest.Sphere[T](rng, n, d, norm), densetest.Normal[T](rng, n, 3, 0, 1)
 		for _, causal := range []bool{false, true} {
 			opts := performer.LinearOptions{Causal: causal}
-			one := attention[T](positive(w.RowRange(0, m)), opts).Fractions(performer.Fractions[T]{}, q, k, v)
-			got := quotients(one, attention[T](positive(w.RowRange(m, 2*m)), opts).Fractions(performer.Fractions[T]{}, q, k, v))
+			one := attention[T](positive(w.RowRange(0, m)), opts).Fractions(linear.Fractions[T]{}, q, k, v)
+			got := quotients(one, attention[T](positive(w.RowRange(m, 2*m)), opts).Fractions(linear.Fractions[T]{}, q, k, v))
 			requireAverages(t, got, dense.Copy(dense.Matrix[float64]{}, v), "norm %v, causal %v", norm, causal)
 			if densetest.Roundoff[T]() < 0x1p-50 && norm < 1e6 {
 				want, tol := truthOf(attention[T](positive(w), performer.LinearOptions{Causal: causal}), q, k).attend(dense.Copy(dense.Matrix[float64]{}, v))
@@ -101,15 +102,19 @@ func TestFractionsOfNothing(t *testing.T) {
 		if !causal {
 			rows = x
 		}
-		empty := a.Fractions(performer.Fractions[float32]{}, rows, x.RowRange(0, 0), x.RowRange(0, 0))
+		empty := a.Fractions(linear.Fractions[float32]{}, rows, x.RowRange(0, 0), x.RowRange(0, 0))
 		for i := range rows.Rows {
 			assert.Equal(t, []float32{0, 0, 0, 0, 1, 0}, slices.Concat(empty.Numerators.Row(i), empty.Denominators.Row(i), empty.Factors.Row(i), empty.Exponents.Row(i)))
 		}
-		none, all := a.Fractions(performer.Fractions[float32]{}, x, x, x.ColRange(0, 0)), a.Fractions(performer.Fractions[float32]{}, x, x, x)
+		none, all := a.Fractions(linear.Fractions[float32]{}, x, x, x.ColRange(0, 0)), a.Fractions(linear.Fractions[float32]{}, x, x, x)
 		for i := range x.Rows {
-			assert.Equal(t, all.Columns().Row(i)[3:], none.Columns().Row(i))
+			for _, column := range []func(f linear.Fractions[float32]) dense.Matrix[float32]{
+				func(f linear.Fractions[float32]) dense.Matrix[float32] { return f.Denominators },
+				func(f linear.Fractions[float32]) dense.Matrix[float32] { return f.Factors },
+				func(f linear.Fractions[float32]) dense.Matrix[float32] { return f.Exponents },
+			} {
+				assert.Equal(t, column(all).Row(i), column(none).Row(i))
+			}
 		}
 	}
-	unnormalised := attention[float32](maptest.Positive[float32](8, 3), performer.LinearOptions{Unnormalised: true})
-	assert.PanicsWithValue(t, "performer: the Linear is unnormalised, want outputs that are quotients", func() { unnormalised.Fractions(performer.Fractions[float32]{}, x, x, x) })
 }

@@ -40,8 +40,8 @@ func causalAttention[T dense.Float](d int) (all []namedAttention[T]) {
 	}
 	for _, bits := range []int{0, 8} {
 		o := performer.ExactOptions{Causal: true, Bits: bits}
-		add(fmt.Sprintf("clusters, %d bits", bits), must.Have(clusters.New[T](o, clusters.Options{}, rand.NewPCG(1, 2))))
-		add(fmt.Sprintf("clusters of all keys, %d bits", bits), must.Have(clusters.New[T](o, clusters.Options{Threshold: 1e-9}, rand.NewPCG(1, 2))))
+		add(fmt.Sprintf("clusters, %d bits", bits), must.Have(clusters.New[T](clusters.Options{Scale: o.Scale, Causal: o.Causal, EightBits: o.Bits == 8}, rand.NewPCG(1, 2))))
+		add(fmt.Sprintf("clusters of all keys, %d bits", bits), must.Have(clusters.New[T](clusters.Options{Scale: o.Scale, Causal: o.Causal, EightBits: o.Bits == 8, Threshold: 1e-9}, rand.NewPCG(1, 2))))
 	}
 	w := maptest.Frequencies[T](16, d)
 	for _, o := range []performer.LinearOptions{{Causal: true}, {Causal: true, Unnormalised: true}} {

@@ -11,8 +11,44 @@ import (
 	"github.com/seed-feabd252/randfeat/internal/memory/limit"
 	"github.com/seed-feabd252/randfeat/internal/memory/pool"
 	"github.com/seed-feabd252/randfeat/performer/internal/nystroem"
+	"github.com/seed-feabd252/randfeat/performer/internal/sequence"
+	"github.com/seed-feabd252/randfeat/performer/internal/store"
 	"github.com/seed-feabd252/randfeat/performer/internal/sums"
 )
+
+// LandmarkOptions selects what attention by landmarks computes.
+type LandmarkOptions[T dense.Float] struct {
+	// Landmarks is the number r of landmarks that are chosen among the keys of each call. It is 0
+	// if there are Points.
+	Landmarks int
+
+	// Points, unless it is zero, are given landmarks z_i (r×d), which are copied. Landmarks that
+	// others span to rounding, such as duplicates, count as one. Function landmarks.Pivoted with
+	// kernels.Gaussian{LengthScale: 1/√s} chooses landmarks.
+	Points dense.Matrix[T]
+
+	// Scale s multiplies the products q_iᵀk_j. Zero means 1/√d. Scale is finite and not negative.
+	Scale float64
+
+	// Unnormalised leaves out the division by the sum of the weights.
+	Unnormalised bool
+
+	// QueryMean b and KeyMean c, of length d, are subtracted from queries and keys. A nil mean
+	// stands for 0. The weights compensate exactly: with κ(x, y) = exp(s·xᵀy) and landmarks z_i
+	// among the keys less c,
+	//
+	//	Â_ij = κ(q_i−b, Z)·κ(Z, Z)⁻¹·κ(Z, k_j−c)·exp(s·q_iᵀc + s·bᵀk_j − s·bᵀc).
+	//
+	// Â estimates the same attention. b and c should be the means of queries and keys, which
+	// [rff.SubtractMean] computes. Errors are many times smaller if these means are far apart, as
+	// in trained transformers: landmarks lie among the keys, and a query far from the keys has a
+	// large residual ρ. Only b − c matters, except for rounding. The cost is O((Lq+Lk)·d).
+	//
+	// b and c are constants, for gradients too. Means of the queries of each call would make an
+	// output depend on other queries, on padding, and on how queries are divided into calls.
+	// Points stay the same points, near keys.
+	QueryMean, KeyMean []T
+}
 
 // Landmarks is softmax attention by landmarks. It replaces the weights A_ij = exp(s·q_iᵀk_j) of
 // [Exact], with landmarks z_1 … z_r, by
@@ -31,7 +67,7 @@ import (
 // would leave short keys without landmarks; this kernel lies between the two. With more than 16·r
 // keys, the choice is among 16·r (at least 1024) of them, drawn with probabilities proportional to
 // exp(s·‖k‖²/2). The number of landmarks is smaller than r if fewer span all keys to rounding.
-// [NewLandmarksAt] takes given landmarks.
+// LandmarkOptions.Points has given landmarks.
 //
 // Goroutines may share a Landmarks. The same seed and keys give the same landmarks.
 //
@@ -57,7 +93,8 @@ import (
 // dominated by error. A normalised row has the positive weights φ(q_i)ᵀ·D⁻¹·φ(k_j), D = diag(G·1),
 // instead if its denominator is below a quarter of the sum of |terms| and ρ_i is above a tenth of
 // κ(q_i, q_i). Such a row is an average of values, but a coarse one, in which long keys count too
-// much. Unnormalised rows are Â·V. The time for ρ_i is O(r·(r+d)) for each query whose terms cancel.
+// much. Unnormalised rows are Â·V. The time for ρ_i is O(r·(r+d)) for each query whose terms
+// cancel.
 //
 // A NaN or Inf in k reaches every row that sees it, one in v reaches its column of these rows, and
 // one in q reaches its row. Keys that are not finite are never landmarks.
@@ -76,38 +113,42 @@ import (
 // cost is about three times the cost of Forward, and the memory beyond the gradients does not
 // depend on the lengths. With at most r keys the gradients are the gradients of [Exact].
 // CanBackward returns nil.
-type Landmarks[T dense.Float] interface {
-	Differentiable[T]
-	Described // with the options of exact, and the dimension of given landmarks or of means
+type Landmarks[T dense.Float] struct{ Batch[T] }
 
-	// Chosen returns the rows of k, in ascending order, that are landmarks of a call with the keys
-	// k: at most r rows, and fewer if these span the others to rounding. Chosen returns all rows if
-	// there are no more than r, and nil if the landmarks are given. Chosen panics if k has another
-	// dimension than l.
-	Chosen(k dense.Matrix[T]) []int
+// NewLandmarks returns attention by landmarks. src seeds the choice of landmarks, and is not used
+// if there are Points.
+//
+// The error reports a number of Landmarks below 1 or too large for memory, or one beside Points,
+// Points that are too large for memory, not finite or with s·‖z − c‖²/2 beyond the range of T, a
+// Scale that is negative or not finite, means of other lengths than each other or the Points or
+// with elements that are not finite, and a nil src without Points.
+func NewLandmarks[T dense.Float](o LandmarkOptions[T], src rand.Source) (Landmarks[T], error) {
+	b, err := door.Choose[T, Batch[T]](landmarks32, landmarks64, landmarkArgs{o, src})
+	return Landmarks[T]{b}, err
+}
 
-	// Centred returns landmarks for queries less b and keys less c. The weights compensate exactly:
-	// with κ(x, y) = exp(s·xᵀy) and landmarks z_i among the keys less c,
-	//
-	//	Â_ij = κ(q_i−b, Z)·κ(Z, Z)⁻¹·κ(Z, k_j−c)·exp(s·q_iᵀc + s·bᵀk_j − s·bᵀc).
-	//
-	// Â estimates the same attention. b and c should be the means of queries and keys, which
-	// [rff.SubtractMean] computes. Errors are many times smaller if these means are far apart, as
-	// in trained transformers: landmarks lie among the keys, and a query far from the keys has a
-	// large residual ρ. Only b − c matters, except for rounding. A nil b or c stands for 0.
-	//
-	// b and c are constants, for gradients too. Means of the queries of each call would make an
-	// output depend on other queries, on padding, and on how queries are divided into calls. Given
-	// landmarks stay the same points, near keys. If l has means already, b and c replace them.
-	//
-	// The cost is the cost of l and O((Lq+Lk)·d). The error reports lengths of b and c that differ
-	// from each other or from the dimension of given landmarks, an element that is not finite, and
-	// a given landmark z with s·‖z − c‖²/2 beyond the range of T.
-	Centred(b, c []T) (Landmarks[T], error)
+// landmarkArgs has LandmarkOptions and a source.
+type landmarkArgs struct {
+	o   any
+	src rand.Source
+}
+
+//go:noinline
+func landmarks32(args any) (any, error) { return openLandmarks[float32](args.(landmarkArgs)) }
+
+//go:noinline
+func landmarks64(args any) (any, error) { return openLandmarks[float64](args.(landmarkArgs)) }
+
+func openLandmarks[T dense.Float](args landmarkArgs) (Batch[T], error) {
+	l, err := newLandmarks(args.o.(LandmarkOptions[T]), args.src)
+	if err != nil {
+		return Batch[T]{}, err
+	}
+	return single[T](l), nil
 }
 
 type landmarks[T dense.Float] struct {
-	exact  exact[T]
+	exact  exact[T] // with the options of landmarks
 	n      int
 	seed   [2]uint64
 	z      dense.Matrix[T]     // given landmarks
@@ -125,118 +166,101 @@ type landmarkCall[T dense.Float] struct {
 	engine *sums.Engine[T]
 }
 
-// NewLandmarks returns attention that approximates exact with r landmarks chosen among the keys of
-// each call. src seeds the choice.
-//
-// The error reports an exact that is causal, because all queries share the landmarks, an exact.Scale that is negative or not finite, an exact.Softcap, an r below 1
-// or too large for memory, and a nil src.
-func NewLandmarks[T dense.Float](exact ExactOptions, r int, src rand.Source) (Landmarks[T], error) {
-	if r < 1 {
-		return nil, fmt.Errorf("performer: r = %d, want at least 1", r)
-	}
-	if src == nil {
-		return nil, errors.New("performer: src is nil")
-	}
-	return openLandmarks(landmarkPoints[T]{options: exact, r: r, src: src})
-}
-
-// NewLandmarksAt returns attention that approximates exact with the landmarks z (r×d), which are
-// copied. Landmarks that others span to rounding, such as duplicates, count as one.
-//
-// landmarks.Pivoted with kernels.Gaussian{LengthScale: 1/√s} chooses landmarks.
-//
-// The error reports an exact that is causal, an exact.Scale that is negative or not finite, an
-// exact.Softcap, a z without rows or columns, too large for memory or not finite, and a landmark
-// with s·‖z‖²/2 beyond the range of T.
-func NewLandmarksAt[T dense.Float](exact ExactOptions, z dense.Matrix[T]) (Landmarks[T], error) {
+func newLandmarks[T dense.Float](o LandmarkOptions[T], src rand.Source) (*landmarks[T], error) {
+	z := o.Points
 	z.Check()
-	if z.Rows < 1 || z.Cols < 1 {
-		return nil, fmt.Errorf("performer: z is %d×%d, want at least 1×1", z.Rows, z.Cols)
+	given := z.Rows != 0 || z.Cols != 0
+	switch {
+	case given && o.Landmarks != 0:
+		return nil, fmt.Errorf("performer: Landmarks = %d with Points of %d×%d, want one of them", o.Landmarks, z.Rows, z.Cols)
+	case given && (z.Rows < 1 || z.Cols < 1):
+		return nil, fmt.Errorf("performer: Points is %d×%d, want at least 1×1", z.Rows, z.Cols)
+	case !given && o.Landmarks < 1:
+		return nil, fmt.Errorf("performer: Landmarks = %d, want at least 1", o.Landmarks)
+	case !given && src == nil:
+		return nil, errors.New("performer: src is nil")
+	case !(o.Scale >= 0) || math.IsInf(o.Scale, 1):
+		return nil, fmt.Errorf("performer: Scale = %v, want a finite number of at least 0", o.Scale)
 	}
-	return openLandmarks(landmarkPoints[T]{options: exact, r: z.Rows, z: z})
-}
-
-// landmarkPoints holds given landmarks z, or r and src for chosen landmarks.
-type landmarkPoints[T dense.Float] struct {
-	options ExactOptions
-	r       int
-	src     rand.Source
-	z       dense.Matrix[T]
-}
-
-func openLandmarks[T dense.Float](p landmarkPoints[T]) (Landmarks[T], error) {
-	return door.Choose[T, Landmarks[T]](landmarks32, landmarks64, p)
-}
-
-//go:noinline
-func landmarks32(p any) (any, error) { return newLandmarks(p.(landmarkPoints[float32])) }
-
-//go:noinline
-func landmarks64(p any) (any, error) { return newLandmarks(p.(landmarkPoints[float64])) }
-
-func newLandmarks[T dense.Float](p landmarkPoints[T]) (*landmarks[T], error) {
-	o := p.options
-	if err := o.checkLandmarks(); err != nil {
+	l := &landmarks[T]{exact: exact[T]{ExactOptions{Scale: o.Scale, Unnormalised: o.Unnormalised}}, n: o.Landmarks}
+	if err := check[T](l.exact.ExactOptions); err != nil {
 		return nil, err
 	}
-	l := &landmarks[T]{exact: exact[T]{o}, n: p.r}
-	if p.src != nil {
-		if err := limit.Memory[float64](p.r, max(p.r, nystroem.LeastPool)); err != nil {
-			return nil, fmt.Errorf("performer: r = %d: %w", p.r, err)
+	if err := l.subtract(o.QueryMean, o.KeyMean, z.Cols); err != nil {
+		return nil, err
+	}
+	if given {
+		if err := l.give(z); err != nil {
+			return nil, err
 		}
-		l.seed = [2]uint64{p.src.Uint64(), p.src.Uint64()}
-	} else if err := l.give(p.z); err != nil {
-		return nil, err
+	} else {
+		if err := limit.Memory[float64](l.n, max(l.n, nystroem.LeastPool)); err != nil {
+			return nil, fmt.Errorf("performer: Landmarks = %d: %w", l.n, err)
+		}
+		l.seed = [2]uint64{src.Uint64(), src.Uint64()}
 	}
 	l.setEngine()
 	l.setDouble()
 	return l, nil
 }
 
-// give sets the landmarks of l to z.
-func (l *landmarks[T]) give(z dense.Matrix[T]) error {
-	if err := limit.Memory[float64](z.Rows, max(z.Rows, z.Cols)); err != nil {
-		return fmt.Errorf("performer: z is %d×%d: %w", z.Rows, z.Cols, err)
+// subtract sets the means b of queries and c of keys, of dimension d, or of any dimension if d is
+// 0.
+func (l *landmarks[T]) subtract(b, c []T, d int) error {
+	if len(b) == 0 && len(c) == 0 {
+		return nil
 	}
-	for i := range z.Rows {
-		for j, x := range z.Row(i) {
+	if d == 0 {
+		d = max(len(b), len(c))
+	}
+	l.d, l.means = d, &nystroem.Means[T]{Query: make([]T, d), Key: make([]T, d), Absolute: l.exact.Unnormalised}
+	for _, v := range []struct {
+		name     string
+		from, to []T
+	}{{"QueryMean", b, l.means.Query}, {"KeyMean", c, l.means.Key}} {
+		if len(v.from) != 0 && len(v.from) != d {
+			return fmt.Errorf("performer: %s has length %d, want %d", v.name, len(v.from), d)
+		}
+		for j, x := range v.from {
 			if x-x != 0 {
-				return fmt.Errorf("performer: z[%d][%d] = %v, want a finite number", i, j, x)
+				return fmt.Errorf("performer: %s[%d] = %v, want a finite number", v.name, j, x)
 			}
 		}
-	}
-	var err error
-	l.z, l.d = z.Clone(), z.Cols
-	l.set, err = nystroem.At(l.exact.scale(z.Cols), l.z, nil)
-	return err
-}
-
-// checkLandmarks returns an error unless exp(Scale·xᵀy) is a kernel between all queries and keys.
-func (o ExactOptions) checkLandmarks() error {
-	if o.Causal {
-		return errors.New("performer: exact is causal, want attention without a mask: all queries share the landmarks")
-	}
-	if !(o.Scale >= 0) || math.IsInf(o.Scale, 1) {
-		return fmt.Errorf("performer: exact.Scale = %v, want a finite number of at least 0", o.Scale)
-	}
-	if err := o.refuse(); err != nil {
-		return err
-	}
-	if o.Softcap != 0 {
-		return fmt.Errorf("performer: exact.Softcap = %v, want 0: landmarks need exp(Scale·qᵀk)", o.Softcap)
+		copy(v.to, v.from)
 	}
 	return nil
 }
 
-var (
-	_ Landmarks[float32]            = (*landmarks[float32])(nil)
-	_ maskedDifferentiable[float32] = (*landmarks[float32])(nil)
-)
+// give sets the landmarks of l to z.
+func (l *landmarks[T]) give(z dense.Matrix[T]) error {
+	if err := limit.Memory[float64](z.Rows, max(z.Rows, z.Cols)); err != nil {
+		return fmt.Errorf("performer: Points is %d×%d: %w", z.Rows, z.Cols, err)
+	}
+	for i := range z.Rows {
+		for j, x := range z.Row(i) {
+			if x-x != 0 {
+				return fmt.Errorf("performer: Points[%d][%d] = %v, want a finite number", i, j, x)
+			}
+		}
+	}
+	var err error
+	l.z, l.d, l.n = z.Clone(), z.Cols, z.Rows
+	l.set, err = nystroem.At(l.exact.scale(z.Cols), l.z, l.means)
+	return err
+}
 
-func (l *landmarks[T]) Describe() Description {
-	d := l.exact.Describe()
-	d.Dim = l.d
-	return d
+var _ sequence.Attention[float32] = (*landmarks[float32])(nil)
+
+func (l *landmarks[T]) Describe() sequence.Description {
+	return sequence.Description{
+		Unnormalised: l.exact.Unnormalised, IndependentQueries: true, Dim: l.d, Masks: true, SharesKeys: true,
+	}
+}
+
+func (l *landmarks[T]) Alike(sequence.Attention[T]) bool { return false }
+
+func (l *landmarks[T]) NewStore(sequence.Run[T]) (*store.Store[T], error) {
+	return nil, errors.New("performer: Landmarks have no state, want Linear or Exact attention")
 }
 
 // setEngine sets the engine of l.
@@ -246,62 +270,4 @@ func (l *landmarks[T]) setEngine() {
 		o.Features, o.Mixer = l.set, l.set
 	}
 	l.engine = sums.New(o)
-}
-
-func (l *landmarks[T]) Chosen(k dense.Matrix[T]) []int {
-	k.Check()
-	if l.d != 0 && k.Cols != l.d {
-		panic(fmt.Sprintf("performer: k is %d×%d, but the landmarks are points of R^%d", k.Rows, k.Cols, l.d))
-	}
-	switch {
-	case l.set != nil:
-		return nil
-	case k.Rows <= l.n:
-		rows := make([]int, k.Rows)
-		for i := range rows {
-			rows[i] = i
-		}
-		return rows
-	}
-	_, c := l.engineFor(k)
-	rows := c.choice.Chosen()
-	l.release(c)
-	return rows
-}
-
-func (l *landmarks[T]) Centred(b, c []T) (Landmarks[T], error) {
-	d := l.z.Cols
-	if l.set == nil {
-		d = max(len(b), len(c))
-	}
-	m := &nystroem.Means[T]{Query: make([]T, d), Key: make([]T, d), Absolute: l.exact.Unnormalised}
-	for _, v := range []struct {
-		name string
-		from []T
-		to   []T
-	}{{"b", b, m.Query}, {"c", c, m.Key}} {
-		if len(v.from) != 0 && len(v.from) != d {
-			return nil, fmt.Errorf("performer: %s has length %d, want %d", v.name, len(v.from), d)
-		}
-		for j, x := range v.from {
-			if x-x != 0 {
-				return nil, fmt.Errorf("performer: %s[%d] = %v, want a finite number", v.name, j, x)
-			}
-		}
-		copy(v.to, v.from)
-	}
-	if len(b) == 0 && len(c) == 0 {
-		m = nil
-	}
-	to := &landmarks[T]{exact: l.exact, n: l.n, seed: l.seed, z: l.z, d: d, means: m}
-	if l.set != nil {
-		set, err := nystroem.At(l.exact.scale(d), l.z, m)
-		if err != nil {
-			return nil, err
-		}
-		to.set = set
-	}
-	to.setEngine()
-	to.setDouble()
-	return to, nil
 }

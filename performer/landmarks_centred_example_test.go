@@ -14,7 +14,7 @@ import (
 )
 
 // Keys have a mean far from zero, as keys of trained transformers do.
-func ExampleLandmarks_Centred() {
+func ExampleLandmarkOptions() {
 	const n, d, r = 500, 16, 64
 	rng := rand.New(exprand.NewSource(1))
 	q, k, v := dense.New[float64](n, d), dense.New[float64](n, d), dense.New[float64](n, d)
@@ -31,10 +31,6 @@ func ExampleLandmarks_Centred() {
 		log.Fatal(err)
 	}
 	want := exact.Forward(dense.Matrix[float64]{}, q, k, v)
-	l, err := performer.NewLandmarks[float64](exact.Options(), r, exprand.NewSource(2))
-	if err != nil {
-		log.Fatal(err)
-	}
 	_, b, err := rff.SubtractMean(q)
 	if err != nil {
 		log.Fatal(err)
@@ -43,12 +39,12 @@ func ExampleLandmarks_Centred() {
 	if err != nil {
 		log.Fatal(err)
 	}
-	centred, err := l.Centred(b, c)
-	if err != nil {
-		log.Fatal(err)
-	}
-	for _, form := range []performer.Landmarks[float64]{l, centred} {
-		out := form.Forward(dense.Matrix[float64]{}, q, k, v)
+	for _, o := range []performer.LandmarkOptions[float64]{{Landmarks: r}, {Landmarks: r, QueryMean: b, KeyMean: c}} {
+		l, err := performer.NewLandmarks(o, exprand.NewSource(2))
+		if err != nil {
+			log.Fatal(err)
+		}
+		out := l.Forward(dense.Matrix[float64]{}, q, k, v)
 		fmt.Printf("%.2f\n", floats.Distance(out.Data, want.Data, 2)/floats.Norm(want.Data, 2))
 	}
 	// Output:

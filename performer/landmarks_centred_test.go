@@ -3,6 +3,7 @@ package performer_test
 import (
 	"math"
 	"runtime"
+	"runtime/debug"
 	"testing"
 
 	"github.com/stretchr/testify/assert"
@@ -10,8 +11,10 @@ import (
 
 	"github.com/seed-feabd252/randfeat/dense"
 	"github.com/seed-feabd252/randfeat/internal/memory/layout"
+	"github.com/seed-feabd252/randfeat/internal/testing/allocs"
 	"github.com/seed-feabd252/randfeat/internal/testing/densetest"
 	"github.com/seed-feabd252/randfeat/internal/testing/must"
+	"github.com/seed-feabd252/randfeat/internal/testing/race"
 	"github.com/seed-feabd252/randfeat/performer"
 	"github.com/seed-feabd252/randfeat/rff"
 )
@@ -61,20 +64,17 @@ func testCentredLandmarks[T dense.Float](t *testing.T) {
 	b, c, shift := meansOf[T](d, 1)
 	tolerance := 1e4 * densetest.Roundoff[T]()
 	for _, plain := range []bool{false, true} {
-		exact := performer.ExactOptions{Unnormalised: plain}
-		l := must.Have(performer.NewLandmarksAt(exact, z))
-		moved := must.Have(performer.NewLandmarksAt(exact, plus(z, shift, 1)))
+		given := func(z dense.Matrix[T], b, c []T) performer.Landmarks[T] {
+			return must.Have(performer.NewLandmarks(performer.LandmarkOptions[T]{Unnormalised: plain, Points: z, QueryMean: b, KeyMean: c}, nil))
+		}
+		l, moved := given(z, nil, nil), given(plus(z, shift, 1), nil, nil)
 		want := wide(moved.Forward(none, q, plus(k, shift, 1), v))
 		if plain {
 			want = unshifted(moved.Forward(none, q, plus(k, shift, 1), v), q, shift, s)
 		}
-		one := must.Have(l.Centred(b, c))
-		for name, f := range map[string]performer.Landmarks[T]{
-			"centred": one, "anew": must.Have(must.Have(l.Centred(c, b)).Centred(b, c)), "queries alone": must.Have(l.Centred(shift, nil)),
-		} {
+		for name, f := range map[string]performer.Landmarks[T]{"centred": given(z, b, c), "queries alone": given(z, shift, nil)} {
 			require.Less(t, frobeniusError(f.Forward(none, q, k, v), want), tolerance, "%s, unnormalised %v", name, plain)
 		}
-		require.True(t, densetest.Identical(l.Forward(none, q, k, v), must.Have(one.Centred(nil, nil)).Forward(none, q, k, v)))
 		require.Greater(t, frobeniusError(l.Forward(none, q, k, v), want), 10*tolerance)
 	}
 }
@@ -91,10 +91,10 @@ func testCentredChoice[T dense.Float](t *testing.T) {
 	q, k := plus(densetest.Decaying[T](1, 40, d, 2), b, 1), plus(densetest.Decaying[T](2, n, d, 2), c, 1)
 	v, dout := densetest.Decaying[T](3, n, 3, 1), densetest.Decaying[T](4, 40, 3, 1)
 	for _, plain := range []bool{false, true} {
-		l := must.Have(must.Have(performer.NewLandmarks[T](performer.ExactOptions{Unnormalised: plain}, r, densetest.Source(1))).Centred(b, c))
+		l := must.Have(performer.NewLandmarks(performer.LandmarkOptions[T]{Landmarks: r, Unnormalised: plain, QueryMean: b, KeyMean: c}, densetest.Source(1)))
 		points := dense.Copy(dense.Matrix[T]{}, newByLandmarks(l, k).z)
 		require.Equal(t, r, points.Rows)
-		given := must.Have(must.Have(performer.NewLandmarksAt(performer.ExactOptions{Unnormalised: plain}, points)).Centred(b, c))
+		given := must.Have(performer.NewLandmarks(performer.LandmarkOptions[T]{Unnormalised: plain, Points: points, QueryMean: b, KeyMean: c}, nil))
 		tolerance := 1e4 * densetest.Roundoff[T]()
 		assert.Less(t, frobeniusError(l.Forward(none, q, k, v), wide(given.Forward(none, q, k, v))), tolerance)
 		gq, gk, gv := given.Backward(none, none, none, q, k, v, dout)
@@ -117,7 +117,7 @@ func TestCentredLandmarkGradients(t *testing.T) {
 	x := [3]dense.Matrix[float64]{densetest.Decaying[float64](1, 10, d, 1), densetest.Decaying[float64](2, n, d, 1), densetest.Decaying[float64](3, n, 2, 1)}
 	dout := densetest.Decaying[float64](4, 10, 2, 1)
 	for _, plain := range []bool{false, true} {
-		l := must.Have(must.Have(performer.NewLandmarksAt(performer.ExactOptions{Unnormalised: plain}, densetest.Decaying[float64](9, r, d, 2))).Centred(b, c))
+		l := must.Have(performer.NewLandmarks(performer.LandmarkOptions[float64]{Unnormalised: plain, Points: densetest.Decaying[float64](9, r, d, 2), QueryMean: b, KeyMean: c}, nil))
 		dq, dk, dv := l.Backward(none, none, none, x[0], x[1], x[2], dout)
 		for i, got := range []dense.Matrix[float64]{dq, dk, dv} {
 			for at := range x[i].Data {
@@ -157,8 +157,9 @@ func testCentredLandmarkErrors[T dense.Float](t *testing.T) {
 		require.NoError(t, err)
 		exact := wide(must.Have(performer.NewExact[T](performer.ExactOptions{})).Forward(none, q, k, v))
 		for seed := range uint64(3) {
-			l := must.Have(performer.NewLandmarks[T](performer.ExactOptions{}, r, densetest.Source(seed)))
-			left, off := frobeniusError(l.Forward(none, q, k, v), exact), frobeniusError(must.Have(l.Centred(b, c)).Forward(none, q, k, v), exact)
+			l := must.Have(performer.NewLandmarks(performer.LandmarkOptions[T]{Landmarks: r}, densetest.Source(seed)))
+			centred := must.Have(performer.NewLandmarks(performer.LandmarkOptions[T]{Landmarks: r, QueryMean: b, KeyMean: c}, densetest.Source(seed)))
+			left, off := frobeniusError(l.Forward(none, q, k, v), exact), frobeniusError(centred.Forward(none, q, k, v), exact)
 			if apart {
 				assert.Less(t, 3*off, left, "seed %d", seed)
 			} else {
@@ -185,7 +186,7 @@ func testFarLandmarks[T dense.Float](t *testing.T) {
 			copy(k.Row(j), k.Row(j%r)) // r landmarks are all keys
 		}
 		q, v := plus(densetest.Decaying[T](1, 50, d, norm*norm/3), b, 1), densetest.Decaying[T](3, n, 3, 1)
-		l := must.Have(must.Have(performer.NewLandmarks[T](performer.ExactOptions{}, r, densetest.Source(1))).Centred(b, c))
+		l := must.Have(performer.NewLandmarks(performer.LandmarkOptions[T]{Landmarks: r, QueryMean: b, KeyMean: c}, densetest.Source(1)))
 		for _, x := range l.Forward(none, q, k, densetest.Filled(n, 1, T(1))).Data {
 			require.Equal(t, T(1), x, "norm %g", norm)
 		}
@@ -194,7 +195,7 @@ func testFarLandmarks[T dense.Float](t *testing.T) {
 			scores := 0.25 * (100 + norm) * (100 + norm)
 			assert.Less(t, frobeniusError(l.Forward(none, q, k, v), want), 4*scores*densetest.Roundoff[T](), "norm %g", norm)
 		}
-		plain := must.Have(must.Have(performer.NewLandmarks[T](performer.ExactOptions{Unnormalised: true}, r, densetest.Source(1))).Centred(b, c))
+		plain := must.Have(performer.NewLandmarks(performer.LandmarkOptions[T]{Landmarks: r, Unnormalised: true, QueryMean: b, KeyMean: c}, densetest.Source(1)))
 		for _, x := range plain.Forward(none, q, k, v).Data {
 			require.False(t, math.IsNaN(float64(x)))
 		}
@@ -211,8 +212,11 @@ func testCentredLandmarkBatch[T dense.Float](t *testing.T) {
 	const d, n, r = 4, 60, 16
 	none := dense.Matrix[T]{}
 	b, c, _ := meansOf[T](d, 1)
-	base := must.Have(performer.NewLandmarks[T](performer.ExactOptions{}, r, densetest.Source(1)))
-	heads := []performer.Landmarks[T]{must.Have(base.Centred(b, c)), must.Have(base.Centred(c, b))}
+	var heads []performer.Landmarks[T]
+	for _, means := range [][2][]T{{b, c}, {c, b}} {
+		o := performer.LandmarkOptions[T]{Landmarks: r, QueryMean: means[0], KeyMean: means[1]}
+		heads = append(heads, must.Have(performer.NewLandmarks(o, densetest.Source(1))))
+	}
 	q, k, v := densetest.Decaying[T](1, 20, 2*d, 2), densetest.Decaying[T](2, n, d, 2), densetest.Decaying[T](3, n, 3, 1)
 	batch := must.Have(performer.NewBatch[T](2, 1, heads[0], heads[1]))
 	got := batch.Forward(none, q, k, v)
@@ -253,24 +257,44 @@ func TestCentredLandmarkBatch(t *testing.T) {
 	densetest.Both(t, testCentredLandmarkBatch[float32], testCentredLandmarkBatch[float64])
 }
 
+func testCentredLandmarkAllocations[T dense.Float](t *testing.T) {
+	const d, n = 16, 3000
+	defer debug.SetGCPercent(debug.SetGCPercent(-1))
+	b, c, _ := meansOf[T](d, 1)
+	l := must.Have(performer.NewLandmarks(performer.LandmarkOptions[T]{Landmarks: 40, QueryMean: b, KeyMean: c}, densetest.Source(1)))
+	q, v, dst := densetest.Decaying[T](1, n, d, 2), densetest.Decaying[T](2, n, d, 1), dense.New[T](n, d)
+	for _, processors := range []int{1, 2} {
+		assert.Zero(t, allocs.Settled(processors, func() { l.Forward(dst, q, q, v) }), "%d processors", processors)
+	}
+}
+
+func TestCentredLandmarkAllocations(t *testing.T) {
+	if race.Detector {
+		t.Skip("the race detector lets pools forget")
+	}
+	densetest.Both(t, testCentredLandmarkAllocations[float32], testCentredLandmarkAllocations[float64])
+}
+
 func TestCentredLandmarksErrors(t *testing.T) {
-	chosen := must.Have(performer.NewLandmarks[float32](performer.ExactOptions{}, 3, densetest.Source(1)))
-	given := must.Have(performer.NewLandmarksAt(performer.ExactOptions{}, densetest.Decaying[float32](1, 5, 2, 1)))
+	chosen := performer.LandmarkOptions[float32]{Landmarks: 3}
+	given := performer.LandmarkOptions[float32]{Points: densetest.Decaying[float32](1, 5, 2, 1)}
 	for _, e := range []struct {
-		l    performer.Landmarks[float32]
+		o    performer.LandmarkOptions[float32]
 		b, c []float32
 		want string
 	}{
-		{chosen, []float32{1}, []float32{1, 2}, "performer: b has length 1, want 2"},
-		{chosen, []float32{1, 2}, []float32{1}, "performer: c has length 1, want 2"},
-		{given, []float32{1, 2, 3}, nil, "performer: b has length 3, want 2"},
-		{chosen, []float32{1, float32(math.NaN())}, nil, "performer: b[1] = NaN, want a finite number"},
+		{chosen, []float32{1}, []float32{1, 2}, "performer: QueryMean has length 1, want 2"},
+		{chosen, []float32{1, 2}, []float32{1}, "performer: KeyMean has length 1, want 2"},
+		{given, []float32{1, 2, 3}, nil, "performer: QueryMean has length 3, want 2"},
+		{chosen, []float32{1, float32(math.NaN())}, nil, "performer: QueryMean[1] = NaN, want a finite number"},
 		{given, nil, []float32{1e25, 0}, "performer: z[0] has a squared norm outside the range of float32"},
 	} {
-		_, err := e.l.Centred(e.b, e.c)
+		e.o.QueryMean, e.o.KeyMean = e.b, e.c
+		_, err := performer.NewLandmarks(e.o, densetest.Source(1))
 		assert.EqualError(t, err, e.want)
 	}
-	l := must.Have(chosen.Centred([]float32{1, 2}, nil))
+	chosen.QueryMean = []float32{1, 2}
+	l := must.Have(performer.NewLandmarks(chosen, densetest.Source(1)))
 	x := dense.New[float32](4, 3)
-	assert.PanicsWithValue(t, "performer: q is 4×3, k is 4×3, but the landmarks are points of R^2", func() { l.Forward(dense.Matrix[float32]{}, x, x, x) })
+	assert.PanicsWithValue(t, "performer: q is 4×3, k is 4×3: heads have dimension 3, but the attention takes points of R^2", func() { l.Forward(dense.Matrix[float32]{}, x, x, x) })
 }

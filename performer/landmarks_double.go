@@ -56,15 +56,20 @@ func (d *doubles) room(at, rows, cols int) dense.Matrix[float64] {
 	return d.memory[at].Rows(rows)
 }
 
-// forwardDouble is forwardSequence in float64.
-func (l *landmarks[T]) forwardDouble(s sequence.Forward[T]) {
-	d := doublesOfCalls.Get()
-	out := d.room(0, s.Dst.Rows, s.Dst.Cols)
-	l.double.forwardSequence(sequence.Forward[float64]{
-		Dst: out, Q: dense.Copy(d.room(1, s.Q.Rows, s.Q.Cols), s.Q), K: dense.Copy(d.room(2, s.K.Rows, s.K.Cols), s.K),
-		V: dense.Copy(d.room(3, s.V.Rows, s.V.Cols), s.V), Heads: s.Heads, Valid: s.Valid, Past: s.Past, Processors: s.Processors,
-	})
-	dense.Copy(s.Dst, out)
+// forwardDouble is Forward in float64.
+func (l *landmarks[T]) forwardDouble(c sequence.Call[T]) {
+	d, n, rows := doublesOfCalls.Get(), c.Q.Heads, c.Q.Rows
+	wide := sequence.Call[float64]{
+		Out: dense.SplitHeads(d.room(0, rows, n*c.Out.Cols), 1, n), Q: dense.SplitHeads(d.room(1, rows, n*c.Q.Cols), 1, n),
+		K: dense.Copy(d.room(2, c.K.Rows, c.K.Cols), c.K), V: dense.Copy(d.room(3, c.V.Rows, c.V.Cols), c.V),
+	}
+	for h := range n {
+		dense.Copy(wide.Query(h), c.Query(h))
+	}
+	l.double.Forward(wide)
+	for h := range n {
+		dense.Copy(c.Output(h), wide.Output(h))
+	}
 	doublesOfCalls.Put(d)
 }
 

@@ -19,13 +19,13 @@ func testLandmarksKeepColumnsApart[T dense.Float](t *testing.T) {
 	q, k, v := densetest.Decaying[T](1, n, d, 3), densetest.Decaying[T](2, n, d, 3), densetest.Decaying[T](3, n, dv, 1)
 	forms := sharedForms[T](d)
 	z := densetest.Decaying[T](9, 6, d, 3)
-	given := must.Have(performer.NewLandmarksAt(performer.ExactOptions{}, z))
-	forms["landmarks"], forms["centred landmarks"] = given, must.Have(given.Centred(z.Row(0), z.Row(1)))
-	forms["unnormalised landmarks"] = must.Have(performer.NewLandmarksAt(performer.ExactOptions{Unnormalised: true}, z))
-	forms["chosen landmarks"] = must.Have(performer.NewLandmarks[T](performer.ExactOptions{}, 12, densetest.Source(1)))
+	forms["landmarks"] = must.Have(performer.NewLandmarks(performer.LandmarkOptions[T]{Points: z}, nil))
+	forms["centred landmarks"] = must.Have(performer.NewLandmarks(performer.LandmarkOptions[T]{Points: z, QueryMean: z.Row(0), KeyMean: z.Row(1)}, nil))
+	forms["unnormalised landmarks"] = must.Have(performer.NewLandmarks(performer.LandmarkOptions[T]{Unnormalised: true, Points: z}, nil))
+	forms["chosen landmarks"] = must.Have(performer.NewLandmarks(performer.LandmarkOptions[T]{Landmarks: 12}, densetest.Source(1)))
 	for name, form := range forms {
 		first := 0 // the first row that sees the value
-		if f, ok := form.(performer.Described); ok && f.Describe().Causal {
+		if f, ok := form.(interface{ Describe() performer.Description }); ok && f.Describe().Causal {
 			first = at
 		}
 		clean := form.Forward(none, q, k, v)
@@ -33,11 +33,11 @@ func testLandmarksKeepColumnsApart[T dense.Float](t *testing.T) {
 			hit := v.Clone()
 			hit.Row(at)[column] = T(bad)
 			requireApart(t, clean, form.Forward(none, q, k, hit), column, first, name)
-			maker, ok := form.(performer.Streaming[T])
-			if !ok {
+			maker := form.(streaming[T])
+			s, err := maker.NewState(d, dv)
+			if err != nil {
 				continue
 			}
-			s := must.Have(maker.NewState(d, dv))
 			want := must.Have(maker.NewState(d, dv)).Step(none, q, k, v)
 			requireApart(t, want, s.Step(none, q, k, hit), column, at, name+": State")
 		}

@@ -64,7 +64,7 @@ func testLandmarksCancel[T dense.Float](t *testing.T) {
 		exact := must.Have(performer.NewExact[T](performer.ExactOptions{}))
 		want := wide(exact.Forward(none, q, k, v))
 		for _, r := range []int{64, 128, 256} {
-			l := must.Have(performer.NewLandmarksAt(exact.Options(), z.RowRange(0, r)))
+			l := must.Have(performer.NewLandmarks(performer.LandmarkOptions[T]{Scale: exact.Options().Scale, Unnormalised: exact.Options().Unnormalised, Points: z.RowRange(0, r)}, nil))
 			got := l.Forward(none, q, k, v)
 			assert.Less(t, frobeniusError(got, want), 2.0, "head %d, %d landmarks", seed, r)
 			require.True(t, densetest.Identical(got, l.Forward(dense.Matrix[T]{}, dense.Copy(dense.Matrix[T]{}, q), k, v)))

@@ -109,7 +109,7 @@ func testLandmarksFormula[T dense.Float](t *testing.T) {
 	for _, plain := range []bool{false, true} {
 		for _, d := range []int{1, 3, 20} {
 			const r, n = 12, 70
-			l := must.Have(performer.NewLandmarks[T](performer.ExactOptions{Unnormalised: plain}, r, densetest.Source(uint64(d))))
+			l := must.Have(performer.NewLandmarks(performer.LandmarkOptions[T]{Landmarks: r, Unnormalised: plain}, densetest.Source(uint64(d))))
 			q, k, v := densetest.Decaying[T](1, 50, d, 3), densetest.Decaying[T](2, n, d, 3), densetest.Decaying[T](3, n, 5, 1)
 			b := newByLandmarks(l, k)
 			want, terms := b.forward(wide(q), wide(k), wide(v))
@@ -138,7 +138,7 @@ func testLandmarksOfAllKeys[T dense.Float](t *testing.T) {
 			exact := must.Have(performer.NewExact[T](performer.ExactOptions{Scale: 0.7, Unnormalised: plain}))
 			q, k, v := densetest.Decaying[T](1, 30, d, 4), densetest.Decaying[T](2, n, d, 4), densetest.Decaying[T](3, n, dv, 1)
 			want := exact.Forward(dense.Matrix[T]{}, q, k, v)
-			got := must.Have(performer.NewLandmarks[T](exact.Options(), max(n, 1), densetest.Source(1))).Forward(dense.Matrix[T]{}, q, k, v)
+			got := must.Have(performer.NewLandmarks(performer.LandmarkOptions[T]{Landmarks: max(n, 1), Scale: exact.Options().Scale, Unnormalised: exact.Options().Unnormalised}, densetest.Source(1))).Forward(dense.Matrix[T]{}, q, k, v)
 			require.True(t, densetest.Identical(want, got))
 
 			repeated, values := dense.New[T](7*n, d), densetest.Decaying[T](4, 7*n, dv, 1)
@@ -146,7 +146,7 @@ func testLandmarksOfAllKeys[T dense.Float](t *testing.T) {
 				copy(repeated.Row(j), k.Row(j%n))
 			}
 			want = exact.Forward(want, q, repeated, values)
-			got = must.Have(performer.NewLandmarks[T](exact.Options(), n+5, densetest.Source(1))).Forward(dense.Matrix[T]{}, q, repeated, values)
+			got = must.Have(performer.NewLandmarks(performer.LandmarkOptions[T]{Landmarks: n + 5, Scale: exact.Options().Scale, Unnormalised: exact.Options().Unnormalised}, densetest.Source(1))).Forward(dense.Matrix[T]{}, q, repeated, values)
 			if n > 0 {
 				assert.Less(t, frobeniusError(got, wide(want)), 160*densetest.Roundoff[T](), "%d keys, seven times, unnormalised %v", n, plain)
 			}
@@ -167,7 +167,7 @@ func testLandmarkErrors[T dense.Float](t *testing.T) {
 		q, k, v := densetest.Decaying[T](1, n, d, variance), densetest.Decaying[T](2, n, d, variance), densetest.Decaying[T](3, n, d, 1)
 		exact := wide(must.Have(performer.NewExact[T](performer.ExactOptions{})).Forward(dense.Matrix[T]{}, q, k, v))
 		for seed := range uint64(4) {
-			l := must.Have(performer.NewLandmarks[T](performer.ExactOptions{}, r, densetest.Source(seed)))
+			l := must.Have(performer.NewLandmarks(performer.LandmarkOptions[T]{Landmarks: r}, densetest.Source(seed)))
 			random := attention(must.Have(rff.Draw(rff.SoftmaxPositive{Scale: 1 / math.Sqrt(d)}, maptest.Frequencies[T](r, d))), performer.LinearOptions{})
 			got, other := frobeniusError(l.Forward(dense.Matrix[T]{}, q, k, v), exact), frobeniusError(random.Forward(dense.Matrix[T]{}, q, k, v), exact)
 			assert.Less(t, 4*got, other, "variance %g, seed %d", variance, seed)
@@ -192,7 +192,7 @@ func TestLandmarksFindLongKeys(t *testing.T) {
 		}
 		exact := must.Have(performer.NewExact[float64](performer.ExactOptions{}))
 		want := exact.Forward(dense.Matrix[float64]{}, q, k, v)
-		l := must.Have(performer.NewLandmarks[float64](exact.Options(), r, densetest.Source(1)))
+		l := must.Have(performer.NewLandmarks(performer.LandmarkOptions[float64]{Landmarks: r, Scale: exact.Options().Scale, Unnormalised: exact.Options().Unnormalised}, densetest.Source(1)))
 		assert.Less(t, frobeniusError(l.Forward(dense.Matrix[float64]{}, q, k, v), want), 0.06, "%d keys", n)
 	}
 }
@@ -214,7 +214,7 @@ func testLandmarkNorms[T dense.Float](t *testing.T) {
 			copy(k.Row(i), k.Row(i%(n/4)/2))
 		}
 		for _, plain := range []bool{false, true} {
-			l := must.Have(performer.NewLandmarks[T](performer.ExactOptions{Unnormalised: plain}, r, densetest.Source(1)))
+			l := must.Have(performer.NewLandmarks(performer.LandmarkOptions[T]{Landmarks: r, Unnormalised: plain}, densetest.Source(1)))
 			out := l.Forward(dense.Matrix[T]{}, k, k, densetest.Filled(n, 3, T(1)))
 			for i := range out.Rows {
 				for _, x := range out.Row(i) {
@@ -227,7 +227,7 @@ func testLandmarkNorms[T dense.Float](t *testing.T) {
 			}
 		}
 		v := densetest.Decaying[T](2, n, 3, 1)
-		l := must.Have(performer.NewLandmarks[T](performer.ExactOptions{}, n/4, densetest.Source(1)))
+		l := must.Have(performer.NewLandmarks(performer.LandmarkOptions[T]{Landmarks: n / 4}, densetest.Source(1)))
 		want := wide(must.Have(performer.NewExact[T](performer.ExactOptions{})).Forward(dense.Matrix[T]{}, k, k, v))
 		// Scores have the rounding of numbers of the size of s·norm².
 		if tolerance := 100 * densetest.Roundoff[T]() * (1 + norm*norm/8); tolerance < 0.1 {
@@ -253,7 +253,7 @@ func testLandmarksOfEqualKeys[T dense.Float](t *testing.T) {
 	const d, n = 8, 100
 	k := densetest.Filled(n, d, T(3))
 	v := densetest.Decaying[T](1, n, 2, 1)
-	out := must.Have(performer.NewLandmarks[T](performer.ExactOptions{}, 16, densetest.Source(1))).Forward(dense.Matrix[T]{}, densetest.Decaying[T](2, 20, d, 100), k, v)
+	out := must.Have(performer.NewLandmarks(performer.LandmarkOptions[T]{Landmarks: 16}, densetest.Source(1))).Forward(dense.Matrix[T]{}, densetest.Decaying[T](2, 20, d, 100), k, v)
 	for j := range v.Cols {
 		mean := 0.0
 		for i := range n {
@@ -282,7 +282,7 @@ func testLandmarkNaN[T dense.Float](t *testing.T) {
 		return count
 	}
 	for _, plain := range []bool{false, true} {
-		l := must.Have(performer.NewLandmarks[T](performer.ExactOptions{Unnormalised: plain}, r, densetest.Source(1)))
+		l := must.Have(performer.NewLandmarks(performer.LandmarkOptions[T]{Landmarks: r, Unnormalised: plain}, densetest.Source(1)))
 		for row := range n {
 			q, k, v := densetest.Decaying[T](1, 20, d, 1), densetest.Decaying[T](2, n, d, 1), densetest.Decaying[T](3, n, 3, 1)
 			require.Zero(t, nan(l.Forward(dense.Matrix[T]{}, q, k, v)))
@@ -308,7 +308,7 @@ func TestLandmarkNaN(t *testing.T) {
 func testLandmarkBits[T dense.Float](t *testing.T) {
 	const d, n, r = 16, 3000, 60
 	q, k, v := densetest.Decaying[T](1, 500, d, 3), densetest.Decaying[T](2, n, d, 3), densetest.Decaying[T](3, n, d, 1)
-	l := must.Have(performer.NewLandmarks[T](performer.ExactOptions{}, r, densetest.Source(1)))
+	l := must.Have(performer.NewLandmarks(performer.LandmarkOptions[T]{Landmarks: r}, densetest.Source(1)))
 	run := func(processors int) [4]dense.Matrix[T] {
 		defer runtime.GOMAXPROCS(runtime.GOMAXPROCS(processors))
 		dq, dk, dv := l.Backward(dense.Matrix[T]{}, dense.Matrix[T]{}, dense.Matrix[T]{}, q, k, v, q)
@@ -324,7 +324,7 @@ func testLandmarkBits[T dense.Float](t *testing.T) {
 			assert.True(t, densetest.Identical(want[i], got), "%d", i)
 		}
 	}
-	other := must.Have(performer.NewLandmarks[T](performer.ExactOptions{}, r, densetest.Source(2))).Forward(dense.Matrix[T]{}, q, k, v)
+	other := must.Have(performer.NewLandmarks(performer.LandmarkOptions[T]{Landmarks: r}, densetest.Source(2))).Forward(dense.Matrix[T]{}, q, k, v)
 	assert.False(t, densetest.Identical(want[0], other), "seeds differ")
 }
 
@@ -339,7 +339,7 @@ func testLandmarkBatch[T dense.Float](t *testing.T) {
 	rng := rand.New(densetest.Source(5))
 	s := performer.Sequences{Queries: []int{5, 0, 70, 1, 6}, Keys: []int{40, 8, 90, 3, 0}}
 	for _, plain := range []bool{false, true} {
-		l := must.Have(performer.NewLandmarks[T](performer.ExactOptions{Unnormalised: plain}, r, densetest.Source(1)))
+		l := must.Have(performer.NewLandmarks(performer.LandmarkOptions[T]{Landmarks: r, Unnormalised: plain}, densetest.Source(1)))
 		b := must.Have(performer.NewBatch[T](heads, keyHeads, l))
 		q, k, v := densetest.Decaying[T](1, sum(s.Queries), heads*d, 2), densetest.Decaying[T](2, sum(s.Keys), keyHeads*d, 2), densetest.Decaying[T](3, sum(s.Keys), keyHeads*dv, 1)
 		for name, valid := range masks(rng, k.Rows) {
@@ -364,13 +364,10 @@ func TestLandmarkBatch(t *testing.T) {
 func testLandmarkAllocations[T dense.Float](t *testing.T) {
 	const d, n = 16, 3000
 	defer debug.SetGCPercent(debug.SetGCPercent(-1))
-	plain := must.Have(performer.NewLandmarks[T](performer.ExactOptions{}, 40, densetest.Source(1)))
-	b, c, _ := meansOf[T](d, 1)
+	l := must.Have(performer.NewLandmarks(performer.LandmarkOptions[T]{Landmarks: 40}, densetest.Source(1)))
 	q, v, dst := densetest.Decaying[T](1, n, d, 2), densetest.Decaying[T](2, n, d, 1), dense.New[T](n, d)
-	for i, l := range []performer.Landmarks[T]{plain, must.Have(plain.Centred(b, c))} {
-		for _, processors := range []int{1, 2} {
-			assert.Zero(t, allocs.Settled(processors, func() { l.Forward(dst, q, q, v) }), "%d, %d processors", i, processors)
-		}
+	for _, processors := range []int{1, 2} {
+		assert.Zero(t, allocs.Settled(processors, func() { l.Forward(dst, q, q, v) }), "%d processors", processors)
 	}
 }
 
@@ -385,7 +382,7 @@ func TestLandmarkAllocations(t *testing.T) {
 func testLandmarkGradients[T dense.Float](t *testing.T) {
 	const d, dv, n, r = 3, 2, 30, 8
 	for _, plain := range []bool{false, true} {
-		l := must.Have(performer.NewLandmarks[T](performer.ExactOptions{Unnormalised: plain}, r, densetest.Source(1)))
+		l := must.Have(performer.NewLandmarks(performer.LandmarkOptions[T]{Landmarks: r, Unnormalised: plain}, densetest.Source(1)))
 		q, k, v, dout := densetest.Decaying[T](1, 10, d, 2), densetest.Decaying[T](2, n, d, 2), densetest.Decaying[T](3, n, dv, 1), densetest.Decaying[T](4, 10, dv, 1)
 		b := newByLandmarks(l, k)
 		dq, dk, dv := l.Backward(dense.Matrix[T]{}, dense.Matrix[T]{}, dense.Matrix[T]{}, q, k, v, dout)
@@ -420,7 +417,7 @@ func TestLandmarkGradients(t *testing.T) {
 // Gradients of masked, grouped batches are sums of those of each head, over the keys that count.
 func TestLandmarkBatchGradients(t *testing.T) {
 	const heads, keyHeads, d, dv, n, r = 4, 2, 3, 2, 50, 8
-	l := must.Have(performer.NewLandmarks[float64](performer.ExactOptions{}, r, densetest.Source(1)))
+	l := must.Have(performer.NewLandmarks(performer.LandmarkOptions[float64]{Landmarks: r}, densetest.Source(1)))
 	b := must.Have(performer.NewBatch[float64](heads, keyHeads, l))
 	q, k, v, dout := densetest.Decaying[float64](1, 20, heads*d, 2), densetest.Decaying[float64](2, n, keyHeads*d, 2), densetest.Decaying[float64](3, n, keyHeads*dv, 1), densetest.Decaying[float64](4, 20, heads*dv, 1)
 	valid := make([]bool, n)
@@ -457,22 +454,22 @@ func TestLandmarkBatchGradients(t *testing.T) {
 
 func TestNewLandmarksErrors(t *testing.T) {
 	for want, f := range map[string]func() (performer.Landmarks[float64], error){
-		"performer: r = 0, want at least 1": func() (performer.Landmarks[float64], error) {
-			return performer.NewLandmarks[float64](performer.ExactOptions{}, 0, densetest.Source(1))
+		"performer: Landmarks = 0, want at least 1": func() (performer.Landmarks[float64], error) {
+			return performer.NewLandmarks(performer.LandmarkOptions[float64]{Landmarks: 0}, densetest.Source(1))
 		},
 		"performer: src is nil": func() (performer.Landmarks[float64], error) {
-			return performer.NewLandmarks[float64](performer.ExactOptions{}, 5, nil)
+			return performer.NewLandmarks(performer.LandmarkOptions[float64]{Landmarks: 5}, nil)
 		},
-		"performer: exact.Scale = -1, want a finite number of at least 0": func() (performer.Landmarks[float64], error) {
-			return performer.NewLandmarks[float64](performer.ExactOptions{Scale: -1}, 5, densetest.Source(1))
+		"performer: Scale = -1, want a finite number of at least 0": func() (performer.Landmarks[float64], error) {
+			return performer.NewLandmarks(performer.LandmarkOptions[float64]{Landmarks: 5, Scale: -1}, densetest.Source(1))
 		},
-		"performer: exact.Scale = NaN, want a finite number of at least 0": func() (performer.Landmarks[float64], error) {
-			return performer.NewLandmarks[float64](performer.ExactOptions{Scale: math.NaN()}, 5, densetest.Source(1))
+		"performer: Scale = NaN, want a finite number of at least 0": func() (performer.Landmarks[float64], error) {
+			return performer.NewLandmarks(performer.LandmarkOptions[float64]{Landmarks: 5, Scale: math.NaN()}, densetest.Source(1))
 		},
 	} {
 		_, err := f()
 		assert.EqualError(t, err, want)
 	}
-	_, err := performer.NewLandmarks[float64](performer.ExactOptions{}, math.MaxInt, densetest.Source(1))
-	assert.ErrorContains(t, err, fmt.Sprintf("performer: r = %d: ", math.MaxInt))
+	_, err := performer.NewLandmarks(performer.LandmarkOptions[float64]{Landmarks: math.MaxInt}, densetest.Source(1))
+	assert.ErrorContains(t, err, fmt.Sprintf("performer: Landmarks = %d: ", math.MaxInt))
 }

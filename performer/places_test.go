@@ -151,7 +151,7 @@ func testPlaces[T dense.Float](t *testing.T) {
 			size = 100
 		}
 		requirePlaced(t, averaged(weights, v), e.Forward(none, q, k, v), size*tolerance[T](), "%s", name)
-		densetest.RequireClose(t, weights, densetest.Filled(n, n, size*tolerance[T]()), e.Weights(none, q, k), "%s", name)
+		densetest.RequireClose(t, weights, densetest.Filled(n, n, size*tolerance[T]()), weightsOf(e, q, k), "%s", name)
 
 		b, err := performer.NewBatch[T](1, 1, e)
 		require.NoError(t, err)
@@ -405,12 +405,6 @@ func TestExactErrors(t *testing.T) {
 		_, err := performer.NewExact[float32](e)
 		assert.EqualError(t, err, want)
 	}
-	_, err := performer.NewLandmarks[float64](performer.ExactOptions{Window: 3}, 2, rand.NewPCG(1, 1))
-	assert.ErrorContains(t, err, "exact has Window = 3 and Slope = 0, want none")
-	_, err = performer.NewLandmarks[float64](performer.ExactOptions{Chunk: 3}, 2, rand.NewPCG(1, 1))
-	assert.ErrorContains(t, err, "exact.Chunk = 3, want 0")
-	_, err = performer.NewLandmarks[float64](performer.ExactOptions{SinkWeight: 3}, 2, rand.NewPCG(1, 1))
-	assert.ErrorContains(t, err, "exact.SinkWeight = 3, want 0")
 }
 
 // The published slopes of 8 and of 12 heads.

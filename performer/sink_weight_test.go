@@ -38,7 +38,7 @@ func TestSinkWeightIsAKey(t *testing.T) {
 	exact := must.Have(performer.NewExact[float64](performer.ExactOptions{Scale: 1, SinkWeight: weight}))
 	with := must.Have(performer.NewExact[float64](performer.ExactOptions{Scale: 1}))
 	requirePlaced(t, with.Forward(none, sinkQ, sinkK, sinkV), exact.Forward(none, q, k, v), 1e-13, "outputs")
-	requirePlaced(t, with.Weights(none, sinkQ, sinkK).ColRange(0, n), exact.Weights(none, q, k), 1e-13, "weights")
+	requirePlaced(t, weightsOf(with, sinkQ, sinkK).ColRange(0, n), weightsOf(exact, q, k), 1e-13, "weights")
 	wantQ, wantK, wantV := with.Backward(none, none, none, sinkQ, sinkK, sinkV, dout)
 	gotQ, gotK, gotV := exact.Backward(none, none, none, q, k, v, dout)
 	requirePlaced(t, wantQ.ColRange(0, d), gotQ, 1e-13, "dq")

@@ -9,6 +9,7 @@ import (
 	"github.com/seed-feabd252/randfeat/internal/memory/layout"
 	"github.com/seed-feabd252/randfeat/internal/memory/limit"
 	"github.com/seed-feabd252/randfeat/internal/memory/scratch"
+	"github.com/seed-feabd252/randfeat/performer/internal/sequence"
 	"github.com/seed-feabd252/randfeat/performer/internal/store"
 )
 
@@ -32,22 +33,22 @@ import (
 // tokens every 256 tokens.
 //
 // Exact attention keeps all keys and values, d+dv numbers for a token and a head of keys. The time
-// for a query grows with the number of tokens. Memory is at most twice the size of the tokens. Heads
-// of queries that differ only in Exact.SinkWeight share keys and values. Outputs have the bits of
-// [Exact] over the same keys.
+// for a query grows with the number of tokens. Memory is at most twice the size of the tokens.
+// Heads of queries that differ only in Exact.SinkWeight share keys and values. Outputs have the
+// bits of [Exact] over the same keys.
 //
-// With Exact.Bits exact attention keeps codes of 4, 8 or 16 bits a coordinate, after a random rotation
-// of keys and of values, as differences from the mean of each 64 tokens. A token and a head of keys
-// take (b + ¼)·(d+dv)/8 + 8⅛ bytes for b bits: 140 and 76 bytes in 8 and 4 bits for d = dv = 64. Here
-// d and dv stand for the next multiples of 16 that are a hadamard.FastOrder. The last 64 to 127 tokens
-// keep their elements, or with a Window less than 64. Outputs have the same bits however a stream is
-// divided into calls. The error of normal values is 0.7 % in 8 bits and 11 % in 4 bits; in 16 bits it
-// is 0.006 %. If the rotated difference of a token has the range w, rounding has the variance
-// (w/(2^b − 1))²/12 a coordinate; the comment of package performer/internal/store has the error of
-// outputs. With eight heads a step after 16384 tokens is six and seven times as fast in 8 and 4 bits
-// as in float32. NaN and infinity spread to the same outputs with codes and without. Steps that read
-// them later are slow, and so are steps that read keys beyond 1e30, or float64 keys or values all
-// beyond the range of float32.
+// With Exact.Bits exact attention keeps codes of 4, 8 or 16 bits a coordinate, after a random
+// rotation of keys and of values, as differences from the mean of each 64 tokens. A token and a
+// head of keys take (b + ¼)·(d+dv)/8 + 8⅛ bytes for b bits: 140 and 76 bytes in 8 and 4 bits for
+// d = dv = 64. Here d and dv stand for the next multiples of 16 that are a hadamard.FastOrder.
+// The last 64 to 127 tokens keep their elements, or with a Window less than 64. Outputs have the
+// same bits however a stream is divided into calls. The error of normal values is 0.7 % in 8 bits
+// and 11 % in 4 bits; in 16 bits it is 0.006 %. If the rotated difference of a token has the
+// range w, rounding has the variance (w/(2^b − 1))²/12 a coordinate; the comment of package
+// performer/internal/store has the error of outputs. With eight heads a step after 16384 tokens
+// is six and seven times as fast in 8 and 4 bits as in float32. NaN and infinity spread to the
+// same outputs with codes and without. Steps that read them later are slow, and so are steps that
+// read keys beyond 1e30, or float64 keys or values all beyond the range of float32.
 //
 // With Exact.Window W, or Exact.Chunk W + 1, a State keeps the sinks, the tokens that later queries
 // see, and at most 1.1·W + 1000 other tokens. A Rollback by max(W/16, 64) tokens is then
@@ -66,54 +67,81 @@ type State[T dense.Float] struct {
 
 // stateUnit holds the tokens of a run of heads with the same attention, except for SinkWeight.
 type stateUnit[T dense.Float] struct {
-	*store.Store[T]
+	tokens         tokens[T]
 	from, to       int // heads of queries
 	keyFrom, keyTo int // heads of keys
 }
 
-// hasState reports whether an attention has a State. Attention of another package may not be
-// comparable.
-func hasState[T dense.Float](a Attention[T]) bool {
-	switch a.(type) {
-	case exact[T], *linear[T]:
-		return true
-	}
-	return false
+// tokens is the memory of a run of heads: a stored[T] behind an interface, so that importers do not
+// compile it.
+type tokens[T dense.Float] interface {
+	Append(k, v dense.Matrix[T])
+	Attend(dst, q dense.Matrix[T])
+	Step(dst, q, k, v dense.Matrix[T])
+	Reset()
+	clone() tokens[T]
+	check(other tokens[T]) error
+	merge(other tokens[T])
+	save(to any) any
+	holds(from any, n int) bool
+	restore(from any, n int)
+	Size(n int) int
+	EncodeParameters(b []byte) []byte
+	CheckParameters(b []byte) (rest []byte, err error)
+	Encode(b []byte) []byte
+	Inspect(b []byte, n int) (rest []byte, err error)
+	Decode(b []byte, n int) (rest []byte)
 }
 
-// newState returns the State of one attention for all heads, or of one attention for each head of
-// queries.
-func newState[T dense.Float](heads, keyHeads, d, dv int, attentions []Attention[T]) (*State[T], error) {
+type stored[T dense.Float] struct{ *store.Store[T] }
+
+func (s stored[T]) clone() tokens[T]            { return stored[T]{s.Clone()} }
+func (s stored[T]) check(other tokens[T]) error { return s.Check(other.(stored[T]).Store) }
+func (s stored[T]) merge(other tokens[T])       { s.Merge(other.(stored[T]).Store) }
+func (s stored[T]) holds(from any, n int) bool  { return s.Holds(from.(*store.Saved[T]), n) }
+func (s stored[T]) restore(from any, n int)     { s.Restore(from.(*store.Saved[T]), n) }
+
+// save returns what a Store needs to return to its tokens, in the memory of an earlier result.
+func (s stored[T]) save(to any) any {
+	if to == nil {
+		to = new(store.Saved[T])
+	}
+	s.Save(to.(*store.Saved[T]))
+	return to
+}
+
+func (b *batch[T]) newState(d, dv int) (*State[T], error) {
 	if d < 1 || dv < 1 {
 		return nil, fmt.Errorf("performer: d = %d, dv = %d, want at least 1", d, dv)
 	}
-	err := limit.Memory[T](heads, d)
+	err := limit.Memory[T](b.heads, d)
 	if err == nil {
-		err = limit.Memory[T](heads, dv)
+		err = limit.Memory[T](b.heads, dv)
 	}
 	if err != nil {
-		return nil, fmt.Errorf("performer: d = %d, dv = %d, for %d heads: %w", d, dv, heads, err)
+		return nil, fmt.Errorf("performer: d = %d, dv = %d, for %d heads: %w", d, dv, b.heads, err)
 	}
-	s := &State[T]{heads: heads, keyHeads: keyHeads, d: d, dv: dv}
-	group := heads / keyHeads
-	for from := 0; from < heads; {
-		run, to := attentions, heads
+	s := &State[T]{heads: b.heads, keyHeads: b.keyHeads, d: d, dv: dv}
+	group := b.heads / b.keyHeads
+	attentions := []sequence.Attention[T]{b.units[0].of} // of all heads, or of each head
+	if len(b.units) > 1 {
+		attentions = make([]sequence.Attention[T], b.heads)
+		for h := range attentions {
+			attentions[h] = b.unitAt(h).of
+		}
+	}
+	for from := 0; from < b.heads; {
+		run, to := attentions, b.heads
 		if len(attentions) > 1 {
 			to = runOf(attentions, from, group)
 			run = attentions[from:to]
 		}
 		u := stateUnit[T]{from: from, to: to, keyFrom: from / group, keyTo: (to-1)/group + 1}
-		switch a := run[0].(type) {
-		case exact[T]:
-			u.Store, err = a.newStore(run, to-from, u.keyTo-u.keyFrom, d, dv)
-		case *linear[T]:
-			u.Store, err = a.newStore(to-from, u.keyTo-u.keyFrom, d, dv)
-		default:
-			err = fmt.Errorf("performer: the attention of head %d is %T, want a Linear or an Exact for a state", from, a)
-		}
+		kept, err := run[0].NewStore(sequence.Run[T]{Heads: run, Count: to - from, KeyHeads: u.keyTo - u.keyFrom, D: d, DV: dv})
 		if err != nil {
 			return nil, err
 		}
+		u.tokens = stored[T]{kept}
 		s.units = append(s.units, u)
 		from = to
 	}
@@ -122,27 +150,15 @@ func newState[T dense.Float](heads, keyHeads, d, dv int, attentions []Attention[
 
 // runOf returns the end of the run of heads, from head from on, that have alike attention and one
 // memory: heads of one group, or complete groups.
-func runOf[T dense.Float](attentions []Attention[T], from, group int) int {
+func runOf[T dense.Float](attentions []sequence.Attention[T], from, group int) int {
 	to := from + 1
-	if !hasState(attentions[from]) {
-		return to
-	}
-	for to < len(attentions) && withoutSink(attentions[to]) == withoutSink(attentions[from]) && (from%group == 0 || to%group != 0) {
+	for to < len(attentions) && attentions[from].Alike(attentions[to]) && (from%group == 0 || to%group != 0) {
 		to++
 	}
 	if n := to - from; n > group {
 		to = from + n/group*group
 	}
 	return to
-}
-
-// withoutSink returns the attention without its SinkWeight, which changes no memory.
-func withoutSink[T dense.Float](attention Attention[T]) Attention[T] {
-	if e, ok := attention.(exact[T]); ok {
-		e.SinkWeight = 0
-		return e
-	}
-	return attention
 }
 
 // Len returns the number of appended tokens, including the tokens of merged states.
@@ -152,18 +168,18 @@ func (s *State[T]) Len() int { return s.n }
 func (s *State[T]) Reset() {
 	s.n = 0
 	for _, u := range s.units {
-		u.Reset()
+		u.tokens.Reset()
 	}
 }
 
-// Clone returns a copy. Changes of s do not change the copy, nor the reverse. A copy of exact attention
-// shares the memory of closed segments, so that a shared prefix takes memory once.
+// Clone returns a copy. Changes of s do not change the copy, nor the reverse. A copy of exact
+// attention shares the memory of closed segments, so that a shared prefix takes memory once.
 func (s *State[T]) Clone() *State[T] {
 	c := *s
 	c.units = make([]stateUnit[T], len(s.units))
 	for i, u := range s.units {
 		c.units[i] = u
-		c.units[i].Store = u.Clone()
+		c.units[i].tokens = u.tokens.clone()
 	}
 	return &c
 }
@@ -178,7 +194,7 @@ func (s *State[T]) Append(k, v dense.Matrix[T]) {
 		return
 	}
 	for _, u := range s.units {
-		u.Append(layout.Heads(k, u.keyFrom, u.keyTo, s.keyHeads), layout.Heads(v, u.keyFrom, u.keyTo, s.keyHeads))
+		u.tokens.Append(layout.Heads(k, u.keyFrom, u.keyTo, s.keyHeads), layout.Heads(v, u.keyFrom, u.keyTo, s.keyHeads))
 	}
 	s.n += k.Rows
 }
@@ -197,7 +213,7 @@ func (s *State[T]) Attend(dst, q dense.Matrix[T]) dense.Matrix[T] {
 		layout.Zero(dst)
 	default:
 		for _, u := range s.units {
-			u.Attend(layout.Heads(dst, u.from, u.to, s.heads), layout.Heads(q, u.from, u.to, s.heads))
+			u.tokens.Attend(layout.Heads(dst, u.from, u.to, s.heads), layout.Heads(q, u.from, u.to, s.heads))
 		}
 	}
 	return dst
@@ -221,7 +237,7 @@ func (s *State[T]) Step(dst, q, k, v dense.Matrix[T]) dense.Matrix[T] {
 		return dst
 	}
 	for _, u := range s.units {
-		u.Step(layout.Heads(dst, u.from, u.to, s.heads), layout.Heads(q, u.from, u.to, s.heads),
+		u.tokens.Step(layout.Heads(dst, u.from, u.to, s.heads), layout.Heads(q, u.from, u.to, s.heads),
 			layout.Heads(k, u.keyFrom, u.keyTo, s.keyHeads), layout.Heads(v, u.keyFrom, u.keyTo, s.keyHeads))
 	}
 	s.n += k.Rows
@@ -288,7 +304,7 @@ func (s *State[T]) Merge(other *State[T]) error {
 		if o.from != u.from || o.to != u.to {
 			return fmt.Errorf("performer: other has one attention for the heads %d to %d, the state for %d to %d", o.from, o.to-1, u.from, u.to-1)
 		}
-		if err := u.Check(o.Store); err != nil {
+		if err := u.tokens.check(o.tokens); err != nil {
 			return err
 		}
 	}
@@ -296,7 +312,7 @@ func (s *State[T]) Merge(other *State[T]) error {
 		return fmt.Errorf("performer: %w", err)
 	}
 	for i, u := range s.units {
-		u.Merge(other.units[i].Store)
+		u.tokens.merge(other.units[i].tokens)
 	}
 	s.n += other.n
 	return nil
@@ -307,13 +323,13 @@ func (s *State[T]) Merge(other *State[T]) error {
 type Snapshot[T dense.Float] struct {
 	of     *State[T]
 	tokens int
-	saved  []store.Saved[T] // of each unit
+	saved  []any // of each unit
 }
 
 // Snapshot sets dst to the tokens so far and returns dst; a nil dst is allocated. Linear attention
-// copies its sums. Exact attention copies the number of tokens, and with Exact.Bits at most the last
-// 127 tokens. Snapshot allocates nothing if dst was a Snapshot of s before. Snapshot changes no bit
-// of later outputs.
+// copies its sums. Exact attention copies the number of tokens, and with Exact.Bits at most the
+// last 127 tokens. Snapshot allocates nothing if dst was a Snapshot of s before. Snapshot changes
+// no bit of later outputs.
 func (s *State[T]) Snapshot(dst *Snapshot[T]) *Snapshot[T] {
 	s.checkMade()
 	if dst == nil {
@@ -322,7 +338,7 @@ func (s *State[T]) Snapshot(dst *Snapshot[T]) *Snapshot[T] {
 	dst.of, dst.tokens = s, s.n
 	dst.saved = scratch.Resize(dst.saved, len(s.units))
 	for i, u := range s.units {
-		u.Save(&dst.saved[i])
+		dst.saved[i] = u.tokens.save(dst.saved[i])
 	}
 	return dst
 }
@@ -340,12 +356,12 @@ func (s *State[T]) Rollback(m *Snapshot[T]) {
 		panic("performer: the mark is not of this state, want one of its Snapshot")
 	}
 	for i, u := range s.units {
-		if !u.Holds(&m.saved[i], m.tokens) {
+		if !u.tokens.holds(m.saved[i], m.tokens) {
 			panic(fmt.Sprintf("performer: the mark is of %d tokens that the state has no longer", m.tokens))
 		}
 	}
 	for i, u := range s.units {
-		u.Restore(&m.saved[i], m.tokens)
+		u.tokens.restore(m.saved[i], m.tokens)
 	}
 	s.n = m.tokens
 }

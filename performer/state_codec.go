@@ -40,10 +40,10 @@ func (s *State[T]) MarshalBinary() ([]byte, error) {
 	}
 	b := s.header().Append(make([]byte, 0, s.size(s.n)))
 	for _, u := range s.units {
-		b = u.EncodeParameters(b)
+		b = u.tokens.EncodeParameters(b)
 	}
 	for _, u := range s.units {
-		b = u.Encode(b)
+		b = u.tokens.Encode(b)
 	}
 	return frame.Seal(b, 0), nil
 }
@@ -62,7 +62,7 @@ func (s *State[T]) UnmarshalBinary(data []byte) error {
 		return fmt.Errorf("performer: %w", err)
 	}
 	for _, u := range s.units {
-		if body, err = u.CheckParameters(body); err != nil {
+		if body, err = u.tokens.CheckParameters(body); err != nil {
 			return err
 		}
 	}
@@ -71,12 +71,12 @@ func (s *State[T]) UnmarshalBinary(data []byte) error {
 	}
 	rest := body
 	for _, u := range s.units {
-		if rest, err = u.Inspect(rest, tokens); err != nil {
+		if rest, err = u.tokens.Inspect(rest, tokens); err != nil {
 			return err
 		}
 	}
 	for _, u := range s.units {
-		body = u.Decode(body, tokens)
+		body = u.tokens.Decode(body, tokens)
 	}
 	s.n = tokens
 	return nil
@@ -98,7 +98,7 @@ func (s *State[T]) header() frame.Header {
 func (s *State[T]) size(tokens int) int {
 	size := frame.HeaderSize + frame.TrailerSize
 	for _, u := range s.units {
-		size = min(size+u.Size(tokens), frame.MaxTokens)
+		size = min(size+u.tokens.Size(tokens), frame.MaxTokens)
 	}
 	return size
 }

@@ -54,9 +54,6 @@ func testRoundTrip[T dense.Float](t *testing.T) {
 	}
 }
 
-// recordSize is the number of bytes of the record of linear attention.
-const recordSize = 24
-
 // The bytes of a small state, all of them, worked out by hand from the format: one
 // feature, φ(x) = x, one key 2 with value 3, so that the sums are 6 and 2.
 //
@@ -145,7 +142,7 @@ func TestStateDamage(t *testing.T) {
 	})
 }
 
-func testStateDamage(t *testing.T, a performer.Streaming[float32]) {
+func testStateDamage(t *testing.T, a streaming[float32]) {
 	const d, dv = 3, 2
 	rng := rand.New(densetest.Source(221))
 	s, target := must.Have(a.NewState(d, dv)), must.Have(a.NewState(d, dv))

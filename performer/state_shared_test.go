@@ -84,9 +84,9 @@ func testSharedForms[T dense.Float](t *testing.T) {
 	q, k, v := densetest.Decaying[T](1, n, d, 3), densetest.Decaying[T](2, n, d, 3), densetest.Decaying[T](3, n, 4, 1)
 	forms := sharedForms[T](d)
 	z := densetest.Decaying[T](9, 6, d, 3)
-	given := must.Have(performer.NewLandmarksAt(performer.ExactOptions{}, z))
-	forms["landmarks"], forms["centred landmarks"] = given, must.Have(given.Centred(z.Row(0), z.Row(1)))
-	forms["chosen landmarks"] = must.Have(performer.NewLandmarks[T](performer.ExactOptions{}, 12, densetest.Source(1)))
+	forms["landmarks"] = must.Have(performer.NewLandmarks(performer.LandmarkOptions[T]{Points: z}, nil))
+	forms["centred landmarks"] = must.Have(performer.NewLandmarks(performer.LandmarkOptions[T]{Points: z, QueryMean: z.Row(0), KeyMean: z.Row(1)}, nil))
+	forms["chosen landmarks"] = must.Have(performer.NewLandmarks(performer.LandmarkOptions[T]{Landmarks: 12}, densetest.Source(1)))
 	for name, form := range forms {
 		want := form.Forward(none, q, k, v)
 		var got [4]dense.Matrix[T]

@@ -366,12 +366,12 @@ func TestStateErrors(t *testing.T) {
 	_, err := a.NewState(4, 0)
 	assert.EqualError(t, err, "performer: d = 4, dv = 0, want at least 1")
 	_, err = a.NewState(3, 2)
-	assert.EqualError(t, err, "performer: d = 3, but the maps take points of R^4")
+	assert.EqualError(t, err, "performer: d = 3, but the attention takes points of R^4")
 	_, err = must.Have(performer.NewExact[float32](performer.ExactOptions{})).NewState(0, 2)
 	assert.EqualError(t, err, "performer: d = 0, dv = 2, want at least 1")
 	for _, forms := range [][]performer.Attention[float32]{{forwardOnly{}}, {forwardOnly{}, forwardOnly{}}} {
 		_, err = must.Have(performer.NewBatch(2, 2, forms...)).NewState(4, 3)
-		assert.EqualError(t, err, "performer: the attention of head 0 is performer_test.forwardOnly, want a Linear or an Exact for a state")
+		assert.EqualError(t, err, "performer: performer_test.forwardOnly has no state, want Linear or Exact attention")
 	}
 
 	s := must.Have(must.Have(performer.NewBatch[float32](2, 2, a)).NewState(4, 3))

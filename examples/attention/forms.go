@@ -30,14 +30,13 @@ func (c *comparison) form(name string, size int, w orf.Projection[float32], h he
 	var err error
 	switch name {
 	case "clusters":
-		exact, number := c.options, size
-		exact.Bits = 8
+		o := clusters.Options{Scale: c.options.Scale, Causal: c.causal, EightBits: true, Clusters: size, Threshold: clusterShare / float64(size)}
 		if c.causal {
-			number = max(size/8, 1)
+			o.Clusters = max(size/8, 1)
 		}
-		return clusters.New[float32](exact, clusters.Options{Clusters: number, Threshold: clusterShare / float64(size)}, src)
+		return clusters.New[float32](o, src)
 	case "landmarks":
-		return performer.NewLandmarks[float32](c.options, size, src)
+		return performer.NewLandmarks(performer.LandmarkOptions[float32]{Landmarks: size, Scale: c.options.Scale}, src)
 	case "SDERF":
 		spec, err = rff.FitSDERF(h.q, h.k, c.options.Scale)
 	case "FAVOR++":

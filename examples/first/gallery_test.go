@@ -18,7 +18,7 @@ func TestGallery(t *testing.T) {
 	src := rand.NewPCG(1, 2)
 	q, k, v := tokens(8192, 8, src)
 	exact := must(performer.NewExact[float64](performer.ExactOptions{}))
-	form, err := performer.NewLandmarks[float64](exact.Options(), 256, src)
+	form, err := performer.NewLandmarks(performer.LandmarkOptions[float64]{Landmarks: 256}, src)
 	require.NoError(t, err)
 
 	some := q.RowRange(0, 200)

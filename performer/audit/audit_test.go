@@ -59,8 +59,8 @@ func auditCases[T dense.Float]() map[string]auditCase[T] {
 	}
 	causal := performer.LinearOptions{Causal: true}
 	two := made(performer.LinearOptions{})
-	landmarks := must.Have(performer.NewLandmarks[T](exact(false, false).Options(), 10, densetest.Source(319)))
-	given := must.Have(performer.NewLandmarksAt(exact(false, false).Options(), draw(12, d)))
+	landmarks := must.Have(performer.NewLandmarks(performer.LandmarkOptions[T]{Landmarks: 10, Scale: exact(false, false).Options().Scale, Unnormalised: exact(false, false).Options().Unnormalised}, densetest.Source(319)))
+	given := must.Have(performer.NewLandmarks(performer.LandmarkOptions[T]{Scale: exact(false, false).Options().Scale, Unnormalised: exact(false, false).Options().Unnormalised, Points: draw(12, d)}, nil))
 	return map[string]auditCase[T]{
 		"bidirectional":      {made(performer.LinearOptions{}), exact(false, false), draw(n, d), draw(40, d), draw(40, dv), Options{}, 1},
 		"unnormalised":       {made(performer.LinearOptions{Unnormalised: true}), exact(false, true), draw(n, d), draw(40, d), draw(40, dv), Options{}, 1},
@@ -310,13 +310,13 @@ func TestAuditRefuses(t *testing.T) {
 		"approximation 0 is nil": func() (Report, error) {
 			return rowsOf[float64](t, nil, exact, x, x, x, 1, options{}, densetest.Source(1))
 		},
-		"exact is a *performer.linear[float64], want a performer.Exact": func() (Report, error) {
+		"exact is a performer.Linear[float64], want a performer.Exact": func() (Report, error) {
 			return rowsOf[float64](t, features, features, x, x, x, 1, options{}, densetest.Source(1))
 		},
 		"exact is nil": func() (Report, error) {
 			return rowsOf[float64](t, features, nil, x, x, x, 1, options{}, densetest.Source(1))
 		},
-		"exact has a *performer.linear[float64] for head 0, want a performer.Exact": func() (Report, error) {
+		"exact has a performer.Linear[float64] for head 0, want a performer.Exact": func() (Report, error) {
 			return rowsOf[float64](t, batch, batch, mat(6, 8), x, x, 1, options{}, densetest.Source(1))
 		},
 		"approximation 0 has 2 heads of queries and 1 of keys, exact has 2 and 2, want the same": func() (Report, error) {

@@ -12,48 +12,48 @@ import (
 // exactBatch returns exact as a Batch of Exacts with as many heads as the approximations.
 // exactBatch returns an error if exact is not made of Exacts, and if an approximation has other
 // heads or other options.
-func exactBatch[T dense.Float](exact performer.Attention[T], approximations ...performer.Attention[T]) (performer.Batch[T], error) {
+func exactBatch[T dense.Float](exact performer.Attention[T], approximations ...performer.Attention[T]) (none performer.Batch[T], _ error) {
 	if isNil(exact) {
-		return nil, errors.New("audit: exact is nil")
+		return none, errors.New("audit: exact is nil")
 	}
 	heads, keyHeads := 1, 1
 	for i, a := range approximations {
 		if isNil(a) {
-			return nil, fmt.Errorf("audit: approximation %d is nil", i)
+			return none, fmt.Errorf("audit: approximation %d is nil", i)
 		}
 		if b, ok := a.(performer.Batch[T]); ok && heads == 1 {
-			heads, keyHeads, _ = b.Dims()
+			heads, keyHeads = headsOf(b)
 		}
 	}
 	b, isBatch := exact.(performer.Batch[T])
 	if !isBatch {
 		if _, ok := exact.(performer.Exact[T]); !ok {
-			return nil, fmt.Errorf("audit: exact is a %T, want a performer.Exact, or a performer.Batch of Exacts", exact)
+			return none, fmt.Errorf("audit: exact is a %T, want a performer.Exact, or a performer.Batch of Exacts", exact)
 		}
 		var err error
 		if b, err = performer.NewBatch(heads, keyHeads, exact); err != nil {
-			return nil, fmt.Errorf("audit: %w", err)
+			return none, fmt.Errorf("audit: %w", err)
 		}
 	}
-	heads, _, _ = b.Dims()
+	heads, _ = headsOf(b)
 	for h := range heads {
 		e, ok := b.Head(h).(performer.Exact[T])
 		if !ok {
-			return nil, fmt.Errorf("audit: exact has a %T for head %d, want a performer.Exact", b.Head(h), h)
+			return none, fmt.Errorf("audit: exact has a %T for head %d, want a performer.Exact", b.Head(h), h)
 		}
 		if o := e.Options(); o.Window != 0 || o.Slope != 0 {
-			return nil, fmt.Errorf("audit: exact has Window = %d and Slope = %v for head %d, want none: sampled rows have no positions", o.Window, o.Slope, h)
+			return none, fmt.Errorf("audit: exact has Window = %d and Slope = %v for head %d, want none: sampled rows have no positions", o.Window, o.Slope, h)
 		} else if o.Chunk != 0 {
-			return nil, fmt.Errorf("audit: exact has Chunk = %d for head %d, want 0: sampled rows have no positions", o.Chunk, h)
+			return none, fmt.Errorf("audit: exact has Chunk = %d for head %d, want 0: sampled rows have no positions", o.Chunk, h)
 		} else if o.SinkWeight != 0 {
-			return nil, fmt.Errorf("audit: exact has SinkWeight = %v for head %d, want 0: approximations have no sinks", o.SinkWeight, h)
+			return none, fmt.Errorf("audit: exact has SinkWeight = %v for head %d, want 0: approximations have no sinks", o.SinkWeight, h)
 		} else if o.Bits != 0 {
-			return nil, fmt.Errorf("audit: exact has Bits = %d for head %d, want 0: exact attention is not rounded", o.Bits, h)
+			return none, fmt.Errorf("audit: exact has Bits = %d for head %d, want 0: exact attention is not rounded", o.Bits, h)
 		}
 	}
 	for i, a := range approximations {
 		if err := checkHeads(i, a, b); err != nil {
-			return nil, err
+			return none, err
 		}
 	}
 	return b, nil
@@ -62,10 +62,10 @@ func exactBatch[T dense.Float](exact performer.Attention[T], approximations ...p
 // checkHeads returns an error if approximation i has other heads than exact, or says that it is
 // causal or unnormalised where exact is not, or the other way round.
 func checkHeads[T dense.Float](i int, a performer.Attention[T], exact performer.Batch[T]) error {
-	wantHeads, wantKeys, _ := exact.Dims()
+	wantHeads, wantKeys := headsOf(exact)
 	b, isBatch := a.(performer.Batch[T])
 	if isBatch {
-		if heads, keyHeads, _ := b.Dims(); heads != wantHeads || keyHeads != wantKeys {
+		if heads, keyHeads := headsOf(b); heads != wantHeads || keyHeads != wantKeys {
 			return fmt.Errorf("audit: approximation %d has %d heads of queries and %d of keys, exact has %d and %d, want the same",
 				i, heads, keyHeads, wantHeads, wantKeys)
 		}
@@ -75,7 +75,7 @@ func checkHeads[T dense.Float](i int, a performer.Attention[T], exact performer.
 		if isBatch {
 			one = b.Head(h)
 		}
-		d, ok := one.(performer.Described)
+		d, ok := one.(described)
 		if !ok {
 			continue
 		}
@@ -97,22 +97,26 @@ func exactOptions[T dense.Float](b performer.Batch[T], head int) performer.Exact
 	return b.Head(head).(performer.Exact[T]).Options()
 }
 
-// descriptionOf returns the Description of attention, or zero if there is none. The queries of a
-// Batch are independent if those of all heads are, and its LeastQueries is the largest of a head.
+// described is attention that says what it computes.
+type described interface{ Describe() performer.Description }
+
+// prefixAttention is attention, of package clusters, whose queries may see a prefix of the keys.
+type prefixAttention[T dense.Float] interface {
+	ForwardPrefixes(dst, q, k, v dense.Matrix[T], prefixes []int) dense.Matrix[T]
+}
+
+// descriptionOf returns the Description of attention, or zero if there is none.
 func descriptionOf[T dense.Float](a performer.Attention[T]) (d performer.Description) {
-	switch a := a.(type) {
-	case performer.Described:
-		return a.Describe()
-	case performer.Batch[T]:
-		d.IndependentQueries = true
-		heads, _, _ := a.Dims()
-		for h := range heads {
-			head := descriptionOf(a.Head(h))
-			d.IndependentQueries = d.IndependentQueries && head.IndependentQueries
-			d.LeastQueries = max(d.LeastQueries, head.LeastQueries)
-		}
+	if a, ok := a.(described); ok {
+		d = a.Describe()
 	}
 	return d
+}
+
+// headsOf returns the numbers of heads of queries and of keys.
+func headsOf[T dense.Float](b performer.Batch[T]) (heads, keyHeads int) {
+	d := b.Describe()
+	return d.Heads, d.KeyHeads
 }
 
 // repeated returns the rows, and again from the first until there are n.
@@ -124,10 +128,14 @@ func repeated(rows []int, n int) []int {
 	return all
 }
 
-// isNil reports whether a is nil or a nil pointer.
+// isNil reports whether a is nil, a nil pointer or attention that no constructor has made.
 func isNil[T dense.Float](a performer.Attention[T]) bool {
 	v := reflect.ValueOf(a)
-	return !v.IsValid() || v.Kind() == reflect.Pointer && v.IsNil()
+	if !v.IsValid() || v.Kind() == reflect.Pointer && v.IsNil() {
+		return true
+	}
+	_, ok := a.(described)
+	return ok && v.IsZero()
 }
 
 // checkShapes returns an error unless approximation i and exact take the inputs.
@@ -139,7 +147,7 @@ func checkShapes[T dense.Float](i int, a performer.Attention[T], exact performer
 	switch a := a.(type) {
 	case Output[T]:
 		dense.Matrix[T](a).Check()
-		heads, keyHeads, _ := exact.Dims()
+		heads, keyHeads := headsOf(exact)
 		if want := v.Cols / keyHeads * heads; a.Rows != q.Rows || a.Cols != want {
 			return fmt.Errorf("audit: approximation %d is an Output of %d×%d, want %d×%d", i, a.Rows, a.Cols, q.Rows, want)
 		}

@@ -63,7 +63,7 @@ func sampledRows(rows int) int {
 //   - trigonometric features, which are accurate at small norms;
 //   - positive features that are fitted to queries and keys (rff.SDERF).
 //
-// Landmarks and features subtract the means of queries and keys (performer.Landmarks.Centred,
+// Landmarks and features subtract the means of queries and keys (performer.LandmarkOptions,
 // rff.Centred). Features have orthogonal frequencies. If exact is causal, means and fits come from
 // the first 1024 tokens.
 //
@@ -98,7 +98,7 @@ func sampledRows(rows int) int {
 //
 // Choose never tries an approximation whose predicted cost is that of exact attention or more. An
 // approximation computes outputs of the sampled rows alone if its performer.Description says
-// IndependentQueries, or if it is causal and a performer.PrefixAttention. For 512 clusters of 16384
+// IndependentQueries, or if it is causal and has clusters. For 512 clusters of 16384
 // keys these outputs took 3 to 7 % of the time of exact attention. Other approximations compute all
 // outputs. Choose tries clusters first, then other approximations that cost less. Choose
 // extrapolates errors to larger sizes, like 1/√m for features, and at the measured rate for

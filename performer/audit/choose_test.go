@@ -370,7 +370,7 @@ func TestChooseWithoutAKind(t *testing.T) {
 	require.NoError(t, err)
 	assert.True(t, c.Exact)
 	require.Len(t, c.Trials, 1)
-	assert.EqualError(t, c.Trials[0].Err, "audit: 8 bits: exact.Softcap = 30, want 0: scores with a Softcap are not rounded")
+	assert.EqualError(t, c.Trials[0].Err, "audit: 8 bits: exact.Softcap = 30, want 0: the weights are not exp(Scale·qᵀk)")
 }
 
 func TestChooseRefuses(t *testing.T) {

@@ -44,7 +44,7 @@ func ExampleMeasure() {
 	if err != nil {
 		log.Fatal(err)
 	}
-	landmarks, err := performer.NewLandmarks[float64](performer.ExactOptions{}, 256, src)
+	landmarks, err := performer.NewLandmarks(performer.LandmarkOptions[float64]{Landmarks: 256}, src)
 	if err != nil {
 		log.Fatal(err)
 	}

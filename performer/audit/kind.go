@@ -1,6 +1,7 @@
 package audit
 
 import (
+	"errors"
 	"fmt"
 	"math"
 	"math/rand/v2"
@@ -35,15 +36,15 @@ type kind[T dense.Float] struct {
 	// is not known.
 	rate float64
 
-	// prefixes says that the attention is performer.PrefixAttention, so that causal attention of
-	// some queries does not compute the other outputs.
+	// prefixes says that the attention is clusters.Attention, so that causal attention of some queries
+	// does not compute the other outputs.
 	prefixes bool
 
 	// fixed says that the attention does not depend on random numbers, so that two draws are equal.
 	fixed bool
 
 	// sweep returns the outputs of attention that create has made in all sizes, and the numbers of
-	// scored keys of each size and query. prefixes are those of performer.PrefixAttention, or nil. nil
+	// scored keys of each size and query. prefixes are those of clusters.Attention, or nil. nil
 	// means that sizes are tried one after another.
 	sweep func(a performer.Attention[T], q, k, v dense.Matrix[T], prefixes []int) (outs []dense.Matrix[T], scored [][]int)
 }
@@ -77,8 +78,8 @@ func allKinds[T dense.Float](keys int, causal bool) []kind[T] {
 	all := []kind[T]{
 		clusterKind[T](keys),
 		{name: "bits", sizes: []int{8}, fixed: true, create: func(exact performer.ExactOptions, _, _ dense.Matrix[T], size int, _ rand.Source) (performer.Attention[T], error) {
-			if exact.Softcap != 0 {
-				return nil, fmt.Errorf("exact.Softcap = %v, want 0: scores with a Softcap are not rounded", exact.Softcap)
+			if err := noSoftcap(exact); err != nil {
+				return nil, err
 			}
 			exact.Bits = size
 			return performer.NewExact[T](exact)
@@ -132,14 +133,30 @@ func clusterKind[T dense.Float](keys int) kind[T] {
 			return fmt.Sprintf("%d clusters of keys with threshold %.2g", clusterCount(keys, causal), thresholds[size])
 		},
 		create: func(exact performer.ExactOptions, _, k dense.Matrix[T], size int, src rand.Source) (performer.Attention[T], error) {
-			exact.Bits = 8
-			return clusters.New[T](exact, clusters.Options{Clusters: clusterCount(k.Rows, exact.Causal), Threshold: thresholds[size], Iterations: 2}, src)
+			if exact.Unnormalised {
+				return nil, errors.New("exact.Unnormalised is set, but outputs of clusters are averages of values")
+			}
+			if err := noSoftcap(exact); err != nil {
+				return nil, err
+			}
+			return clusters.New[T](clusters.Options{
+				Scale: exact.Scale, Causal: exact.Causal, EightBits: true,
+				Clusters: clusterCount(k.Rows, exact.Causal), Threshold: thresholds[size], Iterations: 2,
+			}, src)
 		},
 		sweep: func(a performer.Attention[T], q, k, v dense.Matrix[T], prefixes []int) ([]dense.Matrix[T], [][]int) {
 			return a.(clusters.Attention[T]).ForwardThresholds(q, k, v, prefixes, thresholds)
 		},
 		cost: clusterCost[T],
 	}
+}
+
+// noSoftcap returns an error if the weights are not exp(Scale·qᵀk).
+func noSoftcap(o performer.ExactOptions) error {
+	if o.Softcap != 0 {
+		return fmt.Errorf("exact.Softcap = %v, want 0: the weights are not exp(Scale·qᵀk)", o.Softcap)
+	}
+	return nil
 }
 
 // clusterSegment is the number of keys that causal attention divides into clusters together.
@@ -209,8 +226,10 @@ const (
 
 // newLandmarks returns attention by landmarks with the means of queries and keys subtracted.
 func newLandmarks[T dense.Float](exact performer.ExactOptions, q, k dense.Matrix[T], size int, src rand.Source) (performer.Attention[T], error) {
-	l, err := performer.NewLandmarks[T](exact, size, src)
-	if err != nil {
+	if exact.Causal {
+		return nil, errors.New("exact is causal, but all queries share the landmarks")
+	}
+	if err := noSoftcap(exact); err != nil {
 		return nil, err
 	}
 	_, b, err := rff.SubtractMean(fitSample(q, false))
@@ -221,7 +240,9 @@ func newLandmarks[T dense.Float](exact performer.ExactOptions, q, k dense.Matrix
 	if err != nil {
 		return nil, err
 	}
-	return l.Centred(b, c)
+	return performer.NewLandmarks(performer.LandmarkOptions[T]{
+		Landmarks: size, Scale: exact.Scale, Unnormalised: exact.Unnormalised, QueryMean: b, KeyMean: c,
+	}, src)
 }
 
 // newFeatures returns linear attention with a centred map over orthogonal frequencies.

@@ -73,7 +73,7 @@ func TestAuditCovers(t *testing.T) {
 	}
 	favor := must.Have(performer.NewLinear[float64](must.Have(rff.Draw(rff.SoftmaxPositive{Scale: 1}, must.Have(orf.Draw[float64](orf.GramSchmidt{}, 64, d, densetest.Source(307))))), performer.LinearOptions{}))
 	var none dense.Matrix[float64]
-	landmarks := must.Have(performer.NewLandmarks[float64](performer.ExactOptions{Scale: 1}, 32, densetest.Source(328)))
+	landmarks := must.Have(performer.NewLandmarks(performer.LandmarkOptions[float64]{Landmarks: 32, Scale: 1}, densetest.Source(328)))
 	for name, form := range map[string]performer.Attention[float64]{"FAVOR+": favor, "average": average[float64]{}, "landmarks": landmarks} {
 		for _, of := range []int{1, heads} {
 			if name == "landmarks" && of > 1 {

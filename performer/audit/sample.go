@@ -44,7 +44,7 @@ func newSample[T dense.Float](exact performer.Batch[T], x input[T], rows int, rn
 	if s.population == 0 {
 		return nil, fmt.Errorf("audit: q is %d×%d, want at least one row", x.q.Rows, x.q.Cols)
 	}
-	heads, keyHeads, _ := exact.Dims()
+	heads, keyHeads := headsOf(exact)
 	for h := range heads {
 		keyHead := h / (heads / keyHeads)
 		one := &headSample[T]{

@@ -346,7 +346,7 @@ func (s *search[T]) create(l *ladder[T], seed [2]uint64) (performer.Attention[T]
 
 // answersRows reports whether a computes outputs of some queries without the other queries.
 func (s *search[T]) answersRows(a performer.Attention[T]) bool {
-	if _, ok := a.(performer.PrefixAttention[T]); ok && s.head.options.Causal {
+	if _, ok := a.(prefixAttention[T]); ok && s.head.options.Causal {
 		return true
 	}
 	return descriptionOf(a).IndependentQueries
@@ -364,7 +364,7 @@ func (s *search[T]) forward(a performer.Attention[T], rows []int) (dense.Matrix[
 	}
 	start := time.Now()
 	if rows != nil && h.options.Causal {
-		out = a.(performer.PrefixAttention[T]).ForwardPrefixes(out, q, h.k, h.v, seen)
+		out = a.(prefixAttention[T]).ForwardPrefixes(out, q, h.k, h.v, seen)
 	} else {
 		out = a.Forward(out, q, h.k, h.v)
 	}

@@ -36,8 +36,8 @@ func TestSeveralForms(t *testing.T) {
 // has.
 func TestAverage(t *testing.T) {
 	for name, c := range auditCases[float64]() {
-		b, _ := c.truth.(performer.Batch[float64])
-		if b == nil {
+		b, ok := c.truth.(performer.Batch[float64])
+		if !ok {
 			b = must.Have(performer.NewBatch(c.heads, max(c.heads/2, 1), c.truth))
 		}
 		e := exactOptions(b, 0)

@@ -1,7 +1,6 @@
 package clusters
 
 import (
-	"fmt"
 	"math"
 	"sort"
 
@@ -11,20 +10,28 @@ import (
 	"github.com/seed-feabd252/randfeat/internal/memory/layout"
 	"github.com/seed-feabd252/randfeat/internal/memory/pool"
 	"github.com/seed-feabd252/randfeat/internal/memory/scratch"
+	"github.com/seed-feabd252/randfeat/performer/internal/sequence"
+	"github.com/seed-feabd252/randfeat/performer/internal/sums"
 	"github.com/seed-feabd252/randfeat/performer/internal/tiles"
 )
 
 func (a *attention[T]) CanBackward() error { return nil }
 
-func (a *attention[T]) Backward(dq, dk, dv, q, k, v, dout dense.Matrix[T]) (_, _, _ dense.Matrix[T]) {
-	a.check(q, k, v, a.options.Causal)
-	return a.backward(dq, dk, dv, q, k, v, dout, a.options.Causal, nil)
-}
-
-func (a *attention[T]) BackwardPrefixes(dq, dk, dv, q, k, v, dout dense.Matrix[T], prefixes []int) (_, _, _ dense.Matrix[T]) {
-	a.check(q, k, v, false)
-	a.checkPrefixes(prefixes, q, k)
-	return a.backward(dq, dk, dv, q, k, v, dout, true, prefixes)
+func (a *attention[T]) Backward(c sequence.Call[T]) {
+	x := sequence.SelectByPlace(c)
+	if x.Gather(c) {
+		switch {
+		case a.Causal:
+			a.backward(x.Gradients, true, x.Prefixes(c))
+		case x.K.Rows > exactKeys:
+			a.backward(x.Gradients, false, nil)
+		default:
+			tiles.Backward(tiles.Gradients[T]{
+				DQ: x.DQ, DK: x.DK, DV: x.DV, Q: x.Q, K: x.K, V: x.V, DOut: x.DOut, Scores: tiles.Scores{Scale: a.scale(x.Q.Cols)},
+			})
+		}
+	}
+	x.Scatter(c)
 }
 
 // gradients is one call of Backward. It computes Forward, whose lists and sums it keeps, and then
@@ -62,34 +69,24 @@ type kept struct {
 
 var gradientsPool pool.Pair[gradients[float32], gradients[float64]]
 
-func (a *attention[T]) backward(dq, dk, dv, q, k, v, dout dense.Matrix[T], causal bool, prefixes []int) (_, _, _ dense.Matrix[T]) {
-	dout.Check()
-	if dout.Rows != q.Rows || dout.Cols != v.Cols {
-		panic(fmt.Sprintf("clusters: dout is %d×%d, want %d×%d, a gradient for each output", dout.Rows, dout.Cols, q.Rows, v.Cols))
-	}
-	if !causal && k.Rows <= exactKeys {
-		return a.exact.Backward(dq, dk, dv, q, k, v, dout)
-	}
+// backward writes gradients, which are not empty.
+func (a *attention[T]) backward(x sums.Gradients[T], causal bool, prefixes []int) {
 	g := pool.Get[gradients[T]](&gradientsPool)
-	g.dq, g.dk, g.dv = dense.Ensure(dq, q.Rows, q.Cols), dense.Ensure(dk, k.Rows, k.Cols), dense.Ensure(dv, v.Rows, v.Cols)
+	g.dq, g.dk, g.dv, g.dout = x.DQ, x.DK, x.DV, x.DOut
 	g.plain = *a
-	g.plain.options.Bits = 0
-	g.out.Shape(q.Rows, v.Cols)
-	g.a, g.dst, g.q, g.k, g.v, g.dout, g.causal, g.prefixes = &g.plain, g.out.Rows(q.Rows), q, k, v, dout, causal, prefixes
+	g.plain.EightBits = false
+	g.out.Shape(x.Q.Rows, x.V.Cols)
+	g.a, g.dst, g.q, g.k, g.v, g.causal, g.prefixes = &g.plain, g.out.Rows(x.Q.Rows), x.Q, x.K, x.V, causal, prefixes
 	g.keep = g
 	for _, m := range []dense.Matrix[T]{g.dq, g.dk, g.dv} {
 		layout.Zero(m)
 	}
-	if v.Cols > 0 {
-		g.run()
-	}
-	dq, dk, dv = g.dq, g.dk, g.dv
+	g.run()
 	for _, m := range []*dense.Matrix[T]{&g.dq, &g.dk, &g.dv, &g.dout} {
 		*m = dense.Matrix[T]{}
 	}
 	g.release()
 	pool.Put(&gradientsPool, g)
-	return dq, dk, dv
 }
 
 func (g *gradients[T]) run() {

@@ -20,7 +20,9 @@ import (
 var gradientNames = [3]string{"dq", "dk", "dv"}
 
 // backward returns the gradients dq, dk and dv.
-func backward[T dense.Float](f performer.Differentiable[T], q, k, v, dout dense.Matrix[T]) (g [3]dense.Matrix[T]) {
+func backward[T dense.Float](f interface {
+	Backward(dq, dk, dv, q, k, v, dout dense.Matrix[T]) (_, _, _ dense.Matrix[T])
+}, q, k, v, dout dense.Matrix[T]) (g [3]dense.Matrix[T]) {
 	g[0], g[1], g[2] = f.Backward(g[0], g[1], g[2], q, k, v, dout)
 	return g
 }
@@ -259,8 +261,8 @@ func TestBackwardErrors(t *testing.T) {
 	none := dense.Matrix[float32]{}
 	for _, causal := range []bool{false, true} {
 		f := form(t, must.Have(performer.NewExact[float32](performer.ExactOptions{Causal: causal})), clusters.Options{})
-		assert.PanicsWithValue(t, "clusters: dout is 3×1, want 3×2, a gradient for each output", func() { f.Backward(none, none, none, x, x, x, x.ColRange(0, 1)) })
-		assert.PanicsWithValue(t, "clusters: q is 3×1, k is 3×2, v is 3×2, which do not fit", func() { f.Backward(none, none, none, x.ColRange(0, 1), x, x, x) })
-		assert.PanicsWithValue(t, "clusters: prefixes[1] = 1, want 2 to 3", func() { f.BackwardPrefixes(none, none, none, x, x, x, x, []int{2, 1, 3}) })
+		assert.PanicsWithValue(t, "performer: dout is 3×1, q is 3×2, v is 3×2, want 3×2, a gradient for each output", func() { f.Backward(none, none, none, x, x, x, x.ColRange(0, 1)) })
+		assert.PanicsWithValue(t, "performer: q is 3×1, k is 3×2, want queries and keys of one dimension", func() { f.Backward(none, none, none, x.ColRange(0, 1), x, x, x) })
+		assert.PanicsWithValue(t, "clusters: prefixes[1] = 1, want 2 to 3", func() { f.ForwardPrefixes(none, x, x, x, []int{2, 1, 3}) })
 	}
 }

@@ -3,7 +3,6 @@ package clusters_test
 import (
 	"math"
 	"math/rand/v2"
-	"sync/atomic"
 	"testing"
 
 	"github.com/stretchr/testify/assert"
@@ -124,32 +123,14 @@ func TestHeadsShareClusters(t *testing.T) {
 	const n, heads = 3000, 8
 	for _, causal := range []bool{false, true} {
 		f := form(t, must.Have(performer.NewExact[float32](performer.ExactOptions{Causal: causal, Bits: 8})), clusters.Options{})
-		counting := &counted{Attention: f}
-		b := must.Have(performer.NewBatch[float32](heads, 2, counting))
+		b := must.Have(performer.NewBatch[float32](heads, 2, f))
 		q, k, v := densetest.Normal[float32](rand.New(rand.NewPCG(1, 1)), n, heads*16, 0, 1), densetest.Normal[float32](rand.New(rand.NewPCG(1, 2)), n, 2*16, 0, 1), densetest.Normal[float32](rand.New(rand.NewPCG(1, 3)), n, 2*8, 0, 1)
 		got := b.Forward(dense.Matrix[float32]{}, q, k, v)
-		assert.EqualValues(t, 2, counting.calls.Load(), "causal %v: a call for each head of keys", causal)
 		for h := range heads {
 			want := f.Forward(dense.Matrix[float32]{}, layout.Head(q, h, heads), layout.Head(k, h/4, 2), layout.Head(v, h/4, 2))
 			identical(t, want, layout.Head(got, h, heads).Clone(), "causal", causal, "head", h)
 		}
 	}
-}
-
-// counted counts the calls of an attention.
-type counted struct {
-	clusters.Attention[float32]
-	calls atomic.Int64
-}
-
-func (c *counted) Forward(dst, q, k, v dense.Matrix[float32]) dense.Matrix[float32] {
-	c.calls.Add(1)
-	return c.Attention.Forward(dst, q, k, v)
-}
-
-func (c *counted) ForwardPrefixes(dst, q, k, v dense.Matrix[float32], prefixes []int) dense.Matrix[float32] {
-	c.calls.Add(1)
-	return c.Attention.ForwardPrefixes(dst, q, k, v, prefixes)
 }
 
 func TestForwardPrefixesErrors(t *testing.T) {

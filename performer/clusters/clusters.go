@@ -8,12 +8,28 @@ import (
 	"math/rand/v2"
 
 	"github.com/seed-feabd252/randfeat/dense"
+	"github.com/seed-feabd252/randfeat/internal/door"
 	"github.com/seed-feabd252/randfeat/internal/memory/limit"
 	"github.com/seed-feabd252/randfeat/performer"
+	"github.com/seed-feabd252/randfeat/performer/internal/sequence"
+	"github.com/seed-feabd252/randfeat/performer/internal/store"
+	"github.com/seed-feabd252/randfeat/performer/internal/tiles"
 )
 
 // Options are the parameters of [New]. The zero value selects the defaults.
 type Options struct {
+	// Scale multiplies the products q_iᵀk_j. Zero means 1/√d. Scale is finite and not negative.
+	Scale float64
+
+	// Causal lets query i see the keys j ≤ i only. The numbers of queries and keys must be equal
+	// then.
+	Causal bool
+
+	// EightBits computes scores, weights and values in integers of 8 bits. Forward then takes
+	// about half the time on processors that multiply such integers, and has additional errors of
+	// about a percent.
+	EightBits bool
+
 	// Clusters is the number of clusters of the n keys of a segment, at most n: of 256 keys in
 	// causal attention, and of all keys otherwise. Zero means the smaller of n/16 and 2·√n.
 	Clusters int
@@ -32,169 +48,163 @@ type Options struct {
 	Iterations int
 }
 
-// Attention approximates softmax attention by clusters of keys. Attention implements
-// [performer.PrefixDifferentiable]. An Attention never changes, and goroutines may share it. New
-// makes one.
-type Attention[T dense.Float] interface {
-	// Forward computes attention of the queries q (Lq×d) over the keys k (Lk×d) and values v
-	// (Lk×dv) into dst (Lq×dv), which Forward returns; a zero dst is allocated. The bits do not
-	// depend on GOMAXPROCS. The bits of a causal output do not depend on later tokens.
-	//
-	// Every weight is positive, and outputs are averages of values and of means of values. Without
-	// keys the output is zero. A query whose weights or sums overflow, underflow or are NaN gets
-	// exact attention, together with other such queries; NaN and Inf cause such weights.
-	//
-	// dst may be exactly q where shapes allow; dst must not overlap k or v. Forward panics with the
-	// shapes if they do not fit; causal attention needs Lq = Lk.
-	Forward(dst, q, k, v dense.Matrix[T]) dense.Matrix[T]
-
-	// ForwardPrefixes is Forward for queries that see the first keys only, see
-	// [performer.PrefixAttention]: query i sees the keys j < prefixes[i]. A query that sees no key
-	// gets zero. ForwardPrefixes uses the segments of causal attention even if the Attention is
-	// bidirectional. ForwardPrefixes panics as Forward does, and unless prefixes has Lq ascending
-	// numbers from 0 to Lk.
-	ForwardPrefixes(dst, q, k, v dense.Matrix[T], prefixes []int) dense.Matrix[T]
-
-	// ForwardThresholds returns the outputs of ForwardPrefixes, or of Forward without a mask if
-	// prefixes is nil, with each of several thresholds in place of that of the Options, to
-	// rounding. scored[t][i] is the number of keys of clusters that query i scores with threshold t.
-	// All thresholds together cost a call with the last one, and additions.
-	// ForwardThresholds panics as ForwardPrefixes does, and unless thresholds are positive and
-	// descend.
-	ForwardThresholds(q, k, v dense.Matrix[T], prefixes []int, thresholds []float64) (outs []dense.Matrix[T], scored [][]int)
-
-	// Backward writes the gradients of Forward, see [performer.Differentiable] and the package
-	// comment, and BackwardPrefixes those of ForwardPrefixes. Both compute in T, also with 8 Bits.
-	// The bits do not depend on GOMAXPROCS. Gradients of keys that no query sees are zero. A query
-	// with exact attention has exact gradients. CanBackward returns nil. dq, dk and dv must not
-	// overlap each other nor an input. Backward and BackwardPrefixes panic as Forward and
-	// ForwardPrefixes do, and if dout has not the shape of the outputs.
-	Backward(dq, dk, dv, q, k, v, dout dense.Matrix[T]) (_, _, _ dense.Matrix[T])
-	BackwardPrefixes(dq, dk, dv, q, k, v, dout dense.Matrix[T], prefixes []int) (_, _, _ dense.Matrix[T])
-	CanBackward() error
-
-	// Describe returns a Description that is causal if the ExactOptions are. Outputs of
-	// bidirectional attention do not depend on other queries.
-	Describe() performer.Description
+// Attention approximates softmax attention by clusters of keys. The bits of a causal output do not
+// depend on later tokens.
+//
+// Every weight is positive, and outputs are averages of values and of means of values. Without
+// keys the output is zero. A query whose weights or sums overflow, underflow or are NaN gets
+// exact attention, together with other such queries; NaN and Inf cause such weights. dst of Forward
+// may be exactly q where shapes allow; dst must not overlap k or v.
+//
+// Backward computes in T, also with EightBits, see the package comment. A query with exact
+// attention has exact gradients. CanBackward returns nil. NewState returns an error.
+type Attention[T dense.Float] struct {
+	performer.Batch[T]
+	of prefixes[T]
 }
 
-// attention is the Attention of one element type.
+// prefixes is an *attention[T] behind an interface, so that importers do not compile it.
+type prefixes[T dense.Float] interface {
+	forwardPrefixes(dst, q, k, v dense.Matrix[T], prefixes []int) dense.Matrix[T]
+	forwardThresholds(q, k, v dense.Matrix[T], prefixes []int, thresholds []float64) (outs []dense.Matrix[T], scored [][]int)
+}
+
+// ForwardPrefixes is Forward for queries that see the first keys only: query i sees the keys j <
+// prefixes[i]. A query that sees no key gets zero. ForwardPrefixes uses the segments of causal
+// attention even if the Attention is bidirectional. ForwardPrefixes panics as Forward does, and
+// unless prefixes has Lq ascending numbers from 0 to Lk.
+func (a Attention[T]) ForwardPrefixes(dst, q, k, v dense.Matrix[T], prefixes []int) dense.Matrix[T] {
+	return a.made().forwardPrefixes(dst, q, k, v, prefixes)
+}
+
+// ForwardThresholds returns the outputs of ForwardPrefixes, or of Forward without a mask if
+// prefixes is nil, with each of several thresholds in place of that of the Options, to
+// rounding. scored[t][i] is the number of keys of clusters that query i scores with threshold t.
+// All thresholds together cost a call with the last one, and additions.
+// ForwardThresholds panics as ForwardPrefixes does, and unless thresholds are positive and
+// descend.
+func (a Attention[T]) ForwardThresholds(q, k, v dense.Matrix[T], prefixes []int, thresholds []float64) (outs []dense.Matrix[T], scored [][]int) {
+	return a.made().forwardThresholds(q, k, v, prefixes, thresholds)
+}
+
+func (a Attention[T]) made() prefixes[T] {
+	if a.of == nil {
+		panic("clusters: the attention is zero, want one of New")
+	}
+	return a.of
+}
+
+// attention is what stands behind an Attention.
 type attention[T dense.Float] struct {
-	options   performer.ExactOptions
-	exact     performer.Exact[T] // bidirectional
-	opts      Options
-	threshold T
-	seed      [2]uint64
+	Options
+	seed [2]uint64
 }
 
-// New returns attention that approximates exact. src seeds the choice of the keys that k-means
-// starts from. A call without a mask has exact attention for up to 256 keys. A causal query has
-// exact attention if it sees up to 256 keys.
+// New returns attention by clusters of keys. src seeds the choice of the keys that k-means starts
+// from. A call without a mask has exact attention for up to 256 keys. A causal query has exact
+// attention if it sees up to 256 keys.
 //
-// If exact has 8 Bits, scores, weights and values are integers of 8 bits. Forward then takes about
-// half the time on processors that multiply such integers, and has additional errors of about a
-// percent.
-//
-// New returns an error for an exact with Softcap, Window, Chunk, Slope, SinkWeight or Unnormalised;
-// with KeyBits or ValueBits; with Bits other than 0 and 8; or with a Scale that is negative or not
-// finite. New also returns an error for negative options, a Threshold that is not finite, and a nil
-// src. Window, Chunk and Slope are excluded because clusters do not know the positions of keys.
-func New[T dense.Float](exact performer.ExactOptions, opts Options, src rand.Source) (Attention[T], error) {
-	var a any
-	var err error
-	switch any(*new(T)).(type) {
-	case float32:
-		a, err = new32(exact, opts, src)
-	case float64:
-		a, err = new64(exact, opts, src)
-	}
+// New returns an error for negative options, a Scale or a Threshold that is not finite, and a nil
+// src.
+func New[T dense.Float](o Options, src rand.Source) (Attention[T], error) {
+	return door.Choose[T, Attention[T]](new32, new64, arguments{o, src})
+}
+
+type arguments struct {
+	Options
+	src rand.Source
+}
+
+//go:noinline
+func new32(args any) (any, error) { return open[float32](args.(arguments)) }
+
+//go:noinline
+func new64(args any) (any, error) { return open[float64](args.(arguments)) }
+
+func open[T dense.Float](args arguments) (Attention[T], error) {
+	a, err := newAttention[T](args.Options, args.src)
 	if err != nil {
-		return nil, err
+		return Attention[T]{}, err
 	}
-	return a.(Attention[T]), nil
+	b, err := performer.NewBatch[T](1, 1, sequence.Head[T]{Of: a})
+	return Attention[T]{b, a}, err
 }
 
-//go:noinline
-func new32(exact performer.ExactOptions, opts Options, src rand.Source) (any, error) {
-	return newAttention[float32](exact, opts, src)
-}
-
-//go:noinline
-func new64(exact performer.ExactOptions, opts Options, src rand.Source) (any, error) {
-	return newAttention[float64](exact, opts, src)
-}
-
-func newAttention[T dense.Float](exact performer.ExactOptions, opts Options, src rand.Source) (*attention[T], error) {
+func newAttention[T dense.Float](o Options, src rand.Source) (*attention[T], error) {
 	switch {
 	case src == nil:
 		return nil, errors.New("clusters: src is nil")
-	case !(exact.Scale >= 0) || math.IsInf(exact.Scale, 1):
-		return nil, fmt.Errorf("clusters: exact.Scale = %v, want a finite number of at least 0", exact.Scale)
-	case exact.Softcap != 0:
-		return nil, fmt.Errorf("clusters: exact.Softcap = %v, want 0", exact.Softcap)
-	case exact.Chunk != 0:
-		return nil, fmt.Errorf("clusters: exact.Chunk = %d, want 0: clusters know no places", exact.Chunk)
-	case exact.Window != 0 || exact.Slope != 0:
-		return nil, fmt.Errorf("clusters: exact has Window = %d and Slope = %v, want none: a window bounds the keys, clusters are for many, and know no places", exact.Window, exact.Slope)
-	case exact.KeyBits != 0 || exact.ValueBits != 0:
-		return nil, fmt.Errorf("clusters: exact.KeyBits = %d and exact.ValueBits = %d, want 0: clusters have no state", exact.KeyBits, exact.ValueBits)
-	case exact.Bits != 0 && exact.Bits != 8:
-		return nil, fmt.Errorf("clusters: exact.Bits = %d, want 0 or 8", exact.Bits)
-	case exact.SinkWeight != 0:
-		return nil, fmt.Errorf("clusters: exact.SinkWeight = %v, want 0: only exact attention has sinks", exact.SinkWeight)
-	case exact.Unnormalised:
-		return nil, errors.New("clusters: exact.Unnormalised is set, but outputs are averages of values")
-	case !(opts.Threshold >= 0) || math.IsInf(opts.Threshold, 1):
-		return nil, fmt.Errorf("clusters: opts.Threshold = %v, want a finite number of at least 0", opts.Threshold)
-	case opts.Iterations > limit.Repeats:
-		return nil, fmt.Errorf("clusters: opts.Iterations = %d, want at most %d", opts.Iterations, limit.Repeats)
+	case !(o.Scale >= 0) || T(o.Scale)-T(o.Scale) != 0:
+		return nil, fmt.Errorf("clusters: Scale = %v, want a finite %T of at least 0", o.Scale, T(0))
+	case !(o.Threshold >= 0) || math.IsInf(o.Threshold, 1):
+		return nil, fmt.Errorf("clusters: Threshold = %v, want a finite number of at least 0", o.Threshold)
+	case o.Clusters < 0 || o.Iterations < 0:
+		return nil, fmt.Errorf("clusters: Clusters = %d, Iterations = %d, want at least 0", o.Clusters, o.Iterations)
+	case o.Iterations > limit.Repeats:
+		return nil, fmt.Errorf("clusters: Iterations = %d, want at most %d", o.Iterations, limit.Repeats)
 	}
-	for _, x := range []struct {
-		name  string
-		value int
-	}{{"Clusters", opts.Clusters}, {"Iterations", opts.Iterations}} {
-		if x.value < 0 {
-			return nil, fmt.Errorf("clusters: opts.%s = %d, want at least 0", x.name, x.value)
-		}
-	}
-	opts.Threshold = cmp.Or(opts.Threshold, 0.0003)
-	opts.Iterations = cmp.Or(opts.Iterations, 3)
-	a := &attention[T]{options: exact, opts: opts, threshold: T(opts.Threshold), seed: [2]uint64{src.Uint64(), src.Uint64()}}
-	exact.Causal, exact.Bits = false, 0
-	var err error
-	a.exact, err = performer.NewExact[T](exact)
-	return a, err
+	o.Threshold, o.Iterations = cmp.Or(o.Threshold, 0.0003), cmp.Or(o.Iterations, 3)
+	return &attention[T]{Options: o, seed: [2]uint64{src.Uint64(), src.Uint64()}}, nil
 }
 
-func (a *attention[T]) Describe() performer.Description {
-	return performer.Description{Causal: a.options.Causal, IndependentQueries: !a.options.Causal}
+var _ sequence.Attention[float32] = (*attention[float32])(nil)
+
+func (a *attention[T]) Describe() sequence.Description {
+	return sequence.Description{Causal: a.Causal, IndependentQueries: !a.Causal, Masks: true, SharesKeys: true}
 }
 
-var _ performer.PrefixDifferentiable[float32] = Attention[float32](nil)
+func (a *attention[T]) Alike(sequence.Attention[T]) bool { return false }
 
-func (a *attention[T]) Forward(dst, q, k, v dense.Matrix[T]) dense.Matrix[T] {
-	a.check(q, k, v, a.options.Causal)
-	dst = dense.Ensure(dst, q.Rows, v.Cols)
-	switch {
-	case a.options.Causal:
-		a.attend(dst, q, k, v, true, nil, nil)
-	case k.Rows <= exactKeys || q.Rows == 0 || v.Cols == 0:
-		a.exact.Forward(dst, q, k, v)
-	default:
-		a.attend(dst, q, k, v, false, nil, nil)
+func (a *attention[T]) NewStore(sequence.Run[T]) (*store.Store[T], error) {
+	return nil, errors.New("clusters: attention by clusters has no state, want Linear or Exact attention")
+}
+
+func (a *attention[T]) Forward(c sequence.Call[T]) {
+	if a.Causal {
+		c = c.TrimCausal()
 	}
-	return dst
+	if c.Q.Rows == 0 || c.V.Cols == 0 {
+		return
+	}
+	var prefixes []int
+	x := c.ByPlace()
+	if a.Causal && (c.Valid != nil || c.Past != 0 || x.Q.Rows != c.K.Rows) {
+		prefixes = x.Prefixes()
+	}
+	c, copies := c.ValidKeys()
+	if a.Causal || c.K.Rows > exactKeys {
+		a.attend(x.Out, x.Q, c.K, c.V, a.Causal, prefixes, nil)
+	} else {
+		a.exact(x.Out, x.Q, c.K, c.V)
+	}
+	x.Release()
+	copies.Release()
+}
+
+// exact computes exact attention without a mask.
+func (a *attention[T]) exact(dst, q, k, v dense.Matrix[T]) {
+	tiles.Attend(tiles.Attention[T]{Dst: dst, Q: q, K: k, V: v, Scores: tiles.Scores{Scale: a.scale(q.Cols)}})
 }
 
 // exactKeys is a number of keys for which exact attention takes no longer than clusters.
 const exactKeys = 256
 
-func (a *attention[T]) ForwardPrefixes(dst, q, k, v dense.Matrix[T], prefixes []int) dense.Matrix[T] {
-	a.check(q, k, v, false)
+func (a *attention[T]) forwardPrefixes(dst, q, k, v dense.Matrix[T], prefixes []int) dense.Matrix[T] {
+	a.check(q, k, v)
 	a.checkPrefixes(prefixes, q, k)
 	dst = dense.Ensure(dst, q.Rows, v.Cols)
 	a.attend(dst, q, k, v, true, prefixes, nil)
 	return dst
+}
+
+// check panics unless q, k and v fit together.
+func (a *attention[T]) check(q, k, v dense.Matrix[T]) {
+	q.Check()
+	k.Check()
+	v.Check()
+	if q.Cols != k.Cols || k.Rows != v.Rows {
+		panic(fmt.Sprintf("clusters: q is %d×%d, k is %d×%d, v is %d×%d, which do not fit", q.Rows, q.Cols, k.Rows, k.Cols, v.Rows, v.Cols))
+	}
 }
 
 // checkPrefixes panics unless prefixes has a number of the keys k for each query, in ascending
@@ -212,25 +222,15 @@ func (a *attention[T]) checkPrefixes(prefixes []int, q, k dense.Matrix[T]) {
 	}
 }
 
-// check panics unless q, k and v fit together, with as many queries as keys if square is set.
-func (a *attention[T]) check(q, k, v dense.Matrix[T], square bool) {
-	q.Check()
-	k.Check()
-	v.Check()
-	if q.Cols != k.Cols || k.Rows != v.Rows || square && q.Rows != k.Rows {
-		panic(fmt.Sprintf("clusters: q is %d×%d, k is %d×%d, v is %d×%d, which do not fit", q.Rows, q.Cols, k.Rows, k.Cols, v.Rows, v.Cols))
-	}
-}
-
 // clustersOf returns the number of clusters that k-means finds for n keys.
 func (a *attention[T]) clustersOf(n int) int {
-	return min(cmp.Or(a.opts.Clusters, max(min(n/16, int(2*math.Sqrt(float64(n)))), 1)), n)
+	return min(cmp.Or(a.Clusters, max(min(n/16, int(2*math.Sqrt(float64(n)))), 1)), n)
 }
 
 // codes reports whether keys of dimension d have codes.
-func (a *attention[T]) codes(d int) bool { return a.options.Bits != 0 && canCode(d) }
+func (a *attention[T]) codes(d int) bool { return a.EightBits && canCode(d) }
 
 // scale returns the factor of products of d-dimensional queries and keys.
 func (a *attention[T]) scale(d int) float64 {
-	return cmp.Or(a.options.Scale, 1/math.Sqrt(float64(d)))
+	return cmp.Or(a.Scale, 1/math.Sqrt(float64(d)))
 }

@@ -53,7 +53,9 @@ func relative[T dense.Float](got, want dense.Matrix[T]) float64 {
 
 func form[T dense.Float](t testing.TB, exact performer.Exact[T], opts clusters.Options) clusters.Attention[T] {
 	t.Helper()
-	f, err := clusters.New[T](exact.Options(), opts, rand.NewPCG(5, 6))
+	o := exact.Options()
+	opts.Scale, opts.Causal, opts.EightBits = o.Scale, o.Causal, o.Bits == 8
+	f, err := clusters.New[T](opts, rand.NewPCG(5, 6))
 	require.NoError(t, err)
 	return f
 }
@@ -218,35 +220,19 @@ func TestErrors(t *testing.T) {
 	src := rand.NewPCG(1, 2)
 	for want, run := range map[string]func() error{
 		"clusters: src is nil": func() error {
-			_, err := clusters.New[float32](performer.ExactOptions{}, clusters.Options{}, nil)
+			_, err := clusters.New[float32](clusters.Options{}, nil)
 			return err
 		},
-		"clusters: exact.Scale = -1, want a finite number of at least 0": func() error {
-			_, err := clusters.New[float32](performer.ExactOptions{Scale: -1}, clusters.Options{}, src)
+		"clusters: Scale = -1, want a finite float32 of at least 0": func() error {
+			_, err := clusters.New[float32](clusters.Options{Scale: -1}, src)
 			return err
 		},
-		"clusters: exact.Softcap = 3, want 0": func() error {
-			_, err := clusters.New[float32](performer.ExactOptions{Softcap: 3}, clusters.Options{}, src)
+		"clusters: Clusters = 0, Iterations = -1, want at least 0": func() error {
+			_, err := clusters.New[float32](clusters.Options{Iterations: -1}, src)
 			return err
 		},
-		"clusters: exact.Chunk = 3, want 0: clusters know no places": func() error {
-			_, err := clusters.New[float32](performer.ExactOptions{Chunk: 3}, clusters.Options{}, src)
-			return err
-		},
-		"clusters: exact.SinkWeight = 3, want 0: only exact attention has sinks": func() error {
-			_, err := clusters.New[float32](performer.ExactOptions{SinkWeight: 3}, clusters.Options{}, src)
-			return err
-		},
-		"clusters: exact.Unnormalised is set, but outputs are averages of values": func() error {
-			_, err := clusters.New[float32](performer.ExactOptions{Unnormalised: true}, clusters.Options{}, src)
-			return err
-		},
-		"clusters: opts.Iterations = -1, want at least 0": func() error {
-			_, err := clusters.New[float32](performer.ExactOptions{}, clusters.Options{Iterations: -1}, src)
-			return err
-		},
-		"clusters: opts.Threshold = NaN, want a finite number of at least 0": func() error {
-			_, err := clusters.New[float32](performer.ExactOptions{}, clusters.Options{Threshold: math.NaN()}, src)
+		"clusters: Threshold = NaN, want a finite number of at least 0": func() error {
+			_, err := clusters.New[float32](clusters.Options{Threshold: math.NaN()}, src)
 			return err
 		},
 	} {
@@ -254,7 +240,7 @@ func TestErrors(t *testing.T) {
 	}
 	x := dense.New[float32](2, 3)
 	f := form(t, must.Have(performer.NewExact[float32](performer.ExactOptions{})), clusters.Options{})
-	assert.PanicsWithValue(t, "clusters: q is 2×3, k is 2×2, v is 2×3, which do not fit", func() {
+	assert.PanicsWithValue(t, "performer: q is 2×3, k is 2×2, want queries and keys of one dimension", func() {
 		f.Forward(dense.Matrix[float32]{}, x, dense.New[float32](2, 2), x)
 	})
 }

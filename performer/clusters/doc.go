@@ -3,7 +3,7 @@
 // with many keys whose weights are spread over some of the keys, as in the heads of trained
 // transformers. Random features and landmarks have large errors on heads of trained transformers.
 //
-//	attention, err := clusters.New[float32](performer.ExactOptions{}, clusters.Options{}, src)
+//	attention, err := clusters.New[float32](clusters.Options{}, src)
 //	out := attention.Forward(dense.Matrix[float32]{}, q, k, v)
 //
 // # How it works
@@ -48,7 +48,7 @@
 //
 // # Eight bits
 //
-// With 8 Bits, scores of clusters, scores and weights of keys, and values are integers of 8 bits,
+// With EightBits, scores of clusters, scores and weights of keys, and values are integers of 8 bits,
 // with an additional error of about a percent, see package performer. Sums over clusters whose keys
 // are not scored are in T, and so are clusters with a few keys or values much larger than the others,
 // and clusters much farther from the mean of the keys than most.
@@ -71,7 +71,7 @@
 // the keys of all clusters are equal and outputs have errors below 0.1 %. With the term it is about
 // 1 %, because M_c leaves out weights P_ic of less than an eighth of the mean weight of clusters.
 //
-// Backward computes in T, also with 8 Bits. Backward takes O(L·C·(d+dv)) time and time in
+// Backward computes in T, also with EightBits. Backward takes O(L·C·(d+dv)) time and time in
 // proportion to the scored pairs, as Forward does, and up to O(L·C·d·dv) for M_c. The memory is that
 // of Forward, the outputs, and a number for each query and each cluster whose keys it scores. On
 // heads of a trained decoder with 16384 tokens and thresholds of 0.001 to 0.01, Backward without a

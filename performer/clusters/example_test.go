@@ -16,7 +16,7 @@ func ExampleNew() {
 	if err != nil {
 		panic(err)
 	}
-	form, err := clusters.New[float64](exact.Options(), clusters.Options{}, rand.NewPCG(1, 2))
+	form, err := clusters.New[float64](clusters.Options{}, rand.NewPCG(1, 2))
 	if err != nil {
 		panic(err)
 	}

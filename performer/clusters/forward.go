@@ -143,7 +143,7 @@ func (c *call[T]) Piece(i int) {
 	lo, hi := runs[0].from, runs[len(runs)-1].to
 	q, dst := c.q.RowRange(lo, hi), c.dst.RowRange(lo, hi)
 	b := pool.Get[accumulator[T]](&accumulators)
-	b.begin(hi-lo, q.Cols, c.v.Cols, c.a.scale(q.Cols), c.a.threshold)
+	b.begin(hi-lo, q.Cols, c.v.Cols, c.a.scale(q.Cols), T(c.a.Threshold))
 	b.encode(c.a, q)
 	for _, r := range runs {
 		if c.causal {

@@ -52,7 +52,7 @@ func (s *segment[T]) rows(i, cluster int) dense.Matrix[T] {
 // build divides keys and values into clusters. centre is the centre of codes.
 func (s *segment[T]) build(a *attention[T], k, v dense.Matrix[T], centre []T) {
 	f := pool.Get[kmeans[T]](&kmeansPool)
-	c := f.divide(k, a.clustersOf(k.Rows), a.opts.Iterations, a.seed)
+	c := f.divide(k, a.clustersOf(k.Rows), a.Iterations, a.seed)
 	s.sort(f.labels, c)
 	pool.Put(&kmeansPool, f)
 	s.memory[0].Shape(k.Rows, k.Cols)

@@ -17,8 +17,8 @@ type sweep[T dense.Float] struct {
 	scored     [][]int // of each threshold and query: keys that the query scores from there on
 }
 
-func (a *attention[T]) ForwardThresholds(q, k, v dense.Matrix[T], prefixes []int, thresholds []float64) (outs []dense.Matrix[T], scored [][]int) {
-	a.check(q, k, v, false)
+func (a *attention[T]) forwardThresholds(q, k, v dense.Matrix[T], prefixes []int, thresholds []float64) (outs []dense.Matrix[T], scored [][]int) {
+	a.check(q, k, v)
 	if prefixes != nil {
 		a.checkPrefixes(prefixes, q, k)
 	}
@@ -34,11 +34,11 @@ func (a *attention[T]) ForwardThresholds(q, k, v dense.Matrix[T], prefixes []int
 	case len(thresholds) == 0:
 	case prefixes == nil && (k.Rows <= exactKeys || q.Rows == 0 || v.Cols == 0):
 		for _, out := range outs {
-			a.exact.Forward(out, q, k, v)
+			a.exact(out, q, k, v)
 		}
 	default:
 		b := *a
-		b.threshold = T(max(last, 1e-15)) // its square is a normal float32
+		b.Threshold = max(last, 1e-15) // its square is a normal float32
 		b.attend(outs[0], q, k, v, prefixes != nil, prefixes, &sweep[T]{thresholds, outs, scored})
 	}
 	for i := 1; i < len(thresholds); i++ {

@@ -8,7 +8,6 @@ import (
 	"github.com/seed-feabd252/randfeat/dense"
 	"github.com/seed-feabd252/randfeat/internal/testing/densetest"
 	"github.com/seed-feabd252/randfeat/internal/testing/must"
-	"github.com/seed-feabd252/randfeat/performer"
 	"github.com/seed-feabd252/randfeat/performer/clusters"
 )
 
@@ -29,9 +28,8 @@ func testForwardThresholds[T dense.Float](t *testing.T) {
 				if prefixes != nil {
 					q = q.RowRange(0, len(prefixes))
 				}
-				opts := performer.ExactOptions{Bits: bits}
 				at := func(threshold float64) clusters.Attention[T] {
-					return must.Have(clusters.New[T](opts, clusters.Options{Clusters: 20, Threshold: threshold}, densetest.Source(22)))
+					return must.Have(clusters.New[T](clusters.Options{EightBits: bits == 8, Clusters: 20, Threshold: threshold}, densetest.Source(22)))
 				}
 				outs, scored := at(1).ForwardThresholds(q, k, v, prefixes, thresholds)
 				last := make([]int, q.Rows)
@@ -61,7 +59,7 @@ func testForwardThresholds[T dense.Float](t *testing.T) {
 		}
 	}
 	q, k, v := tokens[T](200, 16, 7, 2, 23)
-	f := must.Have(clusters.New[T](performer.ExactOptions{}, clusters.Options{}, densetest.Source(22)))
+	f := must.Have(clusters.New[T](clusters.Options{}, densetest.Source(22)))
 	outs, scored := f.ForwardThresholds(q, k, v, nil, []float64{1, 0.1})
 	assert.Equal(t, f.Forward(dense.Matrix[T]{}, q, k, v), outs[1], "exact attention of few keys")
 	assert.Equal(t, [][]int{make([]int, 200), make([]int, 200)}, scored)

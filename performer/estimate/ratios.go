@@ -4,7 +4,7 @@ import (
 	"math"
 
 	"github.com/seed-feabd252/randfeat/dense"
-	"github.com/seed-feabd252/randfeat/performer"
+	"github.com/seed-feabd252/randfeat/performer/internal/linear"
 	"github.com/seed-feabd252/randfeat/performer/internal/logscale"
 )
 
@@ -30,7 +30,7 @@ func (r *ratios) reset(n, dv int) {
 
 // addFeatures adds the numerators and denominators of linear attention to the ratios r. It returns
 // memory, which holds these numerators and denominators.
-func addFeatures[T dense.Float](r *ratios, a performer.Linear[T], memory performer.Fractions[T], q, k, v dense.Matrix[T]) performer.Fractions[T] {
+func addFeatures[T dense.Float](r *ratios, a *linear.Attention[T], memory linear.Fractions[T], q, k, v dense.Matrix[T]) linear.Fractions[T] {
 	memory = a.Fractions(memory, q, k, v)
 	for i := range q.Rows {
 		addRow(r, i, memory.Numerators.Row(i), memory.Denominators.At(i, 0),

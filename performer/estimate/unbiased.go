@@ -11,7 +11,7 @@ import (
 	"github.com/seed-feabd252/randfeat/internal/argument"
 	"github.com/seed-feabd252/randfeat/internal/memory/limit"
 	"github.com/seed-feabd252/randfeat/orf"
-	"github.com/seed-feabd252/randfeat/performer"
+	"github.com/seed-feabd252/randfeat/performer/internal/linear"
 	"github.com/seed-feabd252/randfeat/rff"
 )
 
@@ -97,10 +97,10 @@ type Unbiased[T dense.Float] struct {
 
 	frequencies func(m int) (orf.Projection[T], error) // of a block
 
-	memory   performer.Fractions[T] // numerators and denominators of a block
-	damped   float64                // the a of rff.SoftmaxOptimal
-	first    ratios                 // of Y₀, and of the first half
-	second   ratios                 // of the second half
+	memory   linear.Fractions[T] // numerators and denominators of a block
+	damped   float64             // the a of rff.SoftmaxOptimal
+	first    ratios              // of Y₀, and of the first half
+	second   ratios              // of the second half
 	base     dense.Matrix[float64]
 	a, b, ab dense.Matrix[float64]
 }
@@ -264,7 +264,7 @@ func contextError(ctx context.Context) error {
 }
 
 // draw returns attention with a new block of m features.
-func (u *Unbiased[T]) draw(m int) (performer.Linear[T], error) {
+func (u *Unbiased[T]) draw(m int) (*linear.Attention[T], error) {
 	w, err := u.frequencies(m)
 	if err != nil {
 		return nil, err
@@ -273,7 +273,7 @@ func (u *Unbiased[T]) draw(m int) (performer.Linear[T], error) {
 	if err != nil {
 		return nil, err
 	}
-	return performer.NewLinear[T](phi, performer.LinearOptions{Causal: u.opts.Causal})
+	return linear.New(phi, rff.Keys(phi), linear.Options{Causal: u.opts.Causal})
 }
 
 // level draws N.

@@ -54,7 +54,7 @@ func (l *MultiHead[T]) BackwardCross(dq, dk, dv dense.Matrix[T], dw *Projections
 // CanBackward returns nil if the attention of every head has gradients and weights have type T.
 // Otherwise CanBackward returns the reason why there are no gradients.
 func (l *MultiHead[T]) CanBackward() error {
-	if l.attention == nil {
+	if l.isZero() {
 		return errNoLayer
 	}
 	if l.query.bits != nil {
@@ -128,7 +128,7 @@ func (c *memory[T]) parameters(name string, l *Linear[T], weight *dense.Matrix[T
 	if from, ok := layout.Consecutive(c.rows); ok {
 		x, dy = x.RowRange(from, from+len(c.rows)), dy.RowRange(from, from+len(c.rows))
 	} else {
-		x, dy = layout.Gather(&c.x, x, 1, c.rows), layout.Gather(&c.y, dy, 1, c.rows)
+		x, dy = layout.Gather(&c.x, x, c.rows), layout.Gather(&c.y, dy, c.rows)
 	}
 	*weight = dense.Ensure(*weight, l.out, l.in)
 	matmul.TMul(1, dy, x, 0, *weight)

@@ -399,8 +399,8 @@ func TestReadMultiHeadErrors(t *testing.T) {
 	}
 	_, err := layer.Read(nil, "", exactBatch[float32](2, 2), layer.Options{})
 	assert.EqualError(t, err, "layer: f is nil")
-	_, err = layer.Read[float32](&safetensors.File{}, "", nil, layer.Options{})
-	assert.EqualError(t, err, "layer: attention is nil")
+	_, err = layer.Read[float32](&safetensors.File{}, "", performer.Batch[float32]{}, layer.Options{})
+	assert.EqualError(t, err, "layer: attention is zero, want one of a constructor")
 
 	l := must.Have(layer.NewLinearSelfAttention[float32](2, 2, true, densetest.Source(1)))
 	assert.ErrorContains(t, l.Write(io.Discard, "\xff"), "want valid UTF-8")

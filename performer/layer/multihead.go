@@ -81,7 +81,7 @@ type Projections[T dense.Float] struct {
 
 // New returns the layer with copies of the projections. attention has the numbers of heads.
 //
-// New returns an error that names the field if attention is nil or takes heads of another
+// New returns an error that names the field if attention is zero or takes heads of another
 // dimension, if shapes do not fit together, if Epsilon is not positive and finite, or if Weights is
 // another type or makes an element infinite. New also returns the errors of [NewRotary].
 func New[T dense.Float](p Projections[T], attention performer.Batch[T], opts Options) (*MultiHead[T], error) {
@@ -125,26 +125,29 @@ func New[T dense.Float](p Projections[T], attention performer.Batch[T], opts Opt
 // errNoLayer is the error of a zero MultiHead.
 var errNoLayer = errors.New("layer: the MultiHead is zero, want one of New")
 
-// headsOf returns the dimensions of attention, or an error if attention is nil.
+// isZero reports whether l is the zero MultiHead.
+func (l *MultiHead[T]) isZero() bool { return l.calls == nil }
+
+// headsOf returns the dimensions of attention, or an error if attention is zero.
 func headsOf[T dense.Float](attention performer.Batch[T]) (heads, keyHeads, dim int, err error) {
-	if attention == nil {
-		return 0, 0, 0, errors.New("layer: attention is nil")
+	d := attention.Describe()
+	if d.Heads == 0 {
+		return 0, 0, 0, errors.New("layer: attention is zero, want one of a constructor")
 	}
-	heads, keyHeads, dim = attention.Dims()
-	return heads, keyHeads, dim, nil
+	return d.Heads, d.KeyHeads, d.Dim, nil
 }
 
 // WithAttention returns the layer with other attention, which shares weights and memory with l.
-// WithAttention returns an error if attention is nil, or has other heads than the attention of l.
+// WithAttention returns an error if attention is zero, or has other heads than the attention of l.
 func (l *MultiHead[T]) WithAttention(attention performer.Batch[T]) (*MultiHead[T], error) {
-	if l.attention == nil {
+	if l.isZero() {
 		return nil, errNoLayer
 	}
 	heads, keyHeads, dim, err := headsOf(attention)
 	if err != nil {
 		return nil, err
 	}
-	if h, g, _ := l.attention.Dims(); h != heads || g != keyHeads || dim != 0 && dim != l.query.out/h {
+	if h, g, _, _ := headsOf(l.attention); h != heads || g != keyHeads || dim != 0 && dim != l.query.out/h {
 		return nil, fmt.Errorf("layer: attention has %d heads over %d of dimension %d (0 means any), want %d over %d of dimension %d",
 			heads, keyHeads, dim, h, g, l.query.out/h)
 	}
@@ -156,12 +159,12 @@ func (l *MultiHead[T]) WithAttention(attention performer.Batch[T]) (*MultiHead[T
 // Dims returns the dimensions of the rows that become queries, keys and values, and the dimension
 // of the output. Dims panics for a zero MultiHead, as do all methods that compute attention.
 func (l *MultiHead[T]) Dims() (query, key, value, out int) {
-	if l.attention == nil {
+	if l.isZero() {
 		panic(errNoLayer.Error())
 	}
 	out = l.output.out
 	if l.output.none() {
-		heads, keyHeads, _ := l.attention.Dims()
+		heads, keyHeads, _, _ := headsOf(l.attention)
 		out = l.value.out / keyHeads * heads
 	}
 	return l.query.in, l.key.in, l.value.in, out
@@ -241,10 +244,10 @@ func (l *MultiHead[T]) project(c *memory[T], q, k, v dense.Matrix[T], s performe
 // rotary positions that they had in the other State; [MultiHead.WithPositions] can set these.
 // NewState returns the errors of [performer.Batch.NewState].
 func (l *MultiHead[T]) NewState() (*performer.State[T], error) {
-	if l.attention == nil {
+	if l.isZero() {
 		return nil, errNoLayer
 	}
-	heads, keyHeads, _ := l.attention.Dims()
+	heads, keyHeads, _, _ := headsOf(l.attention)
 	s, err := l.attention.NewState(l.query.out/heads, l.value.out/keyHeads)
 	if err != nil {
 		return nil, fmt.Errorf("layer: %w", err)

@@ -264,8 +264,8 @@ func TestNewMultiHeadErrors(t *testing.T) {
 		_, err := layer.New(p, exact, layer.Options{})
 		assert.EqualError(t, err, want)
 	}
-	_, err := layer.New(good, nil, layer.Options{})
-	assert.EqualError(t, err, "layer: attention is nil")
+	_, err := layer.New(good, performer.Batch[float32]{}, layer.Options{})
+	assert.EqualError(t, err, "layer: attention is zero, want one of a constructor")
 	_, err = layer.New(good, batch(4, 2, must.Have(performer.NewLinear(underived[float32](3), performer.LinearOptions{}))), layer.Options{})
 	assert.EqualError(t, err, "layer: Query is 8×8: heads have dimension 2, but attention takes points of R^3")
 

@@ -79,7 +79,7 @@ func TestProject(t *testing.T) {
 	assert.NotEqual(t, l.Forward(none, x, s).Data, other.Forward(none, x, s).Data)
 	l.Projections().Query.Row(0)[0]++
 	assert.Equal(t, l.Projections().Query.Data, other.Projections().Query.Data, "weights are shared")
-	for _, a := range []performer.Batch[float64]{nil, batch(4, 4, must.Have(performer.NewExact[float64](performer.ExactOptions{})))} {
+	for _, a := range []performer.Batch[float64]{{}, batch(4, 4, must.Have(performer.NewExact[float64](performer.ExactOptions{})))} {
 		_, err := l.WithAttention(a)
 		assert.Error(t, err)
 	}

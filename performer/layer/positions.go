@@ -16,7 +16,7 @@ import (
 // The returned layer shares weights and memory with l. WithPositions panics if l has no rotary
 // positions. Calls panic if queries or keys do not have a position for each row.
 func (l *MultiHead[T]) WithPositions(queries, keys []int) *MultiHead[T] {
-	if l.attention == nil {
+	if l.isZero() {
 		panic(errNoLayer.Error())
 	}
 	if l.rotary == nil {

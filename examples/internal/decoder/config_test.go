@@ -44,7 +44,7 @@ func TestModelErrors(t *testing.T) {
 	s, err := m.NewState()
 	require.NoError(t, err)
 	assert.PanicsWithValue(t, "layer: Row(-1) into 12 elements of a Linear of 11×12", func() { s.Step([]int{-1}) })
-	landmarks, err := performer.NewLandmarks[float32](performer.ExactOptions{}, 3, rand.NewPCG(1, 2))
+	landmarks, err := performer.NewLandmarks(performer.LandmarkOptions[float32]{Landmarks: 3}, rand.NewPCG(1, 2))
 	require.NoError(t, err)
 	stateless, err := performer.NewBatch(m.Heads, m.KeyHeads, landmarks)
 	require.NoError(t, err)

@@ -1,6 +1,7 @@
 package lm
 
 import (
+	"errors"
 	"fmt"
 	"math"
 	"strconv"
@@ -127,14 +128,16 @@ func (f Form) Attention(d int, causal bool, seed uint64) (performer.Attention[fl
 		}
 		return performer.NewLinear(phi, performer.LinearOptions{Causal: causal})
 	case "landmarks":
-		return performer.NewLandmarks[float32](exact, f.Size, src)
-	case "clusters":
-		exact.Bits = 8
-		number := f.Size
-		if causal { // of each 256 keys
-			number = max(number/8, 1)
+		if causal {
+			return nil, errors.New("landmarks are of all keys, want attention that is not causal")
 		}
-		return clusters.New[float32](exact, clusters.Options{Clusters: number, Threshold: 10 / float64(f.Size)}, src)
+		return performer.NewLandmarks(performer.LandmarkOptions[float32]{Landmarks: f.Size}, src)
+	case "clusters":
+		o := clusters.Options{Causal: causal, EightBits: true, Clusters: f.Size, Threshold: 10 / float64(f.Size)}
+		if causal { // of each 256 keys
+			o.Clusters = max(f.Size/8, 1)
+		}
+		return clusters.New[float32](o, src)
 	}
 	return performer.NewExact[float32](exact)
 }

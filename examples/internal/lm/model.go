@@ -65,10 +65,10 @@ func Open(dir string, weights safetensors.DType) (*Model, error) {
 }
 
 // Exact returns exact causal attention for the heads of a layer.
-func Exact(c decoder.Config) (performer.Batch[float32], error) {
+func Exact(c decoder.Config) (none performer.Batch[float32], _ error) {
 	exact, err := performer.NewExact[float32](performer.ExactOptions{Causal: true})
 	if err != nil {
-		return nil, err
+		return none, err
 	}
 	return performer.NewBatch[float32](c.Heads, c.KeyHeads, exact)
 }

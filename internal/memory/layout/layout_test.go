@@ -37,8 +37,8 @@ func TestLengths(t *testing.T) {
 func TestRows(t *testing.T) {
 	m := dense.Of(2, 4, []float64{1, 2, 3, 4, 5, 6, 7, 8})
 	var b scratch.Buffer[float64]
-	got := layout.Gather(&b, m, 2, []int{3, layout.NoRow, 0}) // row 1 of head 1, none, row 0 of head 0
-	assert.Equal(t, dense.Of(3, 2, []float64{7, 8, 0, 0, 1, 2}), got.Clone())
+	got := layout.Gather(&b, m, []int{1, layout.NoRow, 0})
+	assert.Equal(t, dense.Of(3, 4, []float64{5, 6, 7, 8, 0, 0, 0, 0, 1, 2, 3, 4}), got.Clone())
 	for _, c := range []struct {
 		rows []int
 		from int

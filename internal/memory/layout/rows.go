@@ -31,16 +31,15 @@ func Consecutive(rows []int) (from int, ok bool) {
 	return rows[0], true
 }
 
-// Gather copies rows of m into b, and returns the copy. m has the given number of heads. Row number
-// h·m.Rows + i means row i of head h, and NoRow means a row of zeros.
-func Gather[T dense.Float](b *scratch.Buffer[T], m dense.Matrix[T], heads int, rows []int) dense.Matrix[T] {
-	b.Shape(len(rows), m.Cols/heads)
+// Gather copies rows of m into b, and returns the copy. NoRow means a row of zeros.
+func Gather[T dense.Float](b *scratch.Buffer[T], m dense.Matrix[T], rows []int) dense.Matrix[T] {
+	b.Shape(len(rows), m.Cols)
 	gathered := b.Rows(len(rows))
 	for at, row := range rows {
 		if row == NoRow {
 			clear(gathered.Row(at))
 		} else {
-			copy(gathered.Row(at), Head(m, row/m.Rows, heads).Row(row%m.Rows))
+			copy(gathered.Row(at), m.Row(row))
 		}
 	}
 	return gathered

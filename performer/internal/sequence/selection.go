@@ -22,6 +22,7 @@ type Selection[T dense.Float] struct {
 	ValidQueries      []bool // entries of Queries that are not NoRow; nil if none is NoRow
 	ValidKeys         []bool // entries of Keys that are not NoRow; nil if none is NoRow
 
+	numbers                   [2][]int
 	validQueries, validKeys   []bool // memory of ValidQueries and ValidKeys
 	copiedQueries, copiedKeys bool
 	bufQ, bufK, bufV, bufDout scratch.Buffer[T]
@@ -32,16 +33,16 @@ var selections pool.Pair[Selection[float32], Selection[float64]]
 
 // Select returns the selection of a bidirectional or causal backward pass. The caller gives it to
 // Scatter.
-func Select[T dense.Float](s Backward[T], causal bool) *Selection[T] {
+func Select[T dense.Float](c Call[T], causal bool) *Selection[T] {
 	x := pool.Get[Selection[T]](&selections)
 	x.Queries, x.Keys = x.Queries[:0], x.Keys[:0]
 	if causal {
-		x.align(s)
+		x.align(c)
 		return x
 	}
-	x.selectKeys(s)
-	for h := range s.Heads {
-		dout := layout.Head(s.DOut, h, s.Heads)
+	x.selectKeys(c)
+	for h := range c.Q.Heads {
+		dout := dense.Head(c.DOut, 0, h)
 		for i := range dout.Rows {
 			if !layout.IsZero(dout.Row(i)) {
 				x.Queries = append(x.Queries, h*dout.Rows+i)
@@ -52,14 +53,14 @@ func Select[T dense.Float](s Backward[T], causal bool) *Selection[T] {
 }
 
 // SelectByPlace is Select of a bidirectional backward pass, with the queries of all heads by place.
-func SelectByPlace[T dense.Float](s Backward[T]) *Selection[T] {
+func SelectByPlace[T dense.Float](c Call[T]) *Selection[T] {
 	x := pool.Get[Selection[T]](&selections)
 	x.Queries, x.Keys = x.Queries[:0], x.Keys[:0]
-	x.selectKeys(s)
-	for i := range s.Q.Rows {
-		for h := range s.Heads {
-			if !layout.IsZero(layout.Head(s.DOut, h, s.Heads).Row(i)) {
-				x.Queries = append(x.Queries, h*s.Q.Rows+i)
+	x.selectKeys(c)
+	for i := range c.Q.Rows {
+		for h := range c.Q.Heads {
+			if !layout.IsZero(c.DOut.Row(0, h, i)) {
+				x.Queries = append(x.Queries, h*c.Q.Rows+i)
 			}
 		}
 	}
@@ -67,9 +68,9 @@ func SelectByPlace[T dense.Float](s Backward[T]) *Selection[T] {
 }
 
 // selectKeys selects the keys that count.
-func (x *Selection[T]) selectKeys(s Backward[T]) {
-	for j := range s.K.Rows {
-		if s.Valid == nil || s.Valid[j] {
+func (x *Selection[T]) selectKeys(c Call[T]) {
+	for j := range c.K.Rows {
+		if c.Valid == nil || c.Valid[j] {
 			x.Keys = append(x.Keys, j)
 		}
 	}
@@ -90,15 +91,15 @@ func SelectRange[T dense.Float](from, to, first, end int) *Selection[T] {
 }
 
 // align selects causal queries and keys. The first entry has a key, and the last entry a query.
-func (x *Selection[T]) align(s Backward[T]) {
+func (x *Selection[T]) align(c Call[T]) {
 	end := 0                       // after the last query
-	s.Past = min(s.Past, s.K.Rows) // query 0 sees all keys then
-	for t := range max(s.Q.Rows+s.Past, 0) {
+	c.Past = min(c.Past, c.K.Rows) // query 0 sees all keys then
+	for t := range max(c.Q.Rows+c.Past, 0) {
 		query, key := layout.NoRow, layout.NoRow
-		if t < s.K.Rows && (s.Valid == nil || s.Valid[t]) {
+		if t < c.K.Rows && (c.Valid == nil || c.Valid[t]) {
 			key = t
 		}
-		if i := t - s.Past; i >= 0 && !layout.IsZero(s.DOut.Row(i)) {
+		if i := t - c.Past; i >= 0 && !layout.IsZero(c.DOut.Row(0, 0, i)) {
 			query = i
 		}
 		if key == layout.NoRow && (query == layout.NoRow || len(x.Keys) == 0) {
@@ -133,55 +134,81 @@ func (x *Selection[T]) Shift() (past int) {
 	return past
 }
 
+// Prefixes returns for each entry of Queries, of which none is NoRow, the number of keys that
+// count and that the causal query sees.
+func (x *Selection[T]) Prefixes(c Call[T]) []int {
+	each, seen := scratch.Resize(x.numbers[0], len(x.Queries)), scratch.Resize(x.numbers[1], c.Q.Rows)
+	c.Prefixes(seen)
+	for at, i := range x.Queries {
+		each[at] = seen[i%c.Q.Rows]
+	}
+	x.numbers = [2][]int{each, seen}
+	return each
+}
+
 // DropNoRows removes the entries NoRow from both lists.
 func (x *Selection[T]) DropNoRows() {
 	none := func(row int) bool { return row == layout.NoRow }
 	x.Queries, x.Keys = slices.DeleteFunc(x.Queries, none), slices.DeleteFunc(x.Keys, none)
 }
 
-// Gather sets the matrices of x to the selected rows of s: to views if the rows are consecutive,
+// Gather sets the matrices of x to the selected rows of c: to views if the rows are consecutive,
 // and otherwise to copies with zeros in the rows NoRow. Gather reports whether the gradients are
 // not empty; empty gradients are set to zero.
-func (x *Selection[T]) Gather(s Backward[T]) bool {
-	x.Gradients = s.gradients()
+func (x *Selection[T]) Gather(c Call[T]) bool {
 	x.ValidQueries, x.ValidKeys = validRows(&x.validQueries, x.Queries), validRows(&x.validKeys, x.Keys)
 	from, ok := layout.Consecutive(x.Queries)
-	if x.copiedQueries = !ok || s.Heads != 1; x.copiedQueries {
-		x.Q = layout.Gather(&x.bufQ, s.Q, s.Heads, x.Queries)
-		x.DOut = layout.Gather(&x.bufDout, s.DOut, s.Heads, x.Queries)
+	if x.copiedQueries = !ok || c.Q.Heads != 1; x.copiedQueries {
+		x.Q, x.DOut = gather(&x.bufQ, c.Q, x.Queries), gather(&x.bufDout, c.DOut, x.Queries)
 		x.bufDQ.Shape(len(x.Queries), x.Q.Cols)
 		x.DQ = x.bufDQ.Rows(len(x.Queries))
 	} else {
 		to := from + len(x.Queries)
-		x.Q, x.DOut, x.DQ = s.Q.RowRange(from, to), s.DOut.RowRange(from, to), s.DQ.RowRange(from, to)
+		x.Q, x.DOut, x.DQ = c.Query(0).RowRange(from, to), dense.Head(c.DOut, 0, 0).RowRange(from, to), dense.Head(c.DQ, 0, 0).RowRange(from, to)
 	}
 	from, ok = layout.Consecutive(x.Keys)
 	if x.copiedKeys = !ok; x.copiedKeys {
-		x.K, x.V = layout.Gather(&x.bufK, s.K, 1, x.Keys), layout.Gather(&x.bufV, s.V, 1, x.Keys)
+		x.K, x.V = layout.Gather(&x.bufK, c.K, x.Keys), layout.Gather(&x.bufV, c.V, x.Keys)
 		x.bufDK.Shape(len(x.Keys), x.K.Cols)
 		x.bufDV.Shape(len(x.Keys), x.V.Cols)
 		x.DK, x.DV = x.bufDK.Rows(len(x.Keys)), x.bufDV.Rows(len(x.Keys))
 	} else {
 		to := from + len(x.Keys)
-		x.K, x.V = s.K.RowRange(from, to), s.V.RowRange(from, to)
-		x.DK, x.DV = s.DK.RowRange(from, to), s.DV.RowRange(from, to)
+		x.K, x.V = c.K.RowRange(from, to), c.V.RowRange(from, to)
+		x.DK, x.DV = c.DK.RowRange(from, to), c.DV.RowRange(from, to)
 	}
 	return !x.Empty()
 }
 
-// Scatter writes the computed gradients to the selected rows of s and zero to its other rows, and
+// gather copies queries with the numbers of Queries, or zeros, into b, and returns the copy.
+func gather[T dense.Float](b *scratch.Buffer[T], t dense.Tensor[T], rows []int) dense.Matrix[T] {
+	b.Shape(len(rows), t.Cols)
+	gathered := b.Rows(len(rows))
+	for at, row := range rows {
+		if row == layout.NoRow {
+			clear(gathered.Row(at))
+		} else {
+			copy(gathered.Row(at), t.Row(0, row/t.Rows, row%t.Rows))
+		}
+	}
+	return gathered
+}
+
+// Scatter writes the computed gradients to the selected rows of c and zero to its other rows, and
 // returns x to its pool.
-func (x *Selection[T]) Scatter(s Backward[T]) {
-	scatter(s.DQ, x.DQ, s.Heads, x.Queries, x.copiedQueries)
-	scatter(s.DK, x.DK, 1, x.Keys, x.copiedKeys)
-	scatter(s.DV, x.DV, 1, x.Keys, x.copiedKeys)
+func (x *Selection[T]) Scatter(c Call[T]) {
+	for h := range c.DQ.Heads {
+		scatter(dense.Head(c.DQ, 0, h), x.DQ, h*c.DQ.Rows, x.Queries, x.copiedQueries)
+	}
+	scatter(c.DK, x.DK, 0, x.Keys, x.copiedKeys)
+	scatter(c.DV, x.DV, 0, x.Keys, x.copiedKeys)
 	x.Gradients = sums.Gradients[T]{}
 	pool.Put(&selections, x)
 }
 
-// scatter sets the rows of dst that are not selected to zero. If src is a copy, scatter also copies
-// its rows to the selected rows of dst.
-func scatter[T dense.Float](dst, src dense.Matrix[T], heads int, rows []int, copied bool) {
+// scatter sets the rows of dst, which have the numbers from first on, to zero if they are not
+// selected. If src is a copy, scatter also copies its rows to the selected rows of dst.
+func scatter[T dense.Float](dst, src dense.Matrix[T], first int, rows []int, copied bool) {
 	if !copied {
 		from, _ := layout.Consecutive(rows)
 		layout.Zero(dst.RowRange(0, from))
@@ -190,8 +217,8 @@ func scatter[T dense.Float](dst, src dense.Matrix[T], heads int, rows []int, cop
 	}
 	layout.Zero(dst)
 	for at, row := range rows {
-		if row != layout.NoRow {
-			copy(layout.Head(dst, row/dst.Rows, heads).Row(row%dst.Rows), src.Row(at))
+		if row >= first && row < first+dst.Rows {
+			copy(dst.Row(row-first), src.Row(at))
 		}
 	}
 }

@@ -1,5 +1,6 @@
-// Package sequence has the arguments of attention over one sequence: which keys count, which of
-// them a query sees, and the rows on which gradients depend.
+// Package sequence has the contract of every kind of attention: a call is attention of some heads
+// of queries over one head of keys in one sequence. The package also selects the keys that count,
+// and the rows on which gradients depend.
 package sequence
 
 import (
@@ -7,89 +8,193 @@ import (
 
 	"github.com/seed-feabd252/randfeat/dense"
 	"github.com/seed-feabd252/randfeat/internal/memory/layout"
-	"github.com/seed-feabd252/randfeat/performer/internal/sums"
+	"github.com/seed-feabd252/randfeat/performer/internal/store"
 	"github.com/seed-feabd252/randfeat/performer/internal/tiles"
 )
 
-// Forward holds the arguments of a forward pass over one sequence, for some heads of queries over
-// the keys and values of one head. Q and Dst have the columns of all heads of queries, side by
-// side.
-type Forward[T dense.Float] struct {
-	Dst, Q, K, V dense.Matrix[T] // Dst is not used for gradients
-	Heads        int
-	Valid        []bool         // whether each key counts; nil if all keys count
-	Past         int            // a causal query i sees the keys j ≤ i + Past
-	Processors   int            // number of processors to use
-	Pairs        tiles.Pairs[T] // bias and mask of exact attention, which then has one head
+// Attention is a kind of attention with its options. Goroutines share an Attention. Heads whose
+// Attentions are equal have the same attention.
+type Attention[T dense.Float] interface {
+	// Describe returns the same Description at every call.
+	Describe() Description
+
+	// Forward writes the outputs of a call whose shapes fit. The output of a query that sees no
+	// key is zero.
+	Forward(c Call[T])
+
+	// Backward writes the gradients of a call whose shapes fit. Gradients of keys that do not
+	// count are zero. If the gradient of an output is zero, the gradient of its query is zero,
+	// and the query adds nothing to other gradients even if it is NaN. CanBackward says why there
+	// are no gradients.
+	Backward(c Call[T])
+	CanBackward() error
+
+	// NewStore returns memory for a stream of a run of heads, or an error that says why not. A
+	// run has heads that are Alike: one Store holds the tokens of heads with both.
+	NewStore(run Run[T]) (*store.Store[T], error)
+	Alike(other Attention[T]) bool
 }
 
-// Backward holds the arguments of a backward pass over one sequence. DQ and DOut have the columns
-// of all heads. Exact attention sets LogSink, unless it is nil, to the gradient with respect to log
-// SinkWeight.
-type Backward[T dense.Float] struct {
-	Forward[T]
-	DQ, DK, DV, DOut dense.Matrix[T]
-	LogSink          *float64
+// Description says what an Attention computes, and which calls it takes.
+type Description struct {
+	Causal             bool // query i sees the keys j ≤ i + Past only
+	Unnormalised       bool // outputs are sums of values, not averages
+	IndependentQueries bool // output i depends neither on other queries nor on the number of LeastQueries or more
+	LeastQueries       int  // a call with fewer queries may be computed with a smaller error
+	Dim                int  // dimension of queries and keys; 0 for any
+
+	Masks      bool // calls may have keys that do not count, and a Past
+	Pairs      bool // calls may have Pairs and Scores
+	Sink       bool // there is a gradient with respect to a sink
+	SharesKeys bool // calls may have several heads, which cost less together
+	Together   int  // calls may have several heads with at most so many queries, which cost less together
 }
 
-// gradients returns the matrices of s.
-func (s *Backward[T]) gradients() sums.Gradients[T] {
-	return sums.Gradients[T]{DQ: s.DQ, DK: s.DK, DV: s.DV, Q: s.Q, K: s.K, V: s.V, DOut: s.DOut}
+// Run is a run of heads of queries of one stream.
+type Run[T dense.Float] struct {
+	Heads    []Attention[T] // one for all heads, or one for each head
+	Count    int            // heads of queries
+	KeyHeads int            // heads of keys
+	D, DV    int            // dimensions of keys and of values
 }
 
-// Head returns the arguments for one of the heads.
-func (s Forward[T]) Head(h int) Forward[T] {
-	s.Dst, s.Q, s.Heads = layout.Head(s.Dst, h, s.Heads), layout.Head(s.Q, h, s.Heads), 1
-	return s
+// Head is attention of one head as an argument of performer.NewBatch.
+type Head[T dense.Float] struct{ Of Attention[T] }
+
+// Forward computes the outputs of one head.
+func (h Head[T]) Forward(dst, q, k, v dense.Matrix[T]) dense.Matrix[T] {
+	dst = dense.Ensure(dst, q.Rows, v.Cols)
+	h.Of.Forward(Call[T]{Out: dense.SplitHeads(dst, 1, 1), Q: dense.SplitHeads(q, 1, 1), K: k, V: v, Processors: 1})
+	return dst
 }
 
-// Queries returns the arguments for the queries from ≤ i < to.
-func (s Forward[T]) Queries(from, to int) Forward[T] {
-	s.Dst, s.Q, s.Past = s.Dst.RowRange(from, to), s.Q.RowRange(from, to), s.Past+from
-	return s
+// Call has the arguments of a pass over one sequence: Heads heads of queries Q over one head of
+// keys K and values V.
+type Call[T dense.Float] struct {
+	Out, Q     dense.Tensor[T] // (1, heads, Lq, dv) and (1, heads, Lq, d); a backward pass has no Out
+	K, V       dense.Matrix[T] // Lk×d and Lk×dv
+	Valid      []bool          // whether each key counts; nil if all keys count
+	Past       int             // a causal query i sees the keys j ≤ i + Past
+	Processors int             // number of processors to use
+	Pairs      tiles.Pairs[T]  // bias and mask of pairs, for one head
+
+	// Scores is where a forward pass writes the scores or weights of one head that Stage names.
+	Scores dense.Matrix[T]
+	Stage  Stage
+
+	// Gradients of a backward pass. DOut is the gradient of Out. LogSink, unless it is nil, is
+	// set to the gradient with respect to the logarithm of a sink.
+	DQ, DOut dense.Tensor[T]
+	DK, DV   dense.Matrix[T]
+	LogSink  *float64
 }
 
-// KeyRange returns the arguments for the keys from ≤ j < to.
-func (s Forward[T]) KeyRange(from, to int) Forward[T] {
-	s.K, s.V, s.Past = s.K.RowRange(from, to), s.V.RowRange(from, to), s.Past-from
-	s.Valid = s.Valid[min(from, len(s.Valid)):min(to, len(s.Valid))]
-	return s
+// Stage names scores or weights of pairs.
+type Stage int
+
+const (
+	NoScores Stage = iota
+	AfterMatMul
+	AfterSoftcap
+	AfterBias
+	AfterSoftmax
+)
+
+// Query returns the queries of a head.
+func (c *Call[T]) Query(h int) dense.Matrix[T] { return dense.Head(c.Q, 0, h) }
+
+// Output returns the outputs of a head.
+func (c *Call[T]) Output(h int) dense.Matrix[T] { return dense.Head(c.Out, 0, h) }
+
+// Zero sets all outputs to zero.
+func (c *Call[T]) Zero() {
+	for h := range c.Out.Heads {
+		layout.Zero(c.Output(h))
+	}
+}
+
+// ForHead returns the call for one of its heads.
+func (c Call[T]) ForHead(h int) Call[T] {
+	c.Q, c.Out = heads(c.Q, h), heads(c.Out, h)
+	return c
+}
+
+// heads returns the view of one head of t.
+func heads[T dense.Float](t dense.Tensor[T], h int) dense.Tensor[T] {
+	if t.Rows > 0 && t.Cols > 0 {
+		t.Data = t.Data[h*t.HeadStride:]
+	}
+	t.Heads = 1
+	return t
+}
+
+// Queries returns the call for the queries from ≤ i < to.
+func (c Call[T]) Queries(from, to int) Call[T] {
+	c.Q, c.Out, c.Past = rows(c.Q, from, to), rows(c.Out, from, to), c.Past+from
+	return c
+}
+
+// rows returns the view of the rows from ≤ i < to of all heads of t.
+func rows[T dense.Float](t dense.Tensor[T], from, to int) dense.Tensor[T] {
+	if from < to && t.Cols > 0 {
+		t.Data = t.Data[from*t.Stride:]
+	}
+	t.Rows = to - from
+	return t
+}
+
+// Keys returns the call for the keys from ≤ j < to.
+func (c Call[T]) Keys(from, to int) Call[T] {
+	c.K, c.V, c.Past = c.K.RowRange(from, to), c.V.RowRange(from, to), c.Past-from
+	c.Valid = c.Valid[min(from, len(c.Valid)):min(to, len(c.Valid))]
+	return c
+}
+
+// ValidKeys returns the call with the keys that count alone. Past of the result is 0. The caller
+// releases copies.
+func (c Call[T]) ValidKeys() (_ Call[T], copies *layout.Tokens[T]) {
+	c.K, c.V, copies = layout.ValidOnly(c.K, c.V, c.Valid)
+	c.Valid, c.Past = nil, 0
+	return c, copies
 }
 
 // TrimCausal sets the outputs of causal queries that see no key to zero. TrimCausal returns the
-// arguments for the other queries, and for the keys from the first to the last key that counts and
-// that a query sees. Past of the result is at least 0, and Valid is nil if all keys count.
-func (s Forward[T]) TrimCausal() Forward[T] {
-	first, end := 0, min(s.K.Rows, max(s.Past+s.Q.Rows, 0))
-	if s.Valid != nil {
-		first, end = extent(s.Valid[:end])
+// call for the other queries, and for the keys from the first to the last key that counts and that
+// a query sees. Past of the result is at least 0, and Valid is nil if all keys count.
+func (c Call[T]) TrimCausal() Call[T] {
+	first, end := 0, min(c.K.Rows, max(c.Past+c.Q.Rows, 0))
+	if c.Valid != nil {
+		first, end = extent(c.Valid[:end])
 	}
-	unseen := s.Q.Rows // number of queries that see no key
+	blind := c.Q.Rows // number of queries that see no key
 	if first < end {
-		unseen = min(max(first-s.Past, 0), s.Q.Rows)
+		blind = min(max(first-c.Past, 0), c.Q.Rows)
 	}
-	layout.Zero(s.Dst.RowRange(0, unseen))
-	s = s.Queries(unseen, s.Q.Rows).KeyRange(first, end)
-	if !slices.Contains(s.Valid, false) {
-		s.Valid = nil
+	if blind > 0 {
+		none := c.Queries(0, blind)
+		none.Zero()
 	}
-	return s
+	c = c.Queries(blind, c.Q.Rows).Keys(first, end)
+	if !slices.Contains(c.Valid, false) {
+		c.Valid = nil
+	}
+	return c
 }
 
 // Span returns the keys first ≤ j < end from the first to the last key that counts.
-func (s *Forward[T]) Span() (first, end int) {
-	if s.Valid == nil {
-		return 0, s.K.Rows
+func (c *Call[T]) Span() (first, end int) {
+	if c.Valid == nil {
+		return 0, c.K.Rows
 	}
-	return extent(s.Valid)
+	return extent(c.Valid)
 }
 
 // Prefixes sets prefixes[i] to the number of keys that count and that causal query i sees.
-func (s *Forward[T]) Prefixes(prefixes []int) {
+func (c *Call[T]) Prefixes(prefixes []int) {
 	n, next := 0, 0
 	for i := range prefixes {
-		for end := min(s.Past+i+1, s.K.Rows); next < end; next++ {
-			if s.Valid == nil || s.Valid[next] {
+		for end := min(c.Past+i+1, c.K.Rows); next < end; next++ {
+			if c.Valid == nil || c.Valid[next] {
 				n++
 			}
 		}

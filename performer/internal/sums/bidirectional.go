@@ -3,7 +3,6 @@ package sums
 import (
 	"github.com/seed-feabd252/randfeat/dense"
 	"github.com/seed-feabd252/randfeat/internal/compute/parallel"
-	"github.com/seed-feabd252/randfeat/internal/memory/layout"
 )
 
 // queryRows is the number of queries of a piece.
@@ -13,15 +12,14 @@ const queryRows = 128
 // A piece is a block of queries of one head.
 type bidirectional[T dense.Float] struct {
 	e      *Engine[T]
-	heads  int // of queries and outputs, side by side, for the same keys
 	dv     int
-	dst, q dense.Matrix[T]
+	dst, q dense.Tensor[T] // outputs and queries of all heads
 	reader Reader[T]
 }
 
-// Forward computes attention over at least one key for the queries of the given number of heads,
-// which are column blocks of q and dst.
-func (e *Engine[T]) Forward(heads int, dst, q, k, v dense.Matrix[T]) {
+// Forward computes attention over at least one key for the queries q (1, heads, Lq, d) into dst
+// (1, heads, Lq, dv).
+func (e *Engine[T]) Forward(dst, q dense.Tensor[T], k, v dense.Matrix[T]) {
 	s := e.segments(k, v)
 	s.direct = e.Direct != nil && !e.Causal
 	s.sum()
@@ -30,22 +28,22 @@ func (e *Engine[T]) Forward(heads int, dst, q, k, v dense.Matrix[T]) {
 		s.drop()
 		s.sum()
 	}
-	e.outputs(heads, dst, q, s.sums[0], v, s.direct)
+	e.outputs(dst, q, s.sums[0], v, s.direct)
 	s.release()
 }
 
-// Outputs computes the outputs of the queries of the given number of heads from sums for values of
-// dimension dv. The engine must not have a Mixer.
+// Outputs computes the outputs of the queries of the given number of heads, which are column blocks
+// of q and dst, from sums for values of dimension dv. The engine must not have a Mixer.
 func (e *Engine[T]) Outputs(heads int, dst, q dense.Matrix[T], sums *Accumulator[T], dv int) {
-	e.outputs(heads, dst, q, sums, dense.Matrix[T]{Cols: dv}, false)
+	e.outputs(dense.SplitHeads(dst, 1, heads), dense.SplitHeads(q, 1, heads), sums, dense.Matrix[T]{Cols: dv}, false)
 }
 
-func (e *Engine[T]) outputs(heads int, dst, q dense.Matrix[T], sums *Accumulator[T], v dense.Matrix[T], direct bool) {
+func (e *Engine[T]) outputs(dst, q dense.Tensor[T], sums *Accumulator[T], v dense.Matrix[T], direct bool) {
 	b := e.memory.bidirectionals.Get()
-	b.e, b.heads, b.dv, b.dst, b.q = e, heads, v.Cols, dst, q
+	b.e, b.dv, b.dst, b.q = e, v.Cols, dst, q
 	b.reader.direct = direct
 	b.reader.Prepare(e, sums, sums, v)
-	parallel.Do(heads*b.blocks(), b)
+	parallel.Do(q.Heads*b.blocks(), b)
 	b.reader.Release(e)
 	*b = bidirectional[T]{reader: b.reader}
 	e.memory.bidirectionals.Put(b)
@@ -58,7 +56,7 @@ func (b *bidirectional[T]) Piece(i int) {
 	e, blocks := b.e, b.blocks()
 	head, lo := i/blocks, i%blocks*queryRows
 	hi := min(lo+queryRows, b.q.Rows)
-	dst, q := layout.Head(b.dst, head, b.heads), layout.Head(b.q, head, b.heads)
+	dst, q := dense.Head(b.dst, 0, head), dense.Head(b.q, 0, head)
 	w := e.Workspace(b.dv)
 	for ; lo < hi; lo += e.Rows() {
 		end := min(lo+e.Rows(), hi)

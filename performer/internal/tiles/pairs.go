@@ -182,9 +182,11 @@ func (p *Pairs[T]) learn(y []T, first, key int) {
 }
 
 // AddTo changes the scores of the queries from query first on, with a row for each query, as the
-// mask says. It returns which of these queries see a key.
-func (m *Mask[T]) AddTo(scores dense.Matrix[T], first int) (open []bool) {
-	changes, closed := dense.New[T](scores.Cols, scores.Rows), T(math.Inf(-1))
+// mask says. It returns which of these queries see a key, and the changes without slopes, with a row
+// for each key: −Inf if a query does not see the key.
+func (m *Mask[T]) AddTo(scores dense.Matrix[T], first int) (open []bool, changes dense.Matrix[T]) {
+	closed := T(math.Inf(-1))
+	changes = dense.New[T](scores.Cols, scores.Rows)
 	m.changes(changes, first, 0)
 	open = make([]bool, scores.Rows)
 	for i := range scores.Rows {
@@ -199,5 +201,5 @@ func (m *Mask[T]) AddTo(scores dense.Matrix[T], first int) (open []bool) {
 			row[j], open[i] = row[j]+(x-T(m.Slope*distance)), true
 		}
 	}
-	return open
+	return open, changes
 }

@@ -69,15 +69,21 @@ func Weigh[T dense.Float](s Scores, x []T) {
 	logscale.Divide(x, x, T(s.Total(float64(sum), float64(peak))))
 }
 
-// WeighSeen replaces the scores of the queries from query lo on by weights. The weights of a query
-// that sees no key are zero.
+// WeighSeen replaces the scores of the queries from query lo on by weights. The weight of a key that
+// a query does not see is zero, also if another weight of the query is NaN.
 func WeighSeen[T dense.Float](scores Scores, mask *Mask[T], rows dense.Matrix[T], lo int) {
-	open := mask.AddTo(rows, lo)
+	open, changes := mask.AddTo(rows, lo)
 	for i := range rows.Rows {
-		if open[i] {
-			Weigh(scores, rows.Row(i))
-		} else {
-			clear(rows.Row(i))
+		row := rows.Row(i)
+		if !open[i] {
+			clear(row)
+			continue
+		}
+		Weigh(scores, row)
+		for j, x := range row {
+			if x != x && changes.At(j, i) == T(math.Inf(-1)) {
+				row[j] = 0
+			}
 		}
 	}
 }

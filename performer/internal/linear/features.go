@@ -1,4 +1,4 @@
-package performer
+package linear
 
 import (
 	"fmt"

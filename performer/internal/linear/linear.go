@@ -1,0 +1,197 @@
+// Package linear computes attention with weights that are products of features.
+package linear
+
+import (
+	"fmt"
+	"runtime"
+	"sync"
+
+	"github.com/seed-feabd252/randfeat/dense"
+	"github.com/seed-feabd252/randfeat/internal/memory/layout"
+	"github.com/seed-feabd252/randfeat/performer/internal/sequence"
+	"github.com/seed-feabd252/randfeat/performer/internal/store"
+	"github.com/seed-feabd252/randfeat/performer/internal/sums"
+	"github.com/seed-feabd252/randfeat/rff"
+)
+
+// Options are those of performer.LinearOptions.
+type Options struct{ Causal, Unnormalised bool }
+
+// Attention is linear attention with a map for queries and one for keys.
+type Attention[T dense.Float] struct {
+	Query, Key rff.Map[T]
+	Options
+	Engine *sums.Engine[T]
+
+	makeUndivided sync.Once
+	undivided     *sums.Engine[T] // of Fractions
+}
+
+var _ sequence.Attention[float32] = (*Attention[float32])(nil)
+
+// Fractions holds outputs of normalised linear attention before the division: output i is
+// Numerators_i/Denominators_i. A numerator of any size is a number of T because row i of Numerators
+// and of Denominators stands for itself times Factors_i·2^Exponents_i. Numerators and denominators
+// of several sets of features add up to the fractions of attention with all of these features.
+// Without keys numerators and denominators are zero. The fields are views of one matrix.
+type Fractions[T dense.Float] struct {
+	Numerators         dense.Matrix[T] // Lq×dv
+	Denominators       dense.Matrix[T] // Lq×1
+	Factors, Exponents dense.Matrix[T] // Lq×1; exponents are integers
+
+	columns dense.Matrix[T] // Lq×(dv+3)
+}
+
+// New returns linear attention with a map for queries and one for keys.
+func New[T dense.Float](query, key rff.Map[T], opts Options) (*Attention[T], error) {
+	if key == nil {
+		return nil, fmt.Errorf("performer: Keys of phi, a %T, is nil", query)
+	}
+	d, m := query.Dims()
+	if dk, mk := key.Dims(); d != dk || m != mk {
+		return nil, fmt.Errorf("performer: phi maps points of R^%d to %d features, its Keys points of R^%d to %d, want the same", d, m, dk, mk)
+	}
+	f := newFeatures(query, key)
+	o := sums.Operator[T]{
+		D: d, M: m, Features: f, Logs: f.logs, Causal: opts.Causal, Unnormalised: opts.Unnormalised,
+	}
+	if f.logs && !opts.Unnormalised && isELU(query) && isELU(key) {
+		o.Direct = f
+	}
+	return &Attention[T]{Query: query, Key: key, Options: opts, Engine: sums.New(o)}, nil
+}
+
+func (a *Attention[T]) Describe() sequence.Description {
+	return sequence.Description{
+		Causal: a.Causal, Unnormalised: a.Unnormalised, IndependentQueries: !a.Causal, Dim: a.Engine.D,
+		Masks: true, SharesKeys: !a.Causal,
+	}
+}
+
+func (a *Attention[T]) Forward(c sequence.Call[T]) {
+	if !a.Causal {
+		a.forwardAll(c)
+		return
+	}
+	c = c.TrimCausal()
+	switch {
+	case c.Q.Rows == 0 || c.V.Cols == 0:
+	case c.Past == 0:
+		aligned := min(c.Q.Rows, c.K.Rows)
+		first := c.Queries(0, aligned)
+		a.Engine.ForwardCausal(c.Processors, first.Output(0), first.Query(0), c.K, c.V, c.Valid)
+		a.forwardAll(c.Queries(aligned, c.Q.Rows))
+	case c.Past >= c.K.Rows-1:
+		a.forwardAll(c)
+	default:
+		a.forwardPast(c)
+	}
+}
+
+// forwardAll computes the outputs of queries that all see all keys that count.
+func (a *Attention[T]) forwardAll(c sequence.Call[T]) {
+	if c.Q.Rows == 0 || c.V.Cols == 0 {
+		return
+	}
+	c, copies := c.ValidKeys()
+	if c.K.Rows == 0 {
+		c.Zero()
+	} else {
+		a.Engine.Forward(c.Out, c.Q, c.K, c.V)
+	}
+	copies.Release()
+}
+
+// forwardPast computes the outputs of causal queries with 0 < Past < Lk−1. It copies the queries to
+// the end of a matrix with one row for each key.
+func (a *Attention[T]) forwardPast(c sequence.Call[T]) {
+	aligned := min(c.K.Rows-c.Past, c.Q.Rows)
+	end := c.Past + aligned
+	m, q, dst := layout.TokensOf[T](end, c.Q.Cols, c.V.Cols)
+	layout.Zero(q.RowRange(0, c.Past))
+	first := c.Queries(0, aligned).Keys(0, end)
+	dense.Copy(q.RowRange(c.Past, end), first.Query(0))
+	a.Engine.ForwardCausal(c.Processors, dst, q, first.K, first.V, first.Valid)
+	dense.Copy(first.Output(0), dst.RowRange(c.Past, end))
+	m.Release()
+	a.forwardAll(c.Queries(aligned, c.Q.Rows))
+}
+
+// Fractions computes numerators and denominators of normalised attention into the memory of dst, and
+// returns them; a zero dst is allocated.
+func (a *Attention[T]) Fractions(dst Fractions[T], q, k, v dense.Matrix[T]) Fractions[T] {
+	n := v.Cols
+	x := dense.Ensure(dst.columns, q.Rows, n+1+sums.ExtraColumns)
+	a.makeUndivided.Do(func() {
+		o := a.Engine.Operator
+		o.Direct, o.Undivided = nil, true
+		a.undivided = sums.New(o)
+	})
+	switch {
+	case k.Rows == 0 || q.Rows == 0:
+		layout.Zero(x)
+		for i := range x.Rows {
+			x.Set(i, n+1, 1)
+		}
+	case a.Causal:
+		a.undivided.ForwardCausal(runtime.GOMAXPROCS(0), x, q, k, v, nil)
+	default:
+		a.undivided.Forward(dense.SplitHeads(x, 1, 1), dense.SplitHeads(q, 1, 1), k, v)
+	}
+	return Fractions[T]{
+		Numerators: x.ColRange(0, n), Denominators: x.ColRange(n, n+1),
+		Factors: x.ColRange(n+1, n+2), Exponents: x.ColRange(n+2, n+3), columns: x,
+	}
+}
+
+func (a *Attention[T]) Alike(other sequence.Attention[T]) bool {
+	return other == sequence.Attention[T](a)
+}
+
+func (a *Attention[T]) NewStore(run sequence.Run[T]) (*store.Store[T], error) {
+	if run.D != a.Engine.D {
+		return nil, fmt.Errorf("performer: d = %d, but the attention takes points of R^%d", run.D, a.Engine.D)
+	}
+	return store.NewSums(a.Engine, run.Count, run.KeyHeads, run.DV)
+}
+
+func (a *Attention[T]) CanBackward() error {
+	if err := a.canBackward(a.Query); err != nil {
+		return fmt.Errorf("performer: queries: %w", err)
+	}
+	if err := a.canBackward(a.Key); err != nil {
+		return fmt.Errorf("performer: keys: %w", err)
+	}
+	return nil
+}
+
+func (a *Attention[T]) canBackward(m rff.Map[T]) error {
+	d, ok := m.(rff.Differentiable[T])
+	if !ok {
+		return fmt.Errorf("%T has no derivatives, want an rff.Differentiable", m)
+	}
+	if _, ok := m.(rff.DifferentiableLog[T]); a.Engine.Logs && !ok {
+		return fmt.Errorf("%T has logarithms without derivatives, want an rff.DifferentiableLog", m)
+	}
+	return d.CanBackward()
+}
+
+func (a *Attention[T]) Backward(c sequence.Call[T]) {
+	x := sequence.Select(c, a.Causal)
+	all := !a.Causal // all queries see all keys
+	if !all {
+		past, seen := x.Overlap()
+		if all = past > 0 && past >= seen-1; all {
+			x.Shift()
+			x.DropNoRows()
+		}
+	}
+	switch notEmpty := x.Gather(c); {
+	case !notEmpty:
+	case all:
+		a.Engine.Backward(&x.Gradients)
+	default:
+		a.Engine.BackwardCausal(c.Processors, &x.Gradients, x.ValidKeys, x.ValidQueries)
+	}
+	x.Scatter(c)
+}
