@@ -93,51 +93,6 @@ func TestRotaryIsItsDefinition(t *testing.T) {
 	}
 }
 
-// TestRotaryScores: products of turned queries and keys depend on differences of positions.
-func TestRotaryScores(t *testing.T) {
-	const d = 16
-	q, k := sines[float64](1, d, 0.3), sines[float64](1, d, 0.9)
-	score := func(r *layer.Rotary[float64], i, j int) (s float64) {
-		a, b := q.Clone(), k.Clone()
-		r.Angles(layer.Angles[float64]{}, []int{i}).Turn(a)
-		r.Angles(layer.Angles[float64]{}, []int{j}).Turn(b)
-		for c := range d {
-			s += a.At(0, c) * b.At(0, c)
-		}
-		return s
-	}
-	for _, l := range rotaryLayouts {
-		r := must.Have(layer.NewRotary[float64](d, layer.RotaryOptions{Layout: l}))
-		assert.InDelta(t, score(r, 12, 5), score(r, 1007, 1000), 1e-11)
-		assert.Greater(t, math.Abs(score(r, 12, 5)-score(r, 12, 6)), 1e-3)
-	}
-}
-
-// TestRotaryBackward compares with central differences of L = Σ w·y, which are exact up to rounding
-// because y is linear in x.
-func TestRotaryBackward(t *testing.T) {
-	for _, l := range rotaryLayouts {
-		opts := layer.RotaryOptions{Dim: 4, Layout: l, Scaling: layer.RotaryYaRN{Factor: 4, Context: 64}}
-		angles := must.Have(layer.NewRotary[float64](6, opts)).Angles(layer.Angles[float64]{}, []int{3, 100})
-		x, w := sines[float64](2, 12, 0.4), sines[float64](2, 12, 1.1)
-		loss := func() float64 {
-			y := x.Clone()
-			angles.Turn(y)
-			return lossOf(y, w)
-		}
-		dx := w.Clone()
-		angles.TurnBack(dx)
-		for i, v := range x.Data {
-			x.Data[i] = v + 0.5
-			up := loss()
-			x.Data[i] = v - 0.5
-			down := loss()
-			x.Data[i] = v
-			require.InDelta(t, up-down, dx.Data[i], 1e-13, "element %d", i)
-		}
-	}
-}
-
 func TestRotaryAllocatesNothing(t *testing.T) {
 	r := must.Have(layer.NewRotary[float32](8, layer.RotaryOptions{}))
 	positions := []int{1, 2, 3}
