@@ -27,7 +27,7 @@ var between = map[string]struct {
 }{
 	"rotary":     {0, 0, layer.Options{Rotary: &layer.RotaryOptions{}}},
 	"head norms": {1, 1, layer.Options{Rotary: &layer.RotaryOptions{Base: 500}, Epsilon: 1e-3}},
-	"row norms":  {4, 2, layer.Options{Rotary: &layer.RotaryOptions{Dim: 2, Layout: layer.RotaryNeighbours}}},
+	"row norms":  {4, 2, layer.Options{Rotary: &layer.RotaryOptions{Dim: 2, Neighbours: true}}},
 	"norms":      {4, 1, layer.Options{Epsilon: 0.1}},
 	"key norm":   {0, 1, layer.Options{Rotary: &layer.RotaryOptions{Base: 100, Scaling: layer.RotaryYaRN{Factor: 4, Context: 64}}}},
 }
@@ -89,7 +89,7 @@ func naive(p layer.Projections[float64], heads, keyHeads int, causal bool, opts 
 			base = r.Base
 		}
 		if r.Scaling == nil {
-			queries, keys = turned(queries, queriesAt, d, dim, base, r.Layout), turned(keys, keysAt, d, dim, base, r.Layout)
+			queries, keys = turned(queries, queriesAt, d, dim, base, r.Neighbours), turned(keys, keysAt, d, dim, base, r.Neighbours)
 		} else {
 			// The angles of a scaling have a test of their own.
 			rotary := must.Have(layer.NewRotary[float64](d, *r))
