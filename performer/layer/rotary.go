@@ -75,9 +75,6 @@ func NewRotary[T dense.Float](d int, opts RotaryOptions) (*Rotary[T], error) {
 	return r, nil
 }
 
-// Frequencies returns ω_i, the angles per position in radians, after scaling.
-func (r *Rotary[T]) Frequencies() []float64 { return append([]float64(nil), r.omega...) }
-
 // Angles returns the angles of tokens at the given positions, in the memory of dst if dst has
 // enough. Queries and keys of all layers can share Angles. Angles are reduced in float64, with an
 // error of 1e-16 times the angle. The cost is Dim/2 sines and cosines per token.

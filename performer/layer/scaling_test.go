@@ -6,12 +6,20 @@ import (
 
 	"github.com/stretchr/testify/assert"
 
+	"github.com/seed-feabd252/randfeat/dense"
 	"github.com/seed-feabd252/randfeat/internal/testing/must"
 	"github.com/seed-feabd252/randfeat/performer/layer"
 )
 
-func scaled(d int, base float64, s layer.RotaryScaling) []float64 {
-	return must.Have(layer.NewRotary[float64](d, layer.RotaryOptions{Base: base, Scaling: s})).Frequencies()
+// angles returns the angles of one position, by which the pairs of (1, 0) turn.
+func angles(d int, base float64, s layer.RotaryScaling) (omega []float64) {
+	x := dense.New[float64](1, d)
+	fill(x.Data[:d/2], 1)
+	must.Have(layer.NewRotary[float64](d, layer.RotaryOptions{Base: base, Scaling: s})).Angles(layer.Angles[float64]{}, []int{1}).Turn(x)
+	for i, cos := range x.Data[:d/2] {
+		omega = append(omega, math.Atan2(x.Data[d/2+i], cos))
+	}
+	return omega
 }
 
 // TestRotaryNTK: the base is that of the number of tokens, and that of training up to the tokens of
@@ -24,7 +32,7 @@ func TestRotaryNTK(t *testing.T) {
 			s.Context = 0
 		}
 		longer := base * math.Pow(growth, d/(d-2.0))
-		for i, w := range scaled(d, base, s) {
+		for i, w := range angles(d, base, s) {
 			assert.InEpsilon(t, math.Pow(longer, -2*float64(i)/d), w, 1e-13, "%d tokens, pair %d", tokens, i)
 		}
 	}
@@ -54,7 +62,7 @@ func TestRotaryLengths(t *testing.T) {
 	} {
 		r := must.Have(layer.NewRotary[float64](8, layer.RotaryOptions{Scaling: c.scaling}))
 		for i, divisor := range c.divisors {
-			assert.InEpsilon(t, math.Pow(10000, -float64(i)/4)/divisor, r.Frequencies()[i], 1e-14, "%+v, pair %d", c.scaling, i)
+			assert.InEpsilon(t, math.Pow(10000, -float64(i)/4)/divisor, angles(8, 0, c.scaling)[i], 1e-14, "%+v, pair %d", c.scaling, i)
 		}
 		x := sines[float64](1, 8, 0.2)
 		y := x.Clone()

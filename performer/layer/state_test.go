@@ -65,10 +65,6 @@ func TestMultiHeadStepErrors(t *testing.T) {
 	p := must.Have(layer.Draw[float32](layer.Widths{Input: 4, Heads: 2}, densetest.Source(483)))
 	_, err := must.Have(layer.New(p, batch(2, 2, performer.Attention[float32](ownForm{})), layer.Options{})).NewState()
 	assert.EqualError(t, err, "layer: performer: the attention of head 0 is layer_test.ownForm, want a Linear or an Exact for a state")
-	l := must.Have(layer.New(p, batch(2, 2, performer.Attention[float32](must.Have(performer.NewExact[float32](performer.ExactOptions{})))), layer.Options{}))
-	assert.PanicsWithValue(t, "performer: the state belongs to no attention, want one of NewState", func() {
-		l.Step(dense.Matrix[float32]{}, dense.New[float32](1, 4), nil)
-	})
 }
 
 // ownForm is a form of another package, which has no states.
