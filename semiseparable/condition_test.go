@@ -2,7 +2,6 @@ package semiseparable
 
 import (
 	"math/rand/v2"
-	"runtime"
 	"testing"
 
 	"github.com/stretchr/testify/assert"
@@ -59,32 +58,4 @@ func TestOverflowOfInverse(t *testing.T) {
 	_, err = m.Inverse(dense.Matrix[float64]{})
 	var e *OverflowError
 	require.ErrorAs(t, err, &e)
-}
-
-// TestIllConditionedColumns: columns do not depend on each other where triangles are
-// not inverted either, nor on GOMAXPROCS, and dst may be V.
-func TestIllConditionedColumns(t *testing.T) {
-	densetest.Both(t, testIllConditionedColumns[float32], testIllConditionedColumns[float64])
-}
-
-func testIllConditionedColumns[T dense.Float](t *testing.T) {
-	const n, d, p = 100, 6, 70
-	rng := rand.New(rand.NewPCG(35, 36))
-	m, x := Matrix[T]{Q: densetest.Normal[T](rng, n, d, 0, 1), K: densetest.Normal[T](rng, n, d, 0, 1)}, densetest.Normal[T](rng, n, p, 0, 1)
-	for _, transposed := range []bool{false, true} {
-		a, _ := truth(m, transposed)
-		v := times(a, x)
-		all, err := m.solve(dense.Matrix[T]{}, v, transposed, m.tuned())
-		require.NoError(t, err)
-		for _, j := range []int{0, 31, 64, 69} {
-			one, err := m.solve(dense.Matrix[T]{}, v.ColRange(j, j+1), transposed, m.tuned())
-			require.NoError(t, err)
-			assert.Equal(t, all.ColRange(j, j+1).Clone().Data, one.Data, "column %d", j)
-		}
-		procs := runtime.GOMAXPROCS(1)
-		got, err := m.solve(v, v, transposed, m.tuned())
-		runtime.GOMAXPROCS(procs)
-		require.NoError(t, err)
-		assert.Equal(t, all.Data, got.Data)
-	}
 }

@@ -132,7 +132,7 @@ func TestErrors(t *testing.T) {
 		`-form is "window:3+"`:           "-form window:3+",
 		`-form is "landmarks:3+1"`:       "-form landmarks:3+1",
 		"want one of them":               "-stream 4 -table",
-		"exact is causal":                "-model MODEL -text TEXT -context 32 -tokens 32 -form landmarks:8",
+		"landmarks are of all keys":      "-model MODEL -text TEXT -context 32 -tokens 32 -form landmarks:8",
 		"has 400 tokens, want more than": "-model MODEL -text TEXT",
 		"-prompt is empty":               "-model MODEL -text TEXT -context 32 -tokens 32 -prompt=",
 	} {

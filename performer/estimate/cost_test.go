@@ -3,7 +3,6 @@ package estimate
 import (
 	"context"
 	"math"
-	"math/rand/v2"
 	"testing"
 
 	"github.com/stretchr/testify/assert"
@@ -129,72 +128,36 @@ func TestEstimateCost(t *testing.T) {
 	}
 }
 
+// ending is a context that ends after a number of looks at it.
+type ending struct {
+	context.Context
+	left, looks int
+}
+
+func (c *ending) Err() error {
+	if c.looks++; c.looks > c.left {
+		return context.Canceled
+	}
+	return nil
+}
+
 // The end of a context ends an estimate before the next block of features or the next query of a
 // pilot.
 func TestUnbiasedContext(t *testing.T) {
 	q, k, v := tokens[float32](50, 0.8)
-	canceled := func(features, last int) (calls int, err error) {
-		ctx, cancel := context.WithCancel(context.Background())
-		defer cancel()
-		u := must.Have(NewUnbiased[float32](4, UnbiasedOptions{Features: features, MaxCost: math.Inf(1)}, densetest.Source(323)))
-		counting(u, func(n int) {
-			if calls = n; n == last {
-				cancel()
-			}
-		})
-		if last == 0 {
-			cancel()
-		}
-		mean := densetest.Filled[float32](50, 2, 7)
-		_, _, err = u.Estimate(ctx, mean, dense.Matrix[float32]{}, q, k, v)
-		assert.Equal(t, densetest.Filled[float32](50, 2, 7), mean)
-		return calls, err
-	}
 	for _, features := range []int{0, 16} {
 		for _, last := range []int{0, 1, 2, 7, 50} {
-			calls, err := canceled(features, last)
+			u := must.Have(NewUnbiased[float32](4, UnbiasedOptions{Features: features, MaxCost: math.Inf(1)}, densetest.Source(323)))
+			ctx, mean := &ending{Context: context.Background(), left: last}, densetest.Filled[float32](50, 2, 7)
+			_, _, err := u.Estimate(ctx, mean, dense.Matrix[float32]{}, q, k, v)
 			assert.ErrorIs(t, err, context.Canceled)
 			assert.EqualError(t, err, "estimate: context canceled")
-			assert.Equal(t, last, calls, "no draw after the end")
+			assert.Equal(t, last+1, ctx.looks, "no look after the end")
+			assert.Equal(t, densetest.Filled[float32](50, 2, 7), mean)
+			ctx.looks = 0
+			_, err = u.Pilot(ctx, q, k, v)
+			assert.ErrorIs(t, err, context.Canceled)
+			assert.Equal(t, last+1, ctx.looks, "no look after the end")
 		}
-	}
-
-	// A pilot does not call u.frequencies. It samples queries with its source.
-	for _, last := range []int{0, 1, 40} {
-		ctx, cancel := context.WithCancel(context.Background())
-		src := &canceling{Source: densetest.Source(324), left: math.MaxInt, cancel: cancel}
-		u := must.Have(NewUnbiased[float32](4, UnbiasedOptions{MaxCost: math.Inf(1)}, src))
-		long := q.Clone()
-		for i := range long.Data {
-			long.Data[i] *= 2
-		}
-		if src.left = last; last == 0 {
-			cancel()
-		}
-		_, err := u.Pilot(ctx, long, long, v)
-		assert.ErrorIs(t, err, context.Canceled)
-		assert.Greater(t, src.left, last-2000, "two queries at most")
-		cancel()
-	}
-}
-
-// canceling is a source that calls cancel after a number of draws.
-type canceling struct {
-	rand.Source
-	left   int
-	cancel func()
-}
-
-func (c *canceling) Uint64() uint64 {
-	if c.left--; c.left == 0 {
-		c.cancel()
-	}
-	return c.Source.Uint64()
-}
-
-func TestNewUnbiasedOfCosts(t *testing.T) {
-	for _, most := range []float64{-1, math.NaN()} {
-		_, err := NewUnbiased[float64](2, UnbiasedOptions{MaxCost: most}, densetest.Source(1))
-		assert.ErrorContains(t, err, "want a positive number, or 0 for 1")
 	}
 }

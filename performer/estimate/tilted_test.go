@@ -2,7 +2,6 @@ package estimate
 
 import (
 	"math"
-	"math/bits"
 	"math/rand/v2"
 	"testing"
 
@@ -13,8 +12,6 @@ import (
 	"github.com/seed-feabd252/randfeat/internal/compute/vecmath"
 	"github.com/seed-feabd252/randfeat/internal/testing/densetest"
 	"github.com/seed-feabd252/randfeat/internal/testing/must"
-	"github.com/seed-feabd252/randfeat/orf"
-	"github.com/seed-feabd252/randfeat/performer"
 )
 
 // The moments of the weight of a frequency are sums over keys. The moments of the sample are within
@@ -117,38 +114,5 @@ func moment(o exactRow, q, k dense.Matrix[float64], scale, a float64, r int, f f
 		if i == r {
 			return sum
 		}
-	}
-}
-
-// The predicted variance of a ratio of iid features is right up to a third, and E‖Δ‖² up to a half.
-func TestTermsOfTheVariance(t *testing.T) {
-	t.Parallel()
-	const n, d, work, rounds = 8, 3, 32_000, 50
-	rng := rand.New(densetest.Source(94))
-	q, k, v := densetest.Normal[float64](rng, n, d, 0, 1), densetest.Normal[float64](rng, n, d, 0, 1), densetest.Normal[float64](rng, n, 2, 0, 1)
-	u := must.Have(NewUnbiased[float64](d, UnbiasedOptions{MaxCost: math.Inf(1), Frequencies: orf.IID{}}, densetest.Source(95)))
-	u.damped = u.damping(q, k)
-	l := u.newPilotRun(q, k, v)
-	for range rounds {
-		require.NoError(t, l.round(t.Context()))
-	}
-	truth := must.Have(performer.NewExact[float64](performer.ExactOptions{})).Forward(dense.Matrix[float64]{}, q, k, v)
-	for _, m := range []int{8, 32, 128} {
-		var variance, square float64
-		for range work / m {
-			_, err := u.replicate(t.Context(), m, q, k, v)
-			require.NoError(t, err)
-			for i, y := range u.base.Data {
-				variance += math.Pow(y-truth.Data[i], 2)
-			}
-			require.NoError(t, u.halves(t.Context(), 1, m, q, k, v))
-			for i, y := range u.ab.Data {
-				square += math.Pow(y-(u.a.Data[i]+u.b.Data[i])/2, 2)
-			}
-		}
-		level := bits.TrailingZeros(uint(m / minFeatures))
-		share := float64(work/m) / rounds
-		assert.InDelta(t, 1, l.variances[level]*share/variance, 0.33, "variance, m = %d", m)
-		assert.InDelta(t, 1, l.squares[level]*share/square, 0.5, "square of Δ, m = %d", m)
 	}
 }

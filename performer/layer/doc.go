@@ -92,9 +92,6 @@
 //     training deep feedforward neural networks. AISTATS 2010.
 //   - [Grattafiori et al. 2024] A. Grattafiori et al.: The Llama 3 herd of models. arXiv:2407.21783,
 //     2024. The formula is in the program of Llama 3.1.
-//   - [Katharopoulos et al. 2020] A. Katharopoulos, A. Vyas, N. Pappas, F. Fleuret:
-//     Transformers are RNNs: fast autoregressive transformers with linear attention.
-//     ICML 2020.
 //   - [Peng et al. 2023] B. Peng, J. Quesnelle, H. Fan, E. Shippole: YaRN: efficient context window
 //     extension of large language models. ICLR 2024.
 //   - [Su et al. 2021] J. Su, Y. Lu, S. Pan, A. Murtadha, B. Wen, Y. Liu: RoFormer: enhanced

@@ -402,7 +402,7 @@ func TestReadMultiHeadErrors(t *testing.T) {
 	_, err = layer.Read[float32](&safetensors.File{}, "", performer.Batch[float32]{}, layer.Options{})
 	assert.EqualError(t, err, "layer: attention is zero, want one of a constructor")
 
-	l := must.Have(layer.NewLinearSelfAttention[float32](2, 2, true, densetest.Source(1)))
+	l := must.Have(layer.New(goldenProjections[float32](), exactBatch[float32](2, 2), layer.Options{}))
 	assert.ErrorContains(t, l.Write(io.Discard, "\xff"), "want valid UTF-8")
 	assert.ErrorIs(t, l.Write(brokenWriter{}, ""), errBroken)
 }

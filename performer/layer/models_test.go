@@ -67,9 +67,9 @@ func modelRows() []modelRow {
 		{model: "InternLM2.5 7B", exact: performer.ExactOptions{Causal: true},
 			rope: &layer.RotaryOptions{Base: 1e6, Scaling: layer.RotaryNTK{Factor: 2, Context: 32768, Tokens: modelTokens}}},
 		{model: "Llama 4 Scout", layer: 0, every: 4, norms: true, exact: performer.ExactOptions{Causal: true, Chunk: 8192},
-			rope: &layer.RotaryOptions{Base: 500000, Layout: layer.RotaryNeighbours, Scaling: layer.RotaryLlama3{Factor: 16, LowFrequency: 1, HighFrequency: 1, Context: 8192}}},
+			rope: &layer.RotaryOptions{Base: 500000, Neighbours: true, Scaling: layer.RotaryLlama3{Factor: 16, LowFrequency: 1, HighFrequency: 1, Context: 8192}}},
 		{model: "Llama 4 Scout", layer: 3, every: 4, exact: performer.ExactOptions{Causal: true}},
-		{model: "Command R7B", layer: 0, every: 4, exact: performer.ExactOptions{Causal: true, Window: 4095}, rope: &layer.RotaryOptions{Base: 50000, Layout: layer.RotaryNeighbours}},
+		{model: "Command R7B", layer: 0, every: 4, exact: performer.ExactOptions{Causal: true, Window: 4095}, rope: &layer.RotaryOptions{Base: 50000, Neighbours: true}},
 		{model: "Command R7B", layer: 3, every: 4, exact: performer.ExactOptions{Causal: true}},
 	}
 }
@@ -91,8 +91,6 @@ func goText(v reflect.Value, sinks bool) string {
 			text = "1/math.Sqrt(" + strconv.FormatFloat(math.Round(1/f.Float()/f.Float()), 'f', -1, 64) + ")"
 		case name == "Tokens":
 			text = "tokens"
-		case name == "Layout":
-			text = "RotaryNeighbours"
 		case f.Kind() == reflect.Slice:
 			text = strings.ToLower(name) + "_factor"
 		case f.Kind() == reflect.Struct:
@@ -301,7 +299,7 @@ func testModel(t *testing.T, r modelRow, c *modelConfig) {
 			for _, head := range [][]float64{q.Row(i)[:d], q.Row(i)[d:], k.Row(i)} {
 				for j, w := range omega {
 					a, b := &head[j], &head[j+dim/2]
-					if r.rope.Layout == layer.RotaryNeighbours {
+					if r.rope.Neighbours {
 						a, b = &head[2*j], &head[2*j+1]
 					}
 					sin, cos := math.Sincos(float64(i) * w)

@@ -13,38 +13,45 @@ import (
 	"github.com/seed-feabd252/randfeat/performer/layer"
 )
 
-// BenchmarkMultiHead times a layer of 8 heads on 2048 rows of dimension 512, float32.
-func BenchmarkMultiHead(b *testing.B) {
+// BenchmarkMultiHeadRotary times exact causal attention of 8 heads on 2048 rows of dimension 512,
+// float32, with norms of queries and keys and rotary positions, and without.
+func BenchmarkMultiHeadRotary(b *testing.B) {
+	for _, with := range []bool{false, true} {
+		p, opts := must.Have(layer.Draw[float32](layer.Widths{Input: 512, Heads: 8}, densetest.Source(291))), layer.Options{}
+		if with {
+			opts.Rotary = new(layer.RotaryOptions)
+			p.QueryNorm, p.KeyNorm = sines[float32](1, 64, 1).Data, sines[float32](1, 64, 2).Data
+		}
+		l := must.Have(layer.New(p, batch(8, 8, must.Have(performer.NewExact[float32](performer.ExactOptions{Causal: true}))), opts))
+		benchmarkCalls(b, fmt.Sprintf("rotary=%v", with), l)
+	}
+}
+
+func benchmarkCalls(b *testing.B, name string, l *layer.MultiHead[float32]) {
 	const n = 2048
-	p := must.Have(layer.Draw[float32](layer.Widths{Input: 512, Heads: 8, Bias: true}, densetest.Source(291)))
-	x, dst := densetest.Normal[float32](rand.New(densetest.Source(292)), n, 512, 0, 1), dense.New[float32](n, 512)
-	for _, f := range []struct {
-		name string
-		form performer.Attention[float32]
-	}{
-		{"linear", must.Have(performer.NewLinear(maptest.Positive[float32](256, 64), performer.LinearOptions{}))},
-		{"exact", must.Have(performer.NewExact[float32](performer.ExactOptions{}))},
+	x, dx := densetest.Normal[float32](rand.New(densetest.Source(292)), n, 512, 0, 1), dense.New[float32](n, 512)
+	dw := new(layer.Projections[float32])
+	for call, f := range map[string]func(){
+		"forward":  func() { l.Forward(dx, x, performer.Sequences{}) },
+		"backward": func() { l.Backward(dx, dw, x, x, performer.Sequences{}) },
 	} {
-		b.Run("form="+f.name, func(b *testing.B) {
-			l := must.Have(layer.New(p, batch(8, 8, f.form), layer.Options{}))
+		b.Run(call+"/"+name, func(b *testing.B) {
 			for range 3 {
-				l.Forward(dst, x, performer.Sequences{}) // scratch memory, for every processor
+				f() // scratch memory, for every processor
 			}
 			b.ReportAllocs()
 			for b.Loop() {
-				l.Forward(dst, x, performer.Sequences{})
+				f()
 			}
 			b.ReportMetric(n*float64(b.N)/b.Elapsed().Seconds(), "tokens/s")
 		})
 	}
 }
 
-// BenchmarkMultiHeadBackward times the gradients of what BenchmarkMultiHead does, those of
-// all parameters included.
-func BenchmarkMultiHeadBackward(b *testing.B) {
-	const n = 2048
+// BenchmarkMultiHead times the outputs and the gradients, with respect to parameters too, of a
+// layer of 8 heads on 2048 rows of dimension 512, float32.
+func BenchmarkMultiHead(b *testing.B) {
 	p := must.Have(layer.Draw[float32](layer.Widths{Input: 512, Heads: 8, Bias: true}, densetest.Source(291)))
-	x, dx := densetest.Normal[float32](rand.New(densetest.Source(292)), n, 512, 0, 1), dense.New[float32](n, 512)
 	for _, f := range []struct {
 		name string
 		form performer.Attention[float32]
@@ -53,47 +60,6 @@ func BenchmarkMultiHeadBackward(b *testing.B) {
 		{"causal", must.Have(performer.NewLinear(maptest.Positive[float32](256, 64), performer.LinearOptions{Causal: true}))},
 		{"exact", must.Have(performer.NewExact[float32](performer.ExactOptions{}))},
 	} {
-		b.Run("form="+f.name, func(b *testing.B) {
-			l, dw := must.Have(layer.New(p, batch(8, 8, f.form), layer.Options{})), new(layer.Projections[float32])
-			for range 3 {
-				l.Backward(dx, dw, x, x, performer.Sequences{}) // scratch memory, for every processor
-			}
-			b.ReportAllocs()
-			for b.Loop() {
-				l.Backward(dx, dw, x, x, performer.Sequences{})
-			}
-			b.ReportMetric(n*float64(b.N)/b.Elapsed().Seconds(), "tokens/s")
-		})
-	}
-}
-
-// BenchmarkMultiHeadRotary times exact causal attention of 8 heads on 2048 rows of dimension 512,
-// float32, with norms of queries and keys and rotary positions, and without.
-func BenchmarkMultiHeadRotary(b *testing.B) {
-	const n = 2048
-	x, dx := densetest.Normal[float32](rand.New(densetest.Source(292)), n, 512, 0, 1), dense.New[float32](n, 512)
-	for _, with := range []bool{false, true} {
-		p, opts := must.Have(layer.Draw[float32](layer.Widths{Input: 512, Heads: 8}, densetest.Source(291))), layer.Options{}
-		if with {
-			opts.Rotary = new(layer.RotaryOptions)
-			p.QueryNorm, p.KeyNorm = sines[float32](1, 64, 1).Data, sines[float32](1, 64, 2).Data
-		}
-		l, dw := must.Have(layer.New(p, batch(8, 8, must.Have(performer.NewExact[float32](performer.ExactOptions{Causal: true}))), opts)), new(layer.Projections[float32])
-		for _, call := range []struct {
-			name string
-			f    func()
-		}{
-			{"forward", func() { l.Forward(dx, x, performer.Sequences{}) }},
-			{"backward", func() { l.Backward(dx, dw, x, x, performer.Sequences{}) }},
-		} {
-			b.Run(fmt.Sprintf("%s/rotary=%v", call.name, with), func(b *testing.B) {
-				call.f() // scratch memory
-				b.ReportAllocs()
-				for b.Loop() {
-					call.f()
-				}
-				b.ReportMetric(n*float64(b.N)/b.Elapsed().Seconds(), "tokens/s")
-			})
-		}
+		benchmarkCalls(b, "form="+f.name, must.Have(layer.New(p, batch(8, 8, f.form), layer.Options{})))
 	}
 }

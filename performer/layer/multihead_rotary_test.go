@@ -15,7 +15,6 @@ import (
 	"github.com/seed-feabd252/randfeat/internal/testing/must"
 	"github.com/seed-feabd252/randfeat/internal/testing/race"
 	"github.com/seed-feabd252/randfeat/performer"
-	"github.com/seed-feabd252/randfeat/performer/internal/maptest"
 	"github.com/seed-feabd252/randfeat/performer/layer"
 	"github.com/seed-feabd252/randfeat/rff"
 )
@@ -28,7 +27,7 @@ var between = map[string]struct {
 }{
 	"rotary":     {0, 0, layer.Options{Rotary: &layer.RotaryOptions{}}},
 	"head norms": {1, 1, layer.Options{Rotary: &layer.RotaryOptions{Base: 500}, Epsilon: 1e-3}},
-	"row norms":  {4, 2, layer.Options{Rotary: &layer.RotaryOptions{Dim: 2, Layout: layer.RotaryNeighbours}}},
+	"row norms":  {4, 2, layer.Options{Rotary: &layer.RotaryOptions{Dim: 2, Neighbours: true}}},
 	"norms":      {4, 1, layer.Options{Epsilon: 0.1}},
 	"key norm":   {0, 1, layer.Options{Rotary: &layer.RotaryOptions{Base: 100, Scaling: layer.RotaryYaRN{Factor: 4, Context: 64}}}},
 }
@@ -90,7 +89,7 @@ func naive(p layer.Projections[float64], heads, keyHeads int, causal bool, opts 
 			base = r.Base
 		}
 		if r.Scaling == nil {
-			queries, keys = turned(queries, queriesAt, d, dim, base, r.Layout), turned(keys, keysAt, d, dim, base, r.Layout)
+			queries, keys = turned(queries, queriesAt, d, dim, base, r.Neighbours), turned(keys, keysAt, d, dim, base, r.Neighbours)
 		} else {
 			// The angles of a scaling have a test of their own.
 			rotary := must.Have(layer.NewRotary[float64](d, *r))
@@ -274,74 +273,6 @@ func testGoldenNorms[T dense.Float](t *testing.T) {
 	}
 }
 
-// Inputs and every parameter have the gradients of central differences, in self- and
-// cross-attention with lengths, masks and pasts, and at positions of one's own. Padding is NaN.
-func TestMultiHeadRotaryBackwardIsTheDerivative(t *testing.T) {
-	const heads, keyHeads, d, dv, lq, lk = 4, 2, 4, 3, 23, 26
-	rng := rand.New(densetest.Source(710))
-	cross := performer.Sequences{Queries: []int{3, 20}, Keys: []int{20, 6}, Past: []int{10, 2}, Valid: make([]bool, lk)}
-	for j := range cross.Valid {
-		cross.Valid[j] = j%3 != 1
-	}
-	self := performer.Sequences{Queries: []int{3, 20}, Valid: cross.Valid[:lq]}
-	own := make([]int, lq)
-	for i := range own {
-		own[i] = rng.IntN(100)
-	}
-	w := layer.Widths{Input: 6, Heads: heads, KeyHeads: keyHeads, HeadDim: d, HeadValues: dv, Output: 5, Bias: true}
-	var none dense.Matrix[float64]
-	for _, name := range sortedBetween {
-		p := drawnBetween[float64](name, w, 711)
-		for _, form := range []performer.Attention[float64]{
-			must.Have(performer.NewExact[float64](performer.ExactOptions{Causal: true})), must.Have(performer.NewExact[float64](performer.ExactOptions{})),
-			must.Have(performer.NewLinear(maptest.Positive[float64](16, d), performer.LinearOptions{Causal: true})),
-		} {
-			l := must.Have(layer.New(p, batch(heads, keyHeads, form), between[name].opts))
-			parameters := l.Projections().Parameters()
-			q, k, v := densetest.Normal[float64](rng, lq, 6, 0, 1), densetest.Normal[float64](rng, lk, 6, 0, 1), densetest.Normal[float64](rng, lk, 6, 0, 1)
-			dout, dw := densetest.Normal[float64](rng, lq, 5, 0, 1), new(layer.Projections[float64])
-			for j, counts := range cross.Valid {
-				if !counts {
-					fill(k.Row(j), math.NaN())
-					fill(v.Row(j), math.NaN())
-				}
-			}
-			loss := func() float64 { return lossOf(l.ForwardCross(none, q, k, v, cross), dout) }
-			dq, dk, dv := l.BackwardCross(none, none, none, dw, q, k, v, dout, cross)
-			requirePartials(t, q.Data, dq.Data, loss, "%s, %T: q", name, form)
-			requirePartials(t, k.Data, dk.Data, loss, "%s, %T: k", name, form)
-			requirePartials(t, v.Data, dv.Data, loss, "%s, %T: v", name, form)
-			gradients := dw.Parameters()
-			require.Len(t, gradients, len(parameters))
-			for i, g := range gradients {
-				require.Equal(t, parameters[i].Name, g.Name)
-				requirePartials(t, parameters[i].Value.Data, g.Value.Data, loss, "%s, %T: %s", name, form, g.Name)
-			}
-			for j, counts := range cross.Valid {
-				require.True(t, counts || isZero(dk.Row(j)) && isZero(dv.Row(j)), "row %d", j)
-			}
-
-			at := l
-			if between[name].opts.Rotary != nil {
-				at = l.WithPositions(own, own)
-			}
-			for j, counts := range self.Valid {
-				if !counts && j > 3 {
-					fill(q.Row(j), math.NaN())
-					clear(dout.Row(j))
-				}
-			}
-			loss = func() float64 { return lossOf(at.Forward(none, q, self), dout) }
-			dx := at.Backward(none, dw, q, dout, self)
-			requirePartials(t, q.Data, dx.Data, loss, "%s, %T: x", name, form)
-			for i, g := range dw.Parameters() {
-				requirePartials(t, parameters[i].Value.Data, g.Value.Data, loss, "%s, %T: self-attention, %s", name, form, g.Name)
-			}
-			assert.Equal(t, dx, at.Backward(none, nil, q, dout, self), "without parameters")
-		}
-	}
-}
-
 // float32 keeps to float64 of the same computation where rows are long and the positions of tokens
 // large.
 func TestMultiHeadRotaryOfBothTypes(t *testing.T) {
@@ -381,16 +312,22 @@ func TestMultiHeadRotaryOfBothTypes(t *testing.T) {
 // Reset and bytes too.
 func TestMultiHeadRotaryStep(t *testing.T) {
 	const n, width, d = 40, 12, 4
-	for _, name := range sortedBetween {
+	for at, name := range append(sortedBetween, "none") {
 		for kind, form := range map[string]performer.Attention[float64]{
 			"exact": must.Have(performer.NewExact[float64](performer.ExactOptions{Causal: true})), "linear": must.Have(performer.NewLinear[float64](must.Have(rff.Draw[float64](rff.ELU{D: d}, nil)), performer.LinearOptions{Causal: true})),
 		} {
-			p := drawnBetween[float64](name, layer.Widths{Input: width, Heads: 4, KeyHeads: 2, HeadDim: d}, 730)
+			p := drawnBetween[float64](name, layer.Widths{Input: width, Heads: 4, KeyHeads: 2, HeadDim: d, Bias: true, NoOutput: at%2 == 1}, 730)
 			l := must.Have(layer.New(p, batch(4, 2, form), between[name].opts))
 			x := densetest.Normal[float64](rand.New(densetest.Source(731)), n, width, 0, 1)
-			want, got := l.Forward(dense.Matrix[float64]{}, x, performer.Sequences{}), dense.New[float64](n, width)
+			want := l.Forward(dense.Matrix[float64]{}, x, performer.Sequences{})
+			got := dense.New[float64](n, want.Cols)
 			s := must.Have(l.NewState())
 			var mark *performer.Snapshot[float64]
+			first := x.RowRange(0, 1).Clone()
+			if want.Cols == width {
+				l.Step(first, first, must.Have(l.NewState()))
+				assert.InDeltaSlice(t, want.Row(0), first.Row(0), 1e-13, "into x")
+			}
 			for range 2 {
 				clear(got.Data)
 				for from, size := 0, 1; from < n; from, size = from+size, size%3+1 {
@@ -401,6 +338,7 @@ func TestMultiHeadRotaryStep(t *testing.T) {
 					l.Step(got.RowRange(from, from+size), x.RowRange(from, from+size), s)
 				}
 				assert.InDeltaSlice(t, want.Data, got.Data, 1e-13, "%s, %s", name, kind)
+				require.Equal(t, n, s.Len())
 				s.Reset()
 			}
 
@@ -425,66 +363,18 @@ func TestMultiHeadRotaryStep(t *testing.T) {
 	}
 }
 
-// Padding before a sequence: rows of a sequence of their own change no bit, nor do positions of
-// one's own; a mask alone shifts positions, which exact attention sees in its rounding only.
-func TestMultiHeadRotaryLeftPadding(t *testing.T) {
-	densetest.Both(t, testLeftPadding[float32], testLeftPadding[float64])
-}
-
-func testLeftPadding[T dense.Float](t *testing.T) {
-	const n, pad, width = 20, 7, 12
-	for _, name := range sortedBetween {
-		p := drawnBetween[T](name, layer.Widths{Input: width, Heads: 4, KeyHeads: 2, HeadDim: 4}, 740)
-		l := must.Have(layer.New(p, batch(4, 2, must.Have(performer.NewExact[T](performer.ExactOptions{Causal: true}))), between[name].opts))
-		x, padded := densetest.Normal[T](rand.New(densetest.Source(741)), n, width, 0, 1), dense.New[T](pad+n, width)
-		valid, at := make([]bool, pad+n), make([]int, pad+n)
-		for i := range padded.Rows {
-			if valid[i] = i >= pad; valid[i] {
-				copy(padded.Row(i), x.Row(i-pad))
-				at[i] = i - pad
-			} else {
-				fill(padded.Row(i), T(math.NaN()))
-			}
-		}
-		want := l.Forward(dense.Matrix[T]{}, x, performer.Sequences{})
-		got := l.Forward(dense.Matrix[T]{}, padded, performer.Sequences{Queries: []int{pad, n}, Valid: valid}).RowRange(pad, pad+n)
-		assert.True(t, densetest.Identical(want, got), "%s: a sequence of its own", name)
-		got = l.Forward(dense.Matrix[T]{}, padded, performer.Sequences{Valid: valid}).RowRange(pad, pad+n)
-		for i, v := range want.Data {
-			require.InDelta(t, float64(v), float64(got.At(i/width, i%width)), 100*densetest.Roundoff[T](), "%s: a mask alone, element %d", name, i)
-		}
-		if between[name].opts.Rotary != nil {
-			got = l.WithPositions(at, at).Forward(dense.Matrix[T]{}, padded, performer.Sequences{Valid: valid}).RowRange(pad, pad+n)
-			assert.True(t, densetest.Identical(want, got), "%s: positions of one's own", name)
-		}
-	}
-}
-
-// Rows in which squares overflow or that hold infinities become NaN, not zero. A row of zeros stays
-// zero.
-func TestMultiHeadNormOfExtremes(t *testing.T) {
-	one := dense.Of(1, 1, []float64{1})
-	p := layer.Projections[float64]{Query: one, Key: one, Value: one, QueryNorm: []float64{2}, KeyNorm: []float64{3}}
-	l := must.Have(layer.New(p, batch(1, 1, must.Have(performer.NewExact[float64](performer.ExactOptions{Causal: true}))), layer.Options{}))
-	y := l.Forward(dense.Matrix[float64]{}, dense.Of(2, 1, []float64{0, 1e100}), performer.Sequences{})
-	assert.Zero(t, y.Data[0])
-	assert.InEpsilon(t, 1e100*math.Exp(6)/(1+math.Exp(6)), y.Data[1], 1e-14)
-	for _, large := range []float64{1e200, math.Inf(1), math.NaN()} {
-		y = l.Forward(dense.Matrix[float64]{}, dense.Of(2, 1, []float64{0, large}), performer.Sequences{})
-		assert.Zero(t, y.Data[0])
-		assert.True(t, math.IsNaN(y.Data[1]), "%v", large)
-	}
-}
-
 func TestMultiHeadRotaryAllocatesNothing(t *testing.T) {
 	if race.Detector {
 		t.Skip("the race detector lets pools forget")
 	}
-	p := drawnBetween[float32]("head norms", layer.Widths{Input: 16, Heads: 4, KeyHeads: 2, HeadDim: 4}, 750)
+	p := drawnBetween[float32]("head norms", layer.Widths{Input: 16, Heads: 4, KeyHeads: 2, HeadDim: 4, Bias: true}, 750)
 	l := must.Have(layer.New(p, batch(4, 2, must.Have(performer.NewLinear[float32](must.Have(rff.Draw[float32](rff.ELU{D: 4}, nil)), performer.LinearOptions{Causal: true}))), between["head norms"].opts))
 	x := densetest.Normal[float32](rand.New(densetest.Source(751)), 100, 16, 0, 1)
 	dst, dw, at := dense.New[float32](100, 16), new(layer.Projections[float32]), make([]int, 100)
-	own, s := l.WithPositions(at, at), performer.Sequences{Queries: []int{30, 70}}
+	own, s := l.WithPositions(at, at), performer.Sequences{Queries: []int{30, 70}, Valid: make([]bool, 100)}
+	for j := range s.Valid {
+		s.Valid[j] = j%5 > 0
+	}
 	state := must.Have(l.NewState())
 	mark := state.Snapshot(nil)
 	for name, f := range map[string]func(){
@@ -501,27 +391,6 @@ func TestMultiHeadRotaryAllocatesNothing(t *testing.T) {
 			assert.Zero(t, allocs.Settled(processors, f), "%s, %d processors", name, processors)
 		}
 	}
-}
-
-// Gains are copied by New, and views of them are parameters.
-func TestMultiHeadNormParameters(t *testing.T) {
-	p := drawnBetween[float64]("row norms", layer.Widths{Input: 8, Heads: 4, KeyHeads: 2, HeadDim: 4}, 760)
-	l := must.Have(layer.New(p, exactBatch[float64](4, 2), layer.Options{}))
-	x := sines[float64](3, 8, 0.25)
-	before := l.Forward(dense.Matrix[float64]{}, x, performer.Sequences{})
-	p.QueryNorm[0], p.KeyNorm[0] = 9, 9
-	assert.Equal(t, before, l.Forward(dense.Matrix[float64]{}, x, performer.Sequences{}), "copies")
-	all := l.Projections().Parameters()
-	var names []string
-	for _, parameter := range all {
-		names = append(names, parameter.Name)
-	}
-	assert.Equal(t, []string{"q_proj_weight", "k_proj_weight", "v_proj_weight", "out_proj.weight", "q_norm.weight", "k_norm.weight"}, names)
-	all[4].Value.Set(0, 0, 9)
-	all[5].Value.Set(0, 0, 9)
-	want := must.Have(layer.New(p, exactBatch[float64](4, 2), layer.Options{})).Forward(dense.Matrix[float64]{}, x, performer.Sequences{})
-	assert.NotEqual(t, before, want)
-	assert.Equal(t, want, l.Forward(dense.Matrix[float64]{}, x, performer.Sequences{}), "views")
 }
 
 func TestMultiHeadRotaryErrors(t *testing.T) {

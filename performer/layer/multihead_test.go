@@ -9,10 +9,8 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/seed-feabd252/randfeat/dense"
-	"github.com/seed-feabd252/randfeat/internal/testing/allocs"
 	"github.com/seed-feabd252/randfeat/internal/testing/densetest"
 	"github.com/seed-feabd252/randfeat/internal/testing/must"
-	"github.com/seed-feabd252/randfeat/internal/testing/race"
 	"github.com/seed-feabd252/randfeat/performer"
 	"github.com/seed-feabd252/randfeat/performer/layer"
 	"github.com/seed-feabd252/randfeat/rff"
@@ -120,15 +118,10 @@ func TestMultiHeadGoldenELU(t *testing.T) {
 		.678651, -.38249578, -.43479299,
 		.6720585, -.38117003, -.44469679,
 	}
-	l := must.Have(layer.NewLinearSelfAttention[float64](3, 3, true, densetest.Source(1)))
-	for _, p := range l.Projections().Parameters() {
-		clear(p.Value.Data)
-		for i := range p.Value.Rows {
-			if p.Value.Rows > 1 {
-				p.Value.Set(i, i, 1)
-			}
-		}
-	}
+	one := dense.Of(3, 3, []float64{1, 0, 0, 0, 1, 0, 0, 0, 1})
+	elu := must.Have(performer.NewLinear(must.Have(rff.Draw[float64](rff.ELU{D: 3}, nil)), performer.LinearOptions{}))
+	l := must.Have(layer.New(layer.Projections[float64]{Query: one, Key: one, Value: one}, batch(1, 1, elu), layer.Options{}))
+	assert.Len(t, l.Projections().Parameters(), 3)
 	for i, x := range l.ForwardCross(dense.Matrix[float64]{}, q, k, v, performer.Sequences{}).Data {
 		assert.InDelta(t, want[i], x, 2e-7, "element %d", i)
 	}
@@ -199,27 +192,19 @@ func product[T dense.Float](x, w dense.Matrix[T], b []T) dense.Matrix[T] {
 	return y
 }
 
-func TestMultiHeadAllocatesNothing(t *testing.T) {
-	if race.Detector {
-		t.Skip("the race detector lets pools forget")
-	}
-	w := layer.Widths{Input: 16, Heads: 4, KeyHeads: 2, Bias: true}
-	l := must.Have(layer.New(must.Have(layer.Draw[float32](w, densetest.Source(222))), batch(4, 2, must.Have(performer.NewLinear[float32](must.Have(rff.Draw[float32](rff.ELU{D: 4}, nil)), performer.LinearOptions{}))), layer.Options{}))
-	x := densetest.Normal[float32](rand.New(densetest.Source(223)), 100, 16, 0, 1)
-	dst, s := dense.New[float32](100, 16), performer.Sequences{Queries: []int{30, 70}}
-	for _, processors := range []int{1, 2} {
-		assert.Zero(t, allocs.Settled(processors, func() { l.Forward(dst, x, s) }), "%d processors", processors)
-	}
-}
-
 // The layer has copies of its projections; what is written into its parameters it uses.
 func TestMultiHeadParameters(t *testing.T) {
-	p := goldenProjections[float64]()
+	normed := func() layer.Projections[float64] {
+		p := goldenProjections[float64]()
+		p.QueryNorm, p.KeyNorm = []float64{1, 2}, []float64{3, 4, 5, 6}
+		return p
+	}
+	p := normed()
 	l := must.Have(layer.New(p, exactBatch[float64](2, 2), layer.Options{}))
 	x := sines[float64](3, 4, 0.25)
 	before := l.Forward(dense.Matrix[float64]{}, x, performer.Sequences{})
 	p.Query.Set(0, 0, 9)
-	p.OutputBias[0] = 9
+	p.OutputBias[0], p.QueryNorm[0], p.KeyNorm[0] = 9, 9, 9
 	assert.Equal(t, before, l.Forward(dense.Matrix[float64]{}, x, performer.Sequences{}), "copies")
 
 	var names []string
@@ -229,21 +214,18 @@ func TestMultiHeadParameters(t *testing.T) {
 	}
 	assert.Equal(t, []string{
 		"q_proj_weight", "q_proj_bias", "k_proj_weight", "k_proj_bias",
-		"v_proj_weight", "v_proj_bias", "out_proj.weight", "out_proj.bias",
+		"v_proj_weight", "v_proj_bias", "out_proj.weight", "out_proj.bias", "q_norm.weight", "k_norm.weight",
 	}, names)
-	changed := goldenProjections[float64]()
+	changed := normed()
 	for _, m := range []dense.Matrix[float64]{changed.Query, changed.Key, changed.Value, changed.Output} {
 		m.Data[0] = 0
 	}
-	for _, b := range [][]float64{changed.QueryBias, changed.KeyBias, changed.ValueBias, changed.OutputBias} {
+	for _, b := range [][]float64{changed.QueryBias, changed.KeyBias, changed.ValueBias, changed.OutputBias, changed.QueryNorm, changed.KeyNorm} {
 		b[0] = 0
 	}
 	want := must.Have(layer.New(changed, exactBatch[float64](2, 2), layer.Options{})).Forward(dense.Matrix[float64]{}, x, performer.Sequences{})
 	assert.NotEqual(t, before, want)
 	assert.Equal(t, want, l.Forward(dense.Matrix[float64]{}, x, performer.Sequences{}), "views")
-
-	bare := must.Have(layer.NewLinearSelfAttention[float64](3, 2, false, densetest.Source(1)))
-	assert.Len(t, bare.Projections().Parameters(), 3)
 }
 
 func TestNewMultiHeadErrors(t *testing.T) {

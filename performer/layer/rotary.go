@@ -11,21 +11,8 @@ import (
 	"github.com/seed-feabd252/randfeat/internal/memory/pool"
 )
 
-// RotaryLayout selects the pairs of coordinates of a head that rotate together.
-type RotaryLayout int
-
-const (
-	// RotaryHalves pairs coordinates i and i + Dim/2, as in Hugging Face's files of Llama, Mistral,
-	// Qwen and GPT-NeoX.
-	RotaryHalves RotaryLayout = iota
-
-	// RotaryNeighbours pairs coordinates 2i and 2i + 1, as in [Su et al. 2021], GPT-J and Meta's
-	// files of Llama.
-	RotaryNeighbours
-)
-
-// RotaryOptions are the options of [NewRotary]. The zero value rotates all coordinates, with layout
-// RotaryHalves, base 10000 and no scaling.
+// RotaryOptions are the options of [NewRotary]. The zero value rotates all coordinates, in pairs of
+// halves, with base 10000 and no scaling.
 type RotaryOptions struct {
 	// Dim is the number of coordinates of a head that rotate, an even number. Only the first Dim
 	// coordinates rotate. Zero means all coordinates.
@@ -34,8 +21,10 @@ type RotaryOptions struct {
 	// Base is b in the angles p·b^(−2i/Dim). Zero means 10000.
 	Base float64
 
-	// Layout selects the pairs of coordinates.
-	Layout RotaryLayout
+	// Neighbours pairs coordinates 2i and 2i + 1, as in [Su et al. 2021], GPT-J and Meta's files of
+	// Llama. Otherwise coordinates i and i + Dim/2 rotate together, as in Hugging Face's files of
+	// Llama, Mistral, Qwen and GPT-NeoX.
+	Neighbours bool
 
 	// Scaling changes the angles, for contexts longer than in training. Nil means no change.
 	Scaling RotaryScaling
@@ -49,16 +38,16 @@ type RotaryOptions struct {
 //
 // A Rotary does not change after construction, and goroutines may share it.
 type Rotary[T dense.Float] struct {
-	head   int       // coordinates of a head
-	omega  []float64 // ω_i
-	length float64   // factor of rotated coordinates
-	layout RotaryLayout
+	head       int       // coordinates of a head
+	omega      []float64 // ω_i
+	length     float64   // factor of rotated coordinates
+	neighbours bool
 }
 
 // NewRotary returns rotary positions for heads of d coordinates.
 //
 // NewRotary returns an error for d below 1; a Dim that is odd, negative, above d or too large for
-// memory; a Base that is not above 1 and finite; an unknown Layout; or an invalid Scaling.
+// memory; a Base that is not above 1 and finite; or an invalid Scaling.
 func NewRotary[T dense.Float](d int, opts RotaryOptions) (*Rotary[T], error) {
 	dim, base := cmp.Or(opts.Dim, d), cmp.Or(opts.Base, 10000)
 	switch {
@@ -68,13 +57,11 @@ func NewRotary[T dense.Float](d int, opts RotaryOptions) (*Rotary[T], error) {
 		return nil, fmt.Errorf("layer: rotary positions turn %d of %d coordinates, want an even number of at most %d", dim, d, d)
 	case !(base > 1) || math.IsInf(base, 0):
 		return nil, fmt.Errorf("layer: the base of rotary positions is %v, want a finite number above 1", base)
-	case opts.Layout != RotaryHalves && opts.Layout != RotaryNeighbours:
-		return nil, fmt.Errorf("layer: rotary layout %d, want RotaryHalves or RotaryNeighbours", opts.Layout)
 	}
 	if err := limit.Memory[float64](dim); err != nil {
 		return nil, fmt.Errorf("layer: rotary positions turn %d coordinates: %w", dim, err)
 	}
-	r := &Rotary[T]{head: d, omega: make([]float64, dim/2), length: 1, layout: opts.Layout}
+	r := &Rotary[T]{head: d, omega: make([]float64, dim/2), length: 1, neighbours: opts.Neighbours}
 	for i := range r.omega {
 		r.omega[i] = math.Pow(base, -2*float64(i)/float64(dim))
 	}
@@ -88,9 +75,6 @@ func NewRotary[T dense.Float](d int, opts RotaryOptions) (*Rotary[T], error) {
 	return r, nil
 }
 
-// Frequencies returns ω_i, the angles per position in radians, after scaling.
-func (r *Rotary[T]) Frequencies() []float64 { return append([]float64(nil), r.omega...) }
-
 // Angles returns the angles of tokens at the given positions, in the memory of dst if dst has
 // enough. Queries and keys of all layers can share Angles. Angles are reduced in float64, with an
 // error of 1e-16 times the angle. The cost is Dim/2 sines and cosines per token.
@@ -100,7 +84,7 @@ func (r *Rotary[T]) Angles(dst Angles[T], positions []int) Angles[T] {
 		dst.values = make([]T, 2*n*len(positions))
 	}
 	dst.values = dst.values[:2*n*len(positions)]
-	dst.tokens, dst.head, dst.pairs, dst.layout = len(positions), r.head, n, r.layout
+	dst.tokens, dst.head, dst.pairs, dst.neighbours = len(positions), r.head, n, r.neighbours
 	for t, p := range positions {
 		cos, sin := dst.token(t)
 		for i, w := range r.omega {
@@ -115,7 +99,7 @@ func (r *Rotary[T]) Angles(dst Angles[T], positions []int) Angles[T] {
 type Angles[T dense.Float] struct {
 	values              []T // of each token, the cosines and then the sines
 	tokens, head, pairs int
-	layout              RotaryLayout
+	neighbours          bool
 }
 
 // token returns the cosines and sines of token t.
@@ -164,10 +148,10 @@ func (c *turning[T]) Piece(i int) {
 		cos, sin := a.token(t)
 		row := c.x.Row(t)
 		for h := 0; h < len(row); h += a.head {
-			if head := row[h:][:2*a.pairs]; a.layout == RotaryHalves {
-				turnHalves(head, cos, sin, c.sign)
-			} else {
+			if head := row[h:][:2*a.pairs]; a.neighbours {
 				turnNeighbours(head, cos, sin, c.sign)
+			} else {
+				turnHalves(head, cos, sin, c.sign)
 			}
 		}
 	}

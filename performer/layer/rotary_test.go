@@ -15,13 +15,13 @@ import (
 
 // turned returns rows turned by the definition, pair by pair, for heads of d coordinates of which
 // dim turn.
-func turned(x dense.Matrix[float64], positions []int, d, dim int, base float64, l layer.RotaryLayout) dense.Matrix[float64] {
+func turned(x dense.Matrix[float64], positions []int, d, dim int, base float64, neighbours bool) dense.Matrix[float64] {
 	y := x.Clone()
 	for t, p := range positions {
 		for h := 0; h < x.Cols; h += d {
 			for i := range dim / 2 {
 				first, second := h+i, h+i+dim/2
-				if l == layer.RotaryNeighbours {
+				if neighbours {
 					first, second = h+2*i, h+2*i+1
 				}
 				angle := float64(p) / math.Pow(base, 2*float64(i)/float64(dim))
@@ -39,16 +39,14 @@ var rotaryCases = []struct {
 	base   float64
 }{{8, 0, 0}, {8, 8, 500000}, {8, 4, 0}, {7, 6, 100}, {2, 2, 10}, {1, 0, 0}, {64, 0, 0}}
 
-var rotaryLayouts = []layer.RotaryLayout{layer.RotaryHalves, layer.RotaryNeighbours}
-
 // TestRotaryIsItsDefinition: positions go to 100,000. The relative error of an angle is some
 // 2⁻⁵² from the power, so that of a turned coordinate is at most 1e5·2⁻⁵²·|x| = 3e-11 there, and
 // 1e-12 below 4096.
 func TestRotaryIsItsDefinition(t *testing.T) {
 	for _, c := range rotaryCases {
-		for _, l := range rotaryLayouts {
-			t.Run(fmt.Sprintf("d=%d,dim=%d,layout=%d", c.d, c.dim, l), func(t *testing.T) {
-				opts := layer.RotaryOptions{Dim: c.dim, Base: c.base, Layout: l}
+		for _, neighbours := range []bool{false, true} {
+			t.Run(fmt.Sprintf("d=%d,dim=%d,neighbours=%v", c.d, c.dim, neighbours), func(t *testing.T) {
+				opts := layer.RotaryOptions{Dim: c.dim, Base: c.base, Neighbours: neighbours}
 				dim, base := c.dim, c.base
 				if dim == 0 {
 					dim = c.d - c.d%2
@@ -63,7 +61,7 @@ func TestRotaryIsItsDefinition(t *testing.T) {
 				}
 				positions := []int{0, 1, 7, 4095, -3, 100_000, 7}
 				x := sines[float64](len(positions), 3*c.d, 0.7)
-				want := turned(x, positions, c.d, dim, base, l)
+				want := turned(x, positions, c.d, dim, base, neighbours)
 				angles := must.Have(layer.NewRotary[float64](c.d, opts)).Angles(layer.Angles[float64]{}, positions)
 				y := x.Clone()
 				angles.Turn(y)
@@ -89,51 +87,6 @@ func TestRotaryIsItsDefinition(t *testing.T) {
 					require.InDelta(t, v, float64(y32.Data[i]), 8*0x1p-24+3e-11, "float32, element %d", i)
 				}
 			})
-		}
-	}
-}
-
-// TestRotaryScores: products of turned queries and keys depend on differences of positions.
-func TestRotaryScores(t *testing.T) {
-	const d = 16
-	q, k := sines[float64](1, d, 0.3), sines[float64](1, d, 0.9)
-	score := func(r *layer.Rotary[float64], i, j int) (s float64) {
-		a, b := q.Clone(), k.Clone()
-		r.Angles(layer.Angles[float64]{}, []int{i}).Turn(a)
-		r.Angles(layer.Angles[float64]{}, []int{j}).Turn(b)
-		for c := range d {
-			s += a.At(0, c) * b.At(0, c)
-		}
-		return s
-	}
-	for _, l := range rotaryLayouts {
-		r := must.Have(layer.NewRotary[float64](d, layer.RotaryOptions{Layout: l}))
-		assert.InDelta(t, score(r, 12, 5), score(r, 1007, 1000), 1e-11)
-		assert.Greater(t, math.Abs(score(r, 12, 5)-score(r, 12, 6)), 1e-3)
-	}
-}
-
-// TestRotaryBackward compares with central differences of L = Σ w·y, which are exact up to rounding
-// because y is linear in x.
-func TestRotaryBackward(t *testing.T) {
-	for _, l := range rotaryLayouts {
-		opts := layer.RotaryOptions{Dim: 4, Layout: l, Scaling: layer.RotaryYaRN{Factor: 4, Context: 64}}
-		angles := must.Have(layer.NewRotary[float64](6, opts)).Angles(layer.Angles[float64]{}, []int{3, 100})
-		x, w := sines[float64](2, 12, 0.4), sines[float64](2, 12, 1.1)
-		loss := func() float64 {
-			y := x.Clone()
-			angles.Turn(y)
-			return lossOf(y, w)
-		}
-		dx := w.Clone()
-		angles.TurnBack(dx)
-		for i, v := range x.Data {
-			x.Data[i] = v + 0.5
-			up := loss()
-			x.Data[i] = v - 0.5
-			down := loss()
-			x.Data[i] = v
-			require.InDelta(t, up-down, dx.Data[i], 1e-13, "element %d", i)
 		}
 	}
 }
@@ -165,7 +118,6 @@ func TestRotaryErrors(t *testing.T) {
 		{4, layer.RotaryOptions{Base: 1}, "base of rotary positions is 1"},
 		{4, layer.RotaryOptions{Base: math.NaN()}, "NaN"},
 		{4, layer.RotaryOptions{Base: math.Inf(1)}, "+Inf"},
-		{4, layer.RotaryOptions{Layout: 2}, "layout 2"},
 		{4, layer.RotaryOptions{Scaling: layer.RotaryLinear{Factor: 0.5}}, "0.5"},
 		{4, layer.RotaryOptions{Scaling: layer.RotaryLinear{Factor: math.NaN()}}, "NaN"},
 		{2, layer.RotaryOptions{Scaling: layer.RotaryNTK{Factor: 2}}, "2 coordinates"},

@@ -1,7 +1,6 @@
 package layer_test
 
 import (
-	"math"
 	"math/rand/v2"
 	"slices"
 	"testing"
@@ -15,45 +14,7 @@ import (
 	"github.com/seed-feabd252/randfeat/internal/testing/race"
 	"github.com/seed-feabd252/randfeat/performer"
 	"github.com/seed-feabd252/randfeat/performer/layer"
-	"github.com/seed-feabd252/randfeat/rff"
 )
-
-// Token by token, with drafts that are taken back, a layer gives the rows of the causal layer.
-// Without the Rollback it does not.
-func TestMultiHeadStep(t *testing.T) {
-	const n, width = 40, 12
-	linearForm := must.Have(performer.NewLinear[float64](must.Have(rff.Draw[float64](rff.ELU{D: 3}, nil)), performer.LinearOptions{Causal: true}))
-	for name, form := range map[string]performer.Attention[float64]{"exact": must.Have(performer.NewExact[float64](performer.ExactOptions{Causal: true})), "linear": linearForm} {
-		for _, noOutput := range []bool{false, true} {
-			p := must.Have(layer.Draw[float64](layer.Widths{Input: width, Heads: 4, KeyHeads: 2, HeadDim: 3, Bias: true, NoOutput: noOutput}, densetest.Source(481)))
-			l := must.Have(layer.New(p, batch(4, 2, form), layer.Options{}))
-			x := dense.New[float64](n, width)
-			rng := rand.New(densetest.Source(482))
-			for i := range x.Data {
-				x.Data[i] = rng.NormFloat64()
-			}
-			want := l.Forward(dense.Matrix[float64]{}, x, performer.Sequences{})
-			s, astray := must.Have(l.NewState()), must.Have(l.NewState())
-			got, wrong := dense.New[float64](n, width), dense.New[float64](n, width)
-			var mark *performer.Snapshot[float64]
-			row := func(m dense.Matrix[float64], i int) dense.Matrix[float64] { return m.RowRange(i, i+1) }
-			for i := range n {
-				mark = s.Snapshot(mark)
-				l.Step(dense.Matrix[float64]{}, x.RowRange(0, 3), s)
-				s.Rollback(mark)
-				l.Step(row(got, i), row(x, i), s)
-				l.Step(row(wrong, i), row(x, 0), astray)
-				l.Step(row(wrong, i), row(x, i), astray)
-			}
-			require.Equal(t, n, s.Len())
-			assert.InDeltaSlice(t, want.Data, got.Data, 1e-13, "%s, no output = %v", name, noOutput)
-			assert.InDelta(t, 0, want.At(0, 0)-wrong.At(0, 0), 1e-13, "the same token twice")
-			assert.Greater(t, math.Abs(want.At(n-1, 0)-wrong.At(n-1, 0)), 1e-6, "%s: drafts that were not taken back", name)
-			in := x.Clone()
-			assert.Equal(t, got.Row(0), l.Step(row(in, 0), row(in, 0), must.Have(l.NewState())).Row(0), "into x")
-		}
-	}
-}
 
 // Streams that step together have the bits of streams that step alone, with rotary positions of
 // their own, however many there are.
@@ -104,26 +65,6 @@ func TestMultiHeadStepErrors(t *testing.T) {
 	p := must.Have(layer.Draw[float32](layer.Widths{Input: 4, Heads: 2}, densetest.Source(483)))
 	_, err := must.Have(layer.New(p, batch(2, 2, performer.Attention[float32](ownForm{})), layer.Options{})).NewState()
 	assert.EqualError(t, err, "layer: performer: layer_test.ownForm has no state, want Linear or Exact attention")
-	l := must.Have(layer.New(p, batch(2, 2, performer.Attention[float32](must.Have(performer.NewExact[float32](performer.ExactOptions{})))), layer.Options{}))
-	assert.PanicsWithValue(t, "performer: the state belongs to no attention, want one of NewState", func() {
-		l.Step(dense.Matrix[float32]{}, dense.New[float32](1, 4), nil)
-	})
-}
-
-func TestMultiHeadStepAllocatesNothing(t *testing.T) {
-	if race.Detector {
-		t.Skip("the race detector lets pools forget")
-	}
-	p := must.Have(layer.Draw[float32](layer.Widths{Input: 4, Heads: 2}, densetest.Source(484)))
-	l := must.Have(layer.New(p, batch(2, 2, performer.Attention[float32](must.Have(performer.NewExact[float32](performer.ExactOptions{})))), layer.Options{}))
-	x, s := dense.New[float32](3, 4), must.Have(l.NewState())
-	mark := s.Snapshot(nil)
-	step := func() {
-		l.Step(x, x, s)
-		s.Rollback(mark)
-	}
-	step()
-	assert.Zero(t, testing.AllocsPerRun(100, step))
 }
 
 // ownForm is a form of another package, which has no states.

@@ -1,8 +1,6 @@
 package recurrence
 
 import (
-	"bytes"
-	"encoding/binary"
 	"fmt"
 	"math"
 	"runtime"
@@ -13,7 +11,6 @@ import (
 
 	"github.com/seed-feabd252/randfeat/dense"
 	"github.com/seed-feabd252/randfeat/internal/file/frame"
-	"github.com/seed-feabd252/randfeat/internal/testing/densetest"
 	"github.com/seed-feabd252/randfeat/internal/testing/must"
 )
 
@@ -37,41 +34,24 @@ func TestSplit(t *testing.T) {
 	}
 }
 
-// The number of tokens of a state neither overflows nor comes near it by bytes or another state.
+// The number of tokens of a state neither overflows nor comes near it by another state.
 func TestTokenCount(t *testing.T) {
 	const most = frame.MaxTokens
 	key, value := dense.Of(1, 2, []float64{1, 2}), dense.Of(1, 1, []float64{3})
 	token := Tokens[float64]{Q: key, K: key, V: value}
 	s := must.Have(newOf[float64](1, 1, Options{})).newState(2, 1)
 	s.Append(token)
-	data := must.Have(s.MarshalBinary())
-	with := func(tokens uint64) []byte {
-		changed := bytes.Clone(data)
-		binary.LittleEndian.PutUint64(changed[32:], tokens)
-		return sealed(changed)
-	}
-	for _, tokens := range []uint64{math.MaxInt, most + 1, math.MaxUint64} {
-		assert.EqualError(t, s.UnmarshalBinary(with(tokens)), fmt.Sprintf("recurrence: state of %d tokens, want at most %d", tokens, most))
-	}
-	require.Equal(t, 1, s.n, "what is refused changes nothing")
 	other := s.r.newState(2, 1)
 	other.n = most - s.n
 	require.NoError(t, s.Merge(other))
 	require.Equal(t, most, s.n)
 	assert.EqualError(t, s.Merge(s.Clone()), fmt.Sprintf("recurrence: other has %d tokens, the state %[1]d, want at most %[1]d in all", most))
 
-	require.NoError(t, s.UnmarshalBinary(with(most)))
-	s.Append(token)
 	s.Step(dense.Matrix[float64]{}, token)
-	assert.Equal(t, most+2, s.n)
+	assert.Equal(t, most+1, s.n)
 	s.n = math.MaxInt
 	want := fmt.Sprintf("recurrence: 1 tokens after %d, want at most %[1]d in all", math.MaxInt)
 	assert.PanicsWithValue(t, want, func() { s.Append(token) })
 	assert.PanicsWithValue(t, want, func() { s.Step(dense.Matrix[float64]{}, token) })
 	assert.Equal(t, math.MaxInt, s.n)
-}
-
-// sealed returns the bytes of a state with the checksum that they should have.
-func sealed(data []byte) []byte {
-	return densetest.Sealed(data[:len(data)-frame.TrailerSize])
 }

@@ -1,6 +1,7 @@
 package recurrence_test
 
 import (
+	"fmt"
 	"math"
 	"math/rand/v2"
 	"runtime"
@@ -100,63 +101,68 @@ func testRecurrencePastNaN[T dense.Float](t *testing.T) {
 	})
 }
 
-// Where one long sequence of one head has its columns shared among processors, bits do not
-// depend on them: not where something is not finite in some columns, nor where the destination
-// is an input, in which case they are not shared. Nothing is allocated.
-func TestRecurrenceColumns(t *testing.T) {
-	densetest.Both(t, testRecurrenceColumns[float32], testRecurrenceColumns[float64])
+// The bits do not depend on the number of processors, also where the columns of one head are shared
+// among them: not where something is not finite in some columns, nor where the destination is an
+// input. Nothing is allocated.
+func TestRecurrenceProcessors(t *testing.T) {
+	densetest.Both(t, testRecurrenceProcessors[float32], testRecurrenceProcessors[float64])
 }
 
-func testRecurrenceColumns[T dense.Float](t *testing.T) {
-	const n, d = 160, 100 // n·d·d is above splitAbove
+func testRecurrenceProcessors[T dense.Float](t *testing.T) {
 	rng := rand.New(densetest.Source(322))
 	defer debug.SetGCPercent(debug.SetGCPercent(-1))
 	eachRecurrence(func(rule recurrence.Rule, wide bool) {
-		shape := recurrenceShape{heads: 1, keyHeads: 1, d: d, dv: d, wide: wide}
-		clean := convertTokens[T](shape.tokens(rng, rule, n))
-		past := densetest.Normal[T](rng, d, d, 0, 1)
-		r := must.Have(recurrence.New[T](1, 1, recurrence.Options{Rule: rule}))
-		for _, bad := range [][]int{nil, {40, 35}, {90, 0, 150, 99}} {
-			x := clean
-			x.V = clean.V.Clone()
-			for i := 0; i < len(bad); i += 2 {
-				x.V.Set(bad[i], bad[i+1], T(math.Inf(1)))
-			}
-			var first, sums dense.Matrix[T]
-			for _, processors := range []int{1, 2, 3, 9} {
-				present := past.Clone()
-				before := runtime.GOMAXPROCS(processors)
-				got := r.Forward(dense.Matrix[T]{}, x, present, present)
-				var inPlace [3]dense.Matrix[T]
-				for which := range inPlace {
-					y := x
-					dst := []*dense.Matrix[T]{&y.Q, &y.K, &y.V}[which]
-					*dst = dst.Clone()
-					inPlace[which] = r.Forward(*dst, y, past, dense.Matrix[T]{})
+		for _, c := range []struct {
+			heads, n, d int
+			lengths     []int
+		}{
+			{1, 160, 100, nil}, // n·d·d is above splitAbove
+			{3, 210, 8, []int{140, 70}},
+		} {
+			shape := recurrenceShape{heads: c.heads, keyHeads: c.heads, d: c.d, dv: c.d, wide: wide}
+			clean := convertTokens[T](shape.tokens(rng, rule, c.n))
+			clean.Lengths = c.lengths
+			past := densetest.Normal[T](rng, max(1, len(c.lengths))*c.heads*c.d, c.d, 0, 1)
+			r := must.Have(recurrence.New[T](c.heads, c.heads, recurrence.Options{Rule: rule, NormaliseKeys: c.heads > 1}))
+			for _, bad := range [][]int{nil, {40, 15}, {90, 0, 130, 23}} {
+				x := clean
+				x.V = clean.V.Clone()
+				for i := 0; i < len(bad); i += 2 {
+					x.V.Set(bad[i], bad[i+1], T(math.Inf(1)))
 				}
-				runtime.GOMAXPROCS(before)
-				if processors == 1 {
-					first, sums = got, present
-				}
-				require.True(t, densetest.Identical(first, got), "%v wide=%v, %v not finite: %d processors", rule, wide, bad, processors)
-				require.True(t, densetest.Identical(sums, present), "%v wide=%v, %v not finite: sums, %d processors", rule, wide, bad, processors)
-				for which, m := range inPlace {
-					require.True(t, densetest.Identical(first, m), "%v wide=%v, %v not finite: into input %d, %d processors", rule, wide, bad, which, processors)
-				}
-			}
-			for i := range n {
-				for c, v := range first.Row(i) {
-					reached := false
-					for j := 0; j < len(bad); j += 2 {
-						reached = reached || c == bad[j+1] && i >= bad[j]
+				what := fmt.Sprintf("%v wide=%v, %d heads, %v not finite", rule, wide, c.heads, bad)
+				var first, sums dense.Matrix[T]
+				for _, processors := range []int{1, 2, 3, 9} {
+					present := past.Clone()
+					before := runtime.GOMAXPROCS(processors)
+					got := r.Forward(dense.Matrix[T]{}, x, present, present)
+					if processors == 1 {
+						first, sums = got, present
 					}
-					require.Equal(t, reached, v-v != 0, "%v wide=%v, %v not finite: output %d, %d", rule, wide, bad, i, c)
+					for which := range 3 {
+						y := x
+						dst := []*dense.Matrix[T]{&y.Q, &y.K, &y.V}[which]
+						*dst = dst.Clone()
+						require.True(t, densetest.Identical(first, r.Forward(*dst, y, past, dense.Matrix[T]{})), "%s: into input %d, %d processors", what, which, processors)
+					}
+					runtime.GOMAXPROCS(before)
+					require.True(t, densetest.Identical(first, got), "%s: %d processors", what, processors)
+					require.True(t, densetest.Identical(sums, present), "%s: sums, %d processors", what, processors)
+				}
+				for i := range c.n {
+					for col, v := range first.Row(i) {
+						reached := false
+						for j := 0; j < len(bad); j += 2 {
+							reached = reached || col == bad[j+1] && i >= bad[j] && (c.lengths == nil || i < c.lengths[0])
+						}
+						require.Equal(t, reached, v-v != 0, "%s: output %d, %d", what, i, col)
+					}
 				}
 			}
-		}
-		if !race.Detector {
-			dst := dense.New[T](n, d)
-			require.Zero(t, allocs.Settled(2, func() { r.Forward(dst, clean, past, past) }), "%v wide=%v", rule, wide)
+			if !race.Detector {
+				dst := dense.New[T](c.n, c.heads*c.d)
+				require.Zero(t, allocs.Settled(2, func() { r.Forward(dst, clean, past, past) }), "%v wide=%v", rule, wide)
+			}
 		}
 	})
 }

@@ -59,7 +59,7 @@ func convertTokens[To, From dense.Float](x recurrence.Tokens[From]) recurrence.T
 	return recurrence.Tokens[To]{Q: convert(x.Q), K: convert(x.K), V: convert(x.V), Decay: convert(x.Decay), Beta: convert(x.Beta), Lengths: x.Lengths}
 }
 
-// naive is a recurrence token by token and element by element, and its adjoint.
+// naive is a recurrence token by token and element by element.
 type naive struct {
 	rule            recurrence.Rule
 	heads, keyHeads int
@@ -71,7 +71,6 @@ type naive struct {
 type naiveHead struct {
 	q       [][][]float64 // a token, a head of the group
 	k, v, g [][]float64
-	raw     [][]float64 // keys before they are normalised
 	beta    []float64
 }
 
@@ -84,8 +83,7 @@ func (m naive) head(x recurrence.Tokens[float64], head, lo, hi int) naiveHead {
 			q = append(q, x.Q.Row(i)[j*d:(j+1)*d])
 		}
 		h.q = append(h.q, q)
-		raw := x.K.Row(i)[head*d : (head+1)*d]
-		k := append([]float64(nil), raw...)
+		k := append([]float64(nil), x.K.Row(i)[head*d:(head+1)*d]...)
 		if m.normalise {
 			sum := 1e-6
 			for _, v := range k {
@@ -95,8 +93,7 @@ func (m naive) head(x recurrence.Tokens[float64], head, lo, hi int) naiveHead {
 				k[c] /= math.Sqrt(sum)
 			}
 		}
-		h.raw, h.k = append(h.raw, raw), append(h.k, k)
-		h.v = append(h.v, x.V.Row(i)[head*dv:(head+1)*dv])
+		h.k, h.v = append(h.k, k), append(h.v, x.V.Row(i)[head*dv:(head+1)*dv])
 		g, beta := make([]float64, d), 0.0
 		for c := range g {
 			switch {
@@ -114,10 +111,9 @@ func (m naive) head(x recurrence.Tokens[float64], head, lo, hi int) naiveHead {
 	return h
 }
 
-// step takes token i into s and returns what S held for its key.
-func (m naive) step(s [][]float64, h naiveHead, i int) (before []float64) {
-	dv := len(h.v[i])
-	before = make([]float64, dv)
+// step takes token i into s.
+func (m naive) step(s [][]float64, h naiveHead, i int) {
+	before := make([]float64, len(h.v[i])) // what S holds for its key
 	for c := range s {
 		for e := range s[c] {
 			s[c][e] *= math.Exp(h.g[i][c])
@@ -133,7 +129,6 @@ func (m naive) step(s [][]float64, h naiveHead, i int) (before []float64) {
 			}
 		}
 	}
-	return before
 }
 
 // rowsOfSums returns copies of the rows of part i of sums, zeros of nothing.

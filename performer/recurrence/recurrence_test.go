@@ -4,18 +4,14 @@ import (
 	"fmt"
 	"math"
 	"math/rand/v2"
-	"runtime"
-	"runtime/debug"
 	"testing"
 
 	"github.com/stretchr/testify/require"
 
 	"github.com/seed-feabd252/randfeat/dense"
 	"github.com/seed-feabd252/randfeat/internal/file/frame"
-	"github.com/seed-feabd252/randfeat/internal/testing/allocs"
 	"github.com/seed-feabd252/randfeat/internal/testing/densetest"
 	"github.com/seed-feabd252/randfeat/internal/testing/must"
-	"github.com/seed-feabd252/randfeat/internal/testing/race"
 	"github.com/seed-feabd252/randfeat/performer"
 	"github.com/seed-feabd252/randfeat/performer/internal/maptest"
 	"github.com/seed-feabd252/randfeat/performer/recurrence"
@@ -96,27 +92,6 @@ func testRecurrenceTokens[T dense.Float](t *testing.T) {
 					requireNear(t, wantSums, sums, recurrenceTolerance[T](), "%v %+v %v: sums", rule, shape, lengths)
 				}
 			}
-		}
-	})
-}
-
-// A sequence that is cut anywhere, with the sums handed on, is the sequence.
-func TestRecurrenceHandsSumsOn(t *testing.T) {
-	rng := rand.New(densetest.Source(301))
-	shape := recurrenceShape{heads: 2, keyHeads: 1, d: 6, dv: 4}
-	const n = 90
-	eachRecurrence(func(rule recurrence.Rule, wide bool) {
-		shape.wide = wide
-		x := shape.tokens(rng, rule, n)
-		r := must.Have(recurrence.New[float64](2, 1, recurrence.Options{Rule: rule}))
-		want := dense.New[float64](6, 4)
-		out := r.Forward(dense.Matrix[float64]{}, x, dense.Matrix[float64]{}, want)
-		for cut := 0; cut <= n; cut += 9 {
-			sums, got := dense.New[float64](6, 4), dense.New[float64](n, 8)
-			r.Forward(got.RowRange(0, cut), rowsOf(x, 0, cut), dense.Matrix[float64]{}, sums)
-			r.Forward(got.RowRange(cut, n), rowsOf(x, cut, n), sums, sums)
-			requireNear(t, out, got, 1e-12, "%v, cut at %d", rule, cut)
-			requireNear(t, want, sums, 1e-12, "%v, cut at %d: sums", rule, cut)
 		}
 	})
 }
@@ -272,43 +247,6 @@ func testRecurrenceNaN[T dense.Float](t *testing.T) {
 					}
 				}
 				require.Equal(t, which > 0, !finiteRows(sums), "%v: %v in input %d reaches the sums", rule, bad, which)
-			}
-		}
-	})
-}
-
-// Bits do not depend on the number of processors, the destination may be an input, and
-// nothing is allocated.
-func TestRecurrenceProcessors(t *testing.T) {
-	densetest.Both(t, testRecurrenceProcessors[float32], testRecurrenceProcessors[float64])
-}
-
-func testRecurrenceProcessors[T dense.Float](t *testing.T) {
-	rng := rand.New(densetest.Source(306))
-	defer debug.SetGCPercent(debug.SetGCPercent(-1))
-	eachRecurrence(func(rule recurrence.Rule, wide bool) {
-		shape := recurrenceShape{heads: 3, keyHeads: 3, d: 8, dv: 8, wide: wide}
-		x := convertTokens[T](shape.tokens(rng, rule, 210))
-		x.Lengths = []int{140, 70}
-		r := must.Have(recurrence.New[T](3, 3, recurrence.Options{Rule: rule, NormaliseKeys: true}))
-		sums, first := dense.New[T](48, 8), dense.Matrix[T]{}
-		for _, processors := range []int{1, 2, 5} {
-			before := runtime.GOMAXPROCS(processors)
-			got := r.Forward(dense.Matrix[T]{}, x, dense.Matrix[T]{}, sums)
-			runtime.GOMAXPROCS(before)
-			if first.Data == nil {
-				first = got
-			}
-			require.True(t, densetest.Identical(first, got), "%v: %d processors", rule, processors)
-		}
-		for which := range 3 {
-			y := convertTokens[T](convertTokens[float64](x))
-			dst := []dense.Matrix[T]{y.Q, y.K, y.V}[which]
-			require.True(t, densetest.Identical(first, r.Forward(dst, y, dense.Matrix[T]{}, dense.Matrix[T]{})), "%v: into input %d", rule, which)
-		}
-		if !race.Detector {
-			for _, processors := range []int{1, 2} {
-				require.Zero(t, allocs.Settled(processors, func() { r.Forward(first, x, sums, sums) }), "%v: %d processors", rule, processors)
 			}
 		}
 	})
