@@ -42,9 +42,7 @@ func gaussian[T dense.Float](m, d int, lengthScale float64, seed uint64) rff.Map
 
 func fit[T dense.Float](t testing.TB, phi rff.Map[T], x dense.Matrix[T], r int, whiten bool) *components.Model[T] {
 	t.Helper()
-	m, err := components.Fit(t.Context(), phi, ridge.Block[T]{X: x}, r, whiten)
-	require.NoError(t, err)
-	return m
+	return must.Have(components.Fit(t.Context(), phi, ridge.Block[T]{X: x}, r, whiten))
 }
 
 // peak returns the element of largest absolute value.
@@ -228,24 +226,20 @@ func testMergedSums[T dense.Float](t *testing.T) {
 	x := normal[T](n, d, 1, 1)
 	phi := gaussian[T](20, d, 1, 1)
 	want := fit(t, phi, x, r, true)
-	all, err := ridge.NewSums(phi, 0)
-	require.NoError(t, err)
+	all := must.Have(ridge.NewSums(phi, 0))
 	for _, cut := range [][2]int{{500, 900}, {0, 500}} {
-		part, err := ridge.NewSums(phi, 0)
-		require.NoError(t, err)
+		part := must.Have(ridge.NewSums(phi, 0))
 		require.NoError(t, part.Add(x.RowRange(cut[0], cut[1]), dense.Matrix[T]{}, nil))
 		require.NoError(t, all.Merge(part))
 	}
-	got, err := components.FromSums(t.Context(), all, r, true)
-	require.NoError(t, err)
+	got := must.Have(components.FromSums(t.Context(), all, r, true))
 	assert.InDeltaSlice(t, want.Components().Data, got.Components().Data, 1e-11)
 	assert.InDeltaSlice(t, want.ExplainedVariance(), got.ExplainedVariance(), 1e-13)
 
 	// A target that a fit would refuse is not looked at.
 	rows := ridge.Block[T]{X: x, Y: dense.New[T](n, 1)}
 	rows.Y.Set(3, 0, T(math.NaN()))
-	got, err = components.Fit(t.Context(), phi, rows, r, true)
-	require.NoError(t, err)
+	got = must.Have(components.Fit(t.Context(), phi, rows, r, true))
 	assert.Equal(t, want.Components(), got.Components())
 }
 
@@ -261,8 +255,7 @@ func TestWeights(t *testing.T) {
 		weights[i] = 5
 	}
 	phi := must.Have(rff.Draw[float64](rff.Identity{D: d}, nil))
-	half, err := components.Fit(t.Context(), phi, ridge.Block[float64]{X: twice, Weights: weights}, d, false)
-	require.NoError(t, err)
+	half := must.Have(components.Fit(t.Context(), phi, ridge.Block[float64]{X: twice, Weights: weights}, d, false))
 	want, full := fit(t, phi, x, d, false), fit(t, phi, twice, d, false)
 	for k, v := range want.ExplainedVariance() {
 		assert.InDelta(t, v, half.ExplainedVariance()[k], 1e-12)

@@ -13,6 +13,7 @@ import (
 	"github.com/seed-feabd252/randfeat/components"
 	"github.com/seed-feabd252/randfeat/dense"
 	"github.com/seed-feabd252/randfeat/internal/testing/densetest"
+	"github.com/seed-feabd252/randfeat/internal/testing/must"
 	"github.com/seed-feabd252/randfeat/orf"
 	"github.com/seed-feabd252/randfeat/rff"
 	"github.com/seed-feabd252/randfeat/ridge"
@@ -21,20 +22,15 @@ import (
 // squares returns the sums of the gradients of f = x₀² + 2·x₁² and g = 3·x₁ at the rows of x, which
 // are [2x₀, 4x₁] and [0, 3].
 func squares[T dense.Float](t *testing.T, x dense.Matrix[T]) *ridge.Sums[T] {
-	quadratic, err := rff.Draw[T](rff.Quadratic{D: 2}, nil)
-	require.NoError(t, err)
-	identity, err := rff.Draw[T](rff.Identity{D: 2}, nil)
-	require.NoError(t, err)
-	phi, err := rff.Sum([]rff.Map[T]{quadratic, identity}, []float64{1, 1})
-	require.NoError(t, err)
+	quadratic := must.Have(rff.Draw[T](rff.Quadratic{D: 2}, nil))
+	identity := must.Have(rff.Draw[T](rff.Identity{D: 2}, nil))
+	phi := must.Have(rff.Sum([]rff.Map[T]{quadratic, identity}, []float64{1, 1}))
 	w := dense.New[float64](5, 2) // of x₀², x₁², √2·x₀x₁, x₀ and x₁
 	w.Set(0, 0, 1)
 	w.Set(1, 0, 2)
 	w.Set(4, 1, 3)
-	gradients, err := rff.Gradients(phi, w)
-	require.NoError(t, err)
-	s, err := ridge.NewSums(gradients, 0)
-	require.NoError(t, err)
+	gradients := must.Have(rff.Gradients(phi, w))
+	s := must.Have(ridge.NewSums(gradients, 0))
 	require.NoError(t, s.Add(x, dense.Matrix[T]{}, nil))
 	return s
 }
@@ -45,8 +41,7 @@ func testMetric[T dense.Float](t *testing.T) {
 	half, other := squares(t, dense.Of(1, 2, []T{1, 1})), squares(t, dense.Of(1, 2, []T{-1, 1}))
 	require.NoError(t, half.Merge(other))
 	for _, s := range []*ridge.Sums[T]{whole, half} {
-		l, err := components.Metric(t.Context(), s)
-		require.NoError(t, err)
+		l := must.Have(components.Metric(t.Context(), s))
 		squared := dense.New[float64](2, 2)
 		for i := range 2 {
 			for j := range 2 {
@@ -69,32 +64,25 @@ func TestMetricErrors(t *testing.T) {
 		return err
 	}
 	assert.EqualError(t, metric(nil), "components: sums is nil or zero, want those of ridge.NewSums or ridge.Sum")
-	identity, err := rff.Draw[float64](rff.Identity{D: 2}, nil)
-	require.NoError(t, err)
-	s, err := ridge.NewSums(identity, 0)
-	require.NoError(t, err)
+	identity := must.Have(rff.Draw[float64](rff.Identity{D: 2}, nil))
+	s := must.Have(ridge.NewSums(identity, 0))
 	assert.EqualError(t, metric(s), "components: no rows, want at least 1 with a weight above 0")
 	require.NoError(t, s.Add(dense.New[float64](3, 2), dense.Matrix[float64]{}, nil))
 	assert.EqualError(t, metric(s), "components: the gradients are zero, which tells no metric")
-	pairs, err := rff.Draw[float64](rff.Quadratic{D: 2}, nil)
-	require.NoError(t, err)
-	s, err = ridge.NewSums(pairs, 0)
-	require.NoError(t, err)
+	pairs := must.Have(rff.Draw[float64](rff.Quadratic{D: 2}, nil))
+	s = must.Have(ridge.NewSums(pairs, 0))
 	assert.EqualError(t, metric(s), "components: sums of a map R^2 → R^3, want those of rff.Gradients")
 	ctx, cancel := context.WithCancel(t.Context())
 	cancel()
-	_, err = components.Metric(ctx, squares(t, dense.Of(1, 2, []float64{1, 1})))
+	_, err := components.Metric(ctx, squares(t, dense.Of(1, 2, []float64{1, 1})))
 	assert.ErrorIs(t, err, context.Canceled)
 }
 
 // constant returns the sums of the gradient w of f = w·x at a point of R.
 func constant(t *testing.T, w float64) *ridge.Sums[float64] {
-	identity, err := rff.Draw[float64](rff.Identity{D: 1}, nil)
-	require.NoError(t, err)
-	gradients, err := rff.Gradients(identity, dense.Of(1, 1, []float64{w}))
-	require.NoError(t, err)
-	s, err := ridge.NewSums(gradients, 0)
-	require.NoError(t, err)
+	identity := must.Have(rff.Draw[float64](rff.Identity{D: 1}, nil))
+	gradients := must.Have(rff.Gradients(identity, dense.Of(1, 1, []float64{w})))
+	s := must.Have(ridge.NewSums(gradients, 0))
 	require.NoError(t, s.Add(dense.New[float64](1, 1), dense.Matrix[float64]{}, nil))
 	return s
 }
@@ -103,8 +91,7 @@ func constant(t *testing.T, w float64) *ridge.Sums[float64] {
 // an error.
 func TestMetricOfOneColumn(t *testing.T) {
 	for _, w := range []float64{1e-150, -1, 1e150} {
-		l, err := components.Metric(t.Context(), constant(t, w))
-		require.NoError(t, err)
+		l := must.Have(components.Metric(t.Context(), constant(t, w)))
 		assert.InEpsilon(t, math.Sqrt(1+1e-4), l.At(0, 0), 4*0x1p-53)
 	}
 	_, err := components.Metric(t.Context(), constant(t, 1e200))
@@ -127,20 +114,14 @@ func TestMetricOfIdleColumns(t *testing.T) {
 	}
 	x, y := draw(100)
 	z, target := draw(2000)
-	w, err := orf.Draw[float64](orf.GramSchmidt{}, 512, 50, densetest.Source(3))
-	require.NoError(t, err)
+	w := must.Have(orf.Draw[float64](orf.GramSchmidt{}, 512, 50, densetest.Source(3)))
 	at := func(l dense.Matrix[float64]) (*ridge.Model[float64], float64) {
 		metric := rff.Affine{A: l}
-		points, err := rff.Draw[float64](metric, nil)
-		require.NoError(t, err)
-		usual, err := ridge.MedianDistance(points.Transform(dense.Matrix[float64]{}, x), densetest.Source(4))
-		require.NoError(t, err)
-		gaussian, err := rff.Draw(rff.Gaussian{LengthScale: usual}, w)
-		require.NoError(t, err)
-		phi, err := rff.Compose(metric, gaussian)
-		require.NoError(t, err)
-		m, err := ridge.Fit(t.Context(), phi, ridge.Block[float64]{X: x, Y: y}, ridge.Options{})
-		require.NoError(t, err)
+		points := must.Have(rff.Draw[float64](metric, nil))
+		usual := must.Have(ridge.MedianDistance(points.Transform(dense.Matrix[float64]{}, x), densetest.Source(4)))
+		gaussian := must.Have(rff.Draw(rff.Gaussian{LengthScale: usual}, w))
+		phi := must.Have(rff.Compose(metric, gaussian))
+		m := must.Have(ridge.Fit(t.Context(), phi, ridge.Block[float64]{X: x, Y: y}, ridge.Options{}))
 		errs := m.Mean(dense.Matrix[float64]{}, z)
 		floats.Sub(errs.Data, target.Data)
 		return m, floats.Norm(errs.Data, 2) / math.Sqrt(2000)
@@ -151,12 +132,9 @@ func TestMetricOfIdleColumns(t *testing.T) {
 	}
 	m, before := at(l)
 	weights, _ := m.Weights()
-	gradients, err := rff.Gradients(m.Map(), weights)
-	require.NoError(t, err)
-	sums, err := ridge.Sum(t.Context(), gradients, ridge.Block[float64]{X: x, Y: y})
-	require.NoError(t, err)
-	l, err = components.Metric(t.Context(), sums)
-	require.NoError(t, err)
+	gradients := must.Have(rff.Gradients(m.Map(), weights))
+	sums := must.Have(ridge.Sum(t.Context(), gradients, ridge.Block[float64]{X: x, Y: y}))
+	l = must.Have(components.Metric(t.Context(), sums))
 	_, after := at(l)
 	assert.Greater(t, after, before)
 }

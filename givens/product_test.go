@@ -14,11 +14,11 @@ import (
 	"github.com/seed-feabd252/randfeat/dense"
 	"github.com/seed-feabd252/randfeat/givens"
 	"github.com/seed-feabd252/randfeat/internal/testing/densetest"
+	"github.com/seed-feabd252/randfeat/internal/testing/must"
 )
 
 func random[T dense.Float](t *testing.T, d, n int, seed uint64) *givens.Product[T] {
-	p, err := givens.RandomProduct[T](d, n, exprand.NewSource(seed))
-	require.NoError(t, err)
+	p := must.Have(givens.RandomProduct[T](d, n, exprand.NewSource(seed)))
 	in, out := p.Dims()
 	require.Equal(t, [2]int{d, d}, [2]int{in, out})
 	return p
@@ -173,8 +173,7 @@ func TestMeanAndFourthMoments(t *testing.T) {
 	moments := func(src rand.Source, angle func(cos, sin float64) (float64, float64)) (worst float64) {
 		var sum, sum2 [d*d + 1]float64
 		for range draws {
-			p, err := givens.RandomProduct[float64](d, n, src)
-			require.NoError(t, err)
+			p := must.Have(givens.RandomProduct[float64](d, n, src))
 			for k, g := range givens.Rotations(p) {
 				cos, sin := angle(g.Angle())
 				givens.SetAngle(p, k, cos, sin)
@@ -237,8 +236,7 @@ func testSizes[T dense.Float](t *testing.T) {
 		assert.ErrorContains(t, err, " of memory, want at most ")
 		assert.Nil(t, p)
 	}
-	p, err := givens.RandomProduct[T](1<<24, 3, src)
-	require.NoError(t, err)
+	p := must.Have(givens.RandomProduct[T](1<<24, 3, src))
 	assert.Equal(t, 3, p.Len())
 	assert.Panics(t, func() { p.Matrix() }, "2⁴⁸ elements")
 }

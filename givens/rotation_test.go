@@ -11,6 +11,7 @@ import (
 	"github.com/seed-feabd252/randfeat/dense"
 	"github.com/seed-feabd252/randfeat/givens"
 	"github.com/seed-feabd252/randfeat/internal/testing/densetest"
+	"github.com/seed-feabd252/randfeat/internal/testing/must"
 )
 
 func testRotation[T dense.Float](t *testing.T) {
@@ -18,8 +19,7 @@ func testRotation[T dense.Float](t *testing.T) {
 		i, j  int
 		theta float64
 	}{{0, 1, 0.3}, {3, 1, 2}, {2, 4, -1}, {4, 0, math.Pi}, {1, 2, 100}} {
-		g, err := givens.NewRotation[T](c.i, c.j, c.theta)
-		require.NoError(t, err)
+		g := must.Have(givens.NewRotation[T](c.i, c.j, c.theta))
 		i, j := g.Axes()
 		require.Equal(t, [2]int{c.i, c.j}, [2]int{i, j})
 
@@ -66,14 +66,12 @@ func TestRotation(t *testing.T) {
 }
 
 func testQuarterTurn[T dense.Float](t *testing.T) {
-	g, err := givens.NewRotation[T](0, 1, math.Pi/2)
-	require.NoError(t, err)
+	g := must.Have(givens.NewRotation[T](0, 1, math.Pi/2))
 	x := []T{1, 0}
 	g.ApplyVec(x, x)
 	assert.InDelta(t, 0, float64(x[0]), densetest.Roundoff[T]())
 	assert.Equal(t, T(1), x[1], "axis 0 turns towards axis 1")
-	swapped, err := givens.NewRotation[T](1, 0, -math.Pi/2)
-	require.NoError(t, err)
+	swapped := must.Have(givens.NewRotation[T](1, 0, -math.Pi/2))
 	y := []T{1, 0}
 	swapped.ApplyVec(y, y)
 	assert.Equal(t, x, y, "exchanging the axes is the inverse angle")
@@ -84,8 +82,7 @@ func TestQuarterTurn(t *testing.T) {
 }
 
 func testRotationNotFinite[T dense.Float](t *testing.T) {
-	g, err := givens.NewRotation[T](0, 2, 1)
-	require.NoError(t, err)
+	g := must.Have(givens.NewRotation[T](0, 2, 1))
 	for _, bad := range []float64{math.NaN(), math.Inf(1)} {
 		x := []T{T(bad), 1, 2}
 		g.ApplyVec(x, x)
@@ -119,8 +116,7 @@ func TestNewRotationErrors(t *testing.T) {
 }
 
 func TestRotationShapesPanic(t *testing.T) {
-	g, err := givens.NewRotation[float64](1, 4, 1)
-	require.NoError(t, err)
+	g := must.Have(givens.NewRotation[float64](1, 4, 1))
 	const want = "givens: rotation of axes 1 and 4 in dimension 4"
 	assert.PanicsWithValue(t, want, func() { g.ApplyVec(nil, make([]float64, 4)) })
 	assert.PanicsWithValue(t, want, func() { g.Inverse().Apply(dense.Matrix[float64]{}, dense.New[float64](2, 4)) })

@@ -14,14 +14,13 @@ import (
 	"github.com/seed-feabd252/randfeat/dense"
 	"github.com/seed-feabd252/randfeat/hadamard"
 	"github.com/seed-feabd252/randfeat/internal/testing/densetest"
+	"github.com/seed-feabd252/randfeat/internal/testing/must"
 	"github.com/seed-feabd252/randfeat/internal/testing/race"
 )
 
 // newRotation pads least, so that all kinds of orders are tested.
 func newRotation[T dense.Float](t *testing.T, d, factors int, seed uint64) *hadamard.Rotation[T] {
-	r, err := hadamard.NewRotation[T](d, hadamard.RotationOptions{Factors: factors, Order: hadamard.NextOrder(d)}, exprand.NewSource(seed))
-	require.NoError(t, err)
-	return r
+	return must.Have(hadamard.NewRotation[T](d, hadamard.RotationOptions{Factors: factors, Order: hadamard.NextOrder(d)}, exprand.NewSource(seed)))
 }
 
 func norm[T dense.Float](x []T) float64 {
@@ -167,8 +166,7 @@ func TestRotationSpreadsOneCoordinate(t *testing.T) {
 	}
 	var sum, sum2, sum4 [d][d]float64
 	for range draws {
-		r, err := hadamard.NewRotation[float64](d, hadamard.RotationOptions{Order: hadamard.NextOrder(d)}, src)
-		require.NoError(t, err)
+		r := must.Have(hadamard.NewRotation[float64](d, hadamard.RotationOptions{Order: hadamard.NextOrder(d)}, src))
 		y := r.Apply(dense.Matrix[float64]{}, eye)
 		for i := range d {
 			for j, v := range y.Row(i) {
@@ -209,10 +207,8 @@ func TestRotationNotFinite(t *testing.T) {
 // TestPaddedRotation: padding further is a rotation of the padded vector.
 func TestPaddedRotation(t *testing.T) {
 	const d, order = 9, 16
-	padded, err := hadamard.NewRotation[float64](d, hadamard.RotationOptions{Order: order}, exprand.NewSource(4))
-	require.NoError(t, err)
-	whole, err := hadamard.NewRotation[float64](order, hadamard.RotationOptions{}, exprand.NewSource(4))
-	require.NoError(t, err)
+	padded := must.Have(hadamard.NewRotation[float64](d, hadamard.RotationOptions{Order: order}, exprand.NewSource(4)))
+	whole := must.Have(hadamard.NewRotation[float64](order, hadamard.RotationOptions{}, exprand.NewSource(4)))
 	x := dense.New[float64](1, order)
 	for i := range d {
 		x.Data[i] = float64(i*i) - 5
@@ -226,12 +222,10 @@ func TestPaddedRotation(t *testing.T) {
 // TestDefaultRotation: three factors of the order that is fast.
 func TestDefaultRotation(t *testing.T) {
 	for _, d := range []int{1, 7, 300, 700, 1000, 1500} {
-		r, err := hadamard.NewRotation[float64](d, hadamard.RotationOptions{}, exprand.NewSource(8))
-		require.NoError(t, err)
+		r := must.Have(hadamard.NewRotation[float64](d, hadamard.RotationOptions{}, exprand.NewSource(8)))
 		in, out := r.Dims()
 		assert.Equal(t, []int{d, hadamard.FastOrder(d)}, []int{in, out})
-		same, err := hadamard.NewRotation[float64](d, hadamard.RotationOptions{Factors: 3, Order: out}, exprand.NewSource(8))
-		require.NoError(t, err)
+		same := must.Have(hadamard.NewRotation[float64](d, hadamard.RotationOptions{Factors: 3, Order: out}, exprand.NewSource(8)))
 		x := densetest.Gapped[float64](2, 1, d)
 		assert.Equal(t, same.Apply(dense.Matrix[float64]{}, x), r.Apply(dense.Matrix[float64]{}, x))
 	}
@@ -277,8 +271,7 @@ func testSizes[T dense.Float](t *testing.T) {
 	assert.ErrorContains(t, err, fmt.Sprintf("hadamard: d = %d, ", most))
 	assert.Panics(t, func() { hadamard.Matrix[T](1 << 30) })
 
-	r, err := hadamard.NewRotation[T](1<<20, hadamard.RotationOptions{Factors: 5}, src)
-	require.NoError(t, err)
+	r := must.Have(hadamard.NewRotation[T](1<<20, hadamard.RotationOptions{Factors: 5}, src))
 	in, _ := r.Dims()
 	assert.Equal(t, 1<<20, in)
 }

@@ -6,7 +6,6 @@ import (
 	"testing"
 
 	"github.com/stretchr/testify/assert"
-	"github.com/stretchr/testify/require"
 
 	"github.com/seed-feabd252/randfeat/dense"
 	"github.com/seed-feabd252/randfeat/hypothesis"
@@ -42,8 +41,7 @@ func testIndependenceNull[T dense.Float](t *testing.T) {
 		ps := make([]float64, runs)
 		for r := range ps {
 			x, y := sample[T](rng, c.n, 2, c.f), sample[T](rng, c.n, 1, c.g)
-			got, err := hypothesis.Independence(t.Context(), usual(8, src, x), usual(6, src, y), x, y, hypothesis.Options{Draws: draws, Cells: 64}, src)
-			require.NoError(t, err)
+			got := must.Have(hypothesis.Independence(t.Context(), usual(8, src, x), usual(6, src, y), x, y, hypothesis.Options{Draws: draws, Cells: 64}, src))
 			ps[r] = got.P
 		}
 		above, apart := kolmogorov(ps, draws)
@@ -104,8 +102,7 @@ func testIndependenceEstimates[T dense.Float](t *testing.T, tolerance float64) {
 			y.Set(i, 0, x.At(i, 0)*x.At(i, 0)+y.At(i, 0)+3)
 		}
 		phi, psi := must.Have(rff.Draw[T](rff.Quadratic{D: 3}, nil)), must.Have(rff.Draw[T](rff.Identity{D: 2}, nil))
-		got, err := hypothesis.Independence[T](t.Context(), phi, psi, x, y, hypothesis.Options{Draws: 99, Cells: 64}, rand.NewPCG(1, 2))
-		require.NoError(t, err)
+		got := must.Have(hypothesis.Independence[T](t.Context(), phi, psi, x, y, hypothesis.Options{Draws: 99, Cells: 64}, rand.NewPCG(1, 2)))
 		u, v := dense.Copy(dense.Matrix[float64]{}, x), dense.Copy(dense.Matrix[float64]{}, y)
 		biased, unbiased := direct(kernels.Gram(dense.Matrix[float64]{}, phi.Kernel(), u, u), kernels.Gram(dense.Matrix[float64]{}, psi.Kernel(), v, v))
 		assert.InDelta(t, biased, got.Statistic, tolerance*(1+biased), "n = %d", n)
@@ -134,8 +131,7 @@ func TestRotationsHavePower(t *testing.T) {
 			if i == 2 {
 				y = pool(y.RowRange(1, n), y.RowRange(0, 1))
 			}
-			got, err := hypothesis.Independence(t.Context(), phi, psi, x, y, hypothesis.Options{Draws: 99, Cells: cells}, src)
-			require.NoError(t, err)
+			got := must.Have(hypothesis.Independence(t.Context(), phi, psi, x, y, hypothesis.Options{Draws: 99, Cells: cells}, src))
 			if got.P <= 0.05 {
 				found[i]++
 			}
@@ -165,8 +161,7 @@ func TestTimeSeriesBreakIndependence(t *testing.T) {
 	for range runs {
 		x, y := series(), series()
 		for i := range 2 {
-			got, err := hypothesis.Independence(t.Context(), phi, phi, x, y, hypothesis.Options{Draws: 49}, src)
-			require.NoError(t, err)
+			got := must.Have(hypothesis.Independence(t.Context(), phi, phi, x, y, hypothesis.Options{Draws: 49}, src))
 			if i == 0 {
 				wrong = append(wrong, got.P)
 				rng.Shuffle(n, func(i, j int) { y.Data[i], y.Data[j] = y.Data[j], y.Data[i] })

@@ -9,6 +9,7 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/seed-feabd252/randfeat/dense"
+	"github.com/seed-feabd252/randfeat/internal/testing/must"
 	"github.com/seed-feabd252/randfeat/rff"
 )
 
@@ -17,8 +18,7 @@ func TestMovesAreTheDistance(t *testing.T) {
 	const d = 3
 	src := rand.NewPCG(1, 2)
 	rng := rand.New(src)
-	phi, err := rff.Draw[float64](rff.Identity{D: d}, nil)
-	require.NoError(t, err)
+	phi := must.Have(rff.Draw[float64](rff.Identity{D: d}, nil))
 	var cells [2]*Cells[float64]
 	rows := [2]int{53, 200}
 	for i, n := range rows {
@@ -26,8 +26,7 @@ func TestMovesAreTheDistance(t *testing.T) {
 		for j := range x.Data {
 			x.Data[j] = 100 + float64(i) + rng.NormFloat64()
 		}
-		cells[i], err = NewCells(phi, 5, 20)
-		require.NoError(t, err)
+		cells[i] = must.Have(NewCells(phi, 5, 20))
 		require.NoError(t, cells[i].Add(x, src))
 	}
 	left, right := cells[0].whole(), cells[1].whole()

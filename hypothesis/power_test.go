@@ -11,7 +11,6 @@ import (
 	"testing"
 
 	"github.com/stretchr/testify/assert"
-	"github.com/stretchr/testify/require"
 
 	"github.com/seed-feabd252/randfeat/dense"
 	"github.com/seed-feabd252/randfeat/hypothesis"
@@ -80,8 +79,7 @@ func TestPower(t *testing.T) {
 			p, _ := quadratic(rng, kernels.Gaussian{LengthScale: length}, x, y, draws)
 			count(0, p)
 			for i, m := range frequencies {
-				got, err := hypothesis.TwoSample(t.Context(), gaussian[float64](m, c.d, length, src), x, y, hypothesis.Options{Draws: draws}, src)
-				require.NoError(t, err)
+				got := must.Have(hypothesis.TwoSample(t.Context(), gaussian[float64](m, c.d, length, src), x, y, hypothesis.Options{Draws: draws}, src))
 				count(1+i, got.P)
 			}
 		}
@@ -110,8 +108,7 @@ func TestCellsHavePower(t *testing.T) {
 		}
 		phi := gaussian[float64](8, 2, 1.5, src)
 		for i, cells := range counts {
-			got, err := hypothesis.TwoSample(t.Context(), phi, x, y, hypothesis.Options{Draws: draws, Cells: cells}, src)
-			require.NoError(t, err)
+			got := must.Have(hypothesis.TwoSample(t.Context(), phi, x, y, hypothesis.Options{Draws: draws, Cells: cells}, src))
 			if got.P <= 0.05 {
 				rejected[i] += 1 / float64(runs)
 			}
@@ -148,8 +145,7 @@ func TestWhatTakesPowerAway(t *testing.T) {
 				x.Data[i] = float32(c.mean + rng.NormFloat64())
 				y.Data[i] = float32(c.mean + c.shift + c.scale*rng.NormFloat64())
 			}
-			got, err := hypothesis.TwoSample(t.Context(), gaussian[float32](16, 2, c.length, src), x, y, hypothesis.Options{Draws: 99}, src)
-			require.NoError(t, err)
+			got := must.Have(hypothesis.TwoSample(t.Context(), gaussian[float32](16, 2, c.length, src), x, y, hypothesis.Options{Draws: 99}, src))
 			if got.P <= 0.05 {
 				rejected[name]++
 			}

@@ -65,8 +65,7 @@ func testTwoSampleEstimates[T dense.Float](t *testing.T, tolerance float64) {
 			y.Data[i] = 1.5*y.Data[i] + 3
 		}
 		biased, unbiased := mmd(phi.Kernel(), dense.Copy(dense.Matrix[float64]{}, x), dense.Copy(dense.Matrix[float64]{}, y))
-		want, err := hypothesis.TwoSample(t.Context(), phi, x, y, hypothesis.Options{Draws: 99, Cells: 64}, src)
-		require.NoError(t, err)
+		want := must.Have(hypothesis.TwoSample(t.Context(), phi, x, y, hypothesis.Options{Draws: 99, Cells: 64}, src))
 		assert.InDelta(t, biased, want.Statistic, tolerance*(1+biased))
 		assert.InDelta(t, unbiased, want.Unbiased, tolerance*(1+biased))
 		if c[0] == 2 {
@@ -90,8 +89,7 @@ func testTwoSampleEstimates[T dense.Float](t *testing.T, tolerance float64) {
 				assert.LessOrEqual(t, all.Count(), most)
 				return all
 			}
-			got, err := hypothesis.Compare(t.Context(), cells(x, 2, 1000), cells(y, 3, 50), 99, src)
-			require.NoError(t, err)
+			got := must.Have(hypothesis.Compare(t.Context(), cells(x, 2, 1000), cells(y, 3, 50), 99, src))
 			assert.InDelta(t, biased, got.Statistic, tolerance*(1+biased))
 			assert.InDelta(t, unbiased, got.Unbiased, tolerance*(1+biased))
 			assert.Equal(t, 0.01, got.P)
@@ -128,8 +126,7 @@ func TestAllPermutations(t *testing.T) {
 	}
 	require.Equal(t, 35.0, all)
 	p := least / all
-	got, err := hypothesis.TwoSample(t.Context(), phi, x, y, hypothesis.Options{Draws: draws}, rand.NewPCG(1, 2))
-	require.NoError(t, err)
+	got := must.Have(hypothesis.TwoSample(t.Context(), phi, x, y, hypothesis.Options{Draws: draws}, rand.NewPCG(1, 2)))
 	assert.InDelta(t, p, got.P, 4*math.Sqrt(p*(1-p)/draws), "all permutations: %v", p)
 	assert.Equal(t, draws, got.Draws)
 }
@@ -145,8 +142,7 @@ func TestSortedRows(t *testing.T) {
 		x, y := sample[float64](rng, 300, 1, gauss), sample[float64](rng, 300, 1, gauss)
 		sortColumn(x)
 		sortColumn(y)
-		got, err := hypothesis.TwoSample(t.Context(), phi, x, y, hypothesis.Options{Draws: 49, Cells: 64}, src)
-		require.NoError(t, err)
+		got := must.Have(hypothesis.TwoSample(t.Context(), phi, x, y, hypothesis.Options{Draws: 49, Cells: 64}, src))
 		ps[r] = got.P
 	}
 	_, apart := kolmogorov(ps, 49)
@@ -171,8 +167,7 @@ func TestDependentRowsBreakTheTest(t *testing.T) {
 	var single, blocks []float64
 	for range runs {
 		x, y := series(), series()
-		got, err := hypothesis.TwoSample(t.Context(), phi, x, y, hypothesis.Options{Draws: 49}, src)
-		require.NoError(t, err)
+		got := must.Have(hypothesis.TwoSample(t.Context(), phi, x, y, hypothesis.Options{Draws: 49}, src))
 		single = append(single, got.P)
 		var cells [2]*hypothesis.Cells[float64]
 		for i, s := range []dense.Matrix[float64]{x, y} {
@@ -181,8 +176,7 @@ func TestDependentRowsBreakTheTest(t *testing.T) {
 				require.NoError(t, cells[i].Add(s.RowRange(lo, lo+length), src))
 			}
 		}
-		got, err = hypothesis.Compare(t.Context(), cells[0], cells[1], 49, src)
-		require.NoError(t, err)
+		got = must.Have(hypothesis.Compare(t.Context(), cells[0], cells[1], 49, src))
 		blocks = append(blocks, got.P)
 	}
 	above, _ := kolmogorov(single, 49)
@@ -227,12 +221,10 @@ func TestEqualRows(t *testing.T) {
 		}
 		phi := must.Have(rff.Draw[float64](rff.Identity{D: 2}, nil))
 		for _, cells := range []int{64, 1024} {
-			got, err := hypothesis.TwoSample(t.Context(), phi, x, y, hypothesis.Options{Cells: cells}, src)
-			require.NoError(t, err)
+			got := must.Have(hypothesis.TwoSample(t.Context(), phi, x, y, hypothesis.Options{Cells: cells}, src))
 			assert.Equal(t, 1.0, got.P)
 			assert.InDelta(t, 0, got.Statistic, 1e-15*v*v)
-			got, err = hypothesis.Independence(t.Context(), phi, phi, y, y, hypothesis.Options{Cells: cells, Draws: 99}, src)
-			require.NoError(t, err)
+			got = must.Have(hypothesis.Independence(t.Context(), phi, phi, y, y, hypothesis.Options{Cells: cells, Draws: 99}, src))
 			assert.Equal(t, 1.0, got.P)
 		}
 	}
@@ -313,11 +305,10 @@ func TestUnits(t *testing.T) {
 		both := must.Have(hypothesis.Independence(t.Context(), phi, phi, x, y, o, rand.NewPCG(1, 2)))
 		require.Less(t, both.P, 0.1)
 		for _, e := range []int{-1000, -500, -200, 200, 500, 1000} {
-			got, err := hypothesis.Independence(t.Context(), phi, phi, in(x, e), in(y, e), o, rand.NewPCG(1, 2))
-			require.NoError(t, err)
+			got := must.Have(hypothesis.Independence(t.Context(), phi, phi, in(x, e), in(y, e), o, rand.NewPCG(1, 2)))
 			want := hypothesis.Result{P: both.P, Draws: 199, Statistic: math.Ldexp(both.Statistic, 4*e), Unbiased: math.Ldexp(both.Unbiased, 4*e)}
 			assert.Equal(t, want, got, "e = %d", e)
-			got, err = hypothesis.TwoSample(t.Context(), phi, in(x, e), in(y, e), o, rand.NewPCG(1, 2))
+			got, err := hypothesis.TwoSample(t.Context(), phi, in(x, e), in(y, e), o, rand.NewPCG(1, 2))
 			if e > 500 {
 				assert.ErrorContains(t, err, "scale the rows")
 				continue

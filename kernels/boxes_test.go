@@ -6,11 +6,11 @@ import (
 	"testing"
 
 	"github.com/stretchr/testify/assert"
-	"github.com/stretchr/testify/require"
 	"gonum.org/v1/gonum/mat"
 
 	"github.com/seed-feabd252/randfeat/dense"
 	"github.com/seed-feabd252/randfeat/internal/testing/densetest"
+	"github.com/seed-feabd252/randfeat/internal/testing/must"
 	"github.com/seed-feabd252/randfeat/kernels"
 )
 
@@ -112,8 +112,7 @@ func TestBoxesErrors(t *testing.T) {
 // Prepared points are placed among the thresholds once: a Gram matrix allocates for its rows, not
 // for its pairs.
 func TestPreparedBoxesAllocateForRows(t *testing.T) {
-	a, err := kernels.Against(box, dense.New[float64](1000, 2))
-	require.NoError(t, err)
+	a := must.Have(kernels.Against(box, dense.New[float64](1000, 2)))
 	x, dst := dense.New[float64](64, 2), dense.New[float64](64, 1000)
 	assert.LessOrEqual(t, testing.AllocsPerRun(5, func() { a.Gram(dst, x) }), 64.0)
 }

@@ -5,10 +5,10 @@ import (
 	"testing"
 
 	"github.com/stretchr/testify/assert"
-	"github.com/stretchr/testify/require"
 	exprand "golang.org/x/exp/rand"
 
 	"github.com/seed-feabd252/randfeat/dense"
+	"github.com/seed-feabd252/randfeat/internal/testing/must"
 	"github.com/seed-feabd252/randfeat/orf"
 )
 
@@ -18,8 +18,7 @@ import (
 func TestCauchy(t *testing.T) {
 	const m, d = 5000, 4
 	below := func(e orf.Ensemble, p float64) float64 {
-		w, err := orf.Draw[float64](e, m, d, exprand.NewSource(1))
-		require.NoError(t, err)
+		w := must.Have(orf.Draw[float64](e, m, d, exprand.NewSource(1)))
 		count, quantile := 0.0, math.Tan(math.Pi*(p-0.5))
 		for _, v := range w.Frequencies().Data {
 			if v < quantile {
@@ -33,9 +32,7 @@ func TestCauchy(t *testing.T) {
 	}
 	assert.Greater(t, below(orf.IID{}, 0.75), 20.0, "84 % of normal coordinates are below 1")
 
-	wide, err := orf.Draw[float64](orf.Cauchy{}, 9, d, exprand.NewSource(2))
-	require.NoError(t, err)
-	narrow, err := orf.Draw[float32](orf.Cauchy{}, 5, d, exprand.NewSource(2))
-	require.NoError(t, err)
+	wide := must.Have(orf.Draw[float64](orf.Cauchy{}, 9, d, exprand.NewSource(2)))
+	narrow := must.Have(orf.Draw[float32](orf.Cauchy{}, 5, d, exprand.NewSource(2)))
 	assert.Equal(t, dense.Copy(dense.Matrix[float32]{}, wide.Frequencies().RowRange(0, 5)), narrow.Frequencies())
 }

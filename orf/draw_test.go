@@ -12,6 +12,7 @@ import (
 
 	"github.com/seed-feabd252/randfeat/dense"
 	"github.com/seed-feabd252/randfeat/internal/testing/densetest"
+	"github.com/seed-feabd252/randfeat/internal/testing/must"
 	"github.com/seed-feabd252/randfeat/orf"
 )
 
@@ -77,8 +78,7 @@ func testSizes[T dense.Float](t *testing.T) {
 	memory(p, err, "m = 4194304, d = 2, Givens.Rotations = 1073741824: ")
 
 	// Structured frequencies are not held: 2⁴⁰ of them take the memory of 2²³.
-	p, err = orf.Draw[T](orf.Hadamard{}, 1<<20, 1<<20, src)
-	require.NoError(t, err)
+	p = must.Have(orf.Draw[T](orf.Hadamard{}, 1<<20, 1<<20, src))
 	m, d := p.Shape()
 	assert.Equal(t, [2]int{1 << 20, 1 << 20}, [2]int{m, d})
 }

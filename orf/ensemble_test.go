@@ -4,11 +4,11 @@ import (
 	"testing"
 
 	"github.com/stretchr/testify/assert"
-	"github.com/stretchr/testify/require"
 	exprand "golang.org/x/exp/rand"
 
 	"github.com/seed-feabd252/randfeat/dense"
 	"github.com/seed-feabd252/randfeat/internal/testing/densetest"
+	"github.com/seed-feabd252/randfeat/internal/testing/must"
 	"github.com/seed-feabd252/randfeat/orf"
 )
 
@@ -39,17 +39,14 @@ func testEnsembles[T dense.Float](t *testing.T) {
 		{orf.Cauchy{}, 5, orf.Cauchy{}, "Cauchy"},
 	} {
 		assert.Equal(t, c.text, c.e.String())
-		p, err := orf.Draw[T](c.e, 7, c.d, exprand.NewSource(1))
-		require.NoError(t, err)
+		p := must.Have(orf.Draw[T](c.e, 7, c.d, exprand.NewSource(1)))
 		assert.Equal(t, c.want, ensembleOf(p), "%v", c.e)
 		assert.True(t, c.want == ensembleOf(p), "ensembles are comparable")
 
-		q, err := orf.Draw[T](c.want, 7, c.d, exprand.NewSource(1))
-		require.NoError(t, err)
+		q := must.Have(orf.Draw[T](c.want, 7, c.d, exprand.NewSource(1)))
 		assert.Equal(t, p.Frequencies(), q.Frequencies(), "%v: what is filled in is the default", c.e)
 	}
-	given, err := orf.FromMatrix(dense.New[T](7, 5))
-	require.NoError(t, err)
+	given := must.Have(orf.FromMatrix(dense.New[T](7, 5)))
 	assert.Nil(t, ensembleOf(given))
 }
 

@@ -6,21 +6,20 @@ import (
 	"testing"
 
 	"github.com/stretchr/testify/assert"
-	"github.com/stretchr/testify/require"
 	exprand "golang.org/x/exp/rand"
 	"gonum.org/v1/gonum/blas/blas64"
 	"gonum.org/v1/gonum/lapack/lapack64"
 
 	"github.com/seed-feabd252/randfeat/dense"
 	"github.com/seed-feabd252/randfeat/internal/compute/matmul"
+	"github.com/seed-feabd252/randfeat/internal/testing/must"
 	"github.com/seed-feabd252/randfeat/orf"
 )
 
 // TestOrthogonalAtLargeDimension draws 1024 rows of R^1024.
 func TestOrthogonalAtLargeDimension(t *testing.T) {
 	const d = 1024
-	p, err := orf.Draw[float64](orf.GramSchmidt{}, d, d, exprand.NewSource(1))
-	require.NoError(t, err)
+	p := must.Have(orf.Draw[float64](orf.GramSchmidt{}, d, d, exprand.NewSource(1)))
 	w := p.Frequencies()
 	for i := range d {
 		row := w.Row(i)
@@ -91,8 +90,7 @@ func TestHaar(t *testing.T) {
 		const draws = 10000
 		src := exprand.NewSource(uint64(d))
 		directions := func() dense.Matrix[float64] {
-			p, err := orf.Draw[float64](orf.GramSchmidt{}, d, d, src)
-			require.NoError(t, err)
+			p := must.Have(orf.Draw[float64](orf.GramSchmidt{}, d, d, src))
 			w := p.Frequencies()
 			for i := range d {
 				row := w.Row(i)
@@ -129,8 +127,7 @@ func TestPositiveFeaturesSeeTheSignFix(t *testing.T) {
 	rng, length := rand.New(src), orf.Lengths(false, src)
 	var right, wrong moments
 	for range draws {
-		p, err := orf.Draw[float64](orf.GramSchmidt{}, d, d, src)
-		require.NoError(t, err)
+		p := must.Have(orf.Draw[float64](orf.GramSchmidt{}, d, d, src))
 		right.add(positive(p.Frequencies()))
 
 		w := unfixed(d, rng)

@@ -7,11 +7,11 @@ import (
 	"testing"
 
 	"github.com/stretchr/testify/assert"
-	"github.com/stretchr/testify/require"
 	exprand "golang.org/x/exp/rand"
 
 	"github.com/seed-feabd252/randfeat/dense"
 	"github.com/seed-feabd252/randfeat/hadamard"
+	"github.com/seed-feabd252/randfeat/internal/testing/must"
 	"github.com/seed-feabd252/randfeat/orf"
 )
 
@@ -80,8 +80,7 @@ func measured(t *testing.T, pairs []pair, draws, m int, draw func() (orf.Project
 	all := make([]moments, len(pairs))
 	var y dense.Matrix[float64]
 	for range draws {
-		w, err := draw()
-		require.NoError(t, err)
+		w := must.Have(draw())
 		y = w.Project(y, x)
 		for i, p := range pairs {
 			estimate := dot(y.Row(2*i), y.Row(2*i+1)) / float64(m)
@@ -161,8 +160,7 @@ func TestDotProductLawsOfOtherOrders(t *testing.T) {
 					src := exprand.NewSource(uint64(100*d + 10*k + m))
 					var s moments
 					for range draws {
-						w, err := orf.Draw[float64](orf.Hadamard{Factors: k, FixedLength: fixed}, m, d, src)
-						require.NoError(t, err)
+						w := must.Have(orf.Draw[float64](orf.Hadamard{Factors: k, FixedLength: fixed}, m, d, src))
 						z := w.Project(dense.Matrix[float64]{}, points)
 						estimate := dot(z.Row(0), z.Row(1)) / float64(m)
 						s.add(estimate, (estimate-dot(x, y))*(estimate-dot(x, y)))
@@ -193,8 +191,7 @@ func TestRowsAreAtRandom(t *testing.T) {
 	permuted := p.measured(t, 4000, 2, func() (orf.Projection[float64], error) { return draw(src) })
 	assert.Less(t, permuted.z(2, want), 4.0)
 	first := p.measured(t, 4000, 2, func() (orf.Projection[float64], error) {
-		q, err := draw(src)
-		require.NoError(t, err)
+		q := must.Have(draw(src))
 		copy(orf.Blocks(q)[0].Rows, []int32{0, 1})
 		return q, nil
 	})
@@ -212,8 +209,7 @@ func axisBias(t *testing.T, d, draws int, draw func() (orf.Projection[float64], 
 	var s moments
 	var z dense.Matrix[float64]
 	for range draws {
-		p, err := draw()
-		require.NoError(t, err)
+		p := must.Have(draw())
 		z = p.Project(z, x)
 		sum := 0.0
 		for _, v := range z.Data {

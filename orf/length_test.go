@@ -13,6 +13,7 @@ import (
 	"gonum.org/v1/gonum/stat/distuv"
 
 	"github.com/seed-feabd252/randfeat/dense"
+	"github.com/seed-feabd252/randfeat/internal/testing/must"
 	"github.com/seed-feabd252/randfeat/orf"
 )
 
@@ -62,8 +63,7 @@ func TestPaddedLengths(t *testing.T) {
 		src := exprand.NewSource(9)
 		var m moments
 		for range 4000 {
-			p, err := orf.Draw[float64](orf.Hadamard{FixedLength: fixed}, 1, 5, src)
-			require.NoError(t, err)
+			p := must.Have(orf.Draw[float64](orf.Hadamard{FixedLength: fixed}, 1, 5, src))
 			w := p.Frequencies().Row(0)
 			m.add(dot(w, w))
 		}
@@ -81,8 +81,7 @@ func TestRowMarginals(t *testing.T) {
 			src := exprand.NewSource(uint64(k) + 1)
 			var m moments
 			for range draws {
-				p, err := c.draw(4, 4, src)
-				require.NoError(t, err)
+				p := must.Have(c.draw(4, 4, src))
 				w := p.Frequencies()
 				values := slices.Clone(w.Row(k))
 				for i := range 4 {
@@ -132,8 +131,7 @@ func TestLengthsDoNotDependOnDirections(t *testing.T) {
 	rng := rand.New(src)
 	var right, wrong moments
 	for range draws {
-		p, err := orf.Draw[float64](orf.GramSchmidt{}, d, d, src)
-		require.NoError(t, err)
+		p := must.Have(orf.Draw[float64](orf.GramSchmidt{}, d, d, src))
 		right.add(mean(p.Frequencies()))
 
 		g := dense.New[float64](d, d)
@@ -179,8 +177,7 @@ func TestFixedLengthBias(t *testing.T) {
 					src := exprand.NewSource(12)
 					var m moments
 					for range 10000 {
-						p, err := c.draw(d, d, src)
-						require.NoError(t, err)
+						p := must.Have(c.draw(d, d, src))
 						w := p.Frequencies()
 						sum := 0.0
 						for k := range d {

@@ -15,6 +15,7 @@ import (
 	"github.com/seed-feabd252/randfeat/dense"
 	"github.com/seed-feabd252/randfeat/hadamard"
 	"github.com/seed-feabd252/randfeat/internal/testing/densetest"
+	"github.com/seed-feabd252/randfeat/internal/testing/must"
 	"github.com/seed-feabd252/randfeat/orf"
 )
 
@@ -58,9 +59,7 @@ func (c construction[T]) draw(m, d int, src rand.Source) (orf.Projection[T], err
 }
 
 func (c construction[T]) must(t *testing.T, m, d int, seed uint64) orf.Projection[T] {
-	p, err := c.draw(m, d, exprand.NewSource(seed))
-	require.NoError(t, err)
-	return p
+	return must.Have(c.draw(m, d, exprand.NewSource(seed)))
 }
 
 // fixedLength returns c with frequencies of fixed length.
@@ -180,8 +179,7 @@ func TestNotFinite(t *testing.T) {
 // coordinates alone, each a row of the product with six zeros.
 func TestNaNPassesCoordinatesThatNoRotationMixes(t *testing.T) {
 	for seed := range uint64(20) {
-		p, err := orf.Draw[float64](orf.Givens{Rotations: 1}, 1, 7, exprand.NewSource(seed))
-		require.NoError(t, err)
+		p := must.Have(orf.Draw[float64](orf.Givens{Rotations: 1}, 1, 7, exprand.NewSource(seed)))
 		for j := range 7 {
 			x := dense.New[float64](1, 7)
 			x.Set(0, j, math.NaN())
@@ -256,8 +254,7 @@ func TestSeedsAndTypesAgree(t *testing.T) {
 
 func testOf[T dense.Float](t *testing.T) {
 	w := densetest.Gapped[T](1, 4, 3)
-	p, err := orf.FromMatrix(w)
-	require.NoError(t, err)
+	p := must.Have(orf.FromMatrix(w))
 	assert.Equal(t, w.Clone(), p.Frequencies())
 	x := dense.Of(1, 3, []T{0, 2, 0})
 	before := p.Project(dense.Matrix[T]{}, x)
@@ -314,8 +311,7 @@ func TestShapesPanic(t *testing.T) {
 // A row whose norm overflows has finite projections where its elements allow them. A row with NaN or
 // infinity in any element, mixed or not, has none.
 func TestGivensOfExtremeRows(t *testing.T) {
-	w, err := orf.Draw[float64](orf.Givens{}, 3, 9, exprand.NewSource(1))
-	require.NoError(t, err)
+	w := must.Have(orf.Draw[float64](orf.Givens{}, 3, 9, exprand.NewSource(1)))
 	x := dense.New[float64](1, 9)
 	for j := range x.Cols {
 		x.Set(0, j, 1e200*float64(1-j%2*2))

@@ -15,6 +15,7 @@ import (
 	"github.com/seed-feabd252/randfeat/internal/compute/matmul"
 	"github.com/seed-feabd252/randfeat/internal/compute/projection"
 	"github.com/seed-feabd252/randfeat/internal/testing/densetest"
+	"github.com/seed-feabd252/randfeat/internal/testing/must"
 	"github.com/seed-feabd252/randfeat/internal/testing/race"
 	"github.com/seed-feabd252/randfeat/orf"
 )
@@ -26,16 +27,14 @@ type plain[T dense.Float] struct{ orf.Projection[T] }
 func transposers[T dense.Float](t testing.TB, m, d int) map[string]orf.Transposer[T] {
 	all := map[string]orf.Transposer[T]{}
 	for _, c := range constructions[T]() {
-		p, err := c.draw(m, d, exprand.NewSource(1))
-		require.NoError(t, err)
+		p := must.Have(c.draw(m, d, exprand.NewSource(1)))
 		all[c.name] = p.(orf.Transposer[T])
 	}
 	for _, e := range pointSets {
 		if d > orf.MaxHalton {
 			continue
 		}
-		p, err := orf.Draw[T](e, m, d, exprand.NewSource(1))
-		require.NoError(t, err)
+		p := must.Have(orf.Draw[T](e, m, d, exprand.NewSource(1)))
 		all[e.String()] = p.(orf.Transposer[T])
 	}
 	all["plain"] = orf.Transposed(plain[T]{all["IID"]})
@@ -248,8 +247,7 @@ func TestProjectingDoesNotAllocate(t *testing.T) {
 }
 
 func TestTransposedKeepsATransposer(t *testing.T) {
-	p, err := orf.Draw[float64](orf.IID{}, 4, 3, exprand.NewSource(1))
-	require.NoError(t, err)
+	p := must.Have(orf.Draw[float64](orf.IID{}, 4, 3, exprand.NewSource(1)))
 	assert.Same(t, p, orf.Transposed(p))
 	q := orf.Transposed(plain[float64]{p})
 	x := densetest.Gapped[float64](1, 2, 3)

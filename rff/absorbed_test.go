@@ -23,17 +23,14 @@ func TestAbsorbedMatricesAreTheFormula(t *testing.T) {
 
 func testAbsorbed[T dense.Float](t *testing.T) {
 	const m, d, n, scale = 7, 3, rff.MappedRows + 70, 1.5
-	w, err := orf.Draw[T](orf.GramSchmidt{}, m, d, rand.NewPCG(1, 2))
-	require.NoError(t, err)
+	w := must.Have(orf.Draw[T](orf.GramSchmidt{}, m, d, rand.NewPCG(1, 2)))
 	x, y := uniform[T](n, d), uniform[T](50, d)
 	for i := range n {
 		x.Set(i, 1, 3*x.At(i, 0)+x.At(i, 1))
 	}
 	for _, s := range pairedSpecs(x.RowRange(0, 60), y, scale) {
-		f, err := rff.Draw(s, w)
-		require.NoError(t, err)
-		other, err := rff.Draw[T](s, undrawn[T]{w})
-		require.NoError(t, err)
+		f := must.Have(rff.Draw(s, w))
+		other := must.Have(rff.Draw[T](s, undrawn[T]{w}))
 		fit := fitOf(s)
 		for _, side := range [][2]rff.Map[T]{{f, other}, {rff.Keys(f), rff.Keys(other)}} {
 			require.True(t, rff.IsAbsorbed(side[0]))

@@ -6,7 +6,6 @@ import (
 	"testing"
 
 	"github.com/stretchr/testify/assert"
-	"github.com/stretchr/testify/require"
 	exprand "golang.org/x/exp/rand"
 
 	"github.com/seed-feabd252/randfeat/dense"
@@ -23,8 +22,7 @@ func TestBadArguments(t *testing.T) {
 
 func testBadArguments[T dense.Float](t *testing.T) {
 	src := func() rand.Source { return exprand.NewSource(1) }
-	w, err := orf.Draw[T](orf.IID{}, 4, 2, src())
-	require.NoError(t, err)
+	w := must.Have(orf.Draw[T](orf.IID{}, 4, 2, src()))
 	fails := func(want string, _ any, err error) {
 		t.Helper()
 		assert.EqualError(t, err, "rff: "+want)
@@ -87,7 +85,7 @@ func testBadArguments[T dense.Float](t *testing.T) {
 		check(want)(rff.Draw(s, w))
 	}
 	check("w has the frequencies of orf.Cauchy, which are not those of Angular()")(rff.Draw(rff.Angular{}, heavy))
-	_, err = rff.Draw(rff.Laplacian{LengthScale: 1}, must.Have(orf.FromMatrix(heavy.Frequencies())))
+	_, err := rff.Draw(rff.Laplacian{LengthScale: 1}, must.Have(orf.FromMatrix(heavy.Frequencies())))
 	assert.NoError(t, err, "frequencies of unknown law")
 	for want, s := range map[string]rff.Spec{
 		"Src is nil, want a source for places": rff.Boxes{K: boxKernel(2, 3), Features: 4},
@@ -107,17 +105,15 @@ func testBadArguments[T dense.Float](t *testing.T) {
 type ownSpec struct{ rff.Spec }
 
 func TestParametersOutsideTheRangeOfFloat32(t *testing.T) {
-	w, err := orf.Draw[float32](orf.IID{}, 4, 2, exprand.NewSource(1))
-	require.NoError(t, err)
-	_, err = rff.Draw(rff.Gaussian{LengthScale: 1e-45}, w)
+	w := must.Have(orf.Draw[float32](orf.IID{}, 4, 2, exprand.NewSource(1)))
+	_, err := rff.Draw(rff.Gaussian{LengthScale: 1e-45}, w)
 	assert.EqualError(t, err, "rff: lengthScale = 1e-45 is outside the range of float32")
 	_, err = rff.Draw(rff.SoftmaxPositive{Scale: 1e300}, w)
 	assert.EqualError(t, err, "rff: scale = 1e+300 is outside the range of float32")
 }
 
 func TestNewErrors(t *testing.T) {
-	w, err := orf.Draw[float64](orf.IID{}, 4, 2, exprand.NewSource(1))
-	require.NoError(t, err)
+	w := must.Have(orf.Draw[float64](orf.IID{}, 4, 2, exprand.NewSource(1)))
 	same := func(t float64) float64 { return t }
 	type functions = []func(t float64) float64
 	h, dh := func([]float64) float64 { return 1 }, func(dst, _ []float64) { clear(dst) }
@@ -137,7 +133,7 @@ func TestNewErrors(t *testing.T) {
 		assert.EqualError(t, err, c.want)
 		assert.Nil(t, f)
 	}
-	_, err = rff.New(rff.Scheme[float64]{F: functions{same}}, nil)
+	_, err := rff.New(rff.Scheme[float64]{F: functions{same}}, nil)
 	assert.EqualError(t, err, "rff: w is nil, want a projection")
 }
 

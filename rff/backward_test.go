@@ -10,6 +10,7 @@ import (
 
 	"github.com/seed-feabd252/randfeat/dense"
 	"github.com/seed-feabd252/randfeat/internal/testing/densetest"
+	"github.com/seed-feabd252/randfeat/internal/testing/must"
 	"github.com/seed-feabd252/randfeat/internal/testing/race"
 	"github.com/seed-feabd252/randfeat/rff"
 )
@@ -250,13 +251,11 @@ func TestBackwardShapesPanic(t *testing.T) {
 		assert.Panics(t, func() { a.backward(none, x, dense.New[float64](3, a.out)) }, a.name)
 		assert.PanicsWithValue(t, "dense: destination is 2×4, want 2×3", func() { a.backward(dense.New[float64](2, 4), x, g) }, a.name)
 	}
-	identity, err := rff.Draw[float64](rff.Identity{D: 3}, nil)
-	require.NoError(t, err)
+	identity := must.Have(rff.Draw[float64](rff.Identity{D: 3}, nil))
 	assert.PanicsWithValue(t, "rff: dphi is 2×4, want 2×3", func() {
 		slopes(identity).Backward(dense.Matrix[float64]{}, dense.New[float64](2, 3), dense.New[float64](2, 4))
 	})
-	elu, err := rff.Draw[float64](rff.ELU{D: 3}, nil)
-	require.NoError(t, err)
+	elu := must.Have(rff.Draw[float64](rff.ELU{D: 3}, nil))
 	assert.PanicsWithValue(t, "rff: dlog is 1×3, want 2×3", func() {
 		logSlopes(elu).LogBackward(dense.Matrix[float64]{}, dense.New[float64](2, 3), dense.New[float64](1, 3))
 	})

@@ -7,12 +7,12 @@ import (
 	"testing"
 
 	"github.com/stretchr/testify/assert"
-	"github.com/stretchr/testify/require"
 	"gonum.org/v1/gonum/stat"
 
 	"github.com/seed-feabd252/randfeat/dense"
 	"github.com/seed-feabd252/randfeat/internal/law/mse"
 	"github.com/seed-feabd252/randfeat/internal/testing/densetest"
+	"github.com/seed-feabd252/randfeat/internal/testing/must"
 	"github.com/seed-feabd252/randfeat/kernels"
 	"github.com/seed-feabd252/randfeat/rff"
 )
@@ -47,8 +47,7 @@ func TestLawOfBoxes(t *testing.T) {
 		var law mse.Estimate
 		src := densetest.Source(uint64(features))
 		for range draws {
-			m, err := rff.Draw[float64](rff.Boxes{K: k, Features: features, Src: src}, nil)
-			require.NoError(t, err)
+			m := must.Have(rff.Draw[float64](rff.Boxes{K: k, Features: features, Src: src}, nil))
 			law, _ = m.(mse.Lawful).Law().Estimate()
 			phi := m.Transform(dense.Matrix[float64]{}, x)
 			for p := range values {
@@ -82,8 +81,7 @@ func TestLawOfBoxesAtClosePoints(t *testing.T) {
 		k.Weights.Data[i] = 1
 	}
 	k.Weights.Data[20] = 49 * w
-	m, err := rff.Draw[float64](rff.Boxes{K: k, Features: 41, Src: densetest.Source(1)}, nil) // 1, 20 signs, 17 pairs, 3 triples
-	require.NoError(t, err)
+	m := must.Have(rff.Draw[float64](rff.Boxes{K: k, Features: 41, Src: densetest.Source(1)}, nil)) // 1, 20 signs, 17 pairs, 3 triples
 	x, y := k.Thresholds.Data[20:21], k.Thresholds.Data[21:22]
 	assert.InEpsilon(t, 4*w/(24*24)*(11.*11/20+5.*5*2/17+1.*1*3/3), errorOf(m, x, y), 2e-6)
 	assert.Zero(t, errorOf(m, x, x))
@@ -95,8 +93,7 @@ func TestLawOfBoxesAtClosePoints(t *testing.T) {
 func testSidesOfBoxes[T dense.Float](t *testing.T) {
 	negative := math.Copysign(0, -1)
 	for _, at := range []float64{-1e300, -1, -math.Nextafter(0.1, 1), negative, 1e-320, 0.1, 1, 1e300} {
-		m, err := rff.Draw[T](rff.Boxes{K: kernels.Boxes{Thresholds: dense.Of(1, 1, []float64{at}), Weights: dense.Of(1, 1, []float64{2})}, Features: 4, Src: densetest.Source(1)}, nil)
-		require.NoError(t, err)
+		m := must.Have(rff.Draw[T](rff.Boxes{K: kernels.Boxes{Thresholds: dense.Of(1, 1, []float64{at}), Weights: dense.Of(1, 1, []float64{2})}, Features: 4, Src: densetest.Source(1)}, nil))
 		for _, v := range []float64{negative, 0, -1, 1, math.Nextafter(1, 2), 0.1, math.Nextafter(0.1, 0), -0.1, 1e30, -1e30, 1e-40, math.MaxFloat32} {
 			x, sign := dense.Of(1, 1, []T{T(v)}), -1.0
 			if float64(x.Data[0]) > at {
@@ -116,8 +113,7 @@ func TestSidesOfBoxes(t *testing.T) {
 // The map keeps what it was given, and the thresholds are copied.
 func TestBoxesCopiesItsKernel(t *testing.T) {
 	k := boxKernel(2, 9)
-	m, err := rff.Draw[float64](rff.Boxes{K: k, Features: 12, Src: densetest.Source(1)}, nil)
-	require.NoError(t, err)
+	m := must.Have(rff.Draw[float64](rff.Boxes{K: k, Features: 12, Src: densetest.Source(1)}, nil))
 	x, y := []float64{-0.3, 0.2}, []float64{0.4, 0.9}
 	want := k.Eval(x, y)
 	clear(k.Weights.Data[:9])

@@ -14,6 +14,7 @@ import (
 	"github.com/seed-feabd252/randfeat/dense"
 	"github.com/seed-feabd252/randfeat/internal/law/mse"
 	"github.com/seed-feabd252/randfeat/internal/testing/densetest"
+	"github.com/seed-feabd252/randfeat/internal/testing/must"
 	"github.com/seed-feabd252/randfeat/kernels"
 	"github.com/seed-feabd252/randfeat/orf"
 	"github.com/seed-feabd252/randfeat/rff"
@@ -24,8 +25,7 @@ func softmaxMaps[T dense.Float](t testing.TB, m, d int) map[string]rff.Map[T] {
 	maps := map[string]rff.Map[T]{}
 	for _, r := range randomMaps[T]() {
 		if _, ok := r.kernel.(kernels.Softmax); ok {
-			f, err := r.draw(m, d, exprand.NewSource(5))
-			require.NoError(t, err)
+			f := must.Have(r.draw(m, d, exprand.NewSource(5)))
 			maps[r.name] = f
 		}
 	}
@@ -64,8 +64,7 @@ func testCentredIsExact[T dense.Float](t *testing.T) {
 		b, c := means.Row(0), means.Row(1)
 		x0, y0 := points[T](1, n, d, 0.5), points[T](2, n, d, 0.5)
 		for name, phi := range softmaxMaps[T](t, m, d) {
-			centred, err := rff.Centred(phi, b, c)
-			require.NoError(t, err)
+			centred := must.Have(rff.Centred(phi, b, c))
 			assert.Equal(t, phi.Kernel(), centred.Kernel(), name)
 			_, positive := phi.(rff.LogMap[T])
 			for i := range n {
@@ -110,16 +109,12 @@ func TestCentredDependsOnOneVector(t *testing.T) {
 	w := iidOf[float64](t, m, d)
 	p := points[float64](7, 5, d, 0.6)
 	x, y, b, c, v := p.Row(0), p.Row(1), p.Row(2), p.Row(3), p.Row(4)
-	positive, err := rff.Draw(rff.SoftmaxOptimal{Scale: scaleOf, A: damping}, w)
-	require.NoError(t, err)
-	trig, err := rff.Draw(rff.SoftmaxTrig{Scale: scaleOf}, w)
-	require.NoError(t, err)
+	positive := must.Have(rff.Draw(rff.SoftmaxOptimal{Scale: scaleOf, A: damping}, w))
+	trig := must.Have(rff.Draw(rff.SoftmaxTrig{Scale: scaleOf}, w))
 	for i, phi := range []rff.Map[float64]{positive, trig} {
 		sign := float64(2*i - 1)
-		first, err := rff.Centred(phi, b, c)
-		require.NoError(t, err)
-		second, err := rff.Centred(phi, floats.AddTo(make([]float64, d), b, v), floats.AddScaledTo(make([]float64, d), c, sign, v))
-		require.NoError(t, err)
+		first := must.Have(rff.Centred(phi, b, c))
+		second := must.Have(rff.Centred(phi, floats.AddTo(make([]float64, d), b, v), floats.AddScaledTo(make([]float64, d), c, sign, v)))
 		want, condition := logProduct(first, x, y)
 		got, _ := logProduct(second, x, y)
 		assert.InDelta(t, want, got, 1e-13*condition, "%v", phi)
@@ -144,10 +139,8 @@ func TestCentredIsUnbiased(t *testing.T) {
 		src := exprand.NewSource(11)
 		values := make([]float64, draws)
 		for i := range values {
-			phi, err := r.draw(m, d, src)
-			require.NoError(t, err)
-			centred, err := rff.Centred(phi, b, c)
-			require.NoError(t, err)
+			phi := must.Have(r.draw(m, d, src))
+			centred := must.Have(rff.Centred(phi, b, c))
 			none := dense.Matrix[float64]{}
 			values[i] = floats.Dot(centred.Transform(none, dense.Of(1, d, x)).Data, rff.Keys(centred).Transform(none, dense.Of(1, d, y)).Data)
 		}
@@ -175,14 +168,10 @@ func TestCentredFarFromZero(t *testing.T) {
 			}
 		}
 		const s = 0.25
-		f64, err := rff.Draw(rff.SoftmaxPositive{Scale: s}, wide)
-		require.NoError(t, err)
-		f32, err := rff.Draw(rff.SoftmaxPositive{Scale: s}, narrow)
-		require.NoError(t, err)
-		exact, err := rff.Centred(f64, dense.Copy(dense.Matrix[float64]{}, b).Data, dense.Copy(dense.Matrix[float64]{}, c).Data)
-		require.NoError(t, err)
-		rounded, err := rff.Centred(f32, b.Data, c.Data)
-		require.NoError(t, err)
+		f64 := must.Have(rff.Draw(rff.SoftmaxPositive{Scale: s}, wide))
+		f32 := must.Have(rff.Draw(rff.SoftmaxPositive{Scale: s}, narrow))
+		exact := must.Have(rff.Centred(f64, dense.Copy(dense.Matrix[float64]{}, b).Data, dense.Copy(dense.Matrix[float64]{}, c).Data))
+		rounded := must.Have(rff.Centred(f32, b.Data, c.Data))
 		want := exact.(rff.LogMap[float64]).LogTransform(dense.Matrix[float64]{}, dense.Copy(dense.Matrix[float64]{}, x))
 		got := rounded.(rff.LogMap[float32]).LogTransform(dense.Matrix[float32]{}, x)
 		for i := range n {
@@ -209,8 +198,7 @@ func TestLawsOfCentredMaps(t *testing.T) {
 	x, y, b, c := p.Row(0), p.Row(1), p.Row(2), p.Row(3)
 	factor := math.Exp(scaleOf * (floats.Dot(x, c) + floats.Dot(b, y) - floats.Dot(b, c)))
 	for name, phi := range softmaxMaps[float64](t, m, d) {
-		centred, err := rff.Centred(phi, b, c)
-		require.NoError(t, err)
+		centred := must.Have(rff.Centred(phi, b, c))
 		law := func(m rff.Map[float64]) mse.Estimate {
 			e, ok := m.(mse.Lawful).Law().Estimate()
 			require.True(t, ok, name)
@@ -245,22 +233,17 @@ func TestCentredWithoutMeans(t *testing.T) {
 	const m, d = 9, 3
 	x := points[float64](1, 4, d, 1)
 	none := dense.Matrix[float64]{}
-	phi, err := rff.Draw(rff.SoftmaxPositive{Scale: scaleOf}, iidOf[float64](t, m, d))
-	require.NoError(t, err)
-	centred, err := rff.Centred(phi, nil, nil)
-	require.NoError(t, err)
+	phi := must.Have(rff.Draw(rff.SoftmaxPositive{Scale: scaleOf}, iidOf[float64](t, m, d)))
+	centred := must.Have(rff.Centred(phi, nil, nil))
 	assert.Equal(t, logs(phi).LogTransform(none, x), logs(centred).LogTransform(none, x))
 	assert.Equal(t, "Centred(SoftmaxPositive(scale=1.5): R^3 → R^9)", fmt.Sprint(centred))
 	assert.True(t, rff.Keys(rff.Keys(centred)) == centred)
 }
 
 func TestCentredErrors(t *testing.T) {
-	w, err := orf.Draw[float64](orf.IID{}, 8, 2, exprand.NewSource(1))
-	require.NoError(t, err)
-	positive, err := rff.Draw(rff.SoftmaxPositive{Scale: 1}, w)
-	require.NoError(t, err)
-	gaussian, err := rff.Draw(rff.Gaussian{LengthScale: 1}, w)
-	require.NoError(t, err)
+	w := must.Have(orf.Draw[float64](orf.IID{}, 8, 2, exprand.NewSource(1)))
+	positive := must.Have(rff.Draw(rff.SoftmaxPositive{Scale: 1}, w))
+	gaussian := must.Have(rff.Draw(rff.Gaussian{LengthScale: 1}, w))
 	nameless, negative := named{positive, nil}, named{positive, kernels.Softmax{Gamma: -1}}
 	for _, e := range []struct {
 		phi  rff.Map[float64]

@@ -11,6 +11,7 @@ import (
 
 	"github.com/seed-feabd252/randfeat/dense"
 	"github.com/seed-feabd252/randfeat/internal/testing/densetest"
+	"github.com/seed-feabd252/randfeat/internal/testing/must"
 	"github.com/seed-feabd252/randfeat/kernels"
 	"github.com/seed-feabd252/randfeat/rff"
 )
@@ -27,8 +28,7 @@ func testNystroemIsExactOnLandmarks[T dense.Float](t *testing.T) {
 		kernels.Gaussian{LengthScale: 1.2}, kernels.DotProduct{}, kernels.ArcCosine{Order: 1},
 		kernels.Sum{kernels.Laplacian{}, kernels.Polynomial{Degree: 2, Offset: 1}},
 	} {
-		f, err := rff.Nystroem(k, landmarks)
-		require.NoError(t, err)
+		f := must.Have(rff.Nystroem(k, landmarks))
 		assert.Equal(t, k, f.Kernel())
 		_, rank := f.Dims()
 		assert.Less(t, rank, 40, "%v", k)
@@ -78,8 +78,7 @@ func testNystroemOfManyLandmarks[T dense.Float](t *testing.T) {
 	bad := points[T](2, 1, 3, 1)
 	bad.Set(0, 1, T(math.NaN()))
 	for k, rank := range map[kernels.Kernel]int{kernels.Laplacian{}: 150, kernels.DotProduct{}: 3} {
-		f, err := rff.Nystroem(k, landmarks)
-		require.NoError(t, err)
+		f := must.Have(rff.Nystroem(k, landmarks))
 		_, out := f.Dims()
 		assert.Equal(t, rank, out)
 		var file bytes.Buffer
@@ -89,8 +88,7 @@ func testNystroemOfManyLandmarks[T dense.Float](t *testing.T) {
 			require.True(t, math.IsNaN(float64(v)), "%v feature %d = %v", k, c, v)
 		}
 	}
-	f, err := rff.Nystroem(kernels.DotProduct{}, dense.New[T](4, 3))
-	require.NoError(t, err)
+	f := must.Have(rff.Nystroem(kernels.DotProduct{}, dense.New[T](4, 3)))
 	assert.Equal(t, dense.New[T](150, 1), f.Transform(dense.Matrix[T]{}, landmarks))
 }
 
@@ -103,8 +101,7 @@ func TestNystroemErrorFallsWithLandmarks(t *testing.T) {
 	x := points[float64](3, 100, 2, 1)
 	last := math.Inf(1)
 	for _, n := range []int{2, 5, 10, 20} {
-		f, err := rff.Nystroem(k, x.RowRange(0, n))
-		require.NoError(t, err)
+		f := must.Have(rff.Nystroem(k, x.RowRange(0, n)))
 		phi := f.Transform(dense.Matrix[float64]{}, x)
 		gap := 0.0
 		for i := range x.Rows {
@@ -127,8 +124,7 @@ func testSpectral[T dense.Float](t *testing.T) {
 	gram := kernels.Gram(dense.Matrix[float64]{}, k, wide(x), dense.Matrix[float64]{})
 	last := math.Inf(1)
 	for _, rank := range []int{1, 5, n} {
-		f, err := rff.Spectral(k, x, rank)
-		require.NoError(t, err)
+		f := must.Have(rff.Spectral(k, x, rank))
 		in, out := f.Dims()
 		assert.Equal(t, []int{3, rank}, []int{in, out})
 		assert.Equal(t, k, f.Kernel())
@@ -170,8 +166,7 @@ func testSpectral[T dense.Float](t *testing.T) {
 
 func TestEmbeddingKeepsItsOwnPoints(t *testing.T) {
 	x := points[float64](5, 6, 2, 1)
-	f, err := rff.Nystroem(kernels.Gaussian{}, x)
-	require.NoError(t, err)
+	f := must.Have(rff.Nystroem(kernels.Gaussian{}, x))
 	at := points[float64](6, 3, 2, 1)
 	before := f.Transform(dense.Matrix[float64]{}, at)
 	clear(x.Data)

@@ -9,6 +9,7 @@ import (
 
 	"github.com/seed-feabd252/randfeat/dense"
 	"github.com/seed-feabd252/randfeat/internal/testing/densetest"
+	"github.com/seed-feabd252/randfeat/internal/testing/must"
 	"github.com/seed-feabd252/randfeat/kernels"
 	"github.com/seed-feabd252/randfeat/rff"
 )
@@ -44,19 +45,16 @@ func testExactMapsEqualTheirKernels[T dense.Float](t *testing.T) {
 
 func TestExplicitFeatures(t *testing.T) {
 	x := dense.Of(1, 3, []float64{2, -3, 5})
-	quadratic, err := rff.Draw[float64](rff.Quadratic{D: 3}, nil)
-	require.NoError(t, err)
+	quadratic := must.Have(rff.Draw[float64](rff.Quadratic{D: 3}, nil))
 	assert.InDeltaSlice(t, []float64{4, 9, 25, -6 * math.Sqrt2, 10 * math.Sqrt2, -15 * math.Sqrt2},
 		quadratic.Transform(dense.Matrix[float64]{}, x).Data, 1e-14)
-	taylor, err := rff.Draw[float64](rff.Taylor{D: 3, Scale: 4}, nil)
-	require.NoError(t, err)
+	taylor := must.Have(rff.Draw[float64](rff.Taylor{D: 3, Scale: 4}, nil))
 	assert.InDeltaSlice(t, []float64{1, 4, -6, 10, 4 * 4 / math.Sqrt2, 4 * 9 / math.Sqrt2, 4 * 25 / math.Sqrt2, -24, 40, -60},
 		taylor.Transform(dense.Matrix[float64]{}, x).Data, 1e-13)
 }
 
 func TestTaylorApproachesSoftmax(t *testing.T) {
-	f, err := rff.Draw[float64](rff.Taylor{D: 4, Scale: 1}, nil)
-	require.NoError(t, err)
+	f := must.Have(rff.Draw[float64](rff.Taylor{D: 4, Scale: 1}, nil))
 	x := points[float64](3, 12, 4, 0.2)
 	for i := range x.Rows {
 		for j := range x.Rows {
@@ -73,8 +71,7 @@ func TestELU(t *testing.T) {
 }
 
 func testELU[T dense.Float](t *testing.T) {
-	f, err := rff.Draw[T](rff.ELU{D: 6}, nil)
-	require.NoError(t, err)
+	f := must.Have(rff.Draw[T](rff.ELU{D: 6}, nil))
 	x := dense.Of(1, 6, []T{0, 2, -1, -30, -80, 1e-30})
 	phi := f.Transform(dense.Matrix[T]{}, x)
 	assert.Equal(t, []T{1, 3, T(math.Exp(-1)), T(math.Exp(-30)), T(math.Exp(-80)), 1}, phi.Data)

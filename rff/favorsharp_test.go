@@ -6,7 +6,6 @@ import (
 	"testing"
 
 	"github.com/stretchr/testify/assert"
-	"github.com/stretchr/testify/require"
 	exprand "golang.org/x/exp/rand"
 	"gonum.org/v1/gonum/floats"
 	"gonum.org/v1/gonum/mat"
@@ -31,9 +30,7 @@ func sharp[T dense.Float]() map[string]func(x, y dense.Matrix[T], scale float64)
 
 // iidOf returns m independent frequencies of R^d.
 func iidOf[T dense.Float](t testing.TB, m, d int) orf.Projection[T] {
-	w, err := orf.Draw[T](orf.IID{}, m, d, exprand.NewSource(5))
-	require.NoError(t, err)
-	return w
+	return must.Have(orf.Draw[T](orf.IID{}, m, d, exprand.NewSource(5)))
 }
 
 // logMoment is the mean logarithm of the second moments of optimal features at all pairs
@@ -73,8 +70,7 @@ func TestSADERFHasTheLeastLogMoment(t *testing.T) {
 		assert.Less(t, least, at(e.a, l, 1.05), "ψ_%d", l)
 		assert.Less(t, least, at(e.a, l, 0.95), "ψ_%d", l)
 	}
-	a, err := rff.OptimalA(x, y, scaleOf)
-	require.NoError(t, err)
+	a := must.Have(rff.OptimalA(x, y, scaleOf))
 	assert.Less(t, least, logMoment(x, y, scaleOf, a)-0.01, "better than no balance")
 }
 
@@ -113,8 +109,7 @@ func TestADERFBalancesMoments(t *testing.T) {
 			assert.InDelta(t, want, product.At(i, j), 1e-12)
 		}
 	}
-	a, err := rff.OptimalA(mapped(e.query, x), mapped(e.key, y), 1)
-	require.NoError(t, err)
+	a := must.Have(rff.OptimalA(mapped(e.query, x), mapped(e.key, y), 1))
 	assert.InDelta(t, a, e.a, 1e-12)
 	s := fitOf(must.Have(rff.FitSADERF(x, y, 1)))
 	part := func(p dense.Matrix[float64]) dense.Matrix[float64] { return p.RowRange(0, 300) }
@@ -131,15 +126,12 @@ func TestIsotropicSamplesGiveOptimalFeatures(t *testing.T) {
 		x.Set(2*j, j, 0.7)
 		x.Set(2*j+1, j, -0.7)
 	}
-	a, err := rff.OptimalA(x, x, scaleOf)
-	require.NoError(t, err)
+	a := must.Have(rff.OptimalA(x, x, scaleOf))
 	w := iidOf[float64](t, 9, d)
 	at := points[float64](3, 6, d, 1)
 	for name, fit := range sharp[float64]() {
-		s, err := fit(x, x, scaleOf)
-		require.NoError(t, err)
-		f, err := rff.Draw(s, w)
-		require.NoError(t, err)
+		s := must.Have(fit(x, x, scaleOf))
+		f := must.Have(rff.Draw(s, w))
 		e := fitOf(s)
 		var turned mat.Dense
 		if s, ok := s.(rff.SDERF); ok {
@@ -151,10 +143,8 @@ func TestIsotropicSamplesGiveOptimalFeatures(t *testing.T) {
 			assert.InDelta(t, a, e.a, 1e-15)
 			turned.Mul(gonum.ToMat(w.Frequencies()), gonum.ToMat(e.query))
 		}
-		p, err := orf.FromMatrix(gonum.FromMat[float64](&turned))
-		require.NoError(t, err)
-		optimal, err := rff.Draw(rff.SoftmaxOptimal{Scale: scaleOf, A: a}, p)
-		require.NoError(t, err)
+		p := must.Have(orf.FromMatrix(gonum.FromMat[float64](&turned)))
+		optimal := must.Have(rff.Draw(rff.SoftmaxOptimal{Scale: scaleOf, A: a}, p))
 		want := logs(optimal).LogTransform(dense.Matrix[float64]{}, at)
 		assert.InDeltaSlice(t, want.Data, logs(f).LogTransform(dense.Matrix[float64]{}, at).Data, 1e-13, name)
 		assert.InDeltaSlice(t, want.Data, logs(rff.Keys(f)).LogTransform(dense.Matrix[float64]{}, at).Data, 1e-13, name)
@@ -185,10 +175,8 @@ func TestDegenerateSamplesKeepProducts(t *testing.T) {
 		"one point":         {x.RowRange(0, 1), y.RowRange(0, 1)},
 	} {
 		for name, fit := range sharp[float64]() {
-			spec, err := fit(s[0], s[1], 1)
-			require.NoError(t, err)
-			f, err := rff.Draw(spec, w)
-			require.NoError(t, err)
+			spec := must.Have(fit(s[0], s[1], 1))
+			f := must.Have(rff.Draw(spec, w))
 			e := fitOf(spec)
 			var product mat.Dense
 			product.Mul(gonum.ToMat(e.query).T(), gonum.ToMat(e.key))
@@ -246,8 +234,7 @@ func TestSharpFeaturesAreBetterThanOptimalOnes(t *testing.T) {
 		}
 		return sum
 	}
-	a, err := rff.OptimalA(x, y, 1)
-	require.NoError(t, err)
+	a := must.Have(rff.OptimalA(x, y, 1))
 	e := fitOf(must.Have(rff.FitSADERF(x, y, 1)))
 	positive, optimal := mean(mse.Positive.IID.Softmax), mean(mse.Optimal(a).IID.Softmax)
 	balanced := mean(mse.Optimal(e.a).After(e.query, e.key).IID.Softmax)
@@ -277,9 +264,8 @@ func TestSharpFeatureErrors(t *testing.T) {
 			_, err := fit(c.x, c.y, c.scale)
 			assert.EqualError(t, err, c.want, name)
 		}
-		s, err := fit(x, x, 1e100)
-		require.NoError(t, err)
-		_, err = rff.Draw(s, iidOf[float32](t, 3, 2))
+		s := must.Have(fit(x, x, 1e100))
+		_, err := rff.Draw(s, iidOf[float32](t, 3, 2))
 		assert.EqualError(t, err, "rff: scale = 1e+100 is outside the range of float32")
 	}
 	tiny, huge := dense.Of(1, 1, []float64{1e-160}), dense.Of(1, 1, []float64{1e160})
@@ -298,7 +284,6 @@ func TestSharpFeatureErrors(t *testing.T) {
 }
 
 func TestKeysOfAMapWithoutAPair(t *testing.T) {
-	f, err := rff.Nystroem(kernels.Gaussian{}, points[float64](1, 3, 2, 1))
-	require.NoError(t, err)
+	f := must.Have(rff.Nystroem(kernels.Gaussian{}, points[float64](1, 3, 2, 1)))
 	assert.Same(t, f, rff.Keys(rff.Map[float64](f)))
 }

@@ -10,6 +10,7 @@ import (
 
 	"github.com/seed-feabd252/randfeat/dense"
 	"github.com/seed-feabd252/randfeat/internal/testing/densetest"
+	"github.com/seed-feabd252/randfeat/internal/testing/must"
 	"github.com/seed-feabd252/randfeat/kernels"
 	"github.com/seed-feabd252/randfeat/orf"
 	"github.com/seed-feabd252/randfeat/rff"
@@ -20,12 +21,9 @@ import (
 // Σ_k|w_kj|·(s·‖ω‖/ℓ)³/√m for the largest factor s of the affine map, and by rounding of f_j.
 func TestGradients(t *testing.T) {
 	const m, d, p, step, lengthScale = 40, 3, 2, 1e-5, 1.5
-	w, err := orf.Draw[float64](orf.GramSchmidt{}, m, d, densetest.Source(1))
-	require.NoError(t, err)
-	gaussian, err := rff.Draw(rff.Gaussian{LengthScale: lengthScale}, w)
-	require.NoError(t, err)
-	composed, err := rff.Compose(rff.Affine{Centre: []float64{1, 0, -1}, Factors: []float64{0.5, 2, 1}}, gaussian)
-	require.NoError(t, err)
+	w := must.Have(orf.Draw[float64](orf.GramSchmidt{}, m, d, densetest.Source(1)))
+	gaussian := must.Have(rff.Draw(rff.Gaussian{LengthScale: lengthScale}, w))
+	composed := must.Have(rff.Compose(rff.Affine{Centre: []float64{1, 0, -1}, Factors: []float64{0.5, 2, 1}}, gaussian))
 	weights := points[float64](2, 2*m, p, 1)
 	longest, size := 0.0, floats.Norm(weights.Data, 1)/math.Sqrt(m) // size is at least Σ_k|w_kj|/√m
 	frequencies := w.Frequencies()
@@ -35,8 +33,7 @@ func TestGradients(t *testing.T) {
 	tolerance := size * (math.Pow(2*longest/lengthScale, 3)*step*step/6 + 8*0x1p-53/step)
 	x := points[float64](3, 300, d, 1)
 	for _, phi := range []rff.Map[float64]{gaussian, composed} {
-		g, err := rff.Gradients(phi, weights)
-		require.NoError(t, err)
+		g := must.Have(rff.Gradients(phi, weights))
 		in, out := g.Dims()
 		assert.Equal(t, []int{d, d * p}, []int{in, out})
 		assert.Nil(t, g.Kernel())
@@ -62,15 +59,13 @@ func TestGradients(t *testing.T) {
 }
 
 func TestGradientsOfFloat32(t *testing.T) {
-	phi, err := rff.Draw[float32](rff.Identity{D: 2}, nil)
-	require.NoError(t, err)
+	phi := must.Have(rff.Draw[float32](rff.Identity{D: 2}, nil))
 	w := dense.Of(2, 3, []float64{1, 2, 3, 4, 5, 6})
-	g, err := rff.Gradients(phi, w)
-	require.NoError(t, err)
+	g := must.Have(rff.Gradients(phi, w))
 	w.Set(0, 0, 9)
 	assert.Equal(t, []float32{1, 4, 2, 5, 3, 6}, g.Transform(dense.Matrix[float32]{}, dense.New[float32](1, 2)).Data)
 
-	_, err = rff.Gradients[float32](nil, w)
+	_, err := rff.Gradients[float32](nil, w)
 	assert.EqualError(t, err, "rff: phi is nil, want a map")
 	_, err = rff.Gradients(phi, dense.New[float64](3, 1))
 	assert.EqualError(t, err, "rff: w is 3×1, want 2 rows and at least one column")
@@ -80,8 +75,7 @@ func TestGradientsOfFloat32(t *testing.T) {
 	assert.EqualError(t, err, "rff: w[1][0] = NaN, want a finite number")
 	_, err = rff.Gradients(phi, dense.Of(2, 1, []float64{1e300, 1}))
 	assert.EqualError(t, err, "rff: w[0][0] = +Inf, want a finite number")
-	landmarks, err := rff.Nystroem(kernels.Gaussian{}, points[float32](1, 2, 2, 1))
-	require.NoError(t, err)
+	landmarks := must.Have(rff.Nystroem(kernels.Gaussian{}, points[float32](1, 2, 2, 1)))
 	_, err = rff.Gradients[float32](landmarks, w)
 	assert.EqualError(t, err, "rff: phi is Nystroem(Gaussian{LengthScale: 1}): R^2 → R^2, which is not Differentiable")
 }
@@ -90,16 +84,11 @@ func TestGradientsOfFloat32(t *testing.T) {
 // changes no other row.
 func TestGradientsFarFromZero(t *testing.T) {
 	const mean = 1 << 20
-	w, err := orf.Draw[float32](orf.GramSchmidt{}, 8, 2, densetest.Source(1))
-	require.NoError(t, err)
-	gaussian, err := rff.Draw(rff.Gaussian{LengthScale: 1}, w)
-	require.NoError(t, err)
+	w := must.Have(orf.Draw[float32](orf.GramSchmidt{}, 8, 2, densetest.Source(1)))
+	gaussian := must.Have(rff.Draw(rff.Gaussian{LengthScale: 1}, w))
 	gradients := func(centre float64) rff.Map[float32] {
-		phi, err := rff.Compose(rff.Affine{Centre: []float64{centre, centre}, Factors: []float64{1, 1}}, gaussian)
-		require.NoError(t, err)
-		g, err := rff.Gradients(phi, points[float64](2, 16, 1, 1))
-		require.NoError(t, err)
-		return g
+		phi := must.Have(rff.Compose(rff.Affine{Centre: []float64{centre, centre}, Factors: []float64{1, 1}}, gaussian))
+		return must.Have(rff.Gradients(phi, points[float64](2, 16, 1, 1)))
 	}
 	near := dense.Of(3, 2, []float32{0.5, -1, 0.125, 2, 0, 1})
 	far := near.Clone()

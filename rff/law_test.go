@@ -84,10 +84,8 @@ func TestLawsOfFittedMaps(t *testing.T) {
 		return []float64{root * v[0], root * v[1], root * v[2], root * v[3]}
 	}
 	for name, fit := range sharp[float64]() {
-		s, err := fit(x, y, scaleOf)
-		require.NoError(t, err)
-		f, err := rff.Draw(s, w)
-		require.NoError(t, err)
+		s := must.Have(fit(x, y, scaleOf))
+		f := must.Have(rff.Draw(s, w))
 		e := fitOf(s)
 		law := mse.Optimal(e.a).After(e.query, e.key)
 		if s, ok := s.(rff.SDERF); ok {
@@ -103,10 +101,8 @@ func TestLawsOfFittedMaps(t *testing.T) {
 
 func TestExactMapsHaveNoLaw(t *testing.T) {
 	x, y := []float64{0.5, -0.75}, []float64{0.25, 1}
-	elu, err := rff.Draw[float64](rff.ELU{D: 2}, nil)
-	require.NoError(t, err)
-	taylor, err := rff.Draw[float64](rff.Taylor{D: 2, Scale: 1}, nil)
-	require.NoError(t, err)
+	elu := must.Have(rff.Draw[float64](rff.ELU{D: 2}, nil))
+	taylor := must.Have(rff.Draw[float64](rff.Taylor{D: 2, Scale: 1}, nil))
 	assert.True(t, math.IsNaN(errorOf(elu, x, y)))
 	assert.True(t, math.IsNaN(errorOf(taylor, x, y)))
 }
@@ -116,8 +112,7 @@ func TestExactMapsHaveNoLaw(t *testing.T) {
 func TestLawsAreOverTheFrequenciesGiven(t *testing.T) {
 	const m, d = 6, 4
 	for _, e := range []orf.Ensemble{orf.IID{}, orf.GramSchmidt{}, orf.Simplex{}} {
-		w, err := orf.Draw[float64](e, m, d, exprand.NewSource(1))
-		require.NoError(t, err)
+		w := must.Have(orf.Draw[float64](e, m, d, exprand.NewSource(1)))
 		x, y := fitPoints[float64](d)
 		over := func(f rff.Map[float64], err error) {
 			t.Helper()
@@ -142,18 +137,12 @@ func testGaussianFeaturesAreSoftmaxOnes[T dense.Float](t *testing.T) {
 	const ell = 0.75
 	w := iidOf[T](t, 9, 4)
 	x := points[T](3, 20, 4, 1)
-	gp, err := rff.Draw(rff.GaussianPositive{LengthScale: ell}, w)
-	require.NoError(t, err)
-	sp, err := rff.Draw(rff.SoftmaxPositive{Scale: 1 / (ell * ell)}, w)
-	require.NoError(t, err)
-	gh, err := rff.Draw(rff.GaussianHyperbolic{LengthScale: ell}, w)
-	require.NoError(t, err)
-	sh, err := rff.Draw(rff.SoftmaxHyperbolic{Scale: 1 / (ell * ell)}, w)
-	require.NoError(t, err)
-	g, err := rff.Draw(rff.GaussianOptimal{LengthScale: ell, A: damping}, w)
-	require.NoError(t, err)
-	s, err := rff.Draw(rff.SoftmaxOptimal{Scale: 1 / (ell * ell), A: damping}, w)
-	require.NoError(t, err)
+	gp := must.Have(rff.Draw(rff.GaussianPositive{LengthScale: ell}, w))
+	sp := must.Have(rff.Draw(rff.SoftmaxPositive{Scale: 1 / (ell * ell)}, w))
+	gh := must.Have(rff.Draw(rff.GaussianHyperbolic{LengthScale: ell}, w))
+	sh := must.Have(rff.Draw(rff.SoftmaxHyperbolic{Scale: 1 / (ell * ell)}, w))
+	g := must.Have(rff.Draw(rff.GaussianOptimal{LengthScale: ell, A: damping}, w))
+	s := must.Have(rff.Draw(rff.SoftmaxOptimal{Scale: 1 / (ell * ell), A: damping}, w))
 	for _, both := range [][2]rff.Map[T]{{gp, sp}, {gh, sh}, {g, s}} {
 		got, want := logs(both[0]).LogTransform(dense.Matrix[T]{}, x), logs(both[1]).LogTransform(dense.Matrix[T]{}, x)
 		for i := range x.Rows {

@@ -8,7 +8,6 @@ import (
 	"testing"
 
 	"github.com/stretchr/testify/assert"
-	"github.com/stretchr/testify/require"
 	exprand "golang.org/x/exp/rand"
 
 	"github.com/seed-feabd252/randfeat/dense"
@@ -112,27 +111,22 @@ func fitted[T dense.Float, S rff.Spec](fit func(x, y dense.Matrix[T], scale floa
 func allMaps[T dense.Float](t testing.TB, d int) map[string]rff.Map[T] {
 	maps := map[string]rff.Map[T]{}
 	for _, r := range randomMaps[T]() {
-		f, err := r.draw(20, d, exprand.NewSource(5))
-		require.NoError(t, err)
+		f := must.Have(r.draw(20, d, exprand.NewSource(5)))
 		maps[r.name] = f
 	}
-	w, err := orf.Draw[T](orf.IID{}, 20, d, exprand.NewSource(5))
-	require.NoError(t, err)
+	w := must.Have(orf.Draw[T](orf.IID{}, 20, d, exprand.NewSource(5)))
 	maps["new"] = newMap(w, func(x []T) T { return 1 + x[0]*x[0] },
 		func(t T) T { return T(math.Cos(float64(t))) }, func(t T) T { return t * t })
 	// Those above change frequencies, these the points.
-	structured, err := orf.Draw[T](orf.Hadamard{}, 20, d, exprand.NewSource(5))
-	require.NoError(t, err)
+	structured := must.Have(orf.Draw[T](orf.Hadamard{}, 20, d, exprand.NewSource(5)))
 	maps["structured SADERF"] = must.Have(rff.Draw(fitted(rff.FitSADERF[T])(d, nil), structured))
 	maps["structured ADERF"] = must.Have(rff.Draw(fitted(rff.FitADERF[T])(d, nil), structured))
 	for name, f := range exactMaps[T](t, d) {
 		maps[name] = f
 	}
 	landmarks := points[T](8, 11, d, 1)
-	nystroem, err := rff.Nystroem(kernels.Gaussian{}, landmarks)
-	require.NoError(t, err)
-	spectral, err := rff.Spectral(kernels.Laplacian{}, landmarks, 6)
-	require.NoError(t, err)
+	nystroem := must.Have(rff.Nystroem(kernels.Gaussian{}, landmarks))
+	spectral := must.Have(rff.Spectral(kernels.Laplacian{}, landmarks, 6))
 	maps["nystroem"], maps["spectral"] = nystroem, spectral
 	for name, f := range madeOfOthers[T](t, d) {
 		maps[name] = f
@@ -143,8 +137,7 @@ func allMaps[T dense.Float](t testing.TB, d int) map[string]rff.Map[T] {
 // madeOfOthers are the maps of R^d that prepare points for others.
 func madeOfOthers[T dense.Float](t testing.TB, d int) map[string]rff.Map[T] {
 	maps := map[string]rff.Map[T]{}
-	pca, err := rff.PCA(points[T](9, 40, d, 1), d-1, true)
-	require.NoError(t, err)
+	pca := must.Have(rff.PCA(points[T](9, 40, d, 1), d-1, true))
 	affine := rff.Affine{A: wide(points[T](10, d+1, d, 0.5)), Offset: wide(points[T](11, 1, d+1, 1)).Data}
 	maps["pca"], maps["affine"] = must.Have(rff.Draw[T](pca, nil)), must.Have(rff.Draw[T](affine, nil))
 	means := points[T](12, 2, d, 0.4)
@@ -152,29 +145,21 @@ func madeOfOthers[T dense.Float](t testing.TB, d int) map[string]rff.Map[T] {
 		if r.name != "softmax trig" && r.name != "softmax hyperbolic" && r.name != "SADERF" {
 			continue
 		}
-		f, err := r.draw(20, d, exprand.NewSource(5))
-		require.NoError(t, err)
-		centred, err := rff.Centred(f, means.Row(0), means.Row(1))
-		require.NoError(t, err)
+		f := must.Have(r.draw(20, d, exprand.NewSource(5)))
+		centred := must.Have(rff.Centred(f, means.Row(0), means.Row(1)))
 		maps["centred "+r.name] = centred
 	}
 	for _, r := range randomMaps[T]() {
 		if r.name != "gaussian" && r.name != "softmax hyperbolic" && r.name != "angular" {
 			continue
 		}
-		before, err := r.draw(20, d-1, exprand.NewSource(5))
-		require.NoError(t, err)
-		composed, err := rff.Compose(pca, before)
-		require.NoError(t, err)
-		after, err := r.draw(20, d+1, exprand.NewSource(5))
-		require.NoError(t, err)
-		shifted, err := rff.Compose(affine, after)
-		require.NoError(t, err)
+		before := must.Have(r.draw(20, d-1, exprand.NewSource(5)))
+		composed := must.Have(rff.Compose(pca, before))
+		after := must.Have(r.draw(20, d+1, exprand.NewSource(5)))
+		shifted := must.Have(rff.Compose(affine, after))
 		maps[r.name+" after pca"], maps[r.name+" after affine"] = composed, shifted
-		f, err := r.draw(20, d, exprand.NewSource(5))
-		require.NoError(t, err)
-		sum, err := rff.Sum([]rff.Map[T]{shifted, f, maps["affine"]}, []float64{0.5, 1, 2})
-		require.NoError(t, err)
+		f := must.Have(r.draw(20, d, exprand.NewSource(5)))
+		sum := must.Have(rff.Sum([]rff.Map[T]{shifted, f, maps["affine"]}, []float64{0.5, 1, 2}))
 		maps["sum with "+r.name] = sum
 	}
 	return maps
@@ -192,8 +177,7 @@ func exactMaps[T dense.Float](t testing.TB, d int) map[string]rff.Map[T] {
 	for name, s := range map[string]rff.Spec{
 		"identity": rff.Identity{D: d}, "elu": rff.ELU{D: d}, "quadratic": rff.Quadratic{D: d}, "taylor": rff.Taylor{D: d, Scale: scaleOf},
 	} {
-		f, err := rff.Draw[T](s, nil)
-		require.NoError(t, err)
+		f := must.Have(rff.Draw[T](s, nil))
 		maps[name] = f
 	}
 	return maps
@@ -216,8 +200,7 @@ func TestKernelsAndDimensions(t *testing.T) {
 
 func testKernelsAndDimensions[T dense.Float](t *testing.T) {
 	for _, r := range randomMaps[T]() {
-		f, err := r.draw(7, 3, exprand.NewSource(1))
-		require.NoError(t, err)
+		f := must.Have(r.draw(7, 3, exprand.NewSource(1)))
 		in, out := f.Dims()
 		assert.Equal(t, 3, in, r.name)
 		assert.Equal(t, 7*r.per, out, r.name)
@@ -237,30 +220,23 @@ func testKernelsAndDimensions[T dense.Float](t *testing.T) {
 		assert.Equal(t, 3, in, name)
 		assert.Equal(t, out, got, name)
 	}
-	w, err := orf.Draw[T](orf.IID{}, 4, 2, exprand.NewSource(1))
-	require.NoError(t, err)
+	w := must.Have(orf.Draw[T](orf.IID{}, 4, 2, exprand.NewSource(1)))
 	f := newMap(w, nil, func(t T) T { return t })
 	assert.Nil(t, f.Kernel())
-	f, err = rff.New(rff.Scheme[T]{F: []func(T) T{func(t T) T { return t }}, Kernel: kernels.DotProduct{}}, w)
-	require.NoError(t, err)
+	f = must.Have(rff.New(rff.Scheme[T]{F: []func(T) T{func(t T) T { return t }}, Kernel: kernels.DotProduct{}}, w))
 	assert.Equal(t, kernels.DotProduct{}, f.Kernel())
 }
 
 func TestString(t *testing.T) {
-	w, err := orf.Draw[float64](orf.IID{}, 4, 2, exprand.NewSource(1))
-	require.NoError(t, err)
-	g, err := rff.Draw(rff.Gaussian{LengthScale: 0.5}, w)
-	require.NoError(t, err)
+	w := must.Have(orf.Draw[float64](orf.IID{}, 4, 2, exprand.NewSource(1)))
+	g := must.Have(rff.Draw(rff.Gaussian{LengthScale: 0.5}, w))
 	assert.Equal(t, "Gaussian(lengthScale=0.5): R^2 → R^8", fmt.Sprint(g))
-	p, err := rff.Draw(rff.SoftmaxPositive{Scale: 2}, w)
-	require.NoError(t, err)
+	p := must.Have(rff.Draw(rff.SoftmaxPositive{Scale: 2}, w))
 	assert.Equal(t, "SoftmaxPositive(scale=2): R^2 → R^4", fmt.Sprint(p))
-	pair, err := rff.Draw(rff.SADERF{Scale: 2, A: -0.5, Psi: []float64{1, 2}}, w)
-	require.NoError(t, err)
+	pair := must.Have(rff.Draw(rff.SADERF{Scale: 2, A: -0.5, Psi: []float64{1, 2}}, w))
 	assert.Equal(t, "SADERF(scale=2, a=-0.5): R^2 → R^4", fmt.Sprint(pair))
 	assert.Equal(t, "keys of SADERF(scale=2, a=-0.5): R^2 → R^4", fmt.Sprint(rff.Keys(pair)))
-	e, err := rff.Nystroem(kernels.Angular{}, points[float64](1, 3, 2, 1))
-	require.NoError(t, err)
+	e := must.Have(rff.Nystroem(kernels.Angular{}, points[float64](1, 3, 2, 1)))
 	assert.Equal(t, "Nystroem(Angular{}): R^2 → R^3", fmt.Sprint(e))
 }
 

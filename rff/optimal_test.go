@@ -5,11 +5,11 @@ import (
 	"testing"
 
 	"github.com/stretchr/testify/assert"
-	"github.com/stretchr/testify/require"
 	exprand "golang.org/x/exp/rand"
 
 	"github.com/seed-feabd252/randfeat/dense"
 	"github.com/seed-feabd252/randfeat/internal/law/mse"
+	"github.com/seed-feabd252/randfeat/internal/testing/must"
 	"github.com/seed-feabd252/randfeat/orf"
 	"github.com/seed-feabd252/randfeat/rff"
 )
@@ -19,8 +19,7 @@ func TestOptimalAMinimisesTheLaw(t *testing.T) {
 	for _, size := range []float64{0.01, 0.3, 1, 2} {
 		x := dense.Of(1, 4, []float64{0.5 * size, -size, 0.2 * size, 0})
 		y := dense.Of(1, 4, []float64{0.1 * size, -size, 0.4 * size, 0.3 * size})
-		a, err := rff.OptimalA(x, y, 1)
-		require.NoError(t, err)
+		a := must.Have(rff.OptimalA(x, y, 1))
 		assert.Less(t, a, 0.0)
 		mse := func(a float64) float64 { return mse.Optimal(a).IID.Softmax(x.Row(0), y.Row(0), 1) }
 		step := -0.05 * a
@@ -44,27 +43,22 @@ func TestOptimalAOverPairs(t *testing.T) {
 			}
 		}
 		phi := scale * mean / 3
-		a, err := rff.OptimalA(x, y, scale)
-		require.NoError(t, err)
+		a := must.Have(rff.OptimalA(x, y, scale))
 		assert.InDelta(t, (1-2*phi-math.Sqrt((2*phi+1)*(2*phi+1)+8*phi))/16, a, 1e-14, "φ = %v", phi)
 	}
 }
 
 func TestSoftmaxOptimalWithoutDampingIsPositive(t *testing.T) {
-	w, err := orf.Draw[float64](orf.GramSchmidt{}, 9, 4, exprand.NewSource(1))
-	require.NoError(t, err)
-	optimal, err := rff.Draw(rff.SoftmaxOptimal{Scale: 0.5, A: 0}, w)
-	require.NoError(t, err)
-	plain, err := rff.Draw(rff.SoftmaxPositive{Scale: 0.5}, w)
-	require.NoError(t, err)
+	w := must.Have(orf.Draw[float64](orf.GramSchmidt{}, 9, 4, exprand.NewSource(1)))
+	optimal := must.Have(rff.Draw(rff.SoftmaxOptimal{Scale: 0.5, A: 0}, w))
+	plain := must.Have(rff.Draw(rff.SoftmaxPositive{Scale: 0.5}, w))
 	x := points[float64](3, 6, 4, 1)
 	got, want := logs(optimal).LogTransform(dense.Matrix[float64]{}, x), logs(plain).LogTransform(dense.Matrix[float64]{}, x)
 	assert.InDeltaSlice(t, want.Data, got.Data, 1e-14)
 }
 
 func TestSoftmaxOptimalErrors(t *testing.T) {
-	w, err := orf.Draw[float32](orf.IID{}, 3, 2, exprand.NewSource(1))
-	require.NoError(t, err)
+	w := must.Have(orf.Draw[float32](orf.IID{}, 3, 2, exprand.NewSource(1)))
 	for _, c := range []struct {
 		scale, a float64
 		want     string
@@ -78,7 +72,7 @@ func TestSoftmaxOptimalErrors(t *testing.T) {
 		_, err := rff.Draw(rff.SoftmaxOptimal{Scale: c.scale, A: c.a}, w)
 		assert.EqualError(t, err, c.want)
 	}
-	_, err = rff.Draw[float32](rff.SoftmaxOptimal{Scale: 1, A: 0}, nil)
+	_, err := rff.Draw[float32](rff.SoftmaxOptimal{Scale: 1, A: 0}, nil)
 	assert.EqualError(t, err, "rff: w is nil, want a projection")
 	one := dense.New[float64](1, 2)
 	_, err = rff.OptimalA(one, dense.New[float64](1, 3), 1)
@@ -94,8 +88,7 @@ func TestSoftmaxOptimalErrors(t *testing.T) {
 func TestOptimalAOfLargeNorms(t *testing.T) {
 	for _, norm := range []float64{1e70, 1e100, 1e153} {
 		x := dense.Of(1, 1, []float64{norm})
-		a, err := rff.OptimalA(x, x, 1)
-		require.NoError(t, err)
+		a := must.Have(rff.OptimalA(x, x, 1))
 		assert.InEpsilon(t, -norm*norm, a, 1e-12)
 	}
 }

@@ -47,8 +47,7 @@ func testPCA[T dense.Float](t *testing.T) {
 		// Coordinates are off by the rounding of z; means also by that of μ in float64.
 		tolerance := 100 * densetest.Roundoff[T]()
 		for _, whiten := range []bool{false, true} {
-			f, err := rff.Draw[T](must.Have(rff.PCA(x, 3, whiten)), nil)
-			require.NoError(t, err)
+			f := must.Have(rff.Draw[T](must.Have(rff.PCA(x, 3, whiten)), nil))
 			in, out := f.Dims()
 			assert.Equal(t, [2]int{d, 3}, [2]int{in, out})
 			z := wide(f.Transform(dense.Matrix[T]{}, x))
@@ -74,8 +73,7 @@ func testPCA[T dense.Float](t *testing.T) {
 				assert.InEpsilon(t, want, covariance.At(a, a), 30*tolerance, "component %d at %v", a, at)
 			}
 		}
-		rotation, err := rff.Draw[T](must.Have(rff.PCA(x, d, false)), nil)
-		require.NoError(t, err)
+		rotation := must.Have(rff.Draw[T](must.Have(rff.PCA(x, d, false)), nil))
 		z := wide(rotation.Transform(dense.Matrix[T]{}, x))
 		for i := range 20 {
 			want := floats.Distance(wide(x).Row(i), wide(x).Row(i+1), 2)
@@ -91,8 +89,7 @@ func TestPCA(t *testing.T) {
 // More columns than rows: n points have n − 1 components.
 func TestPCAOfFewPoints(t *testing.T) {
 	x := points[float64](3, 4, 9, 1)
-	f, err := rff.Draw[float64](must.Have(rff.PCA(x, 3, true)), nil)
-	require.NoError(t, err)
+	f := must.Have(rff.Draw[float64](must.Have(rff.PCA(x, 3, true)), nil))
 	z := f.Transform(dense.Matrix[float64]{}, x)
 	// Whitened vertices of a simplex: all distances are equal, √(2(n−1)).
 	for i := range 4 {
@@ -100,7 +97,7 @@ func TestPCAOfFewPoints(t *testing.T) {
 			assert.InDelta(t, math.Sqrt(6), floats.Distance(z.Row(i), z.Row(j), 2), 1e-12)
 		}
 	}
-	_, err = rff.PCA(x, 4, true)
+	_, err := rff.PCA(x, 4, true)
 	assert.ErrorContains(t, err, "rff: component 3 of x has the variance ")
 	assert.ErrorContains(t, err, "zero to rounding, and cannot be whitened: want at most 3 components")
 	_, err = rff.PCA(x, 4, false)
@@ -149,12 +146,10 @@ func tiny() dense.Matrix[float32] {
 func testCompose[T dense.Float](t *testing.T) {
 	const n, d, r = 300, 4, 3
 	x := points[T](1, n, d, 1)
-	first, err := rff.PCA(stretched[T](50, d, 3), r, true)
-	require.NoError(t, err)
+	first := must.Have(rff.PCA(stretched[T](50, d, 3), r, true))
 	z := must.Have(rff.Draw[T](first, nil)).Transform(dense.Matrix[T]{}, x)
 	for name, then := range allMaps[T](t, r) {
-		f, err := rff.Compose(first, then)
-		require.NoError(t, err)
+		f := must.Have(rff.Compose(first, then))
 		_, out := then.Dims()
 		in, got := f.Dims()
 		assert.Equal(t, [2]int{d, out}, [2]int{in, got})
@@ -208,14 +203,11 @@ func (s separate) CanBackward() error { return s.back.CanBackward() }
 
 func TestComposeKeepsWhatAMapCanDo(t *testing.T) {
 	first := rff.Affine{A: points[float64](1, 3, 2, 1)}
-	w, err := orf.Draw[float64](orf.IID{}, 5, 3, exprand.NewSource(1))
-	require.NoError(t, err)
-	drawn, err := rff.Draw(rff.SoftmaxPositive{Scale: 1}, w)
-	require.NoError(t, err)
+	w := must.Have(orf.Draw[float64](orf.IID{}, 5, 3, exprand.NewSource(1)))
+	drawn := must.Have(rff.Draw(rff.SoftmaxPositive{Scale: 1}, w))
 	positive := logs(drawn)
 	x, g := points[float64](2, 4, 2, 1), points[float64](3, 4, 5, 1)
-	whole, err := rff.Compose(first, rff.Map[float64](positive))
-	require.NoError(t, err)
+	whole := must.Have(rff.Compose(first, rff.Map[float64](positive)))
 	all := whole.(rff.DifferentiableLog[float64])
 	for _, c := range []struct {
 		then       rff.Map[float64]
@@ -224,8 +216,7 @@ func TestComposeKeepsWhatAMapCanDo(t *testing.T) {
 		{logOnly{positive}, true, false}, {backward{slopes[float64](positive)}, false, true}, {separate{positive, slopes[float64](positive)}, true, true},
 		{struct{ rff.Map[float64] }{positive}, false, false},
 	} {
-		f, err := rff.Compose(first, c.then)
-		require.NoError(t, err)
+		f := must.Have(rff.Compose(first, c.then))
 		logs, isLog := f.(rff.LogMap[float64])
 		back, isBack := f.(rff.Differentiable[float64])
 		_, both := f.(rff.DifferentiableLog[float64])
@@ -241,19 +232,16 @@ func TestComposeKeepsWhatAMapCanDo(t *testing.T) {
 
 func TestComposeErrors(t *testing.T) {
 	first := rff.Affine{A: points[float64](1, 3, 2, 1)}
-	four, err := rff.Draw[float64](rff.Identity{D: 4}, nil)
-	require.NoError(t, err)
-	_, err = rff.Compose(rff.Affine{}, four)
+	four := must.Have(rff.Draw[float64](rff.Identity{D: 4}, nil))
+	_, err := rff.Compose(rff.Affine{}, four)
 	assert.ErrorContains(t, err, "Pullback.A is 0×0, want at least 1×1")
 	_, err = rff.Compose[float64](first, nil)
 	assert.EqualError(t, err, "rff: then is nil, want a map")
 	_, err = rff.Compose(first, four)
 	assert.EqualError(t, err, "rff: then is a map of R^4, want R^3, where first leads")
 
-	w, err := orf.Draw[float64](orf.IID{}, 5, 3, exprand.NewSource(1))
-	require.NoError(t, err)
-	f, err := rff.Compose(first, newMap(w, nil, math.Abs))
-	require.NoError(t, err)
+	w := must.Have(orf.Draw[float64](orf.IID{}, 5, 3, exprand.NewSource(1)))
+	f := must.Have(rff.Compose(first, newMap(w, nil, math.Abs)))
 	back := f.(rff.Differentiable[float64])
 	require.Error(t, back.CanBackward())
 	assert.PanicsWithValue(t, back.CanBackward().Error(), func() {
@@ -262,11 +250,8 @@ func TestComposeErrors(t *testing.T) {
 }
 
 func TestStringsOfComposedMaps(t *testing.T) {
-	first, err := rff.PCA(points[float64](1, 9, 4, 1), 2, true)
-	require.NoError(t, err)
-	then, err := rff.Draw[float64](rff.Identity{D: 2}, nil)
-	require.NoError(t, err)
-	f, err := rff.Compose(first, then)
-	require.NoError(t, err)
+	first := must.Have(rff.PCA(points[float64](1, 9, 4, 1), 2, true))
+	then := must.Have(rff.Draw[float64](rff.Identity{D: 2}, nil))
+	f := must.Have(rff.Compose(first, then))
 	assert.Equal(t, "Compose(Affine(): R^4 → R^2, Identity(): R^2 → R^2)", fmt.Sprint(f))
 }

@@ -5,12 +5,12 @@ import (
 	"testing"
 
 	"github.com/stretchr/testify/assert"
-	"github.com/stretchr/testify/require"
 	exprand "golang.org/x/exp/rand"
 	"gonum.org/v1/gonum/floats"
 
 	"github.com/seed-feabd252/randfeat/dense"
 	"github.com/seed-feabd252/randfeat/internal/testing/densetest"
+	"github.com/seed-feabd252/randfeat/internal/testing/must"
 	"github.com/seed-feabd252/randfeat/orf"
 	"github.com/seed-feabd252/randfeat/rff"
 )
@@ -57,12 +57,9 @@ func testLogTransformOfLargeNorms[T dense.Float](t *testing.T) {
 			row[j] *= T(30 / math.Sqrt(norm))
 		}
 	}
-	w, err := orf.Draw[T](orf.IID{}, m, d, exprand.NewSource(3))
-	require.NoError(t, err)
-	positive, err := rff.Draw(rff.SoftmaxPositive{Scale: 1}, w)
-	require.NoError(t, err)
-	hyperbolic, err := rff.Draw(rff.SoftmaxHyperbolic{Scale: 1}, w)
-	require.NoError(t, err)
+	w := must.Have(orf.Draw[T](orf.IID{}, m, d, exprand.NewSource(3)))
+	positive := must.Have(rff.Draw(rff.SoftmaxPositive{Scale: 1}, w))
+	hyperbolic := must.Have(rff.Draw(rff.SoftmaxHyperbolic{Scale: 1}, w))
 	logs, both := logs(positive).LogTransform(dense.Matrix[T]{}, x), logs(hyperbolic).LogTransform(dense.Matrix[T]{}, x)
 	frequencies := dense.Copy(dense.Matrix[float64]{}, w.Frequencies())
 	exact := dense.Copy(dense.Matrix[float64]{}, x)
@@ -92,8 +89,7 @@ func TestGeneralSchemeEqualsTheNamedMaps(t *testing.T) {
 }
 
 func testGeneralSchemeEqualsTheNamedMaps[T dense.Float](t *testing.T) {
-	w, err := orf.Draw[T](orf.IID{}, 9, 4, exprand.NewSource(4))
-	require.NoError(t, err)
+	w := must.Have(orf.Draw[T](orf.IID{}, 9, 4, exprand.NewSource(4)))
 	f := func(g func(float64) float64) func(T) T { return func(t T) T { return T(g(float64(t))) } }
 	h := func(sign float64) func([]T) T {
 		return func(x []T) T {
@@ -104,14 +100,10 @@ func testGeneralSchemeEqualsTheNamedMaps[T dense.Float](t *testing.T) {
 			return T(math.Exp(sign * s / 2))
 		}
 	}
-	gaussian, err := rff.Draw(rff.Gaussian{LengthScale: 1}, w)
-	require.NoError(t, err)
-	trig, err := rff.Draw(rff.SoftmaxTrig{Scale: 1}, w)
-	require.NoError(t, err)
-	positive, err := rff.Draw(rff.SoftmaxPositive{Scale: 1}, w)
-	require.NoError(t, err)
-	relu, err := rff.Draw(rff.ArcCosine{Order: 1}, w)
-	require.NoError(t, err)
+	gaussian := must.Have(rff.Draw(rff.Gaussian{LengthScale: 1}, w))
+	trig := must.Have(rff.Draw(rff.SoftmaxTrig{Scale: 1}, w))
+	positive := must.Have(rff.Draw(rff.SoftmaxPositive{Scale: 1}, w))
+	relu := must.Have(rff.Draw(rff.ArcCosine{Order: 1}, w))
 	x := points[T](5, 66, 4, 0.5)
 	for _, c := range []struct {
 		name           string

@@ -7,11 +7,11 @@ import (
 	"testing"
 
 	"github.com/stretchr/testify/assert"
-	"github.com/stretchr/testify/require"
 	exprand "golang.org/x/exp/rand"
 	"gonum.org/v1/gonum/stat/distuv"
 
 	"github.com/seed-feabd252/randfeat/dense"
+	"github.com/seed-feabd252/randfeat/internal/testing/must"
 	"github.com/seed-feabd252/randfeat/kernels"
 	"github.com/seed-feabd252/randfeat/orf"
 )
@@ -24,10 +24,8 @@ func TestFloat32AgreesWithFloat64(t *testing.T) {
 	narrow := randomMaps[float32]()
 	x32, x64 := points[float32](1, 30, d, 0.8), points[float64](1, 30, d, 0.8)
 	for i, r := range randomMaps[float64]() {
-		f32, err := narrow[i].draw(m, d, exprand.NewSource(7))
-		require.NoError(t, err)
-		f64, err := r.draw(m, d, exprand.NewSource(7))
-		require.NoError(t, err)
+		f32 := must.Have(narrow[i].draw(m, d, exprand.NewSource(7)))
+		f64 := must.Have(r.draw(m, d, exprand.NewSource(7)))
 		got, want := f32.Transform(dense.Matrix[float32]{}, x32), f64.Transform(dense.Matrix[float64]{}, x64)
 		w, gains := frequenciesOf(t, r.kernel, m, d, 7)
 		for row := range x64.Rows {
@@ -99,8 +97,7 @@ func frequenciesOf(t *testing.T, k kernels.Kernel, m, d int, seed uint64) (w den
 		set(func() float64 { return 1 / lengthScale })
 		return w, gains
 	}
-	p, err := orf.Draw[float64](orf.IID{}, m, d, src)
-	require.NoError(t, err)
+	p := must.Have(orf.Draw[float64](orf.IID{}, m, d, src))
 	switch k := k.(type) {
 	case kernels.Gaussian:
 		set(func() float64 { return 1 / lengthScale })

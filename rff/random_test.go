@@ -11,6 +11,7 @@ import (
 
 	"github.com/seed-feabd252/randfeat/dense"
 	"github.com/seed-feabd252/randfeat/internal/testing/densetest"
+	"github.com/seed-feabd252/randfeat/internal/testing/must"
 	"github.com/seed-feabd252/randfeat/kernels"
 	"github.com/seed-feabd252/randfeat/rff"
 )
@@ -32,8 +33,7 @@ func testRandom[T dense.Float](t *testing.T) {
 		want := kernels.Gram(dense.Matrix[float64]{}, k, wide, dense.Matrix[float64]{})
 		mean, squares := dense.New[float64](x.Rows, x.Rows), dense.New[float64](x.Rows, x.Rows)
 		for seed := range uint64(draws) {
-			m, err := rff.Random[T](k, 100, d, rand.NewPCG(seed, 3))
-			require.NoError(t, err)
+			m := must.Have(rff.Random[T](k, 100, d, rand.NewPCG(seed, 3)))
 			in, out := m.Dims()
 			require.Equal(t, d, in)
 			require.LessOrEqual(t, out, 100)
@@ -42,8 +42,7 @@ func testRandom[T dense.Float](t *testing.T) {
 			if seed == 0 {
 				var file bytes.Buffer
 				require.NoError(t, rff.Write(&file, m))
-				again, err := rff.Read[T](&file)
-				require.NoError(t, err)
+				again := must.Have(rff.Read[T](&file))
 				require.Equal(t, phi, again.Transform(dense.Matrix[T]{}, x))
 			}
 			for i := range x.Rows {

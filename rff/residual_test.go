@@ -10,6 +10,7 @@ import (
 	"github.com/seed-feabd252/randfeat/dense"
 	"github.com/seed-feabd252/randfeat/internal/law/residual"
 	"github.com/seed-feabd252/randfeat/internal/testing/densetest"
+	"github.com/seed-feabd252/randfeat/internal/testing/must"
 	"github.com/seed-feabd252/randfeat/kernels"
 	"github.com/seed-feabd252/randfeat/orf"
 	"github.com/seed-feabd252/randfeat/rff"
@@ -32,19 +33,13 @@ func testResiduals[T dense.Float](t *testing.T) {
 	const d, n = 3, 12
 	x := dense.Copy(dense.Matrix[T]{}, points[float64](1, 40, d, 1))
 	k := kernels.Sum{kernels.Matern{Nu: 1.5, LengthScale: 2}, kernels.DotProduct{}}
-	nystroem, err := rff.Nystroem(k, x.RowRange(0, n))
-	require.NoError(t, err)
-	spectral, err := rff.Spectral(kernels.Gaussian{}, x.RowRange(0, n), 7)
-	require.NoError(t, err)
+	nystroem := must.Have(rff.Nystroem(k, x.RowRange(0, n)))
+	spectral := must.Have(rff.Spectral(kernels.Gaussian{}, x.RowRange(0, n), 7))
 	scale := rff.Affine{Centre: []float64{1, 2, 3}, Factors: []float64{0.5, 1, 2}}
-	composed, err := rff.Compose[T](scale, nystroem)
-	require.NoError(t, err)
-	w, err := orf.Draw[T](orf.IID{}, 20, d, rand.NewPCG(1, 2))
-	require.NoError(t, err)
-	gaussian, err := rff.Draw(rff.Gaussian{LengthScale: 1}, w)
-	require.NoError(t, err)
-	sum, err := rff.Sum([]rff.Map[T]{gaussian, composed, spectral, nystroem}, []float64{3, 0.7, 2, 0})
-	require.NoError(t, err)
+	composed := must.Have(rff.Compose[T](scale, nystroem))
+	w := must.Have(orf.Draw[T](orf.IID{}, 20, d, rand.NewPCG(1, 2)))
+	gaussian := must.Have(rff.Draw(rff.Gaussian{LengthScale: 1}, w))
+	sum := must.Have(rff.Sum([]rff.Map[T]{gaussian, composed, spectral, nystroem}, []float64{3, 0.7, 2, 0}))
 	for name, m := range map[string]rff.Map[T]{"Nystroem": nystroem, "Spectral": spectral, "Compose": composed, "Sum": sum} {
 		got, phi := residuals(m, x), m.Transform(dense.Matrix[T]{}, x)
 		for i, v := range got {
@@ -61,18 +56,12 @@ func testResiduals[T dense.Float](t *testing.T) {
 		}
 		assert.Greater(t, got[n+1], 0.01, name)
 	}
-	spec, err := rff.FitSADERF(x, x, 1)
-	require.NoError(t, err)
-	pair, err := rff.Draw(spec, w)
-	require.NoError(t, err)
-	paired, err := rff.Sum([]rff.Map[T]{nystroem, pair}, []float64{1, 1})
-	require.NoError(t, err)
-	centred, err := rff.Centred[T](pair, nil, nil)
-	require.NoError(t, err)
-	after, err := rff.Compose[T](scale, gaussian)
-	require.NoError(t, err)
-	plain, err := rff.Sum([]rff.Map[T]{gaussian, nystroem}, []float64{1, 0})
-	require.NoError(t, err)
+	spec := must.Have(rff.FitSADERF(x, x, 1))
+	pair := must.Have(rff.Draw(spec, w))
+	paired := must.Have(rff.Sum([]rff.Map[T]{nystroem, pair}, []float64{1, 1}))
+	centred := must.Have(rff.Centred[T](pair, nil, nil))
+	after := must.Have(rff.Compose[T](scale, gaussian))
+	plain := must.Have(rff.Sum([]rff.Map[T]{gaussian, nystroem}, []float64{1, 0}))
 	for _, m := range []rff.Map[T]{gaussian, after, plain, pair, paired, centred} {
 		assert.Nil(t, residuals(m, x), "%v", m)
 	}

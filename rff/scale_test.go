@@ -25,8 +25,7 @@ func testStandardise[T dense.Float](t *testing.T) {
 			x.Set(i, j, T(unit*(1000+z.At(i, j))+3))
 		}
 	}
-	f, err := rff.Draw[T](must.Have(rff.Standardise(x)), nil)
-	require.NoError(t, err)
+	f := must.Have(rff.Draw[T](must.Have(rff.Standardise(x)), nil))
 	got, column := wide(f.Transform(dense.Matrix[T]{}, x)), make([]float64, n)
 	for j := range 2 {
 		for i := range n {
@@ -50,12 +49,9 @@ func testStandardise[T dense.Float](t *testing.T) {
 			}
 		}
 		scale, affine := rff.Affine{Centre: c.centre, Factors: c.factors}, rff.Affine{A: a, Offset: b}
-		quadratic, err := rff.Draw[T](rff.Quadratic{D: d}, nil)
-		require.NoError(t, err)
-		one, err := rff.Compose(scale, quadratic)
-		require.NoError(t, err)
-		other, err := rff.Compose(affine, quadratic)
-		require.NoError(t, err)
+		quadratic := must.Have(rff.Draw[T](rff.Quadratic{D: d}, nil))
+		one := must.Have(rff.Compose(scale, quadratic))
+		other := must.Have(rff.Compose(affine, quadratic))
 		at := points[T](32, 300, d, 1)
 		for _, pair := range [][2]rff.Map[T]{{must.Have(rff.Draw[T](scale, nil)), must.Have(rff.Draw[T](affine, nil))}, {one, other}} {
 			want := wide(pair[1].Transform(dense.Matrix[T]{}, at))
@@ -73,8 +69,7 @@ func testStandardise[T dense.Float](t *testing.T) {
 		}
 		var file bytes.Buffer
 		require.NoError(t, rff.Write(&file, one))
-		again, err := rff.Read[T](&file)
-		require.NoError(t, err)
+		again := must.Have(rff.Read[T](&file))
 		assert.Equal(t, one.Transform(dense.Matrix[T]{}, at), again.Transform(dense.Matrix[T]{}, at))
 	}
 }
@@ -104,8 +99,7 @@ func testStandardiseLastDigits[T dense.Float](t *testing.T) {
 				}
 				mean := sum / float64(n)
 				deviation := math.Sqrt((squares - sum*mean) / float64(n-1))
-				f, err := rff.Draw[T](must.Have(rff.Standardise(x)), nil)
-				require.NoError(t, err)
+				f := must.Have(rff.Draw[T](must.Have(rff.Standardise(x)), nil))
 				z := f.Transform(dense.Matrix[T]{}, x)
 				rounding := (float64(n) + 8) * u // the norm of n differences, and the map
 				moved := 0x1p-53 * math.Abs(float64(x.At(n-1, 0))) / float64(ulp) / deviation
@@ -121,8 +115,7 @@ func testStandardiseLastDigits[T dense.Float](t *testing.T) {
 				for i := range n {
 					copy(wide.Row(i), []T{x.At(i, 0), 3.7})
 				}
-				pca, err := rff.Draw[T](must.Have(rff.PCA(wide, 1, false)), nil)
-				require.NoError(t, err)
+				pca := must.Have(rff.Draw[T](must.Have(rff.PCA(wide, 1, false)), nil))
 				z = pca.Transform(z, wide)
 				require.InDelta(t, digits(n-1)-digits(0), float64((z.At(n-1, 0)-z.At(0, 0))/ulp), 8*u, "%v, %d rows, %s: component", base, n, name)
 			}
@@ -141,18 +134,15 @@ func TestStandardiseErrors(t *testing.T) {
 	assert.EqualError(t, err, "rff: x[1][0] = NaN, want a finite number")
 	_, err = rff.Standardise(dense.Of(2, 1, []float32{0, 1e-40}))
 	assert.EqualError(t, err, "rff: column 0 of x has the deviation 7.07e-41, want a deviation whose inverse is in the range of float32")
-	f, err := rff.Draw[float64](must.Have(rff.Standardise(dense.Of(2, 1, []float64{-1.5e308, 1.5e308}))), nil)
-	require.NoError(t, err)
+	f := must.Have(rff.Draw[float64](must.Have(rff.Standardise(dense.Of(2, 1, []float64{-1.5e308, 1.5e308}))), nil))
 	assert.InDelta(t, math.Sqrt(0.5), f.Transform(dense.Matrix[float64]{}, dense.Of(1, 1, []float64{1.5e308})).At(0, 0), 1e-12)
 	assert.ErrorContains(t, drawn[float64](rff.Affine{Centre: []float64{1}, Factors: []float64{1, 2}}), "Pullback.Centre has length 1, A is 2×2")
 	assert.ErrorContains(t, drawn[float64](rff.Affine{Factors: []float64{math.Inf(1)}}), "Pullback.A[0][0] = +Inf, want a finite number")
 	assert.EqualError(t, drawn[float64](rff.Affine{A: dense.New[float64](1, 2), Factors: []float64{1}}), "rff: Affine has an A of 1×2 and 1 Factors, want one of them")
 	_, err = rff.Draw[float64](rff.Affine{A: dense.Matrix[float64]{Rows: 2, Cols: 2, Stride: 2}}, nil)
 	assert.ErrorContains(t, err, "cannot hold a 2×2 matrix")
-	f, err = rff.Draw[float64](rff.Affine{A: dense.Of(1, 2, []float64{3, 4}), Factors: []float64{}}, nil)
-	require.NoError(t, err)
+	f = must.Have(rff.Draw[float64](rff.Affine{A: dense.Of(1, 2, []float64{3, 4}), Factors: []float64{}}, nil))
 	assert.Equal(t, []float64{11}, f.Transform(dense.Matrix[float64]{}, dense.Of(1, 2, []float64{1, 2})).Data, "no factors")
-	f, err = rff.Draw[float64](rff.Affine{Factors: []float64{2}}, nil)
-	require.NoError(t, err)
+	f = must.Have(rff.Draw[float64](rff.Affine{Factors: []float64{2}}, nil))
 	assert.IsType(t, kernels.Pullback{}, f.Kernel())
 }

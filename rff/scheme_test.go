@@ -5,18 +5,17 @@ import (
 	"testing"
 
 	"github.com/stretchr/testify/assert"
-	"github.com/stretchr/testify/require"
 	exprand "golang.org/x/exp/rand"
 
 	"github.com/seed-feabd252/randfeat/dense"
+	"github.com/seed-feabd252/randfeat/internal/testing/must"
 	"github.com/seed-feabd252/randfeat/kernels"
 	"github.com/seed-feabd252/randfeat/orf"
 	"github.com/seed-feabd252/randfeat/rff"
 )
 
 func TestNewWithAndWithoutDerivatives(t *testing.T) {
-	w, err := orf.Draw[float64](orf.IID{}, 4, 2, exprand.NewSource(1))
-	require.NoError(t, err)
+	w := must.Have(orf.Draw[float64](orf.IID{}, 4, 2, exprand.NewSource(1)))
 	const unknown = "rff: a map made by New has no derivatives without Scheme.DF"
 	same, one := func(t float64) float64 { return t }, func(float64) float64 { return 1 }
 	f := slopes(newMap(w, nil, same))
@@ -25,15 +24,13 @@ func TestNewWithAndWithoutDerivatives(t *testing.T) {
 		f.Backward(dense.Matrix[float64]{}, dense.New[float64](1, 2), dense.New[float64](1, 4))
 	})
 	s := rff.Scheme[float64]{F: []func(float64) float64{same}, DF: []func(float64) float64{one}, Kernel: kernels.DotProduct{}}
-	made, err := rff.New(s, w)
-	require.NoError(t, err)
+	made := must.Have(rff.New(s, w))
 	g := slopes(made)
 	assert.NoError(t, g.CanBackward())
 	assert.Equal(t, kernels.DotProduct{}, g.Kernel())
 	s.F[0], s.DF[0] = nil, nil // the map has its own
 
-	dot, err := rff.Draw(rff.DotProduct{}, w)
-	require.NoError(t, err)
+	dot := must.Have(rff.Draw(rff.DotProduct{}, w))
 	x, dphi := points[float64](1, 5, 2, 1), points[float64](2, 5, 4, 1)
 	want := slopes(dot).Backward(dense.Matrix[float64]{}, x, dphi)
 	for i, v := range g.Backward(dense.Matrix[float64]{}, x, dphi).Data {
@@ -45,27 +42,21 @@ func TestNewWithAndWithoutDerivatives(t *testing.T) {
 // none to learn from; elu has the slope 1 on both sides.
 func TestSubgradients(t *testing.T) {
 	const m, d = 6, 3
-	w, err := orf.Draw[float64](orf.IID{}, m, d, exprand.NewSource(1))
-	require.NoError(t, err)
+	w := must.Have(orf.Draw[float64](orf.IID{}, m, d, exprand.NewSource(1)))
 	origin, g := dense.New[float64](1, d), points[float64](2, 1, m, 1)
-	ramp, err := rff.Draw(rff.ArcCosine{Order: 1}, w)
-	require.NoError(t, err)
-	dot, err := rff.Draw(rff.DotProduct{}, w)
-	require.NoError(t, err)
+	ramp := must.Have(rff.Draw(rff.ArcCosine{Order: 1}, w))
+	dot := must.Have(rff.Draw(rff.DotProduct{}, w))
 	whole := slopes(dot).Backward(dense.Matrix[float64]{}, origin, g)
 	for j, v := range slopes(ramp).Backward(dense.Matrix[float64]{}, origin, g).Row(0) {
 		assert.InDelta(t, whole.At(0, j)*math.Sqrt2/2, v, 1e-15)
 	}
-	angular, err := rff.Draw(rff.Angular{}, w)
-	require.NoError(t, err)
-	step, err := rff.Draw(rff.ArcCosine{Order: 0}, w)
-	require.NoError(t, err)
+	angular := must.Have(rff.Draw(rff.Angular{}, w))
+	step := must.Have(rff.Draw(rff.ArcCosine{Order: 0}, w))
 	x := points[float64](3, 1, d, 1)
 	for _, f := range []rff.Differentiable[float64]{slopes(angular), slopes(step)} {
 		assert.Equal(t, []float64{0, 0, 0}, f.Backward(dense.Matrix[float64]{}, x, g).Row(0))
 	}
-	elu, err := rff.Draw[float64](rff.ELU{D: d}, nil)
-	require.NoError(t, err)
+	elu := must.Have(rff.Draw[float64](rff.ELU{D: d}, nil))
 	g = g.ColRange(0, d)
 	assert.Equal(t, g.Row(0), logSlopes(elu).Backward(dense.Matrix[float64]{}, origin, g).Row(0))
 	assert.Equal(t, g.Row(0), logSlopes(elu).LogBackward(dense.Matrix[float64]{}, origin, g).Row(0))
@@ -75,10 +66,8 @@ func TestSubgradients(t *testing.T) {
 // the gradient through Transform, that through the logarithms is good.
 func TestLogBackwardOfLargeNorms(t *testing.T) {
 	const m, d = 32, 6
-	w, err := orf.Draw[float32](orf.IID{}, m, d, exprand.NewSource(3))
-	require.NoError(t, err)
-	positive, err := rff.Draw(rff.SoftmaxPositive{Scale: 1}, w)
-	require.NoError(t, err)
+	w := must.Have(orf.Draw[float32](orf.IID{}, m, d, exprand.NewSource(3)))
+	positive := must.Have(rff.Draw(rff.SoftmaxPositive{Scale: 1}, w))
 	f := logSlopes(positive)
 	x, g := points[float32](2, 5, d, 30), points[float32](4, 5, m, 1)
 	for _, v := range f.Backward(dense.Matrix[float32]{}, x, g).Data {

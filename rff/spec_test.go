@@ -64,8 +64,7 @@ func testDrawnFields[T dense.Float](t *testing.T) {
 		{sharp, w, sharp.Psi}, {mixed, w, mixed.Query.Data}, {damped, w, damped.Damping}, {damped, w, damped.Basis.Data},
 		{affine, nil, affine.A.Data}, {affine, nil, affine.Centre}, {scale, nil, scale.Factors}, {boxes, nil, boxes.K.Thresholds.Data},
 	} {
-		f, err := rff.Draw(c.s, c.w)
-		require.NoError(t, err)
+		f := must.Have(rff.Draw(c.s, c.w))
 		before := fileBytes(t, f)
 		features := f.Transform(dense.Matrix[T]{}, x)
 		for i := range c.numbers {

@@ -6,12 +6,12 @@ import (
 	"testing"
 
 	"github.com/stretchr/testify/assert"
-	"github.com/stretchr/testify/require"
 	exprand "golang.org/x/exp/rand"
 	"gonum.org/v1/gonum/floats"
 	"gonum.org/v1/gonum/stat"
 
 	"github.com/seed-feabd252/randfeat/dense"
+	"github.com/seed-feabd252/randfeat/internal/testing/must"
 	"github.com/seed-feabd252/randfeat/kernels"
 	"github.com/seed-feabd252/randfeat/orf"
 	"github.com/seed-feabd252/randfeat/rff"
@@ -45,8 +45,7 @@ func sample(t *testing.T, xy dense.Matrix[float64], draw func() (rff.Map[float64
 	x.Data, y.Data = xy.Data, xy.Data[xy.Stride:]
 	var phi, psi dense.Matrix[float64]
 	for range draws {
-		f, err := draw()
-		require.NoError(t, err)
+		f := must.Have(draw())
 		phi, psi = f.Transform(phi, x), rff.Keys(f).Transform(psi, y)
 		for p := range estimates {
 			estimates[p] = append(estimates[p], floats.Dot(phi.Row(p), psi.Row(p)))
@@ -167,8 +166,7 @@ func TestPlantedFaultsAreCaught(t *testing.T) {
 	t.Run("fixed lengths", func(t *testing.T) {
 		src := exprand.NewSource(2)
 		estimates := sample(t, opposite, func() (rff.Map[float64], error) {
-			w, err := orf.Draw[float64](orf.IID{FixedLength: true}, frequencies, 4, src)
-			require.NoError(t, err)
+			w := must.Have(orf.Draw[float64](orf.IID{FixedLength: true}, frequencies, 4, src))
 			return rff.Draw(rff.Gaussian{LengthScale: 1.5}, w)
 		})
 		k := kernels.Gaussian{LengthScale: 1.5}
@@ -177,8 +175,7 @@ func TestPlantedFaultsAreCaught(t *testing.T) {
 	t.Run("one phase for all frequencies", func(t *testing.T) {
 		src := exprand.NewSource(3)
 		estimates := sample(t, pairs, func() (rff.Map[float64], error) {
-			w, err := orf.Draw[float64](orf.IID{}, frequencies, 4, src)
-			require.NoError(t, err)
+			w := must.Have(orf.Draw[float64](orf.IID{}, frequencies, 4, src))
 			phase := 2 * math.Pi * rand.New(src).Float64()
 			return newMap(w, nil, func(t float64) float64 { return math.Sqrt2 * math.Cos(t+phase) }), nil
 		})
@@ -204,7 +201,6 @@ func (f raised) Transform(dst, x dense.Matrix[float64]) dense.Matrix[float64] {
 }
 
 func iid(t *testing.T, m, d int, src rand.Source, s rff.Spec) (rff.Map[float64], error) {
-	w, err := orf.Draw[float64](orf.IID{}, m, d, src)
-	require.NoError(t, err)
+	w := must.Have(orf.Draw[float64](orf.IID{}, m, d, src))
 	return rff.Draw(s, w)
 }

@@ -12,6 +12,7 @@ import (
 
 	"github.com/seed-feabd252/randfeat/dense"
 	"github.com/seed-feabd252/randfeat/internal/testing/densetest"
+	"github.com/seed-feabd252/randfeat/internal/testing/must"
 	"github.com/seed-feabd252/randfeat/kernels"
 	"github.com/seed-feabd252/randfeat/orf"
 	"github.com/seed-feabd252/randfeat/rff"
@@ -19,14 +20,10 @@ import (
 
 // sumParts are maps of R^3 of different widths, all Differentiable.
 func sumParts[T dense.Float](t testing.TB) []rff.Map[T] {
-	w, err := orf.Draw[T](orf.Hadamard{}, 10, 3, exprand.NewSource(1))
-	require.NoError(t, err)
-	gaussian, err := rff.Draw(rff.Gaussian{LengthScale: 1}, w)
-	require.NoError(t, err)
-	quadratic, err := rff.Draw[T](rff.Quadratic{D: 3}, nil)
-	require.NoError(t, err)
-	identity, err := rff.Draw[T](rff.Identity{D: 3}, nil)
-	require.NoError(t, err)
+	w := must.Have(orf.Draw[T](orf.Hadamard{}, 10, 3, exprand.NewSource(1)))
+	gaussian := must.Have(rff.Draw(rff.Gaussian{LengthScale: 1}, w))
+	quadratic := must.Have(rff.Draw[T](rff.Quadratic{D: 3}, nil))
+	identity := must.Have(rff.Draw[T](rff.Identity{D: 3}, nil))
 	return []rff.Map[T]{gaussian, quadratic, identity}
 }
 
@@ -34,8 +31,7 @@ func sumParts[T dense.Float](t testing.TB) []rff.Map[T] {
 // a sum of K terms.
 func testSum[T dense.Float](t *testing.T) {
 	maps, weights := sumParts[T](t), []float64{0.3, 0, 1e4}
-	m, err := rff.Sum(maps, weights)
-	require.NoError(t, err)
+	m := must.Have(rff.Sum(maps, weights))
 	in, out := m.Dims()
 	assert.Equal(t, []int{3, 29}, []int{in, out})
 	u := densetest.Roundoff[T]()
@@ -88,8 +84,7 @@ func TestSum(t *testing.T) {
 func TestSumIsExact(t *testing.T) {
 	maps := sumParts[float64](t)
 	weights := []float64{0, 0.25, 1}
-	m, err := rff.Sum(maps, weights)
-	require.NoError(t, err)
+	m := must.Have(rff.Sum(maps, weights))
 	own := slices.Clone(maps)
 	maps[1], weights[1] = nil, 7 // the sum has its own
 	k := kernels.Sum{kernels.Scaled{K: own[1].Kernel(), By: 0.25}, kernels.DotProduct{}}
@@ -108,17 +103,13 @@ func TestSumIsExact(t *testing.T) {
 		}
 	}
 	assert.Equal(t, "Sum(0·(Gaussian(lengthScale=1): R^3 → R^20) + 0.25·(Quadratic(): R^3 → R^6) + 1·(Identity(): R^3 → R^3)): R^3 → R^29", fmt.Sprint(m))
-	w, err := orf.Draw[float64](orf.IID{}, 4, 3, exprand.NewSource(2))
-	require.NoError(t, err)
-	unknown, err := rff.Sum([]rff.Map[float64]{own[0], newMap(w, nil, math.Abs)}, []float64{1, 1})
-	require.NoError(t, err)
+	w := must.Have(orf.Draw[float64](orf.IID{}, 4, 3, exprand.NewSource(2)))
+	unknown := must.Have(rff.Sum([]rff.Map[float64]{own[0], newMap(w, nil, math.Abs)}, []float64{1, 1}))
 	assert.Nil(t, unknown.Kernel())
 	assert.EqualError(t, slopes(unknown).CanBackward(), "rff: maps[1]: rff: a map made by New has no derivatives without Scheme.DF")
 	assert.Panics(t, func() { slopes(unknown).Backward(dense.Matrix[float64]{}, x, dense.New[float64](9, 24)) })
-	nystroem, err := rff.Nystroem(kernels.Gaussian{}, x)
-	require.NoError(t, err)
-	flat, err := rff.Sum([]rff.Map[float64]{own[0], nystroem}, []float64{1, 1})
-	require.NoError(t, err)
+	nystroem := must.Have(rff.Nystroem(kernels.Gaussian{}, x))
+	flat := must.Have(rff.Sum([]rff.Map[float64]{own[0], nystroem}, []float64{1, 1}))
 	assert.Equal(t, [3]bool{}, optional(flat))
 }
 
@@ -133,14 +124,11 @@ func TestSumIsUnbiased(t *testing.T) {
 	for range draws {
 		var maps []rff.Map[float64]
 		for _, l := range []float64{1, 3} {
-			w, err := orf.Draw[float64](orf.IID{}, 5, 3, src)
-			require.NoError(t, err)
-			f, err := rff.Draw(rff.Gaussian{LengthScale: l}, w)
-			require.NoError(t, err)
+			w := must.Have(orf.Draw[float64](orf.IID{}, 5, 3, src))
+			f := must.Have(rff.Draw(rff.Gaussian{LengthScale: l}, w))
 			maps = append(maps, f)
 		}
-		m, err := rff.Sum(maps, []float64{2, 0.5})
-		require.NoError(t, err)
+		m := must.Have(rff.Sum(maps, []float64{2, 0.5}))
 		require.Equal(t, []kernels.Kernel{kernels.Scaled{K: maps[0].Kernel(), By: 2}, kernels.Scaled{K: maps[1].Kernel(), By: 0.5}}, []kernels.Kernel(m.Kernel().(kernels.Sum)))
 		phi := m.Transform(dense.Matrix[float64]{}, x)
 		dot := 0.0
@@ -157,10 +145,8 @@ func TestSumIsUnbiased(t *testing.T) {
 }
 
 func testSumErrors[T dense.Float](t *testing.T) {
-	one, err := rff.Draw[T](rff.Identity{D: 1}, nil)
-	require.NoError(t, err)
-	two, err := rff.Draw[T](rff.Identity{D: 2}, nil)
-	require.NoError(t, err)
+	one := must.Have(rff.Draw[T](rff.Identity{D: 1}, nil))
+	two := must.Have(rff.Draw[T](rff.Identity{D: 2}, nil))
 	for _, c := range []struct {
 		maps    []rff.Map[T]
 		weights []float64
@@ -178,7 +164,7 @@ func testSumErrors[T dense.Float](t *testing.T) {
 		_, err := rff.Sum(c.maps, c.weights)
 		assert.EqualError(t, err, c.want)
 	}
-	_, err = rff.Sum([]rff.Map[T]{one}, []float64{1e-320})
+	_, err := rff.Sum([]rff.Map[T]{one}, []float64{1e-320})
 	_, err2 := rff.Sum([]rff.Map[T]{one}, []float64{1e300})
 	if _, single := any(T(0)).(float32); single {
 		assert.EqualError(t, err, "rff: weights[0] = 1e-320 is outside the range of float32")

@@ -11,6 +11,7 @@ import (
 
 	"github.com/seed-feabd252/randfeat/dense"
 	"github.com/seed-feabd252/randfeat/internal/testing/densetest"
+	"github.com/seed-feabd252/randfeat/internal/testing/must"
 	"github.com/seed-feabd252/randfeat/internal/testing/race"
 	"github.com/seed-feabd252/randfeat/orf"
 	"github.com/seed-feabd252/randfeat/rff"
@@ -99,18 +100,12 @@ func testNaNAndInfAreNotHidden[T dense.Float](t *testing.T) {
 func TestFlatFunctionsDoNotHideInfinity(t *testing.T) {
 	x := dense.Of(2, 1, []float64{math.Inf(1), math.Inf(-1)})
 	for seed := range uint64(6) {
-		w, err := orf.Draw[float64](orf.IID{}, 1, 1, exprand.NewSource(seed))
-		require.NoError(t, err)
-		angular, err := rff.Draw(rff.Angular{}, w)
-		require.NoError(t, err)
-		step, err := rff.Draw(rff.ArcCosine{Order: 0}, w)
-		require.NoError(t, err)
-		relu, err := rff.Draw(rff.ArcCosine{Order: 1}, w)
-		require.NoError(t, err)
-		square, err := rff.Draw(rff.ArcCosine{Order: 2}, w)
-		require.NoError(t, err)
-		positive, err := rff.Draw(rff.SoftmaxPositive{Scale: 1}, w)
-		require.NoError(t, err)
+		w := must.Have(orf.Draw[float64](orf.IID{}, 1, 1, exprand.NewSource(seed)))
+		angular := must.Have(rff.Draw(rff.Angular{}, w))
+		step := must.Have(rff.Draw(rff.ArcCosine{Order: 0}, w))
+		relu := must.Have(rff.Draw(rff.ArcCosine{Order: 1}, w))
+		square := must.Have(rff.Draw(rff.ArcCosine{Order: 2}, w))
+		positive := must.Have(rff.Draw(rff.SoftmaxPositive{Scale: 1}, w))
 		for _, f := range []rff.Map[float64]{angular, step, relu, square, positive} {
 			for _, v := range f.Transform(dense.Matrix[float64]{}, x).Data {
 				assert.True(t, math.IsNaN(v) || math.IsInf(v, 1), "%v gives %v", f, v)
@@ -120,13 +115,10 @@ func TestFlatFunctionsDoNotHideInfinity(t *testing.T) {
 }
 
 func TestZeroVector(t *testing.T) {
-	w, err := orf.Draw[float64](orf.IID{}, 5, 3, exprand.NewSource(1))
-	require.NoError(t, err)
+	w := must.Have(orf.Draw[float64](orf.IID{}, 5, 3, exprand.NewSource(1)))
 	x := dense.New[float64](1, 3)
-	angular, err := rff.Draw(rff.Angular{}, w)
-	require.NoError(t, err)
-	step, err := rff.Draw(rff.ArcCosine{Order: 0}, w)
-	require.NoError(t, err)
+	angular := must.Have(rff.Draw(rff.Angular{}, w))
+	step := must.Have(rff.Draw(rff.ArcCosine{Order: 0}, w))
 	for _, f := range []rff.Map[float64]{angular, step} {
 		got := 0.0
 		for _, v := range f.Transform(dense.Matrix[float64]{}, x).Data {

@@ -4,7 +4,6 @@ import (
 	"testing"
 
 	"github.com/stretchr/testify/assert"
-	"github.com/stretchr/testify/require"
 	exprand "golang.org/x/exp/rand"
 
 	"github.com/seed-feabd252/randfeat/dense"
@@ -16,33 +15,26 @@ import (
 // What is made of a map that is Paired is Paired: its estimate is that of the pair.
 func TestMapsOfPairedMaps(t *testing.T) {
 	const d = 4
-	w, err := orf.Draw[float64](orf.IID{}, 30, d, exprand.NewSource(1))
-	require.NoError(t, err)
+	w := must.Have(orf.Draw[float64](orf.IID{}, 30, d, exprand.NewSource(1)))
 	x, y := points[float64](2, 9, d, 1), points[float64](3, 9, d, 0.2)
-	pair, err := rff.Draw(must.Have(rff.FitSADERF(x, y, 1)), w)
-	require.NoError(t, err)
-	alone, err := rff.Draw(rff.SoftmaxPositive{Scale: 1}, w)
-	require.NoError(t, err)
-	pca, err := rff.PCA(points[float64](4, 40, d, 1), d, false)
-	require.NoError(t, err)
+	pair := must.Have(rff.Draw(must.Have(rff.FitSADERF(x, y, 1)), w))
+	alone := must.Have(rff.Draw(rff.SoftmaxPositive{Scale: 1}, w))
+	pca := must.Have(rff.PCA(points[float64](4, 40, d, 1), d, false))
 	for name, wrap := range map[string]func(m rff.Map[float64]) (rff.Map[float64], error){
 		"compose": func(m rff.Map[float64]) (rff.Map[float64], error) { return rff.Compose(pca, m) },
 		"sum": func(m rff.Map[float64]) (rff.Map[float64], error) {
 			return rff.Sum([]rff.Map[float64]{alone, m}, []float64{2, 0.5})
 		},
 	} {
-		wrapped, err := wrap(pair)
-		require.NoError(t, err)
+		wrapped := must.Have(wrap(pair))
 		keys := rff.Keys(wrapped)
 		assert.Equal(t, wrapped.Kernel(), keys.Kernel(), name)
-		want, err := wrap(rff.Keys[float64](pair))
-		require.NoError(t, err)
+		want := must.Have(wrap(rff.Keys[float64](pair)))
 		assert.Equal(t, want.Transform(dense.Matrix[float64]{}, y), keys.Transform(dense.Matrix[float64]{}, y), name)
 		assert.NotEqual(t, wrapped.Transform(dense.Matrix[float64]{}, y), keys.Transform(dense.Matrix[float64]{}, y), name)
 		assert.True(t, rff.Keys(keys) == wrapped, name)
 
-		own, err := wrap(alone)
-		require.NoError(t, err)
+		own := must.Have(wrap(alone))
 		assert.True(t, rff.Keys(own) == own, name)
 	}
 }
@@ -54,10 +46,8 @@ type holder struct {
 }
 
 func TestMapsOfMapsThatCannotBeCompared(t *testing.T) {
-	inner, err := rff.Draw[float64](rff.Identity{D: 3}, nil)
-	require.NoError(t, err)
-	f, err := rff.Sum([]rff.Map[float64]{holder{inner, []int{1}}}, []float64{2})
-	require.NoError(t, err)
+	inner := must.Have(rff.Draw[float64](rff.Identity{D: 3}, nil))
+	f := must.Have(rff.Sum([]rff.Map[float64]{holder{inner, []int{1}}}, []float64{2}))
 	x := points[float64](5, 9, 3, 1)
 	assert.Equal(t, f.Transform(dense.Matrix[float64]{}, x), rff.Keys(f).Transform(dense.Matrix[float64]{}, x))
 }

@@ -7,10 +7,10 @@ import (
 	"testing"
 
 	"github.com/stretchr/testify/assert"
-	"github.com/stretchr/testify/require"
 	exprand "golang.org/x/exp/rand"
 
 	"github.com/seed-feabd252/randfeat/dense"
+	"github.com/seed-feabd252/randfeat/internal/testing/must"
 	"github.com/seed-feabd252/randfeat/kernels"
 	"github.com/seed-feabd252/randfeat/rff"
 	"github.com/seed-feabd252/randfeat/validate"
@@ -66,8 +66,7 @@ func (f ending) Transform(dst, x dense.Matrix[float64]) dense.Matrix[float64] {
 // A context ends one draw before all of its 10,000 pairs are computed.
 func TestContextBetweenPairs(t *testing.T) {
 	x, y := pairs[float64](10000, 3)
-	inner, err := drawWaves[float64](1, 3, 1)(rand.NewPCG(1, 2))
-	require.NoError(t, err)
+	inner := must.Have(drawWaves[float64](1, 3, 1)(rand.NewPCG(1, 2)))
 	for _, inKernel := range []bool{false, true} {
 		ctx, cancel := context.WithCancel(context.Background())
 		f := ending{inner, cancel, inKernel, new(atomic.Int64), new(atomic.Int64)}

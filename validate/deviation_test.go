@@ -16,6 +16,7 @@ import (
 	"github.com/seed-feabd252/randfeat/dense"
 	"github.com/seed-feabd252/randfeat/internal/compute/parallel"
 	"github.com/seed-feabd252/randfeat/internal/testing/densetest"
+	"github.com/seed-feabd252/randfeat/internal/testing/must"
 	"github.com/seed-feabd252/randfeat/rff"
 	"github.com/seed-feabd252/randfeat/validate"
 )
@@ -69,8 +70,7 @@ func deviate[T dense.Float](t *testing.T, draw validate.Draw[T], l law, m int, p
 	t.Helper()
 	n, exact := p.x.Rows, func(p dense.Matrix[T]) dense.Matrix[float64] { return dense.Copy(dense.Matrix[float64]{}, p) }
 	px, py := exact(p.x), exact(p.y)
-	first, err := draw(exprand.NewSource(seed))
-	require.NoError(t, err)
+	first := must.Have(draw(exprand.NewSource(seed)))
 	truth, means, mses := make([]float64, n), make([]float64, n), make([]float64, n)
 	for i := range n {
 		truth[i] = first.Kernel().Eval(px.Row(i), py.Row(i))
@@ -209,10 +209,8 @@ func agree(t *testing.T, narrow validate.Draw[float32], wide validate.Draw[float
 	px, py := exact(p.x), exact(p.y)
 	differences, sizes := dense.New[float64](agreementDraws, p.x.Rows), make([]float64, p.x.Rows)
 	for k := range agreementDraws {
-		f, err := narrow(rand.NewPCG(uint64(k), seed))
-		require.NoError(t, err)
-		g, err := wide(rand.NewPCG(uint64(k), seed))
-		require.NoError(t, err)
+		f := must.Have(narrow(rand.NewPCG(uint64(k), seed)))
+		g := must.Have(wide(rand.NewPCG(uint64(k), seed)))
 		fx, fy := exact(f.Transform(dense.Matrix[float32]{}, p.x)), exact(rff.Keys(f).Transform(dense.Matrix[float32]{}, p.y))
 		gx, gy := g.Transform(dense.Matrix[float64]{}, px), rff.Keys(g).Transform(dense.Matrix[float64]{}, py)
 		require.Equal(t, gx.Cols, fx.Cols)
@@ -250,8 +248,7 @@ func epsilonOf[T dense.Float]() float64 { return 2 * densetest.Roundoff[T]() }
 // theoryKnows checks that Theory has the law, or none, for a map at a pair of each group.
 func theoryKnows[T dense.Float](t *testing.T, draw validate.Draw[T], l law, m int, points points[T]) {
 	t.Helper()
-	drawn, err := draw(exprand.NewSource(1))
-	require.NoError(t, err)
+	drawn := must.Have(draw(exprand.NewSource(1)))
 	px, py := dense.Copy(dense.Matrix[float64]{}, points.x), dense.Copy(dense.Matrix[float64]{}, points.y)
 	for i := range points.groups {
 		p := validate.Theory(drawn, nil, px.Row(i), py.Row(i))

@@ -14,6 +14,7 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/seed-feabd252/randfeat/dense"
+	"github.com/seed-feabd252/randfeat/internal/testing/must"
 	"github.com/seed-feabd252/randfeat/kernels"
 	"github.com/seed-feabd252/randfeat/orf"
 	"github.com/seed-feabd252/randfeat/rff"
@@ -160,8 +161,7 @@ func predictions(t *testing.T) [][]string {
 		x, y := goldenPairs(d, rng)
 		for _, f := range goldenMaps() {
 			for _, e := range f.ensembles {
-				w, err := goldenFrequencies(e, m, d)
-				require.NoError(t, err)
+				w := must.Have(goldenFrequencies(e, m, d))
 				phi, err := f.make(w, x, y, rand.NewPCG(3, 4))
 				require.NoError(t, err, "%s over %v", f.name, e)
 				at := []string{f.name, fmt.Sprint(e), fmt.Sprint(m), fmt.Sprint(d)}
@@ -195,16 +195,13 @@ func TestPredictions(t *testing.T) {
 	const file = "testdata/predictions.csv"
 	got := predictions(t)
 	if *update {
-		f, err := os.Create(file)
-		require.NoError(t, err)
+		f := must.Have(os.Create(file))
 		require.NoError(t, csv.NewWriter(f).WriteAll(got))
 		require.NoError(t, f.Close())
 	}
-	f, err := os.Open(file)
-	require.NoError(t, err)
+	f := must.Have(os.Open(file))
 	defer f.Close()
-	want, err := csv.NewReader(f).ReadAll()
-	require.NoError(t, err)
+	want := must.Have(csv.NewReader(f).ReadAll())
 	require.Len(t, got, len(want))
 	for i, row := range got {
 		if row[5] == "" || i == 0 {
@@ -215,10 +212,8 @@ func TestPredictions(t *testing.T) {
 		assert.Equal(t, want[i][:5], at)
 		assert.Equal(t, want[i][8], row[8], "%v", at)
 		for j := 5; j < 8; j++ {
-			a, err := strconv.ParseFloat(want[i][j], 64)
-			require.NoError(t, err)
-			b, err := strconv.ParseFloat(row[j], 64)
-			require.NoError(t, err)
+			a := must.Have(strconv.ParseFloat(want[i][j], 64))
+			b := must.Have(strconv.ParseFloat(row[j], 64))
 			if a == b || math.IsNaN(a) && math.IsNaN(b) {
 				continue
 			}

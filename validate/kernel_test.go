@@ -9,6 +9,7 @@ import (
 
 	"github.com/seed-feabd252/randfeat/dense"
 	"github.com/seed-feabd252/randfeat/internal/testing/densetest"
+	"github.com/seed-feabd252/randfeat/internal/testing/must"
 	"github.com/seed-feabd252/randfeat/kernels"
 	"github.com/seed-feabd252/randfeat/validate"
 )
@@ -33,12 +34,10 @@ func testKernels[T dense.Float](t *testing.T) {
 		assert.True(t, c.OK(), "%v: %v", k, c)
 		assert.Contains(t, c.String(), "a kernel on these points: the Gram matrix is positive", "%v", k)
 	}
-	c, err := validate.CheckKernel(kernels.DotProduct{}, x)
-	require.NoError(t, err)
+	c := must.Have(validate.CheckKernel(kernels.DotProduct{}, x))
 	assert.Equal(t, validate.PositiveSemidefinite, c.Spectrum.Verdict)
 	assert.Equal(t, 4, c.Spectrum.Rank)
-	c, err = validate.CheckKernel(kernels.Gaussian{}, x)
-	require.NoError(t, err)
+	c = must.Have(validate.CheckKernel(kernels.Gaussian{}, x))
 	assert.Equal(t, validate.PositiveDefinite, c.Spectrum.Verdict)
 }
 
@@ -84,16 +83,14 @@ func TestKernelOnImpostors(t *testing.T) {
 // TestKernelByHand: for k(x, y) = |x − y| at 0 and 3 the Gram matrix is
 // [0 3; 3 0], with eigenvalues ±3 and witness (1, −1)/√2.
 func TestKernelByHand(t *testing.T) {
-	c, err := validate.CheckKernel(function(func(x, y []float64) float64 { return math.Abs(x[0] - y[0]) }), dense.Of(2, 1, []float32{0, 3}))
-	require.NoError(t, err)
+	c := must.Have(validate.CheckKernel(function(func(x, y []float64) float64 { return math.Abs(x[0] - y[0]) }), dense.Of(2, 1, []float32{0, 3})))
 	assert.InDelta(t, -3, c.Spectrum.QuadraticForm, 1e-14)
 	assert.InDelta(t, -0.5, c.Spectrum.Witness[0]*c.Spectrum.Witness[1], 1e-15)
 }
 
 func TestKernelNotSymmetric(t *testing.T) {
 	x := dense.Of(3, 1, []float64{1, 2, 4})
-	c, err := validate.CheckKernel(function(func(x, y []float64) float64 { return x[0] * y[0] * y[0] }), x)
-	require.NoError(t, err)
+	c := must.Have(validate.CheckKernel(function(func(x, y []float64) float64 { return x[0] * y[0] * y[0] }), x))
 	assert.False(t, c.OK())
 	assert.Equal(t, validate.NotSymmetric, c.Fault)
 	assert.Equal(t, [2]int{1, 2}, [2]int{c.I, c.J})
@@ -101,13 +98,12 @@ func TestKernelNotSymmetric(t *testing.T) {
 	assert.Equal(t, "not a kernel: k(x1, x2) = 32 but k(x2, x1) = 16", c.String())
 
 	// Rounding does not count as asymmetry.
-	c, err = validate.CheckKernel(function(func(x, y []float64) float64 {
+	c = must.Have(validate.CheckKernel(function(func(x, y []float64) float64 {
 		if x[0] < y[0] {
 			return math.Nextafter(x[0]*y[0], 100)
 		}
 		return x[0] * y[0]
-	}), x)
-	require.NoError(t, err)
+	}), x))
 	assert.True(t, c.OK(), "%v", c)
 	assert.NotZero(t, c.Asymmetry.Difference)
 	assert.Equal(t, 9*0x1p-52*16, c.SymmetryTolerance)
@@ -115,15 +111,13 @@ func TestKernelNotSymmetric(t *testing.T) {
 
 func TestKernelNotFinite(t *testing.T) {
 	log := function(func(x, y []float64) float64 { return math.Log(x[0] * y[0]) })
-	c, err := validate.CheckKernel(log, dense.Of(3, 1, []float64{1, 2, -1}))
-	require.NoError(t, err)
+	c := must.Have(validate.CheckKernel(log, dense.Of(3, 1, []float64{1, 2, -1})))
 	assert.Equal(t, validate.NotFinite, c.Fault)
 	assert.Equal(t, [2]int{0, 2}, [2]int{c.I, c.J})
 	assert.True(t, math.IsNaN(c.Value))
 	assert.Equal(t, "not a kernel: k(x0, x2) = NaN", c.String())
 
-	c, err = validate.CheckKernel(kernels.Softmax{}, dense.Of(2, 1, []float32{1, 50}))
-	require.NoError(t, err)
+	c = must.Have(validate.CheckKernel(kernels.Softmax{}, dense.Of(2, 1, []float32{1, 50})))
 	assert.Equal(t, "not a kernel: k(x1, x1) = +Inf", c.String())
 }
 

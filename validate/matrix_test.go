@@ -11,26 +11,25 @@ import (
 	"github.com/seed-feabd252/randfeat/dense"
 	"github.com/seed-feabd252/randfeat/dense/gonum"
 	"github.com/seed-feabd252/randfeat/internal/testing/densetest"
+	"github.com/seed-feabd252/randfeat/internal/testing/must"
 	"github.com/seed-feabd252/randfeat/kernels"
 	"github.com/seed-feabd252/randfeat/validate"
 )
 
 func testSymmetric[T dense.Float](t *testing.T) {
 	a := dense.Of(3, 3, []T{1, 2, 3, 2, 5, 6, 3, 6, 9})
-	got, err := validate.CheckSymmetric(a)
-	require.NoError(t, err)
+	got := must.Have(validate.CheckSymmetric(a))
 	assert.True(t, got.OK())
 	assert.Equal(t, "symmetric", got.String())
 
 	a.Set(0, 1, 2.5)
 	a.Set(2, 1, 7)
-	got, err = validate.CheckSymmetric(a)
-	require.NoError(t, err)
+	got = must.Have(validate.CheckSymmetric(a))
 	assert.Equal(t, validate.Asymmetry{I: 1, J: 2, Upper: 6, Lower: 7, Difference: 1}, got)
 	assert.False(t, got.OK())
 	assert.Equal(t, "not symmetric: element (1, 2) is 6 but (2, 1) is 7, a difference of 1", got.String())
 
-	_, err = validate.CheckSymmetric(dense.New[T](2, 3))
+	_, err := validate.CheckSymmetric(dense.New[T](2, 3))
 	assert.EqualError(t, err, "validate: a is 2×3, want a square matrix")
 	a.Set(2, 0, T(math.NaN()))
 	_, err = validate.CheckSymmetric(a)
@@ -96,15 +95,13 @@ func testTolerance[T dense.Float](t *testing.T) {
 		{2.5 * eps, validate.PositiveDefinite}, {1.5 * eps, validate.PositiveSemidefinite},
 		{-1.5 * eps, validate.PositiveSemidefinite}, {-2.5 * eps, validate.Indefinite},
 	} {
-		s, err := validate.Definiteness(dense.Of(2, 2, []T{1, 0, 0, T(c.least)}))
-		require.NoError(t, err)
+		s := must.Have(validate.Definiteness(dense.Of(2, 2, []T{1, 0, 0, T(c.least)})))
 		assert.Equal(t, c.verdict, s.Verdict, "%v ε", c.least/eps)
 	}
 	// Random matrices of rank 5 are semi-definite in spite of rounding.
 	for seed := range uint64(20) {
 		x := densetest.Gapped[T](seed, 30, 5)
-		s, err := validate.Definiteness(kernels.Gram(dense.Matrix[T]{}, kernels.DotProduct{}, x, dense.Matrix[T]{}))
-		require.NoError(t, err)
+		s := must.Have(validate.Definiteness(kernels.Gram(dense.Matrix[T]{}, kernels.DotProduct{}, x, dense.Matrix[T]{})))
 		assert.Equal(t, validate.PositiveSemidefinite, s.Verdict, "seed %d: %v", seed, s)
 		assert.Equal(t, 5, s.Rank, "seed %d", seed)
 	}
@@ -131,8 +128,7 @@ func TestDefinitenessErrors(t *testing.T) {
 }
 
 func TestVerdictString(t *testing.T) {
-	s, err := validate.Definiteness(dense.Of(2, 2, []float64{0, 1, 1, 0}))
-	require.NoError(t, err)
+	s := must.Have(validate.Definiteness(dense.Of(2, 2, []float64{0, 1, 1, 0})))
 	assert.Equal(t, "indefinite: eigenvalues from -1 to 1, rank 2 of 2 (tolerance 4.44e-16); witness v with vᵀAv = -1", s.String())
 	assert.Equal(t, "positive definite", validate.PositiveDefinite.String())
 	assert.Equal(t, "positive semi-definite", validate.PositiveSemidefinite.String())
@@ -142,20 +138,17 @@ func TestVerdictString(t *testing.T) {
 
 func testOrthogonal[T dense.Float](t *testing.T) {
 	w := dense.Of(3, 3, []T{1, 2, 2, -2, -1, 2, 0, 3, 4})
-	got, err := validate.CheckOrthogonal(w)
-	require.NoError(t, err)
+	got := must.Have(validate.CheckOrthogonal(w))
 	// Rows 0 and 2: (6 + 8)/(3·5); rows 1 and 2: (−3 + 8)/(3·5); rows 0 and 1: 0.
 	assert.Equal(t, [2]int{0, 2}, [2]int{got.I, got.J})
 	assert.InDelta(t, 14.0/15, got.Cos, 8*0x1p-52)
 	assert.Equal(t, "largest |cos| 0.933, between rows 0 and 2", got.String())
 
-	got, err = validate.CheckOrthogonal(w.RowRange(0, 2))
-	require.NoError(t, err)
+	got = must.Have(validate.CheckOrthogonal(w.RowRange(0, 2)))
 	assert.InDelta(t, 0, got.Cos, 8*0x1p-52)
 	assert.Equal(t, [2]int{0, 1}, [2]int{got.I, got.J})
 
-	got, err = validate.CheckOrthogonal(w.RowRange(0, 1))
-	require.NoError(t, err)
+	got = must.Have(validate.CheckOrthogonal(w.RowRange(0, 1)))
 	assert.Equal(t, validate.Angle{}, got)
 	assert.Equal(t, "fewer than two rows", got.String())
 
@@ -164,17 +157,15 @@ func testOrthogonal[T dense.Float](t *testing.T) {
 	for i := range 200 {
 		many.Set(i, i, T(i+1))
 	}
-	got, err = validate.CheckOrthogonal(many)
-	require.NoError(t, err)
+	got = must.Have(validate.CheckOrthogonal(many))
 	assert.Zero(t, got.Cos)
 	many.Set(150, 70, -151)
-	got, err = validate.CheckOrthogonal(many)
-	require.NoError(t, err)
+	got = must.Have(validate.CheckOrthogonal(many))
 	assert.Equal(t, [2]int{70, 150}, [2]int{got.I, got.J})
 	assert.InDelta(t, math.Sqrt(0.5), got.Cos, 8*0x1p-52)
 
 	w.Set(1, 1, T(math.Inf(1)))
-	_, err = validate.CheckOrthogonal(w)
+	_, err := validate.CheckOrthogonal(w)
 	assert.EqualError(t, err, "validate: element (1, 1) of w is +Inf, want a finite number")
 	_, err = validate.CheckOrthogonal(dense.Of(2, 2, []T{1, 1, 0, 0}))
 	assert.EqualError(t, err, "validate: row 1 of w is zero, want a direction")
@@ -192,8 +183,7 @@ func TestOrthogonalOfQR(t *testing.T) {
 	qr.Factorize(gonum.ToMat(densetest.Gapped[float64](3, d, d)))
 	var q mat.Dense
 	qr.QTo(&q)
-	got, err := validate.CheckOrthogonal(gonum.FromMat[float64](q.T()))
-	require.NoError(t, err)
+	got := must.Have(validate.CheckOrthogonal(gonum.FromMat[float64](q.T())))
 	assert.Less(t, got.Cos, d*0x1p-52)
 	assert.Greater(t, got.Cos, 0.0)
 }

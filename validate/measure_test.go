@@ -18,6 +18,7 @@ import (
 	"github.com/seed-feabd252/randfeat/dense"
 	"github.com/seed-feabd252/randfeat/internal/memory/limit"
 	"github.com/seed-feabd252/randfeat/internal/testing/densetest"
+	"github.com/seed-feabd252/randfeat/internal/testing/must"
 	"github.com/seed-feabd252/randfeat/kernels"
 	"github.com/seed-feabd252/randfeat/rff"
 	"github.com/seed-feabd252/randfeat/validate"
@@ -84,8 +85,7 @@ const (
 // Frequencies that are 5 % too long fail the test.
 func testBias[T dense.Float](t *testing.T) {
 	x, y := pairs[T](pairCount, 3)
-	got, err := validate.Measure(t.Context(), drawWaves[T](frequencies, 3, 1), x, y, drawCount, exprand.NewSource(1))
-	require.NoError(t, err)
+	got := must.Have(validate.Measure(t.Context(), drawWaves[T](frequencies, 3, 1), x, y, drawCount, exprand.NewSource(1)))
 	require.Len(t, got.Pairs, pairCount)
 	assert.Equal(t, kernels.Gaussian{}, got.Kernel)
 	assert.Equal(t, drawCount, got.Draws)
@@ -103,8 +103,7 @@ func testBias[T dense.Float](t *testing.T) {
 	assert.InDelta(t, 1, got.Pairs[0].Mean, 4*frequencies*epsilonOf[T]())
 	assert.Less(t, math.Abs(got.Pairs[0].Z), 1.0)
 
-	planted, err := validate.Measure(t.Context(), drawWaves[T](frequencies, 3, 1.05), x, y, drawCount, exprand.NewSource(1))
-	require.NoError(t, err)
+	planted := must.Have(validate.Measure(t.Context(), drawWaves[T](frequencies, 3, 1.05), x, y, drawCount, exprand.NewSource(1)))
 	assert.False(t, planted.Unbiased(4))
 	pair, z := planted.Worst()
 	assert.Equal(t, z, planted.Pairs[pair].Z)
@@ -117,8 +116,7 @@ func TestBias(t *testing.T) { densetest.Both(t, testBias[float32], testBias[floa
 // testBias. A law that is 30 % too large fails the test.
 func testVariance[T dense.Float](t *testing.T) {
 	x, y := pairs[T](pairCount, 3)
-	got, err := validate.Measure(t.Context(), drawWaves[T](frequencies, 3, 1), x, y, 2*drawCount, exprand.NewSource(1))
-	require.NoError(t, err)
+	got := must.Have(validate.Measure(t.Context(), drawWaves[T](frequencies, 3, 1), x, y, 2*drawCount, exprand.NewSource(1)))
 	var mean, planted float64
 	for i, row := range got.Pairs {
 		q := -2 * math.Log(row.Truth)
@@ -141,8 +139,7 @@ func TestStatistics(t *testing.T) {
 	const draws = 70 // two batches and a part
 	x, y := pairs[float64](5, 2)
 	draw := drawWaves[float64](3, 2, 1)
-	got, err := validate.Measure(t.Context(), draw, x, y, draws, exprand.NewSource(7))
-	require.NoError(t, err)
+	got := must.Have(validate.Measure(t.Context(), draw, x, y, draws, exprand.NewSource(7)))
 
 	src := exprand.NewSource(7)
 	estimates, squares, overall := make([][]float64, 5), make([][]float64, 5), make([]float64, draws)
@@ -174,8 +171,7 @@ func TestStatistics(t *testing.T) {
 func testExactMap[T dense.Float](t *testing.T) {
 	x, y := densetest.Gapped[T](1, 20, 5), densetest.Gapped[T](2, 20, 5)
 	draw := func(rand.Source) (rff.Map[T], error) { return line[T]{5}, nil }
-	got, err := validate.Measure(t.Context(), draw, x, y, 3, exprand.NewSource(1))
-	require.NoError(t, err)
+	got := must.Have(validate.Measure(t.Context(), draw, x, y, 3, exprand.NewSource(1)))
 	assert.True(t, got.Unbiased(4), "%v", got)
 	for _, row := range got.Pairs {
 		assert.Zero(t, row.StdErr)
@@ -183,8 +179,7 @@ func testExactMap[T dense.Float](t *testing.T) {
 	wrong := func(rand.Source) (rff.Map[T], error) {
 		return waves[T]{dense.New[float64](1, 5), kernels.DotProduct{}}, nil
 	}
-	got, err = validate.Measure(t.Context(), wrong, x, y, 3, exprand.NewSource(1))
-	require.NoError(t, err)
+	got = must.Have(validate.Measure(t.Context(), wrong, x, y, 3, exprand.NewSource(1)))
 	assert.False(t, got.Unbiased(4))
 }
 
@@ -195,8 +190,7 @@ func TestBiasOfExactMap(t *testing.T) {
 func TestNaNIsWorst(t *testing.T) {
 	x, y := pairs[float64](4, 2)
 	x.Set(2, 1, math.NaN())
-	got, err := validate.Measure(t.Context(), drawWaves[float64](2, 2, 3), x, y, 50, exprand.NewSource(1))
-	require.NoError(t, err)
+	got := must.Have(validate.Measure(t.Context(), drawWaves[float64](2, 2, 3), x, y, 50, exprand.NewSource(1)))
 	pair, z := got.Worst()
 	assert.Equal(t, 2, pair)
 	assert.True(t, math.IsNaN(z))
@@ -206,12 +200,11 @@ func TestNaNIsWorst(t *testing.T) {
 
 func testCompare[T dense.Float](t *testing.T) {
 	x, y := pairs[T](20, 3)
-	got, err := validate.Compare(t.Context(), []validate.Method[T]{
+	got := must.Have(validate.Compare(t.Context(), []validate.Method[T]{
 		{Name: "eight", Draw: drawWaves[T](8, 3, 1)},
 		{Name: "sixteen", Draw: drawWaves[T](16, 3, 1)},
 		{Name: "stretched", Draw: drawWaves[T](8, 3, 1.2)},
-	}, x, y, drawCount, exprand.NewSource(3))
-	require.NoError(t, err)
+	}, x, y, drawCount, exprand.NewSource(3)))
 	require.Len(t, got.Methods, 3)
 	first, second, third := got.Methods[0], got.Methods[1], got.Methods[2]
 	assert.Equal(t, [2]float64{1, 0}, [2]float64{first.Ratio, first.RatioStdErr})
@@ -221,8 +214,7 @@ func testCompare[T dense.Float](t *testing.T) {
 	assert.True(t, first.Unbiased(4))
 	assert.False(t, third.Unbiased(4))
 
-	alone, err := validate.Measure(t.Context(), drawWaves[T](8, 3, 1), x, y, drawCount, exprand.NewSource(3))
-	require.NoError(t, err)
+	alone := must.Have(validate.Measure(t.Context(), drawWaves[T](8, 3, 1), x, y, drawCount, exprand.NewSource(3)))
 	assert.Equal(t, alone, first.Measurement, "the first method sees the same sources alone")
 
 	lines := strings.Split(strings.TrimSuffix(got.Table().String(), "\n"), "\n")
@@ -238,11 +230,9 @@ func TestCompare(t *testing.T) { densetest.Both(t, testCompare[float32], testCom
 func TestResultDoesNotDependOnProcessors(t *testing.T) {
 	x, y := pairs[float32](10, 3)
 	defer runtime.GOMAXPROCS(runtime.GOMAXPROCS(1))
-	serial, err := validate.Measure(t.Context(), drawWaves[float32](4, 3, 1), x, y, 100, exprand.NewSource(3))
-	require.NoError(t, err)
+	serial := must.Have(validate.Measure(t.Context(), drawWaves[float32](4, 3, 1), x, y, 100, exprand.NewSource(3)))
 	runtime.GOMAXPROCS(4)
-	parallel, err := validate.Measure(t.Context(), drawWaves[float32](4, 3, 1), x, y, 100, exprand.NewSource(3))
-	require.NoError(t, err)
+	parallel := must.Have(validate.Measure(t.Context(), drawWaves[float32](4, 3, 1), x, y, 100, exprand.NewSource(3)))
 	assert.Equal(t, serial, parallel)
 }
 

@@ -12,6 +12,7 @@ import (
 	"github.com/seed-feabd252/randfeat/dense"
 	"github.com/seed-feabd252/randfeat/internal/law/mse"
 	"github.com/seed-feabd252/randfeat/internal/testing/densetest"
+	"github.com/seed-feabd252/randfeat/internal/testing/must"
 	"github.com/seed-feabd252/randfeat/kernels"
 	"github.com/seed-feabd252/randfeat/orf"
 	"github.com/seed-feabd252/randfeat/rff"
@@ -21,10 +22,8 @@ import (
 // TestEstimatesFollowTheLaws compares Theory with every law. This test checks its arguments.
 func TestTheory(t *testing.T) {
 	x, y := []float64{0.3, -0.2, 0.5}, []float64{0.1, 0.4, 0.2}
-	few, err := orf.Draw[float64](orf.IID{}, 4, 3, exprand.NewSource(1))
-	require.NoError(t, err)
-	f, err := rff.Draw(rff.SoftmaxPositive{Scale: 1}, few)
-	require.NoError(t, err)
+	few := must.Have(orf.Draw[float64](orf.IID{}, 4, 3, exprand.NewSource(1)))
+	f := must.Have(rff.Draw(rff.SoftmaxPositive{Scale: 1}, few))
 	own := validate.Theory(f, nil, x, y)
 	assert.InEpsilon(t, mse.Positive.IID.Softmax(x, y, 4), own.MSE, 1e-14)
 	assert.InEpsilon(t, math.Exp(0.03-0.08+0.1), own.Mean, 1e-14)
@@ -35,8 +34,7 @@ func TestTheory(t *testing.T) {
 	assert.Equal(t, "SoftmaxPositive, GramSchmidt frequencies [from the covariance of two rows]", other.Law)
 
 	// The law of scale s at x is the law of scale 1 at √s·x.
-	scaled, err := rff.Draw(rff.Gaussian{LengthScale: 0.5}, few)
-	require.NoError(t, err)
+	scaled := must.Have(rff.Draw(rff.Gaussian{LengthScale: 0.5}, few))
 	twice := func(x []float64) []float64 { return []float64{2 * x[0], 2 * x[1], 2 * x[2]} }
 	assert.InEpsilon(t, mse.Trig.IID.Gaussian(twice(x), twice(y), 4), validate.Theory(scaled, nil, x, y).MSE, 1e-14)
 }
@@ -45,13 +43,10 @@ func TestTheory(t *testing.T) {
 // have a law times the lengths.
 func TestTheoryOfMapsOfMaps(t *testing.T) {
 	x, y := []float64{0.3, -0.2, 0.5}, []float64{0.1, 0.4, 0.2}
-	plane, err := orf.Draw[float64](orf.IID{}, 4, 2, exprand.NewSource(1))
-	require.NoError(t, err)
-	inner, err := rff.Draw(rff.Gaussian{LengthScale: 1}, plane)
-	require.NoError(t, err)
+	plane := must.Have(orf.Draw[float64](orf.IID{}, 4, 2, exprand.NewSource(1)))
+	inner := must.Have(rff.Draw(rff.Gaussian{LengthScale: 1}, plane))
 	first := rff.Affine{A: dense.Of(2, 3, []float64{1, 0, 1, 0, 2, 0}), Offset: []float64{5, -1}}
-	composed, err := rff.Compose(first, inner)
-	require.NoError(t, err)
+	composed := must.Have(rff.Compose(first, inner))
 	at := func(x []float64) []float64 { return []float64{x[0] + x[2] + 5, 2*x[1] - 1} }
 	p := validate.Theory(composed, nil, x, y)
 	assert.InEpsilon(t, mse.Trig.IID.Gaussian(at(x), at(y), 4), p.MSE, 1e-12)
@@ -59,25 +54,20 @@ func TestTheoryOfMapsOfMaps(t *testing.T) {
 	assert.Equal(t, "Compose Gaussian, IID frequencies [Sutherland & Schneider 2015]", p.Law)
 	assert.PanicsWithValue(t, "validate: w is 100×3, want frequencies of R^2", func() { validate.Theory(composed, many(t), x, y) })
 
-	jumps, err := rff.New(rff.Scheme[float64]{F: []func(float64) float64{math.Tanh}}, plane)
-	require.NoError(t, err)
-	composed, err = rff.Compose(first, jumps)
-	require.NoError(t, err)
+	jumps := must.Have(rff.New(rff.Scheme[float64]{F: []func(float64) float64{math.Tanh}}, plane))
+	composed = must.Have(rff.Compose(first, jumps))
 	assert.Equal(t, validate.Theory(jumps, nil, at(x), at(y)).MSE, validate.Theory(composed, nil, x, y).MSE)
 }
 
 // many is orthogonal.
 func many(t *testing.T) orf.Projection[float64] {
-	w, err := orf.Draw[float64](orf.GramSchmidt{}, 100, 3, exprand.NewSource(1))
-	require.NoError(t, err)
-	return w
+	return must.Have(orf.Draw[float64](orf.GramSchmidt{}, 100, 3, exprand.NewSource(1)))
 }
 
 func TestTheoryKnowsItsLimits(t *testing.T) {
 	t.Parallel()
 	x, y := []float64{0.3, -0.2, 0.5}, []float64{0.1, 0.4, 0.2}
-	iid, err := orf.Draw[float64](orf.IID{}, 4, 3, exprand.NewSource(1))
-	require.NoError(t, err)
+	iid := must.Have(orf.Draw[float64](orf.IID{}, 4, 3, exprand.NewSource(1)))
 	unknown := func(m rff.Map[float64], w orf.Projection[float64]) {
 		t.Helper()
 		p := validate.Theory(m, w, x, y)
@@ -85,8 +75,7 @@ func TestTheoryKnowsItsLimits(t *testing.T) {
 		assert.Empty(t, p.Law)
 		assert.Equal(t, "no law is known", p.String())
 	}
-	positive, err := rff.Draw(rff.SoftmaxPositive{Scale: 1}, iid)
-	require.NoError(t, err)
+	positive := must.Have(rff.Draw(rff.SoftmaxPositive{Scale: 1}, iid))
 	for name, draw := range map[string]func() (orf.Projection[float64], error){
 		"fixed length": func() (orf.Projection[float64], error) {
 			return orf.Draw[float64](orf.GramSchmidt{FixedLength: true}, 4, 3, exprand.NewSource(1))
@@ -103,26 +92,21 @@ func TestTheoryKnowsItsLimits(t *testing.T) {
 		require.NoError(t, err, name)
 		unknown(positive, w)
 	}
-	order2, err := rff.Draw(rff.ArcCosine{Order: 2}, many(t))
-	require.NoError(t, err)
+	order2 := must.Have(rff.Draw(rff.ArcCosine{Order: 2}, many(t)))
 	unknown(order2, nil)
 	scheme := func(w orf.Projection[float64], f func(float64) float64) rff.Map[float64] {
-		m, err := rff.New(rff.Scheme[float64]{F: []func(float64) float64{f}}, w)
-		require.NoError(t, err)
-		return m
+		return must.Have(rff.New(rff.Scheme[float64]{F: []func(float64) float64{f}}, w))
 	}
 	unknown(scheme(many(t), math.Cos), nil)
 	// The variance of 1/t is infinite, and 10,000 jumps in a unit are too many.
 	unknown(scheme(iid, func(t float64) float64 { return 1 / t }), nil)
 	unknown(scheme(iid, func(t float64) float64 { return math.Floor(1e4 * t) }), nil)
-	exact, err := rff.Draw[float64](rff.Identity{D: 3}, nil)
-	require.NoError(t, err)
+	exact := must.Have(rff.Draw[float64](rff.Identity{D: 3}, nil))
 	unknown(exact, nil)
 	unknown(struct{ rff.Map[float64] }{exact}, iid)
 
 	assert.PanicsWithValue(t, "validate: x has length 3, y has length 2, want points of R^3", func() { validate.Theory(positive, nil, x, y[:2]) })
-	plane, err := orf.Draw[float64](orf.IID{}, 4, 2, exprand.NewSource(1))
-	require.NoError(t, err)
+	plane := must.Have(orf.Draw[float64](orf.IID{}, 4, 2, exprand.NewSource(1)))
 	assert.PanicsWithValue(t, "validate: w is 4×2, want frequencies of R^3", func() { validate.Theory(positive, plane, x, y) })
 }
 
@@ -130,14 +114,10 @@ func TestTheoryKnowsItsLimits(t *testing.T) {
 func TestTheoryOfFarPoints(t *testing.T) {
 	const m, d = 4, 3
 	for _, e := range []orf.Ensemble{orf.IID{}, orf.GramSchmidt{}, orf.Simplex{}} {
-		w, err := orf.Draw[float64](e, m, d, exprand.NewSource(1))
-		require.NoError(t, err)
-		waves, err := rff.Draw(rff.Gaussian{LengthScale: 0.5}, w)
-		require.NoError(t, err)
-		positive, err := rff.Draw(rff.GaussianPositive{LengthScale: 0.5}, w)
-		require.NoError(t, err)
-		softmax, err := rff.Draw(rff.SoftmaxTrig{Scale: 1}, w)
-		require.NoError(t, err)
+		w := must.Have(orf.Draw[float64](e, m, d, exprand.NewSource(1)))
+		waves := must.Have(rff.Draw(rff.Gaussian{LengthScale: 0.5}, w))
+		positive := must.Have(rff.Draw(rff.GaussianPositive{LengthScale: 0.5}, w))
+		softmax := must.Have(rff.Draw(rff.SoftmaxTrig{Scale: 1}, w))
 		for _, norm := range []float64{1e3, 1e4, 1e150, 1e300} {
 			x, y, far := []float64{norm, 0, 0}, []float64{0, norm, 0}, []float64{-norm, 0, 1}
 			// Waves at points that are far apart are nearly independent.
@@ -155,8 +135,7 @@ func TestTheoryOfFarPoints(t *testing.T) {
 // Maps of New that equal maps of other constructors have the same mean squared error.
 func testTheoryOfNew[T dense.Float](t *testing.T) {
 	const m = 5
-	w, err := orf.Draw[T](orf.IID{}, m, 3, exprand.NewSource(1))
-	require.NoError(t, err)
+	w := must.Have(orf.Draw[T](orf.IID{}, m, 3, exprand.NewSource(1)))
 	of := func(f func(float64) float64) func(T) T { return func(v T) T { return T(f(float64(v))) } }
 	sign := of(func(v float64) float64 {
 		if v == 0 {
@@ -188,13 +167,10 @@ func testTheoryOfNew[T dense.Float](t *testing.T) {
 		{"ramps", func() (rff.Map[T], error) { return rff.Draw(rff.ArcCosine{Order: 1}, w) }, rff.Scheme[T]{F: functions{func(v T) T { return math.Sqrt2 * max(v, 0) }}}},
 		{"dot product", func() (rff.Map[T], error) { return rff.Draw(rff.DotProduct{}, w) }, rff.Scheme[T]{F: functions{func(v T) T { return v }}}},
 	} {
-		f, err := c.make()
-		require.NoError(t, err)
-		own, err := rff.New(c.own, w)
-		require.NoError(t, err)
+		f := must.Have(c.make())
+		own := must.Have(rff.New(c.own, w))
 		c.own.Kernel = kernels.Sum{f.Kernel(), f.Kernel()}
-		other, err := rff.New(c.own, w)
-		require.NoError(t, err)
+		other := must.Have(rff.New(c.own, w))
 		for i, pair := range [][2][]float64{
 			{{0.3, -0.2, 0.5}, {0.1, 0.4, 0.2}}, {{0.3, -0.2, 0.5}, {-0.3, 0.1, -0.5}}, {{1, 0, 0}, {0.999, 0.01, 0}}, {{1, 2, -1}, {2, -1, 0}},
 			{{0.3, -0.2, 0.5}, {0.3, -0.2, 0.5}}, {{0.5, 0, 0.25}, {-1, 0, -0.5}}, {{0, 0, 0}, {0.3, -0.2, 0.5}}, {{0, 0, 0}, {0, 0, 0}},
@@ -215,8 +191,7 @@ func testTheoryOfNew[T dense.Float](t *testing.T) {
 			assert.Equal(t, got.Mean, biased.Mean, at)
 		}
 	}
-	wave, err := rff.New(rff.Scheme[T]{F: functions{of(math.Cos)}}, w)
-	require.NoError(t, err)
+	wave := must.Have(rff.New(rff.Scheme[T]{F: functions{of(math.Cos)}}, w))
 	bad := validate.Theory(wave, nil, []float64{math.NaN(), 1, 2}, []float64{1, 2, 3})
 	assert.True(t, math.IsNaN(bad.MSE) && math.IsNaN(bad.Mean))
 }

@@ -39,12 +39,10 @@ func testProjections[T dense.Float](t *testing.T) {
 		for _, e := range []orf.Ensemble{
 			orf.IID{}, orf.GramSchmidt{}, orf.Hadamard{}, orf.Givens{}, orf.Simplex{}, orf.Halton{}, orf.Cauchy{},
 		} {
-			w, err := orf.Draw[T](e, s[0], s[1], exprand.NewSource(1))
-			require.NoError(t, err)
+			w := must.Have(orf.Draw[T](e, s[0], s[1], exprand.NewSource(1)))
 			assert.NoError(t, conformance.Projection(w), "%v %v", e, s)
 		}
-		w, err := orf.FromMatrix(cloud[T](s[0], s[1]))
-		require.NoError(t, err)
+		w := must.Have(orf.FromMatrix(cloud[T](s[0], s[1])))
 		assert.NoError(t, conformance.Projection(w), "Of %v", s)
 	}
 }
@@ -81,9 +79,7 @@ func boxKernel(d int) kernels.Boxes {
 func maps[T dense.Float](t *testing.T, d int) map[string]rff.Map[T] {
 	src := exprand.NewSource(2)
 	draw := func(m, d int) orf.Projection[T] {
-		w, err := orf.Draw[T](orf.GramSchmidt{}, m, d, src)
-		require.NoError(t, err)
-		return w
+		return must.Have(orf.Draw[T](orf.GramSchmidt{}, m, d, src))
 	}
 	w := draw(d+3, d)
 	all := make(map[string]rff.Map[T])
@@ -102,8 +98,7 @@ func maps[T dense.Float](t *testing.T, d int) map[string]rff.Map[T] {
 	add("GaussianPositive")(rff.Draw(rff.GaussianPositive{LengthScale: 1.5}, w))
 	add("GaussianHyperbolic")(rff.Draw(rff.GaussianHyperbolic{LengthScale: 1.5}, w))
 	add("GaussianOptimal")(rff.Draw(rff.GaussianOptimal{LengthScale: 1.5, A: -0.2}, w))
-	heavy, err := orf.Draw[T](orf.Cauchy{}, 9, d, src)
-	require.NoError(t, err)
+	heavy := must.Have(orf.Draw[T](orf.Cauchy{}, 9, d, src))
 	add("Laplacian")(rff.Draw(rff.Laplacian{LengthScale: 0.75}, heavy))
 	add("Boxes")(rff.Draw[T](rff.Boxes{K: boxKernel(d), Features: 12, Src: src}, nil))
 	add("Matern")(rff.Draw(rff.Matern{Nu: 1.5, LengthScale: 0.75, Src: src}, w))
@@ -129,8 +124,7 @@ func maps[T dense.Float](t *testing.T, d int) map[string]rff.Map[T] {
 	add("Spectral")(rff.Spectral(kernels.Matern{Nu: 0.5}, cloud[T](20, d), 5))
 	for _, whiten := range []bool{false, true} {
 		components := min(d, 3)
-		pca, err := rff.PCA(cloud[T](30, d), components, whiten)
-		require.NoError(t, err)
+		pca := must.Have(rff.PCA(cloud[T](30, d), components, whiten))
 		add(fmt.Sprintf("PCA whiten=%v", whiten))(rff.Draw[T](pca, nil))
 		few := draw(6, components)
 		then := func(m rff.Map[T], err error) (rff.Map[T], error) {
@@ -142,12 +136,9 @@ func maps[T dense.Float](t *testing.T, d int) map[string]rff.Map[T] {
 		add(fmt.Sprintf("Compose whiten=%v with a pair", whiten))(then(rff.Draw(must.Have(rff.FitSADERF(cloud[T](9, components), histograms[T](9, components), 0.5)), few)))
 		add(fmt.Sprintf("Compose whiten=%v with a map of no derivatives", whiten))(then(rff.Nystroem(kernels.Gaussian{}, cloud[T](9, components))))
 	}
-	pair, err := rff.Draw(must.Have(rff.FitSADERF(queries, keys, 0.5)), w)
-	require.NoError(t, err)
-	gaussian, err := rff.Draw(rff.Gaussian{LengthScale: 2}, w)
-	require.NoError(t, err)
-	identity, err := rff.Draw[T](rff.Identity{D: d}, nil)
-	require.NoError(t, err)
+	pair := must.Have(rff.Draw(must.Have(rff.FitSADERF(queries, keys, 0.5)), w))
+	gaussian := must.Have(rff.Draw(rff.Gaussian{LengthScale: 2}, w))
+	identity := must.Have(rff.Draw[T](rff.Identity{D: d}, nil))
 	add("Sum")(rff.Sum([]rff.Map[T]{gaussian, identity}, []float64{0.5, 3}))
 	add("Sum with a weight of 0")(rff.Sum([]rff.Map[T]{gaussian, identity}, []float64{0, 1}))
 	add("Sum with a pair")(rff.Sum([]rff.Map[T]{identity, pair}, []float64{0.5, 1}))

@@ -9,10 +9,10 @@ import (
 	"testing"
 
 	"github.com/stretchr/testify/assert"
-	"github.com/stretchr/testify/require"
 	exprand "golang.org/x/exp/rand"
 
 	"github.com/seed-feabd252/randfeat/dense"
+	"github.com/seed-feabd252/randfeat/internal/testing/must"
 	"github.com/seed-feabd252/randfeat/kernels"
 	"github.com/seed-feabd252/randfeat/orf"
 	"github.com/seed-feabd252/randfeat/rff"
@@ -33,8 +33,7 @@ func (p faulty) Project(dst, x dense.Matrix[float64]) dense.Matrix[float64] {
 
 // The checks find each fault and report no other fault.
 func TestFaultyProjections(t *testing.T) {
-	drawn, err := orf.Draw[float64](orf.IID{}, 6, 5, exprand.NewSource(1))
-	require.NoError(t, err)
+	drawn := must.Have(orf.Draw[float64](orf.IID{}, 6, 5, exprand.NewSource(1)))
 	right := drawn.(orf.Transposer[float64])
 	own := right.Frequencies()
 	var mu sync.Mutex
@@ -196,16 +195,12 @@ func (m mapping) LogBackward(dst, x, d dense.Matrix[float64]) dense.Matrix[float
 }
 
 func TestFaultyMaps(t *testing.T) {
-	w, err := orf.Draw[float64](orf.IID{}, 6, 5, exprand.NewSource(1))
-	require.NoError(t, err)
-	positive, err := rff.Draw(rff.SoftmaxPositive{Scale: 1}, w)
-	require.NoError(t, err)
+	w := must.Have(orf.Draw[float64](orf.IID{}, 6, 5, exprand.NewSource(1)))
+	positive := must.Have(rff.Draw(rff.SoftmaxPositive{Scale: 1}, w))
 	right := positive.(rff.DifferentiableLog[float64])
 	x := cloud[float64](40, 5)
-	wider, err := rff.Draw(rff.SoftmaxHyperbolic{Scale: 1}, w)
-	require.NoError(t, err)
-	alone, err := rff.Nystroem(kernels.Softmax{}, cloud[float64](6, 5))
-	require.NoError(t, err)
+	wider := must.Have(rff.Draw(rff.SoftmaxHyperbolic{Scale: 1}, w))
+	alone := must.Have(rff.Nystroem(kernels.Softmax{}, cloud[float64](6, 5)))
 	// other is a correctly Paired map of keys with one fault.
 	other := func(plant func(keys, queries *mapping)) func(m mapping) rff.Map[float64] {
 		return func(m mapping) rff.Map[float64] {
@@ -303,10 +298,8 @@ func (m sharing) LogBackward(dst, x, d dense.Matrix[float64]) dense.Matrix[float
 // a goroutine that yields lets another goroutine run.
 func TestSharedScratch(t *testing.T) {
 	defer runtime.GOMAXPROCS(runtime.GOMAXPROCS(1))
-	w, err := orf.Draw[float64](orf.IID{}, 6, 5, exprand.NewSource(1))
-	require.NoError(t, err)
-	positive, err := rff.Draw(rff.SoftmaxPositive{Scale: 1}, w)
-	require.NoError(t, err)
+	w := must.Have(orf.Draw[float64](orf.IID{}, 6, 5, exprand.NewSource(1)))
+	positive := must.Have(rff.Draw(rff.SoftmaxPositive{Scale: 1}, w))
 	right, x := positive.(rff.DifferentiableLog[float64]), cloud[float64](40, 5)
 	for name, plant := range map[string]func(m *sharing){
 		"Transform":    func(m *sharing) { m.transform = sharedScratch(m.transform) },
