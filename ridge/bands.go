@@ -47,9 +47,9 @@ func (m *Model[T]) Jackknife(dst, x, y dense.Matrix[T], weights []T) (dense.Matr
 	return dst, argument.Finite("ridge: the ratio of error and deviation", dst)
 }
 
-// Bands are errors at rows that a fit has not seen, from which Band takes its half widths. Bands hold
-// for every law of the noise [Vovk et al. 2005]. A model that learnt scales of columns or a metric from
-// its rows needs errors of fits to other rows that learnt them again.
+// Bands are errors at rows that a fit has not seen, from which Band takes its half widths. Bands
+// hold for every law of the noise [Vovk et al. 2005]. A model that learnt scales of columns or a
+// metric from its rows needs errors of fits to other rows that learnt them again.
 type Bands[T dense.Float] struct {
 	// Errors are |y_ij − f_j(x_i)| (n×p, n ≥ 1), over the factors that Relative and Logs name.
 	Errors dense.Matrix[float64]
@@ -59,10 +59,10 @@ type Bands[T dense.Float] struct {
 	// bands have the same width everywhere, which holds near the rows only.
 	Relative bool
 
-	// Logs, for noise that differs between rows, is a model, with the same map, of the logarithms of
-	// the errors, relative or not. Half widths are then multiplied by exp(max(g_j(x), least_j)), where
-	// g are the means of Logs, and Errors are divided by exp(g_j^(−i)(x_i)), the exponentials of the
-	// errors of Logs.LeaveOneOut. Nil stands for noise that does not differ.
+	// Logs, for noise that differs between rows, is a model, with the same map, of the logarithms
+	// of the errors, relative or not. Half widths are then multiplied by exp(max(g_j(x), least_j)),
+	// where g are the means of Logs, and Errors are divided by exp(g_j^(−i)(x_i)), the exponentials
+	// of the errors of Logs.LeaveOneOut. Nil stands for noise that does not differ.
 	Logs *Model[T]
 
 	// Least (p numbers) has the smallest g_j of the rows, because a g that falls on away from them

@@ -15,26 +15,22 @@ import (
 	"github.com/seed-feabd252/randfeat/rff"
 )
 
-// ChooseOptions are the parameters of Choose. The zero value is the usual choice.
-type ChooseOptions struct {
-	Options // of every fit
-
-	// Choose calls Progress, unless Progress is nil, after each map, with the number of finished
-	// maps and the number of maps, on the goroutine of the caller.
-	Progress func(done, total int)
-}
-
 // Trial is the result of Choose or Classify for one map.
 type Trial struct {
 	Score float64 // log evidence, or the loss of Classify; NaN if the fit failed
 	Err   error   // of the fit, or nil
 }
 
-// Choice is the result of Choose.
+// Choice is the result of Choose or Classify: a Model or a Classifier of the best map, fitted to
+// all rows.
 type Choice[T dense.Float] struct {
 	Trials []Trial   // in the order of the maps
-	Best   int       // index of the map with the largest evidence
-	Model  *Model[T] // fit of the best map to all rows
+	Best   int       // index of the map with the largest evidence, or with the smallest loss
+	Model  *Model[T] // nil for Classify
+
+	Classifier  *Classifier[T] // nil for Choose
+	Ratio       float64        // λ of the classifier
+	Temperature float64        // β of the classifier
 }
 
 // Choose fits each map to the rows and returns the map of the largest evidence. Of maps with equal
@@ -49,19 +45,19 @@ type Choice[T dense.Float] struct {
 // The error reports no maps, a nil map, options out of range, errors of Sum, the end of ctx, and
 // the error of the first map if no map can be fitted. Choose checks ctx also between blocks of a
 // matrix. A nil ctx panics.
-func Choose[T dense.Float](ctx context.Context, maps []rff.Map[T], rows Rows[T], o ChooseOptions) (Choice[T], error) {
+func Choose[T dense.Float](ctx context.Context, maps []rff.Map[T], rows Rows[T], o Options) (Choice[T], error) {
 	if err := argument.Context("ridge", ctx); err != nil {
 		return Choice[T]{}, err
 	}
-	if err := o.Options.check(); err != nil {
+	if err := o.check(); err != nil {
 		return Choice[T]{}, err
 	}
 	var c Choice[T]
 	var model *Model[T]
 	var err error
-	c.Trials, err = try(ctx, maps, o.Progress, 1, func(phi rff.Map[T]) (float64, error) {
+	c.Trials, err = try(ctx, maps, 1, func(phi rff.Map[T]) (float64, error) {
 		if o.Iterative != nil {
-			if model, err = Fit(ctx, phi, rows, o.Options); err != nil {
+			if model, err = Fit(ctx, phi, rows, o); err != nil {
 				return 0, &fitError{err}
 			}
 			return model.evidence, nil
@@ -70,7 +66,7 @@ func Choose[T dense.Float](ctx context.Context, maps []rff.Map[T], rows Rows[T],
 		if err != nil {
 			return 0, err
 		}
-		if model, err = sums.Fit(ctx, o.Options); err != nil {
+		if model, err = sums.Fit(ctx, o); err != nil {
 			return 0, &fitError{err}
 		}
 		return model.evidence, nil
@@ -87,7 +83,7 @@ type fitError struct{ error }
 // try calls fit for each map, and best after a fit whose score times sign is larger than all scores
 // before it. The error reports no maps, a nil map, an error of fit other than a fitError, and the
 // first fitError if no map can be fitted.
-func try[T dense.Float](ctx context.Context, maps []rff.Map[T], progress func(done, total int), sign float64, fit func(phi rff.Map[T]) (float64, error), best func(i int)) ([]Trial, error) {
+func try[T dense.Float](ctx context.Context, maps []rff.Map[T], sign float64, fit func(phi rff.Map[T]) (float64, error), best func(i int)) ([]Trial, error) {
 	if len(maps) == 0 {
 		return nil, errors.New("ridge: no maps, want at least 1")
 	}
@@ -114,9 +110,6 @@ func try[T dense.Float](ctx context.Context, maps []rff.Map[T], progress func(do
 			best(i)
 		}
 		trials = append(trials, Trial{score, err})
-		if progress != nil {
-			progress(i+1, len(maps))
-		}
 	}
 	if !found {
 		return nil, first

@@ -31,13 +31,9 @@ func TestChoose(t *testing.T) {
 	maps := lengthScales(t, 100, 5, 0.05, 1, 200)
 	x, y := friedman[float64](600, 5, 1)
 	z, truth := friedman[float64](300, 5, 2)
-	var calls []int
-	s, err := ridge.Choose(context.Background(), maps, ridge.Block[float64]{X: x, Y: y}, ridge.ChooseOptions{
-		Progress: func(done, of int) { calls = append(calls, done, of) },
-	})
+	s, err := ridge.Choose(context.Background(), maps, ridge.Block[float64]{X: x, Y: y}, ridge.Options{})
 	require.NoError(t, err)
 	assert.Equal(t, 1, s.Best, "%v", s.Trials)
-	assert.Equal(t, []int{1, 3, 2, 3, 3, 3}, calls)
 	assert.Equal(t, maps[1], s.Model.Map())
 	assert.Less(t, rmse(s.Model.Mean(dense.Matrix[float64]{}, z), truth), 1.5)
 }
@@ -46,14 +42,14 @@ func TestChooseErrors(t *testing.T) {
 	maps := lengthScales(t, 5, 5, 1)
 	x, y := friedman[float64](20, 5, 1)
 	rows := ridge.Block[float64]{X: x, Y: y}
-	run := func(maps []rff.Map[float64], rows ridge.Rows[float64], o ridge.ChooseOptions) error {
+	run := func(maps []rff.Map[float64], rows ridge.Rows[float64], o ridge.Options) error {
 		_, err := ridge.Choose(context.Background(), maps, rows, o)
 		return err
 	}
-	assert.EqualError(t, run(nil, rows, ridge.ChooseOptions{}), "ridge: no maps, want at least 1")
-	assert.ErrorContains(t, run(maps, rows, ridge.ChooseOptions{Options: ridge.Options{Noise: -1}}), "Noise = -1")
-	assert.EqualError(t, run(maps, nil, ridge.ChooseOptions{}), "ridge: rows is nil, want data")
-	var o ridge.ChooseOptions
+	assert.EqualError(t, run(nil, rows, ridge.Options{}), "ridge: no maps, want at least 1")
+	assert.ErrorContains(t, run(maps, rows, ridge.Options{Noise: -1}), "Noise = -1")
+	assert.EqualError(t, run(maps, nil, ridge.Options{}), "ridge: rows is nil, want data")
+	var o ridge.Options
 	equal, err := ridge.Choose(t.Context(), []rff.Map[float64]{maps[0], maps[0]}, rows, o)
 	require.NoError(t, err)
 	assert.Zero(t, equal.Best, "the first of equal maps")
@@ -67,9 +63,9 @@ func TestChooseErrors(t *testing.T) {
 	cancel()
 	_, err = ridge.Choose(ctx, maps, ridge.Rows[float64](rows), o)
 	assert.ErrorIs(t, err, context.Canceled)
-	assert.EqualError(t, run(maps, ridge.Block[float64]{X: x, Y: y.RowRange(0, 3)}, ridge.ChooseOptions{}), "ridge: X has 20 rows, Y 3 and Weights 0")
+	assert.EqualError(t, run(maps, ridge.Block[float64]{X: x, Y: y.RowRange(0, 3)}, ridge.Options{}), "ridge: X has 20 rows, Y 3 and Weights 0")
 	broken := errors.New("broken")
-	assert.ErrorIs(t, run(maps, failing{broken}, ridge.ChooseOptions{}), broken)
+	assert.ErrorIs(t, run(maps, failing{broken}, ridge.Options{}), broken)
 }
 
 // A map that cannot be fitted says why, and another one is the best.
@@ -79,7 +75,7 @@ func TestChooseOfUnfit(t *testing.T) {
 	require.NoError(t, err)
 	constant, err := rff.New(rff.Scheme[float64]{F: []func(float64) float64{func(float64) float64 { return 1 }}}, w)
 	require.NoError(t, err)
-	s, err := ridge.Choose(t.Context(), []rff.Map[float64]{constant, gaussian[float64](t, 16, 5, 1, 1)}, ridge.Block[float64]{X: x, Y: y}, ridge.ChooseOptions{})
+	s, err := ridge.Choose(t.Context(), []rff.Map[float64]{constant, gaussian[float64](t, 16, 5, 1, 1)}, ridge.Block[float64]{X: x, Y: y}, ridge.Options{})
 	require.NoError(t, err)
 	assert.Equal(t, 1, s.Best)
 	assert.True(t, math.IsNaN(s.Trials[0].Score))

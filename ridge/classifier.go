@@ -4,7 +4,6 @@ import (
 	"fmt"
 	"math"
 	"slices"
-	"unicode/utf8"
 
 	"github.com/seed-feabd252/randfeat/dense"
 	"github.com/seed-feabd252/randfeat/internal/compute/matmul"
@@ -29,32 +28,14 @@ type Classifier[T dense.Float] struct {
 	labels  []string        // nil, or a text for each class
 }
 
-// WithLabels returns the classifier with a text for each class, which its file contains. The error
-// reports another number of labels than classes, and a label that is not UTF-8.
-func (c *Classifier[T]) WithLabels(labels []string) (*Classifier[T], error) {
-	if len(labels) != c.Classes() {
-		return nil, fmt.Errorf("ridge: %d labels, want one for each of %d classes", len(labels), c.Classes())
-	}
-	for i, l := range labels {
-		if !utf8.ValidString(l) {
-			return nil, fmt.Errorf("ridge: labels[%d] = %q, want UTF-8", i, l)
-		}
-	}
-	named := *c
-	named.labels = slices.Clone(labels)
-	return &named, nil
-}
-
-// Labels returns the texts of WithLabels, or nil.
+// Labels returns the texts of ClassifyOptions.Labels, or nil.
 func (c *Classifier[T]) Labels() []string { return slices.Clone(c.labels) }
-
-// Classes returns the number of classes.
-func (c *Classifier[T]) Classes() int { return len(c.offset) }
 
 // Map returns the map of the features.
 func (c *Classifier[T]) Map() rff.Map[T] { return c.phi }
 
-// Probabilities writes P(c|x) for the rows of x (n×d) into dst (n×Classes) and returns dst.
+// Probabilities writes P(c|x) for the rows of x (n×d) into dst, n×Classes for the
+// Classes of ClassifyOptions, and returns dst.
 // Probabilities allocates a zero dst. dst must not overlap x. Probabilities panics if a shape does
 // not fit. Cost: n transforms and n·D·Classes multiply-adds in T.
 func (c *Classifier[T]) Probabilities(dst, x dense.Matrix[T]) dense.Matrix[T] {
@@ -65,7 +46,7 @@ func (c *Classifier[T]) Probabilities(dst, x dense.Matrix[T]) dense.Matrix[T] {
 	if d, _ := c.phi.Dims(); x.Cols != d {
 		panic(fmt.Sprintf("ridge: x is %d×%d, want %d×%d", x.Rows, x.Cols, x.Rows, d))
 	}
-	dst = dense.Ensure(dst, x.Rows, c.Classes())
+	dst = dense.Ensure(dst, x.Rows, len(c.offset))
 	parallel.Do((x.Rows+predictRows-1)/predictRows, &classification[T]{c, dst, x})
 	return dst
 }

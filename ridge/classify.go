@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"math"
 	"slices"
+	"unicode/utf8"
 
 	"gonum.org/v1/gonum/floats"
 	"gonum.org/v1/gonum/stat"
@@ -33,18 +34,9 @@ type ClassifyOptions struct {
 	// stands for 1. Weights of a class above 1 raise its probabilities.
 	ClassWeights []float64
 
-	// Classify calls Progress, unless Progress is nil, after each map, with the number of finished
-	// maps and the number of maps, on the goroutine of the caller.
-	Progress func(done, total int)
-}
-
-// Classification is the result of Classify.
-type Classification[T dense.Float] struct {
-	Trials      []Trial        // in the order of the maps; the score is the loss
-	Best        int            // index of the map with the smallest loss
-	Classifier  *Classifier[T] // of the best map, fitted to all rows
-	Ratio       float64        // λ of the classifier
-	Temperature float64        // β of the classifier
+	// Labels has a text in UTF-8 for each class, which the file of the classifier contains. Nil
+	// stands for none.
+	Labels []string
 }
 
 // sampledRows is the largest number of rows at which Classify computes the loss, unless there are
@@ -79,21 +71,21 @@ const sampledRows = 2048
 // The error reports no maps, a nil map, Classes below 2, options out of range, a target that is not
 // a class, a class without rows of a weight above 0, rows that Add refuses, the end of ctx, and the
 // error of the first map if no map can be fitted. A nil ctx panics.
-func Classify[T dense.Float](ctx context.Context, maps []rff.Map[T], rows Rows[T], o ClassifyOptions) (Classification[T], error) {
-	var c Classification[T]
+func Classify[T dense.Float](ctx context.Context, maps []rff.Map[T], rows Rows[T], o ClassifyOptions) (Choice[T], error) {
+	var c Choice[T]
 	if err := argument.Context("ridge", ctx); err != nil {
 		return c, err
 	}
 	if err := o.check(); err != nil {
 		return c, err
 	}
-	var found Classification[T]
-	trials, err := try(ctx, maps, o.Progress, -1, func(phi rff.Map[T]) (loss float64, err error) {
+	var found Choice[T]
+	trials, err := try(ctx, maps, -1, func(phi rff.Map[T]) (loss float64, err error) {
 		found, loss, err = classify(ctx, phi, rows, o)
 		return loss, err
 	}, func(i int) { found.Best = i; c = found })
 	if err != nil {
-		return Classification[T]{}, err
+		return Choice[T]{}, err
 	}
 	c.Trials = trials
 	return c, nil
@@ -115,11 +107,19 @@ func (o ClassifyOptions) check() error {
 			return fmt.Errorf("ridge: ClassWeights[%d] = %v, want a positive number", c, w)
 		}
 	}
+	if o.Labels != nil && len(o.Labels) != classes {
+		return fmt.Errorf("ridge: %d Labels, want one for each of %d classes", len(o.Labels), classes)
+	}
+	for c, l := range o.Labels {
+		if !utf8.ValidString(l) {
+			return fmt.Errorf("ridge: Labels[%d] = %q, want UTF-8", c, l)
+		}
+	}
 	return nil
 }
 
 // classify fits a classifier for one map, and returns its loss.
-func classify[T dense.Float](ctx context.Context, phi rff.Map[T], rows Rows[T], o ClassifyOptions) (found Classification[T], loss float64, err error) {
+func classify[T dense.Float](ctx context.Context, phi rff.Map[T], rows Rows[T], o ClassifyOptions) (found Choice[T], loss float64, err error) {
 	d, width := phi.Dims()
 	classes := o.Classes
 	if err := limit.Memory[float64](width+1, classes); err != nil {
@@ -179,7 +179,7 @@ func classify[T dense.Float](ctx context.Context, phi rff.Map[T], rows Rows[T], 
 	if err != nil {
 		return found, 0, &fitError{fmt.Errorf("ridge: no classifier: %w", err)}
 	}
-	c := &Classifier[T]{phi: phi, mean: make([]T, width), weights: dense.New[T](width, classes), offset: make([]T, classes)}
+	c := &Classifier[T]{phi: phi, mean: make([]T, width), weights: dense.New[T](width, classes), offset: make([]T, classes), labels: slices.Clone(o.Labels)}
 	offset := slices.Clone(sums.targets)
 	for f, m := range sums.mean {
 		c.mean[f] = T(m)

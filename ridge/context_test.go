@@ -45,14 +45,14 @@ func TestEndOfContext(t *testing.T) {
 		},
 	}
 	runs["Choose"] = func(ctx context.Context) error {
-		_, err := ridge.Choose(ctx, maps, rows, ridge.ChooseOptions{})
+		_, err := ridge.Choose(ctx, maps, rows, ridge.Options{})
 		return err
 	}
 	files := ridge.NPY[float64]{
 		X: put(t, "x.npy", array("<f8", "900, 5", x.Data)), Y: put(t, "y.npy", array("<f8", "900, 1", y.Data)),
 	}
 	runs["Choose from files"] = func(ctx context.Context) error {
-		_, err := ridge.Choose(ctx, maps, files, ridge.ChooseOptions{})
+		_, err := ridge.Choose(ctx, maps, files, ridge.Options{})
 		return err
 	}
 	for name, run := range runs {

@@ -15,7 +15,7 @@
 //	draw functions from the posterior        Model.Sample; for few rows: Model.Pathwise
 //	errors without held-out data             Model.LeaveOneOut
 //	bands without a law of the noise         Model.Jackknife and Model.WithBands, then Model.Band
-//	probabilities of classes                 Classify; texts as classes: CSV.ReadLabels, Classifier.WithLabels
+//	probabilities of classes                 Classify; texts as classes: CSV.ReadLabels, ClassifyOptions.Labels
 //	write a model to a file                  Model.Write, ReadModel; Classifier.Write, ReadClassifier
 //
 // # The model
@@ -70,32 +70,32 @@
 //
 // With Options.Iterative the weights come from conjugate gradients in passes over the rows, for
 // feature numbers D at which D² numbers do not fit into memory. D = 65,536 needs less than a
-// gigabyte. A pass computes the features of up to 256 rows, at most 4 Mi numbers, and adds Φᵀ(Ω(ΦV))
-// for all columns V at once. S = ΦᵀΩΦ is never formed.
+// gigabyte. A pass computes the features of up to 256 rows, at most 4 Mi numbers, and adds
+// Φᵀ(Ω(ΦV)) for all columns V at once. S = ΦᵀΩΦ is never formed.
 //
-// The preconditioner is the Nyström approximation of S of a given rank [Frangella et al. 2023], with
-// the trace of A. The number of iterations is at most ½·log(1/tolerance) times the root of the
+// The preconditioner is the Nyström approximation of S of a given rank [Frangella et al. 2023],
+// with the trace of A. The number of iterations is at most ½·log(1/tolerance) times the root of the
 // condition number of the preconditioned A.
 //
 // The residual r of the weights bounds the error of the means f̂,
 //
 //	Σω(f(x_i) − f̂(x_i))² ≤ ‖r‖²/(4λ),
 //
-// because √s/(s + λ) ≤ 1/(2√λ) for each eigenvalue s of S. A column is solved if this bound, computed
-// from a residual in float64, is below the tolerance. Most errors are far below the bound. Products
-// are those of T. If T does not suffice, later passes use float64.
+// because √s/(s + λ) ≤ 1/(2√λ) for each eigenvalue s of S. A column is solved if this bound,
+// computed from a residual in float64, is below the tolerance. Most errors are far below the bound.
+// Products are those of T. If T does not suffice, later passes use float64.
 //
-// A sample x of N(0, A⁻¹) solves A·x = ΦᵀΩ^½ε₁ + √λ·ε₂ with normal ε₁ and ε₂, because the right side
-// has the covariance A [Lin et al. 2023]. S samples are S more columns of the same passes. All that
-// the direct solution computes with A⁻¹ comes from them: the variance φᵀA⁻¹φ at any point has the
-// relative standard error √(2/S), and all rows use the same samples, so errors at near rows are
+// A sample x of N(0, A⁻¹) solves A·x = ΦᵀΩ^½ε₁ + √λ·ε₂ with normal ε₁ and ε₂, because the right
+// side has the covariance A [Lin et al. 2023]. S samples are S more columns of the same passes. All
+// that the direct solution computes with A⁻¹ comes from them: the variance φᵀA⁻¹φ at any point has
+// the relative standard error √(2/S), and all rows use the same samples, so errors at near rows are
 // similar. The coefficients of conjugate gradients estimate log det A, for the evidence [Gardner et
 // al. 2018, Ubaru et al. 2017].
 //
-// λ, unless it is given, is that of the direct solution with 4096 of the features at equal distances,
-// or with all of them if there are fewer. Fewer features leave more noise, so λ is too large if many
-// more features explain clearly more. Log evidence of 4000 rows of ten columns and 1024 features that
-// is lost at the λ of a part of the features:
+// λ, unless it is given, is that of the direct solution with 4096 of the features at equal
+// distances, or with all of them if there are fewer. Fewer features leave more noise, so λ is too
+// large if many more features explain clearly more. Log evidence of 4000 rows of ten columns and
+// 1024 features that is lost at the λ of a part of the features:
 //
 //	noise  λ of all  λ of a half  lost  λ of a quarter  lost
 //	0.1    0.0076    0.0050       11    0.025           90
@@ -104,8 +104,8 @@
 // Iterations fail where the eigenvalues of S decrease slowly and λ is small: short length-scales,
 // many columns, hardly any noise. For 20,000 rows of ten columns, 2048 features and λ = 10⁻⁴, where
 // 0.3 maximises the evidence, the error bound is above the standard deviation of the targets after
-// 150 iterations. The error is a *NotConverged. The direct solution solves such rows in the same time
-// as others.
+// 150 iterations. The error is a *NotConverged. The direct solution solves such rows in the same
+// time as others.
 //
 // # Choosing
 //

@@ -184,7 +184,7 @@ func ExampleChoose() {
 		}
 		maps = append(maps, phi)
 	}
-	s, err := ridge.Choose(context.Background(), maps, ridge.Block[float64]{X: x, Y: y}, ridge.ChooseOptions{})
+	s, err := ridge.Choose(context.Background(), maps, ridge.Block[float64]{X: x, Y: y}, ridge.Options{})
 	if err != nil {
 		log.Fatal(err)
 	}

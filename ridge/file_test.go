@@ -67,11 +67,10 @@ func fitted[T dense.Float](t testing.TB, phi rff.Map[T], rows int, o ridge.Optio
 func classified[T dense.Float](t testing.TB, m int) (*ridge.Classifier[T], dense.Matrix[T]) {
 	t.Helper()
 	rows, _, _ := rings[T](200, 3)
-	found, err := ridge.Classify(context.Background(), []rff.Map[T]{gaussian[T](t, m, 2, 1.5, 1)}, rows, ridge.ClassifyOptions{Classes: 3})
+	o := ridge.ClassifyOptions{Classes: 3, Labels: []string{"inner", "null", "ß"}}
+	found, err := ridge.Classify(context.Background(), []rff.Map[T]{gaussian[T](t, m, 2, 1.5, 1)}, rows, o)
 	require.NoError(t, err)
-	c, err := found.Classifier.WithLabels([]string{"inner", "null", "ß"})
-	require.NoError(t, err)
-	return c, rows.X
+	return found.Classifier, rows.X
 }
 
 // TestFiles: what is read says what was written, to the bit. The maps have less than a tile of

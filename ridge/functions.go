@@ -39,10 +39,8 @@ type draws struct {
 	coefficients dense.Matrix[float64]
 }
 
-// Len returns the number of functions.
-func (f *Functions[T]) Len() int { return len(f.offset) }
-
-// Eval writes the values of the functions at the rows of x (n×d) into dst (n×Len) and returns dst.
+// Eval writes the values of the functions at the rows of x (n×d) into dst, which has a column for
+// each function, and returns dst.
 // Eval allocates a zero dst. dst must not overlap x. Eval panics if a shape does not fit. Cost: n
 // transforms and n·D multiply-adds per function in float64. Functions of Pathwise for N rows also
 // cost n·N values of the kernel, and n·N multiply-adds per function.
@@ -54,7 +52,7 @@ func (f *Functions[T]) Eval(dst, x dense.Matrix[T]) dense.Matrix[T] {
 	if d, _ := f.phi.Dims(); x.Cols != d {
 		panic(fmt.Sprintf("ridge: x is %d×%d, want %d×%d", x.Rows, x.Cols, x.Rows, d))
 	}
-	dst = dense.Ensure(dst, x.Rows, f.Len())
+	dst = dense.Ensure(dst, x.Rows, len(f.offset))
 	phi := f.source.Centred(dense.New[float64](x.Rows, len(f.mean)), x, f.mean)
 	var points dense.Matrix[float64]
 	if f.points != nil {
@@ -134,8 +132,9 @@ func (p *posterior) sample(n, j int, src rand.Source) *draws {
 //
 // Only the prior is approximate. Far from all rows the functions vary as much as the prior, while
 // functions of Sample vary less. If the map has landmarks, whose features vanish far from them, the
-// prior has 2048 features of rff.Random for the kernel. x (N×d), y (N×p) and weights are rows as for
-// Add, usually the rows of the model. The intercept has a flat prior if the model has an intercept.
+// prior has 2048 features of rff.Random for the kernel. x (N×d), y (N×p) and weights are rows as
+// for Add, usually the rows of the model. The intercept has a flat prior if the model has an
+// intercept.
 //
 // The error reports errors of Sample and Add, no rows, a map without a kernel, a weight of 0, a
 // kernel of landmarks that rff.Random refuses, and a kernel matrix that is singular to rounding.

@@ -16,18 +16,19 @@ import (
 
 // Iterative are the parameters of a fit by conjugate gradients in passes over the rows, for feature
 // numbers D at which D² numbers do not fit into memory or D³ operations take too long. Memory is
-// 8·D·(2r + 5k) bytes and features of up to 256 rows, for r = Rank and k outputs and samples. A pass
-// costs n transforms and 2n·D·k multiply-adds, where k below 16 counts as 16. The package
+// 8·D·(2r + 5k) bytes and features of up to 256 rows, for r = Rank and k outputs and samples. A
+// pass costs n transforms and 2n·D·k multiply-adds, where k below 16 counts as 16. The package
 // documentation describes the method under More features.
 type Iterative struct {
 	// Rank is the rank r of the preconditioner, at most n and D. 0 stands for min(256, D/16), at
 	// least 16, and −1 for no preconditioner. Its pass over the rows takes r/k times as long as a
-	// pass with k columns. A larger rank pays if many passes are needed: for a small λ and many rows.
+	// pass with k columns. A larger rank pays if many passes are needed: for a small λ and many
+	// rows.
 	Rank int
 
 	// Samples is the number S of samples of the posterior, at least 2, from which deviations, the
-	// evidence and drawn functions come. 0 stands for 15. The relative standard error of a deviation
-	// is √(1/(2S)).
+	// evidence and drawn functions come. 0 stands for 15. The relative standard error of a
+	// deviation is √(1/(2S)).
 	Samples int
 
 	// Tolerance bounds the root mean square error of the means at the rows, in units of the
@@ -38,16 +39,17 @@ type Iterative struct {
 	MaxIterations int
 
 	// Fit calls Progress, unless Progress is nil, after each pass, on the goroutine of the caller,
-	// with the number of passes and the largest error bound of the outputs, in the unit of Tolerance.
+	// with the number of passes and the largest error bound of the outputs, in the unit of
+	// Tolerance.
 	Progress func(iterations int, bound float64)
 
 	// Src draws the preconditioner and the samples.
 	Src rand.Source
 }
 
-// NotConverged is the error of a fit that has not reached its tolerance, because MaxIterations passes
-// do not suffice or rounding prevents progress. Fit then also returns the model of the current
-// weights.
+// NotConverged is the error of a fit that has not reached its tolerance, because MaxIterations
+// passes do not suffice or rounding prevents progress. Fit then also returns the model of the
+// current weights.
 type NotConverged struct {
 	Iterations int
 	Ratio      float64 // λ
@@ -155,7 +157,8 @@ func chooseRatio[T dense.Float](ctx context.Context, phi rff.Map[T], rows Rows[T
 	return p.chooseRatio()
 }
 
-// some is chosenFeatures of the features of a map at equal distances, times √step, step = D/chosenFeatures.
+// some is chosenFeatures of the features of a map at equal distances, times √step, step =
+// D/chosenFeatures.
 type some[T dense.Float] struct {
 	rff.Map[T]
 	step float64
@@ -317,7 +320,8 @@ func (f *iteration) posterior(at *conjugate.Solution, right dense.Matrix[float64
 		p.root.data[i] /= math.Sqrt(float64(f.Samples))
 	}
 	for j, all := range squares {
-		// ‖Ω^½(y − Φx)‖² + λ‖x‖² = yᵀΩy − xᵀ(b + r). Its error is of second order in the error of x.
+		// ‖Ω^½(y − Φx)‖² + λ‖x‖² = yᵀΩy − xᵀ(b + r). Its error is of second order in the error of
+		// x.
 		rest := all
 		for i := range width {
 			rest -= at.X.At(i, j) * (right.At(i, j) + at.Residual.At(i, j))

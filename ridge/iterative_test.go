@@ -173,8 +173,9 @@ func testEvidence[T dense.Float](t *testing.T) {
 
 // Variances of samples have the relative standard error √(2/S), and no bias: over all rows and
 // seeds the mean ratio to the exact variance is 1. Its standard error is √(2/(S·seeds)) where all
-// rows err alike, and the bound is four of them. Variances that are a fifth too small are caught. One
-// row, drawn functions, errors of leave-one-out and degrees of freedom come from the same samples.
+// rows err alike, and the bound is four of them. Variances that are a fifth too small are caught.
+// One row, drawn functions, errors of leave-one-out and degrees of freedom come from the same
+// samples.
 func TestPosteriorHasItsStandardError(t *testing.T) {
 	densetest.Both(t, testPosterior[float32], testPosterior[float64])
 }
@@ -236,8 +237,8 @@ func testPosterior[T dense.Float](t *testing.T) {
 	assert.InDelta(t, 0, degrees, 4*math.Sqrt(2*80.0/(samples*seeds)))
 }
 
-// With more features than the choice of λ fits, the evidence of all features is within some units of
-// its maximum, where a λ ten times as large loses more.
+// With more features than the choice of λ fits, the evidence of all features is within some units
+// of its maximum, where a λ ten times as large loses more.
 func TestRatioOfManyFeatures(t *testing.T) {
 	rows := surface[float32](300, 3, 0.3, 5, 1)
 	phi := hadamard[float32](t, 2100, 3, 0.7)
@@ -299,8 +300,8 @@ func (c watched[T]) Blocks() iter.Seq2[ridge.Block[T], error] {
 	}
 }
 
-// A context that ends inside a pass ends the call within a second. Each iteration is a pass and calls
-// Progress.
+// A context that ends inside a pass ends the call within a second. Each iteration is a pass and
+// calls Progress.
 func TestIterativeCancel(t *testing.T) {
 	phi, rows := hadamard[float32](t, 200, 5, 1), surface[float32](9000, 5, 0.1, 5, 1)
 	for _, o := range []ridge.Options{{}, {Noise: 0.001, Prior: 1}} {
@@ -476,7 +477,7 @@ func TestIterativeErrors(t *testing.T) {
 	_, err = ridge.Fit(t.Context(), phi, ridge.Rows[float64](changing{rows, shorter, &passes}), ridge.Options{Ratio: 1, Iterative: with})
 	assert.EqualError(t, err, "ridge: rows has 29 rows with a weight, and had 30 before")
 
-	found, err := ridge.Choose(t.Context(), []rff.Map[float64]{phi}, rows, ridge.ChooseOptions{Options: ridge.Options{Iterative: with}})
+	found, err := ridge.Choose(t.Context(), []rff.Map[float64]{phi}, rows, ridge.Options{Iterative: with})
 	require.NoError(t, err)
 	assert.Equal(t, 15, found.Model.Accuracy().Samples)
 }

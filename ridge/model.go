@@ -33,8 +33,8 @@ type Options struct {
 	// NoIntercept removes the intercept b from the model.
 	NoIntercept bool
 
-	// Iterative lets Fit and Choose solve by conjugate gradients in passes over the rows, which takes
-	// D numbers of memory for D². Nil stands for the direct solution.
+	// Iterative lets Fit and Choose solve by conjugate gradients in passes over the rows, which
+	// takes D numbers of memory for D². Nil stands for the direct solution.
 	Iterative *Iterative
 }
 
@@ -82,22 +82,22 @@ type Model[T dense.Float] struct {
 	posterior
 }
 
-// Fit fits a model to the rows, with Y of p columns. Fit returns the errors of Sum and of Sums.Fit. A
-// nil ctx panics.
+// Fit fits a model to the rows, with Y of p columns. Fit returns the errors of Sum and of Sums.Fit.
+// A nil ctx panics.
 //
-// Without Iterative, Fit reads the rows once. If the rows are a Block of float32 and n is at least 65,280 and 128·D, Fit first sums the products of features in
-// float32, at 0.6 of the cost, and measures the error E of the sums on random vectors. Fit keeps the
-// model if λ > 64·‖E‖. Means then differ by less than 0.001 standard deviations of a target from
-// those of products in float64, and the evidence by less than about 0.5. Otherwise Fit sums again in
-// float64. In most cases 4080 rows show that λ is too small, so few products are lost.
-// Model.Accuracy tells which sums a model has.
+// Without Iterative, Fit reads the rows once. If the rows are a Block of float32 and n is at least
+// 65,280 and 128·D, Fit first sums the products of features in float32, at 0.6 of the cost, and
+// measures the error E of the sums on random vectors. Fit keeps the model if λ > 64·‖E‖. Means then
+// differ by less than 0.001 standard deviations of a target from those of products in float64, and
+// the evidence by less than about 0.5. Otherwise Fit sums again in float64. In most cases 4080 rows
+// show that λ is too small, so few products are lost. Model.Accuracy tells which sums a model has.
 //
 // With Iterative, Fit reads the rows once for their means, once for the right sides, once for the
 // preconditioner, and once for each of some tens of iterations; and once to choose λ unless the
-// options determine it. λ is then that of the direct solution, with 4096 features if there are more.
-// The error is a *NotConverged if the iterations end before the tolerance is reached. Other errors
-// are those of Sum, and report a λ that is too small for float64, rows that differ from pass to
-// pass, and the end of ctx, which Fit checks every 256 rows. The result does not depend on
+// options determine it. λ is then that of the direct solution, with 4096 features if there are
+// more. The error is a *NotConverged if the iterations end before the tolerance is reached. Other
+// errors are those of Sum, and report a λ that is too small for float64, rows that differ from pass
+// to pass, and the end of ctx, which Fit checks every 256 rows. The result does not depend on
 // GOMAXPROCS.
 func Fit[T dense.Float](ctx context.Context, phi rff.Map[T], rows Rows[T], o Options) (*Model[T], error) {
 	if err := argument.Context("ridge", ctx); err != nil {
@@ -146,8 +146,8 @@ func Fit[T dense.Float](ctx context.Context, phi rff.Map[T], rows Rows[T], o Opt
 // deviation of 3·10⁻⁷·√n in units of the standard deviation of the targets. The error of the
 // evidence is then at most 0.01; with a given noise it is about 5u·yᵀy/σ².
 //
-// Cost: D³/3 multiply-adds for a given λ, and about 25·D³/6 more to choose λ. Memory: 5/2·D² numbers
-// of float64, of which the model keeps D²/2.
+// Cost: D³/3 multiply-adds for a given λ, and about 25·D³/6 more to choose λ. Memory: 5/2·D²
+// numbers of float64, of which the model keeps D²/2.
 //
 // The error reports options out of range, no rows, sums that are not finite, squares of targets or
 // features out of 2^±900, a constant output whose noise is not given, a λ that is too small for the
@@ -184,8 +184,8 @@ func (m *Model[T]) Prior() []float64 { return slices.Clone(m.prior) }
 //	−½·[ (yᵀy − yᵀΦμ)/σ² + log det A − D·log λ + n·log(2πσ²) − Σ log ω ].
 //
 // With an intercept, whose prior is flat, the density is that of the n − 1 contrasts of the
-// targets: n − 1 replaces n, and the brackets also contain log Σω. n is EffectiveRows of the sums,
-// and Sums.Scale multiplies Σ log ω as it multiplies Σω. The evidence compares maps,
+// targets: n − 1 replaces n, and the brackets also contain log Σω. n are the effective rows of
+// Sums.Scale, which multiplies Σ log ω as it multiplies Σω. The evidence compares maps,
 // kernels and variances on the same rows.
 func (m *Model[T]) LogEvidence() float64 { return m.evidence }
 

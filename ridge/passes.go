@@ -20,8 +20,8 @@ type passes interface {
 	conjugate.Operator
 
 	// pass reads the rows once. pass writes S·V into the first columns of sum, and Φᵀ·U into the
-	// others, where fill writes U for blocks of rows and Φ has the features minus the mean. Products
-	// of a wide pass are those of float64, and products of other passes are those of T.
+	// others, where fill writes U for blocks of rows and Φ has the features minus the mean.
+	// Products of a wide pass are those of float64, and products of other passes are those of T.
 	pass(ctx context.Context, sum, v dense.Matrix[float64], wide bool, fill func(u, phi dense.Matrix[float64], weights []float64)) error
 
 	// unit returns the unit roundoff of T.

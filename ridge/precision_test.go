@@ -196,7 +196,7 @@ func selected[T dense.Float](t *testing.T) (float64, []float64) {
 	for _, part := range []float64{0.25, 0.5, 1, 2} {
 		maps = append(maps, gaussian[T](t, 64, 3, 0.65*part, 1))
 	}
-	s, err := ridge.Choose(context.Background(), maps, ridge.Block[T]{X: x, Y: y}, ridge.ChooseOptions{})
+	s, err := ridge.Choose(context.Background(), maps, ridge.Block[T]{X: x, Y: y}, ridge.Options{})
 	require.NoError(t, err)
 	assert.Greater(t, s.Model.DegreesOfFreedom(), 1.0)
 	assert.InDelta(t, 0.01, s.Model.Noise()[0], 0.001)

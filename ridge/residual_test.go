@@ -56,7 +56,8 @@ func projections[T dense.Float](t *testing.T, x dense.Matrix[T]) map[string]rff.
 }
 
 // With landmarks at all rows, means and deviations are those of the Gaussian process of the kernel,
-// near the rows and far from them, where the features vanish and the deviation is that of the prior.
+// near the rows and far from them, where the features vanish and the deviation is that of the
+// prior.
 func testDeviationsOfLandmarks[T dense.Float](t *testing.T) {
 	const n, noise, prior = 40, 0.01, 2.0
 	x, y, z := sine[T](n, 0.1)
@@ -96,9 +97,10 @@ func TestDeviationsOfLandmarks(t *testing.T) {
 	densetest.Both(t, testDeviationsOfLandmarks[float32], testDeviationsOfLandmarks[float64])
 }
 
-// Bands that follow deviations hold their share away from the rows too. 300 functions of the process
-// are known at 60 rows in [0, 1]. At 1.2, 1.4 and 3 bands of 90 % hold them, within four standard
-// errors of 300 functions and of the 60 errors of each. Bands of equal width miss most of them.
+// Bands that follow deviations hold their share away from the rows too. 300 functions of the
+// process are known at 60 rows in [0, 1]. At 1.2, 1.4 and 3 bands of 90 % hold them, within four
+// standard errors of 300 functions and of the 60 errors of each. Bands of equal width miss most of
+// them.
 func testBandsAwayFromRows[T dense.Float](t *testing.T) {
 	const n, p, noise = 60, 300, 0.05
 	k := kernels.Gaussian{LengthScale: 0.3}

@@ -39,7 +39,7 @@ func threeBands[T dense.Float](n int, seed uint64, rare ...int) ridge.Block[T] {
 }
 
 // classify returns the classification by the coordinates of the plane.
-func classify[T dense.Float](t *testing.T, rows ridge.Rows[T], classes int, o ridge.ClassifyOptions) ridge.Classification[T] {
+func classify[T dense.Float](t *testing.T, rows ridge.Rows[T], classes int, o ridge.ClassifyOptions) ridge.Choice[T] {
 	t.Helper()
 	phi, err := rff.Draw[T](rff.Identity{D: 2}, nil)
 	require.NoError(t, err)

@@ -80,12 +80,9 @@ func newSums[T dense.Float](phi rff.Map[T], outputs int) (*Sums[T], error) {
 // Rows returns the number of rows with a weight above 0 that have been added.
 func (s *Sums[T]) Rows() int { return s.n }
 
-// EffectiveRows returns the number n of rows that the rows stand for: the sum over rows of the
-// factors of later calls of Scale. Without Scale it is Rows.
-func (s *Sums[T]) EffectiveRows() float64 { return s.rows }
-
-// Scale multiplies the number of rows that each row stands for by factor: Scale(3) leaves the sums
-// of the rows added three times. Scale(γ) before each Add, with γ < 1, makes the sums forget. A row
+// Scale multiplies the number of rows that each row stands for, which is 1 at first, by factor:
+// Scale(3) leaves the sums of the rows added three times. The effective rows n are the sum of these
+// numbers. Scale(γ) before each Add, with γ < 1, makes the sums forget. A row
 // that k calls of Scale have followed then counts γᵏ times in n, in all sums, in the evidence and
 // in the noise, and a stream of single rows tends to 1/(1 − γ) effective rows. Means and
 // deviations at given variances are those of rows with the weights γᵏ. With these weights

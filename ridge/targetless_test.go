@@ -51,7 +51,7 @@ func testNoTargets[T dense.Float](t *testing.T) {
 		assert.Equal(t, 2*n, again.Rows())
 		_, err = s.Fit(t.Context(), ridge.Options{})
 		assert.EqualError(t, err, "ridge: the sums have no targets, want at least 1 to fit")
-		_, err = ridge.Choose(t.Context(), []rff.Map[T]{phi}, rows, ridge.ChooseOptions{})
+		_, err = ridge.Choose(t.Context(), []rff.Map[T]{phi}, rows, ridge.Options{})
 		assert.ErrorContains(t, err, "have no targets", name)
 		_, err = ridge.Classify(t.Context(), []rff.Map[T]{phi}, rows, ridge.ClassifyOptions{Classes: 2})
 		assert.ErrorContains(t, err, "want 8160×1", name)

@@ -72,9 +72,9 @@ func testNumbers[T dense.Float](t *testing.T) {
 	}
 	rows, other := make(120, 1), make(1500, 2)
 	done, total := 0, 0
-	r, err := automl.Fit(t.Context(), rows, automl.Options{Progress: func(s automl.Step) {
-		assert.Equal(t, done+1, s.Done)
-		done, total = s.Done, s.Total
+	r, err := automl.Fit(t.Context(), rows, automl.Options{Progress: func(ended, all int, _ string) {
+		assert.Equal(t, done+1, ended)
+		done, total = ended, all
 	}}, rand.NewPCG(1, 2))
 	require.NoError(t, err)
 	assert.Equal(t, total, done)
@@ -157,15 +157,15 @@ func TestFamilies(t *testing.T) {
 	}
 }
 
-// Without noise, the horseshoe finds one of 30 columns from 20 rows, also at large means. So few rows
-// have ten folds.
+// Without noise, the horseshoe finds one of 30 columns from 20 rows, also at large means. So few
+// rows have ten folds.
 func testExactSparse[T dense.Float](t *testing.T) {
 	rows := table[T](20, 30, 1, 0, func(x []float64) float64 { return x[0] })
 	for i := range rows.X.Data {
 		rows.X.Data[i] += 1000
 	}
 	parts := 0
-	o := automl.Options{Progress: func(s automl.Step) { parts = s.Total }}
+	o := automl.Options{Progress: func(_, total int, _ string) { parts = total }}
 	r, err := automl.Fit(t.Context(), rows, o, rand.NewPCG(1, 2))
 	require.NoError(t, err)
 	assert.Equal(t, 10*len(r.Trials)+2, parts)
@@ -357,11 +357,11 @@ func TestEndOfContext(t *testing.T) {
 	total := 2
 	for at := 1; at < total; at++ {
 		ctx, cancel := context.WithCancel(t.Context())
-		_, err := automl.Fit(ctx, rows, automl.Options{Progress: func(s automl.Step) {
-			if total = s.Total; s.Done == at {
+		_, err := automl.Fit(ctx, rows, automl.Options{Progress: func(done, all int, _ string) {
+			if total = all; done == at {
 				cancel()
 			}
-			assert.LessOrEqual(t, s.Done, at, "parts after the end")
+			assert.LessOrEqual(t, done, at, "parts after the end")
 		}}, rand.NewPCG(1, 2))
 		assert.ErrorIs(t, err, context.Canceled, "part %d", at)
 		cancel()
@@ -390,8 +390,8 @@ func (c *looked) Err() error {
 func TestEndOfContextInTheLastPart(t *testing.T) {
 	rows := table[float64](220, 1, 1, 0.3, func(x []float64) float64 { return math.Sin(2 * x[0]) })
 	run := func(ctx *looked) error {
-		_, err := automl.Fit(ctx, rows, automl.Options{Landmarks: 20, Progress: func(s automl.Step) {
-			ctx.counts = s.Done == s.Total-1
+		_, err := automl.Fit(ctx, rows, automl.Options{Landmarks: 20, Progress: func(done, total int, _ string) {
+			ctx.counts = done == total-1
 		}}, rand.NewPCG(1, 2))
 		return err
 	}
@@ -405,7 +405,8 @@ func TestEndOfContextInTheLastPart(t *testing.T) {
 	}
 }
 
-// Kernels of 2100 rows are exact: the features lack nothing at any of them, and bands come from all of them.
+// Kernels of 2100 rows are exact: the features lack nothing at any of them, and bands come from all
+// of them.
 func TestExactKernelOfManyRows(t *testing.T) {
 	rows := table[float64](2100, 1, 1, 0.1, func(x []float64) float64 { return math.Sin(8 * x[0]) })
 	r, err := automl.Fit(t.Context(), rows, automl.Options{}, rand.NewPCG(1, 2))
@@ -417,8 +418,8 @@ func TestExactKernelOfManyRows(t *testing.T) {
 	assert.Less(t, most.At(0, 0), 1.0, "all rows have errors, although the map has fewer features")
 }
 
-// With fewer rows than columns, other rows are far from the span of the landmarks. Bands of a kernel
-// hold there too. The errors of 100 rows tell the width of bands to 3 %.
+// With fewer rows than columns, other rows are far from the span of the landmarks. Bands of a
+// kernel hold there too. The errors of 100 rows tell the width of bands to 3 %.
 func TestBandsOfFewerRowsThanColumns(t *testing.T) {
 	f := func(x []float64) float64 { return floats.Sum(x) }
 	rows, other := table[float64](100, 200, 8, 1, f), table[float64](1000, 200, 2, 1, f)

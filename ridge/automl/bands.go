@@ -20,9 +20,9 @@ const noiseRows = 200
 // withBands returns the model with bands. The errors are those of leave-one-out, at all rows, or at
 // the rows that are no landmarks, whose deviations are larger, if there are enough. If the family
 // has learnt from the targets, they are those at rows that did not choose. If there are no such
-// rows, the errors are those at held-out rows, which are too large for a fit to all rows. With learnt
-// length-scales or metrics they are made smaller, as if the part of their mean square h that exceeds
-// the noise σ² of a fit with normal noise fell as 1/n: with k folds they are multiplied by
+// rows, the errors are those at held-out rows, which are too large for a fit to all rows. With
+// learnt length-scales or metrics they are made smaller, as if the part of their mean square h that
+// exceeds the noise σ² of a fit with normal noise fell as 1/n: with k folds they are multiplied by
 // √((σ² + (1 − 1/k)·(h − σ²))/h).
 //
 // Errors are relative to the standard deviations of predictions without the row, so that bands are

@@ -15,8 +15,8 @@ import (
 )
 
 // Rows in [0, 1] tell little of waves beyond. Bands of 90 % hold most points at 1.1 to 1.2 and at
-// 1.4, where bands of equal width held 41 % and none, and hold 90 % inside, within four standard errors
-// of the 80 errors of each of six waves.
+// 1.4, where bands of equal width held 41 % and none, and hold 90 % inside, within four standard
+// errors of the 80 errors of each of six waves.
 func testBandsBeyondRows[T dense.Float](t *testing.T) {
 	const n, waves = 80, 6
 	var shares [3]float64

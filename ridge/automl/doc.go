@@ -26,12 +26,13 @@
 // columns, and the full metric with at least five rows a column. The diagonal metric replaces the
 // length-scales of columns for classes.
 //
-// Columns can have equal units if three quarters of those that vary cover a quarter of the range of all
-// of them, and if at most a quarter or all of them have two values. Other columns keep 0 and 1 as they
-// are if any column has two values. So the units of numbers beside 0 and 1 change nothing.
+// Columns can have equal units if three quarters of those that vary cover a quarter of the range of
+// all of them, and if at most a quarter or all of them have two values. Other columns keep 0 and 1
+// as they are if any column has two values. So the units of numbers beside 0 and 1 change nothing.
 //
 // Thresholds of boxes lie between values of the rows. The weight of a threshold becomes the mean
-// square of the step of a fit there, for two rounds. So the kernel finds the steps of a function, as trees do.
+// square of the step of a fit there, for two rounds. So the kernel finds the steps of a function,
+// as trees do.
 //
 // The kernel of other families is Gaussian, or Matérn of order 5/2 or 3/2 if rougher kernels score
 // better. The landmarks of all kernels are the rows themselves, so that they are exact, or 2000 of
@@ -47,16 +48,17 @@
 // rows into three folds and learns every family without each fold, or without the first fold only
 // if there are more than 500 rows. With fewer rows, and fewer than three for each column, there are
 // up to ten folds, because two thirds of so few rows may miss what all of them find. Folds have
-// equal shares of the classes. The only row of a class is never held out, nor is the only row in which
-// an output has another value. Outputs count in units of their standard deviations.
+// equal shares of the classes. The only row of a class is never held out, nor is the only row in
+// which an output has another value. Outputs count in units of their standard deviations.
 //
-// The family with the smallest error or log-loss is learnt again from all rows. A family that learns
-// from the targets must be better than the families before it by a standard error of the difference.
-// The search on all rows may end in a worse maximum than a search without a fold. So Fit takes the
-// scales, metric or boxes of a fold if their score on all rows is higher.
+// The family with the smallest error or log-loss is learnt again from all rows. A family that
+// learns from the targets must be better than the families before it by a standard error of the
+// difference. The search on all rows may end in a worse maximum than a search without a fold. So
+// Fit takes the scales, metric or boxes of a fold if their score on all rows is higher.
 //
-// If there are more than 1500 rows, a random sample of 1500 chooses, and the last fit reads all of them.
-// Rows of a class that the sample lacks are added to it, with weights that keep the share of the class.
+// If there are more than 1500 rows, a random sample of 1500 chooses, and the last fit reads all of
+// them. Rows of a class that the sample lacks are added to it, with weights that keep the share of
+// the class.
 //
 // # Bands
 //
@@ -66,16 +68,16 @@
 // the thresholds, and so are their deviations. With more than 3000 rows, bands come from rows that
 // are no landmarks.
 //
-// In families that learn from the targets, errors of leave-one-out are too small. With at least 2000
-// rows their bands come from leave-one-out at 500 to 1500 rows that did not choose. With fewer rows
-// they come from the held-out rows. The fit to all rows has smaller errors than fits without a fold.
-// So the mean square of the errors with length-scales and metrics is reduced as if its excess over
-// the noise fell as 1/n.
+// In families that learn from the targets, errors of leave-one-out are too small. With at least
+// 2000 rows their bands come from leave-one-out at 500 to 1500 rows that did not choose. With fewer
+// rows they come from the held-out rows. The fit to all rows has smaller errors than fits without a
+// fold. So the mean square of the errors with length-scales and metrics is reduced as if its excess
+// over the noise fell as 1/n.
 //
 // From 200 errors on, Fit also learns the logarithms of the errors, with the map of the model. If
-// they are predicted clearly better than by their mean, the bands are those of ridge.Bands with Logs,
-// wide where the noise is large. The report has the share of targets in bands of 90 % from other
-// rows.
+// they are predicted clearly better than by their mean, the bands are those of ridge.Bands with
+// Logs, wide where the noise is large. The report has the share of targets in bands of 90 % from
+// other rows.
 //
 // # Heavy tails
 //
@@ -96,8 +98,8 @@
 // On columns of mixed kinds, trees can be ahead. Rows that depend on each other, such as those of
 // one patient, need folds by group, which Fit does not make. Targets with a long tail are better as
 // logarithms. HeavyTails follows the mode of skewed noise and not its mean: for log-normal noise of
-// a linear function the error more than doubles. HeavyTails bears a fifth of the rows far off, and one
-// row at 10⁹ deviations, but not half of the rows, and not one row at 10¹⁵. Bands that follow
+// a linear function the error more than doubles. HeavyTails bears a fifth of the rows far off, and
+// one row at 10⁹ deviations, but not half of the rows, and not one row at 10¹⁵. Bands that follow
 // noise are too narrow where it is largest, if few rows are there: 300 rows with noise of 2^x, x
 // normal, had 81 % of other targets with x from 1 to 2 in bands of 90 %.
 //

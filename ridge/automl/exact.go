@@ -40,8 +40,8 @@ func (s *search) rowWeights(k kernels.Kernel, b ridge.Block[float64], ratio floa
 	return c.RowRange(0, outputs), nil
 }
 
-// outerProduct returns the sum of ∂f/∂z·(∂f/∂z)ᵀ over the rows z (n×d) and the outputs of a fit with
-// a Gaussian k and the weights c of rowWeights,
+// outerProduct returns the sum of ∂f/∂z·(∂f/∂z)ᵀ over the rows z (n×d) and the outputs of a fit
+// with a Gaussian k and the weights c of rowWeights,
 //
 //	∂f/∂z ∝ Σ_i c_i·k(z, z_i)·(z_i − z),  without the factor 1/ℓ².
 //

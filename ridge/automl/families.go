@@ -124,8 +124,8 @@ func learntMetric(rounds int, diagonal bool) func(s *search, b ridge.Block[float
 }
 
 // improve replaces the metric L by (M/‖M‖ + 10⁻⁴I)^½, where M is the mean of ∇f∇fᵀ over rows and
-// outputs, for the f of most evidence among length-scales. The points x of b are standardised, and f
-// is a function of z = L·x, so that ∇f = Lᵀ·∂f/∂z.
+// outputs, for the f of most evidence among length-scales. The points x of b are standardised, and
+// f is a function of z = L·x, so that ∇f = Lᵀ·∂f/∂z.
 func (s *search) improve(metric dense.Matrix[float64], b ridge.Block[float64], diagonal bool) error {
 	d := b.X.Cols
 	var z mat.Dense

@@ -29,25 +29,20 @@ type Options struct {
 	// none.
 	Labels []string
 
-	// Landmarks is the largest number of landmarks of a kernel, and so of features. 0 stands for all
-	// rows if there are up to 3000, and for 2000 if there are more. With at least as many landmarks
-	// as rows the kernel is exact.
+	// Landmarks is the largest number of landmarks of a kernel, and so of features. 0 stands for
+	// all rows if there are up to 3000, and for 2000 if there are more. With at least as many
+	// landmarks as rows the kernel is exact.
 	Landmarks int
 
-	// HeavyTails is for numbers with outliers: the noise follows Student's t, with degrees of freedom
-	// that leave-one-out chooses. It costs about 100 fits of up to 1500 rows and 500 landmarks, and up
-	// to 30 fits to all rows, often three.
+	// HeavyTails is for numbers with outliers: the noise follows Student's t, with degrees of
+	// freedom that leave-one-out chooses. It costs about 100 fits of up to 1500 rows and 500
+	// landmarks, and up to 30 fits to all rows, often three.
 	HeavyTails bool
 
 	// Fit calls Progress, unless Progress is nil, after each part of the work, on the goroutine of
-	// the caller.
-	Progress func(Step)
-}
-
-// Step describes a part of the work of Fit that has ended.
-type Step struct {
-	Done, Total int    // the number of parts that have ended, and of all parts
-	Family      string // the family of the part, or "" for the fit to all rows
+	// the caller, with the number of parts that have ended, the number of all parts, and the family
+	// of the part, which is "" for the fit to all rows.
+	Progress func(done, total int, family string)
 }
 
 // Result is the result of Fit: a Model for numbers, or a Classifier for classes. Both take rows in
@@ -64,15 +59,15 @@ type Result[T dense.Float] struct {
 // given. src draws a sample of the rows, their order, and frequencies.
 //
 // Fit reads the rows once to draw the sample, and once for the fit, or up to 31 times with
-// HeavyTails. On two processors choosing takes some seconds for 500 rows and up to about a minute for
-// 1500 rows or more. The fit costs n·D² multiply-adds and some tens of D³/6 for D landmarks. Fit ends
-// within about 0.1 s of ctx.
+// HeavyTails. On two processors choosing takes some seconds for 500 rows and up to about a minute
+// for 1500 rows or more. The fit costs n·D² multiply-adds and some tens of D³/6 for D landmarks.
+// Fit ends within about 0.1 s of ctx.
 //
-// The error reports a nil rows or src, options out of range, fewer than ten rows with a weight above
-// 0, HeavyTails with classes, targets that are no classes, a class without rows, an output that does
-// not vary or whose range is not from 1e-130 to 1e130, numbers that are NaN or infinite, errors of
-// rows, too few rows to hold some out, the end of ctx, and the error of the first family if no family
-// can be fitted.
+// The error reports a nil rows or src, options out of range, fewer than ten rows with a weight
+// above 0, HeavyTails with classes, targets that are no classes, a class without rows, an output
+// that does not vary or whose range is not from 1e-130 to 1e130, numbers that are NaN or infinite,
+// errors of rows, too few rows to hold some out, the end of ctx, and the error of the first family
+// if no family can be fitted.
 func Fit[T dense.Float](ctx context.Context, rows ridge.Rows[T], o Options, src rand.Source) (*Result[T], error) {
 	return door.Choose[T, *Result[T]](fit32, fit64, arguments[T]{ctx, rows, o, src})
 }
@@ -147,11 +142,9 @@ func fit[T dense.Float](a arguments[T]) (*Result[T], error) {
 			r.Report = found.Report
 		}
 	default:
-		var best ridge.Classification[T]
-		best, err = ridge.Classify(ctx, []rff.Map[T]{phi}, rows, ridge.ClassifyOptions{Classes: o.Classes, ClassWeights: o.ClassWeights})
-		if r.Classifier = best.Classifier; err == nil && o.Labels != nil {
-			r.Classifier, err = r.Classifier.WithLabels(o.Labels)
-		}
+		var best ridge.Choice[T]
+		best, err = ridge.Classify(ctx, []rff.Map[T]{phi}, rows, ridge.ClassifyOptions{Classes: o.Classes, ClassWeights: o.ClassWeights, Labels: o.Labels})
+		r.Classifier = best.Classifier
 	}
 	if err := cmp.Or(ctx.Err(), wrap(err)); err != nil {
 		return nil, err

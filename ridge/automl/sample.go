@@ -57,8 +57,8 @@ func draw[T dense.Float](ctx context.Context, rows ridge.Rows[T], o Options, rng
 	return s.sample(d, p)
 }
 
-// check returns an error for a block that begins with row at, unless it is d columns of numbers and p
-// targets.
+// check returns an error for a block that begins with row at, unless it is d columns of numbers and
+// p targets.
 func check[T dense.Float](b ridge.Block[T], d, p, classes, at int) error {
 	if d < 1 || p < 1 || classes > 0 && p != 1 {
 		return fmt.Errorf("automl: points have %d columns and targets %d, want at least one, and one for classes", d, p)
@@ -177,8 +177,8 @@ func contains(rows []row, r row) bool {
 	return slices.ContainsFunc(rows, func(other row) bool { return other.number == r.number })
 }
 
-// addClasses adds rows of classes that have fewer than classRows of the rows that choose. The weights
-// of such a class then have its share in all rows.
+// addClasses adds rows of classes that have fewer than classRows of the rows that choose. The
+// weights of such a class then have its share in all rows.
 func (s *sampler) addClasses(chosen []row) ([]row, error) {
 	random := float64(len(chosen))
 	for c, stratum := range s.classes {

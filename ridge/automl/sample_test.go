@@ -56,8 +56,8 @@ func testOneRow[T dense.Float](t *testing.T) {
 
 func TestOneRow(t *testing.T) { densetest.Both(t, testOneRow[float32], testOneRow[float64]) }
 
-// Of 4000 rows, 1500 choose. A class of 1 to 24 rows, and a target that varies in one row, are among
-// these rows whatever the draw.
+// Of 4000 rows, 1500 choose. A class of 1 to 24 rows, and a target that varies in one row, are
+// among these rows whatever the draw.
 func TestRareRowsChoose(t *testing.T) {
 	rows := table[float64](4000, 1, 1, 0, func([]float64) float64 { return 0 })
 	for _, c := range []struct{ classes, rare int }{{2, 24}, {2, 6}, {2, 1}, {0, 1}} {
@@ -66,15 +66,15 @@ func TestRareRowsChoose(t *testing.T) {
 		}
 		for seed := range uint64(10) {
 			ctx, cancel := context.WithCancel(t.Context())
-			_, err := automl.Fit(ctx, rows, automl.Options{Classes: c.classes, Landmarks: 5, Progress: func(automl.Step) { cancel() }}, rand.NewPCG(seed, 2))
+			_, err := automl.Fit(ctx, rows, automl.Options{Classes: c.classes, Landmarks: 5, Progress: func(int, int, string) { cancel() }}, rand.NewPCG(seed, 2))
 			require.ErrorIs(t, err, context.Canceled, "%+v, seed %d", c, seed)
 		}
 	}
 }
 
-// Two of 20,000 rows are a class that tells nothing. One of them is among the 500 held-out rows, with
-// the share that the class has in all rows. The log-loss is about the entropy of this share, 0.001. A
-// row of weight 1 would make it 0.014.
+// Two of 20,000 rows are a class that tells nothing. One of them is among the 500 held-out rows,
+// with the share that the class has in all rows. The log-loss is about the entropy of this share,
+// 0.001. A row of weight 1 would make it 0.014.
 func TestShareOfRareClasses(t *testing.T) {
 	rows := table[float32](20_000, 1, 1, 0, func([]float64) float64 { return 0 })
 	rows.Y.Data[100], rows.Y.Data[19_000] = 1, 1

@@ -53,13 +53,13 @@ type choice struct {
 func (s *search) progress(family string) {
 	s.done++
 	if s.Progress != nil {
-		s.Progress(Step{s.done, s.most, family})
+		s.Progress(s.done, s.most, family)
 	}
 }
 
 // foldsOf returns the number of folds of n rows with d columns, and how many of them are held out.
-// If there are few rows for the columns, a fit to two thirds of them may miss the columns that a fit
-// to all rows finds, so that there are up to ten folds.
+// If there are few rows for the columns, a fit to two thirds of them may miss the columns that a
+// fit to all rows finds, so that there are up to ten folds.
 func foldsOf(n, d int) (folds, held int) {
 	switch {
 	case n > 500:
@@ -154,9 +154,9 @@ func (s *search) choose(b ridge.Block[float64]) (c choice, err error) {
 	return c, nil
 }
 
-// divide returns the fold of each row, of which the first parts are held out. Folds have equal shares
-// of the classes. The fold is -1 for a row that other rows need: for the only row of a class, and for
-// a row without which an output would not vary in the other folds.
+// divide returns the fold of each row, of which the first parts are held out. Folds have equal
+// shares of the classes. The fold is -1 for a row that other rows need: for the only row of a
+// class, and for a row without which an output would not vary in the other folds.
 func (s *search) divide(b ridge.Block[float64], folds, parts int) ([]int, error) {
 	fold, count := make([]int, b.X.Rows), make([]int, max(s.Classes, 1))
 	offset := 0 // of the next class, so that classes of a few rows are in different folds
@@ -330,8 +330,8 @@ func (s *search) landmarks(b ridge.Block[float64], at space, k kernels.Kernel) (
 	return build[float64](s.ctx, at, k, b.X.RowRange(0, min(b.X.Rows, s.Landmarks)))
 }
 
-// leastRatio is a λ, in units of the mean weight of a row, for targets that are an exact function of
-// the features. The evidence of such targets has no maximum.
+// leastRatio is a λ, in units of the mean weight of a row, for targets that are an exact function
+// of the features. The evidence of such targets has no maximum.
 const leastRatio = 1e-7
 
 // regress fits a regression to rows of numbers.

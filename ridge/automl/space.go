@@ -80,8 +80,8 @@ const (
 	pairs                   // columns of two values to the difference 1, and others to deviation 1
 )
 
-// standardised returns the space of columns with mean 0 and the units. Columns that do not vary have
-// the factor 0.
+// standardised returns the space of columns with mean 0 and the units. Columns that do not vary
+// have the factor 0.
 func standardised(x dense.Matrix[float64], u units) (space, error) {
 	scale, err := rff.Standardise(x)
 	if err != nil {

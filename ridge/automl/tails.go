@@ -43,8 +43,8 @@ func (r reweighted[T]) Blocks() iter.Seq2[ridge.Block[T], error] {
 	}
 }
 
-// leastShare is the least ω/w. Without it float32 rounds the weight of a row that is far off to 0, and
-// an output that varies in this row alone does not vary.
+// leastShare is the least ω/w. Without it float32 rounds the weight of a row that is far off to 0,
+// and an output that varies in this row alone does not vary.
 const leastShare = 1e-30
 
 // weights returns ω of the rows of b.
@@ -87,9 +87,9 @@ func residuals[T dense.Float](ctx context.Context, m *ridge.Model[T], b ridge.Bl
 // patience is the number of rows that are predicted between looks at a context.
 const patience = 128
 
-// student fits models with Student-t noise of r.nu degrees of freedom. The first fit has the weights
-// of r.m, and each other fit those of the fit before. student stops when the noise changes by less
-// than 1 %, or after 30 fits. It returns the last fit and its rows.
+// student fits models with Student-t noise of r.nu degrees of freedom. The first fit has the
+// weights of r.m, and each other fit those of the fit before. student stops when the noise changes
+// by less than 1 %, or after 30 fits. It returns the last fit and its rows.
 func (r reweighted[T]) student(ratio float64) (m *ridge.Model[T], _ reweighted[T], err error) {
 	m = r.m
 	for range 30 {
@@ -189,8 +189,8 @@ func heavy[T dense.Float](s *search, found *choice, of reweighted[T], all ridge.
 	return of.student(found.ratio)
 }
 
-// robust returns b with weights for which outliers count little: the ω of tail for a Gaussian kernel
-// whose length-scale is the root mean square distance of two rows.
+// robust returns b with weights for which outliers count little: the ω of tail for a Gaussian
+// kernel whose length-scale is the root mean square distance of two rows.
 func (s *search) robust(b ridge.Block[float64]) (ridge.Block[float64], error) {
 	at, l, _, err := scaledColumns(deviations)(s, b)
 	if err != nil {
@@ -203,7 +203,8 @@ func (s *search) robust(b ridge.Block[float64]) (ridge.Block[float64], error) {
 	return b, err
 }
 
-// likelihood returns the log density of the errors of leave-one-out at the rows of b of their fit m.
+// likelihood returns the log density of the errors of leave-one-out at the rows of b of their fit
+// m.
 func (r reweighted[T]) likelihood(m *ridge.Model[T], b ridge.Block[T]) (sum float64, err error) {
 	ratios, scales, err := r.leaveOut(m, b)
 	if err != nil {

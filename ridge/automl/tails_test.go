@@ -73,7 +73,8 @@ func TestHeavyTails(t *testing.T) {
 	}
 }
 
-// The fit follows the mode of skewed noise, so the error to the function, which has the mean, rises.
+// The fit follows the mode of skewed noise, so the error to the function, which has the mean,
+// rises.
 func TestHeavyTailsOfSkewedNoise(t *testing.T) {
 	other := table[float64](500, 1, 2, 0, func(x []float64) float64 { return x[0] })
 	rows := table[float64](400, 1, 1, 0, func(x []float64) float64 { return x[0] })
@@ -121,8 +122,8 @@ func (r read) Blocks() iter.Seq2[ridge.Block[float64], error] {
 	return r.Rows.Blocks()
 }
 
-// Rows of more than one block are read for the sample, for a fit with normal noise, and for each fit
-// with weights. The fit ends with its context at every reading.
+// Rows of more than one block are read for the sample, for a fit with normal noise, and for each
+// fit with weights. The fit ends with its context at every reading.
 func TestHeavyTailsOfManyRows(t *testing.T) {
 	noise := func(rng *rand.Rand) float64 { return 5 * studentNoise(rng) }
 	rows, other := waves[float64](9000, 1, noise), waves[float64](1000, 77, noNoise)

@@ -33,9 +33,9 @@ func uniform[T dense.Float](n, d, outputs int, seed uint64, f func(rng *rand.Ran
 	return b
 }
 
-// An output in units of 2⁻¹⁰ beside another one is learnt as in a unit of its own, and the choice is
-// the same to the bit. The error of each output is below 0.2 of its deviation, where a choice by the
-// larger output alone leaves an error of the deviation itself.
+// An output in units of 2⁻¹⁰ beside another one is learnt as in a unit of its own, and the choice
+// is the same to the bit. The error of each output is below 0.2 of its deviation, where a choice by
+// the larger output alone leaves an error of the deviation itself.
 func testOutputsInTheirDeviations[T dense.Float](t *testing.T) {
 	draw := func(n int, seed uint64, unit T) ridge.Block[T] {
 		return uniform(n, 3, 2, seed, func(_ *rand.Rand, x, y []T) {
@@ -161,7 +161,8 @@ func TestColumnsOfHugeScale(t *testing.T) {
 	densetest.Both(t, testColumnsOfHugeScale[float32], testColumnsOfHugeScale[float64])
 }
 
-// Weights count relative to each other: if all are 2⁻³⁰, the choice and the model are those without.
+// Weights count relative to each other: if all are 2⁻³⁰, the choice and the model are those
+// without.
 func testUnitOfWeights[T dense.Float](t *testing.T) {
 	rows, other := mixed[T](40, 1), mixed[T](200, 2)
 	one := learn(t, rows, automl.Options{})

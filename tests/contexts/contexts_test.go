@@ -184,7 +184,7 @@ func TestContexts(t *testing.T) {
 			return codes.SearchAll(c, hits, queries, quantise.SearchOptions[float64]{})
 		}},
 		"ridge.Choose": {n / 255, func(c *lookedAt) error {
-			_, err := ridge.Choose(c, []rff.Map[float64]{c.phi(8)}, rows, ridge.ChooseOptions{Options: o})
+			_, err := ridge.Choose(c, []rff.Map[float64]{c.phi(8)}, rows, o)
 			return err
 		}},
 		"ridge.Fit": {n / 255, func(c *lookedAt) error {
