@@ -21,7 +21,6 @@ func TestIndependenceUnderTheNull(t *testing.T) {
 }
 
 func testIndependenceNull[T dense.Float](t *testing.T) {
-	runs, draws := repetitions(150), 49
 	for _, c := range []struct {
 		name string
 		n    int
@@ -38,18 +37,10 @@ func testIndependenceNull[T dense.Float](t *testing.T) {
 	} {
 		src := rand.NewPCG(21, 22)
 		rng := rand.New(src)
-		ps := make([]float64, runs)
-		for r := range ps {
+		checkUniform(t, c.name, c.ties, func() float64 {
 			x, y := sample[T](rng, c.n, 2, c.f), sample[T](rng, c.n, 1, c.g)
-			got := must.Have(hypothesis.Independence(t.Context(), usual(8, src, x), usual(6, src, y), x, y, hypothesis.Options{Draws: draws, Cells: 64}, src))
-			ps[r] = got.P
-		}
-		above, apart := kolmogorov(ps, draws)
-		t.Logf("%s: above %.3f, apart %.3f, bound %.3f", c.name, above, apart, bound(runs))
-		assert.LessOrEqual(t, above, bound(runs), c.name)
-		if !c.ties {
-			assert.LessOrEqual(t, apart, bound(runs), c.name)
-		}
+			return must.Have(hypothesis.Independence(t.Context(), usual(8, src, x), usual(6, src, y), x, y, hypothesis.Options{Draws: 49, Cells: 64}, src)).P
+		})
 	}
 }
 

@@ -6,9 +6,7 @@ import (
 
 // What tests see of the inside.
 var (
-	Gaussian      = gaussian
-	Lengths       = lengths
-	Orthogonalise = orthogonalise
+	Gaussian = gaussian
 )
 
 // MaxHalton is the largest dimension of Halton.

@@ -107,38 +107,3 @@ func TestHaar(t *testing.T) {
 			"d = %d: QR without the sign fix is caught", d)
 	}
 }
-
-// TestPositiveFeaturesSeeTheSignFix: the mean of exp(w·x − ‖x‖²/2) is 1, at
-// x = (1, …, 1)/√8. One comparison at 4 standard errors: false-alarm rate 6e-5.
-func TestPositiveFeaturesSeeTheSignFix(t *testing.T) {
-	const d, draws = 8, 4000
-	positive := func(w dense.Matrix[float64]) float64 {
-		sum := 0.0
-		for k := range d {
-			dot := 0.0
-			for _, v := range w.Row(k) {
-				dot += v / math.Sqrt(d)
-			}
-			sum += math.Exp(dot - 0.5)
-		}
-		return sum / d
-	}
-	src := exprand.NewSource(3)
-	rng, length := rand.New(src), orf.Lengths(false, src)
-	var right, wrong moments
-	for range draws {
-		p := must.Have(orf.Draw[float64](orf.GramSchmidt{}, d, d, src))
-		right.add(positive(p.Frequencies()))
-
-		w := unfixed(d, rng)
-		for k := range d {
-			l := length(d)
-			for j := range w.Row(k) {
-				w.Row(k)[j] *= l
-			}
-		}
-		wrong.add(positive(w))
-	}
-	assert.Less(t, right.z(1), 4.0)
-	assert.Greater(t, wrong.z(1), 20.0, "QR without the sign fix is caught")
-}

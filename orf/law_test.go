@@ -3,7 +3,6 @@ package orf_test
 import (
 	"fmt"
 	"math"
-	"math/rand/v2"
 	"testing"
 
 	"github.com/stretchr/testify/assert"
@@ -11,133 +10,10 @@ import (
 
 	"github.com/seed-feabd252/randfeat/dense"
 	"github.com/seed-feabd252/randfeat/hadamard"
+	"github.com/seed-feabd252/randfeat/internal/law/mse"
 	"github.com/seed-feabd252/randfeat/internal/testing/must"
 	"github.com/seed-feabd252/randfeat/orf"
 )
-
-// pair is two points with the laws of their dot product. The estimator
-// (1/m)·Σ (w·x)(w·y) of x·y has an exact mean squared error for
-// every construction. With rows of length √d drawn at random from an orthogonal
-// matrix it is
-//
-//	(1/m)·(d−m)/(d−1)·(T − (x·y)²),  T = d·E Σ_i (Rx)_i²(Ry)_i²
-//
-// to which χ lengths add 2T/(dm) [Choromanski et al. 2017].
-type pair struct{ x, y []float64 }
-
-func (p pair) p() float64 {
-	return dot(p.x, p.x)*dot(p.y, p.y) + 2*dot(p.x, p.y)*dot(p.x, p.y)
-}
-
-func (p pair) diagonal() float64 {
-	sum := 0.0
-	for i, v := range p.x {
-		sum += v * v * p.y[i] * p.y[i]
-	}
-	return sum
-}
-
-// hadamardT is T for k factors.
-func (p pair) hadamardT(k int) float64 {
-	d := float64(len(p.x))
-	t := d * p.diagonal()
-	for range k {
-		t = p.p() - 2/d*t
-	}
-	return t
-}
-
-// givensT is T for n plane rotations.
-func (p pair) givensT(n int) float64 {
-	d := float64(len(p.x))
-	haar := p.p() / (d + 2)
-	return d * (haar + math.Pow(1-(d+2)/(2*d*(d-1)), float64(n))*(p.diagonal()-haar))
-}
-
-func (p pair) haarT() float64 { return float64(len(p.x)) * p.p() / (float64(len(p.x)) + 2) }
-
-func (p pair) error(m int, t float64, fixed bool) float64 {
-	d, n := float64(len(p.x)), float64(m)
-	e := (d - n) / (d - 1) * (t - dot(p.x, p.y)*dot(p.x, p.y)) / n
-	if !fixed {
-		e += 2 * t / (d * n)
-	}
-	return e
-}
-
-// measured draws projections and collects the estimate and its squared error.
-func (p pair) measured(t *testing.T, draws, m int, draw func() (orf.Projection[float64], error)) *moments {
-	return &measured(t, []pair{p}, draws, m, draw)[0]
-}
-
-// measured does so for several pairs with the same projections.
-func measured(t *testing.T, pairs []pair, draws, m int, draw func() (orf.Projection[float64], error)) []moments {
-	x := dense.New[float64](2*len(pairs), len(pairs[0].x))
-	for i, p := range pairs {
-		copy(x.Row(2*i), p.x)
-		copy(x.Row(2*i+1), p.y)
-	}
-	all := make([]moments, len(pairs))
-	var y dense.Matrix[float64]
-	for range draws {
-		w := must.Have(draw())
-		y = w.Project(y, x)
-		for i, p := range pairs {
-			estimate := dot(y.Row(2*i), y.Row(2*i+1)) / float64(m)
-			e := estimate - dot(p.x, p.y)
-			all[i].add(estimate, e*e)
-		}
-	}
-	return all
-}
-
-// TestDotProductLaws compares mean and mean squared error with the law over 5000
-// draws: 100 comparisons at 4.5 standard errors, false-alarm rate 7e-4, at fixed
-// seeds.
-func TestDotProductLaws(t *testing.T) {
-	const draws = 5000
-	pairs := []pair{
-		{[]float64{1.5, 0, 0, 0, 0, 0, 0, 0}, []float64{1, 0, 0, 0.5, 0, 0, 0, 0}},
-		{[]float64{1, 1, 0, -1, 0.5, 0, 0.2, 1}, []float64{0.3, 1, 0, 1, 0, -0.5, 0, 0.1}},
-	}
-	type law struct {
-		name string
-		e    func(fixed bool) orf.Ensemble
-		t    func(p pair) float64
-	}
-	laws := []law{{"GramSchmidt", func(fixed bool) orf.Ensemble { return orf.GramSchmidt{FixedLength: fixed} }, pair.haarT}}
-	for k := 1; k <= 3; k++ {
-		laws = append(laws, law{fmt.Sprintf("Hadamard/k=%d", k), func(fixed bool) orf.Ensemble {
-			return orf.Hadamard{Factors: k, FixedLength: fixed}
-		}, func(p pair) float64 { return p.hadamardT(k) }})
-	}
-	for _, n := range []int{4, 24} {
-		laws = append(laws, law{fmt.Sprintf("Givens/n=%d", n), func(fixed bool) orf.Ensemble {
-			return orf.Givens{Rotations: n, FixedLength: fixed}
-		}, func(p pair) float64 { return p.givensT(n) }})
-	}
-	for _, l := range laws {
-		t.Run(l.name, func(t *testing.T) {
-			for _, m := range []int{3, 8} {
-				for _, fixed := range []bool{false, true} {
-					src := exprand.NewSource(uint64(m))
-					all := measured(t, pairs, draws, m, func() (orf.Projection[float64], error) { return orf.Draw[float64](l.e(fixed), m, 8, src) })
-					for i, p := range pairs {
-						assert.Less(t, all[i].z(dot(p.x, p.y), p.error(m, l.t(p), fixed)), 4.5, "pair %d, m = %d, fixed %v", i, m, fixed)
-					}
-				}
-			}
-		})
-	}
-	t.Run("IID", func(t *testing.T) {
-		src := exprand.NewSource(0)
-		all := measured(t, pairs, draws, 3, func() (orf.Projection[float64], error) { return orf.Draw[float64](orf.IID{}, 3, 8, src) })
-		for i, p := range pairs {
-			want := (dot(p.x, p.y)*dot(p.x, p.y) + dot(p.x, p.x)*dot(p.y, p.y)) / 3
-			assert.Less(t, all[i].z(dot(p.x, p.y), want), 4.5, "pair %d", i)
-		}
-	})
-}
 
 // TestDotProductLawsOfOtherOrders: the law of a product of Hadamard factors needs
 // entries of equal size and random signs, not powers of two. 12 comes from
@@ -150,7 +26,6 @@ func TestDotProductLawsOfOtherOrders(t *testing.T) {
 		x, y := make([]float64, order), make([]float64, order)
 		x[0], y[0] = 1.5, 1
 		x[1], y[1], y[d-1] = 0.5, -0.2, 0.7
-		p := pair{x, y}
 		points := dense.New[float64](2, d)
 		copy(points.Row(0), x)
 		copy(points.Row(1), y)
@@ -171,31 +46,11 @@ func TestDotProductLawsOfOtherOrders(t *testing.T) {
 						assert.Less(t, mean, 1e-24, "%s: a whole block is exact", at)
 						continue
 					}
-					assert.Less(t, s.z(dot(x, y), p.error(m, p.hadamardT(k), fixed)), 4.5, at)
+					assert.Less(t, s.z(dot(x, y), mse.DotProduct(orf.Hadamard{Factors: k, FixedLength: fixed})(points.Row(0), points.Row(1), m)), 4.5, at)
 				}
 			}
 		}
 	}
-}
-
-// TestRowsAreAtRandom: the law holds because the rows of a block are permuted.
-// For one factor and x = y = e₁ + e₂ the first two rows always add up to the
-// truth, which the law for two rows at random does not allow.
-func TestRowsAreAtRandom(t *testing.T) {
-	p := pair{[]float64{1, 1, 0, 0, 0, 0, 0, 0}, []float64{1, 1, 0, 0, 0, 0, 0, 0}}
-	draw := func(src rand.Source) (orf.Projection[float64], error) {
-		return orf.Draw[float64](orf.Hadamard{Factors: 1, FixedLength: true}, 2, 8, src)
-	}
-	want := p.error(2, p.hadamardT(1), true)
-	src := exprand.NewSource(1)
-	permuted := p.measured(t, 4000, 2, func() (orf.Projection[float64], error) { return draw(src) })
-	assert.Less(t, permuted.z(2, want), 4.0)
-	first := p.measured(t, 4000, 2, func() (orf.Projection[float64], error) {
-		q := must.Have(draw(src))
-		copy(orf.Blocks(q)[0].Rows, []int32{0, 1})
-		return q, nil
-	})
-	assert.Greater(t, first.z(2, want), 20.0, "leading rows are caught")
 }
 
 // axisBias returns the relative bias of the Gaussian kernel at x − y = 1.5·e_i,

@@ -3,7 +3,6 @@ package orf_test
 import (
 	"fmt"
 	"math"
-	"math/rand/v2"
 	"slices"
 	"testing"
 
@@ -12,7 +11,6 @@ import (
 	exprand "golang.org/x/exp/rand"
 	"gonum.org/v1/gonum/stat/distuv"
 
-	"github.com/seed-feabd252/randfeat/dense"
 	"github.com/seed-feabd252/randfeat/internal/testing/must"
 	"github.com/seed-feabd252/randfeat/orf"
 )
@@ -112,44 +110,6 @@ func TestOneDimension(t *testing.T) {
 			assert.InDelta(t, 1, math.Abs(v), 0x1p-52)
 		}
 	})
-}
-
-// TestLengthsDoNotDependOnDirections: (1/d)·Σ cosh(w·x) has mean exp(‖x‖²/2).
-// The planted fault takes the lengths from the rows of the Gaussian matrix
-// whose factor Q gives the directions. False-alarm rate 6e-5.
-func TestLengthsDoNotDependOnDirections(t *testing.T) {
-	const d, draws = 4, 20000
-	x := []float64{2, 0, 0, 0}
-	mean := func(w dense.Matrix[float64]) float64 {
-		sum := 0.0
-		for k := range d {
-			sum += math.Cosh(dot(w.Row(k), x))
-		}
-		return sum / d
-	}
-	src := exprand.NewSource(6)
-	rng := rand.New(src)
-	var right, wrong moments
-	for range draws {
-		p := must.Have(orf.Draw[float64](orf.GramSchmidt{}, d, d, src))
-		right.add(mean(p.Frequencies()))
-
-		g := dense.New[float64](d, d)
-		orf.Gaussian(g.Data, rng)
-		q := dense.Transpose(dense.Matrix[float64]{}, g)
-		orf.Orthogonalise(q)
-		q = dense.Transpose(dense.Matrix[float64]{}, q)
-		for k := range d {
-			l := norm(g.Row(k))
-			for j := range d {
-				q.Row(k)[j] *= l
-			}
-		}
-		wrong.add(mean(q))
-	}
-	truth := math.Exp(dot(x, x) / 2)
-	assert.Less(t, right.z(truth), 4.0)
-	assert.Greater(t, wrong.z(truth), 6.0, "lengths of the factorised rows are caught")
 }
 
 // besselMean is ₀F₁(; d/2; −d·q/4).

@@ -25,8 +25,7 @@ func softmaxMaps[T dense.Float](t testing.TB, m, d int) map[string]rff.Map[T] {
 	maps := map[string]rff.Map[T]{}
 	for _, r := range randomMaps[T]() {
 		if _, ok := r.kernel.(kernels.Softmax); ok {
-			f := must.Have(r.draw(m, d, exprand.NewSource(5)))
-			maps[r.name] = f
+			maps[r.name] = must.Have(r.draw(m, d, exprand.NewSource(5)))
 		}
 	}
 	require.Len(t, maps, 7)

@@ -35,8 +35,7 @@ func projections[T dense.Float](t testing.TB, m, d int) map[string]orf.Projectio
 	for name, e := range map[string]orf.Ensemble{
 		"iid": orf.IID{}, "orthogonal": orf.GramSchmidt{}, "hadamard": orf.Hadamard{}, "givens": orf.Givens{},
 	} {
-		w := must.Have(orf.Draw[T](e, m, d, exprand.NewSource(5)))
-		all[name] = w
+		all[name] = must.Have(orf.Draw[T](e, m, d, exprand.NewSource(5)))
 	}
 	all["plain"] = struct{ orf.Projection[T] }{all["orthogonal"]}
 	all["transposer"] = untiled[T]{all["iid"].(orf.Transposer[T])}

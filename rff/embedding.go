@@ -115,14 +115,34 @@ func fitSpectral(k kernels.Kernel, points dense.Matrix[float64], rank int) (r sp
 	if err != nil {
 		return r, err
 	}
-	s, err := decompose(gram)
-	if err != nil {
-		return r, err
+	n := points.Rows
+	var eig mat.EigenSym
+	if !eig.Factorize(mat.NewSymDense(n, gram.Data), true) {
+		return r, fmt.Errorf("rff: the eigendecomposition of the %d×%d Gram matrix of x did not converge", n, n)
 	}
-	if rank > s.rank {
-		return r, fmt.Errorf("rff: rank = %d is more than the numerical rank %d of the %d×%d Gram matrix of x", rank, s.rank, points.Rows, points.Rows)
+	values := eig.Values(nil) // ascending
+	tolerance := float64(n) * 0x1p-52 * max(math.Abs(values[0]), math.Abs(values[n-1]))
+	if values[0] < -tolerance {
+		return r, fmt.Errorf("rff: the %d×%d Gram matrix of x is not positive semi-definite: eigenvalue %.3g is below −%.3g", n, n, values[0], tolerance)
 	}
-	return spectralRecipe{k, points, s.scaled(rank), s.tolerance}, nil
+	positive := n
+	for positive > 0 && !(values[n-positive] > tolerance) {
+		positive--
+	}
+	if rank > positive {
+		return r, fmt.Errorf("rff: rank = %d is more than the numerical rank %d of the %d×%d Gram matrix of x", rank, positive, n, n)
+	}
+	var vectors mat.Dense
+	eig.VectorsTo(&vectors)
+	u := upright(gonum.FromMat[float64](&vectors))
+	coefficients := dense.New[float64](n, rank)
+	for k := range rank {
+		by := 1 / math.Sqrt(values[n-1-k])
+		for i := range n {
+			coefficients.Set(i, k, u.At(i, n-1-k)*by)
+		}
+	}
+	return spectralRecipe{k, points, coefficients, tolerance}, nil
 }
 
 // nystroemRecipe is the map of Nystroem, as a file stores it.
@@ -265,48 +285,6 @@ func gramOf(k kernels.Kernel, name string, points dense.Matrix[float64]) (dense.
 	return gram, nil
 }
 
-// spectrum is the eigendecomposition of the Gram matrix of some points, eigenvalues in descending
-// order.
-type spectrum struct {
-	values    []float64
-	vectors   dense.Matrix[float64] // column k belongs to values[k]
-	tolerance float64               // n·ε·|λ|_max: an eigenvalue within it counts as zero
-	rank      int                   // eigenvalues above the tolerance
-}
-
-// decompose returns the spectrum of the Gram matrix of the points x.
-func decompose(gram dense.Matrix[float64]) (spectrum, error) {
-	n := gram.Rows
-	var eig mat.EigenSym
-	if !eig.Factorize(mat.NewSymDense(n, gram.Data), true) {
-		return spectrum{}, fmt.Errorf("rff: the eigendecomposition of the %d×%d Gram matrix of x did not converge", n, n)
-	}
-	s := spectrum{values: eig.Values(nil)}
-	slices.Reverse(s.values)
-	s.tolerance = float64(n) * 0x1p-52 * max(math.Abs(s.values[0]), math.Abs(s.values[n-1]))
-	if last := s.values[n-1]; last < -s.tolerance {
-		return spectrum{}, fmt.Errorf("rff: the %d×%d Gram matrix of x is not positive semi-definite: eigenvalue %.3g is below −%.3g", n, n, last, s.tolerance)
-	}
-	for s.rank < n && s.values[s.rank] > s.tolerance {
-		s.rank++
-	}
-	var vectors mat.Dense
-	eig.VectorsTo(&vectors)
-	s.vectors = ordered(gonum.FromMat[float64](&vectors))
-	return s, nil
-}
-
-// ordered returns the columns of u in reverse order, upright.
-func ordered(u dense.Matrix[float64]) dense.Matrix[float64] {
-	n := u.Rows
-	v := dense.New[float64](n, n)
-	for i := range n {
-		copy(v.Row(i), u.Row(i))
-		slices.Reverse(v.Row(i))
-	}
-	return upright(v)
-}
-
 // upright gives each column of u the sign that makes its element of largest absolute value (the
 // first of them) positive, and returns u: an eigenvector is unique up to its sign.
 func upright(u dense.Matrix[float64]) dense.Matrix[float64] {
@@ -320,18 +298,6 @@ func upright(u dense.Matrix[float64]) dense.Matrix[float64] {
 		flip := math.Copysign(1, peak)
 		for i := range u.Rows {
 			u.Set(i, k, flip*u.At(i, k))
-		}
-	}
-	return u
-}
-
-// scaled returns the first r columns of the vectors, column k divided by √λ_k.
-func (s spectrum) scaled(r int) dense.Matrix[float64] {
-	u := s.vectors.ColRange(0, r).Clone()
-	for k := range r {
-		by := 1 / math.Sqrt(s.values[k])
-		for i := range u.Rows {
-			u.Data[i*u.Stride+k] *= by
 		}
 	}
 	return u

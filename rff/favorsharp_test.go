@@ -192,28 +192,6 @@ func TestDegenerateSamplesKeepProducts(t *testing.T) {
 	}
 }
 
-// queriesOnly forgets that a map has a partner.
-type queriesOnly struct{ rff.Map[float64] }
-
-// The map of queries on both sides estimates something else.
-func TestOneSideOfAPairIsCaught(t *testing.T) {
-	for i, r := range randomMaps[float64]() {
-		if r.name != "SADERF" && r.name != "ADERF" {
-			continue
-		}
-		src := exprand.NewSource(uint64(300 + i))
-		estimates := sample(t, pairs, func() (rff.Map[float64], error) {
-			f, err := r.draw(frequencies, pairs.Cols, src)
-			return queriesOnly{f}, err
-		})
-		worst := 0.0
-		for p, v := range estimates {
-			worst = max(worst, math.Abs(zOf(v, r.kernel.Eval(pairs.Row(2*p), pairs.Row(2*p+1)))))
-		}
-		assert.Greater(t, worst, 2.0*maxZ, r.name)
-	}
-}
-
 // Queries and keys that are spread unevenly, by exact laws: each step pays.
 func TestSharpFeaturesAreBetterThanOptimalOnes(t *testing.T) {
 	const n, d = 200, 8

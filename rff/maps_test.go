@@ -111,8 +111,7 @@ func fitted[T dense.Float, S rff.Spec](fit func(x, y dense.Matrix[T], scale floa
 func allMaps[T dense.Float](t testing.TB, d int) map[string]rff.Map[T] {
 	maps := map[string]rff.Map[T]{}
 	for _, r := range randomMaps[T]() {
-		f := must.Have(r.draw(20, d, exprand.NewSource(5)))
-		maps[r.name] = f
+		maps[r.name] = must.Have(r.draw(20, d, exprand.NewSource(5)))
 	}
 	w := must.Have(orf.Draw[T](orf.IID{}, 20, d, exprand.NewSource(5)))
 	maps["new"] = newMap(w, func(x []T) T { return 1 + x[0]*x[0] },
@@ -146,8 +145,7 @@ func madeOfOthers[T dense.Float](t testing.TB, d int) map[string]rff.Map[T] {
 			continue
 		}
 		f := must.Have(r.draw(20, d, exprand.NewSource(5)))
-		centred := must.Have(rff.Centred(f, means.Row(0), means.Row(1)))
-		maps["centred "+r.name] = centred
+		maps["centred "+r.name] = must.Have(rff.Centred(f, means.Row(0), means.Row(1)))
 	}
 	for _, r := range randomMaps[T]() {
 		if r.name != "gaussian" && r.name != "softmax hyperbolic" && r.name != "angular" {
@@ -159,8 +157,7 @@ func madeOfOthers[T dense.Float](t testing.TB, d int) map[string]rff.Map[T] {
 		shifted := must.Have(rff.Compose(affine, after))
 		maps[r.name+" after pca"], maps[r.name+" after affine"] = composed, shifted
 		f := must.Have(r.draw(20, d, exprand.NewSource(5)))
-		sum := must.Have(rff.Sum([]rff.Map[T]{shifted, f, maps["affine"]}, []float64{0.5, 1, 2}))
-		maps["sum with "+r.name] = sum
+		maps["sum with "+r.name] = must.Have(rff.Sum([]rff.Map[T]{shifted, f, maps["affine"]}, []float64{0.5, 1, 2}))
 	}
 	return maps
 }
@@ -177,8 +174,7 @@ func exactMaps[T dense.Float](t testing.TB, d int) map[string]rff.Map[T] {
 	for name, s := range map[string]rff.Spec{
 		"identity": rff.Identity{D: d}, "elu": rff.ELU{D: d}, "quadratic": rff.Quadratic{D: d}, "taylor": rff.Taylor{D: d, Scale: scaleOf},
 	} {
-		f := must.Have(rff.Draw[T](s, nil))
-		maps[name] = f
+		maps[name] = must.Have(rff.Draw[T](s, nil))
 	}
 	return maps
 }

@@ -15,32 +15,6 @@ import (
 	"github.com/seed-feabd252/randfeat/rff"
 )
 
-func TestLogTransformIsTheLogarithm(t *testing.T) {
-	densetest.Both(t, testLogTransformIsTheLogarithm[float32], testLogTransformIsTheLogarithm[float64])
-}
-
-func testLogTransformIsTheLogarithm[T dense.Float](t *testing.T) {
-	x := points[T](1, 9, 5, 1)
-	tested := 0
-	for name, f := range allMaps[T](t, 5) {
-		l, ok := f.(rff.LogMap[T])
-		if !ok {
-			continue
-		}
-		tested++
-		phi, log := l.Transform(dense.Matrix[T]{}, x), l.LogTransform(dense.Matrix[T]{}, x)
-		for i, v := range phi.Data {
-			want := math.Exp(float64(log.Data[i]))
-			assert.Positive(t, v, name)
-			// Rounding the logarithm, and what it is the sum of, moves the exponential by
-			// |log|·u.
-			tolerance := (8 + 2*math.Abs(float64(log.Data[i]))) * densetest.Roundoff[T]() * want
-			assert.InDelta(t, want, float64(v), tolerance, "%s feature %d", name, i)
-		}
-	}
-	assert.Equal(t, len(positiveMaps)+7, tested, "ELU, structured frequencies, centred maps, and what affine maps precede")
-}
-
 func TestLogTransformOfLargeNorms(t *testing.T) {
 	densetest.Both(t, testLogTransformOfLargeNorms[float32], testLogTransformOfLargeNorms[float64])
 }

@@ -15,85 +15,24 @@ import (
 	"github.com/seed-feabd252/randfeat/internal/testing/race"
 	"github.com/seed-feabd252/randfeat/orf"
 	"github.com/seed-feabd252/randfeat/rff"
+	"github.com/seed-feabd252/randfeat/validate/conformance"
 )
 
-func TestRowsDoNotDependOnTheBatch(t *testing.T) {
-	densetest.Both(t, testRowsDoNotDependOnTheBatch[float32], testRowsDoNotDependOnTheBatch[float64])
-}
-
-func testRowsDoNotDependOnTheBatch[T dense.Float](t *testing.T) {
+// Every map keeps the contracts of Map and LogMap, on any number of processors.
+func testMapsKeepTheirContracts[T dense.Float](t *testing.T) {
 	x := points[T](1, 150, 5, 1)
 	for name, f := range allMaps[T](t, 5) {
-		all := f.Transform(dense.Matrix[T]{}, x)
-		for _, i := range []int{0, 1, 63, 64, 149} {
-			assert.Equal(t, all.Row(i), f.Transform(dense.Matrix[T]{}, x.RowRange(i, i+1)).Row(0), "%s row %d", name, i)
-		}
-		tail := f.Transform(dense.Matrix[T]{}, x.RowRange(37, 150))
-		assert.Equal(t, all.Row(101), tail.Row(101-37), name)
-		assert.Equal(t, 0, f.Transform(dense.Matrix[T]{}, x.RowRange(3, 3)).Rows, name)
-
-		before := runtime.GOMAXPROCS(5)
-		assert.Equal(t, all, f.Transform(dense.Matrix[T]{}, x), name)
+		assert.NoError(t, conformance.Map(f, x), name)
+		before := runtime.GOMAXPROCS(1)
+		want := f.Transform(dense.Matrix[T]{}, x)
+		runtime.GOMAXPROCS(5)
+		assert.Equal(t, want, f.Transform(dense.Matrix[T]{}, x), name)
 		runtime.GOMAXPROCS(before)
 	}
 }
 
-func TestViews(t *testing.T) {
-	densetest.Both(t, testViews[float32], testViews[float64])
-}
-
-// Input and output are column blocks of larger matrices, whose other columns
-// must be neither read nor written.
-func testViews[T dense.Float](t *testing.T) {
-	const n, d = 70, 4
-	x := points[T](2, n, d, 1)
-	wide := dense.New[T](n, d+3)
-	for i := range wide.Data {
-		wide.Data[i] = T(math.NaN())
-	}
-	dense.Copy(wide.ColRange(2, 2+d), x)
-	for name, f := range allMaps[T](t, d) {
-		_, out := f.Dims()
-		into := dense.New[T](n, out+2)
-		for i := range into.Data {
-			into.Data[i] = -7
-		}
-		f.Transform(into.ColRange(1, 1+out), wide.ColRange(2, 2+d))
-		assert.Equal(t, f.Transform(dense.Matrix[T]{}, x), into.ColRange(1, 1+out).Clone(), name)
-		for i := range n {
-			assert.EqualValues(t, -7, into.At(i, 0), name)
-			assert.EqualValues(t, -7, into.At(i, out+1), name)
-		}
-	}
-}
-
-func TestNaNAndInfAreNotHidden(t *testing.T) {
-	densetest.Both(t, testNaNAndInfAreNotHidden[float32], testNaNAndInfAreNotHidden[float64])
-}
-
-func testNaNAndInfAreNotHidden[T dense.Float](t *testing.T) {
-	finite := func(row []T) bool {
-		for _, v := range row {
-			if math.IsNaN(float64(v)) || math.IsInf(float64(v), 0) {
-				return false
-			}
-		}
-		return true
-	}
-	for _, bad := range []float64{math.NaN(), math.Inf(1), math.Inf(-1)} {
-		x := points[T](3, 3, 4, 1)
-		x.Set(1, 2, T(bad))
-		check := func(name string, phi dense.Matrix[T]) {
-			assert.False(t, finite(phi.Row(1)), "%s of %v", name, bad)
-			assert.True(t, finite(phi.Row(0)) && finite(phi.Row(2)), "%s beside %v", name, bad)
-		}
-		for name, f := range allMaps[T](t, 4) {
-			check(name, f.Transform(dense.Matrix[T]{}, x))
-			if l, ok := f.(rff.LogMap[T]); ok {
-				check("log "+name, l.LogTransform(dense.Matrix[T]{}, x))
-			}
-		}
-	}
+func TestMapsKeepTheirContracts(t *testing.T) {
+	densetest.Both(t, testMapsKeepTheirContracts[float32], testMapsKeepTheirContracts[float64])
 }
 
 // One frequency, of every sign, so that nothing else could show the infinity.
