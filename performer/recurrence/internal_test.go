@@ -1,20 +1,20 @@
 package recurrence
 
 import (
-	"bytes"
-	"encoding/binary"
 	"fmt"
 	"math"
 	"runtime"
+	"strconv"
 	"testing"
 
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
 
 	"github.com/seed-feabd252/randfeat/dense"
+	"github.com/seed-feabd252/randfeat/internal/file/archive"
 	"github.com/seed-feabd252/randfeat/internal/file/frame"
-	"github.com/seed-feabd252/randfeat/internal/testing/densetest"
 	"github.com/seed-feabd252/randfeat/internal/testing/must"
+	"github.com/seed-feabd252/randfeat/safetensors"
 )
 
 // One processor's worth of work is not split, more is, and no share is less than a block.
@@ -45,13 +45,11 @@ func TestTokenCount(t *testing.T) {
 	s := must.Have(newOf[float64](1, 1, Options{})).newState(2, 1)
 	s.Append(token)
 	data := must.Have(s.MarshalBinary())
-	with := func(tokens uint64) []byte {
-		changed := bytes.Clone(data)
-		binary.LittleEndian.PutUint64(changed[32:], tokens)
-		return sealed(changed)
+	with := func(tokens int) []byte {
+		return must.Have(archive.Changed(data, func(f *safetensors.File) { f.Metadata["state.tokens"] = strconv.Itoa(tokens) }))
 	}
-	for _, tokens := range []uint64{math.MaxInt, most + 1, math.MaxUint64} {
-		assert.EqualError(t, s.UnmarshalBinary(with(tokens)), fmt.Sprintf("recurrence: state of %d tokens, want at most %d", tokens, most))
+	for _, tokens := range []int{math.MaxInt, most + 1, -1} {
+		assert.EqualError(t, s.UnmarshalBinary(with(tokens)), fmt.Sprintf("recurrence: state of %d tokens, want 0 to %d", tokens, most))
 	}
 	require.Equal(t, 1, s.n, "what is refused changes nothing")
 	other := s.r.newState(2, 1)
@@ -69,9 +67,4 @@ func TestTokenCount(t *testing.T) {
 	assert.PanicsWithValue(t, want, func() { s.Append(token) })
 	assert.PanicsWithValue(t, want, func() { s.Step(dense.Matrix[float64]{}, token) })
 	assert.Equal(t, math.MaxInt, s.n)
-}
-
-// sealed returns the bytes of a state with the checksum that they should have.
-func sealed(data []byte) []byte {
-	return densetest.Sealed(data[:len(data)-frame.TrailerSize])
 }

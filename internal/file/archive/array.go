@@ -3,178 +3,115 @@ package archive
 import (
 	"encoding/binary"
 	"fmt"
-	"math"
 	"reflect"
-	"strconv"
 
 	"github.com/seed-feabd252/randfeat/dense"
 	"github.com/seed-feabd252/randfeat/safetensors"
 )
 
-// Element is an element of an array.
-type Element interface{ int8 | int | float32 | float64 }
-
-// Array is a row-major array with any number of dimensions.
-type Array[E Element] struct {
-	Shape []int
-	Data  []E
-}
-
-// tensorOf returns v as a tensor. ok is false unless v is a slice, a matrix or an Array of
-// elements.
-func tensorOf(v any) (safetensors.Tensor, bool, error) {
-	t, ok, err := tensorOfElement[int8](v)
-	if !ok {
-		t, ok, err = tensorOfElement[int](v)
-	}
-	if !ok {
-		t, ok, err = tensorOfElement[float32](v)
-	}
-	if !ok {
-		t, ok, err = tensorOfElement[float64](v)
-	}
-	return t, ok, err
-}
-
-func tensorOfElement[E Element](v any) (t safetensors.Tensor, ok bool, err error) {
-	var a Array[E]
-	switch v := v.(type) {
-	case []E:
-		a = Array[E]{[]int{len(v)}, v}
-	case Array[E]:
-		a = v
-	default:
-		return matrixTensor(v)
-	}
-	switch data := any(a.Data).(type) {
-	case []float32:
-		t, err = safetensors.FromFloats(a.Shape, data)
-	case []float64:
-		t, err = safetensors.FromFloats(a.Shape, data)
-	case []int8:
-		t = safetensors.Tensor{DType: safetensors.I8, Shape: a.Shape, Data: make([]byte, len(data))}
-		for i, e := range data {
-			t.Data[i] = byte(e)
-		}
-	case []int:
-		t = safetensors.Tensor{DType: safetensors.I64, Shape: a.Shape, Data: make([]byte, 0, 8*len(data))}
-		for _, e := range data {
-			t.Data = binary.LittleEndian.AppendUint64(t.Data, uint64(e))
-		}
-	}
-	return t, true, err
-}
-
-// matrixTensor returns v as a tensor. ok is false unless v is a matrix.
-func matrixTensor(v any) (t safetensors.Tensor, ok bool, err error) {
-	switch v := v.(type) {
+// tensorOf returns v as a tensor. ok is false unless v is a slice of numbers or a matrix.
+func tensorOf(v any) (t safetensors.Tensor, ok bool) {
+	shape := []int{0}
+	switch m := v.(type) {
 	case dense.Matrix[float32]:
-		t, err = safetensors.FromFloats([]int{v.Rows, v.Cols}, v.Clone().Data)
+		shape, v = []int{m.Rows, m.Cols}, m.Clone().Data
 	case dense.Matrix[float64]:
-		t, err = safetensors.FromFloats([]int{v.Rows, v.Cols}, v.Clone().Data)
-	default:
-		return t, false, nil
+		shape, v = []int{m.Rows, m.Cols}, m.Clone().Data
 	}
-	return t, true, err
+	dtype := dtypeOf(v)
+	if dtype == "" {
+		return t, false
+	}
+	if len(shape) == 1 {
+		shape[0] = reflect.ValueOf(v).Len()
+	}
+	if x, ok := v.([]int); ok {
+		wide := make([]int64, len(x))
+		for i, e := range x {
+			wide[i] = int64(e)
+		}
+		v = wide
+	}
+	data, err := binary.Append(nil, binary.LittleEndian, v)
+	if err != nil {
+		panic(err) // slices of all types of dtypeOf have a fixed size
+	}
+	return safetensors.Tensor{DType: dtype, Shape: shape, Data: data}, true
+}
+
+// dtypeOf returns the type of the elements of a slice in files, or "" if v is not a slice of
+// numbers.
+func dtypeOf(v any) safetensors.DType {
+	switch v.(type) {
+	case []uint8:
+		return safetensors.U8
+	case []int32:
+		return safetensors.I32
+	case []int:
+		return safetensors.I64
+	case []float32:
+		return safetensors.F32
+	case []float64:
+		return safetensors.F64
+	}
+	return ""
 }
 
 // isArray reports whether Write writes values of the type as a tensor.
 func isArray(t reflect.Type) bool {
-	_, ok, _ := tensorOf(reflect.Zero(t).Interface())
+	_, ok := tensorOf(reflect.Zero(t).Interface())
 	return ok
 }
 
-// fill writes the elements of the tensor to v, a pointer to a slice, a matrix or an Array.
+// fill writes the elements of the tensor to v, a pointer to a slice or a matrix.
 func fill(v any, t safetensors.Tensor) error {
-	switch v := v.(type) {
+	switch m := v.(type) {
 	case *dense.Matrix[float32]:
-		return fillMatrix(v, t)
+		return fillMatrix(m, t)
 	case *dense.Matrix[float64]:
-		return fillMatrix(v, t)
-	case *[]int8:
-		return fillSlice(v, t)
+		return fillMatrix(m, t)
 	case *[]int:
-		return fillSlice(v, t)
+		var wide []int64
+		if err := fillSlice(&wide, t, safetensors.I64, 1); err != nil {
+			return err
+		}
+		*m = make([]int, len(wide))
+		for i, e := range wide {
+			if (*m)[i] = int(e); int64((*m)[i]) != e {
+				return fmt.Errorf("element %d = %d is beyond an int", i, e)
+			}
+		}
+		return nil
+	case *[]uint8:
+		return fillSlice(m, t, safetensors.U8, 1)
+	case *[]int32:
+		return fillSlice(m, t, safetensors.I32, 1)
 	case *[]float32:
-		return fillSlice(v, t)
+		return fillSlice(m, t, safetensors.F32, 1)
 	case *[]float64:
-		return fillSlice(v, t)
-	case *Array[int8]:
-		return fillArray(v, t)
-	case *Array[int]:
-		return fillArray(v, t)
-	case *Array[float32]:
-		return fillArray(v, t)
-	case *Array[float64]:
-		return fillArray(v, t)
+		return fillSlice(m, t, safetensors.F64, 1)
 	}
 	panic(fmt.Sprintf("archive: %T is not an array", v))
 }
 
-func fillSlice[E Element](v *[]E, t safetensors.Tensor) error {
-	if len(t.Shape) != 1 {
-		return fmt.Errorf("%d dimensions, want 1", len(t.Shape))
-	}
-	var a Array[E]
-	err := fillArray(&a, t)
-	*v = a.Data
-	return err
-}
-
-func fillMatrix[T dense.Float](v *dense.Matrix[T], t safetensors.Tensor) error {
-	if len(t.Shape) != 2 {
-		return fmt.Errorf("%d dimensions, want 2", len(t.Shape))
-	}
-	var a Array[T]
-	if err := fillArray(&a, t); err != nil {
+func fillMatrix[T dense.Float](m *dense.Matrix[T], t safetensors.Tensor) error {
+	var x []T
+	if err := fillSlice(&x, t, dtypeOf(x), 2); err != nil {
 		return err
 	}
-	*v = dense.Of(t.Shape[0], t.Shape[1], a.Data)
+	*m = dense.Of(t.Shape[0], t.Shape[1], x)
 	return nil
 }
 
-func fillArray[E Element](v *Array[E], t safetensors.Tensor) error {
-	if want := dtypeOf[E](); t.DType != want {
-		return fmt.Errorf("dtype %s, want %s", t.DType, want)
+// fillSlice fills x from a tensor of the given type and number of dimensions.
+func fillSlice[E uint8 | int32 | int64 | float32 | float64](x *[]E, t safetensors.Tensor, dtype safetensors.DType, dims int) error {
+	switch {
+	case len(t.Shape) != dims:
+		return fmt.Errorf("%d dimensions, want %d", len(t.Shape), dims)
+	case t.DType != dtype:
+		return fmt.Errorf("dtype %s, want %s", t.DType, dtype)
 	}
-	v.Shape = t.Shape
-	switch data := any(&v.Data).(type) {
-	case *[]float32:
-		return fillFloats(data, t)
-	case *[]float64:
-		return fillFloats(data, t)
-	case *[]int8:
-		*data = make([]int8, len(t.Data))
-		for i, b := range t.Data {
-			(*data)[i] = int8(b)
-		}
-	case *[]int:
-		*data = make([]int, len(t.Data)/8)
-		for i := range *data {
-			e := int64(binary.LittleEndian.Uint64(t.Data[8*i:]))
-			if e < math.MinInt || e > math.MaxInt {
-				return fmt.Errorf("element %d = %s is beyond an int", i, strconv.FormatInt(e, 10))
-			}
-			(*data)[i] = int(e)
-		}
-	}
-	return nil
-}
-
-func fillFloats[T dense.Float](data *[]T, t safetensors.Tensor) (err error) {
-	*data, err = safetensors.Floats[T](t)
+	*x = make([]E, len(t.Data)/binary.Size(*new(E)))
+	_, err := binary.Decode(t.Data, binary.LittleEndian, *x)
 	return err
-}
-
-// dtypeOf returns the DType of E.
-func dtypeOf[E Element]() safetensors.DType {
-	switch any(E(0)).(type) {
-	case int8:
-		return safetensors.I8
-	case int:
-		return safetensors.I64
-	case float32:
-		return safetensors.F32
-	}
-	return safetensors.F64
 }
