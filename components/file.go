@@ -8,7 +8,7 @@ import (
 	"github.com/seed-feabd252/randfeat/dense"
 	"github.com/seed-feabd252/randfeat/internal/argument"
 	"github.com/seed-feabd252/randfeat/internal/compute/features"
-	"github.com/seed-feabd252/randfeat/internal/file/archive"
+	"github.com/seed-feabd252/randfeat/internal/file/registry"
 	"github.com/seed-feabd252/randfeat/rff"
 )
 
@@ -32,8 +32,8 @@ func init() {
 }
 
 func register[T dense.Float]() {
-	archive.Register(map[string]any{"Components": recipe[T]{}}, func(r any) (rff.Map[T], error) { return r.(recipe[T]).make() })
-	archive.RegisterRecipe(func(m *Model[T]) (any, error) {
+	registry.Register(map[string]any{"Components": recipe[T]{}}, func(r any) (rff.Map[T], error) { return r.(recipe[T]).make() })
+	registry.RegisterFunc(func(m *Model[T]) (any, error) {
 		if m.none() {
 			return nil, errors.New("components: the Model is zero, want one of Fit, FromSums or rff.Read")
 		}

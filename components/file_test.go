@@ -2,8 +2,10 @@ package components_test
 
 import (
 	"bytes"
+	"maps"
 	"os"
 	"path/filepath"
+	"strings"
 	"testing"
 
 	"github.com/stretchr/testify/assert"
@@ -13,6 +15,7 @@ import (
 	"github.com/seed-feabd252/randfeat/dense"
 	"github.com/seed-feabd252/randfeat/internal/file/archive"
 	"github.com/seed-feabd252/randfeat/internal/testing/densetest"
+	"github.com/seed-feabd252/randfeat/internal/testing/must"
 	"github.com/seed-feabd252/randfeat/rff"
 	"github.com/seed-feabd252/randfeat/ridge"
 	"github.com/seed-feabd252/randfeat/safetensors"
@@ -88,15 +91,7 @@ func TestGoldenFile(t *testing.T) {
 func TestFileErrors(t *testing.T) {
 	m := fit(t, gaussian[float64](6, 2, 1.5, 1), normal[float64](30, 2, 1, 1), 3, true)
 	file := fileOf(t, m)
-	changed := func(change func(f *safetensors.File)) []byte {
-		f, err := safetensors.Read(bytes.NewReader(file))
-		require.NoError(t, err)
-		change(f)
-		archive.Seal(f)
-		var b bytes.Buffer
-		require.NoError(t, safetensors.Write(&b, f))
-		return b.Bytes()
-	}
+	changed := func(change func(f *safetensors.File)) []byte { return must.Have(archive.Changed(file, change)) }
 	for want, data := range map[string][]byte{
 		"of is nil, want a map":       changed(func(f *safetensors.File) { dropMap(f) }),
 		"totalVariance = -1":          changed(func(f *safetensors.File) { f.Metadata["map.totalVariance"] = "-1" }),
@@ -121,15 +116,7 @@ func cut(f *safetensors.File, name string, n int) {
 
 // dropMap takes the map of the features away.
 func dropMap(f *safetensors.File) {
-	for key := range f.Metadata {
-		if len(key) > 7 && key[:7] == "map.of." {
-			delete(f.Metadata, key)
-		}
-	}
-	for key := range f.Tensors {
-		if len(key) > 7 && key[:7] == "map.of." {
-			delete(f.Tensors, key)
-		}
-	}
+	maps.DeleteFunc(f.Metadata, func(key, _ string) bool { return strings.HasPrefix(key, "map.of.") })
+	maps.DeleteFunc(f.Tensors, func(key string, _ safetensors.Tensor) bool { return strings.HasPrefix(key, "map.of.") })
 	f.Metadata["map.of"] = "nil"
 }

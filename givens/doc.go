@@ -36,7 +36,7 @@
 //
 // ApplyVec rotates a vector and Apply the rows of a matrix. ApplyTransposedVec and ApplyTransposed
 // undo these rotations. hadamard.Rotation has the same methods, and pads vectors where Product does
-// not. MarshalBinary stores a Product. A seed draws the same product in every version of this
+// not. orf.Write writes products as parts of orf.Givens. A seed draws the same product in every version of this
 // package and on every platform, and the results of the product have the same bits.
 //
 // # Cost
@@ -55,8 +55,8 @@
 //
 // # Sharing
 //
-// Any number of goroutines may share a Rotation and a Product: a Rotation is a value, and only
-// UnmarshalBinary changes a Product. RandomProduct does not keep its rand.Source.
+// Any number of goroutines may share a Rotation and a Product: a Rotation is a value, and a
+// Product never changes. RandomProduct does not keep its rand.Source.
 //
 // # References
 //

@@ -12,7 +12,7 @@ import (
 )
 
 // Product is the rotation P = G_N ⋯ G₂·G₁ of R^d, a product of N plane rotations of which G₁ is
-// applied first. Only UnmarshalBinary changes a Product. Goroutines may share one.
+// applied first. A Product never changes. Goroutines may share one.
 type Product[T dense.Float] struct {
 	d     int
 	turns []planerot.Turn[T] // in the order of planerot.Arrange, which exchanges rotations that commute

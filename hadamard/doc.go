@@ -84,8 +84,8 @@
 // is a power of two, at most one scale does.
 //
 // A seed draws the same rotation in every version of this package and on every platform, and the
-// results have the same bits. MarshalBinary stores a rotation in about one bit a sign, beside an
-// index that is built on the rotation.
+// results have the same bits. So a seed beside an index that is built on the rotation stores the
+// rotation. orf.Write writes rotations as parts of orf.Hadamard.
 //
 // # NaN and Inf
 //
@@ -97,7 +97,7 @@
 //
 // Goroutines may call the transforms at the same time on disjoint memory. The package keeps the
 // matrices C of the orders that were used, h²/2 bytes each (h² bytes if C is not symmetric). Any
-// number of goroutines may share a Rotation, which only UnmarshalBinary changes. NewRotation does
+// number of goroutines may share a Rotation, which never changes. NewRotation does
 // not keep its rand.Source.
 //
 // # References

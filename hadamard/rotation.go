@@ -18,8 +18,8 @@ import (
 // uniform random signs. Vectors of R^d are padded with d' − d zeros. R keeps norms and inner
 // products: RᵀR = I.
 //
-// A Rotation holds k·d' signed scales and nothing else. Only UnmarshalBinary changes a Rotation,
-// and goroutines may share one.
+// A Rotation holds k·d' signed scales and nothing else. A Rotation never changes, and goroutines may
+// share one.
 //
 // Sources: [Ailon and Chazelle 2006] for one factor, [Yu et al. 2016] for three.
 type Rotation[T dense.Float] struct {
@@ -116,6 +116,9 @@ func signs[T dense.Float](n int, s T, next func() uint64) []T {
 
 // Dims returns the dimension d of the input and the order d' of the output.
 func (r *Rotation[T]) Dims() (in, out int) { return r.in, r.plan.order() }
+
+// Len returns the number k of factors.
+func (r *Rotation[T]) Len() int { return len(r.factors) }
 
 // Apply writes R·x for every row x of the n×d matrix x into the rows of dst (n×d') and returns dst.
 // If dst is zero, Apply allocates it, and nothing else. The result of a row does not depend on the

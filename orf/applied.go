@@ -13,7 +13,7 @@ type applied[T dense.Float] struct {
 	ensemble Ensemble // nil for frequencies of FromMatrix
 
 	// project writes XWᵀ, and transpose ZW, of matrices that fit; done may be nil. newExplicit,
-	// stack (structured.go) and picked.stack (recipe.go) set both.
+	// stack (structured.go) and structuredRecipe.make (recipe.go) set both.
 	project, transpose func(dst, x dense.Matrix[T], done matmul.Epilogue)
 }
 

@@ -1,11 +1,12 @@
 package orf
 
 import (
-	"fmt"
+	"errors"
 	"io"
 
 	"github.com/seed-feabd252/randfeat/dense"
 	"github.com/seed-feabd252/randfeat/internal/file/archive"
+	"github.com/seed-feabd252/randfeat/internal/file/registry"
 )
 
 // Write writes a projection of Draw or FromMatrix as a safetensors file, which NumPy reads.
@@ -16,12 +17,9 @@ import (
 // The error reports a nil p, a projection of another package, and the errors of w.
 func Write[T dense.Float](w io.Writer, p Projection[T]) error {
 	if p == nil {
-		return fmt.Errorf("orf: p is nil, want a projection")
+		return errors.New("orf: p is nil, want a projection")
 	}
-	if err := archive.Write[T](w, "projection", p); err != nil {
-		return fmt.Errorf("orf: %w", err)
-	}
-	return nil
+	return archive.Write[T](w, "orf", "projection", p)
 }
 
 // Read reads a projection that Write wrote, to the end of r. It has the same structure, speed and
@@ -32,26 +30,17 @@ func Write[T dense.Float](w io.Writer, p Projection[T]) error {
 // and one of another version of the format, and reports the errors of r. Memory use is bounded by
 // the bytes that arrive.
 func Read[T dense.Float](r io.Reader) (Projection[T], error) {
-	p, err := archive.Read[T, Projection[T]](r, "projection")
-	if err == nil && p == nil {
-		err = fmt.Errorf("projection is nil")
-	}
-	if err != nil {
-		return nil, fmt.Errorf("orf: %w", err)
-	}
-	return p, nil
+	return archive.Read[T, Projection[T]](r, "orf", "projection")
 }
 
 func init() {
-	archive.Register(archive.Named(IID{}, GramSchmidt{}, Simplex{}, Hadamard{}, Givens{}, Halton{}, Cauchy{}), func(e any) (Ensemble, error) { return e.(Ensemble), nil })
+	registry.Register(registry.Named(IID{}, GramSchmidt{}, Simplex{}, Hadamard{}, Givens{}, Halton{}, Cauchy{}), func(e any) (Ensemble, error) { return e.(Ensemble), nil })
 	register[float32]()
 	register[float64]()
 }
 
 func register[T dense.Float]() {
-	archive.Register(map[string]any{
-		"Explicit": explicitRecipe[T]{}, "Hadamard": hadamardRecipe[T]{}, "Givens": givensRecipe[T]{},
-	}, func(r any) (Projection[T], error) { return r.(recipe[T]).make() })
+	registry.Register(map[string]any{"Explicit": explicitRecipe[T]{}, "Structured": structuredRecipe[T]{}}, func(r any) (Projection[T], error) { return r.(recipe[T]).make() })
 }
 
 // recipe has the parts of a projection. A file stores the exported fields.

@@ -15,6 +15,7 @@ import (
 
 	"github.com/seed-feabd252/randfeat/dense"
 	"github.com/seed-feabd252/randfeat/internal/file/archive"
+	"github.com/seed-feabd252/randfeat/internal/file/registry"
 	"github.com/seed-feabd252/randfeat/internal/testing/densetest"
 	"github.com/seed-feabd252/randfeat/orf"
 )
@@ -80,10 +81,10 @@ func TestFilesOfEveryKind(t *testing.T) {
 	for _, e := range ensembles() {
 		kinds[fmt.Sprintf("%T", e)[len("orf."):]] = true
 	}
-	for _, name := range archive.Names[orf.Ensemble]() {
+	for _, name := range registry.Names[orf.Ensemble]() {
 		assert.True(t, kinds[name], "%s has no file", name)
 	}
-	assert.Len(t, archive.Names[orf.Ensemble](), len(kinds))
+	assert.Len(t, registry.Names[orf.Ensemble](), len(kinds))
 }
 
 var update = flag.Bool("update", false, "write testdata anew")
@@ -143,7 +144,7 @@ func TestFileErrors(t *testing.T) {
 	_, err = orf.Read[float64](bytes.NewReader(file.Bytes()[:100]))
 	assert.ErrorIs(t, err, io.ErrUnexpectedEOF)
 	var none bytes.Buffer
-	require.NoError(t, archive.Write[float64, orf.Projection[float64]](&none, "projection", nil))
+	require.NoError(t, archive.Write[float64, orf.Projection[float64]](&none, "orf", "projection", nil))
 	_, err = orf.Read[float64](&none)
 	assert.EqualError(t, err, "orf: projection is nil")
 }

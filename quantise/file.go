@@ -19,7 +19,7 @@ func Read[T dense.Float](r io.Reader) (Codes[T], error) {
 	if r == nil {
 		return nil, errNil("r")
 	}
-	f, err := archive.Read[float64, file](r, fileName)
+	f, err := archive.Read[float64, file](r, "quantise", fileName)
 	return open[T](f, err)
 }
 
@@ -28,7 +28,7 @@ func Read[T dense.Float](r io.Reader) (Codes[T], error) {
 // not change and must stay mapped while the codes are in use. View reads all bytes once to check
 // them.
 func View[T dense.Float](data []byte) (Codes[T], error) {
-	f, err := archive.View[float64, file](data, fileName)
+	f, err := archive.View[float64, file](data, "quantise", fileName)
 	return open[T](f, err)
 }
 
@@ -80,7 +80,7 @@ func (c *codes[T]) Write(w io.Writer) error {
 		f.SignRatios = gather(all, 1, func(b *block) []float32 { return b.signs.numbers[ratios] })
 		f.SignWords = gather(all, q.signWords, func(b *block) []uint64 { return b.signs.words })
 	}
-	return archive.Write[float64](w, fileName, f)
+	return archive.Write[float64](w, "quantise", fileName, f)
 }
 
 // gather returns the elements of all rows, of which a row has width. It copies the elements of
@@ -107,7 +107,7 @@ func gather[E any](all *rows, width int, of func(b *block) []E) []E {
 // rotation, which takes memory.
 func open[T dense.Float](f file, err error) (Codes[T], error) {
 	if err != nil {
-		return nil, fmt.Errorf("quantise: %w", err)
+		return nil, err
 	}
 	r, err := f.rows()
 	if err != nil {

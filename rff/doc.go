@@ -150,13 +150,14 @@
 //	map                      Drawn, or Centred, Compose, Gradients, Keys, Nystroem, Spectral or Sum
 //	map.spec                 of Drawn: the type of the Spec, as in Gaussian
 //	map.spec.lengthScale, …    its fields
-//	map.w                    nil, Explicit, Hadamard or Givens, with
+//	map.w                    nil, Explicit or Structured, with
 //	map.w.frequencies          W (m×d), of Explicit; W·B for SDERF
 //	map.w.ensemble             its law, or nil; map.w.ensemble.fixedLength and so on
-//	map.w.d, map.w.rows, …     of the structured: frequency k of a block is lengths[k] times row
-//	                           rows[k] of the operator of the block
-//	map.w.signs                blocks × factors × d', the diagonals of D_i
-//	map.w.axes, map.w.angles   blocks × rotations × 2, i and j, cos θ and sin θ
+//	map.w.blocks.0, …          the blocks of Structured: frequency k of a block is lengths[k] times
+//	                           row rows[k] of its rotation or product
+//	….rotation.signs             of Hadamard: the diagonals of D_i, one after another, each
+//	                             ⌈order/64⌉ words of 64 bits, the lowest first; 1 stands for −1
+//	….product.axes, ….angles     of Givens: i and j, cos θ and sin θ of each rotation
 //	map.offsets              of damped maps: the logarithms of the features at 0
 //	map.ensemble             of SDERF: the law of W
 //	map.phi, map.then, map.of, map.maps.0, …   maps, with the same parts
@@ -166,7 +167,7 @@
 //	map.coefficients         of Spectral: u_ik/√λ_k
 //	map.b, map.c             of Centred
 //	map.weights              of Sum and of Gradients
-//	format, version, type, checksum        randfeat, 2, float32 or float64, and a CRC-32
+//	format, kind, version, type, checksum  randfeat, map, 3, float32 or float64, and a CRC-32
 //
 // testdata/evaluate.py evaluates files with NumPy. Files hold no executable code. Read returns an
 // error for a file that is damaged or made up, of the other element type, or of another version of

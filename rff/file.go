@@ -8,6 +8,7 @@ import (
 	"github.com/seed-feabd252/randfeat/dense"
 	"github.com/seed-feabd252/randfeat/internal/door"
 	"github.com/seed-feabd252/randfeat/internal/file/archive"
+	"github.com/seed-feabd252/randfeat/internal/file/registry"
 	"github.com/seed-feabd252/randfeat/kernels"
 )
 
@@ -26,10 +27,7 @@ func Write[T dense.Float](w io.Writer, m Map[T]) error {
 	if m == nil {
 		return errors.New("rff: m is nil, want a map")
 	}
-	if err := archive.Write[T](w, "map", m); err != nil {
-		return fmt.Errorf("rff: %w", err)
-	}
-	return nil
+	return archive.Write[T](w, "rff", "map", m)
 }
 
 // Read reads a map that Write wrote, to the end of r. Structured frequencies keep their structure,
@@ -40,14 +38,7 @@ func Write[T dense.Float](w io.Writer, m Map[T]) error {
 // and one of another version of the format, and reports the errors of r. Memory use is bounded by
 // the bytes that arrive, whatever the file claims.
 func Read[T dense.Float](r io.Reader) (Map[T], error) {
-	m, err := archive.Read[T, Map[T]](r, "map")
-	if err == nil && m == nil {
-		err = errors.New("map is nil")
-	}
-	if err != nil {
-		return nil, fmt.Errorf("rff: %w", err)
-	}
-	return m, nil
+	return archive.Read[T, Map[T]](r, "rff", "map")
 }
 
 // pointsFit reports a kernel that has a part for points of another dimension than d. Such a kernel
@@ -117,8 +108,8 @@ func makeMap[T dense.Float](recipe any) (Map[T], error) {
 }
 
 func init() {
-	archive.Register(archive.Named(specs...), func(s any) (Spec, error) { return s.(Spec), nil })
-	archive.Register(archive.Named(
+	registry.Register(registry.Named(specs...), func(s any) (Spec, error) { return s.(Spec), nil })
+	registry.Register(registry.Named(
 		kernels.Angular{}, kernels.Boxes{}, kernels.ArcCosine{}, kernels.DotProduct{}, kernels.ELU{},
 		kernels.Gaussian{}, kernels.Laplacian{}, kernels.Matern{}, kernels.Polynomial{},
 		kernels.Product{}, kernels.Pullback{}, kernels.RationalQuadratic{}, kernels.Scaled{},
@@ -133,7 +124,7 @@ func init() {
 
 // register names the recipes that files have.
 func register[T dense.Float]() {
-	archive.Register(map[string]any{
+	registry.Register(map[string]any{
 		"Centred": centredRecipe[T]{}, "Compose": composeRecipe[T]{}, "Drawn": drawn[T]{},
 		"Gradients": gradientsRecipe[T]{}, "Keys": keysRecipe[T]{}, "Nystroem": nystroemRecipe{},
 		"Spectral": spectralRecipe{}, "Sum": sumRecipe[T]{},

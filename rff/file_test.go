@@ -18,7 +18,7 @@ import (
 	exprand "golang.org/x/exp/rand"
 
 	"github.com/seed-feabd252/randfeat/dense"
-	"github.com/seed-feabd252/randfeat/internal/file/archive"
+	"github.com/seed-feabd252/randfeat/internal/file/registry"
 	"github.com/seed-feabd252/randfeat/internal/law/mse"
 	"github.com/seed-feabd252/randfeat/internal/testing/densetest"
 	"github.com/seed-feabd252/randfeat/internal/testing/must"
@@ -232,7 +232,7 @@ func TestFilesOfEveryKind(t *testing.T) {
 	for _, k := range fileKernels(3) {
 		kernelKinds[fmt.Sprintf("%T", k)[len("kernels."):]] = true
 	}
-	want := archive.Names[rff.Spec]()
+	want := registry.Names[rff.Spec]()
 	for _, f := range functions(t, ".") {
 		if name := f.Name.Name; f.Recv == nil && f.Name.IsExported() && returnsMap(f) && !slices.Contains([]string{"Draw", "New", "Random", "Read"}, name) {
 			want = append(want, name)
@@ -241,10 +241,10 @@ func TestFilesOfEveryKind(t *testing.T) {
 	assert.Greater(t, len(want), 25)
 	assert.ElementsMatch(t, sortedNames(want), sorted(kinds))
 	recipes := []string{"Centred", "Compose", "Drawn", "Gradients", "Keys", "Nystroem", "Spectral", "Sum"}
-	assert.ElementsMatch(t, recipes, archive.Names[rff.Map[float32]]())
-	assert.ElementsMatch(t, recipes, archive.Names[rff.Map[float64]]())
+	assert.ElementsMatch(t, recipes, registry.Names[rff.Map[float32]]())
+	assert.ElementsMatch(t, recipes, registry.Names[rff.Map[float64]]())
 
-	assert.ElementsMatch(t, sorted(kernelKinds), sortedNames(archive.Names[kernels.Kernel]()))
+	assert.ElementsMatch(t, sorted(kernelKinds), sortedNames(registry.Names[kernels.Kernel]()))
 	for _, f := range functions(t, "../kernels") {
 		if f.Recv != nil && f.Name.Name == "Eval" {
 			name := f.Recv.List[0].Type.(*ast.Ident).Name

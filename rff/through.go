@@ -5,7 +5,7 @@ import (
 	"reflect"
 
 	"github.com/seed-feabd252/randfeat/dense"
-	"github.com/seed-feabd252/randfeat/internal/file/archive"
+	"github.com/seed-feabd252/randfeat/internal/file/registry"
 	"github.com/seed-feabd252/randfeat/internal/law/mse"
 	"github.com/seed-feabd252/randfeat/internal/law/residual"
 )
@@ -68,7 +68,7 @@ type always[T dense.Float] interface {
 	Paired[T]
 	fmt.Stringer
 	mse.Lawful
-	archive.Made
+	registry.Made
 }
 
 type withLogarithms[T dense.Float] interface {

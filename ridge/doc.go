@@ -158,9 +158,13 @@
 //	model.featureMean        φ̄, D numbers
 //	model.labels             the number of labels, or nil, and model.labels.0, … their texts
 //
-// and the format, version, type and checksum that package rff lists. testdata/predict.py predicts
-// from files with NumPy. A file of another version of the format is an error; golden files test the
-// format.
+// and the format, kind, version, type and checksum that package rff lists. The bytes of Sums have the
+// same format: sums.d, sums.rows, sums.effectiveRows, sums.rowWeight (Σω), sums.logWeight (Σ log ω),
+// sums.targetMean, sums.squares, sums.featureMean, sums.cross, and sums.scatter, the lower triangle
+// row by row. sums.marks identify the features.
+//
+// testdata/predict.py predicts from files with NumPy. A file of another version of the format is an
+// error; golden files test the format.
 //
 // # Precision
 //

@@ -11,6 +11,7 @@ import (
 	"github.com/seed-feabd252/randfeat/internal/argument"
 	"github.com/seed-feabd252/randfeat/internal/compute/features"
 	"github.com/seed-feabd252/randfeat/internal/file/archive"
+	"github.com/seed-feabd252/randfeat/internal/file/registry"
 	"github.com/seed-feabd252/randfeat/rff"
 )
 
@@ -54,16 +55,13 @@ func ReadClassifier[T dense.Float](r io.Reader) (*Classifier[T], error) {
 type learnt[T dense.Float] interface{ recipe() recipe[T] }
 
 func write[T dense.Float](w io.Writer, m learnt[T]) error {
-	return wrap(archive.Write[T](w, "model", m.recipe()))
+	return archive.Write[T](w, "ridge", "model", m.recipe())
 }
 
 func read[T dense.Float, M learnt[T]](r io.Reader) (m M, err error) {
-	held, err := archive.Read[T, recipe[T]](r, "model")
-	if err == nil && held == nil {
-		err = errors.New("model is nil")
-	}
+	held, err := archive.Read[T, recipe[T]](r, "ridge", "model")
 	if err != nil {
-		return m, wrap(err)
+		return m, err
 	}
 	got := held.make()
 	m, ok := got.(M)
@@ -85,7 +83,7 @@ func init() {
 }
 
 func register[T dense.Float]() {
-	archive.Register(map[string]any{
+	registry.Register(map[string]any{
 		"Model": modelRecipe[T]{}, "Classifier": classifierRecipe[T]{},
 	},
 		func(r any) (recipe[T], error) { return r.(recipe[T]), r.(recipe[T]).check() })

@@ -3,65 +3,50 @@ package recurrence
 import (
 	"fmt"
 
+	"github.com/seed-feabd252/randfeat/dense"
+	"github.com/seed-feabd252/randfeat/internal/file/archive"
 	"github.com/seed-feabd252/randfeat/internal/file/frame"
 )
 
-// The encoding of a State begins with these fields, all little endian:
-//
-//	 0  8 bytes  "rfrecur" and a zero
-//	 8  uint16   version, 1
-//	10  uint8    bytes of an element, 4 or 8
-//	11  uint8    the rule, plus 16 if keys are normalised
-//	12  uint32   Hk, heads of keys
-//	16  uint32   dk, dimension of queries and keys
-//	20  uint32   0
-//	24  uint32   dv, dimension of values
-//	28  uint32   H, heads of queries
-//	32  uint64   tokens
-//
-// For the gated rule, Hk·dk float64 follow, the sums of decays. The elements of S follow, Hk·dk
-// rows of dv. The last four bytes are a uint32, the CRC-32C of all bytes before.
-const (
-	stateName      = "rfrecur\x00"
-	stateVersion   = 1
-	flagNormalised = 16
-)
+// stateRecipe lists the parts of the file of a State.
+type stateRecipe[T dense.Float] struct {
+	stateShape
+	Tokens int
+	Decays []float64       // of the gated rule: Σg of each row of Sums
+	Sums   dense.Matrix[T] // S, Hk·dk×dv
+}
+
+// stateShape must be equal in a file and in the state that reads it.
+type stateShape struct {
+	Rule            Rule
+	NormaliseKeys   bool
+	Heads, KeyHeads int
+	D, DV           int
+}
+
+func (s *state[T]) recipe() stateRecipe[T] {
+	shape := stateShape{s.r.opts.Rule, s.r.opts.NormaliseKeys, s.r.heads, s.r.keyHeads, s.dk, s.dv}
+	return stateRecipe[T]{shape, s.n, s.decays, s.matrix}
+}
 
 func (s *state[T]) MarshalBinary() ([]byte, error) {
-	b := s.header().Append(make([]byte, 0, s.encodedSize()))
-	b = frame.AppendElements(b, s.decays)
-	b = frame.AppendElements(b, s.matrix.Data)
-	return frame.Seal(b, 0), nil
+	return archive.Marshal[T]("recurrence", "state", s.recipe())
 }
 
 func (s *state[T]) UnmarshalBinary(data []byte) error {
-	tokens, body, err := s.header().Open(data, s.encodedSize(), 0)
+	r, err := archive.Unmarshal[T, stateRecipe[T]](data, "recurrence", "state")
 	if err != nil {
-		return fmt.Errorf("recurrence: %w", err)
+		return err
 	}
-	s.n = tokens
-	frame.ReadElements(s.matrix.Data, frame.ReadElements(s.decays, body))
+	switch want := s.recipe(); {
+	case r.stateShape != want.stateShape:
+		return fmt.Errorf("recurrence: state of %+v, want %+v", r.stateShape, want.stateShape)
+	case r.Tokens < 0 || r.Tokens > frame.MaxTokens:
+		return fmt.Errorf("recurrence: state of %d tokens, want 0 to %d", r.Tokens, frame.MaxTokens)
+	case len(r.Decays) != len(s.decays) || r.Sums.Rows != s.matrix.Rows || r.Sums.Cols != s.matrix.Cols:
+		return fmt.Errorf("recurrence: state with %d decays and %d×%d sums, want %d and %d×%d", len(r.Decays), r.Sums.Rows, r.Sums.Cols, len(s.decays), s.matrix.Rows, s.matrix.Cols)
+	}
+	s.n, s.matrix = r.Tokens, r.Sums
+	copy(s.decays, r.Decays)
 	return nil
-}
-
-// header returns the first fields of the encoding.
-func (s *state[T]) header() frame.Header {
-	flags := byte(s.r.opts.Rule)
-	if s.r.opts.NormaliseKeys {
-		flags |= flagNormalised
-	}
-	return frame.Header{
-		Name: stateName, Version: stateVersion, ElementSize: frame.ElementSize[T](),
-		Flags: flags, FlagNames: fmt.Sprintf("the %v rule, 16 normalised keys", s.r.opts.Rule),
-		Words: [...]frame.Word{
-			{Name: "keyHeads", Value: s.r.keyHeads}, {Name: "d", Value: s.dk}, {Name: "m"},
-			{Name: "dv", Value: s.dv}, {Name: "heads", Value: s.r.heads},
-		},
-		Tokens: s.n,
-	}
-}
-
-// encodedSize returns the number of bytes of the state.
-func (s *state[T]) encodedSize() int {
-	return frame.HeaderSize + 8*len(s.decays) + frame.ElementSize[T]()*len(s.matrix.Data) + frame.TrailerSize
 }

@@ -2,8 +2,6 @@ package recurrence_test
 
 import (
 	"github.com/seed-feabd252/randfeat/dense"
-	"github.com/seed-feabd252/randfeat/internal/file/frame"
-	"github.com/seed-feabd252/randfeat/internal/testing/densetest"
 	"github.com/seed-feabd252/randfeat/performer/recurrence"
 )
 
@@ -16,11 +14,6 @@ func sum(x []int) int {
 		n += y
 	}
 	return n
-}
-
-// sealed returns the bytes of a state with the checksum that they should have.
-func sealed(data []byte) []byte {
-	return densetest.Sealed(data[:len(data)-frame.TrailerSize])
 }
 
 // hasDecays and hasBeta report what tokens of a rule need.

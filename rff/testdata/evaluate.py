@@ -6,18 +6,20 @@ raw = open(sys.argv[1], "rb").read()
 (n,) = struct.unpack("<Q", raw[:8])
 head = json.loads(raw[8 : 8 + n])
 meta = head.pop("__metadata__")
-types = {"F64": "<f8", "F32": "<f4", "I64": "<i8", "I8": "<i1"}
+types = {"F64": "<f8", "F32": "<f4", "I64": "<i8", "I32": "<i4", "U8": "u1"}
 part = lambda t: raw[8 + n :][slice(*t["data_offsets"])]
 a = {k: np.frombuffer(part(t), types[t["dtype"]]).reshape(t["shape"]) for k, t in head.items()}
 
-if meta["map.w"] == "Hadamard":  # one block of an order 2^k: rows of (H·D_k ⋯ H·D_1)/√d'^k
-    order, h = a["map.w.signs"].shape[2], np.ones((1, 1))
+if meta["map.w"] == "Structured":  # one block of an order 2^k: rows of (H·D_k ⋯ H·D_1)/√d'^k
+    block = "map.w.blocks.0."
+    order, h = int(meta[block + "rotation.order"]), np.ones((1, 1))
     while len(h) < order:
         h = np.block([[h, h], [h, -h]])
     r = np.eye(order)
-    for signs in a["map.w.signs"][0]:
+    words = a[block + "rotation.signs"].reshape(-1, (order + 63) // 64 * 8)
+    for signs in 1.0 - 2 * np.unpackbits(words, axis=1, bitorder="little")[:, :order]:
         r = h @ (signs[:, None] * r) / np.sqrt(order)
-    w = (a["map.w.lengths"][:, None] * r[a["map.w.rows"]])[:, : int(meta["map.w.d"])]
+    w = (a[block + "lengths"][:, None] * r[a[block + "rows"]])[:, : int(meta[block + "rotation.d"])]
 else:
     w = a["map.w.frequencies"]
 x = np.fromfile(sys.argv[2]).reshape(-1, w.shape[1])

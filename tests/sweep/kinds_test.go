@@ -7,7 +7,7 @@ import (
 
 	"github.com/stretchr/testify/assert"
 
-	"github.com/seed-feabd252/randfeat/internal/file/archive"
+	"github.com/seed-feabd252/randfeat/internal/file/registry"
 	"github.com/seed-feabd252/randfeat/kernels"
 	"github.com/seed-feabd252/randfeat/orf"
 )
@@ -26,6 +26,6 @@ func TestKinds(t *testing.T) {
 			assert.NoError(t, err)
 		}
 	}
-	assert.ElementsMatch(t, ofKernels, archive.Names[kernels.Kernel](), "rff/file.go names the kernels in files")
-	assert.ElementsMatch(t, ofEnsembles, archive.Names[orf.Ensemble](), "orf/file.go names the ensembles in files")
+	assert.ElementsMatch(t, ofKernels, registry.Names[kernels.Kernel](), "rff/file.go names the kernels in files")
+	assert.ElementsMatch(t, ofEnsembles, registry.Names[orf.Ensemble](), "orf/file.go names the ensembles in files")
 }

@@ -13,7 +13,7 @@ import (
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
 
-	"github.com/seed-feabd252/randfeat/internal/file/archive"
+	"github.com/seed-feabd252/randfeat/internal/file/registry"
 	"github.com/seed-feabd252/randfeat/orf"
 	"github.com/seed-feabd252/randfeat/rff"
 )
@@ -39,7 +39,7 @@ func differ(a, b string, tolerance, least float64) string {
 
 // TestEnsembles fails if the pages lack an ensemble.
 func TestEnsembles(t *testing.T) {
-	for _, name := range archive.Names[orf.Ensemble]() {
+	for _, name := range registry.Names[orf.Ensemble]() {
 		assert.True(t, slices.ContainsFunc(ensembles, func(e orf.Ensemble) bool { return reflect.TypeOf(e).Name() == name }), name)
 	}
 }

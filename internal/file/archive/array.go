@@ -1,6 +1,7 @@
 package archive
 
 import (
+	"encoding/binary"
 	"fmt"
 	"reflect"
 
@@ -8,48 +9,59 @@ import (
 	"github.com/seed-feabd252/randfeat/safetensors"
 )
 
-// Element is an element of an array.
-type Element interface {
-	int8 | int | uint32 | uint64 | float32 | float64
-}
-
-// Array is a row-major array with any number of dimensions.
-type Array[E Element] struct {
-	Shape []int
-	Data  []E
-}
-
-// tensorOf returns v as a tensor, which may share the memory of v. ok is false unless v is a slice,
-// a matrix or an Array of elements.
+// tensorOf returns v as a tensor, which may share the memory of v. ok is false unless v is a slice of numbers or a matrix.
 func tensorOf(v any) (t safetensors.Tensor, ok bool) {
-	switch v := v.(type) {
+	shape := []int{0}
+	switch m := v.(type) {
 	case dense.Matrix[float32]:
-		return tensor([]int{v.Rows, v.Cols}, v.Clone().Data), true
+		shape, v = []int{m.Rows, m.Cols}, m.Clone().Data
 	case dense.Matrix[float64]:
-		return tensor([]int{v.Rows, v.Cols}, v.Clone().Data), true
+		shape, v = []int{m.Rows, m.Cols}, m.Clone().Data
 	}
-	for _, of := range [...]func(any) (safetensors.Tensor, bool){
-		arrayTensor[int8], arrayTensor[int], arrayTensor[uint32], arrayTensor[uint64], arrayTensor[float32], arrayTensor[float64],
-	} {
-		if t, ok = of(v); ok {
-			break
+	dtype := dtypeOf(v)
+	if dtype == "" {
+		return t, false
+	}
+	if len(shape) == 1 {
+		shape[0] = reflect.ValueOf(v).Len()
+	}
+	if x, ok := v.([]int); ok {
+		wide := make([]int64, len(x))
+		for i, e := range x {
+			wide[i] = int64(e)
 		}
+		v = wide
 	}
-	return t, ok
+	if data, ok := viewOf(v); ok {
+		return safetensors.Tensor{DType: dtype, Shape: shape, Data: data}, true
+	}
+	data, err := binary.Append(nil, binary.LittleEndian, v)
+	if err != nil {
+		panic(err) // slices of all types of dtypeOf have a fixed size
+	}
+	return safetensors.Tensor{DType: dtype, Shape: shape, Data: data}, true
 }
 
-func arrayTensor[E Element](v any) (safetensors.Tensor, bool) {
-	switch v := v.(type) {
-	case []E:
-		return tensor([]int{len(v)}, v), true
-	case Array[E]:
-		return tensor(v.Shape, v.Data), true
+// dtypeOf returns the type of the elements of a slice in files, or "" if v is not a slice of
+// numbers.
+func dtypeOf(v any) safetensors.DType {
+	switch v.(type) {
+	case []uint8:
+		return safetensors.U8
+	case []int32:
+		return safetensors.I32
+	case []int:
+		return safetensors.I64
+	case []uint32:
+		return safetensors.U32
+	case []uint64:
+		return safetensors.U64
+	case []float32:
+		return safetensors.F32
+	case []float64:
+		return safetensors.F64
 	}
-	return safetensors.Tensor{}, false
-}
-
-func tensor[E Element](shape []int, data []E) safetensors.Tensor {
-	return safetensors.Tensor{DType: dtypeOf[E](), Shape: shape, Data: bytesOf(data)}
+	return ""
 }
 
 // isArray reports whether Write writes values of the type as a tensor.
@@ -58,70 +70,59 @@ func isArray(t reflect.Type) bool {
 	return ok
 }
 
-// fill writes the elements of the tensor to v, a pointer to a slice, a matrix or an Array.
+// fill writes the elements of the tensor to v, a pointer to a slice or a matrix.
 func fill(v any, t safetensors.Tensor) error {
-	switch v := v.(type) {
+	switch m := v.(type) {
 	case *dense.Matrix[float32]:
-		return fillMatrix(v, t)
+		return fillMatrix(m, t)
 	case *dense.Matrix[float64]:
-		return fillMatrix(v, t)
-	}
-	for _, array := range [...]func(any, safetensors.Tensor) (bool, error){
-		fillArray[int8], fillArray[int], fillArray[uint32], fillArray[uint64], fillArray[float32], fillArray[float64],
-	} {
-		if ok, err := array(v, t); ok {
+		return fillMatrix(m, t)
+	case *[]int:
+		var wide []int64
+		if err := fillSlice(&wide, t, safetensors.I64, 1); err != nil {
 			return err
 		}
+		*m = make([]int, len(wide))
+		for i, e := range wide {
+			if (*m)[i] = int(e); int64((*m)[i]) != e {
+				return fmt.Errorf("element %d = %d is beyond an int", i, e)
+			}
+		}
+		return nil
+	case *[]uint8:
+		return fillSlice(m, t, safetensors.U8, 1)
+	case *[]int32:
+		return fillSlice(m, t, safetensors.I32, 1)
+	case *[]uint32:
+		return fillSlice(m, t, safetensors.U32, 1)
+	case *[]uint64:
+		return fillSlice(m, t, safetensors.U64, 1)
+	case *[]float32:
+		return fillSlice(m, t, safetensors.F32, 1)
+	case *[]float64:
+		return fillSlice(m, t, safetensors.F64, 1)
 	}
 	panic(fmt.Sprintf("archive: %T is not an array", v))
 }
 
-func fillMatrix[T dense.Float](v *dense.Matrix[T], t safetensors.Tensor) error {
-	data, err := dataOf[T](t, 2)
-	if err == nil {
-		*v = dense.Of(t.Shape[0], t.Shape[1], data)
+func fillMatrix[T dense.Float](m *dense.Matrix[T], t safetensors.Tensor) error {
+	var x []T
+	if err := fillSlice(&x, t, dtypeOf(x), 2); err != nil {
+		return err
 	}
+	*m = dense.Of(t.Shape[0], t.Shape[1], x)
+	return nil
+}
+
+// fillSlice fills x from a tensor of the given type and number of dimensions.
+func fillSlice[E uint8 | int32 | int64 | uint32 | uint64 | float32 | float64](x *[]E, t safetensors.Tensor, dtype safetensors.DType, dims int) error {
+	switch {
+	case len(t.Shape) != dims:
+		return fmt.Errorf("%d dimensions, want %d", len(t.Shape), dims)
+	case t.DType != dtype:
+		return fmt.Errorf("dtype %s, want %s", t.DType, dtype)
+	}
+	*x = make([]E, len(t.Data)/binary.Size(*new(E)))
+	_, err := binary.Decode(t.Data, binary.LittleEndian, *x)
 	return err
-}
-
-// fillArray is fill for slices and Arrays of E. ok is false if v is no pointer to one.
-func fillArray[E Element](v any, t safetensors.Tensor) (ok bool, err error) {
-	switch v := v.(type) {
-	case *[]E:
-		*v, err = dataOf[E](t, 1)
-	case *Array[E]:
-		v.Shape = t.Shape
-		v.Data, err = dataOf[E](t, len(t.Shape))
-	default:
-		return false, nil
-	}
-	return true, err
-}
-
-// dataOf returns the elements of a tensor of the given number of dimensions.
-func dataOf[E Element](t safetensors.Tensor, dimensions int) ([]E, error) {
-	if len(t.Shape) != dimensions {
-		return nil, fmt.Errorf("%d dimensions, want %d", len(t.Shape), dimensions)
-	}
-	if want := dtypeOf[E](); t.DType != want {
-		return nil, fmt.Errorf("dtype %s, want %s", t.DType, want)
-	}
-	return elementsOf[E](t.Data)
-}
-
-// dtypeOf returns the DType of E.
-func dtypeOf[E Element]() safetensors.DType {
-	switch any(E(0)).(type) {
-	case int8:
-		return safetensors.I8
-	case int:
-		return safetensors.I64
-	case uint32:
-		return safetensors.U32
-	case uint64:
-		return safetensors.U64
-	case float32:
-		return safetensors.F32
-	}
-	return safetensors.F64
 }

@@ -1,31 +1,33 @@
-// Package archive writes maps, projections, kernels and models as safetensors files, and reads them
-// back to the bit.
+// Package archive writes maps, projections, kernels, sums, states and models as safetensors files or
+// bytes, and reads them back to the bit.
 //
 // # Values and parts
 //
-// A value is a struct of exported fields, or a value of an interface type of Register. Each part of
-// a value has a name: the name of the value and the names of fields, separated by dots, as in
+// A value is a struct of exported fields, or a value of an interface type or pointer type of
+// package registry. Each part of a value has a name: the name of the value and the names of fields, separated by dots, as in
 // map.w.frequencies. The name of a field is its tag `archive:"name"`, or its Go name with a small
 // first letter. A field with the tag `archive:"-"` is no part. Parts are
 //
 //	int, float64, bool, string       metadata: the number as text, the text
-//	[]E, dense.Matrix[E], Array[E]   a tensor with one, two or any number of dimensions
+//	[]E, dense.Matrix[F]             a tensor with one or two dimensions
 //	any other slice                  metadata: the number of elements; element i is the part i
 //	struct                           its fields
-//	interface                        metadata: the name of the kind; then the fields of the struct
+//	interface, pointer               metadata: the name of the kind; then the fields of the struct
 //
-// where E is int8, int (written with 64 bits), uint32, uint64, float32 or float64. A nil slice or
-// interface is the text nil. If the value of an interface is a slice, the slice is the part
-// "terms".
+// where E is uint8, int32, int (written with 64 bits), uint32, uint64 or F, and F is float32 or
+// float64. A nil slice, interface or pointer is the text nil. If the value of an interface is a
+// slice, the slice is the part "terms".
 //
-// Some values hold derived data, such as packed copies. Such a value implements Made, and Write
-// writes its recipe: a struct from which Read makes the value again. A new name of a kind, or of a
-// field without a tag, changes the format. The golden files of the importing packages detect this.
+// Some values hold derived data, such as packed copies. Such a value implements registry.Made, and
+// Write writes its recipe: a struct from which Read makes the value again. A new name of a kind, or
+// of a field without a tag, changes the format. The golden files of the importing packages detect
+// this.
 //
 // # Metadata of every file
 //
 //	format     randfeat
-//	version    2
+//	kind       the name of the value, as in map
+//	version    3
 //	type       float32 or float64
 //	checksum   CRC-32 (IEEE, zlib.crc32 in Python) in 8 hexadecimal digits
 //
@@ -36,5 +38,6 @@
 //
 // A file must be complete and undamaged, and every tensor and every key must be a part of the
 // value. Errors name the part. Memory is proportional to the bytes that Read has read. A recipe
-// allocates at most a multiple of its arrays. Interfaces inside interfaces are at most 64 deep.
+// allocates at most a multiple of its arrays. Interfaces and pointers inside one another are at most
+// 64 deep.
 package archive

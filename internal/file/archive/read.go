@@ -9,48 +9,74 @@ import (
 	"strconv"
 
 	"github.com/seed-feabd252/randfeat/dense"
+	"github.com/seed-feabd252/randfeat/internal/file/registry"
 	"github.com/seed-feabd252/randfeat/safetensors"
 )
 
-// Read reads a value that Write wrote with the same T, V and name, to the end of r. The error names
-// the part that is missing, damaged, unknown or of another type, or wraps the error of r. No input
-// makes Read panic or allocate more than a multiple of the bytes that r has delivered.
-func Read[T dense.Float, V any](r io.Reader, name string) (V, error) {
+// Read reads a value that Write wrote with the same T, V and name, to the end of r. The error begins
+// with of, a package. It names the part that is missing, damaged, unknown or of another type, or
+// wraps the error of r. No input makes Read panic or allocate more than a multiple of the bytes that
+// r has delivered.
+func Read[T dense.Float, V any](r io.Reader, of, name string) (v V, err error) {
 	f, err := safetensors.Read(r)
-	return decode[T, V](f, err, name)
+	err = decode(f, err, true, of, name, typeName[T](), reflect.ValueOf(&v).Elem())
+	return v, err
 }
 
-// View reads a value from data, as Read does. A slice of float32, uint32 or uint64 in the value
+// View returns the value in data, as Read does. A slice of float32, uint32 or uint64 in the value
 // shares the memory of data if the byte order of the processor and the alignment permit.
-func View[T dense.Float, V any](data []byte, name string) (V, error) {
+func View[T dense.Float, V any](data []byte, of, name string) (v V, err error) {
 	f, err := safetensors.View(data)
-	return decode[T, V](f, err, name)
+	err = decode(f, err, true, of, name, typeName[T](), reflect.ValueOf(&v).Elem())
+	return v, err
 }
 
-// decode returns the value of a file, or err if it is not nil. The value may share the memory of f.
-func decode[T dense.Float, V any](f *safetensors.File, err error, name string) (V, error) {
-	var v, none V
+// Unmarshal returns the value in data, as Read does. The value shares no memory with data.
+func Unmarshal[T dense.Float, V any](data []byte, of, name string) (v V, err error) {
+	f, err := safetensors.View(data)
+	err = decode(f, err, false, of, name, typeName[T](), reflect.ValueOf(&v).Elem())
+	return v, err
+}
+
+// decode fills v, which is zero, from a file, unless err is an error. After an error v is zero. If
+// shares is true, v may share the memory of f.
+func decode(f *safetensors.File, err error, shares bool, of, name, element string, v reflect.Value) error {
+	if err == nil {
+		d := decoder{metadata: f.Metadata, tensors: f.Tensors, shares: shares}
+		err = d.file(f, name, element, v)
+	}
 	if err != nil {
-		return none, err
+		v.SetZero()
 	}
-	d := decoder{metadata: f.Metadata, tensors: f.Tensors}
-	if err := d.header(f, typeName[T](), name); err != nil {
-		return none, err
-	}
-	if err := d.part(name, reflect.ValueOf(&v).Elem(), 0); err != nil {
-		return none, err
-	}
-	return v, d.finish()
+	return wrap(of, err)
 }
 
 // decoder removes the parts of a value from metadata and tensors of a file.
 type decoder struct {
 	metadata map[string]string
 	tensors  map[string]safetensors.Tensor
+	shares   bool // values may share the memory of tensors
+}
+
+// file fills v from the file f.
+func (d *decoder) file(f *safetensors.File, name, element string, v reflect.Value) error {
+	if err := d.header(f, name, element); err != nil {
+		return err
+	}
+	if err := d.part(name, v, 0); err != nil {
+		return err
+	}
+	if err := d.finish(); err != nil {
+		return err
+	}
+	if canBeNil(v.Kind()) && v.IsNil() {
+		return fmt.Errorf("%s is nil", name)
+	}
+	return nil
 }
 
 // header checks and removes the metadata that every file has.
-func (d *decoder) header(f *safetensors.File, element, name string) error {
+func (d *decoder) header(f *safetensors.File, name, element string) error {
 	switch got := d.metadata[formatKey]; {
 	case got != format:
 		return fmt.Errorf("metadata: format %.40q, want %q", got, format)
@@ -60,10 +86,13 @@ func (d *decoder) header(f *safetensors.File, element, name string) error {
 	if got, want := d.metadata[checksumKey], checksum(f); got != want {
 		return fmt.Errorf("metadata: checksum %.40q, want %q: the file is damaged", got, want)
 	}
+	if got := d.metadata[kindKey]; got != name {
+		return fmt.Errorf("the file is a %.40s, want a %s", got, name)
+	}
 	if got := d.metadata[typeKey]; got != element {
 		return fmt.Errorf("the file is of %.40s, want %s", got, element)
 	}
-	for _, key := range []string{formatKey, versionKey, checksumKey, typeKey} {
+	for _, key := range []string{formatKey, kindKey, versionKey, checksumKey, typeKey} {
 		delete(d.metadata, key)
 	}
 	return nil
@@ -103,11 +132,11 @@ func (d *decoder) part(name string, v reflect.Value, depth int) error {
 	if err != nil {
 		return err
 	}
-	if k := v.Kind(); (k == reflect.Interface || k == reflect.Slice) && s == null {
+	if canBeNil(v.Kind()) && s == null {
 		return nil
 	}
 	switch v.Kind() {
-	case reflect.Interface:
+	case reflect.Interface, reflect.Pointer:
 		return d.dynamic(name, s, v, depth)
 	case reflect.Int:
 		var n int
@@ -151,7 +180,7 @@ func (d *decoder) array(name string, v reflect.Value) error {
 		return fmt.Errorf("tensor %.200q is missing", name)
 	}
 	delete(d.tensors, name)
-	if viewed(v.Addr().Interface(), t) {
+	if d.shares && viewed(v.Addr().Interface(), t) {
 		return nil
 	}
 	if err := fill(v.Addr().Interface(), t); err != nil {
@@ -174,20 +203,20 @@ func (d *decoder) list(name string, n int, v reflect.Value, depth int) error {
 	return nil
 }
 
-// dynamic fills an interface with a value of the kind of the given name.
+// dynamic fills an interface or a pointer with a value of the kind of the given name.
 func (d *decoder) dynamic(name, kindName string, v reflect.Value, depth int) error {
 	if depth == deepest {
 		return fmt.Errorf("metadata: %.200q is more than %d values deep", name, deepest)
 	}
-	k := lookup(v.Type(), func(k kind) bool { return k.name == kindName })
+	k := registry.Lookup(v.Type(), func(k registry.Kind) bool { return k.Name == kindName })
 	if k == nil {
 		return fmt.Errorf("metadata: %.200q is %.40q, which is unknown", name, kindName)
 	}
-	recipe := reflect.New(k.of).Elem()
-	if err := d.part(inside(name, k.of), recipe, depth+1); err != nil {
+	recipe := reflect.New(k.Of).Elem()
+	if err := d.part(inside(name, k.Of), recipe, depth+1); err != nil {
 		return err
 	}
-	made, err := k.make(recipe.Interface())
+	made, err := k.Make(recipe.Interface())
 	if err != nil {
 		return fmt.Errorf("%.200s: %w", name, err)
 	}

@@ -2,7 +2,6 @@ package archive
 
 import (
 	"encoding/binary"
-	"fmt"
 	"unsafe"
 
 	"github.com/seed-feabd252/randfeat/safetensors"
@@ -11,41 +10,22 @@ import (
 // littleEndian reports whether memory has the byte order of files.
 var littleEndian = binary.NativeEndian.Uint16([]byte{1, 0}) == 1
 
-// bytesOf returns the elements as little-endian bytes, an int as 8 bytes. The bytes share the
-// memory of x where the memory has this form.
-func bytesOf[E Element](x []E) []byte {
-	if ints, ok := any(x).([]int); ok {
-		data := make([]byte, 0, 8*len(ints))
-		for _, e := range ints {
-			data = binary.LittleEndian.AppendUint64(data, uint64(e))
-		}
-		return data
+// viewOf returns the bytes of v, which share its memory, if v is a slice of float32, uint32 or
+// uint64 in the byte order of files.
+func viewOf(v any) (data []byte, ok bool) {
+	switch x := v.(type) {
+	case []float32:
+		return bytesOf(x), littleEndian
+	case []uint32:
+		return bytesOf(x), littleEndian
+	case []uint64:
+		return bytesOf(x), littleEndian
 	}
-	if littleEndian {
-		return unsafe.Slice((*byte)(unsafe.Pointer(unsafe.SliceData(x))), len(x)*int(unsafe.Sizeof(*new(E))))
-	}
-	data, err := binary.Append(nil, binary.LittleEndian, x)
-	if err != nil {
-		panic(err) // all elements have a fixed size
-	}
-	return data
+	return nil, false
 }
 
-// elementsOf returns the elements of bytes, in new memory.
-func elementsOf[E Element](data []byte) ([]E, error) {
-	if _, ok := any(*new(E)).(int); !ok {
-		x := make([]E, len(data)/int(unsafe.Sizeof(*new(E))))
-		_, err := binary.Decode(data, binary.LittleEndian, x)
-		return x, err
-	}
-	x := make([]E, len(data)/8)
-	for i := range x {
-		e := int64(binary.LittleEndian.Uint64(data[8*i:]))
-		if x[i] = E(e); int64(x[i]) != e {
-			return nil, fmt.Errorf("element %d = %d is beyond an int", i, e)
-		}
-	}
-	return x, nil
+func bytesOf[E float32 | uint32 | uint64](x []E) []byte {
+	return unsafe.Slice((*byte)(unsafe.Pointer(unsafe.SliceData(x))), len(x)*int(unsafe.Sizeof(*new(E))))
 }
 
 // viewed sets v to the elements of the tensor, which share its memory, if v is a pointer to a slice
@@ -63,9 +43,9 @@ func viewed(v any, t safetensors.Tensor) bool {
 	return false
 }
 
-func viewedAs[E Element](x *[]E, t safetensors.Tensor) bool {
+func viewedAs[E float32 | uint32 | uint64](x *[]E, t safetensors.Tensor) bool {
 	at, size := unsafe.Pointer(unsafe.SliceData(t.Data)), unsafe.Sizeof(*new(E))
-	if !littleEndian || t.DType != dtypeOf[E]() || len(t.Shape) != 1 || uintptr(at)%size != 0 || len(t.Data) == 0 {
+	if !littleEndian || t.DType != dtypeOf(*x) || len(t.Shape) != 1 || uintptr(at)%size != 0 || len(t.Data) == 0 {
 		return false
 	}
 	*x = unsafe.Slice((*E)(at), len(t.Data)/int(size))

@@ -1,6 +1,7 @@
 package archive
 
 import (
+	"bytes"
 	"fmt"
 	"hash/crc32"
 	"io"
@@ -13,37 +14,72 @@ import (
 	"unicode/utf8"
 
 	"github.com/seed-feabd252/randfeat/dense"
+	"github.com/seed-feabd252/randfeat/internal/file/registry"
 	"github.com/seed-feabd252/randfeat/safetensors"
 )
 
 const (
 	format  = "randfeat"
-	version = "2"
+	version = "3"
 
-	formatKey, versionKey, typeKey, checksumKey = "format", "version", "type", "checksum"
+	formatKey, kindKey, versionKey, typeKey, checksumKey = "format", "kind", "version", "type", "checksum"
 
 	null    = "nil"
 	terms   = "terms"
 	deepest = 64
 )
 
-// Write writes the value v, a struct or a value of an interface that Register knows, as a
-// safetensors file. name is the name of v. T is the element type of the computations of v. Write
-// writes nothing if it returns an error for a part of v.
-func Write[T dense.Float, V any](w io.Writer, name string, v V) error {
-	e := encoder{safetensors.File{
-		Metadata: map[string]string{formatKey: format, versionKey: version, typeKey: typeName[T]()},
-		Tensors:  map[string]safetensors.Tensor{},
-	}}
-	if err := e.part(name, reflect.ValueOf(&v).Elem(), 0); err != nil {
-		return err
+// Write writes the value v, a struct or a value of an interface or pointer type of package registry,
+// as a safetensors file. name is the name of v. T is the element type of the computations of v.
+// Write writes nothing if it returns an error for a part of v. Errors begin with of, a package.
+func Write[T dense.Float, V any](w io.Writer, of, name string, v V) error {
+	f, err := encode(name, typeName[T](), reflect.ValueOf(&v).Elem())
+	if err == nil {
+		err = safetensors.Write(w, f)
 	}
-	Seal(&e.file)
-	return safetensors.Write(w, &e.file)
+	return wrap(of, err)
 }
 
-// Seal sets the checksum of the file.
-func Seal(f *safetensors.File) { f.Metadata[checksumKey] = checksum(f) }
+// Marshal returns the bytes that Write writes.
+func Marshal[T dense.Float, V any](of, name string, v V) ([]byte, error) {
+	var b bytes.Buffer
+	err := Write[T](&b, of, name, v)
+	return b.Bytes(), err
+}
+
+// wrap returns err as an error of a package.
+func wrap(of string, err error) error {
+	if err == nil {
+		return nil
+	}
+	return fmt.Errorf("%s: %w", of, err)
+}
+
+// encode returns the file of v.
+func encode(name, element string, v reflect.Value) (*safetensors.File, error) {
+	e := encoder{safetensors.File{
+		Metadata: map[string]string{formatKey: format, kindKey: name, versionKey: version, typeKey: element},
+		Tensors:  map[string]safetensors.Tensor{},
+	}}
+	if err := e.part(name, v, 0); err != nil {
+		return nil, err
+	}
+	e.file.Metadata[checksumKey] = checksum(&e.file)
+	return &e.file, nil
+}
+
+// Changed returns the file in data after a change, with a checksum that fits, for tests.
+func Changed(data []byte, change func(f *safetensors.File)) ([]byte, error) {
+	f, err := safetensors.Read(bytes.NewReader(data))
+	if err != nil {
+		return nil, err
+	}
+	change(f)
+	f.Metadata[checksumKey] = checksum(f)
+	var b bytes.Buffer
+	err = safetensors.Write(&b, f)
+	return b.Bytes(), err
+}
 
 // checksum returns the checksum of all tensors and all other metadata.
 func checksum(f *safetensors.File) string {
@@ -73,18 +109,17 @@ func (e *encoder) part(name string, v reflect.Value, depth int) error {
 	if isRecord(v) {
 		return fields(name, v, func(name string, v reflect.Value) error { return e.part(name, v, depth) })
 	}
-	if k := v.Kind(); (k == reflect.Interface || k == reflect.Slice) && v.IsNil() {
+	if canBeNil(v.Kind()) && v.IsNil() {
 		e.file.Metadata[name] = null
 		return nil
-	}
-	if v.Kind() == reflect.Interface {
-		return e.dynamic(name, v, depth)
 	}
 	if t, ok := tensorOf(v.Interface()); ok {
 		e.file.Tensors[name] = t
 		return nil
 	}
 	switch v.Kind() {
+	case reflect.Interface, reflect.Pointer:
+		return e.dynamic(name, v, depth)
 	case reflect.Int:
 		e.file.Metadata[name] = strconv.FormatInt(v.Int(), 10)
 	case reflect.Float64:
@@ -106,21 +141,26 @@ func (e *encoder) part(name string, v reflect.Value, depth int) error {
 	return nil
 }
 
-// dynamic adds the value of an interface.
+// canBeNil reports whether a part of the kind can be nil.
+func canBeNil(k reflect.Kind) bool {
+	return k == reflect.Interface || k == reflect.Pointer || k == reflect.Slice
+}
+
+// dynamic adds the value of an interface or a pointer.
 func (e *encoder) dynamic(name string, v reflect.Value, depth int) error {
 	if depth == deepest {
 		return fmt.Errorf("%s is more than %d values deep", name, deepest)
 	}
-	recipe, err := recipeOf(v.Interface())
+	recipe, err := registry.Of(v.Interface())
 	if err != nil {
 		return fmt.Errorf("%s: %w", name, err)
 	}
-	k := lookup(v.Type(), func(k kind) bool { return k.of == reflect.TypeOf(recipe) })
+	k := registry.Lookup(v.Type(), func(k registry.Kind) bool { return k.Of == reflect.TypeOf(recipe) })
 	if k == nil {
 		return fmt.Errorf("%s is a %T, not of this library, and cannot be written", name, v.Interface())
 	}
-	e.file.Metadata[name] = k.name
-	return e.part(inside(name, k.of), reflect.ValueOf(recipe), depth+1)
+	e.file.Metadata[name] = k.Name
+	return e.part(inside(name, k.Of), reflect.ValueOf(recipe), depth+1)
 }
 
 // inside returns the name of the recipe, of type t, of the interface with the given name.

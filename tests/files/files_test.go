@@ -1,0 +1,283 @@
+package files
+
+import (
+	"bytes"
+	"context"
+	"encoding"
+	"fmt"
+	"io"
+	"maps"
+	"math/rand/v2"
+	"os"
+	"path/filepath"
+	"runtime"
+	"slices"
+	"strconv"
+	"strings"
+	"testing"
+	"unicode/utf8"
+
+	"github.com/stretchr/testify/assert"
+	"github.com/stretchr/testify/require"
+
+	_ "github.com/seed-feabd252/randfeat/components" // its maps are read by rff.Read
+	"github.com/seed-feabd252/randfeat/dense"
+	"github.com/seed-feabd252/randfeat/internal/file/archive"
+	"github.com/seed-feabd252/randfeat/internal/testing/densetest"
+	"github.com/seed-feabd252/randfeat/internal/testing/must"
+	"github.com/seed-feabd252/randfeat/orf"
+	"github.com/seed-feabd252/randfeat/performer/recurrence"
+	"github.com/seed-feabd252/randfeat/rff"
+	"github.com/seed-feabd252/randfeat/ridge"
+	"github.com/seed-feabd252/randfeat/safetensors"
+)
+
+// file is a file, and the reader of its type. The reader uses what it has read, and writes it again.
+type file struct {
+	data []byte
+	read func(data []byte) (again []byte, err error)
+}
+
+// binary is a type whose files are bytes.
+type binary interface {
+	encoding.BinaryMarshaler
+	encoding.BinaryUnmarshaler
+}
+
+// bytesOf returns the file of m. The reader replaces into, and checks that an error leaves it.
+func bytesOf[M binary](m, into M, use func(m M)) file {
+	return file{must.Have(m.MarshalBinary()), func(data []byte) ([]byte, error) {
+		before := must.Have(into.MarshalBinary())
+		err := into.UnmarshalBinary(data)
+		if err != nil && !bytes.Equal(before, must.Have(into.MarshalBinary())) {
+			panic("an error has changed the value")
+		}
+		if err != nil {
+			return nil, err
+		}
+		use(into)
+		return into.MarshalBinary()
+	}}
+}
+
+// readerOf returns a reader of files of a V.
+func readerOf[V any](read func(r io.Reader) (V, error), use func(v V), write func(w io.Writer, v V) error) func(data []byte) ([]byte, error) {
+	return func(data []byte) ([]byte, error) {
+		v, err := read(bytes.NewReader(data))
+		if err != nil {
+			return nil, err
+		}
+		use(v)
+		var again bytes.Buffer
+		err = write(&again, v)
+		return again.Bytes(), err
+	}
+}
+
+// point returns a point of R^d, or false if d is large.
+func point[T dense.Float](d, _ int) (dense.Matrix[T], bool) {
+	if d >= 1<<12 {
+		return dense.Matrix[T]{}, false
+	}
+	return densetest.Filled[T](1, d, 0.5), true
+}
+
+// filesOf returns files of T of every type, by names.
+func filesOf[T dense.Float](t testing.TB) map[string]file {
+	src := func() rand.Source { return rand.NewPCG(1, 2) }
+	none := dense.Matrix[T]{}
+	readMap := readerOf(rff.Read[T], func(m rff.Map[T]) {
+		if x, ok := point[T](m.Dims()); ok {
+			m.Transform(none, x)
+		}
+	}, rff.Write[T])
+	readProjection := readerOf(orf.Read[T], func(p orf.Projection[T]) {
+		if x, ok := point[T](swap(p.Shape())); ok {
+			p.Project(none, x)
+		}
+	}, orf.Write[T])
+	readModel := readerOf(ridge.ReadModel[T], func(m *ridge.Model[T]) {
+		if x, ok := point[T](m.Map().Dims()); ok {
+			m.Predict(x)
+		}
+	}, func(w io.Writer, m *ridge.Model[T]) error { return m.Write(w) })
+	readClassifier := readerOf(ridge.ReadClassifier[T], func(c *ridge.Classifier[T]) {
+		if x, ok := point[T](c.Map().Dims()); ok {
+			c.Probabilities(none, x)
+		}
+	}, func(w io.Writer, c *ridge.Classifier[T]) error { return c.Write(w) })
+
+	all := map[string]file{}
+	for name, e := range map[string]orf.Ensemble{"IID": orf.IID{}, "Hadamard": orf.Hadamard{FixedLength: true}, "Givens": orf.Givens{}} {
+		var b bytes.Buffer
+		require.NoError(t, orf.Write(&b, must.Have(orf.Draw[T](e, 5, 3, src()))))
+		all[name] = file{b.Bytes(), readProjection}
+	}
+
+	phi := must.Have(rff.Draw(rff.Gaussian{LengthScale: 1}, must.Have(orf.Draw[T](orf.Hadamard{}, 3, 2, src()))))
+	rows := ridge.Block[T]{X: densetest.Gapped[T](1, 20, 2), Y: densetest.Gapped[T](2, 20, 1)}
+	sums, fresh := must.Have(ridge.NewSums(phi, 1)), must.Have(ridge.NewSums(phi, 1))
+	require.NoError(t, sums.Add(rows.X, rows.Y, nil))
+	all["sums"] = bytesOf(sums, fresh, func(s *ridge.Sums[T]) { _, _ = s.Fit(context.Background(), ridge.Options{}) })
+	for rule := range recurrence.GatedDelta + 1 {
+		r := must.Have(recurrence.New[T](2, 1, recurrence.Options{Rule: rule}))
+		state, fresh := must.Have(r.NewState(3, 2)), must.Have(r.NewState(3, 2))
+		x := recurrence.Tokens[T]{K: densetest.Filled[T](2, 3, 0.5), V: densetest.Filled[T](2, 2, 2)}
+		if rule == recurrence.Gated {
+			x.Decay = densetest.Filled[T](2, 3, -1)
+		}
+		if rule == recurrence.GatedDelta {
+			x.Decay = densetest.Filled[T](2, 1, -1)
+		}
+		if rule == recurrence.Delta || rule == recurrence.GatedDelta {
+			x.Beta = densetest.Filled[T](2, 1, 0.5)
+		}
+		state.Append(x)
+		all["state of the "+rule.String()+" rule"] = bytesOf(state, fresh, func(s recurrence.State[T]) { s.Attend(none, densetest.Filled[T](1, 6, 1)) })
+	}
+
+	// Golden files are of float64.
+	var width T
+	if _, double := any(width).(float64); !double {
+		return all
+	}
+	for _, folder := range []string{"rff", "components", "ridge"} {
+		for _, path := range must.Have(filepath.Glob("../../" + folder + "/testdata/*.safetensors")) {
+			read := readMap
+			switch name := filepath.Base(path); name {
+			case "Model.safetensors":
+				read = readModel
+			case "Classifier.safetensors":
+				read = readClassifier
+			}
+			all[path] = file{must.Have(os.ReadFile(path)), read}
+		}
+	}
+	return all
+}
+
+func swap(a, b int) (int, int) { return b, a }
+
+// TestFiles: what is read is written as the same bytes. A file that is cut off or has a wrong byte,
+// version or kind is an error.
+//
+//ci:portable
+func TestFiles(t *testing.T) {
+	densetest.Both(t, testFiles[float32], testFiles[float64])
+}
+
+func testFiles[T dense.Float](t *testing.T) {
+	all := filesOf[T](t)
+	for name, f := range all {
+		again, err := f.read(f.data)
+		require.NoError(t, err, name)
+		require.True(t, bytes.Equal(f.data, again), "%s is written as something else", name)
+		for at := range f.data {
+			_, err := f.read(f.data[:at])
+			require.Error(t, err, "%d bytes of %s", at, name)
+			damaged := slices.Clone(f.data)
+			damaged[at] ^= 1 << (at % 8)
+			_, err = f.read(damaged)
+			require.Error(t, err, "byte %d of %s", at, name)
+		}
+		_, err = f.read(append(slices.Clone(f.data), 0))
+		require.Error(t, err, name)
+		for key, want := range map[string]string{
+			"format":  `metadata: format "x", want "randfeat"`,
+			"version": `the file has version "x" of the format, this package reads version "3" alone`,
+			"kind":    "the file is a x, want a ",
+			"type":    "the file is of x, want float",
+		} {
+			_, err := f.read(must.Have(archive.Changed(f.data, func(f *safetensors.File) { f.Metadata[key] = "x" })))
+			require.ErrorContains(t, err, want, name)
+		}
+	}
+}
+
+// TestWidths: a reader refuses files of the other element type.
+//
+//ci:portable
+func TestWidths(t *testing.T) {
+	single, double := filesOf[float32](t), filesOf[float64](t)
+	for name, f := range single {
+		_, narrow := double[name].read(f.data)
+		_, wide := f.read(double[name].data)
+		require.ErrorContains(t, narrow, "the file is of float32, want float64", name)
+		require.ErrorContains(t, wide, "the file is of float64, want float32", name)
+	}
+}
+
+// TestHostileFilesTakeLittleMemory makes every number of a file large, and every array empty. No
+// reader panics, and none allocates by the number.
+//
+//ci:portable
+func TestHostileFilesTakeLittleMemory(t *testing.T) {
+	for name, f := range filesOf[float64](t) {
+		file := must.Have(safetensors.View(f.data))
+		for key, value := range file.Metadata {
+			if _, err := strconv.Atoi(value); err != nil || !strings.Contains(key, ".") {
+				continue
+			}
+			for _, number := range []string{"0", "-1", "100000000", "2147483647", strconv.Itoa(int(^uint(0) >> 1)), strconv.Itoa(-int(^uint(0)>>1) - 1), "99999999999999999999"} {
+				data := must.Have(archive.Changed(f.data, func(f *safetensors.File) { f.Metadata[key] = number }))
+				var before, after runtime.MemStats
+				runtime.ReadMemStats(&before)
+				_, _ = f.read(data)
+				runtime.ReadMemStats(&after)
+				require.Less(t, after.TotalAlloc-before.TotalAlloc, uint64(1<<20), "%s: %s = %s", name, key, number)
+			}
+		}
+		for key, tensor := range file.Tensors {
+			again, err := f.read(must.Have(archive.Changed(f.data, func(f *safetensors.File) {
+				f.Tensors[key] = safetensors.Tensor{DType: tensor.DType, Shape: make([]int, len(tensor.Shape))}
+			})))
+			require.True(t, len(tensor.Data) == 0 || err != nil || len(again) < len(f.data), "%s without %s", name, key)
+		}
+	}
+}
+
+// FuzzFiles reads files of which one text and some bytes of one tensor are changed, with a checksum
+// that fits. What comes out can be used, and is written as bytes that give themselves again.
+func FuzzFiles(f *testing.F) {
+	all := filesOf[float64](f)
+	names := slices.Sorted(maps.Keys(all))
+	for i := range names {
+		f.Add(uint8(i), uint8(i), "2", uint8(i), uint16(8*i), []byte{1})
+	}
+	f.Add(uint8(0), uint8(255), "", uint8(0), uint16(7), []byte{0xf0, 0x7f})
+	f.Fuzz(func(t *testing.T, which, key uint8, value string, tensor uint8, at uint16, patch []byte) {
+		if !utf8.ValidString(value) {
+			return // no safetensors file has it
+		}
+		one := all[names[int(which)%len(names)]]
+		again, err := one.read(must.Have(archive.Changed(one.data, func(f *safetensors.File) {
+			if keys := slices.Sorted(maps.Keys(f.Metadata)); int(key) < len(keys) {
+				f.Metadata[keys[key]] = value
+			}
+			if names := slices.Sorted(maps.Keys(f.Tensors)); int(tensor) < len(names) {
+				data := f.Tensors[names[tensor]].Data
+				copy(data[min(int(at), len(data)):], patch)
+			}
+		})))
+		if err == nil {
+			third, err := one.read(again)
+			require.NoError(t, err)
+			assert.True(t, bytes.Equal(again, third), fmt.Sprint(value))
+		}
+	})
+}
+
+// FuzzBytes gives any bytes to every reader.
+func FuzzBytes(f *testing.F) {
+	all := filesOf[float64](f)
+	for _, one := range all {
+		f.Add(one.data)
+	}
+	f.Fuzz(func(t *testing.T, data []byte) {
+		for name, one := range all {
+			if again, err := one.read(data); err == nil {
+				assert.True(t, bytes.Equal(data, again) || len(again) > 0, name)
+			}
+		}
+	})
+}
