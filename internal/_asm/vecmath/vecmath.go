@@ -111,9 +111,7 @@ func write[V, G any](m machine[V, G]) kernels[V, G] {
 	k.cos()
 	k.sincos()
 	k.logELU()
-	if !m.hasShorter() {
-		k.linear()
-	}
+	k.linear()
 	if !m.hasShorter() || m.Shift() == 3 {
 		const doc = ", from 32 partial sums as the reference has them."
 		k.sumOfProducts("sumOfSquares", "(x *T, n int) float64", "returns the sum of the squares of n elements"+doc)

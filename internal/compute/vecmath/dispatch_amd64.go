@@ -16,9 +16,9 @@ const (
 func affine[T Float](dst []T, x []T, a T, b T) {
 	switch kernelOf[T]() {
 	case f32AVX512:
-		affineF32AVX2(p32(dst), p32(x), float32(a), float32(b), len(x))
+		affineF32AVX512(p32(dst), p32(x), float32(a), float32(b), len(x))
 	case f64AVX512:
-		affineF64AVX2(p64(dst), p64(x), float64(a), float64(b), len(x))
+		affineF64AVX512(p64(dst), p64(x), float64(a), float64(b), len(x))
 	case f32AVX2:
 		affineF32AVX2(p32(dst), p32(x), float32(a), float32(b), len(x))
 	case f64AVX2:
@@ -31,9 +31,9 @@ func affine[T Float](dst []T, x []T, a T, b T) {
 func affineEach[T Float](x []T, a T, b []T, c T) {
 	switch kernelOf[T]() {
 	case f32AVX512:
-		affineEachF32AVX2(p32(x), float32(a), p32(b), float32(c), len(x))
+		affineEachF32AVX512(p32(x), float32(a), p32(b), float32(c), len(x))
 	case f64AVX512:
-		affineEachF64AVX2(p64(x), float64(a), p64(b), float64(c), len(x))
+		affineEachF64AVX512(p64(x), float64(a), p64(b), float64(c), len(x))
 	case f32AVX2:
 		affineEachF32AVX2(p32(x), float32(a), p32(b), float32(c), len(x))
 	case f64AVX2:
@@ -46,9 +46,9 @@ func affineEach[T Float](x []T, a T, b []T, c T) {
 func multiply[T Float](x []T, a []T) {
 	switch kernelOf[T]() {
 	case f32AVX512:
-		multiplyF32AVX2(p32(x), p32(a), len(x))
+		multiplyF32AVX512(p32(x), p32(a), len(x))
 	case f64AVX512:
-		multiplyF64AVX2(p64(x), p64(a), len(x))
+		multiplyF64AVX512(p64(x), p64(a), len(x))
 	case f32AVX2:
 		multiplyF32AVX2(p32(x), p32(a), len(x))
 	case f64AVX2:
@@ -61,9 +61,9 @@ func multiply[T Float](x []T, a []T) {
 func addScaled[T Float](y []T, x []T, a T) {
 	switch kernelOf[T]() {
 	case f32AVX512:
-		addScaledF32AVX2(p32(y), p32(x), float32(a), len(x))
+		addScaledF32AVX512(p32(y), p32(x), float32(a), len(x))
 	case f64AVX512:
-		addScaledF64AVX2(p64(y), p64(x), float64(a), len(x))
+		addScaledF64AVX512(p64(y), p64(x), float64(a), len(x))
 	case f32AVX2:
 		addScaledF32AVX2(p32(y), p32(x), float32(a), len(x))
 	case f64AVX2:

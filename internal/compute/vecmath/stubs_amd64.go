@@ -43,6 +43,26 @@ func sincosF32AVX512(sines *float32, cosines *float32, x *float32, n int) int
 //go:noescape
 func logELUF32AVX512(dst *float32, x *float32, n int)
 
+// affineF32AVX512 sets dst[i] = a·x[i] + b for n elements.
+//
+//go:noescape
+func affineF32AVX512(dst *float32, x *float32, a float32, b float32, n int)
+
+// affineEachF32AVX512 sets x[i] = (a·x[i] + b[i]) + c for n elements.
+//
+//go:noescape
+func affineEachF32AVX512(x *float32, a float32, b *float32, c float32, n int)
+
+// multiplyF32AVX512 sets x[i] = x[i]·a[i] for n elements.
+//
+//go:noescape
+func multiplyF32AVX512(x *float32, a *float32, n int)
+
+// addScaledF32AVX512 sets y[i] = y[i] + a·x[i] for n elements.
+//
+//go:noescape
+func addScaledF32AVX512(y *float32, x *float32, a float32, n int)
+
 // max0F32AVX512 sets x[i] = c·x[i] where x[i] > 0 and x[i] − x[i] elsewhere, for n elements.
 //
 //go:noescape
@@ -130,6 +150,18 @@ func sincosF64AVX512(sines *float64, cosines *float64, x *float64, n int) int
 //go:noescape
 func logELUF64AVX512(dst *float64, x *float64, n int)
 
+//go:noescape
+func affineF64AVX512(dst *float64, x *float64, a float64, b float64, n int)
+
+//go:noescape
+func affineEachF64AVX512(x *float64, a float64, b *float64, c float64, n int)
+
+//go:noescape
+func multiplyF64AVX512(x *float64, a *float64, n int)
+
+//go:noescape
+func addScaledF64AVX512(y *float64, x *float64, a float64, n int)
+
 // sumOfSquaresF64AVX512 returns the sum of the squares of n elements, from 32 partial sums as the
 // reference has them.
 //
@@ -199,23 +231,15 @@ func sincosF32AVX2(sines *float32, cosines *float32, x *float32, n int) int
 //go:noescape
 func logELUF32AVX2(dst *float32, x *float32, n int)
 
-// affineF32AVX2 sets dst[i] = a·x[i] + b for n elements.
-//
 //go:noescape
 func affineF32AVX2(dst *float32, x *float32, a float32, b float32, n int)
 
-// affineEachF32AVX2 sets x[i] = (a·x[i] + b[i]) + c for n elements.
-//
 //go:noescape
 func affineEachF32AVX2(x *float32, a float32, b *float32, c float32, n int)
 
-// multiplyF32AVX2 sets x[i] = x[i]·a[i] for n elements.
-//
 //go:noescape
 func multiplyF32AVX2(x *float32, a *float32, n int)
 
-// addScaledF32AVX2 sets y[i] = y[i] + a·x[i] for n elements.
-//
 //go:noescape
 func addScaledF32AVX2(y *float32, x *float32, a float32, n int)
 

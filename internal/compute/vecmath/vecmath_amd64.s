@@ -1643,6 +1643,269 @@ DATA all32x7fc00000<>+16(SB)/8, $0x7fc000007fc00000
 DATA all32x7fc00000<>+24(SB)/8, $0x7fc000007fc00000
 GLOBL all32x7fc00000<>(SB), RODATA|NOPTR, $32
 
+// func affineF32AVX512(dst *float32, x *float32, a float32, b float32, n int)
+// Requires: AVX, AVX512F
+TEXT ·affineF32AVX512(SB), NOSPLIT, $0-32
+	MOVQ         dst+0(FP), AX
+	MOVQ         x+8(FP), CX
+	MOVQ         n+24(FP), DX
+	VBROADCASTSS a+16(FP), Z0
+	VBROADCASTSS b+20(FP), Z1
+	XORQ         BX, BX
+	SUBQ         $0x00000040, DX
+	JLT          block0End
+
+block0:
+	VMOVUPS (CX)(BX*1), Z2
+	VMOVUPS 64(CX)(BX*1), Z3
+	VMOVUPS 128(CX)(BX*1), Z4
+	VMOVUPS 192(CX)(BX*1), Z5
+	VMULPS  Z0, Z2, Z2
+	VMULPS  Z0, Z3, Z3
+	VMULPS  Z0, Z4, Z4
+	VMULPS  Z0, Z5, Z5
+	VADDPS  Z1, Z2, Z2
+	VADDPS  Z1, Z3, Z3
+	VADDPS  Z1, Z4, Z4
+	VADDPS  Z1, Z5, Z5
+	VMOVUPS Z2, (AX)(BX*1)
+	VMOVUPS Z3, 64(AX)(BX*1)
+	VMOVUPS Z4, 128(AX)(BX*1)
+	VMOVUPS Z5, 192(AX)(BX*1)
+	ADDQ    $0x00000100, BX
+	SUBQ    $0x00000040, DX
+	JGE     block0
+
+block0End:
+	ADDQ $0x00000040, DX
+	SUBQ $0x00000010, DX
+	JLT  block1End
+
+block1:
+	VMOVUPS (CX)(BX*1), Z2
+	VMULPS  Z0, Z2, Z2
+	VADDPS  Z1, Z2, Z2
+	VMOVUPS Z2, (AX)(BX*1)
+	ADDQ    $0x00000040, BX
+	SUBQ    $0x00000010, DX
+	JGE     block1
+
+block1End:
+	ADDQ      $0x00000010, DX
+	TESTQ     DX, DX
+	JZ        blockDone
+	LEAQ      masks<>+0(SB), SI
+	KMOVW     (SI)(DX*2), K1
+	VMOVUPS.Z (CX)(BX*1), K1, Z2
+	VMULPS    Z0, Z2, Z2
+	VADDPS    Z1, Z2, Z2
+	VMOVUPS   Z2, K1, (AX)(BX*1)
+
+blockDone:
+	VZEROUPPER
+	RET
+
+// func affineEachF32AVX512(x *float32, a float32, b *float32, c float32, n int)
+// Requires: AVX, AVX512F
+TEXT ·affineEachF32AVX512(SB), NOSPLIT, $0-40
+	MOVQ         x+0(FP), AX
+	MOVQ         n+32(FP), CX
+	VBROADCASTSS a+8(FP), Z0
+	MOVQ         b+16(FP), DX
+	VBROADCASTSS c+24(FP), Z1
+	XORQ         BX, BX
+	SUBQ         $0x00000040, CX
+	JLT          block0End
+
+block0:
+	VMOVUPS (AX)(BX*1), Z2
+	VMOVUPS 64(AX)(BX*1), Z3
+	VMOVUPS 128(AX)(BX*1), Z4
+	VMOVUPS 192(AX)(BX*1), Z5
+	VMOVUPS (DX)(BX*1), Z6
+	VMOVUPS 64(DX)(BX*1), Z7
+	VMOVUPS 128(DX)(BX*1), Z8
+	VMOVUPS 192(DX)(BX*1), Z9
+	VMULPS  Z0, Z2, Z2
+	VMULPS  Z0, Z3, Z3
+	VMULPS  Z0, Z4, Z4
+	VMULPS  Z0, Z5, Z5
+	VADDPS  Z6, Z2, Z2
+	VADDPS  Z7, Z3, Z3
+	VADDPS  Z8, Z4, Z4
+	VADDPS  Z9, Z5, Z5
+	VADDPS  Z1, Z2, Z2
+	VADDPS  Z1, Z3, Z3
+	VADDPS  Z1, Z4, Z4
+	VADDPS  Z1, Z5, Z5
+	VMOVUPS Z2, (AX)(BX*1)
+	VMOVUPS Z3, 64(AX)(BX*1)
+	VMOVUPS Z4, 128(AX)(BX*1)
+	VMOVUPS Z5, 192(AX)(BX*1)
+	ADDQ    $0x00000100, BX
+	SUBQ    $0x00000040, CX
+	JGE     block0
+
+block0End:
+	ADDQ $0x00000040, CX
+	SUBQ $0x00000010, CX
+	JLT  block1End
+
+block1:
+	VMOVUPS (AX)(BX*1), Z2
+	VMOVUPS (DX)(BX*1), Z3
+	VMULPS  Z0, Z2, Z2
+	VADDPS  Z3, Z2, Z2
+	VADDPS  Z1, Z2, Z2
+	VMOVUPS Z2, (AX)(BX*1)
+	ADDQ    $0x00000040, BX
+	SUBQ    $0x00000010, CX
+	JGE     block1
+
+block1End:
+	ADDQ      $0x00000010, CX
+	TESTQ     CX, CX
+	JZ        blockDone
+	LEAQ      masks<>+0(SB), SI
+	KMOVW     (SI)(CX*2), K1
+	VMOVUPS.Z (AX)(BX*1), K1, Z2
+	VMOVUPS.Z (DX)(BX*1), K1, Z3
+	VMULPS    Z0, Z2, Z2
+	VADDPS    Z3, Z2, Z2
+	VADDPS    Z1, Z2, Z2
+	VMOVUPS   Z2, K1, (AX)(BX*1)
+
+blockDone:
+	VZEROUPPER
+	RET
+
+// func multiplyF32AVX512(x *float32, a *float32, n int)
+// Requires: AVX, AVX512F
+TEXT ·multiplyF32AVX512(SB), NOSPLIT, $0-24
+	MOVQ x+0(FP), AX
+	MOVQ n+16(FP), CX
+	MOVQ a+8(FP), DX
+	XORQ BX, BX
+	SUBQ $0x00000040, CX
+	JLT  block0End
+
+block0:
+	VMOVUPS (AX)(BX*1), Z0
+	VMOVUPS 64(AX)(BX*1), Z1
+	VMOVUPS 128(AX)(BX*1), Z2
+	VMOVUPS 192(AX)(BX*1), Z3
+	VMOVUPS (DX)(BX*1), Z4
+	VMOVUPS 64(DX)(BX*1), Z5
+	VMOVUPS 128(DX)(BX*1), Z6
+	VMOVUPS 192(DX)(BX*1), Z7
+	VMULPS  Z4, Z0, Z0
+	VMULPS  Z5, Z1, Z1
+	VMULPS  Z6, Z2, Z2
+	VMULPS  Z7, Z3, Z3
+	VMOVUPS Z0, (AX)(BX*1)
+	VMOVUPS Z1, 64(AX)(BX*1)
+	VMOVUPS Z2, 128(AX)(BX*1)
+	VMOVUPS Z3, 192(AX)(BX*1)
+	ADDQ    $0x00000100, BX
+	SUBQ    $0x00000040, CX
+	JGE     block0
+
+block0End:
+	ADDQ $0x00000040, CX
+	SUBQ $0x00000010, CX
+	JLT  block1End
+
+block1:
+	VMOVUPS (AX)(BX*1), Z0
+	VMOVUPS (DX)(BX*1), Z1
+	VMULPS  Z1, Z0, Z0
+	VMOVUPS Z0, (AX)(BX*1)
+	ADDQ    $0x00000040, BX
+	SUBQ    $0x00000010, CX
+	JGE     block1
+
+block1End:
+	ADDQ      $0x00000010, CX
+	TESTQ     CX, CX
+	JZ        blockDone
+	LEAQ      masks<>+0(SB), SI
+	KMOVW     (SI)(CX*2), K1
+	VMOVUPS.Z (AX)(BX*1), K1, Z0
+	VMOVUPS.Z (DX)(BX*1), K1, Z1
+	VMULPS    Z1, Z0, Z0
+	VMOVUPS   Z0, K1, (AX)(BX*1)
+
+blockDone:
+	VZEROUPPER
+	RET
+
+// func addScaledF32AVX512(y *float32, x *float32, a float32, n int)
+// Requires: AVX, AVX512F
+TEXT ·addScaledF32AVX512(SB), NOSPLIT, $0-32
+	MOVQ         y+0(FP), AX
+	MOVQ         x+8(FP), CX
+	MOVQ         n+24(FP), DX
+	VBROADCASTSS a+16(FP), Z0
+	XORQ         BX, BX
+	SUBQ         $0x00000040, DX
+	JLT          block0End
+
+block0:
+	VMOVUPS (CX)(BX*1), Z1
+	VMOVUPS 64(CX)(BX*1), Z2
+	VMOVUPS 128(CX)(BX*1), Z3
+	VMOVUPS 192(CX)(BX*1), Z4
+	VMOVUPS (AX)(BX*1), Z5
+	VMOVUPS 64(AX)(BX*1), Z6
+	VMOVUPS 128(AX)(BX*1), Z7
+	VMOVUPS 192(AX)(BX*1), Z8
+	VMULPS  Z0, Z1, Z1
+	VMULPS  Z0, Z2, Z2
+	VMULPS  Z0, Z3, Z3
+	VMULPS  Z0, Z4, Z4
+	VADDPS  Z1, Z5, Z5
+	VADDPS  Z2, Z6, Z6
+	VADDPS  Z3, Z7, Z7
+	VADDPS  Z4, Z8, Z8
+	VMOVUPS Z5, (AX)(BX*1)
+	VMOVUPS Z6, 64(AX)(BX*1)
+	VMOVUPS Z7, 128(AX)(BX*1)
+	VMOVUPS Z8, 192(AX)(BX*1)
+	ADDQ    $0x00000100, BX
+	SUBQ    $0x00000040, DX
+	JGE     block0
+
+block0End:
+	ADDQ $0x00000040, DX
+	SUBQ $0x00000010, DX
+	JLT  block1End
+
+block1:
+	VMOVUPS (CX)(BX*1), Z1
+	VMOVUPS (AX)(BX*1), Z2
+	VMULPS  Z0, Z1, Z1
+	VADDPS  Z1, Z2, Z2
+	VMOVUPS Z2, (AX)(BX*1)
+	ADDQ    $0x00000040, BX
+	SUBQ    $0x00000010, DX
+	JGE     block1
+
+block1End:
+	ADDQ      $0x00000010, DX
+	TESTQ     DX, DX
+	JZ        blockDone
+	LEAQ      masks<>+0(SB), SI
+	KMOVW     (SI)(DX*2), K1
+	VMOVUPS.Z (CX)(BX*1), K1, Z1
+	VMOVUPS.Z (AX)(BX*1), K1, Z2
+	VMULPS    Z0, Z1, Z1
+	VADDPS    Z1, Z2, Z2
+	VMOVUPS   Z2, K1, (AX)(BX*1)
+
+blockDone:
+	VZEROUPPER
+	RET
+
 // func max0F32AVX512(x *float32, c float32, n int)
 // Requires: AVX, AVX512DQ, AVX512F
 TEXT ·max0F32AVX512(SB), NOSPLIT, $0-24
@@ -4877,6 +5140,269 @@ DATA all64x7ff8000000000001<>+8(SB)/8, $0x7ff8000000000001
 DATA all64x7ff8000000000001<>+16(SB)/8, $0x7ff8000000000001
 DATA all64x7ff8000000000001<>+24(SB)/8, $0x7ff8000000000001
 GLOBL all64x7ff8000000000001<>(SB), RODATA|NOPTR, $32
+
+// func affineF64AVX512(dst *float64, x *float64, a float64, b float64, n int)
+// Requires: AVX, AVX512F
+TEXT ·affineF64AVX512(SB), NOSPLIT, $0-40
+	MOVQ         dst+0(FP), AX
+	MOVQ         x+8(FP), CX
+	MOVQ         n+32(FP), DX
+	VBROADCASTSD a+16(FP), Z0
+	VBROADCASTSD b+24(FP), Z1
+	XORQ         BX, BX
+	SUBQ         $0x00000020, DX
+	JLT          block0End
+
+block0:
+	VMOVUPD (CX)(BX*1), Z2
+	VMOVUPD 64(CX)(BX*1), Z3
+	VMOVUPD 128(CX)(BX*1), Z4
+	VMOVUPD 192(CX)(BX*1), Z5
+	VMULPD  Z0, Z2, Z2
+	VMULPD  Z0, Z3, Z3
+	VMULPD  Z0, Z4, Z4
+	VMULPD  Z0, Z5, Z5
+	VADDPD  Z1, Z2, Z2
+	VADDPD  Z1, Z3, Z3
+	VADDPD  Z1, Z4, Z4
+	VADDPD  Z1, Z5, Z5
+	VMOVUPD Z2, (AX)(BX*1)
+	VMOVUPD Z3, 64(AX)(BX*1)
+	VMOVUPD Z4, 128(AX)(BX*1)
+	VMOVUPD Z5, 192(AX)(BX*1)
+	ADDQ    $0x00000100, BX
+	SUBQ    $0x00000020, DX
+	JGE     block0
+
+block0End:
+	ADDQ $0x00000020, DX
+	SUBQ $0x00000008, DX
+	JLT  block1End
+
+block1:
+	VMOVUPD (CX)(BX*1), Z2
+	VMULPD  Z0, Z2, Z2
+	VADDPD  Z1, Z2, Z2
+	VMOVUPD Z2, (AX)(BX*1)
+	ADDQ    $0x00000040, BX
+	SUBQ    $0x00000008, DX
+	JGE     block1
+
+block1End:
+	ADDQ      $0x00000008, DX
+	TESTQ     DX, DX
+	JZ        blockDone
+	LEAQ      masks<>+0(SB), SI
+	KMOVW     (SI)(DX*2), K1
+	VMOVUPD.Z (CX)(BX*1), K1, Z2
+	VMULPD    Z0, Z2, Z2
+	VADDPD    Z1, Z2, Z2
+	VMOVUPD   Z2, K1, (AX)(BX*1)
+
+blockDone:
+	VZEROUPPER
+	RET
+
+// func affineEachF64AVX512(x *float64, a float64, b *float64, c float64, n int)
+// Requires: AVX, AVX512F
+TEXT ·affineEachF64AVX512(SB), NOSPLIT, $0-40
+	MOVQ         x+0(FP), AX
+	MOVQ         n+32(FP), CX
+	VBROADCASTSD a+8(FP), Z0
+	MOVQ         b+16(FP), DX
+	VBROADCASTSD c+24(FP), Z1
+	XORQ         BX, BX
+	SUBQ         $0x00000020, CX
+	JLT          block0End
+
+block0:
+	VMOVUPD (AX)(BX*1), Z2
+	VMOVUPD 64(AX)(BX*1), Z3
+	VMOVUPD 128(AX)(BX*1), Z4
+	VMOVUPD 192(AX)(BX*1), Z5
+	VMOVUPD (DX)(BX*1), Z6
+	VMOVUPD 64(DX)(BX*1), Z7
+	VMOVUPD 128(DX)(BX*1), Z8
+	VMOVUPD 192(DX)(BX*1), Z9
+	VMULPD  Z0, Z2, Z2
+	VMULPD  Z0, Z3, Z3
+	VMULPD  Z0, Z4, Z4
+	VMULPD  Z0, Z5, Z5
+	VADDPD  Z6, Z2, Z2
+	VADDPD  Z7, Z3, Z3
+	VADDPD  Z8, Z4, Z4
+	VADDPD  Z9, Z5, Z5
+	VADDPD  Z1, Z2, Z2
+	VADDPD  Z1, Z3, Z3
+	VADDPD  Z1, Z4, Z4
+	VADDPD  Z1, Z5, Z5
+	VMOVUPD Z2, (AX)(BX*1)
+	VMOVUPD Z3, 64(AX)(BX*1)
+	VMOVUPD Z4, 128(AX)(BX*1)
+	VMOVUPD Z5, 192(AX)(BX*1)
+	ADDQ    $0x00000100, BX
+	SUBQ    $0x00000020, CX
+	JGE     block0
+
+block0End:
+	ADDQ $0x00000020, CX
+	SUBQ $0x00000008, CX
+	JLT  block1End
+
+block1:
+	VMOVUPD (AX)(BX*1), Z2
+	VMOVUPD (DX)(BX*1), Z3
+	VMULPD  Z0, Z2, Z2
+	VADDPD  Z3, Z2, Z2
+	VADDPD  Z1, Z2, Z2
+	VMOVUPD Z2, (AX)(BX*1)
+	ADDQ    $0x00000040, BX
+	SUBQ    $0x00000008, CX
+	JGE     block1
+
+block1End:
+	ADDQ      $0x00000008, CX
+	TESTQ     CX, CX
+	JZ        blockDone
+	LEAQ      masks<>+0(SB), SI
+	KMOVW     (SI)(CX*2), K1
+	VMOVUPD.Z (AX)(BX*1), K1, Z2
+	VMOVUPD.Z (DX)(BX*1), K1, Z3
+	VMULPD    Z0, Z2, Z2
+	VADDPD    Z3, Z2, Z2
+	VADDPD    Z1, Z2, Z2
+	VMOVUPD   Z2, K1, (AX)(BX*1)
+
+blockDone:
+	VZEROUPPER
+	RET
+
+// func multiplyF64AVX512(x *float64, a *float64, n int)
+// Requires: AVX, AVX512F
+TEXT ·multiplyF64AVX512(SB), NOSPLIT, $0-24
+	MOVQ x+0(FP), AX
+	MOVQ n+16(FP), CX
+	MOVQ a+8(FP), DX
+	XORQ BX, BX
+	SUBQ $0x00000020, CX
+	JLT  block0End
+
+block0:
+	VMOVUPD (AX)(BX*1), Z0
+	VMOVUPD 64(AX)(BX*1), Z1
+	VMOVUPD 128(AX)(BX*1), Z2
+	VMOVUPD 192(AX)(BX*1), Z3
+	VMOVUPD (DX)(BX*1), Z4
+	VMOVUPD 64(DX)(BX*1), Z5
+	VMOVUPD 128(DX)(BX*1), Z6
+	VMOVUPD 192(DX)(BX*1), Z7
+	VMULPD  Z4, Z0, Z0
+	VMULPD  Z5, Z1, Z1
+	VMULPD  Z6, Z2, Z2
+	VMULPD  Z7, Z3, Z3
+	VMOVUPD Z0, (AX)(BX*1)
+	VMOVUPD Z1, 64(AX)(BX*1)
+	VMOVUPD Z2, 128(AX)(BX*1)
+	VMOVUPD Z3, 192(AX)(BX*1)
+	ADDQ    $0x00000100, BX
+	SUBQ    $0x00000020, CX
+	JGE     block0
+
+block0End:
+	ADDQ $0x00000020, CX
+	SUBQ $0x00000008, CX
+	JLT  block1End
+
+block1:
+	VMOVUPD (AX)(BX*1), Z0
+	VMOVUPD (DX)(BX*1), Z1
+	VMULPD  Z1, Z0, Z0
+	VMOVUPD Z0, (AX)(BX*1)
+	ADDQ    $0x00000040, BX
+	SUBQ    $0x00000008, CX
+	JGE     block1
+
+block1End:
+	ADDQ      $0x00000008, CX
+	TESTQ     CX, CX
+	JZ        blockDone
+	LEAQ      masks<>+0(SB), SI
+	KMOVW     (SI)(CX*2), K1
+	VMOVUPD.Z (AX)(BX*1), K1, Z0
+	VMOVUPD.Z (DX)(BX*1), K1, Z1
+	VMULPD    Z1, Z0, Z0
+	VMOVUPD   Z0, K1, (AX)(BX*1)
+
+blockDone:
+	VZEROUPPER
+	RET
+
+// func addScaledF64AVX512(y *float64, x *float64, a float64, n int)
+// Requires: AVX, AVX512F
+TEXT ·addScaledF64AVX512(SB), NOSPLIT, $0-32
+	MOVQ         y+0(FP), AX
+	MOVQ         x+8(FP), CX
+	MOVQ         n+24(FP), DX
+	VBROADCASTSD a+16(FP), Z0
+	XORQ         BX, BX
+	SUBQ         $0x00000020, DX
+	JLT          block0End
+
+block0:
+	VMOVUPD (CX)(BX*1), Z1
+	VMOVUPD 64(CX)(BX*1), Z2
+	VMOVUPD 128(CX)(BX*1), Z3
+	VMOVUPD 192(CX)(BX*1), Z4
+	VMOVUPD (AX)(BX*1), Z5
+	VMOVUPD 64(AX)(BX*1), Z6
+	VMOVUPD 128(AX)(BX*1), Z7
+	VMOVUPD 192(AX)(BX*1), Z8
+	VMULPD  Z0, Z1, Z1
+	VMULPD  Z0, Z2, Z2
+	VMULPD  Z0, Z3, Z3
+	VMULPD  Z0, Z4, Z4
+	VADDPD  Z1, Z5, Z5
+	VADDPD  Z2, Z6, Z6
+	VADDPD  Z3, Z7, Z7
+	VADDPD  Z4, Z8, Z8
+	VMOVUPD Z5, (AX)(BX*1)
+	VMOVUPD Z6, 64(AX)(BX*1)
+	VMOVUPD Z7, 128(AX)(BX*1)
+	VMOVUPD Z8, 192(AX)(BX*1)
+	ADDQ    $0x00000100, BX
+	SUBQ    $0x00000020, DX
+	JGE     block0
+
+block0End:
+	ADDQ $0x00000020, DX
+	SUBQ $0x00000008, DX
+	JLT  block1End
+
+block1:
+	VMOVUPD (CX)(BX*1), Z1
+	VMOVUPD (AX)(BX*1), Z2
+	VMULPD  Z0, Z1, Z1
+	VADDPD  Z1, Z2, Z2
+	VMOVUPD Z2, (AX)(BX*1)
+	ADDQ    $0x00000040, BX
+	SUBQ    $0x00000008, DX
+	JGE     block1
+
+block1End:
+	ADDQ      $0x00000008, DX
+	TESTQ     DX, DX
+	JZ        blockDone
+	LEAQ      masks<>+0(SB), SI
+	KMOVW     (SI)(DX*2), K1
+	VMOVUPD.Z (CX)(BX*1), K1, Z1
+	VMOVUPD.Z (AX)(BX*1), K1, Z2
+	VMULPD    Z0, Z1, Z1
+	VADDPD    Z1, Z2, Z2
+	VMOVUPD   Z2, K1, (AX)(BX*1)
+
+blockDone:
+	VZEROUPPER
+	RET
 
 // func sumOfSquaresF64AVX512(x *float64, n int) float64
 // Requires: AVX, AVX512DQ, AVX512F, SSE2

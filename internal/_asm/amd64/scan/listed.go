@@ -3,7 +3,6 @@ package scan
 import (
 	"fmt"
 	"math"
-	"slices"
 
 	. "github.com/mmcloughlin/avo/build"
 	. "github.com/mmcloughlin/avo/operand"
@@ -57,29 +56,25 @@ func (l *listed) write(tier string, prepare func(), chunk func(from, to int), la
 	}
 	for g := range l.digits {
 		for i := range l.sums[g] {
-			l.sums[g][i] = l.vec()
+			v := l.vec()
+			if v.Size() == 64 {
+				VPXORD(v, v, v)
+			} else {
+				VPXOR(v, v, v)
+			}
+			l.sums[g][i] = v
 		}
 	}
 	if l.together {
-		l.clear(l.sums[0][:], l.sums[1][:])
-		l.part(0, fetch[:], chunk, last)
+		l.part("", 0, listedHeight, fetch[:], chunk, last)
 		ADDQ(U8(8*listedHeight), rows)
 	} else {
-		// The sums of a row are the last ones, until those of the next row take their place.
-		next, end := GP64(), listedHeight-1
-		MOVQ(U32(listedHeight), next)
-		Label("row")
-		for g := range l.digits {
-			for i, v := range l.sums[g][:end] {
-				l.move(l.sums[g][i+1], v)
-			}
-			l.clear(l.sums[g][end:])
+		for i := range listedHeight {
+			l.part(fmt.Sprint(i), i, i+1, nil, chunk, last)
+			words := amd64.Argument("words")
+			ANDQ(U8(7), words)
+			LEAQ(Mem{Base: rows, Index: words, Scale: 8}, rows)
 		}
-		l.part(end, nil, chunk, last)
-		words := amd64.Argument("words")
-		ANDQ(U8(7), words)
-		LEAQ(Mem{Base: rows, Index: words, Scale: 8}, rows)
-		amd64.Repeat("row", next)
 	}
 	query, totals := amd64.Argument("digits"), make([]VecVirtual, l.digits)
 	for g := range totals {
@@ -95,35 +90,14 @@ func (l *listed) write(tier string, prepare func(), chunk func(from, to int), la
 	amd64.End()
 }
 
-func (l *listed) clear(sums ...[]VecVirtual) {
-	for _, v := range slices.Concat(sums...) {
-		switch {
-		case v == nil: // codes with one digit
-		case v.Size() == 64:
-			VPXORD(v, v, v)
-		default:
-			VPXOR(v, v, v)
-		}
-	}
-}
-
-func (l *listed) move(from, to VecVirtual) {
-	if to.Size() == 64 {
-		VMOVDQA64(from, to)
-	} else {
-		VMOVDQA(from, to)
-	}
-}
-
-// part multiplies the rows of four from one on. Their addresses move to the last chunks.
-func (l *listed) part(from int, fetch []GPVirtual, chunk func(from, to int), last func(words Register, from, to int)) {
-	const to = listedHeight
+// part multiplies rows [from, to) of four. The addresses of the rows move to their last chunks.
+func (l *listed) part(label string, from, to int, fetch []GPVirtual, chunk func(from, to int), last func(words Register, from, to int)) {
 	l.query = amd64.Argument("digits")
 	ADDQ(U8(chunkBytes), l.query)
 	chunks := amd64.Argument("words")
 	SHRQ(U8(3), chunks)
-	JZ(LabelRef("last"))
-	Label("chunk")
+	JZ(LabelRef("last" + label))
+	Label("chunk" + label)
 	for _, p := range fetch {
 		PREFETCHT0(at(p, 0))
 		ADDQ(U8(chunkBytes), p)
@@ -133,16 +107,16 @@ func (l *listed) part(from int, fetch []GPVirtual, chunk func(from, to int), las
 		ADDQ(U8(chunkBytes), p)
 	}
 	ADDQ(U32(8/l.width*l.digits*chunkBytes), l.query)
-	amd64.Repeat("chunk", chunks)
-	Label("last")
+	amd64.Repeat("chunk"+label, chunks)
+	Label("last" + label)
 	words := amd64.Argument("words")
 	ANDQ(U8(7), words)
-	JZ(LabelRef("end"))
+	JZ(LabelRef("end" + label))
 	for _, p := range fetch {
 		PREFETCHT0(at(p, 0))
 	}
 	last(words, from, to)
-	Label("end")
+	Label("end" + label)
 }
 
 // newListed returns a loop. Codes of 1 and 2 bits have queries of one digit.
