@@ -23,12 +23,14 @@ type System struct {
 	S       Operator
 	Right   dense.Matrix[float64] // B
 	Samples int
-	Ratio   float64   // λ
-	Trace   float64   // tr S
-	Unit    float64   // unit roundoff of products that are not wide
-	Rank    int       // of the preconditioner
-	Sizes   []float64 // the largest ‖S^½(x − x*)‖ of a solved x, for each column that is no sample
-	Most    int       // the largest number of passes, without that of the preconditioner
+	Ratio   float64 // λ
+	Trace   float64 // tr S
+	Unit    float64 // unit roundoff of products that are not wide
+	Rank    int     // of the preconditioner
+	// Bᵀ of the preconditioner BBᵀ + ρI, or no rows for one of Rank from a pass
+	Factor dense.Matrix[float64]
+	Sizes  []float64 // the largest ‖S^½(x − x*)‖ of a solved x, for each column that is no sample
+	Most   int       // the largest number of passes, without that of the preconditioner
 }
 
 // Solution is the state of a solver after some passes.
@@ -37,6 +39,8 @@ type Solution struct {
 	Passes      int
 	Solved      int  // number of solved columns
 	Stalled     bool // rounding of float64 prevents progress
+
+	P *Preconditioner
 
 	// log det(S + λI) and its standard error, estimated from the samples
 	LogDet, LogDetError float64
@@ -63,11 +67,11 @@ const (
 // Stalled. The error reports products that are not finite, a preconditioner that is singular to
 // rounding, and the end of ctx.
 func (s *System) Solve(ctx context.Context, rng *rand.Rand, progress func(*Solution)) (*Solution, error) {
-	p, err := s.sketch(ctx, rng)
+	p, err := s.preconditioner(ctx, rng)
 	if err != nil {
 		return nil, err
 	}
-	at := &Solution{X: dense.New[float64](s.Right.Rows, s.Right.Cols), Residual: s.Right.Clone()}
+	at := &Solution{P: p, X: dense.New[float64](s.Right.Rows, s.Right.Cols), Residual: s.Right.Clone()}
 	samples := make([]lanczos, s.Samples)
 	for wide := s.Unit <= 0x1p-53; !at.Stalled && at.Solved < s.Right.Cols && at.Passes < s.Most; {
 		before := norms(at.Residual)
@@ -98,14 +102,14 @@ func (s *System) Solve(ctx context.Context, rng *rand.Rand, progress func(*Solut
 
 // round takes steps of conjugate gradients in all columns, until rounding stops the progress of
 // each or it is solved.
-func (s *System) round(ctx context.Context, p *nystroem, at *Solution, samples []lanczos, wide bool, progress func(*Solution)) error {
+func (s *System) round(ctx context.Context, p *Preconditioner, at *Solution, samples []lanczos, wide bool, progress func(*Solution)) error {
 	rounding := s.Unit
 	if wide {
 		rounding = 0x1p-53
 	}
 	exhausted := math.Sqrt(rounding) / 32 // least reduction of a residual in a round
 	x, r, first := at.X, at.Residual, norms(at.Residual)
-	v := p.solve(r)
+	v := p.Solve(r)
 	products := dots(r, v)
 	open, goals := make([]bool, len(products)), s.goals(at) // columns whose round goes on
 	for j, norm := range first {
@@ -134,7 +138,7 @@ func (s *System) round(ctx context.Context, p *nystroem, at *Solution, samples [
 				rest[j] -= a * change[j]
 			}
 		}
-		z, betas := p.solve(r), make([]float64, len(products))
+		z, betas := p.Solve(r), make([]float64, len(products))
 		for j, next := range dots(r, z) {
 			next = max(0, next)
 			if alphas[j] > 0 {

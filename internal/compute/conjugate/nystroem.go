@@ -13,44 +13,24 @@ import (
 	"github.com/seed-feabd252/randfeat/internal/compute/parallel"
 )
 
-// nystroem is the preconditioner P = BBᵀ + ρI, ρ = λ + (tr S − tr BBᵀ)/(D − r), which has the trace
+// Preconditioner is P = BBᵀ + ρI, ρ = λ + (tr S − tr BBᵀ)/(D − r), which has the trace
 // of S + λI [Frangella et al. 2023]. BBᵀ approximates the large eigenvalues of S.
-type nystroem struct {
+type Preconditioner struct {
 	factor dense.Matrix[float64] // Bᵀ, r×D
 	shift  float64               // ρ
 	core   *cholesky.Factor      // of BᵀB + ρI
 	logDet float64               // log det P
 }
 
-// sketch returns the preconditioner of the Nyström approximation of S. One pass computes Y = SG for
-// a normal matrix G (D×r). The shift ν keeps Gᵀ(Y + νG) = CᵀC positive definite despite rounding,
-// and B = (Y + νG)C⁻¹.
-func (s *System) sketch(ctx context.Context, rng *rand.Rand) (*nystroem, error) {
-	width, rank := s.Right.Rows, s.Rank
-	p := &nystroem{factor: dense.New[float64](rank, width)}
-	g, y := dense.New[float64](width, rank), dense.New[float64](width, rank)
-	for i := range g.Data {
-		g.Data[i] = rng.NormFloat64()
-	}
-	squares := 0.0
-	if rank > 0 {
-		if err := s.S.Multiply(ctx, y, g, false); err != nil {
-			return nil, err
-		}
-		for _, v := range y.Data {
-			squares += v * v
-		}
-		if squares-squares != 0 {
-			return nil, fmt.Errorf("ridge: products of features have the sum of squares %v, want a finite number: scale the features", squares)
-		}
-	}
-	if squares > 0 {
-		// ν is the rounding of a pass times the Frobenius norm of S, which the norm of Y estimates.
-		if err := p.factorise(ctx, g, y, s.Unit*math.Sqrt(squares/float64(rank))); err != nil {
+// preconditioner returns the preconditioner of Factor, or of a sketch.
+func (s *System) preconditioner(ctx context.Context, rng *rand.Rand) (*Preconditioner, error) {
+	p := &Preconditioner{factor: s.Factor}
+	if s.Factor.Rows == 0 {
+		if err := s.sketch(ctx, p, rng); err != nil {
 			return nil, err
 		}
 	}
-	left := s.Trace
+	width, rank, left := s.Right.Rows, p.factor.Rows, s.Trace
 	for _, v := range p.factor.Data {
 		left -= v * v
 	}
@@ -77,8 +57,38 @@ func (s *System) sketch(ctx context.Context, rng *rand.Rand) (*nystroem, error) 
 	return p, nil
 }
 
+// sketch sets the factor to that of the Nyström approximation of S. One pass computes Y = SG for a
+// normal matrix G (D×r). The shift ν keeps Gᵀ(Y + νG) = CᵀC positive definite despite rounding, and
+// B = (Y + νG)C⁻¹.
+func (s *System) sketch(ctx context.Context, p *Preconditioner, rng *rand.Rand) error {
+	width, rank := s.Right.Rows, s.Rank
+	p.factor = dense.New[float64](rank, width)
+	if rank == 0 {
+		return nil
+	}
+	g, y := dense.New[float64](width, rank), dense.New[float64](width, rank)
+	for i := range g.Data {
+		g.Data[i] = rng.NormFloat64()
+	}
+	if err := s.S.Multiply(ctx, y, g, false); err != nil {
+		return err
+	}
+	squares := 0.0
+	for _, v := range y.Data {
+		squares += v * v
+	}
+	if squares-squares != 0 {
+		return fmt.Errorf("ridge: products of features have the sum of squares %v, want a finite number: scale the features", squares)
+	}
+	if squares == 0 {
+		return nil
+	}
+	// ν is the rounding of a pass times the Frobenius norm of S, which the norm of Y estimates.
+	return p.factorise(ctx, g, y, s.Unit*math.Sqrt(squares/float64(rank)))
+}
+
 // factorise sets the factor Bᵀ from G, Y and a first ν.
-func (p *nystroem) factorise(ctx context.Context, g, y dense.Matrix[float64], nu float64) error {
+func (p *Preconditioner) factorise(ctx context.Context, g, y dense.Matrix[float64], nu float64) error {
 	const attempts = 12
 	rank := g.Cols
 	products, own, a := dense.New[float64](rank, rank), dense.New[float64](rank, rank), dense.New[float64](rank, rank)
@@ -107,8 +117,8 @@ func (p *nystroem) factorise(ctx context.Context, g, y dense.Matrix[float64], nu
 	return errors.New("ridge: the sketch of the features is not positive definite: rows differ from pass to pass, or are no numbers")
 }
 
-// solve returns P⁻¹R = (R − B(BᵀB + ρI)⁻¹BᵀR)/ρ.
-func (p *nystroem) solve(r dense.Matrix[float64]) dense.Matrix[float64] {
+// Solve returns P⁻¹R = (R − B(BᵀB + ρI)⁻¹BᵀR)/ρ.
+func (p *Preconditioner) Solve(r dense.Matrix[float64]) dense.Matrix[float64] {
 	z := r.Clone()
 	if p.core != nil {
 		inner := dense.New[float64](p.factor.Rows, r.Cols)
@@ -125,4 +135,25 @@ func (p *nystroem) solve(r dense.Matrix[float64]) dense.Matrix[float64] {
 		}
 	})
 	return z
+}
+
+// Diagonal returns the diagonal of P⁻¹, 1/ρ minus the squared norms of the columns of C⁻ᵀBᵀ over ρ,
+// for the Cholesky factor C of BᵀB + ρI.
+func (p *Preconditioner) Diagonal(ctx context.Context) ([]float64, error) {
+	const columns = 1024
+	diagonal := make([]float64, p.factor.Cols)
+	for i := range diagonal {
+		diagonal[i] = 1 / p.shift
+	}
+	for lo := 0; lo < len(diagonal) && p.core != nil; lo += columns {
+		hi := min(lo+columns, len(diagonal))
+		half := p.factor.ColRange(lo, hi).Clone()
+		p.core.Half(ctx, half)
+		for r := range half.Rows {
+			for i, v := range half.Row(r) {
+				diagonal[lo+i] -= v * v / p.shift
+			}
+		}
+	}
+	return diagonal, ctx.Err()
 }

@@ -1,0 +1,299 @@
+package exact_test
+
+import (
+	"context"
+	"math"
+	"math/rand/v2"
+	"runtime"
+	"testing"
+
+	"github.com/stretchr/testify/assert"
+	"github.com/stretchr/testify/require"
+
+	"github.com/seed-feabd252/randfeat/dense"
+	"github.com/seed-feabd252/randfeat/internal/compute/cholesky"
+	"github.com/seed-feabd252/randfeat/internal/testing/densetest"
+	"github.com/seed-feabd252/randfeat/kernels"
+	"github.com/seed-feabd252/randfeat/ridge"
+	"github.com/seed-feabd252/randfeat/ridge/exact"
+)
+
+// waves returns n rows of 3 columns about a point, two targets, and weights of 1 to 3.
+func waves[T dense.Float](n int, at float64, seed uint64) ridge.Block[T] {
+	rng := rand.New(rand.NewPCG(seed, 1))
+	b := ridge.Block[T]{X: dense.New[T](n, 3), Y: dense.New[T](n, 2), Weights: make([]T, n)}
+	for i := range n {
+		u, v, w := rng.NormFloat64(), rng.NormFloat64(), rng.NormFloat64()
+		copy(b.X.Row(i), []T{T(at + u), T(at + v), T(at + w)})
+		copy(b.Y.Row(i), []T{T(5 + math.Sin(2*u)*v + 0.1*rng.NormFloat64()), T(math.Cos(u+w) + 0.1*rng.NormFloat64())})
+		b.Weights[i] = T(1 + i%3)
+	}
+	return b
+}
+
+// direct returns the weights and constants by a Cholesky factorisation of K + λ/ω in float64.
+func direct[T dense.Float](t *testing.T, k kernels.Kernel, b ridge.Block[T], ratio float64, intercept bool) (a dense.Matrix[float64], constant []float64) {
+	t.Helper()
+	n, outputs := b.X.Rows, b.Y.Cols
+	gram := kernels.Gram(dense.Matrix[float64]{}, k, dense.Copy(dense.Matrix[float64]{}, b.X), dense.Matrix[float64]{})
+	w := dense.New[float64](n, outputs+1)
+	for i := range n {
+		gram.Row(i)[i] += ratio / b.Weight(i)
+		for j, v := range b.Y.Row(i) {
+			w.Set(i, j, float64(v))
+		}
+		w.Set(i, outputs, 1)
+	}
+	factor, err := cholesky.New(context.Background(), gram)
+	require.NoError(t, err)
+	factor.Solve(w)
+	a, constant = dense.New[float64](n, outputs), make([]float64, outputs)
+	for j := range outputs {
+		sum, ones := 0.0, 0.0
+		for i := range n {
+			sum, ones = sum+w.At(i, j), ones+w.At(i, outputs)
+		}
+		if intercept {
+			constant[j] = sum / ones
+		}
+		for i := range n {
+			a.Set(i, j, w.At(i, j)-constant[j]*w.At(i, outputs))
+		}
+	}
+	return a, constant
+}
+
+// means returns b + K(x, rows)·a in float64.
+func means[T dense.Float](k kernels.Kernel, x, rows dense.Matrix[T], a dense.Matrix[float64], constant []float64) dense.Matrix[float64] {
+	wide := dense.Matrix[float64]{}
+	gram := kernels.Gram(wide, k, dense.Copy(wide, x), dense.Copy(wide, rows))
+	y := dense.New[float64](x.Rows, a.Cols)
+	for i := range y.Rows {
+		for j := range y.Cols {
+			y.Set(i, j, constant[j])
+			for r, v := range gram.Row(i) {
+				y.Row(i)[j] += v * a.At(r, j)
+			}
+		}
+	}
+	return y
+}
+
+func largest(a, b dense.Matrix[float64]) (d float64) {
+	for i := range a.Rows {
+		for j := range a.Cols {
+			d = math.Max(d, math.Abs(a.At(i, j)-b.At(i, j)))
+		}
+	}
+	return d
+}
+
+// Predictions are those of the direct solution, for kernels with and without vector functions,
+// whatever the rows are. The error of a mean at new points is a few times the tolerance.
+func TestFitIsTheDirectSolution(t *testing.T) {
+	densetest.Both(t, testDirect[float32], testDirect[float64])
+}
+
+func testDirect[T dense.Float](t *testing.T) {
+	gaussian := kernels.Gaussian{LengthScale: 0.7}
+	plain := waves[T](300, 0, 1)
+	unweighted, twice, far, zero := plain, plain, plain, plain
+	unweighted.Weights = nil
+	twice.X = plain.X.Clone()
+	for i := range 100 {
+		copy(twice.X.Row(i+100), twice.X.Row(i))
+	}
+	far.X = plain.X.Clone()
+	far.X.Set(7, 1, 1e6)
+	zero.Weights = append([]T(nil), plain.Weights...)
+	zero.Weights[3], zero.Weights[250] = 0, 0
+	for name, c := range map[string]struct {
+		k kernels.Kernel
+		b ridge.Block[T]
+		o exact.Options
+	}{
+		"gaussian":     {gaussian, plain, exact.Options{Ratio: 0.01}},
+		"matern 1/2":   {kernels.Matern{Nu: 0.5, LengthScale: 2}, plain, exact.Options{Ratio: 0.01}},
+		"matern 3/2":   {kernels.Matern{LengthScale: 2}, plain, exact.Options{Ratio: 0.01}},
+		"matern 5/2":   {kernels.Matern{Nu: 2.5, LengthScale: 2}, plain, exact.Options{Ratio: 0.01}},
+		"laplacian":    {kernels.Laplacian{LengthScale: 2}, plain, exact.Options{Ratio: 0.01}},
+		"pullback":     {kernels.Pullback{K: gaussian, A: dense.Of(2, 3, []float64{1, 0, 0.5, 0, 1, 0})}, plain, exact.Options{Ratio: 0.01}},
+		"unweighted":   {gaussian, unweighted, exact.Options{Ratio: 0.01}},
+		"no intercept": {gaussian, plain, exact.Options{Ratio: 0.01, NoIntercept: true}},
+		"kept":         {gaussian, plain, exact.Options{Ratio: 0.01, Memory: 1 << 30}},
+		"little noise": {gaussian, plain, exact.Options{Ratio: 1e-6, Rank: 295, Tolerance: 1e-8}},
+		"rank of all":  {gaussian, plain, exact.Options{Ratio: 1e-6, Rank: 300, Tolerance: 1e-8}},
+		"twice":        {gaussian, twice, exact.Options{Ratio: 0.01}},
+		"far row":      {gaussian, far, exact.Options{Ratio: 0.01}},
+		"large means":  {gaussian, waves[T](300, 1000, 1), exact.Options{Ratio: 0.01}},
+		"weights of 0": {gaussian, zero, exact.Options{Ratio: 0.01, Probes: 2}},
+		"one row":      {gaussian, plain.RowRange(0, 1), exact.Options{Ratio: 0.01}},
+		"65 rows":      {gaussian, plain.RowRange(0, 65), exact.Options{Ratio: 0.01}},
+		"narrow":       {kernels.Gaussian{LengthScale: 1e-3}, plain, exact.Options{Ratio: 0.01}},
+	} {
+		t.Run(name, func(t *testing.T) {
+			if c.o.Rank == 0 {
+				c.o.Rank = 50
+			}
+			c.o.Src = rand.NewPCG(3, 4)
+			m, err := exact.Fit(t.Context(), c.k, c.b, c.o)
+			require.NoError(t, err)
+			b := c.b
+			if name == "weights of 0" {
+				b = ridge.Block[T]{X: dense.New[T](298, 3), Y: dense.New[T](298, 2), Weights: nil}
+				at := 0
+				for i, w := range c.b.Weights {
+					if w > 0 {
+						copy(b.X.Row(at), c.b.X.Row(i))
+						copy(b.Y.Row(at), c.b.Y.Row(i))
+						b.Weights = append(b.Weights, w)
+						at++
+					}
+				}
+				assert.Equal(t, 300, m.LeftOut().Rows)
+			}
+			a, constant := direct(t, c.k, b, c.o.Ratio, !c.o.NoIntercept)
+			x := waves[T](100, float64(c.b.X.At(0, 0))-float64(plain.X.At(0, 0)), 2).X
+			want := means(c.k, x, b.X, a, constant)
+			tolerance := 3e-3 // 10⁻⁴ of a root mean square of 4, and up to 6 times as much between rows
+			if c.o.Tolerance > 0 {
+				tolerance = 1e-5
+			}
+			assert.Less(t, largest(dense.Copy(dense.Matrix[float64]{}, m.Mean(dense.Matrix[T]{}, x)), want), tolerance)
+		})
+	}
+}
+
+// Results do not depend on the number of processors, and hardly on whether K is kept.
+func TestFitOnAnyProcessors(t *testing.T) {
+	b := waves[float64](700, 0, 1)
+	fit := func(memory int64) dense.Matrix[float64] {
+		m, err := exact.Fit(t.Context(), kernels.Matern{Nu: 2.5}, b, exact.Options{Ratio: 0.1, Rank: 60, Memory: memory, Src: rand.NewPCG(1, 2)})
+		require.NoError(t, err)
+		a, _ := m.Weights()
+		return a
+	}
+	many := fit(0)
+	assert.Less(t, largest(fit(1<<30), many), 0.05)
+	defer runtime.GOMAXPROCS(runtime.GOMAXPROCS(1))
+	assert.Equal(t, fit(0), many)
+}
+
+// Errors at rows left out are those of fits without the row. With the factor of all rows the
+// preconditioner is exact, and so are they; 64 probes leave a few percent.
+func TestLeftOut(t *testing.T) {
+	b := waves[float64](120, 0, 1)
+	k := kernels.Gaussian{LengthScale: 1}
+	for _, c := range []struct {
+		rank, probes int
+		tolerance    float64
+	}{{120, 1, 1e-4}, {20, 64, 0.25}} {
+		m, err := exact.Fit(t.Context(), k, b, exact.Options{Ratio: 0.05, Rank: c.rank, Probes: c.probes, Tolerance: 1e-8, Src: rand.NewPCG(1, 2)})
+		require.NoError(t, err)
+		errors := m.LeftOut()
+		for _, i := range []int{0, 1, 2, 50, 119} {
+			rest := ridge.Block[float64]{X: dense.New[float64](119, 3), Y: dense.New[float64](119, 2)}
+			at := 0
+			for j := range 120 {
+				if j != i {
+					copy(rest.X.Row(at), b.X.Row(j))
+					copy(rest.Y.Row(at), b.Y.Row(j))
+					rest.Weights = append(rest.Weights, b.Weights[j])
+					at++
+				}
+			}
+			a, constant := direct(t, k, rest, 0.05, true)
+			f := means(k, b.X.RowRange(i, i+1), rest.X, a, constant)
+			for j := range 2 {
+				assert.InEpsilon(t, b.Y.At(i, j)-f.At(0, j), errors.At(i, j), c.tolerance, "rank %d, row %d", c.rank, i)
+			}
+		}
+	}
+}
+
+// A band of 80 % holds 80 ± 4 · √(0.16/800) of new targets.
+func TestBand(t *testing.T) {
+	all := waves[float64](1600, 0, 1)
+	all.Weights = nil
+	rows, fresh := all.RowRange(0, 800), all.RowRange(800, 1600)
+	m, err := exact.Fit(t.Context(), kernels.Gaussian{LengthScale: 1}, rows, exact.Options{Ratio: 0.02, Rank: 100, Probes: 8, Src: rand.NewPCG(1, 2)})
+	require.NoError(t, err)
+	mean, half := m.Band(fresh.X, 0.8)
+	for j, w := range half {
+		held := 0
+		for i := range mean.Rows {
+			if math.Abs(mean.At(i, j)-fresh.Y.At(i, j)) <= w {
+				held++
+			}
+		}
+		assert.InDelta(t, 640, held, 4*math.Sqrt(2*0.16*800))
+	}
+	_, half = m.Band(fresh.X, 0.9999)
+	assert.Equal(t, []float64{math.Inf(1), math.Inf(1)}, half)
+}
+
+// A model of as many landmarks as the kernel has large eigenvalues has the means of the exact one.
+func TestCompress(t *testing.T) {
+	b := waves[float64](400, 0, 1)
+	m, err := exact.Fit(t.Context(), kernels.Gaussian{LengthScale: 2}, b, exact.Options{Ratio: 0.1, Src: rand.NewPCG(1, 2)})
+	require.NoError(t, err)
+	small, err := m.Compress(t.Context(), 150, rand.NewPCG(1, 2))
+	require.NoError(t, err)
+	none := dense.Matrix[float64]{}
+	x := waves[float64](50, 0, 3).X
+	assert.Less(t, largest(small.Mean(none, x), m.Mean(none, x)), 2e-3)
+	_, err = m.Compress(t.Context(), 401, rand.NewPCG(1, 2))
+	assert.EqualError(t, err, "exact: r = 401, want 1 to 400")
+}
+
+// An end of the context, or too few steps, gives the model so far.
+func TestStopEarly(t *testing.T) {
+	b := waves[float64](300, 0, 1)
+	ctx, cancel := context.WithCancel(t.Context())
+	o := exact.Options{Ratio: 1e-4, Rank: 5, Tolerance: 1e-9, Src: rand.NewPCG(1, 2)}
+	var last exact.Progress
+	o.Progress = func(p exact.Progress) {
+		if last = p; p.Steps == 5 {
+			cancel()
+		}
+	}
+	m, err := exact.Fit(ctx, kernels.Gaussian{}, b, o)
+	var stop *exact.NotConverged
+	require.ErrorAs(t, err, &stop)
+	require.ErrorIs(t, err, context.Canceled)
+	assert.Equal(t, 5, stop.Steps)
+	assert.Equal(t, last.Residual, stop.Residual)
+	assert.NotNil(t, m)
+	o.MaxSteps, o.Progress = 3, nil
+	m, err = exact.Fit(t.Context(), kernels.Gaussian{}, b, o)
+	require.ErrorAs(t, err, &stop)
+	assert.NotNil(t, m)
+	assert.Contains(t, err.Error(), "after 3 steps")
+}
+
+func TestFitErrors(t *testing.T) {
+	good, src := waves[float64](20, 0, 1), rand.NewPCG(1, 2)
+	bad, weightless := good, good
+	bad.X = good.X.Clone()
+	bad.X.Set(4, 2, math.NaN())
+	weightless.Weights = make([]float64, 20)
+	for want, call := range map[string]struct {
+		k kernels.Kernel
+		b ridge.Block[float64]
+		o exact.Options
+	}{
+		"exact: k is nil, want a kernel":                         {nil, good, exact.Options{Ratio: 1, Src: src}},
+		"exact: Options.Ratio = 0, want a positive number":       {kernels.Gaussian{}, good, exact.Options{Src: src}},
+		"exact: Options.Ratio = NaN, want a positive number":     {kernels.Gaussian{}, good, exact.Options{Ratio: math.NaN(), Src: src}},
+		"exact: Options.Src is nil, want a source of randomness": {kernels.Gaussian{}, good, exact.Options{Ratio: 1}},
+		"exact: Options.Probes = -1, want at least 0":            {kernels.Gaussian{}, good, exact.Options{Ratio: 1, Probes: -1, Src: src}},
+		"exact: no rows of positive weight":                      {kernels.Gaussian{}, weightless, exact.Options{Ratio: 1, Src: src}},
+		"exact: Y has no columns, want a target":                 {kernels.Gaussian{}, ridge.Block[float64]{X: good.X}, exact.Options{Ratio: 1, Src: src}},
+	} {
+		_, err := exact.Fit(t.Context(), call.k, call.b, call.o)
+		assert.EqualError(t, err, want)
+	}
+	_, err := exact.Fit(t.Context(), kernels.Gaussian{}, bad, exact.Options{Ratio: 1, Src: src})
+	assert.ErrorContains(t, err, "4")
+	assert.ErrorContains(t, err, "NaN")
+}

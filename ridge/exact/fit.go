@@ -1,0 +1,315 @@
+package exact
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"math"
+	"math/rand/v2"
+	"slices"
+	"time"
+
+	"github.com/seed-feabd252/randfeat/dense"
+	"github.com/seed-feabd252/randfeat/internal/argument"
+	"github.com/seed-feabd252/randfeat/internal/compute/conjugate"
+	"github.com/seed-feabd252/randfeat/internal/memory/layout"
+	"github.com/seed-feabd252/randfeat/internal/memory/limit"
+	"github.com/seed-feabd252/randfeat/kernels"
+	"github.com/seed-feabd252/randfeat/landmarks"
+	"github.com/seed-feabd252/randfeat/rff"
+	"github.com/seed-feabd252/randfeat/ridge"
+)
+
+// Fit fits the model of package exact to rows. Rows of weight 0 do not take part.
+//
+// The error reports a nil or invalid kernel, options out of range, rows that do not fit together or
+// have elements that are not finite or weights below 0, no row of positive weight, a kernel that is
+// not finite at some rows, more rows than fit in memory, and *NotConverged, with which Fit returns
+// the model so far. A nil ctx panics.
+func Fit[T dense.Float](ctx context.Context, k kernels.Kernel, rows ridge.Block[T], o Options) (*Model[T], error) {
+	if err := argument.Context("exact", ctx); err != nil {
+		return nil, err
+	}
+	if err := argument.Kernel("exact: k", k); err != nil {
+		return nil, err
+	}
+	if err := rows.Check(rows.X.Cols, rows.Y.Cols); err != nil {
+		return nil, err
+	}
+	var kept []int
+	for i := range rows.X.Rows {
+		if rows.Weight(i) > 0 {
+			kept = append(kept, i)
+		}
+	}
+	o, err := o.sized(len(kept))
+	switch {
+	case err != nil:
+		return nil, err
+	case len(kept) == 0:
+		return nil, errors.New("exact: no rows of positive weight")
+	case rows.Y.Cols == 0:
+		return nil, errors.New("exact: Y has no columns, want a target")
+	}
+	if err := limit.Memory[float64](len(kept), o.Rank+8*(rows.Y.Cols+o.Probes+1)); err != nil {
+		return nil, fmt.Errorf("exact: %d rows with Rank = %d and Probes = %d: %w", len(kept), o.Rank, o.Probes, err)
+	}
+	f := &fit[T]{o: o, rng: rand.New(o.Src)}
+	f.m = &Model[T]{k: k, rows: layout.Rows(rows.X, kept), ratio: o.Ratio}
+	f.y = dense.Copy(dense.Matrix[float64]{}, layout.Rows(rows.Y, kept))
+	if rows.Weights != nil {
+		f.root = make([]float64, len(kept))
+		for i, at := range kept {
+			f.root[i] = math.Sqrt(rows.Weight(at))
+		}
+	}
+	stop := f.run(ctx)
+	if f.m.weights.Data == nil {
+		return nil, stop
+	}
+	if f.m.errors.Data != nil && len(kept) < rows.X.Rows {
+		all := dense.New[float64](rows.X.Rows, rows.Y.Cols)
+		means := f.m.Mean(dense.Matrix[T]{}, rows.X)
+		for i := range all.Rows {
+			for j := range all.Cols {
+				all.Set(i, j, float64(rows.Y.At(i, j))-float64(means.At(i, j)))
+			}
+		}
+		for i, at := range kept {
+			copy(all.Row(at), f.m.errors.Row(i))
+		}
+		f.m.errors = all
+	}
+	return f.m, stop
+}
+
+// fit is a call of Fit.
+type fit[T dense.Float] struct {
+	o    Options
+	rng  *rand.Rand
+	m    *Model[T]
+	y    dense.Matrix[float64]
+	root []float64 // √ω; nil for weights of 1
+}
+
+// run solves the system, and sets the weights of the model.
+func (f *fit[T]) run(ctx context.Context) error {
+	k, x := images(f.m.k, f.m.rows)
+	f.m.origin = medians(x)
+	op := newOperator(k, x, f.root, f.m.origin)
+	if err := op.keep(ctx, f.o.Memory); err != nil {
+		return err
+	}
+	trace := 0.0
+	for i := range x.Rows {
+		trace += f.weight(i) * k.Eval(x.Row(i), x.Row(i))
+	}
+	factor, err := f.factor(ctx)
+	if err != nil {
+		return err
+	}
+	if trace-trace != 0 {
+		return fmt.Errorf("exact: the sum of ω·k(x, x) is %v, want a finite number: scale the rows", trace)
+	}
+	system := &conjugate.System{
+		S: op, Right: f.right(), Ratio: f.o.Ratio, Trace: trace, Unit: 0x1p-24, Factor: factor, Most: f.o.MaxSteps,
+	}
+	var at *conjugate.Solution
+	sizes := norms(system.Right)
+	for _, v := range sizes {
+		system.Sizes = append(system.Sizes, f.o.Tolerance*v/(2*math.Sqrt(f.o.Ratio)))
+	}
+	start := time.Now()
+	residual := func() (largest float64) {
+		for j, v := range norms(at.Residual) {
+			if v > 0 {
+				largest = max(largest, v/sizes[j])
+			}
+		}
+		return largest
+	}
+	_, err = system.Solve(ctx, f.rng, func(now *conjugate.Solution) {
+		if at = now; f.o.Progress == nil {
+			return
+		}
+		p := Progress{Steps: at.Passes, Residual: residual(), Elapsed: time.Since(start)}
+		if p.Residual > f.o.Tolerance && p.Residual < 1 {
+			p.Left = time.Duration(float64(p.Elapsed) * (math.Log(f.o.Tolerance)/math.Log(p.Residual) - 1))
+		}
+		f.o.Progress(p)
+	})
+	if at == nil || err != nil && ctx.Err() == nil {
+		return err
+	}
+	f.finish(at.X, system.Right)
+	if f.o.Probes > 0 && ctx.Err() == nil {
+		if err := f.leaveOut(ctx, k, x, at, system.Right); err != nil {
+			return err
+		}
+	}
+	if at.Solved < system.Right.Cols {
+		return &NotConverged{at.Passes, residual(), f.o.Tolerance, at.Stalled, ctx.Err()}
+	}
+	return nil
+}
+
+func (f *fit[T]) weight(i int) float64 {
+	if f.root == nil {
+		return 1
+	}
+	return f.root[i] * f.root[i]
+}
+
+// right returns [Ω^½y Ω^½1 z] with the signs z of the probes.
+func (f *fit[T]) right() dense.Matrix[float64] {
+	n, outputs := f.y.Rows, f.y.Cols
+	right := dense.New[float64](n, outputs+1+f.o.Probes)
+	for i := range n {
+		row, root := right.Row(i), math.Sqrt(f.weight(i))
+		for j, v := range f.y.Row(i) {
+			row[j] = root * v
+		}
+		if !f.o.NoIntercept {
+			row[outputs] = root
+		}
+		for j := outputs + 1; j < len(row); j++ {
+			row[j] = float64(1 - 2*f.rng.IntN(2))
+		}
+	}
+	return right
+}
+
+// factor returns Fᵀ of the preconditioner, r×n.
+func (f *fit[T]) factor(ctx context.Context) (dense.Matrix[float64], error) {
+	const proposed = 8 // rows among which a landmark is chosen
+	none, x := dense.Matrix[float64]{}, f.m.rows
+	if n := proposed * f.o.Rank; n < x.Rows {
+		some := f.rng.Perm(x.Rows)[:n]
+		slices.Sort(some)
+		x = layout.Rows(x, some)
+	}
+	chosen, err := landmarks.Pivoted(ctx, f.m.k, x, f.o.Rank, f.rng)
+	if err != nil {
+		return none, err
+	}
+	phi, err := rff.Nystroem(f.m.k, chosen)
+	if err != nil {
+		return none, err
+	}
+	_, rank := phi.Dims()
+	factor := dense.New[float64](rank, f.m.rows.Rows)
+	for lo := 0; lo < factor.Cols; lo += blockRows {
+		hi := min(lo+blockRows, factor.Cols)
+		features := dense.Copy(dense.Matrix[float64]{}, phi.Transform(dense.Matrix[T]{}, f.m.rows.RowRange(lo, hi)))
+		if f.root != nil {
+			scaleRows(features, f.root[lo:hi])
+		}
+		dense.Transpose(factor.ColRange(lo, hi), features)
+		if err := ctx.Err(); err != nil {
+			return none, err
+		}
+	}
+	return factor, nil
+}
+
+// finish sets the weights a = Ω^½(A⁻¹Ω^½y − b·A⁻¹Ω^½1), the constants b, and the errors at rows left
+// out.
+func (f *fit[T]) finish(x, right dense.Matrix[float64]) {
+	n, outputs := f.y.Rows, f.y.Cols
+	m := f.m
+	m.weights, m.constant = dense.New[float64](n, outputs), make([]float64, outputs)
+	if !f.o.NoIntercept {
+		whole := 0.0
+		for i := range n {
+			root := right.At(i, outputs)
+			whole += root * x.At(i, outputs)
+			for j := range outputs {
+				m.constant[j] += root * x.At(i, j)
+			}
+		}
+		for j := range m.constant {
+			m.constant[j] /= whole
+		}
+	}
+	for i := range n {
+		root := math.Sqrt(f.weight(i))
+		for j, b := range m.constant {
+			m.weights.Set(i, j, root*(x.At(i, j)-b*x.At(i, outputs)))
+		}
+	}
+}
+
+// leaveOut sets the errors at rows left out: z_i/(M_ii√ω_i) with z = A⁻¹Ω^½(y − b) and, because b is
+// fitted too, M = A⁻¹ − uuᵀ/(uᵀΩ^½1), u = A⁻¹Ω^½1.
+func (f *fit[T]) leaveOut(ctx context.Context, k kernels.Kernel, rows dense.Matrix[float64], at *conjugate.Solution, right dense.Matrix[float64]) error {
+	n, outputs := f.y.Rows, f.y.Cols
+	diagonal, err := at.P.Diagonal(ctx)
+	if err != nil {
+		return err
+	}
+	probes := right.ColRange(outputs+1, right.Cols)
+	known := at.P.Solve(probes.Clone())
+	whole := 0.0
+	for i := range n {
+		whole += right.At(i, outputs) * at.X.At(i, outputs)
+		for j, z := range probes.Row(i) {
+			diagonal[i] += z * (at.X.At(i, outputs+1+j) - known.At(i, j)) / float64(probes.Cols)
+		}
+	}
+	f.m.errors = dense.New[float64](n, outputs)
+	for i := range n {
+		root, x := math.Sqrt(f.weight(i)), rows.Row(i)
+		own := diagonal[i]
+		if u := at.X.At(i, outputs); u != 0 {
+			own -= u * u / whole
+		}
+		// 1/(λ + S_ii) ≤ (A⁻¹)_ii ≤ 1/λ, and the constant takes away little.
+		own = min(max(own, 1/(f.o.Ratio+root*root*k.Eval(x, x))), 1/f.o.Ratio)
+		for j := range outputs {
+			f.m.errors.Set(i, j, f.m.weights.At(i, j)/(root*root*own))
+		}
+	}
+	return nil
+}
+
+// medians returns the medians of columns, from which rows are subtracted: unlike means they hardly
+// depend on a row that is far away.
+func medians(x dense.Matrix[float64]) []float64 {
+	middle, column := make([]float64, x.Cols), make([]float64, x.Rows)
+	for j := range middle {
+		for i := range column {
+			column[i] = x.At(i, j)
+		}
+		slices.Sort(column)
+		middle[j] = column[len(column)/2]
+	}
+	return middle
+}
+
+// images returns a kernel and rows in float64 whose Gram matrix is that of k on x.
+func images[T dense.Float](k kernels.Kernel, x dense.Matrix[T]) (kernels.Kernel, dense.Matrix[float64]) {
+	wide := dense.Copy(dense.Matrix[float64]{}, x)
+	pullback, ok := k.(kernels.Pullback)
+	if !ok {
+		return k, wide
+	}
+	moved := dense.New[float64](x.Rows, pullback.A.Rows)
+	for i := range x.Rows {
+		copy(moved.Row(i), pullback.At(wide.Row(i)))
+	}
+	return pullback.K, moved
+}
+
+// norms returns the norms of the columns of x.
+func norms(x dense.Matrix[float64]) []float64 {
+	sizes := make([]float64, x.Cols)
+	for i := range x.Rows {
+		for j, v := range x.Row(i) {
+			sizes[j] += v * v
+		}
+	}
+	for j, v := range sizes {
+		sizes[j] = math.Sqrt(v)
+	}
+	return sizes
+}

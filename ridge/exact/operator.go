@@ -1,0 +1,191 @@
+package exact
+
+import (
+	"context"
+	"math"
+
+	"github.com/seed-feabd252/randfeat/dense"
+	"github.com/seed-feabd252/randfeat/internal/compute/matmul"
+	"github.com/seed-feabd252/randfeat/internal/compute/parallel"
+	"github.com/seed-feabd252/randfeat/internal/memory/pool"
+	"github.com/seed-feabd252/randfeat/kernels"
+)
+
+const (
+	blockRows = 1024 // largest number of rows of a block
+	leastRows = 64   // and the least, unless there are fewer rows
+	tileRows  = 64   // rows of a tile: its values stay in a cache
+)
+
+// operator is S = Ω^½KΩ^½ of n rows in blocks. A product takes the pairs of blocks I < J in rounds: a
+// round has each block once, so its pairs are independent, and sums have the same order for any
+// number of processors.
+type operator struct {
+	k      kernels.Kernel
+	root   []float64 // √ω; nil for weights of 1
+	n      int
+	size   int // rows of a block
+	single *points[float32]
+	double *points[float64]
+	kept   map[[2]int]dense.Matrix[float32] // K between blocks I ≤ J; nil if not in memory
+}
+
+// newOperator returns the operator of rows.
+func newOperator(k kernels.Kernel, x dense.Matrix[float64], root, origin []float64) *operator {
+	o := &operator{k: k, root: root, n: x.Rows, single: newPoints[float32](k, x, origin), double: newPoints[float64](k, x, origin)}
+	o.size = min(blockRows, max(leastRows, (o.n/32+tileRows-1)/tileRows*tileRows))
+	return o
+}
+
+// blocks returns the number of blocks.
+func (o *operator) blocks() int { return (o.n + o.size - 1) / o.size }
+
+// keep computes K and keeps it, if it takes at most so many bytes.
+func (o *operator) keep(ctx context.Context, bytes int64) error {
+	b := o.blocks()
+	if int64(b)*int64(b+1)/2*int64(o.size)*int64(o.size)*4 > bytes {
+		return nil
+	}
+	kept := make(map[[2]int]dense.Matrix[float32])
+	for i := range b {
+		for j := i; j < b; j++ {
+			kept[[2]int{i, j}] = dense.New[float32](o.rowsOf(i), o.rowsOf(j))
+		}
+	}
+	err := o.pairs(ctx, func(i, j int) {
+		t := pool.Get[tile[float32]](&tiles)
+		defer pool.Put(&tiles, t)
+		x, y, to := o.block(o.single, i), o.block(o.single, j), kept[[2]int{i, j}]
+		t.begin(y)
+		for lo := 0; lo < to.Rows; lo += tileRows {
+			hi := min(lo+tileRows, to.Rows)
+			dense.Copy(to.RowRange(lo, hi), t.fill(o.k, x.rows(lo, hi), y))
+		}
+	})
+	o.kept = kept
+	return err
+}
+
+// rowsOf returns the number of rows of a block.
+func (o *operator) rowsOf(block int) int { return min(o.n, (block+1)*o.size) - block*o.size }
+
+func (o *operator) block(p *points[float32], i int) *points[float32] {
+	return p.rows(i*o.size, i*o.size+o.rowsOf(i))
+}
+
+// pairs calls f for all pairs of blocks I ≤ J, concurrently for pairs without a common block.
+func (o *operator) pairs(ctx context.Context, f func(i, j int)) error {
+	b := o.blocks()
+	parallel.Pieces(b, func(i int) {
+		if ctx.Err() == nil {
+			f(i, i)
+		}
+	})
+	players := b + b%2 // of a round-robin tournament: an odd number plays against a bye
+	for round := range players - 1 {
+		parallel.Pieces(players/2, func(p int) {
+			i, j := players-1, round
+			if p > 0 {
+				i, j = (round+p)%(players-1), (round-p+players-1)%(players-1)
+			}
+			if i, j = min(i, j), max(i, j); j < b && ctx.Err() == nil {
+				f(i, j)
+			}
+		})
+	}
+	return ctx.Err()
+}
+
+// Multiply writes S·V into dst. A wide product has the rounding of float64.
+func (o *operator) Multiply(ctx context.Context, dst, v dense.Matrix[float64], wide bool) error {
+	if o.root != nil {
+		v = v.Clone()
+		scaleRows(v, o.root)
+	}
+	clear(dst.Data)
+	var err error
+	if wide {
+		err = multiply(ctx, o, o.double, dst, v)
+	} else {
+		err = multiply(ctx, o, o.single, dst, v)
+	}
+	if o.root != nil {
+		scaleRows(dst, o.root)
+	}
+	return err
+}
+
+// scaleRows multiplies row i of x by by[i].
+func scaleRows(x dense.Matrix[float64], by []float64) {
+	for i, s := range by {
+		for j := range x.Cols {
+			x.Row(i)[j] *= s
+		}
+	}
+}
+
+// multiply adds K·V to dst, with products in T and sums of blocks in float64. Columns of V are
+// divided by their largest elements, because those of float32 have a small range.
+func multiply[T dense.Float](ctx context.Context, o *operator, p *points[T], dst, v dense.Matrix[float64]) error {
+	peaks := make([]float64, v.Cols)
+	for i := range v.Rows {
+		for j, e := range v.Row(i) {
+			peaks[j] = max(peaks[j], math.Abs(e))
+		}
+	}
+	scaled := dense.New[T](v.Rows, v.Cols)
+	for i := range v.Rows {
+		to := scaled.Row(i)
+		for j, e := range v.Row(i) {
+			if peaks[j] > 0 {
+				to[j] = T(e / peaks[j])
+			}
+		}
+	}
+	return o.pairs(ctx, func(i, j int) {
+		t := pool.Get[tile[T]](&tiles)
+		defer pool.Put(&tiles, t)
+		rows, cols := o.rowsOf(i), o.rowsOf(j)
+		x, y := p.rows(i*o.size, i*o.size+rows), p.rows(j*o.size, j*o.size+cols)
+		vi, vj := scaled.RowRange(i*o.size, i*o.size+rows), scaled.RowRange(j*o.size, j*o.size+cols)
+		kept, _ := any(o.kept[[2]int{i, j}]).(dense.Matrix[T])
+		if kept.Data == nil {
+			t.begin(y)
+		}
+		t.sums.Shape(tileRows, v.Cols)
+		t.other.Shape(cols, v.Cols)
+		below := t.other.Rows(cols) // KᵀV_I
+		for lo := 0; lo < rows; lo += tileRows {
+			hi := min(lo+tileRows, rows)
+			var g dense.Matrix[T]
+			if kept.Data != nil {
+				g = kept.RowRange(lo, hi)
+			} else {
+				g = t.fill(o.k, x.rows(lo, hi), y)
+			}
+			sums := t.sums.Rows(hi - lo)
+			matmul.MulInPlace(1, g, vj, 0, sums)
+			addScaled(dst.RowRange(i*o.size+lo, i*o.size+hi), sums, peaks)
+			if i != j {
+				beta := T(1)
+				if lo == 0 {
+					beta = 0
+				}
+				matmul.TMulInPlace(1, g, vi.RowRange(lo, hi), beta, below)
+			}
+		}
+		if i != j {
+			addScaled(dst.RowRange(j*o.size, j*o.size+cols), below, peaks)
+		}
+	})
+}
+
+// addScaled adds x, with column j times by[j], to dst.
+func addScaled[T dense.Float](dst dense.Matrix[float64], x dense.Matrix[T], by []float64) {
+	for i := range x.Rows {
+		to := dst.Row(i)
+		for j, v := range x.Row(i) {
+			to[j] += float64(v) * by[j]
+		}
+	}
+}

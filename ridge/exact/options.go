@@ -1,0 +1,102 @@
+package exact
+
+import (
+	"errors"
+	"fmt"
+	"math/rand/v2"
+	"time"
+)
+
+// Options are the parameters of Fit. Only Ratio and Src have no default.
+type Options struct {
+	// Ratio is λ = σ²/s² > 0, the variance of the noise of a row of weight 1 over that of the prior.
+	Ratio float64
+	// NoIntercept leaves out the constant b.
+	NoIntercept bool
+
+	// Rank is the number of landmarks of the preconditioner, at most n; 0 for min(n, 1000). More
+	// landmarks pay if many steps are needed: for a small λ.
+	Rank int
+	// Tolerance is the residual ‖y − b − (K + λΩ⁻¹)a‖/‖y − b‖, with weights, at which Fit stops; 0
+	// for 10⁻⁴. It bounds the root mean square error of predictions at the rows, in units of the root
+	// mean square of y.
+	Tolerance float64
+	// MaxSteps is the largest number of products with K; 0 for 500.
+	MaxSteps int
+	// Memory is the number of bytes that K may take. K takes 2·n² bytes in float32. With less memory
+	// every product computes it anew.
+	Memory int64
+	// Probes is the number of random signs for the errors at rows left out, whose relative error is
+	// about √(2/Probes) of the share of the diagonal of A⁻¹ that the preconditioner leaves. 0 leaves
+	// out Model.LeftOut and Model.Band.
+	Probes int
+
+	// Fit calls Progress, unless Progress is nil, after each product, on the goroutine of the caller.
+	Progress func(Progress)
+
+	// Src draws the preconditioner and the probes.
+	Src rand.Source
+}
+
+// Progress tells how far Fit is.
+type Progress struct {
+	Steps    int           // products with K
+	Residual float64       // the largest of a target or a probe, in the unit of Tolerance
+	Elapsed  time.Duration // since the first product
+	Left     time.Duration // at the rate of the steps so far
+}
+
+// NotConverged is the error of a Fit that has not reached its tolerance, because MaxSteps do not
+// suffice, rounding prevents progress, or the context ended. Fit then also returns the model of the
+// steps so far.
+type NotConverged struct {
+	Steps               int
+	Residual, Tolerance float64
+	Stalled             bool  // rounding of float64 prevents progress
+	Cause               error // the error of the context, or nil
+}
+
+func (e *NotConverged) Error() string {
+	why := "want more MaxSteps, a larger Rank or a larger Ratio"
+	switch {
+	case e.Cause != nil:
+		why = e.Cause.Error()
+	case e.Stalled:
+		why = "rounding of float64 hides the rest: want a larger Ratio"
+	}
+	return fmt.Sprintf("exact: the residual is %.3g after %d steps, and Tolerance = %.3g: %s", e.Residual, e.Steps, e.Tolerance, why)
+}
+
+// Unwrap returns the error of the context, or nil.
+func (e *NotConverged) Unwrap() error { return e.Cause }
+
+// sized returns the options for n rows, with defaults in place of zeros.
+func (o Options) sized(n int) (Options, error) {
+	switch {
+	case !(o.Ratio > 0 && o.Ratio < 1e300):
+		return o, fmt.Errorf("exact: Options.Ratio = %v, want a positive number", o.Ratio)
+	case o.Rank < 0:
+		return o, fmt.Errorf("exact: Options.Rank = %d, want at least 0", o.Rank)
+	case !(o.Tolerance >= 0 && o.Tolerance < 1):
+		return o, fmt.Errorf("exact: Options.Tolerance = %v, want from 0 to 1", o.Tolerance)
+	case o.MaxSteps < 0:
+		return o, fmt.Errorf("exact: Options.MaxSteps = %d, want at least 0", o.MaxSteps)
+	case o.Memory < 0:
+		return o, fmt.Errorf("exact: Options.Memory = %d, want at least 0 bytes", o.Memory)
+	case o.Probes < 0:
+		return o, fmt.Errorf("exact: Options.Probes = %d, want at least 0", o.Probes)
+	case o.Src == nil:
+		return o, errors.New("exact: Options.Src is nil, want a source of randomness")
+	}
+	if o.Rank == 0 {
+		o.Rank = 1000
+	}
+	o.Rank = min(o.Rank, n)
+	if o.Tolerance == 0 {
+		o.Tolerance = 1e-4
+	}
+	if o.MaxSteps == 0 {
+		o.MaxSteps = 500
+	}
+	return o, nil
+}
