@@ -1,0 +1,69 @@
+package exact_test
+
+import (
+	"math/rand/v2"
+	"testing"
+
+	"github.com/stretchr/testify/assert"
+	"github.com/stretchr/testify/require"
+
+	"github.com/seed-feabd252/randfeat/dense"
+	"github.com/seed-feabd252/randfeat/kernels"
+	"github.com/seed-feabd252/randfeat/ridge"
+	"github.com/seed-feabd252/randfeat/ridge/exact"
+)
+
+// The score is the squared error of fits without each row, and the choice has the least of them.
+func TestChoose(t *testing.T) {
+	b := waves[float64](80, 0, 1)
+	candidates := []kernels.Kernel{kernels.Gaussian{LengthScale: 0.05}, kernels.Gaussian{LengthScale: 1.5}, kernels.Gaussian{LengthScale: 50}}
+	c, err := exact.Choose(t.Context(), candidates, b, rand.NewPCG(1, 2))
+	require.NoError(t, err)
+	assert.Equal(t, 1, c.Kernel)
+	score := func(ratio float64) float64 {
+		sum, null := 0.0, 0.0
+		var mean, weight [2]float64
+		for i := range 80 {
+			for j := range 2 {
+				mean[j] += b.Weights[i] * b.Y.At(i, j)
+				weight[j] += b.Weights[i]
+			}
+		}
+		for i := range 80 {
+			rest := ridge.Block[float64]{X: dense.New[float64](79, 3), Y: dense.New[float64](79, 2)}
+			for j := range 80 {
+				if j != i {
+					copy(rest.X.Row(len(rest.Weights)), b.X.Row(j))
+					copy(rest.Y.Row(len(rest.Weights)), b.Y.Row(j))
+					rest.Weights = append(rest.Weights, b.Weights[j])
+				}
+			}
+			a, constant := direct(t, candidates[1], rest, ratio, true)
+			f := means(candidates[1], b.X.RowRange(i, i+1), rest.X, a, constant)
+			for j := range 2 {
+				e, own := b.Y.At(i, j)-f.At(0, j), b.Y.At(i, j)-mean[j]/weight[j]
+				sum += b.Weights[i] * e * e
+				null += b.Weights[i] * own * own
+			}
+		}
+		return sum / null
+	}
+	assert.InEpsilon(t, score(c.Ratio), c.Score, 1e-8)
+	assert.Less(t, c.Score, score(4*c.Ratio))
+	assert.Less(t, c.Score, score(c.Ratio/4))
+}
+
+func TestChooseErrors(t *testing.T) {
+	b := waves[float64](5, 0, 1)
+	for want, candidates := range map[string][]kernels.Kernel{
+		"exact: candidates has no kernels":           nil,
+		"exact: candidates[1] is nil, want a kernel": {kernels.Gaussian{}, nil},
+	} {
+		_, err := exact.Choose(t.Context(), candidates, b, rand.NewPCG(1, 2))
+		assert.EqualError(t, err, want)
+	}
+	_, err := exact.Choose(t.Context(), []kernels.Kernel{kernels.Gaussian{}}, b.RowRange(0, 1), rand.NewPCG(1, 2))
+	assert.EqualError(t, err, "exact: 1 rows of positive weight with 2 targets, want at least 2 and 1")
+	_, err = exact.Choose(t.Context(), []kernels.Kernel{kernels.Gaussian{}}, b, nil)
+	assert.EqualError(t, err, "exact: src is nil, want a source of randomness")
+}
