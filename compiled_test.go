@@ -33,6 +33,7 @@ import (
 	_ "github.com/seed-feabd252/randfeat/ridge"
 	_ "github.com/seed-feabd252/randfeat/ridge/ard"
 	_ "github.com/seed-feabd252/randfeat/ridge/automl"
+	_ "github.com/seed-feabd252/randfeat/ridge/kernelridge"
 	_ "github.com/seed-feabd252/randfeat/safetensors"
 	_ "github.com/seed-feabd252/randfeat/semiseparable"
 	_ "github.com/seed-feabd252/randfeat/validate"

@@ -65,7 +65,7 @@ func TestImports(t *testing.T) {
 		module + "performer/layer":      "examples",
 		module + "performer/clusters":   "performer/audit examples",
 		module + "performer":            "performer examples",
-		module + "ridge":                "components ridge/ard ridge/automl examples",
+		module + "ridge":                "components ridge/ard ridge/automl ridge/kernelridge examples",
 		module + "semiseparable":        "",
 		module + "blas":                 "",
 		module + "quantise":             "examples",

@@ -9,6 +9,7 @@
 //	predict, with error bars                 Model.Predict; means alone, far cheaper: Model.Mean
 //	fit rows in parts, or on many machines   NewSums, Sums.Add, Sums.Merge, Sums.MarshalBinary
 //	choose a length-scale, a kernel or D     Choose, with length-scales around MedianDistance
+//	a kernel itself, up to 100,000 rows      package ridge/kernelridge
 //	a length-scale for each column           package ridge/ard
 //	more features than D² numbers allow      Fit with Options.Iterative
 //	learn maps by gradients of the evidence  Model.Gradient

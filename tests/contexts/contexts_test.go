@@ -32,6 +32,7 @@ import (
 	"github.com/seed-feabd252/randfeat/ridge"
 	"github.com/seed-feabd252/randfeat/ridge/ard"
 	"github.com/seed-feabd252/randfeat/ridge/automl"
+	"github.com/seed-feabd252/randfeat/ridge/kernelridge"
 	"github.com/seed-feabd252/randfeat/validate"
 )
 
@@ -126,6 +127,7 @@ func TestContexts(t *testing.T) {
 	attention := estimate.UnbiasedOptions{MaxCost: math.Inf(1), Features: 8, Replicates: 4}
 	exact := must.Have(performer.NewExact[float64](performer.ExactOptions{}))
 	o := ridge.Options{Ratio: 1}
+	fitted := must.Have(kernelridge.Fit(t.Context(), kernels.Gaussian{}, few, kernelridge.Options{Ratio: 1, Rank: 100, Src: src()}))
 
 	calls := map[string]struct {
 		least int64 // looks
@@ -210,6 +212,18 @@ func TestContexts(t *testing.T) {
 		}},
 		"ridge.Fit of Iterative": {n / 256, func(c *lookedAt) error {
 			_, err := ridge.Fit(c, c.phi(20), ridge.Rows[float64](rows), ridge.Options{Iterative: &ridge.Iterative{Src: src()}})
+			return err
+		}},
+		"ridge.kernelridge.Fit": {300, func(c *lookedAt) error {
+			_, err := kernelridge.Fit(c, distant{c: c}, few, kernelridge.Options{Ratio: 1, Rank: 10, Src: src()})
+			return err
+		}},
+		"ridge.kernelridge.Choose": {13, func(c *lookedAt) error {
+			_, err := kernelridge.Choose(c, []kernels.Kernel{kernels.Gaussian{}}, few, src())
+			return err
+		}},
+		"ridge.kernelridge.Compress": {1500 / 256, func(c *lookedAt) error {
+			_, err := fitted.Compress(c, 20, src())
 			return err
 		}},
 		"validate.Compare": {n / 64, func(c *lookedAt) error {

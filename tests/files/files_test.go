@@ -25,10 +25,12 @@ import (
 	"github.com/seed-feabd252/randfeat/internal/file/archive"
 	"github.com/seed-feabd252/randfeat/internal/testing/densetest"
 	"github.com/seed-feabd252/randfeat/internal/testing/must"
+	"github.com/seed-feabd252/randfeat/kernels"
 	"github.com/seed-feabd252/randfeat/orf"
 	"github.com/seed-feabd252/randfeat/performer/recurrence"
 	"github.com/seed-feabd252/randfeat/rff"
 	"github.com/seed-feabd252/randfeat/ridge"
+	"github.com/seed-feabd252/randfeat/ridge/kernelridge"
 	"github.com/seed-feabd252/randfeat/safetensors"
 )
 
@@ -106,6 +108,8 @@ func filesOf[T dense.Float](t testing.TB) map[string]file {
 			c.Probabilities(none, x)
 		}
 	}, func(w io.Writer, c *ridge.Classifier[T]) error { return c.Write(w) })
+	readExact := readerOf(kernelridge.ReadModel[T], func(m *kernelridge.Model[T]) { m.Mean(none, dense.New[T](1, 2)) },
+		func(w io.Writer, m *kernelridge.Model[T]) error { return m.Write(w) })
 
 	all := map[string]file{}
 	for name, e := range map[string]orf.Ensemble{"IID": orf.IID{}, "Hadamard": orf.Hadamard{FixedLength: true}, "Givens": orf.Givens{}} {
@@ -119,6 +123,10 @@ func filesOf[T dense.Float](t testing.TB) map[string]file {
 	sums, fresh := must.Have(ridge.NewSums(phi, 1)), must.Have(ridge.NewSums(phi, 1))
 	require.NoError(t, sums.Add(rows.X, rows.Y, nil))
 	all["sums"] = bytesOf(sums, fresh, func(s *ridge.Sums[T]) { _, _ = s.Fit(context.Background(), ridge.Options{}) })
+	var b bytes.Buffer
+	fit := must.Have(kernelridge.Fit(context.Background(), kernels.Gaussian{}, rows, kernelridge.Options{Ratio: 0.1, Probes: 2, Src: src()}))
+	require.NoError(t, fit.Write(&b))
+	all["kernel ridge"] = file{b.Bytes(), readExact}
 	for rule := range recurrence.GatedDelta + 1 {
 		r := must.Have(recurrence.New[T](2, 1, recurrence.Options{Rule: rule}))
 		state, fresh := must.Have(r.NewState(3, 2)), must.Have(r.NewState(3, 2))

@@ -29,6 +29,7 @@ import (
 	ridge "github.com/seed-feabd252/randfeat/ridge"
 	ard "github.com/seed-feabd252/randfeat/ridge/ard"
 	automl "github.com/seed-feabd252/randfeat/ridge/automl"
+	kernelridge "github.com/seed-feabd252/randfeat/ridge/kernelridge"
 	safetensors "github.com/seed-feabd252/randfeat/safetensors"
 	semiseparable "github.com/seed-feabd252/randfeat/semiseparable"
 	validate "github.com/seed-feabd252/randfeat/validate"
@@ -112,6 +113,12 @@ var functions = []function{
 	{"hypothesis.NewCells[float64]", hypothesis.NewCells[float64]},
 	{"hypothesis.TwoSample[float32]", hypothesis.TwoSample[float32]},
 	{"hypothesis.TwoSample[float64]", hypothesis.TwoSample[float64]},
+	{"kernelridge.Choose[float32]", kernelridge.Choose[float32]},
+	{"kernelridge.Choose[float64]", kernelridge.Choose[float64]},
+	{"kernelridge.Fit[float32]", kernelridge.Fit[float32]},
+	{"kernelridge.Fit[float64]", kernelridge.Fit[float64]},
+	{"kernelridge.ReadModel[float32]", kernelridge.ReadModel[float32]},
+	{"kernelridge.ReadModel[float64]", kernelridge.ReadModel[float64]},
 	{"kernels.Against", kernels.Against},
 	{"kernels.Check", kernels.Check},
 	{"kernels.Gram[float32]", kernels.Gram[float32]},
@@ -301,6 +308,12 @@ var types = []reflect.Type{
 	reflect.TypeFor[hypothesis.Cells[float64]](),
 	reflect.TypeFor[hypothesis.Options](),
 	reflect.TypeFor[hypothesis.Result](),
+	reflect.TypeFor[kernelridge.Choice](),
+	reflect.TypeFor[kernelridge.Model[float32]](),
+	reflect.TypeFor[kernelridge.Model[float64]](),
+	reflect.TypeFor[kernelridge.NotConverged](),
+	reflect.TypeFor[kernelridge.Options](),
+	reflect.TypeFor[kernelridge.Progress](),
 	reflect.TypeFor[kernels.Angular](),
 	reflect.TypeFor[kernels.ArcCosine](),
 	reflect.TypeFor[kernels.Boxes](),

@@ -1,4 +1,4 @@
-package exact
+package kernelridge
 
 import (
 	"errors"
@@ -21,8 +21,8 @@ type Options struct {
 	// for 10⁻⁴. It bounds the root mean square error of predictions at the rows, in units of the root
 	// mean square of y.
 	Tolerance float64
-	// MaxSteps is the largest number of products with K; 0 for 500.
-	MaxSteps int
+	// MaxIterations is the largest number of products with K; 0 for 500.
+	MaxIterations int
 	// Memory is the number of bytes that K may take. K takes 2·n² bytes in float32. With less memory
 	// every product computes it anew.
 	Memory int64
@@ -40,31 +40,31 @@ type Options struct {
 
 // Progress tells how far Fit is.
 type Progress struct {
-	Steps    int           // products with K
-	Residual float64       // the largest of a target or a probe, in the unit of Tolerance
-	Elapsed  time.Duration // since the first product
-	Left     time.Duration // at the rate of the steps so far
+	Iterations int           // products with K
+	Residual   float64       // the largest of a target or a probe, in the unit of Tolerance
+	Elapsed    time.Duration // since the first product
+	Left       time.Duration // at the rate of the steps so far
 }
 
-// NotConverged is the error of a Fit that has not reached its tolerance, because MaxSteps do not
+// NotConverged is the error of a Fit that has not reached its tolerance, because MaxIterations do not
 // suffice, rounding prevents progress, or the context ended. Fit then also returns the model of the
 // steps so far.
 type NotConverged struct {
-	Steps               int
+	Iterations          int
 	Residual, Tolerance float64
 	Stalled             bool  // rounding of float64 prevents progress
 	Cause               error // the error of the context, or nil
 }
 
 func (e *NotConverged) Error() string {
-	why := "want more MaxSteps, a larger Rank or a larger Ratio"
+	why := "want more MaxIterations, a larger Rank or a larger Ratio"
 	switch {
 	case e.Cause != nil:
-		why = e.Cause.Error()
+		why = fmt.Sprint(e.Cause)
 	case e.Stalled:
 		why = "rounding of float64 hides the rest: want a larger Ratio"
 	}
-	return fmt.Sprintf("exact: the residual is %.3g after %d steps, and Tolerance = %.3g: %s", e.Residual, e.Steps, e.Tolerance, why)
+	return fmt.Sprintf("kernelridge: the residual is %.3g after %d iterations, and Tolerance = %.3g: %s", e.Residual, e.Iterations, e.Tolerance, why)
 }
 
 // Unwrap returns the error of the context, or nil.
@@ -74,19 +74,19 @@ func (e *NotConverged) Unwrap() error { return e.Cause }
 func (o Options) sized(n int) (Options, error) {
 	switch {
 	case !(o.Ratio > 0 && o.Ratio < 1e300):
-		return o, fmt.Errorf("exact: Options.Ratio = %v, want a positive number", o.Ratio)
+		return o, fmt.Errorf("kernelridge: Options.Ratio = %v, want a positive number", o.Ratio)
 	case o.Rank < 0:
-		return o, fmt.Errorf("exact: Options.Rank = %d, want at least 0", o.Rank)
+		return o, fmt.Errorf("kernelridge: Options.Rank = %d, want at least 0", o.Rank)
 	case !(o.Tolerance >= 0 && o.Tolerance < 1):
-		return o, fmt.Errorf("exact: Options.Tolerance = %v, want from 0 to 1", o.Tolerance)
-	case o.MaxSteps < 0:
-		return o, fmt.Errorf("exact: Options.MaxSteps = %d, want at least 0", o.MaxSteps)
+		return o, fmt.Errorf("kernelridge: Options.Tolerance = %v, want from 0 to 1", o.Tolerance)
+	case o.MaxIterations < 0:
+		return o, fmt.Errorf("kernelridge: Options.MaxIterations = %d, want at least 0", o.MaxIterations)
 	case o.Memory < 0:
-		return o, fmt.Errorf("exact: Options.Memory = %d, want at least 0 bytes", o.Memory)
+		return o, fmt.Errorf("kernelridge: Options.Memory = %d, want at least 0 bytes", o.Memory)
 	case o.Probes < 0:
-		return o, fmt.Errorf("exact: Options.Probes = %d, want at least 0", o.Probes)
+		return o, fmt.Errorf("kernelridge: Options.Probes = %d, want at least 0", o.Probes)
 	case o.Src == nil:
-		return o, errors.New("exact: Options.Src is nil, want a source of randomness")
+		return o, errors.New("kernelridge: Options.Src is nil, want a source of randomness")
 	}
 	if o.Rank == 0 {
 		o.Rank = 1000
@@ -95,8 +95,8 @@ func (o Options) sized(n int) (Options, error) {
 	if o.Tolerance == 0 {
 		o.Tolerance = 1e-4
 	}
-	if o.MaxSteps == 0 {
-		o.MaxSteps = 500
+	if o.MaxIterations == 0 {
+		o.MaxIterations = 500
 	}
 	return o, nil
 }

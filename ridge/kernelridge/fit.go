@@ -1,4 +1,4 @@
-package exact
+package kernelridge
 
 import (
 	"context"
@@ -20,17 +20,17 @@ import (
 	"github.com/seed-feabd252/randfeat/ridge"
 )
 
-// Fit fits the model of package exact to rows. Rows of weight 0 do not take part.
+// Fit fits the model of package kernelridge to rows. Rows of weight 0 do not take part.
 //
 // The error reports a nil or invalid kernel, options out of range, rows that do not fit together or
 // have elements that are not finite or weights below 0, no row of positive weight, a kernel that is
 // not finite at some rows, more rows than fit in memory, and *NotConverged, with which Fit returns
 // the model so far. A nil ctx panics.
 func Fit[T dense.Float](ctx context.Context, k kernels.Kernel, rows ridge.Block[T], o Options) (*Model[T], error) {
-	if err := argument.Context("exact", ctx); err != nil {
+	if err := argument.Context("kernelridge", ctx); err != nil {
 		return nil, err
 	}
-	if err := argument.Kernel("exact: k", k); err != nil {
+	if err := argument.Kernel("kernelridge: k", k); err != nil {
 		return nil, err
 	}
 	if err := rows.Check(rows.X.Cols, rows.Y.Cols); err != nil {
@@ -47,12 +47,12 @@ func Fit[T dense.Float](ctx context.Context, k kernels.Kernel, rows ridge.Block[
 	case err != nil:
 		return nil, err
 	case len(kept) == 0:
-		return nil, errors.New("exact: no rows of positive weight")
+		return nil, errors.New("kernelridge: no rows of positive weight")
 	case rows.Y.Cols == 0:
-		return nil, errors.New("exact: Y has no columns, want a target")
+		return nil, errors.New("kernelridge: Y has no columns, want a target")
 	}
 	if err := limit.Memory[float64](len(kept), o.Rank+8*(rows.Y.Cols+o.Probes+1)); err != nil {
-		return nil, fmt.Errorf("exact: %d rows with Rank = %d and Probes = %d: %w", len(kept), o.Rank, o.Probes, err)
+		return nil, fmt.Errorf("kernelridge: %d rows with Rank = %d and Probes = %d: %w", len(kept), o.Rank, o.Probes, err)
 	}
 	f := &fit[T]{o: o, rng: rand.New(o.Src)}
 	f.m = &Model[T]{k: k, rows: layout.Rows(rows.X, kept), ratio: o.Ratio}
@@ -109,10 +109,10 @@ func (f *fit[T]) run(ctx context.Context) error {
 		return err
 	}
 	if trace-trace != 0 {
-		return fmt.Errorf("exact: the sum of ω·k(x, x) is %v, want a finite number: scale the rows", trace)
+		return fmt.Errorf("kernelridge: the sum of ω·k(x, x) is %v, want a finite number: scale the rows", trace)
 	}
 	system := &conjugate.System{
-		S: op, Right: f.right(), Ratio: f.o.Ratio, Trace: trace, Unit: 0x1p-24, Factor: factor, Most: f.o.MaxSteps,
+		S: op, Right: f.right(), Ratio: f.o.Ratio, Trace: trace, Unit: 0x1p-24, Factor: factor, Most: f.o.MaxIterations,
 	}
 	var at *conjugate.Solution
 	sizes := norms(system.Right)
@@ -132,7 +132,7 @@ func (f *fit[T]) run(ctx context.Context) error {
 		if at = now; f.o.Progress == nil {
 			return
 		}
-		p := Progress{Steps: at.Passes, Residual: residual(), Elapsed: time.Since(start)}
+		p := Progress{Iterations: at.Passes, Residual: residual(), Elapsed: time.Since(start)}
 		if p.Residual > f.o.Tolerance && p.Residual < 1 {
 			p.Left = time.Duration(float64(p.Elapsed) * (math.Log(f.o.Tolerance)/math.Log(p.Residual) - 1))
 		}
@@ -198,8 +198,9 @@ func (f *fit[T]) factor(ctx context.Context) (dense.Matrix[float64], error) {
 	}
 	_, rank := phi.Dims()
 	factor := dense.New[float64](rank, f.m.rows.Rows)
-	for lo := 0; lo < factor.Cols; lo += blockRows {
-		hi := min(lo+blockRows, factor.Cols)
+	const step = 256 // rows between two looks at the context
+	for lo := 0; lo < factor.Cols; lo += step {
+		hi := min(lo+step, factor.Cols)
 		features := dense.Copy(dense.Matrix[float64]{}, phi.Transform(dense.Matrix[T]{}, f.m.rows.RowRange(lo, hi)))
 		if f.root != nil {
 			scaleRows(features, f.root[lo:hi])

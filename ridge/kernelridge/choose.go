@@ -1,4 +1,4 @@
-package exact
+package kernelridge
 
 import (
 	"context"
@@ -40,17 +40,17 @@ const chosenRows = 2000
 // ctx panics.
 func Choose[T dense.Float](ctx context.Context, candidates []kernels.Kernel, rows ridge.Block[T], src rand.Source) (Choice, error) {
 	best := Choice{Score: math.Inf(1)}
-	if err := argument.Context("exact", ctx); err != nil {
+	if err := argument.Context("kernelridge", ctx); err != nil {
 		return best, err
 	}
 	if len(candidates) == 0 {
-		return best, errors.New("exact: candidates has no kernels")
+		return best, errors.New("kernelridge: candidates has no kernels")
 	}
 	if src == nil {
-		return best, errors.New("exact: src is nil, want a source of randomness")
+		return best, errors.New("kernelridge: src is nil, want a source of randomness")
 	}
 	for i, k := range candidates {
-		if err := argument.Kernel(fmt.Sprintf("exact: candidates[%d]", i), k); err != nil {
+		if err := argument.Kernel(fmt.Sprintf("kernelridge: candidates[%d]", i), k); err != nil {
 			return best, err
 		}
 	}
@@ -64,7 +64,7 @@ func Choose[T dense.Float](ctx context.Context, candidates []kernels.Kernel, row
 		}
 	}
 	if len(sample) < 2 || rows.Y.Cols == 0 {
-		return best, fmt.Errorf("exact: %d rows of positive weight with %d targets, want at least 2 and 1", len(sample), rows.Y.Cols)
+		return best, fmt.Errorf("kernelridge: %d rows of positive weight with %d targets, want at least 2 and 1", len(sample), rows.Y.Cols)
 	}
 	slices.Sort(sample)
 	x, y := layout.Rows(rows.X, sample), dense.Copy(dense.Matrix[float64]{}, layout.Rows(rows.Y, sample))
@@ -91,7 +91,7 @@ func Choose[T dense.Float](ctx context.Context, candidates []kernels.Kernel, row
 		}
 	}
 	if math.IsInf(best.Score, 1) {
-		return best, errors.New("exact: no candidate has a finite score: scale the rows or the targets")
+		return best, errors.New("kernelridge: no candidate has a finite score: scale the rows or the targets")
 	}
 	return best, nil
 }

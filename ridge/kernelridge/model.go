@@ -1,4 +1,4 @@
-package exact
+package kernelridge
 
 import (
 	"context"
@@ -48,7 +48,7 @@ func (m *Model[T]) LeftOut() dense.Matrix[float64] { return m.errors.Clone() }
 func (m *Model[T]) Mean(dst, x dense.Matrix[T]) dense.Matrix[T] {
 	x.Check()
 	if x.Cols != m.rows.Cols {
-		panic(fmt.Sprintf("exact: x has %d columns, want %d", x.Cols, m.rows.Cols))
+		panic(fmt.Sprintf("kernelridge: x has %d columns, want %d", x.Cols, m.rows.Cols))
 	}
 	dst = dense.Ensure(dst, x.Rows, m.weights.Cols)
 	k, own := images(m.k, m.rows)
@@ -91,9 +91,9 @@ func (m *Model[T]) Mean(dst, x dense.Matrix[T]) dense.Matrix[T] {
 func (m *Model[T]) Band(x dense.Matrix[T], level float64) (mean dense.Matrix[T], half []float64) {
 	switch {
 	case m.errors.Rows == 0:
-		panic("exact: the model has no errors at rows left out: set Options.Probes")
+		panic("kernelridge: the model has no errors at rows left out: set Options.Probes")
 	case !(level > 0 && level < 1):
-		panic(fmt.Sprintf("exact: level = %v, want between 0 and 1", level))
+		panic(fmt.Sprintf("kernelridge: level = %v, want between 0 and 1", level))
 	}
 	n := m.errors.Rows
 	rank, sorted := int(math.Ceil(level*float64(n+1))), make([]float64, n)
@@ -117,10 +117,10 @@ func (m *Model[T]) Band(x dense.Matrix[T], level float64) (mean dense.Matrix[T],
 // ctx.
 func (m *Model[T]) Compress(ctx context.Context, r int, src rand.Source) (*ridge.Model[T], error) {
 	if src == nil {
-		return nil, errors.New("exact: src is nil, want a source of randomness")
+		return nil, errors.New("kernelridge: src is nil, want a source of randomness")
 	}
 	if r < 1 || r > m.rows.Rows {
-		return nil, fmt.Errorf("exact: r = %d, want 1 to %d", r, m.rows.Rows)
+		return nil, fmt.Errorf("kernelridge: r = %d, want 1 to %d", r, m.rows.Rows)
 	}
 	chosen, err := landmarks.Pivoted(ctx, m.k, m.rows, r, src)
 	if err != nil {

@@ -1,4 +1,4 @@
-package exact_test
+package kernelridge_test
 
 import (
 	"math/rand/v2"
@@ -10,14 +10,14 @@ import (
 	"github.com/seed-feabd252/randfeat/dense"
 	"github.com/seed-feabd252/randfeat/kernels"
 	"github.com/seed-feabd252/randfeat/ridge"
-	"github.com/seed-feabd252/randfeat/ridge/exact"
+	"github.com/seed-feabd252/randfeat/ridge/kernelridge"
 )
 
 // The score is the squared error of fits without each row, and the choice has the least of them.
 func TestChoose(t *testing.T) {
 	b := waves[float64](80, 0, 1)
 	candidates := []kernels.Kernel{kernels.Gaussian{LengthScale: 0.05}, kernels.Gaussian{LengthScale: 1.5}, kernels.Gaussian{LengthScale: 50}}
-	c, err := exact.Choose(t.Context(), candidates, b, rand.NewPCG(1, 2))
+	c, err := kernelridge.Choose(t.Context(), candidates, b, rand.NewPCG(1, 2))
 	require.NoError(t, err)
 	assert.Equal(t, 1, c.Kernel)
 	score := func(ratio float64) float64 {
@@ -56,14 +56,14 @@ func TestChoose(t *testing.T) {
 func TestChooseErrors(t *testing.T) {
 	b := waves[float64](5, 0, 1)
 	for want, candidates := range map[string][]kernels.Kernel{
-		"exact: candidates has no kernels":           nil,
-		"exact: candidates[1] is nil, want a kernel": {kernels.Gaussian{}, nil},
+		"kernelridge: candidates has no kernels":           nil,
+		"kernelridge: candidates[1] is nil, want a kernel": {kernels.Gaussian{}, nil},
 	} {
-		_, err := exact.Choose(t.Context(), candidates, b, rand.NewPCG(1, 2))
+		_, err := kernelridge.Choose(t.Context(), candidates, b, rand.NewPCG(1, 2))
 		assert.EqualError(t, err, want)
 	}
-	_, err := exact.Choose(t.Context(), []kernels.Kernel{kernels.Gaussian{}}, b.RowRange(0, 1), rand.NewPCG(1, 2))
-	assert.EqualError(t, err, "exact: 1 rows of positive weight with 2 targets, want at least 2 and 1")
-	_, err = exact.Choose(t.Context(), []kernels.Kernel{kernels.Gaussian{}}, b, nil)
-	assert.EqualError(t, err, "exact: src is nil, want a source of randomness")
+	_, err := kernelridge.Choose(t.Context(), []kernels.Kernel{kernels.Gaussian{}}, b.RowRange(0, 1), rand.NewPCG(1, 2))
+	assert.EqualError(t, err, "kernelridge: 1 rows of positive weight with 2 targets, want at least 2 and 1")
+	_, err = kernelridge.Choose(t.Context(), []kernels.Kernel{kernels.Gaussian{}}, b, nil)
+	assert.EqualError(t, err, "kernelridge: src is nil, want a source of randomness")
 }

@@ -1,4 +1,4 @@
-// Package exact fits kernel ridge regression with the kernel itself, on all rows: for up to about
+// Package kernelridge fits kernel ridge regression with the kernel itself, on all rows: for up to about
 // 100,000 rows, where features or landmarks would lose accuracy because a kernel is narrow.
 //
 // # Model
@@ -15,7 +15,7 @@
 // Fit solves the system with A = Ω^½KΩ^½ + λI by conjugate gradients, for all targets and the
 // constant b at once. A step multiplies A by a vector for each of them. It computes K in tiles of
 // rows that stay in a cache, each pair of rows once, or keeps K in float32 if Options.Memory allows.
-// Steps take float32 products. Residuals, which decide when Fit stops, take float64 products of
+// Iterations take float32 products. Residuals, which decide when Fit stops, take float64 products of
 // float64 kernels, and steps begin anew from them: iterative refinement. So the accuracy is that of
 // float64 even for a small λ.
 //
@@ -43,4 +43,4 @@
 //     arXiv:2304.12465.
 //   - [Hutchinson 1989] M. F. Hutchinson: A stochastic estimator of the trace of the influence matrix
 //     for Laplacian smoothing splines. Communications in Statistics – Simulation 18.
-package exact
+package kernelridge

@@ -1,4 +1,4 @@
-package exact_test
+package kernelridge_test
 
 import (
 	"context"
@@ -15,7 +15,7 @@ import (
 	"github.com/seed-feabd252/randfeat/internal/testing/densetest"
 	"github.com/seed-feabd252/randfeat/kernels"
 	"github.com/seed-feabd252/randfeat/ridge"
-	"github.com/seed-feabd252/randfeat/ridge/exact"
+	"github.com/seed-feabd252/randfeat/ridge/kernelridge"
 )
 
 // waves returns n rows of 3 columns about a point, two targets, and weights of 1 to 3.
@@ -110,33 +110,33 @@ func testDirect[T dense.Float](t *testing.T) {
 	for name, c := range map[string]struct {
 		k kernels.Kernel
 		b ridge.Block[T]
-		o exact.Options
+		o kernelridge.Options
 	}{
-		"gaussian":     {gaussian, plain, exact.Options{Ratio: 0.01}},
-		"matern 1/2":   {kernels.Matern{Nu: 0.5, LengthScale: 2}, plain, exact.Options{Ratio: 0.01}},
-		"matern 3/2":   {kernels.Matern{LengthScale: 2}, plain, exact.Options{Ratio: 0.01}},
-		"matern 5/2":   {kernels.Matern{Nu: 2.5, LengthScale: 2}, plain, exact.Options{Ratio: 0.01}},
-		"laplacian":    {kernels.Laplacian{LengthScale: 2}, plain, exact.Options{Ratio: 0.01}},
-		"pullback":     {kernels.Pullback{K: gaussian, A: dense.Of(2, 3, []float64{1, 0, 0.5, 0, 1, 0})}, plain, exact.Options{Ratio: 0.01}},
-		"unweighted":   {gaussian, unweighted, exact.Options{Ratio: 0.01}},
-		"no intercept": {gaussian, plain, exact.Options{Ratio: 0.01, NoIntercept: true}},
-		"kept":         {gaussian, plain, exact.Options{Ratio: 0.01, Memory: 1 << 30}},
-		"little noise": {gaussian, plain, exact.Options{Ratio: 1e-6, Rank: 295, Tolerance: 1e-8}},
-		"rank of all":  {gaussian, plain, exact.Options{Ratio: 1e-6, Rank: 300, Tolerance: 1e-8}},
-		"twice":        {gaussian, twice, exact.Options{Ratio: 0.01}},
-		"far row":      {gaussian, far, exact.Options{Ratio: 0.01}},
-		"large means":  {gaussian, waves[T](300, 1000, 1), exact.Options{Ratio: 0.01}},
-		"weights of 0": {gaussian, zero, exact.Options{Ratio: 0.01, Probes: 2}},
-		"one row":      {gaussian, plain.RowRange(0, 1), exact.Options{Ratio: 0.01}},
-		"65 rows":      {gaussian, plain.RowRange(0, 65), exact.Options{Ratio: 0.01}},
-		"narrow":       {kernels.Gaussian{LengthScale: 1e-3}, plain, exact.Options{Ratio: 0.01}},
+		"gaussian":     {gaussian, plain, kernelridge.Options{Ratio: 0.01}},
+		"matern 1/2":   {kernels.Matern{Nu: 0.5, LengthScale: 2}, plain, kernelridge.Options{Ratio: 0.01}},
+		"matern 3/2":   {kernels.Matern{LengthScale: 2}, plain, kernelridge.Options{Ratio: 0.01}},
+		"matern 5/2":   {kernels.Matern{Nu: 2.5, LengthScale: 2}, plain, kernelridge.Options{Ratio: 0.01}},
+		"laplacian":    {kernels.Laplacian{LengthScale: 2}, plain, kernelridge.Options{Ratio: 0.01}},
+		"pullback":     {kernels.Pullback{K: gaussian, A: dense.Of(2, 3, []float64{1, 0, 0.5, 0, 1, 0})}, plain, kernelridge.Options{Ratio: 0.01}},
+		"unweighted":   {gaussian, unweighted, kernelridge.Options{Ratio: 0.01}},
+		"no intercept": {gaussian, plain, kernelridge.Options{Ratio: 0.01, NoIntercept: true}},
+		"kept":         {gaussian, plain, kernelridge.Options{Ratio: 0.01, Memory: 1 << 30}},
+		"little noise": {gaussian, plain, kernelridge.Options{Ratio: 1e-6, Rank: 295, Tolerance: 1e-8}},
+		"rank of all":  {gaussian, plain, kernelridge.Options{Ratio: 1e-6, Rank: 300, Tolerance: 1e-8}},
+		"twice":        {gaussian, twice, kernelridge.Options{Ratio: 0.01}},
+		"far row":      {gaussian, far, kernelridge.Options{Ratio: 0.01}},
+		"large means":  {gaussian, waves[T](300, 1000, 1), kernelridge.Options{Ratio: 0.01}},
+		"weights of 0": {gaussian, zero, kernelridge.Options{Ratio: 0.01, Probes: 2}},
+		"one row":      {gaussian, plain.RowRange(0, 1), kernelridge.Options{Ratio: 0.01}},
+		"65 rows":      {gaussian, plain.RowRange(0, 65), kernelridge.Options{Ratio: 0.01}},
+		"narrow":       {kernels.Gaussian{LengthScale: 1e-3}, plain, kernelridge.Options{Ratio: 0.01}},
 	} {
 		t.Run(name, func(t *testing.T) {
 			if c.o.Rank == 0 {
 				c.o.Rank = 50
 			}
 			c.o.Src = rand.NewPCG(3, 4)
-			m, err := exact.Fit(t.Context(), c.k, c.b, c.o)
+			m, err := kernelridge.Fit(t.Context(), c.k, c.b, c.o)
 			require.NoError(t, err)
 			b := c.b
 			if name == "weights of 0" {
@@ -168,7 +168,7 @@ func testDirect[T dense.Float](t *testing.T) {
 func TestFitOnAnyProcessors(t *testing.T) {
 	b := waves[float64](700, 0, 1)
 	fit := func(memory int64) dense.Matrix[float64] {
-		m, err := exact.Fit(t.Context(), kernels.Matern{Nu: 2.5}, b, exact.Options{Ratio: 0.1, Rank: 60, Memory: memory, Src: rand.NewPCG(1, 2)})
+		m, err := kernelridge.Fit(t.Context(), kernels.Matern{Nu: 2.5}, b, kernelridge.Options{Ratio: 0.1, Rank: 60, Memory: memory, Src: rand.NewPCG(1, 2)})
 		require.NoError(t, err)
 		a, _ := m.Weights()
 		return a
@@ -188,7 +188,7 @@ func TestLeftOut(t *testing.T) {
 		rank, probes int
 		tolerance    float64
 	}{{120, 1, 1e-4}, {20, 64, 0.25}} {
-		m, err := exact.Fit(t.Context(), k, b, exact.Options{Ratio: 0.05, Rank: c.rank, Probes: c.probes, Tolerance: 1e-8, Src: rand.NewPCG(1, 2)})
+		m, err := kernelridge.Fit(t.Context(), k, b, kernelridge.Options{Ratio: 0.05, Rank: c.rank, Probes: c.probes, Tolerance: 1e-8, Src: rand.NewPCG(1, 2)})
 		require.NoError(t, err)
 		errors := m.LeftOut()
 		for _, i := range []int{0, 1, 2, 50, 119} {
@@ -216,7 +216,7 @@ func TestBand(t *testing.T) {
 	all := waves[float64](1600, 0, 1)
 	all.Weights = nil
 	rows, fresh := all.RowRange(0, 800), all.RowRange(800, 1600)
-	m, err := exact.Fit(t.Context(), kernels.Gaussian{LengthScale: 1}, rows, exact.Options{Ratio: 0.02, Rank: 100, Probes: 8, Src: rand.NewPCG(1, 2)})
+	m, err := kernelridge.Fit(t.Context(), kernels.Gaussian{LengthScale: 1}, rows, kernelridge.Options{Ratio: 0.02, Rank: 100, Probes: 8, Src: rand.NewPCG(1, 2)})
 	require.NoError(t, err)
 	mean, half := m.Band(fresh.X, 0.8)
 	for j, w := range half {
@@ -235,7 +235,7 @@ func TestBand(t *testing.T) {
 // A model of as many landmarks as the kernel has large eigenvalues has the means of the exact one.
 func TestCompress(t *testing.T) {
 	b := waves[float64](400, 0, 1)
-	m, err := exact.Fit(t.Context(), kernels.Gaussian{LengthScale: 2}, b, exact.Options{Ratio: 0.1, Src: rand.NewPCG(1, 2)})
+	m, err := kernelridge.Fit(t.Context(), kernels.Gaussian{LengthScale: 2}, b, kernelridge.Options{Ratio: 0.1, Src: rand.NewPCG(1, 2)})
 	require.NoError(t, err)
 	small, err := m.Compress(t.Context(), 150, rand.NewPCG(1, 2))
 	require.NoError(t, err)
@@ -243,32 +243,32 @@ func TestCompress(t *testing.T) {
 	x := waves[float64](50, 0, 3).X
 	assert.Less(t, largest(small.Mean(none, x), m.Mean(none, x)), 2e-3)
 	_, err = m.Compress(t.Context(), 401, rand.NewPCG(1, 2))
-	assert.EqualError(t, err, "exact: r = 401, want 1 to 400")
+	assert.EqualError(t, err, "kernelridge: r = 401, want 1 to 400")
 }
 
 // An end of the context, or too few steps, gives the model so far.
 func TestStopEarly(t *testing.T) {
 	b := waves[float64](300, 0, 1)
 	ctx, cancel := context.WithCancel(t.Context())
-	o := exact.Options{Ratio: 1e-4, Rank: 5, Tolerance: 1e-9, Src: rand.NewPCG(1, 2)}
-	var last exact.Progress
-	o.Progress = func(p exact.Progress) {
-		if last = p; p.Steps == 5 {
+	o := kernelridge.Options{Ratio: 1e-4, Rank: 5, Tolerance: 1e-9, Src: rand.NewPCG(1, 2)}
+	var last kernelridge.Progress
+	o.Progress = func(p kernelridge.Progress) {
+		if last = p; p.Iterations == 5 {
 			cancel()
 		}
 	}
-	m, err := exact.Fit(ctx, kernels.Gaussian{}, b, o)
-	var stop *exact.NotConverged
+	m, err := kernelridge.Fit(ctx, kernels.Gaussian{}, b, o)
+	var stop *kernelridge.NotConverged
 	require.ErrorAs(t, err, &stop)
 	require.ErrorIs(t, err, context.Canceled)
-	assert.Equal(t, 5, stop.Steps)
+	assert.Equal(t, 5, stop.Iterations)
 	assert.Equal(t, last.Residual, stop.Residual)
 	assert.NotNil(t, m)
-	o.MaxSteps, o.Progress = 3, nil
-	m, err = exact.Fit(t.Context(), kernels.Gaussian{}, b, o)
+	o.MaxIterations, o.Progress = 3, nil
+	m, err = kernelridge.Fit(t.Context(), kernels.Gaussian{}, b, o)
 	require.ErrorAs(t, err, &stop)
 	assert.NotNil(t, m)
-	assert.Contains(t, err.Error(), "after 3 steps")
+	assert.Contains(t, err.Error(), "after 3 iterations")
 }
 
 func TestFitErrors(t *testing.T) {
@@ -280,20 +280,20 @@ func TestFitErrors(t *testing.T) {
 	for want, call := range map[string]struct {
 		k kernels.Kernel
 		b ridge.Block[float64]
-		o exact.Options
+		o kernelridge.Options
 	}{
-		"exact: k is nil, want a kernel":                         {nil, good, exact.Options{Ratio: 1, Src: src}},
-		"exact: Options.Ratio = 0, want a positive number":       {kernels.Gaussian{}, good, exact.Options{Src: src}},
-		"exact: Options.Ratio = NaN, want a positive number":     {kernels.Gaussian{}, good, exact.Options{Ratio: math.NaN(), Src: src}},
-		"exact: Options.Src is nil, want a source of randomness": {kernels.Gaussian{}, good, exact.Options{Ratio: 1}},
-		"exact: Options.Probes = -1, want at least 0":            {kernels.Gaussian{}, good, exact.Options{Ratio: 1, Probes: -1, Src: src}},
-		"exact: no rows of positive weight":                      {kernels.Gaussian{}, weightless, exact.Options{Ratio: 1, Src: src}},
-		"exact: Y has no columns, want a target":                 {kernels.Gaussian{}, ridge.Block[float64]{X: good.X}, exact.Options{Ratio: 1, Src: src}},
+		"kernelridge: k is nil, want a kernel":                         {nil, good, kernelridge.Options{Ratio: 1, Src: src}},
+		"kernelridge: Options.Ratio = 0, want a positive number":       {kernels.Gaussian{}, good, kernelridge.Options{Src: src}},
+		"kernelridge: Options.Ratio = NaN, want a positive number":     {kernels.Gaussian{}, good, kernelridge.Options{Ratio: math.NaN(), Src: src}},
+		"kernelridge: Options.Src is nil, want a source of randomness": {kernels.Gaussian{}, good, kernelridge.Options{Ratio: 1}},
+		"kernelridge: Options.Probes = -1, want at least 0":            {kernels.Gaussian{}, good, kernelridge.Options{Ratio: 1, Probes: -1, Src: src}},
+		"kernelridge: no rows of positive weight":                      {kernels.Gaussian{}, weightless, kernelridge.Options{Ratio: 1, Src: src}},
+		"kernelridge: Y has no columns, want a target":                 {kernels.Gaussian{}, ridge.Block[float64]{X: good.X}, kernelridge.Options{Ratio: 1, Src: src}},
 	} {
-		_, err := exact.Fit(t.Context(), call.k, call.b, call.o)
+		_, err := kernelridge.Fit(t.Context(), call.k, call.b, call.o)
 		assert.EqualError(t, err, want)
 	}
-	_, err := exact.Fit(t.Context(), kernels.Gaussian{}, bad, exact.Options{Ratio: 1, Src: src})
+	_, err := kernelridge.Fit(t.Context(), kernels.Gaussian{}, bad, kernelridge.Options{Ratio: 1, Src: src})
 	assert.ErrorContains(t, err, "4")
 	assert.ErrorContains(t, err, "NaN")
 }
