@@ -40,42 +40,22 @@ const chosenRows = 2000
 // ctx panics.
 func Choose[T dense.Float](ctx context.Context, candidates []kernels.Kernel, rows ridge.Block[T], src rand.Source) (Choice, error) {
 	best := Choice{Score: math.Inf(1)}
-	if err := argument.Context("kernelridge", ctx); err != nil {
-		return best, err
-	}
 	if len(candidates) == 0 {
 		return best, errors.New("kernelridge: candidates has no kernels")
-	}
-	if src == nil {
-		return best, errors.New("kernelridge: src is nil, want a source of randomness")
 	}
 	for i, k := range candidates {
 		if err := argument.Kernel(fmt.Sprintf("kernelridge: candidates[%d]", i), k); err != nil {
 			return best, err
 		}
 	}
-	if err := rows.Check(rows.X.Cols, rows.Y.Cols); err != nil {
+	x, y, weights, err := sample(ctx, rows, src)
+	if err != nil {
 		return best, err
-	}
-	var sample []int
-	for _, i := range rand.New(src).Perm(rows.X.Rows) {
-		if rows.Weight(i) > 0 && len(sample) < chosenRows {
-			sample = append(sample, i)
-		}
-	}
-	if len(sample) < 2 || rows.Y.Cols == 0 {
-		return best, fmt.Errorf("kernelridge: %d rows of positive weight with %d targets, want at least 2 and 1", len(sample), rows.Y.Cols)
-	}
-	slices.Sort(sample)
-	x, y := layout.Rows(rows.X, sample), dense.Copy(dense.Matrix[float64]{}, layout.Rows(rows.Y, sample))
-	weights := make([]float64, len(sample))
-	for i, at := range sample {
-		weights[i] = rows.Weight(at)
 	}
 	null := spread(y, weights)
 	for index, k := range candidates {
 		own, wide := images(k, x)
-		gram := dense.New[float64](len(sample), len(sample))
+		gram := dense.New[float64](x.Rows, x.Rows)
 		if err := interrupt.Await(ctx, func() { kernels.Gram(gram, own, wide, dense.Matrix[float64]{}) }); err != nil {
 			return best, err
 		}
@@ -94,6 +74,33 @@ func Choose[T dense.Float](ctx context.Context, candidates []kernels.Kernel, row
 		return best, errors.New("kernelridge: no candidate has a finite score: scale the rows or the targets")
 	}
 	return best, nil
+}
+
+// sample returns up to chosenRows rows of positive weight.
+func sample[T dense.Float](ctx context.Context, rows ridge.Block[T], src rand.Source) (x dense.Matrix[T], y dense.Matrix[float64], weights []float64, err error) {
+	if err := argument.Context("kernelridge", ctx); err != nil {
+		return x, y, nil, err
+	}
+	if src == nil {
+		return x, y, nil, errors.New("kernelridge: src is nil, want a source of randomness")
+	}
+	if err := rows.Check(rows.X.Cols, rows.Y.Cols); err != nil {
+		return x, y, nil, err
+	}
+	var drawn []int
+	for _, i := range rand.New(src).Perm(rows.X.Rows) {
+		if rows.Weight(i) > 0 && len(drawn) < chosenRows {
+			drawn = append(drawn, i)
+		}
+	}
+	if len(drawn) < 2 || rows.Y.Cols == 0 {
+		return x, y, nil, fmt.Errorf("kernelridge: %d rows of positive weight with %d targets, want at least 2 and 1", len(drawn), rows.Y.Cols)
+	}
+	slices.Sort(drawn)
+	for _, at := range drawn {
+		weights = append(weights, rows.Weight(at))
+	}
+	return layout.Rows(rows.X, drawn), dense.Copy(dense.Matrix[float64]{}, layout.Rows(rows.Y, drawn)), weights, nil
 }
 
 // spread returns Σω(y − ȳ)² over all columns, and at least the least positive number.

@@ -1,0 +1,68 @@
+package kernelridge
+
+import (
+	"math"
+	"math/rand/v2"
+	"testing"
+
+	"github.com/stretchr/testify/assert"
+	"github.com/stretchr/testify/require"
+
+	"github.com/seed-feabd252/randfeat/dense"
+	"github.com/seed-feabd252/randfeat/kernels"
+	"github.com/seed-feabd252/randfeat/ridge"
+)
+
+// uneven returns n rows of 4 columns, of which one varies fast, one slowly, and two do not matter.
+func uneven(n int) ridge.Block[float64] {
+	rng := rand.New(rand.NewPCG(1, 2))
+	b := ridge.Block[float64]{X: dense.New[float64](n, 4), Y: dense.New[float64](n, 1), Weights: make([]float64, n)}
+	for i := range n {
+		for j := range 4 {
+			b.X.Set(i, j, 2*rng.Float64())
+		}
+		b.Y.Set(i, 0, math.Sin(5*b.X.At(i, 0))+b.X.At(i, 1)+0.1*rng.NormFloat64())
+		b.Weights[i] = 1 + float64(i%3)
+	}
+	return b
+}
+
+// Slopes are differences of values.
+func TestSlopes(t *testing.T) {
+	b := uneven(60)
+	for _, k := range []kernels.Kernel{kernels.Gaussian{LengthScale: 0.8}, kernels.Matern{Nu: 0.5, LengthScale: 2}, kernels.Matern{LengthScale: 2}, kernels.Matern{Nu: 2.5}} {
+		of, _ := profileOf(k)
+		s := &scales{ctx: t.Context(), profile: of, k: k, x: b.X, y: b.Y, weights: b.Weights, null: 1, least: math.Inf(1)}
+		p := []float64{-0.5, 0.3, 0.1, 1, -3}
+		s.at(p)
+		slope := s.slope
+		for j := range p {
+			const h = 1e-5
+			p[j] += h
+			s.at(p)
+			above := s.value
+			p[j] -= 2 * h
+			s.at(p)
+			assert.InDelta(t, (above-s.value)/(2*h), slope[j], 1e-6, "%v, parameter %d", k, j)
+			p[j] += h
+		}
+	}
+}
+
+// Scales finds which columns matter, and errors fall below those with one length-scale.
+func TestScales(t *testing.T) {
+	b := uneven(300)
+	k := kernels.Matern{Nu: 2.5}
+	one, err := Choose(t.Context(), []kernels.Kernel{k}, b, rand.NewPCG(1, 2))
+	require.NoError(t, err)
+	scaled, choice, err := Scales(t.Context(), k, b, rand.NewPCG(1, 2))
+	require.NoError(t, err)
+	assert.Less(t, choice.Score, one.Score/2)
+	assert.Greater(t, scaled.A.At(0, 0), 2*scaled.A.At(1, 1))
+	assert.Greater(t, scaled.A.At(1, 1), 2*scaled.A.At(2, 2))
+	again, err := Choose(t.Context(), []kernels.Kernel{scaled}, b, rand.NewPCG(1, 2))
+	require.NoError(t, err)
+	assert.InDelta(t, choice.Score, again.Score, 0.1*choice.Score) // λ of Choose are a factor of 4 apart
+	_, _, err = Scales(t.Context(), kernels.Laplacian{}, b, rand.NewPCG(1, 2))
+	assert.EqualError(t, err, "kernelridge: k is a kernels.Laplacian, want a kernels.Gaussian or kernels.Matern")
+}
