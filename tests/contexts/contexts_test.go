@@ -222,6 +222,10 @@ func TestContexts(t *testing.T) {
 			_, err := kernelridge.Choose(c, []kernels.Kernel{kernels.Gaussian{}}, few, src())
 			return err
 		}},
+		"ridge.kernelridge.Scales": {13, func(c *lookedAt) error {
+			_, _, err := kernelridge.Scales(c, kernels.Gaussian{}, few, src())
+			return err
+		}},
 		"ridge.kernelridge.Compress": {1500 / 256, func(c *lookedAt) error {
 			_, err := fitted.Compress(c, 20, src())
 			return err

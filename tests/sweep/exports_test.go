@@ -119,6 +119,8 @@ var functions = []function{
 	{"kernelridge.Fit[float64]", kernelridge.Fit[float64]},
 	{"kernelridge.ReadModel[float32]", kernelridge.ReadModel[float32]},
 	{"kernelridge.ReadModel[float64]", kernelridge.ReadModel[float64]},
+	{"kernelridge.Scales[float32]", kernelridge.Scales[float32]},
+	{"kernelridge.Scales[float64]", kernelridge.Scales[float64]},
 	{"kernels.Against", kernels.Against},
 	{"kernels.Check", kernels.Check},
 	{"kernels.Gram[float32]", kernels.Gram[float32]},
