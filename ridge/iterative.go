@@ -121,7 +121,7 @@ func fitIterative[T dense.Float](ctx context.Context, phi rff.Map[T], rows Rows[
 	}
 	ratio, given := o.ratio()
 	if !given {
-		if ratio, err = chooseRatio(ctx, phi, rows, o); err != nil {
+		if ratio, err = chooseRatio(ctx, phi, rows, o, chosenFeatures); err != nil {
 			return nil, err
 		}
 	}
@@ -141,10 +141,10 @@ func fitIterative[T dense.Float](ctx context.Context, phi rff.Map[T], rows Rows[
 const chosenFeatures = 4096
 
 // chooseRatio returns the λ of maximum evidence, of the direct solution with all features, or with
-// chosenFeatures of more features. These estimate the same kernel.
-func chooseRatio[T dense.Float](ctx context.Context, phi rff.Map[T], rows Rows[T], o Options) (float64, error) {
-	if _, width := phi.Dims(); width > chosenFeatures {
-		phi = some[T]{phi, float64(width) / chosenFeatures}
+// most of more features. These estimate the same kernel.
+func chooseRatio[T dense.Float](ctx context.Context, phi rff.Map[T], rows Rows[T], o Options, most int) (float64, error) {
+	if _, width := phi.Dims(); width > most {
+		phi = some[T]{phi, most}
 	}
 	sums, err := Sum(ctx, phi, rows)
 	if err != nil {
@@ -157,28 +157,28 @@ func chooseRatio[T dense.Float](ctx context.Context, phi rff.Map[T], rows Rows[T
 	return p.chooseRatio()
 }
 
-// some is chosenFeatures of the features of a map at equal distances, times √step, step =
-// D/chosenFeatures.
+// some has out of the D features of a map at equal distances, times √(D/out).
 type some[T dense.Float] struct {
 	rff.Map[T]
-	step float64
+	out int
 }
 
 func (s some[T]) Dims() (in, out int) {
 	in, _ = s.Map.Dims()
-	return in, chosenFeatures
+	return in, s.out
 }
 
 func (s some[T]) Transform(dst, x dense.Matrix[T]) dense.Matrix[T] {
 	_, width := s.Map.Dims()
-	dst = dense.Ensure(dst, x.Rows, chosenFeatures)
+	step := float64(width) / float64(s.out)
+	dst = dense.Ensure(dst, x.Rows, s.out)
 	for lo := 0; lo < x.Rows; lo += rowsOf(width) {
 		hi := min(lo+rowsOf(width), x.Rows)
 		phi := s.Map.Transform(dense.Matrix[T]{}, x.RowRange(lo, hi))
 		for i := lo; i < hi; i++ {
 			from, to := phi.Row(i-lo), dst.Row(i)
 			for f := range to {
-				to[f] = from[int(float64(f)*s.step)] * T(math.Sqrt(s.step))
+				to[f] = from[int(float64(f)*step)] * T(math.Sqrt(step))
 			}
 		}
 	}
