@@ -266,7 +266,7 @@ func TestIterativeProcessors(t *testing.T) {
 }
 
 func testIterativeProcessors[T dense.Float](t *testing.T) {
-	phi, rows := hadamard[T](t, 100, 5, 1), surface[T](700, 5, 0.1, 5, 1)
+	phi, rows := hadamard[T](t, 40, 5, 1), surface[T](520, 5, 0.1, 5, 1)
 	defer runtime.GOMAXPROCS(runtime.GOMAXPROCS(0))
 	var want []byte
 	for _, n := range []int{1, 2, 5} {
