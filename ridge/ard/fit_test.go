@@ -7,7 +7,6 @@ import (
 	"iter"
 	"math"
 	"math/rand/v2"
-	"runtime"
 	"testing"
 	"time"
 
@@ -136,25 +135,6 @@ func TestFourOfTwentyColumns(t *testing.T) {
 	densetest.Both(t, testFour[float32], testFour[float64])
 }
 
-// The result depends neither on processors nor on where the rows come from.
-func testSame[T dense.Float](t *testing.T) {
-	x, y := four[T](600, 6, 1, 0.1)
-	psi := gaussian[T](t, 20, 6)
-	want := fit(t, psi, x, y, ard.Options{Sample: 300})
-	for _, processors := range []int{1, 5} {
-		func() {
-			defer runtime.GOMAXPROCS(runtime.GOMAXPROCS(processors))
-			got := fit(t, psi, x, y, ard.Options{Sample: 300})
-			assert.Equal(t, want.Scales, got.Scales)
-			assert.Equal(t, want.Model.LogEvidence(), got.Model.LogEvidence())
-		}()
-	}
-}
-
-func TestFitDoesNotDependOnProcessors(t *testing.T) {
-	densetest.Both(t, testSame[float32], testSame[float64])
-}
-
 // Columns of other units and of means of a thousand spreads have the same relevance, but for what
 // float32 has lost of the points.
 func testUnits[T dense.Float](t *testing.T, tolerance float64) {
@@ -264,48 +244,6 @@ func TestEvidenceIsOverfittedByFewRows(t *testing.T) {
 	}
 	assert.Less(t, noise(80), 0.8)
 	assert.InEpsilon(t, 1, noise(1200), 0.1)
-}
-
-// Columns that matter together alone, at a short scale, among others: neither start sees them.
-// Without the others the search does.
-func TestShortInteractionsAreNotSeen(t *testing.T) {
-	relevance := func(d int) float64 {
-		rng := rand.New(rand.NewPCG(3, 4))
-		x, y := dense.New[float64](1000, d), dense.New[float64](1000, 1)
-		for i := range x.Rows {
-			for j := range d {
-				x.Set(i, j, rng.Float64())
-			}
-			y.Set(i, 0, math.Sin(20*x.At(i, 0))*math.Sin(20*x.At(i, 1)))
-		}
-		r := fit(t, gaussian[float64](t, 70, d), x, y, ard.Options{})
-		return 1 - r.Model.Noise()[0]/0.25
-	}
-	assert.Greater(t, relevance(2), 0.9)
-	assert.Less(t, relevance(20), 0.2)
-}
-
-// With few features the noise of the model says how much is lost.
-func TestFewFeatures(t *testing.T) {
-	x, y := four[float64](800, 5, 1, 0.1)
-	few, many := fit(t, gaussian[float64](t, 5, 5), x, y, ard.Options{}), fit(t, gaussian[float64](t, 60, 5), x, y, ard.Options{})
-	assert.Greater(t, few.Model.Noise()[0], 2*many.Model.Noise()[0])
-	assert.InEpsilon(t, 0.1, math.Sqrt(many.Model.Noise()[0]), 0.25)
-}
-
-// Columns of heavy tails hide what their logarithms show.
-func TestHeavyTails(t *testing.T) {
-	noise := func(column func(z float64) float64) float64 {
-		rng := rand.New(rand.NewPCG(1, 2))
-		x, y := densetest.Normal[float64](rng, 1000, 5, 0, 1), dense.New[float64](1000, 1)
-		for i := range x.Rows {
-			y.Set(i, 0, math.Sin(2*x.At(i, 0))+0.1*rng.NormFloat64())
-			x.Set(i, 0, column(x.At(i, 0)))
-		}
-		return math.Sqrt(fit(t, gaussian[float64](t, 60, 5), x, y, ard.Options{}).Model.Noise()[0])
-	}
-	assert.Greater(t, noise(func(z float64) float64 { return math.Exp(5 * z) }), 0.5)
-	assert.InEpsilon(t, 0.1, noise(func(z float64) float64 { return 5 * z }), 0.1)
 }
 
 type blocks func(yield func(ridge.Block[float64], error) bool)
