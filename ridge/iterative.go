@@ -21,9 +21,9 @@ import (
 // documentation describes the method under More features.
 type Iterative struct {
 	// Rank is the rank r of the preconditioner, at most n and D. 0 stands for min(256, D/16), at
-	// least 16, and −1 for no preconditioner. Its pass over the rows takes r/k times as long as a
-	// pass with k columns. A larger rank pays if many passes are needed: for a small λ and many
-	// rows.
+	// least 16, and −1 for no preconditioner. The pass that builds the preconditioner takes r/k
+	// times as long as a pass with k columns. A larger rank pays if many passes are needed: for a
+	// small λ and many rows.
 	Rank int
 
 	// Samples is the number S of samples of the posterior, at least 2, from which deviations, the

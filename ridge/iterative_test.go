@@ -237,8 +237,8 @@ func testPosterior[T dense.Float](t *testing.T) {
 	assert.InDelta(t, 0, degrees, 4*math.Sqrt(2*80.0/(samples*seeds)))
 }
 
-// λ that 256 of 1000 features choose loses some units of the evidence of all features, where a λ ten
-// times as large or as small loses more.
+// λ that 256 of 1000 features choose loses some units of the evidence of all features, where a λ
+// ten times as large or as small loses more.
 func TestRatioOfManyFeatures(t *testing.T) {
 	densetest.Both(t, testRatioOfManyFeatures[float32], testRatioOfManyFeatures[float64])
 }

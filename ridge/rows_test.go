@@ -316,7 +316,8 @@ func TestFileErrors(t *testing.T) {
 		fail(csv("1,2,3\n"+text+",2,3\n"), fmt.Sprintf("rows.csv: line 2, column 1: %q is not a number", text))
 	}
 	fail(csv("1\n"), "1 columns and 1 targets")
-	for _, text := range []string{"1\n\"\"\n3\n", "1\n \n3\n"} { // a line of one column is no line of blanks
+	// a line of one column is no line of blanks
+	for _, text := range []string{"1\n\"\"\n3\n", "1\n \n3\n"} {
 		one := csv(text)
 		one.Targets = []int{}
 		fail(one, `line 2, column 1: "" is not a number`)

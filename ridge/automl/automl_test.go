@@ -108,10 +108,10 @@ func testNumbers[T dense.Float](t *testing.T) {
 
 func TestNumbers(t *testing.T) { densetest.Both(t, testNumbers[float32], testNumbers[float64]) }
 
-// A wave in one direction needs a metric, steps need boxes, and with more columns than rows, of which
-// three matter, the horseshoe is best. The error of the family is two thirds
-// of that of a plain kernel, or less. At other rows it is at most the error at the n held-out rows
-// and four of its standard errors, 1/√(2n) of it.
+// A wave in one direction needs a metric, steps need boxes, and with more columns than rows, of
+// which three matter, the horseshoe is best. The error of the family is two thirds of that of a
+// plain kernel, or less. At other rows it is at most the error at the n held-out rows and four of
+// its standard errors, 1/√(2n) of it.
 func TestFamilies(t *testing.T) {
 	for _, c := range []struct {
 		want string
@@ -382,8 +382,8 @@ func TestEndOfContextInTheLastPart(t *testing.T) {
 	}
 }
 
-// Kernels of up to 3000 rows are exact: the features lack nothing at any of them, and bands come from
-// all of them.
+// Kernels of up to 3000 rows are exact: the features lack nothing at any of them, and bands come
+// from all of them.
 func TestExactKernelOfManyRows(t *testing.T) {
 	for rows, want := range map[int]int{10: 10, 2100: 2100, 3000: 3000, 3001: 2000} {
 		assert.Equal(t, want, automl.Landmarks(automl.Options{}, rows))
