@@ -11,6 +11,7 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/seed-feabd252/randfeat/dense"
+	"github.com/seed-feabd252/randfeat/internal/testing/densetest"
 	"github.com/seed-feabd252/randfeat/rff"
 	"github.com/seed-feabd252/randfeat/ridge"
 )
@@ -71,8 +72,7 @@ func testClassify[T dense.Float](t *testing.T) {
 }
 
 func TestClassify(t *testing.T) {
-	t.Run("type=float32", testClassify[float32])
-	t.Run("type=float64", testClassify[float64])
+	densetest.Both(t, testClassify[float32], testClassify[float64])
 }
 
 // The loss of leave-one-out is the loss of fits without each row, with their own indicators.
@@ -228,6 +228,5 @@ func testClassesOfLargeMeans[T dense.Float](t *testing.T) {
 }
 
 func TestClassesOfLargeMeans(t *testing.T) {
-	t.Run("type=float32", testClassesOfLargeMeans[float32])
-	t.Run("type=float64", testClassesOfLargeMeans[float64])
+	densetest.Both(t, testClassesOfLargeMeans[float32], testClassesOfLargeMeans[float64])
 }

@@ -54,7 +54,7 @@ type NotConverged struct {
 	Iterations int
 	Ratio      float64 // λ
 	Bound      float64 // largest error bound of the outputs, in the unit of Iterative.Tolerance
-	Tolerance  float64
+	tolerance  float64
 	Stalled    bool // rounding prevents progress, and more iterations do not help
 }
 
@@ -65,7 +65,7 @@ func (e *NotConverged) Error() string {
 		why = "rounding of float64 hides the rest: want a larger Noise/Prior"
 	}
 	return fmt.Sprintf("ridge: after %d iterations with Noise/Prior = %.3g errors of means are up to %.3g, and Tolerance = %.3g: %s",
-		e.Iterations, e.Ratio, e.Bound, e.Tolerance, why)
+		e.Iterations, e.Ratio, e.Bound, e.tolerance, why)
 }
 
 func (o *Iterative) check() error {

@@ -194,10 +194,7 @@ func (m *Model[T]) LogEvidence() float64 { return m.evidence }
 // matrix H with ŷ = Hy: Σ λ_i/(λ_i + λ) over the eigenvalues λ_i of the sums, plus 1 for an
 // intercept. Cost: D²/2 multiply-adds.
 func (m *Model[T]) DegreesOfFreedom() float64 {
-	if m.phi == nil {
-		panic(errNoModel.Error())
-	}
-	degrees := max(0, float64(m.regression.Weights.Rows)-m.regression.Ratio*floats.Sum(m.root.diagonal()))
+	degrees := max(0, floats.Sum(m.FeatureDegrees()))
 	if m.centred {
 		degrees++
 	}

@@ -49,8 +49,7 @@ func put(t testing.TB, name string, data []byte) string {
 
 // Rows in memory, in a matrix of gonum's, in .npy and in CSV are the same rows, in several blocks.
 func TestRowsAreTheSame(t *testing.T) {
-	t.Run("type=float32", testRows[float32])
-	t.Run("type=float64", testRows[float64])
+	densetest.Both(t, testRows[float32], testRows[float64])
 }
 
 func testRows[T dense.Float](t *testing.T) {
