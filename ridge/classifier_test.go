@@ -45,10 +45,10 @@ func rings[T dense.Float](n int, seed uint64) (b ridge.Block[T], labels []int, t
 // Classify comes close to the log loss of the true probabilities, the least there is, and its
 // probabilities are calibrated: the expected error over 10 bins of 5000 rows of right probabilities
 // is about 10·√(0.2/(2π·500)) times 1/10, 0.01. The loss of leave-one-out is within four standard
-// errors, 0.6/√2000 each, of the loss at other rows.
+// errors, 0.6/√1200 each, of the loss at other rows.
 func testClassify[T dense.Float](t *testing.T) {
 	ctx := context.Background()
-	train, _, _ := rings[T](2000, 1)
+	train, _, _ := rings[T](1200, 1)
 	test, labels, truth := rings[T](5000, 2)
 	maps := []rff.Map[T]{gaussian[T](t, 24, 2, 0.1, 1), gaussian[T](t, 24, 2, 1.5, 1)}
 	least := logLoss(truth, labels)
@@ -68,7 +68,7 @@ func testClassify[T dense.Float](t *testing.T) {
 	loss, expected := logLoss(p, labels), calibrationError(p, labels)
 	assert.Less(t, loss, least+0.02)
 	assert.Less(t, expected, 0.03)
-	assert.InDelta(t, loss, found.Trials[1].Score, 4*0.6/math.Sqrt(2000))
+	assert.InDelta(t, loss, found.Trials[1].Score, 4*0.6/math.Sqrt(1200))
 }
 
 func TestClassify(t *testing.T) {

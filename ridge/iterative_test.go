@@ -86,8 +86,8 @@ func TestIterativeIsTheDirectSolution(t *testing.T) {
 }
 
 func testDirect[T dense.Float](t *testing.T) {
-	const n, d = 900, 4
-	phi := hadamard[T](t, 60, d, 0.7)
+	const n, d = 600, 4
+	phi := hadamard[T](t, 40, d, 0.7)
 	plain := surface[T](n, d, 0.1, 0, 1)
 	unweighted := plain
 	unweighted.Weights = nil
@@ -308,7 +308,7 @@ func (c watched[T]) Blocks() iter.Seq2[ridge.Block[T], error] {
 // A context that ends inside a pass ends the call within a second. Each iteration is a pass and
 // calls Progress.
 func TestIterativeCancel(t *testing.T) {
-	phi, rows := hadamard[float32](t, 200, 5, 1), surface[float32](9000, 5, 0.1, 5, 1)
+	phi, rows := hadamard[float32](t, 40, 5, 1), surface[float32](9000, 5, 0.1, 5, 1)
 	for _, o := range []ridge.Options{{}, {Noise: 0.001, Prior: 1}} {
 		passes, iterations, last := 0, 0, 0
 		ctx, cancel := context.WithCancel(t.Context())
@@ -371,7 +371,7 @@ func TestIllConditioned(t *testing.T) {
 }
 
 func testIllConditioned[T dense.Float](t *testing.T) {
-	phi, rows := rff.Map[T](twice[T]{hadamard[T](t, 40, 3, 0.7)}), surface[T](400, 3, 0.1, 5, 1)
+	phi, rows := rff.Map[T](twice[T]{hadamard[T](t, 24, 3, 0.7)}), surface[T](240, 3, 0.1, 5, 1)
 	for _, ratio := range []float64{1e-3, 1e-6, 1e-9} {
 		direct, m, err := solve(t, phi, rows, ridge.Options{Ratio: ratio}, ridge.Iterative{Rank: 16}, 1)
 		require.NoError(t, err)
