@@ -15,7 +15,7 @@ import (
 // Classes in turn, as a file of pairs of a case and a control has them: the report is true for the
 // model. The log-loss of a row has a deviation of about 0.4, the report has 500 rows.
 func testClassesInTurn[T dense.Float](t *testing.T) {
-	rows := uniform(2000, 1, 1, 1, func(rng *rand.Rand, x, y []T) {})
+	rows := uniform(4200, 1, 1, 1, func(rng *rand.Rand, x, y []T) {})
 	other := uniform(4200, 1, 1, 2, func(rng *rand.Rand, x, y []T) {})
 	rng := rand.New(rand.NewPCG(3, 4))
 	for _, b := range []dense.Matrix[T]{rows.X, other.X} {
