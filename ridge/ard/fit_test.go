@@ -7,6 +7,7 @@ import (
 	"iter"
 	"math"
 	"math/rand/v2"
+	"runtime"
 	"testing"
 	"time"
 
@@ -133,6 +134,25 @@ func testFour[T dense.Float](t *testing.T) {
 
 func TestFourOfTwentyColumns(t *testing.T) {
 	densetest.Both(t, testFour[float32], testFour[float64])
+}
+
+// The result depends neither on processors nor on where the rows come from.
+func testSame[T dense.Float](t *testing.T) {
+	x, y := four[T](600, 6, 1, 0.1)
+	psi := gaussian[T](t, 20, 6)
+	want := fit(t, psi, x, y, ard.Options{Sample: 300})
+	for _, processors := range []int{1, 5} {
+		func() {
+			defer runtime.GOMAXPROCS(runtime.GOMAXPROCS(processors))
+			got := fit(t, psi, x, y, ard.Options{Sample: 300})
+			assert.Equal(t, want.Scales, got.Scales)
+			assert.Equal(t, want.Model.LogEvidence(), got.Model.LogEvidence())
+		}()
+	}
+}
+
+func TestFitDoesNotDependOnProcessors(t *testing.T) {
+	densetest.Both(t, testSame[float32], testSame[float64])
 }
 
 // Columns of other units and of means of a thousand spreads have the same relevance, but for what
