@@ -16,13 +16,15 @@ import (
 
 // Jackknife writes the leave-one-out errors over their standard deviations,
 //
-//	|y_ij − f_j^(−i)(x_i)| / sd_j^(−i)(x_i) = |y_ij − f_j(x_i)| / ( σ_j·√((1 − h_i)/ω_i + (1 − h_i)²·r_i) ),
+//	|y_ij − f_j^(−i)(x_i)| / sd_j^(−i)(x_i)
+//	  = |y_ij − f_j(x_i)| / ( σ_j·√((1 − h_i)/ω_i + (1 − h_i)²·r_i) ),
 //
-// into dst (n×p) and returns dst, for the arguments of LeaveOneOut. sd is the deviation of Predict
-// without the row, and r that of Variances. WithBands makes bands of the ratios, if the model
-// learnt no scales from its rows. If the map has landmarks at some rows of the fit only, the ratios
-// of other rows are those that new rows have. Jackknife returns the errors of LeaveOneOut, and
-// reports a weight of 0 and a ratio that is not a number. Cost: as Predict.
+// into dst (n×p) and returns dst, for the arguments of LeaveOneOut. sd_j^(−i) is the deviation of
+// Predict for a fit without row i, and r_i is the r of Variances. WithBands makes bands of the
+// ratios, if no scales were learnt from the rows of the model. If the map has landmarks at some
+// rows of the fit only, the ratios of other rows are those that new rows have. Jackknife returns
+// the errors of LeaveOneOut, and reports a weight of 0 and a ratio that is not a number. Cost: as
+// Predict.
 func (m *Model[T]) Jackknife(dst, x, y dense.Matrix[T], weights []T) (dense.Matrix[T], error) {
 	for i, w := range weights {
 		if w == 0 {
@@ -47,9 +49,9 @@ func (m *Model[T]) Jackknife(dst, x, y dense.Matrix[T], weights []T) (dense.Matr
 	return dst, argument.Finite("ridge: the ratio of error and deviation", dst)
 }
 
-// Bands are errors at rows that a fit has not seen, from which Band takes its half widths. Bands
-// hold for every law of the noise [Vovk et al. 2005]. A model that learnt scales of columns or a
-// metric from its rows needs errors of fits to other rows that learnt them again.
+// Bands are errors at rows that a fit has not seen, from which Model.Band computes half widths.
+// Bands hold for every law of the noise [Vovk et al. 2005]. A model that learnt scales of columns
+// or a metric from its rows needs errors of fits to other rows that learnt them again.
 type Bands[T dense.Float] struct {
 	// Errors are |y_ij − f_j(x_i)| (n×p, n ≥ 1), over the factors that Relative and Logs name.
 	Errors dense.Matrix[float64]
@@ -59,22 +61,22 @@ type Bands[T dense.Float] struct {
 	// bands have the same width everywhere, which holds near the rows only.
 	Relative bool
 
-	// Logs, for noise that differs between rows, is a model, with the same map, of the logarithms
-	// of the errors, relative or not. Half widths are then multiplied by exp(max(g_j(x), least_j)),
-	// where g are the means of Logs, and Errors are divided by exp(g_j^(−i)(x_i)), the exponentials
-	// of the errors of Logs.LeaveOneOut. Nil stands for noise that does not differ.
+	// Logs, for noise that differs between rows, is a model of the logarithms of the errors, with
+	// the map of the model that has the bands. Band multiplies half widths by exp(max(g_j(x),
+	// Least_j)) for the means g_j of Logs. Errors must then be the exponentials of the errors of
+	// Logs.LeaveOneOut. Nil stands for equal noise of all rows.
 	Logs *Model[T]
 
-	// Least (p numbers) has the smallest g_j of the rows, because a g that falls on away from them
-	// would make bands narrow where nothing is known.
+	// Least (p numbers) has the smallest mean of Logs at the rows for each output. Away from the
+	// rows, the means of Logs may fall further, and Least keeps bands from becoming narrow there.
 	Least []float64
 }
 
 // WithBands returns the model with bands, which its file contains.
 //
 // The error reports Errors of another shape or with a number that is negative, NaN or infinite, a
-// zero Logs or one with another number of features or outputs than the model, and another number of
-// Least or one that is not finite.
+// zero Logs or one with another number of features or outputs than the model, a Least whose length
+// is not the number of outputs, and an element of Least that is not finite.
 func (m *Model[T]) WithBands(b Bands[T]) (*Model[T], error) {
 	if m.phi == nil {
 		return nil, errNoModel
@@ -143,12 +145,14 @@ func checkErrors(errors []float64, outputs int) error {
 //
 // With n errors of WithBands, the half width is the ⌈level·(n + 1)⌉-th smallest error, times the
 // standard deviation of Predict if the errors are relative, and times exp(max(g, least)) with Logs.
-// It is +Inf if this rank exceeds n: n errors tell of levels up to n/(n + 1). Without
-// errors, noise counts as normal, and the half width is 1.645 standard deviations at the level 0.9.
+// The half width is +Inf if ⌈level·(n + 1)⌉ exceeds n: n errors determine bands of levels up to
+// n/(n + 1). Without errors, noise counts as normal, and the half width is 1.645 standard
+// deviations at the level 0.9.
 //
-// Away from the rows, bands are as good as deviations. They grow to that of the prior for maps with
-// landmarks, whose kernel is known. With random features and far more rows than features they are
-// too small: see Samples in the package documentation.
+// Away from the rows, bands are as good as the standard deviations of Predict. Deviations grow to
+// the deviation of the prior for maps with landmarks, whose kernel is known. With random features
+// and far more rows than features, deviations away from the rows are too small: see Samples in the
+// package documentation.
 //
 // Band panics as Predict does, and if level is not between 0 and 1. Cost: as Predict.
 func (m *Model[T]) Band(x dense.Matrix[T], level float64) (mean, half dense.Matrix[T]) {

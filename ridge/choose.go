@@ -35,12 +35,12 @@ type Choice[T dense.Float] struct {
 
 // Choose fits each map to the rows and returns the map of the largest evidence. Of maps with equal
 // evidence, the first one is the best. The maps may differ in length-scales, kernels, frequencies
-// or numbers of features. Each fit chooses the variances that o does not give. The evidence is the
-// evidence of the given features, so among several draws of one kernel it prefers a draw that fits
-// the targets by chance. It is too large for a map whose parameters were learnt from the same
+// or numbers of features. Each fit chooses the variances that o does not give. The evidence depends
+// on the drawn features, so among several draws of one kernel Choose prefers a draw that fits the
+// targets by chance. The evidence is too large for a map whose parameters were learnt from the same
 // targets: package ridge/automl compares such maps at other rows.
 //
-// Choose reads the rows once for each map. Memory is that of one map.
+// Choose reads the rows once for each map. Choose holds the sums of one map at a time.
 //
 // The error reports no maps, a nil map, options out of range, errors of Sum, the end of ctx, and
 // the error of the first map if no map can be fitted. Choose checks ctx also between blocks of a
@@ -118,9 +118,9 @@ func try[T dense.Float](ctx context.Context, maps []rff.Map[T], sign float64, fi
 }
 
 // MedianDistance returns the median of the Euclidean distances between pairs of rows of x (n×d), or
-// of a sample of 500 rows. The median is a usual length-scale to start with, in units of x. In
-// many dimensions distances hardly vary, and the median is a good length-scale. In few dimensions
-// functions often vary within a fraction of it.
+// of a sample of 500 rows. The median is a usual length-scale to start with, in units of x. In many
+// dimensions distances hardly vary, and the median is a good length-scale. In few dimensions
+// functions often vary within a fraction of the median.
 //
 // The error reports fewer than two rows, coordinates that are NaN or infinite, a nil src, and a
 // median that is +Inf or 0. The median is 0 if most pairs of rows are equal, as in a binary column;

@@ -22,12 +22,13 @@ import (
 	"github.com/seed-feabd252/randfeat/rff"
 )
 
-// ClassifyOptions are the parameters of Classify. The zero value chooses them by leave-one-out.
+// ClassifyOptions are the parameters of Classify. Only Classes must be given.
 type ClassifyOptions struct {
 	// Classes is the number of classes, at least 2.
 	Classes int
 
-	// Ratio is λ, in squared units of the features. 0 stands for the λ of least loss.
+	// Ratio is the penalty λ of the weights, in squared units of the features. 0 stands for the λ
+	// of least loss.
 	Ratio float64
 
 	// ClassWeights has a factor for each class, which multiplies the weights of its rows. Nil
@@ -52,18 +53,10 @@ const sampledRows = 2048
 //
 //	P(c|x) ∝ exp(β·f_c(x)),  loss = −Σ_i ω_i·log P⁻ⁱ(c_i|x_i) / Σω.
 //
-// A class that lies between others may never have the largest mean. So the scores may be mixed, z_c
-// = Σ_l M_lc·β·f_l(x) + b_c. The penalty of M and b is ½·(‖M − I‖² + ‖b‖²). Classify keeps M = I
-// and b = 0 unless others lower the sum of the losses by more than ½·log n for each of their
-// classes² − 1 parameters [Schwarz 1978].
-//
-// λ, β, M and b minimise the loss at the rows, or at 2048 of them that a generator with a fixed
-// seed draws. The draw takes as many rows of each class, or all rows of a class that has fewer.
-// Weights restore the shares of the classes in the loss, so the order of the rows does not matter.
-// n in the penalties is (Σω)²/Σω². The loss of β includes one more row of the weight Σω²/Σω, whose
-// class may be any, so that β is finite if all rows are right. A row of weight 0 does not count. Of
-// maps with equal losses, the first one is the best. The loss is an estimate of the loss at other
-// rows. It is too small for a map whose parameters were learnt from the same targets.
+// λ, β, and a mixture of the scores f_c if it lowers the loss clearly, minimise the loss at the
+// rows, or at 2048 of more rows: see Classification in the package documentation. Of maps with
+// equal losses, the first one is the best. The loss estimates the loss at other rows, and is too
+// small for a map whose parameters were learnt from the targets of rows.
 //
 // Classify reads the rows once for each map. A map costs n transforms, n·D²/2 multiply-adds, and
 // about 20 times D³/3 + 1024·D² for the values of λ.

@@ -16,8 +16,10 @@
 //	draw functions from the posterior        Model.Sample; for few rows: Model.Pathwise
 //	errors without held-out data             Model.LeaveOneOut
 //	bands without a law of the noise         Model.Jackknife and Model.WithBands, then Model.Band
-//	probabilities of classes                 Classify; texts as classes: CSV.ReadLabels, ClassifyOptions.Labels
-//	write a model to a file                  Model.Write, ReadModel; Classifier.Write, ReadClassifier
+//	probabilities of classes                 Classify
+//	texts as classes                         CSV.ReadLabels, ClassifyOptions.Labels
+//	write a model to a file, and read it     Model.Write, ReadModel
+//	write and read a classifier              Classifier.Write, ReadClassifier
 //
 // # The model
 //
@@ -35,7 +37,8 @@
 //	mean of w          μ = A⁻¹ΦᵀΩy
 //	variance of f(x)   σ²·( ‖R⁻ᵀ(φ(x) − φ̄)‖² + 1/Σω ), for landmarks + s²·(k(x, x) − ‖φ(x)‖²)
 //	sample of w        μ + σR⁻¹z,  z ~ N(0, I)
-//	log evidence       −½·[ (yᵀΩy − yᵀΩΦμ)/σ² + log det A − D·log λ + (n−1)·log(2πσ²) + log Σω − Σ log ω ]
+//	log evidence       −½·[ (yᵀΩy − yᵀΩΦμ)/σ² + log det A − D·log λ
+//	                        + (n−1)·log(2πσ²) + log Σω − Σ log ω ]
 //	leave-one-out      (y_i − f(x_i))/(1 − h_i),  h_i = ω_i·( ‖R⁻ᵀ(φ_i − φ̄)‖² + 1/Σω )
 //
 // The evidence is the density of the contrasts of y, which do not depend on b. Without an
@@ -126,11 +129,24 @@
 //
 // # Classification
 //
-// Classify regresses indicators of the classes and makes probabilities of the results with a
-// temperature. λ and the temperature minimise the loss of leave-one-out, so one pass over the rows
-// chooses them, and the losses compare maps. On tables of digits, of made classes and of diagnoses
-// the probabilities are as good as those of logistic regression whose prior was chosen by folds, or
+// Classify regresses indicators of the classes, and makes probabilities of the means with a
+// temperature β. One pass over the rows is enough to choose λ and β by the loss of leave-one-out,
+// and the losses compare maps. On tables of digits, of made classes and of diagnoses the
+// probabilities are as good as those of logistic regression whose prior was chosen by folds, or
 // better, in a tenth of the time.
+//
+// A class that lies between others may never have the largest mean. So the scores may be mixed,
+//
+//	z_c = Σ_l M_lc·β·f_l(x) + b_c.
+//
+// The penalty of M and b is ½·(‖M − I‖² + ‖b‖²). Classify keeps M = I and b = 0 unless others lower
+// the sum of the losses by more than ½·log n for each of their classes² − 1 parameters [Schwarz
+// 1978], n = (Σω)²/Σω².
+//
+// A generator with a fixed seed draws the rows of the loss: as many rows of each class, or all rows
+// of a class that has fewer. Weights restore the shares of the classes in the loss, so the order of
+// the rows does not matter. A row of weight 0 does not count. The loss of β includes one more row
+// of the weight Σω²/Σω, whose class may be any, so that β is finite if all rows are right.
 //
 // # Files
 //
@@ -152,17 +168,18 @@
 //	model.bound, model.errorOfLog  as Accuracy has them
 //	model.errors             of WithBands, ascending for each output, or nil, and
 //	model.relative           whether they are relative
-//	model.logs               of Bands.Logs: the weights of g, D×p, its values at φ̄ and the least ones, or nil
+//	model.logs               of Bands.Logs, or nil: the weights of g, D×p, the values of g at φ̄,
+//	                         and Least
 //
 //	model.weights            of a Classifier: β·w·M, D×classes
 //	model.intercepts         the scores at φ̄, a number for each class
 //	model.featureMean        φ̄, D numbers
 //	model.labels             the number of labels, or nil, and model.labels.0, … their texts
 //
-// and the format, kind, version, type and checksum that package rff lists. The bytes of Sums have the
-// same format: sums.d, sums.rows, sums.effectiveRows, sums.rowWeight (Σω), sums.logWeight (Σ log ω),
-// sums.targetMean, sums.squares, sums.featureMean, sums.cross, and sums.scatter, the lower triangle
-// row by row. sums.marks identify the features.
+// and the format, kind, version, type and checksum that package rff lists. The bytes of Sums have
+// the same format: sums.d, sums.rows, sums.effectiveRows, sums.rowWeight (Σω), sums.logWeight (Σ
+// log ω), sums.targetMean, sums.squares, sums.featureMean, sums.cross, and sums.scatter, the lower
+// triangle row by row. sums.marks identify the features.
 //
 // testdata/predict.py predicts from files with NumPy. A file of another version of the format is an
 // error; golden files test the format.
@@ -200,8 +217,8 @@
 //   - [MacKay 1992] D. J. C. MacKay. Bayesian interpolation. Neural Computation 4(3).
 //   - [Platt 1999] J. Platt. Probabilistic outputs for support vector machines and comparisons to
 //     regularized likelihood methods. Advances in Large Margin Classifiers.
-//   - [Quiñonero-Candela & Rasmussen 2005] J. Quiñonero-Candela, C. E. Rasmussen. A unifying view of
-//     sparse approximate Gaussian process regression. Journal of Machine Learning Research 6.
+//   - [Quiñonero-Candela & Rasmussen 2005] J. Quiñonero-Candela, C. E. Rasmussen. A unifying view
+//     of sparse approximate Gaussian process regression. Journal of Machine Learning Research 6.
 //   - [Rasmussen & Williams 2006] C. E. Rasmussen, C. K. I. Williams. Gaussian processes for
 //     machine learning. MIT Press.
 //   - [Schwarz 1978] G. Schwarz. Estimating the dimension of a model. Annals of Statistics 6.

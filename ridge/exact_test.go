@@ -10,7 +10,6 @@ import (
 	"gonum.org/v1/gonum/mat"
 
 	"github.com/seed-feabd252/randfeat/dense"
-	"github.com/seed-feabd252/randfeat/kernels"
 	"github.com/seed-feabd252/randfeat/orf"
 	"github.com/seed-feabd252/randfeat/rff"
 	"github.com/seed-feabd252/randfeat/ridge"
@@ -184,47 +183,4 @@ func TestModelIsTheGaussianProcess(t *testing.T) {
 			assert.InEpsilon(t, total, model.LogEvidence(), 1e-9)
 		}
 	}
-}
-
-// The model comes to the exact process of the true kernel as the map does: for independent
-// frequencies the mean square of the difference is c/m plus terms of 1/m². Over 20 draws of 40
-// points its logarithm has a standard error of about 0.15, so that the ratio of m = 256 and m = 32
-// is within a factor of two of 8, and it is not if the kernel is another one.
-func TestModelComesToTheTrueKernel(t *testing.T) {
-	const n, d, lengthScale = 100, 3, 1.5
-	x, y := friedman[float64](n, 5, 1)
-	z, _ := friedman[float64](40, 5, 2)
-	x, z = x.ColRange(0, d).Clone(), z.ColRange(0, d).Clone()
-	o := ridge.Options{Noise: 1, Prior: 10}
-	points := dense.New[float64](n+z.Rows, d)
-	dense.Copy(points.RowRange(0, n), x)
-	dense.Copy(points.RowRange(n, points.Rows), z)
-	// The Nyström map is exact at its landmarks.
-	limit := func(lengthScale float64) dense.Matrix[float64] {
-		phi, err := rff.Nystroem(kernels.Gaussian{LengthScale: lengthScale}, points)
-		require.NoError(t, err)
-		m, err := ridge.Fit[float64](t.Context(), phi, ridge.Block[float64]{X: x, Y: y}, o)
-		require.NoError(t, err)
-		return m.Mean(dense.Matrix[float64]{}, z)
-	}
-	square := func(m int, want dense.Matrix[float64]) (sum float64) {
-		for seed := range uint64(20) {
-			w, err := orf.Draw[float64](orf.IID{}, m, d, rand.NewPCG(seed, 3))
-			require.NoError(t, err)
-			phi, err := rff.Draw(rff.Gaussian{LengthScale: lengthScale}, w)
-			require.NoError(t, err)
-			model, err := ridge.Fit(t.Context(), phi, ridge.Block[float64]{X: x, Y: y}, o)
-			require.NoError(t, err)
-			e := rmse(model.Mean(dense.Matrix[float64]{}, z), want)
-			sum += e * e / 20
-		}
-		return sum
-	}
-	want := limit(lengthScale)
-	ratio := square(32, want) / square(256, want)
-	t.Logf("ratio %.1f", ratio)
-	assert.Greater(t, ratio, 4.0)
-	assert.Less(t, ratio, 16.0)
-	other := limit(0.7 * lengthScale)
-	assert.Less(t, square(32, other)/square(256, other), 4.0, "another kernel is told from the true one")
 }

@@ -1,6 +1,8 @@
 package ridge
 
 import (
+	"context"
+
 	"github.com/seed-feabd252/randfeat/dense"
 	"github.com/seed-feabd252/randfeat/internal/compute/features"
 	"github.com/seed-feabd252/randfeat/internal/compute/matmul"
@@ -43,4 +45,9 @@ func SampleOf(labels []int, classes int) (counts []int, shares []float64) {
 		shares[c] += l.shares[i]
 	}
 	return s.counts, shares
+}
+
+// ChooseRatio chooses λ of an iterative fit with at most most features.
+func ChooseRatio[T dense.Float](ctx context.Context, phi rff.Map[T], rows Rows[T], o Options, most int) (float64, error) {
+	return chooseRatio(ctx, phi, rows, o, most)
 }

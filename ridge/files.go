@@ -105,10 +105,13 @@ const byteOrderMark = "\ufeff"
 
 // CSV reads rows from a file of comma-separated numbers, a block at a time.
 type CSV[T dense.Float] struct {
-	Path    string
-	Targets []int // indices of the target columns, from 0 on; nil for the last column, []int{} for none
-	Header  bool  // whether the first line has names
-	Comma   rune  // the separator; 0 for a comma
+	Path   string
+	Header bool // whether the first line has names
+	Comma  rune // the separator; 0 for a comma
+
+	// Targets are indices of the target columns, from 0 on. Nil stands for the last column, and
+	// []int{} for no targets.
+	Targets []int
 
 	// Labels are the texts of the target columns, as ReadLabels returns them, for targets that are
 	// classes. The target of a row is the index of its text. Nil stands for numbers.

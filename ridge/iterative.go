@@ -21,9 +21,9 @@ import (
 // documentation describes the method under More features.
 type Iterative struct {
 	// Rank is the rank r of the preconditioner, at most n and D. 0 stands for min(256, D/16), at
-	// least 16, and −1 for no preconditioner. Its pass over the rows takes r/k times as long as a
-	// pass with k columns. A larger rank pays if many passes are needed: for a small λ and many
-	// rows.
+	// least 16, and −1 for no preconditioner. The pass that builds the preconditioner takes r/k
+	// times as long as a pass with k columns. A larger rank pays if many passes are needed: for a
+	// small λ and many rows.
 	Rank int
 
 	// Samples is the number S of samples of the posterior, at least 2, from which deviations, the
@@ -54,7 +54,7 @@ type NotConverged struct {
 	Iterations int
 	Ratio      float64 // λ
 	Bound      float64 // largest error bound of the outputs, in the unit of Iterative.Tolerance
-	Tolerance  float64
+	tolerance  float64
 	Stalled    bool // rounding prevents progress, and more iterations do not help
 }
 
@@ -65,7 +65,7 @@ func (e *NotConverged) Error() string {
 		why = "rounding of float64 hides the rest: want a larger Noise/Prior"
 	}
 	return fmt.Sprintf("ridge: after %d iterations with Noise/Prior = %.3g errors of means are up to %.3g, and Tolerance = %.3g: %s",
-		e.Iterations, e.Ratio, e.Bound, e.Tolerance, why)
+		e.Iterations, e.Ratio, e.Bound, e.tolerance, why)
 }
 
 func (o *Iterative) check() error {
@@ -121,7 +121,7 @@ func fitIterative[T dense.Float](ctx context.Context, phi rff.Map[T], rows Rows[
 	}
 	ratio, given := o.ratio()
 	if !given {
-		if ratio, err = chooseRatio(ctx, phi, rows, o); err != nil {
+		if ratio, err = chooseRatio(ctx, phi, rows, o, chosenFeatures); err != nil {
 			return nil, err
 		}
 	}
@@ -141,10 +141,10 @@ func fitIterative[T dense.Float](ctx context.Context, phi rff.Map[T], rows Rows[
 const chosenFeatures = 4096
 
 // chooseRatio returns the λ of maximum evidence, of the direct solution with all features, or with
-// chosenFeatures of more features. These estimate the same kernel.
-func chooseRatio[T dense.Float](ctx context.Context, phi rff.Map[T], rows Rows[T], o Options) (float64, error) {
-	if _, width := phi.Dims(); width > chosenFeatures {
-		phi = some[T]{phi, float64(width) / chosenFeatures}
+// most of more features. These estimate the same kernel.
+func chooseRatio[T dense.Float](ctx context.Context, phi rff.Map[T], rows Rows[T], o Options, most int) (float64, error) {
+	if _, width := phi.Dims(); width > most {
+		phi = some[T]{phi, most}
 	}
 	sums, err := Sum(ctx, phi, rows)
 	if err != nil {
@@ -157,28 +157,28 @@ func chooseRatio[T dense.Float](ctx context.Context, phi rff.Map[T], rows Rows[T
 	return p.chooseRatio()
 }
 
-// some is chosenFeatures of the features of a map at equal distances, times √step, step =
-// D/chosenFeatures.
+// some has out of the D features of a map at equal distances, times √(D/out).
 type some[T dense.Float] struct {
 	rff.Map[T]
-	step float64
+	out int
 }
 
 func (s some[T]) Dims() (in, out int) {
 	in, _ = s.Map.Dims()
-	return in, chosenFeatures
+	return in, s.out
 }
 
 func (s some[T]) Transform(dst, x dense.Matrix[T]) dense.Matrix[T] {
 	_, width := s.Map.Dims()
-	dst = dense.Ensure(dst, x.Rows, chosenFeatures)
+	step := float64(width) / float64(s.out)
+	dst = dense.Ensure(dst, x.Rows, s.out)
 	for lo := 0; lo < x.Rows; lo += rowsOf(width) {
 		hi := min(lo+rowsOf(width), x.Rows)
 		phi := s.Map.Transform(dense.Matrix[T]{}, x.RowRange(lo, hi))
 		for i := lo; i < hi; i++ {
 			from, to := phi.Row(i-lo), dst.Row(i)
 			for f := range to {
-				to[f] = from[int(float64(f)*s.step)] * T(math.Sqrt(s.step))
+				to[f] = from[int(float64(f)*step)] * T(math.Sqrt(step))
 			}
 		}
 	}

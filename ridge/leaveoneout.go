@@ -24,9 +24,9 @@ func (m *Model[T]) LeaveOneOut(dst, x, y dense.Matrix[T], weights []T) (dense.Ma
 //	g_i = (φ_i − φ̄)ᵀA⁻¹(φ_i − φ̄) + 1/Σω,  r_i = (k(x_i, x_i) − ‖φ_i‖²)/λ,
 //
 // so that σ_j·√(g_i + r_i) is the deviation of Posterior. r is 0 unless the map has landmarks: see
-// Posterior. A row of
-// the fit has the leverage h_i = ω_i·g_i, the derivative of f_j(x_i) with respect to y_ij, and the
-// leverages of all rows sum to DegreesOfFreedom. Panics and cost are as for Predict.
+// Posterior. A row of the fit has the leverage h_i = ω_i·g_i, the derivative of f_j(x_i) with
+// respect to y_ij, and the leverages of all rows sum to DegreesOfFreedom. Panics and cost are as
+// for Predict.
 func (m *Model[T]) Variances(x dense.Matrix[T]) (mean dense.Matrix[T], g, r []float64) {
 	features.CheckPoints("ridge", m.phi, x)
 	mean, g, r = dense.New[T](x.Rows, len(m.prior)), make([]float64, x.Rows), make([]float64, x.Rows)

@@ -20,8 +20,11 @@ func testLeaveOneOutOfLargeMeans[T dense.Float](t *testing.T) {
 	require.NoError(t, err)
 	wide, err := rff.Draw[float64](rff.Identity{D: 1}, nil)
 	require.NoError(t, err)
-	o := ridge.Options{Noise: 0.01, Prior: 1}
-	for _, mean := range []T{0, 1e5} {
+	for _, c := range []struct {
+		mean T
+		o    ridge.Options
+	}{{0, ridge.Options{Noise: 0.01, Prior: 1}}, {1e5, ridge.Options{Noise: 0.01, Prior: 1}}, {0, ridge.Options{Noise: 0.3, Prior: 9, NoIntercept: true}}} {
+		mean, o := c.mean, c.o
 		x := dense.Of(5, 1, []T{mean, mean + 1, mean + 2, mean + 3, mean + 40})
 		y := dense.Of(5, 1, []T{1e5, 1e5 + .125, 1e5 + .1875, 1e5 + .3125, 1e5 + 4.0625})
 		for _, weights := range [][]T{nil, {1, 2, 0.5, 1, 0.25}} {

@@ -15,7 +15,7 @@ import (
 	"github.com/seed-feabd252/randfeat/rff"
 )
 
-// Options are the parameters of a fit. The zero value chooses all of them by the evidence.
+// Options are the parameters of a fit. The zero value chooses every parameter by the evidence.
 type Options struct {
 	// Noise is the variance σ² of the noise, in squared units of y. 0 stands for the variance of
 	// maximum evidence.
@@ -74,8 +74,8 @@ func (o Options) variances(ratio, likely float64) (noise, prior float64) {
 	return likely, likely / ratio
 }
 
-// Model is a fitted regression: the posterior of the functions f_j(x) = b_j + φ(x)ᵀw_j. It never
-// changes, and goroutines may share it.
+// Model is a fitted regression: the posterior of the functions f_j(x) = b_j + φ(x)ᵀw_j. A Model
+// never changes, and goroutines may share a Model.
 type Model[T dense.Float] struct {
 	phi    rff.Map[T]
 	source features.Source[T]
@@ -93,12 +93,12 @@ type Model[T dense.Float] struct {
 // show that λ is too small, so few products are lost. Model.Accuracy tells which sums a model has.
 //
 // With Iterative, Fit reads the rows once for their means, once for the right sides, once for the
-// preconditioner, and once for each of some tens of iterations; and once to choose λ unless the
-// options determine it. λ is then that of the direct solution, with 4096 features if there are
-// more. The error is a *NotConverged if the iterations end before the tolerance is reached. Other
-// errors are those of Sum, and report a λ that is too small for float64, rows that differ from pass
-// to pass, and the end of ctx, which Fit checks every 256 rows. The result does not depend on
-// GOMAXPROCS.
+// preconditioner, and once for each of some tens of iterations. If the options do not determine λ,
+// Fit reads the rows once more, and chooses the λ that the direct solution has with at most 4096 of
+// the features. The error is a *NotConverged if the iterations end before the tolerance is reached.
+// Other errors are those of Sum, and report a λ that is too small for float64, rows that differ
+// from pass to pass, and the end of ctx, which Fit checks every 256 rows. The result does not
+// depend on GOMAXPROCS.
 func Fit[T dense.Float](ctx context.Context, phi rff.Map[T], rows Rows[T], o Options) (*Model[T], error) {
 	if err := argument.Context("ridge", ctx); err != nil {
 		return nil, err
@@ -144,7 +144,8 @@ func Fit[T dense.Float](ctx context.Context, phi rff.Map[T], rows Rows[T], o Opt
 // and of their factorisation. So the error of the means is at most about 2⁻¹⁰ of the standard
 // deviation of the targets. A chosen noise is at least 2¹⁰·u·Σω(y − ȳ)², which is a standard
 // deviation of 3·10⁻⁷·√n in units of the standard deviation of the targets. The error of the
-// evidence is then at most 0.01; with a given noise it is about 5u·yᵀy/σ².
+// evidence is then at most 0.01. With a given noise σ² the error of the evidence is about
+// 5u·yᵀy/σ².
 //
 // Cost: D³/3 multiply-adds for a given λ, and about 25·D³/6 more to choose λ. Memory: 5/2·D²
 // numbers of float64, of which the model keeps D²/2.
@@ -183,20 +184,17 @@ func (m *Model[T]) Prior() []float64 { return slices.Clone(m.prior) }
 //
 //	−½·[ (yᵀy − yᵀΦμ)/σ² + log det A − D·log λ + n·log(2πσ²) − Σ log ω ].
 //
-// With an intercept, whose prior is flat, the density is that of the n − 1 contrasts of the
-// targets: n − 1 replaces n, and the brackets also contain log Σω. n are the effective rows of
-// Sums.Scale, which multiplies Σ log ω as it multiplies Σω. The evidence compares maps,
-// kernels and variances on the same rows.
+// With an intercept, LogEvidence is the log density of the n − 1 contrasts of the targets, because
+// the prior of the intercept is flat: n − 1 replaces n, and the brackets also contain log Σω. n is
+// the number of effective rows of Sums.Scale, which multiplies Σ log ω by the same factor as Σω.
+// The evidence compares maps, kernels and variances on the same rows.
 func (m *Model[T]) LogEvidence() float64 { return m.evidence }
 
 // DegreesOfFreedom returns the effective number of parameters of each output, the trace of the
 // matrix H with ŷ = Hy: Σ λ_i/(λ_i + λ) over the eigenvalues λ_i of the sums, plus 1 for an
 // intercept. Cost: D²/2 multiply-adds.
 func (m *Model[T]) DegreesOfFreedom() float64 {
-	if m.phi == nil {
-		panic(errNoModel.Error())
-	}
-	degrees := max(0, float64(m.regression.Weights.Rows)-m.regression.Ratio*floats.Sum(m.root.diagonal()))
+	degrees := max(0, floats.Sum(m.FeatureDegrees()))
 	if m.centred {
 		degrees++
 	}
@@ -220,8 +218,8 @@ func (m *Model[T]) FeatureDegrees() []float64 {
 
 // Accuracy says how far a model may be from the exact solution.
 type Accuracy struct {
-	// SinglePrecision reports whether Fit has summed the products of features in float32. It is
-	// false for a model of ReadModel.
+	// SinglePrecision reports whether Fit has summed the products of features in float32.
+	// SinglePrecision is false for a model of ReadModel.
 	SinglePrecision bool
 
 	// Samples is the number of samples from which deviations, the evidence and drawn functions are
@@ -234,8 +232,8 @@ type Accuracy struct {
 	Bound []float64
 
 	// LogEvidence is the standard error of LogEvidence, p/2 times the standard error of log det A.
-	// Models of the same rows, with the same samples, have similar errors, so differences of their
-	// evidence are more accurate.
+	// Models of the same rows, with the same samples, have similar errors of LogEvidence, so
+	// differences between the evidence of such models are more accurate.
 	LogEvidence float64
 }
 
@@ -267,12 +265,12 @@ func (m *Model[T]) Predict(x dense.Matrix[T]) (mean, sd dense.Matrix[T]) {
 //
 //	b_j + φᵀμ_j,  σ_j·√( (φ − φ̄)ᵀA⁻¹(φ − φ̄) + 1/Σω + (k(x, x) − ‖φ‖²)/λ ),
 //
-// without 1/Σω if the model has no intercept. The last term is that of maps of rff.Nystroem and
-// rff.Spectral, also behind rff.Compose and in rff.Sum. Their features are projections, and
-// s²·(k(x, x) − ‖φ‖²) is the prior variance outside of the span of the landmarks [Quiñonero-Candela
-// & Rasmussen 2005]. So far from all rows the deviation is that of the prior, and with landmarks at
-// all rows it is that of the process of the kernel. Other maps lack nothing on average. Panics and
-// cost are as for Predict.
+// without 1/Σω if the model has no intercept. The last term is 0 unless the map comes from
+// rff.Nystroem or rff.Spectral, also behind rff.Compose or in rff.Sum. Features of such a map are
+// projections, and s²·(k(x, x) − ‖φ‖²) is the prior variance outside of the span of the landmarks
+// [Quiñonero-Candela & Rasmussen 2005]. So far from all rows the deviation equals the deviation of
+// the prior, and with landmarks at all rows the deviation equals that of the Gaussian process with
+// the kernel k. Panics and cost are as for Predict.
 func (m *Model[T]) Posterior(x dense.Matrix[T]) (mean, sd dense.Matrix[T]) {
 	return m.predict(x, 0)
 }

@@ -139,16 +139,10 @@ func testPrecision[T dense.Float](t *testing.T) {
 	const n = 250
 	z, _, truth := slope[T](200, 0, 2)
 	failed := 0
-	for i, noise := range []float64{0.1, 1e-6} {
+	for _, noise := range []float64{0.1, 1e-6} {
 		x, y, _ := slope[T](n, noise, 1)
-		for _, m := range []int{64, 256, 512} {
-			if m == 512 && testing.Short() {
-				continue
-			}
-			for j, by := range []T{0, 10, 2000, 1e6} {
-				if m == 512 && (i+j)%2 == 0 {
-					continue // one level of noise each, the lower one at 0
-				}
+		for _, m := range []int{64, 256} {
+			for _, by := range []T{0, 10, 2000, 1e6} {
 				phi := raised[T]{gaussian[T](t, m, 3, 1.3, 1), by}
 				name := fmt.Sprintf("noise %-5.0e m %-4d mean %-5.0g", noise, m, float64(by))
 				model, err := ridge.Fit[T](t.Context(), phi, ridge.Block[T]{X: x, Y: y}, ridge.Options{})

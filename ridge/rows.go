@@ -13,8 +13,9 @@ import (
 // Rows are data that can be read several times, a block at a time, so they need not fit into
 // memory. Block, NPY and CSV implement Rows.
 type Rows[T dense.Float] interface {
-	// Blocks yields all rows. Every call reads them again, in the same order and blocks. A block is
-	// valid until the next block is read. The sequence ends with the first error.
+	// Blocks yields all rows. Every call reads the rows again, in the order and the blocks of the
+	// first call. A block is valid until the next block is read. The sequence ends with the first
+	// error.
 	Blocks() iter.Seq2[Block[T], error]
 }
 

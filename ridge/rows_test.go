@@ -49,8 +49,7 @@ func put(t testing.TB, name string, data []byte) string {
 
 // Rows in memory, in a matrix of gonum's, in .npy and in CSV are the same rows, in several blocks.
 func TestRowsAreTheSame(t *testing.T) {
-	t.Run("type=float32", testRows[float32])
-	t.Run("type=float64", testRows[float64])
+	densetest.Both(t, testRows[float32], testRows[float64])
 }
 
 func testRows[T dense.Float](t *testing.T) {
@@ -174,20 +173,6 @@ func TestCSVDefaults(t *testing.T) {
 	}
 }
 
-// TestByteOrderMark reads a file as spreadsheets write it, with and without names of columns.
-func TestByteOrderMark(t *testing.T) {
-	for _, header := range []bool{false, true} {
-		text := "\ufeff1,2\n3,4\n"
-		if header {
-			text = "\ufeff\"a, b\",c\n1,2\n3,4\n"
-		}
-		for b, err := range (ridge.CSV[float64]{Path: put(t, "rows.csv", []byte(text)), Header: header}).Blocks() {
-			require.NoError(t, err)
-			assert.Equal(t, dense.Of(2, 1, []float64{1, 3}), b.X)
-		}
-	}
-}
-
 // Numbers as other programs write them are read, or refused with their line and column.
 //
 //ci:portable
@@ -205,6 +190,8 @@ func TestCSVOfOthers(t *testing.T) {
 		{"CRLF", "1,2,3\r\n4,5,6\r\n", 0, false, ""},
 		{"CRLF without the last", "1,2,3\r\n4,5,6\r", 0, false, ""},
 		{"blanks before CRLF", "1,2,3 \r\n4,5,6 \r\n", 0, false, ""},
+		{"byte order mark", "\ufeff1,2,3\n4,5,6\n", 0, false, ""},
+		{"byte order mark and names in quotes", "\ufeff\"a, b\",b,c\n1,2,3\n4,5,6\n", 0, true, ""},
 		{"byte order mark and names", "\ufeffa,b,c\r\n1,2,3\r\n4,5,6\r\n", 0, true, ""},
 		{"names in quotes", "\"a, or\nb\",\"b\"\"\",c\n1,2,3\n4,5,6\n", 0, true, ""},
 		{"empty lines", "\n1,2,3\n\n4,5,6\n\n\r\n\n", 0, false, ""},
@@ -324,13 +311,12 @@ func TestFileErrors(t *testing.T) {
 	}
 	fail(ridge.CSV[float64]{Path: "none.csv"}, "ridge: none.csv: no such file")
 	fail(csv(""), "ridge: no rows")
-	fail(csv("1,2,3\n1,x,3\n"), `rows.csv: line 2, column 2: "x" is not a number`)
 	for _, text := range []string{"1_0", "0x1p4", "0X1P4", ""} {
 		fail(csv("1,2,3\n"+text+",2,3\n"), fmt.Sprintf("rows.csv: line 2, column 1: %q is not a number", text))
 	}
-	fail(csv("1,2,3\n1,2\n"), "line 2: 2 columns, want 3")
 	fail(csv("1\n"), "1 columns and 1 targets")
-	for _, text := range []string{"1\n\"\"\n3\n", "1\n \n3\n"} { // a line of one column is no line of blanks
+	// a line of one column is no line of blanks
+	for _, text := range []string{"1\n\"\"\n3\n", "1\n \n3\n"} {
 		one := csv(text)
 		one.Targets = []int{}
 		fail(one, `line 2, column 1: "" is not a number`)

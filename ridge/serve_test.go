@@ -2,8 +2,6 @@ package ridge_test
 
 import (
 	"math"
-	"runtime"
-	"sync"
 	"testing"
 
 	"github.com/stretchr/testify/assert"
@@ -37,27 +35,6 @@ func testOneRow[T dense.Float](t *testing.T) {
 	rows.X.Set(0, 0, T(math.NaN()))
 	mean, sd := m.Predict(rows.X.RowRange(0, 1))
 	assert.True(t, math.IsNaN(float64(mean.At(0, 0))) && math.IsNaN(float64(sd.At(0, 0))), "a row with NaN has %v and %v", mean, sd)
-}
-
-// Predictions of a row have the same bits on one processor, and goroutines share a model.
-func TestSharedModel(t *testing.T) {
-	m, rows := fitted(t, gaussian[float64](t, 100, 5, 1, 1), 150, ridge.Options{})
-	predict := func() dense.Matrix[float64] {
-		all := dense.New[float64](rows.X.Rows, 2*rows.Y.Cols)
-		for i := range all.Rows {
-			mean, sd := m.Predict(rows.X.RowRange(i, i+1))
-			copy(all.Row(i)[copy(all.Row(i), mean.Data):], sd.Data)
-		}
-		return all
-	}
-	old := runtime.GOMAXPROCS(1)
-	want := predict()
-	runtime.GOMAXPROCS(old)
-	var calls sync.WaitGroup
-	for range 4 {
-		calls.Go(func() { assert.Equal(t, want, predict()) })
-	}
-	calls.Wait()
 }
 
 // BenchmarkServe predicts one row with 2048 features.

@@ -56,7 +56,8 @@ func fitSingle[T dense.Float](ctx context.Context, s *Sums[T], b Block[T], o Opt
 // Sz − Σω(φ − φ̄)(φ − φ̄)ᵀz for random vectors z ~ N(0, I), with float64 on the right.
 type probes struct {
 	vectors, images dense.Matrix[float64] // z and Σω(φ − φ̄)(φ − φ̄)ᵀz in rows
-	growth          float64               // factor from the error of these rows to the error of all rows
+	// factor from the error of these rows to the error of all rows
+	growth float64
 }
 
 // newProbes returns the probes of no rows.

@@ -21,7 +21,7 @@ import (
 //	n,  Σω_i,  Σ log ω_i,  φ̄,  ȳ,  Σω_i·(y_ij − ȳ_j)²,
 //	Σω_i·(φ_i − φ̄)(y_i − ȳ)ᵀ,  Σω_i·(φ_i − φ̄)(φ_i − φ̄)ᵀ (one triangle).
 //
-// They take D²/2 + D·p numbers of float64 for any number of rows. Sums of different rows can be
+// Sums take D²/2 + D·p numbers of float64 for any number of rows. Sums of different rows can be
 // merged [Chan et al. 1983].
 //
 // Features are numbers of T. Means and sums are float64 for both types. Products of float32
@@ -82,12 +82,11 @@ func (s *Sums[T]) Rows() int { return s.n }
 
 // Scale multiplies the number of rows that each row stands for, which is 1 at first, by factor:
 // Scale(3) leaves the sums of the rows added three times. The effective rows n are the sum of these
-// numbers. Scale(γ) before each Add, with γ < 1, makes the sums forget. A row
-// that k calls of Scale have followed then counts γᵏ times in n, in all sums, in the evidence and
-// in the noise, and a stream of single rows tends to 1/(1 − γ) effective rows. Means and
-// deviations at given variances are those of rows with the weights γᵏ. With these weights
-// LeaveOneOut gives errors without a row. Sums of shards that ended at different times are scaled
-// by their age before Merge.
+// numbers. Scale(γ) before each Add, with γ < 1, makes the sums forget. A row that k calls of Scale
+// have followed then counts γᵏ times in n, in all sums, in the evidence and in the noise, and a
+// stream of single rows tends to 1/(1 − γ) effective rows. For given variances, means and
+// deviations equal those of rows with the weights γᵏ, and LeaveOneOut takes the weights γᵏ. Before
+// Merge, multiply the sums of a shard that ended k calls of Scale earlier by γᵏ.
 //
 // The error reports a factor that is not a positive number, and effective rows or weights that
 // become 0 or infinite; s is then unchanged. Cost: D²/2 multiplications.

@@ -9,14 +9,14 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/seed-feabd252/randfeat/dense"
+	"github.com/seed-feabd252/randfeat/internal/testing/densetest"
 	"github.com/seed-feabd252/randfeat/rff"
 	"github.com/seed-feabd252/randfeat/ridge"
 )
 
 // Sums without targets have the features of sums with targets, from rows of any kind.
 func TestNoTargets(t *testing.T) {
-	t.Run("type=float32", testNoTargets[float32])
-	t.Run("type=float64", testNoTargets[float64])
+	densetest.Both(t, testNoTargets[float32], testNoTargets[float64])
 }
 
 func testNoTargets[T dense.Float](t *testing.T) {

@@ -266,48 +266,6 @@ func TestEvidenceIsOverfittedByFewRows(t *testing.T) {
 	assert.InEpsilon(t, 1, noise(1200), 0.1)
 }
 
-// Columns that matter together alone, at a short scale, among others: neither start sees them.
-// Without the others the search does.
-func TestShortInteractionsAreNotSeen(t *testing.T) {
-	relevance := func(d int) float64 {
-		rng := rand.New(rand.NewPCG(3, 4))
-		x, y := dense.New[float64](1000, d), dense.New[float64](1000, 1)
-		for i := range x.Rows {
-			for j := range d {
-				x.Set(i, j, rng.Float64())
-			}
-			y.Set(i, 0, math.Sin(20*x.At(i, 0))*math.Sin(20*x.At(i, 1)))
-		}
-		r := fit(t, gaussian[float64](t, 70, d), x, y, ard.Options{})
-		return 1 - r.Model.Noise()[0]/0.25
-	}
-	assert.Greater(t, relevance(2), 0.9)
-	assert.Less(t, relevance(20), 0.2)
-}
-
-// With few features the noise of the model says how much is lost.
-func TestFewFeatures(t *testing.T) {
-	x, y := four[float64](800, 5, 1, 0.1)
-	few, many := fit(t, gaussian[float64](t, 5, 5), x, y, ard.Options{}), fit(t, gaussian[float64](t, 60, 5), x, y, ard.Options{})
-	assert.Greater(t, few.Model.Noise()[0], 2*many.Model.Noise()[0])
-	assert.InEpsilon(t, 0.1, math.Sqrt(many.Model.Noise()[0]), 0.25)
-}
-
-// Columns of heavy tails hide what their logarithms show.
-func TestHeavyTails(t *testing.T) {
-	noise := func(column func(z float64) float64) float64 {
-		rng := rand.New(rand.NewPCG(1, 2))
-		x, y := densetest.Normal[float64](rng, 1000, 5, 0, 1), dense.New[float64](1000, 1)
-		for i := range x.Rows {
-			y.Set(i, 0, math.Sin(2*x.At(i, 0))+0.1*rng.NormFloat64())
-			x.Set(i, 0, column(x.At(i, 0)))
-		}
-		return math.Sqrt(fit(t, gaussian[float64](t, 60, 5), x, y, ard.Options{}).Model.Noise()[0])
-	}
-	assert.Greater(t, noise(func(z float64) float64 { return math.Exp(5 * z) }), 0.5)
-	assert.InEpsilon(t, 0.1, noise(func(z float64) float64 { return 5 * z }), 0.1)
-}
-
 type blocks func(yield func(ridge.Block[float64], error) bool)
 
 func (b blocks) Blocks() iter.Seq2[ridge.Block[float64], error] {

@@ -10,8 +10,6 @@ import (
 
 	"github.com/seed-feabd252/randfeat/dense"
 	"github.com/seed-feabd252/randfeat/internal/testing/densetest"
-	"github.com/seed-feabd252/randfeat/orf"
-	"github.com/seed-feabd252/randfeat/rff"
 	"github.com/seed-feabd252/randfeat/ridge"
 	"github.com/seed-feabd252/randfeat/ridge/ard"
 )
@@ -31,26 +29,18 @@ func far[T dense.Float](n int, xMean, yMean float64) ridge.Block[T] {
 	return b
 }
 
-func unit[T dense.Float](t *testing.T) rff.Map[T] {
-	w, err := orf.Draw[T](orf.GramSchmidt{}, 32, 2, rand.NewPCG(1, 2))
-	require.NoError(t, err)
-	psi, err := rff.Draw(rff.Gaussian{LengthScale: 1}, w)
-	require.NoError(t, err)
-	return psi
-}
-
 // The derivative by the noise is a difference quotient of the evidence in float64, which does not
 // depend on the mean of the targets.
 func testLargeTargets[T dense.Float](t *testing.T) {
 	evidence := func(noise float64) float64 {
-		e, err := ard.Evaluate(t.Context(), unit[float64](t), far[float64](300, 0, 0), []float64{1, 2}, ridge.Options{Noise: noise, Prior: 1})
+		e, err := ard.Evaluate(t.Context(), gaussian[float64](t, 32, 2), far[float64](300, 0, 0), []float64{1, 2}, ridge.Options{Noise: noise, Prior: 1})
 		require.NoError(t, err)
 		return e.Model.LogEvidence()
 	}
 	const noise, h = 0.1, 1e-3
 	want := (evidence(noise*math.Exp(h)) - evidence(noise*math.Exp(-h))) / (2 * h)
 	for _, mean := range []float64{0, 1e6} {
-		e, err := ard.Evaluate(t.Context(), unit[T](t), far[T](300, 0, mean), []float64{1, 2}, ridge.Options{Noise: noise, Prior: 1})
+		e, err := ard.Evaluate(t.Context(), gaussian[T](t, 32, 2), far[T](300, 0, mean), []float64{1, 2}, ridge.Options{Noise: noise, Prior: 1})
 		require.NoError(t, err)
 		assert.InDelta(t, want, e.Noise[0], 1e-3, "mean %g", mean)
 	}
@@ -62,10 +52,10 @@ func TestLargeTargets(t *testing.T) {
 
 // Points far from 0 have the scales and the evidence that they have around 0 in float64.
 func testLargePoints[T dense.Float](t *testing.T) {
-	want, err := ard.Fit(t.Context(), unit[float64](t), far[float64](300, 0, 0), ard.Options{}, rand.NewPCG(1, 2))
+	want, err := ard.Fit(t.Context(), gaussian[float64](t, 32, 2), far[float64](300, 0, 0), ard.Options{}, rand.NewPCG(1, 2))
 	require.NoError(t, err)
 	for _, mean := range []float64{0, 1e6} {
-		got, err := ard.Fit(t.Context(), unit[T](t), far[T](300, mean, 0), ard.Options{}, rand.NewPCG(1, 2))
+		got, err := ard.Fit(t.Context(), gaussian[T](t, 32, 2), far[T](300, mean, 0), ard.Options{}, rand.NewPCG(1, 2))
 		require.NoError(t, err)
 		assert.InDeltaSlice(t, want.Relevance, got.Relevance, 1e-4, "mean %g", mean)
 		assert.InDelta(t, want.Model.LogEvidence(), got.Model.LogEvidence(), 1e-3, "mean %g", mean)

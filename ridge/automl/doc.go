@@ -12,19 +12,19 @@
 // A family is a way to learn the affine map that precedes a kernel, z = L·(f∘(x − c)). The means c
 // and the factors f are those of columns in every family.
 //
-//	linear                                      zᵀz′, columns of deviation 1
-//	sparse linear                               L is the mean of β under the horseshoe prior
-//	one length-scale                            columns of deviation 1
-//	one length-scale, columns in equal units    one factor for all columns, as for pixels
-//	one length-scale, 0 and 1 as they are       columns of two values have the difference 1, others deviation 1
-//	boxes                                       kernels.Boxes, thresholds weighted by the steps of a fit at them
-//	a length-scale a column                     f by the evidence, as package ard learns it
-//	diagonal metric, full metric                L from the mean of ∇f∇fᵀ of exact fits [Radhakrishnan et al. 2024]
+//	linear                                    zᵀz′, columns of deviation 1
+//	sparse linear                             L is the mean of β under the horseshoe prior
+//	one length-scale                          columns of deviation 1
+//	one length-scale, columns in equal units  one factor for all columns, as for pixels
+//	one length-scale, 0 and 1 as they are     columns of two values have the difference 1
+//	boxes                                     kernels.Boxes, thresholds weighted by steps of a fit
+//	a length-scale a column                   f by the evidence, as package ard learns it
+//	diagonal metric, full metric              L from the mean of ∇f∇fᵀ of exact fits
 //
 // The sparse linear family takes part if there are fewer than three rows for each column, and if
-// rows²·columns ≤ 10⁸ [Carvalho et al. 2010]. Boxes and metrics take part up to 300
-// columns, and the full metric with at least five rows a column. The diagonal metric replaces the
-// length-scales of columns for classes.
+// rows²·columns ≤ 10⁸ [Carvalho et al. 2010]. Boxes and metrics take part up to 300 columns, and
+// the full metric with at least five rows a column [Radhakrishnan et al. 2024]. The diagonal metric
+// replaces the length-scales of columns for classes.
 //
 // Columns can have equal units if three quarters of those that vary cover a quarter of the range of
 // all of them, and if at most a quarter or all of them have two values. Other columns keep 0 and 1
@@ -109,8 +109,8 @@
 //     Gaussian scale mixture priors in high-dimensional regression. Biometrika 103.
 //   - [Carvalho et al. 2010] C. M. Carvalho, N. G. Polson, J. G. Scott. The horseshoe estimator for
 //     sparse signals. Biometrika 97.
-//   - [Lange et al. 1989] K. L. Lange, R. J. A. Little, J. M. G. Taylor. Robust statistical modeling
-//     using the t distribution. Journal of the American Statistical Association 84.
+//   - [Lange et al. 1989] K. L. Lange, R. J. A. Little, J. M. G. Taylor. Robust statistical
+//     modeling using the t distribution. Journal of the American Statistical Association 84.
 //   - [Makalic & Schmidt 2016] E. Makalic, D. F. Schmidt. A simple sampler for the horseshoe
 //     estimator. IEEE Signal Processing Letters 23.
 //   - [Radhakrishnan et al. 2024] A. Radhakrishnan, D. Beaglehole, P. Pandit, M. Belkin. Mechanism

@@ -104,12 +104,7 @@ func fit[T dense.Float](a arguments[T]) (*Result[T], error) {
 	if err != nil {
 		return nil, err
 	}
-	if o.Landmarks == 0 {
-		o.Landmarks = 2000
-		if drawn.n <= exactRows {
-			o.Landmarks = drawn.n
-		}
-	}
+	o.Landmarks = o.landmarks(drawn.n)
 	s := &search{Options: o, ctx: ctx, src: src}
 	all, robust := drawn.all, drawn.all.RowRange(0, drawn.choose)
 	if o.HeavyTails {
@@ -151,6 +146,17 @@ func fit[T dense.Float](a arguments[T]) (*Result[T], error) {
 	}
 	s.progress("")
 	return r, nil
+}
+
+// landmarks returns the largest number of landmarks of a kernel of n rows.
+func (o Options) landmarks(n int) int {
+	switch {
+	case o.Landmarks > 0:
+		return o.Landmarks
+	case n <= exactRows:
+		return n
+	}
+	return 2000
 }
 
 func (o Options) check() error {

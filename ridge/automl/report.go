@@ -13,7 +13,7 @@ import (
 	"github.com/seed-feabd252/randfeat/ridge"
 )
 
-// Trial is the result of Fit for one family.
+// Trial is the result of Fit for one family of models.
 type Trial struct {
 	Family string
 
@@ -25,15 +25,20 @@ type Trial struct {
 
 // Report says what Fit tried and chose.
 type Report struct {
-	Rows      int     // the number of rows with a weight above 0
-	Classes   int     // 0 for numbers
-	Outputs   int     // the number of columns of the targets
-	Trials    []Trial // all families
-	Best      int     // index of the chosen family
-	Kernel    string  // the chosen kernel, of points in the space of the family
-	HeldOut   int     // the number of held-out rows
-	Deviation float64 // for numbers: root mean square distance of held-out targets from their mean, in the unit of scores
-	Accuracy  float64 // for classes: the share of held-out rows whose class has the largest probability
+	Rows    int     // the number of rows with a weight above 0
+	Classes int     // 0 for numbers
+	Outputs int     // the number of columns of the targets
+	Trials  []Trial // all families
+	Best    int     // index of the chosen family
+	Kernel  string  // the chosen kernel, of points in the space of the family
+	HeldOut int     // the number of held-out rows
+
+	// Deviation is, for numbers, the root mean square distance of held-out targets from the mean of
+	// these targets, in the unit of Trial.Score.
+	Deviation float64
+
+	// Accuracy is, for classes, the share of held-out rows whose class has the largest probability.
+	Accuracy float64
 
 	// Calibration is the expected calibration error of classes at held-out rows: the mean over rows
 	// of |share of right rows − mean of the largest probability|, each in one of ten bins by that
@@ -44,8 +49,12 @@ type Report struct {
 	// "of equal width" or "in proportion to learnt noise".
 	Bands string
 
-	Coverage float64 // for numbers: the share of targets in bands of 90 % from errors at other rows
-	Tails    float64 // with HeavyTails: ν of Student's t of most likelihood, +Inf for normal noise; 0 without
+	// Coverage is, for numbers, the share of targets in bands of 90 % from errors at other rows.
+	Coverage float64
+
+	// Tails is, with Options.HeavyTails, the ν of Student's t with the largest likelihood, or +Inf
+	// for normal noise. Without HeavyTails, Tails is 0.
+	Tails float64
 }
 
 const (

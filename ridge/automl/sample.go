@@ -17,7 +17,8 @@ const (
 	unseenRows = 500  // the least number of other rows for bands
 	exactRows  = 3000 // the largest number of rows with exact kernels if Options does not say
 	leastRows  = 10
-	classRows  = 2 // the number of rows of a class with which Fit chooses at least, if there are as many
+	// the number of rows of a class with which Fit chooses at least, if there are as many
+	classRows = 2
 
 	leastRange, mostRange = 1e-130, 1e130 // of an output: squares of targets are in range
 )

@@ -46,7 +46,8 @@ type choice struct {
 	landmarks int                  // the number of first rows that the map has seen
 	folds     int                  // of the rows
 	heldOut   ridge.Block[float64] // held-out rows with the sizes of errors as targets
-	noise     []float64            // the variance of the noise of each output of a fit to all rows with normal noise
+	// the variance of the noise of each output of a fit to all rows with normal noise
+	noise []float64
 }
 
 // progress reports the end of a part.

@@ -19,7 +19,8 @@ import (
 type space struct {
 	centre, factors []float64
 	metric          dense.Matrix[float64] // L, r×d; zero for the identity
-	kernel          kernels.Kernel        // the kernel of a family that has only one; nil for others
+	// the kernel of a family that has only one; nil for others
+	kernel kernels.Kernel
 }
 
 // before returns the map that applies the space and then phi, or the space alone for a nil phi.

@@ -18,7 +18,8 @@ var everyTail = []float64{math.Inf(1), 10, 6, 4, 3, 2, 1.5}
 
 // reweighted is rows with the weights
 //
-//	ω_i = w_i·(ν + p)/(ν + w_i·( Σ_j r_ij²/σ_j² + p·g_i )),  g_i = (φ_i − φ̄)ᵀA⁻¹(φ_i − φ̄) + 1/Σω,
+//	ω_i = w_i·(ν + p)/(ν + w_i·( Σ_j r_ij²/σ_j² + p·g_i )),
+//	g_i = (φ_i − φ̄)ᵀA⁻¹(φ_i − φ̄) + 1/Σω,
 //
 // for their own weights w and the residuals r (n×p) and noise σ² of the model. The noise of a row
 // is Student-t, normal with a variance σ²/ω that is unknown, and ω_i is the mean of ω.

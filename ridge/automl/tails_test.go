@@ -73,21 +73,6 @@ func TestHeavyTails(t *testing.T) {
 	}
 }
 
-// The fit follows the mode of skewed noise, so the error to the function, which has the mean,
-// rises.
-func TestHeavyTailsOfSkewedNoise(t *testing.T) {
-	other := table[float64](500, 1, 2, 0, func(x []float64) float64 { return x[0] })
-	rows := table[float64](400, 1, 1, 0, func(x []float64) float64 { return x[0] })
-	rng := rand.New(rand.NewPCG(3, 4))
-	for i := range rows.Y.Data {
-		rows.Y.Data[i] += math.Exp(rng.NormFloat64()) - math.Exp(0.5)
-	}
-	o := automl.Options{Landmarks: 30}
-	plain, err := automl.Fit(t.Context(), rows, o, rand.NewPCG(1, 2))
-	require.NoError(t, err)
-	assert.Greater(t, rmse(tails[float64](t, rows, o).Model, other), 2*rmse(plain.Model, other))
-}
-
 // One row of 100 that is up to 10⁹ off, or a fifth of 200 rows, leaves the error near that without
 // such rows. A row that is 10¹⁵ off does not, nor does half of the rows.
 func TestHeavyTailsOfRowsFarOff(t *testing.T) {
