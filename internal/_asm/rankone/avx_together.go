@@ -32,7 +32,7 @@ type together struct {
 
 // together writes the kernels for tokens that correct together.
 func (m *avx) together() {
-	for vectors := 1; vectors <= m.most()/2; vectors *= 2 {
+	for vectors := 1; vectors <= m.most(); vectors *= 2 {
 		for _, decays := range []bool{false, true} {
 			k := together{avx: m, vectors: vectors, decays: decays}
 			k.write()
