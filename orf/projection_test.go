@@ -308,8 +308,8 @@ func TestShapesPanic(t *testing.T) {
 		func(t *testing.T) { forEach(t, testShapes[float64]) })
 }
 
-// A row whose norm overflows has finite projections where its elements allow them. A row with NaN or
-// infinity in any element, mixed or not, has none.
+// A row whose norm overflows has finite projections where its elements allow them. A row with NaN
+// or infinity in any element, mixed or not, has none.
 func TestGivensOfExtremeRows(t *testing.T) {
 	w := must.Have(orf.Draw[float64](orf.Givens{}, 3, 9, exprand.NewSource(1)))
 	x := dense.New[float64](1, 9)

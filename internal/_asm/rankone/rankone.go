@@ -90,8 +90,8 @@ type machine[V, G, L any] interface {
 	rowsFrom(first G, matrix string, tokens int) []G
 	// advance adds bytes to the addresses of rows.
 	advance(r []G, bytes int)
-	// prefetch brings bytes of the row of token j of the next four tokens into the first cache, where
-	// the processor does not do so by itself.
+	// prefetch brings bytes of the row of token j of the next four tokens into the first cache,
+	// where the processor does not do so by itself.
 	prefetch(r []G, j, bytes int)
 	// byTwo writes a loop over left rows: pair takes two rows, and one takes a last row.
 	byTwo(left G, suffix string, pair, one func())
@@ -119,7 +119,8 @@ func offset(path string) int {
 	return int(at)
 }
 
-// single is a kernel of one token at a time, with a decay for each row, for panels of so many vectors.
+// single is a kernel of one token at a time, with a decay for each row, for panels of so many
+// vectors.
 type single[V, G, L any] struct {
 	machine[V, G, L]
 	vectors  int

@@ -18,8 +18,8 @@ func (m kernels[V, G]) exponential() func(x []V) []V {
 		shift += m.of(254, 2046)
 	}
 	shifts := m.Value(shift)
-	// n·ln2[0] is exact, and so is the difference x − n·ln2[0]: both are multiples of the last place
-	// of the smaller one.
+	// n·ln2[0] is exact, and so is the difference x − n·ln2[0]: both are multiples of the last
+	// place of the smaller one.
 	ln2 := m.values(m.constants(minimax.Ln2))
 	polynomial := m.polynomial(append([]float64{1, 1}, m.constants(minimax.Exp)...), m.Shift() == 2)
 	return func(x []V) []V {
