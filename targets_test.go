@@ -20,8 +20,8 @@ import (
 )
 
 // TestTypes checks the types of all packages and their tests for the targets GOOS/GOARCH in the
-// environment variable RANDFEAT_TARGETS, which .ci/run sets. The compiler would take longer, because
-// it would compile everything for each target.
+// environment variable RANDFEAT_TARGETS, which .ci/run sets. The compiler would take longer,
+// because it would compile everything for each target.
 func TestTypes(t *testing.T) {
 	targets := strings.Fields(os.Getenv("RANDFEAT_TARGETS"))
 	if len(targets) == 0 {
@@ -90,7 +90,8 @@ func checkTypes(t *testing.T, folder, target string) (mistakes []error) {
 		} else {
 			require.NoError(t, err)
 		}
-		if p.ImportPath == "unsafe" || strings.HasSuffix(p.ImportPath, ".test") { // the main packages of tests
+		// the main packages of tests
+		if p.ImportPath == "unsafe" || strings.HasSuffix(p.ImportPath, ".test") {
 			continue
 		}
 		var files []*ast.File

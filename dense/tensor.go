@@ -61,8 +61,8 @@ func SplitHeads[T Float](m Matrix[T], batch, heads int) Tensor[T] {
 }
 
 // JoinHeads copies the tensor t, (B, H, L, d) in any order in memory, into the (B·L)×(H·d) matrix
-// dst and returns dst, the inverse of [SplitHeads]. If dst is zero, JoinHeads allocates it. dst must
-// not overlap t. JoinHeads panics if dst has another shape, or if Check of dst or of t does.
+// dst and returns dst, the inverse of [SplitHeads]. If dst is zero, JoinHeads allocates it. dst
+// must not overlap t. JoinHeads panics if dst has another shape, or if Check of dst or of t does.
 func JoinHeads[T Float](dst Matrix[T], t Tensor[T]) Matrix[T] {
 	t.Check()
 	dst = Ensure(dst, t.Batch*t.Rows, t.Heads*t.Cols)

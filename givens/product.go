@@ -14,8 +14,9 @@ import (
 // Product is the rotation P = G_N ⋯ G₂·G₁ of R^d, a product of N plane rotations of which G₁ is
 // applied first. A Product never changes. Goroutines may share one.
 type Product[T dense.Float] struct {
-	d     int
-	turns []planerot.Turn[T] // in the order of planerot.Arrange, which exchanges rotations that commute
+	d int
+	// in the order of planerot.Arrange, which exchanges rotations that commute
+	turns []planerot.Turn[T]
 }
 
 // RandomProduct draws a product of n independent rotations of R^d from src. The planes i < j are

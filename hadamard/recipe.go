@@ -12,8 +12,10 @@ import (
 // rotationRecipe lists the parts of the file of a Rotation.
 type rotationRecipe struct {
 	D     int
-	Order int     // d'
-	Signs []uint8 // for each factor ⌈d'/64⌉ words, little endian: bit b of word j is 1 if coordinate 64j + b has −1
+	Order int // d'
+	// for each factor ⌈d'/64⌉ words, little endian: bit b of word j is 1 if coordinate 64j + b has
+	// −1
+	Signs []uint8
 }
 
 func init() {

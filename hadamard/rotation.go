@@ -18,8 +18,8 @@ import (
 // uniform random signs. Vectors of R^d are padded with d' − d zeros. R keeps norms and inner
 // products: RᵀR = I.
 //
-// A Rotation holds k·d' signed scales and nothing else. A Rotation never changes, and goroutines may
-// share one.
+// A Rotation holds k·d' signed scales and nothing else. A Rotation never changes, and goroutines
+// may share one.
 //
 // Sources: [Ailon and Chazelle 2006] for one factor, [Yu et al. 2016] for three.
 type Rotation[T dense.Float] struct {

@@ -9,12 +9,12 @@ import (
 
 // Transform replaces x by H·x, where H is Matrix(n) and n = len(x).
 //
-// If n is a power of two, H is the Walsh–Hadamard matrix in Sylvester (natural) order:
-// H[i][j] = (−1)^popcount(i AND j). SequencyOrder leads to sequency (Walsh) order. For any other
-// n = h·2^k, such as 12, 768 or 1000 = 500·2, H is the Hadamard matrix C ⊗ H_2^k with Paley's matrix
-// C of order h. The rows of such an H are not Walsh functions, and H may differ from Hᵀ. NextOrder
-// says which lengths are orders. Transform panics for the other lengths: pad such a vector with
-// zeros, best to FastOrder(n).
+// If n is a power of two, H is the Walsh–Hadamard matrix in Sylvester (natural) order: H[i][j] =
+// (−1)^popcount(i AND j). SequencyOrder leads to sequency (Walsh) order. For any other n = h·2^k,
+// such as 12, 768 or 1000 = 500·2, H is the Hadamard matrix C ⊗ H_2^k with Paley's matrix C of
+// order h. The rows of such an H are not Walsh functions, and H may differ from Hᵀ. NextOrder says
+// which lengths are orders. Transform panics for the other lengths: pad such a vector with zeros,
+// best to FastOrder(n).
 //
 // The transform is unnormalised, HᵀH = n·I. Divide the result by √n for the orthonormal transform.
 // TransformTransposed followed by a division by n is the inverse; for a power of two Transform

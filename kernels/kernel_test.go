@@ -14,6 +14,7 @@ import (
 
 	"github.com/seed-feabd252/randfeat/dense"
 	"github.com/seed-feabd252/randfeat/kernels"
+	"github.com/seed-feabd252/randfeat/validate/conformance"
 )
 
 // all has every kernel of the package, with and without default parameters.
@@ -198,19 +199,26 @@ func TestExtremes(t *testing.T) {
 	assert.Zero(t, kernels.Softmax{}.Eval([]float64{30}, []float64{-30}))
 }
 
-// TestNaNAndInfAreNeverHidden: a coordinate that is not a number makes the
+// TestContracts: every kernel keeps the contract of Kernel, and an infinite coordinate makes the
 // value NaN or infinite.
-func TestNaNAndInfAreNeverHidden(t *testing.T) {
-	bad := func(v float64) bool { return math.IsNaN(v) || math.IsInf(v, 0) }
-	for _, k := range all {
-		if _, own := k.(rounded); own {
-			continue
-		}
-		for _, v := range []float64{math.NaN(), math.Inf(1), math.Inf(-1)} {
-			for _, y := range [][]float64{{1, -2}, {-1, 2}, {0, 0}, {v, 1}} {
-				x := []float64{v, 1}
-				assert.True(t, bad(k.Eval(x, y)), "%v at %v, %v: %v", k, x, y, k.Eval(x, y))
-				assert.True(t, bad(k.Eval(y, x)), "%v at %v, %v", k, y, x)
+func TestContracts(t *testing.T) {
+	for _, d := range []int{1, 6} {
+		x := cloud[float64](1, 30, d, 0, 0.5)
+		pullback := kernels.Pullback{K: kernels.Gaussian{}, A: cloud[float64](2, 3, d, 0, 0.5), Centre: make([]float64, d), Offset: []float64{1, 2, 3}}
+		for _, k := range append(slices.Clone(all), pullback) {
+			if _, own := k.(rounded); own {
+				continue
+			}
+			assert.NoError(t, conformance.Kernel(k, x), "%v, d = %d", k, d)
+			for j := range d {
+				for sign := -1; sign <= 1; sign += 2 {
+					p := x.RowRange(0, 1).Clone().Row(0)
+					p[j] = math.Inf(sign)
+					for _, y := range [][]float64{x.Row(1), make([]float64, d), p} {
+						assert.False(t, k.Eval(p, y)-k.Eval(p, y) == 0, "%v hides %v in coordinate %d: %v", k, p[j], j, k.Eval(p, y))
+						assert.False(t, k.Eval(y, p)-k.Eval(y, p) == 0, "%v hides %v in coordinate %d: %v", k, p[j], j, k.Eval(y, p))
+					}
+				}
 			}
 		}
 	}

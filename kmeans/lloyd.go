@@ -20,9 +20,10 @@ type search struct {
 	progress        func(iterations int) // nil for none
 	points, centres dense.Matrix[float64]
 	labels          []int // labels of the points, nil before the first assignment
-	seeds           []int // numbers of the points that are the first centres, nil if centres are given
-	iterations      int   // iterations that moved centres
-	inertia         float64
+	// numbers of the points that are the first centres, nil if centres are given
+	seeds      []int
+	iterations int // iterations that moved centres
+	inertia    float64
 }
 
 // run finds k centres and labels the points. run draws the first centres unless s has centres. If

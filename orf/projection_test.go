@@ -17,6 +17,7 @@ import (
 	"github.com/seed-feabd252/randfeat/internal/testing/densetest"
 	"github.com/seed-feabd252/randfeat/internal/testing/must"
 	"github.com/seed-feabd252/randfeat/orf"
+	"github.com/seed-feabd252/randfeat/validate/conformance"
 )
 
 // construction is an ensemble with what the tests need to know of it.
@@ -80,99 +81,39 @@ func norm[T dense.Float](x []T) float64 { return math.Sqrt(dot(x, x)) }
 
 var shapes = [][2]int{{1, 1}, {5, 1}, {1, 2}, {3, 7}, {7, 7}, {8, 8}, {20, 7}, {30, 12}, {70, 33}, {90, 44}, {200, 64}}
 
-// testFrequencies compares Project with the product by Frequencies.
-func testFrequencies[T dense.Float](t *testing.T, c construction[T]) {
+// Every projection keeps the contracts of Projection and Transposer.
+func testContracts[T dense.Float](t *testing.T) {
 	for _, s := range shapes {
-		m, d := s[0], s[1]
-		for _, c := range []construction[T]{c, c.fixedLength()} {
-			p := c.must(t, m, d, 1)
-			rows, cols := p.Shape()
-			require.Equal(t, s, [2]int{rows, cols})
-			w := p.Frequencies()
-			require.Equal(t, s, [2]int{w.Rows, w.Cols})
-			norms := make([]float64, m)
-			for k := range norms {
-				norms[k] = norm(w.Row(k))
-			}
-			for _, n := range []int{0, 1, 5, 70} {
-				x := densetest.Gapped[T](2, n, d)
-				before := x.Clone()
-				wide := dense.New[T](n, m+2)
-				y := p.Project(wide.ColRange(1, m+1), x)
-				require.Equal(t, before, x.Clone(), "x is only read")
-				require.Equal(t, [2]int{n, m}, [2]int{y.Rows, y.Cols})
-				for i := range n {
-					require.Equal(t, [2]T{0, 0}, [2]T{wide.At(i, 0), wide.At(i, m+1)}, "guard elements")
-					// Both sides err by ops roundings of at most the norms;
-					// a padded frequency is longer than its d columns say.
-					rounding := 2 * float64(c.ops(d)+2) * densetest.Roundoff[T]() * norm(x.Row(i))
-					for k := range m {
-						tol := max(norms[k], 3*math.Sqrt(float64(c.order(d)))) * rounding
-						want, got := dot(w.Row(k), x.Row(i)), float64(y.At(i, k))
-						if !(math.Abs(got-want) <= tol) {
-							require.InDelta(t, want, got, tol, "%v n = %d (%d, %d)", s, n, i, k)
-						}
-					}
-				}
-				require.Equal(t, y.Clone(), p.Project(dense.Matrix[T]{}, x), "allocated")
-			}
-			w.Set(0, 0, 99)
-			require.NotEqual(t, T(99), p.Frequencies().At(0, 0), "Frequencies is a copy")
+		for name, p := range transposers[T](t, s[0], s[1]) {
+			assert.NoError(t, conformance.Projection(p.(orf.Projection[T])), "%s %v", name, s)
+		}
+		if s[0] > 30 {
+			continue
+		}
+		for _, c := range constructions[T]() {
+			assert.NoError(t, conformance.Projection(c.fixedLength().must(t, s[0], s[1], 1)), "%s %v of fixed length", c.name, s)
 		}
 	}
 }
 
-func TestProjectAppliesFrequencies(t *testing.T) {
-	densetest.Both(t,
-		func(t *testing.T) { forEach(t, testFrequencies[float32]) },
-		func(t *testing.T) { forEach(t, testFrequencies[float64]) })
-}
+func TestContracts(t *testing.T) { densetest.Both(t, testContracts[float32], testContracts[float64]) }
 
-func testRowsAlone[T dense.Float](t *testing.T, c construction[T]) {
+func testProcessors[T dense.Float](t *testing.T) {
+	defer runtime.GOMAXPROCS(runtime.GOMAXPROCS(2))
 	const n, m, d = 300, 150, 60
-	p := c.must(t, m, d, 1)
-	x := densetest.Gapped[T](2, n, d)
-	y := p.Project(dense.Matrix[T]{}, x)
-	defer runtime.GOMAXPROCS(runtime.GOMAXPROCS(1))
-	require.Equal(t, y, p.Project(dense.Matrix[T]{}, x), "one processor")
-	runtime.GOMAXPROCS(3)
-	require.Equal(t, y, p.Project(dense.Matrix[T]{}, x), "three processors")
-	for _, i := range []int{0, 63, 64, 299} {
-		assert.Equal(t, y.Row(i), p.Project(dense.Matrix[T]{}, x.RowRange(i, i+1)).Row(0), "row %d alone", i)
-	}
-}
-
-func TestRowsDoNotDependOnTheOthersNorOnProcessors(t *testing.T) {
-	densetest.Both(t,
-		func(t *testing.T) { forEach(t, testRowsAlone[float32]) },
-		func(t *testing.T) { forEach(t, testRowsAlone[float64]) })
-}
-
-func testNotFinite[T dense.Float](t *testing.T, c construction[T]) {
-	for _, c := range []construction[T]{c, c.fixedLength()} {
-		for _, s := range [][2]int{{1, 1}, {2, 7}, {20, 7}} {
-			for seed := range uint64(10) {
-				p := c.must(t, s[0], s[1], seed)
-				for _, bad := range []float64{math.NaN(), math.Inf(1), math.Inf(-1)} {
-					x := densetest.Gapped[T](3, 3, s[1])
-					clean := p.Project(dense.Matrix[T]{}, x)
-					x.Set(1, int(seed)%s[1], T(bad))
-					y := p.Project(dense.Matrix[T]{}, x)
-					for k, v := range y.Row(1) {
-						require.False(t, math.Abs(float64(v)) <= math.MaxFloat64, "%v seed %d: %v gave %v at %d", s, seed, bad, v, k)
-					}
-					require.Equal(t, clean.Row(0), y.Row(0), "the row before")
-					require.Equal(t, clean.Row(2), y.Row(2), "the row after")
-				}
-			}
+	x, z := densetest.Gapped[T](2, n, d), densetest.Gapped[T](2, n, m)
+	for name, p := range transposers[T](t, m, d) {
+		y, back := p.Project(dense.Matrix[T]{}, x), p.ProjectTransposed(dense.Matrix[T]{}, z)
+		for _, processors := range []int{1, 3} {
+			runtime.GOMAXPROCS(processors)
+			require.Equal(t, y, p.Project(dense.Matrix[T]{}, x), "%s: %d processors", name, processors)
+			require.Equal(t, back, p.ProjectTransposed(dense.Matrix[T]{}, z), "%s: %d processors", name, processors)
 		}
 	}
 }
 
-func TestNotFinite(t *testing.T) {
-	densetest.Both(t,
-		func(t *testing.T) { forEach(t, testNotFinite[float32]) },
-		func(t *testing.T) { forEach(t, testNotFinite[float64]) })
+func TestRowsDoNotDependOnProcessors(t *testing.T) {
+	densetest.Both(t, testProcessors[float32], testProcessors[float64])
 }
 
 // TestNaNPassesCoordinatesThatNoRotationMixes: one rotation of R⁷ leaves five
@@ -308,8 +249,8 @@ func TestShapesPanic(t *testing.T) {
 		func(t *testing.T) { forEach(t, testShapes[float64]) })
 }
 
-// A row whose norm overflows has finite projections where its elements allow them. A row with NaN or
-// infinity in any element, mixed or not, has none.
+// A row whose norm overflows has finite projections where its elements allow them. A row with NaN
+// or infinity in any element, mixed or not, has none.
 func TestGivensOfExtremeRows(t *testing.T) {
 	w := must.Have(orf.Draw[float64](orf.Givens{}, 3, 9, exprand.NewSource(1)))
 	x := dense.New[float64](1, 9)

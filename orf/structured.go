@@ -155,8 +155,8 @@ func (p *structured[T]) Frequencies() dense.Matrix[T] {
 }
 
 const (
-	// groupColumns is the number of columns that small blocks have together in a piece, so that rows
-	// are finished many columns at a time.
+	// groupColumns is the number of columns that small blocks have together in a piece, so that
+	// rows are finished many columns at a time.
 	groupColumns = 512
 	// pickedRows is the number of rows that are picked, and finished while they are in the first
 	// cache.

@@ -2,8 +2,6 @@ package orf_test
 
 import (
 	"fmt"
-	"math"
-	"runtime"
 	"sync"
 	"testing"
 
@@ -39,91 +37,6 @@ func transposers[T dense.Float](t testing.TB, m, d int) map[string]orf.Transpose
 	}
 	all["plain"] = orf.Transposed(plain[T]{all["IID"]})
 	return all
-}
-
-func testTransposedIsTheProduct[T dense.Float](t *testing.T) {
-	for _, s := range shapes {
-		m, d := s[0], s[1]
-		for name, p := range transposers[T](t, m, d) {
-			w := p.Frequencies()
-			order, ops := d, m
-			for _, c := range constructions[T]() {
-				if c.name == name {
-					order, ops = c.order(d), c.ops(d)+m/c.order(d)+2
-				}
-			}
-			if orf.Blocks[T](p) == nil {
-				ops = m
-			}
-			longest := 3 * math.Sqrt(float64(order))
-			for k := range m {
-				longest = max(longest, norm(w.Row(k)))
-			}
-			for _, n := range []int{0, 1, 5, 70} {
-				z := densetest.Gapped[T](2, n, m)
-				before := z.Clone()
-				wide := dense.New[T](n, d+2)
-				got := p.ProjectTransposed(wide.ColRange(1, d+1), z)
-				require.Equal(t, before, z.Clone(), "z is only read")
-				require.Equal(t, [2]int{n, d}, [2]int{got.Rows, got.Cols})
-				for i := range n {
-					require.Equal(t, [2]T{0, 0}, [2]T{wide.At(i, 0), wide.At(i, d+1)}, "guard elements")
-					var size float64
-					for _, v := range z.Row(i) {
-						size += math.Abs(float64(v)) * longest
-					}
-					for j := range d {
-						var want float64
-						for k := range m {
-							want += float64(z.At(i, k)) * float64(w.At(k, j))
-						}
-						tol := 2 * float64(ops+2) * densetest.Roundoff[T]() * size
-						if y := float64(got.At(i, j)); !(math.Abs(y-want) <= tol) {
-							require.InDelta(t, want, y, tol, "%s %v n = %d (%d, %d)", name, s, n, i, j)
-						}
-					}
-				}
-				require.Equal(t, got.Clone(), p.ProjectTransposed(dense.Matrix[T]{}, z), "allocated")
-			}
-		}
-	}
-}
-
-func TestTransposedIsTheProduct(t *testing.T) {
-	densetest.Both(t, testTransposedIsTheProduct[float32], testTransposedIsTheProduct[float64])
-}
-
-// TestTransposedIsTheAdjoint compares ⟨XWᵀ, Z⟩ with ⟨X, ZW⟩, both without W.
-func TestTransposedIsTheAdjoint(t *testing.T) {
-	for _, s := range shapes {
-		for name, p := range transposers[float64](t, s[0], s[1]) {
-			x, z := densetest.Gapped[float64](3, 1, s[1]).Row(0), densetest.Gapped[float64](4, 1, s[0]).Row(0)
-			there := p.Project(dense.Matrix[float64]{}, dense.Of(1, s[1], x)).Row(0)
-			back := p.ProjectTransposed(dense.Matrix[float64]{}, dense.Of(1, s[0], z)).Row(0)
-			assert.InDelta(t, dot(there, z), dot(x, back), 1e-13*(1+norm(there)*norm(z)), "%s %v", name, s)
-		}
-	}
-}
-
-func testTransposedRowsAlone[T dense.Float](t *testing.T) {
-	const n, m, d = 300, 150, 60
-	z := densetest.Gapped[T](2, n, m)
-	for name, p := range transposers[T](t, m, d) {
-		y := p.ProjectTransposed(dense.Matrix[T]{}, z)
-		func() {
-			defer runtime.GOMAXPROCS(runtime.GOMAXPROCS(1))
-			require.Equal(t, y, p.ProjectTransposed(dense.Matrix[T]{}, z), "%s: one processor", name)
-			runtime.GOMAXPROCS(3)
-			require.Equal(t, y, p.ProjectTransposed(dense.Matrix[T]{}, z), "%s: three processors", name)
-		}()
-		for _, i := range []int{0, 63, 64, 299} {
-			assert.Equal(t, y.Row(i), p.ProjectTransposed(dense.Matrix[T]{}, z.RowRange(i, i+1)).Row(0), "%s: row %d alone", name, i)
-		}
-	}
-}
-
-func TestTransposedRowsDoNotDependOnTheOthersNorOnProcessors(t *testing.T) {
-	densetest.Both(t, testTransposedRowsAlone[float32], testTransposedRowsAlone[float64])
 }
 
 // ledger counts how often each element is handed over, and adds 1 to it.
@@ -186,30 +99,6 @@ func testTiles[T dense.Float](t *testing.T) {
 
 func TestTilesAreHandedOverOnce(t *testing.T) {
 	densetest.Both(t, testTiles[float32], testTiles[float64])
-}
-
-func testTransposedNotFinite[T dense.Float](t *testing.T) {
-	for _, s := range [][2]int{{1, 1}, {2, 7}, {20, 7}} {
-		for name, p := range transposers[T](t, s[0], s[1]) {
-			for k := range s[0] {
-				for _, bad := range []float64{math.NaN(), math.Inf(1), math.Inf(-1)} {
-					z := densetest.Gapped[T](3, 3, s[0])
-					clean := p.ProjectTransposed(dense.Matrix[T]{}, z)
-					z.Set(1, k, T(bad))
-					y := p.ProjectTransposed(dense.Matrix[T]{}, z)
-					for j, v := range y.Row(1) {
-						require.False(t, math.Abs(float64(v)) <= math.MaxFloat64, "%s %v: %v at %d gave %v at %d", name, s, bad, k, v, j)
-					}
-					require.Equal(t, clean.Row(0), y.Row(0), "the row before")
-					require.Equal(t, clean.Row(2), y.Row(2), "the row after")
-				}
-			}
-		}
-	}
-}
-
-func TestTransposedNotFinite(t *testing.T) {
-	densetest.Both(t, testTransposedNotFinite[float32], testTransposedNotFinite[float64])
 }
 
 func testTransposedShapes[T dense.Float](t *testing.T) {

@@ -119,7 +119,8 @@ func boxes[T dense.Float](r Boxes, e engine[T]) (Map[T], error) {
 			return nil, fmt.Errorf("rff: places[%d] = %d, want 0 to %d", i, at, d*each-1)
 		}
 		columns[i] = at / each
-		thresholds[i] = r.K.Thresholds.At(at/each, at%each) + 0 // −0 − x would have a sign bit at x = 0
+		// −0 − x would have a sign bit at x = 0
+		thresholds[i] = r.K.Thresholds.At(at/each, at%each) + 0
 	}
 	apart := func(x, y []float64) [][2]float64 {
 		between := make([][2]float64, d)

@@ -81,7 +81,8 @@ func TestLawOfBoxesAtClosePoints(t *testing.T) {
 		k.Weights.Data[i] = 1
 	}
 	k.Weights.Data[20] = 49 * w
-	m := must.Have(rff.Draw[float64](rff.Boxes{K: k, Features: 41, Src: densetest.Source(1)}, nil)) // 1, 20 signs, 17 pairs, 3 triples
+	// 1, 20 signs, 17 pairs, 3 triples
+	m := must.Have(rff.Draw[float64](rff.Boxes{K: k, Features: 41, Src: densetest.Source(1)}, nil))
 	x, y := k.Thresholds.Data[20:21], k.Thresholds.Data[21:22]
 	assert.InEpsilon(t, 4*w/(24*24)*(11.*11/20+5.*5*2/17+1.*1*3/3), errorOf(m, x, y), 2e-6)
 	assert.Zero(t, errorOf(m, x, x))

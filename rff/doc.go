@@ -109,11 +109,9 @@
 // with respect to log φ, for training attention in log space. It takes no exponential and projects
 // once, as LogTransform does.
 //
-// The features of Angular, of Boxes and of ArcCosine of order 0 are constant between jumps. So the
-// derivative of these maps is 0, and nothing can be learnt through them. The ramp of order 1 has
-// the derivative Θ(t) with Θ(0) = ½, a subgradient. ELU has the slope 1 on both sides of 0. A map
-// made by New has derivatives where its Scheme has, and CanBackward tells beforehand. Nystroem and
-// Spectral would need gradients of their kernels and are not Differentiable.
+// The derivatives of Angular, of Boxes and of ArcCosine of order 0 are 0, because the features are
+// constant between jumps. A map made by New has derivatives where its Scheme has, and CanBackward
+// tells beforehand.
 //
 // NaN or ±Inf in a row of dφ gives elements of the result that are not finite in this row. NaN or
 // ±Inf in a row of x does the same, except for DotProduct, Identity and affine maps, whose
@@ -144,31 +142,7 @@
 // # Files
 //
 // Write writes a map as a safetensors file, with all that it drew, fitted and is made of, and Read
-// makes the same map of it. Arrays are tensors and parameters are metadata, by the names of fields
-// of specs, of ensembles, of kernels and of maps inside of maps:
-//
-//	map                      Drawn, or Centred, Compose, Gradients, Keys, Nystroem, Spectral or Sum
-//	map.spec                 of Drawn: the type of the Spec, as in Gaussian
-//	map.spec.lengthScale, …    its fields
-//	map.w                    nil, Explicit or Structured, with
-//	map.w.frequencies          W (m×d), of Explicit; W·B for SDERF
-//	map.w.ensemble             its law, or nil; map.w.ensemble.fixedLength and so on
-//	map.w.blocks.0, …          the blocks of Structured: frequency k of a block is lengths[k] times
-//	                           row rows[k] of its rotation or product
-//	….rotation.signs             of Hadamard: the diagonals of D_i, one after another, each
-//	                             ⌈order/64⌉ words of 64 bits, the lowest first; 1 stands for −1
-//	….product.axes, ….angles     of Givens: i and j, cos θ and sin θ of each rotation
-//	map.offsets              of damped maps: the logarithms of the features at 0
-//	map.ensemble             of SDERF: the law of W
-//	map.phi, map.then, map.of, map.maps.0, …   maps, with the same parts
-//	map.first                of Compose: the fields of Affine
-//	map.k, map.points        of Nystroem and Spectral: the kernel, and the points in rows
-//	map.inverse              of Nystroem: the lower triangle of R⁻ᵀ, row by row
-//	map.coefficients         of Spectral: u_ik/√λ_k
-//	map.b, map.c             of Centred
-//	map.weights              of Sum and of Gradients
-//	format, kind, version, type, checksum  randfeat, map, 3, float32 or float64, and a CRC-32
-//
+// makes the same map of it. docs/maps.md lists the parts of files.
 // testdata/evaluate.py evaluates files with NumPy. Files hold no executable code. Read returns an
 // error for a file that is damaged or made up, of the other element type, or of another version of
 // the format; golden files test the format.

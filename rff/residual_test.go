@@ -27,8 +27,8 @@ func residuals[T dense.Float](m rff.Map[T], x dense.Matrix[T]) []float64 {
 	return dst
 }
 
-// Residuals are 0 at landmarks, and the difference of the kernel and the squared norm elsewhere, also
-// behind Compose and in Sum. Other maps, and pairs, have none.
+// Residuals are 0 at landmarks, and the difference of the kernel and the squared norm elsewhere,
+// also behind Compose and in Sum. Other maps, and pairs, have none.
 func testResiduals[T dense.Float](t *testing.T) {
 	const d, n = 3, 12
 	x := dense.Copy(dense.Matrix[T]{}, points[float64](1, 40, d, 1))

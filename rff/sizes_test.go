@@ -22,7 +22,8 @@ func TestSizes(t *testing.T) {
 }
 
 func testSizes[T dense.Float](t *testing.T) {
-	const most, large = math.MaxInt/2 + 1, 1 << 23 // memory holds large numbers, but not the square of it
+	// memory holds large numbers, but not the square of it
+	const most, large = math.MaxInt/2 + 1, 1 << 23
 	src := func() rand.Source { return exprand.NewSource(1) }
 	memory := limittest.Memory(t, "rff")
 

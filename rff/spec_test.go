@@ -32,8 +32,8 @@ func TestSpecsPrint(t *testing.T) {
 	assert.Greater(t, found, 7*18)
 }
 
-// Numbers that are given make the map that the same numbers make when they are drawn, and a map does
-// not change with the slices of its Spec.
+// Numbers that are given make the map that the same numbers make when they are drawn, and a map
+// does not change with the slices of its Spec.
 func TestDrawnFields(t *testing.T) {
 	densetest.Both(t, testDrawnFields[float32], testDrawnFields[float64])
 }

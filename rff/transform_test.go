@@ -1,8 +1,10 @@
 package rff_test
 
 import (
+	"fmt"
 	"math"
 	"runtime"
+	"slices"
 	"testing"
 
 	"github.com/stretchr/testify/assert"
@@ -13,21 +15,54 @@ import (
 	"github.com/seed-feabd252/randfeat/internal/testing/densetest"
 	"github.com/seed-feabd252/randfeat/internal/testing/must"
 	"github.com/seed-feabd252/randfeat/internal/testing/race"
+	"github.com/seed-feabd252/randfeat/kernels"
 	"github.com/seed-feabd252/randfeat/orf"
 	"github.com/seed-feabd252/randfeat/rff"
 	"github.com/seed-feabd252/randfeat/validate/conformance"
 )
 
-// Every map keeps the contracts of Map and LogMap, on any number of processors.
+// Every map keeps the contracts of its interfaces, on any number of processors, and so does its map
+// of keys. An infinite coordinate of either sign alone leads to features that are not finite.
 func testMapsKeepTheirContracts[T dense.Float](t *testing.T) {
-	x := points[T](1, 150, 5, 1)
-	for name, f := range allMaps[T](t, 5) {
-		assert.NoError(t, conformance.Map(f, x), name)
-		before := runtime.GOMAXPROCS(1)
-		want := f.Transform(dense.Matrix[T]{}, x)
-		runtime.GOMAXPROCS(5)
-		assert.Equal(t, want, f.Transform(dense.Matrix[T]{}, x), name)
-		runtime.GOMAXPROCS(before)
+	before := runtime.GOMAXPROCS(0)
+	defer runtime.GOMAXPROCS(before)
+	for _, d := range []int{1, 5, 16} {
+		maps := exactMaps[T](t, d)
+		if d > 1 {
+			maps = allMaps[T](t, d)
+		}
+		for _, r := range randomMaps[T]() {
+			maps[r.name] = must.Have(r.draw(20, d, exprand.NewSource(5)))
+		}
+		maps["gradients"] = must.Have(rff.Gradients(maps["gaussian"], points[float64](3, 40, 2, 1)))
+		maps["boxes"] = must.Have(rff.Draw[T](rff.Boxes{K: boxKernel(d, 3), Features: max(4, 2*d), Src: exprand.NewSource(1)}, nil))
+		for _, k := range []kernels.Kernel{kernels.ELU{}, kernels.Laplacian{}} {
+			maps[fmt.Sprintf("nystroem of %v", k)] = must.Have(rff.Nystroem(k, points[T](8, 11, d, 1)))
+		}
+		x := points[T](1, 150, d, 0.7)
+		for name, f := range maps {
+			sides := []rff.Map[T]{f}
+			if keys := rff.Keys(f); keys != f {
+				sides = append(sides, keys)
+			}
+			for i, f := range sides {
+				at := fmt.Sprintf("%s, side %d, d = %d", name, i, d)
+				assert.NoError(t, conformance.Map(f, x), at)
+				runtime.GOMAXPROCS(1)
+				want := f.Transform(dense.Matrix[T]{}, x)
+				runtime.GOMAXPROCS(5)
+				assert.Equal(t, want, f.Transform(dense.Matrix[T]{}, x), at)
+				runtime.GOMAXPROCS(before)
+				for j := range d {
+					for sign := -1; sign <= 1; sign += 2 {
+						p := x.RowRange(0, 1).Clone()
+						p.Set(0, j, T(math.Inf(sign)))
+						phi := f.Transform(dense.Matrix[T]{}, p).Row(0)
+						assert.True(t, slices.ContainsFunc(phi, func(v T) bool { return v-v != 0 }), "%s hides %v in coordinate %d", at, p.At(0, j), j)
+					}
+				}
+			}
+		}
 	}
 }
 

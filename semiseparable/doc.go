@@ -12,53 +12,12 @@
 //	m := semiseparable.Matrix[float32]{Q: q, K: k} // λ = 1
 //	y, err := m.Solve(dense.Matrix[float32]{}, v)
 //
-// # Solving
-//
-// Row i of T·Y = V is λ_i·y_i + q_iᵀ·Σ_{j<i} k_j·y_jᵀ = v_i. The d×p sum Z is carried from row to
-// row. The recursion
-//
-//	y_i = (v_i − q_iᵀZ) / λ_i,  Z ← Z + k_i·y_iᵀ
-//
-// takes 2dp multiply-adds per row. For speed, Solve takes chunks C = [i, j) of c rows. With the
-// triangle T_CC of T on the diagonal, and Z = K[:i]ᵀ·Y[:i] from the rows before C,
-//
-//	Y_C = T_CC⁻¹·(V_C − Q_C·Z),  Z ← Z + K_CᵀY_C
-//
-// consists of matrix products. One product computes T_CC, with c·d multiply-adds per row.
-// Substitution in blocks of rows solves with T_CC, with c·p/2 multiply-adds per row. For the rows B
-// of a block and the rows A of C above B,
-//
-//	Y_B = T_BB⁻¹·W_B − (T_BB⁻¹·T_BA)·Y_A,  W = V − Q·Z,
-//
-// is one product with two matrices that do not depend on the columns. Solve inverts triangles of
-// order 16 at most, and only well-conditioned ones.
-//
-// The columns of V are independent of each other, and so are the triangles. Some processors compute
-// the triangles of later rows while others compute columns. The columns are cut into panels of the
-// width of a matrix product. The rows of Z and Y in a panel have the layout that products read and
-// write, so that no product copies its operands.
-//
-// # Inverting
-//
-// T⁻¹ is the solution for V = I, whose column j begins at row j. For the rows C = [i, j) of Y =
-// T⁻¹, with Z = K[:i]ᵀ·Y[:i, :i],
-//
-//	Y_CC = T_CC⁻¹,  Y[C, :i] = −Y_CC·Q_C·Z,  Z[:, :j] ← [Z, 0] + K_CᵀY[C, :j]
-//
-// Inverse computes the c×d products −Y_CC·Q_C of all chunks first. An element below the diagonal
-// then costs d multiply-adds for the element and d for Z.
-//
-// # Transposes
-//
-// Row i of Tᵀ·Y = V is λ_i·y_i + k_iᵀ·Σ_{j>i} q_j·y_jᵀ = v_i. The recursion runs from the last row
-// to the first, with Q and K exchanged. In chunks,
-//
-//	Y_C = T_CC⁻ᵀ·(V_C − K_C·Z),  Z ← Z + Q_CᵀY_C
-//
 // The upper-triangular matrix Λ + triu(QKᵀ, 1) is the transpose of Λ + tril(KQᵀ, −1). Solve its
 // systems by
 //
 //	y, err := semiseparable.Matrix[float32]{Diag: diag, Q: k, K: q}.SolveTransposed(dst, v)
+//
+// docs/packages.md has the recursions of Solve, Inverse and SolveTransposed.
 //
 // # Cost
 //

@@ -37,14 +37,14 @@ func inSquares(d deviation) float64 { return d.squares }
 func TestPlantedFaultsAreCaught(t *testing.T) {
 	t.Parallel()
 	haar := with[float64](orf.GramSchmidt{})
-	positive := lawCase[float64]{project: haar, mapping: softmaxPositive[float64], law: law{mse: mse.Positive.Haar.Softmax}}
-	hyperbolic := lawCase[float64]{project: haar, mapping: softmaxHyperbolic[float64], law: law{mse: mse.Hyperbolic.Haar.Softmax}}
-	fourier := lawCase[float64]{project: haar, mapping: gaussian[float64], law: law{mse: mse.Trig.Haar.Gaussian}}
-	dot := lawCase[float64]{project: with[float64](orf.Hadamard{Factors: 1}), mapping: dotProduct[float64], law: law{
+	positive := lawCase[float64]{project: haar, mapping: of[float64](rff.SoftmaxPositive{Scale: 1}), law: law{mse: mse.Positive.Haar.Softmax}}
+	hyperbolic := lawCase[float64]{project: haar, mapping: of[float64](rff.SoftmaxHyperbolic{Scale: 1}), law: law{mse: mse.Hyperbolic.Haar.Softmax}}
+	fourier := lawCase[float64]{project: haar, mapping: of[float64](rff.Gaussian{LengthScale: 1}), law: law{mse: mse.Trig.Haar.Gaussian}}
+	dot := lawCase[float64]{project: with[float64](orf.Hadamard{Factors: 1}), mapping: of[float64](rff.DotProduct{}), law: law{
 		mse: mse.DotProduct(orf.Hadamard{Factors: 1}),
 	}}
 	kinks := lawCase[float64]{project: with[float64](orf.IID{}), mapping: clipped[float64](0.5).over, law: clipped[float64](0.5).law()}
-	off := lawCase[float64]{project: haar, mapping: centred(softmaxPositive[float64]), law: centredLaw(mse.Positive.Haar.Softmax)}
+	off := lawCase[float64]{project: haar, mapping: centred(of[float64](rff.SoftmaxPositive{Scale: 1})), law: centredLaw(mse.Positive.Haar.Softmax)}
 	near := func(d int) (points[float64], int) { return pairsFor[float64]("", d, 1, lawDraws) }
 	far := func(d int) (points[float64], int) { return pairsFor[float64]("", d, 1.5, lawDraws) }
 
@@ -59,7 +59,7 @@ func TestPlantedFaultsAreCaught(t *testing.T) {
 		{"kinks elsewhere", kinks.of(clipped[float64](0.56)), kinks, size{8, 8}, near, inMean},
 		{"orthogonal rows for independent ones", kinks.over(haar), kinks, size{8, 8}, near, inMSE},
 		{"rows of another mean", positive.over(shifted), positive, size{16, 16}, near, inSquares},
-		{"means left in", off.mapped(softmaxPositive[float64]), off, size{16, 8}, near, inMSE},
+		{"means left in", off.mapped(of[float64](rff.SoftmaxPositive{Scale: 1})), off, size{16, 8}, near, inMSE},
 		{"no factor for the product of means", off.mapped(incomplete), off, size{16, 8}, near, inMean},
 	} {
 		t.Run(f.name, func(t *testing.T) {
@@ -243,7 +243,7 @@ func (m multiple) Transform(dst, x dense.Matrix[float64]) dense.Matrix[float64] 
 
 // incomplete returns a centred map without the constant exp(−bᵀc).
 func incomplete(w orf.Projection[float64], src rand.Source) (rff.Map[float64], error) {
-	phi, err := centred(softmaxPositive[float64])(w, src)
+	phi, err := centred(of[float64](rff.SoftmaxPositive{Scale: 1}))(w, src)
 	if err != nil {
 		return nil, err
 	}

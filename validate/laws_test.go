@@ -45,35 +45,20 @@ func (c lawCase[T]) draw(s size) validate.Draw[T] {
 	}
 }
 
-// gaussian and the following functions return maps over any projection with length-scale and scale
-// 1.
-func gaussian[T dense.Float](w orf.Projection[T], _ rand.Source) (rff.Map[T], error) {
-	return rff.Draw(rff.Gaussian{LengthScale: 1}, w)
+// of returns a function that draws maps of a Spec over any projection.
+func of[T dense.Float](spec rff.Spec) func(w orf.Projection[T], _ rand.Source) (rff.Map[T], error) {
+	return func(w orf.Projection[T], _ rand.Source) (rff.Map[T], error) { return rff.Draw(spec, w) }
 }
 
+// gaussianPhase and the following functions return maps over any projection with length-scale and
+// scale 1.
 func gaussianPhase[T dense.Float](w orf.Projection[T], src rand.Source) (rff.Map[T], error) {
 	return rff.Draw(rff.GaussianPhase{LengthScale: 1, Src: src}, w)
-}
-
-func softmaxTrig[T dense.Float](w orf.Projection[T], _ rand.Source) (rff.Map[T], error) {
-	return rff.Draw(rff.SoftmaxTrig{Scale: 1}, w)
-}
-
-func softmaxPositive[T dense.Float](w orf.Projection[T], _ rand.Source) (rff.Map[T], error) {
-	return rff.Draw(rff.SoftmaxPositive{Scale: 1}, w)
 }
 
 func softmaxOptimal[T dense.Float](w orf.Projection[T], _ rand.Source) (rff.Map[T], error) {
 	_, d := w.Shape()
 	return rff.Draw(rff.SoftmaxOptimal{Scale: 1, A: damping(d)}, w)
-}
-
-func gaussianPositive[T dense.Float](w orf.Projection[T], _ rand.Source) (rff.Map[T], error) {
-	return rff.Draw(rff.GaussianPositive{LengthScale: 1}, w)
-}
-
-func gaussianHyperbolic[T dense.Float](w orf.Projection[T], _ rand.Source) (rff.Map[T], error) {
-	return rff.Draw(rff.GaussianHyperbolic{LengthScale: 1}, w)
 }
 
 func gaussianOptimal[T dense.Float](w orf.Projection[T], _ rand.Source) (rff.Map[T], error) {
@@ -183,34 +168,6 @@ func ofFit(e orf.Ensemble, fitted func(w orf.Projection[float64], src rand.Sourc
 	}}
 }
 
-func softmaxHyperbolic[T dense.Float](w orf.Projection[T], _ rand.Source) (rff.Map[T], error) {
-	return rff.Draw(rff.SoftmaxHyperbolic{Scale: 1}, w)
-}
-
-func dotProduct[T dense.Float](w orf.Projection[T], _ rand.Source) (rff.Map[T], error) {
-	return rff.Draw(rff.DotProduct{}, w)
-}
-
-func angular[T dense.Float](w orf.Projection[T], _ rand.Source) (rff.Map[T], error) {
-	return rff.Draw(rff.Angular{}, w)
-}
-
-func arcCosine[T dense.Float](w orf.Projection[T], _ rand.Source) (rff.Map[T], error) {
-	return rff.Draw(rff.ArcCosine{Order: 1}, w)
-}
-
-func arcCosine2[T dense.Float](w orf.Projection[T], _ rand.Source) (rff.Map[T], error) {
-	return rff.Draw(rff.ArcCosine{Order: 2}, w)
-}
-
-func steps[T dense.Float](w orf.Projection[T], _ rand.Source) (rff.Map[T], error) {
-	return rff.Draw(rff.ArcCosine{Order: 0}, w)
-}
-
-func laplacian[T dense.Float](w orf.Projection[T], _ rand.Source) (rff.Map[T], error) {
-	return rff.Draw(rff.Laplacian{LengthScale: 1}, w)
-}
-
 func matern[T dense.Float](nu float64) func(w orf.Projection[T], src rand.Source) (rff.Map[T], error) {
 	return func(w orf.Projection[T], src rand.Source) (rff.Map[T], error) {
 		return rff.Draw(rff.Matern{Nu: nu, LengthScale: 1, Src: src}, w)
@@ -265,73 +222,73 @@ func lawCases[T dense.Float]() []lawCase[T] {
 	}}
 	padded := []size{{5, 6}, {12, 6}, {5, 11}}
 	return []lawCase[T]{
-		{"gaussian/iid", iid, gaussian[T], law{mse: mse.Trig.IID.Gaussian}, 1.5, nil},
-		{"gaussian/orf", haar, gaussian[T], law{mse: mse.Trig.Haar.Gaussian}, 1.5, nil},
+		{"gaussian/iid", iid, of[T](rff.Gaussian{LengthScale: 1}), law{mse: mse.Trig.IID.Gaussian}, 1.5, nil},
+		{"gaussian/orf", haar, of[T](rff.Gaussian{LengthScale: 1}), law{mse: mse.Trig.Haar.Gaussian}, 1.5, nil},
 		{"gaussian phase/iid", iid, gaussianPhase[T], law{mse: mse.Phase.IID.Gaussian}, 1.5, nil},
 		{"gaussian phase/orf", haar, gaussianPhase[T], law{mse: mse.Phase.Haar.Gaussian}, 1.5, nil},
-		{"softmax trig/iid", iid, softmaxTrig[T], law{mse: mse.Trig.IID.Softmax}, 1, nil},
-		{"softmax trig/orf", haar, softmaxTrig[T], law{mse: mse.Trig.Haar.Softmax}, 1, nil},
-		{"softmax positive/iid", iid, softmaxPositive[T], law{mse: mse.Positive.IID.Softmax}, 1, nil},
-		{"softmax positive/orf", haar, softmaxPositive[T], law{mse: mse.Positive.Haar.Softmax}, 1, nil},
-		{"softmax hyperbolic/iid", iid, softmaxHyperbolic[T], law{mse: mse.Hyperbolic.IID.Softmax}, 1, nil},
-		{"softmax hyperbolic/orf", haar, softmaxHyperbolic[T], law{mse: mse.Hyperbolic.Haar.Softmax}, 1, nil},
+		{"softmax trig/iid", iid, of[T](rff.SoftmaxTrig{Scale: 1}), law{mse: mse.Trig.IID.Softmax}, 1, nil},
+		{"softmax trig/orf", haar, of[T](rff.SoftmaxTrig{Scale: 1}), law{mse: mse.Trig.Haar.Softmax}, 1, nil},
+		{"softmax positive/iid", iid, of[T](rff.SoftmaxPositive{Scale: 1}), law{mse: mse.Positive.IID.Softmax}, 1, nil},
+		{"softmax positive/orf", haar, of[T](rff.SoftmaxPositive{Scale: 1}), law{mse: mse.Positive.Haar.Softmax}, 1, nil},
+		{"softmax hyperbolic/iid", iid, of[T](rff.SoftmaxHyperbolic{Scale: 1}), law{mse: mse.Hyperbolic.IID.Softmax}, 1, nil},
+		{"softmax hyperbolic/orf", haar, of[T](rff.SoftmaxHyperbolic{Scale: 1}), law{mse: mse.Hyperbolic.Haar.Softmax}, 1, nil},
 		{"softmax optimal/iid", iid, softmaxOptimal[T], damped(func(l mse.Exponential) mse.Error { return l.IID.Softmax }), 1, nil},
 		{"softmax optimal/orf", haar, softmaxOptimal[T], damped(func(l mse.Exponential) mse.Error { return l.Haar.Softmax }), 1, nil},
-		{"gaussian positive/iid", iid, gaussianPositive[T], law{mse: mse.Positive.IID.Gaussian}, 1, nil},
-		{"gaussian positive/orf", haar, gaussianPositive[T], law{mse: mse.Positive.Haar.Gaussian}, 1, nil},
-		{"gaussian hyperbolic/iid", iid, gaussianHyperbolic[T], law{mse: mse.Hyperbolic.IID.Gaussian}, 1, nil},
-		{"gaussian hyperbolic/orf", haar, gaussianHyperbolic[T], law{mse: mse.Hyperbolic.Haar.Gaussian}, 1, nil},
+		{"gaussian positive/iid", iid, of[T](rff.GaussianPositive{LengthScale: 1}), law{mse: mse.Positive.IID.Gaussian}, 1, nil},
+		{"gaussian positive/orf", haar, of[T](rff.GaussianPositive{LengthScale: 1}), law{mse: mse.Positive.Haar.Gaussian}, 1, nil},
+		{"gaussian hyperbolic/iid", iid, of[T](rff.GaussianHyperbolic{LengthScale: 1}), law{mse: mse.Hyperbolic.IID.Gaussian}, 1, nil},
+		{"gaussian hyperbolic/orf", haar, of[T](rff.GaussianHyperbolic{LengthScale: 1}), law{mse: mse.Hyperbolic.Haar.Gaussian}, 1, nil},
 		{"gaussian optimal/iid", iid, gaussianOptimal[T], damped(func(l mse.Exponential) mse.Error { return l.IID.Gaussian }), 1, nil},
 		{"gaussian optimal/orf", haar, gaussianOptimal[T], damped(func(l mse.Exponential) mse.Error { return l.Haar.Gaussian }), 1, nil},
 		{"saderf/iid", iid, saderf[T], ofFit(orf.IID{}, saderf[float64]), 0.8, nil},
 		{"saderf/orf", haar, saderf[T], ofFit(orf.GramSchmidt{}, saderf[float64]), 0.8, nil},
 		{"aderf/iid", iid, aderf[T], ofFit(orf.IID{}, aderf[float64]), 0.8, nil},
 		{"sderf/iid", iid, sderf[T], ofFit(orf.IID{}, sderf[float64]), 1, nil},
-		{"dot/iid", iid, dotProduct[T], dot(orf.IID{}), 1, nil},
-		{"dot/orf", haar, dotProduct[T], dot(orf.GramSchmidt{}), 1, nil},
-		{"dot/orf fixed length", with[T](orf.GramSchmidt{FixedLength: true}), dotProduct[T], dot(orf.GramSchmidt{FixedLength: true}), 1, nil},
-		{"dot/hadamard k=1", with[T](orf.Hadamard{Factors: 1}), dotProduct[T], dot(orf.Hadamard{Factors: 1}), 1, padded},
-		{"dot/hadamard k=2 fixed length", with[T](orf.Hadamard{Factors: 2, FixedLength: true}), dotProduct[T], dot(orf.Hadamard{Factors: 2, FixedLength: true}), 1, padded},
-		{"dot/hadamard", with[T](orf.Hadamard{}), dotProduct[T], dot(orf.Hadamard{Factors: 3}), 1, padded},
-		{"dot/givens", with[T](orf.Givens{}), dotProduct[T], givens, 1, nil},
-		{"dot/givens n=3", with[T](orf.Givens{Rotations: 3}), dotProduct[T], dot(orf.Givens{Rotations: 3}), 1, nil},
-		{"dot/givens n=2 fixed length", with[T](orf.Givens{Rotations: 2, FixedLength: true}), dotProduct[T], dot(orf.Givens{Rotations: 2, FixedLength: true}), 1, nil},
-		{"angular/iid", iid, angular[T], law{mse: mse.AngularIID}, 1, nil},
-		{"angular/orf", haar, angular[T], law{mse: mse.AngularORF}, 1, []size{{5, 2}, {3, 3}}},
-		{"arc-cosine/iid", iid, arcCosine[T], law{mse: mse.ArcCosineIID}, 1, nil},
-		{"gaussian/simplex", simplex, gaussian[T], law{mse: mse.Trig.Simplex.Gaussian}, 1.5, nil},
+		{"dot/iid", iid, of[T](rff.DotProduct{}), dot(orf.IID{}), 1, nil},
+		{"dot/orf", haar, of[T](rff.DotProduct{}), dot(orf.GramSchmidt{}), 1, nil},
+		{"dot/orf fixed length", with[T](orf.GramSchmidt{FixedLength: true}), of[T](rff.DotProduct{}), dot(orf.GramSchmidt{FixedLength: true}), 1, nil},
+		{"dot/hadamard k=1", with[T](orf.Hadamard{Factors: 1}), of[T](rff.DotProduct{}), dot(orf.Hadamard{Factors: 1}), 1, padded},
+		{"dot/hadamard k=2 fixed length", with[T](orf.Hadamard{Factors: 2, FixedLength: true}), of[T](rff.DotProduct{}), dot(orf.Hadamard{Factors: 2, FixedLength: true}), 1, padded},
+		{"dot/hadamard", with[T](orf.Hadamard{}), of[T](rff.DotProduct{}), dot(orf.Hadamard{Factors: 3}), 1, padded},
+		{"dot/givens", with[T](orf.Givens{}), of[T](rff.DotProduct{}), givens, 1, nil},
+		{"dot/givens n=3", with[T](orf.Givens{Rotations: 3}), of[T](rff.DotProduct{}), dot(orf.Givens{Rotations: 3}), 1, nil},
+		{"dot/givens n=2 fixed length", with[T](orf.Givens{Rotations: 2, FixedLength: true}), of[T](rff.DotProduct{}), dot(orf.Givens{Rotations: 2, FixedLength: true}), 1, nil},
+		{"angular/iid", iid, of[T](rff.Angular{}), law{mse: mse.AngularIID}, 1, nil},
+		{"angular/orf", haar, of[T](rff.Angular{}), law{mse: mse.AngularORF}, 1, []size{{5, 2}, {3, 3}}},
+		{"arc-cosine/iid", iid, of[T](rff.ArcCosine{Order: 1}), law{mse: mse.ArcCosineIID}, 1, nil},
+		{"gaussian/simplex", simplex, of[T](rff.Gaussian{LengthScale: 1}), law{mse: mse.Trig.Simplex.Gaussian}, 1.5, nil},
 		{"gaussian phase/simplex", simplex, gaussianPhase[T], law{mse: mse.Phase.Simplex.Gaussian}, 1.5, nil},
-		{"softmax trig/simplex", simplex, softmaxTrig[T], law{mse: mse.Trig.Simplex.Softmax}, 1, nil},
-		{"softmax positive/simplex", simplex, softmaxPositive[T], law{mse: mse.Positive.Simplex.Softmax}, 1, []size{{6, 2}, {3, 3}}},
-		{"softmax hyperbolic/simplex", simplex, softmaxHyperbolic[T], law{mse: mse.Hyperbolic.Simplex.Softmax}, 1, []size{{6, 2}}},
+		{"softmax trig/simplex", simplex, of[T](rff.SoftmaxTrig{Scale: 1}), law{mse: mse.Trig.Simplex.Softmax}, 1, nil},
+		{"softmax positive/simplex", simplex, of[T](rff.SoftmaxPositive{Scale: 1}), law{mse: mse.Positive.Simplex.Softmax}, 1, []size{{6, 2}, {3, 3}}},
+		{"softmax hyperbolic/simplex", simplex, of[T](rff.SoftmaxHyperbolic{Scale: 1}), law{mse: mse.Hyperbolic.Simplex.Softmax}, 1, []size{{6, 2}}},
 		{"softmax optimal/simplex", simplex, softmaxOptimal[T], damped(func(l mse.Exponential) mse.Error { return l.Simplex.Softmax }), 1, nil},
-		{"dot/simplex", simplex, dotProduct[T], dot(orf.Simplex{}), 1, nil},
-		{"dot/simplex fixed length", with[T](orf.Simplex{FixedLength: true}), dotProduct[T], dot(orf.Simplex{FixedLength: true}), 1, nil},
-		{"gaussian positive/simplex", simplex, gaussianPositive[T], law{mse: mse.Positive.Simplex.Gaussian}, 1, nil},
-		{"gaussian hyperbolic/simplex", simplex, gaussianHyperbolic[T], law{mse: mse.Hyperbolic.Simplex.Gaussian}, 1, nil},
+		{"dot/simplex", simplex, of[T](rff.DotProduct{}), dot(orf.Simplex{}), 1, nil},
+		{"dot/simplex fixed length", with[T](orf.Simplex{FixedLength: true}), of[T](rff.DotProduct{}), dot(orf.Simplex{FixedLength: true}), 1, nil},
+		{"gaussian positive/simplex", simplex, of[T](rff.GaussianPositive{LengthScale: 1}), law{mse: mse.Positive.Simplex.Gaussian}, 1, nil},
+		{"gaussian hyperbolic/simplex", simplex, of[T](rff.GaussianHyperbolic{LengthScale: 1}), law{mse: mse.Hyperbolic.Simplex.Gaussian}, 1, nil},
 		{"gaussian optimal/simplex", simplex, gaussianOptimal[T], damped(func(l mse.Exponential) mse.Error { return l.Simplex.Gaussian }), 1, nil},
-		{"softmax positive/halton", with[T](orf.Halton{}), softmaxPositive[T], law{}, 1, nil},
-		{"gaussian/halton", with[T](orf.Halton{}), gaussian[T], law{}, 1.5, nil},
-		{"arc-cosine of order 0/iid", iid, steps[T], law{mse: mse.StepIID}, 1, nil},
+		{"softmax positive/halton", with[T](orf.Halton{}), of[T](rff.SoftmaxPositive{Scale: 1}), law{}, 1, nil},
+		{"gaussian/halton", with[T](orf.Halton{}), of[T](rff.Gaussian{LengthScale: 1}), law{}, 1.5, nil},
+		{"arc-cosine of order 0/iid", iid, of[T](rff.ArcCosine{Order: 0}), law{mse: mse.StepIID}, 1, nil},
 		{"matern of 1/2/iid", iid, matern[T](0.5), law{mse: mse.MaternIID(0.5)}, 1, nil},
 		{"matern of 3/2/iid", iid, matern[T](1.5), law{mse: mse.MaternIID(1.5)}, 1.5, nil},
 		{"matern of 5/2/iid", iid, matern[T](2.5), law{mse: mse.MaternIID(2.5)}, 1.5, nil},
 		{"matern of 3/2/orf", haar, matern[T](1.5), law{}, 1.5, nil},
-		{"laplacian", heavy[T], laplacian[T], law{mse: mse.LaplacianIID}, 1, nil},
+		{"laplacian", heavy[T], of[T](rff.Laplacian{LengthScale: 1}), law{mse: mse.LaplacianIID}, 1, nil},
 		{"new with kinks/iid", iid, clipped[T](0.5).over, clipped[T](0.5).law(), 1, nil},
 		{"new with jumps/iid", iid, stairs[T]().over, stairs[T]().law(), 1, nil},
 		{"new of two functions/iid", iid, mixed[T]().over, mixed[T]().law(), 1, nil},
 		{"new with kinks/orf", haar, clipped[T](0.5).over, law{}, 1, nil},
-		{"centred softmax trig/orf", haar, centred(softmaxTrig[T]), centredLaw(mse.Trig.Haar.Softmax), 0.8, nil},
-		{"centred softmax positive/iid", iid, centred(softmaxPositive[T]), centredLaw(mse.Positive.IID.Softmax), 0.8, nil},
-		{"centred softmax hyperbolic/simplex", simplex, centred(softmaxHyperbolic[T]), centredLaw(mse.Hyperbolic.Simplex.Softmax), 0.8, nil},
+		{"centred softmax trig/orf", haar, centred(of[T](rff.SoftmaxTrig{Scale: 1})), centredLaw(mse.Trig.Haar.Softmax), 0.8, nil},
+		{"centred softmax positive/iid", iid, centred(of[T](rff.SoftmaxPositive{Scale: 1})), centredLaw(mse.Positive.IID.Softmax), 0.8, nil},
+		{"centred softmax hyperbolic/simplex", simplex, centred(of[T](rff.SoftmaxHyperbolic{Scale: 1})), centredLaw(mse.Hyperbolic.Simplex.Softmax), 0.8, nil},
 		{"centred saderf/orf", haar, centred(saderf[T]), centredLaw(ofFit(orf.GramSchmidt{}, saderf[float64]).mse), 0.7, nil},
 		{"centred new/iid", iid, centred(positiveByNew[T]), centredLaw(mse.Positive.IID.Softmax), 0.8, nil},
-		{"arc-cosine of order 0/iid fixed length", with[T](orf.IID{FixedLength: true}), steps[T], law{mse: mse.StepIID}, 1, nil},
-		{"arc-cosine of order 0/orf", haar, steps[T], law{mse: mse.StepORF}, 1, []size{{5, 2}, {3, 3}}},
-		{"arc-cosine of order 0/orf fixed length", with[T](orf.GramSchmidt{FixedLength: true}), steps[T], law{mse: mse.StepORF}, 1, nil},
-		{"arc-cosine of order 2/iid", iid, arcCosine2[T], law{mse: arcCosine2IID}, 1, nil},
-		{"dot/iid fixed length", with[T](orf.IID{FixedLength: true}), dotProduct[T], dot(orf.IID{FixedLength: true}), 1, nil},
+		{"arc-cosine of order 0/iid fixed length", with[T](orf.IID{FixedLength: true}), of[T](rff.ArcCosine{Order: 0}), law{mse: mse.StepIID}, 1, nil},
+		{"arc-cosine of order 0/orf", haar, of[T](rff.ArcCosine{Order: 0}), law{mse: mse.StepORF}, 1, []size{{5, 2}, {3, 3}}},
+		{"arc-cosine of order 0/orf fixed length", with[T](orf.GramSchmidt{FixedLength: true}), of[T](rff.ArcCosine{Order: 0}), law{mse: mse.StepORF}, 1, nil},
+		{"arc-cosine of order 2/iid", iid, of[T](rff.ArcCosine{Order: 2}), law{mse: arcCosine2IID}, 1, nil},
+		{"dot/iid fixed length", with[T](orf.IID{FixedLength: true}), of[T](rff.DotProduct{}), dot(orf.IID{FixedLength: true}), 1, nil},
 	}
 }
 

@@ -55,22 +55,10 @@ func (p Prediction) String() string {
 // DotProduct alone. Theory knows no law for other combinations: MSE is NaN and Law is "". For a
 // biased map of New, Mean is not the kernel, and MSE contains the square of the bias.
 //
-// Each law is exact for finite d and m, also for blocks of fewer than d frequencies. A law is a
-// closed form, or a hypergeometric series that is summed until the rest is below 2⁻⁶⁰ of the sum.
-// The terms do not cancel, so that errors have 10 exact digits or more, also for points that are
-// close together or opposite. There are two exceptions: the quadrature of Angular has an error
-// below 1e-12, and Compose may bring points close together. The cost is O(d) operations and O(√d)
-// terms of a series, O(d²) for SADERF and ADERF. An error beyond the range of float64 is +Inf or 0.
-// For finite points the error is NaN only if the kernel has no value.
-//
-// A term of a map of New, h(x)h(y)·Σ_k f_k(wᵀx)f_k(wᵀy), depends on two normal variables, wᵀx and
-// wᵀy. Adaptive quadrature over the plane computes its mean and variance, with a relative error of
-// the variance below 2e-7, or 4e-3 for functions of float32. Bisection finds kinks and jumps of f,
-// at a cost of time but not of accuracy: an f with jumps takes about ten times as long as a smooth
-// f. Theory returns no law if the quadrature does not reach its accuracy within ten million values
-// of f. The quadrature fails for 1/t, whose variance is infinite, and for more than about five
-// jumps or waves of f between 0 and ‖x‖. The quadrature may miss a spike of f that is narrower than
-// a hundredth of ‖x‖.
+// Each law is exact for finite d and m, to 10 digits or more. For maps of New adaptive quadrature
+// has a relative error below 2e-7 (4e-3 for functions of float32), or no result. docs/maps.md says
+// more. The cost is O(d) operations and O(√d) terms of a series, O(d²) for SADERF and ADERF. An
+// error beyond the range of float64 is +Inf or 0.
 //
 // Theory panics if m is nil, and if x and y are not points of the dimension of m and w.
 func Theory[T dense.Float](m rff.Map[T], w orf.Projection[T], x, y []float64) Prediction {

@@ -67,8 +67,8 @@ func TestSeparators(t *testing.T) {
 	assert.ErrorContains(t, run([]string{"-comma", ";"}, io.Discard), "-classes or -comma without -data")
 }
 
-// Numbers that may be classes are learnt as numbers with a note, or as classes with -classes, in the
-// order of the numbers.
+// Numbers that may be classes are learnt as numbers with a note, or as classes with -classes, in
+// the order of the numbers.
 func TestNumbersThatMayBeClasses(t *testing.T) {
 	for _, c := range []struct {
 		first, classes int

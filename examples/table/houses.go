@@ -31,7 +31,8 @@ var heatings = []struct {
 // still change the price. The year of old houses is often missing.
 func writeHouses(file io.Writer, n int, src rand.Source) error {
 	w := csv.NewWriter(file)
-	_ = w.Write([]string{"address", "district", "east", "north", "area", "rooms", "year", "heating", "agent", "photos", "price"}) // w.Error tells
+	// w.Error tells
+	_ = w.Write([]string{"address", "district", "east", "north", "area", "rooms", "year", "heating", "agent", "photos", "price"})
 	rng := rand.New(src)
 	known := func(text string, missing float64) string {
 		if rng.Float64() < missing {

@@ -22,8 +22,8 @@ type frame struct {
 	lines []int // line numbers of the rows in the file
 }
 
-// readTable reads a CSV file whose first line has names and whose values have commas between them. An
-// error names the file and the line.
+// readTable reads a CSV file whose first line has names and whose values have commas between them.
+// An error names the file and the line.
 func readTable(path string, comma rune) (*frame, error) {
 	file, err := os.Open(path)
 	if err != nil {

@@ -60,13 +60,17 @@ func (r measurement) z() float64 {
 func (s *study) measure(src rand.Source) ([]measurement, error) {
 	var rows []measurement
 	for _, e := range s.estimators {
+		spec, err := e.spec(s.x, s.y)
+		if err != nil {
+			return nil, fmt.Errorf("%s %s: %w", e.kernel, e.features, err)
+		}
 		for _, m := range s.frequencies() {
-			compared, err := validate.Compare(context.Background(), s.methods(e, m), s.x, s.y, s.draws, src)
+			compared, err := validate.Compare(context.Background(), s.methods(spec, m), s.x, s.y, s.draws, src)
 			if err != nil {
 				return nil, fmt.Errorf("%s %s, m = %d: %w", e.kernel, e.features, m, err)
 			}
 			for i, c := range compared.Methods {
-				law, err := s.law(e, s.projections[i], m, src)
+				law, err := s.law(spec, s.projections[i], m, src)
 				if err != nil {
 					return nil, err
 				}
@@ -78,22 +82,18 @@ func (s *study) measure(src rand.Source) ([]measurement, error) {
 }
 
 // methods returns the ways to draw maps that are compared with each other.
-func (s *study) methods(e estimator, m int) []validate.Method[float64] {
+func (s *study) methods(spec rff.Spec, m int) []validate.Method[float64] {
 	methods := make([]validate.Method[float64], len(s.projections))
 	for i, p := range s.projections {
 		methods[i] = validate.Method[float64]{Name: p.title, Draw: func(src rand.Source) (rff.Map[float64], error) {
-			return s.draw(e, p, m, src)
+			return s.draw(spec, p, m, src)
 		}}
 	}
 	return methods
 }
 
-func (s *study) draw(e estimator, p frequencies, m int, src rand.Source) (rff.Map[float64], error) {
+func (s *study) draw(spec rff.Spec, p frequencies, m int, src rand.Source) (rff.Map[float64], error) {
 	w, err := orf.Draw[float64](p.ensemble, m, s.d, src)
-	if err != nil {
-		return nil, err
-	}
-	spec, err := e.spec(s.x, s.y)
 	if err != nil {
 		return nil, err
 	}
@@ -101,8 +101,8 @@ func (s *study) draw(e estimator, p frequencies, m int, src rand.Source) (rff.Ma
 }
 
 // law returns the exact mean squared error over the pairs, NaN if none is known.
-func (s *study) law(e estimator, p frequencies, m int, src rand.Source) (float64, error) {
-	drawn, err := s.draw(e, p, m, src)
+func (s *study) law(spec rff.Spec, p frequencies, m int, src rand.Source) (float64, error) {
+	drawn, err := s.draw(spec, p, m, src)
 	if err != nil {
 		return 0, err
 	}

@@ -34,7 +34,8 @@ import (
 	"github.com/seed-feabd252/randfeat/safetensors"
 )
 
-// file is a file, and the reader of its type. The reader uses what it has read, and writes it again.
+// file is a file, and the reader of its type. The reader uses what it has read, and writes it
+// again.
 type file struct {
 	data []byte
 	read func(data []byte) (again []byte, err error)

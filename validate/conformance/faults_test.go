@@ -3,6 +3,7 @@ package conformance_test
 import (
 	"fmt"
 	"math"
+	"math/rand/v2"
 	"runtime"
 	"sync"
 	"sync/atomic"
@@ -387,4 +388,14 @@ func ExampleKernel() {
 	})
 	fmt.Println(conformance.Kernel(cauchy, cloud[float64](30, 3)))
 	// Output: <nil>
+}
+
+// cloud returns n normal points of R^d with the standard deviation ½.
+func cloud[T dense.Float](n, d int) dense.Matrix[T] {
+	rng := rand.New(exprand.NewSource(uint64(d)))
+	x := dense.New[T](n, d)
+	for i := range x.Data {
+		x.Data[i] = T(0.5 * rng.NormFloat64())
+	}
+	return x
 }

@@ -1,5 +1,5 @@
-// Package cli has what all example programs share. Flags describe their ranges. An error is one line
-// on standard error, with exit status 1.
+// Package cli has what all example programs share. Flags describe their ranges. An error is one
+// line on standard error, with exit status 1.
 package cli
 
 import (

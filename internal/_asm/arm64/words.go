@@ -116,7 +116,8 @@ var (
 	negativeBytes  = word{0x4e20a800, []int{first, second}, "cmlt v%d.16b, v%d.16b, #0"}
 	// dotBytes adds the products of four signed bytes to each integer of 32 bits.
 	dotBytes = word{0x4e809400, []int{first, second, third}, "sdot v%d.4s, v%d.16b, v%d.16b"}
-	// mulBytes and mulUpperBytes multiply the lower and the upper half of 16 signed bytes, in 16 bits.
+	// mulBytes and mulUpperBytes multiply the lower and the upper half of 16 signed bytes, in 16
+	// bits.
 	mulBytes      = word{0x0e20c000, []int{first, second, third}, "smull v%d.8h, v%d.8b, v%d.8b"}
 	mulUpperBytes = word{0x4e20c000, []int{first, second, third}, "smull2 v%d.8h, v%d.16b, v%d.16b"}
 	// mulAdd and mulAddUpper add the products of four signed integers of 16 bits, the lower or the

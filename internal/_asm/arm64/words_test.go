@@ -13,9 +13,9 @@ import (
 
 // disassemble returns an instruction as GNU's assembler has it.
 func disassemble(bits uint32) (string, error) {
-	// The package does not know the products of bytes, with Q = 1 for whole vectors and size = 2 for
-	// sums of 32 bits: 0 Q U 01110 size 0 Rm 100101 Rn Rd, and 0 Q U 01111 size L Rm 1110 H 0 Rn Rd
-	// with one element of Rm.
+	// The package does not know the products of bytes, with Q = 1 for whole vectors and size = 2
+	// for sums of 32 bits: 0 Q U 01110 size 0 Rm 100101 Rn Rd, and 0 Q U 01111 size L Rm 1110 H 0
+	// Rn Rd with one element of Rm.
 	name, a, b, c := "su"[bits>>29&1], bits&31, bits>>5&31, bits>>16&31
 	switch {
 	case bits>>30 == 1 && bits>>24&31 == 0b01110 && bits>>21&7 == 0b100 && bits>>10&63 == 0b100101:

@@ -91,7 +91,8 @@ func (m avx) exponential() func(x, thresholds Op) Op {
 // which lacks shifts that differ by element.
 func (m avx) powers() func(x Op) Op {
 	if m.Wide {
-		round := m.register(words("round", 1<<(15-octave.Bits))) // a multiplication by it rounds to octaves
+		// a multiplication by it rounds to octaves
+		round := m.register(words("round", 1<<(15-octave.Bits)))
 		return func(x Op) Op {
 			q := m.Vec()
 			VPMULHRSW(round, x, q)
@@ -99,8 +100,8 @@ func (m avx) powers() func(x Op) Op {
 		}
 	}
 	// The indices of the bytes of a power are q and q + 8: powers below 256 are at 7 … 14, zeros
-	// elsewhere, and powers of 256 and above are found eight places later. Negative octaves find zeros,
-	// and 15 octaves, the most that a sum of words saturates to, find −2¹⁵.
+	// elsewhere, and powers of 256 and above are found eight places later. Negative octaves find
+	// zeros, and 15 octaves, the most that a sum of words saturates to, find −2¹⁵.
 	half, indices, origin := words("half", 1<<(octave.Bits-1)), words("indices", 1<<8+1), words("origin", 8<<8)
 	GLOBL("powers", RODATA|NOPTR)
 	for i := range 32 {

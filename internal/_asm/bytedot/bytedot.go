@@ -74,8 +74,8 @@ type machine[V, G any] interface {
 	// columnCodes returns a function that rounds vectors of four rows to bytes, puts the bytes of a
 	// column side by side, and adds them to the sum of the column.
 	columnCodes() func(v []V, sum V) V
-	// transposed returns the columns of a square of vectors, row bytes apart, and advances from behind
-	// the square. A caller stores the columns before the next call.
+	// transposed returns the columns of a square of vectors, row bytes apart, and advances from
+	// behind the square. A caller stores the columns before the next call.
 	transposed(from, row G) []V
 	// flipper returns a function that changes the sign bit of every byte.
 	flipper() func(v V)

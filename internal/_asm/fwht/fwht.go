@@ -18,8 +18,8 @@ type machine[V, G any] interface {
 	// exchange returns x with each lane and its partner of stage s, 1<<s lanes apart, in each
 	// other's place.
 	exchange(s int, x V) V
-	// differences returns a function for a − b in the butterflies of stage h, which may overwrite b,
-	// and a function for −a − b.
+	// differences returns a function for a − b in the butterflies of stage h, which may overwrite
+	// b, and a function for −a − b.
 	differences() (difference func(a, b V, h int) V, negated func(a, b V) V)
 	// loadBlock sets v to the vectors of a block from vector first on.
 	loadBlock(v []V, first int, b block[G])
@@ -53,9 +53,9 @@ type kernels[V, G any] struct {
 	// radix is the binary logarithm of the number of vectors that fit the registers, with room to
 	// work.
 	radix int
-	// together is the number of vectors whose inner stages come together, inStep the number of those
-	// vectors that go in step, and group the number of butterflies whose sums come before their
-	// differences.
+	// together is the number of vectors whose inner stages come together, inStep the number of
+	// those vectors that go in step, and group the number of butterflies whose sums come before
+	// their differences.
 	together, inStep, group int
 }
 

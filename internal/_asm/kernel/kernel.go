@@ -36,8 +36,8 @@ type Machine[V, G any] interface {
 	Label(name string)
 	// Repeat decrements left, and jumps to the label unless left is 0.
 	Repeat(label string, left G)
-	// RepeatBy subtracts step from left, and jumps to the label unless left is 0, on amd64 also unless
-	// left is negative.
+	// RepeatBy subtracts step from left, and jumps to the label unless left is 0, on amd64 also
+	// unless left is negative.
 	RepeatBy(label string, left G, step int)
 	// CopyOf returns a register with the value of a.
 	CopyOf(a G) G

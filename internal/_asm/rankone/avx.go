@@ -23,19 +23,18 @@ func WriteAMD64() {
 	Package("github.com/seed-feabd252/randfeat/internal/compute/rankone")
 	for _, general := range amd64.Machines {
 		m := &avx{Vectors: amd64.Vectors{Machine: general}}
-		// Tokens without decays have decays of 1, which take the same time.
-		write[Op, Register, Mem](m, m.most(), "decay", "decayCorrect")
+		write[Op, Register, Mem](m, m.most())
 		m.MaskTable()
 		m.together()
 	}
 }
 
-// most returns the largest number of vectors of a panel.
+// most returns the largest number of vectors of kernels that take several tokens.
 func (m *avx) most() int {
 	if m.Wide {
-		return 4
+		return 2
 	}
-	return 2
+	return 1
 }
 
 func (m *avx) open() { m.free, m.pass = m.Registers(), amd64.Argument("p") }

@@ -21,18 +21,20 @@ const group = 4
 // itself have factors, which are in p.fades.
 type together struct {
 	*avx
-	vectors                  int
-	decays                   bool
-	u                        [][]Op // by the token
-	corrected, answers       [][]Op // by the token: coefficients and queries times S before the group
-	step, column, t          Mem    // bytes of a row of the panel; the first column; the first token
-	fades, faded             Mem    // the address of the factors of the group; the factor of S
+	vectors int
+	decays  bool
+	u       [][]Op // by the token
+	// by the token: coefficients and queries times S before the group
+	corrected, answers [][]Op
+	// bytes of a row of the panel; the first column; the first token
+	step, column, t          Mem
+	fades, faded             Mem // the address of the factors of the group; the factor of S
 	keys, readers, corrector []Register
 }
 
 // together writes the kernels for tokens that correct together.
 func (m *avx) together() {
-	for vectors := 1; vectors <= m.most()/2; vectors *= 2 {
+	for vectors := 1; vectors <= m.most(); vectors *= 2 {
 		for _, decays := range []bool{false, true} {
 			k := together{avx: m, vectors: vectors, decays: decays}
 			k.write()

@@ -16,7 +16,7 @@ type neon struct {
 // WriteARM64 writes the kernels of arm64.
 func WriteARM64(f *arm64.File) {
 	for _, m := range arm64.Machines(f) {
-		write[arm64.Vec, arm64.GP, arm64.GP](&neon{Machine: m}, 4, "decay", "correct", "decayCorrect")
+		write[arm64.Vec, arm64.GP, arm64.GP](&neon{Machine: m}, 2)
 	}
 }
 

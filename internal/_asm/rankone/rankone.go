@@ -90,8 +90,8 @@ type machine[V, G, L any] interface {
 	rowsFrom(first G, matrix string, tokens int) []G
 	// advance adds bytes to the addresses of rows.
 	advance(r []G, bytes int)
-	// prefetch brings bytes of the row of token j of the next four tokens into the first cache, where
-	// the processor does not do so by itself.
+	// prefetch brings bytes of the row of token j of the next four tokens into the first cache,
+	// where the processor does not do so by itself.
 	prefetch(r []G, j, bytes int)
 	// byTwo writes a loop over left rows: pair takes two rows, and one takes a last row.
 	byTwo(left G, suffix string, pair, one func())
@@ -119,11 +119,12 @@ func offset(path string) int {
 	return int(at)
 }
 
-// single is a kernel of one token at a time, for panels of so many vectors.
+// single is a kernel of one token at a time, with a decay for each row, for panels of so many
+// vectors.
 type single[V, G, L any] struct {
 	machine[V, G, L]
-	vectors          int
-	corrects, decays bool
+	vectors  int
+	corrects bool
 
 	u         []V     // the token adds k_i·u to row i of S
 	corrected sums[V] // S times the coefficients that the next token corrects
@@ -133,17 +134,16 @@ type single[V, G, L any] struct {
 	loops int
 }
 
-// write writes the kernels of a machine, for panels of up to so many vectors. rules are the names of
-// the kernels of one token at a time.
-func write[V, G, L any](m machine[V, G, L], most int, rules ...string) {
-	for vectors := 1; vectors <= most; vectors *= 2 {
-		for _, rule := range rules {
-			k := single[V, G, L]{machine: m, vectors: vectors, corrects: rule != "decay", decays: rule != "correct"}
-			k.write(fmt.Sprintf("%s%d", rule, vectors))
+// write writes the kernels of a machine. Kernels that take several tokens have up to most vectors.
+func write[V, G, L any](m machine[V, G, L], most int) {
+	for vectors := 1; vectors <= 2; vectors++ {
+		for i, name := range []string{"decay", "decayCorrect"} {
+			k := single[V, G, L]{machine: m, vectors: vectors, corrects: i == 1}
+			k.write(fmt.Sprintf("%s%d", name, vectors))
 		}
 	}
 	for _, tokens := range []int{4, 1} {
-		for vectors := 1; vectors <= most/2; vectors *= 2 {
+		for vectors := 1; vectors <= most; vectors *= 2 {
 			for _, decays := range []bool{false, true} {
 				k := several[V, G, L]{machine: m, vectors: vectors, decays: decays, tokens: tokens}
 				k.write()
@@ -239,20 +239,12 @@ func (k *single[V, G, L]) advanceRows() {
 		coefficients = append(coefficients, k.row("Corrected", k.following(k.t, "K.Rows")))
 		k.clearSums(k.corrected)
 	}
-	var d *decays[G]
-	if k.decays {
-		all := k.decaysOf(k.t)
-		d = &all
-	}
+	d := k.decaysOf(k.t)
 	k.clearSums(k.answers)
-	k.loop(coefficients, d, &k.t, func(odd int, row G, of func(c int) number[V]) {
+	k.loop(coefficients, &d, &k.t, func(odd int, row G, of func(c int) number[V]) {
 		at := odd * k.vectors * k.Width()
 		s := k.Vecs(k.vectors)
-		if k.decays {
-			k.decayed(s, row, at, odd, *d)
-		} else {
-			k.loadAll(s, []G{row}, 0, at)
-		}
+		k.decayed(s, row, at, odd, d)
 		k.addScaled(s, k.u, of(0))
 		k.storeAll(s, []G{row}, 0, at)
 		k.addScaled(k.answers[odd], s, of(1))

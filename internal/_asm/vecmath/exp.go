@@ -18,8 +18,8 @@ func (m kernels[V, G]) exponential() func(x []V) []V {
 		shift += m.of(254, 2046)
 	}
 	shifts := m.Value(shift)
-	// n·ln2[0] is exact, and so is the difference x − n·ln2[0]: both are multiples of the last place
-	// of the smaller one.
+	// n·ln2[0] is exact, and so is the difference x − n·ln2[0]: both are multiples of the last
+	// place of the smaller one.
 	ln2 := m.values(m.constants(minimax.Ln2))
 	polynomial := m.polynomial(append([]float64{1, 1}, m.constants(minimax.Exp)...), m.Shift() == 2)
 	return func(x []V) []V {
@@ -103,7 +103,7 @@ func (m kernels[V, G]) exponentialOf(name, signature, doc string, prepare func()
 	exponents := prepare()
 	dst, n := m.Argument("dst"), m.Argument("n")
 	exp := m.exponential()
-	m.loop("block", n, m.unroll(4), func(b block[V, G]) { b.store(exp(exponents(b)), dst) })
+	m.loop("block", n, 2, func(b block[V, G]) { b.store(exp(exponents(b)), dst) })
 	m.End()
 }
 
@@ -112,7 +112,7 @@ func (m kernels[V, G]) elu() {
 	dst, x, n := m.Argument("dst"), m.Argument("x"), m.Argument("n")
 	exp := m.exponential()
 	zero, one := m.Zero(), m.Value(1)
-	m.loop("block", n, m.unroll(4), func(b block[V, G]) {
+	m.loop("block", n, 2, func(b block[V, G]) {
 		result := exp(b.load(x))
 		for i, v := range b.load(x) {
 			fault := m.Sub(v, v)

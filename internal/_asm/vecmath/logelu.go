@@ -26,7 +26,7 @@ func (m kernels[V, G]) logELU() {
 	polynomial := m.polynomial(m.constants(minimax.Log1p), false)
 	signBit := m.signBit()
 	minusOne, inf, minusInf, nan := m.Value(-1), m.Value(math.Inf(1)), m.Value(math.Inf(-1)), m.Value(math.NaN())
-	m.loop("block", n, m.unroll(2), func(b block[V, G]) {
+	m.loop("block", n, 2, func(b block[V, G]) {
 		v := b.load(x)
 		// Min and Max return NaN if their second operand is NaN. Narrow machines have no
 		// register for zero beyond these lines.

@@ -16,7 +16,7 @@ func (m kernels[V, G]) cos() {
 	floor, bound := m.floor(inverse, shift, half), m.bound()
 	pi := m.values(m.constants(minimax.Pi))
 	polynomial := m.polynomial(m.constants(minimax.WideSine), m.Shift() == 2)
-	place := m.loop("block", n, m.unroll(4), func(b block[V, G]) {
+	place := m.loop("block", n, 2, func(b block[V, G]) {
 		r := b.load(x)
 		abs(r, r)
 		sum := floor(r)
@@ -48,7 +48,7 @@ func (m kernels[V, G]) sincos() {
 	shift, half, one := m.Value(m.of(0x1.8p23, 0x1.8p52)), m.Value(0.5), m.Value(1)
 	pi := m.values(m.constants(minimax.HalfPi))
 	ofSine, ofCosine := m.polynomial(m.constants(minimax.Sine), false), m.polynomial(m.constants(minimax.Cosine), false)
-	place := m.loop("block", n, m.unroll(2), func(b block[V, G]) {
+	place := m.loop("block", n, 2, func(b block[V, G]) {
 		// sign has the sign of x, to which the quadrant is added later.
 		sign := b.load(x)
 		r := m.Vecs(len(sign))

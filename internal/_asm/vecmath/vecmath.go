@@ -44,7 +44,8 @@ type machine[V, G any] interface {
 	// choose sets into = from where the mask is set.
 	choose(mask, from, into V)
 
-	// hasShorter reports whether a machine with shorter vectors has the kernels that it runs as fast.
+	// hasShorter reports whether a machine with shorter vectors has the kernels that it runs as
+	// fast.
 	hasShorter() bool
 	// unroll returns how many vectors the body of a loop takes: k if the registers allow.
 	unroll(k int) int

@@ -9,7 +9,8 @@ type Machine[V, G any] interface {
 	kernel.Machine[V, G]
 	// Pattern returns a vector with bits in every element.
 	Pattern(bits uint64) V
-	// BroadcastNext returns a vector with the element at p in every lane, and advances p by an element.
+	// BroadcastNext returns a vector with the element at p in every lane, and advances p by an
+	// element.
 	BroadcastNext(p G) V
 }
 

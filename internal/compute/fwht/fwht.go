@@ -28,8 +28,8 @@ type kernels[T Float] struct {
 	// signed[r] writes the transform of count adjacent blocks of 2^r vectors of
 	// src times signs into dst.
 	signed []func(dst, src, signs *T, count int)
-	// stream[r], for r ≥ 1, is base[r] that also prefetches, into the second cache, the elements that lie ahead
-	// elements behind its own.
+	// stream[r], for r ≥ 1, is base[r] that also prefetches, into the second cache, the elements
+	// that lie ahead elements behind its own.
 	stream []func(p *T, count, ahead int)
 	// pass[r], for r ≥ outer, runs the r stages h … 2^(r−1)·h on the first columns of count
 	// adjacent blocks of 2^r·h elements. h and columns are multiples of a vector.

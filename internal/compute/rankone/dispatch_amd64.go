@@ -9,8 +9,8 @@ import "github.com/seed-feabd252/randfeat/internal/compute/simd"
 var kernels32 = [simd.NEON + 1]*kernels[float32]{
 	simd.AVX512: {
 		lanes:    16,
-		corrects: [2][]func(p *Pass[float32]){{}, {decayCorrect1F32AVX512, decayCorrect2F32AVX512, decayCorrect4F32AVX512}},
-		decays:   []func(p *Pass[float32]){decay1F32AVX512, decay2F32AVX512, decay4F32AVX512},
+		corrects: [2]func(p *Pass[float32]){decayCorrect1F32AVX512, decayCorrect2F32AVX512},
+		decays:   [2]func(p *Pass[float32]){decay1F32AVX512, decay2F32AVX512},
 		fours:    [2][]func(p *Pass[float32]){{add1By4F32AVX512, add2By4F32AVX512}, {decayAll1By4F32AVX512, decayAll2By4F32AVX512}},
 		ones:     [2][]func(p *Pass[float32]){{add1By1F32AVX512, add2By1F32AVX512}, {decayAll1By1F32AVX512, decayAll2By1F32AVX512}},
 		together: [2][]func(p *Pass[float32]){{correct1By4F32AVX512, correct2By4F32AVX512}, {decayCorrect1By4F32AVX512, decayCorrect2By4F32AVX512}},
@@ -18,8 +18,8 @@ var kernels32 = [simd.NEON + 1]*kernels[float32]{
 	},
 	simd.AVX2: {
 		lanes:    8,
-		corrects: [2][]func(p *Pass[float32]){{}, {decayCorrect1F32AVX2, decayCorrect2F32AVX2}},
-		decays:   []func(p *Pass[float32]){decay1F32AVX2, decay2F32AVX2},
+		corrects: [2]func(p *Pass[float32]){decayCorrect1F32AVX2, decayCorrect2F32AVX2},
+		decays:   [2]func(p *Pass[float32]){decay1F32AVX2, decay2F32AVX2},
 		fours:    [2][]func(p *Pass[float32]){{add1By4F32AVX2}, {decayAll1By4F32AVX2}},
 		ones:     [2][]func(p *Pass[float32]){{add1By1F32AVX2}, {decayAll1By1F32AVX2}},
 		together: [2][]func(p *Pass[float32]){{correct1By4F32AVX2}, {decayCorrect1By4F32AVX2}},
@@ -30,8 +30,8 @@ var kernels32 = [simd.NEON + 1]*kernels[float32]{
 var kernels64 = [simd.NEON + 1]*kernels[float64]{
 	simd.AVX512: {
 		lanes:    8,
-		corrects: [2][]func(p *Pass[float64]){{}, {decayCorrect1F64AVX512, decayCorrect2F64AVX512, decayCorrect4F64AVX512}},
-		decays:   []func(p *Pass[float64]){decay1F64AVX512, decay2F64AVX512, decay4F64AVX512},
+		corrects: [2]func(p *Pass[float64]){decayCorrect1F64AVX512, decayCorrect2F64AVX512},
+		decays:   [2]func(p *Pass[float64]){decay1F64AVX512, decay2F64AVX512},
 		fours:    [2][]func(p *Pass[float64]){{add1By4F64AVX512, add2By4F64AVX512}, {decayAll1By4F64AVX512, decayAll2By4F64AVX512}},
 		ones:     [2][]func(p *Pass[float64]){{add1By1F64AVX512, add2By1F64AVX512}, {decayAll1By1F64AVX512, decayAll2By1F64AVX512}},
 		together: [2][]func(p *Pass[float64]){{correct1By4F64AVX512, correct2By4F64AVX512}, {decayCorrect1By4F64AVX512, decayCorrect2By4F64AVX512}},
@@ -39,8 +39,8 @@ var kernels64 = [simd.NEON + 1]*kernels[float64]{
 	},
 	simd.AVX2: {
 		lanes:    4,
-		corrects: [2][]func(p *Pass[float64]){{}, {decayCorrect1F64AVX2, decayCorrect2F64AVX2}},
-		decays:   []func(p *Pass[float64]){decay1F64AVX2, decay2F64AVX2},
+		corrects: [2]func(p *Pass[float64]){decayCorrect1F64AVX2, decayCorrect2F64AVX2},
+		decays:   [2]func(p *Pass[float64]){decay1F64AVX2, decay2F64AVX2},
 		fours:    [2][]func(p *Pass[float64]){{add1By4F64AVX2}, {decayAll1By4F64AVX2}},
 		ones:     [2][]func(p *Pass[float64]){{add1By1F64AVX2}, {decayAll1By1F64AVX2}},
 		together: [2][]func(p *Pass[float64]){{correct1By4F64AVX2}, {decayCorrect1By4F64AVX2}},

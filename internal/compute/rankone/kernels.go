@@ -10,9 +10,8 @@ import (
 // kernels are the kernels of a tier. The index of a slice is the logarithm of the number of vectors
 // of a panel.
 type kernels[T dense.Float] struct {
-	lanes    int
-	corrects [2][]func(p *Pass[T]) // without and with Decays
-	decays   []func(p *Pass[T])    // for decays of rows
+	lanes            int
+	corrects, decays [2]func(p *Pass[T]) // for decays of rows, with and without Corrected
 	// fours take four tokens at a time, and ones take one token, without and with a decay for all
 	// rows. The last kernel also takes wider panels.
 	fours, ones [2][]func(p *Pass[T])
@@ -40,17 +39,17 @@ func take[T dense.Float](p *Pass[T]) {
 	switch {
 	case p.corrects() && p.Decays.Cols <= 1 && p.Heads == 1 && len(k.together[decays]) > 0 && p.mild():
 		p.takeTogether(k.pairs, k.together[decays][min(width, len(k.together[decays])-1)])
-	case p.corrects() && decays == 0 && width >= len(k.corrects[0]):
-		// A tier without these kernels has decays of 1, which give the same bits in the same time.
+	case p.corrects() && decays == 0:
+		// Decays of 1 give the bits of tokens without decays.
 		if len(p.Space) == 0 {
 			p.Space = make([]T, 1)
 		}
 		p.Space[0] = 1
 		p.Decays = dense.Matrix[T]{Rows: p.K.Rows, Cols: 1, Data: p.Space[:1]}
-		k.corrects[1][width](p)
+		k.corrects[width](p)
 		p.Decays = dense.Matrix[T]{}
 	case p.corrects():
-		k.corrects[decays][width](p)
+		k.corrects[width](p)
 	case p.Decays.Cols > 1:
 		k.decays[width](p)
 	default:
@@ -71,5 +70,5 @@ func shape[T dense.Float]() (lanes, vectors int) {
 	if k == nil {
 		return generic[T]()
 	}
-	return k.lanes, 1 << (len(k.decays) - 1)
+	return k.lanes, len(k.decays)
 }

@@ -18,12 +18,6 @@ func decay2F32AVX512(p *Pass[float32])
 //go:noescape
 func decayCorrect2F32AVX512(p *Pass[float32])
 
-//go:noescape
-func decay4F32AVX512(p *Pass[float32])
-
-//go:noescape
-func decayCorrect4F32AVX512(p *Pass[float32])
-
 // add1By4F32AVX512 takes the tokens p.first ≤ t < p.end, 4 at a time, through 16 columns at a time.
 //
 //go:noescape
@@ -78,12 +72,6 @@ func decay2F64AVX512(p *Pass[float64])
 
 //go:noescape
 func decayCorrect2F64AVX512(p *Pass[float64])
-
-//go:noescape
-func decay4F64AVX512(p *Pass[float64])
-
-//go:noescape
-func decayCorrect4F64AVX512(p *Pass[float64])
 
 //go:noescape
 func add1By4F64AVX512(p *Pass[float64])

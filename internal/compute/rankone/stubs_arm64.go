@@ -10,28 +10,13 @@ package rankone
 func decay1F32NEON(p *Pass[float32])
 
 //go:noescape
-func correct1F32NEON(p *Pass[float32])
-
-//go:noescape
 func decayCorrect1F32NEON(p *Pass[float32])
 
 //go:noescape
 func decay2F32NEON(p *Pass[float32])
 
 //go:noescape
-func correct2F32NEON(p *Pass[float32])
-
-//go:noescape
 func decayCorrect2F32NEON(p *Pass[float32])
-
-//go:noescape
-func decay4F32NEON(p *Pass[float32])
-
-//go:noescape
-func correct4F32NEON(p *Pass[float32])
-
-//go:noescape
-func decayCorrect4F32NEON(p *Pass[float32])
 
 // add1By4F32NEON takes the tokens p.first ≤ t < p.end, 4 at a time, through 4 columns at a time.
 //
@@ -63,28 +48,13 @@ func decayAll2By1F32NEON(p *Pass[float32])
 func decay1F64NEON(p *Pass[float64])
 
 //go:noescape
-func correct1F64NEON(p *Pass[float64])
-
-//go:noescape
 func decayCorrect1F64NEON(p *Pass[float64])
 
 //go:noescape
 func decay2F64NEON(p *Pass[float64])
 
 //go:noescape
-func correct2F64NEON(p *Pass[float64])
-
-//go:noescape
 func decayCorrect2F64NEON(p *Pass[float64])
-
-//go:noescape
-func decay4F64NEON(p *Pass[float64])
-
-//go:noescape
-func correct4F64NEON(p *Pass[float64])
-
-//go:noescape
-func decayCorrect4F64NEON(p *Pass[float64])
 
 //go:noescape
 func add1By4F64NEON(p *Pass[float64])

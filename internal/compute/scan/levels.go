@@ -9,8 +9,8 @@ const longestLevels = 1 << 15
 
 // Table holds the levels of codes of 8, 4 or 2 bits in the layout of kernels: the upper bytes of
 // (65535 + level)/2, and then the lower bytes. Codes of 8 bits have these bytes for the codes below
-// 128. The bytes of the other codes are the complements, in the opposite order. Shorter codes have 16
-// upper and 16 lower bytes.
+// 128. The bytes of the other codes are the complements, in the opposite order. Shorter codes have
+// 16 upper and 16 lower bytes.
 type Table [2 * 128 / 8]uint64
 
 // NewTable returns the table of the odd levels of all codes, from −65535 to 65535. With 256 codes,

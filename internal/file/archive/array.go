@@ -9,7 +9,8 @@ import (
 	"github.com/seed-feabd252/randfeat/safetensors"
 )
 
-// tensorOf returns v as a tensor, which may share the memory of v. ok is false unless v is a slice of numbers or a matrix.
+// tensorOf returns v as a tensor, which may share the memory of v. ok is false unless v is a slice
+// of numbers or a matrix.
 func tensorOf(v any) (t safetensors.Tensor, ok bool) {
 	shape := []int{0}
 	switch m := v.(type) {

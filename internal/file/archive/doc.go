@@ -1,12 +1,12 @@
-// Package archive writes maps, projections, kernels, sums, states and models as safetensors files or
-// bytes, and reads them back to the bit.
+// Package archive writes maps, projections, kernels, sums, states and models as safetensors files
+// or bytes, and reads them back to the bit.
 //
 // # Values and parts
 //
 // A value is a struct of exported fields, or a value of an interface type or pointer type of
-// package registry. Each part of a value has a name: the name of the value and the names of fields, separated by dots, as in
-// map.w.frequencies. The name of a field is its tag `archive:"name"`, or its Go name with a small
-// first letter. A field with the tag `archive:"-"` is no part. Parts are
+// package registry. Each part of a value has a name: the name of the value and the names of fields,
+// separated by dots, as in map.w.frequencies. The name of a field is its tag `archive:"name"`, or
+// its Go name with a small first letter. A field with the tag `archive:"-"` is no part. Parts are
 //
 //	int, float64, bool, string       metadata: the number as text, the text
 //	[]E, dense.Matrix[F]             a tensor with one or two dimensions
@@ -38,6 +38,6 @@
 //
 // A file must be complete and undamaged, and every tensor and every key must be a part of the
 // value. Errors name the part. Memory is proportional to the bytes that Read has read. A recipe
-// allocates at most a multiple of its arrays. Interfaces and pointers inside one another are at most
-// 64 deep.
+// allocates at most a multiple of its arrays. Interfaces and pointers inside one another are at
+// most 64 deep.
 package archive

@@ -29,9 +29,10 @@ const (
 	deepest = 64
 )
 
-// Write writes the value v, a struct or a value of an interface or pointer type of package registry,
-// as a safetensors file. name is the name of v. T is the element type of the computations of v.
-// Write writes nothing if it returns an error for a part of v. Errors begin with of, a package.
+// Write writes the value v, a struct or a value of an interface or pointer type of package
+// registry, as a safetensors file. name is the name of v. T is the element type of the computations
+// of v. Write writes nothing if it returns an error for a part of v. Errors begin with of, a
+// package.
 func Write[T dense.Float, V any](w io.Writer, of, name string, v V) error {
 	f, err := encode(name, typeName[T](), reflect.ValueOf(&v).Elem())
 	if err == nil {

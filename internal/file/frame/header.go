@@ -80,7 +80,8 @@ func (h Header) OpenAnySize(data []byte) (tokens int, body []byte, err error) {
 	return int(n), data[HeaderSize : len(data)-TrailerSize], nil
 }
 
-// CheckSize returns an error unless n bytes are size bytes plus token bytes for each of some tokens.
+// CheckSize returns an error unless n bytes are size bytes plus token bytes for each of some
+// tokens.
 func CheckSize(n, size, token, tokens int) error {
 	switch more := n - size; {
 	case token == 0 && more != 0:

@@ -1,6 +1,6 @@
-// Package registry knows the recipes of values with files: structs of exported fields from which the
-// values can be made again. Package archive writes and reads recipes. This package links nothing of
-// files, so a program that uses a type with a recipe links no file format.
+// Package registry knows the recipes of values with files: structs of exported fields from which
+// the values can be made again. Package archive writes and reads recipes. This package links
+// nothing of files, so a program that uses a type with a recipe links no file format.
 package registry
 
 import (
@@ -24,9 +24,9 @@ type Kind struct {
 // kinds are the kinds of each interface type and pointer type.
 var kinds = map[reflect.Type][]Kind{}
 
-// Register adds kinds of the interface or pointer I: the types of the values of recipes, by name. make returns
-// the value of I that a recipe describes, or an error for an invalid recipe. Packages call Register
-// in their initialisation.
+// Register adds kinds of the interface or pointer I: the types of the values of recipes, by name.
+// make returns the value of I that a recipe describes, or an error for an invalid recipe. Packages
+// call Register in their initialisation.
 func Register[I any](recipes map[string]any, make func(recipe any) (I, error)) {
 	i := reflect.TypeFor[I]()
 	for name, recipe := range recipes {

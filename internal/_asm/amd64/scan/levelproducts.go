@@ -96,7 +96,8 @@ func findParts() func(table Register, p int, load func(pair int, codes VecVirtua
 	for i := range part {
 		part[i] = byteTable(fmt.Sprintf("part%d", i), func(int) uint64 { return uint64(16 * i) })
 	}
-	outside := byteTable("outside", func(int) uint64 { return 0x70 }) // sets the highest bit from 16 on
+	// sets the highest bit from 16 on
+	outside := byteTable("outside", func(int) uint64 { return 0x70 })
 	// upper returns all bits of the codes from 128 on.
 	upper := func(codes VecVirtual) VecVirtual {
 		ones := YMM()

@@ -17,9 +17,9 @@ const (
 	chunkBytes   = 64 // of a row; the digits of a query come in runs of as many bytes
 )
 
-// listed is the loop over rows, four at a time. Rows at addresses are multiplied together. Rows side
-// by side are multiplied one after the other, because processors fetch codes faster that are read in
-// the order of their addresses.
+// listed is the loop over rows, four at a time. Rows at addresses are multiplied together. Rows
+// side by side are multiplied one after the other, because processors fetch codes faster that are
+// read in the order of their addresses.
 type listed struct {
 	width, digits int
 	together      bool

@@ -56,8 +56,8 @@ type product struct {
 	name, signature, doc string
 	strips               int // of digits, for a strip of a row
 	digits               int // of an element of a query
-	// parts returns the bytes to multiply. The products of part p and of digit g, at strip(p, g), are
-	// added to sum(p, g).
+	// parts returns the bytes to multiply. The products of part p and of digit g, at strip(p, g),
+	// are added to sum(p, g).
 	parts      func(codes VecVirtual) []VecVirtual
 	strip, sum func(p, g int) int
 	constants  [][]int // the constants to subtract from each sum, the highest sum first
@@ -79,8 +79,8 @@ func productsWide(width int) {
 	}.write(func() { split = splitter(width, ZMM) })
 }
 
-// productConstants returns the constants that the sums over the digits of a query subtract. Codes of
-// 1 bit have queries of one digit.
+// productConstants returns the constants that the sums over the digits of a query subtract. Codes
+// of 1 bit have queries of one digit.
 func productConstants(width int) [][]int {
 	if width == 1 {
 		return [][]int{{lowConstant}}
@@ -216,7 +216,8 @@ func (p product) write(prepare func()) {
 			SUBQ(U32(batch), left)
 			JLT(LabelRef(label + "End"))
 			Label(label)
-			// Each query has its sums in several registers, because additions to one would wait for each other.
+			// Each query has its sums in several registers, because additions to one would wait for
+			// each other.
 			each := len(p.constants)
 			sums := make([][]VecVirtual, 4/batch)
 			for c := range sums {
@@ -396,9 +397,9 @@ func productsNarrow(width int) {
 	})
 }
 
-// bitsNarrow sums the products of codes of 1 bit and queries of one digit. A register has 16 bytes of
-// each of two rows. VPMADDUBSW adds two products, and eight of these sums are added: at most 16·128 <
-// 2¹⁵.
+// bitsNarrow sums the products of codes of 1 bit and queries of one digit. A register has 16 bytes
+// of each of two rows. VPMADDUBSW adds two products, and eight of these sums are added: at most
+// 16·128 < 2¹⁵.
 func bitsNarrow() {
 	begin("products1AVX2", productsSignature, productsDoc)
 	t := newTile(2 * pairs)

@@ -360,7 +360,8 @@ func (m avx) weigh() {
 	amd64.End()
 }
 
-// foldParts folds four vectors at a time. The first elements of the quarters of the result are left.
+// foldParts folds four vectors at a time. The first elements of the quarters of the result are
+// left.
 func (m avx) foldParts(v []Op) VecVirtual {
 	both := func(a, b Op, lower, upper int) VecVirtual {
 		x, y := ZMM(), ZMM()

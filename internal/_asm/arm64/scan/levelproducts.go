@@ -7,8 +7,8 @@ import (
 )
 
 // levelProducts multiplies the two bytes of levels, less 128. Registers hold the upper bytes and
-// the lower bytes. For codes of 8 bits these are the bytes for the codes below 128. The bytes of the
-// other codes are their complements, in the opposite order.
+// the lower bytes. For codes of 8 bits these are the bytes for the codes below 128. The bytes of
+// the other codes are their complements, in the opposite order.
 func (m machine) levelProducts(width int, dot bool) {
 	name, doc := "levelProducts", "sets dst[k·stride+i] to the product of the levels of row i with query k, as the reference does."
 	if !dot {
