@@ -129,6 +129,17 @@ func score(x []float32, scales []float32, means []float32, groups int, factor fl
 	}
 }
 
+func signScores(dst []float32, groups []uint64, tables []uint64, means []float32, planes int, count int, step float32, offset float32) {
+	switch tier {
+	case simd.AVX512:
+		signScoresAVX512(&dst[0], &groups[0], &tables[0], &means[0], planes, count, step, offset)
+	case simd.AVX2:
+		signScoresAVX2(&dst[0], &groups[0], &tables[0], &means[0], planes, count, step, offset)
+	default:
+		signScoresReference(dst, groups, tables, means, planes, count, step, offset)
+	}
+}
+
 func weigh(dst []uint64, w []float32, scales []float32, groups int, odd int) {
 	switch tierOfProducts() {
 	case simd.AVX512:

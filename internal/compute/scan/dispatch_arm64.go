@@ -85,6 +85,10 @@ func score(x []float32, scales []float32, means []float32, groups int, factor fl
 	}
 }
 
+func signScores(dst []float32, groups []uint64, tables []uint64, means []float32, planes int, count int, step float32, offset float32) {
+	signScoresReference(dst, groups, tables, means, planes, count, step, offset)
+}
+
 func weigh(dst []uint64, w []float32, scales []float32, groups int, odd int) {
 	switch tierOfProducts() {
 	case simd.NEON:

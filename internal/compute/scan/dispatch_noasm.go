@@ -24,6 +24,10 @@ func score(x []float32, scales []float32, means []float32, groups int, factor fl
 	scoreReference(x, scales, means, groups, factor, offset)
 }
 
+func signScores(dst []float32, groups []uint64, tables []uint64, means []float32, planes int, count int, step float32, offset float32) {
+	signScoresReference(dst, groups, tables, means, planes, count, step, offset)
+}
+
 func weigh(dst []uint64, w []float32, scales []float32, groups int, odd int) {
 	weighReference(dst, w, scales, groups, odd)
 }

@@ -40,6 +40,27 @@ func newRows[T dense.Float](s *slab[T], bits, order, tokens, all int) rows {
 	return r
 }
 
+// shape makes room for n rows with the codes of other rows.
+func (r *rows) shape(like *rows, n int) {
+	planes := r.planes
+	for len(planes) < len(like.planes) {
+		planes = append(planes, nil)
+	}
+	scales := r.scales
+	*r = rows{bits: like.bits, order: like.order, width: like.width, words: like.words, planes: planes[:len(like.planes)], scales: scratch.Resize(scales, n)}
+	for i := range r.planes {
+		r.planes[i] = scratch.Resize(r.planes[i], n*r.words)
+	}
+}
+
+// copy copies row at of other rows to row i.
+func (r *rows) copy(i int, from *rows, at int) {
+	for p, codes := range from.planes {
+		copy(r.planes[p][i*r.words:][:r.words], codes[at*r.words:])
+	}
+	r.scales[i] = from.scales[at]
+}
+
 // lift returns the factor of δ. Elements are at most largest times the scale.
 func (r *rows) lift() float32    { return float32(int(1) << (r.bits + 11)) }
 func (r *rows) largest() float32 { return float32(int(9) << r.bits) }

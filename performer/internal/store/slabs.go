@@ -43,10 +43,12 @@ type slab[T dense.Float] struct {
 	shared  atomic.Int64 // number of first tokens that others may have
 	room    int          // tokens that fit
 	columns []columns
+	own     int // number of columns that do not follow from others, or 0 for all
 
 	elements [2]*column[T] // keys and values, or
 	codes    [2]rows       // their codes
 	means    [2]rows       // and codes of the means of segments
+	coarse   coarse
 }
 
 // columns is a column whatever its numbers are.
@@ -115,9 +117,17 @@ func (c *column[E]) decode(b []byte, at, tokens int) (rest []byte) {
 	return b
 }
 
-// copy copies the segments of so many tokens from another slab.
+// written returns the columns that files have.
+func (s *slab[T]) written() []columns {
+	if s.own > 0 {
+		return s.columns[:s.own]
+	}
+	return s.columns
+}
+
+// copy copies the segments of so many tokens from another slab, which may have no coarse codes.
 func (s *slab[T]) copy(to int, from *slab[T], at, tokens, heads int) {
-	for i, c := range s.columns {
+	for i, c := range s.columns[:min(len(s.columns), len(from.columns))] {
 		for h := range heads {
 			c.copy(h*s.room+to, from.columns[i], h*from.room+at, tokens)
 		}
@@ -229,7 +239,7 @@ func (l *slabs[T]) clone(tokens int) slabs[T] {
 
 func (l *slabs[T]) bytes(r runs) int {
 	bytes := 0
-	for _, c := range l.make(Segment).columns {
+	for _, c := range l.make(Segment).written() {
 		bytes += c.bytes() * l.heads
 	}
 	return times((r.sinks+r.closed-r.from)/Segment, bytes)
@@ -237,7 +247,7 @@ func (l *slabs[T]) bytes(r runs) int {
 
 func (l *slabs[T]) encode(b []byte, r runs) []byte {
 	l.each(r, func(s *slab[T], row, tokens int) {
-		for _, c := range s.columns {
+		for _, c := range s.written() {
 			b = c.encode(b, row, tokens)
 		}
 	})
@@ -252,7 +262,7 @@ func (l *slabs[T]) decode(b []byte, r runs) []byte {
 		}
 	}
 	l.each(r, func(s *slab[T], row, tokens int) {
-		for _, c := range s.columns {
+		for _, c := range s.written() {
 			b = c.decode(b, row, tokens)
 		}
 	})
