@@ -19,20 +19,22 @@ type choice[T dense.Float] struct {
 	of            *chooser[T]
 	h, first      int    // head of keys and first query
 	place         int    // of the queries
-	low, open     int    // first token that the queries see, apart from sinks; first open token
+	low           int    // first token that the queries see, apart from sinks
+	near, open    int    // first of the last closed tokens, which are read; first open token
 	runs          [2]run // of closed tokens with estimates: whole segments
 	tokens        int    // number of these
 	tables        []uint64
 	steps, shifts []float32 // of tables
 
-	estimates      []float32 // of each query
-	chosen         selection
-	read           []int // closed tokens that a query reads
-	tile           *tiles.Tile[T]
-	rest, coded    rotatedSums
-	elements       [2]scratch.Buffer[T] // of the tokens that a query reads
-	codes, ofMeans [2]rows              // or their codes, and those of the means of their segments
-	row, out       []T
+	estimates   []float32 // of each query
+	ofSegments  []float32 // of each query: scores of the means of keys
+	chosen      selection
+	read        []int // estimates of tokens that a query reads apart from the last ones
+	tile        *tiles.Tile[T]
+	rest, coded rotatedSums
+	elements    [2]scratch.Buffer[T] // of the tokens that a query reads
+	codes       [3]rows              // or codes of their keys, of their values, and of the means of the values of their segments
+	row, out    []T
 }
 
 var choices pool.Pair[choice[float32], choice[float64]]
@@ -49,11 +51,11 @@ func (w *choice[T]) begin(c *chooser[T], h, row int) {
 	w.of, w.h, w.first = c, h, row*c.on.group
 	w.place = c.on.places[w.first]
 	w.low, w.open = s.places.first(w.place), s.closedOf(w.place+1)
-	near := min(w.open, (w.place+1-Segment)/Segment*Segment)
-	down := min(w.low/Segment*Segment, near)
-	sinks := min((min(s.places.Sinks, w.low)+Segment-1)/Segment*Segment, near)
-	w.runs = [2]run{{0, sinks}, {down, near}}
-	w.tokens = sinks + near - down
+	w.near = min(w.open, (w.place+1-Segment)/Segment*Segment)
+	down := min(w.low/Segment*Segment, w.open)
+	sinks := min((min(s.places.Sinks, w.low)+Segment-1)/Segment*Segment, w.open)
+	w.runs = [2]run{{0, sinks}, {down, w.open}}
+	w.tokens = sinks + w.open - down
 	w.round()
 }
 
@@ -79,7 +81,7 @@ func (w *choice[T]) round() {
 // numbers, or so large or small that sums may not be accurate.
 func (w *choice[T]) estimate() bool {
 	l, n, order := w.of.slabs, w.of.on.group, w.of.sides[0].order
-	w.estimates = scratch.Resize(w.estimates, n*w.tokens)
+	w.estimates, w.ofSegments = scratch.Resize(w.estimates, n*w.tokens), scratch.Resize(w.ofSegments, n*w.tokens/Segment)
 	tables, at := scan.SignTableWords(order), 0
 	var size float32
 	for _, r := range w.runs {
@@ -91,6 +93,7 @@ func (w *choice[T]) estimate() bool {
 			for g := range n {
 				means := w.ofBlocks[g*count:][:count]
 				w.score(&c.means[0], means, g, first, noMeans[:])
+				copy(w.ofSegments[(g*w.tokens+at)/Segment:], means)
 				scan.SignScores(w.estimates[g*w.tokens+at:][:rows], c.signs[first*c.words:], w.tables[g*tables:], means, order, w.steps[g], w.shifts[g])
 			}
 			scales := c.means[1].scales[first:][:count]
@@ -111,8 +114,9 @@ func (w *choice[T]) output(dst []T, g int) bool {
 	w.must(scores)
 	for _, i := range w.chosen.highest(scores, c.most[w.h*on.group+g]) {
 		scores[i] = hidden
-		w.read = append(w.read, w.token(i))
+		w.read = append(w.read, i)
 	}
+	c.of.fetch(w)
 	w.sumRest(scores)
 	w.coded.total = 0
 	w.tile = tiles.NewTile(on.s.scores[0], on.queries(&w.queries, w.h, w.first+g, w.first+g+1), on.s.dims[1])
@@ -145,34 +149,29 @@ func (w *choice[T]) bias(scores []float32) {
 	}
 }
 
-// must sets the list of tokens to read to those that do not need an estimate, and hides the
-// estimates of these and of tokens that the queries do not see.
+// must sets the list of tokens to read to the first tokens, and hides the estimates of these, of the
+// last tokens, which are read as well, and of tokens that the queries do not see.
 func (w *choice[T]) must(scores []float32) {
 	w.read = w.read[:0]
-	places := &w.of.on.s.places
-	sees := func(token int) bool { return token >= w.low || token < places.Sinks }
-	for token := 0; token < min(firstTokens, w.runs[1].to); token++ {
-		if !sees(token) {
-			continue
-		}
-		w.read = append(w.read, token)
-		if token < w.runs[0].to {
-			scores[token] = hidden
-		}
-		if i := token - w.runs[1].from; i >= 0 {
-			scores[w.runs[0].to+i] = hidden
-		}
+	sinks := min(w.of.on.s.places.Sinks, w.low)
+	for i := range scores[:min(firstTokens, sinks)] {
+		w.read = append(w.read, i)
 	}
-	for token := min(places.Sinks, w.low); token < w.runs[0].to; token++ {
-		scores[token] = hidden
+	for token := max(sinks, w.low); token < min(firstTokens, w.near); token++ {
+		w.read = append(w.read, token-w.runs[1].from+w.runs[0].to)
 	}
-	for token := w.runs[1].from; token < min(w.low, w.runs[1].to); token++ {
-		scores[w.runs[0].to+token-w.runs[1].from] = hidden
+	for _, i := range w.read {
+		scores[i] = hidden
 	}
-	for token := max(w.runs[1].to, min(firstTokens, w.runs[1].to)); token < w.open; token++ {
-		if sees(token) && token >= w.runs[0].to {
-			w.read = append(w.read, token)
-		}
+	for i := sinks; i < w.runs[0].to; i++ {
+		scores[i] = hidden
+	}
+	scores = scores[w.runs[0].to:]
+	for i := range scores[:min(w.low, w.open)-w.runs[1].from] {
+		scores[i] = hidden
+	}
+	for i := max(w.near-w.runs[1].from, 0); i < len(scores); i++ {
+		scores[i] = hidden
 	}
 }
 
@@ -247,18 +246,19 @@ func (w *choice[T]) combine(dst []T, g int) bool {
 	return true
 }
 
-// gather copies the codes of the closed tokens that a query reads, and those of the means of their
-// segments.
+// gather copies the codes of the closed tokens that a query reads.
 func (w *choice[T]) gather(c *codes[T]) {
-	for j, token := range w.read {
-		s, row := c.at(token, w.h)
-		for side := range c.sides {
-			if j == 0 {
-				w.codes[side].shape(&s.codes[side], len(w.read))
-				w.ofMeans[side].shape(&s.means[side], len(w.read))
+	for j, i := range w.read {
+		s, row := c.at(w.token(i), w.h)
+		for n, from := range [...]*rows{&s.codes[0], &s.codes[1], &s.means[1]} {
+			at := row
+			if n == 2 {
+				at /= Segment
 			}
-			w.codes[side].copy(j, &s.codes[side], row)
-			w.ofMeans[side].copy(j, &s.means[side], row/Segment)
+			if j == 0 {
+				w.codes[n].shape(from, len(w.read))
+			}
+			w.codes[n].copy(j, from, at)
 		}
 	}
 }
@@ -274,10 +274,11 @@ func (w *choice[T]) sumCodes(c *codes[T], g int) {
 	n := len(w.read)
 	w.means = scratch.Resize(w.means, (n+scan.PartRows-1)/scan.PartRows)
 	clear(w.means)
-	w.scores, w.ofBlocks = w.products(w.scores, &w.codes[0], 0, n), w.products(w.ofBlocks, &w.ofMeans[0], 0, n)
+	w.scores = w.products(w.scores, &w.codes[0], 0, n)
 	w.score(&w.codes[0], w.scores, 0, 0, w.means)
-	w.score(&w.ofMeans[0], w.ofBlocks, 0, 0, w.means)
-	vecmath.AddScaled(w.scores, w.ofBlocks, 1)
+	for j, i := range w.read {
+		w.scores[j] += w.ofSegments[(g*w.tokens+i)/Segment]
+	}
 	w.factors, w.offsets, w.digits = factors, offsets, digits
 
 	s, x := c.s, w.scores
@@ -286,7 +287,7 @@ func (w *choice[T]) sumCodes(c *codes[T], g int) {
 		tiles.CapRow(s.scores[0], x, w.memory)
 	}
 	for j := 0; s.places.Slope != 0 && j < n; j++ {
-		x[j] -= float32(s.places.Slope) * float32(w.place-w.read[j])
+		x[j] -= float32(s.places.Slope) * float32(w.place-w.token(w.read[j]))
 	}
 	r := &w.coded
 	r.peak = max(vecmath.Peak(x), -math.MaxFloat32)
@@ -297,7 +298,7 @@ func (w *choice[T]) sumCodes(c *codes[T], g int) {
 	for _, of := range [...]struct {
 		sums *weighted
 		rows *rows
-	}{{&w.values, &w.codes[1]}, {&w.valueMeans, &w.ofMeans[1]}} {
+	}{{&w.values, &w.codes[1]}, {&w.valueMeans, &w.codes[2]}} {
 		of.sums.begin(of.rows, 1)
 		of.sums.add(&w.weights, of.rows, x, 0, n)
 		of.sums.collect(of.rows, r.values, &w.part)

@@ -43,7 +43,9 @@ type reader[T dense.Float] interface {
 	// heads of keys to skip.
 	whole(from, to int)
 
-	// read adds the closed tokens w.read, and the tokens from w.open on, to the sums of query g.
+	// fetch prefetches the tokens w.read. read adds these, and the tokens from w.near on, to the sums of
+	// query g.
+	fetch(w *choice[T])
 	read(w *choice[T], g int)
 }
 

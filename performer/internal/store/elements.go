@@ -4,6 +4,7 @@ import (
 	"math"
 
 	"github.com/seed-feabd252/randfeat/dense"
+	"github.com/seed-feabd252/randfeat/internal/compute/cache"
 	"github.com/seed-feabd252/randfeat/internal/compute/parallel"
 	"github.com/seed-feabd252/randfeat/internal/memory/pool"
 	"github.com/seed-feabd252/randfeat/performer/internal/tiles"
@@ -173,6 +174,15 @@ func (e *elements[T]) decode(b []byte, r runs) []byte {
 	return rest
 }
 
+func (e *elements[T]) fetch(w *choice[T]) {
+	for _, i := range w.read {
+		slab, row := e.at(w.token(i), w.h)
+		for _, x := range slab.elements {
+			cache.Fetch(x.of(row, 1))
+		}
+	}
+}
+
 // read adds the elements of the tokens that query g reads.
 func (e *elements[T]) read(w *choice[T], g int) {
 	s, n, i := e.s, len(w.read), w.first+g
@@ -181,8 +191,8 @@ func (e *elements[T]) read(w *choice[T], g int) {
 		w.elements[side].Shape(n, d)
 		tokens[side] = w.elements[side].Rows(n)
 	}
-	for j, token := range w.read {
-		slab, row := e.at(token, w.h)
+	for j, i := range w.read {
+		slab, row := e.at(w.token(i), w.h)
 		for side, to := range tokens {
 			copy(to.Row(j), slab.elements[side].of(row, 1))
 		}
@@ -190,12 +200,14 @@ func (e *elements[T]) read(w *choice[T], g int) {
 	if s.places.Slope == 0 {
 		w.tile.Add(tokens[0], tokens[1])
 	} else {
-		for j, token := range w.read {
-			e.add(w.tile, tokens[0].RowRange(j, j+1), tokens[1].RowRange(j, j+1), token, i)
+		for j, at := range w.read {
+			e.add(w.tile, tokens[0].RowRange(j, j+1), tokens[1].RowRange(j, j+1), w.token(at), i)
 		}
 	}
-	if w.open <= w.place {
-		k, v := e.of(w.h, tiles.Part{From: w.open, To: w.place + 1})
-		e.add(w.tile, k, v, w.open, i)
+	for _, p := range [...]tiles.Part{{From: max(w.near, w.low), To: w.open}, {From: w.open, To: w.place + 1}} {
+		if p.From < p.To {
+			k, v := e.of(w.h, p)
+			e.add(w.tile, k, v, p.From, i)
+		}
 	}
 }

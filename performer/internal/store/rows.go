@@ -5,6 +5,7 @@ import (
 	"slices"
 
 	"github.com/seed-feabd252/randfeat/dense"
+	"github.com/seed-feabd252/randfeat/internal/compute/cache"
 	"github.com/seed-feabd252/randfeat/internal/compute/scan"
 	"github.com/seed-feabd252/randfeat/internal/memory/scratch"
 	"github.com/seed-feabd252/randfeat/performer/internal/coded"
@@ -59,6 +60,14 @@ func (r *rows) copy(i int, from *rows, at int) {
 		copy(r.planes[p][i*r.words:][:r.words], codes[at*r.words:])
 	}
 	r.scales[i] = from.scales[at]
+}
+
+// fetch prefetches row at.
+func (r *rows) fetch(at int) {
+	for _, codes := range r.planes {
+		cache.Fetch(codes[at*r.words:][:r.words])
+	}
+	cache.Fetch(r.scales[at : at+1])
 }
 
 // lift returns the factor of δ. Elements are at most largest times the scale.

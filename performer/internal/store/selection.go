@@ -39,23 +39,15 @@ func (s *selection) highest(scores []float32, n int) []int {
 	for at := 0; at < len(scores); at += chunk {
 		vecmath.PeakRows(s.peaks[at/rows:][:lanes], scores[at:], lanes, min(rows, (len(scores)-at)/lanes))
 	}
-	for _, peak := range s.peaks {
-		if peak > hidden {
-			s.keys = append(s.keys, keyOf(peak, 0))
-		}
-	}
-	bound := hidden
-	if len(s.keys) >= n {
-		bound = scoreOf(nth(s.keys, n))
-	}
-	s.keys = s.keys[:0]
+	bins, from := s.bound(n)
 	for group, peak := range s.peaks {
-		if peak > hidden && peak >= bound {
-			from := group/lanes*chunk + group%lanes
-			for i := from; i < min(from+chunk, len(scores)); i += lanes {
-				if v := scores[i]; v >= bound && v > hidden {
-					s.keys = append(s.keys, keyOf(v, i))
-				}
+		if bins.of(peak) < from {
+			continue
+		}
+		first := group/lanes*chunk + group%lanes
+		for i := first; i < min(first+chunk, len(scores)); i += lanes {
+			if v := scores[i]; bins.of(v) >= from {
+				s.keys = append(s.keys, keyOf(v, i))
 			}
 		}
 	}
@@ -76,6 +68,49 @@ func (s *selection) highest(scores []float32, n int) []int {
 	}
 	s.lowest = scoreOf(lowest)
 	return s.found
+}
+
+// bins divide scores into bins of equal widths, from bin 1 on. −Inf and NaN have bin 0.
+type bins struct{ low, scale float32 }
+
+const binCount = 1 << 10
+
+func (b bins) of(score float32) int {
+	switch x := float32((score - b.low) * b.scale); {
+	case !(score > hidden):
+		return 0
+	case x >= binCount-1:
+		return binCount
+	case x > 0:
+		return 1 + int(x)
+	}
+	return 1
+}
+
+// bound returns the highest bin from which on there are n peaks, or bin 1 if there are fewer. At least
+// n scores are in these bins, so that the highest scores are.
+func (s *selection) bound(n int) (b bins, least int) {
+	low, high := float32(math.Inf(1)), hidden
+	for _, peak := range s.peaks {
+		if peak > hidden {
+			low, high = min(low, peak), max(high, peak)
+		}
+	}
+	b.low = low
+	if width := high - low; width > 0 {
+		b.scale = binCount / width
+	}
+	if b.scale > math.MaxFloat32 {
+		b.scale = 0
+	}
+	var counts [binCount + 1]int32
+	for _, peak := range s.peaks {
+		counts[b.of(peak)]++
+	}
+	for least = binCount; least > 1 && int(counts[least]) < n; least-- {
+		n -= int(counts[least])
+	}
+	return b, least
 }
 
 // keyOf returns a number that ascends with the score, and descends with the index among equal

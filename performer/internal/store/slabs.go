@@ -2,6 +2,7 @@ package store
 
 import (
 	"encoding/binary"
+	"math/bits"
 	"slices"
 	"sync/atomic"
 
@@ -16,7 +17,8 @@ import (
 type slabs[T dense.Float] struct {
 	make  func(room int) *slab[T]
 	heads int
-	size  int // tokens of a slab, a multiple of the tokens that close together
+	size  int // tokens of a slab: 1<<shift, a multiple of the tokens that close together
+	shift int
 	sinks int // number of first slabs, which are kept
 	gone  int // number of dropped slabs after them
 	list  []*slab[T]
@@ -34,7 +36,7 @@ func newSlabs[T dense.Float](heads, least int, places Places, make func(room int
 	for places.drops() && size > least && size/2 >= places.reach()/4 {
 		size /= 2
 	}
-	return slabs[T]{make: make, heads: heads, size: size, sinks: (places.Sinks + size - 1) / size}
+	return slabs[T]{make: make, heads: heads, size: size, shift: bits.TrailingZeros(uint(size)), sinks: (places.Sinks + size - 1) / size}
 }
 
 // slab holds some closed segments of all heads. Rows of a head follow those of the head before.
@@ -136,7 +138,7 @@ func (s *slab[T]) copy(to int, from *slab[T], at, tokens, heads int) {
 
 // index returns the index of the slab of a token.
 func (l *slabs[T]) index(token int) int {
-	if i := token / l.size; i < l.sinks {
+	if i := token >> l.shift; i < l.sinks {
 		return i
 	} else {
 		return i - l.gone
@@ -146,7 +148,7 @@ func (l *slabs[T]) index(token int) int {
 // at returns the slab of a token, and the row of the token of head h in it.
 func (l *slabs[T]) at(token, h int) (s *slab[T], row int) {
 	s = l.list[l.index(token)]
-	return s, h*s.room + token%l.size
+	return s, h*s.room + token&(l.size-1)
 }
 
 // leastRoom is the least number of tokens of a slab. The first slab grows from there on.
