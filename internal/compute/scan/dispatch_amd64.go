@@ -6,6 +6,17 @@ package scan
 
 import "github.com/seed-feabd252/randfeat/internal/compute/simd"
 
+func above(list []int32, x []float32, least float32, groups int) int {
+	switch tier {
+	case simd.AVX512:
+		return aboveAVX512(&list[0], &x[0], least, groups)
+	case simd.AVX2:
+		return aboveAVX2(&list[0], &x[0], least, groups)
+	default:
+		return aboveReference(list, x, least, groups)
+	}
+}
+
 func levelProducts(dst []float32, rows []uint64, table []uint64, digits []uint64, n int, words int, queries int, stride int, width int) {
 	switch tierOfLevels() {
 	case simd.AVX512:

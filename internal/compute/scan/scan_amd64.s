@@ -12116,6 +12116,60 @@ plane:
 	VZEROUPPER
 	RET
 
+// func aboveAVX512(list *int32, x *float32, least float32, groups int) int
+// Requires: AVX, AVX512F, BMI
+TEXT ·aboveAVX512(SB), NOSPLIT, $0-40
+	MOVQ         list+0(FP), AX
+	MOVQ         x+8(FP), CX
+	MOVQ         groups+24(FP), DX
+	VBROADCASTSS least+16(FP), Z0
+	MOVQ         AX, BX
+	XORQ         SI, SI
+
+group:
+	XORQ    DI, DI
+	VMOVUPS (CX), Z1
+	VCMPPS  $0x1d, Z0, Z1, K1
+	KMOVW   K1, R8
+	SHLQ    $0x00, R8
+	ORQ     R8, DI
+	VMOVUPS 64(CX), Z1
+	VCMPPS  $0x1d, Z0, Z1, K1
+	KMOVW   K1, R8
+	SHLQ    $0x10, R8
+	ORQ     R8, DI
+	VMOVUPS 128(CX), Z1
+	VCMPPS  $0x1d, Z0, Z1, K1
+	KMOVW   K1, R8
+	SHLQ    $0x20, R8
+	ORQ     R8, DI
+	VMOVUPS 192(CX), Z1
+	VCMPPS  $0x1d, Z0, Z1, K1
+	KMOVW   K1, R8
+	SHLQ    $0x30, R8
+	ORQ     R8, DI
+	TESTQ   DI, DI
+	JZ      next
+
+score:
+	TZCNTQ DI, R8
+	ADDQ   SI, R8
+	MOVL   R8, (BX)
+	ADDQ   $0x00000004, BX
+	BLSRQ  DI, DI
+	JNZ    score
+
+next:
+	ADDQ $0x00000040, SI
+	ADDQ $0x00000100, CX
+	DECQ DX
+	JNZ  group
+	SUBQ AX, BX
+	SHRQ $0x02, BX
+	MOVQ BX, ret+32(FP)
+	VZEROUPPER
+	RET
+
 // func scoreAVX2(x *float32, scales *float32, means *float32, groups int, factor float32, offset float32)
 // Requires: AVX, AVX2
 TEXT ·scoreAVX2(SB), NOSPLIT, $0-40
@@ -12580,6 +12634,80 @@ plane:
 	ADDQ           $0x00000004, DX
 	DECQ           BX
 	JNZ            group
+	VZEROUPPER
+	RET
+
+// func aboveAVX2(list *int32, x *float32, least float32, groups int) int
+// Requires: AVX, BMI
+TEXT ·aboveAVX2(SB), NOSPLIT, $0-40
+	MOVQ         list+0(FP), AX
+	MOVQ         x+8(FP), CX
+	MOVQ         groups+24(FP), DX
+	VBROADCASTSS least+16(FP), Y0
+	MOVQ         AX, BX
+	XORQ         SI, SI
+
+group:
+	XORQ      DI, DI
+	VMOVUPS   (CX), Y1
+	VCMPPS    $0x1d, Y0, Y1, Y1
+	VMOVMSKPS Y1, R8
+	SHLQ      $0x00, R8
+	ORQ       R8, DI
+	VMOVUPS   32(CX), Y1
+	VCMPPS    $0x1d, Y0, Y1, Y1
+	VMOVMSKPS Y1, R8
+	SHLQ      $0x08, R8
+	ORQ       R8, DI
+	VMOVUPS   64(CX), Y1
+	VCMPPS    $0x1d, Y0, Y1, Y1
+	VMOVMSKPS Y1, R8
+	SHLQ      $0x10, R8
+	ORQ       R8, DI
+	VMOVUPS   96(CX), Y1
+	VCMPPS    $0x1d, Y0, Y1, Y1
+	VMOVMSKPS Y1, R8
+	SHLQ      $0x18, R8
+	ORQ       R8, DI
+	VMOVUPS   128(CX), Y1
+	VCMPPS    $0x1d, Y0, Y1, Y1
+	VMOVMSKPS Y1, R8
+	SHLQ      $0x20, R8
+	ORQ       R8, DI
+	VMOVUPS   160(CX), Y1
+	VCMPPS    $0x1d, Y0, Y1, Y1
+	VMOVMSKPS Y1, R8
+	SHLQ      $0x28, R8
+	ORQ       R8, DI
+	VMOVUPS   192(CX), Y1
+	VCMPPS    $0x1d, Y0, Y1, Y1
+	VMOVMSKPS Y1, R8
+	SHLQ      $0x30, R8
+	ORQ       R8, DI
+	VMOVUPS   224(CX), Y1
+	VCMPPS    $0x1d, Y0, Y1, Y1
+	VMOVMSKPS Y1, R8
+	SHLQ      $0x38, R8
+	ORQ       R8, DI
+	TESTQ     DI, DI
+	JZ        next
+
+score:
+	TZCNTQ DI, R8
+	ADDQ   SI, R8
+	MOVL   R8, (BX)
+	ADDQ   $0x00000004, BX
+	BLSRQ  DI, DI
+	JNZ    score
+
+next:
+	ADDQ $0x00000040, SI
+	ADDQ $0x00000100, CX
+	DECQ DX
+	JNZ  group
+	SUBQ AX, BX
+	SHRQ $0x02, BX
+	MOVQ BX, ret+32(FP)
 	VZEROUPPER
 	RET
 

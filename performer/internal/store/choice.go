@@ -114,7 +114,7 @@ func (w *choice[T]) output(dst []T, g int) bool {
 	w.must(scores)
 	for _, i := range w.chosen.highest(scores, c.most[w.h*on.group+g]) {
 		scores[i] = hidden
-		w.read = append(w.read, i)
+		w.read = append(w.read, int(i))
 	}
 	c.of.fetch(w)
 	w.sumRest(scores)

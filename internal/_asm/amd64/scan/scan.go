@@ -39,6 +39,7 @@ func Write() {
 		zeros.WriteScore[Op, Register](m)
 		m.weigh()
 		signs(m.Machine)
+		above(m.Machine)
 	}
 	for _, width := range []int{8, 4} {
 		sumsWide(width)
