@@ -74,6 +74,12 @@ type ExactOptions struct {
 	// instead of Bits. Forward ignores them. Without Bits, both are given or neither.
 	KeyBits, ValueBits int
 
+	// TopK, if above zero, lets the query of a [State] read about TopK of its keys, those of the
+	// highest scores by estimate. Each other key counts with an estimated weight and the mean value
+	// of 64 tokens; see [State]. Attention over at most TopK + 127 tokens is exact. Forward and
+	// gradients ignore TopK. TopK is at most 2³⁰.
+	TopK int
+
 	// Slope times the distance between the places of query and key is subtracted from a score:
 	// ALiBi [Press et al. 2022]. ALiBi has a slope for each head, so that [NewBatch] takes an Exact
 	// for each head.
@@ -133,9 +139,9 @@ type Exact[T dense.Float] struct {
 
 // NewExact returns exact attention. The error reports a Window, Sinks or a Chunk that is negative
 // or beyond an eighth of what an int holds, a Chunk with a Window or Sinks, Bits other than 0, 4,
-// 8 and 16, one of KeyBits and ValueBits without the other and without Bits, a Scale or a Slope
-// that is not finite in T, a Softcap that is negative or NaN, and a SinkWeight that is negative,
-// not finite or not zero for an Unnormalised.
+// 8 and 16, one of KeyBits and ValueBits without the other and without Bits, a TopK that is
+// negative or above 2³⁰, a Scale or a Slope that is not finite in T, a Softcap that is negative or
+// NaN, and a SinkWeight that is negative, not finite or not zero for an Unnormalised.
 func NewExact[T dense.Float](o ExactOptions) (Exact[T], error) {
 	b, err := door.Choose[T, Batch[T]](exact32, exact64, o)
 	return Exact[T]{b, o}, err
@@ -231,6 +237,8 @@ func check[T dense.Float](o ExactOptions) error {
 		return fmt.Errorf("performer: Chunk = %d with Window = %d and Sinks = %d, want a Chunk or the others", o.Chunk, o.Window, o.Sinks)
 	case (keys == 0) != (values == 0):
 		return fmt.Errorf("performer: KeyBits = %d and ValueBits = %d without Bits, want both or neither", o.KeyBits, o.ValueBits)
+	case o.TopK < 0 || o.TopK > mostTopK:
+		return fmt.Errorf("performer: TopK = %d, want 0 to %d", o.TopK, mostTopK)
 	case T(o.Slope)-T(o.Slope) != 0:
 		return fmt.Errorf("performer: Slope = %v, want a finite %T", o.Slope, T(0))
 	case T(o.Scale)-T(o.Scale) != 0:
@@ -249,6 +257,9 @@ func check[T dense.Float](o ExactOptions) error {
 func (o ExactOptions) stateBits() (keys, values int) {
 	return cmp.Or(o.KeyBits, o.Bits), cmp.Or(o.ValueBits, o.Bits)
 }
+
+// mostTopK is the largest TopK.
+const mostTopK = 1 << 30
 
 // takesBits reports whether Forward may compute in integers.
 func (o ExactOptions) takesBits() bool { return o.Bits != 0 && o.Bits <= 8 }
@@ -360,24 +371,25 @@ func (e exact[T]) backwardMasked(c sequence.Call[T]) {
 	x.Scatter(c)
 }
 
-// Alike ignores the SinkWeight, which changes no memory.
+// Alike ignores the SinkWeight and TopK, which change no tokens.
 func (e exact[T]) Alike(other sequence.Attention[T]) bool {
 	o, ok := other.(exact[T])
-	o.SinkWeight = e.SinkWeight
+	o.SinkWeight, o.TopK = e.SinkWeight, e.TopK
 	return ok && o == e
 }
 
 func (e exact[T]) NewStore(run sequence.Run[T]) (*store.Store[T], error) {
 	scores := slices.Repeat([]tiles.Scores{e.scores(run.D)}, run.Count)
+	topK := slices.Repeat([]int{e.TopK}, run.Count)
 	for h, a := range run.Heads {
-		scores[h].Sink = a.(exact[T]).SinkWeight
+		scores[h].Sink, topK[h] = a.(exact[T]).SinkWeight, a.(exact[T]).TopK
 	}
 	places := store.Places{Window: e.Window, Chunk: e.Chunk, Slope: e.Slope}
 	if e.Window > 0 { // otherwise sinks change nothing
 		places.Sinks = e.Sinks
 	}
 	if keys, values := e.stateBits(); keys != 0 {
-		return store.NewCodes[T](keys, values, scores, places, run.Count, run.KeyHeads, run.D, run.DV)
+		return store.NewCodes[T](keys, values, scores, places, topK, run.Count, run.KeyHeads, run.D, run.DV)
 	}
-	return store.NewElements[T](scores, places, run.Count, run.KeyHeads, run.D, run.DV)
+	return store.NewElements[T](scores, places, topK, run.Count, run.KeyHeads, run.D, run.DV)
 }

@@ -104,6 +104,9 @@ func testStatesOfOtherOptions[T dense.Float](t *testing.T) {
 				now := reflect.ValueOf(c.base).FieldByName(part).Field(at)
 				values := others(now)
 				require.NotEmpty(t, values, "%s is of a kind that the test does not know", field)
+				if field == "TopK" {
+					values = nil // it changes what queries read, and not what a State holds
+				}
 				for _, value := range values {
 					o := c.base
 					reflect.ValueOf(&o).Elem().FieldByName(part).Field(at).Set(value)
@@ -129,6 +132,7 @@ func testStatesOfOtherOptions[T dense.Float](t *testing.T) {
 			}
 		}
 	}
+	delete(taken, "Exact.TopK")
 	for field, times := range taken {
 		assert.NotZero(t, times, "no constructor takes another value of %s", field)
 	}

@@ -37,3 +37,16 @@ loop:
 	DECQ    DX
 	JNZ     loop
 	RET
+
+// func fetchLines(x *byte, lines int)
+// Requires: MMX+
+TEXT ·fetchLines(SB), NOSPLIT, $0-16
+	MOVQ x+0(FP), AX
+	MOVQ lines+8(FP), CX
+
+loop:
+	PREFETCHT0 (AX)
+	ADDQ       $0x40, AX
+	DECQ       CX
+	JNZ        loop
+	RET

@@ -12,3 +12,8 @@ func cpuid(leaf uint32, subleaf uint32) (eax uint32, ebx uint32, ecx uint32, edx
 //
 //go:noescape
 func copyLines(dst *byte, src *byte, lines int)
+
+// fetchLines prefetches so many lines from the line of x on.
+//
+//go:noescape
+func fetchLines(x *byte, lines int)

@@ -6,6 +6,17 @@ package scan
 
 import "github.com/seed-feabd252/randfeat/internal/compute/simd"
 
+func above(list []int32, x []float32, least float32, groups int) int {
+	switch tier {
+	case simd.AVX512:
+		return aboveAVX512(&list[0], &x[0], least, groups)
+	case simd.AVX2:
+		return aboveAVX2(&list[0], &x[0], least, groups)
+	default:
+		return aboveReference(list, x, least, groups)
+	}
+}
+
 func levelProducts(dst []float32, rows []uint64, table []uint64, digits []uint64, n int, words int, queries int, stride int, width int) {
 	switch tierOfLevels() {
 	case simd.AVX512:
@@ -126,6 +137,17 @@ func score(x []float32, scales []float32, means []float32, groups int, factor fl
 		scoreAVX2(&x[0], &scales[0], &means[0], groups, factor, offset)
 	default:
 		scoreReference(x, scales, means, groups, factor, offset)
+	}
+}
+
+func signScores(dst []float32, groups []uint64, tables []uint64, means []float32, planes int, count int, step float32, offset float32) {
+	switch tier {
+	case simd.AVX512:
+		signScoresAVX512(&dst[0], &groups[0], &tables[0], &means[0], planes, count, step, offset)
+	case simd.AVX2:
+		signScoresAVX2(&dst[0], &groups[0], &tables[0], &means[0], planes, count, step, offset)
+	default:
+		signScoresReference(dst, groups, tables, means, planes, count, step, offset)
 	}
 }
 

@@ -4,6 +4,10 @@
 
 package scan
 
+func above(list []int32, x []float32, least float32, groups int) int {
+	return aboveReference(list, x, least, groups)
+}
+
 func levelProducts(dst []float32, rows []uint64, table []uint64, digits []uint64, n int, words int, queries int, stride int, width int) {
 	levelProductsReference(dst, rows, table, digits, n, words, queries, stride, width)
 }
@@ -22,6 +26,10 @@ func products(dst []float32, rows []uint64, digits []uint64, n int, words int, q
 
 func score(x []float32, scales []float32, means []float32, groups int, factor float32, offset float32) {
 	scoreReference(x, scales, means, groups, factor, offset)
+}
+
+func signScores(dst []float32, groups []uint64, tables []uint64, means []float32, planes int, count int, step float32, offset float32) {
+	signScoresReference(dst, groups, tables, means, planes, count, step, offset)
 }
 
 func weigh(dst []uint64, w []float32, scales []float32, groups int, odd int) {

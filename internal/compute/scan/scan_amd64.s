@@ -13939,6 +13939,147 @@ DATA weightOrder<>+48(SB)/8, $0x0000000700000003
 DATA weightOrder<>+56(SB)/8, $0x0000000f0000000b
 GLOBL weightOrder<>(SB), RODATA|NOPTR, $64
 
+// func signScoresAVX512(dst *float32, groups *uint64, tables *uint64, means *float32, planes int, count int, step float32, offset float32)
+// Requires: AVX, AVX512BW, AVX512F
+TEXT ·signScoresAVX512(SB), NOSPLIT, $0-56
+	MOVQ         dst+0(FP), AX
+	MOVQ         groups+8(FP), CX
+	MOVQ         means+24(FP), DX
+	MOVQ         count+40(FP), BX
+	MOVQ         $0x0f0f0f0f, SI
+	VMOVD        SI, X0
+	VPBROADCASTD X0, Z0
+	MOVQ         $0x00ff00ff, SI
+	VMOVD        SI, X1
+	VPBROADCASTD X1, Z1
+	VBROADCASTSS step+48(FP), Z2
+	VBROADCASTSS offset+52(FP), Z3
+
+group:
+	VPXORD Z4, Z4, Z4
+	VPXORD Z5, Z5, Z5
+	MOVQ   tables+16(FP), SI
+	MOVQ   planes+32(FP), DI
+
+plane:
+	VBROADCASTI32X4 (SI), Z6
+	VBROADCASTI32X4 16(SI), Z7
+	VMOVUPS         (CX), Z8
+	VPSRLW          $0x04, Z8, Z9
+	VPANDD          Z0, Z9, Z9
+	VPANDD          Z0, Z8, Z8
+	VPSHUFB         Z8, Z6, Z8
+	VPSHUFB         Z9, Z7, Z9
+	VPADDB          Z9, Z8, Z8
+	VPANDD          Z1, Z8, Z9
+	VPADDW          Z9, Z4, Z4
+	VPSRLW          $0x08, Z8, Z8
+	VPADDW          Z8, Z5, Z5
+	ADDQ            $0x00000040, CX
+	ADDQ            $0x00000020, SI
+	DECQ            DI
+	JNZ             plane
+	VBROADCASTSS    (DX), Z6
+	VPMOVZXWD       Y4, Z7
+	VCVTDQ2PS       Z7, Z7
+	VMULPS          Z2, Z7, Z7
+	VADDPS          Z3, Z7, Z7
+	VPMOVZXWD       (CX), Z8
+	VPSLLD          $0x10, Z8, Z8
+	VMULPS          Z8, Z7, Z7
+	VADDPS          Z6, Z7, Z7
+	VMOVUPS         Z7, (AX)
+	VEXTRACTI64X4   $0x01, Z4, Y7
+	VPMOVZXWD       Y7, Z7
+	VCVTDQ2PS       Z7, Z7
+	VMULPS          Z2, Z7, Z7
+	VADDPS          Z3, Z7, Z7
+	VPMOVZXWD       32(CX), Z8
+	VPSLLD          $0x10, Z8, Z8
+	VMULPS          Z8, Z7, Z7
+	VADDPS          Z6, Z7, Z7
+	VMOVUPS         Z7, 64(AX)
+	VPMOVZXWD       Y5, Z7
+	VCVTDQ2PS       Z7, Z7
+	VMULPS          Z2, Z7, Z7
+	VADDPS          Z3, Z7, Z7
+	VPMOVZXWD       64(CX), Z8
+	VPSLLD          $0x10, Z8, Z8
+	VMULPS          Z8, Z7, Z7
+	VADDPS          Z6, Z7, Z7
+	VMOVUPS         Z7, 128(AX)
+	VEXTRACTI64X4   $0x01, Z5, Y7
+	VPMOVZXWD       Y7, Z7
+	VCVTDQ2PS       Z7, Z7
+	VMULPS          Z2, Z7, Z7
+	VADDPS          Z3, Z7, Z7
+	VPMOVZXWD       96(CX), Z8
+	VPSLLD          $0x10, Z8, Z8
+	VMULPS          Z8, Z7, Z7
+	VADDPS          Z6, Z7, Z7
+	VMOVUPS         Z7, 192(AX)
+	ADDQ            $0x00000080, CX
+	ADDQ            $0x00000100, AX
+	ADDQ            $0x00000004, DX
+	DECQ            BX
+	JNZ             group
+	VZEROUPPER
+	RET
+
+// func aboveAVX512(list *int32, x *float32, least float32, groups int) int
+// Requires: AVX, AVX512F, BMI
+TEXT ·aboveAVX512(SB), NOSPLIT, $0-40
+	MOVQ         list+0(FP), AX
+	MOVQ         x+8(FP), CX
+	MOVQ         groups+24(FP), DX
+	VBROADCASTSS least+16(FP), Z0
+	MOVQ         AX, BX
+	XORQ         SI, SI
+
+group:
+	XORQ    DI, DI
+	VMOVUPS (CX), Z1
+	VCMPPS  $0x1d, Z0, Z1, K1
+	KMOVW   K1, R8
+	SHLQ    $0x00, R8
+	ORQ     R8, DI
+	VMOVUPS 64(CX), Z1
+	VCMPPS  $0x1d, Z0, Z1, K1
+	KMOVW   K1, R8
+	SHLQ    $0x10, R8
+	ORQ     R8, DI
+	VMOVUPS 128(CX), Z1
+	VCMPPS  $0x1d, Z0, Z1, K1
+	KMOVW   K1, R8
+	SHLQ    $0x20, R8
+	ORQ     R8, DI
+	VMOVUPS 192(CX), Z1
+	VCMPPS  $0x1d, Z0, Z1, K1
+	KMOVW   K1, R8
+	SHLQ    $0x30, R8
+	ORQ     R8, DI
+	TESTQ   DI, DI
+	JZ      next
+
+score:
+	TZCNTQ DI, R8
+	ADDQ   SI, R8
+	MOVL   R8, (BX)
+	ADDQ   $0x00000004, BX
+	BLSRQ  DI, DI
+	JNZ    score
+
+next:
+	ADDQ $0x00000040, SI
+	ADDQ $0x00000100, CX
+	DECQ DX
+	JNZ  group
+	SUBQ AX, BX
+	SHRQ $0x02, BX
+	MOVQ BX, ret+32(FP)
+	VZEROUPPER
+	RET
+
 // func scoreAVX2(x *float32, scales *float32, means *float32, groups int, factor float32, offset float32)
 // Requires: AVX, AVX2
 TEXT ·scoreAVX2(SB), NOSPLIT, $0-40
@@ -14265,6 +14406,218 @@ group:
 	ADDQ         $0x000000a0, AX
 	DECQ         BX
 	JNZ          group
+	VZEROUPPER
+	RET
+
+// func signScoresAVX2(dst *float32, groups *uint64, tables *uint64, means *float32, planes int, count int, step float32, offset float32)
+// Requires: AVX, AVX2
+TEXT ·signScoresAVX2(SB), NOSPLIT, $0-56
+	MOVQ         dst+0(FP), AX
+	MOVQ         groups+8(FP), CX
+	MOVQ         means+24(FP), DX
+	MOVQ         count+40(FP), BX
+	MOVQ         $0x0f0f0f0f, SI
+	VMOVD        SI, X0
+	VPBROADCASTD X0, Y0
+	MOVQ         $0x00ff00ff, SI
+	VMOVD        SI, X1
+	VPBROADCASTD X1, Y1
+	VBROADCASTSS step+48(FP), Y2
+	VBROADCASTSS offset+52(FP), Y3
+
+group:
+	VPXOR Y4, Y4, Y4
+	VPXOR Y5, Y5, Y5
+	VPXOR Y6, Y6, Y6
+	VPXOR Y7, Y7, Y7
+	MOVQ  tables+16(FP), SI
+	MOVQ  planes+32(FP), DI
+
+plane:
+	VBROADCASTI128 (SI), Y8
+	VBROADCASTI128 16(SI), Y9
+	VMOVUPS        (CX), Y10
+	VPSRLW         $0x04, Y10, Y11
+	VPAND          Y0, Y11, Y11
+	VPAND          Y0, Y10, Y10
+	VPSHUFB        Y10, Y8, Y10
+	VPSHUFB        Y11, Y9, Y11
+	VPADDB         Y11, Y10, Y10
+	VPAND          Y1, Y10, Y11
+	VPADDW         Y11, Y4, Y4
+	VPSRLW         $0x08, Y10, Y10
+	VPADDW         Y10, Y6, Y6
+	VMOVUPS        32(CX), Y10
+	VPSRLW         $0x04, Y10, Y11
+	VPAND          Y0, Y11, Y11
+	VPAND          Y0, Y10, Y10
+	VPSHUFB        Y10, Y8, Y10
+	VPSHUFB        Y11, Y9, Y11
+	VPADDB         Y11, Y10, Y10
+	VPAND          Y1, Y10, Y11
+	VPADDW         Y11, Y5, Y5
+	VPSRLW         $0x08, Y10, Y10
+	VPADDW         Y10, Y7, Y7
+	ADDQ           $0x00000040, CX
+	ADDQ           $0x00000020, SI
+	DECQ           DI
+	JNZ            plane
+	VBROADCASTSS   (DX), Y8
+	VPMOVZXWD      X4, Y9
+	VCVTDQ2PS      Y9, Y9
+	VMULPS         Y2, Y9, Y9
+	VADDPS         Y3, Y9, Y9
+	VPMOVZXWD      (CX), Y10
+	VPSLLD         $0x10, Y10, Y10
+	VMULPS         Y10, Y9, Y9
+	VADDPS         Y8, Y9, Y9
+	VMOVUPS        Y9, (AX)
+	VEXTRACTI128   $0x01, Y4, X4
+	VPMOVZXWD      X4, Y4
+	VCVTDQ2PS      Y4, Y4
+	VMULPS         Y2, Y4, Y4
+	VADDPS         Y3, Y4, Y4
+	VPMOVZXWD      16(CX), Y9
+	VPSLLD         $0x10, Y9, Y9
+	VMULPS         Y9, Y4, Y4
+	VADDPS         Y8, Y4, Y4
+	VMOVUPS        Y4, 32(AX)
+	VPMOVZXWD      X5, Y4
+	VCVTDQ2PS      Y4, Y4
+	VMULPS         Y2, Y4, Y4
+	VADDPS         Y3, Y4, Y4
+	VPMOVZXWD      32(CX), Y9
+	VPSLLD         $0x10, Y9, Y9
+	VMULPS         Y9, Y4, Y4
+	VADDPS         Y8, Y4, Y4
+	VMOVUPS        Y4, 64(AX)
+	VEXTRACTI128   $0x01, Y5, X4
+	VPMOVZXWD      X4, Y4
+	VCVTDQ2PS      Y4, Y4
+	VMULPS         Y2, Y4, Y4
+	VADDPS         Y3, Y4, Y4
+	VPMOVZXWD      48(CX), Y5
+	VPSLLD         $0x10, Y5, Y5
+	VMULPS         Y5, Y4, Y4
+	VADDPS         Y8, Y4, Y4
+	VMOVUPS        Y4, 96(AX)
+	VPMOVZXWD      X6, Y4
+	VCVTDQ2PS      Y4, Y4
+	VMULPS         Y2, Y4, Y4
+	VADDPS         Y3, Y4, Y4
+	VPMOVZXWD      64(CX), Y5
+	VPSLLD         $0x10, Y5, Y5
+	VMULPS         Y5, Y4, Y4
+	VADDPS         Y8, Y4, Y4
+	VMOVUPS        Y4, 128(AX)
+	VEXTRACTI128   $0x01, Y6, X4
+	VPMOVZXWD      X4, Y4
+	VCVTDQ2PS      Y4, Y4
+	VMULPS         Y2, Y4, Y4
+	VADDPS         Y3, Y4, Y4
+	VPMOVZXWD      80(CX), Y5
+	VPSLLD         $0x10, Y5, Y5
+	VMULPS         Y5, Y4, Y4
+	VADDPS         Y8, Y4, Y4
+	VMOVUPS        Y4, 160(AX)
+	VPMOVZXWD      X7, Y4
+	VCVTDQ2PS      Y4, Y4
+	VMULPS         Y2, Y4, Y4
+	VADDPS         Y3, Y4, Y4
+	VPMOVZXWD      96(CX), Y5
+	VPSLLD         $0x10, Y5, Y5
+	VMULPS         Y5, Y4, Y4
+	VADDPS         Y8, Y4, Y4
+	VMOVUPS        Y4, 192(AX)
+	VEXTRACTI128   $0x01, Y7, X4
+	VPMOVZXWD      X4, Y4
+	VCVTDQ2PS      Y4, Y4
+	VMULPS         Y2, Y4, Y4
+	VADDPS         Y3, Y4, Y4
+	VPMOVZXWD      112(CX), Y5
+	VPSLLD         $0x10, Y5, Y5
+	VMULPS         Y5, Y4, Y4
+	VADDPS         Y8, Y4, Y4
+	VMOVUPS        Y4, 224(AX)
+	ADDQ           $0x00000080, CX
+	ADDQ           $0x00000100, AX
+	ADDQ           $0x00000004, DX
+	DECQ           BX
+	JNZ            group
+	VZEROUPPER
+	RET
+
+// func aboveAVX2(list *int32, x *float32, least float32, groups int) int
+// Requires: AVX, BMI
+TEXT ·aboveAVX2(SB), NOSPLIT, $0-40
+	MOVQ         list+0(FP), AX
+	MOVQ         x+8(FP), CX
+	MOVQ         groups+24(FP), DX
+	VBROADCASTSS least+16(FP), Y0
+	MOVQ         AX, BX
+	XORQ         SI, SI
+
+group:
+	XORQ      DI, DI
+	VMOVUPS   (CX), Y1
+	VCMPPS    $0x1d, Y0, Y1, Y1
+	VMOVMSKPS Y1, R8
+	SHLQ      $0x00, R8
+	ORQ       R8, DI
+	VMOVUPS   32(CX), Y1
+	VCMPPS    $0x1d, Y0, Y1, Y1
+	VMOVMSKPS Y1, R8
+	SHLQ      $0x08, R8
+	ORQ       R8, DI
+	VMOVUPS   64(CX), Y1
+	VCMPPS    $0x1d, Y0, Y1, Y1
+	VMOVMSKPS Y1, R8
+	SHLQ      $0x10, R8
+	ORQ       R8, DI
+	VMOVUPS   96(CX), Y1
+	VCMPPS    $0x1d, Y0, Y1, Y1
+	VMOVMSKPS Y1, R8
+	SHLQ      $0x18, R8
+	ORQ       R8, DI
+	VMOVUPS   128(CX), Y1
+	VCMPPS    $0x1d, Y0, Y1, Y1
+	VMOVMSKPS Y1, R8
+	SHLQ      $0x20, R8
+	ORQ       R8, DI
+	VMOVUPS   160(CX), Y1
+	VCMPPS    $0x1d, Y0, Y1, Y1
+	VMOVMSKPS Y1, R8
+	SHLQ      $0x28, R8
+	ORQ       R8, DI
+	VMOVUPS   192(CX), Y1
+	VCMPPS    $0x1d, Y0, Y1, Y1
+	VMOVMSKPS Y1, R8
+	SHLQ      $0x30, R8
+	ORQ       R8, DI
+	VMOVUPS   224(CX), Y1
+	VCMPPS    $0x1d, Y0, Y1, Y1
+	VMOVMSKPS Y1, R8
+	SHLQ      $0x38, R8
+	ORQ       R8, DI
+	TESTQ     DI, DI
+	JZ        next
+
+score:
+	TZCNTQ DI, R8
+	ADDQ   SI, R8
+	MOVL   R8, (BX)
+	ADDQ   $0x00000004, BX
+	BLSRQ  DI, DI
+	JNZ    score
+
+next:
+	ADDQ $0x00000040, SI
+	ADDQ $0x00000100, CX
+	DECQ DX
+	JNZ  group
+	SUBQ AX, BX
+	SHRQ $0x02, BX
+	MOVQ BX, ret+32(FP)
 	VZEROUPPER
 	RET
 

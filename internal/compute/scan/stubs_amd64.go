@@ -121,11 +121,27 @@ func scoreAVX512(x *float32, scales *float32, means *float32, groups int, factor
 //go:noescape
 func weighAVX512(dst *uint64, w *float32, scales *float32, groups int, odd int)
 
+// signScoresAVX512 sets dst to the scores of whole groups of rows, as the reference does.
+//
+//go:noescape
+func signScoresAVX512(dst *float32, groups *uint64, tables *uint64, means *float32, planes int, count int, step float32, offset float32)
+
+// aboveAVX512 lists the scores of whole groups from least on, as the reference does.
+//
+//go:noescape
+func aboveAVX512(list *int32, x *float32, least float32, groups int) int
+
 //go:noescape
 func scoreAVX2(x *float32, scales *float32, means *float32, groups int, factor float32, offset float32)
 
 //go:noescape
 func weighAVX2(dst *uint64, w *float32, scales *float32, groups int, odd int)
+
+//go:noescape
+func signScoresAVX2(dst *float32, groups *uint64, tables *uint64, means *float32, planes int, count int, step float32, offset float32)
+
+//go:noescape
+func aboveAVX2(list *int32, x *float32, least float32, groups int) int
 
 // sums8AVX512 adds the weighted sums of rows, as the reference does. It needs VNNI.
 //

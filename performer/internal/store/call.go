@@ -46,5 +46,12 @@ func (x *call[T]) queries(memory *scratch.Buffer[T], h, from, to int) dense.Matr
 	return q
 }
 
+// add adds keys and values from a token on to the sums of queries from query first on.
+func (x *call[T]) add(t *tiles.Tile[T], k, v dense.Matrix[T], token, first int) {
+	m := mask[T](x.s.places, token)
+	m.Places = x.places
+	t.AddSeen(k, v, m, first)
+}
+
 // scores returns the scores of query i of a head of keys.
 func (x *call[T]) scores(h, i int) tiles.Scores { return x.s.scores[h*x.group+i%x.group] }

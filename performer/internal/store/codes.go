@@ -35,6 +35,7 @@ type codes[T dense.Float] struct {
 	sides    [2]side[T]
 	widths   []int // of codes of keys and of their means, in package scan
 	encoding encoding[T]
+	chooser  chooser[T]
 
 	// During a call. A piece is a piece of the codes of a head of keys, or the open tokens of the head.
 	call[T]
@@ -57,6 +58,12 @@ type side[T dense.Float] struct {
 	order    int // of rotated rows
 }
 
+func newSide[T dense.Float](d, bits int) side[T] {
+	rotation := coded.Rotation[T](d)
+	_, order := rotation.Dims()
+	return side[T]{rotation, bits, order}
+}
+
 // run is a run of tokens from ≤ j < to.
 type run struct{ from, to int }
 
@@ -66,24 +73,26 @@ type partial struct{ total, peak float32 }
 // NewCodes returns an empty store of exact attention with codes of so many bits of keys and of
 // values, for the given numbers of heads of queries and of keys, for points of dimension d and values
 // of dimension dv.
-func NewCodes[T dense.Float](keyBits, valueBits int, scores []tiles.Scores, places Places, heads, keyHeads, d, dv int) (*Store[T], error) {
+func NewCodes[T dense.Float](keyBits, valueBits int, scores []tiles.Scores, places Places, topK []int, heads, keyHeads, d, dv int) (*Store[T], error) {
 	c, keep := new(codes[T]), Segment
 	dims, bits := [2]int{d, dv}, [2]int{keyBits, valueBits}
 	if err := checkOpen[T](keyHeads, dims, 2*Segment); err != nil {
 		return nil, err
 	}
 	for i, d := range dims {
-		rotation := coded.Rotation[T](d)
-		_, order := rotation.Dims()
-		c.sides[i] = side[T]{rotation, bits[i], order}
+		c.sides[i] = newSide[T](d, bits[i])
 	}
 	c.widths = slices.Compact([]int{min(keyBits, 8), 8})
-	sides := c.sides
+	c.chooser = newChooser(topK, c.sides, c.widths)
+	sides, choosing := c.sides, c.chooser.most != nil
 	c.slabs = newSlabs(keyHeads, Segment, places, func(room int) *slab[T] {
 		s := &slab[T]{room: room}
 		for i, x := range sides {
 			s.codes[i] = newRows(s, x.bits, x.order, 1, keyHeads*room)
 			s.means[i] = newRows(s, meanBits, x.order, Segment, keyHeads*room)
+		}
+		if choosing {
+			newCoarse(s, &sides, keyHeads*room)
 		}
 		return s
 	})
@@ -98,6 +107,7 @@ func (c *codes[T]) close(s *Store[T], in *groups[T], from, n int) {
 		token := s.closed + at
 		c.encoding = encoding[T]{&c.sides, c.open(token, Segment), token % c.size, in, from + at}
 		parallel.Do(s.keyHeads, &c.encoding)
+		c.chooser.make(c.encoding.into, c.encoding.place, Segment, s.keyHeads)
 	}
 	c.encoding = encoding[T]{}
 }
@@ -115,6 +125,12 @@ func (c *codes[T]) together(s *Store[T]) int {
 
 func (c *codes[T]) attend(s *Store[T], dst, q dense.Matrix[T], causal bool) {
 	c.begin(s, dst, q, causal)
+	c.chooser.attend(c, &c.call, &c.slabs)
+	c.end()
+}
+
+func (c *codes[T]) whole(from, to int) {
+	s := c.s
 	low := s.places.first(s.tokens() - 1)
 	c.pieces = c.pieces[:0]
 	for _, r := range [...]run{{0, min(s.places.Sinks, low)}, {low, s.closed}} {
@@ -125,11 +141,10 @@ func (c *codes[T]) attend(s *Store[T], dst, q dense.Matrix[T], causal bool) {
 		}
 	}
 	n := max(mostQueries/c.group, 1) * c.group
-	for c.first = 0; c.first < len(c.places); c.first += n {
-		c.count = min(n, len(c.places)-c.first)
+	for c.first = from * c.group; c.first < to*c.group; c.first += n {
+		c.count = min(n, to*c.group-c.first)
 		c.outputs()
 	}
-	c.end()
 }
 
 // outputs computes the outputs of the queries of the call.
@@ -151,6 +166,9 @@ func (c *codes[T]) outputs() {
 		parallel.Do(all, c)
 	}
 	for h := range s.keyHeads {
+		if c.chooser.skips(h) {
+			continue
+		}
 		for i := range c.count {
 			c.finish(h, i)
 		}
@@ -162,25 +180,21 @@ func (c *codes[T]) outputs() {
 // Piece sums a piece of the codes of a head of keys, or the open tokens of the head.
 func (c *codes[T]) Piece(i int) {
 	h, piece := i/(len(c.pieces)+1), i%(len(c.pieces)+1)
+	if c.chooser.skips(h) {
+		return
+	}
 	w := pool.Get[work[T]](&works)
 	if piece == len(c.pieces) {
 		q := c.queries(&w.queries, h, c.first, c.first+c.count)
 		k, v := c.s.recent(h)
 		c.tiles[h] = tiles.NewTile(c.s.scores[0], q, c.s.dims[1])
-		c.add(c.tiles[h], k, v, c.s.closed, 0)
+		c.add(c.tiles[h], k, v, c.s.closed, c.first)
 	} else {
 		w.begin(c, h)
 		w.sum(c, h, piece)
 		w.end()
 	}
 	pool.Put(&works, w)
-}
-
-// add adds keys and values from a token on to the sums of queries from query first on.
-func (c *codes[T]) add(t *tiles.Tile[T], k, v dense.Matrix[T], token, first int) {
-	m := mask[T](c.s.places, token)
-	m.Places = c.places
-	t.AddSeen(k, v, m, c.first+first)
 }
 
 // rounding is a codes that rounds the queries of a call. A piece is a head of keys.
@@ -191,9 +205,7 @@ func (c *codes[T]) round() {
 	s := c.s
 	n := s.keyHeads * c.count
 	c.factors, c.offsets = scratch.Resize(c.factors, n), scratch.Resize(c.offsets, n)
-	for _, width := range c.widths {
-		c.digits[width] = scratch.Resize(c.digits[width], n*scan.DigitWords(scan.Words(c.sides[0].order, width), width))
-	}
+	sizeDigits(&c.digits, &c.sides[0], c.widths, n)
 	if n*c.sides[0].order < fewCodes/64 {
 		for h := range s.keyHeads {
 			(*rounding[T])(c).Piece(h)
@@ -205,23 +217,36 @@ func (c *codes[T]) round() {
 
 func (r *rounding[T]) Piece(h int) {
 	c := (*codes[T])(r)
-	w, keys := pool.Get[work[T]](&works), &c.sides[0]
-	w.queries.Shape(1, keys.order)
-	rotated := w.queries.Rows(1).Row(0)
-	w.whole = scratch.Resize(w.whole, keys.order)
+	w := pool.Get[work[T]](&works)
 	for i := range c.count {
-		step := scan.Round(w.whole, keys.rotation.ApplyVec(rotated, c.vector(c.q, h, c.first+i)))
-		at, sum := h*c.count+i, 0
-		for _, width := range c.widths {
-			words := scan.Words(keys.order, width)
-			scan.Digits(c.digits[width][at*scan.DigitWords(words, width):], w.whole, words, width)
-		}
-		for _, y := range w.whole {
-			sum += int(y)
-		}
+		at := h*c.count + i
+		_, step, sum := w.roundQuery(&c.sides[0], c.widths, c.vector(c.q, h, c.first+i), &c.digits, at)
 		c.factors[at], c.offsets[at] = float32(step*c.s.scores[0].Scale), float32(sum)
 	}
 	pool.Put(&works, w)
+}
+
+// sizeDigits makes room for the digits of n queries.
+func sizeDigits[T dense.Float](digits *[9][]uint64, keys *side[T], widths []int, n int) {
+	for _, width := range widths {
+		digits[width] = scratch.Resize(digits[width], n*scan.DigitWords(scan.Words(keys.order, width), width))
+	}
+}
+
+// roundQuery writes the digits of query number at. It returns the rotated query, and the step and
+// the sum of its rounded elements.
+func (w *work[T]) roundQuery(keys *side[T], widths []int, query []T, digits *[9][]uint64, at int) (rotated []T, step float64, sum int) {
+	w.rotated, w.whole = scratch.Resize(w.rotated, keys.order), scratch.Resize(w.whole, keys.order)
+	rotated = keys.rotation.ApplyVec(w.rotated, query)
+	step = scan.Round(w.whole, rotated)
+	for _, width := range widths {
+		words := scan.Words(keys.order, width)
+		scan.Digits(digits[width][at*scan.DigitWords(words, width):], w.whole, words, width)
+	}
+	for _, y := range w.whole {
+		sum += int(y)
+	}
+	return rotated, step, sum
 }
 
 // finish writes the output of query i of a head of keys.
@@ -299,7 +324,7 @@ func (c *codes[T]) decoded(dst, q dense.Matrix[T], h, i int, factor T) (peak T) 
 			}
 			peak = max(peak, coded.PeakOf(v.RowRange(0, n)))
 			vecmath.Scale(v.Data, factor)
-			c.add(t, k.RowRange(0, n), v.RowRange(0, n), lo, i)
+			c.add(t, k.RowRange(0, n), v.RowRange(0, n), lo, c.first+i)
 		}
 	}
 	pool.Put(&blocks, b)
@@ -307,7 +332,7 @@ func (c *codes[T]) decoded(dst, q dense.Matrix[T], h, i int, factor T) (peak T) 
 	v = v.Clone()
 	peak = max(peak, coded.PeakOf(v))
 	vecmath.Scale(v.Data, factor)
-	c.add(t, k, v, s.closed, i)
+	c.add(t, k, v, s.closed, c.first+i)
 	t.Finish(dst)
 	t.Release()
 	return peak
@@ -326,12 +351,13 @@ func (c *codes[T]) merge(s *Store[T], other content[T], closed int) {
 	for at := 0; at < closed; at += s.run {
 		slab, row := from.at(at, 0)
 		c.open(s.closed, s.run).copy(s.closed%c.size, slab, row, s.run, c.heads)
+		c.chooser.remake(&c.slabs, s.closed, s.closed+s.run)
 		s.closed += s.run
 	}
 }
 
 func (c *codes[T]) clone(closed int) content[T] {
-	return &codes[T]{slabs: c.slabs.clone(closed), sides: c.sides, widths: c.widths}
+	return &codes[T]{slabs: c.slabs.clone(closed), sides: c.sides, widths: c.widths, chooser: c.chooser.clone()}
 }
 
 func (c *codes[T]) save(s *Store[T], to *Saved[T]) { s.saveTail(to) }
@@ -343,4 +369,31 @@ func (c *codes[T]) restore(s *Store[T], from *Saved[T], closed, open int) {
 
 func (c *codes[T]) parameters(s *Store[T]) []parameter {
 	return s.exact(c.sides[0].bits, c.sides[1].bits)
+}
+
+func (c *codes[T]) decode(b []byte, r runs) []byte {
+	rest := c.slabs.decode(b, r)
+	c.chooser.remake(&c.slabs, 0, r.sinks)
+	c.chooser.remake(&c.slabs, r.from, r.closed)
+	return rest
+}
+
+func (c *codes[T]) fetch(w *choice[T]) {
+	for _, i := range w.read {
+		s, row := c.at(w.token(i), w.h)
+		s.codes[0].fetch(row)
+		s.codes[1].fetch(row)
+		s.means[1].fetch(row / Segment)
+	}
+}
+
+// read adds the codes of the closed tokens, and the elements of the open ones.
+func (c *codes[T]) read(w *choice[T], g int) {
+	for token := max(w.near, w.low, w.runs[1].from); token < w.open; token++ {
+		w.read = append(w.read, token-w.runs[1].from+w.runs[0].to)
+	}
+	w.gather(c)
+	w.sumCodes(c, g)
+	k, v := c.s.recent(w.h)
+	c.add(w.tile, k, v, c.s.closed, w.first+g)
 }

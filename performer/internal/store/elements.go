@@ -4,6 +4,7 @@ import (
 	"math"
 
 	"github.com/seed-feabd252/randfeat/dense"
+	"github.com/seed-feabd252/randfeat/internal/compute/cache"
 	"github.com/seed-feabd252/randfeat/internal/compute/parallel"
 	"github.com/seed-feabd252/randfeat/internal/memory/pool"
 	"github.com/seed-feabd252/randfeat/performer/internal/tiles"
@@ -14,23 +15,36 @@ import (
 type elements[T dense.Float] struct {
 	slabs[T]
 
+	chooser chooser[T]
+
 	call[T]
-	mask tiles.Mask[T]
-	rows int // queries of a piece
+	first int // query
+	count int // queries
+	mask  tiles.Mask[T]
+	rows  int // queries of a piece
 }
 
 // NewElements returns an empty store of exact attention for the given numbers of heads of queries
 // and of keys, for points of dimension d and values of dimension dv.
-func NewElements[T dense.Float](scores []tiles.Scores, places Places, heads, keyHeads, d, dv int) (*Store[T], error) {
+func NewElements[T dense.Float](scores []tiles.Scores, places Places, topK []int, heads, keyHeads, d, dv int) (*Store[T], error) {
 	dims := [2]int{d, dv}
 	if err := checkOpen[T](keyHeads, dims, 1); err != nil {
 		return nil, err
 	}
 	e := new(elements[T])
+	e.chooser = newChooser(topK, [2]side[T]{}, []int{8})
+	choosing := e.chooser.most != nil
+	for i := 0; i < len(dims) && choosing; i++ {
+		e.chooser.sides[i] = newSide[T](dims[i], 0)
+	}
+	sides := e.chooser.sides
 	e.slabs = newSlabs(keyHeads, tiles.Keys, places, func(room int) *slab[T] {
 		s := &slab[T]{room: room}
 		for side, d := range dims {
 			s.elements[side] = newColumn[T](s, d, 1, keyHeads*room)
+		}
+		if choosing {
+			newCoarse(s, &sides, keyHeads*room)
 		}
 		return s
 	})
@@ -45,6 +59,7 @@ func (e *elements[T]) close(s *Store[T], in *groups[T], from, n int) {
 				dense.Copy(dense.Of(s.run, d, into.elements[side].of(h*into.room+place, s.run)), x.RowRange(from+at, from+at+s.run))
 			}
 		}
+		e.chooser.make(into, place, s.run, s.keyHeads)
 	}
 }
 
@@ -73,29 +88,38 @@ const fewElements = 1 << 14
 
 func (e *elements[T]) attend(s *Store[T], dst, q dense.Matrix[T], causal bool) {
 	e.begin(s, dst, q, causal)
+	e.chooser.attend(e, &e.call, &e.slabs)
+	e.end()
+}
+
+func (e *elements[T]) whole(from, to int) {
+	s := e.s
+	e.first, e.count = from*e.group, (to-from)*e.group
 	e.mask = mask[T](s.places, 0)
-	e.mask.Places, e.rows = e.places, tiles.Queries(len(e.places))
+	e.mask.Places, e.rows = e.places, tiles.Queries(e.count)
 	if s.places.drops() {
 		e.rows = tiles.Queries(1) // fewer keys that only some of the queries see
 	}
-	if pieces := e.blocks() * s.keyHeads; q.Rows == 1 && s.tokens()*(s.dims[0]+s.dims[1]) < fewElements {
+	if pieces := e.blocks() * s.keyHeads; to-from == 1 && s.tokens()*(s.dims[0]+s.dims[1]) < fewElements {
 		for i := range pieces {
 			e.Piece(i)
 		}
 	} else {
 		parallel.Do(pieces, e)
 	}
-	e.end()
 }
 
 // blocks returns the number of pieces of a head of keys.
-func (e *elements[T]) blocks() int { return (len(e.places) + e.rows - 1) / e.rows }
+func (e *elements[T]) blocks() int { return (e.count + e.rows - 1) / e.rows }
 
 // Piece computes the outputs of some queries of a head of keys.
 func (e *elements[T]) Piece(i int) {
+	h, first := i/e.blocks(), e.first+i%e.blocks()*e.rows
+	if e.chooser.skips(h) {
+		return
+	}
 	w := pool.Get[work[T]](&works)
-	h, first := i/e.blocks(), i%e.blocks()*e.rows
-	q := e.queries(&w.queries, h, first, min(first+e.rows, len(e.places)))
+	q := e.queries(&w.queries, h, first, min(first+e.rows, e.first+e.count))
 	t := tiles.NewTile(e.s.scores[0], q, e.s.dims[1])
 	for _, p := range t.Parts(&e.mask, first, e.s.tokens()) {
 		k, v := e.of(h, p)
@@ -122,7 +146,9 @@ func (e *elements[T]) merge(s *Store[T], other content[T], closed int) {
 	}
 }
 
-func (e *elements[T]) clone(closed int) content[T] { return &elements[T]{slabs: e.slabs.clone(closed)} }
+func (e *elements[T]) clone(closed int) content[T] {
+	return &elements[T]{slabs: e.slabs.clone(closed), chooser: e.chooser.clone()}
+}
 
 func (e *elements[T]) save(*Store[T], *Saved[T]) {}
 
@@ -140,3 +166,48 @@ func (e *elements[T]) restore(s *Store[T], _ *Saved[T], closed, open int) {
 }
 
 func (e *elements[T]) parameters(s *Store[T]) []parameter { return s.exact(0, 0) }
+
+func (e *elements[T]) decode(b []byte, r runs) []byte {
+	rest := e.slabs.decode(b, r)
+	e.chooser.remake(&e.slabs, 0, r.sinks)
+	e.chooser.remake(&e.slabs, r.from, r.closed)
+	return rest
+}
+
+func (e *elements[T]) fetch(w *choice[T]) {
+	for _, i := range w.read {
+		slab, row := e.at(w.token(i), w.h)
+		for _, x := range slab.elements {
+			cache.Fetch(x.of(row, 1))
+		}
+	}
+}
+
+// read adds the elements of the tokens that query g reads.
+func (e *elements[T]) read(w *choice[T], g int) {
+	s, n, i := e.s, len(w.read), w.first+g
+	var tokens [2]dense.Matrix[T] // keys and values
+	for side, d := range s.dims {
+		w.elements[side].Shape(n, d)
+		tokens[side] = w.elements[side].Rows(n)
+	}
+	for j, i := range w.read {
+		slab, row := e.at(w.token(i), w.h)
+		for side, to := range tokens {
+			copy(to.Row(j), slab.elements[side].of(row, 1))
+		}
+	}
+	if s.places.Slope == 0 {
+		w.tile.Add(tokens[0], tokens[1])
+	} else {
+		for j, at := range w.read {
+			e.add(w.tile, tokens[0].RowRange(j, j+1), tokens[1].RowRange(j, j+1), w.token(at), i)
+		}
+	}
+	for _, p := range [...]tiles.Part{{From: max(w.near, w.low), To: w.open}, {From: w.open, To: w.place + 1}} {
+		if p.From < p.To {
+			k, v := e.of(w.h, p)
+			e.add(w.tile, k, v, p.From, i)
+		}
+	}
+}

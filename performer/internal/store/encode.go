@@ -74,11 +74,16 @@ func (b *block[T]) encode(s *side[T], codes, means *rows, at int, x dense.Matrix
 	b.compensate(means, at/Segment, count)
 }
 
+// resize makes room for so many rows.
+func (b *block[T]) resize(n, order int) {
+	b.rows = scratch.Resize(b.rows, n*order)
+	b.mean, b.rest, b.row = scratch.Resize(b.mean, order), scratch.Resize(b.rest, order), scratch.Resize(b.row, order)
+}
+
 // rotate sets b.rows to the rotated rows of x, and b.peaks to their largest elements.
 func (b *block[T]) rotate(s *side[T], x dense.Matrix[T]) {
-	b.rows, b.rotated = scratch.Resize(b.rows, x.Rows*s.order), scratch.Resize(b.rotated, s.order)
-	b.mean, b.rest, b.row = scratch.Resize(b.mean, s.order), scratch.Resize(b.rest, s.order), scratch.Resize(b.row, s.order)
-	b.peaks = scratch.Resize(b.peaks, x.Rows)
+	b.resize(x.Rows, s.order)
+	b.rotated, b.peaks = scratch.Resize(b.rotated, s.order), scratch.Resize(b.peaks, x.Rows)
 	for i := range x.Rows {
 		b.peaks[i] = 0
 		for l, v := range s.rotation.ApplyVec(b.rotated, x.Row(i)) {

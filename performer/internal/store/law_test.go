@@ -120,7 +120,7 @@ func inputs() []input {
 // has all tokens.
 func errorsOf[T dense.Float](x input, keyBits, valueBits, window int) (got, exact, law []float64) {
 	scores := tiles.Scores{Scale: 1 / math.Sqrt(inputDim)}
-	s := must.Have(NewCodes[T](keyBits, valueBits, []tiles.Scores{scores}, Places{Window: window}, 1, 1, inputDim, inputDim))
+	s := must.Have(NewCodes[T](keyBits, valueBits, []tiles.Scores{scores}, Places{Window: window}, nil, 1, 1, inputDim, inputDim))
 	narrow := func(x dense.Matrix[float64]) dense.Matrix[T] { return dense.Copy(dense.Matrix[T]{}, x) }
 	s.Append(narrow(x.k), narrow(x.v))
 	out := dense.New[T](x.q.Rows, x.v.Cols)

@@ -5,6 +5,7 @@ import (
 	"slices"
 
 	"github.com/seed-feabd252/randfeat/dense"
+	"github.com/seed-feabd252/randfeat/internal/compute/cache"
 	"github.com/seed-feabd252/randfeat/internal/compute/scan"
 	"github.com/seed-feabd252/randfeat/internal/memory/scratch"
 	"github.com/seed-feabd252/randfeat/performer/internal/coded"
@@ -38,6 +39,35 @@ func newRows[T dense.Float](s *slab[T], bits, order, tokens, all int) rows {
 	}
 	r.scales = newColumn[float32](s, 1, tokens, all).data
 	return r
+}
+
+// shape makes room for n rows with the codes of other rows.
+func (r *rows) shape(like *rows, n int) {
+	planes := r.planes
+	for len(planes) < len(like.planes) {
+		planes = append(planes, nil)
+	}
+	scales := r.scales
+	*r = rows{bits: like.bits, order: like.order, width: like.width, words: like.words, planes: planes[:len(like.planes)], scales: scratch.Resize(scales, n)}
+	for i := range r.planes {
+		r.planes[i] = scratch.Resize(r.planes[i], n*r.words)
+	}
+}
+
+// copy copies row at of other rows to row i.
+func (r *rows) copy(i int, from *rows, at int) {
+	for p, codes := range from.planes {
+		copy(r.planes[p][i*r.words:][:r.words], codes[at*r.words:])
+	}
+	r.scales[i] = from.scales[at]
+}
+
+// fetch prefetches row at.
+func (r *rows) fetch(at int) {
+	for _, codes := range r.planes {
+		cache.Fetch(codes[at*r.words:][:r.words])
+	}
+	cache.Fetch(r.scales[at : at+1])
 }
 
 // lift returns the factor of δ. Elements are at most largest times the scale.

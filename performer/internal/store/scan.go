@@ -15,6 +15,7 @@ import (
 type work[T dense.Float] struct {
 	queries          scratch.Buffer[T]
 	whole            []int16
+	rotated          []T
 	digits           [9][]uint64 // of the call, for a head
 	factors, offsets []float32
 
@@ -182,9 +183,7 @@ func (w *work[T]) weigh(c *codes[T], keys *rows, p *partial, i, at, token, n int
 		tiles.CapRow(c.s.scores[0], row, w.memory)
 	}
 	for from := 0; slope != 0 && from < n; from += Segment {
-		part, distance := row[from:min(from+Segment, n)], float32(c.places[c.first+i]-token-from)
-		vecmath.Affine(part, part, 1, -slope*distance)
-		vecmath.AddScaled(part, ascending[:len(part)], slope)
+		slant(row[from:min(from+Segment, n)], slope, c.places[c.first+i]-token-from)
 	}
 	lowest := float32(math.Inf(-1))
 	if peak := vecmath.Peak(row); peak > p.peak {
@@ -198,6 +197,13 @@ func (w *work[T]) weigh(c *codes[T], keys *rows, p *partial, i, at, token, n int
 		p.peak = peak
 	}
 	vecmath.ExpMinus(row, row, max(p.peak, -math.MaxFloat32))
+}
+
+// slant subtracts slope times the distances of the keys of at most a segment, of which the first has
+// the given distance.
+func slant(scores []float32, slope float32, distance int) {
+	vecmath.Affine(scores, scores, 1, -slope*float32(distance))
+	vecmath.AddScaled(scores, ascending[:len(scores)], slope)
 }
 
 // ascending holds the numbers from 0 on.

@@ -2,6 +2,7 @@ package store
 
 import (
 	"encoding/binary"
+	"math/bits"
 	"slices"
 	"sync/atomic"
 
@@ -16,7 +17,8 @@ import (
 type slabs[T dense.Float] struct {
 	make  func(room int) *slab[T]
 	heads int
-	size  int // tokens of a slab, a multiple of the tokens that close together
+	size  int // tokens of a slab: 1<<shift, a multiple of the tokens that close together
+	shift int
 	sinks int // number of first slabs, which are kept
 	gone  int // number of dropped slabs after them
 	list  []*slab[T]
@@ -34,7 +36,7 @@ func newSlabs[T dense.Float](heads, least int, places Places, make func(room int
 	for places.drops() && size > least && size/2 >= places.reach()/4 {
 		size /= 2
 	}
-	return slabs[T]{make: make, heads: heads, size: size, sinks: (places.Sinks + size - 1) / size}
+	return slabs[T]{make: make, heads: heads, size: size, shift: bits.TrailingZeros(uint(size)), sinks: (places.Sinks + size - 1) / size}
 }
 
 // slab holds some closed segments of all heads. Rows of a head follow those of the head before.
@@ -43,10 +45,12 @@ type slab[T dense.Float] struct {
 	shared  atomic.Int64 // number of first tokens that others may have
 	room    int          // tokens that fit
 	columns []columns
+	own     int // number of columns that do not follow from others, or 0 for all
 
 	elements [2]*column[T] // keys and values, or
 	codes    [2]rows       // their codes
 	means    [2]rows       // and codes of the means of segments
+	coarse   coarse
 }
 
 // columns is a column whatever its numbers are.
@@ -115,9 +119,17 @@ func (c *column[E]) decode(b []byte, at, tokens int) (rest []byte) {
 	return b
 }
 
-// copy copies the segments of so many tokens from another slab.
+// written returns the columns that files have.
+func (s *slab[T]) written() []columns {
+	if s.own > 0 {
+		return s.columns[:s.own]
+	}
+	return s.columns
+}
+
+// copy copies the segments of so many tokens from another slab, which may have no coarse codes.
 func (s *slab[T]) copy(to int, from *slab[T], at, tokens, heads int) {
-	for i, c := range s.columns {
+	for i, c := range s.columns[:min(len(s.columns), len(from.columns))] {
 		for h := range heads {
 			c.copy(h*s.room+to, from.columns[i], h*from.room+at, tokens)
 		}
@@ -126,7 +138,7 @@ func (s *slab[T]) copy(to int, from *slab[T], at, tokens, heads int) {
 
 // index returns the index of the slab of a token.
 func (l *slabs[T]) index(token int) int {
-	if i := token / l.size; i < l.sinks {
+	if i := token >> l.shift; i < l.sinks {
 		return i
 	} else {
 		return i - l.gone
@@ -136,7 +148,7 @@ func (l *slabs[T]) index(token int) int {
 // at returns the slab of a token, and the row of the token of head h in it.
 func (l *slabs[T]) at(token, h int) (s *slab[T], row int) {
 	s = l.list[l.index(token)]
-	return s, h*s.room + token%l.size
+	return s, h*s.room + token&(l.size-1)
 }
 
 // leastRoom is the least number of tokens of a slab. The first slab grows from there on.
@@ -229,7 +241,7 @@ func (l *slabs[T]) clone(tokens int) slabs[T] {
 
 func (l *slabs[T]) bytes(r runs) int {
 	bytes := 0
-	for _, c := range l.make(Segment).columns {
+	for _, c := range l.make(Segment).written() {
 		bytes += c.bytes() * l.heads
 	}
 	return times((r.sinks+r.closed-r.from)/Segment, bytes)
@@ -237,7 +249,7 @@ func (l *slabs[T]) bytes(r runs) int {
 
 func (l *slabs[T]) encode(b []byte, r runs) []byte {
 	l.each(r, func(s *slab[T], row, tokens int) {
-		for _, c := range s.columns {
+		for _, c := range s.written() {
 			b = c.encode(b, row, tokens)
 		}
 	})
@@ -252,7 +264,7 @@ func (l *slabs[T]) decode(b []byte, r runs) []byte {
 		}
 	}
 	l.each(r, func(s *slab[T], row, tokens int) {
-		for _, c := range s.columns {
+		for _, c := range s.written() {
 			b = c.decode(b, row, tokens)
 		}
 	})

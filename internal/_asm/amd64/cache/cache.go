@@ -7,7 +7,7 @@ import (
 	. "github.com/mmcloughlin/avo/reg"
 )
 
-// Write writes the instruction CPUID, and a copy past the caches, as functions.
+// Write writes the instruction CPUID, a copy past the caches and a prefetch as functions.
 func Write() {
 	Package("github.com/seed-feabd252/randfeat/internal/compute/cache")
 	TEXT("cpuid", NOSPLIT, "func(leaf, subleaf uint32) (eax, ebx, ecx, edx uint32)")
@@ -20,6 +20,22 @@ func Write() {
 	}
 	RET()
 	copyLines()
+	fetchLines()
+}
+
+// fetchLines needs no more than any amd64 processor has.
+func fetchLines() {
+	const line = 64
+	TEXT("fetchLines", NOSPLIT, "func(x *byte, lines int)")
+	Doc("fetchLines prefetches so many lines from the line of x on.")
+	Pragma("noescape")
+	x, lines := Load(Param("x"), GP64()), Load(Param("lines"), GP64())
+	Label("loop")
+	PREFETCHT0(Mem{Base: x})
+	ADDQ(Imm(line), x)
+	DECQ(lines)
+	JNZ(LabelRef("loop"))
+	RET()
 }
 
 // copyLines needs no more than any amd64 processor has.

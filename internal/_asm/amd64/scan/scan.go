@@ -38,6 +38,8 @@ func Write() {
 		m.Name = m.Name[3:]
 		zeros.WriteScore[Op, Register](m)
 		m.weigh()
+		signs(m.Machine)
+		above(m.Machine)
 	}
 	for _, width := range []int{8, 4} {
 		sumsWide(width)

@@ -1,0 +1,306 @@
+package store
+
+import (
+	"math"
+
+	"github.com/seed-feabd252/randfeat/dense"
+	"github.com/seed-feabd252/randfeat/internal/compute/matmul"
+	"github.com/seed-feabd252/randfeat/internal/compute/scan"
+	"github.com/seed-feabd252/randfeat/internal/compute/vecmath"
+	"github.com/seed-feabd252/randfeat/internal/memory/layout"
+	"github.com/seed-feabd252/randfeat/internal/memory/pool"
+	"github.com/seed-feabd252/randfeat/internal/memory/scratch"
+	"github.com/seed-feabd252/randfeat/performer/internal/tiles"
+)
+
+// choice is the scratch memory of a piece of a chooser.
+type choice[T dense.Float] struct {
+	work[T]
+	of            *chooser[T]
+	h, first      int    // head of keys and first query
+	place         int    // of the queries
+	low           int    // first token that the queries see, apart from sinks
+	near, open    int    // first of the last closed tokens, which are read; first open token
+	runs          [2]run // of closed tokens with estimates: whole segments
+	tokens        int    // number of these
+	tables        []uint64
+	steps, shifts []float32 // of tables
+
+	estimates   []float32 // of each query
+	ofSegments  []float32 // of each query: scores of the means of keys
+	chosen      selection
+	read        []int // estimates of tokens that a query reads apart from the last ones
+	tile        *tiles.Tile[T]
+	rest, coded rotatedSums
+	elements    [2]scratch.Buffer[T] // of the tokens that a query reads
+	codes       [3]rows              // or codes of their keys, of their values, and of the means of the values of their segments
+	row, out    []T
+}
+
+var choices pool.Pair[choice[float32], choice[float64]]
+
+// rotatedSums are the sum of weights and the weighted sum of rotated values, both over exp(peak).
+type rotatedSums struct {
+	total, peak float32
+	values      []float32
+}
+
+// begin sets what the queries of a row see.
+func (w *choice[T]) begin(c *chooser[T], h, row int) {
+	s := c.on.s
+	w.of, w.h, w.first = c, h, row*c.on.group
+	w.place = c.on.places[w.first]
+	w.low, w.open = s.places.first(w.place), s.closedOf(w.place+1)
+	w.near = min(w.open, (w.place+1-Segment)/Segment*Segment)
+	down := min(w.low/Segment*Segment, w.open)
+	sinks := min((min(s.places.Sinks, w.low)+Segment-1)/Segment*Segment, w.open)
+	w.runs = [2]run{{0, sinks}, {down, w.open}}
+	w.tokens = sinks + w.open - down
+	w.round()
+}
+
+// round rounds the queries for the products with codes, and writes their tables.
+func (w *choice[T]) round() {
+	c, keys := w.of, &w.of.sides[0]
+	n := c.on.group
+	w.factors, w.offsets = scratch.Resize(w.factors, n), scratch.Resize(w.offsets, n)
+	w.steps, w.shifts = scratch.Resize(w.steps, n), scratch.Resize(w.shifts, n)
+	words := scan.SignTableWords(keys.order)
+	w.tables = scratch.Resize(w.tables, n*words)
+	sizeDigits(&w.digits, keys, c.widths, n)
+	scale := c.on.s.scores[0].Scale
+	for g := range n {
+		rotated, step, sum := w.roundQuery(keys, c.widths, c.on.vector(c.on.q, w.h, w.first+g), &w.digits, g)
+		w.factors[g], w.offsets[g] = float32(step*scale), float32(sum)
+		step, shift := scan.SignTables(w.tables[g*words:], rotated)
+		w.steps[g], w.shifts[g] = float32(step*scale), float32(shift*scale)
+	}
+}
+
+// estimate estimates the scores of the queries. It returns false if the means of values are not
+// numbers, or so large or small that sums may not be accurate.
+func (w *choice[T]) estimate() bool {
+	l, n, order := w.of.slabs, w.of.on.group, w.of.sides[0].order
+	w.estimates, w.ofSegments = scratch.Resize(w.estimates, n*w.tokens), scratch.Resize(w.ofSegments, n*w.tokens/Segment)
+	tables, at := scan.SignTableWords(order), 0
+	var size float32
+	for _, r := range w.runs {
+		for lo, rows := r.from, 0; lo < r.to; lo, at = lo+rows, at+rows {
+			rows = min(r.to-lo, l.size-lo%l.size)
+			s, row := l.at(lo, w.h)
+			c, first, count := &s.coarse, row/Segment, rows/Segment
+			w.ofBlocks = w.products(w.ofBlocks, &c.means[0], first, count)
+			for g := range n {
+				means := w.ofBlocks[g*count:][:count]
+				w.score(&c.means[0], means, g, first, noMeans[:])
+				copy(w.ofSegments[(g*w.tokens+at)/Segment:], means)
+				scan.SignScores(w.estimates[g*w.tokens+at:][:rows], c.signs[first*c.words:], w.tables[g*tables:], means, order, w.steps[g], w.shifts[g])
+			}
+			scales := c.means[1].scales[first:][:count]
+			if v := vecmath.HalfSquaredNorm(scales); v != v {
+				return false
+			}
+			size = max(size, c.means[1].largest()*vecmath.Peak(scales))
+		}
+	}
+	return liftOf(size) == 1
+}
+
+// output computes the output of query g. It returns false if the output is not finite.
+func (w *choice[T]) output(dst []T, g int) bool {
+	c, on := w.of, w.of.on
+	scores := w.estimates[g*w.tokens:][:w.tokens]
+	w.bias(scores)
+	w.must(scores)
+	for _, i := range w.chosen.highest(scores, c.most[w.h*on.group+g]) {
+		scores[i] = hidden
+		w.read = append(w.read, int(i))
+	}
+	c.of.fetch(w)
+	w.sumRest(scores)
+	w.coded.total = 0
+	w.tile = tiles.NewTile(on.s.scores[0], on.queries(&w.queries, w.h, w.first+g, w.first+g+1), on.s.dims[1])
+	c.of.read(w, g)
+	ok := w.combine(dst, g)
+	w.tile.Release()
+	return ok
+}
+
+// hidden is the score of keys that do not count as estimates.
+var hidden = float32(math.Inf(-1))
+
+// token returns the token of an estimate.
+func (w *choice[T]) token(i int) int {
+	if i < w.runs[0].to {
+		return i
+	}
+	return i - w.runs[0].to + w.runs[1].from
+}
+
+// bias applies the Softcap and the slope to estimates.
+func (w *choice[T]) bias(scores []float32) {
+	s := w.of.on.s
+	if s.scores[0].Softcap != 0 {
+		w.memory = scratch.Resize(w.memory, len(scores))
+		tiles.CapRow(s.scores[0], scores, w.memory)
+	}
+	for i := 0; s.places.Slope != 0 && i < len(scores); i += Segment {
+		slant(scores[i:i+Segment], float32(s.places.Slope), w.place-w.token(i))
+	}
+}
+
+// must sets the list of tokens to read to the first tokens, and hides the estimates of these, of the
+// last tokens, which are read as well, and of tokens that the queries do not see.
+func (w *choice[T]) must(scores []float32) {
+	w.read = w.read[:0]
+	sinks := min(w.of.on.s.places.Sinks, w.low)
+	for i := range scores[:min(firstTokens, sinks)] {
+		w.read = append(w.read, i)
+	}
+	for token := max(sinks, w.low); token < min(firstTokens, w.near); token++ {
+		w.read = append(w.read, token-w.runs[1].from+w.runs[0].to)
+	}
+	for _, i := range w.read {
+		scores[i] = hidden
+	}
+	for i := sinks; i < w.runs[0].to; i++ {
+		scores[i] = hidden
+	}
+	scores = scores[w.runs[0].to:]
+	for i := range scores[:min(w.low, w.open)-w.runs[1].from] {
+		scores[i] = hidden
+	}
+	for i := max(w.near-w.runs[1].from, 0); i < len(scores); i++ {
+		scores[i] = hidden
+	}
+}
+
+// sumRest sums the keys that are not read: each has the weight of its estimate and the mean value of
+// its segment. No estimate is above the lowest of the chosen.
+func (w *choice[T]) sumRest(scores []float32) {
+	l, r := w.of.slabs, &w.rest
+	r.peak = w.chosen.lowest
+	vecmath.ExpMinus(scores, scores, r.peak)
+	n := len(scores) / Segment
+	w.blocks = scratch.Resize(w.blocks, n)
+	matmul.MulT(1, dense.Of(1, Segment, ones[:]), dense.Of(n, Segment, scores), 0, dense.Of(1, n, w.blocks))
+	r.total = vecmath.Sum(w.blocks)
+	r.values = scratch.Resize(r.values, w.of.sides[1].order)
+	clear(r.values)
+	at := 0
+	for _, run := range w.runs {
+		for lo, rows := run.from, 0; lo < run.to; lo, at = lo+rows, at+rows {
+			rows = min(run.to-lo, l.size-lo%l.size)
+			s, row := l.at(lo, w.h)
+			means := &s.coarse.means[1]
+			if at == 0 {
+				w.valueMeans.begin(means, 1)
+			}
+			w.valueMeans.add(&w.weights, means, w.blocks[at/Segment:][:rows/Segment], row/Segment, rows/Segment)
+			if at+rows == w.tokens {
+				w.valueMeans.collect(means, r.values, &w.part)
+			}
+		}
+	}
+}
+
+var ones = func() (x [Segment]float32) {
+	for i := range x {
+		x[i] = 1
+	}
+	return x
+}()
+
+// combine writes the output of query g from all sums.
+func (w *choice[T]) combine(dst []T, g int) bool {
+	more, all, peak := w.tile.Sums(0)
+	most := peak
+	for _, r := range [...]*rotatedSums{&w.rest, &w.coded} {
+		if r.total != 0 {
+			most = max(most, float64(r.peak))
+		}
+	}
+	if math.IsInf(most, -1) {
+		return false
+	}
+	w.row, w.out = scratch.Resize(w.row, w.of.sides[1].order), scratch.Resize(w.out, len(dst))
+	clear(w.row)
+	factor := T(math.Exp(peak - most))
+	all *= factor
+	for _, r := range [...]*rotatedSums{&w.rest, &w.coded} {
+		if r.total == 0 {
+			continue
+		}
+		factor := T(math.Exp(float64(r.peak) - most))
+		all += factor * T(r.total)
+		for l, v := range r.values {
+			w.row[l] += factor * T(v)
+		}
+	}
+	w.of.sides[1].rotation.ApplyTransposedVec(w.out, w.row)
+	vecmath.AddScaled(w.out, more, factor)
+	if all-all != 0 || !layout.Finite(dense.Of(1, len(w.out), w.out)) {
+		return false
+	}
+	tiles.Output(w.of.on.scores(w.h, w.first+g), dst, w.out, all, most)
+	return true
+}
+
+// gather copies the codes of the closed tokens that a query reads.
+func (w *choice[T]) gather(c *codes[T]) {
+	for j, i := range w.read {
+		s, row := c.at(w.token(i), w.h)
+		for n, from := range [...]*rows{&s.codes[0], &s.codes[1], &s.means[1]} {
+			at := row
+			if n == 2 {
+				at /= Segment
+			}
+			if j == 0 {
+				w.codes[n].shape(from, len(w.read))
+			}
+			w.codes[n].copy(j, from, at)
+		}
+	}
+}
+
+// sumCodes sums the gathered codes for query g.
+func (w *choice[T]) sumCodes(c *codes[T], g int) {
+	factors, offsets, digits := w.factors, w.offsets, w.digits
+	w.factors, w.offsets = factors[g:g+1], offsets[g:g+1]
+	for width, all := range digits {
+		size := len(all) / len(factors)
+		w.digits[width] = all[g*size:][:size]
+	}
+	n := len(w.read)
+	w.means = scratch.Resize(w.means, (n+scan.PartRows-1)/scan.PartRows)
+	clear(w.means)
+	w.scores = w.products(w.scores, &w.codes[0], 0, n)
+	w.score(&w.codes[0], w.scores, 0, 0, w.means)
+	for j, i := range w.read {
+		w.scores[j] += w.ofSegments[(g*w.tokens+i)/Segment]
+	}
+	w.factors, w.offsets, w.digits = factors, offsets, digits
+
+	s, x := c.s, w.scores
+	if s.scores[0].Softcap != 0 {
+		w.memory = scratch.Resize(w.memory, n)
+		tiles.CapRow(s.scores[0], x, w.memory)
+	}
+	for j := 0; s.places.Slope != 0 && j < n; j++ {
+		x[j] -= float32(s.places.Slope) * float32(w.place-w.token(w.read[j]))
+	}
+	r := &w.coded
+	r.peak = max(vecmath.Peak(x), -math.MaxFloat32)
+	vecmath.ExpMinus(x, x, r.peak)
+	r.total = vecmath.Sum(x)
+	r.values = scratch.Resize(r.values, c.sides[1].order)
+	clear(r.values)
+	for _, of := range [...]struct {
+		sums *weighted
+		rows *rows
+	}{{&w.values, &w.codes[1]}, {&w.valueMeans, &w.codes[2]}} {
+		of.sums.begin(of.rows, 1)
+		of.sums.add(&w.weights, of.rows, x, 0, n)
+		of.sums.collect(of.rows, r.values, &w.part)
+	}
+}

@@ -1,0 +1,161 @@
+package store
+
+import (
+	"math"
+
+	"github.com/seed-feabd252/randfeat/dense"
+	"github.com/seed-feabd252/randfeat/internal/compute/parallel"
+	"github.com/seed-feabd252/randfeat/internal/compute/scan"
+	"github.com/seed-feabd252/randfeat/internal/memory/pool"
+)
+
+// coarse holds, of the closed segments of a slab, what stands for keys that a query does not read:
+// signs of keys in package scan, and codes of the means of keys and of values. Coarse codes follow
+// from the segments, so that files do not have them.
+type coarse struct {
+	signs []uint64
+	words int // of the signs of a segment
+	means [2]rows
+}
+
+// newCoarse adds coarse codes to a slab, which has no other columns afterwards. The means of keys are
+// those of the codes of the slab, if it has codes.
+func newCoarse[T dense.Float](s *slab[T], sides *[2]side[T], all int) {
+	s.own = len(s.columns)
+	c := &s.coarse
+	c.words = scan.SignWords(sides[0].order)
+	c.signs = newColumn[uint64](s, c.words, Segment, all).data
+	if c.means[0] = s.means[0]; c.means[0].bits == 0 {
+		c.means[0] = newRows(s, meanBits, sides[0].order, Segment, all)
+	}
+	c.means[1] = newRows(s, meanBits, sides[1].order, Segment, all)
+}
+
+// coarsen makes coarse codes of the segments from token at on in a slab, for all heads. A piece is a
+// segment of a head of keys.
+type coarsen[T dense.Float] struct {
+	sides *[2]side[T]
+	into  *slab[T]
+	place int // in the slab
+	n     int // segments
+}
+
+// make makes the coarse codes of n closed tokens of a slab, from a place on.
+func (c *chooser[T]) make(s *slab[T], place, tokens, heads int) {
+	if c.most != nil {
+		c.coarsen = coarsen[T]{&c.sides, s, place, tokens / Segment}
+		parallel.Do(c.coarsen.n*heads, &c.coarsen)
+		c.coarsen = coarsen[T]{}
+	}
+}
+
+// remake makes the coarse codes of the tokens from ≤ j < to of slabs.
+func (c *chooser[T]) remake(l *slabs[T], from, to int) {
+	for n := 0; c.most != nil && from < to; from += n {
+		n = min(to-from, l.size-from%l.size)
+		s, _ := l.at(from, 0)
+		c.make(s, from%l.size, n, l.heads)
+	}
+}
+
+func (c *coarsen[T]) Piece(i int) {
+	b := pool.Get[block[T]](&blocks)
+	row := i/c.n*c.into.room + c.place + i%c.n*Segment
+	if c.into.elements[0] != nil {
+		b.coarsenElements(c, row)
+	} else {
+		b.coarsenCodes(c, row)
+	}
+	pool.Put(&blocks, b)
+}
+
+// coarsenElements makes the coarse codes of the segment from a row of a slab on.
+func (b *block[T]) coarsenElements(c *coarsen[T], row int) {
+	to, at := &c.into.coarse, row/Segment
+	for i := len(c.sides) - 1; i >= 0; i-- { // the keys remain
+		e := c.into.elements[i]
+		b.rotate(&c.sides[i], dense.Of(Segment, e.width, e.of(row, Segment)))
+		if i == 0 {
+			b.meanOf(c.sides[i].order)
+		} else {
+			b.plainMean(c.sides[i].order)
+		}
+		if !b.round(&to.means[i], at, b.mean) {
+			to.means[i].scales[at] = float32(math.NaN())
+			b.decoded = append(b.decoded[:0], b.mean...)
+		}
+	}
+	order := c.sides[0].order
+	for i := range Segment {
+		y := b.rows[i*order:][:order]
+		for l, m := range b.decoded {
+			y[l] -= m
+		}
+	}
+	b.putSigns(to, at, order)
+}
+
+// coarsenCodes makes the coarse codes of the segment whose codes begin at a row of a slab. The
+// differences from the mean of the keys are what the codes stand for.
+func (b *block[T]) coarsenCodes(c *coarsen[T], row int) {
+	to, at := &c.into.coarse, row/Segment
+	for i := len(c.sides) - 1; i >= 0; i-- {
+		codes, order := &c.into.codes[i], c.sides[i].order
+		b.resize(Segment, order)
+		for j := range Segment {
+			if scale := codes.scales[row+j]; scale != scale {
+				for l := range order {
+					b.rows[j*order+l] = math.NaN()
+				}
+				continue
+			}
+			b.read(codes, row+j)
+			copy(b.rows[j*order:], b.decoded)
+		}
+		if i == 0 {
+			break
+		}
+		b.plainMean(order)
+		b.read(&c.into.means[i], at)
+		for l, m := range b.decoded {
+			b.mean[l] += m
+		}
+		if !b.round(&to.means[i], at, b.mean) {
+			to.means[i].scales[at] = float32(math.NaN())
+		}
+	}
+	b.putSigns(to, at, c.sides[0].order)
+}
+
+// plainMean sets b.mean to the mean of the rows of a segment.
+func (b *block[T]) plainMean(order int) {
+	clear(b.mean)
+	for i := range Segment {
+		for l, v := range b.rows[i*order:][:order] {
+			b.mean[l] += v
+		}
+	}
+	for l := range b.mean {
+		b.mean[l] /= Segment
+	}
+}
+
+// putSigns writes the signs of b.rows and their factors. With the signs c of a row y the factor f =
+// ‖y‖²/cᵀy makes f·c the estimate of y whose products are unbiased over rotations.
+func (b *block[T]) putSigns(to *coarse, at, order int) {
+	group := to.signs[at*to.words:][:to.words]
+	clear(group)
+	for i := range Segment {
+		y := b.rows[i*order:][:order]
+		var squares, sum float64
+		for _, v := range y {
+			squares += float64(v * v)
+			sum += math.Abs(v)
+		}
+		factor := 0.0
+		if squares != 0 {
+			factor = squares / sum
+		}
+		scan.PutSigns(group, i, y, float32(factor))
+	}
+}
