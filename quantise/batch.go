@@ -45,8 +45,11 @@ func (r *rows) addRows(f *batch, ids []int, words int) {
 		if v := b.numbers[variances]; v != nil {
 			f.columns[variances][i] = v[place]
 		}
-		if b.ids != nil {
-			f.columns[centreProducts][i], f.columns[codedProducts][i] = b.numbers[centreProducts][place], b.numbers[codedProducts][place]
+		if v := b.numbers[centreProducts]; v != nil {
+			f.columns[centreProducts][i] = v[place]
+		}
+		if v := b.numbers[codedProducts]; v != nil {
+			f.columns[codedProducts][i] = v[place]
 		}
 		i++
 	}
@@ -58,20 +61,46 @@ func (f *batch) addRange(i, n int, b *block, place, words int) {
 	for j, row := 0, b.words[place*words:][:n*words]; j < n; j++ {
 		f.list[i+j], f.clusters[i+j] = (*byte)(unsafe.Pointer(&row[j*words])), 0
 	}
-	for k, v := range b.numbers[:variances+1] {
+	for k, v := range b.numbers[:codedProducts] {
 		own := f.columns[k][i : i+n]
 		if v != nil {
 			copy(own, v[place:])
 			continue
 		}
 		for j := range own {
-			own[j] = float32(variances - column(k)) // a ratio of 1, a variance of 0
+			own[j] = 0
+			if column(k) == ratios {
+				own[j] = 1
+			}
 		}
 	}
 }
 
 // multiply sets the products of the first n rows with a rounded vector.
 func (f *batch) multiply(x *rounded, n int) {
+	if len(x.parts) == 0 {
+		f.multiplyPart(x, n)
+		return
+	}
+	var all [fewRows]float32
+	for k := range x.parts {
+		one := &x.parts[k]
+		f.move(one.first, n)
+		f.multiplyPart(one, n)
+		f.move(-one.first, n)
+		vecmath.AddScaled(all[:n], f.products[:n], 1)
+	}
+	copy(f.products[:], all[:n])
+}
+
+// move adds words to the addresses of the first n rows.
+func (f *batch) move(words, n int) {
+	for i := range f.list[:n] {
+		f.list[i] = (*byte)(unsafe.Add(unsafe.Pointer(f.list[i]), 8*words))
+	}
+}
+
+func (f *batch) multiplyPart(x *rounded, n int) {
 	if len(x.tile) > 0 {
 		for i := range n {
 			row := unsafe.Slice((*uint64)(unsafe.Pointer(f.list[i])), x.words)

@@ -65,7 +65,7 @@ var bench = sync.OnceValue(func() *collection {
 		for _, bits := range []int{1, 2, 4, 8} {
 			var err error
 			if c.codes[bits] == nil {
-				q, _ := quantise.New[float32](benchDim, quantise.Options{Bits: bits}, rand.NewPCG(1, 2))
+				q, _ := quantise.New[float32](benchDim, quantise.Options{Bits: float64(bits)}, rand.NewPCG(1, 2))
 				c.codes[bits], err = q.Encode(context.Background(), x)
 			} else {
 				err = c.codes[bits].Append(context.Background(), x)
@@ -125,7 +125,7 @@ func BenchmarkBatch(b *testing.B) {
 	const n, d, most = 200_000, 256, 64
 	x, queries := random[float32](n, d, 1), random[float32](most, d, 2)
 	for _, bits := range []int{1, 2, 4, 8} {
-		c := encode(b, x, quantise.Options{Bits: bits})
+		c := encode(b, x, quantise.Options{Bits: float64(bits)})
 		for _, m := range []int{1, most} {
 			b.Run(fmt.Sprintf("bits=%d/queries=%d/n=%d/d=%d", bits, m, n, d), func(b *testing.B) {
 				hits := lists(m, benchFound)
@@ -162,7 +162,7 @@ func BenchmarkRerank(b *testing.B) {
 			nearest[i/n] = insert(nearest[i/n], i%n, float64(row))
 		}
 		for _, bits := range []int{1, 2, 4, 8} {
-			c := encode(b, x, quantise.Options{Bits: bits})
+			c := encode(b, x, quantise.Options{Bits: float64(bits)})
 			b.Run(fmt.Sprintf("bits=%d/clusters=%d/n=%d/d=%d", bits, clusters, n, d), func(b *testing.B) {
 				read, looked, recall, query := quantise.RowsOf(x), 0, 0.0, 0
 				o := quantise.SearchOptions[float32]{Rows: func(dst dense.Matrix[float32], ids []int) error {
@@ -198,7 +198,7 @@ func BenchmarkStages(b *testing.B) {
 	for _, clusters := range []int{500, 1} {
 		x := mixture(n, d, clusters, rand.New(rand.NewPCG(1, 2)))
 		for _, bits := range []int{4, 8} {
-			for i, c := range []quantise.Codes[float32]{encode(b, x, quantise.Options{Bits: bits}), staged(b, x, bits)} {
+			for i, c := range []quantise.Codes[float32]{encode(b, x, quantise.Options{Bits: float64(bits)}), staged(b, x, bits)} {
 				b.Run(fmt.Sprintf("bits=%d/clusters=%d/stages=%d", bits, clusters, i+1), func(b *testing.B) {
 					dst, row := make([]quantise.Hit, k), 0
 					for b.Loop() {
@@ -232,7 +232,7 @@ func BenchmarkEncode(b *testing.B) {
 	const n = 1000
 	x := random[float32](n, benchDim, 1)
 	for _, o := range lawOptions(1, 2, 4, 8) {
-		b.Run(fmt.Sprintf("scheme=%v/bits=%d/n=%d/d=%d", o.Scheme, o.Bits, n, benchDim), func(b *testing.B) {
+		b.Run(fmt.Sprintf("scheme=%v/bits=%v/n=%d/d=%d", o.Scheme, o.Bits, n, benchDim), func(b *testing.B) {
 			q := newQuantiser[float32](b, benchDim, o)
 			b.SetBytes(4 * n * benchDim)
 			b.ReportAllocs()
@@ -277,7 +277,7 @@ func BenchmarkSmall(b *testing.B) {
 		}
 		for _, bits := range []int{1, 2, 4, 8} {
 			name := fmt.Sprintf("d=%d/bits=%d/", d, bits)
-			q := newQuantiser[float32](b, d, quantise.Options{Bits: bits})
+			q := newQuantiser[float32](b, d, quantise.Options{Bits: float64(bits)})
 			query := q.Prepare(nil, x.Row(0), quantise.SquaredDistance, 0)
 			b.Run(name+"prepare", func(b *testing.B) {
 				b.ReportAllocs()
@@ -362,9 +362,9 @@ func BenchmarkCentres(b *testing.B) {
 		for _, looked := range []int{-1, 0, 10} {
 			b.Run(fmt.Sprintf("bits=%d/centres=%s", bits, map[int]string{-1: "none", 0: "all", 10: "nearest10"}[looked]), func(b *testing.B) {
 				data := centredRows()
-				q := newQuantiser[float32](b, centredDim, quantise.Options{Bits: bits})
+				q := newQuantiser[float32](b, centredDim, quantise.Options{Bits: float64(bits)})
 				if looked >= 0 {
-					q = around(b, quantise.Options{Bits: bits}, data.centres)
+					q = around(b, quantise.Options{Bits: float64(bits)}, data.centres)
 				}
 				c := codesOf(b, q, data.x)
 				o := quantise.SearchOptions[float32]{Centres: max(looked, 0)}

@@ -46,7 +46,7 @@ func TestBytesAreAsDocumented(t *testing.T) {
 	for _, bits := range []int{1, 2, 4, 8} {
 		r, err := hadamard.NewRotation[float64](d, hadamard.RotationOptions{}, rand.NewPCG(5, 6))
 		require.NoError(t, err)
-		q := newQuantiser[float64](t, d, quantise.Options{Bits: bits})
+		q := newQuantiser[float64](t, d, quantise.Options{Bits: float64(bits)})
 		quantise.Rotate(q, r)
 		row, p := pageOf(t, q, x.RowRange(0, 1)), r.Apply(dense.Matrix[float64]{}, x.RowRange(1, 2)).Row(0)
 		_, rotated := q.Dims()

@@ -2,6 +2,7 @@ package quantise
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"math"
 
@@ -21,6 +22,9 @@ type centre[T dense.Float] struct {
 }
 
 func (q *quantiser[T]) WithCentres(centres dense.Matrix[T]) (Quantiser[T], error) {
+	if q.bands != nil {
+		return nil, errors.New("quantise: a quantiser of Learn has no centres")
+	}
 	centres.Check()
 	if centres.Rows < 1 || centres.Cols != q.in {
 		return nil, fmt.Errorf("quantise: centres are %d×%d, want K×%d with K ≥ 1", centres.Rows, centres.Cols, q.in)

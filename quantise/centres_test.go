@@ -69,7 +69,7 @@ func TestCentredRowsInParts(t *testing.T) {
 		require.NoError(t, half.Append(t.Context(), x.RowRange(201, n)))
 		sameCodes(t, whole, half, query, fmt.Sprint(o))
 		more := map[quantise.Options]int{{Bits: 1}: 4, {Bits: 4}: 8}[o]
-		assert.Equal(t, n*(8*((d*o.Bits+63)/64)+4+16+more), whole.Bytes())
+		assert.Equal(t, n*(8*((d*int(o.Bits)+63)/64)+4+16+more), whole.Bytes())
 
 		ended, cancel := context.WithCancel(t.Context())
 		cancel()

@@ -19,7 +19,8 @@ import (
 
 // Codes holds the codes of rows, numbered from 0 in the order of Append. A row takes Bits·d'/8
 // bytes, 4 for the norm, 4 more with RaBitQ of 1 bit, 8 more with RaBitQ of several bits, and 16
-// more with centres. TwoStage adds d'/8 + 4 bytes. Quantiser.Encode, Read and View return Codes.
+// more with centres. TwoStage adds d'/8 + 4 bytes. With a mean of Learn a row takes 4 bytes more, and
+// none for centres. Quantiser.Encode, Read and View return Codes.
 //
 // Goroutines may share Codes. A method that reads uses the rows that Codes had when the method
 // began, and never waits for Append. Append publishes all its rows at once, never moves codes in
@@ -148,7 +149,7 @@ func (c *codes[T]) Append(ctx context.Context, x dense.Matrix[T]) error {
 		return err
 	}
 	work := appending[T]{ctx: ctx, q: q, x: x, bad: math.MaxInt}
-	if q.centres != nil {
+	if q.centred() {
 		work.labels = q.assign(ctx, x)
 	}
 	work.room = old.room(x.Rows, work.labels, q.layout)
@@ -241,13 +242,23 @@ func (c *codes[T]) Decode(dst dense.Matrix[T], from, to int) dense.Matrix[T] {
 	}
 	dst = dense.Ensure(dst, to-from, q.in)
 	parallel.Rows(to-from, encodeRows, func(lo, hi int) {
-		codes, s, labels := make([]uint8, q.out), dense.New[T](hi-lo, q.out), make([]int, hi-lo)
+		codes, digits, s := make([]uint8, q.out), make([]uint8, q.out), dense.New[T](hi-lo, q.out)
+		labels, along := make([]int, hi-lo), make([]T, hi-lo)
 		for i := range labels {
 			b, at, cluster := all.locate(from + lo + i)
-			scan.Unpack(codes, b.words[at*q.words:][:q.words], q.width)
+			words := b.words[at*q.words:][:q.words]
 			n := b.numbersAt(at)
 			scale, row := n.norm*n.ratio, s.Row(i)
-			labels[i] = cluster
+			labels[i], along[i] = cluster, 1
+			if q.bands != nil {
+				q.bands.unpack(codes, words, digits)
+				decodeBands(row, codes, q.bands, scale)
+				if q.mean != nil {
+					along[i] = T(1 + n.centreProduct/q.centres[0].square)
+				}
+				continue
+			}
+			scan.Unpack(codes, words, q.width)
 			for j, k := range codes {
 				row[j] = T(scale * float64(q.levels[k]))
 			}
@@ -255,7 +266,7 @@ func (c *codes[T]) Decode(dst dense.Matrix[T], from, to int) dense.Matrix[T] {
 		q.rotation.ApplyTransposed(dst.RowRange(lo, hi), s)
 		if q.centres != nil {
 			for i, label := range labels {
-				vecmath.AddScaled(dst.Row(lo+i), q.centres[label].vector, 1)
+				vecmath.AddScaled(dst.Row(lo+i), q.centres[label].vector, along[i])
 			}
 		}
 	})

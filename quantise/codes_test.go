@@ -45,9 +45,9 @@ func testDefinition[T dense.Float](t *testing.T) {
 	require.NoError(t, err)
 	p := doubles(r.Apply(dense.Matrix[T]{}, query).Row(0))
 	for _, o := range lawOptions(1, 2, 4, 8) {
-		q, cells := newQuantiser[T](t, d, o), codelaw.LloydMax(d, 1<<(o.Bits-1))
+		q, cells := newQuantiser[T](t, d, o), codelaw.LloydMax(d, 1<<(int(o.Bits)-1))
 		if o.Scheme == quantise.RaBitQ {
-			cells = codelaw.BestUniform(d, 1<<(o.Bits-1))
+			cells = codelaw.BestUniform(d, 1<<(int(o.Bits)-1))
 		}
 		quantise.Rotate(q, r)
 		c := codesOf(t, q, x)

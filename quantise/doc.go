@@ -27,6 +27,9 @@
 // and 0.0093 for RaBitQ with 1, 2, 4 and 8 bits. Page docs/search.md has all laws, and says which
 // scheme and which call to take.
 //
+// Learn takes a rotation from a sample instead: more bits for the principal directions of the sample,
+// and fewer for others.
+//
 // # Processors
 //
 // Codes, decoded vectors, estimates and results of Search have the same bits on every processor, as

@@ -78,7 +78,7 @@ func (q *quantiser[T]) EncodeBytes(dst []byte, x dense.Matrix[T]) ([]byte, error
 	for lo := 0; lo < x.Rows; lo += encodeRows {
 		some := x.RowRange(lo, min(lo+encodeRows, x.Rows))
 		var labels []uint32
-		if q.centres != nil {
+		if q.centred() {
 			labels = e.labels[:some.Rows]
 			for i := range labels {
 				labels[i] = uint32(q.assignOne(some.Row(i)))
@@ -123,24 +123,34 @@ type encoder[T dense.Float] struct {
 	about   []uint32 // the clusters of the rows, with centres
 	edges   []T
 	codes   []uint8 // of one row
+	digits  []uint8 // of one row in one part, with bands
+	sums    []sums  // of one row, with bands
 
 	row    []uint64 // of EncodeBytes
 	labels []uint32
 }
 
-// begin rotates rows minus their centres. labels are nil without centres.
+// begin rotates rows minus their centres. labels are nil if there is at most one.
 func (e *encoder[T]) begin(q *quantiser[T], x dense.Matrix[T], labels []uint32) {
 	e.codes, e.edges = scratch.Resize(e.codes, q.out), scratch.Resize(e.edges, len(q.edges)+1)
 	e.x, e.about = x, labels
-	if labels != nil {
+	if q.centres != nil {
 		e.shifted.Shape(x.Rows, q.in)
 		x = dense.Copy(e.shifted.Rows(x.Rows), x)
-		for i, label := range labels {
-			vecmath.AddScaled(x.Row(i), q.centres[label].vector, -1)
+		for i := range x.Rows {
+			vecmath.AddScaled(x.Row(i), e.centre(q, i).vector, -1)
 		}
 	}
 	e.rotated.Shape(x.Rows, q.out)
 	q.rotation.Apply(e.rotated.Rows(x.Rows), x)
+}
+
+// centre returns the centre of row i.
+func (e *encoder[T]) centre(q *quantiser[T], i int) *centre[T] {
+	if e.about == nil {
+		return &q.centres[0]
+	}
+	return &q.centres[e.about[i]]
 }
 
 // end returns e to the pool, without the rows.
@@ -156,6 +166,10 @@ func (e *encoder[T]) encode(q *quantiser[T], words []uint64, i int) (n [columns]
 	if err != nil {
 		return n, err
 	}
+	if q.bands != nil {
+		e.encodeBands(q, words, y, norm, i, &n)
+		return n, nil
+	}
 	ratio := q.write(e.codes, y, norm, e.edges)
 	scan.Pack(words, e.codes, q.width)
 	n[norms], n[ratios] = float32(norm), float32(ratio)
@@ -163,11 +177,36 @@ func (e *encoder[T]) encode(q *quantiser[T], words []uint64, i int) (n [columns]
 		n[variances] = float32(max(0, float64(q.squareOf(e.codes)*float64(ratio*ratio))-1))
 	}
 	if e.about != nil && e.about[i] > 0 {
-		c := &q.centres[e.about[i]]
+		c := e.centre(q, i)
 		n[centreProducts] = float32(vecmath.Dot(e.shifted.Rows(i+1).Row(i), c.vector))
 		n[codedProducts] = float32(norm * ratio * q.along(e.codes, c.rotated))
 	}
 	return n, nil
+}
+
+// encodeBands is encode with bands, for y of a given norm. With a mean, ‖x − mean‖ may be larger
+// than ‖y‖, because y lacks the direction of the mean.
+func (e *encoder[T]) encodeBands(q *quantiser[T], words []uint64, y []T, norm float64, i int, n *[columns]float32) {
+	whole := norm
+	if q.mean != nil {
+		shifted := e.shifted.Rows(i + 1).Row(i)
+		whole = math.Sqrt(2 * vecmath.HalfSquaredNorm(shifted))
+		n[centreProducts] = float32(vecmath.Dot(shifted, q.centres[0].vector))
+	}
+	n[norms] = float32(whole)
+	if norm <= whole*roundings { // y is the rounding of its rotation, or 0
+		clear(words)
+		return
+	}
+	e.sums, e.digits = scratch.Resize(e.sums, len(q.bands.list)), scratch.Resize(e.digits, q.out)
+	writeBands(e.codes, e.sums, q.bands, y, norm)
+	q.bands.pack(words, e.codes, e.digits)
+	ratio, variance, bias := q.bands.combine(e.sums)
+	share := norm / whole
+	n[ratios], n[variances] = float32(ratio*share), float32(variance*float64(share*share))
+	if q.bands.several {
+		n[ratios] = withBias(n[ratios], bias*share)
+	}
 }
 
 // encodeSigns writes the signs of the codes in e.codes, those of row i, to place at of b. It
@@ -185,7 +224,7 @@ func (e *encoder[T]) encodeSigns(q *quantiser[T], b *block, at, i int, norm floa
 
 // squareOf returns ‖s‖² for levels that are odd multiples of q.unit.
 func (c *coder[T]) squareOf(codes []uint8) float64 {
-	sum, most := 0, 1<<c.options.Bits-1
+	sum, most := 0, 1<<int(c.options.Bits)-1
 	for _, k := range codes {
 		odd := 2*int(k) - most
 		sum += odd * odd

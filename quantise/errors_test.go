@@ -87,7 +87,7 @@ func errorsOf[T dense.Float](t *testing.T, c errorCase, bits int, miss float64) 
 	for i := range ids {
 		ids[i] = i
 	}
-	q := newQuantiser[T](t, c.d, quantise.Options{Bits: bits})
+	q := newQuantiser[T](t, c.d, quantise.Options{Bits: float64(bits)})
 	for seed := range uint64(c.rotations) {
 		r, err := hadamard.NewRotation[T](c.d, hadamard.RotationOptions{}, rand.NewPCG(seed, 9))
 		require.NoError(t, err)
@@ -158,7 +158,7 @@ func testBoundsOfRows[T dense.Float](t *testing.T) {
 	for _, mean := range []float64{0, 10} {
 		x := densetest.Normal[T](rand.New(rand.NewPCG(1, 2)), n, d, mean, 1)
 		for _, bits := range []int{1, 8} {
-			c := encode(t, x, quantise.Options{Bits: bits})
+			c := encode(t, x, quantise.Options{Bits: float64(bits)})
 			for _, by := range measures {
 				outside := 0
 				for i := range n {

@@ -162,10 +162,10 @@ func (x *Query) estimatePlain(dst []Estimate, f *batch) {
 		norm, ratio, variance := float64(f.columns[norms][i]), float64(f.columns[ratios][i]), float64(f.columns[variances][i])
 		cosine := float64(float64(f.products[i]) * ratio)
 		if x.bit > 0 {
-			variance = max(0, float64(x.bit*ratio*ratio)-1)
+			variance = max(0, float64(x.bit*ratio*ratio)-x.less)
 		}
 		across := variance * x.perDimension
-		deviation := math.Sqrt(float64(max(1-float64(cosine*cosine), across)*across) + float64(rounding*(1+variance)))
+		deviation := math.Sqrt(x.averageOf(cosine, across) + float64(rounding*(1+variance)))
 		e := &dst[i]
 		e.Low, e.High = 0, 0
 		switch both := norm * x.norm; {

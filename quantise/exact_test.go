@@ -66,7 +66,7 @@ func testExactRows[T dense.Float](t *testing.T) {
 			if (bits == 2 || bits == 4) && name != "plain" && name != "axes" {
 				continue
 			}
-			c, read, looked := encode(t, x, quantise.Options{Bits: bits}), quantise.RowsOf(x), 0
+			c, read, looked := encode(t, x, quantise.Options{Bits: float64(bits)}), quantise.RowsOf(x), 0
 			o := quantise.SearchOptions[T]{Except: except, Rows: func(dst dense.Matrix[T], ids []int) error {
 				assert.True(t, slices.IsSorted(ids))
 				looked += len(ids)

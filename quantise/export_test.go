@@ -132,3 +132,39 @@ func Staged[T dense.Float](public Codes[T], query *Query, k int) bool {
 	s.addQuery(query, k)
 	return s.findStaged()
 }
+
+// Bands returns the sizes and the bits of the bands of a quantiser.
+func Bands[T dense.Float](q Quantiser[T]) (sizes, bits []int) {
+	for _, b := range q.(*quantiser[T]).bands.list {
+		sizes, bits = append(sizes, b.Size), append(bits, b.Bits)
+	}
+	return sizes, bits
+}
+
+// HasMean reports whether a quantiser subtracts a mean.
+func HasMean[T dense.Float](q Quantiser[T]) bool { return q.(*quantiser[T]).mean != nil }
+
+// Expected returns the mean of the estimate of xᵀy that combine states, for a quantiser of Learn
+// without a mean.
+func Expected(public Quantiser[float64], x, y []float64) (mean float64) {
+	q := public.(*quantiser[float64])
+	turn := func(v []float64) []float64 {
+		return q.rotation.Apply(dense.Matrix[float64]{}, dense.Of(1, len(v), v)).Data
+	}
+	u, v, all := turn(x), turn(y), make([]sums, len(q.bands.list))
+	writeBands(make([]uint8, len(x)), all, q.bands, u, floats.Norm(u, 2))
+	ratio, at := q.bands.ratio(all), 0
+	for k, b := range q.bands.list {
+		short, _ := b.errors(all[k], ratio)
+		mean += (1 - short) * floats.Dot(u[at:at+b.Size], v[at:at+b.Size])
+		at += b.Size
+	}
+	return mean
+}
+
+// MoreNoise makes a quantiser believe in errors of the wrong size.
+func MoreNoise[T dense.Float](public Quantiser[T]) {
+	for k := range public.(*quantiser[T]).bands.list {
+		public.(*quantiser[T]).bands.list[k].Noise *= 1.5
+	}
+}

@@ -60,10 +60,10 @@ func testFar[T dense.Float](t *testing.T, c farCase) {
 	const n, m, d, k, miss = 400, 15, 96, 10, 0.05
 	what := fmt.Sprintf("%T, %+v", T(0), c)
 	x, queries, centres := farData[T](c, n, m, d)
-	q := around(t, quantise.Options{Bits: c.bits}, centres)
+	q := around(t, quantise.Options{Bits: float64(c.bits)}, centres)
 	codes := codesOf(t, q, x)
 	x0, queries0, _ := farData[T](farCase{centres: c.centres}, n, m, d)
-	codes0 := encode(t, x0, quantise.Options{Bits: c.bits})
+	codes0 := encode(t, x0, quantise.Options{Bits: float64(c.bits)})
 	for _, by := range measures {
 		if by == quantise.Cosine && c.mean > 1e5 {
 			continue // float64 does not resolve the differences of the cosines
@@ -184,7 +184,7 @@ func testUnequalNorms[T dense.Float](t *testing.T) {
 		rng := rand.New(rand.NewPCG(1, 2))
 		x, queries := densetest.Normal[T](rng, n, d, 0, scales[0]), densetest.Normal[T](rng, m, d, 0, scales[1])
 		for _, bits := range []int{4, 8} {
-			codes, squares, outside := encode(t, x, quantise.Options{Bits: bits}), 0.0, 0
+			codes, squares, outside := encode(t, x, quantise.Options{Bits: float64(bits)}), 0.0, 0
 			for i := range m {
 				query := codes.Quantiser().Prepare(nil, queries.Row(i), quantise.SquaredDistance, 0.01)
 				for j, e := range codes.Estimates(make([]quantise.Estimate, n), query, nil) {

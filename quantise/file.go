@@ -1,6 +1,7 @@
 package quantise
 
 import (
+	"cmp"
 	"fmt"
 	"io"
 	"math"
@@ -58,6 +59,9 @@ func (c *codes[T]) Write(w io.Writer) error {
 	}
 	all, q := c.rows(), c.q
 	f := file{recipe: recipe{Options: q.options, D: q.in, Seed: q.seed[:]}}
+	if q.spectrum != nil {
+		f.Learned = []spectrum{*q.spectrum}
+	}
 	if q.centred() {
 		f.Centres = dense.New[float64](len(q.centres)-1, q.in)
 		for i, c := range q.centres[1:] {
@@ -122,15 +126,11 @@ func open[T dense.Float](f file, err error) (Codes[T], error) {
 
 // rows returns the rows of a file, or an error if Write cannot have written them.
 func (f *file) rows() (*rows, error) {
-	opts, err := f.Options.check()
+	l, err := f.layout()
 	if err != nil {
 		return nil, err
 	}
-	order, err := orderOf(f.D)
-	if err != nil {
-		return nil, err
-	}
-	l, n := opts.layout(order), len(f.Norms)
+	n := len(f.Norms)
 	if f.Centres.Rows > 0 {
 		l = l.withClusters(f.Centres.Rows + 1)
 	}
@@ -165,11 +165,11 @@ func (f *file) rows() (*rows, error) {
 	if l.signWords > 0 {
 		b.signs = &block{size: n, words: f.SignWords}
 		b.signs.numbers[norms], b.signs.numbers[ratios] = f.Norms, f.SignRatios
-		if err := b.signs.check(l.ofSigns()); err != nil {
+		if err := b.signs.check(l.ofSigns(), l.ofSigns().used); err != nil {
 			return nil, err
 		}
 	}
-	if err := b.check(l); err != nil {
+	if err := b.check(l, func() []uint64 { return f.used(l) }); err != nil {
 		return nil, err
 	}
 	return rowsOf(b, f.Labels, l), nil
@@ -206,8 +206,53 @@ func rowsOf(b *block, labels []uint32, l layout) *rows {
 	return r
 }
 
-// check returns an error if Append cannot have written the rows of a block.
-func (b *block) check(l layout) error {
+// layout returns the layout of the rows without centres.
+func (f *file) layout() (l layout, err error) {
+	if len(f.Learned) == 0 {
+		opts, err := f.Options.check()
+		if err != nil {
+			return l, err
+		}
+		order, err := orderOf(f.D)
+		return opts.layout(max(order, 1)), err
+	}
+	switch {
+	case len(f.Learned) > 1 || f.Centres.Rows > 0:
+		return l, fmt.Errorf("quantise: %d spectra and %d centres, want one spectrum or centres", len(f.Learned), f.Centres.Rows)
+	case f.D < 1:
+		return l, fmt.Errorf("quantise: d = %d, want at least 1", f.D)
+	}
+	s := &f.Learned[0]
+	if err := cmp.Or(f.Options.checkLearned(), s.check(f.D)); err != nil {
+		return l, err
+	}
+	l = f.Options.learnedLayout(f.D, s)
+	if most := f.Options.learnedWords(f.D); l.words > most {
+		return l, fmt.Errorf("quantise: bands of %d words, want at most %d for Bits = %v", l.words, most, f.Options.Bits)
+	}
+	return l, nil
+}
+
+// used returns the bits of a row of words that codes may have.
+func (f *file) used(l layout) []uint64 {
+	if len(f.Learned) == 0 {
+		return l.used()
+	}
+	used, codes := make([]uint64, l.words), slices.Repeat([]uint8{math.MaxUint8}, l.elements)
+	b, _ := bandsOf(f.Learned[0].Bands)
+	b.pack(used, codes, make([]uint8, l.elements))
+	return used
+}
+
+func (l layout) used() []uint64 {
+	used := make([]uint64, l.words)
+	scan.Pack(used, slices.Repeat([]uint8{uint8(1<<l.width - 1)}, l.elements), l.width)
+	return used
+}
+
+// check returns an error if Append cannot have written the rows of a block, of which codes may have
+// the bits that used returns.
+func (b *block) check(l layout, used func() []uint64) error {
 	for k, all := range b.numbers {
 		for i, v := range all {
 			if !column(k).allows(v) {
@@ -218,13 +263,9 @@ func (b *block) check(l layout) error {
 	if b.size == 0 {
 		return nil
 	}
-	used, codes := make([]uint64, l.words), make([]uint8, l.elements)
-	for i := range codes {
-		codes[i] = uint8(1<<l.width - 1)
-	}
-	scan.Pack(used, codes, l.width)
+	some := used()
 	for i, w := range b.words {
-		if w&^used[i%l.words] != 0 {
+		if w&^some[i%l.words] != 0 {
 			return fmt.Errorf("quantise: code %d goes beyond its %d elements", i/l.words, l.elements)
 		}
 	}

@@ -202,7 +202,7 @@ func share(t *testing.T, bits, k, rotations int, miss, fault float64) (wrong, lo
 		floats.Scale(math.Sqrt(1-cosine*cosine)/floats.Norm(row, 2), row)
 		floats.AddScaled(row, cosine, query)
 	}
-	q, err := New[float64](d, Options{Bits: bits}, h.rng)
+	q, err := New[float64](d, Options{Bits: float64(bits)}, h.rng)
 	require.NoError(t, err)
 	Rotate(q, h)
 	var want [3][m][]int
@@ -294,7 +294,7 @@ func TestLawOfStages(t *testing.T) {
 					row[j] = float32(rng.NormFloat64() + share*float64(near[j]))
 				}
 			}
-			public, err := New[float32](d, Options{Bits: bits, TwoStage: true}, rand.NewPCG(seed, 2))
+			public, err := New[float32](d, Options{Bits: float64(bits), TwoStage: true}, rand.NewPCG(seed, 2))
 			require.NoError(t, err)
 			q := public.(*quantiser[float32])
 			c, err := q.Encode(t.Context(), x)
@@ -309,7 +309,7 @@ func TestLawOfStages(t *testing.T) {
 				b := signs.(*codes[float32]).rows().clusters[0].blocks[0]
 				for j := range n {
 					numbers := b.numbersAt(j)
-					law, rounding := query.signs.errorBound(nil, z, query.signs.varianceOf(&numbers)+codeVariance)
+					law, rounding := query.signs.errorBound(nil, z, query.signs.varianceOf(&numbers)+codeVariance, 0)
 					if whole[j].Value > upperCosine(first[j].Value+rounding, law)+z*z*codeVariance/(d-1) {
 						above++
 					}

@@ -17,8 +17,11 @@ func (b *block) numbersAt(i int) numbers {
 	if v := b.numbers[variances]; v != nil {
 		n.variance = float64(v[i])
 	}
-	if b.ids != nil {
-		n.centreProduct, n.codedProduct = float64(b.numbers[centreProducts][i]), float64(b.numbers[codedProducts][i])
+	if v := b.numbers[centreProducts]; v != nil {
+		n.centreProduct = float64(v[i])
+	}
+	if v := b.numbers[codedProducts]; v != nil {
+		n.codedProduct = float64(v[i])
 	}
 	return n
 }
@@ -38,13 +41,12 @@ func (x *Query) estimate(s *shift, product float32, n *numbers) Estimate {
 		}
 		return e
 	}
-	rounding := x.roundedOf(s).rounding * x.relative(s)
+	one := x.roundedOf(s)
+	rounding := one.rounding * x.relative(s)
 	if x.eachRow {
 		variance := x.varianceOf(n)
-		across := variance * x.perDimension
-		// 1 − ρ² is uncertain by its standard error, so an estimate of 1 or more does not imply ρ =
-		// 1.
-		e.StdErr = math.Sqrt(float64(max(1-float64(cosine*cosine), across)*across) + float64(rounding*rounding*(1+variance)))
+		across := variance * one.perDimension
+		e.StdErr = math.Sqrt(one.averageOf(cosine, across) + float64(rounding*rounding*(1+variance)))
 	} else {
 		e.StdErr = math.Sqrt(x.averageVariance(cosine) + float64(rounding*rounding*x.moments.Square))
 	}
@@ -67,13 +69,13 @@ func (x *Query) estimate(s *shift, product float32, n *numbers) Estimate {
 	stored := x.storedError(s, n, e.Value)
 	e.StdErr = bothErrors(e.StdErr, stored)
 	if x.z > 0 {
-		law, rounding := x.errorBound(s, x.z, x.varianceOf(n))
+		law, rounding := x.errorBound(s, x.z, x.varianceOf(n), x.roundedOf(s).biasOf(n.ratio))
 		slack := 8 * stored // numbers that are rounded evenly differ by at most √3 standard errors
 		if s != nil {
 			slack += x.undivided(x.roundingBound(s, n))
 		}
-		e.Low = x.value(s, n, -withRoundings(upperCosine(rounding-cosine, law))) - slack
-		e.High = x.value(s, n, withRoundings(upperCosine(cosine+rounding, law))) + slack
+		e.Low = x.value(s, n, -withRoundings(one.upperCosine(rounding-cosine, law))) - slack
+		e.High = x.value(s, n, withRoundings(one.upperCosine(cosine+rounding, law))) + slack
 		if x.by == SquaredDistance {
 			e.Low, e.High = e.High-2*slack, e.Low+2*slack
 		}
@@ -187,10 +189,29 @@ func (x *Query) averageVariance(estimate float64) float64 {
 	return variance + float64(bias*bias)
 }
 
-// varianceOf returns ‖s‖²/(sᵀu)² − 1 of a row.
+// averageOf returns the mean squared error of the estimate of a cosine, from that of a cosine of 0.
+// An error of one rotation is proportional to 1 − ρ². It is uncertain by its standard error, so an
+// estimate of 1 or more does not imply ρ = 1. Errors of several bands have no such factor, because
+// the bands with the largest errors may have cosines near 0.
+func (r *rounded) averageOf(cosine, across float64) float64 {
+	if r.several {
+		return across
+	}
+	return float64(max(1-float64(cosine*cosine), across) * across)
+}
+
+// biasOf returns the bound of the bias of the estimate of a cosine, for the ratio of a row.
+func (r *rounded) biasOf(ratio float64) float64 {
+	if !r.several {
+		return 0
+	}
+	return r.bias * biasBounds[math.Float32bits(float32(ratio))&biasBits]
+}
+
+// varianceOf returns ‖s‖²/(sᵀu)² − 1 of a row, or with bands the result of combine.
 func (x *Query) varianceOf(n *numbers) float64 {
 	if x.bit > 0 {
-		return max(0, float64(x.bit*n.ratio*n.ratio)-1)
+		return max(0, float64(x.bit*n.ratio*n.ratio)-x.less)
 	}
 	return n.variance
 }

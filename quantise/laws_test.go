@@ -202,7 +202,7 @@ func TestFaultsAreCaught(t *testing.T) {
 	mean, variance := sample(16, lawDraws, lloyd, quantise.GaussianLevels, nil).z()
 	assert.Greater(t, max(math.Abs(mean), math.Abs(variance)), 8.0, "Gaussian levels")
 	for _, bits := range []int{1, 2, 4} {
-		mean, _ := sample(64, lawDraws/10, quantise.Options{Bits: bits}, nil, quantise.DropCorrection).z()
+		mean, _ := sample(64, lawDraws/10, quantise.Options{Bits: float64(bits)}, nil, quantise.DropCorrection).z()
 		assert.Greater(t, math.Abs(mean), 8.0, "%d bits", bits)
 	}
 }

@@ -33,7 +33,7 @@ func (s *search[T]) multiply(p *scanner, some []*ranking, k int) {
 		}
 	}
 	// each query by itself
-	alone := allFar || s.listed() && (p.few || len(s.queries) == 1 && !s.short())
+	alone := allFar || q.bands != nil || s.listed() && (p.few || len(s.queries) == 1 && !s.short())
 	if !alone {
 		tiles := s.tiles[k*scan.DigitWords(q.words, q.width):]
 		if q.table != nil {
@@ -46,6 +46,9 @@ func (s *search[T]) multiply(p *scanner, some []*ranking, k int) {
 		one, own := x.roundedOf(shifts[j]), dst[j*n:][:n]
 		switch {
 		case !x.scans(p.cluster):
+			continue
+		case q.bands != nil:
+			s.multiplyListed(p, one, own)
 			continue
 		case !alone && one == &x.rounded:
 		case s.listed() && (p.few || s.rows.n*q.words < inCaches && q.words > fewWords):

@@ -3,6 +3,7 @@ package quantise
 import (
 	"cmp"
 	"fmt"
+	"math"
 
 	"github.com/seed-feabd252/randfeat/hadamard"
 	"github.com/seed-feabd252/randfeat/internal/compute/scan"
@@ -41,8 +42,9 @@ func (s Scheme) valid() bool { return s >= 0 && int(s) < len(schemeNames) }
 type Options struct {
 	Scheme Scheme
 
-	// Bits is the number of bits per coordinate, 1, 2, 4 or 8. Zero means 4.
-	Bits int
+	// Bits is the number of bits per coordinate, 1, 2, 4 or 8. Zero means 4. Learn takes the mean
+	// number of bits, any number from 1/8 to 8.
+	Bits float64
 
 	// TwoStage stores the signs of codes again: d'/8 + 4 bytes more per row. A search of one query
 	// reads all signs, and the codes of rows that may be among the best. It misses a row of the
@@ -58,21 +60,32 @@ func (o Options) check() (Options, error) {
 	case !o.Scheme.valid():
 		return o, fmt.Errorf("quantise: Scheme = %d, want one of the constants", int(o.Scheme))
 	case o.Bits != 1 && o.Bits != 2 && o.Bits != 4 && o.Bits != 8:
-		return o, fmt.Errorf("quantise: Bits = %d, want 1, 2, 4 or 8, or 0 for 4", o.Bits)
+		return o, fmt.Errorf("quantise: Bits = %v, want 1, 2, 4 or 8, or 0 for 4", o.Bits)
 	case o.TwoStage && (o.Scheme != RaBitQ || o.Bits < 4):
-		return o, fmt.Errorf("quantise: TwoStage with %v and Bits = %d, want RaBitQ with 4 or 8 bits", o.Scheme, o.Bits)
+		return o, fmt.Errorf("quantise: TwoStage with %v and Bits = %v, want RaBitQ with 4 or 8 bits", o.Scheme, o.Bits)
 	}
 	return o, nil
 }
 
 // layout returns the layout of rows in d' dimensions.
 func (o Options) layout(order int) layout {
-	l := layout{elements: order, width: o.Bits, words: scan.Words(order, o.Bits), clusters: 1}
+	l := layout{elements: order, width: int(o.Bits), words: scan.Words(order, int(o.Bits)), clusters: 1}
 	l.has[norms], l.has[ratios] = true, o.Scheme == RaBitQ
 	l.has[variances] = o.Scheme == RaBitQ && o.Bits > 1 // all vectors s have one length with 1 bit
 	if o.TwoStage && order >= leastStaged {
 		l.signWords = scan.Words(order, 1)
 	}
+	return l
+}
+
+// learnedWords returns the most words of a row for Learn in R^d.
+func (o Options) learnedWords(d int) int { return max(1, int(math.Ceil(float64(d)*o.Bits/64))) }
+
+// learnedLayout returns the layout of rows for a spectrum.
+func (o Options) learnedLayout(d int, s *spectrum) layout {
+	_, words := bandsOf(s.Bands)
+	l := layout{elements: d, words: words, clusters: 1}
+	l.has[norms], l.has[ratios], l.has[variances], l.has[centreProducts] = true, true, o.Bits > 1, s.Mean != nil
 	return l
 }
 

@@ -17,7 +17,7 @@ import (
 )
 
 // Quantiser encodes vectors of R^d and prepares queries for the codes. A Quantiser never changes,
-// and goroutines may share it. New returns a Quantiser, and so do Codes.
+// and goroutines may share it. New and Learn return a Quantiser, and so do Codes.
 type Quantiser[T dense.Float] interface {
 	// Dims returns the dimension d of vectors and the dimension d' of rotated vectors.
 	Dims() (in, out int)
@@ -28,7 +28,8 @@ type Quantiser[T dense.Float] interface {
 	// Theory returns the exact mean and variance of the estimate of a cosine whose true value is
 	// given, over uniformly random rotations. An estimated inner product has ‖x‖‖y‖ times the mean
 	// and (‖x‖‖y‖)² times the variance, and a squared distance 4 times the variance of the product.
-	// The variance is NaN for RaBitQ with several bits and d' < 32, for which no law is known. The
+	// The variance is NaN for RaBitQ with several bits and d' < 32, for which no law is known. For
+	// Learn it is the mean for pairs of vectors like the sample, relative to norms about its mean. The
 	// first call computes integrals.
 	Theory(cosine float64) (mean, variance float64)
 
@@ -89,6 +90,7 @@ type recipe struct {
 	D       int
 	Seed    []uint64 // two words, from which the rotation is drawn
 	Centres dense.Matrix[float64]
+	Learned []spectrum // the result of Learn, or nil
 }
 
 // newOf returns the quantiser of a recipe.
@@ -103,6 +105,9 @@ func made32(r any) (any, error) { return made[float32](r.(recipe)) }
 func made64(r any) (any, error) { return made[float64](r.(recipe)) }
 
 func made[T dense.Float](r recipe) (Quantiser[T], error) {
+	if len(r.Learned) > 0 {
+		return learned[T](r.Options, r.D, &r.Learned[0])
+	}
 	opts, err := r.Options.check()
 	if err != nil {
 		return nil, err
@@ -128,7 +133,7 @@ type quantiser[T dense.Float] struct {
 	*coder[T]
 	layout
 
-	// The origin, followed by the centres. Nil without centres.
+	// The origin, followed by the centres, or the mean of Learn alone. Nil without them.
 	centres []centre[T]
 	nearest *nearest[T]
 
@@ -146,13 +151,16 @@ type coder[T dense.Float] struct {
 	seed     [2]uint64
 	rotation rotation[T]
 
-	edges  []float32     // the edges of the cells of the coordinates of u
-	starts []uint8       // the first cells of buckets, for LloydMax with several cells
-	levels []float32     // the level of each code
-	unit   float64       // levels are odd multiples of unit below 2¹⁶
-	table  *scan.Table   // levels over unit; nil for the multiples 1, 3, 5, …
-	places []uint32      // the places of the digits of queries
-	signs  *quantiser[T] // the quantiser of the signs; nil without signs
+	edges    []float32     // the edges of the cells of the coordinates of u
+	starts   []uint8       // the first cells of buckets, for LloydMax with several cells
+	levels   []float32     // the level of each code
+	unit     float64       // levels are odd multiples of unit below 2¹⁶
+	table    *scan.Table   // levels over unit; nil for the multiples 1, 3, 5, …
+	places   []uint32      // the places of the digits of queries
+	signs    *quantiser[T] // the quantiser of the signs; nil without signs
+	bands    *bands        // nil without Learn, whose quantisers have no edges and levels
+	mean     []float64     // what Learn subtracts, or nil
+	spectrum *spectrum
 
 	theory func() codelaw.Moments // the moments of codes, computed once
 }
@@ -184,7 +192,7 @@ func (q *quantiser[T]) equals(r *quantiser[T]) bool {
 // newCoder returns a coder with levels. Levels and edges are rounded to float32, because the last
 // digits of elementary functions differ between processors.
 func newCoder[T dense.Float](opts Options, d, order int, r rotation[T]) *coder[T] {
-	c, l, n := &coder[T]{options: opts, in: d, out: order, rotation: r}, opts.layout(order), 1<<(opts.Bits-1)
+	c, l, n := &coder[T]{options: opts, in: d, out: order, rotation: r}, opts.layout(order), 1<<(int(opts.Bits)-1)
 	var cells codelaw.Cells
 	if opts.Scheme == RaBitQ {
 		cells = codelaw.BestUniform(order, n)

@@ -40,11 +40,11 @@ type Query struct {
 	rounded
 
 	// The law of errors: moments, or the variance of each row with RaBitQ.
-	moments      codelaw.Moments
-	eachRow      bool
-	bit          float64 // ‖s‖² of all codes, for RaBitQ with 1 bit
-	out          float64 // d'
-	perDimension float64 // 1/(d' − 1)
+	moments codelaw.Moments
+	eachRow bool
+	bit     float64 // ‖s‖² of all codes, for RaBitQ with 1 bit; 1 with bands of 1 bit
+	less    float64 // what varianceOf subtracts from bit·ratio²
+	out     float64 // d'
 
 	signs *Query // for the signs of codes
 
@@ -62,8 +62,16 @@ type rounded struct {
 	// rounding is the standard deviation of the rounding error of a coordinate, over the norm.
 	rounding float64
 
-	words, width int
-	table        *scan.Table
+	first, words, width int // first is the first word in a row
+	table               *scan.Table
+
+	// d' − 1, or with bands 1 over the variance for a row of variance 1, and its reciprocal
+	dimensions, perDimension float64
+
+	// With bands, a rounded vector for each part, and nothing in listed and tile.
+	parts   []rounded
+	several bool
+	bias    float64 // the bias of the estimate of a cosine over the bias of a row, at most
 }
 
 // vectorOf returns the divided query.
@@ -74,6 +82,7 @@ type preparer[T dense.Float] struct {
 	shifted []T // q − tc
 	rotated []T
 	whole   []int16
+	digits  []T // of one part, with bands
 }
 
 func (q *quantiser[T]) Prepare(dst *Query, x []T, by Measure, miss float64) *Query {
@@ -102,12 +111,18 @@ func (q *quantiser[T]) Prepare(dst *Query, x []T, by Measure, miss float64) *Que
 	p := q.preparers.Get()
 	defer q.preparers.Put(p)
 	vector := divide(dst, x)
-	q.rotate(p, vector)
-	dst.norm = math.Sqrt(2 * vecmath.HalfSquaredNorm(p.rotated))
+	whole := vector
+	if q.mean == nil {
+		q.rotate(p, vector)
+		whole = p.rotated
+	}
+	dst.norm = math.Sqrt(2 * vecmath.HalfSquaredNorm(whole))
 	if math.IsInf(dst.norm, 1) {
 		dst.norm = math.NaN()
 	}
-	q.round(&dst.rounded, dst.norm, p)
+	if q.mean == nil { // otherwise shiftOf rounds q − tc
+		q.round(&dst.rounded, dst.norm, p)
+	}
 	if q.signs != nil {
 		if dst.signs == nil {
 			dst.signs = new(Query)
@@ -122,10 +137,11 @@ func (q *quantiser[T]) Prepare(dst *Query, x []T, by Measure, miss float64) *Que
 // describe sets what a query knows of the quantiser.
 func (q *quantiser[T]) describe(dst *Query) {
 	dst.owner = q
-	dst.out, dst.bit = float64(q.out), 0
-	dst.perDimension = 1 / (dst.out - 1)
+	dst.out, dst.bit, dst.less = float64(q.out), 0, 1
 	if dst.eachRow = q.options.Scheme == RaBitQ; !dst.eachRow {
 		dst.moments = q.theory()
+	} else if q.bands != nil && !q.has[variances] {
+		dst.bit, dst.less = 1, 0
 	} else if q.width == 1 {
 		dst.bit = float64(q.elements) * float64(q.unit*q.unit)
 	}
@@ -160,10 +176,15 @@ func (q *quantiser[T]) rotate(p *preparer[T], vector []T) {
 
 // round rounds the rotated vector of p, which has the given norm.
 func (q *quantiser[T]) round(dst *rounded, norm float64, p *preparer[T]) {
+	if q.bands != nil {
+		q.roundBands(dst, norm, p)
+		return
+	}
 	dst.words, dst.width, dst.table = q.words, q.width, q.table
-	dst.scale, dst.rounding = 0, 0
-	p.whole, dst.tile = scratch.Resize(p.whole, q.elements), dst.tile[:0]
+	dst.dimensions = float64(q.out) - 1
+	dst.perDimension = 1 / dst.dimensions
 	if q.table != nil {
+		dst.scale, dst.rounding, p.whole = 0, 0, scratch.Resize(p.whole, q.elements)
 		dst.tile = scratch.Resize(dst.tile, scan.DigitWords(q.words, q.width))
 		step := scan.Round(p.whole, p.rotated)
 		scan.Digits(dst.tile, p.whole, q.words, q.width)
@@ -172,22 +193,30 @@ func (q *quantiser[T]) round(dst *rounded, norm float64, p *preparer[T]) {
 		}
 		return
 	}
-	dst.listed = cache.Aligned(dst.listed, scan.ListedBytes(q.words, q.width))
+	p.whole = roundListed(dst, p.rotated, norm, q.unit, q.places, p.whole)
+}
+
+// roundListed rounds y to steps for the kernels of dst.width. norm is that of the whole vector. It
+// returns its working memory whole.
+func roundListed[T dense.Float](dst *rounded, y []T, norm, unit float64, places []uint32, whole []int16) []int16 {
+	dst.scale, dst.rounding, dst.tile = 0, 0, dst.tile[:0]
+	dst.listed = cache.Aligned(dst.listed, scan.ListedBytes(dst.words, dst.width))
 	clear(dst.listed)
-	if norm > 0 {
-		peak := vecmath.Peak(p.rotated)
-		vecmath.Scale(p.rotated, -1)
-		peak = max(peak, vecmath.Peak(p.rotated))
-		vecmath.Scale(p.rotated, -1)
-		step := float64(peak) / float64(scan.ListedLargest(q.width))
-		scan.RoundListed(dst.listed, p.rotated, q.places, T(1/step), q.width)
-		dst.scale, dst.rounding = float32(q.unit*(step/norm)), step/norm/math.Sqrt(12)
+	peak := vecmath.Peak(y)
+	vecmath.Scale(y, -1)
+	peak = max(peak, vecmath.Peak(y))
+	vecmath.Scale(y, -1)
+	if norm > 0 && peak > 0 {
+		step := float64(peak) / float64(scan.ListedLargest(dst.width))
+		scan.RoundListed(dst.listed, y, places, T(1/step), dst.width)
+		dst.scale, dst.rounding = float32(unit*(step/norm)), step/norm/math.Sqrt(12)
 	}
 	if !scan.Listed() {
-		dst.tile = scratch.Resize(dst.tile, scan.DigitWords(q.words, q.width))
-		scan.WholeOf(p.whole, dst.listed, q.places, q.width)
-		scan.Digits(dst.tile, p.whole, q.words, q.width)
+		dst.tile, whole = scratch.Resize(dst.tile, scan.DigitWords(dst.words, dst.width)), scratch.Resize(whole, len(y))
+		scan.WholeOf(whole, dst.listed, places, dst.width)
+		scan.Digits(dst.tile, whole, dst.words, dst.width)
 	}
+	return whole
 }
 
 // normalQuantile returns a z ≥ √3 such that the error of an estimate exceeds z standard errors with

@@ -106,7 +106,7 @@ func (s *search[T]) addQuery(query *Query, wanted int) {
 	if s.options.Rows != nil {
 		x.zExact = normalQuantile(cmp.Or(query.miss, exactMiss) / float64(max(wanted, 1)))
 	}
-	if s.q.centres != nil {
+	if s.q.centred() {
 		s.chooseCentres(x)
 	}
 }
@@ -147,7 +147,7 @@ func (s *search[T]) run() {
 	if idle {
 		return
 	}
-	if len(s.queries) > 1 || !s.listed() || s.short() {
+	if s.q.bands == nil && (len(s.queries) > 1 || !s.listed() || s.short()) {
 		s.arrange()
 	}
 	s.seen.Store(0)
@@ -175,13 +175,13 @@ type scanner struct {
 	blockRange         // of the chunk
 	longest    float64 // the largest of the stored norms
 	factor     float64 // the largest of factors
-	// the largest ‖s‖²/(sᵀu)² − 1 of the chunk, in the second pass
-	variance     float64
-	smallestNorm float64                // a bound of ‖x‖ for cosines with centres
-	largestNorm  float64                // likewise
-	selected     [chunkRows / 64]uint64 // a bit for each row: the options of the search select it
-	allSelected  bool
-	few          bool // few rows are selected, which are multiplied one by one
+	// the largest ‖s‖²/(sᵀu)² − 1 and bound of the bias of the chunk, in the second pass
+	variance, bias float64
+	smallestNorm   float64                // a bound of ‖x‖ for cosines with centres
+	largestNorm    float64                // likewise
+	selected       [chunkRows / 64]uint64 // a bit for each row: the options of the search select it
+	allSelected    bool
+	few            bool // few rows are selected, which are multiplied one by one
 
 	batch
 	products [group * chunkRows]float32 // sᵀp/‖p‖, for the rounded vector p of each query
@@ -267,7 +267,7 @@ func (s *search[T]) bound(p *scanner) {
 	}
 	p.factor, p.longest = float64(vecmath.Peak(factors)), float64(vecmath.Peak(lengths))
 	if s.secondPass {
-		p.variance = s.largestVariance(p)
+		p.variance, p.bias = s.largestVariance(p), s.largestBias(p)
 	}
 	if s.by == SquaredDistance || s.q.centres != nil {
 		copy(p.squares[:], lengths)
@@ -289,7 +289,18 @@ func (s *search[T]) largestVariance(p *scanner) float64 {
 		return float64(vecmath.Peak(v[p.lo:p.hi])) + 0x1p-22
 	}
 	ratio := float64(vecmath.Peak(p.b.numbers[ratios][p.lo:p.hi]))
-	return max(0, float64(s.queries[0].bit*ratio*ratio)-1) + 0x1p-22 + s.variance
+	return max(0, float64(s.queries[0].bit*ratio*ratio)-s.queries[0].less) + 0x1p-22 + s.variance
+}
+
+// largestBias returns the largest bound of the bias of the rows of a chunk.
+func (s *search[T]) largestBias(p *scanner) float64 {
+	k := uint32(0)
+	if s.q.bands != nil && s.q.bands.several {
+		for _, v := range p.b.numbers[ratios][p.lo:p.hi] {
+			k = max(k, math.Float32bits(v)&biasBits)
+		}
+	}
+	return biasBounds[k]
 }
 
 // merge adds the candidates of a blockRange to the candidates of the query.

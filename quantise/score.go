@@ -80,6 +80,14 @@ func upperCosine(estimate, c float64) float64 {
 	return max(-1, min((estimate+float64(c*math.Sqrt(max(0, square-float64(estimate*estimate)))))/square, 1))
 }
 
+// upperCosine is upperCosine for the error of r: that of several bands does not decrease with ρ.
+func (r *rounded) upperCosine(estimate, c float64) float64 {
+	if r.several {
+		return max(-1, min(estimate+c+roundings, 1))
+	}
+	return upperCosine(estimate, c)
+}
+
 // withRoundings returns a bound of a cosine that also bounds products with rounded norms. The
 // result of upperCosine does so unless it is near 1.
 func withRoundings(bound float64) float64 {
@@ -91,9 +99,9 @@ func withRoundings(bound float64) float64 {
 
 // errorBound returns z standard errors of the estimate of a cosine of 0, from a code with variance
 // = ‖s‖²/(sᵀu)² − 1, and z standard errors of the rounding of the query. With centres, rotations
-// and products have rounding errors relative to s.terms.
-func (x *Query) errorBound(s *shift, z, variance float64) (law, rounding float64) {
-	norm := x.norm
+// and products have rounding errors relative to s.terms. bias is a bound of the bias.
+func (x *Query) errorBound(s *shift, z, variance, bias float64) (law, rounding float64) {
+	norm, one := x.norm, x.roundedOf(s)
 	if s != nil {
 		norm = s.norm
 	}
@@ -101,11 +109,11 @@ func (x *Query) errorBound(s *shift, z, variance float64) (law, rounding float64
 		return 0, 0
 	}
 	// no rounding error is larger than half a step
-	rounding = math.Sqrt(3) * x.roundedOf(s).rounding * x.relative(s)
+	rounding = math.Sqrt(3) * one.rounding * x.relative(s)
 	if s != nil {
 		rounding += 0x1p-21 * s.terms / (norm * math.Sqrt(x.out))
 	}
-	return float64(z * math.Sqrt(variance/(x.out-1))), float64(z * rounding * math.Sqrt(1+variance))
+	return float64(z * math.Sqrt(variance/one.dimensions)), float64(z*rounding*math.Sqrt(1+variance)) + bias
 }
 
 // offer adds the rows of a chunk that are among the best k so far to the candidates of a query.
@@ -153,7 +161,8 @@ func (s *search[T]) offerPossible(p *scanner, x *ranking, products []float32) {
 	if math.IsInf(x.least.score, 1) {
 		return
 	}
-	most, rounding := x.errorBound(to, x.zExact, p.variance)
+	one := x.roundedOf(to)
+	most, rounding := x.errorBound(to, x.zExact, p.variance, one.bias*p.bias)
 	// An estimate of another code may exceed the bound of a cosine near 1.
 	beyond := x.zExact * x.zExact * s.variance / (x.out - 1)
 	limit, some := s.screen(p, x.Query, to, products, most+rounding+beyond+2*roundings, x.least.score)
@@ -162,8 +171,8 @@ func (s *search[T]) offerPossible(p *scanner, x *ranking, products []float32) {
 	}
 	for i := p.next(0, limit); i < p.hi-p.lo; i = p.next(i+1, limit) {
 		n := p.b.numbersAt(p.lo + i)
-		law, rounding := x.errorBound(to, x.zExact, x.varianceOf(&n)+0x1p-22+s.variance)
-		high := withRoundings(upperCosine(x.cosine(to, products[i], &n)+rounding, law)) + beyond
+		law, rounding := x.errorBound(to, x.zExact, x.varianceOf(&n)+0x1p-22+s.variance, one.biasOf(n.ratio))
+		high := withRoundings(one.upperCosine(x.cosine(to, products[i], &n)+rounding, law)) + beyond
 		id := p.b.id(p.lo + i)
 		c := candidate{score: x.upperScore(to, &n, high), row: id}
 		if !c.worse(x.least) && !x.found(c.row) && s.accepts(id) {

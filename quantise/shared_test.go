@@ -24,7 +24,7 @@ var measures = []quantise.Measure{quantise.InnerProduct, quantise.Cosine, quanti
 func lawOptions(bits ...int) (all []quantise.Options) {
 	for _, s := range []quantise.Scheme{quantise.RaBitQ, quantise.LloydMax} {
 		for _, b := range bits {
-			all = append(all, quantise.Options{Scheme: s, Bits: b})
+			all = append(all, quantise.Options{Scheme: s, Bits: float64(b)})
 		}
 	}
 	return all

@@ -23,7 +23,8 @@ type shift struct {
 	terms float64
 
 	// far reports whether ‖q − tc‖ is so much smaller than ‖q‖ that the rounding of q would add to
-	// the errors of codes. Then own is q − tc, rotated and rounded by itself.
+	// the errors of codes, or whether c is the mean of Learn. Then own is q − tc, rotated and
+	// rounded by itself.
 	far bool
 	own *rounded
 }
@@ -57,11 +58,11 @@ func (q *quantiser[T]) shiftOf(x *Query, cluster int) *shift {
 	}
 	s.norm = math.Sqrt(sum)
 	s.queryNorm, s.terms = x.norm, x.norm+float64(math.Abs(s.t)*s.size)
-	near := s.norm < farShare*x.norm
+	near := q.mean != nil || s.norm < farShare*x.norm
 	if near {
 		s.queryNorm, s.terms = math.Sqrt(2*vecmath.HalfSquaredNorm(y)), s.norm
 	}
-	if s.far = near && s.norm > 0; s.far {
+	if s.far = near && (s.norm > 0 || q.mean != nil); s.far {
 		if s.own == nil {
 			s.own = new(rounded)
 		}

@@ -27,7 +27,7 @@ func mixture(n, d, centres int, rng *rand.Rand) dense.Matrix[float32] {
 
 // staged encodes rows with signs.
 func staged(t testing.TB, x dense.Matrix[float32], bits int) quantise.Codes[float32] {
-	return encode(t, x, quantise.Options{Bits: bits, TwoStage: true})
+	return encode(t, x, quantise.Options{Bits: float64(bits), TwoStage: true})
 }
 
 // oneStage reads all codes, because it has an option.

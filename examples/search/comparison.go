@@ -82,7 +82,7 @@ func (c *comparison) measure(stdout io.Writer) (results []result, err error) {
 	t := table.New(1, "scheme", "bits", "bytes", "smaller", "error", "by theory", fmt.Sprintf("recall@%d", c.s.k), "by theory")
 	for _, scheme := range schemes {
 		for _, bits := range widths {
-			q, err := quantise.New[float32](c.x.Cols, quantise.Options{Scheme: scheme, Bits: bits}, rand.NewPCG(c.s.seed, 3))
+			q, err := quantise.New[float32](c.x.Cols, quantise.Options{Scheme: scheme, Bits: float64(bits)}, rand.NewPCG(c.s.seed, 3))
 			if err != nil {
 				return nil, err
 			}

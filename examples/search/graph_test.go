@@ -15,7 +15,7 @@ import (
 func built(t *testing.T, n, bits int) (*comparison, *graph) {
 	t.Helper()
 	c := newComparison(settings{queries: 100, k: 10, seed: 1}, clustered(n+100, 64, rand.New(rand.NewPCG(1, 1))))
-	q, err := quantise.New[float32](64, quantise.Options{Bits: bits}, rand.NewPCG(1, 2))
+	q, err := quantise.New[float32](64, quantise.Options{Bits: float64(bits)}, rand.NewPCG(1, 2))
 	require.NoError(t, err)
 	codes, err := q.Encode(t.Context(), c.x)
 	require.NoError(t, err)

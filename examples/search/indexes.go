@@ -16,7 +16,7 @@ import (
 func (c *comparison) indexes(stdout io.Writer, codes quantise.Codes[float32]) error {
 	begin, q, k := time.Now(), codes.Quantiser(), c.s.k
 	g := newGraph(c.x, codes, c.x.Rows)
-	fmt.Fprintf(stdout, "\nThe graph was built from codes of %d bits in %.1f s.\n\n", q.Options().Bits, time.Since(begin).Seconds())
+	fmt.Fprintf(stdout, "\nThe graph was built from codes of %v bits in %.1f s.\n\n", q.Options().Bits, time.Since(begin).Seconds())
 	defer runtime.GOMAXPROCS(runtime.GOMAXPROCS(1))
 	w, hits := g.walkers[0], make([]quantise.Hit, c.x.Rows)
 	nearest := func(query []float32, ids []int) {

@@ -29,7 +29,7 @@ func stages(t *testing.T, add func(name string, v ...any)) {
 		}
 	}
 	for _, bits := range []int{4, 8} {
-		q, err := quantise.New[float32](d, quantise.Options{Bits: bits, TwoStage: true}, rand.NewPCG(4, 5))
+		q, err := quantise.New[float32](d, quantise.Options{Bits: float64(bits), TwoStage: true}, rand.NewPCG(4, 5))
 		require.NoError(t, err)
 		c, err := q.Encode(t.Context(), x)
 		require.NoError(t, err)
@@ -57,7 +57,7 @@ func codesOf[T dense.Float](t *testing.T, add func(name string, v ...any)) {
 	}
 	for scheme := quantise.RaBitQ; scheme <= quantise.LloydMax; scheme++ {
 		for _, bits := range []int{1, 2, 4, 8} {
-			q, err := quantise.New[T](d, quantise.Options{Scheme: scheme, Bits: bits}, rand.NewPCG(4, 5))
+			q, err := quantise.New[T](d, quantise.Options{Scheme: scheme, Bits: float64(bits)}, rand.NewPCG(4, 5))
 			require.NoError(t, err)
 			around, err := q.WithCentres(centres)
 			require.NoError(t, err)

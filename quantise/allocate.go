@@ -1,0 +1,133 @@
+package quantise
+
+import (
+	"math"
+	"slices"
+
+	"github.com/seed-feabd252/randfeat/internal/compute/scan"
+)
+
+// bitNoise are the variances of the estimate of a cosine of 0 from codes of 0 to 8 bits, times the
+// dimension: ‖s‖²‖u‖²/(sᵀu)² − 1 for the best equal steps and normal coordinates. Nothing is known
+// of a vector without bits, and 0 is the estimate.
+var bitNoise = [...]float64{1, 0.5707, 0.1349, 0.03889, 0.01166, 0.003491, 0.001025, 0.0002885, 0.00007174}
+
+// leastGain is the least relative gain for which segments have different numbers of bits. Estimates
+// from equal bits have no bias.
+const leastGain = 0.05
+
+// allocation is the bits of segments of coordinates.
+type allocation struct {
+	variances []float64 // the sums of the variances of the coordinates of a segment
+	sizes     []int
+	bits      []int
+	elements  [9]int // the elements of the part of each width
+	total     int    // the bits of a row
+}
+
+// allocate returns the bits of segments, which share the words of a row, such that
+// Σ variance·bitNoise[bits] is small. It moves bits between segments as if parts had no padding,
+// takes bits away until the parts fit, and moves bits again. Segments have equal bits if others gain
+// little, for these variances or for those of learned rows, which a small sample overfits.
+func allocate(variances, learned []float64, sizes []int, words int) []int {
+	a := &allocation{variances: variances, sizes: sizes, bits: make([]int, len(sizes))}
+	fits := func() bool { return a.words() <= words }
+	for equal := 8; equal >= 0; equal-- {
+		for s := range sizes {
+			a.set(s, equal)
+		}
+		if fits() {
+			break
+		}
+	}
+	equal, noise, noiseOfLearned := slices.Clone(a.bits), totalNoise(variances, a.bits), totalNoise(learned, a.bits)
+	a.climb(func() bool { return a.total <= 64*words })
+	for !fits() {
+		a.shrink()
+	}
+	a.climb(fits)
+	if equal[0] > 0 && (totalNoise(variances, a.bits) > (1-leastGain)*noise || totalNoise(learned, a.bits) > (1-leastGain)*noiseOfLearned) {
+		return equal
+	}
+	return a.bits
+}
+
+// set sets the bits of segment s.
+func (a *allocation) set(s, to int) {
+	from := a.bits[s]
+	for width := 1; width <= 8; width *= 2 {
+		a.elements[width] += a.sizes[s] * (to&width - from&width) / width
+	}
+	a.total += a.sizes[s] * (to - from)
+	a.bits[s] = to
+}
+
+// words returns the words of a row.
+func (a *allocation) words() (n int) {
+	for width := 1; width <= 8; width *= 2 {
+		n += scan.Words(a.elements[width], width)
+	}
+	return n
+}
+
+func (a *allocation) noiseOf(s, bits int) float64 { return a.variances[s] * bitNoise[bits] }
+
+func totalNoise(variances []float64, bits []int) (sum float64) {
+	for s, b := range bits {
+		sum += variances[s] * bitNoise[b]
+	}
+	return sum
+}
+
+// shrink takes the bit with the least gain away.
+func (a *allocation) shrink() {
+	at, least := 0, math.Inf(1)
+	for s, b := range a.bits {
+		if b > 0 {
+			if loss := (a.noiseOf(s, b-1) - a.noiseOf(s, b)) / float64(a.sizes[s]); loss < least {
+				at, least = s, loss
+			}
+		}
+	}
+	a.set(at, a.bits[at]-1)
+}
+
+// climb gives a bit to a segment, or moves a bit from a segment to another one, as long as the noise
+// decreases and the bits fit.
+func (a *allocation) climb(fits func() bool) {
+	for {
+		up, down, best := -1, -1, 1e-9*totalNoise(a.variances, a.bits)
+		for s, b := range a.bits {
+			if b == 8 {
+				continue
+			}
+			gain := a.noiseOf(s, b) - a.noiseOf(s, b+1)
+			if gain <= best {
+				continue
+			}
+			a.set(s, b+1)
+			if fits() {
+				up, down, best = s, -1, gain
+			}
+			for t, c := range a.bits {
+				if c == 0 || t == s {
+					continue
+				}
+				if net := gain + a.noiseOf(t, c) - a.noiseOf(t, c-1); net > best {
+					if a.set(t, c-1); fits() {
+						up, down, best = s, t, net
+					}
+					a.set(t, c)
+				}
+			}
+			a.set(s, b)
+		}
+		if up < 0 {
+			return
+		}
+		a.set(up, a.bits[up]+1)
+		if down >= 0 {
+			a.set(down, a.bits[down]-1)
+		}
+	}
+}

@@ -1,0 +1,371 @@
+package quantise
+
+import (
+	"encoding/binary"
+	"fmt"
+	"hash/fnv"
+	"math"
+	"sync"
+
+	"github.com/seed-feabd252/randfeat/dense"
+	"github.com/seed-feabd252/randfeat/internal/compute/scan"
+	"github.com/seed-feabd252/randfeat/internal/compute/vecmath"
+	"github.com/seed-feabd252/randfeat/internal/law/codelaw"
+	"github.com/seed-feabd252/randfeat/internal/memory/scratch"
+)
+
+// spectrum is what Learn finds. A vector x has the coordinates y = D(x − mean), where the rows of D
+// are the directions. Bands divide the coordinates.
+type spectrum struct {
+	Mean       []float64             // nil if nothing is subtracted; otherwise D·mean = 0
+	Directions dense.Matrix[float32] // d×d
+	Bands      []band
+}
+
+// band is some coordinates whose codes have the same number of bits. Its directions are a uniformly
+// random rotation of principal directions, unless it has no bits. Step, Share and Noise are for
+// vectors of norm 1.
+type band struct {
+	Size, Bits int
+	Step       float64 // the width of a cell
+	Unit       float64 // levels are odd multiples of Unit
+	Share      float64 // the mean of ‖y‖² in the band, over the rows of the sample
+	Noise      float64 // the mean squared error along one direction of the band, likewise
+	Weight     float64 // in the bound of the bias, which is the same for all rows
+}
+
+// check returns an error if Learn cannot have found s for vectors of R^d.
+func (s *spectrum) check(d int) error {
+	if s.Directions.Rows != d || s.Directions.Cols != d || s.Mean != nil && len(s.Mean) != d {
+		return fmt.Errorf("quantise: %d×%d directions and a mean of %d elements for d = %d", s.Directions.Rows, s.Directions.Cols, len(s.Mean), d)
+	}
+	for i := range d {
+		for _, v := range s.Directions.Row(i) {
+			if !(math.Abs(float64(v)) <= 1.001) {
+				return fmt.Errorf("quantise: direction %d has the element %v", i, v)
+			}
+		}
+	}
+	square := 0.0
+	for _, v := range s.Mean {
+		square += v * v
+	}
+	if s.Mean != nil && !(square >= leastMean*leastMean && square <= 1/(leastMean*leastMean)) {
+		return fmt.Errorf("quantise: the mean has the norm %.3g, want from 2⁻²⁴ to 2²⁴", math.Sqrt(square))
+	}
+	const least, most = 0x1p-40, 0x1p40
+	sum := 0
+	for k, b := range s.Bands {
+		within := true
+		for _, v := range []float64{b.Step, b.Unit, b.Share, b.Noise, b.Weight} {
+			within = within && v >= least && v <= most
+		}
+		if !within || b.Size < 1 || b.Size > d-sum || b.Bits < 0 || b.Bits > 8 {
+			return fmt.Errorf("quantise: band %d is %+v", k, b)
+		}
+		sum += b.Size
+	}
+	if sum != d || s.Bands[0].Bits == 0 {
+		return fmt.Errorf("quantise: bands of %d coordinates for d = %d, and one with bits at first", sum, d)
+	}
+	return nil
+}
+
+// leastMean is the smallest norm of a mean. With norms of rows from 2⁻¹⁰⁰ to 2¹⁰⁰, float32 then
+// represents the products of rows and the mean.
+const leastMean = 0x1p-24
+
+// key returns two words that differ for different spectra.
+func (s *spectrum) key() (key [2]uint64) {
+	h := fnv.New128a()
+	_ = binary.Write(h, binary.LittleEndian, s.Mean)
+	for _, b := range s.Bands {
+		_ = binary.Write(h, binary.LittleEndian, []float64{float64(b.Size), float64(b.Bits), b.Step, b.Unit, b.Share, b.Noise, b.Weight})
+	}
+	for i := range s.Directions.Rows {
+		_ = binary.Write(h, binary.LittleEndian, s.Directions.Row(i))
+	}
+	sum := h.Sum(nil)
+	return [2]uint64{binary.LittleEndian.Uint64(sum), binary.LittleEndian.Uint64(sum[8:])}
+}
+
+// bands are the bands of a quantiser and the parts of their rows. A row has a part for each of the
+// widths 8, 4, 2 and 1. A code of 7 bits, for example, has its highest 4 bits in one part, the next
+// 2 bits in another and the last bit in a third: its odd multiple 2k − 127 is the sum of those of
+// the three parts times 8, 2 and 1.
+type bands struct {
+	list    []band
+	typical float64 // Σ Share·Noise
+	several bool    // the error is not that of one random rotation
+	parts   []part
+}
+
+// part is the digits of one width of the codes of a row.
+type part struct {
+	width, elements, first, words int // first is the first word
+	places                        []uint32
+	pieces                        []piece
+}
+
+// piece is the digits of a band in a part: those of coordinates [from, from+n) are elements [at,
+// at+n) of the part.
+type piece struct{ at, from, n, shift, band int }
+
+// bandsOf returns the bands of a spectrum and the words of a row.
+func bandsOf(list []band) (b *bands, words int) {
+	b = &bands{list: list, several: len(list) > 1}
+	for _, one := range list {
+		b.typical += float64(one.Share * one.Noise)
+	}
+	for width := 8; width > 0; width /= 2 {
+		p, from := part{width: width, first: words}, 0
+		for k, one := range list {
+			if one.Bits&width != 0 {
+				p.pieces = append(p.pieces, piece{p.elements, from, one.Size, one.Bits & (width - 1), k})
+				p.elements += one.Size
+			}
+			from += one.Size
+		}
+		if p.elements > 0 {
+			p.words = scan.Words(p.elements, width)
+			p.places = scan.ListedPlaces(p.elements, p.words, width)
+			words += p.words
+			b.parts = append(b.parts, p)
+		}
+	}
+	return b, words
+}
+
+// pack writes codes to the words of a row. digits is working memory of their number.
+func (b *bands) pack(words []uint64, codes, digits []uint8) {
+	for _, p := range b.parts {
+		for _, s := range p.pieces {
+			own := digits[s.at:][:s.n]
+			for i, k := range codes[s.from:][:s.n] {
+				own[i] = k >> s.shift & (1<<p.width - 1)
+			}
+		}
+		scan.Pack(words[p.first:][:p.words], digits[:p.elements], p.width)
+	}
+}
+
+// unpack reads the codes of a row. Coordinates without bits have code 0.
+func (b *bands) unpack(codes []uint8, words []uint64, digits []uint8) {
+	clear(codes)
+	for _, p := range b.parts {
+		scan.Unpack(digits[:p.elements], words[p.first:][:p.words], p.width)
+		for _, s := range p.pieces {
+			own := codes[s.from:][:s.n]
+			for i, k := range digits[s.at:][:s.n] {
+				own[i] |= k << s.shift
+			}
+		}
+	}
+}
+
+// decodeBands writes scale·s for the vector s of codes.
+func decodeBands[T dense.Float](s []T, codes []uint8, b *bands, scale float64) {
+	at := 0
+	for _, one := range b.list {
+		for i, k := range codes[at:][:one.Size] {
+			s[at+i] = 0
+			if one.Bits > 0 {
+				s[at+i] = T(scale * one.Unit * float64(2*int(k)+1-1<<one.Bits))
+			}
+		}
+		at += one.Size
+	}
+}
+
+// sums are the sums of the code s of a band and the coordinates u of a vector divided by its norm.
+type sums struct{ along, square, energy float64 } // sᵀu, ‖s‖², ‖u‖²
+
+// writeBands writes the codes of y, whose norm is given, and their sums.
+func writeBands[T dense.Float](codes []uint8, all []sums, b *bands, y []T, norm float64) {
+	at := 0
+	for k, one := range b.list {
+		own, some := codes[at:][:one.Size], y[at:][:one.Size]
+		at += one.Size
+		all[k] = sums{energy: 2 * vecmath.HalfSquaredNorm(some) / (norm * norm)}
+		if one.Bits == 0 {
+			clear(own)
+			continue
+		}
+		n := 1 << (one.Bits - 1)
+		if n == 1 {
+			encodeBits(own, some)
+		} else {
+			encodeSteps(own, some, T(1/(one.Step*norm)), n)
+		}
+		along, square := 0.0, 0
+		for i, c := range own {
+			odd := 2*int(c) + 1 - 2*n
+			along += float64(float64(odd) * float64(some[i]))
+			square += odd * odd
+		}
+		all[k].along, all[k].square = along*one.Unit/norm, float64(square)*float64(one.Unit*one.Unit)
+	}
+}
+
+// combine returns the numbers of a row. ratio makes the estimate exact for a query that is the row
+// within the bands with bits, so that bands err by their own rotations and by a small bias. Over
+// the rotations of bands B, the estimate of uᵀq is
+//
+//	Σ_B share_B·uᵀq in B, share = ratio·sᵀu/‖u‖², plus an error of the variance
+//	Σ_B (‖q‖²−(uᵀq/‖u‖)²)·error_B, error = ratio²·(‖s‖² − (sᵀu)²/‖u‖²)/(size − 1).
+//
+// variance is the mean of error_B over that of the sample, both with the weights Share. A band
+// without bits has share 0, and its uᵀq is an error whose mean square is that of its rows. The bias
+// is at most bias·√(Σ Weight·‖q‖²).
+func (b *bands) combine(all []sums) (ratio, variance, bias float64) {
+	ratio = b.ratio(all)
+	for k, one := range b.list {
+		short, noise := one.errors(all[k], ratio)
+		variance += float64(one.Share * noise)
+		bias += float64(float64(short*short)*all[k].energy) / one.Weight
+	}
+	return ratio, variance / b.typical, math.Sqrt(bias)
+}
+
+func (b *bands) ratio(all []sums) float64 {
+	along, energy := 0.0, 0.0
+	for k, one := range b.list {
+		if one.Bits > 0 {
+			along, energy = along+all[k].along, energy+all[k].energy
+		}
+	}
+	if along > 0 {
+		return energy / along
+	}
+	return 0
+}
+
+// errors returns 1 − share and error of a band, for combine.
+func (b *band) errors(s sums, ratio float64) (short, noise float64) {
+	if b.Bits == 0 {
+		return 1, s.energy / float64(b.Size)
+	}
+	noise = s.square
+	if s.energy > 0 {
+		short, noise = 1-ratio*s.along/s.energy, max(0, s.square-float64(s.along*s.along)/s.energy)
+	}
+	return short, noise * float64(ratio*ratio) / float64(max(b.Size-1, 1))
+}
+
+// The last 8 bits of the ratio of a row hold a bound of its bias, if there are several bands. The
+// bound k is 2^((k−biasOne)/8), and 0 for k = 0.
+const (
+	biasBits = 1<<8 - 1
+	biasOne  = 160
+)
+
+var biasBounds = func() (bounds [biasBits + 1]float64) {
+	for k := 1; k <= biasBits; k++ {
+		bounds[k] = float64(float32(math.Exp2(float64(k-biasOne) / 8)))
+	}
+	return bounds
+}()
+
+// withBias returns the ratio with a bound of the bias.
+func withBias(ratio float32, bias float64) float32 {
+	k := uint32(0)
+	for int(k) < biasBits && biasBounds[k] < bias {
+		k++
+	}
+	return math.Float32frombits(math.Float32bits(ratio)&^biasBits | k)
+}
+
+// roundBands rounds the rotated vector of p by parts, and sets the law of its errors.
+func (q *quantiser[T]) roundBands(dst *rounded, norm float64, p *preparer[T]) {
+	b := q.bands
+	dst.several, dst.scale, dst.rounding, dst.perDimension, dst.bias = b.several, 0, 0, 0, 0
+	dst.dimensions = math.Inf(1)
+	for len(dst.parts) < len(b.parts) {
+		dst.parts = append(dst.parts, rounded{})
+	}
+	dst.parts = dst.parts[:len(b.parts)]
+	noise, bias, at := 0.0, 0.0, 0
+	for _, one := range b.list {
+		square := 2 * vecmath.HalfSquaredNorm(p.rotated[at:][:one.Size])
+		at += one.Size
+		noise += float64(one.Noise * square)
+		bias += float64(one.Weight * square)
+	}
+	p.digits = scratch.Resize(p.digits, q.elements)
+	for k, one := range b.parts {
+		digits := p.digits[:one.elements]
+		for _, s := range one.pieces {
+			unit := T(math.Ldexp(b.list[s.band].Unit, s.shift))
+			own := digits[s.at:][:s.n]
+			copy(own, p.rotated[s.from:])
+			vecmath.Scale(own, unit)
+		}
+		to := &dst.parts[k]
+		to.first = one.first
+		to.words, to.width, to.table = one.words, one.width, nil
+		p.whole = roundListed(to, digits, norm, 1, one.places, p.whole)
+		// the mean square of evenly distributed odd multiples
+		odd := float64(int(1)<<(2*one.width)-1) / 3
+		noise += float64(to.rounding*to.rounding) * float64(norm*norm) * odd * float64(one.elements)
+	}
+	if norm > 0 {
+		dst.dimensions, dst.perDimension, dst.bias = norm*norm/noise, noise/(norm*norm), math.Sqrt(bias)/norm
+	}
+}
+
+// directions is the rotation of a spectrum. It rounds every product and every sum, so that it has
+// the same bits on every processor.
+type directions[T dense.Float] struct{ rows, columns dense.Matrix[T] } // D and Dᵀ
+
+func directionsOf[T dense.Float](d dense.Matrix[float32]) directions[T] {
+	rows := dense.Copy(dense.New[T](d.Rows, d.Cols), d)
+	return directions[T]{rows, dense.Transpose(dense.Matrix[T]{}, rows)}
+}
+
+func (d directions[T]) Apply(dst, x dense.Matrix[T]) dense.Matrix[T] {
+	return multiplyRows(dst, x, d.columns)
+}
+
+func (d directions[T]) ApplyTransposed(dst, y dense.Matrix[T]) dense.Matrix[T] {
+	return multiplyRows(dst, y, d.rows)
+}
+
+// multiplyRows computes dst = x·a. Rows of x share reads of a.
+func multiplyRows[T dense.Float](dst, x, a dense.Matrix[T]) dense.Matrix[T] {
+	dst = dense.Ensure(dst, x.Rows, a.Cols)
+	for lo := 0; lo < x.Rows; lo += 4 {
+		hi := min(lo+4, x.Rows)
+		for i := lo; i < hi; i++ {
+			clear(dst.Row(i))
+		}
+		for j := range a.Rows {
+			row := a.Row(j)
+			for i := lo; i < hi; i++ {
+				vecmath.AddScaled(dst.Row(i), row, x.Row(i)[j])
+			}
+		}
+	}
+	return dst
+}
+
+// learned returns the quantiser of a spectrum.
+func learned[T dense.Float](opts Options, d int, s *spectrum) (Quantiser[T], error) {
+	if err := s.check(d); err != nil {
+		return nil, err
+	}
+	c := &coder[T]{options: opts, in: d, out: d, seed: s.key(), rotation: directionsOf[T](s.Directions), mean: s.Mean, unit: 1}
+	c.spectrum = s
+	c.bands, _ = bandsOf(s.Bands)
+	q := &quantiser[T]{coder: c, layout: opts.learnedLayout(d, s)}
+	if s.Mean != nil {
+		v := make([]T, d)
+		for i, m := range s.Mean {
+			v[i] = T(m)
+		}
+		q.centres = []centre[T]{{vector: v, square: 2 * vecmath.HalfSquaredNorm(v)}}
+	}
+	c.theory = sync.OnceValue(func() codelaw.Moments {
+		return codelaw.Moments{Along: 1, AlongSquare: 1, Square: 1 + float64(d-1)*c.bands.typical}
+	})
+	return q, nil
+}

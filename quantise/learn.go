@@ -1,0 +1,337 @@
+package quantise
+
+import (
+	"cmp"
+	"errors"
+	"fmt"
+	"math"
+	"math/rand/v2"
+	"slices"
+
+	"gonum.org/v1/gonum/mat"
+
+	"github.com/seed-feabd252/randfeat/dense"
+	"github.com/seed-feabd252/randfeat/internal/compute/matmul"
+	"github.com/seed-feabd252/randfeat/internal/compute/vecmath"
+	"github.com/seed-feabd252/randfeat/internal/law/codelaw"
+	"github.com/seed-feabd252/randfeat/internal/memory/limit"
+)
+
+// Learn returns a quantiser for vectors like the rows of sample (n×d), with Bits per coordinate on
+// average. Vectors of embeddings are large in few directions. The codes have more bits there, up to
+// 8, and no bits where vectors are short: at equal bytes, errors are often half of those of New.
+//
+// Learn subtracts the mean of the sample where that pays, finds the principal directions, divides
+// them into bands of equal bits, and rotates each band at random. Estimates have the standard error
+// of the bands, and the mean square of what vectors like the sample have in directions without
+// bits. The StdErr of a row with other energies in the bands is right on average over queries like
+// the sample, because the errors of the row are measured when it is encoded. Learn again, and encode
+// again, when rows have other directions than the sample, above all ones without bits: no law covers
+// a row along one of these.
+//
+// A sample needs 4d rows or more to show its directions. The bits are chosen for a quarter of the
+// sample whose directions are not learned, so that a small sample, or one without a decaying
+// spectrum, gets equal bits. The sample may have more rows: Learn uses 16,384 or 16d of them, at
+// equal distances. Vectors of norm 0 count only in the mean.
+//
+// Bits is between 1/8 and 8, and need not be whole. A row takes d·Bits/8 bytes, rounded up to 8
+// bytes, and 8 more; 8 more again above 1 bit, and 4 more with a mean. Encoding costs d² per row,
+// and so does Prepare. SearchAll reads the codes once for each query. WithCentres returns an error.
+//
+// The cost is O(n·d² + d³). Learn returns an error if src is nil, if an option is invalid, if a
+// sample is not finite or has no two rows of norms between 2⁻¹⁰⁰ and 2¹⁰⁰, if the mean that pays
+// has a norm below 2⁻²⁴ or above 2²⁴, or if 4d² numbers take more than 2⁴⁰ bytes.
+func Learn[T dense.Float](sample dense.Matrix[T], opts Options, src rand.Source) (Quantiser[T], error) {
+	if src == nil {
+		return nil, errNil("src")
+	}
+	opts.Bits = cmp.Or(opts.Bits, 4)
+	if err := opts.checkLearned(); err != nil {
+		return nil, err
+	}
+	sample.Check()
+	if sample.Cols < 1 {
+		return nil, fmt.Errorf("quantise: d = %d, want at least 1", sample.Cols)
+	}
+	if err := limit.Memory[float64](sample.Cols, 4*sample.Cols); err != nil {
+		return nil, fmt.Errorf("quantise: d = %d: %w", sample.Cols, err)
+	}
+	step := max(1, sample.Rows/max(1<<14, 16*sample.Cols))
+	x := dense.New[float64](sample.Rows/step, sample.Cols)
+	for i := range x.Rows {
+		dense.Copy(x.RowRange(i, i+1), sample.RowRange(i*step, i*step+1))
+	}
+	s, err := learn(x, opts, rand.New(src))
+	if err != nil {
+		return nil, err
+	}
+	return newOf[T](recipe{Options: opts, D: sample.Cols, Learned: []spectrum{*s}})
+}
+
+// checkLearned returns an error if Learn does not have the options.
+func (o Options) checkLearned() error {
+	switch {
+	case o.Scheme != RaBitQ:
+		return fmt.Errorf("quantise: Learn with %v, want RaBitQ", o.Scheme)
+	case o.TwoStage:
+		return errors.New("quantise: Learn with TwoStage, want none")
+	case !(o.Bits >= 0.125 && o.Bits <= 8):
+		return fmt.Errorf("quantise: Bits = %v, want from 1/8 to 8, or 0 for 4", o.Bits)
+	}
+	return nil
+}
+
+const (
+	segmentSize  = 16 // the least number of coordinates whose bits allocate chooses
+	mostSegments = 64
+	heldOut      = 4 // one row in so many is held out
+	// The energy of the mean over that of the rows, from which on the mean is subtracted: it takes 4
+	// bytes per row, with 1 bit above the bytes of other libraries.
+	meanShare, meanShareOfBit = 1. / 32, 0.5
+)
+
+// learn is Learn for rows x, which it changes.
+func learn(x dense.Matrix[float64], opts Options, rng *rand.Rand) (*spectrum, error) {
+	d := x.Cols
+	s := &spectrum{Directions: dense.New[float32](d, d)}
+	mean, energy := make([]float64, d), 0.0
+	for i := range x.Rows {
+		row := x.Row(i)
+		square := 2 * vecmath.HalfSquaredNorm(row)
+		if !(square <= 0x1p200) {
+			return nil, fmt.Errorf("quantise: row %d of the sample holds NaN or ±Inf, or has a norm above 2¹⁰⁰", i)
+		}
+		energy += square / float64(x.Rows)
+		vecmath.AddScaled(mean, row, 1/float64(x.Rows))
+	}
+	square, least := 2*vecmath.HalfSquaredNorm(mean), meanShare
+	if opts.Bits <= 1 {
+		least = meanShareOfBit
+	}
+	if x.Rows > 1 && square > least*energy {
+		if !(square >= leastMean*leastMean && square <= 1/(leastMean*leastMean)) {
+			return nil, fmt.Errorf("quantise: the mean of the sample has the norm %.3g, want from 2⁻²⁴ to 2²⁴", math.Sqrt(square))
+		}
+		s.Mean = mean
+		for j, v := range mean {
+			s.Mean[j] = float64(float32(v)) // of both types
+		}
+		square = 2 * vecmath.HalfSquaredNorm(mean)
+	}
+	n := 0
+	for i := range x.Rows {
+		row := x.Row(n)
+		copy(row, x.Row(i))
+		if s.Mean != nil {
+			vecmath.AddScaled(row, mean, -1)
+			vecmath.AddScaled(row, mean, -vecmath.Dot(row, mean)/square)
+		}
+		if norm := math.Sqrt(2 * vecmath.HalfSquaredNorm(row)); norm >= 0x1p-100 {
+			vecmath.Scale(row, 1/norm)
+			n++
+		}
+	}
+	if n < 2 {
+		return nil, fmt.Errorf("quantise: %d rows of the sample have norms from 2⁻¹⁰⁰ to 2¹⁰⁰ about the mean, want 2", n)
+	}
+	some, test := dense.New[float64](n-(n+heldOut-1)/heldOut, d), dense.New[float64]((n+heldOut-1)/heldOut, d)
+	for i := range n {
+		to := some
+		at := i - i/heldOut - 1
+		if i%heldOut == 0 {
+			to, at = test, i/heldOut
+		}
+		copy(to.Row(at), x.Row(i))
+	}
+	axes, err := principal(some)
+	if err != nil {
+		return nil, err
+	}
+	axes = s.divide(product(test, axes), product(some, axes), axes, opts, rng)
+	if s.Mean != nil {
+		for i := range d { // principal directions without variance may have a part along the mean
+			row := axes.Row(i)
+			vecmath.AddScaled(row, mean, -vecmath.Dot(row, mean)/square)
+		}
+	}
+	dense.Copy(s.Directions, axes)
+	s.measure(product(test, axes), opts)
+	return s, nil
+}
+
+// product returns x·aᵀ.
+func product(x, a dense.Matrix[float64]) dense.Matrix[float64] {
+	y := dense.New[float64](x.Rows, a.Rows)
+	matmul.MulT(1, x, a, 0, y)
+	return y
+}
+
+// principal returns the eigenvectors of xᵀx as rows, those of the largest eigenvalues first.
+func principal(x dense.Matrix[float64]) (dense.Matrix[float64], error) {
+	d := x.Cols
+	square := dense.New[float64](d, d)
+	columns := dense.Transpose(dense.Matrix[float64]{}, x)
+	matmul.MulT(1, columns, columns, 0, square)
+	var eigen mat.EigenSym
+	if !eigen.Factorize(mat.NewSymDense(d, square.Data), true) {
+		return square, errors.New("quantise: the principal directions of the sample do not converge")
+	}
+	var vectors mat.Dense
+	eigen.VectorsTo(&vectors)
+	for i := range d {
+		for j := range d {
+			square.Set(i, j, vectors.At(j, d-1-i))
+		}
+	}
+	return square, nil
+}
+
+// divide sets bands, for coordinates y of rows along axes and those of the rows that axes were learned
+// from, and returns the directions.
+func (s *spectrum) divide(y, learned, axes dense.Matrix[float64], opts Options, rng *rand.Rand) dense.Matrix[float64] {
+	d := y.Cols
+	size := (max(segmentSize, (d+mostSegments-1)/mostSegments) + segmentSize - 1) / segmentSize * segmentSize
+	var order, sizes []int
+	var variances, ofLearned []float64
+	for from := 0; from < d; from += size {
+		n := min(size, d-from)
+		order, sizes = append(order, len(order)), append(sizes, n)
+		variances, ofLearned = append(variances, energyOf(y.ColRange(from, from+n), d)), append(ofLearned, energyOf(learned.ColRange(from, from+n), d))
+	}
+	bits := allocate(variances, ofLearned, sizes, opts.learnedWords(d))
+	slices.SortStableFunc(order, func(a, b int) int { return cmp.Compare(bits[b], bits[a]) })
+	sorted, turned := dense.New[float64](d, d), dense.New[float64](d, d)
+	at := 0
+	for _, k := range order {
+		dense.Copy(sorted.RowRange(at, at+sizes[k]), axes.RowRange(k*size, k*size+sizes[k]))
+		at += sizes[k]
+		last := len(s.Bands) - 1
+		if last < 0 || bits[k] == 0 || bits[k] != s.Bands[last].Bits {
+			s.Bands, last = append(s.Bands, band{Bits: bits[k]}), last+1
+		}
+		s.Bands[last].Size += sizes[k]
+		s.Bands[last].Share += variances[k]
+	}
+	at = 0
+	for _, b := range s.Bands {
+		from, to := sorted.RowRange(at, at+b.Size), turned.RowRange(at, at+b.Size)
+		at += b.Size
+		if b.Bits == 0 {
+			dense.Copy(to, from)
+		} else {
+			matmul.Mul(1, haar(b.Size, rng), from, 0, to)
+		}
+	}
+	return turned
+}
+
+// energyOf returns the mean squared norm of the rows of y, which are some of d coordinates, with
+// priorRows.
+func energyOf(y dense.Matrix[float64], d int) (sum float64) {
+	for i := range y.Rows {
+		sum += 2 * vecmath.HalfSquaredNorm(y.Row(i))
+	}
+	return (sum + priorRows*float64(y.Cols)/float64(d)) / float64(y.Rows+priorRows)
+}
+
+// priorRows is the number of rows with equal energy in all directions that energyOf adds: a later row
+// may have what the sample lacks.
+const priorRows = 4
+
+// haar returns a uniformly random rotation of R^n.
+func haar(n int, rng *rand.Rand) dense.Matrix[float64] {
+	a := mat.NewDense(n, n, nil)
+	for i := range n {
+		for j := range n {
+			a.Set(i, j, rng.NormFloat64())
+		}
+	}
+	var qr mat.QR
+	var q, r mat.Dense
+	qr.Factorize(a)
+	qr.QTo(&q)
+	qr.RTo(&r)
+	turn := dense.New[float64](n, n)
+	for i := range n {
+		for j := range n {
+			turn.Set(i, j, q.At(i, j)*math.Copysign(1, r.At(j, j)))
+		}
+	}
+	return turn
+}
+
+// measure sets the steps of the bands, and the laws of their errors, by the coordinates y of rows of
+// norm 1.
+func (s *spectrum) measure(y dense.Matrix[float64], opts Options) {
+	at := 0
+	for k := range s.Bands {
+		b := &s.Bands[k]
+		b.Step, b.Unit, b.Noise, b.Weight = 1, 1, 1, 1
+		if b.Bits > 0 {
+			b.findStep(y.ColRange(at, at+b.Size), b.Size == y.Cols)
+		}
+		at += b.Size
+	}
+	b, _ := bandsOf(s.Bands)
+	codes, all, each := make([]uint8, y.Cols), make([]sums, len(s.Bands)), 1/float64(y.Rows)
+	noises, biases, square := make([]float64, len(s.Bands)), make([]float64, len(s.Bands)), 0.0
+	for i := range y.Rows {
+		writeBands(codes, all, b, y.Row(i), 1)
+		ratio := b.ratio(all)
+		square += ratio * ratio * each
+		for k, one := range s.Bands {
+			short, noise := one.errors(all[k], ratio)
+			noises[k] += noise * each
+			biases[k] += short * short * all[k].energy * each
+		}
+	}
+	if opts.Bits > 1 {
+		square = 1 // otherwise the square of the ratio is the variance of a row
+	}
+	for k := range s.Bands {
+		one := &s.Bands[k]
+		// with those of energyOf
+		prior := one.Share / float64(one.Size) * bitNoise[one.Bits]
+		one.Noise = (noises[k]/square*float64(y.Rows) + priorRows*prior) / float64(y.Rows+priorRows)
+		one.Weight = max(math.Sqrt(biases[k]/one.Share), 0x1p-6)
+	}
+}
+
+// findStep sets the step and the unit of a band with bits, by its coordinates y of rows. whole
+// reports whether it has all coordinates.
+func (b *band) findStep(y dense.Matrix[float64], whole bool) {
+	n := 1 << (b.Bits - 1)
+	codes, all, best := make([]uint8, b.Size), make([]sums, 1), 0.0
+	middle := math.Sqrt(b.Share / float64(b.Size))
+	b.Step, b.Unit = middle, middle // if the rows have nothing in the band
+	try := func(step float64) {
+		one := &bands{list: []band{{Size: b.Size, Bits: b.Bits, Step: step, Unit: 1}}}
+		along, square, energy := 0.0, 0.0, 0.0
+		for i := range y.Rows {
+			writeBands(codes, all, one, y.Row(i), 1)
+			along, square, energy = along+all[0].along, square+all[0].square, energy+all[0].energy
+		}
+		if cosine := along / math.Sqrt(square); cosine > best {
+			best, b.Step, b.Unit = cosine, step, energy/along
+		}
+	}
+	switch {
+	case n == 1:
+		try(middle)
+		return
+	case whole: // the law of the coordinates is known
+		d := max(b.Size, leastDimension)
+		try(codelaw.BestUniform(d, n).Edges[1] * math.Sqrt(float64(d)/float64(b.Size)))
+		return
+	}
+	// The norms of rows in a band differ, and larger steps than for normal coordinates cut fewer off.
+	const large = 1 << 12
+	middle *= codelaw.BestUniform(large, n).Edges[1] * math.Sqrt(large)
+	for k := -3; k <= 6; k++ {
+		try(middle * math.Pow(1.15, float64(k)))
+	}
+	middle = b.Step
+	for k := -7; k <= 7; k++ {
+		try(middle * math.Pow(1.02, float64(k)))
+	}
+}
