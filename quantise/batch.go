@@ -82,15 +82,19 @@ func (f *batch) multiply(x *rounded, n int) {
 		f.multiplyPart(x, n)
 		return
 	}
-	var all [fewRows]float32
+	var sums [fewRows]float32
 	for k := range x.parts {
 		one := &x.parts[k]
 		f.move(one.first, n)
 		f.multiplyPart(one, n)
 		f.move(-one.first, n)
-		vecmath.AddScaled(all[:n], f.products[:n], 1)
+		if k == 0 {
+			copy(sums[:], f.products[:n])
+		} else {
+			vecmath.AddScaled(sums[:n], f.products[:n], 1)
+		}
 	}
-	copy(f.products[:], all[:n])
+	copy(f.products[:], sums[:n])
 }
 
 // move adds words to the addresses of the first n rows.
@@ -100,6 +104,7 @@ func (f *batch) move(words, n int) {
 	}
 }
 
+// multiplyPart is multiply for a rounded vector without parts.
 func (f *batch) multiplyPart(x *rounded, n int) {
 	if len(x.tile) > 0 {
 		for i := range n {

@@ -24,19 +24,19 @@ import (
 // Learn subtracts the mean of the sample where that pays, finds the principal directions, divides
 // them into bands of equal bits, and rotates each band at random. Estimates have the standard error
 // of the bands, and the mean square of what vectors like the sample have in directions without
-// bits. The StdErr of a row with other energies in the bands is right on average over queries like
-// the sample, because the errors of the row are measured when it is encoded. Learn again, and encode
-// again, when rows have other directions than the sample, above all ones without bits: no law covers
-// a row along one of these.
+// bits. If Bits > 1, the StdErr of a row with other energies in the bands is right on average over
+// queries like the sample, because the errors of the row are measured when it is encoded. Learn
+// again, and encode again, when rows have other directions than the sample, above all ones without
+// bits: no law covers a row along one of these.
 //
 // A sample needs 4d rows or more to show its directions. The bits are chosen for a quarter of the
 // sample whose directions are not learned, so that a small sample, or one without a decaying
-// spectrum, gets equal bits. The sample may have more rows: Learn uses 16,384 or 16d of them, at
-// equal distances. Vectors of norm 0 count only in the mean.
+// spectrum, gets equal bits. Of a large sample, Learn uses every n-th row, at least 16,384 and 16d
+// rows. Vectors of norm 0 count only in the mean.
 //
 // Bits is between 1/8 and 8, and need not be whole. A row takes d·Bits/8 bytes, rounded up to 8
-// bytes, and 8 more; 8 more again above 1 bit, and 4 more with a mean. Encoding costs d² per row,
-// and so does Prepare. SearchAll reads the codes once for each query. WithCentres returns an error.
+// bytes, and 8 more; 4 more above 1 bit, and 4 more with a mean. Encoding costs d² per row, and so
+// does Prepare. SearchAll reads the codes once for each query. WithCentres returns an error.
 //
 // The cost is O(n·d² + d³). Learn returns an error if src is nil, if an option is invalid, if a
 // sample is not finite or has no two rows of norms between 2⁻¹⁰⁰ and 2¹⁰⁰, if the mean that pays
@@ -61,7 +61,7 @@ func Learn[T dense.Float](sample dense.Matrix[T], opts Options, src rand.Source)
 	for i := range x.Rows {
 		dense.Copy(x.RowRange(i, i+1), sample.RowRange(i*step, i*step+1))
 	}
-	s, err := learn(x, opts, rand.New(src))
+	s, err := learn(x, step, opts, rand.New(src))
 	if err != nil {
 		return nil, err
 	}
@@ -90,8 +90,8 @@ const (
 	meanShare, meanShareOfBit = 1. / 32, 0.5
 )
 
-// learn is Learn for rows x, which it changes.
-func learn(x dense.Matrix[float64], opts Options, rng *rand.Rand) (*spectrum, error) {
+// learn is Learn for every step-th row of a sample, which it changes.
+func learn(x dense.Matrix[float64], step int, opts Options, rng *rand.Rand) (*spectrum, error) {
 	d := x.Cols
 	s := &spectrum{Directions: dense.New[float32](d, d)}
 	mean, energy := make([]float64, d), 0.0
@@ -99,7 +99,7 @@ func learn(x dense.Matrix[float64], opts Options, rng *rand.Rand) (*spectrum, er
 		row := x.Row(i)
 		square := 2 * vecmath.HalfSquaredNorm(row)
 		if !(square <= 0x1p200) {
-			return nil, fmt.Errorf("quantise: row %d of the sample holds NaN or ±Inf, or has a norm above 2¹⁰⁰", i)
+			return nil, fmt.Errorf("quantise: row %d of the sample holds NaN or ±Inf, or has a norm above 2¹⁰⁰", i*step)
 		}
 		energy += square / float64(x.Rows)
 		vecmath.AddScaled(mean, row, 1/float64(x.Rows))

@@ -47,8 +47,11 @@ func (s *search[T]) multiply(p *scanner, some []*ranking, k int) {
 		switch {
 		case !x.scans(p.cluster):
 			continue
-		case q.bands != nil:
+		case q.bands != nil && (p.few || !s.listed()):
 			s.multiplyListed(p, one, own)
+			continue
+		case q.bands != nil:
+			s.multiplyParts(p, one, own)
 			continue
 		case !alone && one == &x.rounded:
 		case s.listed() && (p.few || s.rows.n*q.words < inCaches && q.words > fewWords):
@@ -62,6 +65,26 @@ func (s *search[T]) multiply(p *scanner, some []*ranking, k int) {
 			scan.Products(own, rows, one.tile, n, q.words, q.width, 1, n)
 		}
 		vecmath.Scale(own, one.scale)
+	}
+}
+
+// multiplyParts computes the products of all rows of a chunk part by part.
+func (s *search[T]) multiplyParts(p *scanner, x *rounded, dst []float32) {
+	n, words := len(dst), s.q.words
+	most := (n + scan.ListedStep - 1) / scan.ListedStep * scan.ListedStep
+	for k := range x.parts {
+		one := &x.parts[k]
+		first := unsafe.Pointer(&p.b.words[p.lo*words+one.first])
+		for i := range p.rows[:most+scan.ListedMore] {
+			p.rows[i] = (*byte)(unsafe.Add(first, 8*words*min(i, n-1)))
+		}
+		scan.ListedProducts(p.partial[:], p.rows[:], one.listed, most, one.words, one.width)
+		if k == 0 {
+			copy(dst, p.partial[:])
+			vecmath.Scale(dst, one.scale)
+		} else {
+			vecmath.AddScaled(dst, p.partial[:n], one.scale)
+		}
 	}
 }
 

@@ -183,6 +183,10 @@ type scanner struct {
 	allSelected    bool
 	few            bool // few rows are selected, which are multiplied one by one
 
+	// with bands
+	rows    [chunkRows + scan.ListedMore]*byte // the addresses of a part of the rows of the chunk
+	partial [chunkRows]float32
+
 	batch
 	products [group * chunkRows]float32 // sᵀp/‖p‖, for the rounded vector p of each query
 	scores   [chunkRows]float32
