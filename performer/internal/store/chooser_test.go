@@ -2,12 +2,20 @@ package store
 
 import (
 	"math"
+	"math/rand/v2"
 	"slices"
+	"testing"
 
+	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
 	"gonum.org/v1/gonum/floats"
+	"gonum.org/v1/gonum/stat"
 
 	"github.com/seed-feabd252/randfeat/dense"
+	"github.com/seed-feabd252/randfeat/hadamard"
+	"github.com/seed-feabd252/randfeat/internal/testing/densetest"
+	"github.com/seed-feabd252/randfeat/internal/testing/must"
+	"github.com/seed-feabd252/randfeat/performer/internal/tiles"
 )
 
 // chooserOf returns the chooser of a store, its slabs, and its memory of a call.
@@ -139,4 +147,61 @@ func (o *operations) segment(n int) (keys, values [][]float64) {
 		keys, values = append(keys, key), append(values, value)
 	}
 	return keys, values
+}
+
+// Estimates of scores are unbiased over rotations, with the variance
+//
+//	s²·‖r‖²·‖q − (qᵀu)u‖²·(1/cos² − 1)/(d − 1),  u = r/‖r‖,  cos = ‖Rr‖₁/(√d·‖r‖),
+//
+// for a difference r of a key from the mean of its segment. The factor of the least squared error
+// shrinks estimates, and is caught.
+func TestEstimatesAreUnbiased(t *testing.T) {
+	const d, n, rotations, scale = 64, 256, 300, 0.125
+	rng := rand.New(rand.NewPCG(51, 1))
+	k, q := densetest.Normal[float64](rng, n, d, 0, 1), densetest.Normal[float64](rng, 1, d, 0, 2)
+	for i := range n {
+		k.Row(i)[3] += 9 // keys have a common part, and different sizes
+		floats.Scale(0.5+rng.Float64(), k.Row(i))
+	}
+	scores := []tiles.Scores{{Scale: scale}}
+	var slopes, shrunk, ratios []float64
+	for range rotations {
+		s := newOf[float64]([2]int{}, 1, scores, Places{}, d, d)
+		c, l, on := chooserOf(s)
+		c.sides[0].rotation = must.Have(hadamard.NewRotation[float64](d, hadamard.RotationOptions{Factors: 3}, rng))
+		s.Append(k, k)
+		on.begin(s, dense.New[float64](1, d), q, false)
+		c.on, c.slabs = on, l
+		var w choice[float64]
+		w.begin(c, 0, 0)
+		require.True(t, w.estimate())
+		var slope, shrunkSlope, norm, errors, law float64
+		for from := 0; from < n; from += Segment {
+			mean := make([]float64, d)
+			for i := range Segment {
+				floats.AddScaled(mean, 1./Segment, k.Row(from+i))
+			}
+			for i := from; i < from+Segment; i++ {
+				r := floats.SubTo(make([]float64, d), k.Row(i), mean)
+				size, along := floats.Norm(r, 2), scale*floats.Dot(q.Row(0), r)
+				cos := floats.Norm(c.sides[0].rotation.ApplyVec(make([]float64, d), r), 1) / (8 * size)
+				estimated := float64(w.estimates[i]) - scale*floats.Dot(q.Row(0), mean)
+				slope += (estimated - along) * along
+				shrunkSlope += (estimated*cos*cos - along) * along
+				norm += along * along
+				errors += (estimated - along) * (estimated - along)
+				across := scale*scale*floats.Dot(q.Row(0), q.Row(0))*size*size - along*along
+				law += across * (1/(cos*cos) - 1) / (d - 1)
+			}
+		}
+		slopes, shrunk, ratios = append(slopes, slope/norm), append(shrunk, shrunkSlope/norm), append(ratios, errors/law)
+	}
+	distance := func(x []float64, want float64) float64 {
+		mean, sd := stat.MeanStdDev(x, nil)
+		return math.Abs(mean-want) / (sd / math.Sqrt(rotations))
+	}
+	assert.Less(t, distance(slopes, 0), 4.5)
+	assert.Greater(t, distance(shrunk, 0), 20.)
+	assert.Less(t, distance(ratios, 1), 4.5)
+	t.Logf("slope %.4f, shrunk %.3f, error over its law %.3f", stat.Mean(slopes, nil), stat.Mean(shrunk, nil), stat.Mean(ratios, nil))
 }
