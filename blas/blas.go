@@ -9,9 +9,9 @@ import (
 )
 
 // Implementation is gonum's BLAS with the matrix products of this module. Gemm, Gemv, Syrk, Trsm
-// and Trmm in float32 and float64 run on these products. Other routines are the routines of gonum's
-// own Implementation, which is embedded. The zero value is ready to use, and goroutines may share
-// it.
+// and Trmm in float32 and float64 run on the matrix products of this module. Other routines are the
+// routines of gonum's own Implementation, which is embedded. The zero value is ready to use, and
+// goroutines may share it.
 type Implementation struct{ reference.Implementation }
 
 var (
@@ -25,9 +25,10 @@ var (
 //
 // C must not overlap A or B. Sgemm does not read C if beta is 0. NaN and ±Inf in A and B spread to
 // C even if their factor is zero, unlike in gonum's Sgemm, which skips the zeros of A. The results
-// agree with gonum's to rounding. They do not depend on GOMAXPROCS, and their last bits may differ
-// between processors. Sgemm panics as gonum's Sgemm does, with the same text. Cost: O(m·n·k)
-// operations on up to GOMAXPROCS goroutines. After the first calls Sgemm allocates nothing.
+// agree with gonum's to rounding. Results do not depend on GOMAXPROCS, and the last bits of results
+// may differ between processors. Sgemm panics as gonum's Sgemm does, with the same text. Cost:
+// O(m·n·k) operations on up to GOMAXPROCS goroutines. After the first calls Sgemm allocates
+// nothing.
 func (i Implementation) Sgemm(tA, tB gonum.Transpose, m, n, k int, alpha float32, a []float32, lda int, b []float32, ldb int, beta float32, c []float32, ldc int) {
 	if !multiply(tA, tB, m, n, k, alpha, a, lda, b, ldb, beta, c, ldc) {
 		i.Implementation.Sgemm(tA, tB, m, n, k, alpha, a, lda, b, ldb, beta, c, ldc)

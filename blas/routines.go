@@ -24,10 +24,10 @@ func (i Implementation) Dsyrk(ul gonum.Uplo, tA gonum.Transpose, n, k int, alpha
 	}
 }
 
-// Strsm replaces B (m×n) by alpha·op(A)⁻¹·B in float32 for s = Left, and by alpha·B·op(A)⁻¹ for
-// s = Right, where A is triangular. Strsm reads only the triangle ul of A, and for d = Unit not its
+// Strsm replaces B (m×n) by alpha·op(A)⁻¹·B in float32 for s = Left, and by alpha·B·op(A)⁻¹ for s =
+// Right, where A is triangular. Strsm reads only the triangle ul of A, and for d = Unit not its
 // diagonal. Strsm halves A down to order 16; gonum's routine solves with the blocks on the
-// diagonal, and matrix products do the rest. This is a substitution in blocks, with residuals as
+// diagonal, and matrix products do the rest. Strsm is a substitution in blocks, with residuals as
 // small as gonum's. The results agree with gonum's to rounding, and do not depend on GOMAXPROCS.
 // Strsm panics as gonum's Strsm does. Cost: m²·n/2 multiply-adds for Left, m·n²/2 for Right, on up
 // to GOMAXPROCS goroutines.

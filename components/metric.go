@@ -19,8 +19,8 @@ import (
 //	L = (M/‖M‖₂ + 10⁻⁴·I)^½,  M = Σω·Σ_j ∇f_j·∇f_jᵀ/Σω,
 //
 // for the sums of the map of rff.Gradients. The map rff.Affine of L before a map stretches the
-// directions in which f varies. L is symmetric. It costs 10·d³ operations. With few rows and many
-// columns that do not matter, errors at other rows may become larger: hold rows out.
+// directions in which f varies. L is symmetric. Metric costs 10·d³ operations. With few rows and
+// many columns that do not matter, errors at other rows may become larger: hold rows out.
 //
 // The error reports nil sums, sums of another map, no rows, gradients that are zero or not finite,
 // eigenvalues that did not converge, and the end of ctx. A nil ctx panics.

@@ -9,8 +9,8 @@ import (
 	"github.com/seed-feabd252/randfeat/internal/memory/limit"
 )
 
-// Float is the set of element types. It has no ~, so that a type switch over float32 and float64 is
-// exhaustive.
+// Float is the set of element types. Float has no ~, so that a type switch over float32 and float64
+// is exhaustive.
 type Float interface{ float32 | float64 }
 
 // Matrix is a row-major Rows×Cols view: element (i, j) is Data[i*Stride+j].
@@ -24,7 +24,7 @@ type Matrix[T Float] struct {
 	Stride     int
 }
 
-// New returns an r×c matrix of zeros with stride c. It panics if r or c is negative, or if r rows,
+// New returns an r×c matrix of zeros with stride c. New panics if r or c is negative, or if r rows,
 // c columns or r·c elements take more than 2⁴⁰ bytes.
 func New[T Float](r, c int) Matrix[T] {
 	if r < 0 || c < 0 {
@@ -48,7 +48,7 @@ func Of[T Float](r, c int, data []T) Matrix[T] {
 }
 
 // Ensure returns dst if dst is r×c, and a new r×c matrix if dst is the zero Matrix. Otherwise
-// Ensure panics with both shapes. It panics too if dst.Check does. Ensure does not change the
+// Ensure panics with both shapes. Ensure panics too if dst.Check does. Ensure does not change the
 // elements of dst.
 func Ensure[T Float](dst Matrix[T], r, c int) Matrix[T] {
 	if dst.Rows == r && dst.Cols == c {
@@ -105,13 +105,13 @@ func (m Matrix[T]) fault() string {
 	return fmt.Sprintf("dense: %d elements cannot hold a %d×%d matrix of stride %d", len(m.Data), m.Rows, m.Cols, m.Stride)
 }
 
-// At returns element (i, j). It panics if the index is outside the matrix.
+// At returns element (i, j). At panics if the index is outside the matrix.
 func (m Matrix[T]) At(i, j int) T {
 	m.checkIndex(i, j)
 	return m.Data[i*m.Stride+j]
 }
 
-// Set sets element (i, j) to v. It panics if the index is outside the matrix.
+// Set sets element (i, j) to v. Set panics if the index is outside the matrix.
 func (m Matrix[T]) Set(i, j int, v T) {
 	m.checkIndex(i, j)
 	m.Data[i*m.Stride+j] = v
@@ -123,7 +123,7 @@ func (m Matrix[T]) checkIndex(i, j int) {
 	}
 }
 
-// Row returns row i, a slice of length and capacity Cols that shares the memory of m. It panics if
+// Row returns row i, a slice of length and capacity Cols that shares the memory of m. Row panics if
 // i is outside [0, Rows).
 func (m Matrix[T]) Row(i int) []T {
 	if i < 0 || i >= m.Rows {
@@ -137,8 +137,8 @@ func (m Matrix[T]) Row(i int) []T {
 	return m.Data[start : start+m.Cols : start+m.Cols]
 }
 
-// RowRange returns the view of rows from ≤ i < to. It panics unless 0 ≤ from ≤ to ≤ Rows, or if
-// Check panics.
+// RowRange returns the view of rows from ≤ i < to. RowRange panics unless 0 ≤ from ≤ to ≤ Rows, or
+// if Check panics.
 func (m Matrix[T]) RowRange(from, to int) Matrix[T] {
 	m.Check()
 	if from < 0 || to < from || to > m.Rows {
@@ -147,8 +147,8 @@ func (m Matrix[T]) RowRange(from, to int) Matrix[T] {
 	return m.view(from, to, 0, m.Cols)
 }
 
-// ColRange returns the view of columns from ≤ j < to. It panics unless 0 ≤ from ≤ to ≤ Cols, or if
-// Check panics.
+// ColRange returns the view of columns from ≤ j < to. ColRange panics unless 0 ≤ from ≤ to ≤ Cols,
+// or if Check panics.
 func (m Matrix[T]) ColRange(from, to int) Matrix[T] {
 	m.Check()
 	if from < 0 || to < from || to > m.Cols {
@@ -169,7 +169,7 @@ func (m Matrix[T]) view(r0, r1, c0, c1 int) Matrix[T] {
 	return v
 }
 
-// Clone returns a copy of m in new memory, with stride Cols. It panics if Check does.
+// Clone returns a copy of m in new memory, with stride Cols. Clone panics if Check does.
 func (m Matrix[T]) Clone() Matrix[T] {
 	m.Check()
 	return Copy(New[T](m.Rows, m.Cols), m)

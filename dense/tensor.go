@@ -25,8 +25,8 @@ type Tensor[E Element] struct {
 	BatchStride, HeadStride, Stride int
 }
 
-// NewTensor returns a tensor of b×h matrices of r×c zeros, one matrix after another. It panics if a
-// side is negative, or if the tensor takes more than 2⁴⁰ bytes.
+// NewTensor returns a tensor of b×h matrices of r×c zeros, one matrix after another. NewTensor
+// panics if a side is negative, or if the tensor takes more than 2⁴⁰ bytes.
 func NewTensor[E Element](b, h, r, c int) Tensor[E] {
 	if err := limit.Memory[E](b, h, r, c); err != nil {
 		panic(fmt.Sprintf("dense: NewTensor(%d, %d, %d, %d): %v", b, h, r, c, err))

@@ -21,9 +21,9 @@ type Product[T dense.Float] struct {
 
 // RandomProduct draws a product of n independent rotations of R^d from src. The planes i < j are
 // uniform among the d·(d−1)/2 pairs of axes, and the angles are uniform in [0, 2π). n = 0 means
-// ⌈d·log₂ d⌉ rotations; for any fixed x, P·x is then close to uniform on the sphere of radius ‖x‖.
-// Products in float32 and float64 that are drawn from equal sources have the same planes and
-// angles.
+// ⌈d·log₂ d⌉ rotations; with so many rotations P·x is, for any fixed x, close to uniform on the
+// sphere of radius ‖x‖. Products in float32 and float64 that are drawn from equal sources have the
+// same planes and angles.
 //
 // A seed draws the same product in every version of this package and on every platform, and the
 // results of the product have the same bits.
@@ -86,8 +86,8 @@ func (p *Product[T]) ApplyVec(dst, x []T) []T {
 	return dst
 }
 
-// ApplyTransposedVec writes Pᵀ·x = P⁻¹·x into dst and returns dst. It undoes ApplyVec up to
-// rounding, and follows the rules of ApplyVec.
+// ApplyTransposedVec writes Pᵀ·x = P⁻¹·x into dst and returns dst. ApplyTransposedVec undoes
+// ApplyVec up to rounding, and follows the rules of ApplyVec.
 func (p *Product[T]) ApplyTransposedVec(dst, x []T) []T {
 	dst = p.vectors(dst, x)
 	planerot.ApplyInverse(dst, p.turns)
@@ -102,8 +102,8 @@ func (p *Product[T]) Apply(dst, x dense.Matrix[T]) dense.Matrix[T] {
 	return p.rows(dst, x, false)
 }
 
-// ApplyTransposed writes Pᵀ·x for every row x of the matrix x into dst and returns dst. It follows
-// the rules of Apply.
+// ApplyTransposed writes Pᵀ·x for every row x of the matrix x into dst and returns dst.
+// ApplyTransposed follows the rules of Apply.
 func (p *Product[T]) ApplyTransposed(dst, x dense.Matrix[T]) dense.Matrix[T] {
 	return p.rows(dst, x, true)
 }

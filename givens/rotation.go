@@ -15,8 +15,8 @@ import (
 //	y_j = sin θ·x_i + cos θ·x_j
 //
 // G leaves the other coordinates unchanged, and G·e_i = cos θ·e_i + sin θ·e_j. A Rotation is a
-// value: it may be copied, and goroutines may share it. NewRotation makes a Rotation; the zero
-// value is not valid.
+// value that may be copied, and goroutines may share a Rotation. NewRotation makes a Rotation; the
+// zero value is not valid.
 type Rotation[T dense.Float] struct {
 	i, j     int
 	cos, sin T

@@ -121,7 +121,7 @@ func (r *Rotation[T]) Dims() (in, out int) { return r.in, r.plan.order() }
 func (r *Rotation[T]) Len() int { return len(r.factors) }
 
 // Apply writes R·x for every row x of the n×d matrix x into the rows of dst (n×d') and returns dst.
-// If dst is zero, Apply allocates it, and nothing else. The result of a row does not depend on the
+// If dst is zero, Apply allocates dst, and nothing else. The result of a row does not depend on the
 // other rows. If a row has a NaN or ±Inf, no element of the row's result is finite. Cost: k times a
 // Transform of order d' and k·d' multiplications a row, on several goroutines.
 //
@@ -135,8 +135,9 @@ func (r *Rotation[T]) Apply(dst, x dense.Matrix[T]) dense.Matrix[T] {
 }
 
 // ApplyTransposed writes Rᵀ·y for every row y of the n×d' matrix y into the rows of dst (n×d) and
-// returns dst. It undoes Apply up to rounding. For a y outside the image of R, Rᵀ·y is the x for
-// which R·x is nearest to y. Allocation, NaN and ±Inf, cost, overlap and panics are as in Apply.
+// returns dst. ApplyTransposed undoes Apply up to rounding. For a y outside the image of R, Rᵀ·y is
+// the x for which R·x is nearest to y. Allocation, NaN and ±Inf, cost, overlap and panics are as in
+// Apply.
 func (r *Rotation[T]) ApplyTransposed(dst, y dense.Matrix[T]) dense.Matrix[T] {
 	r.check("y", y, r.plan.order())
 	x := dense.Ensure(dst, y.Rows, r.in)

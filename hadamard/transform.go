@@ -26,8 +26,9 @@ import (
 //
 // The stages run in ascending order, 1, 2, 4, … 2^k/2. Stage s replaces x[j] and x[j+s] by their
 // sum and their difference. C comes last and adds the columns of a row in groups of four, in
-// ascending order. This order fixes every rounding, so that all implementations return the same
-// bits on every machine. If an element of x is NaN or ±Inf, no element of the result is finite.
+// ascending order. The fixed order of additions fixes every rounding, so that Transform returns the
+// same bits on every machine. If an element of x is NaN or ±Inf, no element of the result is
+// finite.
 //
 // Sources: [Fino and Algazi 1976], [Paley 1933].
 func Transform[T dense.Float](x []T) {
@@ -44,7 +45,7 @@ func Transform[T dense.Float](x []T) {
 
 // TransformTransposed replaces x by Hᵀ·x, where H is the matrix of Transform. Hᵀ = n·H⁻¹: divide
 // the result by n to undo Transform. H is symmetric for powers of two and for many other orders,
-// and the result then equals the result of Transform. Cost, rounding and panics are those of
+// and the result then equals the result of Transform. Cost, rounding and panics are as for
 // Transform.
 func TransformTransposed[T dense.Float](x []T) {
 	transformTransposed(planOf("length", len(x)), x)
@@ -68,8 +69,8 @@ func TransformDiagonal[T dense.Float](dst, x, d []T) {
 
 // TransformRows applies Transform to every row of x, in place and on several goroutines. Short rows
 // without gaps between them, x.Stride = x.Cols, are transformed several at a time. Cost: one
-// Transform a row. TransformRows allocates nothing after the first call of an order. It panics
-// unless x.Cols is an order.
+// Transform a row. TransformRows allocates nothing after the first call of an order. TransformRows
+// panics unless x.Cols is an order.
 func TransformRows[T dense.Float](x dense.Matrix[T]) {
 	x.Check()
 	batch[T]{plan: planOf("row length", x.Cols), dst: x}.run(1)

@@ -7,7 +7,7 @@ import (
 )
 
 // ApplyVec writes R·x for one vector x of length d into dst, of length d', and returns dst. If dst
-// is nil, ApplyVec allocates it, and nothing else. The result has the bits of a row of Apply and
+// is nil, ApplyVec allocates dst, and nothing else. The result has the bits of a row of Apply and
 // the same cost, on the calling goroutine.
 //
 // dst may begin where x begins: a vector with room for the padding is then rotated in place. dst
@@ -19,8 +19,8 @@ func (r *Rotation[T]) ApplyVec(dst, x []T) []T {
 }
 
 // ApplyTransposedVec writes Rᵀ·y for one vector y of length d' into dst, of length d, and returns
-// dst. It undoes ApplyVec up to rounding. The result has the bits of a row of ApplyTransposed.
-// Allocation, cost, overlap and panics are as in ApplyVec.
+// dst. ApplyTransposedVec undoes ApplyVec up to rounding. The result has the bits of a row of
+// ApplyTransposed. Allocation, cost, overlap and panics are as in ApplyVec.
 func (r *Rotation[T]) ApplyTransposedVec(dst, y []T) []T {
 	dst = r.vectors(dst, r.in, "y", y, r.plan.order())
 	if r.in == r.plan.order() {

@@ -19,8 +19,8 @@ import (
 // groups of equally many rows. Compare permutes whole cells between the samples. The test is as
 // exact as a test that permutes rows, because the rows of a cell stay together in every draw. The
 // cost of a draw does not depend on the number of rows. Merge joins the cells of several parts of a
-// sample. Rows beyond the last whole cell count in the mean of their sample, and no permutation
-// moves them.
+// sample. Rows beyond the last whole cell enter the mean of their sample, and no permutation moves
+// them.
 //
 // A cell takes 8·D bytes. Cells may be used by one goroutine at a time.
 type Cells[T dense.Float] struct {
@@ -73,9 +73,9 @@ func (g *group) join(o *group) {
 }
 
 // NewCells returns empty Cells for the features of phi, with size rows in a cell and at most
-// maxCells cells. Rows beyond size·maxCells count in the estimates of Compare and stay in their
-// sample. Some 500 cells in each sample give the power of cells of one row. For samples that fit
-// into memory call TwoSample.
+// maxCells cells. Rows beyond size·maxCells enter the estimates of Compare, and no permutation
+// moves them to the other sample. Some 500 cells in each sample give the power of cells of one row.
+// For samples that fit into memory call TwoSample.
 //
 // NewCells returns an error for a nil phi, and for size or maxCells below 1 or too large for
 // memory.

@@ -30,7 +30,7 @@ import (
 // be fitted to x, and ψ to y. Neither may be fitted to pairs.
 //
 // With up to Options.Cells rows all permutations are equally likely. More rows are divided at
-// random into H cells. Each draw then rotates the rows of y inside each cell by one of k steps,
+// random into H cells. Each draw rotates the rows of y inside each cell by one of k steps,
 // with k·H up to Cells. The rotations form a group of permutations, so that the test is as exact as
 // with all permutations, and Independence computes the sums of products once. A draw keeps at most
 // 1/k of a dependence.
@@ -42,7 +42,7 @@ import (
 // components) make a map with fewer features. The result does not depend on GOMAXPROCS.
 //
 // Features may have any size that float64 holds. Statistic and Unbiased are infinite or 0 if they
-// are beyond the range of float64. P is right even then.
+// are beyond the range of float64. P is right even if Statistic and Unbiased are infinite or 0.
 //
 // Independence returns an error for a nil phi, psi or src, fewer than 4 rows, samples of different
 // lengths, a wrong number of columns, elements and features that are not finite, and options out of

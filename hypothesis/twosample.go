@@ -48,7 +48,8 @@ type Result struct {
 	// the statistic of the data.
 	P float64
 
-	// Statistic is the squared norm that the test compares. As an estimate it is biased upwards.
+	// Statistic is the squared norm that the test compares. As an estimate of the squared distance
+	// Statistic is biased upwards.
 	Statistic float64
 
 	// Unbiased is an estimate without bias of the squared norm that Statistic estimates. Unbiased

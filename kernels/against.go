@@ -12,15 +12,15 @@ import (
 )
 
 // Fixed is a kernel with one side of its Gram matrices prepared: points y that many others are
-// compared with, such as landmarks. It never changes, and goroutines may share it.
+// compared with, such as landmarks. A Fixed never changes, and goroutines may share a Fixed.
 type Fixed interface {
 	// Points returns y, which must not be written.
 	Points() dense.Matrix[float64]
 
-	// Gram writes Gram(k, x, y), with the same bits, for the rows of x (n×d) into dst
-	// (n×p) and returns dst; a zero dst is allocated. dst must not overlap x. It allocates nothing
-	// once scratch memory for 64 rows a goroutine is there, unless k is Boxes, or is or contains a
-	// Pullback, which gains nothing from being prepared. It panics if a shape does not fit.
+	// Gram writes Gram(k, x, y), with the same bits, for the rows of x (n×d) into dst (n×p) and
+	// returns dst; a zero dst is allocated. dst must not overlap x. Gram allocates nothing once
+	// scratch memory for 64 rows a goroutine is there, unless k is Boxes, or is or contains a
+	// Pullback, which gains nothing from being prepared. Gram panics if a shape does not fit.
 	Gram(dst, x dense.Matrix[float64]) dense.Matrix[float64]
 }
 

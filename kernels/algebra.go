@@ -6,11 +6,11 @@ import (
 	"strings"
 )
 
-// Sum is the kernel k(x, y) = Σ_i k_i(x, y) of at least one kernel. It is positive (semi-)definite
-// if all k_i are [Schölkopf & Smola 2002, §13.1].
+// Sum is the kernel k(x, y) = Σ_i k_i(x, y) of at least one kernel. A Sum is positive
+// (semi-)definite if all k_i are [Schölkopf & Smola 2002, §13.1].
 type Sum []Kernel
 
-// Eval returns the sum of the kernels at (x, y). It panics if there is no kernel, if a kernel is
+// Eval returns the sum of the kernels at (x, y). Eval panics if there is no kernel, if a kernel is
 // nil, and if a kernel panics.
 func (k Sum) Eval(x, y []float64) float64 {
 	must(k.check())
@@ -26,11 +26,11 @@ func (k Sum) check() error { return notEmpty("Sum", k) }
 // String returns the kernels joined by " + ".
 func (k Sum) String() string { return join(k, " + ") }
 
-// Product is the kernel k(x, y) = Π_i k_i(x, y) of at least one kernel. It is positive
+// Product is the kernel k(x, y) = Π_i k_i(x, y) of at least one kernel. A Product is positive
 // semi-definite if all k_i are (Schur's product theorem) [Schölkopf & Smola 2002, §13.1].
 type Product []Kernel
 
-// Eval returns the product of the kernels at (x, y). It panics if there is no kernel, if a kernel
+// Eval returns the product of the kernels at (x, y). Eval panics if there is no kernel, if a kernel
 // is nil, and if a kernel panics.
 func (k Product) Eval(x, y []float64) float64 {
 	must(k.check())
@@ -46,14 +46,15 @@ func (k Product) check() error { return notEmpty("Product", k) }
 // String returns the kernels joined by " · ".
 func (k Product) String() string { return join(k, " · ") }
 
-// Scaled is the kernel c·K(x, y), where c is By. It is positive (semi-)definite if K is.
+// Scaled is the kernel c·K(x, y), where c is By. A Scaled kernel is positive (semi-)definite if K
+// is.
 type Scaled struct {
 	K Kernel
 	// By is c > 0. Zero is out of range: there is no default.
 	By float64
 }
 
-// Eval returns c·K(x, y). It panics if K is nil, if By is out of range, and if K panics.
+// Eval returns c·K(x, y). Eval panics if K is nil, if By is out of range, and if K panics.
 func (k Scaled) Eval(x, y []float64) float64 {
 	must(k.check())
 	return k.By * k.K.Eval(x, y)

@@ -11,12 +11,13 @@ import (
 // expectation of sign(wᵀx)·sign(wᵀy) over isotropic w [Charikar 2002].
 //
 // Positive semi-definite on R^d by that expectation; range [−1, 1], with 1 for parallel and −1 for
-// opposite vectors. The zero vector has no direction: its θ with every vector, itself included, is
-// π/2, as for features with sign(0) = 0. So k(0, y) = k(0, 0) = 0.
+// opposite vectors. The zero vector has no direction: the angle θ of the zero vector with every
+// vector, also with the zero vector, is π/2, as for features with sign(0) = 0. So k(0, y) = k(0, 0)
+// = 0.
 type Angular struct{}
 
-// Eval returns 1 − 2θ/π in O(d), to a few units in the last place of θ at every angle. It panics if
-// the lengths differ.
+// Eval returns 1 − 2θ/π in O(d), to a few units in the last place of θ at every angle. Eval panics
+// if the lengths differ.
 func (k Angular) Eval(x, y []float64) float64 {
 	return fromSupplement(angle(x, y))
 }
@@ -55,7 +56,7 @@ type ArcCosine struct {
 	Order int
 }
 
-// Eval returns k(x, y) in O(d), accurate also next to θ = 0 and θ = π. It panics if the lengths
+// Eval returns k(x, y) in O(d), accurate also next to θ = 0 and θ = π. Eval panics if the lengths
 // differ or Order is out of range.
 func (k ArcCosine) Eval(x, y []float64) float64 {
 	must(k.check())

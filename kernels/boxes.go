@@ -17,8 +17,9 @@ import (
 //	k(x, y) = (κ + κ² + κ³)/3,  κ = 1 − Σ_jb w_jb·[t_jb is between x_j and y_j] / Σ_jb w_jb,
 //
 // for thresholds t_jb of coordinate j with the weights w_jb. κ is the probability that x and y are
-// on the same side of a random threshold. The functions of k are constant between thresholds. They
-// are sums of functions of up to three coordinates, so k suits functions with steps, as trees do.
+// on the same side of a random threshold. The functions of k are constant between thresholds.
+// Functions of the space of k are sums of functions of up to three coordinates, so k suits
+// functions with steps, as trees do.
 //
 // Positive semi-definite on R^d as the expectation of products of indicators; range [0, 1] with
 // k(x, x) = 1. t is between a and b if a ≤ t < b or b ≤ t < a.
@@ -31,7 +32,7 @@ type Boxes struct {
 	Weights dense.Matrix[float64]
 }
 
-// Eval returns k(x, y) in O(d·B). It panics if x or y is not of length d or a field is out of
+// Eval returns k(x, y) in O(d·B). Eval panics if x or y is not of length d or a field is out of
 // range.
 func (k Boxes) Eval(x, y []float64) float64 {
 	must(k.check())

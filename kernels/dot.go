@@ -14,7 +14,7 @@ import (
 // range (−∞, ∞).
 type DotProduct struct{}
 
-// Eval returns xᵀy in O(d). It panics if the lengths differ.
+// Eval returns xᵀy in O(d). Eval panics if the lengths differ.
 func (k DotProduct) Eval(x, y []float64) float64 {
 	checkLengths(x, y)
 	return floats.Dot(x, y)
@@ -36,7 +36,7 @@ type Softmax struct {
 	Gamma float64 `archive:"scale"`
 }
 
-// Eval returns exp(γ·xᵀy) in O(d). It panics if the lengths differ or Gamma is out of range.
+// Eval returns exp(γ·xᵀy) in O(d). Eval panics if the lengths differ or Gamma is out of range.
 func (k Softmax) Eval(x, y []float64) float64 {
 	must(k.check())
 	checkLengths(x, y)
@@ -62,8 +62,8 @@ func (k Softmax) fromProducts(g []float64, _ float64, _ []float64) {
 }
 
 // Polynomial is the kernel k(x, y) = (γ·xᵀy + c)^p, where γ is Gamma, c is Offset and p is Degree
-// [Schölkopf & Smola 2002, §2.2]. With c > 0 it weighs all monomials up to degree p, with c = 0
-// only monomials of degree p.
+// [Schölkopf & Smola 2002, §2.2]. With c > 0 Polynomial weighs all monomials up to degree p, with c
+// = 0 only monomials of degree p.
 //
 // Positive semi-definite on R^d for p ≥ 1, γ > 0 and c ≥ 0, which Check demands; range (−∞, ∞), or
 // [0, ∞) for even p.
@@ -76,7 +76,7 @@ type Polynomial struct {
 	Offset float64
 }
 
-// Eval returns (γ·xᵀy + c)^p in O(d). It panics if the lengths differ or a parameter is out of
+// Eval returns (γ·xᵀy + c)^p in O(d). Eval panics if the lengths differ or a parameter is out of
 // range.
 func (k Polynomial) Eval(x, y []float64) float64 {
 	must(k.check())

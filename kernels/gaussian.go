@@ -18,8 +18,8 @@ type Gaussian struct {
 	LengthScale float64
 }
 
-// Eval returns exp(−‖x−y‖²/(2ℓ²)) in O(d). It panics if the lengths differ or LengthScale is out of
-// range.
+// Eval returns exp(−‖x−y‖²/(2ℓ²)) in O(d). Eval panics if the lengths differ or LengthScale is out
+// of range.
 func (k Gaussian) Eval(x, y []float64) float64 {
 	must(k.check())
 	return math.Exp(-squaredDistance(x, y, orOne(k.LengthScale)) / 2)

@@ -22,16 +22,16 @@ const gramRows = 64
 // Cost. Laplacian, ELU and kernels of your own are evaluated pair by pair in float64, O(d) each, by
 // calls from several goroutines at once. Pullback first maps all points, in float64, and takes the
 // Gram matrix of its K on their images. Boxes first finds the places of all coordinates among the
-// thresholds. As parts of a sum, product or multiple both are evaluated pair by pair. All other
-// kernels of this package, their sums, products and positive multiples take one matrix product in T
-// and O(1) for each element.
+// thresholds. Gram evaluates a Boxes or a Pullback inside a sum, product or multiple pair by pair.
+// All other kernels of this package, their sums, products and positive multiples take one matrix
+// product in T and O(1) for each element.
 //
 // Accuracy. The inner product in T has an error of at most d·u·‖x‖‖y‖, where u is 2⁻⁵³ or 2⁻²⁴. The
 // rest is computed in float64 and rounded once. Where the error would be magnified (‖x−y‖² below
 // (‖x‖²+‖y‖²)/16, sin²θ below 1/16) the pair is evaluated directly instead. Hence at every pair, at
 // any distance from each other and from the origin, ‖x−y‖² has a relative error of at most
 // 32·(d+2)·u and θ an error of at most 8·(d+2)·u. A Gaussian kernel has an error of at most
-// 12·(d+3)·u. Softmax has no such bound: its relative error is up to γ·d·u·‖x‖‖y‖.
+// 12·(d+3)·u. Softmax has a relative error of up to γ·d·u·‖x‖‖y‖.
 //
 // A coordinate that is NaN or infinite gives NaN or ±Inf, never a number. Gram panics if Check
 // reports an error of k, and if a shape does not fit. Goroutines share the rows. The result does

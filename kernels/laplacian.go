@@ -16,7 +16,7 @@ type Laplacian struct {
 	LengthScale float64
 }
 
-// Eval returns exp(−‖x−y‖₁/ℓ) in O(d). It panics if the lengths differ or LengthScale is out of
+// Eval returns exp(−‖x−y‖₁/ℓ) in O(d). Eval panics if the lengths differ or LengthScale is out of
 // range.
 func (k Laplacian) Eval(x, y []float64) float64 {
 	must(k.check())

@@ -17,8 +17,8 @@ import (
 //
 //	a(x) = A·(x − c) + b,  R^d → R^r,
 //
-// where c is Centre and b is Offset: K after centring, scaling, whitening or a projection. It is
-// positive semi-definite if K is.
+// where c is Centre and b is Offset: K after centring, scaling, whitening or a projection. A
+// Pullback is positive semi-definite if K is.
 //
 // Gram maps all points first, in float64, and takes the Gram matrix of K on them.
 type Pullback struct {
@@ -31,7 +31,7 @@ type Pullback struct {
 	Offset []float64
 }
 
-// Eval returns K(a(x), a(y)) in O(r·d). It panics if x or y is not of length d, if a field is out
+// Eval returns K(a(x), a(y)) in O(r·d). Eval panics if x or y is not of length d, if a field is out
 // of range, and if K panics.
 func (k Pullback) Eval(x, y []float64) float64 {
 	must(k.checkShapes())
@@ -43,7 +43,7 @@ func (k Pullback) Eval(x, y []float64) float64 {
 	return k.K.Eval(ax, ay)
 }
 
-// At returns a(x), whatever K is. It panics if x is not of length d, or if another field is out of
+// At returns a(x), whatever K is. At panics if x is not of length d, or if another field is out of
 // range.
 func (k Pullback) At(x []float64) []float64 {
 	k.K = DotProduct{}

@@ -8,7 +8,7 @@ import (
 
 // RationalQuadratic is the kernel k(x, y) = (1 + ‖x−y‖²/(2αℓ²))^(−α), where α is Alpha and ℓ is
 // LengthScale: a mixture of Gaussian kernels whose inverse squared length-scales follow a gamma law
-// [Rasmussen & Williams 2006, §4.2]. As α grows it becomes Gaussian{ℓ}.
+// [Rasmussen & Williams 2006, §4.2]. As α grows RationalQuadratic becomes Gaussian{ℓ}.
 //
 // Positive definite on R^d for every d; range (0, 1], 1 exactly where x = y.
 type RationalQuadratic struct {
@@ -18,7 +18,7 @@ type RationalQuadratic struct {
 	LengthScale float64
 }
 
-// Eval returns k(x, y) in O(d). It panics if the lengths differ or a parameter is out of range.
+// Eval returns k(x, y) in O(d). Eval panics if the lengths differ or a parameter is out of range.
 func (k RationalQuadratic) Eval(x, y []float64) float64 {
 	must(k.check())
 	return k.profile(squaredDistance(x, y, orOne(k.LengthScale)))

@@ -17,8 +17,8 @@ import (
 
 // Options are the options of Cluster. The zero value uses all rows and draws the first centres.
 type Options[T dense.Float] struct {
-	// Start has the first centres, k×d. If Start is the zero Matrix, Cluster draws them by
-	// k-means++.
+	// Start has the first centres, k×d. If Start is the zero Matrix, Cluster draws the first
+	// centres by k-means++.
 	Start dense.Matrix[T]
 
 	// Sample is the number of rows that Cluster draws, without replacement, to find the centres. 0
@@ -55,8 +55,8 @@ type Clusters[T dense.Float] struct {
 // rows.
 //
 // A centre without rows moves to the row that is farthest from its own centre, the first of equals.
-// This centre stays in place if all rows lie on their centres. If x has fewer than k different
-// rows, some centres are equal and some clusters are empty.
+// A centre without rows stays in place if all rows lie on their centres. If x has fewer than k
+// different rows, some centres are equal and some clusters are empty.
 //
 // The cost is O(N·k·d) for the draw, for each iteration and for the last labels, in float64 for
 // both types. Cluster makes a copy of x. With a sample of S rows the draw and the iterations cost

@@ -29,7 +29,7 @@ import (
 // 2023].
 //
 // If the landmarks span all rows up to rounding, 2⁻⁴⁰ of k(x_i, x_i), Pivoted draws the remaining
-// landmarks uniformly. The Rank of Nystroem is then below n.
+// landmarks uniformly, and the Rank of Nystroem is below n.
 //
 // Pivoted proposes landmarks in blocks, by the same law [Epperly, Tropp & Webber 2024]. A proposed
 // row takes O(n) values of k and O(n²) time, in float64. Pivoted proposes about n rows if the error

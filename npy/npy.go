@@ -39,7 +39,7 @@ import (
 	"github.com/seed-feabd252/randfeat/internal/memory/limit"
 )
 
-// Reader reads the rows of a file in order. It belongs to one goroutine.
+// Reader reads the rows of a file in order. A Reader belongs to one goroutine.
 type Reader struct {
 	Shape []int // the shape of the array, empty for a scalar
 
@@ -62,9 +62,9 @@ type Reader struct {
 	start   int64         // the offset of the elements in columns
 }
 
-// Open opens a file and returns a reader at its first row. The error names the file. It reports a
-// file in another format, elements of a type that the package does not read, and a file shorter or
-// longer than its shape.
+// Open opens a file and returns a reader at its first row. The error names the file. The error
+// reports a file in another format, elements of a type that the package does not read, and a file
+// shorter or longer than its shape.
 func Open(path string) (*Reader, error) {
 	f, err := os.Open(path)
 	if err != nil {
@@ -124,8 +124,8 @@ func Read[T dense.Float](r *Reader, dst dense.Matrix[T]) (int, error) {
 	return readRows(r, dst.Rows, func(i int) []T { return dst.Row(i) })
 }
 
-// ReadFile returns the elements of an array, in C order, and its shape. It converts numbers to
-// float32 or float64 as [Read] does, and also reads booleans as bool. The error names the file.
+// ReadFile returns the elements of an array, in C order, and its shape. ReadFile converts numbers
+// to float32 or float64 as [Read] does, and also reads booleans as bool. The error names the file.
 func ReadFile[E dense.Element](path string) (elements []E, shape []int, err error) {
 	r, err := Open(path)
 	if err != nil {

@@ -19,9 +19,9 @@ import (
 type Element interface{ dense.Element | half.Number }
 
 // WriteFile writes an array of the given shape, whose elements are in C order, to a file, which it
-// creates or replaces. It writes to a temporary folder beside path and moves the complete file to
-// path, so that after an error a file at path is unchanged. The error names the file, or reports a
-// shape that does not fit the elements.
+// creates or replaces. WriteFile writes to a temporary folder beside path and moves the complete
+// file to path, so that after an error a file at path is unchanged. The error names the file, or
+// reports a shape that does not fit the elements.
 func WriteFile[E Element](path string, elements []E, shape ...int) error {
 	if err := fits(len(elements), shape); err != nil {
 		return fmt.Errorf("npy: %w", err)

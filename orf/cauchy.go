@@ -8,8 +8,8 @@ import (
 )
 
 // Cauchy is the law of frequencies whose coordinates are independent standard Cauchy variables, the
-// spectral law of the Laplacian kernel exp(−‖x−y‖₁). They have no moments and are not isotropic, so
-// that no map but rff.Laplacian takes them.
+// spectral law of the Laplacian kernel exp(−‖x−y‖₁). Cauchy frequencies have no moments and are not
+// isotropic, so that no map but rff.Laplacian takes them.
 //
 // Cost: m·d draws; Project is a matrix product, O(n·m·d).
 //

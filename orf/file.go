@@ -22,9 +22,9 @@ func Write[T dense.Float](w io.Writer, p Projection[T]) error {
 	return archive.Write[T](w, "orf", "projection", p)
 }
 
-// Read reads a projection that Write wrote, to the end of r. It has the same structure, speed and
-// Ensemble, and its projections have the same bits, on the same processor and version of this
-// module.
+// Read reads a projection that Write wrote, to the end of r. The projection that Read returns has
+// the structure, the speed and the Ensemble of the written one, and projects points to the same
+// bits, on the same processor and version of this module.
 //
 // The error names what is missing, damaged or unknown in the file, a file of the other element type
 // and one of another version of the format, and reports the errors of r. Memory use is bounded by

@@ -23,9 +23,10 @@ import (
 // The default N = ⌈d·log₂ d⌉ makes a vector of many coordinates of equal size nearly uniform. A
 // vector along an axis is not: the fourth moment of wᵀe₁ exceeds the fourth moment of a normal
 // variable, and kernels that depend on more than the covariance are biased. For the Gaussian kernel
-// at z = x − y = 1.5·e₁ the mean is 21 %, 31 % and 40 % too large at d = 8, 16 and 64; at z =
-// 1.5·(1, …, 1)/√d it is 5 %, 5 % and 2 % too small. The excess of the fourth moment decays by 1 −
-// (d+2)/(2d(d−1)) a rotation: 4·d·log₂ d Rotations make it about d^(−2.9) of the excess at N = 0.
+// at z = x − y = 1.5·e₁ the mean estimate is 21 %, 31 % and 40 % too large at d = 8, 16 and 64; at
+// z = 1.5·(1, …, 1)/√d the mean estimate is 5 %, 5 % and 2 % too small. The excess of the fourth
+// moment decays by 1 − (d+2)/(2d(d−1)) a rotation: 4·d·log₂ d Rotations make it about d^(−2.9) of
+// the excess at N = 0.
 //
 // Cost: N angles per block; Project takes 6N operations for each row and block, O(n·m·log d) for m
 // ≥ d, and never forms W.

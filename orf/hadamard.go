@@ -19,9 +19,9 @@ import (
 //
 // W is orthogonal in each block when d = d', and every frequency has mean zero and covariance I.
 // Frequencies are not exactly Gaussian: kernels other than the dot product are estimated with a
-// bias that falls with d. For k = 3, χ lengths and the Gaussian kernel at x − y = 1.5·e₁ it is −4 %
-// at d = 8, −0.9 % at d = 16, and nothing measurable at d = 64. With k = 1 it is large for sparse x
-// − y at every d.
+// bias that falls with d. For k = 3, χ lengths and the Gaussian kernel at x − y = 1.5·e₁ the bias
+// is −4 % at d = 8, −0.9 % at d = 16, and nothing measurable at d = 64. With k = 1 the bias is
+// large for sparse x − y at every d.
 //
 // Cost: k·d' random bits per block; Project applies k transforms of order d' to a row for each
 // block, however few rows of the block are in use, and never forms W: O(n·m·log d) operations for m

@@ -12,8 +12,8 @@ import (
 	"github.com/seed-feabd252/randfeat/internal/memory/limit"
 )
 
-// Projection is a set of frequencies W ∈ R^{m×d} that can be applied to points. It never changes
-// after construction, and goroutines may share it.
+// Projection is a set of frequencies W ∈ R^{m×d} that can be applied to points. A Projection never
+// changes after construction, and goroutines may share a Projection.
 type Projection[T dense.Float] interface {
 	// Shape returns the number of frequencies m and the input dimension d.
 	Shape() (m, d int)
@@ -27,7 +27,8 @@ type Projection[T dense.Float] interface {
 }
 
 // Drawn is a Projection that knows the law of its frequencies. The projections of this package are
-// Drawn. A Projection of your own may be one: then laws of estimates are known for maps over it.
+// Drawn. If a Projection of your own has the method Ensemble, laws of estimates are known for maps
+// over your Projection.
 type Drawn[T dense.Float] interface {
 	Projection[T]
 
@@ -37,9 +38,8 @@ type Drawn[T dense.Float] interface {
 
 // Transposer is a Projection that also applies its transpose, which takes gradients with respect to
 // projections back to gradients with respect to points. The projections of this package are
-// Transposers. A Projection of your own may be one: feature maps over a Projection without
-// ProjectTransposed multiply by its Frequencies in their gradients, O(n·m·d), and keep a copy of
-// m·d numbers.
+// Transposers. Feature maps over a Projection without ProjectTransposed multiply gradients by the
+// Frequencies of the Projection, O(n·m·d), and keep a copy of m·d numbers.
 type Transposer[T dense.Float] interface {
 	Projection[T]
 
@@ -116,9 +116,9 @@ func draw[T dense.Float](a drawing) (Projection[T], error) {
 	return nil, fmt.Errorf("orf: e is %T, want an ensemble of this package", a.e)
 }
 
-// FromMatrix returns the projection with the m×d frequencies w of your own. It keeps two copies of
-// w, and a third copy after the first transposed projection. Project is a matrix product, O(n·m·d).
-// The result is Drawn, and its Ensemble is nil.
+// FromMatrix returns the projection with the m×d frequencies w of your own. FromMatrix keeps two
+// copies of w, and a third copy after the first transposed projection. Project is a matrix product,
+// O(n·m·d). The result is Drawn, and its Ensemble is nil.
 //
 // The error reports a w without rows or columns, fields that describe no matrix, and an element
 // that is not finite.

@@ -16,9 +16,9 @@ import (
 // vectors can have. The last block has m mod d rows when d does not divide m.
 //
 // The variance of positive features exp(wᵀx) is lower than with orthogonal frequencies. The
-// variance of features that are even in w, such as cos and cosh, is higher: w and −w are the same
-// to them, and GramSchmidt is better. In R² the rows of a block are opposite, in R¹ a block is one
-// row.
+// variance of features that are even in w, such as cos and cosh, is higher: such features are equal
+// at w and −w, and GramSchmidt is better. In R² the rows of a block are opposite, in R¹ a block is
+// one row.
 //
 // Cost: O(m·d²) operations once, as GramSchmidt; Project is a matrix product, O(n·m·d).
 //

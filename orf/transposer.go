@@ -7,9 +7,9 @@ import (
 	"github.com/seed-feabd252/randfeat/internal/compute/matmul"
 )
 
-// Transposed returns w if it is a Transposer, and otherwise w with a ProjectTransposed that
-// multiplies by w.Frequencies(): O(n·m·d) operations, and a copy of m·d numbers from the first
-// call on. It panics if w is nil.
+// Transposed returns w if w is a Transposer. Otherwise Transposed adds a ProjectTransposed to w
+// that multiplies by w.Frequencies(): O(n·m·d) operations, and a copy of m·d numbers from the first
+// call on. Transposed panics if w is nil.
 func Transposed[T dense.Float](w Projection[T]) Transposer[T] {
 	if w == nil {
 		panic("orf: w is nil, want a projection")

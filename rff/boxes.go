@@ -32,7 +32,7 @@ import (
 //
 // where S is the mean over the shares of the squared mean of s_t(x)·s_t(y) in a share. At κ = 2/3,
 // the mean for rows of independent columns, the error of φ(x)ᵀφ(y) is 0.10/Features for many
-// features. It would be 0.46/Features for products of independent signs.
+// features. For products of independent signs the error would be 0.46/Features.
 //
 // A row with a coordinate that is not finite has NaN in all features. Transform takes O(Features)
 // for each row, whatever d is. The features are constant between jumps, so that Backward gives 0.

@@ -30,8 +30,8 @@ import (
 // which is 0. φ(x)ᵀφ(y) is the inner product of the projections of x and y, in the space of k, onto
 // the span of the landmarks. So φ(x)ᵀφ(y) equals k(x, y) to rounding if x or y is a landmark.
 // Elsewhere ‖φ(x)‖² ≤ k(x, x), and the gap is small if landmarks are close to the data in the space
-// of k. Packages landmarks and kmeans choose them. Far from the landmarks the features vanish:
-// package ridge adds the variance k(x, x) − ‖φ(x)‖² to its deviations.
+// of k. Packages landmarks and kmeans choose landmarks. Far from the landmarks the features vanish:
+// package ridge adds the variance k(x, x) − ‖φ(x)‖² to the deviations of predictions.
 //
 // The landmarks are copied. Building costs n Gram rows and about n²·r/2 multiply-adds in matrix
 // products, in float64. Transform computes in float64 for both T and rounds once, because R⁻ᵀ

@@ -11,8 +11,8 @@ import (
 	"github.com/seed-feabd252/randfeat/kernels"
 )
 
-// Identity is φ(x) = x, R^d → R^d, with φ(x)ᵀφ(y) = xᵀy exactly. In its Transform dst may be x, in
-// its Backward also dphi.
+// Identity is φ(x) = x, R^d → R^d, with φ(x)ᵀφ(y) = xᵀy exactly. In Transform of Identity dst may
+// be x, and in Backward of Identity dst may be dphi too.
 type Identity struct {
 	D int // d, at least 1
 }
@@ -58,8 +58,8 @@ func quadraticMap[T dense.Float](s Quadratic, e engine[T]) (Map[T], error) {
 //
 //	φ(x) = [1, √s·x₁, …, √s·x_d, s/√2·x₁², …, s·x₁x₂, …],
 //
-// R^d → R^(1 + d + d(d+1)/2), with φ(x)ᵀφ(y) = 1 + s·xᵀy + (s·xᵀy)²/2 to rounding. That kernel is
-// at least ½ everywhere, so its attention weights are positive, although some features are
+// R^d → R^(1 + d + d(d+1)/2), with φ(x)ᵀφ(y) = 1 + s·xᵀy + (s·xᵀy)²/2 to rounding. The kernel 1 + t
+// + t²/2 is at least ½ everywhere, so attention weights are positive, although some features are
 // negative. The map has no variance. Its bias against exp(s·xᵀy) is about the next term,
 // (s·xᵀy)³/6.
 type Taylor struct {

@@ -22,7 +22,7 @@ import (
 //	φ(x) = f(ψ∘x), ψ(y) = f(y/ψ),  f = SoftmaxOptimal,
 //
 // R^d → R^m, where (ψ∘x)ᵀ(y/ψ) = xᵀy. FitSADERF fits ψ and a. The map of Draw is the map of
-// queries, and its Keys are the map of keys. Both are LogMaps.
+// queries, and its Keys are the map of keys. The map of queries and the map of keys are LogMaps.
 //
 // The estimate is unbiased for any ψ, if the rows of w are each N(0, I). The mean squared error at
 // (x, y) is the error of SoftmaxOptimal at (ψ∘x, y/ψ), for orthogonal rows too.
@@ -44,8 +44,8 @@ func (s SADERF) String() string  { return fmt.Sprintf("SADERF(scale=%v, a=%v)", 
 // of x (n×d) and keys like the rows of y (n'×d): ψ_l = (E[y_l²]/E[x_l²])^¼ and a minimise the mean
 // logarithm of second moments over the samples. If x_l or y_l is zero in the whole sample, ψ_l = 1.
 // If queries and keys have equal second moments, ψ = 1 and both maps are SoftmaxOptimal with
-// OptimalA. Samples should be typical: ψ_l is large if x_l is small in the sample, and a query with
-// a large x_l then has a large variance. The cost is O((n+n')·d²).
+// OptimalA. Samples should be typical: ψ_l is large if x_l is small in the sample, so an untypical
+// query with a large x_l has a large variance. The cost is O((n+n')·d²).
 //
 // FitSADERF returns an error for samples without rows or of different dimensions, a scale that is
 // not a positive finite number, and second moments that are not finite or too large for memory.
@@ -102,10 +102,11 @@ func (s ADERF) String() string  { return fmt.Sprintf("ADERF(scale=%v, a=%v)", s.
 // and diagonal: with M_x = E[xxᵀ], M_y = E[yyᵀ] and the singular value decomposition M_x^½·M_y^½ =
 // UΣVᵀ, Ψ = Σ^½·Uᵀ·M_x^(−½).
 //
-// A few points span few directions, and M is singular in the others. So FitADERF replaces M of n
-// points by (1−r)·M + r·tr(M)/d·I with r = (d/(n+d))², at least 2⁻²⁰, and both matrices by I if one
-// is 0. The condition number of Ψ in the 2-norm is at most about √(d/r). The cost is O((n+n')·d² +
-// d³). FitADERF returns the errors of FitSADERF, and an error if eigenvalues do not converge.
+// A few points span few directions, and M is singular in all other directions. So FitADERF replaces
+// M of n points by (1−r)·M + r·tr(M)/d·I with r = (d/(n+d))², at least 2⁻²⁰, and both matrices by I
+// if one is 0. The condition number of Ψ in the 2-norm is at most about √(d/r). The cost is
+// O((n+n')·d² + d³). FitADERF returns the errors of FitSADERF, and an error if eigenvalues do not
+// converge.
 func FitADERF[T dense.Float](x, y dense.Matrix[T], scale float64) (ADERF, error) {
 	f, err := newFit(x, y, scale)
 	if err != nil {

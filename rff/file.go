@@ -31,8 +31,8 @@ func Write[T dense.Float](w io.Writer, m Map[T]) error {
 }
 
 // Read reads a map that Write wrote, to the end of r. Structured frequencies keep their structure,
-// so the map is as fast as it was. It has the interfaces and the law of the map that was written,
-// and its results have the same bits, on the same processor and version of this package.
+// so the map is as fast as it was. The map that Read returns has the interfaces and the law of the
+// written map, and computes the same bits, on the same processor and version of this package.
 //
 // The error names what is missing, damaged or unknown in the file, a file of the other element type
 // and one of another version of the format, and reports the errors of r. Memory use is bounded by

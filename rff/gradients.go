@@ -13,8 +13,8 @@ import (
 //	ψ(x) = [∇f_1(x) … ∇f_p(x)],  R^d → R^{d·p},
 //
 // such as those of the weights that a model of package ridge has learnt. Sums of ψ over rows have
-// the mean of ∇f∇fᵀ, of which components.Metric makes a metric. The map has no kernel. It keeps phi
-// and copies w.
+// the mean of ∇f∇fᵀ, of which components.Metric makes a metric. The map has no kernel. Gradients
+// keeps phi and copies w.
 //
 // A row costs p times Backward of phi. Scratch memory is D + d numbers for each of 256 rows in each
 // goroutine, and is kept for later calls.

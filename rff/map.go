@@ -5,15 +5,15 @@ import (
 	"github.com/seed-feabd252/randfeat/kernels"
 )
 
-// Map is a feature map φ: R^in → R^out. φ(x)ᵀφ(y) equals or estimates a kernel. It never changes
-// after construction and may be shared by goroutines.
+// Map is a feature map φ: R^in → R^out. φ(x)ᵀφ(y) equals or estimates a kernel. A Map never changes
+// after construction, and goroutines may share a Map.
 type Map[T dense.Float] interface {
 	// Dims returns the dimensions of x and of φ(x).
 	Dims() (in, out int)
 
 	// Transform writes φ of every row of x (n×in) into dst (n×out) and returns it; a zero dst is
-	// allocated. dst must not overlap x unless the map says that it may be x. It panics if a shape
-	// does not fit.
+	// allocated. dst must not overlap x unless the map says that it may be x. Transform panics if a
+	// shape does not fit.
 	Transform(dst, x dense.Matrix[T]) dense.Matrix[T]
 
 	// Kernel returns the kernel that φ(x)ᵀφ(y) estimates. If the map is Paired with another map ψ,
@@ -21,14 +21,14 @@ type Map[T dense.Float] interface {
 	Kernel() kernels.Kernel
 }
 
-// LogMap is a map whose features are positive. It also computes the logarithms of features, for
-// attention. Logarithms neither overflow nor underflow where features would.
+// LogMap is a map whose features are positive. A LogMap also computes the logarithms of features,
+// for attention. Logarithms neither overflow nor underflow where features would.
 type LogMap[T dense.Float] interface {
 	Map[T]
 
 	// LogTransform writes log φ of every row of x (n×in) into dst (n×out) and returns it; a zero
 	// dst is allocated. dst must not overlap x unless the map says that it may be x. A feature that
-	// is exactly zero has the logarithm −Inf. It panics if a shape does not fit.
+	// is exactly zero has the logarithm −Inf. LogTransform panics if a shape does not fit.
 	LogTransform(dst, x dense.Matrix[T]) dense.Matrix[T]
 }
 
@@ -43,8 +43,8 @@ type Differentiable[T dense.Float] interface {
 	//
 	//	dst_i = J(x_i)ᵀ·dphi_i,  J_kj = ∂φ_k/∂x_j.
 	//
-	// dst must not overlap x or dphi unless the map says that it may be one of them. It panics if a
-	// shape does not fit, and if CanBackward is an error.
+	// dst must not overlap x or dphi unless the map says that it may be one of them. Backward
+	// panics if a shape does not fit, and if CanBackward is an error.
 	Backward(dst, x, dphi dense.Matrix[T]) dense.Matrix[T]
 
 	// CanBackward returns nil if the map has derivatives. Otherwise its error says why the map has

@@ -18,7 +18,8 @@ import (
 //	B = √(1−4a), D = (1−4a)^(d/4),
 //
 // R^d → R^m, a LogMap. SoftmaxPositive is the case a = 0. The variance of positive features comes
-// from long frequencies, and a negative a damps these. OptimalA chooses a for a set of points.
+// from long frequencies, and a negative a damps long frequencies. OptimalA chooses a for a set of
+// points.
 //
 // The map is unbiased for rows of w that are each N(0, I). With independent rows the mean squared
 // error is, for x and y times √s and p = ‖x+y‖²,
@@ -93,11 +94,12 @@ func optimalOffsets[T dense.Float](a float64, e engine[T]) ([]T, error) {
 //
 //	a = (1 − 2φ − √((2φ+1)² + 8φ))/16 ≤ 0
 //
-// [Likhosherstov et al. 2022]. This a minimises the second moment of the features for a pair with
-// this ‖x+y‖². It is also the a of GaussianOptimal for the length-scale ℓ at scale = 1/ℓ²: its
-// second moment is the second moment of SoftmaxOptimal times a factor without a. It takes O(n·d)
-// operations. It returns an error if x or y has no rows, if they differ in dimension, if scale is
-// not a positive finite number, or if s·E‖x+y‖² is not finite.
+// [Likhosherstov et al. 2022]. The a of OptimalA minimises the second moment of the features for a
+// pair with the mean ‖x+y‖². The a of OptimalA is also the a of GaussianOptimal for the
+// length-scale ℓ at scale = 1/ℓ²: the second moment of GaussianOptimal is the second moment of
+// SoftmaxOptimal times a factor without a. OptimalA takes O(n·d) operations. OptimalA returns an
+// error if x or y has no rows, if they differ in dimension, if scale is not a positive finite
+// number, or if s·E‖x+y‖² is not finite.
 func OptimalA[T dense.Float](x, y dense.Matrix[T], scale float64) (float64, error) {
 	if err := checkSamples(x, y, scale); err != nil {
 		return 0, err

@@ -18,7 +18,7 @@ import (
 //	φ(x) = h(x)/√m · [f₁(w₁ᵀx) … f₁(w_mᵀx), …, f_l(w₁ᵀx) … f_l(w_mᵀx)].
 //
 // Several goroutines call them at once: H and DH once for each row, F and DF once for each
-// projection. They must not change x or keep an argument. Their values reach the features
+// projection. The functions must not change x or keep an argument. Their values reach the features
 // unchanged, NaN and ±Inf included.
 type Scheme[T dense.Float] struct {
 	// F are the l ≥ 1 functions f.

@@ -49,8 +49,8 @@ const sutherland = "Sutherland & Schneider 2015"
 //
 // R^d → R^m. The map is unbiased for rows of w that are each N(0, I); with q = ‖x−y‖²/ℓ² and
 // independent rows the mean squared error is (1 + e^(−2q)/2 − e^(−q))/m [Sutherland & Schneider
-// 2015]. At the same number of features this is always above the error of Gaussian, by e^(−q)·(1 −
-// e^(−q)/2)/m.
+// 2015]. With an equal number of features the error of GaussianPhase is always above the error of
+// Gaussian, by e^(−q)·(1 − e^(−q)/2)/m.
 type GaussianPhase struct {
 	LengthScale float64     // ℓ, above 0
 	Phases      []float64   // b₁ … b_m, uniform on [0, 2π); nil to draw them
@@ -133,7 +133,7 @@ func waves[T dense.Float](phi []T, from, to int, c T) {
 //
 //	φ(x) = 1/√m · [cos(w₁ᵀx/ℓ) … cos(w_mᵀx/ℓ), sin(w₁ᵀx/ℓ) … sin(w_mᵀx/ℓ)],
 //
-// R^d → R^2m. The frequencies are those of orf.Cauchy, or of orf.FromMatrix. Over orf.Cauchy the
+// R^d → R^2m. Laplacian takes frequencies of orf.Cauchy or of orf.FromMatrix. Over orf.Cauchy the
 // map is unbiased, and its mean squared error is (1 + k(2x, 2y) − 2k(x, y)²)/(2m). ‖φ(x)‖ = 1.
 //
 // Cauchy frequencies are sometimes huge: a share of 2‖x‖₁/(πℓt) of the phases wᵀx/ℓ exceeds t. A

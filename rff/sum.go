@@ -22,12 +22,12 @@ import (
 // weight 0 has features that are 0 at every point, and is not computed. Package ridge/ard learns
 // weights.
 //
-// φ is Paired if a map is: its Keys are Sum of the Keys of the maps. It is Differentiable if all
-// maps are. It is no LogMap. The law of its error is not known, because the maps may share
-// frequencies; with frequencies drawn for each of them the variances add up, times w_k².
+// φ is Paired if a map is: its Keys are Sum of the Keys of the maps. The sum is Differentiable if
+// all maps are. The sum is no LogMap. The law of the error of a sum is not known, because the maps
+// may share frequencies; with frequencies drawn for each of them the variances add up, times w_k².
 //
 // Each method costs the methods of the maps and O(n·D), and a gradient O(n·d·K) more. A feature has
-// the rounding of √w_k and one more beyond that of its map. Both arguments are copied.
+// the rounding of √w_k and one more beyond that of its map. Sum copies maps and weights.
 //
 // Sum returns an error for no maps, a number of weights that is not the number of maps, a nil map,
 // maps of different dimensions, a weight that is negative, NaN, infinite or has a root outside the

@@ -106,9 +106,9 @@ func integers[T dense.Float](x []T, t Tensor) error {
 	return nil
 }
 
-// FromFloats returns x, row-major, as a tensor of type F64, F32, F16 or BF16, the type of E. It
-// keeps every bit of x. half.Encode makes numbers of 16 bits. The tensor shares no memory with
-// shape and x. The error reports a negative dimension and Π shape ≠ len(x).
+// FromFloats returns x, row-major, as a tensor of type F64, F32, F16 or BF16, the type of E.
+// FromFloats keeps every bit of x. half.Encode makes numbers of 16 bits. The tensor shares no
+// memory with shape and x. The error reports a negative dimension and Π shape ≠ len(x).
 func FromFloats[E dense.Float | half.Number](shape []int, x []E) (Tensor, error) {
 	dtype := dtypeOf[E]()
 	elements, size, err := extent(dtype, shape)

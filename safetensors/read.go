@@ -32,9 +32,9 @@ func Read(r io.Reader) (*File, error) {
 	return open(reader{r})
 }
 
-// View reads a file in memory, such as a mapped file. It copies the header alone: the Data of the
-// tensors are slices of data, with no capacity beyond their length. Do not use them after data is
-// unmapped.
+// View reads a file in memory, such as a mapped file. View copies the header alone: the Data of the
+// tensors are slices of data, with no capacity beyond their length. Do not use the tensors after
+// data is unmapped.
 func View(data []byte) (*File, error) { return open(&view{data}) }
 
 // open reads a file from a source.

@@ -26,7 +26,8 @@ type Tensor struct {
 	// one element.
 	Shape []int
 
-	// Data holds the elements, row-major and little-endian. DType and Shape determine its length.
+	// Data holds the elements, row-major and little-endian. DType and Shape determine the length of
+	// Data.
 	Data []byte
 }
 

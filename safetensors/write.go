@@ -19,9 +19,9 @@ import (
 //
 // The error reports a tensor whose DType, Shape and Data do not fit each other, a name or metadata
 // that is not valid UTF-8, and a header of more than 100 MB. Write returns such an error before it
-// writes the first byte. It wraps errors of w. Write neither keeps nor changes f, and allocates the
-// names and the header alone. It calls w.Write once for the header and once for each tensor that is
-// not empty.
+// writes the first byte. Write wraps errors of w. Write neither keeps nor changes f, and allocates
+// the names and the header alone. Write calls w.Write once for the header and once for each tensor
+// that is not empty.
 func Write(w io.Writer, f *File) error {
 	if w == nil || f == nil {
 		return errors.New("safetensors: w or f is nil, want a writer and a file")

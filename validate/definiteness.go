@@ -73,7 +73,8 @@ func (s Spectrum) String() string {
 //
 // Definiteness returns an error if a is empty or not square, if an element is NaN or infinite, if a
 // differs from its transpose by more than n·ε times its largest element, and if the eigenvalues do
-// not converge. For a smaller difference it returns the eigenvalues of (a + aᵀ)/2.
+// not converge. If a differs less from its transpose, Definiteness returns the eigenvalues of (a +
+// aᵀ)/2.
 func Definiteness[T dense.Float](a dense.Matrix[T]) (Spectrum, error) {
 	asymmetry, err := CheckSymmetric(a)
 	if err != nil {

@@ -36,7 +36,8 @@ type KernelCheck struct {
 	I, J  int
 	Value float64
 	// Asymmetry has the largest difference between k(x_i, x_j) and k(x_j, x_i). Differences up to
-	// SymmetryTolerance count as rounding. Both are zero if the fault is NotFinite.
+	// SymmetryTolerance count as rounding. Asymmetry and SymmetryTolerance are zero if the fault is
+	// NotFinite.
 	Asymmetry         Asymmetry
 	SymmetryTolerance float64
 	// Spectrum is the spectrum of the Gram matrix. If the fault is NotPositive, the witness has

@@ -43,7 +43,7 @@ type Measurement struct {
 	Draws  int
 	Pairs  []Estimate
 	// MSE is the mean over the pairs, and MSEStdErr its standard error over the draws. All pairs
-	// have the same draws, so that MSEStdErr does not follow from the errors of the pairs.
+	// share draws, so that MSEStdErr does not follow from the errors of the pairs.
 	MSE, MSEStdErr float64
 }
 

@@ -14,7 +14,7 @@ import (
 type Angle struct {
 	// I < J are the rows, or both 0 if there are fewer than two rows.
 	I, J int
-	// Cos is |cos| of the angle between rows I and J, the largest of all pairs. If it is 0, all
+	// Cos is |cos| of the angle between rows I and J, the largest of all pairs. If Cos is 0, all
 	// rows are orthogonal. Cos is NaN with an error.
 	Cos float64
 }

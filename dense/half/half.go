@@ -20,8 +20,8 @@ import (
 )
 
 // Float16 holds the bits of a number of IEEE 754 binary16: a sign s, 5 bits of exponent e and 10
-// bits of fraction f. The value is (−1)^s·2^(e−15)·(1 + f/2¹⁰). For e = 0 it is (−1)^s·2⁻²⁴·f. For
-// e = 31 it is ±Inf if f = 0, and NaN otherwise.
+// bits of fraction f. The value is (−1)^s·2^(e−15)·(1 + f/2¹⁰). For e = 0 the number is
+// (−1)^s·2⁻²⁴·f. For e = 31 the number is ±Inf if f = 0, and NaN if f is not 0.
 type Float16 uint16
 
 // BFloat16 holds the upper half of the bits of a float32.

@@ -30,7 +30,7 @@ type Series struct {
 	Name   string
 	Points []Point
 	// Line, if not nil, replaces the line through Points, for example by a law. An empty Line draws
-	// no line. The Err of its points has no effect.
+	// no line. The Err of the points of Line has no effect.
 	Line []Point
 	// Labels[i], if there is one, is a text beside Points[i].
 	Labels []string
