@@ -35,7 +35,7 @@
 //
 //	u = s²·(‖q‖²·σ_k² + ‖k − c‖²·σ_q²)/12,
 //
-// and the weight a relative error of that variance. [Variances] computes the error of outputs.
+// and the weight a relative error of that variance. Function variances of the tests has the variance of outputs.
 //
 // # Exact parts
 //

@@ -1,4 +1,4 @@
-package performer_test
+package coded
 
 import (
 	"math"
@@ -9,8 +9,7 @@ import (
 
 	"github.com/seed-feabd252/randfeat/dense"
 	"github.com/seed-feabd252/randfeat/internal/testing/densetest"
-	"github.com/seed-feabd252/randfeat/internal/testing/must"
-	"github.com/seed-feabd252/randfeat/performer"
+	"github.com/seed-feabd252/randfeat/performer/internal/tiles"
 )
 
 // made returns a matrix (n×d) of f.
@@ -29,7 +28,7 @@ func made(n, d int, f func(i, j int) float64) dense.Matrix[float32] {
 // spread of the outputs. The law is a mean over errors of 6·32 queries. Before means of values took
 // up what rounding left over, and before queries were dithered, the errors were up to 15 times as
 // large as their law.
-func TestBitsOfUnusualInputs(t *testing.T) {
+func TestVariancesOfUnusualInputs(t *testing.T) {
 	if testing.Short() {
 		t.Skip("takes seconds")
 	}
@@ -89,8 +88,11 @@ func TestBitsOfUnusualInputs(t *testing.T) {
 			if c.v != nil {
 				v = c.v(rng)
 			}
-			e := must.Have(performer.NewExact[float32](performer.ExactOptions{}))
-			want, got := inDouble(e, q, k, v), inBits(e).Forward(matrix{}, q, k, v)
+			a := attention(q, k, v)
+			exact := wide(a)
+			Attend(a)
+			tiles.Attend(exact)
+			want, got := exact.Dst, a.Dst
 			mean := make([]float64, d)
 			for i := range n {
 				for l, x := range want.Row(i) {
@@ -103,9 +105,7 @@ func TestBitsOfUnusualInputs(t *testing.T) {
 					spread += math.Pow(x-mean[l], 2)
 				}
 			}
-			for _, x := range variancesOf(inBits(e), q.RowRange(0, sampled), k, v).Data {
-				law += x
-			}
+			law += sumOf(lawOf(attention(q.RowRange(0, sampled), k, v)))
 		}
 		ratio, part := math.Sqrt(law/off), math.Sqrt(off/spread)
 		t.Logf("%s: error %.2f %% of the spread, law over error %.2f", c.name, 100*part, ratio)

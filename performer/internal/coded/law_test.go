@@ -2,15 +2,130 @@ package coded
 
 import (
 	"math"
+	"math/rand/v2"
+	"testing"
+
+	"github.com/stretchr/testify/assert"
+	"github.com/stretchr/testify/require"
 
 	"github.com/seed-feabd252/randfeat/dense"
 	"github.com/seed-feabd252/randfeat/internal/compute/bytedot"
 	"github.com/seed-feabd252/randfeat/internal/compute/parallel"
 	"github.com/seed-feabd252/randfeat/internal/compute/vecmath"
+	"github.com/seed-feabd252/randfeat/internal/memory/layout"
+	"github.com/seed-feabd252/randfeat/internal/testing/densetest"
 	"github.com/seed-feabd252/randfeat/performer/internal/tiles"
 )
 
-// Variances sets squares[i] to the expected squared error of the output of query i, which is that
+// attention returns the attention of a head with the scale 1/√d.
+func attention[T dense.Float](q, k, v dense.Matrix[T]) tiles.Attention[T] {
+	return tiles.Attention[T]{
+		Dst: dense.New[T](q.Rows, v.Cols), Q: q, K: k, V: v, Scores: tiles.Scores{Scale: 1 / math.Sqrt(float64(q.Cols))},
+	}
+}
+
+// wide returns a in float64.
+func wide(a tiles.Attention[float32]) tiles.Attention[float64] {
+	double := func(x dense.Matrix[float32]) dense.Matrix[float64] { return dense.Copy(dense.Matrix[float64]{}, x) }
+	return attention(double(a.Q), double(a.K), double(a.V))
+}
+
+// lawOf returns the variances of all queries.
+func lawOf[T dense.Float](a tiles.Attention[T]) []float64 {
+	squares := make([]float64, a.Q.Rows)
+	variances(squares, a)
+	return squares
+}
+
+func sumOf(x []float64) (sum float64) {
+	for _, v := range x {
+		sum += v
+	}
+	return sum
+}
+
+// The error of rounding is what its law says, on average over outputs and draws. Where weights are
+// nearly equal, all outputs have the same error of the mean of the values, so that a draw tells as
+// much as dv numbers do: at 6·64 of them the standard error is 7 %, three of which are allowed.
+// What the law says is then nearly the same for all draws, and taken of one.
+func TestVariances(t *testing.T) {
+	if testing.Short() {
+		t.Skip("takes seconds")
+	}
+	rng := rand.New(rand.NewPCG(15, 16))
+	const n, d, dv = 600, 32, 64
+	for _, s := range []struct {
+		name       string
+		norm, mean float64
+		draws      int
+	}{
+		{"small queries", 0.3, 0, 6},
+		{"normal points", 1, 0, 1},
+		{"peaked weights", 2.5, 0, 1},
+		{"values with a mean", 1, 5, 1},
+	} {
+		for _, o := range []tiles.Attention[float64]{
+			{}, {Mask: tiles.Mask[float64]{Causal: true}},
+			{Mask: tiles.Mask[float64]{Window: 300, Causal: true}, Scores: tiles.Scores{Sink: 300}},
+		} {
+			var measured, predicted float64
+			for draw := range s.draws {
+				a := attention(densetest.Normal[float64](rng, n, d, 0, s.norm), densetest.Normal[float64](rng, n, d, 0.5, s.norm), densetest.Normal[float64](rng, n, dv, s.mean, 1))
+				a.Mask, a.Scores.Sink = o.Mask, o.Scores.Sink
+				tiles.Attend(a)
+				want := a.Dst.Clone()
+				Attend(a)
+				for i, x := range a.Dst.Data {
+					measured += (x - want.Data[i]) * (x - want.Data[i])
+				}
+				if draw == 0 {
+					predicted = float64(s.draws) * sumOf(lawOf(a))
+				}
+			}
+			assert.InDelta(t, 1, measured/predicted, 0.2, "%s, %+v", s.name, o.Mask)
+		}
+	}
+}
+
+// Queries are not centred: with a mean of a hundred spreads their codes say little, and the law
+// tells.
+func TestVariancesOfQueriesWithAMean(t *testing.T) {
+	rng := rand.New(rand.NewPCG(17, 18))
+	const n, d = 512, 32
+	a := attention(densetest.Normal[float32](rng, n, d, 100, 1), densetest.Normal[float32](rng, n, d, 0, 1), densetest.Normal[float32](rng, n, d, 0, 1))
+	assert.Greater(t, sumOf(lawOf(a)), 0.001*n)
+	a.K.Row(300)[7] = float32(math.NaN())
+	for i, x := range lawOf(a) {
+		require.True(t, math.IsNaN(x), "query %d: %v", i, x)
+	}
+}
+
+// The law of errors is finite for the largest values, and goes with their square.
+func TestVariancesOfLargeValues(t *testing.T) {
+	const n, d, dv = 300, 8, 3
+	rng := rand.New(rand.NewPCG(27, 28))
+	uniform := func(_, _ int) float64 { return 2*rng.Float64() - 1 }
+	a := attention(made(n, d, uniform), made(n, d, uniform), made(n, dv, uniform))
+	times := func(x dense.Matrix[float32], size float64) dense.Matrix[float32] {
+		return made(x.Rows, x.Cols, func(i, j int) float64 { return float64(x.At(i, j)) * size })
+	}
+	want, v := lawOf(a), a.V
+	for _, size := range []float64{0x1p-60, 0x1p100, 0x1p127} {
+		a.V = times(v, size)
+		for i, x := range lawOf(a) {
+			require.Positive(t, want[i])
+			require.InEpsilon(t, want[i], x/size/size, 1e-6, "%g, query %d", size, i)
+		}
+	}
+	a.Q.Row(0)[0] = 3e38
+	for l := range d {
+		a.K.Row(0)[l], a.Q.Row(1)[l] = 0, 3e38
+	}
+	a.K, a.V = times(a.K, 1e-38), v
+	assert.True(t, layout.Finite(dense.Of(1, n, lawOf(a))), "queries that are computed exactly")
+}
+
+// variances sets squares[i] to the expected squared error of the output of query i, which is that
 // of rounding to codes, to first order and without the Unnormalised of a:
 //
 //	Σ_c Var(out_ic) = s²σ_i²/12·‖Σ_j p_j·(v_j − out_i)(k_j − c_j)ᵀ‖²
@@ -21,7 +136,7 @@ import (
 // relative variance r_j = f·(1 − f)/w², or 1/(12·w²) if it is compensated. e_jc is the error of
 // value v_jc, which is known: errors of values that repeat are equal. Keys of tiles that are not
 // coded have no errors. A query that sees no key has 0, and one whose scores are not finite NaN.
-func Variances[T dense.Float](squares []float64, a tiles.Attention[T]) {
+func variances[T dense.Float](squares []float64, a tiles.Attention[T]) {
 	if a.Q.Rows == 0 || a.V.Cols == 0 || a.K.Rows == 0 {
 		clear(squares)
 		return
@@ -38,7 +153,7 @@ func Variances[T dense.Float](squares []float64, a tiles.Attention[T]) {
 	})
 }
 
-// variance is Variances of query i.
+// variance is the element of variances of query i.
 func (c *call[T]) variance(i int) float64 {
 	first := max((i+c.skip)/c.rows*c.rows-c.skip, 0)
 	var e encoding[T]
