@@ -1,10 +1,11 @@
-// Package npy reads and writes arrays in NumPy's format (.npy). It reads floats of 16, 32 and 64
-// bits, bfloat16, integers and booleans, of any rank, in C or Fortran order, as float32, float64 or
-// bool, and writes floats and booleans in C order.
+// Package npy reads and writes arrays in NumPy's format (.npy), and reads zip files of them (.npz).
+// It reads floats of 16, 32 and 64 bits, bfloat16, integers and booleans, of any rank, in C or
+// Fortran order, as float32, float64 or bool, and writes floats and booleans in C order.
 //
 //	q, shape, err := npy.ReadFile[float32]("q.npy")               // a whole array
 //	t := dense.TensorOf(shape[0], shape[1], shape[2], shape[3], q) // (B, H, L, d)
 //	err = npy.WriteFile("out.npy", out.Data, b, h, l, d)
+//	q, shape, err = npy.ReadZip[float32]("heads.npz", "q")         // an array of numpy.savez
 //
 // A [Reader] reads some rows at a time. Its memory does not depend on the number of rows.
 //
@@ -132,6 +133,11 @@ func ReadFile[E dense.Element](path string) (elements []E, shape []int, err erro
 		return nil, nil, err
 	}
 	defer r.Close()
+	return readAll[E](r, path)
+}
+
+// readAll is ReadFile of an open array.
+func readAll[E dense.Element](r *Reader, path string) (elements []E, shape []int, err error) {
 	if _, bools := any(elements).([]bool); bools && r.Type != "bool" {
 		return nil, nil, fmt.Errorf("npy: %s: elements are %s, want booleans ('|b1')", path, r.Type)
 	}

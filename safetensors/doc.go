@@ -4,7 +4,7 @@
 //	f, err := safetensors.Read(file)                       // once for all tensors
 //	w, err := safetensors.Floats[float32](f.Tensors["wte"]) // from F64, F32, F16, BF16, F8 or integers
 //
-// Package performer/layer reads layers of attention from a File.
+// [ReadIndex] reads a model in several files. Package performer/layer reads layers of attention from a File.
 //
 // # The format
 //

@@ -59,7 +59,8 @@
 //	angles.Turn(q)
 //	angles.Turn(k)
 //
-// [RMSNorm] is the norm alone, also of the rows before a layer.
+// [RMSNorm] is the norm alone, also of the rows before a layer. [GatedSiLU] and [LogSumExp] are the
+// gate of the inner layers and the loss of a decoder.
 //
 // # Another attention
 //
@@ -94,6 +95,7 @@
 //     2024. The formula is in the program of Llama 3.1.
 //   - [Peng et al. 2023] B. Peng, J. Quesnelle, H. Fan, E. Shippole: YaRN: efficient context window
 //     extension of large language models. ICLR 2024.
+//   - [Shazeer 2020] N. Shazeer: GLU variants improve transformer. arXiv:2002.05202, 2020.
 //   - [Su et al. 2021] J. Su, Y. Lu, S. Pan, A. Murtadha, B. Wen, Y. Liu: RoFormer: enhanced
 //     transformer with rotary position embedding. Neurocomputing 568, 2024.
 //   - [Zhang & Sennrich 2019] B. Zhang, R. Sennrich: Root mean square layer normalization. NeurIPS

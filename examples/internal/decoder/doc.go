@@ -3,7 +3,6 @@
 //
 // # References
 //
-//   - [Shazeer 2020] N. Shazeer: GLU variants improve transformer. arXiv:2002.05202, 2020.
 //   - [Touvron et al. 2023] H. Touvron et al.: LLaMA: open and efficient foundation language
 //     models. arXiv:2302.13971, 2023.
 //   - [Zhang & Sennrich 2019] B. Zhang, R. Sennrich: Root mean square layer normalization. NeurIPS

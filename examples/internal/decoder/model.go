@@ -1,10 +1,6 @@
 package decoder
 
 import (
-	"math"
-	"slices"
-	"sync"
-
 	"github.com/seed-feabd252/randfeat/dense"
 	"github.com/seed-feabd252/randfeat/performer"
 	"github.com/seed-feabd252/randfeat/performer/layer"
@@ -33,25 +29,33 @@ type block struct {
 // the given lengths follow one another in tokens. Forward panics if a token is not in the
 // vocabulary, or if lengths do not add up to the number of tokens.
 func (m *Model) Forward(tokens, lengths []int) dense.Matrix[float32] {
+	return m.out.Apply(none, m.Read(tokens, lengths))
+}
+
+// Read computes all layers as Forward does, and returns their output, of which logits are a linear
+// map.
+func (m *Model) Read(tokens, lengths []int) dense.Matrix[float32] {
 	m.lengths = lengths
 	return m.forward(tokens, func(i int, x dense.Matrix[float32]) dense.Matrix[float32] {
 		return m.blocks[i].attention.Forward(none, x, performer.Sequences{Queries: lengths})
 	})
 }
 
-// forward returns the logits of tokens. attend computes the attention of a block.
+// forward returns the output of all layers. attend computes the attention of a block.
 func (m *Model) forward(tokens []int, attend func(block int, x dense.Matrix[float32]) dense.Matrix[float32]) dense.Matrix[float32] {
 	x := dense.New[float32](len(tokens), m.Width)
 	for i, t := range tokens {
 		m.embedding.Row(x.Row(i), t)
 	}
+	var y, gate, up dense.Matrix[float32]
 	for i, b := range m.blocks {
 		b.last = b.attentionNorm.Apply(none, x)
 		add(x, attend(i, b.last))
-		y := b.gatedNorm.Apply(none, x)
-		add(x, b.down.Apply(none, gated(b.gate.Apply(none, y), b.up.Apply(none, y))))
+		y = b.gatedNorm.Apply(y, x)
+		gate, up = b.gate.Apply(gate, y), b.up.Apply(up, y)
+		add(x, b.down.Apply(y, layer.GatedSiLU(gate, gate, up)))
 	}
-	return m.out.Apply(none, m.norm.Apply(none, x))
+	return m.norm.Apply(none, x)
 }
 
 // none makes methods allocate their results.
@@ -74,39 +78,14 @@ func (m *Model) Use(layer int, heads performer.Batch[float32]) error {
 	return err
 }
 
-// gated sets g to silu(g) ⊙ u, where silu(g) = g/(1 + exp(−g)) [Shazeer 2020], and returns g.
-func gated(g, u dense.Matrix[float32]) dense.Matrix[float32] {
-	eachRow(g.Rows, func(i int) {
-		row, up := g.Row(i), u.Row(i)
-		for j, x := range row {
-			row[j] = x * up[j] / float32(1+math.Exp(-float64(x)))
-		}
-	})
-	return g
-}
-
 // add adds y to x.
 func add(x, y dense.Matrix[float32]) {
-	eachRow(x.Rows, func(i int) {
+	for i := range x.Rows {
 		row := x.Row(i)
 		for j, v := range y.Row(i) {
 			row[j] += v
 		}
-	})
-}
-
-// eachRow calls f for the rows 0 ≤ i < n, with a goroutine for each 64 rows.
-func eachRow(n int, f func(i int)) {
-	const rows = 64
-	var all sync.WaitGroup
-	for lo := 0; lo < n; lo += rows {
-		all.Go(func() {
-			for i := lo; i < min(lo+rows, n); i++ {
-				f(i)
-			}
-		})
 	}
-	all.Wait()
 }
 
 // Batch is sequences one after another, and the token that follows each token.
@@ -114,20 +93,25 @@ type Batch struct{ Tokens, Next, Lengths []int }
 
 // Losses returns −log p of the next token after each token of b, in nats. Panics are those of
 // Forward.
-func (m *Model) Losses(b Batch) []float64 { return losses(m.Forward(b.Tokens, b.Lengths), b.Next) }
+func (m *Model) Losses(b Batch) []float64 { return m.losses(m.Read(b.Tokens, b.Lengths), b.Next) }
 
-// losses returns −log p of the target of each row, where p is the softmax of the row of logits.
-func losses(logits dense.Matrix[float32], targets []int) []float64 {
-	all := make([]float64, logits.Rows)
-	eachRow(logits.Rows, func(i int) {
-		row := logits.Row(i)
-		peak := slices.Max(row)
-		var sum float64
-		for _, x := range row {
-			sum += math.Exp(float64(x - peak))
+// losses returns −log p of each target, where p is the softmax of the logits of a row of x. It holds
+// the logits of some rows at a time.
+func (m *Model) losses(x dense.Matrix[float32], targets []int) []float64 {
+	const rows = 256
+	all := make([]float64, x.Rows)
+	var logits dense.Matrix[float32]
+	for lo := 0; lo < x.Rows; lo += rows {
+		hi := min(lo+rows, x.Rows)
+		if logits.Rows != hi-lo {
+			logits = dense.New[float32](hi-lo, m.Vocabulary)
 		}
-		all[i] = float64(peak-row[targets[i]]) + math.Log(sum)
-	})
+		m.out.Apply(logits, x.RowRange(lo, hi))
+		layer.LogSumExp(all[lo:hi], logits)
+		for i := lo; i < hi; i++ {
+			all[i] -= float64(logits.At(i-lo, targets[i]))
+		}
+	}
 	return all
 }
 

@@ -1,0 +1,50 @@
+package npy
+
+import (
+	"archive/zip"
+	"bytes"
+	"fmt"
+	"io"
+	"slices"
+	"strings"
+
+	"github.com/seed-feabd252/randfeat/dense"
+)
+
+// ReadZip returns the elements of an array of a file .npz, which numpy.savez or
+// numpy.savez_compressed has written, and its shape. name is the argument of savez. ReadZip converts
+// as [ReadFile] does. The error names the file, and the arrays that it has if name is not one of
+// them. Unlike .npy the format has checksums. ReadZip holds the bytes of the array beside its
+// elements; compressed, a hostile file can make it hold a thousand times the bytes of the file.
+//
+// [Write] to a writer of package archive/zip writes such a file.
+func ReadZip[E dense.Element](path, name string) (elements []E, shape []int, err error) {
+	z, err := zip.OpenReader(path)
+	if err != nil {
+		return nil, nil, fmt.Errorf("npy: %s: %w", path, err)
+	}
+	defer z.Close()
+	i := slices.IndexFunc(z.File, func(f *zip.File) bool { return f.Name == name+".npy" })
+	if i < 0 {
+		var names []string
+		for _, f := range z.File {
+			names = append(names, strings.TrimSuffix(f.Name, ".npy"))
+		}
+		return nil, nil, fmt.Errorf("npy: %s: there is no array %q, but %q", path, name, names)
+	}
+	var data []byte
+	array, err := z.File[i].Open()
+	if err == nil {
+		defer array.Close()
+		data, err = io.ReadAll(array)
+	}
+	var r *Reader
+	if err == nil {
+		r, err = newReader(bytes.NewReader(data), int64(len(data)))
+	}
+	path += "(" + name + ")"
+	if err != nil {
+		return nil, nil, fmt.Errorf("npy: %s: %w", path, err)
+	}
+	return readAll[E](r, path)
+}

@@ -1,0 +1,74 @@
+package safetensors
+
+import (
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io/fs"
+	"maps"
+	"path"
+	"slices"
+)
+
+// ReadIndex reads a model in several files, which an index such as model.safetensors.index.json
+// names. The field weight_map of the index maps the name of each tensor to a file in the folder of
+// the index. Files are read one after another, as by [Read]. Metadata is nil, and tensors of the
+// files that the index does not name are left out. The error names the file, and a tensor that its
+// file lacks. A name with "..", or a rooted one, is an error.
+//
+//	f, err := safetensors.ReadIndex(os.DirFS(folder), "model.safetensors.index.json")
+func ReadIndex(fsys fs.FS, name string) (*File, error) {
+	if fsys == nil {
+		return nil, errors.New("safetensors: fsys is nil, want a file system")
+	}
+	text, err := fs.ReadFile(fsys, name)
+	if err != nil {
+		return nil, fmt.Errorf("safetensors: %w", err)
+	}
+	var index struct {
+		Map map[string]string `json:"weight_map"`
+	}
+	if err := json.Unmarshal(text, &index); err != nil {
+		return nil, fmt.Errorf("safetensors: %s: %w", name, err)
+	}
+	if index.Map == nil {
+		return nil, fmt.Errorf("safetensors: %s: weight_map is missing", name)
+	}
+	tensors := make(map[string][]string) // by file
+	for _, tensor := range slices.Sorted(maps.Keys(index.Map)) {
+		file := index.Map[tensor]
+		tensors[file] = append(tensors[file], tensor)
+	}
+	all := &File{Tensors: make(map[string]Tensor, len(index.Map))}
+	for _, file := range slices.Sorted(maps.Keys(tensors)) {
+		if !fs.ValidPath(file) {
+			return nil, fmt.Errorf("safetensors: %s: tensor %.80q is in %.80q, want a file below the folder", name, tensors[file][0], file)
+		}
+		f, err := readFile(fsys, path.Join(path.Dir(name), file))
+		if err != nil {
+			return nil, err
+		}
+		for _, tensor := range tensors[file] {
+			t, ok := f.Tensors[tensor]
+			if !ok {
+				return nil, fmt.Errorf("safetensors: %s: tensor %.80q is not in %s", name, tensor, file)
+			}
+			all.Tensors[tensor] = t
+		}
+	}
+	return all, nil
+}
+
+// readFile reads a file. The error names the file.
+func readFile(fsys fs.FS, name string) (*File, error) {
+	file, err := fsys.Open(name)
+	if err != nil {
+		return nil, fmt.Errorf("safetensors: %w", err)
+	}
+	defer file.Close()
+	f, err := parse(reader{file})
+	if err != nil {
+		return nil, fmt.Errorf("safetensors: %s: %w", name, err)
+	}
+	return f, nil
+}
