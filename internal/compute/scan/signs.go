@@ -65,16 +65,23 @@ func SignTables[T float32 | float64](tables []uint64, x []T) (step, offset float
 	if step == 0 || step-step != 0 {
 		return step - step, offset
 	}
+	const magic = 3 << 51 // a float64 of this size has no fraction
+	perStep := 2 / step
 	for at := 0; at < len(x); at += 4 {
-		part := x[at:min(at+4, len(x))]
-		for code := range 16 {
-			sum := 0.0
-			for l, v := range part {
-				if positive := code>>l&1 == 1; positive == (v > 0) {
-					sum += 2 * math.Abs(float64(v))
+		var sums [16]float64
+		for l, v := range x[at:min(at+4, len(x))] {
+			size, bit := math.Abs(float64(v)), 1<<l
+			for code := range 1 << l { // the codes of the elements before
+				if v > 0 {
+					sums[code+bit] = sums[code] + size
+				} else {
+					sums[code+bit], sums[code] = sums[code], sums[code]+size
 				}
 			}
-			tables[at/4*2+code/8] |= uint64(math.RoundToEven(sum/step)) << (code % 8 * 8)
+		}
+		for code, sum := range sums {
+			entry := math.Float64bits(float64(sum*perStep) + magic)
+			tables[at/4*2+code/8] |= entry & 255 << (code % 8 * 8)
 		}
 	}
 	return step, offset

@@ -30,6 +30,7 @@ type choice[T dense.Float] struct {
 	ofSegments  []float32 // of each query: scores of the means of keys
 	chosen      selection
 	read        []int // estimates of tokens that a query reads apart from the last ones
+	places      []place[T]
 	tile        *tiles.Tile[T]
 	rest, coded rotatedSums
 	elements    [2]scratch.Buffer[T] // of the tokens that a query reads
@@ -116,13 +117,15 @@ func (w *choice[T]) output(dst []T, g int) bool {
 		scores[i] = hidden
 		w.read = append(w.read, int(i))
 	}
-	c.of.fetch(w)
+	w.find(c.slabs)
+	c.of.fetch(w.places)
 	w.sumRest(scores)
 	w.coded.total = 0
 	w.tile = tiles.NewTile(on.s.scores[0], on.queries(&w.queries, w.h, w.first+g, w.first+g+1), on.s.dims[1])
 	c.of.read(w, g)
 	ok := w.combine(dst, g)
 	w.tile.Release()
+	clear(w.places)
 	return ok
 }
 
@@ -246,21 +249,45 @@ func (w *choice[T]) combine(dst []T, g int) bool {
 	return true
 }
 
-// gather copies the codes of the closed tokens that a query reads.
-func (w *choice[T]) gather(c *codes[T]) {
+// place is the place of a token: its slab, and its row in the slab.
+type place[T dense.Float] struct {
+	slab *slab[T]
+	row  int
+}
+
+// find sets the places of the tokens that a query reads.
+func (w *choice[T]) find(l *slabs[T]) {
+	w.places = scratch.Resize(w.places, len(w.read))
 	for j, i := range w.read {
-		s, row := c.at(w.token(i), w.h)
-		for n, from := range [...]*rows{&s.codes[0], &s.codes[1], &s.means[1]} {
-			at := row
-			if n == 2 {
-				at /= Segment
+		w.places[j].slab, w.places[j].row = l.at(w.token(i), w.h)
+	}
+}
+
+// gather copies the codes of the tokens that a query reads.
+func (w *choice[T]) gather() {
+	n := len(w.places)
+	for i := range w.codes {
+		to := &w.codes[i]
+		to.shape(codesToRead(w.places[0].slab, i), n)
+		for p, codes := range to.planes {
+			for j, at := range w.places {
+				from := codesToRead(at.slab, i)
+				copy(codes[j*to.words:][:to.words], from.planes[p][from.at(at.row)*to.words:])
 			}
-			if j == 0 {
-				w.codes[n].shape(from, len(w.read))
-			}
-			w.codes[n].copy(j, from, at)
+		}
+		for j, at := range w.places {
+			from := codesToRead(at.slab, i)
+			to.scales[j] = from.scales[from.at(at.row)]
 		}
 	}
+}
+
+// codesToRead returns the codes of keys, of values, and of the means of values.
+func codesToRead[T dense.Float](s *slab[T], i int) *rows {
+	if i == 2 {
+		return &s.means[1]
+	}
+	return &s.codes[i]
 }
 
 // sumCodes sums the gathered codes for query g.

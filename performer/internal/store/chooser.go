@@ -43,9 +43,9 @@ type reader[T dense.Float] interface {
 	// heads of keys to skip.
 	whole(from, to int)
 
-	// fetch prefetches the tokens w.read. read adds these, and the tokens from w.near on, to the sums of
+	// fetch prefetches tokens. read adds the tokens w.read, and those from w.near on, to the sums of
 	// query g.
-	fetch(w *choice[T])
+	fetch(places []place[T])
 	read(w *choice[T], g int)
 }
 

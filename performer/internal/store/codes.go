@@ -378,12 +378,12 @@ func (c *codes[T]) decode(b []byte, r runs) []byte {
 	return rest
 }
 
-func (c *codes[T]) fetch(w *choice[T]) {
-	for _, i := range w.read {
-		s, row := c.at(w.token(i), w.h)
-		s.codes[0].fetch(row)
-		s.codes[1].fetch(row)
-		s.means[1].fetch(row / Segment)
+func (c *codes[T]) fetch(places []place[T]) {
+	for _, at := range places {
+		for i := range at.slab.codes {
+			at.slab.codes[i].fetch(at.row)
+		}
+		at.slab.means[1].fetch(at.row)
 	}
 }
 
@@ -392,7 +392,8 @@ func (c *codes[T]) read(w *choice[T], g int) {
 	for token := max(w.near, w.low, w.runs[1].from); token < w.open; token++ {
 		w.read = append(w.read, token-w.runs[1].from+w.runs[0].to)
 	}
-	w.gather(c)
+	w.find(&c.slabs)
+	w.gather()
 	w.sumCodes(c, g)
 	k, v := c.s.recent(w.h)
 	c.add(w.tile, k, v, c.s.closed, w.first+g)

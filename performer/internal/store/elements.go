@@ -174,11 +174,10 @@ func (e *elements[T]) decode(b []byte, r runs) []byte {
 	return rest
 }
 
-func (e *elements[T]) fetch(w *choice[T]) {
-	for _, i := range w.read {
-		slab, row := e.at(w.token(i), w.h)
-		for _, x := range slab.elements {
-			cache.Fetch(x.of(row, 1))
+func (e *elements[T]) fetch(places []place[T]) {
+	for _, at := range places {
+		for _, x := range at.slab.elements {
+			cache.Fetch(x.of(at.row, 1))
 		}
 	}
 }
@@ -191,10 +190,9 @@ func (e *elements[T]) read(w *choice[T], g int) {
 		w.elements[side].Shape(n, d)
 		tokens[side] = w.elements[side].Rows(n)
 	}
-	for j, i := range w.read {
-		slab, row := e.at(w.token(i), w.h)
-		for side, to := range tokens {
-			copy(to.Row(j), slab.elements[side].of(row, 1))
+	for side, to := range tokens {
+		for j, at := range w.places {
+			copy(to.Row(j), at.slab.elements[side].of(at.row, 1))
 		}
 	}
 	if s.places.Slope == 0 {

@@ -23,6 +23,7 @@ import (
 type rows struct {
 	bits, order  int
 	width, words int
+	tokens       int // of a row
 	planes       [][]uint64
 	scales       []float32
 }
@@ -32,7 +33,7 @@ func Takes(bits int) bool { return slices.Contains([]int{4, 8, 16}, bits) }
 
 // newRows returns a row for every so many of all tokens of a slab.
 func newRows[T dense.Float](s *slab[T], bits, order, tokens, all int) rows {
-	r := rows{bits: bits, order: order, width: min(bits, 8)}
+	r := rows{bits: bits, order: order, width: min(bits, 8), tokens: tokens}
 	r.words = scan.Words(order, r.width)
 	for range max(bits/8, 1) {
 		r.planes = append(r.planes, newColumn[uint64](s, r.words, tokens, all).data)
@@ -54,20 +55,20 @@ func (r *rows) shape(like *rows, n int) {
 	}
 }
 
-// copy copies row at of other rows to row i.
-func (r *rows) copy(i int, from *rows, at int) {
-	for p, codes := range from.planes {
-		copy(r.planes[p][i*r.words:][:r.words], codes[at*r.words:])
+// at returns the row of a token that is in a row of its slab.
+func (r *rows) at(row int) int {
+	if r.tokens == 1 {
+		return row
 	}
-	r.scales[i] = from.scales[at]
+	return row / Segment
 }
 
-// fetch prefetches row at.
-func (r *rows) fetch(at int) {
+// fetch prefetches the codes of a token, without the scale.
+func (r *rows) fetch(row int) {
+	at := r.at(row) * r.words
 	for _, codes := range r.planes {
-		cache.Fetch(codes[at*r.words:][:r.words])
+		cache.Fetch(codes[at:][:r.words])
 	}
-	cache.Fetch(r.scales[at : at+1])
 }
 
 // lift returns the factor of δ. Elements are at most largest times the scale.

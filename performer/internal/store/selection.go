@@ -24,7 +24,7 @@ const (
 	lanes = 64
 
 	// groupsOfHighest is about the number of groups for each score to find.
-	groupsOfHighest = 4
+	groupsOfHighest = 2
 )
 
 // highest returns the indexes of the n highest scores above −Inf, in ascending order, or of fewer if
