@@ -50,69 +50,31 @@ type LandmarkOptions[T dense.Float] struct {
 	QueryMean, KeyMean []T
 }
 
-// Landmarks is softmax attention by landmarks. It replaces the weights A_ij = exp(s·q_iᵀk_j) of
-// [Exact], with landmarks z_1 … z_r, by
+// Landmarks is softmax attention by landmarks z_1 … z_r. It replaces the weights exp(s·q_iᵀk_j) of
+// [Exact] by
 //
 //	Â_ij = κ(q_i, Z)·κ(Z, Z)⁻¹·κ(Z, k_j),  κ(x, y) = exp(s·xᵀy),
 //
 // the kernel between the projections of q_i and k_j onto the span of the landmarks [Williams &
-// Seeger 2001]. Â_ij equals A_ij if q_i or k_j is a landmark. Otherwise the error is at most
-// √(ρ_i·ρ_j), where ρ is κ(x, x) less its projection. If keys are close to each other, as the words
-// of a text are, the errors of r landmarks are many times smaller than the errors of r random
+// Seeger 2001]. Â_ij is exact if q_i or k_j is a landmark. If keys are close to each other, as the
+// words of a text are, the errors of r landmarks are many times smaller than the errors of r random
 // features.
 //
-// [NewLandmarks] chooses landmarks among the keys of each call, by randomly pivoted Cholesky on the
-// kernel exp(−s·‖x − y‖²/2)·exp(s·‖x‖²/4 + s·‖y‖²/4) [Chen, Epperly, Tropp & Webber 2023; Epperly,
-// Tropp & Webber 2024]. The Gaussian kernel would ignore that long keys have large weights, and κ
-// would leave short keys without landmarks; this kernel lies between the two. With more than 16·r
-// keys, the choice is among 16·r (at least 1024) of them, drawn with probabilities proportional to
-// exp(s·‖k‖²/2). The number of landmarks is smaller than r if fewer span all keys to rounding.
-// LandmarkOptions.Points has given landmarks.
+// [NewLandmarks] chooses landmarks among the keys of each call, by randomly pivoted Cholesky [Chen,
+// Epperly, Tropp & Webber 2023; Epperly, Tropp & Webber 2024], unless LandmarkOptions.Points has
+// given landmarks. The same seed and keys give the same landmarks. With at most r keys, chosen
+// landmarks have the outputs of [Exact], bit for bit, and the gradients of Exact. Goroutines may
+// share a Landmarks.
 //
-// Goroutines may share a Landmarks. The same seed and keys give the same landmarks.
+// Forward takes O((Lq+Lk)·r·(d+dv) + r²·(r+d+dv)) time, and O(r·(r+d+dv)) memory and two numbers
+// for each key beyond dst. dst may be exactly q where shapes allow, and must not overlap k or v.
+// Backward takes the landmarks as constants, about three times as long as Forward, and memory that
+// does not depend on lengths. CanBackward returns nil.
 //
-// # Cost and memory
-//
-// The time is O((Lq+Lk)·r·(d+dv) + r²·(r+d+dv)), and the memory beyond outputs O(r·(r+d+dv)) and
-// two numbers for each key. With at most r keys, attention with chosen landmarks is [Exact] with
-// its bits. dst of Forward may be exactly q where shapes allow, and must not overlap k or v.
-//
-// # Stability
-//
-// With a_x = s·‖x‖²/2, the weights are Â_ij = φ(q_i)ᵀ·G⁻¹·φ(k_j) with φ_z(x) = exp(s·zᵀx − a_z) and
-// the Gaussian matrix G_yz = exp(−s·‖y − z‖²/2), whose diagonal is 1. Like [Linear], Landmarks
-// computes with log φ, so that nothing overflows or underflows at any norm of finite ‖x‖². G and
-// its factor are float64 for both T. For float32 points of at most 4 dimensions Forward and
-// Backward compute in float64, on copies of inputs and outputs: landmarks are so close there that
-// G⁻¹ magnifies the rounding of float32. A landmark that is a key
-// has its exact weight and does not use G⁻¹. Landmarks that others span to rounding, such as
-// duplicates, are left out. Nothing is added to denominators.
-//
-// A denominator is a sum of one term a landmark, φ_z(q_i) times an element of G⁻¹·Σ_j φ(k_j). If a
-// query is unlike all landmarks, or landmarks come from other texts, the terms cancel and Â is
-// dominated by error. A normalised row has the positive weights φ(q_i)ᵀ·D⁻¹·φ(k_j), D = diag(G·1),
-// instead if its denominator is below a quarter of the sum of |terms| and ρ_i is above a tenth of
-// κ(q_i, q_i). Such a row is an average of values, but a coarse one, in which long keys count too
-// much. Unnormalised rows are Â·V. The time for ρ_i is O(r·(r+d)) for each query whose terms
-// cancel.
-//
-// A NaN or Inf in k reaches every row that sees it, one in v reaches its column of these rows, and
-// one in q reaches its row. Keys that are not finite are never landmarks.
-//
-// # Backward
-//
-// Landmarks are the landmarks of Forward and count as constants. With C = G⁻¹, D_i the denominator
-// of row i, and the rows g_i of dout,
-//
-//	∂L/∂φ(q_i) = C·Σ_j φ(k_j)·(v_j·g_i − δ_i)/D_i,  δ_i = g_i·out_i
-//	∂L/∂φ(k_j) = C·R·[v_j, 1],  R = Σ_i φ(q_i)/D_i·[g_i, −δ_i]ᵀ
-//	∂L/∂v_j    = Rᵀ·C·φ(k_j), without its last element
-//
-// and unnormalised the same without D_i and δ_i. A landmark that is a key has the gradient of a key
-// with its value. A row with positive weights counts as a constant: its gradients are zero. The
-// cost is about three times the cost of Forward, and the memory beyond the gradients does not
-// depend on the lengths. With at most r keys the gradients are the gradients of [Exact].
-// CanBackward returns nil.
+// Nothing overflows or underflows where ‖x‖² is finite. A normalised row whose query is unlike all
+// landmarks may have positive weights instead of Â: the row is a coarse average of values. A NaN or
+// Inf in k reaches every row that sees the key, one in v its column of these rows, and one in q its
+// row. docs/laws.md of this module has the choice, the positive weights and the gradients.
 type Landmarks[T dense.Float] struct{ Batch[T] }
 
 // NewLandmarks returns attention by landmarks. src seeds the choice of landmarks, and is not used

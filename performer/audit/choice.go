@@ -12,8 +12,7 @@ import (
 // Choice is the result of [Choose].
 type Choice[T dense.Float] struct {
 	// Attention is the chosen attention: an approximation, or exact attention. Attention serves
-	// later calls with queries and keys of the same kind. [Measure] measures the errors of later
-	// calls.
+	// later calls with queries and keys of the same kind, whose errors [Measure] can measure.
 	Attention performer.Attention[T]
 
 	// Name describes the attention, for example "256 landmarks" or "exact attention".
@@ -22,22 +21,21 @@ type Choice[T dense.Float] struct {
 	// Exact reports whether the attention is exact.
 	Exact bool
 
-	// Report has the error of the attention on the rows of the test that it passed. Choose has used
-	// these rows for nothing else. High may exceed the Tolerance, because the interval of a Report is
-	// longer than that of a test. An approximation passes more often if the rows have too few of the
-	// largest errors: with the default Budget the interval held the error of 78 of 91 choices for
-	// heads of a trained transformer, none of which was beyond the Tolerance. Report is zero if no
-	// approximation could have been cheaper.
+	// Report has the error of Attention on the rows of the test that Attention has passed. These
+	// rows have no other part in the choice. Report.High may exceed Tolerance, because the interval
+	// of a Report is longer than the interval of a test. Report is zero if no approximation could
+	// have been cheaper.
 	Report Report
 
-	// Tolerance is the tolerance of Choose.
+	// Tolerance is the argument of Choose: the largest relative error of all outputs.
 	Tolerance float64
 
-	// Time is the time of one call of the attention with the arguments of Choose: the shorter time
-	// of two calls, extrapolated if the calls had some of the rows, or the extrapolated time of all
-	// thresholds for clusters without a comparison. ExactTime is the time of exact attention: the
-	// shortest of three calls with about a hundredth of the work, extrapolated. Time and ExactTime
-	// are equal for exact attention. Choosing is the time that Choose took.
+	// Time is the time of one call of Attention with the arguments of Choose: the shorter time of
+	// two calls, extrapolated if the calls had some of the rows. For clusters that were tested
+	// without a second draw, Time is extrapolated from one call with all thresholds. ExactTime is
+	// the time of exact attention: the shortest of three calls with about a hundredth of the work,
+	// extrapolated. Time and ExactTime are equal if Attention is exact. Choosing is the time that
+	// Choose took.
 	Time, ExactTime, Choosing time.Duration
 
 	// Cost is the predicted cost of choosing, in calls of exact attention.
@@ -47,11 +45,11 @@ type Choice[T dense.Float] struct {
 	Trials []Trial
 }
 
-// Trial is an approximation that [Choose] tried. Clusters have one Trial for all thresholds, with
-// the chosen or else the smallest one.
+// Trial is an approximation that [Choose] tried. Clusters have one Trial for all thresholds: of the
+// chosen threshold, or of the smallest threshold if none was chosen.
 type Trial struct {
 	Name   string
-	Error  float64 // on the choosing rows
+	Error  float64 // the relative error of a sample of rows
 	Cost   float64 // the predicted cost of a call, in calls of exact attention
 	Tested bool    // Choose tested the error
 	Slow   bool    // a call was slower than exact attention
@@ -60,8 +58,8 @@ type Trial struct {
 
 // String returns the choice in one line, for example
 //
-//	256 landmarks: error 1.6 % (95 %: 1.3 … 1.9 %), 14 times as fast as exact attention; choosing took 0.12 s
-//	exact attention: nothing cheaper is known to be within 1 % (best: 1024 landmarks, error 8.2 %); choosing took 0.12 s
+//	256 landmarks: error 1.6 % (95 %: 1.3 … 1.9 %), 14 times as fast as exact attention; …
+//	exact attention: nothing cheaper is known to be within 1 % (best: 1024 landmarks, …); …
 func (c Choice[T]) String() string {
 	var s strings.Builder
 	s.WriteString(c.Name + ": ")

@@ -18,8 +18,8 @@ type ChooseOptions struct {
 	// 0.999. Zero means 0.95.
 	Confidence float64
 
-	// Calls is the number of later calls of the attention. The search costs no more than the
-	// attention is predicted to save in these calls. Zero means 1.
+	// Calls is the number of later calls of the chosen attention. The search costs no more than the
+	// chosen attention is predicted to save in these calls. Zero means 1.
 	Calls int
 
 	// Budget is the largest cost of a search, in calls of exact attention. A search that finds no
@@ -42,84 +42,24 @@ func sampledRows(rows int) int {
 
 // Choose returns the cheapest attention that it finds whose error is within the tolerance,
 //
-//	‖out − exact‖_F ≤ tolerance·‖exact‖_F over all rows.
+//	‖out − exact‖_F ≤ tolerance·‖exact‖_F over all rows,
 //
-// Choose returns exact attention if no cheaper approximation is known to be within the tolerance. q
-// (Lq×d), k (Lk×d) and v (Lk×dv) are the arguments of Forward for one head. For several heads, call
-// Choose for each head and make a performer.Batch of the results.
+// or exact attention. q (Lq×d), k (Lk×d) and v (Lk×dv) are the arguments of Forward for one head.
+// For several heads, call Choose for each head and make a performer.Batch of the results.
 //
-//	c, err := audit.Choose(ctx, exact, q, k, v, 0.02, audit.ChooseOptions{}, src)
-//	fmt.Println(c) // 256 landmarks: error 1.6 % (95 %: 1.3 … 1.9 %), 14 times as fast as exact attention; …
-//	out := c.Attention.Forward(dense.Matrix[float32]{}, q, k, v)
+// In the order of predicted costs, Choose tries clusters of keys in 8 bits (package clusters),
+// exact attention in 8 bits unless exact has a Softcap, landmarks unless exact is causal,
+// trigonometric features, and positive features that are fitted to queries and keys (rff.SDERF), in
+// several sizes. An approximation passes if a sample of rows, which Choose has not used before,
+// shows that the error is within the tolerance with the Confidence. This is no guarantee: Choose
+// does not find errors in rare rows that are the same in each draw of an approximation.
+// docs/laws.md of this module has the tests.
 //
-// # Approximations
-//
-// Choose tries these kinds of attention, in several sizes, in the order of their predicted costs:
-//
-//   - clusters of keys (package clusters) in 8 bits: the smaller of n/64 and 2·√n clusters of n keys,
-//     or 8 of each 256 keys of causal attention, with thresholds from 4 to 16/n in steps of 1.25;
-//   - exact attention in 8 bits (performer.ExactOptions.Bits), unless exact has a Softcap;
-//   - landmarks among the keys of each call (performer.NewLandmarks), unless exact is causal;
-//   - trigonometric features, which are accurate at small norms;
-//   - positive features that are fitted to queries and keys (rff.SDERF).
-//
-// Landmarks and features subtract the means of queries and keys (performer.LandmarkOptions,
-// rff.Centred). Features have orthogonal frequencies. If exact is causal, means and fits come from
-// the first 1024 tokens.
-//
-// # Tests
-//
-// Choose samples choosing rows as [Measure] does: the smaller of L/24 and 2.5·√L of L rows, at least
-// 64. Choosing rows say which approximation deserves a test, and never judge it. Each test samples
-// as many rows again. An approximation passes test j if the upper end of the t interval of its error
-// (see [Report]) is within the tolerance with the confidence 1 − (1−Confidence)/(j·(j+1)), so that all
-// tests together have the Confidence. There are six tests at most.
-//
-// Choose computes the outputs of the choosing rows with all thresholds of clusters at once
-// (clusters.Attention.ForwardThresholds). The error falls with the threshold, so Choose tests the
-// largest threshold that is within the tolerance on the choosing rows. If it fails, Choose tests a
-// threshold that is smaller accordingly, on new rows.
-//
-// A sample misses rows that are too rare. Therefore a test makes the approximation a second time
-// with new random numbers, and compares the outputs of both in all rows, or in at least an eighth of
-// the rows and 1024 if the Budget allows no more. Half of the rows of the test are sampled in
-// proportion to the squared differences of the outputs, because two independent errors are seldom
-// large and equal. The estimate takes the probabilities of both samples into account [Särndal et al.
-// 1992, chapter 9]. The outputs of all rows also show an approximation that is less accurate with
-// many queries than with few. Choose tests clusters without a comparison if the Budget does not
-// allow one, and exact attention in 8 bits, which has no random numbers, always.
-//
-// # Cost of a search
-//
-// A search that ends in exact attention costs at most the Budget, for any number of Calls. The
-// default Budget is half a call of exact attention. A search without clusters costs a quarter of a
-// call if no error on the choosing rows is within two tolerances. Costs are predicted. Without
-// Reproducible, the times keep to the Budget as well, except for the last step.
-//
-// Choose never tries an approximation whose predicted cost is that of exact attention or more. An
-// approximation computes outputs of the sampled rows alone if its performer.Description says
-// IndependentQueries, or if it is causal and has clusters. For 512 clusters of 16384
-// keys these outputs took 3 to 7 % of the time of exact attention. Other approximations compute all
-// outputs. Choose tries clusters first, then other approximations that cost less. Choose
-// extrapolates errors to larger sizes, like 1/√m for features, and at the measured rate for
-// landmarks. Choose drops a kind of attention if the largest affordable size is not expected to be
-// within the tolerance.
-//
-// Exact attention of n sampled rows costs about 2·n/Lq calls. For less than about a thousand tokens
-// this is half a call. The search then ends at once unless the Budget is larger.
-//
-// # Limits
-//
-// Choose gives no guarantee. Choose cannot find errors in rare rows that are the same in each draw
-// of an approximation. For example, Choose accepted attention that is exact but for 4 of 1024 rows,
-// the same rows in each draw, at a tolerance of 5 %. The error was 10 to 38 % on normal points and
-// on heads with sharp queries. The predicted cost of clusters holds for peaked attention.
-//
-// Choose reads all tokens even if exact is causal. The chosen attention is causal then.
-//
-// With Reproducible, the same src makes the same choice, whatever GOMAXPROCS is. Without
-// Reproducible, Choose returns exact attention more often on a busy machine. Choose does not change
-// q, k and v.
+// A search that ends in exact attention costs at most the Budget, for any number of Calls. Below
+// about a thousand tokens one trial costs more than the default Budget, and Choose tries nothing.
+// Choose reads all tokens even if exact is causal. The chosen attention is causal then. Choose does
+// not change q, k and v. With Reproducible, the same src makes the same choice, whatever GOMAXPROCS
+// is.
 //
 // Choose returns an error for a tolerance that is not positive and finite, a nil exact or src, an
 // option out of range, exact attention with a Window, a Chunk, a Slope, a SinkWeight or Bits, no

@@ -14,7 +14,8 @@ import (
 
 // Options adjusts [Measure].
 type Options struct {
-	// Rows is the number of rows of q that Measure samples for each head. Zero means 64.
+	// Rows is the number of rows of q that Measure samples for each head, or all rows if there are
+	// fewer. Zero means 64.
 	Rows int
 
 	// Confidence is the confidence of intervals and of [Report.Worse], above 0 and at most 0.999.
@@ -22,28 +23,22 @@ type Options struct {
 	Confidence float64
 }
 
-// Measure measures the errors of approximations of attention over one sequence on a random sample of
-// rows. Each approximation has one Report, and all Reports have the same rows.
-//
-// Measure samples each row of q at most once for each head, and all rows if there are no more than
-// Options.Rows. The probability of row i is proportional to
+// Measure measures the errors of approximations of attention over one sequence on a random sample
+// of rows. Measure samples each row of q at most once for each head. The probability of row i is
+// proportional to
 //
 //	½·1/Lq + ¼·‖q_i‖⁴/Σ_j ‖q_j‖⁴ + ¼·w_i/Σ_j w_j,  w_i = 1/(i+1) for causal attention, else 1,
 //
-// and at most 1, because most errors grow with the norm of the query, and outputs of queries that
-// see few keys are large. A row with a smaller probability counts for more in the Report.
-//
-// exact is a performer.Exact for all heads of the approximations, or a performer.Batch of Exacts
-// with as many heads as the approximations. q (Lq×H·d), k (Lk×Hk·d) and v (Lk×Hk·dv) are the
-// arguments of Forward. An approximation is attention of any package, or an [Output]. The scale of
-// exact is 1/√d unless it is set, whatever the scale of the kernel of features is.
+// and at most 1. A row with a small probability counts for more in the Report. q (Lq×H·d), k
+// (Lk×Hk·d) and v (Lk×Hk·dv) are the arguments of Forward. exact is a performer.Exact for all heads
+// of the approximations, or a performer.Batch of Exacts with as many heads. An approximation is
+// attention of any package, or an [Output]. Unless exact has a Scale, its scale is 1/√d, even for
+// features of another kernel.
 //
 // Exact attention of the sampled rows costs O(H·rows·Lk·(d+dv)), once. An approximation whose
-// performer.Description is IndependentQueries computes outputs of the sampled queries alone, and so
-// does a performer.Batch of such approximations. Any other approximation computes
-// all of its outputs, because an output may depend on the other queries. In float32, with L =
-// 16384, d = dv = 64 and 64 rows, Measure of an Output took 1.6 % of the time of exact attention,
-// and Measure of FAVOR+ with 256 features took 3.4 %.
+// performer.Description is IndependentQueries, or a performer.Batch of such approximations,
+// computes the outputs of the sampled queries alone. Any other approximation computes all of its
+// outputs.
 //
 // The same src gives the same Reports, whatever GOMAXPROCS is. The Report of an approximation does
 // not depend on the other approximations. Measure does not change q, k and v.
@@ -51,9 +46,8 @@ type Options struct {
 // Measure returns an error for a nil src, an option out of range, no approximation or a nil one,
 // exact attention that is not made of Exacts, an approximation that differs from exact in Causal or
 // Unnormalised, no row to sample, and shapes that do not fit. Measure also returns the error of
-// ctx, which it checks between blocks of exact rows and between approximations, with the Reports
-// that are complete. A nil ctx panics. An approximation of another package may panic for shapes of
-// its own.
+// ctx, which it checks between blocks of exact rows and between approximations, and the complete
+// Reports. A nil ctx panics.
 func Measure[T dense.Float](ctx context.Context, exact performer.Attention[T], q, k, v dense.Matrix[T], opts Options, src rand.Source, approximations ...performer.Attention[T]) ([]Report, error) {
 	x := input[T]{exact, q, k, v}
 	switch any(*new(T)).(type) {

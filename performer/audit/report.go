@@ -13,28 +13,28 @@ import (
 // rows.
 type Report struct {
 	// Error is the relative error of the output, ‖out−exact‖_F/‖exact‖_F over all rows of all
-	// heads, estimated from the sampled rows as √(Σ y_i/p_i / Σ x_i/p_i), with the squares
-	// y_i = ‖out_i−exact_i‖² and x_i = ‖exact_i‖² and the probability p_i of row i to be sampled
-	// [Särndal et al. 1992].
+	// heads, estimated from the sampled rows as √(Σ y_i/p_i / Σ x_i/p_i), with the squares y_i =
+	// ‖out_i−exact_i‖² and x_i = ‖exact_i‖² and the probability p_i that row i is sampled [Särndal
+	// et al. 1992].
 	//
-	// Low and High enclose the error of all rows with the Confidence. They are the t interval of the
-	// logarithm of Error, 1.25 times as long, whose upper end has the correction of [Johnson 1978]
-	// for skewness. Low = High = Error if all rows are sampled, or if all sampled rows have the same
-	// relative error. High is +Inf if the sample does not bound the error: if it has one row, or if
-	// fewer than 8 rows in effect carry Σ y_i/p_i or Σ x_i/p_i, (Σ z_i)²/Σ z_i² over the rows with
-	// p_i < 1 [Kish 1965]. Low is 0 if few rows carry the latter sum.
+	// Low and High enclose the error of all rows with the Confidence. The interval from Low to High
+	// is the t interval of the logarithm of Error, 1.25 times as long, with the correction of
+	// [Johnson 1978] for skewness at its upper end. Low = High = Error if all rows are sampled, or
+	// if all sampled rows have one relative error. High is +Inf if the sample does not bound the
+	// error: if the sample has one row, or if fewer than 8 rows in effect carry Σ y_i/p_i or Σ
+	// x_i/p_i. The number of rows in effect of a sum Σ z_i is (Σ z_i)²/Σ z_i² over the rows with
+	// p_i < 1 [Kish 1965]. Low is 0 if few rows carry Σ x_i/p_i.
 	//
-	// Intervals of 64 of 8192 rows with Confidence 0.95 held the error in 826 of 840 samples of causal
-	// heads whose keys are an autoregressive sequence, also where 1 % of the rows have most of the
-	// squared error. High was +Inf in 178 of the 840, 137 of them with trigonometric features, whose
-	// denominators may be close to zero. A sample may miss rows that are very rare: on a sphere of
-	// radius 8 the interval of such features held the error in 219 of 250 samples. Only Worse bounds
-	// the number of such rows.
+	// Intervals of 64 of 8192 rows with Confidence 0.95 held the error in 826 of 840 samples of
+	// causal heads whose keys are an autoregressive sequence, also where 1 % of the rows have most
+	// of the squared error. High was +Inf in 178 of the 840. A sample may miss rows that are very
+	// rare, and only Worse bounds the number of such rows.
 	Error, Low, High, Confidence float64
 
 	// Mean, Median and Quantile90 describe the relative errors ‖out_i−exact_i‖/‖exact_i‖ of all
-	// rows, estimated from the sampled rows: 9 of 10 rows have errors up to Quantile90. Worst is the
-	// largest error of a sampled row. A row without error has 0, even if its exact output is zero.
+	// rows, estimated from the sampled rows: 9 of 10 rows have errors up to Quantile90. Worst is
+	// the largest relative error of a sampled row. A row with out_i = exact_i has the error 0, even
+	// if exact_i is zero.
 	Mean, Median, Quantile90, Worst float64
 
 	// Worse bounds the share of all rows with larger errors than Worst. The bound has the
@@ -43,17 +43,18 @@ type Report struct {
 	// are sampled least often.
 	Worse float64
 
-	// Average is the error if all weights are equal, estimated from the sampled rows. Outputs are then averages
-	// of the values that a query sees, or sums if exact attention is unnormalised. If Error is not
-	// well below Average, the approximation says little about attention.
+	// Average is the error of an approximation with equal weights, estimated from the sampled rows.
+	// The outputs of such an approximation are averages of the values that a query sees, or sums if
+	// exact attention is unnormalised. If Error is not well below Average, the approximation says
+	// little about attention.
 	Average float64
 
-	// Rows is the number of sampled rows, and Of the number of rows that may be sampled, of all
-	// heads.
+	// Rows is the number of sampled rows of all heads, and Of the number of all rows of all heads.
 	Rows, Of int
 
 	// NonFinite is the number of sampled rows with NaN or ±Inf in the output or in the exact
-	// output. The error of such a row is +Inf. Error, Low, High, Mean and Worst are +Inf then.
+	// output. The error of such a row is +Inf, and Error, Low, High, Mean and Worst are +Inf if
+	// there is such a row.
 	NonFinite int
 
 	// Heads has a report for each head. The Confidence holds for each head separately. Heads is nil
@@ -63,7 +64,7 @@ type Report struct {
 
 // String returns the report in one line, for example
 //
-//	error 1.52 % (95 %: 1.31 … 1.77 %), 9 of 10 rows within 2.4 %, worst 5.1 % of 64 rows; plain averages 87 %
+//	error 1.52 % (95 %: 1.31 … 1.77 %), 9 of 10 rows within 2.4 %, worst 5.1 % of 64 rows; …
 func (r Report) String() string {
 	all, first := "", r.interval()
 	if r.Rows == r.Of {

@@ -9,8 +9,8 @@ import (
 	"github.com/seed-feabd252/randfeat/performer/internal/cost"
 )
 
-// ErrCost is the error of an [Unbiased] whose predicted cost is above MaxCost, which is the cost of
-// exact attention unless it is set. The error names both costs. errors.Is finds ErrCost in it.
+// ErrCost is the error of an [Unbiased] whose predicted cost is above UnbiasedOptions.MaxCost,
+// which is the cost of exact attention by default. Errors name both costs and wrap ErrCost.
 var ErrCost = errors.New("the estimate costs too much")
 
 // Measured in package performer on two processors with L = 16384, d = dv = 64 and float32.

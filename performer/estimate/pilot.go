@@ -9,18 +9,20 @@ import (
 	"github.com/seed-feabd252/randfeat/internal/compute/vecmath"
 )
 
-// Pilot is the number of features m₀ that suits [Unbiased], with the terms of the variance.
+// Pilot is the result of [Unbiased.Pilot]: the number of features that suits [Unbiased], and two
+// parts of the variance of a replicate Y₀ + Δ. Y₀ is the ratio of numerator and denominator from
+// Features features, and Δ the correction that removes the bias of Y₀.
 type Pilot struct {
-	// Features is m₀, a power of two from 8 to 4096.
+	// Features is the number m₀ of features of Y₀, a power of two from 8 to 4096.
 	Features int
 
-	// Variance is the variance of Y₀, and Correction the variance of Δ_N/P(N), both summed over all
-	// outputs. The variance of a replicate is their sum.
+	// Variance is the variance of Y₀, and Correction the mean square of Δ, both summed over all
+	// outputs. The variance of a replicate is at most Variance + Correction.
 	Variance, Correction float64
 
 	// Settled is false if 4096 features are too few, or if the inputs do not allow a prediction.
-	// Estimate is unbiased in both cases, but exact attention is outside its standard errors too
-	// often.
+	// Estimates are unbiased in both cases, but exact attention is more than 2 standard errors away
+	// too often.
 	Settled bool
 
 	// Reason says why Settled is false.
@@ -36,31 +38,22 @@ const (
 	maxSquaredNorm = 1e7 // the largest Scale·‖x‖² at which logarithms of features are accurate
 )
 
-// Pilot returns the smallest m₀ of 8, 16, 32, …, 4096 at which the second term of the variance of a
-// replicate,
+// Pilot returns the smallest number of features m₀ of 8, 16, 32, …, 4096 at which the correction Δ
+// adds no more to the variance of a replicate Y₀ + Δ than the ratio Y₀ of m₀ features has:
 //
-//	Var(Y₀) + Σ_n E‖Δ_n‖²/P(n),
+//	E‖Δ‖² ≤ Var(Y₀).
 //
-// is no larger than the first. A number of trial replicates could not find m₀: with few features
-// rare frequencies cause the variance, and hardly any affordable number of trials contains them.
-// Both terms are expectations over frequencies w ~ N(0, I). Pilot draws frequencies near
-// √Scale·(q_i+k_j)/√(1−4a), where the integrands are large, and draws j with the probabilities of
-// exact attention. A round draws 18 frequencies for each of 32 queries: the 8 longest queries and
-// 24 queries of all lengths. Pilot averages m₀/8 rounds. Pilot assumes independent frequencies.
-// Replicates with orthogonal frequencies have a slightly smaller variance than Pilot predicts.
+// Pilot estimates both terms by importance sampling of independent frequencies. docs/laws.md of
+// this module has the method. Pilot draws from the source of u independently of later draws, so
+// that estimates stay unbiased.
 //
-// For 64 tokens of R^8 with elements N(0, σ²) and 200 seeds, m₀ is 8 at σ = 0.5, 32 at 0.8 (16 and
-// 64 with 4 seeds each) and 512 at 1.1 (1024 with 4 seeds). The sum of the terms is 1.3 times the
-// variance of replicates with orthogonal frequencies.
-//
-// Pilot draws from the source of u independently of later draws, so that estimates stay unbiased.
 // Pilot computes 72·m₀ features of Lk keys and exact attention of 4·m₀ queries, and sorts the
 // queries by length. With 32 replicates and as many keys as queries Pilot takes less than a quarter
 // of the multiply-adds of Estimate. On two processors Pilot takes half of the time of Estimate for
 // thousands of tokens, and as long as Estimate for 64. Pilot holds O((Lq+Lk)·(d+dv)) memory until
 // it returns.
 //
-// Pilot returns [ErrCost] with its result so far as soon as the remaining rounds and Estimate with
+// Pilot returns [ErrCost] with the result so far as soon as the remaining rounds and Estimate with
 // this m₀ would cost more than MaxCost. Pilot has the shapes, panics and other errors of Estimate.
 func (u *Unbiased[T]) Pilot(ctx context.Context, q, k, v dense.Matrix[T]) (Pilot, error) {
 	if err := contextError(ctx); err != nil {

@@ -15,8 +15,8 @@ import (
 	"github.com/seed-feabd252/randfeat/rff"
 )
 
-// UnbiasedOptions adjusts [Unbiased]. The zero value is bidirectional attention with the scale 1/√d
-// from 32 replicates, with the m₀ of a Pilot.
+// UnbiasedOptions adjusts [Unbiased]. The zero value is bidirectional attention with the scale
+// 1/√d, 32 replicates, and as many features as [Unbiased.Pilot] finds.
 type UnbiasedOptions struct {
 	// Scale is the factor of the products q_iᵀk_j. Zero means 1/√d.
 	Scale float64
@@ -24,11 +24,11 @@ type UnbiasedOptions struct {
 	// Causal lets query i see the keys j ≤ i only. Causal attention needs as many queries as keys.
 	Causal bool
 
-	// Features is m₀, the number of positive features of a block. With zero, each Estimate begins
-	// with a Pilot.
+	// Features is the number m₀ of positive features of the ratio Y₀ of each replicate. With zero,
+	// each Estimate begins with a [Unbiased.Pilot], which finds m₀.
 	Features int
 
-	// Replicates is the number R ≥ 2 of independent estimates whose mean Estimate returns. Zero
+	// Replicates is the number R ≥ 2 of independent replicates, whose mean is the estimate. Zero
 	// means 32.
 	Replicates int
 
@@ -40,52 +40,36 @@ type UnbiasedOptions struct {
 
 	// MaxCost is the largest cost of an Estimate with its Pilot, in calls of exact attention. Pilot
 	// and Estimate return [ErrCost] if the predicted cost is larger. Predictions come from
-	// multiply-adds, exponentials and measured times. Zero means 1: the methods refuse to run if
-	// exact attention is cheaper. +Inf means no limit. The cost of an Estimate is random, and
-	// MaxCost bounds its mean. Do not discard an Estimate because it takes long, and do not repeat
-	// an Estimate that a context has ended: the estimates that remain would be biased.
+	// multiply-adds, exponentials and measured times. Zero means 1: Pilot and Estimate refuse to
+	// run if exact attention is cheaper. +Inf means no limit. The cost of an Estimate is random,
+	// and MaxCost bounds the mean of the cost. Do not discard an Estimate because it takes long,
+	// and do not repeat an Estimate that a context has ended: the remaining estimates would be
+	// biased.
 	MaxCost float64
 }
 
-// Unbiased estimates softmax attention in time linear in the number of tokens. The expectation is
-// exactly
+// Unbiased estimates softmax attention in time linear in the number of tokens. The expectation of
+// an estimate is exactly
 //
 //	out_i = Σ_j A_ij v_j / Σ_j A_ij,  A_ij = exp(Scale·q_iᵀk_j),
 //
-// and each estimate has a standard error. In contrast, performer.Linear with positive features has
-// an unbiased numerator and an unbiased denominator, but the bias of their ratio is of order 1/m.
+// and each estimate has a standard error. In contrast, performer.Linear with m positive features
+// has an unbiased numerator and an unbiased denominator, but a ratio with a bias of order 1/m.
 //
-// Let Y_n be the ratio from m₀·2ⁿ features in 2ⁿ independent blocks, and Y_a, Y_b the ratios from
-// the two halves of the blocks. Then Δ_n = Y_n − ½(Y_a + Y_b) has the expectation E Y_n − E
-// Y_(n−1). The sum of these expectations is the bias of Y₀. A replicate is
+// An estimate is the mean of R independent replicates. A replicate is the ratio Y₀ of numerator and
+// denominator from m₀ positive features (rff.SoftmaxOptimal), plus a random correction Δ whose
+// expectation is minus the bias of Y₀ [Blanchet & Glynn 2015]. A replicate has 5.4·m₀ features on
+// average. Variance and expected cost are finite. With a small m₀ the variance may come from events
+// that are too rare for R replicates; [Unbiased.Pilot] finds m₀. docs/laws.md of this module has
+// the formulas.
 //
-//	Y₀ + Δ_N/P(N),  P(N = n) = (1−r)·r^(n−1), n ≥ 1, r = 2^(−3/2),
-//
-// where Y₀ has m₀ features of its own [Blanchet & Glynn 2015]. With positive features each Y is an
-// average of values, ‖Δ_n‖² falls as 4^(−n) < rⁿ, and the sum of 2ⁿrⁿ is finite. So the variance
-// and the expected cost of a replicate are finite. A replicate has 5.4·m₀ features on average. One
-// replicate in 2.8ⁿ⁻¹ has 2ⁿ·m₀ features or more.
-//
-// The features are those of rff.SoftmaxOptimal. With rff.SoftmaxPositive, which has a = 0, the
-// weight of a frequency in the numerator and the denominator of an output is unbounded. Large Δ are
-// then rare, and so large that no practical number of replicates shows the variance. A negative a
-// bounds the weights by (1−4a)^(d/2)·exp(−p/8a), p = Scale·‖q+k‖². Estimate takes the a that
-// minimises the fourth moment of a weight at a typical p, the mean of p under exact attention of up
-// to 16 queries. This a depends on q and k alone, so that estimates stay unbiased. In causal
-// attention a depends on later tokens too.
-//
-// Use Unbiased if many draws are averaged, so that a bias would remain after the noise has averaged
-// out: for gradients, for sums over layers or documents, and to check the bias of other estimates.
-// For a single output at the same cost, the ratio of the same features nearly always has the
-// smaller mean squared error: with the m₀ of [Unbiased.Pilot] by a factor 5.4·(1 +
-// Correction/Variance), which is 5 to 11. An estimate may leave the convex hull of the values,
-// because Δ/P has no sign.
-//
-// With fewer features the variance is finite but may be huge, and come from events that are too
-// rare for R replicates: ‖Δ_n‖² falls as 4^(−n) only if a block has enough features.
-//
-// Exact attention is cheaper up to some ten thousand tokens, and up to many more if norms are
-// large. Pilot and Estimate refuse to run then, unless MaxCost allows it.
+// Use Unbiased if many estimates are averaged, so that a bias would remain after the noise has
+// averaged out: for gradients, for sums over layers or documents, and to check the bias of other
+// estimates. For a single output, performer.Linear with these features has, at the same cost, a
+// mean squared error that is nearly always smaller: by a factor of 5 to 11 with the m₀ of Pilot. An
+// estimate may leave the convex hull of the values, because Δ has no sign. Exact attention is
+// cheaper up to some ten thousand tokens, and up to many more if norms are large. Pilot and
+// Estimate refuse to run then, unless MaxCost allows it.
 //
 // An Unbiased draws from its source at every call and belongs to one goroutine. The same calls
 // after the same source give the same bits, whatever GOMAXPROCS is.
@@ -105,8 +89,8 @@ type Unbiased[T dense.Float] struct {
 	a, b, ab dense.Matrix[float64]
 }
 
-// decay is r. The sum of 4^(−n)/rⁿ must be finite for the variance, so that r > ¼, and the sum of
-// 2ⁿrⁿ for the cost, so that r < ½. decay is the geometric mean of both bounds.
+// decay is r of docs/laws.md. The sum of 4^(−n)/rⁿ must be finite for the variance, so that r > ¼,
+// and the sum of 2ⁿrⁿ for the cost, so that r < ½. decay is the geometric mean of both bounds.
 const decay = 0.3535533905932738
 
 // NewUnbiased returns an estimator for queries and keys of dimension d that draws from src.
@@ -156,22 +140,20 @@ func NewUnbiased[T dense.Float](d int, opts UnbiasedOptions, src rand.Source) (*
 	return u, nil
 }
 
-// Estimate writes the mean of the replicates of attention of the queries q (Lq×d) over the keys k
-// (Lk×d) and values v (Lk×dv) into mean (Lq×dv), and the standard errors of its elements into
-// stderr (Lq×dv). Estimate returns both, and allocates a zero Matrix. The square of a standard
-// error is an unbiased estimate of the variance. An element is within 2 standard errors of exact
+// Estimate estimates attention of the queries q (Lq×d) over the keys k (Lk×d) and values v (Lk×dv).
+// It writes the mean of R replicates into mean (Lq×dv), the standard errors of the elements of mean
+// into stderr (Lq×dv), and returns both; a zero Matrix is allocated. The square of a standard error
+// is an unbiased estimate of the variance. An element is within 2 standard errors of exact
 // attention about as often as under a t law with R − 1 degrees of freedom, which is 94.6 % for 32
-// replicates. For 64 tokens of R^8 with elements N(0, σ²), 95, 94 and 94 % of the elements were
-// within 2 standard errors at σ = 0.5, 0.8 and 1.1. Fewer elements are within 2 standard errors if
-// Features is below the result of Pilot, or if the Pilot that Estimate runs is not Settled. If it
-// is not Settled, Estimate takes 4096 features, and only a call of Pilot shows this.
+// replicates, and less often if Features is below the result of Pilot. If the Pilot that Estimate
+// runs is not Settled, Estimate takes 4096 features, and only a call of Pilot shows this.
 //
 // Estimate takes O(R·(Lq+Lk)·m₀·(d+dv)) time on average besides the Pilot, and keeps O(Lq·dv)
 // memory for later calls. Large norms neither overflow nor underflow. The output of a query without
 // keys is zero. NaN and ±Inf in q, k or v spread to every row that depends on them.
 //
 // mean and stderr must not overlap each other, q, k or v. Estimate returns ErrCost, the error of
-// ctx, or an error of Frequencies, and does not write mean and stderr then. Estimate checks ctx
+// ctx, or an error of Frequencies, and then does not write mean and stderr. Estimate checks ctx
 // between blocks of features, each of which reads all tokens, and between queries of a Pilot.
 // Estimate panics if ctx is nil, and with the shapes if they do not fit.
 func (u *Unbiased[T]) Estimate(ctx context.Context, mean, stderr, q, k, v dense.Matrix[T]) (dense.Matrix[T], dense.Matrix[T], error) {
@@ -209,7 +191,7 @@ func (u *Unbiased[T]) Estimate(ctx context.Context, mean, stderr, q, k, v dense.
 	return mean, stderr, nil
 }
 
-// replicate draws a level n and computes Y₀, Y_a, Y_b and Y_n with m₀ = m, in u.
+// replicate draws the level n and computes Y₀, Y_a, Y_b and Y_n of docs/laws.md with m₀ = m, in u.
 func (u *Unbiased[T]) replicate(ctx context.Context, m int, q, k, v dense.Matrix[T]) (n int, err error) {
 	for _, y := range []*dense.Matrix[float64]{&u.base, &u.a, &u.b, &u.ab} {
 		*y = sized(*y, q.Rows, v.Cols)
@@ -276,7 +258,7 @@ func (u *Unbiased[T]) draw(m int) (*linear.Attention[T], error) {
 	return linear.New(phi, rff.Keys(phi), linear.Options{Causal: u.opts.Causal})
 }
 
-// level draws N.
+// level draws N of docs/laws.md.
 func (u *Unbiased[T]) level() int {
 	return 1 + int(math.Log(1-u.rng.Float64())/math.Log(decay))
 }
