@@ -184,6 +184,8 @@ var functions = []function{
 	{"performer.NewLinear[float64]", performer.NewLinear[float64]},
 	{"performer.StepAll[float32]", performer.StepAll[float32]},
 	{"performer.StepAll[float64]", performer.StepAll[float64]},
+	{"quantise.Learn[float32]", quantise.Learn[float32]},
+	{"quantise.Learn[float64]", quantise.Learn[float64]},
 	{"quantise.New[float32]", quantise.New[float32]},
 	{"quantise.New[float64]", quantise.New[float64]},
 	{"quantise.Read[float32]", quantise.Read[float32]},
