@@ -9,7 +9,7 @@ import (
 	"github.com/apache/beam/sdks/v2/go/pkg/beam"
 
 	"github.com/seed-feabd252/randfeat/dense"
-	"github.com/seed-feabd252/randfeat/internal/file/frame"
+	"github.com/seed-feabd252/randfeat/internal/compute/simd"
 	"github.com/seed-feabd252/randfeat/ridge"
 )
 
@@ -41,17 +41,17 @@ func encodeBlock[T dense.Float](b ridge.Block[T]) ([]byte, error) {
 	if b.Weights != nil {
 		weights = 1
 	}
-	size := frame.ElementSize[T]()
+	size := simd.Size[T]()
 	data := make([]byte, 0, blockHeader+b.X.Rows*(b.X.Cols+b.Y.Cols+weights)*size)
 	for _, n := range [...]int{b.X.Rows, b.X.Cols, b.Y.Cols, weights} {
 		data = binary.LittleEndian.AppendUint64(data, uint64(n))
 	}
 	for _, m := range [...]dense.Matrix[T]{b.X, b.Y} {
 		for i := range m.Rows {
-			data = frame.AppendElements(data, m.Row(i))
+			data, _ = binary.Append(data, binary.LittleEndian, m.Row(i)) // numbers have a size
 		}
 	}
-	return frame.AppendElements(data, b.Weights), nil
+	return binary.Append(data, binary.LittleEndian, b.Weights)
 }
 
 // decodeBlock returns the block with the given bytes. Its memory is proportional to the length of
@@ -68,14 +68,16 @@ func decodeBlock[T dense.Float](data []byte) (ridge.Block[T], error) {
 	const most = 1 << 31 // columns, so that their sum does not overflow
 	high, elements := bits.Mul64(n, min(d, most)+min(p, most)+min(weights, most))
 	body := data[blockHeader:]
-	size := uint64(frame.ElementSize[T]())
+	size := uint64(simd.Size[T]())
 	if d >= most || p >= most || weights > 1 || n >= most || high != 0 ||
 		uint64(len(body))%size != 0 || elements != uint64(len(body))/size {
 		return ridge.Block[T]{}, fmt.Errorf("beamfeat: %d bytes for a block of %d rows with %d, %d and %d columns of %T",
 			len(body), n, d, p, weights, T(0))
 	}
 	all := make([]T, elements)
-	frame.ReadElements(all, body)
+	if _, err := binary.Decode(body, binary.LittleEndian, all); err != nil {
+		return ridge.Block[T]{}, err
+	}
 	x, y := all[:n*d:n*d], all[n*d:n*(d+p):n*(d+p)]
 	b := ridge.Block[T]{X: dense.Of(int(n), int(d), x), Y: dense.Of(int(n), int(p), y)}
 	if weights == 1 {

@@ -11,7 +11,6 @@ import (
 	"github.com/apache/beam/sdks/v2/go/pkg/beam/register"
 
 	"github.com/seed-feabd252/randfeat/dense"
-	"github.com/seed-feabd252/randfeat/internal/file/frame"
 	"github.com/seed-feabd252/randfeat/ridge"
 )
 
@@ -67,7 +66,7 @@ func (f *landmarksFn[T]) MergeAccumulators(a, b ridge.Block[T]) (ridge.Block[T],
 	var buffer []byte
 	for _, x := range [...]dense.Matrix[T]{a.X, b.X} {
 		for i := range x.Rows {
-			buffer = frame.AppendElements(binary.LittleEndian.AppendUint64(buffer[:0], f.Seed), x.Row(i))
+			buffer, _ = binary.Append(binary.LittleEndian.AppendUint64(buffer[:0], f.Seed), binary.LittleEndian, x.Row(i))
 			all = append(all, candidate[T]{sha256.Sum256(buffer), x.Row(i)})
 		}
 	}

@@ -9,7 +9,7 @@ import (
 
 	"github.com/seed-feabd252/randfeat/dense"
 	"github.com/seed-feabd252/randfeat/internal/argument"
-	"github.com/seed-feabd252/randfeat/internal/file/frame"
+	"github.com/seed-feabd252/randfeat/internal/compute/fingerprint"
 	"github.com/seed-feabd252/randfeat/internal/memory/layout"
 	"github.com/seed-feabd252/randfeat/internal/memory/limit"
 	"github.com/seed-feabd252/randfeat/rff"
@@ -33,7 +33,7 @@ type Cells[T dense.Float] struct {
 	open     *group // the cell with fewer than size rows, or nil
 	outside  *group // the rows outside cells
 
-	prints *frame.Fingerprint
+	prints *fingerprint.Print
 }
 
 // group holds the mean of the features of some rows, and the sum of squared distances from the
@@ -95,7 +95,7 @@ func NewCells[T dense.Float](phi rff.Map[T], size, maxCells int) (*Cells[T], err
 	}
 	return &Cells[T]{
 		phi: phi, d: d, width: width, size: size, maxCells: maxCells,
-		outside: newGroup(width), prints: new(frame.Fingerprint),
+		outside: newGroup(width), prints: new(fingerprint.Print),
 	}, nil
 }
 
@@ -136,7 +136,7 @@ func (c *Cells[T]) add(ctx context.Context, name string, x dense.Matrix[T], src 
 	if err := checkSample(name, x, c.d, src); err != nil {
 		return err
 	}
-	if err := frame.CheckAppend(c.rows, x.Rows); err != nil {
+	if err := limit.CheckAppend(c.rows, x.Rows); err != nil {
 		return fmt.Errorf("hypothesis: %w", err)
 	}
 	order := rand.New(src).Perm(x.Rows)
@@ -219,7 +219,7 @@ func (c *Cells[T]) Merge(other *Cells[T]) error {
 	if err := c.checkSame("other", other); err != nil {
 		return err
 	}
-	if err := frame.CheckMerge(c.rows, other.rows); err != nil {
+	if err := limit.CheckMerge(c.rows, other.rows); err != nil {
 		return fmt.Errorf("hypothesis: %w", err)
 	}
 	take := min(len(other.cells), c.maxCells-len(c.cells))
@@ -246,7 +246,7 @@ func (c *Cells[T]) checkSame(name string, other *Cells[T]) error {
 	case other.size != c.size:
 		return fmt.Errorf("hypothesis: %s has %d rows in a cell, want %d", name, other.size, c.size)
 	}
-	if err := frame.CheckMarks[T](c.marks(), other.marks()); err != nil {
+	if err := fingerprint.Check[T](c.marks(), other.marks()); err != nil {
 		return fmt.Errorf("hypothesis: %w", err)
 	}
 	return nil
@@ -254,7 +254,7 @@ func (c *Cells[T]) checkSame(name string, other *Cells[T]) error {
 
 // marks returns the fingerprint of the features of c.
 func (c *Cells[T]) marks() []float64 {
-	return frame.Marks(c.prints, c.d, c.width, c.phi.Transform)
+	return fingerprint.Marks(c.prints, c.d, c.width, c.phi.Transform)
 }
 
 // whole returns all rows of c as one group.

@@ -206,7 +206,7 @@ func TestCachesBytes(t *testing.T) {
 		s.Append(k, k)
 		before := len(must.Have(s.MarshalBinary()))
 		s.Append(k, k)
-		assert.Equal(t, keyHeads*more*want, float64(len(must.Have(s.MarshalBinary()))-before), "%d bits", bits)
+		assert.InDelta(t, keyHeads*more*want, float64(len(must.Have(s.MarshalBinary()))-before), 64, "%d bits", bits)
 		if bits == 0 {
 			continue
 		}
@@ -216,7 +216,7 @@ func TestCachesBytes(t *testing.T) {
 				s.Append(k, k)
 			}
 			s.Append(k.RowRange(0, 40), k.RowRange(0, 40))
-			most := keyHeads*(want*float64(window+1+2*64)+40*512) + 200
+			most := keyHeads*(want*float64(window+1+2*64)+40*512) + 2000 // metadata
 			assert.Less(t, float64(len(must.Have(s.MarshalBinary()))), most, "%d bits, a window of %d", bits, window)
 		}
 	}
@@ -248,11 +248,11 @@ func TestCachesMerge(t *testing.T) {
 	}
 	s := stateOf(must.Have(performer.NewExact[float64](performer.ExactOptions{Bits: 8})), 1, 1, d, dv)
 	for want, e := range map[string]performer.ExactOptions{
-		"performer: KeyBits = 4, but the state belongs to attention with 8":                 {Bits: 4},
-		"performer: Scale = 2, but the state belongs to attention with 0.17677669529663687": {Bits: 8, Scale: 2},
-		"performer: Unnormalised = true, but the state belongs to attention with false":     {Bits: 8, Unnormalised: true},
-		"performer: Window = 3, but the state belongs to attention with 0":                  {Bits: 8, Window: 3},
-		"performer: KeyBits = 0, but the state belongs to attention with 8":                 {},
+		`performer: other with "KeyBits = 4", want "KeyBits = 8"`:                  {Bits: 4},
+		`performer: other with "Scale = 2", want "Scale = 0.17677669529663687"`:    {Bits: 8, Scale: 2},
+		`performer: other with "Unnormalised = true", want "Unnormalised = false"`: {Bits: 8, Unnormalised: true},
+		`performer: other with "Window = 3", want "Window = 0"`:                    {Bits: 8, Window: 3},
+		`performer: other with "KeyBits = 0", want "KeyBits = 8"`:                  {},
 	} {
 		other := stateOf(must.Have(performer.NewExact[float64](e)), 1, 1, d, dv)
 		assert.EqualError(t, s.Merge(other), want)

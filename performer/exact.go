@@ -9,7 +9,6 @@ import (
 	"github.com/seed-feabd252/randfeat/dense"
 	"github.com/seed-feabd252/randfeat/internal/compute/parallel"
 	"github.com/seed-feabd252/randfeat/internal/door"
-	"github.com/seed-feabd252/randfeat/internal/file/frame"
 	"github.com/seed-feabd252/randfeat/internal/memory/layout"
 	"github.com/seed-feabd252/randfeat/performer/internal/coded"
 	"github.com/seed-feabd252/randfeat/performer/internal/sequence"
@@ -221,9 +220,9 @@ func (e exact[T]) maskOf(c sequence.Call[T]) tiles.Mask[T] {
 
 // check returns an error if an option is out of range for T.
 func check[T dense.Float](o ExactOptions) error {
-	for _, x := range [...]frame.Word{{Name: "Bits", Value: o.Bits}, {Name: "KeyBits", Value: o.KeyBits}, {Name: "ValueBits", Value: o.ValueBits}} {
-		if x.Value != 0 && !store.Takes(x.Value) {
-			return fmt.Errorf("performer: %s = %d, want 0, 4, 8 or 16", x.Name, x.Value)
+	for i, bits := range [...]int{o.Bits, o.KeyBits, o.ValueBits} {
+		if bits != 0 && !store.Takes(bits) {
+			return fmt.Errorf("performer: %s = %d, want 0, 4, 8 or 16", [...]string{"Bits", "KeyBits", "ValueBits"}[i], bits)
 		}
 	}
 	switch keys, values := o.stateBits(); {

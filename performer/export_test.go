@@ -66,9 +66,6 @@ func ChoiceFor[T dense.Float](a Landmarks[T], k dense.Matrix[T]) (rows []int, sc
 	return c.choice.Chosen(), c.choice.Scale
 }
 
-// Size returns the number of bytes of a marshalled state of so many tokens.
-func (s *State[T]) Size(tokens int) int { return s.size(tokens) }
-
 // Units returns the number of runs of heads that have one memory each.
 func (s *State[T]) Units() int { return len(s.units) }
 

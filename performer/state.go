@@ -5,7 +5,6 @@ import (
 	"fmt"
 
 	"github.com/seed-feabd252/randfeat/dense"
-	"github.com/seed-feabd252/randfeat/internal/file/frame"
 	"github.com/seed-feabd252/randfeat/internal/memory/layout"
 	"github.com/seed-feabd252/randfeat/internal/memory/limit"
 	"github.com/seed-feabd252/randfeat/internal/memory/scratch"
@@ -85,12 +84,9 @@ type tokens[T dense.Float] interface {
 	save(to any) any
 	holds(from any, n int) bool
 	restore(from any, n int)
-	Size(n int) int
-	EncodeParameters(b []byte) []byte
-	CheckParameters(b []byte) (rest []byte, err error)
-	Encode(b []byte) []byte
-	Inspect(b []byte, n int) (rest []byte, err error)
-	Decode(b []byte, n int) (rest []byte)
+	Recipe() store.Recipe
+	Inspect(from store.Recipe, n int) error
+	Decode(from store.Recipe, n int)
 }
 
 type stored[T dense.Float] struct{ *store.Store[T] }
@@ -253,7 +249,7 @@ func (s *State[T]) checkKeys(k, v dense.Matrix[T]) {
 		panic(fmt.Sprintf("performer: k is %d×%d, v is %d×%d, want n×%d and n×%d for %d heads of the state",
 			k.Rows, k.Cols, v.Rows, v.Cols, d, dv, s.keyHeads))
 	}
-	if err := frame.CheckAppend(s.n, k.Rows); err != nil {
+	if err := limit.CheckAppend(s.n, k.Rows); err != nil {
 		panic("performer: " + err.Error())
 	}
 }
@@ -308,7 +304,7 @@ func (s *State[T]) Merge(other *State[T]) error {
 			return err
 		}
 	}
-	if err := frame.CheckMerge(s.n, other.n); err != nil {
+	if err := limit.CheckMerge(s.n, other.n); err != nil {
 		return fmt.Errorf("performer: %w", err)
 	}
 	for i, u := range s.units {

@@ -49,7 +49,7 @@ func benchmarkBits(b *testing.B, bits, keyHeads, d, past int) {
 	mark := s.Snapshot(nil)
 	s.Append(k, v)
 	s.Rollback(mark) // there is room
-	b.SetBytes(int64(s.Size(past)))
+	b.SetBytes(int64(len(must.Have(s.MarshalBinary()))))
 	b.ReportAllocs()
 	i := 0
 	for b.Loop() {

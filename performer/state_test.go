@@ -1,6 +1,7 @@
 package performer_test
 
 import (
+	"encoding/binary"
 	"fmt"
 	"math"
 	"math/rand/v2"
@@ -12,7 +13,7 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/seed-feabd252/randfeat/dense"
-	"github.com/seed-feabd252/randfeat/internal/file/frame"
+	"github.com/seed-feabd252/randfeat/internal/compute/simd"
 	"github.com/seed-feabd252/randfeat/internal/memory/layout"
 	"github.com/seed-feabd252/randfeat/internal/testing/allocs"
 	"github.com/seed-feabd252/randfeat/internal/testing/densetest"
@@ -22,6 +23,7 @@ import (
 	"github.com/seed-feabd252/randfeat/performer"
 	"github.com/seed-feabd252/randfeat/performer/internal/maptest"
 	"github.com/seed-feabd252/randfeat/rff"
+	"github.com/seed-feabd252/randfeat/safetensors"
 )
 
 // A stream, token by token and in chunks cut anywhere, gives the rows of causal
@@ -264,8 +266,9 @@ func testStateGrowing[T dense.Float](t *testing.T) {
 	}
 	require.Greater(t, float64(key.Data[0]), 1e6)
 	assert.Equal(t, tokens, ones)
-	data, sums := must.Have(s.MarshalBinary()), dense.New[T](2, 2)
-	frame.ReadElements(sums.Data, data[len(data)-frame.TrailerSize-4*frame.ElementSize[T]():])
+	file, sums := must.Have(safetensors.View(must.Have(s.MarshalBinary()))), dense.New[T](2, 2)
+	_, err := binary.Decode(file.Tensors["state.runs.0."+map[int]string{4: "singles", 8: "doubles"}[simd.Size[T]()]].Data, binary.LittleEndian, sums.Data)
+	require.NoError(t, err)
 	require.True(t, layout.Finite(sums))
 }
 
@@ -447,10 +450,10 @@ func testRefusal[T dense.Float](t *testing.T) {
 	} {
 		assert.EqualError(t, refuses(must.Have(performer.NewLinearOf(f[0], f[1], performer.LinearOptions{}))), differ, name)
 	}
-	assert.EqualError(t, refuses(attention(maptest.Positive[T](16, d), performer.LinearOptions{})), "performer: m = 16, but the state belongs to attention with 32")
-	assert.EqualError(t, refuses(must.Have(performer.NewLinear(drawn(1), performer.LinearOptions{Unnormalised: true}))), "performer: Unnormalised = true, but the state belongs to attention with false")
+	assert.EqualError(t, refuses(attention(maptest.Positive[T](16, d), performer.LinearOptions{})), `performer: other with "m = 16", want "m = 32"`)
+	assert.EqualError(t, refuses(must.Have(performer.NewLinear(drawn(1), performer.LinearOptions{Unnormalised: true}))), `performer: other with "Unnormalised = true", want "Unnormalised = false"`)
 	trig := must.Have(rff.Draw(rff.GaussianPhase{LengthScale: 1, Src: densetest.Source(3)}, maptest.Frequencies[T](32, d)))
-	assert.EqualError(t, refuses(attention[T](trig, performer.LinearOptions{})), "performer: logarithms = false, but the state belongs to attention with true")
+	assert.EqualError(t, refuses(attention[T](trig, performer.LinearOptions{})), `performer: other with "logarithms = false", want "logarithms = true"`)
 }
 
 // Every map is told from itself with other random numbers, and recognises itself when

@@ -7,8 +7,9 @@ import (
 	"math"
 
 	"github.com/seed-feabd252/randfeat/dense"
+	"github.com/seed-feabd252/randfeat/internal/compute/fingerprint"
 	"github.com/seed-feabd252/randfeat/internal/file/archive"
-	"github.com/seed-feabd252/randfeat/internal/file/frame"
+	"github.com/seed-feabd252/randfeat/internal/memory/limit"
 )
 
 // sumsRecipe lists the parts of the file of Sums.
@@ -66,14 +67,14 @@ func (s *Sums[T]) UnmarshalBinary(data []byte) error {
 		return fmt.Errorf("ridge: sums of features R^%d → R^%d and %d outputs, want R^%d → R^%d and %d", r.D, len(r.FeatureMean), len(r.TargetMean), s.d, width, outputs)
 	case len(r.Marks) != width || len(r.Squares) != outputs || r.Cross.Rows != width || r.Cross.Cols != outputs || len(r.Scatter) != triangular(width):
 		return fmt.Errorf("ridge: sums of %d marks, %d squares, %d×%d cross and %d scatter, for %d features and %d outputs", len(r.Marks), len(r.Squares), r.Cross.Rows, r.Cross.Cols, len(r.Scatter), width, outputs)
-	case r.Rows < 0 || r.Rows > frame.MaxTokens:
-		return fmt.Errorf("ridge: sums of %d rows, want 0 to %d", r.Rows, frame.MaxTokens)
+	case r.Rows < 0 || r.Rows > limit.Tokens:
+		return fmt.Errorf("ridge: sums of %d rows, want 0 to %d", r.Rows, limit.Tokens)
 	case !(r.RowWeight >= 0) || math.IsInf(r.RowWeight, 0) || full != (r.RowWeight > 0):
 		return fmt.Errorf("ridge: sums of %d rows with the weight %v", r.Rows, r.RowWeight)
 	case !(r.EffectiveRows >= 0) || math.IsInf(r.EffectiveRows, 0) || full != (r.EffectiveRows > 0):
 		return fmt.Errorf("ridge: sums of %d rows that stand for %v", r.Rows, r.EffectiveRows)
 	}
-	if err := frame.CheckMarks[T](s.marks(), r.Marks); err != nil {
+	if err := fingerprint.Check[T](s.marks(), r.Marks); err != nil {
 		return wrap(err)
 	}
 	s.n, s.rows, s.weight, s.logWeight = r.Rows, r.EffectiveRows, r.RowWeight, r.LogWeight

@@ -14,7 +14,7 @@ import (
 	"strings"
 
 	"github.com/seed-feabd252/randfeat/dense"
-	"github.com/seed-feabd252/randfeat/internal/file/frame"
+	"github.com/seed-feabd252/randfeat/internal/compute/simd"
 	"github.com/seed-feabd252/randfeat/npy"
 )
 
@@ -220,7 +220,7 @@ func (f CSV[T]) read(yield func(Block[T], error) bool) error {
 				values = append(values[:j], T(labels[text]))
 				continue
 			}
-			v, err := strconv.ParseFloat(text, 8*frame.ElementSize[T]())
+			v, err := strconv.ParseFloat(text, 8*simd.Size[T]())
 			if err != nil || strings.ContainsAny(text, "_xX") {
 				line, _ := r.FieldPos(j)
 				fault := notANumber(text)

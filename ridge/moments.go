@@ -9,7 +9,7 @@ import (
 	"github.com/seed-feabd252/randfeat/dense"
 	"github.com/seed-feabd252/randfeat/internal/compute/interrupt"
 	"github.com/seed-feabd252/randfeat/internal/compute/parallel"
-	"github.com/seed-feabd252/randfeat/internal/file/frame"
+	"github.com/seed-feabd252/randfeat/internal/memory/limit"
 )
 
 // moments are the means and the centred products of rows. Two moments merge as in [Chan et al.
@@ -59,7 +59,7 @@ func (m *moments) clear() {
 
 // merge adds the rows of o.
 func (m *moments) merge(o *moments) error {
-	if err := frame.CheckMerge(m.n, o.n); err != nil {
+	if err := limit.CheckMerge(m.n, o.n); err != nil {
 		return wrap(err)
 	}
 	m.combine(o)

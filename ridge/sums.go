@@ -10,7 +10,7 @@ import (
 	"github.com/seed-feabd252/randfeat/dense"
 	"github.com/seed-feabd252/randfeat/internal/argument"
 	"github.com/seed-feabd252/randfeat/internal/compute/features"
-	"github.com/seed-feabd252/randfeat/internal/file/frame"
+	"github.com/seed-feabd252/randfeat/internal/compute/fingerprint"
 	"github.com/seed-feabd252/randfeat/internal/memory/limit"
 	"github.com/seed-feabd252/randfeat/rff"
 )
@@ -36,7 +36,7 @@ type Sums[T dense.Float] struct {
 	d      int // dimension of points
 	moments
 
-	prints *frame.Fingerprint
+	prints *fingerprint.Print
 	adder  adder
 }
 
@@ -73,7 +73,7 @@ func newSums[T dense.Float](phi rff.Map[T], outputs int) (*Sums[T], error) {
 		return nil, fmt.Errorf("ridge: sums of %d features and %d outputs: %w", width, outputs, err)
 	}
 	return &Sums[T]{
-		phi: phi, source: features.New(phi), d: d, moments: newMoments(width, outputs), prints: new(frame.Fingerprint),
+		phi: phi, source: features.New(phi), d: d, moments: newMoments(width, outputs), prints: new(fingerprint.Print),
 	}, nil
 }
 
@@ -144,7 +144,7 @@ func (s *Sums[T]) check(x, y dense.Matrix[T], weights []T) error {
 	if err := checkRows(x, y, weights, s.d, len(s.targets)); err != nil {
 		return err
 	}
-	return wrap(frame.CheckAppend(s.n, x.Rows))
+	return wrap(limit.CheckAppend(s.n, x.Rows))
 }
 
 // checkRows returns an error unless x is n×d, y is n×p, weights is nil or has n elements, all
@@ -211,10 +211,10 @@ func (s *Sums[T]) checkSame(other *Sums[T]) error {
 	case other.prints == s.prints:
 		return nil
 	}
-	return wrap(frame.CheckMarks[T](s.marks(), other.marks()))
+	return wrap(fingerprint.Check[T](s.marks(), other.marks()))
 }
 
 // marks returns numbers that identify the features of s.
 func (s *Sums[T]) marks() []float64 {
-	return frame.Marks(s.prints, s.d, len(s.mean), s.phi.Transform)
+	return fingerprint.Marks(s.prints, s.d, len(s.mean), s.phi.Transform)
 }

@@ -8,7 +8,7 @@ import (
 	"slices"
 
 	"github.com/seed-feabd252/randfeat/dense"
-	"github.com/seed-feabd252/randfeat/internal/file/frame"
+	"github.com/seed-feabd252/randfeat/internal/compute/simd"
 	"github.com/seed-feabd252/randfeat/orf"
 	"github.com/seed-feabd252/randfeat/performer"
 	"github.com/seed-feabd252/randfeat/performer/clusters"
@@ -63,7 +63,7 @@ type call struct {
 func shape[T dense.Float](c call) cost.Shape {
 	return cost.Shape{
 		Queries: c.queries, Keys: c.keys, Dim: c.dim, Values: c.values, Features: c.size, Projected: true, Causal: c.causal,
-		ElementSize: frame.ElementSize[T](),
+		ElementSize: simd.Size[T](),
 	}
 }
 

@@ -5,7 +5,7 @@ import (
 	"fmt"
 
 	"github.com/seed-feabd252/randfeat/dense"
-	"github.com/seed-feabd252/randfeat/internal/file/frame"
+	"github.com/seed-feabd252/randfeat/internal/compute/simd"
 	"github.com/seed-feabd252/randfeat/performer/internal/cost"
 )
 
@@ -33,7 +33,7 @@ type estimateCost struct {
 
 // cost returns the costs for q, k and v.
 func (u *Unbiased[T]) cost(q, k, v dense.Matrix[T]) estimateCost {
-	s := cost.Shape{Queries: q.Rows, Keys: k.Rows, Dim: q.Cols, Values: v.Cols, Projected: true, Causal: u.opts.Causal, ElementSize: frame.ElementSize[T]()}
+	s := cost.Shape{Queries: q.Rows, Keys: k.Rows, Dim: q.Cols, Values: v.Cols, Projected: true, Causal: u.opts.Causal, ElementSize: simd.Size[T]()}
 	return estimateCost{shape: s, replicates: u.opts.Replicates, exact: s.Work(s.Exact()), limit: u.opts.MaxCost}
 }
 

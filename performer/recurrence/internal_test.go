@@ -12,7 +12,7 @@ import (
 
 	"github.com/seed-feabd252/randfeat/dense"
 	"github.com/seed-feabd252/randfeat/internal/file/archive"
-	"github.com/seed-feabd252/randfeat/internal/file/frame"
+	"github.com/seed-feabd252/randfeat/internal/memory/limit"
 	"github.com/seed-feabd252/randfeat/internal/testing/must"
 	"github.com/seed-feabd252/randfeat/safetensors"
 )
@@ -39,7 +39,7 @@ func TestSplit(t *testing.T) {
 
 // The number of tokens of a state neither overflows nor comes near it by bytes or another state.
 func TestTokenCount(t *testing.T) {
-	const most = frame.MaxTokens
+	const most = limit.Tokens
 	key, value := dense.Of(1, 2, []float64{1, 2}), dense.Of(1, 1, []float64{3})
 	token := Tokens[float64]{Q: key, K: key, V: value}
 	s := must.Have(newOf[float64](1, 1, Options{})).newState(2, 1)

@@ -9,7 +9,7 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/seed-feabd252/randfeat/dense"
-	"github.com/seed-feabd252/randfeat/internal/file/frame"
+	"github.com/seed-feabd252/randfeat/internal/compute/simd"
 	"github.com/seed-feabd252/randfeat/internal/testing/densetest"
 	"github.com/seed-feabd252/randfeat/internal/testing/must"
 	"github.com/seed-feabd252/randfeat/performer"
@@ -44,7 +44,7 @@ func requireNear[T dense.Float](t *testing.T, want dense.Matrix[float64], got de
 
 // recurrenceTolerance is far below any mistake and above the rounding of some hundred tokens.
 func recurrenceTolerance[T dense.Float]() float64 {
-	if frame.ElementSize[T]() == 4 {
+	if simd.Size[T]() == 4 {
 		return 1e-5
 	}
 	return 1e-12

@@ -8,7 +8,6 @@ import (
 
 	"github.com/seed-feabd252/randfeat/dense"
 	"github.com/seed-feabd252/randfeat/internal/compute/vecmath"
-	"github.com/seed-feabd252/randfeat/internal/file/frame"
 	"github.com/seed-feabd252/randfeat/internal/memory/limit"
 	"github.com/seed-feabd252/randfeat/internal/memory/scratch"
 )
@@ -235,7 +234,7 @@ func (s *state[T]) check(x Tokens[T]) {
 		panic(fmt.Sprintf("recurrence: k is %d×%d, v is %d×%d, want n×%d and n×%d for %d heads of the state",
 			x.K.Rows, x.K.Cols, x.V.Rows, x.V.Cols, heads*s.dk, heads*s.dv, heads))
 	}
-	if err := frame.CheckAppend(s.n, x.K.Rows); err != nil {
+	if err := limit.CheckAppend(s.n, x.K.Rows); err != nil {
 		panic("recurrence: " + err.Error())
 	}
 }
@@ -263,7 +262,7 @@ func (s *state[T]) Merge(from State[T]) error {
 	if err := s.r.checkSame(other.r); err != nil {
 		return err
 	}
-	if err := frame.CheckMerge(s.n, other.n); err != nil {
+	if err := limit.CheckMerge(s.n, other.n); err != nil {
 		return fmt.Errorf("recurrence: %w", err)
 	}
 	for f := range s.matrix.Rows {

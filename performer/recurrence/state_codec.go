@@ -5,7 +5,7 @@ import (
 
 	"github.com/seed-feabd252/randfeat/dense"
 	"github.com/seed-feabd252/randfeat/internal/file/archive"
-	"github.com/seed-feabd252/randfeat/internal/file/frame"
+	"github.com/seed-feabd252/randfeat/internal/memory/limit"
 )
 
 // stateRecipe lists the parts of the file of a State.
@@ -41,8 +41,8 @@ func (s *state[T]) UnmarshalBinary(data []byte) error {
 	switch want := s.recipe(); {
 	case r.stateShape != want.stateShape:
 		return fmt.Errorf("recurrence: state of %+v, want %+v", r.stateShape, want.stateShape)
-	case r.Tokens < 0 || r.Tokens > frame.MaxTokens:
-		return fmt.Errorf("recurrence: state of %d tokens, want 0 to %d", r.Tokens, frame.MaxTokens)
+	case r.Tokens < 0 || r.Tokens > limit.Tokens:
+		return fmt.Errorf("recurrence: state of %d tokens, want 0 to %d", r.Tokens, limit.Tokens)
 	case len(r.Decays) != len(s.decays) || r.Sums.Rows != s.matrix.Rows || r.Sums.Cols != s.matrix.Cols:
 		return fmt.Errorf("recurrence: state with %d decays and %d×%d sums, want %d and %d×%d", len(r.Decays), r.Sums.Rows, r.Sums.Cols, len(s.decays), s.matrix.Rows, s.matrix.Cols)
 	}

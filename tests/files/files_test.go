@@ -27,6 +27,7 @@ import (
 	"github.com/seed-feabd252/randfeat/internal/testing/must"
 	"github.com/seed-feabd252/randfeat/kernels"
 	"github.com/seed-feabd252/randfeat/orf"
+	"github.com/seed-feabd252/randfeat/performer"
 	"github.com/seed-feabd252/randfeat/performer/recurrence"
 	"github.com/seed-feabd252/randfeat/rff"
 	"github.com/seed-feabd252/randfeat/ridge"
@@ -143,6 +144,23 @@ func filesOf[T dense.Float](t testing.TB) map[string]file {
 		}
 		state.Append(x)
 		all["state of the "+rule.String()+" rule"] = bytesOf(state, fresh, func(s recurrence.State[T]) { s.Attend(none, densetest.Filled[T](1, 6, 1)) })
+	}
+	for name, a := range map[string]interface {
+		NewState(d, dv int) (*performer.State[T], error)
+	}{
+		"state of linear attention": must.Have(performer.NewLinear(must.Have(rff.Draw(rff.SoftmaxPositive{Scale: 1}, must.Have(orf.Draw[T](orf.IID{}, 4, 3, src())))), performer.LinearOptions{})),
+		"state of exact attention":  must.Have(performer.NewExact[T](performer.ExactOptions{})),
+		"state in codes":            must.Have(performer.NewExact[T](performer.ExactOptions{KeyBits: 4, ValueBits: 16, Window: 9, Sinks: 2})),
+	} {
+		state, fresh := must.Have(a.NewState(3, 2)), must.Have(a.NewState(3, 2))
+		tokens := 3
+		if name == "state in codes" {
+			tokens = 65 // a closed segment
+		}
+		state.Append(densetest.Filled[T](tokens, 3, 0.5), densetest.Filled[T](tokens, 2, 2))
+		all[name] = bytesOf(state, fresh, func(s *performer.State[T]) {
+			s.Clone().Step(none, densetest.Filled[T](1, 3, 1), densetest.Filled[T](1, 3, 1), densetest.Filled[T](1, 2, 1))
+		})
 	}
 
 	// Golden files are of float64.

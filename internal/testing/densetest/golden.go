@@ -21,11 +21,6 @@ func Checksum[T dense.Float](v []T) string {
 	return fmt.Sprintf("%08x", crc32.ChecksumIEEE(b.Bytes()))
 }
 
-// Sealed returns data with their CRC-32C behind them.
-func Sealed(data []byte) []byte {
-	return binary.LittleEndian.AppendUint32(bytes.Clone(data), crc32.Checksum(data, crc32.MakeTable(crc32.Castagnoli)))
-}
-
 // GoldenLines holds lines to those of the file at path, and returns them. With update it writes
 // the file first.
 func GoldenLines(t *testing.T, path string, lines []string, update bool) []string {

@@ -1,64 +1,102 @@
 package store
 
 import (
-	"encoding/binary"
 	"errors"
 	"fmt"
-	"math"
-
-	"github.com/seed-feabd252/randfeat/internal/file/frame"
 )
 
-// parameter is a number that must be equal in a store to merge, and in the bytes of a store to read.
+// Recipe lists the parts of a Store in the file of a State.
+type Recipe struct {
+	Parameters []string // name = value, equal in the store that reads them
+	Marks      []float64
+
+	// Numbers of each type in order: of closed segments, for each head of keys and each column; then
+	// elements of open keys and values. Of linear attention, for each head: exponents, and sums.
+	Words   []uint64
+	Singles []float32
+	Doubles []float64
+}
+
+// put appends numbers, and take fills x with the next numbers.
+func (r *Recipe) put(x any) {
+	switch x := x.(type) {
+	case []uint64:
+		r.Words = append(r.Words, x...)
+	case []float32:
+		r.Singles = append(r.Singles, x...)
+	case []float64:
+		r.Doubles = append(r.Doubles, x...)
+	}
+}
+
+func (r *Recipe) take(x any) {
+	switch x := x.(type) {
+	case []uint64:
+		r.Words = r.Words[copy(x, r.Words):]
+	case []float32:
+		r.Singles = r.Singles[copy(x, r.Singles):]
+	case []float64:
+		r.Doubles = r.Doubles[copy(x, r.Doubles):]
+	}
+}
+
+// counts are how many words, float32 and float64 a Recipe has. The counts of hostile files exceed an
+// int.
+type counts [3]float64
+
+func (c counts) bytes() int { return int(8*c[0] + 4*c[1] + 8*c[2]) }
+
+// add adds n numbers of the type E.
+func add[E uint64 | float32 | float64](c *counts, n int) {
+	at := 0
+	switch any(E(0)).(type) {
+	case float32:
+		at = 1
+	case float64:
+		at = 2
+	}
+	c[at] += float64(n)
+}
+
+// parameter is a value that must be equal in a store to merge, and in a file to read.
 type parameter struct {
 	name  string
 	value any // an int, a bool or a float64
 }
 
-// word returns the bits of the value, and of returns the value with the bits of a word.
-func (p parameter) word() uint64 {
-	switch v := p.value.(type) {
-	case bool:
-		if v {
-			return 1
-		}
-		return 0
-	case float64:
-		return math.Float64bits(v)
-	}
-	return uint64(p.value.(int))
-}
-
-func (p parameter) of(word uint64) any {
-	switch p.value.(type) {
-	case bool:
-		return word != 0
-	case float64:
-		return math.Float64frombits(word)
-	}
-	return int64(word)
-}
+func (p parameter) String() string { return fmt.Sprintf("%s = %v", p.name, p.value) }
 
 // parameters are those of the attention and of its heads.
-func (s *Store[T]) parameters() []parameter {
-	return append([]parameter{{"linear attention", s.segments == nil}, {"heads of an attention", s.heads}}, s.content.parameters(s)...)
+func (s *Store[T]) parameters() (all []string) {
+	for _, p := range append([]parameter{{"linear attention", s.segments == nil}, {"heads of an attention", s.heads}}, s.content.parameters(s)...) {
+		all = append(all, p.String())
+	}
+	return all
+}
+
+// check returns an error unless parameters and marks are those of s.
+func (s *Store[T]) check(of string, parameters []string, marks []float64) error {
+	want := s.parameters()
+	for i := range min(len(want), len(parameters)) {
+		if parameters[i] != want[i] {
+			return fmt.Errorf("performer: %s with %.80q, want %q", of, parameters[i], want[i])
+		}
+	}
+	if len(parameters) != len(want) || len(marks) != len(s.content.marks()) {
+		return fmt.Errorf("performer: %s with %d parameters and %d marks, want %d and %d", of, len(parameters), len(marks), len(want), len(s.content.marks()))
+	}
+	return s.content.checkMarks(marks)
 }
 
 // Check returns an error unless other can be merged.
 func (s *Store[T]) Check(other *Store[T]) error {
-	want, got := s.parameters(), other.parameters()
-	if want[0] != got[0] {
-		return fmt.Errorf("performer: other belongs to other attention, want linear attention = %v", want[0].value)
-	}
-	for i, p := range got {
-		if p != want[i] {
-			return fmt.Errorf("performer: %s = %v, but the state belongs to attention with %v", p.name, p.value, want[i].value)
-		}
+	if err := s.check("other", other.parameters(), other.content.marks()); err != nil {
+		return err
 	}
 	if s.places.drops() || s.places.Slope != 0 {
 		return errors.New("performer: states with a Window, a Chunk or a Slope do not merge, as tokens would change places")
 	}
-	return s.content.checkMarks(other.content.marks())
+	return nil
 }
 
 // exact are the parameters of exact attention with codes of so many bits, or 0 for elements.
@@ -90,81 +128,57 @@ func (s *Store[T]) runsOf(tokens int) runs {
 	return r
 }
 
-// Size returns the number of bytes of so many tokens, or frame.MaxTokens if it is larger.
-func (s *Store[T]) Size(tokens int) int {
-	r, element := s.runsOf(tokens), frame.ElementSize[T]()
-	size := s.content.bytes(r)
-	if size >= frame.MaxTokens {
-		return frame.MaxTokens
-	}
-	return size + 8*(len(s.parameters())+len(s.content.marks())) + (tokens-r.closed)*s.keyHeads*(s.dims[0]+s.dims[1])*element
-}
-
-// times returns n·size, or frame.MaxTokens if it is larger.
-func times(n, size int) int {
-	if n > frame.MaxTokens/2/max(size, 1) {
-		return frame.MaxTokens
-	}
-	return n * size
-}
-
-// EncodeParameters appends a word for each parameter, and CheckParameters returns the bytes after the
-// words, or an error if a word differs. It returns nil if there are too few bytes.
-func (s *Store[T]) EncodeParameters(b []byte) []byte {
-	for _, p := range s.parameters() {
-		b = binary.LittleEndian.AppendUint64(b, p.word())
-	}
-	return b
-}
-
-func (s *Store[T]) CheckParameters(b []byte) (rest []byte, err error) {
-	for _, p := range s.parameters() {
-		if len(b) < 8 {
-			return nil, nil
-		}
-		if word := binary.LittleEndian.Uint64(b); word != p.word() {
-			return nil, fmt.Errorf("performer: state with %s = %v, want %v", p.name, p.of(word), p.value)
-		}
-		b = b[8:]
-	}
-	return b, nil
-}
-
-// Encode appends marks, closed segments, and the elements of open tokens.
-func (s *Store[T]) Encode(b []byte) []byte {
-	b = s.content.encode(frame.AppendElements(b, s.content.marks()), s.runsOf(s.tokens()))
+// Recipe returns the parts of s.
+func (s *Store[T]) Recipe() Recipe {
+	n := s.counts(s.tokens())
+	r := Recipe{s.parameters(), s.content.marks(), make([]uint64, 0, int(n[0])), make([]float32, 0, int(n[1])), make([]float64, 0, int(n[2]))}
+	s.content.encode(&r, s.runsOf(s.tokens()))
 	for side := range s.tail {
 		for _, x := range s.tail[side] {
-			b = frame.AppendElements(b, x.RowRange(0, s.open).Data)
+			r.put(x.RowRange(0, s.open).Data)
 		}
 	}
-	return b
+	return r
 }
 
-// Inspect returns an error unless Decode can read the first bytes of b. rest is b after these bytes.
-func (s *Store[T]) Inspect(b []byte, tokens int) (rest []byte, err error) {
-	marks := make([]float64, len(s.content.marks()))
-	body := frame.ReadElements(marks, b)
-	if err := s.content.checkMarks(marks); err != nil {
-		return nil, err
+// counts returns the counts of so many tokens.
+func (s *Store[T]) counts(tokens int) counts {
+	c := s.content.counts()
+	if s.segments != nil {
+		r := s.runsOf(tokens)
+		for i := range c {
+			c[i] *= float64((r.sinks + r.closed - r.from) / Segment)
+		}
+		add[T](&c, (tokens-r.closed)*s.keyHeads*(s.dims[0]+s.dims[1]))
 	}
-	return b[s.Size(tokens)-8*len(s.parameters()):], s.content.inspect(body)
+	return c
 }
 
-// Decode sets the store to the encoded store, and returns the bytes after it.
-func (s *Store[T]) Decode(b []byte, tokens int) (rest []byte) {
+// Inspect returns an error unless Decode can read r.
+func (s *Store[T]) Inspect(r Recipe, tokens int) error {
+	if err := s.check("state", r.Parameters, r.Marks); err != nil {
+		return err
+	}
+	got, want := counts{float64(len(r.Words)), float64(len(r.Singles)), float64(len(r.Doubles))}, s.counts(tokens)
+	if got != want {
+		return fmt.Errorf("performer: state of %d tokens with %g words, %g float32 and %g float64, want %g, %g and %g", tokens, got[0], got[1], got[2], want[0], want[1], want[2])
+	}
+	return s.content.inspect(r)
+}
+
+// Decode sets s to the store whose Recipe is r.
+func (s *Store[T]) Decode(r Recipe, tokens int) {
 	s.Reset()
-	r := s.runsOf(tokens)
-	b = s.content.decode(b[8*len(s.content.marks()):], r)
-	s.grow(tokens - r.closed)
-	s.closed, s.open = r.closed, tokens-r.closed
+	runs := s.runsOf(tokens)
+	s.content.decode(&r, runs)
+	s.grow(tokens - runs.closed)
+	s.closed, s.open = runs.closed, tokens-runs.closed
 	if s.segments != nil {
 		s.first = s.segments.drop(0)
 	}
 	for side := range s.tail {
 		for _, x := range s.tail[side] {
-			b = frame.ReadElements(x.RowRange(0, s.open).Data, b)
+			r.take(x.RowRange(0, s.open).Data)
 		}
 	}
-	return b
 }

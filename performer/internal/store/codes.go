@@ -371,11 +371,10 @@ func (c *codes[T]) parameters(s *Store[T]) []parameter {
 	return s.exact(c.sides[0].bits, c.sides[1].bits)
 }
 
-func (c *codes[T]) decode(b []byte, r runs) []byte {
-	rest := c.slabs.decode(b, r)
+func (c *codes[T]) decode(from *Recipe, r runs) {
+	c.slabs.decode(from, r)
 	c.chooser.remake(&c.slabs, 0, r.sinks)
 	c.chooser.remake(&c.slabs, r.from, r.closed)
-	return rest
 }
 
 func (c *codes[T]) fetch(places []place[T]) {

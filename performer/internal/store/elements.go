@@ -167,11 +167,10 @@ func (e *elements[T]) restore(s *Store[T], _ *Saved[T], closed, open int) {
 
 func (e *elements[T]) parameters(s *Store[T]) []parameter { return s.exact(0, 0) }
 
-func (e *elements[T]) decode(b []byte, r runs) []byte {
-	rest := e.slabs.decode(b, r)
+func (e *elements[T]) decode(from *Recipe, r runs) {
+	e.slabs.decode(from, r)
 	e.chooser.remake(&e.slabs, 0, r.sinks)
 	e.chooser.remake(&e.slabs, r.from, r.closed)
-	return rest
 }
 
 func (e *elements[T]) fetch(places []place[T]) {

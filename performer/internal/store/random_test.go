@@ -75,10 +75,10 @@ func TestRoom(t *testing.T) {
 			for _, slab := range append(l.list, l.spare...) {
 				room += slab.room
 			}
-			file := float64(len(s.Encode(nil))) / (float64(l.bytes(runs{closed: Segment})) * float64(seen) / Segment)
+			file := float64(s.counts(s.tokens()).bytes()) / (float64(l.counts().bytes()) * float64(seen) / Segment)
 			t.Logf("window %d, %d bits: %.2f in slabs of %d, %.2f in a file", c.window, bits, float64(room)/float64(seen), l.size, file)
 			require.Less(t, float64(room), most*float64(seen), "window %d, %d bits", c.window, bits)
-			if open := float64(4*2*d*s.run) / float64(l.bytes(runs{closed: Segment})) * Segment / float64(seen); bits > 0 {
+			if open := float64(4*2*d*s.run) / float64(l.counts().bytes()) * Segment / float64(seen); bits > 0 {
 				require.Less(t, file, c.file+2*open, "window %d, %d bits", c.window, bits)
 			}
 		}
@@ -184,12 +184,9 @@ func (o *operations) some(empty func() *Store[float64]) {
 		c := empty()
 		k, v := o.normal()
 		c.Append(k, v) // which are to be forgotten
-		data := s.Encode(nil)
-		require.Len(o.t, data, s.Size(len(o.k))-8*len(s.parameters()))
-		rest, err := c.Inspect(data, len(o.k))
-		require.NoError(o.t, err)
-		require.Empty(o.t, rest)
-		require.Empty(o.t, c.Decode(data, len(o.k)))
+		r := s.Recipe()
+		require.NoError(o.t, c.Inspect(r, len(o.k)))
+		c.Decode(r, len(o.k))
 		o.s, o.marks = c, nil
 	case 7:
 		other := operations{t: o.t, rng: o.rng, d: o.d, dv: o.dv, s: empty()}

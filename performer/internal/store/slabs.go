@@ -1,13 +1,11 @@
 package store
 
 import (
-	"encoding/binary"
 	"math/bits"
 	"slices"
 	"sync/atomic"
 
 	"github.com/seed-feabd252/randfeat/dense"
-	"github.com/seed-feabd252/randfeat/internal/file/frame"
 )
 
 // slabs holds closed segments in the order of their tokens, in slabs of a fixed number of tokens.
@@ -55,10 +53,9 @@ type slab[T dense.Float] struct {
 
 // columns is a column whatever its numbers are.
 type columns interface {
-	bytes() int                                // of a segment
-	copy(to int, from columns, at, tokens int) // rows of tokens
-	encode(b []byte, at, tokens int) []byte    // appends them
-	decode(b []byte, at, tokens int) (rest []byte)
+	numbers(at, tokens int) any // rows of tokens, a slice
+	copy(to int, from columns, at, tokens int)
+	count(c *counts) // adds the numbers of a segment
 }
 
 // column holds a row of numbers for each token, or for each segment.
@@ -83,41 +80,9 @@ func (c *column[E]) copy(to int, from columns, at, tokens int) {
 	copy(c.of(to, tokens), from.(*column[E]).of(at, tokens))
 }
 
-func (c *column[E]) bytes() int {
-	if _, single := any(c.data).([]float32); single {
-		return Segment / c.tokens * c.width * 4
-	}
-	return Segment / c.tokens * c.width * 8
-}
+func (c *column[E]) numbers(at, tokens int) any { return c.of(at, tokens) }
 
-func (c *column[E]) encode(b []byte, at, tokens int) []byte {
-	switch x := any(c.of(at, tokens)).(type) {
-	case []float32:
-		return frame.AppendElements(b, x)
-	case []float64:
-		return frame.AppendElements(b, x)
-	case []uint64:
-		for _, word := range x {
-			b = binary.LittleEndian.AppendUint64(b, word)
-		}
-	}
-	return b
-}
-
-func (c *column[E]) decode(b []byte, at, tokens int) (rest []byte) {
-	switch x := any(c.of(at, tokens)).(type) {
-	case []float32:
-		return frame.ReadElements(x, b)
-	case []float64:
-		return frame.ReadElements(x, b)
-	case []uint64:
-		for i := range x {
-			x[i] = binary.LittleEndian.Uint64(b[8*i:])
-		}
-		b = b[8*len(x):]
-	}
-	return b
-}
+func (c *column[E]) count(to *counts) { add[E](to, Segment/c.tokens*c.width) }
 
 // written returns the columns that files have.
 func (s *slab[T]) written() []columns {
@@ -218,10 +183,10 @@ func (l *slabs[T]) drop(before int) int {
 	return (l.sinks + l.gone) * l.size
 }
 
-// Keys and values have no marks, and any bytes are valid.
+// Keys and values have no marks, and any numbers are valid.
 func (l *slabs[T]) marks() []float64           { return nil }
 func (l *slabs[T]) checkMarks([]float64) error { return nil }
-func (l *slabs[T]) inspect([]byte) error       { return nil }
+func (l *slabs[T]) inspect(Recipe) error       { return nil }
 
 // clone returns a copy with the segments of so many tokens.
 func (l *slabs[T]) clone(tokens int) slabs[T] {
@@ -239,48 +204,37 @@ func (l *slabs[T]) clone(tokens int) slabs[T] {
 	return c
 }
 
-func (l *slabs[T]) bytes(r runs) int {
-	bytes := 0
-	for _, c := range l.make(Segment).written() {
-		bytes += c.bytes() * l.heads
-	}
-	return times((r.sinks+r.closed-r.from)/Segment, bytes)
-}
-
-func (l *slabs[T]) encode(b []byte, r runs) []byte {
-	l.each(r, func(s *slab[T], row, tokens int) {
-		for _, c := range s.written() {
-			b = c.encode(b, row, tokens)
+func (l *slabs[T]) counts() (c counts) {
+	for _, column := range l.make(Segment).written() {
+		for range l.heads {
+			column.count(&c)
 		}
-	})
-	return b
+	}
+	return c
 }
 
-func (l *slabs[T]) decode(b []byte, r runs) []byte {
-	for _, x := range [...][2]int{{0, r.sinks}, {r.from, r.closed}} {
-		l.gone = max(x[0]/l.size-l.sinks, 0)
-		for at := x[0]; at < x[1]; at += Segment {
+func (l *slabs[T]) encode(to *Recipe, r runs) { l.each(r, to.put) }
+
+func (l *slabs[T]) decode(from *Recipe, r runs) {
+	for _, x := range [...]run{{0, r.sinks}, {r.from, r.closed}} {
+		l.gone = max(x.from/l.size-l.sinks, 0)
+		for at := x.from; at < x.to; at += Segment {
 			l.open(at, Segment)
 		}
 	}
-	l.each(r, func(s *slab[T], row, tokens int) {
-		for _, c := range s.written() {
-			b = c.decode(b, row, tokens)
-		}
-	})
-	return b
+	l.each(r, from.take)
 }
 
-// each calls f for the rows of every head in every slab of runs.
-func (l *slabs[T]) each(r runs, f func(s *slab[T], row, tokens int)) {
-	for _, x := range [...][2]int{{0, r.sinks}, {r.from, r.closed}} {
-		for at := x[0]; at < x[1]; {
-			n := min(x[1]-at, l.size-at%l.size)
+// each calls f for the numbers of each column, each head and each segment of runs.
+func (l *slabs[T]) each(r runs, f func(numbers any)) {
+	for _, x := range [...]run{{0, r.sinks}, {r.from, r.closed}} {
+		for at := x.from; at < x.to; at += Segment {
 			for h := range l.heads {
 				s, row := l.at(at, h)
-				f(s, row, n)
+				for _, c := range s.written() {
+					f(c.numbers(row, Segment))
+				}
 			}
-			at += n
 		}
 	}
 }

@@ -85,12 +85,12 @@ type content[T dense.Float] interface {
 	marks() []float64
 	checkMarks(marks []float64) error
 
-	// encode appends runs of tokens. bytes returns the number of bytes, inspect returns an error unless
-	// decode can read them, and decode returns the bytes after them.
-	bytes(r runs) int
-	encode(b []byte, r runs) []byte
-	inspect(b []byte) error
-	decode(b []byte, r runs) (rest []byte)
+	// encode puts runs of tokens into a Recipe, and decode takes them out. counts returns the counts of
+	// a segment, or of all sums. inspect returns an error if decode cannot read numbers.
+	counts() counts
+	encode(to *Recipe, r runs)
+	inspect(from Recipe) error
+	decode(from *Recipe, r runs)
 }
 
 // segments is content of keys and values.
@@ -130,7 +130,7 @@ func (l *slabs[T]) checkMemory(places Places) error {
 		return nil
 	}
 	most := l.sinks*l.size + places.reach() + places.spare() + 2*l.size
-	if err := limit.Memory[byte](l.bytes(runs{closed: Segment}), most/Segment+1); err != nil {
+	if err := limit.Memory[byte](l.counts().bytes(), most/Segment+1); err != nil {
 		return fmt.Errorf("performer: %s, for %d heads: %w", places.bounds(), l.heads, err)
 	}
 	return nil

@@ -1,14 +1,13 @@
 package store
 
 import (
-	"encoding/binary"
 	"errors"
 	"fmt"
 	"slices"
 
 	"github.com/seed-feabd252/randfeat/dense"
 	"github.com/seed-feabd252/randfeat/internal/compute/parallel"
-	"github.com/seed-feabd252/randfeat/internal/file/frame"
+	"github.com/seed-feabd252/randfeat/internal/compute/simd"
 	"github.com/seed-feabd252/randfeat/internal/memory/layout"
 	"github.com/seed-feabd252/randfeat/internal/memory/limit"
 	"github.com/seed-feabd252/randfeat/internal/memory/scratch"
@@ -62,7 +61,7 @@ func newSums[T dense.Float](e *features.Engine[T], heads, keyHeads, dv int) *sum
 	for range keyHeads {
 		c.all = append(c.all, e.Accumulator(dv))
 	}
-	if frame.ElementSize[T]() == 4 {
+	if simd.Size[T]() == 4 {
 		c.recent = make([]scratch.Buffer[T], keyHeads)
 		for h := range c.recent {
 			c.recent[h].Shape(e.M, width)
@@ -176,68 +175,57 @@ func (c *sums[T]) marks() []float64 { return c.engine.Marks() }
 
 func (c *sums[T]) checkMarks(marks []float64) error { return c.engine.CheckMarks(marks) }
 
-const exponentSize = 8
-
-func (c *sums[T]) bytes(runs) int {
-	perFeature := c.all[0].Sums().Cols * frame.ElementSize[T]()
+func (c *sums[T]) counts() (n counts) {
+	add[T](&n, len(c.all)*c.engine.M*c.all[0].Sums().Cols)
 	if c.engine.Logs {
-		perFeature += exponentSize
+		add[uint64](&n, len(c.all)*c.engine.M)
 	}
-	return len(c.all) * c.engine.M * perFeature
+	return n
 }
 
-// encode appends, for each head, the exponents, if there are references, and the sums.
-func (c *sums[T]) encode(b []byte, _ runs) []byte {
+// encode puts, for each head, the exponents, if there are references, and the sums.
+func (c *sums[T]) encode(to *Recipe, _ runs) {
 	c.settle()
 	for _, acc := range c.all {
 		if acc.Ref != nil {
 			for _, n := range acc.Ref.Exponents() {
-				b = binary.LittleEndian.AppendUint64(b, uint64(n))
+				to.Words = append(to.Words, uint64(n))
 			}
 		}
 		all := acc.Sums()
 		for f := range all.Rows {
-			b = frame.AppendElements(b, all.Row(f))
+			to.put(all.Row(f))
 		}
 	}
-	return b
 }
 
-func (c *sums[T]) decode(b []byte, _ runs) (rest []byte) {
+func (c *sums[T]) decode(from *Recipe, _ runs) {
 	for _, acc := range c.all {
-		if acc.Ref != nil {
-			for f := range c.engine.M {
-				acc.Ref.Set(f, int64(binary.LittleEndian.Uint64(b[exponentSize*f:])))
-			}
-			b = b[exponentSize*c.engine.M:]
-		}
 		all := acc.Sums()
 		for f := range all.Rows {
-			b = frame.ReadElements(all.Row(f), b)
+			if acc.Ref != nil {
+				acc.Ref.Set(f, int64(from.Words[f]))
+			}
+			from.take(all.Row(f))
+		}
+		if acc.Ref != nil {
+			from.Words = from.Words[all.Rows:]
 		}
 	}
-	return b
 }
 
-// inspect returns an error if the bytes of encode are impossible: an exponent of no finite T, or
-// finite sums other than zero of a feature without a reference.
-func (c *sums[T]) inspect(b []byte) error {
-	if !c.engine.Logs {
-		return nil
-	}
-	m, row := c.engine.M, make([]T, c.all[0].Sums().Cols)
-	for range c.all {
-		exponents := b
-		b = b[exponentSize*m:]
-		for f := range m {
-			n := int64(binary.LittleEndian.Uint64(exponents[exponentSize*f:]))
-			b = frame.ReadElements(row, b)
-			if !logscale.IsExponent[T](n) {
-				return fmt.Errorf("performer: state with exponent %d, want that of a finite %T", n, T(0))
-			}
-			if n == logscale.None && slices.ContainsFunc(row, func(x T) bool { return x != 0 && x-x == 0 }) {
-				return errors.New("performer: state with sums of a feature that no key has had")
-			}
+// inspect returns an error for an exponent of no finite T, and for finite sums other than zero of a
+// feature without a reference.
+func (c *sums[T]) inspect(from Recipe) error {
+	row := make([]T, c.all[0].Sums().Cols)
+	for _, word := range from.Words {
+		n := int64(word)
+		from.take(row)
+		if !logscale.IsExponent[T](n) {
+			return fmt.Errorf("performer: state with exponent %d, want that of a finite %T", n, T(0))
+		}
+		if n == logscale.None && slices.ContainsFunc(row, func(x T) bool { return x != 0 && x-x == 0 }) {
+			return errors.New("performer: state with sums of a feature that no key has had")
 		}
 	}
 	return nil

@@ -4,7 +4,7 @@ import (
 	"fmt"
 
 	"github.com/seed-feabd252/randfeat/dense"
-	"github.com/seed-feabd252/randfeat/internal/file/frame"
+	"github.com/seed-feabd252/randfeat/internal/compute/fingerprint"
 	"github.com/seed-feabd252/randfeat/internal/memory/pool"
 	"github.com/seed-feabd252/randfeat/internal/memory/scratch"
 	"github.com/seed-feabd252/randfeat/performer/internal/logscale"
@@ -69,7 +69,7 @@ const ExtraColumns = 2
 type Engine[T dense.Float] struct {
 	Operator[T]
 	memory      *memory[T]
-	fingerprint frame.Fingerprint
+	fingerprint fingerprint.Print
 }
 
 // memory is kept between calls. It does not grow with the number of tokens.
@@ -99,12 +99,12 @@ func (e *Engine[T]) With(f Features[T], m Mixer[T]) *Engine[T] {
 // Marks returns marks of the (log-)features, which distinguish them from features of other maps. D
 // must not be 0.
 func (e *Engine[T]) Marks() []float64 {
-	return frame.Marks(&e.fingerprint, e.D, e.M, e.Features.Queries, e.Features.Keys)
+	return fingerprint.Marks(&e.fingerprint, e.D, e.M, e.Features.Queries, e.Features.Keys)
 }
 
 // CheckMarks returns an error unless marks are the marks of e.
 func (e *Engine[T]) CheckMarks(marks []float64) error {
-	if err := frame.CheckMarks[T](e.Marks(), marks); err != nil {
+	if err := fingerprint.Check[T](e.Marks(), marks); err != nil {
 		return fmt.Errorf("performer: %w", err)
 	}
 	return nil

@@ -1,4 +1,5 @@
-package frame
+// Package fingerprint compares feature maps by their values.
+package fingerprint
 
 import (
 	"errors"
@@ -8,18 +9,18 @@ import (
 	"github.com/seed-feabd252/randfeat/dense"
 )
 
-// Fingerprint identifies feature maps by their values. It holds a mark for each feature of queries,
+// Print identifies feature maps by their values. It holds a mark for each feature of queries,
 // followed by a mark for each feature of keys. A mark is a combination of the values of the feature
 // at a few fixed points. Marks of implementations that round differently are close to each other,
 // unlike hashes. The zero value is ready to use, and goroutines may share it.
-type Fingerprint struct {
+type Print struct {
 	once  sync.Once
 	marks []float64
 }
 
 // Marks returns the marks of the m features of each of the maps, for points of dimension d. The
 // first call computes the marks, and later calls must have the same arguments.
-func Marks[T dense.Float](p *Fingerprint, d, m int, maps ...func(dst, x dense.Matrix[T]) dense.Matrix[T]) []float64 {
+func Marks[T dense.Float](p *Print, d, m int, maps ...func(dst, x dense.Matrix[T]) dense.Matrix[T]) []float64 {
 	p.once.Do(func() { p.marks = marks(d, m, maps) })
 	return p.marks
 }
@@ -58,10 +59,10 @@ func bounded(x float64) float64 {
 	return min(max(x, -bound), bound)
 }
 
-// CheckMarks returns an error unless x and y are marks of the same maps in T, to rounding. One
+// Check returns an error unless x and y are marks of the same maps in T, to rounding. One
 // feature in 16 of queries, and one in 16 of keys, may differ, because rounding changes a cosine of
 // a large frequency by much, and a sign near its edge entirely.
-func CheckMarks[T dense.Float](x, y []float64) error {
+func Check[T dense.Float](x, y []float64) error {
 	m := len(x) / 2
 	if !similar[T](x[:m], y[:m]) || !similar[T](x[m:], y[m:]) {
 		return errors.New("the features differ from those that the state belongs to")
