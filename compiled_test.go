@@ -36,6 +36,7 @@ import (
 	_ "github.com/seed-feabd252/randfeat/ridge/kernelridge"
 	_ "github.com/seed-feabd252/randfeat/safetensors"
 	_ "github.com/seed-feabd252/randfeat/semiseparable"
+	_ "github.com/seed-feabd252/randfeat/table"
 	_ "github.com/seed-feabd252/randfeat/validate"
 	_ "github.com/seed-feabd252/randfeat/validate/charts"
 	_ "github.com/seed-feabd252/randfeat/validate/conformance"

@@ -87,6 +87,19 @@ func register[T dense.Float]() {
 		"Model": modelRecipe[T]{}, "Classifier": classifierRecipe[T]{},
 	},
 		func(r any) (recipe[T], error) { return r.(recipe[T]), r.(recipe[T]).check() })
+	asPart[T, *Model[T]]("Model", modelRecipe[T]{})
+	asPart[T, *Classifier[T]]("Classifier", classifierRecipe[T]{})
+}
+
+// asPart lets files of other packages have an M as a part.
+func asPart[T dense.Float, M learnt[T]](name string, empty recipe[T]) {
+	registry.RegisterFunc(func(m M) (any, error) { return m.recipe(), nil })
+	registry.Register(map[string]any{name: empty}, func(r any) (m M, err error) {
+		if err := r.(recipe[T]).check(); err != nil {
+			return m, err
+		}
+		return r.(recipe[T]).make().(M), nil
+	})
 }
 
 // modelRecipe lists the parts of the file of a Model.

@@ -1,37 +1,38 @@
-// Table learns a column of a table with text, categories and missing values, and serves the model.
-//
-// It reads a CSV file, determines the kinds of its columns, and encodes rows as points. Package
-// automl learns a model of numbers or classes, and the program prints its errors at held-out rows.
-// Then it writes the model and the encoding of the columns, reads both, and predicts a raw row.
+// Table learns a column of a CSV file from the other columns by package table, and writes the model
+// to a file. With -model it reads the model and predicts or scores the rows of another file.
 package main
 
 import (
+	"bytes"
 	"context"
+	"encoding/csv"
+	"errors"
 	"fmt"
 	"io"
 	"math/rand/v2"
 	"os"
-	"path/filepath"
+	"strconv"
 	"strings"
+	"text/tabwriter"
+	"unicode/utf8"
 
 	"github.com/seed-feabd252/randfeat/examples/internal/cli"
-	"github.com/seed-feabd252/randfeat/ridge/automl"
+	"github.com/seed-feabd252/randfeat/table"
 )
 
-const about = `table learns a column of a CSV file from the other columns, and serves the model. Without -data it makes up a table of
-houses with text, categories and missing values, whose prices have noise of standard deviation 20.
+const about = `table learns a column of a CSV file from the other columns, prints the errors at a fifth of the rows that it holds out,
+and writes the model to a file:
+    table -data FILE -target COLUMN -out MODEL
 
-The first line of the file has names. A first column without a name has names of rows, as R and pandas write them, and is
-left out. A missing value is empty, NA, N/A, NaN, null or ?. Kinds of columns:
-    number     nine of ten values that are there are numbers, and then all have to be. A missing
-               one becomes the mean, and a further column says which are missing
-    category   half of the values that are there occur in 10 rows or more; a column of 0 and 1 for each of those
-               categories, one for rare and unknown ones, and one for missing ones
-    text       other columns, names and dates for instance, which are left out, as columns are that do not vary
-Rows without a target are left out. A fifth of the others is held out: nothing above is learnt from those.
+Another process reads the model, and prints predictions of raw rows as CSV, or the errors at rows with a target. Numbers
+have a mean and the half width of a band that holds 90 % of the targets. Classes have probabilities:
+    table -model MODEL -predict FILE
+    table -model MODEL -score FILE
 
-The target is a number, or a class with -classes or if fewer than half of its values are numbers. Package automl
-chooses the model.
+Without -data and -model it makes up a table of houses with text, categories and missing values, whose prices have noise
+of standard deviation 20.
+
+The first line of a file has names. go doc ./table has the kinds of columns and the rules for missing values and targets.
 
 Rows that depend on each other, as in time series, need -last: random rows tell what it is worth to know their neighbours.
 Of a target with a long tail, put the logarithm into the file.`
@@ -40,94 +41,191 @@ func main() { cli.Main("table", run) }
 
 // settings are the flags.
 type settings struct {
-	data, target        string
-	category, skip, log []string
-	rows                int
-	last, classes       bool
-	comma               rune
-	out, row            string
-	seed                uint64
+	data, target, out, houses string
+	model, predict, score     string
+	read                      table.ReadOptions
+	fit                       table.Options
+	rows                      int
+	last                      bool
+	seed                      uint64
 }
 
 func run(args []string, stdout io.Writer) error {
-	s := settings{comma: ','}
+	var s settings
 	fs := cli.NewFlags("table")
 	fs.InputVar(&s.data, "data", "", "file", "CSV file to use for houses that are made up")
 	fs.StringVar(&s.target, "target", "", "name of the `column` to predict; price for houses")
-	fs.BoolVar(&s.classes, "classes", "the numbers of the target are classes")
-	fs.Func("comma", "`character` between values, or \\t for a tab; a comma if not given. Beside ; numbers may have decimal commas", separator(&s.comma))
-	fs.Func("category", "`columns` that are categories though they have numbers: names with commas between them", list(&s.category))
-	fs.Func("skip", "`columns` to leave out", list(&s.skip))
-	fs.Func("log", "`columns` of positive numbers to take logarithms of", list(&s.log))
+	fs.BoolVar(&s.fit.Classes, "classes", "the numbers of the target are classes")
+	fs.Func("comma", "`character` between values, or \\t for a tab; a comma if not given. Beside ; numbers may have decimal commas", separator(&s.read.Comma))
+	fs.Func("category", "`columns` that are categories though they have numbers: names with commas between them", list(&s.fit.Category))
+	fs.Func("skip", "`columns` to leave out", list(&s.fit.Skip))
+	fs.Func("log", "`columns` of positive numbers to take logarithms of", list(&s.fit.Log))
 	// A million rows take minutes and a gigabyte.
 	fs.IntVar(&s.rows, "rows", 2500, 40, 1_000_000, "houses to make up")
+	fs.OutputVar(&s.houses, "houses", "", "CSV file to keep the houses in")
 	fs.BoolVar(&s.last, "last", "hold out the last rows of the file, not random ones")
-	fs.StringVar(&s.out, "out", "", "`folder` to keep the model, the encoding and the houses in")
-	fs.StringVar(&s.row, "row", "", "`line` of the file's form to predict, without a target; empty for the first row held out")
+	fs.OutputVar(&s.out, "out", "", "file to keep the model in")
+	fs.InputVar(&s.model, "model", "", "file", "model to use for -predict and -score")
+	fs.InputVar(&s.predict, "predict", "", "file", "CSV file with rows to predict")
+	fs.InputVar(&s.score, "score", "", "file", "CSV file with rows with a target, for the errors of the model")
 	fs.Uint64Var(&s.seed, "seed", 1, "seed of all randomness; the same seed gives the same output")
 	if done, err := fs.Parse(about, args, stdout); done || err != nil {
 		return err
 	}
 	switch {
+	case (s.model == "") != (s.predict == "" && s.score == ""):
+		return errors.New("-predict and -score need -model, and -model needs one of them")
+	case s.model != "":
+		return s.serve(stdout)
 	case s.data == "" && s.target != "":
 		return fmt.Errorf("-target %q without -data", s.target)
-	case s.data == "" && (s.classes || s.comma != ','):
-		return fmt.Errorf("-classes or -comma without -data")
+	case s.data == "" && (s.fit.Classes || s.read.Comma != 0):
+		return errors.New("-classes or -comma without -data")
 	case s.data != "" && s.target == "":
-		return fmt.Errorf("-data without -target, want the name of the column to predict")
+		return errors.New("-data without -target, want the name of the column to predict")
 	}
-	if s.out != "" {
-		if err := cli.Folder("out", s.out); err != nil {
-			return err
-		}
-		return s.learn(stdout, s.out)
-	}
-	folder, err := os.MkdirTemp("", "table")
-	if err != nil {
-		return err
-	}
-	defer os.RemoveAll(folder)
-	return s.learn(stdout, folder)
+	return s.learn(stdout)
 }
 
-// learn runs all steps from the file to the prediction.
-func (s settings) learn(stdout io.Writer, folder string) error {
-	ctx, src := context.Background(), rand.NewPCG(s.seed, 0)
-	if s.data == "" {
-		s.data, s.target = filepath.Join(folder, "houses.csv"), "price"
-		if err := cli.Write(s.data, func(w io.Writer) error { return writeHouses(w, s.rows, src) }); err != nil {
-			return err
-		}
+// learn learns from a file or from houses, and prints the errors at rows that are held out.
+func (s settings) learn(stdout io.Writer) error {
+	src := rand.NewPCG(s.seed, 0)
+	var t *table.Table
+	var err error
+	if s.data != "" {
+		t, err = s.open(s.data)
+	} else {
+		s.data, s.target = "houses", "price"
+		t, err = s.makeHouses(src)
 	}
-	t, err := readTable(s.data, s.comma)
 	if err != nil {
 		return err
 	}
-	d, err := s.prepare(t, src)
+	rest, held := t.Split(0.2, nil)
+	if !s.last {
+		rest, held = t.Split(0.2, src)
+	}
+	columns, err := rest.Columns(s.target, s.fit)
 	if err != nil {
 		return fmt.Errorf("%s: %w", s.data, err)
 	}
-	fmt.Fprintf(stdout, "%d rows to learn %s from, %d held out", len(d.seen), s.target, len(d.heldOut))
-	if d.untold > 0 {
-		fmt.Fprintf(stdout, ", %d left out that have none", d.untold)
+	w := tabwriter.NewWriter(stdout, 0, 0, 2, ' ', 0)
+	fmt.Fprintln(w, "column\tkind\tbecomes\tmissing")
+	for _, c := range columns {
+		fmt.Fprintf(w, "%s\t%s\t%s\t%d\n", c.Name, c.Kind, c.Becomes(), c.Missing)
 	}
-	fmt.Fprintf(stdout, "; %d columns of points:\n\n", d.encoder.width())
-	if err := d.columnsTable().Fprint(stdout); err != nil {
+	if err := w.Flush(); err != nil {
 		return err
 	}
-
-	if d.note != "" {
-		fmt.Fprintf(stdout, "\n%s", d.note)
+	m, err := table.Fit(context.Background(), rest, s.target, s.fit, src)
+	if err != nil {
+		return fmt.Errorf("%s: %w", s.data, err)
 	}
-	found, err := automl.Fit(ctx, d.train, automl.Options{Classes: len(d.labels), Labels: d.labels}, src)
+	score, err := m.Score(held)
+	if err != nil {
+		return fmt.Errorf("%s: the rows held out: %w", s.data, err)
+	}
+	if _, err := fmt.Fprintf(stdout, "\n%s\nAt the %d rows held out: %v.\n", m.Report(), score.Rows, score); err != nil {
+		return err
+	}
+	return cli.Save(stdout, "model", s.out, func(path string) error { return cli.Write(path, m.Write) })
+}
+
+// makeHouses makes up a table of houses, and keeps it in a file if there is a name for it.
+func (s settings) makeHouses(src rand.Source) (*table.Table, error) {
+	var b bytes.Buffer
+	if err := writeHouses(&b, s.rows, src); err != nil {
+		return nil, err
+	}
+	if s.houses != "" {
+		if err := os.WriteFile(s.houses, b.Bytes(), 0o666); err != nil {
+			return nil, err
+		}
+	}
+	return table.Read(&b, s.read)
+}
+
+// open reads a table. An error names the file.
+func (s settings) open(path string) (*table.Table, error) {
+	return open(path, func(r io.Reader) (*table.Table, error) { return table.Read(r, s.read) })
+}
+
+func open[V any](path string, read func(r io.Reader) (V, error)) (V, error) {
+	file, err := os.Open(path)
+	if err != nil {
+		return *new(V), err
+	}
+	defer file.Close()
+	v, err := read(file)
+	if err != nil {
+		err = fmt.Errorf("%s: %w", path, err)
+	}
+	return v, err
+}
+
+// serve reads a model, and predicts or scores the rows of a file.
+func (s settings) serve(stdout io.Writer) error {
+	m, err := open(s.model, table.ReadModel)
 	if err != nil {
 		return err
 	}
-	fmt.Fprintf(stdout, "\n%v\nAt the %d rows held out: %s.\n", found.Report, len(d.heldOut), d.errors(found))
-	if err := writeModel(folder, found, d.encoder); err != nil {
+	if s.score != "" {
+		t, err := s.open(s.score)
+		if err != nil {
+			return err
+		}
+		score, err := m.Score(t)
+		if err != nil {
+			return fmt.Errorf("%s: %w", s.score, err)
+		}
+		if _, err := fmt.Fprintf(stdout, "At %d rows: %v.\n", score.Rows, score); err != nil {
+			return err
+		}
+	}
+	if s.predict == "" {
+		return nil
+	}
+	t, err := s.open(s.predict)
+	if err != nil {
 		return err
 	}
-	return d.serve(stdout, folder, s)
+	p, err := m.Predict(t, 0.9)
+	if err != nil {
+		return fmt.Errorf("%s: %w", s.predict, err)
+	}
+	w := csv.NewWriter(stdout)
+	head := []string{m.Target(), "half width"}
+	if classes := m.Classes(); classes != nil {
+		head = classes
+	}
+	_ = w.Write(head) // w.Error tells
+	for i := range t.Len() {
+		var cells []string
+		numbers := []float64(nil)
+		if p.Mean != nil {
+			numbers = []float64{p.Mean[i], p.Half[i]}
+		} else {
+			numbers = p.Probabilities.Row(i)
+		}
+		for _, v := range numbers {
+			cells = append(cells, strconv.FormatFloat(v, 'g', -1, 64))
+		}
+		_ = w.Write(cells)
+	}
+	w.Flush()
+	return w.Error()
+}
+
+// separator returns a function that writes the character of a text to dst.
+func separator(dst *rune) func(text string) error {
+	return func(text string) error {
+		if *dst, _ = utf8.DecodeRuneInString(text); text == `\t` {
+			*dst = '\t'
+		} else if string(*dst) != text || strings.ContainsAny(text, "\"\r\n") {
+			return errors.New(`want one character, or \t for a tab`)
+		}
+		return nil
+	}
 }
 
 // list returns a function that appends the names in a text, separated by commas, to dst.

@@ -2,6 +2,7 @@ package contexts_test
 
 import (
 	"context"
+	"fmt"
 	"math"
 	"math/rand/v2"
 	"os"
@@ -33,6 +34,7 @@ import (
 	"github.com/seed-feabd252/randfeat/ridge/ard"
 	"github.com/seed-feabd252/randfeat/ridge/automl"
 	"github.com/seed-feabd252/randfeat/ridge/kernelridge"
+	"github.com/seed-feabd252/randfeat/table"
 	"github.com/seed-feabd252/randfeat/validate"
 )
 
@@ -100,6 +102,15 @@ func (c *lookedAt) phi(m int) rff.Map[float64] {
 func (c *lookedAt) draw(src rand.Source) (rff.Map[float64], error) {
 	phi, err := rff.Draw(rff.Gaussian{LengthScale: 2}, must.Have(orf.Draw[float64](orf.IID{}, 4, 4, src)))
 	return watched{phi.(rff.Differentiable[float64]), c}, err
+}
+
+// texts returns the first two columns of x as texts.
+func texts(x dense.Matrix[float64]) [][]string {
+	var rows [][]string
+	for i := range x.Rows {
+		rows = append(rows, []string{fmt.Sprint(x.At(i, 0)), fmt.Sprint(x.At(i, 1))})
+	}
+	return rows
 }
 
 // Every function with a context checks it at least a given number of times in a call, with at most
@@ -228,6 +239,11 @@ func TestContexts(t *testing.T) {
 		}},
 		"ridge.kernelridge.Compress": {1500 / 256, func(c *lookedAt) error {
 			_, err := fitted.Compress(c, 20, src())
+			return err
+		}},
+		"table.Fit": {100, func(c *lookedAt) error {
+			t := must.Have(table.New([]string{"x", "y"}, texts(x.RowRange(0, 40))))
+			_, err := table.Fit(c, t, "y", table.Options{}, src())
 			return err
 		}},
 		"validate.Compare": {n / 64, func(c *lookedAt) error {

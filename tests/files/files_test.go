@@ -33,6 +33,7 @@ import (
 	"github.com/seed-feabd252/randfeat/ridge"
 	"github.com/seed-feabd252/randfeat/ridge/kernelridge"
 	"github.com/seed-feabd252/randfeat/safetensors"
+	"github.com/seed-feabd252/randfeat/table"
 )
 
 // file is a file, and the reader of its type. The reader uses what it has read, and writes it
@@ -113,6 +114,10 @@ func filesOf[T dense.Float](t testing.TB) map[string]file {
 	readExact := readerOf(kernelridge.ReadModel[T], func(m *kernelridge.Model[T]) { m.Mean(none, dense.New[T](1, 2)) },
 		func(w io.Writer, m *kernelridge.Model[T]) error { return m.Write(w) })
 
+	row := must.Have(table.New([]string{"day", "size", "kind", "sex"}, [][]string{{"2024-01-01", "", "b", "f"}}))
+	readTable := readerOf(table.ReadModel, func(m *table.Model) { _, _ = m.Predict(row, 0.9) },
+		func(w io.Writer, m *table.Model) error { return m.Write(w) })
+
 	all := map[string]file{}
 	for name, e := range map[string]orf.Ensemble{"IID": orf.IID{}, "Hadamard": orf.Hadamard{FixedLength: true}, "Givens": orf.Givens{}} {
 		var b bytes.Buffer
@@ -163,12 +168,12 @@ func filesOf[T dense.Float](t testing.TB) map[string]file {
 		})
 	}
 
-	// Golden files are of float64.
+	// Golden files are of float64, and so are all files of tables.
 	var width T
 	if _, double := any(width).(float64); !double {
 		return all
 	}
-	for _, folder := range []string{"rff", "components", "ridge"} {
+	for _, folder := range []string{"rff", "components", "ridge", "table"} {
 		for _, path := range must.Have(filepath.Glob("../../" + folder + "/testdata/*.safetensors")) {
 			read := readMap
 			switch name := filepath.Base(path); name {
@@ -176,6 +181,8 @@ func filesOf[T dense.Float](t testing.TB) map[string]file {
 				read = readModel
 			case "Classifier.safetensors":
 				read = readClassifier
+			case "Numbers.safetensors", "Classes.safetensors":
+				read = readTable
 			}
 			all[path] = file{must.Have(os.ReadFile(path)), read}
 		}

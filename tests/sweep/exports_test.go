@@ -32,6 +32,7 @@ import (
 	kernelridge "github.com/seed-feabd252/randfeat/ridge/kernelridge"
 	safetensors "github.com/seed-feabd252/randfeat/safetensors"
 	semiseparable "github.com/seed-feabd252/randfeat/semiseparable"
+	table "github.com/seed-feabd252/randfeat/table"
 	validate "github.com/seed-feabd252/randfeat/validate"
 )
 
@@ -258,6 +259,10 @@ var functions = []function{
 	{"safetensors.ReadIndex", safetensors.ReadIndex},
 	{"safetensors.View", safetensors.View},
 	{"safetensors.Write", safetensors.Write},
+	{"table.Fit", table.Fit},
+	{"table.New", table.New},
+	{"table.Read", table.Read},
+	{"table.ReadModel", table.ReadModel},
 	{"validate.CheckKernel[float32]", validate.CheckKernel[float32]},
 	{"validate.CheckKernel[float64]", validate.CheckKernel[float64]},
 	{"validate.CheckOrthogonal[float32]", validate.CheckOrthogonal[float32]},
@@ -468,6 +473,14 @@ var types = []reflect.Type{
 	reflect.TypeFor[semiseparable.Matrix[float64]](),
 	reflect.TypeFor[semiseparable.OverflowError](),
 	reflect.TypeFor[semiseparable.ResidualError](),
+	reflect.TypeFor[table.Column](),
+	reflect.TypeFor[table.Kind](),
+	reflect.TypeFor[table.Model](),
+	reflect.TypeFor[table.Options](),
+	reflect.TypeFor[table.Predictions](),
+	reflect.TypeFor[table.ReadOptions](),
+	reflect.TypeFor[table.Score](),
+	reflect.TypeFor[table.Table](),
 	reflect.TypeFor[validate.Angle](),
 	reflect.TypeFor[validate.Asymmetry](),
 	reflect.TypeFor[validate.Column](),

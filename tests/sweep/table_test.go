@@ -23,8 +23,8 @@ import (
 var update = flag.Bool("update", false, "write exports_test.go anew")
 
 const (
-	module = "github.com/seed-feabd252/randfeat"
-	table  = "exports_test.go"
+	module    = "github.com/seed-feabd252/randfeat"
+	tableFile = "exports_test.go"
 )
 
 // skipped are folders whose functions are not in the library or need a testing.T.
@@ -185,10 +185,10 @@ func (e exports) text(t *testing.T) []byte {
 func TestTable(t *testing.T) {
 	want := declared(t, filepath.Join("..", "..")).text(t)
 	if *update {
-		require.NoError(t, os.WriteFile(table, want, 0o600))
+		require.NoError(t, os.WriteFile(tableFile, want, 0o600))
 		return
 	}
-	got, err := os.ReadFile(table)
+	got, err := os.ReadFile(tableFile)
 	require.NoError(t, err)
 	assert.Equal(t, string(want), string(got), "go test ./tests/sweep -run TestTable -update writes the table anew")
 }

@@ -1,0 +1,312 @@
+package table
+
+import (
+	"cmp"
+	"errors"
+	"fmt"
+	"maps"
+	"math"
+	"slices"
+	"strings"
+
+	"gonum.org/v1/gonum/stat"
+
+	"github.com/seed-feabd252/randfeat/dense"
+)
+
+// Kind is the kind of a column. The package documentation has the rules.
+type Kind string
+
+// Kinds of columns.
+const (
+	Number   Kind = "number"
+	Date     Kind = "date"
+	YesNo    Kind = "yes/no"
+	Category Kind = "category"
+	Text     Kind = "text"
+	Constant Kind = "constant"
+	Skipped  Kind = "skipped"
+	RowNames Kind = "names of rows"
+)
+
+// common is the least number of rows of a category with a column of its own.
+const common = 10
+
+// Column describes how a column of a table becomes columns of points.
+type Column struct {
+	Name       string
+	Kind       Kind
+	Log        bool     // whether points have logarithms of the numbers
+	Mean       float64  // of the numbers, logarithms, days, or 0 and 1, for missing ones
+	Categories []string // in order: those with a column each, or the two of yes/no
+	Other      bool     // whether there is a column for rare and unknown categories
+	Missing    int      // the number of rows of Fit without a value: a column if above 0
+}
+
+// Columns returns the columns beside the target as Fit encodes them, without a fit. The error is that
+// of Fit.
+func (t *Table) Columns(target string, o Options) ([]Column, error) {
+	told, at, err := t.told(target)
+	if err != nil {
+		return nil, err
+	}
+	return told.columns(at, o)
+}
+
+// told returns the rows with a target, and the index of the column of the target.
+func (t *Table) told(target string) (told *Table, at int, err error) {
+	if t == nil {
+		return nil, 0, errors.New("table: the table is nil")
+	}
+	if at = slices.Index(t.names, target); at < 0 {
+		return nil, 0, fmt.Errorf("table: no column %q to predict among %q", target, t.names)
+	}
+	return t.filter(func(i int) bool { return !missing(t.rows[i][at]) }), at, nil
+}
+
+// columns learns the encoding of all columns but the target from the rows.
+func (t *Table) columns(target int, o Options) ([]Column, error) {
+	for _, name := range slices.Concat(o.Category, o.Skip, o.Log) {
+		if name == t.names[target] || !slices.Contains(t.names, name) {
+			return nil, fmt.Errorf("table: Category, Skip or Log has %q, want columns other than the target among %q", name, t.names)
+		}
+	}
+	var all []Column
+	for j, name := range t.names {
+		if j == target {
+			continue
+		}
+		c := Column{Name: name, Log: slices.Contains(o.Log, name)}
+		if err := c.learn(t, j, o); err != nil {
+			return nil, err
+		}
+		if c.Log && c.Kind != Number {
+			return nil, fmt.Errorf("table: Log: column %q is %s, want numbers", name, c.Kind)
+		}
+		all = append(all, c)
+	}
+	if width(all) == 0 {
+		return nil, fmt.Errorf("table: no column of numbers, dates or categories beside %q", t.names[target])
+	}
+	return all, nil
+}
+
+// learn determines the kind and the other fields of column j of a table.
+func (c *Column) learn(t *Table, j int, o Options) error {
+	counts := make(map[string]int)
+	for _, row := range t.rows {
+		if missing(row[j]) {
+			c.Missing++
+		} else {
+			counts[row[j]]++
+		}
+	}
+	all, often, numbers, dates := len(t.rows)-c.Missing, 0, 0, 0
+	for text, n := range counts {
+		if _, ok := number(text); ok {
+			numbers += n
+		}
+		if _, ok := date(text); ok {
+			dates += n
+		}
+		if n >= common {
+			often += n
+		}
+	}
+	category := slices.Contains(o.Category, c.Name)
+	switch {
+	case c.Name == "":
+		c.Kind = RowNames
+	case slices.Contains(o.Skip, c.Name):
+		c.Kind = Skipped
+	case len(counts) == 0 || len(counts) == 1 && c.Missing == 0:
+		c.Kind = Constant
+	case !category && 10*numbers >= 9*all:
+		c.Kind = Number
+		return c.learnNumbers(t, j)
+	case !category && 10*dates >= 9*all:
+		c.Kind = Date
+		return c.learnNumbers(t, j)
+	case !category && 2*often < all:
+		c.Kind = Text
+	case len(counts) == 2:
+		c.Kind, c.Categories = YesNo, slices.Sorted(maps.Keys(counts))
+		c.Mean = float64(counts[c.Categories[1]]) / float64(all)
+	default:
+		c.Kind = Category
+		for _, name := range slices.Sorted(maps.Keys(counts)) {
+			if counts[name] >= common {
+				c.Categories = append(c.Categories, name)
+			} else {
+				c.Other = true
+			}
+		}
+		if c.width() < 2 {
+			c.Kind = Constant
+		}
+	}
+	return nil
+}
+
+// learnNumbers computes the mean of a column of numbers or dates.
+func (c *Column) learnNumbers(t *Table, j int) error {
+	var values []float64
+	for i, row := range t.rows {
+		if missing(row[j]) {
+			continue
+		}
+		v, err := c.number(row[j], t.lines[i])
+		if err != nil {
+			return err
+		}
+		values = append(values, v)
+	}
+	if c.Mean = stat.Mean(values, nil); math.IsInf(c.Mean, 0) {
+		return fmt.Errorf("table: column %q: the mean of the numbers is %v", c.Name, c.Mean)
+	}
+	if c.Missing == 0 && slices.Min(values) == slices.Max(values) {
+		c.Kind = Constant
+	}
+	return nil
+}
+
+// number returns the number in a text, its logarithm, or the days of a date.
+func (c *Column) number(text string, line int) (float64, error) {
+	if c.Kind == Date {
+		at, ok := date(text)
+		if !ok {
+			return 0, wrong(line, c.Name, text, "a date like 2006-01-02, as most are there (Category or Skip?)")
+		}
+		return days(at), nil
+	}
+	v, ok := number(text)
+	if !ok {
+		return 0, wrong(line, c.Name, text, "a finite number, as most are there (Category or Skip?)")
+	}
+	if !c.Log {
+		return v, nil
+	}
+	if v <= 0 {
+		return 0, wrong(line, c.Name, text, "a positive number, whose logarithm Log asks for")
+	}
+	return math.Log(v), nil
+}
+
+// width returns the number of columns of points for c.
+func (c *Column) width() int {
+	n := 1
+	switch c.Kind {
+	case Number, YesNo:
+	case Date:
+		n = 5
+	case Category:
+		n = len(c.Categories)
+	default:
+		return 0
+	}
+	if c.Other {
+		n++
+	}
+	if c.Missing > 0 {
+		n++
+	}
+	return n
+}
+
+func width(all []Column) int {
+	n := 0
+	for _, c := range all {
+		n += c.width()
+	}
+	return n
+}
+
+// Becomes describes the columns of points for c.
+func (c *Column) Becomes() string {
+	var text string
+	switch c.Kind {
+	case Number:
+		if text = "x"; c.Log {
+			text = "log x"
+		}
+	case Date:
+		text = "days, month, weekday"
+	case YesNo:
+		text = strings.Join(c.Categories, "/") + " as 0/1"
+	case Category:
+		text = fmt.Sprintf("%d × 0/1", len(c.Categories))
+	default:
+		return "left out"
+	}
+	if c.Other {
+		text += ", other"
+	}
+	if c.Missing > 0 {
+		text += ", missing"
+	}
+	return text
+}
+
+// encode returns the points of the rows of a table. The error names the line, the column and the
+// value that does not fit, or a column that the table lacks.
+func encode(all []Column, t *Table) (dense.Matrix[float64], error) {
+	x := dense.New[float64](len(t.rows), width(all))
+	from := 0
+	for _, c := range all {
+		n := c.width()
+		if n == 0 {
+			continue
+		}
+		j := slices.Index(t.names, c.Name)
+		if j < 0 {
+			return x, fmt.Errorf("table: no column %q among %q", c.Name, t.names)
+		}
+		for i, row := range t.rows {
+			if err := c.encode(x.Row(i)[from:from+n], row[j], t.lines[i]); err != nil {
+				return x, err
+			}
+		}
+		from += n
+	}
+	return x, nil
+}
+
+// encode writes the columns of points for a text into dst, which is zero and has c.width() elements.
+func (c *Column) encode(dst []float64, text string, line int) (err error) {
+	k, found := slices.BinarySearch(c.Categories, text)
+	switch gone := missing(text); {
+	case gone || c.Kind == YesNo && !found:
+		if c.Kind != Category {
+			dst[0] = c.Mean
+		}
+		if gone && c.Missing > 0 {
+			dst[len(dst)-1] = 1
+		}
+	case c.Kind == YesNo:
+		dst[0] = float64(k)
+	case c.Kind == Category && found:
+		dst[k] = 1
+	case c.Kind == Category && c.Other:
+		dst[len(c.Categories)] = 1
+	case c.Kind == Category:
+	default:
+		if dst[0], err = c.number(text, line); err == nil && c.Kind == Date {
+			at, _ := date(text)
+			dst[2], dst[1] = math.Sincos(2 * math.Pi * float64(at.Month()-1) / 12)
+			dst[4], dst[3] = math.Sincos(2 * math.Pi * float64(at.Weekday()) / 7)
+		}
+	}
+	return err
+}
+
+// checkColumns returns an error for columns that Fit does not make.
+func checkColumns(all []Column) error {
+	for _, c := range all {
+		known := slices.Contains([]Kind{Number, Date, YesNo, Category, Text, Constant, Skipped, RowNames}, c.Kind)
+		if !known || c.Mean-c.Mean != 0 || c.Missing < 0 || c.Kind == YesNo && len(c.Categories) != 2 || c.Other && c.Kind != Category ||
+			!slices.IsSorted(c.Categories) {
+			return fmt.Errorf("table: the column %.40q of the file is no column of kind %.40q", c.Name, cmp.Or(c.Kind, "unknown"))
+		}
+	}
+	return nil
+}

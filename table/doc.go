@@ -1,0 +1,59 @@
+// Package table learns a column of a table from the other columns. Tables have texts, categories,
+// dates and missing values, as CSV files do. One value encodes raw rows, predicts them, and is
+// written to one file:
+//
+//	t, err := table.Read(file, table.ReadOptions{})
+//	rest, held := t.Split(0.2, src)
+//	m, err := table.Fit(ctx, rest, "price", table.Options{}, src)
+//	score, err := m.Score(held) // the errors at rows that Fit has not seen
+//	p, err := m.Predict(more, 0.9)
+//	err = m.Write(out)
+//
+// Package ridge/automl chooses and fits the model. All computations are in float64.
+//
+// # Values
+//
+// A value is missing if the text is empty, NA, N/A, NaN, null or ?, in small or capital letters. A
+// number is decimal and finite. A date is 2006-01-02, with or without a time (15:04, 15:04:05) after
+// a T or a space, and a zone (Z, +01:00).
+//
+// # Kinds of columns
+//
+// Fit determines the kind of each column from the rows to learn from. Shares are of the values that
+// are not missing. Rows of the table become points, in these columns:
+//
+//	kind          condition                             columns of points
+//	constant      the values do not vary                none
+//	number        nine of ten values are numbers,       x, or log x with Options.Log
+//	              and then all must be
+//	date          nine of ten values are dates,         days since 1970-01-01 UTC; cosine and sine
+//	              and then all must be                  of the month and of the day of the week
+//	yes/no        two values, half of all rows have     0, or 1 for the second value in the order
+//	              a value that 10 rows have             of texts
+//	category      half of all rows have a value that    0 or 1 for each value of 10 rows or more,
+//	              10 rows have                          and for all other values if there are some
+//	text          all other columns                     none
+//	names of rows the first column without a name,      none
+//	              as R and pandas write it
+//	skipped       Options.Skip                          none
+//
+// Options.Category makes a column yes/no or a category without the conditions of other kinds. If
+// values are missing, a further column of points is 1 for these rows. A missing number, date or
+// yes/no becomes the mean, and a missing category becomes zeros. So does a value of yes/no or of a
+// category that Fit has not seen, if no column stands for other values.
+//
+// # Targets
+//
+// Targets are classes with Options.Classes, or if fewer than half of them are numbers. Whole numbers
+// without gaps from 0 or 1 on may be classes: Model.Report says so. Fit and Score leave out rows
+// without a target.
+//
+// # Where it fails
+//
+// Rows that depend on each other, as in time series, need Split without a source, which holds out
+// the last rows: random rows show what it is worth to know their neighbours. The bands do not know
+// of such dependence. A target with a long tail is better as its logarithm. Dates after those of Fit
+// have predictions near the mean and wide bands. A category with about as many values as rows is
+// text, which is left out. Numbers of rows need Options.Skip, and numbers that stand for categories
+// need Options.Category.
+package table

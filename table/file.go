@@ -1,0 +1,60 @@
+package table
+
+import (
+	"errors"
+	"fmt"
+	"io"
+
+	"github.com/seed-feabd252/randfeat/internal/file/archive"
+	"github.com/seed-feabd252/randfeat/ridge"
+)
+
+// recipe lists the parts of the file of a Model.
+type recipe struct {
+	Target     string
+	Columns    []Column
+	Report     string
+	Model      *ridge.Model[float64]
+	Classifier *ridge.Classifier[float64]
+}
+
+// Write writes the model with the columns as one safetensors file, which has the size of the file of
+// the ridge.Model or ridge.Classifier. The error reports a zero model, and the errors of w.
+func (m *Model) Write(w io.Writer) error {
+	if m == nil || m.model == nil && m.classifier == nil {
+		return errNoModel
+	}
+	return archive.Write[float64](w, "table", "table", recipe{m.target, m.columns, m.report, m.model, m.classifier})
+}
+
+// ReadModel reads a model that Model.Write wrote, to the end of r. Predictions have the same bits on
+// the same processor and version of this module. The error names a missing, damaged or unknown part
+// of the file, parts that do not fit together, and the errors of r. ReadModel allocates at most a
+// multiple of the bytes that it has read.
+func ReadModel(r io.Reader) (*Model, error) {
+	p, err := archive.Read[float64, recipe](r, "table", "table")
+	if err != nil {
+		return nil, err
+	}
+	if err := checkColumns(p.Columns); err != nil {
+		return nil, err
+	}
+	m := &Model{p.Target, p.Columns, p.Report, p.Model, p.Classifier}
+	in, outputs := 0, 0
+	switch {
+	case (p.Model == nil) == (p.Classifier == nil):
+		return nil, errors.New("table: the file has no model, or one of numbers and one of classes")
+	case p.Model != nil:
+		in, _ = p.Model.Map().Dims()
+		outputs = len(p.Model.Noise())
+	case p.Classifier.Labels() == nil:
+		return nil, errors.New("table: the classes of the file have no labels")
+	default:
+		in, _ = p.Classifier.Map().Dims()
+		outputs = 1
+	}
+	if n := width(p.Columns); in != n || outputs != 1 {
+		return nil, fmt.Errorf("table: the columns of the file make %d columns of points, and its model has %d and %d targets", n, in, outputs)
+	}
+	return m, nil
+}

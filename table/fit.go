@@ -1,0 +1,185 @@
+package table
+
+import (
+	"cmp"
+	"context"
+	"errors"
+	"fmt"
+	"math/rand/v2"
+	"slices"
+
+	"github.com/seed-feabd252/randfeat/dense"
+	"github.com/seed-feabd252/randfeat/internal/argument"
+	"github.com/seed-feabd252/randfeat/ridge"
+	"github.com/seed-feabd252/randfeat/ridge/automl"
+)
+
+// Options are the parameters of Fit. The zero value finds the kinds of all columns.
+type Options struct {
+	Category []string // columns that are categories though they have numbers or dates
+	Skip     []string // columns to leave out
+	Log      []string // columns of positive numbers to take logarithms of
+
+	Classes    bool // the numbers of the target are classes
+	HeavyTails bool // as automl.Options has it
+
+	// Progress is that of automl.Options, or nil.
+	Progress func(done, total int, family string)
+}
+
+// Model predicts the target of raw rows. A Model never changes, and goroutines may share it.
+type Model struct {
+	target     string
+	columns    []Column
+	report     string
+	model      *ridge.Model[float64]      // nil for classes
+	classifier *ridge.Classifier[float64] // nil for numbers
+}
+
+// least is the least number of rows to learn from.
+const least = 20
+
+// Fit learns the target, a column of t, from the other columns, as the package documentation
+// describes. src draws the random numbers of automl.Fit, whose cost Fit has.
+//
+// The error reports fewer than 20 rows with a target, a target that is not a column or does not
+// vary, names in o that are no columns, a column that no Log can have, a table without columns of
+// points, a nil argument, and the errors of automl.Fit. It names the line, the column and the value
+// of a text that is not of the kind of its column.
+func Fit(ctx context.Context, t *Table, target string, o Options, src rand.Source) (*Model, error) {
+	if err := argument.Context("table", ctx); err != nil {
+		return nil, err
+	}
+	if src == nil {
+		return nil, errors.New("table: src is nil, want a source of randomness")
+	}
+	told, at, err := t.told(target)
+	if err != nil {
+		return nil, err
+	}
+	if n := len(told.rows); n < least {
+		return nil, fmt.Errorf("table: %d rows with a target, want at least %d", n, least)
+	}
+	labels, err := told.labels(at, o.Classes)
+	if err != nil {
+		return nil, err
+	}
+	m := &Model{target: target}
+	if m.columns, err = told.columns(at, o); err != nil {
+		return nil, err
+	}
+	x, err := encode(m.columns, told)
+	if err != nil {
+		return nil, err
+	}
+	y, err := told.targets(at, labels)
+	if err != nil {
+		return nil, err
+	}
+	if slices.Min(y) == slices.Max(y) {
+		return nil, fmt.Errorf("table: column %q is %.40q in all rows to learn from, want a target that varies", target, told.rows[0][at])
+	}
+	found, err := automl.Fit(ctx, ridge.Block[float64]{X: x, Y: dense.Of(len(y), 1, y)},
+		automl.Options{Classes: len(labels), Labels: labels, HeavyTails: o.HeavyTails, Progress: o.Progress}, src)
+	if err != nil {
+		return nil, fmt.Errorf("table: %w", err)
+	}
+	m.model, m.classifier = found.Model, found.Classifier
+	m.report = fmt.Sprintf("%s from %d columns of points.\n", target, x.Cols)
+	if gone := len(t.rows) - len(told.rows); gone > 0 {
+		m.report += fmt.Sprintf("%d rows without a target are left out.\n", gone)
+	}
+	if labels == nil {
+		m.report += maybeClasses(target, y)
+	}
+	m.report += found.Report.String()
+	return m, nil
+}
+
+// labels returns the classes of a target in the order of their numbers and texts, or nil for
+// numbers.
+func (t *Table) labels(at int, classes bool) ([]string, error) {
+	var labels []string
+	numbers, wrongRow := 0, -1
+	for i, row := range t.rows {
+		if _, ok := number(row[at]); ok {
+			numbers++
+		} else if wrongRow < 0 {
+			wrongRow = i
+		}
+		labels = append(labels, row[at])
+	}
+	if !classes && 2*numbers >= len(t.rows) {
+		if wrongRow >= 0 {
+			return nil, wrong(t.lines[wrongRow], t.names[at], t.rows[wrongRow][at], "a finite number, which most targets are")
+		}
+		return nil, nil
+	}
+	slices.SortFunc(labels, func(a, b string) int {
+		x, _ := number(a)
+		y, _ := number(b)
+		return cmp.Or(cmp.Compare(x, y), cmp.Compare(a, b))
+	})
+	return slices.Compact(labels), nil
+}
+
+// targets returns the numbers of a target, or the classes as indices of labels, where -1 stands for
+// an unknown class.
+func (t *Table) targets(at int, labels []string) ([]float64, error) {
+	index := make(map[string]int)
+	for k, label := range labels {
+		index[label] = k
+	}
+	y := make([]float64, len(t.rows))
+	for i, row := range t.rows {
+		v, ok := number(row[at])
+		if k, known := index[row[at]]; known {
+			v = float64(k)
+		} else if labels != nil {
+			v = -1
+		} else if !ok {
+			return nil, wrong(t.lines[i], t.names[at], row[at], "a finite number, which the targets of the model are")
+		}
+		y[i] = v
+	}
+	return y, nil
+}
+
+// maybeClasses returns a note if the targets are whole numbers from 0 or 1 on, without gaps, as
+// classes are.
+func maybeClasses(name string, y []float64) string {
+	y = slices.Compact(slices.Sorted(slices.Values(y)))
+	for i, v := range y {
+		if v != y[0]+float64(i) {
+			return ""
+		}
+	}
+	if first := y[0]; first != 0 && first != 1 || len(y) > 20 {
+		return ""
+	}
+	return fmt.Sprintf("%s is whole numbers from %v to %v, learnt as numbers. Options.Classes makes them classes.\n", name, y[0], y[len(y)-1])
+}
+
+// Target returns the name of the target.
+func (m *Model) Target() string { return m.target }
+
+// Columns returns the columns from which the model predicts, with those that it leaves out.
+func (m *Model) Columns() []Column {
+	all := slices.Clone(m.columns)
+	for i := range all {
+		all[i].Categories = slices.Clone(all[i].Categories)
+	}
+	return all
+}
+
+// Classes returns the texts of the classes, in the order of Predictions.Probabilities, or nil for
+// numbers.
+func (m *Model) Classes() []string {
+	if m.classifier == nil {
+		return nil
+	}
+	return m.classifier.Labels()
+}
+
+// Report returns a text about what Fit has tried and chosen. The file of a model contains it.
+func (m *Model) Report() string { return m.report }

@@ -1,0 +1,271 @@
+package table
+
+import (
+	"context"
+	"fmt"
+	"math"
+	"math/rand/v2"
+	"regexp"
+	"strconv"
+	"strings"
+	"testing"
+
+	"github.com/stretchr/testify/assert"
+	"github.com/stretchr/testify/require"
+	"gonum.org/v1/gonum/stat"
+)
+
+func fitted(t testing.TB, all *Table, o Options) *Model {
+	t.Helper()
+	m, err := Fit(context.Background(), all, "y", o, rand.NewPCG(1, 2))
+	require.NoError(t, err)
+	return m
+}
+
+var chosen = regexp.MustCompile(`(\S+)  <- chosen`)
+
+// said returns the error that the report of a model has.
+func said(t *testing.T, m *Model) float64 {
+	t.Helper()
+	v, err := strconv.ParseFloat(chosen.FindStringSubmatch(m.Report())[1], 64)
+	require.NoError(t, err)
+	return v
+}
+
+// learnt returns the score of a model of four fifths of the rows at the others, and the error that
+// its report has.
+func learnt(t *testing.T, all *Table, last bool) (Score, float64) {
+	t.Helper()
+	rest, held := all.Split(0.2, nil)
+	if !last {
+		rest, held = all.Split(0.2, rand.NewPCG(1, 2))
+	}
+	m := fitted(t, rest, Options{})
+	s, err := m.Score(held)
+	require.NoError(t, err)
+	t.Logf("%v; said %.3g", s, said(t, m))
+	return s, said(t, m)
+}
+
+// Rows of a random walk tell their neighbours, but not what comes. Neither the bands nor the report
+// know.
+func TestRowsThatDependOnEachOther(t *testing.T) {
+	rng, y := rand.New(rand.NewPCG(3, 4)), 0.0
+	walk := made(t, "time,y", 300, func(i int) string {
+		y += rng.NormFloat64()
+		return fmt.Sprintf("%d,%v", i, y)
+	})
+	random, _ := learnt(t, walk, false)
+	last, said := learnt(t, walk, true)
+	assert.Greater(t, last.RMSE, 3*random.RMSE)
+	assert.Greater(t, last.RMSE, 2*said)
+	assert.Less(t, last.Inside, 0.75)
+}
+
+// A few rows make the error of a target with a long tail, and its logarithm cures that: 160 rows, and
+// errors at 1000 others.
+func TestLongTail(t *testing.T) {
+	share := func(f func(v float64) float64) float64 {
+		rng := rand.New(rand.NewPCG(3, 4))
+		row := func(int) string {
+			a, b := rng.NormFloat64(), rng.NormFloat64()
+			return fmt.Sprintf("%v,%v,%v", a, b, f(1.5*a+math.Sin(2*b)+rng.NormFloat64()/2))
+		}
+		m := fitted(t, made(t, "a,b,y", 160, row), Options{})
+		s, err := m.Score(made(t, "a,b,y", 1000, row))
+		require.NoError(t, err)
+		t.Log(s)
+		return s.RMSE / s.Deviation
+	}
+	assert.Greater(t, share(math.Exp), 0.5)
+	assert.Less(t, share(func(v float64) float64 { return v }), 0.45)
+}
+
+// Of 80 rows of 20 columns that tell nothing, the report sees no function, and the served model is
+// the mean or nearly so at 1000 other rows, where the standard error of the ratio is 2 %.
+func TestNoiseStaysNoise(t *testing.T) {
+	rng := rand.New(rand.NewPCG(3, 4))
+	row := func(int) string {
+		cells := make([]string, 21)
+		for j := range cells {
+			cells[j] = fmt.Sprint(rng.NormFloat64())
+		}
+		return strings.Join(cells, ",")
+	}
+	const names = "A,B,C,D,E,F,G,H,I,J,K,L,M,N,O,P,Q,R,S,T,y"
+	m := fitted(t, made(t, names, 80, row), Options{})
+	assert.Greater(t, said(t, m), 0.8)
+	s, err := m.Score(made(t, names, 1000, row))
+	require.NoError(t, err)
+	t.Log(s)
+	assert.Less(t, s.RMSE, 1.1*s.Deviation)
+}
+
+// A target that follows the day of the week and a category is learnt to its noise of 0.1, and bands
+// of 90 % hold what they say: 30 rows make a standard error of 5 %.
+func TestDatesAndCategoriesAreLearnt(t *testing.T) {
+	rng := rand.New(rand.NewPCG(3, 4))
+	s, _ := learnt(t, made(t, "day,shop,y", 150, func(int) string {
+		k, shop := rng.IntN(365), rng.IntN(3)
+		y := float64(shop) + 2*math.Sin(2*math.Pi*float64(k)/7) + 0.1*rng.NormFloat64()
+		return fmt.Sprintf("%s,%c,%v", at(k), 'a'+shop, y)
+	}), false)
+	assert.Less(t, s.RMSE, 0.15)
+	assert.InDelta(t, 0.9, s.Inside, 4*math.Sqrt(0.09/30))
+}
+
+// at returns the text of a day after 1 January 2023.
+func at(k int) string {
+	first, _ := date("2023-01-01")
+	return first.AddDate(0, 0, k).Format("2006-01-02")
+}
+
+// What stands in rows that are held out does not change the model, nor do rows without a target.
+func TestRowsOfFitAlone(t *testing.T) {
+	row := func(i int) string { return fmt.Sprintf("%d,%c,%d", i%17, 'a'+i%3, i*i%13) }
+	few := made(t, "x,k,y", 40, row)
+	more := made(t, "x,k,y", 50, func(i int) string {
+		if i < 40 {
+			return row(i)
+		}
+		return "1e9,new,NA"
+	})
+	one, other := fitted(t, few, Options{}), fitted(t, more, Options{})
+	assert.Equal(t, one.columns, other.columns)
+	assert.Contains(t, other.Report(), "10 rows without a target are left out.\n")
+	want, err := one.Predict(few, 0.9)
+	require.NoError(t, err)
+	got, err := other.Predict(few, 0.9)
+	require.NoError(t, err)
+	assert.Equal(t, want, got)
+}
+
+// Numbers that may be classes are learnt as numbers with a note, or as classes with Options.Classes,
+// in the order of the numbers.
+func TestNumbersThatMayBeClasses(t *testing.T) {
+	for _, c := range []struct {
+		first, classes int
+		note           string
+	}{{0, 2, "y is whole numbers from 0 to 1, learnt as numbers. Options.Classes makes them classes."}, {1, 11, "y is whole numbers from 1 to 11"}, {2, 3, ""}, {1, 30, ""}} {
+		m := fitted(t, made(t, "x,y", 96, func(i int) string { return fmt.Sprintf("%d,%d", i%c.classes, c.first+i%c.classes) }), Options{})
+		assert.Equal(t, c.note != "", strings.Contains(m.Report(), "Options.Classes"), c)
+		assert.Contains(t, m.Report(), c.note)
+		assert.Nil(t, m.Classes())
+	}
+	m := fitted(t, made(t, "x,y", 96, func(i int) string { return fmt.Sprintf("%d,%d", i%11, 1+i%11) }), Options{Classes: true})
+	assert.NotContains(t, m.Report(), "Options.Classes")
+	assert.Equal(t, strings.Fields("1 2 3 4 5 6 7 8 9 10 11"), m.Classes())
+}
+
+// A class that only other rows have counts as wrong. A class that one row of Fit has is learnt.
+func TestClasses(t *testing.T) {
+	m := fitted(t, made(t, "x,y", 50, func(i int) string {
+		if i == 20 {
+			return "20,once"
+		}
+		return fmt.Sprintf("%d,%c", i%7, 'a'+i%7/4)
+	}), Options{})
+	assert.Equal(t, []string{"a", "b", "once"}, m.Classes())
+	held := made(t, "y,x", 12, func(i int) string { return fmt.Sprintf("%s,%d", []string{"a", "a", "a", "late"}[i%4], i%3) })
+	s, err := m.Score(held)
+	require.NoError(t, err)
+	assert.Equal(t, []any{12, 3, 0.75}, []any{s.Rows, s.Unknown, s.Right})
+	p, err := m.Predict(held, 0.9)
+	require.NoError(t, err)
+	var losses []float64
+	for i := range 12 {
+		assert.InDelta(t, 1, p.Probabilities.At(i, 0)+p.Probabilities.At(i, 1)+p.Probabilities.At(i, 2), 1e-12)
+		if i%4 < 3 {
+			losses = append(losses, -math.Log(p.Probabilities.At(i, 0)))
+		}
+	}
+	assert.InDelta(t, stat.Mean(losses, nil), s.LogLoss, 1e-12)
+	assert.Regexp(t, `^log-loss 0\.\d+ ± \S+, 75.0 % of the classes right; no row to learn from has the class of 3 of the rows, which count as wrong`, s.String())
+	s, err = m.Score(made(t, "x,y", 3, func(int) string { return "1,late" }))
+	require.NoError(t, err)
+	assert.True(t, math.IsNaN(s.LogLoss))
+	assert.Regexp(t, `^0.0 % of the classes right; no row to learn from has the class of 3 of the rows`, s.String())
+}
+
+func TestScoresOfAnySize(t *testing.T) {
+	for want, c := range map[string][2]float64{
+		"24.55 ± 0.93": {24.5512, 0.9312}, "460 ± 38": {459.96, 37.52}, "0.00100 ± 0.00012": {0.001, 0.00012}, "123457 ± 890": {123456.7, 890.1},
+		"5 ± 0": {5, 0}, "1.2e+12 ± 3e+10": {1.2e12, 3e10}, "-0.0012 ± 0.0035": {-0.00123, 0.00351}, "2e-09 ± 1e-10": {2e-9, 1e-10},
+	} {
+		assert.Equal(t, want, plusMinus(c[0], c[1]))
+	}
+}
+
+// Most rows of these tables are equal, or the target is an exact function: no step fails.
+func TestPoorTables(t *testing.T) {
+	for name, row := range map[string]func(i int) string{
+		"one category": func(i int) string { return []string{"a", "a", "a", "b"}[i%4] + fmt.Sprintf(",%d", i*i%7) },
+		"sine":         func(i int) string { return fmt.Sprintf("%d,%v", i, math.Sin(float64(i)/5)) },
+		"exact":        func(i int) string { return fmt.Sprintf("%d,%d", i, 3*i+1) },
+		"missing":      func(i int) string { return []string{"NA", "1"}[i%2] + fmt.Sprintf(",%d", i*i%7) },
+		"one weekday":  func(i int) string { return at(7*i) + fmt.Sprintf(",%d", i*i%7) },
+	} {
+		all := made(t, "x,y", 80, row)
+		s, err := fitted(t, all, Options{}).Score(all)
+		require.NoError(t, err, name)
+		assert.Less(t, s.RMSE, 3.0, name)
+	}
+}
+
+func TestErrorsOfFit(t *testing.T) {
+	row := func(i int) string { return fmt.Sprintf("%d,%c,%d", i%17, 'a'+i%2, 3*i%11) }
+	plain := made(t, "size,kind,y", 40, row)
+	with := func(last string) *Table {
+		return made(t, "size,kind,y", 41, func(i int) string {
+			if i == 40 {
+				return last
+			}
+			return row(i)
+		})
+	}
+	for _, c := range []struct {
+		t    *Table
+		o    Options
+		want string
+	}{
+		{with("12O,a,1"), Options{}, `table: line 42, column "size": "12O" is not a finite number`},
+		{with("Inf,a,1"), Options{}, `line 42, column "size": "Inf" is not a finite number`},
+		{with("1e999,a,1"), Options{}, `line 42, column "size": "1e999" is not a finite number`},
+		{with("0x10,a,1"), Options{}, `line 42, column "size": "0x10" is not a finite number`},
+		{with("1_0,a,1"), Options{}, `line 42, column "size": "1_0" is not a finite number`},
+		{with("-2,a,1"), Options{Log: []string{"size"}}, `line 2, column "size": "0" is not a positive number`},
+		{with("1,a,dear"), Options{}, `line 42, column "y": "dear" is not a finite number, which most targets are`},
+		{made(t, "size,kind,y", 19, row), Options{}, "19 rows with a target, want at least 20"},
+		{made(t, "x,y", 40, func(i int) string { return fmt.Sprintf("%d,7", i) }), Options{}, `column "y" is "7" in all rows to learn from`},
+		{made(t, "x,z", 40, func(i int) string { return "1,2" }), Options{}, `no column "y" to predict among ["x" "z"]`},
+		{plain, Options{Skip: []string{"Size"}}, `Skip or Log has "Size", want columns other than the target among`},
+		{plain, Options{Category: []string{"y"}}, `Skip or Log has "y", want columns other`},
+		{plain, Options{Skip: []string{"size", "kind"}}, `no column of numbers, dates or categories beside "y"`},
+		{plain, Options{Log: []string{"kind"}}, `Log: column "kind" is yes/no, want numbers`},
+		{plain, Options{Log: []string{"size"}, Skip: []string{"size"}}, `Log: column "size" is skipped, want numbers`},
+		{nil, Options{}, "table: the table is nil"},
+	} {
+		_, err := Fit(t.Context(), c.t, "y", c.o, rand.NewPCG(1, 2))
+		assert.ErrorContains(t, err, c.want)
+	}
+	_, err := Fit(t.Context(), plain, "y", Options{}, nil)
+	assert.EqualError(t, err, "table: src is nil, want a source of randomness")
+	m := fitted(t, plain, Options{})
+	_, err = m.Predict(with("1,a,1"), 1)
+	assert.EqualError(t, err, "table: level = 1, want a number between 0 and 1")
+	_, err = m.Predict(nil, 0.9)
+	assert.EqualError(t, err, "table: the table is nil")
+	_, err = m.Predict(with("big,a,1"), 0.9)
+	assert.ErrorContains(t, err, `line 42, column "size": "big" is not a finite number`)
+	_, err = m.Score(with("1,a,big"))
+	assert.ErrorContains(t, err, `line 42, column "y": "big" is not a finite number, which the targets of the model are`)
+	_, err = m.Score(made(t, "size,kind,y", 3, func(int) string { return "1,a," }))
+	assert.EqualError(t, err, `table: no row has a target in column "y"`)
+	for _, m := range []*Model{nil, {}} {
+		_, err = m.Predict(plain, 0.9)
+		assert.Equal(t, errNoModel, err)
+		_, err = m.Score(plain)
+		assert.Equal(t, errNoModel, err)
+		assert.Equal(t, errNoModel, m.Write(nil))
+	}
+}

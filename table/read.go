@@ -1,0 +1,182 @@
+package table
+
+import (
+	"bufio"
+	"encoding/csv"
+	"errors"
+	"fmt"
+	"io"
+	"math/rand/v2"
+	"regexp"
+	"slices"
+	"strings"
+	"unicode/utf8"
+)
+
+// Table has rows of texts, and a name for each column. A Table never changes, and goroutines may
+// share it.
+type Table struct {
+	names []string
+	rows  [][]string
+	lines []int // line numbers of the rows in the file
+}
+
+// ReadOptions are the parameters of Read.
+type ReadOptions struct {
+	// Comma is the character between values, such as ';' or a tab. 0 stands for a comma. Beside ';'
+	// numbers may have decimal commas.
+	Comma rune
+}
+
+// Read reads a CSV file [RFC 4180] in UTF-8, to the end of r. The first line has the names of the
+// columns. Read leaves out a byte order mark, empty lines, and spaces around values.
+//
+// The error names the line and the column of a value that is not UTF-8, of a wrong quotation mark,
+// of the first value that is missing or that has no name, and of a name that is empty or not the
+// only one. The first name may be empty. The error also reports a line of names without Comma but
+// with another separator, a Comma that cannot be one, and the errors of r.
+//
+// [RFC 4180]: https://www.rfc-editor.org/rfc/rfc4180
+func Read(r io.Reader, o ReadOptions) (*Table, error) {
+	if o.Comma == 0 {
+		o.Comma = ','
+	}
+	if r == nil {
+		return nil, errors.New("table: r is nil, want a file")
+	}
+	if !utf8.ValidRune(o.Comma) || strings.ContainsRune("\"\r\n\ufffd\ufeff", o.Comma) {
+		return nil, fmt.Errorf("table: Comma = %q, want a character that can separate values", o.Comma)
+	}
+	data := bufio.NewReader(r)
+	const mark = "\ufeff" // byte order mark at the beginning of some UTF-8 files
+	if first, _ := data.Peek(len(mark)); string(first) == mark {
+		_, _ = data.Discard(len(mark))
+	}
+	if err := checkComma(data, o.Comma); err != nil {
+		return nil, err
+	}
+	c := csv.NewReader(data)
+	c.Comma, c.FieldsPerRecord = o.Comma, -1 // add counts the values
+	t := new(Table)
+	for {
+		row, err := c.Read()
+		if errors.Is(err, io.EOF) {
+			break
+		}
+		if err != nil {
+			return nil, fmt.Errorf("table: %w", err)
+		}
+		for j, text := range row {
+			if o.Comma == ';' && decimalComma.MatchString(strings.TrimSpace(text)) {
+				row[j] = strings.Replace(text, ",", ".", 1)
+			}
+		}
+		line, _ := c.FieldPos(0)
+		if err := t.add(row, line); err != nil {
+			return nil, err
+		}
+	}
+	if t.names == nil {
+		return nil, errors.New("table: no line with names")
+	}
+	return t, nil
+}
+
+// New returns the table of rows of texts whose columns have the given names. In errors the names are
+// line 1, and row i is line i + 2. The error is that of Read for the same texts.
+func New(names []string, rows [][]string) (*Table, error) {
+	t := new(Table)
+	for i, row := range slices.Concat([][]string{names}, rows) {
+		if err := t.add(slices.Clone(row), i+1); err != nil {
+			return nil, err
+		}
+	}
+	return t, nil
+}
+
+// add appends a row, which add changes, or sets the names.
+func (t *Table) add(row []string, line int) error {
+	for j, text := range row {
+		if row[j] = strings.TrimSpace(text); !utf8.ValidString(text) {
+			return fmt.Errorf("table: line %d, column %d: %.40q is not UTF-8", line, j+1, text)
+		}
+	}
+	if t.names != nil {
+		if n := len(t.names); len(row) != n {
+			return fmt.Errorf("table: line %d, column %d: the row has %d values, want %d", line, min(len(row), n)+1, len(row), n)
+		}
+		t.rows, t.lines = append(t.rows, row), append(t.lines, line)
+		return nil
+	}
+	if len(row) == 0 {
+		return errors.New("table: no names")
+	}
+	for j, name := range row {
+		if name == "" && j > 0 || slices.Contains(row[:j], name) {
+			return fmt.Errorf("table: line %d, column %d: the name is %q, want a name that no other column has", line, j+1, name)
+		}
+	}
+	t.names = row
+	return nil
+}
+
+// Names returns the names of the columns.
+func (t *Table) Names() []string { return slices.Clone(t.names) }
+
+// Len returns the number of rows.
+func (t *Table) Len() int { return len(t.rows) }
+
+// Row returns the texts of row i, in the order of Names. Row panics unless i is from 0 to Len() − 1.
+func (t *Table) Row(i int) []string {
+	if i < 0 || i >= len(t.rows) {
+		panic(fmt.Sprintf("table: row %d of %d", i, len(t.rows)))
+	}
+	return slices.Clone(t.rows[i])
+}
+
+// Split divides the rows into two tables. held has share of the rows, rounded down, and rest has the
+// others, both in their order. src draws the rows of held. Without src, held has the last rows.
+// Split panics if share is not from 0 to 1.
+func (t *Table) Split(share float64, src rand.Source) (rest, held *Table) {
+	if !(share >= 0 && share <= 1) {
+		panic(fmt.Sprintf("table: share = %v, want a number from 0 to 1", share))
+	}
+	n := len(t.rows)
+	order := make([]int, n)
+	for i := range order {
+		order[i] = i
+	}
+	if src != nil {
+		order = rand.New(src).Perm(n)
+	}
+	isHeld := make([]bool, n)
+	for _, i := range order[n-int(share*float64(n)):] {
+		isHeld[i] = true
+	}
+	return t.filter(func(i int) bool { return !isHeld[i] }), t.filter(func(i int) bool { return isHeld[i] })
+}
+
+// filter returns the table of the rows for which keep returns true.
+func (t *Table) filter(keep func(i int) bool) *Table {
+	some := &Table{names: t.names}
+	for i, row := range t.rows {
+		if keep(i) {
+			some.rows, some.lines = append(some.rows, row), append(some.lines, t.lines[i])
+		}
+	}
+	return some
+}
+
+// decimalComma matches numbers that programs write beside semicolons in much of Europe.
+var decimalComma = regexp.MustCompile(`^[+-]?\d*,\d+([eE][+-]?\d+)?$`)
+
+// checkComma returns an error if the first line has no comma, but another character that separates
+// values in many files.
+func checkComma(data *bufio.Reader, comma rune) error {
+	first, _ := data.Peek(data.Size())
+	line, _, _ := strings.Cut(string(first), "\n")
+	if at := strings.IndexAny(line, ",;|\t"); at >= 0 && !strings.ContainsRune(line, comma) {
+		return fmt.Errorf("table: line 1, column 1: %.40q has no %q between names, want Comma %q", line, comma, line[at])
+	}
+	return nil
+}

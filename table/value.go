@@ -1,0 +1,48 @@
+package table
+
+import (
+	"fmt"
+	"math"
+	"slices"
+	"strconv"
+	"strings"
+	"time"
+)
+
+// missing reports whether a text stands for a missing value.
+func missing(text string) bool {
+	return slices.Contains([]string{"", "na", "n/a", "nan", "null", "?"}, strings.ToLower(text))
+}
+
+// number converts a text to a finite number, and reports whether it is a decimal number.
+func number(text string) (float64, bool) {
+	v, err := strconv.ParseFloat(text, 64)
+	return v, err == nil && !math.IsInf(v, 0) && !math.IsNaN(v) && !strings.ContainsAny(text, "_xX")
+}
+
+// date converts a text to a time, and reports whether it is a date.
+func date(text string) (time.Time, bool) {
+	const day = "2006-01-02"
+	if len(text) < len(day) || text[4] != '-' || text[7] != '-' {
+		return time.Time{}, false // without the cost of the errors of all layouts
+	}
+	if len(text) > len(day) && text[len(day)] == 'T' {
+		text = text[:len(day)] + " " + text[len(day)+1:]
+	}
+	for _, clock := range []string{"", " 15:04", " 15:04:05", " 15:04Z07:00", " 15:04:05Z07:00"} {
+		if at, err := time.Parse(day+clock, text); err == nil {
+			return at, true
+		}
+	}
+	return time.Time{}, false
+}
+
+// days returns the number of days since 1970-01-01 UTC.
+func days(at time.Time) float64 {
+	return (float64(at.Unix()) + float64(at.Nanosecond())/1e9) / 86400
+}
+
+// wrong returns the error of an invalid value.
+func wrong(line int, name, text, want string) error {
+	return fmt.Errorf("table: line %d, column %q: %.40q is not %s", line, name, text, want)
+}
