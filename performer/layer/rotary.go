@@ -114,8 +114,8 @@ func (a Angles[T]) token(t int) (cos, sin []T) {
 func (a Angles[T]) Turn(x dense.Matrix[T]) { a.turn(x, 1) }
 
 // TurnBack replaces gradients with respect to rotated rows by gradients with respect to the rows
-// before rotation, in place. TurnBack is the inverse of Turn unless a Scaling lengthens rows. It
-// panics as Turn does.
+// before rotation, in place. TurnBack is the inverse of Turn unless a RotaryScaling lengthens rows.
+// TurnBack panics as Turn does.
 func (a Angles[T]) TurnBack(dx dense.Matrix[T]) { a.turn(dx, -1) }
 
 func (a Angles[T]) turn(x dense.Matrix[T], sign T) {

@@ -25,13 +25,15 @@ func (s RotaryLinear) scale(omega []float64, _ float64) (float64, error) {
 	return 1, checkFactor(s.Factor)
 }
 
-// RotaryNTK replaces the base by Base·Factor^(Dim/(Dim−2)) [bloc97 2023]. The new base divides the
-// smallest angle by Factor and keeps the largest. Factor is at least 1; Dim is at least 4.
+// RotaryNTK replaces Base by Base·Factor^(Dim/(Dim−2)) [bloc97 2023]. The new base divides the
+// smallest angle by Factor and keeps the largest. Factor is at least 1, and RotaryOptions.Dim at
+// least 4.
 //
-// Dynamic NTK has a Context, the tokens of a training sequence, and Tokens, the tokens of the longest
-// sequence. It replaces Factor by Factor·Tokens/Context − (Factor − 1), or by 1 if Tokens is at most
-// Context. Programs that compute the base again when a sequence grows have other angles for new
-// keys than for the keys in their caches; a Rotary has the same angles for all keys.
+// Dynamic NTK has a Context, the tokens of a training sequence, and Tokens, the tokens of the
+// longest sequence. Dynamic NTK replaces Factor by Factor·Tokens/Context − (Factor − 1), or by 1 if
+// Tokens is at most Context. Programs that compute the base again when a sequence grows have other
+// angles for new keys than for the keys in their caches; a Rotary has one set of angles for all
+// keys.
 type RotaryNTK struct {
 	Factor          float64
 	Context, Tokens int // zero unless dynamic

@@ -39,7 +39,7 @@ type Attention[T dense.Float] interface {
 type Description struct {
 	Causal             bool // query i sees the keys j ≤ i + Past only
 	Unnormalised       bool // outputs are sums of values, not averages
-	IndependentQueries bool // output i depends neither on other queries nor on the number of LeastQueries or more
+	IndependentQueries bool // with LeastQueries or more, output i depends on no query but i
 	LeastQueries       int  // a call with fewer queries may be computed with a smaller error
 	Dim                int  // dimension of queries and keys; 0 for any
 
