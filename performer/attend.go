@@ -21,7 +21,7 @@ type AttendArgs[T dense.Float] struct {
 	PastK, PastV dense.Tensor[T]
 
 	// Lengths has the number of keys of each sequence that queries may see, from the first key on;
-	// nil means all keys. Use Lengths if K and V have room for later keys. With Lengths there is no PastK.
+	// nil means all keys. Lengths serves K and V with room for later keys, without PastK.
 	Lengths []int
 
 	// Mask is true where a query may see a key. Mask is (B, H, Lq, Lk), or has dimensions of 1,
@@ -35,8 +35,8 @@ type AttendArgs[T dense.Float] struct {
 	Mask dense.Tensor[bool]
 
 	// Bias is added to the scores Scale·q_iᵀk_j, after Softcap, with the dimensions of Mask. Keys
-	// beyond the columns of Bias are not seen, nor is a key with a bias of −Inf. A finite bias hides
-	// no key. Only [Exact] takes a Bias.
+	// beyond the columns of Bias are not seen, nor is a key with a bias of −Inf. A finite bias
+	// hides no key. Only [Exact] takes a Bias.
 	Bias dense.Tensor[T]
 
 	// Scores names the scores or weights that Result.Scores returns, for [Exact]. These scores take

@@ -22,8 +22,8 @@
 //
 // # References
 //
-//   - [Hájek 1964] J. Hájek: Asymptotic theory of rejective sampling with varying probabilities from
-//     a finite population. Annals of Mathematical Statistics 35.
+//   - [Hájek 1964] J. Hájek: Asymptotic theory of rejective sampling with varying probabilities
+//     from a finite population. Annals of Mathematical Statistics 35.
 //   - [Johnson 1978] N. J. Johnson: Modified t tests and confidence intervals for asymmetrical
 //     populations. Journal of the American Statistical Association 73.
 //   - [Kish 1965] L. Kish: Survey sampling. Wiley.

@@ -32,10 +32,10 @@ type UnbiasedOptions struct {
 	// means 32.
 	Replicates int
 
-	// Frequencies is the joint distribution of d frequencies that are drawn together. Each frequency
-	// should be N(0, I), as in orf.IID and orf.GramSchmidt. If each frequency is nearly N(0, I), as
-	// in orf.Hadamard and orf.Givens, the expectation is attention with the mean kernel of the
-	// features. Nil means orf.GramSchmidt.
+	// Frequencies is the joint distribution of d frequencies that are drawn together. Each
+	// frequency should be N(0, I), as in orf.IID and orf.GramSchmidt. If each frequency is nearly
+	// N(0, I), as in orf.Hadamard and orf.Givens, the expectation is attention with the mean kernel
+	// of the features. Nil means orf.GramSchmidt.
 	Frequencies orf.Ensemble
 
 	// MaxCost is the largest cost of an Estimate with its Pilot, in calls of exact attention. Pilot

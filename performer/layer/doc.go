@@ -26,9 +26,9 @@
 //
 // # Weights of 16 bits
 //
-// A step of few tokens takes the time to read the weights. [Options] has the type of weights: F16 and
-// BF16 have half the bytes of float32. [Read] keeps the type of such a file, and Write writes it.
-// Outputs have the bits of a layer with the same numbers of type T. Gradients need weights of type T:
+// A step of few tokens takes the time to read the weights. F16 and BF16 have half the bytes of
+// float32. [Read] keeps the type of the file, unless [Options] has another. Outputs have the bits
+// of a layer with the same numbers of type T. Gradients need weights of type T:
 //
 //	l, err := layer.Read(file, prefix, attention, layer.Options{Weights: safetensors.F32})
 //
@@ -82,16 +82,16 @@
 //
 // # References
 //
-//   - [bloc97 2023] bloc97: NTK-aware scaled RoPE allows LLaMA models to have extended (8k+) context
-//     size without any fine-tuning and minimal perplexity degradation. Reddit, r/LocalLLaMA, 2023.
+//   - [bloc97 2023] bloc97: NTK-aware scaled RoPE allows LLaMA models to have extended (8k+)
+//     context size without any fine-tuning and minimal perplexity degradation. Reddit, 2023.
 //   - [Chen et al. 2023] S. Chen, S. Wong, L. Chen, Y. Tian: Extending context window of large
 //     language models via positional interpolation. arXiv:2306.15595, 2023.
 //   - [Ding et al. 2024] Y. Ding, L. L. Zhang, C. Zhang, Y. Xu, N. Shang, J. Xu, F. Yang, M. Yang:
 //     LongRoPE: extending LLM context window beyond 2 million tokens. ICML 2024.
 //   - [Glorot & Bengio 2010] X. Glorot, Y. Bengio: Understanding the difficulty of
 //     training deep feedforward neural networks. AISTATS 2010.
-//   - [Grattafiori et al. 2024] A. Grattafiori et al.: The Llama 3 herd of models. arXiv:2407.21783,
-//     2024. The formula is in the program of Llama 3.1.
+//   - [Grattafiori et al. 2024] A. Grattafiori et al.: The Llama 3 herd of models.
+//     arXiv:2407.21783, 2024. The formula is in the program of Llama 3.1.
 //   - [Peng et al. 2023] B. Peng, J. Quesnelle, H. Fan, E. Shippole: YaRN: efficient context window
 //     extension of large language models. ICLR 2024.
 //   - [Su et al. 2021] J. Su, Y. Lu, S. Pan, A. Murtadha, B. Wen, Y. Liu: RoFormer: enhanced

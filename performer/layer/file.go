@@ -48,17 +48,17 @@ var (
 // with the prefix, such as "model.layers.0.self_attn.". The names after the prefix are one of these
 // sets:
 //
-//	in_proj_weight, in_proj_bias, out_proj.weight, out_proj.bias     PyTorch's nn.MultiheadAttention
-//	q_proj_weight, k_proj_weight, v_proj_weight, in_proj_bias, …     nn.MultiheadAttention, three widths
-//	{q,k,v}_proj.weight, .bias; {o,out}_proj.weight, .bias           most models of Hugging Face
-//	c_attn.weight, c_attn.bias, c_proj.weight, c_proj.bias           GPT-2 and models after it
-//	W_{query,key,value}.weight, .bias                                no output projection
+//	in_proj_weight, in_proj_bias, out_proj.weight, out_proj.bias  PyTorch's nn.MultiheadAttention
+//	q_proj_weight, k_proj_weight, v_proj_weight, in_proj_bias, …  with inputs of three widths
+//	{q,k,v}_proj.weight, .bias; {o,out}_proj.weight, .bias        most models of Hugging Face
+//	c_attn.weight, c_attn.bias, c_proj.weight, c_proj.bias        GPT-2 and models after it
+//	W_{query,key,value}.weight, .bias                             no output projection
 //
 // Each set may lack biases, and may have the gains q_norm.weight and k_norm.weight of norms of
 // queries and keys, as in Qwen3, Gemma 3 and OLMo 2. Files of Gemma hold the gains minus 1; the
-// caller adds 1 through Projections. in_proj_weight and c_attn.weight hold W_Q, W_K and W_V (dv = d in the former), and
-// in_proj_bias and c_attn.bias hold the biases one after another. If some of {q,k,v}_proj.bias are
-// missing, they are zero.
+// caller adds 1 through Projections. in_proj_weight and c_attn.weight hold W_Q, W_K and W_V (dv = d
+// in the former), and in_proj_bias and c_attn.bias hold the biases one after another. If some of
+// {q,k,v}_proj.bias are missing, they are zero.
 //
 // Rows of weights belong to outputs. In GPT-2's Conv1D rows belong to inputs: Read transposes
 // c_attn.weight and c_proj.weight if c_attn.weight is E×3E or, with H heads of queries and Hk heads

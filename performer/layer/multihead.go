@@ -302,8 +302,8 @@ func (l *MultiHead[T]) StepAll(dst, x dense.Matrix[T], states []*performer.State
 	return l.step(c, dst, x, performer.Sequences{Queries: c.lengths}, func(dst, q, k, v dense.Matrix[T]) { performer.StepAll(dst, q, k, v, states) })
 }
 
-// step projects x, whose rows have the positions of s after c.starts, and maps the heads that attend
-// computes.
+// step projects x, whose rows have the positions of s after c.starts, and maps the heads that
+// attend computes.
 func (l *MultiHead[T]) step(c *memory[T], dst, x dense.Matrix[T], s performer.Sequences, attend func(dst, q, k, v dense.Matrix[T])) dense.Matrix[T] {
 	_, _, _, out := l.Dims()
 	dst = dense.Ensure(dst, x.Rows, out)

@@ -35,7 +35,7 @@
 //
 //	u = s²·(‖q‖²·σ_k² + ‖k − c‖²·σ_q²)/12,
 //
-// and the weight a relative error of that variance. Function variances of the tests has the variance of outputs.
+// and the weight a relative error of that variance. The tests have the variance of outputs.
 //
 // # Exact parts
 //
@@ -44,11 +44,11 @@
 // holds for tiles with keys or values that are not finite, or too large or too small for codes in
 // float32, and for queries that are not finite, or whose scores may overflow float32.
 //
-// It also holds for tiles with outliers, up to an eighth of the rows: keys or values more than eight
-// times as large as the mean of the tile. An outlier takes the mean of keys, the scales of values and
-// small weights, which are rounded, away from all other rows. A tile then takes the time that it
-// takes without codes. Heads of a trained decoder have no such tile. The search for outliers among
-// values takes about a fifteenth of the time that the codes of a tile take.
+// It also holds for tiles with outliers, up to an eighth of the rows: keys or values more than
+// eight times as large as the mean of the tile. An outlier takes the mean of keys, the scales of
+// values and small weights, which are rounded, away from all other rows. A tile then takes the time
+// that it takes without codes. Heads of a trained decoder have no such tile. The search for
+// outliers among values takes about a fifteenth of the time that the codes of a tile take.
 //
 // # Large values
 //

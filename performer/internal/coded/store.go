@@ -29,7 +29,7 @@ type store[T dense.Float] struct {
 	usual     []bool            // of a tile: codes stand for its keys and values
 	full      []bool            // of a tile: tiles.Keys keys count
 	reach     []float32         // of a tile: bound of products of codes, times the scale of a query
-	sizes     []float64         // bounds of the values of a tile, NaN or +Inf where they are not known
+	sizes     []float64         // bounds of the values of a tile, NaN or +Inf if unknown
 	centres   scratch.Buffer[T] // means of the keys of tiles
 	means     scratch.Buffer[T] // means of their values
 	halves    scratch.Buffer[T] // ½ less the thresholds of weights

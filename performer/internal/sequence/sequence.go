@@ -47,7 +47,7 @@ type Description struct {
 	Pairs      bool // calls may have Pairs and Scores
 	Sink       bool // there is a gradient with respect to a sink
 	SharesKeys bool // calls may have several heads, which cost less together
-	Together   int  // calls may have several heads with at most so many queries, which cost less together
+	Together   int  // calls with at most so many queries may have several heads
 }
 
 // Run is a run of heads of queries of one stream.
@@ -71,7 +71,7 @@ func (h Head[T]) Forward(dst, q, k, v dense.Matrix[T]) dense.Matrix[T] {
 // Call has the arguments of a pass over one sequence: Heads heads of queries Q over one head of
 // keys K and values V.
 type Call[T dense.Float] struct {
-	Out, Q     dense.Tensor[T] // (1, heads, Lq, dv) and (1, heads, Lq, d); a backward pass has no Out
+	Out, Q     dense.Tensor[T] // (1, heads, Lq, dv) and (1, heads, Lq, d); no Out in Backward
 	K, V       dense.Matrix[T] // Lk×d and Lk×dv
 	Valid      []bool          // whether each key counts; nil if all keys count
 	Past       int             // a causal query i sees the keys j ≤ i + Past
