@@ -57,12 +57,12 @@ func (b Batch[T]) Forward(dst, q, k, v dense.Matrix[T]) dense.Matrix[T] {
 // whose weights depend on places, is an exception. The number of rows after the last valid row of a
 // sequence changes no output.
 //
-// Each head of each sequence is one unit of work. Heads that read the same keys are one unit if
-// they have the same linear, bidirectional attention, and their keys are summed once. GOMAXPROCS
-// processors share the units. The last units, fewer than processors, run one after another, and
-// processors share each. Bits do not depend on this. ForwardSequences copies the valid keys and
-// values unless they come first in their sequence. For linear causal attention with 0 < Past <
-// Lk−1, ForwardSequences also holds queries and outputs with one row for each key.
+// Each head of each sequence is one unit of work. Heads that read one head of keys with one linear,
+// bidirectional attention are one unit, which sums the keys once. GOMAXPROCS processors share the
+// units. The last units, fewer than processors, run one after another, and processors share each.
+// Bits do not depend on this. ForwardSequences copies the valid keys and values unless they come
+// first in their sequence. For linear causal attention with 0 < Past < Lk−1, ForwardSequences also
+// holds queries and outputs with one row for each key.
 //
 // dst may be exactly q if dv = d; dst must not overlap k or v. ForwardSequences panics with the
 // error of Check.

@@ -21,13 +21,12 @@ type Options struct {
 	// Scale multiplies the products q_iᵀk_j. Zero means 1/√d. Scale is finite and not negative.
 	Scale float64
 
-	// Causal lets query i see the keys j ≤ i only. The numbers of queries and keys must be equal
-	// then.
+	// Causal lets query i see the keys j ≤ i only, for as many queries as keys.
 	Causal bool
 
-	// EightBits computes scores, weights and values in integers of 8 bits. Forward then takes
-	// about half the time on processors that multiply such integers, and has additional errors of
-	// about a percent.
+	// EightBits computes scores, weights and values in integers of 8 bits. EightBits halves the
+	// time of Forward on processors that multiply such integers, and adds errors of about a
+	// percent.
 	EightBits bool
 
 	// Clusters is the number of clusters of a segment of n keys, at most n. A segment is 256 keys

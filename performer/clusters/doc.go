@@ -14,9 +14,9 @@
 //
 //	w_ic = n_c·exp(s·q_iᵀμ_c + u_ic),  u_ic = s²‖q_i‖²·t_c/2
 //
-// with a variance of w_ic²·(e^{2u_ic} − 1)/n_c if keys vary alike in all directions. Where they do
-// not, scores vary more for the queries that matter: with u'_ic = s²‖q_i‖²·t'_c/2, t'_c =
-// ‖Σ_c‖_F/√d and the covariance Σ_c of the keys, t'_c is t_c for equal directions, and t_c·√d for
+// with a variance of w_ic²·(e^{2u_ic} − 1)/n_c if keys vary alike in all directions. Where keys do
+// not vary alike, scores vary more for the queries that matter: with u'_ic = s²‖q_i‖²·t'_c/2, t'_c
+// = ‖Σ_c‖_F/√d and the covariance Σ_c of the keys, t'_c is t_c for equal directions, and t_c·√d for
 // one. Let D_i = Σ_c w_ic. If w_ic·√((e^{2u'_ic} − 1)/n_c) exceeds τ·D_i, query i scores every key
 // of cluster c. Otherwise w_ic and v̄_c stand for the cluster. With A_ij = exp(s·q_iᵀk_j)
 //
@@ -29,7 +29,7 @@
 //
 // Beyond u_ic = 8 the normal model overrates a cluster, whose weight is about that of its largest
 // key. Such a cluster counts with u_ic = 8 in D_i, and query i also scores its keys if a key at the
-// upper end of their normal distribution would have a weight above τ·D_i. A key whose squared
+// upper end of the normal distribution of keys would have a weight above τ·D_i. A key whose squared
 // distance from its centre is more than 8 times the mean is a cluster of its own.
 //
 // Forward gathers the queries that score one cluster, so that their scores and outputs are products
@@ -39,8 +39,8 @@
 //
 // Causal attention divides keys into segments of 256. A complete segment has clusters of its own,
 // which are found once and never change. A query sees complete segments before its place by
-// cluster, and the keys of its own segment one by one; their weights count in D_i. So outputs do
-// not depend on later tokens, and the first 256 tokens have exact attention. Attention without a
+// cluster, and the keys of its own segment one by one, with weights that D_i includes. So outputs
+// do not depend on later tokens, and the first 256 tokens have exact attention. Attention without a
 // mask has one segment with all keys.
 //
 // There is no State of clusters: a [performer.State] of exact attention in 8 or 4 bits takes less

@@ -5,9 +5,9 @@
 //
 // A [MultiHead] maps rows to queries, keys and values by linear maps, runs a performer.Batch on
 // them, and may map the heads to the output. With exact attention a MultiHead is PyTorch's
-// nn.MultiheadAttention, and reads and writes its weights as safetensors files. [Read] knows the
-// names of tensors of most models of Hugging Face and of GPT-2. [ReadNamed] reads tensors with any
-// names.
+// nn.MultiheadAttention. Weights are read from safetensors files and written to them. [Read] knows
+// the names of tensors of most models of Hugging Face and of GPT-2. [ReadNamed] reads tensors with
+// any names.
 //
 //	p, err := layer.Draw[float32](layer.Widths{Input: 512, Heads: 8, Bias: true}, src)
 //	exact, err := performer.NewExact[float32](performer.ExactOptions{})
@@ -32,7 +32,7 @@
 //
 //	l, err := layer.Read(file, prefix, attention, layer.Options{Weights: safetensors.F32})
 //
-// [Linear] is one such product alone, for the other matrices of a model:
+// [Linear] is the product with one matrix of weights, for the other matrices of a model:
 //
 //	head, err := layer.NewLinear(w, nil, safetensors.BF16)
 //	logits = head.Apply(logits, x)
@@ -47,10 +47,10 @@
 //	opts := layer.Options{Rotary: &layer.RotaryOptions{Base: 1e6}, Epsilon: 1e-6}
 //	l, err := layer.Read(file, "model.layers.0.self_attn.", attention, opts)
 //
-// The position of a token is its row within its sequence, and in Step the number of tokens before
-// it. So positions of packed sequences begin at zero in each. Padding rows before a sequence can be
-// a sequence of their own. Scores depend on differences of positions, so a shift of all positions
-// changes only the rounding of exact attention. [MultiHead.WithPositions] sets any positions.
+// The position of a token is the number of tokens before it in its sequence or State. So positions
+// of packed sequences begin at zero in each. Padding rows before a sequence can be a sequence of
+// their own. Scores depend on differences of positions, so a shift of all positions changes only
+// the rounding of exact attention. [MultiHead.WithPositions] sets any positions.
 //
 // [Rotary] is rotary positions alone:
 //

@@ -57,8 +57,8 @@ var (
 // Each set may lack biases, and may have the gains q_norm.weight and k_norm.weight of norms of
 // queries and keys, as in Qwen3, Gemma 3 and OLMo 2. Files of Gemma hold the gains minus 1; the
 // caller adds 1 through Projections. in_proj_weight and c_attn.weight hold W_Q, W_K and W_V (dv = d
-// in the former), and in_proj_bias and c_attn.bias hold the biases one after another. If some of
-// {q,k,v}_proj.bias are missing, they are zero.
+// in in_proj_weight), and in_proj_bias and c_attn.bias hold the biases one after another. If some
+// of {q,k,v}_proj.bias are missing, the missing ones are zero.
 //
 // Rows of weights belong to outputs. In GPT-2's Conv1D rows belong to inputs: Read transposes
 // c_attn.weight and c_proj.weight if c_attn.weight is E×3E or, with H heads of queries and Hk heads

@@ -19,7 +19,7 @@ const (
 	Linear     Rule = iota // S ← S + k·vᵀ
 	Gated                  // S ← e^g·S + k·vᵀ
 	Delta                  // S ← S + β·k·(v − Sᵀk)ᵀ
-	GatedDelta             // S ← e^g·S, and with the new S as for Delta
+	GatedDelta             // S ← e^g·S, then S ← S + β·k·(v − Sᵀk)ᵀ
 )
 
 var ruleNames = [...]string{"linear", "gated", "delta", "gated_delta"}

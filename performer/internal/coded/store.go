@@ -105,8 +105,8 @@ const most = 127
 
 // UsualKeys reports whether codes with the given scales stand for x, rotated differences of count
 // keys and rows of zeros, whatever the size of a query is: products with scales overflow only if
-// scores do, and lose no significant digits. No key is so much larger than most that it takes their
-// mean away from them.
+// scores do, and lose no significant digits. No key is so much larger than most that their mean is
+// far from most keys.
 func UsualKeys[T dense.Float](scales []float32, x dense.Matrix[T], count int) bool {
 	largest := vecmath.Peak(scales)
 	return largest <= 0x1p64 && !(largest*float32(count) > Outlying*vecmath.Sum(scales)) && !lost(scales, x)

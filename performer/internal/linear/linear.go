@@ -14,7 +14,7 @@ import (
 	"github.com/seed-feabd252/randfeat/rff"
 )
 
-// Options are those of performer.LinearOptions.
+// Options has the fields of performer.LinearOptions.
 type Options struct{ Causal, Unnormalised bool }
 
 // Attention is linear attention with a map for queries and one for keys.

@@ -22,10 +22,10 @@ type Attention[T dense.Float] interface {
 	// key is zero.
 	Forward(c Call[T])
 
-	// Backward writes the gradients of a call whose shapes fit. Gradients of keys that do not
-	// count are zero. If the gradient of an output is zero, the gradient of its query is zero,
-	// and the query adds nothing to other gradients even if it is NaN. CanBackward says why there
-	// are no gradients.
+	// Backward writes the gradients of a call whose shapes fit. Gradients of keys that do not count
+	// are zero. If the gradient of an output is zero, the gradient of its query is zero, and the
+	// query adds nothing to other gradients even if it is NaN. CanBackward returns an error that
+	// says why there are no gradients.
 	Backward(c Call[T])
 	CanBackward() error
 
