@@ -16,53 +16,53 @@ type AttendArgs[T dense.Float] struct {
 	// of (B, H, L, d) and of (B, L, H·d) elements in memory.
 	Q, K, V dense.Tensor[T]
 
-	// PastK is (B, Hk, P, d), PastV is (B, Hk, P, dv): keys and values before those of K and V. The
-	// number of all keys is Lk = P + L.
+	// PastK is (B, Hk, P, d), PastV is (B, Hk, P, dv): P keys and values before those of K and V.
+	// The number of all keys is Lk = P + L.
 	PastK, PastV dense.Tensor[T]
 
-	// Lengths says how many keys of each sequence count, from the first key on; nil means all.
-	// Lengths is for K and V with room for later keys. There must be no PastK then.
+	// Lengths has the number of keys of each sequence that queries may see, from the first key on;
+	// nil means all keys. Lengths serves K and V with room for later keys, without PastK.
 	Lengths []int
 
-	// Mask is true where a query may see a key, in each of (B, H, Lq, Lk), or with dimensions of 1,
+	// Mask is true where a query may see a key. Mask is (B, H, Lq, Lk), or has dimensions of 1,
 	// which are broadcast over sequences, heads or queries. Keys beyond the columns of Mask are not
-	// seen. All attention takes a Mask with one row, which is a mask of keys. Only [Exact] takes a
+	// seen. A Mask with one row is a mask of keys, which all attention takes. Only [Exact] takes a
 	// Mask with more rows.
 	//
-	// The first keys are padding if Mask or Bias hides them from every query of a head. The Chunk and
-	// the Sinks of an Exact begin after the padding, as with Sequences.Valid. A later key that is
-	// hidden keeps its place.
+	// The first keys are padding if Mask or Bias hides them from every query of a head. The Chunk
+	// and the Sinks of an Exact begin after the padding. A later key that is hidden keeps its
+	// place.
 	Mask dense.Tensor[bool]
 
 	// Bias is added to the scores Scale·q_iᵀk_j, after Softcap, with the dimensions of Mask. Keys
-	// beyond the columns of Bias are not seen, nor is a key with a bias of −Inf. A finite bias hides
-	// no key. Only [Exact] takes a Bias.
+	// beyond the columns of Bias are not seen, nor is a key with a bias of −Inf. A finite bias
+	// hides no key. Only [Exact] takes a Bias.
 	Bias dense.Tensor[T]
 
-	// Scores names the scores or weights of all pairs to return in the Result, for [Exact]. They
-	// take B·H·Lq·Lk elements, and about as much time as the outputs.
+	// Scores names the scores or weights that Result.Scores returns, for [Exact]. These scores take
+	// B·H·Lq·Lk elements, and about as much time as the outputs.
 	Scores Scores
 
 	// LearnBias lets [AttendBackward] return the gradient with respect to Bias. Before sums over
 	// broadcast dimensions, the gradient takes as much memory as Bias without broadcasting.
 	LearnBias bool
 
-	// Out is where outputs go, (B, H, Lq, dv). If it is zero, it is allocated, as (B, L, H·dv) in
-	// memory if Q is (B, L, H·d), and as (B, H, Lq, dv) otherwise. It must not overlap other
+	// Out receives the outputs, (B, H, Lq, dv). A zero Out is allocated, as (B, L, H·dv) in memory
+	// if Q is (B, L, H·d) in memory, and as (B, H, Lq, dv) otherwise. Out must not overlap other
 	// tensors.
 	Out dense.Tensor[T]
 }
 
-// Scores names one of four matrices with an element for each query and each key: the modes of
-// qk_matmul_output of ONNX.
+// Scores names one of four matrices with an element for each query and each key. The names are
+// modes of qk_matmul_output of ONNX.
 type Scores int
 
 const (
 	NoScores           Scores = iota
 	ScoresAfterMatMul         // Scale·q_iᵀk_j
 	ScoresAfterSoftcap        // ScoresAfterMatMul after Softcap
-	ScoresAfterBias           // ScoresAfterSoftcap with Bias added, −Inf where a query does not see a key
-	ScoresAfterSoftmax        // weights: exp of ScoresAfterBias, over its sum unless unnormalised; zero if no key is seen
+	ScoresAfterBias           // ScoresAfterSoftcap plus Bias, −Inf where a query does not see a key
+	ScoresAfterSoftmax        // exp of ScoresAfterBias, over the sum unless unnormalised
 )
 
 // Result is what [Attend] returns.
@@ -79,11 +79,11 @@ type Result[T dense.Float] struct {
 //	A_ij = exp(Softcap·tanh(Scale·q_iᵀk_j/Softcap) + Bias_ij)
 //
 // over the keys j that query i sees. A query sees a key if the key is one of Lengths, Mask is true,
-// and Bias is not −Inf. In causal attention a query also sees no later key: j ≤ i + P with PastK, j
-// ≤ i + Lengths − Lq with Lengths, and j ≤ i otherwise. Lengths of Lk thus aligns the last query
-// with the last key. The Window, the Chunk and the Slope of an Exact use i + P, i + Lengths − Lq and
-// i as the place of query i, causal or not. Keys and values that a query does not see may be NaN.
-// The output of a query that sees no key is zero, and so are its weights.
+// and Bias is not −Inf. Query i has the place i + P with PastK, i + Lengths − Lq with Lengths, and
+// i otherwise. So if Lengths is Lk, the last query has the place of the last key. In causal
+// attention a query does not see keys after its place. The Window, the Chunk and the Slope of an
+// Exact use places, causal or not. Keys and values that a query does not see may be NaN. The output
+// of a query that sees no key is zero, and so are the weights of the query.
 //
 // Exact attention holds some tiles of scores and biases whatever the lengths are. A tile that no
 // query sees costs no products. Attend with PastK copies all keys and values once; a [State] does
@@ -104,20 +104,21 @@ func Attend[T dense.Float](attention Attention[T], c AttendArgs[T]) (Result[T], 
 type Gradients[T dense.Float] struct {
 	Q    dense.Tensor[T] // (B, H, Lq, d)
 	K, V dense.Tensor[T] // (B, Hk, Lk, d) and (B, Hk, Lk, dv), for past keys and values first
-	Bias dense.Tensor[T] // with the shape of Bias of the AttendArgs if LearnBias is set, otherwise zero
+	Bias dense.Tensor[T] // with the shape of AttendArgs.Bias, zero without LearnBias
 
-	// LogSink has the gradient with respect to log SinkWeight of each head of queries. It is nil if no
-	// head has a SinkWeight.
+	// LogSink has the gradient with respect to log SinkWeight of each head of queries, or is nil if
+	// no head has a SinkWeight.
 	LogSink []T
 }
 
 // AttendBackward returns the gradients of L = Σ dout·out with respect to queries, keys, values,
 // biases and sinks. out is the result of [Attend] with the same arguments, and dout (B, H, Lq, dv)
-// is the gradient of L with respect to out. With P, dS and δ of [Exact] the gradient of a bias is
-// Σ dS over the pairs to which the bias is broadcast. The gradient of log SinkWeight is −Σ_i P_i·δ_i,
-// where P_i is SinkWeight over the sum of the weights of query i and SinkWeight. Gradients of keys
-// that no query sees are zero, and so are gradients of queries that see no key. A query with a dout
-// of zero has the gradient zero, and adds nothing to other gradients, even if the query is NaN.
+// is the gradient of L with respect to out. With P, dS and δ of the documentation of [Exact], the
+// gradient of a bias is Σ dS over the pairs to which the bias is broadcast. The gradient of log
+// SinkWeight is −Σ_i P_i·δ_i, where P_i is SinkWeight over the sum of the weights of query i and
+// SinkWeight. Gradients of keys that no query sees are zero, and so are gradients of queries that
+// see no key. A query with a dout of zero has the gradient zero, and adds nothing to other
+// gradients, even if the query is NaN.
 //
 // The time is three to four times the time of Attend. AttendBackward returns an error in the cases
 // of Attend, if dout does not fit, if the attention has no gradients, and for LearnBias without

@@ -12,7 +12,7 @@ import (
 // Two heads of two queries over three keys, of which the last is new. A bias hides the first key
 // from the first query.
 func ExampleAttend() {
-	zeros := func(l int) dense.Tensor[float64] { return dense.NewTensor[float64](1, 2, l, 4) } // all scores are equal
+	zeros := func(l int) dense.Tensor[float64] { return dense.NewTensor[float64](1, 2, l, 4) }
 	softmax, err := performer.NewExact[float64](performer.ExactOptions{})
 	if err != nil {
 		log.Fatal(err)

@@ -99,7 +99,7 @@ func naive[T dense.Float](e performer.ExactOptions, c performer.AttendArgs[T], d
 				if e.Unnormalised {
 					peak, sum = 0, 1
 				} else {
-					sum = e.SinkWeight * math.Exp(-max(peak, -300)) // anything for a query that sees no key
+					sum = e.SinkWeight * math.Exp(-max(peak, -300)) // peak may be −Inf
 					for j, s := range biased {
 						if seen[j] {
 							sum += math.Exp(s - peak)

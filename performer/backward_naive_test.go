@@ -61,7 +61,7 @@ func (p *quadratic) query(i int) {
 	for j := range n {
 		top = max(top, p.peakX[i]+p.peakY[j])
 	}
-	// The weight of each key over that of features relative to peaks, and the products of its value.
+	// The weight of each key over that of features relative to peaks, and products of its value.
 	factors, slopes, sizes := make([]float64, n), make([]float64, n), make([]float64, n)
 	for j := range n {
 		factors[j] = math.Exp(p.peakX[i] + p.peakY[j] - top)

@@ -15,12 +15,11 @@ import (
 )
 
 // Batch is attention over many heads and many sequences in one call. Rows are tokens, one sequence
-// after another. Heads are blocks of columns: columns h·d … (h+1)·d−1 of q and h·dv … (h+1)·dv−1 of
-// the output are head h. A Batch does not transpose or copy heads. There may be fewer heads of keys
-// and values than of queries (grouped or multi-query attention): head h of H heads of queries reads
-// head h/(H/Hk) of Hk heads of keys. Forward and Backward are ForwardSequences and
-// BackwardSequences of one sequence all of whose keys count. Goroutines may share a Batch if they
-// may share the attention of its heads.
+// after another. Heads are blocks of columns: head h has the columns h·d … (h+1)·d−1 of q and h·dv
+// … (h+1)·dv−1 of the output. A Batch does not transpose or copy heads. With fewer heads of keys
+// and values than of queries (grouped or multi-query attention), head h of H heads of queries reads
+// head h/(H/Hk) of Hk heads of keys. Goroutines may share a Batch if they may share the attention
+// of each head.
 //
 // [Exact], [Linear], [Landmarks] and attention of package clusters are Batches of one head. The
 // zero Batch panics.
@@ -41,30 +40,29 @@ type inside[T dense.Float] interface {
 
 // Forward computes attention of the queries q (Lq×H·d) over the keys k (Lk×Hk·d) and values v
 // (Lk×Hk·dv) into dst (Lq×H·dv), which Forward returns; a zero dst is allocated. Forward is
-// ForwardSequences of one sequence all of whose keys count. If the Batch is an Exact, a Linear or
-// attention of package clusters and causal, Lq is Lk.
+// ForwardSequences of one sequence of all rows. For Exact, Linear and clusters that are causal, Lq
+// is Lk.
 func (b Batch[T]) Forward(dst, q, k, v dense.Matrix[T]) dense.Matrix[T] {
 	return b.made().forward(dst, q, k, v, Sequences{}, true)
 }
 
-// ForwardSequences computes the attention of each head of q (Lq×H·d), in each sequence, over
-// its head of k (Lk×Hk·d) and v (Lk×Hk·dv) in that sequence. It writes the outputs to dst
-// (Lq×H·dv) and returns dst; a zero dst is allocated.
+// ForwardSequences computes attention of each head of queries q (Lq×H·d) in each sequence over the
+// head of keys k (Lk×Hk·d) and values v (Lk×Hk·dv) that it reads. ForwardSequences writes the
+// outputs to dst (Lq×H·dv) and returns dst; a zero dst is allocated.
 //
-// The output of a head in a sequence has the bits of its bidirectional attention for views of
-// this head and sequence without the keys that do not count. Attention whose weights depend on
-// places, as with a Window, a Chunk or a Slope, is an exception. The same bits hold for causal
-// attention if there are as many queries as keys, and no gap between keys that count. A causal
-// query i sees the keys j ≤ i + Past that count. The output of a query that sees no key is zero.
-// The number of rows after valid rows does not change the outputs of the valid rows.
+// A causal query i sees the keys j ≤ i + Past that are Valid. The output of a query that sees no
+// key is zero. A bidirectional output has the bits of Forward for views of the head and of the
+// sequence without the keys that are not Valid. A causal output has these bits if there are as many
+// queries as keys, and no gap between valid keys. Attention with a Window, a Chunk or a Slope,
+// whose weights depend on places, is an exception. The number of rows after the last valid row of a
+// sequence changes no output.
 //
-// Each head of each sequence is one unit of work. Heads that read the same keys are one unit if
-// they have the same linear, bidirectional attention, and their keys are summed once.
-// GOMAXPROCS processors share the units. The last units, fewer than processors, run one after
-// another with the parallelism of the attention. Bits do not depend on this. ForwardSequences
-// copies the keys and values that count unless they come first in their sequence. For linear
-// causal attention with 0 < Past < Lk−1 it also holds queries and outputs with one row for each
-// key.
+// Each head of each sequence is one unit of work. Heads that read one head of keys with one linear,
+// bidirectional attention are one unit, which sums the keys once. GOMAXPROCS processors share the
+// units. The last units, fewer than processors, run one after another, and processors share each.
+// Bits do not depend on this. ForwardSequences copies the valid keys and values unless they come
+// first in their sequence. For linear causal attention with 0 < Past < Lk−1, ForwardSequences also
+// holds queries and outputs with one row for each key.
 //
 // dst may be exactly q if dv = d; dst must not overlap k or v. ForwardSequences panics with the
 // error of Check.
@@ -72,38 +70,38 @@ func (b Batch[T]) ForwardSequences(dst, q, k, v dense.Matrix[T], s Sequences) de
 	return b.made().forward(dst, q, k, v, s, false)
 }
 
-// Backward is BackwardSequences for Forward.
+// Backward is BackwardSequences of one sequence of all rows: the gradients of L = Σ_ic
+// dout_ic·out_ic for the result out of Forward.
 func (b Batch[T]) Backward(dq, dk, dv, q, k, v, dout dense.Matrix[T]) (_, _, _ dense.Matrix[T]) {
 	return b.made().backward(dq, dk, dv, q, k, v, dout, Sequences{}, true)
 }
 
-// BackwardSequences writes the gradients of L = Σ_ic dout_ic·out_ic with respect to q (Lq×H·d),
-// k (Lk×Hk·d) and v (Lk×Hk·dv) into dq, dk and dv, and returns these; a zero matrix is
-// allocated. out (Lq×H·dv) is the result of ForwardSequences for the same sequences. The
-// gradient of a head of keys and values is a sum over the heads of queries that read it, in a
-// fixed order.
+// BackwardSequences writes the gradients of L = Σ_ic dout_ic·out_ic with respect to q (Lq×H·d), k
+// (Lk×Hk·d) and v (Lk×Hk·dv) into dq, dk and dv, and returns these; a zero matrix is allocated. out
+// (Lq×H·dv) is the result of ForwardSequences for q, k, v and s. The gradient of a head of keys and
+// values is a sum over the heads of queries that read it, in a fixed order.
 //
-// Gradients of keys and values that do not count, or that no query sees, are exactly zero, and
-// so are gradients of queries that see no key. If the row of dout of a query in a head is zero,
-// the gradient of the query is zero, and the query adds nothing to other gradients, even if it
+// Gradients of keys and values that are not Valid, or that no query sees, are exactly zero, and so
+// are gradients of queries that see no key. If the row of dout of a query in a head is zero, the
+// gradient of the query is zero, and the query adds nothing to other gradients, even if the query
 // is NaN. So if dout is zero in padding, the gradients of valid tokens depend neither on the
 // contents of the padding nor on its length, to the last bit.
 //
-// If all rows count, dq has the bits of Backward for views of each head, and so have dk and dv
-// if every head of queries has its own head of keys. Processors share heads of keys and
-// sequences, and bits do not depend on this. BackwardSequences copies rows that count if they
-// are not consecutive. For groups it copies the queries if their attention takes them together,
-// and otherwise holds the gradients of a head of keys.
+// If all rows are Valid, dq has the bits of Backward for views of each head, and so have dk and dv
+// if every head of queries has its own head of keys. Processors share heads of keys and sequences,
+// and bits do not depend on this. BackwardSequences copies valid rows if they are not consecutive.
+// For several heads of queries over one head of keys, BackwardSequences copies the queries or holds
+// the gradients of a head.
 //
-// dq, dk and dv must not overlap each other nor an input. BackwardSequences panics with the
-// shapes if they do not fit, with the text of CanBackward if CanBackward returns an error, and
-// in the cases of ForwardSequences.
+// dq, dk and dv must not overlap each other nor an input. BackwardSequences panics with the shapes
+// if they do not fit, with the text of CanBackward if CanBackward returns an error, and in the
+// cases of ForwardSequences.
 func (b Batch[T]) BackwardSequences(dq, dk, dv, q, k, v, dout dense.Matrix[T], s Sequences) (_, _, _ dense.Matrix[T]) {
 	return b.made().backward(dq, dk, dv, q, k, v, dout, s, false)
 }
 
-// CanBackward returns nil if the attention has gradients. Otherwise the error says why not.
-// Attention of another package has no gradients.
+// CanBackward returns nil if the attention has gradients, and otherwise an error that says why it
+// has none. Attention of another package has no gradients.
 func (b Batch[T]) CanBackward() error { return b.made().canBackward() }
 
 // Check returns nil if q (Lq×H·d), k (Lk×Hk·d), v (Lk×Hk·dv), s and the attention of the heads fit
@@ -113,7 +111,7 @@ func (b Batch[T]) Check(q, k, v dense.Matrix[T], s Sequences) error {
 	return b.made().check(q, k, v, s)
 }
 
-// Describe returns the Description. That of a zero Batch is zero.
+// Describe returns the Description of b, which is zero for the zero Batch.
 func (b Batch[T]) Describe() Description {
 	if b.of == nil {
 		return Description{}
@@ -125,10 +123,10 @@ func (b Batch[T]) Describe() Description {
 // attention of one head that another constructor has made. Head panics if there is no such head.
 func (b Batch[T]) Head(head int) Attention[T] { return b.made().head(head) }
 
-// NewState returns an empty [State] for queries and keys of dimension d and values of dimension
-// dv. The error says why the attention has no State: only Exact and Linear attention has one. It
-// also reports d or dv below 1, a d that is not the dimension of the attention, and a State that
-// takes more memory than the machine has.
+// NewState returns an empty [State] for queries and keys of dimension d and values of dimension dv.
+// Only exact and linear attention has a State: for other attention the error says so. NewState also
+// returns an error for d or dv below 1, for a d that is not the dimension of the attention, and for
+// a State that takes more memory than the machine has.
 func (b Batch[T]) NewState(d, dv int) (*State[T], error) { return b.made().newState(d, dv) }
 
 func (b Batch[T]) made() inside[T] {
@@ -149,7 +147,7 @@ type Description struct {
 	Dim                int  // dimension of queries and keys; 0 for any
 	Causal             bool // query i sees the keys j ≤ i only, in every head
 	Unnormalised       bool // outputs are sums of values, not averages, in every head
-	IndependentQueries bool // output i depends neither on other queries nor on the number of LeastQueries or more
+	IndependentQueries bool // with LeastQueries or more, output i depends on no query but i
 	LeastQueries       int  // a call with fewer queries may be computed with a smaller error
 }
 

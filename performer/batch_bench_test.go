@@ -43,7 +43,7 @@ func BenchmarkBatch(b *testing.B) {
 						s.Valid = valid
 					}
 					for range 3 {
-						batch.ForwardSequences(dst, q, k, v, s) // scratch memory, for every processor
+						batch.ForwardSequences(dst, q, k, v, s) // scratch of every processor
 					}
 					b.ReportAllocs()
 					for b.Loop() {

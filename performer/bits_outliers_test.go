@@ -13,8 +13,8 @@ import (
 	"github.com/seed-feabd252/randfeat/performer/clusters"
 )
 
-// A few keys or values much larger than the others, with weights of nearly zero, leave the errors of
-// rounding to bits as they are without them, whatever their size is. So do large keys that all
+// A few keys or values much larger than the others, with weights of nearly zero, leave the errors
+// of rounding to bits as they are without them, whatever their size is. So do large keys that all
 // queries are orthogonal to, except in a State, which has nothing but codes of a key.
 func TestBitsOfOutliers(t *testing.T) {
 	densetest.Both(t, testBitsOfOutliers[float32], testBitsOfOutliers[float64])

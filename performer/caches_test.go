@@ -115,7 +115,7 @@ func cachesRollback[T dense.Float](t *testing.T) {
 			never := stateOf(e, 1, 1, d, dv)
 			never.Append(k.RowRange(0, at), v.RowRange(0, at))
 			start := never.Clone()
-			// The last queries see all tokens before, when those that were codes at a time have become some.
+			// The last queries see all tokens before, when some have become codes.
 			resume := func(s *performer.State[T]) (out [3]dense.Matrix[T]) {
 				for i, to := range []int{1, 70, 190} {
 					from := at + []int{0, 1, 180}[i]
@@ -174,7 +174,7 @@ func cachesNotFinite[T dense.Float](t *testing.T) {
 				if e.Options().Unnormalised {
 					near *= n / 10
 				}
-				// An infinite weight times a value that is rounded may be any of what is not finite.
+				// An infinite weight times a value that is rounded may be ±Inf or NaN.
 				requireNotFinite(t, want, got, near, e.Options().Unnormalised && place < 2, "%v in %d, %+v", x, place, e)
 			}
 		}

@@ -66,7 +66,7 @@ func testDirectCausal[T dense.Float](t *testing.T) {
 		assert.Equal(t, ones, a.Forward(dense.Matrix[T]{}, c.q, c.k, ones), c.what)
 
 		for i, cut := range []int{1, 6, 66, 133, 300} {
-			// Each token is NaN for half of the inputs and large for the others, in the other type the reverse.
+			// Each token is NaN for half of the inputs and large for the others, in turn by type.
 			content := math.NaN()
 			if (at+i+int(of[T](0, 1)))%2 == 0 {
 				content = 1e20

@@ -64,8 +64,8 @@ func TestCodesOfHardInputs(t *testing.T) {
 	}
 }
 
-// Clones share closed segments with the state that they are of. Goroutines go on with one each, also
-// from an earlier token than that of the clone, and each has the outputs of a state of its own.
+// Clones share closed segments with the state that they are of. Goroutines go on with one each,
+// also from an earlier token than that of the clone, and have the outputs of their own states.
 //
 //ci:race
 func TestClonesShareSegments(t *testing.T) {

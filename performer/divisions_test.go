@@ -18,8 +18,8 @@ import (
 // Outputs and bytes of a stream depend on the tokens alone: neither on how the tokens are divided
 // into calls of Step, Append and Attend, nor on GOMAXPROCS. There are enough tokens for several
 // tiles, segments, blocks and groups of scores, and for windows that drop tokens several times. A
-// State that goes on from the bytes has the same outputs, and so has Forward of exact attention in T.
-// Linear attention promises less: Step of many tokens has the bits of Step of single ones.
+// State that goes on from the bytes has the same outputs, and so has Forward of exact attention in
+// T. Linear attention promises less: Step of many tokens has the bits of Step of single ones.
 func TestStreamsDependOnTokens(t *testing.T) {
 	densetest.Both(t, testStreamsDependOnTokens[float32], testStreamsDependOnTokens[float64])
 }

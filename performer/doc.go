@@ -28,17 +28,17 @@
 //
 // # Linear attention
 //
-// If the kernel is an inner product of m features, A_ij = φ(q_i)ᵀφ(k_j), the sums can be computed
-// in the other order,
+// If the kernel is an inner product of m features, A_ij = φ(q_i)ᵀφ(k_j), the sums over keys can be
+// computed first,
 //
 //	Σ_j A_ij v_jᵀ = φ(q_i)ᵀ S,  S = Σ_j φ(k_j) v_jᵀ   (m×dv)
 //
 // and cost O(L·m·(d+dv)) instead of O(L²·(d+dv)) [Katharopoulos et al. 2020]. Inner products of
 // random features of the softmax kernel are unbiased estimates of exp(q_iᵀk_j), so linear attention
-// with these features estimates exact attention. Positive features make it stable, because no
-// denominator is close to zero [Choromanski et al. 2021]. Numerator and denominator are then
-// unbiased; their ratio has a bias of order 1/m. With exact maps, such as elu+1, linear attention
-// is exact attention with another kernel.
+// with these features estimates exact attention. Positive features make linear attention stable,
+// because no denominator is close to zero [Choromanski et al. 2021]. With random features numerator
+// and denominator are unbiased, and the ratio has a bias of order 1/m. With exact maps, such as
+// elu+1, linear attention is exact attention with another kernel.
 //
 //	w, err := orf.Draw[float32](orf.GramSchmidt{}, 256, 64, src)
 //	phi, err := rff.Draw(rff.SoftmaxPositive{Scale: 1 / math.Sqrt(64)}, w) // exp(qᵀk/√d)
@@ -48,14 +48,14 @@
 // The scale 1/√d belongs to the map: the map computes features of √scale·q. Queries and keys have
 // one map, or the two maps of a pair that estimates one kernel (rff.Paired). Maps without
 // logarithms (trigonometric, dot product, sign, polynomial, …) may have denominators that are zero
-// or negative. The output is then the result of the division.
+// or negative, and outputs that are the results of this division.
 //
 // # Landmarks
 //
-// [Landmarks] also takes linear time. Its features are the exact kernel between a point and r
-// landmarks, which are chosen among the keys of each call. If keys are close to each other, or
-// their covariance decays, its errors are many times smaller than the errors of as many random
-// features.
+// [Landmarks] also takes linear time. The features of a point are the exact kernel between the
+// point and r landmarks, which are chosen among the keys of each call. If keys are close to each
+// other, or their covariance decays, the errors of landmarks are many times smaller than the errors
+// of as many random features.
 //
 //	a, err := performer.NewLandmarks(performer.LandmarkOptions[float32]{Landmarks: 256}, src)
 //	out := a.Forward(dense.Matrix[float32]{}, q, k, v)
@@ -64,15 +64,15 @@
 // future: causal attention of trained transformers by landmarks had errors of 0.7 to 1.3.
 //
 // Features of landmarks are signed. If r is too small, denominators may be close to zero, and the
-// error has no bound. Outputs of positive random features are averages of values, whose error is
-// bounded.
+// error has no bound. Outputs of positive random features are averages of values and have bounded
+// errors.
 //
 // # Centring
 //
 // Random features are most accurate at points close to zero, and landmarks where queries are among
 // keys. Queries and keys of trained transformers have means that differ from zero and from each
 // other. [rff.Centred] subtracts the means for the features of a map, and [LandmarkOptions] for
-// landmarks. Both compensate exactly: the estimated attention stays the same.
+// landmarks. The weights compensate exactly: the estimated attention does not change.
 //
 //	q0, b, err := rff.SubtractMean(q)
 //	k0, c, err := rff.SubtractMean(k)
@@ -89,7 +89,7 @@
 //
 // Q is Lq×d, K is Lk×d, V is Lk×dv and the output is Lq×dv. Causal attention needs Lq = Lk except
 // in a [Batch]. Rows are tokens. All matrices may be views: head h of an L×(H·d) matrix is
-// m.ColRange(h*d, (h+1)*d). Methods panic with the shapes if these do not fit.
+// m.ColRange(h*d, (h+1)*d). Methods panic if shapes do not fit, and name the shapes.
 //
 // Linear attention holds up to 64 matrices S and the features of some blocks of tokens. Exact
 // attention holds the scores of 256 queries and keys for every processor. This memory does not
@@ -130,7 +130,7 @@
 //
 // # How large is the error?
 //
-// The error of an approximation of attention may be 1 % or 100 %, and its outputs do not show
+// The error of an approximation of attention may be 1 % or 100 %, and the outputs do not show
 // which. Package audit compares a random sample of rows with exact attention, and chooses the
 // cheapest approximation within a tolerance:
 //

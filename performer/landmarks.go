@@ -18,12 +18,12 @@ import (
 
 // LandmarkOptions selects what attention by landmarks computes.
 type LandmarkOptions[T dense.Float] struct {
-	// Landmarks is the number r of landmarks that are chosen among the keys of each call. It is 0
-	// if there are Points.
+	// Landmarks is the number r of landmarks that are chosen among the keys of each call. Landmarks
+	// is 0 if there are Points.
 	Landmarks int
 
-	// Points, unless it is zero, are given landmarks z_i (r×d), which are copied. Landmarks that
-	// others span to rounding, such as duplicates, count as one. Function landmarks.Pivoted with
+	// Points, unless zero, are given landmarks z_i (r×d), which are copied. Landmarks that others
+	// span to rounding, such as duplicates, count as one. Function landmarks.Pivoted with
 	// kernels.Gaussian{LengthScale: 1/√s} chooses landmarks.
 	Points dense.Matrix[T]
 
@@ -37,16 +37,17 @@ type LandmarkOptions[T dense.Float] struct {
 	// stands for 0. The weights compensate exactly: with κ(x, y) = exp(s·xᵀy) and landmarks z_i
 	// among the keys less c,
 	//
-	//	Â_ij = κ(q_i−b, Z)·κ(Z, Z)⁻¹·κ(Z, k_j−c)·exp(s·q_iᵀc + s·bᵀk_j − s·bᵀc).
+	//	Â_ij = κ(q_i−b, Z)·κ(Z, Z)⁻¹·κ(Z, k_j−c)·exp(s·q_iᵀc + s·bᵀk_j − s·bᵀc)
 	//
-	// Â estimates the same attention. b and c should be the means of queries and keys, which
-	// [rff.SubtractMean] computes. Errors are many times smaller if these means are far apart, as
-	// in trained transformers: landmarks lie among the keys, and a query far from the keys has a
-	// large residual ρ. Only b − c matters, except for rounding. The cost is O((Lq+Lk)·d).
+	// estimates exp(s·q_iᵀk_j) for any means. b and c should be the means of queries and keys,
+	// which [rff.SubtractMean] computes. If these means are far apart, as in trained transformers,
+	// errors are many times smaller, because landmarks lie among the keys and weights of queries
+	// far from the keys have large errors. Only b − c matters, except for rounding. The cost is
+	// O((Lq+Lk)·d).
 	//
 	// b and c are constants, for gradients too. Means of the queries of each call would make an
 	// output depend on other queries, on padding, and on how queries are divided into calls.
-	// Points stay the same points, near keys.
+	// NewLandmarks also subtracts c from Points, which should lie near keys.
 	QueryMean, KeyMean []T
 }
 
@@ -80,10 +81,11 @@ type Landmarks[T dense.Float] struct{ Batch[T] }
 // NewLandmarks returns attention by landmarks. src seeds the choice of landmarks, and is not used
 // if there are Points.
 //
-// The error reports a number of Landmarks below 1 or too large for memory, or one beside Points,
-// Points that are too large for memory, not finite or with s·‖z − c‖²/2 beyond the range of T, a
-// Scale that is negative or not finite, means of other lengths than each other or the Points or
-// with elements that are not finite, and a nil src without Points.
+// NewLandmarks returns an error for a number of Landmarks below 1, too large for memory, or given
+// beside Points; for Points that are too large for memory, not finite or with s·‖z − c‖²/2 beyond
+// the range of T; for a Scale that is negative or not finite; for means with different lengths,
+// with other lengths than the Points, or with elements that are not finite; and for a nil src
+// without Points.
 func NewLandmarks[T dense.Float](o LandmarkOptions[T], src rand.Source) (Landmarks[T], error) {
 	b, err := door.Choose[T, Batch[T]](landmarks32, landmarks64, landmarkArgs{o, src})
 	return Landmarks[T]{b}, err

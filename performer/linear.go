@@ -12,8 +12,7 @@ import (
 // LinearOptions selects what linear attention computes. The zero value is bidirectional, normalised
 // attention.
 type LinearOptions struct {
-	// Causal lets query i see the keys j ≤ i only. The numbers of queries and keys must be equal
-	// then.
+	// Causal lets query i see the keys j ≤ i only, for as many queries as keys.
 	Causal bool
 
 	// Unnormalised leaves out the division by the sum of the weights: the output is A·V with A_ij =
@@ -49,13 +48,12 @@ type Linear[T dense.Float] struct{ Batch[T] }
 
 // NewLinear returns linear attention with the features φ_Q = phi of queries and φ_K =
 // [rff.Keys](phi) of keys, so that φ_Q(q)ᵀφ_K(k) estimates phi.Kernel(). φ_K is phi unless phi is
-// [rff.Paired], as the asymmetric estimators rff.SADERF and rff.ADERF are.
+// [rff.Paired], as rff.SADERF and rff.ADERF are. If φ_Q and φ_K are [rff.LogMap]s, attention uses
+// the logarithms of the features and neither overflows nor underflows. Otherwise attention uses the
+// features.
 //
-// If both maps are [rff.LogMap]s, attention uses the logarithms of the features and neither
-// overflows nor underflows. Otherwise attention uses the features.
-//
-// NewLinear returns an error if phi or its Keys is nil, or if the two maps differ in the dimension
-// of their points or in the number of their features.
+// NewLinear returns an error if phi or rff.Keys(phi) is nil, or if φ_Q and φ_K differ in the
+// dimension of their points or in the number of their features.
 func NewLinear[T dense.Float](phi rff.Map[T], opts LinearOptions) (Linear[T], error) {
 	if phi == nil {
 		return Linear[T]{}, errors.New("performer: phi is nil")

@@ -179,7 +179,7 @@ func testPlaces[T dense.Float](t *testing.T) {
 type placedLoss struct {
 	e             performer.Exact[float64]
 	q, k, v, dout dense.Matrix[float64]
-	terms, values dense.Matrix[float64] // of each pair: its weight before it is normalised, and dout·v
+	terms, values dense.Matrix[float64] // of each pair: the weight before division, and dout·v
 	above, below  []float64             // of each query: Σ terms∘values and what divides it
 }
 

@@ -7,25 +7,24 @@ import (
 	"github.com/seed-feabd252/randfeat/internal/memory/layout"
 )
 
-// Sequences says which rows of q, k and v belong to which sequence, and which keys count. The zero
-// value is one sequence of all rows whose keys all count. [Attend] takes masks of pairs of a query
-// and a key.
+// Sequences divides the rows of q, k and v into sequences, and says which keys queries may see. The
+// zero value is one sequence of all rows whose keys are all valid. Only [Attend] takes masks of
+// pairs of a query and a key.
 type Sequences struct {
 	// Queries holds the number of queries of each sequence, whose rows follow one another in q.
 	// Keys holds the number of keys of each sequence in k and v. Numbers may be zero. Keys may be
-	// nil if each sequence has the same number of keys and queries. Both are nil for one sequence
-	// of all rows.
+	// nil if each sequence has as many keys as queries. Both are nil for one sequence of all rows.
 	Queries, Keys []int
 
-	// Past holds, for each sequence, the number of its keys before the first query, for causal
+	// Past holds, for each sequence, the number of keys before the first query, for causal
 	// attention: query i sees the keys j ≤ i + Past. Nil means zero for all sequences. If Past is
 	// negative, the first queries see no key. Bidirectional attention ignores Past unless it is an
 	// [Exact] with a Window, a Chunk or a Slope.
 	Past []int
 
-	// Valid says for each row of k and v whether it counts. The contents of rows that do not count
-	// change no output, even if they are NaN. Nil means that all rows count. The places of an Exact,
-	// and so its Sinks and its Chunk, begin at the first row that counts.
+	// Valid says for each row of k and v whether queries may see it. The contents of other rows
+	// change no output, even if they are NaN. Nil means that all rows are valid. The places of an
+	// Exact, and so the Sinks and the Chunk, begin at the first valid row.
 	Valid []bool
 }
 

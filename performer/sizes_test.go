@@ -21,7 +21,7 @@ func TestSizes(t *testing.T) {
 }
 
 func testSizes[T dense.Float](t *testing.T) {
-	const most, large = math.MaxInt/2 + 1, 1 << 23 // memory holds large numbers, but not the square of it
+	const most, large = math.MaxInt/2 + 1, 1 << 23 // memory holds large numbers, not large²
 	memory := limittest.Memory(t, "performer")
 	exact := performer.Attention[T](must.Have(performer.NewExact[T](performer.ExactOptions{})))
 	elu := func(d int) performer.Linear[T] {

@@ -18,8 +18,8 @@ import (
 	"github.com/seed-feabd252/randfeat/performer/internal/maptest"
 )
 
-// Streams that step together, come and go, and add several tokens at a time have the bits of streams
-// that step alone.
+// Streams that step together, come and go, and add several tokens at a time have the bits of
+// streams that step alone.
 func TestStepAll(t *testing.T) { densetest.Both(t, testStepAll[float32], testStepAll[float64]) }
 
 func testStepAll[T dense.Float](t *testing.T) {

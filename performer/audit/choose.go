@@ -34,8 +34,8 @@ type ChooseOptions struct {
 	Reproducible bool
 }
 
-// sampledRows returns the number of choosing rows for a number of rows of q, and of the rows of each
-// test.
+// sampledRows returns the number of choosing rows for a number of rows of q, and of the rows of
+// each test.
 func sampledRows(rows int) int {
 	return max(min(rows/24, int(2.5*math.Sqrt(float64(rows)))), 64)
 }
@@ -57,9 +57,8 @@ func sampledRows(rows int) int {
 //
 // A search that ends in exact attention costs at most the Budget, for any number of Calls. Below
 // about a thousand tokens one trial costs more than the default Budget, and Choose tries nothing.
-// Choose reads all tokens even if exact is causal. The chosen attention is causal then. Choose does
-// not change q, k and v. With Reproducible, the same src makes the same choice, whatever GOMAXPROCS
-// is.
+// If exact is causal, the chosen attention is causal, but Choose reads all tokens. Choose does not
+// change q, k and v. With Reproducible, the same src makes the same choice, whatever GOMAXPROCS is.
 //
 // Choose returns an error for a tolerance that is not positive and finite, a nil exact or src, an
 // option out of range, exact attention with a Window, a Chunk, a Slope, a SinkWeight or Bits, no

@@ -83,7 +83,7 @@ func testChoose[T dense.Float](t *testing.T) {
 	for _, causal := range []bool{false, true} {
 		for _, plain := range []bool{false, true} {
 			if causal && plain {
-				continue // few rows have most of the sum, and neither clusters nor 8 bits hold 5 % of them
+				continue // few rows have most of the sum: no approximation holds 5 % of them
 			}
 			truth := must.Have(performer.NewExact[T](performer.ExactOptions{Scale: 1, Causal: causal, Unnormalised: plain}))
 			exact := truth.Forward(none, q, k, v)

@@ -54,9 +54,9 @@ func (s *search[T]) test(ctx context.Context, l *ladder[T], o outputs[T], t *Tri
 	return bound, nil
 }
 
-// comparedRows returns the number of rows of q in which two draws of the next size are compared: all
-// if that leaves half of the rest of the budget, else the least number, and 0 for a sweep if that is
-// too many.
+// comparedRows returns the number of rows of q in which two draws of the next size are compared:
+// all if that leaves half of the rest of the budget, else the least number, and 0 for a sweep if
+// that is too many.
 func (s *search[T]) comparedRows(l *ladder[T]) int {
 	all, few := s.head.q.Rows, s.minCompared()
 	switch {
@@ -71,10 +71,10 @@ func (s *search[T]) comparedRows(l *ladder[T]) int {
 }
 
 // compare makes the attention again with other random numbers, and compares the outputs in all rows
-// or in the rows of a first draw. Rows with large errors may be too rare for a sample, but two draws
-// of an approximation seldom have the same errors in the same rows. So compare draws half of the
-// test rows from the compared rows in proportion to the squared differences. compare sets the rows,
-// their outputs and the shorter time of a call. It sets no rows if outputs are not finite.
+// or in the rows of a first draw. Rows with large errors may be too rare for a sample, but two
+// draws of an approximation seldom have the same errors in the same rows. So compare draws half of
+// the test rows from the compared rows in proportion to the squared differences. compare sets the
+// rows, their outputs and the shorter time of a call. It sets no rows if outputs are not finite.
 func (s *search[T]) compare(ctx context.Context, l *ladder[T], o *outputs[T], compared int) error {
 	if err := contextError(ctx); err != nil {
 		return err

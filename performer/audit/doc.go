@@ -1,5 +1,5 @@
 // Package audit measures the errors of approximations of attention, and chooses an approximation
-// within a tolerance. The error of an approximation may be 1 % or 100 %, and its outputs do not
+// within a tolerance. The error of an approximation may be 1 % or 100 %, and the outputs do not
 // show which.
 //
 // [Measure] computes exact attention of a random sample of rows. A [Report] has the error of the
@@ -11,19 +11,19 @@
 //	reports, err := audit.Measure(ctx, exact, q, k, v, audit.Options{}, src, linear)
 //	fmt.Println(reports[0]) // error 1.52 % (95 %: 1.31 … 1.77 %), 9 of 10 rows within 2.4 %, …
 //
-// [Choose] measures clusters of keys, then approximations that cost less. It returns the cheapest
-// approximation that it finds within a tolerance, or exact attention. A search that finds nothing
-// costs half a call of exact attention at most. The chosen attention serves later calls with
-// queries and keys of the same kind. If there are queries and keys without values, validate.Compare
-// measures the errors of feature maps.
+// [Choose] measures clusters of keys, then approximations that cost less. Choose returns the
+// cheapest approximation that it finds within a tolerance, or exact attention. A search that finds
+// nothing costs half a call of exact attention at most. The chosen attention serves later calls
+// with queries and keys of the same kind. If there are queries and keys without values,
+// validate.Compare measures the errors of feature maps.
 //
 //	c, err := audit.Choose(ctx, exact, q, k, v, 0.02, audit.ChooseOptions{}, src)
 //	out := c.Attention.Forward(dense.Matrix[float32]{}, q, k, v)
 //
 // # References
 //
-//   - [Hájek 1964] J. Hájek: Asymptotic theory of rejective sampling with varying probabilities from
-//     a finite population. Annals of Mathematical Statistics 35.
+//   - [Hájek 1964] J. Hájek: Asymptotic theory of rejective sampling with varying probabilities
+//     from a finite population. Annals of Mathematical Statistics 35.
 //   - [Johnson 1978] N. J. Johnson: Modified t tests and confidence intervals for asymmetrical
 //     populations. Journal of the American Statistical Association 73.
 //   - [Kish 1965] L. Kish: Survey sampling. Wiley.

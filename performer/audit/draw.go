@@ -12,9 +12,9 @@ import (
 )
 
 // rowWeights returns weights of the rows of q with the sum 1, for draws: ½ equal weights, ¼ weights
-// in proportion to ‖q_i‖⁴, and ¼ weights in proportion to 1/(i+1) if attention is causal. Most errors
-// grow with the norm of the query, and queries that see few keys have large outputs. The equal weights
-// are for rows that have a large error for another reason. A row that is not finite has no norm.
+// in proportion to ‖q_i‖⁴, and ¼ weights in proportion to 1/(i+1) if attention is causal. Most
+// errors grow with the norm of the query, and queries that see few keys have large outputs. The
+// equal weights are for rows with a large error for another reason. Rows with NaN have no norm.
 func rowWeights[T dense.Float](q dense.Matrix[T], causal bool) []float64 {
 	norms, places, weights := make([]float64, q.Rows), make([]float64, q.Rows), make([]float64, q.Rows)
 	for i := range norms {
@@ -37,8 +37,8 @@ func rowWeights[T dense.Float](q dense.Matrix[T], causal bool) []float64 {
 	return weights
 }
 
-// addShare adds numbers in proportion to x with the sum share to weights. The numbers are equal if x
-// is nil or zero.
+// addShare adds numbers in proportion to x with the sum share to weights. The numbers are equal if
+// x is nil or zero.
 func addShare(weights, x []float64, share float64) {
 	sum := floats.Sum(x)
 	for i := range weights {

@@ -11,9 +11,9 @@ import (
 const (
 	maxConfidence = 0.999
 
-	// Measured: intervals hold the error with the confidence if they are this number of times as long
-	// as t intervals, because a sample that has too few of the largest errors has too small a standard
-	// error as well.
+	// Measured: intervals hold the error with the confidence if they are this number of times as
+	// long as t intervals, because a sample that has too few of the largest errors has too small a
+	// standard error as well.
 	room = 1.25
 
 	// Measured: a sum that fewer rows carry in effect says nothing about rows outside the sample.
@@ -153,10 +153,10 @@ func quantile(x, rows []float64, p float64) float64 {
 	return x[0]
 }
 
-// unseen returns the smallest share of all rows of heads with this property: if more rows were worse
-// than all sampled rows, samples would contain one of them with the confidence. chances has lower
-// bounds of the probability of each row of each head to be sampled, ascending. Samples miss rows most
-// often if the rows have the smallest probabilities.
+// unseen returns the smallest share of all rows of heads with this property: if more rows were
+// worse than all sampled rows, samples would contain one of them with the confidence. chances has
+// lower bounds of the probability of each row of each head to be sampled, ascending. Samples miss
+// rows most often if the rows have the smallest probabilities.
 func unseen(chances [][]float64, confidence float64) float64 {
 	limit, rows := math.Log1p(-confidence), 0
 	var missed []float64 // logarithms of the probabilities to miss a row after others

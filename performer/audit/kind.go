@@ -36,8 +36,8 @@ type kind[T dense.Float] struct {
 	// is not known.
 	rate float64
 
-	// prefixes says that the attention is clusters.Attention, so that causal attention of some queries
-	// does not compute the other outputs.
+	// prefixes says that the attention is clusters.Attention, so that causal attention of some
+	// queries does not compute the other outputs.
 	prefixes bool
 
 	// fixed says that the attention does not depend on random numbers, so that two draws are equal.

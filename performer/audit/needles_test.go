@@ -16,8 +16,8 @@ import (
 )
 
 // needles returns a causal head of n tokens whose keys are an autoregressive sequence with the
-// correlation 0.97. One query in a hundred seeks one key, and the others average values with a mean,
-// so that a hundredth of the rows have most of the squared error.
+// correlation 0.97. One query in a hundred seeks one key, and the others average values with a
+// mean, so that a hundredth of the rows have most of the squared error.
 func needles(seed uint64, n, d int) (q, k, v dense.Matrix[float32]) {
 	rng := rand.New(densetest.Source(seed))
 	q, k, v = densetest.Normal[float32](rng, n, d, 0, 1), densetest.Normal[float32](rng, n, d, 0, 1), densetest.Normal[float32](rng, n, d, 1, 0.3)
@@ -35,8 +35,8 @@ func needles(seed uint64, n, d int) (q, k, v dense.Matrix[float32]) {
 	return q, k, v
 }
 
-// Intervals of Measure hold the error in 95 of 100 samples, and more than 25 of 240 miss it in one of
-// 10,000 seeds. Intervals from rows with equal probabilities miss it in about 90.
+// Intervals of Measure hold the error in 95 of 100 samples, and more than 25 of 240 miss it in one
+// of 10,000 seeds. Intervals from rows with equal probabilities miss it in about 90.
 func TestMeasureOfNeedles(t *testing.T) {
 	var none dense.Matrix[float32]
 	e := performer.ExactOptions{Causal: true}
@@ -64,8 +64,8 @@ func TestMeasureOfNeedles(t *testing.T) {
 	assert.LessOrEqual(t, unknown, 40)
 }
 
-// Choices are within the tolerance, and intervals of their reports hold the error, in 95 of 100 runs.
-// More than 5 of 24 miss in one of 1000 seeds. Rows with equal probabilities miss the error in about 9.
+// Choices are within the tolerance, and intervals of their reports hold the error, in 95 of 100
+// runs. More than 5 of 24 miss in one of 1000 seeds. Rows with equal probabilities miss 9.
 func TestChooseOfNeedles(t *testing.T) {
 	var none dense.Matrix[float32]
 	exact, approximated, beyond, missed := must.Have(performer.NewExact[float32](performer.ExactOptions{Causal: true})), 0, 0, 0

@@ -11,8 +11,8 @@ import (
 // computed.
 type Output[T dense.Float] dense.Matrix[T]
 
-// Forward returns o. If dst is not zero, Forward copies o to dst and returns dst. Forward panics if o does
-// not have a row for each query in q.
+// Forward returns o. If dst is not zero, Forward copies o to dst and returns dst. Forward panics if
+// o does not have a row for each query in q.
 func (o Output[T]) Forward(dst, q, k, v dense.Matrix[T]) dense.Matrix[T] {
 	if o.Rows != q.Rows {
 		panic(fmt.Sprintf("audit: the Output is %d×%d, q is %d×%d, want as many rows", o.Rows, o.Cols, q.Rows, q.Cols))

@@ -9,8 +9,8 @@ import (
 	"github.com/seed-feabd252/randfeat/dense"
 )
 
-// Report is the result of [Measure] for one approximation: its error, estimated from a sample of
-// rows.
+// Report is the result of [Measure] for one approximation: errors of outputs, estimated from a
+// sample of rows.
 type Report struct {
 	// Error is the relative error of the output, ‖out−exact‖_F/‖exact‖_F over all rows of all
 	// heads, estimated from the sampled rows as √(Σ y_i/p_i / Σ x_i/p_i), with the squares y_i =

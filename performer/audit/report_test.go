@@ -95,7 +95,7 @@ func TestAuditCovers(t *testing.T) {
 // Worse is the smallest bound: with one row less, samples would miss the worst rows more often than
 // the confidence allows.
 func TestUnseenRows(t *testing.T) {
-	missed := func(n, of, worst int) float64 { // the probability that n of so many rows miss the worst ones
+	missed := func(n, of, worst int) float64 { // the probability that n rows miss the worst
 		p := 1.0
 		for i := range worst {
 			p *= max(0, float64(of-n-i)/float64(of-i))

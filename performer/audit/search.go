@@ -315,8 +315,8 @@ func (s *search[T]) trySweep(ctx context.Context, l *ladder[T], a performer.Atte
 	return nil
 }
 
-// testedAt returns the probability with which the error may exceed the bound of a test. All tests of
-// a head together have 1 − Confidence, as Σ 1/(n·(n+1)) = 1.
+// testedAt returns the probability with which the error may exceed the bound of a test. All tests
+// of a head together have 1 − Confidence, as Σ 1/(n·(n+1)) = 1.
 func (s *search[T]) testedAt(test int) float64 {
 	return (1 - s.Confidence) / float64(test*(test+1))
 }

@@ -36,7 +36,7 @@ type accumulator[T dense.Float] struct {
 	limits []T // peak_i + log(τ·D), of a part
 
 	lists
-	shares []T // the weights of the clusters for the listed queries, or their logarithms if not above 0
+	shares []T // weights of the clusters for the listed queries, or logarithms if not above 0
 
 	weights scratch.Buffer[T] // clusters×part
 	logs    scratch.Buffer[T] // of the weights, clusters×part

@@ -46,7 +46,7 @@ type gradients[T dense.Float] struct {
 	kept             []kept
 	bad              []int // queries that have exact attention
 
-	// Elements of queries. A key with the score s has the weight exp(s − shift_i − log_i) for query i.
+	// Elements of queries. The weight of a score s is exp(s − shift_i − log_i).
 	shifts, logs, deltas []T
 	norms                []T   // s²‖q‖²/2
 	places               []int // among the keys of their own segment

@@ -49,7 +49,7 @@ func testBackwardExact[T dense.Float](t *testing.T, rounding float64) {
 				if n > 2 {
 					q.Row(n / 2)[0] = 1e10
 					for j := range 4 {
-						dout.Row(n / 2)[j] *= 1e-11 // for gradients as large as those of other queries
+						dout.Row(n / 2)[j] *= 1e-11 // for gradients of the usual size
 					}
 				}
 				f := form(t, exact, clusters.Options{Threshold: 1e-30, Clusters: count})
@@ -115,7 +115,7 @@ func TestBackwardDifferences(t *testing.T) {
 	v, dout := dense.New[float64](n, dv), normal[float64](n, dv, 22)
 	q.Row(501)[d-1] = 150 // u_ic is beyond its bound
 	for j := range n {
-		k.Row(j)[d-1] -= 2 * points.Row(j * 7 % words)[d-1] // so that query 501 attends to all words
+		k.Row(j)[d-1] -= 2 * points.Row(j * 7 % words)[d-1] // query 501 attends to all words
 		copy(v.Row(j), normal[float64](words, dv, 9).Row(j*7%words))
 	}
 	for _, causal := range []bool{false, true} {
@@ -170,8 +170,8 @@ func TestBackwardBits(t *testing.T) {
 	}
 }
 
-// NaN in a query leaves outputs and gradients of other queries alone. NaN in a key of causal attention reaches
-// the queries that see it.
+// NaN in a query leaves outputs and gradients of other queries alone. NaN in a key of causal
+// attention reaches the queries that see it.
 func TestBackwardNaN(t *testing.T) {
 	const n, at = 1500, 700
 	for _, causal := range []bool{false, true} {

@@ -8,9 +8,9 @@ import (
 	"github.com/seed-feabd252/randfeat/internal/memory/scratch"
 )
 
-// chunk is the scratch memory of one goroutine for the gradients between the clusters of a chunk and
-// a group of queries. Matrices of weights have a row for each cluster or key, and a column for each
-// query.
+// chunk is the scratch memory of one goroutine for the gradients between the clusters of a chunk
+// and a group of queries. Matrices of weights have a row for each cluster or key, and a column for
+// each query.
 type chunk[T dense.Float] struct {
 	g             *gradients[T]
 	s             *segment[T]

@@ -21,26 +21,25 @@ type Options struct {
 	// Scale multiplies the products q_iᵀk_j. Zero means 1/√d. Scale is finite and not negative.
 	Scale float64
 
-	// Causal lets query i see the keys j ≤ i only. The numbers of queries and keys must be equal
-	// then.
+	// Causal lets query i see the keys j ≤ i only, for as many queries as keys.
 	Causal bool
 
-	// EightBits computes scores, weights and values in integers of 8 bits. Forward then takes
-	// about half the time on processors that multiply such integers, and has additional errors of
-	// about a percent.
+	// EightBits computes scores, weights and values in integers of 8 bits. EightBits halves the
+	// time of Forward on processors that multiply such integers, and adds errors of about a
+	// percent.
 	EightBits bool
 
-	// Clusters is the number of clusters of the n keys of a segment, at most n: of 256 keys in
-	// causal attention, and of all keys otherwise. Zero means the smaller of n/16 and 2·√n.
+	// Clusters is the number of clusters of a segment of n keys, at most n. A segment is 256 keys
+	// in causal attention, and all keys otherwise. Zero means the smaller of n/16 and 2·√n.
 	Clusters int
 
-	// Threshold is τ. A query scores every key of a cluster if
+	// Threshold is τ. A query computes the weight of every key of a cluster if
 	//
-	//	(w/D)·√((e^2u' − 1)/n) > τ
+	//	(w/D)·√((e^2u − 1)/n) > τ
 	//
-	// where w/D is the share of the cluster in the weights of the query, n the number of keys of
-	// the cluster, and 2u' a variance of their scores, taken as at most 16. A smaller τ costs more
-	// time and gives a smaller error. Zero means 0.0003.
+	// where w is the weight of the cluster, D the sum of all weights of the query, n the number of
+	// keys of the cluster, and 2u a variance of the scores of these keys, taken as at most 16. A
+	// smaller τ costs more time and gives a smaller error. Zero means 0.0003.
 	Threshold float64
 
 	// Iterations is the number of iterations of k-means over 16 randomly drawn keys per cluster.
@@ -51,13 +50,13 @@ type Options struct {
 // Attention approximates softmax attention by clusters of keys. The bits of a causal output do not
 // depend on later tokens.
 //
-// Every weight is positive, and outputs are averages of values and of means of values. Without
-// keys the output is zero. A query whose weights or sums overflow, underflow or are NaN gets
-// exact attention, together with other such queries; NaN and Inf cause such weights. dst of Forward
-// may be exactly q where shapes allow; dst must not overlap k or v.
+// Every weight is positive, and outputs are averages of values and of means of values. Without keys
+// the output is zero. If weights or sums of a query overflow, underflow or are NaN, as with NaN and
+// Inf in the input, its output is that of exact attention. dst of Forward may be exactly q where
+// shapes allow; dst must not overlap k or v.
 //
-// Backward computes in T, also with EightBits, see the package comment. A query with exact
-// attention has exact gradients. CanBackward returns nil. NewState returns an error.
+// Backward computes in T, also with EightBits; the package comment has the formulas. A query with
+// exact attention has exact gradients. CanBackward returns nil. NewState returns an error.
 type Attention[T dense.Float] struct {
 	performer.Batch[T]
 	of prefixes[T]
@@ -70,19 +69,18 @@ type prefixes[T dense.Float] interface {
 }
 
 // ForwardPrefixes is Forward for queries that see the first keys only: query i sees the keys j <
-// prefixes[i]. A query that sees no key gets zero. ForwardPrefixes uses the segments of causal
-// attention even if the Attention is bidirectional. ForwardPrefixes panics as Forward does, and
-// unless prefixes has Lq ascending numbers from 0 to Lk.
+// prefixes[i]. The output of a query that sees no key is zero. ForwardPrefixes uses the segments of
+// causal attention even if the Attention is bidirectional. ForwardPrefixes panics as Forward does,
+// and unless prefixes has Lq ascending numbers from 0 to Lk.
 func (a Attention[T]) ForwardPrefixes(dst, q, k, v dense.Matrix[T], prefixes []int) dense.Matrix[T] {
 	return a.made().forwardPrefixes(dst, q, k, v, prefixes)
 }
 
-// ForwardThresholds returns the outputs of ForwardPrefixes, or of Forward without a mask if
-// prefixes is nil, with each of several thresholds in place of that of the Options, to
-// rounding. scored[t][i] is the number of keys of clusters that query i scores with threshold t.
-// All thresholds together cost a call with the last one, and additions.
-// ForwardThresholds panics as ForwardPrefixes does, and unless thresholds are positive and
-// descend.
+// ForwardThresholds returns, for each of several thresholds, the outputs of ForwardPrefixes with
+// this threshold, or of Forward without a mask if prefixes is nil, to rounding. scored[t][i] is the
+// number of keys whose own weights query i computes with threshold t. All thresholds together cost
+// a call with the last one, and additions. ForwardThresholds panics as ForwardPrefixes does, and
+// unless thresholds are positive and descend.
 func (a Attention[T]) ForwardThresholds(q, k, v dense.Matrix[T], prefixes []int, thresholds []float64) (outs []dense.Matrix[T], scored [][]int) {
 	return a.made().forwardThresholds(q, k, v, prefixes, thresholds)
 }
@@ -100,8 +98,8 @@ type attention[T dense.Float] struct {
 	seed [2]uint64
 }
 
-// New returns attention by clusters of keys. src seeds the choice of the keys that k-means starts
-// from. A call without a mask has exact attention for up to 256 keys. A causal query has exact
+// New returns attention by clusters of keys. src seeds the choice of the keys from which k-means
+// starts. A call without a mask has exact attention for up to 256 keys. A causal query has exact
 // attention if it sees up to 256 keys.
 //
 // New returns an error for negative options, a Scale or a Threshold that is not finite, and a nil

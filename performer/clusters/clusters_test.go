@@ -265,7 +265,7 @@ func TestLargeMeansAndCounts(t *testing.T) {
 				m.Data[i] -= 1000
 			}
 		}
-		assert.Less(t, relative(got, want), 0.025, "causal %v", causal) // 0.022 and 0.007 without the means
+		assert.Less(t, relative(got, want), 0.025, "causal %v", causal) // 0.022 and 0.007 centred
 
 		q, k, v = tokens[float32](2000, 1, 3, 3, 4)
 		want32 := exact.Forward(dense.Matrix[float32]{}, q, k, v)

@@ -14,13 +14,13 @@
 //
 //	w_ic = n_c·exp(s·q_iᵀμ_c + u_ic),  u_ic = s²‖q_i‖²·t_c/2
 //
-// with a variance of w_ic²·(e^{2u_ic} − 1)/n_c if keys vary alike in all directions. Where they do
-// not, scores vary more for the queries that matter: with u'_ic = s²‖q_i‖²·t'_c/2, t'_c =
-// ‖Σ_c‖_F/√d and the covariance Σ_c of the keys, t'_c is t_c for equal directions, and t_c·√d for
+// with a variance of w_ic²·(e^{2u_ic} − 1)/n_c if keys vary alike in all directions. Where keys do
+// not vary alike, scores vary more for the queries that matter: with u'_ic = s²‖q_i‖²·t'_c/2, t'_c
+// = ‖Σ_c‖_F/√d and the covariance Σ_c of the keys, t'_c is t_c for equal directions, and t_c·√d for
 // one. Let D_i = Σ_c w_ic. If w_ic·√((e^{2u'_ic} − 1)/n_c) exceeds τ·D_i, query i scores every key
-// of cluster c. Otherwise w_ic and v̄_c stand for the cluster:
+// of cluster c. Otherwise w_ic and v̄_c stand for the cluster. With A_ij = exp(s·q_iᵀk_j)
 //
-//	out_i = (Σ_scored exp(s·q_iᵀk_j)·v_j + Σ_other w_ic·v̄_c) / (Σ_scored exp(s·q_iᵀk_j) + Σ_other w_ic)
+//	out_i = (Σ_scored A_ij·v_j + Σ_other w_ic·v̄_c) / (Σ_scored A_ij + Σ_other w_ic)
 //
 // All weights are positive, so outputs are averages of values and of means of values, and no
 // denominator comes near zero. As τ → 0 the result is exact attention. The idea is that of
@@ -29,7 +29,7 @@
 //
 // Beyond u_ic = 8 the normal model overrates a cluster, whose weight is about that of its largest
 // key. Such a cluster counts with u_ic = 8 in D_i, and query i also scores its keys if a key at the
-// upper end of their normal distribution would have a weight above τ·D_i. A key whose squared
+// upper end of the normal distribution of keys would have a weight above τ·D_i. A key whose squared
 // distance from its centre is more than 8 times the mean is a cluster of its own.
 //
 // Forward gathers the queries that score one cluster, so that their scores and outputs are products
@@ -39,8 +39,8 @@
 //
 // Causal attention divides keys into segments of 256. A complete segment has clusters of its own,
 // which are found once and never change. A query sees complete segments before its place by
-// cluster, and the keys of its own segment one by one; their weights count in D_i. So outputs do
-// not depend on later tokens, and the first 256 tokens have exact attention. Attention without a
+// cluster, and the keys of its own segment one by one, with weights that D_i includes. So outputs
+// do not depend on later tokens, and the first 256 tokens have exact attention. Attention without a
 // mask has one segment with all keys.
 //
 // There is no State of clusters: a [performer.State] of exact attention in 8 or 4 bits takes less
@@ -48,10 +48,10 @@
 //
 // # Eight bits
 //
-// With EightBits, scores of clusters, scores and weights of keys, and values are integers of 8 bits,
-// with an additional error of about a percent, see package performer. Sums over clusters whose keys
-// are not scored are in T, and so are clusters with a few keys or values much larger than the others,
-// and clusters much farther from the mean of the keys than most.
+// With EightBits, scores of clusters, scores and weights of keys, and values are integers of 8
+// bits, with an additional error of about a percent, see package performer. Sums over clusters
+// whose keys are not scored are in T, and so are clusters with a few keys or values much larger
+// than the others, and clusters much farther from the mean of the keys than most.
 //
 // # Gradients
 //
@@ -62,7 +62,7 @@
 //
 //	dq_i = s·Σ_j dS_ij·k_j + Σ_c dS_ic·(s·μ_c + s²t_c·q_i)
 //	dv_j = Σ_i P_ij·g_i + Σ_i P_ic·g_i/n_c
-//	dk_j = s·Σ_i dS_ij·q_i + Σ_i dS_ic·(s·q_i + s²‖q_i‖²/d·(k_j − μ_c))/n_c + s·M_c·(v_j − v̄_c)/n_c
+//	dk_j = s·Σ_i dS_ij·q_i + Σ_i dS_ic·(s·q_i + s²‖q_i‖²(k_j − μ_c)/d)/n_c + s·M_c(v_j − v̄_c)/n_c
 //
 // with M_c = Σ_i P_ic·q_i·g_iᵀ. Where u_ic is beyond 8, the terms of t_c vanish. All terms but the
 // last are the gradients of Forward with fixed choices. Forward depends on v̄_c alone. In exact
@@ -72,12 +72,12 @@
 // 1 %, because M_c leaves out weights P_ic of less than an eighth of the mean weight of clusters.
 //
 // Backward computes in T, also with EightBits. Backward takes O(L·C·(d+dv)) time and time in
-// proportion to the scored pairs, as Forward does, and up to O(L·C·d·dv) for M_c. The memory is that
-// of Forward, the outputs, and a number for each query and each cluster whose keys it scores. On
-// heads of a trained decoder with 16384 tokens and thresholds of 0.001 to 0.01, Backward without a
-// mask takes 0.2 to 0.8 of the time of exact gradients, and causal Backward 0.4 to 1.6 of it. Errors
-// of dv are one to two times, errors of dk one to four times and errors of dq two to five times the
-// errors of outputs.
+// proportion to the scored pairs, as Forward does, and up to O(L·C·d·dv) for M_c. The memory is
+// that of Forward, the outputs, and a number for each query and each cluster whose keys it scores.
+// On heads of a trained decoder with 16384 tokens and thresholds of 0.001 to 0.01, Backward without
+// a mask takes 0.2 to 0.8 of the time of exact gradients, and causal Backward 0.4 to 1.6 of it.
+// Errors of dv are one to two times, errors of dk one to four times and errors of dq two to five
+// times the errors of outputs.
 //
 // # Cost and error
 //

@@ -13,7 +13,7 @@ import (
 const (
 	segmentKeys = tiles.Keys // keys of a segment of causal attention
 	ownQueries  = 64         // places whose queries score the keys of their own segment together
-	mostQueries = 512        // queries of a part, whose weights of clusters stay in the second cache
+	mostQueries = 512        // queries of a part: weights of clusters stay in the second cache
 	mostParts   = 8          // parts of a block, whose scored keys of a cluster are one product
 	fewBlocks   = 8          // blocks that are enough work for all processors
 )

@@ -19,7 +19,7 @@ type kmeans[T dense.Float] struct {
 	order                 []int
 	sample, sums, centres scratch.Buffer[T]
 	labels                []int32
-	distances             []T // squared distances of keys from their centres, less their squared norms after assign
+	distances             []T // squared distances of keys from centres; after assign less ‖k‖²
 	counts                []int
 
 	// Arguments of assign, whose pieces are runs of keys.

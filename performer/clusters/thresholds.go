@@ -52,7 +52,7 @@ func (a *attention[T]) forwardThresholds(q, k, v dense.Matrix[T], prefixes []int
 // sweepScratch is the scratch memory of one goroutine for sweepScored.
 type sweepScratch[T dense.Float] struct {
 	base  scratch.Buffer[T] // of each query: sums without scored keys
-	steps scratch.Buffer[T] // of each query and threshold: what the keys scored from there on change
+	steps scratch.Buffer[T] // of each query and threshold: what the keys scored there change
 	has   []bool            // whether there are such keys
 }
 

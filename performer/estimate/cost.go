@@ -16,7 +16,7 @@ var ErrCost = errors.New("the estimate costs too much")
 // Measured in package performer on two processors with L = 16384, d = dv = 64 and float32.
 const (
 	addMACs   = 800 // the multiply-adds that take as long as one addition to a row of ratios
-	pilotSlow = 10  // the time of a pilot, one query at a time, over that of its multiply-adds and exponentials
+	pilotSlow = 10  // the time of a pilot over that of its multiply-adds and exponentials
 )
 
 // replicateBlocks is the mean number of blocks of m₀ features of a replicate: one block for Y₀, and

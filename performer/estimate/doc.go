@@ -1,9 +1,9 @@
 // Package estimate estimates softmax attention without bias, in time linear in the number of
 // tokens.
 //
-// An [Unbiased] estimates attention without the bias that the ratio of two unbiased estimates has, and
-// computes standard errors. Use Unbiased for outputs that are averaged over many draws. A [Pilot] has the number of features that
-// reliable standard errors need. Estimates and pilots refuse to run if exact attention is cheaper.
+// An [Unbiased] estimates attention without the bias that the ratio of two unbiased estimates has,
+// and computes standard errors. Use Unbiased for outputs that are averaged over many draws. A
+// [Pilot] has the number of features that reliable standard errors need.
 //
 // Package audit measures the errors of approximations with exact attention of some rows.
 //

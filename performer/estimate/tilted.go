@@ -28,7 +28,7 @@ import (
 // for second moments, and a third from t = 2, which is good for fourth moments.
 type tilted struct {
 	weights []float64             // ω
-	shares  []float64             // ω over n times the density of the sample: E ω·f(w) ≈ Σ share·f(w)
+	shares  []float64             // ω/(n·density of the sample): E ω·f(w) ≈ Σ share·f(w)
 	away    dense.Matrix[float64] // V(w) − out, n×dv
 }
 

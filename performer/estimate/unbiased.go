@@ -32,10 +32,10 @@ type UnbiasedOptions struct {
 	// means 32.
 	Replicates int
 
-	// Frequencies is the joint distribution of d frequencies that are drawn together. Each frequency
-	// should be N(0, I), as in orf.IID and orf.GramSchmidt. If each frequency is nearly N(0, I), as
-	// in orf.Hadamard and orf.Givens, the expectation is attention with the mean kernel of the
-	// features. Nil means orf.GramSchmidt.
+	// Frequencies is the joint distribution of d frequencies that are drawn together. Each
+	// frequency should be N(0, I), as in orf.IID and orf.GramSchmidt. If each frequency is nearly
+	// N(0, I), as in orf.Hadamard and orf.Givens, the expectation is attention with the mean kernel
+	// of the features. Nil means orf.GramSchmidt.
 	Frequencies orf.Ensemble
 
 	// MaxCost is the largest cost of an Estimate with its Pilot, in calls of exact attention. Pilot
@@ -68,8 +68,8 @@ type UnbiasedOptions struct {
 // estimates. For a single output, performer.Linear with these features has, at the same cost, a
 // mean squared error that is nearly always smaller: by a factor of 5 to 11 with the m₀ of Pilot. An
 // estimate may leave the convex hull of the values, because Δ has no sign. Exact attention is
-// cheaper up to some ten thousand tokens, and up to many more if norms are large. Pilot and
-// Estimate refuse to run then, unless MaxCost allows it.
+// cheaper up to some ten thousand tokens, and up to many more if norms are large. Where exact
+// attention is cheaper, Pilot and Estimate refuse to run unless MaxCost allows it.
 //
 // An Unbiased draws from its source at every call and belongs to one goroutine. The same calls
 // after the same source give the same bits, whatever GOMAXPROCS is.

@@ -10,9 +10,10 @@ import (
 	"github.com/seed-feabd252/randfeat/performer"
 )
 
-// Backward is [MultiHead.BackwardCross] of self-attention. It writes the gradient of L = Σ_ic
-// dout_ic·out_ic with respect to x (L×E) to dx, which Backward returns; a zero dx is allocated. out
-// (L×E_out) is the result of Forward. dx may be exactly x or dout where shapes allow.
+// Backward computes the gradient of L = Σ_ic dout_ic·out_ic with respect to x (L×E), where out
+// (L×E_out) is the result of Forward for x. Backward writes the gradient to dx and returns dx; a
+// zero dx is allocated. dx may be exactly x or dout where shapes allow. Backward treats dw, panics
+// and costs as [MultiHead.BackwardCross] does.
 func (l *MultiHead[T]) Backward(dx dense.Matrix[T], dw *Projections[T], x, dout dense.Matrix[T], s performer.Sequences) dense.Matrix[T] {
 	c := l.backwardHeads(dw, x, x, x, dout, s)
 	dx = dense.Ensure(dx, x.Rows, x.Cols)
@@ -25,22 +26,21 @@ func (l *MultiHead[T]) Backward(dx dense.Matrix[T], dw *Projections[T], x, dout 
 
 // BackwardCross computes the gradients of L = Σ_ic dout_ic·out_ic, where out (Lq×E_out) is the
 // result of ForwardCross for q (Lq×E), k (Lk×E_k) and v (Lk×E_v). It writes the gradients with
-// respect to q, k and v to dq, dk and dv, which BackwardCross returns; zero ones are allocated.
-// Unless dw is nil, BackwardCross writes the gradients with respect to weights, biases and gains to
-// dw. dw gets the shapes of Projections: BackwardCross allocates missing matrices and vectors, and
-// sets matrices and vectors that the layer does not have to zero or nil. So dw.Parameters has the
-// order of Parameters.
+// respect to q, k and v to dq, dk and dv, and returns these; a zero matrix is allocated. Unless dw
+// is nil, BackwardCross writes the gradients with respect to weights, biases and gains to the
+// fields of dw: it allocates missing matrices and vectors, and sets fields that the layer does not
+// have to zero or nil. So dw.Parameters has the order of the Parameters of the layer.
 //
 // The gradient of a padding row, which s excludes and whose row of dout is zero, is zero. Neither
 // the content nor the length of padding changes one bit of any other gradient.
 //
 // In addition to attention, BackwardCross takes the time of the products with the weights, twice
-// with dw. It holds Q, K, V, the heads and their gradients, Q and K before norms, and copies of the
-// rows with nonzero gradients unless these rows are consecutive. After the first call of a size
-// BackwardCross allocates nothing if all gradients are given. dq, dk and dv may each be exactly the
-// input of the same name, and one of them exactly dout, where shapes allow; other overlaps are not
-// allowed. BackwardCross panics with the shapes if they do not fit, and in the cases of
-// [performer.Batch.BackwardSequences].
+// that unless dw is nil. BackwardCross holds Q, K, V, the heads and their gradients, Q and K before
+// norms, and copies of the rows with nonzero gradients unless these rows are consecutive. After the
+// first call of a size BackwardCross allocates nothing if all gradients are given. dq, dk and dv
+// may each be exactly the input of the same name, and one of them exactly dout, where shapes allow;
+// other overlaps are not allowed. BackwardCross panics with the shapes if they do not fit, and in
+// the cases of [performer.Batch.BackwardSequences].
 func (l *MultiHead[T]) BackwardCross(dq, dk, dv dense.Matrix[T], dw *Projections[T], q, k, v, dout dense.Matrix[T], s performer.Sequences) (_, _, _ dense.Matrix[T]) {
 	c := l.backwardHeads(dw, q, k, v, dout, s)
 	dq, dk, dv = dense.Ensure(dq, q.Rows, q.Cols), dense.Ensure(dk, k.Rows, k.Cols), dense.Ensure(dv, v.Rows, v.Cols)

@@ -126,7 +126,7 @@ func ExampleMultiHead_Step() {
 	}
 	heads, _ := performer.NewBatch[float64](4, 2, softmax)
 	p, _ := layer.Draw[float64](layer.Widths{Input: 8, Heads: 4, KeyHeads: 2}, src)
-	mlp, _ := layer.Draw[float64](layer.Widths{Input: 8, Heads: 1, HeadDim: 32}, src) // Query is 32×8, Output 8×32
+	mlp, _ := layer.Draw[float64](layer.Widths{Input: 8, Heads: 1, HeadDim: 32}, src)
 	attention, _ := layer.New(p, heads, layer.Options{})
 	block := func(x, attended dense.Matrix[float64]) dense.Matrix[float64] {
 		var y, up, down mat.Dense
@@ -166,7 +166,7 @@ func ExampleOptions() {
 	if err != nil {
 		log.Fatal(err)
 	}
-	p.QueryNorm, p.KeyNorm = []float64{1, 2}, []float64{2, 1} // gains of the two coordinates of a head
+	p.QueryNorm, p.KeyNorm = []float64{1, 2}, []float64{2, 1} // gains of the coordinates
 	l, err := layer.New(p, heads, layer.Options{Rotary: &layer.RotaryOptions{Base: 1e6}})
 	if err != nil {
 		log.Fatal(err)

@@ -44,46 +44,31 @@ var (
 	attnMasks = [2]string{"bias", "masked_bias"} // of GPT-2
 )
 
-// Read returns the layer around attention with the projections of a file from safetensors.Read,
-// which may hold tensors of other layers. The tensors are those of PyTorch's nn.MultiheadAttention,
+// Read returns the layer around attention with the weights of those tensors of f whose names begin
+// with the prefix, such as "model.layers.0.self_attn.". The names after the prefix are one of these
+// sets:
 //
-//	in_proj_weight                                W_Q, W_K and W_V below one another, or
-//	q_proj_weight, k_proj_weight, v_proj_weight   each by itself
-//	in_proj_bias                                  b_Q, b_K and b_V, one after another, or none
-//	out_proj.weight, out_proj.bias                W_O and b_O, or W_O alone
+//	in_proj_weight, in_proj_bias, out_proj.weight, out_proj.bias  PyTorch's nn.MultiheadAttention
+//	q_proj_weight, k_proj_weight, v_proj_weight, in_proj_bias, …  with inputs of three widths
+//	{q,k,v}_proj.weight, .bias; {o,out}_proj.weight, .bias        most models of Hugging Face
+//	c_attn.weight, c_attn.bias, c_proj.weight, c_proj.bias        GPT-2 and models after it
+//	W_{query,key,value}.weight, .bias                             no output projection
 //
-// or those of most models of Hugging Face, such as Llama, Mistral, Qwen, OPT, BART and Whisper,
+// Each set may lack biases, and may have the gains q_norm.weight and k_norm.weight of norms of
+// queries and keys, as in Qwen3, Gemma 3 and OLMo 2. Files of Gemma hold the gains minus 1; the
+// caller adds 1 through Projections. in_proj_weight and c_attn.weight hold W_Q, W_K and W_V (dv = d
+// in in_proj_weight), and in_proj_bias and c_attn.bias hold the biases one after another. If some
+// of {q,k,v}_proj.bias are missing, the missing ones are zero.
 //
-//	q_proj.weight, k_proj.weight, v_proj.weight   W_Q, W_K and W_V
-//	q_proj.bias, k_proj.bias, v_proj.bias         all, some or none; others are zero
-//	o_proj.weight or out_proj.weight, .bias       W_O and b_O, or W_O alone
+// Rows of weights belong to outputs. In GPT-2's Conv1D rows belong to inputs: Read transposes
+// c_attn.weight and c_proj.weight if c_attn.weight is E×3E or, with H heads of queries and Hk heads
+// of keys, E×(1 + 2·Hk/H)·E. Elements have type F64, F32, F16 or BF16; Options.Weights is their
+// type in the layer. The file has neither rotary positions nor ε, which config.json has: opts gives
+// both. The format has no checksum, so Read does not detect damaged weights.
 //
-// or those of GPT-2 and of models after it,
-//
-//	c_attn.weight, c_attn.bias                    W_Q, W_K and W_V side by side, or below one another
-//	c_proj.weight, c_proj.bias                    W_O and b_O, or W_O alone
-//	bias, masked_bias                             masks, which Read ignores
-//
-// or, without an output projection, W_query.weight, W_key.weight and W_value.weight, with or
-// without W_query.bias, W_key.bias and W_value.bias. All of these may come with
-//
-//	q_norm.weight, k_norm.weight                  gains of the norms of queries and keys
-//
-// as in Qwen3, Gemma 3 and OLMo 2. Files of Gemma hold the gains minus 1; the caller adds 1 through
-// Projections.
-//
-// The names of the tensors begin with the prefix, such as "model.layers.0.self_attn."; Read ignores
-// tensors without the prefix. In in_proj_weight, a head has the same dimension in keys and values.
-// Rows of weights belong to outputs. But GPT-2's Conv1D has rows that belong to inputs: Read
-// transposes c_attn.weight and c_proj.weight if c_attn.weight is E×3E or, with H heads of queries
-// and Hk heads of keys, E×(1 + 2·Hk/H)·E. Elements have type F64, F32, F16 or BF16; see Options.Weights
-// for their type in the layer. The caller gives rotary positions and ε in opts, because config.json
-// has them and the file has not. The format has no checksum, so Read does not detect damaged
-// weights.
-//
-// Read returns an error if attention or f is nil, if a tensor is missing or has a wrong shape or
-// type, if a tensor with the prefix is not in this list, and in the cases of [New]. The error names
-// the tensor.
+// Read returns an error that names the tensor if a tensor is missing or has a wrong shape or type,
+// or if a tensor with the prefix has another name; Read ignores the masks bias and masked_bias of
+// GPT-2. Read also returns an error if attention or f is nil, and in the cases of [New].
 func Read[T dense.Float](f *safetensors.File, prefix string, attention performer.Batch[T], opts Options) (*MultiHead[T], error) {
 	t, err := newTensors(f, prefix, attention)
 	if err != nil {
@@ -104,13 +89,11 @@ func Read[T dense.Float](f *safetensors.File, prefix string, attention performer
 //	q_proj_weight, q_proj_bias, k_proj_weight, …, out_proj.bias, q_norm.weight, k_norm.weight
 //
 // and reads the tensor of the returned name, or no tensor if the returned name is empty. If all
-// three weights have one name, the tensor has the layout of c_attn.weight in Read, in either
-// direction, and out_proj.weight has the same direction. If all three biases have one name, the
-// tensor holds the biases one after another.
-//
-// The weights of queries, keys and values are required. Without out_proj.weight the layer has no
-// output projection. If some of queries, keys and values have a bias, the others have a bias of
-// zero.
+// three weights have one name, the tensor has the layout of c_attn.weight in Read, and
+// out_proj.weight is transposed if that tensor is. If all three biases have one name, the tensor
+// holds the biases one after another. The weights of queries, keys and values are required. Without
+// out_proj.weight the layer has no output projection. If some of queries, keys and values have a
+// bias, the others have a bias of zero.
 func ReadNamed[T dense.Float](f *safetensors.File, name func(parameter string) string, attention performer.Batch[T], opts Options) (*MultiHead[T], error) {
 	if name == nil {
 		return nil, errors.New("layer: name is nil")
@@ -176,10 +159,11 @@ func newTensors[T dense.Float](f *safetensors.File, prefix string, attention per
 	return t, nil
 }
 
-// Write writes the projections as a safetensors file for [Read]. PyTorch reads the file too, unless
-// it has no such layer. Names begin with the prefix. W_Q, W_K and W_V are one tensor if their
-// inputs have one dimension and keys have the dimension of values. Elements keep their type and
-// their bits. Write returns the errors of w, and an error if prefix is not valid UTF-8.
+// Write writes the projections to w as a safetensors file for [Read]. PyTorch reads the file too if
+// it has such a layer. Names begin with the prefix. W_Q, W_K and W_V are one tensor if queries,
+// keys and values come from rows of one dimension and keys have the dimension of values. Elements
+// keep their type and their bits. Write returns the errors of w, and an error if prefix is not
+// valid UTF-8.
 func (l *MultiHead[T]) Write(w io.Writer, prefix string) error {
 	all := map[string]safetensors.Tensor{}
 	var err error

@@ -14,8 +14,8 @@ import (
 )
 
 // Linear is the map x ↦ x·Wᵀ + b on rows, PyTorch's nn.Linear. The elements of W (out×in) are
-// numbers of type T, or of type F16 or BF16 with 16 bits. Outputs have the bits of the outputs for
-// the same numbers of type T. A product of few rows takes the time to read W, which has half as many
+// numbers of type T, or numbers of 16 bits, F16 or BF16. Outputs have the bits that W with the same
+// numbers of type T gives. A product of few rows takes the time to read W, which has half as many
 // bytes with 16 bits as in float32.
 //
 // The zero Linear has no columns and no outputs. A Linear does not change, and goroutines may share
@@ -28,11 +28,12 @@ type Linear[T dense.Float] struct {
 	bias     []T      // nil for none
 }
 
-// NewLinear returns the map with copies of w and of bias, which may be nil. NewLinear rounds the
-// elements of w to the type weights: F16, BF16, or the type of T, which an empty weights means too.
+// NewLinear returns the map x ↦ x·wᵀ + bias with copies of w and bias. A nil bias is zero.
+// NewLinear rounds the elements of w to the type weights: F16, BF16, or the type of T, which an
+// empty weights means.
 //
 // NewLinear returns an error if weights is another type, if w is empty or w.Check panics, if bias
-// does not have an element for each row of w, or if an element of w becomes infinite.
+// does not have an element for each row of w, or if rounding makes an element of w infinite.
 func NewLinear[T dense.Float](w dense.Matrix[T], bias []T, weights safetensors.DType) (*Linear[T], error) {
 	if err := checkWeights[T]("weights", weights); err != nil {
 		return nil, err

@@ -19,10 +19,10 @@ import (
 //	Q = turn(norm(x_q·W_Qᵀ + b_Q)),  K = turn(norm(x_k·W_Kᵀ + b_K)),  V = x_v·W_Vᵀ + b_V,
 //	out = [head_0, …, head_H−1]·W_Oᵀ + b_O,
 //
-// where a [performer.Batch] computes head_h, attention of head h of Q over its heads of K and V.
-// turn is the rotary positions of [Options]. norm is the root mean square norm with the gains of
-// [Projections], or nothing without gains. With [performer.Exact], and without rotary positions and
-// gains, a MultiHead is PyTorch's nn.MultiheadAttention.
+// where a [performer.Batch] computes head_h, attention of head h of Q over the heads of K and V
+// that belong to h. turn rotates by the rotary positions of [Options]. norm is the root mean square
+// norm with the gains of [Projections], or nothing without gains. With [performer.Exact], and
+// without rotary positions and gains, a MultiHead is PyTorch's nn.MultiheadAttention.
 //
 // A MultiHead owns its weights, which callers may change through Projections while no other
 // goroutine uses the layer. Otherwise goroutines may share a MultiHead if they may share its
@@ -45,13 +45,13 @@ type Options struct {
 	// sets other positions.
 	Rotary *RotaryOptions
 
-	// Epsilon is ε in the norms of queries and keys. Zero means 1e-6, the ε of Qwen3, Gemma 3 and
-	// OLMo 2.
+	// Epsilon is ε in the root mean square norms of queries and keys. Zero means 1e-6, the ε of
+	// Qwen3, Gemma 3 and OLMo 2.
 	Epsilon float64
 
-	// Weights is the type of the elements of W_Q, W_K, W_V and W_O, see [Linear]: F16, BF16, or the
-	// type of T, which gradients need. Empty means T in [New]. In [Read] and [ReadNamed], empty means
-	// the type of the four matrices in the file if it is F16 or BF16, and otherwise T.
+	// Weights is the type of the elements of W_Q, W_K, W_V and W_O: F16, BF16, or the type of T,
+	// which gradients need. Empty means T in [New]. In [Read] and [ReadNamed], empty means the type
+	// of the four matrices in the file if it is F16 or BF16, and otherwise T.
 	Weights safetensors.DType
 }
 
@@ -65,25 +65,29 @@ type Projections[T dense.Float] struct {
 	// Output is W_O, E_out×(H·dv). With a zero Output the heads, side by side, are the output.
 	Output dense.Matrix[T]
 
-	// Biases have an element for each row of their matrix. QueryBias, KeyBias and ValueBias are all
-	// given or all nil. OutputBias may be nil.
+	// QueryBias, KeyBias, ValueBias and OutputBias have an element for each row of Query, Key,
+	// Value and Output. QueryBias, KeyBias and ValueBias are all given or all nil. OutputBias may
+	// be nil.
 	QueryBias, KeyBias, ValueBias []T
 	OutputBias                    []T
 
 	// QueryNorm and KeyNorm are gains g of norms of queries and keys, or nil for no norm. The norm
+	// of coordinates x_1 … x_n with n gains is
 	//
-	//	x_j ↦ g_j·x_j/√(Σ_l x_l²/n + ε)
+	//	x_j ↦ g_j·x_j/√(Σ_l x_l²/n + ε).
 	//
-	// normalises each head if there are n = d gains, as in Qwen3. It normalises all heads together
-	// if there is a gain for each row of Query or Key, as in OLMo 2.
+	// With n = d gains each head has a norm, as in Qwen3. With a gain for each row of Query or Key
+	// all heads have one norm together, as in OLMo 2.
 	QueryNorm, KeyNorm []T
 }
 
-// New returns the layer with copies of the projections. attention has the numbers of heads.
+// New returns the layer with copies of the projections p. The numbers of heads are those of
+// attention.
 //
 // New returns an error that names the field if attention is zero or takes heads of another
-// dimension, if shapes do not fit together, if Epsilon is not positive and finite, or if Weights is
-// another type or makes an element infinite. New also returns the errors of [NewRotary].
+// dimension than p has, if shapes do not fit together, if Epsilon is not positive and finite, or if
+// Weights is no type of weights or makes an element infinite. New also returns the errors of
+// [NewRotary].
 func New[T dense.Float](p Projections[T], attention performer.Batch[T], opts Options) (*MultiHead[T], error) {
 	heads, keyHeads, dim, err := headsOf(attention)
 	if err != nil {
@@ -137,8 +141,9 @@ func headsOf[T dense.Float](attention performer.Batch[T]) (heads, keyHeads, dim 
 	return d.Heads, d.KeyHeads, d.Dim, nil
 }
 
-// WithAttention returns the layer with other attention, which shares weights and memory with l.
-// WithAttention returns an error if attention is zero, or has other heads than the attention of l.
+// WithAttention returns a layer with the weights of l and other attention. Both layers share
+// weights and memory. WithAttention returns an error if attention is zero, or has other heads than
+// the attention of l.
 func (l *MultiHead[T]) WithAttention(attention performer.Batch[T]) (*MultiHead[T], error) {
 	if l.isZero() {
 		return nil, errNoLayer
@@ -192,10 +197,10 @@ func (l *MultiHead[T]) Forward(dst, x dense.Matrix[T], s performer.Sequences) de
 // ForwardCross returns; a zero dst is allocated. Rows of k and v that s excludes may hold anything.
 //
 // In addition to attention, ForwardCross takes the time of the products with the weights. It holds
-// Q, K, V, the heads and the sines and cosines of their positions, which are computed again if
-// positions differ from those of the last call. After the first call of a size ForwardCross
-// allocates nothing if dst is given. dst may be exactly one of q, k and v, or disjoint from all of
-// them. ForwardCross panics with the shapes if they do not fit, and in the cases of
+// Q, K, V, the heads, and the sines and cosines of positions, which are computed again if positions
+// differ from those of the last call. After the first call of a size ForwardCross allocates nothing
+// if dst is given. dst may be exactly one of q, k and v, or disjoint from all of them. ForwardCross
+// panics with the shapes if they do not fit, and in the cases of
 // [performer.Batch.ForwardSequences].
 func (l *MultiHead[T]) ForwardCross(dst, q, k, v dense.Matrix[T], s performer.Sequences) dense.Matrix[T] {
 	l.check(q, k, v)
@@ -213,9 +218,10 @@ func (l *MultiHead[T]) ForwardCross(dst, q, k, v dense.Matrix[T], s performer.Se
 	return dst
 }
 
-// Project returns the queries Q (Lq×H·d), keys K (Lk×Hk·d) and values V (Lk×Hk·dv) that ForwardCross
-// gives its attention, after norms and rotary positions, in memory of their own. Package audit
-// measures approximations on them. Project panics with the shapes if they do not fit.
+// Project returns the queries Q (Lq×H·d), keys K (Lk×Hk·d) and values V (Lk×Hk·dv) that
+// ForwardCross passes to the attention of the layer, after norms and rotary positions, in new
+// matrices. Package audit measures approximations on Q, K and V. Project panics with the shapes if
+// they do not fit.
 func (l *MultiHead[T]) Project(q, k, v dense.Matrix[T], s performer.Sequences) (queries, keys, values dense.Matrix[T]) {
 	l.check(q, k, v)
 	c := l.calls.Get()
@@ -239,10 +245,10 @@ func (l *MultiHead[T]) project(c *memory[T], q, k, v dense.Matrix[T], s performe
 	return queries, keys, values
 }
 
-// NewState returns an empty [performer.State] of the heads of the layer, for Step. Snapshot,
-// Rollback, Merge and MarshalBinary of the State serve the layer too. After Merge, tokens keep the
-// rotary positions that they had in the other State; [MultiHead.WithPositions] can set these.
-// NewState returns the errors of [performer.Batch.NewState].
+// NewState returns an empty [performer.State] of the heads of the layer, for Step. The layer also
+// works with the Snapshot, Rollback, Merge and MarshalBinary of that State. After Merge, tokens
+// keep the rotary positions that they had in the other State; [MultiHead.WithPositions] can set
+// these. NewState returns the errors of [performer.Batch.NewState].
 func (l *MultiHead[T]) NewState() (*performer.State[T], error) {
 	if l.isZero() {
 		return nil, errNoLayer
@@ -256,9 +262,10 @@ func (l *MultiHead[T]) NewState() (*performer.State[T], error) {
 }
 
 // Step appends n ≥ 0 tokens x (n×E) to s, one after another, and computes self-attention of each
-// token over all tokens of s up to the token. Step writes the outputs to dst (n×E_out), which Step
-// returns; a zero dst is allocated. s is a State of NewState of a layer with the same heads. The
-// outputs are those of Forward of a causal layer; see [performer.State.Step] for the cost.
+// token over all tokens of s up to this token. Step writes the outputs to dst (n×E_out) and returns
+// dst; a zero dst is allocated. s comes from NewState of a layer with as many heads and the same
+// dimensions. The outputs are those of Forward of a causal layer; see [performer.State.Step] for
+// the cost.
 //
 // After the first call of a size, Step allocates nothing if dst is given, except the keys and
 // values that exact attention stores. dst may be exactly x, or disjoint from x. Step panics with
@@ -272,13 +279,12 @@ func (l *MultiHead[T]) Step(dst, x dense.Matrix[T], s *performer.State[T]) dense
 	return l.step(c, dst, x, performer.Sequences{}, func(dst, q, k, v dense.Matrix[T]) { s.Step(dst, q, k, v) })
 }
 
-// StepAll appends a token of each of several streams: row i of x (n×E) is a token of states[i], with
-// rows of the same State adjacent and in order. StepAll computes self-attention of each token over
-// all tokens of its State up to the token, and writes the outputs to dst (n×E_out), which StepAll
-// returns; a zero dst is allocated. Streams may come and go between calls. The outputs have the bits
-// of [MultiHead.Step] of each State by itself, but the weights are read once for all streams.
-//
-// The rest is as for Step. StepAll also panics in the cases of [performer.StepAll].
+// StepAll appends tokens to several streams: row i of x (n×E) is a token of states[i]. Rows of one
+// State are adjacent and in order. StepAll computes self-attention of each token over all tokens of
+// its State up to this token, writes the outputs to dst (n×E_out) and returns dst; a zero dst is
+// allocated. Streams may come and go between calls. The outputs have the bits of [MultiHead.Step]
+// of each State by itself, but the weights are read once for all streams. StepAll has the memory,
+// the overlaps and the panics of Step, and also panics in the cases of [performer.StepAll].
 func (l *MultiHead[T]) StepAll(dst, x dense.Matrix[T], states []*performer.State[T]) dense.Matrix[T] {
 	l.check(x, x, x)
 	c := l.calls.Get()
@@ -296,8 +302,8 @@ func (l *MultiHead[T]) StepAll(dst, x dense.Matrix[T], states []*performer.State
 	return l.step(c, dst, x, performer.Sequences{Queries: c.lengths}, func(dst, q, k, v dense.Matrix[T]) { performer.StepAll(dst, q, k, v, states) })
 }
 
-// step projects x, whose rows have the positions of s after c.starts, and maps the heads that attend
-// computes.
+// step projects x, whose rows have the positions of s after c.starts, and maps the heads that
+// attend computes.
 func (l *MultiHead[T]) step(c *memory[T], dst, x dense.Matrix[T], s performer.Sequences, attend func(dst, q, k, v dense.Matrix[T])) dense.Matrix[T] {
 	_, _, _, out := l.Dims()
 	dst = dense.Ensure(dst, x.Rows, out)

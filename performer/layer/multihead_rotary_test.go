@@ -177,7 +177,7 @@ func TestMultiHeadRotaryIsItsDefinition(t *testing.T) {
 				check := func(what string, want, got dense.Matrix[float64]) {
 					t.Helper()
 					for i := range want.Data {
-						// Sums of some twenty terms below 10, a few times 2⁻⁵³ each, after exponents.
+						// Sums of some twenty terms below 10, a few times 2⁻⁵³ each.
 						require.InDelta(t, want.Data[i], got.At(i/want.Cols, i%want.Cols), 1e-12, "%s, causal = %v, %s, element %d", name, causal, what, i)
 					}
 				}
@@ -259,8 +259,8 @@ func testGoldenNorms[T dense.Float](t *testing.T) {
 			}
 		}
 		l := must.Have(layer.New(p, batch(4, 2, must.Have(performer.NewExact[T](performer.ExactOptions{Causal: true}))), layer.Options{Rotary: &layer.RotaryOptions{Base: 500}, Epsilon: 1e-5}))
-		// Products over 8 and 24 numbers, norms and weights over 6, and means over 3, one after another,
-		// here and in PyTorch.
+		// Products over 8 and 24 numbers, norms and weights over 6, and means over 3, one after
+		// another, here and in PyTorch.
 		const roundings = 2 * (8 + 24 + 6 + 6 + 3)
 		x, s := sines[T](6, 8, 0.25), performer.Sequences{Queries: []int{3, 3}}
 		y := l.Forward(dense.Matrix[T]{}, x, s)

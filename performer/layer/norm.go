@@ -17,8 +17,9 @@ import (
 //
 //	y_j = g_j·x_j·s,  s = 1/√(Σ_j x_j²/n + ε)
 //
-// Rows of more than n columns are blocks of n columns, such as heads, with a norm each. The zero
-// value leaves rows as they are. Goroutines may share an RMSNorm that does not change.
+// A row of more than n columns consists of blocks of n columns, such as heads, each with a norm of
+// its own. The zero RMSNorm leaves rows as they are. Goroutines may share an RMSNorm that does not
+// change.
 type RMSNorm[T dense.Float] struct {
 	Gain    []T     // g
 	Epsilon float64 // ε; Llama has 1e-5 or 1e-6

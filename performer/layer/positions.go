@@ -8,10 +8,10 @@ import (
 	"github.com/seed-feabd252/randfeat/performer"
 )
 
-// WithPositions returns the layer for tokens with other positions than [Options] describes. queries
-// has a position for each row of q, and keys one for each row of k; Forward and Step need equal
-// positions for both. Nil stands for the positions of Options. Each call reads queries and keys, so
-// the caller may change their elements between calls.
+// WithPositions returns a layer for tokens with other positions than [Options] describes. queries
+// has a position for each row of q, and keys one for each row of k. Forward and Step need equal
+// positions of queries and keys. A nil slice stands for the positions of Options. Each call of the
+// returned layer reads both slices, so the caller may change their elements between calls.
 //
 // The returned layer shares weights and memory with l. WithPositions panics if l has no rotary
 // positions. Calls panic if queries or keys do not have a position for each row.

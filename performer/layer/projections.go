@@ -29,7 +29,8 @@ type Widths struct {
 	// Output is the dimension of the output; zero means Input.
 	Output int
 
-	// NoOutput omits W_O: the output is the H·dv elements of all heads. Bias adds biases.
+	// NoOutput omits W_O: the output is the H·dv elements of all heads. Bias adds biases to all
+	// projections.
 	NoOutput, Bias bool
 }
 

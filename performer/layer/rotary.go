@@ -109,13 +109,13 @@ func (a Angles[T]) token(t int) (cos, sin []T) {
 }
 
 // Turn rotates the rows of x in place, one token per row. A head is a block of columns, and all
-// heads of a row rotate alike. Turn divides rows among processors. It panics if x.Check does, or if
-// x does not have a row for each token and whole heads.
+// heads of a row rotate alike. Turn divides rows among processors. Turn panics if x.Check does, or
+// if x does not have a row for each token and whole heads.
 func (a Angles[T]) Turn(x dense.Matrix[T]) { a.turn(x, 1) }
 
 // TurnBack replaces gradients with respect to rotated rows by gradients with respect to the rows
-// before rotation, in place. TurnBack is the inverse of Turn unless a Scaling lengthens rows. It
-// panics as Turn does.
+// before rotation, in place. TurnBack is the inverse of Turn unless a RotaryScaling lengthens rows.
+// TurnBack panics as Turn does.
 func (a Angles[T]) TurnBack(dx dense.Matrix[T]) { a.turn(dx, -1) }
 
 func (a Angles[T]) turn(x dense.Matrix[T], sign T) {

@@ -25,13 +25,15 @@ func (s RotaryLinear) scale(omega []float64, _ float64) (float64, error) {
 	return 1, checkFactor(s.Factor)
 }
 
-// RotaryNTK replaces the base by Base·Factor^(Dim/(Dim−2)) [bloc97 2023]. The new base divides the
-// smallest angle by Factor and keeps the largest. Factor is at least 1; Dim is at least 4.
+// RotaryNTK replaces Base by Base·Factor^(Dim/(Dim−2)) [bloc97 2023]. The new base divides the
+// smallest angle by Factor and keeps the largest. Factor is at least 1, and RotaryOptions.Dim at
+// least 4.
 //
-// Dynamic NTK has a Context, the tokens of a training sequence, and Tokens, the tokens of the longest
-// sequence. It replaces Factor by Factor·Tokens/Context − (Factor − 1), or by 1 if Tokens is at most
-// Context. Programs that compute the base again when a sequence grows have other angles for new
-// keys than for the keys in their caches; a Rotary has the same angles for all keys.
+// Dynamic NTK has a Context, the tokens of a training sequence, and Tokens, the tokens of the
+// longest sequence. Dynamic NTK replaces Factor by Factor·Tokens/Context − (Factor − 1), or by 1 if
+// Tokens is at most Context. Programs that compute the base again when a sequence grows have other
+// angles for new keys than for the keys in their caches; a Rotary has one set of angles for all
+// keys.
 type RotaryNTK struct {
 	Factor          float64
 	Context, Tokens int // zero unless dynamic
@@ -80,7 +82,7 @@ func (s RotaryLlama3) scale(omega []float64, _ float64) (float64, error) {
 		turns := float64(s.Context) * w / (2 * math.Pi)
 		keep := 1.0
 		if turns < s.HighFrequency {
-			keep = (turns - s.LowFrequency) / (s.HighFrequency - s.LowFrequency) // −Inf if both are equal
+			keep = (turns - s.LowFrequency) / (s.HighFrequency - s.LowFrequency) // or −Inf
 		}
 		omega[i] = mix(w, s.Factor, keep)
 	}
@@ -136,12 +138,12 @@ func (s RotaryYaRN) scale(omega []float64, base float64) (float64, error) {
 	return s.Length, nil
 }
 
-// RotaryLongRoPE divides ω_i by element i of Short if Tokens, the tokens of the longest sequence, is
-// at most Context, and otherwise by element i of Long [Ding et al. 2024]. Rotated coordinates are
-// multiplied by Length. Zero means √(1 + log Factor/log Context) for Length.
+// RotaryLongRoPE divides ω_i by element i of Short if Tokens, the tokens of the longest sequence,
+// is at most Context, and otherwise by element i of Long [Ding et al. 2024]. Rotated coordinates
+// are multiplied by Length. Zero means √(1 + log Factor/log Context) for Length.
 //
-// Short and Long have an element for each pair of coordinates. The elements are positive and finite,
-// and leave angles of at most π. Factor is at least 1, Context at least 2 and Tokens at least 1.
+// Short and Long have an element for each pair of coordinates. The elements are positive and
+// finite, and leave angles of at most π. Factor and Tokens are at least 1, Context at least 2.
 type RotaryLongRoPE struct {
 	Short, Long []float64
 	Factor      float64 // tokens of the longest sequence of the model, over Context

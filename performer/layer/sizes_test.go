@@ -18,7 +18,7 @@ func TestSizes(t *testing.T) {
 }
 
 func testSizes[T dense.Float](t *testing.T) {
-	const most, large = math.MaxInt/2 + 1, 1 << 23 // memory holds large numbers, but not the square of it
+	const most, large = math.MaxInt/2 + 1, 1 << 23 // memory holds large numbers, not large²
 	memory := limittest.Memory(t, "layer")
 	for _, n := range []int{math.MaxInt, most, most / 2} {
 		memory("Widths.Heads = %d, HeadDim = 3, Input = 2: ", n)(layer.Draw[T](layer.Widths{Input: 2, Heads: n, HeadDim: 3}, densetest.Source(1)))

@@ -35,7 +35,7 @@ func testMultiHeadStepAll[T dense.Float](t *testing.T) {
 			together, alone = append(together, s), append(alone, s.Clone())
 		}
 		for _, n := range []int{1, 2, 8, 9, streams} {
-			states := append(slices.Clone(together[:n]), together[n-1], together[n-1]) // three tokens of the last stream
+			states := append(slices.Clone(together[:n]), together[n-1], together[n-1])
 			x := densetest.Normal[T](rng, n+2, width, 0, 1)
 			got := l.StepAll(dense.Matrix[T]{}, x, states)
 			for i := range x.Rows {

@@ -32,7 +32,7 @@ type panels[T dense.Float] struct {
 	factors         []T // e^g, or e^exponent, of each token of a chunk
 	inverses        []T // e^−exponent of each token of a chunk
 	sumsOfDecays    []T
-	reads           scratch.Buffer[T] // keys, then the queries of each head, times factors: chunkRows rows each
+	reads           scratch.Buffer[T] // keys and queries of each head times factors, chunkRows each
 	ones, scales    []T
 	values, outputs []T // of the last panel, padded to the width of a panel
 }
@@ -226,7 +226,7 @@ func (l *scan[T]) coefficients(dst dense.Matrix[T], lo, hi int) {
 // other from the first cache. The pass then reads copies. The kernels of AVX2 read the rows more
 // often, because they take fewer columns of S at a time.
 func (l *scan[T]) crowded(x dense.Matrix[T]) bool {
-	rows := 3 * 4 // keys, keys times decays and queries of four tokens, which a kernel takes together
+	rows := 3 * 4 // keys, keys times decays and queries of the four tokens of a kernel
 	if simd.Best == simd.AVX2 {
 		rows *= 2
 	}

@@ -19,7 +19,7 @@ const (
 	Linear     Rule = iota // S ← S + k·vᵀ
 	Gated                  // S ← e^g·S + k·vᵀ
 	Delta                  // S ← S + β·k·(v − Sᵀk)ᵀ
-	GatedDelta             // S ← e^g·S, then as Delta
+	GatedDelta             // S ← e^g·S, then S ← S + β·k·(v − Sᵀk)ᵀ
 )
 
 var ruleNames = [...]string{"linear", "gated", "delta", "gated_delta"}
@@ -45,9 +45,9 @@ type Options struct {
 	// Scale multiplies the outputs. Zero means dk^−½.
 	Scale float64
 
-	// NormaliseKeys multiplies each key by (Σx² + 10⁻⁶)^−½. The delta rules need keys of norm 1:
-	// with ‖k‖ = 1 and 0 ≤ β ≤ 2 a token with v = 0 does not increase the norm of S, and with β = 1
-	// the new value replaces Sᵀk.
+	// NormaliseKeys multiplies each key k by (Σ_i k_i² + 10⁻⁶)^−½. The delta rules need keys of
+	// norm 1: with ‖k‖ = 1 and 0 ≤ β ≤ 2 a token with v = 0 does not increase the norm of S, and
+	// with β = 1 the new value replaces Sᵀk.
 	NormaliseKeys bool
 }
 
@@ -70,26 +70,21 @@ type Recurrence[T dense.Float] interface {
 	// past (N·Hk·dk×dv) holds the states before the first tokens of the N sequences. The state of
 	// head h of sequence s is in the rows (s·Hk + h)·dk … (s·Hk + h + 1)·dk − 1, as in an ONNX
 	// tensor (N, Hk, dk, dv). A zero past stands for zeros. Forward writes the states after the
-	// last tokens to present, which has the same shape, unless present is zero. A sequence without
-	// tokens keeps its state.
+	// last tokens to present, which has the shape of past, unless present is zero. A sequence
+	// without tokens keeps its state. A padding token leaves the state unchanged if g = 0 and, for
+	// the delta rules, β = 0 or, for the other rules, k = 0 or v = 0.
 	//
-	// A padding token leaves the state unchanged if g = 0 and, for the delta rules, β = 0 or, for
-	// the other rules, k = 0 or v = 0. Its own output is scale·Sᵀq.
+	// Forward takes O(L·dk·dv) time per head. Each processor holds S once or twice and a few rows
+	// of a chunk of tokens. GOMAXPROCS processors share heads of keys and sequences, and also the
+	// columns of S if there are more processors, unless values have at most 32 elements or dst is q
+	// or k. The bits do not depend on this. Cutting a sequence in two, with present as the next
+	// past, changes the rounding only. After the first call of a size, Forward allocates nothing if
+	// dst is given and present is given or zero.
 	//
-	// Forward takes O(L·dk·dv) time per head, with one pass over S for each token (see the package
-	// documentation). Each processor holds S once or twice and a few rows of a chunk of tokens.
-	// Forward divides heads of keys and sequences among GOMAXPROCS processors. With more processors
-	// than heads and sequences, Forward also divides the columns of S, unless values have at most
-	// 32 elements or dst is q or k. The bits do not depend on the division. Cutting a sequence in
-	// two, with present as the next past, changes the rounding only. After the first call of a
-	// size, Forward allocates nothing if dst is given and present is given or zero.
-	//
-	// NaN and Inf reach every output that depends on them. Earlier outputs may change in their
-	// rounding.
-	//
-	// dst may be exactly q, k or v where its shape allows, and present may be past; other overlaps
-	// are not allowed. Forward panics with the shapes if they do not fit, if the rule needs a decay
-	// or β that is missing, and if a decay or β is given that the rule does not have.
+	// NaN and Inf reach every output that depends on them. Outputs before them may change in their
+	// rounding. dst may be exactly q, k or v where its shape allows, and present may be past; other
+	// overlaps are not allowed. Forward panics with the shapes if they do not fit, if the rule
+	// needs a decay or β that is missing, and if a decay or β is given that the rule does not have.
 	Forward(dst dense.Matrix[T], x Tokens[T], past, present dense.Matrix[T]) dense.Matrix[T]
 
 	// Backward computes the gradients of L = Σ dout∘out + Σ dpresent∘present, where out and present
@@ -97,20 +92,18 @@ type Recurrence[T dense.Float] interface {
 	// matrices of x to dx, which Backward returns, and the gradient with respect to past to dpast.
 	// A zero matrix of dx is allocated if x has the matrix. A zero dpast is not written, and a zero
 	// dpresent stands for zeros. If all heads share β, the gradient of β is the sum over heads. The
-	// gradients of keys and values are sums over the heads of queries that share them, in a fixed
-	// order.
+	// gradients of a head of keys and values are sums over the heads of queries that read it, in a
+	// fixed order.
 	//
 	// Backward takes five to fifteen times as long as Forward. Backward stores the state before
 	// every chunk of 48 tokens, because dividing by a decay would lose accuracy. So each processor
 	// needs memory for L·dk·dv/48 numbers. After the first call of a size, Backward allocates
 	// nothing if all gradients are given.
 	//
-	// The gradient of a decay is a difference of sums over the tokens of a chunk, and its error is
+	// The gradient of a decay is a difference of sums over the tokens of a chunk, with an error
 	// relative to these sums. NaN or Inf in a sequence makes all gradients of the sequence
-	// unreliable.
-	//
-	// Gradients must not overlap each other or an input. Backward panics with the shapes if they do
-	// not fit, as Forward does.
+	// unreliable. Gradients must not overlap each other or an input. Backward panics with the
+	// shapes if they do not fit, as Forward does.
 	Backward(dx Tokens[T], dpast dense.Matrix[T], x Tokens[T], past, dout, dpresent dense.Matrix[T]) Tokens[T]
 
 	// NewState returns an empty state for queries and keys of dimension d and values of dimension
@@ -128,7 +121,7 @@ type recurrence[T dense.Float] struct {
 	scans           pool.Of[scan[T]]
 }
 
-// New returns the recurrence with H = heads heads of queries and Hk = keyHeads heads of keys and
+// New returns a [Recurrence] with H = heads heads of queries and Hk = keyHeads heads of keys and
 // values. Head h of the queries reads the state of head h/(H/Hk) of the keys.
 //
 // New returns an error if heads or keyHeads is below 1, if heads is no multiple of keyHeads, if

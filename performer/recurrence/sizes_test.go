@@ -19,7 +19,7 @@ func TestSizes(t *testing.T) {
 }
 
 func testSizes[T dense.Float](t *testing.T) {
-	const most, large = math.MaxInt/2 + 1, 1 << 23 // memory holds large numbers, but not the square of it
+	const most, large = math.MaxInt/2 + 1, 1 << 23 // memory holds large numbers, not large²
 	memory := limittest.Memory(t, "recurrence")
 	of := func(heads, keyHeads int, rule recurrence.Rule) recurrence.Recurrence[T] {
 		return must.Have(recurrence.New[T](heads, keyHeads, recurrence.Options{Rule: rule}))

@@ -12,10 +12,10 @@ import (
 	"github.com/seed-feabd252/randfeat/internal/memory/scratch"
 )
 
-// State is the state of a [Recurrence] over one stream of tokens: S (dk×dv for each head of keys).
-// Neither the size of a State nor the time for a token grows with the number of tokens. Append of a
-// token and Attend with its query give the row of Forward, to rounding. The bits do not depend on
-// GOMAXPROCS, but depend on how a stream is divided into calls.
+// State is the state of a [Recurrence] over one stream of tokens: a matrix S (dk×dv) for each head
+// of keys. Neither the size of a State nor the time for a token grows with the number of tokens.
+// After Append of a token, Attend with the query of the token returns the row of Forward, to
+// rounding. The bits do not depend on GOMAXPROCS, but depend on how a stream is divided into calls.
 //
 // A State belongs to one goroutine. Merge and UnmarshalBinary accept only states of the same
 // Recurrence or of one with the same options. After the first call of a size, Append, Attend and
@@ -27,10 +27,9 @@ type State[T dense.Float] interface {
 	// Matrix returns a copy of S, head after head (Hk·dk×dv). Forward takes the copy as past.
 	Matrix() dense.Matrix[T]
 
-	// Append updates S with n ≥ 0 tokens in O(n·dk·dv) time per head, and ignores queries. Append
-	// updates S with several tokens as Forward does, and divides heads among processors. x.Lengths
-	// must be nil, because a state has one sequence. Append panics with the shapes if they do not
-	// fit.
+	// Append updates S with the n ≥ 0 tokens of x in O(n·dk·dv) time per head. Append does not read
+	// x.Q, and divides heads among processors. x.Lengths must be nil, because a state has one
+	// sequence. Append panics with the shapes if they do not fit.
 	Append(x Tokens[T])
 
 	// Attend computes the outputs scale·Sᵀq of n ≥ 0 queries q (n×H·dk) into dst (n×H·dv), which
@@ -53,13 +52,13 @@ type State[T dense.Float] interface {
 	// Clone returns a copy of s that shares no memory with s.
 	Clone() State[T]
 
-	// Merge appends all tokens of other: S becomes the S of other plus S of s, with S of s
-	// multiplied by e^Σg over the decays g of other. other does not change.
+	// Merge appends all tokens of other to s: S becomes the S of other plus e^Σg times the S of s,
+	// with the decays g of the tokens of other. other does not change.
 	//
 	// Merge returns an error and changes nothing in the following cases: other is nil; other has
-	// other dimensions, rule, heads or NormaliseKeys; both states together have more tokens than
-	// half of the largest int; or the rule is a delta rule, whose update depends on all tokens
-	// before it. Merge ignores the scale.
+	// other dimensions, another rule, other heads or another NormaliseKeys; both states together
+	// have more tokens than half of the largest int; or the rule is a delta rule, whose update
+	// depends on all tokens before it. Merge ignores the scale.
 	Merge(other State[T]) error
 
 	// MarshalBinary returns the state as bytes, which any architecture can read. A state that reads

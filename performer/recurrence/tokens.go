@@ -8,7 +8,7 @@ import (
 )
 
 // Tokens are the input of a [Recurrence]. A row is a token, and a head is a block of columns. In
-// gradients each field holds the gradient with respect to the input of its name.
+// gradients a field holds the gradient with respect to the field of the same name.
 type Tokens[T dense.Float] struct {
 	Q dense.Matrix[T] // L×H·dk
 	K dense.Matrix[T] // L×Hk·dk

@@ -20,8 +20,9 @@ func Takes[T dense.Float](a tiles.Attention[T]) bool {
 	return a.Scores.Softcap == 0 && a.Mask.Slope == 0 && !a.Mask.Pairs.Given() && a.Q.Cols > 0 && a.Q.Cols <= bytedot.MostInner/2
 }
 
-// Attend computes the outputs of attention that it Takes. The output of a query that sees no key is
-// zero. Bits do not depend on GOMAXPROCS, and bits of a causal output do not depend on later keys.
+// Attend computes the outputs of attention for which Takes is true. The output of a query that sees
+// no key is zero. Bits do not depend on GOMAXPROCS, and bits of a causal output do not depend on
+// later keys.
 func Attend[T dense.Float](a tiles.Attention[T]) {
 	if a.Q.Rows == 0 || a.V.Cols == 0 {
 		return

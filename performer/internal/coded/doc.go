@@ -18,15 +18,15 @@
 // The weights of a tile are integers from 0 to 255, the largest of each query 255. They are rounded
 // by thresholds that differ from key to key, so that small weights do not all vanish. Codes of
 // values are relative to a mean of the tile, with a scale for each column. Values that repeat have
-// equal errors, which do not average out. So the mean takes up what rounding left over: the sum of
-// the errors of a tile is zero.
+// equal errors, which do not average out. So the mean of the tile is corrected: the sum of the
+// errors of a tile is zero.
 //
 // Rounding a large weight w up by the threshold d_j of its key gives w + d_j − ½ and an error that
 // hardly depends on w. If the weights of a tile are large on average, Σ_j (d_j − ½)·v_j is
 // subtracted from the sums of the query: a constant of the tile. The sum of d_j − ½ is zero.
 //
-// The sum of weights is the sum of these integers, so that outputs are
-// averages of rounded values. Package bytedot computes the products, which are exact.
+// The sum of weights is the sum of these integers: outputs are averages of rounded values. Package
+// bytedot computes the products, which are exact.
 //
 // # Error
 //
@@ -35,7 +35,7 @@
 //
 //	u = s²·(‖q‖²·σ_k² + ‖k − c‖²·σ_q²)/12,
 //
-// and the weight a relative error of that variance. Function variances of the tests has the variance of outputs.
+// and the weight a relative error of that variance. The tests have the variance of outputs.
 //
 // # Exact parts
 //
@@ -44,11 +44,12 @@
 // holds for tiles with keys or values that are not finite, or too large or too small for codes in
 // float32, and for queries that are not finite, or whose scores may overflow float32.
 //
-// It also holds for tiles with outliers, up to an eighth of the rows: keys or values more than eight
-// times as large as the mean of the tile. An outlier takes the mean of keys, the scales of values and
-// small weights, which are rounded, away from all other rows. A tile then takes the time that it
-// takes without codes. Heads of a trained decoder have no such tile. The search for outliers among
-// values takes about a fifteenth of the time that the codes of a tile take.
+// Tiles with outliers are also computed as in package tiles, up to an eighth of the rows: keys or
+// values more than eight times as large as the mean of the tile. An outlier takes the mean of keys,
+// the scales of values and small weights, which are rounded, away from all other rows. A tile then
+// takes the time that it takes without codes. Heads of a trained decoder have no such tile. The
+// search for outliers among values takes about a fifteenth of the time that the codes of a tile
+// take.
 //
 // # Large values
 //

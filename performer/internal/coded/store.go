@@ -29,7 +29,7 @@ type store[T dense.Float] struct {
 	usual     []bool            // of a tile: codes stand for its keys and values
 	full      []bool            // of a tile: tiles.Keys keys count
 	reach     []float32         // of a tile: bound of products of codes, times the scale of a query
-	sizes     []float64         // bounds of the values of a tile, NaN or +Inf where they are not known
+	sizes     []float64         // bounds of the values of a tile, NaN or +Inf if unknown
 	centres   scratch.Buffer[T] // means of the keys of tiles
 	means     scratch.Buffer[T] // means of their values
 	halves    scratch.Buffer[T] // ½ less the thresholds of weights
@@ -105,8 +105,8 @@ const most = 127
 
 // UsualKeys reports whether codes with the given scales stand for x, rotated differences of count
 // keys and rows of zeros, whatever the size of a query is: products with scales overflow only if
-// scores do, and lose no significant digits. No key is so much larger than most that it takes their
-// mean away from them.
+// scores do, and lose no significant digits. No key is so much larger than most that their mean is
+// far from most keys.
 func UsualKeys[T dense.Float](scales []float32, x dense.Matrix[T], count int) bool {
 	largest := vecmath.Peak(scales)
 	return largest <= 0x1p64 && !(largest*float32(count) > Outlying*vecmath.Sum(scales)) && !lost(scales, x)

@@ -14,7 +14,7 @@ import (
 	"github.com/seed-feabd252/randfeat/rff"
 )
 
-// Options are those of performer.LinearOptions.
+// Options has the fields of performer.LinearOptions.
 type Options struct{ Causal, Unnormalised bool }
 
 // Attention is linear attention with a map for queries and one for keys.
@@ -117,8 +117,8 @@ func (a *Attention[T]) forwardPast(c sequence.Call[T]) {
 	a.forwardAll(c.Queries(aligned, c.Q.Rows))
 }
 
-// Fractions computes numerators and denominators of normalised attention into the memory of dst, and
-// returns them; a zero dst is allocated.
+// Fractions computes numerators and denominators of normalised attention into the memory of dst,
+// and returns them; a zero dst is allocated.
 func (a *Attention[T]) Fractions(dst Fractions[T], q, k, v dense.Matrix[T]) Fractions[T] {
 	n := v.Cols
 	x := dense.Ensure(dst.columns, q.Rows, n+1+sums.ExtraColumns)

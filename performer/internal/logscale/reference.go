@@ -174,7 +174,7 @@ func (r *Reference[T]) ScaleKeys(logs dense.Matrix[T], totals []T) {
 	vecmath.ExpRows(logs.Data, logs.Stride, logs.Rows, r.high, r.low, totals)
 }
 
-// ScaleKey is ScaleKeys for one key, without totals.
+// ScaleKey replaces the log-features ℓ of one key by exp(ℓ − R).
 func (r *Reference[T]) ScaleKey(logs []T) { vecmath.ExpDiff(logs, logs, r.high, r.low) }
 
 // ScaleQueries replaces the log-features ℓ of query i by exp(ℓ_f + R_f − M_i), where M_i is the

@@ -26,7 +26,8 @@ func (l *Set[T]) Keys(dst, k dense.Matrix[T]) dense.Matrix[T] {
 	return l.logTransform(dst, k)
 }
 
-// Queries is Keys for queries.
+// Queries writes log φ of queries with the logarithms of their factors into dst and returns dst; a
+// zero dst is allocated.
 func (l *Set[T]) Queries(dst, q dense.Matrix[T]) dense.Matrix[T] {
 	switch m := l.Means; {
 	case m == nil:
@@ -90,7 +91,7 @@ func (l *Set[T]) PullQueries(dq, _, slopes dense.Matrix[T]) {
 	}
 }
 
-// PullKeys is PullQueries for keys.
+// PullKeys writes s·slopes·Z into dk, and adds the gradients through the factors of keys.
 func (l *Set[T]) PullKeys(dk, _, slopes dense.Matrix[T]) {
 	l.pull(dk, slopes)
 	if m := l.Means; m != nil {

@@ -90,7 +90,7 @@ func (m *mixer[T]) place(acc *sums.Accumulator[T], f int, v []T, isKey bool) {
 			own = math.Exp(m.set.halves[f] - logscale.LogOf(n))
 		}
 		if top != logscale.None && peak != 0 {
-			if rest = logscale.Lowering[float64](top, n); math.IsInf(rest, 1) { // two factors stay in range
+			if rest = logscale.Lowering[float64](top, n); math.IsInf(rest, 1) { // in two steps
 				first, rest = 0x1p1000, logscale.Lowering[float64](top, n+1000)
 			}
 		}

@@ -6,7 +6,7 @@ import (
 	"github.com/seed-feabd252/randfeat/internal/memory/scratch"
 )
 
-// ByPlace has the queries of all heads of a call as rows of one matrix: those of one place follow
+// ByPlace has the queries of all heads of a call as rows of one matrix: queries of one place follow
 // each other. Row i is query i/heads of head i%heads.
 type ByPlace[T dense.Float] struct {
 	Q, Out dense.Matrix[T]

@@ -22,10 +22,10 @@ type Attention[T dense.Float] interface {
 	// key is zero.
 	Forward(c Call[T])
 
-	// Backward writes the gradients of a call whose shapes fit. Gradients of keys that do not
-	// count are zero. If the gradient of an output is zero, the gradient of its query is zero,
-	// and the query adds nothing to other gradients even if it is NaN. CanBackward says why there
-	// are no gradients.
+	// Backward writes the gradients of a call whose shapes fit. Gradients of keys that do not count
+	// are zero. If the gradient of an output is zero, the gradient of its query is zero, and the
+	// query adds nothing to other gradients even if it is NaN. CanBackward returns an error that
+	// says why there are no gradients.
 	Backward(c Call[T])
 	CanBackward() error
 
@@ -39,7 +39,7 @@ type Attention[T dense.Float] interface {
 type Description struct {
 	Causal             bool // query i sees the keys j ≤ i + Past only
 	Unnormalised       bool // outputs are sums of values, not averages
-	IndependentQueries bool // output i depends neither on other queries nor on the number of LeastQueries or more
+	IndependentQueries bool // with LeastQueries or more, output i depends on no query but i
 	LeastQueries       int  // a call with fewer queries may be computed with a smaller error
 	Dim                int  // dimension of queries and keys; 0 for any
 
@@ -47,7 +47,7 @@ type Description struct {
 	Pairs      bool // calls may have Pairs and Scores
 	Sink       bool // there is a gradient with respect to a sink
 	SharesKeys bool // calls may have several heads, which cost less together
-	Together   int  // calls may have several heads with at most so many queries, which cost less together
+	Together   int  // calls with at most so many queries may have several heads
 }
 
 // Run is a run of heads of queries of one stream.
@@ -71,7 +71,7 @@ func (h Head[T]) Forward(dst, q, k, v dense.Matrix[T]) dense.Matrix[T] {
 // Call has the arguments of a pass over one sequence: Heads heads of queries Q over one head of
 // keys K and values V.
 type Call[T dense.Float] struct {
-	Out, Q     dense.Tensor[T] // (1, heads, Lq, dv) and (1, heads, Lq, d); a backward pass has no Out
+	Out, Q     dense.Tensor[T] // (1, heads, Lq, dv) and (1, heads, Lq, d); no Out in Backward
 	K, V       dense.Matrix[T] // Lk×d and Lk×dv
 	Valid      []bool          // whether each key counts; nil if all keys count
 	Past       int             // a causal query i sees the keys j ≤ i + Past

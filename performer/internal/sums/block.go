@@ -12,10 +12,10 @@ import (
 
 // tokenBlock holds the features of at most ChunkRows tokens.
 type tokenBlock[T dense.Float] struct {
-	number, lo, rows int               // number of the block in the pass, first token, number of tokens
+	number, lo, rows int               // the block in the pass, first token, number of tokens
 	reading, summed  scratch.Buffer[T] // ChunkRows×m, (log-)features
 	values           scratch.Buffer[T] // ChunkRows×width, forOutputs: [v_j, 1]
-	weights          []T               // ChunkRows, summands of the last column of the sums: −δ_i in forKeys, otherwise 1
+	weights          []T               // ChunkRows, last column of sums: −δ_i in forKeys, or 1
 	inverses         []T               // ChunkRows, 1/D_i when references are replayed
 	peaks            []T               // of summed log-features
 }

@@ -92,7 +92,7 @@ func (e *Engine[T]) ForwardCausal(processors int, dst, q, k, v dense.Matrix[T], 
 }
 
 // BackwardCausal writes the gradients g of ForwardCausal, which must not be empty, over the keys
-// and queries that count; nil if all do. Gradients of other rows have no meaning.
+// and queries that count; nil means all rows. Gradients of other rows have no meaning.
 func (e *Engine[T]) BackwardCausal(processors int, g *Gradients[T], keys, queries []bool) {
 	e.causalBackward(windowOf(g.Q.Rows, processors), g, keys, queries)
 }

@@ -24,7 +24,7 @@ type chunk[T dense.Float] struct {
 	totals   []T                    // m, sums of the summed features times their weights
 
 	scores  scratch.Buffer[T] // bandRows×ChunkRows
-	out     scratch.Buffer[T] // ChunkRows×width, numerators and denominators; ChunkRows×dv, gradients of values
+	out     scratch.Buffer[T] // ChunkRows×width of Forward; ChunkRows×dv, gradients of values
 	slopes  scratch.Buffer[T] // ChunkRows×m, gradients of the reading features
 	scales  []logscale.Scale  // ChunkRows, of the reading features
 	extreme bool              // a reading log-feature is extreme

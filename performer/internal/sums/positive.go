@@ -59,8 +59,8 @@ func (p *positive[T]) drop(e *Engine[T]) {
 	}
 }
 
-// cancels reports whether the terms of the denominator total cancel: the product of the weights of a
-// query with totals of mixed sums that have the given sizes.
+// cancels reports whether the terms of the denominator total cancel: the product of the weights of
+// a query with totals of mixed sums that have the given sizes.
 func cancels[T dense.Float](weights, sizes []T, total T) bool {
 	return mostCancelled*total < vecmath.Dot(weights, sizes)
 }

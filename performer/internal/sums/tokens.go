@@ -47,7 +47,7 @@ type directShare[T dense.Float] struct {
 	queries      scratch.Buffer[T]      // ChunkRows×m
 	keys         scratch.Buffer[T]      // ChunkRows×m
 	values, out  []T                    // ChunkRows×width, [v_j, 1] and padding
-	sums, older  []T                    // over the last and over all earlier tokens; panel after panel (see rankone)
+	sums, older  []T                    // over the last and all earlier tokens, in panels (rankone)
 	ones         []T                    // ChunkRows
 	width        int                    // of all panels
 	fresh, taken int                    // number of tokens in sums, and of all tokens so far

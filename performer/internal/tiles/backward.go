@@ -22,7 +22,7 @@ type Gradients[T dense.Float] struct {
 	DQ, DK, DV, Q, K, V, DOut dense.Matrix[T]
 	Scores                    Scores
 	Mask                      Mask[T]
-	LogSink                   *float64 // set to the gradient with respect to log Scores.Sink, unless nil
+	LogSink                   *float64 // unless nil, set to the gradient of log Scores.Sink
 
 	// Weights are given with their own denominators if Shifts, Logs and Means are not nil, with a
 	// number for each query: P_ij = exp(S_ij − Shifts_i − Logs_i), and δ_i = Means_i.
@@ -158,8 +158,8 @@ func (b *backward[T]) forward(piece int) {
 	pool.Put(&gradientTiles, w)
 }
 
-// logSink returns the gradient with respect to log Scores.Sink, −Σ_i P_i·δ_i with the share P_i of the
-// sink in the weights of query i.
+// logSink returns the gradient with respect to log Scores.Sink, −Σ_i P_i·δ_i with the share P_i of
+// the sink in the weights of query i.
 func (b *backward[T]) logSink() (sum float64) {
 	for i, mean := range b.mean {
 		sum -= float64(mean) * math.Exp(math.Log(b.Scores.Sink)-float64(b.shift[i])-float64(b.log[i]))

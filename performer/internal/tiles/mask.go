@@ -15,11 +15,11 @@ import (
 // query and a key. A query has a place among the keys. With the zero Mask every query sees every
 // key.
 type Mask[T dense.Float] struct {
-	Past   int   // query i has the place Past + i, unless Places is set; key j has the place Before + j
+	Past   int   // query i has the place Past + i unless Places is set, key j Before + j
 	Places []int // query i has the place Places[i]; places ascend
 
 	Causal bool   // a query does not see keys after its place
-	Window int    // if above 0, a query does not see keys more than Window places away, except sinks
+	Window int    // if above 0, a query sees only keys at most Window places away, and sinks
 	Sinks  int    // number of first keys that the Window does not hide
 	Chunk  int    // if above 0, a query sees only keys of its own chunk of Chunk places
 	Before int    // place of key 0, less than 0 for padding
@@ -175,7 +175,7 @@ type view[T dense.Float] struct {
 	first, end int             // queries
 	lo         int             // the first key
 	closed     bool            // a query does not see one of the keys
-	changes    dense.Matrix[T] // keys×queries, with pairs: summands of scores, −Inf for closed pairs
+	changes    dense.Matrix[T] // keys×queries, with pairs: added to scores, −Inf for closed pairs
 	slopes     *slopes[T]      // nil without a slope
 }
 

@@ -18,7 +18,7 @@ type Pairs[T dense.Float] struct {
 	Mask           dense.Tensor[bool] // zero if there is none
 	Sequence, Head int
 	Silent         []bool          // queries that see no key; nil if there are none
-	Gradient       dense.Matrix[T] // gradients of biases to write, a row for each query; zero if none
+	Gradient       dense.Matrix[T] // gradients of biases to write, a row a query; zero if none
 }
 
 // Given reports whether there are a Bias, a Mask, or Silent queries.
@@ -52,8 +52,8 @@ func (p *Pairs[T]) blind(first, end, lo, hi int) bool {
 }
 
 // SkipPadding lets places begin at the first of n keys that counts and that Pairs do not hide from
-// every query: keys before it are padding. Places must be nil. SkipPadding reads the padding of each
-// query.
+// every query: keys before it are padding. Places must be nil. SkipPadding reads the padding of
+// each query.
 func (m *Mask[T]) SkipPadding(n int) {
 	p, rows, first := &m.Pairs, 1, n
 	masked, biased := !p.Mask.IsZero(), !p.Bias.IsZero()
@@ -182,8 +182,8 @@ func (p *Pairs[T]) learn(y []T, first, key int) {
 }
 
 // AddTo changes the scores of the queries from query first on, with a row for each query, as the
-// mask says. It returns which of these queries see a key, and the changes without slopes, with a row
-// for each key: −Inf if a query does not see the key.
+// mask says. It returns which of these queries see a key, and the changes without slopes, with a
+// row for each key: −Inf if a query does not see the key.
 func (m *Mask[T]) AddTo(scores dense.Matrix[T], first int) (open []bool, changes dense.Matrix[T]) {
 	closed := T(math.Inf(-1))
 	changes = dense.New[T](scores.Cols, scores.Rows)

@@ -69,8 +69,8 @@ func Weigh[T dense.Float](s Scores, x []T) {
 	logscale.Divide(x, x, T(s.Total(float64(sum), float64(peak))))
 }
 
-// WeighSeen replaces the scores of the queries from query lo on by weights. The weight of a key that
-// a query does not see is zero, also if another weight of the query is NaN.
+// WeighSeen replaces the scores of the queries from query lo on by weights. The weight of a key
+// that a query does not see is zero, also if another weight of the query is NaN.
 func WeighSeen[T dense.Float](scores Scores, mask *Mask[T], rows dense.Matrix[T], lo int) {
 	open, changes := mask.AddTo(rows, lo)
 	for i := range rows.Rows {

@@ -30,8 +30,8 @@ func testSoftcap[T dense.Float](t *testing.T) {
 		softcap(got, c, make([]T, len(x)))
 		for i, v := range x {
 			want := float64(c) * math.Tanh(float64(v)/float64(c))
-			// Each formula rounds at most eight times where no difference cancels; 1 − e, of e below
-			// 0.45, loses less than one bit.
+			// Each formula rounds at most eight times where no difference cancels; 1 − e, of e
+			// below 0.45, loses less than one bit.
 			assert.InDelta(t, want, float64(got[i]), 8*densetest.Roundoff[T]()*math.Abs(want), "c = %v, x = %v", c, v)
 		}
 	}
