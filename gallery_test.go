@@ -72,7 +72,7 @@ func TestGalleryCaption(t *testing.T) {
 			p.clusters, p.off = x, 100*y
 		}
 	}
-	words, heads := panels["Newton's Opticks"], panels["heads of a trained transformer"]
+	words, heads := panels["Newton's Opticks"], panels["heads of SmolLM2"]
 	require.NotNil(t, words)
 	require.NotNil(t, heads)
 	readme, err := os.ReadFile("README.md")

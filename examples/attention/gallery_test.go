@@ -2,7 +2,6 @@ package main
 
 import (
 	"io"
-	"path/filepath"
 	"strings"
 	"testing"
 
@@ -23,8 +22,8 @@ func TestGallery(t *testing.T) {
 	}
 	words, err := compare(s, in, io.Discard)
 	require.NoError(t, err)
-	s.model = filepath.Join("..", "transformer", "trained")
-	heads, err := compareModel(s, io.Discard)
+	s.folder = "smollm2"
+	heads, err := compareHeads(s, io.Discard)
 	require.NoError(t, err)
 	p := gallery.Of("attention", s.picture(append([]compared{words}, heads...)...))
 	p.Timed = true

@@ -1,11 +1,11 @@
 // Attention measures the time and the error of approximations of attention, on a real text and on
-// heads of a trained transformer.
+// heads of a language model.
 //
 // The program computes word vectors of Newton's Opticks, which comes with Go. The words of the text
 // give queries, keys and values. The program compares forms of attention with exact softmax
-// attention, in a table and in a picture of error against time. It does the same for heads of the
-// decoder in examples/transformer/trained. It ends with attention to a tolerance. -q, -k and -v name
-// other tensors.
+// attention, in a table and in a picture of error against time. It does the same for two heads of
+// SmolLM2, in folder smollm2. It ends with attention to a tolerance. -q, -k and -v name other
+// tensors.
 package main
 
 import (
@@ -26,8 +26,9 @@ word vectors of dimension 64. The vectors of L words of running text are the que
 another text. -q, -k and -v name NumPy files instead, in C order with shape L×d or heads×L×d. The program reads them in
 float32, and handles one head after another.
 
-The program then compares attention on a head of each layer of a trained decoder, in -model, for as many tokens. The
-default model has 3.7 million parameters and was trained for 81 minutes on the text of the Go distribution.
+The program then compares attention on heads of a language model. -heads names a folder of folders with the files q.npy, k.npy
+and v.npy, which transformer -save writes. The default are two heads of SmolLM2-135M-Instruct over 8192 tokens: head 1 of layer
+9 on Newton's Opticks, and head 8 of layer 21 on a file of Go, net/http/server.go.
 
 The program prints the error of forms of several sizes (-size) and their speed relative to exact attention, draws both,
 and prints the form of attention that keeps -tolerance.
@@ -38,15 +39,15 @@ func main() { cli.Main("attention", run) }
 
 // settings are the flags.
 type settings struct {
-	q, k, v, out, text, model, plot string
-	causal                          bool
-	seed                            uint64
-	length, draws                   int
-	norm, tolerance                 float64
-	sizes                           []int // of forms
+	q, k, v, out, text, folder, plot string
+	causal                           bool
+	seed                             uint64
+	length, draws                    int
+	norm, tolerance                  float64
+	sizes                            []int // of forms
 }
 
-// run compares forms on the tensors of files, or on a text and on the heads of a model.
+// run compares forms on the tensors of files, or on a text and on heads of a model.
 func run(args []string, stdout io.Writer) error {
 	s, done, err := parse(args, stdout)
 	if done || err != nil {
@@ -66,7 +67,7 @@ func run(args []string, stdout io.Writer) error {
 	}
 	all := []compared{first}
 	if s.q == "" {
-		heads, err := compareModel(s, stdout)
+		heads, err := compareHeads(s, stdout)
 		if err != nil {
 			return err
 		}
@@ -129,7 +130,7 @@ func parse(args []string, stdout io.Writer) (s settings, done bool, err error) {
 	fs.InputVar(&s.v, "v", "", "file", "NumPy file of values")
 	fs.OutputVar(&s.out, "o", "", "NumPy file of the outputs that keep -tolerance")
 	fs.InputVar(&s.text, "text", "", "file", "text to use for Newton's Opticks")
-	fs.InputVar(&s.model, "model", trainedModel, "folder", "folder of a decoder")
+	fs.InputVar(&s.folder, "heads", headsFolder, "folder", "folder of heads of a model")
 	fs.OutputVar(&s.plot, "plot", "attention.png", "picture of error against time", cli.Pictures...)
 	fs.BoolVar(&s.causal, "causal", "let every token see itself and those before it only")
 	fs.Uint64Var(&s.seed, "seed", 1, "seed of all randomness; the same seed gives the same errors")
@@ -163,7 +164,7 @@ func (s settings) check(given map[string]bool) error {
 				return fmt.Errorf("-%s is missing: -q, -k and -v go together", f.name)
 			}
 		}
-		for _, name := range []string{"text", "model", "length", "norm"} {
+		for _, name := range []string{"text", "heads", "length", "norm"} {
 			if given[name] {
 				return fmt.Errorf("-%s is about a text, and -q, -k and -v name tensors", name)
 			}

@@ -168,24 +168,32 @@ func TestOwnTensors(t *testing.T) {
 	t.Run("type=float64", ownTensors[float64])
 }
 
-// Heads of the trained model are compared beside the text.
-func TestTrainedHeads(t *testing.T) {
-	model, err := filepath.Abs("../transformer/trained")
+// Heads of a model are compared beside the text.
+func TestHeads(t *testing.T) {
+	folder, err := filepath.Abs("smollm2")
 	require.NoError(t, err)
-	if _, err := os.Stat(filepath.Join(model, "model.safetensors")); err != nil {
-		t.Skip("the model is in a module of its own, which is not here")
+	if _, err := os.Stat(filepath.Join(folder, "book", "q.npy")); err != nil {
+		t.Skip("the heads are in a module of their own, which is not here")
 	}
 	t.Chdir(t.TempDir())
 	for _, causal := range []string{"-causal=false", "-causal"} {
-		out := clitest.Output(t, run, "-model", model, "-length", "128", "-draws", "2", "-size", "16", "-o", "text.npy", causal)
+		out := clitest.Output(t, run, "-heads", folder, "-length", "128", "-draws", "2", "-size", "16", "-o", "text.npy", causal)
 		assert.Equal(t, 1, strings.Count(out, "These outputs are in text.npy."), "those of the heads have no file")
 		_, shape, err := matrices.Read("text.npy")
 		require.NoError(t, err)
 		assert.Equal(t, []int{128, dim}, shape)
-		assert.Contains(t, out, "Heads [0.0 1.1 2.2 3.3] of the decoder")
-		assert.Contains(t, out, "\nheads of a trained transformer:\nTo 5 %, head 1: ")
+		assert.Contains(t, out, "L = 128, d = 64, 2 heads\nHeads in the folders book, go of ")
+		assert.Contains(t, out, "\nheads of SmolLM2:\nTo 5 %, head 1: ")
 	}
-	assert.ErrorIs(t, run([]string{"-model", t.TempDir(), "-length", "80", "-size", "4"}, io.Discard), os.ErrNotExist)
+	assert.ErrorContains(t, run([]string{"-heads", t.TempDir(), "-length", "80", "-size", "4"}, io.Discard), "want a folder of folders")
+	odd := t.TempDir()
+	for i, folder := range []string{"a", "b"} {
+		require.NoError(t, os.Mkdir(filepath.Join(odd, folder), 0o700))
+		for _, name := range []string{"q", "k", "v"} {
+			save[float32](t, filepath.Join(odd, folder), name, 6-i, 4)
+		}
+	}
+	assert.ErrorContains(t, run([]string{"-heads", odd, "-length", "80", "-size", "4"}, io.Discard), "q.npy has 5 tokens of 4 coordinates, the first head 6 of 4")
 }
 
 // The answer keeps the tolerance on the text, is cheaper than exact attention, and ends a short
