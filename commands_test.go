@@ -66,7 +66,7 @@ func (p page) forReaders() bool { return p.path == "README.md" || strings.HasPre
 
 // small holds flags that make the examples fast. runCommand adds them to commands that lack them.
 var small = map[string]string{
-	"attention":  "-length 300 -draws 2 -size 8 -model examples/transformer/trained",
+	"attention":  "-length 300 -draws 2 -size 8",
 	"variance":   "-draws 2 -pairs 1 -d 4",
 	"search":     "-rows 1000 -dim 16 -queries 20",
 	"regression": "-pixels 100 -frequencies 8",
@@ -306,11 +306,6 @@ func runCommand(t *testing.T, c command, at string, built map[string]string) {
 	args = args[1:]
 	sizes := strings.Fields(small[name])
 	for i := 0; i < len(sizes); i += 2 {
-		if sizes[i] == "-model" {
-			var err error
-			sizes[i+1], err = filepath.Abs(sizes[i+1])
-			require.NoError(t, err)
-		}
 		if !slices.Contains(args, sizes[i]) {
 			args = append(args, sizes[i], sizes[i+1])
 		}
@@ -318,6 +313,9 @@ func runCommand(t *testing.T, c command, at string, built map[string]string) {
 	run := exec.Command(program, args...)
 	run.Dir = t.TempDir()
 	run.Env = append(os.Environ(), c.env...)
+	text, err := os.ReadFile("README.md")
+	require.NoError(t, err)
+	require.NoError(t, os.WriteFile(filepath.Join(run.Dir, "README.md"), text, 0o600)) // for -text
 	out, err := run.CombinedOutput()
 	assert.NoError(t, err, "%s\n%s", at, out)
 	assert.NotEmpty(t, out, at)

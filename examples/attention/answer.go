@@ -12,9 +12,8 @@ import (
 )
 
 const (
-	// calls of the chosen attention over which audit.Choose spreads the cost of the choice
-	calls  = 10
-	budget = 1 // cost of the choice at most, in calls of exact attention
+	calls  = 10 // calls of the chosen attention over which audit.Choose spreads the cost of the choice
+	budget = 1  // cost of the choice at most, in calls of exact attention
 )
 
 // answer chooses attention to the tolerance for every head, and writes the outputs to the file of

@@ -16,7 +16,7 @@ import (
 )
 
 // formNames are the forms of attention that the program compares, each in several sizes.
-var formNames = []string{"clusters", "landmarks", "SDERF", "FAVOR+"}
+var formNames = []string{"clusters", "landmarks", "SDERF", "FAVOR++", "FAVOR+", "hyperbolic", "trig"}
 
 // clusterShare divided by the number of clusters is the threshold of clusters.Options. So queries
 // score more keys if there are more clusters. Causal attention has an eighth of the number for each
@@ -24,7 +24,7 @@ var formNames = []string{"clusters", "landmarks", "SDERF", "FAVOR+"}
 const clusterShare = 10
 
 // form returns attention of a size for the tensors of a head. The size is the number of clusters,
-// of landmarks, or of the frequencies w. SDERF fits its feature map to the head.
+// of landmarks, or of the frequencies w. SDERF and FAVOR++ fit their feature maps to the head.
 func (c *comparison) form(name string, size int, w orf.Projection[float32], h head, src rand.Source) (performer.Attention[float32], error) {
 	var spec rff.Spec
 	var err error
@@ -39,8 +39,16 @@ func (c *comparison) form(name string, size int, w orf.Projection[float32], h he
 		return performer.NewLandmarks(performer.LandmarkOptions[float32]{Landmarks: size, Scale: c.options.Scale}, src)
 	case "SDERF":
 		spec, err = rff.FitSDERF(h.q, h.k, c.options.Scale)
+	case "FAVOR++":
+		var a float64
+		a, err = rff.OptimalA(h.q, h.k, c.options.Scale)
+		spec = rff.SoftmaxOptimal{Scale: c.options.Scale, A: a}
 	case "FAVOR+":
 		spec = rff.SoftmaxPositive{Scale: c.options.Scale}
+	case "hyperbolic":
+		spec = rff.SoftmaxHyperbolic{Scale: c.options.Scale}
+	case "trig":
+		spec = rff.SoftmaxTrig{Scale: c.options.Scale}
 	}
 	if err != nil {
 		return nil, err
@@ -60,14 +68,11 @@ type row struct {
 	time        time.Duration // 0 if not measured
 }
 
-// measure returns the mean error and the median time of all forms and sizes, over random draws of
-// clusters, landmarks or frequencies, and then those of the references.
-func (c *comparison) measure() ([]row, error) {
+// measureForms returns the mean error and the median time of all forms and sizes, over random draws
+// of clusters, landmarks or frequencies.
+func (c *comparison) measureForms() ([]row, error) {
 	var rows []row
-	for _, name := range formNames {
-		if c.causal && name == "landmarks" {
-			continue // landmarks have no causal attention
-		}
+	for _, name := range c.forms {
 		for _, size := range c.sizes {
 			src := source(c.seed, fmt.Sprintf("%s %d", name, size))
 			var errors []float64
@@ -93,6 +98,5 @@ func (c *comparison) measure() ([]row, error) {
 			rows = append(rows, row{name: name, size: size, err: mean, stderr: stat.StdErr(spread, float64(len(errors))), time: median(times)})
 		}
 	}
-	references, err := c.references()
-	return append(rows, references...), err
+	return rows, nil
 }

@@ -1,64 +1,63 @@
 package main
 
 import (
-	"errors"
 	"fmt"
-	"os"
 
 	"github.com/seed-feabd252/randfeat/dense"
-	"github.com/seed-feabd252/randfeat/examples/internal/lm"
 	"github.com/seed-feabd252/randfeat/examples/internal/matrices"
+	"github.com/seed-feabd252/randfeat/examples/internal/text"
+	"github.com/seed-feabd252/randfeat/examples/internal/vectors"
 )
 
 // input holds the tensors for attention. All heads have the same shapes.
 type input struct {
 	heads []head
-	rank  int    // of the tensors: 2, or 3 with a dimension for heads
-	title string // of the picture
-	about string // the origin of the tensors
+	rank  int      // of the tensors: 2, or 3 with a dimension for heads
+	title string   // of the picture
+	forms []string // names of the forms to compare
+	about []string // lines on the origin of the tensors
 }
 
 // head holds queries (Lq×d), keys (Lk×d) and values (Lk×dv).
 type head struct{ q, k, v dense.Matrix[float32] }
 
-// trainedModel is the folder of the default model, from the root of the repository.
-const trainedModel = "examples/transformer/trained"
+// The sizes of the word vectors.
+const (
+	dim        = 64
+	vocabulary = 1500
+	window     = 5
+)
 
-// texts is the number of tokens of a text.
-const texts = 2048
-
-// fromModel returns head l of each layer l of a decoder, for s.length tokens. Without a mask the
-// tokens of several texts are one sequence, so queries see the keys of other texts too. Causal
-// attention has the tokens of one text.
-func fromModel(s settings) (in input, err error) {
-	m, err := lm.Open(s.model, "")
-	if errors.Is(err, os.ErrNotExist) {
-		return in, fmt.Errorf("%w, want the folder of a decoder: the root of the repository has %s, and -model names another", err, trainedModel)
-	}
+// fromText returns the tensors of a text. Values are the vectors of the words. Queries and keys are
+// the same vectors scaled to the length s.norm, so the output of a word averages the vectors of
+// words in similar contexts.
+//
+// The mean of the vectors over the text is zero. With another mean, averages with any weights would
+// be close to the mean.
+func fromText(s settings) (input, error) {
+	var in input
+	from, err := text.Read(s.text)
 	if err != nil {
 		return in, err
 	}
-	length := min(s.length, texts)
-	text, err := m.Text("", s.length, length)
+	words := text.Words(from.Text)
+	model, err := vectors.Learn(words, vectors.Options{Dim: dim, Vocabulary: vocabulary, Window: window}, source(s.seed, "vectors"))
 	if err != nil {
-		return in, err
+		return in, fmt.Errorf("%s: %w", from.Name, err)
 	}
-	n := min(max(s.length/length, 1), len(text.Batches))
-	if s.causal {
-		n = 1
+	v := dense.Copy(dense.Matrix[float32]{}, model.Sequence(s.length))
+	q := dense.New[float32](v.Rows, v.Cols)
+	for i, x := range v.Data {
+		q.Data[i] = float32(s.norm) * x
 	}
-	var numbers []int
-	var names []string
-	for l := range m.Layers {
-		numbers = append(numbers, l*m.Heads+l%m.Heads)
-		names = append(names, fmt.Sprintf("%d.%d", l, l%m.Heads))
+	in.heads = []head{{q: q, k: q, v: v}}
+	in.rank, in.forms = 2, formNames
+	in.title = from.Title
+	in.about = []string{
+		fmt.Sprintf("%s: %d words; the %d most frequent have vectors of", from.Name, len(words), len(model.Words)),
+		fmt.Sprintf("%d numbers, made from how often words stand within %d of each other (PPMI, truncated SVD), centred.", dim, window),
+		fmt.Sprintf("V = the vectors of %d words of running text, scaled to length 1; Q = K = %v·V.", v.Rows, s.norm),
 	}
-	for _, h := range m.Gather(text.Batches[:n], numbers...) {
-		in.heads = append(in.heads, head{q: h.Q, k: h.K, v: h.V})
-	}
-	in.about = fmt.Sprintf("Heads %v of the decoder in %s, which has %d parameters, in %d texts of %d tokens:\n%s. Rotary positions are in queries and keys.",
-		names, m.Dir, m.Size(), n, length, text.Name)
-	in.rank, in.title = 3, "heads of a trained transformer"
 	return in, nil
 }
 
@@ -89,7 +88,8 @@ func fromFiles(s settings) (in input, err error) {
 	case s.causal && h.q.Rows != h.k.Rows:
 		return in, fmt.Errorf("%s has %d queries, %s has %d keys: -causal wants the same", s.q, h.q.Rows, s.k, h.k.Rows)
 	}
-	in.rank, in.title = len(shapes[0]), fmt.Sprintf("%s, %s, %s", s.q, s.k, s.v)
-	in.about = fmt.Sprintf("Q = %s %v, K = %s %v, V = %s %v", s.q, shapes[0], s.k, shapes[1], s.v, shapes[2])
+	in.rank, in.forms = len(shapes[0]), formNames
+	in.title = fmt.Sprintf("%s, %s, %s", s.q, s.k, s.v)
+	in.about = []string{fmt.Sprintf("Q = %s %v, K = %s %v, V = %s %v", s.q, shapes[0], s.k, shapes[1], s.v, shapes[2])}
 	return in, nil
 }

@@ -23,9 +23,31 @@ import (
 	"github.com/seed-feabd252/randfeat/performer"
 )
 
-// small are flags that keep a run short.
+// A text repeats its words, and the program says what that means for landmarks.
+func TestRepeatedKeysAreSaid(t *testing.T) {
+	x := dense.Of(5, 2, []float32{1, 2, 3, 4, 1, 2, 1, 3, 3, 4})
+	assert.Equal(t, 3, differentRows(x))
+	s, _, err := parse([]string{"-length", "3000"}, io.Discard)
+	require.NoError(t, err)
+	in, err := fromText(s)
+	require.NoError(t, err)
+	var out strings.Builder
+	c := comparison{settings: s, input: in}
+	c.describe(&out)
+	assert.Regexp(t, `; only \d+ of the 3000 keys differ, which favours landmarks\n`, out.String())
+	x = dense.Of(2, 1, []float32{1, 2})
+	out.Reset()
+	(&comparison{input: input{heads: []head{{q: x, k: x, v: x}}}}).describe(&out)
+	assert.NotContains(t, out.String(), "favours")
+}
+
+// small are flags that keep a run short, and quick are those for a text.
 func small(args ...string) []string {
 	return append([]string{"-draws", "2", "-size", "4,16"}, args...)
+}
+
+func quick(args ...string) []string {
+	return small(append([]string{"-length", "80"}, args...)...)
 }
 
 // count returns the lines of the table that begin with a form.
@@ -34,6 +56,48 @@ func count(out string) (n int) {
 		n += strings.Count(out, "\n"+form+" ")
 	}
 	return n
+}
+
+func TestDefaultText(t *testing.T) {
+	t.Chdir(t.TempDir())
+	out := clitest.Output(t, run, quick()...)
+	assert.Equal(t, len(formNames), count(out))
+	assert.Contains(t, out, "L = 80, d = 64\n")
+	assert.NotContains(t, out, "favours landmarks", "a short text repeats few words")
+	assert.Contains(t, out, "is in attention.png")
+	info, err := os.Stat("attention.png")
+	require.NoError(t, err)
+	assert.Greater(t, info.Size(), int64(1000))
+}
+
+func TestFallbackText(t *testing.T) {
+	t.Setenv("GOROOT", t.TempDir())
+	t.Setenv("PATH", "")
+	plot := filepath.Join(t.TempDir(), "p.svg")
+	out := clitest.Output(t, run, quick("-plot", plot)...)
+	assert.Contains(t, out, "README")
+	assert.Equal(t, len(formNames), count(out))
+}
+
+func TestOwnTextCausal(t *testing.T) {
+	dir := t.TempDir()
+	text := filepath.Join(dir, "mine.txt")
+	var b strings.Builder
+	src := exprand.NewSource(2)
+	for range 400 {
+		fmt.Fprintf(&b, "w%c%c ", 'a'+rune(src.Uint64()%10), 'a'+rune(src.Uint64()%10))
+	}
+	require.NoError(t, os.WriteFile(text, []byte(b.String()), 0o600))
+	plot := filepath.Join(dir, "p.svg")
+	out := clitest.Output(t, run, quick("-text", text, "-causal", "-plot", plot)...)
+	assert.Contains(t, out, "causal attention: L = 80")
+	assert.Contains(t, out, text+": 400 words")
+	assert.Equal(t, len(formNames)-1, count(out), "no landmarks")
+	svg, err := os.ReadFile(plot)
+	require.NoError(t, err)
+	for _, want := range []string{"clusters", "SDERF", "FAVOR+", "hyperbolic", "mine.txt", "mean of values", "elu+1", "time, ms"} {
+		assert.Contains(t, string(svg), want)
+	}
 }
 
 func TestHelp(t *testing.T) {
@@ -104,37 +168,62 @@ func TestOwnTensors(t *testing.T) {
 	t.Run("type=float64", ownTensors[float64])
 }
 
-// The program compares heads of the trained model. The answer keeps the tolerance, is cheaper than
-// exact attention, and ends a short report.
-func TestTrainedHeads(t *testing.T) {
-	model, err := filepath.Abs("../transformer/trained")
+// Heads of a model are compared beside the text.
+func TestHeads(t *testing.T) {
+	folder, err := filepath.Abs("smollm2")
 	require.NoError(t, err)
-	if _, err := os.Stat(filepath.Join(model, "model.safetensors")); err != nil {
-		t.Skip("the model is in a module of its own, which is not here")
+	if _, err := os.Stat(filepath.Join(folder, "book", "q.npy")); err != nil {
+		t.Skip("the heads are in a module of their own, which is not here")
 	}
 	t.Chdir(t.TempDir())
-	for _, length := range []string{"128", "2048"} {
-		out := clitest.Output(t, run, "-model", model, "-length", length, "-size", "16", "-o", "out.npy", "-tolerance", "0.1", "-causal="+strconv.FormatBool(length == "128"))
-		assert.Contains(t, out, "L = "+length+", d = 64, 4 heads\n")
-		assert.Contains(t, out, "Heads [0.0 1.1 2.2 3.3] of the decoder")
-		assert.Contains(t, out, "is in attention.png")
-		assert.Contains(t, out, "\nTo 10 %, head 1: ")
-		assert.LessOrEqual(t, strings.Count(out, "\n"), 24)
-		_, shape, err := matrices.Read("out.npy")
+	for _, causal := range []string{"-causal=false", "-causal"} {
+		out := clitest.Output(t, run, "-heads", folder, "-length", "128", "-draws", "2", "-size", "16", "-o", "text.npy", causal)
+		assert.Equal(t, 1, strings.Count(out, "These outputs are in text.npy."), "those of the heads have no file")
+		_, shape, err := matrices.Read("text.npy")
 		require.NoError(t, err)
-		n, err := strconv.Atoi(length)
-		require.NoError(t, err)
-		assert.Equal(t, []int{4, n, 64}, shape)
-		m := regexp.MustCompile(`Measured on all outputs: error ([\d.]+) %`).FindStringSubmatch(out)
-		require.Len(t, m, 2)
-		e, err := strconv.ParseFloat(m[1], 64)
-		require.NoError(t, err)
-		assert.LessOrEqual(t, e, 10.0)
-		if n > 1000 {
-			assert.Positive(t, e)
-			assert.Less(t, strings.Count(out, ": exact attention"), 4)
+		assert.Equal(t, []int{128, dim}, shape)
+		assert.Contains(t, out, "L = 128, d = 64, 2 heads\nHeads in the folders book, go of ")
+		assert.Contains(t, out, "\nheads of SmolLM2:\nTo 5 %, head 1: ")
+	}
+	assert.ErrorContains(t, run([]string{"-heads", t.TempDir(), "-length", "80", "-size", "4"}, io.Discard), "want a folder of folders")
+	odd := t.TempDir()
+	for i, folder := range []string{"a", "b"} {
+		require.NoError(t, os.Mkdir(filepath.Join(odd, folder), 0o700))
+		for _, name := range []string{"q", "k", "v"} {
+			save[float32](t, filepath.Join(odd, folder), name, 6-i, 4)
 		}
 	}
+	assert.ErrorContains(t, run([]string{"-heads", odd, "-length", "80", "-size", "4"}, io.Discard), "q.npy has 5 tokens of 4 coordinates, the first head 6 of 4")
+}
+
+// The answer keeps the tolerance on the text, is cheaper than exact attention, and ends a short
+// report.
+func TestAnswer(t *testing.T) {
+	if testing.Short() {
+		t.Skip("takes seconds in pure Go")
+	}
+	t.Chdir(t.TempDir())
+	out := clitest.Output(t, run, "-length", "8192", "-draws", "2", "-size", "16", "-tolerance", "0.1")
+	assert.Equal(t, 1, strings.Count(out, "To 10 %: "))
+	assert.Regexp(t, `\nTo 10 %: .*\nMeasured on all outputs: .*\n$`, out)
+	assert.LessOrEqual(t, strings.Count(out, "\n"), 29)
+	assert.NotContains(t, out, "To 10 %: exact attention")
+	m := regexp.MustCompile(`Measured on all outputs: error ([\d.]+) %`).FindStringSubmatch(out)
+	require.Len(t, m, 2)
+	e, err := strconv.ParseFloat(m[1], 64)
+	require.NoError(t, err)
+	assert.LessOrEqual(t, e, 10.0)
+	assert.Positive(t, e)
+}
+
+// Trigonometric features overflow where ‖q‖²/(2√d) is large; positive ones and landmarks are used
+// in log space.
+func TestOverflowIsSaid(t *testing.T) {
+	t.Chdir(t.TempDir())
+	out := clitest.Output(t, run, quick("-norm", "100")...)
+	assert.Regexp(t, `(?m)^trig .*overflow`, out)
+	assert.NotRegexp(t, `(?m)^(hyperbolic|landmarks|FAVOR[+]+|SDERF) .*overflow`, out)
+	assert.NotContains(t, out, "NaN")
 }
 
 func TestFlags(t *testing.T) { clitest.Flags(t, run) }
@@ -157,8 +246,10 @@ func TestErrors(t *testing.T) {
 	narrow := save[float32](t, dir, "narrow", 6, 2)
 	short := save[float32](t, dir, "short", 5, 3)
 	fewKeys, fewValues := save[float32](t, dir, "fk", 5, 4), short
-	text := filepath.Join(dir, "text.txt")
-	require.NoError(t, os.WriteFile(text, []byte("words"), 0o600))
+	brief := filepath.Join(dir, "brief.txt")
+	require.NoError(t, os.WriteFile(brief, []byte("too few words"), 0o600))
+	binary := filepath.Join(dir, "binary.txt")
+	require.NoError(t, os.WriteFile(binary, []byte{0xff, 0xfe}, 0o600))
 
 	for _, c := range []struct {
 		args []string
@@ -168,10 +259,10 @@ func TestErrors(t *testing.T) {
 		{[]string{"-q", q, "-v", v}, "-k is missing"},
 		{[]string{"-q", q, "-k", k}, "-v is missing"},
 		{[]string{"-v", v}, "-q is missing"},
-		{[]string{"-q", q, "-k", k, "-v", v, "-model", dir}, "-model is about a model"},
-		{[]string{"-q", q, "-k", k, "-v", v, "-length", "3"}, "-length is about a model"},
+		{[]string{"-q", q, "-k", k, "-v", v, "-text", brief}, "-text is about a text"},
+		{[]string{"-q", q, "-k", k, "-v", v, "-norm", "3"}, "-norm is about a text"},
 		{[]string{"-q", "none.npy", "-k", k, "-v", v}, "no such file or directory, want a file that is there"},
-		{[]string{"-q", q, "-k", text, "-v", v}, text + ": not a NumPy file"},
+		{[]string{"-q", q, "-k", brief, "-v", v}, brief + ": not a NumPy file"},
 		{[]string{"-q", q, "-k", k, "-v", flat}, "want the same rank"},
 		{[]string{"-q", four, "-k", threeHeads, "-v", flat}, "has 4 heads"},
 		{[]string{"-q", q, "-k", narrow, "-v", v}, narrow + " 2: want the same"},
@@ -179,7 +270,8 @@ func TestErrors(t *testing.T) {
 		{[]string{"-q", q, "-k", fewKeys, "-v", fewValues, "-causal"}, "-causal wants the same"},
 		{[]string{"-q", q, "-k", k, "-v", nan}, nan + ": element [1 2] is NaN"},
 		{[]string{"-q", q, "-k", k, "-v", zero}, "exact attention is zero everywhere"},
-		{[]string{"-model", dir}, "want the folder of a decoder: the root of the repository has examples/transformer/trained"},
+		{[]string{"-text", brief}, brief + ": vectors: the text has 3 different words, want at least 64"},
+		{[]string{"-text", binary}, binary + ": not UTF-8"},
 		{[]string{"-size", "0"}, `-size "0", want whole numbers`},
 		{[]string{"-size", "64,x"}, `-size "x", want whole numbers`},
 		{[]string{"-size", "99999999999999999999"}, "want whole numbers from 1 to 8192"},

@@ -7,6 +7,7 @@ import (
 	"strings"
 	"time"
 
+	"github.com/seed-feabd252/randfeat/dense"
 	"github.com/seed-feabd252/randfeat/examples/internal/table"
 	"github.com/seed-feabd252/randfeat/validate/charts"
 )
@@ -25,8 +26,25 @@ func (c *comparison) describe(w io.Writer) {
 	if len(c.heads) > 1 {
 		fmt.Fprintf(w, ", %d heads", len(c.heads))
 	}
-	fmt.Fprintf(w, "\n%s\nExact: %s ms; its %d×%d weights would take %.2f MiB if they were kept.\n\n",
-		c.about, milliseconds(c.time), h.q.Rows, h.k.Rows, 4*float64(h.q.Rows)*float64(h.k.Rows)/(1<<20))
+	if n := differentRows(h.k); n < h.k.Rows/2 {
+		fmt.Fprintf(w, "; only %d of the %d keys differ, which favours landmarks", n, h.k.Rows)
+	}
+	fmt.Fprintln(w)
+	for _, line := range c.about {
+		fmt.Fprintln(w, line)
+	}
+	fmt.Fprintf(w, "Exact: %s ms; its %d×%d weights would take %.2f MiB if they were kept.\n\n",
+		milliseconds(c.time), h.q.Rows, h.k.Rows, 4*float64(h.q.Rows)*float64(h.k.Rows)/(1<<20))
+}
+
+// differentRows returns the number of different rows of x.
+func differentRows(x dense.Matrix[float32]) int {
+	rows := make([][]float32, x.Rows)
+	for i := range rows {
+		rows[i] = x.Row(i)
+	}
+	slices.SortFunc(rows, slices.Compare)
+	return len(slices.CompactFunc(rows, slices.Equal))
 }
 
 // report prints a line for each form of attention, with columns for each size.
@@ -44,7 +62,7 @@ func (c *comparison) report(w io.Writer, rows []row) error {
 			if rows[i].time > 0 {
 				faster = fmt.Sprintf("%.3g×", c.time.Seconds()/rows[i].time.Seconds())
 			}
-			cells = append(cells, fmt.Sprintf("%#.3g", rows[i].err), faster)
+			cells = append(cells, number(rows[i].err), faster)
 		}
 		for len(cells) < len(names) {
 			cells = append(cells, "")
@@ -54,17 +72,25 @@ func (c *comparison) report(w io.Writer, rows []row) error {
 	return t.Fprint(w)
 }
 
+// number formats v with three digits, or as "overflow" if v is not finite.
+func number(v float64) string {
+	if !finite(v) {
+		return "overflow"
+	}
+	return fmt.Sprintf("%#.3g", v)
+}
+
 func milliseconds(d time.Duration) string { return fmt.Sprintf("%.1f", 1e3*d.Seconds()) }
 
-// picture draws error against time. It has a line for each form with a point for each size, and a
-// vertical line at the time of exact attention.
-func (c *comparison) picture(rows []row) charts.Figure {
+// The picture shows errors between these bounds. Smaller errors are rounding errors of float32, and
+// forms with larger errors are useless.
+const leastShown, mostShown = 1e-7, 10
+
+// compared returns a panel of error against time. The panel has a line for each form with a point
+// for each size, and a vertical line at the time of exact attention.
+func (c *comparison) compared(rows []row, answer string) compared {
 	panel := charts.Panel{Title: c.title}
-	var shown []float64
 	for _, r := range rows {
-		if finite(r.err) {
-			shown = append(shown, r.err)
-		}
 		n := len(panel.Series)
 		switch {
 		case r.size == 0:
@@ -80,15 +106,42 @@ func (c *comparison) picture(rows []row) charts.Figure {
 			s.Labels = append(s.Labels, fmt.Sprint(r.size)) // labels of other lines would overlap
 		}
 	}
-	lo := max(slices.Min(shown)/1.5, 1e-7) // smaller errors are rounding errors of float32
-	hi := max(slices.Max(shown)*1.5, 2*lo)
 	exact := 1e3 * c.time.Seconds()
-	panel.Series = append(panel.Series, charts.Series{Name: "exact attention", Line: []charts.Point{{X: exact, Y: lo}, {X: exact, Y: hi}}})
-	sizes := strings.Trim(strings.ReplaceAll(fmt.Sprint(c.sizes), " ", ", "), "[]")
-	return charts.Figure{
-		Title: fmt.Sprintf("Approximations of attention, L = %d, d = %d; points of a line: %s clusters, landmarks or frequencies",
-			c.heads[0].q.Rows, c.heads[0].q.Cols, sizes),
-		XLabel: "time, ms", YLabel: "relative error of the output",
-		LogX: true, LogY: true, YRange: [2]float64{lo, hi}, Panels: []charts.Panel{panel},
+	panel.Series = append(panel.Series, charts.Series{
+		Name: "exact attention",
+		Line: []charts.Point{{X: exact, Y: leastShown}, {X: exact, Y: mostShown}},
+	})
+	return compared{length: c.heads[0].q.Rows, dim: c.heads[0].q.Cols, panel: panel, answer: answer}
+}
+
+// picture draws a panel for each comparison.
+func (s settings) picture(all ...compared) charts.Figure {
+	var sizes []string
+	for _, size := range s.sizes {
+		sizes = append(sizes, fmt.Sprint(size))
 	}
+	f := charts.Figure{
+		Title: fmt.Sprintf("Approximations of attention, L = %d, d = %d; points of a line: %s clusters, landmarks or frequencies",
+			all[0].length, all[0].dim, strings.Join(sizes, ", ")),
+		XLabel: "time, ms", YLabel: "relative error of the output",
+		LogX: true, LogY: true,
+	}
+	var shown []float64
+	for _, c := range all {
+		f.Panels = append(f.Panels, c.panel)
+		for _, line := range c.panel.Series {
+			for _, p := range line.Points {
+				shown = append(shown, p.Y)
+			}
+		}
+		for _, l := range c.panel.Levels {
+			shown = append(shown, l.Y)
+		}
+	}
+	shown = slices.DeleteFunc(shown, func(v float64) bool { return !finite(v) })
+	f.YRange = [2]float64{max(slices.Min(shown)/1.5, leastShown), min(slices.Max(shown)*1.5, mostShown)}
+	if !(f.YRange[0] < f.YRange[1]) {
+		f.YRange = [2]float64{leastShown, mostShown}
+	}
+	return f
 }

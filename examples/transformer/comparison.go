@@ -21,46 +21,28 @@ var compared = []string{
 	"bits:8", "window:64", "window:128", "mean", "elu",
 }
 
-// pooled is the number of half sequences that attend to each other without a mask.
-const pooled = 16
-
 // compare prints the errors of the forms by head, and the loss of the model with each form.
 func (s settings) compare(w io.Writer, m *lm.Model) error {
 	forms, err := lm.ParseForms(compared...)
 	if err != nil {
 		return err
 	}
-	half := s.context / 2
-	text, err := m.Text(s.text, max(s.tokens, 2*s.context, pooled*half), s.context)
+	text, err := m.Text(s.text, max(s.tokens, s.context), s.context)
 	if err != nil {
 		return err
 	}
-	short, err := m.Text(s.text, max(pooled*half, s.context), half)
+	heads, err := m.Gather(s.heads, text.Batches[0].Tokens)
 	if err != nil {
 		return err
-	}
-	if len(text.Batches) < 2 {
-		return fmt.Errorf("%s has fewer than two sequences of %d tokens", text.Name, s.context)
-	}
-	var every []int
-	for i := range m.Layers * m.Heads {
-		every = append(every, i)
 	}
 	masked := slices.DeleteFunc(slices.Clone(forms), func(f lm.Form) bool { return f.Name == "landmarks" })
-	together := short.Batches[:min(pooled, len(short.Batches))]
-	for _, c := range []struct {
-		name    string
-		causal  bool
-		batches []decoder.Batch
-		forms   []lm.Form
-	}{
-		{fmt.Sprintf("Causal, a sequence of %d tokens", s.context), true, text.Batches[1:2], masked},
-		{fmt.Sprintf("Without a mask, %d sequences of %d tokens together", len(together), half), false, together, forms},
-	} {
-		fmt.Fprintf(w, "%s: ", c.name)
-		if err := s.compareHeads(w, m, m.Gather(c.batches, every...), c.causal, c.forms); err != nil {
-			return err
-		}
+	fmt.Fprintf(w, "A sequence of %d tokens of %s. Causal: ", s.context, text.Name)
+	if err := s.compareHeads(w, m, heads, true, masked); err != nil {
+		return err
+	}
+	fmt.Fprint(w, "Without a mask: ")
+	if err := s.compareHeads(w, m, heads, false, forms); err != nil {
+		return err
 	}
 	batches := text.Batches[:max(s.tokens/s.context, 1)]
 	return s.compareLosses(w, m, batches, text, masked)
@@ -82,7 +64,7 @@ func (s settings) compareHeads(w io.Writer, m *lm.Model, heads []lm.Head, causal
 	for i, x := range heads {
 		want, time := timed(truth, x)
 		exact += time
-		cells := []string{fmt.Sprintf("%d.%d", i/m.Heads, i%m.Heads)}
+		cells := []string{x.Name}
 		for j, f := range forms {
 			a, err := f.Attention(m.HeadDim, causal, s.seed+uint64(i))
 			if err != nil {

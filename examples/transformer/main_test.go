@@ -2,6 +2,7 @@ package main
 
 import (
 	"bytes"
+	"encoding/json"
 	"fmt"
 	"io"
 	"maps"
@@ -60,12 +61,23 @@ func random(t *testing.T) (model, text string) {
 			"num_key_value_heads": 2, "intermediate_size": 8, "max_position_embeddings": 64, "rms_norm_eps": 1e-5, "rope_theta": 10000,
 			"tie_word_embeddings": true}`,
 		"model.safetensors": weights.String(),
-		"merges.txt":        "#version: 0.2\n",
+		"tokenizer.json":    string(bytesAlone(t)),
 		"text":              strings.Repeat("Light is one thing. ", 20),
 	} {
 		require.NoError(t, os.WriteFile(filepath.Join(model, path), []byte(data), 0o644))
 	}
 	return model, text
+}
+
+// bytesAlone returns a tokenizer with a token for each byte of ASCII.
+func bytesAlone(t *testing.T) []byte {
+	vocab := map[string]int{"Ġ": ' '}
+	for b := '!'; b <= '~'; b++ {
+		vocab[string(b)] = int(b)
+	}
+	data, err := json.Marshal(map[string]any{"pre_tokenizer": map[string]any{"type": "ByteLevel"}, "model": map[string]any{"type": "BPE", "vocab": vocab}})
+	require.NoError(t, err)
+	return data
 }
 
 func TestRun(t *testing.T) {
@@ -96,10 +108,33 @@ func TestRun(t *testing.T) {
 	assert.Contains(t, clusters, "clusters, 8")
 	assert.NotContains(t, clusters, "With")
 	greedy := []string{"-model", model, "-text", text, "-context", "32", "-tokens", "32", "-form", "exact", "-temperature", "0"}
-	_, first, _ := strings.Cut(clitest.Output(t, run, append(greedy, "-seed", "2")...), "With exact")
-	_, second, _ := strings.Cut(clitest.Output(t, run, append(greedy, "-seed", "3")...), "With exact")
+	_, first, _ := strings.Cut(clitest.Output(t, run, append(greedy, "-seed", "2")...), "tokens a second:\n")
+	_, second, _ := strings.Cut(clitest.Output(t, run, append(greedy, "-seed", "3")...), "tokens a second:\n")
+	assert.Contains(t, first, "Why is the sky blue?")
 	assert.Equal(t, first, second)
 	assert.Error(t, run(greedy, clitest.Full{}), "a full disk is told")
+
+	// The same weights in a file that an index names.
+	require.NoError(t, os.Rename(filepath.Join(model, "model.safetensors"), filepath.Join(model, "part.safetensors")))
+	names := make(map[string]string)
+	for name := range file(t, filepath.Join(model, "part.safetensors")).Tensors {
+		names[name] = "part.safetensors"
+	}
+	index, err := json.Marshal(map[string]any{"weight_map": names})
+	require.NoError(t, err)
+	require.NoError(t, os.WriteFile(filepath.Join(model, "model.safetensors.index.json"), index, 0o600))
+	_, indexed, _ := strings.Cut(clitest.Output(t, run, greedy...), "tokens a second:\n")
+	assert.Equal(t, first, indexed)
+}
+
+// file reads a file of weights.
+func file(t *testing.T, path string) *safetensors.File {
+	t.Helper()
+	data, err := os.ReadFile(path)
+	require.NoError(t, err)
+	f, err := safetensors.View(data)
+	require.NoError(t, err)
+	return f
 }
 
 // read reads the loss in a line of the program.
@@ -120,7 +155,11 @@ func TestFlags(t *testing.T) { clitest.Flags(t, run) }
 func TestErrors(t *testing.T) {
 	model, text := random(t)
 	for want, args := range map[string]string{
-		"-h describes the files":         "-model EMPTY",
+		"config.json":                    "-model EMPTY",
+		"fetches 98 MB and writes it":    "",
+		`-heads has "2.0"`:               "-model MODEL -text TEXT -context 32 -tokens 32 -heads 2.0 -save EMPTY",
+		`-heads has "1.00"`:              "-model MODEL -text TEXT -context 32 -tokens 32 -heads 1.00 -table",
+		`-heads has "1.4"`:               "-model MODEL -text TEXT -context 32 -tokens 32 -heads 1.4 -table",
 		"-tokens is 5":                   "-tokens 5",
 		`-form is "fast"`:                "-form fast",
 		`-form is "positive"`:            "-form positive",
@@ -131,7 +170,8 @@ func TestErrors(t *testing.T) {
 		`-form is "bits:7"`:              "-form bits:7",
 		`-form is "window:3+"`:           "-form window:3+",
 		`-form is "landmarks:3+1"`:       "-form landmarks:3+1",
-		"want one of them":               "-stream 4 -table",
+		"-save are given":                "-stream 4 -table",
+		"-save are given, want":          "-save EMPTY -table",
 		"landmarks are of all keys":      "-model MODEL -text TEXT -context 32 -tokens 32 -form landmarks:8",
 		"has 400 tokens, want more than": "-model MODEL -text TEXT",
 		"-prompt is empty":               "-model MODEL -text TEXT -context 32 -tokens 32 -prompt=",

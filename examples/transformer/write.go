@@ -6,32 +6,34 @@ import (
 	"math"
 	"math/rand/v2"
 	"slices"
+	"time"
 
 	"github.com/seed-feabd252/randfeat/examples/internal/lm"
 )
 
-// write returns the prompt and the text that the model writes after it.
-func (s settings) write(m *lm.Model) (string, error) {
+// write returns the prompt and the text that the model writes after it, and the tokens a second after
+// the prompt.
+func (s settings) write(m *lm.Model) (written string, speed float64, _ error) {
 	state, err := m.NewState()
 	if err != nil {
-		return "", fmt.Errorf("%w (-length 0 writes nothing)", err)
+		return "", 0, fmt.Errorf("%w (-length 0 writes nothing)", err)
 	}
 	tokens := m.Tokenizer.Encode(nil, s.prompt)
 	if len(tokens) == 0 {
-		return "", errors.New("-prompt is empty, want a text (-length 0 writes nothing)")
+		return "", 0, errors.New("-prompt is empty, want a text (-length 0 writes nothing)")
 	}
 	rng := rand.New(rand.NewPCG(s.seed, 0))
-	next := tokens
+	logits := state.Step(tokens)
+	start, before := time.Now(), len(tokens)
 	for range s.length {
-		logits := state.Step(next)
 		token := draw(logits.Row(logits.Rows-1), s.temperature, rng)
-		if token >= m.Tokenizer.EndOfText() {
+		if slices.Contains(m.End, token) {
 			break
 		}
 		tokens = append(tokens, token)
-		next = tokens[len(tokens)-1:]
+		logits = state.Step([]int{token})
 	}
-	return m.Tokenizer.Decode(tokens), nil
+	return m.Tokenizer.Decode(tokens), float64(len(tokens)-before) / time.Since(start).Seconds(), nil
 }
 
 // draw returns a token with probability proportional to exp(logit/temperature).

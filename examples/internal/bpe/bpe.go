@@ -5,86 +5,80 @@
 //   - [Sennrich et al. 2016] R. Sennrich, B. Haddow, A. Birch: Neural machine translation of rare
 //     words with subword units. ACL 2016.
 //   - [Radford et al. 2019] A. Radford, J. Wu, R. Child, D. Luan, D. Amodei, I. Sutskever: Language
-//     models are unsupervised multitask learners. 2019. The pattern of words and the file of
-//     merges.
+//     models are unsupervised multitask learners. 2019. The pattern of words and the characters of
+//     bytes.
 package bpe
 
 import (
-	"bufio"
-	"fmt"
-	"io"
+	"regexp"
 	"strings"
+	"unicode"
+	"unicode/utf8"
 )
 
-// Tokenizer cuts texts into tokens [Sennrich et al. 2016]. The first 256 tokens are the bytes, in
-// the order of GPT-2. Each merge joins two tokens to one more token. The last token is EndOfText. A
-// Tokenizer caches the tokens of words, so goroutines must not share it.
+// Tokenizer cuts texts into tokens [Sennrich et al. 2016]. Each merge joins two tokens to one more
+// token. Special tokens, such as the end of a text, are found in texts before all else. A Tokenizer
+// caches the tokens of words, so goroutines must not share it.
 type Tokenizer struct {
-	rank  map[[2]int]int // of each merge
-	bytes []string       // of each token
-	known map[string][]int
+	special  map[string]int
+	specials *regexp.Regexp // matches the longest special token; nil without special tokens
+	digits   bool           // each digit is a word of its own
+	merges   map[[2]int]merge
+	bytes    map[int]string // of each token that is not special
+	byteID   [256]int       // the token of each byte, or −1
+	known    map[string][]int
+	largest  int // token
 }
 
-// Read reads the file merges.txt of GPT-2 or of another model. The file has a line for each merge,
-// with the two tokens and a character for each byte. The error names the line that is wrong.
-func Read(r io.Reader) (*Tokenizer, error) {
-	t := &Tokenizer{rank: make(map[[2]int]int), known: make(map[string][]int)}
-	tokens := make(map[string]int)
-	for i, b := range byteOrder {
-		t.bytes = append(t.bytes, string([]byte{b}))
-		tokens[t.bytes[i]] = i
-	}
-	lines := bufio.NewScanner(r)
-	for n := 1; lines.Scan(); n++ {
-		line := lines.Text()
-		if n == 1 && strings.HasPrefix(line, "#version") || line == "" {
-			continue
-		}
-		left, right, ok := strings.Cut(line, " ")
-		a, okA := raw(left)
-		b, okB := raw(right)
-		if !ok || !okA || !okB {
-			return nil, fmt.Errorf("bpe: line %d is %q, want two tokens", n, line)
-		}
-		i, okI := tokens[a]
-		j, okJ := tokens[b]
-		if !okI || !okJ {
-			return nil, fmt.Errorf("bpe: line %d merges %q, which no line before has made", n, line)
-		}
-		pair := [2]int{i, j}
-		if _, twice := t.rank[pair]; twice {
-			return nil, fmt.Errorf("bpe: line %d: merge %q occurs twice", n, line)
-		}
-		t.rank[pair] = len(t.rank)
-		if _, twice := tokens[a+b]; !twice {
-			tokens[a+b] = len(t.bytes)
-		}
-		t.bytes = append(t.bytes, a+b)
-	}
-	if err := lines.Err(); err != nil {
-		return nil, fmt.Errorf("bpe: %w", err)
-	}
-	return t, nil
-}
+// merge is the rank of a pair of tokens, and the token that replaces the pair.
+type merge struct{ rank, token int }
 
-// Size returns the number of tokens, EndOfText included.
-func (t *Tokenizer) Size() int { return len(t.bytes) + 1 }
+// Size returns the number of tokens, which is 1 more than the largest token.
+func (t *Tokenizer) Size() int { return t.largest + 1 }
 
-// EndOfText returns the token between texts. No text contains it.
-func (t *Tokenizer) EndOfText() int { return len(t.bytes) }
-
-// Encode appends the tokens of a text to dst and returns the result.
+// Encode appends the tokens of a text to dst and returns the result. It leaves out a byte that has
+// no token, as Hugging Face's programs do.
 func (t *Tokenizer) Encode(dst []int, text string) []int {
 	for text != "" {
-		n := wordLength(text)
-		word := text[:n]
-		text = text[n:]
-		tokens, ok := t.known[word]
-		if !ok {
-			tokens = t.merge(word)
-			t.known[strings.Clone(word)] = tokens
+		end, next := len(text), len(text)
+		if t.specials != nil {
+			if at := t.specials.FindStringIndex(text); at != nil {
+				end, next = at[0], at[1]
+			}
 		}
-		dst = append(dst, tokens...)
+		dst = t.encode(dst, text[:end])
+		if end < next {
+			dst = append(dst, t.special[text[end:next]])
+		}
+		text = text[next:]
+	}
+	return dst
+}
+
+// encode appends the tokens of a text without special tokens.
+func (t *Tokenizer) encode(dst []int, text string) []int {
+	for text != "" {
+		piece := text
+		if t.digits {
+			if at := strings.IndexFunc(text, unicode.IsNumber); at > 0 {
+				piece = text[:at]
+			} else if at == 0 {
+				_, n := utf8.DecodeRuneInString(text)
+				piece = text[:n]
+			}
+		}
+		text = text[len(piece):]
+		for piece != "" {
+			n := wordLength(piece)
+			word := piece[:n]
+			piece = piece[n:]
+			tokens, ok := t.known[word]
+			if !ok {
+				tokens = t.merge(word)
+				t.known[strings.Clone(word)] = tokens
+			}
+			dst = append(dst, tokens...)
+		}
 	}
 	return dst
 }
@@ -92,25 +86,28 @@ func (t *Tokenizer) Encode(dst []int, text string) []int {
 // merge returns the tokens of a word. It merges all pairs of the lowest rank, again and again,
 // until no pair has a rank.
 func (t *Tokenizer) merge(word string) []int {
-	tokens := make([]int, len(word))
+	tokens := make([]int, 0, len(word))
 	for i := range len(word) {
-		tokens[i] = byteToken[word[i]]
+		if id := t.byteID[word[i]]; id >= 0 {
+			tokens = append(tokens, id)
+		}
 	}
 	for {
-		best, found := [2]int{}, len(t.rank)
+		var pair [2]int
+		best := merge{rank: len(t.merges)}
 		for i := 1; i < len(tokens); i++ {
-			pair := [2]int{tokens[i-1], tokens[i]}
-			if r, ok := t.rank[pair]; ok && r < found {
-				best, found = pair, r
+			p := [2]int{tokens[i-1], tokens[i]}
+			if m, ok := t.merges[p]; ok && m.rank < best.rank {
+				pair, best = p, m
 			}
 		}
-		if found == len(t.rank) {
+		if best.rank == len(t.merges) {
 			return tokens
 		}
 		merged := tokens[:0]
 		for i := 0; i < len(tokens); i++ {
-			if i+1 < len(tokens) && tokens[i] == best[0] && tokens[i+1] == best[1] {
-				merged = append(merged, 256+found)
+			if i+1 < len(tokens) && tokens[i] == pair[0] && tokens[i+1] == pair[1] {
+				merged = append(merged, best.token)
 				i++
 				continue
 			}
@@ -120,13 +117,11 @@ func (t *Tokenizer) merge(word string) []int {
 	}
 }
 
-// Decode returns the bytes of tokens; EndOfText has no bytes. Decode panics for an unknown token.
+// Decode returns the bytes of tokens. Special tokens have no bytes.
 func (t *Tokenizer) Decode(tokens []int) string {
 	var b strings.Builder
 	for _, id := range tokens {
-		if id != t.EndOfText() {
-			b.WriteString(t.bytes[id])
-		}
+		b.WriteString(t.bytes[id])
 	}
 	return b.String()
 }

@@ -6,33 +6,25 @@ import (
 	"unicode/utf8"
 )
 
-// byteOrder holds the bytes in the order of GPT-2's tokens: visible characters of Latin-1 first,
-// then all other bytes. In a file of merges a visible byte stands for itself, and the characters
-// from 256 stand for the other bytes.
-var byteOrder, byteToken, runeByte = bytesOfGPT2()
+// runeByte holds the byte for which each character of a token stands. A visible character of Latin-1
+// stands for itself, and the characters from 256 stand for the other bytes.
+var runeByte = bytesOfGPT2()
 
-func bytesOfGPT2() (order [256]byte, token [256]int, back map[rune]byte) {
-	back = make(map[rune]byte)
-	n, next := 0, rune(256)
-	for _, visible := range []bool{true, false} {
-		for b := range 256 {
-			if visible != ('!' <= b && b <= '~' || 0xa1 <= b && b <= 0xac || 0xae <= b) {
-				continue
-			}
-			order[n], token[b] = byte(b), n
-			n++
-			if visible {
-				back[rune(b)] = byte(b)
-			} else {
-				back[next] = byte(b)
-				next++
-			}
+func bytesOfGPT2() map[rune]byte {
+	all := make(map[rune]byte)
+	next := rune(256)
+	for b := range rune(256) {
+		if '!' <= b && b <= '~' || 0xa1 <= b && b <= 0xac || 0xae <= b {
+			all[b] = byte(b)
+		} else {
+			all[next] = byte(b)
+			next++
 		}
 	}
-	return order, token, back
+	return all
 }
 
-// raw returns the bytes of a token in a file of merges. It returns false if the token is empty or
+// raw returns the bytes of a token of a file. It returns false if the token is empty or
 // has a character that stands for no byte.
 func raw(s string) (string, bool) {
 	var b strings.Builder

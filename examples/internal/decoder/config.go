@@ -20,6 +20,19 @@ type Config struct {
 
 	// Tied selects the matrix of embeddings for the logits too.
 	Tied bool `json:"tie_word_embeddings"`
+
+	End Tokens `json:"eos_token_id"` // that end a text
+}
+
+// Tokens is a list of tokens. In JSON it may also be one number.
+type Tokens []int
+
+// UnmarshalJSON reads a list, one number, or null.
+func (t *Tokens) UnmarshalJSON(data []byte) error {
+	if data[0] != '[' && data[0] != 'n' {
+		data = fmt.Appendf(nil, "[%s]", data)
+	}
+	return json.Unmarshal(data, (*[]int)(t))
 }
 
 // ParseConfig reads the file config.json of a model of Llama. It returns an error for a model that

@@ -16,6 +16,11 @@ func TestParseConfig(t *testing.T) {
 	c, err := ParseConfig([]byte(`{"model_type": "llama", ` + sizes + `, "rope_scaling": null}`))
 	require.NoError(t, err)
 	assert.Equal(t, Config{Vocabulary: 8, Layers: 1, Width: 8, Heads: 2, KeyHeads: 2, HeadDim: 4, Inner: 4}, c, "not tied, as Llama's default is")
+	for text, want := range map[string]Tokens{"2": {2}, "[1, 2]": {1, 2}, "null": nil} {
+		c, err := ParseConfig([]byte(`{"model_type": "llama", ` + sizes + `, "eos_token_id": ` + text + `}`))
+		require.NoError(t, err)
+		assert.Equal(t, want, c.End)
+	}
 }
 
 func TestParseConfigErrors(t *testing.T) {
@@ -23,6 +28,7 @@ func TestParseConfigErrors(t *testing.T) {
 		`{`:                       "config.json",
 		`{"model_type": "bert"}`:  `model_type is "bert"`,
 		`{"model_type": "llama"}`: "the vocabulary is 0",
+		`{"eos_token_id": "a"}`:   "config.json",
 		`{"model_type": "llama", ` + sizes + `, "hidden_act": "gelu"}`:                `hidden_act is "gelu"`,
 		`{"model_type": "llama", ` + sizes + `, "rope_scaling": {"type": "dynamic"}}`: "rope_scaling is map[type:dynamic], want none",
 		`{"model_type": "llama", ` + sizes + `, "num_key_value_heads": 3}`:            "2 heads for 3 heads of keys",

@@ -3,9 +3,11 @@
 package lm
 
 import (
+	"errors"
 	"fmt"
 	"os"
 	"path/filepath"
+	"strings"
 	"time"
 
 	"github.com/seed-feabd252/randfeat/dense"
@@ -22,8 +24,8 @@ type Model struct {
 	Dir       string
 }
 
-// Open reads config.json, model.safetensors and merges.txt of a folder. The model has exact
-// attention.
+// Open reads config.json, tokenizer.json and model.safetensors of a folder, or the files of
+// model.safetensors.index.json. The model has exact attention.
 func Open(dir string, weights safetensors.DType) (*Model, error) {
 	config, err := os.ReadFile(filepath.Join(dir, "config.json"))
 	if err != nil {
@@ -33,12 +35,7 @@ func Open(dir string, weights safetensors.DType) (*Model, error) {
 	if err != nil {
 		return nil, err
 	}
-	file, err := os.Open(filepath.Join(dir, "model.safetensors"))
-	if err != nil {
-		return nil, err
-	}
-	defer file.Close()
-	tensors, err := safetensors.Read(file)
+	tensors, err := readTensors(dir)
 	if err != nil {
 		return nil, err
 	}
@@ -50,18 +47,33 @@ func Open(dir string, weights safetensors.DType) (*Model, error) {
 	if m.Model, err = decoder.Read(tensors, c, exact, weights); err != nil {
 		return nil, err
 	}
-	merges, err := os.Open(filepath.Join(dir, "merges.txt"))
+	tokenizer, err := os.ReadFile(filepath.Join(dir, "tokenizer.json"))
 	if err != nil {
 		return nil, err
 	}
-	defer merges.Close()
-	if m.Tokenizer, err = bpe.Read(merges); err != nil {
-		return nil, fmt.Errorf("%s: %w", merges.Name(), err)
+	if m.Tokenizer, err = bpe.Parse(tokenizer); err != nil {
+		return nil, fmt.Errorf("%s: %w", dir, err)
 	}
-	if m.Tokenizer.EndOfText() > m.Vocabulary {
+	if m.Tokenizer.Size() > m.Vocabulary {
 		return nil, fmt.Errorf("%s has %d tokens, and its model %d", dir, m.Tokenizer.Size(), m.Vocabulary)
 	}
 	return m, nil
+}
+
+// readTensors reads model.safetensors of a folder, or else the files of its index.
+func readTensors(dir string) (*safetensors.File, error) {
+	name := filepath.Join(dir, "model.safetensors")
+	file, err := os.Open(name)
+	if errors.Is(err, os.ErrNotExist) {
+		if _, indexErr := os.Stat(name + ".index.json"); indexErr == nil {
+			return safetensors.ReadIndex(os.DirFS(dir), "model.safetensors.index.json")
+		}
+	}
+	if err != nil {
+		return nil, err
+	}
+	defer file.Close()
+	return safetensors.Read(file)
 }
 
 // Exact returns exact causal attention for the heads of a layer.
@@ -73,37 +85,47 @@ func Exact(c decoder.Config) (none performer.Batch[float32], _ error) {
 	return performer.NewBatch[float32](c.Heads, c.KeyHeads, exact)
 }
 
-// Head returns the queries, keys and values of a head of a layer, for the last batch of m.
-func (m *Model) Head(layer, head int) (q, k, v dense.Matrix[float32]) {
-	q, k, v = m.Projections(layer)
-	keyHead := head / (m.Heads / m.KeyHeads)
-	return q.ColRange(head*m.HeadDim, (head+1)*m.HeadDim),
-		k.ColRange(keyHead*m.HeadDim, (keyHead+1)*m.HeadDim), v.ColRange(keyHead*m.HeadDim, (keyHead+1)*m.HeadDim)
+// Head is one head of a model over the tokens of a text, with a row for each token.
+type Head struct {
+	Name    string // layer.head
+	Q, K, V dense.Matrix[float32]
 }
 
-// Head holds the queries, keys and values of a head, with a row for each token.
-type Head struct{ Q, K, V dense.Matrix[float32] }
-
-// Gather returns the heads with the given numbers, over all batches, which have one size. Head h of
-// layer l has the number l·m.Heads + h.
-func (m *Model) Gather(batches []decoder.Batch, numbers ...int) []Head {
-	n := len(batches[0].Tokens)
-	all := make([]Head, len(numbers))
+// Gather returns the heads that names lists over a sequence of tokens. A name is layer.head, such as
+// 13.7, and names are divided by blanks. "all" lists all heads, and "" a head of every third layer,
+// the last layer among them.
+func (m *Model) Gather(names string, tokens []int) ([]Head, error) {
+	var all []Head
+	add := func(l, h int) { all = append(all, Head{Name: fmt.Sprintf("%d.%d", l, h)}) }
+	switch names {
+	case "all":
+		for l := range m.Layers {
+			for h := range m.Heads {
+				add(l, h)
+			}
+		}
+	case "":
+		for l := (m.Layers - 1) % 3; l < m.Layers; l += 3 {
+			add(l, 4*l%m.Heads)
+		}
+	default:
+		for name := range strings.FieldsSeq(names) {
+			all = append(all, Head{Name: name})
+		}
+	}
+	m.Read(tokens, []int{len(tokens)})
 	for i := range all {
-		for _, x := range []*dense.Matrix[float32]{&all[i].Q, &all[i].K, &all[i].V} {
-			*x = dense.New[float32](len(batches)*n, m.HeadDim)
+		var l, h int
+		x := &all[i]
+		if _, err := fmt.Sscanf(x.Name, "%d.%d", &l, &h); err != nil || l < 0 || l >= m.Layers || h < 0 || h >= m.Heads || fmt.Sprintf("%d.%d", l, h) != x.Name {
+			return nil, fmt.Errorf("-heads has %q, want layer.head of %d layers of %d heads, such as 0.0", x.Name, m.Layers, m.Heads)
 		}
+		q, k, v := m.Projections(l)
+		keys := h / (m.Heads / m.KeyHeads)
+		x.Q = q.ColRange(h*m.HeadDim, (h+1)*m.HeadDim)
+		x.K, x.V = k.ColRange(keys*m.HeadDim, (keys+1)*m.HeadDim), v.ColRange(keys*m.HeadDim, (keys+1)*m.HeadDim)
 	}
-	for j, b := range batches {
-		m.Forward(b.Tokens, b.Lengths)
-		for i, h := range numbers {
-			q, k, v := m.Head(h/m.Heads, h%m.Heads)
-			dense.Copy(all[i].Q.RowRange(j*n, (j+1)*n), q)
-			dense.Copy(all[i].K.RowRange(j*n, (j+1)*n), k)
-			dense.Copy(all[i].V.RowRange(j*n, (j+1)*n), v)
-		}
-	}
-	return all
+	return all, nil
 }
 
 // Loss is a mean loss in nats per token, and the time to compute it.

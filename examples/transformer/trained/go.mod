@@ -1,3 +1,0 @@
-module github.com/seed-feabd252/randfeat/examples/transformer/trained
-
-go 1.26.0
