@@ -20,6 +20,8 @@
 //	c, err := audit.Choose(ctx, exact, q, k, v, 0.02, audit.ChooseOptions{}, src)
 //	out := c.Attention.Forward(dense.Matrix[float32]{}, q, k, v)
 //
+// [ChooseTopK] chooses how many keys each head of a State reads, on the last queries of a prompt.
+//
 // # References
 //
 //   - [Hájek 1964] J. Hájek: Asymptotic theory of rejective sampling with varying probabilities

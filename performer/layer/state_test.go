@@ -73,3 +73,28 @@ type ownForm struct{}
 func (ownForm) Forward(dst, q, k, v dense.Matrix[float32]) dense.Matrix[float32] {
 	return must.Have(performer.NewExact[float32](performer.ExactOptions{})).Forward(dst, q, k, v)
 }
+
+// A layer takes the TopK of each head: a stream has the bits of exact attention for few tokens, and is
+// near it later.
+func TestMultiHeadTopK(t *testing.T) {
+	densetest.Both(t, testMultiHeadTopK[float32], testMultiHeadTopK[float64])
+}
+
+func testMultiHeadTopK[T dense.Float](t *testing.T) {
+	const width, n = 32, 420
+	p := must.Have(layer.Draw[T](layer.Widths{Input: width, Heads: 4, KeyHeads: 2, HeadDim: 8}, densetest.Source(488)))
+	x := densetest.Normal[T](rand.New(densetest.Source(489)), n, width, 0, 1)
+	var outs []dense.Matrix[T]
+	for _, topK := range [][]int{{0, 0, 0, 0}, {32, 64, 40, 32}} {
+		var heads []performer.Attention[T]
+		for _, k := range topK {
+			heads = append(heads, must.Have(performer.NewExact[T](performer.ExactOptions{Causal: true, TopK: k})))
+		}
+		l := must.Have(layer.New(p, must.Have(performer.NewBatch(4, 2, heads...)), layer.Options{Rotary: &layer.RotaryOptions{}}))
+		outs = append(outs, l.Step(dense.Matrix[T]{}, x, must.Have(l.NewState())))
+	}
+	require.True(t, densetest.Identical(outs[0].RowRange(0, 32+127), outs[1].RowRange(0, 32+127)))
+	errs := densetest.RelativeErrors(outs[1], outs[0])
+	assert.Less(t, slices.Max(errs), 0.5)
+	assert.NotZero(t, slices.Max(errs))
+}

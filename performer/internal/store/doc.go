@@ -47,6 +47,20 @@
 // If the values of a piece of the codes are very large or very small, weights are divided by a
 // power of two, so that sums neither overflow nor lose digits.
 //
+// # Coarse codes
+//
+// With a TopK closed segments have coarse codes: signs of the rotated differences of keys from their
+// mean, a factor for each key, and codes of 16 bits of the means of keys and of values. A store of
+// codes uses the means of its keys, and differences that its codes stand for. Coarse codes follow from
+// what a segment holds, so that files do not have them, and Merge and Decode make them again.
+//
+// A query scores the keys of all closed segments by their signs, in tables of 16 entries (package
+// scan). A histogram of the peaks of groups of scores bounds the highest scores from below, a kernel
+// lists the scores above, and of equal scores the first are taken: what a query reads does not depend
+// on threads. The chosen rows are prefetched, while all other scores become weights, whose sums over
+// segments multiply the mean values. Then the chosen rows are gathered and read as any tokens. An
+// output that is not finite is computed again from all tokens.
+//
 // # Error of codes
 //
 // The step of a row is the range of its elements over 2^b − 1, and its rounding has the variance r

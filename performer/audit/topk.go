@@ -1,0 +1,187 @@
+package audit
+
+import (
+	"errors"
+	"fmt"
+	"math"
+	"slices"
+
+	"github.com/seed-feabd252/randfeat/dense"
+	"github.com/seed-feabd252/randfeat/performer"
+)
+
+// TopK is a choice of [ChooseTopK].
+type TopK[T dense.Float] struct {
+	// Attention is the given attention with the chosen TopK of each head, for the State of a stream.
+	Attention performer.Batch[T]
+
+	// Keys is the chosen TopK of each head of queries, 0 if the head reads all keys.
+	Keys []int
+
+	// Errors is the error of each head, ‖output − exact‖/‖exact‖ over the queries that were measured.
+	Errors []float64
+}
+
+const (
+	// topKQueries is the largest number of queries that ChooseTopK measures.
+	topKQueries = 256
+
+	// leastTopK is the least TopK that ChooseTopK tries. It tries twice as many until errors are small.
+	leastTopK = 32
+
+	// wholeShare is the share of keys, 1 of so many, from which on reading some is not worth it.
+	wholeShare = 3
+
+	// errorsMore is the number of standard errors by which an error must be within a part of the
+	// tolerance. The rest is for streams that grow: more keys then count by estimate.
+	errorsMore      = 2
+	partOfTolerance = 0.9
+)
+
+// ChooseTopK chooses the TopK of each head of exact attention for a stream that begins with the
+// tokens q (n×H·d), k (n×Hk·d) and v (n×Hk·dv), such as a prompt: the least of 32, 64, 128 … keys for
+// which the error of up to 256 queries of the last quarter is within nine tenths of the tolerance, by
+// two standard errors. Errors are measured and not predicted. ChooseTopK gives no guarantee: rare
+// queries that miss a key may not be among the measured ones. A head for which a third of its keys is
+// not enough reads all keys, and so do the other heads of queries of its head of keys.
+//
+// exact is a performer.Exact, or a performer.Batch of Exacts, whose TopK is ignored. With Bits errors
+// are those that the choice of keys adds to the errors of codes. Each TopK that is tried costs the
+// coarse codes of all tokens, and a step for each measured query.
+//
+// ChooseTopK returns an error if exact is nil or something else, for a tolerance that is not positive
+// and finite, and for shapes that do not fit.
+func ChooseTopK[T dense.Float](exact performer.Attention[T], q, k, v dense.Matrix[T], tolerance float64) (TopK[T], error) {
+	var none TopK[T]
+	if isNil(exact) {
+		return none, errors.New("audit: exact is nil")
+	}
+	if !(tolerance > 0) || math.IsInf(tolerance, 1) {
+		return none, fmt.Errorf("audit: tolerance = %v, want a positive number", tolerance)
+	}
+	b, ok := exact.(performer.Batch[T])
+	if !ok {
+		var err error
+		if b, err = performer.NewBatch(1, 1, exact); err != nil {
+			return none, fmt.Errorf("audit: %w", err)
+		}
+	}
+	heads, keyHeads := headsOf(b)
+	m := topKMeasure[T]{heads: heads, keyHeads: keyHeads, q: q, k: k, v: v}
+	for h := range heads {
+		e, ok := b.Head(h).(performer.Exact[T])
+		if !ok {
+			return none, fmt.Errorf("audit: exact has a %T for head %d, want a performer.Exact", b.Head(h), h)
+		}
+		m.options = append(m.options, e.Options())
+	}
+	if q.Rows != k.Rows || k.Rows != v.Rows || k.Rows == 0 || q.Cols%heads != 0 || k.Cols*heads != q.Cols*keyHeads || v.Cols%keyHeads != 0 || v.Cols == 0 {
+		return none, fmt.Errorf("audit: q is %d×%d, k is %d×%d, v is %d×%d, want as many rows, for %d heads of queries over %d of keys",
+			q.Rows, q.Cols, k.Rows, k.Cols, v.Rows, v.Cols, heads, keyHeads)
+	}
+	return m.choose(tolerance)
+}
+
+// topKMeasure measures errors of exact attention with a TopK.
+type topKMeasure[T dense.Float] struct {
+	options         []performer.ExactOptions // of each head
+	heads, keyHeads int
+	q, k, v         dense.Matrix[T]
+}
+
+func (m *topKMeasure[T]) choose(tolerance float64) (TopK[T], error) {
+	c := TopK[T]{Keys: make([]int, m.heads), Errors: make([]float64, m.heads)}
+	group := m.heads / m.keyHeads
+	exact, err := m.outputs(c.Keys)
+	if err != nil {
+		return TopK[T]{}, err
+	}
+	open := m.heads
+	for topK := leastTopK; topK*wholeShare <= m.first() && open > 0; topK *= 2 {
+		got, err := m.outputs(slices.Repeat([]int{topK}, m.heads))
+		if err != nil {
+			return TopK[T]{}, err
+		}
+		for h := range c.Keys {
+			if c.Keys[h] > 0 {
+				continue
+			}
+			if e, within := streamError(got, exact, h, m.heads, tolerance); within {
+				c.Keys[h], c.Errors[h] = topK, e
+				open--
+			}
+		}
+	}
+	for h := 0; h < m.heads; h += group {
+		if slices.Contains(c.Keys[h:h+group], 0) {
+			clear(c.Keys[h : h+group])
+			clear(c.Errors[h : h+group])
+		}
+	}
+	c.Attention, err = m.attention(c.Keys)
+	return c, err
+}
+
+// first returns the first token of the last quarter.
+func (m *topKMeasure[T]) first() int { return m.q.Rows - (m.q.Rows+3)/4 }
+
+// attention returns attention with a TopK of each head.
+func (m *topKMeasure[T]) attention(topK []int) (performer.Batch[T], error) {
+	all := make([]performer.Attention[T], m.heads)
+	for h, o := range m.options {
+		o.TopK = topK[h]
+		e, err := performer.NewExact[T](o)
+		if err != nil {
+			return performer.Batch[T]{}, fmt.Errorf("audit: %w", err)
+		}
+		all[h] = e
+	}
+	return performer.NewBatch(m.heads, m.keyHeads, all...)
+}
+
+// outputs returns the outputs of the measured queries, each over the tokens up to its own.
+func (m *topKMeasure[T]) outputs(topK []int) (dense.Matrix[T], error) {
+	b, err := m.attention(topK)
+	if err != nil {
+		return dense.Matrix[T]{}, err
+	}
+	s, err := b.NewState(m.q.Cols/m.heads, m.v.Cols/m.keyHeads)
+	if err != nil {
+		return dense.Matrix[T]{}, fmt.Errorf("audit: %w", err)
+	}
+	rows, from := m.q.Rows-m.first(), 0
+	n := min(rows, topKQueries)
+	out := dense.New[T](n, m.v.Cols/m.keyHeads*m.heads)
+	for i := range n {
+		at := m.first() + (i+1)*rows/n
+		s.Append(m.k.RowRange(from, at), m.v.RowRange(from, at))
+		s.Attend(out.RowRange(i, i+1), m.q.RowRange(at-1, at))
+		from = at
+	}
+	return out, nil
+}
+
+// streamError returns the error of a head, and whether it is within the tolerance. The variance of the
+// squared error over the squared norm is that of a ratio of means.
+func streamError[T dense.Float](got, exact dense.Matrix[T], head, heads int, tolerance float64) (e float64, within bool) {
+	width, n := exact.Cols/heads, exact.Rows
+	squares, norms := make([]float64, n), make([]float64, n)
+	var square, norm float64
+	for i := range n {
+		for l, want := range exact.Row(i)[head*width:][:width] {
+			d := float64(got.Row(i)[head*width+l]) - float64(want)
+			squares[i] += d * d
+			norms[i] += float64(want) * float64(want)
+		}
+		square, norm = square+squares[i], norm+norms[i]
+	}
+	if square == 0 {
+		return 0, true
+	}
+	ratio, variance := square/norm, 0.0
+	for i := range n {
+		d := (squares[i] - ratio*norms[i]) / norm
+		variance += d * d
+	}
+	return math.Sqrt(ratio), ratio+errorsMore*math.Sqrt(variance) <= math.Pow(partOfTolerance*tolerance, 2)
+}
