@@ -7,6 +7,7 @@
 //	m, err := table.Fit(ctx, rest, "price", table.Options{}, src)
 //	score, err := m.Score(held) // the errors at rows that Fit has not seen
 //	p, err := m.Predict(more, 0.9)
+//	columns, err := m.Explain(held, src) // what it loses without each
 //	err = m.Write(out)
 //
 // Package ridge/automl chooses and fits the model. All computations are in float64.

@@ -24,10 +24,12 @@ const about = `table learns a column of a CSV file from the other columns, print
 and writes the model to a file:
     table -data FILE -target COLUMN -out MODEL
 
-Another process reads the model, and prints predictions of raw rows as CSV, or the errors at rows with a target. Numbers
-have a mean and the half width of a band that holds 90 % of the targets. Classes have probabilities:
+Another process reads the model, and prints predictions of raw rows as CSV, or the errors at rows with a target, or the
+importances of the columns. Numbers have a mean and the half width of a band that holds 90 % of the targets. Classes have
+probabilities:
     table -model MODEL -predict FILE
     table -model MODEL -score FILE
+    table -model MODEL -explain FILE
 
 Without -data and -model it makes up a table of houses with text, categories and missing values, whose prices have noise
 of standard deviation 20.
@@ -42,7 +44,8 @@ func main() { cli.Main("table", run) }
 // settings are the flags.
 type settings struct {
 	data, target, out, houses string
-	model, predict, score     string
+	model, predict            string
+	score, explain            string
 	read                      table.ReadOptions
 	fit                       table.Options
 	rows                      int
@@ -68,13 +71,14 @@ func run(args []string, stdout io.Writer) error {
 	fs.InputVar(&s.model, "model", "", "file", "model to use for -predict and -score")
 	fs.InputVar(&s.predict, "predict", "", "file", "CSV file with rows to predict")
 	fs.InputVar(&s.score, "score", "", "file", "CSV file with rows with a target, for the errors of the model")
+	fs.InputVar(&s.explain, "explain", "", "file", "CSV file with rows with a target, for the importances of the columns")
 	fs.Uint64Var(&s.seed, "seed", 1, "seed of all randomness; the same seed gives the same output")
 	if done, err := fs.Parse(about, args, stdout); done || err != nil {
 		return err
 	}
 	switch {
-	case (s.model == "") != (s.predict == "" && s.score == ""):
-		return errors.New("-predict and -score need -model, and -model needs one of them")
+	case (s.model == "") != (s.predict+s.score+s.explain == ""):
+		return errors.New("-predict, -score and -explain need -model, and -model needs one of them")
 	case s.model != "":
 		return s.serve(stdout)
 	case s.data == "" && s.target != "":
@@ -163,57 +167,81 @@ func open[V any](path string, read func(r io.Reader) (V, error)) (V, error) {
 	return v, err
 }
 
-// serve reads a model, and predicts or scores the rows of a file.
+// serve reads a model, and scores, explains or predicts the rows of files.
 func (s settings) serve(stdout io.Writer) error {
 	m, err := open(s.model, table.ReadModel)
 	if err != nil {
 		return err
 	}
-	if s.score != "" {
-		t, err := s.open(s.score)
+	for _, step := range []struct {
+		path string
+		do   func(m *table.Model, t *table.Table, w io.Writer) error
+	}{{s.score, score}, {s.explain, s.importances}, {s.predict, predict}} {
+		if step.path == "" {
+			continue
+		}
+		t, err := s.open(step.path)
 		if err != nil {
 			return err
 		}
-		score, err := m.Score(t)
-		if err != nil {
-			return fmt.Errorf("%s: %w", s.score, err)
-		}
-		if _, err := fmt.Fprintf(stdout, "At %d rows: %v.\n", score.Rows, score); err != nil {
-			return err
+		if err := step.do(m, t, stdout); err != nil {
+			return fmt.Errorf("%s: %w", step.path, err)
 		}
 	}
-	if s.predict == "" {
-		return nil
-	}
-	t, err := s.open(s.predict)
+	return nil
+}
+
+// score prints the errors of a model.
+func score(m *table.Model, t *table.Table, w io.Writer) error {
+	score, err := m.Score(t)
 	if err != nil {
 		return err
 	}
+	_, err = fmt.Fprintf(w, "At %d rows: %v.\n", score.Rows, score)
+	return err
+}
+
+// importances prints by how much the loss rises without each column.
+func (s settings) importances(m *table.Model, t *table.Table, w io.Writer) error {
+	all, err := m.Explain(t, rand.NewPCG(s.seed, 0))
+	if err != nil {
+		return err
+	}
+	tabs := tabwriter.NewWriter(w, 0, 0, 2, ' ', 0)
+	fmt.Fprintln(tabs, "column\trise of the mean loss")
+	for _, i := range all {
+		fmt.Fprintf(tabs, "%s\t%.4g ± %.2g\n", i.Column, i.Loss, i.StdErr)
+	}
+	return tabs.Flush()
+}
+
+// predict prints the predictions of a model as CSV.
+func predict(m *table.Model, t *table.Table, w io.Writer) error {
 	p, err := m.Predict(t, 0.9)
 	if err != nil {
-		return fmt.Errorf("%s: %w", s.predict, err)
+		return err
 	}
-	w := csv.NewWriter(stdout)
+	lines := csv.NewWriter(w)
 	head := []string{m.Target(), "half width"}
 	if classes := m.Classes(); classes != nil {
 		head = classes
 	}
-	_ = w.Write(head) // w.Error tells
+	_ = lines.Write(head) // lines.Error tells
 	for i := range t.Len() {
-		var cells []string
-		numbers := []float64(nil)
+		var numbers []float64
 		if p.Mean != nil {
 			numbers = []float64{p.Mean[i], p.Half[i]}
 		} else {
 			numbers = p.Probabilities.Row(i)
 		}
+		var cells []string
 		for _, v := range numbers {
 			cells = append(cells, strconv.FormatFloat(v, 'g', -1, 64))
 		}
-		_ = w.Write(cells)
+		_ = lines.Write(cells)
 	}
-	w.Flush()
-	return w.Error()
+	lines.Flush()
+	return lines.Error()
 }
 
 // separator returns a function that writes the character of a text to dst.

@@ -64,6 +64,8 @@ func TestRun(t *testing.T) {
 	assert.Contains(t, out, "At the 12 rows held out: "+errors)
 	assert.Len(t, predicted(t, "price,half width", "-model", model, "-predict", last), 12)
 
+	assert.Regexp(t, `(?m)^column +rise of the mean loss\n(.*\n)*area +\d+ ± \d`, clitest.Output(t, run, "-model", model, "-explain", houses))
+
 	mine := clitest.Output(t, run, "-data", houses, "-target", "price", "-category", "rooms", "-skip", "agent,photos")
 	assert.Regexp(t, `rooms +category`, mine)
 	assert.Regexp(t, `agent +skipped +left out`, mine)
@@ -119,8 +121,8 @@ func TestErrors(t *testing.T) {
 		"-data main.go":                       "-data without -target",
 		"-comma ;":                            "-classes or -comma without -data",
 		"-comma ;;":                           "want one character",
-		"-model " + model:                     "-predict and -score need -model, and -model needs one of them",
-		"-predict main.go":                    "-predict and -score need -model",
+		"-model " + model:                     "-predict, -score and -explain need -model, and -model needs one of them",
+		"-predict main.go":                    "-predict, -score and -explain need -model",
 		"-rows 40 -skip no":                   `houses: table: Category, Skip or Log has "no"`,
 		"-data PATH -target cost":             `mine.csv: table: no column "cost" to predict among`,
 		"-data PATH -target y -comma ;":       `mine.csv: table: line 1, column 1: "size,kind,y" has no ';' between names`,

@@ -474,6 +474,7 @@ var types = []reflect.Type{
 	reflect.TypeFor[semiseparable.OverflowError](),
 	reflect.TypeFor[semiseparable.ResidualError](),
 	reflect.TypeFor[table.Column](),
+	reflect.TypeFor[table.Importance](),
 	reflect.TypeFor[table.Kind](),
 	reflect.TypeFor[table.Model](),
 	reflect.TypeFor[table.Options](),
