@@ -39,6 +39,8 @@ import (
 var functions = []function{
 	{"ard.Fit[float32]", ard.Fit[float32]},
 	{"ard.Fit[float64]", ard.Fit[float64]},
+	{"audit.ChooseTopK[float32]", audit.ChooseTopK[float32]},
+	{"audit.ChooseTopK[float64]", audit.ChooseTopK[float64]},
 	{"audit.Choose[float32]", audit.Choose[float32]},
 	{"audit.Choose[float64]", audit.Choose[float64]},
 	{"audit.Measure[float32]", audit.Measure[float32]},
@@ -291,6 +293,8 @@ var types = []reflect.Type{
 	reflect.TypeFor[audit.Output[float32]](),
 	reflect.TypeFor[audit.Output[float64]](),
 	reflect.TypeFor[audit.Report](),
+	reflect.TypeFor[audit.TopK[float32]](),
+	reflect.TypeFor[audit.TopK[float64]](),
 	reflect.TypeFor[audit.Trial](),
 	reflect.TypeFor[automl.Options](),
 	reflect.TypeFor[automl.Report](),
