@@ -35,12 +35,12 @@ const (
 	// errorsMore is the number of standard errors by which an error must be within a part of the
 	// tolerance. The rest is for streams that grow: more keys then count by estimate.
 	errorsMore      = 2
-	partOfTolerance = 0.9
+	partOfTolerance = 0.85
 )
 
 // ChooseTopK chooses the TopK of each head of exact attention for a stream that begins with the
 // tokens q (n×H·d), k (n×Hk·d) and v (n×Hk·dv), such as a prompt: the least of 32, 64, 128 … keys for
-// which the error of up to 256 queries of the last quarter is within nine tenths of the tolerance, by
+// which the error of up to 256 queries of the last quarter is within 0.85 of the tolerance, by
 // two standard errors. Errors are measured and not predicted. ChooseTopK gives no guarantee: rare
 // queries that miss a key may not be among the measured ones. A head for which a third of its keys is
 // not enough reads all keys, and so do the other heads of queries of its head of keys.

@@ -31,7 +31,6 @@ type chooser[T dense.Float] struct {
 	of    reader[T]
 	on    *call[T]
 	slabs *slabs[T]
-	first int    // row of queries
 	out   []T    // of all rows and heads
 	done  []bool // by row and head of keys: out has the outputs
 	skip  []bool // heads of keys without outputs to compute, during whole; or nil

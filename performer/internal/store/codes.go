@@ -376,24 +376,3 @@ func (c *codes[T]) decode(from *Recipe, r runs) {
 	c.chooser.remake(&c.slabs, 0, r.sinks)
 	c.chooser.remake(&c.slabs, r.from, r.closed)
 }
-
-func (c *codes[T]) fetch(places []place[T]) {
-	for _, at := range places {
-		for i := range at.slab.codes {
-			at.slab.codes[i].fetch(at.row)
-		}
-		at.slab.means[1].fetch(at.row)
-	}
-}
-
-// read adds the codes of the closed tokens, and the elements of the open ones.
-func (c *codes[T]) read(w *choice[T], g int) {
-	for token := max(w.near, w.low, w.runs[1].from); token < w.open; token++ {
-		w.read = append(w.read, token-w.runs[1].from+w.runs[0].to)
-	}
-	w.find(&c.slabs)
-	w.gather()
-	w.sumCodes(c, g)
-	k, v := c.s.recent(w.h)
-	c.add(w.tile, k, v, c.s.closed, w.first+g)
-}
