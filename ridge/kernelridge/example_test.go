@@ -15,8 +15,8 @@ import (
 // A kernel and λ are chosen on some rows, and the fit of all rows predicts with a band.
 func Example() {
 	rng := rand.New(rand.NewPCG(1, 2))
-	rows := ridge.Block[float64]{X: dense.New[float64](1000, 2), Y: dense.New[float64](1000, 1)}
-	for i := range 1000 {
+	rows := ridge.Block[float64]{X: dense.New[float64](300, 2), Y: dense.New[float64](300, 1)}
+	for i := range 300 {
 		u, v := 4*rng.Float64(), 4*rng.Float64()
 		copy(rows.X.Row(i), []float64{u, v})
 		rows.Y.Set(i, 0, math.Sin(2*u)*math.Cos(v)+0.1*rng.NormFloat64())
