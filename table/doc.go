@@ -52,8 +52,10 @@
 // # Where it fails
 //
 // Rows that depend on each other, as in time series, need Split without a source, which holds out
-// the last rows: random rows show what it is worth to know their neighbours. The bands do not know
-// of such dependence. A target with a long tail is better as its logarithm. Dates after those of Fit
+// the last rows: random rows show what it is worth to know their neighbours. Rows in groups, such as
+// ten of each patient, need whole groups held out, in a Table of their own: Split puts rows of one
+// group on both sides. Fit knows of neither dependence, and its bands are too narrow for rows of new
+// groups. A target with a long tail is better as its logarithm. Dates after those of Fit
 // have predictions near the mean and wide bands. A category with about as many values as rows is
 // text, which is left out. Numbers of rows need Options.Skip, and numbers that stand for categories
 // need Options.Category.

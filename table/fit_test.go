@@ -24,6 +24,36 @@ func fitted(t testing.TB, all *Table, o Options) *Model {
 
 var chosen = regexp.MustCompile(`(\S+)  <- chosen`)
 
+// Rows in groups show the fault that the package documents: held-out rows of the same groups have
+// small errors, and rows of new groups about those of the mean of all.
+func TestGroupsNeedRowsOfTheirOwn(t *testing.T) {
+	rng := rand.New(rand.NewPCG(1, 2))
+	rows := func(groups int) string {
+		var b strings.Builder
+		b.WriteString("u,v,y\n")
+		for range groups {
+			u, v, y := rng.NormFloat64(), rng.NormFloat64(), rng.NormFloat64()
+			for range 10 {
+				fmt.Fprintf(&b, "%g,%g,%g\n", u+0.01*rng.NormFloat64(), v+0.01*rng.NormFloat64(), y+0.1*rng.NormFloat64())
+			}
+		}
+		return b.String()
+	}
+	read := func(text string) *Table {
+		all, err := Read(strings.NewReader(text), ReadOptions{})
+		require.NoError(t, err)
+		return all
+	}
+	rest, held := read(rows(20)).Split(0.2, rng)
+	m := fitted(t, rest, Options{})
+	same, err := m.Score(held)
+	require.NoError(t, err)
+	fresh, err := m.Score(read(rows(40)))
+	require.NoError(t, err)
+	assert.Less(t, same.RMSE, 0.5)
+	assert.Greater(t, fresh.RMSE, 0.8)
+}
+
 // said returns the error that the report of a model has.
 func said(t *testing.T, m *Model) float64 {
 	t.Helper()

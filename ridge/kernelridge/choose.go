@@ -36,7 +36,7 @@ const chosenRows = 2000
 // of a sample serves a fit of all rows: noise does not depend on the number of rows.
 //
 // The error reports no candidates, a nil or invalid one, errors of rows as Fit does, fewer than two
-// rows of positive weight, a nil src, a kernel that has no finite score, and the end of ctx. A nil
+// rows of positive weight, targets that do not vary, a nil src, a kernel that has no finite score, and the end of ctx. A nil
 // ctx panics.
 func Choose[T dense.Float](ctx context.Context, candidates []kernels.Kernel, rows ridge.Block[T], src rand.Source) (Choice, error) {
 	best := Choice{Score: math.Inf(1)}
@@ -100,7 +100,11 @@ func sample[T dense.Float](ctx context.Context, rows ridge.Block[T], src rand.So
 	for _, at := range drawn {
 		weights = append(weights, rows.Weight(at))
 	}
-	return layout.Rows(rows.X, drawn), dense.Copy(dense.Matrix[float64]{}, layout.Rows(rows.Y, drawn)), weights, nil
+	y = dense.Copy(dense.Matrix[float64]{}, layout.Rows(rows.Y, drawn))
+	if !(spread(y, weights) > math.SmallestNonzeroFloat64) {
+		return x, y, nil, fmt.Errorf("kernelridge: the targets are the same in %d rows, want targets that vary", len(drawn))
+	}
+	return layout.Rows(rows.X, drawn), y, weights, nil
 }
 
 // spread returns Σω(y − ȳ)² over all columns, and at least the least positive number.

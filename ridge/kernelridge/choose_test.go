@@ -64,6 +64,10 @@ func TestChooseErrors(t *testing.T) {
 	}
 	_, err := kernelridge.Choose(t.Context(), []kernels.Kernel{kernels.Gaussian{}}, b.RowRange(0, 1), rand.NewPCG(1, 2))
 	assert.EqualError(t, err, "kernelridge: 1 rows of positive weight with 2 targets, want at least 2 and 1")
+	same := b
+	same.Y = dense.New[float64](5, 2)
+	_, _, err = kernelridge.Scales(t.Context(), kernels.Gaussian{}, same, rand.NewPCG(1, 2))
+	assert.EqualError(t, err, "kernelridge: the targets are the same in 5 rows, want targets that vary")
 	_, err = kernelridge.Choose(t.Context(), []kernels.Kernel{kernels.Gaussian{}}, b, nil)
 	assert.EqualError(t, err, "kernelridge: src is nil, want a source of randomness")
 }

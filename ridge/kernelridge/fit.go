@@ -115,13 +115,13 @@ func (f *fit[T]) run(ctx context.Context) error {
 		S: op, Right: f.right(), Ratio: f.o.Ratio, Trace: trace, Unit: 0x1p-24, Factor: factor, Most: f.o.MaxIterations,
 	}
 	var at *conjugate.Solution
-	sizes := norms(system.Right)
+	sizes := conjugate.Norms(system.Right)
 	for _, v := range sizes {
 		system.Sizes = append(system.Sizes, f.o.Tolerance*v/(2*math.Sqrt(f.o.Ratio)))
 	}
 	start := time.Now()
 	residual := func() (largest float64) {
-		for j, v := range norms(at.Residual) {
+		for j, v := range conjugate.Norms(at.Residual) {
 			if v > 0 {
 				largest = max(largest, v/sizes[j])
 			}
@@ -142,6 +142,10 @@ func (f *fit[T]) run(ctx context.Context) error {
 		return err
 	}
 	f.finish(at.X, system.Right)
+	if err := argument.Finite("weights", f.m.weights); err != nil {
+		f.m.weights = dense.Matrix[float64]{}
+		return fmt.Errorf("kernelridge: Options.Ratio = %v: %w: rounding hides a ratio so small", f.o.Ratio, err)
+	}
 	if f.o.Probes > 0 && ctx.Err() == nil {
 		if err := f.leaveOut(ctx, k, x, at, system.Right); err != nil {
 			return err
@@ -241,7 +245,8 @@ func (f *fit[T]) finish(x, right dense.Matrix[float64]) {
 }
 
 // leaveOut sets the errors at rows left out: z_i/(M_ii√ω_i) with z = A⁻¹Ω^½(y − b) and, because b is
-// fitted too, M = A⁻¹ − uuᵀ/(uᵀΩ^½1), u = A⁻¹Ω^½1.
+// fitted too, M = A⁻¹ − uuᵀ/(uᵀΩ^½1), u = A⁻¹Ω^½1. A single row has nothing to be predicted from: its
+// error is +Inf.
 func (f *fit[T]) leaveOut(ctx context.Context, k kernels.Kernel, rows dense.Matrix[float64], at *conjugate.Solution, right dense.Matrix[float64]) error {
 	n, outputs := f.y.Rows, f.y.Cols
 	diagonal, err := at.P.Diagonal(ctx)
@@ -260,13 +265,16 @@ func (f *fit[T]) leaveOut(ctx context.Context, k kernels.Kernel, rows dense.Matr
 	f.m.errors = dense.New[float64](n, outputs)
 	for i := range n {
 		root, x := math.Sqrt(f.weight(i)), rows.Row(i)
-		own := diagonal[i]
+		least := 1 / (f.o.Ratio + root*root*k.Eval(x, x)) // of (A⁻¹)_ii, which is at most 1/λ
+		own := min(max(diagonal[i], least), 1/f.o.Ratio)
 		if u := at.X.At(i, outputs); u != 0 {
-			own -= u * u / whole
+			own = max(own-u*u/whole, 0x1p-20*least)
 		}
-		// 1/(λ + S_ii) ≤ (A⁻¹)_ii ≤ 1/λ, and the constant takes away little.
-		own = min(max(own, 1/(f.o.Ratio+root*root*k.Eval(x, x))), 1/f.o.Ratio)
 		for j := range outputs {
+			if n == 1 && !f.o.NoIntercept {
+				f.m.errors.Set(i, j, math.Inf(1))
+				continue
+			}
 			f.m.errors.Set(i, j, f.m.weights.At(i, j)/(root*root*own))
 		}
 	}
@@ -299,18 +307,4 @@ func images[T dense.Float](k kernels.Kernel, x dense.Matrix[T]) (kernels.Kernel,
 		copy(moved.Row(i), pullback.At(wide.Row(i)))
 	}
 	return pullback.K, moved
-}
-
-// norms returns the norms of the columns of x.
-func norms(x dense.Matrix[float64]) []float64 {
-	sizes := make([]float64, x.Cols)
-	for i := range x.Rows {
-		for j, v := range x.Row(i) {
-			sizes[j] += v * v
-		}
-	}
-	for j, v := range sizes {
-		sizes[j] = math.Sqrt(v)
-	}
-	return sizes
 }

@@ -271,6 +271,34 @@ func TestStopEarly(t *testing.T) {
 	assert.Contains(t, err.Error(), "after 3 iterations")
 }
 
+// With few rows the constant takes much of the errors at rows left out: they are those of fits
+// without the row, and one row has nothing to be predicted from.
+func TestLeftOutOfFewRows(t *testing.T) {
+	k := kernels.Gaussian{LengthScale: 1}
+	for n := 1; n <= 3; n++ {
+		b := waves[float64](n, 0, 1)
+		m, err := kernelridge.Fit(t.Context(), k, b, kernelridge.Options{Ratio: 0.05, Probes: 1, Tolerance: 1e-10, Src: rand.NewPCG(1, 2)})
+		require.NoError(t, err)
+		if n == 1 {
+			assert.Equal(t, []float64{math.Inf(1), math.Inf(1)}, m.LeftOut().Row(0))
+			continue
+		}
+		rest := b.RowRange(1, n)
+		a, constant := direct(t, k, rest, 0.05, true)
+		f := means(k, b.X.RowRange(0, 1), rest.X, a, constant)
+		for j := range 2 {
+			assert.InEpsilon(t, b.Y.At(0, j)-f.At(0, j), m.LeftOut().At(0, j), 1e-6, "%d rows", n)
+		}
+	}
+}
+
+// No weights that are no numbers become a model.
+func TestTinyRatio(t *testing.T) {
+	m, err := kernelridge.Fit(t.Context(), kernels.Gaussian{}, waves[float64](50, 0, 1), kernelridge.Options{Ratio: 1e-300, Src: rand.NewPCG(1, 2)})
+	assert.ErrorContains(t, err, "kernelridge: Options.Ratio = 1e-300")
+	assert.Nil(t, m)
+}
+
 func TestFitErrors(t *testing.T) {
 	good, src := waves[float64](20, 0, 1), rand.NewPCG(1, 2)
 	bad, weightless := good, good
@@ -286,14 +314,15 @@ func TestFitErrors(t *testing.T) {
 		"kernelridge: Options.Ratio = 0, want a positive number":       {kernels.Gaussian{}, good, kernelridge.Options{Src: src}},
 		"kernelridge: Options.Ratio = NaN, want a positive number":     {kernels.Gaussian{}, good, kernelridge.Options{Ratio: math.NaN(), Src: src}},
 		"kernelridge: Options.Src is nil, want a source of randomness": {kernels.Gaussian{}, good, kernelridge.Options{Ratio: 1}},
-		"kernelridge: Options.Probes = -1, want at least 0":            {kernels.Gaussian{}, good, kernelridge.Options{Ratio: 1, Probes: -1, Src: src}},
+		"kernelridge: Options.Probes = -1, want 0 to 65536":            {kernels.Gaussian{}, good, kernelridge.Options{Ratio: 1, Probes: -1, Src: src}},
 		"kernelridge: no rows of positive weight":                      {kernels.Gaussian{}, weightless, kernelridge.Options{Ratio: 1, Src: src}},
 		"kernelridge: Y has no columns, want a target":                 {kernels.Gaussian{}, ridge.Block[float64]{X: good.X}, kernelridge.Options{Ratio: 1, Src: src}},
 	} {
 		_, err := kernelridge.Fit(t.Context(), call.k, call.b, call.o)
 		assert.EqualError(t, err, want)
 	}
-	_, err := kernelridge.Fit(t.Context(), kernels.Gaussian{}, bad, kernelridge.Options{Ratio: 1, Src: src})
-	assert.ErrorContains(t, err, "4")
-	assert.ErrorContains(t, err, "NaN")
+	_, err := kernelridge.Fit(t.Context(), kernels.Gaussian{}, good, kernelridge.Options{Ratio: 1, Probes: math.MaxInt, Src: src})
+	assert.ErrorContains(t, err, "want 0 to 65536")
+	_, err = kernelridge.Fit(t.Context(), kernels.Gaussian{}, bad, kernelridge.Options{Ratio: 1, Src: src})
+	assert.EqualError(t, err, "ridge: x[4][2] = NaN, want a finite number")
 }

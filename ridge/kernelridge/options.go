@@ -38,6 +38,9 @@ type Options struct {
 	Src rand.Source
 }
 
+// mostProbes is the largest number of probes, of which a hundred suffice.
+const mostProbes = 1 << 16
+
 // Progress tells how far Fit is.
 type Progress struct {
 	Iterations int           // products with K
@@ -83,8 +86,8 @@ func (o Options) sized(n int) (Options, error) {
 		return o, fmt.Errorf("kernelridge: Options.MaxIterations = %d, want at least 0", o.MaxIterations)
 	case o.Memory < 0:
 		return o, fmt.Errorf("kernelridge: Options.Memory = %d, want at least 0 bytes", o.Memory)
-	case o.Probes < 0:
-		return o, fmt.Errorf("kernelridge: Options.Probes = %d, want at least 0", o.Probes)
+	case o.Probes < 0 || o.Probes > mostProbes:
+		return o, fmt.Errorf("kernelridge: Options.Probes = %d, want 0 to %d", o.Probes, mostProbes)
 	case o.Src == nil:
 		return o, errors.New("kernelridge: Options.Src is nil, want a source of randomness")
 	}

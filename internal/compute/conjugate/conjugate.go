@@ -74,7 +74,7 @@ func (s *System) Solve(ctx context.Context, rng *rand.Rand, progress func(*Solut
 	at := &Solution{P: p, X: dense.New[float64](s.Right.Rows, s.Right.Cols), Residual: s.Right.Clone()}
 	samples := make([]lanczos, s.Samples)
 	for wide := s.Unit <= 0x1p-53; !at.Stalled && at.Solved < s.Right.Cols && at.Passes < s.Most; {
-		before := norms(at.Residual)
+		before := Norms(at.Residual)
 		if err := s.round(ctx, p, at, samples, wide, progress); err != nil {
 			return nil, err
 		}
@@ -89,7 +89,7 @@ func (s *System) Solve(ctx context.Context, rng *rand.Rand, progress func(*Solut
 			r.Data[i] = s.Right.Data[i] - v
 		}
 		at.Residual = r
-		after, goals, slow := norms(r), s.goals(at), false
+		after, goals, slow := Norms(r), s.goals(at), false
 		for j, v := range after {
 			slow = slow || v > goals[j] && v > before[j]/8
 		}
@@ -108,7 +108,7 @@ func (s *System) round(ctx context.Context, p *Preconditioner, at *Solution, sam
 		rounding = 0x1p-53
 	}
 	exhausted := math.Sqrt(rounding) / 32 // least reduction of a residual in a round
-	x, r, first := at.X, at.Residual, norms(at.Residual)
+	x, r, first := at.X, at.Residual, Norms(at.Residual)
 	v := p.Solve(r)
 	products := dots(r, v)
 	open, goals := make([]bool, len(products)), s.goals(at) // columns whose round goes on
@@ -155,7 +155,7 @@ func (s *System) round(ctx context.Context, p *Preconditioner, at *Solution, sam
 		s.count(at, progress)
 		more := false
 		goals = s.goals(at)
-		for j, norm := range norms(r) {
+		for j, norm := range Norms(r) {
 			if i := j - (len(open) - len(samples)); i >= 0 && alphas[j] > 0 {
 				samples[i].add(alphas[j], betas[j])
 			}
@@ -209,7 +209,7 @@ func (s *System) count(at *Solution, progress func(*Solution)) {
 	at.Passes++
 	at.Solved = 0
 	goals := s.goals(at)
-	for j, norm := range norms(at.Residual) {
+	for j, norm := range Norms(at.Residual) {
 		if norm <= goals[j] {
 			at.Solved++
 		}
@@ -229,8 +229,8 @@ func dots(x, y dense.Matrix[float64]) []float64 {
 	return sums
 }
 
-// norms returns the norms of the columns of x.
-func norms(x dense.Matrix[float64]) []float64 {
+// Norms returns the norms of the columns of x.
+func Norms(x dense.Matrix[float64]) []float64 {
 	sizes := dots(x, x)
 	for j, v := range sizes {
 		sizes[j] = math.Sqrt(v)
