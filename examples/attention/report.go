@@ -120,9 +120,13 @@ func (s settings) picture(all ...compared) charts.Figure {
 	for _, size := range s.sizes {
 		sizes = append(sizes, fmt.Sprint(size))
 	}
+	var lengths []string // of the panels
+	for _, c := range all {
+		lengths = append(lengths, fmt.Sprint(c.length))
+	}
 	f := charts.Figure{
-		Title: fmt.Sprintf("Approximations of attention, L = %d, d = %d; points of a line: %s clusters, landmarks or frequencies",
-			all[0].length, all[0].dim, strings.Join(sizes, ", ")),
+		Title: fmt.Sprintf("Approximations of attention, L = %s, d = %d; points of a line: %s clusters, landmarks or frequencies",
+			strings.Join(slices.Compact(lengths), " and "), all[0].dim, strings.Join(sizes, ", ")),
 		XLabel: "time, ms", YLabel: "relative error of the output",
 		LogX: true, LogY: true,
 	}
