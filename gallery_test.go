@@ -45,9 +45,9 @@ func TestGalleryCaption(t *testing.T) {
 	defer f.Close()
 	lines, err := csv.NewReader(f).ReadAll()
 	require.NoError(t, err)
-	// The second point of a line is that of 256 landmarks or clusters, of the sizes 64, 256 and
+	// The second point of a line is that of 256 features or clusters, of the sizes 64, 256 and
 	// 1024.
-	type shown struct{ exact, landmarks, wrong, clusters, off float64 }
+	type shown struct{ exact, wrong, clusters, off float64 }
 	panels, points := make(map[string]*shown), make(map[string]int)
 	for _, line := range lines[1:] {
 		p := panels[line[0]]
@@ -56,7 +56,7 @@ func TestGalleryCaption(t *testing.T) {
 			panels[line[0]] = p
 		}
 		var x, y float64
-		if line[1] == "landmarks" || line[1] == "clusters" || line[1] == "exact attention, line" {
+		if line[1] == "SDERF" || line[1] == "clusters" || line[1] == "exact attention, line" {
 			_, err := fmt.Sscan(line[2], &x)
 			require.NoError(t, err)
 			_, err = fmt.Sscan(line[3], &y)
@@ -66,8 +66,8 @@ func TestGalleryCaption(t *testing.T) {
 		switch second := points[line[0]+line[1]] == 2; {
 		case line[1] == "exact attention, line":
 			p.exact = x
-		case second && line[1] == "landmarks":
-			p.landmarks, p.wrong = x, 100*y
+		case second && line[1] == "SDERF":
+			p.wrong = 100 * y
 		case second && line[1] == "clusters":
 			p.clusters, p.off = x, 100*y
 		}
@@ -78,7 +78,7 @@ func TestGalleryCaption(t *testing.T) {
 	readme, err := os.ReadFile("README.md")
 	require.NoError(t, err)
 	text := strings.Join(strings.Fields(string(readme)), " ")
-	assert.Contains(t, text, fmt.Sprintf("exact attention takes %.0f ms, and 256 landmarks are %.0f %% off after %.0f ms.", words.exact, words.wrong, words.landmarks))
-	assert.Contains(t, text, fmt.Sprintf("exact attention takes %.0f ms, 256 landmarks are %.0f %% off, and 256 clusters of keys %.0f %% after %.0f ms.",
+	assert.Contains(t, text, fmt.Sprintf("exact attention takes %.0f ms, and 256 clusters of keys are %.0f %% off after %.0f ms.", words.exact, words.off, words.clusters))
+	assert.Contains(t, text, fmt.Sprintf("exact attention takes %.0f ms, 256 random features are %.0f %% off, and 256 clusters of keys %.0f %% after %.0f ms.",
 		heads.exact, heads.wrong, heads.off, heads.clusters))
 }

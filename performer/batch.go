@@ -21,7 +21,7 @@ import (
 // head h/(H/Hk) of Hk heads of keys. Goroutines may share a Batch if they may share the attention
 // of each head.
 //
-// [Exact], [Linear], [Landmarks] and attention of package clusters are Batches of one head. The
+// [Exact], [Linear] and attention of package clusters are Batches of one head. The
 // zero Batch panics.
 type Batch[T dense.Float] struct{ of inside[T] }
 

@@ -35,9 +35,6 @@ func newComparison(s settings, in input) (*comparison, error) {
 	if err != nil {
 		return nil, err
 	}
-	if s.causal {
-		in.forms = slices.DeleteFunc(slices.Clone(in.forms), func(name string) bool { return name == "landmarks" })
-	}
 	c := &comparison{settings: s, input: in, options: o, truth: truth}
 	var times []time.Duration
 	for range 3 {

@@ -1,7 +1,6 @@
 package main
 
 import (
-	"slices"
 	"testing"
 	"time"
 
@@ -37,10 +36,8 @@ func comparisonOf(t *testing.T, s settings, in input) *comparison {
 	return c
 }
 
-// With a landmark for each key, landmarks are exact, and errors of
-// random features fall by √32 = 5.7 in the limit.
+// Errors of random features fall by √32 = 5.7 in the limit.
 func TestForms(t *testing.T) {
-	const rounding = 450 * 0x1p-23
 	for _, causal := range []bool{false, true} {
 		c := comparisonOf(t, settings{seed: 1, draws: 3, causal: causal, sizes: []int{16, 512}}, tensors(2, 400, 8, 0.4))
 		rows, err := c.measureForms()
@@ -51,15 +48,11 @@ func TestForms(t *testing.T) {
 			assert.Equal(t, names[i/2], rows[i].name)
 			assert.Equal(t, [2]int{16, 512}, [2]int{rows[i].size, rows[i+1].size})
 			assert.Positive(t, rows[i].time)
-			switch {
-			case rows[i].name == "clusters" && causal: // they leave 256 of 400 tokens exact
+			if rows[i].name == "clusters" && causal { // they leave 256 of 400 tokens exact
 				assert.Less(t, rows[i].err, 0.04)
-			case rows[i].name != "landmarks":
+			} else {
 				assert.Greater(t, rows[i].err, 2.5*rows[i+1].err, "%s, causal %v", rows[i].name, causal)
 			}
-		}
-		if !causal {
-			assert.Less(t, rows[2*slices.Index(names, "landmarks")+1].err, rounding)
 		}
 		references, err := c.references()
 		require.NoError(t, err)

@@ -16,7 +16,7 @@ import (
 )
 
 // formNames are the forms of attention that the program compares, each in several sizes.
-var formNames = []string{"clusters", "landmarks", "SDERF", "FAVOR++", "FAVOR+", "hyperbolic", "trig"}
+var formNames = []string{"clusters", "SDERF", "FAVOR++", "FAVOR+", "hyperbolic", "trig"}
 
 // clusterShare divided by the number of clusters is the threshold of clusters.Options. So queries
 // score more keys if there are more clusters. Causal attention has an eighth of the number for each
@@ -24,7 +24,7 @@ var formNames = []string{"clusters", "landmarks", "SDERF", "FAVOR++", "FAVOR+", 
 const clusterShare = 10
 
 // form returns attention of a size for the tensors of a head. The size is the number of clusters,
-// of landmarks, or of the frequencies w. SDERF and FAVOR++ fit their feature maps to the head.
+// or of the frequencies w. SDERF and FAVOR++ fit their feature maps to the head.
 func (c *comparison) form(name string, size int, w orf.Projection[float32], h head, src rand.Source) (performer.Attention[float32], error) {
 	var spec rff.Spec
 	var err error
@@ -35,8 +35,6 @@ func (c *comparison) form(name string, size int, w orf.Projection[float32], h he
 			o.Clusters = max(size/8, 1)
 		}
 		return clusters.New[float32](o, src)
-	case "landmarks":
-		return performer.NewLandmarks(performer.LandmarkOptions[float32]{Landmarks: size, Scale: c.options.Scale}, src)
 	case "SDERF":
 		spec, err = rff.FitSDERF(h.q, h.k, c.options.Scale)
 	case "FAVOR++":
@@ -69,7 +67,7 @@ type row struct {
 }
 
 // measureForms returns the mean error and the median time of all forms and sizes, over random draws
-// of clusters, landmarks or frequencies.
+// of clusters or frequencies.
 func (c *comparison) measureForms() ([]row, error) {
 	var rows []row
 	for _, name := range c.forms {

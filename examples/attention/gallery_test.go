@@ -27,7 +27,7 @@ func TestGallery(t *testing.T) {
 	require.NoError(t, err)
 	p := gallery.Of("attention", s.picture(append([]compared{words}, heads...)...))
 	p.Timed = true
-	// Rounding may tip the choice of a landmark, of which there are at least 64.
+	// Rounding may tip the choice of a cluster, of which there are at least 64.
 	p.Relative, p.Absolute = 0.2, 1e-6
 	gallery.Check(t, p)
 }

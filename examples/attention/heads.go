@@ -10,10 +10,10 @@ import (
 // headsFolder is the folder of the default heads, from the root of the repository.
 const headsFolder = "examples/attention/smollm2"
 
-const headDraws = 2 // draws of the frequencies, landmarks or clusters of a form
+const headDraws = 2 // draws of the frequencies or clusters of a form
 
 // headForms are the forms that the program compares on heads of a model.
-var headForms = []string{"clusters", "landmarks", "SDERF", "FAVOR+"}
+var headForms = []string{"clusters", "SDERF", "FAVOR+"}
 
 // compareHeads compares forms of attention on heads of a model. It returns nothing if the folder of
 // the default heads is not here.

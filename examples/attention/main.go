@@ -139,7 +139,7 @@ func parse(args []string, stdout io.Writer) (s settings, done bool, err error) {
 	fs.Float64Var(&s.tolerance, "tolerance", 0.05, 1e-6, 1000, "relative error of the outputs that is asked for")
 	fs.IntVar(&s.draws, "draws", 5, 2, 1000, "draws of the frequencies that an error bar is made of")
 	fs.Float64Var(&s.norm, "norm", 5, 1e-6, 1000, "length of the queries and keys made from a text")
-	sizes := fs.String("size", "64,256,1024", fmt.Sprintf("landmarks, clusters, or frequencies m: whole `numbers` from 1 to %d with commas between them", largest))
+	sizes := fs.String("size", "64,256,1024", fmt.Sprintf("clusters, or frequencies m: whole `numbers` from 1 to %d with commas between them", largest))
 	if done, err := fs.Parse(about, args, stdout); done || err != nil {
 		return s, done, err
 	}
@@ -173,5 +173,5 @@ func (s settings) check(given map[string]bool) error {
 	return nil
 }
 
-// largest is the largest size. Attention by landmarks holds a matrix of that order.
+// largest is the largest size.
 const largest = 1 << 13

@@ -23,24 +23,6 @@ import (
 	"github.com/seed-feabd252/randfeat/performer"
 )
 
-// A text repeats its words, and the program says what that means for landmarks.
-func TestRepeatedKeysAreSaid(t *testing.T) {
-	x := dense.Of(5, 2, []float32{1, 2, 3, 4, 1, 2, 1, 3, 3, 4})
-	assert.Equal(t, 3, differentRows(x))
-	s, _, err := parse([]string{"-length", "3000"}, io.Discard)
-	require.NoError(t, err)
-	in, err := fromText(s)
-	require.NoError(t, err)
-	var out strings.Builder
-	c := comparison{settings: s, input: in}
-	c.describe(&out)
-	assert.Regexp(t, `; only \d+ of the 3000 keys differ, which favours landmarks\n`, out.String())
-	x = dense.Of(2, 1, []float32{1, 2})
-	out.Reset()
-	(&comparison{input: input{heads: []head{{q: x, k: x, v: x}}}}).describe(&out)
-	assert.NotContains(t, out.String(), "favours")
-}
-
 // small are flags that keep a run short, and quick are those for a text.
 func small(args ...string) []string {
 	return append([]string{"-draws", "2", "-size", "4,16"}, args...)
@@ -63,7 +45,6 @@ func TestDefaultText(t *testing.T) {
 	out := clitest.Output(t, run, quick()...)
 	assert.Equal(t, len(formNames), count(out))
 	assert.Contains(t, out, "L = 80, d = 64\n")
-	assert.NotContains(t, out, "favours landmarks", "a short text repeats few words")
 	assert.Contains(t, out, "is in attention.png")
 	info, err := os.Stat("attention.png")
 	require.NoError(t, err)
@@ -92,7 +73,7 @@ func TestOwnTextCausal(t *testing.T) {
 	out := clitest.Output(t, run, quick("-text", text, "-causal", "-plot", plot)...)
 	assert.Contains(t, out, "causal attention: L = 80")
 	assert.Contains(t, out, text+": 400 words")
-	assert.Equal(t, len(formNames)-1, count(out), "no landmarks")
+	assert.Equal(t, len(formNames), count(out))
 	svg, err := os.ReadFile(plot)
 	require.NoError(t, err)
 	for _, want := range []string{"clusters", "SDERF", "FAVOR+", "hyperbolic", "mine.txt", "mean of values", "elu+1", "time, ms"} {
@@ -216,13 +197,13 @@ func TestAnswer(t *testing.T) {
 	assert.Positive(t, e)
 }
 
-// Trigonometric features overflow where ‖q‖²/(2√d) is large; positive ones and landmarks are used
+// Trigonometric features overflow where ‖q‖²/(2√d) is large; positive ones are used
 // in log space.
 func TestOverflowIsSaid(t *testing.T) {
 	t.Chdir(t.TempDir())
 	out := clitest.Output(t, run, quick("-norm", "100")...)
 	assert.Regexp(t, `(?m)^trig .*overflow`, out)
-	assert.NotRegexp(t, `(?m)^(hyperbolic|landmarks|FAVOR[+]+|SDERF) .*overflow`, out)
+	assert.NotRegexp(t, `(?m)^(hyperbolic|FAVOR[+]+|SDERF) .*overflow`, out)
 	assert.NotContains(t, out, "NaN")
 }
 

@@ -7,7 +7,6 @@ import (
 	"strings"
 	"time"
 
-	"github.com/seed-feabd252/randfeat/dense"
 	"github.com/seed-feabd252/randfeat/examples/internal/table"
 	"github.com/seed-feabd252/randfeat/validate/charts"
 )
@@ -26,9 +25,6 @@ func (c *comparison) describe(w io.Writer) {
 	if len(c.heads) > 1 {
 		fmt.Fprintf(w, ", %d heads", len(c.heads))
 	}
-	if n := differentRows(h.k); n < h.k.Rows/2 {
-		fmt.Fprintf(w, "; only %d of the %d keys differ, which favours landmarks", n, h.k.Rows)
-	}
 	fmt.Fprintln(w)
 	for _, line := range c.about {
 		fmt.Fprintln(w, line)
@@ -37,19 +33,9 @@ func (c *comparison) describe(w io.Writer) {
 		milliseconds(c.time), h.q.Rows, h.k.Rows, 4*float64(h.q.Rows)*float64(h.k.Rows)/(1<<20))
 }
 
-// differentRows returns the number of different rows of x.
-func differentRows(x dense.Matrix[float32]) int {
-	rows := make([][]float32, x.Rows)
-	for i := range rows {
-		rows[i] = x.Row(i)
-	}
-	slices.SortFunc(rows, slices.Compare)
-	return len(slices.CompactFunc(rows, slices.Equal))
-}
-
 // report prints a line for each form of attention, with columns for each size.
 func (c *comparison) report(w io.Writer, rows []row) error {
-	fmt.Fprintf(w, "Relative error of the outputs, and how many times as fast as exact attention, by size: landmarks, clusters, or frequencies\n")
+	fmt.Fprintf(w, "Relative error of the outputs, and how many times as fast as exact attention, by size: clusters or frequencies\n")
 	names := []string{"attention"}
 	for _, size := range c.sizes {
 		names = append(names, fmt.Sprintf("error, %d", size), "faster")
@@ -102,7 +88,7 @@ func (c *comparison) compared(rows []row, answer string) compared {
 		}
 		s := &panel.Series[n-1]
 		s.Points = append(s.Points, charts.Point{X: 1e3 * r.time.Seconds(), Y: r.err, Err: r.stderr})
-		if r.name == "landmarks" || r.name == "clusters" {
+		if r.name == "clusters" {
 			s.Labels = append(s.Labels, fmt.Sprint(r.size)) // labels of other lines would overlap
 		}
 	}
@@ -125,7 +111,7 @@ func (s settings) picture(all ...compared) charts.Figure {
 		lengths = append(lengths, fmt.Sprint(c.length))
 	}
 	f := charts.Figure{
-		Title: fmt.Sprintf("Approximations of attention, L = %s, d = %d; points of a line: %s clusters, landmarks or frequencies",
+		Title: fmt.Sprintf("Approximations of attention, L = %s, d = %d; points of a line: %s clusters or frequencies",
 			strings.Join(slices.Compact(lengths), " and "), all[0].dim, strings.Join(sizes, ", ")),
 		XLabel: "time, ms", YLabel: "relative error of the output",
 		LogX: true, LogY: true,

@@ -1,7 +1,6 @@
 package lm
 
 import (
-	"errors"
 	"fmt"
 	"math"
 	"strconv"
@@ -18,20 +17,19 @@ import (
 // Form is a kind of attention with its size.
 type Form struct {
 	Name  string
-	Size  int // features, landmarks, clusters, tokens, or bits
+	Size  int // features, clusters, tokens, or bits
 	Sinks int // the first tokens, which a window does not exclude
 }
 
 // Forms describes the texts that ParseForm reads.
 const Forms = "exact, mean (the mean of the values so far), elu, positive:m (m random features of the softmax kernel), " +
-	"landmarks:r (r keys of a call without a mask, in -table), clusters:c (near keys one by one, c clusters for the others, c/8 of each 256 keys if causal), " +
+	"clusters:c (near keys one by one, c clusters for the others, c/8 of each 256 keys if causal), " +
 	"window:w (the w tokens before each one alone), window:w+s (and the first s), or bits:b (exact, in 8 bits; of a stream, b bits: 4, 8 or 16); " +
-	"m, r and c are at most 8192, w and s at most 1048576"
+	"m and c are at most 8192, w and s at most 1048576"
 
-// most holds the largest size of each form, and 0 for forms without a size. r landmarks need r²
-// numbers.
+// most holds the largest size of each form, and 0 for forms without a size.
 var most = map[string]int{
-	"exact": 0, "mean": 0, "elu": 0, "bits": 16, "positive": 1 << 13, "landmarks": 1 << 13, "clusters": 1 << 13, "window": 1 << 20,
+	"exact": 0, "mean": 0, "elu": 0, "bits": 16, "positive": 1 << 13, "clusters": 1 << 13, "window": 1 << 20,
 }
 
 // ParseForm reads a form of the kinds that Forms describes.
@@ -127,11 +125,6 @@ func (f Form) Attention(d int, causal bool, seed uint64) (performer.Attention[fl
 			return nil, err
 		}
 		return performer.NewLinear(phi, performer.LinearOptions{Causal: causal})
-	case "landmarks":
-		if causal {
-			return nil, errors.New("landmarks are of all keys, want attention that is not causal")
-		}
-		return performer.NewLandmarks(performer.LandmarkOptions[float32]{Landmarks: f.Size}, src)
 	case "clusters":
 		o := clusters.Options{Causal: causal, EightBits: true, Clusters: f.Size, Threshold: 10 / float64(f.Size)}
 		if causal { // of each 256 keys
