@@ -153,7 +153,9 @@ func read(t *testing.T, line string, loss *float64) {
 func TestFlags(t *testing.T) { clitest.Flags(t, run) }
 
 func TestErrors(t *testing.T) {
+	t.Setenv("GOROOT", t.TempDir())
 	model, text := random(t)
+	require.NoError(t, os.WriteFile(filepath.Join(model, "binary"), []byte{'a', 0xff}, 0o600))
 	for want, args := range map[string]string{
 		"config.json":                    "-model EMPTY",
 		"fetches 98 MB and writes it":    "",
@@ -174,6 +176,8 @@ func TestErrors(t *testing.T) {
 		"-save are given, want":          "-save EMPTY -table",
 		"has 400 tokens, want more than": "-model MODEL -text TEXT",
 		"-prompt is empty":               "-model MODEL -text TEXT -context 32 -tokens 32 -prompt=",
+		"no Opticks: name a text":        "-model MODEL",
+		"binary: not UTF-8 text":         "-model MODEL -text MODEL/binary",
 	} {
 		args = strings.NewReplacer("MODEL", model, "TEXT", text, "EMPTY", t.TempDir()).Replace(args)
 		assert.ErrorContains(t, run(strings.Fields(args), io.Discard), want)
