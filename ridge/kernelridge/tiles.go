@@ -42,32 +42,34 @@ func apply[T dense.Float](p profile, e, poly []T) {
 		vecmath.Exp(e, e)
 		return
 	}
-	switch e := any(e).(type) {
-	case []float32:
-		roots(p.nu, e, any(poly).([]float32), func(x float32) float32 { return float32(math.Sqrt(float64(x))) })
-	case []float64:
-		roots(p.nu, e, any(poly).([]float64), math.Sqrt)
-	}
+	roots(e, poly, p.nu)
 	vecmath.Exp(e, e)
+	if p.nu == 0.5 {
+		return
+	}
+	if p.nu == 1.5 {
+		vecmath.Affine(poly, poly, 1, 1)
+	} else { // 1 + r + r²/3 = (r/√3 + √3/2)² + ¼
+		vecmath.Affine(poly, poly, T(1/math.Sqrt(3)), T(math.Sqrt(3)/2))
+		vecmath.Multiply(poly, poly)
+		vecmath.Affine(poly, poly, 1, 0.25)
+	}
 	vecmath.Multiply(e, poly)
 }
 
-// roots replaces e[j] by −r for r = √(−4ν·e[j]), and sets poly[j] to the polynomial in r of a Matérn
-// kernel.
-func roots[T dense.Float](nu float64, e, poly []T, root func(T) T) {
-	poly = poly[:len(e)]
-	factor := T(-4 * nu)
-	var linear, square T
-	switch nu {
-	case 1.5:
-		linear = 1
-	case 2.5:
-		linear, square = 1, T(1.0/3)
+// roots sets poly[j] to r = √(−4ν·e[j]), and e[j] to −r. It takes roots as exponentials of
+// logarithms, which have vector functions: r² + 4⁻ᵇ in place of r² keeps the logarithm finite, and
+// changes a kernel by less than its rounding.
+func roots[T dense.Float](e, poly []T, nu float64) {
+	bits := 24
+	if vecmath.Roundoff[T]() < 0x1p-30 {
+		bits = 53
 	}
-	for j, v := range e {
-		r := root(factor * min(v, 0))
-		e[j], poly[j] = -r, 1+r*(linear+square*r)
-	}
+	vecmath.Affine(poly, e, T(math.Ldexp(-4*nu, 2*bits)), 0)
+	vecmath.LogELU(poly, poly) // log(1 + 4ᵇ·r²)
+	vecmath.Affine(poly, poly, 0.5, -T(bits)*math.Ln2)
+	vecmath.Exp(poly, poly)
+	vecmath.Affine(e, poly, -1, 0)
 }
 
 // points are rows between which tiles have the values of a kernel.
