@@ -185,11 +185,7 @@ func classify[T dense.Float](ctx context.Context, phi rff.Map[T], rows Rows[T], 
 	matmul.Mul(found.Temperature, at.weights, own, 0, weights)
 	dense.Copy(c.weights, weights)
 	for j := range c.offset {
-		v := mixed.At(classes, j)
-		for l, f := range offset {
-			v += found.Temperature * f * mixed.At(l, j)
-		}
-		c.offset[j] = T(v)
+		c.offset[j] = T(score(offset, found.Temperature, mixed, j))
 	}
 	found.Classifier, found.Ratio = c, math.Exp(log)
 	return found, loss, nil

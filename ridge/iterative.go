@@ -134,7 +134,7 @@ func fitIterative[T dense.Float](ctx context.Context, phi rff.Map[T], rows Rows[
 	if p == nil {
 		return nil, stop
 	}
-	return &Model[T]{phi, sums.source, *p}, stop
+	return &Model[T]{phi, sums.source, *p, nil}, stop
 }
 
 // chosenFeatures is the largest number of features with which chooseRatio fits.

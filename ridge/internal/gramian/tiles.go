@@ -1,4 +1,5 @@
-package kernelridge
+// Package gramian computes Gram matrices in tiles that stay in a cache, by vector functions.
+package gramian
 
 import (
 	"math"
@@ -12,42 +13,42 @@ import (
 	"github.com/seed-feabd252/randfeat/kernels"
 )
 
-// profile is a kernel that is a function of ‖x − y‖.
-type profile struct {
-	lengthScale float64
-	nu          float64 // ν of a Matérn kernel, or 0 for a Gaussian kernel
+// Profile is a kernel that is a function of ‖x − y‖.
+type Profile struct {
+	LengthScale float64
+	Nu          float64 // ν of a Matérn kernel, or 0 for a Gaussian kernel
 }
 
-// profileOf returns the profile of a kernel, and false for kernels without vector functions.
-func profileOf(k kernels.Kernel) (p profile, ok bool) {
+// ProfileOf returns the profile of a kernel, and false for kernels without vector functions.
+func ProfileOf(k kernels.Kernel) (p Profile, ok bool) {
 	switch k := k.(type) {
 	case kernels.Gaussian:
-		p = profile{k.LengthScale, 0}
+		p = Profile{k.LengthScale, 0}
 	case kernels.Matern:
-		if p = (profile{k.LengthScale, k.Nu}); k.Nu == 0 {
-			p.nu = 1.5
+		if p = (Profile{k.LengthScale, k.Nu}); k.Nu == 0 {
+			p.Nu = 1.5
 		}
 	default:
 		return p, false
 	}
-	if p.lengthScale == 0 {
-		p.lengthScale = 1
+	if p.LengthScale == 0 {
+		p.LengthScale = 1
 	}
 	return p, true
 }
 
 // apply replaces e[j] = −‖x − y_j‖²/2, in units of the length-scale, by the values of the kernel.
-func apply[T dense.Float](p profile, e, poly []T) {
-	if p.nu == 0 {
+func apply[T dense.Float](p Profile, e, poly []T) {
+	if p.Nu == 0 {
 		vecmath.Exp(e, e)
 		return
 	}
-	roots(e, poly, p.nu)
+	roots(e, poly, p.Nu)
 	vecmath.Exp(e, e)
-	if p.nu == 0.5 {
+	if p.Nu == 0.5 {
 		return
 	}
-	if p.nu == 1.5 {
+	if p.Nu == 1.5 {
 		vecmath.Affine(poly, poly, 1, 1)
 	} else { // 1 + r + r²/3 = (r/√3 + √3/2)² + ¼
 		vecmath.Affine(poly, poly, T(1/math.Sqrt(3)), T(math.Sqrt(3)/2))
@@ -72,8 +73,26 @@ func roots[T dense.Float](e, poly []T, nu float64) {
 	vecmath.Affine(e, poly, -1, 0)
 }
 
-// points are rows between which tiles have the values of a kernel.
-type points[T dense.Float] struct {
+// Derivative returns dk/dq for k = k(√q). It is 0 where the derivative of a Matérn kernel with ν = ½
+// is infinite, because the two points are then one.
+func (p Profile) Derivative(q, k float64) float64 {
+	r := math.Sqrt(q)
+	switch p.Nu {
+	case 0:
+		return -k / 2
+	case 0.5:
+		if r == 0 {
+			return 0
+		}
+		return -k / (2 * r)
+	case 1.5:
+		return -1.5 * math.Exp(-math.Sqrt(3)*r)
+	}
+	return -5.0 / 6 * (1 + math.Sqrt(5)*r) * math.Exp(-math.Sqrt(5)*r)
+}
+
+// Points are rows between which tiles have the values of a kernel.
+type Points[T dense.Float] struct {
 	x     dense.Matrix[T]
 	moved dense.Matrix[T] // (x − origin)/ℓ, for a profile
 	half  []T             // −‖moved‖²/2
@@ -89,10 +108,10 @@ func farSquare[T dense.Float]() float64 {
 	return 0x1p20
 }
 
-// newPoints returns points in the precision of T.
-func newPoints[T dense.Float](k kernels.Kernel, x dense.Matrix[float64], origin []float64) *points[T] {
-	p := &points[T]{x: dense.Copy(dense.Matrix[T]{}, x)}
-	of, ok := profileOf(k)
+// NewPoints returns points in the precision of T.
+func NewPoints[T dense.Float](k kernels.Kernel, x dense.Matrix[float64], origin []float64) *Points[T] {
+	p := &Points[T]{x: dense.Copy(dense.Matrix[T]{}, x)}
+	of, ok := ProfileOf(k)
 	if !ok {
 		return p
 	}
@@ -100,7 +119,7 @@ func newPoints[T dense.Float](k kernels.Kernel, x dense.Matrix[float64], origin 
 	for i := range x.Rows {
 		to, square := p.moved.Row(i), 0.0
 		for j, v := range x.Row(i) {
-			to[j] = T((v - origin[j]) / of.lengthScale)
+			to[j] = T((v - origin[j]) / of.LengthScale)
 			square += float64(to[j]) * float64(to[j])
 		}
 		p.half[i], p.far[i] = T(-square/2), !(square <= farSquare[T]())
@@ -108,38 +127,40 @@ func newPoints[T dense.Float](k kernels.Kernel, x dense.Matrix[float64], origin 
 	return p
 }
 
-// rows returns rows [lo, hi).
-func (p *points[T]) rows(lo, hi int) *points[T] {
+// Rows returns rows [lo, hi).
+func (p *Points[T]) Rows(lo, hi int) *Points[T] {
 	if p.far == nil {
-		return &points[T]{x: p.x.RowRange(lo, hi)}
+		return &Points[T]{x: p.x.RowRange(lo, hi)}
 	}
-	return &points[T]{p.x.RowRange(lo, hi), p.moved.RowRange(lo, hi), p.half[lo:hi], p.far[lo:hi]}
+	return &Points[T]{p.x.RowRange(lo, hi), p.moved.RowRange(lo, hi), p.half[lo:hi], p.far[lo:hi]}
 }
 
 // anyFar reports whether p has a row that is far from the origin.
-func (p *points[T]) anyFar() bool { return slices.Contains(p.far, true) }
+func (p *Points[T]) anyFar() bool { return slices.Contains(p.far, true) }
 
-// tile is scratch memory of a goroutine.
-type tile[T dense.Float] struct {
-	values, sums, other, poly scratch.Buffer[T]
-	packed                    matmul.Packed[T]
+// Tile is scratch memory of a goroutine.
+type Tile[T dense.Float] struct {
+	Sums, Other  scratch.Buffer[T] // for products with tiles
+	values, poly scratch.Buffer[T]
+	packed       matmul.Packed[T]
 }
 
-var tiles pool.Pair[tile[float32], tile[float64]]
+// Tiles has the memory of tiles.
+var Tiles pool.Pair[Tile[float32], Tile[float64]]
 
-// begin prepares tiles with columns y.
-func (t *tile[T]) begin(y *points[T]) {
+// Begin prepares tiles with columns y.
+func (t *Tile[T]) Begin(y *Points[T]) {
 	if y.far != nil {
 		matmul.PackT(&t.packed, y.moved)
 	}
 }
 
-// fill returns the values of a kernel at the pairs of x with the rows y of begin. If a row is far
+// Fill returns the values of a kernel at the pairs of x with the rows y of Begin. If a row is far
 // from the origin, kernels.Gram subtracts all rows from each other.
-func (t *tile[T]) fill(k kernels.Kernel, x, y *points[T]) dense.Matrix[T] {
+func (t *Tile[T]) Fill(k kernels.Kernel, x, y *Points[T]) dense.Matrix[T] {
 	t.values.Shape(x.x.Rows, y.x.Rows)
 	g := t.values.Rows(x.x.Rows)
-	of, ok := profileOf(k)
+	of, ok := ProfileOf(k)
 	if !ok || x.anyFar() || y.anyFar() {
 		return kernels.Gram(g, k, x.x, y.x)
 	}
