@@ -65,7 +65,7 @@ func TestImports(t *testing.T) {
 		module + "performer/layer":      "examples",
 		module + "performer/clusters":   "performer/audit examples",
 		module + "performer":            "performer examples",
-		module + "ridge":                "components ridge/ard ridge/automl ridge/kernelridge table examples",
+		module + "ridge":                "components ridge table examples",
 		module + "table":                "examples",
 		module + "semiseparable":        "",
 		module + "blas":                 "",

@@ -54,8 +54,8 @@ type Result[T dense.Float] struct {
 	Report
 }
 
-// Fit chooses a family of models, learns its parameters, and fits it to all rows, as the package
-// documentation describes. The targets are numbers (n×p), or classes (n×1) if Options.Classes is
+// Fit chooses a family of models, learns its parameters, and fits it to all rows, as
+// docs/regression.md describes. The targets are numbers (n×p), or classes (n×1) if Options.Classes is
 // given. src draws a sample of the rows, their order, and frequencies.
 //
 // Fit reads the rows once to draw the sample, and once for the fit, or up to 31 times with

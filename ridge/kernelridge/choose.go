@@ -15,6 +15,7 @@ import (
 	"github.com/seed-feabd252/randfeat/internal/memory/layout"
 	"github.com/seed-feabd252/randfeat/kernels"
 	"github.com/seed-feabd252/randfeat/ridge"
+	"github.com/seed-feabd252/randfeat/ridge/internal/gramian"
 )
 
 // Choice is the kernel and λ of Choose.
@@ -54,7 +55,7 @@ func Choose[T dense.Float](ctx context.Context, candidates []kernels.Kernel, row
 	}
 	null := spread(y, weights)
 	for index, k := range candidates {
-		own, wide := images(k, x)
+		own, wide := gramian.Images(k, x)
 		gram := dense.New[float64](x.Rows, x.Rows)
 		if err := interrupt.Await(ctx, func() { kernels.Gram(gram, own, wide, dense.Matrix[float64]{}) }); err != nil {
 			return best, err
@@ -77,7 +78,7 @@ func Choose[T dense.Float](ctx context.Context, candidates []kernels.Kernel, row
 }
 
 // sample returns up to chosenRows rows of positive weight.
-func sample[T dense.Float](ctx context.Context, rows ridge.Block[T], src rand.Source) (x dense.Matrix[T], y dense.Matrix[float64], weights []float64, err error) {
+func sample[T dense.Float](ctx context.Context, rows ridge.Block[T], src rand.Source) (x, y dense.Matrix[float64], weights []float64, err error) {
 	if err := argument.Context("kernelridge", ctx); err != nil {
 		return x, y, nil, err
 	}
@@ -104,7 +105,7 @@ func sample[T dense.Float](ctx context.Context, rows ridge.Block[T], src rand.So
 	if !(spread(y, weights) > math.SmallestNonzeroFloat64) {
 		return x, y, nil, fmt.Errorf("kernelridge: the targets are the same in %d rows, want targets that vary", len(drawn))
 	}
-	return layout.Rows(rows.X, drawn), y, weights, nil
+	return dense.Copy(x, layout.Rows(rows.X, drawn)), y, weights, nil
 }
 
 // spread returns Σω(y − ȳ)² over all columns, and at least the least positive number.
