@@ -11,7 +11,7 @@ import (
 
 // Write writes a projection of Draw or FromMatrix as a safetensors file, which NumPy reads.
 // Structured frequencies are written as their signs, permutations, rotations and lengths, never as
-// a matrix. rff.Write says what all files have in common, and package documentation lists their
+// a matrix. rff.Write says what all files have in common, and docs/maps.md lists the
 // arrays.
 //
 // The error reports a nil p, a projection of another package, and the errors of w.

@@ -33,7 +33,7 @@ import (
 //
 // Source: [Choromanski et al. 2018].
 type Givens struct {
-	// FixedLength gives every frequency the length √d; see the package documentation.
+	// FixedLength gives every frequency the length √d, which biases kernels: docs/frequencies.md.
 	FixedLength bool
 
 	// Rotations is the number N of plane rotations of a block's product. Zero means ⌈d·log₂ d⌉. A

@@ -21,7 +21,7 @@ import (
 //
 // Sources: [Yu et al. 2016] for the frequencies, [Mezzadri 2007] for the Haar law.
 type GramSchmidt struct {
-	// FixedLength gives every frequency the length √d; see the package documentation.
+	// FixedLength gives every frequency the length √d, which biases kernels: docs/frequencies.md.
 	FixedLength bool
 }
 

@@ -29,7 +29,7 @@ import (
 //
 // Sources: [Yu et al. 2016], [Choromanski et al. 2017].
 type Hadamard struct {
-	// FixedLength gives every frequency of R^d' the length √d'; see the package documentation.
+	// FixedLength gives every frequency of R^d' the length √d', which biases kernels: docs/frequencies.md.
 	FixedLength bool
 
 	// Factors is the number k of factors of a block's product. Zero means 3. A negative number is

@@ -24,7 +24,7 @@ import (
 //
 // Source: [Reid et al. 2023].
 type Simplex struct {
-	// FixedLength gives every frequency the length √d; see the package documentation.
+	// FixedLength gives every frequency the length √d, which biases kernels: docs/frequencies.md.
 	FixedLength bool
 }
 

@@ -93,26 +93,6 @@ func softmaxFeatures[T dense.Float](scale float64, terms mse.Exponential, e engi
 		kernels.Softmax{Gamma: scale}, mse.OfSoftmax(e.kind(), "Choromanski et al. 2021", terms, scale)), nil
 }
 
-// GaussianPositive has the positive features of the Gaussian kernel exp(−‖x−y‖²/(2ℓ²))
-// [Likhosherstov et al. 2022],
-//
-//	φ(x) = exp(−‖x‖²/ℓ²)/√m · [exp(w₁ᵀx/ℓ) … exp(w_mᵀx/ℓ)],
-//
-// R^d → R^m: the features of SoftmaxPositive for s = 1/ℓ² times exp(−‖x‖²/(2ℓ²)), a LogMap too. The
-// map is unbiased for rows of w that are each N(0, I). With independent rows the mean squared error
-// is K²·(e^p − 1)/m = (exp(4xᵀy/ℓ²) − K²)/m for the kernel K and p = ‖x+y‖²/ℓ². The error of
-// Gaussian is below 1/(2m). The error of GaussianPositive depends on the origin, so centre the
-// points. The map is for small norms, and for uses in which no estimate may be negative and no sum
-// of estimates may vanish.
-type GaussianPositive struct {
-	LengthScale float64 // ℓ, above 0
-}
-
-func (GaussianPositive) perFrequency() int { return 1 }
-func (s GaussianPositive) String() string {
-	return fmt.Sprintf("GaussianPositive(lengthScale=%v)", s.LengthScale)
-}
-
 // GaussianHyperbolic has the hyperbolic features of the Gaussian kernel exp(−‖x−y‖²/(2ℓ²)): the
 // positive features of every frequency and of its opposite,
 //
@@ -136,7 +116,7 @@ func (s GaussianHyperbolic) String() string {
 //	φ(x) = D·exp(−‖x‖²/ℓ²)/√m · [exp(a‖w₁‖² + B·w₁ᵀx/ℓ) … exp(a‖w_m‖² + B·w_mᵀx/ℓ)],
 //	B = √(1−4a), D = (1−4a)^(d/4),
 //
-// R^d → R^m, a LogMap. GaussianPositive is the case a = 0. OptimalA chooses a for a set of points,
+// R^d → R^m, a LogMap. With a = 0 the features are plain positive features. OptimalA chooses a for a set of points,
 // with the scale 1/ℓ². The map is unbiased for rows of w that are each N(0, I); its mean squared
 // error is the error of SoftmaxOptimal at x/ℓ and y/ℓ times exp(−(‖x‖²+‖y‖²)/ℓ²).
 type GaussianOptimal struct {
@@ -158,13 +138,12 @@ func gaussianOptimal[T dense.Float](s GaussianOptimal, e engine[T]) (Map[T], err
 		mse.OfGaussian("GaussianOptimal", "Likhosherstov et al. 2022", mse.Optimal(s.A), scale))
 }
 
-// gaussianFeatures returns the positive features of the Gaussian kernel, 1 or 2 for each frequency.
-func gaussianFeatures[T dense.Float](lengthScale float64, terms mse.Exponential, e engine[T]) (Map[T], error) {
-	inv, err := inverse[T]("lengthScale", lengthScale)
+func gaussianHyperbolic[T dense.Float](s GaussianHyperbolic, e engine[T]) (Map[T], error) {
+	inv, err := inverse[T]("lengthScale", s.LengthScale)
 	if err != nil {
 		return nil, err
 	}
-	scale := 1 / (lengthScale * lengthScale)
+	scale := 1 / (s.LengthScale * s.LengthScale)
 	return exponential(e, exponent[T]{slope: inv, radius: 2 * scale, constant: -math.Log(float64(e.out)) / 2},
-		kernels.Gaussian{LengthScale: lengthScale}, mse.OfGaussian(e.kind(), "Likhosherstov et al. 2022", terms, scale)), nil
+		kernels.Gaussian{LengthScale: s.LengthScale}, mse.OfGaussian("GaussianHyperbolic", "Likhosherstov et al. 2022", mse.Hyperbolic, scale)), nil
 }

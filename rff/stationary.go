@@ -42,49 +42,6 @@ func gaussian[T dense.Float](s Gaussian, e engine[T]) (Map[T], error) {
 // sutherland is the source of laws of trigonometric features.
 const sutherland = "Sutherland & Schneider 2015"
 
-// GaussianPhase has the other random Fourier features of the Gaussian kernel exp(−‖x−y‖²/(2ℓ²)),
-// with one feature a frequency and random phases b [Rahimi & Recht 2007],
-//
-//	φ(x) = √(2/m) · [cos(w₁ᵀx/ℓ + b₁) … cos(w_mᵀx/ℓ + b_m)],
-//
-// R^d → R^m. The map is unbiased for rows of w that are each N(0, I); with q = ‖x−y‖²/ℓ² and
-// independent rows the mean squared error is (1 + e^(−2q)/2 − e^(−q))/m [Sutherland & Schneider
-// 2015]. With an equal number of features the error of GaussianPhase is always above the error of
-// Gaussian, by e^(−q)·(1 − e^(−q)/2)/m.
-type GaussianPhase struct {
-	LengthScale float64     // ℓ, above 0
-	Phases      []float64   // b₁ … b_m, uniform on [0, 2π); nil to draw them
-	Src         rand.Source `archive:"-"`
-}
-
-func (GaussianPhase) perFrequency() int { return 1 }
-func (s GaussianPhase) String() string {
-	return fmt.Sprintf("GaussianPhase(lengthScale=%v)", s.LengthScale)
-}
-
-func gaussianPhase[T dense.Float](s GaussianPhase, e engine[T]) (Map[T], error) {
-	r, err := inverse[T]("lengthScale", s.LengthScale)
-	if err != nil {
-		return nil, err
-	}
-	var phases []T
-	if s.Phases, phases, err = numbers[T]("phases", s.Phases, e.out, s.Src, func(src rand.Source) float64 {
-		return 2 * math.Pi * rand.New(src).Float64()
-	}); err != nil {
-		return nil, err
-	}
-	s.Src = nil
-	e.recipe.Spec = s
-	norm := T(math.Sqrt(2 / float64(e.out)))
-	law := mse.OfGaussian("GaussianPhase", sutherland, mse.Phase, 1/(s.LengthScale*s.LengthScale))
-	return newFeatures(e, kernels.Gaussian{LengthScale: s.LengthScale}, law, func(phi, _ []T, from, to int) {
-		t := phi[from:to]
-		vecmath.AffineEach(t, r, phases[from:to], 0)
-		vecmath.Cos(t, t)
-		vecmath.Scale(t, norm)
-	}, phaseSlope(e, norm, r, phases)), nil
-}
-
 // numbers returns n numbers: a copy of known, or draws if known is nil. The second result has them
 // in T. Errors call them name.
 func numbers[T dense.Float](name string, known []float64, n int, src rand.Source, draw func(src rand.Source) float64) ([]float64, []T, error) {

@@ -41,7 +41,7 @@ func (p Prediction) String() string {
 //
 // Theory knows laws for maps of package rff over frequencies of package orf:
 //
-//   - Gaussian, GaussianPhase, SoftmaxTrig, the positive, hyperbolic and optimal features, SADERF
+//   - Gaussian, SoftmaxTrig, the positive, hyperbolic and optimal features, SADERF
 //     and ADERF: iid, Haar orthogonal and simplex rows;
 //   - Angular and ArcCosine of order 0: iid and Haar orthogonal rows, also of fixed length;
 //   - ArcCosine of order 1 and 2: iid rows;
