@@ -9,22 +9,18 @@ import (
 )
 
 // Plane returns the mean and the variance of Σ_k f_k(wᵀx)·f_k(wᵀy) over w ~ N(0, I), for any
-// functions f. The sum is one term of an estimate with the features f_k(w_iᵀx)/√m. Both results are
-// integrals over the two normal variables u = wᵀx and v = wᵀy, of variances ‖x‖² and ‖y‖² and
-// covariance xᵀy. noise is the relative error of values of f, 2⁻⁵² at least.
+// functions f: one term of an estimate with the features f_k(w_iᵀx)/√m. Both are integrals over the
+// normal variables u = wᵀx and v = wᵀy. noise is the relative error of values of f, at least 2⁻⁵².
 //
 // The integral over v given u is inside the integral over u. Both use adaptive Gauss–Kronrod
-// quadrature over 38 standard deviations. If f stops being finite beyond 10 standard deviations,
-// they end there. Bisection first finds the kinks and jumps of f, and these become ends of panels,
-// so that they cost no accuracy. All points may miss a spike that is narrower than a hundredth of a
-// standard deviation. If x and y are collinear, or one is 0, one integral is left.
+// quadrature over 38 standard deviations, or up to where f stops being finite, at least 10.
+// Bisection first finds the kinks and jumps of f, which become ends of panels. If x and y are
+// collinear, or one is 0, one integral is left.
 //
 // ok tells whether the estimated error of the variance is at most 2e-7 of the variance (or 4e-3 for
 // the noise of float32), or at most what 64 times the noise makes of a small difference. ok is
-// false if f is not finite where it counts, if an integral diverges, or if the integrals take more
-// than ten million values of f, as with some five jumps or waves within a standard deviation.
-// Coordinates that are NaN or infinite give NaN. Smooth functions take some 10⁵ values, jumps ten
-// times as many. Plane panics if x and y differ in length or are empty.
+// false if f is not finite where it counts, if an integral diverges, or after ten million values of
+// f. NaN or infinite coordinates give NaN. Plane panics if x and y differ in length or are empty.
 func Plane(x, y []float64, f []func(t float64) float64, noise float64) (mean, variance float64, ok bool) {
 	if z := newPair(x, y, 1); math.IsNaN(z.p) {
 		return z.p, z.p, true
