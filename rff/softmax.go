@@ -15,14 +15,13 @@ import (
 //
 //	φ(x) = e^(s‖x‖²/2)/√m · [cos(√s·w₁ᵀx) …, sin(√s·w₁ᵀx) …],
 //
-// R^d → R^2m: the features of the Gaussian kernel exp(−s‖x−y‖²/2), times a factor that turns the
-// Gaussian kernel into the softmax kernel. The map is unbiased for rows of w that are each N(0, I).
-// With independent rows the mean squared error is e^p·K⁻²·(1−e^(−q))²/(2m), where p = s‖x+y‖², q =
-// s‖x−y‖² and K = exp(s·xᵀy).
+// R^d → R^2m: the features of Gaussian times a factor. The map is unbiased for rows of w that are
+// each N(0, I). With independent rows the mean squared error is e^p·K⁻²·(1−e^(−q))²/(2m), where p =
+// s‖x+y‖², q = s‖x−y‖² and K = exp(s·xᵀy).
 //
-// The features have both signs, and the relative error is largest where the kernel is smallest: an
-// estimated row of attention weights may sum to nearly zero, or less. For attention SoftmaxPositive
-// is the better choice. The factor overflows to Inf once s‖x‖² exceeds 1419 (177 in float32).
+// The relative error is largest where the kernel is smallest: an estimated row of attention weights
+// may sum to nearly zero, or less, and SoftmaxPositive is better for attention. The factor
+// overflows to Inf once s‖x‖² exceeds 1419 (177 in float32).
 type SoftmaxTrig struct {
 	Scale float64 // s, above 0
 }
@@ -48,16 +47,14 @@ func softmaxTrig[T dense.Float](s SoftmaxTrig, e engine[T]) (Map[T], error) {
 //
 //	φ(x) = exp(−s‖x‖²/2)/√m · [exp(√s·w₁ᵀx) … exp(√s·w_mᵀx)],
 //
-// R^d → R^m, a LogMap. LogTransform writes √s·wᵀx − s‖x‖²/2 − ½·log m itself, without an
-// exponential. At ‖x‖ = 30 all features are 0 in float32, while their logarithms keep their digits,
-// and so do ratios of features. SoftmaxPositive adds no constant to features.
+// R^d → R^m, a LogMap. LogTransform writes √s·wᵀx − s‖x‖²/2 − ½·log m itself: at ‖x‖ = 30 all
+// features are 0 in float32, while their logarithms keep their digits. No constant is added to
+// features.
 //
 // The map is unbiased for rows of w that are each N(0, I). With independent rows the mean squared
-// error is K²·(e^p − 1)/m, where p = s‖x+y‖² and K = exp(s·xᵀy): zero for y = −x, so the error is
-// smallest where the kernel is. Orthogonal rows lower the error.
-//
-// The logarithm has a rounding error of about u·(|√s·wᵀx|·d + s‖x‖²/2), where u is 2⁻⁵³ or 2⁻²⁴; an
-// infinite coordinate gives NaN.
+// error is K²·(e^p − 1)/m, where p = s‖x+y‖² and K = exp(s·xᵀy): smallest where the kernel is.
+// Orthogonal rows lower the error. The logarithm has a rounding error of about u·(|√s·wᵀx|·d +
+// s‖x‖²/2) with u = 2⁻⁵³ or 2⁻²⁴; an infinite coordinate gives NaN.
 type SoftmaxPositive struct {
 	Scale float64 // s, above 0
 }
