@@ -113,9 +113,11 @@ func (s GaussianHyperbolic) String() string {
 //	φ(x) = D·exp(−‖x‖²/ℓ²)/√m · [exp(a‖w₁‖² + B·w₁ᵀx/ℓ) … exp(a‖w_m‖² + B·w_mᵀx/ℓ)],
 //	B = √(1−4a), D = (1−4a)^(d/4),
 //
-// R^d → R^m, a LogMap. With a = 0 the features are plain positive features. OptimalA chooses a for a set of points,
-// with the scale 1/ℓ². The map is unbiased for rows of w that are each N(0, I); its mean squared
-// error is the error of SoftmaxOptimal at x/ℓ and y/ℓ times exp(−(‖x‖²+‖y‖²)/ℓ²).
+// R^d → R^m, a LogMap. With a = 0 the features are plain positive features. OptimalA chooses a for
+// a set of points, with the scale 1/ℓ². The map is unbiased for rows of w that are each N(0, I);
+// the mean squared error is the error of SoftmaxOptimal at x/ℓ and y/ℓ times exp(−(‖x‖²+‖y‖²)/ℓ²).
+// The error depends on the origin, so centre the points. The map is for uses in which no estimate
+// may be negative.
 type GaussianOptimal struct {
 	LengthScale float64 // ℓ, above 0
 	A           float64 // a, below 1/8
