@@ -183,7 +183,7 @@ frequencies of package [orf](../../orf). ✓ means that the exact error is known
 an unbiased estimate. — means that no law is known. A blank is a map that does not take the frequencies. validate.Theory computes the laws, and tests compare measurements with them.
 Each page has the formulas, the numbers of an example and a picture of the error. Landmarks and exact
 maps have no random frequencies, so they have no law. Over independent frequencies, maps of New have a
-law for any functions, by quadrature. Centred and Compose have the law of the map inside.
+law by quadrature for functions that are smooth but for kinks and jumps at 0. Centred and Compose have the law of the map inside.
 
 One command writes these pages from the code: ` + "`go run ./tools/mappages`" + `.
 
