@@ -229,9 +229,11 @@ func balanced[T dense.Float](scale, a float64, query, key Affine, e engine[T]) (
 	if err != nil {
 		return nil, fmt.Errorf("%w (key)", err)
 	}
-	p, q := first.matrix(), other.matrix()
-	law := func(p, q dense.Matrix[float64]) mse.Law {
-		return mse.OfSoftmax("SoftmaxOptimal", "Likhosherstov et al. 2022", mse.Optimal(a).After(p, q), scale).Over(e.rows)
+	side := func(name string, at, other *affine[T]) complete[T] {
+		c := newComposed[T](at, inner)
+		c.name, c.kernel = name+inner.String(), inner.kernel
+		c.law = mse.OfSoftmax("SoftmaxOptimal", "Likhosherstov et al. 2022", mse.Optimal(a).After(at.matrix(), other.matrix()), scale).Over(e.rows)
+		return c
 	}
-	return join(inner.at(first, "", law(p, q)), inner.at(other, "keys of ", law(q, p)), inner.frame.recipe), nil
+	return join(side("", first, other), side("keys of ", other, first), inner.frame.recipe), nil
 }
