@@ -424,8 +424,6 @@ var types = []reflect.Type{
 	reflect.TypeFor[rff.Gaussian](),
 	reflect.TypeFor[rff.GaussianHyperbolic](),
 	reflect.TypeFor[rff.GaussianOptimal](),
-	reflect.TypeFor[rff.GaussianPhase](),
-	reflect.TypeFor[rff.GaussianPositive](),
 	reflect.TypeFor[rff.Identity](),
 	reflect.TypeFor[rff.Laplacian](),
 	reflect.TypeFor[rff.Matern](),
