@@ -25,10 +25,11 @@ type Choice struct {
 	// Score is the sum over targets of ω·(error at a row left out)², over that of the mean: the share
 	// of the variance that a fit of the sample leaves.
 	Score float64
+	Start float64 // of Scales: the Score of k with its length-scale
 }
 
-// chosenRows is the largest number of rows on which Choose fits.
-const chosenRows = 2000
+// SampleRows is the largest number of rows on which Choose and Scales fit.
+const SampleRows = 2000
 
 // Choose returns the kernel among candidates, and λ among 2⁻²⁰ … 2⁴ times 4^j, with the least squared
 // errors at rows left out of fits on up to 2000 rows, drawn with src. It takes about 26 times
@@ -67,7 +68,7 @@ func Choose[T dense.Float](ctx context.Context, candidates []kernels.Kernel, row
 				return best, ctx.Err()
 			}
 			if score := left / null; err == nil && score < best.Score {
-				best = Choice{index, ratio, score}
+				best = Choice{Kernel: index, Ratio: ratio, Score: score}
 			}
 		}
 	}
@@ -77,7 +78,7 @@ func Choose[T dense.Float](ctx context.Context, candidates []kernels.Kernel, row
 	return best, nil
 }
 
-// sample returns up to chosenRows rows of positive weight.
+// sample returns up to SampleRows rows of positive weight.
 func sample[T dense.Float](ctx context.Context, rows ridge.Block[T], src rand.Source) (x, y dense.Matrix[float64], weights []float64, err error) {
 	if err := argument.Context("kernelridge", ctx); err != nil {
 		return x, y, nil, err
@@ -90,7 +91,7 @@ func sample[T dense.Float](ctx context.Context, rows ridge.Block[T], src rand.So
 	}
 	var drawn []int
 	for _, i := range rand.New(src).Perm(rows.X.Rows) {
-		if rows.Weight(i) > 0 && len(drawn) < chosenRows {
+		if rows.Weight(i) > 0 && len(drawn) < SampleRows {
 			drawn = append(drawn, i)
 		}
 	}

@@ -70,6 +70,7 @@ func Scales[T dense.Float](ctx context.Context, k kernels.Kernel, rows ridge.Blo
 	for j := range x.Cols {
 		best.A.Set(j, j, math.Exp(-s.best[j]))
 	}
+	choice.Start = choice.Score
 	choice.Ratio, choice.Score = math.Exp(s.best[x.Cols]), math.Exp(s.least)
 	return best, choice, ctx.Err()
 }
