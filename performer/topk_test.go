@@ -10,6 +10,7 @@ import (
 
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
+	"gonum.org/v1/gonum/floats"
 
 	"github.com/seed-feabd252/randfeat/dense"
 	"github.com/seed-feabd252/randfeat/internal/testing/allocs"
@@ -61,7 +62,8 @@ func testTopKCalls[T dense.Float](t *testing.T) {
 	rng := rand.New(densetest.Source(802))
 	q, k, v := densetest.Normal[T](rng, n, heads*d, 0, 1), densetest.Normal[T](rng, n, keyHeads*d, 0, 1), densetest.Normal[T](rng, n, keyHeads*d, 0, 1)
 	none := dense.Matrix[T]{}
-	for _, o := range topKOptions {
+	paced := []performer.ExactOptions{{TopK: 64, Tolerance: 0.3}, {TopK: 64, Tolerance: 0.1, Bits: 8}, {TopK: 40, Tolerance: 0.5, Window: 400, Bits: 4}}
+	for _, o := range append(paced, topKOptions...) {
 		s := stateOf(must.Have(performer.NewExact[T](o)), heads, keyHeads, d, d)
 		want := s.Step(none, q, k, v)
 		old := runtime.GOMAXPROCS(1)
@@ -84,7 +86,7 @@ func testTopKCalls[T dense.Float](t *testing.T) {
 				again.Step(none, q.RowRange(0, 20), v.RowRange(0, 20), k.RowRange(0, 20))
 				again.Rollback(mark)
 			}
-			if n == 1 {
+			if n == 1 && o.Tolerance == 0 { // Attend measures nothing
 				again.Append(k.RowRange(i, i+1), v.RowRange(i, i+1))
 				out = again.Attend(out, out)
 			} else {
@@ -93,6 +95,16 @@ func testTopKCalls[T dense.Float](t *testing.T) {
 			require.True(t, densetest.Identical(want.RowRange(i, i+n), out), "%+v: rows %d to %d", o, i, i+n)
 		}
 		runtime.GOMAXPROCS(old)
+		keys, errs := s.TopK()
+		keysAgain, errsAgain := again.TopK()
+		assert.Equal(t, keys, keysAgain)
+		assert.Equal(t, errs, errsAgain)
+		if o.Tolerance > 0 {
+			assert.Greater(t, floats.Sum(errs), 0., "%+v", o)
+			assert.NotEqual(t, slices.Repeat([]int{o.TopK}, heads), keys, "%+v", o)
+			s.Reset()
+			assert.True(t, densetest.Identical(want, s.Step(none, q, k, v)), "%+v", o)
+		}
 	}
 }
 
@@ -320,11 +332,18 @@ func TestTopKAllocations(t *testing.T) {
 	const heads, d = 4, 16
 	rng := rand.New(densetest.Source(808))
 	x, dst := densetest.Normal[float32](rng, 1000, heads*d, 0, 1), dense.New[float32](1, heads*d)
-	for _, o := range []performer.ExactOptions{{TopK: 64}, {TopK: 64, Bits: 4}} {
+	for _, o := range []performer.ExactOptions{{TopK: 64}, {TopK: 64, Bits: 4}, {TopK: 64, Tolerance: 0.2}, {TopK: 64, Tolerance: 0.2, Bits: 8}} {
 		s := stateOf(must.Have(performer.NewExact[float32](o)), heads, heads, d, d)
 		s.Append(x, x)
+		mark := s.Snapshot(nil)
 		for _, processors := range []int{1, 2} {
 			assert.Zero(t, allocs.Settled(processors, func() { s.Attend(dst, x.RowRange(7, 8)) }), "%+v, %d processors", o, processors)
+			assert.Zero(t, allocs.Settled(processors, func() {
+				for i := range 64 {
+					s.Step(dst, x.RowRange(i, i+1), x.RowRange(i, i+1), x.RowRange(i, i+1))
+				}
+				s.Rollback(mark)
+			}), "%+v, %d processors", o, processors)
 		}
 	}
 }
@@ -333,5 +352,9 @@ func TestTopKErrorsOfOptions(t *testing.T) {
 	for _, topK := range []int{-1, 1<<30 + 1} {
 		_, err := performer.NewExact[float64](performer.ExactOptions{TopK: topK})
 		assert.EqualError(t, err, fmt.Sprintf("performer: TopK = %d, want 0 to 1073741824", topK))
+	}
+	for _, o := range []performer.ExactOptions{{TopK: 9, Tolerance: -1}, {TopK: 9, Tolerance: math.NaN()}, {TopK: 9, Tolerance: math.Inf(1)}, {Tolerance: 0.1}} {
+		_, err := performer.NewExact[float64](o)
+		assert.EqualError(t, err, fmt.Sprintf("performer: Tolerance = %v with TopK = %d, want a number of at least 0, and 0 without a TopK", o.Tolerance, o.TopK))
 	}
 }
