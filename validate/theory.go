@@ -51,14 +51,12 @@ func (p Prediction) String() string {
 //   - maps of New, with any functions h and f: iid rows;
 //   - Centred and Compose: the law of the inner map at centred points and at affine images.
 //
-// Products of Hadamard factors or of Givens rotations are only nearly Haar, and have a law for
-// DotProduct alone. Theory knows no law for other combinations: MSE is NaN and Law is "". For a
-// biased map of New, Mean is not the kernel, and MSE contains the square of the bias.
+// Theory knows no law for other combinations: MSE is NaN and Law is "". For a biased map of New,
+// Mean is not the kernel, and MSE contains the square of the bias.
 //
 // Each law is exact for finite d and m, to 10 digits or more. For maps of New adaptive quadrature
-// has a relative error below 2e-7 (4e-3 for functions of float32), or no result. docs/maps.md says
-// more. The cost is O(d) operations and O(√d) terms of a series, O(d²) for SADERF and ADERF. An
-// error beyond the range of float64 is +Inf or 0.
+// has a relative error below 2e-7 (4e-3 for functions of float32), or no result. The cost is
+// O(d), or O(d²) for SADERF and ADERF. An error beyond the range of float64 is +Inf or 0.
 //
 // Theory panics if m is nil, and if x and y are not points of the dimension of m and w.
 func Theory[T dense.Float](m rff.Map[T], w orf.Projection[T], x, y []float64) Prediction {
