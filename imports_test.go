@@ -66,7 +66,7 @@ func TestImports(t *testing.T) {
 		module + "performer/clusters":   "performer/audit examples",
 		module + "performer/blocks":     "performer/audit examples",
 		module + "performer":            "performer examples",
-		module + "ridge":                "components ridge/ard ridge/automl ridge/kernelridge table examples",
+		module + "ridge":                "components ridge table examples",
 		module + "table":                "examples",
 		module + "semiseparable":        "",
 		module + "blas":                 "",

@@ -21,14 +21,10 @@ type Product[T dense.Float] struct {
 
 // RandomProduct draws a product of n independent rotations of R^d from src. The planes i < j are
 // uniform among the d·(d−1)/2 pairs of axes, and the angles are uniform in [0, 2π). n = 0 means
-// ⌈d·log₂ d⌉ rotations; with so many rotations P·x is, for any fixed x, close to uniform on the
-// sphere of radius ‖x‖. Products in float32 and float64 that are drawn from equal sources have the
-// same planes and angles.
-//
-// A seed draws the same product in every version of this package and on every platform, and the
-// results of the product have the same bits.
-//
-// R¹ has no planes: for d = 1 the default is 0 rotations, the identity.
+// ⌈d·log₂ d⌉ rotations, which take any fixed x close to uniform on the sphere of radius ‖x‖. A seed
+// draws the same planes and angles for both types, in every version and on every platform, and the
+// results of the product have the same bits. R¹ has no planes: for d = 1 the default is the
+// identity.
 //
 // The error reports d < 1 or d > 2³¹−1, n < 0, n > 0 for d = 1, rotations or a vector of R^d of
 // more than 2⁴⁰ bytes, and a nil src.
@@ -76,10 +72,9 @@ func (p *Product[T]) Dims() (in, out int) { return p.d, p.d }
 // Len returns the number N of rotations.
 func (p *Product[T]) Len() int { return len(p.turns) }
 
-// ApplyVec writes P·x into dst and returns dst. If dst is nil, ApplyVec allocates it, and nothing
-// else. dst may be x, and must not overlap x otherwise. NaN and ±Inf spread to every coordinate
-// that the rotations mix with theirs; the other coordinates stay finite. Cost: 6N operations, on
-// the calling goroutine. ApplyVec panics unless x and dst have length d.
+// ApplyVec writes P·x into dst and returns dst; a nil dst is allocated. dst may be x, and must not
+// overlap x otherwise. NaN and ±Inf spread to every coordinate that rotations mix with theirs.
+// Cost: 6N operations, on the calling goroutine. ApplyVec panics unless x and dst have length d.
 func (p *Product[T]) ApplyVec(dst, x []T) []T {
 	dst = p.vectors(dst, x)
 	planerot.Apply(dst, p.turns)
@@ -94,10 +89,9 @@ func (p *Product[T]) ApplyTransposedVec(dst, x []T) []T {
 	return dst
 }
 
-// Apply writes P·x for every row x of the n×d matrix x into dst (n×d) and returns dst. If dst is
-// zero, Apply allocates it. dst may be x exactly. Every row of dst has the bits of ApplyVec. Cost:
-// 6N operations a row; Apply works on many rows in one vector register, and on several goroutines.
-// After the first call, Apply allocates nothing but dst. Apply panics if a shape does not fit.
+// Apply writes P·x for every row x of the n×d matrix x into dst (n×d) and returns dst; a zero dst
+// is allocated. dst may be x exactly. Every row of dst has the bits of ApplyVec. Cost: 6N
+// operations a row, on several goroutines. Apply panics if a shape does not fit.
 func (p *Product[T]) Apply(dst, x dense.Matrix[T]) dense.Matrix[T] {
 	return p.rows(dst, x, false)
 }

@@ -9,14 +9,8 @@ import (
 )
 
 // Rotation is the rotation G by the angle θ in the plane of the coordinates i and j, from axis i
-// towards axis j:
-//
-//	y_i = cos θ·x_i − sin θ·x_j
-//	y_j = sin θ·x_i + cos θ·x_j
-//
-// G leaves the other coordinates unchanged, and G·e_i = cos θ·e_i + sin θ·e_j. A Rotation is a
-// value that may be copied, and goroutines may share a Rotation. NewRotation makes a Rotation; the
-// zero value is not valid.
+// towards axis j: G·e_i = cos θ·e_i + sin θ·e_j. NewRotation makes a Rotation; the zero value is
+// not valid.
 type Rotation[T dense.Float] struct {
 	i, j     int
 	cos, sin T

@@ -143,8 +143,8 @@ func ExampleRotation_ApplyVec() {
 	// Output: 300 → 320, x₇ = 16.00
 }
 
-// A vector with one large channel is rounded to 4 bits. Without a rotation most small channels become
-// 0. The relative error of the small channels falls from 0.98 to 0.21 with a rotation.
+// A vector with one large channel is rounded to 4 bits. Without a rotation most small channels
+// become 0. The relative error of the small channels falls from 0.98 to 0.21 with a rotation.
 func ExampleRotation_rounding() {
 	const d = 256
 	r, err := hadamard.NewRotation[float64](d, hadamard.RotationOptions{Factors: 1}, exprand.NewSource(1))

@@ -2,18 +2,11 @@ package hadamard
 
 import "github.com/seed-feabd252/randfeat/dense"
 
-// Matrix returns the n×n Hadamard matrix H of Transform, with elements ±1 and H·Hᵀ = n·I. For n =
-// 2^k the matrix is Sylvester's matrix, whose rows are the Walsh functions in natural order:
-//
-//	H₁ = [1],  H₂ₙ = [ Hₙ  Hₙ ]
-//	                 [ Hₙ −Hₙ ]
-//
-// For other n = h·2^k the matrix is C ⊗ H_2^k. C is the matrix of order h of Paley's second
-// construction or, if that has none, of the first. h is the smallest possible (see NextOrder). H is
-// symmetric except with the first construction. The rows are no Walsh functions.
-//
-// Cost: n² assignments. Matrix panics unless n is an order, and as dense.New does if n² elements
-// are too many.
+// Matrix returns the n×n Hadamard matrix H of Transform, with elements ±1 and H·Hᵀ = n·I: for n =
+// 2^k Sylvester's matrix, whose rows are the Walsh functions in natural order, and for other n =
+// h·2^k C ⊗ H_2^k, with C of Paley's second construction or, if h has none, of the first. H is
+// symmetric except with the first construction. Matrix panics unless n is an order, and as
+// dense.New does if n² elements are too many.
 //
 // Sources: [Sylvester 1867], [Paley 1933].
 func Matrix[T dense.Float](n int) dense.Matrix[T] {

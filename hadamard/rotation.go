@@ -36,19 +36,14 @@ type RotationOptions struct {
 	Factors int
 
 	// Order is the order d' ≥ d that vectors are padded to. Zero means FastOrder(d). NextOrder(d)
-	// pads least, and may be hundreds of times slower: with d' = h·2^k a factor takes k + h/4 + 2
-	// additions a coordinate, and k additions for h = 1. Order 500, with h = 500, takes 127
-	// additions a coordinate, and FastOrder(500) = 512 takes 9.
+	// pads least, and may be hundreds of times slower.
 	Order int
 }
 
-// NewRotation draws a Rotation of R^d from src, one bit a sign. Rotations in float32 and float64
-// that are drawn from equal sources have the same signs.
-//
-// A seed draws the same rotation in every version of this package and on every platform. Word j
-// that factor i draws from src has the signs of coordinates 64j to 64j + 63, lowest bit first, and
-// a bit of 1 means −1. The promise includes the default options and the bits of the results of
-// Apply.
+// NewRotation draws a Rotation of R^d from src, one bit a sign, with the same signs in float32 and
+// float64. A seed draws the same rotation, and Apply gives the same bits, in every version of this
+// package and on every platform: word j that factor i draws from src has the signs of coordinates
+// 64j to 64j + 63, lowest bit first, and a bit of 1 means −1.
 //
 // The error reports d < 1, a d without an order ≥ d that fits in an int, negative opts.Factors, an
 // opts.Order that is no order or less than d, scales of more than 2⁴⁰ bytes, and a nil src.
@@ -121,12 +116,10 @@ func (r *Rotation[T]) Dims() (in, out int) { return r.in, r.plan.order() }
 func (r *Rotation[T]) Len() int { return len(r.factors) }
 
 // Apply writes R·x for every row x of the n×d matrix x into the rows of dst (n×d') and returns dst.
-// If dst is zero, Apply allocates dst, and nothing else. The result of a row does not depend on the
-// other rows. If a row has a NaN or ±Inf, no element of the row's result is finite. Cost: k times a
-// Transform of order d' and k·d' multiplications a row, on several goroutines.
-//
-// If d = d', dst may be x exactly; dst must not overlap x otherwise. Apply panics if a shape does
-// not fit.
+// Apply allocates a zero dst, and nothing else. The result of a row does not depend on other rows.
+// If a row has a NaN or ±Inf, no element of the result is finite. Cost: k times a Transform of
+// order d' and k·d' multiplications a row, on several goroutines. If d = d', dst may be x exactly;
+// dst must not overlap x otherwise. Apply panics if a shape does not fit.
 func (r *Rotation[T]) Apply(dst, x dense.Matrix[T]) dense.Matrix[T] {
 	r.check("x", x, r.in)
 	y := dense.Ensure(dst, x.Rows, r.plan.order())

@@ -8,16 +8,13 @@ import (
 )
 
 // SequencyOrder returns the permutation from sequency (Walsh) order to the natural order of
-// Transform, for n = 2^k: row SequencyOrder(n)[s] of Matrix(n) changes sign s times. The index of
-// this row has the k bits of Gray's code s XOR ⌊s/2⌋ in reverse order. So after Transform(x)
+// Transform, for n = 2^k: row SequencyOrder(n)[s] of Matrix(n) changes sign s times. So after
+// Transform(x)
 //
 //	y[s] = x[SequencyOrder(n)[s]],  s = 0, 1, …, n − 1,
 //
-// are the coefficients in ascending order of sequency.
-//
-// Rows of other orders have no sequency, because several of them change sign equally often. Cost:
-// O(n). SequencyOrder panics unless n is a power of two, and if the n numbers are too large for
-// memory.
+// are the coefficients in ascending order of sequency. SequencyOrder panics unless n is a power of
+// two, and if the n numbers are too large for memory.
 //
 // Source: [Fino and Algazi 1976].
 func SequencyOrder(n int) []int {

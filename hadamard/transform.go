@@ -11,24 +11,15 @@ import (
 //
 // If n is a power of two, H is the Walsh–Hadamard matrix in Sylvester (natural) order: H[i][j] =
 // (−1)^popcount(i AND j). SequencyOrder leads to sequency (Walsh) order. For any other n = h·2^k,
-// such as 12, 768 or 1000 = 500·2, H is the Hadamard matrix C ⊗ H_2^k with Paley's matrix C of
-// order h. The rows of such an H are not Walsh functions, and H may differ from Hᵀ. NextOrder says
-// which lengths are orders. Transform panics for the other lengths: pad such a vector with zeros,
-// best to FastOrder(n).
-//
-// The transform is unnormalised, HᵀH = n·I. Divide the result by √n for the orthonormal transform.
-// TransformTransposed followed by a division by n is the inverse; for a power of two Transform
-// followed by a division by n is the inverse too.
+// such as 12, 768 or 1000 = 500·2, H is C ⊗ H_2^k with Paley's matrix C of order h, and H may
+// differ from Hᵀ. Transform panics for lengths that are no orders: pad such a vector with zeros,
+// best to FastOrder(n). Divide the result by √n for the orthonormal transform.
 //
 // Cost: n·log₂ n additions and subtractions for a power of two, n·(k + h/4 + 2) for n = h·2^k, and
 // no multiplication. Powers of two from 2¹⁸ on use several goroutines. Transform allocates nothing
-// after the first call of an order. Goroutines may transform disjoint slices at the same time.
-//
-// The stages run in ascending order, 1, 2, 4, … 2^k/2. Stage s replaces x[j] and x[j+s] by their
-// sum and their difference. C comes last and adds the columns of a row in groups of four, in
-// ascending order. The fixed order of additions fixes every rounding, so that Transform returns the
-// same bits on every machine. If an element of x is NaN or ±Inf, no element of the result is
-// finite.
+// after the first call of an order. Goroutines may transform disjoint slices at the same time. The
+// order of additions is fixed, so that Transform returns the same bits on every machine. If an
+// element of x is NaN or ±Inf, no element of the result is finite.
 //
 // Sources: [Fino and Algazi 1976], [Paley 1933].
 func Transform[T dense.Float](x []T) {
@@ -44,9 +35,8 @@ func Transform[T dense.Float](x []T) {
 }
 
 // TransformTransposed replaces x by Hᵀ·x, where H is the matrix of Transform. Hᵀ = n·H⁻¹: divide
-// the result by n to undo Transform. H is symmetric for powers of two and for many other orders,
-// and the result then equals the result of Transform. Cost, rounding and panics are as for
-// Transform.
+// the result by n to undo Transform. H is symmetric for powers of two and many other orders. Cost,
+// rounding and panics are as for Transform.
 func TransformTransposed[T dense.Float](x []T) {
 	transformTransposed(planOf("length", len(x)), x)
 }
@@ -67,10 +57,9 @@ func TransformDiagonal[T dense.Float](dst, x, d []T) {
 	transformDiagonal(p, dst, x, d)
 }
 
-// TransformRows applies Transform to every row of x, in place and on several goroutines. Short rows
-// without gaps between them, x.Stride = x.Cols, are transformed several at a time. Cost: one
-// Transform a row. TransformRows allocates nothing after the first call of an order. TransformRows
-// panics unless x.Cols is an order.
+// TransformRows applies Transform to every row of x, in place and on several goroutines.
+// TransformRows allocates nothing after the first call of an order. TransformRows panics unless
+// x.Cols is an order.
 func TransformRows[T dense.Float](x dense.Matrix[T]) {
 	x.Check()
 	batch[T]{plan: planOf("row length", x.Cols), dst: x}.run(1)

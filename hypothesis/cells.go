@@ -118,7 +118,7 @@ func (c *Cells[T]) Count() int { return len(c.cells) }
 
 // Add adds the rows of x (n×d) in a random order, so that the order of rows within a call has no
 // effect. The test loses power if the rows are sorted from call to call, as the rows of sorted
-// files are; see the package documentation.
+// files are; see docs/regression.md.
 //
 // Add returns an error for zero Cells, an x without d columns, an element of x or a feature that is
 // not finite, and a nil src. Only the error of a feature leaves some rows added. Add costs n

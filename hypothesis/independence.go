@@ -29,20 +29,13 @@ import (
 // the rows of x or the rows of y are exchangeable, then P(p ≤ α) ≤ α for every n, D, E and B. φ may
 // be fitted to x, and ψ to y. Neither may be fitted to pairs.
 //
-// With up to Options.Cells rows all permutations are equally likely. More rows are divided at
-// random into H cells. Each draw rotates the rows of y inside each cell by one of k steps,
-// with k·H up to Cells. The rotations form a group of permutations, so that the test is as exact as
-// with all permutations, and Independence computes the sums of products once. A draw keeps at most
-// 1/k of a dependence.
+// With up to Options.Cells rows all permutations are equally likely, for B·n·D·E multiply-adds. More
+// rows are divided at random into H cells, and each draw rotates the rows of y inside each cell by
+// one of k steps, for 2n transforms of each map, k·n·D·E multiply-adds and H·B·D·E additions. H and
+// k are √Cells, or less so that their D×E matrices take at most 256 MB. A draw keeps at most 1/k of
+// a dependence. 50 features of each map are mostly enough: package components makes fewer of many.
 //
-// The cost for up to Cells rows is B·n·D·E multiply-adds. The cost for more rows is 2n transforms
-// of each map, k·n·D·E multiply-adds and H·B·D·E additions, in float64. H and k are √Cells, which
-// is 32 by default, or less so that their D×E matrices take at most 256 MB. For most tests 50
-// features of each map are enough. If a map has more features, its principal components (package
-// components) make a map with fewer features. The result does not depend on GOMAXPROCS.
-//
-// Features may have any size that float64 holds. Statistic and Unbiased are infinite or 0 if they
-// are beyond the range of float64. P is right even if Statistic and Unbiased are infinite or 0.
+// Statistic and Unbiased are infinite or 0 beyond the range of float64, where P is still right.
 //
 // Independence returns an error for a nil phi, psi or src, fewer than 4 rows, samples of different
 // lengths, a wrong number of columns, elements and features that are not finite, and options out of

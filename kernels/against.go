@@ -19,8 +19,8 @@ type Fixed interface {
 
 	// Gram writes Gram(k, x, y), with the same bits, for the rows of x (n×d) into dst (n×p) and
 	// returns dst; a zero dst is allocated. dst must not overlap x. Gram allocates nothing once
-	// scratch memory for 64 rows a goroutine is there, unless k is Boxes, or is or contains a
-	// Pullback, which gains nothing from being prepared. Gram panics if a shape does not fit.
+	// scratch memory is there, unless k is Boxes, or is or contains a Pullback. Gram panics if a
+	// shape does not fit.
 	Gram(dst, x dense.Matrix[float64]) dense.Matrix[float64]
 }
 

@@ -8,12 +8,9 @@ import (
 )
 
 // Angular is the kernel k(x, y) = 1 − 2θ/π, where θ ∈ [0, π] is the angle between x and y: the
-// expectation of sign(wᵀx)·sign(wᵀy) over isotropic w [Charikar 2002].
-//
-// Positive semi-definite on R^d by that expectation; range [−1, 1], with 1 for parallel and −1 for
-// opposite vectors. The zero vector has no direction: the angle θ of the zero vector with every
-// vector, also with the zero vector, is π/2, as for features with sign(0) = 0. So k(0, y) = k(0, 0)
-// = 0.
+// expectation of sign(wᵀx)·sign(wᵀy) over isotropic w [Charikar 2002]. Positive semi-definite on
+// R^d; range [−1, 1], with 1 for parallel and −1 for opposite vectors. θ of the zero vector with
+// every vector is π/2, as for features with sign(0) = 0, so that k(0, y) = 0.
 type Angular struct{}
 
 // Eval returns 1 − 2θ/π in O(d), to a few units in the last place of θ at every angle. Eval panics
@@ -38,19 +35,11 @@ func fromSupplement(psi float64) float64 { return 2*psi/math.Pi - 1 }
 // ArcCosine is the arc-cosine kernel of order n = 0, 1 or 2 [Cho & Saul 2009],
 //
 //	k(x, y) = ‖x‖ⁿ‖y‖ⁿ J_n(θ)/π = 2·E[Θ(wᵀx)Θ(wᵀy)(wᵀx)ⁿ(wᵀy)ⁿ],  w ~ N(0, I),
+//	J₀ = π − θ,  J₁ = sin θ + (π − θ)·cos θ,  J₂ = 3·sin θ·cos θ + (π − θ)(1 + 2cos²θ),
 //
-// where θ is the angle between x and y, Θ the unit step, and
-//
-//	J₀ = π − θ
-//	J₁ = sin θ + (π − θ)·cos θ
-//	J₂ = 3·sin θ·cos θ + (π − θ)(1 + 2cos²θ).
-//
-// Order 1 is the kernel of an infinitely wide layer of rectified linear units; k(x, x) is 1, ‖x‖²
-// and 3‖x‖⁴ for the orders 0, 1 and 2.
-//
-// Positive semi-definite on R^d by the expectation; range [0, 1] for order 0, [0, ∞) above. The
-// zero vector has no direction: its θ with every vector, itself included, is π/2, as with Θ(0) = ½.
-// So order 0 gives ½ there, and the other orders give 0.
+// where θ is the angle between x and y and Θ the unit step with Θ(0) = ½. Order 1 is the kernel of
+// an infinitely wide layer of rectified linear units. Positive semi-definite on R^d; range [0, 1]
+// for order 0, [0, ∞) above. θ of the zero vector with every vector is π/2.
 type ArcCosine struct {
 	// Order is n: 0, 1 or 2.
 	Order int

@@ -16,13 +16,9 @@ import (
 //
 //	k(x, y) = (κ + κ² + κ³)/3,  κ = 1 − Σ_jb w_jb·[t_jb is between x_j and y_j] / Σ_jb w_jb,
 //
-// for thresholds t_jb of coordinate j with the weights w_jb. κ is the probability that x and y are
-// on the same side of a random threshold. The functions of k are constant between thresholds.
-// Functions of the space of k are sums of functions of up to three coordinates, so k suits
-// functions with steps, as trees do.
-//
-// Positive semi-definite on R^d as the expectation of products of indicators; range [0, 1] with
-// k(x, x) = 1. t is between a and b if a ≤ t < b or b ≤ t < a.
+// for thresholds t_jb of coordinate j with the weights w_jb; t is between a and b if a ≤ t < b or b
+// ≤ t < a. Functions of the space of k are sums of step functions of up to three coordinates, as
+// trees are. Positive semi-definite on R^d; range [0, 1] with k(x, x) = 1.
 type Boxes struct {
 	// Thresholds is d×B, at least 1×1, with the thresholds of coordinate j in row j, in ascending
 	// order and in units of x.

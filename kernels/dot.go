@@ -26,11 +26,8 @@ func (k DotProduct) String() string { return "DotProduct{}" }
 func (k DotProduct) fromProducts(_ []float64, _ float64, _ []float64) {}
 
 // Softmax is the kernel k(x, y) = exp(γ·xᵀy) of dot-product attention, where γ is Gamma. Attention
-// on vectors of dimension d has γ = 1/√d [Choromanski et al. 2021].
-//
-// Positive definite on R^d: every power of xᵀy is positive semi-definite and the exponential series
-// has positive coefficients only. Range (0, ∞): the value overflows to +Inf once γ·xᵀy exceeds
-// 709.78 (88.72 in a float32 Gram matrix) and underflows to 0 on the other side.
+// on vectors of dimension d has γ = 1/√d [Choromanski et al. 2021]. Positive definite on R^d; range
+// (0, ∞): the value overflows to +Inf once γ·xᵀy exceeds 709.78 (88.72 in a float32 Gram matrix).
 type Softmax struct {
 	// Gamma is γ > 0, in inverse squared units of x. Zero means 1.
 	Gamma float64 `archive:"scale"`
@@ -62,11 +59,8 @@ func (k Softmax) fromProducts(g []float64, _ float64, _ []float64) {
 }
 
 // Polynomial is the kernel k(x, y) = (γ·xᵀy + c)^p, where γ is Gamma, c is Offset and p is Degree
-// [Schölkopf & Smola 2002, §2.2]. With c > 0 Polynomial weighs all monomials up to degree p, with c
-// = 0 only monomials of degree p.
-//
-// Positive semi-definite on R^d for p ≥ 1, γ > 0 and c ≥ 0, which Check demands; range (−∞, ∞), or
-// [0, ∞) for even p.
+// [Schölkopf & Smola 2002, §2.2]. Positive semi-definite on R^d; range (−∞, ∞), or [0, ∞) for even
+// p.
 type Polynomial struct {
 	// Degree is p, at least 1. Zero means 3, as in scikit-learn.
 	Degree int

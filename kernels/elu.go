@@ -3,11 +3,8 @@ package kernels
 import "math"
 
 // ELU is the kernel k(x, y) = φ(x)ᵀφ(y), where φ = elu + 1 acts on every coordinate: φ(t) = t + 1
-// for t ≥ 0 and e^t for t < 0 [Katharopoulos et al. 2020]. Katharopoulos et al. use ELU as the
-// similarity of queries and keys, not as an approximation of softmax.
-//
-// Positive semi-definite on R^d, of rank at most d, because it is an inner product of features;
-// range (0, ∞). The coordinate −Inf, where e^t would be 0, gives NaN.
+// for t ≥ 0 and e^t for t < 0, a similarity of queries and keys [Katharopoulos et al. 2020].
+// Positive semi-definite on R^d, of rank at most d; range (0, ∞). The coordinate −Inf gives NaN.
 type ELU struct{}
 
 // Eval returns φ(x)ᵀφ(y) in O(d). Eval panics if the lengths differ.

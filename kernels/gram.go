@@ -14,28 +14,22 @@ import (
 const gramRows = 64
 
 // Gram writes the n×p Gram matrix G_ij = k(x_i, y_j) of the rows of x (n×d) and of y (p×d) into dst
-// and returns it; a zero dst is allocated. dst must not overlap x or y.
-//
-// With the zero Matrix as y, Gram compares the points of x with each other: dst is n×n and exactly
-// symmetric (the part below the diagonal is a copy), and its diagonal is k.Eval(x_i, x_i).
+// and returns dst; a zero dst is allocated. dst must not overlap x or y. With the zero Matrix as y,
+// Gram compares the points of x with each other: dst is n×n and exactly symmetric, and its diagonal
+// is k.Eval(x_i, x_i).
 //
 // Cost. Laplacian, ELU and kernels of your own are evaluated pair by pair in float64, O(d) each, by
-// calls from several goroutines at once. Pullback first maps all points, in float64, and takes the
-// Gram matrix of its K on their images. Boxes first finds the places of all coordinates among the
-// thresholds. Gram evaluates a Boxes or a Pullback inside a sum, product or multiple pair by pair.
-// All other kernels of this package, their sums, products and positive multiples take one matrix
-// product in T and O(1) for each element.
+// calls from several goroutines at once, and so is a Boxes or a Pullback inside a sum, product or
+// multiple. Pullback and Boxes by themselves map all points first. All other kernels take one
+// matrix product in T and O(1) for each element.
 //
-// Accuracy. The inner product in T has an error of at most d·u·‖x‖‖y‖, where u is 2⁻⁵³ or 2⁻²⁴. The
-// rest is computed in float64 and rounded once. Where the error would be magnified (‖x−y‖² below
-// (‖x‖²+‖y‖²)/16, sin²θ below 1/16) the pair is evaluated directly instead. Hence at every pair, at
-// any distance from each other and from the origin, ‖x−y‖² has a relative error of at most
-// 32·(d+2)·u and θ an error of at most 8·(d+2)·u. A Gaussian kernel has an error of at most
-// 12·(d+3)·u. Softmax has a relative error of up to γ·d·u·‖x‖‖y‖.
+// Accuracy. With u = 2⁻⁵³ or 2⁻²⁴, ‖x−y‖² has a relative error of at most 32·(d+2)·u and θ an error
+// of at most 8·(d+2)·u at every pair of points: pairs that would be less accurate by the matrix
+// product are evaluated directly. A Gaussian kernel has an error of at most 12·(d+3)·u, Softmax a
+// relative error of up to γ·d·u·‖x‖‖y‖.
 //
 // A coordinate that is NaN or infinite gives NaN or ±Inf, never a number. Gram panics if Check
-// reports an error of k, and if a shape does not fit. Goroutines share the rows. The result does
-// not depend on their number.
+// reports an error of k, and if a shape does not fit. The result does not depend on GOMAXPROCS.
 func Gram[T dense.Float](dst dense.Matrix[T], k Kernel, x, y dense.Matrix[T]) dense.Matrix[T] {
 	must(Check(k))
 	x.Check()

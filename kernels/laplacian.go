@@ -6,11 +6,8 @@ import (
 )
 
 // Laplacian is the kernel k(x, y) = exp(−‖x−y‖₁/ℓ), where ℓ is LengthScale and ‖·‖₁ sums absolute
-// values [Rahimi & Recht 2007]. scikit-learn's gamma is 1/ℓ.
-//
-// Positive definite on R^d for every d, as a product of positive definite kernels of the
-// coordinates; range (0, 1]. (With the Euclidean norm in place of ‖·‖₁ it is Matern{Nu: 0.5},
-// another kernel if d > 1.)
+// values [Rahimi & Recht 2007]. scikit-learn's gamma is 1/ℓ. Positive definite on R^d for every d;
+// range (0, 1]. With the Euclidean norm in place of ‖·‖₁ take Matern{Nu: 0.5}.
 type Laplacian struct {
 	// LengthScale is ℓ > 0, in units of x. Zero means 1.
 	LengthScale float64

@@ -19,8 +19,6 @@ import (
 //
 // where c is Centre and b is Offset: K after centring, scaling, whitening or a projection. A
 // Pullback is positive semi-definite if K is.
-//
-// Gram maps all points first, in float64, and takes the Gram matrix of K on them.
 type Pullback struct {
 	K Kernel
 	// A is r×d, at least 1×1.

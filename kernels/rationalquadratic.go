@@ -7,10 +7,8 @@ import (
 )
 
 // RationalQuadratic is the kernel k(x, y) = (1 + ‖x−y‖²/(2αℓ²))^(−α), where α is Alpha and ℓ is
-// LengthScale: a mixture of Gaussian kernels whose inverse squared length-scales follow a gamma law
-// [Rasmussen & Williams 2006, §4.2]. As α grows RationalQuadratic becomes Gaussian{ℓ}.
-//
-// Positive definite on R^d for every d; range (0, 1], 1 exactly where x = y.
+// LengthScale: a mixture of Gaussian kernels [Rasmussen & Williams 2006, §4.2], which becomes
+// Gaussian{ℓ} as α grows. Positive definite on R^d for every d; range (0, 1].
 type RationalQuadratic struct {
 	// Alpha is α > 0. Zero means 1.
 	Alpha float64

@@ -9,12 +9,10 @@ import (
 	"github.com/seed-feabd252/randfeat/internal/file/registry"
 )
 
-// Write writes a projection of Draw or FromMatrix as a safetensors file, which NumPy reads.
-// Structured frequencies are written as their signs, permutations, rotations and lengths, never as
-// a matrix. rff.Write says what all files have in common, and package documentation lists their
-// arrays.
-//
-// The error reports a nil p, a projection of another package, and the errors of w.
+// Write writes a projection of Draw or FromMatrix as a safetensors file, which NumPy reads, with
+// the parts that docs/maps.md lists. Structured frequencies are written as their signs,
+// permutations, rotations and lengths, never as a matrix. The error reports a nil p, a projection
+// of another package, and the errors of w.
 func Write[T dense.Float](w io.Writer, p Projection[T]) error {
 	if p == nil {
 		return errors.New("orf: p is nil, want a projection")

@@ -13,27 +13,20 @@ import (
 
 // Givens is the law of frequencies in blocks of d: the rows, in random order, of a product of N
 // random plane rotations, times independent lengths from χ(d) and independent random signs. The
-// last block has m mod d rows when d does not divide m.
+// last block has m mod d rows when d does not divide m. W is orthogonal in each block for any d,
+// without padding, and every frequency has mean zero and covariance I. The law tends to GramSchmidt
+// as N grows.
 //
-// W is orthogonal in each block for any d, without padding, and every frequency has mean zero and
-// covariance I. The signs make the mean zero: rotations alone would leave (1 − 2/d)^N·E[χ(d)]/d in
-// every coordinate, and in R¹, which has no planes, all frequencies positive. The law tends to
-// GramSchmidt as N grows.
-//
-// The default N = ⌈d·log₂ d⌉ makes a vector of many coordinates of equal size nearly uniform. A
-// vector along an axis is not: the fourth moment of wᵀe₁ exceeds the fourth moment of a normal
-// variable, and kernels that depend on more than the covariance are biased. For the Gaussian kernel
-// at z = x − y = 1.5·e₁ the mean estimate is 21 %, 31 % and 40 % too large at d = 8, 16 and 64; at
-// z = 1.5·(1, …, 1)/√d the mean estimate is 5 %, 5 % and 2 % too small. The excess of the fourth
-// moment decays by 1 − (d+2)/(2d(d−1)) a rotation: 4·d·log₂ d Rotations make it about d^(−2.9) of
-// the excess at N = 0.
+// The default N = ⌈d·log₂ d⌉ makes a vector of many coordinates of equal size nearly uniform, but
+// not a vector along an axis: for the Gaussian kernel at z = x − y = 1.5·e₁ the mean estimate is 21
+// %, 31 % and 40 % too large at d = 8, 16 and 64, at z = 1.5·(1, …, 1)/√d 5 %, 5 % and 2 % too
+// small. 4·d·log₂ d Rotations make the excess of the fourth moment about d^(−2.9) of the excess at
+// N = 0.
 //
 // Cost: N angles per block; Project takes 6N operations for each row and block, O(n·m·log d) for m
-// ≥ d, and never forms W.
-//
-// Source: [Choromanski et al. 2018].
+// ≥ d, and never forms W. Source: [Choromanski et al. 2018].
 type Givens struct {
-	// FixedLength gives every frequency the length √d; see the package documentation.
+	// FixedLength gives every frequency the length √d, which biases kernels: docs/frequencies.md.
 	FixedLength bool
 
 	// Rotations is the number N of plane rotations of a block's product. Zero means ⌈d·log₂ d⌉. A

@@ -12,16 +12,14 @@ import (
 
 // GramSchmidt is the law of frequencies in blocks of d: the directions of a block are the columns
 // of a Haar-distributed orthogonal matrix, and the lengths are independent draws from χ(d). Every
-// frequency is a standard Gaussian vector, as in IID, but the frequencies of a block are exactly
-// orthogonal. The last block has m mod d rows when d does not divide m.
+// frequency is a standard Gaussian vector, but the frequencies of a block are exactly orthogonal.
+// The last block has m mod d rows when d does not divide m.
 //
 // Cost: O(m·d²) operations once (the QR factorisation of a Gaussian matrix); Project is a matrix
-// product, O(n·m·d). Rows are orthogonal to rounding in float64, and to the rounding of each entry
-// in float32.
-//
-// Sources: [Yu et al. 2016] for the frequencies, [Mezzadri 2007] for the Haar law.
+// product, O(n·m·d). Rows are orthogonal to the rounding of each entry. Sources: [Yu et al. 2016]
+// for the frequencies, [Mezzadri 2007] for the Haar law.
 type GramSchmidt struct {
-	// FixedLength gives every frequency the length √d; see the package documentation.
+	// FixedLength gives every frequency the length √d, which biases kernels: docs/frequencies.md.
 	FixedLength bool
 }
 

@@ -13,23 +13,19 @@ import (
 // Hadamard is the law of structured orthogonal random features (SORF), in blocks of d': the rows,
 // in random order, of a product of k factors (1/√d')·H·D_i, where D_i has random signs on its
 // diagonal, times independent lengths from χ(d'). H is a Hadamard matrix of order d' =
-// hadamard.FastOrder(d), the smallest order ≥ d that is about as fast as any: a power of two, 12,
-// 20, 24, 40, 48, 80, 96, … Vectors of R^d are padded with zeros: W is d columns of the frequencies
-// of R^d'. The last block has m mod d' rows when d' does not divide m.
+// hadamard.FastOrder(d), and W is d columns of the frequencies of R^d'. The last block has m mod d'
+// rows when d' does not divide m.
 //
 // W is orthogonal in each block when d = d', and every frequency has mean zero and covariance I.
-// Frequencies are not exactly Gaussian: kernels other than the dot product are estimated with a
-// bias that falls with d. For k = 3, χ lengths and the Gaussian kernel at x − y = 1.5·e₁ the bias
-// is −4 % at d = 8, −0.9 % at d = 16, and nothing measurable at d = 64. With k = 1 the bias is
+// Frequencies are not exactly Gaussian: for k = 3 and the Gaussian kernel at x − y = 1.5·e₁ the
+// bias is −4 % at d = 8, −0.9 % at d = 16, and nothing measurable at d = 64. With k = 1 the bias is
 // large for sparse x − y at every d.
 //
 // Cost: k·d' random bits per block; Project applies k transforms of order d' to a row for each
-// block, however few rows of the block are in use, and never forms W: O(n·m·log d) operations for m
-// ≥ d'.
-//
-// Sources: [Yu et al. 2016], [Choromanski et al. 2017].
+// block, O(n·m·log d) operations for m ≥ d', and never forms W. Sources: [Yu et al. 2016],
+// [Choromanski et al. 2017].
 type Hadamard struct {
-	// FixedLength gives every frequency of R^d' the length √d'; see the package documentation.
+	// FixedLength gives frequencies of R^d' the length √d', which biases kernels: docs/frequencies.md.
 	FixedLength bool
 
 	// Factors is the number k of factors of a block's product. Zero means 3. A negative number is

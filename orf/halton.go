@@ -15,21 +15,16 @@ import (
 const maxHalton = 1000
 
 // Halton is the law of frequencies that fill R^d more evenly than independent frequencies: points
-// of a randomised Halton sequence in [0, 1]^d, taken through the inverse of the normal distribution
-// function. Of b^k successive points from a multiple of b^k on, b the j-th prime, coordinate j has
-// one in each interval of length b^(−k).
+// of a Halton sequence in [0, 1]^d, with a random permutation of every digit, taken through the
+// inverse of the normal distribution function [Owen 2017].
 //
-// Every digit goes through a random permutation of its own, the same for all points. Every point,
-// the first included, is uniform on [0, 1]^d, and every frequency is a standard Gaussian vector:
-// estimates are unbiased for every kernel. Two frequencies are not independent, and no law of the
-// variance is known. The variance falls faster than 1/m where the dimension is low. For the
-// Gaussian kernel at x − y = 1.5·(1, …, 1)/√d and m = 64 the variance with Halton is 13 %, 33 %, 55
-// % and 81 % of the variance with IID at d = 2, 4, 8 and 16, and equal at d = 64.
+// Every frequency is a standard Gaussian vector: estimates are unbiased for every kernel. Two
+// frequencies are not independent, and no law of the variance is known. For the Gaussian kernel at
+// x − y = 1.5·(1, …, 1)/√d and m = 64 the variance is 13 %, 33 %, 55 % and 81 % of the variance
+// with IID at d = 2, 4, 8 and 16, and equal at d = 64 [Yang et al. 2014].
 //
-// Cost: up to 53 digits for each of m·d coordinates, fewer in larger bases, once; Project is a
-// matrix product, O(n·m·d). d > 1000 is an error.
-//
-// Sources: [Owen 2017] for the randomisation, [Yang et al. 2014] for the features.
+// Cost: up to 53 digits for each of m·d coordinates once; Project is a matrix product, O(n·m·d). d
+// > 1000 is an error.
 type Halton struct{}
 
 func (Halton) ensemble() {}

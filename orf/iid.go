@@ -17,7 +17,7 @@ import (
 //
 // Source: [Rahimi and Recht 2007].
 type IID struct {
-	// FixedLength gives every frequency the same length; see the package documentation.
+	// FixedLength gives every frequency the same length, which biases kernels: docs/frequencies.md.
 	FixedLength bool
 }
 

@@ -38,8 +38,7 @@ type Drawn[T dense.Float] interface {
 
 // Transposer is a Projection that also applies its transpose, which takes gradients with respect to
 // projections back to gradients with respect to points. The projections of this package are
-// Transposers. Feature maps over a Projection without ProjectTransposed multiply gradients by the
-// Frequencies of the Projection, O(n·m·d), and keep a copy of m·d numbers.
+// Transposers. Maps over other Projections multiply by Frequencies, and keep a copy of m·d numbers.
 type Transposer[T dense.Float] interface {
 	Projection[T]
 
@@ -56,10 +55,9 @@ type Ensemble interface {
 	ensemble()
 }
 
-// Draw draws m frequencies of R^d from the law e, with randomness from src, which is not kept.
-//
-// The result is Drawn, and its Ensemble is e, with the default number of Factors or
-// Rotations filled in.
+// Draw draws m frequencies of R^d from the law e, with randomness from src, which is not kept. The
+// result is Drawn, and its Ensemble is e, with the default number of Factors or Rotations filled
+// in.
 //
 // The error reports m < 1, d < 1, sizes too large for memory, a nil src, an e that is nil or a
 // pointer, and a field of e that the documentation of its type calls an error.

@@ -11,20 +11,16 @@ import (
 
 // Simplex is the law of frequencies in blocks of d: the directions of a block point from the centre
 // to the corners of a regular simplex, under a Haar-distributed rotation, and the lengths are
-// independent draws from χ(d). Every frequency is a standard Gaussian vector, as in IID and
-// GramSchmidt, but the angle between any two of a block is arccos(−1/(d−1)), the largest that d
-// vectors can have. The last block has m mod d rows when d does not divide m.
+// independent draws from χ(d). Every frequency is a standard Gaussian vector, but the angle between
+// any two of a block is arccos(−1/(d−1)), the largest that d vectors can have. The last block has m
+// mod d rows when d does not divide m. In R² the rows of a block are opposite, in R¹ a block is one
+// row.
 //
-// The variance of positive features exp(wᵀx) is lower than with orthogonal frequencies. The
-// variance of features that are even in w, such as cos and cosh, is higher: such features are equal
-// at w and −w, and GramSchmidt is better. In R² the rows of a block are opposite, in R¹ a block is
-// one row.
-//
-// Cost: O(m·d²) operations once, as GramSchmidt; Project is a matrix product, O(n·m·d).
-//
-// Source: [Reid et al. 2023].
+// The variance of positive features exp(wᵀx) is lower than over GramSchmidt, the variance of
+// features that are even in w, such as cos and cosh, higher. Cost: O(m·d²) operations once; Project
+// is a matrix product, O(n·m·d). Source: [Reid et al. 2023].
 type Simplex struct {
-	// FixedLength gives every frequency the length √d; see the package documentation.
+	// FixedLength gives every frequency the length √d, which biases kernels: docs/frequencies.md.
 	FixedLength bool
 }
 
@@ -45,11 +41,7 @@ func simplex[T dense.Float](e Simplex, m, d int, src rand.Source) (Projection[T]
 // spreadToSimplex replaces the orthonormal rows q_i of R^d, at most d of them, by unit vectors with
 // inner products −1/(d−1),
 //
-//	s_i = b_i·q_i − Σ_{j<i} b_j/(d−j)·q_j,  b_i² = d(d−i)/((d−1)(d−i+1)),
-//
-// i = 1, 2, …. A rotation turns any set of such vectors into any other, and the Haar law does not
-// change under rotations. These vectors are the triangular set: row i is made of the rows up to i,
-// and fewer than d rows need no others.
+//	s_i = b_i·q_i − Σ_{j<i} b_j/(d−j)·q_j,  b_i² = d(d−i)/((d−1)(d−i+1)),  i = 1, 2, …
 func spreadToSimplex(q dense.Matrix[float64]) {
 	d := float64(q.Cols)
 	if d == 1 {

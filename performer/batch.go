@@ -21,8 +21,8 @@ import (
 // head h/(H/Hk) of Hk heads of keys. Goroutines may share a Batch if they may share the attention
 // of each head.
 //
-// [Exact], [Linear], [Landmarks] and attention of packages clusters and blocks are Batches of one
-// head. The zero Batch panics.
+// [Exact], [Linear] and attention of packages clusters and blocks are Batches of one head. The
+// zero Batch panics.
 type Batch[T dense.Float] struct{ of inside[T] }
 
 // inside is a *batch[T] behind an interface, so that importers do not compile it.

@@ -28,8 +28,6 @@ func bidirectionalForm[T dense.Float](form performer.Attention[T]) (all performe
 		return must.Have(performer.NewLinearOf(performer.InsideOf(f).Query, performer.InsideOf(f).Key, performer.LinearOptions{Unnormalised: performer.InsideOf(f).Options.Unnormalised})), performer.InsideOf(f).Options.Causal
 	case performer.Exact[T]:
 		return must.Have(performer.NewExact[T](performer.ExactOptions{Scale: f.Options().Scale, Unnormalised: f.Options().Unnormalised})), f.Options().Causal
-	case performer.Landmarks[T]:
-		return f, false
 	}
 	panic(fmt.Sprintf("%T", form))
 }

@@ -13,8 +13,7 @@ import (
 	"github.com/seed-feabd252/randfeat/rff"
 )
 
-// BenchmarkAttention times heads of d = dv = 64 and, for the positive map, m = 256 features, for
-// landmarks as many landmarks, with their choice. Eight heads are the columns of L×512 matrices.
+// BenchmarkAttention times heads of d = dv = 64 and, for the positive map, m = 256 features. Eight heads are the columns of L×512 matrices.
 // The GFLOP/s are those of the products that attention asks for, whatever else is computed. Names
 // read
 //
@@ -22,15 +21,6 @@ import (
 func BenchmarkAttention(b *testing.B) {
 	b.Run("form=linear", func(b *testing.B) { benchmarkMaps(b, performer.LinearOptions{}) })
 	b.Run("form=causal", func(b *testing.B) { benchmarkMaps(b, performer.LinearOptions{Causal: true}) })
-	b.Run("form=landmarks/map=softmax", func(b *testing.B) {
-		lengths := []int{4096, 16384, 65536}
-		b.Run("type=float32", func(b *testing.B) {
-			benchmarkForm[float32](b, must.Have(performer.NewLandmarks(performer.LandmarkOptions[float32]{Landmarks: 256, Scale: 1}, densetest.Source(1))), featureMACs(256, 64, false), lengths)
-		})
-		b.Run("type=float64", func(b *testing.B) {
-			benchmarkForm[float64](b, must.Have(performer.NewLandmarks(performer.LandmarkOptions[float64]{Landmarks: 256, Scale: 1}, densetest.Source(1))), featureMACs(256, 64, false), lengths)
-		})
-	})
 	b.Run("form=exact/window=256/causal=true/type=float32", func(b *testing.B) {
 		benchmarkForm[float32](b, must.Have(performer.NewExact[float32](performer.ExactOptions{Window: 255, Causal: true})), func(n int) int { return n * 256 * 2 * benchmarkDim }, []int{4096, 16384, 65536})
 	})

@@ -1,6 +1,7 @@
 package performer_test
 
 import (
+	"math"
 	"testing"
 
 	"github.com/stretchr/testify/assert"
@@ -83,4 +84,32 @@ func TestCentringLowersErrors(t *testing.T) {
 			}
 		}
 	}
+}
+
+func wide[T dense.Float](m dense.Matrix[T]) dense.Matrix[float64] {
+	return dense.Copy(dense.Matrix[float64]{}, m)
+}
+
+// frobeniusError returns ‖a − b‖/‖b‖ in Frobenius norms.
+func frobeniusError[T dense.Float](a dense.Matrix[T], b dense.Matrix[float64]) float64 {
+	diff, size := 0.0, 0.0
+	for i := range b.Rows {
+		for j, y := range b.Row(i) {
+			x := float64(a.Row(i)[j])
+			diff += (x - y) * (x - y)
+			size += y * y
+		}
+	}
+	return math.Sqrt(diff / size)
+}
+
+// plus returns the rows of x + by·v.
+func plus[T dense.Float](x dense.Matrix[T], v []T, by T) dense.Matrix[T] {
+	y := x.Clone()
+	for i := range y.Rows {
+		for j := range v {
+			y.Row(i)[j] += by * v[j]
+		}
+	}
+	return y
 }

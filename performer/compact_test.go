@@ -181,8 +181,7 @@ func testSequencesWrittenOut[T dense.Float](t *testing.T) {
 }
 
 // Masks of keys, a past and padding are those of a loop over pairs in float64 for all forms:
-// weights of elu+1, those of softmax for landmarks and windows that take in all keys, and those of
-// a window of which sums of features take the rest.
+// weights of elu+1, and those of softmax for clusters that take in all keys.
 func TestMasksOfForms(t *testing.T) {
 	densetest.Both(t, testMasksOfForms[float32], testMasksOfForms[float64])
 }
@@ -206,10 +205,6 @@ func testMasksOfForms[T dense.Float](t *testing.T) {
 			"exact":    {must.Have(performer.NewExact[T](exact)), &exact, 20},
 			"linear":   {linear, nil, 20},
 			"clusters": {must.Have(clusters.New[T](clusters.Options{Scale: exact.Scale, Causal: exact.Causal, EightBits: exact.Bits == 8}, rand.NewPCG(1, 1))), &exact, 20},
-		}
-		if !causal {
-			forms["landmarks"] = compactForm{must.Have(performer.NewLandmarks(performer.LandmarkOptions[T]{Landmarks: n, Scale: exact.Scale, Unnormalised: exact.Unnormalised}, rand.NewPCG(1, 1))), &exact, 20}
-			forms["landmarks that are given"] = compactForm{must.Have(performer.NewLandmarks(performer.LandmarkOptions[T]{Scale: exact.Scale, Unnormalised: exact.Unnormalised, Points: k}, nil)), &exact, 1e3}
 		}
 		for name, c := range forms {
 			b := must.Have(performer.NewBatch(heads, 1, c.form))

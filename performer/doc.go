@@ -8,7 +8,7 @@
 //
 //   - attention within a tolerance: audit.Choose chooses exact attention or an approximation
 //   - exact attention in memory that does not grow with the tokens: [NewExact]
-//   - linear time: [NewLandmarks], or [NewLinear] with a map of package rff
+//   - linear time: [NewLinear] with a map of package rff
 //   - measured errors: audit.Measure compares some rows with exact attention
 //   - one token after another: [Batch.NewState] of exact and linear attention
 //   - heads, batches, masks of keys: [NewBatch]; layers: package layer
@@ -51,29 +51,12 @@
 // logarithms (trigonometric, dot product, sign, polynomial, …) may have denominators that are zero
 // or negative, and outputs that are the results of this division.
 //
-// # Landmarks
-//
-// [Landmarks] also takes linear time. The features of a point are the exact kernel between the
-// point and r landmarks, which are chosen among the keys of each call. If keys are close to each
-// other, or their covariance decays, the errors of landmarks are many times smaller than the errors
-// of as many random features.
-//
-//	a, err := performer.NewLandmarks(performer.LandmarkOptions[float32]{Landmarks: 256}, src)
-//	out := a.Forward(dense.Matrix[float32]{}, q, k, v)
-//
-// LandmarkOptions.Points has given landmarks. Landmarks are for attention without a mask of the
-// future: causal attention of trained transformers by landmarks had errors of 0.7 to 1.3.
-//
-// Features of landmarks are signed. If r is too small, denominators may be close to zero, and the
-// error has no bound. Outputs of positive random features are averages of values and have bounded
-// errors.
-//
 // # Centring
 //
-// Random features are most accurate at points close to zero, and landmarks where queries are among
-// keys. Queries and keys of trained transformers have means that differ from zero and from each
-// other. [rff.Centred] subtracts the means for the features of a map, and [LandmarkOptions] for
-// landmarks. The weights compensate exactly: the estimated attention does not change.
+// Random features are most accurate at points close to zero. Queries and keys of trained
+// transformers have means that differ from zero and from each other. [rff.Centred] subtracts the
+// means for the features of a map. The weights compensate exactly: the estimated attention does not
+// change.
 //
 //	q0, b, err := rff.SubtractMean(q)
 //	k0, c, err := rff.SubtractMean(k)
@@ -166,20 +149,15 @@
 //
 // Work is divided by the number of tokens, not of processors, and sums are merged in order: no
 // result of Forward, Backward or a State depends on GOMAXPROCS. Goroutines may share a Linear, an
-// Exact, a Landmarks and a Batch. A State belongs to one goroutine.
+// Exact and a Batch. A State belongs to one goroutine.
 //
 // # References
 //
-//   - [Chen, Epperly, Tropp & Webber 2023] Y. Chen, E. N. Epperly, J. A. Tropp, R. J. Webber:
-//     Randomly pivoted Cholesky: practical approximation of a kernel matrix with few entry
-//     evaluations. Communications on Pure and Applied Mathematics 78.
 //   - [Choromanski et al. 2021] K. Choromanski, V. Likhosherstov, D. Dohan, X. Song, A. Gane, T.
 //     Sarlos, P. Hawkins, J. Davis, A. Mohiuddin, L. Kaiser, D. Belanger, L. Colwell, A. Weller:
 //     Rethinking attention with Performers. ICLR 2021.
 //   - [Dao et al. 2022] T. Dao, D. Y. Fu, S. Ermon, A. Rudra, C. Ré: FlashAttention: fast and
 //     memory-efficient exact attention with IO-awareness. NeurIPS 2022.
-//   - [Epperly, Tropp & Webber 2024] E. N. Epperly, J. A. Tropp, R. J. Webber: Embrace rejection:
-//     kernel matrix approximation by accelerated randomly pivoted Cholesky. arXiv:2410.03969.
 //   - [Katharopoulos et al. 2020] A. Katharopoulos, A. Vyas, N. Pappas, F. Fleuret: Transformers
 //     are RNNs: fast autoregressive transformers with linear attention. ICML 2020.
 //   - [Knuth 1998] D. E. Knuth: The art of computer programming. Volume 2: Seminumerical
@@ -190,8 +168,6 @@
 //     linear biases enables input length extrapolation. ICLR 2022.
 //   - [Rabe & Staats 2021] M. N. Rabe, C. Staats: Self-attention does not need O(n²) memory.
 //     arXiv:2112.05682.
-//   - [Williams & Seeger 2001] C. K. I. Williams, M. Seeger: Using the Nyström method to speed up
-//     kernel machines. NeurIPS.
 //   - [Xiao et al. 2024] G. Xiao, Y. Tian, B. Chen, S. Han, M. Lewis: Efficient streaming language
 //     models with attention sinks. ICLR 2024.
 package performer

@@ -9,10 +9,7 @@ import (
 
 // Tests stand outside the package. This file names what they see of its inside.
 
-const (
-	Block       = block
-	MostDoubled = mostDoubled
-)
+const Block = block
 
 // Inside is what stands behind a Linear.
 type Inside[T dense.Float] struct {
@@ -56,14 +53,6 @@ func NewGradients[T dense.Float](q, k, v, dout dense.Matrix[T]) sums.Gradients[T
 func Units[T dense.Float](a Batch[T]) (count, kept, end int) {
 	b := a.of.(*batch[T])
 	return b.count, len(b.units), b.unit(b.count - 1).to
-}
-
-// ChoiceFor returns the rows of k that are landmarks, and the scale of the products of points.
-func ChoiceFor[T dense.Float](a Landmarks[T], k dense.Matrix[T]) (rows []int, scale float64) {
-	l := a.of.(*batch[T]).units[0].of.(*landmarks[T])
-	_, c := l.engineFor(k)
-	defer l.release(c)
-	return c.choice.Chosen(), c.choice.Scale
 }
 
 // Units returns the number of runs of heads that have one memory each.

@@ -104,7 +104,6 @@ func maps[T dense.Float](d int) []namedMap[T] {
 		namedMap[T]{"identity", must.Have(rff.Draw[T](rff.Identity{D: d}, nil))},
 		namedMap[T]{"dot product", must.Have(rff.Draw(rff.DotProduct{}, w))},
 		namedMap[T]{"gaussian", must.Have(rff.Draw(rff.Gaussian{LengthScale: 1}, w))},
-		namedMap[T]{"gaussian phase", must.Have(rff.Draw(rff.GaussianPhase{LengthScale: 2, Src: densetest.Source(4)}, w))},
 		namedMap[T]{"laplacian", must.Have(rff.Draw(rff.Laplacian{LengthScale: 4}, must.Have(orf.Draw[T](orf.Cauchy{}, 32, d, densetest.Source(5)))))},
 		namedMap[T]{"matern", must.Have(rff.Draw(rff.Matern{Nu: 1.5, LengthScale: 2, Src: densetest.Source(6)}, w))},
 		namedMap[T]{"softmax trig", must.Have(rff.Draw(rff.SoftmaxTrig{Scale: 1}, w))},

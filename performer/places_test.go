@@ -375,7 +375,7 @@ func testPlacesState[T dense.Float](t *testing.T) {
 	}
 }
 
-// NewExact names an option that is out of range, and landmarks refuse a Window.
+// NewExact names an option that is out of range.
 func TestExactErrors(t *testing.T) {
 	for want, e := range map[string]performer.ExactOptions{
 		"performer: Window = -1, want 0 to ":             {Window: -1},

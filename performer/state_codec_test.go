@@ -91,7 +91,7 @@ func TestStateGolden(t *testing.T) {
 func doubles(x ...float64) []byte { return must.Have(binary.Append(nil, binary.LittleEndian, x)) }
 
 // Hostile files with a right checksum get an error that names what is wrong, and change nothing.
-// TestFiles of tests/files has damaged files.
+// TestEveryFile of tests/files has damaged files.
 //
 //ci:portable
 func TestStateHostile(t *testing.T) {

@@ -83,10 +83,6 @@ func testSharedForms[T dense.Float](t *testing.T) {
 	none := dense.Matrix[T]{}
 	q, k, v := densetest.Decaying[T](1, n, d, 3), densetest.Decaying[T](2, n, d, 3), densetest.Decaying[T](3, n, 4, 1)
 	forms := sharedForms[T](d)
-	z := densetest.Decaying[T](9, 6, d, 3)
-	forms["landmarks"] = must.Have(performer.NewLandmarks(performer.LandmarkOptions[T]{Points: z}, nil))
-	forms["centred landmarks"] = must.Have(performer.NewLandmarks(performer.LandmarkOptions[T]{Points: z, QueryMean: z.Row(0), KeyMean: z.Row(1)}, nil))
-	forms["chosen landmarks"] = must.Have(performer.NewLandmarks(performer.LandmarkOptions[T]{Landmarks: 12}, densetest.Source(1)))
 	for name, form := range forms {
 		want := form.Forward(none, q, k, v)
 		var got [4]dense.Matrix[T]

@@ -18,7 +18,7 @@ import (
 // are the directions. Bands divide the coordinates.
 type spectrum struct {
 	Mean       []float64             // nil if nothing is subtracted; otherwise D·mean = 0
-	Directions dense.Matrix[float32] // d×d
+	Directions dense.Matrix[float32] `archive:"rotation"` // d×d
 	Bands      []band
 }
 
@@ -102,23 +102,23 @@ type bands struct {
 
 // part is the digits of one width of the codes of a row.
 type part struct {
-	width, elements, first, words int // first is the first word
-	places                        []uint32
-	pieces                        []piece
+	width, elements, words int
+	places                 []uint32
+	pieces                 []piece
 }
 
 // piece is the digits of a band in a part: those of coordinates [from, from+n) are elements [at,
 // at+n) of the part.
 type piece struct{ at, from, n, shift, band int }
 
-// bandsOf returns the bands of a spectrum and the words of a row.
-func bandsOf(list []band) (b *bands, words int) {
-	b = &bands{list: list, several: len(list) > 1}
+// bandsOf returns the bands of a spectrum.
+func bandsOf(list []band) *bands {
+	b := &bands{list: list, several: len(list) > 1}
 	for _, one := range list {
 		b.typical += float64(one.Share * one.Noise)
 	}
 	for width := 8; width > 0; width /= 2 {
-		p, from := part{width: width, first: words}, 0
+		p, from := part{width: width}, 0
 		for k, one := range list {
 			if one.Bits&width != 0 {
 				p.pieces = append(p.pieces, piece{p.elements, from, one.Size, one.Bits & (width - 1), k})
@@ -129,11 +129,10 @@ func bandsOf(list []band) (b *bands, words int) {
 		if p.elements > 0 {
 			p.words = scan.Words(p.elements, width)
 			p.places = scan.ListedPlaces(p.elements, p.words, width)
-			words += p.words
 			b.parts = append(b.parts, p)
 		}
 	}
-	return b, words
+	return b
 }
 
 // pack writes codes to the words of a row. digits is working memory of their number.
@@ -145,7 +144,8 @@ func (b *bands) pack(words []uint64, codes, digits []uint8) {
 				own[i] = k >> s.shift & (1<<p.width - 1)
 			}
 		}
-		scan.Pack(words[p.first:][:p.words], digits[:p.elements], p.width)
+		scan.Pack(words[:p.words], digits[:p.elements], p.width)
+		words = words[p.words:]
 	}
 }
 
@@ -153,7 +153,8 @@ func (b *bands) pack(words []uint64, codes, digits []uint8) {
 func (b *bands) unpack(codes []uint8, words []uint64, digits []uint8) {
 	clear(codes)
 	for _, p := range b.parts {
-		scan.Unpack(digits[:p.elements], words[p.first:][:p.words], p.width)
+		scan.Unpack(digits[:p.elements], words[:p.words], p.width)
+		words = words[p.words:]
 		for _, s := range p.pieces {
 			own := codes[s.from:][:s.n]
 			for i, k := range digits[s.at:][:s.n] {
@@ -301,9 +302,8 @@ func (q *quantiser[T]) roundBands(dst *rounded, norm float64, p *preparer[T]) {
 			vecmath.Scale(own, unit)
 		}
 		to := &dst.parts[k]
-		to.first = one.first
 		to.words, to.width, to.table = one.words, one.width, nil
-		p.whole = roundListed(to, digits, norm, 1, one.places, p.whole)
+		p.whole = roundListed(to, digits, norm, 1, one.places, p.whole, short(one.words, one.width) || !scan.Listed())
 		// the mean square of evenly distributed odd multiples
 		odd := float64(int(1)<<(2*one.width)-1) / 3
 		noise += float64(to.rounding*to.rounding) * float64(norm*norm) * odd * float64(one.elements)
@@ -355,7 +355,7 @@ func learned[T dense.Float](opts Options, d int, s *spectrum) (Quantiser[T], err
 	}
 	c := &coder[T]{options: opts, in: d, out: d, seed: s.key(), rotation: directionsOf[T](s.Directions), mean: s.Mean, unit: 1}
 	c.spectrum = s
-	c.bands, _ = bandsOf(s.Bands)
+	c.bands = bandsOf(s.Bands)
 	q := &quantiser[T]{coder: c, layout: opts.learnedLayout(d, s)}
 	if s.Mean != nil {
 		v := make([]T, d)

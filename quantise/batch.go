@@ -13,7 +13,7 @@ const fewRows = 64
 
 // batch is some rows that a query is multiplied by: their addresses, and their numbers.
 type batch struct {
-	list     [fewRows + scan.ListedMore]*byte
+	list     [mostParts][fewRows + scan.ListedMore]*byte // for each part of the rows
 	columns  [columns][fewRows]float32
 	clusters [fewRows]int32
 	ids      [fewRows]int
@@ -25,7 +25,7 @@ var batches pool.Of[batch]
 
 // addRows makes rows the rows of a batch. Rows that follow each other in a block are copied
 // together.
-func (r *rows) addRows(f *batch, ids []int, words int) {
+func (r *rows) addRows(f *batch, ids []int, l *layout) {
 	for i := 0; i < len(ids); {
 		b, place, cluster := r.locate(ids[i])
 		if b.ids == nil && i+1 < len(ids) && ids[i+1] == ids[i]+1 {
@@ -33,11 +33,12 @@ func (r *rows) addRows(f *batch, ids []int, words int) {
 			for most := min(len(ids)-i, b.size-place); n < most && ids[i+n] == ids[i]+n; {
 				n++
 			}
-			f.addRange(i, n, b, place, words)
+			f.addRange(i, n, b, place, l)
 			i += n
 			continue
 		}
-		f.list[i], f.clusters[i] = (*byte)(unsafe.Pointer(&b.words[place*words])), int32(cluster)
+		f.point(i, 1, b, place, l)
+		f.clusters[i] = int32(cluster)
 		f.columns[norms][i], f.columns[ratios][i], f.columns[variances][i] = b.numbers[norms][place], 1, 0
 		if v := b.numbers[ratios]; v != nil {
 			f.columns[ratios][i] = v[place]
@@ -57,10 +58,9 @@ func (r *rows) addRows(f *batch, ids []int, words int) {
 
 // addRange makes the n rows of a block without centres, from a place on, the rows of the batch from
 // i on.
-func (f *batch) addRange(i, n int, b *block, place, words int) {
-	for j, row := 0, b.words[place*words:][:n*words]; j < n; j++ {
-		f.list[i+j], f.clusters[i+j] = (*byte)(unsafe.Pointer(&row[j*words])), 0
-	}
+func (f *batch) addRange(i, n int, b *block, place int, l *layout) {
+	f.point(i, n, b, place, l)
+	clear(f.clusters[i : i+n])
 	for k, v := range b.numbers[:codedProducts] {
 		own := f.columns[k][i : i+n]
 		if v != nil {
@@ -76,18 +76,25 @@ func (f *batch) addRange(i, n int, b *block, place, words int) {
 	}
 }
 
+// point sets the addresses of the n rows of a block from a place on, as rows of the batch from i on.
+func (f *batch) point(i, n int, b *block, place int, l *layout) {
+	for k := range l.count {
+		words := l.parts[k]
+		for j, rows := 0, b.words[k][place*words:][:n*words]; j < n; j++ {
+			f.list[k][i+j] = (*byte)(unsafe.Pointer(&rows[j*words]))
+		}
+	}
+}
+
 // multiply sets the products of the first n rows with a rounded vector.
 func (f *batch) multiply(x *rounded, n int) {
 	if len(x.parts) == 0 {
-		f.multiplyPart(x, n)
+		f.multiplyPart(x, 0, n)
 		return
 	}
 	var sums [fewRows]float32
 	for k := range x.parts {
-		one := &x.parts[k]
-		f.move(one.first, n)
-		f.multiplyPart(one, n)
-		f.move(-one.first, n)
+		f.multiplyPart(&x.parts[k], k, n)
 		if k == 0 {
 			copy(sums[:], f.products[:n])
 		} else {
@@ -97,18 +104,12 @@ func (f *batch) multiply(x *rounded, n int) {
 	copy(f.products[:], sums[:n])
 }
 
-// move adds words to the addresses of the first n rows.
-func (f *batch) move(words, n int) {
-	for i := range f.list[:n] {
-		f.list[i] = (*byte)(unsafe.Add(unsafe.Pointer(f.list[i]), 8*words))
-	}
-}
-
-// multiplyPart is multiply for a rounded vector without parts.
-func (f *batch) multiplyPart(x *rounded, n int) {
-	if len(x.tile) > 0 {
+// multiplyPart sets the products of part k of the first n rows.
+func (f *batch) multiplyPart(x *rounded, k, n int) {
+	list := f.list[k][:]
+	if x.table != nil || !scan.Listed() {
 		for i := range n {
-			row := unsafe.Slice((*uint64)(unsafe.Pointer(f.list[i])), x.words)
+			row := unsafe.Slice((*uint64)(unsafe.Pointer(list[i])), x.words)
 			if x.table != nil {
 				scan.LevelProducts(f.products[i:], row, x.table, x.tile, 1, x.words, x.width, 1, 1)
 			} else {
@@ -118,9 +119,9 @@ func (f *batch) multiplyPart(x *rounded, n int) {
 	} else {
 		most := (n + scan.ListedStep - 1) / scan.ListedStep * scan.ListedStep
 		for i := n; i < most+scan.ListedMore; i++ {
-			f.list[i] = f.list[n-1]
+			list[i] = list[n-1]
 		}
-		scan.ListedProducts(f.products[:], f.list[:], x.listed, most, x.words, x.width)
+		scan.ListedProducts(f.products[:], list, x.listed, most, x.words, x.width)
 	}
 	vecmath.Scale(f.products[:n], x.scale)
 }
@@ -138,7 +139,9 @@ func (q *quantiser[T]) multiplyShifted(f *batch, x *Query, n int) {
 			return
 		}
 		part := batches.Get()
-		copy(part.list[:], f.list[from:to])
+		for k := range part.list {
+			copy(part.list[k][:], f.list[k][from:to])
+		}
 		part.multiply(one, to-from)
 		copy(f.products[from:], part.products[:to-from])
 		batches.Put(part)

@@ -120,6 +120,28 @@ func BenchmarkScan(b *testing.B) {
 	}
 }
 
+// BenchmarkLearned is a search for 10 rows with the bits of Learn, and with those of New at equal
+// bytes, for rows whose variances fall by 1000.
+func BenchmarkLearned(b *testing.B) {
+	const n, d = 8000, 384
+	x := decaying[float32](n, d, 32, 0, 1)
+	for _, bits := range []float64{1, 2, 4} {
+		for name, q := range map[string]quantise.Quantiser[float32]{"New": newQuantiser[float32](b, d, quantise.Options{Bits: bits}), "Learn": learned(b, x, bits, 1)} {
+			some, c := codesOf(b, q, x), codesOf(b, q, x)
+			for c.Len() < *benchRows {
+				require.NoError(b, c.AppendRows(some, nil))
+			}
+			b.Run(fmt.Sprintf("bits=%v/by=%s/n=%d/d=%d", bits, name, c.Len(), d), func(b *testing.B) {
+				dst := make([]quantise.Hit, benchFound)
+				b.SetBytes(int64(c.Bytes()))
+				for b.Loop() {
+					search(c, dst, x.Row(0), quantise.InnerProduct)
+				}
+			})
+		}
+	}
+}
+
 // BenchmarkBatch is a search for 10 rows with one query and with many in one pass.
 func BenchmarkBatch(b *testing.B) {
 	const n, d, most = 200_000, 256, 64

@@ -243,10 +243,10 @@ func (c *codes[T]) Decode(dst dense.Matrix[T], from, to int) dense.Matrix[T] {
 	dst = dense.Ensure(dst, to-from, q.in)
 	parallel.Rows(to-from, encodeRows, func(lo, hi int) {
 		codes, digits, s := make([]uint8, q.out), make([]uint8, q.out), dense.New[T](hi-lo, q.out)
-		labels, along := make([]int, hi-lo), make([]T, hi-lo)
+		labels, along, words := make([]int, hi-lo), make([]T, hi-lo), make([]uint64, 0, q.words)
 		for i := range labels {
 			b, at, cluster := all.locate(from + lo + i)
-			words := b.words[at*q.words:][:q.words]
+			words = b.row(words[:0], at, &q.layout)
 			n := b.numbersAt(at)
 			scale, row := n.norm*n.ratio, s.Row(i)
 			labels[i], along[i] = cluster, 1

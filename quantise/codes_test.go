@@ -62,7 +62,7 @@ func testDefinition[T dense.Float](t *testing.T) {
 			// Levels and sums are float32.
 			exact := 200 * 0x1p-24 * norm * other
 			tolerance := exact
-			if o.Scheme == quantise.RaBitQ && o.Bits <= 2 || o.Bits == 1 {
+			if o.Bits <= 2 {
 				// The query has one byte a coordinate, with errors of up to half of ‖q‖·√(2·log
 				// d/d)/127.
 				tolerance += 5 * norm * other * math.Sqrt(2*math.Log(d)/d) / 127 / math.Sqrt(12) * 1.6

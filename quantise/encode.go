@@ -46,7 +46,7 @@ func (a *appending[T]) Piece(i int) {
 	e.begin(q, a.x.RowRange(lo, hi), labels)
 	for row := lo; row < hi; row++ {
 		b, at := a.room.slot(row)
-		n, err := e.encode(q, b.words[at*q.words:][:q.words], row-lo)
+		n, err := e.encode(q, row-lo)
 		if err != nil {
 			a.mu.Lock()
 			if row < a.bad {
@@ -55,6 +55,7 @@ func (a *appending[T]) Piece(i int) {
 			a.mu.Unlock()
 			return
 		}
+		b.setRow(at, e.row, &q.layout)
 		for k, v := range n {
 			if b.numbers[k] != nil {
 				b.numbers[k][at] = v
@@ -73,7 +74,7 @@ func (q *quantiser[T]) EncodeBytes(dst []byte, x dense.Matrix[T]) ([]byte, error
 	}
 	e := q.encoders.Get()
 	defer e.end(q)
-	e.row, e.labels = scratch.Resize(e.row, q.words), scratch.Resize(e.labels, encodeRows)
+	e.labels = scratch.Resize(e.labels, encodeRows)
 	data := slices.Grow(dst, x.Rows*q.rowBytes())
 	for lo := 0; lo < x.Rows; lo += encodeRows {
 		some := x.RowRange(lo, min(lo+encodeRows, x.Rows))
@@ -86,7 +87,7 @@ func (q *quantiser[T]) EncodeBytes(dst []byte, x dense.Matrix[T]) ([]byte, error
 		}
 		e.begin(q, some, labels)
 		for i := range some.Rows {
-			n, err := e.encode(q, e.row, i)
+			n, err := e.encode(q, i)
 			if err != nil {
 				return dst, fmt.Errorf("quantise: row %d %w", lo+i, err)
 			}
@@ -126,13 +127,14 @@ type encoder[T dense.Float] struct {
 	digits  []uint8 // of one row in one part, with bands
 	sums    []sums  // of one row, with bands
 
-	row    []uint64 // of EncodeBytes
-	labels []uint32
+	row    []uint64 // the code of one row
+	labels []uint32 // of EncodeBytes
 }
 
 // begin rotates rows minus their centres. labels are nil if there is at most one.
 func (e *encoder[T]) begin(q *quantiser[T], x dense.Matrix[T], labels []uint32) {
 	e.codes, e.edges = scratch.Resize(e.codes, q.out), scratch.Resize(e.edges, len(q.edges)+1)
+	e.row = scratch.Resize(e.row, q.words)
 	e.x, e.about = x, labels
 	if q.centres != nil {
 		e.shifted.Shape(x.Rows, q.in)
@@ -159,19 +161,19 @@ func (e *encoder[T]) end(q *quantiser[T]) {
 	q.encoders.Put(e)
 }
 
-// encode writes the code of row i to words, and returns the numbers beside it.
-func (e *encoder[T]) encode(q *quantiser[T], words []uint64, i int) (n [columns]float32, err error) {
+// encode writes the code of row i to e.row, and returns the numbers beside it.
+func (e *encoder[T]) encode(q *quantiser[T], i int) (n [columns]float32, err error) {
 	y := e.rotated.Rows(i + 1).Row(i)
 	norm, err := normOf(y, e.x.Row(i))
 	if err != nil {
 		return n, err
 	}
 	if q.bands != nil {
-		e.encodeBands(q, words, y, norm, i, &n)
+		e.encodeBands(q, y, norm, i, &n)
 		return n, nil
 	}
 	ratio := q.write(e.codes, y, norm, e.edges)
-	scan.Pack(words, e.codes, q.width)
+	scan.Pack(e.row, e.codes, q.width)
 	n[norms], n[ratios] = float32(norm), float32(ratio)
 	if q.has[variances] && norm > 0 {
 		n[variances] = float32(max(0, float64(q.squareOf(e.codes)*float64(ratio*ratio))-1))
@@ -186,7 +188,7 @@ func (e *encoder[T]) encode(q *quantiser[T], words []uint64, i int) (n [columns]
 
 // encodeBands is encode with bands, for y of a given norm. With a mean, ‖x − mean‖ may be larger
 // than ‖y‖, because y lacks the direction of the mean.
-func (e *encoder[T]) encodeBands(q *quantiser[T], words []uint64, y []T, norm float64, i int, n *[columns]float32) {
+func (e *encoder[T]) encodeBands(q *quantiser[T], y []T, norm float64, i int, n *[columns]float32) {
 	whole := norm
 	if q.mean != nil {
 		shifted := e.shifted.Rows(i + 1).Row(i)
@@ -195,12 +197,12 @@ func (e *encoder[T]) encodeBands(q *quantiser[T], words []uint64, y []T, norm fl
 	}
 	n[norms] = float32(whole)
 	if norm <= whole*roundings { // y is the rounding of its rotation, or 0
-		clear(words)
+		clear(e.row)
 		return
 	}
 	e.sums, e.digits = scratch.Resize(e.sums, len(q.bands.list)), scratch.Resize(e.digits, q.out)
 	writeBands(e.codes, e.sums, q.bands, y, norm)
-	q.bands.pack(words, e.codes, e.digits)
+	q.bands.pack(e.row, e.codes, e.digits)
 	ratio, variance, bias := q.bands.combine(e.sums)
 	share := norm / whole
 	n[ratios], n[variances] = float32(ratio*share), float32(variance*float64(share*share))
@@ -215,7 +217,7 @@ func (e *encoder[T]) encodeSigns(q *quantiser[T], b *block, at, i int, norm floa
 	for j := range e.codes {
 		e.codes[j] >>= q.width - 1
 	}
-	scan.Pack(b.words[at*q.signWords:][:q.signWords], e.codes, 1)
+	scan.Pack(b.words[0][at*q.signWords:][:q.signWords], e.codes, 1)
 	if norm > 0 {
 		y := e.rotated.Rows(i + 1).Row(i)
 		b.numbers[ratios][at] = float32(math.Sqrt(2*vecmath.HalfSquaredNorm(y)) / q.signs.along(e.codes, y))

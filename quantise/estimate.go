@@ -62,9 +62,9 @@ func (e *estimator[T]) Piece(i int) {
 			for j := range f.ids[:hi-lo] {
 				f.ids[j] = lo + j
 			}
-			e.rows.addRows(f, f.ids[:hi-lo], e.q.words)
+			e.rows.addRows(f, f.ids[:hi-lo], &e.q.layout)
 		} else {
-			e.rows.addRows(f, e.ids[lo:hi], e.q.words)
+			e.rows.addRows(f, e.ids[lo:hi], &e.q.layout)
 		}
 		e.q.estimate(e.dst[lo:hi], e.query, f)
 	}
@@ -99,14 +99,18 @@ func (q *quantiser[T]) addBytes(f *batch, page []byte, first int) error {
 	}
 	for i := range len(page) / size {
 		row := page[i*size:][:size]
-		if inPlace {
-			f.list[i] = unsafe.SliceData(row)
-		} else {
+		start := unsafe.Pointer(unsafe.SliceData(row))
+		if !inPlace {
 			words := f.words[i*q.words:][:q.words]
 			for w := range words {
 				words[w] = binary.LittleEndian.Uint64(row[8*w:])
 			}
-			f.list[i] = (*byte)(unsafe.Pointer(unsafe.SliceData(words)))
+			start = unsafe.Pointer(unsafe.SliceData(words))
+		}
+		offset := 0
+		for k, words := range q.parts[:q.count] {
+			f.list[k][i] = (*byte)(unsafe.Add(start, offset))
+			offset += 8 * words
 		}
 		f.columns[ratios][i] = 1
 		at := row[8*q.words:]

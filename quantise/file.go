@@ -43,7 +43,7 @@ type file struct {
 
 	Norms, Ratios, Variances, CentreProducts, CodedProducts []float32
 
-	Words      []uint64
+	Words      []uint64 // one part of all rows after the other
 	SignRatios []float32
 	SignWords  []uint64
 }
@@ -79,10 +79,14 @@ func (c *codes[T]) Write(w io.Writer) error {
 			*column = gather(all, 1, func(b *block) []float32 { return b.numbers[k] })
 		}
 	}
-	f.Words = gather(all, q.words, func(b *block) []uint64 { return b.words })
+	var parts [][]uint64
+	for k, words := range q.parts[:q.count] {
+		parts = append(parts, gather(all, words, func(b *block) []uint64 { return b.words[k] }))
+	}
+	f.Words = joined(parts)
 	if q.signWords > 0 {
 		f.SignRatios = gather(all, 1, func(b *block) []float32 { return b.signs.numbers[ratios] })
-		f.SignWords = gather(all, q.signWords, func(b *block) []uint64 { return b.signs.words })
+		f.SignWords = gather(all, q.signWords, func(b *block) []uint64 { return b.signs.words[0] })
 	}
 	return archive.Write[float64](w, "quantise", fileName, f)
 }
@@ -98,6 +102,11 @@ func gather[E any](all *rows, width int, of func(b *block) []E) []E {
 			}
 		}
 	}
+	return joined(parts)
+}
+
+// joined returns the elements of all parts. It copies them unless there is one part.
+func joined[E any](parts [][]E) []E {
 	switch len(parts) {
 	case 0:
 		return []E{}
@@ -152,7 +161,10 @@ func (f *file) rows() (*rows, error) {
 			return nil, fmt.Errorf("quantise: row %d has centre %d of %d", i, label, l.clusters-1)
 		}
 	}
-	b := &block{size: n, words: f.Words}
+	b, words := &block{size: n}, f.Words
+	for k, each := range l.parts[:l.count] {
+		b.words[k], words = words[:n*each], words[n*each:]
+	}
 	for k, column := range f.columns() {
 		if !l.has[k] && *column == nil {
 			continue
@@ -163,7 +175,7 @@ func (f *file) rows() (*rows, error) {
 		b.numbers[k] = *column
 	}
 	if l.signWords > 0 {
-		b.signs = &block{size: n, words: f.SignWords}
+		b.signs = &block{size: n, words: [mostParts][]uint64{f.SignWords}}
 		b.signs.numbers[norms], b.signs.numbers[ratios] = f.Norms, f.SignRatios
 		if err := b.signs.check(l.ofSigns(), l.ofSigns().used); err != nil {
 			return nil, err
@@ -239,8 +251,7 @@ func (f *file) used(l layout) []uint64 {
 		return l.used()
 	}
 	used, codes := make([]uint64, l.words), slices.Repeat([]uint8{math.MaxUint8}, l.elements)
-	b, _ := bandsOf(f.Learned[0].Bands)
-	b.pack(used, codes, make([]uint8, l.elements))
+	bandsOf(f.Learned[0].Bands).pack(used, codes, make([]uint8, l.elements))
 	return used
 }
 
@@ -264,10 +275,13 @@ func (b *block) check(l layout, used func() []uint64) error {
 		return nil
 	}
 	some := used()
-	for i, w := range b.words {
-		if w&^some[i%l.words] != 0 {
-			return fmt.Errorf("quantise: code %d goes beyond its %d elements", i/l.words, l.elements)
+	for k, words := range l.parts[:l.count] {
+		for i, w := range b.words[k] {
+			if w&^some[i%words] != 0 {
+				return fmt.Errorf("quantise: code %d goes beyond its %d elements", i/words, l.elements)
+			}
 		}
+		some = some[words:]
 	}
 	return nil
 }

@@ -31,6 +31,7 @@ import (
 //
 //ci:portable
 func TestFileRoundTrip(t *testing.T) {
+	beyond := 0 // bytes from an aligned address to a view
 	bothKinds(t, 9, 100, func(q quantise.Quantiser[float32], x dense.Matrix[float32]) {
 		what := fmt.Sprint(q.Options())
 		c, query := codesOf(t, q, x), x.Row(3)
@@ -38,12 +39,11 @@ func TestFileRoundTrip(t *testing.T) {
 		read, err := quantise.Read[float32](iotest.OneByteReader(bytes.NewReader(data)))
 		require.NoError(t, err)
 		sameCodes(t, c, read, query, what)
-		for _, beyond := range []int{0, 1, 4} {
-			view, err := quantise.View[float32](aligned(data, beyond))
-			require.NoError(t, err)
-			assert.Equal(t, ranked(c, query, quantise.Cosine), ranked(view, query, quantise.Cosine), what)
-			assert.Equal(t, data, fileOf(t, view), what)
-		}
+		view, err := quantise.View[float32](aligned(data, beyond))
+		require.NoError(t, err)
+		assert.Equal(t, ranked(c, query, quantise.Cosine), ranked(view, query, quantise.Cosine), what)
+		assert.Equal(t, data, fileOf(t, view), what)
+		beyond = (beyond + 1) % 5
 		require.NoError(t, read.Append(t.Context(), x), "and goes on")
 		assert.Equal(t, estimates(c, nil, query, quantise.Cosine), estimates(read, nil, query, quantise.Cosine)[9:])
 

@@ -312,7 +312,7 @@ func TestRoundedQueries(t *testing.T) {
 			quantise.Rotate(q, r)
 			c := codesOf(t, q, x)
 			largest := 32639.0
-			if o.Bits == 1 || o.Bits == 2 && o.Scheme != quantise.LloydMax {
+			if o.Bits <= 2 {
 				largest = 127
 			}
 			decoded := c.Decode(dense.Matrix[float64]{}, 0, n)

@@ -272,7 +272,7 @@ func (s *spectrum) measure(y dense.Matrix[float64], opts Options) {
 		}
 		at += b.Size
 	}
-	b, _ := bandsOf(s.Bands)
+	b := bandsOf(s.Bands)
 	codes, all, each := make([]uint8, y.Cols), make([]sums, len(s.Bands)), 1/float64(y.Rows)
 	noises, biases, square := make([]float64, len(s.Bands)), make([]float64, len(s.Bands)), 0.0
 	for i := range y.Rows {

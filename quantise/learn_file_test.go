@@ -53,7 +53,7 @@ func TestLearnedFileErrors(t *testing.T) {
 		"quantise: the mean has the norm NaN":                          number("codes.learned.0.mean", 3, math.NaN()),
 		"quantise: the mean has the norm +Inf":                         number("codes.learned.0.mean", 3, 1e300),
 		"quantise: direction 0 has the element NaN": func(f *safetensors.File) {
-			binary.LittleEndian.PutUint32(f.Tensors["codes.learned.0.directions"].Data[4:], math.Float32bits(float32(math.NaN())))
+			binary.LittleEndian.PutUint32(f.Tensors["codes.learned.0.rotation"].Data[4:], math.Float32bits(float32(math.NaN())))
 		},
 	} {
 		_, err := quantise.View[float32](changed(t, data, change))

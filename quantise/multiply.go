@@ -1,8 +1,6 @@
 package quantise
 
 import (
-	"unsafe"
-
 	"github.com/seed-feabd252/randfeat/internal/compute/scan"
 	"github.com/seed-feabd252/randfeat/internal/compute/vecmath"
 )
@@ -11,7 +9,7 @@ import (
 func (s *search[T]) listed() bool { return s.q.table == nil && scan.Listed() }
 
 // short reports whether rows are so short that scan.Products is the fastest kernel for one query.
-func (s *search[T]) short() bool { return s.q.words < 8 || s.q.width == 1 && s.q.words <= 16 }
+func short(words, width int) bool { return words < 8 || width == 1 && words <= 16 }
 
 // multiply computes the products of the rows of a chunk with some queries, of which k is the first.
 func (s *search[T]) multiply(p *scanner, some []*ranking, k int) {
@@ -24,7 +22,7 @@ func (s *search[T]) multiply(p *scanner, some []*ranking, k int) {
 		}
 		defer func() { copy(all, p.products[:]) }()
 	}
-	dst, rows := p.products[:], p.b.words[p.lo*q.words:p.hi*q.words]
+	dst, rows := p.products[:], p.b.words[0][p.lo*q.parts[0]:p.hi*q.parts[0]]
 	shifts, allFar := [group]*shift{}, true
 	for j, x := range some {
 		if x.scans(p.cluster) {
@@ -33,7 +31,7 @@ func (s *search[T]) multiply(p *scanner, some []*ranking, k int) {
 		}
 	}
 	// each query by itself
-	alone := allFar || q.bands != nil || s.listed() && (p.few || len(s.queries) == 1 && !s.short())
+	alone := allFar || q.bands != nil || s.listed() && (p.few || len(s.queries) == 1 && !short(q.words, q.width))
 	if !alone {
 		tiles := s.tiles[k*scan.DigitWords(q.words, q.width):]
 		if q.table != nil {
@@ -47,7 +45,7 @@ func (s *search[T]) multiply(p *scanner, some []*ranking, k int) {
 		switch {
 		case !x.scans(p.cluster):
 			continue
-		case q.bands != nil && (p.few || !s.listed()):
+		case q.bands != nil && p.few:
 			s.multiplyListed(p, one, own)
 			continue
 		case q.bands != nil:
@@ -70,33 +68,31 @@ func (s *search[T]) multiply(p *scanner, some []*ranking, k int) {
 
 // multiplyParts computes the products of all rows of a chunk part by part.
 func (s *search[T]) multiplyParts(p *scanner, x *rounded, dst []float32) {
-	n, words := len(dst), s.q.words
-	most := (n + scan.ListedStep - 1) / scan.ListedStep * scan.ListedStep
+	n, sums := len(dst), dst
 	for k := range x.parts {
 		one := &x.parts[k]
-		first := unsafe.Pointer(&p.b.words[p.lo*words+one.first])
-		for i := range p.rows[:most+scan.ListedMore] {
-			p.rows[i] = (*byte)(unsafe.Add(first, 8*words*min(i, n-1)))
-		}
-		scan.ListedProducts(p.partial[:], p.rows[:], one.listed, most, one.words, one.width)
-		if k == 0 {
-			copy(dst, p.partial[:])
-			vecmath.Scale(dst, one.scale)
+		rows := p.b.words[k][p.lo*one.words : p.hi*one.words]
+		if len(one.tile) > 0 {
+			scan.Products(sums, rows, one.tile, n, one.words, one.width, 1, n)
 		} else {
-			vecmath.AddScaled(dst, p.partial[:n], one.scale)
+			scan.ListedRange(sums, rows, one.listed, n, one.words, one.width)
+		}
+		if k == 0 {
+			vecmath.Scale(dst, one.scale)
+			sums = p.partial[:n]
+		} else {
+			vecmath.AddScaled(dst, sums, one.scale)
 		}
 	}
 }
 
 // multiplyListed computes products of the selected rows, or of all rows unless few are selected.
 func (s *search[T]) multiplyListed(p *scanner, x *rounded, dst []float32) {
-	f, words := &p.batch, s.q.words
+	f := &p.batch
 	if !p.few {
 		for i := 0; i < len(dst); i += fewRows {
 			n := min(fewRows, len(dst)-i)
-			for j, row := 0, p.b.words[(p.lo+i)*words:][:n*words]; j < n; j++ {
-				f.list[j] = (*byte)(unsafe.Pointer(&row[j*words]))
-			}
+			f.point(0, n, p.b, p.lo+i, &s.q.layout)
 			f.multiply(x, n)
 			copy(dst[i:], f.products[:n])
 		}
@@ -104,7 +100,7 @@ func (s *search[T]) multiplyListed(p *scanner, x *rounded, dst []float32) {
 	}
 	n := 0
 	for i := p.nextSelected(0); i < len(dst); i = p.nextSelected(i + 1) { // fewer than fewRows
-		f.list[n] = (*byte)(unsafe.Pointer(&p.b.words[(p.lo+i)*words]))
+		f.point(n, 1, p.b, p.lo+i, &s.q.layout)
 		n++
 	}
 	f.multiply(x, n)

@@ -69,7 +69,7 @@ func (o Options) check() (Options, error) {
 
 // layout returns the layout of rows in d' dimensions.
 func (o Options) layout(order int) layout {
-	l := layout{elements: order, width: int(o.Bits), words: scan.Words(order, int(o.Bits)), clusters: 1}
+	l := layout{elements: order, width: int(o.Bits), clusters: 1}.withParts(scan.Words(order, int(o.Bits)))
 	l.has[norms], l.has[ratios] = true, o.Scheme == RaBitQ
 	l.has[variances] = o.Scheme == RaBitQ && o.Bits > 1 // all vectors s have one length with 1 bit
 	if o.TwoStage && order >= leastStaged {
@@ -83,8 +83,11 @@ func (o Options) learnedWords(d int) int { return max(1, int(math.Ceil(float64(d
 
 // learnedLayout returns the layout of rows for a spectrum.
 func (o Options) learnedLayout(d int, s *spectrum) layout {
-	_, words := bandsOf(s.Bands)
-	l := layout{elements: d, words: words, clusters: 1}
+	var words []int
+	for _, p := range bandsOf(s.Bands).parts {
+		words = append(words, p.words)
+	}
+	l := layout{elements: d, clusters: 1}.withParts(words...)
 	l.has[norms], l.has[ratios], l.has[variances], l.has[centreProducts] = true, true, o.Bits > 1, s.Mean != nil
 	return l
 }

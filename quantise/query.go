@@ -54,16 +54,16 @@ type Query struct {
 
 // rounded is a rotated vector, divided by its norm and rounded to multiples of a step.
 type rounded struct {
-	// The multiples are in listed. They are in tile if levels come from a table, or if the machine
-	// lacks kernels for listed. scale is the product of the step and of quantiser.unit.
+	// The multiples are in listed. They are in tile if levels come from a table, if the machine
+	// lacks kernels for listed, and for short parts. scale is the product of the step and of quantiser.unit.
 	listed []byte
 	tile   []uint64
 	scale  float32
 	// rounding is the standard deviation of the rounding error of a coordinate, over the norm.
 	rounding float64
 
-	first, words, width int // first is the first word in a row
-	table               *scan.Table
+	words, width int
+	table        *scan.Table
 
 	// d' − 1, or with bands 1 over the variance for a row of variance 1, and its reciprocal
 	dimensions, perDimension float64
@@ -186,19 +186,19 @@ func (q *quantiser[T]) round(dst *rounded, norm float64, p *preparer[T]) {
 	if q.table != nil {
 		dst.scale, dst.rounding, p.whole = 0, 0, scratch.Resize(p.whole, q.elements)
 		dst.tile = scratch.Resize(dst.tile, scan.DigitWords(q.words, q.width))
-		step := scan.Round(p.whole, p.rotated)
+		step := scan.Round(p.whole, p.rotated, q.width)
 		scan.Digits(dst.tile, p.whole, q.words, q.width)
 		if norm > 0 {
 			dst.scale, dst.rounding = float32(q.unit*(step/norm)), step/norm/math.Sqrt(12)
 		}
 		return
 	}
-	p.whole = roundListed(dst, p.rotated, norm, q.unit, q.places, p.whole)
+	p.whole = roundListed(dst, p.rotated, norm, q.unit, q.places, p.whole, !scan.Listed())
 }
 
 // roundListed rounds y to steps for the kernels of dst.width. norm is that of the whole vector. It
-// returns its working memory whole.
-func roundListed[T dense.Float](dst *rounded, y []T, norm, unit float64, places []uint32, whole []int16) []int16 {
+// sets tile if tiled is true, and returns its working memory whole.
+func roundListed[T dense.Float](dst *rounded, y []T, norm, unit float64, places []uint32, whole []int16, tiled bool) []int16 {
 	dst.scale, dst.rounding, dst.tile = 0, 0, dst.tile[:0]
 	dst.listed = cache.Aligned(dst.listed, scan.ListedBytes(dst.words, dst.width))
 	clear(dst.listed)
@@ -207,11 +207,11 @@ func roundListed[T dense.Float](dst *rounded, y []T, norm, unit float64, places 
 	peak = max(peak, vecmath.Peak(y))
 	vecmath.Scale(y, -1)
 	if norm > 0 && peak > 0 {
-		step := float64(peak) / float64(scan.ListedLargest(dst.width))
+		step := float64(peak) / float64(scan.LargestOf(dst.width))
 		scan.RoundListed(dst.listed, y, places, T(1/step), dst.width)
 		dst.scale, dst.rounding = float32(unit*(step/norm)), step/norm/math.Sqrt(12)
 	}
-	if !scan.Listed() {
+	if tiled {
 		dst.tile, whole = scratch.Resize(dst.tile, scan.DigitWords(dst.words, dst.width)), scratch.Resize(whole, len(y))
 		scan.WholeOf(whole, dst.listed, places, dst.width)
 		scan.Digits(dst.tile, whole, dst.words, dst.width)

@@ -42,20 +42,35 @@ const (
 // block is contiguous memory of rows, which never moves. Append alone uses places beyond the
 // published rows.
 type block struct {
-	first, size int // the number of rows of the cluster before the block, and the number of places
-	words       []uint64
-	numbers     [columns][]float32 // nil for the columns that the layout lacks
-	ids         []uint32           // the row numbers, with centres
-	signs       *block             // the codes of 1 bit of the same rows, if the layout has them
+	first, size int                 // the number of rows of the cluster before the block, and the number of places
+	words       [mostParts][]uint64 // of each part of the rows
+	numbers     [columns][]float32  // nil for the columns that the layout lacks
+	ids         []uint32            // the row numbers, with centres
+	signs       *block              // the codes of 1 bit of the same rows, if the layout has them
 }
 
 // layout describes the codes of rows and their memory.
 type layout struct {
-	elements, width int // the number of codes of a row, and the bits of a code
-	words           int // the words of a row of codes
-	clusters        int // one for each centre with the origin; one without centres
+	elements, width int            // the number of codes of a row, and the bits of a code
+	words           int            // the words of a row of codes
+	parts           [mostParts]int // the words of each part of a row
+	count           int            // the number of parts, 1 without bands
+	clusters        int            // one for each centre with the origin; one without centres
 	has             [columns]bool
 	signWords       int // the words of a row of signs; 0 without signs
+}
+
+// mostParts is the largest number of parts of a row, one for each of the widths 8, 4, 2 and 1. The
+// parts of rows are apart, because kernels are fastest for rows side by side.
+const mostParts = 4
+
+// withParts returns the layout with parts of so many words.
+func (l layout) withParts(words ...int) layout {
+	l.words, l.count = 0, copy(l.parts[:], words)
+	for _, w := range words {
+		l.words += w
+	}
+	return l
 }
 
 func (l layout) centred() bool { return l.clusters > 1 }
@@ -106,13 +121,16 @@ func (l layout) check(n, more int) error {
 
 // ofSigns returns the layout of the signs.
 func (l layout) ofSigns() layout {
-	s := layout{elements: l.elements, width: 1, words: l.signWords, clusters: 1}
+	s := layout{elements: l.elements, width: 1, clusters: 1}.withParts(l.signWords)
 	s.has[norms], s.has[ratios] = true, true
 	return s
 }
 
 func newBlock(first, size int, l layout) *block {
-	b := &block{first: first, size: size, words: make([]uint64, size*l.words)}
+	b := &block{first: first, size: size}
+	for k, words := range l.parts[:l.count] {
+		b.words[k] = make([]uint64, size*words)
+	}
 	for k, has := range l.has {
 		if has {
 			b.numbers[k] = make([]float32, size)
@@ -122,7 +140,8 @@ func newBlock(first, size int, l layout) *block {
 		b.ids = make([]uint32, size)
 	}
 	if l.signWords > 0 {
-		b.signs = &block{first: first, size: size, words: make([]uint64, size*l.signWords)}
+		b.signs = &block{first: first, size: size}
+		b.signs.words[0] = make([]uint64, size*l.signWords)
 		b.signs.numbers[norms], b.signs.numbers[ratios] = b.numbers[norms], make([]float32, size)
 	}
 	return b
@@ -149,8 +168,10 @@ func (r cluster) with(more int, l layout) cluster {
 
 // cut returns places [lo, hi) as a block, which begins at a place of the cluster.
 func (b *block) cut(lo, hi, first int, l layout) *block {
-	words := l.words
-	c := &block{first: first, size: hi - lo, words: b.words[lo*words : hi*words]}
+	c := &block{first: first, size: hi - lo}
+	for k, words := range l.parts[:l.count] {
+		c.words[k] = b.words[k][lo*words : hi*words]
+	}
 	for k, v := range b.numbers {
 		if v != nil {
 			c.numbers[k] = v[lo:hi]
@@ -247,9 +268,27 @@ func (b *block) id(i int) int {
 	return int(b.ids[i])
 }
 
+// setRow writes the words of a row to place i.
+func (b *block) setRow(i int, row []uint64, l *layout) {
+	for k, words := range l.parts[:l.count] {
+		copy(b.words[k][i*words:][:words], row)
+		row = row[words:]
+	}
+}
+
+// row appends the words of the row in place i to dst.
+func (b *block) row(dst []uint64, i int, l *layout) []uint64 {
+	for k, words := range l.parts[:l.count] {
+		dst = append(dst, b.words[k][i*words:][:words]...)
+	}
+	return dst
+}
+
 // copyRow copies place from of another block, of the same codes, to place i.
 func (b *block) copyRow(i int, other *block, from int, l layout) {
-	copy(b.words[i*l.words:][:l.words], other.words[from*l.words:])
+	for k, words := range l.parts[:l.count] {
+		copy(b.words[k][i*words:][:words], other.words[k][from*words:])
+	}
 	for k, v := range b.numbers {
 		if v != nil {
 			v[i] = 0

@@ -147,7 +147,7 @@ func (s *search[T]) run() {
 	if idle {
 		return
 	}
-	if s.q.bands == nil && (len(s.queries) > 1 || !s.listed() || s.short()) {
+	if s.q.bands == nil && (len(s.queries) > 1 || !s.listed() || short(s.q.words, s.q.width)) {
 		s.arrange()
 	}
 	s.seen.Store(0)
@@ -183,9 +183,7 @@ type scanner struct {
 	allSelected    bool
 	few            bool // few rows are selected, which are multiplied one by one
 
-	// with bands
-	rows    [chunkRows + scan.ListedMore]*byte // the addresses of a part of the rows of the chunk
-	partial [chunkRows]float32
+	partial [chunkRows]float32 // the products of a part of the rows, with bands
 
 	batch
 	products [group * chunkRows]float32 // sᵀp/‖p‖, for the rounded vector p of each query

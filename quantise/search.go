@@ -144,7 +144,7 @@ func (s *search[T]) write(x *ranking, dst []Hit) []Hit {
 			c := x.best[uint32(order[from+i])]
 			f.ids[i], f.products[i] = c.row, c.product
 		}
-		s.rows.addRows(f, f.ids[:len(some)], s.q.words)
+		s.rows.addRows(f, f.ids[:len(some)], &s.q.layout)
 		s.q.estimateProducts(estimates[:len(some)], x.Query, f)
 		for i := range some {
 			some[i] = Hit{f.ids[i], estimates[i]}

@@ -130,7 +130,7 @@ func (s *search[T]) estimateCandidates(x *ranking, rows []candidate) {
 		for i, c := range some {
 			f.ids[i] = c.row
 		}
-		s.rows.addRows(f, f.ids[:len(some)], s.q.words)
+		s.rows.addRows(f, f.ids[:len(some)], &s.q.layout)
 		f.multiply(&x.rounded, len(some))
 		for i, c := range some {
 			n := numbers{norm: float64(f.columns[norms][i]), ratio: float64(f.columns[ratios][i])}

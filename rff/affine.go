@@ -20,16 +20,12 @@ import (
 
 // Affine is the affine map
 //
-//	z = A·(x − c) + b,  R^d → R^r.
+//	z = A·(x − c) + b,  R^d → R^r,
 //
-// Compose puts an affine map before another map to prepare points, for example to scale columns
-// (Standardise), to project points on principal components, to whiten them (PCA), or to take a
-// learnt metric. The kernel of the map is zᵀz′, a kernels.Pullback whose elements must not be
-// written.
-//
-// The error of an element is a few u·(d + 2)·Σ_j |A_ij·(x_j − c_j)|, at any distance of c from 0.
-// The cost is a matrix product, or O(d) for each row if A is diagonal. The gradient Aᵀ·dφ does not
-// read x.
+// which Compose puts before another map to prepare points: scaled columns (Standardise), principal
+// components (PCA) or a learnt metric. The kernel zᵀz′ is a kernels.Pullback whose elements must
+// not be written. The error of an element is a few u·(d + 2)·Σ_j |A_ij·(x_j − c_j)|, at any
+// distance of c from 0. The cost is a matrix product, or O(d) for each row if A is diagonal.
 type Affine struct {
 	A       dense.Matrix[float64] // r×d; zero if there are Factors
 	Factors []float64             // f of A = diag(f); nil if there is an A
@@ -186,19 +182,13 @@ func (f *affine[T]) apply(z, x dense.Matrix[T], scratch *[]T) {
 //
 //	z = Vᵀ(x − μ),  or diag(1/σ)·Vᵀ(x − μ) if whiten is set,
 //
-// where μ is the mean of the rows, the columns of V are the eigenvectors of their covariance,
-// largest variance first, and σ_k² is the variance of component k, with the divisor n − 1. Over the
-// rows of x, z has mean 0 and uncorrelated coordinates, with variance 1 after whitening. With
-// components = d and no whitening the map is a translation and an orthogonal map, which keep
-// distances. Each column of V has its element of largest absolute value positive; components of
-// equal variance are unique up to a rotation.
-//
-// Fitting costs O(n·d·min(n, d)), in float64.
+// where μ is the mean of the rows, the columns of V are eigenvectors of the covariance, largest
+// variance first, and σ_k² is the variance of component k, with the divisor n − 1. Each column of V
+// has its element of largest absolute value positive. Fitting costs O(n·d·min(n, d)), in float64.
 //
 // PCA returns an error for fewer than two rows, no columns, an element that is not finite,
 // components outside 1 … min(n, d), a singular value decomposition that did not converge, and with
-// whiten a component whose variance is zero to rounding: σ_k·√(n−1) ≤ max(n, d)·ε·‖x‖_F, with ε =
-// 2⁻⁵² and the Frobenius norm.
+// whiten a component whose variance is zero to rounding: σ_k·√(n−1) ≤ max(n, d)·2⁻⁵²·‖x‖_F.
 func PCA[T dense.Float](x dense.Matrix[T], components int, whiten bool) (Affine, error) {
 	x.Check()
 	n, d := x.Rows, x.Cols

@@ -34,7 +34,7 @@ func testBadArguments[T dense.Float](t *testing.T) {
 	var none orf.Projection[T]
 	lengths := func(v float64) []rff.Spec {
 		return []rff.Spec{
-			rff.Gaussian{LengthScale: v}, rff.GaussianPhase{LengthScale: v, Src: src()}, rff.GaussianPositive{LengthScale: v},
+			rff.Gaussian{LengthScale: v},
 			rff.GaussianHyperbolic{LengthScale: v}, rff.GaussianOptimal{LengthScale: v, A: -1}, rff.Matern{Nu: 1.5, LengthScale: v, Src: src()},
 		}
 	}
@@ -67,9 +67,7 @@ func testBadArguments[T dense.Float](t *testing.T) {
 		"nu = 2, want 0.5, 1.5 or 2.5":                       rff.Matern{Nu: 2, LengthScale: 1, Src: src()},
 		"order = 3, want 0, 1 or 2":                          rff.ArcCosine{Order: 3},
 		"order = -1, want 0, 1 or 2":                         rff.ArcCosine{Order: -1},
-		"Src is nil, want a source for phases":               rff.GaussianPhase{LengthScale: 1},
 		"Src is nil, want a source for gains":                rff.Matern{Nu: 0.5, LengthScale: 1},
-		"3 phases, want 4":                                   rff.GaussianPhase{LengthScale: 1, Phases: make([]float64, 3)},
 		"0 gains, want 4":                                    rff.Matern{Nu: 0.5, LengthScale: 1, Gains: []float64{}, Src: src()},
 		"gains[1] = +Inf, want a finite number":              rff.Matern{Nu: 0.5, LengthScale: 1, Gains: []float64{1, math.Inf(1), 1, 1}},
 		"1 psi, want 2":                                      rff.SADERF{Scale: 1, Psi: []float64{1}},

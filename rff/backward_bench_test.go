@@ -52,8 +52,6 @@ func timed[T dense.Float](b *testing.B, n, d, m int) []timing {
 	both("positive-exp", 2, positive, nil)
 	gaussian, err := rff.Draw(rff.Gaussian{LengthScale: 1}, w)
 	both("gaussian", 2, gaussian, err)
-	phase, err := rff.Draw(rff.GaussianPhase{LengthScale: 1, Src: exprand.NewSource(2)}, w)
-	both("gaussianphase", 2, phase, err)
 	trig, err := rff.Draw(rff.SoftmaxTrig{Scale: 0.125}, w)
 	both("trig", 2, trig, err)
 	product, err := rff.Draw(rff.DotProduct{}, w)

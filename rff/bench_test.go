@@ -53,9 +53,9 @@ func benchmarkTransform[T dense.Float](b *testing.B, typ string) {
 		}
 	}
 	names := map[string]string{
-		"gaussian phase": "gaussianphase", "laplacian": "laplacian", "softmax trig": "trig", "softmax positive": "positive",
+		"laplacian": "laplacian", "softmax trig": "trig", "softmax positive": "positive",
 		"softmax hyperbolic": "hyperbolic", "softmax optimal": "optimal",
-		"gaussian positive": "gaussianpositive", "gaussian hyperbolic": "gaussianhyperbolic", "gaussian optimal": "gaussianoptimal",
+		"gaussian hyperbolic": "gaussianhyperbolic", "gaussian optimal": "gaussianoptimal",
 		"SADERF": "saderf", "ADERF": "aderf", "SDERF": "sderf",
 		"dot product": "dotproduct", "angular": "angular", "ArcCosine{Order: 1}": "arccosine",
 	}

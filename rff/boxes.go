@@ -15,27 +15,19 @@ import (
 )
 
 // Boxes has random features of kernels.Boxes, k = (κ + κ² + κ³)/3. With random thresholds t, u, v
-// of coordinates, drawn by their weights, and s_t(x) = 1 if x_j > t and −1 if not, ρ = 2κ − 1 is
-// the mean of s_t(x)·s_t(y), and
+// of coordinates, drawn by their weights, s_t(x) = 1 if x_j > t and −1 if not, and ρ = 2κ − 1 =
+// E[s_t(x)·s_t(y)],
 //
 //	k = (7 + 11ρ + 5ρ² + ρ³)/24,
 //	φ(x) = 1/√24·[√7, √(11/m₁)·s_t(x) …, √(5/m₂)·s_t(x)·s_u(x) …, √(1/m₃)·s_t(x)·s_u(x)·s_v(x) …],
 //
-// R^d → R^Features. m₁ is half of the features, or the number of thresholds if that is less. m₃ is
-// a sixth of the rest. ‖φ(x)‖ = 1.
-//
-// The m thresholds t are drawn from m equal shares of the weights, one from each. The same holds
-// for u and for v, in random orders. The map is unbiased, and a mean of products of q signs has the
-// error
-//
-//	1/m + (1 − 1/m)·B^q − ρ^(2q),  B = (mρ² − S)/(m − 1),  m = m_q,
-//
-// where S is the mean over the shares of the squared mean of s_t(x)·s_t(y) in a share. At κ = 2/3,
-// the mean for rows of independent columns, the error of φ(x)ᵀφ(y) is 0.10/Features for many
-// features. For products of independent signs the error would be 0.46/Features.
+// R^d → R^Features, ‖φ(x)‖ = 1. m₁ is half of the features, or the number of thresholds if that is
+// less, and m₃ a sixth of the rest. The m thresholds t are drawn from m equal shares of the
+// weights, one from each, and so are u and v, in random orders. The map is unbiased. At κ = 2/3,
+// the mean for rows of independent columns, the error is 0.10/Features for many features.
 //
 // A row with a coordinate that is not finite has NaN in all features. Transform takes O(Features)
-// for each row, whatever d is. The features are constant between jumps, so that Backward gives 0.
+// for each row, whatever d is. Features are constant between jumps, so that Backward gives 0.
 type Boxes struct {
 	K        kernels.Boxes
 	Features int // at least 4

@@ -12,16 +12,14 @@ import (
 )
 
 // Centred returns the map of the softmax kernel exp(s·xᵀy) that subtracts b from queries x and c
-// from keys y, and compensates for that exactly. For φ = phi and ψ = Keys(phi), maps of the same
-// kernel,
+// from keys y, and compensates for that exactly. For φ = phi and ψ = Keys(phi),
 //
-//	query: φ(x − b)·exp(s·(x − b/2)ᵀc),  key: ψ(y − c)·exp(s·bᵀ(y − c/2)),
+//	query: φ(x − b)·exp(s·(x − b/2)ᵀc),  key: ψ(y − c)·exp(s·bᵀ(y − c/2)).
 //
-// since s·xᵀy = s·(x−b)ᵀ(y−c) + s·xᵀc + s·bᵀy − s·bᵀc. A nil b or c stands for 0; both are copied.
-// The result is Paired, and a LogMap, Differentiable or DifferentiableLog if phi is. If phi is
-// unbiased, so is the result. Its error relative to the kernel is that of phi at x − b and y − c,
-// so b and c should be the means of queries and keys. Maps that are fitted to samples should be
-// fitted to the centred samples:
+// A nil b or c stands for 0; Centred copies both. The result is Paired, and a LogMap,
+// Differentiable or DifferentiableLog if phi is, and unbiased if phi is. The error relative to the
+// kernel is the error of phi at x − b and y − c, so b and c should be means of queries and keys.
+// Fit maps to centred samples:
 //
 //	x0, b, err := rff.SubtractMean(queries)
 //	y0, c, err := rff.SubtractMean(keys)
@@ -29,11 +27,9 @@ import (
 //	inner, err := rff.Draw(spec, w)
 //	phi, err := rff.Centred(inner, b, c)
 //
-// Features of a point depend on no other point: causal attention and streams take means of earlier
-// tokens or other texts. Each method costs the method of phi and O(n·(in + out)); Backward of a map
-// without LogBackward also costs a Transform. A factor is computed from x − b, in float64, and is
-// rounded once, as a logarithm for LogTransform. The factors of Transform overflow above e^709.8
-// (e^88.7 in float32), those of LogTransform do not.
+// Each method costs the method of phi and O(n·(in + out)); Backward of a map without LogBackward
+// also costs a Transform. Factors of Transform overflow above e^709.8 (e^88.7 in float32),
+// logarithms do not.
 //
 // Centred returns an error for a nil phi, a phi whose kernel is not kernels.Softmax, a b or c that
 // is neither nil nor of length in, and an element that is not finite.
@@ -76,9 +72,8 @@ func newCentred[T dense.Float](r centredRecipe[T]) (Map[T], error) {
 }
 
 // SubtractMean returns the rows of x (n×d) less their mean, in memory of their own, and the mean,
-// for Centred and for what is fitted to points that Centred maps. SubtractMean makes two passes
-// over x. SubtractMean returns an error for an x without rows, and an element that is NaN or
-// infinite.
+// for Centred. SubtractMean returns an error for an x without rows, and for NaN and infinite
+// elements.
 func SubtractMean[T dense.Float](x dense.Matrix[T]) (centred dense.Matrix[T], mean []T, err error) {
 	x.Check()
 	if x.Rows < 1 {

@@ -8,15 +8,11 @@ import (
 )
 
 // Compose returns the map φ(x) = ψ(A·(x − c) + b) that first applies the affine map R^d → R^r and
-// then ψ = then, a map of R^r. Its kernel is the kernel of then, pulled back: kernels.Pullback; nil
-// if then does not know its own.
-//
-// If then is Paired, so is the composition; its Keys are the composition with the Keys of then. The
-// composition is a LogMap, Differentiable or DifferentiableLog if then is, so that attention and
-// training work with it. A gradient goes back by the chain rule, Aᵀ·J_ψ(z)ᵀdφ. The dst of a method
-// must not overlap the inputs. Every method costs the method of then and a matrix product with A,
-// and a gradient costs one product more. Methods transform 256 rows at a time and keep the memory
-// for later calls.
+// then ψ = then, a map of R^r. The kernel is kernels.Pullback of the kernel of then; nil if then
+// does not know its own. The composition is Paired, a LogMap, Differentiable or DifferentiableLog
+// if then is. dst must not overlap the inputs. Every method costs the method of then and a matrix
+// product with A, and a gradient costs one product more. Methods transform 256 rows at a time and
+// keep the memory for later calls.
 //
 // Compose returns the errors of Draw for first, and an error for a then that is nil or not a map of
 // R^r.

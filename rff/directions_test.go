@@ -73,7 +73,6 @@ func directions[T dense.Float](t testing.TB, m, d int) []direction[T] {
 		}
 		on("dot product", rff.DotProduct{}).constant = true
 		on("gaussian", rff.Gaussian{LengthScale: lengthScale})
-		on("gaussian phase", rff.GaussianPhase{LengthScale: lengthScale, Src: src()})
 		for _, nu := range []float64{0.5, 1.5, 2.5} {
 			on("matern", rff.Matern{Nu: nu, LengthScale: lengthScale, Src: src()})
 		}
@@ -86,7 +85,6 @@ func directions[T dense.Float](t testing.TB, m, d int) []direction[T] {
 		add("keys of saderf on "+kind, w, rff.Keys(saderf), nil)
 		on("aderf", must.Have(rff.FitADERF(x, y, scaleOf)))
 		on("sderf", must.Have(rff.FitSDERF(x, y, scaleOf)))
-		on("gaussian positive", rff.GaussianPositive{LengthScale: lengthScale})
 		on("gaussian hyperbolic", rff.GaussianHyperbolic{LengthScale: lengthScale})
 		on("gaussian optimal", rff.GaussianOptimal{LengthScale: lengthScale, A: damping})
 		on("angular", rff.Angular{}).flat = true

@@ -53,13 +53,10 @@ func angular[T dense.Float](e engine[T]) (Map[T], error) {
 //
 //	φ(x) = √(2/m) · [Θ(w₁ᵀx)(w₁ᵀx)ⁿ … Θ(w_mᵀx)(w_mᵀx)ⁿ],
 //
-// R^d → R^m: steps, rectified linear units, or their squares. Θ is the unit step with Θ(0) = ½. A
-// projection that is NaN gives NaN, and so does an infinite one that Θ would hide. Many features
-// are exactly 0 and no feature is negative, so the map is not a LogMap. The map is unbiased for
-// rows of w that are each N(0, I) (for order 0: isotropic). With independent rows the mean squared
-// error is k(2−k)/m for order 0 and, for order 1,
-//
-//	(2‖x‖²‖y‖²·(3·sin θ·cos θ + (π−θ)(1 + 2cos²θ))/π − k²)/m.
+// R^d → R^m: steps, rectified linear units, or their squares. Θ is the unit step with Θ(0) = ½. The
+// map is no LogMap, because many features are exactly 0. The map is unbiased for rows of w that are
+// each N(0, I) (for order 0: isotropic). With independent rows the mean squared error is k(2−k)/m
+// for order 0 and, for order 1, (2‖x‖²‖y‖²·(3·sin θ·cos θ + (π−θ)(1 + 2cos²θ))/π − k²)/m.
 type ArcCosine struct {
 	Order int // n: 0, 1 or 2
 }

@@ -23,21 +23,16 @@ import (
 //
 //	φ(x) = R⁻ᵀ·[k(x, l_P(1)) … k(x, l_P(r))]ᵀ,  K_PP = RᵀR,
 //
-// from R^d into R^r, for every kernel, also a user's own. R is the Cholesky factor of the Gram
-// matrix of r landmarks. The order P takes the landmark with the largest residual k(l, l) − ‖φ(l)‖²
-// next, until all residuals are at most n·ε times the largest k(l, l), ε = 2⁻⁵², which may be
-// rounding. The map keeps no other landmarks. If k is 0 at all landmarks, the map has one feature,
-// which is 0. φ(x)ᵀφ(y) is the inner product of the projections of x and y, in the space of k, onto
-// the span of the landmarks. So φ(x)ᵀφ(y) equals k(x, y) to rounding if x or y is a landmark.
-// Elsewhere ‖φ(x)‖² ≤ k(x, x), and the gap is small if landmarks are close to the data in the space
-// of k. Packages landmarks and kmeans choose landmarks. Far from the landmarks the features vanish:
-// package ridge adds the variance k(x, x) − ‖φ(x)‖² to the deviations of predictions.
+// R^d → R^r, for every kernel, also a user's own. R is the Cholesky factor of the Gram matrix of r
+// landmarks. The order P takes the landmark with the largest residual k(l, l) − ‖φ(l)‖² next, until
+// all residuals are at most n·2⁻⁵² times the largest k(l, l), and the map keeps no other landmarks.
+// φ(x)ᵀφ(y) equals k(x, y) to rounding if x or y is a landmark. Elsewhere ‖φ(x)‖² ≤ k(x, x), and
+// far from all landmarks features vanish: package ridge adds the variance k(x, x) − ‖φ(x)‖².
+// Packages landmarks and kmeans choose landmarks, of which Nystroem keeps a copy.
 //
-// The landmarks are copied. Building costs n Gram rows and about n²·r/2 multiply-adds in matrix
-// products, in float64. Transform computes in float64 for both T and rounds once, because R⁻ᵀ
-// magnifies rounding errors of k. A row costs r values of k and r²/2 + 32r multiply-adds. Scratch
-// memory is a few times r numbers for each of 64 rows in each goroutine, and is kept for later
-// calls.
+// Building costs n Gram rows and about n²·r/2 multiply-adds. Transform computes in float64 for both
+// T and rounds once. A row costs r values of k and r²/2 + 32r multiply-adds. Scratch memory is a
+// few times r numbers for each of 64 rows in each goroutine.
 //
 // Nystroem returns an error for a nil k, parameters of k out of range, no landmarks or too many for
 // memory, a value of k that is not finite, and a Gram matrix with a residual that is not positive
@@ -83,19 +78,17 @@ func fitNystroem(k kernels.Kernel, points dense.Matrix[float64]) (r nystroemReci
 //
 //	φ(x_i)_k = √λ_k·u_ik,  φ(x)_k = 1/√λ_k · Σ_i u_ik·k(x, x_i),  k ≤ rank,
 //
-// R^d → R^rank. The second formula extends the first formula to any x and agrees with it on the
-// points [Bengio et al. 2004]. No other map to R^rank has inner products closer to the Gram matrix
-// in Frobenius or spectral norm. With rank = n the inner products equal the Gram matrix to
-// rounding. The features are kernel principal components, not centred. Each u_k has its largest
-// element positive; features of equal eigenvalues are unique up to a rotation.
+// R^d → R^rank [Bengio et al. 2004]. On the points no other map to R^rank has inner products closer
+// to the Gram matrix, and with rank = n they are equal to rounding. The features are kernel
+// principal components, not centred. Each u_k has its largest element positive.
 //
-// The points are copied. Building costs n Gram rows and O(n³), in float64. A row costs n values of
-// k and n·rank multiply-adds; precision and memory are those of Nystroem.
+// Spectral copies the points. Building costs n Gram rows and O(n³), a row n values of k and n·rank
+// multiply-adds, in float64.
 //
 // Spectral returns an error for a nil k, parameters of k out of range, no points or too many for
-// memory, a value of k that is not finite, a Gram matrix that has an eigenvalue below −Tolerance,
-// so that k is not a kernel, eigenvalues that did not converge, a rank below 1, and one above the
-// number of eigenvalues above Tolerance.
+// memory, a value of k that is not finite, a Gram matrix that is not positive semi-definite,
+// eigenvalues that did not converge, a rank below 1, and one above the number of eigenvalues above
+// rounding.
 func Spectral[T dense.Float](k kernels.Kernel, x dense.Matrix[T], rank int) (Map[T], error) {
 	if err := size[float64]("rank", rank); err != nil {
 		return nil, err

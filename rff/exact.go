@@ -58,10 +58,9 @@ func quadraticMap[T dense.Float](s Quadratic, e engine[T]) (Map[T], error) {
 //
 //	φ(x) = [1, √s·x₁, …, √s·x_d, s/√2·x₁², …, s·x₁x₂, …],
 //
-// R^d → R^(1 + d + d(d+1)/2), with φ(x)ᵀφ(y) = 1 + s·xᵀy + (s·xᵀy)²/2 to rounding. The kernel 1 + t
-// + t²/2 is at least ½ everywhere, so attention weights are positive, although some features are
-// negative. The map has no variance. Its bias against exp(s·xᵀy) is about the next term,
-// (s·xᵀy)³/6.
+// R^d → R^(1 + d + d(d+1)/2), with φ(x)ᵀφ(y) = 1 + s·xᵀy + (s·xᵀy)²/2 to rounding, which is at
+// least ½: attention weights are positive, although some features are negative. The map has no
+// variance. The bias against exp(s·xᵀy) is about the next term, (s·xᵀy)³/6.
 type Taylor struct {
 	D     int     // d, at least 1
 	Scale float64 // s, above 0
@@ -135,11 +134,10 @@ func quadratic[T dense.Float](phi, x []T, c T) {
 //
 //	φ(t) = t + 1 for t ≥ 0,  e^t for t < 0,
 //
-// R^d → R^d, the exact map of kernels.ELU, a LogMap. The exponential is not computed as (e^t − 1) +
-// 1, which is 0 below t ≈ −17 in float32 and −37 in float64. φ is positive until e^t underflows.
-// LogTransform gives log(1 + t) for t ≥ 0 and t itself for t < 0. t = −Inf gives NaN in both,
-// because the feature 0 would hide it. dst may be x in every method, and in Backward and
-// LogBackward it may be the gradient too.
+// R^d → R^d, the exact map of kernels.ELU, a LogMap. φ is positive until e^t underflows, because φ
+// is not computed as (e^t − 1) + 1. LogTransform gives log(1 + t) for t ≥ 0 and t itself for t < 0.
+// t = −Inf gives NaN in both. dst may be x in every method, and in Backward and LogBackward the
+// gradient.
 type ELU struct {
 	D int // d, at least 1
 }

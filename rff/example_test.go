@@ -78,12 +78,12 @@ func ExampleSADERF() {
 }
 
 // No estimate by positive features is negative, however small the kernel is.
-func ExampleGaussianPositive() {
+func ExampleGaussianOptimal() {
 	w, err := orf.Draw[float64](orf.GramSchmidt{}, 32, 2, exprand.NewSource(1))
 	if err != nil {
 		log.Fatal(err)
 	}
-	f, err := rff.Draw(rff.GaussianPositive{LengthScale: 1}, w)
+	f, err := rff.Draw(rff.GaussianOptimal{LengthScale: 1}, w)
 	if err != nil {
 		log.Fatal(err)
 	}

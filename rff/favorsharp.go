@@ -16,21 +16,16 @@ import (
 )
 
 // SADERF has the positive features of SoftmaxOptimal for queries and keys with balanced
-// coordinates. The name stands for simplified asymmetric dense-exponential random features, one of
-// the three FAVOR# maps [Likhosherstov et al. 2023],
+// coordinates: simplified asymmetric dense-exponential random features, one of the three FAVOR#
+// maps [Likhosherstov et al. 2023],
 //
 //	φ(x) = f(ψ∘x), ψ(y) = f(y/ψ),  f = SoftmaxOptimal,
 //
 // R^d → R^m, where (ψ∘x)ᵀ(y/ψ) = xᵀy. FitSADERF fits ψ and a. The map of Draw is the map of
-// queries, and its Keys are the map of keys. The map of queries and the map of keys are LogMaps.
-//
-// The estimate is unbiased for any ψ, if the rows of w are each N(0, I). The mean squared error at
-// (x, y) is the error of SoftmaxOptimal at (ψ∘x, y/ψ), for orthogonal rows too.
-//
-// The cost is the cost of SoftmaxOptimal and O(n·d) for norms. Frequencies that are a matrix are
-// multiplied by ψ, which takes m·d numbers for either side. Structured frequencies stay as they
-// are: points are scaled, 256 at a time, in a workspace that is kept. Points are scaled too if a
-// ψ_l is beyond 2^±60.
+// queries, and its Keys are the map of keys, both LogMaps. The estimate is unbiased for any ψ, if
+// the rows of w are each N(0, I). The mean squared error at (x, y) is the error of SoftmaxOptimal
+// at (ψ∘x, y/ψ). The cost is the cost of SoftmaxOptimal and O(n·d). Structured frequencies stay as
+// they are.
 type SADERF struct {
 	Scale float64   // s, above 0
 	A     float64   // a, below 1/8
@@ -43,9 +38,7 @@ func (s SADERF) String() string  { return fmt.Sprintf("SADERF(scale=%v, a=%v)", 
 // FitSADERF returns the SADERF for the softmax kernel exp(s·xᵀy), s = scale, queries like the rows
 // of x (n×d) and keys like the rows of y (n'×d): ψ_l = (E[y_l²]/E[x_l²])^¼ and a minimise the mean
 // logarithm of second moments over the samples. If x_l or y_l is zero in the whole sample, ψ_l = 1.
-// If queries and keys have equal second moments, ψ = 1 and both maps are SoftmaxOptimal with
-// OptimalA. Samples should be typical: ψ_l is large if x_l is small in the sample, so an untypical
-// query with a large x_l has a large variance. The cost is O((n+n')·d²).
+// Samples should be typical: an untypical query has a large variance. The cost is O((n+n')·d²).
 //
 // FitSADERF returns an error for samples without rows or of different dimensions, a scale that is
 // not a positive finite number, and second moments that are not finite or too large for memory.
@@ -81,13 +74,10 @@ func saderf[T dense.Float](s SADERF, e engine[T]) (Map[T], error) {
 //
 //	φ(x) = f(Ψx), ψ(y) = f(Ψ^(−ᵀ)y),  f = SoftmaxOptimal,
 //
-// R^d → R^m. So ADERF also balances queries and keys in directions that are not coordinate axes.
-// The mean squared error at (x, y) is the error of SoftmaxOptimal at (Ψx, Ψ^(−ᵀ)y). The estimate is
+// R^d → R^m. So ADERF also balances directions that are not coordinate axes. The estimate is
 // unbiased for any Ψ, except for rounding, which changes xᵀy in the kernel by about κ·u·‖x‖‖y‖ for
-// the condition number κ of Ψ and u = 2⁻⁵³ or 2⁻²⁴.
-//
-// The cost is O(n·d²) for points Ψx or their norms, more than SADERF takes, and O(m·d²) once where
-// Ψ multiplies the frequencies. Everything else is as for SADERF.
+// the condition number κ of Ψ and u = 2⁻⁵³ or 2⁻²⁴. The cost is the cost of SADERF and O(n·d²) for
+// Ψx.
 type ADERF struct {
 	Scale      float64               // s, above 0
 	A          float64               // a, below 1/8
@@ -100,11 +90,8 @@ func (s ADERF) String() string  { return fmt.Sprintf("ADERF(scale=%v, a=%v)", s.
 // FitADERF returns the ADERF for the softmax kernel exp(s·xᵀy), s = scale, queries like the rows of
 // x (n×d) and keys like the rows of y (n'×d). Ψ makes the second moments of Ψx and Ψ^(−ᵀ)y equal,
 // and diagonal: with M_x = E[xxᵀ], M_y = E[yyᵀ] and the singular value decomposition M_x^½·M_y^½ =
-// UΣVᵀ, Ψ = Σ^½·Uᵀ·M_x^(−½).
-//
-// A few points span few directions, and M is singular in all other directions. So FitADERF replaces
-// M of n points by (1−r)·M + r·tr(M)/d·I with r = (d/(n+d))², at least 2⁻²⁰, and both matrices by I
-// if one is 0. The condition number of Ψ in the 2-norm is at most about √(d/r). The cost is
+// UΣVᵀ, Ψ = Σ^½·Uᵀ·M_x^(−½). M of n points becomes (1−r)·M + r·tr(M)/d·I with r = (d/(n+d))², at
+// least 2⁻²⁰, because few points span few directions, and both become I if one is 0. The cost is
 // O((n+n')·d² + d³). FitADERF returns the errors of FitSADERF, and an error if eigenvalues do not
 // converge.
 func FitADERF[T dense.Float](x, y dense.Matrix[T], scale float64) (ADERF, error) {
@@ -141,8 +128,7 @@ func aderf[T dense.Float](s ADERF, e engine[T]) (Map[T], error) {
 //
 //	(Π_l (1−4a_l)·(1−8a_l)^(−½)·exp(2(1−4a_l)·(Qᵀ(x+y))_l²/(1−8a_l)) · exp(−‖x‖²−‖y‖²) − K²)/m.
 //
-// The frequencies are the rows of W·B. This matrix has no structure even if W has, and projecting
-// takes O(n·m·d). Draw takes O(m·d²).
+// The frequencies W·B have no structure: projecting takes O(n·m·d), and Draw O(m·d²).
 type SDERF struct {
 	Scale   float64               // s, above 0
 	Damping []float64             // the diagonal of A, each below 1/8
@@ -243,9 +229,11 @@ func balanced[T dense.Float](scale, a float64, query, key Affine, e engine[T]) (
 	if err != nil {
 		return nil, fmt.Errorf("%w (key)", err)
 	}
-	p, q := first.matrix(), other.matrix()
-	law := func(p, q dense.Matrix[float64]) mse.Law {
-		return mse.OfSoftmax("SoftmaxOptimal", "Likhosherstov et al. 2022", mse.Optimal(a).After(p, q), scale).Over(e.rows)
+	side := func(name string, at, other *affine[T]) complete[T] {
+		c := newComposed[T](at, inner)
+		c.name, c.kernel = name+inner.String(), inner.kernel
+		c.law = mse.OfSoftmax("SoftmaxOptimal", "Likhosherstov et al. 2022", mse.Optimal(a).After(at.matrix(), other.matrix()), scale).Over(e.rows)
+		return c
 	}
-	return join(inner.at(first, "", law(p, q)), inner.at(other, "keys of ", law(q, p)), inner.frame.recipe), nil
+	return join(side("", first, other), side("keys of ", other, first), inner.frame.recipe), nil
 }

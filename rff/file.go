@@ -13,16 +13,11 @@ import (
 )
 
 // Write writes a map as a safetensors file, which NumPy reads: what was drawn and fitted, and the
-// parameters. All maps of this package can be written, with their frequencies, the maps that they
-// are made of, and their partners. The exceptions are maps of your own functions (New) and maps
-// that contain a map, a projection or a kernel of another package. Nothing is written in such a
-// case.
-//
-// For example a map of Gaussian has the metadata map: Drawn, map.spec: Gaussian,
-// map.spec.lengthScale: 0.75 and map.w: Explicit, and the tensor map.w.frequencies (m×d); package
-// documentation says more under Files.
-//
-// The error reports a nil map, a part that cannot be written, and the errors of w.
+// parameters. docs/maps.md lists the parts of files. All maps of this package can be written, with
+// their frequencies, the maps that they are made of, and their partners, except for maps of your
+// own functions (New) and maps that contain a map, a projection or a kernel of another package:
+// then nothing is written. The error reports a nil map, a part that cannot be written, and the
+// errors of w.
 func Write[T dense.Float](w io.Writer, m Map[T]) error {
 	if m == nil {
 		return errors.New("rff: m is nil, want a map")
@@ -30,9 +25,9 @@ func Write[T dense.Float](w io.Writer, m Map[T]) error {
 	return archive.Write[T](w, "rff", "map", m)
 }
 
-// Read reads a map that Write wrote, to the end of r. Structured frequencies keep their structure,
-// so the map is as fast as it was. The map that Read returns has the interfaces and the law of the
-// written map, and computes the same bits, on the same processor and version of this package.
+// Read reads a map that Write wrote, to the end of r. The map has the interfaces, the law and the
+// structure of frequencies of the written map, and computes the same bits, on the same processor
+// and version of this package.
 //
 // The error names what is missing, damaged or unknown in the file, a file of the other element type
 // and one of another version of the format, and reports the errors of r. Memory use is bounded by

@@ -156,7 +156,7 @@ func TestChangedFiles(t *testing.T) {
 			f.Metadata[block+"product"] = "nil"
 		}, "rff: map.w: orf: block 1 has both of rotation and product or none, want one"},
 
-		{golden(t, "GaussianPhase"), number("map.spec.phases", 0, math.NaN()), "rff: map: rff: phases[0] = NaN, want a finite number"},
+		{golden(t, "Matern"), number("map.spec.gains", 0, math.NaN()), "rff: map: rff: gains[0] = NaN, want a finite number"},
 		{golden(t, "Matern"), text("map.spec.nu", "2"), "rff: map: rff: nu = 2, want 0.5, 1.5 or 2.5"},
 		{golden(t, "ArcCosine"), text("map.spec.order", "3"), "rff: map: rff: order = 3, want 0, 1 or 2"},
 		{golden(t, "SoftmaxOptimal"), text("map.spec.a", "0.2"), "rff: map: rff: a = 0.2, want a number below 1/8"},

@@ -12,12 +12,9 @@ import (
 //
 //	ψ(x) = [∇f_1(x) … ∇f_p(x)],  R^d → R^{d·p},
 //
-// such as those of the weights that a model of package ridge has learnt. Sums of ψ over rows have
-// the mean of ∇f∇fᵀ, of which components.Metric makes a metric. The map has no kernel. Gradients
-// keeps phi and copies w.
-//
-// A row costs p times Backward of phi. Scratch memory is D + d numbers for each of 256 rows in each
-// goroutine, and is kept for later calls.
+// such as functions that package ridge has learnt; components.Metric makes a metric of the mean of
+// ∇f∇fᵀ. The map has no kernel. Gradients keeps phi and copies w. A row costs p times Backward of
+// phi, and D + d numbers of scratch for each of 256 rows in each goroutine.
 //
 // Gradients returns an error for a nil phi, a phi that is not Differentiable or has no derivatives,
 // a w that has not D rows or no columns, gradients too large for memory, and an element of w that

@@ -44,8 +44,6 @@ func TestLaws(t *testing.T) {
 	want := map[string]mse.Error{
 		"dot product":                        mse.DotProduct(orf.IID{}),
 		"gaussian":                           at(narrow, mse.Trig.IID.Gaussian),
-		"gaussian phase":                     at(narrow, mse.Phase.IID.Gaussian),
-		"gaussian positive":                  at(narrow, mse.Positive.IID.Gaussian),
 		"gaussian hyperbolic":                at(narrow, mse.Hyperbolic.IID.Gaussian),
 		"gaussian optimal":                   at(narrow, mse.Optimal(damping).IID.Gaussian),
 		"laplacian":                          at(narrow, mse.LaplacianIID),
@@ -137,7 +135,7 @@ func testGaussianFeaturesAreSoftmaxOnes[T dense.Float](t *testing.T) {
 	const ell = 0.75
 	w := iidOf[T](t, 9, 4)
 	x := points[T](3, 20, 4, 1)
-	gp := must.Have(rff.Draw(rff.GaussianPositive{LengthScale: ell}, w))
+	gp := must.Have(rff.Draw(rff.GaussianOptimal{LengthScale: ell}, w))
 	sp := must.Have(rff.Draw(rff.SoftmaxPositive{Scale: 1 / (ell * ell)}, w))
 	gh := must.Have(rff.Draw(rff.GaussianHyperbolic{LengthScale: ell}, w))
 	sh := must.Have(rff.Draw(rff.SoftmaxHyperbolic{Scale: 1 / (ell * ell)}, w))

@@ -70,15 +70,11 @@ func randomMaps[T dense.Float]() []randomMap[T] {
 	maps := []randomMap[T]{
 		{"dot product", kernels.DotProduct{}, 1, fixed(rff.DotProduct{})},
 		{"gaussian", gaussian, 2, fixed(rff.Gaussian{LengthScale: lengthScale})},
-		{"gaussian phase", gaussian, 1, func(_ int, src rand.Source) rff.Spec {
-			return rff.GaussianPhase{LengthScale: lengthScale, Src: src}
-		}},
 		{"laplacian", kernels.Laplacian{LengthScale: lengthScale}, 2, fixed(rff.Laplacian{LengthScale: lengthScale})},
 		{"softmax trig", softmax, 2, fixed(rff.SoftmaxTrig{Scale: scaleOf})},
 		{"softmax positive", softmax, 1, fixed(rff.SoftmaxPositive{Scale: scaleOf})},
 		{"softmax optimal", softmax, 1, fixed(rff.SoftmaxOptimal{Scale: scaleOf, A: damping})},
 		{"softmax hyperbolic", softmax, 2, fixed(rff.SoftmaxHyperbolic{Scale: scaleOf})},
-		{"gaussian positive", gaussian, 1, fixed(rff.GaussianPositive{LengthScale: lengthScale})},
 		{"gaussian hyperbolic", gaussian, 2, fixed(rff.GaussianHyperbolic{LengthScale: lengthScale})},
 		{"gaussian optimal", gaussian, 1, fixed(rff.GaussianOptimal{LengthScale: lengthScale, A: damping})},
 		{"SADERF", softmax, 1, fitted(rff.FitSADERF[T])},

@@ -19,15 +19,10 @@ import (
 //
 // R^d → R^m, a LogMap. SoftmaxPositive is the case a = 0. The variance of positive features comes
 // from long frequencies, and a negative a damps long frequencies. OptimalA chooses a for a set of
-// points.
-//
-// The map is unbiased for rows of w that are each N(0, I). With independent rows the mean squared
-// error is, for x and y times √s and p = ‖x+y‖²,
+// points. The map is unbiased for rows of w that are each N(0, I). With independent rows the mean
+// squared error is, for x and y times √s and p = ‖x+y‖²,
 //
 //	((1−4a)^d·(1−8a)^(−d/2)·exp(2(1−4a)p/(1−8a) − ‖x‖² − ‖y‖²) − K²)/m.
-//
-// For every a, orthogonal rows lower the error by as much as they lower the error of
-// SoftmaxPositive.
 type SoftmaxOptimal struct {
 	Scale float64 // s, above 0
 	A     float64 // a, below 1/8
@@ -89,17 +84,14 @@ func optimalOffsets[T dense.Float](a float64, e engine[T]) ([]T, error) {
 }
 
 // OptimalA returns the a of SoftmaxOptimal for queries x and keys y (n×d each, the number of rows
-// may differ) and the kernel exp(scale·xᵀy): with φ = s·E‖x+y‖²/d over all pairs (x, y) and s =
-// scale,
+// may differ) and the kernel exp(scale·xᵀy): with φ = scale·E‖x+y‖²/d over all pairs,
 //
 //	a = (1 − 2φ − √((2φ+1)² + 8φ))/16 ≤ 0
 //
-// [Likhosherstov et al. 2022]. The a of OptimalA minimises the second moment of the features for a
-// pair with the mean ‖x+y‖². The a of OptimalA is also the a of GaussianOptimal for the
-// length-scale ℓ at scale = 1/ℓ²: the second moment of GaussianOptimal is the second moment of
-// SoftmaxOptimal times a factor without a. OptimalA takes O(n·d) operations. OptimalA returns an
-// error if x or y has no rows, if they differ in dimension, if scale is not a positive finite
-// number, or if s·E‖x+y‖² is not finite.
+// [Likhosherstov et al. 2022], which minimises the second moment of the features for a pair with
+// the mean ‖x+y‖². GaussianOptimal takes the a of scale = 1/ℓ². The cost is O(n·d). OptimalA
+// returns an error if x or y has no rows, if they differ in dimension, if scale is not a positive
+// finite number, or if scale·E‖x+y‖² is not finite.
 func OptimalA[T dense.Float](x, y dense.Matrix[T], scale float64) (float64, error) {
 	if err := checkSamples(x, y, scale); err != nil {
 		return 0, err

@@ -11,9 +11,8 @@ import (
 // and the Gaussian kernel, and ELU.
 type positives[T dense.Float] struct {
 	*features[T]
-	logRow   rowFunc[T]
-	logBack  *pullback[T]
-	exponent exponent[T] // set by exponential
+	logRow  rowFunc[T]
+	logBack *pullback[T]
 }
 
 // exponent is the logarithm of the features of frequency k, ±slope·w_kᵀx − radius·‖x‖²/2 +
@@ -38,7 +37,7 @@ func exponential[T dense.Float](e engine[T], x exponent[T], k kernels.Kernel, la
 	}
 	return &positives[T]{
 		features: newFeatures(e, k, law, row, expSlope(e, x.radius, x.slope, row)),
-		logRow:   logRow, logBack: logSlope(e, x.radius, x.slope), exponent: x,
+		logRow:   logRow, logBack: logSlope(e, x.radius, x.slope),
 	}
 }
 

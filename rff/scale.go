@@ -14,9 +14,8 @@ import (
 // Standardise returns the affine map that gives the columns of x (n×d) mean 0 and deviation 1:
 // Centre is the mean of the rows and Factors are 1/σ_j, where σ_j is the standard deviation of
 // column j with the divisor n − 1. The factor of a column that does not vary is 0, so that a value
-// that differs in a later row has no effect. Means and deviations are float64. Deviations have full
-// precision also if only the last digits of a column vary. The rounding of the mean c_j then moves
-// the column of z by at most 2⁻⁵³·|c_j|/σ_j.
+// that differs in a later row has no effect. Deviations have full precision also if only the last
+// digits vary.
 //
 // Standardise returns an error for fewer than two rows, no columns, an element that is not finite,
 // and a deviation that overflows or is so small that its inverse does.

@@ -41,9 +41,7 @@ type Scheme[T dense.Float] struct {
 }
 
 // New returns the general scheme for the frequencies w (m×d): R^d → R^(l·m). The maps of Draw
-// compute over slices and are several times faster than the same map written with New. Theory of
-// package validate computes the mean and the mean squared error of the estimate over independent
-// rows.
+// compute over slices and are several times faster than the same map written with New.
 //
 // New returns an error for a w that is nil or too large for memory, no F, a nil function, different
 // numbers of F and DF, a DH without H or DF, and an H with DF but no DH.

@@ -35,18 +35,6 @@ func unwave[T dense.Float](z, g []T) {
 	vecmath.AddScaled(cosines, sines, -1)
 }
 
-// phaseSlope is the derivative of c·cos(r·Wx + phases).
-func phaseSlope[T dense.Float](e engine[T], c, r T, phases []T) *pullback[T] {
-	m := e.frequencies()
-	return throughZ(e, 2*m, func(z, _, g []T) (a, b T) {
-		t := z[:m]
-		vecmath.AffineEach(t, r, phases, 0)
-		vecmath.Sincos(t, z[m:], t)
-		vecmath.Multiply(t, g)
-		return -c * r, 0
-	}, scaled[T])
-}
-
 // trigSlope is the derivative of SoftmaxTrig, c·[cos t, sin t] for t = r·Wx, r = √scale. The factor
 // c depends on x too, and log c has the gradient scale·x.
 func trigSlope[T dense.Float](e engine[T], scale float64, r T, norm float64) *pullback[T] {

@@ -15,14 +15,13 @@ import (
 //
 //	φ(x) = e^(s‖x‖²/2)/√m · [cos(√s·w₁ᵀx) …, sin(√s·w₁ᵀx) …],
 //
-// R^d → R^2m: the features of the Gaussian kernel exp(−s‖x−y‖²/2), times a factor that turns the
-// Gaussian kernel into the softmax kernel. The map is unbiased for rows of w that are each N(0, I).
-// With independent rows the mean squared error is e^p·K⁻²·(1−e^(−q))²/(2m), where p = s‖x+y‖², q =
-// s‖x−y‖² and K = exp(s·xᵀy).
+// R^d → R^2m: the features of Gaussian times a factor. The map is unbiased for rows of w that are
+// each N(0, I). With independent rows the mean squared error is e^p·K⁻²·(1−e^(−q))²/(2m), where p =
+// s‖x+y‖², q = s‖x−y‖² and K = exp(s·xᵀy).
 //
-// The features have both signs, and the relative error is largest where the kernel is smallest: an
-// estimated row of attention weights may sum to nearly zero, or less. For attention SoftmaxPositive
-// is the better choice. The factor overflows to Inf once s‖x‖² exceeds 1419 (177 in float32).
+// The relative error is largest where the kernel is smallest: an estimated row of attention weights
+// may sum to nearly zero, or less, and SoftmaxPositive is better for attention. The factor
+// overflows to Inf once s‖x‖² exceeds 1419 (177 in float32).
 type SoftmaxTrig struct {
 	Scale float64 // s, above 0
 }
@@ -48,16 +47,14 @@ func softmaxTrig[T dense.Float](s SoftmaxTrig, e engine[T]) (Map[T], error) {
 //
 //	φ(x) = exp(−s‖x‖²/2)/√m · [exp(√s·w₁ᵀx) … exp(√s·w_mᵀx)],
 //
-// R^d → R^m, a LogMap. LogTransform writes √s·wᵀx − s‖x‖²/2 − ½·log m itself, without an
-// exponential. At ‖x‖ = 30 all features are 0 in float32, while their logarithms keep their digits,
-// and so do ratios of features. SoftmaxPositive adds no constant to features.
+// R^d → R^m, a LogMap. LogTransform writes √s·wᵀx − s‖x‖²/2 − ½·log m itself: at ‖x‖ = 30 all
+// features are 0 in float32, while their logarithms keep their digits. No constant is added to
+// features.
 //
 // The map is unbiased for rows of w that are each N(0, I). With independent rows the mean squared
-// error is K²·(e^p − 1)/m, where p = s‖x+y‖² and K = exp(s·xᵀy): zero for y = −x, so the error is
-// smallest where the kernel is. Orthogonal rows lower the error.
-//
-// The logarithm has a rounding error of about u·(|√s·wᵀx|·d + s‖x‖²/2), where u is 2⁻⁵³ or 2⁻²⁴; an
-// infinite coordinate gives NaN.
+// error is K²·(e^p − 1)/m, where p = s‖x+y‖² and K = exp(s·xᵀy): smallest where the kernel is.
+// Orthogonal rows lower the error. The logarithm has a rounding error of about u·(|√s·wᵀx|·d +
+// s‖x‖²/2) with u = 2⁻⁵³ or 2⁻²⁴; an infinite coordinate gives NaN.
 type SoftmaxPositive struct {
 	Scale float64 // s, above 0
 }
@@ -93,26 +90,6 @@ func softmaxFeatures[T dense.Float](scale float64, terms mse.Exponential, e engi
 		kernels.Softmax{Gamma: scale}, mse.OfSoftmax(e.kind(), "Choromanski et al. 2021", terms, scale)), nil
 }
 
-// GaussianPositive has the positive features of the Gaussian kernel exp(−‖x−y‖²/(2ℓ²))
-// [Likhosherstov et al. 2022],
-//
-//	φ(x) = exp(−‖x‖²/ℓ²)/√m · [exp(w₁ᵀx/ℓ) … exp(w_mᵀx/ℓ)],
-//
-// R^d → R^m: the features of SoftmaxPositive for s = 1/ℓ² times exp(−‖x‖²/(2ℓ²)), a LogMap too. The
-// map is unbiased for rows of w that are each N(0, I). With independent rows the mean squared error
-// is K²·(e^p − 1)/m = (exp(4xᵀy/ℓ²) − K²)/m for the kernel K and p = ‖x+y‖²/ℓ². The error of
-// Gaussian is below 1/(2m). The error of GaussianPositive depends on the origin, so centre the
-// points. The map is for small norms, and for uses in which no estimate may be negative and no sum
-// of estimates may vanish.
-type GaussianPositive struct {
-	LengthScale float64 // ℓ, above 0
-}
-
-func (GaussianPositive) perFrequency() int { return 1 }
-func (s GaussianPositive) String() string {
-	return fmt.Sprintf("GaussianPositive(lengthScale=%v)", s.LengthScale)
-}
-
 // GaussianHyperbolic has the hyperbolic features of the Gaussian kernel exp(−‖x−y‖²/(2ℓ²)): the
 // positive features of every frequency and of its opposite,
 //
@@ -136,9 +113,11 @@ func (s GaussianHyperbolic) String() string {
 //	φ(x) = D·exp(−‖x‖²/ℓ²)/√m · [exp(a‖w₁‖² + B·w₁ᵀx/ℓ) … exp(a‖w_m‖² + B·w_mᵀx/ℓ)],
 //	B = √(1−4a), D = (1−4a)^(d/4),
 //
-// R^d → R^m, a LogMap. GaussianPositive is the case a = 0. OptimalA chooses a for a set of points,
-// with the scale 1/ℓ². The map is unbiased for rows of w that are each N(0, I); its mean squared
-// error is the error of SoftmaxOptimal at x/ℓ and y/ℓ times exp(−(‖x‖²+‖y‖²)/ℓ²).
+// R^d → R^m, a LogMap. With a = 0 the features are plain positive features. OptimalA chooses a for
+// a set of points, with the scale 1/ℓ². The map is unbiased for rows of w that are each N(0, I);
+// the mean squared error is the error of SoftmaxOptimal at x/ℓ and y/ℓ times exp(−(‖x‖²+‖y‖²)/ℓ²).
+// The error depends on the origin, so centre the points. The map is for uses in which no estimate
+// may be negative.
 type GaussianOptimal struct {
 	LengthScale float64 // ℓ, above 0
 	A           float64 // a, below 1/8
@@ -158,13 +137,12 @@ func gaussianOptimal[T dense.Float](s GaussianOptimal, e engine[T]) (Map[T], err
 		mse.OfGaussian("GaussianOptimal", "Likhosherstov et al. 2022", mse.Optimal(s.A), scale))
 }
 
-// gaussianFeatures returns the positive features of the Gaussian kernel, 1 or 2 for each frequency.
-func gaussianFeatures[T dense.Float](lengthScale float64, terms mse.Exponential, e engine[T]) (Map[T], error) {
-	inv, err := inverse[T]("lengthScale", lengthScale)
+func gaussianHyperbolic[T dense.Float](s GaussianHyperbolic, e engine[T]) (Map[T], error) {
+	inv, err := inverse[T]("lengthScale", s.LengthScale)
 	if err != nil {
 		return nil, err
 	}
-	scale := 1 / (lengthScale * lengthScale)
+	scale := 1 / (s.LengthScale * s.LengthScale)
 	return exponential(e, exponent[T]{slope: inv, radius: 2 * scale, constant: -math.Log(float64(e.out)) / 2},
-		kernels.Gaussian{LengthScale: lengthScale}, mse.OfGaussian(e.kind(), "Likhosherstov et al. 2022", terms, scale)), nil
+		kernels.Gaussian{LengthScale: s.LengthScale}, mse.OfGaussian("GaussianHyperbolic", "Likhosherstov et al. 2022", mse.Hyperbolic, scale)), nil
 }

@@ -23,7 +23,7 @@ type Spec interface {
 // specs have a value of each type of Spec.
 var specs = []any{
 	ADERF{}, Affine{}, Angular{}, ArcCosine{}, Boxes{}, DotProduct{}, ELU{}, Gaussian{},
-	GaussianHyperbolic{}, GaussianOptimal{}, GaussianPhase{}, GaussianPositive{}, Identity{},
+	GaussianHyperbolic{}, GaussianOptimal{}, Identity{},
 	Laplacian{}, Matern{}, Quadratic{}, SADERF{}, SDERF{}, SoftmaxHyperbolic{}, SoftmaxOptimal{},
 	SoftmaxPositive{}, SoftmaxTrig{}, Taylor{},
 }
@@ -75,13 +75,9 @@ func draw[T dense.Float](r drawn[T]) (Map[T], error) {
 	case Gaussian:
 		return gaussian(s, e)
 	case GaussianHyperbolic:
-		return gaussianFeatures(s.LengthScale, mse.Hyperbolic, e)
+		return gaussianHyperbolic(s, e)
 	case GaussianOptimal:
 		return gaussianOptimal(s, e)
-	case GaussianPhase:
-		return gaussianPhase(s, e)
-	case GaussianPositive:
-		return gaussianFeatures(s.LengthScale, mse.Positive, e)
 	case Identity:
 		return identityMap(s, e)
 	case Laplacian:

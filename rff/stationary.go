@@ -42,49 +42,6 @@ func gaussian[T dense.Float](s Gaussian, e engine[T]) (Map[T], error) {
 // sutherland is the source of laws of trigonometric features.
 const sutherland = "Sutherland & Schneider 2015"
 
-// GaussianPhase has the other random Fourier features of the Gaussian kernel exp(−‖x−y‖²/(2ℓ²)),
-// with one feature a frequency and random phases b [Rahimi & Recht 2007],
-//
-//	φ(x) = √(2/m) · [cos(w₁ᵀx/ℓ + b₁) … cos(w_mᵀx/ℓ + b_m)],
-//
-// R^d → R^m. The map is unbiased for rows of w that are each N(0, I); with q = ‖x−y‖²/ℓ² and
-// independent rows the mean squared error is (1 + e^(−2q)/2 − e^(−q))/m [Sutherland & Schneider
-// 2015]. With an equal number of features the error of GaussianPhase is always above the error of
-// Gaussian, by e^(−q)·(1 − e^(−q)/2)/m.
-type GaussianPhase struct {
-	LengthScale float64     // ℓ, above 0
-	Phases      []float64   // b₁ … b_m, uniform on [0, 2π); nil to draw them
-	Src         rand.Source `archive:"-"`
-}
-
-func (GaussianPhase) perFrequency() int { return 1 }
-func (s GaussianPhase) String() string {
-	return fmt.Sprintf("GaussianPhase(lengthScale=%v)", s.LengthScale)
-}
-
-func gaussianPhase[T dense.Float](s GaussianPhase, e engine[T]) (Map[T], error) {
-	r, err := inverse[T]("lengthScale", s.LengthScale)
-	if err != nil {
-		return nil, err
-	}
-	var phases []T
-	if s.Phases, phases, err = numbers[T]("phases", s.Phases, e.out, s.Src, func(src rand.Source) float64 {
-		return 2 * math.Pi * rand.New(src).Float64()
-	}); err != nil {
-		return nil, err
-	}
-	s.Src = nil
-	e.recipe.Spec = s
-	norm := T(math.Sqrt(2 / float64(e.out)))
-	law := mse.OfGaussian("GaussianPhase", sutherland, mse.Phase, 1/(s.LengthScale*s.LengthScale))
-	return newFeatures(e, kernels.Gaussian{LengthScale: s.LengthScale}, law, func(phi, _ []T, from, to int) {
-		t := phi[from:to]
-		vecmath.AffineEach(t, r, phases[from:to], 0)
-		vecmath.Cos(t, t)
-		vecmath.Scale(t, norm)
-	}, phaseSlope(e, norm, r, phases)), nil
-}
-
 // numbers returns n numbers: a copy of known, or draws if known is nil. The second result has them
 // in T. Errors call them name.
 func numbers[T dense.Float](name string, known []float64, n int, src rand.Source, draw func(src rand.Source) float64) ([]float64, []T, error) {
@@ -133,14 +90,12 @@ func waves[T dense.Float](phi []T, from, to int, c T) {
 //
 //	φ(x) = 1/√m · [cos(w₁ᵀx/ℓ) … cos(w_mᵀx/ℓ), sin(w₁ᵀx/ℓ) … sin(w_mᵀx/ℓ)],
 //
-// R^d → R^2m. Laplacian takes frequencies of orf.Cauchy or of orf.FromMatrix. Over orf.Cauchy the
-// map is unbiased, and its mean squared error is (1 + k(2x, 2y) − 2k(x, y)²)/(2m). ‖φ(x)‖ = 1.
+// R^d → R^2m, over frequencies of orf.Cauchy or of orf.FromMatrix. Over orf.Cauchy the map is
+// unbiased, and the mean squared error is (1 + k(2x, 2y) − 2k(x, y)²)/(2m). ‖φ(x)‖ = 1.
 //
-// Cauchy frequencies are sometimes huge: a share of 2‖x‖₁/(πℓt) of the phases wᵀx/ℓ exceeds t. A
-// phase has a rounding error of up to d·u·Σ|w_j x_j|/ℓ, where u is 2⁻²⁴ for float32 and 2⁻⁵³ for
-// float64. So a few features of a float32 map have no correct digit. They do not matter for ‖x‖₁
-// below some 10³·ℓ: at 100ℓ and d = 64 the estimate was off by 4e-6. Centre data that are further
-// out, or use float64.
+// A share of 2‖x‖₁/(πℓt) of the phases wᵀx/ℓ exceeds t, and a phase has a rounding error of up to
+// d·u·Σ|w_j x_j|/ℓ, so that a few features in float32 have no correct digit. They do not matter for
+// ‖x‖₁ below some 10³·ℓ. Centre data that are further out, or use float64.
 type Laplacian struct {
 	LengthScale float64 // ℓ, above 0
 }
@@ -162,13 +117,10 @@ func laplacian[T dense.Float](s Laplacian, e engine[T]) (Map[T], error) {
 //	φ(x) = 1/√m · [cos(v₁ᵀx) … cos(v_mᵀx), sin(v₁ᵀx) … sin(v_mᵀx)],
 //	v_i = g_i·w_i,  g_i = √(2ν/χ_i²)/ℓ,  χ_i² ~ χ²(2ν),
 //
-// R^d → R^2m. The spectral law of the kernel is a multivariate t with 2ν degrees of freedom
-// [Rasmussen & Williams 2006, §4.2.1], that is, a row of w, which is normal, over an independent χ.
-// The map is unbiased for rows of w that are each N(0, I), orthogonal to each other or not, and
-// ‖φ(x)‖ = 1. With independent rows the mean squared error is (1 + k(2x, 2y) − 2k(x, y)²)/(2m).
-//
-// For ν = 0.5 the frequencies are Cauchy along every direction. The remarks of Laplacian on the
-// digits of large phases hold here with ‖x‖ in place of ‖x‖₁.
+// R^d → R^2m: v_i has the spectral law of the kernel, a multivariate t with 2ν degrees of freedom
+// [Rasmussen & Williams 2006, §4.2.1]. The map is unbiased for rows of w that are each N(0, I), and
+// ‖φ(x)‖ = 1. With independent rows the mean squared error is (1 + k(2x, 2y) − 2k(x, y)²)/(2m). For
+// ν = 0.5 the remarks of Laplacian on large phases hold with ‖x‖ in place of ‖x‖₁.
 type Matern struct {
 	Nu          float64     // ν: 0.5, 1.5 or 2.5
 	LengthScale float64     // ℓ, above 0

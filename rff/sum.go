@@ -16,18 +16,14 @@ import (
 //
 //	φ(x) = (√w_1·φ_1(x), …, √w_K·φ_K(x)),  w = weights,  R^d → R^(D_1 + … + D_K),
 //
-// so that φ(x)ᵀφ(y) = Σ_k w_k·φ_k(x)ᵀφ_k(y). Its kernel is kernels.Sum of the multiples
-// kernels.Scaled of the kernels of the maps, without those of weight 0; nil if a map of weight
-// above 0 does not know its own. φ is exact if all maps are, and unbiased if all are. A map of
-// weight 0 has features that are 0 at every point, and is not computed. Package ridge/ard learns
-// weights.
+// so that φ(x)ᵀφ(y) = Σ_k w_k·φ_k(x)ᵀφ_k(y). The kernel is kernels.Sum of the multiples
+// kernels.Scaled of the kernels of the maps; nil if a map of weight above 0 does not know its own.
+// φ is exact if all maps are, unbiased if all are, Paired if one is, Differentiable if all are, and
+// no LogMap. A map of weight 0 has features that are 0, and is not computed. Package ridge/ard
+// learns weights.
 //
-// φ is Paired if a map is: its Keys are Sum of the Keys of the maps. The sum is Differentiable if
-// all maps are. The sum is no LogMap. The law of the error of a sum is not known, because the maps
-// may share frequencies; with frequencies drawn for each of them the variances add up, times w_k².
-//
-// Each method costs the methods of the maps and O(n·D), and a gradient O(n·d·K) more. A feature has
-// the rounding of √w_k and one more beyond that of its map. Sum copies maps and weights.
+// Each method costs the methods of the maps and O(n·D), and a gradient O(n·d·K) more. Sum copies
+// maps and weights. No law of the error is known, because maps may share frequencies.
 //
 // Sum returns an error for no maps, a number of weights that is not the number of maps, a nil map,
 // maps of different dimensions, a weight that is negative, NaN, infinite or has a root outside the

@@ -151,8 +151,8 @@ func checkErrors(errors []float64, outputs int) error {
 //
 // Away from the rows, bands are as good as the standard deviations of Predict. Deviations grow to
 // the deviation of the prior for maps with landmarks, whose kernel is known. With random features
-// and far more rows than features, deviations away from the rows are too small: see Samples in the
-// package documentation.
+// and far more rows than features, deviations away from the rows are too small: see Samples in
+// docs/regression.md.
 //
 // Band panics as Predict does, and if level is not between 0 and 1. Cost: as Predict.
 func (m *Model[T]) Band(x dense.Matrix[T], level float64) (mean, half dense.Matrix[T]) {

@@ -26,6 +26,7 @@ type Classifier[T dense.Float] struct {
 	weights dense.Matrix[T] // a column for each class
 	offset  []T             // z at the mean
 	labels  []string        // nil, or a text for each class
+	exact   *exact[T]       // or nil
 }
 
 // Labels returns the texts of ClassifyOptions.Labels, or nil.
@@ -47,6 +48,13 @@ func (c *Classifier[T]) Probabilities(dst, x dense.Matrix[T]) dense.Matrix[T] {
 		panic(fmt.Sprintf("ridge: x is %d×%d, want %d×%d", x.Rows, x.Cols, x.Rows, d))
 	}
 	dst = dense.Ensure(dst, x.Rows, len(c.offset))
+	if c.exact != nil {
+		z := c.exact.at(x, dense.Copy(dense.Matrix[float64]{}, dense.Of(1, len(c.offset), c.offset)).Data)
+		for i := range z.Rows {
+			softmax(z.Row(i))
+		}
+		return dense.Copy(dst, z)
+	}
 	parallel.Do((x.Rows+predictRows-1)/predictRows, &classification[T]{c, dst, x})
 	return dst
 }

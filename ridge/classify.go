@@ -54,7 +54,7 @@ const sampledRows = 2048
 //	P(c|x) ∝ exp(β·f_c(x)),  loss = −Σ_i ω_i·log P⁻ⁱ(c_i|x_i) / Σω.
 //
 // λ, β, and a mixture of the scores f_c if it lowers the loss clearly, minimise the loss at the
-// rows, or at 2048 of more rows: see Classification in the package documentation. Of maps with
+// rows, or at 2048 of more rows: see Classification in docs/regression.md. Of maps with
 // equal losses, the first one is the best. The loss estimates the loss at other rows, and is too
 // small for a map whose parameters were learnt from the targets of rows.
 //
@@ -185,11 +185,7 @@ func classify[T dense.Float](ctx context.Context, phi rff.Map[T], rows Rows[T], 
 	matmul.Mul(found.Temperature, at.weights, own, 0, weights)
 	dense.Copy(c.weights, weights)
 	for j := range c.offset {
-		v := mixed.At(classes, j)
-		for l, f := range offset {
-			v += found.Temperature * f * mixed.At(l, j)
-		}
-		c.offset[j] = T(v)
+		c.offset[j] = T(score(offset, found.Temperature, mixed, j))
 	}
 	found.Classifier, found.Ratio = c, math.Exp(log)
 	return found, loss, nil

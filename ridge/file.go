@@ -15,8 +15,8 @@ import (
 	"github.com/seed-feabd252/randfeat/rff"
 )
 
-// Write writes the model with its map as one safetensors file, which NumPy reads. The package
-// documentation lists the arrays under Files. rff.Write lists the supported maps and the common
+// Write writes the model with its map as one safetensors file, which NumPy reads. docs/regression.md
+// lists the arrays. rff.Write lists the supported maps and the common
 // parts of files. The file has 4·D² + 8·D·p bytes and the bytes of the map.
 //
 // The error reports a map that cannot be written, and the errors of w.
@@ -85,16 +85,17 @@ func init() {
 func register[T dense.Float]() {
 	registry.Register(map[string]any{
 		"Model": modelRecipe[T]{}, "Classifier": classifierRecipe[T]{},
+		"KernelModel": kernelModelRecipe[T]{}, "KernelClassifier": kernelClassifierRecipe[T]{},
 	},
 		func(r any) (recipe[T], error) { return r.(recipe[T]), r.(recipe[T]).check() })
-	asPart[T, *Model[T]]("Model", modelRecipe[T]{})
-	asPart[T, *Classifier[T]]("Classifier", classifierRecipe[T]{})
+	asPart[T, *Model[T]](map[string]any{"Model": modelRecipe[T]{}, "KernelModel": kernelModelRecipe[T]{}})
+	asPart[T, *Classifier[T]](map[string]any{"Classifier": classifierRecipe[T]{}, "KernelClassifier": kernelClassifierRecipe[T]{}})
 }
 
 // asPart lets files of other packages have an M as a part.
-func asPart[T dense.Float, M learnt[T]](name string, empty recipe[T]) {
+func asPart[T dense.Float, M learnt[T]](kinds map[string]any) {
 	registry.RegisterFunc(func(m M) (any, error) { return m.recipe(), nil })
-	registry.Register(map[string]any{name: empty}, func(r any) (m M, err error) {
+	registry.Register(kinds, func(r any) (m M, err error) {
 		if err := r.(recipe[T]).check(); err != nil {
 			return m, err
 		}
@@ -108,7 +109,13 @@ type modelRecipe[T dense.Float] struct {
 	posteriorRecipe
 }
 
-func (m *Model[T]) recipe() recipe[T] { return modelRecipe[T]{m.phi, m.posterior.recipe()} }
+func (m *Model[T]) recipe() recipe[T] {
+	r := modelRecipe[T]{m.phi, m.posterior.recipe()}
+	if m.exact == nil {
+		return r
+	}
+	return kernelModelRecipe[T]{r, exactRecipe[T]{m.exact.rows, m.exact.Weights}}
+}
 
 func (r modelRecipe[T]) check() error {
 	if err := checkWeights(r.Map, r.Weights, "outputs", 1); err != nil {
@@ -118,7 +125,39 @@ func (r modelRecipe[T]) check() error {
 }
 
 func (r modelRecipe[T]) make() learnt[T] {
-	return &Model[T]{r.Map, features.New(r.Map), *r.posterior()}
+	return &Model[T]{r.Map, features.New(r.Map), *r.posterior(), nil}
+}
+
+// exactRecipe lists the parts of functions of a kernel at rows.
+type exactRecipe[T dense.Float] struct {
+	Rows       dense.Matrix[T]
+	RowWeights dense.Matrix[float64] // a
+}
+
+// kernelModelRecipe lists the parts of the file of a Model of WithKernel.
+type kernelModelRecipe[T dense.Float] struct {
+	modelRecipe[T]
+	exactRecipe[T]
+}
+
+func (r kernelModelRecipe[T]) check() error {
+	return cmp.Or(r.modelRecipe.check(), r.exactRecipe.check(r.Map, r.Weights.Cols))
+}
+
+func (r exactRecipe[T]) check(phi rff.Map[T], p int) error {
+	if phi == nil {
+		return nil // which checkWeights reports
+	}
+	if d, _ := phi.Dims(); r.Rows.Cols != d {
+		return fmt.Errorf("rows have %d columns, want %d", r.Rows.Cols, d)
+	}
+	return checkExact(phi.Kernel(), r.Rows, r.RowWeights, p)
+}
+
+func (r kernelModelRecipe[T]) make() learnt[T] {
+	m := r.modelRecipe.make().(*Model[T])
+	m.exact = newExact(r.Map.Kernel(), r.Rows, r.RowWeights)
+	return m
 }
 
 // posteriorRecipe lists the parts of the file of a posterior.
@@ -216,7 +255,11 @@ type classifierRecipe[T dense.Float] struct {
 }
 
 func (c *Classifier[T]) recipe() recipe[T] {
-	return classifierRecipe[T]{c.phi, c.weights, c.offset, c.mean, c.labels}
+	r := classifierRecipe[T]{c.phi, c.weights, c.offset, c.mean, c.labels}
+	if c.exact == nil {
+		return r
+	}
+	return kernelClassifierRecipe[T]{r, exactRecipe[T]{c.exact.rows, c.exact.Weights}}
 }
 
 func (r classifierRecipe[T]) check() error {
@@ -235,7 +278,23 @@ func (r classifierRecipe[T]) check() error {
 }
 
 func (r classifierRecipe[T]) make() learnt[T] {
-	return &Classifier[T]{r.Map, r.FeatureMean, r.Weights, r.Intercepts, r.Labels}
+	return &Classifier[T]{r.Map, r.FeatureMean, r.Weights, r.Intercepts, r.Labels, nil}
+}
+
+// kernelClassifierRecipe lists the parts of the file of a Classifier of Model.Classifier.
+type kernelClassifierRecipe[T dense.Float] struct {
+	classifierRecipe[T]
+	exactRecipe[T]
+}
+
+func (r kernelClassifierRecipe[T]) check() error {
+	return cmp.Or(r.classifierRecipe.check(), r.exactRecipe.check(r.Map, r.Weights.Cols))
+}
+
+func (r kernelClassifierRecipe[T]) make() learnt[T] {
+	c := r.classifierRecipe.make().(*Classifier[T])
+	c.exact = newExact(r.Map.Kernel(), r.Rows, r.RowWeights)
+	return c
 }
 
 // checkWeights returns an error unless w is finite and has a row for each feature of phi and at

@@ -99,7 +99,18 @@ func (m *Model[T]) Sample(n, j int, src rand.Source) (*Functions[T], error) {
 	if err := m.checkSample(n, j, src); err != nil {
 		return nil, err
 	}
-	return &Functions[T]{m.phi, m.source, *m.sample(n, j, src)}, nil
+	d := m.sample(n, j, src)
+	if m.exact != nil {
+		d.points, _ = kernels.Against(m.phi.Kernel(), dense.Copy(dense.Matrix[float64]{}, m.exact.rows))
+		d.coefficients = dense.New[float64](m.exact.rows.Rows, n)
+		for i := range d.coefficients.Rows {
+			row := d.coefficients.Row(i)
+			for s := range row {
+				row[s] = m.exact.Weights.At(i, j)
+			}
+		}
+	}
+	return &Functions[T]{m.phi, m.source, *d}, nil
 }
 
 // sample draws n functions of output j.

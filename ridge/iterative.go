@@ -17,8 +17,8 @@ import (
 // Iterative are the parameters of a fit by conjugate gradients in passes over the rows, for feature
 // numbers D at which D² numbers do not fit into memory or D³ operations take too long. Memory is
 // 8·D·(2r + 5k) bytes and features of up to 256 rows, for r = Rank and k outputs and samples. A
-// pass costs n transforms and 2n·D·k multiply-adds, where k below 16 counts as 16. The package
-// documentation describes the method under More features.
+// pass costs n transforms and 2n·D·k multiply-adds, where k below 16 counts as 16. docs/regression.md
+// describes the method under More features.
 type Iterative struct {
 	// Rank is the rank r of the preconditioner, at most n and D. 0 stands for min(256, D/16), at
 	// least 16, and −1 for no preconditioner. The pass that builds the preconditioner takes r/k
@@ -134,7 +134,7 @@ func fitIterative[T dense.Float](ctx context.Context, phi rff.Map[T], rows Rows[
 	if p == nil {
 		return nil, stop
 	}
-	return &Model[T]{phi, sums.source, *p}, stop
+	return &Model[T]{phi, sums.source, *p, nil}, stop
 }
 
 // chosenFeatures is the largest number of features with which chooseRatio fits.

@@ -36,6 +36,9 @@ func (m *Model[T]) Variances(x dense.Matrix[T]) (mean dense.Matrix[T], g, r []fl
 			g[rows.Lo+i], r[rows.Lo+i] = v+m.regression.Base, rows.Residuals[i]/m.regression.Ratio
 		}
 	})
+	if m.exact != nil {
+		m.Mean(mean, x)
+	}
 	return mean, g, r
 }
 
@@ -43,6 +46,9 @@ func (m *Model[T]) Variances(x dense.Matrix[T]) (mean dense.Matrix[T], g, r []fl
 func (m *Model[T]) rowwise(dst, x, y dense.Matrix[T], weights []T, width int, f func(r *features.Rows)) (dense.Matrix[T], error) {
 	if m.phi == nil {
 		return dst, errNoModel
+	}
+	if m.exact != nil {
+		return dst, errExact
 	}
 	d, _ := m.phi.Dims()
 	if err := checkRows(x, y, weights, d, len(m.prior)); err != nil {

@@ -80,6 +80,7 @@ type Model[T dense.Float] struct {
 	phi    rff.Map[T]
 	source features.Source[T]
 	posterior
+	exact *exact[T] // or nil
 }
 
 // Fit fits a model to the rows, with Y of p columns. Fit returns the errors of Sum and of Sums.Fit.
@@ -162,7 +163,7 @@ func (s *Sums[T]) Fit(ctx context.Context, o Options) (*Model[T], error) {
 	if err != nil {
 		return nil, err
 	}
-	return &Model[T]{s.phi, s.source, *p}, nil
+	return &Model[T]{s.phi, s.source, *p, nil}, nil
 }
 
 // Map returns the map of the features.
@@ -249,6 +250,9 @@ func (m *Model[T]) Accuracy() Accuracy {
 // panics if a shape does not fit. Cost: n transforms and n·D·p multiply-adds in float64.
 func (m *Model[T]) Mean(dst, x dense.Matrix[T]) dense.Matrix[T] {
 	features.CheckPoints("ridge", m.phi, x)
+	if m.exact != nil {
+		return dense.Copy(dense.Ensure(dst, x.Rows, len(m.prior)), m.exact.at(x, m.regression.TargetMean))
+	}
 	return features.Mean(m.source, &m.regression, dst, x, m.rows())
 }
 
@@ -277,7 +281,11 @@ func (m *Model[T]) Posterior(x dense.Matrix[T]) (mean, sd dense.Matrix[T]) {
 
 func (m *Model[T]) predict(x dense.Matrix[T], extra float64) (mean, sd dense.Matrix[T]) {
 	features.CheckPoints("ridge", m.phi, x)
-	return features.Predict(m.source, &m.regression, x, m.rows(), func(r *features.Rows) { m.posterior.predict(r, extra) })
+	mean, sd = features.Predict(m.source, &m.regression, x, m.rows(), func(r *features.Rows) { m.posterior.predict(r, extra) })
+	if m.exact != nil {
+		m.Mean(mean, x)
+	}
+	return mean, sd
 }
 
 // predictRows is the largest number of rows whose features are computed together.

@@ -10,15 +10,9 @@
 //	columns, err := m.Explain(held, src) // what it loses without each
 //	err = m.Write(out)
 //
-// Package ridge/automl chooses and fits the model. All computations are in float64.
-//
-// # Values
-//
-// A value is missing if the text is empty, NA, N/A, NaN, null or ?, in small or capital letters. A
+// Package ridge/automl chooses and fits the model. All computations are in float64. A value is missing if the text is empty, NA, N/A, NaN, null or ?, in small or capital letters. A
 // number is decimal and finite. A date is 2006-01-02, with or without a time (15:04, 15:04:05) after
 // a T or a space, and a zone (Z, +01:00).
-//
-// # Kinds of columns
 //
 // Fit determines the kind of each column from the rows to learn from. Shares are of the values that
 // are not missing. Rows of the table become points, in these columns:
@@ -43,20 +37,7 @@
 // yes/no becomes the mean, and a missing category becomes zeros. So does a value of yes/no or of a
 // category that Fit has not seen, if no column stands for other values.
 //
-// # Targets
-//
-// Targets are classes with Options.Classes, or if fewer than half of them are numbers. Whole numbers
-// without gaps from 0 or 1 on may be classes: Model.Report says so. Fit and Score leave out rows
-// without a target.
-//
-// # Where it fails
-//
-// Rows that depend on each other, as in time series, need Split without a source, which holds out
-// the last rows: random rows show what it is worth to know their neighbours. Rows in groups, such as
-// ten of each patient, need whole groups held out, in a Table of their own: Split puts rows of one
-// group on both sides. Fit knows of neither dependence, and its bands are too narrow for rows of new
-// groups. A target with a long tail is better as its logarithm. Dates after those of Fit
-// have predictions near the mean and wide bands. A category with about as many values as rows is
-// text, which is left out. Numbers of rows need Options.Skip, and numbers that stand for categories
-// need Options.Category.
+// Targets are classes with Options.Classes, or if fewer than half of them are numbers. Fit and Score
+// leave out rows without a target. docs/learning.md has an example and the cases in which Fit fails:
+// rows that depend on each other need whole groups held out, in a Table of their own.
 package table

@@ -43,7 +43,7 @@ func TestPlantedFaultsAreCaught(t *testing.T) {
 	dot := lawCase[float64]{project: with[float64](orf.Hadamard{Factors: 1}), mapping: of[float64](rff.DotProduct{}), law: law{
 		mse: mse.DotProduct(orf.Hadamard{Factors: 1}),
 	}}
-	kinks := lawCase[float64]{project: with[float64](orf.IID{}), mapping: clipped[float64](0.5).over, law: clipped[float64](0.5).law()}
+	kinks := lawCase[float64]{project: with[float64](orf.IID{}), mapping: bent[float64](-0.5).over, law: bent[float64](-0.5).law()}
 	off := lawCase[float64]{project: haar, mapping: centred(of[float64](rff.SoftmaxPositive{Scale: 1})), law: centredLaw(mse.Positive.Haar.Softmax)}
 	near := func(d int) (points[float64], int) { return pairsFor[float64]("", d, 1, lawDraws) }
 	far := func(d int) (points[float64], int) { return pairsFor[float64]("", d, 1.5, lawDraws) }
@@ -56,7 +56,7 @@ func TestPlantedFaultsAreCaught(t *testing.T) {
 		{"independent rows", fourier.over(with[float64](orf.IID{})), fourier, size{8, 8}, far, inMSE},
 		{"one block repeated", fourier.over(repeated), fourier, size{16, 8}, far, inMSE},
 		{"Hadamard rows in order", dot.over(inOrder), dot, size{2, 4}, near, inMSE},
-		{"kinks elsewhere", kinks.of(clipped[float64](0.56)), kinks, size{8, 8}, near, inMean},
+		{"kinks elsewhere", kinks.of(bent[float64](-0.4)), kinks, size{8, 8}, near, inMean},
 		{"orthogonal rows for independent ones", kinks.over(haar), kinks, size{8, 8}, near, inMSE},
 		{"rows of another mean", positive.over(shifted), positive, size{16, 16}, near, inSquares},
 		{"means left in", off.mapped(of[float64](rff.SoftmaxPositive{Scale: 1})), off, size{16, 8}, near, inMSE},

@@ -52,10 +52,6 @@ func goldenMaps() (maps []goldenMap) {
 		fit(name, func(points, points, rand.Source) (rff.Spec, error) { return s, nil })
 	}
 	add("Gaussian", rff.Gaussian{LengthScale: lengthScale})
-	fit("GaussianPhase", func(_, _ points, src rand.Source) (rff.Spec, error) {
-		return rff.GaussianPhase{LengthScale: lengthScale, Src: src}, nil
-	})
-	add("GaussianPositive", rff.GaussianPositive{LengthScale: lengthScale})
 	add("GaussianHyperbolic", rff.GaussianHyperbolic{LengthScale: lengthScale})
 	add("GaussianOptimal", rff.GaussianOptimal{LengthScale: lengthScale, A: a})
 	add("SoftmaxTrig", rff.SoftmaxTrig{Scale: scale})

@@ -22,14 +22,19 @@ type scheme[T dense.Float] struct {
 	known *sync.Map
 }
 
-// clipped is a ramp from −1 to 1 with kinks at ±at.
-func clipped[T dense.Float](at float64) scheme[T] {
-	return scheme[T]{known: new(sync.Map), f: []func(t T) T{func(t T) T { return max(-1, min(1, t/T(at))) }}}
+// bent has the slope 1 above 0 and another slope below.
+func bent[T dense.Float](below T) scheme[T] {
+	return scheme[T]{known: new(sync.Map), f: []func(t T) T{func(t T) T { return max(t, 0) + below*min(t, 0) }}}
 }
 
-// stairs is a function with jumps of 1 at all even numbers.
-func stairs[T dense.Float]() scheme[T] {
-	return scheme[T]{known: new(sync.Map), f: []func(t T) T{func(t T) T { return T(math.Floor(float64(t) / 2)) }}}
+// torn is a wave with a jump at 0.
+func torn[T dense.Float]() scheme[T] {
+	return scheme[T]{known: new(sync.Map), f: []func(t T) T{func(t T) T {
+		if t > 0 {
+			return 1
+		}
+		return T(math.Cos(float64(t))) / 2
+	}}}
 }
 
 // mixed has a factor h, a smooth function and a function with a kink.

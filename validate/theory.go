@@ -41,24 +41,17 @@ func (p Prediction) String() string {
 //
 // Theory knows laws for maps of package rff over frequencies of package orf:
 //
-//   - Gaussian, GaussianPhase, SoftmaxTrig, the positive, hyperbolic and optimal features, SADERF
-//     and ADERF: iid, Haar orthogonal and simplex rows;
+//   - other random maps of the Gaussian and the softmax kernel: iid, Haar and simplex rows;
 //   - Angular and ArcCosine of order 0: iid and Haar orthogonal rows, also of fixed length;
-//   - ArcCosine of order 1 and 2: iid rows;
-//   - SDERF and Matern: iid rows;
-//   - Laplacian: rows of orf.Cauchy;
-//   - DotProduct: all kinds except quasi-Monte-Carlo points, also of fixed length;
-//   - maps of New, with any functions h and f: iid rows;
+//   - SDERF, ArcCosine of order 1 and 2, Matern, and maps of New: iid rows;
+//   - Laplacian: rows of orf.Cauchy; DotProduct: all rows but those of Halton and Cauchy;
 //   - Centred and Compose: the law of the inner map at centred points and at affine images.
 //
-// Products of Hadamard factors or of Givens rotations are only nearly Haar, and have a law for
-// DotProduct alone. Theory knows no law for other combinations: MSE is NaN and Law is "". For a
-// biased map of New, Mean is not the kernel, and MSE contains the square of the bias.
-//
-// Each law is exact for finite d and m, to 10 digits or more. For maps of New adaptive quadrature
-// has a relative error below 2e-7 (4e-3 for functions of float32), or no result. docs/maps.md says
-// more. The cost is O(d) operations and O(√d) terms of a series, O(d²) for SADERF and ADERF. An
-// error beyond the range of float64 is +Inf or 0.
+// Theory knows no law for other combinations: MSE is NaN and Law is "". For a biased map of New,
+// Mean is not the kernel, and MSE contains the square of the bias. Each law is exact for finite d
+// and m, to 10 digits or more, and by quadrature for maps of New; docs/maps.md says more. The cost
+// is O(d) operations and O(√d) terms of a series, O(d²) for SADERF and ADERF. An error beyond the
+// range of float64 is +Inf or 0.
 //
 // Theory panics if m is nil, and if x and y are not points of the dimension of m and w.
 func Theory[T dense.Float](m rff.Map[T], w orf.Projection[T], x, y []float64) Prediction {

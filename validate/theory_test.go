@@ -116,7 +116,7 @@ func TestTheoryOfFarPoints(t *testing.T) {
 	for _, e := range []orf.Ensemble{orf.IID{}, orf.GramSchmidt{}, orf.Simplex{}} {
 		w := must.Have(orf.Draw[float64](e, m, d, exprand.NewSource(1)))
 		waves := must.Have(rff.Draw(rff.Gaussian{LengthScale: 0.5}, w))
-		positive := must.Have(rff.Draw(rff.GaussianPositive{LengthScale: 0.5}, w))
+		positive := must.Have(rff.Draw(rff.GaussianOptimal{LengthScale: 0.5}, w))
 		softmax := must.Have(rff.Draw(rff.SoftmaxTrig{Scale: 1}, w))
 		for _, norm := range []float64{1e3, 1e4, 1e150, 1e300} {
 			x, y, far := []float64{norm, 0, 0}, []float64{0, norm, 0}, []float64{-norm, 0, 1}

@@ -1,23 +1,22 @@
 package main
 
 import (
+	"context"
 	"fmt"
-	"hash/fnv"
+	"io"
 	"math"
-	"math/rand/v2"
 	"slices"
 	"time"
-
-	exprand "golang.org/x/exp/rand"
 
 	"github.com/seed-feabd252/randfeat/dense"
 	"github.com/seed-feabd252/randfeat/examples/internal/matrices"
 	"github.com/seed-feabd252/randfeat/npy"
 	"github.com/seed-feabd252/randfeat/performer"
+	"github.com/seed-feabd252/randfeat/performer/audit"
 	"github.com/seed-feabd252/randfeat/rff"
 )
 
-// comparison holds tensors and their exact attention.
+// comparison holds tensors, their exact attention, and the measurements of other attention.
 type comparison struct {
 	settings
 	input
@@ -25,72 +24,73 @@ type comparison struct {
 	truth   performer.Exact[float32]
 	exact   []dense.Matrix[float32] // outputs of truth for each head
 	time    time.Duration           // of exact attention for all heads
+	rows    []row
 }
 
-// newComparison computes exact attention. It returns an error if all outputs are zero, because
-// relative errors then do not exist.
+// newComparison measures exact attention and every other attention. It returns an error if all
+// outputs are zero, because relative errors then do not exist.
 func newComparison(s settings, in input) (*comparison, error) {
 	o := performer.ExactOptions{Scale: 1 / math.Sqrt(float64(in.heads[0].q.Cols)), Causal: s.causal}
 	truth, err := performer.NewExact[float32](o)
 	if err != nil {
 		return nil, err
 	}
-	if s.causal {
-		in.forms = slices.DeleteFunc(slices.Clone(in.forms), func(name string) bool { return name == "landmarks" })
-	}
 	c := &comparison{settings: s, input: in, options: o, truth: truth}
 	var times []time.Duration
 	for range 3 {
-		out, took := c.forward(c.truth)
+		out, took, err := c.forward(func(head) (performer.Attention[float32], error) { return truth, nil })
+		if err != nil {
+			return nil, err
+		}
 		c.exact, times = out, append(times, took)
 	}
 	c.time = median(times)
 	if !finite(matrices.Distance(c.exact, c.exact)) {
 		return nil, fmt.Errorf("%s: exact attention is zero everywhere, so that errors relative to it have no meaning", in.title)
 	}
-	return c, nil
+	if err := c.measure(); err != nil {
+		return nil, err
+	}
+	return c, c.references()
 }
 
-// forward computes attention of every head, one after another, and returns the outputs and the
-// time.
-func (c *comparison) forward(form performer.Attention[float32]) ([]dense.Matrix[float32], time.Duration) {
+// forward makes attention for every head, one after another, and returns the outputs and the time.
+func (c *comparison) forward(form func(head) (performer.Attention[float32], error)) ([]dense.Matrix[float32], time.Duration, error) {
 	out := make([]dense.Matrix[float32], len(c.heads))
 	start := time.Now()
 	for i, h := range c.heads {
-		out[i] = form.Forward(dense.Matrix[float32]{}, h.q, h.k, h.v)
+		a, err := form(h)
+		if err != nil {
+			return nil, 0, err
+		}
+		out[i] = a.Forward(dense.Matrix[float32]{}, h.q, h.k, h.v)
 	}
-	return out, time.Since(start)
+	return out, time.Since(start), nil
 }
 
-// Names of the rows of references.
-const (
-	roundedName = "exact, 8 bits"
-	eluName     = "elu+1"
-	averageName = "mean of values"
-)
-
-// references measures exact attention in 8 bits, linear attention with the features elu+1, and
-// averages with equal weights.
-func (c *comparison) references() ([]row, error) {
+// references adds rows of exact attention in 8 bits, of linear attention with the features elu+1,
+// and of averages with equal weights.
+func (c *comparison) references() error {
 	o := c.options
 	o.Bits = 8
-	rounded, err := performer.NewExact[float32](o)
+	out, took, err := c.forward(func(head) (performer.Attention[float32], error) { return performer.NewExact[float32](o) })
 	if err != nil {
-		return nil, err
+		return err
 	}
-	out, took := c.forward(rounded)
-	rows := []row{{name: roundedName, size: o.Bits, err: matrices.Distance(out, c.exact), time: took}}
-	f, err := rff.Draw[float32](rff.ELU{D: c.heads[0].q.Cols}, nil)
+	c.rows = append(c.rows, row{name: "exact, 8 bits", size: o.Bits, err: matrices.Distance(out, c.exact), time: took})
+	out, took, err = c.forward(func(h head) (performer.Attention[float32], error) {
+		phi, err := rff.Draw[float32](rff.ELU{D: h.q.Cols}, nil)
+		if err != nil {
+			return nil, err
+		}
+		return performer.NewLinear(phi, performer.LinearOptions{Causal: c.causal})
+	})
 	if err != nil {
-		return nil, err
+		return err
 	}
-	elu, err := performer.NewLinear(f, performer.LinearOptions{Causal: c.causal})
-	if err != nil {
-		return nil, err
-	}
-	out, took = c.forward(elu)
-	rows = append(rows, row{name: eluName, err: matrices.Distance(out, c.exact), time: took})
-	return append(rows, row{name: averageName, err: matrices.Distance(c.averages(), c.exact)}), nil
+	c.rows = append(c.rows, row{name: "elu+1", err: matrices.Distance(out, c.exact), time: took},
+		row{name: "mean of values", err: matrices.Distance(c.averages(), c.exact)})
+	return nil
 }
 
 // averages returns, for each head, the mean of the values that each query sees.
@@ -117,14 +117,42 @@ func (c *comparison) averages() []dense.Matrix[float32] {
 	return out
 }
 
-// write writes the outputs of all heads to a file.
-func (c *comparison) write(out []dense.Matrix[float32]) error {
+// answer chooses attention to the tolerance for every head, and prints the choice with the measured
+// error and time. It writes the outputs to the file of -o.
+func (c *comparison) answer(w io.Writer) error {
+	out := make([]dense.Matrix[float32], len(c.heads))
+	var took time.Duration
+	for i, h := range c.heads {
+		// The cost of the choice is spread over 10 calls, and at most that of a call of exact attention.
+		o := audit.ChooseOptions{Calls: 10, Budget: 1, Reproducible: true}
+		chosen, err := audit.Choose(context.Background(), c.truth, h.q, h.k, h.v, c.tolerance, o, source(c.seed, "within"))
+		if err != nil {
+			return err
+		}
+		start := time.Now()
+		out[i] = chosen.Attention.Forward(dense.Matrix[float32]{}, h.q, h.k, h.v)
+		took += time.Since(start)
+		title := fmt.Sprintf("To %.3g %%", 100*c.tolerance)
+		if len(c.heads) > 1 {
+			title += fmt.Sprintf(", head %d", i+1)
+		}
+		fmt.Fprintf(w, "%s: %v\n", title, chosen)
+	}
+	_, err := fmt.Fprintf(w, "Measured on all outputs: error %.3g %%, %s ms, exact attention %s ms. The mean of all values is %.3g %% off.\n",
+		100*matrices.Distance(out, c.exact), milliseconds(took), milliseconds(c.time), 100*matrices.Distance(c.averages(), c.exact))
+	if c.out == "" || err != nil {
+		return err
+	}
 	shape := []int{len(out), out[0].Rows, out[0].Cols}
 	var data []float32
 	for _, m := range out {
 		data = append(data, m.Data...)
 	}
-	return npy.WriteFile(c.out, data, shape[3-c.rank:]...)
+	if err := npy.WriteFile(c.out, data, shape[3-c.rank:]...); err != nil {
+		return err
+	}
+	_, err = fmt.Fprintf(w, "These outputs are in %s.\n", c.out)
+	return err
 }
 
 func finite(v float64) bool { return !math.IsNaN(v) && !math.IsInf(v, 0) }
@@ -133,11 +161,4 @@ func finite(v float64) bool { return !math.IsNaN(v) && !math.IsInf(v, 0) }
 func median(times []time.Duration) time.Duration {
 	sorted := slices.Sorted(slices.Values(times))
 	return sorted[len(sorted)/2]
-}
-
-// source returns a random source for one purpose, independent of other purposes.
-func source(seed uint64, purpose string) rand.Source {
-	h := fnv.New64a()
-	fmt.Fprintf(h, "%d %s", seed, purpose)
-	return exprand.NewSource(h.Sum64())
 }

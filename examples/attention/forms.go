@@ -2,12 +2,13 @@ package main
 
 import (
 	"fmt"
+	"hash/fnv"
 	"math/rand/v2"
 	"time"
 
+	exprand "golang.org/x/exp/rand"
 	"gonum.org/v1/gonum/stat"
 
-	"github.com/seed-feabd252/randfeat/dense"
 	"github.com/seed-feabd252/randfeat/examples/internal/matrices"
 	"github.com/seed-feabd252/randfeat/orf"
 	"github.com/seed-feabd252/randfeat/performer"
@@ -15,8 +16,8 @@ import (
 	"github.com/seed-feabd252/randfeat/rff"
 )
 
-// formNames are the forms of attention that the program compares, each in several sizes.
-var formNames = []string{"clusters", "landmarks", "SDERF", "FAVOR++", "FAVOR+", "hyperbolic", "trig"}
+// formNames are the approximations of attention that the program compares, each in several sizes.
+var formNames = []string{"clusters", "SDERF", "FAVOR+"}
 
 // clusterShare divided by the number of clusters is the threshold of clusters.Options. So queries
 // score more keys if there are more clusters. Causal attention has an eighth of the number for each
@@ -24,10 +25,9 @@ var formNames = []string{"clusters", "landmarks", "SDERF", "FAVOR++", "FAVOR+", 
 const clusterShare = 10
 
 // form returns attention of a size for the tensors of a head. The size is the number of clusters,
-// of landmarks, or of the frequencies w. SDERF and FAVOR++ fit their feature maps to the head.
+// or of the frequencies w. SDERF fits its feature map to the head.
 func (c *comparison) form(name string, size int, w orf.Projection[float32], h head, src rand.Source) (performer.Attention[float32], error) {
-	var spec rff.Spec
-	var err error
+	spec := rff.Spec(rff.SoftmaxPositive{Scale: c.options.Scale})
 	switch name {
 	case "clusters":
 		o := clusters.Options{Scale: c.options.Scale, Causal: c.causal, EightBits: true, Clusters: size, Threshold: clusterShare / float64(size)}
@@ -35,23 +35,11 @@ func (c *comparison) form(name string, size int, w orf.Projection[float32], h he
 			o.Clusters = max(size/8, 1)
 		}
 		return clusters.New[float32](o, src)
-	case "landmarks":
-		return performer.NewLandmarks(performer.LandmarkOptions[float32]{Landmarks: size, Scale: c.options.Scale}, src)
 	case "SDERF":
-		spec, err = rff.FitSDERF(h.q, h.k, c.options.Scale)
-	case "FAVOR++":
-		var a float64
-		a, err = rff.OptimalA(h.q, h.k, c.options.Scale)
-		spec = rff.SoftmaxOptimal{Scale: c.options.Scale, A: a}
-	case "FAVOR+":
-		spec = rff.SoftmaxPositive{Scale: c.options.Scale}
-	case "hyperbolic":
-		spec = rff.SoftmaxHyperbolic{Scale: c.options.Scale}
-	case "trig":
-		spec = rff.SoftmaxTrig{Scale: c.options.Scale}
-	}
-	if err != nil {
-		return nil, err
+		var err error
+		if spec, err = rff.FitSDERF(h.q, h.k, c.options.Scale); err != nil {
+			return nil, err
+		}
 	}
 	phi, err := rff.Draw(spec, w)
 	if err != nil {
@@ -68,11 +56,10 @@ type row struct {
 	time        time.Duration // 0 if not measured
 }
 
-// measureForms returns the mean error and the median time of all forms and sizes, over random draws
-// of clusters, landmarks or frequencies.
-func (c *comparison) measureForms() ([]row, error) {
-	var rows []row
-	for _, name := range c.forms {
+// measure adds rows with the mean error and the median time of all forms and sizes, over random
+// draws of clusters or frequencies.
+func (c *comparison) measure() error {
+	for _, name := range formNames {
 		for _, size := range c.sizes {
 			src := source(c.seed, fmt.Sprintf("%s %d", name, size))
 			var errors []float64
@@ -80,23 +67,25 @@ func (c *comparison) measureForms() ([]row, error) {
 			for range c.draws {
 				w, err := orf.Draw[float32](orf.GramSchmidt{}, size, c.heads[0].q.Cols, src)
 				if err != nil {
-					return nil, err
+					return err
 				}
-				out := make([]dense.Matrix[float32], len(c.heads))
-				start := time.Now()
-				for i, h := range c.heads {
-					form, err := c.form(name, size, w, h, src)
-					if err != nil {
-						return nil, err
-					}
-					out[i] = form.Forward(dense.Matrix[float32]{}, h.q, h.k, h.v)
+				out, took, err := c.forward(func(h head) (performer.Attention[float32], error) { return c.form(name, size, w, h, src) })
+				if err != nil {
+					return err
 				}
-				times = append(times, time.Since(start))
+				times = append(times, took)
 				errors = append(errors, matrices.Distance(out, c.exact))
 			}
 			mean, spread := stat.MeanStdDev(errors, nil)
-			rows = append(rows, row{name: name, size: size, err: mean, stderr: stat.StdErr(spread, float64(len(errors))), time: median(times)})
+			c.rows = append(c.rows, row{name: name, size: size, err: mean, stderr: stat.StdErr(spread, float64(len(errors))), time: median(times)})
 		}
 	}
-	return rows, nil
+	return nil
+}
+
+// source returns a random source for one purpose, independent of other purposes.
+func source(seed uint64, purpose string) rand.Source {
+	h := fnv.New64a()
+	fmt.Fprintf(h, "%d %s", seed, purpose)
+	return exprand.NewSource(h.Sum64())
 }

@@ -2,7 +2,6 @@ package main
 
 import (
 	"io"
-	"strings"
 	"testing"
 
 	"github.com/stretchr/testify/require"
@@ -10,24 +9,20 @@ import (
 	"github.com/seed-feabd252/randfeat/examples/internal/gallery"
 )
 
-// TestGallery measures the forms of attention as the program does without flags, in fewer draws.
+// TestGallery measures attention as the program does without flags.
 func TestGallery(t *testing.T) {
 	gallery.Begin(t)
-	s, _, err := parse([]string{"-draws", "2"}, io.Discard)
+	s, _, err := parse([]string{"-heads", "smollm2"}, io.Discard)
 	require.NoError(t, err)
-	in, err := fromText(s)
+	inputs, err := s.inputs()
 	require.NoError(t, err)
-	if !strings.Contains(in.title, "Opticks") {
-		t.Skip("this Go distribution ships no text")
+	var all []*comparison
+	for _, in := range inputs {
+		all = append(all, comparisonOf(t, s, in))
 	}
-	words, err := compare(s, in, io.Discard)
-	require.NoError(t, err)
-	s.folder = "smollm2"
-	heads, err := compareHeads(s, io.Discard)
-	require.NoError(t, err)
-	p := gallery.Of("attention", s.picture(append([]compared{words}, heads...)...))
+	p := gallery.Of("attention", s.picture(all...))
 	p.Timed = true
-	// Rounding may tip the choice of a landmark, of which there are at least 64.
+	// Rounding may tip the choice of a cluster, of which there are at least 64.
 	p.Relative, p.Absolute = 0.2, 1e-6
 	gallery.Check(t, p)
 }

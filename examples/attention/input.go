@@ -2,68 +2,79 @@ package main
 
 import (
 	"fmt"
+	"path/filepath"
+	"slices"
 
 	"github.com/seed-feabd252/randfeat/dense"
 	"github.com/seed-feabd252/randfeat/examples/internal/matrices"
-	"github.com/seed-feabd252/randfeat/examples/internal/text"
-	"github.com/seed-feabd252/randfeat/examples/internal/vectors"
 )
 
 // input holds the tensors for attention. All heads have the same shapes.
 type input struct {
 	heads []head
-	rank  int      // of the tensors: 2, or 3 with a dimension for heads
-	title string   // of the picture
-	forms []string // names of the forms to compare
-	about []string // lines on the origin of the tensors
+	rank  int    // of the tensors: 2, or 3 with a dimension for heads
+	title string // of the panel
+	about string // the origin of the tensors
 }
 
 // head holds queries (Lq×d), keys (Lk×d) and values (Lk×dv).
 type head struct{ q, k, v dense.Matrix[float32] }
 
-// The sizes of the word vectors.
-const (
-	dim        = 64
-	vocabulary = 1500
-	window     = 5
-)
+// inputs returns the tensors of files, or heads of a model in each length.
+func (s settings) inputs() ([]input, error) {
+	if s.q != "" {
+		in, err := s.fromFiles()
+		return []input{in}, err
+	}
+	all, err := s.fromHeads()
+	if err != nil {
+		return nil, err
+	}
+	var inputs []input
+	for _, length := range s.lengths {
+		in := all
+		in.heads = nil
+		n := min(length, all.heads[0].q.Rows)
+		for _, h := range all.heads {
+			in.heads = append(in.heads, head{q: h.q.RowRange(0, n), k: h.k.RowRange(0, n), v: h.v.RowRange(0, n)})
+		}
+		in.title = fmt.Sprintf("%d tokens", n)
+		if !slices.ContainsFunc(inputs, func(other input) bool { return other.title == in.title }) {
+			inputs = append(inputs, in)
+		}
+	}
+	return inputs, nil
+}
 
-// fromText returns the tensors of a text. Values are the vectors of the words. Queries and keys are
-// the same vectors scaled to the length s.norm, so the output of a word averages the vectors of
-// words in similar contexts.
-//
-// The mean of the vectors over the text is zero. With another mean, averages with any weights would
-// be close to the mean.
-func fromText(s settings) (input, error) {
-	var in input
-	from, err := text.Read(s.text)
-	if err != nil {
-		return in, err
+// fromHeads reads the files q.npy, k.npy and v.npy of each folder in s.folder.
+func (s settings) fromHeads() (all input, err error) {
+	folders, _ := filepath.Glob(filepath.Join(s.folder, "*", "q.npy")) // the pattern is right
+	if len(folders) == 0 {
+		return all, fmt.Errorf("-heads is %q, want a folder of folders with q.npy, k.npy and v.npy, as in examples/attention/smollm2 of the repository", s.folder)
 	}
-	words := text.Words(from.Text)
-	model, err := vectors.Learn(words, vectors.Options{Dim: dim, Vocabulary: vocabulary, Window: window}, source(s.seed, "vectors"))
-	if err != nil {
-		return in, fmt.Errorf("%s: %w", from.Name, err)
+	for i, q := range folders {
+		folder := filepath.Dir(q)
+		s.q, s.k, s.v = q, filepath.Join(folder, "k.npy"), filepath.Join(folder, "v.npy")
+		in, err := s.fromFiles()
+		if err != nil {
+			return all, err
+		}
+		all.heads = append(all.heads, in.heads...)
+		first, h := all.heads[0], in.heads[0]
+		if h.k.Rows != h.q.Rows || h.q.Rows != first.q.Rows || h.q.Cols != first.q.Cols || h.v.Cols != first.v.Cols {
+			return all, fmt.Errorf("%s has %d queries, %d keys and values of %d and %d coordinates, want %d, %[6]d, %d and %d as in %s", folder,
+				h.q.Rows, h.k.Rows, h.q.Cols, h.v.Cols, first.q.Rows, first.q.Cols, first.v.Cols, folders[0])
+		}
+		folders[i] = filepath.Base(folder)
 	}
-	v := dense.Copy(dense.Matrix[float32]{}, model.Sequence(s.length))
-	q := dense.New[float32](v.Rows, v.Cols)
-	for i, x := range v.Data {
-		q.Data[i] = float32(s.norm) * x
-	}
-	in.heads = []head{{q: q, k: q, v: v}}
-	in.rank, in.forms = 2, formNames
-	in.title = from.Title
-	in.about = []string{
-		fmt.Sprintf("%s: %d words; the %d most frequent have vectors of", from.Name, len(words), len(model.Words)),
-		fmt.Sprintf("%d numbers, made from how often words stand within %d of each other (PPMI, truncated SVD), centred.", dim, window),
-		fmt.Sprintf("V = the vectors of %d words of running text, scaled to length 1; Q = K = %v·V.", v.Rows, s.norm),
-	}
-	return in, nil
+	all.rank = 3
+	all.about = fmt.Sprintf("Heads in the folders %v of %s. Rotary positions are in queries and keys.", folders, s.folder)
+	return all, nil
 }
 
 // fromFiles reads the tensors of the files of -q, -k and -v. It returns an error if their shapes do
 // not fit.
-func fromFiles(s settings) (in input, err error) {
+func (s settings) fromFiles() (in input, err error) {
 	var x [3]dense.Tensor[float32]
 	var shapes [3][]int
 	for i, path := range []string{s.q, s.k, s.v} {
@@ -88,8 +99,8 @@ func fromFiles(s settings) (in input, err error) {
 	case s.causal && h.q.Rows != h.k.Rows:
 		return in, fmt.Errorf("%s has %d queries, %s has %d keys: -causal wants the same", s.q, h.q.Rows, s.k, h.k.Rows)
 	}
-	in.rank, in.forms = len(shapes[0]), formNames
+	in.rank = len(shapes[0])
 	in.title = fmt.Sprintf("%s, %s, %s", s.q, s.k, s.v)
-	in.about = []string{fmt.Sprintf("Q = %s %v, K = %s %v, V = %s %v", s.q, shapes[0], s.k, shapes[1], s.v, shapes[2])}
+	in.about = fmt.Sprintf("Q = %s %v, K = %s %v, V = %s %v", s.q, shapes[0], s.k, shapes[1], s.v, shapes[2])
 	return in, nil
 }

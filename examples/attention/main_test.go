@@ -23,34 +23,12 @@ import (
 	"github.com/seed-feabd252/randfeat/performer"
 )
 
-// A text repeats its words, and the program says what that means for landmarks.
-func TestRepeatedKeysAreSaid(t *testing.T) {
-	x := dense.Of(5, 2, []float32{1, 2, 3, 4, 1, 2, 1, 3, 3, 4})
-	assert.Equal(t, 3, differentRows(x))
-	s, _, err := parse([]string{"-length", "3000"}, io.Discard)
-	require.NoError(t, err)
-	in, err := fromText(s)
-	require.NoError(t, err)
-	var out strings.Builder
-	c := comparison{settings: s, input: in}
-	c.describe(&out)
-	assert.Regexp(t, `; only \d+ of the 3000 keys differ, which favours landmarks\n`, out.String())
-	x = dense.Of(2, 1, []float32{1, 2})
-	out.Reset()
-	(&comparison{input: input{heads: []head{{q: x, k: x, v: x}}}}).describe(&out)
-	assert.NotContains(t, out.String(), "favours")
-}
-
-// small are flags that keep a run short, and quick are those for a text.
+// small are flags that keep a run short.
 func small(args ...string) []string {
 	return append([]string{"-draws", "2", "-size", "4,16"}, args...)
 }
 
-func quick(args ...string) []string {
-	return small(append([]string{"-length", "80"}, args...)...)
-}
-
-// count returns the lines of the table that begin with a form.
+// count returns the lines of the tables that begin with a form.
 func count(out string) (n int) {
 	for _, form := range formNames {
 		n += strings.Count(out, "\n"+form+" ")
@@ -58,46 +36,15 @@ func count(out string) (n int) {
 	return n
 }
 
-func TestDefaultText(t *testing.T) {
-	t.Chdir(t.TempDir())
-	out := clitest.Output(t, run, quick()...)
-	assert.Equal(t, len(formNames), count(out))
-	assert.Contains(t, out, "L = 80, d = 64\n")
-	assert.NotContains(t, out, "favours landmarks", "a short text repeats few words")
-	assert.Contains(t, out, "is in attention.png")
-	info, err := os.Stat("attention.png")
-	require.NoError(t, err)
-	assert.Greater(t, info.Size(), int64(1000))
-}
-
-func TestFallbackText(t *testing.T) {
-	t.Setenv("GOROOT", t.TempDir())
-	t.Setenv("PATH", "")
-	plot := filepath.Join(t.TempDir(), "p.svg")
-	out := clitest.Output(t, run, quick("-plot", plot)...)
-	assert.Contains(t, out, "README")
-	assert.Equal(t, len(formNames), count(out))
-}
-
-func TestOwnTextCausal(t *testing.T) {
-	dir := t.TempDir()
-	text := filepath.Join(dir, "mine.txt")
-	var b strings.Builder
-	src := exprand.NewSource(2)
-	for range 400 {
-		fmt.Fprintf(&b, "w%c%c ", 'a'+rune(src.Uint64()%10), 'a'+rune(src.Uint64()%10))
+// smollm2 returns the first n tokens of the default heads.
+func smollm2(t *testing.T, n int) []head {
+	t.Helper()
+	if _, err := os.Stat(filepath.Join("smollm2", "book", "q.npy")); err != nil {
+		t.Skip("the heads are in a module of their own, which is not here")
 	}
-	require.NoError(t, os.WriteFile(text, []byte(b.String()), 0o600))
-	plot := filepath.Join(dir, "p.svg")
-	out := clitest.Output(t, run, quick("-text", text, "-causal", "-plot", plot)...)
-	assert.Contains(t, out, "causal attention: L = 80")
-	assert.Contains(t, out, text+": 400 words")
-	assert.Equal(t, len(formNames)-1, count(out), "no landmarks")
-	svg, err := os.ReadFile(plot)
+	inputs, err := settings{folder: "smollm2", lengths: []int{n}}.inputs()
 	require.NoError(t, err)
-	for _, want := range []string{"clusters", "SDERF", "FAVOR+", "hyperbolic", "mine.txt", "mean of values", "elu+1", "time, ms"} {
-		assert.Contains(t, string(svg), want)
-	}
+	return inputs[0].heads
 }
 
 func TestHelp(t *testing.T) {
@@ -168,24 +115,23 @@ func TestOwnTensors(t *testing.T) {
 	t.Run("type=float64", ownTensors[float64])
 }
 
-// Heads of a model are compared beside the text.
 func TestHeads(t *testing.T) {
+	smollm2(t, 1)
 	folder, err := filepath.Abs("smollm2")
 	require.NoError(t, err)
-	if _, err := os.Stat(filepath.Join(folder, "book", "q.npy")); err != nil {
-		t.Skip("the heads are in a module of their own, which is not here")
-	}
 	t.Chdir(t.TempDir())
 	for _, causal := range []string{"-causal=false", "-causal"} {
-		out := clitest.Output(t, run, "-heads", folder, "-length", "128", "-draws", "2", "-size", "16", "-o", "text.npy", causal)
-		assert.Equal(t, 1, strings.Count(out, "These outputs are in text.npy."), "those of the heads have no file")
-		_, shape, err := matrices.Read("text.npy")
+		out := clitest.Output(t, run, small("-heads", folder, "-length", "128,96,128", causal)...)
+		assert.Equal(t, 2*len(formNames), count(out), causal)
+		assert.Contains(t, out, "L = 128, d = 64, 2 heads\nHeads in the folders [book go] of ")
+		assert.Contains(t, out, "\n96 tokens:\nTo 5 %, head 1: ")
+		info, err := os.Stat("attention.png")
 		require.NoError(t, err)
-		assert.Equal(t, []int{128, dim}, shape)
-		assert.Contains(t, out, "L = 128, d = 64, 2 heads\nHeads in the folders book, go of ")
-		assert.Contains(t, out, "\nheads of SmolLM2:\nTo 5 %, head 1: ")
+		assert.Greater(t, info.Size(), int64(1000))
 	}
-	assert.ErrorContains(t, run([]string{"-heads", t.TempDir(), "-length", "80", "-size", "4"}, io.Discard), "want a folder of folders")
+	for _, args := range [][]string{{"-heads", t.TempDir()}, {"-heads", ""}} {
+		assert.ErrorContains(t, run(args, io.Discard), "want a folder")
+	}
 	odd := t.TempDir()
 	for i, folder := range []string{"a", "b"} {
 		require.NoError(t, os.Mkdir(filepath.Join(odd, folder), 0o700))
@@ -193,37 +139,52 @@ func TestHeads(t *testing.T) {
 			save[float32](t, filepath.Join(odd, folder), name, 6-i, 4)
 		}
 	}
-	assert.ErrorContains(t, run([]string{"-heads", odd, "-length", "80", "-size", "4"}, io.Discard), "q.npy has 5 tokens of 4 coordinates, the first head 6 of 4")
+	assert.ErrorContains(t, run([]string{"-heads", odd}, io.Discard), "b has 5 queries, 5 keys and values of 4 and 4 coordinates, want 6, 6, 4 and 4 as in a")
 }
 
-// The answer keeps the tolerance on the text, is cheaper than exact attention, and ends a short
-// report.
+// The answer keeps the tolerance on the heads and is cheaper than exact attention. The program says
+// where approximations lose: random features have larger errors than the mean of the
+// values. The file of -o has the outputs.
 func TestAnswer(t *testing.T) {
 	if testing.Short() {
 		t.Skip("takes seconds in pure Go")
 	}
-	t.Chdir(t.TempDir())
-	out := clitest.Output(t, run, "-length", "8192", "-draws", "2", "-size", "16", "-tolerance", "0.1")
-	assert.Equal(t, 1, strings.Count(out, "To 10 %: "))
-	assert.Regexp(t, `\nTo 10 %: .*\nMeasured on all outputs: .*\n$`, out)
-	assert.LessOrEqual(t, strings.Count(out, "\n"), 29)
-	assert.NotContains(t, out, "To 10 %: exact attention")
-	m := regexp.MustCompile(`Measured on all outputs: error ([\d.]+) %`).FindStringSubmatch(out)
-	require.Len(t, m, 2)
-	e, err := strconv.ParseFloat(m[1], 64)
-	require.NoError(t, err)
+	smollm2(t, 1)
+	dir := t.TempDir()
+	outputs, plot := filepath.Join(dir, "o.npy"), filepath.Join(dir, "p.svg")
+	out := clitest.Output(t, run, "-heads", "smollm2", "-length", "4096", "-draws", "2", "-size", "64", "-tolerance", "0.1", "-o", outputs, "-plot", plot)
+	assert.NotContains(t, out, "To 10 %, head 1: exact attention in float32")
+	assert.Contains(t, out, "These outputs are in "+outputs)
+	number := func(pattern string) float64 {
+		m := regexp.MustCompile(pattern).FindStringSubmatch(out)
+		require.Len(t, m, 2, pattern)
+		v, err := strconv.ParseFloat(m[1], 64)
+		require.NoError(t, err)
+		return v
+	}
+	e := number(`Measured on all outputs: error ([\d.]+) %`)
 	assert.LessOrEqual(t, e, 10.0)
 	assert.Positive(t, e)
+	for _, name := range []string{"SDERF", `FAVOR\+`} {
+		assert.Greater(t, number(`\n`+name+` +([\d.]+)`), number(`\nmean of values +([\d.]+)`), name)
+	}
+	_, shape, err := matrices.Read(outputs)
+	require.NoError(t, err)
+	assert.Equal(t, []int{2, 4096, 64}, shape)
+	svg, err := os.ReadFile(plot)
+	require.NoError(t, err)
+	for _, want := range append([]string{"4096 tokens", "mean of values", "elu+1", "time, ms"}, formNames...) {
+		assert.Contains(t, string(svg), want)
+	}
 }
 
-// Trigonometric features overflow where ‖q‖²/(2√d) is large; positive ones and landmarks are used
-// in log space.
+// A row without a finite error says overflow, and the picture leaves the row out.
 func TestOverflowIsSaid(t *testing.T) {
-	t.Chdir(t.TempDir())
-	out := clitest.Output(t, run, quick("-norm", "100")...)
-	assert.Regexp(t, `(?m)^trig .*overflow`, out)
-	assert.NotRegexp(t, `(?m)^(hyperbolic|landmarks|FAVOR[+]+|SDERF) .*overflow`, out)
-	assert.NotContains(t, out, "NaN")
+	c := comparison{settings: settings{sizes: []int{4}}, input: tensors(1, 3, 2, 1), rows: []row{{name: "FAVOR+", size: 4, err: math.Inf(1), time: 1}}}
+	var out strings.Builder
+	require.NoError(t, c.report(&out))
+	assert.Regexp(t, `(?m)^FAVOR\+ .*overflow`, out.String())
+	assert.Equal(t, [2]float64{leastShown, mostShown}, c.picture(&c).YRange)
 }
 
 func TestFlags(t *testing.T) { clitest.Flags(t, run) }
@@ -246,10 +207,8 @@ func TestErrors(t *testing.T) {
 	narrow := save[float32](t, dir, "narrow", 6, 2)
 	short := save[float32](t, dir, "short", 5, 3)
 	fewKeys, fewValues := save[float32](t, dir, "fk", 5, 4), short
-	brief := filepath.Join(dir, "brief.txt")
-	require.NoError(t, os.WriteFile(brief, []byte("too few words"), 0o600))
-	binary := filepath.Join(dir, "binary.txt")
-	require.NoError(t, os.WriteFile(binary, []byte{0xff, 0xfe}, 0o600))
+	text := filepath.Join(dir, "text.txt")
+	require.NoError(t, os.WriteFile(text, []byte("some words"), 0o600))
 
 	for _, c := range []struct {
 		args []string
@@ -259,10 +218,11 @@ func TestErrors(t *testing.T) {
 		{[]string{"-q", q, "-v", v}, "-k is missing"},
 		{[]string{"-q", q, "-k", k}, "-v is missing"},
 		{[]string{"-v", v}, "-q is missing"},
-		{[]string{"-q", q, "-k", k, "-v", v, "-text", brief}, "-text is about a text"},
-		{[]string{"-q", q, "-k", k, "-v", v, "-norm", "3"}, "-norm is about a text"},
+		{[]string{"-q", q, "-k", k, "-v", v, "-heads", dir}, "-heads is about heads of a model"},
+		{[]string{"-q", q, "-k", k, "-v", v, "-length", "3"}, "-length is about heads of a model"},
+		{[]string{"-heads", dir, "-o", "o.npy"}, "-o is given, want one -length, have [2048 8192]"},
 		{[]string{"-q", "none.npy", "-k", k, "-v", v}, "no such file or directory, want a file that is there"},
-		{[]string{"-q", q, "-k", brief, "-v", v}, brief + ": not a NumPy file"},
+		{[]string{"-q", q, "-k", text, "-v", v}, text + ": not a NumPy file"},
 		{[]string{"-q", q, "-k", k, "-v", flat}, "want the same rank"},
 		{[]string{"-q", four, "-k", threeHeads, "-v", flat}, "has 4 heads"},
 		{[]string{"-q", q, "-k", narrow, "-v", v}, narrow + " 2: want the same"},
@@ -270,12 +230,11 @@ func TestErrors(t *testing.T) {
 		{[]string{"-q", q, "-k", fewKeys, "-v", fewValues, "-causal"}, "-causal wants the same"},
 		{[]string{"-q", q, "-k", k, "-v", nan}, nan + ": element [1 2] is NaN"},
 		{[]string{"-q", q, "-k", k, "-v", zero}, "exact attention is zero everywhere"},
-		{[]string{"-text", brief}, brief + ": vectors: the text has 3 different words, want at least 64"},
-		{[]string{"-text", binary}, binary + ": not UTF-8"},
-		{[]string{"-size", "0"}, `-size "0", want whole numbers`},
-		{[]string{"-size", "64,x"}, `-size "x", want whole numbers`},
-		{[]string{"-size", "99999999999999999999"}, "want whole numbers from 1 to 8192"},
-		{[]string{"stray"}, `unexpected argument "stray"`},
+		{[]string{"-heads", dir, "-length", "0"}, `-length "0", want whole numbers from 1 to 131072`},
+		{[]string{"-heads", dir, "-size", "0"}, `-size "0", want whole numbers`},
+		{[]string{"-heads", dir, "-size", "64,x"}, `-size "x", want whole numbers`},
+		{[]string{"-heads", dir, "-size", "99999999999999999999"}, "want whole numbers from 1 to 8192"},
+		{[]string{"-heads", dir, "stray"}, `unexpected argument "stray"`},
 	} {
 		err := run(c.args, io.Discard)
 		assert.ErrorContains(t, err, c.want, "%v", c.args)

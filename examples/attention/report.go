@@ -3,17 +3,16 @@ package main
 import (
 	"fmt"
 	"io"
-	"slices"
 	"strings"
 	"time"
 
-	"github.com/seed-feabd252/randfeat/dense"
 	"github.com/seed-feabd252/randfeat/examples/internal/table"
 	"github.com/seed-feabd252/randfeat/validate/charts"
 )
 
-// describe prints the tensors and the time of exact attention.
-func (c *comparison) describe(w io.Writer) {
+// report prints the tensors, the time of exact attention, and a line for each other attention, with
+// columns for each size.
+func (c *comparison) report(w io.Writer) error {
 	h := c.heads[0]
 	kind := "attention"
 	if c.causal {
@@ -26,43 +25,23 @@ func (c *comparison) describe(w io.Writer) {
 	if len(c.heads) > 1 {
 		fmt.Fprintf(w, ", %d heads", len(c.heads))
 	}
-	if n := differentRows(h.k); n < h.k.Rows/2 {
-		fmt.Fprintf(w, "; only %d of the %d keys differ, which favours landmarks", n, h.k.Rows)
-	}
-	fmt.Fprintln(w)
-	for _, line := range c.about {
-		fmt.Fprintln(w, line)
-	}
-	fmt.Fprintf(w, "Exact: %s ms; its %d×%d weights would take %.2f MiB if they were kept.\n\n",
-		milliseconds(c.time), h.q.Rows, h.k.Rows, 4*float64(h.q.Rows)*float64(h.k.Rows)/(1<<20))
-}
+	fmt.Fprintf(w, "\n%s\nExact: %s ms; its %d×%d weights would take %.2f MiB if they were kept.\n\n",
+		c.about, milliseconds(c.time), h.q.Rows, h.k.Rows, 4*float64(h.q.Rows)*float64(h.k.Rows)/(1<<20))
 
-// differentRows returns the number of different rows of x.
-func differentRows(x dense.Matrix[float32]) int {
-	rows := make([][]float32, x.Rows)
-	for i := range rows {
-		rows[i] = x.Row(i)
-	}
-	slices.SortFunc(rows, slices.Compare)
-	return len(slices.CompactFunc(rows, slices.Equal))
-}
-
-// report prints a line for each form of attention, with columns for each size.
-func (c *comparison) report(w io.Writer, rows []row) error {
-	fmt.Fprintf(w, "Relative error of the outputs, and how many times as fast as exact attention, by size: landmarks, clusters, or frequencies\n")
+	fmt.Fprintf(w, "Relative error of the outputs, and how many times as fast as exact attention, by size: clusters, or frequencies\n")
 	names := []string{"attention"}
 	for _, size := range c.sizes {
 		names = append(names, fmt.Sprintf("error, %d", size), "faster")
 	}
 	t := table.New(1, names...)
-	for i := 0; i < len(rows); {
-		cells := []string{rows[i].name}
-		for name := rows[i].name; i < len(rows) && rows[i].name == name; i++ {
+	for i := 0; i < len(c.rows); {
+		cells := []string{c.rows[i].name}
+		for name := c.rows[i].name; i < len(c.rows) && c.rows[i].name == name; i++ {
 			faster := ""
-			if rows[i].time > 0 {
-				faster = fmt.Sprintf("%.3g×", c.time.Seconds()/rows[i].time.Seconds())
+			if c.rows[i].time > 0 {
+				faster = fmt.Sprintf("%.3g×", c.time.Seconds()/c.rows[i].time.Seconds())
 			}
-			cells = append(cells, number(rows[i].err), faster)
+			cells = append(cells, number(c.rows[i].err), faster)
 		}
 		for len(cells) < len(names) {
 			cells = append(cells, "")
@@ -86,11 +65,11 @@ func milliseconds(d time.Duration) string { return fmt.Sprintf("%.1f", 1e3*d.Sec
 // forms with larger errors are useless.
 const leastShown, mostShown = 1e-7, 10
 
-// compared returns a panel of error against time. The panel has a line for each form with a point
-// for each size, and a vertical line at the time of exact attention.
-func (c *comparison) compared(rows []row, answer string) compared {
+// panel returns a panel of error against time. The panel has a line for each form with a point for
+// each size, and a vertical line at the time of exact attention.
+func (c *comparison) panel() charts.Panel {
 	panel := charts.Panel{Title: c.title}
-	for _, r := range rows {
+	for _, r := range c.rows {
 		n := len(panel.Series)
 		switch {
 		case r.size == 0:
@@ -102,7 +81,7 @@ func (c *comparison) compared(rows []row, answer string) compared {
 		}
 		s := &panel.Series[n-1]
 		s.Points = append(s.Points, charts.Point{X: 1e3 * r.time.Seconds(), Y: r.err, Err: r.stderr})
-		if r.name == "landmarks" || r.name == "clusters" {
+		if r.name == "clusters" {
 			s.Labels = append(s.Labels, fmt.Sprint(r.size)) // labels of other lines would overlap
 		}
 	}
@@ -111,39 +90,26 @@ func (c *comparison) compared(rows []row, answer string) compared {
 		Name: "exact attention",
 		Line: []charts.Point{{X: exact, Y: leastShown}, {X: exact, Y: mostShown}},
 	})
-	return compared{length: c.heads[0].q.Rows, dim: c.heads[0].q.Cols, panel: panel, answer: answer}
+	return panel
 }
 
 // picture draws a panel for each comparison.
-func (s settings) picture(all ...compared) charts.Figure {
-	var sizes []string
-	for _, size := range s.sizes {
-		sizes = append(sizes, fmt.Sprint(size))
-	}
-	var lengths []string // of the panels
-	for _, c := range all {
-		lengths = append(lengths, fmt.Sprint(c.length))
-	}
+func (s settings) picture(all ...*comparison) charts.Figure {
 	f := charts.Figure{
-		Title: fmt.Sprintf("Approximations of attention, L = %s, d = %d; points of a line: %s clusters, landmarks or frequencies",
-			strings.Join(slices.Compact(lengths), " and "), all[0].dim, strings.Join(sizes, ", ")),
+		Title: fmt.Sprintf("Approximations of attention, d = %d; points of a line: %s clusters or frequencies",
+			all[0].heads[0].q.Cols, strings.ReplaceAll(strings.Trim(fmt.Sprint(s.sizes), "[]"), " ", ", ")),
 		XLabel: "time, ms", YLabel: "relative error of the output",
 		LogX: true, LogY: true,
+		YRange: [2]float64{mostShown, leastShown},
 	}
-	var shown []float64
 	for _, c := range all {
-		f.Panels = append(f.Panels, c.panel)
-		for _, line := range c.panel.Series {
-			for _, p := range line.Points {
-				shown = append(shown, p.Y)
+		f.Panels = append(f.Panels, c.panel())
+		for _, r := range c.rows {
+			if finite(r.err) {
+				f.YRange = [2]float64{min(f.YRange[0], max(r.err/1.5, leastShown)), max(f.YRange[1], min(r.err*1.5, mostShown))}
 			}
 		}
-		for _, l := range c.panel.Levels {
-			shown = append(shown, l.Y)
-		}
 	}
-	shown = slices.DeleteFunc(shown, func(v float64) bool { return !finite(v) })
-	f.YRange = [2]float64{max(slices.Min(shown)/1.5, leastShown), min(slices.Max(shown)*1.5, mostShown)}
 	if !(f.YRange[0] < f.YRange[1]) {
 		f.YRange = [2]float64{leastShown, mostShown}
 	}

@@ -35,7 +35,7 @@ func tokens(length, d int, src rand.Source) (q, k, v dense.Matrix[float64]) {
 	rng := rand.New(src)
 	q, k = dense.New[float64](length, d), dense.New[float64](length, d)
 	for i := range q.Data {
-		q.Data[i], k.Data[i] = 0.8*rng.NormFloat64(), 0.8*rng.NormFloat64()
+		q.Data[i], k.Data[i] = 2*rng.NormFloat64(), 2*rng.NormFloat64()
 	}
 	return q, k, k
 }

@@ -1,12 +1,11 @@
-// Search measures codes of vectors: errors and recall beside theory, and times of a scan and a
-// graph.
+// Search measures codes of vectors: errors and recall beside theory, and times of searches with exact
+// rows and without.
 package main
 
 import (
 	"fmt"
 	"io"
 	"math/rand/v2"
-	"slices"
 
 	"github.com/seed-feabd252/randfeat/dense"
 	"github.com/seed-feabd252/randfeat/examples/internal/cli"
@@ -20,7 +19,8 @@ your own vectors, n×d. Some of the vectors, drawn at random, become queries and
 
 For each scheme and number of bits it prints the root mean squared error of the estimated cosines and the recall:
 the fraction of the true -k nearest rows among the -k rows found. The law of the codes predicts both. A picture shows
-recall against bits. A second table has times of a scan and of a graph index.`
+recall against bits. A second table has times and recalls of searches of all vectors, of
+codes, and of codes with the vectors of rows that may be among the nearest.`
 
 func main() { cli.Main("search", run) }
 
@@ -60,7 +60,7 @@ func run(args []string, stdout io.Writer) error {
 	if err != nil {
 		return err
 	}
-	if err := c.indexes(stdout, results[slices.Index(widths, 4)].codes); err != nil {
+	if err := c.searches(stdout, results); err != nil {
 		return err
 	}
 	return cli.Save(stdout, "picture of recall against bits", s.plot, c.picture(results).Save)

@@ -4,7 +4,6 @@ import (
 	"fmt"
 	"io"
 	"math"
-	"slices"
 	"time"
 
 	"github.com/seed-feabd252/randfeat/dense"
@@ -17,7 +16,7 @@ import (
 
 // compared are the forms that compare measures on all heads.
 var compared = []string{
-	"positive:64", "positive:256", "landmarks:64", "landmarks:256", "clusters:64", "clusters:256",
+	"positive:64", "positive:256", "clusters:64", "clusters:256",
 	"bits:8", "window:64", "window:128", "mean", "elu",
 }
 
@@ -35,9 +34,8 @@ func (s settings) compare(w io.Writer, m *lm.Model) error {
 	if err != nil {
 		return err
 	}
-	masked := slices.DeleteFunc(slices.Clone(forms), func(f lm.Form) bool { return f.Name == "landmarks" })
 	fmt.Fprintf(w, "A sequence of %d tokens of %s. Causal: ", s.context, text.Name)
-	if err := s.compareHeads(w, m, heads, true, masked); err != nil {
+	if err := s.compareHeads(w, m, heads, true, forms); err != nil {
 		return err
 	}
 	fmt.Fprint(w, "Without a mask: ")
@@ -45,7 +43,7 @@ func (s settings) compare(w io.Writer, m *lm.Model) error {
 		return err
 	}
 	batches := text.Batches[:max(s.tokens/s.context, 1)]
-	return s.compareLosses(w, m, batches, text, masked)
+	return s.compareLosses(w, m, batches, text, forms)
 }
 
 // compareHeads prints a row for each head and a column for each form, and the means below.

@@ -31,7 +31,10 @@ of the stream, including tokens that a window has dropped.
 -table measures forms of attention in two sizes on -heads: the error of each head on a sequence of -context tokens, causal and
 without a mask, time over that of exact attention, and the loss on -tokens tokens of the model whose heads all have the form.
 
--save writes queries, keys and values of -heads on a sequence of -context tokens to q.npy, k.npy and v.npy of a folder.`
+-save writes queries, keys and values of -heads on a sequence of -context tokens to q.npy, k.npy and v.npy of a folder.
+
+-pipe reads queries, keys and values of layers from the standard input, and writes the outputs of -form in a stream, for programs that
+run models themselves, such as kl.py.`
 
 // smollm2 is the default folder of the model.
 const smollm2 = "smollm2"
@@ -45,7 +48,7 @@ type settings struct {
 	context, tokens           int
 	weights                   string
 	length, stream            int
-	table                     bool
+	table, pipe               bool
 	temperature               float64
 	seed                      uint64
 }
@@ -66,6 +69,7 @@ func run(args []string, stdout io.Writer) error {
 	fs.BoolVar(&s.table, "table", "print errors of forms of attention by head, instead of all else")
 	fs.StringVar(&s.heads, "heads", "", "heads of -table and -save, such as \"9.1 21.8\" (layer.head), or all; empty is a head of each third layer")
 	fs.InputVar(&s.save, "save", "", "folder", "folder for q.npy, k.npy and v.npy of -heads, which are written instead of all else")
+	fs.BoolVar(&s.pipe, "pipe", "compute attention of -form for a program that sends layers, instead of all else")
 	fs.Float64Var(&s.temperature, "temperature", 0.7, 0, 1e6, "divisor of the logits of tokens that are written; 0 takes the largest")
 	fs.Uint64Var(&s.seed, "seed", 1, "seed of random features and tokens")
 	if done, err := fs.Parse(about, args, stdout); done || err != nil {
@@ -76,8 +80,15 @@ func run(args []string, stdout io.Writer) error {
 		return errors.New("-model is empty, want a folder")
 	case s.tokens < s.context:
 		return fmt.Errorf("-tokens is %d, want at least the %d of a sequence", s.tokens, s.context)
-	case s.stream > 0 && s.table || (s.stream > 0 || s.table) && s.save != "":
-		return errors.New("two of -stream, -table and -save are given, want one of them")
+	}
+	modes := 0
+	for _, given := range []bool{s.stream > 0, s.table, s.save != "", s.pipe} {
+		if given {
+			modes++
+		}
+	}
+	if modes > 1 {
+		return errors.New("two of -stream, -table, -save and -pipe are given, want one of them")
 	}
 	return s.report(stdout)
 }
@@ -87,6 +98,9 @@ func (s settings) report(w io.Writer) error {
 	f, err := lm.ParseForm(s.form)
 	if err != nil {
 		return err
+	}
+	if s.pipe {
+		return s.attendLayers(os.Stdin, w, f)
 	}
 	m, err := lm.Open(s.model, safetensors.DType(s.weights))
 	if errors.Is(err, os.ErrNotExist) && s.model == smollm2 {

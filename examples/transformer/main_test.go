@@ -153,7 +153,9 @@ func read(t *testing.T, line string, loss *float64) {
 func TestFlags(t *testing.T) { clitest.Flags(t, run) }
 
 func TestErrors(t *testing.T) {
+	t.Setenv("GOROOT", t.TempDir())
 	model, text := random(t)
+	require.NoError(t, os.WriteFile(filepath.Join(model, "binary"), []byte{'a', 0xff}, 0o600))
 	for want, args := range map[string]string{
 		"config.json":                    "-model EMPTY",
 		"fetches 98 MB and writes it":    "",
@@ -163,18 +165,22 @@ func TestErrors(t *testing.T) {
 		"-tokens is 5":                   "-tokens 5",
 		`-form is "fast"`:                "-form fast",
 		`-form is "positive"`:            "-form positive",
-		`-form is "landmarks:0"`:         "-form landmarks:0",
-		`-form is "landmarks:9000"`:      "-form landmarks:9000",
+		`-form is "clusters:0"`:          "-form clusters:0",
+		`-form is "clusters:9000"`:       "-form clusters:9000",
 		`-form is "window:99999999"`:     "-form window:99999999",
 		`-form is "mean:3"`:              "-form mean:3",
 		`-form is "bits:7"`:              "-form bits:7",
 		`-form is "window:3+"`:           "-form window:3+",
-		`-form is "landmarks:3+1"`:       "-form landmarks:3+1",
-		"-save are given":                "-stream 4 -table",
-		"-save are given, want":          "-save EMPTY -table",
-		"landmarks are of all keys":      "-model MODEL -text TEXT -context 32 -tokens 32 -form landmarks:8",
+		`-form is "topk:3+5"`:            "-form topk:3+5",
+		`-form is "topk:3+"`:             "-form topk:3+",
+		`-form is "clusters:3+1"`:        "-form clusters:3+1",
+		"two of -stream":                 "-stream 4 -table",
+		"-pipe are given":                "-pipe -table",
+		"-save and -pipe are given":      "-save EMPTY -table",
 		"has 400 tokens, want more than": "-model MODEL -text TEXT",
 		"-prompt is empty":               "-model MODEL -text TEXT -context 32 -tokens 32 -prompt=",
+		"no Opticks: name a text":        "-model MODEL",
+		"binary: not UTF-8 text":         "-model MODEL -text MODEL/binary",
 	} {
 		args = strings.NewReplacer("MODEL", model, "TEXT", text, "EMPTY", t.TempDir()).Replace(args)
 		assert.ErrorContains(t, run(strings.Fields(args), io.Discard), want)

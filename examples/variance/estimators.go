@@ -40,7 +40,7 @@ func damped(spec func(a float64) rff.Spec) specifier {
 
 var estimators = []estimator{
 	{"gaussian", "trig", "Gaussian, [cos, sin]", fixed(rff.Gaussian{LengthScale: 1})},
-	{"gaussian", "positive", "Gaussian, exp", fixed(rff.GaussianPositive{LengthScale: 1})},
+	{"gaussian", "positive", "Gaussian, exp", fixed(rff.GaussianOptimal{LengthScale: 1})},
 	{"gaussian", "hyperbolic", "Gaussian, exp(±)", fixed(rff.GaussianHyperbolic{LengthScale: 1})},
 	{"gaussian", "optimal", "Gaussian, optimal exp", damped(func(a float64) rff.Spec { return rff.GaussianOptimal{LengthScale: 1, A: a} })},
 	{"softmax", "trig", "softmax, [cos, sin]", fixed(rff.SoftmaxTrig{Scale: 1})},

@@ -59,8 +59,6 @@ func auditCases[T dense.Float]() map[string]auditCase[T] {
 	}
 	causal := performer.LinearOptions{Causal: true}
 	two := made(performer.LinearOptions{})
-	landmarks := must.Have(performer.NewLandmarks(performer.LandmarkOptions[T]{Landmarks: 10, Scale: exact(false, false).Options().Scale, Unnormalised: exact(false, false).Options().Unnormalised}, densetest.Source(319)))
-	given := must.Have(performer.NewLandmarks(performer.LandmarkOptions[T]{Scale: exact(false, false).Options().Scale, Unnormalised: exact(false, false).Options().Unnormalised, Points: draw(12, d)}, nil))
 	return map[string]auditCase[T]{
 		"bidirectional":      {made(performer.LinearOptions{}), exact(false, false), draw(n, d), draw(40, d), draw(40, dv), Options{}, 1},
 		"unnormalised":       {made(performer.LinearOptions{Unnormalised: true}), exact(false, true), draw(n, d), draw(40, d), draw(40, dv), Options{}, 1},
@@ -74,8 +72,6 @@ func auditCases[T dense.Float]() map[string]auditCase[T] {
 		},
 		"causal heads":         {must.Have(performer.NewBatch(4, 2, made(causal))), exact(true, false), draw(n, 4*d), draw(n, 2*d), draw(n, 2*dv), Options{}, 4},
 		"unnormalised, causal": {must.Have(performer.NewBatch(4, 2, made(performer.LinearOptions{Causal: true, Unnormalised: true}))), exact(true, true), draw(n, 4*d), draw(n, 2*d), draw(n, 2*dv), Options{}, 4},
-		"landmarks":            {landmarks, exact(false, false), draw(n, d), draw(40, d), draw(40, dv), Options{}, 1},
-		"given landmarks":      {must.Have(performer.NewBatch[T](4, 2, given)), exact(false, false), draw(n, 4*d), draw(n, 2*d), draw(n, 2*dv), Options{}, 4},
 	}
 }
 

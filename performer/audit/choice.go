@@ -15,7 +15,7 @@ type Choice[T dense.Float] struct {
 	// later calls with queries and keys of the same kind, whose errors [Measure] can measure.
 	Attention performer.Attention[T]
 
-	// Name describes the attention, for example "256 landmarks" or "exact attention".
+	// Name describes the attention, for example "256 positive features" or "exact attention".
 	Name string
 
 	// Exact reports whether the attention is exact.
@@ -59,8 +59,8 @@ type Trial struct {
 
 // String returns the choice in one line, for example
 //
-//	256 landmarks: error 1.6 % (95 %: 1.3 … 1.9 %), 14 times as fast as exact attention; …
-//	exact attention: nothing cheaper is known to be within 1 % (best: 1024 landmarks, …); …
+//	256 positive features: error 1.6 % (95 %: 1.3 … 1.9 %), 14 times as fast as exact attention; …
+//	exact attention: nothing cheaper is known to be within 1 % (best: 1024 positive features, …); …
 func (c Choice[T]) String() string {
 	var s strings.Builder
 	s.WriteString(c.Name + ": ")

@@ -48,8 +48,7 @@ func sampledRows(rows int) int {
 // For several heads, call Choose for each head and make a performer.Batch of the results.
 //
 // In the order of predicted costs, Choose tries clusters of keys in 8 bits (package clusters),
-// exact attention in 8 bits unless exact has a Softcap, landmarks unless exact is causal,
-// trigonometric features, and positive features that are fitted to queries and keys (rff.SDERF), in
+// exact attention in 8 bits unless exact has a Softcap, trigonometric features, and positive features that are fitted to queries and keys (rff.SDERF), in
 // several sizes. An approximation passes if a sample of rows, which Choose has not used before,
 // shows that the error is within the tolerance with the Confidence. This is no guarantee: Choose
 // does not find errors in rare rows that are the same in each draw of an approximation.
@@ -110,7 +109,7 @@ func choose[T dense.Float](ctx context.Context, x input[T], tolerance float64, o
 		return none, err
 	}
 	if kinds == nil {
-		kinds = allKinds[T](x.k.Rows, sample.heads[0].options.Causal)
+		kinds = allKinds[T](x.k.Rows)
 	}
 	s := newSearch(sample.heads[0], tolerance, opts, kinds, rng)
 	c := Choice[T]{Attention: x.exact, Name: "exact attention", Exact: true, Tolerance: tolerance}

@@ -93,8 +93,6 @@ func TestAuditCoversHeadsOfAllKinds(t *testing.T) {
 		for name, form := range map[string]performer.Attention[float64]{
 			"positive features":      must.Have(performer.NewLinear[float64](must.Have(rff.Draw(rff.SoftmaxPositive{Scale: scale}, w)), performer.LinearOptions{})),
 			"trigonometric features": must.Have(performer.NewLinear[float64](must.Have(rff.Draw(rff.SoftmaxTrig{Scale: scale}, w)), performer.LinearOptions{})),
-			"64 landmarks":           must.Have(performer.NewLandmarks(performer.LandmarkOptions[float64]{Landmarks: 64, Scale: exact.Options().Scale, Unnormalised: exact.Options().Unnormalised}, densetest.Source(342))),
-			"256 landmarks":          must.Have(performer.NewLandmarks(performer.LandmarkOptions[float64]{Landmarks: 256, Scale: exact.Options().Scale, Unnormalised: exact.Options().Unnormalised}, densetest.Source(343))),
 			"averages":               average[float64]{},
 		} {
 			rows := deviations(form.Forward(none, h.q, h.k, h.v), truth)

@@ -5,7 +5,6 @@ import (
 	"fmt"
 	"math"
 	"math/rand/v2"
-	"slices"
 
 	"github.com/seed-feabd252/randfeat/dense"
 	"github.com/seed-feabd252/randfeat/internal/compute/simd"
@@ -31,10 +30,6 @@ type kind[T dense.Float] struct {
 	// cost predicts the time of a call, in multiply-adds of T that take as long. preparation
 	// predicts the time of create; nil means no time.
 	cost, preparation func(c call) float64
-
-	// The error falls as size^(−rate). The rate of random features is ½. Zero means that the rate
-	// is not known.
-	rate float64
 
 	// prefixes says that the attention is clusters.Attention, so that causal attention of some
 	// queries does not compute the other outputs.
@@ -74,8 +69,8 @@ func exactCost[T dense.Float](c call) float64 {
 }
 
 // allKinds returns the kinds of attention that [Choose] tries for a number of keys.
-func allKinds[T dense.Float](keys int, causal bool) []kind[T] {
-	all := []kind[T]{
+func allKinds[T dense.Float](keys int) []kind[T] {
+	return []kind[T]{
 		clusterKind[T](keys),
 		{name: "bits", sizes: []int{8}, fixed: true, create: func(exact performer.ExactOptions, _, _ dense.Matrix[T], size int, _ rand.Source) (performer.Attention[T], error) {
 			if err := noSoftcap(exact); err != nil {
@@ -84,11 +79,7 @@ func allKinds[T dense.Float](keys int, causal bool) []kind[T] {
 			exact.Bits = size
 			return performer.NewExact[T](exact)
 		}, cost: func(c call) float64 { return bitsCost * exactCost[T](c) }},
-		{name: "landmarks", create: newLandmarks[T], cost: func(c call) float64 {
-			s := shape[T](c)
-			return s.Work(s.Landmarks())
-		}},
-		{name: "trigonometric features", rate: 0.5, preparation: drawCost, create: func(exact performer.ExactOptions, q, k dense.Matrix[T], size int, src rand.Source) (performer.Attention[T], error) {
+		{name: "trigonometric features", preparation: drawCost, create: func(exact performer.ExactOptions, q, k dense.Matrix[T], size int, src rand.Source) (performer.Attention[T], error) {
 			return newFeatures(exact, q, k, size, src, func(_, _ dense.Matrix[T], scale float64) (rff.Spec, error) {
 				return rff.SoftmaxTrig{Scale: scale}, nil
 			})
@@ -99,7 +90,7 @@ func allKinds[T dense.Float](keys int, causal bool) []kind[T] {
 			s.Projected = false
 			return s.Work(cost.Cost{MACs: one.MACs + s.Linear().MACs, Exps: 2 * one.Exps})
 		}},
-		{name: "positive features", rate: 0.5, preparation: func(c call) float64 { return drawCost(c) + fitCost(c) }, create: func(exact performer.ExactOptions, q, k dense.Matrix[T], size int, src rand.Source) (performer.Attention[T], error) {
+		{name: "positive features", preparation: func(c call) float64 { return drawCost(c) + fitCost(c) }, create: func(exact performer.ExactOptions, q, k dense.Matrix[T], size int, src rand.Source) (performer.Attention[T], error) {
 			return newFeatures(exact, q, k, size, src, func(q, k dense.Matrix[T], scale float64) (rff.Spec, error) {
 				return rff.FitSDERF(q, k, scale)
 			})
@@ -108,10 +99,6 @@ func allKinds[T dense.Float](keys int, causal bool) []kind[T] {
 			return s.Work(s.Linear())
 		}},
 	}
-	if causal {
-		all = slices.DeleteFunc(all, func(k kind[T]) bool { return k.name == "landmarks" })
-	}
-	return all
 }
 
 // bitsCost is the cost of exact attention in 8 bits relative to exact attention. bitsCost was
@@ -223,27 +210,6 @@ const (
 	fitRows       = 4096 // the most rows for means and for the fit of a map
 	causalFitRows = 1024 // the first tokens, for causal attention
 )
-
-// newLandmarks returns attention by landmarks with the means of queries and keys subtracted.
-func newLandmarks[T dense.Float](exact performer.ExactOptions, q, k dense.Matrix[T], size int, src rand.Source) (performer.Attention[T], error) {
-	if exact.Causal {
-		return nil, errors.New("exact is causal, but all queries share the landmarks")
-	}
-	if err := noSoftcap(exact); err != nil {
-		return nil, err
-	}
-	_, b, err := rff.SubtractMean(fitSample(q, false))
-	if err != nil {
-		return nil, err
-	}
-	_, c, err := rff.SubtractMean(fitSample(k, false))
-	if err != nil {
-		return nil, err
-	}
-	return performer.NewLandmarks(performer.LandmarkOptions[T]{
-		Landmarks: size, Scale: exact.Scale, Unnormalised: exact.Unnormalised, QueryMean: b, KeyMean: c,
-	}, src)
-}
 
 // newFeatures returns linear attention with a centred map over orthogonal frequencies.
 func newFeatures[T dense.Float](exact performer.ExactOptions, q, k dense.Matrix[T], size int, src rand.Source, fit func(q, k dense.Matrix[T], scale float64) (rff.Spec, error)) (performer.Attention[T], error) {

@@ -13,16 +13,9 @@ const (
 	// far away.
 	maxStep = 4
 
-	// Bounds on the rate at which the error falls, for a kind without a known rate: after one size
-	// firstRate, later rateFactor times the rate between the last two sizes, where a measured rate
-	// below minRate counts as minRate. The error of landmarks falls faster and faster as their
-	// number comes close to the number of different keys. On words, normal points and heads of a
-	// trained transformer with the rate f from 32 to 128 landmarks, the rate from 128 to 512 was
-	// 0.8·f to 2·f, or the error fell to zero.
-	firstRate, rateFactor, minRate = 2, 2, 0.75
-
-	// The bound on a known rate, relative to the rate.
-	knownRateFactor = 1.2
+	// The error of features falls as size^(−½). A factor of 1.2 on the rate allows for the noise of
+	// measured errors.
+	fallingRate = 1.2 / 2
 )
 
 // ladder is the state of a kind of attention in a search.
@@ -33,9 +26,6 @@ type ladder[T dense.Float] struct {
 	whole bool      // the attention computes all of its outputs
 
 	scored []float64 // scored keys of a query with each size, after a sweep
-
-	lastSize  int // 0 before the first trial
-	lastError float64
 }
 
 // climb moves on to the next size that may be within the tolerance, after a trial of a size with an
@@ -44,20 +34,9 @@ type ladder[T dense.Float] struct {
 // cause it.
 func (l *ladder[T]) climb(size int, err, tolerance float64) {
 	err = min(err, 1)
-	rate := float64(firstRate)
-	if l.rate > 0 {
-		rate = knownRateFactor * l.rate
-	}
-	if l.lastSize > 0 {
-		measured := math.Log(l.lastError/err) / math.Log(float64(size)/float64(l.lastSize))
-		if bound := max(rateFactor*measured, minRate); l.rate == 0 || bound < rate {
-			rate = bound
-		}
-	}
-	l.lastSize, l.lastError = size, err
 	l.next++
 	mayPass := func(next int) bool {
-		return err*math.Pow(float64(size)/float64(next), rate) <= tolerance
+		return err*math.Pow(float64(size)/float64(next), fallingRate) <= tolerance
 	}
 	n := len(l.sizes)
 	if l.next < n && !mayPass(l.sizes[n-1]) {

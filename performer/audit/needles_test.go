@@ -44,7 +44,7 @@ func TestMeasureOfNeedles(t *testing.T) {
 	for head := range uint64(15) {
 		q, k, v := needles(760+head, 2048, 32)
 		truth := exact.Forward(none, q, k, v)
-		for _, c := range allKinds[float32](k.Rows, true)[:2] { // clusters and 8 bits
+		for _, c := range allKinds[float32](k.Rows)[:2] { // clusters and 8 bits
 			size := c.sizes[len(c.sizes)/2]
 			out := must.Have(c.create(e, q, k, size, densetest.Source(head))).Forward(none, q, k, v)
 			want := relativeError(out, truth)

@@ -73,12 +73,8 @@ func TestAuditCovers(t *testing.T) {
 	}
 	favor := must.Have(performer.NewLinear[float64](must.Have(rff.Draw(rff.SoftmaxPositive{Scale: 1}, must.Have(orf.Draw[float64](orf.GramSchmidt{}, 64, d, densetest.Source(307))))), performer.LinearOptions{}))
 	var none dense.Matrix[float64]
-	landmarks := must.Have(performer.NewLandmarks(performer.LandmarkOptions[float64]{Landmarks: 32, Scale: 1}, densetest.Source(328)))
-	for name, form := range map[string]performer.Attention[float64]{"FAVOR+": favor, "average": average[float64]{}, "landmarks": landmarks} {
+	for name, form := range map[string]performer.Attention[float64]{"FAVOR+": favor, "average": average[float64]{}} {
 		for _, of := range []int{1, heads} {
-			if name == "landmarks" && of > 1 {
-				continue // the law is that of one head
-			}
 			x := []dense.Matrix[float64]{q.ColRange(0, of*d), k.ColRange(0, of*d), v.ColRange(0, of*d)}
 			truth := must.Have(performer.NewBatch[float64](of, of, must.Have(performer.NewExact[float64](performer.ExactOptions{Scale: 1}))))
 			out, exact := must.Have(performer.NewBatch(of, of, form)).Forward(none, x[0], x[1], x[2]), truth.Forward(none, x[0], x[1], x[2])

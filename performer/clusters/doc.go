@@ -1,7 +1,7 @@
 // Package clusters computes softmax attention with clusters of keys: the keys that matter to a
 // query have exact weights, and every other cluster counts as a whole. The package is for attention
 // with many keys whose weights are spread over some of the keys, as in the heads of trained
-// transformers. Random features and landmarks have large errors on heads of trained transformers.
+// transformers. Random features have large errors on heads of trained transformers.
 //
 //	attention, err := clusters.New[float32](clusters.Options{}, src)
 //	out := attention.Forward(dense.Matrix[float32]{}, q, k, v)
@@ -85,7 +85,7 @@
 // scored pairs, a small share of L². No bound of the error is known in advance; package audit
 // measures the error. The error is small where weights are concentrated on clusters of keys. The
 // error is larger if a cluster holds keys of different words, of which a query seeks one. For
-// diffuse attention over normal keys of small norm landmarks are better. Clusters do not help a
+// diffuse attention over normal keys of small norm random features are better. Clusters do not help a
 // head in which every query has one key that no other query shares. In float32, keys and values
 // with a common mean of a thousand standard deviations lose no more accuracy than in exact
 // attention. If keys and values have a mean of 1e5 standard deviations, exact attention and

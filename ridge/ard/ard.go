@@ -72,8 +72,8 @@ type Result[T dense.Float] struct {
 //
 // psi must be rff.Differentiable and have the length-scale 1 if it has a length-scale. A usual psi
 // is Gaussian or Matern. Fit reads the rows once for the means and deviations of columns and for a
-// sample, which src draws. Fit searches on the sample from the starts that the package
-// documentation describes, and continues on all rows from the best result. A search is L-BFGS on
+// sample, which src draws. Fit searches on the sample from the starts of
+// docs/regression.md, and continues on all rows from the best result. A search is L-BFGS on
 // log ℓ and log λ [Liu & Nocedal 1989]. A search ends after Options.MaxIterations, or when three
 // iterations gain less than 10⁻³ per target.
 //

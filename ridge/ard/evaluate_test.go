@@ -84,7 +84,6 @@ func maps(t *testing.T, m, d int) map[string]rff.Map[float64] {
 	}
 	add("gaussian")(rff.Draw(rff.Gaussian{LengthScale: 1}, w))
 	add("hadamard")(rff.Draw(rff.Gaussian{LengthScale: 1}, structured))
-	add("phase")(rff.Draw(rff.GaussianPhase{LengthScale: 1, Src: src}, w))
 	add("matern")(rff.Draw(rff.Matern{Nu: 1.5, LengthScale: 1, Src: src}, w))
 	heavy, err := orf.Draw[float64](orf.Cauchy{}, m, d, src)
 	require.NoError(t, err)

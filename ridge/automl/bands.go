@@ -73,13 +73,18 @@ func withBands[T dense.Float](of reweighted[T], m *ridge.Model[T], found *choice
 			}
 		}
 	}
+	return bandsOf(of.ctx, m, found, rows, errors, scales)
+}
+
+// bandsOf returns the model with bands of errors at rows, in units of the scales.
+func bandsOf[T dense.Float](ctx context.Context, m *ridge.Model[T], found *choice, rows ridge.Block[T], errors, scales dense.Matrix[float64]) (*ridge.Model[T], error) {
 	found.Bands = relativeBands
 	if found.space.kernel != nil {
 		found.Bands = equalBands
 		floats.Mul(errors.Data, scales.Data)
 	}
 	bands := ridge.Bands[T]{Errors: errors, Relative: found.Bands == relativeBands}
-	if logs, about, least, ok := noise(of.ctx, m, rows, errors); ok {
+	if logs, about, least, ok := noise(ctx, m, rows, errors); ok {
 		found.Bands, bands.Errors, bands.Logs, bands.Least = noiseBands, about, logs, least
 	}
 	found.Coverage = coverage(bands.Errors)

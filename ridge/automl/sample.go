@@ -28,6 +28,8 @@ type sample struct {
 	all    ridge.Block[float64]
 	choose int // the number of rows of all, from the first on, with which Fit chooses
 	n      int // the number of rows with a weight above 0
+
+	numbers []int // of the rows of all, from 1 on, in the order of the rows with a weight above 0
 }
 
 // draw reads the rows, and returns up to max(exactRows, Landmarks) of them at random.
@@ -165,12 +167,13 @@ func (s *sampler) sample(d, p int) (sample, error) {
 		shuffle(chosen)
 	}
 	all := ridge.Block[float64]{X: dense.New[float64](len(chosen)+len(rest), d), Y: dense.New[float64](len(chosen)+len(rest), p)}
+	var numbers []int
 	for i, r := range slices.Concat(chosen, rest) {
 		copy(all.X.Row(i), r.x)
 		copy(all.Y.Row(i), r.y)
-		all.Weights = append(all.Weights, r.weight)
+		all.Weights, numbers = append(all.Weights, r.weight), append(numbers, r.number)
 	}
-	return sample{all, len(chosen), s.n}, nil
+	return sample{all, len(chosen), s.n, numbers}, nil
 }
 
 // contains reports whether r is one of the rows.

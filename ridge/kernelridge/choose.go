@@ -15,6 +15,7 @@ import (
 	"github.com/seed-feabd252/randfeat/internal/memory/layout"
 	"github.com/seed-feabd252/randfeat/kernels"
 	"github.com/seed-feabd252/randfeat/ridge"
+	"github.com/seed-feabd252/randfeat/ridge/internal/gramian"
 )
 
 // Choice is the kernel and λ of Choose.
@@ -24,10 +25,11 @@ type Choice struct {
 	// Score is the sum over targets of ω·(error at a row left out)², over that of the mean: the share
 	// of the variance that a fit of the sample leaves.
 	Score float64
+	Start float64 // of Scales: the Score of k with its length-scale
 }
 
-// chosenRows is the largest number of rows on which Choose fits.
-const chosenRows = 2000
+// SampleRows is the largest number of rows on which Choose and Scales fit.
+const SampleRows = 2000
 
 // Choose returns the kernel among candidates, and λ among 2⁻²⁰ … 2⁴ times 4^j, with the least squared
 // errors at rows left out of fits on up to 2000 rows, drawn with src. It takes about 26 times
@@ -54,7 +56,7 @@ func Choose[T dense.Float](ctx context.Context, candidates []kernels.Kernel, row
 	}
 	null := spread(y, weights)
 	for index, k := range candidates {
-		own, wide := images(k, x)
+		own, wide := gramian.Images(k, x)
 		gram := dense.New[float64](x.Rows, x.Rows)
 		if err := interrupt.Await(ctx, func() { kernels.Gram(gram, own, wide, dense.Matrix[float64]{}) }); err != nil {
 			return best, err
@@ -66,7 +68,7 @@ func Choose[T dense.Float](ctx context.Context, candidates []kernels.Kernel, row
 				return best, ctx.Err()
 			}
 			if score := left / null; err == nil && score < best.Score {
-				best = Choice{index, ratio, score}
+				best = Choice{Kernel: index, Ratio: ratio, Score: score}
 			}
 		}
 	}
@@ -76,8 +78,8 @@ func Choose[T dense.Float](ctx context.Context, candidates []kernels.Kernel, row
 	return best, nil
 }
 
-// sample returns up to chosenRows rows of positive weight.
-func sample[T dense.Float](ctx context.Context, rows ridge.Block[T], src rand.Source) (x dense.Matrix[T], y dense.Matrix[float64], weights []float64, err error) {
+// sample returns up to SampleRows rows of positive weight.
+func sample[T dense.Float](ctx context.Context, rows ridge.Block[T], src rand.Source) (x, y dense.Matrix[float64], weights []float64, err error) {
 	if err := argument.Context("kernelridge", ctx); err != nil {
 		return x, y, nil, err
 	}
@@ -89,7 +91,7 @@ func sample[T dense.Float](ctx context.Context, rows ridge.Block[T], src rand.So
 	}
 	var drawn []int
 	for _, i := range rand.New(src).Perm(rows.X.Rows) {
-		if rows.Weight(i) > 0 && len(drawn) < chosenRows {
+		if rows.Weight(i) > 0 && len(drawn) < SampleRows {
 			drawn = append(drawn, i)
 		}
 	}
@@ -104,7 +106,7 @@ func sample[T dense.Float](ctx context.Context, rows ridge.Block[T], src rand.So
 	if !(spread(y, weights) > math.SmallestNonzeroFloat64) {
 		return x, y, nil, fmt.Errorf("kernelridge: the targets are the same in %d rows, want targets that vary", len(drawn))
 	}
-	return layout.Rows(rows.X, drawn), y, weights, nil
+	return dense.Copy(x, layout.Rows(rows.X, drawn)), y, weights, nil
 }
 
 // spread returns Σω(y − ȳ)² over all columns, and at least the least positive number.

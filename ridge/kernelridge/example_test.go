@@ -28,14 +28,14 @@ func Example() {
 		return
 	}
 	k := candidates[choice.Kernel]
-	model, err := kernelridge.Fit(context.Background(), k, rows, kernelridge.Options{Ratio: choice.Ratio, Probes: 4, Src: rng})
+	fit, err := kernelridge.Fit(context.Background(), k, rows, kernelridge.Options{Ratio: choice.Ratio, Probes: 4, Src: rng})
 	if err != nil {
 		fmt.Println(err)
 		return
 	}
-	mean, half := model.Band(dense.Of(1, 2, []float64{1, 2}), 0.9)
+	mean, half := fit.Model.Band(dense.Of(1, 2, []float64{1, 2}), 0.9)
 	fmt.Println(k)
-	fmt.Printf("%.1f ± %.1f, truth %.1f\n", mean.At(0, 0), half[0], math.Sin(2)*math.Cos(2))
+	fmt.Printf("%.1f ± %.1f, truth %.1f\n", mean.At(0, 0), half.At(0, 0), math.Sin(2)*math.Cos(2))
 	// Output:
 	// Gaussian{LengthScale: 1}
 	// -0.4 ± 0.2, truth -0.4

@@ -18,7 +18,20 @@ import (
 	"github.com/seed-feabd252/randfeat/landmarks"
 	"github.com/seed-feabd252/randfeat/rff"
 	"github.com/seed-feabd252/randfeat/ridge"
+	"github.com/seed-feabd252/randfeat/ridge/internal/gramian"
 )
+
+// Result is the result of Fit.
+type Result[T dense.Float] struct {
+	// Model has the means f of the package documentation, and the noise σ² of maximum evidence for λ.
+	// Deviations are those of a fit with the landmarks of the preconditioner: an upper estimate.
+	// With Options.Probes, bands have the width of LeftOut.
+	Model *ridge.Model[T]
+
+	// LeftOut are y_i − f⁻ⁱ(x_i) for each row of Fit, n×p, where f⁻ⁱ is the fit of the other rows.
+	// LeftOut has no rows without Options.Probes.
+	LeftOut dense.Matrix[float64]
+}
 
 // Fit fits the model of package kernelridge to rows. Rows of weight 0 do not take part.
 //
@@ -26,7 +39,7 @@ import (
 // have elements that are not finite or weights below 0, no row of positive weight, a kernel that is
 // not finite at some rows, more rows than fit in memory, and *NotConverged, with which Fit returns
 // the model so far. A nil ctx panics.
-func Fit[T dense.Float](ctx context.Context, k kernels.Kernel, rows ridge.Block[T], o Options) (*Model[T], error) {
+func Fit[T dense.Float](ctx context.Context, k kernels.Kernel, rows ridge.Block[T], o Options) (*Result[T], error) {
 	if err := argument.Context("kernelridge", ctx); err != nil {
 		return nil, err
 	}
@@ -54,8 +67,7 @@ func Fit[T dense.Float](ctx context.Context, k kernels.Kernel, rows ridge.Block[
 	if err := limit.Memory[float64](len(kept), o.Rank+8*(rows.Y.Cols+o.Probes+1)); err != nil {
 		return nil, fmt.Errorf("kernelridge: %d rows with Rank = %d and Probes = %d: %w", len(kept), o.Rank, o.Probes, err)
 	}
-	f := &fit[T]{o: o, rng: rand.New(o.Src)}
-	f.m = &Model[T]{k: k, rows: layout.Rows(rows.X, kept), ratio: o.Ratio}
+	f := &fit[T]{o: o, rng: rand.New(o.Src), k: k, rows: layout.Rows(rows.X, kept)}
 	f.y = dense.Copy(dense.Matrix[float64]{}, layout.Rows(rows.Y, kept))
 	if rows.Weights != nil {
 		f.root = make([]float64, len(kept))
@@ -64,39 +76,52 @@ func Fit[T dense.Float](ctx context.Context, k kernels.Kernel, rows ridge.Block[
 		}
 	}
 	stop := f.run(ctx)
-	if f.m.weights.Data == nil {
+	if f.m == nil {
 		return nil, stop
 	}
-	if f.m.errors.Data != nil && len(kept) < rows.X.Rows {
-		all := dense.New[float64](rows.X.Rows, rows.Y.Cols)
+	r := &Result[T]{f.m, f.errors}
+	if f.errors.Data == nil {
+		return r, stop
+	}
+	if len(kept) < rows.X.Rows {
+		r.LeftOut = dense.New[float64](rows.X.Rows, rows.Y.Cols)
 		means := f.m.Mean(dense.Matrix[T]{}, rows.X)
-		for i := range all.Rows {
-			for j := range all.Cols {
-				all.Set(i, j, float64(rows.Y.At(i, j))-float64(means.At(i, j)))
+		for i := range r.LeftOut.Rows {
+			for j := range r.LeftOut.Cols {
+				r.LeftOut.Set(i, j, float64(rows.Y.At(i, j))-float64(means.At(i, j)))
 			}
 		}
 		for i, at := range kept {
-			copy(all.Row(at), f.m.errors.Row(i))
+			copy(r.LeftOut.Row(at), f.errors.Row(i))
 		}
-		f.m.errors = all
 	}
-	return f.m, stop
+	sizes := r.LeftOut.Clone()
+	for i, v := range sizes.Data {
+		sizes.Data[i] = min(math.Abs(v), math.MaxFloat64)
+	}
+	if r.Model, err = f.m.WithBands(ridge.Bands[T]{Errors: sizes}); err != nil {
+		return nil, err
+	}
+	return r, stop
 }
 
 // fit is a call of Fit.
 type fit[T dense.Float] struct {
 	o    Options
 	rng  *rand.Rand
-	m    *Model[T]
+	k    kernels.Kernel
+	rows dense.Matrix[T]
 	y    dense.Matrix[float64]
 	root []float64 // √ω; nil for weights of 1
+
+	m      *ridge.Model[T] // nil before steps
+	errors dense.Matrix[float64]
 }
 
-// run solves the system, and sets the weights of the model.
+// run solves the system, and sets the model.
 func (f *fit[T]) run(ctx context.Context) error {
-	k, x := images(f.m.k, f.m.rows)
-	f.m.origin = medians(x)
-	op := newOperator(k, x, f.root, f.m.origin)
+	k, x := gramian.Images(f.k, dense.Copy(dense.Matrix[float64]{}, f.rows))
+	op := newOperator(k, x, f.root, gramian.Medians(x))
 	if err := op.keep(ctx, f.o.Memory); err != nil {
 		return err
 	}
@@ -104,7 +129,7 @@ func (f *fit[T]) run(ctx context.Context) error {
 	for i := range x.Rows {
 		trace += f.weight(i) * k.Eval(x.Row(i), x.Row(i))
 	}
-	factor, err := f.factor(ctx)
+	factor, m, err := f.factor(ctx)
 	if err != nil {
 		return err
 	}
@@ -141,15 +166,14 @@ func (f *fit[T]) run(ctx context.Context) error {
 	if at == nil || err != nil && ctx.Err() == nil {
 		return err
 	}
-	f.finish(at.X, system.Right)
-	if err := argument.Finite("weights", f.m.weights); err != nil {
-		f.m.weights = dense.Matrix[float64]{}
-		return fmt.Errorf("kernelridge: Options.Ratio = %v: %w: rounding hides a ratio so small", f.o.Ratio, err)
-	}
+	a, b, noise := f.finish(at.X, system.Right)
 	if f.o.Probes > 0 && ctx.Err() == nil {
-		if err := f.leaveOut(ctx, k, x, at, system.Right); err != nil {
+		if err := f.leaveOut(ctx, k, x, a, at, system.Right); err != nil {
 			return err
 		}
+	}
+	if f.m, err = m.WithKernel(f.rows, a, b, noise); err != nil {
+		return fmt.Errorf("kernelridge: Options.Ratio = %v: %w", f.o.Ratio, err)
 	}
 	if at.Solved < system.Right.Cols {
 		return &NotConverged{at.Passes, residual(), f.o.Tolerance, at.Stalled, ctx.Err()}
@@ -183,71 +207,86 @@ func (f *fit[T]) right() dense.Matrix[float64] {
 	return right
 }
 
-// factor returns Fᵀ of the preconditioner, r×n.
-func (f *fit[T]) factor(ctx context.Context) (dense.Matrix[float64], error) {
+// factor returns Fᵀ of the preconditioner, r×n, and a model of its landmarks for targets of 0.
+func (f *fit[T]) factor(ctx context.Context) (factor dense.Matrix[float64], m *ridge.Model[T], err error) {
 	const proposed = 8 // rows among which a landmark is chosen
-	none, x := dense.Matrix[float64]{}, f.m.rows
+	x := f.rows
 	if n := proposed * f.o.Rank; n < x.Rows {
 		some := f.rng.Perm(x.Rows)[:n]
 		slices.Sort(some)
 		x = layout.Rows(x, some)
 	}
-	chosen, err := landmarks.Pivoted(ctx, f.m.k, x, f.o.Rank, f.rng)
+	chosen, err := landmarks.Pivoted(ctx, f.k, x, f.o.Rank, f.rng)
 	if err != nil {
-		return none, err
+		return factor, nil, err
 	}
-	phi, err := rff.Nystroem(f.m.k, chosen)
+	phi, err := rff.Nystroem(f.k, chosen)
 	if err != nil {
-		return none, err
+		return factor, nil, err
 	}
 	_, rank := phi.Dims()
-	factor := dense.New[float64](rank, f.m.rows.Rows)
+	factor = dense.New[float64](rank, f.rows.Rows)
+	weights := make([]T, f.rows.Rows)
+	for i := range weights {
+		weights[i] = T(f.weight(i))
+	}
 	const step = 256 // rows between two looks at the context
 	for lo := 0; lo < factor.Cols; lo += step {
 		hi := min(lo+step, factor.Cols)
-		features := dense.Copy(dense.Matrix[float64]{}, phi.Transform(dense.Matrix[T]{}, f.m.rows.RowRange(lo, hi)))
+		features := dense.Copy(dense.Matrix[float64]{}, phi.Transform(dense.Matrix[T]{}, f.rows.RowRange(lo, hi)))
 		if f.root != nil {
 			scaleRows(features, f.root[lo:hi])
 		}
 		dense.Transpose(factor.ColRange(lo, hi), features)
 		if err := ctx.Err(); err != nil {
-			return none, err
+			return factor, nil, err
 		}
 	}
-	return factor, nil
+	zeros := ridge.Block[T]{X: f.rows, Y: dense.New[T](f.rows.Rows, f.y.Cols), Weights: weights}
+	if m, err = ridge.Fit(ctx, phi, zeros, ridge.Options{Noise: f.o.Ratio, Prior: 1, NoIntercept: f.o.NoIntercept}); err != nil {
+		err = fmt.Errorf("kernelridge: Options.Ratio = %v: %w", f.o.Ratio, err)
+	}
+	return factor, m, err
 }
 
-// finish sets the weights a = Ω^½(A⁻¹Ω^½y − b·A⁻¹Ω^½1), the constants b, and the errors at rows left
-// out.
-func (f *fit[T]) finish(x, right dense.Matrix[float64]) {
+// finish returns the weights a = Ω^½(A⁻¹Ω^½y − b·A⁻¹Ω^½1), the constants b, and the noise λ·aᵀ(y − b)/n
+// of maximum evidence, with n − 1 for n if there are constants. An output that does not vary has next
+// to no noise.
+func (f *fit[T]) finish(x, right dense.Matrix[float64]) (a dense.Matrix[float64], constant, noise []float64) {
 	n, outputs := f.y.Rows, f.y.Cols
-	m := f.m
-	m.weights, m.constant = dense.New[float64](n, outputs), make([]float64, outputs)
+	a, constant, noise = dense.New[float64](n, outputs), make([]float64, outputs), make([]float64, outputs)
+	contrasts := float64(n)
 	if !f.o.NoIntercept {
 		whole := 0.0
+		contrasts = max(contrasts-1, 1)
 		for i := range n {
 			root := right.At(i, outputs)
 			whole += root * x.At(i, outputs)
 			for j := range outputs {
-				m.constant[j] += root * x.At(i, j)
+				constant[j] += root * x.At(i, j)
 			}
 		}
-		for j := range m.constant {
-			m.constant[j] /= whole
+		for j := range constant {
+			constant[j] /= whole
 		}
 	}
 	for i := range n {
 		root := math.Sqrt(f.weight(i))
-		for j, b := range m.constant {
-			m.weights.Set(i, j, root*(x.At(i, j)-b*x.At(i, outputs)))
+		for j, b := range constant {
+			a.Set(i, j, root*(x.At(i, j)-b*x.At(i, outputs)))
+			noise[j] += f.o.Ratio * a.At(i, j) * (f.y.At(i, j) - b) / contrasts
 		}
 	}
+	for j := range noise {
+		noise[j] = max(noise[j], 0x1p-500*f.o.Ratio)
+	}
+	return a, constant, noise
 }
 
 // leaveOut sets the errors at rows left out: z_i/(M_ii√ω_i) with z = A⁻¹Ω^½(y − b) and, because b is
 // fitted too, M = A⁻¹ − uuᵀ/(uᵀΩ^½1), u = A⁻¹Ω^½1. A single row has nothing to be predicted from: its
 // error is +Inf.
-func (f *fit[T]) leaveOut(ctx context.Context, k kernels.Kernel, rows dense.Matrix[float64], at *conjugate.Solution, right dense.Matrix[float64]) error {
+func (f *fit[T]) leaveOut(ctx context.Context, k kernels.Kernel, rows, a dense.Matrix[float64], at *conjugate.Solution, right dense.Matrix[float64]) error {
 	n, outputs := f.y.Rows, f.y.Cols
 	diagonal, err := at.P.Diagonal(ctx)
 	if err != nil {
@@ -262,7 +301,7 @@ func (f *fit[T]) leaveOut(ctx context.Context, k kernels.Kernel, rows dense.Matr
 			diagonal[i] += z * (at.X.At(i, outputs+1+j) - known.At(i, j)) / float64(probes.Cols)
 		}
 	}
-	f.m.errors = dense.New[float64](n, outputs)
+	f.errors = dense.New[float64](n, outputs)
 	for i := range n {
 		root, x := math.Sqrt(f.weight(i)), rows.Row(i)
 		least := 1 / (f.o.Ratio + root*root*k.Eval(x, x)) // of (A⁻¹)_ii, which is at most 1/λ
@@ -272,39 +311,11 @@ func (f *fit[T]) leaveOut(ctx context.Context, k kernels.Kernel, rows dense.Matr
 		}
 		for j := range outputs {
 			if n == 1 && !f.o.NoIntercept {
-				f.m.errors.Set(i, j, math.Inf(1))
+				f.errors.Set(i, j, math.Inf(1))
 				continue
 			}
-			f.m.errors.Set(i, j, f.m.weights.At(i, j)/(root*root*own))
+			f.errors.Set(i, j, a.At(i, j)/(root*root*own))
 		}
 	}
 	return nil
-}
-
-// medians returns the medians of columns, from which rows are subtracted: unlike means they hardly
-// depend on a row that is far away.
-func medians(x dense.Matrix[float64]) []float64 {
-	middle, column := make([]float64, x.Cols), make([]float64, x.Rows)
-	for j := range middle {
-		for i := range column {
-			column[i] = x.At(i, j)
-		}
-		slices.Sort(column)
-		middle[j] = column[len(column)/2]
-	}
-	return middle
-}
-
-// images returns a kernel and rows in float64 whose Gram matrix is that of k on x.
-func images[T dense.Float](k kernels.Kernel, x dense.Matrix[T]) (kernels.Kernel, dense.Matrix[float64]) {
-	wide := dense.Copy(dense.Matrix[float64]{}, x)
-	pullback, ok := k.(kernels.Pullback)
-	if !ok {
-		return k, wide
-	}
-	moved := dense.New[float64](x.Rows, pullback.A.Rows)
-	for i := range x.Rows {
-		copy(moved.Row(i), pullback.At(wide.Row(i)))
-	}
-	return pullback.K, moved
 }

@@ -9,13 +9,10 @@ import (
 	"github.com/seed-feabd252/randfeat/internal/compute/parallel"
 	"github.com/seed-feabd252/randfeat/internal/memory/pool"
 	"github.com/seed-feabd252/randfeat/kernels"
+	"github.com/seed-feabd252/randfeat/ridge/internal/gramian"
 )
 
-const (
-	blockRows = 1024 // largest number of rows of a block
-	leastRows = 64   // and the least, unless there are fewer rows
-	tileRows  = 64   // rows of a tile: its values stay in a cache
-)
+const leastRows = 64 // of a block, unless there are fewer rows
 
 // operator is S = Ω^½KΩ^½ of n rows in blocks. A product takes the pairs of blocks I < J in rounds: a
 // round has each block once, so its pairs are independent, and sums have the same order for any
@@ -25,15 +22,15 @@ type operator struct {
 	root   []float64 // √ω; nil for weights of 1
 	n      int
 	size   int // rows of a block
-	single *points[float32]
-	double *points[float64]
+	single *gramian.Points[float32]
+	double *gramian.Points[float64]
 	kept   map[[2]int]dense.Matrix[float32] // K between blocks I ≤ J; nil if not in memory
 }
 
 // newOperator returns the operator of rows.
 func newOperator(k kernels.Kernel, x dense.Matrix[float64], root, origin []float64) *operator {
-	o := &operator{k: k, root: root, n: x.Rows, single: newPoints[float32](k, x, origin), double: newPoints[float64](k, x, origin)}
-	o.size = min(blockRows, max(leastRows, (o.n/32+tileRows-1)/tileRows*tileRows))
+	o := &operator{k: k, root: root, n: x.Rows, single: gramian.NewPoints[float32](k, x, origin), double: gramian.NewPoints[float64](k, x, origin)}
+	o.size = min(gramian.BlockRows, max(leastRows, (o.n/32+gramian.TileRows-1)/gramian.TileRows*gramian.TileRows))
 	return o
 }
 
@@ -53,13 +50,13 @@ func (o *operator) keep(ctx context.Context, bytes int64) error {
 		}
 	}
 	err := o.pairs(ctx, func(i, j int) {
-		t := pool.Get[tile[float32]](&tiles)
-		defer pool.Put(&tiles, t)
+		t := pool.Get[gramian.Tile[float32]](&gramian.Tiles)
+		defer pool.Put(&gramian.Tiles, t)
 		x, y, to := o.block(o.single, i), o.block(o.single, j), kept[[2]int{i, j}]
-		t.begin(y)
-		for lo := 0; lo < to.Rows; lo += tileRows {
-			hi := min(lo+tileRows, to.Rows)
-			dense.Copy(to.RowRange(lo, hi), t.fill(o.k, x.rows(lo, hi), y))
+		t.Begin(y)
+		for lo := 0; lo < to.Rows; lo += gramian.TileRows {
+			hi := min(lo+gramian.TileRows, to.Rows)
+			dense.Copy(to.RowRange(lo, hi), t.Fill(o.k, x.Rows(lo, hi), y))
 		}
 	})
 	o.kept = kept
@@ -69,8 +66,8 @@ func (o *operator) keep(ctx context.Context, bytes int64) error {
 // rowsOf returns the number of rows of a block.
 func (o *operator) rowsOf(block int) int { return min(o.n, (block+1)*o.size) - block*o.size }
 
-func (o *operator) block(p *points[float32], i int) *points[float32] {
-	return p.rows(i*o.size, i*o.size+o.rowsOf(i))
+func (o *operator) block(p *gramian.Points[float32], i int) *gramian.Points[float32] {
+	return p.Rows(i*o.size, i*o.size+o.rowsOf(i))
 }
 
 // pairs calls f for all pairs of blocks I ≤ J, concurrently for pairs without a common block.
@@ -126,7 +123,7 @@ func scaleRows(x dense.Matrix[float64], by []float64) {
 
 // multiply adds K·V to dst, with products in T and sums of blocks in float64. Columns of V are
 // divided by their largest elements, because those of float32 have a small range.
-func multiply[T dense.Float](ctx context.Context, o *operator, p *points[T], dst, v dense.Matrix[float64]) error {
+func multiply[T dense.Float](ctx context.Context, o *operator, p *gramian.Points[T], dst, v dense.Matrix[float64]) error {
 	peaks := make([]float64, v.Cols)
 	for i := range v.Rows {
 		for j, e := range v.Row(i) {
@@ -143,27 +140,27 @@ func multiply[T dense.Float](ctx context.Context, o *operator, p *points[T], dst
 		}
 	}
 	return o.pairs(ctx, func(i, j int) {
-		t := pool.Get[tile[T]](&tiles)
-		defer pool.Put(&tiles, t)
+		t := pool.Get[gramian.Tile[T]](&gramian.Tiles)
+		defer pool.Put(&gramian.Tiles, t)
 		rows, cols := o.rowsOf(i), o.rowsOf(j)
-		x, y := p.rows(i*o.size, i*o.size+rows), p.rows(j*o.size, j*o.size+cols)
+		x, y := p.Rows(i*o.size, i*o.size+rows), p.Rows(j*o.size, j*o.size+cols)
 		vi, vj := scaled.RowRange(i*o.size, i*o.size+rows), scaled.RowRange(j*o.size, j*o.size+cols)
 		kept, _ := any(o.kept[[2]int{i, j}]).(dense.Matrix[T])
 		if kept.Data == nil {
-			t.begin(y)
+			t.Begin(y)
 		}
-		t.sums.Shape(tileRows, v.Cols)
-		t.other.Shape(cols, v.Cols)
-		below := t.other.Rows(cols) // KᵀV_I
-		for lo := 0; lo < rows; lo += tileRows {
-			hi := min(lo+tileRows, rows)
+		t.Sums.Shape(gramian.TileRows, v.Cols)
+		t.Other.Shape(cols, v.Cols)
+		below := t.Other.Rows(cols) // KᵀV_I
+		for lo := 0; lo < rows; lo += gramian.TileRows {
+			hi := min(lo+gramian.TileRows, rows)
 			var g dense.Matrix[T]
 			if kept.Data != nil {
 				g = kept.RowRange(lo, hi)
 			} else {
-				g = t.fill(o.k, x.rows(lo, hi), y)
+				g = t.Fill(o.k, x.Rows(lo, hi), y)
 			}
-			sums := t.sums.Rows(hi - lo)
+			sums := t.Sums.Rows(hi - lo)
 			matmul.MulInPlace(1, g, vj, 0, sums)
 			addScaled(dst.RowRange(i*o.size+lo, i*o.size+hi), sums, peaks)
 			if i != j {

@@ -17,6 +17,7 @@ import (
 	"github.com/seed-feabd252/randfeat/internal/compute/vecmath"
 	"github.com/seed-feabd252/randfeat/kernels"
 	"github.com/seed-feabd252/randfeat/ridge"
+	"github.com/seed-feabd252/randfeat/ridge/internal/gramian"
 )
 
 // scaleSteps is the largest number of steps of the search for length-scales.
@@ -34,7 +35,7 @@ const scaleSteps = 40
 // far and the error of ctx.
 func Scales[T dense.Float](ctx context.Context, k kernels.Kernel, rows ridge.Block[T], src rand.Source) (kernels.Pullback, Choice, error) {
 	best := kernels.Pullback{K: k}
-	of, ok := profileOf(k)
+	of, ok := gramian.ProfileOf(k)
 	if !ok {
 		return best, Choice{}, fmt.Errorf("kernelridge: k is a %T, want a kernels.Gaussian or kernels.Matern", k)
 	}
@@ -45,7 +46,7 @@ func Scales[T dense.Float](ctx context.Context, k kernels.Kernel, rows ridge.Blo
 	if err != nil {
 		return best, Choice{}, err
 	}
-	block := ridge.Block[float64]{X: dense.Copy(dense.Matrix[float64]{}, x), Y: y, Weights: weights}
+	block := ridge.Block[float64]{X: x, Y: y, Weights: weights}
 	choice, err := Choose(ctx, []kernels.Kernel{k}, block, src)
 	if err != nil {
 		return best, choice, err
@@ -69,6 +70,7 @@ func Scales[T dense.Float](ctx context.Context, k kernels.Kernel, rows ridge.Blo
 	for j := range x.Cols {
 		best.A.Set(j, j, math.Exp(-s.best[j]))
 	}
+	choice.Start = choice.Score
 	choice.Ratio, choice.Score = math.Exp(s.best[x.Cols]), math.Exp(s.least)
 	return best, choice, ctx.Err()
 }
@@ -77,7 +79,7 @@ func Scales[T dense.Float](ctx context.Context, k kernels.Kernel, rows ridge.Blo
 // units of that of k, and of λ.
 type scales struct {
 	ctx     context.Context
-	profile profile
+	profile gramian.Profile
 	k       kernels.Kernel
 	x, y    dense.Matrix[float64]
 	weights []float64
@@ -138,7 +140,7 @@ func (s *scales) fit(p []float64) error {
 		u[i] = vecmath.Sum(m.Row(i))
 		whole += u[i]
 	}
-	parallel.Rows(n, tileRows, func(lo, hi int) {
+	parallel.Rows(n, gramian.TileRows, func(lo, hi int) {
 		for i := lo; i < hi; i++ {
 			vecmath.AddScaled(m.Row(i), u, -u[i]/whole)
 		}
@@ -178,19 +180,19 @@ func (s *scales) fit(p []float64) error {
 // slopes sets the slopes along the logarithms of length-scales ℓ_j. For q = ‖z − z'‖² in units of the
 // length-scale, dk = −2k'(q)·(z_j − z'_j)²·dlog ℓ_j.
 func (s *scales) slopes(g, gram, z dense.Matrix[float64], total float64) {
-	n, d, unit := z.Rows, z.Cols, s.profile.lengthScale
+	n, d, unit := z.Rows, z.Cols, s.profile.LengthScale
 	squares, products := make([]float64, n), dense.New[float64](n, n)
 	for i := range n {
 		squares[i] = 2 * vecmath.HalfSquaredNorm(z.Row(i))
 	}
 	matmul.MulT(1, z, z, 0, products)
 	sums := make([]float64, n)
-	parallel.Rows(n, tileRows, func(lo, hi int) {
+	parallel.Rows(n, gramian.TileRows, func(lo, hi int) {
 		for i := lo; i < hi; i++ {
 			row := g.Row(i)
 			for j, k := range gram.Row(i) {
 				q := max(0, squares[i]+squares[j]-2*products.At(i, j)) / unit / unit
-				row[j] *= -2 * s.profile.derivative(q, k) / unit / unit
+				row[j] *= -2 * s.profile.Derivative(q, k) / unit / unit
 			}
 			sums[i] = vecmath.Sum(row)
 		}
@@ -202,22 +204,4 @@ func (s *scales) slopes(g, gram, z dense.Matrix[float64], total float64) {
 			s.slope[j] += 2 * v * (sums[i]*v - moved.At(i, j)) / total
 		}
 	}
-}
-
-// derivative returns dk/dq for k = k(√q). It is 0 where the derivative of a Matérn kernel with ν = ½
-// is infinite, because the two points are then one.
-func (p profile) derivative(q, k float64) float64 {
-	r := math.Sqrt(q)
-	switch p.nu {
-	case 0:
-		return -k / 2
-	case 0.5:
-		if r == 0 {
-			return 0
-		}
-		return -k / (2 * r)
-	case 1.5:
-		return -1.5 * math.Exp(-math.Sqrt(3)*r)
-	}
-	return -5.0 / 6 * (1 + math.Sqrt(5)*r) * math.Exp(-math.Sqrt(5)*r)
 }

@@ -11,6 +11,7 @@ import (
 	"github.com/seed-feabd252/randfeat/dense"
 	"github.com/seed-feabd252/randfeat/kernels"
 	"github.com/seed-feabd252/randfeat/ridge"
+	"github.com/seed-feabd252/randfeat/ridge/internal/gramian"
 )
 
 // uneven returns n rows of 4 columns, of which one varies fast, one slowly, and two do not matter.
@@ -31,7 +32,7 @@ func uneven(n int) ridge.Block[float64] {
 func TestSlopes(t *testing.T) {
 	b := uneven(60)
 	for _, k := range []kernels.Kernel{kernels.Gaussian{LengthScale: 0.8}, kernels.Matern{Nu: 0.5, LengthScale: 2}, kernels.Matern{LengthScale: 2}, kernels.Matern{Nu: 2.5}} {
-		of, _ := profileOf(k)
+		of, _ := gramian.ProfileOf(k)
 		s := &scales{ctx: t.Context(), profile: of, k: k, x: b.X, y: b.Y, weights: b.Weights, null: 1, least: math.Inf(1)}
 		p := []float64{-0.5, 0.3, 0.1, 1, -3}
 		s.at(p)

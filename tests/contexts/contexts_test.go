@@ -238,7 +238,7 @@ func TestContexts(t *testing.T) {
 			return err
 		}},
 		"ridge.kernelridge.Compress": {1500 / 256, func(c *lookedAt) error {
-			_, err := fitted.Compress(c, 20, src())
+			_, err := kernelridge.Compress(c, fitted.Model, 20, src())
 			return err
 		}},
 		"table.Fit": {100, func(c *lookedAt) error {

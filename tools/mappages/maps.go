@@ -92,8 +92,8 @@ const (
 	hard = "e^(−2‖x‖²−2‖y‖²)·" // of exp features of the Gaussian kernel
 	back = "e^(‖x‖²+‖y‖²)·"    // of wave features of the softmax kernel
 
-	wave, phase = "½(1 − e^(−q))²", "(1 + ½e^(−2q) − e^(−q))"
-	damp        = "(1−4a)^d·(1−8a)^(−d/2)·e^(2(1−4a)p/(1−8a))"
+	wave = "½(1 − e^(−q))²"
+	damp = "(1−4a)^d·(1−8a)^(−d/2)·e^(2(1−4a)p/(1−8a))"
 )
 
 // pages returns all pages.
@@ -102,10 +102,8 @@ func pages() []page {
 		{"gaussian", "Gaussian kernel", "k(x, y) = exp(−‖x−y‖²/(2ℓ²)), here ℓ = 1: other length-scales divide the points by ℓ",
 			"Features of waves (cos and sin) have small errors where points are close together. Features of exponentials have small errors where points are far apart. They are positive, as attention needs.", []mapping{
 				{"Gaussian", "φ(x) = [cos(Wx/ℓ), sin(Wx/ℓ)]/√m", "The usual choice. The estimate is exact for y = x.", rff.Gaussian{LengthScale: 1}, waves("", wave)},
-				{"GaussianPhase", "φ(x) = √(2/m)·cos(Wx/ℓ + b), b uniform on [0, 2π)", "Each frequency has one feature. The phases increase the error, mostly for close points.", rff.GaussianPhase{LengthScale: 1, Src: source()}, waves("", phase)},
-				{"GaussianPositive", "φ(x) = exp(Wx/ℓ − ‖x‖²/ℓ²)/√m", "Positive features.", rff.GaussianPositive{LengthScale: 1}, exponentials(hard, "e^(2p)")},
 				{"GaussianHyperbolic", "φ(x) = [exp(Wx/ℓ − ‖x‖²/ℓ²), exp(−Wx/ℓ − ‖x‖²/ℓ²)]/√(2m)", "Positive features. The estimate is exact for y = −x.", rff.GaussianHyperbolic{LengthScale: 1}, evens(hard)},
-				{"GaussianOptimal", "φ(x) = (1−4a)^(d/4)·exp(a‖w‖² + √(1−4a)·wᵀx/ℓ − ‖x‖²/ℓ²)/√m", "Positive features, damped by a < 0 where ‖w‖ is large. Here a = −0.04.", rff.GaussianOptimal{LengthScale: 1, A: damping}, exponentials(hard, damp)},
+				{"GaussianOptimal", "φ(x) = (1−4a)^(d/4)·exp(a‖w‖² + √(1−4a)·wᵀx/ℓ − ‖x‖²/ℓ²)/√m", "Positive features: plain ones if a = 0, damped by a < 0 where ‖w‖ is large. Here a = −0.04.", rff.GaussianOptimal{LengthScale: 1, A: damping}, exponentials(hard, damp)},
 			}},
 		{"softmax", "Softmax kernel", "k(x, y) = exp(s·xᵀy), here s = 1: other scales multiply the points by √s",
 			"The kernel of attention. With positive features the outputs of attention are averages of values with positive weights.", []mapping{
@@ -185,7 +183,7 @@ frequencies of package [orf](../../orf). ✓ means that the exact error is known
 an unbiased estimate. — means that no law is known. A blank is a map that does not take the frequencies. validate.Theory computes the laws, and tests compare measurements with them.
 Each page has the formulas, the numbers of an example and a picture of the error. Landmarks and exact
 maps have no random frequencies, so they have no law. Over independent frequencies, maps of New have a
-law for any functions, by quadrature. Centred and Compose have the law of the map inside.
+law by quadrature for functions that are smooth but for kinks and jumps at 0. Centred and Compose have the law of the map inside.
 
 One command writes these pages from the code: ` + "`go run ./tools/mappages`" + `.
 
@@ -205,6 +203,5 @@ The example pair has d = 16, ‖x‖ = ‖y‖ = 1 and an angle of 60°. The pic
 - ` + "`P₁₂ = (2(d−2)/(π²(d−1)))·∫₀^θ (θ−δ)·₂F₁(1, 1; (d+1)/2; sin²δ) dδ`" + ` in the angular kernel: the probability that two orthogonal rows both separate x from y.
 - ` + "`J₁ = sin θ + (π−θ)cos θ`, `J₂ = 3sin θ·cos θ + (π−θ)(1 + 2cos²θ)`, `J₄ = (55 + 50cos²θ)sin θ·cos θ + (π−θ)(9 + 72cos²θ + 24cos⁴θ)`" + `.
 
-The comments of [internal/law/mse](../../internal/law/mse) have sources and derivations. Full entries of papers are in
-the References of [rff](../../rff/doc.go) and [orf](../../orf/doc.go).
+[Derivations](../maps.md#derivations-of-laws) and [references](../references.md).
 `

@@ -8,6 +8,7 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/seed-feabd252/randfeat/performer"
+	"github.com/seed-feabd252/randfeat/performer/clusters"
 )
 
 const sizes = `"vocab_size": 8, "num_hidden_layers": 1, "hidden_size": 8, "num_attention_heads": 2, "intermediate_size": 4`
@@ -50,9 +51,9 @@ func TestModelErrors(t *testing.T) {
 	s, err := m.NewState()
 	require.NoError(t, err)
 	assert.PanicsWithValue(t, "layer: Row(-1) into 12 elements of a Linear of 11×12", func() { s.Step([]int{-1}) })
-	landmarks, err := performer.NewLandmarks(performer.LandmarkOptions[float32]{Landmarks: 3}, rand.NewPCG(1, 2))
+	near, err := clusters.New[float32](clusters.Options{}, rand.NewPCG(1, 2))
 	require.NoError(t, err)
-	stateless, err := performer.NewBatch(m.Heads, m.KeyHeads, landmarks)
+	stateless, err := performer.NewBatch(m.Heads, m.KeyHeads, near)
 	require.NoError(t, err)
 	m.Use(1, stateless)
 	_, err = m.NewState()

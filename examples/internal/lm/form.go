@@ -1,9 +1,9 @@
 package lm
 
 import (
-	"errors"
 	"fmt"
 	"math"
+	"slices"
 	"strconv"
 	"strings"
 
@@ -18,20 +18,20 @@ import (
 // Form is a kind of attention with its size.
 type Form struct {
 	Name  string
-	Size  int // features, landmarks, clusters, tokens, or bits
+	Size  int // features, clusters, tokens, bits, or keys
 	Sinks int // the first tokens, which a window does not exclude
+	Bits  int // of the codes of which topk reads some, or 0
 }
 
 // Forms describes the texts that ParseForm reads.
 const Forms = "exact, mean (the mean of the values so far), elu, positive:m (m random features of the softmax kernel), " +
-	"landmarks:r (r keys of a call without a mask, in -table), clusters:c (near keys one by one, c clusters for the others, c/8 of each 256 keys if causal), " +
-	"window:w (the w tokens before each one alone), window:w+s (and the first s), or bits:b (exact, in 8 bits; of a stream, b bits: 4, 8 or 16); " +
-	"m, r and c are at most 8192, w and s at most 1048576"
+	"clusters:c (near keys one by one, c clusters for the others, c/8 of each 256 keys if causal), " +
+	"window:w (the w tokens before each one alone), window:w+s (and the first s), bits:b (exact, in 8 bits; of a stream, b bits: 4, 8 or 16), " +
+	"topk:k (of a stream: each query reads about k keys), or topk:k+b (in b bits); m and c are at most 8192, k, w and s at most 1048576"
 
-// most holds the largest size of each form, and 0 for forms without a size. r landmarks need r²
-// numbers.
+// most holds the largest size of each form, and 0 for forms without a size.
 var most = map[string]int{
-	"exact": 0, "mean": 0, "elu": 0, "bits": 16, "positive": 1 << 13, "landmarks": 1 << 13, "clusters": 1 << 13, "window": 1 << 20,
+	"exact": 0, "mean": 0, "elu": 0, "bits": 16, "positive": 1 << 13, "clusters": 1 << 13, "window": 1 << 20, "topk": 1 << 20,
 }
 
 // ParseForm reads a form of the kinds that Forms describes.
@@ -45,12 +45,20 @@ func ParseForm(text string) (Form, error) {
 		return n
 	}
 	if sized {
-		if window, sinks, cut := strings.Cut(size, "+"); cut && name == "window" {
-			f.Sinks, size = number(sinks), window
+		first, second, cut := strings.Cut(size, "+")
+		f.Size = number(first)
+		switch {
+		case cut && name == "window":
+			f.Sinks = number(second)
+		case cut && name == "topk":
+			f.Bits = number(second)
+		case cut:
+			ok = false
+		case name == "bits":
+			f.Bits = f.Size
 		}
-		f.Size = number(size)
 	}
-	if !ok || sized != (most > 0) || name == "bits" && !strings.Contains(" 4 8 16 ", " "+size+" ") {
+	if !ok || sized != (most > 0) || !slices.Contains([]int{0, 4, 8, 16}, f.Bits) {
 		return f, fmt.Errorf("-form is %q, want %s", text, Forms)
 	}
 	return f, nil
@@ -75,6 +83,9 @@ func (f Form) String() string {
 	}
 	if f.Sinks > 0 {
 		s += fmt.Sprintf(" and %d sinks", f.Sinks)
+	}
+	if f.Name == "topk" && f.Bits > 0 {
+		s += fmt.Sprintf(" in %d bits", f.Bits)
 	}
 	return s
 }
@@ -103,14 +114,14 @@ func (f Form) Use(m *Model, seed uint64) error {
 // Attention returns the form for a head of dimension d.
 func (f Form) Attention(d int, causal bool, seed uint64) (performer.Attention[float32], error) {
 	src := exprand.NewSource(seed)
-	exact := performer.ExactOptions{Causal: causal}
+	exact := performer.ExactOptions{Causal: causal, Bits: f.Bits}
 	switch f.Name {
 	case "mean":
 		exact.Scale = 1e-30 // zero would mean 1/√d
 	case "window":
 		exact.Window, exact.Sinks = f.Size, f.Sinks
-	case "bits":
-		exact.Bits = f.Size
+	case "topk":
+		exact.TopK = f.Size
 	case "elu":
 		phi, err := rff.Draw[float32](rff.ELU{D: d}, nil)
 		if err != nil {
@@ -127,11 +138,6 @@ func (f Form) Attention(d int, causal bool, seed uint64) (performer.Attention[fl
 			return nil, err
 		}
 		return performer.NewLinear(phi, performer.LinearOptions{Causal: causal})
-	case "landmarks":
-		if causal {
-			return nil, errors.New("landmarks are of all keys, want attention that is not causal")
-		}
-		return performer.NewLandmarks(performer.LandmarkOptions[float32]{Landmarks: f.Size}, src)
 	case "clusters":
 		o := clusters.Options{Causal: causal, EightBits: true, Clusters: f.Size, Threshold: 10 / float64(f.Size)}
 		if causal { // of each 256 keys

@@ -1,25 +1,12 @@
-// Package pivot chooses columns of a positive semi-definite matrix by randomly pivoted Cholesky
-// factorisation.
-//
-// Given the pivots P so far, the residual of the n×n matrix A is A − A_:P·A_PP⁻¹·A_P:. The
-// probability of the next pivot is proportional to the diagonal of the residual. The error of the
-// low-rank approximation then decreases almost as fast as the error of the best approximation of
-// that rank [Chen, Epperly, Tropp & Webber 2023].
+// Package pivot chooses columns of a positive semi-definite matrix A by randomly pivoted Cholesky
+// factorisation: the probability of the next pivot is proportional to the diagonal of the residual
+// A − A_:P·A_PP⁻¹·A_P: of the pivots P so far [Chen, Epperly, Tropp & Webber 2023].
 //
 // Choose draws a block of proposals at once, with probabilities proportional to upper bounds of the
-// residual. It accepts a proposal with the probability residual/bound, where the residual also
-// accounts for the accepted proposals before it. So the pivots have the same distribution as pivots
-// drawn one by one, and matrix products do most of the work. Choose computes only the rows of
-// proposals. Bounds are earlier diagonals of the residual. Choose computes all of the diagonal
-// again when rejected proposals would cost more [Epperly, Tropp & Webber 2024].
-//
-// # References
-//
-//   - [Chen, Epperly, Tropp & Webber 2023] Y. Chen, E. N. Epperly, J. A. Tropp, R. J. Webber:
-//     Randomly pivoted Cholesky: practical approximation of a kernel matrix with few entry
-//     evaluations. Communications on Pure and Applied Mathematics 78.
-//   - [Epperly, Tropp & Webber 2024] E. N. Epperly, J. A. Tropp, R. J. Webber: Embrace rejection:
-//     kernel matrix approximation by accelerated randomly pivoted Cholesky. arXiv:2410.03969.
+// residual, and accepts a proposal with the probability residual/bound. So the pivots have the
+// distribution of pivots drawn one by one, and matrix products do most of the work. Bounds are
+// earlier diagonals of the residual, which Choose computes again when rejected proposals would cost
+// more [Epperly, Tropp & Webber 2024]. docs/references.md has the papers.
 package pivot
 
 import (
@@ -106,17 +93,13 @@ type block[T dense.Float] struct {
 }
 
 // Choose returns at most count different pivots of A, in the order of the draws. The probability of
-// a pivot is proportional to its weight times the diagonal of the residual. Nil weights are 1. This
-// is randomly pivoted Cholesky on D·A·D, where the weights are the squares of the diagonal of D.
+// a pivot is proportional to its weight times the diagonal of the residual. Nil weights are 1;
+// weights that are negative or NaN count as 0. diagonal is the diagonal of A. A residual up to
+// least counts as 0, and Choose stops early if no residual with a positive weight exceeds least.
+// The result is valid until the next call, and does not depend on GOMAXPROCS.
 //
-// diagonal is the diagonal of A. A residual up to least counts as 0. Choose stops early if no
-// residual with a positive weight exceeds least. Weights that are negative or NaN count as 0. The
-// result is valid until the next call.
-//
-// Choose takes O(n) time for each 64 of r pivots, and O(r·(c+r)) for each proposal, where c is the
-// time for an element of A. If the residual decreases slowly, there are about r proposals. If the
-// residual decreases fast, and at worst, Choose takes O(n·r·(c+r)). The result does not depend on
-// GOMAXPROCS.
+// Choose takes O(n) time for each 64 of r pivots, and O(r·(c+r)) for each of about r proposals,
+// where c is the time for an element of A; at worst O(n·r·(c+r)), if the residual decreases fast.
 func (c *Chooser[T]) Choose(a Matrix[T], count int, diagonal, weights, least []float64, rng *rand.Rand) []int {
 	n := len(diagonal)
 	c.a, c.diagonal, c.least = a, diagonal, least

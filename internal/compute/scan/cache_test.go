@@ -36,7 +36,7 @@ func TestCache(t *testing.T) {
 			}
 		}
 		whole, digits, weights := make([]int16, d), make([]uint64, DigitWords(words, width)), make([]uint64, WeightWords(piece))
-		step := Round(whole, query)
+		step := Round(whole, query, width)
 		Digits(digits, whole, words, width)
 		scores, sums, got := make([]float32, n), make([]float32, SumPlaces(words, width)), make([]float32, d)
 		for lo := 0; lo < n; lo += piece {

@@ -53,7 +53,7 @@ func BenchmarkCaches(b *testing.B) {
 				run(b, 8*len(rows), func(h int) {
 					digits := digits[h*queries*scan.DigitWords(words, bits):][:queries*scan.DigitWords(words, bits)]
 					for k := range queries {
-						scan.Round(whole[:cacheDim:cacheDim], q[k*cacheDim:][:cacheDim])
+						scan.Round(whole[:cacheDim:cacheDim], q[k*cacheDim:][:cacheDim], bits)
 						scan.Digits(digits[k*scan.DigitWords(words, bits):], whole, words, bits)
 					}
 					out := out[h*queries*cacheRows:][:queries*cacheRows]

@@ -47,7 +47,7 @@ func (t *Table) digits(code uint64, width int) (h, l int64) {
 //
 //	dst[k·stride+i] = Σ level·whole
 //
-// The sums a, b and c of products of digits are exact. The result is 256·(256·a + b) + c, where a,
+// The sums a, b and c of products of digits are exact, and a is 0 for codes of 2 bits. The result is 256·(256·a + b) + c, where a,
 // b, c and both additions are rounded to float32: it is the same in every tier. The error is at
 // most 2⁻²² times |2¹⁶·a| + |2⁸·b| + |c|.
 func LevelProducts(dst []float32, rows []uint64, table *Table, digits []uint64, n, words, width, queries, stride int) {
@@ -73,17 +73,21 @@ func tierOfLevels() simd.Tier {
 
 func levelProductsReference(dst []float32, rows, table, digits []uint64, n, words, queries, stride, width int) {
 	length, levels, mask := DigitWords(words, width), (*Table)(table), uint64(1)<<width-1
+	each := digitsEach(width)
 	for i := range n {
 		row := rows[i*words:][:words]
 		for k := range queries {
 			strips := digits[k*length:][constantWords:length]
 			var a, b, c int64
 			for w, codes := range row {
-				q := strips[w/stripWords*2*8/width*stripWords+w%stripWords:]
+				q := strips[w/stripWords*each*8/width*stripWords+w%stripWords:]
 				for j := range 64 / width {
-					part, shift := 2*(j%(8/width))*stripWords, j/(8/width)*8
+					part, shift := each*(j%(8/width))*stripWords, j/(8/width)*8
 					h, l := levels.digits(codes&mask, width)
-					qh, ql := int64(int8(q[part]>>shift)), int64(int8(q[part+stripWords]>>shift))
+					qh, ql := int64(int8(q[part]>>shift)), int64(int8(q[part+(each-1)*stripWords]>>shift))
+					if each == 1 {
+						qh = 0
+					}
 					a, b, c = a+h*qh, b+h*ql+l*qh, c+l*ql
 					codes >>= width
 				}

@@ -85,7 +85,7 @@ func TestTable(t *testing.T) {
 				}
 			}
 			for c := range levels {
-				checkLevelProducts(t, [][]uint8{{0, uint8(c), last}}, levels, [][]int16{{0, 1, 0}, {1, 300, -1}}, 3, width)
+				checkLevelProducts(t, [][]uint8{{0, uint8(c), last}}, levels, [][]int16{{0, 1, 0}, {1, inRange(300, width), -1}}, 3, width)
 			}
 		}
 	})
@@ -107,7 +107,7 @@ func TestLargestLevelProducts(t *testing.T) {
 				for _, code := range []uint8{0, uint8(1<<width - 1)} {
 					codes := slices.Repeat([]uint8{code}, elements)
 					for _, multiple := range []int16{-Largest, -128, 256*127 - 128, Largest} {
-						checkLevelProducts(t, [][]uint8{codes}, levels, [][]int16{slices.Repeat([]int16{multiple}, elements)}, elements, width)
+						checkLevelProducts(t, [][]uint8{codes}, levels, [][]int16{slices.Repeat([]int16{inRange(multiple, width)}, elements)}, elements, width)
 					}
 				}
 			}

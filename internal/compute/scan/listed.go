@@ -15,26 +15,9 @@ const (
 	ListedMore = 2 * ListedStep // ListedProducts looks at as many addresses after the last
 )
 
-// listedDigits returns the number of digits of an element of a query for ListedProducts. Codes of 1
-// and 2 bits have one, because their errors are much larger than the error of its rounding.
-func listedDigits(width int) int {
-	if width <= 2 {
-		return 1
-	}
-	return 2
-}
-
-// ListedLargest returns the largest integer of a query for ListedProducts.
-func ListedLargest(width int) int {
-	if width <= 2 {
-		return math.MaxInt8
-	}
-	return Largest
-}
-
 // ListedBytes returns the number of bytes of a query for ListedProducts.
 func ListedBytes(words, width int) int {
-	return headBytes + (words+chunkWords-1)/chunkWords*8/width*listedDigits(width)*headBytes
+	return headBytes + (words+chunkWords-1)/chunkWords*8/width*digitsEach(width)*headBytes
 }
 
 // ListedPlaces returns, for each of n elements, the place of its last digit in a query for
@@ -43,20 +26,20 @@ func ListedBytes(words, width int) int {
 // first digits of the codes in the lowest bits of each byte, and 64 bytes with the second digits.
 // The same bytes follow for the next bits of each byte.
 func ListedPlaces(n, words, width int) []uint32 {
-	p, digits := make([]uint32, n), listedDigits(width)
+	p, digits := make([]uint32, n), digitsEach(width)
 	places(n, words, width, func(i, at, part int) {
 		p[i] = uint32(headBytes + ((at/headBytes*8/width+part)*digits+digits-1)*headBytes + at%headBytes)
 	})
 	return p
 }
 
-// RoundListed rounds x[i]·perStep, which is at most ListedLargest, and writes the digits to a
+// RoundListed rounds x[i]·perStep, which is at most LargestOf(width), and writes the digits to a
 // query, at the places of ListedPlaces.
 func RoundListed[T float32 | float64](query []byte, x []T, places []uint32, perStep T, width int) {
 	const magic = 3 << 22 // a float32 of this size has no fraction
 	var high, low int
 	places = places[:len(x)]
-	if listedDigits(width) == 1 {
+	if digitsEach(width) == 1 {
 		for i, v := range x {
 			l := int8(math.Float32bits(float32(v*perStep) + magic))
 			low += int(l)
@@ -80,7 +63,7 @@ func RoundListed[T float32 | float64](query []byte, x []T, places []uint32, perS
 func WholeOf(whole []int16, query []byte, places []uint32, width int) {
 	for i, at := range places[:len(whole)] {
 		whole[i] = int16(int8(query[at]))
-		if listedDigits(width) == 2 {
+		if digitsEach(width) == 2 {
 			whole[i] += int16(int8(query[at-headBytes])) << 8
 		}
 	}
@@ -136,7 +119,7 @@ func listedRangeReference(dst []float32, rows []uint64, digits []byte, n, words,
 }
 
 func listedProductsReference(dst []float32, rows []*byte, digits []byte, n, words, width int) {
-	mask, each := uint64(1<<width-1), listedDigits(width)
+	mask, each := uint64(1<<width-1), digitsEach(width)
 	constant := func(at int) int64 { return int64(binary.LittleEndian.Uint64(digits[at:])) }
 	for i := range n {
 		var high, low int64

@@ -89,7 +89,7 @@ func TestLargestListedProducts(t *testing.T) {
 							continue // smaller in size than the sums of codes of 255
 						}
 						codes := several(4, func() []uint8 { return slices.Repeat([]uint8{code & (1<<width - 1)}, elements) })
-						checkListed(t, codes, slices.Repeat([]int16{int16(sign * ListedLargest(width))}, elements), width)
+						checkListed(t, codes, slices.Repeat([]int16{int16(sign * LargestOf(width))}, elements), width)
 					}
 				}
 			}

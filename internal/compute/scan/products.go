@@ -6,10 +6,19 @@ import (
 	"github.com/seed-feabd252/randfeat/internal/compute/simd"
 )
 
-// Largest is the largest integer of a query, but for codes of 1 bit, whose queries are integers of
-// 8 bits. A query is rounded to multiples of a step, from −Largest to Largest, and a code c of b
-// bits stands for the odd number 2c − (2^b − 1). The integer Largest has the two digits 127.
+// Largest is the largest integer of a query for codes of 4 and 8 bits. A query is rounded to
+// multiples of a step, from −Largest to Largest, and a code c of b bits stands for the odd number
+// 2c − (2^b − 1). The integer Largest has the two digits 127.
 const Largest = 127 * 257
+
+// LargestOf returns the largest integer of a query. Queries for codes of 1 and 2 bits have one
+// digit, because the errors of the codes are much larger than the error of the rounding.
+func LargestOf(width int) int {
+	if digitsEach(width) == 1 {
+		return math.MaxInt8
+	}
+	return Largest
+}
 
 const (
 	stripWords    = 2
@@ -22,10 +31,11 @@ const (
 // 15·128·2²⁰ < 2³¹.
 var longest = [9]int{1: 1 << 20 / 64, 2: 1 << 20 / 32, 4: 1 << 20 / 16, 8: 1 << 16 / 8}
 
-// Round sets whole[i] to x[i]/step, rounded, and returns the step, the largest |x[i]| over Largest.
-// The step is 0 if x is zero. If x has NaN or ±Inf, the step is NaN and whole is zero.
-func Round[T float32 | float64](whole []int16, x []T) (step float64) {
-	peak := Magnitude(x)
+// Round sets whole[i] to x[i]/step, rounded, and returns the step, the largest |x[i]| over
+// LargestOf(width). The step is 0 if x is zero. If x has NaN or ±Inf, the step is NaN and whole is
+// zero.
+func Round[T float32 | float64](whole []int16, x []T, width int) (step float64) {
+	peak, largest := Magnitude(x), float64(LargestOf(width))
 	whole = whole[:len(x)]
 	switch {
 	case peak == 0:
@@ -36,9 +46,9 @@ func Round[T float32 | float64](whole []int16, x []T) (step float64) {
 		return math.NaN()
 	}
 	for i, v := range x {
-		whole[i] = int16(math.RoundToEven(float64(v) / peak * Largest))
+		whole[i] = int16(math.RoundToEven(float64(v) / peak * largest))
 	}
-	return peak / Largest
+	return peak / largest
 }
 
 // Magnitude returns the largest |x[i]|, or NaN if x has NaN. The bits of non-negative numbers
@@ -70,13 +80,13 @@ func DigitWords(words, width int) int {
 func digits(width int) int { return digitsEach(width) * 8 / width }
 
 // digitsEach returns the number of digits of an element of a query.
-func digitsEach(width int) int { return min(width, 2) }
+func digitsEach(width int) int { return min(2, (width+1)/2) }
 
 // Digits arranges a query for rows of so many words, with codes of 8, 4, 2 or 1 bits. dst begins
 // with 4 constants of Products. For each 2 words of a row follow 2 words with the upper digits,
 // from −128 to 127, of the codes in the lowest bits of each byte, and 2 words with the lower
-// digits. The same words follow for the next bits of each byte. For codes of 1 bit there are no
-// upper digits.
+// digits. The same words follow for the next bits of each byte. For codes of 1 and 2 bits there
+// are no upper digits.
 func Digits(dst []uint64, whole []int16, words, width int) {
 	dst = dst[:DigitWords(words, width)]
 	clear(dst)
@@ -123,7 +133,7 @@ func places(n, words, width int, f func(i, at, part int)) {
 //
 // The sums h over the upper digits and l over the lower digits are exact. The result is 256·h + l,
 // where h, l and the addition are rounded to float32: it is the same in every tier. The error is at
-// most 2⁻²³ times |256·h| + |l|. For codes of 1 bit the result is l.
+// most 2⁻²³ times |256·h| + |l|. For codes of 1 and 2 bits the result is l.
 func Products(dst []float32, rows, digits []uint64, n, words, width, queries, stride int) {
 	if n == 0 || queries == 0 {
 		return

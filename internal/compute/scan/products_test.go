@@ -72,17 +72,14 @@ func checkEach(t *testing.T, codes [][]uint8, queries [][]int16, elements, width
 func randomWhole(r *rand.Rand, n, width int) []int16 {
 	whole := make([]int16, n)
 	for i := range whole {
-		whole[i] = int16(r.IntN(2*largestOf(width)+1) - largestOf(width))
+		whole[i] = int16(r.IntN(2*LargestOf(width)+1) - LargestOf(width))
 	}
 	return whole
 }
 
-// largestOf returns the largest integer of a query.
-func largestOf(width int) int {
-	if width == 1 {
-		return math.MaxInt8
-	}
-	return Largest
+// inRange returns the number of a query that is nearest to a whole number.
+func inRange(whole int16, width int) int16 {
+	return int16(max(-LargestOf(width)-1, min(int(whole), LargestOf(width))))
 }
 
 func several[E any](n int, f func() []E) [][]E {
@@ -131,9 +128,7 @@ func TestLargestProducts(t *testing.T) {
 						if elements > most && multiple != Largest {
 							continue
 						}
-						if width == 1 {
-							multiple = int16(max(-128, min(int(multiple), largestOf(1))))
-						}
+						multiple = inRange(multiple, width)
 						whole := slices.Repeat([]int16{multiple}, elements)
 						checkProducts(t, [][]uint8{codes}, [][]int16{whole}, elements, width)
 						if elements <= 4096 {
@@ -155,29 +150,31 @@ func TestRound(t *testing.T) {
 			x[i] = float32(scale * r.NormFloat64())
 		}
 		x[77] = float32(-9 * scale)
-		step := Round(whole, x)
+		step := Round(whole, x, 4)
 		assert.EqualValues(t, -Largest, whole[77])
 		for i, v := range x {
 			require.InDelta(t, float64(v), step*float64(whole[i]), step*(0.5+1e-9))
 		}
 	}
 	whole := []int16{1, 2, 3}
-	assert.Zero(t, Round(whole, []float32{0, float32(math.Copysign(0, -1)), 0}))
+	assert.Zero(t, Round(whole, []float32{0, float32(math.Copysign(0, -1)), 0}, 4))
 	assert.Equal(t, []int16{0, 0, 0}, whole)
 	for _, bad := range []float64{math.NaN(), math.Inf(1), math.Inf(-1)} {
 		whole = []int16{1, 2, 3}
-		step := Round(whole, []float64{1, bad, 2})
+		step := Round(whole, []float64{1, bad, 2}, 4)
 		assert.True(t, step != step)
 		assert.Equal(t, []int16{0, 0, 0}, whole)
 	}
 	assert.EqualValues(t, 3, Magnitude([]float32{1, -3, 2}))
 	assert.EqualValues(t, 3, Magnitude([]float64{1, -3, 2}))
 	for _, tiny := range []float32{math.SmallestNonzeroFloat32, 0x1p-126, math.MaxFloat32} {
-		step := Round(whole, []float32{tiny, -tiny, 0})
+		step := Round(whole, []float32{tiny, -tiny, 0}, 4)
 		assert.Equal(t, []int16{Largest, -Largest, 0}, whole, "step %g", step)
 	}
-	Round(whole, []float64{math.SmallestNonzeroFloat64, -math.SmallestNonzeroFloat64, 0})
+	Round(whole, []float64{math.SmallestNonzeroFloat64, -math.SmallestNonzeroFloat64, 0}, 4)
 	assert.Equal(t, []int16{Largest, -Largest, 0}, whole)
+	Round(whole, []float32{-3, 1, 0}, 2)
+	assert.Equal(t, []int16{-127, 42, 0}, whole)
 }
 
 func TestShortProducts(t *testing.T) {

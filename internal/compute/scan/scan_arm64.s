@@ -314,14 +314,10 @@ tile:
 	MOVD stride+48(FP), R10
 	LSL $2, R10
 query:
+	VMOVI $0, V1.B16
 	VMOVI $0, V2.B16
 	VMOVI $0, V3.B16
 	VMOVI $0, V4.B16
-	VMOVI $0, V5.B16
-	VMOVI $0, V6.B16
-	VMOVI $0, V7.B16
-	VMOVI $0, V8.B16
-	VMOVI $0, V9.B16
 	MOVD R2, R11
 	ADD R5, R11, R12
 	ADD R5, R12, R13
@@ -330,170 +326,128 @@ query:
 	LSR $1, R4, R15
 	CBZ R15, last
 strip:
-	FMOVQ 0(R11), F10
+	FMOVQ 0(R11), F5
 	ADD $16, R11
-	FMOVQ 0(R12), F11
+	FMOVQ 0(R12), F6
 	ADD $16, R12
-	FMOVQ 0(R13), F12
+	FMOVQ 0(R13), F7
 	ADD $16, R13
-	FMOVQ 0(R14), F13
+	FMOVQ 0(R14), F8
 	ADD $16, R14
-	FLDPQ 0(R16), (F14, F15)
-	VAND V0.B16, V10.B16, V16.B16
-	WORD $0x4e8e9602 // sdot v2.4s, v16.16b, v14.16b
-	WORD $0x4e8f9606 // sdot v6.4s, v16.16b, v15.16b
-	VAND V0.B16, V11.B16, V16.B16
-	WORD $0x4e8e9603 // sdot v3.4s, v16.16b, v14.16b
-	WORD $0x4e8f9607 // sdot v7.4s, v16.16b, v15.16b
-	VAND V0.B16, V12.B16, V16.B16
-	WORD $0x4e8e9604 // sdot v4.4s, v16.16b, v14.16b
-	WORD $0x4e8f9608 // sdot v8.4s, v16.16b, v15.16b
-	VAND V0.B16, V13.B16, V16.B16
-	WORD $0x4e8e9605 // sdot v5.4s, v16.16b, v14.16b
-	WORD $0x4e8f9609 // sdot v9.4s, v16.16b, v15.16b
-	FLDPQ 32(R16), (F14, F15)
-	VUSHR $2, V10.B16, V16.B16
-	VAND V0.B16, V16.B16, V16.B16
-	WORD $0x4e8e9602 // sdot v2.4s, v16.16b, v14.16b
-	WORD $0x4e8f9606 // sdot v6.4s, v16.16b, v15.16b
-	VUSHR $2, V11.B16, V16.B16
-	VAND V0.B16, V16.B16, V16.B16
-	WORD $0x4e8e9603 // sdot v3.4s, v16.16b, v14.16b
-	WORD $0x4e8f9607 // sdot v7.4s, v16.16b, v15.16b
-	VUSHR $2, V12.B16, V16.B16
-	VAND V0.B16, V16.B16, V16.B16
-	WORD $0x4e8e9604 // sdot v4.4s, v16.16b, v14.16b
-	WORD $0x4e8f9608 // sdot v8.4s, v16.16b, v15.16b
-	VUSHR $2, V13.B16, V16.B16
-	VAND V0.B16, V16.B16, V16.B16
-	WORD $0x4e8e9605 // sdot v5.4s, v16.16b, v14.16b
-	WORD $0x4e8f9609 // sdot v9.4s, v16.16b, v15.16b
-	FLDPQ 64(R16), (F14, F15)
-	VUSHR $4, V10.B16, V16.B16
-	VAND V0.B16, V16.B16, V16.B16
-	WORD $0x4e8e9602 // sdot v2.4s, v16.16b, v14.16b
-	WORD $0x4e8f9606 // sdot v6.4s, v16.16b, v15.16b
-	VUSHR $4, V11.B16, V16.B16
-	VAND V0.B16, V16.B16, V16.B16
-	WORD $0x4e8e9603 // sdot v3.4s, v16.16b, v14.16b
-	WORD $0x4e8f9607 // sdot v7.4s, v16.16b, v15.16b
-	VUSHR $4, V12.B16, V16.B16
-	VAND V0.B16, V16.B16, V16.B16
-	WORD $0x4e8e9604 // sdot v4.4s, v16.16b, v14.16b
-	WORD $0x4e8f9608 // sdot v8.4s, v16.16b, v15.16b
-	VUSHR $4, V13.B16, V16.B16
-	VAND V0.B16, V16.B16, V16.B16
-	WORD $0x4e8e9605 // sdot v5.4s, v16.16b, v14.16b
-	WORD $0x4e8f9609 // sdot v9.4s, v16.16b, v15.16b
-	FLDPQ 96(R16), (F14, F15)
-	VUSHR $6, V10.B16, V10.B16
-	WORD $0x4e8e9542 // sdot v2.4s, v10.16b, v14.16b
-	WORD $0x4e8f9546 // sdot v6.4s, v10.16b, v15.16b
-	VUSHR $6, V11.B16, V10.B16
-	WORD $0x4e8e9543 // sdot v3.4s, v10.16b, v14.16b
-	WORD $0x4e8f9547 // sdot v7.4s, v10.16b, v15.16b
-	VUSHR $6, V12.B16, V10.B16
-	WORD $0x4e8e9544 // sdot v4.4s, v10.16b, v14.16b
-	WORD $0x4e8f9548 // sdot v8.4s, v10.16b, v15.16b
-	VUSHR $6, V13.B16, V10.B16
-	WORD $0x4e8e9545 // sdot v5.4s, v10.16b, v14.16b
-	WORD $0x4e8f9549 // sdot v9.4s, v10.16b, v15.16b
-	ADD $128, R16
+	FMOVQ 0(R16), F9
+	VAND V0.B16, V5.B16, V10.B16
+	WORD $0x4e899541 // sdot v1.4s, v10.16b, v9.16b
+	VAND V0.B16, V6.B16, V10.B16
+	WORD $0x4e899542 // sdot v2.4s, v10.16b, v9.16b
+	VAND V0.B16, V7.B16, V10.B16
+	WORD $0x4e899543 // sdot v3.4s, v10.16b, v9.16b
+	VAND V0.B16, V8.B16, V10.B16
+	WORD $0x4e899544 // sdot v4.4s, v10.16b, v9.16b
+	FMOVQ 16(R16), F9
+	VUSHR $2, V5.B16, V10.B16
+	VAND V0.B16, V10.B16, V10.B16
+	WORD $0x4e899541 // sdot v1.4s, v10.16b, v9.16b
+	VUSHR $2, V6.B16, V10.B16
+	VAND V0.B16, V10.B16, V10.B16
+	WORD $0x4e899542 // sdot v2.4s, v10.16b, v9.16b
+	VUSHR $2, V7.B16, V10.B16
+	VAND V0.B16, V10.B16, V10.B16
+	WORD $0x4e899543 // sdot v3.4s, v10.16b, v9.16b
+	VUSHR $2, V8.B16, V10.B16
+	VAND V0.B16, V10.B16, V10.B16
+	WORD $0x4e899544 // sdot v4.4s, v10.16b, v9.16b
+	FMOVQ 32(R16), F9
+	VUSHR $4, V5.B16, V10.B16
+	VAND V0.B16, V10.B16, V10.B16
+	WORD $0x4e899541 // sdot v1.4s, v10.16b, v9.16b
+	VUSHR $4, V6.B16, V10.B16
+	VAND V0.B16, V10.B16, V10.B16
+	WORD $0x4e899542 // sdot v2.4s, v10.16b, v9.16b
+	VUSHR $4, V7.B16, V10.B16
+	VAND V0.B16, V10.B16, V10.B16
+	WORD $0x4e899543 // sdot v3.4s, v10.16b, v9.16b
+	VUSHR $4, V8.B16, V10.B16
+	VAND V0.B16, V10.B16, V10.B16
+	WORD $0x4e899544 // sdot v4.4s, v10.16b, v9.16b
+	FMOVQ 48(R16), F9
+	VUSHR $6, V5.B16, V5.B16
+	WORD $0x4e8994a1 // sdot v1.4s, v5.16b, v9.16b
+	VUSHR $6, V6.B16, V5.B16
+	WORD $0x4e8994a2 // sdot v2.4s, v5.16b, v9.16b
+	VUSHR $6, V7.B16, V5.B16
+	WORD $0x4e8994a3 // sdot v3.4s, v5.16b, v9.16b
+	VUSHR $6, V8.B16, V5.B16
+	WORD $0x4e8994a4 // sdot v4.4s, v5.16b, v9.16b
+	ADD $64, R16
 	SUBS $1, R15
 	BNE strip
 last:
 	TBZ $0, R4, sum
-	FMOVD (R11), F10
-	FMOVD (R12), F11
-	FMOVD (R13), F12
-	FMOVD (R14), F13
-	FLDPQ 0(R16), (F14, F15)
-	VAND V0.B16, V10.B16, V16.B16
-	WORD $0x4e8e9602 // sdot v2.4s, v16.16b, v14.16b
-	WORD $0x4e8f9606 // sdot v6.4s, v16.16b, v15.16b
-	VAND V0.B16, V11.B16, V16.B16
-	WORD $0x4e8e9603 // sdot v3.4s, v16.16b, v14.16b
-	WORD $0x4e8f9607 // sdot v7.4s, v16.16b, v15.16b
-	VAND V0.B16, V12.B16, V16.B16
-	WORD $0x4e8e9604 // sdot v4.4s, v16.16b, v14.16b
-	WORD $0x4e8f9608 // sdot v8.4s, v16.16b, v15.16b
-	VAND V0.B16, V13.B16, V16.B16
-	WORD $0x4e8e9605 // sdot v5.4s, v16.16b, v14.16b
-	WORD $0x4e8f9609 // sdot v9.4s, v16.16b, v15.16b
-	FLDPQ 32(R16), (F14, F15)
-	VUSHR $2, V10.B16, V16.B16
-	VAND V0.B16, V16.B16, V16.B16
-	WORD $0x4e8e9602 // sdot v2.4s, v16.16b, v14.16b
-	WORD $0x4e8f9606 // sdot v6.4s, v16.16b, v15.16b
-	VUSHR $2, V11.B16, V16.B16
-	VAND V0.B16, V16.B16, V16.B16
-	WORD $0x4e8e9603 // sdot v3.4s, v16.16b, v14.16b
-	WORD $0x4e8f9607 // sdot v7.4s, v16.16b, v15.16b
-	VUSHR $2, V12.B16, V16.B16
-	VAND V0.B16, V16.B16, V16.B16
-	WORD $0x4e8e9604 // sdot v4.4s, v16.16b, v14.16b
-	WORD $0x4e8f9608 // sdot v8.4s, v16.16b, v15.16b
-	VUSHR $2, V13.B16, V16.B16
-	VAND V0.B16, V16.B16, V16.B16
-	WORD $0x4e8e9605 // sdot v5.4s, v16.16b, v14.16b
-	WORD $0x4e8f9609 // sdot v9.4s, v16.16b, v15.16b
-	FLDPQ 64(R16), (F14, F15)
-	VUSHR $4, V10.B16, V16.B16
-	VAND V0.B16, V16.B16, V16.B16
-	WORD $0x4e8e9602 // sdot v2.4s, v16.16b, v14.16b
-	WORD $0x4e8f9606 // sdot v6.4s, v16.16b, v15.16b
-	VUSHR $4, V11.B16, V16.B16
-	VAND V0.B16, V16.B16, V16.B16
-	WORD $0x4e8e9603 // sdot v3.4s, v16.16b, v14.16b
-	WORD $0x4e8f9607 // sdot v7.4s, v16.16b, v15.16b
-	VUSHR $4, V12.B16, V16.B16
-	VAND V0.B16, V16.B16, V16.B16
-	WORD $0x4e8e9604 // sdot v4.4s, v16.16b, v14.16b
-	WORD $0x4e8f9608 // sdot v8.4s, v16.16b, v15.16b
-	VUSHR $4, V13.B16, V16.B16
-	VAND V0.B16, V16.B16, V16.B16
-	WORD $0x4e8e9605 // sdot v5.4s, v16.16b, v14.16b
-	WORD $0x4e8f9609 // sdot v9.4s, v16.16b, v15.16b
-	FLDPQ 96(R16), (F14, F15)
-	VUSHR $6, V10.B16, V10.B16
-	WORD $0x4e8e9542 // sdot v2.4s, v10.16b, v14.16b
-	WORD $0x4e8f9546 // sdot v6.4s, v10.16b, v15.16b
-	VUSHR $6, V11.B16, V10.B16
-	WORD $0x4e8e9543 // sdot v3.4s, v10.16b, v14.16b
-	WORD $0x4e8f9547 // sdot v7.4s, v10.16b, v15.16b
-	VUSHR $6, V12.B16, V10.B16
-	WORD $0x4e8e9544 // sdot v4.4s, v10.16b, v14.16b
-	WORD $0x4e8f9548 // sdot v8.4s, v10.16b, v15.16b
-	VUSHR $6, V13.B16, V10.B16
-	WORD $0x4e8e9545 // sdot v5.4s, v10.16b, v14.16b
-	WORD $0x4e8f9549 // sdot v9.4s, v10.16b, v15.16b
-	ADD $128, R16
+	FMOVD (R11), F5
+	FMOVD (R12), F6
+	FMOVD (R13), F7
+	FMOVD (R14), F8
+	FMOVQ 0(R16), F9
+	VAND V0.B16, V5.B16, V10.B16
+	WORD $0x4e899541 // sdot v1.4s, v10.16b, v9.16b
+	VAND V0.B16, V6.B16, V10.B16
+	WORD $0x4e899542 // sdot v2.4s, v10.16b, v9.16b
+	VAND V0.B16, V7.B16, V10.B16
+	WORD $0x4e899543 // sdot v3.4s, v10.16b, v9.16b
+	VAND V0.B16, V8.B16, V10.B16
+	WORD $0x4e899544 // sdot v4.4s, v10.16b, v9.16b
+	FMOVQ 16(R16), F9
+	VUSHR $2, V5.B16, V10.B16
+	VAND V0.B16, V10.B16, V10.B16
+	WORD $0x4e899541 // sdot v1.4s, v10.16b, v9.16b
+	VUSHR $2, V6.B16, V10.B16
+	VAND V0.B16, V10.B16, V10.B16
+	WORD $0x4e899542 // sdot v2.4s, v10.16b, v9.16b
+	VUSHR $2, V7.B16, V10.B16
+	VAND V0.B16, V10.B16, V10.B16
+	WORD $0x4e899543 // sdot v3.4s, v10.16b, v9.16b
+	VUSHR $2, V8.B16, V10.B16
+	VAND V0.B16, V10.B16, V10.B16
+	WORD $0x4e899544 // sdot v4.4s, v10.16b, v9.16b
+	FMOVQ 32(R16), F9
+	VUSHR $4, V5.B16, V10.B16
+	VAND V0.B16, V10.B16, V10.B16
+	WORD $0x4e899541 // sdot v1.4s, v10.16b, v9.16b
+	VUSHR $4, V6.B16, V10.B16
+	VAND V0.B16, V10.B16, V10.B16
+	WORD $0x4e899542 // sdot v2.4s, v10.16b, v9.16b
+	VUSHR $4, V7.B16, V10.B16
+	VAND V0.B16, V10.B16, V10.B16
+	WORD $0x4e899543 // sdot v3.4s, v10.16b, v9.16b
+	VUSHR $4, V8.B16, V10.B16
+	VAND V0.B16, V10.B16, V10.B16
+	WORD $0x4e899544 // sdot v4.4s, v10.16b, v9.16b
+	FMOVQ 48(R16), F9
+	VUSHR $6, V5.B16, V5.B16
+	WORD $0x4e8994a1 // sdot v1.4s, v5.16b, v9.16b
+	VUSHR $6, V6.B16, V5.B16
+	WORD $0x4e8994a2 // sdot v2.4s, v5.16b, v9.16b
+	VUSHR $6, V7.B16, V5.B16
+	WORD $0x4e8994a3 // sdot v3.4s, v5.16b, v9.16b
+	VUSHR $6, V8.B16, V5.B16
+	WORD $0x4e8994a4 // sdot v4.4s, v5.16b, v9.16b
+	ADD $64, R16
 sum:
-	VADDP V3.S4, V2.S4, V2.S4
-	VADDP V5.S4, V4.S4, V3.S4
-	VADDP V3.S4, V2.S4, V2.S4
-	MOVD R0, R11
-	ADD $0, R11
-	VADD V2.S4, V2.S4, V2.S4
-	VLD1R (R11), [V3.S4]
-	VSUB V3.S4, V2.S4, V2.S4
-	WORD $0x4e21d842 // scvtf v2.4s, v2.4s
-	VADDP V7.S4, V6.S4, V3.S4
-	VADDP V9.S4, V8.S4, V4.S4
-	VADDP V4.S4, V3.S4, V3.S4
+	VADDP V2.S4, V1.S4, V1.S4
+	VADDP V4.S4, V3.S4, V2.S4
+	VADDP V2.S4, V1.S4, V1.S4
 	MOVD R0, R0
 	ADD $8, R0
-	VADD V3.S4, V3.S4, V3.S4
-	VLD1R (R0), [V4.S4]
-	VSUB V4.S4, V3.S4, V3.S4
-	WORD $0x4e21d863 // scvtf v3.4s, v3.4s
-	VFMLA V1.S4, V2.S4, V3.S4
+	VADD V1.S4, V1.S4, V1.S4
+	VLD1R (R0), [V2.S4]
+	VSUB V2.S4, V1.S4, V1.S4
+	WORD $0x4e21d821 // scvtf v1.4s, v1.4s
 	CMP $1, R7
 	BEQ one
-	FMOVQ F3, 0(R9)
+	FMOVQ F1, 0(R9)
 	B stored
 one:
-	FMOVS F3, 0(R9)
+	FMOVS F1, 0(R9)
 stored:
 	MOVD R16, R0
 	ADD R10, R9
@@ -1075,114 +1029,90 @@ row:
 query:
 	VMOVI $0, V4.B16
 	VMOVI $0, V5.B16
-	VMOVI $0, V6.B16
 	MOVD R2, R9
 	ADD $32, R6, R11
 	LSR $1, R4, R10
 	CBZ R10, last
 strip:
-	FMOVQ 0(R9), F7
+	FMOVQ 0(R9), F6
 	ADD $16, R9
-	VAND V2.B16, V7.B16, V8.B16
-	VTBL V8.B16, [V0.B16], V9.B16
-	VTBL V8.B16, [V1.B16], V8.B16
-	FLDPQ 0(R11), (F10, F11)
-	ADD $32, R11
-	WORD $0x4e8a9524 // sdot v4.4s, v9.16b, v10.16b
-	WORD $0x4e8b9525 // sdot v5.4s, v9.16b, v11.16b
-	WORD $0x4e8a9505 // sdot v5.4s, v8.16b, v10.16b
-	WORD $0x4e8b9506 // sdot v6.4s, v8.16b, v11.16b
-	VUSHR $2, V7.B16, V8.B16
-	VAND V2.B16, V8.B16, V8.B16
-	VTBL V8.B16, [V0.B16], V9.B16
-	VTBL V8.B16, [V1.B16], V8.B16
-	FLDPQ 0(R11), (F10, F11)
-	ADD $32, R11
-	WORD $0x4e8a9524 // sdot v4.4s, v9.16b, v10.16b
-	WORD $0x4e8b9525 // sdot v5.4s, v9.16b, v11.16b
-	WORD $0x4e8a9505 // sdot v5.4s, v8.16b, v10.16b
-	WORD $0x4e8b9506 // sdot v6.4s, v8.16b, v11.16b
-	VUSHR $4, V7.B16, V8.B16
-	VAND V2.B16, V8.B16, V8.B16
-	VTBL V8.B16, [V0.B16], V9.B16
-	VTBL V8.B16, [V1.B16], V8.B16
-	FLDPQ 0(R11), (F10, F11)
-	ADD $32, R11
-	WORD $0x4e8a9524 // sdot v4.4s, v9.16b, v10.16b
-	WORD $0x4e8b9525 // sdot v5.4s, v9.16b, v11.16b
-	WORD $0x4e8a9505 // sdot v5.4s, v8.16b, v10.16b
-	WORD $0x4e8b9506 // sdot v6.4s, v8.16b, v11.16b
-	VUSHR $6, V7.B16, V7.B16
+	VAND V2.B16, V6.B16, V7.B16
 	VTBL V7.B16, [V0.B16], V8.B16
 	VTBL V7.B16, [V1.B16], V7.B16
-	FLDPQ 0(R11), (F9, F10)
-	ADD $32, R11
+	FMOVQ 0(R11), F9
+	ADD $16, R11
 	WORD $0x4e899504 // sdot v4.4s, v8.16b, v9.16b
-	WORD $0x4e8a9505 // sdot v5.4s, v8.16b, v10.16b
 	WORD $0x4e8994e5 // sdot v5.4s, v7.16b, v9.16b
-	WORD $0x4e8a94e6 // sdot v6.4s, v7.16b, v10.16b
+	VUSHR $2, V6.B16, V7.B16
+	VAND V2.B16, V7.B16, V7.B16
+	VTBL V7.B16, [V0.B16], V8.B16
+	VTBL V7.B16, [V1.B16], V7.B16
+	FMOVQ 0(R11), F9
+	ADD $16, R11
+	WORD $0x4e899504 // sdot v4.4s, v8.16b, v9.16b
+	WORD $0x4e8994e5 // sdot v5.4s, v7.16b, v9.16b
+	VUSHR $4, V6.B16, V7.B16
+	VAND V2.B16, V7.B16, V7.B16
+	VTBL V7.B16, [V0.B16], V8.B16
+	VTBL V7.B16, [V1.B16], V7.B16
+	FMOVQ 0(R11), F9
+	ADD $16, R11
+	WORD $0x4e899504 // sdot v4.4s, v8.16b, v9.16b
+	WORD $0x4e8994e5 // sdot v5.4s, v7.16b, v9.16b
+	VUSHR $6, V6.B16, V6.B16
+	VTBL V6.B16, [V0.B16], V7.B16
+	VTBL V6.B16, [V1.B16], V6.B16
+	FMOVQ 0(R11), F8
+	ADD $16, R11
+	WORD $0x4e8894e4 // sdot v4.4s, v7.16b, v8.16b
+	WORD $0x4e8894c5 // sdot v5.4s, v6.16b, v8.16b
 	SUBS $1, R10
 	BNE strip
 last:
 	TBZ $0, R4, sum
-	FMOVD (R9), F7
-	VAND V2.B16, V7.B16, V8.B16
-	VTBL V8.B16, [V0.B16], V9.B16
-	VTBL V8.B16, [V1.B16], V8.B16
-	FLDPQ 0(R11), (F10, F11)
-	ADD $32, R11
-	WORD $0x4e8a9524 // sdot v4.4s, v9.16b, v10.16b
-	WORD $0x4e8b9525 // sdot v5.4s, v9.16b, v11.16b
-	WORD $0x4e8a9505 // sdot v5.4s, v8.16b, v10.16b
-	WORD $0x4e8b9506 // sdot v6.4s, v8.16b, v11.16b
-	VUSHR $2, V7.B16, V8.B16
-	VAND V2.B16, V8.B16, V8.B16
-	VTBL V8.B16, [V0.B16], V9.B16
-	VTBL V8.B16, [V1.B16], V8.B16
-	FLDPQ 0(R11), (F10, F11)
-	ADD $32, R11
-	WORD $0x4e8a9524 // sdot v4.4s, v9.16b, v10.16b
-	WORD $0x4e8b9525 // sdot v5.4s, v9.16b, v11.16b
-	WORD $0x4e8a9505 // sdot v5.4s, v8.16b, v10.16b
-	WORD $0x4e8b9506 // sdot v6.4s, v8.16b, v11.16b
-	VUSHR $4, V7.B16, V8.B16
-	VAND V2.B16, V8.B16, V8.B16
-	VTBL V8.B16, [V0.B16], V9.B16
-	VTBL V8.B16, [V1.B16], V8.B16
-	FLDPQ 0(R11), (F10, F11)
-	ADD $32, R11
-	WORD $0x4e8a9524 // sdot v4.4s, v9.16b, v10.16b
-	WORD $0x4e8b9525 // sdot v5.4s, v9.16b, v11.16b
-	WORD $0x4e8a9505 // sdot v5.4s, v8.16b, v10.16b
-	WORD $0x4e8b9506 // sdot v6.4s, v8.16b, v11.16b
-	VUSHR $6, V7.B16, V7.B16
+	FMOVD (R9), F6
+	VAND V2.B16, V6.B16, V7.B16
 	VTBL V7.B16, [V0.B16], V8.B16
 	VTBL V7.B16, [V1.B16], V7.B16
-	FLDPQ 0(R11), (F9, F10)
-	ADD $32, R11
+	FMOVQ 0(R11), F9
+	ADD $16, R11
 	WORD $0x4e899504 // sdot v4.4s, v8.16b, v9.16b
-	WORD $0x4e8a9505 // sdot v5.4s, v8.16b, v10.16b
 	WORD $0x4e8994e5 // sdot v5.4s, v7.16b, v9.16b
-	WORD $0x4e8a94e6 // sdot v6.4s, v7.16b, v10.16b
+	VUSHR $2, V6.B16, V7.B16
+	VAND V2.B16, V7.B16, V7.B16
+	VTBL V7.B16, [V0.B16], V8.B16
+	VTBL V7.B16, [V1.B16], V7.B16
+	FMOVQ 0(R11), F9
+	ADD $16, R11
+	WORD $0x4e899504 // sdot v4.4s, v8.16b, v9.16b
+	WORD $0x4e8994e5 // sdot v5.4s, v7.16b, v9.16b
+	VUSHR $4, V6.B16, V7.B16
+	VAND V2.B16, V7.B16, V7.B16
+	VTBL V7.B16, [V0.B16], V8.B16
+	VTBL V7.B16, [V1.B16], V7.B16
+	FMOVQ 0(R11), F9
+	ADD $16, R11
+	WORD $0x4e899504 // sdot v4.4s, v8.16b, v9.16b
+	WORD $0x4e8994e5 // sdot v5.4s, v7.16b, v9.16b
+	VUSHR $6, V6.B16, V6.B16
+	VTBL V6.B16, [V0.B16], V7.B16
+	VTBL V6.B16, [V1.B16], V6.B16
+	FMOVQ 0(R11), F8
+	ADD $16, R11
+	WORD $0x4e8894e4 // sdot v4.4s, v7.16b, v8.16b
+	WORD $0x4e8894c5 // sdot v5.4s, v6.16b, v8.16b
 sum:
 	MOVW 16(R6), R9
 	MOVW 24(R6), R6
 	VADDP V5.S4, V4.S4, V4.S4
-	VADDP V6.S4, V6.S4, V5.S4
+	VADDP V5.S4, V5.S4, V5.S4
 	VADDP V5.S4, V4.S4, V4.S4
-	VMOV V4.S[0], R10
-	ADDW R10, R10
-	SUBW R9, R10
-	SCVTFWS R10, F5
+	VMOV V4.S[0], R9
+	ADDW R9, R9
+	SUBW R6, R9
+	SCVTFWS R9, F5
 	VMOV V5.B16, V5.B16
-	VMOV V4.S[1], R10
-	ADDW R10, R10
-	SUBW R9, R10
-	SUBW R6, R10
-	SCVTFWS R10, F6
-	VFMLA V3.S4, V5.S4, V6.S4
-	VMOV V6.B16, V5.B16
-	VMOV V4.S[2], R9
+	VMOV V4.S[1], R9
 	ADDW R9, R9
 	SUBW R6, R9
 	SCVTFWS R9, F4
@@ -1653,14 +1583,10 @@ tile:
 	MOVD stride+48(FP), R10
 	LSL $2, R10
 query:
+	VMOVI $0, V1.B16
 	VMOVI $0, V2.B16
 	VMOVI $0, V3.B16
 	VMOVI $0, V4.B16
-	VMOVI $0, V5.B16
-	VMOVI $0, V6.B16
-	VMOVI $0, V7.B16
-	VMOVI $0, V8.B16
-	VMOVI $0, V9.B16
 	MOVD R2, R11
 	ADD R5, R11, R12
 	ADD R5, R12, R13
@@ -1669,362 +1595,224 @@ query:
 	LSR $1, R4, R15
 	CBZ R15, last
 strip:
-	FMOVQ 0(R11), F10
+	FMOVQ 0(R11), F5
 	ADD $16, R11
-	FMOVQ 0(R12), F11
+	FMOVQ 0(R12), F6
 	ADD $16, R12
-	FMOVQ 0(R13), F12
+	FMOVQ 0(R13), F7
 	ADD $16, R13
-	FMOVQ 0(R14), F13
+	FMOVQ 0(R14), F8
 	ADD $16, R14
-	FLDPQ 0(R16), (F14, F15)
-	VAND V0.B16, V10.B16, V16.B16
-	WORD $0x0e2ec211 // smull v17.8h, v16.8b, v14.8b
-	WORD $0x4e606a22 // sadalp v2.4s, v17.8h
-	WORD $0x4e2ec211 // smull2 v17.8h, v16.16b, v14.16b
-	WORD $0x4e606a22 // sadalp v2.4s, v17.8h
-	WORD $0x0e2fc211 // smull v17.8h, v16.8b, v15.8b
-	WORD $0x4e606a26 // sadalp v6.4s, v17.8h
-	WORD $0x4e2fc210 // smull2 v16.8h, v16.16b, v15.16b
-	WORD $0x4e606a06 // sadalp v6.4s, v16.8h
-	VAND V0.B16, V11.B16, V16.B16
-	WORD $0x0e2ec211 // smull v17.8h, v16.8b, v14.8b
-	WORD $0x4e606a23 // sadalp v3.4s, v17.8h
-	WORD $0x4e2ec211 // smull2 v17.8h, v16.16b, v14.16b
-	WORD $0x4e606a23 // sadalp v3.4s, v17.8h
-	WORD $0x0e2fc211 // smull v17.8h, v16.8b, v15.8b
-	WORD $0x4e606a27 // sadalp v7.4s, v17.8h
-	WORD $0x4e2fc210 // smull2 v16.8h, v16.16b, v15.16b
-	WORD $0x4e606a07 // sadalp v7.4s, v16.8h
-	VAND V0.B16, V12.B16, V16.B16
-	WORD $0x0e2ec211 // smull v17.8h, v16.8b, v14.8b
-	WORD $0x4e606a24 // sadalp v4.4s, v17.8h
-	WORD $0x4e2ec211 // smull2 v17.8h, v16.16b, v14.16b
-	WORD $0x4e606a24 // sadalp v4.4s, v17.8h
-	WORD $0x0e2fc211 // smull v17.8h, v16.8b, v15.8b
-	WORD $0x4e606a28 // sadalp v8.4s, v17.8h
-	WORD $0x4e2fc210 // smull2 v16.8h, v16.16b, v15.16b
-	WORD $0x4e606a08 // sadalp v8.4s, v16.8h
-	VAND V0.B16, V13.B16, V16.B16
-	WORD $0x0e2ec211 // smull v17.8h, v16.8b, v14.8b
-	WORD $0x4e606a25 // sadalp v5.4s, v17.8h
-	WORD $0x4e2ec20e // smull2 v14.8h, v16.16b, v14.16b
-	WORD $0x4e6069c5 // sadalp v5.4s, v14.8h
-	WORD $0x0e2fc20e // smull v14.8h, v16.8b, v15.8b
-	WORD $0x4e6069c9 // sadalp v9.4s, v14.8h
-	WORD $0x4e2fc20e // smull2 v14.8h, v16.16b, v15.16b
-	WORD $0x4e6069c9 // sadalp v9.4s, v14.8h
-	FLDPQ 32(R16), (F14, F15)
-	VUSHR $2, V10.B16, V16.B16
-	VAND V0.B16, V16.B16, V16.B16
-	WORD $0x0e2ec211 // smull v17.8h, v16.8b, v14.8b
-	WORD $0x4e606a22 // sadalp v2.4s, v17.8h
-	WORD $0x4e2ec211 // smull2 v17.8h, v16.16b, v14.16b
-	WORD $0x4e606a22 // sadalp v2.4s, v17.8h
-	WORD $0x0e2fc211 // smull v17.8h, v16.8b, v15.8b
-	WORD $0x4e606a26 // sadalp v6.4s, v17.8h
-	WORD $0x4e2fc210 // smull2 v16.8h, v16.16b, v15.16b
-	WORD $0x4e606a06 // sadalp v6.4s, v16.8h
-	VUSHR $2, V11.B16, V16.B16
-	VAND V0.B16, V16.B16, V16.B16
-	WORD $0x0e2ec211 // smull v17.8h, v16.8b, v14.8b
-	WORD $0x4e606a23 // sadalp v3.4s, v17.8h
-	WORD $0x4e2ec211 // smull2 v17.8h, v16.16b, v14.16b
-	WORD $0x4e606a23 // sadalp v3.4s, v17.8h
-	WORD $0x0e2fc211 // smull v17.8h, v16.8b, v15.8b
-	WORD $0x4e606a27 // sadalp v7.4s, v17.8h
-	WORD $0x4e2fc210 // smull2 v16.8h, v16.16b, v15.16b
-	WORD $0x4e606a07 // sadalp v7.4s, v16.8h
-	VUSHR $2, V12.B16, V16.B16
-	VAND V0.B16, V16.B16, V16.B16
-	WORD $0x0e2ec211 // smull v17.8h, v16.8b, v14.8b
-	WORD $0x4e606a24 // sadalp v4.4s, v17.8h
-	WORD $0x4e2ec211 // smull2 v17.8h, v16.16b, v14.16b
-	WORD $0x4e606a24 // sadalp v4.4s, v17.8h
-	WORD $0x0e2fc211 // smull v17.8h, v16.8b, v15.8b
-	WORD $0x4e606a28 // sadalp v8.4s, v17.8h
-	WORD $0x4e2fc210 // smull2 v16.8h, v16.16b, v15.16b
-	WORD $0x4e606a08 // sadalp v8.4s, v16.8h
-	VUSHR $2, V13.B16, V16.B16
-	VAND V0.B16, V16.B16, V16.B16
-	WORD $0x0e2ec211 // smull v17.8h, v16.8b, v14.8b
-	WORD $0x4e606a25 // sadalp v5.4s, v17.8h
-	WORD $0x4e2ec20e // smull2 v14.8h, v16.16b, v14.16b
-	WORD $0x4e6069c5 // sadalp v5.4s, v14.8h
-	WORD $0x0e2fc20e // smull v14.8h, v16.8b, v15.8b
-	WORD $0x4e6069c9 // sadalp v9.4s, v14.8h
-	WORD $0x4e2fc20e // smull2 v14.8h, v16.16b, v15.16b
-	WORD $0x4e6069c9 // sadalp v9.4s, v14.8h
-	FLDPQ 64(R16), (F14, F15)
-	VUSHR $4, V10.B16, V16.B16
-	VAND V0.B16, V16.B16, V16.B16
-	WORD $0x0e2ec211 // smull v17.8h, v16.8b, v14.8b
-	WORD $0x4e606a22 // sadalp v2.4s, v17.8h
-	WORD $0x4e2ec211 // smull2 v17.8h, v16.16b, v14.16b
-	WORD $0x4e606a22 // sadalp v2.4s, v17.8h
-	WORD $0x0e2fc211 // smull v17.8h, v16.8b, v15.8b
-	WORD $0x4e606a26 // sadalp v6.4s, v17.8h
-	WORD $0x4e2fc210 // smull2 v16.8h, v16.16b, v15.16b
-	WORD $0x4e606a06 // sadalp v6.4s, v16.8h
-	VUSHR $4, V11.B16, V16.B16
-	VAND V0.B16, V16.B16, V16.B16
-	WORD $0x0e2ec211 // smull v17.8h, v16.8b, v14.8b
-	WORD $0x4e606a23 // sadalp v3.4s, v17.8h
-	WORD $0x4e2ec211 // smull2 v17.8h, v16.16b, v14.16b
-	WORD $0x4e606a23 // sadalp v3.4s, v17.8h
-	WORD $0x0e2fc211 // smull v17.8h, v16.8b, v15.8b
-	WORD $0x4e606a27 // sadalp v7.4s, v17.8h
-	WORD $0x4e2fc210 // smull2 v16.8h, v16.16b, v15.16b
-	WORD $0x4e606a07 // sadalp v7.4s, v16.8h
-	VUSHR $4, V12.B16, V16.B16
-	VAND V0.B16, V16.B16, V16.B16
-	WORD $0x0e2ec211 // smull v17.8h, v16.8b, v14.8b
-	WORD $0x4e606a24 // sadalp v4.4s, v17.8h
-	WORD $0x4e2ec211 // smull2 v17.8h, v16.16b, v14.16b
-	WORD $0x4e606a24 // sadalp v4.4s, v17.8h
-	WORD $0x0e2fc211 // smull v17.8h, v16.8b, v15.8b
-	WORD $0x4e606a28 // sadalp v8.4s, v17.8h
-	WORD $0x4e2fc210 // smull2 v16.8h, v16.16b, v15.16b
-	WORD $0x4e606a08 // sadalp v8.4s, v16.8h
-	VUSHR $4, V13.B16, V16.B16
-	VAND V0.B16, V16.B16, V16.B16
-	WORD $0x0e2ec211 // smull v17.8h, v16.8b, v14.8b
-	WORD $0x4e606a25 // sadalp v5.4s, v17.8h
-	WORD $0x4e2ec20e // smull2 v14.8h, v16.16b, v14.16b
-	WORD $0x4e6069c5 // sadalp v5.4s, v14.8h
-	WORD $0x0e2fc20e // smull v14.8h, v16.8b, v15.8b
-	WORD $0x4e6069c9 // sadalp v9.4s, v14.8h
-	WORD $0x4e2fc20e // smull2 v14.8h, v16.16b, v15.16b
-	WORD $0x4e6069c9 // sadalp v9.4s, v14.8h
-	FLDPQ 96(R16), (F14, F15)
-	VUSHR $6, V10.B16, V10.B16
-	WORD $0x0e2ec150 // smull v16.8h, v10.8b, v14.8b
-	WORD $0x4e606a02 // sadalp v2.4s, v16.8h
-	WORD $0x4e2ec150 // smull2 v16.8h, v10.16b, v14.16b
-	WORD $0x4e606a02 // sadalp v2.4s, v16.8h
-	WORD $0x0e2fc150 // smull v16.8h, v10.8b, v15.8b
-	WORD $0x4e606a06 // sadalp v6.4s, v16.8h
-	WORD $0x4e2fc14a // smull2 v10.8h, v10.16b, v15.16b
-	WORD $0x4e606946 // sadalp v6.4s, v10.8h
-	VUSHR $6, V11.B16, V10.B16
-	WORD $0x0e2ec14b // smull v11.8h, v10.8b, v14.8b
+	FMOVQ 0(R16), F9
+	VAND V0.B16, V5.B16, V10.B16
+	WORD $0x0e29c14b // smull v11.8h, v10.8b, v9.8b
+	WORD $0x4e606961 // sadalp v1.4s, v11.8h
+	WORD $0x4e29c14a // smull2 v10.8h, v10.16b, v9.16b
+	WORD $0x4e606941 // sadalp v1.4s, v10.8h
+	VAND V0.B16, V6.B16, V10.B16
+	WORD $0x0e29c14b // smull v11.8h, v10.8b, v9.8b
+	WORD $0x4e606962 // sadalp v2.4s, v11.8h
+	WORD $0x4e29c14a // smull2 v10.8h, v10.16b, v9.16b
+	WORD $0x4e606942 // sadalp v2.4s, v10.8h
+	VAND V0.B16, V7.B16, V10.B16
+	WORD $0x0e29c14b // smull v11.8h, v10.8b, v9.8b
 	WORD $0x4e606963 // sadalp v3.4s, v11.8h
-	WORD $0x4e2ec14b // smull2 v11.8h, v10.16b, v14.16b
+	WORD $0x4e29c14a // smull2 v10.8h, v10.16b, v9.16b
+	WORD $0x4e606943 // sadalp v3.4s, v10.8h
+	VAND V0.B16, V8.B16, V10.B16
+	WORD $0x0e29c14b // smull v11.8h, v10.8b, v9.8b
+	WORD $0x4e606964 // sadalp v4.4s, v11.8h
+	WORD $0x4e29c149 // smull2 v9.8h, v10.16b, v9.16b
+	WORD $0x4e606924 // sadalp v4.4s, v9.8h
+	FMOVQ 16(R16), F9
+	VUSHR $2, V5.B16, V10.B16
+	VAND V0.B16, V10.B16, V10.B16
+	WORD $0x0e29c14b // smull v11.8h, v10.8b, v9.8b
+	WORD $0x4e606961 // sadalp v1.4s, v11.8h
+	WORD $0x4e29c14a // smull2 v10.8h, v10.16b, v9.16b
+	WORD $0x4e606941 // sadalp v1.4s, v10.8h
+	VUSHR $2, V6.B16, V10.B16
+	VAND V0.B16, V10.B16, V10.B16
+	WORD $0x0e29c14b // smull v11.8h, v10.8b, v9.8b
+	WORD $0x4e606962 // sadalp v2.4s, v11.8h
+	WORD $0x4e29c14a // smull2 v10.8h, v10.16b, v9.16b
+	WORD $0x4e606942 // sadalp v2.4s, v10.8h
+	VUSHR $2, V7.B16, V10.B16
+	VAND V0.B16, V10.B16, V10.B16
+	WORD $0x0e29c14b // smull v11.8h, v10.8b, v9.8b
 	WORD $0x4e606963 // sadalp v3.4s, v11.8h
-	WORD $0x0e2fc14b // smull v11.8h, v10.8b, v15.8b
-	WORD $0x4e606967 // sadalp v7.4s, v11.8h
-	WORD $0x4e2fc14a // smull2 v10.8h, v10.16b, v15.16b
-	WORD $0x4e606947 // sadalp v7.4s, v10.8h
-	VUSHR $6, V12.B16, V10.B16
-	WORD $0x0e2ec14b // smull v11.8h, v10.8b, v14.8b
+	WORD $0x4e29c14a // smull2 v10.8h, v10.16b, v9.16b
+	WORD $0x4e606943 // sadalp v3.4s, v10.8h
+	VUSHR $2, V8.B16, V10.B16
+	VAND V0.B16, V10.B16, V10.B16
+	WORD $0x0e29c14b // smull v11.8h, v10.8b, v9.8b
 	WORD $0x4e606964 // sadalp v4.4s, v11.8h
-	WORD $0x4e2ec14b // smull2 v11.8h, v10.16b, v14.16b
+	WORD $0x4e29c149 // smull2 v9.8h, v10.16b, v9.16b
+	WORD $0x4e606924 // sadalp v4.4s, v9.8h
+	FMOVQ 32(R16), F9
+	VUSHR $4, V5.B16, V10.B16
+	VAND V0.B16, V10.B16, V10.B16
+	WORD $0x0e29c14b // smull v11.8h, v10.8b, v9.8b
+	WORD $0x4e606961 // sadalp v1.4s, v11.8h
+	WORD $0x4e29c14a // smull2 v10.8h, v10.16b, v9.16b
+	WORD $0x4e606941 // sadalp v1.4s, v10.8h
+	VUSHR $4, V6.B16, V10.B16
+	VAND V0.B16, V10.B16, V10.B16
+	WORD $0x0e29c14b // smull v11.8h, v10.8b, v9.8b
+	WORD $0x4e606962 // sadalp v2.4s, v11.8h
+	WORD $0x4e29c14a // smull2 v10.8h, v10.16b, v9.16b
+	WORD $0x4e606942 // sadalp v2.4s, v10.8h
+	VUSHR $4, V7.B16, V10.B16
+	VAND V0.B16, V10.B16, V10.B16
+	WORD $0x0e29c14b // smull v11.8h, v10.8b, v9.8b
+	WORD $0x4e606963 // sadalp v3.4s, v11.8h
+	WORD $0x4e29c14a // smull2 v10.8h, v10.16b, v9.16b
+	WORD $0x4e606943 // sadalp v3.4s, v10.8h
+	VUSHR $4, V8.B16, V10.B16
+	VAND V0.B16, V10.B16, V10.B16
+	WORD $0x0e29c14b // smull v11.8h, v10.8b, v9.8b
 	WORD $0x4e606964 // sadalp v4.4s, v11.8h
-	WORD $0x0e2fc14b // smull v11.8h, v10.8b, v15.8b
-	WORD $0x4e606968 // sadalp v8.4s, v11.8h
-	WORD $0x4e2fc14a // smull2 v10.8h, v10.16b, v15.16b
-	WORD $0x4e606948 // sadalp v8.4s, v10.8h
-	VUSHR $6, V13.B16, V10.B16
-	WORD $0x0e2ec14b // smull v11.8h, v10.8b, v14.8b
-	WORD $0x4e606965 // sadalp v5.4s, v11.8h
-	WORD $0x4e2ec14b // smull2 v11.8h, v10.16b, v14.16b
-	WORD $0x4e606965 // sadalp v5.4s, v11.8h
-	WORD $0x0e2fc14b // smull v11.8h, v10.8b, v15.8b
-	WORD $0x4e606969 // sadalp v9.4s, v11.8h
-	WORD $0x4e2fc14a // smull2 v10.8h, v10.16b, v15.16b
-	WORD $0x4e606949 // sadalp v9.4s, v10.8h
-	ADD $128, R16
+	WORD $0x4e29c149 // smull2 v9.8h, v10.16b, v9.16b
+	WORD $0x4e606924 // sadalp v4.4s, v9.8h
+	FMOVQ 48(R16), F9
+	VUSHR $6, V5.B16, V5.B16
+	WORD $0x0e29c0aa // smull v10.8h, v5.8b, v9.8b
+	WORD $0x4e606941 // sadalp v1.4s, v10.8h
+	WORD $0x4e29c0a5 // smull2 v5.8h, v5.16b, v9.16b
+	WORD $0x4e6068a1 // sadalp v1.4s, v5.8h
+	VUSHR $6, V6.B16, V5.B16
+	WORD $0x0e29c0a6 // smull v6.8h, v5.8b, v9.8b
+	WORD $0x4e6068c2 // sadalp v2.4s, v6.8h
+	WORD $0x4e29c0a5 // smull2 v5.8h, v5.16b, v9.16b
+	WORD $0x4e6068a2 // sadalp v2.4s, v5.8h
+	VUSHR $6, V7.B16, V5.B16
+	WORD $0x0e29c0a6 // smull v6.8h, v5.8b, v9.8b
+	WORD $0x4e6068c3 // sadalp v3.4s, v6.8h
+	WORD $0x4e29c0a5 // smull2 v5.8h, v5.16b, v9.16b
+	WORD $0x4e6068a3 // sadalp v3.4s, v5.8h
+	VUSHR $6, V8.B16, V5.B16
+	WORD $0x0e29c0a6 // smull v6.8h, v5.8b, v9.8b
+	WORD $0x4e6068c4 // sadalp v4.4s, v6.8h
+	WORD $0x4e29c0a5 // smull2 v5.8h, v5.16b, v9.16b
+	WORD $0x4e6068a4 // sadalp v4.4s, v5.8h
+	ADD $64, R16
 	SUBS $1, R15
 	BNE strip
 last:
 	TBZ $0, R4, sum
-	FMOVD (R11), F10
-	FMOVD (R12), F11
-	FMOVD (R13), F12
-	FMOVD (R14), F13
-	FLDPQ 0(R16), (F14, F15)
-	VAND V0.B16, V10.B16, V16.B16
-	WORD $0x0e2ec211 // smull v17.8h, v16.8b, v14.8b
-	WORD $0x4e606a22 // sadalp v2.4s, v17.8h
-	WORD $0x4e2ec211 // smull2 v17.8h, v16.16b, v14.16b
-	WORD $0x4e606a22 // sadalp v2.4s, v17.8h
-	WORD $0x0e2fc211 // smull v17.8h, v16.8b, v15.8b
-	WORD $0x4e606a26 // sadalp v6.4s, v17.8h
-	WORD $0x4e2fc210 // smull2 v16.8h, v16.16b, v15.16b
-	WORD $0x4e606a06 // sadalp v6.4s, v16.8h
-	VAND V0.B16, V11.B16, V16.B16
-	WORD $0x0e2ec211 // smull v17.8h, v16.8b, v14.8b
-	WORD $0x4e606a23 // sadalp v3.4s, v17.8h
-	WORD $0x4e2ec211 // smull2 v17.8h, v16.16b, v14.16b
-	WORD $0x4e606a23 // sadalp v3.4s, v17.8h
-	WORD $0x0e2fc211 // smull v17.8h, v16.8b, v15.8b
-	WORD $0x4e606a27 // sadalp v7.4s, v17.8h
-	WORD $0x4e2fc210 // smull2 v16.8h, v16.16b, v15.16b
-	WORD $0x4e606a07 // sadalp v7.4s, v16.8h
-	VAND V0.B16, V12.B16, V16.B16
-	WORD $0x0e2ec211 // smull v17.8h, v16.8b, v14.8b
-	WORD $0x4e606a24 // sadalp v4.4s, v17.8h
-	WORD $0x4e2ec211 // smull2 v17.8h, v16.16b, v14.16b
-	WORD $0x4e606a24 // sadalp v4.4s, v17.8h
-	WORD $0x0e2fc211 // smull v17.8h, v16.8b, v15.8b
-	WORD $0x4e606a28 // sadalp v8.4s, v17.8h
-	WORD $0x4e2fc210 // smull2 v16.8h, v16.16b, v15.16b
-	WORD $0x4e606a08 // sadalp v8.4s, v16.8h
-	VAND V0.B16, V13.B16, V16.B16
-	WORD $0x0e2ec211 // smull v17.8h, v16.8b, v14.8b
-	WORD $0x4e606a25 // sadalp v5.4s, v17.8h
-	WORD $0x4e2ec20e // smull2 v14.8h, v16.16b, v14.16b
-	WORD $0x4e6069c5 // sadalp v5.4s, v14.8h
-	WORD $0x0e2fc20e // smull v14.8h, v16.8b, v15.8b
-	WORD $0x4e6069c9 // sadalp v9.4s, v14.8h
-	WORD $0x4e2fc20e // smull2 v14.8h, v16.16b, v15.16b
-	WORD $0x4e6069c9 // sadalp v9.4s, v14.8h
-	FLDPQ 32(R16), (F14, F15)
-	VUSHR $2, V10.B16, V16.B16
-	VAND V0.B16, V16.B16, V16.B16
-	WORD $0x0e2ec211 // smull v17.8h, v16.8b, v14.8b
-	WORD $0x4e606a22 // sadalp v2.4s, v17.8h
-	WORD $0x4e2ec211 // smull2 v17.8h, v16.16b, v14.16b
-	WORD $0x4e606a22 // sadalp v2.4s, v17.8h
-	WORD $0x0e2fc211 // smull v17.8h, v16.8b, v15.8b
-	WORD $0x4e606a26 // sadalp v6.4s, v17.8h
-	WORD $0x4e2fc210 // smull2 v16.8h, v16.16b, v15.16b
-	WORD $0x4e606a06 // sadalp v6.4s, v16.8h
-	VUSHR $2, V11.B16, V16.B16
-	VAND V0.B16, V16.B16, V16.B16
-	WORD $0x0e2ec211 // smull v17.8h, v16.8b, v14.8b
-	WORD $0x4e606a23 // sadalp v3.4s, v17.8h
-	WORD $0x4e2ec211 // smull2 v17.8h, v16.16b, v14.16b
-	WORD $0x4e606a23 // sadalp v3.4s, v17.8h
-	WORD $0x0e2fc211 // smull v17.8h, v16.8b, v15.8b
-	WORD $0x4e606a27 // sadalp v7.4s, v17.8h
-	WORD $0x4e2fc210 // smull2 v16.8h, v16.16b, v15.16b
-	WORD $0x4e606a07 // sadalp v7.4s, v16.8h
-	VUSHR $2, V12.B16, V16.B16
-	VAND V0.B16, V16.B16, V16.B16
-	WORD $0x0e2ec211 // smull v17.8h, v16.8b, v14.8b
-	WORD $0x4e606a24 // sadalp v4.4s, v17.8h
-	WORD $0x4e2ec211 // smull2 v17.8h, v16.16b, v14.16b
-	WORD $0x4e606a24 // sadalp v4.4s, v17.8h
-	WORD $0x0e2fc211 // smull v17.8h, v16.8b, v15.8b
-	WORD $0x4e606a28 // sadalp v8.4s, v17.8h
-	WORD $0x4e2fc210 // smull2 v16.8h, v16.16b, v15.16b
-	WORD $0x4e606a08 // sadalp v8.4s, v16.8h
-	VUSHR $2, V13.B16, V16.B16
-	VAND V0.B16, V16.B16, V16.B16
-	WORD $0x0e2ec211 // smull v17.8h, v16.8b, v14.8b
-	WORD $0x4e606a25 // sadalp v5.4s, v17.8h
-	WORD $0x4e2ec20e // smull2 v14.8h, v16.16b, v14.16b
-	WORD $0x4e6069c5 // sadalp v5.4s, v14.8h
-	WORD $0x0e2fc20e // smull v14.8h, v16.8b, v15.8b
-	WORD $0x4e6069c9 // sadalp v9.4s, v14.8h
-	WORD $0x4e2fc20e // smull2 v14.8h, v16.16b, v15.16b
-	WORD $0x4e6069c9 // sadalp v9.4s, v14.8h
-	FLDPQ 64(R16), (F14, F15)
-	VUSHR $4, V10.B16, V16.B16
-	VAND V0.B16, V16.B16, V16.B16
-	WORD $0x0e2ec211 // smull v17.8h, v16.8b, v14.8b
-	WORD $0x4e606a22 // sadalp v2.4s, v17.8h
-	WORD $0x4e2ec211 // smull2 v17.8h, v16.16b, v14.16b
-	WORD $0x4e606a22 // sadalp v2.4s, v17.8h
-	WORD $0x0e2fc211 // smull v17.8h, v16.8b, v15.8b
-	WORD $0x4e606a26 // sadalp v6.4s, v17.8h
-	WORD $0x4e2fc210 // smull2 v16.8h, v16.16b, v15.16b
-	WORD $0x4e606a06 // sadalp v6.4s, v16.8h
-	VUSHR $4, V11.B16, V16.B16
-	VAND V0.B16, V16.B16, V16.B16
-	WORD $0x0e2ec211 // smull v17.8h, v16.8b, v14.8b
-	WORD $0x4e606a23 // sadalp v3.4s, v17.8h
-	WORD $0x4e2ec211 // smull2 v17.8h, v16.16b, v14.16b
-	WORD $0x4e606a23 // sadalp v3.4s, v17.8h
-	WORD $0x0e2fc211 // smull v17.8h, v16.8b, v15.8b
-	WORD $0x4e606a27 // sadalp v7.4s, v17.8h
-	WORD $0x4e2fc210 // smull2 v16.8h, v16.16b, v15.16b
-	WORD $0x4e606a07 // sadalp v7.4s, v16.8h
-	VUSHR $4, V12.B16, V16.B16
-	VAND V0.B16, V16.B16, V16.B16
-	WORD $0x0e2ec211 // smull v17.8h, v16.8b, v14.8b
-	WORD $0x4e606a24 // sadalp v4.4s, v17.8h
-	WORD $0x4e2ec211 // smull2 v17.8h, v16.16b, v14.16b
-	WORD $0x4e606a24 // sadalp v4.4s, v17.8h
-	WORD $0x0e2fc211 // smull v17.8h, v16.8b, v15.8b
-	WORD $0x4e606a28 // sadalp v8.4s, v17.8h
-	WORD $0x4e2fc210 // smull2 v16.8h, v16.16b, v15.16b
-	WORD $0x4e606a08 // sadalp v8.4s, v16.8h
-	VUSHR $4, V13.B16, V16.B16
-	VAND V0.B16, V16.B16, V16.B16
-	WORD $0x0e2ec211 // smull v17.8h, v16.8b, v14.8b
-	WORD $0x4e606a25 // sadalp v5.4s, v17.8h
-	WORD $0x4e2ec20e // smull2 v14.8h, v16.16b, v14.16b
-	WORD $0x4e6069c5 // sadalp v5.4s, v14.8h
-	WORD $0x0e2fc20e // smull v14.8h, v16.8b, v15.8b
-	WORD $0x4e6069c9 // sadalp v9.4s, v14.8h
-	WORD $0x4e2fc20e // smull2 v14.8h, v16.16b, v15.16b
-	WORD $0x4e6069c9 // sadalp v9.4s, v14.8h
-	FLDPQ 96(R16), (F14, F15)
-	VUSHR $6, V10.B16, V10.B16
-	WORD $0x0e2ec150 // smull v16.8h, v10.8b, v14.8b
-	WORD $0x4e606a02 // sadalp v2.4s, v16.8h
-	WORD $0x4e2ec150 // smull2 v16.8h, v10.16b, v14.16b
-	WORD $0x4e606a02 // sadalp v2.4s, v16.8h
-	WORD $0x0e2fc150 // smull v16.8h, v10.8b, v15.8b
-	WORD $0x4e606a06 // sadalp v6.4s, v16.8h
-	WORD $0x4e2fc14a // smull2 v10.8h, v10.16b, v15.16b
-	WORD $0x4e606946 // sadalp v6.4s, v10.8h
-	VUSHR $6, V11.B16, V10.B16
-	WORD $0x0e2ec14b // smull v11.8h, v10.8b, v14.8b
+	FMOVD (R11), F5
+	FMOVD (R12), F6
+	FMOVD (R13), F7
+	FMOVD (R14), F8
+	FMOVQ 0(R16), F9
+	VAND V0.B16, V5.B16, V10.B16
+	WORD $0x0e29c14b // smull v11.8h, v10.8b, v9.8b
+	WORD $0x4e606961 // sadalp v1.4s, v11.8h
+	WORD $0x4e29c14a // smull2 v10.8h, v10.16b, v9.16b
+	WORD $0x4e606941 // sadalp v1.4s, v10.8h
+	VAND V0.B16, V6.B16, V10.B16
+	WORD $0x0e29c14b // smull v11.8h, v10.8b, v9.8b
+	WORD $0x4e606962 // sadalp v2.4s, v11.8h
+	WORD $0x4e29c14a // smull2 v10.8h, v10.16b, v9.16b
+	WORD $0x4e606942 // sadalp v2.4s, v10.8h
+	VAND V0.B16, V7.B16, V10.B16
+	WORD $0x0e29c14b // smull v11.8h, v10.8b, v9.8b
 	WORD $0x4e606963 // sadalp v3.4s, v11.8h
-	WORD $0x4e2ec14b // smull2 v11.8h, v10.16b, v14.16b
+	WORD $0x4e29c14a // smull2 v10.8h, v10.16b, v9.16b
+	WORD $0x4e606943 // sadalp v3.4s, v10.8h
+	VAND V0.B16, V8.B16, V10.B16
+	WORD $0x0e29c14b // smull v11.8h, v10.8b, v9.8b
+	WORD $0x4e606964 // sadalp v4.4s, v11.8h
+	WORD $0x4e29c149 // smull2 v9.8h, v10.16b, v9.16b
+	WORD $0x4e606924 // sadalp v4.4s, v9.8h
+	FMOVQ 16(R16), F9
+	VUSHR $2, V5.B16, V10.B16
+	VAND V0.B16, V10.B16, V10.B16
+	WORD $0x0e29c14b // smull v11.8h, v10.8b, v9.8b
+	WORD $0x4e606961 // sadalp v1.4s, v11.8h
+	WORD $0x4e29c14a // smull2 v10.8h, v10.16b, v9.16b
+	WORD $0x4e606941 // sadalp v1.4s, v10.8h
+	VUSHR $2, V6.B16, V10.B16
+	VAND V0.B16, V10.B16, V10.B16
+	WORD $0x0e29c14b // smull v11.8h, v10.8b, v9.8b
+	WORD $0x4e606962 // sadalp v2.4s, v11.8h
+	WORD $0x4e29c14a // smull2 v10.8h, v10.16b, v9.16b
+	WORD $0x4e606942 // sadalp v2.4s, v10.8h
+	VUSHR $2, V7.B16, V10.B16
+	VAND V0.B16, V10.B16, V10.B16
+	WORD $0x0e29c14b // smull v11.8h, v10.8b, v9.8b
 	WORD $0x4e606963 // sadalp v3.4s, v11.8h
-	WORD $0x0e2fc14b // smull v11.8h, v10.8b, v15.8b
-	WORD $0x4e606967 // sadalp v7.4s, v11.8h
-	WORD $0x4e2fc14a // smull2 v10.8h, v10.16b, v15.16b
-	WORD $0x4e606947 // sadalp v7.4s, v10.8h
-	VUSHR $6, V12.B16, V10.B16
-	WORD $0x0e2ec14b // smull v11.8h, v10.8b, v14.8b
+	WORD $0x4e29c14a // smull2 v10.8h, v10.16b, v9.16b
+	WORD $0x4e606943 // sadalp v3.4s, v10.8h
+	VUSHR $2, V8.B16, V10.B16
+	VAND V0.B16, V10.B16, V10.B16
+	WORD $0x0e29c14b // smull v11.8h, v10.8b, v9.8b
 	WORD $0x4e606964 // sadalp v4.4s, v11.8h
-	WORD $0x4e2ec14b // smull2 v11.8h, v10.16b, v14.16b
+	WORD $0x4e29c149 // smull2 v9.8h, v10.16b, v9.16b
+	WORD $0x4e606924 // sadalp v4.4s, v9.8h
+	FMOVQ 32(R16), F9
+	VUSHR $4, V5.B16, V10.B16
+	VAND V0.B16, V10.B16, V10.B16
+	WORD $0x0e29c14b // smull v11.8h, v10.8b, v9.8b
+	WORD $0x4e606961 // sadalp v1.4s, v11.8h
+	WORD $0x4e29c14a // smull2 v10.8h, v10.16b, v9.16b
+	WORD $0x4e606941 // sadalp v1.4s, v10.8h
+	VUSHR $4, V6.B16, V10.B16
+	VAND V0.B16, V10.B16, V10.B16
+	WORD $0x0e29c14b // smull v11.8h, v10.8b, v9.8b
+	WORD $0x4e606962 // sadalp v2.4s, v11.8h
+	WORD $0x4e29c14a // smull2 v10.8h, v10.16b, v9.16b
+	WORD $0x4e606942 // sadalp v2.4s, v10.8h
+	VUSHR $4, V7.B16, V10.B16
+	VAND V0.B16, V10.B16, V10.B16
+	WORD $0x0e29c14b // smull v11.8h, v10.8b, v9.8b
+	WORD $0x4e606963 // sadalp v3.4s, v11.8h
+	WORD $0x4e29c14a // smull2 v10.8h, v10.16b, v9.16b
+	WORD $0x4e606943 // sadalp v3.4s, v10.8h
+	VUSHR $4, V8.B16, V10.B16
+	VAND V0.B16, V10.B16, V10.B16
+	WORD $0x0e29c14b // smull v11.8h, v10.8b, v9.8b
 	WORD $0x4e606964 // sadalp v4.4s, v11.8h
-	WORD $0x0e2fc14b // smull v11.8h, v10.8b, v15.8b
-	WORD $0x4e606968 // sadalp v8.4s, v11.8h
-	WORD $0x4e2fc14a // smull2 v10.8h, v10.16b, v15.16b
-	WORD $0x4e606948 // sadalp v8.4s, v10.8h
-	VUSHR $6, V13.B16, V10.B16
-	WORD $0x0e2ec14b // smull v11.8h, v10.8b, v14.8b
-	WORD $0x4e606965 // sadalp v5.4s, v11.8h
-	WORD $0x4e2ec14b // smull2 v11.8h, v10.16b, v14.16b
-	WORD $0x4e606965 // sadalp v5.4s, v11.8h
-	WORD $0x0e2fc14b // smull v11.8h, v10.8b, v15.8b
-	WORD $0x4e606969 // sadalp v9.4s, v11.8h
-	WORD $0x4e2fc14a // smull2 v10.8h, v10.16b, v15.16b
-	WORD $0x4e606949 // sadalp v9.4s, v10.8h
-	ADD $128, R16
+	WORD $0x4e29c149 // smull2 v9.8h, v10.16b, v9.16b
+	WORD $0x4e606924 // sadalp v4.4s, v9.8h
+	FMOVQ 48(R16), F9
+	VUSHR $6, V5.B16, V5.B16
+	WORD $0x0e29c0aa // smull v10.8h, v5.8b, v9.8b
+	WORD $0x4e606941 // sadalp v1.4s, v10.8h
+	WORD $0x4e29c0a5 // smull2 v5.8h, v5.16b, v9.16b
+	WORD $0x4e6068a1 // sadalp v1.4s, v5.8h
+	VUSHR $6, V6.B16, V5.B16
+	WORD $0x0e29c0a6 // smull v6.8h, v5.8b, v9.8b
+	WORD $0x4e6068c2 // sadalp v2.4s, v6.8h
+	WORD $0x4e29c0a5 // smull2 v5.8h, v5.16b, v9.16b
+	WORD $0x4e6068a2 // sadalp v2.4s, v5.8h
+	VUSHR $6, V7.B16, V5.B16
+	WORD $0x0e29c0a6 // smull v6.8h, v5.8b, v9.8b
+	WORD $0x4e6068c3 // sadalp v3.4s, v6.8h
+	WORD $0x4e29c0a5 // smull2 v5.8h, v5.16b, v9.16b
+	WORD $0x4e6068a3 // sadalp v3.4s, v5.8h
+	VUSHR $6, V8.B16, V5.B16
+	WORD $0x0e29c0a6 // smull v6.8h, v5.8b, v9.8b
+	WORD $0x4e6068c4 // sadalp v4.4s, v6.8h
+	WORD $0x4e29c0a5 // smull2 v5.8h, v5.16b, v9.16b
+	WORD $0x4e6068a4 // sadalp v4.4s, v5.8h
+	ADD $64, R16
 sum:
-	VADDP V3.S4, V2.S4, V2.S4
-	VADDP V5.S4, V4.S4, V3.S4
-	VADDP V3.S4, V2.S4, V2.S4
-	MOVD R0, R11
-	ADD $0, R11
-	VADD V2.S4, V2.S4, V2.S4
-	VLD1R (R11), [V3.S4]
-	VSUB V3.S4, V2.S4, V2.S4
-	WORD $0x4e21d842 // scvtf v2.4s, v2.4s
-	VADDP V7.S4, V6.S4, V3.S4
-	VADDP V9.S4, V8.S4, V4.S4
-	VADDP V4.S4, V3.S4, V3.S4
+	VADDP V2.S4, V1.S4, V1.S4
+	VADDP V4.S4, V3.S4, V2.S4
+	VADDP V2.S4, V1.S4, V1.S4
 	MOVD R0, R0
 	ADD $8, R0
-	VADD V3.S4, V3.S4, V3.S4
-	VLD1R (R0), [V4.S4]
-	VSUB V4.S4, V3.S4, V3.S4
-	WORD $0x4e21d863 // scvtf v3.4s, v3.4s
-	VFMLA V1.S4, V2.S4, V3.S4
+	VADD V1.S4, V1.S4, V1.S4
+	VLD1R (R0), [V2.S4]
+	VSUB V2.S4, V1.S4, V1.S4
+	WORD $0x4e21d821 // scvtf v1.4s, v1.4s
 	CMP $1, R7
 	BEQ one
-	FMOVQ F3, 0(R9)
+	FMOVQ F1, 0(R9)
 	B stored
 one:
-	FMOVS F3, 0(R9)
+	FMOVS F1, 0(R9)
 stored:
 	MOVD R16, R0
 	ADD R10, R9
@@ -2870,210 +2658,138 @@ row:
 query:
 	VMOVI $0, V4.B16
 	VMOVI $0, V5.B16
-	VMOVI $0, V6.B16
 	MOVD R2, R9
 	ADD $32, R6, R11
 	LSR $1, R4, R10
 	CBZ R10, last
 strip:
-	FMOVQ 0(R9), F7
+	FMOVQ 0(R9), F6
 	ADD $16, R9
-	VAND V2.B16, V7.B16, V8.B16
-	VTBL V8.B16, [V0.B16], V9.B16
-	VTBL V8.B16, [V1.B16], V8.B16
-	FLDPQ 0(R11), (F10, F11)
-	ADD $32, R11
-	WORD $0x0e2ac12c // smull v12.8h, v9.8b, v10.8b
-	WORD $0x4e606984 // sadalp v4.4s, v12.8h
-	WORD $0x4e2ac12c // smull2 v12.8h, v9.16b, v10.16b
-	WORD $0x4e606984 // sadalp v4.4s, v12.8h
-	WORD $0x0e2bc12c // smull v12.8h, v9.8b, v11.8b
-	WORD $0x4e606985 // sadalp v5.4s, v12.8h
-	WORD $0x4e2bc129 // smull2 v9.8h, v9.16b, v11.16b
-	WORD $0x4e606925 // sadalp v5.4s, v9.8h
-	WORD $0x0e2ac109 // smull v9.8h, v8.8b, v10.8b
-	WORD $0x4e606925 // sadalp v5.4s, v9.8h
-	WORD $0x4e2ac109 // smull2 v9.8h, v8.16b, v10.16b
-	WORD $0x4e606925 // sadalp v5.4s, v9.8h
-	WORD $0x0e2bc109 // smull v9.8h, v8.8b, v11.8b
-	WORD $0x4e606926 // sadalp v6.4s, v9.8h
-	WORD $0x4e2bc108 // smull2 v8.8h, v8.16b, v11.16b
-	WORD $0x4e606906 // sadalp v6.4s, v8.8h
-	VUSHR $2, V7.B16, V8.B16
-	VAND V2.B16, V8.B16, V8.B16
-	VTBL V8.B16, [V0.B16], V9.B16
-	VTBL V8.B16, [V1.B16], V8.B16
-	FLDPQ 0(R11), (F10, F11)
-	ADD $32, R11
-	WORD $0x0e2ac12c // smull v12.8h, v9.8b, v10.8b
-	WORD $0x4e606984 // sadalp v4.4s, v12.8h
-	WORD $0x4e2ac12c // smull2 v12.8h, v9.16b, v10.16b
-	WORD $0x4e606984 // sadalp v4.4s, v12.8h
-	WORD $0x0e2bc12c // smull v12.8h, v9.8b, v11.8b
-	WORD $0x4e606985 // sadalp v5.4s, v12.8h
-	WORD $0x4e2bc129 // smull2 v9.8h, v9.16b, v11.16b
-	WORD $0x4e606925 // sadalp v5.4s, v9.8h
-	WORD $0x0e2ac109 // smull v9.8h, v8.8b, v10.8b
-	WORD $0x4e606925 // sadalp v5.4s, v9.8h
-	WORD $0x4e2ac109 // smull2 v9.8h, v8.16b, v10.16b
-	WORD $0x4e606925 // sadalp v5.4s, v9.8h
-	WORD $0x0e2bc109 // smull v9.8h, v8.8b, v11.8b
-	WORD $0x4e606926 // sadalp v6.4s, v9.8h
-	WORD $0x4e2bc108 // smull2 v8.8h, v8.16b, v11.16b
-	WORD $0x4e606906 // sadalp v6.4s, v8.8h
-	VUSHR $4, V7.B16, V8.B16
-	VAND V2.B16, V8.B16, V8.B16
-	VTBL V8.B16, [V0.B16], V9.B16
-	VTBL V8.B16, [V1.B16], V8.B16
-	FLDPQ 0(R11), (F10, F11)
-	ADD $32, R11
-	WORD $0x0e2ac12c // smull v12.8h, v9.8b, v10.8b
-	WORD $0x4e606984 // sadalp v4.4s, v12.8h
-	WORD $0x4e2ac12c // smull2 v12.8h, v9.16b, v10.16b
-	WORD $0x4e606984 // sadalp v4.4s, v12.8h
-	WORD $0x0e2bc12c // smull v12.8h, v9.8b, v11.8b
-	WORD $0x4e606985 // sadalp v5.4s, v12.8h
-	WORD $0x4e2bc129 // smull2 v9.8h, v9.16b, v11.16b
-	WORD $0x4e606925 // sadalp v5.4s, v9.8h
-	WORD $0x0e2ac109 // smull v9.8h, v8.8b, v10.8b
-	WORD $0x4e606925 // sadalp v5.4s, v9.8h
-	WORD $0x4e2ac109 // smull2 v9.8h, v8.16b, v10.16b
-	WORD $0x4e606925 // sadalp v5.4s, v9.8h
-	WORD $0x0e2bc109 // smull v9.8h, v8.8b, v11.8b
-	WORD $0x4e606926 // sadalp v6.4s, v9.8h
-	WORD $0x4e2bc108 // smull2 v8.8h, v8.16b, v11.16b
-	WORD $0x4e606906 // sadalp v6.4s, v8.8h
-	VUSHR $6, V7.B16, V7.B16
+	VAND V2.B16, V6.B16, V7.B16
 	VTBL V7.B16, [V0.B16], V8.B16
 	VTBL V7.B16, [V1.B16], V7.B16
-	FLDPQ 0(R11), (F9, F10)
-	ADD $32, R11
-	WORD $0x0e29c10b // smull v11.8h, v8.8b, v9.8b
-	WORD $0x4e606964 // sadalp v4.4s, v11.8h
-	WORD $0x4e29c10b // smull2 v11.8h, v8.16b, v9.16b
-	WORD $0x4e606964 // sadalp v4.4s, v11.8h
-	WORD $0x0e2ac10b // smull v11.8h, v8.8b, v10.8b
-	WORD $0x4e606965 // sadalp v5.4s, v11.8h
-	WORD $0x4e2ac108 // smull2 v8.8h, v8.16b, v10.16b
-	WORD $0x4e606905 // sadalp v5.4s, v8.8h
+	FMOVQ 0(R11), F9
+	ADD $16, R11
+	WORD $0x0e29c10a // smull v10.8h, v8.8b, v9.8b
+	WORD $0x4e606944 // sadalp v4.4s, v10.8h
+	WORD $0x4e29c108 // smull2 v8.8h, v8.16b, v9.16b
+	WORD $0x4e606904 // sadalp v4.4s, v8.8h
 	WORD $0x0e29c0e8 // smull v8.8h, v7.8b, v9.8b
 	WORD $0x4e606905 // sadalp v5.4s, v8.8h
-	WORD $0x4e29c0e8 // smull2 v8.8h, v7.16b, v9.16b
+	WORD $0x4e29c0e7 // smull2 v7.8h, v7.16b, v9.16b
+	WORD $0x4e6068e5 // sadalp v5.4s, v7.8h
+	VUSHR $2, V6.B16, V7.B16
+	VAND V2.B16, V7.B16, V7.B16
+	VTBL V7.B16, [V0.B16], V8.B16
+	VTBL V7.B16, [V1.B16], V7.B16
+	FMOVQ 0(R11), F9
+	ADD $16, R11
+	WORD $0x0e29c10a // smull v10.8h, v8.8b, v9.8b
+	WORD $0x4e606944 // sadalp v4.4s, v10.8h
+	WORD $0x4e29c108 // smull2 v8.8h, v8.16b, v9.16b
+	WORD $0x4e606904 // sadalp v4.4s, v8.8h
+	WORD $0x0e29c0e8 // smull v8.8h, v7.8b, v9.8b
 	WORD $0x4e606905 // sadalp v5.4s, v8.8h
-	WORD $0x0e2ac0e8 // smull v8.8h, v7.8b, v10.8b
-	WORD $0x4e606906 // sadalp v6.4s, v8.8h
-	WORD $0x4e2ac0e7 // smull2 v7.8h, v7.16b, v10.16b
-	WORD $0x4e6068e6 // sadalp v6.4s, v7.8h
+	WORD $0x4e29c0e7 // smull2 v7.8h, v7.16b, v9.16b
+	WORD $0x4e6068e5 // sadalp v5.4s, v7.8h
+	VUSHR $4, V6.B16, V7.B16
+	VAND V2.B16, V7.B16, V7.B16
+	VTBL V7.B16, [V0.B16], V8.B16
+	VTBL V7.B16, [V1.B16], V7.B16
+	FMOVQ 0(R11), F9
+	ADD $16, R11
+	WORD $0x0e29c10a // smull v10.8h, v8.8b, v9.8b
+	WORD $0x4e606944 // sadalp v4.4s, v10.8h
+	WORD $0x4e29c108 // smull2 v8.8h, v8.16b, v9.16b
+	WORD $0x4e606904 // sadalp v4.4s, v8.8h
+	WORD $0x0e29c0e8 // smull v8.8h, v7.8b, v9.8b
+	WORD $0x4e606905 // sadalp v5.4s, v8.8h
+	WORD $0x4e29c0e7 // smull2 v7.8h, v7.16b, v9.16b
+	WORD $0x4e6068e5 // sadalp v5.4s, v7.8h
+	VUSHR $6, V6.B16, V6.B16
+	VTBL V6.B16, [V0.B16], V7.B16
+	VTBL V6.B16, [V1.B16], V6.B16
+	FMOVQ 0(R11), F8
+	ADD $16, R11
+	WORD $0x0e28c0e9 // smull v9.8h, v7.8b, v8.8b
+	WORD $0x4e606924 // sadalp v4.4s, v9.8h
+	WORD $0x4e28c0e7 // smull2 v7.8h, v7.16b, v8.16b
+	WORD $0x4e6068e4 // sadalp v4.4s, v7.8h
+	WORD $0x0e28c0c7 // smull v7.8h, v6.8b, v8.8b
+	WORD $0x4e6068e5 // sadalp v5.4s, v7.8h
+	WORD $0x4e28c0c6 // smull2 v6.8h, v6.16b, v8.16b
+	WORD $0x4e6068c5 // sadalp v5.4s, v6.8h
 	SUBS $1, R10
 	BNE strip
 last:
 	TBZ $0, R4, sum
-	FMOVD (R9), F7
-	VAND V2.B16, V7.B16, V8.B16
-	VTBL V8.B16, [V0.B16], V9.B16
-	VTBL V8.B16, [V1.B16], V8.B16
-	FLDPQ 0(R11), (F10, F11)
-	ADD $32, R11
-	WORD $0x0e2ac12c // smull v12.8h, v9.8b, v10.8b
-	WORD $0x4e606984 // sadalp v4.4s, v12.8h
-	WORD $0x4e2ac12c // smull2 v12.8h, v9.16b, v10.16b
-	WORD $0x4e606984 // sadalp v4.4s, v12.8h
-	WORD $0x0e2bc12c // smull v12.8h, v9.8b, v11.8b
-	WORD $0x4e606985 // sadalp v5.4s, v12.8h
-	WORD $0x4e2bc129 // smull2 v9.8h, v9.16b, v11.16b
-	WORD $0x4e606925 // sadalp v5.4s, v9.8h
-	WORD $0x0e2ac109 // smull v9.8h, v8.8b, v10.8b
-	WORD $0x4e606925 // sadalp v5.4s, v9.8h
-	WORD $0x4e2ac109 // smull2 v9.8h, v8.16b, v10.16b
-	WORD $0x4e606925 // sadalp v5.4s, v9.8h
-	WORD $0x0e2bc109 // smull v9.8h, v8.8b, v11.8b
-	WORD $0x4e606926 // sadalp v6.4s, v9.8h
-	WORD $0x4e2bc108 // smull2 v8.8h, v8.16b, v11.16b
-	WORD $0x4e606906 // sadalp v6.4s, v8.8h
-	VUSHR $2, V7.B16, V8.B16
-	VAND V2.B16, V8.B16, V8.B16
-	VTBL V8.B16, [V0.B16], V9.B16
-	VTBL V8.B16, [V1.B16], V8.B16
-	FLDPQ 0(R11), (F10, F11)
-	ADD $32, R11
-	WORD $0x0e2ac12c // smull v12.8h, v9.8b, v10.8b
-	WORD $0x4e606984 // sadalp v4.4s, v12.8h
-	WORD $0x4e2ac12c // smull2 v12.8h, v9.16b, v10.16b
-	WORD $0x4e606984 // sadalp v4.4s, v12.8h
-	WORD $0x0e2bc12c // smull v12.8h, v9.8b, v11.8b
-	WORD $0x4e606985 // sadalp v5.4s, v12.8h
-	WORD $0x4e2bc129 // smull2 v9.8h, v9.16b, v11.16b
-	WORD $0x4e606925 // sadalp v5.4s, v9.8h
-	WORD $0x0e2ac109 // smull v9.8h, v8.8b, v10.8b
-	WORD $0x4e606925 // sadalp v5.4s, v9.8h
-	WORD $0x4e2ac109 // smull2 v9.8h, v8.16b, v10.16b
-	WORD $0x4e606925 // sadalp v5.4s, v9.8h
-	WORD $0x0e2bc109 // smull v9.8h, v8.8b, v11.8b
-	WORD $0x4e606926 // sadalp v6.4s, v9.8h
-	WORD $0x4e2bc108 // smull2 v8.8h, v8.16b, v11.16b
-	WORD $0x4e606906 // sadalp v6.4s, v8.8h
-	VUSHR $4, V7.B16, V8.B16
-	VAND V2.B16, V8.B16, V8.B16
-	VTBL V8.B16, [V0.B16], V9.B16
-	VTBL V8.B16, [V1.B16], V8.B16
-	FLDPQ 0(R11), (F10, F11)
-	ADD $32, R11
-	WORD $0x0e2ac12c // smull v12.8h, v9.8b, v10.8b
-	WORD $0x4e606984 // sadalp v4.4s, v12.8h
-	WORD $0x4e2ac12c // smull2 v12.8h, v9.16b, v10.16b
-	WORD $0x4e606984 // sadalp v4.4s, v12.8h
-	WORD $0x0e2bc12c // smull v12.8h, v9.8b, v11.8b
-	WORD $0x4e606985 // sadalp v5.4s, v12.8h
-	WORD $0x4e2bc129 // smull2 v9.8h, v9.16b, v11.16b
-	WORD $0x4e606925 // sadalp v5.4s, v9.8h
-	WORD $0x0e2ac109 // smull v9.8h, v8.8b, v10.8b
-	WORD $0x4e606925 // sadalp v5.4s, v9.8h
-	WORD $0x4e2ac109 // smull2 v9.8h, v8.16b, v10.16b
-	WORD $0x4e606925 // sadalp v5.4s, v9.8h
-	WORD $0x0e2bc109 // smull v9.8h, v8.8b, v11.8b
-	WORD $0x4e606926 // sadalp v6.4s, v9.8h
-	WORD $0x4e2bc108 // smull2 v8.8h, v8.16b, v11.16b
-	WORD $0x4e606906 // sadalp v6.4s, v8.8h
-	VUSHR $6, V7.B16, V7.B16
+	FMOVD (R9), F6
+	VAND V2.B16, V6.B16, V7.B16
 	VTBL V7.B16, [V0.B16], V8.B16
 	VTBL V7.B16, [V1.B16], V7.B16
-	FLDPQ 0(R11), (F9, F10)
-	ADD $32, R11
-	WORD $0x0e29c10b // smull v11.8h, v8.8b, v9.8b
-	WORD $0x4e606964 // sadalp v4.4s, v11.8h
-	WORD $0x4e29c10b // smull2 v11.8h, v8.16b, v9.16b
-	WORD $0x4e606964 // sadalp v4.4s, v11.8h
-	WORD $0x0e2ac10b // smull v11.8h, v8.8b, v10.8b
-	WORD $0x4e606965 // sadalp v5.4s, v11.8h
-	WORD $0x4e2ac108 // smull2 v8.8h, v8.16b, v10.16b
-	WORD $0x4e606905 // sadalp v5.4s, v8.8h
+	FMOVQ 0(R11), F9
+	ADD $16, R11
+	WORD $0x0e29c10a // smull v10.8h, v8.8b, v9.8b
+	WORD $0x4e606944 // sadalp v4.4s, v10.8h
+	WORD $0x4e29c108 // smull2 v8.8h, v8.16b, v9.16b
+	WORD $0x4e606904 // sadalp v4.4s, v8.8h
 	WORD $0x0e29c0e8 // smull v8.8h, v7.8b, v9.8b
 	WORD $0x4e606905 // sadalp v5.4s, v8.8h
-	WORD $0x4e29c0e8 // smull2 v8.8h, v7.16b, v9.16b
+	WORD $0x4e29c0e7 // smull2 v7.8h, v7.16b, v9.16b
+	WORD $0x4e6068e5 // sadalp v5.4s, v7.8h
+	VUSHR $2, V6.B16, V7.B16
+	VAND V2.B16, V7.B16, V7.B16
+	VTBL V7.B16, [V0.B16], V8.B16
+	VTBL V7.B16, [V1.B16], V7.B16
+	FMOVQ 0(R11), F9
+	ADD $16, R11
+	WORD $0x0e29c10a // smull v10.8h, v8.8b, v9.8b
+	WORD $0x4e606944 // sadalp v4.4s, v10.8h
+	WORD $0x4e29c108 // smull2 v8.8h, v8.16b, v9.16b
+	WORD $0x4e606904 // sadalp v4.4s, v8.8h
+	WORD $0x0e29c0e8 // smull v8.8h, v7.8b, v9.8b
 	WORD $0x4e606905 // sadalp v5.4s, v8.8h
-	WORD $0x0e2ac0e8 // smull v8.8h, v7.8b, v10.8b
-	WORD $0x4e606906 // sadalp v6.4s, v8.8h
-	WORD $0x4e2ac0e7 // smull2 v7.8h, v7.16b, v10.16b
-	WORD $0x4e6068e6 // sadalp v6.4s, v7.8h
+	WORD $0x4e29c0e7 // smull2 v7.8h, v7.16b, v9.16b
+	WORD $0x4e6068e5 // sadalp v5.4s, v7.8h
+	VUSHR $4, V6.B16, V7.B16
+	VAND V2.B16, V7.B16, V7.B16
+	VTBL V7.B16, [V0.B16], V8.B16
+	VTBL V7.B16, [V1.B16], V7.B16
+	FMOVQ 0(R11), F9
+	ADD $16, R11
+	WORD $0x0e29c10a // smull v10.8h, v8.8b, v9.8b
+	WORD $0x4e606944 // sadalp v4.4s, v10.8h
+	WORD $0x4e29c108 // smull2 v8.8h, v8.16b, v9.16b
+	WORD $0x4e606904 // sadalp v4.4s, v8.8h
+	WORD $0x0e29c0e8 // smull v8.8h, v7.8b, v9.8b
+	WORD $0x4e606905 // sadalp v5.4s, v8.8h
+	WORD $0x4e29c0e7 // smull2 v7.8h, v7.16b, v9.16b
+	WORD $0x4e6068e5 // sadalp v5.4s, v7.8h
+	VUSHR $6, V6.B16, V6.B16
+	VTBL V6.B16, [V0.B16], V7.B16
+	VTBL V6.B16, [V1.B16], V6.B16
+	FMOVQ 0(R11), F8
+	ADD $16, R11
+	WORD $0x0e28c0e9 // smull v9.8h, v7.8b, v8.8b
+	WORD $0x4e606924 // sadalp v4.4s, v9.8h
+	WORD $0x4e28c0e7 // smull2 v7.8h, v7.16b, v8.16b
+	WORD $0x4e6068e4 // sadalp v4.4s, v7.8h
+	WORD $0x0e28c0c7 // smull v7.8h, v6.8b, v8.8b
+	WORD $0x4e6068e5 // sadalp v5.4s, v7.8h
+	WORD $0x4e28c0c6 // smull2 v6.8h, v6.16b, v8.16b
+	WORD $0x4e6068c5 // sadalp v5.4s, v6.8h
 sum:
 	MOVW 16(R6), R9
 	MOVW 24(R6), R6
 	VADDP V5.S4, V4.S4, V4.S4
-	VADDP V6.S4, V6.S4, V5.S4
+	VADDP V5.S4, V5.S4, V5.S4
 	VADDP V5.S4, V4.S4, V4.S4
-	VMOV V4.S[0], R10
-	ADDW R10, R10
-	SUBW R9, R10
-	SCVTFWS R10, F5
+	VMOV V4.S[0], R9
+	ADDW R9, R9
+	SUBW R6, R9
+	SCVTFWS R9, F5
 	VMOV V5.B16, V5.B16
-	VMOV V4.S[1], R10
-	ADDW R10, R10
-	SUBW R9, R10
-	SUBW R6, R10
-	SCVTFWS R10, F6
-	VFMLA V3.S4, V5.S4, V6.S4
-	VMOV V6.B16, V5.B16
-	VMOV V4.S[2], R9
+	VMOV V4.S[1], R9
 	ADDW R9, R9
 	SUBW R6, R9
 	SCVTFWS R9, F4

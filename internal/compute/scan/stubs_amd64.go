@@ -16,10 +16,10 @@ func products1AVX512(dst *float32, rows *uint64, digits *uint64, n int, words in
 func products1AVX2(dst *float32, rows *uint64, digits *uint64, n int, words int, queries int, stride int)
 
 //go:noescape
-func products8AVX512(dst *float32, rows *uint64, digits *uint64, n int, words int, queries int, stride int)
+func products2AVX512(dst *float32, rows *uint64, digits *uint64, n int, words int, queries int, stride int)
 
 //go:noescape
-func products8AVX2(dst *float32, rows *uint64, digits *uint64, n int, words int, queries int, stride int)
+func products2AVX2(dst *float32, rows *uint64, digits *uint64, n int, words int, queries int, stride int)
 
 //go:noescape
 func products4AVX512(dst *float32, rows *uint64, digits *uint64, n int, words int, queries int, stride int)
@@ -28,10 +28,10 @@ func products4AVX512(dst *float32, rows *uint64, digits *uint64, n int, words in
 func products4AVX2(dst *float32, rows *uint64, digits *uint64, n int, words int, queries int, stride int)
 
 //go:noescape
-func products2AVX512(dst *float32, rows *uint64, digits *uint64, n int, words int, queries int, stride int)
+func products8AVX512(dst *float32, rows *uint64, digits *uint64, n int, words int, queries int, stride int)
 
 //go:noescape
-func products2AVX2(dst *float32, rows *uint64, digits *uint64, n int, words int, queries int, stride int)
+func products8AVX2(dst *float32, rows *uint64, digits *uint64, n int, words int, queries int, stride int)
 
 // listedProducts8AVX512 sets dst[i] to the product of the row at rows[i] with a query, as the
 // reference does. n is a multiple of 4, and rows has 8 addresses more.

@@ -1,13 +1,8 @@
 // Package triangular solves systems of small, dense, lower-triangular matrices in blocks. It
 // inverts only triangles of order Block or less on the diagonal, and only if the inverse is as
-// accurate as substitution. All other operations are matrix products. A Factor solves systems with
-// T and Tᵀ for right sides of any shape. A PanelFactor solves systems with either T or Tᵀ for
-// panels of package matmul.
-//
-// # References
-//
-//   - [Skeel 1979] R. D. Skeel: Scaling for numerical stability in Gaussian elimination.
-//     Journal of the ACM 26(3).
+// accurate as substitution [Skeel 1979: docs/references.md]. All other operations are matrix
+// products. A Factor solves systems with T and Tᵀ for right sides of any shape, a PanelFactor
+// systems with either for panels of package matmul.
 package triangular
 
 import (

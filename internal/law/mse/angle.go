@@ -7,19 +7,14 @@ import (
 	"github.com/seed-feabd252/randfeat/orf"
 )
 
-// AngularIID is the law of the features sign(wᵀx)/√m of the angular kernel 1 − 2θ/π,
-//
-//	MSE = 4u(1−u)/m:
-//
-// the number of rows whose signs differ is binomial. The lengths of rows do not matter here, nor in
-// AngularORF. The zero vector has no error, because sign(0) = 0.
+// AngularIID is the law of the features sign(wᵀx)/√m of the angular kernel 1 − 2θ/π: MSE =
+// 4u(1−u)/m. The lengths of rows do not matter. The zero vector has no error, because sign(0) = 0.
 func AngularIID(x, y []float64, m int) float64 {
 	return angular(x, y, m, func(_ int, u float64) float64 { return 4 * u * (1 - u) / float64(m) })
 }
 
-// AngularORF is the law of the same features with orthogonal rows. It is the law of AngularIID with
-// the covariance 4(P₁₂ − u²) of two rows of a block, where P₁₂ is the probability that both rows
-// separate x from y. For d ≥ 3 this probability is
+// AngularORF is AngularIID for orthogonal rows, with the covariance 4(P₁₂ − u²) of two rows of a
+// block. P₁₂ is the probability that both rows separate x from y: for d ≥ 3
 //
 //	P₁₂ = 2(d−2)/(π²(d−1))·∫₀^θ (θ−δ)·₂F₁(1, 1; (d+1)/2; sin²δ) dδ,
 //
@@ -42,18 +37,11 @@ func angular(x, y []float64, m int, law func(d int, u float64) float64) float64 
 	return law(z.d, angle(x, y)/math.Pi)
 }
 
-// StepIID is the law of the features √(2/m)·Θ(wᵀx) of the arc-cosine kernel k = 1 − u of order 0,
-//
-//	MSE = k(2 − k)/m = (1 − u)(1 + u)/m:
-//
-// a term is 2 with probability k/2 and otherwise 0. With Θ(0) = ½ it is 1/(4m) if one of the points
-// is 0, and 0 if both are.
+// StepIID is the law of the features √(2/m)·Θ(wᵀx) of the arc-cosine kernel k = 1 − u of order 0:
+// MSE = k(2 − k)/m. It is 1/(4m) if one of the points is 0, and 0 if both are.
 func StepIID(x, y []float64, m int) float64 { return step(x, y, m, 1) }
 
-// StepORF is the law of the same features with orthogonal rows. It is the law of StepIID with the
-// covariance P₁₂ − u² of two rows of a block, with P₁₂ as in AngularORF. A term is half the product
-// of 1 + sign wᵀx and 1 + sign wᵀy. The vectors w and −w have the same law given the other rows, so
-// only the product of both signs has a covariance.
+// StepORF is StepIID for orthogonal rows, with the covariance P₁₂ − u² of two rows of a block.
 func StepORF(x, y []float64, m int) float64 { return step(x, y, m, len(x)) }
 
 // step is the law of rows in blocks of the given size.
@@ -75,20 +63,15 @@ func step(x, y []float64, m, block int) float64 {
 	return blocks(m, block, k*(2-k), codelaw.BothSeparate(block, angle(x, y))-u*u)
 }
 
-// ArcCosineIID is the law of the features √(2/m)·max(wᵀx, 0) of the arc-cosine kernel k of order 1,
-//
-//	MSE = (2‖x‖²‖y‖²·J₂/π − k²)/m,  J₂ = 3·sin θ·cos θ + (π−θ)(1 + 2cos²θ),
-//	                                k  = ‖x‖‖y‖(sin θ + (π−θ)cos θ)/π
-//
-// [Cho & Saul 2009]: the second moment of a term is twice the kernel of order 2.
+// ArcCosineIID is the law of the features √(2/m)·max(wᵀx, 0) of the arc-cosine kernel of order 1.
 func ArcCosineIID(x, y []float64, m int) float64 { return ramps(1)(x, y, m) }
 
-// ramps is the law over independent rows of ArcCosineIID for order 1 and, for order 2, of the
-// features √(2/m)·max(wᵀx, 0)² of k = ‖x‖²‖y‖²·J₂/π,
+// ramps is the law over independent rows of the features √(2/m)·max(wᵀx, 0)ⁿ of order n = 1 or 2:
+// the second moment of a term is twice the kernel of order 2n [Cho & Saul 2009], so that
 //
-//	MSE = (2‖x‖⁴‖y‖⁴·J₄/π − k²)/m,  J₄ = (9 + 72cos²θ + 24cos⁴θ)(π−θ) + (55 + 50cos²θ)sin θ·cos θ,
+//	MSE = (2‖x‖^(2n)‖y‖^(2n)·J_2n/π − k²)/m,  J₄ = (9 + 72c² + 24c⁴)(π−θ) + (55 + 50c²)c·sin θ
 //
-// since the second moment of a term is twice the kernel of twice the order [Cho & Saul 2009].
+// with c = cos θ.
 func ramps(order int) Error {
 	return func(x, y []float64, m int) float64 {
 		return homogeneous(x, y, m, 2*order, func(z pair) float64 {

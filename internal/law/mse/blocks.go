@@ -2,10 +2,8 @@ package mse
 
 import "math"
 
-// blocks returns the mean squared error of the mean of m unbiased terms of variance v. Terms are in
-// blocks of the given size, and the last block has the remainder. Two terms of one block have the
-// covariance c, other terms none. c does not matter for blocks of one. A sum that rounding takes
-// below 0 is 0.
+// blocks returns the mean squared error of the mean of m terms of variance v, in blocks of which
+// the last has the remainder. Two terms of one block have the covariance c.
 func blocks(m, block int, v, c float64) float64 {
 	n, p := float64(m), pairs(m, block)
 	if p == 0 {

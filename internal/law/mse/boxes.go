@@ -2,19 +2,13 @@ package mse
 
 import "math"
 
-// OfBoxes is the law of the features of random boxes, whose thresholds are pieces of the interval
-// [0, 1]. apart returns the pieces between x and y, as disjoint intervals. The estimate is
+// OfBoxes is the law of the features of rff.Boxes, whose thresholds are parts of the interval [0,
+// 1]. apart returns the disjoint intervals between x and y. The estimate is
 //
-//	7/24 + 11/24·A₁ + 5/24·A₂ + 1/24·A₃,  A_q = 1/m·Σ_{i≤m} f(u_i1) … f(u_iq),  m = counts[q−1],
+//	7/24 + 11/24·A₁ + 5/24·A₂ + 1/24·A₃,  Var A_q = 1/m + (1 − 1/m)·B^q − ρ^(2q),
 //
-// where f is −1 on apart(x, y) and 1 elsewhere. u_1k … u_mk are uniform points, one in each of m
-// equal strata, in random orders that are independent for different k. Let ρ be the mean of f and S
-// the mean over strata of the squared mean of f in the stratum. Points u, v of different strata
-// have E[f(u)f(v)] = B = (mρ² − S)/(m − 1), so that
-//
-//	Var A_q = 1/m + (1 − 1/m)·B^q − ρ^(2q).
-//
-// Var A₁ = (1 − S)/m is of order 1/m², because few strata contain an end of an interval.
+// where m = counts[q−1], ρ is the mean of the sign −1 on apart(x, y) and 1 elsewhere, S the mean
+// over m equal strata of the squared mean in the stratum, and B = (mρ² − S)/(m − 1).
 func OfBoxes(counts [3]int, apart func(x, y []float64) [][2]float64) Law {
 	e := closed{source: derived, mse: func(x, y []float64, _ int) (sum float64) {
 		if !finite(x) || !finite(y) {

@@ -9,18 +9,14 @@ import (
 )
 
 // DotProduct returns the law of the features wᵀx/√m of the dot product over frequencies of the
-// ensemble e, and nil if no law is known. The Factors of orf.Hadamard and the Rotations of
-// orf.Givens must be given: 0 does not stand for a default here. With P = ‖x‖²‖y‖² + 2s²,
-// independent rows have
+// ensemble e, and nil if no law is known. Factors of orf.Hadamard and Rotations of orf.Givens must
+// be given. With P = ‖x‖²‖y‖² + 2s², independent rows have
 //
-//	MSE = (P − s²)/m,  or  (T − s²)/m of fixed length, with T = dP/(d+2).
+//	MSE = (P − s²)/m,  or  (T − s²)/m of fixed length, with T = dP/(d+2),
 //
-// The second moment of a term of fixed lengths over orthogonal rows is T = dP/(d+2), and for m ≤ d
-//
-//	MSE = (1/m)·((d−m)/(d−1))·(T − s²),  and 2T/(dm) more with lengths from χ(d)
-//
-// [Choromanski, Rowland & Weller 2017]. The other ensembles have the same law with another T. The
-// law panics if Factors is below 1 and if Rotations is below 0.
+// and orthogonal rows, for m ≤ d, (1/m)·((d−m)/(d−1))·(T − s²), and 2T/(dm) more with lengths from
+// χ(d) [Choromanski et al. 2017]. The other ensembles have the law of orthogonal rows with another
+// T. The law panics if Factors is below 1 and if Rotations is below 0.
 func DotProduct(e orf.Ensemble) Error {
 	var law func(z pair, m int) float64
 	switch e := e.(type) {
@@ -45,14 +41,8 @@ func DotProduct(e orf.Ensemble) Error {
 	}
 }
 
-// hadamard is the law of rows drawn without replacement, in random order, from a product of k ≥ 1
-// factors (1/√d')·H·D of a Hadamard matrix and random signs, where d' = hadamard.FastOrder(d) and
-// points are padded with zeros. Lengths are drawn for R^d'. It is the law of orthogonal rows of
-// R^d' with T replaced by T_k,
-//
-//	T₀ = d'·Σ x_i²y_i²,  T_k = P − (2/d')·T_{k−1}
-//
-// [Choromanski, Rowland & Weller 2017].
+// hadamard is the law of orthogonal rows of R^d', d' = hadamard.FastOrder(d), for a product of k ≥
+// 1 factors: T_k = P − (2/d')·T_{k−1} with T₀ = d'·Σ x_i²y_i² [Choromanski et al. 2017].
 func (z pair) hadamard(m, k int, fixedLength bool) float64 {
 	if k < 1 {
 		panic(fmt.Sprintf("mse: Hadamard.Factors = %d, want at least 1", k))
@@ -65,14 +55,9 @@ func (z pair) hadamard(m, k int, fixedLength bool) float64 {
 	return z.withoutReplacement(m, order, t, fixedLength)
 }
 
-// givens is the law of rows drawn without replacement from a product of n ≥ 0 rotations of uniform
-// planes and angles: the law of orthogonal rows with T replaced by d·G_n,
+// givens is the law of orthogonal rows for a product of n ≥ 0 rotations, with T = d·G_n for
 //
 //	G_n = P/(d+2) + (1 − (d+2)/(2d(d−1)))^n·(Σ x_i²y_i² − P/(d+2)).
-//
-// G_n is the expectation of Σ x_i²y_i² after n rotations. A rotation by a uniform angle replaces
-// two of d coordinates by the average over their plane. So it replaces G_n − P/(d+2) by a fixed
-// multiple of itself.
 func (z pair) givens(m, n int, fixedLength bool) float64 {
 	if n < 0 {
 		panic(fmt.Sprintf("mse: Givens.Rotations = %d, want at least 0", n))
@@ -87,13 +72,7 @@ func (z pair) givens(m, n int, fixedLength bool) float64 {
 	return z.withoutReplacement(m, z.d, t, fixedLength)
 }
 
-// simplex is the law of simplex rows. It is the law of orthogonal rows with the covariance
-//
-//	c = (T − s²)·(κ²d − 1)/(d−1),  κ = −1/(d−1),
-//
-// of two rows of a block. Up to lengths, w is κ times v plus √(1−κ²) times a unit vector orthogonal
-// to v. So E[(vᵀx)(vᵀy)(wᵀx)(wᵀy)] is κ²T plus 1−κ² times s² − (T − s²)/(d−1), the value for
-// orthogonal rows.
+// simplex is the law of rows with the covariance (T − s²)·(κ²d − 1)/(d−1) for κ = −1/(d−1).
 func (z pair) simplex(m int, fixedLength bool) float64 {
 	d, t, cosine := float64(z.d), z.haar(z.d), simplexCosine(z.d)
 	v := t - z.s*z.s
@@ -110,10 +89,9 @@ func (z pair) fourth() float64 { return z.xx*z.yy + 2*z.s*z.s }
 // haar returns T = E[(wᵀx)²(wᵀy)²] for w uniform on the sphere of radius √d.
 func (z pair) haar(d int) float64 { return float64(d) * z.fourth() / float64(d+2) }
 
-// withoutReplacement returns the law of rows drawn from the rows of an orthogonal matrix of the
-// given order, times √order. T is the second moment of a term. The terms of all rows of the matrix
-// sum to order·s exactly, so any two terms have the covariance −(T − s²)/(order−1). Lengths from
-// χ(order) have E[χ⁴] = order(order+2) and make the second moment (1 + 2/order)·T.
+// withoutReplacement returns the law of rows drawn from an orthogonal matrix of the given order,
+// times √order. T is the second moment of a term. Two terms have the covariance −(T −
+// s²)/(order−1), and lengths from χ(order) make the second moment (1 + 2/order)·T.
 func (z pair) withoutReplacement(m, order int, t float64, fixedLength bool) float64 {
 	n, others := float64(m), float64(order-1)
 	var mse float64

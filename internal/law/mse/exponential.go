@@ -6,14 +6,12 @@ import (
 	"github.com/seed-feabd252/randfeat/dense"
 )
 
-// Exponential has the laws of some features of the Gaussian or the softmax kernel over three
-// ensembles of frequencies: independent rows, Haar orthogonal rows and simplex rows. The zero
-// ExponentialLaw stands for a law that is not known.
+// Exponential has the laws of features of the Gaussian or the softmax kernel over three ensembles.
+// The zero ExponentialLaw stands for a law that is not known.
 type Exponential struct{ IID, Haar, Simplex ExponentialLaw }
 
-// ofTerms returns the laws of a mean of terms. term is the variance v of a term, relative to the
-// square of the kernel. haar and simplex are the covariances of two terms of one block, in the same
-// unit.
+// ofTerms returns the laws of a mean of terms of the variance v, relative to the square of the
+// kernel. haar and simplex are the covariances of two terms of one block in the same unit.
 func ofTerms(term func(z pair) product, haar, simplex func(z pair) float64) Exponential {
 	over := func(covariance func(z pair) float64) ExponentialLaw {
 		return ExponentialLaw{relative: func(z pair, m int) product {
@@ -34,10 +32,8 @@ func ofIID(term func(z pair) product) Exponential {
 	}}}
 }
 
-// After returns the laws of the estimates at (Px, Qy), for the matrices P = query and Q = key
-// (d×d). If PᵀQ = I, the product xᵀy and the softmax kernel do not change. SADERF and ADERF
-// [Likhosherstov et al. 2023] have the laws of Optimal after such matrices. The laws panic if
-// points are not in R^d.
+// After returns the laws of the estimates at (Px, Qy), for the d×d matrices P = query and Q = key
+// with PᵀQ = I. The laws panic if points are not in R^d.
 func (t Exponential) After(query, key dense.Matrix[float64]) Exponential {
 	for _, l := range []*ExponentialLaw{&t.IID, &t.Haar, &t.Simplex} {
 		l.before = func(x, y []float64) ([]float64, []float64) { return mapped(query, x), mapped(key, y) }
@@ -45,25 +41,24 @@ func (t Exponential) After(query, key dense.Matrix[float64]) Exponential {
 	return t
 }
 
-// ExponentialLaw is the law of features that estimate the Gaussian kernel K or, times e^(‖x‖²/2),
-// the softmax kernel S. Both estimates have the same error relative to the kernel.
+// ExponentialLaw is the law of features that estimate the Gaussian kernel or, times e^(‖x‖²/2), the
+// softmax kernel. Both estimates have the same error relative to the kernel.
 type ExponentialLaw struct {
 	relative func(z pair, m int) product
 	before   func(x, y []float64) (px, qy []float64) // maps the points first, unless nil
 }
 
-// Gaussian is the law of the features of the Gaussian kernel.
+// Gaussian is the law of features of the Gaussian kernel.
 func (l ExponentialLaw) Gaussian(x, y []float64, m int) float64 {
 	return l.times(x, y, m, -1, 2)
 }
 
-// Softmax is the law of the features of the softmax kernel.
+// Softmax is the law of features of the softmax kernel.
 func (l ExponentialLaw) Softmax(x, y []float64, m int) float64 {
 	return l.times(x, y, m, 0, 2)
 }
 
-// Relative is the law of both divided by the square of the kernel. Relative is finite also where
-// the kernel is beyond the range of float64.
+// Relative is the law of both divided by the square of the kernel, which may be out of range.
 func (l ExponentialLaw) Relative(x, y []float64, m int) float64 {
 	return l.times(x, y, m, 0, 0)
 }

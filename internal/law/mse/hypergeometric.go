@@ -5,15 +5,13 @@ import (
 	"math"
 )
 
-// Confluent returns ₁F₁(d; d/2; t) = Σ_k (d)_k t^k/((d/2)_k k!) for d ≥ 1.
+// Confluent returns ₁F₁(d; d/2; t) = Σ_k (d)_k t^k/((d/2)_k k!) for d ≥ 1, in O(√d).
 //
-// For t ≥ 0 all terms are positive, and the relative error is a few units in the last place; the
-// value, between e^t and e^(2t), overflows to +Inf somewhere between t = 355 and 710. For t < 0
-// Kummer's transformation [DLMF 13.2.39] gives e^t·₁F₁(−d/2; d/2; −t). The absolute values of its
-// terms, times e^t, sum to at most 1, because |(−d/2)_k| ≤ (d/2)_k. So the absolute error is a few
-// 1e-16 for every t. Below −far(d), for odd d and −t > d(d/2+1), the value is the asymptotic series
-// [DLMF 13.7.2] with a relative error of 1e-13. Otherwise it is 0 there, with an absolute error
-// below 1e-18. The cost is O(√d) operations. NaN gives NaN.
+// For t ≥ 0 all terms are positive, and the relative error is a few units in the last place. For t
+// < 0 Kummer's transformation [DLMF 13.2.39] gives e^t·₁F₁(−d/2; d/2; −t), whose terms, times e^t,
+// sum to at most 1 in absolute value, so that the absolute error is a few 1e-16. Below −far(d), for
+// odd d and −t > d(d/2+1), the asymptotic series [DLMF 13.7.2] has a relative error of 1e-13.
+// Otherwise the value is 0 there, with an absolute error below 1e-18. NaN gives NaN.
 func Confluent(d int, t float64) float64 {
 	checkDimension(d)
 	half := float64(d) / 2
@@ -33,19 +31,14 @@ func Confluent(d int, t float64) float64 {
 	return sum
 }
 
-// ConfluentExcess returns ₁F₁(d; d/2; t) − e^(2t) for t ≤ 0 and (₁F₁(d; d/2; t) − e^(2t))·e^(−2t)
-// for t > 0 and d ≥ 1: for two rows v, w of an orthogonal block, the covariance of cosh(vᵀz) and
-// cosh(wᵀz) over the square of their mean, with t = ‖z‖²/2, or the covariance of cos(vᵀz) and
-// cos(wᵀz), with t = −‖z‖²/2. It is of order t² at 0, and tends to 0 at −∞ and to −1 at ∞.
+// ConfluentExcess returns ₁F₁(d; d/2; t) − e^(2t) for t ≤ 0, times e^(−2t) for t > 0: for two rows
+// v, w of an orthogonal block, the covariance of cosh(vᵀz) and cosh(wᵀz) over the square of their
+// mean, t = ‖z‖²/2, or the covariance of cos(vᵀz) and cos(wᵀz), t = −‖z‖²/2.
 //
-// For t ≥ −1 it is a series whose coefficients are the differences of the coefficients of the two
-// series, D_k/k! with D_k = (d)_k/(d/2)_k − 2^k. All D_k have one sign and come from the recursion
-//
-//	D_{k+1} = ((d+k)·D_k − k·2^k)/(d/2 + k),  D₀ = 0,
-//
-// without cancellation. The relative error is about 1e-15, and up to 50 times as large at t < 0.
-// Above far(d) the value is −1 to the last bit. Below t = −1 the two values are subtracted, and the
-// absolute error is a few 1e-16. The cost is O(√d) operations. NaN gives NaN.
+// For t ≥ −1 it is the series of D_k·t^k/k! with D_k = (d)_k/(d/2)_k − 2^k, which have one sign and
+// come without cancellation from D_{k+1} = ((d+k)·D_k − k·2^k)/(d/2 + k), D₀ = 0. The relative
+// error is about 1e-15, and up to 50 times as large at t < 0. Above far(d) the value is −1 to the
+// last bit. Below t = −1 two values are subtracted, and the absolute error is a few 1e-16.
 func ConfluentExcess(d int, t float64) float64 {
 	checkDimension(d)
 	switch {
@@ -70,7 +63,7 @@ func ConfluentExcess(d int, t float64) float64 {
 }
 
 // far returns a t from which on ₁F₁(d; d/2; t)·e^(−2t), and for even d or d ≥ 13 |₁F₁(d; d/2; −t)|,
-// is below 1e-18. Both are roughly exp(−2t²/d) until they are negligible. The tests check it.
+// is below 1e-18: both are roughly exp(−2t²/d).
 func far(d int) float64 { return 60 + 6*math.Sqrt(float64(d)) }
 
 // tail returns ₁F₁(d; d/2; −t) for t > far(d),

@@ -10,8 +10,7 @@ import (
 	"github.com/seed-feabd252/randfeat/orf"
 )
 
-// Rows says what laws need to know of the frequencies of a map: there are M rows in R^D, drawn from
-// Ensemble, which is nil if it is not known.
+// Rows has what laws need to know of M frequencies of R^D: their Ensemble, nil if it is not known.
 type Rows struct {
 	Ensemble orf.Ensemble
 	M, D     int
@@ -45,12 +44,12 @@ type Estimate struct {
 	// MSE is the mean squared error at x and y against the kernel; nil if there are Moments.
 	MSE func(x, y []float64) float64
 
-	// Relative is MSE over the square of the kernel, also where both are beyond the range of
-	// float64. It is nil if only a division by the kernel gives it.
+	// Relative is MSE over the square of the kernel, also where both are out of range of float64.
+	// Relative is nil if only a division gives it.
 	Relative func(x, y []float64) float64
 
-	// Moments returns the mean and the variance of the estimate at x and y, by quadrature, and
-	// whether it reached its accuracy; nil for laws in closed form.
+	// Moments returns the mean and the variance by quadrature, and whether it reached its accuracy.
+	// Moments is nil for laws in closed form.
 	Moments func(x, y []float64) (mean, variance float64, ok bool)
 }
 

@@ -19,7 +19,6 @@ type law struct {
 
 var both = []law{
 	{"Gaussian", Trig.IID.Gaussian, Trig.Haar.Gaussian},
-	{"GaussianPhase", Phase.IID.Gaussian, Phase.Haar.Gaussian},
 	{"SoftmaxTrig", Trig.IID.Softmax, Trig.Haar.Softmax},
 	{"SoftmaxPositive", Positive.IID.Softmax, Positive.Haar.Softmax},
 	{"SoftmaxHyperbolic", Hyperbolic.IID.Softmax, Hyperbolic.Haar.Softmax},
@@ -31,7 +30,6 @@ var both = []law{
 	{"Angular", AngularIID, AngularORF},
 	{"Step", StepIID, StepORF},
 	{"GaussianSimplex", Trig.IID.Gaussian, Trig.Simplex.Gaussian},
-	{"GaussianPhaseSimplex", Phase.IID.Gaussian, Phase.Simplex.Gaussian},
 	{"SoftmaxTrigSimplex", Trig.IID.Softmax, Trig.Simplex.Softmax},
 	{"SoftmaxPositiveSimplex", Positive.IID.Softmax, Positive.Simplex.Softmax},
 	{"SoftmaxHyperbolicSimplex", Hyperbolic.IID.Softmax, Hyperbolic.Simplex.Softmax},
@@ -85,9 +83,6 @@ func TestTermsByQuadrature(t *testing.T) {
 	assert.InEpsilon(t, cos/c/c, Trig.IID.Softmax(x, y, 1), 1e-12)
 	assert.InEpsilon(t, variance(func(g float64) float64 { return c * math.Exp(math.Sqrt(p)*g) }), Positive.IID.Softmax(x, y, 1), 1e-12)
 	assert.InEpsilon(t, variance(func(g float64) float64 { return c * math.Cosh(math.Sqrt(p)*g) }), Hyperbolic.IID.Softmax(x, y, 1), 1e-12)
-	// The phase adds the variance of cos(wᵀ(x+y) + 2b), which is that of a
-	// uniform phase: ½.
-	assert.InEpsilon(t, cos+0.5, Phase.IID.Gaussian(x, y, 1), 1e-12)
 }
 
 // The covariance of two rows is an average of ₀F₁ over χ²(2d).

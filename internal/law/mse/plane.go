@@ -1,252 +1,100 @@
 package mse
 
 import (
-	"cmp"
 	"math"
-	"slices"
 
 	"gonum.org/v1/gonum/floats"
+	"gonum.org/v1/gonum/integrate/quad"
 )
 
-// Plane returns the mean and the variance of Σ_k f_k(wᵀx)·f_k(wᵀy) over w ~ N(0, I), for any
-// functions f. The sum is one term of an estimate with the features f_k(w_iᵀx)/√m. Both results are
-// integrals over the two normal variables u = wᵀx and v = wᵀy, of variances ‖x‖² and ‖y‖² and
-// covariance xᵀy. noise is the relative error of values of f, 2⁻⁵² at least.
+// Plane returns the mean and the variance of Σ_k f_k(wᵀx)·f_k(wᵀy) over w ~ N(0, I): one term of an
+// estimate with the features f_k(w_iᵀx)/√m. Both are integrals over the plane of x and y, in polar
+// coordinates, with 2, 4, 8 … times as many nodes until the results agree. f may have kinks and
+// jumps at 0, which are rays of the plane. noise is the relative error of values of f, at least 2⁻⁵².
 //
-// The integral over v given u is inside the integral over u. Both use adaptive Gauss–Kronrod
-// quadrature over 38 standard deviations. If f stops being finite beyond 10 standard deviations,
-// they end there. Bisection first finds the kinks and jumps of f, and these become ends of panels,
-// so that they cost no accuracy. All points may miss a spike that is narrower than a hundredth of a
-// standard deviation. If x and y are collinear, or one is 0, one integral is left.
-//
-// ok tells whether the estimated error of the variance is at most 2e-7 of the variance (or 4e-3 for
-// the noise of float32), or at most what 64 times the noise makes of a small difference. ok is
-// false if f is not finite where it counts, if an integral diverges, or if the integrals take more
-// than ten million values of f, as with some five jumps or waves within a standard deviation.
-// Coordinates that are NaN or infinite give NaN. Smooth functions take some 10⁵ values, jumps ten
-// times as many. Plane panics if x and y differ in length or are empty.
+// ok tells whether the last two variances differ by at most 2e-7 of the variance (or 4e-3 for the
+// noise of float32), or by what 64 times the noise makes of a small difference. ok is false if f is
+// not finite up to 10 standard deviations, if an integral diverges, and after ten million values of
+// f, as with jumps elsewhere than at 0. Coordinates that are NaN or infinite give NaN. Plane panics
+// if x and y differ in length or are empty.
 func Plane(x, y []float64, f []func(t float64) float64, noise float64) (mean, variance float64, ok bool) {
 	if z := newPair(x, y, 1); math.IsNaN(z.p) {
 		return z.p, z.p, true
 	}
-	plus, minus := directions(x, y)
-	square := plus*plus + minus*minus
-	p := plane{
-		f: f, at: make([]float64, len(f)),
-		sx: floats.Norm(x, 2), sy: floats.Norm(y, 2),
-		cos: (plus*plus - minus*minus) / square, sin: 2 * plus * minus / square,
-		q: quadrature{relative: math.Sqrt(noise) / 10, panels: 500, left: 1e7},
+	p := plane{f: f, sx: floats.Norm(x, 2), sy: floats.Norm(y, 2), turn: angle(x, y)}
+	p.end = p.finite()
+	var size float64
+	p.over(16, func(z, root float64) { mean += z * root * root })
+	for n, left := 32, 10_000_000; left > 0 && mean-mean == 0; n *= 2 {
+		left -= 32 * n * n * len(f)
+		lastMean, last := mean, variance
+		mean, variance, size = 0, 0, 0
+		p.over(n, func(z, root float64) {
+			mean += z * root * root
+			size += math.Abs(z) * root * root
+		})
+		p.over(n, func(z, root float64) {
+			e := (z - mean) * root
+			variance += e * e
+		})
+		relative, small := 10*math.Sqrt(noise), 64*noise*size
+		if math.Abs(mean-lastMean) <= relative*size && math.Abs(variance-last) <= max(relative*variance, small*(small+math.Sqrt(variance))) {
+			return mean, variance, !math.IsInf(variance, 0)
+		}
 	}
-	if p.sin < 4*0x1p-52 || p.sx == 0 || p.sy == 0 {
-		p.sin = 0
-	}
-	p.x, p.y = p.shape(p.sx), p.shape(p.sy)
-	// The root of the density enters, which keeps squares within the range of float64.
-	first := p.expectation(func(z, root float64) float64 { return z * root * root })
-	p.q.noise = 64 * noise * first.size
-	mean = first.value
-	second := p.expectation(func(z, root float64) float64 {
-		e := (z - mean) * root
-		return e * e
-	})
-	worst := math.Max(100*p.q.relative*second.value, p.q.goal(second.value))
-	return mean, second.value, !math.IsInf(second.value, 0) && second.err <= worst
+	return mean, variance, false
 }
 
-// plane is what the integrals of Plane share.
+// plane is w in the plane of x and y, at the distance r and the angle φ from x: wᵀx = sx·r·cos φ
+// and wᵀy = sy·r·cos(φ − turn).
 type plane struct {
-	f      []func(t float64) float64
-	at     []float64 // f_k(u)
-	sx, sy float64   // standard deviations of u and v
-	// v is sy·(cos·g + sin·h) where u is sx·g, of g, h ~ N(0, 1); sin is 0 for one integral
-	cos, sin float64
-	x, y     shape // of f as a function of u and of v
-	q        quadrature
+	f            []func(t float64) float64
+	sx, sy, turn float64
+	end          float64 // of r
 }
 
-// shape describes the functions f of a variable.
-type shape struct {
-	lo, hi float64   // where they are finite
-	breaks []float64 // where they are not smooth
-	ends   []float64 // of panels where they have waves, breaks included
+// over calls g with z = Σ_k f_k(wᵀx)·f_k(wᵀy) and the root of the weight, at 4n angles with 2n
+// distances each. The root keeps squares of z in range.
+func (p *plane) over(n int, g func(z, root float64)) {
+	distances, angles := make([]float64, 2*n), make([]float64, n)
+	weights, turns := make([]float64, 2*n), make([]float64, n)
+	quad.Legendre{}.FixedLocations(distances[:n], weights[:n], 0, 9)
+	quad.Legendre{}.FixedLocations(distances[n:], weights[n:], 9, p.end)
+	for i, r := range distances {
+		weights[i] = math.Sqrt(weights[i]*r/(2*math.Pi)) * math.Exp(-r*r/4)
+	}
+	// wᵀx or wᵀy changes sign between arcs.
+	const quarter = math.Pi / 2
+	edges := [5]float64{-quarter, p.turn - quarter, quarter, p.turn + quarter, 3 * quarter}
+	for arc, lo := range edges[:4] {
+		if !(lo < edges[arc+1]) {
+			continue
+		}
+		quad.Legendre{}.FixedLocations(angles, turns, lo, edges[arc+1])
+		for j, phi := range angles {
+			u, v, root := p.sx*math.Cos(phi), p.sy*math.Cos(phi-p.turn), math.Sqrt(turns[j])
+			for i, r := range distances {
+				var z float64
+				for _, f := range p.f {
+					z += f(r*u) * f(r*v)
+				}
+				g(z, root*weights[i])
+			}
+		}
+	}
 }
 
-// expectation returns the integral of g(z, √density), where z is Σ_k f_k(u)·f_k(v).
-func (p *plane) expectation(g func(z, root float64) float64) panel {
-	at := func(v, root float64) float64 {
-		var z float64
-		for k, f := range p.f {
-			z += p.at[k] * f(v)
-		}
-		return g(z, root)
-	}
-	set := func(u float64) {
-		for k, f := range p.f {
-			p.at[k] = f(u)
-		}
-	}
-	switch {
-	case p.sx == 0 && p.sy == 0:
-		set(0)
-		v := at(0, 1)
-		return panel{value: v, size: math.Abs(v)}
-	case p.sx == 0:
-		set(0)
-		all, _ := p.q.integrate(func(t, _ float64) (value, err, size float64) {
-			return plainly(at(p.sy*t, root(t)))
-		}, p.y.edges(0, p.sy))
-		return all
-	}
-	all, _ := p.q.integrate(func(t, tolerance float64) (value, err, size float64) {
-		set(p.sx * t)
-		if p.sin == 0 {
-			return plainly(at(p.sy*p.cos*t, root(t)))
-		}
-		middle, width, outer := p.sy*p.cos*t, p.sy*p.sin, root(t)
-		inner := p.q
-		inner.relative, inner.noise, inner.absolute = p.q.relative/10, p.q.noise/10, tolerance/10
-		all, _ := inner.integrate(func(t, _ float64) (value, err, size float64) {
-			return plainly(at(middle+width*t, outer*root(t)))
-		}, p.y.edges(middle, width))
-		p.q.left = inner.left
-		return all.value, all.err, all.size
-	}, p.x.edges(0, p.sx, p.crossings()...))
-	return all
-}
-
-// plainly returns an integrand without an error of its own.
-func plainly(v float64) (value, err, size float64) { return v, 0, math.Abs(v) }
-
-// crossings returns the places, in standard deviations of u, where the distribution of v given u
-// crosses a break of f. The inner integral changes there.
-func (p *plane) crossings() []float64 {
-	var at []float64
-	for _, b := range p.y.breaks {
-		centre := b / (p.sy * p.cos)
-		at = append(at, centre)
-		for width := 3 * math.Abs(p.sin/p.cos); width > 0 && width < 1; width *= 8 {
-			at = append(at, centre-width, centre+width)
+// finite returns how far out f is finite, from 10 to 38 standard deviations.
+func (p *plane) finite() float64 {
+	at := 10.0
+	for ; at < 38; at += 0.25 {
+		for _, t := range [4]float64{-p.sx, p.sx, -p.sy, p.sy} {
+			for _, f := range p.f {
+				if v := f(t * (at + 0.25)); math.IsNaN(v - v) {
+					return at
+				}
+			}
 		}
 	}
 	return at
-}
-
-// edges returns the ends of the first panels of a variable, in units of width from the middle.
-// Panels are wider where the density is smaller. The ends include the given others.
-func (s shape) edges(middle, width float64, others ...float64) []float64 {
-	lo, hi := math.Max((s.lo-middle)/width, -38), math.Min((s.hi-middle)/width, 38)
-	if !(lo < hi) {
-		return nil
-	}
-	edges := []float64{lo, hi}
-	add := func(t float64) {
-		if t > lo && t < hi {
-			edges = append(edges, t)
-		}
-	}
-	for _, t := range []float64{0, 1.5, 3, 5, 8, 13, 21} {
-		add(t)
-		add(-t)
-	}
-	for _, v := range s.ends {
-		add((v - middle) / width)
-	}
-	for _, t := range others {
-		add(t)
-	}
-	slices.Sort(edges)
-	return slices.Compact(edges)
-}
-
-// shape returns the shape of f as a function of a variable of standard deviation s. An adaptive
-// integral of a mixture of the f_k has very narrow panels at kinks and jumps. With these as ends, a
-// second integral has narrow panels where f has waves.
-func (p *plane) shape(s float64) shape {
-	found := shape{lo: p.finite(-s), hi: p.finite(s)}
-	if s == 0 {
-		return found
-	}
-	const narrow, wide = 1.0 / 512, 0.7
-	q := quadrature{relative: p.q.relative / 10, panels: 4000, left: 1e5}
-	f := func(t, _ float64) (value, err, size float64) { return plainly(math.Exp(-t*t/4) * p.mixture(s*t)) }
-	// Ends are not dyadic numbers, so that a break is inside a panel.
-	first := found.edges(0, s)
-	floats.AddConst(0.0377, first[1:len(first)-1])
-	_, panels := q.integrate(f, first)
-	for _, at := range valleys(panels, narrow) {
-		found.breaks = append(found.breaks, s*q.narrow(f, at.lo, at.hi))
-	}
-	// Later integrals halve these panels where they need more.
-	found.ends = found.breaks
-	q.relative = math.Max(1e-6, q.relative)
-	_, panels = q.integrate(f, found.edges(0, s))
-	for _, at := range panels {
-		if width := at.hi - at.lo; width > narrow && width < wide {
-			found.ends = append(found.ends, s*at.lo, s*at.hi)
-		}
-	}
-	return found
-}
-
-// valleys returns, for every run of neighbouring panels narrower than limit, the panel of the
-// largest error.
-func valleys(panels []panel, limit float64) []panel {
-	slices.SortFunc(panels, func(a, b panel) int { return cmp.Compare(a.lo, b.lo) })
-	var worst []panel
-	inside := false
-	for _, p := range panels {
-		switch last := len(worst) - 1; {
-		case p.hi-p.lo > limit:
-			inside = false
-		case !inside:
-			worst, inside = append(worst, p), true
-		case p.err > worst[last].err:
-			worst[last] = p
-		}
-	}
-	return worst
-}
-
-// narrow returns the place between lo and hi where f is not smooth, as closely as errors tell.
-func (q *quadrature) narrow(f integrand, lo, hi float64) float64 {
-	for hi-lo > 0x1p-60 {
-		mid := lo + (hi-lo)/2
-		if mid <= lo || mid >= hi {
-			break
-		}
-		if q.panel(f, lo, mid, 0).err > q.panel(f, mid, hi, 0).err {
-			hi = mid
-		} else {
-			lo = mid
-		}
-	}
-	return lo + (hi-lo)/2
-}
-
-// finite returns how far out, up to 38·s and at least 10·s, f is finite.
-func (p *plane) finite(s float64) float64 {
-	at := 10.0
-	for at < 38 {
-		if v := p.mixture(s * (at + 0.25)); math.IsNaN(v - v) {
-			break
-		}
-		at += 0.25
-	}
-	return s * at
-}
-
-// mixture returns a weighted sum of the f_k. The weights are such that terms cancel by chance
-// alone.
-func (p *plane) mixture(t float64) float64 {
-	var sum float64
-	for k, f := range p.f {
-		sum += math.Sqrt(float64(k)+2) * f(t)
-	}
-	return sum
-}
-
-// root returns the root of the density of N(0, 1).
-func root(t float64) float64 {
-	const atZero = 0.6316187777460647 // (2π)^(−¼)
-	return atZero * math.Exp(-t*t/4)
 }

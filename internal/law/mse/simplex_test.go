@@ -19,7 +19,6 @@ func TestSimplexAgainstORF(t *testing.T) {
 		assert.Less(t, Optimal(-0.2).Simplex.Softmax(x, y, m), Optimal(-0.2).Haar.Softmax(x, y, m), "m=%d", m)
 		assert.Greater(t, Hyperbolic.Simplex.Softmax(x, y, m), Hyperbolic.Haar.Softmax(x, y, m), "m=%d", m)
 		assert.Greater(t, Trig.Simplex.Softmax(x, y, m), Trig.Haar.Softmax(x, y, m), "m=%d", m)
-		assert.Greater(t, Phase.Simplex.Gaussian(x, y, m), Phase.Haar.Gaussian(x, y, m), "m=%d", m)
 		assert.Greater(t, DotProduct(orf.Simplex{})(x, y, m), DotProduct(orf.GramSchmidt{})(x, y, m), "m=%d", m)
 	}
 }

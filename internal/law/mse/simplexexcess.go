@@ -7,25 +7,14 @@ import (
 )
 
 // SimplexExcess returns E[₁F₁(d; d/2; (1 + κ·sin 2α)t)] − e^(2t), times e^(−2t) for t > 0, for d ≥
-// 1, κ = −1/(d−1) and an α that has a density ∝ (sin α·cos α)^(d−1) on [0, π/2]: for t > 0 the
-// covariance of exp(vᵀz) and exp(wᵀz), t = ‖z‖²/2, over the square of their mean. The rows v and w
-// of a simplex block have uniform directions at an angle of cosine κ, and independent lengths from
-// χ(d). In R¹ κ counts as 0, and the result is ConfluentExcess.
+// 1, κ = −1/(d−1) and α of density ∝ (sin α·cos α)^(d−1) on [0, π/2]: for t > 0 the covariance of
+// exp(vᵀz) and exp(wᵀz), t = ‖z‖²/2, over the square of their mean, for two rows v, w of a simplex
+// block. In R¹ κ counts as 0, and the result is ConfluentExcess.
 //
-// The lengths are r·cos α and r·sin α, with r² from χ²(2d) and α independent of r. So v+w has a
-// uniform direction and the squared length r²(1 + κ·sin 2α). The expectation over r is ₁F₁(d; d/2;
-// (1 + κ·sin 2α)t), as in Trig.
-//
-// SimplexExcess is computed as ConfluentExcess plus the expectation of the difference of two
-// series,
-//
-//	Σ_k (d)_k/((d/2)_k k!)·E[(1 + κ·sin 2α)^k − 1]·t^k,
-//
-// where (1 + κ·sin 2α)^k − 1 comes from a recursion without cancellation, and the expectation from
-// a quadrature with 64 nodes. For t ≥ 0 all terms have one sign and the relative error is about
-// 1e-13. For −1 ≤ t < 0 it is up to 50 times as large. Above far(d) the value is −1 to the last
-// bit. Below t = −1 two values are subtracted, and the absolute error is about 1e-14. The cost is
-// 64 times the cost of Confluent. NaN gives NaN.
+// It is ConfluentExcess plus Σ_k (d)_k/((d/2)_k k!)·E[(1 + κ·sin 2α)^k − 1]·t^k, with powers by a
+// recursion without cancellation and expectations by 64 nodes. For t ≥ 0 the relative error is
+// about 1e-13, for −1 ≤ t < 0 up to 50 times as large. Above far(d) the value is −1 to the last
+// bit. Below t = −1 two values are subtracted, and the absolute error is about 1e-14.
 func SimplexExcess(d int, t float64) float64 {
 	if t > far(d) {
 		return -1
@@ -36,11 +25,9 @@ func SimplexExcess(d int, t float64) float64 {
 }
 
 // SimplexEvenExcess returns the mean of the excess for κ and −κ, as in SimplexExcess but times
-// e^(−4t) for t > 0. It is the covariance of cosh(vᵀz) and cosh(wᵀz) over their second moment, with
-// t = ‖z‖²/2, or the covariance of cos(vᵀz) and cos(wᵀz), with t = −‖z‖²/2, since w and −w are at
-// angles of opposite cosines from v. Odd powers of κ never enter the sum, so they need not cancel.
-// Where ConfluentExcess and the expectation have unlike signs, the relative error of SimplexExcess
-// applies to the larger of the two. Above far(d), where the value is below e^(−t), it is 0.
+// e^(−4t) for t > 0: the covariance of cosh(vᵀz) and cosh(wᵀz) over their second moment, t =
+// ‖z‖²/2, or the covariance of cos(vᵀz) and cos(wᵀz), t = −‖z‖²/2. Odd powers of κ never enter the
+// sum. Above far(d), where the value is below e^(−t), it is 0.
 func SimplexEvenExcess(d int, t float64) float64 {
 	if t > far(d) {
 		return 0
@@ -60,8 +47,8 @@ func simplexCosine(d int) float64 {
 }
 
 // oblique returns the excess, times e^(−fall·t) for t > 0. With a = κ·sin 2α, step takes power = (1
-// + a)^k − 1 to the next k. For the even excess, power is the even part in a and odd the odd part.
-// value gives ₁F₁ at (1 + a)·t, or its even part in a, from near = 1 + a and away = 1 − a.
+// + a)^k − 1, or its even part in a beside the odd part, to the next k. value gives ₁F₁ at (1 +
+// a)·t, or its even part in a, from near = 1 + a and away = 1 − a.
 func oblique(d int, t, fall float64, step func(a, power, odd float64) (float64, float64), value func(near, away float64) float64) float64 {
 	checkDimension(d)
 	cosine := simplexCosine(d)

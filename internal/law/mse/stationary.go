@@ -8,12 +8,8 @@ import (
 	"gonum.org/v1/gonum/mathext"
 )
 
-// LaplacianIID is the law of the features [cos(wᵀx), sin(wᵀx)]/√m of the Laplacian kernel k =
-// exp(−‖x−y‖₁), with independent Cauchy coordinates of w,
-//
-//	MSE = (1 − k²)/(2m),
-//
-// which is (1 + k(2x, 2y) − 2k²)/(2m), as for all stationary kernels [Sutherland & Schneider 2015].
+// LaplacianIID is the law of Fourier features of the Laplacian kernel k = exp(−‖x−y‖₁), with
+// independent Cauchy coordinates of w: MSE = (1 − k²)/(2m) [Sutherland & Schneider 2015].
 func LaplacianIID(x, y []float64, m int) float64 {
 	if z := newPair(x, y, m); math.IsNaN(z.p) {
 		return math.NaN()
@@ -21,14 +17,10 @@ func LaplacianIID(x, y []float64, m int) float64 {
 	return -math.Expm1(-2*floats.Distance(x, y, 1)) / (2 * float64(m))
 }
 
-// MaternIID is the law of the features [cos(wᵀx), sin(wᵀx)]/√m of the Matérn kernel k of smoothness
-// ν and length-scale 1, with independent w that have its spectral law,
-//
-//	MSE = (1 + k(2x, 2y) − 2k²)/(2m)
-//
-// [Sutherland & Schneider 2015]. With t = 2√(2ν)·‖x−y‖ and Erlang's distribution P(n, t) =
-// e^(−t)·Σ_{j≥n} t^j/j!, the error times 2m is P(1, t), P(3, t) and P(5, t) + e^(−t)·t⁴/36 for ν =
-// ½, 3/2 and 5/2. All terms of these sums are positive. MaternIID panics for another ν.
+// MaternIID is the law of Fourier features of the Matérn kernel k of smoothness ν and length-scale
+// 1, with independent w: MSE = (1 + k(2x, 2y) − 2k²)/(2m) [Sutherland & Schneider 2015]. With t =
+// 2√(2ν)·‖x−y‖ and P(n, t) = e^(−t)·Σ_{j≥n} t^j/j!, the error times 2m is P(1, t), P(3, t) and P(5,
+// t) + e^(−t)·t⁴/36 for ν = ½, 3/2 and 5/2, without cancellation. Another ν panics.
 func MaternIID(nu float64) Error {
 	excess, ok := map[float64]func(t float64) float64{
 		0.5: func(t float64) float64 { return -math.Expm1(-t) },

@@ -1,17 +1,15 @@
-// Package cost predicts the cost of attention: the numbers of multiply-adds, exponentials and steps
+// Package cost predicts the cost of attention: the numbers of multiply-adds and exponentials
 // of a call, and their time relative to each other. Nothing is measured at run time, so that
 // choices by cost do not depend on the speed of a machine.
 package cost
 
-import (
-	"fmt"
-)
+import "fmt"
 
 // Shape holds the sizes that determine the cost of attention.
 type Shape struct {
 	Queries, Keys int // Lq and Lk
 	Dim, Values   int // d and dv
-	Features      int // m features or r landmarks; exact attention has none
+	Features      int // m; exact attention has none
 
 	// Projected says that features are functions of m projections, which cost m·d multiply-adds per
 	// row. It is false for elu+1 and other maps of coordinates.
@@ -31,10 +29,6 @@ type Cost struct {
 
 	// Exps is the number of exponentials.
 	Exps float64
-
-	// Steps is the number of landmarks that are chosen one after another. A step takes longer than
-	// its multiply-adds.
-	Steps float64
 }
 
 // expMACs is the number of multiply-adds that take as long as one exponential with its maximum,
@@ -47,15 +41,7 @@ const (
 	expMACs64 = 60
 )
 
-// stepMACs is the number of multiply-adds that take as long as a step, measured in package
-// landmarks with d = 64, r = 64 to 1024 and float32.
-const stepMACs = 3e5
-
-const (
-	chunkRows       = 64   // tokens of a chunk of causal linear attention
-	pool            = 1024 // keys among which landmarks are chosen, at least
-	poolPerLandmark = 16
-)
+const chunkRows = 64 // tokens of a chunk of causal linear attention
 
 // Exact returns the cost of exact attention:
 //
@@ -91,34 +77,12 @@ func (s Shape) Linear() Cost {
 	return c
 }
 
-// Landmarks returns the cost of attention by r landmarks:
-//
-//	MACs = (Lq + Lk)·r·(d + dv + 1) + n·d + 2·r²·(d + r) + r²·(r/6 + d + dv + 1),
-//	Exps = (Lq + Lk)·r + 2·r²,  Steps = r,
-//
-// where landmarks are chosen among n = min(Lk, max(1024, 16·r)) keys, of which about 2·r are
-// proposed. Attention with at most r keys is exact.
-func (s Shape) Landmarks() Cost {
-	s.check()
-	lq, lk, r, sums := float64(s.Queries), float64(s.Keys), float64(s.Features), float64(s.Values)+1
-	if s.Keys <= s.Features {
-		return s.Exact()
-	}
-	d := float64(s.Dim)
-	c := Cost{MACs: (lq+lk)*r*(d+sums) + r*r*(r/6+d+sums), Exps: (lq + lk) * r}
-	n := min(lk, max(pool, poolPerLandmark*r))
-	c.MACs += n*d + 2*r*r*(d+r)
-	c.Exps += 2 * r * r
-	c.Steps = r
-	return c
-}
-
 // Work returns the number of multiply-adds that take as long as c.
 func (s Shape) Work(c Cost) float64 {
 	if s.size() == 8 {
-		return c.MACs + expMACs64*c.Exps + stepMACs/2*c.Steps
+		return c.MACs + expMACs64*c.Exps
 	}
-	return c.MACs + expMACs32*c.Exps + stepMACs*c.Steps
+	return c.MACs + expMACs32*c.Exps
 }
 
 func (s Shape) size() float64 {

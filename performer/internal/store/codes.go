@@ -238,7 +238,7 @@ func sizeDigits[T dense.Float](digits *[9][]uint64, keys *side[T], widths []int,
 func (w *work[T]) roundQuery(keys *side[T], widths []int, query []T, digits *[9][]uint64, at int) (rotated []T, step float64, sum int) {
 	w.rotated, w.whole = scratch.Resize(w.rotated, keys.order), scratch.Resize(w.whole, keys.order)
 	rotated = keys.rotation.ApplyVec(w.rotated, query)
-	step = scan.Round(w.whole, rotated)
+	step = scan.Round(w.whole, rotated, 8)
 	for _, width := range widths {
 		words := scan.Words(keys.order, width)
 		scan.Digits(digits[width][at*scan.DigitWords(words, width):], w.whole, words, width)

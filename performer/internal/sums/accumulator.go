@@ -68,9 +68,6 @@ func (e *Engine[T]) Add(acc *Accumulator[T], k, v dense.Matrix[T], lo, hi int) {
 		prefetchAfter(v, end, hi, e.Rows())
 		keys := w.Features.Rows(end - lo)
 		e.Features.Keys(keys, k.RowRange(lo, end))
-		if e.Mixer != nil {
-			e.Mixer.Hide(keys, lo)
-		}
 		acc.add(keys, v.RowRange(lo, end), w.totals)
 	}
 	e.Release(w)

@@ -1,13 +1,10 @@
 package sums
 
 import (
-	"math"
-
 	"github.com/seed-feabd252/randfeat/dense"
 	"github.com/seed-feabd252/randfeat/internal/compute/matmul"
 	"github.com/seed-feabd252/randfeat/internal/compute/parallel"
 	"github.com/seed-feabd252/randfeat/internal/compute/vecmath"
-	"github.com/seed-feabd252/randfeat/internal/memory/pool"
 	"github.com/seed-feabd252/randfeat/internal/memory/scratch"
 	"github.com/seed-feabd252/randfeat/performer/internal/logscale"
 )
@@ -31,13 +28,11 @@ type gradient[T dense.Float] struct {
 	ofKeys         bool             // pieces are blocks of keys
 	sums           matmul.Packed[T] // S without its last column, transposed
 	total          []T              // the last column of S
-	sizes          []T              // of the last column of C·S
 	pulled, mixing matmul.Packed[T] // R without its last column, transposed and not
 	shift          []T              // the last column of R
 }
 
-// Backward writes the gradients of Forward, which must not be empty. Queries with positive weights
-// in Forward count as constants.
+// Backward writes the gradients of Forward, which must not be empty.
 func (e *Engine[T]) Backward(g *Gradients[T]) {
 	b := e.memory.gradients.Get()
 	b.Gradients, b.e = *g, e
@@ -45,20 +40,13 @@ func (e *Engine[T]) Backward(g *Gradients[T]) {
 
 	b.keys = e.segments(g.K, g.V)
 	b.keys.sum()
-	if e.Mixer != nil {
-		e.Mixer.Mix(b.keys.sums[0], b.keys.sums[0], g.V)
-	}
 	b.split(b.keys, b.total)
-	b.noteSizes()
 	matmul.PackT(&b.sums, b.valueSums(b.keys))
 
 	b.queries = e.segments(g.Q, g.DOut)
 	b.ofKeys = false
 	parallel.Do(b.queries.count, b)
 	b.queries.merge()
-	if e.Mixer != nil {
-		b.mixQueries()
-	}
 	b.split(b.queries, b.shift)
 	matmul.PackT(&b.pulled, b.valueSums(b.queries))
 	matmul.Pack(&b.mixing, b.valueSums(b.queries))
@@ -71,21 +59,6 @@ func (e *Engine[T]) Backward(g *Gradients[T]) {
 	e.memory.gradients.Put(b)
 }
 
-// mixQueries replaces R by C·R. With denominators R_f has the reference −N_f, because features of
-// queries are relative to N_f.
-func (b *gradient[T]) mixQueries() {
-	acc := b.queries.sums[0]
-	if !b.e.Unnormalised {
-		for f, n := range b.keys.sums[0].Ref.Exponents() {
-			if n != logscale.None {
-				n = -n
-			}
-			acc.Ref.Set(f, n)
-		}
-	}
-	b.e.Mixer.Mix(acc, acc, dense.Matrix[T]{})
-}
-
 // split copies the last column of the merged sums of s to last if there are denominators.
 func (b *gradient[T]) split(s *segments[T], last []T) {
 	if !b.e.Unnormalised {
@@ -96,33 +69,6 @@ func (b *gradient[T]) split(s *segments[T], last []T) {
 // valueSums returns the columns of the merged sums of s that belong to values.
 func (b *gradient[T]) valueSums(s *segments[T]) dense.Matrix[T] {
 	return s.sums[0].Sums().ColRange(0, b.V.Cols)
-}
-
-// noteSizes sets sizes to |total|.
-func (b *gradient[T]) noteSizes() {
-	b.sizes = scratch.Resize(b.sizes, len(b.total))
-	for f, x := range b.total {
-		b.sizes[f] = T(math.Abs(float64(x)))
-	}
-}
-
-// leaveConstant sets the weights of queries with positive weights in Forward to zero, because their
-// outputs count as constants.
-func (b *gradient[T]) leaveConstant(q, weights dense.Matrix[T]) {
-	if b.e.Mixer == nil || b.e.Unnormalised {
-		return
-	}
-	m := newUnspanned[T]()
-	for i := range q.Rows {
-		if cancels(weights.Row(i), b.sizes, vecmath.Dot(weights.Row(i), b.total)) {
-			m.add(q, i)
-		}
-	}
-	m.keep(b.e)
-	for _, i := range m.rows {
-		clear(weights.Row(i))
-	}
-	pool.Put(&unspannedMemory, m)
 }
 
 func (b *gradient[T]) Piece(i int) {
@@ -151,16 +97,10 @@ func (b *gradient[T]) queryGradients(s int) {
 			summed = dense.Copy(w.logs.Rows(end-lo), queries)
 		}
 		b.keys.sums[0].ScaleQueries(queries, w.scales)
-		b.leaveConstant(q, queries)
 		matmul.MulPacked(1, g, &b.sums, 0, slopes, nil)
 		for i := range slopes.Rows {
 			if e.Unnormalised {
 				e.sumSlope(slopes.Row(i), queries.Row(i), w.scales[i])
-				continue
-			}
-			if e.Mixer != nil && vecmath.Dot(queries.Row(i), b.sizes) == 0 {
-				clear(slopes.Row(i))
-				w.weights[i] = 0
 				continue
 			}
 			total, mean := e.quotientSlope(slopes.Row(i), queries.Row(i), b.total)
@@ -182,7 +122,6 @@ func (b *gradient[T]) queryGradients(s int) {
 // keyGradients computes the gradients of a block of keys and of their values.
 func (b *gradient[T]) keyGradients(i int) {
 	e := b.e
-	ownReferences := e.Unnormalised || e.Mixer != nil // of R
 	lo := i * queryRows
 	hi := min(lo+queryRows, b.K.Rows)
 	w := e.gradientWorkspace()
@@ -192,7 +131,7 @@ func (b *gradient[T]) keyGradients(i int) {
 		k, v, dv := b.K.RowRange(lo, end), b.V.RowRange(lo, end), b.DV.RowRange(lo, end)
 		e.Features.Keys(keys, k)
 		switch {
-		case ownReferences:
+		case e.Unnormalised:
 			b.queries.sums[0].ScaleQueries(keys, w.scales)
 		case e.Logs:
 			b.keys.sums[0].Ref.ScaleKeys(keys, w.totals)
@@ -201,7 +140,7 @@ func (b *gradient[T]) keyGradients(i int) {
 		matmul.MulPacked(1, keys, &b.mixing, 0, dv, nil)
 		for j := range slopes.Rows {
 			s := logscale.Scale{Factor: 1}
-			if ownReferences {
+			if e.Unnormalised {
 				s = w.scales[j]
 				logscale.Multiply(dv.Row(j), s)
 			}

@@ -2,6 +2,7 @@ package sums
 
 import (
 	"github.com/seed-feabd252/randfeat/dense"
+	"github.com/seed-feabd252/randfeat/internal/compute/matmul"
 	"github.com/seed-feabd252/randfeat/internal/compute/parallel"
 )
 
@@ -14,7 +15,9 @@ type bidirectional[T dense.Float] struct {
 	e      *Engine[T]
 	dv     int
 	dst, q dense.Tensor[T] // outputs and queries of all heads
-	reader Reader[T]
+	sums   *Accumulator[T]
+	packed matmul.Packed[T] // sums
+	direct bool             // features are not logarithms
 }
 
 // Forward computes attention over at least one key for the queries q (1, heads, Lq, d) into dst
@@ -28,24 +31,22 @@ func (e *Engine[T]) Forward(dst, q dense.Tensor[T], k, v dense.Matrix[T]) {
 		s.drop()
 		s.sum()
 	}
-	e.outputs(dst, q, s.sums[0], v, s.direct)
+	e.outputs(dst, q, s.sums[0], v.Cols, s.direct)
 	s.release()
 }
 
 // Outputs computes the outputs of the queries of the given number of heads, which are column blocks
-// of q and dst, from sums for values of dimension dv. The engine must not have a Mixer.
+// of q and dst, from sums for values of dimension dv.
 func (e *Engine[T]) Outputs(heads int, dst, q dense.Matrix[T], sums *Accumulator[T], dv int) {
-	e.outputs(dense.SplitHeads(dst, 1, heads), dense.SplitHeads(q, 1, heads), sums, dense.Matrix[T]{Cols: dv}, false)
+	e.outputs(dense.SplitHeads(dst, 1, heads), dense.SplitHeads(q, 1, heads), sums, dv, false)
 }
 
-func (e *Engine[T]) outputs(dst, q dense.Tensor[T], sums *Accumulator[T], v dense.Matrix[T], direct bool) {
+func (e *Engine[T]) outputs(dst, q dense.Tensor[T], sums *Accumulator[T], dv int, direct bool) {
 	b := e.memory.bidirectionals.Get()
-	b.e, b.dv, b.dst, b.q = e, v.Cols, dst, q
-	b.reader.direct = direct
-	b.reader.Prepare(e, sums, sums, v)
+	b.e, b.dv, b.dst, b.q, b.sums, b.direct = e, dv, dst, q, sums, direct
+	matmul.Pack(&b.packed, sums.Sums())
 	parallel.Do(q.Heads*b.blocks(), b)
-	b.reader.Release(e)
-	*b = bidirectional[T]{reader: b.reader}
+	*b = bidirectional[T]{packed: b.packed}
 	e.memory.bidirectionals.Put(b)
 }
 
@@ -62,8 +63,24 @@ func (b *bidirectional[T]) Piece(i int) {
 		end := min(lo+e.Rows(), hi)
 		prefetchAfter(dst, lo, hi, e.Rows())
 		prefetchAfter(q, end, q.Rows, e.Rows())
-		out := b.reader.Read(e, w, q.RowRange(lo, end))
+		out := b.read(w, q.RowRange(lo, end))
 		e.Finish(dst.RowRange(lo, end), out, w.Scales)
 	}
 	e.Release(w)
+}
+
+// read returns the products of at most Rows queries with the sums, in memory of w, relative to
+// w.Scales.
+func (b *bidirectional[T]) read(w *Workspace[T], q dense.Matrix[T]) dense.Matrix[T] {
+	features, sums := w.Features.Rows(q.Rows), w.Sums.Rows(q.Rows)
+	if !b.direct {
+		b.e.Features.Queries(features, q)
+		b.sums.ScaleQueries(features, w.Scales)
+		matmul.MulPacked(1, features, &b.packed, 0, sums, nil)
+		return sums
+	}
+	b.e.Direct.DirectQueries(features, q)
+	matmul.MulPacked(1, features, &b.packed, 0, sums, nil)
+	b.amend(w, q, sums)
+	return sums
 }

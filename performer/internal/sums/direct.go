@@ -30,14 +30,14 @@ func (acc *Accumulator[T]) allInRange() bool {
 }
 
 // amend computes the rows of queries whose denominators are out of range again, with logarithms.
-func (a *Reader[T]) amend(e *Engine[T], w *Workspace[T], queries, out dense.Matrix[T]) {
+func (b *bidirectional[T]) amend(w *Workspace[T], queries, out dense.Matrix[T]) {
 	for i := range out.Rows {
 		if inRange(out.Row(i)[out.Cols-1]) {
 			continue
 		}
 		q := w.Features.Rows(1)
-		e.Features.Queries(q, queries.RowRange(i, i+1))
-		a.sums.Ref.ScaleQueries(q, nil)
-		matmul.MulPacked(1, q, &a.packed, 0, out.RowRange(i, i+1), nil)
+		b.e.Features.Queries(q, queries.RowRange(i, i+1))
+		b.sums.Ref.ScaleQueries(q, nil)
+		matmul.MulPacked(1, q, &b.packed, 0, out.RowRange(i, i+1), nil)
 	}
 }

@@ -3,6 +3,5 @@
 // computes gradients.
 //
 // An [Operator] says what is computed, and never changes. An [Engine] is an operator with memory
-// that calls reuse. The interfaces [Features], [Direct] and [Mixer] hide how features are computed,
-// and a matrix between the features of queries and of keys.
+// that calls reuse. The interfaces [Features] and [Direct] hide how features are computed.
 package sums

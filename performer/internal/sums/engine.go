@@ -29,31 +29,12 @@ type Direct[T dense.Float] interface {
 	DirectKeys(dst, k dense.Matrix[T])
 }
 
-// Mixer is a matrix C between log-features: weights are φ_Q(q)ᵀ·C·φ_K(k). Some keys may have
-// weights that need neither the features of the key nor C.
-type Mixer[T dense.Float] interface {
-	// Hide sets the log-features of keys with weights of their own to −Inf in a block that begins
-	// with key number first.
-	Hide(keys dense.Matrix[T], first int)
-
-	// Mix sets the sums of to to C·S for the sums S of from. to may be from. Unless v has no rows,
-	// Mix adds the keys with weights of their own and their values, which are rows of v.
-	Mix(to, from *Accumulator[T], v dense.Matrix[T])
-
-	// Share is Mix with a positive diagonal matrix instead of C. to must not be from.
-	Share(to, from *Accumulator[T], v dense.Matrix[T])
-
-	// Residuals sets dst[i] to the share of query i that the features do not span, from 0 to 1.
-	Residuals(dst []float64, q dense.Matrix[T])
-}
-
 // Operator says what attention computes: out_i = Σ_j A_ij v_j / Σ_j A_ij with weights A_ij =
-// φ_Q(q_i)ᵀφ_K(k_j), or the weights of a Mixer. An Operator never changes.
+// φ_Q(q_i)ᵀφ_K(k_j). An Operator never changes.
 type Operator[T dense.Float] struct {
 	D, M     int // the dimension of points, or 0 for any, and the number of features
 	Features Features[T]
 	Direct   Direct[T] // nil unless normalised attention tries features before logarithms
-	Mixer    Mixer[T]  // or nil
 
 	Logs         bool // Features are logarithms
 	Causal       bool // outputs must not depend on later keys
@@ -86,14 +67,6 @@ type memory[T dense.Float] struct {
 // New returns the engine of an operator.
 func New[T dense.Float](o Operator[T]) *Engine[T] {
 	return &Engine[T]{Operator: o, memory: new(memory[T])}
-}
-
-// With returns an engine with other features of the same number and kind, without Direct, and with
-// another Mixer. It shares memory with e.
-func (e *Engine[T]) With(f Features[T], m Mixer[T]) *Engine[T] {
-	o := e.Operator
-	o.Features, o.Direct, o.Mixer = f, nil, m
-	return &Engine[T]{Operator: o, memory: e.memory}
 }
 
 // Marks returns marks of the (log-)features, which distinguish them from features of other maps. D

@@ -44,8 +44,9 @@ func levelsNarrow(width int) {
 			return high, low
 		}
 	}
-	var sums [3][pairs]VecVirtual // high by high, high by low and low by high, low by low
-	t.narrow(2*8/width, func() {
+	each := len(productConstants(width))
+	sums := make([][pairs]VecVirtual, 1+each) // of the digits of levels and queries, the highest first
+	t.narrow(each*8/width, func() {
 		for i := range sums {
 			for j := range sums[i] {
 				sums[i][j] = YMM()
@@ -58,10 +59,10 @@ func levelsNarrow(width int) {
 			zero := YMM()
 			VPXOR(zero, zero, zero)
 			for half, unpack := range []func(ops ...Op){VPUNPCKLBW, VPUNPCKHBW} {
-				var digits [2]VecVirtual
+				digits := make([]VecVirtual, each)
 				for d := range digits {
 					twice := XMM()
-					VPBROADCASTQ(at(query, constantBytes+(2*p+d)*stripBytes+half*8), twice)
+					VPBROADCASTQ(at(query, constantBytes+(each*p+d)*stripBytes+half*8), twice)
 					digits[d] = YMM()
 					VPMOVSXBW(twice, digits[d])
 				}
@@ -83,7 +84,7 @@ func levelsNarrow(width int) {
 			totals = append(totals, pairSums(s[:]))
 		}
 		subtract := subtractLevels(XMM)
-		return horner(totals, levelConstants, number(XMM(), math.Float32bits(256)), func(c int, v VecVirtual) {
+		return horner(totals, levelConstants(width), number(XMM(), math.Float32bits(256)), func(c int, v VecVirtual) {
 			subtract(func(bytes int) Mem { return at(query, bytes) }, c, v)
 		})
 	})

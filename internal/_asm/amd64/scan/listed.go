@@ -102,6 +102,9 @@ func (l *listed) part(label string, from, to int, fetch []GPVirtual, chunk func(
 		PREFETCHT0(at(p, 0))
 		ADDQ(U8(chunkBytes), p)
 	}
+	if fetch == nil {
+		PREFETCHT0(at(l.rows[from], ahead))
+	}
 	chunk(from, to)
 	for _, p := range l.rows[from:to] {
 		ADDQ(U8(chunkBytes), p)

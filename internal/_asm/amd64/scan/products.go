@@ -20,9 +20,14 @@ const (
 	lowConstant   = 8
 )
 
-// levelConstants are the constants that the sums of the products of levels subtract, which are 255
-// times as large.
-var levelConstants = [][]int{{highConstant}, {highConstant, lowConstant}, {lowConstant}}
+// levelConstants returns the constants that the sums of the products of levels subtract, which are
+// 255 times as large.
+func levelConstants(width int) [][]int {
+	if width <= 2 {
+		return [][]int{{lowConstant}, {lowConstant}}
+	}
+	return [][]int{{highConstant}, {highConstant, lowConstant}, {lowConstant}}
+}
 
 const (
 	productsSignature = "(dst *float32, rows, digits *uint64, n, words, queries, stride int)"
@@ -80,9 +85,9 @@ func productsWide(width int) {
 }
 
 // productConstants returns the constants that the sums over the digits of a query subtract. Codes
-// of 1 bit have queries of one digit.
+// of 1 and 2 bits have queries of one digit.
 func productConstants(width int) [][]int {
-	if width == 1 {
+	if width <= 2 {
 		return [][]int{{lowConstant}}
 	}
 	return [][]int{{highConstant}, {lowConstant}}
@@ -117,13 +122,14 @@ func splitter(width int, vec func() VecVirtual) func(codes VecVirtual) []VecVirt
 // levelsWide multiplies the two bytes of levels.
 func levelsWide(width int) {
 	var parts func(codes VecVirtual) []VecVirtual
+	digits := len(productConstants(width))
 	product{
 		name: fmt.Sprintf("levelProducts%dAVX512", width), signature: levelProductsSignature, doc: levelProductsDoc + " It needs VNNI and VBMI.",
-		strips: 2 * 8 / width, digits: 2,
+		strips: digits * 8 / width, digits: digits,
 		parts:     func(codes VecVirtual) []VecVirtual { return parts(codes) },
-		strip:     func(p, g int) int { return p/2*2 + g },
+		strip:     func(p, g int) int { return p/2*digits + g },
 		sum:       func(p, g int) int { return p%2 + g },
-		constants: levelConstants,
+		constants: levelConstants(width),
 		subtract:  subtractLevels(ZMM),
 	}.write(func() {
 		table := amd64.Argument("table")
@@ -397,15 +403,15 @@ func productsNarrow(width int) {
 	})
 }
 
-// bitsNarrow sums the products of codes of 1 bit and queries of one digit. A register has 16 bytes
-// of each of two rows. VPMADDUBSW adds two products, and eight of these sums are added: at most
-// 16·128 < 2¹⁵.
-func bitsNarrow() {
-	begin("products1AVX2", productsSignature, productsDoc)
+// bitsNarrow sums the products of codes of 1 or 2 bits and queries of one digit. A register has 16
+// bytes of each of two rows. VPMADDUBSW adds two products, and the sums of all codes of a byte are
+// added: at most 8·3·128 < 2¹⁵.
+func bitsNarrow(width int) {
+	begin(fmt.Sprintf("products%dAVX2", width), productsSignature, productsDoc)
 	t := newTile(2 * pairs)
-	bit, ones := number(YMM(), 0x01010101), number(YMM(), 0x00010001)
+	mask, ones := number(YMM(), uint32(1<<width-1)*0x01010101), number(YMM(), 0x00010001)
 	sums := make([]VecVirtual, pairs)
-	t.narrow(8, func() {
+	t.narrow(8/width, func() {
 		for j := range sums {
 			sums[j] = YMM()
 			VPXOR(sums[j], sums[j], sums[j])
@@ -416,17 +422,17 @@ func bitsNarrow() {
 			codes[j], words[j] = YMM(), YMM()
 			t.loadPair(from, j, last, codes[j])
 		}
-		for p := range 8 {
+		for p := range 8 / width {
 			digits := YMM()
 			VBROADCASTI128(at(query, constantBytes+stripBytes*p), digits)
 			for j, c := range codes {
 				part := words[j]
 				if p > 0 {
 					part = YMM()
-					VPSRLW(U8(p), c, part)
-					VPAND(bit, part, part)
+					VPSRLW(U8(p*width), c, part)
+					VPAND(mask, part, part)
 				} else {
-					VPAND(bit, c, part)
+					VPAND(mask, c, part)
 				}
 				VPMADDUBSW(digits, part, part)
 				if p > 0 {
@@ -439,7 +445,7 @@ func bitsNarrow() {
 			VPADDD(w, sums[j], sums[j])
 		}
 	}, func(query Register) VecVirtual {
-		return horner([]VecVirtual{pairSums(sums)}, productConstants(1), nil, subtractAt(query))
+		return horner([]VecVirtual{pairSums(sums)}, productConstants(width), nil, subtractAt(query))
 	})
 }
 

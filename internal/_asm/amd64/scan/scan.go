@@ -17,11 +17,13 @@ const ahead = 4096
 
 // Write writes all kernels.
 func Write() {
-	productsWide(1)
-	bitsNarrow()
-	for _, width := range []int{8, 4, 2} {
+	for _, width := range []int{1, 2, 4, 8} {
 		productsWide(width)
-		productsNarrow(width)
+		if width <= 2 {
+			bitsNarrow(width)
+		} else {
+			productsNarrow(width)
+		}
 	}
 	for _, width := range []int{8, 4, 2, 1} {
 		for _, together := range []bool{true, false} {

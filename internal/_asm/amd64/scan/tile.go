@@ -12,7 +12,7 @@ import (
 // some rows twice. If there are too few rows for a step, the loop takes one row at a time, with a
 // stride of 0.
 type tile struct {
-	stride, thrice GPVirtual // bytes from row to row, and three times that
+	stride, thrice GPVirtual // bytes of a row, and three times that
 	rows, dst      Mem       // addresses of the first row of the step and of its result
 	n              Mem       // remaining rows
 	count, bytes   Mem       // rows and bytes of a step

@@ -44,7 +44,8 @@ func (m machine) levelProducts(width int, dot bool) {
 		}
 	}
 	power := m.Value(256)
-	sums := m.Vecs(3)
+	each := digitsOf(width)
+	sums := m.Vecs(1 + each)
 	codes := m.Vec()
 	stride := m.Argument("stride")
 	m.I("LSL $2, R%m", stride)
@@ -61,9 +62,9 @@ func (m machine) levelProducts(width int, dot bool) {
 	m.I("CBZ R%r, %j", strips, "last")
 	strip := func() {
 		for p := range 8 / width {
-			bytes, digits := find(codes, p), m.Vecs(2)
+			bytes, digits := find(codes, p), m.Vecs(each)
 			m.LoadTo(digits, at, 0)
-			m.I("ADD $%d, R%m", 2*stripBytes, at)
+			m.I("ADD $%d, R%m", each*stripBytes, at)
 			for i, b := range bytes {
 				for j, digit := range digits {
 					if dot {
@@ -90,9 +91,13 @@ func (m machine) levelProducts(width int, dot bool) {
 	high, low := m.GP(), m.GP()
 	m.I("MOVW %d(R%r), R%w", constantBytes/2, query, high)
 	m.I("MOVW %d(R%r), R%w", constantBytes/2+8, query, low)
-	lanes := m.integers("VADDP", m.integers("VADDP", sums[0], sums[1]), m.integers("VADDP", sums[2], sums[2]))
+	lanes := m.integers("VADDP", m.integers("VADDP", sums[0], sums[1]), m.integers("VADDP", sums[each], sums[each]))
 	total := m.Vec()
-	for i, constants := range [][]arm64.GP{{high}, {high, low}, {low}} {
+	constants := [][]arm64.GP{{high}, {high, low}, {low}}
+	if each == 1 {
+		constants = [][]arm64.GP{{low}, {low}}
+	}
+	for i, constants := range constants {
 		sum, v := m.GP(), m.Vec()
 		m.I("VMOV V%r.S[%d], R%w", lanes, i, sum)
 		m.I("ADDW R%r, R%m", sum, sum)

@@ -50,10 +50,7 @@ func (m machine) products(width int, dot bool) {
 		change = m.Constant(mask, mask)
 	}
 	power := m.Value(256)
-	digits := 2 // of an element of a query
-	if width == 1 {
-		digits = 1
-	}
+	digits := digitsOf(width)
 	sums := m.Vecs(digits * group) // high, then low
 	codes := m.Vecs(group)
 	add := func(sum, codes, digit arm64.Vec) {
@@ -148,6 +145,9 @@ func (m machine) products(width int, dot bool) {
 	m.Label("done")
 	m.End()
 }
+
+// digitsOf returns the number of digits of an element of a query.
+func digitsOf(width int) int { return min(2, (width+1)/2) }
 
 // integers is an instruction on integers of 32 bits.
 func (m machine) integers(name string, a, b arm64.Vec) arm64.Vec { return m.permute(name, "S4", a, b) }

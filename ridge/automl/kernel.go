@@ -1,0 +1,203 @@
+package automl
+
+import (
+	"context"
+	"errors"
+	"math"
+	"slices"
+
+	"github.com/seed-feabd252/randfeat/dense"
+	"github.com/seed-feabd252/randfeat/internal/compute/interrupt"
+	"github.com/seed-feabd252/randfeat/internal/compute/matmul"
+	"github.com/seed-feabd252/randfeat/kernels"
+	"github.com/seed-feabd252/randfeat/ridge"
+	"github.com/seed-feabd252/randfeat/ridge/kernelridge"
+)
+
+const (
+	mostWork  = 1 << 37 // the largest n²·(columns + 2·outputs) of a fit with the kernel of all rows
+	mostBytes = 1 << 29 // of a kernel matrix in memory
+	signs     = 16      // for the errors at rows left out
+	// the least number of sampled rows for each length-scale that is learnt from them
+	rowsOfScale = 20
+)
+
+// fitsKernel reports whether the last fit takes the kernel of all rows.
+func (o Options) fitsKernel(found *choice, n, d int) bool {
+	outputs := max(found.Outputs, o.Classes)
+	return n > exactRows && o.Landmarks == 0 && !o.HeavyTails && found.kernel != nil && found.space.kernel == nil && d <= mostMetric &&
+		float64(n)*float64(n)*float64(d+2*(outputs+signs)) <= mostWork
+}
+
+// kernelFit fits the kernel of all rows, whose length-scales and λ have the least errors at rows left
+// out of fits on a sample. It returns false if the iterations do not converge.
+func kernelFit[T dense.Float](s *search, found choice, rows ridge.Rows[T], drawn sample, r *Result[T]) (bool, error) {
+	k, ratio, chosen, err := s.kernelScales(&found, drawn)
+	if err != nil {
+		return false, err
+	}
+	b, err := collect(s.ctx, rows)
+	if err != nil {
+		return false, err
+	}
+	targets := b
+	if s.Classes > 0 {
+		targets.Y, targets.Weights = dense.New[T](b.X.Rows, s.Classes), make([]T, b.X.Rows)
+		for i := range b.X.Rows {
+			c := int(b.Y.At(i, 0))
+			targets.Y.Set(i, c, 1)
+			targets.Weights[i] = T(b.Weight(i))
+			if s.ClassWeights != nil {
+				targets.Weights[i] *= T(s.ClassWeights[c])
+			}
+		}
+	}
+	var fit *kernelridge.Result[T]
+	stop := interrupt.Await(s.ctx, func() {
+		fit, err = kernelridge.Fit(s.ctx, k, targets, kernelridge.Options{
+			Ratio: ratio, Tolerance: 1e-3, MaxIterations: 200, Memory: mostBytes, Probes: signs, Src: s.src,
+		})
+	})
+	var slow *kernelridge.NotConverged
+	switch {
+	case stop != nil:
+		return false, stop
+	case errors.As(err, &slow):
+		return false, nil
+	case err != nil:
+		return false, err
+	case s.Classes > 0:
+		r.Classifier, _, err = fit.Model.Classifier(targets.Y, targets.Weights, fit.LeftOut, s.Labels)
+	default:
+		r.Model, err = kernelBands(s.ctx, fit, &found, b, chosen)
+	}
+	r.Report = found.Report
+	return true, err
+}
+
+// kernelScales returns the kernel in the space of the family, of rows in their own units, with a
+// length-scale for each dimension if it lowers the errors at rows left out of the sample by more than
+// it fits their noise. chosen are the numbers of the rows of the sample.
+func (s *search) kernelScales(found *choice, drawn sample) (k kernels.Pullback, ratio float64, chosen []int, err error) {
+	b := drawn.all.RowRange(0, min(drawn.all.X.Rows, kernelridge.SampleRows))
+	z, err := found.space.points(b.X)
+	if err != nil {
+		return k, 0, nil, err
+	}
+	b = indicators(b, s.Classes)
+	b.X = z
+	k = kernels.Pullback{K: found.kernel, A: found.space.matrix(), Centre: found.space.centre}
+	chosen = drawn.numbers[:b.X.Rows]
+	found.Kernel += ", of all rows"
+	n, d := float64(z.Rows), float64(z.Cols)
+	var at kernelridge.Choice
+	var failed error
+	if d > 1 && n >= rowsOfScale*d {
+		var own kernels.Pullback
+		stop := interrupt.Await(s.ctx, func() { own, at, failed = kernelridge.Scales(s.ctx, k.K, b, s.src) })
+		if stop != nil {
+			return k, 0, nil, stop
+		}
+		if failed == nil && at.Score*(1+2*d/n) < at.Start {
+			a := dense.New[float64](k.A.Rows, k.A.Cols)
+			matmul.Mul(1, own.A, k.A, 0, a)
+			k.A, found.learns = a, true
+			found.Kernel += " with a length-scale for each dimension"
+			return k, at.Ratio, chosen, nil
+		}
+	}
+	candidates := []kernels.Kernel{k.K, scaled(k.K, 0.5), scaled(k.K, math.Sqrt(0.5))}
+	stop := interrupt.Await(s.ctx, func() { at, failed = kernelridge.Choose(s.ctx, candidates, b, s.src) })
+	if stop != nil {
+		return k, 0, nil, stop
+	}
+	k.K = candidates[at.Kernel]
+	return k, at.Ratio, chosen, failed
+}
+
+// scaled returns the kernel with its length-scale times a factor.
+func scaled(k kernels.Kernel, factor float64) kernels.Kernel {
+	switch k := k.(type) {
+	case kernels.Gaussian:
+		k.LengthScale *= factor
+		return k
+	case kernels.Matern:
+		k.LengthScale *= factor
+		return k
+	}
+	return k
+}
+
+// matrix returns L·diag(f).
+func (s space) matrix() dense.Matrix[float64] {
+	a := s.metric.Clone()
+	if a.Rows == 0 {
+		a = dense.New[float64](len(s.factors), len(s.factors))
+		for j := range s.factors {
+			a.Set(j, j, 1)
+		}
+	}
+	for i := range a.Rows {
+		row := a.Row(i)
+		for j, f := range s.factors {
+			row[j] *= f
+		}
+	}
+	return a
+}
+
+// collect returns all rows in memory.
+func collect[T dense.Float](ctx context.Context, rows ridge.Rows[T]) (all ridge.Block[T], err error) {
+	if b, memory := rows.(ridge.Block[T]); memory {
+		return b, nil
+	}
+	d, p := 0, 0
+	for b, err := range rows.Blocks() {
+		if err == nil {
+			err = ctx.Err()
+		}
+		if err != nil {
+			return all, err
+		}
+		d, p = b.X.Cols, b.Y.Cols
+		for i := range b.X.Rows {
+			all.X.Data, all.Y.Data = append(all.X.Data, b.X.Row(i)...), append(all.Y.Data, b.Y.Row(i)...)
+			all.Weights = append(all.Weights, T(b.Weight(i)))
+		}
+	}
+	n := len(all.Weights)
+	all.X, all.Y = dense.Of(n, d, all.X.Data), dense.Of(n, p, all.Y.Data)
+	return all, nil
+}
+
+// kernelBands returns the model of a fit with bands from errors at rows left out. If scales were
+// learnt, the rows with the chosen numbers, counted from 1 over rows of positive weight, do not count,
+// unless there are few others.
+func kernelBands[T dense.Float](ctx context.Context, fit *kernelridge.Result[T], found *choice, b ridge.Block[T], chosen []int) (*ridge.Model[T], error) {
+	chosen = slices.Sorted(slices.Values(chosen))
+	var part ridge.Block[T]
+	var left []float64
+	number := 0
+	for i := range b.X.Rows {
+		if !(b.Weight(i) > 0) {
+			continue
+		}
+		number++
+		if _, own := slices.BinarySearch(chosen, number); own && found.learns && found.Rows >= len(chosen)+unseenRows {
+			continue
+		}
+		part.X.Data, part.Y.Data = append(part.X.Data, b.X.Row(i)...), append(part.Y.Data, b.Y.Row(i)...)
+		part.Weights, left = append(part.Weights, T(b.Weight(i))), append(left, fit.LeftOut.Row(i)...)
+	}
+	n, p := len(part.Weights), b.Y.Cols
+	part.X, part.Y = dense.Of(n, b.X.Cols, part.X.Data), dense.Of(n, p, part.Y.Data)
+	of := reweighted[T]{ctx, part, fit.Model, math.Inf(1)}
+	errs, scales, err := of.leaveOut(fit.Model, part)
+	if err != nil {
+		return nil, err
+	}
+	for i, e := range left {
+		errs.Data[i] = math.Abs(e) / scales.Data[i]
+	}
+	return bandsOf(ctx, fit.Model, found, part, errs, scales)
+}

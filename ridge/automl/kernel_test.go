@@ -1,0 +1,103 @@
+package automl_test
+
+import (
+	"context"
+	"math"
+	"testing"
+
+	"github.com/stretchr/testify/assert"
+	"github.com/stretchr/testify/require"
+
+	"github.com/seed-feabd252/randfeat/dense"
+	"github.com/seed-feabd252/randfeat/internal/testing/densetest"
+	"github.com/seed-feabd252/randfeat/kernels"
+	"github.com/seed-feabd252/randfeat/npy"
+	"github.com/seed-feabd252/randfeat/ridge"
+	"github.com/seed-feabd252/randfeat/ridge/automl"
+)
+
+// From 3001 rows on the last fit takes the kernel of all rows, if the work is within bounds and no
+// option is against it.
+func TestFitsKernel(t *testing.T) {
+	for _, c := range []struct {
+		o    automl.Options
+		n, d int
+		want bool
+	}{
+		{automl.Options{}, 3000, 5, false}, {automl.Options{}, 3001, 5, true}, {automl.Options{}, 43152, 9, true},
+		{automl.Options{Classes: 26}, 16000, 16, true}, {automl.Options{}, 100_000, 20, false}, {automl.Options{Classes: 1000}, 20_000, 20, false},
+		{automl.Options{}, 3001, 301, false}, {automl.Options{Landmarks: 500}, 3001, 5, false}, {automl.Options{HeavyTails: true}, 3001, 5, false},
+	} {
+		assert.Equal(t, c.want, automl.FitsKernel(c.o, c.n, c.d), "%+v", c)
+	}
+}
+
+// The fit with the kernel of all rows finds the length-scale of the column that matters, has rows in
+// their own units, from memory and from files, and its bands hold their share of new targets.
+func TestKernelOfAllRows(t *testing.T) {
+	densetest.Both(t, testKernelOfAllRows[float32], testKernelOfAllRows[float64])
+}
+
+func testKernelOfAllRows[T dense.Float](t *testing.T) {
+	const noise = 0.1
+	f := func(x []float64) float64 { return 7 + math.Sin(4*x[0]) }
+	rows, other := table[T](300, 3, 1, noise, f), table[T](1500, 3, 2, noise, f)
+	for _, b := range []ridge.Block[T]{rows, other} {
+		for i := range b.X.Rows {
+			b.X.Row(i)[0] = 1000 + 50*b.X.Row(i)[0]
+		}
+	}
+	r, done, err := automl.KernelFit(t.Context(), rows, automl.Options{}, kernels.Gaussian{LengthScale: 1}, 1)
+	require.NoError(t, err)
+	require.True(t, done)
+	assert.Equal(t, "Gaussian, of all rows with a length-scale for each dimension", r.Kernel)
+	assert.Less(t, rmse(r.Model, other), 0.16)
+	mean, half := r.Model.Band(other.X, 0.9)
+	inside := 0.0
+	for i := range mean.Rows {
+		if math.Abs(float64(mean.At(i, 0)-other.Y.At(i, 0))) <= float64(half.At(i, 0)) {
+			inside += 1.0 / 1500
+		}
+	}
+	// All 300 rows are in the sample, so that scales of 3 columns have seen each of them.
+	assert.InDelta(t, 0.9, inside, 4*math.Sqrt(0.09*(1.0/300+1.0/1500)))
+	folder := t.TempDir()
+	require.NoError(t, npy.WriteFile(folder+"/x.npy", rows.X.Data, 300, 3))
+	require.NoError(t, npy.WriteFile(folder+"/y.npy", rows.Y.Data, 300, 1))
+	again, done, err := automl.KernelFit[T](t.Context(), ridge.NPY[T]{X: folder + "/x.npy", Y: folder + "/y.npy"}, automl.Options{}, kernels.Gaussian{LengthScale: 1}, 1)
+	require.NoError(t, err)
+	require.True(t, done)
+	assert.Equal(t, mean, again.Model.Mean(dense.Matrix[T]{}, other.X))
+
+	ctx, cancel := context.WithCancel(t.Context())
+	cancel()
+	_, _, err = automl.KernelFit(ctx, rows, automl.Options{}, kernels.Gaussian{LengthScale: 1}, 1)
+	assert.ErrorIs(t, err, context.Canceled)
+}
+
+// Classes have probabilities whose loss is near that of the truth, with factors of classes and labels.
+func TestKernelOfAllRowsOfClasses(t *testing.T) {
+	rows, other := table[float64](400, 1, 1, 0, math0), table[float64](1000, 1, 2, 0, math0)
+	for _, b := range []ridge.Block[float64]{rows, other} {
+		for i := range b.Y.Data {
+			if math.Sin(5*b.X.Data[i]) > 0 {
+				b.Y.Data[i] = 1
+			}
+		}
+	}
+	o := automl.Options{Classes: 2, Labels: []string{"no", "yes"}, ClassWeights: []float64{1, 2}}
+	r, done, err := automl.KernelFit(t.Context(), rows, o, kernels.Matern{Nu: 2.5, LengthScale: 1}, 1)
+	require.NoError(t, err)
+	require.True(t, done)
+	assert.Equal(t, o.Labels, r.Classifier.Labels())
+	p := r.Classifier.Probabilities(dense.Matrix[float64]{}, other.X)
+	wrong := 0
+	for i, c := range other.Y.Data {
+		if p.At(i, int(c)) < 0.5 {
+			wrong++
+		}
+	}
+	assert.Less(t, wrong, 50)
+}
+
+func math0([]float64) float64 { return 0 }

@@ -1,0 +1,153 @@
+package ridge
+
+import (
+	"cmp"
+	"errors"
+	"fmt"
+	"math"
+	"slices"
+
+	"gonum.org/v1/gonum/floats"
+
+	"github.com/seed-feabd252/randfeat/dense"
+	"github.com/seed-feabd252/randfeat/internal/argument"
+	"github.com/seed-feabd252/randfeat/internal/compute/matmul"
+	"github.com/seed-feabd252/randfeat/kernels"
+	"github.com/seed-feabd252/randfeat/ridge/internal/gramian"
+)
+
+// exact is the part Σ_i a_i·k(x, x_i) of means that package kernelridge fits, for the kernel k of the
+// map of a model.
+type exact[T dense.Float] struct {
+	rows dense.Matrix[T] // x_i, n×d
+	*gramian.Expansion
+}
+
+func newExact[T dense.Float](k kernels.Kernel, rows dense.Matrix[T], a dense.Matrix[float64]) *exact[T] {
+	return &exact[T]{rows, gramian.NewExpansion(k, dense.Copy(dense.Matrix[float64]{}, rows), a)}
+}
+
+// at returns b_j + Σ_i a_ij·k(x, x_i) for the rows of x.
+func (e *exact[T]) at(x dense.Matrix[T], b []float64) dense.Matrix[float64] {
+	sums := dense.New[float64](x.Rows, len(b))
+	for i := range sums.Rows {
+		copy(sums.Row(i), b)
+	}
+	e.Add(sums, dense.Copy(dense.Matrix[float64]{}, x))
+	return sums
+}
+
+// WithKernel returns the model whose means are functions of the kernel k = Map().Kernel() at rows,
+//
+//	f_j(x) = b_j + Σ_i a_ij·k(x, x_i),
+//
+// for the rows x_i of x (n×d), the weights a (n×p), and b and the noise of p numbers, as
+// kernelridge.Fit computes them. Weights returns zeros and b. Deviations remain those of the
+// features: a few landmarks leave more variance than all rows do. LogEvidence returns 0.
+// LeaveOneOut, Jackknife and Gradient return an error.
+//
+// The error reports a zero model, a map without a kernel, shapes that do not fit, numbers that are
+// not finite, and noise that is not positive. Mean of the model takes n values of k for each row.
+func (m *Model[T]) WithKernel(x dense.Matrix[T], a dense.Matrix[float64], b, noise []float64) (*Model[T], error) {
+	if m.phi == nil {
+		return nil, errNoModel
+	}
+	p := len(m.prior)
+	if len(b) != p || len(noise) != p {
+		return nil, fmt.Errorf("ridge: %d means and %d noises of %d outputs", len(b), len(noise), p)
+	}
+	if err := cmp.Or(checkExact(m.phi.Kernel(), x, a, p), argument.FiniteAll("b", b)); err != nil {
+		return nil, wrap(err)
+	}
+	with := *m
+	with.regression.Weights = dense.New[float64](m.regression.Weights.Rows, p)
+	with.regression.TargetMean, with.regression.Noise = slices.Clone(b), slices.Clone(noise)
+	with.evidence, with.prior, with.accuracy = 0, nil, Accuracy{}
+	for _, v := range noise {
+		with.prior = append(with.prior, v/m.regression.Ratio)
+	}
+	with.exact = newExact(m.phi.Kernel(), x.Clone(), a.Clone())
+	return &with, with.checkVariances()
+}
+
+// Rows returns copies of the rows x and the weights a of WithKernel, or no rows.
+func (m *Model[T]) Rows() (x dense.Matrix[T], a dense.Matrix[float64]) {
+	if m.exact == nil {
+		return x, a
+	}
+	return m.exact.rows.Clone(), m.exact.Weights.Clone()
+}
+
+var errExact = errors.New("ridge: the means of the model are functions of a kernel at rows, whose errors at rows left out kernelridge.Fit returns")
+
+// checkExact returns an error unless x and a fit to the kernel and p outputs.
+func checkExact[T dense.Float](k kernels.Kernel, x dense.Matrix[T], a dense.Matrix[float64], p int) error {
+	if k == nil {
+		return errors.New("the map has no kernel")
+	}
+	if x.Rows < 1 || a.Rows != x.Rows || a.Cols != p {
+		return fmt.Errorf("%d rows and %d×%d weights, want at least one row, and %d weights for each", x.Rows, a.Rows, a.Cols, p)
+	}
+	return cmp.Or(argument.Finite("rows", x), argument.Finite("weights of rows", a))
+}
+
+// Classifier returns a classifier whose scores are the means of m, a model of indicators: y (n×p) is
+// 1 for the class of a row and 0 for other classes. leftOut (n×p) are the errors y_i − f⁻ⁱ(x_i) of m
+// at rows left out, as kernelridge.Fit returns them. They determine the temperature and the mixture
+// of the scores by the loss of Classify, which Classifier returns too. labels are those of
+// ClassifyOptions.
+//
+// The error reports a model without rows of WithKernel, shapes that do not fit, rows that are no
+// indicators, errors that are not finite, and labels out of range.
+func (m *Model[T]) Classifier(y dense.Matrix[T], weights []T, leftOut dense.Matrix[float64], labels []string) (*Classifier[T], float64, error) {
+	if m.exact == nil {
+		return nil, 0, errors.New("ridge: the model has no rows of WithKernel: want Classify")
+	}
+	p := len(m.prior)
+	if err := (ClassifyOptions{Classes: p, Labels: labels}).check(); err != nil {
+		return nil, 0, err
+	}
+	if leftOut.Rows < 1 || leftOut.Rows != y.Rows || leftOut.Cols != p {
+		return nil, 0, fmt.Errorf("ridge: errors at rows left out are %d×%d, want %d×%d", leftOut.Rows, leftOut.Cols, y.Rows, p)
+	}
+	if err := cmp.Or(checkRows(y, y, weights, p, p), argument.Finite("ridge: errors at rows left out", leftOut)); err != nil {
+		return nil, 0, err
+	}
+	scores, classes, shares := leftOut.Clone(), make([]int, y.Rows), make([]float64, y.Rows)
+	for i := range scores.Rows {
+		row := y.Row(i)
+		c := slices.Index(row, 1)
+		if c < 0 {
+			return nil, 0, fmt.Errorf("ridge: row %d of y is no indicator of a class", i)
+		}
+		classes[i], shares[i] = c, Block[T]{Weights: weights}.Weight(i)
+		for j, v := range row {
+			scores.Set(i, j, float64(v)-scores.At(i, j))
+		}
+	}
+	floats.Scale(floats.Sum(shares)/floats.Dot(shares, shares), shares)
+	beta, loss := temperatureOf(scores, classes, shares)
+	mixed, loss := mixture(scores, classes, shares, beta, loss)
+	if !(loss < math.Inf(1)) {
+		return nil, 0, fmt.Errorf("ridge: the loss of the classes is %v, want a finite number", loss)
+	}
+	a, offset := dense.New[float64](m.exact.rows.Rows, p), make([]T, p)
+	matmul.Mul(beta, m.exact.Weights, dense.Of(p, p, mixed.Data[:p*p]), 0, a)
+	for j := range offset {
+		offset[j] = T(score(m.regression.TargetMean, beta, mixed, j))
+	}
+	width := m.regression.Weights.Rows
+	return &Classifier[T]{
+		phi: m.phi, mean: make([]T, width), weights: dense.New[T](width, p), offset: offset, labels: slices.Clone(labels),
+		exact: newExact(m.phi.Kernel(), m.exact.rows, a),
+	}, loss, nil
+}
+
+// score returns column j of (β·f, 1)·M.
+func score(f []float64, beta float64, mixed dense.Matrix[float64], j int) float64 {
+	v := mixed.At(len(f), j)
+	for l, mean := range f {
+		v += beta * mean * mixed.At(l, j)
+	}
+	return v
+}

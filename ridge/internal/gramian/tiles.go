@@ -1,0 +1,175 @@
+// Package gramian computes Gram matrices in tiles that stay in a cache, by vector functions.
+package gramian
+
+import (
+	"math"
+	"slices"
+
+	"github.com/seed-feabd252/randfeat/dense"
+	"github.com/seed-feabd252/randfeat/internal/compute/matmul"
+	"github.com/seed-feabd252/randfeat/internal/compute/vecmath"
+	"github.com/seed-feabd252/randfeat/internal/memory/pool"
+	"github.com/seed-feabd252/randfeat/internal/memory/scratch"
+	"github.com/seed-feabd252/randfeat/kernels"
+)
+
+// Profile is a kernel that is a function of ‖x − y‖.
+type Profile struct {
+	LengthScale float64
+	Nu          float64 // ν of a Matérn kernel, or 0 for a Gaussian kernel
+}
+
+// ProfileOf returns the profile of a kernel, and false for kernels without vector functions.
+func ProfileOf(k kernels.Kernel) (p Profile, ok bool) {
+	switch k := k.(type) {
+	case kernels.Gaussian:
+		p = Profile{k.LengthScale, 0}
+	case kernels.Matern:
+		if p = (Profile{k.LengthScale, k.Nu}); k.Nu == 0 {
+			p.Nu = 1.5
+		}
+	default:
+		return p, false
+	}
+	if p.LengthScale == 0 {
+		p.LengthScale = 1
+	}
+	return p, true
+}
+
+// apply replaces e[j] = −‖x − y_j‖²/2, in units of the length-scale, by the values of the kernel.
+func apply[T dense.Float](p Profile, e, poly []T) {
+	if p.Nu == 0 {
+		vecmath.Exp(e, e)
+		return
+	}
+	roots(e, poly, p.Nu)
+	vecmath.Exp(e, e)
+	if p.Nu == 0.5 {
+		return
+	}
+	if p.Nu == 1.5 {
+		vecmath.Affine(poly, poly, 1, 1)
+	} else { // 1 + r + r²/3 = (r/√3 + √3/2)² + ¼
+		vecmath.Affine(poly, poly, T(1/math.Sqrt(3)), T(math.Sqrt(3)/2))
+		vecmath.Multiply(poly, poly)
+		vecmath.Affine(poly, poly, 1, 0.25)
+	}
+	vecmath.Multiply(e, poly)
+}
+
+// roots sets poly[j] to r = √(−4ν·e[j]), and e[j] to −r. It takes roots as exponentials of
+// logarithms, which have vector functions: r² + 4⁻ᵇ in place of r² keeps the logarithm finite, and
+// changes a kernel by less than its rounding.
+func roots[T dense.Float](e, poly []T, nu float64) {
+	bits := 24
+	if vecmath.Roundoff[T]() < 0x1p-30 {
+		bits = 53
+	}
+	vecmath.Affine(poly, e, T(math.Ldexp(-4*nu, 2*bits)), 0)
+	vecmath.LogELU(poly, poly) // log(1 + 4ᵇ·r²)
+	vecmath.Affine(poly, poly, 0.5, -T(bits)*math.Ln2)
+	vecmath.Exp(poly, poly)
+	vecmath.Affine(e, poly, -1, 0)
+}
+
+// Derivative returns dk/dq for k = k(√q). It is 0 where the derivative of a Matérn kernel with ν = ½
+// is infinite, because the two points are then one.
+func (p Profile) Derivative(q, k float64) float64 {
+	r := math.Sqrt(q)
+	switch p.Nu {
+	case 0:
+		return -k / 2
+	case 0.5:
+		if r == 0 {
+			return 0
+		}
+		return -k / (2 * r)
+	case 1.5:
+		return -1.5 * math.Exp(-math.Sqrt(3)*r)
+	}
+	return -5.0 / 6 * (1 + math.Sqrt(5)*r) * math.Exp(-math.Sqrt(5)*r)
+}
+
+// Points are rows between which tiles have the values of a kernel.
+type Points[T dense.Float] struct {
+	x     dense.Matrix[T]
+	moved dense.Matrix[T] // (x − origin)/ℓ, for a profile
+	half  []T             // −‖moved‖²/2
+	far   []bool          // rows whose moved has too few digits for differences
+}
+
+// farSquare returns ‖moved‖² above which rounding of xᵀy is felt: a kernel has an error of about
+// (d + 2)·u·‖moved‖².
+func farSquare[T dense.Float]() float64 {
+	if vecmath.Roundoff[T]() > 0x1p-30 {
+		return 0x1p10
+	}
+	return 0x1p20
+}
+
+// NewPoints returns points in the precision of T.
+func NewPoints[T dense.Float](k kernels.Kernel, x dense.Matrix[float64], origin []float64) *Points[T] {
+	p := &Points[T]{x: dense.Copy(dense.Matrix[T]{}, x)}
+	of, ok := ProfileOf(k)
+	if !ok {
+		return p
+	}
+	p.moved, p.half, p.far = dense.New[T](x.Rows, x.Cols), make([]T, x.Rows), make([]bool, x.Rows)
+	for i := range x.Rows {
+		to, square := p.moved.Row(i), 0.0
+		for j, v := range x.Row(i) {
+			to[j] = T((v - origin[j]) / of.LengthScale)
+			square += float64(to[j]) * float64(to[j])
+		}
+		p.half[i], p.far[i] = T(-square/2), !(square <= farSquare[T]())
+	}
+	return p
+}
+
+// Rows returns rows [lo, hi).
+func (p *Points[T]) Rows(lo, hi int) *Points[T] {
+	if p.far == nil {
+		return &Points[T]{x: p.x.RowRange(lo, hi)}
+	}
+	return &Points[T]{p.x.RowRange(lo, hi), p.moved.RowRange(lo, hi), p.half[lo:hi], p.far[lo:hi]}
+}
+
+// anyFar reports whether p has a row that is far from the origin.
+func (p *Points[T]) anyFar() bool { return slices.Contains(p.far, true) }
+
+// Tile is scratch memory of a goroutine.
+type Tile[T dense.Float] struct {
+	Sums, Other  scratch.Buffer[T] // for products with tiles
+	values, poly scratch.Buffer[T]
+	packed       matmul.Packed[T]
+}
+
+// Tiles has the memory of tiles.
+var Tiles pool.Pair[Tile[float32], Tile[float64]]
+
+// Begin prepares tiles with columns y.
+func (t *Tile[T]) Begin(y *Points[T]) {
+	if y.far != nil {
+		matmul.PackT(&t.packed, y.moved)
+	}
+}
+
+// Fill returns the values of a kernel at the pairs of x with the rows y of Begin. If a row is far
+// from the origin, kernels.Gram subtracts all rows from each other.
+func (t *Tile[T]) Fill(k kernels.Kernel, x, y *Points[T]) dense.Matrix[T] {
+	t.values.Shape(x.x.Rows, y.x.Rows)
+	g := t.values.Rows(x.x.Rows)
+	of, ok := ProfileOf(k)
+	if !ok || x.anyFar() || y.anyFar() {
+		return kernels.Gram(g, k, x.x, y.x)
+	}
+	matmul.MulPacked(1, x.moved, &t.packed, 0, g, nil)
+	t.poly.Shape(1, g.Cols)
+	for i := range g.Rows {
+		row := g.Row(i)
+		vecmath.AffineEach(row, 1, y.half, x.half[i])
+		apply(of, row, t.poly.Rows(1).Row(0))
+	}
+	return g
+}

@@ -1,0 +1,41 @@
+package kernelridge
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"math/rand/v2"
+
+	"github.com/seed-feabd252/randfeat/dense"
+	"github.com/seed-feabd252/randfeat/landmarks"
+	"github.com/seed-feabd252/randfeat/rff"
+	"github.com/seed-feabd252/randfeat/ridge"
+)
+
+// Compress returns a model with r landmarks among the rows of m, a model of Fit, whose means at the
+// rows are closest to those of m, up to the noise of 2⁻²⁰·λ: ridge regression of the means of m.
+// Prediction takes r in place of n values of the kernel. The error reports a model without rows, an r
+// outside 1 … n, a nil src, and the end of ctx.
+func Compress[T dense.Float](ctx context.Context, m *ridge.Model[T], r int, src rand.Source) (*ridge.Model[T], error) {
+	if m == nil {
+		return nil, errors.New("kernelridge: m is nil, want a model of Fit")
+	}
+	if src == nil {
+		return nil, errors.New("kernelridge: src is nil, want a source of randomness")
+	}
+	x, _ := m.Rows()
+	if r < 1 || r > x.Rows {
+		return nil, fmt.Errorf("kernelridge: r = %d, want 1 to %d", r, x.Rows)
+	}
+	k := m.Map().Kernel()
+	chosen, err := landmarks.Pivoted(ctx, k, x, r, src)
+	if err != nil {
+		return nil, err
+	}
+	phi, err := rff.Nystroem(k, chosen)
+	if err != nil {
+		return nil, err
+	}
+	means := ridge.Block[T]{X: x, Y: m.Mean(dense.Matrix[T]{}, x)}
+	return ridge.Fit(ctx, phi, means, ridge.Options{Ratio: 0x1p-20 * m.Noise()[0] / m.Prior()[0]})
+}
