@@ -24,6 +24,7 @@ import (
 	_ "github.com/seed-feabd252/randfeat/orf"
 	_ "github.com/seed-feabd252/randfeat/performer"
 	_ "github.com/seed-feabd252/randfeat/performer/audit"
+	_ "github.com/seed-feabd252/randfeat/performer/blocks"
 	_ "github.com/seed-feabd252/randfeat/performer/clusters"
 	_ "github.com/seed-feabd252/randfeat/performer/estimate"
 	_ "github.com/seed-feabd252/randfeat/performer/layer"

@@ -21,7 +21,7 @@ import (
 // head h/(H/Hk) of Hk heads of keys. Goroutines may share a Batch if they may share the attention
 // of each head.
 //
-// [Exact], [Linear] and attention of package clusters are Batches of one head. The
+// [Exact], [Linear] and attention of packages clusters and blocks are Batches of one head. The
 // zero Batch panics.
 type Batch[T dense.Float] struct{ of inside[T] }
 
@@ -40,8 +40,7 @@ type inside[T dense.Float] interface {
 
 // Forward computes attention of the queries q (Lq×H·d) over the keys k (Lk×Hk·d) and values v
 // (Lk×Hk·dv) into dst (Lq×H·dv), which Forward returns; a zero dst is allocated. Forward is
-// ForwardSequences of one sequence of all rows. For Exact, Linear and clusters that are causal, Lq
-// is Lk.
+// ForwardSequences of one sequence of all rows. For causal attention, Lq is Lk.
 func (b Batch[T]) Forward(dst, q, k, v dense.Matrix[T]) dense.Matrix[T] {
 	return b.made().forward(dst, q, k, v, Sequences{}, true)
 }
@@ -213,7 +212,7 @@ func newBatch[T dense.Float](heads, keyHeads int, attentions []Attention[T]) (*b
 	if len(attentions) != 1 && len(attentions) != heads {
 		return nil, fmt.Errorf("performer: %d attentions, want one, or one for each of %d heads", len(attentions), heads)
 	}
-	if h, ok := attentions[0].(sequence.Head[T]); ok { // of package clusters
+	if h, ok := attentions[0].(sequence.Head[T]); ok { // of packages clusters and blocks
 		return single(h.Of).of.(*batch[T]), nil
 	}
 	b := &batch[T]{heads: heads, keyHeads: keyHeads}
@@ -269,9 +268,9 @@ func unitOf[T dense.Float](a Attention[T]) (unit[T], bool) {
 	return unit[T]{given: a, of: foreign[T]{a}}, made
 }
 
-// ownOf returns the batch behind attention of this package and of package clusters, and whether the
-// attention is neither nil nor zero. A type of another package that embeds such attention may
-// have a Forward of its own.
+// ownOf returns the batch behind attention of this package and of packages clusters and blocks, and
+// whether the attention is neither nil nor zero. A type of another package that embeds such attention
+// may have a Forward of its own.
 func ownOf[T dense.Float](a Attention[T]) (own *batch[T], made bool) {
 	v := reflect.ValueOf(a)
 	if !v.IsValid() || v.Kind() == reflect.Pointer && v.IsNil() {
@@ -279,7 +278,7 @@ func ownOf[T dense.Float](a Attention[T]) (own *batch[T], made bool) {
 	}
 	self := reflect.TypeFor[Description]().PkgPath()
 	e, ok := a.(interface{ batch() Batch[T] })
-	if path := v.Type().PkgPath(); !ok || path != self && path != self+"/clusters" {
+	if path := v.Type().PkgPath(); !ok || path != self && path != self+"/clusters" && path != self+"/blocks" {
 		return nil, true
 	}
 	own, made = e.batch().of.(*batch[T])

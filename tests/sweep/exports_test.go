@@ -20,6 +20,7 @@ import (
 	orf "github.com/seed-feabd252/randfeat/orf"
 	performer "github.com/seed-feabd252/randfeat/performer"
 	audit "github.com/seed-feabd252/randfeat/performer/audit"
+	blocks "github.com/seed-feabd252/randfeat/performer/blocks"
 	clusters "github.com/seed-feabd252/randfeat/performer/clusters"
 	estimate "github.com/seed-feabd252/randfeat/performer/estimate"
 	layer "github.com/seed-feabd252/randfeat/performer/layer"
@@ -47,6 +48,8 @@ var functions = []function{
 	{"audit.Measure[float64]", audit.Measure[float64]},
 	{"automl.Fit[float32]", automl.Fit[float32]},
 	{"automl.Fit[float64]", automl.Fit[float64]},
+	{"blocks.New[float32]", blocks.New[float32]},
+	{"blocks.New[float64]", blocks.New[float64]},
 	{"clusters.New[float32]", clusters.New[float32]},
 	{"clusters.New[float64]", clusters.New[float64]},
 	{"components.Fit[float32]", components.Fit[float32]},
@@ -300,6 +303,9 @@ var types = []reflect.Type{
 	reflect.TypeFor[automl.Result[float64]](),
 	reflect.TypeFor[automl.Trial](),
 	reflect.TypeFor[blas.Implementation](),
+	reflect.TypeFor[blocks.Attention[float32]](),
+	reflect.TypeFor[blocks.Attention[float64]](),
+	reflect.TypeFor[blocks.Options](),
 	reflect.TypeFor[clusters.Attention[float32]](),
 	reflect.TypeFor[clusters.Attention[float64]](),
 	reflect.TypeFor[clusters.Options](),

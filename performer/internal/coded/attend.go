@@ -29,21 +29,34 @@ func Attend[T dense.Float](a tiles.Attention[T]) {
 	}
 	c := pool.Get[call[T]](&calls)
 	c.begin(a)
-	if c.store.large() {
-		c.Q = a.Q.Clone() // Dst may be Q
+	c.attend()
+	c.end()
+}
+
+// attend computes the outputs, and reports whether the codes of keys and values are still there.
+func (c *call[T]) attend() bool {
+	if c.store.exact || !c.store.large() {
 		c.run()
-		c.again()
-	} else {
-		c.run()
+		return true
 	}
-	c.Attention = tiles.Attention[T]{}
+	c.Q = c.Q.Clone() // Dst may be Q
+	c.run()
+	c.again()
+	return false
+}
+
+// end drops the arguments, and returns c to its pool.
+func (c *call[T]) end() {
+	c.Attention, c.blocks = tiles.Attention[T]{}, nil
 	pool.Put(&calls, c)
 }
 
 // call is a call of Attend. A piece is a block of queries.
 type call[T dense.Float] struct {
 	tiles.Attention[T]
-	store      store[T]
+	store      *store[T]
+	blocks     *chooser[T] // nil if queries read all keys that they see
+	chooser    chooser[T]  // memory of blocks
 	rows, skip int
 }
 
@@ -52,16 +65,37 @@ var calls pool.Pair[call[float32], call[float64]]
 // begin encodes keys and values, and sets how queries are divided into blocks.
 func (c *call[T]) begin(a tiles.Attention[T]) {
 	c.Attention = a
-	c.store.encode(a.K, a.V, a.Mask.Valid)
-	c.rows = c.blockSize()
-	c.skip = a.Mask.Place(0) % c.rows
+	if c.store == nil {
+		c.store = new(store[T])
+	}
+	if c.store.exact = false; c.blocks == nil {
+		c.store.encode(a.K, a.V, a.Mask.Valid, tiles.Keys)
+		c.divide(c.blockSize())
+		return
+	}
+	c.store.exact = !c.blocks.eightBits
+	c.store.encode(a.K, a.V, a.Mask.Valid, BlockKeys)
+	c.divide(BlockQueries)
+	c.blocks.choose(c)
+}
+
+// divide divides the queries into blocks of rows queries, which begin at multiples of rows.
+func (c *call[T]) divide(rows int) {
+	c.rows, c.skip = rows, c.Mask.Place(0)%rows
 	if c.skip < 0 {
-		c.skip += c.rows
+		c.skip += rows
 	}
 }
 
+// pieces returns the number of blocks, and queries the queries of block i.
+func (c *call[T]) pieces() int { return (c.skip + c.Q.Rows + c.rows - 1) / c.rows }
+
+func (c *call[T]) queries(i int) (lo, hi int) {
+	return max(i*c.rows-c.skip, 0), min((i+1)*c.rows-c.skip, c.Q.Rows)
+}
+
 // run computes the outputs.
-func (c *call[T]) run() { parallel.Do((c.skip+c.Q.Rows+c.rows-1)/c.rows, c) }
+func (c *call[T]) run() { parallel.Do(c.pieces(), c) }
 
 // blockSize returns the number of queries of a block, a power of two that divides a tile. Blocks
 // begin at multiples of it, so that the bits of causal outputs do not depend on where a call
@@ -83,40 +117,35 @@ func (c *call[T]) blockSize() int {
 
 // Piece computes the outputs of a block of queries.
 func (c *call[T]) Piece(i int) {
-	lo, hi := max(i*c.rows-c.skip, 0), min((i+1)*c.rows-c.skip, c.Q.Rows)
+	if c.blocks != nil {
+		i = c.pieces() - 1 - i // the last blocks may take the longest
+	}
+	lo, hi := c.queries(i)
 	b := pool.Get[block[T]](&blocks)
-	b.begin(c, lo, hi)
-	b.parts = c.Mask.AppendParts(b.parts[:0], lo, hi, c.K.Rows)
+	if c.blocks == nil {
+		b.parts = c.Mask.AppendParts(b.parts[:0], lo, hi, c.K.Rows)
+	} else {
+		b.parts = c.blocks.appendParts(c, b.parts[:0], i)
+	}
+	b.begin(c, lo, hi, b.parts)
 	for _, p := range b.parts {
-		t := p.From / tiles.Keys
-		if c.coded(t, lo) {
-			b.add(c, t, p)
-			continue
-		}
-		if b.exact == nil {
-			b.exact = tiles.NewTile(c.Scores, c.Q.RowRange(lo, hi), c.V.Cols)
-		}
-		b.exact.AddPart(c.K.RowRange(p.From, p.To), c.V.RowRange(p.From, p.To), &c.Mask, lo, p)
+		b.addPart(c, p)
 	}
 	b.finish(c)
-	if b.exact != nil {
-		b.exact.Release()
-		b.exact = nil
-	}
-	pool.Put(&blocks, b)
+	b.release()
 }
 
 // coded reports whether the codes of tile t are used for queries from query first on: codes must
-// stand for the tile, and for causal queries the tile must be complete and have no later key.
+// stand for the tile, and for causal queries the tile must be complete before them.
 func (c *call[T]) coded(t, first int) bool {
-	return c.store.usual[t] && (!c.Mask.Causal || (t+1)*tiles.Keys <= c.Mask.Place(first)+1)
+	return c.store.usual[t] && (!c.Mask.Causal || t < c.Mask.Place(first)/c.store.size)
 }
 
-// whole reports whether tile t has tiles.Keys keys, and queries for which its codes are used see
+// whole reports whether all keys of tile t count, and queries for which its codes are used see
 // all of them, in this call and in calls with other queries.
 func (c *call[T]) whole(t int) bool {
-	lo := t * tiles.Keys
-	return c.Mask.Window == 0 && c.Mask.Together(lo, lo+tiles.Keys) && c.store.full[t]
+	lo := t * c.store.size
+	return c.Mask.Window == 0 && c.Mask.Together(lo, lo+c.store.size) && c.store.full[t]
 }
 
 // octaves is the factor of natural logarithms.

@@ -160,7 +160,7 @@ func (c *call[T]) variance(i int) float64 {
 	var codes bytedot.Columns
 	bytedot.QuantiseColumns(&codes, e.rotate(c.store.rotation, c.Q.RowRange(i, i+1)), c.store.dither)
 	keys, d, dv := c.K.Rows, c.K.Cols, c.V.Cols
-	scores, highest, counts := make([]float64, keys), make([]float64, tilesOf(keys)), make([]float64, tilesOf(keys))
+	scores, highest, counts := make([]float64, keys), make([]float64, c.store.tilesOf(keys)), make([]float64, c.store.tilesOf(keys))
 	most, seen, exactly := math.Inf(-1), false, codes.Scales[0]-codes.Scales[0] != 0
 	for j := range scores {
 		t := j / tiles.Keys
@@ -219,12 +219,12 @@ func (c *call[T]) variance(i int) float64 {
 		}
 		w := 255 * math.Exp(s-highest[t])
 		rounding := (w - math.Floor(w)) * (1 - w + math.Floor(w))
-		if counts[t] >= leastCount && c.whole(t) {
+		if counts[t] >= leastMean*tiles.Keys && c.whole(t) {
 			rounding = 1. / 12
 		}
 		unit := math.Exp(highest[t]-most) / 255 / total
 		sum += far * (p*p*scale*scale*norm*square(c.store.keys[t].Scales[j%tiles.Keys]) + unit*unit*rounding)
-		centre := c.store.centresOf(t + 1).Row(t)
+		centre := c.store.centre(t)
 		for b, x := range c.K.Row(j) {
 			vecmath.AddScaled(moment[b*dv:][:dv], apart, p*(float64(x)-float64(centre[b])))
 		}

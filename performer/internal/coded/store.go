@@ -22,12 +22,15 @@ import (
 type store[T dense.Float] struct {
 	rotation  *hadamard.Rotation[T]
 	dither    []T             // of the codes of queries
+	size      int             // keys of a tile
+	exact     bool            // there are no codes
 	k, v      dense.Matrix[T] // during encode
 	valid     []bool
 	keys      []bytedot.Rows    // by tile: keys×coordinates
 	values    []bytedot.Rows    // by tile: columns×keys
 	usual     []bool            // of a tile: codes stand for its keys and values
-	full      []bool            // of a tile: tiles.Keys keys count
+	full      []bool            // of a tile: size keys count
+	spoilt    []bool            // of a tile: keys or values may not be finite
 	reach     []float32         // of a tile: bound of products of codes, times the scale of a query
 	sizes     []float64         // bounds of the values of a tile, NaN or +Inf if unknown
 	centres   scratch.Buffer[T] // means of the keys of tiles
@@ -36,18 +39,19 @@ type store[T dense.Float] struct {
 	roundings scratch.Buffer[T] // of tiles: products of halves and values
 }
 
-// encode encodes keys and values. Keys and values that do not count, unless valid is nil, have
-// codes of zeros.
-func (s *store[T]) encode(k, v dense.Matrix[T], valid []bool) {
+// encode encodes keys and values in tiles of size keys. Keys and values that do not count, unless
+// valid is nil, have codes of zeros.
+func (s *store[T]) encode(k, v dense.Matrix[T], valid []bool, size int) {
+	s.size = size
 	s.rotation = Rotation[T](k.Cols)
 	_, d := s.rotation.Dims()
 	s.dither = scratch.Resize(s.dither, d)
 	bytedot.Dither(s.dither)
-	n := tilesOf(k.Rows)
+	n := s.tilesOf(k.Rows)
 	for len(s.keys) < n {
 		s.keys, s.values = append(s.keys, bytedot.Rows{}), append(s.values, bytedot.Rows{})
 	}
-	s.usual, s.full = scratch.Resize(s.usual, n), scratch.Resize(s.full, n)
+	s.usual, s.full, s.spoilt = scratch.Resize(s.usual, n), scratch.Resize(s.full, n), scratch.Resize(s.spoilt, n)
 	s.reach, s.sizes = scratch.Resize(s.reach, n), scratch.Resize(s.sizes, n)
 	s.centres.Shape(n, k.Cols)
 	s.means.Shape(n, v.Cols)
@@ -62,32 +66,38 @@ func (s *store[T]) encode(k, v dense.Matrix[T], valid []bool) {
 }
 
 // tilesOf returns the number of tiles of n keys.
-func tilesOf(n int) int { return (n + tiles.Keys - 1) / tiles.Keys }
+func (s *store[T]) tilesOf(n int) int { return (n + s.size - 1) / s.size }
 
-// centresOf returns the means of the keys of n tiles.
-func (s *store[T]) centresOf(n int) dense.Matrix[T] { return s.centres.Rows(n) }
+// centre returns the mean of the keys of tile t.
+func (s *store[T]) centre(t int) []T { return s.centres.Rows(t + 1).Row(t) }
 
 // Piece encodes a tile.
 func (s *store[T]) Piece(t int) {
-	lo := t * tiles.Keys
-	hi := min(lo+tiles.Keys, s.k.Rows)
-	e := pool.Get[encoding[T]](&encodings)
+	lo := t * s.size
+	hi := min(lo+s.size, s.k.Rows)
 	k, v := s.k.RowRange(lo, hi), s.v.RowRange(lo, hi)
+	if s.exact {
+		s.usual[t], s.spoilt[t] = false, !s.finite(k, lo) || !s.finite(v, lo)
+		return
+	}
+	e := pool.Get[encoding[T]](&encodings)
 	means := s.means.Rows(t + 1).Row(t)
-	keys, _ := s.less(e, &e.keys, k, lo, s.centresOf(t+1).Row(t))
+	keys, _ := s.less(e, &e.keys, k, lo, s.centre(t))
 	keys = e.rotate(s.rotation, keys)
 	values, count := s.less(e, &e.values, v, lo, means)
 	e.products.Shape(1, keys.Rows)
 	products := e.products.Rows(1)
 	matmul.MulT(1, dense.Of(1, keys.Cols, s.dither), keys, 0, products)
-	usual := bytedot.QuantiseRows(&s.keys[t], keys, products.Row(0)) && UsualKeys(s.keys[t].Scales, keys, count)
+	finite := bytedot.QuantiseRows(&s.keys[t], keys, products.Row(0))
+	usual := finite && UsualKeys(s.keys[t].Scales, keys, count)
 	usual = bytedot.QuantiseTransposed(&s.values[t], values) && !lost(s.values[t].Scales, values) && !outlyingValues(s.values[t].Scales, values, count) && usual
 	s.compensate(t, means, count)
 	matmul.Mul(1, s.halves.Rows(1).ColRange(0, hi-lo), values, 0, s.roundings.Rows(t+1).RowRange(t, t+1))
-	s.full[t] = count == tiles.Keys
+	s.full[t] = count == s.size
 	s.reach[t] = float32(most*most*keys.Cols) * vecmath.Peak(s.keys[t].Scales)
 	s.sizes[t] = sizeOf(means, s.values[t].Scales)
 	s.usual[t] = usual && s.sizes[t] <= math.MaxFloat32
+	s.spoilt[t] = !finite || !(s.sizes[t] <= math.MaxFloat32)
 	pool.Put(&encodings, e)
 }
 
@@ -125,6 +135,19 @@ func sizeOf[T dense.Float](means []T, scales []float32) (size float64) {
 		size = max(size, math.Abs(float64(mean))+most*float64(scales[l]))
 	}
 	return size
+}
+
+// finite reports whether the rows of x that count, which are keys from key lo on, are finite.
+func (s *store[T]) finite(x dense.Matrix[T], lo int) bool {
+	if s.valid == nil {
+		return layout.Finite(x)
+	}
+	for j := range x.Rows {
+		if s.valid[lo+j] && !layout.Finite(x.RowRange(j, j+1)) {
+			return false
+		}
+	}
+	return true
 }
 
 // lost reports whether x is too small for codes with the given scales: its largest elements have

@@ -1,0 +1,143 @@
+package blocks
+
+import (
+	"errors"
+	"fmt"
+	"math"
+
+	"github.com/seed-feabd252/randfeat/dense"
+	"github.com/seed-feabd252/randfeat/internal/door"
+	"github.com/seed-feabd252/randfeat/performer"
+	"github.com/seed-feabd252/randfeat/performer/internal/coded"
+	"github.com/seed-feabd252/randfeat/performer/internal/sequence"
+	"github.com/seed-feabd252/randfeat/performer/internal/store"
+	"github.com/seed-feabd252/randfeat/performer/internal/tiles"
+)
+
+// Options are the parameters of [New]. With the zero value attention is exact.
+type Options struct {
+	// Scale multiplies the products q_iᵀk_j. Zero means 1/√d. Scale is finite and not negative.
+	Scale float64
+
+	// Threshold is the largest share of the weights of the scored queries that a block of queries
+	// leaves out, at least 0 and below 1. Zero reads all blocks of keys.
+	Threshold float64
+
+	// EightBits computes scores, weights and values in integers of 8 bits, except for keys of the
+	// block of the query itself. EightBits makes Forward two to three times as fast on processors
+	// that multiply such integers, and adds errors of about a percent.
+	EightBits bool
+}
+
+// Attention is causal attention that reads some blocks of keys; see the package comment. The bits of
+// an output do not depend on later tokens. dst of Forward may be exactly q where shapes allow, and
+// must not overlap k or v.
+//
+// Outputs are averages of the values that are read. An output that is not finite is computed again
+// from all keys, and a block with keys or values that are not finite is always read. So NaN and infinity in
+// the input reach the outputs that they reach in exact attention, except scores beyond the range of T
+// of finite keys that a query does not read.
+//
+// Backward computes exact gradients in T over the keys that Forward reads, also with EightBits, as if
+// the choice of blocks were constant. CanBackward returns nil. NewState returns an error.
+type Attention[T dense.Float] struct {
+	performer.Batch[T]
+	of sweeper[T]
+}
+
+// sweeper is an *attention[T] behind an interface, so that importers do not compile it.
+type sweeper[T dense.Float] interface {
+	sweep(q, k, v dense.Matrix[T], rows []int, thresholds []float64) (outs []dense.Matrix[T], read [][]int)
+}
+
+// ForwardThresholds returns, for each of several thresholds, the rows of Forward with this threshold,
+// to rounding. read[t][i] is the number of keys that the query rows[i] reads with threshold t. All
+// thresholds together cost the choice of blocks for all queries, and the outputs of rows with the
+// last threshold. ForwardThresholds panics if shapes do not fit, and unless rows are ascending rows of
+// q, and thresholds descend from below 1 to above 0.
+func (a Attention[T]) ForwardThresholds(q, k, v dense.Matrix[T], rows []int, thresholds []float64) (outs []dense.Matrix[T], read [][]int) {
+	if err := a.Check(q, k, v, performer.Sequences{}); err != nil {
+		panic(err)
+	}
+	if q.Rows != k.Rows {
+		panic(fmt.Sprintf("blocks: q is %d×%d and k is %d×%d, want as many rows", q.Rows, q.Cols, k.Rows, k.Cols))
+	}
+	for i, row := range rows {
+		if row < 0 || row >= q.Rows || i > 0 && row <= rows[i-1] {
+			panic(fmt.Sprintf("blocks: rows[%d] = %d, want ascending rows of q, which is %d×%d", i, row, q.Rows, q.Cols))
+		}
+	}
+	for i, t := range thresholds {
+		if !(t > 0 && t < 1) || i > 0 && t > thresholds[i-1] {
+			panic(fmt.Sprintf("blocks: thresholds[%d] = %v, want descending numbers above 0 and below 1", i, t))
+		}
+	}
+	return a.of.sweep(q, k, v, rows, thresholds)
+}
+
+type attention[T dense.Float] struct{ Options }
+
+func (a *attention[T]) sweep(q, k, v dense.Matrix[T], rows []int, thresholds []float64) ([]dense.Matrix[T], [][]int) {
+	c := sequence.Call[T]{Q: dense.SplitHeads(q, 1, 1), K: k, V: v}
+	return coded.SweepBlocks(a.attention(c, 0), rows, thresholds, a.EightBits)
+}
+
+// New returns causal attention that reads blocks of keys. New returns an error for a Scale that is
+// negative or not finite, and for a Threshold that is negative, NaN or at least 1.
+func New[T dense.Float](o Options) (Attention[T], error) {
+	return door.Choose[T, Attention[T]](new32, new64, o)
+}
+
+//go:noinline
+func new32(o any) (any, error) { return open[float32](o.(Options)) }
+
+//go:noinline
+func new64(o any) (any, error) { return open[float64](o.(Options)) }
+
+func open[T dense.Float](o Options) (Attention[T], error) {
+	if !(o.Scale >= 0) || T(o.Scale)-T(o.Scale) != 0 {
+		return Attention[T]{}, fmt.Errorf("blocks: Scale = %v, want a finite %T of at least 0", o.Scale, T(0))
+	}
+	if !(o.Threshold >= 0 && o.Threshold < 1) {
+		return Attention[T]{}, fmt.Errorf("blocks: Threshold = %v, want at least 0 and less than 1", o.Threshold)
+	}
+	a := &attention[T]{o}
+	b, err := performer.NewBatch[T](1, 1, sequence.Head[T]{Of: a})
+	return Attention[T]{b, a}, err
+}
+
+var _ sequence.Attention[float32] = (*attention[float32])(nil)
+
+func (a *attention[T]) Describe() sequence.Description {
+	return sequence.Description{Causal: true, Masks: true, SharesKeys: true}
+}
+
+func (a *attention[T]) Alike(sequence.Attention[T]) bool { return false }
+
+func (a *attention[T]) NewStore(sequence.Run[T]) (*store.Store[T], error) {
+	return nil, errors.New("blocks: attention by blocks has no state, want Exact attention, with a TopK")
+}
+
+func (a *attention[T]) Forward(c sequence.Call[T]) {
+	c = c.TrimCausal()
+	var heads []tiles.Attention[T]
+	for h := range c.Q.Heads {
+		heads = append(heads, a.attention(c, h))
+	}
+	coded.AttendBlocks(heads, a.Threshold, a.EightBits)
+}
+
+// attention returns the attention of a head.
+func (a *attention[T]) attention(c sequence.Call[T], h int) tiles.Attention[T] {
+	x := tiles.Attention[T]{
+		Q: c.Query(h), K: c.K, V: c.V, Scores: tiles.Scores{Scale: a.Scale},
+		Mask: tiles.Mask[T]{Causal: true, Past: c.Past, Valid: c.Valid},
+	}
+	if a.Scale == 0 {
+		x.Scores.Scale = 1 / math.Sqrt(float64(x.Q.Cols))
+	}
+	if c.Out.Heads > 0 {
+		x.Dst = c.Output(h)
+	}
+	return x
+}

@@ -1,0 +1,378 @@
+package coded
+
+import (
+	"math"
+	"slices"
+	"sort"
+
+	"github.com/seed-feabd252/randfeat/dense"
+	"github.com/seed-feabd252/randfeat/internal/compute/matmul"
+	"github.com/seed-feabd252/randfeat/internal/compute/parallel"
+	"github.com/seed-feabd252/randfeat/internal/compute/vecmath"
+	"github.com/seed-feabd252/randfeat/internal/memory/layout"
+	"github.com/seed-feabd252/randfeat/internal/memory/pool"
+	"github.com/seed-feabd252/randfeat/internal/memory/scratch"
+	"github.com/seed-feabd252/randfeat/performer/internal/tiles"
+)
+
+const (
+	BlockKeys    = 64 // keys of a block
+	BlockQueries = 64 // queries of a block, which read the same blocks of keys
+	together     = 4  // blocks of queries whose scored queries are scored together
+)
+
+// scored are the places of the queries that choose the keys of a block of queries, counted from the
+// first place of the block. None is behind a query of the block.
+var scored = [...]int{-48, -32, -16, 0}
+
+// chooser chooses the blocks of keys that each block of queries reads. A piece is a run of blocks.
+type chooser[T dense.Float] struct {
+	thresholds []float64 // descending
+	eightBits  bool
+	call       *call[T]  // during choose
+	orders     [][]int32 // of each block of queries: blocks of keys that it reads, by importance
+	counts     [][]int   // of each block of queries: how many it reads with each threshold
+}
+
+// AttendBlocks is Attend of causal attention of some heads, which have the same keys and values and
+// the same mask, that reads some blocks of keys. With eightBits the keys before the block of a query
+// have codes if Takes is true.
+func AttendBlocks[T dense.Float](heads []tiles.Attention[T], threshold float64, eightBits bool) {
+	c := pool.Get[call[T]](&calls)
+	encoded := false
+	for _, a := range heads {
+		if a.Q.Rows == 0 || a.V.Cols == 0 {
+			break
+		}
+		if encoded {
+			c.Attention = a
+			c.blocks.choose(c)
+		} else {
+			c.chooseWith(a, []float64{threshold}, eightBits)
+		}
+		encoded = c.attend()
+	}
+	c.end()
+}
+
+// chooseWith begins the call of a with thresholds.
+func (c *call[T]) chooseWith(a tiles.Attention[T], thresholds []float64, eightBits bool) {
+	c.blocks = &c.chooser
+	c.blocks.thresholds, c.blocks.eightBits = thresholds, eightBits && Takes(a)
+	c.begin(a)
+}
+
+// ChosenBlocks returns the blocks of keys that AttendBlocks reads, in ascending order, for each
+// block of queries. The first block of queries may have fewer queries.
+func ChosenBlocks[T dense.Float](a tiles.Attention[T], threshold float64, eightBits bool) [][]int32 {
+	var c call[T]
+	c.chooseWith(a, []float64{threshold}, eightBits)
+	for _, order := range c.blocks.orders {
+		slices.Sort(order)
+	}
+	return c.blocks.orders
+}
+
+// SweepBlocks returns outputs of AttendBlocks, to rounding, for some queries, which ascend, with
+// each of several thresholds, which descend. read[t][i] is the number of keys that the query rows[i]
+// reads with threshold t.
+func SweepBlocks[T dense.Float](a tiles.Attention[T], rows []int, thresholds []float64, eightBits bool) (outs []dense.Matrix[T], read [][]int) {
+	s := &sweep[T]{rows: rows}
+	for range thresholds {
+		s.outs, s.read = append(s.outs, dense.New[T](len(rows), a.V.Cols)), append(s.read, make([]int, len(rows)))
+	}
+	if len(rows) > 0 && len(thresholds) > 0 {
+		s.chooseWith(a, thresholds, eightBits)
+		parallel.Do(s.pieces(), s)
+	}
+	return s.outs, s.read
+}
+
+// sweep is a call of SweepBlocks. A piece is a block of queries.
+type sweep[T dense.Float] struct {
+	call[T]
+	rows []int
+	outs []dense.Matrix[T]
+	read [][]int
+}
+
+func (s *sweep[T]) Piece(i int) {
+	lo, hi := s.queries(i)
+	from, to := sort.SearchInts(s.rows, lo), sort.SearchInts(s.rows, hi)
+	if from == to {
+		return
+	}
+	c := s.call // of the rows of this block
+	c.Q = layout.Rows(c.Q, s.rows[from:to])
+	c.Mask.Places = make([]int, to-from)
+	for j, row := range s.rows[from:to] {
+		c.Mask.Places[j] = s.Mask.Place(row)
+	}
+	b := pool.Get[block[T]](&blocks)
+	b.parts = b.parts[:0]
+	for _, t := range s.blocks.orders[i] {
+		b.parts = append(b.parts, tiles.Part{From: int(t) * BlockKeys, To: min(int(t+1)*BlockKeys, c.K.Rows)})
+	}
+	b.begin(&c, 0, c.Q.Rows, b.parts)
+	added, keys := 0, make([]int, c.Q.Rows)
+	for t, out := range s.outs {
+		for ; added < s.blocks.counts[i][t]; added++ {
+			p := b.parts[added]
+			b.addPart(&c, p)
+			for j, place := range c.Mask.Places {
+				keys[j] += max(min(p.To, place+1)-p.From, 0)
+			}
+		}
+		c.Dst = out.RowRange(from, to)
+		b.finish(&c)
+		copy(s.read[t][from:to], keys)
+	}
+	b.release()
+}
+
+// choose chooses blocks for the queries of c, from all of which c reads before it writes outputs.
+func (x *chooser[T]) choose(c *call[T]) {
+	n := c.pieces()
+	for len(x.orders) < n {
+		x.orders, x.counts = append(x.orders, nil), append(x.counts, nil)
+	}
+	x.call = c
+	parallel.Do((n+together-1)/together, x)
+	x.call = nil
+}
+
+// Piece chooses blocks of keys for some blocks of queries.
+func (x *chooser[T]) Piece(i int) {
+	n := x.call.pieces()
+	i = (n+together-1)/together - 1 - i // the last blocks take the longest
+	w := pool.Get[scoring[T]](&scorings)
+	w.list, w.places = w.list[:0], w.places[:0]
+	from, to := i*together, min((i+1)*together, n)
+	var ends [together]int
+	for at := from; at < to; at++ {
+		if x.thresholds[0] > 0 {
+			w.appendScored(x.call, at)
+		}
+		ends[at-from] = len(w.list)
+	}
+	if len(w.list) > 0 {
+		w.score(x.call)
+	}
+	start := 0
+	for at := from; at < to; at++ {
+		end := ends[at-from]
+		x.chooseFor(w, at, start, end)
+		start = end
+	}
+	pool.Put(&scorings, w)
+}
+
+// chooseFor chooses blocks of keys for block i of queries: the first block and the block of the
+// queries themselves, and those with the largest mean weights for the scored queries from ≤ j < to.
+func (x *chooser[T]) chooseFor(w *scoring[T], i, from, to int) {
+	c := x.call
+	_, end := c.queries(i)
+	own := (c.Mask.Place(end - 1)) / BlockKeys
+	n := min(own+1, c.store.tilesOf(c.K.Rows))
+	order, counts := x.orders[i][:0], x.counts[i][:0]
+	total := 0.0
+	w.keys, w.shares = w.keys[:0], scratch.Resize(w.shares, n)
+	for t := range n {
+		share := 0.0
+		if t < w.blocks {
+			for j := from; j < to; j++ {
+				share += float64(w.weights.Rows(t + 1).Row(t)[j])
+			}
+		}
+		total += share
+		w.shares[t] = float32(share)
+		important := share
+		if t == 0 || t == own || c.store.spoilt[t] {
+			important = 2 * float64(len(scored)) // more than any sum of shares
+		}
+		w.keys = append(w.keys, uint64(math.Float32bits(float32(important)))<<32|uint64(t))
+	}
+	if from == to || !(total <= math.MaxFloat32) || !(total > 0) {
+		for t := range n {
+			order = append(order, int32(t))
+		}
+		for range x.thresholds {
+			counts = append(counts, n)
+		}
+	} else {
+		slices.Sort(w.keys)
+		left := 1.0
+		for t := n; len(counts) < len(x.thresholds); {
+			if t == 0 {
+				counts = append(counts, len(order))
+				continue
+			}
+			key := w.keys[t-1]
+			if important := math.Float32frombits(uint32(key >> 32)); important <= float32(len(scored)) && left <= x.thresholds[len(counts)] && x.thresholds[len(counts)] > 0 {
+				counts = append(counts, len(order))
+				continue
+			}
+			t--
+			order = append(order, int32(uint32(key)))
+			left -= float64(w.shares[uint32(key)]) / total
+		}
+	}
+	x.orders[i], x.counts[i] = order, counts
+}
+
+// appendParts appends the parts of block i of queries, in ascending order. Parts without codes may
+// have several adjacent blocks of keys.
+func (x *chooser[T]) appendParts(c *call[T], parts []tiles.Part, i int) []tiles.Part {
+	order := x.orders[i]
+	slices.Sort(order)
+	lo, hi := c.queries(i)
+	end := min(c.Mask.Place(hi-1)+1, c.K.Rows)
+	for _, t := range order {
+		p := tiles.Part{From: int(t) * BlockKeys, To: min(int(t+1)*BlockKeys, end)}
+		if n := len(parts); n > 0 && parts[n-1].To == p.From && p.From%tiles.Keys != 0 &&
+			!c.coded(p.From/BlockKeys-1, lo) && !c.coded(p.From/BlockKeys, lo) {
+			parts[n-1].To = p.To
+			continue
+		}
+		parts = append(parts, p)
+	}
+	return parts
+}
+
+// scoring is the scratch memory of one goroutine that computes the weights of scored queries.
+type scoring[T dense.Float] struct {
+	list, places []int // of scored queries; the first query of a block counts as one place before it
+	blocks       int   // of keys, that a scored query sees
+	q            scratch.Buffer[T]
+	packed       matmul.Packed[T]
+	scores       scratch.Buffer[T] // keys of a block×queries
+	peaks        []T
+	zeros, sums  []T
+	coded        block[T]
+
+	weights, sizes        scratch.Buffer[float32] // blocks×queries
+	highest, none, totals []float32
+
+	keys   []uint64 // of blocks: importance and number
+	shares []float32
+}
+
+var scorings pool.Pair[scoring[float32], scoring[float64]]
+
+// appendScored lists the queries that choose the keys of block i of queries. It lists none if the
+// block reads all keys: it has few, or a query is not among those of the call.
+func (w *scoring[T]) appendScored(c *call[T], i int) {
+	first := i*c.rows - c.skip
+	if c.Mask.Place(0)+first < 2*BlockKeys || first+scored[0] < 0 {
+		return
+	}
+	for _, s := range scored {
+		if place := c.Mask.Place(first + s); place < c.K.Rows && (c.Mask.Valid == nil || c.Mask.Valid[place]) {
+			w.list, w.places = append(w.list, first+s), append(w.places, min(place, c.Mask.Place(first-1)))
+		}
+	}
+}
+
+// score sets weights to the weights of the blocks of keys for the listed queries, with the sum 1
+// for each query.
+func (w *scoring[T]) score(c *call[T]) {
+	n := len(w.list)
+	complete := w.places[n-1]/BlockKeys + 1
+	w.blocks = complete + 1
+	w.q.Shape(n, c.Q.Cols)
+	q := w.q.Rows(n)
+	for j, i := range w.list {
+		copy(q.Row(j), c.Q.Row(i))
+	}
+	matmul.PackT(&w.packed, q)
+	w.scores.Shape(BlockKeys, n)
+	for _, x := range []*[]T{&w.peaks, &w.zeros, &w.sums} {
+		*x = scratch.Resize(*x, n)
+	}
+	clear(w.zeros)
+	for _, x := range []*[]float32{&w.highest, &w.none, &w.totals} {
+		*x = scratch.Resize(*x, n)
+		clear(*x)
+	}
+	w.weights.Shape(w.blocks, n)
+	w.sizes.Shape(w.blocks, n)
+	few := *c // of the listed queries
+	few.Mask.Places = w.places
+	if !c.store.exact {
+		w.coded.lo, w.coded.hi = 0, n
+		w.coded.encode(c, q, c.store.centres.Rows(complete))
+	}
+	for t := range complete {
+		if c.store.usual[t] {
+			w.weighCodes(&few, t)
+		} else {
+			w.weigh(&few, t)
+		}
+	}
+	weights := w.weights.Rows(w.blocks)
+	layout.Fill(weights.Row(complete), float32(math.Inf(-1)))
+	clear(w.sizes.Rows(w.blocks).Row(complete))
+	for j, i := range w.list {
+		if place := c.Mask.Place(i); place > w.places[j] { // the query sees one key of its block: its own
+			t := place / BlockKeys
+			weights.Row(t)[j], w.sizes.Rows(t + 1).Row(t)[j] = float32(c.Scores.Scale*float64(vecmath.Dot(q.Row(j), c.K.Row(place)))), 255
+		}
+	}
+	layout.Fill(w.highest, float32(math.Inf(-1)))
+	vecmath.PeakRows(w.highest, weights.Data, weights.Stride, weights.Rows)
+	vecmath.ExpRows(weights.Data, weights.Stride, weights.Rows, w.highest, w.none, w.totals)
+	clear(w.totals)
+	for t := range weights.Rows {
+		vecmath.Multiply(weights.Row(t), w.sizes.Rows(t+1).Row(t))
+		vecmath.AddScaled(w.totals, weights.Row(t), 1)
+	}
+	for j, total := range w.totals {
+		w.totals[j] = 1 / total
+	}
+	for t := range weights.Rows {
+		vecmath.Multiply(weights.Row(t), w.totals)
+	}
+}
+
+// weighCodes sets row t of weights and sizes to the largest score and to the sum of the weights of
+// block t over the weight of that score.
+func (w *scoring[T]) weighCodes(c *call[T], t int) {
+	b := &w.coded
+	b.weigh(c, t, tiles.Part{From: t * BlockKeys, To: (t + 1) * BlockKeys})
+	peaks, sizes, offsets := w.weights.Rows(t+1).Row(t), w.sizes.Rows(t+1).Row(t), b.offsets.Rows(t+1).Row(t)
+	for j := range peaks {
+		offset := float32(offsets[j])
+		peaks[j], sizes[j] = (b.peaks[j]+offset)/octaves, float32(b.counted[j])
+		if c.store.overflows(t, b.scales[j], offset) {
+			sizes[j] = float32(math.NaN())
+		}
+	}
+}
+
+// weigh is weighCodes without codes.
+func (w *scoring[T]) weigh(c *call[T], t int) {
+	lo, hi, n := t*BlockKeys, (t+1)*BlockKeys, len(w.list)
+	scores := w.scores.Rows(BlockKeys)
+	matmul.MulPacked(T(c.Scores.Scale), c.K.RowRange(lo, hi), &w.packed, 0, scores, nil)
+	closed := T(math.Inf(-1))
+	if !c.Mask.Sees(0, n, lo, hi) {
+		for j := range scores.Rows {
+			from, to := c.Mask.Queries(lo+j, 0, n)
+			layout.Fill(scores.Row(j)[:from], closed)
+			layout.Fill(scores.Row(j)[max(from, to):], closed)
+		}
+	}
+	layout.Fill(w.peaks, closed)
+	vecmath.PeakRows(w.peaks, scores.Data, scores.Stride, scores.Rows)
+	peaks, sizes := w.weights.Rows(t+1).Row(t), w.sizes.Rows(t+1).Row(t)
+	for j, peak := range w.peaks {
+		if peaks[j] = float32(peak); peak == closed {
+			w.peaks[j] = 0
+		}
+	}
+	clear(w.sums)
+	vecmath.ExpRows(scores.Data, scores.Stride, scores.Rows, w.peaks, w.zeros, w.sums)
+	for j, sum := range w.sums {
+		sizes[j] = 255 * float32(sum)
+	}
+}
