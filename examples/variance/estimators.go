@@ -52,7 +52,7 @@ var estimators = []estimator{
 	{"softmax", "aderf", "softmax, ADERF (FAVOR#)", fitted(rff.FitADERF[float64])},
 	{"dot", "linear", "dot product, linear", fixed(rff.DotProduct{})},
 	{"angular", "sign", "angular, sign", fixed(rff.Angular{})},
-	{"arc-cosine", "relu", "arc-cosine, ramp", fixed(rff.ArcCosine{Order: 1})},
+	{"arc-cosine", "relu", "arc-cosine, ramp", fixed(rff.ArcCosine{})},
 }
 
 // frequencies is a way to draw them.

@@ -124,14 +124,9 @@ func pages() []page {
 				"IID", "4u(1−u)/m", "IID(FixedLength)", "4u(1−u)/m",
 				"GramSchmidt", "[4u(1−u) + 4n·(P₁₂ − u²)]/m", "GramSchmidt(FixedLength)", "[4u(1−u) + 4n·(P₁₂ − u²)]/m")},
 		}},
-		{"arccosine", "Arc-cosine kernels", "k₀ = 1 − θ/π,  k₁ = ‖x‖‖y‖·J₁/π,  k₂ = ‖x‖²‖y‖²·J₂/π", "Kernels of infinitely wide layers of steps, ramps and squared ramps [Cho & Saul 2009].", []mapping{
-			{"ArcCosine of order 0", "φ(x) = √(2/m)·Θ(Wx)", "Steps.", rff.ArcCosine{Order: 0}, of(
-				"IID", "k₀(2 − k₀)/m", "IID(FixedLength)", "k₀(2 − k₀)/m",
-				"GramSchmidt", "[k₀(2 − k₀) + n·(P₁₂ − u²)]/m", "GramSchmidt(FixedLength)", "[k₀(2 − k₀) + n·(P₁₂ − u²)]/m")},
-			{"ArcCosine of order 1", "φ(x) = √(2/m)·max(Wx, 0)", "Ramps, the layer of ReLU networks.", rff.ArcCosine{Order: 1}, of(
-				"IID", "(2‖x‖²‖y‖²·J₂/π − k₁²)/m")},
-			{"ArcCosine of order 2", "φ(x) = √(2/m)·max(Wx, 0)²", "Squared ramps.", rff.ArcCosine{Order: 2}, of(
-				"IID", "(2‖x‖⁴‖y‖⁴·J₄/π − k₂²)/m")},
+		{"arccosine", "Arc-cosine kernel", "k = ‖x‖‖y‖·J₁/π", "The kernel of an infinitely wide layer of rectified linear units [Cho & Saul 2009].", []mapping{
+			{"ArcCosine", "φ(x) = √(2/m)·max(Wx, 0)", "Ramps, the layer of ReLU networks.", rff.ArcCosine{}, of(
+				"IID", "(2‖x‖²‖y‖²·J₂/π − k²)/m")},
 		}},
 		{"matern", "Matérn and Laplacian kernels", "k = exp(−‖x−y‖₁) or the Matérn kernel of smoothness ν, here of length-scale 1", "The functions of these kernels are rougher than those of the Gaussian kernel. Their frequencies have heavier tails.", []mapping{
 			{"Laplacian", "φ(x) = [cos(Wx), sin(Wx)]/√m, W of independent Cauchy variables", "", rff.Laplacian{LengthScale: 1}, of("Cauchy", "(1 − k²)/(2m)")},
@@ -201,7 +196,7 @@ The example pair has d = 16, ‖x‖ = ‖y‖ = 1 and an angle of 60°. The pic
 - ` + "`H(t) = ₁F₁(d; d/2; t)`" + `, and ` + "`R(κ, t) = E[₁F₁(d; d/2; (1 + κ·sin 2α)·t)]`" + ` for an angle α of density ∝ (sin α·cos α)^(d−1) on [0, π/2].
 - FixedLength scales every row to √d.
 - ` + "`P₁₂ = (2(d−2)/(π²(d−1)))·∫₀^θ (θ−δ)·₂F₁(1, 1; (d+1)/2; sin²δ) dδ`" + ` in the angular kernel: the probability that two orthogonal rows both separate x from y.
-- ` + "`J₁ = sin θ + (π−θ)cos θ`, `J₂ = 3sin θ·cos θ + (π−θ)(1 + 2cos²θ)`, `J₄ = (55 + 50cos²θ)sin θ·cos θ + (π−θ)(9 + 72cos²θ + 24cos⁴θ)`" + `.
+- ` + "`J₁ = sin θ + (π−θ)cos θ`, `J₂ = 3sin θ·cos θ + (π−θ)(1 + 2cos²θ)`" + `.
 
 [Derivations](../maps.md#derivations-of-laws) and [references](../references.md).
 `
