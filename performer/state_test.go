@@ -487,7 +487,7 @@ func testMarks[T dense.Float](t *testing.T) {
 		for name, pair := range map[string][2]rff.Map[T]{
 			"angular":  {must.Have(rff.Draw(rff.Angular{}, w)), must.Have(rff.Draw(rff.Angular{}, must.Have(orf.Draw[T](orf.IID{}, 32, d, densetest.Source(9)))))},
 			"gaussian": {must.Have(rff.Draw(rff.Gaussian{LengthScale: 1}, w)), must.Have(rff.Draw(rff.Gaussian{LengthScale: 1}, must.Have(orf.Draw[T](orf.IID{}, 32, d, densetest.Source(9)))))},
-			"relu":     {must.Have(rff.Draw(rff.ArcCosine{Order: 1}, w)), must.Have(rff.Draw(rff.ArcCosine{Order: 1}, must.Have(orf.Draw[T](orf.IID{}, 32, d, densetest.Source(9)))))},
+			"relu":     {must.Have(rff.Draw(rff.ArcCosine{}, w)), must.Have(rff.Draw(rff.ArcCosine{}, must.Have(orf.Draw[T](orf.IID{}, 32, d, densetest.Source(9)))))},
 		} {
 			s := must.Have(attention(pair[0], performer.LinearOptions{}).NewState(d, 1))
 			assert.Error(t, s.Merge(must.Have(attention(pair[1], performer.LinearOptions{}).NewState(d, 1))), name)

@@ -146,7 +146,7 @@ func TestFlags(t *testing.T) { clitest.Flags(t, run) }
 func TestErrors(t *testing.T) {
 	dir := t.TempDir()
 	for _, c := range []struct{ args, want string }{
-		{"-map cubic", "-map cubic: want some of Gaussian,GaussianPositive"},
+		{"-map cubic", "-map cubic: want some of Gaussian,GaussianHyperbolic"},
 		{"-frequencies IID,sparse", "-frequencies sparse: want some of IID,GramSchmidt"},
 		{"extra", "unexpected argument"},
 		{"-map DotProduct -draws 2 -d 2 -plot " + dir, "ending \"\", want a file in a folder"},
