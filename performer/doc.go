@@ -92,7 +92,7 @@
 // joins past keys and values with new ones. Softcap is a field of Exact, and part of its states and
 // gradients.
 //
-//	exact, err := performer.NewExact[float32](performer.ExactOptions{Causal: true})
+//	exact, err := performer.NewExact[float32](performer.ExactOptions{Softmax: performer.Softmax{Causal: true}})
 //	r, err := performer.Attend(exact, performer.AttendArgs[float32]{
 //		Q: q, K: k, V: v, Bias: bias, PastK: pastK, PastV: pastV,
 //	})
@@ -118,7 +118,7 @@
 // cheapest approximation within a tolerance:
 //
 //	reports, err := audit.Measure(ctx, exact, q, k, v, audit.Options{}, src, a)
-//	c, err := audit.Choose(ctx, exact, q, k, v, 0.02, audit.ChooseOptions{}, src)
+//	c, err := audit.Choose(ctx, performer.Softmax{}, q, k, v, 0.02, audit.ChooseOptions{}, src)
 //
 // Package estimate estimates attention without bias, in linear time.
 //

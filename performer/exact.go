@@ -17,15 +17,21 @@ import (
 	"github.com/seed-feabd252/randfeat/performer/internal/tiles"
 )
 
+// Softmax says which weights softmax attention has: query i gives key j the weight
+// exp(Scale·q_iᵀk_j). The zero value is bidirectional attention with scale 1/√d.
+type Softmax struct {
+	// Scale multiplies the products q_iᵀk_j. Zero means 1/√d. Scale is finite. Only [Exact] takes a
+	// negative Scale.
+	Scale float64
+
+	// Causal lets query i see the keys j ≤ i only, for as many queries as keys.
+	Causal bool
+}
+
 // ExactOptions selects what exact attention computes. The zero value is bidirectional, normalised
 // attention with scale 1/√d.
 type ExactOptions struct {
-	// Scale multiplies the products q_iᵀk_j. Zero means 1/√d. Scale is finite and may be negative.
-	Scale float64
-
-	// Causal lets query i see the keys j ≤ i only. The numbers of queries and keys must be equal
-	// then.
-	Causal bool
+	Softmax
 
 	// Unnormalised leaves out the division by the sum of the weights: the output is A·V with A =
 	// exp(Scale·QKᵀ).
@@ -191,12 +197,7 @@ func (e exact[T]) CanBackward() error { return nil }
 const block = 64
 
 // scale returns the factor of the products of d-dimensional points.
-func (o ExactOptions) scale(d int) float64 {
-	if o.Scale == 0 {
-		return 1 / math.Sqrt(float64(d))
-	}
-	return o.Scale
-}
+func (s Softmax) scale(d int) float64 { return cmp.Or(s.Scale, 1/math.Sqrt(float64(d))) }
 
 // scores returns how weights follow from products of d-dimensional points.
 func (o ExactOptions) scores(d int) tiles.Scores {

@@ -23,7 +23,7 @@ func (c *comparison) answer() (string, error) {
 	out := make([]dense.Matrix[float32], len(c.heads))
 	var took time.Duration
 	for i, h := range c.heads {
-		chosen, err := audit.Choose(context.Background(), c.truth, h.q, h.k, h.v, c.tolerance, audit.ChooseOptions{Calls: calls, Budget: budget, Reproducible: true}, source(c.seed, "within"))
+		chosen, err := audit.Choose(context.Background(), c.options.Softmax, h.q, h.k, h.v, c.tolerance, audit.ChooseOptions{Calls: calls, Budget: budget, Reproducible: true}, source(c.seed, "within"))
 		if err != nil {
 			return "", err
 		}

@@ -30,7 +30,7 @@ type comparison struct {
 // newComparison computes exact attention. It returns an error if all outputs are zero, because
 // relative errors then do not exist.
 func newComparison(s settings, in input) (*comparison, error) {
-	o := performer.ExactOptions{Scale: 1 / math.Sqrt(float64(in.heads[0].q.Cols)), Causal: s.causal}
+	o := performer.ExactOptions{Softmax: performer.Softmax{Scale: 1 / math.Sqrt(float64(in.heads[0].q.Cols)), Causal: s.causal}}
 	truth, err := performer.NewExact[float32](o)
 	if err != nil {
 		return nil, err

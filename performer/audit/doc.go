@@ -17,7 +17,7 @@
 // with queries and keys of the same kind. If there are queries and keys without values,
 // validate.Compare measures the errors of feature maps.
 //
-//	c, err := audit.Choose(ctx, exact, q, k, v, 0.02, audit.ChooseOptions{}, src)
+//	c, err := audit.Choose(ctx, performer.Softmax{}, q, k, v, 0.02, audit.ChooseOptions{}, src)
 //	out := c.Attention.Forward(dense.Matrix[float32]{}, q, k, v)
 //
 // [ChooseTopK] chooses how many keys each head of a State reads, on the last queries of a prompt.

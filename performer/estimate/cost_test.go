@@ -12,6 +12,7 @@ import (
 	"github.com/seed-feabd252/randfeat/internal/testing/densetest"
 	"github.com/seed-feabd252/randfeat/internal/testing/must"
 	"github.com/seed-feabd252/randfeat/orf"
+	"github.com/seed-feabd252/randfeat/performer"
 )
 
 // counting makes u call a function with the number of each draw of frequencies, counted from 1.
@@ -34,7 +35,7 @@ func testUnbiasedRefusesToCostMore[T dense.Float](t *testing.T) {
 	for _, features := range []int{0, 8} {
 		for _, causal := range []bool{false, true} {
 			calls := 0
-			u := must.Have(NewUnbiased[T](4, UnbiasedOptions{Features: features, Causal: causal}, densetest.Source(320)))
+			u := must.Have(NewUnbiased[T](4, UnbiasedOptions{Softmax: performer.Softmax{Causal: causal}, Features: features}, densetest.Source(320)))
 			counting(u, func(int) { calls++ })
 			mean := densetest.Filled[T](500, 2, 7)
 			_, _, err := u.Estimate(t.Context(), mean, dense.Matrix[T]{}, q, k, v)

@@ -81,7 +81,7 @@ func measured(t *testing.T, u *Unbiased[float64], q, k, v dense.Matrix[float64])
 func TestPilotSaysWhy(t *testing.T) {
 	rng := rand.New(densetest.Source(73))
 	q, v := densetest.Sphere[float64](rng, 40, 8, 12), densetest.Normal[float64](rng, 40, 2, 0, 1)
-	u := must.Have(NewUnbiased[float64](8, UnbiasedOptions{MaxCost: math.Inf(1), Scale: 1}, densetest.Source(74)))
+	u := must.Have(NewUnbiased[float64](8, UnbiasedOptions{Softmax: performer.Softmax{Scale: 1}, MaxCost: math.Inf(1)}, densetest.Source(74)))
 	for norm, want := range map[float64]string{1: "queries and keys are too long for d = 8", 30: "queries and keys are too long for d = 8", 1e6: "Scale·‖x‖² = 1.44e+14"} {
 		x := q.Clone()
 		for i := range x.Data {

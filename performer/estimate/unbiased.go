@@ -11,6 +11,7 @@ import (
 	"github.com/seed-feabd252/randfeat/internal/argument"
 	"github.com/seed-feabd252/randfeat/internal/memory/limit"
 	"github.com/seed-feabd252/randfeat/orf"
+	"github.com/seed-feabd252/randfeat/performer"
 	"github.com/seed-feabd252/randfeat/performer/internal/linear"
 	"github.com/seed-feabd252/randfeat/rff"
 )
@@ -18,11 +19,8 @@ import (
 // UnbiasedOptions adjusts [Unbiased]. The zero value is bidirectional attention with the scale
 // 1/√d, 32 replicates, and as many features as [Unbiased.Pilot] finds.
 type UnbiasedOptions struct {
-	// Scale is the factor of the products q_iᵀk_j. Zero means 1/√d.
-	Scale float64
-
-	// Causal lets query i see the keys j ≤ i only. Causal attention needs as many queries as keys.
-	Causal bool
+	// The Scale is not negative.
+	performer.Softmax
 
 	// Features is the number m₀ of positive features of the ratio Y₀ of each replicate. With zero,
 	// each Estimate begins with a [Unbiased.Pilot], which finds m₀.

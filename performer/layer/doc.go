@@ -11,7 +11,7 @@
 //
 //	p, err := layer.Draw[float32](layer.Widths{Input: 512, Heads: 8, Bias: true}, src)
 //	exact, err := performer.NewExact[float32](performer.ExactOptions{})
-//	attention, err := performer.NewBatch[float32](8, 8, exact)
+//	attention, err := performer.NewBatch[float32](performer.BatchOptions{Heads: 8}, exact)
 //	l, err := layer.New(p, attention, layer.Options{})
 //	out := l.Forward(dense.Matrix[float32]{}, x, performer.Sequences{})
 //

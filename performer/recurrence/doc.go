@@ -16,8 +16,8 @@
 // update is a step of gradient descent on ½‖Sᵀk − v‖². With ‖k‖ = 1 and β = 1 the update makes Sᵀk
 // = v. A decay g ≤ 0 shrinks S, by one factor per head or by one factor per row of S.
 //
-//	opts := recurrence.Options{Rule: recurrence.Delta, NormaliseKeys: true}
-//	r, err := recurrence.New[float32](heads, keyHeads, opts)
+//	opts := recurrence.Options{Heads: heads, Rule: recurrence.Delta, NormaliseKeys: true}
+//	r, err := recurrence.New[float32](opts)
 //	out := r.Forward(dst, recurrence.Tokens[float32]{Q: q, K: k, V: v, Beta: beta}, past, present)
 //
 // A [State] is the recurrence over a stream, which arrives token by token or in chunks. States of
