@@ -22,13 +22,5 @@
 //
 // [ChooseTopK] chooses how many keys each head of a State reads, on the last queries of a prompt.
 //
-// # References
-//
-//   - [Hájek 1964] J. Hájek: Asymptotic theory of rejective sampling with varying probabilities
-//     from a finite population. Annals of Mathematical Statistics 35.
-//   - [Johnson 1978] N. J. Johnson: Modified t tests and confidence intervals for asymmetrical
-//     populations. Journal of the American Statistical Association 73.
-//   - [Kish 1965] L. Kish: Survey sampling. Wiley.
-//   - [Särndal et al. 1992] C.-E. Särndal, B. Swensson, J. Wretman: Model assisted survey sampling.
-//     Springer.
+// docs/laws.md of this module has the choice, the tests and the references.
 package audit
