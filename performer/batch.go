@@ -176,8 +176,8 @@ type BatchOptions struct {
 }
 
 // NewBatch returns attention with several heads. There is one attention for all heads, or one
-// attention for each head of the queries. A Batch of several heads as the attention of a head has no
-// gradients, no masks and no past.
+// attention for each head of the queries. A Batch of several heads as the attention of a head has
+// no gradients, no masks and no past.
 //
 // The error reports Heads below 1, KeyHeads below 0, Heads that are not a multiple of KeyHeads or
 // too many for memory, a number of attentions other than 1 and Heads, an attention that is nil or

@@ -13,9 +13,9 @@ import (
 	"github.com/seed-feabd252/randfeat/rff"
 )
 
-// BenchmarkAttention times heads of d = dv = 64 and, for the positive map, m = 256 features. Eight heads are the columns of L×512 matrices.
-// The GFLOP/s are those of the products that attention asks for, whatever else is computed. Names
-// read
+// BenchmarkAttention times heads of d = dv = 64 and, for the positive map, m = 256 features. Eight
+// heads are the columns of L×512 matrices. The GFLOP/s are those of the products that attention
+// asks for, whatever else is computed. Names read
 //
 //	BenchmarkAttention/form=linear/map=positive/type=float32/heads=1/L=4096
 func BenchmarkAttention(b *testing.B) {

@@ -48,21 +48,22 @@ func sampledRows(rows int) int {
 // For several heads, call Choose for each head and make a performer.Batch of the results.
 //
 // In the order of predicted costs, Choose tries clusters of keys in 8 bits (package clusters),
-// exact attention in 8 bits, trigonometric features, and positive features that are fitted to queries and keys (rff.SDERF), in
-// several sizes. An approximation passes if a sample of rows, which Choose has not used before,
-// shows that the error is within the tolerance with the Confidence. This is no guarantee: Choose
-// does not find errors in rare rows that are the same in each draw of an approximation.
-// docs/laws.md of this module has the tests.
+// exact attention in 8 bits, trigonometric features, and positive features that are fitted to
+// queries and keys (rff.SDERF), in several sizes. An approximation passes if a sample of rows,
+// which Choose has not used before, shows that the error is within the tolerance with the
+// Confidence. This is no guarantee: Choose does not find errors in rare rows that are the same in
+// each draw of an approximation. docs/laws.md of this module has the tests.
 //
 // A search that ends in exact attention costs at most the Budget, for any number of Calls. Below
 // about a thousand tokens one trial costs more than the default Budget, and Choose tries nothing.
-// If softmax is causal, the chosen attention is causal, but Choose reads all tokens. Choose does not
-// change q, k and v. With Reproducible, the same src makes the same choice, whatever GOMAXPROCS is.
+// If softmax is causal, the chosen attention is causal, but Choose reads all tokens. Choose does
+// not change q, k and v. With Reproducible, the same src makes the same choice, whatever GOMAXPROCS
+// is.
 //
 // Choose returns an error for a tolerance that is not positive and finite, a Scale that is not
-// finite, a nil src, an option out of range, no row, and shapes that do not fit. Choose also returns
-// the error of ctx, which it checks between blocks of exact rows and between approximations. A nil
-// ctx panics.
+// finite, a nil src, an option out of range, no row, and shapes that do not fit. Choose also
+// returns the error of ctx, which it checks between blocks of exact rows and between
+// approximations. A nil ctx panics.
 func Choose[T dense.Float](ctx context.Context, softmax performer.Softmax, q, k, v dense.Matrix[T], tolerance float64, opts ChooseOptions, src rand.Source) (Choice[T], error) {
 	var c any
 	var err error

@@ -31,9 +31,9 @@ type Options struct {
 //
 // and at most 1. A row with a small probability counts for more in the Report. q (Lq×H·d), k
 // (Lk×Hk·d) and v (Lk×Hk·dv) are the arguments of Forward. exact is a performer.Exact for all heads
-// of the approximations, or a performer.Batch of Exacts with as many heads. Measure ignores Bits and
-// TopK of exact. An approximation is attention of any package, or an [Output]. Unless exact has a
-// Scale, exact scores are q_iᵀk_j/√d, even for features of another kernel.
+// of the approximations, or a performer.Batch of Exacts with as many heads. Measure ignores Bits
+// and TopK of exact. An approximation is attention of any package, or an [Output]. Unless exact has
+// a Scale, exact scores are q_iᵀk_j/√d, even for features of another kernel.
 //
 // Exact attention of the sampled rows costs O(H·rows·Lk·(d+dv)), once. An approximation whose
 // performer.Description is IndependentQueries, or a performer.Batch of such approximations,

@@ -16,8 +16,8 @@ import (
 	"github.com/seed-feabd252/randfeat/performer/audit"
 )
 
-// TestChooseSmolLM2: on heads of a language model Choose approximates, and keeps the tolerance on all
-// outputs.
+// TestChooseSmolLM2: on heads of a language model Choose approximates, and keeps the tolerance on
+// all outputs.
 func TestChooseSmolLM2(t *testing.T) {
 	const folder, n = "../../examples/attention/smollm2", 2048
 	files, err := filepath.Glob(filepath.Join(folder, "*", "q.npy"))

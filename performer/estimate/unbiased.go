@@ -16,8 +16,8 @@ import (
 	"github.com/seed-feabd252/randfeat/rff"
 )
 
-// UnbiasedOptions adjusts [Unbiased]. The default is bidirectional attention with the scale 1/√d, 32
-// replicates, and as many features as [Unbiased.Pilot] finds.
+// UnbiasedOptions adjusts [Unbiased]. The default is bidirectional attention with the scale 1/√d,
+// 32 replicates, and as many features as [Unbiased.Pilot] finds.
 type UnbiasedOptions struct {
 	// Dim is the dimension d of queries and keys, at least 1.
 	Dim int
@@ -93,10 +93,10 @@ type Unbiased[T dense.Float] struct {
 // and the sum of 2ⁿrⁿ for the cost, so that r < ½. decay is the geometric mean of both bounds.
 const decay = 0.3535533905932738
 
-// NewUnbiased returns an estimator that draws from src. NewUnbiased returns an error for a Dim below
-// 1, a Scale that is not a positive number in the range of T, negative Features or too many for
-// memory, fewer than two Replicates or more than 2⁴⁰, a MaxCost that is negative or NaN, and a nil
-// src. NewUnbiased also returns the error of a first draw of Frequencies.
+// NewUnbiased returns an estimator that draws from src. NewUnbiased returns an error for a Dim
+// below 1, a Scale that is not a positive number in the range of T, negative Features or too many
+// for memory, fewer than two Replicates or more than 2⁴⁰, a MaxCost that is negative or NaN, and a
+// nil src. NewUnbiased also returns the error of a first draw of Frequencies.
 func NewUnbiased[T dense.Float](opts UnbiasedOptions, src rand.Source) (*Unbiased[T], error) {
 	d := opts.Dim
 	if d < 1 {
