@@ -102,7 +102,7 @@ func TestBackwardIsTheDerivative(t *testing.T) {
 			if opts.Causal && size[0] != size[1] {
 				continue
 			}
-			exact := must.Have(performer.NewExact[float64](performer.ExactOptions{Causal: opts.Causal, Unnormalised: opts.Unnormalised}))
+			exact := must.Have(performer.NewExact[float64](performer.ExactOptions{Softmax: performer.Softmax{Causal: opts.Causal}, Unnormalised: opts.Unnormalised}))
 			rows := []int{0, 2, 34, 69, -1}
 			requireDerivatives(t, rows, exact, in, dout, "exact %+v %v", opts, size)
 			for _, m := range differentiableMaps[float64](d) {

@@ -30,7 +30,7 @@ func (c *comparison) form(name string, size int, w orf.Projection[float32], h he
 	spec := rff.Spec(rff.SoftmaxPositive{Scale: c.options.Scale})
 	switch name {
 	case "clusters":
-		o := clusters.Options{Scale: c.options.Scale, Causal: c.causal, EightBits: true, Clusters: size, Threshold: clusterShare / float64(size)}
+		o := clusters.Options{Softmax: performer.Softmax{Scale: c.options.Scale, Causal: c.causal}, EightBits: true, Clusters: size, Threshold: clusterShare / float64(size)}
 		if c.causal {
 			o.Clusters = max(size/8, 1)
 		}

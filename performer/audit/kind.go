@@ -1,7 +1,6 @@
 package audit
 
 import (
-	"errors"
 	"fmt"
 	"math"
 	"math/rand/v2"
@@ -25,7 +24,7 @@ type kind[T dense.Float] struct {
 
 	// create makes attention of a size that approximates exact attention of the queries q (Lq×d)
 	// over the keys k (Lk×d).
-	create func(exact performer.ExactOptions, q, k dense.Matrix[T], size int, src rand.Source) (performer.Attention[T], error)
+	create func(s performer.Softmax, q, k dense.Matrix[T], size int, src rand.Source) (performer.Attention[T], error)
 
 	// cost predicts the time of a call, in multiply-adds of T that take as long. preparation
 	// predicts the time of create; nil means no time.
@@ -72,15 +71,11 @@ func exactCost[T dense.Float](c call) float64 {
 func allKinds[T dense.Float](keys int) []kind[T] {
 	return []kind[T]{
 		clusterKind[T](keys),
-		{name: "bits", sizes: []int{8}, fixed: true, create: func(exact performer.ExactOptions, _, _ dense.Matrix[T], size int, _ rand.Source) (performer.Attention[T], error) {
-			if err := noSoftcap(exact); err != nil {
-				return nil, err
-			}
-			exact.Bits = size
-			return performer.NewExact[T](exact)
+		{name: "bits", sizes: []int{8}, fixed: true, create: func(s performer.Softmax, _, _ dense.Matrix[T], size int, _ rand.Source) (performer.Attention[T], error) {
+			return performer.NewExact[T](performer.ExactOptions{Softmax: s, Bits: size})
 		}, cost: func(c call) float64 { return bitsCost * exactCost[T](c) }},
-		{name: "trigonometric features", preparation: drawCost, create: func(exact performer.ExactOptions, q, k dense.Matrix[T], size int, src rand.Source) (performer.Attention[T], error) {
-			return newFeatures(exact, q, k, size, src, func(_, _ dense.Matrix[T], scale float64) (rff.Spec, error) {
+		{name: "trigonometric features", preparation: drawCost, create: func(s performer.Softmax, q, k dense.Matrix[T], size int, src rand.Source) (performer.Attention[T], error) {
+			return newFeatures(s, q, k, size, src, func(_, _ dense.Matrix[T], scale float64) (rff.Spec, error) {
 				return rff.SoftmaxTrig{Scale: scale}, nil
 			})
 		}, cost: func(c call) float64 {
@@ -90,8 +85,8 @@ func allKinds[T dense.Float](keys int) []kind[T] {
 			s.Projected = false
 			return s.Work(cost.Cost{MACs: one.MACs + s.Linear().MACs, Exps: 2 * one.Exps})
 		}},
-		{name: "positive features", preparation: func(c call) float64 { return drawCost(c) + fitCost(c) }, create: func(exact performer.ExactOptions, q, k dense.Matrix[T], size int, src rand.Source) (performer.Attention[T], error) {
-			return newFeatures(exact, q, k, size, src, func(q, k dense.Matrix[T], scale float64) (rff.Spec, error) {
+		{name: "positive features", preparation: func(c call) float64 { return drawCost(c) + fitCost(c) }, create: func(s performer.Softmax, q, k dense.Matrix[T], size int, src rand.Source) (performer.Attention[T], error) {
+			return newFeatures(s, q, k, size, src, func(q, k dense.Matrix[T], scale float64) (rff.Spec, error) {
 				return rff.FitSDERF(q, k, scale)
 			})
 		}, cost: func(c call) float64 {
@@ -119,16 +114,9 @@ func clusterKind[T dense.Float](keys int) kind[T] {
 		title: func(size, keys int, causal bool) string {
 			return fmt.Sprintf("%d clusters of keys with threshold %.2g", clusterCount(keys, causal), thresholds[size])
 		},
-		create: func(exact performer.ExactOptions, _, k dense.Matrix[T], size int, src rand.Source) (performer.Attention[T], error) {
-			if exact.Unnormalised {
-				return nil, errors.New("exact.Unnormalised is set, but outputs of clusters are averages of values")
-			}
-			if err := noSoftcap(exact); err != nil {
-				return nil, err
-			}
+		create: func(s performer.Softmax, _, k dense.Matrix[T], size int, src rand.Source) (performer.Attention[T], error) {
 			return clusters.New[T](clusters.Options{
-				Scale: exact.Scale, Causal: exact.Causal, EightBits: true,
-				Clusters: clusterCount(k.Rows, exact.Causal), Threshold: thresholds[size], Iterations: 2,
+				Softmax: s, EightBits: true, Clusters: clusterCount(k.Rows, s.Causal), Threshold: thresholds[size], Iterations: 2,
 			}, src)
 		},
 		sweep: func(a performer.Attention[T], q, k, v dense.Matrix[T], prefixes []int) ([]dense.Matrix[T], [][]int) {
@@ -136,14 +124,6 @@ func clusterKind[T dense.Float](keys int) kind[T] {
 		},
 		cost: clusterCost[T],
 	}
-}
-
-// noSoftcap returns an error if the weights are not exp(Scale·qᵀk).
-func noSoftcap(o performer.ExactOptions) error {
-	if o.Softcap != 0 {
-		return fmt.Errorf("exact.Softcap = %v, want 0: the weights are not exp(Scale·qᵀk)", o.Softcap)
-	}
-	return nil
 }
 
 // clusterSegment is the number of keys that causal attention divides into clusters together.
@@ -212,20 +192,20 @@ const (
 )
 
 // newFeatures returns linear attention with a centred map over orthogonal frequencies.
-func newFeatures[T dense.Float](exact performer.ExactOptions, q, k dense.Matrix[T], size int, src rand.Source, fit func(q, k dense.Matrix[T], scale float64) (rff.Spec, error)) (performer.Attention[T], error) {
+func newFeatures[T dense.Float](s performer.Softmax, q, k dense.Matrix[T], size int, src rand.Source, fit func(q, k dense.Matrix[T], scale float64) (rff.Spec, error)) (performer.Attention[T], error) {
 	w, err := orf.Draw[T](orf.GramSchmidt{}, size, q.Cols, src)
 	if err != nil {
 		return nil, err
 	}
-	queries, b, err := rff.SubtractMean(fitSample(q, exact.Causal))
+	queries, b, err := rff.SubtractMean(fitSample(q, s.Causal))
 	if err != nil {
 		return nil, err
 	}
-	keys, c, err := rff.SubtractMean(fitSample(k, exact.Causal))
+	keys, c, err := rff.SubtractMean(fitSample(k, s.Causal))
 	if err != nil {
 		return nil, err
 	}
-	spec, err := fit(queries, keys, scaleOf(exact, q.Cols))
+	spec, err := fit(queries, keys, scaleOf(s, q.Cols))
 	if err != nil {
 		return nil, err
 	}
@@ -237,7 +217,7 @@ func newFeatures[T dense.Float](exact performer.ExactOptions, q, k dense.Matrix[
 	if err != nil {
 		return nil, err
 	}
-	return performer.NewLinear(phi, linearOptions(exact))
+	return performer.NewLinear(phi, performer.LinearOptions{Causal: s.Causal})
 }
 
 // fitSample returns the rows of x that maps are fitted to: the first rows for causal attention,

@@ -37,7 +37,7 @@ func testNoAllocations[T dense.Float](t *testing.T) {
 	}
 	for _, processors := range []int{1, 2} {
 		for _, causal := range []bool{false, true} {
-			f := form(t, must.Have(performer.NewExact[T](performer.ExactOptions{Causal: causal})), clusters.Options{})
+			f := form(t, must.Have(performer.NewExact[T](performer.ExactOptions{Softmax: performer.Softmax{Causal: causal}})), clusters.Options{})
 			b, one := batch[T](t, 2, 1, f), dst.ColRange(0, dv)
 			require.Zero(t, allocs.Settled(processors, func() { f.Forward(one, q.ColRange(0, d), k, v) }), "causal %v, %d processors", causal, processors)
 			require.Zero(t, allocs.Settled(processors, func() { b.ForwardSequences(dst, q, k, v, padded) }), "padded, causal %v, %d processors", causal, processors)

@@ -41,7 +41,7 @@ func TestBackwardExact(t *testing.T) {
 
 func testBackwardExact[T dense.Float](t *testing.T, rounding float64) {
 	for _, causal := range []bool{false, true} {
-		exact := must.Have(performer.NewExact[T](performer.ExactOptions{Causal: causal}))
+		exact := must.Have(performer.NewExact[T](performer.ExactOptions{Softmax: performer.Softmax{Causal: causal}}))
 		for _, n := range []int{0, 1, 255, 256, 257, 900, 2900} {
 			for _, count := range []int{0, 1, 10000} {
 				q, k, v := tokens[T](n, 8, 4, 6, 23)
@@ -86,7 +86,7 @@ func repeated(n, count, d, dv int, noise float64) (q, k, v dense.Matrix[float64]
 // the error of dk is 0.96 for equal keys.
 func TestBackwardEqualKeys(t *testing.T) {
 	for _, causal := range []bool{false, true} {
-		exact := must.Have(performer.NewExact[float64](performer.ExactOptions{Causal: causal}))
+		exact := must.Have(performer.NewExact[float64](performer.ExactOptions{Softmax: performer.Softmax{Causal: causal}}))
 		for _, noise := range []float64{0, 0.01, 0.1, 0.3} {
 			q, k, v := repeated(2000, 40, 16, 7, noise)
 			dout := normal[float64](2000, 7, 24)
@@ -120,7 +120,7 @@ func TestBackwardDifferences(t *testing.T) {
 	}
 	for _, causal := range []bool{false, true} {
 		for _, threshold := range []float64{1e-30, 0.01, 1e30} {
-			exact := must.Have(performer.NewExact[float64](performer.ExactOptions{Causal: causal, Scale: 0.9}))
+			exact := must.Have(performer.NewExact[float64](performer.ExactOptions{Softmax: performer.Softmax{Causal: causal, Scale: 0.9}}))
 			f := form(t, exact, clusters.Options{Threshold: threshold, Clusters: 40})
 			g := backward(f, q, k, v, dout)
 			loss := func() (sum float64) {
@@ -158,8 +158,8 @@ func TestBackwardBits(t *testing.T) {
 		for _, n := range []int{3000, 700} {
 			q, k, v := tokens[float32](n, 8, 8, 6, 25)
 			dout := normal[float32](n, 8, 26)
-			f := form(t, must.Have(performer.NewExact[float32](performer.ExactOptions{Causal: causal})), clusters.Options{})
-			coded := form(t, must.Have(performer.NewExact[float32](performer.ExactOptions{Causal: causal, Bits: 8})), clusters.Options{})
+			f := form(t, must.Have(performer.NewExact[float32](performer.ExactOptions{Softmax: performer.Softmax{Causal: causal}})), clusters.Options{})
+			coded := form(t, must.Have(performer.NewExact[float32](performer.ExactOptions{Softmax: performer.Softmax{Causal: causal}, Bits: 8})), clusters.Options{})
 			require.NoError(t, coded.CanBackward())
 			want := backward(f, q, k, v, dout)
 			old := runtime.GOMAXPROCS(1)
@@ -175,7 +175,7 @@ func TestBackwardBits(t *testing.T) {
 func TestBackwardNaN(t *testing.T) {
 	const n, at = 1500, 700
 	for _, causal := range []bool{false, true} {
-		f := form(t, must.Have(performer.NewExact[float32](performer.ExactOptions{Causal: causal})), clusters.Options{})
+		f := form(t, must.Have(performer.NewExact[float32](performer.ExactOptions{Softmax: performer.Softmax{Causal: causal}})), clusters.Options{})
 		q, k, v := tokens[float32](n, 4, 3, 5, 27)
 		dout := normal[float32](n, 3, 28)
 		outputs, want := f.Forward(dense.Matrix[float32]{}, q, k, v), backward(f, q, k, v, dout)
@@ -213,7 +213,7 @@ func TestBackwardPadding(t *testing.T) {
 	lengths := []int{700, 300, 0, 1, 890}
 	none := dense.Matrix[float32]{}
 	for _, causal := range []bool{false, true} {
-		f := form(t, must.Have(performer.NewExact[float32](performer.ExactOptions{Causal: causal})), clusters.Options{})
+		f := form(t, must.Have(performer.NewExact[float32](performer.ExactOptions{Softmax: performer.Softmax{Causal: causal}})), clusters.Options{})
 		b := batch[float32](t, queryHeads, keyHeads, f)
 		q, k, v := heads[float32](rows*len(lengths), queryHeads, keyHeads, d, dv, 1)
 		dout := normal[float32](q.Rows, queryHeads*dv, 2)
@@ -260,7 +260,7 @@ func TestBackwardErrors(t *testing.T) {
 	x := dense.New[float32](3, 2)
 	none := dense.Matrix[float32]{}
 	for _, causal := range []bool{false, true} {
-		f := form(t, must.Have(performer.NewExact[float32](performer.ExactOptions{Causal: causal})), clusters.Options{})
+		f := form(t, must.Have(performer.NewExact[float32](performer.ExactOptions{Softmax: performer.Softmax{Causal: causal}})), clusters.Options{})
 		assert.PanicsWithValue(t, "performer: dout is 3×1, q is 3×2, v is 3×2, want 3×2, a gradient for each output", func() { f.Backward(none, none, none, x, x, x, x.ColRange(0, 1)) })
 		assert.PanicsWithValue(t, "performer: q is 3×1, k is 3×2, want queries and keys of one dimension", func() { f.Backward(none, none, none, x.ColRange(0, 1), x, x, x) })
 		assert.PanicsWithValue(t, "clusters: prefixes[1] = 1, want 2 to 3", func() { f.ForwardPrefixes(none, x, x, x, []int{2, 1, 3}) })

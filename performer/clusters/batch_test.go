@@ -18,7 +18,7 @@ import (
 
 func batch[T dense.Float](t testing.TB, heads, keyHeads int, f performer.Attention[T]) performer.Batch[T] {
 	t.Helper()
-	b, err := performer.NewBatch(heads, keyHeads, f)
+	b, err := performer.NewBatch(performer.BatchOptions{Heads: heads, KeyHeads: keyHeads}, f)
 	require.NoError(t, err)
 	return b
 }
@@ -31,7 +31,7 @@ func TestBatchPadding(t *testing.T) {
 	none := dense.Matrix[float32]{}
 	for _, causal := range []bool{false, true} {
 		for _, left := range []bool{false, true} {
-			f := form(t, must.Have(performer.NewExact[float32](performer.ExactOptions{Causal: causal})), clusters.Options{})
+			f := form(t, must.Have(performer.NewExact[float32](performer.ExactOptions{Softmax: performer.Softmax{Causal: causal}})), clusters.Options{})
 			b := batch[float32](t, queryHeads, keyHeads, f)
 			q, k, v := heads[float32](rows*len(lengths), queryHeads, keyHeads, d, dv, 1)
 			s := performer.Sequences{Valid: make([]bool, k.Rows)}
@@ -77,7 +77,7 @@ func TestBatchPast(t *testing.T) {
 func testBatchPast[T dense.Float](t *testing.T, rounding float64) {
 	const n, d, dv = 2300, 16, 3
 	none := dense.Matrix[T]{}
-	exact := must.Have(performer.NewExact[T](performer.ExactOptions{Causal: true}))
+	exact := must.Have(performer.NewExact[T](performer.ExactOptions{Softmax: performer.Softmax{Causal: true}}))
 	truth := batch[T](t, 1, 1, exact)
 	b := batch[T](t, 1, 1, form(t, exact, clusters.Options{Threshold: 1e-30}))
 	defaults := batch[T](t, 1, 1, form(t, exact, clusters.Options{}))
@@ -122,8 +122,8 @@ func testBatchPast[T dense.Float](t *testing.T, rounding float64) {
 func TestHeadsShareClusters(t *testing.T) {
 	const n, heads = 3000, 8
 	for _, causal := range []bool{false, true} {
-		f := form(t, must.Have(performer.NewExact[float32](performer.ExactOptions{Causal: causal, Bits: 8})), clusters.Options{})
-		b := must.Have(performer.NewBatch[float32](heads, 2, f))
+		f := form(t, must.Have(performer.NewExact[float32](performer.ExactOptions{Softmax: performer.Softmax{Causal: causal}, Bits: 8})), clusters.Options{})
+		b := must.Have(performer.NewBatch[float32](performer.BatchOptions{Heads: heads, KeyHeads: 2}, f))
 		q, k, v := densetest.Normal[float32](rand.New(rand.NewPCG(1, 1)), n, heads*16, 0, 1), densetest.Normal[float32](rand.New(rand.NewPCG(1, 2)), n, 2*16, 0, 1), densetest.Normal[float32](rand.New(rand.NewPCG(1, 3)), n, 2*8, 0, 1)
 		got := b.Forward(dense.Matrix[float32]{}, q, k, v)
 		for h := range heads {

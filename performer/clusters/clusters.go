@@ -18,11 +18,8 @@ import (
 
 // Options are the parameters of [New]. The zero value selects the defaults.
 type Options struct {
-	// Scale multiplies the products q_iᵀk_j. Zero means 1/√d. Scale is finite and not negative.
-	Scale float64
-
-	// Causal lets query i see the keys j ≤ i only, for as many queries as keys.
-	Causal bool
+	// The Scale is not negative.
+	performer.Softmax
 
 	// EightBits computes scores, weights and values in integers of 8 bits. EightBits halves the
 	// time of Forward on processors that multiply such integers, and adds errors of about a
@@ -124,7 +121,7 @@ func open[T dense.Float](args arguments) (Attention[T], error) {
 	if err != nil {
 		return Attention[T]{}, err
 	}
-	b, err := performer.NewBatch[T](1, 1, sequence.Head[T]{Of: a})
+	b, err := performer.NewBatch[T](performer.BatchOptions{Heads: 1}, sequence.Head[T]{Of: a})
 	return Attention[T]{b, a}, err
 }
 

@@ -69,7 +69,7 @@ func TestForward(t *testing.T) {
 
 func testForward[T dense.Float](t *testing.T, rounding float64) {
 	for _, causal := range []bool{false, true} {
-		exact := must.Have(performer.NewExact[T](performer.ExactOptions{Causal: causal}))
+		exact := must.Have(performer.NewExact[T](performer.ExactOptions{Softmax: performer.Softmax{Causal: causal}}))
 		q, k, v := tokens[T](2500, 16, 7, 8, 1)
 		want := exact.Forward(dense.Matrix[T]{}, q, k, v)
 		all := form(t, exact, clusters.Options{Threshold: 1e-30})
@@ -89,7 +89,7 @@ func TestOutputsAreAverages(t *testing.T) {
 			for i := range v.Rows {
 				v.Row(i)[0], v.Row(i)[1] = 1, float32(i%2)
 			}
-			out := form(t, must.Have(performer.NewExact[float32](performer.ExactOptions{Causal: causal})), clusters.Options{}).Forward(dense.Matrix[float32]{}, q, k, v)
+			out := form(t, must.Have(performer.NewExact[float32](performer.ExactOptions{Softmax: performer.Softmax{Causal: causal}})), clusters.Options{}).Forward(dense.Matrix[float32]{}, q, k, v)
 			for i := range out.Rows {
 				require.InDelta(t, 1, out.Row(i)[0], 1e-5, "row %d", i)
 				require.True(t, -1e-5 < out.Row(i)[1] && out.Row(i)[1] < 1+1e-5, "row %d: %v", i, out.Row(i)[1])
@@ -128,7 +128,7 @@ func TestSmall(t *testing.T) {
 // Later tokens change no bit of a causal output, whatever they are.
 func TestCausalKnowsNoFuture(t *testing.T) {
 	const n = 4700
-	exact := must.Have(performer.NewExact[float32](performer.ExactOptions{Causal: true}))
+	exact := must.Have(performer.NewExact[float32](performer.ExactOptions{Softmax: performer.Softmax{Causal: true}}))
 	f := form(t, exact, clusters.Options{})
 	q, k, v := tokens[float32](n, 8, 5, 6, 5)
 	want := f.Forward(dense.Matrix[float32]{}, q, k, v)
@@ -156,7 +156,7 @@ func TestCausalKnowsNoFuture(t *testing.T) {
 func TestNotFinite(t *testing.T) {
 	for _, causal := range []bool{false, true} {
 		for _, x := range []float64{math.NaN(), math.Inf(1), math.Inf(-1)} {
-			exact := must.Have(performer.NewExact[float64](performer.ExactOptions{Causal: causal}))
+			exact := must.Have(performer.NewExact[float64](performer.ExactOptions{Softmax: performer.Softmax{Causal: causal}}))
 			f := form(t, exact, clusters.Options{Threshold: 1e-30})
 			q, k, v := tokens[float64](1800, 4, 3, 3, 6)
 			v.Row(900)[1] = x
@@ -188,7 +188,7 @@ func compareNaN(t *testing.T, want, got dense.Matrix[float64]) {
 //ci:race
 func TestProcessors(t *testing.T) {
 	for _, causal := range []bool{false, true} {
-		f := form(t, must.Have(performer.NewExact[float32](performer.ExactOptions{Causal: causal})), clusters.Options{})
+		f := form(t, must.Have(performer.NewExact[float32](performer.ExactOptions{Softmax: performer.Softmax{Causal: causal}})), clusters.Options{})
 		q, k, v := tokens[float32](5000, 8, 8, 6, 8)
 		want := f.Forward(dense.Matrix[float32]{}, q, k, v)
 		old := runtime.GOMAXPROCS(1)
@@ -204,7 +204,7 @@ func TestProcessors(t *testing.T) {
 //
 //ci:race
 func TestShared(t *testing.T) {
-	f := form(t, must.Have(performer.NewExact[float32](performer.ExactOptions{Causal: true})), clusters.Options{})
+	f := form(t, must.Have(performer.NewExact[float32](performer.ExactOptions{Softmax: performer.Softmax{Causal: true}})), clusters.Options{})
 	q, k, v := tokens[float32](1500, 8, 8, 6, 9)
 	want := f.Forward(dense.Matrix[float32]{}, q, k, v)
 	results := make(chan dense.Matrix[float32])
@@ -224,7 +224,7 @@ func TestErrors(t *testing.T) {
 			return err
 		},
 		"clusters: Scale = -1, want a finite float32 of at least 0": func() error {
-			_, err := clusters.New[float32](clusters.Options{Scale: -1}, src)
+			_, err := clusters.New[float32](clusters.Options{Softmax: performer.Softmax{Scale: -1}}, src)
 			return err
 		},
 		"clusters: Clusters = 0, Iterations = -1, want at least 0": func() error {
@@ -249,7 +249,7 @@ func TestErrors(t *testing.T) {
 // keys: float32 errs as it does for centred ones.
 func TestLargeMeansAndCounts(t *testing.T) {
 	for _, causal := range []bool{false, true} {
-		exact, truth := must.Have(performer.NewExact[float32](performer.ExactOptions{Causal: causal})), must.Have(performer.NewExact[float64](performer.ExactOptions{Causal: causal}))
+		exact, truth := must.Have(performer.NewExact[float32](performer.ExactOptions{Softmax: performer.Softmax{Causal: causal}})), must.Have(performer.NewExact[float64](performer.ExactOptions{Softmax: performer.Softmax{Causal: causal}}))
 		f := form(t, exact, clusters.Options{})
 		var none dense.Matrix[float64]
 		q, k, v := tokens[float32](3000, 16, 4, 6, 3)

@@ -34,7 +34,7 @@ func TestLimits(t *testing.T) {
 			}
 
 			v.Row(700)[2] = float32(math.NaN())
-			f := form(t, must.Have(performer.NewExact[float32](performer.ExactOptions{Causal: true, Bits: bits})), clusters.Options{})
+			f := form(t, must.Have(performer.NewExact[float32](performer.ExactOptions{Softmax: performer.Softmax{Causal: true}, Bits: bits})), clusters.Options{})
 			out := f.Forward(none, q, k, v)
 			for i := range out.Rows {
 				for l, x := range out.Row(i) {
@@ -44,7 +44,7 @@ func TestLimits(t *testing.T) {
 		}
 		for _, n := range []int{0, 1} {
 			q, k, v := tokens[float32](n, 5, 2, 1, 1)
-			f := form(t, must.Have(performer.NewExact[float32](performer.ExactOptions{Causal: true, Bits: bits})), clusters.Options{})
+			f := form(t, must.Have(performer.NewExact[float32](performer.ExactOptions{Softmax: performer.Softmax{Causal: true}, Bits: bits})), clusters.Options{})
 			require.Equal(t, v.Clone().Data, f.Forward(none, q, k, v).Clone().Data, "%d tokens see themselves", n)
 		}
 	}

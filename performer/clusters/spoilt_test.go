@@ -19,8 +19,8 @@ import (
 func errors(t *testing.T, bits int, opts clusters.Options, q, k, v dense.Matrix[float32]) (all [2]float64) {
 	var none dense.Matrix[float32]
 	for i, causal := range []bool{false, true} {
-		want := must.Have(performer.NewExact[float32](performer.ExactOptions{Causal: causal})).Forward(none, q, k, v)
-		f := form(t, must.Have(performer.NewExact[float32](performer.ExactOptions{Causal: causal, Bits: bits})), opts)
+		want := must.Have(performer.NewExact[float32](performer.ExactOptions{Softmax: performer.Softmax{Causal: causal}})).Forward(none, q, k, v)
+		f := form(t, must.Have(performer.NewExact[float32](performer.ExactOptions{Softmax: performer.Softmax{Causal: causal}, Bits: bits})), opts)
 		all[i] = relative(f.Forward(none, q, k, v), want)
 	}
 	return all
@@ -117,7 +117,7 @@ func testPrefixBits[T dense.Float](t *testing.T) {
 		for _, d := range []int{3, 16, 64} {
 			q, k, v := tokens[T](n, d, d+1, 6, 9)
 			k.Row(900)[1] = 500 // some rows are exact
-			f := form(t, must.Have(performer.NewExact[T](performer.ExactOptions{Causal: true, Bits: bits})), clusters.Options{Clusters: 20})
+			f := form(t, must.Have(performer.NewExact[T](performer.ExactOptions{Softmax: performer.Softmax{Causal: true}, Bits: bits})), clusters.Options{Clusters: 20})
 			prefixes := make([]int, 0, n)
 			for i := range n {
 				prefixes = append(prefixes, i*i/n)
@@ -144,7 +144,7 @@ func TestNaNInAKey(t *testing.T) {
 	q, k, v := tokens[float32](2000, 8, 3, 5, 7)
 	k.Row(800)[3] = float32(math.NaN())
 	for _, bits := range []int{0, 8} {
-		out := form(t, must.Have(performer.NewExact[float32](performer.ExactOptions{Causal: true, Bits: bits})), clusters.Options{}).Forward(dense.Matrix[float32]{}, q, k, v)
+		out := form(t, must.Have(performer.NewExact[float32](performer.ExactOptions{Softmax: performer.Softmax{Causal: true}, Bits: bits})), clusters.Options{}).Forward(dense.Matrix[float32]{}, q, k, v)
 		for i := range out.Rows {
 			require.Equal(t, i >= 800, out.Row(i)[0] != out.Row(i)[0], "%d bits, query %d", bits, i)
 		}
