@@ -109,7 +109,7 @@ func choose[T dense.Float](ctx context.Context, x input[T], tolerance float64, o
 		return none, err
 	}
 	if kinds == nil {
-		kinds = allKinds[T](x.k.Rows)
+		kinds = allKinds[T](x.k.Rows, sample.heads[0].options.Causal)
 	}
 	s := newSearch(sample.heads[0], tolerance, opts, kinds, rng)
 	c := Choice[T]{Attention: x.exact, Name: "exact attention", Exact: true, Tolerance: tolerance}
