@@ -11,11 +11,6 @@ func Rotations[T dense.Float](p *Product[T]) []Rotation[T] {
 	return gs
 }
 
-// SetAngle replaces the cosine and the sine of rotation k of p.
-func SetAngle[T dense.Float](p *Product[T], k int, cos, sin T) {
-	p.turns[k].Cos, p.turns[k].Sin = cos, sin
-}
-
 // Angle returns the cosine and the sine of g.
 func (g Rotation[T]) Angle() (cos, sin T) { return g.cos, g.sin }
 

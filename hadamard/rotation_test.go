@@ -141,50 +141,6 @@ func TestRotationRowsDoNotDependOnTheOthersNorOnProcessors(t *testing.T) {
 	densetest.Both(t, testRowsAlone[float32], testRowsAlone[float64])
 }
 
-func TestRotationSignsAgreeAcrossTypes(t *testing.T) {
-	single, double := newRotation[float32](t, 70, 3, 6), newRotation[float64](t, 70, 3, 6)
-	again := newRotation[float64](t, 70, 3, 6)
-	other := newRotation[float64](t, 70, 3, 7)
-	assert.Equal(t, double, again, "same seed")
-	assert.NotEqual(t, double, other, "another seed")
-	for i, f := range hadamard.Factors(double) {
-		for j, v := range f {
-			require.Equal(t, float32(v), hadamard.Factors(single)[i][j])
-		}
-	}
-}
-
-// TestRotationSpreadsOneCoordinate checks the moments of the entries of R over 4000 draws of order
-// 8: mean 0 and mean square 1/8 in each of 64 entries. The false-alarm rate of |z| < 5 in 128
-// comparisons is below 1e-4, and the seed is fixed.
-func TestRotationSpreadsOneCoordinate(t *testing.T) {
-	const d, draws = 8, 4000
-	src := exprand.NewSource(1)
-	eye := dense.New[float64](d, d)
-	for i := range d {
-		eye.Set(i, i, 1)
-	}
-	var sum, sum2, sum4 [d][d]float64
-	for range draws {
-		r := must.Have(hadamard.NewRotation[float64](d, hadamard.RotationOptions{Order: hadamard.NextOrder(d)}, src))
-		y := r.Apply(dense.Matrix[float64]{}, eye)
-		for i := range d {
-			for j, v := range y.Row(i) {
-				sum[i][j] += v
-				sum2[i][j] += v * v
-				sum4[i][j] += v * v * v * v
-			}
-		}
-	}
-	for i := range d {
-		for j := range d {
-			mean, second, fourth := sum[i][j]/draws, sum2[i][j]/draws, sum4[i][j]/draws
-			assert.Less(t, math.Abs(mean), 5*math.Sqrt(second/draws), "mean of entry (%d, %d)", i, j)
-			assert.Less(t, math.Abs(second-1.0/d), 5*math.Sqrt((fourth-second*second)/draws), "mean square of entry (%d, %d)", i, j)
-		}
-	}
-}
-
 func testRotationNotFinite[T dense.Float](t *testing.T) {
 	r := newRotation[T](t, 5, 3, 1)
 	for _, bad := range []float64{math.NaN(), math.Inf(-1)} {
@@ -202,21 +158,6 @@ func testRotationNotFinite[T dense.Float](t *testing.T) {
 
 func TestRotationNotFinite(t *testing.T) {
 	densetest.Both(t, testRotationNotFinite[float32], testRotationNotFinite[float64])
-}
-
-// TestPaddedRotation: padding further is a rotation of the padded vector.
-func TestPaddedRotation(t *testing.T) {
-	const d, order = 9, 16
-	padded := must.Have(hadamard.NewRotation[float64](d, hadamard.RotationOptions{Order: order}, exprand.NewSource(4)))
-	whole := must.Have(hadamard.NewRotation[float64](order, hadamard.RotationOptions{}, exprand.NewSource(4)))
-	x := dense.New[float64](1, order)
-	for i := range d {
-		x.Data[i] = float64(i*i) - 5
-	}
-	want := whole.Apply(dense.Matrix[float64]{}, x)
-	assert.Equal(t, want, padded.Apply(dense.Matrix[float64]{}, x.ColRange(0, d)))
-	in, out := padded.Dims()
-	assert.Equal(t, []int{d, order}, []int{in, out})
 }
 
 // TestDefaultRotation: three factors of the order that is fast.
@@ -278,33 +219,6 @@ func testSizes[T dense.Float](t *testing.T) {
 
 func TestSizes(t *testing.T) {
 	densetest.Both(t, testSizes[float32], testSizes[float64])
-}
-
-func testScales[T dense.Float](t *testing.T) {
-	for _, n := range []int{1, 2, 4, 8, 12, 36, 96, 128, 344, 11008, 1 << 20} {
-		for blocks := 1; blocks <= 5; blocks++ {
-			product, rounded := 1.0, 0
-			for i := range blocks {
-				s := float64(hadamard.Scale[T](n, i, blocks))
-				product *= s
-				assert.InDelta(t, 0.5, math.Log2(s*math.Sqrt(float64(n)))+0.5, 1, "n = %d: factor %d of %d", n, i, blocks)
-				if f, _ := math.Frexp(s); f != 0.5 {
-					rounded++
-				}
-			}
-			want := math.Pow(float64(n), -float64(blocks)/2)
-			assert.InEpsilon(t, want, product, float64(blocks+2)*densetest.Roundoff[T](), "n = %d, %d factors", n, blocks)
-			if n&(n-1) == 0 {
-				assert.LessOrEqual(t, rounded, 1, "n = %d, %d factors", n, blocks)
-			} else {
-				assert.LessOrEqual(t, rounded, (blocks+1)/2, "n = %d, %d factors", n, blocks)
-			}
-		}
-	}
-}
-
-func TestScales(t *testing.T) {
-	densetest.Both(t, testScales[float32], testScales[float64])
 }
 
 func TestRotationDoesNotAllocate(t *testing.T) {

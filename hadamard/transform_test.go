@@ -159,26 +159,6 @@ func TestTransformOfEveryOrder(t *testing.T) {
 	densetest.Both(t, testEveryOrder[float32], testEveryOrder[float64])
 }
 
-func testLargeOrders[T dense.Float](t *testing.T) {
-	for _, n := range []int{5120, 11008, 14336} {
-		x := make([]T, n)
-		for i := range x {
-			x[i] = T(i%7 - 3)
-		}
-		want := slices.Clone(x)
-		hadamard.Transform(x)
-		hadamard.TransformTransposed(x)
-		for i := range x {
-			require.Equal(t, T(n)*want[i], x[i], "n = %d, element %d", n, i)
-		}
-	}
-}
-
-//ci:slow
-func TestTransposedUndoesLargeOrders(t *testing.T) {
-	densetest.Both(t, testLargeOrders[float32], testLargeOrders[float64])
-}
-
 func testDiagonal[T dense.Float](t *testing.T) {
 	for _, s := range [][2]int{{1, 1}, {0, 2}, {5, 8}, {8, 8}, {9, 12}, {12, 12}, {70, 72}} {
 		x, d := densetest.Gapped[T](1, 1, s[0]).Row(0), densetest.Gapped[T](2, 1, s[0]).Row(0)

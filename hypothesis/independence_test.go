@@ -133,36 +133,3 @@ func TestRotationsHavePower(t *testing.T) {
 	assert.InDelta(t, found[0], found[1], 22)
 	assert.Less(t, found[2], 15)
 }
-
-// The test rejects the independence of two independent time series, because their rows are not
-// exchangeable. It is right with the rows of one series in random order.
-func TestTimeSeriesBreakIndependence(t *testing.T) {
-	const n, runs = 200, 100
-	src := rand.NewPCG(81, 82)
-	rng := rand.New(src)
-	phi := gaussian[float64](8, 1, 1, src)
-	series := func() dense.Matrix[float64] {
-		x := sample[float64](rng, n, 1, gauss)
-		for i := 1; i < n; i++ {
-			x.Data[i] = 0.9*x.Data[i-1] + math.Sqrt(0.19)*x.Data[i]
-		}
-		return x
-	}
-	var wrong, right []float64
-	for range runs {
-		x, y := series(), series()
-		for i := range 2 {
-			got := must.Have(hypothesis.Independence(t.Context(), phi, phi, x, y, hypothesis.Options{Draws: 49}, src))
-			if i == 0 {
-				wrong = append(wrong, got.P)
-				rng.Shuffle(n, func(i, j int) { y.Data[i], y.Data[j] = y.Data[j], y.Data[i] })
-			} else {
-				right = append(right, got.P)
-			}
-		}
-	}
-	above, _ := kolmogorov(wrong, 49)
-	assert.Greater(t, above, bound(runs))
-	_, apart := kolmogorov(right, 49)
-	assert.LessOrEqual(t, apart, bound(runs))
-}

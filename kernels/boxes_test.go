@@ -40,32 +40,6 @@ func TestBoxes(t *testing.T) {
 	assert.Equal(t, "Boxes{Thresholds: 2×2}", box.String())
 }
 
-// The kernel is the expectation of the products of q factors √2·[x_j and t on a side], q from 1 to
-// 3, over columns and thresholds in proportion to their weights, within four standard errors.
-func TestBoxesAreAnExpectation(t *testing.T) {
-	const draws = 400000
-	rng := rand.New(rand.NewPCG(1, 2))
-	x, y := []float64{0.5, 0}, []float64{1.1, 3}
-	sum, squares := 0.0, 0.0
-	for range draws {
-		product := 1.0
-		for range 1 + rng.IntN(3) {
-			j, at := 0, float64(rng.IntN(2))
-			if rng.IntN(2) == 0 {
-				j, at = 1, -1
-			}
-			above := rng.IntN(2) == 0
-			if (x[j] > at) != above || (y[j] > at) != above {
-				product = 0
-			}
-			product *= 2
-		}
-		sum += product / draws
-		squares += product * product / draws
-	}
-	assert.InDelta(t, box.Eval(x, y), sum, 4*math.Sqrt((squares-sum*sum)/draws))
-}
-
 // Gram agrees with Eval at all pairs and has no negative eigenvalue beyond rounding.
 func TestGramOfBoxes(t *testing.T) {
 	densetest.Both(t, testGramOfBoxes[float32], testGramOfBoxes[float64])

@@ -10,7 +10,6 @@ import (
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
 	"gonum.org/v1/gonum/integrate/quad"
-	"gonum.org/v1/gonum/stat/distuv"
 
 	"github.com/seed-feabd252/randfeat/dense"
 	"github.com/seed-feabd252/randfeat/kernels"
@@ -83,19 +82,6 @@ func TestKnownValues(t *testing.T) {
 		assert.InEpsilon(t, c.want, c.k.Eval(x, y), 30*0x1p-52, "%v", c.k)
 	}
 	assert.InEpsilon(t, math.Exp(-2)*5+math.Exp(-0.25)*1, kernels.ELU{}.Eval([]float64{-2, -0.25}, []float64{4, 0}), 1e-15)
-}
-
-// TestSpectralLaw checks the Matérn kernels against their definition, the
-// Fourier transform of a Student-t law with 2ν degrees of freedom (d = 1).
-func TestSpectralLaw(t *testing.T) {
-	for _, nu := range []float64{0.5, 1.5, 2.5} {
-		law := distuv.StudentsT{Mu: 0, Sigma: 1, Nu: 2 * nu}
-		for _, r := range []float64{0.3, 1, 2} {
-			got := quad.Fixed(func(w float64) float64 { return 2 * law.Prob(w) * math.Cos(w*r) }, 0, 2000, 40000, nil, 0)
-			// What lies beyond 2000 is less than the density there over r.
-			assert.InDelta(t, got, kernels.Matern{Nu: nu}.Eval([]float64{r}, []float64{0}), 2*law.Prob(2000)/r+1e-9, "ν=%v r=%v", nu, r)
-		}
-	}
 }
 
 // TestArcCosineIsItsExpectation integrates over the half-plane of directions

@@ -10,7 +10,6 @@ import (
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
 	exprand "golang.org/x/exp/rand"
-	"gonum.org/v1/gonum/floats"
 	"gonum.org/v1/gonum/mat"
 	"gonum.org/v1/gonum/stat"
 
@@ -19,7 +18,6 @@ import (
 	"github.com/seed-feabd252/randfeat/internal/testing/densetest"
 	"github.com/seed-feabd252/randfeat/internal/testing/limittest"
 	"github.com/seed-feabd252/randfeat/kernels"
-	"github.com/seed-feabd252/randfeat/kmeans"
 	"github.com/seed-feabd252/randfeat/landmarks"
 	"github.com/seed-feabd252/randfeat/rff"
 )
@@ -130,47 +128,6 @@ func nystroemErrors(t *testing.T, k kernels.Kernel, x dense.Matrix[float64], n, 
 	}
 	mean, spread := stat.MeanStdDev(all, nil)
 	return mean, stat.StdErr(spread, float64(draws))
-}
-
-// 20 clusters, 20 landmarks. Errors are compared over 20 draws: the means differ by more
-// than 5 standard errors.
-func TestCentresCoverClusters(t *testing.T) {
-	x, centres := points[float64](5, 400, 4, 0.1), points[float64](6, 20, 4, 2)
-	for i := range x.Rows {
-		floats.Add(x.Row(i), centres.Row(i%20))
-	}
-	k := kernels.Gaussian{LengthScale: 1}
-	ways := choosers[float64](k)
-	of := func(f rff.Map[float64]) float64 { return gramError(t, f, x) }
-	uniform, a := nystroemErrors(t, k, x, 20, 20, ways["uniform"], of)
-	clustered, b := nystroemErrors(t, k, x, 20, 20, func(x dense.Matrix[float64], n int, src rand.Source) (dense.Matrix[float64], error) {
-		c, err := kmeans.Cluster(t.Context(), x, n, 20, kmeans.Options[float64]{}, src)
-		return c.Centres, err
-	}, of)
-	assert.Less(t, clustered+5*math.Hypot(a, b), uniform)
-}
-
-// 10 of 1000 points are far from all others: 20 uniform landmarks miss them with the
-// probability 0.82, and then their features are 0.
-func TestPivotedLandmarksFindWhatIsRare(t *testing.T) {
-	x := points[float64](7, 1000, 3, 0.5)
-	for i := range 10 {
-		for j := range 3 {
-			x.Row(100 * i)[j] = 20 + 0.1*x.Row(100 * i)[j]
-		}
-	}
-	k := kernels.Gaussian{LengthScale: 2}
-	rare := x.RowRange(300, 301)
-	of := func(f rff.Map[float64]) float64 {
-		phi := f.Transform(dense.Matrix[float64]{}, rare)
-		return 1 - floats.Dot(phi.Row(0), phi.Row(0))
-	}
-	ways := choosers[float64](k)
-	uniform, a := nystroemErrors(t, k, x, 20, 60, ways["uniform"], of)
-	pivoted, b := nystroemErrors(t, k, x, 20, 60, ways["pivoted"], of)
-	assert.InDelta(t, 0.82, uniform, 4.5*a)
-	assert.Less(t, pivoted+5*math.Hypot(a, b), uniform)
-	assert.Less(t, pivoted, 0.3)
 }
 
 // notFinite is NaN between points on different sides of 0, and minus is no kernel.

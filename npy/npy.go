@@ -9,12 +9,8 @@
 //
 // A [Reader] reads some rows at a time. Its memory does not depend on the number of rows.
 //
-// # Files that the package reads
-//
-// Headers are those that numpy.load reads without pickle: of versions 1.0, 2.0 and 3.0, with keys
-// in any order, blanks anywhere, quotes of either kind and the long integers of Python 2. An
-// integer is converted exactly or is an error that names it. Complex numbers, text, dates, objects,
-// long doubles and structured types are errors that name the type.
+// Headers are those that numpy.load reads without pickle, of versions 1.0, 2.0 and 3.0. An integer
+// is converted exactly or is an error that names it. Other types are errors that name the type.
 //
 // The package does not trust a file: it compares the header with the size of the file before it
 // allocates memory. Bytes after the elements, which NumPy ignores, are an error. The format has no
@@ -22,11 +18,8 @@
 //
 // NumPy has no type bfloat16, and writes the bfloat16 arrays of package ml_dtypes as '|V2' or
 // '<V2', two bytes without a type. This package reads both as bfloat16 and writes '|V2', so that
-// numpy.load(path).view(ml_dtypes.bfloat16) has the numbers.
-//
-// # Source
-//
-//   - [NEP 1] R. Kern: A Simple File Format for NumPy Arrays. NumPy Enhancement Proposal 1.
+// numpy.load(path).view(ml_dtypes.bfloat16) has the numbers. The format is that of NumPy Enhancement
+// Proposal 1.
 package npy
 
 import (

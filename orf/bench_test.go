@@ -11,28 +11,6 @@ import (
 	"github.com/seed-feabd252/randfeat/internal/testing/densetest"
 )
 
-func benchmarkDraw[T dense.Float](b *testing.B) {
-	for _, c := range constructions[T]() {
-		for _, n := range []int{64, 1024} {
-			b.Run(fmt.Sprintf("%s/n=%d", c.name, n), func(b *testing.B) {
-				src := exprand.NewSource(1)
-				b.ReportAllocs()
-				for b.Loop() {
-					if _, err := c.draw(n, n, src); err != nil {
-						b.Fatal(err)
-					}
-				}
-			})
-		}
-	}
-}
-
-// BenchmarkDraw draws n frequencies of R^n.
-func BenchmarkDraw(b *testing.B) {
-	b.Run("type=float32", benchmarkDraw[float32])
-	b.Run("type=float64", benchmarkDraw[float64])
-}
-
 func benchmarkProject[T dense.Float](b *testing.B) {
 	const rows = 256
 	for _, c := range constructions[T]() {

@@ -1,7 +1,6 @@
 package orf_test
 
 import (
-	"math"
 	"math/rand/v2"
 	"testing"
 
@@ -11,36 +10,9 @@ import (
 	"gonum.org/v1/gonum/lapack/lapack64"
 
 	"github.com/seed-feabd252/randfeat/dense"
-	"github.com/seed-feabd252/randfeat/internal/compute/matmul"
 	"github.com/seed-feabd252/randfeat/internal/testing/must"
 	"github.com/seed-feabd252/randfeat/orf"
 )
-
-// TestOrthogonalAtLargeDimension draws 1024 rows of R^1024.
-func TestOrthogonalAtLargeDimension(t *testing.T) {
-	const d = 1024
-	p := must.Have(orf.Draw[float64](orf.GramSchmidt{}, d, d, exprand.NewSource(1)))
-	w := p.Frequencies()
-	for i := range d {
-		row := w.Row(i)
-		scale := 1 / norm(row)
-		for j := range row {
-			row[j] *= scale
-		}
-	}
-	gram := dense.New[float64](d, d)
-	matmul.MulT(1, w, w, 0, gram)
-	worst := 0.0
-	for i := range d {
-		for j, cos := range gram.Row(i)[:i] {
-			if math.IsNaN(cos) {
-				t.Fatalf("rows %d and %d: NaN", i, j)
-			}
-			worst = max(worst, math.Abs(cos))
-		}
-	}
-	assert.LessOrEqual(t, worst, 1e-12)
-}
 
 // haarZ returns the largest deviation, in standard errors, of moments of d×d
 // matrices from those of the Haar law on O(d): every entry has mean 0 and mean

@@ -1,7 +1,6 @@
 package orf_test
 
 import (
-	"fmt"
 	"math"
 	"slices"
 	"testing"
@@ -12,7 +11,6 @@ import (
 	"gonum.org/v1/gonum/stat/distuv"
 
 	"github.com/seed-feabd252/randfeat/internal/testing/must"
-	"github.com/seed-feabd252/randfeat/orf"
 )
 
 // kolmogorov returns √n·sup|F_n − F| of the sample against the cdf.
@@ -51,22 +49,6 @@ func TestLengthsAreChi(t *testing.T) {
 			assert.Greater(t, kolmogorov(fixed, law.CDF), 10.0, "d = %d: fixed lengths are caught", d)
 		}
 	})
-}
-
-// TestPaddedLengths: with d = 5 padded to 8, a frequency is five coordinates of
-// one with length χ(8), so that its squared norm has mean 5 and, when the length
-// is √8, each coordinate still has mean square 1. False-alarm rate 6e-5 a case.
-func TestPaddedLengths(t *testing.T) {
-	for _, fixed := range []bool{false, true} {
-		src := exprand.NewSource(9)
-		var m moments
-		for range 4000 {
-			p := must.Have(orf.Draw[float64](orf.Hadamard{FixedLength: fixed}, 1, 5, src))
-			w := p.Frequencies().Row(0)
-			m.add(dot(w, w))
-		}
-		assert.Less(t, m.z(5), 4.0)
-	}
 }
 
 // TestRowMarginals: every frequency of every construction has mean 0 and
@@ -110,48 +92,4 @@ func TestOneDimension(t *testing.T) {
 			assert.InDelta(t, 1, math.Abs(v), 0x1p-52)
 		}
 	})
-}
-
-// besselMean is ₀F₁(; d/2; −d·q/4).
-func besselMean(d int, q float64) float64 {
-	sum, term := 0.0, 1.0
-	for k := 0.0; math.Abs(term) > 1e-18 || k < 10; k++ {
-		sum += term
-		term *= -float64(d) * q / 4 / ((float64(d)/2 + k) * (k + 1))
-	}
-	return sum
-}
-
-// TestFixedLengthBias: the mean of cos(w·z) is ₀F₁(; d/2; −d·q/4) with lengths
-// √d and exp(−q/2) with χ lengths, and the two laws are told apart. False-alarm
-// rate 6e-5 in each of eight cases.
-func TestFixedLengthBias(t *testing.T) {
-	for _, c := range constructions[float64]()[:2] {
-		for _, d := range []int{4, 8} {
-			t.Run(fmt.Sprintf("%s/d=%d", c.name, d), func(t *testing.T) {
-				z := make([]float64, d)
-				for j := range z {
-					z[j] = math.Sqrt(3 / float64(d))
-				}
-				measure := func(c construction[float64]) *moments {
-					src := exprand.NewSource(12)
-					var m moments
-					for range 10000 {
-						p := must.Have(c.draw(d, d, src))
-						w := p.Frequencies()
-						sum := 0.0
-						for k := range d {
-							sum += math.Cos(dot(w.Row(k), z))
-						}
-						m.add(sum / float64(d))
-					}
-					return &m
-				}
-				fixed, chi := measure(c.fixedLength()), measure(c)
-				assert.Less(t, fixed.z(besselMean(d, 3)), 4.0, "FixedLength obeys its law")
-				assert.Less(t, chi.z(math.Exp(-1.5)), 4.0, "χ lengths are unbiased")
-				assert.Greater(t, fixed.z(math.Exp(-1.5)), 10.0, "fixed lengths where χ is due are caught")
-			})
-		}
-	}
 }

@@ -20,18 +20,6 @@ var pointSets = []orf.Ensemble{orf.Halton{}}
 
 func TestPointSetErrors(t *testing.T) {
 	src := exprand.NewSource(1)
-	for _, e := range pointSets {
-		_, err := orf.Draw[float64](e, 0, 3, src)
-		assert.EqualError(t, err, "orf: m = 0, want at least 1", e)
-		_, err = orf.Draw[float64](e, 3, -1, src)
-		assert.EqualError(t, err, "orf: d = -1, want at least 1", e)
-		_, err = orf.Draw[float64](e, 3, 3, nil)
-		assert.EqualError(t, err, "orf: src is nil", e)
-		_, err = orf.Draw[float64](e, math.MaxInt, 3, src)
-		assert.ErrorContains(t, err, fmt.Sprintf("orf: m = %d: ", math.MaxInt), e)
-		_, err = orf.Draw[float64](e, 3, math.MaxInt, src)
-		assert.ErrorContains(t, err, fmt.Sprintf("orf: d = %d: ", math.MaxInt), e)
-	}
 	_, err := orf.Draw[float32](orf.Halton{}, 1, 1001, src)
 	assert.EqualError(t, err, "orf: Halton: d = 1001, want at most 1000")
 	p, err := orf.Draw[float32](orf.Halton{}, 3, 1000, src)

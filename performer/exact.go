@@ -79,6 +79,12 @@ type ExactOptions struct {
 	// gradients ignore TopK. TopK is at most 2³⁰.
 	TopK int
 
+	// Tolerance, if above zero, lets Step of a [State] raise and lower the number of keys of each head,
+	// which begins with TopK. One step of 64 is also computed from all keys. Measured errors, the norm of
+	// the difference over the norm of the output, are kept below the Tolerance. A head that needs more
+	// than a third of its keys reads all keys. State.TopK returns numbers and errors.
+	Tolerance float64
+
 	// Slope times the distance between the places of query and key is subtracted from a score:
 	// ALiBi [Press et al. 2022]. ALiBi has a slope for each head, so that [NewBatch] takes an Exact
 	// for each head.
@@ -139,7 +145,7 @@ type Exact[T dense.Float] struct {
 // NewExact returns exact attention. The error reports a Window, Sinks or a Chunk that is negative
 // or beyond an eighth of what an int holds, a Chunk with a Window or Sinks, Bits other than 0, 4,
 // 8 and 16, one of KeyBits and ValueBits without the other and without Bits, a TopK that is
-// negative or above 2³⁰, a Scale or a Slope that is not finite in T, a Softcap that is negative or
+// negative or above 2³⁰, a Tolerance that is negative or not finite, or without a TopK, a Scale or a Slope that is not finite in T, a Softcap that is negative or
 // NaN, and a SinkWeight that is negative, not finite or not zero for an Unnormalised.
 func NewExact[T dense.Float](o ExactOptions) (Exact[T], error) {
 	b, err := door.Choose[T, Batch[T]](exact32, exact64, o)
@@ -238,6 +244,8 @@ func check[T dense.Float](o ExactOptions) error {
 		return fmt.Errorf("performer: KeyBits = %d and ValueBits = %d without Bits, want both or neither", o.KeyBits, o.ValueBits)
 	case o.TopK < 0 || o.TopK > mostTopK:
 		return fmt.Errorf("performer: TopK = %d, want 0 to %d", o.TopK, mostTopK)
+	case !(o.Tolerance >= 0) || math.IsInf(o.Tolerance, 1) || o.Tolerance > 0 && o.TopK == 0:
+		return fmt.Errorf("performer: Tolerance = %v with TopK = %d, want a number of at least 0, and 0 without a TopK", o.Tolerance, o.TopK)
 	case T(o.Slope)-T(o.Slope) != 0:
 		return fmt.Errorf("performer: Slope = %v, want a finite %T", o.Slope, T(0))
 	case T(o.Scale)-T(o.Scale) != 0:
@@ -370,18 +378,19 @@ func (e exact[T]) backwardMasked(c sequence.Call[T]) {
 	x.Scatter(c)
 }
 
-// Alike ignores the SinkWeight and TopK, which change no tokens.
+// Alike ignores the SinkWeight, TopK and Tolerance, which change no tokens.
 func (e exact[T]) Alike(other sequence.Attention[T]) bool {
 	o, ok := other.(exact[T])
-	o.SinkWeight, o.TopK = e.SinkWeight, e.TopK
+	o.SinkWeight, o.TopK, o.Tolerance = e.SinkWeight, e.TopK, e.Tolerance
 	return ok && o == e
 }
 
 func (e exact[T]) NewStore(run sequence.Run[T]) (*store.Store[T], error) {
 	scores := slices.Repeat([]tiles.Scores{e.scores(run.D)}, run.Count)
-	topK := slices.Repeat([]int{e.TopK}, run.Count)
+	topK := slices.Repeat([]store.TopK{{Keys: e.TopK, Tolerance: e.Tolerance}}, run.Count)
 	for h, a := range run.Heads {
-		scores[h].Sink, topK[h] = a.(exact[T]).SinkWeight, a.(exact[T]).TopK
+		x := a.(exact[T])
+		scores[h].Sink, topK[h] = x.SinkWeight, store.TopK{Keys: x.TopK, Tolerance: x.Tolerance}
 	}
 	places := store.Places{Window: e.Window, Chunk: e.Chunk, Slope: e.Slope}
 	if e.Window > 0 { // otherwise sinks change nothing

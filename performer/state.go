@@ -18,63 +18,24 @@ import (
 //
 // over all tokens j so far, without the division if the attention is unnormalised. Append of token
 // i followed by Attend of query i computes row i of causal attention, to rounding. Bidirectional
-// attention has the same State. Bits do not depend on GOMAXPROCS. Bits of linear attention depend
-// on how a stream is divided into calls. Columns are heads, as in [Batch].
+// attention has the same State. Columns are heads, as in [Batch]. Bits do not depend on GOMAXPROCS,
+// and in exact attention not on how a stream is divided into calls.
 //
-// Linear attention keeps m×(dv+1) sums for each head of keys, m×dv if unnormalised, and the
-// exponent of a running maximum for each feature. Size and time for a token do not depend on the
-// number of tokens. Running maxima are powers of two: rescaling the sums rounds nothing, except
-// beyond log-features of ±9·10⁷. Log-features must be numbers of T. For the softmax and the
-// Gaussian kernel that limits norms to about 10¹⁹ in float32 and 10¹⁵⁴ in float64. A key beyond has
-// the weight zero. The output of a normalised query beyond is 0/0 = NaN, as for every query while
-// no key has a weight. A float32 sum of very many tokens would lose later tokens to rounding. So
-// the last tokens have sums of their own in float32, which are added to the sums of all earlier
-// tokens every 256 tokens.
+// Linear attention keeps m×(dv+1) sums for each head of keys, m×dv if unnormalised. The time for a
+// token does not grow. Log-features must be numbers of T: for the softmax and the Gaussian kernel
+// norms are at most about 10¹⁹ in float32 and 10¹⁵⁴ in float64. A key beyond has the weight zero.
 //
-// Exact attention keeps all keys and values, d+dv numbers for a token and a head of keys. The time
-// for a query grows with the number of tokens. Memory is at most twice the size of the tokens.
-// Heads of queries that differ only in Exact.SinkWeight share keys and values. Outputs have the
-// bits of [Exact] over the same keys.
-//
-// With Exact.Bits exact attention keeps codes of 4, 8 or 16 bits a coordinate, after a random
-// rotation of keys and of values, as differences from the mean of each 64 tokens. A token and a
-// head of keys take (b + ¼)·(d+dv)/8 + 8⅛ bytes for b bits: 140 and 76 bytes in 8 and 4 bits for
-// d = dv = 64. Here d and dv stand for the next multiples of 16 that are a hadamard.FastOrder.
-// The last 64 to 127 tokens keep their elements, or with a Window less than 64. Outputs have the
-// same bits however a stream is divided into calls. The error of normal values is 0.7 % in 8 bits
-// and 11 % in 4 bits; in 16 bits it is 0.006 %. If the rotated difference of a token has the
-// range w, rounding has the variance (w/(2^b − 1))²/12 a coordinate; the comment of package
-// performer/internal/store has the error of outputs. With eight heads a step after 16384 tokens
-// is six and seven times as fast in 8 and 4 bits as in float32. NaN and infinity spread to the
-// same outputs with codes and without. Steps that read them later are slow, and so are steps that
-// read keys beyond 1e30, or float64 keys or values all beyond the range of float32.
-//
-// With Exact.TopK K a query reads about K of the closed keys, the last tokens and the first four.
-// Keys and values close in segments of 64. A segment with the means k̄ and v̄ has for each key k the
-// signs c of R·r, the rotated difference r = k − k̄, and the factor f = ‖r‖²/cᵀR·r. The estimate of a
-// score,
-//
-//	s̃ = Scale·(qᵀk̄ + f·cᵀR·q),
-//
-// is unbiased over rotations R, with the variance Scale²·‖q'‖²·‖r‖²·(1/cos² − 1)/(d − 1) for the part
-// q' of q across r and cos = ‖R·r‖₁/(√d·‖r‖). The query reads the K keys of the highest estimates, and
-// each other closed key counts with e^s̃ and the mean value of its segment, in numerator and
-// denominator. A token and a head of keys take d/8 + d/32 + dv/32 + 2⅛ bytes more, 14 for d = dv = 64,
-// or 12 in codes, and a query reads these and K tokens. Attention over at most K + 127 tokens has the
-// bits of attention without TopK. So have outputs that are not finite, and outputs over keys or values
-// beyond 1e30, which are as slow. Heads of queries of one head of keys read all of its keys if one of
-// them does. States of different TopK take each other's tokens, by Merge and UnmarshalBinary. On heads
-// of a trained model outputs have errors of about 3 % with 256 of 8192 keys; package
-// performer/audit measures K for a tolerance.
-//
-// With Exact.Window W, or Exact.Chunk W + 1, a State keeps the sinks, the tokens that later queries
-// see, and at most 1.1·W + 1000 other tokens. A Rollback by max(W/16, 64) tokens is then
-// always possible. States with a Window or a Chunk do not merge.
+// Exact attention keeps d+dv numbers for a token and a head of keys, and at most twice that memory.
+// The time for a query grows with the number of tokens. Exact.Bits keeps codes instead, (b + ¼)·(d+dv)/8
+// + 8⅛ bytes for b bits. Exact.TopK reads some of the keys, with d/8 + d/32 + dv/32 + 2⅛ bytes more.
+// With Exact.Window W, or Exact.Chunk W + 1, a State keeps at most 1.1·W + 1000 tokens besides the
+// sinks, and a Rollback by max(W/16, 64) tokens is always possible. docs/attention.md has formulas,
+// errors and times.
 //
 // A State belongs to one goroutine, and to the attention that made it: Merge and UnmarshalBinary
 // refuse the tokens of other attention. After the first call of a size, Append, Attend and Step
-// allocate nothing if dst is given, except for keys and values of exact attention that outgrow
-// their memory. Methods of the zero State panic or return an error.
+// allocate nothing if dst is given, except for keys and values that outgrow their memory. Methods of
+// the zero State panic or return an error.
 type State[T dense.Float] struct {
 	heads, keyHeads int
 	d, dv           int
@@ -95,6 +56,7 @@ type tokens[T dense.Float] interface {
 	Append(k, v dense.Matrix[T])
 	Attend(dst, q dense.Matrix[T])
 	Step(dst, q, k, v dense.Matrix[T])
+	TopK(keys []int, errors []float64) ([]int, []float64)
 	Reset()
 	clone() tokens[T]
 	check(other tokens[T]) error
@@ -178,6 +140,17 @@ func runOf[T dense.Float](attentions []sequence.Attention[T], from, group int) i
 // Len returns the number of appended tokens, including the tokens of merged states.
 func (s *State[T]) Len() int { return s.n }
 
+// TopK returns the number of keys that the next query of each head reads, 0 for all keys, and with
+// Exact.Tolerance the error ‖output − exact‖/‖exact‖ that steps have measured. Of measured steps, one of
+// 64, the latest 20 count most. The error is 0 for a head that reads all keys.
+func (s *State[T]) TopK() (keys []int, errors []float64) {
+	s.checkMade()
+	for _, u := range s.units {
+		keys, errors = u.tokens.TopK(keys, errors)
+	}
+	return keys, errors
+}
+
 // Reset forgets all tokens.
 func (s *State[T]) Reset() {
 	s.n = 0
@@ -235,7 +208,7 @@ func (s *State[T]) Attend(dst, q dense.Matrix[T]) dense.Matrix[T] {
 
 // Step adds n ≥ 0 tokens one after another, and computes the output of each token over all tokens
 // up to it into dst (n×H·dv), which Step returns; a zero dst is allocated. Step has the bits of
-// Append and Attend of one token at a time. A decoder has n = 1; linear attention then reads its
+// Append and Attend of one token at a time, except with Exact.Tolerance: Attend does not measure. A decoder has n = 1; linear attention then reads its
 // sums once. For many tokens Forward of causal linear attention and Append are faster than Step.
 //
 // dst may be exactly q, k or v where its shape allows, or disjoint from all of them. Step panics

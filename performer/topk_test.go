@@ -10,6 +10,7 @@ import (
 
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
+	"gonum.org/v1/gonum/floats"
 
 	"github.com/seed-feabd252/randfeat/dense"
 	"github.com/seed-feabd252/randfeat/internal/testing/allocs"
@@ -61,7 +62,8 @@ func testTopKCalls[T dense.Float](t *testing.T) {
 	rng := rand.New(densetest.Source(802))
 	q, k, v := densetest.Normal[T](rng, n, heads*d, 0, 1), densetest.Normal[T](rng, n, keyHeads*d, 0, 1), densetest.Normal[T](rng, n, keyHeads*d, 0, 1)
 	none := dense.Matrix[T]{}
-	for _, o := range topKOptions {
+	paced := []performer.ExactOptions{{TopK: 64, Tolerance: 0.3}, {TopK: 64, Tolerance: 0.1, Bits: 8}, {TopK: 40, Tolerance: 0.5, Window: 400, Bits: 4}}
+	for _, o := range append(paced, topKOptions...) {
 		s := stateOf(must.Have(performer.NewExact[T](o)), heads, keyHeads, d, d)
 		want := s.Step(none, q, k, v)
 		old := runtime.GOMAXPROCS(1)
@@ -84,7 +86,7 @@ func testTopKCalls[T dense.Float](t *testing.T) {
 				again.Step(none, q.RowRange(0, 20), v.RowRange(0, 20), k.RowRange(0, 20))
 				again.Rollback(mark)
 			}
-			if n == 1 {
+			if n == 1 && o.Tolerance == 0 { // Attend measures nothing
 				again.Append(k.RowRange(i, i+1), v.RowRange(i, i+1))
 				out = again.Attend(out, out)
 			} else {
@@ -93,6 +95,16 @@ func testTopKCalls[T dense.Float](t *testing.T) {
 			require.True(t, densetest.Identical(want.RowRange(i, i+n), out), "%+v: rows %d to %d", o, i, i+n)
 		}
 		runtime.GOMAXPROCS(old)
+		keys, errs := s.TopK()
+		keysAgain, errsAgain := again.TopK()
+		assert.Equal(t, keys, keysAgain)
+		assert.Equal(t, errs, errsAgain)
+		if o.Tolerance > 0 {
+			assert.Greater(t, floats.Sum(errs), 0., "%+v", o)
+			assert.NotEqual(t, slices.Repeat([]int{o.TopK}, heads), keys, "%+v", o)
+			s.Reset()
+			assert.True(t, densetest.Identical(want, s.Step(none, q, k, v)), "%+v", o)
+		}
 	}
 }
 
@@ -235,6 +247,47 @@ func TestTopKErrors(t *testing.T) {
 	}
 }
 
+// Means of a thousand spreads in keys and values hardly change the error, against float64 without codes
+// and over the spread of the outputs.
+func TestTopKOfLargeMeans(t *testing.T) {
+	densetest.Both(t, testTopKOfLargeMeans[float32], testTopKOfLargeMeans[float64])
+}
+
+func testTopKOfLargeMeans[T dense.Float](t *testing.T) {
+	const d, n, topK, queries = 32, 2000, 128, 32
+	for _, bits := range []int{0, 4, 8} {
+		var first float64
+		for _, mean := range [][2]float64{{0, 0}, {1000, 0}, {0, 1000}, {-1000, 1000}} { // of keys and of values
+			rng := rand.New(densetest.Source(809))
+			q, k, v := densetest.Normal[float64](rng, queries, d, 0, 1), densetest.Normal[float64](rng, n, d, mean[0], 1), densetest.Normal[float64](rng, n, d, 0, 1)
+			for i := range n {
+				for l := range d {
+					if i > 0 {
+						v.Row(i)[l] = 0.9*v.Row(i - 1)[l] + 0.4*v.Row(i)[l]
+					}
+				}
+			}
+			for i := range v.Data {
+				v.Data[i] += mean[1]
+			}
+			_, want := attendBoth(performer.ExactOptions{TopK: topK}, q, k, v)
+			narrow := func(x dense.Matrix[float64]) dense.Matrix[T] { return dense.Copy(dense.Matrix[T]{}, x) }
+			got, _ := attendBoth(performer.ExactOptions{TopK: topK, Bits: bits}, narrow(q), narrow(k), narrow(v))
+			var errors, norm float64
+			for i := range queries {
+				for l, w := range want.Row(i) {
+					errors, norm = math.Hypot(errors, float64(got.At(i, l))-w), math.Hypot(norm, w-mean[1])
+				}
+			}
+			t.Logf("%d bits, means %v: %.4f", bits, mean, errors/norm)
+			if first == 0 {
+				first = errors / norm
+			}
+			assert.InEpsilon(t, first, errors/norm, 0.1, "%d bits, means %v", bits, mean)
+		}
+	}
+}
+
 // What is not finite, very large or very small, and keys that are alike, have the outputs of exact
 // attention, within a bound where outputs are finite.
 func TestTopKOfOddTokens(t *testing.T) {
@@ -320,11 +373,18 @@ func TestTopKAllocations(t *testing.T) {
 	const heads, d = 4, 16
 	rng := rand.New(densetest.Source(808))
 	x, dst := densetest.Normal[float32](rng, 1000, heads*d, 0, 1), dense.New[float32](1, heads*d)
-	for _, o := range []performer.ExactOptions{{TopK: 64}, {TopK: 64, Bits: 4}} {
+	for _, o := range []performer.ExactOptions{{TopK: 64}, {TopK: 64, Bits: 4}, {TopK: 64, Tolerance: 0.2}, {TopK: 64, Tolerance: 0.2, Bits: 8}} {
 		s := stateOf(must.Have(performer.NewExact[float32](o)), heads, heads, d, d)
 		s.Append(x, x)
+		mark := s.Snapshot(nil)
 		for _, processors := range []int{1, 2} {
 			assert.Zero(t, allocs.Settled(processors, func() { s.Attend(dst, x.RowRange(7, 8)) }), "%+v, %d processors", o, processors)
+			assert.Zero(t, allocs.Settled(processors, func() {
+				for i := range 64 {
+					s.Step(dst, x.RowRange(i, i+1), x.RowRange(i, i+1), x.RowRange(i, i+1))
+				}
+				s.Rollback(mark)
+			}), "%+v, %d processors", o, processors)
 		}
 	}
 }
@@ -333,5 +393,9 @@ func TestTopKErrorsOfOptions(t *testing.T) {
 	for _, topK := range []int{-1, 1<<30 + 1} {
 		_, err := performer.NewExact[float64](performer.ExactOptions{TopK: topK})
 		assert.EqualError(t, err, fmt.Sprintf("performer: TopK = %d, want 0 to 1073741824", topK))
+	}
+	for _, o := range []performer.ExactOptions{{TopK: 9, Tolerance: -1}, {TopK: 9, Tolerance: math.NaN()}, {TopK: 9, Tolerance: math.Inf(1)}, {Tolerance: 0.1}} {
+		_, err := performer.NewExact[float64](o)
+		assert.EqualError(t, err, fmt.Sprintf("performer: Tolerance = %v with TopK = %d, want a number of at least 0, and 0 without a TopK", o.Tolerance, o.TopK))
 	}
 }

@@ -135,6 +135,9 @@ func Staged[T dense.Float](public Codes[T], query *Query, k int) bool {
 
 // Bands returns the sizes and the bits of the bands of a quantiser.
 func Bands[T dense.Float](q Quantiser[T]) (sizes, bits []int) {
+	if q := q.(*quantiser[T]); q.bands == nil {
+		return []int{q.out}, []int{q.width}
+	}
 	for _, b := range q.(*quantiser[T]).bands.list {
 		sizes, bits = append(sizes, b.Size), append(bits, b.Bits)
 	}

@@ -31,7 +31,8 @@ import (
 //
 // A sample needs 4d rows or more to show its directions. The bits are chosen for a quarter of the
 // sample whose directions are not learned, so that a small sample, or one without a decaying
-// spectrum, gets equal bits. Of a large sample, Learn uses every n-th row, at least 16,384 and 16d
+// spectrum, gets equal bits. If no mean pays either, Learn returns the quantiser of New with opts
+// and src, unless New lacks the number of bits or has a larger d'. Of a large sample, Learn uses every n-th row, at least 16,384 and 16d
 // rows. Vectors of norm 0 count only in the mean.
 //
 // Bits is between 1/8 and 8, and need not be whole. A row takes d·Bits/8 bytes, rounded up to 8
@@ -61,11 +62,16 @@ func Learn[T dense.Float](sample dense.Matrix[T], opts Options, src rand.Source)
 	for i := range x.Rows {
 		dense.Copy(x.RowRange(i, i+1), sample.RowRange(i*step, i*step+1))
 	}
+	r := recipe{Options: opts, D: sample.Cols, Seed: []uint64{src.Uint64(), src.Uint64()}}
 	s, err := learn(x, step, opts, rand.New(src))
 	if err != nil {
 		return nil, err
 	}
-	return newOf[T](recipe{Options: opts, D: sample.Cols, Learned: []spectrum{*s}})
+	_, lacks := opts.check()
+	if order, _ := orderOf(r.D); len(s.Bands) > 1 || s.Mean != nil || lacks != nil || order > r.D {
+		r.Learned = []spectrum{*s}
+	}
+	return newOf[T](r)
 }
 
 // checkLearned returns an error if Learn does not have the options.

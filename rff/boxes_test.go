@@ -111,17 +111,6 @@ func TestSidesOfBoxes(t *testing.T) {
 	densetest.Both(t, testSidesOfBoxes[float32], testSidesOfBoxes[float64])
 }
 
-// The map keeps what it was given, and the thresholds are copied.
-func TestBoxesCopiesItsKernel(t *testing.T) {
-	k := boxKernel(2, 9)
-	m := must.Have(rff.Draw[float64](rff.Boxes{K: k, Features: 12, Src: densetest.Source(1)}, nil))
-	x, y := []float64{-0.3, 0.2}, []float64{0.4, 0.9}
-	want := k.Eval(x, y)
-	clear(k.Weights.Data[:9])
-	assert.Equal(t, want, m.Kernel().Eval(x, y))
-	assert.NotEqual(t, want, k.Eval(x, y))
-}
-
 func TestBoxesArguments(t *testing.T) {
 	k := boxKernel(2, 3)
 	k.Weights.Data[1] = math.NaN()

@@ -9,7 +9,6 @@ import (
 	"github.com/stretchr/testify/require"
 	exprand "golang.org/x/exp/rand"
 	"gonum.org/v1/gonum/floats"
-	"gonum.org/v1/gonum/stat"
 
 	"github.com/seed-feabd252/randfeat/dense"
 	"github.com/seed-feabd252/randfeat/internal/law/mse"
@@ -99,55 +98,6 @@ func subtract[T dense.Float](x, b []T) []T {
 
 func TestCentredIsExact(t *testing.T) {
 	densetest.Both(t, testCentredIsExact[float32], testCentredIsExact[float64])
-}
-
-// Exponential features of x − v and y + v have the same products as those of x and y: b + c alone
-// matters. For waves b − c does.
-func TestCentredDependsOnOneVector(t *testing.T) {
-	const m, d = 40, 4
-	w := iidOf[float64](t, m, d)
-	p := points[float64](7, 5, d, 0.6)
-	x, y, b, c, v := p.Row(0), p.Row(1), p.Row(2), p.Row(3), p.Row(4)
-	positive := must.Have(rff.Draw(rff.SoftmaxOptimal{Scale: scaleOf, A: damping}, w))
-	trig := must.Have(rff.Draw(rff.SoftmaxTrig{Scale: scaleOf}, w))
-	for i, phi := range []rff.Map[float64]{positive, trig} {
-		sign := float64(2*i - 1)
-		first := must.Have(rff.Centred(phi, b, c))
-		second := must.Have(rff.Centred(phi, floats.AddTo(make([]float64, d), b, v), floats.AddScaledTo(make([]float64, d), c, sign, v)))
-		want, condition := logProduct(first, x, y)
-		got, _ := logProduct(second, x, y)
-		assert.InDelta(t, want, got, 1e-13*condition, "%v", phi)
-		plain, _ := logProduct(phi, x, y)
-		assert.Greater(t, math.Abs(plain-got), 0.01, "%v", phi)
-	}
-}
-
-// The mean over draws is the kernel, within 4 standard errors, one false alarm in 16,000. A factor
-// without −s·bᵀc is caught.
-func TestCentredIsUnbiased(t *testing.T) {
-	const m, d, draws = 20, 4, 1000
-	p := points[float64](7, 2, d, 0.2)
-	b, c := []float64{0.5, 0.2, -0.6, 0}, []float64{0.4, 0, -0.7, 0.3}
-	x, y := floats.AddTo(make([]float64, d), p.Row(0), b), floats.AddTo(make([]float64, d), p.Row(1), c)
-	truth := kernels.Softmax{Gamma: scaleOf}.Eval(x, y)
-	missing := math.Exp(scaleOf * floats.Dot(b, c))
-	for _, r := range randomMaps[float64]() {
-		if _, ok := r.kernel.(kernels.Softmax); !ok {
-			continue
-		}
-		src := exprand.NewSource(11)
-		values := make([]float64, draws)
-		for i := range values {
-			phi := must.Have(r.draw(m, d, src))
-			centred := must.Have(rff.Centred(phi, b, c))
-			none := dense.Matrix[float64]{}
-			values[i] = floats.Dot(centred.Transform(none, dense.Of(1, d, x)).Data, rff.Keys(centred).Transform(none, dense.Of(1, d, y)).Data)
-		}
-		mean, spread := stat.MeanStdDev(values, nil)
-		standard := stat.StdErr(spread, draws)
-		assert.Less(t, math.Abs(mean-truth), 4*standard, r.name)
-		assert.Greater(t, math.Abs(mean*missing-truth), 4*standard, r.name)
-	}
 }
 
 // Logarithms stay numbers with offsets of norm 100, and their errors are those of rounding them.

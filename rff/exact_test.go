@@ -53,19 +53,6 @@ func TestExplicitFeatures(t *testing.T) {
 		taylor.Transform(dense.Matrix[float64]{}, x).Data, 1e-13)
 }
 
-func TestTaylorApproachesSoftmax(t *testing.T) {
-	f := must.Have(rff.Draw[float64](rff.Taylor{D: 4, Scale: 1}, nil))
-	x := points[float64](3, 12, 4, 0.2)
-	for i := range x.Rows {
-		for j := range x.Rows {
-			dot := kernels.DotProduct{}.Eval(x.Row(i), x.Row(j))
-			// The remainder of the series is at most |t|³/6·e^|t|.
-			bound := math.Pow(math.Abs(dot), 3) / 6 * math.Exp(math.Abs(dot))
-			assert.InDelta(t, math.Exp(dot), f.Kernel().Eval(x.Row(i), x.Row(j)), bound+1e-15)
-		}
-	}
-}
-
 func TestELU(t *testing.T) {
 	densetest.Both(t, testELU[float32], testELU[float64])
 }

@@ -230,6 +230,8 @@ func TestString(t *testing.T) {
 	assert.Equal(t, "keys of SADERF(scale=2, a=-0.5): R^2 → R^4", fmt.Sprint(rff.Keys(pair)))
 	e := must.Have(rff.Nystroem(kernels.Angular{}, points[float64](1, 3, 2, 1)))
 	assert.Equal(t, "Nystroem(Angular{}): R^2 → R^3", fmt.Sprint(e))
+	f := must.Have(rff.Compose(rff.Affine{Factors: []float64{1, 2}}, e))
+	assert.Equal(t, "Compose(Affine(): R^2 → R^2, Nystroem(Angular{}): R^2 → R^3)", fmt.Sprint(f))
 }
 
 // newMap is New of the functions h and f, which fit.

@@ -48,15 +48,6 @@ func TestOptimalAOverPairs(t *testing.T) {
 	}
 }
 
-func TestSoftmaxOptimalWithoutDampingIsPositive(t *testing.T) {
-	w := must.Have(orf.Draw[float64](orf.GramSchmidt{}, 9, 4, exprand.NewSource(1)))
-	optimal := must.Have(rff.Draw(rff.SoftmaxOptimal{Scale: 0.5, A: 0}, w))
-	plain := must.Have(rff.Draw(rff.SoftmaxPositive{Scale: 0.5}, w))
-	x := points[float64](3, 6, 4, 1)
-	got, want := logs(optimal).LogTransform(dense.Matrix[float64]{}, x), logs(plain).LogTransform(dense.Matrix[float64]{}, x)
-	assert.InDeltaSlice(t, want.Data, got.Data, 1e-14)
-}
-
 func TestSoftmaxOptimalErrors(t *testing.T) {
 	w := must.Have(orf.Draw[float32](orf.IID{}, 3, 2, exprand.NewSource(1)))
 	for _, c := range []struct {

@@ -1,7 +1,6 @@
 package rff_test
 
 import (
-	"fmt"
 	"math"
 	"testing"
 
@@ -247,11 +246,4 @@ func TestComposeErrors(t *testing.T) {
 	assert.PanicsWithValue(t, back.CanBackward().Error(), func() {
 		back.Backward(dense.Matrix[float64]{}, dense.New[float64](1, 2), dense.New[float64](1, 5))
 	})
-}
-
-func TestStringsOfComposedMaps(t *testing.T) {
-	first := must.Have(rff.PCA(points[float64](1, 9, 4, 1), 2, true))
-	then := must.Have(rff.Draw[float64](rff.Identity{D: 2}, nil))
-	f := must.Have(rff.Compose(first, then))
-	assert.Equal(t, "Compose(Affine(): R^4 → R^2, Identity(): R^2 → R^2)", fmt.Sprint(f))
 }

@@ -113,37 +113,6 @@ func TestSumIsExact(t *testing.T) {
 	assert.Equal(t, [3]bool{}, optional(flat))
 }
 
-// A sum of unbiased maps is unbiased. With 2000 draws the mean lies within 4.5 standard errors with
-// a probability above 1 − 10⁻⁵, and a bias of 10 % is seen.
-func TestSumIsUnbiased(t *testing.T) {
-	const draws = 2000
-	x := points[float64](5, 2, 3, 0.7)
-	k := kernels.Sum{kernels.Scaled{K: kernels.Gaussian{}, By: 2}, kernels.Scaled{K: kernels.Gaussian{LengthScale: 3}, By: 0.5}}
-	src := exprand.NewSource(6)
-	var mean, square float64
-	for range draws {
-		var maps []rff.Map[float64]
-		for _, l := range []float64{1, 3} {
-			w := must.Have(orf.Draw[float64](orf.IID{}, 5, 3, src))
-			f := must.Have(rff.Draw(rff.Gaussian{LengthScale: l}, w))
-			maps = append(maps, f)
-		}
-		m := must.Have(rff.Sum(maps, []float64{2, 0.5}))
-		require.Equal(t, []kernels.Kernel{kernels.Scaled{K: maps[0].Kernel(), By: 2}, kernels.Scaled{K: maps[1].Kernel(), By: 0.5}}, []kernels.Kernel(m.Kernel().(kernels.Sum)))
-		phi := m.Transform(dense.Matrix[float64]{}, x)
-		dot := 0.0
-		for f, v := range phi.Row(0) {
-			dot += v * phi.At(1, f)
-		}
-		mean += dot / draws
-		square += dot * dot / draws
-	}
-	want := k.Eval(x.Row(0), x.Row(1))
-	allowed := 4.5 * math.Sqrt((square-mean*mean)/draws)
-	assert.InDelta(t, want, mean, allowed)
-	assert.Greater(t, math.Abs(1.1*want-mean), allowed)
-}
-
 func testSumErrors[T dense.Float](t *testing.T) {
 	one := must.Have(rff.Draw[T](rff.Identity{D: 1}, nil))
 	two := must.Have(rff.Draw[T](rff.Identity{D: 2}, nil))

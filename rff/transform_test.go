@@ -8,7 +8,6 @@ import (
 	"testing"
 
 	"github.com/stretchr/testify/assert"
-	"github.com/stretchr/testify/require"
 	exprand "golang.org/x/exp/rand"
 
 	"github.com/seed-feabd252/randfeat/dense"
@@ -99,24 +98,6 @@ func TestZeroVector(t *testing.T) {
 			got += v * v
 		}
 		assert.InDelta(t, f.Kernel().Eval(x.Row(0), x.Row(0)), got, 1e-15, "%v", f)
-	}
-}
-
-// Lengths of trigonometric features are 1 (e^(s‖x‖²/2) for softmax) without
-// sampling error.
-func TestTrigonometricFeaturesAreExactOnTheDiagonal(t *testing.T) {
-	x := points[float64](6, 10, 4, 0.6)
-	maps := allMaps[float64](t, 4)
-	for _, name := range []string{"gaussian", "laplacian", "softmax trig", "Matern{Nu: 1.5, LengthScale: 0.75}"} {
-		require.Contains(t, maps, name)
-		phi := maps[name].Transform(dense.Matrix[float64]{}, x)
-		for i := range x.Rows {
-			got := 0.0
-			for _, v := range phi.Row(i) {
-				got += v * v
-			}
-			assert.InEpsilon(t, maps[name].Kernel().Eval(x.Row(i), x.Row(i)), got, 1e-13, name)
-		}
 	}
 }
 

@@ -16,15 +16,12 @@ import (
 
 // Jackknife writes the leave-one-out errors over their standard deviations,
 //
-//	|y_ij − f_j^(−i)(x_i)| / sd_j^(−i)(x_i)
-//	  = |y_ij − f_j(x_i)| / ( σ_j·√((1 − h_i)/ω_i + (1 − h_i)²·r_i) ),
+//	|y_ij − f_j(x_i)| / ( σ_j·√((1 − h_i)/ω_i + (1 − h_i)²·r_i) ),
 //
-// into dst (n×p) and returns dst, for the arguments of LeaveOneOut. sd_j^(−i) is the deviation of
-// Predict for a fit without row i, and r_i is the r of Variances. WithBands makes bands of the
-// ratios, if no scales were learnt from the rows of the model. If the map has landmarks at some
-// rows of the fit only, the ratios of other rows are those that new rows have. Jackknife returns
-// the errors of LeaveOneOut, and reports a weight of 0 and a ratio that is not a number. Cost: as
-// Predict.
+// into dst (n×p) and returns dst, for the arguments of LeaveOneOut, h of LeaveOneOut and r of
+// Variances. WithBands makes bands of the ratios, if no scales were learnt from the rows. Jackknife
+// returns the errors of LeaveOneOut, and reports a weight of 0 and a ratio that is not a number.
+// Cost: as Predict.
 func (m *Model[T]) Jackknife(dst, x, y dense.Matrix[T], weights []T) (dense.Matrix[T], error) {
 	for i, w := range weights {
 		if w == 0 {
@@ -141,20 +138,13 @@ func checkErrors(errors []float64, outputs int) error {
 
 // Band returns the means of Predict and the half widths of bands, n×p each: a new target lies
 // within the half width of the mean with the probability level, over rows and targets like those of
-// the fit.
+// the fit. With n errors of WithBands, the half width is the ⌈level·(n + 1)⌉-th smallest error, or
+// +Inf if there are too few errors for the level, times the standard deviation of Predict if the
+// errors are relative, and times exp(max(g, least)) with Logs. Without errors, noise counts as normal.
 //
-// With n errors of WithBands, the half width is the ⌈level·(n + 1)⌉-th smallest error, times the
-// standard deviation of Predict if the errors are relative, and times exp(max(g, least)) with Logs.
-// The half width is +Inf if ⌈level·(n + 1)⌉ exceeds n: n errors determine bands of levels up to
-// n/(n + 1). Without errors, noise counts as normal, and the half width is 1.645 standard
-// deviations at the level 0.9.
-//
-// Away from the rows, bands are as good as the standard deviations of Predict. Deviations grow to
-// the deviation of the prior for maps with landmarks, whose kernel is known. With random features
-// and far more rows than features, deviations away from the rows are too small: see Samples in
-// docs/regression.md.
-//
-// Band panics as Predict does, and if level is not between 0 and 1. Cost: as Predict.
+// Away from the rows, bands are as good as the standard deviations of Predict: see Samples in
+// docs/regression.md. Band panics as Predict does, and if level is not between 0 and 1. Cost: as
+// Predict.
 func (m *Model[T]) Band(x dense.Matrix[T], level float64) (mean, half dense.Matrix[T]) {
 	mean, half = m.Predict(x)
 	g := dense.New[T](half.Rows, 0)

@@ -33,18 +33,14 @@ type Choice[T dense.Float] struct {
 	Temperature float64        // β of the classifier
 }
 
-// Choose fits each map to the rows and returns the map of the largest evidence. Of maps with equal
-// evidence, the first one is the best. The maps may differ in length-scales, kernels, frequencies
-// or numbers of features. Each fit chooses the variances that o does not give. The evidence depends
-// on the drawn features, so among several draws of one kernel Choose prefers a draw that fits the
-// targets by chance. The evidence is too large for a map whose parameters were learnt from the same
-// targets: package ridge/automl compares such maps at other rows.
-//
-// Choose reads the rows once for each map. Choose holds the sums of one map at a time.
+// Choose fits each map to the rows and returns the map of the largest evidence, the first one of
+// maps with equal evidence. Maps may differ in length-scales, kernels, frequencies or numbers of
+// features. Each fit chooses the variances that o does not give. The evidence is too large for a map
+// whose parameters were learnt from the same targets: package ridge/automl compares such maps at other
+// rows. Choose reads the rows once for each map.
 //
 // The error reports no maps, a nil map, options out of range, errors of Sum, the end of ctx, and
-// the error of the first map if no map can be fitted. Choose checks ctx also between blocks of a
-// matrix. A nil ctx panics.
+// the error of the first map if no map can be fitted. A nil ctx panics.
 func Choose[T dense.Float](ctx context.Context, maps []rff.Map[T], rows Rows[T], o Options) (Choice[T], error) {
 	if err := argument.Context("ridge", ctx); err != nil {
 		return Choice[T]{}, err
@@ -118,14 +114,11 @@ func try[T dense.Float](ctx context.Context, maps []rff.Map[T], sign float64, fi
 }
 
 // MedianDistance returns the median of the Euclidean distances between pairs of rows of x (n×d), or
-// of a sample of 500 rows. The median is a usual length-scale to start with, in units of x. In many
-// dimensions distances hardly vary, and the median is a good length-scale. In few dimensions
-// functions often vary within a fraction of the median.
+// of a sample of 500 rows, a length-scale to start with, in units of x. In few dimensions functions
+// often vary within a fraction of the median. Cost: 125,000·d operations.
 //
 // The error reports fewer than two rows, coordinates that are NaN or infinite, a nil src, and a
-// median that is +Inf or 0. The median is 0 if most pairs of rows are equal, as in a binary column;
-// the error then contains the median of the other distances, which is a length-scale to start with.
-// Cost: 125,000·d operations.
+// median that is +Inf or 0, with the median of the distances that are not 0.
 func MedianDistance[T dense.Float](x dense.Matrix[T], src rand.Source) (float64, error) {
 	const most = 500
 	x.Check()

@@ -12,34 +12,37 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/seed-feabd252/randfeat/dense"
+	"github.com/seed-feabd252/randfeat/internal/testing/densetest"
 	"github.com/seed-feabd252/randfeat/orf"
 	"github.com/seed-feabd252/randfeat/rff"
 	"github.com/seed-feabd252/randfeat/ridge"
 )
 
 // lengthScales returns maps with the given length-scales.
-func lengthScales(t *testing.T, m, d int, scales ...float64) (maps []rff.Map[float64]) {
+func lengthScales[T dense.Float](t *testing.T, m, d int, scales ...float64) (maps []rff.Map[T]) {
 	for _, l := range scales {
-		maps = append(maps, gaussian[float64](t, m, d, l, 1))
+		maps = append(maps, gaussian[T](t, m, d, l, 1))
 	}
 	return maps
 }
 
 // The evidence takes a length-scale in the middle over ones that are far too short and too long,
 // and its model predicts better.
-func TestChoose(t *testing.T) {
-	maps := lengthScales(t, 100, 5, 0.05, 1, 200)
-	x, y := friedman[float64](600, 5, 1)
-	z, truth := friedman[float64](300, 5, 2)
-	s, err := ridge.Choose(context.Background(), maps, ridge.Block[float64]{X: x, Y: y}, ridge.Options{})
+func TestChoose(t *testing.T) { densetest.Both(t, testChoose[float32], testChoose[float64]) }
+
+func testChoose[T dense.Float](t *testing.T) {
+	maps := lengthScales[T](t, 100, 5, 0.05, 1, 200)
+	x, y := friedman[T](600, 5, 1)
+	z, truth := friedman[T](300, 5, 2)
+	s, err := ridge.Choose(context.Background(), maps, ridge.Block[T]{X: x, Y: y}, ridge.Options{})
 	require.NoError(t, err)
 	assert.Equal(t, 1, s.Best, "%v", s.Trials)
 	assert.Equal(t, maps[1], s.Model.Map())
-	assert.Less(t, rmse(s.Model.Mean(dense.Matrix[float64]{}, z), truth), 1.5)
+	assert.Less(t, rmse(s.Model.Mean(dense.Matrix[T]{}, z), truth), 1.5)
 }
 
 func TestChooseErrors(t *testing.T) {
-	maps := lengthScales(t, 5, 5, 1)
+	maps := lengthScales[float64](t, 5, 5, 1)
 	x, y := friedman[float64](20, 5, 1)
 	rows := ridge.Block[float64]{X: x, Y: y}
 	run := func(maps []rff.Map[float64], rows ridge.Rows[float64], o ridge.Options) error {

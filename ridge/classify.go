@@ -45,21 +45,15 @@ type ClassifyOptions struct {
 const sampledRows = 2048
 
 // Classify fits a classifier for each map to the rows and returns the best classifier. The targets
-// (n×1) are the classes c_i, whole numbers from 0 to Classes − 1.
-//
-// A classifier is ridge regression on indicators of the classes with a temperature. With the means
-// f_c of the regression of [c_i = c] and their leave-one-out means f⁻ⁱ, as LeaveOneOut computes
-// them, the probabilities and the loss are
+// (n×1) are the classes c_i, whole numbers from 0 to Classes − 1. A classifier is ridge regression on
+// indicators of the classes with a temperature: with the means f_c and the leave-one-out means f⁻ⁱ,
 //
 //	P(c|x) ∝ exp(β·f_c(x)),  loss = −Σ_i ω_i·log P⁻ⁱ(c_i|x_i) / Σω.
 //
 // λ, β, and a mixture of the scores f_c if it lowers the loss clearly, minimise the loss at the
-// rows, or at 2048 of more rows: see Classification in docs/regression.md. Of maps with
-// equal losses, the first one is the best. The loss estimates the loss at other rows, and is too
-// small for a map whose parameters were learnt from the targets of rows.
-//
-// Classify reads the rows once for each map. A map costs n transforms, n·D²/2 multiply-adds, and
-// about 20 times D³/3 + 1024·D² for the values of λ.
+// rows, or at 2048 of more rows: see Classification in docs/regression.md. The loss is too small for
+// a map whose parameters were learnt from the targets of rows. Classify reads the rows once for each
+// map, for n transforms, n·D²/2 multiply-adds, and about 20 times D³/3 + 1024·D² for λ.
 //
 // The error reports no maps, a nil map, Classes below 2, options out of range, a target that is not
 // a class, a class without rows of a weight above 0, rows that Add refuses, the end of ctx, and the
@@ -260,10 +254,8 @@ func halves(factor *cholesky.Factor, phi dense.Matrix[float64]) []float64 {
 }
 
 // temperatureOf returns the β that minimises the weighted mean of −log P_i(c_i) for P_i =
-// softmax(β·s_i), the rows s of scores (n×classes) and the labels c, with one more row of weight 1.
-// Its loss is the mean of −log P_i(c) over all rows and classes c. So β is finite if all rows are
-// right, as the targets of [Platt 1999] make it. The loss is that of the n rows; it is NaN if a
-// score is.
+// softmax(β·s_i), with one more row of weight 1 and the mean of −log P_i(c) over rows and classes,
+// so that β is finite if all rows are right [Platt 1999]. The loss is that of the n rows.
 func temperatureOf(scores dense.Matrix[float64], labels []int, weights []float64) (beta, loss float64) {
 	scaled := make([]float64, scores.Cols)
 	losses := func(beta float64) (own, all float64) {

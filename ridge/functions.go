@@ -84,14 +84,10 @@ func (d *draws) prior(phi dense.Matrix[float64]) dense.Matrix[float64] {
 	return values
 }
 
-// Sample draws n functions f_j from the posterior of output j,
-//
-//	w = μ_j + σ_j·R⁻¹z,  A = RᵀR,  z ~ N(0, I),
-//
-// with intercepts from their posterior. The means and variances of the functions are those of
-// Posterior, without the part of the variance that landmarks lack. Far from all rows the variance
-// is too small if there are many rows, because the features have D degrees of freedom: see
-// Pathwise.
+// Sample draws n functions f_j from the posterior of output j, w = μ_j + σ_j·R⁻¹z for A = RᵀR and
+// z ~ N(0, I), with intercepts from their posterior. The means and variances of the functions are
+// those of Posterior, without the part of the variance that landmarks lack. Far from many rows the
+// variance is too small: see Pathwise.
 //
 // The error reports n below 1, an invalid output, functions that memory cannot hold, and a nil src.
 // Cost: D²/2 multiply-adds per function.
@@ -137,15 +133,12 @@ func (p *posterior) sample(n, j int, src rand.Source) *draws {
 
 // Pathwise draws n functions from the posterior of the Gaussian process with the kernel s²·k, where
 // k = Map().Kernel() is exact, and with the variances of output j [Wilson et al. 2020]. Pathwise
-// corrects a function f = φᵀw of the prior, w ~ N(0, s²I), by the rows:
+// corrects a function f = φᵀw of the prior, w ~ N(0, s²I), by the rows x (N×d), y (N×p), Ω = diag(ω):
 //
-//	f(·) + s²·k(·, X)·(s²K + σ²Ω⁻¹)⁻¹(y_j − f(X) − ε),  ε ~ N(0, σ²Ω⁻¹), Ω = diag(ω).
+//	f(·) + s²·k(·, X)·(s²K + σ²Ω⁻¹)⁻¹(y_j − f(X) − ε),  ε ~ N(0, σ²Ω⁻¹).
 //
-// Only the prior is approximate. Far from all rows the functions vary as much as the prior, while
-// functions of Sample vary less. If the map has landmarks, whose features vanish far from them, the
-// prior has 2048 features of rff.Random for the kernel. x (N×d), y (N×p) and weights are rows as
-// for Add, usually the rows of the model. The intercept has a flat prior if the model has an
-// intercept.
+// Far from all rows the functions vary as much as the prior. If the map has landmarks, the prior has
+// 2048 features of rff.Random.
 //
 // The error reports errors of Sample and Add, no rows, a map without a kernel, a weight of 0, a
 // kernel of landmarks that rff.Random refuses, and a kernel matrix that is singular to rounding.

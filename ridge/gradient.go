@@ -13,14 +13,11 @@ import (
 //
 //	∂/∂φ(x_i) = ω_i·( Σ_j (y_ij − f_j(x_i))/σ_j²·μ_j − p·A⁻¹(φ(x_i) − φ̄) ),
 //
-// with the means f_j and the p outputs. Gradient treats the variances as constants, because
-// variances of maximum evidence change the evidence only in second order. The method
-// Backward of an [rff.Differentiable] map computes the gradient with respect to the points from dst.
+// for constant variances: those of maximum evidence change the evidence in second order. Backward of
+// an [rff.Differentiable] map computes the gradient with respect to the points from dst.
 //
-// x, y and weights are some or all of the rows, as for Add. dst must not overlap x, y or weights.
-// Sums are float64, and dst is rounded to T: large numbers overflow float32 to ±Inf. Gradient
-// returns the errors of Add. Cost: n transforms and n·D² multiply-adds in float64, twice the cost
-// of sums.
+// x, y and weights are some or all of the rows, as for Add, and must not overlap dst. Gradient
+// returns the errors of Add. Cost: n transforms and n·D² multiply-adds, twice the cost of sums.
 func (m *Model[T]) Gradient(dst, x, y dense.Matrix[T], weights []T) (dense.Matrix[T], error) {
 	return m.rowwise(dst, x, y, weights, m.regression.Weights.Rows, m.slopes)
 }

@@ -67,29 +67,6 @@ func TestGradientIsTheDerivativeOfTheEvidence(t *testing.T) {
 		func(t *testing.T) { testGradient[float64](t, 1e-7) })
 }
 
-// With variances of maximum evidence the gradient is the derivative, too: they change the evidence
-// in second order.
-func TestGradientWithVariancesOfMaximumEvidence(t *testing.T) {
-	const step = 0.01
-	x, y := friedman[float64](400, 5, 1)
-	phi := gaussian[float64](t, 30, 5, 1, 1)
-	m, err := ridge.Fit(t.Context(), phi, ridge.Block[float64]{X: x, Y: y}, ridge.Options{})
-	require.NoError(t, err)
-	g, err := m.Gradient(dense.Matrix[float64]{}, x, y, nil)
-	require.NoError(t, err)
-	dx := phi.(rff.Differentiable[float64]).Backward(dense.Matrix[float64]{}, x, g)
-	want := 0.0 // of all points stretched
-	for i, v := range dx.Data {
-		want += v * x.Data[i]
-	}
-	evidence := func(by float64) float64 {
-		m, err := ridge.Fit(t.Context(), gaussian[float64](t, 30, 5, math.Exp(-by), 1), ridge.Block[float64]{X: x, Y: y}, ridge.Options{})
-		require.NoError(t, err)
-		return m.LogEvidence()
-	}
-	assert.InEpsilon(t, want, (8*(evidence(step)-evidence(-step))-evidence(2*step)+evidence(-2*step))/(12*step), 3e-3, "λ is found to 10⁻³")
-}
-
 func testGradientOfParts[T dense.Float](t *testing.T) {
 	x, y := friedman[T](300, 5, 1)
 	m, err := ridge.Fit(t.Context(), gaussian[T](t, 70, 5, 1, 1), ridge.Block[T]{X: x, Y: y}, ridge.Options{})

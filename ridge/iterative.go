@@ -16,9 +16,8 @@ import (
 
 // Iterative are the parameters of a fit by conjugate gradients in passes over the rows, for feature
 // numbers D at which D² numbers do not fit into memory or D³ operations take too long. Memory is
-// 8·D·(2r + 5k) bytes and features of up to 256 rows, for r = Rank and k outputs and samples. A
-// pass costs n transforms and 2n·D·k multiply-adds, where k below 16 counts as 16. docs/regression.md
-// describes the method under More features.
+// 8·D·(2r + 5k) bytes for r = Rank and k outputs and samples, and a pass costs n transforms and
+// 2n·D·max(k, 16) multiply-adds: see More features in docs/regression.md.
 type Iterative struct {
 	// Rank is the rank r of the preconditioner, at most n and D. 0 stands for min(256, D/16), at
 	// least 16, and −1 for no preconditioner. The pass that builds the preconditioner takes r/k

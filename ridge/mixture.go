@@ -13,15 +13,12 @@ import (
 
 const mixtureSteps = 300
 
-// mixture returns the M ((classes + 1)×classes) that minimises
+// mixture returns the M ((classes + 1)×classes) that minimises, with the mean of the losses,
 //
 //	−Σ_i ω_i·log P_i(c_i) + ½·‖M − M_0‖²,  P_i = softmax((β·s_i, 1)·M),  M_0 = (I, 0)ᵀ,
 //
-// for the scores s, the classes c and the weights ω, with the mean of the losses. M has C² − 1
-// parameters beside the temperature, so mixture returns M_0 unless the sum of the losses falls by
-// more than ½·(C² − 1)·log n, n = Σω [Schwarz 1978]. The mean contains (C² − 1)/n for these
-// parameters. The least is found with the bound ½·Σ_i ω_i·(β·s_i, 1)ᵀ(β·s_i, 1) + I of the second
-// derivatives [Böhning 1992].
+// or M_0 unless the sum of the losses falls by more than ½·(C² − 1)·log n, n = Σω [Schwarz 1978].
+// Steps have the bound ½·Σ_i ω_i·(β·s_i, 1)ᵀ(β·s_i, 1) + I of second derivatives [Böhning 1992].
 func mixture(scores dense.Matrix[float64], labels []int, weights []float64, beta, loss float64) (dense.Matrix[float64], float64) {
 	n, classes := scores.Rows, scores.Cols
 	count, parameters := floats.Sum(weights), float64(classes*classes-1)

@@ -87,19 +87,15 @@ type Model[T dense.Float] struct {
 // A nil ctx panics.
 //
 // Without Iterative, Fit reads the rows once. If the rows are a Block of float32 and n is at least
-// 65,280 and 128·D, Fit first sums the products of features in float32, at 0.6 of the cost, and
-// measures the error E of the sums on random vectors. Fit keeps the model if λ > 64·‖E‖. Means then
-// differ by less than 0.001 standard deviations of a target from those of products in float64, and
-// the evidence by less than about 0.5. Otherwise Fit sums again in float64. In most cases 4080 rows
-// show that λ is too small, so few products are lost. Model.Accuracy tells which sums a model has.
+// 65,280 and 128·D, Fit sums the products of features in float32, at 0.6 of the cost, and measures
+// the error E of the sums: Fit sums again in float64 unless λ > 64·‖E‖. Model.Accuracy tells which
+// sums a model has.
 //
-// With Iterative, Fit reads the rows once for their means, once for the right sides, once for the
-// preconditioner, and once for each of some tens of iterations. If the options do not determine λ,
-// Fit reads the rows once more, and chooses the λ that the direct solution has with at most 4096 of
-// the features. The error is a *NotConverged if the iterations end before the tolerance is reached.
-// Other errors are those of Sum, and report a λ that is too small for float64, rows that differ
-// from pass to pass, and the end of ctx, which Fit checks every 256 rows. The result does not
-// depend on GOMAXPROCS.
+// With Iterative, Fit reads the rows once for their means, the right sides and the preconditioner
+// each, once for λ if the options do not determine λ, and once for each of some tens of iterations.
+// The error is a *NotConverged, with the model so far, if the iterations end before the tolerance
+// is reached. Other errors are those of Sum, and report a λ that is too small for float64, rows that
+// differ from pass to pass, and the end of ctx. The result does not depend on GOMAXPROCS.
 func Fit[T dense.Float](ctx context.Context, phi rff.Map[T], rows Rows[T], o Options) (*Model[T], error) {
 	if err := argument.Context("ridge", ctx); err != nil {
 		return nil, err
@@ -131,30 +127,20 @@ func Fit[T dense.Float](ctx context.Context, phi rff.Map[T], rows Rows[T], o Opt
 	return s.Fit(ctx, o)
 }
 
-// Fit returns the posterior for the rows of s. Fit does not change s.
-//
-// With A = Σω(φ − φ̄)(φ − φ̄)ᵀ + λI and λ = σ²/s², the weights of output j have the mean
-// A⁻¹·Σω(φ − φ̄)(y_j − ȳ_j) and the covariance σ²A⁻¹. The intercept has a flat prior. Without an
-// intercept, φ̄ = 0 and ȳ = 0.
+// Fit returns the posterior for the rows of s, which Fit does not change: weights of output j have
+// the mean A⁻¹·Σω(φ − φ̄)(y_j − ȳ_j) and the covariance σ²A⁻¹ for A = Σω(φ − φ̄)(φ − φ̄)ᵀ + λI. The
+// intercept has a flat prior. Without an intercept, φ̄ = 0 and ȳ = 0.
 //
 // If Noise or Prior is 0 and Ratio is 0, λ maximises the evidence; all outputs share λ. If Noise
-// and Prior are both 0, every output has the variances of maximum evidence for this λ, in closed
-// form. If the evidence has no maximum inside the range of λ, λ is an end of the range.
-//
-// λ is at least 2¹⁰·ρ, where ρ = 8u·√(max_i s_ii·tr S), u = 2⁻⁵³, is the rounding of the products S
-// and of their factorisation. So the error of the means is at most about 2⁻¹⁰ of the standard
-// deviation of the targets. A chosen noise is at least 2¹⁰·u·Σω(y − ȳ)², which is a standard
-// deviation of 3·10⁻⁷·√n in units of the standard deviation of the targets. The error of the
-// evidence is then at most 0.01. With a given noise σ² the error of the evidence is about
-// 5u·yᵀy/σ².
+// and Prior are both 0, every output has the variances of maximum evidence for this λ. λ is at least
+// 2¹⁰ times the rounding of the sums: see Noise and prior in docs/regression.md.
 //
 // Cost: D³/3 multiply-adds for a given λ, and about 25·D³/6 more to choose λ. Memory: 5/2·D²
 // numbers of float64, of which the model keeps D²/2.
 //
 // The error reports options out of range, no rows, sums that are not finite, squares of targets or
 // features out of 2^±900, a constant output whose noise is not given, a λ that is too small for the
-// rounding of the sums, degrees of freedom that exact sums cannot have, and the end of ctx. Fit
-// checks ctx between blocks of a matrix. A nil ctx panics.
+// rounding of the sums, and the end of ctx. A nil ctx panics.
 func (s *Sums[T]) Fit(ctx context.Context, o Options) (*Model[T], error) {
 	if o.Iterative != nil {
 		return nil, errors.New("ridge: Iterative with sums, which have the products of the direct solution: want Fit")
@@ -185,10 +171,9 @@ func (m *Model[T]) Prior() []float64 { return slices.Clone(m.prior) }
 //
 //	−½·[ (yᵀy − yᵀΦμ)/σ² + log det A − D·log λ + n·log(2πσ²) − Σ log ω ].
 //
-// With an intercept, LogEvidence is the log density of the n − 1 contrasts of the targets, because
-// the prior of the intercept is flat: n − 1 replaces n, and the brackets also contain log Σω. n is
-// the number of effective rows of Sums.Scale, which multiplies Σ log ω by the same factor as Σω.
-// The evidence compares maps, kernels and variances on the same rows.
+// With an intercept, n − 1 replaces n, and the brackets also contain log Σω: the density is that of
+// the contrasts of the targets. The evidence compares maps, kernels and variances on the same rows.
+// LogEvidence of a model of WithKernel is 0.
 func (m *Model[T]) LogEvidence() float64 { return m.evidence }
 
 // DegreesOfFreedom returns the effective number of parameters of each output, the trace of the
@@ -257,10 +242,8 @@ func (m *Model[T]) Mean(dst, x dense.Matrix[T]) dense.Matrix[T] {
 }
 
 // Predict returns the means and the standard deviations of new targets at the rows of x (n×d), n×p
-// each. The variance is the variance of Posterior plus the noise. Under the model, a target lies
-// within 1.645 standard deviations of the mean with probability 90 %. Predict panics if a shape
-// does not fit. Cost: n transforms and n·D²/2 multiply-adds in float64, on all processors also for
-// one row. Each call reads all of R⁻ᵀ, 4·D² bytes, for every 128 rows.
+// each: the variance of Posterior plus the noise. Predict panics if a shape does not fit. Cost: n
+// transforms and n·D²/2 multiply-adds in float64, and 4·D² bytes read for every 128 rows.
 func (m *Model[T]) Predict(x dense.Matrix[T]) (mean, sd dense.Matrix[T]) {
 	return m.predict(x, 1)
 }
@@ -270,11 +253,9 @@ func (m *Model[T]) Predict(x dense.Matrix[T]) (mean, sd dense.Matrix[T]) {
 //	b_j + φᵀμ_j,  σ_j·√( (φ − φ̄)ᵀA⁻¹(φ − φ̄) + 1/Σω + (k(x, x) − ‖φ‖²)/λ ),
 //
 // without 1/Σω if the model has no intercept. The last term is 0 unless the map comes from
-// rff.Nystroem or rff.Spectral, also behind rff.Compose or in rff.Sum. Features of such a map are
-// projections, and s²·(k(x, x) − ‖φ‖²) is the prior variance outside of the span of the landmarks
-// [Quiñonero-Candela & Rasmussen 2005]. So far from all rows the deviation equals the deviation of
-// the prior, and with landmarks at all rows the deviation equals that of the Gaussian process with
-// the kernel k. Panics and cost are as for Predict.
+// rff.Nystroem or rff.Spectral: s²·(k(x, x) − ‖φ‖²) is the prior variance outside of the span of the
+// landmarks [Quiñonero-Candela & Rasmussen 2005]. With landmarks at all rows the deviation equals
+// that of the Gaussian process with the kernel k. Panics and cost are as for Predict.
 func (m *Model[T]) Posterior(x dense.Matrix[T]) (mean, sd dense.Matrix[T]) {
 	return m.predict(x, 0)
 }

@@ -1,7 +1,6 @@
 package ridge_test
 
 import (
-	"context"
 	"fmt"
 	"math"
 	"math/rand/v2"
@@ -172,35 +171,6 @@ func testPrecision[T dense.Float](t *testing.T) {
 		}
 	}
 	assert.LessOrEqual(t, failed, 2, "features of float32 that do not vary")
-}
-
-// The example of README in float32 chooses and predicts as in float64.
-func TestChooseInSinglePrecision(t *testing.T) {
-	rmse32, score32 := selected[float32](t)
-	rmse64, score64 := selected[float64](t)
-	assert.InEpsilon(t, rmse64, rmse32, 0.01)
-	// Features of float32 that vary little have noise of their own.
-	assert.InDeltaSlice(t, score64, score32, 3)
-}
-
-func selected[T dense.Float](t *testing.T) (float64, []float64) {
-	x, y, _ := slope[T](10000, 0.1, 1)
-	z, _, truth := slope[T](2000, 0, 2)
-	var maps []rff.Map[T]
-	for _, part := range []float64{0.25, 0.5, 1, 2} {
-		maps = append(maps, gaussian[T](t, 64, 3, 0.65*part, 1))
-	}
-	s, err := ridge.Choose(context.Background(), maps, ridge.Block[T]{X: x, Y: y}, ridge.Options{})
-	require.NoError(t, err)
-	assert.Greater(t, s.Model.DegreesOfFreedom(), 1.0)
-	assert.InDelta(t, 0.01, s.Model.Noise()[0], 0.001)
-	e := rmse(s.Model.Mean(dense.Matrix[T]{}, z), truth)
-	var scores []float64
-	for _, trial := range s.Trials {
-		scores = append(scores, trial.Score)
-	}
-	t.Logf("takes %d, rmse %.4f, degrees %.1f, scores %.1f", s.Best, e, s.Model.DegreesOfFreedom(), scores)
-	return e, scores
 }
 
 // Columns with means of thousands of spreads, in any order and merged in parts with means of their

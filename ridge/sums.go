@@ -21,15 +21,10 @@ import (
 //	n,  Σω_i,  Σ log ω_i,  φ̄,  ȳ,  Σω_i·(y_ij − ȳ_j)²,
 //	Σω_i·(φ_i − φ̄)(y_i − ȳ)ᵀ,  Σω_i·(φ_i − φ̄)(φ_i − φ̄)ᵀ (one triangle).
 //
-// Sums take D²/2 + D·p numbers of float64 for any number of rows. Sums of different rows can be
-// merged [Chan et al. 1983].
-//
-// Features are numbers of T. Means and sums are float64 for both types. Products of float32
-// features are exact in float64. Add sums the rows of a block about their mean, so a large mean
-// costs no accuracy beyond the rounding of the features. With n rows the error of a sum is at most
-// (272 + n/4080)·u·Σ|terms| about the means, u = 2⁻⁵³, and usually √272·u·Σ|terms|.
-//
-// The order and the grouping of rows change sums by rounding only. A Sums belongs to one goroutine.
+// Sums take D²/2 + D·p numbers of float64 for any number of rows, and merge [Chan et al. 1983].
+// Means and sums are float64 for both types, about the mean of each block, so a large mean costs no
+// accuracy. The order and the grouping of rows change sums by rounding only, at most (272 +
+// n/4080)·u·Σ|terms| about the means, u = 2⁻⁵³. A Sums belongs to one goroutine.
 type Sums[T dense.Float] struct {
 	phi    rff.Map[T]
 	source features.Source[T]
@@ -81,12 +76,10 @@ func newSums[T dense.Float](phi rff.Map[T], outputs int) (*Sums[T], error) {
 func (s *Sums[T]) Rows() int { return s.n }
 
 // Scale multiplies the number of rows that each row stands for, which is 1 at first, by factor:
-// Scale(3) leaves the sums of the rows added three times. The effective rows n are the sum of these
-// numbers. Scale(γ) before each Add, with γ < 1, makes the sums forget. A row that k calls of Scale
-// have followed then counts γᵏ times in n, in all sums, in the evidence and in the noise, and a
-// stream of single rows tends to 1/(1 − γ) effective rows. For given variances, means and
-// deviations equal those of rows with the weights γᵏ, and LeaveOneOut takes the weights γᵏ. Before
-// Merge, multiply the sums of a shard that ended k calls of Scale earlier by γᵏ.
+// Scale(3) leaves the sums of the rows added three times. Scale(γ) before each Add, with γ < 1, makes
+// the sums forget: a row that k calls of Scale have followed counts γᵏ times in the effective rows n,
+// in all sums, in the evidence and in the noise. LeaveOneOut takes the weights γᵏ. Before Merge,
+// multiply the sums of a shard that ended k calls of Scale earlier by γᵏ.
 //
 // The error reports a factor that is not a positive number, and effective rows or weights that
 // become 0 or infinite; s is then unchanged. Cost: D²/2 multiplications.
@@ -117,11 +110,8 @@ func (s *Sums[T]) Features() (weight float64, mean []float64, scatter dense.Matr
 
 // Add adds the rows with the points x (n×d), the targets y (n×p) and the weights. y is the zero
 // Matrix if p = 0. Nil weights are 1. The noise of a row of weight ω has the variance σ²/ω. A row
-// of weight 0 does not count.
-//
-// Add computes the features of 255 rows at a time. If there are enough rows, each goroutine sums
-// 4080 rows alone. Cost: n transforms and n·D²/2 multiply-adds in float64, on up to GOMAXPROCS
-// goroutines, and memory for D²/2 numbers per goroutine. The sums do not depend on GOMAXPROCS.
+// of weight 0 does not count. Cost: n transforms and n·D²/2 multiply-adds in float64, and memory for
+// D²/2 numbers per goroutine. The sums do not depend on GOMAXPROCS.
 //
 // The error reports shapes that do not fit, and names the row of a point or target that is NaN or
 // infinite, or of a weight that is negative, NaN or infinite. After an error the sums are

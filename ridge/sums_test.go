@@ -117,27 +117,6 @@ func testProcessors[T dense.Float](t *testing.T) {
 	assert.Equal(t, many, numbers(t, sumOf(t, phi, x, y, nil)))
 }
 
-// A row of weight 3 is three rows, and a row of weight 0 none.
-func TestWeightsCountRows(t *testing.T) {
-	const n, d = 60, 5
-	phi := gaussian[float64](t, 20, d, 1, 1)
-	x, y := friedman[float64](n, d, 1)
-	weights := make([]float64, n)
-	var repeated, targets []float64
-	for i := range weights {
-		weights[i] = float64(i % 4)
-		for range i % 4 {
-			repeated = append(repeated, x.Row(i)...)
-			targets = append(targets, y.At(i, 0))
-		}
-	}
-	o := ridge.Options{Noise: 1, Prior: 20}
-	want := predictions(t, sumOf(t, phi, dense.Of(len(targets), d, repeated), dense.Of(len(targets), 1, targets), nil), o, x)
-	sums := sumOf(t, phi, x, y, weights)
-	assert.Equal(t, 45, sums.Rows())
-	assert.InDeltaSlice(t, want[1:], predictions(t, sums, o, x)[1:], 1e-10)
-}
-
 // Scale(3) leaves the sums of rows added three times, with their evidence and noise.
 func TestScaleRepeatsRows(t *testing.T) {
 	densetest.Both(t, testScale[float32], testScale[float64])

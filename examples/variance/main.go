@@ -1,8 +1,8 @@
-// Command variance measures what random features of a kernel err by: kernels, maps, frequencies and
-// numbers of them, each beside its exact law where there is one.
+// Command variance measures what random features of a kernel err by: maps, frequencies and numbers
+// of them, each beside its exact law where there is one.
 //
 //	go run ./examples/variance
-//	go run ./examples/variance -kernel softmax -map positive,optimal -d 64
+//	go run ./examples/variance -map SoftmaxPositive,SoftmaxOptimal -d 64
 //
 // It prints a line for each map at m = d and draws all of them in one picture: the error against
 // the number of frequencies m = d/2, d, 2d, 4d. The same flags give the same numbers.
@@ -12,21 +12,24 @@ import (
 	"fmt"
 	"io"
 	"iter"
+	"math"
 	"slices"
 	"strings"
 
 	exprand "golang.org/x/exp/rand"
 
 	"github.com/seed-feabd252/randfeat/examples/internal/cli"
+	"github.com/seed-feabd252/randfeat/orf"
+	"github.com/seed-feabd252/randfeat/validate"
 	"github.com/seed-feabd252/randfeat/validate/charts"
 )
 
 func main() { cli.Main("variance", run) }
 
 const about = `Measures the mean squared error of random features of kernels over independent
-frequencies (iid) and over others: orthogonal ones (Gram–Schmidt, products of Hadamard
-factors, of Givens rotations), simplex, and quasi-Monte-Carlo points (Halton),
-for m = d/2, d, 2d, 4d frequencies. -kernel, -map and -projection take lists
+frequencies (IID) and over others: orthogonal ones (GramSchmidt, products of Hadamard
+factors, of Givens rotations), Simplex, and quasi-Monte-Carlo points (Halton),
+for m = d/2, d, 2d, 4d frequencies. -map and -frequencies take lists of names
 separated by commas and narrow what is measured.
 
 It prints a line for each map: the error with m = d frequencies of the first kind, its
@@ -39,20 +42,33 @@ points, laws as lines.`
 
 // options are the flags.
 type options struct {
-	kernel, features, projection string
-	d, pairs                     int
-	norm                         float64
-	draws                        int
-	seed                         uint64
-	plot                         string
+	maps      []string
+	ensembles []orf.Ensemble
+	d, pairs  int
+	norm      float64
+	draws     int
+	seed      uint64
+	plot      string
 }
 
 func run(args []string, stdout io.Writer) error {
-	var o options
+	o, done, err := parse(args, stdout)
+	if done || err != nil {
+		return err
+	}
+	rows, err := o.measure(exprand.NewSource(o.seed))
+	if err != nil {
+		return err
+	}
+	fmt.Fprint(stdout, o.summary(rows))
+	return cli.Save(stdout, "picture", o.plot, o.picture(rows).Save)
+}
+
+// parse reads the flags.
+func parse(args []string, stdout io.Writer) (o options, done bool, err error) {
 	fs := cli.NewFlags("variance")
-	fs.StringVar(&o.kernel, "kernel", "", "kernels: "+strings.Join(names(estimators, kernelOf), ", ")+" (default all)")
-	fs.StringVar(&o.features, "map", "", "maps: "+strings.Join(names(estimators, featuresOf), ", ")+" (default all that a kernel has)")
-	fs.StringVar(&o.projection, "projection", "iid,gram-schmidt,simplex,hadamard,givens,halton", "frequencies: "+strings.Join(names(projections, projectionOf), ", "))
+	maps := fs.String("map", "", "maps: "+strings.Join(specNames, ",")+" (default all)")
+	frequencies := fs.String("frequencies", "", "frequencies: "+strings.Join(namesOf(ensembles), ",")+" (default all)")
 	// Each draw has 4d² numbers, and 8d features of each point.
 	fs.IntVar(&o.d, "d", 16, 1, 1024, "dimension of the points")
 	fs.IntVar(&o.pairs, "pairs", 8, 1, 10_000, "number of random pairs of points; errors are means over them")
@@ -61,65 +77,37 @@ func run(args []string, stdout io.Writer) error {
 	fs.Uint64Var(&o.seed, "seed", 1, "seed of all random numbers")
 	fs.OutputVar(&o.plot, "plot", "variance.png", "picture of the errors", cli.Pictures...)
 	if done, err := fs.Parse(about, args, stdout); done || err != nil {
-		return err
+		return o, done, err
 	}
-	s, err := o.study()
-	if err != nil {
-		return err
+	if o.maps, err = pick("map", *maps, specNames); err != nil {
+		return o, false, err
 	}
-	src := exprand.NewSource(o.seed)
-	s.x, s.y = o.points(src)
-	rows, err := s.measure(src)
-	if err != nil {
-		return err
+	names, err := pick("frequencies", *frequencies, namesOf(ensembles))
+	for _, name := range names {
+		o.ensembles = append(o.ensembles, ensembles[slices.Index(namesOf(ensembles), name)])
 	}
-	fmt.Fprint(stdout, s.summary(rows))
-	return cli.Save(stdout, "picture", o.plot, s.picture(rows).Save)
+	return o, false, err
 }
 
-// study returns the study that the flags choose. It reports wrong flags before any work.
-func (o options) study() (*study, error) {
-	s := &study{options: o}
-	var err error
-	if s.estimators, err = pick("kernel", o.kernel, estimators, kernelOf); err != nil {
-		return nil, err
-	}
-	withMap, err := pick("map", o.features, estimators, featuresOf)
-	if err != nil {
-		return nil, err
-	}
-	maps, chosen := names(withMap, featuresOf), s.estimators
-	s.estimators = slices.DeleteFunc(slices.Clone(chosen), func(e estimator) bool { return !slices.Contains(maps, e.features) })
-	if len(s.estimators) == 0 {
-		return nil, fmt.Errorf("-map %s: the kernels have %s", o.features, strings.Join(names(chosen, featuresOf), ", "))
-	}
-	if s.projections, err = pick("projection", o.projection, projections, projectionOf); err != nil {
-		return nil, err
-	}
-	return s, nil
+// sizes returns the numbers of frequencies to measure.
+func (o options) sizes() []int { return slices.Compact([]int{max(1, o.d/2), o.d, 2 * o.d, 4 * o.d}) }
+
+// each returns the rows of one map after another.
+func (o options) each(rows []measurement) iter.Seq[[]measurement] {
+	return slices.Chunk(rows, len(o.sizes())*len(o.ensembles))
 }
 
-// frequencies returns the numbers of frequencies to measure.
-func (o options) frequencies() []int {
-	return slices.Compact([]int{max(1, o.d/2), o.d, 2 * o.d, 4 * o.d})
-}
-
-// each returns the rows of one estimator after another.
-func (s *study) each(rows []measurement) iter.Seq[[]measurement] {
-	return slices.Chunk(rows, len(rows)/len(s.estimators))
-}
-
-// picture draws a panel for each estimator.
-func (s *study) picture(rows []measurement) charts.Figure {
+// picture draws a panel for each map.
+func (o options) picture(rows []measurement) charts.Figure {
 	f := charts.Figure{
-		Title:  fmt.Sprintf("Mean squared error, d = %d, ‖x‖ = ‖y‖ = %v; points ± 2 standard errors, lines: exact laws", s.d, s.norm),
+		Title:  fmt.Sprintf("Mean squared error, d = %d, ‖x‖ = ‖y‖ = %v; points ± 2 standard errors, lines: exact laws", o.d, o.norm),
 		XLabel: "frequencies m", YLabel: "mean squared error",
 		LogX: true, LogY: true, OwnY: true,
 	}
-	for group := range s.each(rows) {
-		panel := charts.Panel{Title: group[0].title, Series: make([]charts.Series, len(s.projections))}
+	for group := range o.each(rows) {
+		panel := charts.Panel{Title: group[0].spec, Series: make([]charts.Series, len(o.ensembles))}
 		for i, r := range group {
-			line := &panel.Series[i%len(s.projections)]
+			line := &panel.Series[i%len(o.ensembles)]
 			line.Name = r.Name
 			line.Points = append(line.Points, charts.Point{X: float64(r.m), Y: r.MSE, Err: 2 * r.MSEStdErr})
 			line.Line = append(line.Line, charts.Point{X: float64(r.m), Y: r.law})
@@ -130,8 +118,58 @@ func (s *study) picture(rows []measurement) charts.Figure {
 	if len(f.Panels) == 4 {
 		f.Columns = 2
 	}
-	for _, m := range s.frequencies() {
+	for _, m := range o.sizes() {
 		f.XTicks = append(f.XTicks, float64(m))
 	}
 	return f
+}
+
+// summary returns a line for each map with the errors at m = d, and how far laws are from
+// measurements at all m.
+func (o options) summary(rows []measurement) string {
+	sum := validate.Table{
+		Title:   fmt.Sprintf("Mean squared error with m = d = %d frequencies: %d pairs of norm %v, %d draws, seed %d\n", o.d, o.pairs, o.norm, o.draws, o.seed),
+		Columns: []validate.Column{{Name: "map"}, {Name: nameOf(o.ensembles[0]), Format: "%.4g"}, {Name: "exact law", Format: "%.4g"}},
+	}
+	for _, e := range o.ensembles[1:] {
+		sum.Columns = append(sum.Columns, validate.Column{Name: nameOf(e), Format: "× %.3f"})
+	}
+	sum.Columns = append(sum.Columns, validate.Column{Name: "worst |z|", Format: "%.1f"})
+	known := func(v float64) any { // nil for NaN
+		if math.IsNaN(v) {
+			return nil
+		}
+		return v
+	}
+	lawed, worst, where := 0, 0.0, ""
+	for group := range o.each(rows) {
+		line, farthest := []any{group[0].spec}, 0.0
+		for _, r := range group {
+			switch {
+			case r.m != o.d:
+			case len(line) == 1:
+				line = append(line, known(r.MSE), known(r.law))
+			default:
+				line = append(line, known(r.Ratio))
+			}
+			z := math.Abs(r.z())
+			if math.IsNaN(z) {
+				continue
+			}
+			lawed++
+			farthest = max(farthest, z)
+			if z >= worst {
+				worst, where = z, fmt.Sprintf("%s, %s, m = %d", r.spec, r.Name, r.m)
+			}
+		}
+		sum.Rows = append(sum.Rows, append(line, farthest))
+	}
+	text := sum.String() + "\n"
+	if len(o.ensembles) > 1 {
+		text += "×: the error over that of the first frequencies. "
+	}
+	if lawed == 0 {
+		return text + "No law is known.\n"
+	}
+	return text + fmt.Sprintf("%d of %d measurements have an exact law; the farthest\nfrom its law is %.1f standard errors off (%s).\n", lawed, len(rows), worst, where)
 }

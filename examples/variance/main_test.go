@@ -5,10 +5,10 @@ import (
 	"fmt"
 	"image"
 	_ "image/png"
+	"io"
 	"math"
 	"os"
 	"path/filepath"
-	"regexp"
 	"slices"
 	"strings"
 	"testing"
@@ -17,31 +17,37 @@ import (
 	"github.com/stretchr/testify/require"
 	exprand "golang.org/x/exp/rand"
 
+	"github.com/seed-feabd252/randfeat/dense"
 	"github.com/seed-feabd252/randfeat/examples/internal/clitest"
 )
 
-// measured returns the rows of a run with the given flags.
-func measured(t *testing.T, o options) []measurement {
+// measured returns the options and the rows of a run with the given flags.
+func measured(t *testing.T, args ...string) (options, []measurement) {
 	t.Helper()
-	s, err := o.study()
+	o, _, err := parse(args, io.Discard)
 	require.NoError(t, err)
-	src := exprand.NewSource(o.seed)
-	s.x, s.y = o.points(src)
-	rows, err := s.measure(src)
+	rows, err := o.measure(exprand.NewSource(o.seed))
 	require.NoError(t, err)
-	return rows
+	return o, rows
+}
+
+func TestNames(t *testing.T) {
+	x := dense.Of(2, 2, []float64{1, 0.5, -0.5, 1})
+	specs, err := specsOf(x, x)
+	require.NoError(t, err)
+	assert.Equal(t, specNames, namesOf(specs))
 }
 
 // Under other seeds one of the 156 laws would be missed by 4 standard errors with
 // a probability of 1 %.
 func TestLawsHold(t *testing.T) {
-	rows := measured(t, options{projection: "iid,gram-schmidt,simplex,hadamard,givens,halton", d: 8, draws: 300, norm: 0.6, pairs: 4, seed: 1})
-	require.Len(t, rows, len(estimators)*4*6)
+	_, rows := measured(t, "-d", "8", "-draws", "300", "-norm", "0.6", "-pairs", "4")
+	require.Len(t, rows, len(specNames)*4*6)
 	laws := 0
 	for _, r := range rows {
-		at := fmt.Sprintf("%s %s %d", r.title, r.Name, r.m)
-		dot := r.kernel == "dot" && r.Name != "Halton"
-		if r.Name == "iid" || dot {
+		at := fmt.Sprintf("%s %s %d", r.spec, r.Name, r.m)
+		dot := r.spec == "DotProduct" && r.Name != "Halton"
+		if r.Name == "IID" || dot {
 			assert.False(t, math.IsNaN(r.law), at)
 		}
 		if r.Name == "Halton" || !dot && slices.Contains([]string{"Hadamard", "Givens"}, r.Name) {
@@ -52,7 +58,7 @@ func TestLawsHold(t *testing.T) {
 			laws++
 			assert.Less(t, math.Abs(r.z()), 4.0, at)
 		}
-		if r.m == 8 && r.Name == "Gram–Schmidt" && r.features != "sderf" {
+		if r.m == 8 && r.Name == "GramSchmidt" && r.spec != "SDERF" {
 			assert.Less(t, r.Ratio, 1+4*r.RatioStdErr, "%s: orthogonal frequencies save", at)
 		}
 	}
@@ -62,17 +68,18 @@ func TestLawsHold(t *testing.T) {
 // A run of all maps ends after a line for each: errors at m = d and their ratios, and
 // how far the worst measurement is from its law.
 func TestSummary(t *testing.T) {
-	out := clitest.Output(t, run, "-projection", "iid,gram-schmidt,halton", "-d", "2", "-draws", "20", "-plot", "")
+	args := []string{"-frequencies", "IID,GramSchmidt,Halton", "-d", "2", "-draws", "20", "-plot", ""}
+	out := clitest.Output(t, run, args...)
 	assert.LessOrEqual(t, strings.Count(out, "\n"), 25)
-	rows := measured(t, options{projection: "iid,gram-schmidt,halton", d: 2, draws: 20, norm: 0.7, pairs: 8, seed: 1})
+	_, rows := measured(t, args...)
 	worst, laws := 0.0, 0
 	for _, r := range rows {
 		if z := math.Abs(r.z()); !math.IsNaN(z) {
 			worst = math.Max(worst, z)
 			laws++
 		}
-		if r.m == 2 && r.Name == "Gram–Schmidt" {
-			assert.Regexp(t, regexp.QuoteMeta(r.title)+` .* × `+fmt.Sprintf("%.3f", r.Ratio), out)
+		if r.m == 2 && r.Name == "GramSchmidt" {
+			assert.Regexp(t, r.spec+` .* × `+fmt.Sprintf("%.3f", r.Ratio), out)
 		}
 	}
 	assert.Contains(t, out, fmt.Sprintf("%d of %d measurements have an exact law", laws, len(rows)))
@@ -80,7 +87,7 @@ func TestSummary(t *testing.T) {
 }
 
 func TestSeedDecides(t *testing.T) {
-	args := []string{"-kernel", "softmax", "-d", "4", "-draws", "20", "-plot", ""}
+	args := []string{"-map", "SoftmaxTrig,SADERF", "-d", "4", "-draws", "20", "-plot", ""}
 	first := clitest.Output(t, run, args...)
 	assert.Equal(t, first, clitest.Output(t, run, args...))
 	assert.NotEqual(t, first, clitest.Output(t, run, append(args, "-seed", "2")...))
@@ -88,17 +95,13 @@ func TestSeedDecides(t *testing.T) {
 
 // One picture has a panel for each map, with points and the line of the law.
 func TestPicture(t *testing.T) {
-	o := options{kernel: "softmax,dot", projection: "iid,hadamard", d: 4, pairs: 2, norm: 0.5, draws: 30, plot: filepath.Join(t.TempDir(), "v.png")}
-	s, err := o.study()
-	require.NoError(t, err)
-	s.x, s.y = o.points(exprand.NewSource(1))
-	rows, err := s.measure(exprand.NewSource(1))
-	require.NoError(t, err)
-	f := s.picture(rows)
-	require.Len(t, f.Panels, 8)
+	o, rows := measured(t, "-map", "SoftmaxTrig,SoftmaxPositive,DotProduct", "-frequencies", "IID,Hadamard", "-d", "4", "-pairs", "2", "-draws", "30",
+		"-plot", filepath.Join(t.TempDir(), "v.png"))
+	f := o.picture(rows)
+	require.Len(t, f.Panels, 3)
 	assert.True(t, f.LogX && f.LogY && f.OwnY)
 	positive := f.Panels[1]
-	assert.Equal(t, "softmax, exp (FAVOR+)", positive.Title)
+	assert.Equal(t, "SoftmaxPositive", positive.Title)
 	require.Len(t, positive.Series, 2)
 	iid, hadamard := positive.Series[0], positive.Series[1]
 	require.Len(t, iid.Points, 4)
@@ -119,22 +122,21 @@ func TestPicture(t *testing.T) {
 func TestNothingToDraw(t *testing.T) {
 	var stdout bytes.Buffer
 	path := filepath.Join(t.TempDir(), "v.svg")
-	err := run([]string{"-kernel", "softmax", "-map", "positive", "-d", "1", "-norm", "40", "-draws", "5", "-plot", path}, &stdout)
+	err := run([]string{"-map", "SoftmaxPositive", "-d", "1", "-norm", "40", "-draws", "5", "-plot", path}, &stdout)
 	assert.ErrorContains(t, err, "no point to draw")
 	assert.NoFileExists(t, path)
 }
 
 // In R¹ an angle is 0 or π and sign features are exact: no spread, no ratio.
 func TestExactEstimates(t *testing.T) {
-	out := clitest.Output(t, run, "-kernel", "angular", "-d", "1", "-draws", "5", "-plot", "")
+	out := clitest.Output(t, run, "-map", "Angular", "-d", "1", "-draws", "5", "-plot", "")
 	assert.NotContains(t, out, "NaN")
 	assert.NotContains(t, out, "Inf")
 }
 
 func TestHelp(t *testing.T) {
 	out := clitest.Output(t, run, "-h")
-	want := append(names(estimators, kernelOf), names(estimators, featuresOf)...)
-	for _, want := range append(append(want, names(projections, projectionOf)...), "-draws", "-seed", "variance.png", "exact law") {
+	for _, want := range append(append(namesOf(ensembles), specNames...), "-draws", "-seed", "variance.png", "exact law") {
 		assert.Contains(t, out, want)
 	}
 }
@@ -144,12 +146,10 @@ func TestFlags(t *testing.T) { clitest.Flags(t, run) }
 func TestErrors(t *testing.T) {
 	dir := t.TempDir()
 	for _, c := range []struct{ args, want string }{
-		{"-kernel cubic", "-kernel cubic: want some of gaussian, softmax"},
-		{"-map cubic", "-map cubic: want some of trig, positive"},
-		{"-kernel dot -map trig", "-map trig: the kernels have linear"},
-		{"-projection iid,sparse", "-projection sparse: want some of iid, gram-schmidt"},
+		{"-map cubic", "-map cubic: want some of Gaussian,GaussianPositive"},
+		{"-frequencies IID,sparse", "-frequencies sparse: want some of IID,GramSchmidt"},
 		{"extra", "unexpected argument"},
-		{"-kernel dot -draws 2 -d 2 -plot " + dir, "ending \"\", want a file in a folder"},
+		{"-map DotProduct -draws 2 -d 2 -plot " + dir, "ending \"\", want a file in a folder"},
 	} {
 		var stdout bytes.Buffer
 		err := run(strings.Fields(c.args), &stdout)

@@ -5,6 +5,9 @@ import (
 	"fmt"
 	"math"
 	"math/rand/v2"
+	"reflect"
+	"slices"
+	"strings"
 
 	"gonum.org/v1/gonum/floats"
 
@@ -14,35 +17,69 @@ import (
 	"github.com/seed-feabd252/randfeat/validate"
 )
 
-// study says what to measure, and with which estimators.
-type study struct {
-	options
-	estimators  []estimator
-	projections []frequencies
-	x, y        dense.Matrix[float64]
+// specsOf returns all maps. Some are fitted to the pairs.
+func specsOf(x, y dense.Matrix[float64]) ([]rff.Spec, error) {
+	a, err := rff.OptimalA(x, y, 1)
+	if err != nil {
+		return nil, err
+	}
+	saderf, err := rff.FitSADERF(x, y, 1)
+	if err != nil {
+		return nil, err
+	}
+	sderf, err := rff.FitSDERF(x, y, 1)
+	if err != nil {
+		return nil, err
+	}
+	aderf, err := rff.FitADERF(x, y, 1)
+	if err != nil {
+		return nil, err
+	}
+	return []rff.Spec{
+		rff.Gaussian{LengthScale: 1}, rff.GaussianOptimal{LengthScale: 1}, rff.GaussianHyperbolic{LengthScale: 1},
+		rff.GaussianOptimal{LengthScale: 1, A: a}, rff.SoftmaxTrig{Scale: 1}, rff.SoftmaxPositive{Scale: 1},
+		rff.SoftmaxHyperbolic{Scale: 1}, rff.SoftmaxOptimal{Scale: 1, A: a}, saderf, sderf, aderf,
+		rff.DotProduct{}, rff.Angular{}, rff.ArcCosine{Order: 1},
+	}, nil
 }
 
-// points returns the pairs of points: directions uniform on the sphere, all of the same norm.
-func (o options) points(src rand.Source) (x, y dense.Matrix[float64]) {
-	rng := rand.New(src)
-	draw := func() dense.Matrix[float64] {
-		p := dense.New[float64](o.pairs, o.d)
-		for i := range p.Rows {
-			row := p.Row(i)
-			for j := range row {
-				row[j] = rng.NormFloat64()
-			}
-			floats.Scale(o.norm/floats.Norm(row, 2), row)
-		}
-		return p
+// specNames are the names of the maps of specsOf, in their order.
+var specNames = []string{
+	"Gaussian", "GaussianPositive", "GaussianHyperbolic", "GaussianOptimal", "SoftmaxTrig", "SoftmaxPositive",
+	"SoftmaxHyperbolic", "SoftmaxOptimal", "SADERF", "SDERF", "ADERF", "DotProduct", "Angular", "ArcCosine",
+}
+
+// ensembles are the frequencies. The first of a study are what the others are compared with.
+var ensembles = []orf.Ensemble{orf.IID{}, orf.GramSchmidt{}, orf.Simplex{}, orf.Hadamard{}, orf.Givens{}, orf.Halton{}}
+
+// nameOf returns the name of the type of a map or of frequencies.
+func nameOf[E any](e E) string { return reflect.TypeOf(e).Name() }
+
+func namesOf[E any](list []E) (names []string) {
+	for _, e := range list {
+		names = append(names, nameOf(e))
 	}
-	return draw(), draw()
+	return names
+}
+
+// pick splits a list of names with commas between them, all known names for "".
+func pick(flag, list string, known []string) ([]string, error) {
+	if list == "" {
+		return known, nil
+	}
+	picked := strings.Split(list, ",")
+	for _, name := range picked {
+		if !slices.Contains(known, name) {
+			return nil, fmt.Errorf("-%s %s: want some of %s", flag, name, strings.Join(known, ","))
+		}
+	}
+	return picked, nil
 }
 
 // measurement is the error of a map with m frequencies of a kind.
 type measurement struct {
-	estimator
-	m int
+	spec string
+	m    int
 	validate.Compared
 	law float64 // NaN if none is known
 }
@@ -55,60 +92,59 @@ func (r measurement) z() float64 {
 	return (r.MSE - r.law) / r.MSEStdErr
 }
 
-// measure draws all maps, one after another, and returns a row for each estimator, number of
-// frequencies and projection.
-func (s *study) measure(src rand.Source) ([]measurement, error) {
-	var rows []measurement
-	for _, e := range s.estimators {
-		spec, err := e.spec(s.x, s.y)
-		if err != nil {
-			return nil, fmt.Errorf("%s %s: %w", e.kernel, e.features, err)
+// points returns pairs of points: directions uniform on the sphere, all of the same norm.
+func (o options) points(rng *rand.Rand) dense.Matrix[float64] {
+	p := dense.New[float64](o.pairs, o.d)
+	for i := range p.Rows {
+		row := p.Row(i)
+		for j := range row {
+			row[j] = rng.NormFloat64()
 		}
-		for _, m := range s.frequencies() {
-			compared, err := validate.Compare(context.Background(), s.methods(spec, m), s.x, s.y, s.draws, src)
-			if err != nil {
-				return nil, fmt.Errorf("%s %s, m = %d: %w", e.kernel, e.features, m, err)
+		floats.Scale(o.norm/floats.Norm(row, 2), row)
+	}
+	return p
+}
+
+// measure draws all maps, one after another, and returns a row for each map, number of frequencies
+// and ensemble.
+func (o options) measure(src rand.Source) (rows []measurement, err error) {
+	rng := rand.New(src)
+	x, y := o.points(rng), o.points(rng)
+	specs, err := specsOf(x, y)
+	if err != nil {
+		return nil, err
+	}
+	for i, spec := range specs {
+		if !slices.Contains(o.maps, specNames[i]) {
+			continue
+		}
+		for _, m := range o.sizes() {
+			var methods []validate.Method[float64]
+			for _, e := range o.ensembles {
+				methods = append(methods, validate.Method[float64]{Name: nameOf(e), Draw: func(src rand.Source) (rff.Map[float64], error) {
+					w, err := orf.Draw[float64](e, m, o.d, src)
+					if err != nil {
+						return nil, err
+					}
+					return rff.Draw(spec, w)
+				}})
 			}
-			for i, c := range compared.Methods {
-				law, err := s.law(spec, s.projections[i], m, src)
+			compared, err := validate.Compare(context.Background(), methods, x, y, o.draws, src)
+			if err != nil {
+				return nil, fmt.Errorf("%s, m = %d: %w", specNames[i], m, err)
+			}
+			for j, c := range compared.Methods {
+				phi, err := methods[j].Draw(src)
 				if err != nil {
 					return nil, err
 				}
-				rows = append(rows, measurement{e, m, c, law})
+				var law float64 // the mean over the pairs
+				for l := range x.Rows {
+					law += validate.Theory(phi, nil, x.Row(l), y.Row(l)).MSE / float64(x.Rows)
+				}
+				rows = append(rows, measurement{specNames[i], m, c, law})
 			}
 		}
 	}
 	return rows, nil
-}
-
-// methods returns the ways to draw maps that are compared with each other.
-func (s *study) methods(spec rff.Spec, m int) []validate.Method[float64] {
-	methods := make([]validate.Method[float64], len(s.projections))
-	for i, p := range s.projections {
-		methods[i] = validate.Method[float64]{Name: p.title, Draw: func(src rand.Source) (rff.Map[float64], error) {
-			return s.draw(spec, p, m, src)
-		}}
-	}
-	return methods
-}
-
-func (s *study) draw(spec rff.Spec, p frequencies, m int, src rand.Source) (rff.Map[float64], error) {
-	w, err := orf.Draw[float64](p.ensemble, m, s.d, src)
-	if err != nil {
-		return nil, err
-	}
-	return rff.Draw(spec, w)
-}
-
-// law returns the exact mean squared error over the pairs, NaN if none is known.
-func (s *study) law(spec rff.Spec, p frequencies, m int, src rand.Source) (float64, error) {
-	drawn, err := s.draw(spec, p, m, src)
-	if err != nil {
-		return 0, err
-	}
-	var sum float64
-	for i := range s.x.Rows {
-		sum += validate.Theory(drawn, nil, s.x.Row(i), s.y.Row(i)).MSE
-	}
-	return sum / float64(s.x.Rows), nil
 }

@@ -45,7 +45,8 @@ const (
 // queries that miss a key may not be among the measured ones. A head for which a third of its keys is
 // not enough reads all keys, and so do the other heads of queries of its head of keys.
 //
-// exact is a performer.Exact, or a performer.Batch of Exacts, whose TopK is ignored. With Bits errors
+// exact is a performer.Exact, or a performer.Batch of Exacts, whose TopK is ignored. Heads that read some
+// keys keep their ExactOptions.Tolerance, with which a State then measures and changes the number of keys. With Bits errors
 // are those that the choice of keys adds to the errors of codes. Each TopK that is tried costs the
 // coarse codes of all tokens, and a step for each measured query.
 //
@@ -129,7 +130,9 @@ func (m *topKMeasure[T]) first() int { return m.q.Rows - (m.q.Rows+3)/4 }
 func (m *topKMeasure[T]) attention(topK []int) (performer.Batch[T], error) {
 	all := make([]performer.Attention[T], m.heads)
 	for h, o := range m.options {
-		o.TopK = topK[h]
+		if o.TopK = topK[h]; o.TopK == 0 {
+			o.Tolerance = 0
+		}
 		e, err := performer.NewExact[T](o)
 		if err != nil {
 			return performer.Batch[T]{}, fmt.Errorf("audit: %w", err)

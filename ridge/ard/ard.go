@@ -66,28 +66,20 @@ type Result[T dense.Float] struct {
 }
 
 // Fit learns a length-scale for each column of the points from the evidence, and fits a model with
-// the features
-//
-//	φ(x) = ψ((x − c)/ℓ),  ψ = psi, c the means of the columns.
-//
-// psi must be rff.Differentiable and have the length-scale 1 if it has a length-scale. A usual psi
-// is Gaussian or Matern. Fit reads the rows once for the means and deviations of columns and for a
-// sample, which src draws. Fit searches on the sample from the starts of
-// docs/regression.md, and continues on all rows from the best result. A search is L-BFGS on
-// log ℓ and log λ [Liu & Nocedal 1989]. A search ends after Options.MaxIterations, or when three
-// iterations gain less than 10⁻³ per target.
+// the features φ(x) = ψ((x − c)/ℓ) for ψ = psi and the means c of the columns. psi must be
+// rff.Differentiable and have the length-scale 1 if it has a length-scale. A usual psi is Gaussian or
+// Matern. src draws a sample of the rows, on which Fit searches from the starts of
+// docs/regression.md. Fit continues on all rows from the best result. A search is L-BFGS on log ℓ and
+// log λ [Liu & Nocedal 1989], and ends when three iterations gain less than 10⁻³ per target.
 //
 // Cost: each iteration takes two passes over its rows, n·3D²/2 multiply-adds in float64 and 3n
 // transforms, and D³/3 multiply-adds. A search takes 20 to 60 iterations from each start, and about
 // ten on all rows. Memory: that of a fit, 1024·D numbers for gradients, and the sample. The result
-// does not depend on GOMAXPROCS. Rounding differs on another processor, and the search then takes
-// another way to the same maximum: in a test on 600 rows, scales in float64 agreed to nine digits,
-// and scales in float32 to five digits, or two digits for irrelevant columns.
+// does not depend on GOMAXPROCS.
 //
 // The error reports a nil psi, rows or src, a psi without derivatives, options out of range, the
 // row of a point or target that is NaN or infinite, columns that are all constant, errors of rows,
-// the errors of Sums.Fit if no start can be fitted, and the end of ctx. Fit checks ctx every 1024
-// rows. A nil ctx panics.
+// the errors of Sums.Fit if no start can be fitted, and the end of ctx. A nil ctx panics.
 func Fit[T dense.Float](ctx context.Context, psi rff.Map[T], rows ridge.Rows[T], o Options, src rand.Source) (*Result[T], error) {
 	if err := argument.Context("ard", ctx); err != nil {
 		return nil, err

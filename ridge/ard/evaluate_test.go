@@ -2,9 +2,7 @@ package ard_test
 
 import (
 	"context"
-	"math"
 	"math/rand/v2"
-	"runtime"
 	"testing"
 
 	"github.com/stretchr/testify/assert"
@@ -66,98 +64,6 @@ func testGolden[T dense.Float](t *testing.T) {
 
 func TestEvaluateToFortyDigits(t *testing.T) {
 	densetest.Both(t, testGolden[float32], testGolden[float64])
-}
-
-// maps are those of length-scale 1 with m frequencies.
-func maps(t *testing.T, m, d int) map[string]rff.Map[float64] {
-	src := rand.NewPCG(3, 4)
-	w, err := orf.Draw[float64](orf.GramSchmidt{}, m, d, src)
-	require.NoError(t, err)
-	structured, err := orf.Draw[float64](orf.Hadamard{}, m, d, src)
-	require.NoError(t, err)
-	all := map[string]rff.Map[float64]{}
-	add := func(name string) func(rff.Map[float64], error) {
-		return func(phi rff.Map[float64], err error) {
-			require.NoError(t, err)
-			all[name] = phi
-		}
-	}
-	add("gaussian")(rff.Draw(rff.Gaussian{LengthScale: 1}, w))
-	add("hadamard")(rff.Draw(rff.Gaussian{LengthScale: 1}, structured))
-	add("matern")(rff.Draw(rff.Matern{Nu: 1.5, LengthScale: 1, Src: src}, w))
-	heavy, err := orf.Draw[float64](orf.Cauchy{}, m, d, src)
-	require.NoError(t, err)
-	add("laplacian")(rff.Draw(rff.Laplacian{LengthScale: 1}, heavy))
-	add("quadratic")(rff.Draw[float64](rff.Quadratic{D: d}, nil))
-	return all
-}
-
-// Derivatives by all parameters against central differences, for points of large means too.
-func TestEvaluateIsTheDerivative(t *testing.T) {
-	const n, d = 220, 4
-	for name, psi := range maps(t, 40, d) {
-		for _, o := range []ridge.Options{{Noise: 0.3, Prior: 4}, {Noise: 3, Prior: 0.5, NoIntercept: true}} {
-			rng := rand.New(rand.NewPCG(5, 6))
-			x := densetest.Normal[float64](rng, n, d, 0, 1)
-			rows := ridge.Block[float64]{X: x, Y: densetest.Normal[float64](rng, n, 2, 5, 1), Weights: make([]float64, n)}
-			for i := range n {
-				rows.Weights[i] = float64(i%3) / 2
-				rows.Y.Row(i)[0] += math.Sin(2*x.At(i, 0)) + x.At(i, 1)
-			}
-			at := [d + 2]float64{0, 0.7, 1.5, 0.2, math.Log(o.Noise), math.Log(o.Prior)}
-			evaluate := func(k int, by float64) *ard.Evaluation[float64] {
-				at := at
-				at[k] += by
-				scales := make([]float64, d)
-				for j := range scales {
-					scales[j] = math.Exp(at[j])
-				}
-				e, err := ard.Evaluate(t.Context(), psi, rows, scales,
-					ridge.Options{Noise: math.Exp(at[d]), Prior: math.Exp(at[d+1]), NoIntercept: o.NoIntercept})
-				require.NoError(t, err)
-				return e
-			}
-			e := evaluate(0, 0)
-			got := append(e.Scales, e.Noise[0]+e.Noise[1], e.Prior[0]+e.Prior[1])
-			for k, v := range got {
-				const h = 1e-3
-				f := func(by float64) float64 { return evaluate(k, by).Model.LogEvidence() }
-				want := (45*(f(h)-f(-h)) - 9*(f(2*h)-f(-2*h)) + (f(3*h) - f(-3*h))) / (60 * h)
-				assert.InDelta(t, want, v, 1e-6*max(1, math.Abs(want)), "%s %d %+v", name, k, o)
-			}
-		}
-	}
-}
-
-// Variances of maximum evidence leave nothing to gain from them, output by output.
-func TestEvaluateAtMaximumEvidence(t *testing.T) {
-	x, y := four[float64](500, 6, 1, 0.1)
-	e, err := ard.Evaluate(t.Context(), gaussian[float64](t, 40, 6), ridge.Block[float64]{X: x, Y: y}, []float64{2, 2, 2, 2, 2, math.Inf(1)}, ridge.Options{})
-	require.NoError(t, err)
-	assert.InDelta(t, 0, e.Noise[0], 0.05)
-	assert.InDelta(t, 0, e.Prior[0], 0.05)
-	assert.Zero(t, e.Scales[5], "a column that is left out")
-}
-
-func testProcessors[T dense.Float](t *testing.T) {
-	x, y := four[T](3000, 6, 1, 0.1)
-	run := func(processors int) *ard.Evaluation[T] {
-		defer runtime.GOMAXPROCS(runtime.GOMAXPROCS(processors))
-		e, err := ard.Evaluate(t.Context(), gaussian[T](t, 40, 6), ridge.Block[T]{X: x, Y: y}, []float64{1, 2, 3, 4, 5, 6}, ridge.Options{})
-		require.NoError(t, err)
-		return e
-	}
-	one := run(1)
-	for _, processors := range []int{2, 5} {
-		other := run(processors)
-		assert.Equal(t, one.Scales, other.Scales)
-		assert.Equal(t, one.Noise, other.Noise)
-		assert.Equal(t, one.Model.LogEvidence(), other.Model.LogEvidence())
-	}
-}
-
-func TestEvaluateDoesNotDependOnProcessors(t *testing.T) {
-	densetest.Both(t, testProcessors[float32], testProcessors[float64])
 }
 
 func TestNilContext(t *testing.T) {

@@ -83,18 +83,11 @@ func (p *pointsOf[T]) fit(ctx context.Context, rates []float64, o ridge.Options)
 	return m, false, err
 }
 
-// derivatives reads the rows once. With the gradients g_i of Model.Gradient and the Jacobian J of
-// ψ,
+// derivatives reads the rows once. With the gradients g_i of Model.Gradient, the Jacobian J of ψ, Q =
+// Σω·(y − f(x))² + λ‖μ‖² for each output, and n − 1 in place of n if there is an intercept,
 //
-//	∂L/∂log ℓ_j = −Σ_i (x_ij − c_j)/ℓ_j·(J((x_i − c)/ℓ)ᵀg_i)_j.
-//
-// For each output, with Q = Σω·(y − f(x))² + λ‖μ‖², and n − 1 in place of n if there is an
-// intercept,
-//
+//	∂L/∂log ℓ_j = −Σ_i (x_ij − c_j)/ℓ_j·(J((x_i − c)/ℓ)ᵀg_i)_j,
 //	∂L/∂log s² = ½·( ‖μ‖²/s² − D + λ·tr A⁻¹ ),  ∂L/∂log σ² = ½·( Q/σ² − n ) − ∂L/∂log s².
-//
-// Gradients are numbers of T and the sums are float64: a derivative has an error of about
-// u·Σ_i |terms|, u = 2⁻²⁴ or 2⁻⁵³.
 func (p *pointsOf[T]) derivatives(ctx context.Context, fitted model, noIntercept bool) (derivatives, error) {
 	m := fitted.(*ridge.Model[T])
 	phi := m.Map().(rff.Differentiable[T])

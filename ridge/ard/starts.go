@@ -103,10 +103,9 @@ func (s *scales) slopes(dst []float64, m model) error {
 	return nil
 }
 
-// starts returns the parameters at which searches begin. The first start has one relevance for all
-// columns, the best of five around the reciprocal of the root mean square distance of two points.
-// The second start has the own relevance of each column that explains the targets alone. Without
-// such a column, starts returns only the first start.
+// starts returns the parameters at which searches begin: one relevance for all columns, the best of
+// five around the reciprocal of the root mean square distance of two points, and the own relevance of
+// each column that explains the targets alone, if there is one.
 func (s *scales) starts() ([][]float64, error) {
 	width := len(s.view.varying)
 	var same []float64

@@ -6,38 +6,23 @@ import (
 
 	"github.com/seed-feabd252/randfeat/dense"
 	"github.com/seed-feabd252/randfeat/dense/gonum"
-	"github.com/seed-feabd252/randfeat/internal/compute/cholesky"
 	"github.com/seed-feabd252/randfeat/internal/compute/interrupt"
 	"github.com/seed-feabd252/randfeat/kernels"
 	"github.com/seed-feabd252/randfeat/ridge"
+	"github.com/seed-feabd252/randfeat/ridge/internal/gramian"
 )
 
 // rowWeights returns the weights c of the exact fit f(x) = Σ_i c_i·k(x, x_i) + ȳ, with those of an
-// output in each row:
-//
-//	c = A⁻¹·(y − ȳ),  A = K + λ/ω,  with the mean ȳ for which Σ_i c_i = 0.
-func (s *search) rowWeights(k kernels.Kernel, b ridge.Block[float64], ratio float64) (dense.Matrix[float64], error) {
-	n, outputs := b.X.Rows, b.Y.Cols
-	c, gram := dense.New[float64](n, outputs+1), dense.New[float64](n, n)
+// output in each row.
+func (s *search) rowWeights(k kernels.Kernel, b ridge.Block[float64], ratio float64) (c dense.Matrix[float64], err error) {
+	gram := dense.New[float64](b.X.Rows, b.X.Rows)
 	if err := interrupt.Await(s.ctx, func() { kernels.Gram(gram, k, b.X, dense.Matrix[float64]{}) }); err != nil {
 		return c, err
 	}
-	for i, w := range b.Weights {
-		gram.Row(i)[i] += ratio / w
-		copy(c.Row(i), b.Y.Row(i))
-		c.Set(i, outputs, 1)
-	}
-	factor, err := cholesky.New(s.ctx, gram)
-	if err != nil {
+	if c, _, err = gramian.Direct(s.ctx, gram, b.Y, b.Weights, ratio); err != nil {
 		return c, err
 	}
-	factor.Solve(c)
-	c = dense.Transpose(dense.Matrix[float64]{}, c)
-	ones := c.Row(outputs)
-	for o := range outputs {
-		floats.AddScaled(c.Row(o), -floats.Sum(c.Row(o))/floats.Sum(ones), ones)
-	}
-	return c.RowRange(0, outputs), nil
+	return dense.Transpose(dense.Matrix[float64]{}, c.ColRange(0, b.Y.Cols)), nil
 }
 
 // outerProduct returns the sum of ∂f/∂z·(∂f/∂z)ᵀ over the rows z (n×d) and the outputs of a fit

@@ -59,10 +59,9 @@ type Result[T dense.Float] struct {
 // given. src draws a sample of the rows, their order, and frequencies.
 //
 // Fit reads the rows once to draw the sample, and once for the fit, or up to 31 times with
-// HeavyTails. On two processors choosing takes some seconds for 500 rows and up to about a minute
-// for 1500 rows or more. The fit costs n·D² multiply-adds and some tens of D³/6 for D landmarks, and some 30·n²·(d + 2p)/2
-// multiply-adds with the kernel of all rows: the times of package kernelridge.
-// Fit ends within about 0.1 s of ctx.
+// HeavyTails. Choosing takes up to 1500 rows. The fit costs n·D² multiply-adds and some tens of D³/6
+// for D landmarks, and some 15·n²·(d + 2p + 32) with the kernel of all rows. Fit ends within about
+// 0.1 s of ctx.
 //
 // The error reports a nil rows or src, options out of range, fewer than ten rows with a weight
 // above 0, HeavyTails with classes, targets that are no classes, a class without rows, an output

@@ -133,10 +133,9 @@ func (r reweighted[T]) leaveOut(m *ridge.Model[T], b ridge.Block[T]) (ratios, sc
 	return ratios, scales, nil
 }
 
-// tail returns the rows of b with the ω of the ν whose fit has the largest likelihood of
-// leave-one-out, for the kernel in the space. weights are the weights of the first fit. ν is +Inf
-// unless the log-likelihood exceeds that of normal noise by 2 and 0.02 a row: with normal noise and
-// learnt length-scales it exceeds it by up to 0.02 a row.
+// tail returns the rows of b with the ω of the ν whose fit, with the kernel in the space, has the
+// largest likelihood of leave-one-out. weights are those of the first fit. ν is +Inf unless the
+// log-likelihood exceeds that of normal noise by 2 and 0.02 a row, as learnt length-scales may.
 func (s *search) tail(at learnt, b ridge.Block[float64], weights []float64) (best reweighted[float64], err error) {
 	phi, err := build[float64](s.ctx, at.space, at.kernel, b.X.RowRange(0, min(500, s.Landmarks, b.X.Rows)))
 	if err != nil {

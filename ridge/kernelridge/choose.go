@@ -10,7 +10,6 @@ import (
 
 	"github.com/seed-feabd252/randfeat/dense"
 	"github.com/seed-feabd252/randfeat/internal/argument"
-	"github.com/seed-feabd252/randfeat/internal/compute/cholesky"
 	"github.com/seed-feabd252/randfeat/internal/compute/interrupt"
 	"github.com/seed-feabd252/randfeat/internal/memory/layout"
 	"github.com/seed-feabd252/randfeat/kernels"
@@ -32,14 +31,13 @@ type Choice struct {
 const SampleRows = 2000
 
 // Choose returns the kernel among candidates, and λ among 2⁻²⁰ … 2⁴ times 4^j, with the least squared
-// errors at rows left out of fits on up to 2000 rows, drawn with src. It takes about 26 times
-// n³ multiply-adds for each kernel and n sampled rows, without iterations: the error at row i left
-// out is (A⁻¹(y − b))_i/(A⁻¹)_ii, from a Cholesky factorisation of A = K + λΩ⁻¹ for each λ. The best λ
-// of a sample serves a fit of all rows: noise does not depend on the number of rows.
+// errors at rows left out of fits on up to 2000 rows, drawn with src. It takes about 26·n³
+// multiply-adds for each kernel and n sampled rows: the error at row i left out is
+// (A⁻¹(y − b))_i/(A⁻¹)_ii for A = K + λΩ⁻¹. The best λ of a sample serves a fit of all rows.
 //
 // The error reports no candidates, a nil or invalid one, errors of rows as Fit does, fewer than two
-// rows of positive weight, targets that do not vary, a nil src, a kernel that has no finite score, and the end of ctx. A nil
-// ctx panics.
+// rows of positive weight, targets that do not vary, a nil src, a kernel that has no finite score,
+// and the end of ctx. A nil ctx panics.
 func Choose[T dense.Float](ctx context.Context, candidates []kernels.Kernel, rows ridge.Block[T], src rand.Source) (Choice, error) {
 	best := Choice{Score: math.Inf(1)}
 	if len(candidates) == 0 {
@@ -128,18 +126,11 @@ func spread(y dense.Matrix[float64], weights []float64) float64 {
 // leftOut returns Σω·e² for the errors e at rows left out.
 func leftOut(ctx context.Context, gram, y dense.Matrix[float64], weights []float64, ratio float64) (float64, error) {
 	n, outputs := y.Rows, y.Cols
-	a, z := gram.Clone(), dense.New[float64](n, outputs+1)
-	for i, w := range weights {
-		a.Row(i)[i] += ratio / w
-		copy(z.Row(i), y.Row(i))
-		z.Set(i, outputs, 1)
-	}
-	factor, err := cholesky.New(ctx, a)
+	a, factor, err := gramian.Direct(ctx, gram.Clone(), y, weights, ratio)
 	if err != nil {
 		return 0, err
 	}
-	factor.Solve(z)
-	diagonal := make([]float64, n)
+	diagonal, whole := make([]float64, n), 0.0
 	if err := factor.Invert(ctx, func(lo int, columns dense.Matrix[float64]) {
 		for i := lo; i < n; i++ {
 			for j, v := range columns.Row(i) {
@@ -149,19 +140,15 @@ func leftOut(ctx context.Context, gram, y dense.Matrix[float64], weights []float
 	}); err != nil {
 		return 0, err
 	}
-	sums := make([]float64, outputs+1)
 	for i := range n {
-		for j, v := range z.Row(i) {
-			sums[j] += v
-		}
+		whole += a.At(i, outputs)
 	}
 	total := 0.0
 	for i, w := range weights {
-		u := z.At(i, outputs)
-		own := diagonal[i] - u*u/sums[outputs]
-		for j := range outputs {
-			e := (z.At(i, j) - sums[j]/sums[outputs]*u) / own
-			total += w * e * e
+		u := a.At(i, outputs)
+		own := diagonal[i] - u*u/whole
+		for _, v := range a.Row(i)[:outputs] {
+			total += w * (v / own) * (v / own)
 		}
 	}
 	return total, nil

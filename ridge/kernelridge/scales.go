@@ -23,13 +23,12 @@ import (
 // scaleSteps is the largest number of steps of the search for length-scales.
 const scaleSteps = 40
 
-// Scales returns k with a length-scale for each column, and its λ, which Fit takes. Both have the
-// least squared errors at rows left out of fits on up to 2000 rows, drawn with src: L-BFGS descends
-// from the length-scale of k and its λ of Choose. k is a Gaussian or a Matern. A column divided by
-// its length-scale is the product with an element of the diagonal of Pullback.A.
-//
-// The cost is about 5n³ multiply-adds for each of some 40 steps, for n sampled rows. With fewer than
-// some twenty rows for each column the scales fit the noise.
+// Scales returns k, a Gaussian or a Matern, with a length-scale for each column, and its λ, which Fit
+// takes: those of the least squared errors at rows left out of fits on up to 2000 rows, drawn with
+// src. L-BFGS descends from the length-scale of k and its λ of Choose, in some 40 steps of 5n³
+// multiply-adds for n sampled rows. A column divided by its length-scale is the product with an
+// element of the diagonal of Pullback.A. With fewer than some twenty rows for each column the scales
+// fit the noise.
 //
 // The error reports another kernel, and the errors of Choose. If ctx ends, Scales returns the best so
 // far and the error of ctx.

@@ -29,7 +29,7 @@ const (
 
 // skipped are folders whose functions are not in the library or need a testing.T.
 var skipped = map[string]bool{
-	"internal": true, "examples": true, "docs": true, "beam": true, "testdata": true, "tests": true, "tools": true,
+	"internal": true, "examples": true, "docs": true, "beam": true, "testdata": true, "tests": true,
 	"charts": true, "conformance": true,
 }
 

@@ -20,11 +20,7 @@
 // between tiers. For each block of depth inner indices the error is at most depth·u·Σ|a·b|, with u
 // = 2⁻²⁴ or 2⁻⁵³. Each block adds one rounding.
 //
-// # References
-//
-//   - [Goto & van de Geijn 2008] K. Goto, R. A. van de Geijn: Anatomy of
-//     high-performance matrix multiplication. ACM Transactions on Mathematical
-//     Software 34(3).
+// [Goto & van de Geijn 2008] is Anatomy of high-performance matrix multiplication, ACM TOMS 34(3).
 package matmul
 
 import (

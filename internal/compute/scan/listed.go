@@ -12,7 +12,6 @@ const (
 	chunkWords = 8              // digits of a listed query come in runs of as many words
 	headBytes  = 8 * chunkWords // the constants of a listed query, and padding
 	ListedStep = 4              // ListedProducts takes as many rows at a time
-	ListedMore = 2 * ListedStep // ListedProducts looks at as many addresses after the last
 )
 
 // ListedBytes returns the number of bytes of a query for ListedProducts.
@@ -74,51 +73,22 @@ func WholeOf(whole []int16, query []byte, places []uint32, width int) {
 func Listed() bool { return tier == simd.AVX2 || tier == simd.AVX512 }
 
 // ListedProducts sets dst[i] to the product of the row at rows[i] with a query, with the values of
-// Products. n is a multiple of ListedStep, and rows has ListedMore addresses of rows after the
-// first n, which are only fetched to the cache.
+// Products. n is a multiple of ListedStep. rows may have more than n addresses, of rows that are
+// only fetched to the cache: while a row is multiplied, the row len(rows)−n places after it is
+// fetched.
 func ListedProducts(dst []float32, rows []*byte, query []byte, n, words, width int) {
 	if n == 0 {
 		return
 	}
-	_, _, _ = dst[n-1], rows[n+ListedMore-1], query[ListedBytes(words, width)-1]
+	_, _, _ = dst[n-1], rows[n-1], query[ListedBytes(words, width)-1]
 	if words > longest[width] {
-		listedProductsReference(dst, rows, query, n, words, width)
+		listedProductsReference(dst, rows, query, n, words, len(rows)-n, width)
 	} else {
-		listedProducts(dst, rows, query, n, words, width)
+		listedProducts(dst, rows, query, n, words, len(rows)-n, width)
 	}
 }
 
-// ListedRange is ListedProducts for n rows side by side. n may be any number.
-func ListedRange(dst []float32, rows []uint64, query []byte, n, words, width int) {
-	whole := n / ListedStep * ListedStep
-	rows, _ = rows[:n*words], query[ListedBytes(words, width)-1]
-	switch dst = dst[:n]; {
-	case whole == 0:
-	case words > longest[width]:
-		listedRangeReference(dst, rows, query, whole, words, width)
-	default:
-		listedRange(dst, rows, query, whole, words, width)
-	}
-	if whole == n {
-		return
-	}
-	var list [ListedStep + ListedMore]*byte
-	var last [ListedStep]float32
-	for i := range list {
-		list[i] = (*byte)(unsafe.Pointer(&rows[min(whole+i, n-1)*words]))
-	}
-	ListedProducts(last[:], list[:], query, ListedStep, words, width)
-	copy(dst[whole:], last[:])
-}
-
-func listedRangeReference(dst []float32, rows []uint64, digits []byte, n, words, width int) {
-	for i := range n {
-		row := (*byte)(unsafe.Pointer(&rows[i*words]))
-		listedProductsReference(dst[i:], []*byte{row}, digits, 1, words, width)
-	}
-}
-
-func listedProductsReference(dst []float32, rows []*byte, digits []byte, n, words, width int) {
+func listedProductsReference(dst []float32, rows []*byte, digits []byte, n, words, ahead, width int) {
 	mask, each := uint64(1<<width-1), digitsEach(width)
 	constant := func(at int) int64 { return int64(binary.LittleEndian.Uint64(digits[at:])) }
 	for i := range n {

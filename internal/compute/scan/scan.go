@@ -1,51 +1,27 @@
 // Package scan multiplies a vector by rows of packed codes of 1, 2, 4 or 8 bits.
 //
-// # Users
-//
-// Packages quantise and performer/internal/caches store codes in the rows of this package, round
-// queries with Round and multiply with Products. They round rows differently: quantise to cells
-// that the law of a random rotation gives for all rows, caches to the range of each row. Package
-// bytedot has other codes, because both of its operands are codes of one call: signed bytes in the
-// order of the instructions for products of bytes, which no kernel unpacks.
-//
-// # Layout
-//
 // A row is a sequence of 64-bit words in blocks of 8 words. The last block may be shorter. A block
 // of w words has 2w lanes of 32 bits, the lower half of a word first. Code j of lane l of a block,
-// counted from the lowest bits, is the code of element j·2w + l of the block: adjacent elements
-// have their codes in adjacent lanes. Elements beyond the end have code 0.
+// counted from the lowest bits, is the code of element j·2w + l of the block. Elements beyond the
+// end have code 0. The digits of a query are bytes in the order of the codes.
 //
-// A query is arranged in the order in which kernels read its elements: its digits are bytes in the
-// order of the codes.
+// Keys and values are rows of codes of 4 or 8 bits with scales. Scores are products times the scales
+// and the step of the query, and weighted sums are those of Sums:
 //
-// # Caches of keys and values
-//
-// Keys and values are rows of codes of 4 or 8 bits with scales. The scores of queries are the
-// results of Products times the scales and the steps of Round:
-//
-//	step := Round(whole, query)
+//	step := Round(whole, query, width)
 //	Digits(digits, whole, words, width)
 //	Products(scores, rows, digits, n, words, width, 1, n) // Σ (2·code − (2^width − 1))·whole
-//
-// Weighted sums are the results of Sums, with weights that Weigh has multiplied by the scales:
-//
 //	Weigh(weights, w, scales, width)
 //	Sums(sums, rows, weights, n, words, width, 1, WeightWords(n))
 //	Collect(dst, sums, words, width)
 //
 // Rows may lie in several slices, with a call for each slice: Sums adds to earlier sums. The bits
-// are those of one call for all rows if every slice but the last has a multiple of GroupRows rows.
-// A call with several queries, or several sets of weights, reads the rows once.
+// are those of one call if every slice but the last has a multiple of GroupRows rows.
 //
-// # Signs
+// SignScores reads codes of 1 bit in groups of 64 rows, and looks up the products of four elements,
+// in 0.16 (d = 64) to 0.4 (d = 768) of the time of Products, which reads rows one by one.
 //
-// Codes of 1 bit that a single query reads have another layout, in groups of 64 rows: SignScores looks
-// up the products of four elements in tables of 16 entries, in a quarter of the time of Products.
-//
-// # Results
-//
-// Results are the same in every tier, because all sums are sums of integers. Only NewTable
-// allocates memory.
+// All sums are sums of integers, so that results are the same in every tier.
 package scan
 
 import "github.com/seed-feabd252/randfeat/internal/compute/simd"

@@ -1,8 +1,6 @@
 // Package archive writes maps, projections, kernels, sums, states and models as safetensors files
 // or bytes, and reads them back to the bit.
 //
-// # Values and parts
-//
 // A value is a struct of exported fields, or a value of an interface type or pointer type of
 // package registry. Each part of a value has a name: the name of the value and the names of fields,
 // separated by dots, as in map.w.frequencies. The name of a field is its tag `archive:"name"`, or
@@ -18,26 +16,12 @@
 // float64. A nil slice, interface or pointer is the text nil. If the value of an interface is a
 // slice, the slice is the part "terms".
 //
-// Some values hold derived data, such as packed copies. Such a value implements registry.Made, and
-// Write writes its recipe: a struct from which Read makes the value again. A new name of a kind, or
-// of a field without a tag, changes the format. The golden files of the importing packages detect
-// this.
+// A value with derived data implements registry.Made, and Write writes a struct from which Read makes
+// the value again. Metadata of every file are format (randfeat), kind, version, type (float32 or
+// float64) and checksum: the CRC-32 (IEEE, 8 hexadecimal digits) of "key\nvalue\n" for all other
+// metadata, sorted by key, and then of "name\ndtype\nd₀,d₁,…\n" and the bytes of each tensor,
+// sorted by name.
 //
-// # Metadata of every file
-//
-//	format     randfeat
-//	kind       the name of the value, as in map
-//	version    3
-//	type       float32 or float64
-//	checksum   CRC-32 (IEEE, zlib.crc32 in Python) in 8 hexadecimal digits
-//
-// The checksum is the CRC-32 of "key\nvalue\n" for all other metadata, sorted by key, and then of
-// "name\ndtype\nd₀,d₁,…\n" and the bytes of each tensor, sorted by name.
-//
-// # Requirements of Read
-//
-// A file must be complete and undamaged, and every tensor and every key must be a part of the
-// value. Errors name the part. Memory is proportional to the bytes that Read has read. A recipe
-// allocates at most a multiple of its arrays. Interfaces and pointers inside one another are at
-// most 64 deep.
+// A file must be complete, and every tensor and every key must be a part of the value. Memory is
+// proportional to the bytes that Read has read.
 package archive

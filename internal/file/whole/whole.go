@@ -25,14 +25,6 @@ func Write(path string, write func(io.Writer) error) error {
 	return nil
 }
 
-// Text creates or replaces the file at path, whose content is text, as Write does.
-func Text(path, text string) error {
-	return Write(path, func(w io.Writer) error {
-		_, err := io.WriteString(w, text)
-		return err
-	})
-}
-
 func replace(path string, write func(io.Writer) error) error {
 	old, err := os.Stat(path)
 	switch {

@@ -11,23 +11,8 @@ import (
 	"github.com/seed-feabd252/randfeat/orf"
 )
 
-// The second moment by integration over the two coordinates of w in the plane of
-// x and y, in polar form: E[r⁴] = 8.
-func TestArcCosineIntegral(t *testing.T) {
-	for _, theta := range []float64{0.2, 1, 2, 3} {
-		x, y := []float64{1.5, 0}, []float64{0.7 * math.Cos(theta), 0.7 * math.Sin(theta)}
-		moment := func(power float64) float64 {
-			// Both projections are positive for angles between θ − π/2 and π/2.
-			return quad.Fixed(func(a float64) float64 {
-				return math.Pow(1.5*math.Cos(a)*0.7*math.Cos(a-theta), power) / (2 * math.Pi)
-			}, theta-math.Pi/2, math.Pi/2, 40, quad.Legendre{}, 0)
-		}
-		first, second := 2*2*moment(1), 4*8*moment(2)
-		assert.InDelta(t, second-first*first, ArcCosineIID(x, y, 1), 1e-13, "θ=%v", theta)
-	}
-}
-
-// The same for order 2, E[r⁴] = 8 and E[r⁸] = 384.
+// The second moment of order 2 by integration over the two coordinates of w in the plane of x and y,
+// in polar form: E[r⁴] = 8 and E[r⁸] = 384.
 func TestRampsIntegral(t *testing.T) {
 	law, ok := OfArcCosine(2).Over(Rows{Ensemble: orf.IID{}, M: 3, D: 2}).Estimate()
 	require.True(t, ok)

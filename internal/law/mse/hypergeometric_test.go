@@ -105,14 +105,6 @@ func TestFar(t *testing.T) {
 	}
 }
 
-func TestConfluentClosedForms(t *testing.T) {
-	for _, arg := range []float64{-20, -1, -0.1, 0, 0.1, 1, 20} {
-		tol := 1e-14 * (1 + math.Exp(2*arg))
-		assert.InDelta(t, (1+arg)*math.Exp(arg), Confluent(2, arg), tol*(1+math.Abs(arg)), "d=2 t=%v", arg)
-		assert.InDelta(t, (1+arg+arg*arg/6)*math.Exp(arg), Confluent(4, arg), tol*(1+arg*arg), "d=4 t=%v", arg)
-	}
-}
-
 // Far below 0 the function falls as Γ(d/2)/Γ(−d/2)·|t|^(−d)·(1 + d(d/2+1)/|t|) for odd d
 // [DLMF §13.7] and is a polynomial times e^t for even d.
 func TestConfluentFar(t *testing.T) {

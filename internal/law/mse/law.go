@@ -71,63 +71,51 @@ func (l Law) Estimate() (Estimate, bool) {
 }
 
 // Centred is the law of the estimates at x − b and y − c times exp(scale·(xᵀy − (x−b)ᵀ(y−c))), of a
-// law for the softmax kernel exp(scale·xᵀy).
+// law for the softmax kernel exp(scale·xᵀy), which has Relative or Moments.
 func (l Law) Centred(b, c []float64, scale float64) Law {
-	return Law{rows: l.rows, over: func(r Rows) (Estimate, bool) {
-		e, ok := l.Over(r).Estimate()
-		if !ok {
-			return Estimate{}, false
+	return l.through("Centred ", func(x, y []float64) ([]float64, []float64) {
+		return difference(x, b), difference(y, c)
+	}, func(e Estimate) Estimate {
+		to := e
+		if e.Moments == nil {
+			to.MSE = func(x, y []float64) float64 {
+				return product{v: e.Relative(x, y), dot: 2 * scale}.value(newPair(x, y, 1))
+			}
+			return to
 		}
-		return e.centred(b, c, scale), true
-	}}
-}
-
-func (e Estimate) centred(b, c []float64, scale float64) Estimate {
-	at := func(x, y []float64) ([]float64, []float64) { return difference(x, b), difference(y, c) }
-	times := func(v, power float64, x, y []float64) float64 {
-		dot := floats.Dot(difference(x, b), c) + floats.Dot(b, y)
-		return product{v: v, c: power * scale * dot}.value(pair{})
-	}
-	to := Estimate{Name: "Centred " + e.Name}
-	switch {
-	case e.Moments != nil:
 		to.Moments = func(x, y []float64) (mean, variance float64, ok bool) {
-			px, py := at(x, y)
-			mean, variance, ok = e.Moments(px, py)
-			return times(mean, 1, x, y), times(variance, 2, x, y), ok
+			dot := scale * (floats.Dot(difference(x, b), c) + floats.Dot(b, y))
+			mean, variance, ok = e.Moments(x, y)
+			return product{v: mean, c: dot}.value(pair{}), product{v: variance, c: 2 * dot}.value(pair{}), ok
 		}
-	case e.Relative != nil:
-		to.Relative = func(x, y []float64) float64 { return e.Relative(at(x, y)) }
-		to.MSE = func(x, y []float64) float64 {
-			return product{v: to.Relative(x, y), dot: 2 * scale}.value(newPair(x, y, 1))
-		}
-	default:
-		to.MSE = func(x, y []float64) float64 {
-			px, py := at(x, y)
-			return times(e.MSE(px, py), 2, x, y)
-		}
-	}
-	return to
+		return to
+	})
 }
 
 // Composed is the law of the features φ(at(x)), for the law of φ. at does not keep x.
 func (l Law) Composed(at func(x []float64) []float64) Law {
+	points := func(x, y []float64) ([]float64, []float64) { return at(x), at(y) }
+	return l.through("Compose ", points, func(e Estimate) Estimate { return e })
+}
+
+// through returns the law with the estimates that then makes of those of l at other points.
+func (l Law) through(name string, points func(x, y []float64) (px, py []float64), then func(e Estimate) Estimate) Law {
+	at := func(f func(x, y []float64) float64) func(x, y []float64) float64 {
+		if f == nil {
+			return nil
+		}
+		return func(x, y []float64) float64 { return f(points(x, y)) }
+	}
 	return Law{rows: l.rows, over: func(r Rows) (Estimate, bool) {
 		e, ok := l.Over(r).Estimate()
 		if !ok {
 			return Estimate{}, false
 		}
-		through := func(f func(x, y []float64) float64) func(x, y []float64) float64 {
-			if f == nil {
-				return nil
-			}
-			return func(x, y []float64) float64 { return f(at(x), at(y)) }
-		}
-		to := Estimate{Name: "Compose " + e.Name, MSE: through(e.MSE), Relative: through(e.Relative)}
+		to := Estimate{Name: name + e.Name, MSE: at(e.MSE), Relative: at(e.Relative)}
 		if e.Moments != nil {
-			to.Moments = func(x, y []float64) (mean, variance float64, ok bool) { return e.Moments(at(x), at(y)) }
+			to.Moments = func(x, y []float64) (mean, variance float64, ok bool) { return e.Moments(points(x, y)) }
 		}
-		return to, true
+		return then(to), true
 	}}
 }
 

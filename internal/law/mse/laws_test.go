@@ -5,9 +5,6 @@ import (
 	"testing"
 
 	"github.com/stretchr/testify/assert"
-	"gonum.org/v1/gonum/floats"
-	"gonum.org/v1/gonum/integrate/quad"
-	"gonum.org/v1/gonum/stat/distuv"
 
 	"github.com/seed-feabd252/randfeat/orf"
 )
@@ -59,42 +56,6 @@ func TestStacking(t *testing.T) {
 		assert.InEpsilon(t, (25*l.orf(x, y, 5)+9*l.orf(x, y, 3))/64, l.orf(x, y, 8), 1e-12, l.name)
 		// In R¹ a block holds one row.
 		assert.InEpsilon(t, l.iid(x[:1], y[:1], 6)+1, l.orf(x[:1], y[:1], 6)+1, 1e-14, l.name)
-	}
-}
-
-// The moments of one row are those of one Gaussian variable wᵀz.
-func TestTermsByQuadrature(t *testing.T) {
-	x, y := pointX, pointY
-	sum, diff := make([]float64, 5), make([]float64, 5)
-	floats.AddTo(sum, x, y)
-	floats.SubTo(diff, x, y)
-	p, q := floats.Dot(sum, sum), floats.Dot(diff, diff)
-	c := math.Exp(-(floats.Dot(x, x) + floats.Dot(y, y)) / 2)
-	variance := func(f func(g float64) float64) float64 {
-		moment := func(k float64) float64 {
-			return quad.Fixed(func(g float64) float64 {
-				return math.Pow(f(g), k) * distuv.UnitNormal.Prob(g)
-			}, -14, 14, 200, quad.Legendre{}, 0)
-		}
-		return moment(2) - moment(1)*moment(1)
-	}
-	cos := variance(func(g float64) float64 { return math.Cos(math.Sqrt(q) * g) })
-	assert.InEpsilon(t, cos, Trig.IID.Gaussian(x, y, 1), 1e-12)
-	assert.InEpsilon(t, cos/c/c, Trig.IID.Softmax(x, y, 1), 1e-12)
-	assert.InEpsilon(t, variance(func(g float64) float64 { return c * math.Exp(math.Sqrt(p)*g) }), Positive.IID.Softmax(x, y, 1), 1e-12)
-	assert.InEpsilon(t, variance(func(g float64) float64 { return c * math.Cosh(math.Sqrt(p)*g) }), Hyperbolic.IID.Softmax(x, y, 1), 1e-12)
-}
-
-// The covariance of two rows is an average of ₀F₁ over χ²(2d).
-func TestCovarianceByQuadrature(t *testing.T) {
-	for _, d := range []int{2, 3, 8} {
-		chi := distuv.ChiSquared{K: 2 * float64(d)}
-		for _, q := range []float64{0.1, 1, 6} {
-			mean := quad.Fixed(func(r2 float64) float64 {
-				return chi.Prob(r2) * confluentLimit(d, -r2*q/4)
-			}, 0, 160, 300, quad.Legendre{}, 0)
-			assert.InDelta(t, mean, Confluent(d, -q/2), 1e-10, "d=%d q=%v", d, q)
-		}
 	}
 }
 

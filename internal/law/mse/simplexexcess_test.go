@@ -6,8 +6,6 @@ import (
 	"testing"
 
 	"github.com/stretchr/testify/assert"
-	"gonum.org/v1/gonum/integrate/quad"
-	"gonum.org/v1/gonum/stat/distuv"
 )
 
 // A sum of powers up to (1 + |c|)^k loses no more bits than k.
@@ -128,22 +126,6 @@ func TestSimplexExcessLimits(t *testing.T) {
 			assert.InDelta(t, 0, SimplexExcess(d, -arg), 1e-17)
 			assert.InDelta(t, 0, SimplexEvenExcess(d, -arg), 1e-17)
 		}
-	}
-}
-
-// TestOppositeRowsOfThePlane: rows at 180° have v+w = (ℓ₁−ℓ₂)·a, of which the
-// moment generating function is that of two lengths, by a sum over both.
-func TestOppositeRowsOfThePlane(t *testing.T) {
-	chi := distuv.Chi{K: 2}
-	integral := func(f func(length float64) float64) float64 {
-		return quad.Fixed(func(v float64) float64 { return chi.Prob(v) * f(v) }, 0, 10, 40, quad.Legendre{}, 0)
-	}
-	for _, arg := range []float64{-2, -0.4, 0.1, 0.8} {
-		mean := integral(func(a float64) float64 {
-			return integral(func(b float64) float64 { return confluentLimit(2, (a-b)*(a-b)*arg/2) })
-		})
-		want := (mean - math.Exp(2*arg)) * math.Exp(-2*math.Max(arg, 0))
-		assert.InDelta(t, want, SimplexExcess(2, arg), 1e-10, "t=%v", arg)
 	}
 }
 

@@ -12,14 +12,15 @@ import (
 type call[T dense.Float] struct {
 	s      *Store[T]
 	dst, q dense.Matrix[T]
-	group  int   // heads of queries for each head of keys
+	group  int // heads of queries for each head of keys
+	causal bool
 	places []int // of the queries of a head of keys
 }
 
 // begin sets the queries. If causal is true, they are those of the last tokens, and each sees the
 // tokens up to its own.
 func (x *call[T]) begin(s *Store[T], dst, q dense.Matrix[T], causal bool) {
-	x.s, x.dst, x.q, x.group = s, dst, q, s.heads/s.keyHeads
+	x.s, x.dst, x.q, x.group, x.causal = s, dst, q, s.heads/s.keyHeads, causal
 	x.places = scratch.Resize(x.places, q.Rows*x.group)
 	for i := range x.places {
 		x.places[i] = s.tokens() - 1

@@ -107,13 +107,13 @@ func (w *choice[T]) estimate() bool {
 	return liftOf(size) == 1
 }
 
-// output computes the output of query g. It returns false if the output is not finite.
-func (w *choice[T]) output(dst []T, g int) bool {
+// output computes the output of query g from so many keys. It returns false if the output is not finite.
+func (w *choice[T]) output(dst []T, g, keys int) bool {
 	c, on := w.of, w.of.on
 	scores := w.estimates[g*w.tokens:][:w.tokens]
 	w.bias(scores)
 	w.must(scores)
-	for _, i := range w.chosen.highest(scores, c.most[w.h*on.group+g]) {
+	for _, i := range w.chosen.highest(scores, keys) {
 		scores[i] = hidden
 		w.read = append(w.read, int(i))
 	}

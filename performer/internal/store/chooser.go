@@ -1,6 +1,7 @@
 package store
 
 import (
+	"math"
 	"slices"
 
 	"github.com/seed-feabd252/randfeat/dense"
@@ -21,8 +22,9 @@ const (
 
 // chooser computes outputs from the keys of the highest estimated scores. It is part of a content.
 type chooser[T dense.Float] struct {
-	most    []int // number of keys that a query of each head chooses, 0 if it reads all keys; or nil
-	least   int   // the least of them that is not 0
+	given   []TopK // of each head; nil if all heads read all keys
+	paces   []pace // of each head
+	paced   bool   // by errors of steps
 	sides   [2]side[T]
 	widths  []int // of the digits of a query
 	coarsen coarsen[T]
@@ -33,6 +35,7 @@ type chooser[T dense.Float] struct {
 	slabs *slabs[T]
 	out   []T    // of all rows and heads
 	done  []bool // by row and head of keys: out has the outputs
+	trial []bool // by row and head of keys: out has outputs to measure
 	skip  []bool // heads of keys without outputs to compute, during whole; or nil
 }
 
@@ -48,30 +51,62 @@ type reader[T dense.Float] interface {
 	read(w *choice[T], g int)
 }
 
-// newChooser returns a chooser for keys and values of two dimensions. most may be nil.
-func newChooser[T dense.Float](most []int, sides [2]side[T], widths []int) chooser[T] {
+// newChooser returns a chooser for keys and values of two dimensions. given may be nil.
+func newChooser[T dense.Float](given []TopK, sides [2]side[T], widths []int) chooser[T] {
 	c := chooser[T]{sides: sides, widths: widths}
-	for _, n := range most {
-		if n > 0 && (c.least == 0 || n < c.least) {
-			c.most, c.least = most, n
+	for _, x := range given {
+		if x.Keys > 0 {
+			c.given, c.paced = given, c.paced || x.Tolerance > 0
 		}
 	}
+	c.paces = make([]pace, len(c.given))
+	c.reset()
 	return c
 }
 
+// reset sets the numbers of keys to those of an empty store.
+func (c *chooser[T]) reset() {
+	for h, x := range c.given {
+		c.paces[h] = pace{TopK: x}
+	}
+}
+
 // clone returns a chooser without a call.
-func (c *chooser[T]) clone() chooser[T] { return newChooser(c.most, c.sides, c.widths) }
+func (c *chooser[T]) clone() chooser[T] {
+	x := newChooser(c.given, c.sides, c.widths)
+	copy(x.paces, c.paces)
+	return x
+}
+
+// together returns how many of the next tokens read equal numbers of keys.
+func (c *chooser[T]) together(tokens int) int {
+	if !c.paced {
+		return math.MaxInt
+	}
+	return Segment - tokens%Segment
+}
+
+// exact reports whether queries of a call read all keys in any case.
+func (c *chooser[T]) exact(on *call[T]) bool {
+	for _, p := range c.paces {
+		if p.Keys > 0 && on.s.tokens() > p.Keys+More {
+			return false
+		}
+	}
+	return true
+}
 
 // attend computes the outputs of a call. The outputs of a query do not depend on other queries. An
 // output that is not finite, or may be inaccurate, is computed again from all tokens.
 func (c *chooser[T]) attend(of reader[T], on *call[T], l *slabs[T]) {
-	if c.most == nil || on.s.tokens() <= c.least+More {
+	if c.exact(on) {
 		of.whole(0, on.q.Rows)
 		return
 	}
 	c.of, c.on, c.slabs = of, on, l
 	rows, heads, width := on.q.Rows, on.s.keyHeads, on.group*on.s.dims[1]
-	c.out, c.done = scratch.Resize(c.out, rows*heads*width), scratch.Resize(c.done, rows*heads)
+	c.out = scratch.Resize(c.out, rows*heads*width)
+	c.done, c.trial = scratch.Resize(c.done, rows*heads), scratch.Resize(c.trial, rows*heads)
 	if on.s.tokens()*on.s.heads < fewChosen {
 		for i := range c.done {
 			c.Piece(i)
@@ -93,40 +128,63 @@ func (c *chooser[T]) attend(of reader[T], on *call[T], l *slabs[T]) {
 			of.whole(from, to)
 		}
 	}
+	for i, trial := range c.trial {
+		if trial {
+			c.measure(i)
+		}
+	}
+	if on.causal && on.s.tokens()%Segment == 0 {
+		for h := range c.paces {
+			c.paces[h].adapt()
+		}
+	}
 	c.of, c.on, c.slabs, c.skip = nil, nil, nil, nil
+}
+
+// measure compares the outputs of a piece from some of the keys and from all keys.
+func (c *chooser[T]) measure(piece int) {
+	on := c.on
+	row, h := piece/on.s.keyHeads, piece%on.s.keyHeads
+	dv, seen := on.s.dims[1], c.seen(row)
+	for g := range on.group {
+		var square, norm float64
+		for l, want := range on.vector(on.dst, h, row*on.group+g) {
+			e := float64(c.out[(piece*on.group+g)*dv+l]) - float64(want)
+			square, norm = square+e*e, norm+float64(want)*float64(want)
+		}
+		c.paces[h*on.group+g].measure(square, norm, seen)
+	}
 }
 
 // skips reports whether whole computes no outputs of a head of keys.
 func (c *chooser[T]) skips(h int) bool { return c.skip != nil && c.skip[h] }
 
-// chooses reports whether a row of queries sees so many tokens that it reads only some of them, if
-// it chooses most.
-func (c *chooser[T]) chooses(on *call[T], row, most int) bool {
-	place := on.places[row*on.group]
-	low := on.s.places.first(place)
-	return most > 0 && place+1-low+min(on.s.places.Sinks, low) > most+More
-}
+// seen returns the number of tokens that a row of queries sees.
+func (c *chooser[T]) seen(row int) int { return c.on.s.places.seen(c.on.places[row*c.on.group]) }
 
 // fewChosen is the number of scores from which on processors share the heads.
 const fewChosen = 1 << 11
 
-// Piece computes the outputs of a head of keys, unless one of its queries reads all keys.
+// Piece computes the outputs of a head of keys, unless one of its queries reads all keys. Heads of keys
+// are measured at different tokens of a segment.
 func (c *chooser[T]) Piece(piece int) {
 	on := c.on
 	row, h := piece/on.s.keyHeads, piece%on.s.keyHeads
-	ok := true
-	for _, most := range c.most[h*on.group:][:on.group] {
-		ok = ok && c.chooses(on, row, most)
+	seen, ok := c.seen(row), true
+	trial := c.paced && on.causal && on.places[row*on.group]%Segment == h*Segment/on.s.keyHeads%Segment
+	for i := range on.group {
+		keys := c.paces[h*on.group+i].reads(seen, trial)
+		ok = ok && keys > 0 && seen > keys+More
 	}
 	if ok {
 		w := pool.Get[choice[T]](&choices)
 		w.begin(c, h, row)
 		ok = w.tokens > 0 && w.estimate()
 		for g, dv := 0, on.s.dims[1]; g < on.group && ok; g++ {
-			ok = w.output(c.out[(piece*on.group+g)*dv:][:dv], g)
+			ok = w.output(c.out[(piece*on.group+g)*dv:][:dv], g, c.paces[h*on.group+g].reads(seen, trial))
 		}
 		w.of, w.tile = nil, nil
 		pool.Put(&choices, w)
 	}
-	c.done[piece] = ok
+	c.done[piece], c.trial[piece] = ok && !trial, ok && trial
 }

@@ -36,11 +36,11 @@ func (o *operations) rest(q []float64) (estimates map[int]float64, means map[int
 	s := o.s
 	c, l, on := chooserOf(s)
 	on.begin(s, dense.New[float64](1, o.dv), dense.Of(1, o.d, q), false)
-	if c.most == nil || !c.chooses(on, 0, c.most[0]) {
+	c.on, c.slabs = on, l
+	if c.given == nil || c.seen(0) <= c.given[0].Keys+More {
 		return nil, nil
 	}
 	var w choice[float64]
-	c.on, c.slabs = on, l
 	w.begin(c, 0, 0)
 	if w.tokens == 0 {
 		return nil, nil
@@ -115,7 +115,7 @@ func (o *operations) rest(q []float64) (estimates map[int]float64, means map[int
 		if !(math.Abs(want-float64(got[i])) <= tolerance) {
 			require.InDelta(o.t, want, float64(got[i]), tolerance, "token %d of %d", token, len(o.k))
 		}
-		if n >= c.most[0] {
+		if n >= c.given[0].Keys {
 			estimates[token] = float64(got[i])
 		}
 	}

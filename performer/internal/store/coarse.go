@@ -42,7 +42,7 @@ type coarsen[T dense.Float] struct {
 
 // make makes the coarse codes of n closed tokens of a slab, from a place on.
 func (c *chooser[T]) make(s *slab[T], place, tokens, heads int) {
-	if c.most != nil {
+	if c.given != nil {
 		c.coarsen = coarsen[T]{&c.sides, s, place, tokens / Segment}
 		parallel.Do(c.coarsen.n*heads, &c.coarsen)
 		c.coarsen = coarsen[T]{}
@@ -51,7 +51,7 @@ func (c *chooser[T]) make(s *slab[T], place, tokens, heads int) {
 
 // remake makes the coarse codes of the tokens from ≤ j < to of slabs.
 func (c *chooser[T]) remake(l *slabs[T], from, to int) {
-	for n := 0; c.most != nil && from < to; from += n {
+	for n := 0; c.given != nil && from < to; from += n {
 		n = min(to-from, l.size-from%l.size)
 		s, _ := l.at(from, 0)
 		c.make(s, from%l.size, n, l.heads)

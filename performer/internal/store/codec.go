@@ -3,6 +3,7 @@ package store
 import (
 	"errors"
 	"fmt"
+	"math"
 )
 
 // Recipe lists the parts of a Store in the file of a State.
@@ -11,7 +12,8 @@ type Recipe struct {
 	Marks      []float64
 
 	// Numbers of each type in order: of closed segments, for each head of keys and each column; then
-	// elements of open keys and values. Of linear attention, for each head: exponents, and sums.
+	// elements of open keys and values. Of linear attention, for each head: exponents, and sums. Last in
+	// Doubles are the measured errors of heads with a Tolerance.
 	Words   []uint64
 	Singles []float32
 	Doubles []float64
@@ -138,6 +140,11 @@ func (s *Store[T]) Recipe() Recipe {
 			r.put(x.RowRange(0, s.open).Data)
 		}
 	}
+	if s.segments != nil && s.segments.choosing().paced {
+		for _, p := range s.segments.choosing().paces {
+			r.put(p.numbers())
+		}
+	}
 	return r
 }
 
@@ -160,6 +167,14 @@ func (s *Store[T]) Inspect(r Recipe, tokens int) error {
 		return err
 	}
 	got, want := counts{float64(len(r.Words)), float64(len(r.Singles)), float64(len(r.Doubles))}, s.counts(tokens)
+	if paces := s.heads * numbersOfPace; s.segments != nil && got[2] == want[2]+float64(paces) {
+		for _, x := range r.Doubles[len(r.Doubles)-paces:] {
+			if !(x >= 0 && x <= math.MaxFloat64) {
+				return fmt.Errorf("performer: state with a measured error of %v", x)
+			}
+		}
+		got[2] = want[2]
+	}
 	if got != want {
 		return fmt.Errorf("performer: state of %d tokens with %g words, %g float32 and %g float64, want %g, %g and %g", tokens, got[0], got[1], got[2], want[0], want[1], want[2])
 	}
@@ -180,5 +195,9 @@ func (s *Store[T]) Decode(r Recipe, tokens int) {
 		for _, x := range s.tail[side] {
 			r.take(x.RowRange(0, s.open).Data)
 		}
+	}
+	for ; s.segments != nil && s.segments.choosing().paced && len(r.Doubles) > 0; r.Doubles = r.Doubles[numbersOfPace:] {
+		paces := s.segments.choosing().paces
+		paces[s.heads-len(r.Doubles)/numbersOfPace].set(r.Doubles)
 	}
 }

@@ -73,7 +73,7 @@ type partial struct{ total, peak float32 }
 // NewCodes returns an empty store of exact attention with codes of so many bits of keys and of
 // values, for the given numbers of heads of queries and of keys, for points of dimension d and values
 // of dimension dv.
-func NewCodes[T dense.Float](keyBits, valueBits int, scores []tiles.Scores, places Places, topK []int, heads, keyHeads, d, dv int) (*Store[T], error) {
+func NewCodes[T dense.Float](keyBits, valueBits int, scores []tiles.Scores, places Places, topK []TopK, heads, keyHeads, d, dv int) (*Store[T], error) {
 	c, keep := new(codes[T]), Segment
 	dims, bits := [2]int{d, dv}, [2]int{keyBits, valueBits}
 	if err := checkOpen[T](keyHeads, dims, 2*Segment); err != nil {
@@ -84,7 +84,7 @@ func NewCodes[T dense.Float](keyBits, valueBits int, scores []tiles.Scores, plac
 	}
 	c.widths = slices.Compact([]int{min(keyBits, 8), 8})
 	c.chooser = newChooser(topK, c.sides, c.widths)
-	sides, choosing := c.sides, c.chooser.most != nil
+	sides, choosing := c.sides, c.chooser.given != nil
 	c.slabs = newSlabs(keyHeads, Segment, places, func(room int) *slab[T] {
 		s := &slab[T]{room: room}
 		for i, x := range sides {
@@ -111,6 +111,8 @@ func (c *codes[T]) close(s *Store[T], in *groups[T], from, n int) {
 	}
 	c.encoding = encoding[T]{}
 }
+
+func (c *codes[T]) choosing() *chooser[T] { return &c.chooser }
 
 // together returns the number of the next tokens whose queries see the same codes.
 func (c *codes[T]) together(s *Store[T]) int {

@@ -26,14 +26,14 @@ type elements[T dense.Float] struct {
 
 // NewElements returns an empty store of exact attention for the given numbers of heads of queries
 // and of keys, for points of dimension d and values of dimension dv.
-func NewElements[T dense.Float](scores []tiles.Scores, places Places, topK []int, heads, keyHeads, d, dv int) (*Store[T], error) {
+func NewElements[T dense.Float](scores []tiles.Scores, places Places, topK []TopK, heads, keyHeads, d, dv int) (*Store[T], error) {
 	dims := [2]int{d, dv}
 	if err := checkOpen[T](keyHeads, dims, 1); err != nil {
 		return nil, err
 	}
 	e := new(elements[T])
 	e.chooser = newChooser(topK, [2]side[T]{}, []int{8})
-	choosing := e.chooser.most != nil
+	choosing := e.chooser.given != nil
 	for i := 0; i < len(dims) && choosing; i++ {
 		e.chooser.sides[i] = newSide[T](dims[i], 0)
 	}
@@ -74,6 +74,8 @@ func (e *elements[T]) of(h int, p tiles.Part) (k, v dense.Matrix[T]) {
 	n := p.To - p.From
 	return dense.Of(n, s.dims[0], slab.elements[0].of(row, n)), dense.Of(n, s.dims[1], slab.elements[1].of(row, n))
 }
+
+func (e *elements[T]) choosing() *chooser[T] { return &e.chooser }
 
 func (e *elements[T]) together(s *Store[T]) int {
 	if s.places.drops() {

@@ -35,6 +35,12 @@ func (p Places) first(token int) int {
 	return 0
 }
 
+// seen returns how many tokens the query of a token sees.
+func (p Places) seen(token int) int {
+	low := p.first(token)
+	return token + 1 - low + min(p.Sinks, low)
+}
+
 // needed returns the first of n tokens that later queries see, apart from sinks, if the last back
 // tokens may be taken back.
 func (p Places) needed(n, back int) int {

@@ -100,6 +100,9 @@ type segments[T dense.Float] interface {
 	// close closes the next n tokens: those of in from row from on.
 	close(s *Store[T], in *groups[T], from, n int)
 
+	// choosing returns what chooses the keys that queries read.
+	choosing() *chooser[T]
+
 	// together returns the largest number of tokens that Step may append before it computes outputs.
 	together(s *Store[T]) int
 
@@ -219,7 +222,7 @@ func (s *Store[T]) Step(dst, q, k, v dense.Matrix[T]) {
 		return
 	}
 	for q.Rows > 0 {
-		n := min(s.segments.together(s), q.Rows)
+		n := min(s.segments.together(s), s.segments.choosing().together(s.tokens()), q.Rows)
 		s.Append(k.RowRange(0, n), v.RowRange(0, n))
 		s.content.attend(s, dst.RowRange(0, n), q.RowRange(0, n), true)
 		dst, q, k, v = dst.RowRange(n, q.Rows), q.RowRange(n, q.Rows), k.RowRange(n, q.Rows), v.RowRange(n, q.Rows)
@@ -240,14 +243,18 @@ func (s *Store[T]) Clone() *Store[T] {
 
 // Saved holds what a Store needs to return to an earlier number of tokens.
 type Saved[T dense.Float] struct {
-	time int       // of cuts
-	tail groups[T] // open tokens
-	sums []saved[T]
+	time  int       // of cuts
+	tail  groups[T] // open tokens
+	paces []pace
+	sums  []saved[T]
 }
 
 // Save sets to to the tokens so far.
 func (s *Store[T]) Save(to *Saved[T]) {
 	to.time = s.cuts.time
+	if s.segments != nil {
+		to.paces = append(to.paces[:0], s.segments.choosing().paces...)
+	}
 	s.content.save(s, to)
 }
 
@@ -262,8 +269,14 @@ func (s *Store[T]) Restore(from *Saved[T], tokens int) {
 	s.grow(tokens - closed)
 	s.content.restore(s, from, closed, tokens-closed)
 	s.closed, s.open = closed, tokens-closed
-	if from == nil {
+	switch {
+	case from == nil:
 		s.first = 0
+		if s.segments != nil {
+			s.segments.choosing().reset()
+		}
+	case s.segments != nil:
+		copy(s.segments.choosing().paces, from.paces)
 	}
 	s.cuts.add(tokens, s.first)
 }
@@ -280,6 +293,23 @@ func (s *Store[T]) restoreTail(from *Saved[T], open int) {
 	if from != nil {
 		s.tail.copy(0, &from.tail, 0, open)
 	}
+}
+
+// TopK appends, of each head of queries, the number of keys that the next query reads, or 0 for all
+// keys, and the measured error.
+func (s *Store[T]) TopK(keys []int, errors []float64) ([]int, []float64) {
+	for h := range s.heads {
+		var p pace
+		if s.segments != nil && len(s.segments.choosing().paces) > 0 {
+			p = s.segments.choosing().paces[h]
+		}
+		reads, e := p.reads(s.places.seen(s.tokens()), false), 0.0
+		if reads > 0 {
+			e = p.error()
+		}
+		keys, errors = append(keys, reads), append(errors, e)
+	}
+	return keys, errors
 }
 
 // Merge appends the tokens of another store that Check accepts. Codes of the other store come before

@@ -26,10 +26,8 @@ func Write() {
 		}
 	}
 	for _, width := range []int{8, 4, 2, 1} {
-		for _, together := range []bool{true, false} {
-			listedWide(width, together)
-			listedNarrow(width, together)
-		}
+		listedWide(width)
+		listedNarrow(width)
 	}
 	for _, width := range []int{8, 4, 2} {
 		levelsWide(width)

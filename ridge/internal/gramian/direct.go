@@ -1,0 +1,37 @@
+package gramian
+
+import (
+	"context"
+
+	"github.com/seed-feabd252/randfeat/dense"
+	"github.com/seed-feabd252/randfeat/internal/compute/cholesky"
+)
+
+// Direct returns the weights a = A⁻¹(y − b), n×p, for the b for which the columns of a sum to 0, with
+// u = A⁻¹1 as a further column, and the factor of A = K + λΩ⁻¹. It overwrites K.
+func Direct(ctx context.Context, gram, y dense.Matrix[float64], weights []float64, ratio float64) (a dense.Matrix[float64], factor *cholesky.Factor, err error) {
+	n, outputs := y.Rows, y.Cols
+	a = dense.New[float64](n, outputs+1)
+	for i, w := range weights {
+		gram.Row(i)[i] += ratio / w
+		copy(a.Row(i), y.Row(i))
+		a.Set(i, outputs, 1)
+	}
+	if factor, err = cholesky.New(ctx, gram); err != nil {
+		return a, nil, err
+	}
+	factor.Solve(a)
+	sums := make([]float64, outputs+1)
+	for i := range n {
+		for j, v := range a.Row(i) {
+			sums[j] += v
+		}
+	}
+	for i := range n {
+		row := a.Row(i)
+		for j := range outputs {
+			row[j] -= sums[j] / sums[outputs] * row[outputs]
+		}
+	}
+	return a, factor, nil
+}
