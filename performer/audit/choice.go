@@ -31,8 +31,8 @@ type Choice[T dense.Float] struct {
 	Tolerance float64
 
 	// Time is the time of one call of Attention with the arguments of Choose: the shorter time of
-	// two calls, extrapolated if the calls had some of the rows. For clusters that were tested
-	// without a second draw, Time is extrapolated from one call with all thresholds. ExactTime is
+	// two calls, extrapolated if the calls had some of the rows. For blocks, and for clusters that were
+	// tested without a second draw, Time is extrapolated from one call with all thresholds. ExactTime is
 	// the time of exact attention: the shortest of three calls with about a hundredth of the work,
 	// extrapolated. Extrapolation multiplies what keys cost once: after calls with an eighth of the
 	// rows, the Time of 8 bits may be three times too long. Time and ExactTime are equal if Attention is exact. Choosing is the time that
@@ -46,7 +46,7 @@ type Choice[T dense.Float] struct {
 	Trials []Trial
 }
 
-// Trial is an approximation that [Choose] tried. Clusters have one Trial for all thresholds: of the
+// Trial is an approximation that [Choose] tried. Clusters and blocks have one Trial for all thresholds: of the
 // chosen threshold, or of the smallest threshold if none was chosen.
 type Trial struct {
 	Name   string

@@ -47,9 +47,10 @@ func sampledRows(rows int) int {
 // or exact attention. q (Lq×d), k (Lk×d) and v (Lk×dv) are the arguments of Forward for one head.
 // For several heads, call Choose for each head and make a performer.Batch of the results.
 //
-// In the order of predicted costs, Choose tries clusters of keys in 8 bits (package clusters),
-// exact attention in 8 bits unless exact has a Softcap, trigonometric features, and positive features that are fitted to queries and keys (rff.SDERF), in
-// several sizes. An approximation passes if a sample of rows, which Choose has not used before,
+// In the order of predicted costs, Choose tries clusters of keys in 8 bits (package clusters), or
+// blocks of keys if exact is causal (package blocks), exact attention in 8 bits unless exact has a
+// Softcap, trigonometric features, and positive features that are fitted to queries and keys
+// (rff.SDERF), in several sizes. An approximation passes if a sample of rows, which Choose has not used before,
 // shows that the error is within the tolerance with the Confidence. This is no guarantee: Choose
 // does not find errors in rare rows that are the same in each draw of an approximation.
 // docs/laws.md of this module has the tests.
