@@ -13,6 +13,7 @@ import (
 	"github.com/seed-feabd252/randfeat/internal/testing/densetest"
 	"github.com/seed-feabd252/randfeat/internal/testing/must"
 	"github.com/seed-feabd252/randfeat/performer"
+	"github.com/seed-feabd252/randfeat/performer/blocks"
 	"github.com/seed-feabd252/randfeat/performer/clusters"
 	"github.com/seed-feabd252/randfeat/rff"
 )
@@ -181,7 +182,7 @@ func testSequencesWrittenOut[T dense.Float](t *testing.T) {
 }
 
 // Masks of keys, a past and padding are those of a loop over pairs in float64 for all forms:
-// weights of elu+1, and those of softmax for clusters that take in all keys.
+// weights of elu+1, and those of softmax for blocks and clusters that take in all keys.
 func TestMasksOfForms(t *testing.T) {
 	densetest.Both(t, testMasksOfForms[float32], testMasksOfForms[float64])
 }
@@ -202,9 +203,13 @@ func testMasksOfForms[T dense.Float](t *testing.T) {
 			tol   float64
 		}
 		forms := map[string]compactForm{
-			"exact":    {must.Have(performer.NewExact[T](exact)), &exact, 20},
-			"linear":   {linear, nil, 20},
-			"clusters": {must.Have(clusters.New[T](clusters.Options{Softmax: performer.Softmax{Scale: exact.Scale, Causal: exact.Causal}, EightBits: exact.Bits == 8}, rand.NewPCG(1, 1))), &exact, 20},
+			"exact":  {must.Have(performer.NewExact[T](exact)), &exact, 20},
+			"linear": {linear, nil, 20},
+		}
+		if exact.Causal {
+			forms["blocks"] = compactForm{must.Have(blocks.New[T](blocks.Options{Scale: exact.Scale, EightBits: exact.Bits == 8})), &exact, 20}
+		} else {
+			forms["clusters"] = compactForm{must.Have(clusters.New[T](clusters.Options{Scale: exact.Scale, EightBits: exact.Bits == 8}, rand.NewPCG(1, 1))), &exact, 20}
 		}
 		for name, c := range forms {
 			b := must.Have(performer.NewBatch(performer.BatchOptions{Heads: heads, KeyHeads: 1}, c.form))

@@ -12,7 +12,7 @@ import (
 	"github.com/seed-feabd252/randfeat/internal/testing/densetest"
 	"github.com/seed-feabd252/randfeat/internal/testing/must"
 	"github.com/seed-feabd252/randfeat/performer"
-	"github.com/seed-feabd252/randfeat/performer/clusters"
+	"github.com/seed-feabd252/randfeat/performer/blocks"
 	"github.com/seed-feabd252/randfeat/performer/internal/maptest"
 	"github.com/seed-feabd252/randfeat/rff"
 )
@@ -39,9 +39,9 @@ func causalAttention[T dense.Float](d int) (all []namedAttention[T]) {
 		}
 	}
 	for _, bits := range []int{0, 8} {
-		o := performer.ExactOptions{Softmax: performer.Softmax{Causal: true}, Bits: bits}
-		add(fmt.Sprintf("clusters, %d bits", bits), must.Have(clusters.New[T](clusters.Options{Softmax: performer.Softmax{Scale: o.Scale, Causal: o.Causal}, EightBits: o.Bits == 8}, rand.NewPCG(1, 2))))
-		add(fmt.Sprintf("clusters of all keys, %d bits", bits), must.Have(clusters.New[T](clusters.Options{Softmax: performer.Softmax{Scale: o.Scale, Causal: o.Causal}, EightBits: o.Bits == 8, Threshold: 1e-9}, rand.NewPCG(1, 2))))
+		for _, threshold := range []float64{0, 0.1, 0.5} {
+			add(fmt.Sprintf("blocks, %d bits, threshold %v", bits, threshold), must.Have(blocks.New[T](blocks.Options{Threshold: threshold, EightBits: bits == 8})))
+		}
 	}
 	w := maptest.Frequencies[T](16, d)
 	for _, o := range []performer.LinearOptions{{Causal: true}, {Causal: true, Unnormalised: true}} {

@@ -12,29 +12,30 @@ import (
 	"github.com/seed-feabd252/randfeat/examples/internal/matrices"
 	"github.com/seed-feabd252/randfeat/orf"
 	"github.com/seed-feabd252/randfeat/performer"
+	"github.com/seed-feabd252/randfeat/performer/blocks"
 	"github.com/seed-feabd252/randfeat/performer/clusters"
 	"github.com/seed-feabd252/randfeat/rff"
 )
 
 // formNames are the approximations of attention that the program compares, each in several sizes.
-var formNames = []string{"clusters", "SDERF", "FAVOR+"}
+// Keys are clusters without a mask, and blocks in causal attention.
+var formNames = []string{"keys", "SDERF", "FAVOR+"}
 
-// clusterShare divided by the number of clusters is the threshold of clusters.Options. So queries
-// score more keys if there are more clusters. Causal attention has an eighth of the number for each
-// segment of 256 keys.
-const clusterShare = 10
+// keyShare divided by the size is the threshold of clusters.Options and blocks.Options, which is at
+// most mostThreshold. So queries score more keys if the size is larger.
+const keyShare, mostThreshold = 10, 0.7
 
 // form returns attention of a size for the tensors of a head. The size is the number of clusters,
-// or of the frequencies w. SDERF fits its feature map to the head.
+// keyShare over the threshold of blocks, or the number of the frequencies w. SDERF fits its feature map to the head.
 func (c *comparison) form(name string, size int, w orf.Projection[float32], h head, src rand.Source) (performer.Attention[float32], error) {
 	spec := rff.Spec(rff.SoftmaxPositive{Scale: c.options.Scale})
 	switch name {
-	case "clusters":
-		o := clusters.Options{Softmax: performer.Softmax{Scale: c.options.Scale, Causal: c.causal}, EightBits: true, Clusters: size, Threshold: clusterShare / float64(size)}
+	case "keys":
+		threshold := min(keyShare/float64(size), mostThreshold)
 		if c.causal {
-			o.Clusters = max(size/8, 1)
+			return blocks.New[float32](blocks.Options{Scale: c.options.Scale, EightBits: true, Threshold: threshold})
 		}
-		return clusters.New[float32](o, src)
+		return clusters.New[float32](clusters.Options{Scale: c.options.Scale, EightBits: true, Clusters: size, Threshold: threshold}, src)
 	case "SDERF":
 		var err error
 		if spec, err = rff.FitSDERF(h.q, h.k, c.options.Scale); err != nil {

@@ -81,7 +81,7 @@ func (c *comparison) panel() charts.Panel {
 		}
 		s := &panel.Series[n-1]
 		s.Points = append(s.Points, charts.Point{X: 1e3 * r.time.Seconds(), Y: r.err, Err: r.stderr})
-		if r.name == "clusters" {
+		if r.name == "keys" {
 			s.Labels = append(s.Labels, fmt.Sprint(r.size)) // labels of other lines would overlap
 		}
 	}

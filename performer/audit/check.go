@@ -86,11 +86,6 @@ func exactOptions[T dense.Float](b performer.Batch[T], head int) performer.Exact
 // described is attention that says what it computes.
 type described interface{ Describe() performer.Description }
 
-// prefixAttention is attention, of package clusters, whose queries may see a prefix of the keys.
-type prefixAttention[T dense.Float] interface {
-	ForwardPrefixes(dst, q, k, v dense.Matrix[T], prefixes []int) dense.Matrix[T]
-}
-
 // descriptionOf returns the Description of attention, or zero if there is none.
 func descriptionOf[T dense.Float](a performer.Attention[T]) (d performer.Description) {
 	if a, ok := a.(described); ok {

@@ -31,11 +31,11 @@ type Choice[T dense.Float] struct {
 	Tolerance float64
 
 	// Time is the time of one call of Attention with the arguments of Choose: the shorter time of
-	// two calls, extrapolated if the calls had some of the rows. The Time of clusters may come from
-	// one call with all thresholds. After calls with an eighth of the rows, the Time of 8 bits may
-	// be three times too long. ExactTime is the time of exact attention, extrapolated from calls
-	// with a hundredth of the work. Time and ExactTime are equal if Attention is exact. Choosing is
-	// the time that Choose took.
+	// two calls, extrapolated if the calls had some of the rows. The Time of clusters and blocks may
+	// come from one call with all thresholds. After calls with an eighth of the rows, the Time of 8
+	// bits may be three times too long. ExactTime is the time of exact attention, extrapolated from
+	// calls with a hundredth of the work. Time and ExactTime are equal if Attention is exact. Choosing
+	// is the time that Choose took.
 	Time, ExactTime, Choosing time.Duration
 
 	// Cost is the predicted cost of choosing, in calls of exact attention.
@@ -45,8 +45,8 @@ type Choice[T dense.Float] struct {
 	Trials []Trial
 }
 
-// Trial is an approximation that [Choose] tried. Clusters have one Trial for all thresholds: of the
-// chosen threshold, or of the smallest threshold if none was chosen.
+// Trial is an approximation that [Choose] tried. Clusters and blocks have one Trial for all
+// thresholds: of the chosen threshold, or of the smallest threshold if none was chosen.
 type Trial struct {
 	Name   string
 	Error  float64 // the relative error of a sample of rows

@@ -47,12 +47,13 @@ func sampledRows(rows int) int {
 // or exact attention. q (Lq×d), k (Lk×d) and v (Lk×dv) are the arguments of Forward for one head.
 // For several heads, call Choose for each head and make a performer.Batch of the results.
 //
-// In the order of predicted costs, Choose tries clusters of keys in 8 bits (package clusters),
-// exact attention in 8 bits, trigonometric features, and positive features that are fitted to
-// queries and keys (rff.SDERF), in several sizes. An approximation passes if a sample of rows,
-// which Choose has not used before, shows that the error is within the tolerance with the
-// Confidence. This is no guarantee: Choose does not find errors in rare rows that are the same in
-// each draw of an approximation. docs/laws.md of this module has the tests.
+// In the order of predicted costs, Choose tries clusters of keys in 8 bits (package clusters), or
+// blocks of keys for causal attention (package blocks), exact attention in 8 bits, trigonometric
+// features, and positive features that are fitted to queries and keys (rff.SDERF), in several sizes.
+// An approximation passes if a sample of rows, which Choose has not used before, shows that the error
+// is within the tolerance with the Confidence. This is no guarantee: Choose does not find errors in
+// rare rows that are the same in each draw of an approximation. docs/laws.md of this module has the
+// tests.
 //
 // A search that ends in exact attention costs at most the Budget, for any number of Calls. Below
 // about a thousand tokens one trial costs more than the default Budget, and Choose tries nothing.
@@ -114,7 +115,7 @@ func choose[T dense.Float](ctx context.Context, softmax performer.Softmax, x inp
 		return none, err
 	}
 	if kinds == nil {
-		kinds = allKinds[T](x.k.Rows)
+		kinds = allKinds[T](x.k.Rows, sample.heads[0].options.Causal)
 	}
 	s := newSearch(sample.heads[0], tolerance, opts, kinds, rng)
 	c := Choice[T]{Attention: exact, Name: "exact attention", Exact: true, Tolerance: tolerance}

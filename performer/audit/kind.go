@@ -9,6 +9,7 @@ import (
 	"github.com/seed-feabd252/randfeat/internal/compute/simd"
 	"github.com/seed-feabd252/randfeat/orf"
 	"github.com/seed-feabd252/randfeat/performer"
+	"github.com/seed-feabd252/randfeat/performer/blocks"
 	"github.com/seed-feabd252/randfeat/performer/clusters"
 	"github.com/seed-feabd252/randfeat/performer/internal/cost"
 	"github.com/seed-feabd252/randfeat/rff"
@@ -20,7 +21,7 @@ type kind[T dense.Float] struct {
 	sizes []int // ascending; nil means 32, 64, 128, …
 
 	// title returns the name of a size for a number of keys; nil means size and name.
-	title func(size, keys int, causal bool) string
+	title func(size, keys int) string
 
 	// create makes attention of a size that approximates exact attention of the queries q (Lq×d)
 	// over the keys k (Lk×d).
@@ -30,17 +31,12 @@ type kind[T dense.Float] struct {
 	// predicts the time of create; nil means no time.
 	cost, preparation func(c call) float64
 
-	// prefixes says that the attention is clusters.Attention, so that causal attention of some
-	// queries does not compute the other outputs.
-	prefixes bool
-
 	// fixed says that the attention does not depend on random numbers, so that two draws are equal.
 	fixed bool
 
-	// sweep returns the outputs of attention that create has made in all sizes, and the numbers of
-	// scored keys of each size and query. prefixes are those of clusters.Attention, or nil. nil
-	// means that sizes are tried one after another.
-	sweep func(a performer.Attention[T], q, k, v dense.Matrix[T], prefixes []int) (outs []dense.Matrix[T], scored [][]int)
+	// sweep returns some rows of outputs of attention that create has made in all sizes, and the
+	// numbers of scored keys of each size and row. nil means that sizes are tried one after another.
+	sweep func(a performer.Attention[T], q, k, v dense.Matrix[T], rows []int) (outs []dense.Matrix[T], scored [][]int)
 }
 
 // call has the sizes that determine the cost of a call. A causal call with fewer queries than keys
@@ -68,9 +64,9 @@ func exactCost[T dense.Float](c call) float64 {
 }
 
 // allKinds returns the kinds of attention that [Choose] tries for a number of keys.
-func allKinds[T dense.Float](keys int) []kind[T] {
+func allKinds[T dense.Float](keys int, causal bool) []kind[T] {
 	return []kind[T]{
-		clusterKind[T](keys),
+		sweepKind[T](keys, causal),
 		{name: "bits", sizes: []int{8}, fixed: true, create: func(s performer.Softmax, _, _ dense.Matrix[T], size int, _ rand.Source) (performer.Attention[T], error) {
 			return performer.NewExact[T](performer.ExactOptions{Softmax: s, Bits: size})
 		}, cost: func(c call) float64 { return bitsCost * exactCost[T](c) }},
@@ -100,76 +96,97 @@ func allKinds[T dense.Float](keys int) []kind[T] {
 // measured on processors that multiply bytes, and rounded up for other processors.
 const bitsCost = 0.4
 
-// clusterKind returns clusters of keys in 8 bits. The size is the number of a threshold.
-func clusterKind[T dense.Float](keys int) kind[T] {
-	const largest, step = 4, 1.25
-	smallest := 16 / float64(max(keys, 1024)) // the errors of longer heads are larger
-	var sizes []int
-	var thresholds []float64
-	for x := float64(largest); x >= smallest; x /= step {
+// sweepKind returns the kind whose sizes, the numbers of thresholds, are tried at once.
+func sweepKind[T dense.Float](keys int, causal bool) kind[T] {
+	if causal {
+		return blockKind[T]()
+	}
+	return clusterKind[T](keys)
+}
+
+// thresholdsFrom returns thresholds from largest down to smallest, and their numbers.
+func thresholdsFrom(largest, smallest float64) (thresholds []float64, sizes []int) {
+	const step = 1.25
+	for x := largest; x >= smallest; x /= step {
 		sizes, thresholds = append(sizes, len(sizes)), append(thresholds, x)
 	}
+	return thresholds, sizes
+}
+
+// clusterKind returns clusters of keys in 8 bits.
+func clusterKind[T dense.Float](keys int) kind[T] {
+	thresholds, sizes := thresholdsFrom(4, 16/float64(max(keys, 1024))) // the errors of longer heads are larger
 	return kind[T]{
-		name: "clusters of keys", sizes: sizes, prefixes: true,
-		title: func(size, keys int, causal bool) string {
-			return fmt.Sprintf("%d clusters of keys with threshold %.2g", clusterCount(keys, causal), thresholds[size])
+		name: "clusters of keys", sizes: sizes,
+		title: func(size, keys int) string {
+			return fmt.Sprintf("%d clusters of keys with threshold %.2g", clusterCount(keys), thresholds[size])
 		},
 		create: func(s performer.Softmax, _, k dense.Matrix[T], size int, src rand.Source) (performer.Attention[T], error) {
 			return clusters.New[T](clusters.Options{
-				Softmax: s, EightBits: true, Clusters: clusterCount(k.Rows, s.Causal), Threshold: thresholds[size], Iterations: 2,
+				Scale: s.Scale, EightBits: true, Clusters: clusterCount(k.Rows), Threshold: thresholds[size], Iterations: 2,
 			}, src)
 		},
-		sweep: func(a performer.Attention[T], q, k, v dense.Matrix[T], prefixes []int) ([]dense.Matrix[T], [][]int) {
-			return a.(clusters.Attention[T]).ForwardThresholds(q, k, v, prefixes, thresholds)
+		sweep: func(a performer.Attention[T], q, k, v dense.Matrix[T], rows []int) ([]dense.Matrix[T], [][]int) {
+			return a.(clusters.Attention[T]).ForwardThresholds(gather(q, rows), k, v, thresholds)
 		},
 		cost: clusterCost[T],
 	}
 }
 
-// clusterSegment is the number of keys that causal attention divides into clusters together.
-const clusterSegment = 256
-
-// clusterCount returns the number of clusters of n keys, or of a segment of causal attention, with
-// which the heads of a trained transformer took the least time.
-func clusterCount(n int, causal bool) int {
-	if causal {
-		return 8
+// blockKind returns blocks of keys in 8 bits.
+func blockKind[T dense.Float]() kind[T] {
+	thresholds, sizes := thresholdsFrom(0.7, 0.002)
+	return kind[T]{
+		name: "blocks of keys", sizes: sizes, fixed: true,
+		title: func(size, _ int) string { return fmt.Sprintf("blocks of keys with threshold %.2g", thresholds[size]) },
+		create: func(s performer.Softmax, _, _ dense.Matrix[T], size int, _ rand.Source) (performer.Attention[T], error) {
+			return blocks.New[T](blocks.Options{Scale: s.Scale, EightBits: true, Threshold: thresholds[size]})
+		},
+		sweep: func(a performer.Attention[T], q, k, v dense.Matrix[T], rows []int) ([]dense.Matrix[T], [][]int) {
+			return a.(blocks.Attention[T]).ForwardThresholds(q, k, v, rows, thresholds)
+		},
+		cost: func(c call) float64 { return blockCost[T](c, thresholds[c.size]) },
 	}
+}
+
+// clusterCount returns the number of clusters of n keys with which the heads of a trained
+// transformer took the least time.
+func clusterCount(n int) int {
 	return max(min(n/64, int(2*math.Sqrt(float64(n)))), 1)
 }
 
 // clusterCost returns the cost of clusters of keys, in 8 bits. Unless c has the number of scored
 // keys, their share is that of heads of a trained transformer. Diffuse attention has more such
-// keys. k-means has two rounds over 16 keys a cluster. A causal query has exact weights for the
-// keys of its own segment, half a segment on average.
+// keys. k-means has two rounds over 16 keys a cluster.
 func clusterCost[T dense.Float](c call) float64 {
 	// Measured: what each key costs besides its distances from centres, and the cost of these.
 	const rounds, keysPerCluster, perKey, perDistance = 2, 16, 2e4, 2.5
-	exact, share := c, 1.0
+	exact := c
 	exact.size = 0
-	if c.causal {
-		exact.queries, share = c.keys, float64(c.queries)/float64(max(c.keys, 1))
-	}
-	pairs := exactCost[T](exact)
-	if c.causal && c.keys <= clusterSegment {
-		return share * pairs
-	}
-	size := float64(clusterCount(c.keys, c.causal)) // of a segment
-	assigned := float64(c.keys) * (1 + rounds*min(1, keysPerCluster*size/min(float64(c.keys), clusterSegment)))
-	seen, own := size, 0.0 // clusters that a query scores on average, and the share of own keys
-	scored := c.scored / float64(c.keys)
-	if c.causal {
-		seen *= float64(c.keys) / (2 * clusterSegment)
-		own = clusterSegment / float64(c.keys)
-		scored *= 2
-	} else {
-		assigned = float64(c.keys) + rounds*min(keysPerCluster*size, float64(c.keys))
-	}
+	size, keys := float64(clusterCount(c.keys)), float64(c.keys)
+	assigned, scored := keys+rounds*min(keysPerCluster*size, keys), c.scored/keys
 	if c.scored == 0 {
-		scored = 0.01 * math.Exp(0.09*float64(c.size)) * math.Sqrt(256/seen)
+		scored = 0.01 * math.Exp(0.09*float64(c.size)) * math.Sqrt(256/size)
 	}
-	build := perKey*float64(c.keys) + perDistance*assigned*size*float64(c.dim)
-	return build + share*(float64(exact.queries)*seen*float64(c.dim+c.values+50)+(own+2*bitsCost*min(scored, 1))*pairs)
+	build := perKey*keys + perDistance*assigned*size*float64(c.dim)
+	return build + float64(c.queries)*size*float64(c.dim+c.values+50) + 2*bitsCost*min(scored, 1)*exactCost[T](exact)
+}
+
+// blockCost returns the cost of blocks of keys in 8 bits with a threshold. Unless c has the number
+// of keys that a query reads, their share is that of heads of a trained transformer.
+func blockCost[T dense.Float](c call, threshold float64) float64 {
+	// Measured: what each key and each query costs, and the share of exact attention that the choice
+	// of blocks takes.
+	const perKey, perQuery, choice = 1e4, 3e4, 0.025
+	exact := c
+	exact.size, exact.queries = 0, c.keys
+	pairs, keys := exactCost[T](exact), float64(c.keys)
+	read := 2 * c.scored / keys
+	if c.scored == 0 {
+		read = 0.1 * math.Pow(threshold, -0.4)
+	}
+	queries := min(2*float64(c.queries), keys) // a few queries of a block take the time of more
+	return perKey*keys + choice*pairs + queries*(perQuery+bitsCost*min(read, 1)*pairs/keys)
 }
 
 // drawCost returns the measured cost of orthogonal frequencies and of the means of queries and

@@ -57,7 +57,7 @@ func newSearch[T dense.Float](head *headSample[T], tolerance float64, opts Choos
 	s.exactWork = exactCost[T](s.call(0))
 	s.budget, s.spent = opts.Budget*s.exactWork, s.rowsWork()
 	for _, k := range kinds {
-		l := &ladder[T]{kind: k, whole: head.options.Causal && !k.prefixes}
+		l := &ladder[T]{kind: k, whole: head.options.Causal && k.sweep == nil}
 		for i := 0; i < len(k.sizes) || k.sizes == nil && i < 32; i++ {
 			if k.sizes == nil {
 				l.sizes = append(l.sizes, firstSize<<i)
@@ -265,12 +265,8 @@ func (s *search[T]) trySweep(ctx context.Context, l *ladder[T], a performer.Atte
 		rows = append(rows, spare[len(spare)-1].rows...)
 	}
 	slices.Sort(rows)
-	var seen []int
-	if h.options.Causal {
-		seen = prefixesOf(rows)
-	}
 	start := time.Now()
-	outs, scored := l.sweep(a, gather(h.q, rows), h.k, h.v, seen)
+	outs, scored := l.sweep(a, h.q, h.k, h.v, rows)
 	took, part := time.Since(start), s.partWork(l, last, len(rows))
 	s.spent += part
 	errors, choosing := make([]estimate, len(outs)), places(rows, h.rows)
@@ -333,7 +329,7 @@ func places(all, rows []int) []int {
 // title returns the name of the next size.
 func (s *search[T]) title(l *ladder[T]) string {
 	if l.title != nil {
-		return l.title(l.sizes[l.next], s.head.k.Rows, s.head.options.Causal)
+		return l.title(l.sizes[l.next], s.head.k.Rows)
 	}
 	return fmt.Sprintf("%d %s", l.sizes[l.next], l.name)
 }
@@ -346,9 +342,6 @@ func (s *search[T]) create(l *ladder[T], seed [2]uint64) (performer.Attention[T]
 
 // answersRows reports whether a computes outputs of some queries without the other queries.
 func (s *search[T]) answersRows(a performer.Attention[T]) bool {
-	if _, ok := a.(prefixAttention[T]); ok && s.head.options.Causal {
-		return true
-	}
 	return descriptionOf(a).IndependentQueries
 }
 
@@ -357,31 +350,16 @@ func (s *search[T]) answersRows(a performer.Attention[T]) bool {
 func (s *search[T]) forward(a performer.Attention[T], rows []int) (dense.Matrix[T], time.Duration) {
 	h, q := s.head, s.head.q
 	var out dense.Matrix[T]
-	var seen []int
 	if rows != nil {
 		q = gather(q, repeated(rows, min(descriptionOf(a).LeastQueries, q.Rows)))
-		seen = prefixesOf(rows)
 	}
 	start := time.Now()
-	if rows != nil && h.options.Causal {
-		out = a.(prefixAttention[T]).ForwardPrefixes(out, q, h.k, h.v, seen)
-	} else {
-		out = a.Forward(out, q, h.k, h.v)
-	}
+	out = a.Forward(out, q, h.k, h.v)
 	took := time.Since(start)
 	if rows != nil {
 		out = out.RowRange(0, len(rows))
 	}
 	return out, took
-}
-
-// prefixesOf returns the numbers of keys that rows of causal attention see.
-func prefixesOf(rows []int) []int {
-	seen := make([]int, len(rows))
-	for i, row := range rows {
-		seen[i] = row + 1
-	}
-	return seen
 }
 
 // slower reports whether a call took as long as exact attention or longer.

@@ -63,7 +63,7 @@ func (a Attention[T]) ForwardThresholds(q, k, v dense.Matrix[T], rows []int, thr
 		panic(fmt.Sprintf("blocks: q is %d×%d and k is %d×%d, want as many rows", q.Rows, q.Cols, k.Rows, k.Cols))
 	}
 	for i, row := range rows {
-		if row < 0 || row >= q.Rows || i > 0 && row <= rows[i-1] {
+		if row < 0 || row >= q.Rows || i > 0 && row < rows[i-1] {
 			panic(fmt.Sprintf("blocks: rows[%d] = %d, want ascending rows of q, which is %d×%d", i, row, q.Rows, q.Cols))
 		}
 	}

@@ -20,7 +20,7 @@
 //
 // No bound of the error is known in advance, and the share of weight left out says little about it: a
 // query may need a key that the scored queries do not need. On heads of SmolLM2-135M a Threshold of
-// 0.05 had errors from 2 % to 25 %. audit.Choose measures errors, and chooses the Threshold of a head.
+// 0.05 had errors from 4 % to 29 %. audit.Choose measures errors, and chooses the Threshold of a head.
 // Diffuse attention, whose weights are spread evenly over all keys, reads all blocks: it takes the time
 // of exact attention and, for the choice, 4 to 7 % of it.
 //

@@ -12,13 +12,11 @@ import (
 	"github.com/seed-feabd252/randfeat/internal/memory/pool"
 	"github.com/seed-feabd252/randfeat/internal/memory/scratch"
 	"github.com/seed-feabd252/randfeat/performer/internal/coded"
-	"github.com/seed-feabd252/randfeat/performer/internal/tiles"
 )
 
-// accumulator adds up weights and weighted values for a block of queries. The block has one or more
-// parts, each with the queries that see the same segments. addPart begins each part in order.
-// addKeys and addCodedKeys then add the keys of one cluster after another for the queries that
-// score them. finish divides by the sums of weights.
+// accumulator adds up weights and weighted values for a block of queries of one or more parts.
+// addPart begins each part in order. addKeys and addCodedKeys then add the keys of one cluster after
+// another for the queries that score them. finish divides by the sums of weights.
 //
 // Matrices of scores have a row for each key or cluster and a column for each query, so that
 // queries are the packed operand of products.
@@ -47,7 +45,6 @@ type accumulator[T dense.Float] struct {
 	shifts  []T
 	totals  []T
 	bad     []int32 // queries whose sums are out of range
-	places  []int   // of queries in their own segment
 	encoded bool    // whether coded has the codes of the queries
 	coded   codedScratch[T]
 }
@@ -59,16 +56,12 @@ type lists struct {
 	starts []int   // the beginning of the list of each part and cluster in listed
 }
 
-// part is a run of queries of a block that see the first clusters of the block. starts begins the
-// lists of the part.
-type part struct{ clusters, starts int }
+// part is the first of starts of a run of queries of a block.
+type part int
 
 // span returns where listed has the queries of a part that score the keys of a cluster.
 func (s *lists) span(p part, cluster int) (from, to int) {
-	if cluster >= p.clusters {
-		return 0, 0
-	}
-	return s.starts[p.starts+cluster], s.starts[p.starts+cluster+1]
+	return s.starts[int(p)+cluster], s.starts[int(p)+cluster+1]
 }
 
 var accumulators pool.Pair[accumulator[float32], accumulator[float64]]
@@ -91,15 +84,14 @@ func (b *accumulator[T]) begin(n, d, dv int, scale float64, threshold T) {
 // largest key, which the normal model overrates: other clusters would seem negligible.
 const most = 8
 
-// addPart begins the part of the queries lo ≤ i < hi. sums and peaks hold the sums of other keys,
-// or 0 and −Inf. addPart adds the clusters of the first segments with the weights
+// addPart begins the part of the queries lo ≤ i < hi. addPart adds the clusters with the weights
 //
 //	w_ic = exp(s·q_i·μ_c + log n_c + u_ic − peak_i),  u_ic = min(s²‖q_i‖²·t_c/2, most)
 //
 // except clusters whose keys a query scores, which addPart lists. These include clusters whose u_ic
 // is beyond most and not negligible.
-func (b *accumulator[T]) addPart(x *index[T], segments int, q dense.Matrix[T], lo, hi int) {
-	clusters, n := x.starts[segments], hi-lo
+func (b *accumulator[T]) addPart(x *division[T], q dense.Matrix[T], lo, hi int) {
+	clusters, n := x.clusters(), hi-lo
 	b.weights.Shape(clusters, bytedot.Padded(n))
 	weights := b.weights.Rows(clusters)
 	norms, largest := b.norms[lo:hi], T(0)
@@ -114,7 +106,7 @@ func (b *accumulator[T]) addPart(x *index[T], segments int, q dense.Matrix[T], l
 	capped := false
 	for l := range clusters {
 		row, t, offsets := weights.Row(l)[:n], x.variances[l], offsets
-		if !x.coded[l] {
+		if !x.hasCode(l) {
 			offsets = b.zeros[:n]
 		}
 		if n < fewQueries {
@@ -134,27 +126,18 @@ func (b *accumulator[T]) addPart(x *index[T], segments int, q dense.Matrix[T], l
 		}
 	}
 	weights.Cols = n
-	peaks := b.shifts[:n]
-	copy(peaks, b.peaks[lo:hi])
+	peaks := b.peaks[lo:hi]
 	vecmath.PeakRows(peaks, weights.Data, weights.Stride, clusters)
 	if capped {
 		b.logs.Shape(clusters, n)
 		dense.Copy(b.logs.Rows(clusters), weights)
 	}
 	sums := b.sums.Rows(len(b.peaks)).RowRange(lo, hi)
-	totals, dv := b.totals[:n], sums.Cols-1
-	for i, peak := range peaks {
-		if old := b.peaks[lo+i]; old != peak {
-			vecmath.Scale(sums.Row(i), T(math.Exp(float64(old-peak))))
-		}
-		totals[i] = sums.Row(i)[dv]
-	}
-	copy(b.peaks[lo:hi], peaks)
+	totals := b.totals[:n]
+	clear(totals)
 	vecmath.ExpRows(weights.Data, weights.Stride, clusters, peaks, b.zeros[:n], totals)
 	b.choose(x, weights, lo, totals, capped)
-	if clusters > 0 {
-		matmul.TMul(1, weights, dense.Of(clusters, dv+1, x.values[:clusters*(dv+1)]), 1, sums)
-	}
+	matmul.TMul(1, weights, x.values, 1, sums)
 }
 
 // fewQueries is a number of queries from which on vectors of queries are faster.
@@ -163,25 +146,24 @@ const fewQueries = 8
 // scoreMeans computes the scores s·q_i·μ_c of n queries from query lo on. If codes stand for μ_c,
 // these are scores less offsets, which scoreMeans returns. The scores of a cluster do not depend on
 // other clusters.
-func (b *accumulator[T]) scoreMeans(x *index[T], scores dense.Matrix[T], lo, n int) (offsets []T) {
-	d := len(x.centre)
+func (b *accumulator[T]) scoreMeans(x *division[T], scores dense.Matrix[T], lo, n int) (offsets []T) {
 	single, codes := any(scores).(dense.Matrix[float32])
-	if codes = codes && b.encoded && scores.Rows > 0; codes {
+	if codes = codes && b.encoded; codes {
 		b.coded.beginPart(lo, lo+n, b.scale)
-		bytedot.Scores(single, b.coded.unused, &x.codes, &b.coded.part, b.coded.partScales)
+		bytedot.Scores(single, b.coded.unused, &x.codes.means, &b.coded.part, b.coded.partScales)
 		b.coded.offsets.Shape(1, n)
 		row := b.coded.offsets.Rows(1)
-		matmul.MulPacked(T(b.scale), dense.Of(1, d, x.centre), &b.packed, 0, row, nil)
+		matmul.MulPacked(T(b.scale), dense.Of(1, len(x.codes.centre), x.codes.centre), &b.packed, 0, row, nil)
 		offsets = row.Row(0)
 	}
 	scores.Cols = n
 	for from := 0; from < scores.Rows; from++ {
 		to := from
-		for to < scores.Rows && !(codes && x.coded[to]) {
+		for to < scores.Rows && !(codes && x.hasCode(to)) {
 			to++
 		}
 		if to > from {
-			matmul.MulPacked(T(b.scale), dense.Of(to-from, d, x.means[from*d:to*d]), &b.packed, 0, scores.RowRange(from, to), nil)
+			matmul.MulPacked(T(b.scale), x.means.RowRange(from, to), &b.packed, 0, scores.RowRange(from, to), nil)
 		}
 		from = to
 	}
@@ -191,7 +173,7 @@ func (b *accumulator[T]) scoreMeans(x *index[T], scores dense.Matrix[T], lo, n i
 // choose lists the queries that score the keys of each cluster, and sets the weight of the cluster
 // for these queries to zero. totals are the sums of all weights. If capped is set, b.logs has the
 // logarithms of weights.
-func (b *accumulator[T]) choose(x *index[T], weights dense.Matrix[T], lo int, totals []T, capped bool) {
+func (b *accumulator[T]) choose(x *division[T], weights dense.Matrix[T], lo int, totals []T, capped bool) {
 	n := len(totals)
 	norms, bounds := b.norms[lo:lo+n], b.bounds[lo:lo+n]
 	for i, total := range totals {
@@ -200,9 +182,9 @@ func (b *accumulator[T]) choose(x *index[T], weights dense.Matrix[T], lo int, to
 			b.roots[i], b.limits[i] = T(math.Sqrt(2*float64(norms[i]))), b.peaks[lo+i]+T(math.Log(float64(b.threshold*total)))
 		}
 	}
-	b.parts = append(b.parts, part{weights.Rows, len(b.starts)})
+	b.parts = append(b.parts, part(len(b.starts)))
 	for l := range weights.Rows {
-		at, row, count := len(b.listed), weights.Row(l), x.counts[l]
+		at, row, count := len(b.listed), weights.Row(l), x.count(l)
 		b.starts = append(b.starts, at)
 		if count < 2 { // the mean is the key
 			continue
@@ -228,7 +210,7 @@ func (b *accumulator[T]) choose(x *index[T], weights dense.Matrix[T], lo int, to
 // weight is small. The scores of its n keys have the standard deviation σ = √(2·u'_ic). The largest
 // of n normal numbers is about √(2·log n). Such a query scores the keys if a key that is σ·1.5
 // beyond it has a weight above τ·D.
-func (b *accumulator[T]) chooseExtreme(x *index[T], l int, row, norms []T, lo int) {
+func (b *accumulator[T]) chooseExtreme(x *division[T], l int, row, norms []T, lo int) {
 	logs, t := b.logs.Rows(l+1).Row(l), x.variances[l]
 	reach := T((math.Sqrt(2*float64(x.logs[l])) + 1.5) * math.Sqrt(float64(x.spreads[l])))
 	for i, root := range b.roots[:len(row)] {
@@ -239,7 +221,7 @@ func (b *accumulator[T]) chooseExtreme(x *index[T], l int, row, norms []T, lo in
 }
 
 // scorers returns the queries of all parts that score the keys of a cluster, with its weights for
-// them. They are valid until the next call. cluster counts the clusters of all segments.
+// them. They are valid until the next call.
 func (b *accumulator[T]) scorers(cluster int) (list []int32, shares []T) {
 	b.list, b.coded.shares = b.list[:0], b.coded.shares[:0]
 	for _, p := range b.parts {
@@ -249,21 +231,17 @@ func (b *accumulator[T]) scorers(cluster int) (list []int32, shares []T) {
 	return b.list, b.coded.shares
 }
 
-// addScored adds the keys of the clusters of the first segments for the queries that score them.
-func (b *accumulator[T]) addScored(x *index[T], segments int, q dense.Matrix[T]) {
-	cluster := 0
-	for _, s := range x.segments[:segments] {
-		for l := range s.clusters() {
-			list, shares := b.scorers(cluster)
-			b.addCluster(s, l, list, shares, q)
-			cluster++
-		}
+// addScored adds the keys of the clusters for the queries that score them.
+func (b *accumulator[T]) addScored(s *division[T], q dense.Matrix[T]) {
+	for l := range s.clusters() {
+		list, shares := b.scorers(l)
+		b.addCluster(s, l, list, shares, q)
 	}
 }
 
 // addCluster adds the keys of cluster l for the queries in list, in whose weights the cluster has
 // shares.
-func (b *accumulator[T]) addCluster(s *segment[T], l int, list []int32, shares []T, q dense.Matrix[T]) {
+func (b *accumulator[T]) addCluster(s *division[T], l int, list []int32, shares []T, q dense.Matrix[T]) {
 	const most = 128 // queries whose codes and scores stay in the first or second cache
 	for at := 0; at < len(list); at += most {
 		end := min(at+most, len(list))
@@ -365,22 +343,6 @@ func (b *accumulator[T]) encode(a *attention[T], q dense.Matrix[T]) {
 	}
 }
 
-// addOwn sets the sums of queries from query lo on to those of exact attention over the keys of
-// their own segment up to b.places, which ascend. The bits do not depend on how many queries there
-// are.
-func (b *accumulator[T]) addOwn(q, k, v dense.Matrix[T], lo int) {
-	n, end := len(b.places), b.places[len(b.places)-1]+1
-	t := tiles.NewTile(tiles.Scores{Scale: b.scale}, q.RowRange(lo, lo+n), v.Cols)
-	t.AddSeen(k.RowRange(0, end), v.RowRange(0, end), tiles.Mask[T]{Causal: true, Places: b.places}, 0)
-	sums := b.sums.Rows(len(b.peaks))
-	for i := range n {
-		row, total, peak := t.Sums(i)
-		copy(sums.Row(lo+i), row)
-		sums.Row(lo + i)[v.Cols], b.peaks[lo+i] = total, T(peak)
-	}
-	t.Release()
-}
-
 // beginPart gathers the codes of the queries lo ≤ i < hi.
 func (w *codedScratch[T]) beginPart(lo, hi int, scale float64) {
 	w.partList = w.partList[:0]
@@ -400,7 +362,7 @@ func (w *codedScratch[T]) beginPart(lo, hi int, scale float64) {
 //	exp(s·q_i·μ_c − peak_i) = w_ic·exp(−u_ic)/n_c.
 //
 // A share of at most 0 is the logarithm of a weight.
-func (b *accumulator[T]) addCodedKeys(s *segment[T], l int, list []int32, shares []T) {
+func (b *accumulator[T]) addCodedKeys(s *division[T], l int, list []int32, shares []T) {
 	w, n, count := &b.coded, len(list), s.count(l)
 	sums := b.sums.Rows(len(b.peaks))
 	dv, padded := sums.Cols-1, bytedot.Padded(n)

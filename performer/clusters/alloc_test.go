@@ -31,18 +31,16 @@ func testNoAllocations[T dense.Float](t *testing.T) {
 	q, k, v := heads[T](n, 2, 1, d, dv, 1)
 	dst := dense.New[T](n, 2*dv)
 	dQ, dK, dV := q.Clone(), k.Clone(), v.Clone()
-	padded := performer.Sequences{Queries: []int{n}, Past: []int{300}, Valid: make([]bool, n)}
+	padded := performer.Sequences{Queries: []int{n}, Valid: make([]bool, n)}
 	for j := range n - 100 {
 		padded.Valid[j] = j%5 > 0
 	}
 	for _, processors := range []int{1, 2} {
-		for _, causal := range []bool{false, true} {
-			f := form(t, must.Have(performer.NewExact[T](performer.ExactOptions{Softmax: performer.Softmax{Causal: causal}})), clusters.Options{})
-			b, one := batch[T](t, 2, 1, f), dst.ColRange(0, dv)
-			require.Zero(t, allocs.Settled(processors, func() { f.Forward(one, q.ColRange(0, d), k, v) }), "causal %v, %d processors", causal, processors)
-			require.Zero(t, allocs.Settled(processors, func() { b.ForwardSequences(dst, q, k, v, padded) }), "padded, causal %v, %d processors", causal, processors)
-			require.Zero(t, allocs.Settled(processors, func() { b.BackwardSequences(dQ, dK, dV, q, k, v, dst, padded) }), "gradients, causal %v, %d processors", causal, processors)
-		}
+		f := form(t, must.Have(performer.NewExact[T](performer.ExactOptions{})), clusters.Options{})
+		b, one := batch[T](t, 2, 1, f), dst.ColRange(0, dv)
+		require.Zero(t, allocs.Settled(processors, func() { f.Forward(one, q.ColRange(0, d), k, v) }), "%d processors", processors)
+		require.Zero(t, allocs.Settled(processors, func() { b.ForwardSequences(dst, q, k, v, padded) }), "padded, %d processors", processors)
+		require.Zero(t, allocs.Settled(processors, func() { b.BackwardSequences(dQ, dK, dV, q, k, v, dst, padded) }), "gradients, %d processors", processors)
 	}
 }
 

@@ -2,7 +2,6 @@ package clusters
 
 import (
 	"math"
-	"sort"
 
 	"github.com/seed-feabd252/randfeat/dense"
 	"github.com/seed-feabd252/randfeat/internal/compute/parallel"
@@ -20,12 +19,9 @@ func (a *attention[T]) CanBackward() error { return nil }
 func (a *attention[T]) Backward(c sequence.Call[T]) {
 	x := sequence.SelectByPlace(c)
 	if x.Gather(c) {
-		switch {
-		case a.Causal:
-			a.backward(x.Gradients, true, x.Prefixes(c))
-		case x.K.Rows > exactKeys:
-			a.backward(x.Gradients, false, nil)
-		default:
+		if x.K.Rows > exactKeys {
+			a.backward(x.Gradients)
+		} else {
 			tiles.Backward(tiles.Gradients[T]{
 				DQ: x.DQ, DK: x.DK, DV: x.DV, Q: x.Q, K: x.K, V: x.V, DOut: x.DOut, Scores: tiles.Scores{Scale: a.scale(x.Q.Cols)},
 			})
@@ -35,8 +31,7 @@ func (a *attention[T]) Backward(c sequence.Call[T]) {
 }
 
 // gradients is one call of Backward. It computes Forward, whose lists and sums it keeps, and then
-// the gradients of one chunk of clusters after another. The blocks of queries that see the clusters
-// of a chunk are divided into groups. A group adds to the gradients of its queries, and has its own
+// the gradients of one chunk of clusters after another. The blocks of queries are divided into groups. A group adds to the gradients of its queries, and has its own
 // gradients of keys and values, which are then summed in order.
 type gradients[T dense.Float] struct {
 	call[T]
@@ -48,12 +43,11 @@ type gradients[T dense.Float] struct {
 
 	// Elements of queries. The weight of a score s is exp(s − shift_i − log_i).
 	shifts, logs, deltas []T
-	norms                []T   // s²‖q‖²/2
-	places               []int // among the keys of their own segment
+	norms                []T // s²‖q‖²/2
 
-	segment, first, end int // the clusters first ≤ l < end of a segment are the chunk
-	from, groups        int // the first block that sees the segment, and the number of groups
-	sums                [mostGroups]struct{ keys, values scratch.Buffer[T] }
+	first, end int // the clusters first ≤ l < end are the chunk
+	groups     int
+	sums       [mostGroups]struct{ keys, values scratch.Buffer[T] }
 }
 
 const (
@@ -70,13 +64,13 @@ type kept struct {
 var gradientsPool pool.Pair[gradients[float32], gradients[float64]]
 
 // backward writes gradients, which are not empty.
-func (a *attention[T]) backward(x sums.Gradients[T], causal bool, prefixes []int) {
+func (a *attention[T]) backward(x sums.Gradients[T]) {
 	g := pool.Get[gradients[T]](&gradientsPool)
 	g.dq, g.dk, g.dv, g.dout = x.DQ, x.DK, x.DV, x.DOut
 	g.plain = *a
 	g.plain.EightBits = false
 	g.out.Shape(x.Q.Rows, x.V.Cols)
-	g.a, g.dst, g.q, g.k, g.v, g.causal, g.prefixes = &g.plain, g.out.Rows(x.Q.Rows), x.Q, x.K, x.V, causal, prefixes
+	g.a, g.dst, g.q, g.k, g.v = &g.plain, g.out.Rows(x.Q.Rows), x.Q, x.K, x.V
 	g.keep = g
 	for _, m := range []dense.Matrix[T]{g.dq, g.dk, g.dv} {
 		layout.Zero(m)
@@ -105,18 +99,10 @@ func (g *gradients[T]) run() {
 	for i := range g.norms {
 		g.norms[i] = T(scale * scale * vecmath.HalfSquaredNorm(g.q.Row(i)))
 	}
-	if g.causal {
-		g.places = scratch.Resize(g.places, g.q.Rows)
-		for i := range g.places {
-			g.places[i] = (g.sees(i) - 1) % segmentKeys
-		}
-		parallel.Do((g.k.Rows+segmentKeys-1)/segmentKeys, (*ownTask[T])(g))
-	}
-	for i := range g.closed {
-		for g.first = 0; g.first < g.segments[i].clusters(); g.first = g.end {
-			g.end = min(g.first+chunkClusters, g.segments[i].clusters())
-			g.addChunk(i)
-		}
+	g.groups = min(g.blocks(), mostGroups)
+	for g.first = 0; g.first < g.division.clusters(); g.first = g.end {
+		g.end = min(g.first+chunkClusters, g.division.clusters())
+		g.addChunk()
 	}
 	if len(g.bad) > 0 {
 		g.addExact(q, dout)
@@ -166,12 +152,6 @@ func (g *gradients[T]) addExact(q, dout dense.Matrix[T]) {
 		DQ: dense.New[T](len(g.bad), q.Cols), DK: dense.New[T](g.k.Rows, g.k.Cols), DV: dense.New[T](g.v.Rows, g.v.Cols),
 		Q: layout.Rows(q, g.bad), K: g.k, V: g.v, DOut: layout.Rows(dout, g.bad), Scores: tiles.Scores{Scale: g.scale()},
 	}
-	if g.causal {
-		x.Mask.Causal = true
-		for _, i := range g.bad {
-			x.Mask.Places = append(x.Mask.Places, g.sees(i)-1)
-		}
-	}
 	tiles.Backward(x)
 	for j, i := range g.bad {
 		copy(g.dq.Row(i), x.DQ.Row(j))
@@ -182,48 +162,18 @@ func (g *gradients[T]) addExact(q, dout dense.Matrix[T]) {
 	}
 }
 
-// ownTask writes the gradients between a segment of keys and the queries in this segment.
-type ownTask[T dense.Float] gradients[T]
-
-func (t *ownTask[T]) Piece(i int) {
-	g := (*gradients[T])(t)
-	k, v := g.keysOf(i)
-	from, to, lo, hi := g.firstQuery(i), g.firstQuery(i+1), i*segmentKeys, i*segmentKeys+k.Rows
-	tiles.Backward(tiles.Gradients[T]{
-		DQ: g.dq.RowRange(from, to), DK: g.dk.RowRange(lo, hi), DV: g.dv.RowRange(lo, hi),
-		Q: g.q.RowRange(from, to), K: k, V: v, DOut: g.dout.RowRange(from, to), Scores: tiles.Scores{Scale: g.scale()},
-		Mask:   tiles.Mask[T]{Causal: true, Places: g.places[from:to]},
-		Shifts: g.shifts[from:to], Logs: g.logs[from:to], Means: g.deltas[from:to],
-	})
-}
-
-// firstQuery returns the first query that sees n complete segments, or the number of queries.
-func (g *gradients[T]) firstQuery(n int) int {
-	i := sort.Search(len(g.runs), func(i int) bool { return g.runs[i].segments >= n })
-	if i == len(g.runs) {
-		return g.q.Rows
-	}
-	return g.runs[i].from
-}
-
-// addChunk adds the gradients of the chunk of segment i.
-func (g *gradients[T]) addChunk(i int) {
-	g.segment = i
-	g.from = sort.Search(g.blocks(), func(b int) bool {
-		runs := g.block(b)
-		return runs[len(runs)-1].segments > i
-	})
-	g.groups = min(g.blocks()-g.from, mostGroups)
+// addChunk adds the gradients of the chunk.
+func (g *gradients[T]) addChunk() {
 	parallel.Do(g.groups, (*chunkTask[T])(g))
-	s := &g.segments[i]
+	s := &g.division
 	for j, place := range s.places {
 		at := int(place) - s.starts[g.first]
 		if at < 0 || int(place) >= s.starts[g.end] {
 			continue
 		}
 		for p := range g.groups {
-			vecmath.AddScaled(g.dk.Row(i*segmentKeys+j), g.sums[p].keys.Rows(at+1).Row(at), 1)
-			vecmath.AddScaled(g.dv.Row(i*segmentKeys+j), g.sums[p].values.Rows(at+1).Row(at), 1)
+			vecmath.AddScaled(g.dk.Row(j), g.sums[p].keys.Rows(at+1).Row(at), 1)
+			vecmath.AddScaled(g.dv.Row(j), g.sums[p].values.Rows(at+1).Row(at), 1)
 		}
 	}
 }
@@ -235,13 +185,11 @@ func (t *chunkTask[T]) Piece(p int) {
 	g := (*gradients[T])(t)
 	w := pool.Get[chunk[T]](&chunks)
 	w.begin(g, p)
-	n := g.blocks() - g.from
-	for i := g.from + parallel.Share(n, g.groups, p); i < g.from+parallel.Share(n, g.groups, p+1); i++ {
-		k, runs := &g.kept[i], g.block(i)
-		for j, r := range runs {
-			if r.segments > g.segment {
-				w.addMeans(k, k.parts[j], r.from, r.to)
-			}
+	for i := parallel.Share(g.blocks(), g.groups, p); i < parallel.Share(g.blocks(), g.groups, p+1); i++ {
+		k, hi := &g.kept[i], min((i+1)*g.rows, g.q.Rows)
+		for j, p := range k.parts {
+			lo := k.lo + j*mostQueries
+			w.addMeans(k, p, lo, min(lo+mostQueries, hi))
 		}
 		for l := g.first; l < g.end; l++ {
 			w.addScored(k, l)

@@ -12,19 +12,17 @@ import (
 
 // BenchmarkAttention times one head with d = dv = 64, beside exact attention.
 func BenchmarkAttention(b *testing.B) {
-	for _, causal := range []bool{false, true} {
-		for _, n := range []int{4096, 16384} {
-			exact := must.Have(performer.NewExact[float32](performer.ExactOptions{Softmax: performer.Softmax{Causal: causal}}))
-			q, k, v := tokens[float32](n, 64, 64, 8, 11)
-			for name, f := range map[string]performer.Attention[float32]{"exact": exact, "clusters": form(b, exact, clusters.Options{})} {
-				b.Run(fmt.Sprintf("form=%s/type=float32/causal=%v/L=%d", name, causal, n), func(b *testing.B) {
-					b.ReportAllocs()
-					dst := dense.New[float32](n, 64)
-					for b.Loop() {
-						f.Forward(dst, q, k, v)
-					}
-				})
-			}
+	for _, n := range []int{4096, 16384} {
+		exact := must.Have(performer.NewExact[float32](performer.ExactOptions{}))
+		q, k, v := tokens[float32](n, 64, 64, 8, 11)
+		for name, f := range map[string]performer.Attention[float32]{"exact": exact, "clusters": form(b, exact, clusters.Options{})} {
+			b.Run(fmt.Sprintf("form=%s/type=float32/L=%d", name, n), func(b *testing.B) {
+				b.ReportAllocs()
+				dst := dense.New[float32](n, 64)
+				for b.Loop() {
+					f.Forward(dst, q, k, v)
+				}
+			})
 		}
 	}
 }

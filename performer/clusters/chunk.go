@@ -13,7 +13,7 @@ import (
 // each query.
 type chunk[T dense.Float] struct {
 	g             *gradients[T]
-	s             *segment[T]
+	s             *division[T]
 	means, values dense.Matrix[T] // of the clusters
 	dk, dv        dense.Matrix[T] // by cluster
 	dMeans        dense.Matrix[T]
@@ -32,7 +32,7 @@ type chunk[T dense.Float] struct {
 const (
 	mostScorers = 128 // queries whose scores of the keys of a cluster are one product
 
-	// leastShare, divided by the number of clusters that a query sees, is the least weight of a
+	// leastShare, divided by the number of clusters, is the least weight of a
 	// cluster whose product q_i·g_iᵀ counts.
 	leastShare = 1. / 8
 )
@@ -41,7 +41,7 @@ var chunks pool.Pair[chunk[float32], chunk[float64]]
 
 // begin sets all gradients to zero.
 func (w *chunk[T]) begin(g *gradients[T], p int) {
-	s, c := &g.segments[g.segment], g.end-g.first
+	s, c := &g.division, g.end-g.first
 	n, d, dv := s.starts[g.end]-s.starts[g.first], g.k.Cols, g.v.Cols
 	w.g, w.s = g, s
 	w.means, w.values = s.means.RowRange(g.first, g.end), s.values.RowRange(g.first, g.end).ColRange(0, dv)
@@ -64,7 +64,7 @@ func zeros[T dense.Float](b *scratch.Buffer[T], rows, cols int) dense.Matrix[T] 
 // scorers returns the queries of a part of block k that score the keys of a cluster, counted from
 // the first query of the block.
 func (w *chunk[T]) scorers(k *kept, p part, cluster int) []int32 {
-	from, to := k.span(p, w.g.index.starts[w.g.segment]+cluster)
+	from, to := k.span(p, cluster)
 	return k.listed[from:to]
 }
 
@@ -121,7 +121,7 @@ func (w *chunk[T]) addMeans(k *kept, p part, lo, hi int) {
 	}
 	w.q.Shape(n, q.Cols)
 	w.dout.Shape(n, dout.Cols)
-	least := leastShare / T(p.clusters)
+	least := leastShare / T(w.s.clusters())
 	for l := range variances {
 		if w.s.count(g.first+l) < 2 {
 			continue

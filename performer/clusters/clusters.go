@@ -18,16 +18,16 @@ import (
 
 // Options are the parameters of [New]. The zero value selects the defaults.
 type Options struct {
-	// The Scale is not negative.
-	performer.Softmax
+	// Scale multiplies the products q_iᵀk_j. Zero means 1/√d. Scale is finite and not negative.
+	Scale float64
 
 	// EightBits computes scores, weights and values in integers of 8 bits. EightBits halves the
 	// time of Forward on processors that multiply such integers, and adds errors of about a
 	// percent.
 	EightBits bool
 
-	// Clusters is the number of clusters of a segment of n keys, at most n. A segment is 256 keys
-	// in causal attention, and all keys otherwise. Zero means the smaller of n/16 and 2·√n.
+	// Clusters is the number of clusters of n keys, at most n. Zero means the smaller of n/16 and
+	// 2·√n.
 	Clusters int
 
 	// Threshold is τ. A query computes the weight of every key of a cluster if
@@ -44,8 +44,7 @@ type Options struct {
 	Iterations int
 }
 
-// Attention approximates softmax attention by clusters of keys. The bits of a causal output do not
-// depend on later tokens.
+// Attention approximates softmax attention without a mask by clusters of keys.
 //
 // Every weight is positive, and outputs are averages of values and of means of values. Without keys
 // the output is zero. If weights or sums of a query overflow, underflow or are NaN, as with NaN and
@@ -56,37 +55,23 @@ type Options struct {
 // exact attention has exact gradients. CanBackward returns nil. NewState returns an error.
 type Attention[T dense.Float] struct {
 	performer.Batch[T]
-	of prefixes[T]
+	of sweeper[T]
 }
 
-// prefixes is an *attention[T] behind an interface, so that importers do not compile it.
-type prefixes[T dense.Float] interface {
-	forwardPrefixes(dst, q, k, v dense.Matrix[T], prefixes []int) dense.Matrix[T]
-	forwardThresholds(q, k, v dense.Matrix[T], prefixes []int, thresholds []float64) (outs []dense.Matrix[T], scored [][]int)
+// sweeper is an *attention[T] behind an interface, so that importers do not compile it.
+type sweeper[T dense.Float] interface {
+	forwardThresholds(q, k, v dense.Matrix[T], thresholds []float64) (outs []dense.Matrix[T], scored [][]int)
 }
 
-// ForwardPrefixes is Forward for queries that see the first keys only: query i sees the keys j <
-// prefixes[i]. The output of a query that sees no key is zero. ForwardPrefixes uses the segments of
-// causal attention even if the Attention is bidirectional. ForwardPrefixes panics as Forward does,
-// and unless prefixes has Lq ascending numbers from 0 to Lk.
-func (a Attention[T]) ForwardPrefixes(dst, q, k, v dense.Matrix[T], prefixes []int) dense.Matrix[T] {
-	return a.made().forwardPrefixes(dst, q, k, v, prefixes)
-}
-
-// ForwardThresholds returns, for each of several thresholds, the outputs of ForwardPrefixes with
-// this threshold, or of Forward without a mask if prefixes is nil, to rounding. scored[t][i] is the
-// number of keys whose own weights query i computes with threshold t. All thresholds together cost
-// a call with the last one, and additions. ForwardThresholds panics as ForwardPrefixes does, and
-// unless thresholds are positive and descend.
-func (a Attention[T]) ForwardThresholds(q, k, v dense.Matrix[T], prefixes []int, thresholds []float64) (outs []dense.Matrix[T], scored [][]int) {
-	return a.made().forwardThresholds(q, k, v, prefixes, thresholds)
-}
-
-func (a Attention[T]) made() prefixes[T] {
+// ForwardThresholds returns the outputs of Forward with each of several thresholds, to rounding.
+// scored[t][i] is the number of keys whose own weights query i computes with threshold t. All
+// thresholds together cost a call with the last one, and additions. ForwardThresholds panics as
+// Forward does, and unless thresholds are positive and descend.
+func (a Attention[T]) ForwardThresholds(q, k, v dense.Matrix[T], thresholds []float64) (outs []dense.Matrix[T], scored [][]int) {
 	if a.of == nil {
 		panic("clusters: the attention is zero, want one of New")
 	}
-	return a.of
+	return a.of.forwardThresholds(q, k, v, thresholds)
 }
 
 // attention is what stands behind an Attention.
@@ -96,8 +81,7 @@ type attention[T dense.Float] struct {
 }
 
 // New returns attention by clusters of keys. src seeds the choice of the keys from which k-means
-// starts. A call without a mask has exact attention for up to 256 keys. A causal query has exact
-// attention if it sees up to 256 keys.
+// starts. A call has exact attention for up to 256 keys.
 //
 // New returns an error for negative options, a Scale or a Threshold that is not finite, and a nil
 // src.
@@ -145,7 +129,7 @@ func newAttention[T dense.Float](o Options, src rand.Source) (*attention[T], err
 var _ sequence.Attention[float32] = (*attention[float32])(nil)
 
 func (a *attention[T]) Describe() sequence.Description {
-	return sequence.Description{Causal: a.Causal, IndependentQueries: !a.Causal, Masks: true, SharesKeys: true}
+	return sequence.Description{IndependentQueries: true, Masks: true, SharesKeys: true}
 }
 
 func (a *attention[T]) Alike(sequence.Attention[T]) bool { return false }
@@ -155,20 +139,13 @@ func (a *attention[T]) NewStore(sequence.Run[T]) (*store.Store[T], error) {
 }
 
 func (a *attention[T]) Forward(c sequence.Call[T]) {
-	if a.Causal {
-		c = c.TrimCausal()
-	}
 	if c.Q.Rows == 0 || c.V.Cols == 0 {
 		return
 	}
-	var prefixes []int
 	x := c.ByPlace()
-	if a.Causal && (c.Valid != nil || c.Past != 0 || x.Q.Rows != c.K.Rows) {
-		prefixes = x.Prefixes()
-	}
 	c, copies := c.ValidKeys()
-	if a.Causal || c.K.Rows > exactKeys {
-		a.attend(x.Out, x.Q, c.K, c.V, a.Causal, prefixes, nil)
+	if c.K.Rows > exactKeys {
+		a.attend(x.Out, x.Q, c.K, c.V, nil)
 	} else {
 		a.exact(x.Out, x.Q, c.K, c.V)
 	}
@@ -176,21 +153,13 @@ func (a *attention[T]) Forward(c sequence.Call[T]) {
 	copies.Release()
 }
 
-// exact computes exact attention without a mask.
+// exact computes exact attention.
 func (a *attention[T]) exact(dst, q, k, v dense.Matrix[T]) {
 	tiles.Attend(tiles.Attention[T]{Dst: dst, Q: q, K: k, V: v, Scores: tiles.Scores{Scale: a.scale(q.Cols)}})
 }
 
 // exactKeys is a number of keys for which exact attention takes no longer than clusters.
 const exactKeys = 256
-
-func (a *attention[T]) forwardPrefixes(dst, q, k, v dense.Matrix[T], prefixes []int) dense.Matrix[T] {
-	a.check(q, k, v)
-	a.checkPrefixes(prefixes, q, k)
-	dst = dense.Ensure(dst, q.Rows, v.Cols)
-	a.attend(dst, q, k, v, true, prefixes, nil)
-	return dst
-}
 
 // check panics unless q, k and v fit together.
 func (a *attention[T]) check(q, k, v dense.Matrix[T]) {
@@ -199,21 +168,6 @@ func (a *attention[T]) check(q, k, v dense.Matrix[T]) {
 	v.Check()
 	if q.Cols != k.Cols || k.Rows != v.Rows {
 		panic(fmt.Sprintf("clusters: q is %d×%d, k is %d×%d, v is %d×%d, which do not fit", q.Rows, q.Cols, k.Rows, k.Cols, v.Rows, v.Cols))
-	}
-}
-
-// checkPrefixes panics unless prefixes has a number of the keys k for each query, in ascending
-// order.
-func (a *attention[T]) checkPrefixes(prefixes []int, q, k dense.Matrix[T]) {
-	if len(prefixes) != q.Rows {
-		panic(fmt.Sprintf("clusters: prefixes has length %d, want one number for each of %d queries", len(prefixes), q.Rows))
-	}
-	least := 0
-	for i, n := range prefixes {
-		if n < least || n > k.Rows {
-			panic(fmt.Sprintf("clusters: prefixes[%d] = %d, want %d to %d", i, n, least, k.Rows))
-		}
-		least = n
 	}
 }
 

@@ -11,7 +11,6 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/seed-feabd252/randfeat/dense"
-	"github.com/seed-feabd252/randfeat/internal/testing/densetest"
 	"github.com/seed-feabd252/randfeat/internal/testing/must"
 	"github.com/seed-feabd252/randfeat/performer"
 	"github.com/seed-feabd252/randfeat/performer/clusters"
@@ -54,7 +53,7 @@ func relative[T dense.Float](got, want dense.Matrix[T]) float64 {
 func form[T dense.Float](t testing.TB, exact performer.Exact[T], opts clusters.Options) clusters.Attention[T] {
 	t.Helper()
 	o := exact.Options()
-	opts.Scale, opts.Causal, opts.EightBits = o.Scale, o.Causal, o.Bits == 8
+	opts.Scale, opts.EightBits = o.Scale, o.Bits == 8
 	f, err := clusters.New[T](opts, rand.NewPCG(5, 6))
 	require.NoError(t, err)
 	return f
@@ -68,32 +67,28 @@ func TestForward(t *testing.T) {
 }
 
 func testForward[T dense.Float](t *testing.T, rounding float64) {
-	for _, causal := range []bool{false, true} {
-		exact := must.Have(performer.NewExact[T](performer.ExactOptions{Softmax: performer.Softmax{Causal: causal}}))
-		q, k, v := tokens[T](2500, 16, 7, 8, 1)
-		want := exact.Forward(dense.Matrix[T]{}, q, k, v)
-		all := form(t, exact, clusters.Options{Threshold: 1e-30})
-		assert.Less(t, relative(all.Forward(dense.Matrix[T]{}, q, k, v), want), rounding, "causal %v", causal)
-		near := relative(form(t, exact, clusters.Options{}).Forward(dense.Matrix[T]{}, q, k, v), want)
-		assert.Less(t, near, 0.02, "causal %v", causal)
-		few := relative(form(t, exact, clusters.Options{Threshold: 1e30}).Forward(dense.Matrix[T]{}, q, k, v), want)
-		assert.Greater(t, few, near, "causal %v: no key of a cluster is scored", causal)
-	}
+	exact := must.Have(performer.NewExact[T](performer.ExactOptions{}))
+	q, k, v := tokens[T](2500, 16, 7, 8, 1)
+	want := exact.Forward(dense.Matrix[T]{}, q, k, v)
+	all := form(t, exact, clusters.Options{Threshold: 1e-30})
+	assert.Less(t, relative(all.Forward(dense.Matrix[T]{}, q, k, v), want), rounding)
+	near := relative(form(t, exact, clusters.Options{}).Forward(dense.Matrix[T]{}, q, k, v), want)
+	assert.Less(t, near, 0.02)
+	few := relative(form(t, exact, clusters.Options{Threshold: 1e30}).Forward(dense.Matrix[T]{}, q, k, v), want)
+	assert.Greater(t, few, near, "no key of a cluster is scored")
 }
 
 // Outputs are averages of values, whatever the norms are.
 func TestOutputsAreAverages(t *testing.T) {
 	for _, norm := range []float64{0, 1, 30, 1e4} {
-		for _, causal := range []bool{false, true} {
-			q, k, v := tokens[float32](1500, 8, 3, norm, 2)
-			for i := range v.Rows {
-				v.Row(i)[0], v.Row(i)[1] = 1, float32(i%2)
-			}
-			out := form(t, must.Have(performer.NewExact[float32](performer.ExactOptions{Softmax: performer.Softmax{Causal: causal}})), clusters.Options{}).Forward(dense.Matrix[float32]{}, q, k, v)
-			for i := range out.Rows {
-				require.InDelta(t, 1, out.Row(i)[0], 1e-5, "row %d", i)
-				require.True(t, -1e-5 < out.Row(i)[1] && out.Row(i)[1] < 1+1e-5, "row %d: %v", i, out.Row(i)[1])
-			}
+		q, k, v := tokens[float32](1500, 8, 3, norm, 2)
+		for i := range v.Rows {
+			v.Row(i)[0], v.Row(i)[1] = 1, float32(i%2)
+		}
+		out := form(t, must.Have(performer.NewExact[float32](performer.ExactOptions{})), clusters.Options{}).Forward(dense.Matrix[float32]{}, q, k, v)
+		for i := range out.Rows {
+			require.InDelta(t, 1, out.Row(i)[0], 1e-5, "row %d", i)
+			require.True(t, -1e-5 < out.Row(i)[1] && out.Row(i)[1] < 1+1e-5, "row %d: %v", i, out.Row(i)[1])
 		}
 	}
 }
@@ -125,47 +120,19 @@ func TestSmall(t *testing.T) {
 	assert.Zero(t, slices.Max(none.Data))
 }
 
-// Later tokens change no bit of a causal output, whatever they are.
-func TestCausalKnowsNoFuture(t *testing.T) {
-	const n = 4700
-	exact := must.Have(performer.NewExact[float32](performer.ExactOptions{Softmax: performer.Softmax{Causal: true}}))
-	f := form(t, exact, clusters.Options{})
-	q, k, v := tokens[float32](n, 8, 5, 6, 5)
-	want := f.Forward(dense.Matrix[float32]{}, q, k, v)
-	nan := float32(math.NaN())
-	for _, cut := range []int{1, 255, 256, 257, 1500, 2048, 2049, 3000, 4500} {
-		to := n
-		if cut < 2048 {
-			to = 2500 // segments are complete every 256 tokens
-		}
-		for _, x := range []float32{1e3, nan} {
-			k2, v2 := k.Clone(), v.Clone()
-			for i := cut; i < to; i++ {
-				k2.Row(i)[0], v2.Row(i)[1] = x, x
-			}
-			got := f.Forward(dense.Matrix[float32]{}, q.RowRange(0, to), k2.RowRange(0, to), v2.RowRange(0, to))
-			require.True(t, densetest.Identical(want.RowRange(0, cut), got.RowRange(0, cut)), "cut %d, %v", cut, x)
-		}
-	}
-	short := f.Forward(dense.Matrix[float32]{}, q.RowRange(0, 3000), k.RowRange(0, 3000), v.RowRange(0, 3000))
-	assert.Equal(t, want.RowRange(0, 3000).Clone().Data, short.Data, "the end of a text")
-}
-
 // NaN and Inf in keys and values reach the rows that exact attention has them in, and no other row
 // or column.
 func TestNotFinite(t *testing.T) {
-	for _, causal := range []bool{false, true} {
-		for _, x := range []float64{math.NaN(), math.Inf(1), math.Inf(-1)} {
-			exact := must.Have(performer.NewExact[float64](performer.ExactOptions{Softmax: performer.Softmax{Causal: causal}}))
-			f := form(t, exact, clusters.Options{Threshold: 1e-30})
-			q, k, v := tokens[float64](1800, 4, 3, 3, 6)
-			v.Row(900)[1] = x
-			compareNaN(t, exact.Forward(dense.Matrix[float64]{}, q, k, v), f.Forward(dense.Matrix[float64]{}, q, k, v))
-			q, k, v = tokens[float64](1800, 4, 3, 3, 7)
-			k.Row(1200)[2] = x
-			q.Row(1500)[0] = x
-			compareNaN(t, exact.Forward(dense.Matrix[float64]{}, q, k, v), f.Forward(dense.Matrix[float64]{}, q, k, v))
-		}
+	for _, x := range []float64{math.NaN(), math.Inf(1), math.Inf(-1)} {
+		exact := must.Have(performer.NewExact[float64](performer.ExactOptions{}))
+		f := form(t, exact, clusters.Options{Threshold: 1e-30})
+		q, k, v := tokens[float64](1800, 4, 3, 3, 6)
+		v.Row(900)[1] = x
+		compareNaN(t, exact.Forward(dense.Matrix[float64]{}, q, k, v), f.Forward(dense.Matrix[float64]{}, q, k, v))
+		q, k, v = tokens[float64](1800, 4, 3, 3, 7)
+		k.Row(1200)[2] = x
+		q.Row(1500)[0] = x
+		compareNaN(t, exact.Forward(dense.Matrix[float64]{}, q, k, v), f.Forward(dense.Matrix[float64]{}, q, k, v))
 	}
 }
 
@@ -187,24 +154,22 @@ func compareNaN(t *testing.T, want, got dense.Matrix[float64]) {
 //
 //ci:race
 func TestProcessors(t *testing.T) {
-	for _, causal := range []bool{false, true} {
-		f := form(t, must.Have(performer.NewExact[float32](performer.ExactOptions{Softmax: performer.Softmax{Causal: causal}})), clusters.Options{})
-		q, k, v := tokens[float32](5000, 8, 8, 6, 8)
-		want := f.Forward(dense.Matrix[float32]{}, q, k, v)
-		old := runtime.GOMAXPROCS(1)
-		got := f.Forward(dense.Matrix[float32]{}, q, k, v)
-		runtime.GOMAXPROCS(old)
-		require.Equal(t, want.Data, got.Data)
-		f.Forward(q, q, k, v)
-		require.Equal(t, want.Data, q.Data)
-	}
+	f := form(t, must.Have(performer.NewExact[float32](performer.ExactOptions{})), clusters.Options{})
+	q, k, v := tokens[float32](5000, 8, 8, 6, 8)
+	want := f.Forward(dense.Matrix[float32]{}, q, k, v)
+	old := runtime.GOMAXPROCS(1)
+	got := f.Forward(dense.Matrix[float32]{}, q, k, v)
+	runtime.GOMAXPROCS(old)
+	require.Equal(t, want.Data, got.Data)
+	f.Forward(q, q, k, v)
+	require.Equal(t, want.Data, q.Data)
 }
 
 // One form may serve goroutines.
 //
 //ci:race
 func TestShared(t *testing.T) {
-	f := form(t, must.Have(performer.NewExact[float32](performer.ExactOptions{Softmax: performer.Softmax{Causal: true}})), clusters.Options{})
+	f := form(t, must.Have(performer.NewExact[float32](performer.ExactOptions{})), clusters.Options{})
 	q, k, v := tokens[float32](1500, 8, 8, 6, 9)
 	want := f.Forward(dense.Matrix[float32]{}, q, k, v)
 	results := make(chan dense.Matrix[float32])
@@ -224,7 +189,7 @@ func TestErrors(t *testing.T) {
 			return err
 		},
 		"clusters: Scale = -1, want a finite float32 of at least 0": func() error {
-			_, err := clusters.New[float32](clusters.Options{Softmax: performer.Softmax{Scale: -1}}, src)
+			_, err := clusters.New[float32](clusters.Options{Scale: -1}, src)
 			return err
 		},
 		"clusters: Clusters = 0, Iterations = -1, want at least 0": func() error {
@@ -248,29 +213,27 @@ func TestErrors(t *testing.T) {
 // Keys and values with means of a thousand spreads, points of one dimension and counts beyond all
 // keys: float32 errs as it does for centred ones.
 func TestLargeMeansAndCounts(t *testing.T) {
-	for _, causal := range []bool{false, true} {
-		exact, truth := must.Have(performer.NewExact[float32](performer.ExactOptions{Softmax: performer.Softmax{Causal: causal}})), must.Have(performer.NewExact[float64](performer.ExactOptions{Softmax: performer.Softmax{Causal: causal}}))
-		f := form(t, exact, clusters.Options{})
-		var none dense.Matrix[float64]
-		q, k, v := tokens[float32](3000, 16, 4, 6, 3)
-		for _, m := range []dense.Matrix[float32]{k, v} {
-			for i := range m.Data {
-				m.Data[i] += 1000
-			}
+	exact, truth := must.Have(performer.NewExact[float32](performer.ExactOptions{})), must.Have(performer.NewExact[float64](performer.ExactOptions{}))
+	f := form(t, exact, clusters.Options{})
+	var none dense.Matrix[float64]
+	q, k, v := tokens[float32](3000, 16, 4, 6, 3)
+	for _, m := range []dense.Matrix[float32]{k, v} {
+		for i := range m.Data {
+			m.Data[i] += 1000
 		}
-		want := truth.Forward(none, dense.Copy(none, q), dense.Copy(none, k), dense.Copy(none, v))
-		got := dense.Copy(none, f.Forward(dense.Matrix[float32]{}, q, k, v))
-		for _, m := range []dense.Matrix[float64]{got, want} {
-			for i := range m.Data {
-				m.Data[i] -= 1000
-			}
-		}
-		assert.Less(t, relative(got, want), 0.025, "causal %v", causal) // 0.022 and 0.007 centred
-
-		q, k, v = tokens[float32](2000, 1, 3, 3, 4)
-		want32 := exact.Forward(dense.Matrix[float32]{}, q, k, v)
-		assert.Less(t, relative(f.Forward(dense.Matrix[float32]{}, q, k, v), want32), 0.015)
-		most := form(t, exact, clusters.Options{Clusters: math.MaxInt})
-		assert.Less(t, relative(most.Forward(dense.Matrix[float32]{}, q, k, v), want32), 0.005)
 	}
+	want := truth.Forward(none, dense.Copy(none, q), dense.Copy(none, k), dense.Copy(none, v))
+	got := dense.Copy(none, f.Forward(dense.Matrix[float32]{}, q, k, v))
+	for _, m := range []dense.Matrix[float64]{got, want} {
+		for i := range m.Data {
+			m.Data[i] -= 1000
+		}
+	}
+	assert.Less(t, relative(got, want), 0.025) // 0.022 and 0.007 centred
+
+	q, k, v = tokens[float32](2000, 1, 3, 3, 4)
+	want32 := exact.Forward(dense.Matrix[float32]{}, q, k, v)
+	assert.Less(t, relative(f.Forward(dense.Matrix[float32]{}, q, k, v), want32), 0.015)
+	most := form(t, exact, clusters.Options{Clusters: math.MaxInt})
+	assert.Less(t, relative(most.Forward(dense.Matrix[float32]{}, q, k, v), want32), 0.005)
 }

@@ -1,4 +1,4 @@
-// Package clusters computes softmax attention with clusters of keys: the keys that matter to a
+// Package clusters computes softmax attention without a mask with clusters of keys: the keys that matter to a
 // query have exact weights, and every other cluster counts as a whole. The package is for attention
 // with many keys whose weights are spread over some of the keys, as in the heads of trained
 // transformers. Random features have large errors on heads of trained transformers.
@@ -35,16 +35,7 @@
 // Forward gathers the queries that score one cluster, so that their scores and outputs are products
 // of matrices.
 //
-// # Segments
-//
-// Causal attention divides keys into segments of 256. A complete segment has clusters of its own,
-// which are found once and never change. A query sees complete segments before its place by
-// cluster, and the keys of its own segment one by one, with weights that D_i includes. So outputs
-// do not depend on later tokens, and the first 256 tokens have exact attention. Attention without a
-// mask has one segment with all keys.
-//
-// There is no State of clusters: a [performer.State] of exact attention in 8 or 4 bits takes less
-// memory, and on heads of trained transformers about the time of clusters for the same error.
+// Causal attention that reads some of the keys is in package blocks. There is no State of clusters.
 //
 // # Eight bits
 //
@@ -74,14 +65,13 @@
 // Backward computes in T, also with EightBits. Backward takes O(L·C·(d+dv)) time and time in
 // proportion to the scored pairs, as Forward does, and up to O(L·C·d·dv) for M_c. The memory is
 // that of Forward, the outputs, and a number for each query and each cluster whose keys it scores.
-// On heads of a trained decoder with 16384 tokens and thresholds of 0.001 to 0.01, Backward without
-// a mask takes 0.2 to 0.8 of the time of exact gradients, and causal Backward 0.4 to 1.6 of it.
-// Errors of dv are one to two times, errors of dk one to four times and errors of dq two to five
-// times the errors of outputs.
+// On heads of a trained decoder with 16384 tokens and thresholds of 0.001 to 0.01, Backward takes 0.2
+// to 0.8 of the time of exact gradients. Errors of dv are one to two times, errors of dk one to four
+// times and errors of dq two to five times the errors of outputs.
 //
 // # Cost and error
 //
-// L queries and L keys take O(L·C·(d+dv)) time for C clusters in all, and time in proportion to the
+// L queries and L keys take O(L·C·(d+dv)) time for C clusters, and time in proportion to the
 // scored pairs, a small share of L². No bound of the error is known in advance; package audit
 // measures the error. The error is small where weights are concentrated on clusters of keys. The
 // error is larger if a cluster holds keys of different words, of which a query seeks one. For

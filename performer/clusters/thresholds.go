@@ -17,11 +17,8 @@ type sweep[T dense.Float] struct {
 	scored     [][]int // of each threshold and query: keys that the query scores from there on
 }
 
-func (a *attention[T]) forwardThresholds(q, k, v dense.Matrix[T], prefixes []int, thresholds []float64) (outs []dense.Matrix[T], scored [][]int) {
+func (a *attention[T]) forwardThresholds(q, k, v dense.Matrix[T], thresholds []float64) (outs []dense.Matrix[T], scored [][]int) {
 	a.check(q, k, v)
-	if prefixes != nil {
-		a.checkPrefixes(prefixes, q, k)
-	}
 	last := math.Inf(1)
 	for _, x := range thresholds {
 		if !(x > 0 && x <= last) {
@@ -32,14 +29,14 @@ func (a *attention[T]) forwardThresholds(q, k, v dense.Matrix[T], prefixes []int
 	}
 	switch {
 	case len(thresholds) == 0:
-	case prefixes == nil && (k.Rows <= exactKeys || q.Rows == 0 || v.Cols == 0):
+	case k.Rows <= exactKeys || q.Rows == 0 || v.Cols == 0:
 		for _, out := range outs {
 			a.exact(out, q, k, v)
 		}
 	default:
 		b := *a
 		b.Threshold = max(last, 1e-15) // its square is a normal float32
-		b.attend(outs[0], q, k, v, prefixes != nil, prefixes, &sweep[T]{thresholds, outs, scored})
+		b.attend(outs[0], q, k, v, &sweep[T]{thresholds, outs, scored})
 	}
 	for i := 1; i < len(thresholds); i++ {
 		for j, n := range scored[i-1] {
@@ -60,7 +57,7 @@ var sweepScratches pool.Pair[sweepScratch[float32], sweepScratch[float64]]
 
 // sweepScored writes the outputs of the queries of a block from query lo on at each threshold. b
 // has listed the queries that score keys at the last threshold.
-func (c *call[T]) sweepScored(b *accumulator[T], segments int, q dense.Matrix[T], lo int) {
+func (c *call[T]) sweepScored(b *accumulator[T], q dense.Matrix[T], lo int) {
 	w, e, n, count := c.sweep, pool.Get[sweepScratch[T]](&sweepScratches), q.Rows, len(c.sweep.thresholds)
 	sums := b.sums.Rows(n)
 	e.base.Shape(n, sums.Cols)
@@ -69,31 +66,28 @@ func (c *call[T]) sweepScored(b *accumulator[T], segments int, q dense.Matrix[T]
 	e.has = scratch.Resize(e.has, n*count)
 	clear(e.has)
 	clear(b.sums.Data)
-	cluster := 0
-	for _, s := range c.index.segments[:segments] {
-		for l := range s.clusters() {
-			list, shares := b.scorers(cluster)
-			b.addCluster(s, l, list, shares, q)
-			for j, i := range list {
-				sum, share := sums.Row(int(i)), float64(shares[j])
-				from := b.criterion(s, l, int(i), share)
-				if share <= 0 {
-					share = math.Exp(share)
-				}
-				vecmath.AddScaled(base.Row(int(i)), s.values.Row(l), T(share))
-				vecmath.AddScaled(sum, s.values.Row(l), T(-share))
-				t := sort.Search(count-1, func(t int) bool { return from > w.thresholds[t] })
-				at := int(i)*count + t
-				if e.has[at] {
-					vecmath.AddScaled(steps.Row(at), sum, 1)
-				} else {
-					copy(steps.Row(at), sum)
-					e.has[at] = true
-				}
-				clear(sum)
-				w.scored[t][lo+int(i)] += s.count(l)
+	s := &c.division
+	for l := range s.clusters() {
+		list, shares := b.scorers(l)
+		b.addCluster(s, l, list, shares, q)
+		for j, i := range list {
+			sum, share := sums.Row(int(i)), float64(shares[j])
+			from := b.criterion(s, l, int(i), share)
+			if share <= 0 {
+				share = math.Exp(share)
 			}
-			cluster++
+			vecmath.AddScaled(base.Row(int(i)), s.values.Row(l), T(share))
+			vecmath.AddScaled(sum, s.values.Row(l), T(-share))
+			t := sort.Search(count-1, func(t int) bool { return from > w.thresholds[t] })
+			at := int(i)*count + t
+			if e.has[at] {
+				vecmath.AddScaled(steps.Row(at), sum, 1)
+			} else {
+				copy(steps.Row(at), sum)
+				e.has[at] = true
+			}
+			clear(sum)
+			w.scored[t][lo+int(i)] += s.count(l)
 		}
 	}
 	var bad []int32  // queries with sums out of range
@@ -131,7 +125,7 @@ func (c *call[T]) sweepScored(b *accumulator[T], segments int, q dense.Matrix[T]
 // criterion returns the threshold below which query i of the block scores the keys of cluster l.
 // share is its weight, or the logarithm if not above 0. addPart compares the same numbers with its
 // threshold.
-func (b *accumulator[T]) criterion(s *segment[T], l, i int, share float64) float64 {
+func (b *accumulator[T]) criterion(s *division[T], l, i int, share float64) float64 {
 	norm, spread, n := float64(b.norms[i]), float64(s.spreads[l]), float64(s.count(l))
 	relative := max(share, 0) * math.Sqrt(math.Expm1(min(2*norm*spread, 16))/n)
 	if norm*float64(s.variances[l]) > most {

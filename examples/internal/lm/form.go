@@ -11,6 +11,7 @@ import (
 
 	"github.com/seed-feabd252/randfeat/orf"
 	"github.com/seed-feabd252/randfeat/performer"
+	"github.com/seed-feabd252/randfeat/performer/blocks"
 	"github.com/seed-feabd252/randfeat/performer/clusters"
 	"github.com/seed-feabd252/randfeat/rff"
 )
@@ -25,13 +26,13 @@ type Form struct {
 
 // Forms describes the texts that ParseForm reads.
 const Forms = "exact, mean (the mean of the values so far), elu, positive:m (m random features of the softmax kernel), " +
-	"clusters:c (near keys one by one, c clusters for the others, c/8 of each 256 keys if causal), " +
+	"keys:c (without a mask c clusters of keys with the threshold 10/c, causal blocks of keys with that threshold, at most 0.7), " +
 	"window:w (the w tokens before each one alone), window:w+s (and the first s), bits:b (exact, in 8 bits; of a stream, b bits: 4, 8 or 16), " +
 	"topk:k (of a stream: each query reads about k keys), or topk:k+b (in b bits); m and c are at most 8192, k, w and s at most 1048576"
 
 // most holds the largest size of each form, and 0 for forms without a size.
 var most = map[string]int{
-	"exact": 0, "mean": 0, "elu": 0, "bits": 16, "positive": 1 << 13, "clusters": 1 << 13, "window": 1 << 20, "topk": 1 << 20,
+	"exact": 0, "mean": 0, "elu": 0, "bits": 16, "positive": 1 << 13, "keys": 1 << 13, "window": 1 << 20, "topk": 1 << 20,
 }
 
 // ParseForm reads a form of the kinds that Forms describes.
@@ -138,12 +139,12 @@ func (f Form) Attention(d int, causal bool, seed uint64) (performer.Attention[fl
 			return nil, err
 		}
 		return performer.NewLinear(phi, performer.LinearOptions{Causal: causal})
-	case "clusters":
-		o := clusters.Options{Softmax: performer.Softmax{Causal: causal}, EightBits: true, Clusters: f.Size, Threshold: 10 / float64(f.Size)}
-		if causal { // of each 256 keys
-			o.Clusters = max(f.Size/8, 1)
+	case "keys":
+		threshold := min(10/float64(f.Size), 0.7)
+		if causal {
+			return blocks.New[float32](blocks.Options{EightBits: true, Threshold: threshold})
 		}
-		return clusters.New[float32](o, src)
+		return clusters.New[float32](clusters.Options{EightBits: true, Clusters: f.Size, Threshold: threshold}, src)
 	}
 	return performer.NewExact[float32](exact)
 }

@@ -62,24 +62,6 @@ func (r *Rows) shape(n, k int, transposed bool) {
 	r.dithered = r.dithered[:0]
 }
 
-// Append appends the rows of o, which [QuantiseRows] has made with as many inner indices as those
-// of r, for columns that are not dithered.
-func (r *Rows) Append(o *Rows) {
-	row := Padded(four * groups(o.k))
-	r.codes = append(r.codes[:r.n*row], o.codes[:o.n*row]...)
-	if multipliesWords() {
-		r.wide = append(r.wide[:2*r.n*row], o.wide[:2*o.n*row]...)
-	}
-	r.Scales = append(r.Scales[:r.n], o.Scales...)
-	r.corrections = append(r.corrections[:r.n], o.corrections...)
-	r.n, r.k = r.n+o.n, o.k
-	r.zeros = resize(r.zeros, Padded(r.n))
-	clear(r.zeros)
-}
-
-// Clear removes all rows.
-func (r *Rows) Clear() { r.n = 0 }
-
 // finish turns sums of codes into corrections, and writes the codes as words if kernels
 // multiply words.
 func (r *Rows) finish() {

@@ -8,8 +8,8 @@ import (
 	"github.com/seed-feabd252/randfeat/internal/memory/scratch"
 )
 
-// Outlying is the ratio of the size of a row to the mean size of all rows from which on the row is
-// an outlier. Rows share the mean of keys and the scales of values: with an outlier, codes say
+// Outlying is the ratio of the size of a row to the mean size of the other rows from which on the row
+// is an outlier. Rows share the mean of keys and the scales of values: with an outlier, codes say
 // little of other rows. Of 256 rows up to 32 may be outliers.
 const Outlying = 8
 
@@ -45,7 +45,7 @@ func outlyingValues[T dense.Float](scales []float32, x dense.Matrix[T], count in
 	large := false
 	for l, size := range sizes {
 		sizes[l] = 2 * size // because elements of a column sum to zero
-		large = large || most*T(scales[l])*T(count) > Outlying*sizes[l]
+		large = large || most*T(scales[l])*T(count+Outlying-1) > Outlying*sizes[l]
 	}
 	if !large {
 		return false // the mean size of rows is at least 1
@@ -60,5 +60,5 @@ func outlyingValues[T dense.Float](scales []float32, x dense.Matrix[T], count in
 		}
 		largest, sum = max(largest, peak), sum+peak
 	}
-	return largest*T(count) > Outlying*sum
+	return largest*T(count+Outlying-1) > Outlying*sum
 }

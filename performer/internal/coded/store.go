@@ -119,7 +119,7 @@ const most = 127
 // far from most keys.
 func UsualKeys[T dense.Float](scales []float32, x dense.Matrix[T], count int) bool {
 	largest := vecmath.Peak(scales)
-	return largest <= 0x1p64 && !(largest*float32(count) > Outlying*vecmath.Sum(scales)) && !lost(scales, x)
+	return largest <= 0x1p64 && !(largest*float32(count+Outlying-1) > Outlying*vecmath.Sum(scales)) && !lost(scales, x)
 }
 
 // UsualValues reports whether codes with the given scales of columns stand for x, values less

@@ -11,9 +11,9 @@ import (
 type ByPlace[T dense.Float] struct {
 	Q, Out dense.Matrix[T]
 
-	c       Call[T]
-	numbers [2][]int
-	q, out  scratch.Buffer[T]
+	c      Call[T]
+	places []int
+	q, out scratch.Buffer[T]
 }
 
 var byPlaces pool.Pair[ByPlace[float32], ByPlace[float64]]
@@ -38,22 +38,11 @@ func (c Call[T]) ByPlace() *ByPlace[T] {
 
 // Places returns the places of the rows.
 func (x *ByPlace[T]) Places() []int {
-	x.numbers[0] = scratch.Resize(x.numbers[0], x.Q.Rows)
-	for i := range x.numbers[0] {
-		x.numbers[0][i] = x.c.Past + i/x.c.Q.Heads
+	x.places = scratch.Resize(x.places, x.Q.Rows)
+	for i := range x.places {
+		x.places[i] = x.c.Past + i/x.c.Q.Heads
 	}
-	return x.numbers[0]
-}
-
-// Prefixes returns for each row the number of keys that count and that the causal query sees.
-func (x *ByPlace[T]) Prefixes() []int {
-	each, seen := scratch.Resize(x.numbers[0], x.Q.Rows), scratch.Resize(x.numbers[1], x.c.Q.Rows)
-	x.c.Prefixes(seen)
-	for i := range each {
-		each[i] = seen[i/x.c.Q.Heads]
-	}
-	x.numbers = [2][]int{each, seen}
-	return each
+	return x.places
 }
 
 // Release writes the outputs to the call, and returns x to its pool.

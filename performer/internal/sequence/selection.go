@@ -22,7 +22,6 @@ type Selection[T dense.Float] struct {
 	ValidQueries      []bool // entries of Queries that are not NoRow; nil if none is NoRow
 	ValidKeys         []bool // entries of Keys that are not NoRow; nil if none is NoRow
 
-	numbers                   [2][]int
 	validQueries, validKeys   []bool // memory of ValidQueries and ValidKeys
 	copiedQueries, copiedKeys bool
 	bufQ, bufK, bufV, bufDout scratch.Buffer[T]
@@ -132,18 +131,6 @@ func (x *Selection[T]) Shift() (past int) {
 	past, seen := x.Overlap()
 	x.Queries, x.Keys = slices.Delete(x.Queries, 0, past), x.Keys[:seen]
 	return past
-}
-
-// Prefixes returns for each entry of Queries, of which none is NoRow, the number of keys that
-// count and that the causal query sees.
-func (x *Selection[T]) Prefixes(c Call[T]) []int {
-	each, seen := scratch.Resize(x.numbers[0], len(x.Queries)), scratch.Resize(x.numbers[1], c.Q.Rows)
-	c.Prefixes(seen)
-	for at, i := range x.Queries {
-		each[at] = seen[i%c.Q.Rows]
-	}
-	x.numbers = [2][]int{each, seen}
-	return each
 }
 
 // DropNoRows removes the entries NoRow from both lists.

@@ -189,19 +189,6 @@ func (c *Call[T]) Span() (first, end int) {
 	return extent(c.Valid)
 }
 
-// Prefixes sets prefixes[i] to the number of keys that count and that causal query i sees.
-func (c *Call[T]) Prefixes(prefixes []int) {
-	n, next := 0, 0
-	for i := range prefixes {
-		for end := min(c.Past+i+1, c.K.Rows); next < end; next++ {
-			if c.Valid == nil || c.Valid[next] {
-				n++
-			}
-		}
-		prefixes[i] = n
-	}
-}
-
 // extent returns the first valid index and the index after the last valid index, or 0 and 0.
 func extent(valid []bool) (from, to int) {
 	if from = slices.Index(valid, true); from < 0 {

@@ -2,6 +2,7 @@ package clusters
 
 import (
 	"math"
+	"slices"
 
 	"github.com/seed-feabd252/randfeat/dense"
 	"github.com/seed-feabd252/randfeat/hadamard"
@@ -15,13 +16,13 @@ import (
 	"github.com/seed-feabd252/randfeat/performer/internal/coded"
 )
 
-// segment holds keys and values by cluster, and within a cluster in the order of the caller. A
-// segment does not change after build.
+// division holds keys and values by cluster, and within a cluster in the order of the caller. A
+// division does not change after build.
 //
 // For each cluster it has the number n_c of keys, their mean μ_c, the variance t_c of a coordinate
 // and the mean v̄_c of the values. t'_c = ‖Σ‖_F/√d for the covariance Σ of the keys is t_c if keys
 // vary alike in all directions, and up to t_c·√d if they vary in one.
-type segment[T dense.Float] struct {
+type division[T dense.Float] struct {
 	starts    []int           // the first key of each cluster, and the number of keys
 	places    []int32         // the place by cluster of each key of the caller
 	means     dense.Matrix[T] // clusters×d: μ_c
@@ -36,21 +37,24 @@ type segment[T dense.Float] struct {
 	k, v   dense.Matrix[T]      // the arguments of build
 }
 
-func (s *segment[T]) clusters() int { return s.means.Rows }
+func (s *division[T]) clusters() int { return s.means.Rows }
 
 // count returns n_c.
-func (s *segment[T]) count(cluster int) int { return s.starts[cluster+1] - s.starts[cluster] }
+func (s *division[T]) count(cluster int) int { return s.starts[cluster+1] - s.starts[cluster] }
 
 // keysOf returns the keys of a cluster, and valuesOf their values.
-func (s *segment[T]) keysOf(cluster int) dense.Matrix[T]   { return s.rows(0, cluster) }
-func (s *segment[T]) valuesOf(cluster int) dense.Matrix[T] { return s.rows(1, cluster) }
+func (s *division[T]) keysOf(cluster int) dense.Matrix[T]   { return s.rows(0, cluster) }
+func (s *division[T]) valuesOf(cluster int) dense.Matrix[T] { return s.rows(1, cluster) }
 
-func (s *segment[T]) rows(i, cluster int) dense.Matrix[T] {
+func (s *division[T]) rows(i, cluster int) dense.Matrix[T] {
 	return s.memory[i].Rows(len(s.places)).RowRange(s.starts[cluster], s.starts[cluster+1])
 }
 
-// build divides keys and values into clusters. centre is the centre of codes.
-func (s *segment[T]) build(a *attention[T], k, v dense.Matrix[T], centre []T) {
+// hasCode reports whether codes stand for the mean of a cluster.
+func (s *division[T]) hasCode(cluster int) bool { return s.coded && s.codes.hasMean[cluster] }
+
+// build divides keys and values into clusters.
+func (s *division[T]) build(a *attention[T], k, v dense.Matrix[T]) {
 	f := pool.Get[kmeans[T]](&kmeansPool)
 	c := f.divide(k, a.clustersOf(k.Rows), a.Iterations, a.seed)
 	s.sort(f.labels, c)
@@ -61,18 +65,20 @@ func (s *segment[T]) build(a *attention[T], k, v dense.Matrix[T], centre []T) {
 	s.memory[3].Shape(c, v.Cols+1)
 	s.means, s.values = s.memory[2].Rows(c), s.memory[3].Rows(c)
 	s.logs, s.variances, s.spreads = scratch.Resize(s.logs, c), scratch.Resize(s.variances, c), scratch.Resize(s.spreads, c)
-	s.coded = a.codes(k.Cols)
+	if s.coded = a.codes(k.Cols); s.coded {
+		s.codes.setCentre(k)
+	}
 	s.k, s.v = k, v
 	parallel.Do((k.Rows+copiedKeys-1)/copiedKeys, (*copyTask[T])(s))
 	parallel.Do(c, s)
 	s.k, s.v = dense.Matrix[T]{}, dense.Matrix[T]{}
 	if s.coded {
-		s.encode(centre)
+		s.encode()
 	}
 }
 
 // sort sorts the keys by their labels.
-func (s *segment[T]) sort(labels []int32, clusters int) {
+func (s *division[T]) sort(labels []int32, clusters int) {
 	s.places, s.starts = scratch.Resize(s.places, len(labels)), scratch.Resize(s.starts, clusters+1)
 	clear(s.starts)
 	for _, l := range labels {
@@ -92,7 +98,7 @@ func (s *segment[T]) sort(labels []int32, clusters int) {
 }
 
 // copyTask copies keys and values to their places.
-type copyTask[T dense.Float] segment[T]
+type copyTask[T dense.Float] division[T]
 
 // copiedKeys is the number of keys that are copied at a time.
 const copiedKeys = 256
@@ -107,7 +113,7 @@ func (t *copyTask[T]) Piece(i int) {
 
 // Piece computes the moments of a cluster. The variance is a sum of squared differences from the
 // mean, which has no cancellation.
-func (s *segment[T]) Piece(l int) {
+func (s *division[T]) Piece(l int) {
 	keys, values, n := s.keysOf(l), s.valuesOf(l), s.count(l)
 	mean, value := s.means.Row(l), s.values.Row(l)
 	clear(mean)
@@ -162,22 +168,53 @@ type codes[T dense.Float] struct {
 	means   bytedot.Rows      // r
 	rotated scratch.Buffer[T] // r
 	hasMean []bool            // whether means stands for r of a cluster
-	centre  []T               // c, during encode
-	sorted  []float32         // during encode
+	centre  []T               // c
+	sizes   []T               // during setCentre
+	sorted  []T
+	scales  []float32 // during encode
 }
 
 // canCode reports whether keys of dimension d can have codes.
 func canCode(d int) bool { return d > 0 && d <= bytedot.MostInner/2 }
 
+// setCentre sets c to the mean of the keys k that are not much larger than most.
+func (o *codes[T]) setCentre(k dense.Matrix[T]) {
+	o.centre, o.sizes = scratch.Resize(o.centre, k.Cols), scratch.Resize(o.sizes, k.Rows)
+	clear(o.centre)
+	for i := range o.sizes {
+		o.sizes[i] = coded.SizeOf(k.Row(i))
+	}
+	most, count := coded.Outlying*median(&o.sorted, o.sizes), T(0)
+	for _, size := range o.sizes {
+		if size <= most {
+			count++
+		}
+	}
+	for i, size := range o.sizes {
+		if size <= most {
+			vecmath.AddScaled(o.centre, k.Row(i), 1/count)
+		}
+	}
+}
+
+// median returns the median of the numbers in x, or 0 if all are NaN. It overwrites sorted.
+func median[T dense.Float](sorted *[]T, x []T) T {
+	*sorted = slices.DeleteFunc(append((*sorted)[:0], x...), func(v T) bool { return v != v })
+	if len(*sorted) == 0 {
+		return 0
+	}
+	slices.Sort(*sorted)
+	return (*sorted)[len(*sorted)/2]
+}
+
 // encode computes the codes.
-func (s *segment[T]) encode(centre []T) {
+func (s *division[T]) encode() {
 	o, c, d := &s.codes, s.clusters(), s.means.Cols
 	o.rotation = coded.Rotation[T](d)
 	for len(o.keys) < c {
 		o.keys, o.values = append(o.keys, bytedot.Rows{}), append(o.values, bytedot.Columns{})
 	}
 	o.has = scratch.Resize(o.has, c)
-	o.centre = centre
 	e := pool.Get[rotateScratch[T]](&rotatePool)
 	x := e.rotate(o.rotation, e.centred(s.means, o.centre))
 	o.rotated.Shape(c, x.Cols)
@@ -186,7 +223,7 @@ func (s *segment[T]) encode(centre []T) {
 	clear(o.hasMean)
 	if _, single := any(x).(dense.Matrix[float32]); single {
 		bytedot.QuantiseRows(&o.means, x, nil)
-		most := coded.Outlying * median(&o.sorted, o.means.Scales)
+		most := coded.Outlying * median(&o.scales, o.means.Scales)
 		for l, scale := range o.means.Scales {
 			if o.hasMean[l] = scale <= most && coded.UsualKeys(o.means.Scales[l:l+1], x.RowRange(l, l+1), 1); !o.hasMean[l] {
 				continue
@@ -198,15 +235,14 @@ func (s *segment[T]) encode(centre []T) {
 	}
 	pool.Put(&rotatePool, e)
 	parallel.Do(c, (*codeTask[T])(s))
-	o.centre = nil
 }
 
 // codeTask computes the codes of the keys and values of a cluster. The cluster has no codes if it
 // has more keys than products of codes allow, or if codes would represent its keys or values badly.
-type codeTask[T dense.Float] segment[T]
+type codeTask[T dense.Float] division[T]
 
 func (t *codeTask[T]) Piece(l int) {
-	s := (*segment[T])(t)
+	s := (*division[T])(t)
 	o := &s.codes
 	if o.has[l] = false; s.count(l) > bytedot.MostInner {
 		return
