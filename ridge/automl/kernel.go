@@ -58,7 +58,7 @@ func kernelFit[T dense.Float](s *search, found choice, rows ridge.Rows[T], drawn
 			Ratio: ratio, Tolerance: 1e-3, MaxIterations: 200, Memory: mostBytes, Probes: signs, Src: s.src,
 		})
 	})
-	var slow *kernelridge.NotConverged
+	var slow *ridge.NotConverged
 	switch {
 	case stop != nil:
 		return false, stop

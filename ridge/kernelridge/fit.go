@@ -37,8 +37,8 @@ type Result[T dense.Float] struct {
 //
 // The error reports a nil or invalid kernel, options out of range, rows that do not fit together or
 // have elements that are not finite or weights below 0, no row of positive weight, a kernel that is
-// not finite at some rows, more rows than fit in memory, and *NotConverged, with which Fit returns
-// the model so far. A nil ctx panics.
+// not finite at some rows, more rows than fit in memory, and *ridge.NotConverged, with which
+// Fit returns the model so far. A nil ctx panics.
 func Fit[T dense.Float](ctx context.Context, k kernels.Kernel, rows ridge.Block[T], o Options) (*Result[T], error) {
 	if err := argument.Context("kernelridge", ctx); err != nil {
 		return nil, err
@@ -176,7 +176,7 @@ func (f *fit[T]) run(ctx context.Context) error {
 		return fmt.Errorf("kernelridge: Options.Ratio = %v: %w", f.o.Ratio, err)
 	}
 	if at.Solved < system.Right.Cols {
-		return &NotConverged{at.Passes, residual(), f.o.Tolerance, at.Stalled, ctx.Err()}
+		return &ridge.NotConverged{Iterations: at.Passes, Ratio: f.o.Ratio, Bound: residual(), Tolerance: f.o.Tolerance, Stalled: at.Stalled, Cause: ctx.Err()}
 	}
 	return nil
 }

@@ -49,30 +49,6 @@ type Progress struct {
 	Left       time.Duration // at the rate of the steps so far
 }
 
-// NotConverged is the error of a Fit that has not reached its tolerance, because MaxIterations do not
-// suffice, rounding prevents progress, or the context ended. Fit then also returns the model of the
-// steps so far.
-type NotConverged struct {
-	Iterations          int
-	Residual, Tolerance float64
-	Stalled             bool  // rounding of float64 prevents progress
-	Cause               error // the error of the context, or nil
-}
-
-func (e *NotConverged) Error() string {
-	why := "want more MaxIterations, a larger Rank or a larger Ratio"
-	switch {
-	case e.Cause != nil:
-		why = fmt.Sprint(e.Cause)
-	case e.Stalled:
-		why = "rounding of float64 hides the rest: want a larger Ratio"
-	}
-	return fmt.Sprintf("kernelridge: the residual is %.3g after %d iterations, and Tolerance = %.3g: %s", e.Residual, e.Iterations, e.Tolerance, why)
-}
-
-// Unwrap returns the error of the context, or nil.
-func (e *NotConverged) Unwrap() error { return e.Cause }
-
 // sized returns the options for n rows, with defaults in place of zeros.
 func (o Options) sized(n int) (Options, error) {
 	switch {

@@ -11,7 +11,6 @@ import (
 
 	"github.com/seed-feabd252/randfeat/dense"
 	"github.com/seed-feabd252/randfeat/internal/argument"
-	"github.com/seed-feabd252/randfeat/internal/compute/cholesky"
 	"github.com/seed-feabd252/randfeat/internal/compute/matmul"
 	"github.com/seed-feabd252/randfeat/internal/compute/parallel"
 	"github.com/seed-feabd252/randfeat/internal/compute/vecmath"
@@ -123,29 +122,25 @@ func (s *scales) fit(p []float64) error {
 		}
 	}
 	gram := kernels.Gram(dense.Matrix[float64]{}, s.k, z, dense.Matrix[float64]{})
-	a, m := gram.Clone(), dense.New[float64](n, n)
-	ratio := math.Exp(p[d])
-	for i, w := range s.weights {
-		a.Row(i)[i] += ratio / w
-		m.Set(i, i, 1)
-	}
-	factor, err := cholesky.New(s.ctx, a)
+	m, ratio, outputs := dense.New[float64](n, n), math.Exp(p[d]), s.y.Cols
+	alpha, factor, err := gramian.Direct(s.ctx, gram.Clone(), s.y, s.weights, ratio)
 	if err != nil {
 		return err
 	}
-	factor.Solve(m)
 	u, whole := make([]float64, n), 0.0
 	for i := range u {
-		u[i] = vecmath.Sum(m.Row(i))
+		m.Set(i, i, 1)
+		u[i] = alpha.At(i, outputs)
 		whole += u[i]
 	}
+	alpha = alpha.ColRange(0, outputs)
+	factor.Solve(m)
 	parallel.Rows(n, gramian.TileRows, func(lo, hi int) {
 		for i := lo; i < hi; i++ {
 			vecmath.AddScaled(m.Row(i), u, -u[i]/whole)
 		}
 	})
-	alpha, v, t := dense.New[float64](n, s.y.Cols), dense.New[float64](n, s.y.Cols), make([]float64, n)
-	matmul.Mul(1, m, s.y, 0, alpha)
+	v, t := dense.New[float64](n, outputs), make([]float64, n)
 	total := 0.0
 	for i, w := range s.weights {
 		own := m.At(i, i)
@@ -160,7 +155,7 @@ func (s *scales) fit(p []float64) error {
 		return fmt.Errorf("kernelridge: squared errors of %v", total)
 	}
 	s.value = math.Log(total / s.null)
-	sides, g := dense.New[float64](n, s.y.Cols), dense.New[float64](n, n)
+	sides, g := dense.New[float64](n, outputs), dense.New[float64](n, n)
 	matmul.Mul(1, m, v, 0, sides)
 	right := m.Clone()
 	for i, by := range t {
