@@ -31,11 +31,10 @@ type ReadOptions struct {
 // Read reads a CSV file [RFC 4180] in UTF-8, to the end of r. The first line has the names of the
 // columns. Read leaves out a byte order mark, empty lines, and spaces around values.
 //
-// The error names the line and the column of a value that is not UTF-8, of the first value that is
-// missing or that has no name, and of a name that is empty or not the only one. The first name may
-// be empty. The error of a wrong quotation mark has the line and its bytes as column. The error also
-// reports a line of names without Comma but with another separator, a Comma that cannot be one, and
-// the errors of r.
+// The error names the line and the column, or the byte of a wrong quotation mark, of a value that is
+// not UTF-8, of the first value that is missing or that has no name, and of a name that is empty,
+// unless it is the first, or not the only one. The error also reports a line of names without Comma
+// but with another separator, a Comma that cannot be one, and the errors of r.
 //
 // [RFC 4180]: https://www.rfc-editor.org/rfc/rfc4180
 func Read(r io.Reader, o ReadOptions) (*Table, error) {

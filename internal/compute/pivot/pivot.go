@@ -106,17 +106,11 @@ type block[T dense.Float] struct {
 }
 
 // Choose returns at most count different pivots of A, in the order of the draws. The probability of
-// a pivot is proportional to its weight times the diagonal of the residual. Nil weights are 1. This
-// is randomly pivoted Cholesky on D·A·D, where the weights are the squares of the diagonal of D.
-//
-// diagonal is the diagonal of A. A residual up to least counts as 0. Choose stops early if no
-// residual with a positive weight exceeds least. Weights that are negative or NaN count as 0. The
-// result is valid until the next call.
-//
-// Choose takes O(n) time for each 64 of r pivots, and O(r·(c+r)) for each proposal, where c is the
-// time for an element of A. If the residual decreases slowly, there are about r proposals. If the
-// residual decreases fast, and at worst, Choose takes O(n·r·(c+r)). The result does not depend on
-// GOMAXPROCS.
+// a pivot is proportional to its weight, 1 for nil weights and 0 if negative or NaN, times the
+// diagonal of the residual. diagonal is the diagonal of A. A residual up to least counts as 0, and
+// Choose stops early if no other is left. The result is valid until the next call, and does not
+// depend on GOMAXPROCS. Cost: O(n) for each 64 of r pivots, and O(r·(c+r)) for each of about r
+// proposals, where c is the time for an element of A, at worst for n proposals.
 func (c *Chooser[T]) Choose(a Matrix[T], count int, diagonal, weights, least []float64, rng *rand.Rand) []int {
 	n := len(diagonal)
 	c.a, c.diagonal, c.least = a, diagonal, least
