@@ -36,8 +36,8 @@ type Attention[T dense.Float] struct {
 // one machine, except for the rounding of sums in another order. keys is a PCollection of
 // ridge.Block[T] with keys in X (n×d) and values in Y (n×dv). queries is a PCollection of
 // ridge.Block[T] with queries in X. The result has the blocks of queries with outputs in Y (n×dv).
-// Attend does not read weights. The keys of a bundle leave one performer.State of m·(dv + 1) numbers
-// for m features, and the merged state travels to the queries as a side input.
+// Attend does not read weights. The keys of a bundle leave one performer.State of m·(dv + 1)
+// numbers for m features, and the merged state travels to the queries as a side input.
 //
 // Shapes that do not fit, damaged states, and queries without keys fail the pipeline. Attend panics
 // for a map that cannot be written and for Values below 1.
@@ -49,13 +49,13 @@ func Attend[T dense.Float](s beam.Scope, keys, queries beam.PCollection, spec At
 }
 
 // AttendPerKey computes linear attention of queries over the keys and values of the same group, as
-// Attend does over all keys. Groups are documents, users or heads. keys and queries are PCollections
-// of KV<G, ridge.Block[T]>, where G is any type that Beam groups by. The result is a PCollection of
-// KV<G, ridge.Block[T]> with the blocks of queries and outputs in Y.
+// Attend does over all keys. Groups are documents, users or heads. keys and queries are
+// PCollections of KV<G, ridge.Block[T]>, where G is any type that Beam groups by. The result is a
+// PCollection of KV<G, ridge.Block[T]> with the blocks of queries and outputs in Y.
 //
-// One worker merges the states of a group and computes the outputs of its queries, so the size of one
-// group is limited. A bundle holds a state for each of its groups, up to about 2000. A group with
-// queries and without keys fails the pipeline. A group without queries has no outputs.
+// One worker merges the states of a group and computes the outputs of its queries, so the size of
+// one group is limited. A bundle holds a state for each of its groups, up to about 2000. A group
+// with queries and without keys fails the pipeline. A group without queries has no outputs.
 func AttendPerKey[T dense.Float](s beam.Scope, keys, queries beam.PCollection, spec Attention[T]) beam.PCollection {
 	s = s.Scope("beamfeat.AttendPerKey")
 	f := newAttender(spec)

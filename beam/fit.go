@@ -37,8 +37,8 @@ type Ridge[T dense.Float] struct {
 }
 
 // FitRidge fits a Bayesian ridge regression to all rows of blocks, a PCollection of ridge.Block[T].
-// FitRidge returns a PCollection of one *ridge.Model[T], which is empty if there are no blocks. Each
-// bundle leaves one ridge.Sums of 4·D² + 8·D·p bytes, and one worker merges the sums and fits.
+// FitRidge returns a PCollection of one *ridge.Model[T], which is empty if there are no blocks.
+// Each bundle leaves one ridge.Sums of 4·D² + 8·D·p bytes, and one worker merges the sums and fits.
 //
 // The pipeline fails for a block that ridge.Sums.Add refuses, damaged sums, and sums that cannot be
 // fitted. FitRidge panics for a map that cannot be written, negative Outputs, Options.Iterative,

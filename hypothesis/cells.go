@@ -17,8 +17,8 @@ import (
 
 // Cells holds the data of one sample for a two-sample test: the mean features of cells, which are
 // groups of equally many rows, of 8·D bytes each. Compare permutes whole cells between the samples,
-// which is as exact as permuting rows. Rows beyond the last whole cell enter the mean of their sample,
-// and no permutation moves them. Cells may be used by one goroutine at a time.
+// which is as exact as permuting rows. Rows beyond the last whole cell enter the mean of their
+// sample, and no permutation moves them. Cells may be used by one goroutine at a time.
 type Cells[T dense.Float] struct {
 	phi      rff.Map[T]
 	d, width int // of phi
@@ -69,8 +69,8 @@ func (g *group) join(o *group) {
 }
 
 // NewCells returns empty Cells for the features of phi, with size rows in a cell and at most
-// maxCells cells. Some 500 cells in each sample give the power of cells of one row. NewCells returns
-// an error for a nil phi, and for size or maxCells below 1 or too large for memory.
+// maxCells cells. Some 500 cells in each sample give the power of cells of one row. NewCells
+// returns an error for a nil phi, and for size or maxCells below 1 or too large for memory.
 func NewCells[T dense.Float](phi rff.Map[T], size, maxCells int) (*Cells[T], error) {
 	d, width, err := dims("phi", phi)
 	if err != nil {

@@ -59,15 +59,15 @@ type Result struct {
 	Draws int // B
 }
 
-// TwoSample tests whether the rows of x (m×d) and y (n×d) have the same distribution, by permutations
-// of the maximum mean discrepancy [Gretton et al. 2012] of the features φ,
+// TwoSample tests whether the rows of x (m×d) and y (n×d) have the same distribution, by
+// permutations of the maximum mean discrepancy [Gretton et al. 2012] of the features φ,
 //
 //	Statistic  ‖φ̄_x − φ̄_y‖²,  the biased estimate of MMD² with the kernel φ(x)ᵀφ(y),
 //	Unbiased   Statistic − Σ‖φ(x_i) − φ̄_x‖²/(m(m−1)) − Σ‖φ(y_i) − φ̄_y‖²/(n(n−1)).
 //
 // If all rows are exchangeable, as independent draws of one distribution are, then P(p ≤ α) ≤ α for
-// every m, n, D and B, with equality at α = k/(1 + B) if no two permutations tie. φ must not depend on
-// which rows belong to x. The cost is m + n transforms and O((m + n)·D + B·C·D) operations for C
+// every m, n, D and B, with equality at α = k/(1 + B) if no two permutations tie. φ must not depend
+// on which rows belong to x. The cost is m + n transforms and O((m + n)·D + B·C·D) operations for C
 // cells, in float64. The memory is 8·C·D bytes. The result does not depend on GOMAXPROCS.
 //
 // TwoSample returns an error for a nil phi or src, fewer than two rows in x or y, a number of

@@ -27,9 +27,9 @@ import (
 // Tropp & Webber 2023]. If the landmarks span all rows up to 2⁻⁴⁰ of k(x_i, x_i), Pivoted draws the
 // remaining landmarks uniformly, and the Rank of Nystroem is below n.
 //
-// Pivoted proposes about n rows in blocks, by the same law [Epperly, Tropp & Webber 2024]. A proposed
-// row takes O(n) values of k and O(n²) time, in float64. In the worst case Pivoted takes O(N·n)
-// values of k, O(N·n²) time, and memory for N·n numbers.
+// Pivoted proposes about n rows in blocks, by the same law [Epperly, Tropp & Webber 2024]. A
+// proposed row takes O(n) values of k and O(n²) time, in float64. In the worst case Pivoted takes
+// O(N·n) values of k, O(N·n²) time, and memory for N·n numbers.
 //
 // The error reports a nil k, parameters of k out of range, an element of x that is not finite, an n
 // outside 1 … N or too large for memory, a nil src, a computed value of k that is not finite, a

@@ -16,8 +16,8 @@ import (
 	"github.com/seed-feabd252/randfeat/ridge/internal/gramian"
 )
 
-// exact is the part Σ_i a_i·k(x, x_i) of means that package kernelridge fits, for the kernel k of the
-// map of a model.
+// exact is the part Σ_i a_i·k(x, x_i) of means that package kernelridge fits, for the kernel k of
+// the map of a model.
 type exact[T dense.Float] struct {
 	rows dense.Matrix[T] // x_i, n×d
 	*gramian.Expansion
@@ -91,10 +91,10 @@ func checkExact[T dense.Float](k kernels.Kernel, x dense.Matrix[T], a dense.Matr
 	return cmp.Or(argument.Finite("rows", x), argument.Finite("weights of rows", a))
 }
 
-// Classifier returns a classifier whose scores are the means of m, a model of indicators: y (n×p) is
-// 1 for the class of a row and 0 for other classes. leftOut (n×p) are the errors y_i − f⁻ⁱ(x_i) of m
-// at rows left out, as kernelridge.Fit returns them. They determine the temperature and the mixture
-// of the scores by the loss of Classify, which Classifier returns too. labels are those of
+// Classifier returns a classifier whose scores are the means of m, a model of indicators: y (n×p)
+// is 1 for the class of a row and 0 for other classes. leftOut (n×p) are the errors y_i − f⁻ⁱ(x_i)
+// of m at rows left out, as kernelridge.Fit returns them. They determine the temperature and the
+// mixture of the scores by the loss of Classify, which Classifier returns too. labels are those of
 // ClassifyOptions.
 //
 // The error reports a model without rows of WithKernel, shapes that do not fit, rows that are no

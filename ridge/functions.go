@@ -133,12 +133,13 @@ func (p *posterior) sample(n, j int, src rand.Source) *draws {
 
 // Pathwise draws n functions from the posterior of the Gaussian process with the kernel s²·k, where
 // k = Map().Kernel() is exact, and with the variances of output j [Wilson et al. 2020]. Pathwise
-// corrects a function f = φᵀw of the prior, w ~ N(0, s²I), by the rows x (N×d), y (N×p), Ω = diag(ω):
+// corrects a function f = φᵀw of the prior, w ~ N(0, s²I), by the rows x (N×d), y (N×p), Ω =
+// diag(ω):
 //
 //	f(·) + s²·k(·, X)·(s²K + σ²Ω⁻¹)⁻¹(y_j − f(X) − ε),  ε ~ N(0, σ²Ω⁻¹).
 //
-// Far from all rows the functions vary as much as the prior. If the map has landmarks, the prior has
-// 2048 features of rff.Random.
+// Far from all rows the functions vary as much as the prior. If the map has landmarks, the prior
+// has 2048 features of rff.Random.
 //
 // The error reports errors of Sample and Add, no rows, a map without a kernel, a weight of 0, a
 // kernel of landmarks that rff.Random refuses, and a kernel matrix that is singular to rounding.

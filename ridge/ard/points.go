@@ -74,8 +74,8 @@ func (p *pointsOf[T]) fit(ctx context.Context, rates []float64, o ridge.Options)
 	return m, false, err
 }
 
-// derivatives reads the rows once. With the gradients g_i of Model.Gradient, the Jacobian J of ψ, Q =
-// Σω·(y − f(x))² + λ‖μ‖² for each output, and n − 1 in place of n if there is an intercept,
+// derivatives reads the rows once. With the gradients g_i of Model.Gradient, the Jacobian J of ψ, Q
+// = Σω·(y − f(x))² + λ‖μ‖² for each output, and n − 1 in place of n if there is an intercept,
 //
 //	∂L/∂log ℓ_j = −Σ_i (x_ij − c_j)/ℓ_j·(J((x_i − c)/ℓ)ᵀg_i)_j,
 //	∂L/∂log s² = ½·( ‖μ‖²/s² − D + λ·tr A⁻¹ ),  ∂L/∂log σ² = ½·( Q/σ² − n ) − ∂L/∂log s².

@@ -55,13 +55,13 @@ type Result[T dense.Float] struct {
 }
 
 // Fit chooses a family of models, learns its parameters, and fits it to all rows, as
-// docs/regression.md describes. The targets are numbers (n×p), or classes (n×1) if Options.Classes is
-// given. src draws a sample of the rows, their order, and frequencies.
+// docs/regression.md describes. The targets are numbers (n×p), or classes (n×1) if Options.Classes
+// is given. src draws a sample of the rows, their order, and frequencies.
 //
 // Fit reads the rows once to draw the sample, and once for the fit, or up to 31 times with
-// HeavyTails. Choosing takes up to 1500 rows. The fit costs n·D² multiply-adds and some tens of D³/6
-// for D landmarks, and some 15·n²·(d + 2p + 32) with the kernel of all rows. Fit ends within about
-// 0.1 s of ctx.
+// HeavyTails. Choosing takes up to 1500 rows. The fit costs n·D² multiply-adds and some tens of
+// D³/6 for D landmarks, and some 15·n²·(d + 2p + 32) with the kernel of all rows. Fit ends within
+// about 0.1 s of ctx.
 //
 // The error reports a nil rows or src, options out of range, fewer than ten rows with a weight
 // above 0, HeavyTails with classes, targets that are no classes, a class without rows, an output

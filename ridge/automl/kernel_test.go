@@ -32,8 +32,8 @@ func TestFitsKernel(t *testing.T) {
 	}
 }
 
-// The fit with the kernel of all rows finds the length-scale of the column that matters, has rows in
-// their own units, from memory and from files, and its bands hold their share of new targets.
+// The fit with the kernel of all rows finds the length-scale of the column that matters, has rows
+// in their own units, from memory and from files, and its bands hold their share of new targets.
 func TestKernelOfAllRows(t *testing.T) {
 	densetest.Both(t, testKernelOfAllRows[float32], testKernelOfAllRows[float64])
 }
@@ -75,7 +75,8 @@ func testKernelOfAllRows[T dense.Float](t *testing.T) {
 	assert.ErrorIs(t, err, context.Canceled)
 }
 
-// Classes have probabilities whose loss is near that of the truth, with factors of classes and labels.
+// Classes have probabilities whose loss is near that of the truth, with factors of classes and
+// labels.
 func TestKernelOfAllRowsOfClasses(t *testing.T) {
 	rows, other := table[float64](400, 1, 1, 0, math0), table[float64](1000, 1, 2, 0, math0)
 	for _, b := range []ridge.Block[float64]{rows, other} {

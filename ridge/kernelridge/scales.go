@@ -22,15 +22,15 @@ import (
 // scaleSteps is the largest number of steps of the search for length-scales.
 const scaleSteps = 40
 
-// Scales returns k, a Gaussian or a Matern, with a length-scale for each column, and its λ, which Fit
-// takes: those of the least squared errors at rows left out of fits on up to 2000 rows, drawn with
-// src. L-BFGS descends from the length-scale of k and its λ of Choose, in some 40 steps of 5n³
+// Scales returns k, a Gaussian or a Matern, with a length-scale for each column, and its λ, which
+// Fit takes: those of the least squared errors at rows left out of fits on up to 2000 rows, drawn
+// with src. L-BFGS descends from the length-scale of k and its λ of Choose, in some 40 steps of 5n³
 // multiply-adds for n sampled rows. A column divided by its length-scale is the product with an
-// element of the diagonal of Pullback.A. With fewer than some twenty rows for each column the scales
-// fit the noise.
+// element of the diagonal of Pullback.A. With fewer than some twenty rows for each column the
+// scales fit the noise.
 //
-// The error reports another kernel, and the errors of Choose. If ctx ends, Scales returns the best so
-// far and the error of ctx.
+// The error reports another kernel, and the errors of Choose. If ctx ends, Scales returns the best
+// so far and the error of ctx.
 func Scales[T dense.Float](ctx context.Context, k kernels.Kernel, rows ridge.Block[T], src rand.Source) (kernels.Pullback, Choice, error) {
 	best := kernels.Pullback{K: k}
 	of, ok := gramian.ProfileOf(k)
@@ -73,8 +73,8 @@ func Scales[T dense.Float](ctx context.Context, k kernels.Kernel, rows ridge.Blo
 	return best, choice, ctx.Err()
 }
 
-// scales is the logarithm of the score of a sample as a function of the logarithms of length-scales, in
-// units of that of k, and of λ.
+// scales is the logarithm of the score of a sample as a function of the logarithms of
+// length-scales, in units of that of k, and of λ.
 type scales struct {
 	ctx     context.Context
 	profile gramian.Profile
@@ -171,8 +171,8 @@ func (s *scales) fit(p []float64) error {
 	return nil
 }
 
-// slopes sets the slopes along the logarithms of length-scales ℓ_j. For q = ‖z − z'‖² in units of the
-// length-scale, dk = −2k'(q)·(z_j − z'_j)²·dlog ℓ_j.
+// slopes sets the slopes along the logarithms of length-scales ℓ_j. For q = ‖z − z'‖² in units of
+// the length-scale, dk = −2k'(q)·(z_j − z'_j)²·dlog ℓ_j.
 func (s *scales) slopes(g, gram, z dense.Matrix[float64], total float64) {
 	n, d, unit := z.Rows, z.Cols, s.profile.LengthScale
 	squares, products := make([]float64, n), dense.New[float64](n, n)
