@@ -40,16 +40,11 @@ func kernelFit[T dense.Float](s *search, found choice, rows ridge.Rows[T], drawn
 	if err != nil {
 		return false, err
 	}
-	targets := b
-	if s.Classes > 0 {
-		targets.Y, targets.Weights = dense.New[T](b.X.Rows, s.Classes), make([]T, b.X.Rows)
-		for i := range b.X.Rows {
-			c := int(b.Y.At(i, 0))
-			targets.Y.Set(i, c, 1)
-			targets.Weights[i] = T(b.Weight(i))
-			if s.ClassWeights != nil {
-				targets.Weights[i] *= T(s.ClassWeights[c])
-			}
+	targets := indicators(b, s.Classes)
+	if s.ClassWeights != nil {
+		targets.Weights = make([]T, b.X.Rows)
+		for i := range targets.Weights {
+			targets.Weights[i] = T(b.Weight(i) * s.ClassWeights[int(b.Y.At(i, 0))])
 		}
 	}
 	var fit *kernelridge.Result[T]
@@ -67,7 +62,12 @@ func kernelFit[T dense.Float](s *search, found choice, rows ridge.Rows[T], drawn
 	case err != nil:
 		return false, err
 	case s.Classes > 0:
-		r.Classifier, _, err = fit.Model.Classifier(targets.Y, targets.Weights, fit.LeftOut, s.Labels)
+		var c *ridge.Classifier[T]
+		stop := interrupt.Await(s.ctx, func() { c, _, err = fit.Model.Classifier(targets.Y, targets.Weights, fit.LeftOut, s.Labels) })
+		if stop != nil {
+			return false, stop
+		}
+		r.Classifier = c
 	default:
 		r.Model, err = kernelBands(s.ctx, fit, &found, b, chosen)
 	}
