@@ -85,6 +85,9 @@ func checkExact[T dense.Float](k kernels.Kernel, x dense.Matrix[T], a dense.Matr
 	if k == nil {
 		return errors.New("the map has no kernel")
 	}
+	if err := kernels.Check(k); err != nil {
+		return err
+	}
 	if x.Rows < 1 || a.Rows != x.Rows || a.Cols != p {
 		return fmt.Errorf("%d rows and %d×%d weights, want at least one row, and %d weights for each", x.Rows, a.Rows, a.Cols, p)
 	}
