@@ -84,7 +84,9 @@ func (s *search) kernelScales(found *choice, drawn sample) (k kernels.Pullback, 
 	if err != nil {
 		return k, 0, nil, err
 	}
-	b = indicators(b, s.Classes)
+	if b = indicators(b, s.Classes); s.Classes == 0 {
+		b.Y, _ = standardTargets(b)
+	}
 	b.X = z
 	k = kernels.Pullback{K: found.kernel, A: found.space.matrix(), Centre: found.space.centre}
 	chosen = drawn.numbers[:b.X.Rows]

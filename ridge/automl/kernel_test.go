@@ -69,6 +69,22 @@ func testKernelOfAllRows[T dense.Float](t *testing.T) {
 	require.True(t, done)
 	assert.Equal(t, mean, again.Model.Mean(dense.Matrix[T]{}, other.X))
 
+	// Outputs count alike, whatever their units are.
+	both := rows
+	both.Y = dense.New[T](300, 2)
+	for i := range 300 {
+		copy(both.Y.Row(i), []T{rows.Y.At(i, 0), 1e6 * (rows.X.At(i, 1) + T(i%2)/4)})
+	}
+	two, done, err := automl.KernelFit(t.Context(), both, automl.Options{}, kernels.Gaussian{LengthScale: 1}, 1)
+	require.NoError(t, err)
+	require.True(t, done)
+	mean = two.Model.Mean(dense.Matrix[T]{}, other.X)
+	square := 0.0
+	for i := range mean.Rows {
+		square += math.Pow(float64(mean.At(i, 0)-other.Y.At(i, 0)), 2) / 1500
+	}
+	assert.Less(t, math.Sqrt(square), 0.2)
+
 	ctx, cancel := context.WithCancel(t.Context())
 	cancel()
 	_, _, err = automl.KernelFit(ctx, rows, automl.Options{}, kernels.Gaussian{LengthScale: 1}, 1)
