@@ -26,7 +26,8 @@ func registerAttention[T dense.Float]() {
 
 // Attention has the parameters of Attend.
 type Attention[T dense.Float] struct {
-	// of the features of queries and keys, as for performer.NewLinear; rff.Write must support it
+	// of the features of queries and keys, as for performer.NewLinear; rff.Write must support the
+	// map
 	Map          rff.Map[T]
 	Values       int  // dv, the dimension of values
 	Unnormalised bool // as in performer.LinearOptions

@@ -31,7 +31,7 @@ func registerFit[T dense.Float]() {
 
 // Ridge has the parameters of FitRidge.
 type Ridge[T dense.Float] struct {
-	Map     rff.Map[T]    // of the features; rff.Write must support it
+	Map     rff.Map[T]    // of the features; rff.Write must support the map
 	Outputs int           // p, the number of targets of a row; 0 for 1
 	Options ridge.Options // of the fit
 }

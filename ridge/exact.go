@@ -96,9 +96,9 @@ func checkExact[T dense.Float](k kernels.Kernel, x dense.Matrix[T], a dense.Matr
 
 // Classifier returns a classifier whose scores are the means of m, a model of indicators: y (n×p)
 // is 1 for the class of a row and 0 for other classes. leftOut (n×p) are the errors y_i − f⁻ⁱ(x_i)
-// of m at rows left out, as kernelridge.Fit returns them. They determine the temperature and the
-// mixture of the scores by the loss of Classify, which Classifier returns too. labels are those of
-// ClassifyOptions.
+// of m at rows left out, as kernelridge.Fit returns them. The errors determine the temperature and
+// the mixture of the scores by the loss of Classify, which Classifier returns too. labels are those
+// of ClassifyOptions.
 //
 // The error reports a model without rows of WithKernel, shapes that do not fit, rows that are no
 // indicators, errors that are not finite, and labels out of range.

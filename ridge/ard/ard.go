@@ -51,7 +51,7 @@ type Step struct {
 
 // Result is the result of Fit.
 type Result[T dense.Float] struct {
-	// Model is the model of all rows. Its map applies psi to the scaled points.
+	// Model is the model of all rows. The map of Model applies psi to the scaled points.
 	Model *ridge.Model[T]
 
 	// Scales are the length-scales ℓ_j, in units of column j times the length-scale of psi. The

@@ -35,8 +35,8 @@ type Options struct {
 	Landmarks int
 
 	// HeavyTails is for numbers with outliers: the noise follows Student's t, with degrees of
-	// freedom that leave-one-out chooses. It costs about 100 fits of up to 1500 rows and 500
-	// landmarks, and up to 30 fits to all rows, often three.
+	// freedom that leave-one-out chooses. HeavyTails costs about 100 fits of up to 1500 rows and
+	// 500 landmarks, and up to 30 fits to all rows, often three.
 	HeavyTails bool
 
 	// Fit calls Progress, unless Progress is nil, after each part of the work, on the goroutine of

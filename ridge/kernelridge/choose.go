@@ -31,9 +31,10 @@ type Choice struct {
 const SampleRows = 2000
 
 // Choose returns the kernel among candidates, and λ among 2⁻²⁰, 2⁻¹⁸ … 2⁴ times the mean of ω·k(x,
-// x), with the least squared errors at rows left out of fits on up to 2000 rows, drawn with src. It
-// takes about 26·n³ multiply-adds for each kernel and n sampled rows: the error at row i left out
-// is (A⁻¹(y − b))_i/(A⁻¹)_ii for A = K + λΩ⁻¹. The best λ of a sample serves a fit of all rows.
+// x), with the least squared errors at rows left out of fits on up to 2000 rows, drawn with src.
+// Choose takes about 26·n³ multiply-adds for each kernel and n sampled rows: the error at row i
+// left out is (A⁻¹(y − b))_i/(A⁻¹)_ii for A = K + λΩ⁻¹. The best λ of a sample serves a fit of all
+// rows.
 //
 // The error reports no candidates, a nil or invalid one, errors of rows as Fit does, fewer than two
 // rows of positive weight, targets that do not vary, a nil src, a kernel that has no finite score,

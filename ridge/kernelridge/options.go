@@ -19,13 +19,13 @@ type Options struct {
 	// landmarks pay if many steps are needed: for a small λ.
 	Rank int
 	// Tolerance is the residual ‖y − b − (K + λΩ⁻¹)a‖/‖y − b‖, with weights, at which Fit stops; 0
-	// for 10⁻⁴. It bounds the root mean square error of predictions at the rows, in units of the
-	// root mean square of y.
+	// for 10⁻⁴. Tolerance bounds the root mean square error of predictions at the rows, in units of
+	// the root mean square of y.
 	Tolerance float64
 	// MaxIterations is the largest number of products with K; 0 for 500.
 	MaxIterations int
 	// Memory is the number of bytes that K may take. K takes 2·n² bytes in float32. With less
-	// memory every product computes it anew.
+	// memory every product computes K anew.
 	Memory int64
 	// Probes is the number of random signs for the errors at rows left out, whose relative error is
 	// about √(2/Probes) of the share of the diagonal of A⁻¹ that the preconditioner leaves. 0
