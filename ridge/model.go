@@ -156,7 +156,7 @@ func (s *Sums[T]) Fit(ctx context.Context, o Options) (*Model[T], error) {
 func (m *Model[T]) Map() rff.Map[T] { return m.phi }
 
 // Weights returns a copy of the mean weights w (D×p) and the intercepts b. The mean of f_j is
-// b_j + φ(x)ᵀw_j.
+// b_j + φ(x)ᵀw_j, and the functions of WithKernel at x.
 func (m *Model[T]) Weights() (w dense.Matrix[float64], b []float64) {
 	return m.regression.Weights.Clone(), m.regression.Intercepts()
 }

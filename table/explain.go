@@ -37,7 +37,7 @@ func (m *Model) Explain(t *Table, src rand.Source) ([]Importance, error) {
 		if m.model == nil {
 			return m.predict(x, 0).losses(y)
 		}
-		return (&Predictions{Mean: m.model.Mean(dense.Matrix[float64]{}, x).Data}).losses(y) // without the cost of bands
+		return (&Predictions{Mean: m.model.Mean(dense.Matrix[float64]{}, x).Data}).losses(y) // no bands
 	}
 	before, rng, from := losses(x), rand.New(src), 0
 	var all []Importance
