@@ -47,7 +47,8 @@ type Options struct {
 
 // Result is the result of Fit: a Model for numbers, or a Classifier for classes. Both take rows in
 // their own units, because their map contains the scales of the columns, and Write writes them to
-// one file.
+// one file. Of a fit with the kernel of all rows, Model.Rows returns the rows, and LeaveOneOut,
+// Jackknife and Gradient return an error.
 type Result[T dense.Float] struct {
 	Model      *ridge.Model[T]      // nil for classes
 	Classifier *ridge.Classifier[T] // nil for numbers
