@@ -62,7 +62,7 @@ func (e *NotConverged) Error() string {
 	why := "want more iterations, a larger Rank or a larger Noise/Prior"
 	switch {
 	case e.Cause != nil:
-		why = e.Cause.Error()
+		why = fmt.Sprint(e.Cause)
 	case e.Stalled:
 		why = "rounding of float64 hides the rest: want a larger Noise/Prior"
 	}
