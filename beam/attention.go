@@ -26,24 +26,19 @@ func registerAttention[T dense.Float]() {
 
 // Attention has the parameters of Attend.
 type Attention[T dense.Float] struct {
-	// of the features of queries and keys, as for performer.NewLinear; rff.Write must support it
+	// of the features of queries and keys, as for performer.NewLinear; rff.Write must support the
+	// map
 	Map          rff.Map[T]
 	Values       int  // dv, the dimension of values
 	Unnormalised bool // as in performer.LinearOptions
 }
 
 // Attend computes linear attention of queries over all keys and values, as performer.Linear does on
-// one machine:
-//
-//	out_i = Σ_j A_ij v_j / Σ_j A_ij.
-//
-// keys is a PCollection of ridge.Block[T] with keys in X (n×d) and values in Y (n×dv). queries is a
-// PCollection of ridge.Block[T] with queries in X. The result has the blocks of queries with
-// outputs in Y (n×dv). Attend does not read weights.
-//
-// The keys of a bundle leave one performer.State of m·(dv + 1) numbers for m features. The merged
-// state travels to the queries as a side input. Outputs equal the outputs on one machine, except
-// for the rounding of sums in another order.
+// one machine, except for the rounding of sums in another order. keys is a PCollection of
+// ridge.Block[T] with keys in X (n×d) and values in Y (n×dv). queries is a PCollection of
+// ridge.Block[T] with queries in X. The result has the blocks of queries with outputs in Y (n×dv).
+// Attend does not read weights. The keys of a bundle leave one performer.State of m·(dv + 1)
+// numbers for m features, and the merged state travels to the queries as a side input.
 //
 // Shapes that do not fit, damaged states, and queries without keys fail the pipeline. Attend panics
 // for a map that cannot be written and for Values below 1.
@@ -55,19 +50,13 @@ func Attend[T dense.Float](s beam.Scope, keys, queries beam.PCollection, spec At
 }
 
 // AttendPerKey computes linear attention of queries over the keys and values of the same group, as
-// Attend does over all keys. Groups are documents, users or heads. A group has any number of
-// blocks.
+// Attend does over all keys. Groups are documents, users or heads. keys and queries are
+// PCollections of KV<G, ridge.Block[T]>, where G is any type that Beam groups by. The result is a
+// PCollection of KV<G, ridge.Block[T]> with the blocks of queries and outputs in Y.
 //
-// keys and queries are PCollections of KV<G, ridge.Block[T]>, where G is any type that Beam groups
-// by, such as string or int. The result is a PCollection of KV<G, ridge.Block[T]> with the blocks
-// of queries and outputs in Y.
-//
-// One worker merges the states of a group and computes the outputs of its queries. So the size of
-// one group is limited, and the number of groups is not. Use Attend for the queries of a few large
-// groups. A bundle holds a state for each of its groups, up to about 2000.
-//
-// A group with queries and without keys fails the pipeline. A group without queries has no outputs.
-// Everything else is as for Attend.
+// One worker merges the states of a group and computes the outputs of its queries, so the size of
+// one group is limited. A bundle holds a state for each of its groups, up to about 2000. A group
+// with queries and without keys fails the pipeline. A group without queries has no outputs.
 func AttendPerKey[T dense.Float](s beam.Scope, keys, queries beam.PCollection, spec Attention[T]) beam.PCollection {
 	s = s.Scope("beamfeat.AttendPerKey")
 	f := newAttender(spec)

@@ -1,4 +1,4 @@
-// Package beamfeat learns on rows of many machines. Its transforms of Apache Beam compute the sums
+// Package beamfeat learns on rows of many machines. Transforms of Apache Beam compute the sums
 // of package ridge, principal components, landmarks, and linear attention. The package is a module
 // of its own, so that only programs that import it download Beam.
 //

@@ -31,17 +31,14 @@ func registerFit[T dense.Float]() {
 
 // Ridge has the parameters of FitRidge.
 type Ridge[T dense.Float] struct {
-	Map     rff.Map[T]    // of the features; rff.Write must support it
+	Map     rff.Map[T]    // of the features; rff.Write must support the map
 	Outputs int           // p, the number of targets of a row; 0 for 1
 	Options ridge.Options // of the fit
 }
 
 // FitRidge fits a Bayesian ridge regression to all rows of blocks, a PCollection of ridge.Block[T].
 // FitRidge returns a PCollection of one *ridge.Model[T], which is empty if there are no blocks.
-//
-// Each bundle of blocks leaves one ridge.Sums. The runner moves 4·D² + 8·D·p bytes per bundle, for
-// any number of rows. One worker merges the sums and fits. The model is the model of ridge.Sum and
-// Fit on one machine, except for the rounding of sums in another order.
+// Each bundle leaves one ridge.Sums of 4·D² + 8·D·p bytes, and one worker merges the sums and fits.
 //
 // The pipeline fails for a block that ridge.Sums.Add refuses, damaged sums, and sums that cannot be
 // fitted. FitRidge panics for a map that cannot be written, negative Outputs, Options.Iterative,

@@ -19,15 +19,11 @@ func init() {
 	register.Combiner1[ridge.Block[float64]](&landmarksFn[float64]{})
 }
 
-// UniformLandmarks draws n different points of blocks, a PCollection of ridge.Block[T]. All sets of
-// n points have the same probability, and a repeated point counts once. UniformLandmarks returns a
-// PCollection of one block whose X is n×d. If blocks have fewer than n different points, the block
-// has all of them. The points depend only on the seed and on the set of points, not on shards, or
-// on the order or the repetition of bundles.
-//
-// The points are landmarks for rff.Nystroem, or a sample from which package landmarks or kmeans
-// chooses better landmarks on one machine. UniformLandmarks takes the points with the least SHA-256
-// of seed and point. A bundle leaves n·d numbers.
+// UniformLandmarks draws n different points of blocks, a PCollection of ridge.Block[T]: those with
+// the least SHA-256 of seed and point. All sets of n points have the same probability, and a
+// repeated point counts once. UniformLandmarks returns a PCollection of one block whose X is n×d,
+// or has all points if there are fewer. The points are landmarks for rff.Nystroem. A bundle leaves
+// n·d numbers.
 //
 // A block of points of another dimension fails the pipeline. UniformLandmarks panics for n < 1.
 func UniformLandmarks[T dense.Float](s beam.Scope, blocks beam.PCollection, n int, seed uint64) beam.PCollection {

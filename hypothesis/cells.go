@@ -16,13 +16,9 @@ import (
 )
 
 // Cells holds the data of one sample for a two-sample test: the mean features of cells, which are
-// groups of equally many rows. Compare permutes whole cells between the samples. The test is as
-// exact as a test that permutes rows, because the rows of a cell stay together in every draw. The
-// cost of a draw does not depend on the number of rows. Merge joins the cells of several parts of a
-// sample. Rows beyond the last whole cell enter the mean of their sample, and no permutation moves
-// them.
-//
-// A cell takes 8·D bytes. Cells may be used by one goroutine at a time.
+// groups of equally many rows, of 8·D bytes each. Compare permutes whole cells between the samples,
+// which is as exact as permuting rows. Rows beyond the last whole cell enter the mean of their
+// sample, and no permutation moves them. Cells may be used by one goroutine at a time.
 type Cells[T dense.Float] struct {
 	phi      rff.Map[T]
 	d, width int // of phi
@@ -73,12 +69,8 @@ func (g *group) join(o *group) {
 }
 
 // NewCells returns empty Cells for the features of phi, with size rows in a cell and at most
-// maxCells cells. Rows beyond size·maxCells enter the estimates of Compare, and no permutation
-// moves them to the other sample. Some 500 cells in each sample give the power of cells of one row.
-// For samples that fit into memory call TwoSample.
-//
-// NewCells returns an error for a nil phi, and for size or maxCells below 1 or too large for
-// memory.
+// maxCells cells. Some 500 cells in each sample give the power of cells of one row. NewCells
+// returns an error for a nil phi, and for size or maxCells below 1 or too large for memory.
 func NewCells[T dense.Float](phi rff.Map[T], size, maxCells int) (*Cells[T], error) {
 	d, width, err := dims("phi", phi)
 	if err != nil {

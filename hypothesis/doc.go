@@ -2,9 +2,9 @@
 // independent, with the features of any map of package rff, in time that is linear in the number of
 // rows.
 //
-//	r, err := hypothesis.TwoSample(ctx, phi, x, y, hypothesis.Options{}, src)       // MMD
+//	r, err := hypothesis.TwoSample(ctx, phi, x, y, hypothesis.Options{}, src)        // MMD
 //	r, err = hypothesis.Independence(ctx, phi, psi, x, y, hypothesis.Options{}, src) // HSIC
-//	r.P                                                                             // small if they differ
+//	r.P // small if the samples differ, or if the variables depend on each other
 //
 // p-values come from permutations and are exact for every number of rows, features and draws, if
 // the rows are exchangeable, as independent rows are, and if the map does not depend on which

@@ -18,29 +18,26 @@ import (
 )
 
 // Independence tests whether the rows of x (n×d) and y (n×e) are independent, where row i of x and
-// row i of y are a pair. The test is a permutation test with the Hilbert–Schmidt independence
-// criterion [Gretton et al. 2005, 2007] of the features φ (D) and ψ (E),
+// row i of y are a pair, by permutations of the Hilbert–Schmidt independence criterion [Gretton et
+// al. 2005, 2007] of the features φ (D) and ψ (E), with φ̃ = φ − φ̄ and ψ̃ = ψ − ψ̄:
 //
-//	Statistic  ‖1/n·Σ(φ(x_i) − φ̄)(ψ(y_i) − ψ̄)ᵀ‖²,  the biased estimate of HSIC, tr(KHLH)/n²,
+//	Statistic  ‖1/n·Σφ̃_iψ̃_iᵀ‖²,  the biased estimate of HSIC, tr(KHLH)/n²,
 //	Unbiased   [ ‖Σφ̃ψ̃ᵀ‖² + ab/((n−1)(n−2)) − nc/(n−2) ] / (n(n−3)),
-//	           a = Σ‖φ̃_i‖², b = Σ‖ψ̃_i‖², c = Σ‖φ̃_i‖²‖ψ̃_i‖² [Song et al. 2012],
+//	           a = Σ‖φ̃_i‖², b = Σ‖ψ̃_i‖², c = Σ‖φ̃_i‖²‖ψ̃_i‖² [Song et al. 2012].
 //
-// with φ̃ = φ − φ̄ and ψ̃ = ψ − ψ̄. Draws permute the rows of y. If x and y are independent, and
-// the rows of x or the rows of y are exchangeable, then P(p ≤ α) ≤ α for every n, D, E and B. φ may
-// be fitted to x, and ψ to y. Neither may be fitted to pairs.
+// If x and y are independent, and the rows of x or the rows of y are exchangeable, then P(p ≤ α) ≤
+// α for every n, D, E and B. φ may be fitted to x, and ψ to y. Neither may be fitted to pairs.
 //
-// With up to Options.Cells rows all permutations are equally likely, for B·n·D·E multiply-adds. More
-// rows are divided at random into H cells, and each draw rotates the rows of y inside each cell by
-// one of k steps, for 2n transforms of each map, k·n·D·E multiply-adds and H·B·D·E additions. H and
-// k are √Cells, or less so that their D×E matrices take at most 256 MB. A draw keeps at most 1/k of
-// a dependence. 50 features of each map are mostly enough: package components makes fewer of many.
-//
-// Statistic and Unbiased are infinite or 0 beyond the range of float64, where P is still right.
+// With up to Options.Cells rows all permutations are equally likely, for B·n·D·E multiply-adds.
+// More rows are divided at random into H cells, and each draw rotates the rows of y inside each
+// cell by one of k steps, for 2n transforms of each map, k·n·D·E multiply-adds and H·B·D·E
+// additions. H and k are √Cells, or less so that their D×E matrices take at most 256 MB. A draw
+// keeps at most 1/k of a dependence. 50 features of each map are mostly enough: package components
+// makes fewer of many.
 //
 // Independence returns an error for a nil phi, psi or src, fewer than 4 rows, samples of different
-// lengths, a wrong number of columns, elements and features that are not finite, and options out of
-// range. Independence also returns the error of ctx, which it checks between blocks of rows and
-// between products. A nil ctx panics.
+// lengths, a wrong number of columns, elements and features that are not finite, options out of
+// range, and the error of ctx. A nil ctx panics.
 func Independence[T dense.Float](ctx context.Context, phi, psi rff.Map[T], x, y dense.Matrix[T], o Options, src rand.Source) (Result, error) {
 	if err := argument.Context("hypothesis", ctx); err != nil {
 		return Result{}, err

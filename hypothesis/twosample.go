@@ -59,28 +59,20 @@ type Result struct {
 	Draws int // B
 }
 
-// TwoSample tests whether the rows of x (m×d) and y (n×d) have the same distribution. The test is a
-// permutation test with the maximum mean discrepancy [Gretton et al. 2012] of the features φ,
+// TwoSample tests whether the rows of x (m×d) and y (n×d) have the same distribution, by
+// permutations of the maximum mean discrepancy [Gretton et al. 2012] of the features φ,
 //
 //	Statistic  ‖φ̄_x − φ̄_y‖²,  the biased estimate of MMD² with the kernel φ(x)ᵀφ(y),
-//	Unbiased   Statistic − Σ‖φ(x_i) − φ̄_x‖²/(m(m−1)) − Σ‖φ(y_i) − φ̄_y‖²/(n(n−1)),
+//	Unbiased   Statistic − Σ‖φ(x_i) − φ̄_x‖²/(m(m−1)) − Σ‖φ(y_i) − φ̄_y‖²/(n(n−1)).
 //
-// If all rows are independent draws of one distribution, or at least exchangeable, then for every
-// m, n, D and B
-//
-//	P(p ≤ α) ≤ α,
-//
-// with equality at α = k/(1 + B) if no two permutations tie. φ must not depend on which rows belong
-// to x. Draw the map independently of the rows, or fit the map to the rows of both samples without
-// regard to their order.
-//
-// The cost is m + n transforms and O((m + n)·D + B·C·D) operations for C cells, in float64. The
-// memory is 8·C·D bytes and the features of 256 rows. The result does not depend on GOMAXPROCS.
+// If all rows are exchangeable, as independent draws of one distribution are, then P(p ≤ α) ≤ α for
+// every m, n, D and B, with equality at α = k/(1 + B) if no two permutations tie. φ must not depend
+// on which rows belong to x. The cost is m + n transforms and O((m + n)·D + B·C·D) operations for C
+// cells, in float64. The memory is 8·C·D bytes. The result does not depend on GOMAXPROCS.
 //
 // TwoSample returns an error for a nil phi or src, fewer than two rows in x or y, a number of
 // columns other than d, elements and features that are not finite, squares of features that
-// overflow, and options out of range. TwoSample also returns the error of ctx, which it checks
-// between blocks of rows and between draws. A nil ctx panics.
+// overflow, options out of range, and the error of ctx. A nil ctx panics.
 func TwoSample[T dense.Float](ctx context.Context, phi rff.Map[T], x, y dense.Matrix[T], o Options, src rand.Source) (Result, error) {
 	if err := argument.Context("hypothesis", ctx); err != nil {
 		return Result{}, err
@@ -117,14 +109,12 @@ func TwoSample[T dense.Float](ctx context.Context, phi rff.Map[T], x, y dense.Ma
 	return Compare(ctx, cells[0], cells[1], o.Draws, src)
 }
 
-// Compare runs the test of TwoSample on samples that were read in parts. With cells of one row
-// Compare gives the result of TwoSample. draws is the number B of permutations. Zero means 999. All
-// permutations of the cells of both samples are equally likely. Rows outside whole cells stay in
-// their sample. Compare does not change x and y.
+// Compare runs the test of TwoSample on samples that were read in parts, with draws permutations of
+// the cells of both samples, or 999 if draws is 0. Rows outside whole cells stay in their sample.
 //
 // Compare returns an error for zero Cells, cells with different features or sizes, a sample with
 // fewer than two rows or without a whole cell, squares of features that overflow, draws below 0,
-// and a nil src. Compare also returns the error of ctx. A nil ctx panics.
+// a nil src, and the error of ctx. A nil ctx panics.
 func Compare[T dense.Float](ctx context.Context, x, y *Cells[T], draws int, src rand.Source) (Result, error) {
 	if err := argument.Context("hypothesis", ctx); err != nil {
 		return Result{}, err
@@ -164,11 +154,9 @@ func Compare[T dense.Float](ctx context.Context, x, y *Cells[T], draws int, src 
 	return result, nil
 }
 
-// moves holds the cells of both samples, with the common mean of both samples subtracted from all
-// features. After this subtraction the sum A of the features of x is minus the sum of the features
-// of y. So φ̄_x − φ̄_y = A·(1/m + 1/n), and ‖A‖ orders permutations as the distance of the means
-// does. All features in moves are divided by a power of two, so that squares of small features do
-// not underflow.
+// moves holds the cells of both samples minus the common mean of all features. The sum A of the
+// features of x is then minus that of y: φ̄_x − φ̄_y = A·(1/m + 1/n), and ‖A‖ orders permutations.
+// All features are divided by a power of two, so that squares of small features do not underflow.
 type moves struct {
 	sums      dense.Matrix[float64] // of the features of each cell, first the cells of x
 	first     int                   // the number of cells of x

@@ -18,28 +18,22 @@ import (
 )
 
 // Pivoted returns n different rows of x (N×d) as an n×d matrix of landmarks for rff.Nystroem, by
-// randomly pivoted Cholesky. Pivoted draws one landmark after another. Given the landmarks L drawn
-// so far, the probability of row i is proportional to
+// randomly pivoted Cholesky. Given the landmarks L drawn so far, the probability of row i is
+// proportional to the error of Nystroem at x_i,
 //
-//	k(x_i, x_i) − k_iL·K_LL⁻¹·k_Li,
+//	k(x_i, x_i) − k_iL·K_LL⁻¹·k_Li.
 //
-// the squared distance of x_i from the span of L in the space of k. This distance is the error of
-// Nystroem at x_i, so a landmark is probable where the error is large. The mean error decreases
-// with n almost as fast as the error of the best map of rank n [Chen, Epperly, Tropp & Webber
-// 2023].
+// The mean error decreases with n almost as fast as that of the best map of rank n [Chen, Epperly,
+// Tropp & Webber 2023]. If the landmarks span all rows up to 2⁻⁴⁰ of k(x_i, x_i), Pivoted draws the
+// remaining landmarks uniformly, and the Rank of Nystroem is below n.
 //
-// If the landmarks span all rows up to rounding, 2⁻⁴⁰ of k(x_i, x_i), Pivoted draws the remaining
-// landmarks uniformly, and the Rank of Nystroem is below n.
-//
-// Pivoted proposes landmarks in blocks, by the same law [Epperly, Tropp & Webber 2024]. A proposed
-// row takes O(n) values of k and O(n²) time, in float64. Pivoted proposes about n rows if the error
-// decreases slowly with n. In the worst case Pivoted takes O(N·n) values of k, O(N·n²) time, and
-// memory for N·n numbers.
+// Pivoted proposes about n rows in blocks, by the same law [Epperly, Tropp & Webber 2024]. A
+// proposed row takes O(n) values of k and O(n²) time, in float64. In the worst case Pivoted takes
+// O(N·n) values of k, O(N·n²) time, and memory for N·n numbers.
 //
 // The error reports a nil k, parameters of k out of range, an element of x that is not finite, an n
-// outside 1 … N or too large for memory, a nil src, a value of k that is not finite, a negative
-// k(x_i, x_i), and the end of ctx. Pivoted does not compute all values of k, and reports only
-// values that it computes. Pivoted checks ctx between blocks of rows. A nil ctx panics.
+// outside 1 … N or too large for memory, a nil src, a computed value of k that is not finite, a
+// negative k(x_i, x_i), and the end of ctx. A nil ctx panics.
 func Pivoted[T dense.Float](ctx context.Context, k kernels.Kernel, x dense.Matrix[T], n int, src rand.Source) (dense.Matrix[T], error) {
 	none := dense.Matrix[T]{}
 	if err := argument.Context("landmarks", ctx); err != nil {

@@ -140,7 +140,8 @@ func checkErrors(errors []float64, outputs int) error {
 // within the half width of the mean with the probability level, over rows and targets like those of
 // the fit. With n errors of WithBands, the half width is the ⌈level·(n + 1)⌉-th smallest error, or
 // +Inf if there are too few errors for the level, times the standard deviation of Predict if the
-// errors are relative, and times exp(max(g, least)) with Logs. Without errors, noise counts as normal.
+// errors are relative, and times exp(max(g, least)) with Logs. Without errors, noise counts as
+// normal.
 //
 // Away from the rows, bands are as good as the standard deviations of Predict: see Samples in
 // docs/regression.md. Band panics as Predict does, and if level is not between 0 and 1. Cost: as

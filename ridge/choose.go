@@ -35,9 +35,9 @@ type Choice[T dense.Float] struct {
 
 // Choose fits each map to the rows and returns the map of the largest evidence, the first one of
 // maps with equal evidence. Maps may differ in length-scales, kernels, frequencies or numbers of
-// features. Each fit chooses the variances that o does not give. The evidence is too large for a map
-// whose parameters were learnt from the same targets: package ridge/automl compares such maps at other
-// rows. Choose reads the rows once for each map.
+// features. Each fit chooses the variances that o does not give. The evidence is too large for a
+// map whose parameters were learnt from the same targets: package ridge/automl compares such maps
+// at other rows. Choose reads the rows once for each map.
 //
 // The error reports no maps, a nil map, options out of range, errors of Sum, the end of ctx, and
 // the error of the first map if no map can be fitted. A nil ctx panics.

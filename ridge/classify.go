@@ -45,15 +45,16 @@ type ClassifyOptions struct {
 const sampledRows = 2048
 
 // Classify fits a classifier for each map to the rows and returns the best classifier. The targets
-// (n×1) are the classes c_i, whole numbers from 0 to Classes − 1. A classifier is ridge regression on
-// indicators of the classes with a temperature: with the means f_c and the leave-one-out means f⁻ⁱ,
+// (n×1) are the classes c_i, whole numbers from 0 to Classes − 1. A classifier is ridge regression
+// on indicators of the classes with a temperature: with the means f_c and the leave-one-out means
+// f⁻ⁱ,
 //
 //	P(c|x) ∝ exp(β·f_c(x)),  loss = −Σ_i ω_i·log P⁻ⁱ(c_i|x_i) / Σω.
 //
 // λ, β, and a mixture of the scores f_c if it lowers the loss clearly, minimise the loss at the
-// rows, or at 2048 of more rows: see Classification in docs/regression.md. The loss is too small for
-// a map whose parameters were learnt from the targets of rows. Classify reads the rows once for each
-// map, for n transforms, n·D²/2 multiply-adds, and about 20 times D³/3 + 1024·D² for λ.
+// rows, or at 2048 of more rows: see Classification in docs/regression.md. The loss is too small
+// for a map whose parameters were learnt from the targets of rows. Classify reads the rows once for
+// each map, for n transforms, n·D²/2 multiply-adds, and about 20 times D³/3 + 1024·D² for λ.
 //
 // The error reports no maps, a nil map, Classes below 2, options out of range, a target that is not
 // a class, a class without rows of a weight above 0, rows that Add refuses, the end of ctx, and the

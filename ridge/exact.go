@@ -16,8 +16,8 @@ import (
 	"github.com/seed-feabd252/randfeat/ridge/internal/gramian"
 )
 
-// exact is the part Σ_i a_i·k(x, x_i) of means that package kernelridge fits, for the kernel k of the
-// map of a model.
+// exact is the part Σ_i a_i·k(x, x_i) of means that package kernelridge fits, for the kernel k of
+// the map of a model.
 type exact[T dense.Float] struct {
 	rows dense.Matrix[T] // x_i, n×d
 	*gramian.Expansion
@@ -85,17 +85,20 @@ func checkExact[T dense.Float](k kernels.Kernel, x dense.Matrix[T], a dense.Matr
 	if k == nil {
 		return errors.New("the map has no kernel")
 	}
+	if err := kernels.Check(k); err != nil {
+		return err
+	}
 	if x.Rows < 1 || a.Rows != x.Rows || a.Cols != p {
 		return fmt.Errorf("%d rows and %d×%d weights, want at least one row, and %d weights for each", x.Rows, a.Rows, a.Cols, p)
 	}
 	return cmp.Or(argument.Finite("rows", x), argument.Finite("weights of rows", a))
 }
 
-// Classifier returns a classifier whose scores are the means of m, a model of indicators: y (n×p) is
-// 1 for the class of a row and 0 for other classes. leftOut (n×p) are the errors y_i − f⁻ⁱ(x_i) of m
-// at rows left out, as kernelridge.Fit returns them. They determine the temperature and the mixture
-// of the scores by the loss of Classify, which Classifier returns too. labels are those of
-// ClassifyOptions.
+// Classifier returns a classifier whose scores are the means of m, a model of indicators: y (n×p)
+// is 1 for the class of a row and 0 for other classes. leftOut (n×p) are the errors y_i − f⁻ⁱ(x_i)
+// of m at rows left out, as kernelridge.Fit returns them. The errors determine the temperature and
+// the mixture of the scores by the loss of Classify, which Classifier returns too. labels are those
+// of ClassifyOptions.
 //
 // The error reports a model without rows of WithKernel, shapes that do not fit, rows that are no
 // indicators, errors that are not finite, and labels out of range.

@@ -15,9 +15,9 @@ import (
 	"github.com/seed-feabd252/randfeat/rff"
 )
 
-// Write writes the model with its map as one safetensors file, which NumPy reads. docs/regression.md
-// lists the arrays. rff.Write lists the supported maps and the common
-// parts of files. The file has 4·D² + 8·D·p bytes and the bytes of the map.
+// Write writes the model with its map as one safetensors file, which NumPy reads.
+// docs/regression.md lists the arrays. rff.Write lists the supported maps and the common parts of
+// files. The file has 4·D² + 8·D·p bytes and the bytes of the map.
 //
 // The error reports a map that cannot be written, and the errors of w.
 func (m *Model[T]) Write(w io.Writer) error {

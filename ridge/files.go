@@ -133,10 +133,10 @@ func (f CSV[T]) ReadLabels() ([]string, error) {
 }
 
 // Blocks reads the file. All columns except the targets are points. Numbers are decimal, without
-// underscores, or nan or inf, with or without quotes, and are rounded to T once. Blocks skips blanks
-// around numbers, blank lines and a byte order mark. If Comma is a blank, several blanks are one
-// separator. The error names the file, and the line and the column, counted from 1, of a text that is
-// no label, no number or beyond the range of T. CSV files have no checksum.
+// underscores, or nan or inf, with or without quotes, and are rounded to T once. Blocks skips
+// blanks around numbers, blank lines and a byte order mark. If Comma is a blank, several blanks are
+// one separator. The error names the file, and the line and the column, counted from 1, of a text
+// that is no label, no number or beyond the range of T. CSV files have no checksum.
 func (f CSV[T]) Blocks() iter.Seq2[Block[T], error] {
 	return func(yield func(Block[T], error) bool) {
 		if err := f.read(yield); err != nil {

@@ -7,6 +7,7 @@ import (
 	"math"
 	"math/rand/v2"
 
+	"gonum.org/v1/gonum/floats"
 	"gonum.org/v1/gonum/stat/distuv"
 
 	"github.com/seed-feabd252/randfeat/dense"
@@ -17,6 +18,7 @@ import (
 	"github.com/seed-feabd252/randfeat/internal/memory/limit"
 	"github.com/seed-feabd252/randfeat/kernels"
 	"github.com/seed-feabd252/randfeat/rff"
+	"github.com/seed-feabd252/randfeat/ridge/internal/gramian"
 )
 
 // Functions are functions drawn from a posterior. The values of one function at several points are
@@ -33,10 +35,7 @@ type draws struct {
 	mean    []float64             // φ̄; zeros without an intercept
 	weights dense.Matrix[float64] // a column for each function
 	offset  []float64             // values at φ = φ̄
-
-	// Pathwise sets points and coefficients, and Sample leaves them nil.
-	points       kernels.Fixed
-	coefficients dense.Matrix[float64]
+	rows    *gramian.Expansion    // of Pathwise and of models of WithKernel, or nil
 }
 
 // Eval writes the values of the functions at the rows of x (n×d) into dst, which has a column for
@@ -54,27 +53,14 @@ func (f *Functions[T]) Eval(dst, x dense.Matrix[T]) dense.Matrix[T] {
 	}
 	dst = dense.Ensure(dst, x.Rows, len(f.offset))
 	phi := f.source.Centred(dense.New[float64](x.Rows, len(f.mean)), x, f.mean)
-	var points dense.Matrix[float64]
-	if f.points != nil {
-		points = dense.Copy(points, x)
-	}
-	return dense.Copy(dst, f.values(phi, points))
-}
-
-// values returns the values of the functions at the rows of x, whose features are φ − φ̄ = phi.
-func (d *draws) values(phi, x dense.Matrix[float64]) dense.Matrix[float64] {
-	values := d.prior(phi)
-	if d.points != nil {
-		k := d.points.Gram(dense.Matrix[float64]{}, x)
-		matmul.Mul(1, k, d.coefficients, 1, values)
+	values := f.prior(phi)
+	if f.rows != nil {
+		f.rows.Add(values, dense.Copy(dense.Matrix[float64]{}, x))
 	}
 	for i := range values.Rows {
-		row := values.Row(i)
-		for j := range row {
-			row[j] += d.offset[j]
-		}
+		floats.Add(values.Row(i), f.offset)
 	}
-	return values
+	return dense.Copy(dst, values)
 }
 
 // prior returns (φ − φ̄)ᵀw for the rows φ − φ̄ of phi.
@@ -97,14 +83,11 @@ func (m *Model[T]) Sample(n, j int, src rand.Source) (*Functions[T], error) {
 	}
 	d := m.sample(n, j, src)
 	if m.exact != nil {
-		d.points, _ = kernels.Against(m.phi.Kernel(), dense.Copy(dense.Matrix[float64]{}, m.exact.rows))
-		d.coefficients = dense.New[float64](m.exact.rows.Rows, n)
-		for i := range d.coefficients.Rows {
-			row := d.coefficients.Row(i)
-			for s := range row {
-				row[s] = m.exact.Weights.At(i, j)
-			}
+		a := dense.New[float64](m.exact.rows.Rows, n)
+		for i := range a.Data {
+			a.Data[i] = m.exact.Weights.At(i/n, j)
 		}
+		d.rows = newExact(m.phi.Kernel(), m.exact.rows, a).Expansion
 	}
 	return &Functions[T]{m.phi, m.source, *d}, nil
 }
@@ -133,12 +116,13 @@ func (p *posterior) sample(n, j int, src rand.Source) *draws {
 
 // Pathwise draws n functions from the posterior of the Gaussian process with the kernel s²·k, where
 // k = Map().Kernel() is exact, and with the variances of output j [Wilson et al. 2020]. Pathwise
-// corrects a function f = φᵀw of the prior, w ~ N(0, s²I), by the rows x (N×d), y (N×p), Ω = diag(ω):
+// corrects a function f = φᵀw of the prior, w ~ N(0, s²I), by the rows x (N×d), y (N×p), Ω =
+// diag(ω):
 //
 //	f(·) + s²·k(·, X)·(s²K + σ²Ω⁻¹)⁻¹(y_j − f(X) − ε),  ε ~ N(0, σ²Ω⁻¹).
 //
-// Far from all rows the functions vary as much as the prior. If the map has landmarks, the prior has
-// 2048 features of rff.Random.
+// Far from all rows the functions vary as much as the prior. If the map has landmarks, the prior
+// has 2048 features of rff.Random.
 //
 // The error reports errors of Sample and Add, no rows, a map without a kernel, a weight of 0, a
 // kernel of landmarks that rff.Random refuses, and a kernel matrix that is singular to rounding.
@@ -199,16 +183,15 @@ func (p *posterior) pathwise(phi, points dense.Matrix[float64], y, weights []flo
 	if kernel == nil {
 		return nil, errors.New("ridge: the map has no kernel")
 	}
+	if err := kernels.Check(kernel); err != nil {
+		return nil, wrap(err)
+	}
 	for i, w := range weights {
 		if w == 0 {
 			return nil, fmt.Errorf("ridge: weights[%d] = 0, want a positive number", i)
 		}
 	}
-	against, err := kernels.Against(kernel, points)
-	if err != nil {
-		return nil, wrap(err)
-	}
-	d := &draws{mean: make([]float64, phi.Cols), points: against, offset: make([]float64, n), weights: dense.New[float64](phi.Cols, n)}
+	d := &draws{mean: make([]float64, phi.Cols), offset: make([]float64, n), weights: dense.New[float64](phi.Cols, n)}
 	normal := distuv.Normal{Sigma: 1, Src: src}
 	for i := range d.weights.Data {
 		d.weights.Data[i] = math.Sqrt(p.prior[j]) * normal.Rand()
@@ -217,7 +200,7 @@ func (p *posterior) pathwise(phi, points dense.Matrix[float64], y, weights []flo
 	// The residuals y − f(X) − ε, and a column of ones for the intercept.
 	prior := d.prior(phi)
 	rest := dense.New[float64](points.Rows, n+1)
-	c := against.Gram(dense.Matrix[float64]{}, against.Points())
+	c := kernels.Gram(dense.Matrix[float64]{}, kernel, points, points)
 	for i := range rest.Rows {
 		noise := p.regression.Noise[j]
 		if weights != nil {
@@ -249,13 +232,14 @@ func (p *posterior) pathwise(phi, points dense.Matrix[float64], y, weights []flo
 			d.offset[s] = totals[s] / totals[n]
 		}
 	}
-	d.coefficients = dense.New[float64](rest.Rows, n)
+	a := dense.New[float64](rest.Rows, n)
 	for i := range rest.Rows {
-		row, from := d.coefficients.Row(i), rest.Row(i)
+		row, from := a.Row(i), rest.Row(i)
 		for s := range row {
 			row[s] = p.prior[j] * (from[s] - d.offset[s]*from[n])
 		}
 	}
+	d.rows = gramian.NewExpansion(kernel, points, a)
 	return d, nil
 }
 

@@ -13,8 +13,8 @@ import (
 //
 //	∂/∂φ(x_i) = ω_i·( Σ_j (y_ij − f_j(x_i))/σ_j²·μ_j − p·A⁻¹(φ(x_i) − φ̄) ),
 //
-// for constant variances: those of maximum evidence change the evidence in second order. Backward of
-// an [rff.Differentiable] map computes the gradient with respect to the points from dst.
+// for constant variances: those of maximum evidence change the evidence in second order. Backward
+// of an [rff.Differentiable] map computes the gradient with respect to the points from dst.
 //
 // x, y and weights are some or all of the rows, as for Add, and must not overlap dst. Gradient
 // returns the errors of Add. Cost: n transforms and n·D² multiply-adds, twice the cost of sums.

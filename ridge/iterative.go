@@ -46,26 +46,32 @@ type Iterative struct {
 	Src rand.Source
 }
 
-// NotConverged is the error of a fit that has not reached its tolerance, because MaxIterations
-// passes do not suffice or rounding prevents progress. Fit then also returns the model of the
-// current weights.
+// NotConverged is the error of a fit by iterations that has not reached its tolerance, because
+// MaxIterations passes do not suffice, rounding prevents progress, or a context ended. The fit then
+// also returns the model of the current weights.
 type NotConverged struct {
-	Iterations int
-	Ratio      float64 // λ
-	Bound      float64 // largest error bound of the outputs, in the unit of Iterative.Tolerance
-	tolerance  float64
-	Stalled    bool // rounding prevents progress, and more iterations do not help
+	Iterations       int
+	Ratio            float64 // λ
+	Bound, Tolerance float64 // largest error bound of the outputs, and its aim
+	Stalled          bool    // rounding prevents progress, and more iterations do not help
+	Cause            error   // the error of the context of kernelridge.Fit, or nil
 }
 
 // Error describes how far the fit came.
 func (e *NotConverged) Error() string {
 	why := "want more iterations, a larger Rank or a larger Noise/Prior"
-	if e.Stalled {
+	switch {
+	case e.Cause != nil:
+		why = fmt.Sprint(e.Cause)
+	case e.Stalled:
 		why = "rounding of float64 hides the rest: want a larger Noise/Prior"
 	}
 	return fmt.Sprintf("ridge: after %d iterations with Noise/Prior = %.3g errors of means are up to %.3g, and Tolerance = %.3g: %s",
-		e.Iterations, e.Ratio, e.Bound, e.tolerance, why)
+		e.Iterations, e.Ratio, e.Bound, e.Tolerance, why)
 }
+
+// Unwrap returns the error of the context, or nil.
+func (e *NotConverged) Unwrap() error { return e.Cause }
 
 func (o *Iterative) check() error {
 	switch {
@@ -239,7 +245,7 @@ func (f *iteration) fit(ctx context.Context, rows passes) (*posterior, error) {
 		return nil, err
 	}
 	if at.Solved < outputs+f.Samples {
-		return p, &NotConverged{at.Passes, f.ratio, f.bound(at, squares), f.Tolerance, at.Stalled}
+		return p, &NotConverged{at.Passes, f.ratio, f.bound(at, squares), f.Tolerance, at.Stalled, nil}
 	}
 	return p, nil
 }

@@ -5,8 +5,8 @@ import (
 	"github.com/seed-feabd252/randfeat/internal/compute/features"
 )
 
-// LeaveOneOut writes the errors y_ij − f_j^(−i)(x_i) into dst (n×p) and returns dst, where f^(−i) is
-// the mean of the model with the same λ, fitted to all rows except row i:
+// LeaveOneOut writes the errors y_ij − f_j^(−i)(x_i) into dst (n×p) and returns dst, where f^(−i)
+// is the mean of the model with the same λ, fitted to all rows except row i:
 //
 //	(y_ij − f_j(x_i)) / (1 − h_i),  h_i = ω_i·( (φ_i − φ̄)ᵀA⁻¹(φ_i − φ̄) + 1/Σω ).
 //
@@ -22,9 +22,9 @@ func (m *Model[T]) LeaveOneOut(dst, x, y dense.Matrix[T], weights []T) (dense.Ma
 //
 //	g_i = (φ_i − φ̄)ᵀA⁻¹(φ_i − φ̄) + 1/Σω,  r_i = (k(x_i, x_i) − ‖φ_i‖²)/λ,
 //
-// so that σ_j·√(g_i + r_i) is the deviation of Posterior. r is 0 unless the map has landmarks. A row
-// of the fit has the leverage ω_i·g_i, and leverages sum to DegreesOfFreedom. Panics and cost are as
-// for Predict.
+// so that σ_j·√(g_i + r_i) is the deviation of Posterior. r is 0 unless the map has landmarks. A
+// row of the fit has the leverage ω_i·g_i, and leverages sum to DegreesOfFreedom. Panics and cost
+// are as for Predict.
 func (m *Model[T]) Variances(x dense.Matrix[T]) (mean dense.Matrix[T], g, r []float64) {
 	features.CheckPoints("ridge", m.phi, x)
 	mean, g, r = dense.New[T](x.Rows, len(m.prior)), make([]float64, x.Rows), make([]float64, x.Rows)

@@ -94,8 +94,8 @@ type Model[T dense.Float] struct {
 // With Iterative, Fit reads the rows once for their means, the right sides and the preconditioner
 // each, once for λ if the options do not determine λ, and once for each of some tens of iterations.
 // The error is a *NotConverged, with the model so far, if the iterations end before the tolerance
-// is reached. Other errors are those of Sum, and report a λ that is too small for float64, rows that
-// differ from pass to pass, and the end of ctx. The result does not depend on GOMAXPROCS.
+// is reached. Other errors are those of Sum, and report a λ that is too small for float64, rows
+// that differ from pass to pass, and the end of ctx. The result does not depend on GOMAXPROCS.
 func Fit[T dense.Float](ctx context.Context, phi rff.Map[T], rows Rows[T], o Options) (*Model[T], error) {
 	if err := argument.Context("ridge", ctx); err != nil {
 		return nil, err
@@ -132,8 +132,8 @@ func Fit[T dense.Float](ctx context.Context, phi rff.Map[T], rows Rows[T], o Opt
 // intercept has a flat prior. Without an intercept, φ̄ = 0 and ȳ = 0.
 //
 // If Noise or Prior is 0 and Ratio is 0, λ maximises the evidence; all outputs share λ. If Noise
-// and Prior are both 0, every output has the variances of maximum evidence for this λ. λ is at least
-// 2¹⁰ times the rounding of the sums: see Noise and prior in docs/regression.md.
+// and Prior are both 0, every output has the variances of maximum evidence for this λ. λ is at
+// least 2¹⁰ times the rounding of the sums: see Noise and prior in docs/regression.md.
 //
 // Cost: D³/3 multiply-adds for a given λ, and about 25·D³/6 more to choose λ. Memory: 5/2·D²
 // numbers of float64, of which the model keeps D²/2.
@@ -156,7 +156,7 @@ func (s *Sums[T]) Fit(ctx context.Context, o Options) (*Model[T], error) {
 func (m *Model[T]) Map() rff.Map[T] { return m.phi }
 
 // Weights returns a copy of the mean weights w (D×p) and the intercepts b. The mean of f_j is
-// b_j + φ(x)ᵀw_j.
+// b_j + φ(x)ᵀw_j, and the functions of WithKernel at x.
 func (m *Model[T]) Weights() (w dense.Matrix[float64], b []float64) {
 	return m.regression.Weights.Clone(), m.regression.Intercepts()
 }
@@ -253,9 +253,9 @@ func (m *Model[T]) Predict(x dense.Matrix[T]) (mean, sd dense.Matrix[T]) {
 //	b_j + φᵀμ_j,  σ_j·√( (φ − φ̄)ᵀA⁻¹(φ − φ̄) + 1/Σω + (k(x, x) − ‖φ‖²)/λ ),
 //
 // without 1/Σω if the model has no intercept. The last term is 0 unless the map comes from
-// rff.Nystroem or rff.Spectral: s²·(k(x, x) − ‖φ‖²) is the prior variance outside of the span of the
-// landmarks [Quiñonero-Candela & Rasmussen 2005]. With landmarks at all rows the deviation equals
-// that of the Gaussian process with the kernel k. Panics and cost are as for Predict.
+// rff.Nystroem or rff.Spectral: s²·(k(x, x) − ‖φ‖²) is the prior variance outside of the span of
+// the landmarks [Quiñonero-Candela & Rasmussen 2005]. With landmarks at all rows the deviation
+// equals that of the Gaussian process with the kernel k. Panics and cost are as for Predict.
 func (m *Model[T]) Posterior(x dense.Matrix[T]) (mean, sd dense.Matrix[T]) {
 	return m.predict(x, 0)
 }

@@ -11,6 +11,7 @@ import (
 	"github.com/seed-feabd252/randfeat/internal/compute/matmul"
 	"github.com/seed-feabd252/randfeat/internal/compute/parallel"
 	"github.com/seed-feabd252/randfeat/internal/compute/vecmath"
+	"github.com/seed-feabd252/randfeat/internal/door"
 	"github.com/seed-feabd252/randfeat/internal/memory/scratch"
 	"github.com/seed-feabd252/randfeat/rff"
 )
@@ -30,30 +31,20 @@ type passes interface {
 
 // newPasses returns the passes over the rows with the moments m.
 func newPasses[T dense.Float](phi rff.Map[T], rows Rows[T], m *moments, centred bool) passes {
-	if _, single := any(*new(T)).(float32); single {
-		return newPasses32(phi, rows, m, centred)
-	}
-	return newPasses64(phi, rows, m, centred)
-}
-
-//go:noinline
-func newPasses32(phi, rows any, m *moments, centred bool) passes {
-	return passesOf(phi.(rff.Map[float32]), rows.(Rows[float32]), m, centred)
-}
-
-//go:noinline
-func newPasses64(phi, rows any, m *moments, centred bool) passes {
-	return passesOf(phi.(rff.Map[float64]), rows.(Rows[float64]), m, centred)
-}
-
-func passesOf[T dense.Float](phi rff.Map[T], rows Rows[T], m *moments, centred bool) *reader[T] {
-	r := &reader[T]{phi: phi, rows: rows, count: m.n, weight: m.weight, outputs: len(m.targets), mean: m.mean}
+	r := reader[T]{phi: phi, rows: rows, count: m.n, weight: m.weight, outputs: len(m.targets), mean: m.mean}
 	if !centred {
 		r.mean = make([]float64, len(m.mean))
 	}
 	r.shift = dense.Copy(dense.Matrix[T]{}, dense.Of(1, len(r.mean), r.mean)).Data
-	return r
+	p, _ := door.Choose[T, passes](passes32, passes64, r)
+	return p
 }
+
+//go:noinline
+func passes32(r any) (any, error) { p := r.(reader[float32]); return &p, nil }
+
+//go:noinline
+func passes64(r any) (any, error) { p := r.(reader[float64]); return &p, nil }
 
 // reader is the passes over rows of T.
 type reader[T dense.Float] struct {

@@ -76,10 +76,10 @@ func newSums[T dense.Float](phi rff.Map[T], outputs int) (*Sums[T], error) {
 func (s *Sums[T]) Rows() int { return s.n }
 
 // Scale multiplies the number of rows that each row stands for, which is 1 at first, by factor:
-// Scale(3) leaves the sums of the rows added three times. Scale(γ) before each Add, with γ < 1, makes
-// the sums forget: a row that k calls of Scale have followed counts γᵏ times in the effective rows n,
-// in all sums, in the evidence and in the noise. LeaveOneOut takes the weights γᵏ. Before Merge,
-// multiply the sums of a shard that ended k calls of Scale earlier by γᵏ.
+// Scale(3) leaves the sums of the rows added three times. Scale(γ) before each Add, with γ < 1,
+// makes the sums forget: a row that k calls of Scale have followed counts γᵏ times in the effective
+// rows n, in all sums, in the evidence and in the noise. LeaveOneOut takes the weights γᵏ. Before
+// Merge, multiply the sums of a shard that ended k calls of Scale earlier by γᵏ.
 //
 // The error reports a factor that is not a positive number, and effective rows or weights that
 // become 0 or infinite; s is then unchanged. Cost: D²/2 multiplications.
@@ -110,8 +110,8 @@ func (s *Sums[T]) Features() (weight float64, mean []float64, scatter dense.Matr
 
 // Add adds the rows with the points x (n×d), the targets y (n×p) and the weights. y is the zero
 // Matrix if p = 0. Nil weights are 1. The noise of a row of weight ω has the variance σ²/ω. A row
-// of weight 0 does not count. Cost: n transforms and n·D²/2 multiply-adds in float64, and memory for
-// D²/2 numbers per goroutine. The sums do not depend on GOMAXPROCS.
+// of weight 0 does not count. Cost: n transforms and n·D²/2 multiply-adds in float64, and memory
+// for D²/2 numbers per goroutine. The sums do not depend on GOMAXPROCS.
 //
 // The error reports shapes that do not fit, and names the row of a point or target that is NaN or
 // infinite, or of a weight that is negative, NaN or infinite. After an error the sums are

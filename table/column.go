@@ -43,8 +43,8 @@ type Column struct {
 	Missing    int      // the number of rows of Fit without a value: a column if above 0
 }
 
-// Columns returns the columns beside the target as Fit encodes them, without a fit. The error is that
-// of Fit.
+// Columns returns the columns beside the target as Fit encodes them, without a fit. The error is
+// that of Fit.
 func (t *Table) Columns(target string, o Options) ([]Column, error) {
 	told, at, err := t.told(target)
 	if err != nil {
@@ -271,7 +271,8 @@ func encode(all []Column, t *Table) (dense.Matrix[float64], error) {
 	return x, nil
 }
 
-// encode writes the columns of points for a text into dst, which is zero and has c.width() elements.
+// encode writes the columns of points for a text into dst, which is zero and has c.width()
+// elements.
 func (c *Column) encode(dst []float64, text string, line int) (err error) {
 	k, found := slices.BinarySearch(c.Categories, text)
 	switch gone := missing(text); {

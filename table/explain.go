@@ -21,10 +21,8 @@ type Importance struct {
 // Explain returns the permutation importances of the columns of points, the largest first: by how
 // much the mean squared error or the log-loss at the rows of t with a target rises if the values of
 // the column change places among these rows [Breiman 2001]. src draws one permutation for each
-// column. The importance of a column is small if other columns tell the same. Rows with a class that
-// no row of Fit has do not count. Explain predicts the rows once for each column.
-//
-// The error reports a nil src, fewer than two rows that count, and the errors of Score.
+// column. The importance of a column is small if other columns tell the same. The error reports a
+// nil src, fewer than two rows of a known class, and the errors of Score.
 //
 // [Breiman 2001]: https://doi.org/10.1023/A:1010933404324
 func (m *Model) Explain(t *Table, src rand.Source) ([]Importance, error) {
@@ -39,7 +37,7 @@ func (m *Model) Explain(t *Table, src rand.Source) ([]Importance, error) {
 		if m.model == nil {
 			return m.predict(x, 0).losses(y)
 		}
-		return (&Predictions{Mean: m.model.Mean(dense.Matrix[float64]{}, x).Data}).losses(y) // without the cost of bands
+		return (&Predictions{Mean: m.model.Mean(dense.Matrix[float64]{}, x).Data}).losses(y) // no bands
 	}
 	before, rng, from := losses(x), rand.New(src), 0
 	var all []Importance

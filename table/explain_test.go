@@ -28,7 +28,8 @@ func TestImportances(t *testing.T) {
 		loss float64
 	}{{"a", 18}, {"kind", 2 * 4 * 2.0 / 3}, {"b", 2}, {"noise", 0}} {
 		assert.Equal(t, want.name, all[i].Column)
-		// The weights of 100 rows with noise of 0.01 are off by some 0.001, which the term of 0.02 bounds.
+		// The weights of 100 rows with noise of 0.01 are off by some 0.001, which the term of 0.02
+		// bounds.
 		assert.InDelta(t, want.loss, all[i].Loss, 4*all[i].StdErr+0.02, want.name)
 		assert.Less(t, all[i].StdErr, 0.06*want.loss+0.01, want.name)
 	}

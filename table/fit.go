@@ -44,8 +44,8 @@ const least = 20
 //
 // The error reports fewer than 20 rows with a target, a target that is not a column or does not
 // vary, names in o that are no columns, a column that no Log can have, a table without columns of
-// points, a nil argument, and the errors of automl.Fit. It names the line, the column and the value
-// of a text that is not of the kind of its column.
+// points, a nil argument, and the errors of automl.Fit. The error names the line, the column and
+// the value of a text that is not of the kind of its column.
 func Fit(ctx context.Context, t *Table, target string, o Options, src rand.Source) (*Model, error) {
 	if err := argument.Context("table", ctx); err != nil {
 		return nil, err

@@ -92,8 +92,8 @@ func TestRowsThatDependOnEachOther(t *testing.T) {
 	assert.Less(t, last.Inside, 0.75)
 }
 
-// A few rows make the error of a target with a long tail, and its logarithm cures that: 160 rows, and
-// errors at 1000 others.
+// A few rows make the error of a target with a long tail, and its logarithm cures that: 160 rows,
+// and errors at 1000 others.
 func TestLongTail(t *testing.T) {
 	share := func(f func(v float64) float64) float64 {
 		rng := rand.New(rand.NewPCG(3, 4))
@@ -170,8 +170,8 @@ func TestRowsOfFitAlone(t *testing.T) {
 	assert.Equal(t, want, got)
 }
 
-// Numbers that may be classes are learnt as numbers with a note, or as classes with Options.Classes,
-// in the order of the numbers.
+// Numbers that may be classes are learnt as numbers with a note, or as classes with
+// Options.Classes, in the order of the numbers.
 func TestNumbersThatMayBeClasses(t *testing.T) {
 	for _, c := range []struct {
 		first, classes int

@@ -25,13 +25,10 @@ type Predictions struct {
 	Probabilities dense.Matrix[float64]
 }
 
-// Predict predicts the rows of t. Bands hold a target with the probability level, which classes do
-// not use. t needs the columns of points alone, in any order. Predict costs as much as
-// ridge.Model.Band or ridge.Classifier.Probabilities.
-//
-// The error names the line, the column and the value of a text that is not of the kind of its
-// column, or reports a column that t lacks, a zero model, a nil t, or a level that is not between 0
-// and 1.
+// Predict predicts the rows of t, which needs the columns of points alone, in any order. Bands hold
+// a target with the probability level, which classes do not use. The error names the line, the
+// column and the value of a text that is not of the kind of its column, or reports a column that t
+// lacks, a zero model, a nil t, or a level that is not between 0 and 1.
 func (m *Model) Predict(t *Table, level float64) (*Predictions, error) {
 	switch {
 	case m == nil || m.model == nil && m.classifier == nil:
@@ -93,8 +90,8 @@ type Score struct {
 	classes bool
 }
 
-// Score returns the errors of the model at the rows of t that have a target. The errors are honest if
-// Fit has not seen the rows. The error is that of Predict, or reports a table without targets.
+// Score returns the errors of the model at the rows of t that have a target. The errors are honest
+// if Fit has not seen the rows. The error is that of Predict, or reports a table without targets.
 func (m *Model) Score(t *Table) (Score, error) {
 	x, y, err := m.points(t)
 	if err != nil {

@@ -31,11 +31,10 @@ type ReadOptions struct {
 // Read reads a CSV file [RFC 4180] in UTF-8, to the end of r. The first line has the names of the
 // columns. Read leaves out a byte order mark, empty lines, and spaces around values.
 //
-// The error names the line and the column of a value that is not UTF-8, of the first value that is
-// missing or that has no name, and of a name that is empty or not the only one. The first name may
-// be empty. The error of a wrong quotation mark has the line and its bytes as column. The error also
-// reports a line of names without Comma but with another separator, a Comma that cannot be one, and
-// the errors of r.
+// The error names the line and the column, or the byte of a wrong quotation mark, of a value that
+// is not UTF-8, of the first value that is missing or that has no name, and of a name that is
+// empty, unless it is the first, or not the only one. The error also reports a line of names
+// without Comma but with another separator, a Comma that cannot be one, and the errors of r.
 //
 // [RFC 4180]: https://www.rfc-editor.org/rfc/rfc4180
 func Read(r io.Reader, o ReadOptions) (*Table, error) {
@@ -83,8 +82,8 @@ func Read(r io.Reader, o ReadOptions) (*Table, error) {
 	return t, nil
 }
 
-// New returns the table of rows of texts whose columns have the given names. In errors the names are
-// line 1, and row i is line i + 2. The error is that of Read for the same texts.
+// New returns the table of rows of texts whose columns have the given names. In errors the names
+// are line 1, and row i is line i + 2. The error is that of Read for the same texts.
 func New(names []string, rows [][]string) (*Table, error) {
 	t := new(Table)
 	for i, row := range slices.Concat([][]string{names}, rows) {
@@ -127,7 +126,8 @@ func (t *Table) Names() []string { return slices.Clone(t.names) }
 // Len returns the number of rows.
 func (t *Table) Len() int { return len(t.rows) }
 
-// Row returns the texts of row i, in the order of Names. Row panics unless i is from 0 to Len() − 1.
+// Row returns the texts of row i, in the order of Names. Row panics unless i is from 0 to Len() −
+// 1.
 func (t *Table) Row(i int) []string {
 	if i < 0 || i >= len(t.rows) {
 		panic(fmt.Sprintf("table: row %d of %d", i, len(t.rows)))
@@ -135,8 +135,8 @@ func (t *Table) Row(i int) []string {
 	return slices.Clone(t.rows[i])
 }
 
-// Split divides the rows into two tables. held has share of the rows, rounded down, and rest has the
-// others, both in their order. src draws the rows of held. Without src, held has the last rows.
+// Split divides the rows into two tables. held has share of the rows, rounded down, and rest has
+// the others, both in their order. src draws the rows of held. Without src, held has the last rows.
 // Split panics if share is not from 0 to 1.
 func (t *Table) Split(share float64, src rand.Source) (rest, held *Table) {
 	if !(share >= 0 && share <= 1) {

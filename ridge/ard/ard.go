@@ -51,7 +51,7 @@ type Step struct {
 
 // Result is the result of Fit.
 type Result[T dense.Float] struct {
-	// Model is the model of all rows. Its map applies psi to the scaled points.
+	// Model is the model of all rows. The map of Model applies psi to the scaled points.
 	Model *ridge.Model[T]
 
 	// Scales are the length-scales ℓ_j, in units of column j times the length-scale of psi. The
@@ -67,10 +67,10 @@ type Result[T dense.Float] struct {
 
 // Fit learns a length-scale for each column of the points from the evidence, and fits a model with
 // the features φ(x) = ψ((x − c)/ℓ) for ψ = psi and the means c of the columns. psi must be
-// rff.Differentiable and have the length-scale 1 if it has a length-scale. A usual psi is Gaussian or
-// Matern. src draws a sample of the rows, on which Fit searches from the starts of
-// docs/regression.md. Fit continues on all rows from the best result. A search is L-BFGS on log ℓ and
-// log λ [Liu & Nocedal 1989], and ends when three iterations gain less than 10⁻³ per target.
+// rff.Differentiable and have the length-scale 1 if it has a length-scale. A usual psi is Gaussian
+// or Matern. src draws a sample of the rows, on which Fit searches from the starts of
+// docs/regression.md. Fit continues on all rows from the best result. A search is L-BFGS on log ℓ
+// and log λ [Liu & Nocedal 1989], and ends when three iterations gain less than 10⁻³ per target.
 //
 // Cost: each iteration takes two passes over its rows, n·3D²/2 multiply-adds in float64 and 3n
 // transforms, and D³/3 multiply-adds. A search takes 20 to 60 iterations from each start, and about

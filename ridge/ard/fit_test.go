@@ -274,7 +274,7 @@ func TestFitErrors(t *testing.T) {
 	assert.EqualError(t, run(psi, rows, ard.Options{MaxIterations: -1}), "ard: MaxIterations = -1, want at least 0")
 	assert.EqualError(t, run(psi, rows, ard.Options{Sample: -1}), "ard: Sample = -1, want at least 0")
 	assert.ErrorContains(t, run(psi, rows, ard.Options{Options: ridge.Options{Noise: -1}}), "ridge: Noise = -1")
-	assert.EqualError(t, run(gaussian[float64](t, 10, 4), rows, ard.Options{}), "ard: x is 100×5, want 4 columns")
+	assert.EqualError(t, run(gaussian[float64](t, 10, 4), rows, ard.Options{}), "ridge: x is 100×5, want 4 columns")
 	assert.ErrorContains(t, run(psi, ridge.Block[float64]{X: x.RowRange(0, 1), Y: y.RowRange(0, 1)}, ard.Options{}), "ard: all 5 columns of the 1 rows are constant")
 	assert.ErrorContains(t, run(psi, ridge.Block[float64]{X: x.RowRange(0, 0), Y: y.RowRange(0, 0)}, ard.Options{}), "ard: no rows")
 	assert.ErrorContains(t, run(psi, ridge.Block[float64]{X: x, Y: densetest.Filled(100, 1, 3.0)}, ard.Options{}), "output 0 does not vary")
@@ -283,10 +283,10 @@ func TestFitErrors(t *testing.T) {
 
 	bad := x.Clone()
 	bad.Set(71, 2, math.NaN())
-	assert.ErrorContains(t, run(psi, ridge.Block[float64]{X: bad, Y: y}, ard.Options{}), "ard: x[71][2] = NaN")
+	assert.ErrorContains(t, run(psi, ridge.Block[float64]{X: bad, Y: y}, ard.Options{}), "ridge: x[71][2] = NaN")
 	bad = y.Clone()
 	bad.Set(5, 0, math.Inf(1))
-	assert.ErrorContains(t, run(psi, ridge.Block[float64]{X: x, Y: bad}, ard.Options{}), "ard: y[5][0] = +Inf")
+	assert.ErrorContains(t, run(psi, ridge.Block[float64]{X: x, Y: bad}, ard.Options{}), "ridge: y[5][0] = +Inf")
 
 	// Errors of rows end the search, whatever pass they come in.
 	gone := errors.New("the disk is gone")

@@ -5,6 +5,7 @@ import (
 	"math/rand/v2"
 
 	"github.com/seed-feabd252/randfeat/dense"
+	"github.com/seed-feabd252/randfeat/internal/door"
 	"github.com/seed-feabd252/randfeat/rff"
 	"github.com/seed-feabd252/randfeat/ridge"
 )
@@ -22,26 +23,16 @@ type points interface {
 
 // newPoints returns the points of rows.
 func newPoints[T dense.Float](psi rff.Map[T], rows ridge.Rows[T]) points {
-	if _, single := any(*new(T)).(float32); single {
-		return newSingle(psi, rows)
-	}
-	return newDouble(psi, rows)
-}
-
-//go:noinline
-func newSingle(psi, rows any) points {
-	return newPointsOf(psi.(rff.Map[float32]), rows.(ridge.Rows[float32]))
-}
-
-//go:noinline
-func newDouble(psi, rows any) points {
-	return newPointsOf(psi.(rff.Map[float64]), rows.(ridge.Rows[float64]))
-}
-
-func newPointsOf[T dense.Float](psi rff.Map[T], rows ridge.Rows[T]) points {
 	d, _ := psi.Dims()
-	return &pointsOf[T]{psi: psi, rows: rows, means: make([]float64, d)}
+	p, _ := door.Choose[T, points](points32, points64, pointsOf[T]{psi, rows, make([]float64, d)})
+	return p
 }
+
+//go:noinline
+func points32(a any) (any, error) { p := a.(pointsOf[float32]); return &p, nil }
+
+//go:noinline
+func points64(a any) (any, error) { p := a.(pointsOf[float64]); return &p, nil }
 
 type pointsOf[T dense.Float] struct {
 	psi   rff.Map[T]
@@ -83,8 +74,8 @@ func (p *pointsOf[T]) fit(ctx context.Context, rates []float64, o ridge.Options)
 	return m, false, err
 }
 
-// derivatives reads the rows once. With the gradients g_i of Model.Gradient, the Jacobian J of ψ, Q =
-// Σω·(y − f(x))² + λ‖μ‖² for each output, and n − 1 in place of n if there is an intercept,
+// derivatives reads the rows once. With the gradients g_i of Model.Gradient, the Jacobian J of ψ, Q
+// = Σω·(y − f(x))² + λ‖μ‖² for each output, and n − 1 in place of n if there is an intercept,
 //
 //	∂L/∂log ℓ_j = −Σ_i (x_ij − c_j)/ℓ_j·(J((x_i − c)/ℓ)ᵀg_i)_j,
 //	∂L/∂log s² = ½·( ‖μ‖²/s² − D + λ·tr A⁻¹ ),  ∂L/∂log σ² = ½·( Q/σ² − n ) − ∂L/∂log s².

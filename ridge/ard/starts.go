@@ -104,8 +104,8 @@ func (s *scales) slopes(dst []float64, m model) error {
 }
 
 // starts returns the parameters at which searches begin: one relevance for all columns, the best of
-// five around the reciprocal of the root mean square distance of two points, and the own relevance of
-// each column that explains the targets alone, if there is one.
+// five around the reciprocal of the root mean square distance of two points, and the own relevance
+// of each column that explains the targets alone, if there is one.
 func (s *scales) starts() ([][]float64, error) {
 	width := len(s.view.varying)
 	var same []float64

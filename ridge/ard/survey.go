@@ -8,7 +8,6 @@ import (
 	"math/rand/v2"
 
 	"github.com/seed-feabd252/randfeat/dense"
-	"github.com/seed-feabd252/randfeat/internal/argument"
 	"github.com/seed-feabd252/randfeat/internal/compute/welford"
 	"github.com/seed-feabd252/randfeat/ridge"
 )
@@ -46,7 +45,7 @@ func (p *pointsOf[T]) look(ctx context.Context, most int, src rand.Source) (*sur
 		if at == 0 {
 			v.outputs = b.Y.Cols
 		}
-		if err := checkBlock(b, d, v.outputs); err != nil {
+		if err := b.Check(d, v.outputs); err != nil {
 			if at > 0 {
 				err = fmt.Errorf("%w (in the block that begins with row %d)", err, at)
 			}
@@ -87,23 +86,6 @@ func (p *pointsOf[T]) look(ctx context.Context, most int, src rand.Source) (*sur
 	of := *centred
 	of.rows = sample
 	return v, &of, centred, nil
-}
-
-// checkBlock returns an error unless the rows of b are finite and have d columns and the given
-// outputs.
-func checkBlock[T dense.Float](b ridge.Block[T], d, outputs int) error {
-	switch {
-	case b.X.Cols != d:
-		return fmt.Errorf("ard: x is %d×%d, want %d columns", b.X.Rows, b.X.Cols, d)
-	case b.Y.Rows != b.X.Rows || b.Y.Cols != outputs || outputs < 1:
-		return fmt.Errorf("ard: y is %d×%d, want %d×%d", b.Y.Rows, b.Y.Cols, b.X.Rows, max(1, outputs))
-	case b.Weights != nil && len(b.Weights) != b.X.Rows:
-		return fmt.Errorf("ard: %d weights for %d rows", len(b.Weights), b.X.Rows)
-	}
-	if err := argument.Finite("ard: x", b.X); err != nil {
-		return err
-	}
-	return argument.Finite("ard: y", b.Y)
 }
 
 // finish computes standard deviations from sums of squares, and the indices of the columns that

@@ -17,11 +17,12 @@ import (
 // noiseRows is the least number of errors from which a model of the noise is learnt.
 const noiseRows = 200
 
-// withBands returns the model with bands from errors of leave-one-out: at all rows, at the rows that
-// are no landmarks, or, of a family that learns from the targets, at rows that did not choose. If
-// there are none, the errors are those at held-out rows, times √((σ² + (1 − 1/k)·(h − σ²))/h) for
-// learnt scales, k folds, their mean square h and the noise σ² of a fit to all rows. Bands of boxes
-// have one width, because a row has a box of its own. of has the weights of the rows in the fit.
+// withBands returns the model with bands from errors of leave-one-out: at all rows, at the rows
+// that are no landmarks, or, of a family that learns from the targets, at rows that did not choose.
+// If there are none, the errors are those at held-out rows, times √((σ² + (1 − 1/k)·(h − σ²))/h)
+// for learnt scales, k folds, their mean square h and the noise σ² of a fit to all rows. Bands of
+// boxes have one width, because a row has a box of its own. of has the weights of the rows in the
+// fit.
 func withBands[T dense.Float](of reweighted[T], m *ridge.Model[T], found *choice, all ridge.Block[float64]) (*ridge.Model[T], error) {
 	b, n, first := all, all.X.Rows, 0
 	if found.learns {
@@ -84,8 +85,8 @@ func bandsOf[T dense.Float](ctx context.Context, m *ridge.Model[T], found *choic
 }
 
 // noise learns the logarithms of the errors at the rows, with the map of m. It returns the errors
-// in units of the noise without each row, the least logarithms of this noise, and whether the squares
-// of log-errors about their means fall by more than two standard errors.
+// in units of the noise without each row, the least logarithms of this noise, and whether the
+// squares of log-errors about their means fall by more than two standard errors.
 func noise[T dense.Float](ctx context.Context, m *ridge.Model[T], rows ridge.Block[T], errors dense.Matrix[float64]) (logs *ridge.Model[T], ratios dense.Matrix[float64], least []float64, ok bool) {
 	if errors.Rows < noiseRows {
 		return nil, ratios, nil, false

@@ -7,10 +7,10 @@
 //	mean, half := found.Model.Band(x, 0.9)
 //	err = found.Model.Write(file)
 //
-// Fit compares families of models at held-out rows, and learns the best family from all rows: linear
-// functions, sparse linear functions, kernels of one length-scale, of a length-scale for each
-// column, of a learnt metric, and of boxes, which find steps as trees do. Kernels are Gaussian or
-// Matérn. Bands come from errors at rows that a fit has not seen.
+// Fit compares families of models at held-out rows, and learns the best family from all rows:
+// linear functions, sparse linear functions, kernels of one length-scale, of a length-scale for
+// each column, of a learnt metric, and of boxes, which find steps as trees do. Kernels are Gaussian
+// or Matérn. Bands come from errors at rows that a fit has not seen.
 //
 // Fit fails in these cases. Rows that depend on each other, such as those of one patient, need
 // folds by group, which Fit does not make. Targets with a long tail are better as logarithms. On

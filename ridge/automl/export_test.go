@@ -17,8 +17,8 @@ func FitsKernel(o Options, n, d int) bool {
 	return o.fitsKernel(&choice{learnt: learnt{kernel: kernels.Gaussian{LengthScale: 1}}, Report: Report{Outputs: 1}}, n, d)
 }
 
-// KernelFit is the last fit of any number of rows with the kernel of all rows, of columns in units of
-// deviations.
+// KernelFit is the last fit of any number of rows with the kernel of all rows, of columns in units
+// of deviations.
 func KernelFit[T dense.Float](ctx context.Context, rows ridge.Rows[T], o Options, k kernels.Kernel, seed uint64) (*Result[T], bool, error) {
 	src := rand.NewPCG(seed, 2)
 	drawn, err := draw(ctx, rows, o, rand.New(src))

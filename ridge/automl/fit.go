@@ -35,8 +35,8 @@ type Options struct {
 	Landmarks int
 
 	// HeavyTails is for numbers with outliers: the noise follows Student's t, with degrees of
-	// freedom that leave-one-out chooses. It costs about 100 fits of up to 1500 rows and 500
-	// landmarks, and up to 30 fits to all rows, often three.
+	// freedom that leave-one-out chooses. HeavyTails costs about 100 fits of up to 1500 rows and
+	// 500 landmarks, and up to 30 fits to all rows, often three.
 	HeavyTails bool
 
 	// Fit calls Progress, unless Progress is nil, after each part of the work, on the goroutine of
@@ -47,7 +47,8 @@ type Options struct {
 
 // Result is the result of Fit: a Model for numbers, or a Classifier for classes. Both take rows in
 // their own units, because their map contains the scales of the columns, and Write writes them to
-// one file.
+// one file. Of a fit with the kernel of all rows, Model.Rows returns the rows, and LeaveOneOut,
+// Jackknife and Gradient return an error.
 type Result[T dense.Float] struct {
 	Model      *ridge.Model[T]      // nil for classes
 	Classifier *ridge.Classifier[T] // nil for numbers
@@ -55,13 +56,13 @@ type Result[T dense.Float] struct {
 }
 
 // Fit chooses a family of models, learns its parameters, and fits it to all rows, as
-// docs/regression.md describes. The targets are numbers (n×p), or classes (n×1) if Options.Classes is
-// given. src draws a sample of the rows, their order, and frequencies.
+// docs/regression.md describes. The targets are numbers (n×p), or classes (n×1) if Options.Classes
+// is given. src draws a sample of the rows, their order, and frequencies.
 //
 // Fit reads the rows once to draw the sample, and once for the fit, or up to 31 times with
-// HeavyTails. Choosing takes up to 1500 rows. The fit costs n·D² multiply-adds and some tens of D³/6
-// for D landmarks, and some 15·n²·(d + 2p + 32) with the kernel of all rows. Fit ends within about
-// 0.1 s of ctx.
+// HeavyTails. Choosing takes up to 1500 rows. The fit costs n·D² multiply-adds and some tens of
+// D³/6 for D landmarks, and some 15·n²·(d + 2p + 32) with the kernel of all rows. Fit ends within
+// about 0.1 s of ctx.
 //
 // The error reports a nil rows or src, options out of range, fewer than ten rows with a weight
 // above 0, HeavyTails with classes, targets that are no classes, a class without rows, an output

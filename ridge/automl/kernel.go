@@ -29,8 +29,8 @@ func (o Options) fitsKernel(found *choice, n, d int) bool {
 		float64(n)*float64(n)*float64(d+2*(outputs+signs)) <= mostWork
 }
 
-// kernelFit fits the kernel of all rows, whose length-scales and λ have the least errors at rows left
-// out of fits on a sample. It returns false if the iterations do not converge.
+// kernelFit fits the kernel of all rows, whose length-scales and λ have the least errors at rows
+// left out of fits on a sample. It returns false if the iterations do not converge.
 func kernelFit[T dense.Float](s *search, found choice, rows ridge.Rows[T], drawn sample, r *Result[T]) (bool, error) {
 	k, ratio, chosen, err := s.kernelScales(&found, drawn)
 	if err != nil {
@@ -40,16 +40,11 @@ func kernelFit[T dense.Float](s *search, found choice, rows ridge.Rows[T], drawn
 	if err != nil {
 		return false, err
 	}
-	targets := b
-	if s.Classes > 0 {
-		targets.Y, targets.Weights = dense.New[T](b.X.Rows, s.Classes), make([]T, b.X.Rows)
-		for i := range b.X.Rows {
-			c := int(b.Y.At(i, 0))
-			targets.Y.Set(i, c, 1)
-			targets.Weights[i] = T(b.Weight(i))
-			if s.ClassWeights != nil {
-				targets.Weights[i] *= T(s.ClassWeights[c])
-			}
+	targets := indicators(b, s.Classes)
+	if s.ClassWeights != nil {
+		targets.Weights = make([]T, b.X.Rows)
+		for i := range targets.Weights {
+			targets.Weights[i] = T(b.Weight(i) * s.ClassWeights[int(b.Y.At(i, 0))])
 		}
 	}
 	var fit *kernelridge.Result[T]
@@ -58,7 +53,7 @@ func kernelFit[T dense.Float](s *search, found choice, rows ridge.Rows[T], drawn
 			Ratio: ratio, Tolerance: 1e-3, MaxIterations: 200, Memory: mostBytes, Probes: signs, Src: s.src,
 		})
 	})
-	var slow *kernelridge.NotConverged
+	var slow *ridge.NotConverged
 	switch {
 	case stop != nil:
 		return false, stop
@@ -67,7 +62,12 @@ func kernelFit[T dense.Float](s *search, found choice, rows ridge.Rows[T], drawn
 	case err != nil:
 		return false, err
 	case s.Classes > 0:
-		r.Classifier, _, err = fit.Model.Classifier(targets.Y, targets.Weights, fit.LeftOut, s.Labels)
+		var c *ridge.Classifier[T]
+		stop := interrupt.Await(s.ctx, func() { c, _, err = fit.Model.Classifier(targets.Y, targets.Weights, fit.LeftOut, s.Labels) })
+		if stop != nil {
+			return false, stop
+		}
+		r.Classifier = c
 	default:
 		r.Model, err = kernelBands(s.ctx, fit, &found, b, chosen)
 	}
@@ -76,15 +76,17 @@ func kernelFit[T dense.Float](s *search, found choice, rows ridge.Rows[T], drawn
 }
 
 // kernelScales returns the kernel in the space of the family, of rows in their own units, with a
-// length-scale for each dimension if it lowers the errors at rows left out of the sample by more than
-// it fits their noise. chosen are the numbers of the rows of the sample.
+// length-scale for each dimension if it lowers the errors at rows left out of the sample by more
+// than it fits their noise. chosen are the numbers of the rows of the sample.
 func (s *search) kernelScales(found *choice, drawn sample) (k kernels.Pullback, ratio float64, chosen []int, err error) {
 	b := drawn.all.RowRange(0, min(drawn.all.X.Rows, kernelridge.SampleRows))
 	z, err := found.space.points(b.X)
 	if err != nil {
 		return k, 0, nil, err
 	}
-	b = indicators(b, s.Classes)
+	if b = indicators(b, s.Classes); s.Classes == 0 {
+		b.Y, _ = standardTargets(b)
+	}
 	b.X = z
 	k = kernels.Pullback{K: found.kernel, A: found.space.matrix(), Centre: found.space.centre}
 	chosen = drawn.numbers[:b.X.Rows]
@@ -171,8 +173,8 @@ func collect[T dense.Float](ctx context.Context, rows ridge.Rows[T]) (all ridge.
 }
 
 // kernelBands returns the model of a fit with bands from errors at rows left out. If scales were
-// learnt, the rows with the chosen numbers, counted from 1 over rows of positive weight, do not count,
-// unless there are few others.
+// learnt, the rows with the chosen numbers, counted from 1 over rows of positive weight, do not
+// count, unless there are few others.
 func kernelBands[T dense.Float](ctx context.Context, fit *kernelridge.Result[T], found *choice, b ridge.Block[T], chosen []int) (*ridge.Model[T], error) {
 	chosen = slices.Sorted(slices.Values(chosen))
 	var part ridge.Block[T]

@@ -32,8 +32,8 @@ func TestFitsKernel(t *testing.T) {
 	}
 }
 
-// The fit with the kernel of all rows finds the length-scale of the column that matters, has rows in
-// their own units, from memory and from files, and its bands hold their share of new targets.
+// The fit with the kernel of all rows finds the length-scale of the column that matters, has rows
+// in their own units, from memory and from files, and its bands hold their share of new targets.
 func TestKernelOfAllRows(t *testing.T) {
 	densetest.Both(t, testKernelOfAllRows[float32], testKernelOfAllRows[float64])
 }
@@ -69,13 +69,30 @@ func testKernelOfAllRows[T dense.Float](t *testing.T) {
 	require.True(t, done)
 	assert.Equal(t, mean, again.Model.Mean(dense.Matrix[T]{}, other.X))
 
+	// Outputs count alike, whatever their units are.
+	both := rows
+	both.Y = dense.New[T](300, 2)
+	for i := range 300 {
+		copy(both.Y.Row(i), []T{rows.Y.At(i, 0), 1e6 * (rows.X.At(i, 1) + T(i%2)/4)})
+	}
+	two, done, err := automl.KernelFit(t.Context(), both, automl.Options{}, kernels.Gaussian{LengthScale: 1}, 1)
+	require.NoError(t, err)
+	require.True(t, done)
+	mean = two.Model.Mean(dense.Matrix[T]{}, other.X)
+	square := 0.0
+	for i := range mean.Rows {
+		square += math.Pow(float64(mean.At(i, 0)-other.Y.At(i, 0)), 2) / 1500
+	}
+	assert.Less(t, math.Sqrt(square), 0.2)
+
 	ctx, cancel := context.WithCancel(t.Context())
 	cancel()
 	_, _, err = automl.KernelFit(ctx, rows, automl.Options{}, kernels.Gaussian{LengthScale: 1}, 1)
 	assert.ErrorIs(t, err, context.Canceled)
 }
 
-// Classes have probabilities whose loss is near that of the truth, with factors of classes and labels.
+// Classes have probabilities whose loss is near that of the truth, with factors of classes and
+// labels.
 func TestKernelOfAllRowsOfClasses(t *testing.T) {
 	rows, other := table[float64](400, 1, 1, 0, math0), table[float64](1000, 1, 2, 0, math0)
 	for _, b := range []ridge.Block[float64]{rows, other} {

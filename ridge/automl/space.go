@@ -160,13 +160,13 @@ func distance(z dense.Matrix[float64]) float64 {
 }
 
 // indicators returns the rows with an output for each class in place of the class.
-func indicators(b ridge.Block[float64], classes int) ridge.Block[float64] {
+func indicators[T dense.Float](b ridge.Block[T], classes int) ridge.Block[T] {
 	if classes == 0 {
 		return b
 	}
-	y := dense.New[float64](b.X.Rows, classes)
+	y := dense.New[T](b.X.Rows, classes)
 	for i := range y.Rows {
 		y.Set(i, int(b.Y.At(i, 0)), 1)
 	}
-	return ridge.Block[float64]{X: b.X, Y: y, Weights: b.Weights}
+	return ridge.Block[T]{X: b.X, Y: y, Weights: b.Weights}
 }

@@ -54,9 +54,9 @@ const (
 )
 
 // horseshoe writes the mean over draws of β of y ~ N(Z·β, σ²I), β_j ~ N(0, σ²·τ²·λ_j²), with τ and
-// λ_j half-Cauchy of scale 1 [Carvalho et al. 2010], into beta, which is zero for y = 0. Half-Cauchy
-// laws are mixtures of inverse gamma laws [Makalic & Schmidt 2016], and β is drawn with a
-// factorisation of n×n numbers [Bhattacharya et al. 2016].
+// λ_j half-Cauchy of scale 1 [Carvalho et al. 2010], into beta, which is zero for y = 0.
+// Half-Cauchy laws are mixtures of inverse gamma laws [Makalic & Schmidt 2016], and β is drawn with
+// a factorisation of n×n numbers [Bhattacharya et al. 2016].
 func (s *search) horseshoe(beta []float64, z dense.Matrix[float64], y []float64) error {
 	least := leastNoise * meanSquare(y)
 	if least == 0 {

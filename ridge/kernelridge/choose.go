@@ -21,8 +21,8 @@ import (
 type Choice struct {
 	Kernel int     // its index among the candidates
 	Ratio  float64 // λ
-	// Score is the sum over targets of ω·(error at a row left out)², over that of the mean: the share
-	// of the variance that a fit of the sample leaves.
+	// Score is the sum over targets of ω·(error at a row left out)², over that of the mean: the
+	// share of the variance that a fit of the sample leaves.
 	Score float64
 	Start float64 // of Scales: the Score of k with its length-scale
 }
@@ -30,10 +30,11 @@ type Choice struct {
 // SampleRows is the largest number of rows on which Choose and Scales fit.
 const SampleRows = 2000
 
-// Choose returns the kernel among candidates, and λ among 2⁻²⁰ … 2⁴ times 4^j, with the least squared
-// errors at rows left out of fits on up to 2000 rows, drawn with src. It takes about 26·n³
-// multiply-adds for each kernel and n sampled rows: the error at row i left out is
-// (A⁻¹(y − b))_i/(A⁻¹)_ii for A = K + λΩ⁻¹. The best λ of a sample serves a fit of all rows.
+// Choose returns the kernel among candidates, and λ among 2⁻²⁰, 2⁻¹⁸ … 2⁴ times the mean of ω·k(x,
+// x), with the least squared errors at rows left out of fits on up to 2000 rows, drawn with src.
+// Choose takes about 26·n³ multiply-adds for each kernel and n sampled rows: the error at row i
+// left out is (A⁻¹(y − b))_i/(A⁻¹)_ii for A = K + λΩ⁻¹. The best λ of a sample serves a fit of all
+// rows.
 //
 // The error reports no candidates, a nil or invalid one, errors of rows as Fit does, fewer than two
 // rows of positive weight, targets that do not vary, a nil src, a kernel that has no finite score,
@@ -59,8 +60,12 @@ func Choose[T dense.Float](ctx context.Context, candidates []kernels.Kernel, row
 		if err := interrupt.Await(ctx, func() { kernels.Gram(gram, own, wide, dense.Matrix[float64]{}) }); err != nil {
 			return best, err
 		}
+		unit := 0.0
+		for i, w := range weights {
+			unit += w * gram.At(i, i) / float64(len(weights))
+		}
 		for power := -20; power <= 4; power += 2 {
-			ratio := math.Ldexp(1, power)
+			ratio := math.Ldexp(unit, power)
 			left, err := leftOut(ctx, gram, y, weights, ratio)
 			if ctx.Err() != nil {
 				return best, ctx.Err()

@@ -51,6 +51,17 @@ func TestChoose(t *testing.T) {
 	assert.InEpsilon(t, score(c.Ratio), c.Score, 1e-8)
 	assert.Less(t, c.Score, score(4*c.Ratio))
 	assert.Less(t, c.Score, score(c.Ratio/4))
+
+	// Weights and kernels in other units have the same choice in these units.
+	heavy := b
+	heavy.Weights = make([]float64, 80)
+	for i, w := range b.Weights {
+		heavy.Weights[i] = 0x1p20 * w
+	}
+	again, err := kernelridge.Choose(t.Context(), []kernels.Kernel{kernels.Scaled{K: candidates[1], By: 8}}, heavy, rand.NewPCG(1, 2))
+	require.NoError(t, err)
+	assert.InEpsilon(t, 0x1p23*c.Ratio, again.Ratio, 1e-12)
+	assert.InEpsilon(t, c.Score, again.Score, 1e-6)
 }
 
 func TestChooseErrors(t *testing.T) {

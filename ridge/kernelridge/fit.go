@@ -23,8 +23,8 @@ import (
 
 // Result is the result of Fit.
 type Result[T dense.Float] struct {
-	// Model has the means f of the package documentation, and the noise σ² of maximum evidence for λ.
-	// Deviations are those of a fit with the landmarks of the preconditioner: an upper estimate.
+	// Model has the means f of the package documentation, and the noise σ² of maximum evidence for
+	// λ. Deviations are those of a fit with the landmarks of the preconditioner: an upper estimate.
 	// With Options.Probes, bands have the width of LeftOut.
 	Model *ridge.Model[T]
 
@@ -37,8 +37,8 @@ type Result[T dense.Float] struct {
 //
 // The error reports a nil or invalid kernel, options out of range, rows that do not fit together or
 // have elements that are not finite or weights below 0, no row of positive weight, a kernel that is
-// not finite at some rows, more rows than fit in memory, and *NotConverged, with which Fit returns
-// the model so far. A nil ctx panics.
+// not finite at some rows, more rows than fit in memory, and *ridge.NotConverged, with which
+// Fit returns the model so far. A nil ctx panics.
 func Fit[T dense.Float](ctx context.Context, k kernels.Kernel, rows ridge.Block[T], o Options) (*Result[T], error) {
 	if err := argument.Context("kernelridge", ctx); err != nil {
 		return nil, err
@@ -176,7 +176,7 @@ func (f *fit[T]) run(ctx context.Context) error {
 		return fmt.Errorf("kernelridge: Options.Ratio = %v: %w", f.o.Ratio, err)
 	}
 	if at.Solved < system.Right.Cols {
-		return &NotConverged{at.Passes, residual(), f.o.Tolerance, at.Stalled, ctx.Err()}
+		return &ridge.NotConverged{Iterations: at.Passes, Ratio: f.o.Ratio, Bound: residual(), Tolerance: f.o.Tolerance, Stalled: at.Stalled, Cause: ctx.Err()}
 	}
 	return nil
 }
@@ -249,9 +249,9 @@ func (f *fit[T]) factor(ctx context.Context) (factor dense.Matrix[float64], m *r
 	return factor, m, err
 }
 
-// finish returns the weights a = Ω^½(A⁻¹Ω^½y − b·A⁻¹Ω^½1), the constants b, and the noise λ·aᵀ(y − b)/n
-// of maximum evidence, with n − 1 for n if there are constants. An output that does not vary has next
-// to no noise.
+// finish returns the weights a = Ω^½(A⁻¹Ω^½y − b·A⁻¹Ω^½1), the constants b, and the noise λ·aᵀ(y −
+// b)/n of maximum evidence, with n − 1 for n if there are constants. An output that does not vary
+// has next to no noise.
 func (f *fit[T]) finish(x, right dense.Matrix[float64]) (a dense.Matrix[float64], constant, noise []float64) {
 	n, outputs := f.y.Rows, f.y.Cols
 	a, constant, noise = dense.New[float64](n, outputs), make([]float64, outputs), make([]float64, outputs)
@@ -283,9 +283,9 @@ func (f *fit[T]) finish(x, right dense.Matrix[float64]) (a dense.Matrix[float64]
 	return a, constant, noise
 }
 
-// leaveOut sets the errors at rows left out: z_i/(M_ii√ω_i) with z = A⁻¹Ω^½(y − b) and, because b is
-// fitted too, M = A⁻¹ − uuᵀ/(uᵀΩ^½1), u = A⁻¹Ω^½1. A single row has nothing to be predicted from: its
-// error is +Inf.
+// leaveOut sets the errors at rows left out: z_i/(M_ii√ω_i) with z = A⁻¹Ω^½(y − b) and, because b
+// is fitted too, M = A⁻¹ − uuᵀ/(uᵀΩ^½1), u = A⁻¹Ω^½1. A single row has nothing to be predicted
+// from: its error is +Inf.
 func (f *fit[T]) leaveOut(ctx context.Context, k kernels.Kernel, rows, a dense.Matrix[float64], at *conjugate.Solution, right dense.Matrix[float64]) error {
 	n, outputs := f.y.Rows, f.y.Cols
 	diagonal, err := at.P.Diagonal(ctx)

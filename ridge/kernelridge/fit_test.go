@@ -259,11 +259,11 @@ func TestStopEarly(t *testing.T) {
 		}
 	}
 	m, err := kernelridge.Fit(ctx, kernels.Gaussian{}, b, o)
-	var stop *kernelridge.NotConverged
+	var stop *ridge.NotConverged
 	require.ErrorAs(t, err, &stop)
 	require.ErrorIs(t, err, context.Canceled)
 	assert.Equal(t, 5, stop.Iterations)
-	assert.Equal(t, last.Residual, stop.Residual)
+	assert.Equal(t, last.Residual, stop.Bound)
 	assert.NotNil(t, m)
 	o.MaxIterations, o.Progress = 3, nil
 	m, err = kernelridge.Fit(t.Context(), kernels.Gaussian{}, b, o)

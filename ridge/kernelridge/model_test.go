@@ -16,9 +16,9 @@ import (
 	"github.com/seed-feabd252/randfeat/ridge/kernelridge"
 )
 
-// A model has the noise of maximum evidence, deviations that are those of the process with the rank of
-// all rows and larger ones with less, draws functions about its mean, and has the same bits from its
-// file. What needs products of features is an error.
+// A model has the noise of maximum evidence, deviations that are those of the process with the rank
+// of all rows and larger ones with less, draws functions about its mean, and has the same bits from
+// its file. What needs products of features is an error.
 func TestModel(t *testing.T) { densetest.Both(t, testModel[float32], testModel[float64]) }
 
 func testModel[T dense.Float](t *testing.T) {
@@ -90,8 +90,8 @@ func testModel[T dense.Float](t *testing.T) {
 	assert.Equal(t, want, got)
 }
 
-// A classifier of errors at rows left out has probabilities of the loss that errors at rows left out tell,
-// and the same bits from its file.
+// A classifier of errors at rows left out has probabilities of the loss that errors at rows left
+// out tell, and the same bits from its file.
 func TestClassifier(t *testing.T) {
 	densetest.Both(t, testClassifier[float32], testClassifier[float64])
 }

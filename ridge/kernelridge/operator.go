@@ -14,8 +14,8 @@ import (
 
 const leastRows = 64 // of a block, unless there are fewer rows
 
-// operator is S = Ω^½KΩ^½ of n rows in blocks. A product takes the pairs of blocks I < J in rounds: a
-// round has each block once, so its pairs are independent, and sums have the same order for any
+// operator is S = Ω^½KΩ^½ of n rows in blocks. A product takes the pairs of blocks I < J in rounds:
+// a round has each block once, so its pairs are independent, and sums have the same order for any
 // number of processors.
 type operator struct {
 	k      kernels.Kernel

@@ -9,7 +9,8 @@ import (
 
 // Options are the parameters of Fit. Only Ratio and Src have no default.
 type Options struct {
-	// Ratio is λ = σ²/s² > 0, the variance of the noise of a row of weight 1 over that of the prior.
+	// Ratio is λ = σ²/s² > 0, the variance of the noise of a row of weight 1 over that of the
+	// prior.
 	Ratio float64
 	// NoIntercept leaves out the constant b.
 	NoIntercept bool
@@ -18,20 +19,21 @@ type Options struct {
 	// landmarks pay if many steps are needed: for a small λ.
 	Rank int
 	// Tolerance is the residual ‖y − b − (K + λΩ⁻¹)a‖/‖y − b‖, with weights, at which Fit stops; 0
-	// for 10⁻⁴. It bounds the root mean square error of predictions at the rows, in units of the root
-	// mean square of y.
+	// for 10⁻⁴. Tolerance bounds the root mean square error of predictions at the rows, in units of
+	// the root mean square of y.
 	Tolerance float64
 	// MaxIterations is the largest number of products with K; 0 for 500.
 	MaxIterations int
-	// Memory is the number of bytes that K may take. K takes 2·n² bytes in float32. With less memory
-	// every product computes it anew.
+	// Memory is the number of bytes that K may take. K takes 2·n² bytes in float32. With less
+	// memory every product computes K anew.
 	Memory int64
 	// Probes is the number of random signs for the errors at rows left out, whose relative error is
-	// about √(2/Probes) of the share of the diagonal of A⁻¹ that the preconditioner leaves. 0 leaves
-	// out Model.LeftOut and Model.Band.
+	// about √(2/Probes) of the share of the diagonal of A⁻¹ that the preconditioner leaves. 0
+	// leaves out Model.LeftOut and Model.Band.
 	Probes int
 
-	// Fit calls Progress, unless Progress is nil, after each product, on the goroutine of the caller.
+	// Fit calls Progress, unless Progress is nil, after each product, on the goroutine of the
+	// caller.
 	Progress func(Progress)
 
 	// Src draws the preconditioner and the probes.
@@ -48,30 +50,6 @@ type Progress struct {
 	Elapsed    time.Duration // since the first product
 	Left       time.Duration // at the rate of the steps so far
 }
-
-// NotConverged is the error of a Fit that has not reached its tolerance, because MaxIterations do not
-// suffice, rounding prevents progress, or the context ended. Fit then also returns the model of the
-// steps so far.
-type NotConverged struct {
-	Iterations          int
-	Residual, Tolerance float64
-	Stalled             bool  // rounding of float64 prevents progress
-	Cause               error // the error of the context, or nil
-}
-
-func (e *NotConverged) Error() string {
-	why := "want more MaxIterations, a larger Rank or a larger Ratio"
-	switch {
-	case e.Cause != nil:
-		why = fmt.Sprint(e.Cause)
-	case e.Stalled:
-		why = "rounding of float64 hides the rest: want a larger Ratio"
-	}
-	return fmt.Sprintf("kernelridge: the residual is %.3g after %d iterations, and Tolerance = %.3g: %s", e.Residual, e.Iterations, e.Tolerance, why)
-}
-
-// Unwrap returns the error of the context, or nil.
-func (e *NotConverged) Unwrap() error { return e.Cause }
 
 // sized returns the options for n rows, with defaults in place of zeros.
 func (o Options) sized(n int) (Options, error) {

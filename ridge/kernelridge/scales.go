@@ -11,7 +11,6 @@ import (
 
 	"github.com/seed-feabd252/randfeat/dense"
 	"github.com/seed-feabd252/randfeat/internal/argument"
-	"github.com/seed-feabd252/randfeat/internal/compute/cholesky"
 	"github.com/seed-feabd252/randfeat/internal/compute/matmul"
 	"github.com/seed-feabd252/randfeat/internal/compute/parallel"
 	"github.com/seed-feabd252/randfeat/internal/compute/vecmath"
@@ -23,15 +22,15 @@ import (
 // scaleSteps is the largest number of steps of the search for length-scales.
 const scaleSteps = 40
 
-// Scales returns k, a Gaussian or a Matern, with a length-scale for each column, and its λ, which Fit
-// takes: those of the least squared errors at rows left out of fits on up to 2000 rows, drawn with
-// src. L-BFGS descends from the length-scale of k and its λ of Choose, in some 40 steps of 5n³
+// Scales returns k, a Gaussian or a Matern, with a length-scale for each column, and its λ, which
+// Fit takes: those of the least squared errors at rows left out of fits on up to 2000 rows, drawn
+// with src. L-BFGS descends from the length-scale of k and its λ of Choose, in some 40 steps of 5n³
 // multiply-adds for n sampled rows. A column divided by its length-scale is the product with an
-// element of the diagonal of Pullback.A. With fewer than some twenty rows for each column the scales
-// fit the noise.
+// element of the diagonal of Pullback.A. With fewer than some twenty rows for each column the
+// scales fit the noise.
 //
-// The error reports another kernel, and the errors of Choose. If ctx ends, Scales returns the best so
-// far and the error of ctx.
+// The error reports another kernel, and the errors of Choose. If ctx ends, Scales returns the best
+// so far and the error of ctx.
 func Scales[T dense.Float](ctx context.Context, k kernels.Kernel, rows ridge.Block[T], src rand.Source) (kernels.Pullback, Choice, error) {
 	best := kernels.Pullback{K: k}
 	of, ok := gramian.ProfileOf(k)
@@ -74,8 +73,8 @@ func Scales[T dense.Float](ctx context.Context, k kernels.Kernel, rows ridge.Blo
 	return best, choice, ctx.Err()
 }
 
-// scales is the logarithm of the score of a sample as a function of the logarithms of length-scales, in
-// units of that of k, and of λ.
+// scales is the logarithm of the score of a sample as a function of the logarithms of
+// length-scales, in units of that of k, and of λ.
 type scales struct {
 	ctx     context.Context
 	profile gramian.Profile
@@ -123,29 +122,25 @@ func (s *scales) fit(p []float64) error {
 		}
 	}
 	gram := kernels.Gram(dense.Matrix[float64]{}, s.k, z, dense.Matrix[float64]{})
-	a, m := gram.Clone(), dense.New[float64](n, n)
-	ratio := math.Exp(p[d])
-	for i, w := range s.weights {
-		a.Row(i)[i] += ratio / w
-		m.Set(i, i, 1)
-	}
-	factor, err := cholesky.New(s.ctx, a)
+	m, ratio, outputs := dense.New[float64](n, n), math.Exp(p[d]), s.y.Cols
+	alpha, factor, err := gramian.Direct(s.ctx, gram.Clone(), s.y, s.weights, ratio)
 	if err != nil {
 		return err
 	}
-	factor.Solve(m)
 	u, whole := make([]float64, n), 0.0
 	for i := range u {
-		u[i] = vecmath.Sum(m.Row(i))
+		m.Set(i, i, 1)
+		u[i] = alpha.At(i, outputs)
 		whole += u[i]
 	}
+	alpha = alpha.ColRange(0, outputs)
+	factor.Solve(m)
 	parallel.Rows(n, gramian.TileRows, func(lo, hi int) {
 		for i := lo; i < hi; i++ {
 			vecmath.AddScaled(m.Row(i), u, -u[i]/whole)
 		}
 	})
-	alpha, v, t := dense.New[float64](n, s.y.Cols), dense.New[float64](n, s.y.Cols), make([]float64, n)
-	matmul.Mul(1, m, s.y, 0, alpha)
+	v, t := dense.New[float64](n, outputs), make([]float64, n)
 	total := 0.0
 	for i, w := range s.weights {
 		own := m.At(i, i)
@@ -160,7 +155,7 @@ func (s *scales) fit(p []float64) error {
 		return fmt.Errorf("kernelridge: squared errors of %v", total)
 	}
 	s.value = math.Log(total / s.null)
-	sides, g := dense.New[float64](n, s.y.Cols), dense.New[float64](n, n)
+	sides, g := dense.New[float64](n, outputs), dense.New[float64](n, n)
 	matmul.Mul(1, m, v, 0, sides)
 	right := m.Clone()
 	for i, by := range t {
@@ -176,8 +171,8 @@ func (s *scales) fit(p []float64) error {
 	return nil
 }
 
-// slopes sets the slopes along the logarithms of length-scales ℓ_j. For q = ‖z − z'‖² in units of the
-// length-scale, dk = −2k'(q)·(z_j − z'_j)²·dlog ℓ_j.
+// slopes sets the slopes along the logarithms of length-scales ℓ_j. For q = ‖z − z'‖² in units of
+// the length-scale, dk = −2k'(q)·(z_j − z'_j)²·dlog ℓ_j.
 func (s *scales) slopes(g, gram, z dense.Matrix[float64], total float64) {
 	n, d, unit := z.Rows, z.Cols, s.profile.LengthScale
 	squares, products := make([]float64, n), dense.New[float64](n, n)

@@ -333,7 +333,6 @@ var types = []reflect.Type{
 	reflect.TypeFor[hypothesis.Options](),
 	reflect.TypeFor[hypothesis.Result](),
 	reflect.TypeFor[kernelridge.Choice](),
-	reflect.TypeFor[kernelridge.NotConverged](),
 	reflect.TypeFor[kernelridge.Options](),
 	reflect.TypeFor[kernelridge.Progress](),
 	reflect.TypeFor[kernelridge.Result[float32]](),

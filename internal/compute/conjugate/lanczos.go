@@ -6,13 +6,11 @@ import (
 	"gonum.org/v1/gonum/mat"
 )
 
-// lanczos has the coefficients of conjugate gradients in the first round of a sample.
-//
-// A sample has the right side b = A^½g with a normal g, A = S + λI. The vector u = P^-½b has the
-// covariance M = P^-½AP^-½. Up to a rotation of g, uᵀM⁻¹log(M)u = gᵀlog(M)g, whose mean is tr log M
-// = log det A − log det P. And uᵀM⁻¹u = ‖g‖² has the known mean D, a control variate. Both forms
-// are quadratures with the nodes and weights of conjugate gradients [Gardner et al. 2018, Ubaru et
-// al. 2017].
+// lanczos has the coefficients of conjugate gradients in the first round of a sample, whose right
+// side is b = A^½g with a normal g, A = S + λI. For M = P^-½AP^-½ and u = P^-½b, uᵀM⁻¹log(M)u has
+// the mean tr log M = log det A − log det P, and uᵀM⁻¹u = ‖g‖² has the known mean D, a control
+// variate. Both forms are quadratures with nodes and weights of the coefficients [Gardner et al.
+// 2018].
 type lanczos struct {
 	size        float64 // bᵀP⁻¹b
 	alpha, beta []float64

@@ -34,8 +34,8 @@ func NewExpansion(k kernels.Kernel, x, a dense.Matrix[float64]) *Expansion {
 	return &Expansion{a, k, kernel, origin, NewPoints[float64](kernel, own, origin)}
 }
 
-// Add adds the functions at the rows of x to the rows of dst. It takes float64, because weights of a
-// small λ are large and cancel. A row that is not finite has the sum NaN.
+// Add adds the functions at the rows of x to the rows of dst. It takes float64, because weights of
+// a small λ are large and cancel. A row that is not finite has the sum NaN.
 func (e *Expansion) Add(dst, x dense.Matrix[float64]) {
 	_, other := Images(e.given, x)
 	xs := NewPoints[float64](e.kernel, other, e.origin)
@@ -74,7 +74,8 @@ func Medians(x dense.Matrix[float64]) []float64 {
 	return middle
 }
 
-// Images returns a kernel that is no Pullback, and rows whose Gram matrix with it is that of k on x.
+// Images returns a kernel that is no Pullback, and rows whose Gram matrix with it is that of k on
+// x.
 func Images(k kernels.Kernel, x dense.Matrix[float64]) (kernels.Kernel, dense.Matrix[float64]) {
 	for {
 		pullback, ok := k.(kernels.Pullback)

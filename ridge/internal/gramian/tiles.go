@@ -73,8 +73,8 @@ func roots[T dense.Float](e, poly []T, nu float64) {
 	vecmath.Affine(e, poly, -1, 0)
 }
 
-// Derivative returns dk/dq for k = k(√q). It is 0 where the derivative of a Matérn kernel with ν = ½
-// is infinite, because the two points are then one.
+// Derivative returns dk/dq for k = k(√q). It is 0 where the derivative of a Matérn kernel with ν =
+// ½ is infinite, because the two points are then one.
 func (p Profile) Derivative(q, k float64) float64 {
 	r := math.Sqrt(q)
 	switch p.Nu {
