@@ -9,7 +9,6 @@ import (
 
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
-	"gonum.org/v1/gonum/stat"
 
 	"github.com/seed-feabd252/randfeat/dense"
 	"github.com/seed-feabd252/randfeat/internal/testing/densetest"
@@ -211,71 +210,6 @@ func testOrder[T dense.Float](t *testing.T) {
 }
 
 func TestOrder(t *testing.T) { densetest.Both(t, testOrder[float32], testOrder[float64]) }
-
-// traceLeft returns the trace of the residual, of pivots of Choose or, one by one, of a draw by
-// weights times the diagonal of the residual to the given power.
-func traceLeft[T dense.Float](a *explicit[T], count int, c *Chooser[T], power float64, rng *rand.Rand) float64 {
-	n := a.m.Rows
-	var at []int
-	if c != nil {
-		at = c.Choose(a, count, filled(n, 1), nil, filled(n, 1e-4), rng)
-	}
-	r := residual(a.m, at)
-	for range count - len(at) {
-		total, p := 0.0, -1
-		for i := range n {
-			total += math.Pow(max(r.At(i, i), 0), power)
-		}
-		for u := rng.Float64() * total; u >= 0 && p < n-1; {
-			p++
-			u -= math.Pow(max(r.At(p, p), 0), power)
-		}
-		if r.At(p, p) > 1e-4 {
-			r = residual(r, []int{p})
-		}
-	}
-	trace := 0.0
-	for i := range n {
-		trace += r.At(i, i)
-	}
-	return trace
-}
-
-// The trace of the residual that pivots leave has the mean of pivots drawn one by one, within 4.5
-// standard errors over 60 draws each, on points of few kinds, as words of a text are, and on points
-// in few directions. Draws without regard to the residual are off.
-func testTrace[T dense.Float](t *testing.T) {
-	const n, count, draws = 80, 16, 60
-	rng := rand.New(rand.NewPCG(13, 0))
-	kinds, words := gaussian[T](14, 30, 4, 1), &explicit[T]{m: dense.New[T](n, n)}
-	of := make([]int, n)
-	for i := range of {
-		of[i] = int(30 * math.Pow(rng.Float64(), 3))
-	}
-	for i := range n {
-		for j := range n {
-			words.m.Set(i, j, kinds.m.At(of[i], of[j]))
-		}
-	}
-	for name, a := range map[string]*explicit[T]{"words": words, "directions": gaussian[T](15, n, 2, 2)} {
-		var c Chooser[T]
-		means := func(c *Chooser[T], power float64) (mean, stderr float64) {
-			var all []float64
-			for range draws {
-				all = append(all, traceLeft(a, count, c, power, rng))
-			}
-			mean, spread := stat.MeanStdDev(all, nil)
-			return mean, stat.StdErr(spread, draws)
-		}
-		got, x := means(&c, 1)
-		want, y := means(nil, 1)
-		wrong, z := means(nil, 0)
-		assert.InDelta(t, want, got, 4.5*math.Hypot(x, y), name)
-		assert.Greater(t, math.Abs(wrong-got), 4.5*math.Hypot(x, z), name)
-	}
-}
-
-func TestTrace(t *testing.T) { densetest.Both(t, testTrace[float32], testTrace[float64]) }
 
 // A weight that is zero, negative or NaN keeps a column from being chosen, and so does a diagonal
 // that is NaN. A matrix that is NaN but for its diagonal has one pivot.
