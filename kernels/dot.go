@@ -78,7 +78,6 @@ func (k Polynomial) Eval(x, y []float64) float64 {
 	return math.Pow(orOne(k.Gamma)*floats.Dot(x, y)+k.Offset, float64(k.degree()))
 }
 
-// degree returns p.
 func (k Polynomial) degree() int { return cmp.Or(k.Degree, 3) }
 
 func (k Polynomial) check() error {

@@ -124,7 +124,6 @@ func gramPullback[T dense.Float](dst dense.Matrix[T], k Pullback, x, y dense.Mat
 	return dense.Copy(dst, Gram(dense.Matrix[float64]{}, k.K, ax, ay))
 }
 
-// image returns a of every row of x.
 func (k Pullback) image(x dense.Matrix[float64]) dense.Matrix[float64] {
 	ax := dense.New[float64](x.Rows, k.A.Rows)
 	parallel.Rows(x.Rows, gramRows, func(lo, hi int) {
