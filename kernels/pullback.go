@@ -29,8 +29,7 @@ type Pullback struct {
 	Offset []float64
 }
 
-// Eval returns K(a(x), a(y)) in O(r·d). Eval panics if x or y is not of length d, if a field is out
-// of range, and if K panics.
+// Eval returns K(a(x), a(y)) in O(r·d). Eval panics if Check reports an error.
 func (k Pullback) Eval(x, y []float64) float64 {
 	must(k.checkShapes())
 	z := make([]float64, 2*k.A.Rows)
