@@ -12,29 +12,6 @@ import (
 	"github.com/seed-feabd252/randfeat/internal/testing/densetest"
 )
 
-func benchmarkApply[T dense.Float](b *testing.B) {
-	for _, n := range []int{64, 1024} {
-		p, err := givens.RandomProduct[T](n, 0, exprand.NewSource(1))
-		if err != nil {
-			b.Fatal(err)
-		}
-		x := make([]T, n)
-		b.Run(fmt.Sprintf("n=%d", n), func(b *testing.B) {
-			b.SetBytes(int64(n) * int64(unsafe.Sizeof(x[0])))
-			b.ReportAllocs()
-			for b.Loop() {
-				p.ApplyVec(x, x)
-			}
-		})
-	}
-}
-
-// BenchmarkApply turns one vector of n elements with the default product.
-func BenchmarkApply(b *testing.B) {
-	b.Run("type=float32", benchmarkApply[float32])
-	b.Run("type=float64", benchmarkApply[float64])
-}
-
 func benchmarkApplyRows[T dense.Float](b *testing.B) {
 	for _, n := range []int{64, 1024} {
 		p, err := givens.RandomProduct[T](n, 0, exprand.NewSource(1))

@@ -11,7 +11,6 @@ import (
 	"github.com/seed-feabd252/randfeat/internal/memory/limit"
 )
 
-// productRecipe lists the parts of the file of a Product.
 type productRecipe[T dense.Float] struct {
 	D      int
 	Axes   []int32 // i and j of each rotation, the first one first

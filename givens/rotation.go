@@ -77,7 +77,6 @@ func (g Rotation[T]) Apply(dst, x dense.Matrix[T]) dense.Matrix[T] {
 	return dst
 }
 
-// turn returns the rotated pair (u, v).
 func (g Rotation[T]) turn(u, v T) (T, T) { return planerot.Pair(g.cos, g.sin, u, v) }
 
 func (g Rotation[T]) check(d int) {

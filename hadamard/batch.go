@@ -16,7 +16,6 @@ const (
 	leastWork = 1 << 20
 )
 
-// batch is one operation on all rows of a matrix.
 type batch[T dense.Float] struct {
 	plan       plan
 	rotation   *Rotation[T] // nil for a Transform of the rows of dst
@@ -25,7 +24,6 @@ type batch[T dense.Float] struct {
 	grain      int // rows of one parallel task
 }
 
-// run does the operation, which takes k transforms a row.
 func (b batch[T]) run(k int) {
 	if alone(b.plan, k, b.dst.Rows) {
 		b.rows(0, b.dst.Rows)
@@ -42,7 +40,6 @@ func (b batch[T]) run(k int) {
 // Piece does the operation on the rows of parallel task i.
 func (b *batch[T]) Piece(i int) { b.rows(i*b.grain, min((i+1)*b.grain, b.dst.Rows)) }
 
-// rows does the operation on the rows from lo to hi.
 func (b *batch[T]) rows(lo, hi int) {
 	switch {
 	case b.rotation == nil:

@@ -54,7 +54,6 @@ func timesX(a, tail, p, q int) int {
 	return product
 }
 
-// minus returns a − b in GF(q).
 func minus(a, b, p, q int) int {
 	difference := 0
 	for place := 1; place < q; place *= p {

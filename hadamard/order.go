@@ -131,7 +131,6 @@ func planOf(what string, n int) plan {
 // transform.
 var shortPlans [1 << 10]atomic.Pointer[plan]
 
-// order returns n.
 func (p plan) order() int { return p.rows * p.width }
 
 // isOrder reports whether the package has a Hadamard matrix of order n ≥ 1.

@@ -7,7 +7,6 @@ import (
 	"github.com/seed-feabd252/randfeat/internal/compute/fwht"
 )
 
-// maxCore is the largest order of a core.
 const maxCore = 2048
 
 // paley is a construction of a Hadamard matrix of order h from GF(p^e): Paley's first for

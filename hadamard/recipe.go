@@ -9,7 +9,6 @@ import (
 	"github.com/seed-feabd252/randfeat/internal/file/registry"
 )
 
-// rotationRecipe lists the parts of the file of a Rotation.
 type rotationRecipe struct {
 	D     int
 	Order int // d'

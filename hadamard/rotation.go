@@ -147,7 +147,6 @@ func (r *Rotation[T]) check(name string, m dense.Matrix[T], cols int) {
 	}
 }
 
-// made panics if r is zero.
 func (r *Rotation[T]) made() {
 	if len(r.factors) == 0 {
 		panic("hadamard: the Rotation is zero, want one of NewRotation")

@@ -47,7 +47,6 @@ func (r *Rotation[T]) vectors(dst []T, n int, name string, x []T, want int) []T 
 	return dst
 }
 
-// apply writes R·x into dst.
 func (r *Rotation[T]) apply(dst, x []T) {
 	transformDiagonal(r.plan, dst, x, r.factors[0][:r.in])
 	for _, f := range r.factors[1:] {

@@ -32,7 +32,6 @@ func Against(k Kernel, y dense.Matrix[float64]) (Fixed, error) {
 	return newAgainst(k, y), nil
 }
 
-// against is the Fixed of a kernel.
 type against struct {
 	k      Kernel
 	y      points[float64]
@@ -75,7 +74,6 @@ func (a *against) Gram(dst, x dense.Matrix[float64]) dense.Matrix[float64] {
 	return dst
 }
 
-// againstPass is one Gram.
 type againstPass struct {
 	*against
 	dst, x dense.Matrix[float64]

@@ -10,8 +10,7 @@ import (
 // (semi-)definite if all k_i are [Schölkopf & Smola 2002, §13.1].
 type Sum []Kernel
 
-// Eval returns the sum of the kernels at (x, y). Eval panics if there is no kernel, if a kernel is
-// nil, and if a kernel panics.
+// Eval returns the sum of the kernels at (x, y). Eval panics if Check reports an error.
 func (k Sum) Eval(x, y []float64) float64 {
 	must(k.check())
 	var s float64
@@ -30,8 +29,7 @@ func (k Sum) String() string { return join(k, " + ") }
 // semi-definite if all k_i are (Schur's product theorem) [Schölkopf & Smola 2002, §13.1].
 type Product []Kernel
 
-// Eval returns the product of the kernels at (x, y). Eval panics if there is no kernel, if a kernel
-// is nil, and if a kernel panics.
+// Eval returns the product of the kernels at (x, y). Eval panics if Check reports an error.
 func (k Product) Eval(x, y []float64) float64 {
 	must(k.check())
 	p := 1.0
@@ -54,7 +52,7 @@ type Scaled struct {
 	By float64
 }
 
-// Eval returns c·K(x, y). Eval panics if K is nil, if By is out of range, and if K panics.
+// Eval returns c·K(x, y). Eval panics if Check reports an error.
 func (k Scaled) Eval(x, y []float64) float64 {
 	must(k.check())
 	return k.By * k.K.Eval(x, y)

@@ -13,8 +13,7 @@ import (
 // every vector is π/2, as for features with sign(0) = 0, so that k(0, y) = 0.
 type Angular struct{}
 
-// Eval returns 1 − 2θ/π in O(d), to a few units in the last place of θ at every angle. Eval panics
-// if the lengths differ.
+// Eval returns 1 − 2θ/π in O(d). Eval panics if Check reports an error or the lengths differ.
 func (k Angular) Eval(x, y []float64) float64 {
 	return fromSupplement(angle(x, y))
 }
@@ -45,8 +44,7 @@ type ArcCosine struct {
 	Order int
 }
 
-// Eval returns k(x, y) in O(d), accurate also next to θ = 0 and θ = π. Eval panics if the lengths
-// differ or Order is out of range.
+// Eval returns k(x, y) in O(d). Eval panics if Check reports an error or the lengths differ.
 func (k ArcCosine) Eval(x, y []float64) float64 {
 	must(k.check())
 	psi := angle(x, y)

@@ -17,7 +17,6 @@ type block[T dense.Float] struct {
 
 func newBlock[T dense.Float](x, y points[T]) *block[T] { return &block[T]{x: x, y: y} }
 
-// fill writes k at all pairs into dst.
 func (b *block[T]) fill(dst dense.Matrix[T], k Kernel) {
 	row := b.take()
 	for i := range dst.Rows {
@@ -30,7 +29,6 @@ func (b *block[T]) fill(dst dense.Matrix[T], k Kernel) {
 	b.free = append(b.free, row)
 }
 
-// row writes k(x_i, y_j) for every j into dst.
 func (b *block[T]) row(dst []float64, k Kernel, i int) {
 	switch k := k.(type) {
 	case Sum:
@@ -126,7 +124,6 @@ type shared[T dense.Float] struct {
 	packed *matmul.Packed[T] // Yᵀ; nil if not packed
 }
 
-// of returns XYᵀ.
 func (s *shared[T]) of(x, y dense.Matrix[T]) dense.Matrix[T] {
 	if s.known.Data != nil {
 		return s.known

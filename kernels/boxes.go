@@ -28,8 +28,7 @@ type Boxes struct {
 	Weights dense.Matrix[float64]
 }
 
-// Eval returns k(x, y) in O(d·B). Eval panics if x or y is not of length d or a field is out of
-// range.
+// Eval returns k(x, y) in O(d·B). Eval panics if Check reports an error or the lengths differ.
 func (k Boxes) Eval(x, y []float64) float64 {
 	must(k.check())
 	checkLengths(x, y)

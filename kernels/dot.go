@@ -33,7 +33,7 @@ type Softmax struct {
 	Gamma float64 `archive:"scale"`
 }
 
-// Eval returns exp(γ·xᵀy) in O(d). Eval panics if the lengths differ or Gamma is out of range.
+// Eval returns exp(γ·xᵀy) in O(d). Eval panics if Check reports an error or the lengths differ.
 func (k Softmax) Eval(x, y []float64) float64 {
 	must(k.check())
 	checkLengths(x, y)
@@ -70,15 +70,13 @@ type Polynomial struct {
 	Offset float64
 }
 
-// Eval returns (γ·xᵀy + c)^p in O(d). Eval panics if the lengths differ or a parameter is out of
-// range.
+// Eval returns (γ·xᵀy + c)^p in O(d). Eval panics if Check reports an error or the lengths differ.
 func (k Polynomial) Eval(x, y []float64) float64 {
 	must(k.check())
 	checkLengths(x, y)
 	return math.Pow(orOne(k.Gamma)*floats.Dot(x, y)+k.Offset, float64(k.degree()))
 }
 
-// degree returns p.
 func (k Polynomial) degree() int { return cmp.Or(k.Degree, 3) }
 
 func (k Polynomial) check() error {

@@ -119,7 +119,6 @@ func newPoints[T dense.Float](x dense.Matrix[T]) points[T] {
 	return p
 }
 
-// rows returns the points lo ≤ i < hi.
 func (p points[T]) rows(lo, hi int) points[T] {
 	p.given, p.exact, p.squares = p.given.RowRange(lo, hi), p.exact.RowRange(lo, hi), p.squares[lo:hi]
 	return p

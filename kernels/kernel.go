@@ -34,7 +34,6 @@ func Check(k Kernel) error {
 	return nil
 }
 
-// parts returns the kernels that k is made of.
 func parts(k Kernel) []Kernel {
 	switch k := k.(type) {
 	case Sum:
@@ -49,7 +48,6 @@ func parts(k Kernel) []Kernel {
 	return nil
 }
 
-// must panics with the text of err unless it is nil.
 func must(err error) {
 	if err != nil {
 		panic(err.Error())
@@ -64,7 +62,6 @@ func positive(name string, v float64) error {
 	return nil
 }
 
-// orOne returns v, or 1 if v is zero.
 func orOne(v float64) float64 {
 	return cmp.Or(v, 1)
 }

@@ -13,8 +13,7 @@ type Laplacian struct {
 	LengthScale float64
 }
 
-// Eval returns exp(−‖x−y‖₁/ℓ) in O(d). Eval panics if the lengths differ or LengthScale is out of
-// range.
+// Eval returns exp(−‖x−y‖₁/ℓ) in O(d). Eval panics if Check reports an error or the lengths differ.
 func (k Laplacian) Eval(x, y []float64) float64 {
 	must(k.check())
 	checkLengths(x, y)

@@ -21,7 +21,7 @@ type Matern struct {
 	LengthScale float64
 }
 
-// Eval returns k(x, y) in O(d). Eval panics if the lengths differ or a parameter is out of range.
+// Eval returns k(x, y) in O(d). Eval panics if Check reports an error or the lengths differ.
 func (k Matern) Eval(x, y []float64) float64 {
 	must(k.check())
 	return k.profile(squaredDistance(x, y, orOne(k.LengthScale)))

@@ -29,8 +29,7 @@ type Pullback struct {
 	Offset []float64
 }
 
-// Eval returns K(a(x), a(y)) in O(r·d). Eval panics if x or y is not of length d, if a field is out
-// of range, and if K panics.
+// Eval returns K(a(x), a(y)) in O(r·d). Eval panics if Check reports an error.
 func (k Pullback) Eval(x, y []float64) float64 {
 	must(k.checkShapes())
 	z := make([]float64, 2*k.A.Rows)
@@ -124,7 +123,6 @@ func gramPullback[T dense.Float](dst dense.Matrix[T], k Pullback, x, y dense.Mat
 	return dense.Copy(dst, Gram(dense.Matrix[float64]{}, k.K, ax, ay))
 }
 
-// image returns a of every row of x.
 func (k Pullback) image(x dense.Matrix[float64]) dense.Matrix[float64] {
 	ax := dense.New[float64](x.Rows, k.A.Rows)
 	parallel.Rows(x.Rows, gramRows, func(lo, hi int) {

@@ -16,7 +16,7 @@ type RationalQuadratic struct {
 	LengthScale float64
 }
 
-// Eval returns k(x, y) in O(d). Eval panics if the lengths differ or a parameter is out of range.
+// Eval returns k(x, y) in O(d). Eval panics if Check reports an error or the lengths differ.
 func (k RationalQuadratic) Eval(x, y []float64) float64 {
 	must(k.check())
 	return k.profile(squaredDistance(x, y, orOne(k.LengthScale)))

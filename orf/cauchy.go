@@ -21,7 +21,6 @@ func (Cauchy) ensemble() {}
 // String returns Cauchy.
 func (Cauchy) String() string { return "Cauchy" }
 
-// cauchy draws m frequencies of R^d.
 func cauchy[T dense.Float](e Cauchy, m, d int, src rand.Source) (Projection[T], error) {
 	w, err := unrounded(m, d)
 	if err != nil {

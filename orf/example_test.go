@@ -145,7 +145,7 @@ func ExampleDraw() {
 	// Output: Hadamard(Factors=3)
 }
 
-func ExampleOf() {
+func ExampleFromMatrix() {
 	w, err := orf.FromMatrix(dense.Of(2, 2, []float64{1, 2, 3, 4}))
 	if err != nil {
 		fmt.Println(err)

@@ -41,7 +41,6 @@ func (e Givens) String() string {
 	return describe("Givens", e.FixedLength, "Rotations", e.Rotations)
 }
 
-// givensProduct draws m frequencies of R^d.
 func givensProduct[T dense.Float](e Givens, m, d int, src rand.Source) (Projection[T], error) {
 	if e.Rotations < 0 {
 		return nil, fmt.Errorf("orf: Givens.Rotations = %d, want at least 1, or 0 for ⌈d·log₂ d⌉", e.Rotations)

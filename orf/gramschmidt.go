@@ -28,7 +28,6 @@ func (GramSchmidt) ensemble() {}
 // String returns GramSchmidt, with FixedLength in parentheses if it is set.
 func (e GramSchmidt) String() string { return describe("GramSchmidt", e.FixedLength, "", 0) }
 
-// gramSchmidt draws m frequencies of R^d.
 func gramSchmidt[T dense.Float](e GramSchmidt, m, d int, src rand.Source) (Projection[T], error) {
 	w, err := haar(m, d, e.FixedLength, src, func(dense.Matrix[float64]) {})
 	if err != nil {

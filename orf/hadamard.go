@@ -40,7 +40,6 @@ func (e Hadamard) String() string {
 	return describe("Hadamard", e.FixedLength, "Factors", e.Factors)
 }
 
-// hadamardProduct draws m frequencies of R^d.
 func hadamardProduct[T dense.Float](e Hadamard, m, d int, src rand.Source) (Projection[T], error) {
 	if e.Factors < 0 {
 		return nil, fmt.Errorf("orf: Hadamard.Factors = %d, want at least 1, or 0 for 3", e.Factors)

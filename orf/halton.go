@@ -32,7 +32,6 @@ func (Halton) ensemble() {}
 // String returns Halton.
 func (Halton) String() string { return "Halton" }
 
-// halton draws m frequencies of R^d.
 func halton[T dense.Float](e Halton, m, d int, src rand.Source) (Projection[T], error) {
 	if d > maxHalton {
 		return nil, fmt.Errorf("orf: Halton: d = %d, want at most %d", d, maxHalton)

@@ -26,7 +26,6 @@ func (IID) ensemble() {}
 // String returns IID, with FixedLength in parentheses if it is set.
 func (e IID) String() string { return describe("IID", e.FixedLength, "", 0) }
 
-// iid draws m frequencies of R^d.
 func iid[T dense.Float](e IID, m, d int, src rand.Source) (Projection[T], error) {
 	rng := rand.New(src)
 	w, err := unrounded(m, d)

@@ -65,7 +65,6 @@ func Draw[T dense.Float](e Ensemble, m, d int, src rand.Source) (Projection[T], 
 	return door.Choose[T, Projection[T]](draw32, draw64, drawing{e, m, d, src})
 }
 
-// drawing has the arguments of Draw.
 type drawing struct {
 	e    Ensemble
 	m, d int

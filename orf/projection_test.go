@@ -98,48 +98,6 @@ func testContracts[T dense.Float](t *testing.T) {
 
 func TestContracts(t *testing.T) { densetest.Both(t, testContracts[float32], testContracts[float64]) }
 
-// testRounding bounds errors by the roundings of each construction, more tightly than conformance.
-func testRounding[T dense.Float](t *testing.T, c construction[T]) {
-	for _, s := range shapes {
-		m, d := s[0], s[1]
-		for _, c := range []construction[T]{c, c.fixedLength()} {
-			p := c.must(t, m, d, 1)
-			w, x, z := p.Frequencies(), densetest.Gapped[T](2, 5, d), densetest.Gapped[T](2, 5, m)
-			y, back := p.Project(dense.Matrix[T]{}, x), p.(orf.Transposer[T]).ProjectTransposed(dense.Matrix[T]{}, z)
-			// A padded frequency is longer than its d columns say.
-			longest, ops := 3*math.Sqrt(float64(c.order(d))), m
-			for k := range m {
-				longest = max(longest, norm(w.Row(k)))
-			}
-			if orf.Blocks(p) != nil {
-				ops = c.ops(d) + m/c.order(d) + 2
-			}
-			columns := dense.Transpose(dense.Matrix[T]{}, w)
-			for i := range x.Rows {
-				for k := range m {
-					length := max(norm(w.Row(k)), 3*math.Sqrt(float64(c.order(d))))
-					tol := 2 * float64(c.ops(d)+2) * densetest.Roundoff[T]() * norm(x.Row(i)) * length
-					require.InDelta(t, dot(w.Row(k), x.Row(i)), float64(y.At(i, k)), tol, "%v (%d, %d)", s, i, k)
-				}
-				size := 0.0
-				for _, v := range z.Row(i) {
-					size += math.Abs(float64(v)) * longest
-				}
-				for j := range d {
-					tol := 2 * float64(ops+2) * densetest.Roundoff[T]() * size
-					require.InDelta(t, dot(columns.Row(j), z.Row(i)), float64(back.At(i, j)), tol, "%v transposed (%d, %d)", s, i, j)
-				}
-			}
-		}
-	}
-}
-
-func TestRounding(t *testing.T) {
-	densetest.Both(t,
-		func(t *testing.T) { forEach(t, testRounding[float32]) },
-		func(t *testing.T) { forEach(t, testRounding[float64]) })
-}
-
 func testProcessors[T dense.Float](t *testing.T) {
 	defer runtime.GOMAXPROCS(runtime.GOMAXPROCS(2))
 	const n, m, d = 300, 150, 60

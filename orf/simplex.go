@@ -29,7 +29,6 @@ func (Simplex) ensemble() {}
 // String returns Simplex, with FixedLength in parentheses if it is set.
 func (e Simplex) String() string { return describe("Simplex", e.FixedLength, "", 0) }
 
-// simplex draws m frequencies of R^d.
 func simplex[T dense.Float](e Simplex, m, d int, src rand.Source) (Projection[T], error) {
 	w, err := haar(m, d, e.FixedLength, src, spreadToSimplex)
 	if err != nil {

@@ -83,7 +83,6 @@ func permutation(rng *rand.Rand, order, n int) []int32 {
 // blocksOf returns the number of blocks of the given number of rows that m frequencies take.
 func blocksOf(m, rows int) int { return (m-1)/rows + 1 }
 
-// forward runs a pass over the tiles of all blocks.
 func (p *structured[T]) forward(dst, x dense.Matrix[T], done matmul.Epilogue) {
 	t := p.passes.Get()
 	*t = pass[T]{structured: p, dst: dst, x: x, done: done}

@@ -11,7 +11,6 @@ import (
 // rows of it and scales them. Hence Wᵀz = Σ_b R_bᵀ·(S_bᵀz_b): z_b times lengths is scattered into
 // the image of R_b, and R_bᵀ takes it back to R^d.
 
-// backward runs a pass over the tiles.
 func (p *structured[T]) backward(dst, z dense.Matrix[T], done matmul.Epilogue) {
 	t := p.transposed.Get()
 	*t = transposedPass[T]{structured: p, dst: dst, z: z, done: done}

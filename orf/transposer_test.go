@@ -1,7 +1,6 @@
 package orf_test
 
 import (
-	"fmt"
 	"sync"
 	"testing"
 
@@ -155,30 +154,4 @@ func TestFirstTransposesAtOnce(t *testing.T) {
 		}
 		wait.Wait()
 	}
-}
-
-func benchmarkProjectTransposed[T dense.Float](b *testing.B) {
-	for _, s := range [][3]int{{4096, 256, 64}, {256, 1024, 1024}} {
-		n, m, d := s[0], s[1], s[2]
-		all := transposers[T](b, m, d)
-		for _, c := range constructions[T]() {
-			b.Run(fmt.Sprintf("%s/n=%d/m=%d/d=%d", c.name, n, m, d), func(b *testing.B) {
-				p := all[c.name]
-				z, dst := dense.New[T](n, m), dense.New[T](n, d)
-				dense.Copy(z, densetest.Gapped[T](1, n, m))
-				b.ReportAllocs()
-				for b.Loop() {
-					p.ProjectTransposed(dst, z)
-				}
-				madds := float64(n) * float64(m) * float64(d)
-				b.ReportMetric(1e-9*madds*float64(b.N)/b.Elapsed().Seconds(), "Gmadd/s-of-the-dense-product")
-			})
-		}
-	}
-}
-
-// BenchmarkProjectTransposed takes n rows of m elements back to R^d.
-func BenchmarkProjectTransposed(b *testing.B) {
-	b.Run("type=float32", benchmarkProjectTransposed[float32])
-	b.Run("type=float64", benchmarkProjectTransposed[float64])
 }

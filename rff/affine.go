@@ -36,7 +36,6 @@ type Affine struct {
 func (Affine) perFrequency() int { return 0 }
 func (Affine) String() string    { return "Affine()" }
 
-// affine is the map of Affine.
 type affine[T dense.Float] struct {
 	blockwise[T, []T]
 	centre, offset []T              // nil for 0
@@ -125,7 +124,6 @@ func inRangeOf[T dense.Float](name string, m dense.Matrix[float64]) (dense.Matri
 	return own, nil
 }
 
-// matrix returns A.
 func (f *affine[T]) matrix() dense.Matrix[float64] { return f.kernel.(kernels.Pullback).A }
 
 func (f *affine[T]) Backward(dst, x, dphi dense.Matrix[T]) dense.Matrix[T] {
@@ -135,7 +133,6 @@ func (f *affine[T]) Backward(dst, x, dphi dense.Matrix[T]) dense.Matrix[T] {
 	return dst
 }
 
-// pullBack writes Aᵀ·dz of every row.
 func (f *affine[T]) pullBack(dst, dz dense.Matrix[T]) {
 	if f.factors == nil {
 		matmul.MulPacked(1, dz, &f.back, 0, dst, nil)
@@ -149,7 +146,6 @@ func (f *affine[T]) pullBack(dst, dz dense.Matrix[T]) {
 
 func (f *affine[T]) CanBackward() error { return nil }
 
-// affineRows is the number of rows in a block.
 const affineRows = 256
 
 // apply writes z of every row of x. scratch grows as needed.

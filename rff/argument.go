@@ -18,7 +18,6 @@ func positive(name string, v float64) error {
 	return nil
 }
 
-// inverse returns 1/v in T.
 func inverse[T dense.Float](name string, v float64) (T, error) {
 	if err := positive(name, v); err != nil {
 		return 0, err
@@ -26,7 +25,6 @@ func inverse[T dense.Float](name string, v float64) (T, error) {
 	return inRange[T](name, v, 1/v)
 }
 
-// root returns √v in T.
 func root[T dense.Float](name string, v float64) (T, error) {
 	if err := positive(name, v); err != nil {
 		return 0, err

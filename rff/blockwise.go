@@ -72,7 +72,6 @@ func (b *blockwise[T, S]) run(dst, x, g dense.Matrix[T], f blockFunc[T, S]) dens
 	return dst
 }
 
-// blockPass is one run.
 type blockPass[T dense.Float, S any] struct {
 	*blockwise[T, S]
 	dst, x, g dense.Matrix[T]

@@ -41,7 +41,6 @@ type Boxes struct {
 func (Boxes) perFrequency() int { return 0 }
 func (s Boxes) String() string  { return fmt.Sprintf("Boxes(%v)", s.K) }
 
-// place draws the Places for the given numbers of products.
 func (s *Boxes) place(counts [3]int) error {
 	if s.Src == nil {
 		return fmt.Errorf("rff: Src is nil, want a source for places")

@@ -37,7 +37,6 @@ func Centred[T dense.Float](phi Map[T], b, c []T) (Map[T], error) {
 	return build[T](centredRecipe[T]{phi, b, c})
 }
 
-// centredRecipe holds the parts of Centred that a file stores.
 type centredRecipe[T dense.Float] struct {
 	Phi  Map[T]
 	B, C []T
@@ -142,7 +141,6 @@ type centred[T dense.Float] struct {
 	half       float64 // ownᵀother/2
 }
 
-// centredSpace is scratch for a block of rows.
 type centredSpace[T dense.Float] struct{ points, features, slopes []T }
 
 func (f *centred[T]) String() string { return f.name }

@@ -20,7 +20,6 @@ func Compose[T dense.Float](first Affine, then Map[T]) (Map[T], error) {
 	return build[T](composeRecipe[T]{first, then})
 }
 
-// composeRecipe holds the parts of Compose that a file stores.
 type composeRecipe[T dense.Float] struct {
 	First Affine
 	Then  Map[T]
@@ -75,14 +74,12 @@ func newComposed[T dense.Float](first *affine[T], then Map[T]) *composed[T] {
 	return c
 }
 
-// composed is the map of Compose.
 type composed[T dense.Float] struct {
 	through[T, composedSpace[T]]
 	first *affine[T]
 	then  Map[T]
 }
 
-// composedSpace is scratch for a block of rows.
 type composedSpace[T dense.Float] struct{ moved, z, dz []T }
 
 // after returns the function that applies f to z = A·(x − c) + b.
@@ -105,5 +102,4 @@ func (c *composed[T]) chained(f func(dz, z, g dense.Matrix[T]) dense.Matrix[T]) 
 	}
 }
 
-// String returns both maps.
 func (c *composed[T]) String() string { return c.name }

@@ -139,7 +139,6 @@ func fitSpectral(k kernels.Kernel, points dense.Matrix[float64], rank int) (r sp
 	return spectralRecipe{k, points, coefficients, tolerance}, nil
 }
 
-// nystroemRecipe is the map of Nystroem, as a file stores it.
 type nystroemRecipe struct {
 	K         kernels.Kernel
 	Points    dense.Matrix[float64] // the landmarks in the order P, r×d
@@ -167,7 +166,6 @@ func nystroemMap[T dense.Float](s nystroemRecipe) (Map[T], error) {
 	return newEmbedding[T]("Nystroem", s.K, s.Points, c, s.Tolerance, s)
 }
 
-// spectralRecipe is the map of Spectral, as a file stores it.
 type spectralRecipe struct {
 	K            kernels.Kernel
 	Points       dense.Matrix[float64] // n×d
@@ -206,7 +204,6 @@ type columns struct {
 // are multiplied.
 const columnsAtOnce = 64
 
-// embeddingSpace holds a block of points, of their kernel values and of features.
 type embeddingSpace struct{ x, gram, phi []float64 }
 
 // newEmbedding prepares both factors of a map: the points and the coefficients c.
@@ -238,7 +235,6 @@ func newEmbedding[T dense.Float](name string, k kernels.Kernel, points, c dense.
 
 func isZero(x []float64) bool { return !slices.ContainsFunc(x, func(v float64) bool { return v != 0 }) }
 
-// block writes φ of a block of points.
 func (e *embedding[T]) block(s *embeddingSpace, dst, x, _ dense.Matrix[T]) {
 	points := dense.Copy(scratchMatrix(&s.x, x.Rows, e.in), x)
 	gram := e.points.Gram(scratchMatrix(&s.gram, x.Rows, e.points.Points().Rows), points)
@@ -266,7 +262,6 @@ func pointsOf[T dense.Float](name string, k kernels.Kernel, x dense.Matrix[T]) (
 	return dense.Copy(none, x), nil
 }
 
-// gramOf returns the Gram matrix of k at the points.
 func gramOf(k kernels.Kernel, name string, points dense.Matrix[float64]) (dense.Matrix[float64], error) {
 	gram := kernels.Gram(dense.Matrix[float64]{}, k, points, dense.Matrix[float64]{})
 	for i := range gram.Rows {

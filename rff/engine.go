@@ -74,13 +74,11 @@ func (e engine[T]) over(w orf.Projection[T], per int) (engine[T], error) {
 	return e, nil
 }
 
-// of returns e with the dimensions of the map.
 func (e engine[T]) of(in, out int) engine[T] {
 	e.in, e.out, e.passes = in, out, new(pool.Of[pass[T]])
 	return e
 }
 
-// kind returns the name of the type of the Spec.
 func (e engine[T]) kind() string { return reflect.TypeOf(e.recipe.Spec).Name() }
 
 // frame returns the frame of the map. law becomes the law for the frequencies of e.

@@ -117,7 +117,6 @@ func init() {
 	register[float64]()
 }
 
-// register names the recipes that files have.
 func register[T dense.Float]() {
 	registry.Register(map[string]any{
 		"Centred": centredRecipe[T]{}, "Compose": composeRecipe[T]{}, "Drawn": drawn[T]{},

@@ -98,23 +98,17 @@ func TestChangedFiles(t *testing.T) {
 		{gaussian, func(f *safetensors.File) { f.Metadata["map.spec"] = "nil"; delete(f.Metadata, "map.spec.lengthScale") },
 			"rff: map: rff: s is <nil>, want a Spec of this package"},
 		{gaussian, text("map.w.ensemble", "Cauchy"), "rff: map: rff: w has the frequencies of orf.Cauchy, which are not those of Gaussian(lengthScale=0.75)"},
-		{gaussian, func(f *safetensors.File) { delete(f.Metadata, "map") }, `rff: metadata: "map" is missing`},
 		{gaussian, text("map.spec.lengthScale", "short"), `rff: metadata: "map.spec.lengthScale" is "short", want a number`},
 		{gaussian, text("map.spec.lengthScale", "-1"), "rff: map: rff: lengthScale = -1, want a positive finite number"},
 		{gaussian, text("map.spec.lengthScale", "NaN"), "rff: map: rff: lengthScale = NaN, want a positive finite number"},
-		{gaussian, text("map.spec.lengthScale", "1e999"), `rff: metadata: "map.spec.lengthScale" is "1e999", want a number`},
-		{gaussian, text("map.spec.lengthscale", "1"), `rff: metadata: "map.spec.lengthscale" is unknown`},
 		{gaussian, text("map.w", "nil"), "rff: map: rff: w is nil, want a projection"},
-		{gaussian, text("map.w.ensemble", "Sum"), `rff: metadata: "map.w.ensemble" is "Sum", which is unknown`},
 		{gaussian, number("map.w.frequencies", 2, math.Inf(1)), "rff: map.w: orf: w has +Inf in row 0, column 2, want finite frequencies"},
-		{gaussian, reshape("map.w.frequencies", 12), `rff: tensor "map.w.frequencies": 1 dimensions, want 2`},
 		{gaussian, func(f *safetensors.File) {
 			f.Tensors["map.w.frequencies"] = safetensors.Tensor{DType: safetensors.F64, Shape: []int{0, 3}}
 		}, "rff: map.w: orf: w is 0×3, want at least 1×1"},
 		{gaussian, func(f *safetensors.File) {
 			f.Tensors["map.w.frequencies"] = safetensors.Tensor{DType: safetensors.F32, Shape: []int{1, 1}, Data: make([]byte, 4)}
 		}, `rff: tensor "map.w.frequencies": dtype F32, want F64`},
-		{gaussian, func(f *safetensors.File) { f.Tensors["more"] = f.Tensors["map.w.frequencies"] }, `rff: tensor "more" is unknown`},
 		{gaussian, func(f *safetensors.File) { delete(f.Tensors, "map.w.frequencies") }, `rff: tensor "map.w.frequencies" is missing`},
 
 		{gaussian, text("map.w", "Structured"), `rff: metadata: "map.w.fixedLength" is missing`},
@@ -122,25 +116,19 @@ func TestChangedFiles(t *testing.T) {
 		{hadamard, text(block+"rotation.order", "12"), "rff: map.w: orf: block 1 maps R^3 to R^12 by Hadamard(Factors=3), want R^3 to R^4 by Hadamard(Factors=3) as block 0"},
 		{hadamard, text(block+"rotation.order", "2"), "rff: map.w.blocks.1.rotation: signs beyond the order 2"},
 		{hadamard, text(block+"rotation.order", "0"), "rff: map.w.blocks.1.rotation: 24 bytes of signs of factors of order 0"},
-		{hadamard, text(block+"rotation.order", "-64"), "rff: map.w.blocks.1.rotation: 24 bytes of signs of factors of order -64"},
 		{hadamard, text(block+"rotation.order", strconv.Itoa(math.MaxInt)), "rff: map.w.blocks.1.rotation: 24 bytes of signs of factors of order " + strconv.Itoa(math.MaxInt)},
 		{hadamard, text(block+"rotation.order", "58"), "rff: map.w.blocks.1.rotation: hadamard: Order 58 is not the order of a Hadamard matrix known here"},
 		{hadamard, text(block+"rotation.d", "5"), "rff: map.w.blocks.1.rotation: hadamard: Order = 4, want at least d = 5"},
 		{hadamard, text(block+"rotation.d", "0"), "rff: map.w.blocks.1.rotation: hadamard: d = 0, want at least 1"},
-		{hadamard, text(block+"rotation", "Product"), `rff: metadata: "map.w.blocks.1.rotation" is "Product", which is unknown`},
-		{hadamard, text(block+"rotation.d", "0.5"), `rff: metadata: "map.w.blocks.1.rotation.d" is "0.5", want a whole number`},
 		{hadamard, text(block+"rotation.d", "2"), "rff: map.w: orf: block 1 maps R^2 to R^4 by Hadamard(Factors=3), want R^3 to R^4 by Hadamard(Factors=3) as block 0"},
 		{hadamard, text("map.w.fixedLength", "maybe"), `rff: metadata: "map.w.fixedLength" is "maybe", want a truth value`},
 		{hadamard, func(f *safetensors.File) {
 			f.Tensors["map.w.blocks.0.rows"], f.Tensors["map.w.blocks.0.lengths"] = f.Tensors[block+"rows"], f.Tensors[block+"lengths"]
 		}, "rff: map.w: orf: block 0 has 1 rows and 1 lengths, want 4, or fewer in the last block"},
 		{hadamard, integers(block+"rows", []int32{4}), "rff: map.w: orf: rows have 4, want different numbers from 0 to 3"},
-		{hadamard, integers(block+"rows", []int32{-1}), "rff: map.w: orf: rows have -1, want different numbers from 0 to 3"},
 		{hadamard, integers("map.w.blocks.0.rows", []int32{1, 1}), "rff: map.w: orf: rows have 1, want different numbers from 0 to 3"},
 		{hadamard, number("map.w.blocks.0.lengths", 1, math.NaN()), "rff: map.w: orf: lengths[1] = NaN, want a finite number"},
-		{givens, text(block+"product.d", "4"), "rff: map.w: orf: block 1 maps R^4 to R^4 by Givens(Rotations=5), want R^3 to R^3 by Givens(Rotations=5) as block 0"},
 		{givens, integers(block+"product.axes", []int32{0, 3}), "rff: map.w.blocks.1.product: rotation 0 of axes 0 and 3, want two of 3"},
-		{givens, integers(block+"product.axes", []int32{-1, 2}), "rff: map.w.blocks.1.product: rotation 0 of axes -1 and 2, want two of 3"},
 		{givens, integers(block+"product.axes", []int32{2, 2}), "rff: map.w.blocks.1.product: rotation 0 of axes 2 and 2, want two of 3"},
 		{givens, text(block+"product.d", "0"), "rff: map.w.blocks.1.product: d = 0, want 1 to 2147483647"},
 		{givens, number(block+"product.angles", 1, math.NaN()), "rff: map.w.blocks.1.product: rotation 0 has cosine"},
@@ -180,7 +168,6 @@ func TestChangedFiles(t *testing.T) {
 		{golden(t, "Sum"), text("map.maps.1", "nil"), "rff: map: rff: maps[1] is nil, want a map"},
 		{golden(t, "Sum"), text("map.maps.1.spec.d", "7"), "rff: map: rff: maps[1] is a map of R^7, want R^3, as maps[0]"},
 		{golden(t, "Sum"), text("map.maps", "0"), "rff: map: rff: maps is empty, want at least one map"},
-		{golden(t, "Sum"), text("map.maps", "2000000000"), `rff: metadata: "map.maps.3" is missing`},
 		{golden(t, "Sum"), number("map.weights", 0, -1), "rff: map: rff: weights[0] = -1, want a finite number from 0 on"},
 		{golden(t, "Sum"), number("map.weights", 1, math.NaN()), "rff: map: rff: weights[1] = NaN, want a finite number from 0 on"},
 	} {

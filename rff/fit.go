@@ -175,7 +175,6 @@ func power(e *mat.EigenSym, p float64) *mat.Dense {
 	return &m
 }
 
-// trace returns the trace of p·m·pᵀ.
 func trace(p *mat.Dense, m *mat.SymDense) float64 {
 	var pm mat.Dense
 	pm.Mul(p, m)

@@ -24,13 +24,11 @@ func Gradients[T dense.Float](phi Map[T], w dense.Matrix[float64]) (Map[T], erro
 	return build[T](gradientsRecipe[T]{phi, w.Clone()})
 }
 
-// gradientsRecipe holds the parts of Gradients that a file stores.
 type gradientsRecipe[T dense.Float] struct {
 	Of      Map[T]
 	Weights dense.Matrix[float64]
 }
 
-// gradients is the map of Gradients.
 type gradients[T dense.Float] struct {
 	blockwise[T, gradientsSpace[T]]
 	inner   Differentiable[T]
@@ -68,7 +66,6 @@ func newGradients[T dense.Float](r gradientsRecipe[T]) (Map[T], error) {
 	return m, nil
 }
 
-// block writes ψ of a block of points.
 func (m *gradients[T]) block(s *gradientsSpace[T], dst, x, _ dense.Matrix[T]) {
 	weights, slopes := scratchMatrix(&s.weights, x.Rows, m.weights.Cols), scratchMatrix(&s.slopes, x.Rows, m.in)
 	for j := range m.weights.Rows {

@@ -1,7 +1,6 @@
 package rff_test
 
 import (
-	"bytes"
 	"math"
 	"testing"
 
@@ -67,10 +66,6 @@ func testStandardise[T dense.Float](t *testing.T) {
 			x, y := wide(at).Row(0), wide(at).Row(1)
 			assert.InDelta(t, pair[1].Kernel().Eval(x, y), pair[0].Kernel().Eval(x, y), 1e3*densetest.Roundoff[T]())
 		}
-		var file bytes.Buffer
-		require.NoError(t, rff.Write(&file, one))
-		again := must.Have(rff.Read[T](&file))
-		assert.Equal(t, one.Transform(dense.Matrix[T]{}, at), again.Transform(dense.Matrix[T]{}, at))
 	}
 }
 

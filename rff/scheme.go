@@ -127,7 +127,6 @@ func schemeLaw[T dense.Float](s Scheme[T]) mse.Law {
 	}, f, 2*vecmath.Roundoff[T]())
 }
 
-// schemeSlope is the derivative of the general scheme.
 func schemeSlope[T dense.Float](e engine[T], s Scheme[T]) *pullback[T] {
 	m := e.frequencies()
 	norm := T(1 / math.Sqrt(float64(m)))

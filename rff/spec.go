@@ -20,7 +20,6 @@ type Spec interface {
 	perFrequency() int
 }
 
-// specs have a value of each type of Spec.
 var specs = []any{
 	ADERF{}, Affine{}, Angular{}, ArcCosine{}, Boxes{}, DotProduct{}, ELU{}, Gaussian{},
 	GaussianHyperbolic{}, GaussianOptimal{}, Identity{},

@@ -32,7 +32,6 @@ func Sum[T dense.Float](maps []Map[T], weights []float64) (Map[T], error) {
 	return build[T](sumRecipe[T]{maps, weights})
 }
 
-// sumRecipe holds the parts of Sum that a file stores.
 type sumRecipe[T dense.Float] struct {
 	Maps    []Map[T]
 	Weights []float64
@@ -117,7 +116,6 @@ func sumOf[T dense.Float](maps []Map[T], weights []float64, roots []T) complete[
 	return f
 }
 
-// sum is the map of Sum.
 type sum[T dense.Float] struct {
 	through[T, []T]
 	maps  []Map[T]
@@ -125,13 +123,11 @@ type sum[T dense.Float] struct {
 	ends  []int // the features of map i end before column ends[i]
 }
 
-// part returns the columns of the features of map i.
 func (f *sum[T]) part(phi dense.Matrix[T], i int) dense.Matrix[T] {
 	_, out := f.maps[i].Dims()
 	return phi.ColRange(f.ends[i]-out, f.ends[i])
 }
 
-// features writes the features of a block of rows.
 func (f *sum[T]) features(_ *[]T, dst, x, _ dense.Matrix[T]) {
 	for i, m := range f.maps {
 		part, root := f.part(dst, i), f.roots[i]
@@ -159,7 +155,6 @@ func (f *sum[T]) canBackward() error {
 	return nil
 }
 
-// pulled writes the gradients of a block of rows.
 func (f *sum[T]) pulled(s *[]T, dst, x, g dense.Matrix[T]) {
 	for i := range dst.Rows {
 		clear(dst.Row(i))

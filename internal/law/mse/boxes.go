@@ -30,7 +30,6 @@ func OfBoxes(counts [3]int, apart func(x, y []float64) [][2]float64) Law {
 	return Law{over: func(Rows) (Estimate, bool) { return e, true }}
 }
 
-// mixed returns 1 − S.
 func mixed(between [][2]float64, m int) (sum float64) {
 	shares, n := make([]float64, m), float64(m)
 	for _, b := range between {

@@ -105,7 +105,6 @@ func (z pair) withoutReplacement(m, order int, t float64, fixedLength bool) floa
 	return mse
 }
 
-// squares returns Σ x_i²y_i².
 func (z pair) squares() float64 {
 	var sum float64
 	for i, v := range z.x {

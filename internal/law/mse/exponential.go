@@ -23,7 +23,6 @@ func ofTerms(term func(z pair) product, haar, simplex func(z pair) float64) Expo
 	return Exponential{IID: ofIID(term).IID, Haar: over(haar), Simplex: over(simplex)}
 }
 
-// ofIID returns the law over independent rows.
 func ofIID(term func(z pair) product) Exponential {
 	return Exponential{IID: ExponentialLaw{relative: func(z pair, m int) product {
 		e := term(z)

@@ -96,7 +96,6 @@ func exponent(x []float64) int {
 	return n + more
 }
 
-// scaled returns 2ⁿ·x.
 func scaled(x []float64, n int) []float64 {
 	y := make([]float64, len(x))
 	for i, v := range x {

@@ -86,7 +86,6 @@ func oblique(d int, t, fall float64, step func(a, power, odd float64) (float64, 
 	return ConfluentExcess(d, t)*math.Exp((2-fall)*rest) + sum*math.Exp(-scale.rest)
 }
 
-// obliqueNodes is the number of nodes of the quadrature.
 const obliqueNodes = 64
 
 // obliqueNode is a node: sin 2α, 1 − sin 2α and the weight.
