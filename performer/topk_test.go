@@ -62,7 +62,7 @@ func testTopKCalls[T dense.Float](t *testing.T) {
 	rng := rand.New(densetest.Source(802))
 	q, k, v := densetest.Normal[T](rng, n, heads*d, 0, 1), densetest.Normal[T](rng, n, keyHeads*d, 0, 1), densetest.Normal[T](rng, n, keyHeads*d, 0, 1)
 	none := dense.Matrix[T]{}
-	paced := []performer.ExactOptions{{TopK: 64, Tolerance: 0.3}, {TopK: 64, Tolerance: 0.1, Bits: 8}, {TopK: 40, Tolerance: 0.5, Window: 400, Bits: 4}}
+	paced := []performer.ExactOptions{{TopK: 64, Tolerance: 0.3}, {TopK: 64, Tolerance: 0.5, Bits: 8}, {TopK: 40, Tolerance: 0.5, Window: 400, Bits: 4}}
 	for _, o := range append(paced, topKOptions...) {
 		s := stateOf(must.Have(performer.NewExact[T](o)), heads, keyHeads, d, d)
 		want := s.Step(none, q, k, v)

@@ -190,21 +190,16 @@ func (w *choice[T]) sumRest(scores []float32) {
 	r.total = vecmath.Sum(w.blocks)
 	r.values = scratch.Resize(r.values, w.of.sides[1].order)
 	clear(r.values)
+	w.valueMeans.begin(&l.list[0].coarse.means[1], 1)
 	at := 0
 	for _, run := range w.runs {
 		for lo, rows := run.from, 0; lo < run.to; lo, at = lo+rows, at+rows {
 			rows = min(run.to-lo, l.size-lo%l.size)
 			s, row := l.at(lo, w.h)
-			means := &s.coarse.means[1]
-			if at == 0 {
-				w.valueMeans.begin(means, 1)
-			}
-			w.valueMeans.add(&w.weights, means, w.blocks[at/Segment:][:rows/Segment], row/Segment, rows/Segment)
-			if at+rows == w.tokens {
-				w.valueMeans.collect(means, r.values, &w.part)
-			}
+			w.valueMeans.add(&w.weights, &s.coarse.means[1], w.blocks[at/Segment:][:rows/Segment], row/Segment, rows/Segment)
 		}
 	}
+	w.valueMeans.collect(&l.list[0].coarse.means[1], r.values, &w.part)
 }
 
 var ones = func() (x [Segment]float32) {

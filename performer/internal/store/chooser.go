@@ -5,7 +5,6 @@ import (
 	"slices"
 
 	"github.com/seed-feabd252/randfeat/dense"
-	"github.com/seed-feabd252/randfeat/internal/compute/parallel"
 	"github.com/seed-feabd252/randfeat/internal/memory/pool"
 	"github.com/seed-feabd252/randfeat/internal/memory/scratch"
 )
@@ -107,13 +106,7 @@ func (c *chooser[T]) attend(of reader[T], on *call[T], l *slabs[T]) {
 	rows, heads, width := on.q.Rows, on.s.keyHeads, on.group*on.s.dims[1]
 	c.out = scratch.Resize(c.out, rows*heads*width)
 	c.done, c.trial = scratch.Resize(c.done, rows*heads), scratch.Resize(c.trial, rows*heads)
-	if on.s.tokens()*on.s.heads < fewChosen {
-		for i := range c.done {
-			c.Piece(i)
-		}
-	} else {
-		parallel.Do(len(c.done), c)
-	}
+	share(on.s.tokens()*on.s.heads < fewChosen, len(c.done), c)
 	for from, to := 0, 0; from < rows; from = to {
 		c.skip = c.done[from*heads:][:heads]
 		for to = from + 1; to < rows && slices.Equal(c.skip, c.done[to*heads:][:heads]); {

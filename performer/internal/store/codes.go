@@ -160,13 +160,7 @@ func (c *codes[T]) outputs() {
 	if len(c.pieces) > 0 {
 		c.round()
 	}
-	if all := s.keyHeads * (len(c.pieces) + 1); elements < fewCodes/s.keyHeads {
-		for i := range all {
-			c.Piece(i)
-		}
-	} else {
-		parallel.Do(all, c)
-	}
+	share(elements < fewCodes/s.keyHeads, s.keyHeads*(len(c.pieces)+1), c)
 	for h := range s.keyHeads {
 		if c.chooser.skips(h) {
 			continue
@@ -208,13 +202,7 @@ func (c *codes[T]) round() {
 	n := s.keyHeads * c.count
 	c.factors, c.offsets = scratch.Resize(c.factors, n), scratch.Resize(c.offsets, n)
 	sizeDigits(&c.digits, &c.sides[0], c.widths, n)
-	if n*c.sides[0].order < fewCodes/64 {
-		for h := range s.keyHeads {
-			(*rounding[T])(c).Piece(h)
-		}
-	} else {
-		parallel.Do(s.keyHeads, (*rounding[T])(c))
-	}
+	share(n*c.sides[0].order < fewCodes/64, s.keyHeads, (*rounding[T])(c))
 }
 
 func (r *rounding[T]) Piece(h int) {
@@ -362,11 +350,18 @@ func (c *codes[T]) clone(closed int) content[T] {
 	return &codes[T]{slabs: c.slabs.clone(closed), sides: c.sides, widths: c.widths, chooser: c.chooser.clone()}
 }
 
-func (c *codes[T]) save(s *Store[T], to *Saved[T]) { s.saveTail(to) }
+func (c *codes[T]) save(s *Store[T], to *Saved[T]) {
+	if to.tail.room() == 0 {
+		to.tail = newGroups[T](s.keyHeads, s.run+s.keep, s.dims)
+	}
+	to.tail.copy(0, &s.tail, 0, s.open)
+}
 
 func (c *codes[T]) restore(s *Store[T], from *Saved[T], closed, open int) {
 	c.truncate(closed)
-	s.restoreTail(from, open)
+	if from != nil {
+		s.tail.copy(0, &from.tail, 0, open)
+	}
 }
 
 func (c *codes[T]) parameters(s *Store[T]) []parameter {

@@ -5,7 +5,6 @@ import (
 
 	"github.com/seed-feabd252/randfeat/dense"
 	"github.com/seed-feabd252/randfeat/internal/compute/cache"
-	"github.com/seed-feabd252/randfeat/internal/compute/parallel"
 	"github.com/seed-feabd252/randfeat/internal/memory/pool"
 	"github.com/seed-feabd252/randfeat/performer/internal/tiles"
 )
@@ -102,13 +101,7 @@ func (e *elements[T]) whole(from, to int) {
 	if s.places.drops() {
 		e.rows = tiles.Queries(1) // fewer keys that only some of the queries see
 	}
-	if pieces := e.blocks() * s.keyHeads; to-from == 1 && s.tokens()*(s.dims[0]+s.dims[1]) < fewElements {
-		for i := range pieces {
-			e.Piece(i)
-		}
-	} else {
-		parallel.Do(pieces, e)
-	}
+	share(to-from == 1 && s.tokens()*(s.dims[0]+s.dims[1]) < fewElements, e.blocks()*s.keyHeads, e)
 }
 
 // blocks returns the number of pieces of a head of keys.

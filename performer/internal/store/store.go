@@ -281,20 +281,6 @@ func (s *Store[T]) Restore(from *Saved[T], tokens int) {
 	s.cuts.add(tokens, s.first)
 }
 
-// saveTail and restoreTail copy the open tokens.
-func (s *Store[T]) saveTail(to *Saved[T]) {
-	if to.tail.room() == 0 {
-		to.tail = newGroups[T](s.keyHeads, s.run+s.keep, s.dims)
-	}
-	to.tail.copy(0, &s.tail, 0, s.open)
-}
-
-func (s *Store[T]) restoreTail(from *Saved[T], open int) {
-	if from != nil {
-		s.tail.copy(0, &from.tail, 0, open)
-	}
-}
-
 // TopK appends, of each head of queries, the number of keys that the next query reads, or 0 for all
 // keys, and the measured error.
 func (s *Store[T]) TopK(keys []int, errors []float64) ([]int, []float64) {
