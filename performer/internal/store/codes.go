@@ -1,7 +1,6 @@
 package store
 
 import (
-	"math"
 	"slices"
 
 	"github.com/seed-feabd252/randfeat/dense"
@@ -41,14 +40,13 @@ type codes[T dense.Float] struct {
 	call[T]
 	first, count int // queries of a head of keys that read codes together
 	pieces       []run
-	digits       [9][]uint64 // of the queries of all heads, by the width of codes
-	factors      []float32   // of products of the queries
-	offsets      []float32   // sums of the elements of the rounded queries
-	lifts        []float32   // of pieces of all heads: factors of sums of values
-	partial      []partial
-	sums         []float32 // of all pieces of all heads
+	digits       [9][]uint64   // of the queries of all heads, by the width of codes
+	factors      []float32     // of products of the queries
+	offsets      []float32     // sums of the elements of the rounded queries
+	sums         []rotatedSums // of all heads, pieces and queries
+	memory       []float32     // of their values
 	tiles        []*tiles.Tile[T]
-	row, out     []T
+	combined     combined[T]
 }
 
 // side says how keys or values have codes: of the rotated rows less the mean of their segment.
@@ -66,9 +64,6 @@ func newSide[T dense.Float](d, bits int) side[T] {
 
 // run is a run of tokens from ≤ j < to.
 type run struct{ from, to int }
-
-// partial holds the sum of the weights of a query over a piece, over exp(peak).
-type partial struct{ total, peak float32 }
 
 // NewCodes returns an empty store of exact attention with codes of so many bits of keys and of
 // values, for the given numbers of heads of queries and of keys, for points of dimension d and values
@@ -153,8 +148,7 @@ func (c *codes[T]) whole(from, to int) {
 func (c *codes[T]) outputs() {
 	s := c.s
 	n := s.keyHeads * len(c.pieces) * c.count
-	c.lifts = scratch.Resize(c.lifts, s.keyHeads*len(c.pieces))
-	c.partial, c.sums = scratch.Resize(c.partial, n), scratch.Resize(c.sums, n*c.sides[1].order)
+	c.sums, c.memory = scratch.Resize(c.sums, n), scratch.Resize(c.memory, n*c.sides[1].order)
 	c.tiles = scratch.Resize(c.tiles, s.keyHeads)
 	elements := s.tokens() * (s.dims[0] + s.dims[1]) * c.count
 	if len(c.pieces) > 0 {
@@ -241,52 +235,10 @@ func (w *work[T]) roundQuery(keys *side[T], widths []int, query []T, digits *[9]
 
 // finish writes the output of query i of a head of keys.
 func (c *codes[T]) finish(h, i int) {
-	s := c.s
-	dst, pieces, scores := c.vector(c.dst, h, c.first+i), len(c.pieces), c.scores(h, c.first+i)
-	more, total, peak := c.tiles[h].Sums(i)
-	if pieces == 0 {
-		if !layout.Finite(dense.Of(1, len(more), more)) {
-			c.exactly(dst, h, i)
-			return
-		}
-		tiles.Output(scores, dst, more, total, peak)
-		return
-	}
-	order := c.sides[1].order
-	partials := c.partial[h*pieces*c.count:]
-	most := peak
-	for p := range pieces {
-		most = max(most, float64(partials[p*c.count+i].peak))
-	}
-	if most == math.Inf(-1) {
-		most = 0
-	}
-	c.row, c.out = scratch.Resize(c.row, order), scratch.Resize(c.out, s.dims[1])
-	clear(c.row)
-	lifts := c.lifts[h*pieces:][:pieces]
-	lift := max(1, slices.Max(lifts))
-	var all T
-	for p := range pieces {
-		at := p*c.count + i
-		factor := T(math.Exp(float64(partials[at].peak) - most))
-		all += factor * T(partials[at].total)
-		factor *= T(lifts[p] / lift)
-		for j, y := range c.sums[(h*pieces*c.count+at)*order:][:order] {
-			c.row[j] += factor * T(y)
-		}
-	}
-	c.sides[1].rotation.ApplyTransposedVec(c.out, c.row)
-	factor := T(math.Exp(peak - most))
-	vecmath.AddScaled(c.out, more, factor/T(lift))
-	if all-all != 0 || !layout.Finite(dense.Of(1, len(c.out), c.out)) {
+	n := len(c.pieces) * c.count
+	dst, of := c.vector(c.dst, h, c.first+i), c.sums[h*n:][:n]
+	if !c.combined.output(dst, c.scores(h, c.first+i), &c.sides[1], c.tiles[h], i, of[min(i, n):], c.count) {
 		c.exactly(dst, h, i)
-		return
-	}
-	tiles.Output(scores, dst, c.out, all+factor*total, most)
-	for j := 0; j < len(dst) && lift != 1; j++ {
-		if dst[j] *= T(lift); !s.scores[0].Unnormalised {
-			dst[j] = coded.Finite(dst[j]) // rounding to codes may exceed the largest number
-		}
 	}
 }
 
