@@ -208,8 +208,8 @@ func testNeedles[T dense.Float](t *testing.T) {
 	}
 }
 
-// The error falls as more keys are read. Nothing is dropped, so that a query with nearly equal weights
-// has a small error.
+// The error falls as more keys are read. Nothing is dropped, so that a query with nearly equal
+// weights has a small error.
 func TestTopKErrors(t *testing.T) {
 	const d, n, queries = 64, 6000, 16
 	rng := rand.New(densetest.Source(806))
@@ -247,8 +247,8 @@ func TestTopKErrors(t *testing.T) {
 	}
 }
 
-// Means of a thousand spreads in keys and values hardly change the error, against float64 without codes
-// and over the spread of the outputs.
+// Means of a thousand spreads in keys and values hardly change the error, against float64 without
+// codes and over the spread of the outputs.
 func TestTopKOfLargeMeans(t *testing.T) {
 	densetest.Both(t, testTopKOfLargeMeans[float32], testTopKOfLargeMeans[float64])
 }

@@ -8,8 +8,7 @@ import (
 	"github.com/seed-feabd252/randfeat/performer/internal/tiles"
 )
 
-// call holds the queries of a call of attend. Query i·group + g of a head of keys is that of head g of
-// its group in row i.
+// call holds the queries of attend. Query i·group + g of a head of keys is row i of head g.
 type call[T dense.Float] struct {
 	s      *Store[T]
 	dst, q dense.Matrix[T]

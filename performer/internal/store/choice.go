@@ -100,7 +100,7 @@ func (w *choice[T]) estimate() bool {
 	return liftOf(size) == 1
 }
 
-// output computes the output of query g from so many keys. It returns false if the output is not finite.
+// output computes the output of query g from so many keys. It returns false if that is not finite.
 func (w *choice[T]) output(dst []T, g, keys int) bool {
 	c, on := w.of, w.of.on
 	scores := w.estimates[g*w.tokens:][:w.tokens]
@@ -145,8 +145,8 @@ func (w *choice[T]) bias(scores []float32) {
 	}
 }
 
-// must sets the list of tokens to read to the first tokens, and hides the estimates of these, of the
-// last tokens, which are read as well, and of tokens that the queries do not see.
+// must sets the list of tokens to read to the first tokens, and hides the estimates of these, of
+// the last tokens, which are read as well, and of tokens that the queries do not see.
 func (w *choice[T]) must(scores []float32) {
 	w.read = w.read[:0]
 	sinks := min(w.of.on.s.places.Sinks, w.low)
@@ -171,8 +171,8 @@ func (w *choice[T]) must(scores []float32) {
 	}
 }
 
-// sumRest sums the keys that are not read: each has the weight of its estimate and the mean value of
-// its segment. No estimate is above the lowest of the chosen.
+// sumRest sums the keys that are not read: each has the weight of its estimate and the mean value
+// of its segment. No estimate is above the lowest of the chosen.
 func (w *choice[T]) sumRest(scores []float32) {
 	l, r := w.of.slabs, &w.sums[0]
 	r.peak, r.lift = w.chosen.lowest, 1

@@ -38,14 +38,32 @@ type chooser[T dense.Float] struct {
 	skip  []bool // heads of keys without outputs to compute, during whole; or nil
 }
 
+// segmented is what elements and codes have in common.
+type segmented[T dense.Float] struct {
+	slabs[T]
+	chooser chooser[T]
+	call[T] // during attend
+}
+
+func (x *segmented[T]) choosing() *chooser[T] { return &x.chooser }
+
+func (x *segmented[T]) clone(closed int) segmented[T] {
+	return segmented[T]{slabs: x.slabs.clone(closed), chooser: x.chooser.clone()}
+}
+
+func (x *segmented[T]) decode(from *Recipe, r runs) {
+	x.slabs.decode(from, r)
+	x.chooser.remake(&x.slabs, 0, r.sinks)
+	x.chooser.remake(&x.slabs, r.from, r.closed)
+}
+
 // reader is a content with a chooser.
 type reader[T dense.Float] interface {
-	// whole computes the outputs of the rows of queries from ≤ i < to over all keys, except those of
-	// heads of keys to skip.
+	// whole computes the outputs of the rows of queries from ≤ i < to over all keys, except those
+	// of heads of keys to skip.
 	whole(from, to int)
 
-	// fetch prefetches tokens. read adds the tokens w.read, and those from w.near on, to the sums of
-	// query g.
+	// fetch prefetches tokens. read adds w.read and the tokens from w.near on to sums of query g.
 	fetch(places []place[T])
 	read(w *choice[T], g int)
 }
@@ -158,8 +176,8 @@ func (c *chooser[T]) seen(row int) int { return c.on.s.places.seen(c.on.places[r
 // fewChosen is the number of scores from which on processors share the heads.
 const fewChosen = 1 << 11
 
-// Piece computes the outputs of a head of keys, unless one of its queries reads all keys. Heads of keys
-// are measured at different tokens of a segment.
+// Piece computes the outputs of a head of keys, unless one of its queries reads all keys. Heads of
+// keys are measured at different tokens of a segment.
 func (c *chooser[T]) Piece(piece int) {
 	on := c.on
 	row, h := piece/on.s.keyHeads, piece%on.s.keyHeads

@@ -18,8 +18,8 @@ type coarse struct {
 	means [2]rows
 }
 
-// newCoarse adds coarse codes to a slab, which has no other columns afterwards. The means of keys are
-// those of the codes of the slab, if it has codes.
+// newCoarse adds coarse codes to a slab, which has no other columns afterwards. The means of keys
+// are those of the codes of the slab, if it has codes.
 func newCoarse[T dense.Float](s *slab[T], sides *[2]side[T], all int) {
 	s.own = len(s.columns)
 	c := &s.coarse
@@ -31,8 +31,8 @@ func newCoarse[T dense.Float](s *slab[T], sides *[2]side[T], all int) {
 	c.means[1] = newRows(s, meanBits, sides[1].order, Segment, all)
 }
 
-// coarsen makes coarse codes of the segments from token at on in a slab, for all heads. A piece is a
-// segment of a head of keys.
+// coarsen makes coarse codes of the segments from token at on in a slab, for all heads. A piece is
+// a segment of a head of keys.
 type coarsen[T dense.Float] struct {
 	sides *[2]side[T]
 	into  *slab[T]
@@ -64,8 +64,8 @@ func (c *coarsen[T]) Piece(i int) {
 	pool.Put(&blocks, b)
 }
 
-// coarsen makes the coarse codes of the segment from a row of a slab on. Codes have the mean of their
-// keys and differences from it.
+// coarsen makes the coarse codes of the segment from a row of a slab on. Codes have the mean of
+// their keys and differences from it.
 func (b *block[T]) coarsen(c *coarsen[T], row int) {
 	to, s, at := &c.into.coarse, c.into, row/Segment
 	coded := s.elements[0] == nil

@@ -24,20 +24,18 @@ const (
 	pieceRows = slabTokens
 	chunkRows = 1 << 10
 
-	// fewCodes is the number of elements of keys and values from which on processors share the pieces.
+	// fewCodes is the number of elements from which on processors share the pieces.
 	fewCodes = 1 << 16
 )
 
 // codes holds codes of keys and values.
 type codes[T dense.Float] struct {
-	slabs[T]
+	segmented[T]
 	sides    [2]side[T]
 	widths   []int // of codes of keys and of their means, in package scan
 	encoding encoding[T]
-	chooser  chooser[T]
 
-	// During a call. A piece is a piece of the codes of a head of keys, or the open tokens of the head.
-	call[T]
+	// During a call. A piece is a piece of the codes, or the open tokens, of a head of keys.
 	first, count int // queries of a head of keys that read codes together
 	pieces       []run
 	digits       [9][]uint64   // of the queries of all heads, by the width of codes
@@ -65,9 +63,8 @@ func newSide[T dense.Float](d, bits int) side[T] {
 // run is a run of tokens from ≤ j < to.
 type run struct{ from, to int }
 
-// NewCodes returns an empty store of exact attention with codes of so many bits of keys and of
-// values, for the given numbers of heads of queries and of keys, for points of dimension d and values
-// of dimension dv.
+// NewCodes returns an empty store of exact attention with codes of so many bits, for the given
+// numbers of heads of queries and of keys, and dimensions d of keys and dv of values.
 func NewCodes[T dense.Float](keyBits, valueBits int, scores []tiles.Scores, places Places, topK []TopK, heads, keyHeads, d, dv int) (*Store[T], error) {
 	c, keep := new(codes[T]), Segment
 	dims, bits := [2]int{d, dv}, [2]int{keyBits, valueBits}
@@ -106,8 +103,6 @@ func (c *codes[T]) close(s *Store[T], in *groups[T], from, n int) {
 	}
 	c.encoding = encoding[T]{}
 }
-
-func (c *codes[T]) choosing() *chooser[T] { return &c.chooser }
 
 // together returns the number of the next tokens whose queries see the same codes.
 func (c *codes[T]) together(s *Store[T]) int {
@@ -299,7 +294,7 @@ func (c *codes[T]) merge(s *Store[T], other content[T], closed int) {
 }
 
 func (c *codes[T]) clone(closed int) content[T] {
-	return &codes[T]{slabs: c.slabs.clone(closed), sides: c.sides, widths: c.widths, chooser: c.chooser.clone()}
+	return &codes[T]{segmented: c.segmented.clone(closed), sides: c.sides, widths: c.widths}
 }
 
 func (c *codes[T]) save(s *Store[T], to *Saved[T]) {
@@ -318,10 +313,4 @@ func (c *codes[T]) restore(s *Store[T], from *Saved[T], closed, open int) {
 
 func (c *codes[T]) parameters(s *Store[T]) []parameter {
 	return s.exact(c.sides[0].bits, c.sides[1].bits)
-}
-
-func (c *codes[T]) decode(from *Recipe, r runs) {
-	c.slabs.decode(from, r)
-	c.chooser.remake(&c.slabs, 0, r.sinks)
-	c.chooser.remake(&c.slabs, r.from, r.closed)
 }

@@ -172,8 +172,8 @@ func (w *work[T]) score(r *rows, x []float32, i, at int, means []float32) {
 }
 
 // weigh replaces products of query i with n rows from row at on, whose tokens begin with the given
-// one, by weights over exp(peak), after it has raised the peak and rescaled the sums, of which blocks
-// are those of earlier segments.
+// one, by weights over exp(peak), after it has raised the peak and rescaled the sums, of which
+// blocks are those of earlier segments.
 func (w *work[T]) weigh(c *codes[T], keys *rows, p *rotatedSums, i, at, token, n int, means, blocks []float32) {
 	row, slope := w.scores[i*n:][:n], float32(c.s.places.Slope)
 	w.score(keys, row, i, at, means)
@@ -197,8 +197,7 @@ func (w *work[T]) weigh(c *codes[T], keys *rows, p *rotatedSums, i, at, token, n
 	vecmath.ExpMinus(row, row, max(p.peak, -math.MaxFloat32))
 }
 
-// slant subtracts slope times the distances of the keys of at most a segment, of which the first has
-// the given distance.
+// slant subtracts slope times distance. The first of at most 64 keys has the given distance.
 func slant(scores []float32, slope float32, distance int) {
 	vecmath.Affine(scores, scores, 1, -slope*float32(distance))
 	vecmath.AddScaled(scores, ascending[:len(scores)], slope)

@@ -26,9 +26,9 @@ const (
 	groupsOfHighest = 2
 )
 
-// highest returns the indexes of the n highest scores above −Inf, in ascending order, or of fewer if
-// there are fewer. Of equal scores it takes the first. The number of scores is a multiple of lanes.
-// NaN is not found.
+// highest returns the indexes of the n highest scores above −Inf, in ascending order, or of fewer
+// if there are fewer. Of equal scores it takes the first. The number of scores is a multiple of
+// lanes. NaN is not found.
 func (s *selection) highest(scores []float32, n int) []int32 {
 	rows := max(len(scores)/(groupsOfHighest*n), 1)
 	chunk := rows * lanes
@@ -82,7 +82,7 @@ func (s *selection) cut(list []int32, scores []float32, n int) []int32 {
 	return kept
 }
 
-// keyOf returns a number that ascends with the score, and descends with the index among equal scores.
+// keyOf returns a number that ascends with the score and, among equal scores, descends with i.
 func keyOf(score float32, i int32) uint64 {
 	bits := math.Float32bits(score + 0) // +0 for −0
 	if bits>>31 == 1 {
