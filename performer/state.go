@@ -26,16 +26,16 @@ import (
 // norms are at most about 10¹⁹ in float32 and 10¹⁵⁴ in float64. A key beyond has the weight zero.
 //
 // Exact attention keeps d+dv numbers for a token and a head of keys, and at most twice that memory.
-// The time for a query grows with the number of tokens. Exact.Bits keeps codes instead, (b + ¼)·(d+dv)/8
-// + 8⅛ bytes for b bits. Exact.TopK reads some of the keys, with d/8 + d/32 + dv/32 + 2⅛ bytes more.
-// With Exact.Window W, or Exact.Chunk W + 1, a State keeps at most 1.1·W + 1000 tokens besides the
-// sinks, and a Rollback by max(W/16, 64) tokens is always possible. docs/attention.md has formulas,
-// errors and times.
+// The time for a query grows with the number of tokens. Exact.Bits keeps codes instead, (b +
+// ¼)·(d+dv)/8 + 8⅛ bytes for b bits. Exact.TopK reads some of the keys, with d/8 + d/32 + dv/32 +
+// 2⅛ bytes more. With Exact.Window W, or Exact.Chunk W + 1, a State keeps at most 1.1·W + 1000
+// tokens besides the sinks, and a Rollback by max(W/16, 64) tokens is always possible.
+// docs/attention.md has formulas, errors and times.
 //
 // A State belongs to one goroutine, and to the attention that made it: Merge and UnmarshalBinary
 // refuse the tokens of other attention. After the first call of a size, Append, Attend and Step
-// allocate nothing if dst is given, except for keys and values that outgrow their memory. Methods of
-// the zero State panic or return an error.
+// allocate nothing if dst is given, except for keys and values that outgrow their memory. Methods
+// of the zero State panic or return an error.
 type State[T dense.Float] struct {
 	heads, keyHeads int
 	d, dv           int
@@ -141,8 +141,8 @@ func runOf[T dense.Float](attentions []sequence.Attention[T], from, group int) i
 func (s *State[T]) Len() int { return s.n }
 
 // TopK returns the number of keys that the next query of each head reads, 0 for all keys, and with
-// Exact.Tolerance the error ‖output − exact‖/‖exact‖ that steps have measured. Of measured steps, one of
-// 64, the latest 20 count most. The error is 0 for a head that reads all keys.
+// Exact.Tolerance the error ‖output − exact‖/‖exact‖ that steps have measured. Of measured steps,
+// one of 64, the latest 20 count most. The error is 0 for a head that reads all keys.
 func (s *State[T]) TopK() (keys []int, errors []float64) {
 	s.checkMade()
 	for _, u := range s.units {
@@ -173,8 +173,7 @@ func (s *State[T]) Clone() *State[T] {
 
 // Append adds the keys k (n×Hk·d) and values v (n×Hk·dv) of n ≥ 0 tokens. Linear attention takes
 // O(n·m·(d+dv)) time per head, and shares heads and many tokens among processors. Exact attention
-// copies the tokens. Append panics with the shapes if they do not fit, and if the number of tokens
-// exceeds an int.
+// copies the tokens. Append panics if shapes do not fit, and if an int cannot hold all tokens.
 func (s *State[T]) Append(k, v dense.Matrix[T]) {
 	s.checkKeys(k, v)
 	if k.Rows == 0 {
@@ -208,8 +207,9 @@ func (s *State[T]) Attend(dst, q dense.Matrix[T]) dense.Matrix[T] {
 
 // Step adds n ≥ 0 tokens one after another, and computes the output of each token over all tokens
 // up to it into dst (n×H·dv), which Step returns; a zero dst is allocated. Step has the bits of
-// Append and Attend of one token at a time, except with Exact.Tolerance: Attend does not measure. A decoder has n = 1; linear attention then reads its
-// sums once. For many tokens Forward of causal linear attention and Append are faster than Step.
+// Append and Attend of one token at a time, except with Exact.Tolerance: Attend does not measure. A
+// decoder has n = 1; linear attention then reads its sums once. For many tokens Forward of causal
+// linear attention and Append are faster than Step.
 //
 // dst may be exactly q, k or v where its shape allows, or disjoint from all of them. Step panics
 // with the shapes of q (n×H·d), k (n×Hk·d) and v (n×Hk·dv) if they do not fit.
@@ -334,9 +334,8 @@ func (s *State[T]) Snapshot(dst *Snapshot[T]) *Snapshot[T] {
 // they would have had at that time. m can be used again. Rollback takes the time of Snapshot and
 // allocates nothing.
 //
-// Rollback panics if m is nil or belongs to another State. It also panics if exact
-// attention no longer has the tokens of m: after Reset, UnmarshalBinary or a Rollback to fewer
-// tokens.
+// Rollback panics if m is nil or belongs to another State, and if exact attention no longer has the
+// tokens of m: after Reset, UnmarshalBinary or a Rollback to fewer tokens.
 func (s *State[T]) Rollback(m *Snapshot[T]) {
 	s.checkMade()
 	if m == nil || m.of != s {

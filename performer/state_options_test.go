@@ -45,9 +45,9 @@ func others(x reflect.Value) (all []reflect.Value) {
 	return all
 }
 
-// A State takes the tokens of another one, by Merge or as bytes, only if the attention of both gives
-// the same outputs. Otherwise the error names the option and both of its values. Each option of each
-// kind of attention gets other values, of which the constructor takes one at least.
+// A State takes the tokens of another one, by Merge or as bytes, only if the attention of both
+// gives the same outputs. Otherwise the error names the option and both of its values. Each option
+// of each kind of attention gets other values, of which the constructor takes one at least.
 func TestStatesOfOtherOptions(t *testing.T) {
 	densetest.Both(t, testStatesOfOtherOptions[float32], testStatesOfOtherOptions[float64])
 }

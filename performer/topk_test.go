@@ -62,7 +62,7 @@ func testTopKCalls[T dense.Float](t *testing.T) {
 	rng := rand.New(densetest.Source(802))
 	q, k, v := densetest.Normal[T](rng, n, heads*d, 0, 1), densetest.Normal[T](rng, n, keyHeads*d, 0, 1), densetest.Normal[T](rng, n, keyHeads*d, 0, 1)
 	none := dense.Matrix[T]{}
-	paced := []performer.ExactOptions{{TopK: 64, Tolerance: 0.3}, {TopK: 64, Tolerance: 0.1, Bits: 8}, {TopK: 40, Tolerance: 0.5, Window: 400, Bits: 4}}
+	paced := []performer.ExactOptions{{TopK: 64, Tolerance: 0.3}, {TopK: 64, Tolerance: 0.5, Bits: 8}, {TopK: 40, Tolerance: 0.5, Window: 400, Bits: 4}}
 	for _, o := range append(paced, topKOptions...) {
 		s := stateOf(must.Have(performer.NewExact[T](o)), heads, keyHeads, d, d)
 		want := s.Step(none, q, k, v)
@@ -208,8 +208,8 @@ func testNeedles[T dense.Float](t *testing.T) {
 	}
 }
 
-// The error falls as more keys are read. Nothing is dropped, so that a query with nearly equal weights
-// has a small error.
+// The error falls as more keys are read. Nothing is dropped, so that a query with nearly equal
+// weights has a small error.
 func TestTopKErrors(t *testing.T) {
 	const d, n, queries = 64, 6000, 16
 	rng := rand.New(densetest.Source(806))
@@ -247,8 +247,8 @@ func TestTopKErrors(t *testing.T) {
 	}
 }
 
-// Means of a thousand spreads in keys and values hardly change the error, against float64 without codes
-// and over the spread of the outputs.
+// Means of a thousand spreads in keys and values hardly change the error, against float64 without
+// codes and over the spread of the outputs.
 func TestTopKOfLargeMeans(t *testing.T) {
 	densetest.Both(t, testTopKOfLargeMeans[float32], testTopKOfLargeMeans[float64])
 }

@@ -13,8 +13,8 @@ import (
 	"github.com/seed-feabd252/randfeat/performer"
 )
 
-// On streams of several kinds the error of steps that are not measured is within the tolerance, reported
-// errors are near true errors, and a head with large scores of random keys reads all keys.
+// On streams of several kinds the error of steps that are not measured is within the tolerance,
+// reported errors are near true errors, and a head with large scores of random keys reads all keys.
 func TestTolerance(t *testing.T) { densetest.Both(t, testTolerance[float32], testTolerance[float64]) }
 
 func testTolerance[T dense.Float](t *testing.T) {

@@ -1,5 +1,5 @@
-// Transformer runs a decoder with the layers of Llama and any attention of package performer, such as
-// SmolLM2-135M-Instruct, whose files smollm2.py writes.
+// Transformer runs a decoder with the layers of Llama and any attention of package performer, such
+// as SmolLM2-135M-Instruct, whose files smollm2.py writes.
 package main
 
 import (

@@ -15,8 +15,8 @@ import (
 	"github.com/seed-feabd252/randfeat/performer"
 )
 
-// TestPipe: the outputs of two layers are causal attention of each head, exactly and by some keys, and
-// input that ends too early is an error.
+// TestPipe: the outputs of two layers are causal attention of each head, exactly and by some keys,
+// and input that ends too early is an error.
 func TestPipe(t *testing.T) {
 	const heads, keyHeads, n, d = 4, 2, 400, 8
 	rng := rand.New(rand.NewPCG(2, 1))

@@ -12,13 +12,13 @@ import (
 
 // TopK is a choice of [ChooseTopK].
 type TopK[T dense.Float] struct {
-	// Attention is the given attention with the chosen TopK of each head, for the State of a stream.
+	// Attention is the given attention with the chosen TopK of each head, for a State.
 	Attention performer.Batch[T]
 
 	// Keys is the chosen TopK of each head of queries, 0 if the head reads all keys.
 	Keys []int
 
-	// Errors is the error of each head, ‖output − exact‖/‖exact‖ over the queries that were measured.
+	// Errors is the error of each head, ‖output − exact‖/‖exact‖ over the measured queries.
 	Errors []float64
 }
 
@@ -26,7 +26,7 @@ const (
 	// topKQueries is the largest number of queries that ChooseTopK measures.
 	topKQueries = 256
 
-	// leastTopK is the least TopK that ChooseTopK tries. It tries twice as many until errors are small.
+	// leastTopK is the least TopK that ChooseTopK tries, before twice as many each time.
 	leastTopK = 32
 
 	// wholeShare is the share of keys, 1 of so many, from which on reading some is not worth it.
@@ -39,19 +39,19 @@ const (
 )
 
 // ChooseTopK chooses the TopK of each head of exact attention for a stream that begins with the
-// tokens q (n×H·d), k (n×Hk·d) and v (n×Hk·dv), such as a prompt: the least of 32, 64, 128 … keys for
-// which the error of up to 256 queries of the last quarter is within 0.85 of the tolerance, by
+// tokens q (n×H·d), k (n×Hk·d) and v (n×Hk·dv), such as a prompt: the least of 32, 64, 128 … keys
+// for which the error of up to 256 queries of the last quarter is within 0.85 of the tolerance, by
 // two standard errors. Errors are measured and not predicted. ChooseTopK gives no guarantee: rare
-// queries that miss a key may not be among the measured ones. A head for which a third of its keys is
-// not enough reads all keys, and so do the other heads of queries of its head of keys.
+// queries that miss a key may not be among the measured ones. A head for which a third of its keys
+// is not enough reads all keys, and so do the other heads of queries of its head of keys.
 //
-// exact is a performer.Exact, or a performer.Batch of Exacts, whose TopK is ignored. Heads that read some
-// keys keep their ExactOptions.Tolerance, with which a State then measures and changes the number of keys. With Bits errors
-// are those that the choice of keys adds to the errors of codes. Each TopK that is tried costs the
-// coarse codes of all tokens, and a step for each measured query.
+// exact is a performer.Exact, or a performer.Batch of Exacts, whose TopK is ignored. Heads that
+// read some keys keep their ExactOptions.Tolerance, with which a State then measures and changes
+// the number of keys. With Bits errors are those that the choice of keys adds to the errors of
+// codes. Each TopK costs the coarse codes of all tokens, and a step for each measured query.
 //
-// ChooseTopK returns an error if exact is nil or something else, for a tolerance that is not positive
-// and finite, and for shapes that do not fit.
+// ChooseTopK returns an error if exact is nil or something else, for a tolerance that is not
+// positive and finite, and for shapes that do not fit.
 func ChooseTopK[T dense.Float](exact performer.Attention[T], q, k, v dense.Matrix[T], tolerance float64) (TopK[T], error) {
 	var none TopK[T]
 	if isNil(exact) {
@@ -164,8 +164,8 @@ func (m *topKMeasure[T]) outputs(topK []int) (dense.Matrix[T], error) {
 	return out, nil
 }
 
-// streamError returns the error of a head, and whether it is within the tolerance. The variance of the
-// squared error over the squared norm is that of a ratio of means.
+// streamError returns the error of a head, and whether it is within the tolerance. The variance of
+// the squared error over the squared norm is that of a ratio of means.
 func streamError[T dense.Float](got, exact dense.Matrix[T], head, heads int, tolerance float64) (e float64, within bool) {
 	width, n := exact.Cols/heads, exact.Rows
 	squares, norms := make([]float64, n), make([]float64, n)

@@ -15,9 +15,9 @@ import (
 	"github.com/seed-feabd252/randfeat/performer/audit"
 )
 
-// stream returns heads of a stream whose neighbours are alike: a sharp head, a head with nearly equal
-// weights over values with a mean, and a head of large scores that are alike, for which few keys are
-// not enough.
+// stream returns heads of a stream whose neighbours are alike: a sharp head, a head with nearly
+// equal weights over values with a mean, and a head of large scores that are alike, for which few
+// keys are not enough.
 func stream[T dense.Float](rng *rand.Rand, n, d int) (q, k, v dense.Matrix[T]) {
 	q, k, v = densetest.Normal[T](rng, n, 3*d, 0, 1), densetest.Normal[T](rng, n, 3*d, 0, 1), densetest.Normal[T](rng, n, 3*d, 0, 1)
 	for i := range n {

@@ -91,9 +91,9 @@ type Head struct {
 	Q, K, V dense.Matrix[float32]
 }
 
-// Gather returns the heads that names lists over a sequence of tokens. A name is layer.head, such as
-// 13.7, and names are divided by blanks. "all" lists all heads, and "" a head of every third layer,
-// the last layer among them.
+// Gather returns the heads that names lists over a sequence of tokens. A name is layer.head, such
+// as 13.7, and names are divided by blanks. "all" lists all heads, and "" a head of every third
+// layer, the last layer among them.
 func (m *Model) Gather(names string, tokens []int) ([]Head, error) {
 	var all []Head
 	add := func(l, h int) { all = append(all, Head{Name: fmt.Sprintf("%d.%d", l, h)}) }

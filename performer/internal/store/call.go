@@ -2,13 +2,13 @@ package store
 
 import (
 	"github.com/seed-feabd252/randfeat/dense"
+	"github.com/seed-feabd252/randfeat/internal/compute/parallel"
 	"github.com/seed-feabd252/randfeat/internal/memory/layout"
 	"github.com/seed-feabd252/randfeat/internal/memory/scratch"
 	"github.com/seed-feabd252/randfeat/performer/internal/tiles"
 )
 
-// call holds the queries of a call of attend. Query i·group + g of a head of keys is that of head g of
-// its group in row i.
+// call holds the queries of attend. Query i·group + g of a head of keys is row i of head g.
 type call[T dense.Float] struct {
 	s      *Store[T]
 	dst, q dense.Matrix[T]
@@ -52,6 +52,17 @@ func (x *call[T]) add(t *tiles.Tile[T], k, v dense.Matrix[T], token, first int) 
 	m := mask[T](x.s.places, token)
 	m.Places = x.places
 	t.AddSeen(k, v, m, first)
+}
+
+// share does pieces of work, which processors share unless there is little work.
+func share(little bool, pieces int, t parallel.Task) {
+	if !little {
+		parallel.Do(pieces, t)
+		return
+	}
+	for i := range pieces {
+		t.Piece(i)
+	}
 }
 
 // scores returns the scores of query i of a head of keys.

@@ -7,7 +7,6 @@ import (
 	"github.com/seed-feabd252/randfeat/internal/compute/matmul"
 	"github.com/seed-feabd252/randfeat/internal/compute/scan"
 	"github.com/seed-feabd252/randfeat/internal/compute/vecmath"
-	"github.com/seed-feabd252/randfeat/internal/memory/layout"
 	"github.com/seed-feabd252/randfeat/internal/memory/pool"
 	"github.com/seed-feabd252/randfeat/internal/memory/scratch"
 	"github.com/seed-feabd252/randfeat/performer/internal/tiles"
@@ -26,25 +25,19 @@ type choice[T dense.Float] struct {
 	tables        []uint64
 	steps, shifts []float32 // of tables
 
-	estimates   []float32 // of each query
-	ofSegments  []float32 // of each query: scores of the means of keys
-	chosen      selection
-	read        []int // estimates of tokens that a query reads apart from the last ones
-	places      []place[T]
-	tile        *tiles.Tile[T]
-	rest, coded rotatedSums
-	elements    [2]scratch.Buffer[T] // of the tokens that a query reads
-	codes       [3]rows              // or codes of their keys, of their values, and of the means of the values of their segments
-	row, out    []T
+	estimates  []float32 // of each query
+	ofSegments []float32 // of each query: scores of the means of keys
+	chosen     selection
+	read       []int // estimates of tokens that a query reads apart from the last ones
+	places     []place[T]
+	tile       *tiles.Tile[T]
+	sums       [2]rotatedSums // of the keys that are not read, and of codes that are
+	combined   combined[T]
+	elements   [2]scratch.Buffer[T] // of the tokens that a query reads
+	codes      [3]rows              // or codes of their keys, of their values, and of the means of the values of their segments
 }
 
 var choices pool.Pair[choice[float32], choice[float64]]
-
-// rotatedSums are the sum of weights and the weighted sum of rotated values, both over exp(peak).
-type rotatedSums struct {
-	total, peak float32
-	values      []float32
-}
 
 // begin sets what the queries of a row see.
 func (w *choice[T]) begin(c *chooser[T], h, row int) {
@@ -107,7 +100,7 @@ func (w *choice[T]) estimate() bool {
 	return liftOf(size) == 1
 }
 
-// output computes the output of query g from so many keys. It returns false if the output is not finite.
+// output computes the output of query g from so many keys. It returns false if that is not finite.
 func (w *choice[T]) output(dst []T, g, keys int) bool {
 	c, on := w.of, w.of.on
 	scores := w.estimates[g*w.tokens:][:w.tokens]
@@ -120,10 +113,10 @@ func (w *choice[T]) output(dst []T, g, keys int) bool {
 	w.find(c.slabs)
 	c.of.fetch(w.places)
 	w.sumRest(scores)
-	w.coded.total = 0
+	w.sums[1].total = 0
 	w.tile = tiles.NewTile(on.s.scores[0], on.queries(&w.queries, w.h, w.first+g, w.first+g+1), on.s.dims[1])
 	c.of.read(w, g)
-	ok := w.combine(dst, g)
+	ok := w.combined.output(dst, on.scores(w.h, w.first+g), &c.sides[1], w.tile, 0, w.sums[:], 1)
 	w.tile.Release()
 	clear(w.places)
 	return ok
@@ -152,8 +145,8 @@ func (w *choice[T]) bias(scores []float32) {
 	}
 }
 
-// must sets the list of tokens to read to the first tokens, and hides the estimates of these, of the
-// last tokens, which are read as well, and of tokens that the queries do not see.
+// must sets the list of tokens to read to the first tokens, and hides the estimates of these, of
+// the last tokens, which are read as well, and of tokens that the queries do not see.
 func (w *choice[T]) must(scores []float32) {
 	w.read = w.read[:0]
 	sinks := min(w.of.on.s.places.Sinks, w.low)
@@ -178,11 +171,11 @@ func (w *choice[T]) must(scores []float32) {
 	}
 }
 
-// sumRest sums the keys that are not read: each has the weight of its estimate and the mean value of
-// its segment. No estimate is above the lowest of the chosen.
+// sumRest sums the keys that are not read: each has the weight of its estimate and the mean value
+// of its segment. No estimate is above the lowest of the chosen.
 func (w *choice[T]) sumRest(scores []float32) {
-	l, r := w.of.slabs, &w.rest
-	r.peak = w.chosen.lowest
+	l, r := w.of.slabs, &w.sums[0]
+	r.peak, r.lift = w.chosen.lowest, 1
 	vecmath.ExpMinus(scores, scores, r.peak)
 	n := len(scores) / Segment
 	w.blocks = scratch.Resize(w.blocks, n)
@@ -190,21 +183,16 @@ func (w *choice[T]) sumRest(scores []float32) {
 	r.total = vecmath.Sum(w.blocks)
 	r.values = scratch.Resize(r.values, w.of.sides[1].order)
 	clear(r.values)
+	w.valueMeans.begin(&l.list[0].coarse.means[1], 1)
 	at := 0
 	for _, run := range w.runs {
 		for lo, rows := run.from, 0; lo < run.to; lo, at = lo+rows, at+rows {
 			rows = min(run.to-lo, l.size-lo%l.size)
 			s, row := l.at(lo, w.h)
-			means := &s.coarse.means[1]
-			if at == 0 {
-				w.valueMeans.begin(means, 1)
-			}
-			w.valueMeans.add(&w.weights, means, w.blocks[at/Segment:][:rows/Segment], row/Segment, rows/Segment)
-			if at+rows == w.tokens {
-				w.valueMeans.collect(means, r.values, &w.part)
-			}
+			w.valueMeans.add(&w.weights, &s.coarse.means[1], w.blocks[at/Segment:][:rows/Segment], row/Segment, rows/Segment)
 		}
 	}
+	w.valueMeans.collect(&l.list[0].coarse.means[1], r.values, &w.part)
 }
 
 var ones = func() (x [Segment]float32) {
@@ -213,38 +201,3 @@ var ones = func() (x [Segment]float32) {
 	}
 	return x
 }()
-
-// combine writes the output of query g from all sums.
-func (w *choice[T]) combine(dst []T, g int) bool {
-	more, all, peak := w.tile.Sums(0)
-	most := peak
-	for _, r := range [...]*rotatedSums{&w.rest, &w.coded} {
-		if r.total != 0 {
-			most = max(most, float64(r.peak))
-		}
-	}
-	if math.IsInf(most, -1) {
-		return false
-	}
-	w.row, w.out = scratch.Resize(w.row, w.of.sides[1].order), scratch.Resize(w.out, len(dst))
-	clear(w.row)
-	factor := T(math.Exp(peak - most))
-	all *= factor
-	for _, r := range [...]*rotatedSums{&w.rest, &w.coded} {
-		if r.total == 0 {
-			continue
-		}
-		factor := T(math.Exp(float64(r.peak) - most))
-		all += factor * T(r.total)
-		for l, v := range r.values {
-			w.row[l] += factor * T(v)
-		}
-	}
-	w.of.sides[1].rotation.ApplyTransposedVec(w.out, w.row)
-	vecmath.AddScaled(w.out, more, factor)
-	if all-all != 0 || !layout.Finite(dense.Of(1, len(w.out), w.out)) {
-		return false
-	}
-	tiles.Output(w.of.on.scores(w.h, w.first+g), dst, w.out, all, most)
-	return true
-}

@@ -5,7 +5,6 @@ import (
 	"slices"
 
 	"github.com/seed-feabd252/randfeat/dense"
-	"github.com/seed-feabd252/randfeat/internal/compute/parallel"
 	"github.com/seed-feabd252/randfeat/internal/memory/pool"
 	"github.com/seed-feabd252/randfeat/internal/memory/scratch"
 )
@@ -39,14 +38,32 @@ type chooser[T dense.Float] struct {
 	skip  []bool // heads of keys without outputs to compute, during whole; or nil
 }
 
+// segmented is what elements and codes have in common.
+type segmented[T dense.Float] struct {
+	slabs[T]
+	chooser chooser[T]
+	call[T] // during attend
+}
+
+func (x *segmented[T]) choosing() *chooser[T] { return &x.chooser }
+
+func (x *segmented[T]) clone(closed int) segmented[T] {
+	return segmented[T]{slabs: x.slabs.clone(closed), chooser: x.chooser.clone()}
+}
+
+func (x *segmented[T]) decode(from *Recipe, r runs) {
+	x.slabs.decode(from, r)
+	x.chooser.remake(&x.slabs, 0, r.sinks)
+	x.chooser.remake(&x.slabs, r.from, r.closed)
+}
+
 // reader is a content with a chooser.
 type reader[T dense.Float] interface {
-	// whole computes the outputs of the rows of queries from ≤ i < to over all keys, except those of
-	// heads of keys to skip.
+	// whole computes the outputs of the rows of queries from ≤ i < to over all keys, except those
+	// of heads of keys to skip.
 	whole(from, to int)
 
-	// fetch prefetches tokens. read adds the tokens w.read, and those from w.near on, to the sums of
-	// query g.
+	// fetch prefetches tokens. read adds w.read and the tokens from w.near on to sums of query g.
 	fetch(places []place[T])
 	read(w *choice[T], g int)
 }
@@ -107,13 +124,7 @@ func (c *chooser[T]) attend(of reader[T], on *call[T], l *slabs[T]) {
 	rows, heads, width := on.q.Rows, on.s.keyHeads, on.group*on.s.dims[1]
 	c.out = scratch.Resize(c.out, rows*heads*width)
 	c.done, c.trial = scratch.Resize(c.done, rows*heads), scratch.Resize(c.trial, rows*heads)
-	if on.s.tokens()*on.s.heads < fewChosen {
-		for i := range c.done {
-			c.Piece(i)
-		}
-	} else {
-		parallel.Do(len(c.done), c)
-	}
+	share(on.s.tokens()*on.s.heads < fewChosen, len(c.done), c)
 	for from, to := 0, 0; from < rows; from = to {
 		c.skip = c.done[from*heads:][:heads]
 		for to = from + 1; to < rows && slices.Equal(c.skip, c.done[to*heads:][:heads]); {
@@ -165,8 +176,8 @@ func (c *chooser[T]) seen(row int) int { return c.on.s.places.seen(c.on.places[r
 // fewChosen is the number of scores from which on processors share the heads.
 const fewChosen = 1 << 11
 
-// Piece computes the outputs of a head of keys, unless one of its queries reads all keys. Heads of keys
-// are measured at different tokens of a segment.
+// Piece computes the outputs of a head of keys, unless one of its queries reads all keys. Heads of
+// keys are measured at different tokens of a segment.
 func (c *chooser[T]) Piece(piece int) {
 	on := c.on
 	row, h := piece/on.s.keyHeads, piece%on.s.keyHeads

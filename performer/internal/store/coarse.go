@@ -18,8 +18,8 @@ type coarse struct {
 	means [2]rows
 }
 
-// newCoarse adds coarse codes to a slab, which has no other columns afterwards. The means of keys are
-// those of the codes of the slab, if it has codes.
+// newCoarse adds coarse codes to a slab, which has no other columns afterwards. The means of keys
+// are those of the codes of the slab, if it has codes.
 func newCoarse[T dense.Float](s *slab[T], sides *[2]side[T], all int) {
 	s.own = len(s.columns)
 	c := &s.coarse
@@ -31,8 +31,8 @@ func newCoarse[T dense.Float](s *slab[T], sides *[2]side[T], all int) {
 	c.means[1] = newRows(s, meanBits, sides[1].order, Segment, all)
 }
 
-// coarsen makes coarse codes of the segments from token at on in a slab, for all heads. A piece is a
-// segment of a head of keys.
+// coarsen makes coarse codes of the segments from token at on in a slab, for all heads. A piece is
+// a segment of a head of keys.
 type coarsen[T dense.Float] struct {
 	sides *[2]side[T]
 	into  *slab[T]
@@ -60,71 +60,62 @@ func (c *chooser[T]) remake(l *slabs[T], from, to int) {
 
 func (c *coarsen[T]) Piece(i int) {
 	b := pool.Get[block[T]](&blocks)
-	row := i/c.n*c.into.room + c.place + i%c.n*Segment
-	if c.into.elements[0] != nil {
-		b.coarsenElements(c, row)
-	} else {
-		b.coarsenCodes(c, row)
-	}
+	b.coarsen(c, i/c.n*c.into.room+c.place+i%c.n*Segment)
 	pool.Put(&blocks, b)
 }
 
-// coarsenElements makes the coarse codes of the segment from a row of a slab on.
-func (b *block[T]) coarsenElements(c *coarsen[T], row int) {
-	to, at := &c.into.coarse, row/Segment
-	for i := len(c.sides) - 1; i >= 0; i-- { // the keys remain
-		e := c.into.elements[i]
-		b.rotate(&c.sides[i], dense.Of(Segment, e.width, e.of(row, Segment)))
-		if i == 0 {
-			b.meanOf(c.sides[i].order)
-		} else {
-			b.plainMean(c.sides[i].order)
-		}
-		if !b.round(&to.means[i], at, b.mean) {
-			to.means[i].scales[at] = float32(math.NaN())
-			b.decoded = append(b.decoded[:0], b.mean...)
+// coarsen makes the coarse codes of the segment from a row of a slab on. Codes have the mean of
+// their keys and differences from it.
+func (b *block[T]) coarsen(c *coarsen[T], row int) {
+	to, s, at := &c.into.coarse, c.into, row/Segment
+	coded := s.elements[0] == nil
+	b.take(c, 1, row)
+	b.plainMean(c.sides[1].order)
+	if coded {
+		b.read(&s.means[1], at)
+		for l, m := range b.decoded {
+			b.mean[l] += m
 		}
 	}
+	b.putMean(&to.means[1], at)
+	b.take(c, 0, row)
 	order := c.sides[0].order
-	for i := range Segment {
-		y := b.rows[i*order:][:order]
-		for l, m := range b.decoded {
-			y[l] -= m
+	if !coded {
+		b.meanOf(order)
+		b.putMean(&to.means[0], at)
+		for i := range Segment {
+			for l, m := range b.decoded {
+				b.rows[i*order+l] -= m
+			}
 		}
 	}
 	b.putSigns(to, at, order)
 }
 
-// coarsenCodes makes the coarse codes of the segment whose codes begin at a row of a slab. The
-// differences from the mean of the keys are what the codes stand for.
-func (b *block[T]) coarsenCodes(c *coarsen[T], row int) {
-	to, at := &c.into.coarse, row/Segment
-	for i := len(c.sides) - 1; i >= 0; i-- {
-		codes, order := &c.into.codes[i], c.sides[i].order
-		b.resize(Segment, order)
-		for j := range Segment {
-			if scale := codes.scales[row+j]; scale != scale {
-				for l := range order {
-					b.rows[j*order+l] = math.NaN()
-				}
-				continue
-			}
-			b.read(codes, row+j)
-			copy(b.rows[j*order:], b.decoded)
-		}
-		if i == 0 {
-			break
-		}
-		b.plainMean(order)
-		b.read(&c.into.means[i], at)
-		for l, m := range b.decoded {
-			b.mean[l] += m
-		}
-		if !b.round(&to.means[i], at, b.mean) {
-			to.means[i].scales[at] = float32(math.NaN())
-		}
+// take sets b.rows to the rotated keys or values of a segment, or to what their codes stand for.
+func (b *block[T]) take(c *coarsen[T], side, row int) {
+	if e := c.into.elements[side]; e != nil {
+		b.rotate(&c.sides[side], dense.Of(Segment, e.width, e.of(row, Segment)))
+		return
 	}
-	b.putSigns(to, at, c.sides[0].order)
+	codes, order := &c.into.codes[side], c.sides[side].order
+	b.resize(Segment, order)
+	for j := range Segment {
+		if b.read(codes, row+j); codes.scales[row+j] != codes.scales[row+j] {
+			for l := range b.decoded {
+				b.decoded[l] = math.NaN()
+			}
+		}
+		copy(b.rows[j*order:], b.decoded)
+	}
+}
+
+// putMean writes the codes of b.mean, and sets b.decoded to what they stand for.
+func (b *block[T]) putMean(means *rows, at int) {
+	if !b.round(means, at, b.mean) {
+		means.scales[at] = float32(math.NaN())
+		b.decoded = append(b.decoded[:0], b.mean...)
+	}
 }
 
 // plainMean sets b.mean to the mean of the rows of a segment.

@@ -11,9 +11,9 @@ type Recipe struct {
 	Parameters []string // name = value, equal in the store that reads them
 	Marks      []float64
 
-	// Numbers of each type in order: of closed segments, for each head of keys and each column; then
-	// elements of open keys and values. Of linear attention, for each head: exponents, and sums. Last in
-	// Doubles are the measured errors of heads with a Tolerance.
+	// Numbers of each type in order: of closed segments, for each head of keys and each column;
+	// then elements of open keys and values. Of linear attention, for each head: exponents, and
+	// sums. Last in Doubles are the measured errors of heads with a Tolerance.
 	Words   []uint64
 	Singles []float32
 	Doubles []float64
@@ -42,8 +42,7 @@ func (r *Recipe) take(x any) {
 	}
 }
 
-// counts are how many words, float32 and float64 a Recipe has. The counts of hostile files exceed an
-// int.
+// counts are how many words, float32 and float64 a Recipe has, which may exceed an int.
 type counts [3]float64
 
 func (c counts) bytes() int { return int(8*c[0] + 4*c[1] + 8*c[2]) }
@@ -113,8 +112,7 @@ func (s *Store[T]) exact(keyBits, valueBits int) []parameter {
 	return p
 }
 
-// runs are the closed tokens that are written: the first sinks, and from ≤ i < closed. Later queries
-// see no others.
+// runs are the closed tokens that later queries see: the first sinks, and from ≤ i < closed.
 type runs struct{ sinks, from, closed int }
 
 // runsOf returns the runs of so many tokens.

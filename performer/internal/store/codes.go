@@ -1,7 +1,6 @@
 package store
 
 import (
-	"math"
 	"slices"
 
 	"github.com/seed-feabd252/randfeat/dense"
@@ -25,30 +24,27 @@ const (
 	pieceRows = slabTokens
 	chunkRows = 1 << 10
 
-	// fewCodes is the number of elements of keys and values from which on processors share the pieces.
+	// fewCodes is the number of elements from which on processors share the pieces.
 	fewCodes = 1 << 16
 )
 
 // codes holds codes of keys and values.
 type codes[T dense.Float] struct {
-	slabs[T]
+	segmented[T]
 	sides    [2]side[T]
 	widths   []int // of codes of keys and of their means, in package scan
 	encoding encoding[T]
-	chooser  chooser[T]
 
-	// During a call. A piece is a piece of the codes of a head of keys, or the open tokens of the head.
-	call[T]
+	// During a call. A piece is a piece of the codes, or the open tokens, of a head of keys.
 	first, count int // queries of a head of keys that read codes together
 	pieces       []run
-	digits       [9][]uint64 // of the queries of all heads, by the width of codes
-	factors      []float32   // of products of the queries
-	offsets      []float32   // sums of the elements of the rounded queries
-	lifts        []float32   // of pieces of all heads: factors of sums of values
-	partial      []partial
-	sums         []float32 // of all pieces of all heads
+	digits       [9][]uint64   // of the queries of all heads, by the width of codes
+	factors      []float32     // of products of the queries
+	offsets      []float32     // sums of the elements of the rounded queries
+	sums         []rotatedSums // of all heads, pieces and queries
+	memory       []float32     // of their values
 	tiles        []*tiles.Tile[T]
-	row, out     []T
+	combined     combined[T]
 }
 
 // side says how keys or values have codes: of the rotated rows less the mean of their segment.
@@ -67,12 +63,8 @@ func newSide[T dense.Float](d, bits int) side[T] {
 // run is a run of tokens from ≤ j < to.
 type run struct{ from, to int }
 
-// partial holds the sum of the weights of a query over a piece, over exp(peak).
-type partial struct{ total, peak float32 }
-
-// NewCodes returns an empty store of exact attention with codes of so many bits of keys and of
-// values, for the given numbers of heads of queries and of keys, for points of dimension d and values
-// of dimension dv.
+// NewCodes returns an empty store of exact attention with codes of so many bits, for the given
+// numbers of heads of queries and of keys, and dimensions d of keys and dv of values.
 func NewCodes[T dense.Float](keyBits, valueBits int, scores []tiles.Scores, places Places, topK []TopK, heads, keyHeads, d, dv int) (*Store[T], error) {
 	c, keep := new(codes[T]), Segment
 	dims, bits := [2]int{d, dv}, [2]int{keyBits, valueBits}
@@ -111,8 +103,6 @@ func (c *codes[T]) close(s *Store[T], in *groups[T], from, n int) {
 	}
 	c.encoding = encoding[T]{}
 }
-
-func (c *codes[T]) choosing() *chooser[T] { return &c.chooser }
 
 // together returns the number of the next tokens whose queries see the same codes.
 func (c *codes[T]) together(s *Store[T]) int {
@@ -153,20 +143,13 @@ func (c *codes[T]) whole(from, to int) {
 func (c *codes[T]) outputs() {
 	s := c.s
 	n := s.keyHeads * len(c.pieces) * c.count
-	c.lifts = scratch.Resize(c.lifts, s.keyHeads*len(c.pieces))
-	c.partial, c.sums = scratch.Resize(c.partial, n), scratch.Resize(c.sums, n*c.sides[1].order)
+	c.sums, c.memory = scratch.Resize(c.sums, n), scratch.Resize(c.memory, n*c.sides[1].order)
 	c.tiles = scratch.Resize(c.tiles, s.keyHeads)
 	elements := s.tokens() * (s.dims[0] + s.dims[1]) * c.count
 	if len(c.pieces) > 0 {
 		c.round()
 	}
-	if all := s.keyHeads * (len(c.pieces) + 1); elements < fewCodes/s.keyHeads {
-		for i := range all {
-			c.Piece(i)
-		}
-	} else {
-		parallel.Do(all, c)
-	}
+	share(elements < fewCodes/s.keyHeads, s.keyHeads*(len(c.pieces)+1), c)
 	for h := range s.keyHeads {
 		if c.chooser.skips(h) {
 			continue
@@ -208,13 +191,7 @@ func (c *codes[T]) round() {
 	n := s.keyHeads * c.count
 	c.factors, c.offsets = scratch.Resize(c.factors, n), scratch.Resize(c.offsets, n)
 	sizeDigits(&c.digits, &c.sides[0], c.widths, n)
-	if n*c.sides[0].order < fewCodes/64 {
-		for h := range s.keyHeads {
-			(*rounding[T])(c).Piece(h)
-		}
-	} else {
-		parallel.Do(s.keyHeads, (*rounding[T])(c))
-	}
+	share(n*c.sides[0].order < fewCodes/64, s.keyHeads, (*rounding[T])(c))
 }
 
 func (r *rounding[T]) Piece(h int) {
@@ -253,52 +230,10 @@ func (w *work[T]) roundQuery(keys *side[T], widths []int, query []T, digits *[9]
 
 // finish writes the output of query i of a head of keys.
 func (c *codes[T]) finish(h, i int) {
-	s := c.s
-	dst, pieces, scores := c.vector(c.dst, h, c.first+i), len(c.pieces), c.scores(h, c.first+i)
-	more, total, peak := c.tiles[h].Sums(i)
-	if pieces == 0 {
-		if !layout.Finite(dense.Of(1, len(more), more)) {
-			c.exactly(dst, h, i)
-			return
-		}
-		tiles.Output(scores, dst, more, total, peak)
-		return
-	}
-	order := c.sides[1].order
-	partials := c.partial[h*pieces*c.count:]
-	most := peak
-	for p := range pieces {
-		most = max(most, float64(partials[p*c.count+i].peak))
-	}
-	if most == math.Inf(-1) {
-		most = 0
-	}
-	c.row, c.out = scratch.Resize(c.row, order), scratch.Resize(c.out, s.dims[1])
-	clear(c.row)
-	lifts := c.lifts[h*pieces:][:pieces]
-	lift := max(1, slices.Max(lifts))
-	var all T
-	for p := range pieces {
-		at := p*c.count + i
-		factor := T(math.Exp(float64(partials[at].peak) - most))
-		all += factor * T(partials[at].total)
-		factor *= T(lifts[p] / lift)
-		for j, y := range c.sums[(h*pieces*c.count+at)*order:][:order] {
-			c.row[j] += factor * T(y)
-		}
-	}
-	c.sides[1].rotation.ApplyTransposedVec(c.out, c.row)
-	factor := T(math.Exp(peak - most))
-	vecmath.AddScaled(c.out, more, factor/T(lift))
-	if all-all != 0 || !layout.Finite(dense.Of(1, len(c.out), c.out)) {
+	n := len(c.pieces) * c.count
+	dst, of := c.vector(c.dst, h, c.first+i), c.sums[h*n:][:n]
+	if !c.combined.output(dst, c.scores(h, c.first+i), &c.sides[1], c.tiles[h], i, of[min(i, n):], c.count) {
 		c.exactly(dst, h, i)
-		return
-	}
-	tiles.Output(scores, dst, c.out, all+factor*total, most)
-	for j := 0; j < len(dst) && lift != 1; j++ {
-		if dst[j] *= T(lift); !s.scores[0].Unnormalised {
-			dst[j] = coded.Finite(dst[j]) // rounding to codes may exceed the largest number
-		}
 	}
 }
 
@@ -359,22 +294,23 @@ func (c *codes[T]) merge(s *Store[T], other content[T], closed int) {
 }
 
 func (c *codes[T]) clone(closed int) content[T] {
-	return &codes[T]{slabs: c.slabs.clone(closed), sides: c.sides, widths: c.widths, chooser: c.chooser.clone()}
+	return &codes[T]{segmented: c.segmented.clone(closed), sides: c.sides, widths: c.widths}
 }
 
-func (c *codes[T]) save(s *Store[T], to *Saved[T]) { s.saveTail(to) }
+func (c *codes[T]) save(s *Store[T], to *Saved[T]) {
+	if to.tail.room() == 0 {
+		to.tail = newGroups[T](s.keyHeads, s.run+s.keep, s.dims)
+	}
+	to.tail.copy(0, &s.tail, 0, s.open)
+}
 
 func (c *codes[T]) restore(s *Store[T], from *Saved[T], closed, open int) {
 	c.truncate(closed)
-	s.restoreTail(from, open)
+	if from != nil {
+		s.tail.copy(0, &from.tail, 0, open)
+	}
 }
 
 func (c *codes[T]) parameters(s *Store[T]) []parameter {
 	return s.exact(c.sides[0].bits, c.sides[1].bits)
-}
-
-func (c *codes[T]) decode(from *Recipe, r runs) {
-	c.slabs.decode(from, r)
-	c.chooser.remake(&c.slabs, 0, r.sinks)
-	c.chooser.remake(&c.slabs, r.from, r.closed)
 }

@@ -5,7 +5,6 @@ import (
 
 	"github.com/seed-feabd252/randfeat/dense"
 	"github.com/seed-feabd252/randfeat/internal/compute/cache"
-	"github.com/seed-feabd252/randfeat/internal/compute/parallel"
 	"github.com/seed-feabd252/randfeat/internal/memory/pool"
 	"github.com/seed-feabd252/randfeat/performer/internal/tiles"
 )
@@ -13,11 +12,7 @@ import (
 // elements holds the elements of keys and values. The tokens of a tile of package tiles close
 // together, so that outputs have the bits of exact attention over all tokens.
 type elements[T dense.Float] struct {
-	slabs[T]
-
-	chooser chooser[T]
-
-	call[T]
+	segmented[T]
 	first int // query
 	count int // queries
 	mask  tiles.Mask[T]
@@ -75,8 +70,6 @@ func (e *elements[T]) of(h int, p tiles.Part) (k, v dense.Matrix[T]) {
 	return dense.Of(n, s.dims[0], slab.elements[0].of(row, n)), dense.Of(n, s.dims[1], slab.elements[1].of(row, n))
 }
 
-func (e *elements[T]) choosing() *chooser[T] { return &e.chooser }
-
 func (e *elements[T]) together(s *Store[T]) int {
 	if s.places.drops() {
 		return s.places.spare()
@@ -102,13 +95,7 @@ func (e *elements[T]) whole(from, to int) {
 	if s.places.drops() {
 		e.rows = tiles.Queries(1) // fewer keys that only some of the queries see
 	}
-	if pieces := e.blocks() * s.keyHeads; to-from == 1 && s.tokens()*(s.dims[0]+s.dims[1]) < fewElements {
-		for i := range pieces {
-			e.Piece(i)
-		}
-	} else {
-		parallel.Do(pieces, e)
-	}
+	share(to-from == 1 && s.tokens()*(s.dims[0]+s.dims[1]) < fewElements, e.blocks()*s.keyHeads, e)
 }
 
 // blocks returns the number of pieces of a head of keys.
@@ -149,7 +136,7 @@ func (e *elements[T]) merge(s *Store[T], other content[T], closed int) {
 }
 
 func (e *elements[T]) clone(closed int) content[T] {
-	return &elements[T]{slabs: e.slabs.clone(closed), chooser: e.chooser.clone()}
+	return &elements[T]{segmented: e.segmented.clone(closed)}
 }
 
 func (e *elements[T]) save(*Store[T], *Saved[T]) {}
@@ -168,12 +155,6 @@ func (e *elements[T]) restore(s *Store[T], _ *Saved[T], closed, open int) {
 }
 
 func (e *elements[T]) parameters(s *Store[T]) []parameter { return s.exact(0, 0) }
-
-func (e *elements[T]) decode(from *Recipe, r runs) {
-	e.slabs.decode(from, r)
-	e.chooser.remake(&e.slabs, 0, r.sinks)
-	e.chooser.remake(&e.slabs, r.from, r.closed)
-}
 
 func (e *elements[T]) fetch(places []place[T]) {
 	for _, at := range places {

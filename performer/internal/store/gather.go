@@ -77,8 +77,8 @@ func (w *choice[T]) sumCodes(c *codes[T], g int) {
 	for j := 0; s.places.Slope != 0 && j < n; j++ {
 		x[j] -= float32(s.places.Slope) * float32(w.place-w.token(w.read[j]))
 	}
-	r := &w.coded
-	r.peak = max(vecmath.Peak(x), -math.MaxFloat32)
+	r := &w.sums[1]
+	r.lift, r.peak = 1, max(vecmath.Peak(x), -math.MaxFloat32)
 	vecmath.ExpMinus(x, x, r.peak)
 	r.total = vecmath.Sum(x)
 	r.values = scratch.Resize(r.values, c.sides[1].order)

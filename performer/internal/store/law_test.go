@@ -116,8 +116,8 @@ func inputs() []input {
 }
 
 // errorsOf returns the squares of the errors of a state after the tokens of a head for each query,
-// the squares of the exact outputs, and what the law of the package says of errors. A window, if any,
-// has all tokens.
+// the squares of the exact outputs, and what the law of the package says of errors. A window, if
+// any, has all tokens.
 func errorsOf[T dense.Float](x input, keyBits, valueBits, window int) (got, exact, law []float64) {
 	scores := tiles.Scores{Scale: 1 / math.Sqrt(inputDim)}
 	s := must.Have(NewCodes[T](keyBits, valueBits, []tiles.Scores{scores}, Places{Window: window}, nil, 1, 1, inputDim, inputDim))

@@ -2,16 +2,16 @@ package store
 
 import "math"
 
-// TopK is the number of keys that a query of a head reads, or 0 for all keys. With a Tolerance above
-// zero the number changes with the errors that Step measures.
+// TopK is the number of keys that a query of a head reads, or 0 for all keys. With a Tolerance
+// above zero the number changes with the errors that Step measures.
 type TopK struct {
 	Keys      int
 	Tolerance float64
 }
 
-// pace is the TopK of a head of queries during a stream. One token of each segment is measured: Step
-// computes its output from some keys, and from all keys. The number of keys changes between segments
-// only, so that outputs do not depend on how a stream is divided into calls.
+// pace is the TopK of a head of queries during a stream. One token of each segment is measured:
+// Step computes its output from some keys, and from all keys. The number of keys changes between
+// segments only, so that outputs do not depend on how a stream is divided into calls.
 type pace struct {
 	TopK
 	latest measured // since the last change of the number of keys
@@ -25,8 +25,8 @@ const (
 	// wholeShare is the share of keys, 1 of so many, above which a query reads all keys.
 	wholeShare = 3
 
-	// Errors fall about as the number of keys rises. The number is for a part of the tolerance, because
-	// few tokens are measured. forget is the weight of a measured token over that of the next one.
+	// The number of keys is for a part of the tolerance, because few tokens are measured. forget
+	// is the weight of a measured token over that of the next one.
 	partOfTolerance = 0.5
 	forget          = 0.95
 

@@ -14,8 +14,8 @@ import (
 	"github.com/seed-feabd252/randfeat/performer/internal/tiles"
 )
 
-// A file has the measured errors, which a store without a Tolerance passes over, and errors that are not
-// numbers are refused. A number of keys beyond the largest TopK is the largest.
+// A file has the measured errors, which a store without a Tolerance passes over, and errors that
+// are not numbers are refused. A number of keys beyond the largest TopK is the largest.
 func TestFilesOfPaces(t *testing.T) {
 	const n, d = 500, 8
 	rng := rand.New(densetest.Source(821))

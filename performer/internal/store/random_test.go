@@ -14,8 +14,8 @@ import (
 	"github.com/seed-feabd252/randfeat/performer/internal/tiles"
 )
 
-// newOf returns a store with codes of so many bits, or with elements for 0, whose queries choose topK
-// keys, or read all for 0.
+// newOf returns a store with codes of so many bits, or with elements for 0, whose queries choose
+// topK keys, or read all for 0.
 func newOf[T dense.Float](bits [2]int, topK int, scores []tiles.Scores, places Places, d, dv int) *Store[T] {
 	if bits[0] == 0 {
 		return must.Have(NewElements[T](scores, places, []TopK{{Keys: topK}}, 1, 1, d, dv))

@@ -34,25 +34,24 @@ func (w *work[T]) sum(c *codes[T], h, piece int) {
 	first := (h*len(c.pieces) + piece) * c.count
 	s, _ := c.at(r.from, h)
 	order := [2]int{s.codes[0].order, s.codes[1].order}
-	partials, sums, bounds := c.partial[first:][:c.count], c.sums[first*order[1]:][:c.count*order[1]], c.bounds(h, r)
+	sums, values, bounds := c.sums[first:][:c.count], c.memory[first*order[1]:][:c.count*order[1]], c.bounds(h, r)
 	// Products of codes are at most products times the factor of a query.
 	products, lift := scan.Largest*float32(order[0])*bounds[0], liftOf(bounds[1])
-	c.lifts[h*len(c.pieces)+piece] = lift
 	for i, factor := range w.factors {
-		partials[i] = partial{0, float32(math.Inf(-1))}
+		sums[i] = rotatedSums{0, hidden, lift, values[i*order[1]:][:order[1]]}
 		if !(max(products, products*max(factor, -factor)) <= math.MaxFloat32/2) {
-			partials[i].total = float32(math.NaN()) // scores may overflow
+			sums[i].total = float32(math.NaN()) // scores may overflow
 		}
 	}
 	w.values.begin(&s.codes[1], c.count)
 	w.valueMeans.begin(&s.means[1], c.count)
 	for lo, n := r.from, 0; lo < r.to; lo += n {
 		n = min(r.to-lo, c.size-lo%c.size)
-		w.addSlab(c, h, lo, n, partials, lift)
+		w.addSlab(c, h, lo, n, sums, lift)
 	}
-	clear(sums)
-	w.values.collect(&s.codes[1], sums, &w.part)
-	w.valueMeans.collect(&s.means[1], sums, &w.part)
+	clear(values)
+	w.values.collect(&s.codes[1], values, &w.part)
+	w.valueMeans.collect(&s.means[1], values, &w.part)
 }
 
 // bounds returns bounds of the keys and of the values of a run of a head.
@@ -82,7 +81,7 @@ func liftOf(size float32) float32 {
 }
 
 // addSlab adds n tokens of a slab from token number from on.
-func (w *work[T]) addSlab(c *codes[T], h, from, n int, partials []partial, lift float32) {
+func (w *work[T]) addSlab(c *codes[T], h, from, n int, sums []rotatedSums, lift float32) {
 	s, at := c.at(from, h)
 	firstMean := at / Segment
 	blocks := (at+n+Segment-1)/Segment - firstMean
@@ -96,7 +95,7 @@ func (w *work[T]) addSlab(c *codes[T], h, from, n int, partials []partial, lift 
 			}
 		}
 	}
-	w.blocks = scratch.Resize(w.blocks, len(partials)*blocks)
+	w.blocks = scratch.Resize(w.blocks, len(sums)*blocks)
 	for lo, rows := 0, 0; lo < n; lo += rows {
 		rows = min(chunkRows, n-lo)
 		if in := (at + lo) % Segment; in > 0 { // parts of groups of weights are parts of segments
@@ -104,14 +103,14 @@ func (w *work[T]) addSlab(c *codes[T], h, from, n int, partials []partial, lift 
 		}
 		w.scores = w.products(w.scores, &s.codes[0], at+lo, rows)
 		first := (at+lo)/Segment - firstMean
-		for i := range partials {
-			w.weigh(c, &s.codes[0], &partials[i], i, at+lo, from+lo, rows, w.means[(i*blocks+first)*partsOf:], w.blocks[i*blocks:][:first])
+		for i := range sums {
+			w.weigh(c, &s.codes[0], &sums[i], i, at+lo, from+lo, rows, w.means[(i*blocks+first)*partsOf:], w.blocks[i*blocks:][:first])
 		}
 		if lift != 1 {
 			vecmath.Scale(w.scores, 1/lift)
 		}
 		w.values.add(&w.weights, &s.codes[1], w.scores, at+lo, rows)
-		for i := range partials {
+		for i := range sums {
 			weights := w.weights[i*scan.WeightWords(rows):]
 			for g := range (rows + Segment - 1) / Segment {
 				var sum float32
@@ -119,7 +118,7 @@ func (w *work[T]) addSlab(c *codes[T], h, from, n int, partials []partial, lift 
 					sum += scan.PartSum(weights, g*partsOf+part)
 				}
 				w.blocks[i*blocks+first+g] = sum
-				partials[i].total += sum * lift
+				sums[i].total += sum * lift
 			}
 		}
 	}
@@ -173,9 +172,9 @@ func (w *work[T]) score(r *rows, x []float32, i, at int, means []float32) {
 }
 
 // weigh replaces products of query i with n rows from row at on, whose tokens begin with the given
-// one, by weights over exp(peak), after it has raised the peak and rescaled the sums, of which blocks
-// are those of earlier segments.
-func (w *work[T]) weigh(c *codes[T], keys *rows, p *partial, i, at, token, n int, means, blocks []float32) {
+// one, by weights over exp(peak), after it has raised the peak and rescaled the sums, of which
+// blocks are those of earlier segments.
+func (w *work[T]) weigh(c *codes[T], keys *rows, p *rotatedSums, i, at, token, n int, means, blocks []float32) {
 	row, slope := w.scores[i*n:][:n], float32(c.s.places.Slope)
 	w.score(keys, row, i, at, means)
 	if c.s.scores[0].Softcap != 0 {
@@ -185,9 +184,8 @@ func (w *work[T]) weigh(c *codes[T], keys *rows, p *partial, i, at, token, n int
 	for from := 0; slope != 0 && from < n; from += Segment {
 		slant(row[from:min(from+Segment, n)], slope, c.places[c.first+i]-token-from)
 	}
-	lowest := float32(math.Inf(-1))
 	if peak := vecmath.Peak(row); peak > p.peak {
-		if p.peak > lowest {
+		if p.peak > hidden {
 			factor := float32(math.Exp(float64(p.peak - peak)))
 			w.values.rescale(i, factor)
 			w.valueMeans.rescale(i, factor)
@@ -199,8 +197,7 @@ func (w *work[T]) weigh(c *codes[T], keys *rows, p *partial, i, at, token, n int
 	vecmath.ExpMinus(row, row, max(p.peak, -math.MaxFloat32))
 }
 
-// slant subtracts slope times the distances of the keys of at most a segment, of which the first has
-// the given distance.
+// slant subtracts slope times distance. The first of at most 64 keys has the given distance.
 func slant(scores []float32, slope float32, distance int) {
 	vecmath.Affine(scores, scores, 1, -slope*float32(distance))
 	vecmath.AddScaled(scores, ascending[:len(scores)], slope)

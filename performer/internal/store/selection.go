@@ -14,7 +14,6 @@ type selection struct {
 	lowest float32 // of the highest scores; 0 if there is none
 	list   []int32
 	peaks  []float32
-	bins   []uint16
 	keys   []uint64
 }
 
@@ -27,9 +26,9 @@ const (
 	groupsOfHighest = 2
 )
 
-// highest returns the indexes of the n highest scores above −Inf, in ascending order, or of fewer if
-// there are fewer. Of equal scores it takes the first. The number of scores is a multiple of lanes.
-// NaN is not found.
+// highest returns the indexes of the n highest scores above −Inf, in ascending order, or of fewer
+// if there are fewer. Of equal scores it takes the first. The number of scores is a multiple of
+// lanes. NaN is not found.
 func (s *selection) highest(scores []float32, n int) []int32 {
 	rows := max(len(scores)/(groupsOfHighest*n), 1)
 	chunk := rows * lanes
@@ -54,46 +53,16 @@ func (s *selection) highest(scores []float32, n int) []int32 {
 	return list
 }
 
-// bound returns a bound of the n-th highest peak, from below, or the least number if there are fewer
-// peaks: the lowest peak of the highest bins of equal widths that have n peaks.
+// bound returns the n-th highest peak, or the least number if there are fewer peaks.
 func (s *selection) bound(n int) float32 {
-	const bins = 1 << 10
-	low, high := float32(math.MaxFloat32), float32(-math.MaxFloat32)
-	for _, peak := range s.peaks {
-		if peak < low && peak > hidden {
-			low = peak
-		}
-		if peak > high {
-			high = peak
-		}
+	if len(s.peaks) < n {
+		return -math.MaxFloat32
 	}
-	perBin := bins / (high - low)
-	if !(perBin > 0 && perBin <= math.MaxFloat32) {
-		return -math.MaxFloat32 // equal peaks, or none, or a range beyond float32
-	}
-	var counts [bins + 1]int32
-	s.bins = scratch.Resize(s.bins, len(s.peaks))
+	s.keys = scratch.Resize(s.keys, len(s.peaks))
 	for i, peak := range s.peaks {
-		bin := uint16(0)
-		if peak >= low {
-			bin = uint16((peak-low)*perBin) + 1
-			bin = min(bin, bins)
-		}
-		s.bins[i] = bin
-		counts[bin]++
+		s.keys[i] = keyOf(peak, int32(i))
 	}
-	from := bins
-	for count := int(counts[from]); count < n; count += int(counts[from]) {
-		if from--; from == 0 {
-			return -math.MaxFloat32
-		}
-	}
-	for i, bin := range s.bins {
-		if peak := s.peaks[i]; int(bin) >= from && peak < high {
-			high = peak
-		}
-	}
-	return high
+	return max(s.peaks[^uint32(nth(s.keys, n))], -math.MaxFloat32)
 }
 
 // cut returns the part of an ascending list with the n highest scores.
@@ -113,7 +82,7 @@ func (s *selection) cut(list []int32, scores []float32, n int) []int32 {
 	return kept
 }
 
-// keyOf returns a number that ascends with the score, and descends with the index among equal scores.
+// keyOf returns a number that ascends with the score and, among equal scores, descends with i.
 func keyOf(score float32, i int32) uint64 {
 	bits := math.Float32bits(score + 0) // +0 for −0
 	if bits>>31 == 1 {

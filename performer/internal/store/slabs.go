@@ -9,9 +9,9 @@ import (
 )
 
 // slabs holds closed segments in the order of their tokens, in slabs of a fixed number of tokens.
-// Slabs do not move. Copies share slabs: a closed segment never changes, and only the owner of a slab
-// closes more segments in it, behind the segments that others have. Slabs that a window has left are
-// used again.
+// Slabs do not move. Copies share slabs: a closed segment never changes, and only the owner of a
+// slab closes more segments in it, behind the segments that others have. Slabs that a window has
+// left are used again.
 type slabs[T dense.Float] struct {
 	make  func(room int) *slab[T]
 	heads int
@@ -27,8 +27,7 @@ type slabs[T dense.Float] struct {
 // read ahead, more often.
 const slabTokens = 1 << 12
 
-// newSlabs returns empty slabs. With a window they have about a quarter of its tokens, at least so
-// many.
+// newSlabs returns empty slabs, with a window of about a quarter of its tokens, at least so many.
 func newSlabs[T dense.Float](heads, least int, places Places, make func(room int) *slab[T]) slabs[T] {
 	size := slabTokens
 	for places.drops() && size > least && size/2 >= places.reach()/4 {
@@ -119,8 +118,7 @@ func (l *slabs[T]) at(token, h int) (s *slab[T], row int) {
 // leastRoom is the least number of tokens of a slab. The first slab grows from there on.
 const leastRoom = 4 * Segment
 
-// open returns a slab in which so many tokens from a token on, the first without a segment, may
-// close.
+// open returns a slab in which so many tokens, from the first without a segment on, may close.
 func (l *slabs[T]) open(token, tokens int) *slab[T] {
 	i, place := l.index(token), token%l.size
 	if i == len(l.list) {

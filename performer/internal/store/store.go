@@ -16,8 +16,8 @@ import (
 const Segment = scan.GroupRows
 
 // Store holds the tokens of some heads with the same attention: closed segments, and behind them
-// open tokens, which have elements. A window keeps the sinks, the tokens that later queries see, and
-// tokens for Rollback.
+// open tokens, which have elements. A window keeps the sinks, the tokens that later queries see,
+// and tokens for Rollback.
 type Store[T dense.Float] struct {
 	content         content[T]
 	segments        segments[T]    // the content, or nil for sums, which have no open tokens
@@ -66,27 +66,27 @@ func (g *groups[T]) copy(to int, from *groups[T], at, n int) {
 
 // content is what closed segments hold.
 type content[T dense.Float] interface {
-	// attend computes the outputs of queries over all tokens. If causal is true, the queries are those
-	// of the last tokens, and each sees the tokens up to its own.
+	// attend computes the outputs of queries over all tokens. If causal is true, the queries are
+	// those of the last tokens, and each sees the tokens up to its own.
 	attend(s *Store[T], dst, q dense.Matrix[T], causal bool)
 
-	// clone returns a copy of the first closed tokens, and merge adds those of another content to s.
+	// clone returns a copy of the first closed tokens. merge adds those of another content to s.
 	clone(closed int) content[T]
 	merge(s *Store[T], other content[T], closed int)
 
-	// save copies what restore cannot bring back. restore sets closed and open tokens to those at the
-	// time of save, or forgets all tokens if from is nil.
+	// save copies what restore cannot bring back. restore sets closed and open tokens to those at
+	// the time of save, or forgets all tokens if from is nil.
 	save(s *Store[T], to *Saved[T])
 	restore(s *Store[T], from *Saved[T], closed, open int)
 
-	// parameters and marks must be equal in a store to merge, and in bytes to read. checkMarks allows
-	// for rounding.
+	// parameters and marks must be equal in a store to merge, and in bytes to read. checkMarks
+	// allows for rounding.
 	parameters(s *Store[T]) []parameter
 	marks() []float64
 	checkMarks(marks []float64) error
 
-	// encode puts runs of tokens into a Recipe, and decode takes them out. counts returns the counts of
-	// a segment, or of all sums. inspect returns an error if decode cannot read numbers.
+	// encode puts runs of tokens into a Recipe, and decode takes them out. counts returns the
+	// counts of a segment, or of all sums. inspect returns an error if decode cannot read numbers.
 	counts() counts
 	encode(to *Recipe, r runs)
 	inspect(from Recipe) error
@@ -103,11 +103,11 @@ type segments[T dense.Float] interface {
 	// choosing returns what chooses the keys that queries read.
 	choosing() *chooser[T]
 
-	// together returns the largest number of tokens that Step may append before it computes outputs.
+	// together returns how many tokens at most Step may append before it computes outputs.
 	together(s *Store[T]) int
 
-	// drop may drop tokens before the given one, except sinks, and returns the first kept token apart
-	// from sinks.
+	// drop may drop tokens before the given one, except sinks, and returns the first kept token
+	// apart from sinks.
 	drop(before int) int
 }
 
@@ -281,20 +281,6 @@ func (s *Store[T]) Restore(from *Saved[T], tokens int) {
 	s.cuts.add(tokens, s.first)
 }
 
-// saveTail and restoreTail copy the open tokens.
-func (s *Store[T]) saveTail(to *Saved[T]) {
-	if to.tail.room() == 0 {
-		to.tail = newGroups[T](s.keyHeads, s.run+s.keep, s.dims)
-	}
-	to.tail.copy(0, &s.tail, 0, s.open)
-}
-
-func (s *Store[T]) restoreTail(from *Saved[T], open int) {
-	if from != nil {
-		s.tail.copy(0, &from.tail, 0, open)
-	}
-}
-
 // TopK appends, of each head of queries, the number of keys that the next query reads, or 0 for all
 // keys, and the measured error.
 func (s *Store[T]) TopK(keys []int, errors []float64) ([]int, []float64) {
@@ -312,8 +298,8 @@ func (s *Store[T]) TopK(keys []int, errors []float64) ([]int, []float64) {
 	return keys, errors
 }
 
-// Merge appends the tokens of another store that Check accepts. Codes of the other store come before
-// the open tokens of both.
+// Merge appends the tokens of another store that Check accepts. Codes of the other store come
+// before the open tokens of both.
 func (s *Store[T]) Merge(other *Store[T]) {
 	if s == other {
 		other = s.Clone()
@@ -322,8 +308,8 @@ func (s *Store[T]) Merge(other *Store[T]) {
 	s.append(&other.tail, other.open)
 }
 
-// cuts records to how many tokens a store went back, and when. A number of tokens at an earlier time
-// has the same tokens if the store has not gone back to fewer since.
+// cuts records to how many tokens a store went back, and when. A number of tokens at an earlier
+// time has the same tokens if the store has not gone back to fewer since.
 type cuts struct {
 	time int
 	list []cut // tokens ascend: later cuts to fewer tokens replace earlier ones

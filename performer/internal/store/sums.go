@@ -15,8 +15,8 @@ import (
 	features "github.com/seed-feabd252/randfeat/performer/internal/sums"
 )
 
-// sums holds the sums of linear attention over all tokens: no token is open. In float32 single tokens
-// have sums of their own, which settle adds to the sums of all earlier tokens after
+// sums holds the sums of linear attention over all tokens: no token is open. In float32 single
+// tokens have sums of their own, which settle adds to the sums of all earlier tokens after
 // features.RecentTokens of them, or before a call that needs one sum.
 type sums[T dense.Float] struct {
 	engine *features.Engine[T]
@@ -42,8 +42,8 @@ type saved[T dense.Float] struct {
 	count  int
 }
 
-// NewSums returns an empty store of linear attention for the given numbers of heads of queries and of
-// keys, for values of dimension dv.
+// NewSums returns an empty store of linear attention for the given numbers of heads of queries and
+// of keys, for values of dimension dv.
 func NewSums[T dense.Float](e *features.Engine[T], heads, keyHeads, dv int) (*Store[T], error) {
 	width := e.Width(dv)
 	err := limit.Memory[T](keyHeads, e.M, scratch.Stride[T](width))

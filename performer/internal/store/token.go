@@ -33,8 +33,8 @@ func (c *sums[T]) attendTokens(dst, q dense.Matrix[T]) {
 	}
 }
 
-// step adds a token and computes its output. For the first query of a head of keys, one pass adds the
-// key to the latest sums and multiplies the query by them.
+// step adds a token and computes its output. For the first query of a head of keys, one pass adds
+// the key to the latest sums and multiplies the query by them.
 func (c *sums[T]) step(dst, q, k, v dense.Matrix[T]) {
 	c.mapKeys(k, v)
 	c.mapQueries(q)
