@@ -19,26 +19,6 @@ import (
 	"github.com/seed-feabd252/randfeat/quantise"
 )
 
-// Search finds what sorting all estimates finds.
-func TestSearchSortsEstimates(t *testing.T) {
-	const n, d, k = 3000, 64, 25
-	x, query := random[float32](n, d, 1), random[float32](1, d, 2).Row(0)
-	copy(x.Row(2000), x.Row(17)) // estimates that are equal
-	for _, o := range lawOptions(1, 2, 4, 8) {
-		c := encode(t, x, o)
-		for _, by := range measures {
-			want := ranked(c, query, by)[:k]
-			got := search(c, make([]quantise.Hit, k), query, by)
-			require.Len(t, got, k)
-			for i, hit := range got {
-				assert.Positive(t, hit.StdErr)
-				require.Equal(t, want[i].ID, hit.ID, "%v, measure %d, place %d", o, by, i)
-				assert.Equal(t, want[i].Value, hit.Value)
-			}
-		}
-	}
-}
-
 // Any number of processors, of rows and of results gives the same.
 func TestSearchSizes(t *testing.T) {
 	const d = 32
