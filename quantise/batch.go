@@ -8,14 +8,12 @@ import (
 	"github.com/seed-feabd252/randfeat/internal/memory/pool"
 )
 
-const (
-	fewRows = 64 // rows that a batch multiplies
-	fewMore = 8  // addresses after the last row: a row is fetched as many rows before its products
-)
+// fewRows is the number of rows that a batch multiplies.
+const fewRows = 64
 
 // batch is some rows that a query is multiplied by: their addresses, and their numbers.
 type batch struct {
-	list     [mostParts][fewRows + fewMore]*byte // for each part of the rows
+	list     [mostParts][fewRows + scan.ListedMore]*byte // for each part of the rows
 	columns  [columns][fewRows]float32
 	clusters [fewRows]int32
 	ids      [fewRows]int
@@ -95,10 +93,10 @@ func (f *batch) multiplyPart(x *rounded, k, n int) {
 		}
 	} else {
 		most := (n + scan.ListedStep - 1) / scan.ListedStep * scan.ListedStep
-		for i := n; i < most+fewMore; i++ {
+		for i := n; i < most+scan.ListedMore; i++ {
 			list[i] = list[n-1]
 		}
-		scan.ListedProducts(f.products[:], list[:most+fewMore], x.listed, most, x.words, x.width)
+		scan.ListedProducts(f.products[:], list, x.listed, most, x.words, x.width)
 	}
 	vecmath.Scale(f.products[:n], x.scale)
 }
