@@ -8,14 +8,12 @@ import (
 	"github.com/seed-feabd252/randfeat/internal/memory/pool"
 )
 
-const (
-	fewRows = 64 // rows that a batch multiplies
-	fewMore = 8  // addresses after the last row: a row is fetched as many rows before its products
-)
+// fewRows is the number of rows that a batch multiplies.
+const fewRows = 64
 
 // batch is some rows that a query is multiplied by: their addresses, and their numbers.
 type batch struct {
-	list     [mostParts][fewRows + fewMore]*byte // for each part of the rows
+	list     [mostParts][fewRows + scan.ListedMore]*byte // for each part of the rows
 	columns  [columns][fewRows]float32
 	clusters [fewRows]int32
 	ids      [fewRows]int
@@ -25,56 +23,31 @@ type batch struct {
 
 var batches pool.Of[batch]
 
+// absent are the numbers of rows of layouts without a column.
+var absent = [columns]float32{ratios: 1}
+
 // addRows makes rows the rows of a batch. Rows that follow each other in a block are copied
 // together.
 func (r *rows) addRows(f *batch, ids []int, l *layout) {
 	for i := 0; i < len(ids); {
 		b, place, cluster := r.locate(ids[i])
-		if b.ids == nil && i+1 < len(ids) && ids[i+1] == ids[i]+1 {
-			n := 1
-			for most := min(len(ids)-i, b.size-place); n < most && ids[i+n] == ids[i]+n; {
-				n++
-			}
-			f.addRange(i, n, b, place, l)
-			i += n
-			continue
+		n, most := 1, min(len(ids)-i, b.size-place)
+		for b.ids == nil && n < most && ids[i+n] == ids[i]+n {
+			n++
 		}
-		f.point(i, 1, b, place, l)
-		f.clusters[i] = int32(cluster)
-		f.columns[norms][i], f.columns[ratios][i], f.columns[variances][i] = b.numbers[norms][place], 1, 0
-		if v := b.numbers[ratios]; v != nil {
-			f.columns[ratios][i] = v[place]
+		f.point(i, n, b, place, l)
+		for j := range n {
+			f.clusters[i+j] = int32(cluster)
 		}
-		if v := b.numbers[variances]; v != nil {
-			f.columns[variances][i] = v[place]
-		}
-		if v := b.numbers[centreProducts]; v != nil {
-			f.columns[centreProducts][i] = v[place]
-		}
-		if v := b.numbers[codedProducts]; v != nil {
-			f.columns[codedProducts][i] = v[place]
-		}
-		i++
-	}
-}
-
-// addRange makes the n rows of a block without centres, from a place on, the rows of the batch from
-// i on.
-func (f *batch) addRange(i, n int, b *block, place int, l *layout) {
-	f.point(i, n, b, place, l)
-	clear(f.clusters[i : i+n])
-	for k, v := range b.numbers[:codedProducts] {
-		own := f.columns[k][i : i+n]
-		if v != nil {
-			copy(own, v[place:])
-			continue
-		}
-		for j := range own {
-			own[j] = 0
-			if column(k) == ratios {
-				own[j] = 1
+		for k, v := range b.numbers {
+			for j := range n {
+				f.columns[k][i+j] = absent[k]
+				if v != nil {
+					f.columns[k][i+j] = v[place+j]
+				}
 			}
 		}
+		i += n
 	}
 }
 
@@ -120,10 +93,10 @@ func (f *batch) multiplyPart(x *rounded, k, n int) {
 		}
 	} else {
 		most := (n + scan.ListedStep - 1) / scan.ListedStep * scan.ListedStep
-		for i := n; i < most+fewMore; i++ {
+		for i := n; i < most+scan.ListedMore; i++ {
 			list[i] = list[n-1]
 		}
-		scan.ListedProducts(f.products[:], list[:most+fewMore], x.listed, most, x.words, x.width)
+		scan.ListedProducts(f.products[:], list, x.listed, most, x.words, x.width)
 	}
 	vecmath.Scale(f.products[:n], x.scale)
 }

@@ -213,26 +213,6 @@ func BenchmarkRerank(b *testing.B) {
 	}
 }
 
-// BenchmarkStages is a search for 10 of 100,000 rows in one stage and in two, with 500 clusters and
-// with none.
-func BenchmarkStages(b *testing.B) {
-	const n, d, k = 100_000, 768, 10
-	for _, clusters := range []int{500, 1} {
-		x := mixture(n, d, clusters, rand.New(rand.NewPCG(1, 2)))
-		for _, bits := range []int{4, 8} {
-			for i, c := range []quantise.Codes[float32]{encode(b, x, quantise.Options{Bits: float64(bits)}), staged(b, x, bits)} {
-				b.Run(fmt.Sprintf("bits=%d/clusters=%d/stages=%d", bits, clusters, i+1), func(b *testing.B) {
-					dst, row := make([]quantise.Hit, k), 0
-					for b.Loop() {
-						search(c, dst, x.Row(n-1-row%benchQueries), quantise.InnerProduct)
-						row++
-					}
-				})
-			}
-		}
-	}
-}
-
 // BenchmarkRead reads as many bytes as codes of 1 bit and rows of float32 take, in a sum of squares
 // on all processors: what memory gives.
 func BenchmarkRead(b *testing.B) {
@@ -245,22 +225,6 @@ func BenchmarkRead(b *testing.B) {
 			b.SetBytes(int64(8 * len(x)))
 			for b.Loop() {
 				quantise.SumOfSquares(x)
-			}
-		})
-	}
-}
-
-func BenchmarkEncode(b *testing.B) {
-	const n = 1000
-	x := random[float32](n, benchDim, 1)
-	for _, o := range lawOptions(1, 2, 4, 8) {
-		b.Run(fmt.Sprintf("scheme=%v/bits=%v/n=%d/d=%d", o.Scheme, o.Bits, n, benchDim), func(b *testing.B) {
-			q := newQuantiser[float32](b, benchDim, o)
-			b.SetBytes(4 * n * benchDim)
-			b.ReportAllocs()
-			for b.Loop() {
-				_, err := q.Encode(b.Context(), x)
-				require.NoError(b, err)
 			}
 		})
 	}

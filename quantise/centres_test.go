@@ -2,7 +2,6 @@ package quantise_test
 
 import (
 	"cmp"
-	"context"
 	"fmt"
 	"math"
 	"math/rand/v2"
@@ -44,40 +43,6 @@ func TestNearestOfCloseCentres(t *testing.T) {
 	c := codesOf(t, around(t, quantise.Options{Bits: 1}, centres), x)
 	for row := range n {
 		require.Equal(t, 1+nearestCentre(x.Row(row), centres), quantise.Label(c, row), "row %d", row)
-	}
-}
-
-// Rows may come at once or a few at a time, from files of all kinds, with the same codes.
-func TestCentredRowsInParts(t *testing.T) {
-	const n, d = 400, 24
-	x, centres := clusters[float32](n, d, 7, 3, 0.5, 1)
-	copy(centres.Row(3), centres.Row(2)) // which stays empty
-	query := x.Row(5)
-	for _, o := range lawOptions(1, 4) {
-		q := around(t, o, centres)
-		whole := codesOf(t, q, x)
-		parts := codesOf(t, q, x.RowRange(0, 0))
-		rng := rand.New(rand.NewPCG(3, 4))
-		for at := 0; at < n; {
-			next := min(n, at+1+rng.IntN(19))
-			require.NoError(t, parts.Append(t.Context(), x.RowRange(at, next)))
-			at = next
-		}
-		sameCodes(t, whole, parts, query, fmt.Sprint(o))
-		half, err := quantise.View[float32](aligned(fileOf(t, codesOf(t, q, x.RowRange(0, 201))), 0))
-		require.NoError(t, err)
-		require.NoError(t, half.Append(t.Context(), x.RowRange(201, n)))
-		sameCodes(t, whole, half, query, fmt.Sprint(o))
-		more := map[quantise.Options]int{{Bits: 1}: 4, {Bits: 4}: 8}[o]
-		assert.Equal(t, n*(8*((d*int(o.Bits)+63)/64)+4+16+more), whole.Bytes())
-
-		ended, cancel := context.WithCancel(t.Context())
-		cancel()
-		require.ErrorIs(t, half.Append(ended, x), context.Canceled)
-		bad := x.RowRange(0, 10).Clone()
-		bad.Set(7, 3, float32(math.NaN()))
-		require.EqualError(t, half.Append(t.Context(), bad), "quantise: row 7 holds NaN or ±Inf, or has a norm above 1e150")
-		sameCodes(t, whole, half, query, fmt.Sprint(o))
 	}
 }
 

@@ -79,13 +79,12 @@ func TestEstimatesAreThoseOfTheDefinitions(t *testing.T) {
 	densetest.Both(t, testDefinition[float32], testDefinition[float64])
 }
 
-// Rows may come at once or in parts, on any number of processors, and then lie in many blocks.
+// Rows may come at once or in parts, also after those of a file, on any number of processors. Calls
+// that fail leave the codes.
 func TestBlocks(t *testing.T) {
-	const n, d = 1200, 24
-	x := random[float32](n, d, 1)
-	for _, o := range lawOptions(1, 4) {
-		whole := encode(t, x, o)
-		parts, rng := codesOf(t, whole.Quantiser(), x.RowRange(0, 0)), rand.New(rand.NewPCG(3, 4))
+	const n, d = 800, 24
+	bothKinds(t, n, d, func(q quantise.Quantiser[float32], x dense.Matrix[float32]) {
+		whole, parts, rng := codesOf(t, q, x), codesOf(t, q, x.RowRange(0, 0)), rand.New(rand.NewPCG(3, 4))
 		assert.Zero(t, parts.Len())
 		old := runtime.GOMAXPROCS(1)
 		for at := 0; at < n; {
@@ -95,8 +94,18 @@ func TestBlocks(t *testing.T) {
 			assert.Equal(t, at, parts.Len())
 		}
 		runtime.GOMAXPROCS(old)
-		sameCodes(t, whole, parts, x.Row(7), fmt.Sprint(o))
-	}
+		sameCodes(t, whole, parts, x.Row(7), fmt.Sprint(q.Options()))
+		half, err := quantise.View[float32](aligned(fileOf(t, codesOf(t, q, x.RowRange(0, 201))), 0))
+		require.NoError(t, err)
+		require.NoError(t, half.Append(t.Context(), x.RowRange(201, n)))
+		ended, cancel := context.WithCancel(t.Context())
+		cancel()
+		require.ErrorIs(t, half.Append(ended, x), context.Canceled)
+		bad := x.RowRange(0, 10).Clone()
+		bad.Set(7, 3, float32(math.NaN()))
+		require.EqualError(t, half.Append(t.Context(), bad), "quantise: row 7 holds NaN or ±Inf, or has a norm above 1e150")
+		sameCodes(t, whole, half, x.Row(7), fmt.Sprint(q.Options()))
+	})
 }
 
 // testGrow compares codes with reserved memory with the codes of the same rows without it: after
@@ -194,6 +203,7 @@ func TestBytes(t *testing.T) {
 	} {
 		assert.Equal(t, 10*want, encode(t, x, o).Bytes(), "%v", o)
 	}
+	assert.Equal(t, 10*(384+12+16), codesOf(t, around(t, quantise.Options{}, x.RowRange(0, 2)), x).Bytes())
 }
 
 // The zero vector has the estimates that are true of it.
@@ -333,19 +343,6 @@ func TestShapesPanic(t *testing.T) {
 	assert.Panics(t, func() {
 		newQuantiser[float64](t, 10, quantise.Options{Scheme: quantise.LloydMax}).Prepare(nil, make([]float64, 10), 0, 0.1)
 	})
-}
-
-// Codes of an ended call are not there: the index is as it was.
-func TestContextOfCodes(t *testing.T) {
-	x := random[float64](500, 10, 1)
-	c := encode(t, x, quantise.Options{})
-	before := fileOf(t, c)
-	ended, cancel := context.WithCancel(t.Context())
-	cancel()
-	require.ErrorIs(t, c.Append(ended, x), context.Canceled)
-	_, err := c.Quantiser().Encode(ended, x)
-	require.ErrorIs(t, err, context.Canceled)
-	assert.Equal(t, before, fileOf(t, c))
 }
 
 // Small dimensions are padded; a law is missing only where the documentation says so.

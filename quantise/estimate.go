@@ -112,10 +112,9 @@ func (q *quantiser[T]) addBytes(f *batch, page []byte, first int) error {
 			f.list[k][i] = (*byte)(unsafe.Add(start, offset))
 			offset += 8 * words
 		}
-		f.columns[ratios][i] = 1
 		at := row[8*q.words:]
 		for k, has := range q.has {
-			if !has {
+			if f.columns[k][i] = absent[k]; !has {
 				continue
 			}
 			v := math.Float32frombits(binary.LittleEndian.Uint32(at))
@@ -153,8 +152,7 @@ func (q *quantiser[T]) estimateProducts(dst []Estimate, x *Query, f *batch) {
 		return
 	}
 	for i := range dst {
-		n := numbers{float64(f.columns[norms][i]), float64(f.columns[ratios][i]), float64(f.columns[variances][i]),
-			float64(f.columns[centreProducts][i]), float64(f.columns[codedProducts][i])}
+		n := numbersOf([columns]float32{f.columns[norms][i], f.columns[ratios][i], f.columns[variances][i], f.columns[centreProducts][i], f.columns[codedProducts][i]})
 		dst[i] = x.estimate(q.shiftOf(x, int(f.clusters[i])), f.products[i], &n)
 	}
 }

@@ -2,28 +2,24 @@ package quantise
 
 import "math"
 
-// numbers are what is stored beside the code of a row. ratio is 1 and others are 0 if the layout
-// lacks the column.
+// numbers are what is stored beside the code of a row, or absent.
 type numbers struct {
 	norm, ratio, variance, centreProduct, codedProduct float64
 }
 
 // numbersAt returns the numbers in place i.
 func (b *block) numbersAt(i int) numbers {
-	n := numbers{norm: float64(b.numbers[norms][i]), ratio: 1}
-	if v := b.numbers[ratios]; v != nil {
-		n.ratio = float64(v[i])
+	all := absent
+	for k, v := range b.numbers {
+		if v != nil {
+			all[k] = v[i]
+		}
 	}
-	if v := b.numbers[variances]; v != nil {
-		n.variance = float64(v[i])
-	}
-	if v := b.numbers[centreProducts]; v != nil {
-		n.centreProduct = float64(v[i])
-	}
-	if v := b.numbers[codedProducts]; v != nil {
-		n.codedProduct = float64(v[i])
-	}
-	return n
+	return numbersOf(all)
+}
+
+func numbersOf(c [columns]float32) numbers {
+	return numbers{float64(c[norms]), float64(c[ratios]), float64(c[variances]), float64(c[centreProducts]), float64(c[codedProducts])}
 }
 
 // estimate returns the estimate for a row.

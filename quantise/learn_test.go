@@ -220,10 +220,10 @@ func TestLearnedBytes(t *testing.T) {
 
 // Codes in files and pages and codes that were appended at once, in parts and by rows are the same.
 func testLearnedCodes[T dense.Float](t *testing.T) {
-	const n, d = 300, 40
+	const n, d = 303, 136
 	for _, mean := range []float64{0, 3} {
 		x := decaying[T](n, d, 100, mean, 1)
-		for _, bits := range []float64{0.7, 1, 2.5, 4} {
+		for _, bits := range []float64{0.7, 2.5, 8} {
 			what := fmt.Sprintf("bits = %v, mean = %v", bits, mean)
 			q := learned(t, x, bits, 1)
 			want, query := codesOf(t, q, x), x.Row(7)

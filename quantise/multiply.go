@@ -1,8 +1,6 @@
 package quantise
 
 import (
-	"unsafe"
-
 	"github.com/seed-feabd252/randfeat/internal/compute/scan"
 	"github.com/seed-feabd252/randfeat/internal/compute/vecmath"
 )
@@ -47,15 +45,18 @@ func (s *search[T]) multiply(p *scanner, some []*ranking, k int) {
 		switch {
 		case !x.scans(p.cluster):
 			continue
-		case p.few:
-			s.multiplySelected(p, one, own)
+		case q.bands != nil && p.few:
+			s.multiplyListed(p, one, own)
 			continue
 		case q.bands != nil:
-			s.multiplyParts(p, one.parts, own)
+			s.multiplyParts(p, one, own)
 			continue
 		case !alone && one == &x.rounded:
+		case s.listed() && (p.few || s.rows.n*q.words < inCaches && q.words > fewWords):
+			s.multiplyListed(p, one, own)
+			continue
 		case s.listed():
-			p.multiplyListed(own, one, 0)
+			scan.ListedRange(own, rows, one.listed, n, q.words, q.width)
 		case q.table != nil:
 			scan.LevelProducts(own, rows, q.table, one.tile, n, q.words, q.width, 1, n)
 		default:
@@ -66,38 +67,38 @@ func (s *search[T]) multiply(p *scanner, some []*ranking, k int) {
 }
 
 // multiplyParts computes the products of all rows of a chunk part by part.
-func (s *search[T]) multiplyParts(p *scanner, parts []rounded, dst []float32) {
-	clear(dst)
-	for k := range parts {
-		one, products := &parts[k], p.partial[:len(dst)]
+func (s *search[T]) multiplyParts(p *scanner, x *rounded, dst []float32) {
+	n, sums := len(dst), dst
+	for k := range x.parts {
+		one := &x.parts[k]
+		rows := p.b.words[k][p.lo*one.words : p.hi*one.words]
 		if len(one.tile) > 0 {
-			scan.Products(products, p.b.words[k][p.lo*one.words:p.hi*one.words], one.tile, len(dst), one.words, one.width, 1, 0)
+			scan.Products(sums, rows, one.tile, n, one.words, one.width, 1, n)
 		} else {
-			p.multiplyListed(products, one, k)
+			scan.ListedRange(sums, rows, one.listed, n, one.words, one.width)
 		}
-		vecmath.AddScaled(dst, products, one.scale)
+		if k == 0 {
+			vecmath.Scale(dst, one.scale)
+			sums = p.partial[:n]
+		} else {
+			vecmath.AddScaled(dst, sums, one.scale)
+		}
 	}
 }
 
-// multiplyListed computes the integer products of part k of all rows of a chunk.
-func (p *scanner) multiplyListed(dst []float32, x *rounded, k int) {
-	n, rows := len(dst), p.b.words[k][p.lo*x.words:]
-	whole, last := n/scan.ListedStep*scan.ListedStep, len(rows)-x.words
-	list := p.rows[:n+scanMore]
-	for i := range list {
-		list[i] = (*byte)(unsafe.Pointer(&rows[min(i*x.words, last)]))
+// multiplyListed computes products of the selected rows, or of all rows unless few are selected.
+func (s *search[T]) multiplyListed(p *scanner, x *rounded, dst []float32) {
+	f := &p.batch
+	if !p.few {
+		for i := 0; i < len(dst); i += fewRows {
+			n := min(fewRows, len(dst)-i)
+			f.point(0, n, p.b, p.lo+i, &s.q.layout)
+			f.multiply(x, n)
+			copy(dst[i:], f.products[:n])
+		}
+		return
 	}
-	scan.ListedProducts(dst, list[:whole+scanMore], x.listed, whole, x.words, x.width)
-	if whole < n {
-		var rest [scan.ListedStep]float32
-		scan.ListedProducts(rest[:], list[whole:whole+scan.ListedStep], x.listed, scan.ListedStep, x.words, x.width)
-		copy(dst[whole:], rest[:])
-	}
-}
-
-// multiplySelected computes the products of the selected rows of a chunk, of which there are few.
-func (s *search[T]) multiplySelected(p *scanner, x *rounded, dst []float32) {
-	f, n := &p.batch, 0
+	n := 0
 	for i := p.nextSelected(0); i < len(dst); i = p.nextSelected(i + 1) { // fewer than fewRows
 		f.point(n, 1, p.b, p.lo+i, &s.q.layout)
 		n++

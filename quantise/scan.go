@@ -79,8 +79,11 @@ const (
 	// if fewer of the rows of a chunk are selected, the others are not multiplied
 	fewShare = 8
 
-	// a scan fetches a row to the cache as many rows before its products
-	scanMore = 24
+	// Processors fetch rows fastest in the order of their addresses. Kernels for several rows at a
+	// time are faster if rows are in a cache: if codes have fewer than inCaches words, and rows
+	// more than fewWords.
+	inCaches = 1 << 21
+	fewWords = 32
 )
 
 // begin returns a search of rows without queries.
@@ -180,8 +183,7 @@ type scanner struct {
 	allSelected    bool
 	few            bool // few rows are selected, which are multiplied one by one
 
-	rows    [chunkRows + scanMore]*byte // the addresses of a part of the rows of the chunk
-	partial [chunkRows]float32          // the products of the part
+	partial [chunkRows]float32 // the products of a part of the rows, with bands
 
 	batch
 	products [group * chunkRows]float32 // sᵀp/‖p‖, for the rounded vector p of each query

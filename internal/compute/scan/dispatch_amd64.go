@@ -42,32 +42,57 @@ func levelProducts(dst []float32, rows []uint64, table []uint64, digits []uint64
 	}
 }
 
-func listedProducts(dst []float32, rows []*byte, digits []byte, n int, words int, ahead int, width int) {
+func listedRange(dst []float32, rows []uint64, digits []byte, n int, words int, width int) {
+	switch tierOfProducts() {
+	case simd.AVX512:
+		switch width {
+		case 2:
+			listedRange2AVX512(&dst[0], &rows[0], &digits[0], n, words)
+		case 4:
+			listedRange4AVX512(&dst[0], &rows[0], &digits[0], n, words)
+		case 8:
+			listedRange8AVX512(&dst[0], &rows[0], &digits[0], n, words)
+		}
+	case simd.AVX2:
+		switch width {
+		case 2:
+			listedRange2AVX2(&dst[0], &rows[0], &digits[0], n, words)
+		case 4:
+			listedRange4AVX2(&dst[0], &rows[0], &digits[0], n, words)
+		case 8:
+			listedRange8AVX2(&dst[0], &rows[0], &digits[0], n, words)
+		}
+	default:
+		listedRangeReference(dst, rows, digits, n, words, width)
+	}
+}
+
+func listedProducts(dst []float32, rows []*byte, digits []byte, n int, words int, width int) {
 	switch tierOfProducts() {
 	case simd.AVX512:
 		switch width {
 		case 1:
-			listedProducts1AVX512(&dst[0], &rows[0], &digits[0], n, words, ahead)
+			listedProducts1AVX512(&dst[0], &rows[0], &digits[0], n, words)
 		case 2:
-			listedProducts2AVX512(&dst[0], &rows[0], &digits[0], n, words, ahead)
+			listedProducts2AVX512(&dst[0], &rows[0], &digits[0], n, words)
 		case 4:
-			listedProducts4AVX512(&dst[0], &rows[0], &digits[0], n, words, ahead)
+			listedProducts4AVX512(&dst[0], &rows[0], &digits[0], n, words)
 		case 8:
-			listedProducts8AVX512(&dst[0], &rows[0], &digits[0], n, words, ahead)
+			listedProducts8AVX512(&dst[0], &rows[0], &digits[0], n, words)
 		}
 	case simd.AVX2:
 		switch width {
 		case 1:
-			listedProducts1AVX2(&dst[0], &rows[0], &digits[0], n, words, ahead)
+			listedProducts1AVX2(&dst[0], &rows[0], &digits[0], n, words)
 		case 2:
-			listedProducts2AVX2(&dst[0], &rows[0], &digits[0], n, words, ahead)
+			listedProducts2AVX2(&dst[0], &rows[0], &digits[0], n, words)
 		case 4:
-			listedProducts4AVX2(&dst[0], &rows[0], &digits[0], n, words, ahead)
+			listedProducts4AVX2(&dst[0], &rows[0], &digits[0], n, words)
 		case 8:
-			listedProducts8AVX2(&dst[0], &rows[0], &digits[0], n, words, ahead)
+			listedProducts8AVX2(&dst[0], &rows[0], &digits[0], n, words)
 		}
 	default:
-		listedProductsReference(dst, rows, digits, n, words, ahead, width)
+		listedProductsReference(dst, rows, digits, n, words, width)
 	}
 }
 

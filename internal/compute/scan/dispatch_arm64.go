@@ -38,8 +38,12 @@ func levelProducts(dst []float32, rows []uint64, table []uint64, digits []uint64
 	}
 }
 
-func listedProducts(dst []float32, rows []*byte, digits []byte, n int, words int, ahead int, width int) {
-	listedProductsReference(dst, rows, digits, n, words, ahead, width)
+func listedRange(dst []float32, rows []uint64, digits []byte, n int, words int, width int) {
+	listedRangeReference(dst, rows, digits, n, words, width)
+}
+
+func listedProducts(dst []float32, rows []*byte, digits []byte, n int, words int, width int) {
+	listedProductsReference(dst, rows, digits, n, words, width)
 }
 
 func products(dst []float32, rows []uint64, digits []uint64, n int, words int, queries int, stride int, width int) {

@@ -12,6 +12,7 @@ const (
 	chunkWords = 8              // digits of a listed query come in runs of as many words
 	headBytes  = 8 * chunkWords // the constants of a listed query, and padding
 	ListedStep = 4              // ListedProducts takes as many rows at a time
+	ListedMore = 2 * ListedStep // ListedProducts looks at as many addresses after the last
 )
 
 // ListedBytes returns the number of bytes of a query for ListedProducts.
@@ -73,22 +74,54 @@ func WholeOf(whole []int16, query []byte, places []uint32, width int) {
 func Listed() bool { return tier == simd.AVX2 || tier == simd.AVX512 }
 
 // ListedProducts sets dst[i] to the product of the row at rows[i] with a query, with the values of
-// Products. n is a multiple of ListedStep. rows may have more than n addresses, of rows that are
-// only fetched to the cache: while a row is multiplied, the row len(rows)−n places after it is
-// fetched.
+// Products. n is a multiple of ListedStep, and rows has ListedMore addresses of rows after the
+// first n, which are only fetched to the cache.
 func ListedProducts(dst []float32, rows []*byte, query []byte, n, words, width int) {
 	if n == 0 {
 		return
 	}
-	_, _, _ = dst[n-1], rows[n-1], query[ListedBytes(words, width)-1]
+	_, _, _ = dst[n-1], rows[n+ListedMore-1], query[ListedBytes(words, width)-1]
 	if words > longest[width] {
-		listedProductsReference(dst, rows, query, n, words, len(rows)-n, width)
+		listedProductsReference(dst, rows, query, n, words, width)
 	} else {
-		listedProducts(dst, rows, query, n, words, len(rows)-n, width)
+		listedProducts(dst, rows, query, n, words, width)
 	}
 }
 
-func listedProductsReference(dst []float32, rows []*byte, digits []byte, n, words, ahead, width int) {
+// ListedRange is ListedProducts for n rows side by side. n may be any number. It lists rows of 1
+// bit, because products take longer than reading them, and the last rows.
+func ListedRange(dst []float32, rows []uint64, query []byte, n, words, width int) {
+	done := n / ListedStep * ListedStep
+	rows, _ = rows[:n*words], query[ListedBytes(words, width)-1]
+	switch dst = dst[:n]; {
+	case width == 1 || done == 0:
+		done = 0
+	case words > longest[width]:
+		listedRangeReference(dst, rows, query, done, words, width)
+	default:
+		listedRange(dst, rows, query, done, words, width)
+	}
+	const some = 64
+	var list [some + ListedMore]*byte
+	for ; done < n; done += some {
+		most := min(some, (n-done+ListedStep-1)/ListedStep*ListedStep)
+		for i := range list[:most+ListedMore] {
+			list[i] = (*byte)(unsafe.Pointer(&rows[min(done+i, n-1)*words]))
+		}
+		var products [some]float32
+		ListedProducts(products[:], list[:], query, most, words, width)
+		copy(dst[done:], products[:])
+	}
+}
+
+func listedRangeReference(dst []float32, rows []uint64, digits []byte, n, words, width int) {
+	for i := range n {
+		row := (*byte)(unsafe.Pointer(&rows[i*words]))
+		listedProductsReference(dst[i:], []*byte{row}, digits, 1, words, width)
+	}
+}
+
+func listedProductsReference(dst []float32, rows []*byte, digits []byte, n, words, width int) {
 	mask, each := uint64(1<<width-1), digitsEach(width)
 	constant := func(at int) int64 { return int64(binary.LittleEndian.Uint64(digits[at:])) }
 	for i := range n {

@@ -29,7 +29,7 @@ func listedQuery(t *testing.T, whole []int16, words, width int) []byte {
 func checkListed(t *testing.T, codes [][]uint8, whole []int16, width int) {
 	t.Helper()
 	words, n := Words(len(whole), width), len(codes)/ListedStep*ListedStep
-	list := make([]*byte, n+8)
+	list := make([]*byte, n+ListedMore)
 	rows, exact := make([]uint64, len(codes)*words), make([]float32, len(codes))
 	for i, c := range codes {
 		Pack(rows[i*words:][:words], c, width)
@@ -47,11 +47,16 @@ func checkListed(t *testing.T, codes [][]uint8, whole []int16, width int) {
 		list[i] = unsafe.SliceData(b)
 	}
 	query := listedQuery(t, whole, words, width)
-	for _, more := range []int{0, 3, 8} {
-		want := slices.Concat([]float32{-1}, exact[:n], []float32{-1})
+	check := func(exact []float32, products func(dst []float32)) {
+		t.Helper()
+		want := slices.Concat([]float32{-1}, exact, []float32{-1})
 		dst := slices.Repeat([]float32{-1}, len(want))
-		ListedProducts(dst[1:], list[:n+more], query, n, words, width)
-		require.Equal(t, want, dst, "width = %d, %d elements, %d rows", width, len(whole), n)
+		products(dst[1:])
+		require.Equal(t, want, dst, "width = %d, %d elements, %d rows", width, len(whole), len(exact))
+	}
+	check(exact[:n], func(dst []float32) { ListedProducts(dst, list, query, n, words, width) })
+	for from := range min(ListedStep, len(codes)) {
+		check(exact[from:], func(dst []float32) { ListedRange(dst, rows[from*words:], query, len(codes)-from, words, width) })
 	}
 }
 
@@ -94,7 +99,7 @@ func TestLargestListedProducts(t *testing.T) {
 
 func TestShortListedProducts(t *testing.T) {
 	const n, words = 4, 5
-	rows, query := make([]*byte, n), make([]byte, ListedBytes(words, 8))
+	rows, query := make([]*byte, n+ListedMore), make([]byte, ListedBytes(words, 8))
 	for i := range rows {
 		rows[i] = (*byte)(unsafe.Pointer(new([words]uint64)))
 	}
@@ -105,6 +110,14 @@ func TestShortListedProducts(t *testing.T) {
 	assert.Panics(t, call(make([]float32, n-1), rows, query))
 	assert.Panics(t, call(make([]float32, n), rows[1:], query))
 	assert.Panics(t, call(make([]float32, n), rows, query[1:]))
+
+	next := func(dst []float32, rows []uint64, query []byte) func() {
+		return func() { ListedRange(dst, rows, query, n+1, words, 8) }
+	}
+	assert.NotPanics(t, next(make([]float32, n+1), make([]uint64, (n+1)*words), query))
+	assert.Panics(t, next(make([]float32, n), make([]uint64, (n+1)*words), query))
+	assert.Panics(t, next(make([]float32, n+1), make([]uint64, (n+1)*words-1), query))
+	assert.Panics(t, next(make([]float32, n+1), make([]uint64, (n+1)*words), query[1:]))
 }
 
 // BenchmarkListedProducts goes through rows at random that stay in the third cache.
@@ -115,7 +128,7 @@ func BenchmarkListedProducts(b *testing.B) {
 			b.Run(fmt.Sprintf("bits=%d/d=%d", width, d), func(b *testing.B) {
 				words := Words(d, width)
 				rows, dst, query := randomRows(count*words), make([]float32, step), make([]byte, ListedBytes(words, width))
-				r, list := rand.New(rand.NewPCG(1, 1)), make([]*byte, step+8)
+				r, list := rand.New(rand.NewPCG(1, 1)), make([]*byte, step+ListedMore)
 				for i := range list {
 					list[i] = (*byte)(unsafe.Pointer(&rows[r.IntN(count)*words]))
 				}

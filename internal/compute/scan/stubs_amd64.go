@@ -34,31 +34,52 @@ func products8AVX512(dst *float32, rows *uint64, digits *uint64, n int, words in
 func products8AVX2(dst *float32, rows *uint64, digits *uint64, n int, words int, queries int, stride int)
 
 // listedProducts8AVX512 sets dst[i] to the product of the row at rows[i] with a query, as the
-// reference does. n is a multiple of 4. The kernel fetches the row at rows[i+ahead] to the cache.
+// reference does. n is a multiple of 4, and rows has 8 addresses more.
 //
 //go:noescape
-func listedProducts8AVX512(dst *float32, rows **byte, digits *byte, n int, words int, ahead int)
+func listedProducts8AVX512(dst *float32, rows **byte, digits *byte, n int, words int)
 
 //go:noescape
-func listedProducts8AVX2(dst *float32, rows **byte, digits *byte, n int, words int, ahead int)
+func listedProducts8AVX2(dst *float32, rows **byte, digits *byte, n int, words int)
+
+// listedRange8AVX512 sets dst[i] to the product of row i with a query, as the reference does. n is
+// a multiple of 4.
+//
+//go:noescape
+func listedRange8AVX512(dst *float32, rows *uint64, digits *byte, n int, words int)
 
 //go:noescape
-func listedProducts4AVX512(dst *float32, rows **byte, digits *byte, n int, words int, ahead int)
+func listedRange8AVX2(dst *float32, rows *uint64, digits *byte, n int, words int)
 
 //go:noescape
-func listedProducts4AVX2(dst *float32, rows **byte, digits *byte, n int, words int, ahead int)
+func listedProducts4AVX512(dst *float32, rows **byte, digits *byte, n int, words int)
 
 //go:noescape
-func listedProducts2AVX512(dst *float32, rows **byte, digits *byte, n int, words int, ahead int)
+func listedProducts4AVX2(dst *float32, rows **byte, digits *byte, n int, words int)
 
 //go:noescape
-func listedProducts2AVX2(dst *float32, rows **byte, digits *byte, n int, words int, ahead int)
+func listedRange4AVX512(dst *float32, rows *uint64, digits *byte, n int, words int)
 
 //go:noescape
-func listedProducts1AVX512(dst *float32, rows **byte, digits *byte, n int, words int, ahead int)
+func listedRange4AVX2(dst *float32, rows *uint64, digits *byte, n int, words int)
 
 //go:noescape
-func listedProducts1AVX2(dst *float32, rows **byte, digits *byte, n int, words int, ahead int)
+func listedProducts2AVX512(dst *float32, rows **byte, digits *byte, n int, words int)
+
+//go:noescape
+func listedProducts2AVX2(dst *float32, rows **byte, digits *byte, n int, words int)
+
+//go:noescape
+func listedRange2AVX512(dst *float32, rows *uint64, digits *byte, n int, words int)
+
+//go:noescape
+func listedRange2AVX2(dst *float32, rows *uint64, digits *byte, n int, words int)
+
+//go:noescape
+func listedProducts1AVX512(dst *float32, rows **byte, digits *byte, n int, words int)
+
+//go:noescape
+func listedProducts1AVX2(dst *float32, rows **byte, digits *byte, n int, words int)
 
 // levelProducts8AVX512 sets dst[k·stride+i] to the product of the levels of row i with query k, as
 // the reference does. It needs VNNI and VBMI.

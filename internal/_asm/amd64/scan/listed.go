@@ -13,12 +13,16 @@ import (
 
 const (
 	listedHeight = 4  // rows of a step
+	listedAhead  = 8  // the distance in rows at which kernels prefetch codes
 	chunkBytes   = 64 // of a row; the digits of a query come in runs of as many bytes
 )
 
-// listed is the loop over rows, four at a time.
+// listed is the loop over rows, four at a time. Rows at addresses are multiplied together. Rows
+// side by side are multiplied one after the other, because processors fetch codes faster that are
+// read in the order of their addresses.
 type listed struct {
 	width, digits int
+	together      bool
 	rows          [listedHeight]GPVirtual
 	query         GPVirtual
 	sums          [2][listedHeight]VecVirtual // of each digit
@@ -28,20 +32,27 @@ type listed struct {
 // place returns the digits g of the codes p of all bytes of a chunk.
 func (l *listed) place(p, g int) Mem { return at(l.query, (p*l.digits+g)*chunkBytes) }
 
-// write writes a kernel. Function chunk adds the products of a chunk of four rows. Function last
-// adds those of the last chunk, of 1 to 7 words.
-func (l *listed) write(tier string, prepare func(), chunk func(), last func(words Register), total func(sums [listedHeight]VecVirtual) VecVirtual) {
-	begin(fmt.Sprintf("listedProducts%d%s", l.width, tier), "(dst *float32, rows **byte, digits *byte, n, words, ahead int)",
-		"sets dst[i] to the product of the row at rows[i] with a query, as the reference does. n is a multiple of 4. The kernel fetches the row at rows[i+ahead] to the cache.")
-	dst, rows, left, ahead := amd64.Argument("dst"), amd64.Argument("rows"), amd64.Argument("n"), amd64.Argument("ahead")
+// write writes a kernel. Function chunk adds the products of a chunk of rows [from, to) of four.
+// Function last adds those of the last chunk, of 1 to 7 words.
+func (l *listed) write(tier string, prepare func(), chunk func(from, to int), last func(words Register, from, to int), total func(sums [listedHeight]VecVirtual) VecVirtual) {
+	if l.together {
+		begin(fmt.Sprintf("listedProducts%d%s", l.width, tier), "(dst *float32, rows **byte, digits *byte, n, words int)",
+			"sets dst[i] to the product of the row at rows[i] with a query, as the reference does. n is a multiple of 4, and rows has 8 addresses more.")
+	} else {
+		begin(fmt.Sprintf("listedRange%d%s", l.width, tier), "(dst *float32, rows *uint64, digits *byte, n, words int)",
+			"sets dst[i] to the product of row i with a query, as the reference does. n is a multiple of 4.")
+	}
+	dst, rows, left := amd64.Argument("dst"), amd64.Argument("rows"), amd64.Argument("n")
 	prepare()
 	SHRQ(U8(2), left)
 	Label("rows")
 	var fetch [listedHeight]GPVirtual
 	for i := range fetch {
-		l.rows[i], fetch[i] = GP64(), GP64()
-		MOVQ(at(rows, 8*i), l.rows[i])
-		MOVQ(Mem{Base: rows, Disp: 8 * i, Index: ahead, Scale: 8}, fetch[i])
+		if l.rows[i] = rows; l.together {
+			l.rows[i], fetch[i] = GP64(), GP64()
+			MOVQ(at(rows, 8*i), l.rows[i])
+			MOVQ(at(rows, 8*(i+listedAhead)), fetch[i])
+		}
 	}
 	for g := range l.digits {
 		for i := range l.sums[g] {
@@ -54,8 +65,17 @@ func (l *listed) write(tier string, prepare func(), chunk func(), last func(word
 			l.sums[g][i] = v
 		}
 	}
-	l.chunks(fetch[:], chunk, last)
-	ADDQ(U8(8*listedHeight), rows)
+	if l.together {
+		l.part("", 0, listedHeight, fetch[:], chunk, last)
+		ADDQ(U8(8*listedHeight), rows)
+	} else {
+		for i := range listedHeight {
+			l.part(fmt.Sprint(i), i, i+1, nil, chunk, last)
+			words := amd64.Argument("words")
+			ANDQ(U8(7), words)
+			LEAQ(Mem{Base: rows, Index: words, Scale: 8}, rows)
+		}
+	}
 	query, totals := amd64.Argument("digits"), make([]VecVirtual, l.digits)
 	for g := range totals {
 		totals[g] = total(l.sums[g])
@@ -70,47 +90,47 @@ func (l *listed) write(tier string, prepare func(), chunk func(), last func(word
 	amd64.End()
 }
 
-// chunks multiplies four rows, whose addresses move to their last chunks.
-func (l *listed) chunks(fetch []GPVirtual, chunk func(), last func(words Register)) {
+// part multiplies rows [from, to) of four. The addresses of the rows move to their last chunks.
+func (l *listed) part(label string, from, to int, fetch []GPVirtual, chunk func(from, to int), last func(words Register, from, to int)) {
 	l.query = amd64.Argument("digits")
 	ADDQ(U8(chunkBytes), l.query)
 	chunks := amd64.Argument("words")
 	SHRQ(U8(3), chunks)
-	JZ(LabelRef("last"))
-	Label("chunk")
+	JZ(LabelRef("last" + label))
+	Label("chunk" + label)
 	for _, p := range fetch {
 		PREFETCHT0(at(p, 0))
 		ADDQ(U8(chunkBytes), p)
 	}
-	chunk()
-	for _, p := range l.rows {
+	chunk(from, to)
+	for _, p := range l.rows[from:to] {
 		ADDQ(U8(chunkBytes), p)
 	}
 	ADDQ(U32(8/l.width*l.digits*chunkBytes), l.query)
-	amd64.Repeat("chunk", chunks)
-	Label("last")
+	amd64.Repeat("chunk"+label, chunks)
+	Label("last" + label)
 	words := amd64.Argument("words")
 	ANDQ(U8(7), words)
-	JZ(LabelRef("end"))
+	JZ(LabelRef("end" + label))
 	for _, p := range fetch {
 		PREFETCHT0(at(p, 0))
 	}
-	last(words)
-	Label("end")
+	last(words, from, to)
+	Label("end" + label)
 }
 
 // newListed returns a loop. Codes of 1 and 2 bits have queries of one digit.
-func newListed(width int, vec func() VecVirtual) *listed {
-	return &listed{width: width, digits: min(2, (width+1)/2), vec: vec}
+func newListed(width int, together bool, vec func() VecVirtual) *listed {
+	return &listed{width: width, digits: min(2, (width+1)/2), together: together, vec: vec}
 }
 
 // listedWide multiplies chunks with VPDPBUSD.
-func listedWide(width int) {
-	l := newListed(width, ZMM)
+func listedWide(width int, together bool) {
+	l := newListed(width, together, ZMM)
 	var mask VecVirtual
-	chunk := func(load func(from Mem, to VecVirtual)) {
-		var codes [listedHeight]VecVirtual
-		for i, p := range l.rows {
+	chunk := func(first, end int, load func(from Mem, to VecVirtual)) {
+		codes := make([]VecVirtual, end-first)
+		for i, p := range l.rows[first:end] {
 			codes[i] = ZMM()
 			load(at(p, 0), codes[i])
 		}
@@ -131,7 +151,7 @@ func listedWide(width int) {
 					VPANDD(mask, c, part)
 				}
 				for g, d := range digit {
-					amd64.PlusBytes(d, part, l.sums[g][i])
+					amd64.PlusBytes(d, part, l.sums[g][first+i])
 				}
 			}
 		}
@@ -140,14 +160,14 @@ func listedWide(width int) {
 		if width < 8 {
 			mask = number(ZMM(), uint32(1<<width-1)*0x01010101)
 		}
-	}, func() {
-		chunk(func(from Mem, to VecVirtual) { VMOVDQU64(from, to) })
-	}, func(words Register) {
+	}, func(first, end int) {
+		chunk(first, end, func(from Mem, to VecVirtual) { VMOVDQU64(from, to) })
+	}, func(words Register, first, end int) {
 		ones := GP64()
 		MOVQ(I32(-1), ones)
 		BZHIQ(words, ones, ones)
 		KMOVB(ones.As32(), K1)
-		chunk(func(from Mem, to VecVirtual) { VMOVDQU64_Z(from, K1, to) })
+		chunk(first, end, func(from Mem, to VecVirtual) { VMOVDQU64_Z(from, K1, to) })
 	}, func(sums [listedHeight]VecVirtual) VecVirtual {
 		both := func(a, b VecVirtual, low, high func(ops ...Op)) VecVirtual {
 			x, y := ZMM(), ZMM()
@@ -169,13 +189,13 @@ func listedWide(width int) {
 
 // listedNarrow multiplies the halves of chunks. Codes of 8 bits and their digits become integers of
 // 16 bits, as in productsNarrow.
-func listedNarrow(width int) {
-	l := newListed(width, YMM)
+func listedNarrow(width int, together bool) {
+	l := newListed(width, together, YMM)
 	var mask, ones VecVirtual
-	half := func(j int, load func(from Mem, to VecVirtual)) {
-		for i, row := range l.rows {
+	half := func(j, first, end int, load func(from Mem, to VecVirtual)) {
+		for i := first; i < end; i++ {
 			codes := YMM()
-			load(at(row, 32*j), codes)
+			load(at(l.rows[i], 32*j), codes)
 			if width == 8 {
 				for h := range 2 {
 					words := YMM()
@@ -222,7 +242,7 @@ func listedNarrow(width int) {
 			}
 		}
 	}
-	name := fmt.Sprintf("listedMask%d", width)
+	name := fmt.Sprintf("listedMask%d%v", width, together)
 	GLOBL(name, RODATA|NOPTR)
 	for i := range 16 {
 		ones := uint64(0)
@@ -235,11 +255,11 @@ func listedNarrow(width int) {
 		if width < 8 {
 			mask, ones = number(YMM(), uint32(1<<width-1)*0x01010101), number(YMM(), 0x00010001)
 		}
-	}, func() {
+	}, func(first, end int) {
 		for j := range 2 {
-			half(j, func(from Mem, to VecVirtual) { VMOVDQU(from, to) })
+			half(j, first, end, func(from Mem, to VecVirtual) { VMOVDQU(from, to) })
 		}
-	}, func(words Register) {
+	}, func(words Register, first, end int) {
 		masks := GP64()
 		LEAQ(amd64.Static(name), masks)
 		SHLQ(U8(3), words)
@@ -247,7 +267,7 @@ func listedNarrow(width int) {
 		for j := range 2 {
 			part := YMM()
 			VMOVDQU(at(masks, 64+32*j), part)
-			half(j, func(from Mem, to VecVirtual) { VPMASKMOVQ(from, part, to) })
+			half(j, first, end, func(from Mem, to VecVirtual) { VPMASKMOVQ(from, part, to) })
 		}
 	}, func(sums [listedHeight]VecVirtual) VecVirtual {
 		sum, v := addLanes(sums[0], sums[1], sums[2], sums[3]), XMM()

@@ -26,8 +26,12 @@ func Write() {
 		}
 	}
 	for _, width := range []int{8, 4, 2, 1} {
-		listedWide(width)
-		listedNarrow(width)
+		for _, together := range []bool{true, false} {
+			if together || width > 1 { // package scan lists rows of 1 bit
+				listedWide(width, together)
+				listedNarrow(width, together)
+			}
+		}
 	}
 	for _, width := range []int{8, 4, 2} {
 		levelsWide(width)
