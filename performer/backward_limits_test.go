@@ -4,7 +4,6 @@ import (
 	"math"
 	"math/rand/v2"
 	"runtime"
-	"runtime/debug"
 	"testing"
 
 	"github.com/stretchr/testify/assert"
@@ -12,10 +11,8 @@ import (
 
 	"github.com/seed-feabd252/randfeat/dense"
 	"github.com/seed-feabd252/randfeat/internal/memory/layout"
-	"github.com/seed-feabd252/randfeat/internal/testing/allocs"
 	"github.com/seed-feabd252/randfeat/internal/testing/densetest"
 	"github.com/seed-feabd252/randfeat/internal/testing/must"
-	"github.com/seed-feabd252/randfeat/internal/testing/race"
 	"github.com/seed-feabd252/randfeat/kernels"
 	"github.com/seed-feabd252/randfeat/performer"
 	"github.com/seed-feabd252/randfeat/performer/internal/maptest"
@@ -258,37 +255,6 @@ func testBackwardBits[T dense.Float](t *testing.T) {
 				}
 				for at := range got {
 					require.True(t, densetest.Identical(want[at], got[at]), "%T %d processors: input %d", form, processors, at)
-				}
-			}
-		}
-	}
-}
-
-func TestBackwardAllocatesNothing(t *testing.T) {
-	if race.Detector {
-		t.Skip("the race detector lets pools forget")
-	}
-	densetest.Both(t, testBackwardAllocations[float32], testBackwardAllocations[float64])
-}
-
-func testBackwardAllocations[T dense.Float](t *testing.T) {
-	const d = 16
-	rng := rand.New(densetest.Source(225))
-	defer debug.SetGCPercent(debug.SetGCPercent(-1))
-	for _, form := range everyForm[T](d) {
-		for _, heads := range []int{1, 3} {
-			for _, n := range []int{1, 40, 300} {
-				var m [7]dense.Matrix[T]
-				for i := range m {
-					m[i] = densetest.Normal[T](rng, n, heads*d, 0, 1)
-				}
-				f := form.(differentiable[T])
-				if heads > 1 {
-					f = must.Have(performer.NewBatch(performer.BatchOptions{Heads: heads}, form))
-				}
-				for _, processors := range []int{1, 2} {
-					require.Zero(t, allocs.Settled(processors, func() { f.Backward(m[0], m[1], m[2], m[3], m[4], m[5], m[6]) }),
-						"%T %+v, %d heads, %d tokens, %d processors", form, form, heads, n, processors)
 				}
 			}
 		}

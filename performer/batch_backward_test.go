@@ -205,35 +205,6 @@ func testPaddingGradients[T dense.Float](t *testing.T) {
 	}
 }
 
-// Gradients in float32 are those in float64, to its accuracy.
-func TestBatchBackwardOfBothTypes(t *testing.T) {
-	const d, heads, keyHeads = 3, 4, 2
-	rng := rand.New(densetest.Source(244))
-	s := performer.Sequences{Queries: []int{70, 3}, Keys: []int{90, 66}, Past: []int{15, 63}}
-	for _, s.Valid = range masks(rng, 156) {
-		var single [4]dense.Matrix[float32]
-		var double [4]dense.Matrix[float64]
-		for i, size := range [4][2]int{{73, heads * d}, {156, keyHeads * d}, {156, keyHeads * d}, {73, heads * d}} {
-			single[i] = densetest.Normal[float32](rng, size[0], size[1], 0.4, 0.2)
-			double[i] = dense.Copy(double[i], single[i])
-		}
-		forms := batchForms[float64](d)
-		for i, form := range batchForms[float32](d) {
-			got := backward[float32](batchForm[float32]{must.Have(performer.NewBatch(performer.BatchOptions{Heads: heads, KeyHeads: keyHeads}, form)), s}, [3]dense.Matrix[float32](single[:3]), single[3])
-			want := backward[float64](batchForm[float64]{must.Have(performer.NewBatch(performer.BatchOptions{Heads: heads, KeyHeads: keyHeads}, forms[i])), s}, [3]dense.Matrix[float64](double[:3]), double[3])
-			for at, w := range want {
-				size := 1e-3
-				for _, x := range w.Data {
-					size = max(size, math.Abs(x))
-				}
-				for j, x := range got[at].Data {
-					require.InDelta(t, w.Data[j], float64(x), 1e-4*size, "%T %+v, input %d, element %d", form, form, at, j)
-				}
-			}
-		}
-	}
-}
-
 // Heads may have a form each, and one that is not of this package.
 func TestBatchBackwardOfForms(t *testing.T) {
 	const n, d = 40, 3

@@ -5,6 +5,7 @@ import (
 	"math"
 	"math/rand/v2"
 	"runtime"
+	"runtime/debug"
 	"slices"
 	"testing"
 
@@ -282,20 +283,27 @@ func testPadding[T dense.Float](t *testing.T) {
 	}
 }
 
+// Calls into memory that is there allocate nothing after the first call of a size.
 func TestBatchAllocatesNothing(t *testing.T) {
 	if race.Detector {
 		t.Skip("the race detector lets pools forget")
 	}
+	densetest.Both(t, testBatchAllocations[float32], testBatchAllocations[float64])
+}
+
+func testBatchAllocations[T dense.Float](t *testing.T) {
 	const d = 8
 	rng := rand.New(densetest.Source(204))
 	s := performer.Sequences{Queries: []int{70, 3, 20, 0}, Keys: []int{70, 90, 5, 4}, Past: []int{0, 40, 0, 0}}
-	q, kv := densetest.Normal[float32](rng, 93, 4*d, 0, 1), densetest.Normal[float32](rng, 169, 2*d, 0, 1)
-	dst := dense.New[float32](93, 4*d)
-	for _, form := range everyForm[float32](d) {
+	q, kv := densetest.Normal[T](rng, 93, 4*d, 0, 1), densetest.Normal[T](rng, 169, 2*d, 0, 1)
+	dst, single := dense.New[T](93, 4*d), q.ColRange(0, d)
+	defer debug.SetGCPercent(debug.SetGCPercent(-1)) // a collection empties the pools
+	for _, form := range everyForm[T](d) {
 		b := must.Have(performer.NewBatch(performer.BatchOptions{Heads: 4, KeyHeads: 2}, form))
-		for name, valid := range masks(rng, 169) {
-			s.Valid = valid
-			for _, processors := range []int{1, 2} {
+		for _, processors := range []int{1, 2} {
+			assert.Zero(t, allocs.Settled(processors, func() { form.Forward(dst.ColRange(0, d), single, single, single) }), "%T %+v alone, %d processors", form, form, processors)
+			for name, valid := range masks(rng, 169) {
+				s.Valid = valid
 				assert.Zero(t, allocs.Settled(processors, func() { b.ForwardSequences(dst, q, kv, kv, s) }), "%T %+v, %s, %d processors", form, form, name, processors)
 			}
 		}

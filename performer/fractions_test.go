@@ -3,10 +3,7 @@ package performer_test
 import (
 	"math"
 	"math/rand/v2"
-	"slices"
 	"testing"
-
-	"github.com/stretchr/testify/assert"
 
 	"github.com/seed-feabd252/randfeat/dense"
 	"github.com/seed-feabd252/randfeat/internal/testing/densetest"
@@ -14,7 +11,6 @@ import (
 	"github.com/seed-feabd252/randfeat/orf"
 	"github.com/seed-feabd252/randfeat/performer"
 	"github.com/seed-feabd252/randfeat/performer/internal/linear"
-	"github.com/seed-feabd252/randfeat/performer/internal/maptest"
 	"github.com/seed-feabd252/randfeat/rff"
 )
 
@@ -33,33 +29,6 @@ func quotients[T dense.Float](a, b linear.Fractions[T]) dense.Matrix[float64] {
 		}
 	}
 	return out
-}
-
-// Fractions of two sets of features are those of attention with all of them.
-func TestFractions(t *testing.T) {
-	densetest.Both(t, testFractions[float32], testFractions[float64])
-}
-
-func testFractions[T dense.Float](t *testing.T) {
-	const n, d, m = 150, 8, 16
-	rng := rand.New(densetest.Source(73))
-	w := must.Have(orf.Draw[T](orf.IID{}, 2*m, d, densetest.Source(74))).Frequencies()
-	positive := func(w dense.Matrix[T]) rff.Map[T] {
-		return must.Have(rff.Draw(rff.SoftmaxPositive{Scale: 1}, must.Have(orf.FromMatrix(w))))
-	}
-	for _, norm := range []float64{0.5, 4, 100} {
-		q, k, v := densetest.Sphere[T](rng, n, d, norm), densetest.Sphere[T](rng, n, d, norm), densetest.Normal[T](rng, n, 3, 0, 1)
-		for _, causal := range []bool{false, true} {
-			whole := attention[T](positive(w), performer.LinearOptions{Causal: causal})
-			want, tol := newPairs(whole, q, k).attend(dense.Copy(dense.Matrix[float64]{}, v))
-			one := positive(w.RowRange(0, m))
-			first := attention[T](one, performer.LinearOptions{Causal: causal}).Fractions(linear.Fractions[T]{}, q, k, v)
-			second := attention[T](positive(w.RowRange(m, 2*m)), performer.LinearOptions{Causal: causal}).Fractions(linear.Fractions[T]{}, q, k, v)
-			for _, got := range []dense.Matrix[float64]{quotients(first, second), quotients(second, first)} {
-				densetest.RequireClose(t, want, tol, dense.Copy(dense.Matrix[T]{}, got), "norm %v, causal %v", norm, causal)
-			}
-		}
-	}
 }
 
 // Fractions of two sets of features far out, where a float32 holds the scale of a row to less than
@@ -88,32 +57,6 @@ func testFractionsFar[T dense.Float](t *testing.T) {
 					tol.Data[i] += 1e-6 // scales of e^(10⁹) are known to 2⁻²³
 				}
 				densetest.RequireClose(t, want, tol, got, "norm %v, causal %v", norm, causal)
-			}
-		}
-	}
-}
-
-// Without keys fractions are zero, and so is the output; without values there are denominators.
-func TestFractionsOfNothing(t *testing.T) {
-	x := densetest.Normal[float32](rand.New(densetest.Source(77)), 4, 3, 0, 1)
-	for _, causal := range []bool{false, true} {
-		a := attention[float32](maptest.Positive[float32](8, 3), performer.LinearOptions{Causal: causal})
-		rows := x.RowRange(0, 0)
-		if !causal {
-			rows = x
-		}
-		empty := a.Fractions(linear.Fractions[float32]{}, rows, x.RowRange(0, 0), x.RowRange(0, 0))
-		for i := range rows.Rows {
-			assert.Equal(t, []float32{0, 0, 0, 0, 1, 0}, slices.Concat(empty.Numerators.Row(i), empty.Denominators.Row(i), empty.Factors.Row(i), empty.Exponents.Row(i)))
-		}
-		none, all := a.Fractions(linear.Fractions[float32]{}, x, x, x.ColRange(0, 0)), a.Fractions(linear.Fractions[float32]{}, x, x, x)
-		for i := range x.Rows {
-			for _, column := range []func(f linear.Fractions[float32]) dense.Matrix[float32]{
-				func(f linear.Fractions[float32]) dense.Matrix[float32] { return f.Denominators },
-				func(f linear.Fractions[float32]) dense.Matrix[float32] { return f.Factors },
-				func(f linear.Fractions[float32]) dense.Matrix[float32] { return f.Exponents },
-			} {
-				assert.Equal(t, column(all).Row(i), column(none).Row(i))
 			}
 		}
 	}

@@ -35,21 +35,3 @@ func testGoldenELU[T dense.Float](t *testing.T) {
 		assert.InDelta(t, want[i], float64(x), 2e-7, "element %d", i)
 	}
 }
-
-// d = 1, q = k = 1, V = 1, 0, 0: every weight is the same, whatever the map.
-//
-//ci:portable
-func TestGoldenCausal(t *testing.T) {
-	densetest.Both(t, testGoldenCausal[float32], testGoldenCausal[float64])
-}
-
-func testGoldenCausal[T dense.Float](t *testing.T) {
-	ones, v := densetest.Filled[T](3, 1, 1), dense.Of(3, 1, []T{1, 0, 0})
-	everyMap := append(positiveMaps[T](1), namedMap[T]{"log relu", logReLU[T](1)}, namedMap[T]{"relu", reLU[T](1)})
-	for _, m := range everyMap {
-		got := attention(m.Map, performer.LinearOptions{Causal: true}).Forward(dense.Matrix[T]{}, ones, ones, v)
-		for i, x := range got.Data {
-			assert.InDelta(t, 1/float64(i+1), float64(x), 4*densetest.Roundoff[T](), "%s, row %d", m.name, i)
-		}
-	}
-}

@@ -35,8 +35,11 @@ func ExampleChoose() {
 		out := c.Attention.Forward(dense.Matrix[float64]{}, q, k, v)
 		fmt.Println(out.Rows, "×", out.Cols)
 	}
-	// Output: 128 trigonometric features error 9.12 % (95 %: 8.61 … 9.67 %), 9 of 10 rows within 12
-	// %, worst 35 % of 226 rows; plain averages 23 % 8192 × 16 128 clusters of keys with threshold
-	// 0.005 error 6.85 % (95 %: 5.69 … 8.25 %), 9 of 10 rows within 28 %, worst 99 % of 226 rows;
-	// plain averages 100 % 8192 × 16
+	// Output:
+	// 128 trigonometric features
+	// error 9.12 % (95 %: 8.61 … 9.67 %), 9 of 10 rows within 12 %, worst 35 % of 226 rows; plain averages 23 %
+	// 8192 × 16
+	// 128 clusters of keys with threshold 0.005
+	// error 6.85 % (95 %: 5.69 … 8.25 %), 9 of 10 rows within 28 %, worst 99 % of 226 rows; plain averages 100 %
+	// 8192 × 16
 }

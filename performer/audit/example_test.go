@@ -60,7 +60,7 @@ func ExampleMeasure() {
 	for _, r := range reports {
 		fmt.Println(r)
 	}
-	// Output: error 13.8 % (95 %: 12.2 … 16.1 %), 9 of 10 rows within 19 %, worst 34 % of 64 rows;
-	// plain averages 23 % error 1.91 % (95 %: 1.67 … 2.25 %), 9 of 10 rows within 2.7 %, worst 4 %
-	// of 64 rows; plain averages 23 %
+	// Output:
+	// error 13.8 % (95 %: 12.2 … 16.1 %), 9 of 10 rows within 19 %, worst 34 % of 64 rows; plain averages 23 %
+	// error 1.91 % (95 %: 1.67 … 2.25 %), 9 of 10 rows within 2.7 %, worst 4 % of 64 rows; plain averages 23 %
 }
