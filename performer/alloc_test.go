@@ -41,7 +41,7 @@ func testAllocations[T dense.Float](t *testing.T) {
 				dst := dense.New[T](n, heads*d)
 				f := form
 				if heads > 1 {
-					f = must.Have(performer.NewBatch(heads, heads, form))
+					f = must.Have(performer.NewBatch(performer.BatchOptions{Heads: heads}, form))
 				}
 				for _, processors := range []int{1, 2} {
 					require.Zero(t, allocs.Settled(processors, func() { f.Forward(dst, q, k, v) }),

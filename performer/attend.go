@@ -93,7 +93,7 @@ type Result[T dense.Float] struct {
 // Scores for attention other than Exact; and keys to leave out or a past for attention of another
 // package. Attend panics if Check of a tensor does.
 func Attend[T dense.Float](attention Attention[T], c AttendArgs[T]) (Result[T], error) {
-	b, err := NewBatch(1, 1, attention)
+	b, err := NewBatch(BatchOptions{Heads: 1}, attention)
 	if err != nil {
 		return Result[T]{}, err
 	}
@@ -124,7 +124,7 @@ type Gradients[T dense.Float] struct {
 // of Attend, if dout does not fit, if the attention has no gradients, and for LearnBias without
 // Bias.
 func AttendBackward[T dense.Float](attention Attention[T], c AttendArgs[T], dout dense.Tensor[T]) (Gradients[T], error) {
-	b, err := NewBatch(1, 1, attention)
+	b, err := NewBatch(BatchOptions{Heads: 1}, attention)
 	if err != nil {
 		return Gradients[T]{}, err
 	}

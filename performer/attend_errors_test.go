@@ -33,7 +33,7 @@ func TestAttendErrors(t *testing.T) {
 	require.NoError(t, err)
 	other, err := performer.NewLinear(narrow, performer.LinearOptions{})
 	require.NoError(t, err)
-	batch, err := performer.NewBatch(3, 3, performer.Attention[float64](must.Have(performer.NewExact[float64](performer.ExactOptions{}))))
+	batch, err := performer.NewBatch(performer.BatchOptions{Heads: 3}, performer.Attention[float64](must.Have(performer.NewExact[float64](performer.ExactOptions{}))))
 	require.NoError(t, err)
 	exact := must.Have(performer.NewExact[float64](performer.ExactOptions{}))
 	for _, c := range []struct {
@@ -92,7 +92,7 @@ func TestAttendErrors(t *testing.T) {
 func TestAttendBatch(t *testing.T) {
 	form, all := call[float64](attendCase{heads: 2, group: 1, lq: 4, lk: 6}, rand.New(rand.NewPCG(900, 6)))
 	flatter := with(form, func(o *performer.ExactOptions) { o.Scale = 0.1 })
-	b, err := performer.NewBatch(2, 2, performer.Attention[float64](form), performer.Attention[float64](flatter))
+	b, err := performer.NewBatch(performer.BatchOptions{Heads: 2}, performer.Attention[float64](form), performer.Attention[float64](flatter))
 	require.NoError(t, err)
 	all.Out = dense.SplitHeads(dense.New[float64](2*4, 2*5), 2, 2)
 	got, err := performer.Attend(b, all)
@@ -108,7 +108,7 @@ func TestAttendBatch(t *testing.T) {
 
 // A stream has the outputs and the Weights of a call with Softcap.
 func TestSoftcapStream(t *testing.T) {
-	form, all := call[float64](attendCase{heads: 1, group: 1, lq: 70, lk: 70, form: performer.ExactOptions{Softcap: 1.2, Causal: true}}, rand.New(rand.NewPCG(902, 6)))
+	form, all := call[float64](attendCase{heads: 1, group: 1, lq: 70, lk: 70, form: performer.ExactOptions{Softmax: performer.Softmax{Causal: true}, Softcap: 1.2}}, rand.New(rand.NewPCG(902, 6)))
 	q, k, v := dense.Head(all.Q, 0, 0), dense.Head(all.K, 0, 0), dense.Head(all.V, 0, 0)
 	want := naive(form.Options(), all, dense.Tensor[float64]{}, 0)
 	s, err := form.NewState(8, 5)

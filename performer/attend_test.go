@@ -38,16 +38,16 @@ func attendCases() []attendCase {
 		{name: "mask of keys of a head", heads: 4, group: 2, lq: 6, lk: 9, mask: [4]int{2, 4, 1, 8}},
 		{name: "mask of keys and bias", heads: 2, group: 1, lq: 6, lk: 9, mask: [4]int{2, 1, 1, 9}, bias: [4]int{1, 1, 6, 9}},
 		{name: "softcap", form: performer.ExactOptions{Softcap: 1.5}, heads: 2, group: 1, lq: 66, lk: 70},
-		{name: "softcap causal", form: performer.ExactOptions{Softcap: 1.5, Causal: true, Scale: 0.7}, heads: 2, group: 2, lq: 300, lk: 300},
-		{name: "softcap, bias and mask", form: performer.ExactOptions{Softcap: 0.8, Causal: true}, heads: 2, group: 1, lq: 70, lk: 290, bias: [4]int{1, 2, 70, 290}, mask: [4]int{2, 1, 70, 290}, past: 220},
-		{name: "past", form: performer.ExactOptions{Causal: true}, heads: 4, group: 2, lq: 5, lk: 12, past: 7, tokens: true},
-		{name: "lengths", form: performer.ExactOptions{Causal: true}, heads: 2, group: 1, lq: 4, lk: 9, lengths: []int{9, 2}},
-		{name: "lengths and a mask", form: performer.ExactOptions{Causal: true}, heads: 2, group: 1, lq: 4, lk: 9, lengths: []int{0, 6}, mask: [4]int{1, 2, 4, 9}},
+		{name: "softcap causal", form: performer.ExactOptions{Softmax: performer.Softmax{Causal: true, Scale: 0.7}, Softcap: 1.5}, heads: 2, group: 2, lq: 300, lk: 300},
+		{name: "softcap, bias and mask", form: performer.ExactOptions{Softmax: performer.Softmax{Causal: true}, Softcap: 0.8}, heads: 2, group: 1, lq: 70, lk: 290, bias: [4]int{1, 2, 70, 290}, mask: [4]int{2, 1, 70, 290}, past: 220},
+		{name: "past", form: performer.ExactOptions{Softmax: performer.Softmax{Causal: true}}, heads: 4, group: 2, lq: 5, lk: 12, past: 7, tokens: true},
+		{name: "lengths", form: performer.ExactOptions{Softmax: performer.Softmax{Causal: true}}, heads: 2, group: 1, lq: 4, lk: 9, lengths: []int{9, 2}},
+		{name: "lengths and a mask", form: performer.ExactOptions{Softmax: performer.Softmax{Causal: true}}, heads: 2, group: 1, lq: 4, lk: 9, lengths: []int{0, 6}, mask: [4]int{1, 2, 4, 9}},
 		{name: "unnormalised", form: performer.ExactOptions{Unnormalised: true, Softcap: 2}, heads: 2, group: 1, lq: 5, lk: 7, bias: [4]int{1, 1, 5, 7}, mask: [4]int{1, 1, 5, 7}},
 		{name: "sink", form: performer.ExactOptions{SinkWeight: 4, Softcap: 2}, heads: 4, group: 2, lq: 70, lk: 300, bias: [4]int{1, 4, 70, 300}, mask: [4]int{2, 1, 70, 300}},
-		{name: "sink and a past", form: performer.ExactOptions{SinkWeight: 0.5, Causal: true}, heads: 4, group: 2, lq: 5, lk: 12, past: 7, tokens: true},
-		{name: "sink and lengths", form: performer.ExactOptions{SinkWeight: 1, Causal: true}, heads: 2, group: 1, lq: 4, lk: 9, lengths: []int{9, 2}},
-		{name: "chunks and a past", form: performer.ExactOptions{Chunk: 5, Causal: true}, heads: 4, group: 2, lq: 5, lk: 12, past: 7, tokens: true},
+		{name: "sink and a past", form: performer.ExactOptions{Softmax: performer.Softmax{Causal: true}, SinkWeight: 0.5}, heads: 4, group: 2, lq: 5, lk: 12, past: 7, tokens: true},
+		{name: "sink and lengths", form: performer.ExactOptions{Softmax: performer.Softmax{Causal: true}, SinkWeight: 1}, heads: 2, group: 1, lq: 4, lk: 9, lengths: []int{9, 2}},
+		{name: "chunks and a past", form: performer.ExactOptions{Softmax: performer.Softmax{Causal: true}, Chunk: 5}, heads: 4, group: 2, lq: 5, lk: 12, past: 7, tokens: true},
 		{name: "chunks and lengths", form: performer.ExactOptions{Chunk: 3}, heads: 2, group: 1, lq: 4, lk: 9, lengths: []int{9, 2}},
 		{name: "chunks and a mask", form: performer.ExactOptions{Chunk: 100, Slope: 0.1}, heads: 2, group: 1, lq: 170, lk: 300, mask: [4]int{2, 2, 170, 300}},
 		{name: "no keys", heads: 2, group: 1, lq: 3, lk: 0, mask: [4]int{1, 1, 3, 0}},
@@ -79,7 +79,7 @@ func call[T dense.Float](c attendCase, rng *rand.Rand) (performer.Exact[T], perf
 			all.Mask.Data[i] = rng.IntN(3) > 0 && (i/max(c.mask[3], 1)%c.mask[2] > 0 || c.mask[2] == 1)
 		}
 	}
-	e := must.Have(performer.NewExact[T](performer.ExactOptions{Causal: c.form.Causal, Scale: c.form.Scale, Softcap: c.form.Softcap, Unnormalised: c.form.Unnormalised, SinkWeight: c.form.SinkWeight, Chunk: c.form.Chunk, Slope: c.form.Slope}))
+	e := must.Have(performer.NewExact[T](performer.ExactOptions{Softmax: performer.Softmax{Causal: c.form.Causal, Scale: c.form.Scale}, Softcap: c.form.Softcap, Unnormalised: c.form.Unnormalised, SinkWeight: c.form.SinkWeight, Chunk: c.form.Chunk, Slope: c.form.Slope}))
 	return e, all
 }
 
@@ -287,7 +287,7 @@ func TestAttendOtherForms(t *testing.T) {
 				dout := normalTensor[float64](rng, 2, 4, 9, 5, false)
 				g, err := performer.AttendBackward(linear, asGiven(c, all), dout)
 				require.NoError(t, err)
-				one, err := performer.NewBatch[float64](1, 1, linear)
+				one, err := performer.NewBatch[float64](performer.BatchOptions{Heads: 1}, linear)
 				require.NoError(t, err)
 				for b := range 2 {
 					sums := dense.New[float64](c.lk, 8)

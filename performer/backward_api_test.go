@@ -47,23 +47,25 @@ func TestCanBackward(t *testing.T) {
 		x := dense.New[float32](2, 3)
 		if c.want == "" {
 			assert.NoError(t, a.CanBackward())
-			assert.NoError(t, must.Have(performer.NewBatch[float32](2, 2, a)).CanBackward())
+			assert.NoError(t, must.Have(performer.NewBatch[float32](performer.BatchOptions{Heads: 2}, a)).CanBackward())
 			continue
 		}
 		assert.EqualError(t, a.CanBackward(), c.want)
-		assert.EqualError(t, must.Have(performer.NewBatch[float32](2, 2, a)).CanBackward(), c.want)
+		assert.EqualError(t, must.Have(performer.NewBatch[float32](performer.BatchOptions{Heads: 2}, a)).CanBackward(), c.want)
 		assert.PanicsWithValue(t, c.want, func() { a.Backward(x, x, x, x, x, x, x) })
-		assert.PanicsWithValue(t, c.want, func() { must.Have(performer.NewBatch[float32](1, 1, a)).Backward(x, x, x, x, x, x, x) })
+		assert.PanicsWithValue(t, c.want, func() {
+			must.Have(performer.NewBatch[float32](performer.BatchOptions{Heads: 1}, a)).Backward(x, x, x, x, x, x, x)
+		})
 	}
 	assert.NoError(t, must.Have(performer.NewExact[float32](performer.ExactOptions{})).CanBackward())
-	assert.EqualError(t, must.Have(performer.NewBatch[float32](2, 2, forwardOnly{})).CanBackward(),
+	assert.EqualError(t, must.Have(performer.NewBatch[float32](performer.BatchOptions{Heads: 2}, forwardOnly{})).CanBackward(),
 		"performer: performer_test.forwardOnly has no derivatives")
 }
 
 func TestBackwardShapes(t *testing.T) {
 	mat := dense.New[float32]
 	var none dense.Matrix[float32]
-	heads := must.Have(performer.NewBatch[float32](2, 2, must.Have(performer.NewExact[float32](performer.ExactOptions{}))))
+	heads := must.Have(performer.NewBatch[float32](performer.BatchOptions{Heads: 2}, must.Have(performer.NewExact[float32](performer.ExactOptions{}))))
 	for _, form := range []differentiable[float32]{attention(maptest.Positive[float32](8, 4), performer.LinearOptions{}), must.Have(performer.NewExact[float32](performer.ExactOptions{})), heads} {
 		for want, f := range map[string]func(){
 			"performer: dout is 5×3, q is 5×4, v is 6×2, want 5×2, a gradient for each output": func() { form.Backward(none, none, none, mat(5, 4), mat(6, 4), mat(6, 2), mat(5, 3)) },
@@ -134,7 +136,7 @@ func testHeadsBackward[T dense.Float](t *testing.T) {
 		in := [3]dense.Matrix[T]{rowsOf[T](rng, n, heads*d), rowsOf[T](rng, n, heads*d), rowsOf[T](rng, n, heads*dv)}
 		dout := densetest.Normal[T](rng, n, heads*dv, 0, 1)
 		for _, form := range everyForm[T](d) {
-			all := backward[T](must.Have(performer.NewBatch(heads, heads, form)), in, dout)
+			all := backward[T](must.Have(performer.NewBatch(performer.BatchOptions{Heads: heads}, form)), in, dout)
 			for h := range heads {
 				of := func(m dense.Matrix[T]) dense.Matrix[T] {
 					w := m.Cols / heads

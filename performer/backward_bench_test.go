@@ -36,7 +36,7 @@ func BenchmarkBackward(b *testing.B) {
 		benchmarkBackward(b, must.Have(performer.NewExact[float64](performer.ExactOptions{})))
 	})
 	b.Run("form=exactcausal/type=float32", func(b *testing.B) {
-		benchmarkBackward(b, must.Have(performer.NewExact[float32](performer.ExactOptions{Causal: true})))
+		benchmarkBackward(b, must.Have(performer.NewExact[float32](performer.ExactOptions{Softmax: performer.Softmax{Causal: true}})))
 	})
 }
 
@@ -45,7 +45,7 @@ func benchmarkBackward[T dense.Float](b *testing.B, form differentiable[T], more
 		b.Run(fmt.Sprintf("heads=1/L=%d", n), func(b *testing.B) { benchmarkGradients(b, form, 1, n) })
 	}
 	b.Run("heads=8/L=4096", func(b *testing.B) {
-		benchmarkGradients[T](b, must.Have(performer.NewBatch[T](8, 8, form)), 8, 4096)
+		benchmarkGradients[T](b, must.Have(performer.NewBatch[T](performer.BatchOptions{Heads: 8}, form)), 8, 4096)
 	})
 }
 

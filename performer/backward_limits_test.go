@@ -51,7 +51,7 @@ func testBackwardOfLargeNorms[T dense.Float](t *testing.T) {
 				requireLogGradients(t, a, in, dout, "%s %s %+v", name, m.name, opts)
 			}
 		}
-		for at, g := range backward[T](must.Have(performer.NewExact[T](performer.ExactOptions{Causal: true})), in, dout) {
+		for at, g := range backward[T](must.Have(performer.NewExact[T](performer.ExactOptions{Softmax: performer.Softmax{Causal: true}})), in, dout) {
 			require.True(t, layout.Finite(g), "%s exact: input %d", name, at)
 		}
 	}
@@ -128,7 +128,7 @@ func causalForms[T dense.Float](d int) []performer.Attention[T] {
 		for _, m := range differentiableMaps[T](d) {
 			all = append(all, attention(m.Map, o))
 		}
-		all = append(all, must.Have(performer.NewExact[T](performer.ExactOptions{Causal: true, Unnormalised: o.Unnormalised})))
+		all = append(all, must.Have(performer.NewExact[T](performer.ExactOptions{Softmax: performer.Softmax{Causal: true}, Unnormalised: o.Unnormalised})))
 	}
 	return all
 }
@@ -184,7 +184,7 @@ func TestPastLeavesGradientsOfKeysAlone(t *testing.T) {
 	in := [3]dense.Matrix[float64]{rowsOf[float64](rng, n, d), rowsOf[float64](rng, n, d), rowsOf[float64](rng, n, d)}
 	dout := rowsOf[float64](rng, n, d)
 	for _, form := range []performer.Attention[float64]{
-		must.Have(performer.NewExact[float64](performer.ExactOptions{Causal: true})), must.Have(performer.NewExact[float64](performer.ExactOptions{Causal: true, Unnormalised: true})),
+		must.Have(performer.NewExact[float64](performer.ExactOptions{Softmax: performer.Softmax{Causal: true}})), must.Have(performer.NewExact[float64](performer.ExactOptions{Softmax: performer.Softmax{Causal: true}, Unnormalised: true})),
 		attention(maptest.Positive[float64](16, d), performer.LinearOptions{Causal: true, Unnormalised: true}),
 		attention(newIdentity(d), performer.LinearOptions{Causal: true, Unnormalised: true}),
 	} {
@@ -247,7 +247,7 @@ func testBackwardBits[T dense.Float](t *testing.T) {
 	dout := densetest.Normal[T](rng, n, d, 0, 1)
 	for _, x := range []dense.Matrix[T]{rowsOf[T](rng, n, d), growing} {
 		in := [3]dense.Matrix[T]{x, x, dout}
-		for _, form := range append(everyForm[T](d), must.Have(performer.NewBatch[T](3, 3, attention(maptest.Positive[T](8, 2), performer.LinearOptions{Causal: true})))) {
+		for _, form := range append(everyForm[T](d), must.Have(performer.NewBatch[T](performer.BatchOptions{Heads: 3}, attention(maptest.Positive[T](8, 2), performer.LinearOptions{Causal: true})))) {
 			var want [3]dense.Matrix[T]
 			for _, processors := range []int{1, 2, 5} {
 				before := runtime.GOMAXPROCS(processors)
@@ -284,7 +284,7 @@ func testBackwardAllocations[T dense.Float](t *testing.T) {
 				}
 				f := form.(differentiable[T])
 				if heads > 1 {
-					f = must.Have(performer.NewBatch(heads, heads, form))
+					f = must.Have(performer.NewBatch(performer.BatchOptions{Heads: heads}, form))
 				}
 				for _, processors := range []int{1, 2} {
 					require.Zero(t, allocs.Settled(processors, func() { f.Backward(m[0], m[1], m[2], m[3], m[4], m[5], m[6]) }),

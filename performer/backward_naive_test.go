@@ -221,7 +221,7 @@ func testExactBackward[T dense.Float](t *testing.T) {
 			if o.Causal && size[0] != size[1] {
 				continue
 			}
-			opts := must.Have(performer.NewExact[T](performer.ExactOptions{Scale: 0.7, Causal: o.Causal, Unnormalised: o.Unnormalised}))
+			opts := must.Have(performer.NewExact[T](performer.ExactOptions{Softmax: performer.Softmax{Scale: 0.7, Causal: o.Causal}, Unnormalised: o.Unnormalised}))
 			want, tol := softmaxGradients(in, dout, opts.Options())
 			for at, got := range backward[T](opts, in, dout) {
 				densetest.RequireClose(t, want[at], tol[at], got, "%+v %v: input %d", opts, size, at)

@@ -168,21 +168,27 @@ type unit[T dense.Float] struct {
 	from, to int
 }
 
-// NewBatch returns attention with the given numbers of heads of queries, and of keys and values.
-// There is one attention for all heads, or one attention for each head of the queries. A Batch of
-// several heads as the attention of a head has no gradients, no masks and no past.
+// BatchOptions has the numbers of heads of a [Batch].
+type BatchOptions struct {
+	Heads    int // of queries
+	KeyHeads int // of keys and values, which divides Heads; zero means Heads
+}
+
+// NewBatch returns attention with several heads. There is one attention for all heads, or one
+// attention for each head of the queries. A Batch of several heads as the attention of a head has
+// no gradients, no masks and no past.
 //
-// The error reports heads or keyHeads below 1, heads that are not a multiple of keyHeads or too
-// many for memory, a number of attentions other than 1 and heads, an attention that is nil or zero,
-// and attentions for queries of different dimensions.
-func NewBatch[T dense.Float](heads, keyHeads int, attentions ...Attention[T]) (Batch[T], error) {
-	return door.Choose[T, Batch[T]](batch32, batch64, batchArgs{heads, keyHeads, attentions})
+// The error reports Heads below 1, KeyHeads below 0, Heads that are not a multiple of KeyHeads or
+// too many for memory, a number of attentions other than 1 and Heads, an attention that is nil or
+// zero, and attentions for queries of different dimensions.
+func NewBatch[T dense.Float](o BatchOptions, attentions ...Attention[T]) (Batch[T], error) {
+	return door.Choose[T, Batch[T]](batch32, batch64, batchArgs{o, attentions})
 }
 
 // batchArgs has the arguments of NewBatch.
 type batchArgs struct {
-	heads, keyHeads int
-	attentions      any
+	BatchOptions
+	attentions any
 }
 
 //go:noinline
@@ -192,7 +198,8 @@ func batch32(args any) (any, error) { return openBatch[float32](args.(batchArgs)
 func batch64(args any) (any, error) { return openBatch[float64](args.(batchArgs)) }
 
 func openBatch[T dense.Float](args batchArgs) (Batch[T], error) {
-	b, err := newBatch(args.heads, args.keyHeads, args.attentions.([]Attention[T]))
+	args.KeyHeads = cmp.Or(args.KeyHeads, args.Heads)
+	b, err := newBatch(args.BatchOptions, args.attentions.([]Attention[T]))
 	if err != nil {
 		return Batch[T]{}, err
 	}
@@ -205,7 +212,8 @@ func single[T dense.Float](a sequence.Attention[T]) Batch[T] {
 	return Batch[T]{&batch[T]{heads: 1, keyHeads: 1, single: true, dim: d.Dim, units: []unit[T]{{nil, a, d, 0, 1}}, count: 1}}
 }
 
-func newBatch[T dense.Float](heads, keyHeads int, attentions []Attention[T]) (*batch[T], error) {
+func newBatch[T dense.Float](o BatchOptions, attentions []Attention[T]) (*batch[T], error) {
+	heads, keyHeads := o.Heads, o.KeyHeads
 	if err := layout.CheckHeads[T](heads, keyHeads); err != nil {
 		return nil, fmt.Errorf("performer: %w", err)
 	}

@@ -76,7 +76,7 @@ func TestBatchBackwardIsTheDerivative(t *testing.T) {
 			}
 			c.s.Valid = valid
 			for _, form := range batchForms[float64](d) {
-				b := must.Have(performer.NewBatch(c.heads, c.keyHeads, form))
+				b := must.Have(performer.NewBatch(performer.BatchOptions{Heads: c.heads, KeyHeads: c.keyHeads}, form))
 				requireDerivatives(t, []int{-1}, batchForm[float64]{b, c.s}, in, dout, "%T %+v, layout %d, %s", form, form, at, name)
 			}
 		}
@@ -119,7 +119,7 @@ func testBatchBackwardBits[T dense.Float](t *testing.T) {
 				}
 				from += l
 			}
-			b := must.Have(performer.NewBatch(heads, keyHeads, form))
+			b := must.Have(performer.NewBatch(performer.BatchOptions{Heads: heads, KeyHeads: keyHeads}, form))
 			var first [3]dense.Matrix[T]
 			for _, processors := range []int{1, 2, 5, 32} {
 				before := runtime.GOMAXPROCS(processors)
@@ -170,7 +170,7 @@ func testPaddingGradients[T dense.Float](t *testing.T) {
 	x, y, g := rowsOf[T](rng, n, heads*d), rowsOf[T](rng, n, keyHeads*d), densetest.Normal[T](rng, n, heads*d, 0, 1)
 	for _, gap := range []int{0, 7} {
 		for _, form := range batchForms[T](d) {
-			b := must.Have(performer.NewBatch(heads, keyHeads, form))
+			b := must.Have(performer.NewBatch(performer.BatchOptions{Heads: heads, KeyHeads: keyHeads}, form))
 			var want [3]dense.Matrix[T]
 			defer runtime.GOMAXPROCS(runtime.GOMAXPROCS(1))
 			for at, more := range []int{0, 1, 30, 200, 1000} {
@@ -219,8 +219,8 @@ func TestBatchBackwardOfBothTypes(t *testing.T) {
 		}
 		forms := batchForms[float64](d)
 		for i, form := range batchForms[float32](d) {
-			got := backward[float32](batchForm[float32]{must.Have(performer.NewBatch(heads, keyHeads, form)), s}, [3]dense.Matrix[float32](single[:3]), single[3])
-			want := backward[float64](batchForm[float64]{must.Have(performer.NewBatch(heads, keyHeads, forms[i])), s}, [3]dense.Matrix[float64](double[:3]), double[3])
+			got := backward[float32](batchForm[float32]{must.Have(performer.NewBatch(performer.BatchOptions{Heads: heads, KeyHeads: keyHeads}, form)), s}, [3]dense.Matrix[float32](single[:3]), single[3])
+			want := backward[float64](batchForm[float64]{must.Have(performer.NewBatch(performer.BatchOptions{Heads: heads, KeyHeads: keyHeads}, forms[i])), s}, [3]dense.Matrix[float64](double[:3]), double[3])
 			for at, w := range want {
 				size := 1e-3
 				for _, x := range w.Data {
@@ -241,8 +241,8 @@ func TestBatchBackwardOfForms(t *testing.T) {
 	in := [3]dense.Matrix[float64]{rowsOf[float64](rng, n, 6*d), rowsOf[float64](rng, n, 2*d), rowsOf[float64](rng, n, 2*d)}
 	dout := densetest.Normal[float64](rng, n, 6*d, 0, 1)
 	elu := attention[float64](must.Have(rff.Draw[float64](rff.ELU{D: d}, nil)), performer.LinearOptions{})
-	nested := must.Have(performer.NewBatch[float64](1, 1, must.Have(performer.NewExact[float64](performer.ExactOptions{}))))
-	b := must.Have(performer.NewBatch[float64](6, 2, elu, elu, must.Have(performer.NewExact[float64](performer.ExactOptions{})), nested, elu, elu))
+	nested := must.Have(performer.NewBatch[float64](performer.BatchOptions{Heads: 1}, must.Have(performer.NewExact[float64](performer.ExactOptions{}))))
+	b := must.Have(performer.NewBatch[float64](performer.BatchOptions{Heads: 6, KeyHeads: 2}, elu, elu, must.Have(performer.NewExact[float64](performer.ExactOptions{})), nested, elu, elu))
 	units, _, _ := performer.Units(b)
 	assert.Equal(t, 4, units)
 	requireDerivatives(t, []int{0, 20, -1}, batchForm[float64]{b, performer.Sequences{Queries: []int{30, 10}}}, in, dout, "forms")
@@ -259,7 +259,7 @@ func TestBatchBackwardAllocatesNothing(t *testing.T) {
 	dq, dk, dv := dense.New[float32](93, 4*d), dense.New[float32](169, 2*d), dense.New[float32](169, 2*d)
 	defer debug.SetGCPercent(debug.SetGCPercent(-1))
 	for _, form := range batchForms[float32](d) {
-		b := must.Have(performer.NewBatch(4, 2, form))
+		b := must.Have(performer.NewBatch(performer.BatchOptions{Heads: 4, KeyHeads: 2}, form))
 		for name, valid := range masks(rng, 169) {
 			s.Valid = valid
 			for _, processors := range []int{1, 2} {
@@ -272,7 +272,7 @@ func TestBatchBackwardAllocatesNothing(t *testing.T) {
 func TestBatchBackwardErrors(t *testing.T) {
 	mat := dense.New[float32]
 	var none dense.Matrix[float32]
-	b := must.Have(performer.NewBatch[float32](4, 2, must.Have(performer.NewExact[float32](performer.ExactOptions{}))))
+	b := must.Have(performer.NewBatch[float32](performer.BatchOptions{Heads: 4, KeyHeads: 2}, must.Have(performer.NewExact[float32](performer.ExactOptions{}))))
 	assert.NoError(t, b.CanBackward())
 	for want, f := range map[string]func(){
 		"performer: dout is 5×4, q is 5×8, v is 7×6, want 5×12, a gradient for each output": func() {
@@ -293,10 +293,10 @@ func TestBatchBackwardErrors(t *testing.T) {
 	const why = "performer: queries: performer_test.rowMap[float32] has no derivatives, want an rff.Differentiable"
 	reLUs := attention(reLU[float32](4), performer.LinearOptions{})
 	x := mat(3, 8)
-	b = must.Have(performer.NewBatch[float32](2, 2, must.Have(performer.NewExact[float32](performer.ExactOptions{})), reLUs))
+	b = must.Have(performer.NewBatch[float32](performer.BatchOptions{Heads: 2}, must.Have(performer.NewExact[float32](performer.ExactOptions{})), reLUs))
 	assert.EqualError(t, b.CanBackward(), why)
 	assert.PanicsWithValue(t, why, func() { b.BackwardSequences(x, x, x, x, x, x, x, performer.Sequences{}) })
-	assert.EqualError(t, must.Have(performer.NewBatch[float32](2, 2, forwardOnly{})).CanBackward(),
+	assert.EqualError(t, must.Have(performer.NewBatch[float32](performer.BatchOptions{Heads: 2}, forwardOnly{})).CanBackward(),
 		"performer: performer_test.forwardOnly has no derivatives")
 }
 
@@ -313,7 +313,7 @@ func TestHolesGiveNothing(t *testing.T) {
 		form performer.Attention[float64]
 		q, k dense.Matrix[float64]
 	}{
-		"weights":      {must.Have(performer.NewExact[float64](performer.ExactOptions{Causal: true})), far, opposite},
+		"weights":      {must.Have(performer.NewExact[float64](performer.ExactOptions{Softmax: performer.Softmax{Causal: true}})), far, opposite},
 		"denominators": {identity, near, near},
 	} {
 		v, dout, valid := rowsOf[float64](rng, n, d), densetest.Normal[float64](rng, n, d, 0, 1), make([]bool, n)
@@ -323,7 +323,7 @@ func TestHolesGiveNothing(t *testing.T) {
 				clear(dout.Row(i))
 			}
 		}
-		f := batchForm[float64]{must.Have(performer.NewBatch[float64](1, 1, c.form)), performer.Sequences{Valid: valid}}
+		f := batchForm[float64]{must.Have(performer.NewBatch[float64](performer.BatchOptions{Heads: 1}, c.form)), performer.Sequences{Valid: valid}}
 		requireDerivatives(t, []int{-1}, f, [3]dense.Matrix[float64]{c.q, c.k, v}, dout, "%s", name)
 	}
 }

@@ -35,7 +35,7 @@ func BenchmarkBatch(b *testing.B) {
 	} {
 		for _, keyHeads := range []int{8, 2, 1} {
 			k, v := densetest.Normal[float32](rng, n, keyHeads*d, 0, 0.35), densetest.Normal[float32](rng, n, keyHeads*d, 0, 1)
-			batch := must.Have(performer.NewBatch(heads, keyHeads, f.form))
+			batch := must.Have(performer.NewBatch(performer.BatchOptions{Heads: heads, KeyHeads: keyHeads}, f.form))
 			for _, masked := range []bool{false, true} {
 				b.Run(fmt.Sprintf("form=%s/keyheads=%d/mask=%v", f.name, keyHeads, masked), func(b *testing.B) {
 					s := performer.Sequences{Queries: []int{512, 512, 512, 512}}

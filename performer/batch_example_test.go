@@ -15,7 +15,7 @@ func ExampleBatch() {
 	if err != nil {
 		log.Fatal(err)
 	}
-	b, err := performer.NewBatch[float64](1, 1, softmax)
+	b, err := performer.NewBatch[float64](performer.BatchOptions{Heads: 1}, softmax)
 	if err != nil {
 		log.Fatal(err)
 	}
@@ -32,11 +32,11 @@ func ExampleBatch() {
 
 // One query after three keys that are in a cache: it sees all four.
 func ExampleSequences_past() {
-	causal, err := performer.NewExact[float64](performer.ExactOptions{Causal: true})
+	causal, err := performer.NewExact[float64](performer.ExactOptions{Softmax: performer.Softmax{Causal: true}})
 	if err != nil {
 		log.Fatal(err)
 	}
-	b, err := performer.NewBatch[float64](1, 1, causal)
+	b, err := performer.NewBatch[float64](performer.BatchOptions{Heads: 1}, causal)
 	if err != nil {
 		log.Fatal(err)
 	}

@@ -29,10 +29,10 @@ func testFewQueriesOfGroups[T dense.Float](t *testing.T) {
 		valid[j] = j%7 != 3 && j%keys > 4
 	}
 	for _, o := range []performer.ExactOptions{
-		{}, {Causal: true}, {Causal: true, Window: 270, Sinks: 3}, {Window: 100}, {Causal: true, Slope: 0.01}, {Softcap: 2, Bits: 8}, {Unnormalised: true, Causal: true},
+		{}, {Softmax: performer.Softmax{Causal: true}}, {Softmax: performer.Softmax{Causal: true}, Window: 270, Sinks: 3}, {Window: 100}, {Softmax: performer.Softmax{Causal: true}, Slope: 0.01}, {Softcap: 2, Bits: 8}, {Softmax: performer.Softmax{Causal: true}, Unnormalised: true},
 	} {
 		e := must.Have(performer.NewExact[T](o))
-		batch := must.Have(performer.NewBatch[T](heads, keyHeads, e))
+		batch := must.Have(performer.NewBatch[T](performer.BatchOptions{Heads: heads, KeyHeads: keyHeads}, e))
 		for _, n := range []int{1, 2, 5, 6} {
 			q := densetest.Normal[T](rng, 2*n, heads*d, 0, 1)
 			for _, valid := range [][]bool{nil, valid} {
@@ -42,7 +42,7 @@ func testFewQueriesOfGroups[T dense.Float](t *testing.T) {
 					Q: dense.SplitHeads(q, 2, heads), K: dense.SplitHeads(k, 2, keyHeads), V: dense.SplitHeads(v, 2, keyHeads), Lengths: []int{keys, 300 + n},
 				})).Out
 				for h := range heads {
-					one := must.Have(performer.NewBatch[T](1, 1, e))
+					one := must.Have(performer.NewBatch[T](performer.BatchOptions{Heads: 1}, e))
 					at := h * keyHeads / heads
 					want := one.ForwardSequences(dense.Matrix[T]{}, layout.Head(q, h, heads), layout.Head(k, at, keyHeads), layout.Head(v, at, keyHeads), s)
 					name := fmt.Sprintf("%+v, %d queries, valid %v, head %d", o, n, valid != nil, h)

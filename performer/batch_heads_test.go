@@ -32,7 +32,7 @@ func testHeads[T dense.Float](t *testing.T) {
 				from, to := h*d, (h+1)*d
 				form.Forward(want.ColRange(from, to), q.ColRange(from, to), k.ColRange(from, to), v.ColRange(from, to))
 			}
-			all := must.Have(performer.NewBatch(heads, heads, form))
+			all := must.Have(performer.NewBatch(performer.BatchOptions{Heads: heads}, form))
 			assert.Equal(t, [2]int{heads, heads}, [2]int{all.Describe().Heads, all.Describe().KeyHeads})
 			for _, processors := range []int{1, 2, 5} {
 				before := runtime.GOMAXPROCS(processors)
@@ -53,7 +53,7 @@ func testHeads[T dense.Float](t *testing.T) {
 func TestBatchOfOtherShapes(t *testing.T) {
 	rng := rand.New(densetest.Source(101))
 	q, k, v := densetest.Normal[float64](rng, 5, 8, 0, 1), densetest.Normal[float64](rng, 70, 8, 0, 1), densetest.Normal[float64](rng, 70, 6, 0, 1)
-	got := must.Have(performer.NewBatch[float64](2, 2, must.Have(performer.NewExact[float64](performer.ExactOptions{})))).Forward(dense.Matrix[float64]{}, q, k, v)
+	got := must.Have(performer.NewBatch[float64](performer.BatchOptions{Heads: 2}, must.Have(performer.NewExact[float64](performer.ExactOptions{})))).Forward(dense.Matrix[float64]{}, q, k, v)
 	for h := range 2 {
 		want := must.Have(performer.NewExact[float64](performer.ExactOptions{})).Forward(dense.Matrix[float64]{}, q.ColRange(4*h, 4*h+4), k.ColRange(4*h, 4*h+4), v.ColRange(3*h, 3*h+3))
 		assert.Equal(t, want, got.ColRange(3*h, 3*h+3).Clone())
@@ -61,11 +61,11 @@ func TestBatchOfOtherShapes(t *testing.T) {
 }
 
 func TestBatchOfHeadsErrors(t *testing.T) {
-	_, err := performer.NewBatch[float32](2, 2, nil)
+	_, err := performer.NewBatch[float32](performer.BatchOptions{Heads: 2}, nil)
 	assert.EqualError(t, err, "performer: attention 0 is nil")
-	_, err = performer.NewBatch[float32](0, 0, must.Have(performer.NewExact[float32](performer.ExactOptions{})))
-	assert.EqualError(t, err, "performer: heads = 0, keyHeads = 0, want at least 1 and heads a multiple of keyHeads")
-	h := must.Have(performer.NewBatch[float32](3, 3, must.Have(performer.NewExact[float32](performer.ExactOptions{}))))
+	_, err = performer.NewBatch[float32](performer.BatchOptions{Heads: 0}, must.Have(performer.NewExact[float32](performer.ExactOptions{})))
+	assert.EqualError(t, err, "performer: Heads = 0, KeyHeads = 0, want at least 1 and Heads a multiple of KeyHeads")
+	h := must.Have(performer.NewBatch[float32](performer.BatchOptions{Heads: 3}, must.Have(performer.NewExact[float32](performer.ExactOptions{}))))
 	mat := dense.New[float32]
 	var none dense.Matrix[float32]
 	for want, f := range map[string]func(){

@@ -27,7 +27,7 @@ func bidirectionalForm[T dense.Float](form performer.Attention[T]) (all performe
 	case performer.Linear[T]:
 		return must.Have(performer.NewLinearOf(performer.InsideOf(f).Query, performer.InsideOf(f).Key, performer.LinearOptions{Unnormalised: performer.InsideOf(f).Options.Unnormalised})), performer.InsideOf(f).Options.Causal
 	case performer.Exact[T]:
-		return must.Have(performer.NewExact[T](performer.ExactOptions{Scale: f.Options().Scale, Unnormalised: f.Options().Unnormalised})), f.Options().Causal
+		return must.Have(performer.NewExact[T](performer.ExactOptions{Softmax: performer.Softmax{Scale: f.Options().Scale}, Unnormalised: f.Options().Unnormalised})), f.Options().Causal
 	}
 	panic(fmt.Sprintf("%T", form))
 }
@@ -118,7 +118,7 @@ func testBatch[T dense.Float](t *testing.T) {
 	}
 	for _, form := range append(everyForm[T](d), attention[T](must.Have(rff.Draw[T](rff.ELU{D: d}, nil)), performer.LinearOptions{}), attention[T](must.Have(rff.Draw[T](rff.ELU{D: d}, nil)), performer.LinearOptions{Causal: true})) {
 		for _, heads := range [][2]int{{1, 1}, {4, 2}, {3, 1}} {
-			b := must.Have(performer.NewBatch(heads[0], heads[1], form))
+			b := must.Have(performer.NewBatch(performer.BatchOptions{Heads: heads[0], KeyHeads: heads[1]}, form))
 			for at, s := range layouts {
 				lq, lk := sum(s.Queries), sum(s.Keys)
 				if s.Keys == nil {
@@ -179,7 +179,7 @@ func testBatchBits[T dense.Float](t *testing.T) {
 			}
 			from += l
 		}
-		b := must.Have(performer.NewBatch(heads, keyHeads, form))
+		b := must.Have(performer.NewBatch(performer.BatchOptions{Heads: heads, KeyHeads: keyHeads}, form))
 		s := performer.Sequences{Queries: lengths}
 		for _, processors := range []int{1, 2, 5, 32} {
 			before := runtime.GOMAXPROCS(processors)
@@ -208,7 +208,7 @@ func TestBatchOfForms(t *testing.T) {
 	q, kv := densetest.Normal[float64](rng, 40, 4*d, 0, 1), densetest.Normal[float64](rng, 40, 2*d, 0, 1)
 	elu := attention[float64](must.Have(rff.Draw[float64](rff.ELU{D: d}, nil)), performer.LinearOptions{})
 	forms := []performer.Attention[float64]{elu, elu, must.Have(performer.NewExact[float64](performer.ExactOptions{})), mean{}}
-	b := must.Have(performer.NewBatch(4, 2, forms...))
+	b := must.Have(performer.NewBatch(performer.BatchOptions{Heads: 4, KeyHeads: 2}, forms...))
 	assert.Equal(t, performer.Description{Heads: 4, KeyHeads: 2, Dim: d}, b.Describe())
 	units, _, _ := performer.Units(b)
 	assert.Equal(t, 3, units, "two heads read the keys that one map has summed up")
@@ -254,7 +254,7 @@ func testPadding[T dense.Float](t *testing.T) {
 	all := append(everyForm[T](d), attention[T](elu, performer.LinearOptions{}), attention[T](elu, performer.LinearOptions{Causal: true}))
 	for _, gap := range []int{0, 7} {
 		for _, form := range all {
-			b := must.Have(performer.NewBatch(heads, heads, form))
+			b := must.Have(performer.NewBatch(performer.BatchOptions{Heads: heads}, form))
 			want := dense.Matrix[T]{}
 			for at, padding := range []int{0, 1, 30, 200, 1000} {
 				padded, valid := dense.New[T](n+padding, heads*d), make([]bool, n+padding)
@@ -292,7 +292,7 @@ func TestBatchAllocatesNothing(t *testing.T) {
 	q, kv := densetest.Normal[float32](rng, 93, 4*d, 0, 1), densetest.Normal[float32](rng, 169, 2*d, 0, 1)
 	dst := dense.New[float32](93, 4*d)
 	for _, form := range everyForm[float32](d) {
-		b := must.Have(performer.NewBatch(4, 2, form))
+		b := must.Have(performer.NewBatch(performer.BatchOptions{Heads: 4, KeyHeads: 2}, form))
 		for name, valid := range masks(rng, 169) {
 			s.Valid = valid
 			for _, processors := range []int{1, 2} {
@@ -308,18 +308,18 @@ func TestBatchErrors(t *testing.T) {
 		heads, keyHeads int
 		forms           []performer.Attention[float32]
 	}{
-		"performer: heads = 0, keyHeads = 1, want at least 1 and heads a multiple of keyHeads": {0, 1, []performer.Attention[float32]{exact}},
-		"performer: heads = 4, keyHeads = 0, want at least 1 and heads a multiple of keyHeads": {4, 0, []performer.Attention[float32]{exact}},
-		"performer: heads = 4, keyHeads = 3, want at least 1 and heads a multiple of keyHeads": {4, 3, []performer.Attention[float32]{exact}},
-		"performer: 0 attentions, want one, or one for each of 4 heads":                        {4, 2, nil},
-		"performer: 2 attentions, want one, or one for each of 4 heads":                        {4, 2, []performer.Attention[float32]{exact, exact}},
-		"performer: attention 1 is nil":                                                        {2, 2, []performer.Attention[float32]{exact, nil}},
+		"performer: Heads = 0, KeyHeads = 1, want at least 1 and Heads a multiple of KeyHeads":  {0, 1, []performer.Attention[float32]{exact}},
+		"performer: Heads = 4, KeyHeads = -1, want at least 1 and Heads a multiple of KeyHeads": {4, -1, []performer.Attention[float32]{exact}},
+		"performer: Heads = 4, KeyHeads = 3, want at least 1 and Heads a multiple of KeyHeads":  {4, 3, []performer.Attention[float32]{exact}},
+		"performer: 0 attentions, want one, or one for each of 4 heads":                         {4, 2, nil},
+		"performer: 2 attentions, want one, or one for each of 4 heads":                         {4, 2, []performer.Attention[float32]{exact, exact}},
+		"performer: attention 1 is nil":                                                         {2, 2, []performer.Attention[float32]{exact, nil}},
 	} {
-		_, err := performer.NewBatch(c.heads, c.keyHeads, c.forms...)
+		_, err := performer.NewBatch(performer.BatchOptions{Heads: c.heads, KeyHeads: c.keyHeads}, c.forms...)
 		assert.EqualError(t, err, want)
 	}
-	b := must.Have(performer.NewBatch(4, 2, exact))
-	reLUs := must.Have(performer.NewBatch[float32](2, 2, attention(reLU[float32](3), performer.LinearOptions{})))
+	b := must.Have(performer.NewBatch(performer.BatchOptions{Heads: 4, KeyHeads: 2}, exact))
+	reLUs := must.Have(performer.NewBatch[float32](performer.BatchOptions{Heads: 2}, attention(reLU[float32](3), performer.LinearOptions{})))
 	mat := dense.New[float32]
 	var none dense.Matrix[float32]
 	call := func(s performer.Sequences) func() {
@@ -374,7 +374,7 @@ func testRecurrence[T dense.Float](t *testing.T) {
 			}
 		}
 	}
-	b := must.Have(performer.NewBatch[T](heads, keyHeads, attention[T](must.Have(rff.Draw[T](rff.Identity{D: d}, nil)), performer.LinearOptions{Causal: true, Unnormalised: true})))
+	b := must.Have(performer.NewBatch[T](performer.BatchOptions{Heads: heads, KeyHeads: keyHeads}, attention[T](must.Have(rff.Draw[T](rff.Identity{D: d}, nil)), performer.LinearOptions{Causal: true, Unnormalised: true})))
 	got := b.ForwardSequences(dense.Matrix[T]{}, q, k, v, performer.Sequences{})
 	for i := range got.Data {
 		got.Data[i] /= 2 // √d

@@ -13,16 +13,16 @@ import (
 	"github.com/seed-feabd252/randfeat/rff"
 )
 
-// BenchmarkAttention times heads of d = dv = 64 and, for the positive map, m = 256 features. Eight heads are the columns of L×512 matrices.
-// The GFLOP/s are those of the products that attention asks for, whatever else is computed. Names
-// read
+// BenchmarkAttention times heads of d = dv = 64 and, for the positive map, m = 256 features. Eight
+// heads are the columns of L×512 matrices. The GFLOP/s are those of the products that attention
+// asks for, whatever else is computed. Names read
 //
 //	BenchmarkAttention/form=linear/map=positive/type=float32/heads=1/L=4096
 func BenchmarkAttention(b *testing.B) {
 	b.Run("form=linear", func(b *testing.B) { benchmarkMaps(b, performer.LinearOptions{}) })
 	b.Run("form=causal", func(b *testing.B) { benchmarkMaps(b, performer.LinearOptions{Causal: true}) })
 	b.Run("form=exact/window=256/causal=true/type=float32", func(b *testing.B) {
-		benchmarkForm[float32](b, must.Have(performer.NewExact[float32](performer.ExactOptions{Window: 255, Causal: true})), func(n int) int { return n * 256 * 2 * benchmarkDim }, []int{4096, 16384, 65536})
+		benchmarkForm[float32](b, must.Have(performer.NewExact[float32](performer.ExactOptions{Softmax: performer.Softmax{Causal: true}, Window: 255})), func(n int) int { return n * 256 * 2 * benchmarkDim }, []int{4096, 16384, 65536})
 	})
 	b.Run("form=exact/window=256/causal=false/type=float32", func(b *testing.B) {
 		benchmarkForm[float32](b, must.Have(performer.NewExact[float32](performer.ExactOptions{Window: 256})), func(n int) int { return n * 513 * 2 * benchmarkDim }, []int{4096, 16384, 65536})
@@ -31,10 +31,10 @@ func BenchmarkAttention(b *testing.B) {
 		benchmarkForm[float32](b, must.Have(performer.NewExact[float32](performer.ExactOptions{Bits: 8})), func(n int) int { return n * n * 2 * benchmarkDim }, []int{1024, 4096, 16384})
 	})
 	b.Run("form=exact/bits=8/causal=true/type=float32", func(b *testing.B) {
-		benchmarkForm[float32](b, must.Have(performer.NewExact[float32](performer.ExactOptions{Bits: 8, Causal: true})), func(n int) int { return n * n * benchmarkDim }, []int{4096, 16384})
+		benchmarkForm[float32](b, must.Have(performer.NewExact[float32](performer.ExactOptions{Softmax: performer.Softmax{Causal: true}, Bits: 8})), func(n int) int { return n * n * benchmarkDim }, []int{4096, 16384})
 	})
 	b.Run("form=exact/causal=true/type=float32", func(b *testing.B) {
-		benchmarkForm[float32](b, must.Have(performer.NewExact[float32](performer.ExactOptions{Causal: true})), func(n int) int { return n * n * benchmarkDim }, []int{4096, 16384})
+		benchmarkForm[float32](b, must.Have(performer.NewExact[float32](performer.ExactOptions{Softmax: performer.Softmax{Causal: true}})), func(n int) int { return n * n * benchmarkDim }, []int{4096, 16384})
 	})
 	b.Run("form=exact/map=softmax", func(b *testing.B) {
 		lengths := []int{1024, 4096, 16384}
@@ -91,7 +91,7 @@ func benchmarkForm[T dense.Float](b *testing.B, form performer.Attention[T], mac
 		b.Run(fmt.Sprintf("heads=1/L=%d", n), func(b *testing.B) { benchmarkHeads(b, form, 1, n, macs) })
 	}
 	b.Run("heads=8/L=4096", func(b *testing.B) {
-		benchmarkHeads[T](b, must.Have(performer.NewBatch(8, 8, form)), 8, 4096, macs)
+		benchmarkHeads[T](b, must.Have(performer.NewBatch(performer.BatchOptions{Heads: 8}, form)), 8, 4096, macs)
 	})
 }
 

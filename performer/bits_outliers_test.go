@@ -34,12 +34,12 @@ func testBitsOfOutliers[T dense.Float](t *testing.T) {
 		relative float64 // a bound of the error without outliers
 	}{
 		{"exact", must.Have(performer.NewExact[T](performer.ExactOptions{Bits: 8})), false, performer.ExactOptions{}, 0.03},
-		{"causal", must.Have(performer.NewExact[T](performer.ExactOptions{Bits: 8, Causal: true})), false, performer.ExactOptions{Causal: true}, 0.03},
+		{"causal", must.Have(performer.NewExact[T](performer.ExactOptions{Softmax: performer.Softmax{Causal: true}, Bits: 8})), false, performer.ExactOptions{Softmax: performer.Softmax{Causal: true}}, 0.03},
 		{"a window", must.Have(performer.NewExact[T](performer.ExactOptions{Bits: 8, Window: 300, Sinks: 2})), false, performer.ExactOptions{Window: 300, Sinks: 2}, 0.03},
 		{"clusters", must.Have(clusters.New[T](coarse, rand.NewPCG(1, 2))), false, performer.ExactOptions{}, 0.03},
-		{"blocks", must.Have(blocks.New[T](blocks.Options{Threshold: 1e-6, EightBits: true})), false, performer.ExactOptions{Causal: true}, 0.03},
-		{"a state of 8 bits", must.Have(performer.NewExact[T](performer.ExactOptions{Bits: 8})), true, performer.ExactOptions{Causal: true}, 0.03},
-		{"a state of 4 bits", must.Have(performer.NewExact[T](performer.ExactOptions{Bits: 4})), true, performer.ExactOptions{Causal: true}, 0.3},
+		{"blocks", must.Have(blocks.New[T](blocks.Options{Threshold: 1e-6, EightBits: true})), false, performer.ExactOptions{Softmax: performer.Softmax{Causal: true}}, 0.03},
+		{"a state of 8 bits", must.Have(performer.NewExact[T](performer.ExactOptions{Bits: 8})), true, performer.ExactOptions{Softmax: performer.Softmax{Causal: true}}, 0.03},
+		{"a state of 4 bits", must.Have(performer.NewExact[T](performer.ExactOptions{Bits: 4})), true, performer.ExactOptions{Softmax: performer.Softmax{Causal: true}}, 0.3},
 	} {
 		rng := rand.New(rand.NewPCG(1, 2))
 		q, k, v := densetest.Normal[T](rng, n, d, 0, 1.5), densetest.Normal[T](rng, n, d, 0, 1.5), densetest.Normal[T](rng, n, dv, 0, 1)

@@ -37,7 +37,7 @@ func times[T dense.Float](x dense.Matrix[T], size float64) dense.Matrix[T] {
 func inDouble[T dense.Float](e performer.Exact[T], q, k, v dense.Matrix[T]) dense.Matrix[float64] {
 	wide := func(x dense.Matrix[T]) dense.Matrix[float64] { return dense.Copy(dense.Matrix[float64]{}, x) }
 	o := e.Options()
-	double := must.Have(performer.NewExact[float64](performer.ExactOptions{Scale: o.Scale, Causal: o.Causal, Window: o.Window, Sinks: o.Sinks}))
+	double := must.Have(performer.NewExact[float64](performer.ExactOptions{Softmax: performer.Softmax{Scale: o.Scale, Causal: o.Causal}, Window: o.Window, Sinks: o.Sinks}))
 	return double.Forward(dense.Matrix[float64]{}, wide(q), wide(k), wide(v))
 }
 
@@ -89,7 +89,7 @@ func bitsRange[T dense.Float](t *testing.T) {
 			case what == "queries":
 				q = times(q, size)
 			}
-			for _, o := range []performer.ExactOptions{{Scale: 1}, {Scale: 1, Causal: true}, {Scale: 1, Causal: true, Window: 90, Sinks: 5}} {
+			for _, o := range []performer.ExactOptions{{Softmax: performer.Softmax{Scale: 1}}, {Softmax: performer.Softmax{Scale: 1, Causal: true}}, {Softmax: performer.Softmax{Scale: 1, Causal: true}, Window: 90, Sinks: 5}} {
 				e := must.Have(performer.NewExact[T](o))
 				text := fmt.Sprintf("%s of %g, %+v", what, size, e)
 				want := inDouble(e, q, k, v)
@@ -121,7 +121,7 @@ func bitsScale[T dense.Float](t *testing.T) {
 			continue
 		}
 		e = inBits(e)
-		b := must.Have(performer.NewBatch[T](heads, keyHeads, e))
+		b := must.Have(performer.NewBatch[T](performer.BatchOptions{Heads: heads, KeyHeads: keyHeads}, e))
 		want := b.ForwardSequences(none, q, k, v, performer.Sequences{})
 		got := b.ForwardSequences(none, q, k, times(v, 0x1p126), performer.Sequences{})
 		require.Less(t, offBy(times(got, 0x1p-126), want), 0.03, "sums of a tile overflow")
@@ -176,7 +176,7 @@ func TestBitsOfLargestValues(t *testing.T) {
 		v.Row(i)[2] = 0
 	}
 	for _, causal := range []bool{false, true} {
-		e := must.Have(performer.NewExact[float32](performer.ExactOptions{Bits: 8, Causal: causal}))
+		e := must.Have(performer.NewExact[float32](performer.ExactOptions{Softmax: performer.Softmax{Causal: causal}, Bits: 8}))
 		out := e.Forward(none, q, q, v)
 		for i := range n {
 			require.InEpsilon(t, math.MaxFloat32, out.Row(i)[0], 0.01)
@@ -206,7 +206,7 @@ func TestBitsOfLargeScores(t *testing.T) {
 			v.Row(j)[0] = float32(1 - j%2)
 		}
 	}
-	out := must.Have(performer.NewExact[float32](performer.ExactOptions{Bits: 8, Scale: 1})).Forward(none, densetest.Filled[float32](3, 1, -1e18), k, v)
+	out := must.Have(performer.NewExact[float32](performer.ExactOptions{Softmax: performer.Softmax{Scale: 1}, Bits: 8})).Forward(none, densetest.Filled[float32](3, 1, -1e18), k, v)
 	assert.InDeltaSlice(t, []float32{1, 1, 1}, out.Data, 0.01)
 
 	const d = 16
@@ -217,7 +217,7 @@ func TestBitsOfLargeScores(t *testing.T) {
 			keys.Row(j)[l] = 1e36 * (1 + float32(j)/n)
 		}
 	}
-	e := must.Have(performer.NewExact[float32](performer.ExactOptions{Bits: 8, Scale: 1}))
+	e := must.Have(performer.NewExact[float32](performer.ExactOptions{Softmax: performer.Softmax{Scale: 1}, Bits: 8}))
 	q := densetest.Filled[float32](1, d, -1e-36)
 	s := stateOf(e, 1, 1, d, 1)
 	s.Append(keys, v)

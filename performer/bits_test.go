@@ -41,7 +41,7 @@ func coarseForms[T dense.Float]() []performer.Exact[T] {
 	var all []performer.Exact[T]
 	for _, causal := range []bool{false, true} {
 		for _, e := range []performer.ExactOptions{
-			{}, {Scale: 0.3, SinkWeight: 300}, {Unnormalised: true, Scale: 0.02}, {Window: 70}, {Window: 300, Sinks: 5}, {Window: 20, Sinks: 320}, {Chunk: 300},
+			{}, {Softmax: performer.Softmax{Scale: 0.3}, SinkWeight: 300}, {Softmax: performer.Softmax{Scale: 0.02}, Unnormalised: true}, {Window: 70}, {Window: 300, Sinks: 5}, {Window: 20, Sinks: 320}, {Chunk: 300},
 		} {
 			e.Causal = causal
 			all = append(all, must.Have(performer.NewExact[T](e)))
@@ -248,7 +248,7 @@ func TestBitsOfPadding(t *testing.T) {
 		if e.Options().Window > 0 && !e.Options().Causal {
 			continue // places are those in the sequence, padding among them
 		}
-		b, err := performer.NewBatch[float32](1, 1, inBits(e))
+		b, err := performer.NewBatch[float32](performer.BatchOptions{Heads: 1}, inBits(e))
 		require.NoError(t, err)
 		var outs []dense.Matrix[float32]
 		for _, x := range []float32{1, -1e30, float32(math.NaN())} {
@@ -282,7 +282,7 @@ func TestBitsOfExtremes(t *testing.T) {
 		}
 		v.Row(i)[0] = float32(i % 2)
 	}
-	e := must.Have(performer.NewExact[float32](performer.ExactOptions{Scale: 1e-9}))
+	e := must.Have(performer.NewExact[float32](performer.ExactOptions{Softmax: performer.Softmax{Scale: 1e-9}}))
 	want := e.Forward(dense.Matrix[float32]{}, q, k, v)
 	assert.Less(t, offBy(inBits(e).Forward(dense.Matrix[float32]{}, q, k, v), want), 0.01)
 	e = with(e, func(o *performer.ExactOptions) { o.Scale = 1e-3 })
@@ -302,7 +302,7 @@ func TestBitsAllocateNothing(t *testing.T) {
 	rng := rand.New(rand.NewPCG(13, 14))
 	q := densetest.Normal[float32](rng, 1000, 32, 0, 1)
 	dst := dense.New[float32](1000, 32)
-	for _, o := range []performer.ExactOptions{{Bits: 8}, {Bits: 8, Causal: true}, {Bits: 8, Causal: true, Window: 100}} {
+	for _, o := range []performer.ExactOptions{{Bits: 8}, {Softmax: performer.Softmax{Causal: true}, Bits: 8}, {Softmax: performer.Softmax{Causal: true}, Bits: 8, Window: 100}} {
 		e := must.Have(performer.NewExact[float32](o))
 		assert.Zero(t, allocs.Settled(2, func() { e.Forward(dst, q, q, q) }), "%+v", e)
 	}

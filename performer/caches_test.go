@@ -21,7 +21,7 @@ func cachedForms[T dense.Float]() []performer.Exact[T] {
 	var all []performer.Exact[T]
 	for i, bits := range [][2]int{{8, 8}, {4, 4}, {16, 8}, {4, 16}} {
 		for j, e := range []performer.ExactOptions{
-			{}, {Scale: -0.3, SinkWeight: 300}, {Unnormalised: true, Scale: 0.02}, {Window: 70}, {Window: 300, Sinks: 5}, {Window: 20, Sinks: 320},
+			{}, {Softmax: performer.Softmax{Scale: -0.3}, SinkWeight: 300}, {Softmax: performer.Softmax{Scale: 0.02}, Unnormalised: true}, {Window: 70}, {Window: 300, Sinks: 5}, {Window: 20, Sinks: 320},
 			{Softcap: 2}, {Slope: 0.02}, {Chunk: 150}, {Chunk: 64, Softcap: 4}, {Window: 90, Sinks: 70, Slope: 0.01, Softcap: 3},
 		} {
 			if i < 2 || (i+j)%2 == 0 {
@@ -61,7 +61,7 @@ func unrounded[T dense.Float](e performer.Exact[T]) performer.Exact[T] {
 
 // stateOf returns an empty state of heads of queries over heads of keys.
 func stateOf[T dense.Float](e performer.Exact[T], heads, keyHeads, d, dv int) *performer.State[T] {
-	return must.Have(must.Have(performer.NewBatch[T](heads, keyHeads, e)).NewState(d, dv))
+	return must.Have(must.Have(performer.NewBatch[T](performer.BatchOptions{Heads: heads, KeyHeads: keyHeads}, e)).NewState(d, dv))
 }
 
 // Outputs are near those of Forward in T, also of several heads, and of tokens that a window has
@@ -84,7 +84,7 @@ func cachesAreNearExact[T dense.Float](t *testing.T) {
 		for _, e := range forms {
 			n := min(s.n, streamLength(e))
 			q, k, v := q.RowRange(0, n), k.RowRange(0, n), v.RowRange(0, n)
-			want := must.Have(performer.NewBatch[T](s.heads, s.keyHeads, unrounded(e))).Forward(dense.Matrix[T]{}, q, k, v)
+			want := must.Have(performer.NewBatch[T](performer.BatchOptions{Heads: s.heads, KeyHeads: s.keyHeads}, unrounded(e))).Forward(dense.Matrix[T]{}, q, k, v)
 			got := stateOf(e, s.heads, s.keyHeads, s.d, s.dv).Step(dense.Matrix[T]{}, q, k, v)
 			off, most := offBy(got, want), map[int]float64{16: 0.015, 8: 0.015, 4: 0.2}[e.Options().KeyBits]
 			assert.Less(t, off, most, "%+v, %+v", s, e)
@@ -249,7 +249,7 @@ func TestCachesMerge(t *testing.T) {
 	s := stateOf(must.Have(performer.NewExact[float64](performer.ExactOptions{Bits: 8})), 1, 1, d, dv)
 	for want, e := range map[string]performer.ExactOptions{
 		`performer: other with "KeyBits = 4", want "KeyBits = 8"`:                  {Bits: 4},
-		`performer: other with "Scale = 2", want "Scale = 0.17677669529663687"`:    {Bits: 8, Scale: 2},
+		`performer: other with "Scale = 2", want "Scale = 0.17677669529663687"`:    {Softmax: performer.Softmax{Scale: 2}, Bits: 8},
 		`performer: other with "Unnormalised = true", want "Unnormalised = false"`: {Bits: 8, Unnormalised: true},
 		`performer: other with "Window = 3", want "Window = 0"`:                    {Bits: 8, Window: 3},
 		`performer: other with "KeyBits = 0", want "KeyBits = 8"`:                  {},

@@ -28,7 +28,7 @@ func testFuture[T dense.Float](t *testing.T) {
 	for _, m := range maps[T](d) {
 		causal = append(causal, attention(m.Map, performer.LinearOptions{Causal: true}), attention(m.Map, performer.LinearOptions{Causal: true, Unnormalised: true}))
 	}
-	causal = append(causal, must.Have(performer.NewExact[T](performer.ExactOptions{Causal: true})), must.Have(performer.NewExact[T](performer.ExactOptions{Causal: true, Unnormalised: true})))
+	causal = append(causal, must.Have(performer.NewExact[T](performer.ExactOptions{Softmax: performer.Softmax{Causal: true}})), must.Have(performer.NewExact[T](performer.ExactOptions{Softmax: performer.Softmax{Causal: true}, Unnormalised: true})))
 
 	in := [3]dense.Matrix[T]{densetest.Normal[T](rng, n, d, 0, 1), densetest.Normal[T](rng, n, d, 0, 1), densetest.Normal[T](rng, n, d, 0, 1)}
 	for number, form := range causal {
@@ -155,7 +155,7 @@ func testSignOfZero[T dense.Float](t *testing.T) {
 			q, k dense.Matrix[T]
 		}{
 			{attention[T](must.Have(rff.Draw[T](rff.Identity{D: 1}, nil)), o), q, k},
-			{must.Have(performer.NewExact[T](performer.ExactOptions{Scale: 1, Causal: true, Unnormalised: o.Unnormalised})), ones, steps},
+			{must.Have(performer.NewExact[T](performer.ExactOptions{Softmax: performer.Softmax{Scale: 1, Causal: true}, Unnormalised: o.Unnormalised})), ones, steps},
 		} {
 			want := c.form.Forward(dense.Matrix[T]{}, c.q, c.k, v)
 			require.Zero(t, want.Data[at-1])

@@ -24,7 +24,7 @@ func compactForms[T dense.Float]() []performer.Exact[T] {
 	for _, e := range []performer.ExactOptions{{}, {Window: 1}, {Window: 1, Sinks: 1}, {Window: 2, Sinks: 2}} {
 		for _, causal := range []bool{false, true} {
 			for _, o := range []performer.ExactOptions{
-				{}, {Slope: 0.3, Softcap: 1.5, Bits: 8}, {Unnormalised: true, Softcap: 1.5, Scale: 0.7}, {Unnormalised: true, Slope: 0.3, Scale: 0.7}, {Bits: 8},
+				{}, {Slope: 0.3, Softcap: 1.5, Bits: 8}, {Softmax: performer.Softmax{Scale: 0.7}, Unnormalised: true, Softcap: 1.5}, {Softmax: performer.Softmax{Scale: 0.7}, Unnormalised: true, Slope: 0.3}, {Bits: 8},
 			} {
 				o.Causal, o.Window, o.Sinks = causal, e.Window, e.Sinks
 				all = append(all, must.Have(performer.NewExact[T](o)))
@@ -148,7 +148,7 @@ func testSequencesWrittenOut[T dense.Float](t *testing.T) {
 	var none dense.Matrix[T]
 	pasts := []int{0, 2, -2, 7, 100, -100}
 	for l, e := range compactForms[T]() {
-		b := must.Have(performer.NewBatch[T](heads, 1, e))
+		b := must.Have(performer.NewBatch[T](performer.BatchOptions{Heads: heads, KeyHeads: 1}, e))
 		rng := rand.New(rand.NewPCG(7, uint64(l)))
 		q, k, v := densetest.Normal[T](rng, rows*len(pasts), heads*d, 0, 1), densetest.Normal[T](rng, n*len(pasts), d, 0, 1), densetest.Normal[T](rng, n*len(pasts), dv, 0, 1)
 		dout := densetest.Normal[T](rng, q.Rows, heads*dv, 0, 1)
@@ -195,7 +195,7 @@ func testMasksOfForms[T dense.Float](t *testing.T) {
 	q, k, v := densetest.Normal[T](rng, rows*len(pasts), heads*d, 0, 1), densetest.Normal[T](rng, n*len(pasts), d, 0, 1), densetest.Normal[T](rng, n*len(pasts), dv, 0, 1)
 	elu := must.Have(rff.Draw[T](rff.ELU{D: d}, nil))
 	for _, causal := range []bool{false, true} {
-		exact := performer.ExactOptions{Causal: causal}
+		exact := performer.ExactOptions{Softmax: performer.Softmax{Causal: causal}}
 		linear := must.Have(performer.NewLinear[T](elu, performer.LinearOptions{Causal: causal}))
 		type compactForm struct {
 			form  performer.Attention[T]
@@ -212,7 +212,7 @@ func testMasksOfForms[T dense.Float](t *testing.T) {
 			forms["clusters"] = compactForm{must.Have(clusters.New[T](clusters.Options{Scale: exact.Scale, EightBits: exact.Bits == 8}, rand.NewPCG(1, 1))), &exact, 20}
 		}
 		for name, c := range forms {
-			b := must.Have(performer.NewBatch(heads, 1, c.form))
+			b := must.Have(performer.NewBatch(performer.BatchOptions{Heads: heads, KeyHeads: 1}, c.form))
 			for _, holes := range compactHoles {
 				s := performer.Sequences{Past: pasts, Valid: make([]bool, k.Rows)}
 				for j := range s.Valid {

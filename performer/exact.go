@@ -17,15 +17,21 @@ import (
 	"github.com/seed-feabd252/randfeat/performer/internal/tiles"
 )
 
+// Softmax says which weights softmax attention has: query i gives key j the weight
+// exp(Scale·q_iᵀk_j). The zero value is bidirectional attention with scale 1/√d.
+type Softmax struct {
+	// Scale multiplies the products q_iᵀk_j. Zero means 1/√d. Scale is finite. Only [Exact] takes a
+	// negative Scale.
+	Scale float64
+
+	// Causal lets query i see the keys j ≤ i only, for as many queries as keys.
+	Causal bool
+}
+
 // ExactOptions selects what exact attention computes. The zero value is bidirectional, normalised
 // attention with scale 1/√d.
 type ExactOptions struct {
-	// Scale multiplies the products q_iᵀk_j. Zero means 1/√d. Scale is finite and may be negative.
-	Scale float64
-
-	// Causal lets query i see the keys j ≤ i only. The numbers of queries and keys must be equal
-	// then.
-	Causal bool
+	Softmax
 
 	// Unnormalised leaves out the division by the sum of the weights: the output is A·V with A =
 	// exp(Scale·QKᵀ).
@@ -104,39 +110,16 @@ type ExactOptions struct {
 // [NewExact] makes an Exact. Goroutines may share an Exact. Two Exacts with the same options are
 // equal. [Attend] computes exact attention with biases and masks of pairs of queries and keys.
 //
-// # Forward
+// Forward computes scores a tile at a time [Rabe & Staats 2021]. The time is O(Lq·Lk·(d+dv)), half
+// of that if causal. The memory beyond dst depends on neither Lq nor Lk, except for a copy of keys
+// and values that are columns of wider matrices. dst may be exactly q where shapes allow, and must
+// not overlap k or v. Infinite or overflowing input may make all scores of a row −Inf. Such a row
+// is 0/0 = NaN normalised and zero unnormalised. A score of +Inf or NaN makes a normalised row NaN.
 //
-// Forward computes scores a tile at a time. Each query keeps its largest score so far, and its sums
-// are rescaled when that score grows [Milakov & Gimelshein 2018; Rabe & Staats 2021]. The time is
-// O(Lq·Lk·(d+dv)), half of that if causal. The memory beyond dst depends on neither Lq nor Lk,
-// except for a copy of keys and values that are columns of wider matrices. dst may be exactly q
-// where shapes allow, and must not overlap k or v.
-//
-// Infinite or overflowing input may make all scores of a row −Inf. Such a row is 0/0 = NaN
-// normalised and zero unnormalised. A score of +Inf or NaN makes a normalised row NaN.
-//
-// # Backward
-//
-// With the weights P_ij, which are A_ij over the sum with SinkWeight, or A_ij when unnormalised,
-// and the rows g_i of dout,
-//
-//	dv_j = Σ_i P_ij g_i,  dS_ij = P_ij·(g_i·v_j − δ_i),  δ_i = g_i·out_i or 0,
-//	dq_i = Scale·Σ_j dS_ij k_j,  dk_j = Scale·Σ_i dS_ij q_i.
-//
-// With a Softcap the derivative 1 − tanh² of a score multiplies dS_ij in the last line.
-//
-// [AttendBackward] also has the gradient with respect to log SinkWeight.
-//
-// Backward computes P again a tile at a time [Dao et al. 2022]. The time is three to four times the
-// time of Forward, and the memory beyond the gradients is three numbers a query. NaN and Inf reach
-// every gradient that depends on them. In causal attention the bits of dq_i depend on rows up to i
-// only. Unnormalised weights beyond the range of T make gradients ±Inf or NaN. CanBackward returns
-// nil.
-//
-// # State
-//
-// NewState returns an error if d or dv is below 1, if a token takes more memory than the machine
-// has.
+// Backward takes three to four times as long as Forward, and memory beyond the gradients for three
+// numbers a query [Dao et al. 2022]. NaN and Inf reach every gradient that depends on them.
+// Unnormalised weights beyond the range of T make gradients ±Inf or NaN. CanBackward returns nil.
+// docs/laws.md of this module has the formulas of the gradients.
 type Exact[T dense.Float] struct {
 	Batch[T]
 	options ExactOptions
@@ -197,12 +180,7 @@ func (e exact[T]) CanBackward() error { return nil }
 const block = 64
 
 // scale returns the factor of the products of d-dimensional points.
-func (o ExactOptions) scale(d int) float64 {
-	if o.Scale == 0 {
-		return 1 / math.Sqrt(float64(d))
-	}
-	return o.Scale
-}
+func (s Softmax) scale(d int) float64 { return cmp.Or(s.Scale, 1/math.Sqrt(float64(d))) }
 
 // scores returns how weights follow from products of d-dimensional points.
 func (o ExactOptions) scores(d int) tiles.Scores {

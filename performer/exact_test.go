@@ -70,7 +70,7 @@ func testExact[T dense.Float](t *testing.T) {
 	for _, n := range []int{0, 1, 2, 63, 64, 65, 127, 128, 129, 300} {
 		q, k, v := stridedNormal[T](rng, n, 6), stridedNormal[T](rng, n, 6), stridedNormal[T](rng, n, 3)
 		for _, o := range []performer.ExactOptions{
-			{}, {Scale: 1}, {Scale: -0.5, Causal: true}, {Causal: true}, {Unnormalised: true}, {Causal: true, Unnormalised: true},
+			{}, {Softmax: performer.Softmax{Scale: 1}}, {Softmax: performer.Softmax{Scale: -0.5, Causal: true}}, {Softmax: performer.Softmax{Causal: true}}, {Unnormalised: true}, {Softmax: performer.Softmax{Causal: true}, Unnormalised: true},
 		} {
 			e := must.Have(performer.NewExact[T](o))
 			want, tol := naiveExact(q, k, v, o)
@@ -109,7 +109,7 @@ func testLargeLogits[T dense.Float](t *testing.T) {
 		q.Data[2*i] = -100
 	}
 	for _, causal := range []bool{false, true} {
-		o := performer.ExactOptions{Scale: 1, Causal: causal}
+		o := performer.ExactOptions{Softmax: performer.Softmax{Scale: 1, Causal: causal}}
 		want, tol := naiveExact(q, k, v, o)
 		got := must.Have(performer.NewExact[T](o)).Forward(dense.Matrix[T]{}, q, k, v)
 		densetest.RequireClose(t, want, tol, got, "causal=%v", causal)

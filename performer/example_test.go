@@ -95,7 +95,7 @@ func ExampleExact() {
 func ExampleAttend_weights() {
 	q := dense.TensorOf(1, 1, 2, 1, []float64{1, 1})
 	k := dense.TensorOf(1, 1, 2, 1, []float64{0, math.Log(3)})
-	softmax, err := performer.NewExact[float64](performer.ExactOptions{Causal: true})
+	softmax, err := performer.NewExact[float64](performer.ExactOptions{Softmax: performer.Softmax{Causal: true}})
 	if err != nil {
 		log.Fatal(err)
 	}

@@ -174,7 +174,7 @@ func testFarWithout[T dense.Float](t *testing.T) {
 	rng := rand.New(densetest.Source(314))
 	v, dout := densetest.Normal[T](rng, n, dv, 0, 1), densetest.Normal[T](rng, n, dv, 0, 1)
 	clear(dout.Row(0))
-	b := must.Have(performer.NewBatch[T](1, 1, attention(logarithms[T](m), performer.LinearOptions{Causal: true})))
+	b := must.Have(performer.NewBatch[T](performer.BatchOptions{Heads: 1}, attention(logarithms[T](m), performer.LinearOptions{Causal: true})))
 	for _, s := range scenes[T](n, m) {
 		k := s.k.Clone()
 		for f := range m {
@@ -202,7 +202,7 @@ func testFarBatch[T dense.Float](t *testing.T) {
 	for _, s := range scenes[T](n, m) {
 		for _, opts := range []performer.LinearOptions{{}, {Causal: true}} {
 			a := attention(logarithms[T](m), opts)
-			b := must.Have(performer.NewBatch[T](1, 1, a))
+			b := must.Have(performer.NewBatch[T](performer.BatchOptions{Heads: 1}, a))
 
 			// Padding follows one token in seven, of two sequences that are the same.
 			valid, place := []bool{}, []int{}
@@ -260,7 +260,7 @@ func testFarPast[T dense.Float](t *testing.T) {
 	var none dense.Matrix[T]
 	for _, s := range scenes[T](n, m) {
 		a := attention(logarithms[T](m), performer.LinearOptions{Causal: true})
-		b, seq := must.Have(performer.NewBatch[T](1, 1, a)), performer.Sequences{Queries: []int{n - past}, Keys: []int{n}, Past: []int{past}}
+		b, seq := must.Have(performer.NewBatch[T](performer.BatchOptions{Heads: 1}, a)), performer.Sequences{Queries: []int{n - past}, Keys: []int{n}, Past: []int{past}}
 		truth := s.truth(a)
 		want, tol := truth.attend(values)
 		densetest.RequireClose(t, want.RowRange(past, n), tol.RowRange(past, n), b.ForwardSequences(none, last(s.q), s.k, v, seq), "%s", s.name)

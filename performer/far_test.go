@@ -303,7 +303,7 @@ func testOutOfRange[T dense.Float](t *testing.T) {
 			return s
 		}
 		var none dense.Matrix[T]
-		kept := must.Have(performer.NewBatch[T](1, 1, a)).ForwardSequences(none, in, in, v, performer.Sequences{Valid: counts})
+		kept := must.Have(performer.NewBatch[T](performer.BatchOptions{Heads: 1}, a)).ForwardSequences(none, in, in, v, performer.Sequences{Valid: counts})
 		got := a.Forward(none, in, mixed, v)
 		tol := densetest.Filled(n, 2, 2*(n+m)*densetest.Roundoff[T]()) // two sums of n + m terms
 		densetest.RequireClose(t, dense.Copy(dense.Matrix[float64]{}, kept), tol, got, "%+v: a key out of range has no weight", opts)

@@ -57,7 +57,7 @@ func TestNilForms(t *testing.T) {
 	for _, form := range []performer.Attention[float64]{
 		nil, (*wrapped)(nil),
 	} {
-		_, err := performer.NewBatch(1, 1, form)
+		_, err := performer.NewBatch(performer.BatchOptions{Heads: 1}, form)
 		assert.EqualError(t, err, "performer: attention 0 is nil", "%T", form)
 		_, err = audit.Measure(t.Context(), exact, x, x, x, audit.Options{}, src, form)
 		assert.EqualError(t, err, "audit: approximation 0 is nil", "%T", form)
@@ -66,9 +66,6 @@ func TestNilForms(t *testing.T) {
 		_, err = performer.Attend(form, performer.AttendArgs[float64]{})
 		assert.EqualError(t, err, "performer: attention 0 is nil", "%T", form)
 	}
-	var none performer.Exact[float64]
-	_, err := audit.Choose(t.Context(), none, x, x, x, 0.1, audit.ChooseOptions{}, src)
-	assert.EqualError(t, err, "audit: exact is nil")
 }
 
 // louder embeds exact attention, and has a Forward of its own.
@@ -89,7 +86,7 @@ func TestEmbeddedAttention(t *testing.T) {
 	x := dense.Of(3, 2, []float64{1, 2, 3, 4, 5, 6})
 	a := louder{must.Have(performer.NewExact[float64](performer.ExactOptions{}))}
 	want := a.Forward(dense.Matrix[float64]{}, x, x, x)
-	b := must.Have(performer.NewBatch[float64](1, 1, a))
+	b := must.Have(performer.NewBatch[float64](performer.BatchOptions{Heads: 1}, a))
 	assert.Equal(t, want, b.Forward(dense.Matrix[float64]{}, x, x, x))
 	assert.EqualError(t, b.CanBackward(), "performer: performer_test.louder has no derivatives")
 	s := dense.SplitHeads(x, 1, 1)
@@ -104,7 +101,7 @@ func TestZeroAttention(t *testing.T) {
 	assert.PanicsWithValue(t, zero, func() { b.Forward(x, x, x, x) })
 	assert.Zero(t, b.Describe())
 	for _, a := range []performer.Attention[float64]{b, performer.Exact[float64]{}, performer.Linear[float64]{}} {
-		_, err := performer.NewBatch(2, 1, a)
+		_, err := performer.NewBatch(performer.BatchOptions{Heads: 2, KeyHeads: 1}, a)
 		assert.EqualError(t, err, "performer: attention 0 is nil")
 	}
 }

@@ -28,7 +28,7 @@ func causalAttention[T dense.Float](d int) (all []namedAttention[T]) {
 	add := func(name string, a performer.Attention[T]) { all = append(all, namedAttention[T]{name, a}) }
 	for _, bits := range []int{0, 4, 8, 16} {
 		for _, o := range []performer.ExactOptions{
-			{}, {Unnormalised: true, Scale: 0.02}, {Softcap: 2}, {Window: 70}, {Window: 300, Sinks: 5}, {Window: 20, Sinks: 320}, {Chunk: 150}, {Chunk: 1}, {Slope: 0.02}, {SinkWeight: 3},
+			{}, {Softmax: performer.Softmax{Scale: 0.02}, Unnormalised: true}, {Softcap: 2}, {Window: 70}, {Window: 300, Sinks: 5}, {Window: 20, Sinks: 320}, {Chunk: 150}, {Chunk: 1}, {Slope: 0.02}, {SinkWeight: 3},
 			{Window: 90, Sinks: 70, Slope: 0.01, Softcap: 3},
 		} {
 			if bits != 0 && bits != 8 && (o.Window == 0 || o.Window == 70) != (bits%4 == 0) {
@@ -108,7 +108,7 @@ func testFutureOfLargeValues[T dense.Float](t *testing.T) {
 			v.Row(i)[1] *= T(1 - 0.5*rng.Float64())
 		}
 		for _, bits := range []int{4, 8} {
-			e := must.Have(performer.NewExact[T](performer.ExactOptions{Causal: true, Bits: bits}))
+			e := must.Have(performer.NewExact[T](performer.ExactOptions{Softmax: performer.Softmax{Causal: true}, Bits: bits}))
 			want, stepped := e.Forward(none, q, k, v), stateOf(e, 1, 1, d, 2).Step(none, q, k, v)
 			for _, bad := range []float64{3.4e38, math.Inf(1)} {
 				later := v.Clone()

@@ -111,7 +111,7 @@ func everyForm[T dense.Float](d int) []performer.Attention[T] {
 	var all []performer.Attention[T]
 	for _, o := range forms {
 		all = append(all, attention(maptest.Positive[T](32, d), o), attention[T](must.Have(rff.Draw(rff.Gaussian{LengthScale: 4}, maptest.Frequencies[T](32, d))), o),
-			must.Have(performer.NewExact[T](performer.ExactOptions{Causal: o.Causal, Unnormalised: o.Unnormalised})))
+			must.Have(performer.NewExact[T](performer.ExactOptions{Softmax: performer.Softmax{Causal: o.Causal}, Unnormalised: o.Unnormalised})))
 	}
 	return all
 }
@@ -180,7 +180,7 @@ func testOnes[T dense.Float](t *testing.T) {
 			for _, m := range positiveMaps[T](8) {
 				assert.Equal(t, ones, attention(m.Map, opts).Forward(dense.Matrix[T]{}, q, k, ones), "%s %+v", m.name, opts)
 			}
-			exact := must.Have(performer.NewExact[T](performer.ExactOptions{Causal: opts.Causal}))
+			exact := must.Have(performer.NewExact[T](performer.ExactOptions{Softmax: performer.Softmax{Causal: opts.Causal}}))
 			assert.Equal(t, ones, exact.Forward(dense.Matrix[T]{}, q, k, ones), "exact %+v", opts)
 		}
 	}
@@ -269,7 +269,7 @@ func TestShapesPanic(t *testing.T) {
 		"performer: k is 6×4, v is 7×2, want as many values as keys":                                   func() { bi.Forward(none, mat(5, 4), mat(6, 4), mat(7, 2)) },
 		"performer: q is 5×4, k is 6×4, want as many queries as keys for causal attention":             func() { causal.Forward(none, mat(5, 4), mat(6, 4), mat(6, 2)) },
 		"performer: q is 7×4, k is 6×4, want as many queries as keys for causal attention": func() {
-			must.Have(performer.NewExact[float64](performer.ExactOptions{Causal: true})).Forward(none, mat(7, 4), mat(6, 4), mat(6, 2))
+			must.Have(performer.NewExact[float64](performer.ExactOptions{Softmax: performer.Softmax{Causal: true}})).Forward(none, mat(7, 4), mat(6, 4), mat(6, 2))
 		},
 		"dense: destination is 5×3, want 5×2": func() { bi.Forward(mat(5, 3), mat(5, 4), mat(6, 4), mat(6, 2)) },
 	} {

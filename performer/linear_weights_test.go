@@ -50,7 +50,7 @@ func TestCausalWeightsOfNaN(t *testing.T) {
 	rng := rand.New(densetest.Source(51))
 	q, k := rowsOf[float64](rng, 70, 4), rowsOf[float64](rng, 70, 4)
 	k.Set(10, 0, math.NaN())
-	w := weightsOf(must.Have(performer.NewExact[float64](performer.ExactOptions{Causal: true})), q, k)
+	w := weightsOf(must.Have(performer.NewExact[float64](performer.ExactOptions{Softmax: performer.Softmax{Causal: true}})), q, k)
 	for i := range 70 {
 		assert.Equal(t, i >= 10, hasNaN(w.Row(i)[:i+1]), "row %d", i)
 		assert.False(t, hasNaN(w.Row(i)[i+1:]), "the future of row %d", i)

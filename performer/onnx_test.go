@@ -95,7 +95,7 @@ func attendONNX[T dense.Float](n onnxNode, in onnxInputs) (performer.Result[T], 
 	if n.left > 0 || n.right > 0 {
 		call.Mask = n.window(call.Mask)
 	}
-	return performer.Attend(must.Have(performer.NewExact[T](performer.ExactOptions{Causal: n.causal, Scale: n.scale, Softcap: n.softcap})), call)
+	return performer.Attend(must.Have(performer.NewExact[T](performer.ExactOptions{Softmax: performer.Softmax{Causal: n.causal, Scale: n.scale}, Softcap: n.softcap})), call)
 }
 
 // window returns a mask of the windows of the node, and of a mask that may be zero.
@@ -357,14 +357,15 @@ func TestONNXPage(t *testing.T) {
 
 // row returns the row of the page for the node.
 func (n onnxNode) row() string {
-	var form, fields []string
+	var softmax, form, fields []string
 	field := func(list *[]string, given bool, text string, args ...any) {
 		if given {
 			*list = append(*list, fmt.Sprintf(text, args...))
 		}
 	}
-	field(&form, n.causal, "Causal: true")
-	field(&form, n.scale != 0, "Scale: %v", n.scale)
+	field(&softmax, n.causal, "Causal: true")
+	field(&softmax, n.scale != 0, "Scale: %v", n.scale)
+	field(&form, len(softmax) > 0, "Softmax: Softmax{%s}", strings.Join(softmax, ", "))
 	field(&form, n.softcap != 0, "Softcap: %v", n.softcap)
 	window, masked := n.left > 0 || n.right > 0, n.mask != [4]int{}
 	field(&fields, true, "Q: q, K: k, V: v")

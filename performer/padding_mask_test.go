@@ -107,7 +107,7 @@ func testMaskOfPadding[T dense.Float](t *testing.T) {
 			hole := which > 1
 			o.Causal = which%2 == 0
 			e := must.Have(performer.NewExact[T](o))
-			batch := must.Have(performer.NewBatch[T](heads, keyHeads, e))
+			batch := must.Have(performer.NewBatch[T](performer.BatchOptions{Heads: heads, KeyHeads: keyHeads}, e))
 			n, pads := 24, []int{5, 11}
 			if number%4 == 1 {
 				n, pads = 270, []int{258, 60} // more than a tile

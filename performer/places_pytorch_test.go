@@ -46,7 +46,7 @@ func testPlacesPyTorch[T dense.Float](t *testing.T, rows []int, cases []placedCa
 	const l, d, dv = 300, 6, 3
 	var none dense.Matrix[T]
 	for _, c := range cases {
-		e := must.Have(performer.NewExact[T](performer.ExactOptions{Causal: c.Causal, Window: c.Window, Sinks: c.Sinks, Slope: c.Slope}))
+		e := must.Have(performer.NewExact[T](performer.ExactOptions{Softmax: performer.Softmax{Causal: c.Causal}, Window: c.Window, Sinks: c.Sinks, Slope: c.Slope}))
 		h := float64(c.Head)
 		q, k := waves[T](l, d, 2, 1.3, h), waves[T](l, d, 2, 0.7, 2+h)
 		v, w := waves[T](l, dv, 1, 1.9, 4+h), waves[T](l, dv, 1, 2.3, 6+h)

@@ -21,15 +21,15 @@ func placedForms[T dense.Float]() []performer.Exact[T] {
 	var all []performer.Exact[T]
 	for _, causal := range []bool{false, true} {
 		all = append(all,
-			must.Have(performer.NewExact[T](performer.ExactOptions{Causal: causal, Window: 1})),
-			must.Have(performer.NewExact[T](performer.ExactOptions{Causal: causal, Window: 70})),
-			must.Have(performer.NewExact[T](performer.ExactOptions{Causal: causal, Window: 300, Sinks: 5, SinkWeight: 90})),
-			must.Have(performer.NewExact[T](performer.ExactOptions{Causal: causal, Window: 20, Sinks: 320})),
-			must.Have(performer.NewExact[T](performer.ExactOptions{Causal: causal, Slope: 0.05, SinkWeight: 7})),
-			must.Have(performer.NewExact[T](performer.ExactOptions{Causal: causal, Chunk: 90})),
-			must.Have(performer.NewExact[T](performer.ExactOptions{Causal: causal, Chunk: 256, Slope: 0.01, SinkWeight: 2})),
-			must.Have(performer.NewExact[T](performer.ExactOptions{Causal: causal, Slope: 0.2, Window: 40, Sinks: 3, Softcap: 4})),
-			must.Have(performer.NewExact[T](performer.ExactOptions{Causal: causal, Slope: -0.01, Window: 40, Unnormalised: true})),
+			must.Have(performer.NewExact[T](performer.ExactOptions{Softmax: performer.Softmax{Causal: causal}, Window: 1})),
+			must.Have(performer.NewExact[T](performer.ExactOptions{Softmax: performer.Softmax{Causal: causal}, Window: 70})),
+			must.Have(performer.NewExact[T](performer.ExactOptions{Softmax: performer.Softmax{Causal: causal}, Window: 300, Sinks: 5, SinkWeight: 90})),
+			must.Have(performer.NewExact[T](performer.ExactOptions{Softmax: performer.Softmax{Causal: causal}, Window: 20, Sinks: 320})),
+			must.Have(performer.NewExact[T](performer.ExactOptions{Softmax: performer.Softmax{Causal: causal}, Slope: 0.05, SinkWeight: 7})),
+			must.Have(performer.NewExact[T](performer.ExactOptions{Softmax: performer.Softmax{Causal: causal}, Chunk: 90})),
+			must.Have(performer.NewExact[T](performer.ExactOptions{Softmax: performer.Softmax{Causal: causal}, Chunk: 256, Slope: 0.01, SinkWeight: 2})),
+			must.Have(performer.NewExact[T](performer.ExactOptions{Softmax: performer.Softmax{Causal: causal}, Slope: 0.2, Window: 40, Sinks: 3, Softcap: 4})),
+			must.Have(performer.NewExact[T](performer.ExactOptions{Softmax: performer.Softmax{Causal: causal}, Slope: -0.01, Window: 40, Unnormalised: true})),
 		)
 	}
 	return all
@@ -153,7 +153,7 @@ func testPlaces[T dense.Float](t *testing.T) {
 		requirePlaced(t, averaged(weights, v), e.Forward(none, q, k, v), size*tolerance[T](), "%s", name)
 		densetest.RequireClose(t, weights, densetest.Filled(n, n, size*tolerance[T]()), weightsOf(e, q, k), "%s", name)
 
-		b, err := performer.NewBatch[T](1, 1, e)
+		b, err := performer.NewBatch[T](performer.BatchOptions{Heads: 1}, e)
 		require.NoError(t, err)
 		valid := make([]bool, n)
 		for j := range valid {
@@ -261,7 +261,7 @@ func TestPlacesBackward(t *testing.T) {
 		}
 
 		// Padding and rows without a gradient change no other gradient.
-		b, err := performer.NewBatch[float64](1, 1, e)
+		b, err := performer.NewBatch[float64](performer.BatchOptions{Heads: 1}, e)
 		require.NoError(t, err)
 		long := func(x dense.Matrix[float64], fill float64) dense.Matrix[float64] {
 			y := dense.New[float64](n+20, x.Cols)
@@ -306,7 +306,7 @@ func testPlacesState[T dense.Float](t *testing.T) {
 		}
 		q, k, v := q.RowRange(0, n), k.RowRange(0, n), v.RowRange(0, n)
 		name := fmt.Sprintf("%+v", e)
-		b, err := performer.NewBatch[T](2, 1, e)
+		b, err := performer.NewBatch[T](performer.BatchOptions{Heads: 2, KeyHeads: 1}, e)
 		require.NoError(t, err)
 		want := b.Forward(none, q, k, v)
 		s, err := b.NewState(d, dv)
@@ -382,8 +382,8 @@ func TestExactErrors(t *testing.T) {
 		"performer: Sinks = -2, want 0 to ":              {Sinks: -2},
 		"performer: Slope = NaN, want a finite float64":  {Slope: math.NaN()},
 		"performer: Slope = +Inf, want a finite float64": {Slope: math.Inf(1)},
-		"performer: Scale = NaN, want a finite float64":  {Scale: math.NaN()},
-		"performer: Scale = -Inf, want a finite float64": {Scale: math.Inf(-1)},
+		"performer: Scale = NaN, want a finite float64":  {Softmax: performer.Softmax{Scale: math.NaN()}},
+		"performer: Scale = -Inf, want a finite float64": {Softmax: performer.Softmax{Scale: math.Inf(-1)}},
 		"performer: Softcap = NaN, want at least 0":      {Softcap: math.NaN()},
 		"performer: Softcap = -1, want at least 0":       {Softcap: -1},
 		"performer: SinkWeight = -1, want a finite":      {SinkWeight: -1},
@@ -400,7 +400,7 @@ func TestExactErrors(t *testing.T) {
 	}
 	for want, e := range map[string]performer.ExactOptions{
 		"performer: Slope = 1e+308, want a finite float32":  {Slope: 1e308},
-		"performer: Scale = -1e+308, want a finite float32": {Scale: -1e308},
+		"performer: Scale = -1e+308, want a finite float32": {Softmax: performer.Softmax{Scale: -1e308}},
 	} {
 		_, err := performer.NewExact[float32](e)
 		assert.EqualError(t, err, want)

@@ -35,8 +35,8 @@ func TestSinkWeightIsAKey(t *testing.T) {
 	// The products of the sink with all queries are log weight, those of other keys do not change.
 	sinkQ, sinkK := longer(q, 1, 0), longer(k, 0, math.Log(weight))
 	sinkV := dense.Of(n+1, dv, append(v.Clone().Data, 0, 0, 0))
-	exact := must.Have(performer.NewExact[float64](performer.ExactOptions{Scale: 1, SinkWeight: weight}))
-	with := must.Have(performer.NewExact[float64](performer.ExactOptions{Scale: 1}))
+	exact := must.Have(performer.NewExact[float64](performer.ExactOptions{Softmax: performer.Softmax{Scale: 1}, SinkWeight: weight}))
+	with := must.Have(performer.NewExact[float64](performer.ExactOptions{Softmax: performer.Softmax{Scale: 1}}))
 	requirePlaced(t, with.Forward(none, sinkQ, sinkK, sinkV), exact.Forward(none, q, k, v), 1e-13, "outputs")
 	requirePlaced(t, weightsOf(with, sinkQ, sinkK).ColRange(0, n), weightsOf(exact, q, k), 1e-13, "weights")
 	wantQ, wantK, wantV := with.Backward(none, none, none, sinkQ, sinkK, sinkV, dout)
@@ -64,13 +64,13 @@ func sinkWeightOfAnySize[T dense.Float](t *testing.T) {
 	q, k, v := densetest.Normal[T](rng, 80, 4, 0, 1), densetest.Normal[T](rng, 600, 4, 0, 1), densetest.Normal[T](rng, 600, 3, 0, 1)
 	for _, bits := range []int{0, 8} {
 		out := func(weight float64, q dense.Matrix[T]) dense.Matrix[T] {
-			return must.Have(performer.NewExact[T](performer.ExactOptions{Scale: 1, SinkWeight: weight, Bits: bits})).Forward(none, q, k, v)
+			return must.Have(performer.NewExact[T](performer.ExactOptions{Softmax: performer.Softmax{Scale: 1}, SinkWeight: weight, Bits: bits})).Forward(none, q, k, v)
 		}
 		requirePlaced(t, dense.New[T](80, 3), out(1e300, q), 1e-30, "a large sink, %d bits", bits)
 		requirePlaced(t, out(0, q), out(1e-300, q), 1e-6, "a small sink, %d bits", bits)
 		requirePlaced(t, out(0, times(q, 1e4)), out(1, times(q, 1e4)), 1e-6, "large scores, %d bits", bits)
 	}
-	e := must.Have(performer.NewExact[T](performer.ExactOptions{Scale: 1, SinkWeight: 1e-5}))
+	e := must.Have(performer.NewExact[T](performer.ExactOptions{Softmax: performer.Softmax{Scale: 1}, SinkWeight: 1e-5}))
 	for i := range k.Rows {
 		k.Row(i)[0] = -1000
 	}
@@ -95,7 +95,7 @@ func TestSinkWeightOfEachHead(t *testing.T) {
 			o.SinkWeight = math.Exp(float64(h))
 			each = append(each, must.Have(performer.NewExact[float32](o)))
 		}
-		b := must.Have(performer.NewBatch(heads, keyHeads, each...))
+		b := must.Have(performer.NewBatch(performer.BatchOptions{Heads: heads, KeyHeads: keyHeads}, each...))
 		s := must.Have(b.NewState(d, dv))
 		got := s.Step(none, q.RowRange(0, n-1), k.RowRange(0, n-1), v.RowRange(0, n-1))
 		last := s.Step(none, q.RowRange(n-1, n), k.RowRange(n-1, n), v.RowRange(n-1, n))
@@ -109,7 +109,7 @@ func TestSinkWeightOfEachHead(t *testing.T) {
 		if o.Bits == 0 {
 			requirePlaced(t, b.Forward(none, q, k, v), got, 1e-5, "%+v", o)
 		}
-		shared := must.Have(must.Have(performer.NewBatch(heads, keyHeads, each[0])).NewState(d, dv))
+		shared := must.Have(must.Have(performer.NewBatch(performer.BatchOptions{Heads: heads, KeyHeads: keyHeads}, each[0])).NewState(d, dv))
 		shared.Append(k, v)
 		assert.InDelta(t, len(must.Have(shared.MarshalBinary())), len(must.Have(s.MarshalBinary())), 200, "%+v", o) // of metadata
 	}

@@ -28,16 +28,16 @@ func testSizes[T dense.Float](t *testing.T) {
 		return attention[T](must.Have(rff.Draw[T](rff.ELU{D: d}, nil)), performer.LinearOptions{})
 	}
 	for _, n := range []int{math.MaxInt, most, most / 2} {
-		memory("heads = %d: ", n)(performer.NewBatch(n, n, exact))
-		memory("heads = %d: ", n)(performer.NewBatch(n, n, exact))
-		memory("heads = %d: ", n)(performer.NewBatch[T](n, 1, elu(4)))
+		memory("Heads = %d: ", n)(performer.NewBatch(performer.BatchOptions{Heads: n}, exact))
+		memory("Heads = %d: ", n)(performer.NewBatch(performer.BatchOptions{Heads: n}, exact))
+		memory("Heads = %d: ", n)(performer.NewBatch[T](performer.BatchOptions{Heads: n, KeyHeads: 1}, elu(4)))
 		memory("d = %d, dv = 1, for 1 heads: ", n)(must.Have(performer.NewExact[T](performer.ExactOptions{})).NewState(n, 1))
 		memory("d = 4, dv = %d, for 1 heads: ", n)(elu(4).NewState(4, n))
 	}
 	memory("dv = %d, for 1 heads of %d features: ", large, large)(elu(large).NewState(large, large))
-	memory("d = %d, dv = 2, for %d heads: ", large, large)(must.Have(performer.NewBatch(large, 1, exact)).NewState(large, 2))
-	memory("d = 2, dv = %d, for %d heads: ", large, large)(must.Have(performer.NewBatch(large, large, exact)).NewState(2, large))
-	memory("d = 4, dv = %d, for %d heads: ", large, large)(must.Have(performer.NewBatch[T](large, large, elu(4))).NewState(4, large))
+	memory("d = %d, dv = 2, for %d heads: ", large, large)(must.Have(performer.NewBatch(performer.BatchOptions{Heads: large, KeyHeads: 1}, exact)).NewState(large, 2))
+	memory("d = 2, dv = %d, for %d heads: ", large, large)(must.Have(performer.NewBatch(performer.BatchOptions{Heads: large}, exact)).NewState(2, large))
+	memory("d = 4, dv = %d, for %d heads: ", large, large)(must.Have(performer.NewBatch[T](performer.BatchOptions{Heads: large}, elu(4))).NewState(4, large))
 }
 
 // One form for all heads takes no memory for each: a number of heads that a configuration
@@ -46,7 +46,7 @@ func TestManyHeads(t *testing.T) {
 	const heads = 1 << 24
 	for _, form := range []performer.Attention[float32]{must.Have(performer.NewExact[float32](performer.ExactOptions{})), attention(maptest.Positive[float32](8, 4), performer.LinearOptions{})} {
 		for _, keyHeads := range []int{1, 1 << 20, heads} {
-			b := must.Have(performer.NewBatch(heads, keyHeads, form))
+			b := must.Have(performer.NewBatch(performer.BatchOptions{Heads: heads, KeyHeads: keyHeads}, form))
 			_, kept, end := performer.Units(b)
 			assert.Equal(t, 1, kept)
 			assert.Equal(t, heads, end, "%T with %d heads of keys", form, keyHeads)

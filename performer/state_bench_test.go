@@ -42,7 +42,7 @@ func benchmarkBits(b *testing.B, bits, keyHeads, d, past int) {
 	q := densetest.Normal[float32](rng, tokens, heads*d, 0, 1)
 	k, v := q.ColRange(0, keyHeads*d).Clone(), densetest.Normal[float32](rng, tokens, keyHeads*d, 0, 1)
 	dst := dense.New[float32](1, heads*d)
-	s := must.Have(must.Have(performer.NewBatch[float32](heads, keyHeads, must.Have(performer.NewExact[float32](performer.ExactOptions{Bits: bits})))).NewState(d, d))
+	s := must.Have(must.Have(performer.NewBatch[float32](performer.BatchOptions{Heads: heads, KeyHeads: keyHeads}, must.Have(performer.NewExact[float32](performer.ExactOptions{Bits: bits})))).NewState(d, d))
 	for s.Len() < past {
 		s.Append(k, v)
 	}
@@ -82,7 +82,7 @@ func benchmarkDecode[T dense.Float](b *testing.B) {
 		k, v := k.ColRange(0, c.keyHeads*d), v.ColRange(0, c.keyHeads*d)
 		for _, past := range c.past {
 			b.Run(fmt.Sprintf("form=%s/heads=%d/keyHeads=%d/past=%d", c.name, heads, c.keyHeads, past), func(b *testing.B) {
-				s := must.Have(must.Have(performer.NewBatch(heads, c.keyHeads, c.form)).NewState(d, d))
+				s := must.Have(must.Have(performer.NewBatch(performer.BatchOptions{Heads: heads, KeyHeads: c.keyHeads}, c.form)).NewState(d, d))
 				for s.Len() < past {
 					s.Append(k, v)
 				}

@@ -36,7 +36,7 @@ func testRoundTrip[T dense.Float](t *testing.T) {
 	rng := rand.New(densetest.Source(220))
 	for _, m := range maps[T](d) {
 		for _, opts := range forms[:2] {
-			h := must.Have(performer.NewBatch[T](heads, heads, attention(m.Map, opts)))
+			h := must.Have(performer.NewBatch[T](performer.BatchOptions{Heads: heads}, attention(m.Map, opts)))
 			for _, tokens := range []int{0, n} {
 				s, again := must.Have(h.NewState(d, dv)), must.Have(h.NewState(d, dv))
 				k, v, q := rowsOf[T](rng, n, heads*d), rowsOf[T](rng, n, heads*dv), rowsOf[T](rng, n, heads*d)
@@ -97,7 +97,7 @@ func doubles(x ...float64) []byte { return must.Have(binary.Append(nil, binary.L
 func TestStateHostile(t *testing.T) {
 	const run = "state.runs.0."
 	s := must.Have(attention(maptest.Positive[float32](4, 3), performer.LinearOptions{}).NewState(3, 2))
-	kept := must.Have(must.Have(performer.NewExact[float32](performer.ExactOptions{Scale: 0.5})).NewState(3, 2))
+	kept := must.Have(must.Have(performer.NewExact[float32](performer.ExactOptions{Softmax: performer.Softmax{Scale: 0.5}})).NewState(3, 2))
 	kept.Append(densetest.Filled[float32](3, 3, 1), densetest.Filled[float32](3, 2, 1))
 	text := func(key, value string) func(f *safetensors.File) {
 		return func(f *safetensors.File) { f.Metadata[key] = value }

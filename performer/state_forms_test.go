@@ -52,7 +52,7 @@ func (c stateCase[T]) batch() (all, past performer.Batch[T]) {
 			forms = append(forms, causalForm(f))
 		}
 	}
-	return must.Have(performer.NewBatch(c.heads, c.keyHeads, c.forms...)), must.Have(performer.NewBatch(c.heads, c.keyHeads, forms...))
+	return must.Have(performer.NewBatch(performer.BatchOptions{Heads: c.heads, KeyHeads: c.keyHeads}, c.forms...)), must.Have(performer.NewBatch(performer.BatchOptions{Heads: c.heads, KeyHeads: c.keyHeads}, forms...))
 }
 
 // form returns the form of a head of queries.
@@ -71,7 +71,7 @@ func stateCases[T dense.Float](d int) (all []stateCase[T]) {
 	forms := []performer.Attention[T]{
 		attention[T](positive, performer.LinearOptions{}), attention[T](positive, performer.LinearOptions{Unnormalised: true}),
 		attention[T](trig, performer.LinearOptions{}), attention[T](must.Have(rff.Draw[T](rff.ELU{D: d}, nil)), performer.LinearOptions{}),
-		must.Have(performer.NewExact[T](performer.ExactOptions{})), must.Have(performer.NewExact[T](performer.ExactOptions{Scale: 0.3, Unnormalised: true})), must.Have(performer.NewExact[T](performer.ExactOptions{Bits: 8})), must.Have(performer.NewExact[T](performer.ExactOptions{Bits: 4, Scale: 0.3, Unnormalised: true})),
+		must.Have(performer.NewExact[T](performer.ExactOptions{})), must.Have(performer.NewExact[T](performer.ExactOptions{Softmax: performer.Softmax{Scale: 0.3}, Unnormalised: true})), must.Have(performer.NewExact[T](performer.ExactOptions{Bits: 8})), must.Have(performer.NewExact[T](performer.ExactOptions{Softmax: performer.Softmax{Scale: 0.3}, Bits: 4, Unnormalised: true})),
 	}
 	for i, f := range forms {
 		for _, heads := range [][2]int{{1, 1}, {3, 3}, {4, 2}, {5, 1}} {
@@ -320,7 +320,7 @@ func TestStateRefusesOtherRuns(t *testing.T) {
 	const d, dv = 4, 3
 	var a, e performer.Attention[float64] = attention(maptest.Positive[float64](16, d), performer.LinearOptions{}), must.Have(performer.NewExact[float64](performer.ExactOptions{}))
 	state := func(forms ...performer.Attention[float64]) *performer.State[float64] {
-		return must.Have(must.Have(performer.NewBatch(4, 4, forms...)).NewState(d, dv))
+		return must.Have(must.Have(performer.NewBatch(performer.BatchOptions{Heads: 4}, forms...)).NewState(d, dv))
 	}
 	s := state(a, e, e, e)
 	require.Equal(t, 2, s.Units())
@@ -328,7 +328,7 @@ func TestStateRefusesOtherRuns(t *testing.T) {
 	assert.EqualError(t, s.Merge(state(a, e, a, e)), "performer: other has 4 runs of heads with one attention each, the state 2")
 	assert.EqualError(t, s.Merge(state(e, a, a, a)), `performer: other with "linear attention = false", want "linear attention = true"`)
 	assert.EqualError(t, state(e, a, a, a).Merge(s), `performer: other with "linear attention = true", want "linear attention = false"`)
-	scaled := must.Have(performer.NewExact[float64](performer.ExactOptions{Scale: 0.3}))
+	scaled := must.Have(performer.NewExact[float64](performer.ExactOptions{Softmax: performer.Softmax{Scale: 0.3}}))
 	assert.EqualError(t, s.Merge(state(a, scaled, scaled, scaled)), `performer: other with "Scale = 0.3", want "Scale = 0.5"`)
 	sums := must.Have(performer.NewExact[float64](performer.ExactOptions{Unnormalised: true}))
 	assert.EqualError(t, s.Merge(state(a, sums, sums, sums)), `performer: other with "Unnormalised = true", want "Unnormalised = false"`)
@@ -344,7 +344,7 @@ func testStateOfManyKeys[T dense.Float](t *testing.T) {
 	const n, d, dv = 1 << 12, 4, 3
 	rng := rand.New(densetest.Source(479))
 	for _, heads := range [][2]int{{3, 3}, {6, 2}} {
-		b := must.Have(performer.NewBatch[T](heads[0], heads[1], must.Have(performer.NewExact[T](performer.ExactOptions{}))))
+		b := must.Have(performer.NewBatch[T](performer.BatchOptions{Heads: heads[0], KeyHeads: heads[1]}, must.Have(performer.NewExact[T](performer.ExactOptions{}))))
 		q, k, v := rowsOf[T](rng, 1, heads[0]*d), rowsOf[T](rng, n, heads[1]*d), rowsOf[T](rng, n, heads[1]*dv)
 		s := must.Have(b.NewState(d, dv))
 		s.Append(k, v)

@@ -63,19 +63,19 @@ func testStatesOfOtherOptions[T dense.Float](t *testing.T) {
 		parts []string // options of attention that the kind reads
 		make  func(o allOptions) (performer.Attention[T], error)
 	}{
-		"exact": {allOptions{Exact: performer.ExactOptions{Scale: 0.3}}, []string{"Exact"}, func(o allOptions) (performer.Attention[T], error) {
+		"exact": {allOptions{Exact: performer.ExactOptions{Softmax: performer.Softmax{Scale: 0.3}}}, []string{"Exact"}, func(o allOptions) (performer.Attention[T], error) {
 			return performer.NewExact[T](o.Exact)
 		}},
-		"exact in bits": {allOptions{Exact: performer.ExactOptions{Scale: 0.3, Bits: 8, Softcap: 3, SinkWeight: 5}}, []string{"Exact"}, func(o allOptions) (performer.Attention[T], error) {
+		"exact in bits": {allOptions{Exact: performer.ExactOptions{Softmax: performer.Softmax{Scale: 0.3}, Bits: 8, Softcap: 3, SinkWeight: 5}}, []string{"Exact"}, func(o allOptions) (performer.Attention[T], error) {
 			return performer.NewExact[T](o.Exact)
 		}},
-		"exact with sinks": {allOptions{Exact: performer.ExactOptions{Scale: 0.3, Window: 20, Sinks: 3, Slope: 0.1}}, []string{"Exact"}, func(o allOptions) (performer.Attention[T], error) {
+		"exact with sinks": {allOptions{Exact: performer.ExactOptions{Softmax: performer.Softmax{Scale: 0.3}, Window: 20, Sinks: 3, Slope: 0.1}}, []string{"Exact"}, func(o allOptions) (performer.Attention[T], error) {
 			return performer.NewExact[T](o.Exact)
 		}},
-		"exact with sinks in bits": {allOptions{Exact: performer.ExactOptions{Scale: 0.3, Window: 20, Sinks: 3, KeyBits: 8, ValueBits: 4}}, []string{"Exact"}, func(o allOptions) (performer.Attention[T], error) {
+		"exact with sinks in bits": {allOptions{Exact: performer.ExactOptions{Softmax: performer.Softmax{Scale: 0.3}, Window: 20, Sinks: 3, KeyBits: 8, ValueBits: 4}}, []string{"Exact"}, func(o allOptions) (performer.Attention[T], error) {
 			return performer.NewExact[T](o.Exact)
 		}},
-		"exact with chunks": {allOptions{Exact: performer.ExactOptions{Scale: 0.3, Chunk: 20}}, []string{"Exact"}, func(o allOptions) (performer.Attention[T], error) {
+		"exact with chunks": {allOptions{Exact: performer.ExactOptions{Softmax: performer.Softmax{Scale: 0.3}, Chunk: 20}}, []string{"Exact"}, func(o allOptions) (performer.Attention[T], error) {
 			return performer.NewExact[T](o.Exact)
 		}},
 		"linear": {allOptions{}, []string{"Linear"}, func(o allOptions) (performer.Attention[T], error) {
@@ -87,7 +87,7 @@ func testStatesOfOtherOptions[T dense.Float](t *testing.T) {
 			if err != nil {
 				return nil, err
 			}
-			return must.Have(performer.NewBatch(heads, heads, a)).NewState(d, d)
+			return must.Have(performer.NewBatch(performer.BatchOptions{Heads: heads}, a)).NewState(d, d)
 		}
 		base := must.Have(state(c.base))
 		want := base.Clone().Step(none, q, k, v)
@@ -98,10 +98,13 @@ func testStatesOfOtherOptions[T dense.Float](t *testing.T) {
 			if part == "Linear" {
 				fields = reflect.TypeOf(c.base.Linear)
 			}
-			for at := range fields.NumField() {
-				field := fields.Field(at).Name
+			for _, f := range reflect.VisibleFields(fields) {
+				if f.Anonymous {
+					continue
+				}
+				field, at := f.Name, f.Index
 				taken[part+"."+field] += 0
-				now := reflect.ValueOf(c.base).FieldByName(part).Field(at)
+				now := reflect.ValueOf(c.base).FieldByName(part).FieldByIndex(at)
 				values := others(now)
 				require.NotEmpty(t, values, "%s is of a kind that the test does not know", field)
 				if field == "TopK" || field == "Tolerance" {
@@ -109,7 +112,7 @@ func testStatesOfOtherOptions[T dense.Float](t *testing.T) {
 				}
 				for _, value := range values {
 					o := c.base
-					reflect.ValueOf(&o).Elem().FieldByName(part).Field(at).Set(value)
+					reflect.ValueOf(&o).Elem().FieldByName(part).FieldByIndex(at).Set(value)
 					s, err := state(o)
 					if err != nil {
 						continue
@@ -168,7 +171,7 @@ func TestStatesOfOtherSinkWeights(t *testing.T) {
 			for _, w := range weights {
 				heads = append(heads, must.Have(performer.NewExact[float64](performer.ExactOptions{Bits: bits, SinkWeight: w})))
 			}
-			return must.Have(must.Have(performer.NewBatch(len(heads), 1, heads...)).NewState(2, 2))
+			return must.Have(must.Have(performer.NewBatch(performer.BatchOptions{Heads: len(heads), KeyHeads: 1}, heads...)).NewState(2, 2))
 		}
 		s, swapped := state(3, 3, 7), state(3, 7, 3)
 		x := densetest.Filled[float64](200, 2, 1)

@@ -32,7 +32,7 @@ func testSharedStates[T dense.Float](t *testing.T) {
 	none := dense.Matrix[T]{}
 	q, k, v := densetest.Decaying[T](1, n, heads*d, 3), densetest.Decaying[T](2, n, d, 3), densetest.Decaying[T](3, n, dv, 1)
 	for name, form := range sharedForms[T](d) {
-		b := must.Have(performer.NewBatch[T](heads, 1, form))
+		b := must.Have(performer.NewBatch[T](performer.BatchOptions{Heads: heads, KeyHeads: 1}, form))
 		s, other := must.Have(b.NewState(d, dv)), must.Have(b.NewState(d, dv))
 		s.Append(k.RowRange(0, 25), v.RowRange(0, 25))
 		other.Append(k.RowRange(5, 30), v.RowRange(5, 30))

@@ -77,7 +77,7 @@ func testStateCalls[T dense.Float](t *testing.T) {
 	q, k, v := densetest.Normal[T](rng, n, heads*d, 0, 1), densetest.Normal[T](rng, n, heads*d, 0, 1), densetest.Normal[T](rng, n, heads*dv, 0, 1)
 	for _, opts := range forms {
 		for _, m := range []rff.Map[T]{maptest.Positive[T](16, d), must.Have(rff.Draw(rff.Gaussian{LengthScale: 1}, maptest.Frequencies[T](16, d)))} {
-			h := must.Have(performer.NewBatch[T](heads, heads, attention(m, opts)))
+			h := must.Have(performer.NewBatch[T](performer.BatchOptions{Heads: heads}, attention(m, opts)))
 			whole, parts := must.Have(h.NewState(d, dv)), must.Have(h.NewState(d, dv))
 			want := whole.Step(dense.Matrix[T]{}, q, k, v)
 			for i := range n {
@@ -120,7 +120,7 @@ func testStateChunks[T dense.Float](t *testing.T) {
 			truth[j] = newPairs(attention(m, performer.LinearOptions{}), head(q, j), head(k, j))
 		}
 		for _, opts := range forms[:2] {
-			h := must.Have(performer.NewBatch[T](heads, heads, attention(m, opts)))
+			h := must.Have(performer.NewBatch[T](performer.BatchOptions{Heads: heads}, attention(m, opts)))
 			var first dense.Matrix[T]
 			for _, processors := range []int{1, 3} {
 				before := runtime.GOMAXPROCS(processors)
@@ -292,7 +292,7 @@ func testStateMerge[T dense.Float](t *testing.T) {
 	for _, opts := range forms[:2] {
 		for _, m := range []rff.Map[T]{maptest.Positive[T](16, d), must.Have(rff.Draw(rff.Gaussian{LengthScale: 4}, maptest.Frequencies[T](16, d)))} {
 			a := attention(m, opts)
-			h := must.Have(performer.NewBatch[T](heads, heads, a))
+			h := must.Have(performer.NewBatch[T](performer.BatchOptions{Heads: heads}, a))
 			var parts [4]*performer.State[T] // the last is empty
 			for p := range parts {
 				parts[p] = must.Have(h.NewState(d, dv))
@@ -349,7 +349,7 @@ func testStateAllocations[T dense.Float](t *testing.T) {
 	defer debug.SetGCPercent(debug.SetGCPercent(-1))
 	for _, opts := range forms[:2] {
 		for _, heads := range []int{1, 3} {
-			s := must.Have(must.Have(performer.NewBatch[T](heads, heads, attention(maptest.Positive[T](32, d), opts))).NewState(d, dv))
+			s := must.Have(must.Have(performer.NewBatch[T](performer.BatchOptions{Heads: heads}, attention(maptest.Positive[T](32, d), opts))).NewState(d, dv))
 			q, k, v := rowsOf[T](rng, n, heads*d), rowsOf[T](rng, n, heads*d), rowsOf[T](rng, n, heads*dv)
 			dst := dense.New[T](n, heads*dv)
 			for _, rows := range []int{1, 2, 40, n} {
@@ -373,11 +373,11 @@ func TestStateErrors(t *testing.T) {
 	_, err = must.Have(performer.NewExact[float32](performer.ExactOptions{})).NewState(0, 2)
 	assert.EqualError(t, err, "performer: d = 0, dv = 2, want at least 1")
 	for _, forms := range [][]performer.Attention[float32]{{forwardOnly{}}, {forwardOnly{}, forwardOnly{}}} {
-		_, err = must.Have(performer.NewBatch(2, 2, forms...)).NewState(4, 3)
+		_, err = must.Have(performer.NewBatch(performer.BatchOptions{Heads: 2}, forms...)).NewState(4, 3)
 		assert.EqualError(t, err, "performer: performer_test.forwardOnly has no state, want Linear or Exact attention")
 	}
 
-	s := must.Have(must.Have(performer.NewBatch[float32](2, 2, a)).NewState(4, 3))
+	s := must.Have(must.Have(performer.NewBatch[float32](performer.BatchOptions{Heads: 2}, a)).NewState(4, 3))
 	mat := dense.New[float32]
 	var none dense.Matrix[float32]
 	for want, f := range map[string]func(){
@@ -487,7 +487,7 @@ func testMarks[T dense.Float](t *testing.T) {
 		for name, pair := range map[string][2]rff.Map[T]{
 			"angular":  {must.Have(rff.Draw(rff.Angular{}, w)), must.Have(rff.Draw(rff.Angular{}, must.Have(orf.Draw[T](orf.IID{}, 32, d, densetest.Source(9)))))},
 			"gaussian": {must.Have(rff.Draw(rff.Gaussian{LengthScale: 1}, w)), must.Have(rff.Draw(rff.Gaussian{LengthScale: 1}, must.Have(orf.Draw[T](orf.IID{}, 32, d, densetest.Source(9)))))},
-			"relu":     {must.Have(rff.Draw(rff.ArcCosine{Order: 1}, w)), must.Have(rff.Draw(rff.ArcCosine{Order: 1}, must.Have(orf.Draw[T](orf.IID{}, 32, d, densetest.Source(9)))))},
+			"relu":     {must.Have(rff.Draw(rff.ArcCosine{}, w)), must.Have(rff.Draw(rff.ArcCosine{}, must.Have(orf.Draw[T](orf.IID{}, 32, d, densetest.Source(9)))))},
 		} {
 			s := must.Have(attention(pair[0], performer.LinearOptions{}).NewState(d, 1))
 			assert.Error(t, s.Merge(must.Have(attention(pair[1], performer.LinearOptions{}).NewState(d, 1))), name)

@@ -29,10 +29,10 @@ func testStepAll[T dense.Float](t *testing.T) {
 	for name, a := range map[string]performer.Attention[T]{
 		"exact":  must.Have(performer.NewExact[T](performer.ExactOptions{})),
 		"8 bits": must.Have(performer.NewExact[T](performer.ExactOptions{Bits: 8})),
-		"window": must.Have(performer.NewExact[T](performer.ExactOptions{Causal: true, Window: 20, Sinks: 2})),
+		"window": must.Have(performer.NewExact[T](performer.ExactOptions{Softmax: performer.Softmax{Causal: true}, Window: 20, Sinks: 2})),
 		"linear": attention(maptest.Positive[T](32, d), performer.LinearOptions{}),
 	} {
-		b := must.Have(performer.NewBatch[T](heads, keyHeads, a))
+		b := must.Have(performer.NewBatch[T](performer.BatchOptions{Heads: heads, KeyHeads: keyHeads}, a))
 		var together, alone [streams]*performer.State[T]
 		for i := range together {
 			together[i] = must.Have(b.NewState(d, dv))

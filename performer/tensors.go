@@ -94,7 +94,7 @@ func (b *batch[T]) tensors(c *AttendArgs[T]) (*pass[T], error) {
 		}
 	} else {
 		var err error
-		if b, err = newBatch(c.Q.Heads, c.K.Heads, []Attention[T]{given}); err != nil {
+		if b, err = newBatch(BatchOptions{c.Q.Heads, c.K.Heads}, []Attention[T]{given}); err != nil {
 			return nil, err
 		}
 	}

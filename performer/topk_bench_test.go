@@ -31,7 +31,7 @@ func BenchmarkTopK(b *testing.B) {
 			for _, topK := range []int{256, 0} {
 				b.Run(fmt.Sprintf("TopK=%d/bits=%d/L=%d", topK, bits, past), func(b *testing.B) {
 					o := performer.ExactOptions{Bits: bits % 32, TopK: topK}
-					s := must.Have(must.Have(performer.NewBatch[float32](heads, heads, must.Have(performer.NewExact[float32](o)))).NewState(d, d))
+					s := must.Have(must.Have(performer.NewBatch[float32](performer.BatchOptions{Heads: heads}, must.Have(performer.NewExact[float32](o)))).NewState(d, d))
 					for s.Len() < past {
 						s.Append(k, v)
 					}

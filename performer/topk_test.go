@@ -120,7 +120,7 @@ func TestTopKOfHeads(t *testing.T) {
 		for _, n := range topK {
 			heads = append(heads, must.Have(performer.NewExact[float32](performer.ExactOptions{TopK: n, Bits: bits})))
 		}
-		s := must.Have(must.Have(performer.NewBatch(6, 3, heads...)).NewState(d, d))
+		s := must.Have(must.Have(performer.NewBatch(performer.BatchOptions{Heads: 6, KeyHeads: 3}, heads...)).NewState(d, d))
 		got := s.Step(dense.Matrix[float32]{}, q, k, v)
 		for h, most := range topK {
 			alone := stateOf(must.Have(performer.NewExact[float32](performer.ExactOptions{TopK: most, Bits: bits})), 1, 1, d, d)

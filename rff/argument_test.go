@@ -46,7 +46,7 @@ func testBadArguments[T dense.Float](t *testing.T) {
 			rff.ADERF{Scale: v, Query: dense.Of(2, 2, []float64{1, 0, 0, 1}), Key: dense.Of(2, 2, []float64{1, 0, 0, 1})},
 		}
 	}
-	for _, s := range append(append(lengths(1), scales(1)...), rff.DotProduct{}, rff.Angular{}, rff.ArcCosine{Order: 1}, rff.Laplacian{LengthScale: 1}) {
+	for _, s := range append(append(lengths(1), scales(1)...), rff.DotProduct{}, rff.Angular{}, rff.ArcCosine{}, rff.Laplacian{LengthScale: 1}) {
 		check("w is nil, want a projection")(rff.Draw(s, none))
 		check("w is 0×2, want at least 1×1")(rff.Draw[T](s, empty[T]{}))
 	}
@@ -65,8 +65,6 @@ func testBadArguments[T dense.Float](t *testing.T) {
 		"a = 0.125, want a number below 1/8":                 rff.GaussianOptimal{LengthScale: 1, A: 0.125},
 		"a = 0.25, want a number below 1/8":                  rff.SDERF{Scale: 1, Damping: []float64{0, 0.25}, Basis: dense.Of(2, 2, []float64{1, 0, 0, 1})},
 		"nu = 2, want 0.5, 1.5 or 2.5":                       rff.Matern{Nu: 2, LengthScale: 1, Src: src()},
-		"order = 3, want 0, 1 or 2":                          rff.ArcCosine{Order: 3},
-		"order = -1, want 0, 1 or 2":                         rff.ArcCosine{Order: -1},
 		"Src is nil, want a source for gains":                rff.Matern{Nu: 0.5, LengthScale: 1},
 		"0 gains, want 4":                                    rff.Matern{Nu: 0.5, LengthScale: 1, Gains: []float64{}, Src: src()},
 		"gains[1] = +Inf, want a finite number":              rff.Matern{Nu: 0.5, LengthScale: 1, Gains: []float64{1, math.Inf(1), 1, 1}},

@@ -56,7 +56,7 @@ func timed[T dense.Float](b *testing.B, n, d, m int) []timing {
 	both("trig", 2, trig, err)
 	product, err := rff.Draw(rff.DotProduct{}, w)
 	both("dotproduct", 1, product, err)
-	ramp, err := rff.Draw(rff.ArcCosine{Order: 1}, w)
+	ramp, err := rff.Draw(rff.ArcCosine{}, w)
 	both("arccosine", 2, ramp, err)
 	quadratic, err := rff.Draw[T](rff.Quadratic{D: d}, nil)
 	both("quadratic", 0, quadratic, err)

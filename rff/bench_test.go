@@ -57,7 +57,7 @@ func benchmarkTransform[T dense.Float](b *testing.B, typ string) {
 		"softmax hyperbolic": "hyperbolic", "softmax optimal": "optimal",
 		"gaussian hyperbolic": "gaussianhyperbolic", "gaussian optimal": "gaussianoptimal",
 		"SADERF": "saderf", "ADERF": "aderf", "SDERF": "sderf",
-		"dot product": "dotproduct", "angular": "angular", "ArcCosine{Order: 1}": "arccosine",
+		"dot product": "dotproduct", "angular": "angular", "arc-cosine": "arccosine",
 	}
 	for _, r := range randomMaps[T]() {
 		if name, ok := names[r.name]; ok {

@@ -63,7 +63,7 @@ func fileMaps[T dense.Float](t testing.TB, m, d int) []written[T] {
 	x, y := fitPoints[T](d)
 	for _, w := range allProjections[T](t, m, d) {
 		for _, s := range []rff.Spec{
-			rff.DotProduct{}, rff.Angular{}, rff.ArcCosine{}, rff.ArcCosine{Order: 1}, rff.ArcCosine{Order: 2},
+			rff.DotProduct{}, rff.Angular{}, rff.ArcCosine{},
 			rff.Gaussian{LengthScale: lengthScale},
 			rff.Matern{Nu: 2.5, LengthScale: lengthScale, Src: src}, rff.SoftmaxTrig{Scale: scaleOf},
 			rff.SoftmaxPositive{Scale: scaleOf}, rff.SoftmaxHyperbolic{Scale: scaleOf}, rff.SoftmaxOptimal{Scale: scaleOf, A: damping},

@@ -55,12 +55,7 @@ func TestLaws(t *testing.T) {
 		"softmax hyperbolic":                 at(root, mse.Hyperbolic.IID.Softmax),
 		"softmax optimal":                    at(root, mse.Optimal(damping).IID.Softmax),
 		"angular":                            mse.AngularIID,
-		"ArcCosine{Order: 0}":                mse.StepIID,
-		"ArcCosine{Order: 1}":                mse.ArcCosineIID,
-		"ArcCosine{Order: 2}": func(x, y []float64, m int) float64 {
-			e, _ := mse.OfArcCosine(2).Over(mse.Rows{Ensemble: orf.IID{}, M: m, D: d}).Estimate()
-			return e.MSE(x, y)
-		},
+		"arc-cosine":                         mse.ArcCosineIID,
 	}
 	p := points[float64](7, 2, d, 1)
 	x, y := p.Row(0), p.Row(1)

@@ -77,7 +77,7 @@ func testGeneralSchemeEqualsTheNamedMaps[T dense.Float](t *testing.T) {
 	gaussian := must.Have(rff.Draw(rff.Gaussian{LengthScale: 1}, w))
 	trig := must.Have(rff.Draw(rff.SoftmaxTrig{Scale: 1}, w))
 	positive := must.Have(rff.Draw(rff.SoftmaxPositive{Scale: 1}, w))
-	relu := must.Have(rff.Draw(rff.ArcCosine{Order: 1}, w))
+	relu := must.Have(rff.Draw(rff.ArcCosine{}, w))
 	x := points[T](5, 66, 4, 0.5)
 	for _, c := range []struct {
 		name           string

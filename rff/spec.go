@@ -65,7 +65,7 @@ func draw[T dense.Float](r drawn[T]) (Map[T], error) {
 	case Angular:
 		return angular(e)
 	case ArcCosine:
-		return arcCosine(s, e)
+		return arcCosine(e)
 	case Boxes:
 		return boxes(s, e)
 	case DotProduct:

@@ -34,7 +34,8 @@ func ExampleMatrix_Solve_singular() {
 	}
 	_, err := m.Solve(dense.Matrix[float32]{}, dense.New[float32](2, 1))
 	fmt.Println(err)
-	// Output: semiseparable: diag[1] holds 0, want an element that is normal, and so is its reciprocal
+	// Output: semiseparable: diag[1] holds 0, want an element that is normal, and so is its
+	// reciprocal
 }
 
 // An upper-triangular system is that of the transpose, with Q and K exchanged.

@@ -68,9 +68,7 @@ func goldenMaps() (maps []goldenMap) {
 			return rff.Matern{Nu: nu, LengthScale: lengthScale, Src: src}, nil
 		})
 	}
-	for order := range 3 {
-		add(fmt.Sprintf("ArcCosine/%d", order), rff.ArcCosine{Order: order})
-	}
+	add("ArcCosine", rff.ArcCosine{})
 	square := func(x []float64) float64 {
 		var sum float64
 		for _, v := range x {

@@ -187,12 +187,6 @@ func heavy[T dense.Float](m, d int, src rand.Source) (orf.Projection[T], error) 
 	return orf.Draw[T](orf.Cauchy{}, m, d, src)
 }
 
-// arcCosine2IID is the law of arc-cosine features of order 2 over independent rows.
-func arcCosine2IID(x, y []float64, m int) float64 {
-	e, _ := mse.OfArcCosine(2).Over(mse.Rows{Ensemble: orf.IID{}, M: m, D: len(x)}).Estimate()
-	return e.MSE(x, y)
-}
-
 // damping returns the a of the optimal positive features in R^d, nearly the best value for the
 // pairs. Far smaller values have heavy tails.
 func damping(d int) float64 { return -0.4 / float64(d) }
@@ -247,7 +241,7 @@ func lawCases[T dense.Float]() []lawCase[T] {
 		{"dot/givens n=2 fixed length", with[T](orf.Givens{Rotations: 2, FixedLength: true}), of[T](rff.DotProduct{}), dot(orf.Givens{Rotations: 2, FixedLength: true}), 1, nil},
 		{"angular/iid", iid, of[T](rff.Angular{}), law{mse: mse.AngularIID}, 1, nil},
 		{"angular/orf", haar, of[T](rff.Angular{}), law{mse: mse.AngularORF}, 1, []size{{5, 2}, {3, 3}}},
-		{"arc-cosine/iid", iid, of[T](rff.ArcCosine{Order: 1}), law{mse: mse.ArcCosineIID}, 1, nil},
+		{"arc-cosine/iid", iid, of[T](rff.ArcCosine{}), law{mse: mse.ArcCosineIID}, 1, nil},
 		{"gaussian/simplex", simplex, of[T](rff.Gaussian{LengthScale: 1}), law{mse: mse.Trig.Simplex.Gaussian}, 1.5, nil},
 		{"softmax trig/simplex", simplex, of[T](rff.SoftmaxTrig{Scale: 1}), law{mse: mse.Trig.Simplex.Softmax}, 1, nil},
 		{"softmax positive/simplex", simplex, of[T](rff.SoftmaxPositive{Scale: 1}), law{mse: mse.Positive.Simplex.Softmax}, 1, []size{{6, 2}, {3, 3}}},
@@ -259,7 +253,6 @@ func lawCases[T dense.Float]() []lawCase[T] {
 		{"gaussian optimal/simplex", simplex, gaussianOptimal[T], damped(func(l mse.Exponential) mse.Error { return l.Simplex.Gaussian }), 1, nil},
 		{"softmax positive/halton", with[T](orf.Halton{}), of[T](rff.SoftmaxPositive{Scale: 1}), law{}, 1, nil},
 		{"gaussian/halton", with[T](orf.Halton{}), of[T](rff.Gaussian{LengthScale: 1}), law{}, 1.5, nil},
-		{"arc-cosine of order 0/iid", iid, of[T](rff.ArcCosine{Order: 0}), law{mse: mse.StepIID}, 1, nil},
 		{"matern of 1/2/iid", iid, matern[T](0.5), law{mse: mse.MaternIID(0.5)}, 1, nil},
 		{"matern of 3/2/iid", iid, matern[T](1.5), law{mse: mse.MaternIID(1.5)}, 1.5, nil},
 		{"matern of 5/2/iid", iid, matern[T](2.5), law{mse: mse.MaternIID(2.5)}, 1.5, nil},
@@ -274,10 +267,6 @@ func lawCases[T dense.Float]() []lawCase[T] {
 		{"centred softmax hyperbolic/simplex", simplex, centred(of[T](rff.SoftmaxHyperbolic{Scale: 1})), centredLaw(mse.Hyperbolic.Simplex.Softmax), 0.8, nil},
 		{"centred saderf/orf", haar, centred(saderf[T]), centredLaw(ofFit(orf.GramSchmidt{}, saderf[float64]).mse), 0.7, nil},
 		{"centred new/iid", iid, centred(positiveByNew[T]), centredLaw(mse.Positive.IID.Softmax), 0.8, nil},
-		{"arc-cosine of order 0/iid fixed length", with[T](orf.IID{FixedLength: true}), of[T](rff.ArcCosine{Order: 0}), law{mse: mse.StepIID}, 1, nil},
-		{"arc-cosine of order 0/orf", haar, of[T](rff.ArcCosine{Order: 0}), law{mse: mse.StepORF}, 1, []size{{5, 2}, {3, 3}}},
-		{"arc-cosine of order 0/orf fixed length", with[T](orf.GramSchmidt{FixedLength: true}), of[T](rff.ArcCosine{Order: 0}), law{mse: mse.StepORF}, 1, nil},
-		{"arc-cosine of order 2/iid", iid, of[T](rff.ArcCosine{Order: 2}), law{mse: arcCosine2IID}, 1, nil},
 		{"dot/iid fixed length", with[T](orf.IID{FixedLength: true}), of[T](rff.DotProduct{}), dot(orf.IID{FixedLength: true}), 1, nil},
 	}
 }

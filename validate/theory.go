@@ -42,8 +42,8 @@ func (p Prediction) String() string {
 // Theory knows laws for maps of package rff over frequencies of package orf:
 //
 //   - other random maps of the Gaussian and the softmax kernel: iid, Haar and simplex rows;
-//   - Angular and ArcCosine of order 0: iid and Haar orthogonal rows, also of fixed length;
-//   - SDERF, ArcCosine of order 1 and 2, Matern, and maps of New: iid rows;
+//   - Angular: iid and Haar orthogonal rows, also of fixed length;
+//   - SDERF, ArcCosine, Matern, and maps of New: iid rows;
 //   - Laplacian: rows of orf.Cauchy; DotProduct: all rows but those of Halton and Cauchy;
 //   - Centred and Compose: the law of the inner map at centred points and at affine images.
 //

@@ -92,8 +92,8 @@ func TestTheoryKnowsItsLimits(t *testing.T) {
 		require.NoError(t, err, name)
 		unknown(positive, w)
 	}
-	order2 := must.Have(rff.Draw(rff.ArcCosine{Order: 2}, many(t)))
-	unknown(order2, nil)
+	ramps := must.Have(rff.Draw(rff.ArcCosine{}, many(t)))
+	unknown(ramps, nil)
 	scheme := func(w orf.Projection[float64], f func(float64) float64) rff.Map[float64] {
 		return must.Have(rff.New(rff.Scheme[float64]{F: []func(float64) float64{f}}, w))
 	}
@@ -163,8 +163,7 @@ func testTheoryOfNew[T dense.Float](t *testing.T) {
 		{"gaussian", func() (rff.Map[T], error) { return rff.Draw(rff.Gaussian{LengthScale: 1}, w) }, rff.Scheme[T]{F: functions{of(math.Cos), of(math.Sin)}}},
 		{"softmax positive", func() (rff.Map[T], error) { return rff.Draw(rff.SoftmaxPositive{Scale: 1}, w) }, rff.Scheme[T]{H: shrink, F: functions{of(math.Exp)}}},
 		{"angular", func() (rff.Map[T], error) { return rff.Draw(rff.Angular{}, w) }, rff.Scheme[T]{F: functions{sign}}},
-		{"steps", func() (rff.Map[T], error) { return rff.Draw(rff.ArcCosine{Order: 0}, w) }, rff.Scheme[T]{F: functions{func(v T) T { return (1 + sign(v)) / math.Sqrt2 }}}},
-		{"ramps", func() (rff.Map[T], error) { return rff.Draw(rff.ArcCosine{Order: 1}, w) }, rff.Scheme[T]{F: functions{func(v T) T { return math.Sqrt2 * max(v, 0) }}}},
+		{"ramps", func() (rff.Map[T], error) { return rff.Draw(rff.ArcCosine{}, w) }, rff.Scheme[T]{F: functions{func(v T) T { return math.Sqrt2 * max(v, 0) }}}},
 		{"dot product", func() (rff.Map[T], error) { return rff.Draw(rff.DotProduct{}, w) }, rff.Scheme[T]{F: functions{func(v T) T { return v }}}},
 	} {
 		f := must.Have(c.make())

@@ -45,7 +45,7 @@ func TestCodes(t *testing.T) {
 			s, err := form(coded).NewState(h.k.Cols, h.v.Cols)
 			require.NoError(t, err)
 			got := s.Step(none, h.q, h.k, h.v)
-			add(&stream, distance(got, form(performer.ExactOptions{Causal: true}).Forward(none, h.q, h.k, h.v)))
+			add(&stream, distance(got, form(performer.ExactOptions{Softmax: performer.Softmax{Causal: true}}).Forward(none, h.q, h.k, h.v)))
 			want := form(performer.ExactOptions{}).Forward(none, h.q, h.k, h.v)
 			add(&whole, distance(s.Attend(none, h.q), want))
 			if c.peerKeys != 0 {

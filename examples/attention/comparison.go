@@ -30,7 +30,7 @@ type comparison struct {
 // newComparison measures exact attention and every other attention. It returns an error if all
 // outputs are zero, because relative errors then do not exist.
 func newComparison(s settings, in input) (*comparison, error) {
-	o := performer.ExactOptions{Scale: 1 / math.Sqrt(float64(in.heads[0].q.Cols)), Causal: s.causal}
+	o := performer.ExactOptions{Softmax: performer.Softmax{Scale: 1 / math.Sqrt(float64(in.heads[0].q.Cols)), Causal: s.causal}}
 	truth, err := performer.NewExact[float32](o)
 	if err != nil {
 		return nil, err
@@ -125,7 +125,7 @@ func (c *comparison) answer(w io.Writer) error {
 	for i, h := range c.heads {
 		// The cost of the choice is spread over 10 calls, and at most that of a call of exact attention.
 		o := audit.ChooseOptions{Calls: 10, Budget: 1, Reproducible: true}
-		chosen, err := audit.Choose(context.Background(), c.truth, h.q, h.k, h.v, c.tolerance, o, source(c.seed, "within"))
+		chosen, err := audit.Choose(context.Background(), c.options.Softmax, h.q, h.k, h.v, c.tolerance, o, source(c.seed, "within"))
 		if err != nil {
 			return err
 		}

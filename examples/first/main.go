@@ -22,7 +22,7 @@ func main() {
 	ctx, src := context.Background(), rand.NewPCG(1, 2)
 	q, k, v := tokens(8192, 8, src)
 
-	exact := must(performer.NewExact[float64](performer.ExactOptions{})) // softmax(QKᵀ/√d)·V
+	exact := performer.Softmax{} // softmax(QKᵀ/√d)·V
 	found := must(audit.Choose(ctx, exact, q, k, v, 0.05, audit.ChooseOptions{Calls: 100, Budget: 5, Reproducible: true}, src))
 	out := found.Attention.Forward(dense.Matrix[float64]{}, q, k, v)
 	fmt.Printf("attention of %d tokens by %s\n", out.Rows, found.Name)

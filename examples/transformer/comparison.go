@@ -54,7 +54,7 @@ func (s settings) compareHeads(w io.Writer, m *lm.Model, heads []lm.Head, causal
 	}
 	t := table.New(1, names...)
 	mean, worst, took := make([]float64, len(forms)), make([]float64, len(forms)), make([]time.Duration, len(forms))
-	truth, err := performer.NewExact[float32](performer.ExactOptions{Causal: causal})
+	truth, err := performer.NewExact[float32](performer.ExactOptions{Softmax: performer.Softmax{Causal: causal}})
 	if err != nil {
 		return err
 	}

@@ -32,7 +32,7 @@ func (s settings) attendLayers(r io.Reader, w io.Writer, f lm.Form) error {
 		if err != nil {
 			return err
 		}
-		b, err := performer.NewBatch(heads, keyHeads, a)
+		b, err := performer.NewBatch(performer.BatchOptions{Heads: heads, KeyHeads: keyHeads}, a)
 		if err != nil {
 			return err
 		}

@@ -20,7 +20,7 @@ import (
 func TestPipe(t *testing.T) {
 	const heads, keyHeads, n, d = 4, 2, 400, 8
 	rng := rand.New(rand.NewPCG(2, 1))
-	causal, err := performer.NewExact[float32](performer.ExactOptions{Causal: true})
+	causal, err := performer.NewExact[float32](performer.ExactOptions{Softmax: performer.Softmax{Causal: true}})
 	require.NoError(t, err)
 	for form, bound := range map[string]float64{"exact": 1e-6, "topk:300": 1e-6, "topk:64": 0.1, "topk:64+8": 0.1} {
 		f, err := lm.ParseForm(form)

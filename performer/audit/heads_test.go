@@ -88,8 +88,8 @@ func TestAuditCoversHeadsOfAllKinds(t *testing.T) {
 	none := dense.Matrix[float64]{}
 	w := must.Have(orf.Draw[float64](orf.GramSchmidt{}, 256, d, densetest.Source(341)))
 	for kind, h := range headsOfKinds(rand.New(densetest.Source(340)), n, d) {
-		exact := must.Have(performer.NewExact[float64](performer.ExactOptions{Scale: h.scale}))
-		truth, scale := exact.Forward(none, h.q, h.k, h.v), scaleOf(exact.Options(), d)
+		exact := must.Have(performer.NewExact[float64](performer.ExactOptions{Softmax: performer.Softmax{Scale: h.scale}}))
+		truth, scale := exact.Forward(none, h.q, h.k, h.v), scaleOf(exact.Options().Softmax, d)
 		for name, form := range map[string]performer.Attention[float64]{
 			"positive features":      must.Have(performer.NewLinear[float64](must.Have(rff.Draw(rff.SoftmaxPositive{Scale: scale}, w)), performer.LinearOptions{})),
 			"trigonometric features": must.Have(performer.NewLinear[float64](must.Have(rff.Draw(rff.SoftmaxTrig{Scale: scale}, w)), performer.LinearOptions{})),

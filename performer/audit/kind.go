@@ -1,7 +1,6 @@
 package audit
 
 import (
-	"errors"
 	"fmt"
 	"math"
 	"math/rand/v2"
@@ -26,7 +25,7 @@ type kind[T dense.Float] struct {
 
 	// create makes attention of a size that approximates exact attention of the queries q (Lq×d)
 	// over the keys k (Lk×d).
-	create func(exact performer.ExactOptions, q, k dense.Matrix[T], size int, src rand.Source) (performer.Attention[T], error)
+	create func(s performer.Softmax, q, k dense.Matrix[T], size int, src rand.Source) (performer.Attention[T], error)
 
 	// cost predicts the time of a call, in multiply-adds of T that take as long. preparation
 	// predicts the time of create; nil means no time.
@@ -68,15 +67,11 @@ func exactCost[T dense.Float](c call) float64 {
 func allKinds[T dense.Float](keys int, causal bool) []kind[T] {
 	return []kind[T]{
 		sweepKind[T](keys, causal),
-		{name: "bits", sizes: []int{8}, fixed: true, create: func(exact performer.ExactOptions, _, _ dense.Matrix[T], size int, _ rand.Source) (performer.Attention[T], error) {
-			if err := noSoftcap(exact); err != nil {
-				return nil, err
-			}
-			exact.Bits = size
-			return performer.NewExact[T](exact)
+		{name: "bits", sizes: []int{8}, fixed: true, create: func(s performer.Softmax, _, _ dense.Matrix[T], size int, _ rand.Source) (performer.Attention[T], error) {
+			return performer.NewExact[T](performer.ExactOptions{Softmax: s, Bits: size})
 		}, cost: func(c call) float64 { return bitsCost * exactCost[T](c) }},
-		{name: "trigonometric features", preparation: drawCost, create: func(exact performer.ExactOptions, q, k dense.Matrix[T], size int, src rand.Source) (performer.Attention[T], error) {
-			return newFeatures(exact, q, k, size, src, func(_, _ dense.Matrix[T], scale float64) (rff.Spec, error) {
+		{name: "trigonometric features", preparation: drawCost, create: func(s performer.Softmax, q, k dense.Matrix[T], size int, src rand.Source) (performer.Attention[T], error) {
+			return newFeatures(s, q, k, size, src, func(_, _ dense.Matrix[T], scale float64) (rff.Spec, error) {
 				return rff.SoftmaxTrig{Scale: scale}, nil
 			})
 		}, cost: func(c call) float64 {
@@ -86,8 +81,8 @@ func allKinds[T dense.Float](keys int, causal bool) []kind[T] {
 			s.Projected = false
 			return s.Work(cost.Cost{MACs: one.MACs + s.Linear().MACs, Exps: 2 * one.Exps})
 		}},
-		{name: "positive features", preparation: func(c call) float64 { return drawCost(c) + fitCost(c) }, create: func(exact performer.ExactOptions, q, k dense.Matrix[T], size int, src rand.Source) (performer.Attention[T], error) {
-			return newFeatures(exact, q, k, size, src, func(q, k dense.Matrix[T], scale float64) (rff.Spec, error) {
+		{name: "positive features", preparation: func(c call) float64 { return drawCost(c) + fitCost(c) }, create: func(s performer.Softmax, q, k dense.Matrix[T], size int, src rand.Source) (performer.Attention[T], error) {
+			return newFeatures(s, q, k, size, src, func(q, k dense.Matrix[T], scale float64) (rff.Spec, error) {
 				return rff.FitSDERF(q, k, scale)
 			})
 		}, cost: func(c call) float64 {
@@ -126,12 +121,9 @@ func clusterKind[T dense.Float](keys int) kind[T] {
 		title: func(size, keys int) string {
 			return fmt.Sprintf("%d clusters of keys with threshold %.2g", clusterCount(keys), thresholds[size])
 		},
-		create: func(exact performer.ExactOptions, _, k dense.Matrix[T], size int, src rand.Source) (performer.Attention[T], error) {
-			if err := averaging(exact); err != nil {
-				return nil, err
-			}
+		create: func(s performer.Softmax, _, k dense.Matrix[T], size int, src rand.Source) (performer.Attention[T], error) {
 			return clusters.New[T](clusters.Options{
-				Scale: exact.Scale, EightBits: true, Clusters: clusterCount(k.Rows), Threshold: thresholds[size], Iterations: 2,
+				Scale: s.Scale, EightBits: true, Clusters: clusterCount(k.Rows), Threshold: thresholds[size], Iterations: 2,
 			}, src)
 		},
 		sweep: func(a performer.Attention[T], q, k, v dense.Matrix[T], rows []int) ([]dense.Matrix[T], [][]int) {
@@ -147,33 +139,14 @@ func blockKind[T dense.Float]() kind[T] {
 	return kind[T]{
 		name: "blocks of keys", sizes: sizes, fixed: true,
 		title: func(size, _ int) string { return fmt.Sprintf("blocks of keys with threshold %.2g", thresholds[size]) },
-		create: func(exact performer.ExactOptions, _, _ dense.Matrix[T], size int, _ rand.Source) (performer.Attention[T], error) {
-			if err := averaging(exact); err != nil {
-				return nil, err
-			}
-			return blocks.New[T](blocks.Options{Scale: exact.Scale, EightBits: true, Threshold: thresholds[size]})
+		create: func(s performer.Softmax, _, _ dense.Matrix[T], size int, _ rand.Source) (performer.Attention[T], error) {
+			return blocks.New[T](blocks.Options{Scale: s.Scale, EightBits: true, Threshold: thresholds[size]})
 		},
 		sweep: func(a performer.Attention[T], q, k, v dense.Matrix[T], rows []int) ([]dense.Matrix[T], [][]int) {
 			return a.(blocks.Attention[T]).ForwardThresholds(q, k, v, rows, thresholds)
 		},
 		cost: func(c call) float64 { return blockCost[T](c, thresholds[c.size]) },
 	}
-}
-
-// averaging returns an error unless outputs are averages with the weights exp(Scale·qᵀk).
-func averaging(exact performer.ExactOptions) error {
-	if exact.Unnormalised {
-		return errors.New("exact.Unnormalised is set, but outputs are averages of values")
-	}
-	return noSoftcap(exact)
-}
-
-// noSoftcap returns an error if the weights are not exp(Scale·qᵀk).
-func noSoftcap(o performer.ExactOptions) error {
-	if o.Softcap != 0 {
-		return fmt.Errorf("exact.Softcap = %v, want 0: the weights are not exp(Scale·qᵀk)", o.Softcap)
-	}
-	return nil
 }
 
 // clusterCount returns the number of clusters of n keys with which the heads of a trained
@@ -236,20 +209,20 @@ const (
 )
 
 // newFeatures returns linear attention with a centred map over orthogonal frequencies.
-func newFeatures[T dense.Float](exact performer.ExactOptions, q, k dense.Matrix[T], size int, src rand.Source, fit func(q, k dense.Matrix[T], scale float64) (rff.Spec, error)) (performer.Attention[T], error) {
+func newFeatures[T dense.Float](s performer.Softmax, q, k dense.Matrix[T], size int, src rand.Source, fit func(q, k dense.Matrix[T], scale float64) (rff.Spec, error)) (performer.Attention[T], error) {
 	w, err := orf.Draw[T](orf.GramSchmidt{}, size, q.Cols, src)
 	if err != nil {
 		return nil, err
 	}
-	queries, b, err := rff.SubtractMean(fitSample(q, exact.Causal))
+	queries, b, err := rff.SubtractMean(fitSample(q, s.Causal))
 	if err != nil {
 		return nil, err
 	}
-	keys, c, err := rff.SubtractMean(fitSample(k, exact.Causal))
+	keys, c, err := rff.SubtractMean(fitSample(k, s.Causal))
 	if err != nil {
 		return nil, err
 	}
-	spec, err := fit(queries, keys, scaleOf(exact, q.Cols))
+	spec, err := fit(queries, keys, scaleOf(s, q.Cols))
 	if err != nil {
 		return nil, err
 	}
@@ -261,7 +234,7 @@ func newFeatures[T dense.Float](exact performer.ExactOptions, q, k dense.Matrix[
 	if err != nil {
 		return nil, err
 	}
-	return performer.NewLinear(phi, linearOptions(exact))
+	return performer.NewLinear(phi, performer.LinearOptions{Causal: s.Causal})
 }
 
 // fitSample returns the rows of x that maps are fitted to: the first rows for causal attention,

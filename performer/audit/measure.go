@@ -31,9 +31,9 @@ type Options struct {
 //
 // and at most 1. A row with a small probability counts for more in the Report. q (Lq×H·d), k
 // (Lk×Hk·d) and v (Lk×Hk·dv) are the arguments of Forward. exact is a performer.Exact for all heads
-// of the approximations, or a performer.Batch of Exacts with as many heads. An approximation is
-// attention of any package, or an [Output]. Unless exact has a Scale, exact scores are q_iᵀk_j/√d,
-// even for features of another kernel.
+// of the approximations, or a performer.Batch of Exacts with as many heads. Measure ignores Bits
+// and TopK of exact. An approximation is attention of any package, or an [Output]. Unless exact has
+// a Scale, exact scores are q_iᵀk_j/√d, even for features of another kernel.
 //
 // Exact attention of the sampled rows costs O(H·rows·Lk·(d+dv)), once. An approximation whose
 // performer.Description is IndependentQueries, or a performer.Batch of such approximations,
@@ -49,32 +49,31 @@ type Options struct {
 // ctx, which it checks between blocks of exact rows and between approximations, and the complete
 // Reports. A nil ctx panics.
 func Measure[T dense.Float](ctx context.Context, exact performer.Attention[T], q, k, v dense.Matrix[T], opts Options, src rand.Source, approximations ...performer.Attention[T]) ([]Report, error) {
-	x := input[T]{exact, q, k, v}
+	x := input[T]{q, k, v}
 	switch any(*new(T)).(type) {
 	case float32:
-		return measure32(ctx, x, opts, src, approximations)
+		return measure32(ctx, exact, x, opts, src, approximations)
 	default:
-		return measure64(ctx, x, opts, src, approximations)
+		return measure64(ctx, exact, x, opts, src, approximations)
 	}
 }
 
-// input has the arguments of exact attention.
-type input[T dense.Float] struct {
-	exact   performer.Attention[T]
-	q, k, v dense.Matrix[T]
+// input has the arguments of Forward.
+type input[T dense.Float] struct{ q, k, v dense.Matrix[T] }
+
+//go:noinline
+func measure32(ctx context.Context, exact, x any, opts Options, src rand.Source, all any) ([]Report, error) {
+	given, _ := exact.(performer.Attention[float32]) // nil is not an Attention
+	return measure(ctx, given, x.(input[float32]), opts, src, all.([]performer.Attention[float32]))
 }
 
 //go:noinline
-func measure32(ctx context.Context, x any, opts Options, src rand.Source, all any) ([]Report, error) {
-	return measure(ctx, x.(input[float32]), opts, src, all.([]performer.Attention[float32]))
+func measure64(ctx context.Context, exact, x any, opts Options, src rand.Source, all any) ([]Report, error) {
+	given, _ := exact.(performer.Attention[float64]) // nil is not an Attention
+	return measure(ctx, given, x.(input[float64]), opts, src, all.([]performer.Attention[float64]))
 }
 
-//go:noinline
-func measure64(ctx context.Context, x any, opts Options, src rand.Source, all any) ([]Report, error) {
-	return measure(ctx, x.(input[float64]), opts, src, all.([]performer.Attention[float64]))
-}
-
-func measure[T dense.Float](ctx context.Context, x input[T], opts Options, src rand.Source, all []performer.Attention[T]) ([]Report, error) {
+func measure[T dense.Float](ctx context.Context, given performer.Attention[T], x input[T], opts Options, src rand.Source, all []performer.Attention[T]) ([]Report, error) {
 	if err := contextError(ctx); err != nil {
 		return nil, err
 	}
@@ -93,7 +92,7 @@ func measure[T dense.Float](ctx context.Context, x input[T], opts Options, src r
 	if len(all) == 0 {
 		return nil, errors.New("audit: no approximations, want at least 1")
 	}
-	exact, err := exactBatch(x.exact, all...)
+	exact, err := exactBatch(given, all...)
 	if err != nil {
 		return nil, err
 	}

@@ -39,14 +39,14 @@ func needles(seed uint64, n, d int) (q, k, v dense.Matrix[float32]) {
 // of 10,000 seeds. Intervals from rows with equal probabilities miss it in about 90.
 func TestMeasureOfNeedles(t *testing.T) {
 	var none dense.Matrix[float32]
-	e := performer.ExactOptions{Causal: true}
-	exact, missed, unknown := must.Have(performer.NewExact[float32](e)), 0, 0
+	causal := performer.Softmax{Causal: true}
+	exact, missed, unknown := must.Have(performer.NewExact[float32](performer.ExactOptions{Softmax: causal})), 0, 0
 	for head := range uint64(15) {
 		q, k, v := needles(760+head, 2048, 32)
 		truth := exact.Forward(none, q, k, v)
 		for _, c := range allKinds[float32](k.Rows, true)[:2] { // blocks and 8 bits
 			size := c.sizes[len(c.sizes)-1] // with larger thresholds blocks miss needles, which are too rare for a bound
-			out := must.Have(c.create(e, q, k, size, densetest.Source(head))).Forward(none, q, k, v)
+			out := must.Have(c.create(causal, q, k, size, densetest.Source(head))).Forward(none, q, k, v)
 			want := relativeError(out, truth)
 			for sample := range uint64(8) {
 				r := must.Have(Measure[float32](t.Context(), exact, q, k, v, Options{}, densetest.Source(800+10*head+sample), Output[float32](out)))[0]
@@ -68,11 +68,11 @@ func TestMeasureOfNeedles(t *testing.T) {
 // runs. More than 5 of 24 miss in one of 1000 seeds. Rows with equal probabilities miss 9.
 func TestChooseOfNeedles(t *testing.T) {
 	var none dense.Matrix[float32]
-	exact, approximated, beyond, missed := must.Have(performer.NewExact[float32](performer.ExactOptions{Causal: true})), 0, 0, 0
+	exact, approximated, beyond, missed := must.Have(performer.NewExact[float32](performer.ExactOptions{Softmax: performer.Softmax{Causal: true}})), 0, 0, 0
 	for head := range uint64(24) {
 		q, k, v := needles(900+head, 2048, 32)
 		const tolerance = 0.05
-		c := must.Have(Choose(t.Context(), exact, q, k, v, tolerance, ChooseOptions{Calls: 10, Reproducible: true}, densetest.Source(930+head)))
+		c := must.Have(Choose(t.Context(), exact.Options().Softmax, q, k, v, tolerance, ChooseOptions{Calls: 10, Reproducible: true}, densetest.Source(930+head)))
 		if c.Exact {
 			continue
 		}
@@ -100,7 +100,7 @@ func TestEveryThresholdIsCompared(t *testing.T) {
 	exact := softmax.Forward(dense.Matrix[float64]{}, x, x, x)
 	errors := []float64{0.04, 0.02, 0.01, 0.005, 0.0025}
 	c := kind[float64]{name: "thresholds", sizes: []int{0, 1, 2, 3, 4}, cost: func(c call) float64 { return float64(c.size + 1) }}
-	c.create = func(_ performer.ExactOptions, _, _ dense.Matrix[float64], size int, src rand.Source) (performer.Attention[float64], error) {
+	c.create = func(_ performer.Softmax, _, _ dense.Matrix[float64], size int, src rand.Source) (performer.Attention[float64], error) {
 		out := exact.Clone()
 		floats.Scale(1+errors[size], out.Data)
 		return rare{out, rand.New(src).Perm(n)[:4]}, nil
@@ -114,7 +114,7 @@ func TestEveryThresholdIsCompared(t *testing.T) {
 		return outs, scored
 	}
 	for run := range uint64(20) {
-		chosen, err := choose(t.Context(), input[float64]{softmax, x, x, x}, 0.05, ChooseOptions{Calls: 1000, Budget: 250, Reproducible: true}, []kind[float64]{c}, densetest.Source(771+run))
+		chosen, err := choose(t.Context(), performer.Softmax{}, input[float64]{x, x, x}, 0.05, ChooseOptions{Calls: 1000, Budget: 250, Reproducible: true}, []kind[float64]{c}, densetest.Source(771+run))
 		require.NoError(t, err)
 		require.Len(t, chosen.Trials, 1)
 		assert.True(t, chosen.Trials[0].Tested)

@@ -76,8 +76,8 @@ func TestAuditCovers(t *testing.T) {
 	for name, form := range map[string]performer.Attention[float64]{"FAVOR+": favor, "average": average[float64]{}} {
 		for _, of := range []int{1, heads} {
 			x := []dense.Matrix[float64]{q.ColRange(0, of*d), k.ColRange(0, of*d), v.ColRange(0, of*d)}
-			truth := must.Have(performer.NewBatch[float64](of, of, must.Have(performer.NewExact[float64](performer.ExactOptions{Scale: 1}))))
-			out, exact := must.Have(performer.NewBatch(of, of, form)).Forward(none, x[0], x[1], x[2]), truth.Forward(none, x[0], x[1], x[2])
+			truth := must.Have(performer.NewBatch[float64](performer.BatchOptions{Heads: of}, must.Have(performer.NewExact[float64](performer.ExactOptions{Softmax: performer.Softmax{Scale: 1}}))))
+			out, exact := must.Have(performer.NewBatch(performer.BatchOptions{Heads: of}, form)).Forward(none, x[0], x[1], x[2]), truth.Forward(none, x[0], x[1], x[2])
 			interval, worse := covered(t, out, exact, x[0], x[1], x[2], truth, of, audits, 0.95)
 			assert.Greater(t, interval, 0.91, "%s, %d heads", name, of)
 			assert.Greater(t, worse, 0.91, "%s, %d heads", name, of)

@@ -1,6 +1,7 @@
 package audit
 
 import (
+	"cmp"
 	"context"
 	"fmt"
 	"math"
@@ -111,25 +112,31 @@ func attend[T dense.Float](ctx context.Context, heads []*headSample[T]) error {
 
 // attend computes the exact outputs of the rows of a block.
 func (b block[T]) attend() {
-	rows := b.rows[b.from:b.to]
-	q, out := gather(b.q, rows), b.exact.RowRange(b.from, b.to)
-	scores := tiles.Scores{Scale: scaleOf(b.options, q.Cols), Softcap: b.options.Softcap, Unnormalised: b.options.Unnormalised}
-	t := tiles.NewTile(scores, q, out.Cols)
-	t.AddSeen(b.k, b.v, tiles.Mask[T]{Causal: b.options.Causal, Places: rows}, 0)
-	t.Finish(out)
+	o := b.options
+	scores := tiles.Scores{Scale: scaleOf(o.Softmax, b.q.Cols), Softcap: o.Softcap, Unnormalised: o.Unnormalised, Sink: o.SinkWeight}
+	b.weigh(b.exact, scores, o.Slope)
+}
+
+// weigh computes outputs of the rows of a block with given scores.
+func (b block[T]) weigh(out dense.Matrix[T], scores tiles.Scores, slope float64) {
+	o, rows := b.options, b.rows[b.from:b.to]
+	t := tiles.NewTile(scores, gather(b.q, rows), out.Cols)
+	t.AddSeen(b.k, b.v, tiles.Mask[T]{Causal: o.Causal, Places: rows, Window: o.Window, Sinks: o.Sinks, Chunk: o.Chunk, Slope: slope}, 0)
+	t.Finish(out.RowRange(b.from, b.to))
 	t.Release()
 }
 
 // scaleOf returns the scale of scores of d-dimensional points.
-func scaleOf(o performer.ExactOptions, d int) float64 {
-	if o.Scale == 0 {
-		return 1 / math.Sqrt(float64(d))
-	}
-	return o.Scale
-}
+func scaleOf(s performer.Softmax, d int) float64 { return cmp.Or(s.Scale, 1/math.Sqrt(float64(d))) }
 
 // attendEqually computes the outputs of the sampled rows with equal weights.
 func (h *headSample[T]) attendEqually() {
+	if h.options.Window != 0 || h.options.Chunk != 0 {
+		for from := 0; from < len(h.rows); from += blockRows {
+			block[T]{h, from, min(from+blockRows, len(h.rows))}.weigh(h.average, tiles.Scores{Unnormalised: h.options.Unnormalised}, 0)
+		}
+		return
+	}
 	sums, keys := make([]float64, h.v.Cols), 0
 	for i, row := range h.rows {
 		seen := h.k.Rows

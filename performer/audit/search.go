@@ -337,7 +337,7 @@ func (s *search[T]) title(l *ladder[T]) string {
 // create makes attention of the next size.
 func (s *search[T]) create(l *ladder[T], seed [2]uint64) (performer.Attention[T], error) {
 	h := s.head
-	return l.create(h.options, h.q, h.k, l.sizes[l.next], rand.NewPCG(seed[0], seed[1]))
+	return l.create(h.options.Softmax, h.q, h.k, l.sizes[l.next], rand.NewPCG(seed[0], seed[1]))
 }
 
 // answersRows reports whether a computes outputs of some queries without the other queries.

@@ -38,11 +38,11 @@ func TestAverage(t *testing.T) {
 	for name, c := range auditCases[float64]() {
 		b, ok := c.truth.(performer.Batch[float64])
 		if !ok {
-			b = must.Have(performer.NewBatch(c.heads, max(c.heads/2, 1), c.truth))
+			b = must.Have(performer.NewBatch(performer.BatchOptions{Heads: c.heads, KeyHeads: max(c.heads/2, 1)}, c.truth))
 		}
 		e := exactOptions(b, 0)
-		e.Scale = 1e-300
-		equal := must.Have(performer.NewBatch[float64](c.heads, max(c.heads/2, 1), must.Have(performer.NewExact[float64](e)))).Forward(dense.Matrix[float64]{}, c.q, c.k, c.v)
+		e.Scale, e.Slope, e.SinkWeight = 1e-300, 0, 0
+		equal := must.Have(performer.NewBatch[float64](performer.BatchOptions{Heads: c.heads, KeyHeads: max(c.heads/2, 1)}, must.Have(performer.NewExact[float64](e)))).Forward(dense.Matrix[float64]{}, c.q, c.k, c.v)
 		for _, rows := range []int{20, 1000} {
 			c.opts.Rows = rows
 			all, err := Measure[float64](t.Context(), b, c.q, c.k, c.v, c.opts, densetest.Source(321), Output[float64](equal))

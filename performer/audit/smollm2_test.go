@@ -17,17 +17,17 @@ import (
 	"github.com/seed-feabd252/randfeat/performer/audit"
 )
 
-// TestChooseSmolLM2: on heads of a language model Choose approximates, and keeps the tolerance on all
-// outputs.
+// TestChooseSmolLM2: on heads of a language model Choose approximates, and keeps the tolerance on
+// all outputs.
 func TestChooseSmolLM2(t *testing.T) {
 	for text, x := range smollm2(t) {
 		for _, causal := range []bool{false, true} {
-			exact, err := performer.NewExact[float32](performer.ExactOptions{Causal: causal})
+			exact, err := performer.NewExact[float32](performer.ExactOptions{Softmax: performer.Softmax{Causal: causal}})
 			require.NoError(t, err)
 			want := exact.Forward(dense.Matrix[float32]{}, x[0], x[1], x[2])
 			for _, tolerance := range []float64{0.05, 0.2} {
 				name := fmt.Sprintf("%s, causal %v, within %v", text, causal, tolerance)
-				chosen, err := audit.Choose(t.Context(), exact, x[0], x[1], x[2], tolerance, audit.ChooseOptions{Calls: 100, Budget: 5, Reproducible: true}, rand.NewPCG(1, 1))
+				chosen, err := audit.Choose(t.Context(), exact.Options().Softmax, x[0], x[1], x[2], tolerance, audit.ChooseOptions{Calls: 100, Budget: 5, Reproducible: true}, rand.NewPCG(1, 1))
 				require.NoError(t, err)
 				assert.False(t, chosen.Exact, name)
 				assert.LessOrEqual(t, distance(chosen.Attention.Forward(dense.Matrix[float32]{}, x[0], x[1], x[2]), want), tolerance, name)

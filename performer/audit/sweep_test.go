@@ -41,10 +41,10 @@ func TestChooseThreshold(t *testing.T) {
 	for run := range 4 {
 		for _, causal := range []bool{false, true} {
 			q, k, v := wordy(uint64(700+run), 4096, 32)
-			truth := must.Have(performer.NewExact[float32](performer.ExactOptions{Causal: causal}))
+			truth := must.Have(performer.NewExact[float32](performer.ExactOptions{Softmax: performer.Softmax{Causal: causal}}))
 			exact := truth.Forward(none, q, k, v)
 			for _, tolerance := range []float64{0.1, 0.15, 0.25} {
-				c := must.Have(Choose(t.Context(), truth, q, k, v, tolerance, ChooseOptions{Reproducible: true}, densetest.Source(uint64(710+run))))
+				c := must.Have(Choose(t.Context(), truth.Options().Softmax, q, k, v, tolerance, ChooseOptions{Reproducible: true}, densetest.Source(uint64(710+run))))
 				require.False(t, c.Exact, "causal=%v: %v", causal, c)
 				assert.LessOrEqual(t, c.Cost, 0.5)
 				off := relativeError(c.Attention.Forward(none, q, k, v), exact)

@@ -63,7 +63,7 @@ func ChooseTopK[T dense.Float](exact performer.Attention[T], q, k, v dense.Matri
 	b, ok := exact.(performer.Batch[T])
 	if !ok {
 		var err error
-		if b, err = performer.NewBatch(1, 1, exact); err != nil {
+		if b, err = performer.NewBatch(performer.BatchOptions{Heads: 1}, exact); err != nil {
 			return none, fmt.Errorf("audit: %w", err)
 		}
 	}
@@ -139,7 +139,7 @@ func (m *topKMeasure[T]) attention(topK []int) (performer.Batch[T], error) {
 		}
 		all[h] = e
 	}
-	return performer.NewBatch(m.heads, m.keyHeads, all...)
+	return performer.NewBatch(performer.BatchOptions{Heads: m.heads, KeyHeads: m.keyHeads}, all...)
 }
 
 // outputs returns the outputs of the measured queries, each over the tokens up to its own.

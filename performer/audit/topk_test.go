@@ -44,7 +44,7 @@ func TestChooseTopK(t *testing.T) {
 func testChooseTopK[T dense.Float](t *testing.T) {
 	const n, d, later = 2500, 32, 200
 	q, k, v := stream[T](rand.New(densetest.Source(901)), n+later, d)
-	exact := must.Have(performer.NewBatch[T](3, 3, must.Have(performer.NewExact[T](performer.ExactOptions{Bits: 8}))))
+	exact := must.Have(performer.NewBatch[T](performer.BatchOptions{Heads: 3}, must.Have(performer.NewExact[T](performer.ExactOptions{Bits: 8}))))
 	var keys [][]int
 	for _, tolerance := range []float64{0.5, 0.12} {
 		c := must.Have(audit.ChooseTopK(exact, q.RowRange(0, n), k.RowRange(0, n), v.RowRange(0, n), tolerance))
@@ -78,7 +78,7 @@ func TestChooseTopKOfGroups(t *testing.T) {
 	const n, d = 1500, 16
 	q, k, v := stream[float64](rand.New(densetest.Source(902)), n, d)
 	e := must.Have(performer.NewExact[float64](performer.ExactOptions{TopK: 7}))
-	b := must.Have(performer.NewBatch[float64](3, 1, e))
+	b := must.Have(performer.NewBatch[float64](performer.BatchOptions{Heads: 3, KeyHeads: 1}, e))
 	c := must.Have(audit.ChooseTopK(b, q, k.ColRange(0, d), v.ColRange(0, d), 1e-4))
 	assert.Equal(t, []int{0, 0, 0}, c.Keys)
 	c = must.Have(audit.ChooseTopK(e, q.RowRange(0, 90).ColRange(0, d), k.RowRange(0, 90).ColRange(0, d), v.RowRange(0, 90).ColRange(0, d), 0.9))
@@ -89,7 +89,7 @@ func TestChooseTopKOfGroups(t *testing.T) {
 func TestChooseTopKErrors(t *testing.T) {
 	e := must.Have(performer.NewExact[float64](performer.ExactOptions{}))
 	x, none := dense.New[float64](10, 4), dense.Matrix[float64]{}
-	linear := must.Have(performer.NewBatch[float64](2, 2, audit.Output[float64]{}))
+	linear := must.Have(performer.NewBatch[float64](performer.BatchOptions{Heads: 2}, audit.Output[float64]{}))
 	for want, call := range map[string]func() error{
 		"audit: exact is nil":                            func() error { _, err := audit.ChooseTopK[float64](nil, x, x, x, 0.1); return err },
 		"audit: tolerance = -1, want a positive number":  func() error { _, err := audit.ChooseTopK(e, x, x, x, -1); return err },

@@ -70,9 +70,9 @@ func testGradientsOfAllBlocks[T dense.Float](t *testing.T) {
 	}
 	for _, eight := range []bool{false, true} {
 		var got, want [3]dense.Matrix[T]
-		b := must.Have(performer.NewBatch[T](3, 1, must.Have(blocks.New[T](blocks.Options{EightBits: eight}))))
+		b := must.Have(performer.NewBatch[T](performer.BatchOptions{Heads: 3, KeyHeads: 1}, must.Have(blocks.New[T](blocks.Options{EightBits: eight}))))
 		got[0], got[1], got[2] = b.BackwardSequences(got[0], got[1], got[2], q, k, v, dout, s)
-		b = must.Have(performer.NewBatch[T](3, 1, exactOf[T](blocks.Options{})))
+		b = must.Have(performer.NewBatch[T](performer.BatchOptions{Heads: 3, KeyHeads: 1}, exactOf[T](blocks.Options{})))
 		want[0], want[1], want[2] = b.BackwardSequences(want[0], want[1], want[2], q, k, v, dout, s)
 		for i := range got {
 			require.Less(t, densetest.Distance(got[i], want[i]), 30*densetest.Roundoff[T]())

@@ -43,7 +43,7 @@ var settings = []blocks.Options{{Threshold: 0.2, Scale: 0.7}, {Threshold: 0.2, S
 
 // exactOf returns exact attention with the Scale of o.
 func exactOf[T dense.Float](o blocks.Options) performer.Exact[T] {
-	return must.Have(performer.NewExact[T](performer.ExactOptions{Causal: true, Scale: o.Scale}))
+	return must.Have(performer.NewExact[T](performer.ExactOptions{Softmax: performer.Softmax{Causal: true, Scale: o.Scale}}))
 }
 
 // With the Threshold 0 outputs are those of exact attention: the same bits in T, and the error of
@@ -147,7 +147,7 @@ func testBatch[T dense.Float](t *testing.T) {
 	const n, d, left = 300, 16, 37
 	for _, o := range settings {
 		a := must.Have(blocks.New[T](o))
-		batch := must.Have(performer.NewBatch[T](3, 1, a))
+		batch := must.Have(performer.NewBatch[T](performer.BatchOptions{Heads: 3, KeyHeads: 1}, a))
 		q, k, v := dense.New[T](n, 3*d), dense.Matrix[T]{}, dense.Matrix[T]{}
 		want := dense.New[T](n, 3*d)
 		for h := range 3 {
@@ -182,7 +182,7 @@ func testBatch[T dense.Float](t *testing.T) {
 		}
 		again := batch.ForwardSequences(dense.Matrix[T]{}, x, y, z, s)
 		require.True(t, densetest.Identical(first.RowRange(left+90, left+n), again.RowRange(left+90, left+n)))
-		exact := must.Have(performer.NewBatch[T](3, 1, exactOf[T](o))).ForwardSequences(dense.Matrix[T]{}, padded(q), padded(k), padded(v), s)
+		exact := must.Have(performer.NewBatch[T](performer.BatchOptions{Heads: 3, KeyHeads: 1}, exactOf[T](o))).ForwardSequences(dense.Matrix[T]{}, padded(q), padded(k), padded(v), s)
 		require.Less(t, densetest.Distance(again.RowRange(left+90, left+n), exact.RowRange(left+90, left+n)), 0.25)
 	}
 }

@@ -11,7 +11,7 @@ import (
 // Attention over 3000 tokens, and how far it is from exact attention.
 func ExampleNew() {
 	q, k, v := text[float64](3000, 16, 4, 10)
-	exact, err := performer.NewExact[float64](performer.ExactOptions{Causal: true})
+	exact, err := performer.NewExact[float64](performer.ExactOptions{Softmax: performer.Softmax{Causal: true}})
 	if err != nil {
 		panic(err)
 	}

@@ -115,7 +115,7 @@ func TestBackwardDifferences(t *testing.T) {
 		copy(v.Row(j), normal[float64](words, dv, 9).Row(j*7%words))
 	}
 	for _, threshold := range []float64{1e-30, 0.01, 1e30} {
-		exact := must.Have(performer.NewExact[float64](performer.ExactOptions{Scale: 0.9}))
+		exact := must.Have(performer.NewExact[float64](performer.ExactOptions{Softmax: performer.Softmax{Scale: 0.9}}))
 		f := form(t, exact, clusters.Options{Threshold: threshold, Clusters: 40})
 		g := backward(f, q, k, v, dout)
 		loss := func() (sum float64) {

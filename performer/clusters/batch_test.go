@@ -17,7 +17,7 @@ import (
 
 func batch[T dense.Float](t testing.TB, heads, keyHeads int, f performer.Attention[T]) performer.Batch[T] {
 	t.Helper()
-	b, err := performer.NewBatch(heads, keyHeads, f)
+	b, err := performer.NewBatch(performer.BatchOptions{Heads: heads, KeyHeads: keyHeads}, f)
 	require.NoError(t, err)
 	return b
 }
@@ -68,7 +68,7 @@ func TestBatchPadding(t *testing.T) {
 func TestHeadsShareClusters(t *testing.T) {
 	const n, heads = 3000, 8
 	f := form(t, must.Have(performer.NewExact[float32](performer.ExactOptions{Bits: 8})), clusters.Options{})
-	b := must.Have(performer.NewBatch[float32](heads, 2, f))
+	b := must.Have(performer.NewBatch[float32](performer.BatchOptions{Heads: heads, KeyHeads: 2}, f))
 	q, k, v := densetest.Normal[float32](rand.New(rand.NewPCG(1, 1)), n, heads*16, 0, 1), densetest.Normal[float32](rand.New(rand.NewPCG(1, 2)), n, 2*16, 0, 1), densetest.Normal[float32](rand.New(rand.NewPCG(1, 3)), n, 2*8, 0, 1)
 	got := b.Forward(dense.Matrix[float32]{}, q, k, v)
 	for h := range heads {

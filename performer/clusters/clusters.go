@@ -105,7 +105,7 @@ func open[T dense.Float](args arguments) (Attention[T], error) {
 	if err != nil {
 		return Attention[T]{}, err
 	}
-	b, err := performer.NewBatch[T](1, 1, sequence.Head[T]{Of: a})
+	b, err := performer.NewBatch[T](performer.BatchOptions{Heads: 1}, sequence.Head[T]{Of: a})
 	return Attention[T]{b, a}, err
 }
 

@@ -75,8 +75,8 @@
 // scored pairs, a small share of L². No bound of the error is known in advance; package audit
 // measures the error. The error is small where weights are concentrated on clusters of keys. The
 // error is larger if a cluster holds keys of different words, of which a query seeks one. For
-// diffuse attention over normal keys of small norm random features are better. Clusters do not help a
-// head in which every query has one key that no other query shares. In float32, keys and values
+// diffuse attention over normal keys of small norm random features are better. Clusters do not help
+// a head in which every query has one key that no other query shares. In float32, keys and values
 // with a common mean of a thousand standard deviations lose no more accuracy than in exact
 // attention. If keys and values have a mean of 1e5 standard deviations, exact attention and
 // attention by clusters have errors of tens of percent in float32.

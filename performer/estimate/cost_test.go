@@ -12,6 +12,7 @@ import (
 	"github.com/seed-feabd252/randfeat/internal/testing/densetest"
 	"github.com/seed-feabd252/randfeat/internal/testing/must"
 	"github.com/seed-feabd252/randfeat/orf"
+	"github.com/seed-feabd252/randfeat/performer"
 )
 
 // counting makes u call a function with the number of each draw of frequencies, counted from 1.
@@ -34,7 +35,7 @@ func testUnbiasedRefusesToCostMore[T dense.Float](t *testing.T) {
 	for _, features := range []int{0, 8} {
 		for _, causal := range []bool{false, true} {
 			calls := 0
-			u := must.Have(NewUnbiased[T](4, UnbiasedOptions{Features: features, Causal: causal}, densetest.Source(320)))
+			u := must.Have(NewUnbiased[T](UnbiasedOptions{Dim: 4, Softmax: performer.Softmax{Causal: causal}, Features: features}, densetest.Source(320)))
 			counting(u, func(int) { calls++ })
 			mean := densetest.Filled[T](500, 2, 7)
 			_, _, err := u.Estimate(t.Context(), mean, dense.Matrix[T]{}, q, k, v)
@@ -48,7 +49,7 @@ func testUnbiasedRefusesToCostMore[T dense.Float](t *testing.T) {
 		}
 	}
 	// Outputs without queries, keys or values have no cost.
-	u := must.Have(NewUnbiased[T](4, UnbiasedOptions{}, densetest.Source(320)))
+	u := must.Have(NewUnbiased[T](UnbiasedOptions{Dim: 4}, densetest.Source(320)))
 	for _, in := range [][3]dense.Matrix[T]{{q.RowRange(0, 0), k, v}, {q, k.RowRange(0, 0), v.RowRange(0, 0)}, {q, k, v.ColRange(0, 0)}} {
 		_, _, err := u.Estimate(t.Context(), dense.Matrix[T]{}, dense.Matrix[T]{}, in[0], in[1], in[2])
 		assert.NoError(t, err)
@@ -59,7 +60,7 @@ func testUnbiasedRefusesToCostMore[T dense.Float](t *testing.T) {
 func TestMaxCost(t *testing.T) {
 	q, k, v := tokens[float64](100, 0.8)
 	limited := func(features int, most float64) *Unbiased[float64] {
-		return must.Have(NewUnbiased[float64](4, UnbiasedOptions{Features: features, Replicates: 2, MaxCost: most}, densetest.Source(321)))
+		return must.Have(NewUnbiased[float64](UnbiasedOptions{Dim: 4, Features: features, Replicates: 2, MaxCost: most}, densetest.Source(321)))
 	}
 	estimate := func(u *Unbiased[float64]) error {
 		_, _, err := u.Estimate(t.Context(), dense.Matrix[float64]{}, dense.Matrix[float64]{}, q, k, v)
@@ -110,7 +111,7 @@ func TestEstimateCost(t *testing.T) {
 	}
 	assert.InEpsilon(t, blocks, replicateBlocks, 1e-9)
 	q, k, v := tokens[float64](9, 0.5)
-	u := must.Have(NewUnbiased[float64](4, UnbiasedOptions{Features: 8}, densetest.Source(322)))
+	u := must.Have(NewUnbiased[float64](UnbiasedOptions{Dim: 4, Features: 8}, densetest.Source(322)))
 	drawn := 0
 	counting(u, func(int) { drawn++ })
 	for range 50 {
@@ -118,7 +119,7 @@ func TestEstimateCost(t *testing.T) {
 		n := must.Have(u.replicate(t.Context(), 8, q, k, v))
 		require.Equal(t, 1+1<<n, drawn, "blocks of a replicate")
 	}
-	wide := must.Have(NewUnbiased[float32](64, UnbiasedOptions{}, densetest.Source(322)))
+	wide := must.Have(NewUnbiased[float32](UnbiasedOptions{Dim: 64}, densetest.Source(322)))
 	for n, cheaper := range map[int]bool{10_000: false, 1_000_000: true} {
 		// A view with stride 0 has n rows in the memory of one row.
 		x := dense.Matrix[float32]{Rows: n, Cols: 64, Data: make([]float32, 64), Stride: 0}
@@ -147,7 +148,7 @@ func TestUnbiasedContext(t *testing.T) {
 	q, k, v := tokens[float32](50, 0.8)
 	for _, features := range []int{0, 16} {
 		for _, last := range []int{0, 1, 2, 7, 50} {
-			u := must.Have(NewUnbiased[float32](4, UnbiasedOptions{Features: features, MaxCost: math.Inf(1)}, densetest.Source(323)))
+			u := must.Have(NewUnbiased[float32](UnbiasedOptions{Dim: 4, Features: features, MaxCost: math.Inf(1)}, densetest.Source(323)))
 			ctx, mean := &ending{Context: context.Background(), left: last}, densetest.Filled[float32](50, 2, 7)
 			_, _, err := u.Estimate(ctx, mean, dense.Matrix[float32]{}, q, k, v)
 			assert.ErrorIs(t, err, context.Canceled)

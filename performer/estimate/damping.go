@@ -40,7 +40,7 @@ func (u *Unbiased[T]) damping(q, k dense.Matrix[T]) float64 {
 	if n == 0 {
 		return 0
 	}
-	return leastFourthMoment(min(sum/n/float64(u.d), maxPhi))
+	return leastFourthMoment(min(sum/n/float64(u.opts.Dim), maxPhi))
 }
 
 // leastFourthMoment returns a = −s/4 where s ≥ 0 and s·(1+4s) = 4φ·(1+s).

@@ -49,8 +49,8 @@ func testDamping[T dense.Float](t *testing.T) {
 	rng := rand.New(densetest.Source(90))
 	q, k := densetest.Normal[T](rng, n, d, 0, 1), densetest.Normal[T](rng, n, d, 0, 1)
 	for _, causal := range []bool{false, true} {
-		u := must.Have(NewUnbiased[T](d, UnbiasedOptions{MaxCost: math.Inf(1), Scale: scale, Causal: causal}, densetest.Source(91)))
-		weights := dense.Head(must.Have(performer.Attend(must.Have(performer.NewExact[T](performer.ExactOptions{Scale: scale, Causal: causal})), performer.AttendArgs[T]{
+		u := must.Have(NewUnbiased[T](UnbiasedOptions{Dim: d, Softmax: performer.Softmax{Scale: scale, Causal: causal}, MaxCost: math.Inf(1)}, densetest.Source(91)))
+		weights := dense.Head(must.Have(performer.Attend(must.Have(performer.NewExact[T](performer.ExactOptions{Softmax: performer.Softmax{Scale: scale, Causal: causal}})), performer.AttendArgs[T]{
 			Q: dense.SplitHeads(q, 1, 1), K: dense.SplitHeads(k, 1, 1), V: dense.SplitHeads(k, 1, 1), Scores: performer.ScoresAfterSoftmax,
 		})).Scores, 0, 0)
 		var phi float64

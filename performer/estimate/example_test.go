@@ -33,7 +33,7 @@ func ExampleUnbiased_Estimate() {
 	rng := rand.New(src)
 	q, k, v := small(rng, tokens, d, 0.5), small(rng, tokens, d, 0.5), small(rng, tokens, 1, 1)
 
-	u, err := estimate.NewUnbiased[float64](d, estimate.UnbiasedOptions{Features: 64, MaxCost: math.Inf(1)}, src)
+	u, err := estimate.NewUnbiased[float64](estimate.UnbiasedOptions{Dim: d, Features: 64, MaxCost: math.Inf(1)}, src)
 	if err != nil {
 		log.Fatal(err)
 	}

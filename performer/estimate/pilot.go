@@ -92,7 +92,7 @@ func (u *Unbiased[T]) Pilot(ctx context.Context, q, k, v dense.Matrix[T]) (Pilot
 	}
 	if !p.Settled {
 		p.Reason = fmt.Sprintf("with m₀ = %d the correction has %.3g times the variance of the ratio, want at most 1: "+
-			"queries and keys are too long for d = %d", p.Features, p.Correction/p.Variance, u.d)
+			"queries and keys are too long for d = %d", p.Features, p.Correction/p.Variance, u.opts.Dim)
 	}
 	return p, nil
 }

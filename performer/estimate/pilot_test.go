@@ -33,7 +33,7 @@ func testPilot[T dense.Float](t *testing.T) {
 	before := 0
 	for _, size := range []float64{0, 0.5, 0.8, 1.1} {
 		q, k, v := tokens[T](40, size)
-		u := must.Have(NewUnbiased[T](4, UnbiasedOptions{MaxCost: math.Inf(1)}, densetest.Source(71)))
+		u := must.Have(NewUnbiased[T](UnbiasedOptions{Dim: 4, MaxCost: math.Inf(1)}, densetest.Source(71)))
 		p, err := u.Pilot(t.Context(), q, k, v)
 		require.NoError(t, err)
 		require.True(t, p.Settled, p.Reason)
@@ -41,7 +41,7 @@ func testPilot[T dense.Float](t *testing.T) {
 		assert.GreaterOrEqual(t, p.Features, max(8, before), "size %v", size)
 		assert.LessOrEqual(t, p.Correction, p.Variance)
 		if size > 0 {
-			u := must.Have(NewUnbiased[T](4, UnbiasedOptions{MaxCost: math.Inf(1), Features: p.Features, Replicates: 300}, densetest.Source(72)))
+			u := must.Have(NewUnbiased[T](UnbiasedOptions{Dim: 4, MaxCost: math.Inf(1), Features: p.Features, Replicates: 300}, densetest.Source(72)))
 			_, stderr, err := u.Estimate(t.Context(), dense.Matrix[T]{}, dense.Matrix[T]{}, q, k, v)
 			require.NoError(t, err)
 			var variance float64
@@ -81,7 +81,7 @@ func measured(t *testing.T, u *Unbiased[float64], q, k, v dense.Matrix[float64])
 func TestPilotSaysWhy(t *testing.T) {
 	rng := rand.New(densetest.Source(73))
 	q, v := densetest.Sphere[float64](rng, 40, 8, 12), densetest.Normal[float64](rng, 40, 2, 0, 1)
-	u := must.Have(NewUnbiased[float64](8, UnbiasedOptions{MaxCost: math.Inf(1), Scale: 1}, densetest.Source(74)))
+	u := must.Have(NewUnbiased[float64](UnbiasedOptions{Dim: 8, Softmax: performer.Softmax{Scale: 1}, MaxCost: math.Inf(1)}, densetest.Source(74)))
 	for norm, want := range map[float64]string{1: "queries and keys are too long for d = 8", 30: "queries and keys are too long for d = 8", 1e6: "Scale·‖x‖² = 1.44e+14"} {
 		x := q.Clone()
 		for i := range x.Data {
@@ -117,7 +117,7 @@ func TestPilotSaysWhy(t *testing.T) {
 func TestPilotOfCertainties(t *testing.T) {
 	rng := rand.New(densetest.Source(75))
 	q, k, v := densetest.Normal[float32](rng, 9, 4, 0, 3), densetest.Normal[float32](rng, 9, 4, 0, 3), densetest.Normal[float32](rng, 9, 2, 0, 1)
-	u := must.Have(NewUnbiased[float32](4, UnbiasedOptions{MaxCost: math.Inf(1)}, densetest.Source(76)))
+	u := must.Have(NewUnbiased[float32](UnbiasedOptions{Dim: 4, MaxCost: math.Inf(1)}, densetest.Source(76)))
 	for _, in := range [][3]dense.Matrix[float32]{
 		{q.RowRange(0, 0), k, v}, {q, k.RowRange(0, 0), v.RowRange(0, 0)}, {q, k, v.ColRange(0, 0)},
 		{q, k.RowRange(0, 1), v.RowRange(0, 1)}, {q, k, densetest.Filled[float32](9, 2, 0.1)},
@@ -141,7 +141,7 @@ func TestStandardErrorsCover(t *testing.T) {
 	t.Parallel()
 	var sums float64
 	for _, size := range []float64{0.5, 0.8, 1.1} {
-		u := must.Have(NewUnbiased[float64](4, UnbiasedOptions{MaxCost: math.Inf(1), Frequencies: orf.IID{}}, densetest.Source(78)))
+		u := must.Have(NewUnbiased[float64](UnbiasedOptions{Dim: 4, MaxCost: math.Inf(1), Frequencies: orf.IID{}}, densetest.Source(78)))
 		elements, ofSums := coverage(t, u, size, 250, func(q, k, v dense.Matrix[float64]) int {
 			p, err := u.Pilot(t.Context(), q, k, v)
 			require.NoError(t, err)
@@ -152,7 +152,7 @@ func TestStandardErrorsCover(t *testing.T) {
 		sums += ofSums / 3
 	}
 	assert.Greater(t, sums, 0.93, "sums")
-	u := must.Have(NewUnbiased[float64](4, UnbiasedOptions{MaxCost: math.Inf(1), Replicates: 16, Frequencies: orf.IID{}}, densetest.Source(79)))
+	u := must.Have(NewUnbiased[float64](UnbiasedOptions{Dim: 4, MaxCost: math.Inf(1), Replicates: 16, Frequencies: orf.IID{}}, densetest.Source(79)))
 	elements, _ := coverage(t, u, 1.1, 60, func(q, k, v dense.Matrix[float64]) int { return measured(t, u, q, k, v) })
 	assert.Less(t, elements, 0.9)
 }

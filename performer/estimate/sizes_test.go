@@ -21,11 +21,11 @@ func testSizes[T dense.Float](t *testing.T) {
 	const most = math.MaxInt/2 + 1
 	memory := limittest.Memory(t, "estimate")
 	for _, n := range []int{math.MaxInt, most, most / 2} {
-		memory("d = %d, Features = 0: ", n)(NewUnbiased[T](n, UnbiasedOptions{}, densetest.Source(1)))
-		memory("d = 3, Features = %d: ", n)(NewUnbiased[T](3, UnbiasedOptions{Features: n}, densetest.Source(1)))
+		memory("Dim = %d, Features = 0: ", n)(NewUnbiased[T](UnbiasedOptions{Dim: n}, densetest.Source(1)))
+		memory("Dim = 3, Features = %d: ", n)(NewUnbiased[T](UnbiasedOptions{Dim: 3, Features: n}, densetest.Source(1)))
 	}
 	if math.MaxInt > math.MaxInt32 {
-		_, err := NewUnbiased[T](3, UnbiasedOptions{Features: 2, Replicates: math.MaxInt}, densetest.Source(1))
+		_, err := NewUnbiased[T](UnbiasedOptions{Dim: 3, Features: 2, Replicates: math.MaxInt}, densetest.Source(1))
 		assert.EqualError(t, err, fmt.Sprintf("estimate: Replicates = %d, want at most 1099511627775", math.MaxInt))
 	}
 }

@@ -12,6 +12,7 @@ import (
 	"github.com/seed-feabd252/randfeat/internal/compute/vecmath"
 	"github.com/seed-feabd252/randfeat/internal/testing/densetest"
 	"github.com/seed-feabd252/randfeat/internal/testing/must"
+	"github.com/seed-feabd252/randfeat/performer"
 )
 
 // The moments of the weight of a frequency are sums over keys. The moments of the sample are within
@@ -21,7 +22,7 @@ func TestTilted(t *testing.T) {
 	const n, d, dv, scale, a = 4000, 3, 2, 0.7, -0.3
 	rng := rand.New(densetest.Source(92))
 	q, k, v := densetest.Normal[float64](rng, 1, d, 0, 1.4), densetest.Normal[float64](rng, 5, d, 0, 1.4), densetest.Normal[float64](rng, 5, dv, 0, 1)
-	u := must.Have(NewUnbiased[float64](d, UnbiasedOptions{MaxCost: math.Inf(1), Scale: scale}, densetest.Source(93)))
+	u := must.Have(NewUnbiased[float64](UnbiasedOptions{Dim: d, Softmax: performer.Softmax{Scale: scale}, MaxCost: math.Inf(1)}, densetest.Source(93)))
 	o := u.exactRow(0, q, k)
 	s, err := tilt(n, o, q, k, v, scale, a, rng)
 	require.NoError(t, err)

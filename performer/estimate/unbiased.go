@@ -11,18 +11,19 @@ import (
 	"github.com/seed-feabd252/randfeat/internal/argument"
 	"github.com/seed-feabd252/randfeat/internal/memory/limit"
 	"github.com/seed-feabd252/randfeat/orf"
+	"github.com/seed-feabd252/randfeat/performer"
 	"github.com/seed-feabd252/randfeat/performer/internal/linear"
 	"github.com/seed-feabd252/randfeat/rff"
 )
 
-// UnbiasedOptions adjusts [Unbiased]. The zero value is bidirectional attention with the scale
-// 1/√d, 32 replicates, and as many features as [Unbiased.Pilot] finds.
+// UnbiasedOptions adjusts [Unbiased]. The default is bidirectional attention with the scale 1/√d,
+// 32 replicates, and as many features as [Unbiased.Pilot] finds.
 type UnbiasedOptions struct {
-	// Scale is the factor of the products q_iᵀk_j. Zero means 1/√d.
-	Scale float64
+	// Dim is the dimension d of queries and keys, at least 1.
+	Dim int
 
-	// Causal lets query i see the keys j ≤ i only. Causal attention needs as many queries as keys.
-	Causal bool
+	// The Scale is not negative.
+	performer.Softmax
 
 	// Features is the number m₀ of positive features of the ratio Y₀ of each replicate. With zero,
 	// each Estimate begins with a [Unbiased.Pilot], which finds m₀.
@@ -74,7 +75,6 @@ type UnbiasedOptions struct {
 // An Unbiased draws from its source at every call and belongs to one goroutine. The same calls
 // after the same source give the same bits, whatever GOMAXPROCS is.
 type Unbiased[T dense.Float] struct {
-	d    int
 	opts UnbiasedOptions
 	src  rand.Source
 	rng  *rand.Rand
@@ -93,14 +93,14 @@ type Unbiased[T dense.Float] struct {
 // and the sum of 2ⁿrⁿ for the cost, so that r < ½. decay is the geometric mean of both bounds.
 const decay = 0.3535533905932738
 
-// NewUnbiased returns an estimator for queries and keys of dimension d that draws from src.
-// NewUnbiased returns an error for d < 1, a Scale that is not a positive number in the range of T,
-// negative Features or too many for memory, fewer than two Replicates or more than 2⁴⁰, a MaxCost
-// that is negative or NaN, and a nil src. NewUnbiased also returns the error of a first draw of
-// Frequencies.
-func NewUnbiased[T dense.Float](d int, opts UnbiasedOptions, src rand.Source) (*Unbiased[T], error) {
+// NewUnbiased returns an estimator that draws from src. NewUnbiased returns an error for a Dim
+// below 1, a Scale that is not a positive number in the range of T, negative Features or too many
+// for memory, fewer than two Replicates or more than 2⁴⁰, a MaxCost that is negative or NaN, and a
+// nil src. NewUnbiased also returns the error of a first draw of Frequencies.
+func NewUnbiased[T dense.Float](opts UnbiasedOptions, src rand.Source) (*Unbiased[T], error) {
+	d := opts.Dim
 	if d < 1 {
-		return nil, fmt.Errorf("estimate: d = %d, want at least 1", d)
+		return nil, fmt.Errorf("estimate: Dim = %d, want at least 1", d)
 	}
 	if opts.Features < 0 {
 		return nil, fmt.Errorf("estimate: Features = %d, want at least 1, or 0 for a pilot", opts.Features)
@@ -115,7 +115,7 @@ func NewUnbiased[T dense.Float](d int, opts UnbiasedOptions, src rand.Source) (*
 		return nil, fmt.Errorf("estimate: Replicates = %d, want at most %d", opts.Replicates, limit.Repeats)
 	}
 	if err := limit.Memory[T](opts.Features, d); err != nil {
-		return nil, fmt.Errorf("estimate: d = %d, Features = %d: %w", d, opts.Features, err)
+		return nil, fmt.Errorf("estimate: Dim = %d, Features = %d: %w", d, opts.Features, err)
 	}
 	if opts.MaxCost == 0 {
 		opts.MaxCost = 1
@@ -132,7 +132,7 @@ func NewUnbiased[T dense.Float](d int, opts UnbiasedOptions, src rand.Source) (*
 	if opts.Frequencies == nil {
 		opts.Frequencies = orf.GramSchmidt{}
 	}
-	u := &Unbiased[T]{d: d, opts: opts, src: src, rng: rand.New(src)}
+	u := &Unbiased[T]{opts: opts, src: src, rng: rand.New(src)}
 	u.frequencies = func(m int) (orf.Projection[T], error) { return orf.Draw[T](opts.Frequencies, m, d, src) }
 	if _, err := u.draw(max(opts.Features, 1)); err != nil {
 		return nil, err
@@ -286,8 +286,8 @@ func (u *Unbiased[T]) check(q, k, v dense.Matrix[T]) {
 		panic(fmt.Sprintf("estimate: k is %d×%d, v is %d×%d, want as many values as keys", k.Rows, k.Cols, v.Rows, v.Cols))
 	case u.opts.Causal && q.Rows != k.Rows:
 		panic(fmt.Sprintf("estimate: q is %d×%d, k is %d×%d, want as many queries as keys for causal attention", q.Rows, q.Cols, k.Rows, k.Cols))
-	case q.Cols != u.d:
-		panic(fmt.Sprintf("estimate: q is %d×%d, k is %d×%d, want points of R^%d", q.Rows, q.Cols, k.Rows, k.Cols, u.d))
+	case q.Cols != u.opts.Dim:
+		panic(fmt.Sprintf("estimate: q is %d×%d, k is %d×%d, want points of R^%d", q.Rows, q.Cols, k.Rows, k.Cols, u.opts.Dim))
 	}
 }
 

@@ -39,8 +39,8 @@ func TestUnbiased(t *testing.T) {
 	for _, causal := range []bool{false, true} {
 		rng := rand.New(densetest.Source(60))
 		q, k, v := densetest.Normal[float64](rng, 4, d, 0, 0.9), densetest.Normal[float64](rng, 4, d, 0, 0.9), densetest.Normal[float64](rng, 4, 2, 0, 1)
-		truth := must.Have(performer.NewExact[float64](performer.ExactOptions{Causal: causal})).Forward(dense.Matrix[float64]{}, q, k, v)
-		u := must.Have(NewUnbiased[float64](d, UnbiasedOptions{MaxCost: math.Inf(1), Causal: causal, Features: m, Frequencies: orf.IID{}}, densetest.Source(61)))
+		truth := must.Have(performer.NewExact[float64](performer.ExactOptions{Softmax: performer.Softmax{Causal: causal}})).Forward(dense.Matrix[float64]{}, q, k, v)
+		u := must.Have(NewUnbiased[float64](UnbiasedOptions{Dim: d, Softmax: performer.Softmax{Causal: causal}, MaxCost: math.Inf(1), Features: m, Frequencies: orf.IID{}}, densetest.Source(61)))
 		u.damped = -0.2
 
 		plain, unbiased := newMoments(4, 2), newMoments(4, 2)
@@ -83,8 +83,8 @@ func TestReplicatesOfBothTypes(t *testing.T) {
 		rng := rand.New(densetest.Source(60))
 		q, k, v := densetest.Normal[float32](rng, 4, d, 0, 0.9), densetest.Normal[float32](rng, 4, d, 0, 0.9), densetest.Normal[float32](rng, 4, 2, 0, 1)
 		q64, k64, v64 := dense.Copy(dense.Matrix[float64]{}, q), dense.Copy(dense.Matrix[float64]{}, k), dense.Copy(dense.Matrix[float64]{}, v)
-		u := must.Have(NewUnbiased[float32](d, UnbiasedOptions{MaxCost: math.Inf(1), Causal: causal, Features: m, Frequencies: orf.IID{}}, densetest.Source(61)))
-		u64 := must.Have(NewUnbiased[float64](d, UnbiasedOptions{MaxCost: math.Inf(1), Causal: causal, Features: m, Frequencies: orf.IID{}}, densetest.Source(61)))
+		u := must.Have(NewUnbiased[float32](UnbiasedOptions{Dim: d, Softmax: performer.Softmax{Causal: causal}, MaxCost: math.Inf(1), Features: m, Frequencies: orf.IID{}}, densetest.Source(61)))
+		u64 := must.Have(NewUnbiased[float64](UnbiasedOptions{Dim: d, Softmax: performer.Softmax{Causal: causal}, MaxCost: math.Inf(1), Features: m, Frequencies: orf.IID{}}, densetest.Source(61)))
 		u.damped, u64.damped = -0.2, -0.2
 		for range 300 {
 			n := must.Have(u.replicate(t.Context(), m, q, k, v))
@@ -108,8 +108,8 @@ func testEstimate[T dense.Float](t *testing.T) {
 	rng := rand.New(densetest.Source(62))
 	q, k, v := densetest.Normal[T](rng, n, d, 0, 1), densetest.Normal[T](rng, n, d, 0, 1), densetest.Normal[T](rng, n, dv, 0, 1)
 	for _, causal := range []bool{false, true} {
-		opts := UnbiasedOptions{MaxCost: math.Inf(1), Causal: causal, Features: 16, Replicates: replicates, Scale: 0.3}
-		u := must.Have(NewUnbiased[T](d, opts, densetest.Source(63)))
+		opts := UnbiasedOptions{Dim: d, Softmax: performer.Softmax{Causal: causal, Scale: 0.3}, MaxCost: math.Inf(1), Features: 16, Replicates: replicates}
+		u := must.Have(NewUnbiased[T](opts, densetest.Source(63)))
 		u.damped = u.damping(q, k)
 		want := newMoments(n, dv)
 		for range replicates {
@@ -118,7 +118,7 @@ func testEstimate[T dense.Float](t *testing.T) {
 		}
 		for _, processors := range []int{1, 2} {
 			defer runtime.GOMAXPROCS(runtime.GOMAXPROCS(processors))
-			again := must.Have(NewUnbiased[T](d, opts, densetest.Source(63)))
+			again := must.Have(NewUnbiased[T](opts, densetest.Source(63)))
 			mean, stderr := dense.New[T](n, dv), dense.New[T](n, dv)
 			_, _, err := again.Estimate(t.Context(), mean, stderr, q, k, v)
 			require.NoError(t, err)
@@ -127,7 +127,7 @@ func testEstimate[T dense.Float](t *testing.T) {
 				require.Equal(t, T(want.stderr(i)), stderr.Data[i])
 			}
 		}
-		truth := must.Have(performer.NewExact[T](performer.ExactOptions{Causal: causal, Scale: 0.3})).Forward(dense.Matrix[T]{}, q, k, v)
+		truth := must.Have(performer.NewExact[T](performer.ExactOptions{Softmax: performer.Softmax{Causal: causal, Scale: 0.3}})).Forward(dense.Matrix[T]{}, q, k, v)
 		assert.Less(t, densetest.Distance(dense.Copy(dense.Matrix[T]{}, want.mean), truth), 0.5, "Scale is that of exact attention")
 	}
 }
@@ -142,7 +142,7 @@ func testUnbiasedOfLargeNorms[T dense.Float](t *testing.T) {
 	for _, norm := range []float64{0, 30, 300} {
 		q, k := densetest.Sphere[T](rng, n, d, norm), densetest.Sphere[T](rng, n, d, norm)
 		for _, causal := range []bool{false, true} {
-			u := must.Have(NewUnbiased[T](d, UnbiasedOptions{MaxCost: math.Inf(1), Causal: causal, Features: 8, Scale: 1}, densetest.Source(67)))
+			u := must.Have(NewUnbiased[T](UnbiasedOptions{Dim: d, Softmax: performer.Softmax{Causal: causal, Scale: 1}, MaxCost: math.Inf(1), Features: 8}, densetest.Source(67)))
 			mean, stderr, err := u.Estimate(t.Context(), dense.Matrix[T]{}, dense.Matrix[T]{}, q, k, densetest.Filled[T](n, 3, 1))
 			require.NoError(t, err)
 			for i, x := range mean.Data {
@@ -163,7 +163,7 @@ func TestUnbiasedOfNaNAndNothing(t *testing.T) {
 	k.Row(5)[1] = float32(math.NaN())
 	var none dense.Matrix[float32]
 	for _, causal := range []bool{false, true} {
-		u := must.Have(NewUnbiased[float32](4, UnbiasedOptions{MaxCost: math.Inf(1), Causal: causal, Features: 8}, densetest.Source(69)))
+		u := must.Have(NewUnbiased[float32](UnbiasedOptions{Dim: 4, Softmax: performer.Softmax{Causal: causal}, MaxCost: math.Inf(1), Features: 8}, densetest.Source(69)))
 		mean, stderr, err := u.Estimate(t.Context(), none, none, q, k, v)
 		require.NoError(t, err)
 		for i := range 9 {
@@ -172,7 +172,7 @@ func TestUnbiasedOfNaNAndNothing(t *testing.T) {
 			assert.Equal(t, !hit, layout.Finite(stderr.RowRange(i, i+1)), "causal %v, row %d", causal, i)
 		}
 	}
-	u := must.Have(NewUnbiased[float32](4, UnbiasedOptions{MaxCost: math.Inf(1)}, densetest.Source(69)))
+	u := must.Have(NewUnbiased[float32](UnbiasedOptions{Dim: 4, MaxCost: math.Inf(1)}, densetest.Source(69)))
 	mean, stderr, err := u.Estimate(t.Context(), densetest.Filled[float32](9, 2, 7), densetest.Filled[float32](9, 2, 7), q, k.RowRange(0, 0), v.RowRange(0, 0))
 	require.NoError(t, err)
 	assert.Equal(t, dense.New[float32](9, 2), mean)
@@ -181,24 +181,23 @@ func TestUnbiasedOfNaNAndNothing(t *testing.T) {
 
 func TestUnbiasedRefuses(t *testing.T) {
 	for _, c := range []struct {
-		d    int
 		opts UnbiasedOptions
 		src  rand.Source
 		want string
 	}{
-		{0, UnbiasedOptions{}, densetest.Source(1), "d = 0"},
-		{2, UnbiasedOptions{Features: -1}, densetest.Source(1), "Features = -1"},
-		{2, UnbiasedOptions{Replicates: 1}, densetest.Source(1), "Replicates = 1,"},
-		{2, UnbiasedOptions{}, nil, "src is nil"},
-		{2, UnbiasedOptions{Scale: -1}, densetest.Source(1), "scale"},
-		{2, UnbiasedOptions{MaxCost: -1}, densetest.Source(1), "MaxCost = -1, want a positive number, or 0 for 1"},
-		{2, UnbiasedOptions{MaxCost: math.NaN()}, densetest.Source(1), "MaxCost = NaN"},
-		{2, UnbiasedOptions{Frequencies: orf.Hadamard{Factors: -1}}, densetest.Source(1), "Hadamard.Factors = -1"},
+		{UnbiasedOptions{}, densetest.Source(1), "Dim = 0"},
+		{UnbiasedOptions{Dim: 2, Features: -1}, densetest.Source(1), "Features = -1"},
+		{UnbiasedOptions{Dim: 2, Replicates: 1}, densetest.Source(1), "Replicates = 1,"},
+		{UnbiasedOptions{Dim: 2}, nil, "src is nil"},
+		{UnbiasedOptions{Dim: 2, Softmax: performer.Softmax{Scale: -1}}, densetest.Source(1), "scale"},
+		{UnbiasedOptions{Dim: 2, MaxCost: -1}, densetest.Source(1), "MaxCost = -1, want a positive number, or 0 for 1"},
+		{UnbiasedOptions{Dim: 2, MaxCost: math.NaN()}, densetest.Source(1), "MaxCost = NaN"},
+		{UnbiasedOptions{Dim: 2, Frequencies: orf.Hadamard{Factors: -1}}, densetest.Source(1), "Hadamard.Factors = -1"},
 	} {
-		_, err := NewUnbiased[float64](c.d, c.opts, c.src)
+		_, err := NewUnbiased[float64](c.opts, c.src)
 		assert.ErrorContains(t, err, c.want)
 	}
-	u := must.Have(NewUnbiased[float64](2, UnbiasedOptions{Causal: true, Features: 4, MaxCost: math.Inf(1)}, densetest.Source(1)))
+	u := must.Have(NewUnbiased[float64](UnbiasedOptions{Dim: 2, Softmax: performer.Softmax{Causal: true}, Features: 4, MaxCost: math.Inf(1)}, densetest.Source(1)))
 	var none dense.Matrix[float64]
 	mat, x := dense.New[float64], dense.New[float64](3, 2)
 	estimate := func(mean, q, k, v dense.Matrix[float64]) func() {

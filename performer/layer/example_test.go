@@ -23,7 +23,7 @@ func ExampleNew() {
 	if err != nil {
 		log.Fatal(err)
 	}
-	attention, err := performer.NewBatch[float64](1, 1, softmax)
+	attention, err := performer.NewBatch[float64](performer.BatchOptions{Heads: 1}, softmax)
 	if err != nil {
 		log.Fatal(err)
 	}
@@ -50,7 +50,7 @@ func ExampleMultiHead() {
 	if err != nil {
 		log.Fatal(err)
 	}
-	attention, err := performer.NewBatch[float32](2, 2, softmax)
+	attention, err := performer.NewBatch[float32](performer.BatchOptions{Heads: 2}, softmax)
 	if err != nil {
 		log.Fatal(err)
 	}
@@ -94,7 +94,7 @@ func ExampleReadNamed() {
 	if err != nil {
 		log.Fatal(err)
 	}
-	attention, err := performer.NewBatch[float32](2, 2, softmax)
+	attention, err := performer.NewBatch[float32](performer.BatchOptions{Heads: 2}, softmax)
 	if err != nil {
 		log.Fatal(err)
 	}
@@ -120,11 +120,11 @@ func ExampleReadNamed() {
 // token: the rows are those of the whole sequence.
 func ExampleMultiHead_Step() {
 	src := exprand.NewSource(1)
-	softmax, err := performer.NewExact[float64](performer.ExactOptions{Causal: true})
+	softmax, err := performer.NewExact[float64](performer.ExactOptions{Softmax: performer.Softmax{Causal: true}})
 	if err != nil {
 		log.Fatal(err)
 	}
-	heads, _ := performer.NewBatch[float64](4, 2, softmax)
+	heads, _ := performer.NewBatch[float64](performer.BatchOptions{Heads: 4, KeyHeads: 2}, softmax)
 	p, _ := layer.Draw[float64](layer.Widths{Input: 8, Heads: 4, KeyHeads: 2}, src)
 	mlp, _ := layer.Draw[float64](layer.Widths{Input: 8, Heads: 1, HeadDim: 32}, src)
 	attention, _ := layer.New(p, heads, layer.Options{})
@@ -154,11 +154,11 @@ func ExampleMultiHead_Step() {
 // A layer as in Qwen3: norms of the heads of queries and keys, then rotary positions. A token at a
 // time has the rows of the whole sequence, as the number of tokens in the state is its position.
 func ExampleOptions() {
-	softmax, err := performer.NewExact[float64](performer.ExactOptions{Causal: true})
+	softmax, err := performer.NewExact[float64](performer.ExactOptions{Softmax: performer.Softmax{Causal: true}})
 	if err != nil {
 		log.Fatal(err)
 	}
-	heads, err := performer.NewBatch[float64](4, 2, softmax)
+	heads, err := performer.NewBatch[float64](performer.BatchOptions{Heads: 4, KeyHeads: 2}, softmax)
 	if err != nil {
 		log.Fatal(err)
 	}

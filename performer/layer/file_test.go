@@ -275,7 +275,7 @@ func testReadGPT2[T dense.Float](t *testing.T) {
 		0.04419069378139859, -0.2584123354703015, -0.4394800055461952, -0.41385336194920075,
 	}
 	x, s := sines[T](6, 4, 0.25), performer.Sequences{Queries: []int{3, 3}}
-	attention := batch[T](2, 2, must.Have(performer.NewExact[T](performer.ExactOptions{Causal: true})))
+	attention := batch[T](2, 2, must.Have(performer.NewExact[T](performer.ExactOptions{Softmax: performer.Softmax{Causal: true}})))
 	byPrefix := must.Have(layer.Read(gpt2(), "h.0.attn.", attention, layer.Options{}))
 	requireGolden(t, want, byPrefix.Forward(dense.Matrix[T]{}, x, s), "Read")
 	byName := must.Have(layer.ReadNamed(gpt2(), gpt2Names, attention, layer.Options{}))

@@ -10,7 +10,7 @@ import (
 
 // batch returns attention of so many heads.
 func batch[T dense.Float](heads, keyHeads int, forms ...performer.Attention[T]) performer.Batch[T] {
-	return must.Have(performer.NewBatch(heads, keyHeads, forms...))
+	return must.Have(performer.NewBatch(performer.BatchOptions{Heads: heads, KeyHeads: keyHeads}, forms...))
 }
 
 // exactBatch returns exact attention of so many heads.
@@ -26,9 +26,9 @@ func everyForm[T dense.Float](d int) []performer.Attention[T] {
 		for _, unnormalised := range []bool{false, true} {
 			o := performer.LinearOptions{Causal: causal, Unnormalised: unnormalised}
 			all = append(all, must.Have(performer.NewLinear(maptest.Positive[T](32, d), o)),
-				must.Have(performer.NewExact[T](performer.ExactOptions{Causal: causal, Unnormalised: unnormalised})))
+				must.Have(performer.NewExact[T](performer.ExactOptions{Softmax: performer.Softmax{Causal: causal}, Unnormalised: unnormalised})))
 		}
-		all = append(all, must.Have(performer.NewExact[T](performer.ExactOptions{Causal: causal, Window: 3, Sinks: 2, Slope: 0.1})))
+		all = append(all, must.Have(performer.NewExact[T](performer.ExactOptions{Softmax: performer.Softmax{Causal: causal}, Window: 3, Sinks: 2, Slope: 0.1})))
 		all = append(all, must.Have(performer.NewLinear[T](must.Have(rff.Draw[T](rff.ELU{D: d}, nil)), performer.LinearOptions{Causal: causal})))
 	}
 	return all

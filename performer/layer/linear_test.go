@@ -101,7 +101,7 @@ func TestLinearErrors(t *testing.T) {
 		},
 		"layer: Key[0][0] = 1e+06 is beyond the range of F16": func() error {
 			p := layer.Projections[float32]{Query: dense.Of(1, 1, []float32{1}), Key: dense.Of(1, 1, []float32{1e6}), Value: dense.Of(1, 1, []float32{1})}
-			one := must.Have(performer.NewBatch[float32](1, 1, must.Have(performer.NewExact[float32](performer.ExactOptions{}))))
+			one := must.Have(performer.NewBatch[float32](performer.BatchOptions{Heads: 1}, must.Have(performer.NewExact[float32](performer.ExactOptions{}))))
 			_, err := layer.New(p, one, layer.Options{Weights: safetensors.F16})
 			return err
 		},
@@ -149,7 +149,7 @@ func testShortWeights[T dense.Float](t *testing.T) {
 		if w.KeyHeads == 0 {
 			keyHeads = w.Heads
 		}
-		attention := batch(w.Heads, keyHeads, must.Have(performer.NewExact[T](performer.ExactOptions{Causal: true})))
+		attention := batch(w.Heads, keyHeads, must.Have(performer.NewExact[T](performer.ExactOptions{Softmax: performer.Softmax{Causal: true}})))
 		for dtype, round := range short[T]() {
 			l := must.Have(layer.New(p, attention, layer.Options{Weights: dtype}))
 			var file, again bytes.Buffer

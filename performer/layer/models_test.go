@@ -51,26 +51,26 @@ func modelRows() []modelRow {
 	longRoPE := layer.RotaryLongRoPE{Short: ramp(48, 2), Long: ramp(48, 60), Factor: 32, Context: 4096, Tokens: modelTokens}
 	scale := 1 / math.Sqrt(168)
 	return []modelRow{
-		{model: "Llama 3.1 8B", exact: performer.ExactOptions{Causal: true},
+		{model: "Llama 3.1 8B", exact: performer.ExactOptions{Softmax: performer.Softmax{Causal: true}},
 			rope: &layer.RotaryOptions{Base: 500000, Scaling: layer.RotaryLlama3{Factor: 8, LowFrequency: 1, HighFrequency: 4, Context: 8192}}},
-		{model: "Mistral 7B v0.1", exact: performer.ExactOptions{Causal: true, Window: 4095}, rope: &layer.RotaryOptions{Base: 10000}},
-		{model: "Qwen3 8B, long context", norms: true, exact: performer.ExactOptions{Causal: true},
+		{model: "Mistral 7B v0.1", exact: performer.ExactOptions{Softmax: performer.Softmax{Causal: true}, Window: 4095}, rope: &layer.RotaryOptions{Base: 10000}},
+		{model: "Qwen3 8B, long context", norms: true, exact: performer.ExactOptions{Softmax: performer.Softmax{Causal: true}},
 			rope: &layer.RotaryOptions{Base: 1e6, Scaling: layer.RotaryYaRN{Factor: 4, Context: 32768}}},
-		{model: "Gemma 2 9B", layer: 0, every: 2, exact: performer.ExactOptions{Causal: true, Softcap: 50, Window: 4095}, rope: &layer.RotaryOptions{Base: 10000}},
-		{model: "Gemma 2 9B", layer: 1, every: 2, exact: performer.ExactOptions{Causal: true, Softcap: 50}, rope: &layer.RotaryOptions{Base: 10000}},
-		{model: "Gemma 3 27B", layer: 0, every: 6, norms: true, exact: performer.ExactOptions{Scale: scale, Causal: true, Window: 1023}, rope: &layer.RotaryOptions{Base: 10000}},
-		{model: "Gemma 3 27B", layer: 5, every: 6, norms: true, exact: performer.ExactOptions{Scale: scale, Causal: true}, rope: &linear},
-		{model: "gpt-oss 20B", layer: 0, every: 2, sinks: true, exact: performer.ExactOptions{Causal: true, Window: 127}, rope: &yarn},
-		{model: "gpt-oss 20B", layer: 1, every: 2, sinks: true, exact: performer.ExactOptions{Causal: true}, rope: &yarn},
-		{model: "Phi-3.5 mini", exact: performer.ExactOptions{Causal: true}, rope: &layer.RotaryOptions{Base: 10000, Scaling: longRoPE}},
-		{model: "Phi-4 mini", exact: performer.ExactOptions{Causal: true}, rope: &layer.RotaryOptions{Dim: 96, Base: 10000, Scaling: longRoPE}},
-		{model: "InternLM2.5 7B", exact: performer.ExactOptions{Causal: true},
+		{model: "Gemma 2 9B", layer: 0, every: 2, exact: performer.ExactOptions{Softmax: performer.Softmax{Causal: true}, Softcap: 50, Window: 4095}, rope: &layer.RotaryOptions{Base: 10000}},
+		{model: "Gemma 2 9B", layer: 1, every: 2, exact: performer.ExactOptions{Softmax: performer.Softmax{Causal: true}, Softcap: 50}, rope: &layer.RotaryOptions{Base: 10000}},
+		{model: "Gemma 3 27B", layer: 0, every: 6, norms: true, exact: performer.ExactOptions{Softmax: performer.Softmax{Scale: scale, Causal: true}, Window: 1023}, rope: &layer.RotaryOptions{Base: 10000}},
+		{model: "Gemma 3 27B", layer: 5, every: 6, norms: true, exact: performer.ExactOptions{Softmax: performer.Softmax{Scale: scale, Causal: true}}, rope: &linear},
+		{model: "gpt-oss 20B", layer: 0, every: 2, sinks: true, exact: performer.ExactOptions{Softmax: performer.Softmax{Causal: true}, Window: 127}, rope: &yarn},
+		{model: "gpt-oss 20B", layer: 1, every: 2, sinks: true, exact: performer.ExactOptions{Softmax: performer.Softmax{Causal: true}}, rope: &yarn},
+		{model: "Phi-3.5 mini", exact: performer.ExactOptions{Softmax: performer.Softmax{Causal: true}}, rope: &layer.RotaryOptions{Base: 10000, Scaling: longRoPE}},
+		{model: "Phi-4 mini", exact: performer.ExactOptions{Softmax: performer.Softmax{Causal: true}}, rope: &layer.RotaryOptions{Dim: 96, Base: 10000, Scaling: longRoPE}},
+		{model: "InternLM2.5 7B", exact: performer.ExactOptions{Softmax: performer.Softmax{Causal: true}},
 			rope: &layer.RotaryOptions{Base: 1e6, Scaling: layer.RotaryNTK{Factor: 2, Context: 32768, Tokens: modelTokens}}},
-		{model: "Llama 4 Scout", layer: 0, every: 4, norms: true, exact: performer.ExactOptions{Causal: true, Chunk: 8192},
+		{model: "Llama 4 Scout", layer: 0, every: 4, norms: true, exact: performer.ExactOptions{Softmax: performer.Softmax{Causal: true}, Chunk: 8192},
 			rope: &layer.RotaryOptions{Base: 500000, Neighbours: true, Scaling: layer.RotaryLlama3{Factor: 16, LowFrequency: 1, HighFrequency: 1, Context: 8192}}},
-		{model: "Llama 4 Scout", layer: 3, every: 4, exact: performer.ExactOptions{Causal: true}},
-		{model: "Command R7B", layer: 0, every: 4, exact: performer.ExactOptions{Causal: true, Window: 4095}, rope: &layer.RotaryOptions{Base: 50000, Neighbours: true}},
-		{model: "Command R7B", layer: 3, every: 4, exact: performer.ExactOptions{Causal: true}},
+		{model: "Llama 4 Scout", layer: 3, every: 4, exact: performer.ExactOptions{Softmax: performer.Softmax{Causal: true}}},
+		{model: "Command R7B", layer: 0, every: 4, exact: performer.ExactOptions{Softmax: performer.Softmax{Causal: true}, Window: 4095}, rope: &layer.RotaryOptions{Base: 50000, Neighbours: true}},
+		{model: "Command R7B", layer: 3, every: 4, exact: performer.ExactOptions{Softmax: performer.Softmax{Causal: true}}},
 	}
 }
 
@@ -284,7 +284,7 @@ func testModel(t *testing.T, r modelRow, c *modelConfig) {
 		}
 		heads = append(heads, must.Have(performer.NewExact[float64](o)))
 	}
-	l := must.Have(layer.New(p, must.Have(performer.NewBatch(2, 1, heads...)), layer.Options{Rotary: r.rope, Epsilon: c.Epsilon}))
+	l := must.Have(layer.New(p, must.Have(performer.NewBatch(performer.BatchOptions{Heads: 2, KeyHeads: 1}, heads...)), layer.Options{Rotary: r.rope, Epsilon: c.Epsilon}))
 	got := l.ForwardCross(dense.Matrix[float64]{}, x.RowRange(keys-queries, keys), x, x,
 		performer.Sequences{Queries: []int{queries}, Keys: []int{keys}, Past: []int{keys - queries}})
 

@@ -22,7 +22,7 @@ func BenchmarkMultiHeadRotary(b *testing.B) {
 			opts.Rotary = new(layer.RotaryOptions)
 			p.QueryNorm, p.KeyNorm = sines[float32](1, 64, 1).Data, sines[float32](1, 64, 2).Data
 		}
-		l := must.Have(layer.New(p, batch(8, 8, must.Have(performer.NewExact[float32](performer.ExactOptions{Causal: true}))), opts))
+		l := must.Have(layer.New(p, batch(8, 8, must.Have(performer.NewExact[float32](performer.ExactOptions{Softmax: performer.Softmax{Causal: true}}))), opts))
 		benchmarkCalls(b, fmt.Sprintf("rotary=%v", with), l)
 	}
 }

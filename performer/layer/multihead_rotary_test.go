@@ -171,7 +171,7 @@ func TestMultiHeadRotaryIsItsDefinition(t *testing.T) {
 			for _, causal := range []bool{false, true} {
 				opts := between[name].opts
 				p := drawnBetween[float64](name, w, 701)
-				l := must.Have(layer.New(p, batch(heads, keyHeads, must.Have(performer.NewExact[float64](performer.ExactOptions{Causal: causal}))), opts))
+				l := must.Have(layer.New(p, batch(heads, keyHeads, must.Have(performer.NewExact[float64](performer.ExactOptions{Softmax: performer.Softmax{Causal: causal}}))), opts))
 				x, k, v := densetest.Normal[float64](rng, lq, 6, 0, 1), densetest.Normal[float64](rng, lk, 6, 0, 1), densetest.Normal[float64](rng, lk, 6, 0, 1)
 				var none dense.Matrix[float64]
 				check := func(what string, want, got dense.Matrix[float64]) {
@@ -258,7 +258,7 @@ func testGoldenNorms[T dense.Float](t *testing.T) {
 				gain[i]++
 			}
 		}
-		l := must.Have(layer.New(p, batch(4, 2, must.Have(performer.NewExact[T](performer.ExactOptions{Causal: true}))), layer.Options{Rotary: &layer.RotaryOptions{Base: 500}, Epsilon: 1e-5}))
+		l := must.Have(layer.New(p, batch(4, 2, must.Have(performer.NewExact[T](performer.ExactOptions{Softmax: performer.Softmax{Causal: true}}))), layer.Options{Rotary: &layer.RotaryOptions{Base: 500}, Epsilon: 1e-5}))
 		// Products over 8 and 24 numbers, norms and weights over 6, and means over 3, one after
 		// another, here and in PyTorch.
 		const roundings = 2 * (8 + 24 + 6 + 6 + 3)
@@ -314,7 +314,7 @@ func TestMultiHeadRotaryStep(t *testing.T) {
 	const n, width, d = 40, 12, 4
 	for at, name := range append(sortedBetween, "none") {
 		for kind, form := range map[string]performer.Attention[float64]{
-			"exact": must.Have(performer.NewExact[float64](performer.ExactOptions{Causal: true})), "linear": must.Have(performer.NewLinear[float64](must.Have(rff.Draw[float64](rff.ELU{D: d}, nil)), performer.LinearOptions{Causal: true})),
+			"exact": must.Have(performer.NewExact[float64](performer.ExactOptions{Softmax: performer.Softmax{Causal: true}})), "linear": must.Have(performer.NewLinear[float64](must.Have(rff.Draw[float64](rff.ELU{D: d}, nil)), performer.LinearOptions{Causal: true})),
 		} {
 			p := drawnBetween[float64](name, layer.Widths{Input: width, Heads: 4, KeyHeads: 2, HeadDim: d, Bias: true, NoOutput: at%2 == 1}, 730)
 			l := must.Have(layer.New(p, batch(4, 2, form), between[name].opts))

@@ -66,8 +66,8 @@ func TestProject(t *testing.T) {
 	rng := rand.New(densetest.Source(702))
 	p := must.Have(layer.Draw[float64](layer.Widths{Input: width, Heads: 4, KeyHeads: 2, Bias: true, NoOutput: true}, densetest.Source(703)))
 	p.QueryNorm, p.KeyNorm = []float64{1, 2, 3, 4}, []float64{4, 3, 2, 1}
-	exact := batch(4, 2, must.Have(performer.NewExact[float64](performer.ExactOptions{Causal: true})))
-	window := batch(4, 2, must.Have(performer.NewExact[float64](performer.ExactOptions{Causal: true, Window: 5})))
+	exact := batch(4, 2, must.Have(performer.NewExact[float64](performer.ExactOptions{Softmax: performer.Softmax{Causal: true}})))
+	window := batch(4, 2, must.Have(performer.NewExact[float64](performer.ExactOptions{Softmax: performer.Softmax{Causal: true}, Window: 5})))
 	l := must.Have(layer.New(p, exact, layer.Options{Rotary: &layer.RotaryOptions{}}))
 	x := densetest.Normal[float64](rng, n, width, 0, 1)
 	s := performer.Sequences{Queries: []int{10, 20}}

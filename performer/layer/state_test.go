@@ -88,9 +88,9 @@ func testMultiHeadTopK[T dense.Float](t *testing.T) {
 	for _, topK := range [][]int{{0, 0, 0, 0}, {32, 64, 40, 32}} {
 		var heads []performer.Attention[T]
 		for _, k := range topK {
-			heads = append(heads, must.Have(performer.NewExact[T](performer.ExactOptions{Causal: true, TopK: k})))
+			heads = append(heads, must.Have(performer.NewExact[T](performer.ExactOptions{Softmax: performer.Softmax{Causal: true}, TopK: k})))
 		}
-		l := must.Have(layer.New(p, must.Have(performer.NewBatch(4, 2, heads...)), layer.Options{Rotary: &layer.RotaryOptions{}}))
+		l := must.Have(layer.New(p, must.Have(performer.NewBatch(performer.BatchOptions{Heads: 4, KeyHeads: 2}, heads...)), layer.Options{Rotary: &layer.RotaryOptions{}}))
 		outs = append(outs, l.Step(dense.Matrix[T]{}, x, must.Have(l.NewState())))
 	}
 	require.True(t, densetest.Identical(outs[0].RowRange(0, 32+127), outs[1].RowRange(0, 32+127)))

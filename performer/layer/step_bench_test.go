@@ -22,7 +22,7 @@ func BenchmarkMultiHeadStep(b *testing.B) {
 	const width, heads, keyHeads = 2048, 16, 4
 	const weights = width * (2*width + 2*width*keyHeads/heads)
 	p := must.Have(layer.Draw[float32](layer.Widths{Input: width, Heads: heads, KeyHeads: keyHeads}, densetest.Source(291)))
-	exact := batch(heads, keyHeads, must.Have(performer.NewExact[float32](performer.ExactOptions{Causal: true})))
+	exact := batch(heads, keyHeads, must.Have(performer.NewExact[float32](performer.ExactOptions{Softmax: performer.Softmax{Causal: true}})))
 	for _, dtype := range []safetensors.DType{safetensors.F32, safetensors.F16, safetensors.BF16} {
 		l := must.Have(layer.New(p, exact, layer.Options{Weights: dtype}))
 		for _, streams := range []int{1, 8} {

@@ -33,7 +33,7 @@ func TestRecurrenceBackwardProcessors(t *testing.T) {
 		x := convertTokens[float32](shape.tokens(rng, rule, 150))
 		x.Lengths = []int{100, 50}
 		dout := densetest.Normal[float32](rng, 150, 24, 0, 1)
-		r := must.Have(recurrence.New[float32](3, 3, recurrence.Options{Rule: rule, NormaliseKeys: true}))
+		r := must.Have(recurrence.New[float32](recurrence.Options{Heads: 3, Rule: rule, NormaliseKeys: true}))
 		var none dense.Matrix[float32]
 		first := r.Backward(recurrence.Tokens[float32]{}, none, x, none, dout, none)
 		for _, processors := range []int{1, 2, 5} {
@@ -56,7 +56,7 @@ func TestRecurrenceBackwardErrors(t *testing.T) {
 	mat := dense.New[float64]
 	var none dense.Matrix[float64]
 	x := recurrence.Tokens[float64]{Q: mat(5, 4), K: mat(5, 2), V: mat(5, 3)}
-	r := must.Have(recurrence.New[float64](2, 1, recurrence.Options{}))
+	r := must.Have(recurrence.New[float64](recurrence.Options{Heads: 2, KeyHeads: 1}))
 	for want, f := range map[string]func(){
 		"recurrence: dout is 5×3, q is 5×4, v is 5×3, want 5×6, a gradient for each output":        func() { r.Backward(x, none, x, none, mat(5, 3), none) },
 		"recurrence: dpresent is 1×3, want 2×3: 1 sequences, 1 heads of keys and 2×3 sums of each": func() { r.Backward(x, none, x, none, mat(5, 6), mat(1, 3)) },
@@ -101,7 +101,8 @@ func testDerivative(t *testing.T, rng *rand.Rand, single recurrence.Tokens[float
 	start, dout, last := densetest.Normal[float32](rng, rows, dv, 0, 1), densetest.Normal[float32](rng, n, shape.heads*dv, 0, 1), densetest.Normal[float32](rng, rows, dv, 0, 1)
 	double := func(m dense.Matrix[float32]) dense.Matrix[float64] { return dense.Copy(dense.Matrix[float64]{}, m) }
 	past, weights, lastWeights := double(start), double(dout), double(last)
-	r := must.Have(recurrence.New[float64](shape.heads, shape.keyHeads, opts))
+	opts.Heads, opts.KeyHeads = shape.heads, shape.keyHeads
+	r := must.Have(recurrence.New[float64](opts))
 	dpast := densetest.Filled[float64](rows, dv, 7)
 	got, inputs := matricesOf(r.Backward(recurrence.Tokens[float64]{}, dpast, x, past, weights, lastWeights)), matricesOf(x)
 	inputs["past"], got["past"] = past, dpast
@@ -128,7 +129,7 @@ func testDerivative(t *testing.T, rng *rand.Rand, single recurrence.Tokens[float
 	}
 
 	narrow := densetest.Filled[float32](rows, dv, 7)
-	in32 := must.Have(recurrence.New[float32](shape.heads, shape.keyHeads, opts)).Backward(recurrence.Tokens[float32]{}, narrow, single, start, dout, last)
+	in32 := must.Have(recurrence.New[float32](opts)).Backward(recurrence.Tokens[float32]{}, narrow, single, start, dout, last)
 	all := matricesOf(in32)
 	all["past"] = narrow
 	for name, g := range all {

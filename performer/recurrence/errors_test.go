@@ -13,16 +13,13 @@ import (
 )
 
 func TestRecurrenceErrors(t *testing.T) {
-	for want, c := range map[string]struct {
-		heads, keyHeads int
-		opts            recurrence.Options
-	}{
-		"recurrence: heads = 0, keyHeads = 1, want at least 1 and heads a multiple of keyHeads": {0, 1, recurrence.Options{}},
-		"recurrence: heads = 4, keyHeads = 3, want at least 1 and heads a multiple of keyHeads": {4, 3, recurrence.Options{}},
-		"recurrence: Rule = 4, want one of Linear (0) to GatedDelta (3)":                        {1, 1, recurrence.Options{Rule: 4}},
-		"recurrence: Scale = NaN, want a finite number":                                         {1, 1, recurrence.Options{Scale: math.NaN()}},
+	for want, o := range map[string]recurrence.Options{
+		"recurrence: Heads = 0, KeyHeads = 1, want at least 1 and Heads a multiple of KeyHeads": {KeyHeads: 1},
+		"recurrence: Heads = 4, KeyHeads = 3, want at least 1 and Heads a multiple of KeyHeads": {Heads: 4, KeyHeads: 3},
+		"recurrence: Rule = 4, want one of Linear (0) to GatedDelta (3)":                        {Heads: 1, Rule: 4},
+		"recurrence: Scale = NaN, want a finite number":                                         {Heads: 1, Scale: math.NaN()},
 	} {
-		_, err := recurrence.New[float32](c.heads, c.keyHeads, c.opts)
+		_, err := recurrence.New[float32](o)
 		assert.EqualError(t, err, want)
 	}
 	assert.Equal(t, "linear gated delta gated_delta Rule(9)", fmt.Sprint(recurrence.Linear, " ", recurrence.Gated, " ", recurrence.Delta, " ", recurrence.GatedDelta, " ", recurrence.Rule(9)))
@@ -37,7 +34,7 @@ func TestRecurrenceShapesPanic(t *testing.T) {
 		change(&x)
 		return x
 	}
-	r := must.Have(recurrence.New[float32](4, 2, recurrence.Options{Rule: recurrence.GatedDelta}))
+	r := must.Have(recurrence.New[float32](recurrence.Options{Heads: 4, KeyHeads: 2, Rule: recurrence.GatedDelta}))
 	assert.NotPanics(t, func() { r.Forward(none, good, none, none) })
 	for want, x := range map[string]recurrence.Tokens[float32]{
 		"recurrence: q is 4×12, k is 5×6, want as many queries as keys":                                     with(func(x *recurrence.Tokens[float32]) { x.Q = mat(4, 12) }),
@@ -57,10 +54,10 @@ func TestRecurrenceShapesPanic(t *testing.T) {
 		"recurrence: present is 5×2, want 6×2: 1 sequences, 2 heads of keys and 3×2 sums of each": func() { r.Forward(none, good, none, mat(5, 2)) },
 		"dense: destination is 5×7, want 5×8":                                                     func() { r.Forward(mat(5, 7), good, none, none) },
 		"recurrence: decay is 5×2, want none for the linear rule": func() {
-			must.Have(recurrence.New[float32](4, 2, recurrence.Options{})).Forward(none, good, none, none)
+			must.Have(recurrence.New[float32](recurrence.Options{Heads: 4, KeyHeads: 2})).Forward(none, good, none, none)
 		},
 		"recurrence: beta is 5×1, want none for the gated rule": func() {
-			must.Have(recurrence.New[float32](4, 2, recurrence.Options{Rule: recurrence.Gated})).Forward(none, good, none, none)
+			must.Have(recurrence.New[float32](recurrence.Options{Heads: 4, KeyHeads: 2, Rule: recurrence.Gated})).Forward(none, good, none, none)
 		},
 	} {
 		assert.PanicsWithValue(t, want, f)

@@ -16,7 +16,7 @@ func ExampleRecurrence() {
 	beta := dense.Of(3, 1, []float64{1, 1, 1})
 
 	for _, rule := range []recurrence.Rule{recurrence.Linear, recurrence.Delta} {
-		r, err := recurrence.New[float64](1, 1, recurrence.Options{Rule: rule, Scale: 1})
+		r, err := recurrence.New[float64](recurrence.Options{Heads: 1, Rule: rule, Scale: 1})
 		if err != nil {
 			log.Fatal(err)
 		}
@@ -35,7 +35,7 @@ func ExampleRecurrence() {
 
 // A prompt at once, then token by token, with a decay that halves what is there.
 func ExampleState() {
-	r, err := recurrence.New[float64](1, 1, recurrence.Options{Rule: recurrence.Gated, Scale: 1})
+	r, err := recurrence.New[float64](recurrence.Options{Heads: 1, Rule: recurrence.Gated, Scale: 1})
 	if err != nil {
 		log.Fatal(err)
 	}
@@ -56,7 +56,7 @@ func ExampleState() {
 
 // Gradients of the sum of all outputs.
 func ExampleRecurrence_Backward() {
-	r, err := recurrence.New[float64](1, 1, recurrence.Options{Rule: recurrence.Delta, Scale: 1})
+	r, err := recurrence.New[float64](recurrence.Options{Heads: 1, Rule: recurrence.Delta, Scale: 1})
 	if err != nil {
 		log.Fatal(err)
 	}

@@ -93,7 +93,7 @@ func testRecurrenceGolden[T dense.Float](t *testing.T) {
 		}
 		past := convertTokens[T](recurrence.Tokens[float64]{Q: matrix(c.batch*c.keyHeads*c.d, c.past)}).Q
 		present := dense.New[T](c.batch*c.keyHeads*c.d, c.dv)
-		r := must.Have(recurrence.New[T](c.heads, c.keyHeads, recurrence.Options{Rule: c.rule, Scale: c.scale}))
+		r := must.Have(recurrence.New[T](recurrence.Options{Heads: c.heads, KeyHeads: c.keyHeads, Rule: c.rule, Scale: c.scale}))
 		out := r.Forward(dense.Matrix[T]{}, convertTokens[T](x), past, present)
 		requireNear(t, matrix(rows, c.out), out, recurrenceTolerance[T](), "case %d, %v", at, c.rule)
 		requireNear(t, matrix(present.Rows, c.present), present, recurrenceTolerance[T](), "case %d, %v: present", at, c.rule)

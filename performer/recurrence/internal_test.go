@@ -24,7 +24,7 @@ func TestSplit(t *testing.T) {
 		{1, 4096, 64, 2}, {1, 4096, 65, 3}, {1, 4096, 256, 4}, {1, 4096, 32, 1}, {1, 0, 64, 1},
 		{2, 4096, 64, 2}, {3, 4096, 64, 1}, {8, 4096, 64, 1}, {1, 200, 64, 1},
 	} {
-		r := must.Have(newOf[float64](c.heads, c.heads, Options{}))
+		r := must.Have(newOf[float64](Options{Heads: c.heads}))
 		x := Tokens[float64]{Q: dense.New[float64](c.n, 64*c.heads), K: dense.New[float64](c.n, 64*c.heads)}
 		call := call[float64]{r: r, x: x, dst: dense.New[float64](c.n, c.dv*c.heads), dk: 64, dv: c.dv, from: []int{0, c.n}}
 		call.split()
@@ -42,7 +42,7 @@ func TestTokenCount(t *testing.T) {
 	const most = limit.Tokens
 	key, value := dense.Of(1, 2, []float64{1, 2}), dense.Of(1, 1, []float64{3})
 	token := Tokens[float64]{Q: key, K: key, V: value}
-	s := must.Have(newOf[float64](1, 1, Options{})).newState(2, 1)
+	s := must.Have(newOf[float64](Options{Heads: 1})).newState(2, 1)
 	s.Append(token)
 	data := must.Have(s.MarshalBinary())
 	with := func(tokens int) []byte {

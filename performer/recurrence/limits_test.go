@@ -30,7 +30,7 @@ func testRecurrenceViews[T dense.Float](t *testing.T) {
 		shape := recurrenceShape{heads: 8, keyHeads: 2, d: 3, dv: 5, wide: wide}
 		x := convertTokens[T](shape.tokens(rng, rule, 73))
 		past, sums := densetest.Normal[T](rng, 6, 5, 0, 1), dense.New[T](6, 5)
-		r := must.Have(recurrence.New[T](8, 2, recurrence.Options{Rule: rule}))
+		r := must.Have(recurrence.New[T](recurrence.Options{Heads: 8, KeyHeads: 2, Rule: rule}))
 		want := r.Forward(dense.Matrix[T]{}, x, past, sums)
 
 		wider := func(m dense.Matrix[T]) (view, all dense.Matrix[T]) {
@@ -82,7 +82,7 @@ func testRecurrencePastNaN[T dense.Float](t *testing.T) {
 			}
 			past, sums := dense.New[T](2*d, dv), dense.New[T](2*d, dv)
 			past.Set(d+1, column, T(bad))
-			out := must.Have(recurrence.New[T](2, 2, recurrence.Options{Rule: rule})).Forward(dense.Matrix[T]{}, x, past, sums)
+			out := must.Have(recurrence.New[T](recurrence.Options{Heads: 2, Rule: rule})).Forward(dense.Matrix[T]{}, x, past, sums)
 			for i := range n {
 				for c, v := range out.Row(i) {
 					require.Equal(t, c == dv+column, v-v != 0, "%v wide=%v: past %v, output %d, %d", rule, wide, bad, i, c)
@@ -123,7 +123,7 @@ func testRecurrenceProcessors[T dense.Float](t *testing.T) {
 			clean := convertTokens[T](shape.tokens(rng, rule, c.n))
 			clean.Lengths = c.lengths
 			past := densetest.Normal[T](rng, max(1, len(c.lengths))*c.heads*c.d, c.d, 0, 1)
-			r := must.Have(recurrence.New[T](c.heads, c.heads, recurrence.Options{Rule: rule, NormaliseKeys: c.heads > 1}))
+			r := must.Have(recurrence.New[T](recurrence.Options{Heads: c.heads, Rule: rule, NormaliseKeys: c.heads > 1}))
 			for _, bad := range [][]int{nil, {40, 15}, {90, 0, 130, 23}} {
 				x := clean
 				x.V = clean.V.Clone()

@@ -38,8 +38,13 @@ func (r Rule) decays() bool { return r == Gated || r == GatedDelta }
 // corrects reports whether the rule has a strength β and writes β·k·(v − Sᵀk)ᵀ.
 func (r Rule) corrects() bool { return r == Delta || r == GatedDelta }
 
-// Options are the options of [New]. The zero value is the linear rule with the scale dk^−½.
+// Options are the options of [New]. The default is the linear rule with the scale dk^−½.
 type Options struct {
+	// Heads is the number H of heads of queries, and KeyHeads the number Hk of heads of keys and
+	// values. Zero KeyHeads stand for Heads. Head h of the queries reads the state of head h/(H/Hk)
+	// of the keys.
+	Heads, KeyHeads int
+
 	Rule Rule
 
 	// Scale multiplies the outputs. Zero means dk^−½.
@@ -121,20 +126,16 @@ type recurrence[T dense.Float] struct {
 	scans           pool.Of[scan[T]]
 }
 
-// New returns a [Recurrence] with H = heads heads of queries and Hk = keyHeads heads of keys and
-// values. Head h of the queries reads the state of head h/(H/Hk) of the keys.
-//
-// New returns an error if heads or keyHeads is below 1, if heads is no multiple of keyHeads, if
-// memory does not hold a number for each head, if the rule is none of the four, or if the scale is
-// not finite.
-func New[T dense.Float](heads, keyHeads int, opts Options) (Recurrence[T], error) {
+// New returns a [Recurrence]. New returns an error for Heads below 1, Heads that are no multiple of
+// KeyHeads or too many for memory, a Rule that is none of the four, and a Scale that is not finite.
+func New[T dense.Float](opts Options) (Recurrence[T], error) {
 	var r any
 	var err error
 	switch any(*new(T)).(type) {
 	case float32:
-		r, err = new32(heads, keyHeads, opts)
+		r, err = new32(opts)
 	case float64:
-		r, err = new64(heads, keyHeads, opts)
+		r, err = new64(opts)
 	}
 	if err != nil {
 		return nil, err
@@ -143,12 +144,13 @@ func New[T dense.Float](heads, keyHeads int, opts Options) (Recurrence[T], error
 }
 
 //go:noinline
-func new32(heads, keyHeads int, o Options) (any, error) { return newOf[float32](heads, keyHeads, o) }
+func new32(o Options) (any, error) { return newOf[float32](o) }
 
 //go:noinline
-func new64(heads, keyHeads int, o Options) (any, error) { return newOf[float64](heads, keyHeads, o) }
+func new64(o Options) (any, error) { return newOf[float64](o) }
 
-func newOf[T dense.Float](heads, keyHeads int, opts Options) (*recurrence[T], error) {
+func newOf[T dense.Float](opts Options) (*recurrence[T], error) {
+	heads, keyHeads := opts.Heads, cmp.Or(opts.KeyHeads, opts.Heads)
 	if err := layout.CheckHeads[T](heads, keyHeads); err != nil {
 		return nil, fmt.Errorf("recurrence: %w", err)
 	}

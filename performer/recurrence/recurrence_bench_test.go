@@ -49,14 +49,14 @@ const benchmarkTokens = 4096
 
 func benchmarkCausal[T dense.Float](b *testing.B) {
 	x := convertTokens[T](recurrenceShape{heads: 8, keyHeads: 8, d: 64, dv: 64}.tokens(rand.New(densetest.Source(310)), recurrence.Linear, benchmarkTokens))
-	batch := must.Have(performer.NewBatch[T](8, 8, must.Have(performer.NewLinear[T](must.Have(rff.Draw[T](rff.ELU{D: 64}, nil)), performer.LinearOptions{Causal: true}))))
+	batch := must.Have(performer.NewBatch[T](performer.BatchOptions{Heads: 8}, must.Have(performer.NewLinear[T](must.Have(rff.Draw[T](rff.ELU{D: 64}, nil)), performer.LinearOptions{Causal: true}))))
 	dst := dense.New[T](benchmarkTokens, 8*64)
 	benchmarkCalls(b, func() { batch.ForwardSequences(dst, x.Q, x.K, x.V, performer.Sequences{}) })
 }
 
 func benchmarkRecurrence[T dense.Float](b *testing.B, rule recurrence.Rule, shape recurrenceShape) {
 	x := convertTokens[T](shape.tokens(rand.New(densetest.Source(310)), rule, benchmarkTokens))
-	r := must.Have(recurrence.New[T](shape.heads, shape.keyHeads, recurrence.Options{Rule: rule}))
+	r := must.Have(recurrence.New[T](recurrence.Options{Heads: shape.heads, KeyHeads: shape.keyHeads, Rule: rule}))
 	dst := dense.New[T](benchmarkTokens, shape.heads*shape.dv)
 	benchmarkCalls(b, func() { r.Forward(dst, x, dense.Matrix[T]{}, dense.Matrix[T]{}) })
 }
@@ -87,7 +87,7 @@ func BenchmarkStep(b *testing.B) {
 
 func benchmarkStep[T dense.Float](b *testing.B, rule recurrence.Rule, shape recurrenceShape) {
 	x := convertTokens[T](shape.tokens(rand.New(densetest.Source(310)), rule, 1))
-	r := must.Have(recurrence.New[T](shape.heads, shape.keyHeads, recurrence.Options{Rule: rule}))
+	r := must.Have(recurrence.New[T](recurrence.Options{Heads: shape.heads, KeyHeads: shape.keyHeads, Rule: rule}))
 	s := must.Have(r.NewState(shape.d, shape.dv))
 	dst := dense.New[T](1, shape.heads*shape.dv)
 	clear(x.V.Data) // sums stay finite
@@ -109,7 +109,7 @@ func BenchmarkRecurrenceBackward(b *testing.B) {
 func benchmarkRecurrenceBackward[T dense.Float](b *testing.B, rule recurrence.Rule, wide bool) {
 	var none dense.Matrix[T]
 	x := convertTokens[T](recurrenceShape{heads: 8, keyHeads: 8, d: 64, dv: 64, wide: wide}.tokens(rand.New(densetest.Source(310)), rule, benchmarkTokens))
-	r := must.Have(recurrence.New[T](8, 8, recurrence.Options{Rule: rule}))
+	r := must.Have(recurrence.New[T](recurrence.Options{Heads: 8, Rule: rule}))
 	dout := densetest.Normal[T](rand.New(densetest.Source(311)), benchmarkTokens, 8*64, 0, 1)
 	dx := r.Backward(recurrence.Tokens[T]{}, none, x, none, dout, none)
 	benchmarkCalls(b, func() { r.Backward(dx, none, x, none, dout, none) })

@@ -84,7 +84,8 @@ func testRecurrenceTokens[T dense.Float](t *testing.T) {
 					if normalise {
 						opts.Scale = 0.7
 					}
-					r := must.Have(recurrence.New[T](shape.heads, shape.keyHeads, opts))
+					opts.Heads, opts.KeyHeads = shape.heads, shape.keyHeads
+					r := must.Have(recurrence.New[T](opts))
 					want, wantSums := naive{rule, shape.heads, shape.keyHeads, opts.Scale, normalise}.forward(x, past)
 					sums := densetest.Filled[T](wantSums.Rows, wantSums.Cols, 7)
 					got := r.Forward(dense.Matrix[T]{}, single, start, sums)
@@ -130,7 +131,7 @@ func testRecurrenceDecays[T dense.Float](t *testing.T) {
 				single := convertTokens[T](x)
 				x = convertTokens[float64](single)
 				want, wantSums := naive{rule: rule, heads: 1, keyHeads: 1}.forward(x, dense.Matrix[float64]{})
-				r := must.Have(recurrence.New[T](1, 1, recurrence.Options{Rule: rule}))
+				r := must.Have(recurrence.New[T](recurrence.Options{Heads: 1, Rule: rule}))
 				sums := dense.New[T](6, 4)
 				got := r.Forward(dense.Matrix[T]{}, single, dense.Matrix[T]{}, sums)
 				requireNear(t, want, got, recurrenceTolerance[T](), "%v wide=%v %s", rule, wide, name)
@@ -138,7 +139,7 @@ func testRecurrenceDecays[T dense.Float](t *testing.T) {
 				if name == "none" {
 					plain := single
 					plain.Decay = dense.Matrix[T]{}
-					want := must.Have(recurrence.New[T](1, 1, recurrence.Options{Rule: rule - 1})).Forward(dense.Matrix[T]{}, plain, dense.Matrix[T]{}, dense.Matrix[T]{})
+					want := must.Have(recurrence.New[T](recurrence.Options{Heads: 1, Rule: rule - 1})).Forward(dense.Matrix[T]{}, plain, dense.Matrix[T]{}, dense.Matrix[T]{})
 					requireNear(t, dense.Copy(dense.Matrix[float64]{}, want), got, recurrenceTolerance[T](), "%v is %v", rule, rule-1)
 				}
 			}
@@ -154,7 +155,7 @@ func TestRecurrenceStores(t *testing.T) {
 	rng := rand.New(densetest.Source(303))
 	basis := densetest.Orthonormal(rng, d)
 	for _, rule := range []recurrence.Rule{recurrence.Delta, recurrence.GatedDelta} {
-		r := must.Have(recurrence.New[float64](1, 1, recurrence.Options{Rule: rule, Scale: 1}))
+		r := must.Have(recurrence.New[float64](recurrence.Options{Heads: 1, Rule: rule, Scale: 1}))
 		x := recurrence.Tokens[float64]{Q: dense.New[float64](2*d, d), K: dense.New[float64](2*d, d), V: densetest.Normal[float64](rng, 2*d, dv, 0, 1), Beta: densetest.Filled[float64](2*d, 1, 1)}
 		if hasDecays(rule) {
 			x.Decay = dense.New[float64](2*d, 1)
@@ -200,9 +201,9 @@ func testLinearRuleIsLinearAttention[T dense.Float](t *testing.T) {
 			phi.Transform(x.Q.ColRange(h*m, (h+1)*m), q.ColRange(h*d, (h+1)*d))
 			phi.Transform(x.K.ColRange(h*m, (h+1)*m), k.ColRange(h*d, (h+1)*d))
 		}
-		got := must.Have(recurrence.New[T](heads, heads, recurrence.Options{Scale: 1})).Forward(none, x, none, none)
+		got := must.Have(recurrence.New[T](recurrence.Options{Heads: heads, Scale: 1})).Forward(none, x, none, none)
 		unnormalised := must.Have(performer.NewLinear(phi, performer.LinearOptions{Causal: true, Unnormalised: true}))
-		causal := must.Have(performer.NewBatch[T](heads, heads, unnormalised)).ForwardSequences(none, q, k, v, performer.Sequences{})
+		causal := must.Have(performer.NewBatch[T](performer.BatchOptions{Heads: heads}, unnormalised)).ForwardSequences(none, q, k, v, performer.Sequences{})
 		requireNear(t, dense.Copy(dense.Matrix[float64]{}, causal), got, recurrenceTolerance[T](), "unnormalised attention")
 	}
 }
@@ -218,7 +219,7 @@ func testRecurrenceNaN[T dense.Float](t *testing.T) {
 	eachRecurrence(func(rule recurrence.Rule, wide bool) {
 		shape := recurrenceShape{heads: 4, keyHeads: 2, d: 5, dv: 4, wide: wide}
 		clean := convertTokens[T](shape.tokens(rng, rule, n))
-		r := must.Have(recurrence.New[T](4, 2, recurrence.Options{Rule: rule}))
+		r := must.Have(recurrence.New[T](recurrence.Options{Heads: 4, KeyHeads: 2, Rule: rule}))
 		want := r.Forward(dense.Matrix[T]{}, clean, dense.Matrix[T]{}, dense.Matrix[T]{})
 		for which := range 5 {
 			for _, bad := range []float64{math.NaN(), math.Inf(1)} {

@@ -22,10 +22,10 @@ func testSizes[T dense.Float](t *testing.T) {
 	const most, large = math.MaxInt/2 + 1, 1 << 23 // memory holds large numbers, not large²
 	memory := limittest.Memory(t, "recurrence")
 	of := func(heads, keyHeads int, rule recurrence.Rule) recurrence.Recurrence[T] {
-		return must.Have(recurrence.New[T](heads, keyHeads, recurrence.Options{Rule: rule}))
+		return must.Have(recurrence.New[T](recurrence.Options{Heads: heads, KeyHeads: keyHeads, Rule: rule}))
 	}
 	for _, n := range []int{math.MaxInt, most, most / 2} {
-		memory("heads = %d: ", n)(recurrence.New[T](n, 1, recurrence.Options{}))
+		memory("Heads = %d: ", n)(recurrence.New[T](recurrence.Options{Heads: n, KeyHeads: 1}))
 		memory("d = 3, dv = %d, for 2 heads of queries and 1 of keys with 3×%d sums: ", n, n)(of(2, 1, recurrence.Delta).NewState(3, n))
 		memory("d = %d, dv = 3, for 2 heads of queries and 1 of keys with %d×3 sums: ", n, n)(of(2, 1, recurrence.Gated).NewState(n, 3))
 	}

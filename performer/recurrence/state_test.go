@@ -28,10 +28,10 @@ func testState[T dense.Float](t *testing.T) {
 	rng := rand.New(densetest.Source(320))
 	eachRecurrence(func(rule recurrence.Rule, wide bool) {
 		shape := recurrenceShape{heads: 4, keyHeads: 2, d: 5, dv: 3, wide: wide}
-		opts := recurrence.Options{Rule: rule, NormaliseKeys: true}
+		opts := recurrence.Options{Heads: 4, KeyHeads: 2, Rule: rule, NormaliseKeys: true}
 		x := convertTokens[T](shape.tokens(rng, rule, n))
 		const dk = 5
-		r := must.Have(recurrence.New[T](4, 2, opts))
+		r := must.Have(recurrence.New[T](opts))
 		sums := dense.New[T](2*dk, 3)
 		want := dense.Copy(dense.Matrix[float64]{}, r.Forward(dense.Matrix[T]{}, x, dense.Matrix[T]{}, sums))
 		wantSums := dense.Copy(dense.Matrix[float64]{}, sums)
@@ -68,7 +68,7 @@ func testStateCalls[T dense.Float](t *testing.T) {
 	eachRecurrence(func(rule recurrence.Rule, wide bool) {
 		shape := recurrenceShape{heads: 2, keyHeads: 2, d: 4, dv: 4, wide: wide}
 		x := convertTokens[T](shape.tokens(rng, rule, n))
-		r := must.Have(recurrence.New[T](2, 2, recurrence.Options{Rule: rule}))
+		r := must.Have(recurrence.New[T](recurrence.Options{Heads: 2, Rule: rule}))
 		whole, parts := must.Have(r.NewState(4, 4)), must.Have(r.NewState(4, 4))
 		want := whole.Step(dense.Matrix[T]{}, x)
 		for i := range n {
@@ -113,7 +113,7 @@ func TestStateMerge(t *testing.T) {
 	eachRecurrence(func(rule recurrence.Rule, wide bool) {
 		shape := recurrenceShape{heads: 2, keyHeads: 2, d: 4, dv: 3, wide: wide}
 		x := shape.tokens(rng, rule, n)
-		r, same := must.Have(recurrence.New[float64](2, 2, recurrence.Options{Rule: rule})), must.Have(recurrence.New[float64](2, 2, recurrence.Options{Rule: rule, Scale: 3}))
+		r, same := must.Have(recurrence.New[float64](recurrence.Options{Heads: 2, Rule: rule})), must.Have(recurrence.New[float64](recurrence.Options{Heads: 2, Rule: rule, Scale: 3}))
 		whole := must.Have(r.NewState(4, 3))
 		whole.Append(x)
 		merged, from := must.Have(r.NewState(4, 3)), 0
@@ -135,7 +135,8 @@ func TestStateMerge(t *testing.T) {
 
 func TestStateErrors(t *testing.T) {
 	of := func(opts recurrence.Options, heads int) recurrence.Recurrence[float32] {
-		return must.Have(recurrence.New[float32](heads, heads, opts))
+		opts.Heads = heads
+		return must.Have(recurrence.New[float32](opts))
 	}
 	r := of(recurrence.Options{}, 1)
 	s := must.Have(r.NewState(4, 3))
@@ -172,7 +173,7 @@ func TestStateErrors(t *testing.T) {
 //
 //ci:portable
 func TestStateGolden(t *testing.T) {
-	s := must.Have(must.Have(recurrence.New[float64](2, 1, recurrence.Options{Rule: recurrence.Gated})).NewState(1, 1))
+	s := must.Have(must.Have(recurrence.New[float64](recurrence.Options{Heads: 2, KeyHeads: 1, Rule: recurrence.Gated})).NewState(1, 1))
 	s.Append(recurrence.Tokens[float64]{K: densetest.Filled[float64](1, 1, 2), V: densetest.Filled[float64](1, 1, 3), Decay: densetest.Filled[float64](1, 1, -1)})
 	data := must.Have(s.MarshalBinary())
 	f := must.Have(safetensors.View(data))

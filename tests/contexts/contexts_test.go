@@ -135,7 +135,7 @@ func TestContexts(t *testing.T) {
 	src := func() rand.Source { return rand.NewPCG(3, 4) }
 	coder := must.Have(quantise.New[float64](4, quantise.Options{}, src()))
 	codes := must.Have(coder.Encode(t.Context(), x))
-	attention := estimate.UnbiasedOptions{MaxCost: math.Inf(1), Features: 8, Replicates: 4}
+	attention := estimate.UnbiasedOptions{Dim: 4, MaxCost: math.Inf(1), Features: 8, Replicates: 4}
 	exact := must.Have(performer.NewExact[float64](performer.ExactOptions{}))
 	o := ridge.Options{Ratio: 1}
 	fitted := must.Have(kernelridge.Fit(t.Context(), kernels.Gaussian{}, few, kernelridge.Options{Ratio: 1, Rank: 100, Src: src()}))
@@ -171,7 +171,7 @@ func TestContexts(t *testing.T) {
 		}},
 		"performer.audit.Choose": {2, func(c *lookedAt) error {
 			z := x.RowRange(0, 4096)
-			_, err := audit.Choose[float64](c, exact, z, z, z, 0.3, audit.ChooseOptions{Calls: 1000, Budget: 100, Reproducible: true}, src())
+			_, err := audit.Choose(c, performer.Softmax{}, z, z, z, 0.3, audit.ChooseOptions{Calls: 1000, Budget: 100, Reproducible: true}, src())
 			return err
 		}},
 		"performer.audit.Measure": {32, func(c *lookedAt) error {
@@ -179,12 +179,12 @@ func TestContexts(t *testing.T) {
 			return err
 		}},
 		"performer.estimate.Estimate": {8, func(c *lookedAt) error {
-			_, _, err := must.Have(estimate.NewUnbiased[float64](4, attention, src())).Estimate(c, dense.Matrix[float64]{}, dense.Matrix[float64]{}, few.X, few.X, few.X)
+			_, _, err := must.Have(estimate.NewUnbiased[float64](attention, src())).Estimate(c, dense.Matrix[float64]{}, dense.Matrix[float64]{}, few.X, few.X, few.X)
 			return err
 		}},
 		"performer.estimate.Pilot": {8, func(c *lookedAt) error {
 			z := x.RowRange(0, 100)
-			_, err := must.Have(estimate.NewUnbiased[float64](4, attention, src())).Pilot(c, z, z, z)
+			_, err := must.Have(estimate.NewUnbiased[float64](attention, src())).Pilot(c, z, z, z)
 			return err
 		}},
 		"quantise.Append": {n / 64, func(c *lookedAt) error { return must.Have(coder.Encode(t.Context(), few.X)).Append(c, x) }},

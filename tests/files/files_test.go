@@ -133,7 +133,7 @@ func filesOf[T dense.Float](t testing.TB) map[string]file {
 	require.NoError(t, fit.Model.Write(&b))
 	all["kernel ridge"] = file{b.Bytes(), readModel}
 	for rule := range recurrence.GatedDelta + 1 {
-		r := must.Have(recurrence.New[T](2, 1, recurrence.Options{Rule: rule}))
+		r := must.Have(recurrence.New[T](recurrence.Options{Heads: 2, KeyHeads: 1, Rule: rule}))
 		state, fresh := must.Have(r.NewState(3, 2)), must.Have(r.NewState(3, 2))
 		x := recurrence.Tokens[T]{K: densetest.Filled[T](2, 3, 0.5), V: densetest.Filled[T](2, 2, 2)}
 		if rule == recurrence.Gated {

@@ -53,7 +53,7 @@ func TestModelErrors(t *testing.T) {
 	assert.PanicsWithValue(t, "layer: Row(-1) into 12 elements of a Linear of 11×12", func() { s.Step([]int{-1}) })
 	near, err := clusters.New[float32](clusters.Options{}, rand.NewPCG(1, 2))
 	require.NoError(t, err)
-	stateless, err := performer.NewBatch(m.Heads, m.KeyHeads, near)
+	stateless, err := performer.NewBatch(performer.BatchOptions{Heads: m.Heads, KeyHeads: m.KeyHeads}, near)
 	require.NoError(t, err)
 	m.Use(1, stateless)
 	_, err = m.NewState()

@@ -66,9 +66,9 @@ func wave() *safetensors.File {
 // exact returns exact causal attention for the heads of a model.
 func exact(t *testing.T, c Config) performer.Batch[float32] {
 	t.Helper()
-	one, err := performer.NewExact[float32](performer.ExactOptions{Causal: true})
+	one, err := performer.NewExact[float32](performer.ExactOptions{Softmax: performer.Softmax{Causal: true}})
 	require.NoError(t, err)
-	heads, err := performer.NewBatch[float32](c.Heads, c.KeyHeads, one)
+	heads, err := performer.NewBatch[float32](performer.BatchOptions{Heads: c.Heads, KeyHeads: c.KeyHeads}, one)
 	require.NoError(t, err)
 	return heads
 }

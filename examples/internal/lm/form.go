@@ -101,7 +101,7 @@ func (f Form) Use(m *Model, seed uint64) error {
 				return fmt.Errorf("%v: %w", f, err)
 			}
 		}
-		batch, err := performer.NewBatch(m.Heads, m.KeyHeads, forms...)
+		batch, err := performer.NewBatch(performer.BatchOptions{Heads: m.Heads, KeyHeads: m.KeyHeads}, forms...)
 		if err != nil {
 			return err
 		}
@@ -115,7 +115,7 @@ func (f Form) Use(m *Model, seed uint64) error {
 // Attention returns the form for a head of dimension d.
 func (f Form) Attention(d int, causal bool, seed uint64) (performer.Attention[float32], error) {
 	src := exprand.NewSource(seed)
-	exact := performer.ExactOptions{Causal: causal, Bits: f.Bits}
+	exact := performer.ExactOptions{Softmax: performer.Softmax{Causal: causal}, Bits: f.Bits}
 	switch f.Name {
 	case "mean":
 		exact.Scale = 1e-30 // zero would mean 1/√d

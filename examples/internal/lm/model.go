@@ -78,11 +78,11 @@ func readTensors(dir string) (*safetensors.File, error) {
 
 // Exact returns exact causal attention for the heads of a layer.
 func Exact(c decoder.Config) (none performer.Batch[float32], _ error) {
-	exact, err := performer.NewExact[float32](performer.ExactOptions{Causal: true})
+	exact, err := performer.NewExact[float32](performer.ExactOptions{Softmax: performer.Softmax{Causal: true}})
 	if err != nil {
 		return none, err
 	}
-	return performer.NewBatch[float32](c.Heads, c.KeyHeads, exact)
+	return performer.NewBatch[float32](performer.BatchOptions{Heads: c.Heads, KeyHeads: c.KeyHeads}, exact)
 }
 
 // Head is one head of a model over the tokens of a text, with a row for each token.

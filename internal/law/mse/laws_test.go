@@ -25,7 +25,6 @@ var both = []law{
 	{"GaussianOptimal", Optimal(-0.3).IID.Gaussian, Optimal(-0.3).Haar.Gaussian},
 	{"DotProduct", DotProduct(orf.IID{}), DotProduct(orf.GramSchmidt{})},
 	{"Angular", AngularIID, AngularORF},
-	{"Step", StepIID, StepORF},
 	{"GaussianSimplex", Trig.IID.Gaussian, Trig.Simplex.Gaussian},
 	{"SoftmaxTrigSimplex", Trig.IID.Softmax, Trig.Simplex.Softmax},
 	{"SoftmaxPositiveSimplex", Positive.IID.Softmax, Positive.Simplex.Softmax},

@@ -78,7 +78,6 @@ func TestPlane(t *testing.T) {
 		}
 		return 0
 	}
-	step := func(v float64) float64 { return (1 + sign(v)) / math.Sqrt2 }
 	ramp := func(v float64) float64 { return math.Sqrt2 * math.Max(v, 0) }
 	type functions = []func(v float64) float64
 	for name, c := range map[string]struct {
@@ -91,7 +90,6 @@ func TestPlane(t *testing.T) {
 		"hyperbolic": {functions{math.Exp, func(v float64) float64 { return math.Exp(-v) }}, func(z pair) float64 { return math.Exp(-(z.xx+z.yy)/2) / 2 }, Hyperbolic.IID.Softmax},
 		"dot":        {functions{func(v float64) float64 { return v }}, nil, DotProduct(orf.IID{})},
 		"angular":    {functions{sign}, nil, AngularIID},
-		"step":       {functions{step}, nil, StepIID},
 		"ramp":       {functions{ramp}, nil, ArcCosineIID},
 	} {
 		for _, scale := range []float64{0.3, 1, 2.5} {

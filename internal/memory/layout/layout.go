@@ -24,10 +24,10 @@ func Heads[T dense.Float](m dense.Matrix[T], from, to, n int) dense.Matrix[T] {
 // holds an element for each head.
 func CheckHeads[T dense.Float](heads, keyHeads int) error {
 	if heads < 1 || keyHeads < 1 || heads%keyHeads != 0 {
-		return fmt.Errorf("heads = %d, keyHeads = %d, want at least 1 and heads a multiple of keyHeads", heads, keyHeads)
+		return fmt.Errorf("Heads = %d, KeyHeads = %d, want at least 1 and Heads a multiple of KeyHeads", heads, keyHeads)
 	}
 	if err := limit.Memory[T](heads); err != nil {
-		return fmt.Errorf("heads = %d: %w", heads, err)
+		return fmt.Errorf("Heads = %d: %w", heads, err)
 	}
 	return nil
 }

@@ -16,8 +16,8 @@ func TestHeads(t *testing.T) {
 	assert.Equal(t, dense.Of(2, 2, []float64{2, 3, 8, 9}), layout.Head(m, 1, 3).Clone())
 	assert.Equal(t, dense.Of(2, 4, []float64{2, 3, 4, 5, 8, 9, 10, 11}), layout.Heads(m, 1, 3, 3).Clone())
 	for want, n := range map[string][2]int{
-		"heads = 0, keyHeads = 1, want at least 1 and heads a multiple of keyHeads": {0, 1},
-		"heads = 4, keyHeads = 3, want at least 1 and heads a multiple of keyHeads": {4, 3},
+		"Heads = 0, KeyHeads = 1, want at least 1 and Heads a multiple of KeyHeads": {0, 1},
+		"Heads = 4, KeyHeads = 3, want at least 1 and Heads a multiple of KeyHeads": {4, 3},
 	} {
 		assert.EqualError(t, layout.CheckHeads[float32](n[0], n[1]), want)
 	}
