@@ -1,8 +1,7 @@
 // Package performer computes attention: exact softmax attention, and approximations in linear time,
 // bidirectional or causal, for whole sequences or token by token. Related packages are audit
 // (measured errors, and the choice of an approximation), estimate (unbiased estimates), clusters
-// (attention by clusters of keys), blocks (causal attention that reads some blocks of keys),
-// recurrence (delta rules) and layer (multi-head layers).
+// (of keys), blocks (of keys, causal), recurrence (delta rules) and layer (multi-head layers).
 //
 // # Where to begin
 //

@@ -31,11 +31,12 @@ type Choice[T dense.Float] struct {
 	Tolerance float64
 
 	// Time is the time of one call of Attention with the arguments of Choose: the shorter time of
-	// two calls, extrapolated if the calls had some of the rows. The Time of clusters and blocks may
-	// come from one call with all thresholds. After calls with an eighth of the rows, the Time of 8
-	// bits may be three times too long. ExactTime is the time of exact attention, extrapolated from
-	// calls with a hundredth of the work. Time and ExactTime are equal if Attention is exact. Choosing
-	// is the time that Choose took.
+	// two calls, extrapolated if the calls had some of the rows. For blocks, and for clusters that were
+	// tested without a second draw, Time is extrapolated from one call with all thresholds. ExactTime is
+	// the time of exact attention: the shortest of three calls with about a hundredth of the work,
+	// extrapolated. Extrapolation multiplies what keys cost once: after calls with an eighth of the
+	// rows, the Time of 8 bits may be three times too long. Time and ExactTime are equal if Attention is exact. Choosing is the time that
+	// Choose took.
 	Time, ExactTime, Choosing time.Duration
 
 	// Cost is the predicted cost of choosing, in calls of exact attention.

@@ -50,10 +50,10 @@ func sampledRows(rows int) int {
 // In the order of predicted costs, Choose tries clusters of keys in 8 bits (package clusters), or
 // blocks of keys for causal attention (package blocks), exact attention in 8 bits, trigonometric
 // features, and positive features that are fitted to queries and keys (rff.SDERF), in several sizes.
-// An approximation passes if a sample of rows, which Choose has not used before, shows that the error
-// is within the tolerance with the Confidence. This is no guarantee: Choose does not find errors in
-// rare rows that are the same in each draw of an approximation. docs/laws.md of this module has the
-// tests.
+// An approximation passes if a sample of rows, which Choose has not used before, shows that the
+// error is within the tolerance with the Confidence. This is no guarantee: Choose does not find
+// errors in rare rows that are the same in each draw of an approximation. docs/laws.md of this
+// module has the tests.
 //
 // A search that ends in exact attention costs at most the Budget, for any number of Calls. Below
 // about a thousand tokens one trial costs more than the default Budget, and Choose tries nothing.

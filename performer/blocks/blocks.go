@@ -102,7 +102,7 @@ func open[T dense.Float](o Options) (Attention[T], error) {
 		return Attention[T]{}, fmt.Errorf("blocks: Threshold = %v, want at least 0 and less than 1", o.Threshold)
 	}
 	a := &attention[T]{o}
-	b, err := performer.NewBatch[T](performer.BatchOptions{}, sequence.Head[T]{Of: a})
+	b, err := performer.NewBatch[T](performer.BatchOptions{Heads: 1}, sequence.Head[T]{Of: a})
 	return Attention[T]{b, a}, err
 }
 
