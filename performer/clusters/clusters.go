@@ -51,7 +51,7 @@ type Options struct {
 // Inf in the input, its output is that of exact attention. dst of Forward may be exactly q where
 // shapes allow; dst must not overlap k or v.
 //
-// Backward computes in T, also with EightBits; the package comment has the formulas. A query with
+// Backward computes in T, also with EightBits; docs/laws.md has the formulas. A query with
 // exact attention has exact gradients. CanBackward returns nil. NewState returns an error.
 type Attention[T dense.Float] struct {
 	performer.Batch[T]
