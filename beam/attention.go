@@ -24,24 +24,26 @@ func registerAttention[T dense.Float]() {
 	beam.RegisterDoFn(reflect.TypeFor[attendKeyFn[T]]())
 }
 
-// Attention has the parameters of Attend.
+// Attention has the parameters of Attend and AttendPerKey.
 type Attention[T dense.Float] struct {
-	// of the features of queries and keys, as for performer.NewLinear; rff.Write must support the
-	// map
+	// Map is the feature map of queries and keys, as performer.NewLinear takes it. rff.Write must
+	// support the Map.
 	Map          rff.Map[T]
 	Values       int  // dv, the dimension of values
 	Unnormalised bool // as in performer.LinearOptions
 }
 
-// Attend computes linear attention of queries over all keys and values, as performer.Linear does on
-// one machine, except for the rounding of sums in another order. keys is a PCollection of
+// Attend computes linear attention of queries over all keys and values: the result of
+// performer.Linear, up to the rounding of sums in another order. keys is a PCollection of
 // ridge.Block[T] with keys in X (n×d) and values in Y (n×dv). queries is a PCollection of
-// ridge.Block[T] with queries in X. The result has the blocks of queries with outputs in Y (n×dv).
-// Attend does not read weights. The keys of a bundle leave one performer.State of m·(dv + 1)
-// numbers for m features, and the merged state travels to the queries as a side input.
+// ridge.Block[T] with queries in X. Attend returns the blocks of queries with outputs of dimension
+// dv in Y. Attend ignores the Weights of blocks. Each Beam bundle of keys is summed into one
+// performer.State of m·(dv + 1) numbers, for m features and values of dimension dv, and Beam passes
+// the merged state to the workers with queries as a side input.
 //
-// Shapes that do not fit, damaged states, and queries without keys fail the pipeline. Attend panics
-// for a map that cannot be written and for Values below 1.
+// The pipeline fails for shapes that do not fit, for a damaged performer.State, and for queries if
+// there are no keys. Attend panics for a Map that rff.Write does not support and for Values below
+// 1.
 func Attend[T dense.Float](s beam.Scope, keys, queries beam.PCollection, spec Attention[T]) beam.PCollection {
 	s = s.Scope("beamfeat.Attend")
 	f := newAttender(spec)
@@ -49,14 +51,15 @@ func Attend[T dense.Float](s beam.Scope, keys, queries beam.PCollection, spec At
 	return beam.ParDo(s, &attendFn[T]{f}, queries, beam.SideInput{Input: sum})
 }
 
-// AttendPerKey computes linear attention of queries over the keys and values of the same group, as
-// Attend does over all keys. Groups are documents, users or heads. keys and queries are
-// PCollections of KV<G, ridge.Block[T]>, where G is any type that Beam groups by. The result is a
-// PCollection of KV<G, ridge.Block[T]> with the blocks of queries and outputs in Y.
+// AttendPerKey computes linear attention of the queries of each group over the keys and values of
+// the group, as Attend does over all keys. A group is a document, a user or an attention head. keys
+// and queries are PCollections of KV<G, ridge.Block[T]>, where G is any type that Beam groups by.
+// AttendPerKey returns a PCollection of KV<G, ridge.Block[T]>: the blocks of queries with outputs
+// in Y.
 //
-// One worker merges the states of a group and computes the outputs of its queries, so the size of
-// one group is limited. A bundle holds a state for each of its groups, up to about 2000. A group
-// with queries and without keys fails the pipeline. A group without queries has no outputs.
+// One worker sums the keys of a group and computes the outputs of all queries of the group, so the
+// size of one group is limited. A worker holds the sums of at most about 2000 groups at a time. A
+// group that has queries but no keys fails the pipeline. A group of keys alone has no outputs.
 func AttendPerKey[T dense.Float](s beam.Scope, keys, queries beam.PCollection, spec Attention[T]) beam.PCollection {
 	s = s.Scope("beamfeat.AttendPerKey")
 	f := newAttender(spec)
@@ -84,7 +87,7 @@ func newAttender[T dense.Float](spec Attention[T]) attender[T] {
 	return attender[T]{Map: file, Values: spec.Values, Unnormalised: spec.Unnormalised}
 }
 
-// Setup reads the map, once for each copy of f.
+// Setup reads the feature map from its encoding in f, once for each copy of f on a worker.
 func (f *attender[T]) Setup() error {
 	phi, err := readMap[T](f.Map)
 	if err != nil {

@@ -38,11 +38,12 @@ type Ridge[T dense.Float] struct {
 
 // FitRidge fits a Bayesian ridge regression to all rows of blocks, a PCollection of ridge.Block[T].
 // FitRidge returns a PCollection of one *ridge.Model[T], which is empty if there are no blocks.
-// Each bundle leaves one ridge.Sums of 4·D² + 8·D·p bytes, and one worker merges the sums and fits.
+// Each Beam bundle is summed into one ridge.Sums of 4·D² + 8·D·p bytes, for D features and p
+// targets, and one worker merges the sums and fits the model.
 //
-// The pipeline fails for a block that ridge.Sums.Add refuses, damaged sums, and sums that cannot be
-// fitted. FitRidge panics for a map that cannot be written, negative Outputs, Options.Iterative,
-// and blocks of another type.
+// The pipeline fails for a block that ridge.Sums.Add refuses, damaged sums, and sums that
+// ridge.Sums.Fit refuses. FitRidge panics for a feature map that rff.Write does not support,
+// negative Outputs, Options with Iterative, and blocks of another type than ridge.Block[T].
 func FitRidge[T dense.Float](s beam.Scope, blocks beam.PCollection, spec Ridge[T]) beam.PCollection {
 	s = s.Scope("beamfeat.FitRidge")
 	f, err := newSummer(spec)
@@ -54,15 +55,16 @@ func FitRidge[T dense.Float](s beam.Scope, blocks beam.PCollection, spec Ridge[T
 
 // Components has the parameters of FitComponents.
 type Components[T dense.Float] struct {
-	// of the features, such as rff.Identity for the points; rff.Write must support it
+	// Map is the feature map, such as rff.Identity for the points. rff.Write must support the Map.
 	Map        rff.Map[T]
 	Components int  // number of components
 	Whiten     bool // whether components have variance 1
 }
 
 // FitComponents finds principal components of the features of all rows of blocks, as
-// components.FromSums does on one machine. FitComponents does not read targets. FitComponents
-// returns a PCollection of one *components.Model[T]. Costs, errors and panics are as for FitRidge.
+// components.FromSums does on one machine. FitComponents ignores the targets in blocks.
+// FitComponents returns a PCollection of one *components.Model[T]. FitComponents costs as much as
+// FitRidge, and fails or panics where FitRidge does.
 func FitComponents[T dense.Float](s beam.Scope, blocks beam.PCollection, spec Components[T]) beam.PCollection {
 	s = s.Scope("beamfeat.FitComponents")
 	f, err := newSummer(Ridge[T]{Map: spec.Map})
@@ -73,10 +75,11 @@ func FitComponents[T dense.Float](s beam.Scope, blocks beam.PCollection, spec Co
 	return beam.ParDo(s, &componentsFn[T]{f, spec.Components, spec.Whiten}, beam.Combine(s, &sumFn[T]{f}, blocks))
 }
 
-// FitMetric computes the metric of gradients at all rows of blocks, as components.Metric does on
-// one machine. gradients is a map of rff.Gradients. FitMetric does not read targets. FitMetric
-// returns a PCollection of one ridge.Block[float64], whose X is the metric. Costs, errors and
-// panics are as for FitRidge.
+// FitMetric computes, from gradients at all rows of blocks, the matrix L of a distance ‖L·(x − y)‖,
+// as components.Metric does on one machine. The argument gradients is a feature map from
+// rff.Gradients. FitMetric ignores the targets in blocks. FitMetric returns a PCollection of one
+// ridge.Block[float64], whose X is the matrix L of the distance ‖L·(x − y)‖. FitMetric costs as
+// much as FitRidge, and fails or panics where FitRidge does.
 func FitMetric[T dense.Float](s beam.Scope, blocks beam.PCollection, gradients rff.Map[T]) beam.PCollection {
 	s = s.Scope("beamfeat.FitMetric")
 	f, err := newSummer(Ridge[T]{Map: gradients})
@@ -111,7 +114,7 @@ func newSummer[T dense.Float](spec Ridge[T]) (f summer[T], err error) {
 	return summer[T]{Map: file, Outputs: max(spec.Outputs, 1), Noise: o.Noise, Prior: o.Prior, Ratio: o.Ratio, NoIntercept: o.NoIntercept}, err
 }
 
-// Setup reads the map, once for each copy of f.
+// Setup reads the feature map from its encoding in f, once for each copy of f on a worker.
 func (f *summer[T]) Setup() (err error) {
 	f.phi, err = readMap[T](f.Map)
 	return err

@@ -20,12 +20,13 @@ func init() {
 }
 
 // UniformLandmarks draws n different points of blocks, a PCollection of ridge.Block[T]: those with
-// the least SHA-256 of seed and point. All sets of n points have the same probability, and a
-// repeated point counts once. UniformLandmarks returns a PCollection of one block whose X is n×d,
-// or has all points if there are fewer. The points are landmarks for rff.Nystroem. A bundle leaves
-// n·d numbers.
+// the least SHA-256 hash of seed and point. All sets of n different points have the same
+// probability, and a repeated point counts once. UniformLandmarks returns a PCollection of one
+// block with the n drawn points in X (n×d), or with all points if there are fewer. The drawn points
+// serve as landmarks for rff.Nystroem. Each Beam bundle is reduced to n·d numbers.
 //
-// A block of points of another dimension fails the pipeline. UniformLandmarks panics for n < 1.
+// The pipeline fails if blocks have points of different dimension. UniformLandmarks panics for n <
+// 1.
 func UniformLandmarks[T dense.Float](s beam.Scope, blocks beam.PCollection, n int, seed uint64) beam.PCollection {
 	if n < 1 {
 		panic(fmt.Sprintf("beamfeat: n = %d, want at least 1", n))

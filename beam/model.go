@@ -56,8 +56,9 @@ func decodeModel[T dense.Float](data []byte) (*ridge.Model[T], error) {
 }
 
 // WriteModel writes the model of a PCollection of one *ridge.Model[T] to a file that
-// ridge.ReadModel reads. The file has a temporary name until it is complete. So no reader sees a
-// partial file, and the runner may repeat the bundle. The path is a path of the worker that writes.
+// ridge.ReadModel reads. The file has a temporary name until it is complete. Because of the
+// temporary name, no reader sees a partial file, and the Beam runner may repeat the writing. path
+// is a path in the file system of the worker that writes.
 func WriteModel[T dense.Float](s beam.Scope, path string, model beam.PCollection) {
 	beam.ParDo0(s.Scope("beamfeat.WriteModel"), &writeFn[T]{Path: path}, model)
 }

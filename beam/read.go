@@ -27,16 +27,17 @@ func registerRead[T dense.Float]() {
 	register.Emitter1[ridge.Block[T]]()
 }
 
-// ReadNPY reads shards in files of NumPy's format. ReadNPY returns a PCollection of ridge.Block[T],
-// blocks of at most 8160 rows. Each worker opens the files of its shards, so a path must lead to
-// the same file on every worker. The pipeline contains only the paths.
+// ReadNPY reads shards of a data set in files of NumPy's format. ReadNPY returns a PCollection of
+// ridge.Block[T], blocks of at most 8160 rows. Each worker opens the files of its shards, so a path
+// must lead to the same file on every worker. The pipeline contains only the paths of the files.
 //
-// An error of ridge.NPY fails the pipeline. ReadNPY panics without shards.
+// If ridge.NPY returns an error for a shard, the pipeline fails. ReadNPY panics without shards.
 func ReadNPY[T dense.Float](s beam.Scope, shards ...ridge.NPY[T]) beam.PCollection {
 	return read[T](s.Scope("beamfeat.ReadNPY"), shards)
 }
 
-// ReadCSV reads shards in files of comma-separated numbers. Everything else is as for ReadNPY.
+// ReadCSV reads shards of a data set in files of comma-separated numbers. Except for the format of
+// the files, ReadCSV works as ReadNPY does.
 func ReadCSV[T dense.Float](s beam.Scope, shards ...ridge.CSV[T]) beam.PCollection {
 	return read[T](s.Scope("beamfeat.ReadCSV"), shards)
 }

@@ -13,17 +13,19 @@ import (
 	"github.com/seed-feabd252/randfeat/ridge"
 )
 
-// Metric returns the metric L (d×d) from the gradients of functions f_j of R^d [Radhakrishnan et
-// al. 2024],
+// Metric returns the symmetric d×d matrix L of a distance ‖L·(x − y)‖, from gradients ∇f_j of
+// functions f_j of R^d at rows with the weights ω [Radhakrishnan et al. 2024]:
 //
-//	L = (M/‖M‖₂ + 10⁻⁴·I)^½,  M = Σω·Σ_j ∇f_j·∇f_jᵀ/Σω,
+//	L = (M/‖M‖₂ + 10⁻⁴·I)^½,  M = Σω·Σ_j ∇f_j·∇f_jᵀ/Σω.
 //
-// for the sums of the map of rff.Gradients. The map rff.Affine of L before a map stretches the
-// directions in which f varies. L is symmetric. Metric costs 10·d³ operations. With few rows and
-// many columns that do not matter, errors at other rows may become larger: hold rows out.
+// The argument sums holds sums of gradients, the features of a map of rff.Gradients. An rff.Affine
+// map x → L·x before a feature map stretches the directions in which the functions f_j vary. Metric
+// costs 10·d³ operations. With few rows and many irrelevant columns, the errors of a regression
+// with L at new rows may be larger than without L: hold rows out.
 //
-// The error reports nil sums, sums of another map, no rows, gradients that are zero or not finite,
-// eigenvalues that did not converge, and the end of ctx. A nil ctx panics.
+// Metric returns an error for nil sums, sums of a map whose number of outputs is not a multiple of
+// d, no rows, gradients that are zero or not finite, eigenvalues that do not converge, and the end
+// of ctx. A nil ctx panics.
 func Metric[T dense.Float](ctx context.Context, sums *ridge.Sums[T]) (dense.Matrix[float64], error) {
 	var none dense.Matrix[float64]
 	if err := argument.Context("components", ctx); err != nil {

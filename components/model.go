@@ -17,12 +17,13 @@ import (
 	"github.com/seed-feabd252/randfeat/ridge"
 )
 
-// Model is the feature map of the first r principal components of features φ,
+// Model is the feature map z onto the first r principal components of features φ(x) ∈ R^D, where φ̄
+// is the mean of the features, V (r×D) has the components as rows, and σ their standard deviations:
 //
 //	z(x) = V(φ(x) − φ̄),  or diag(1/σ)·V(φ(x) − φ̄) with whitening.
 //
 // A Model never changes, and goroutines may share it. ridge.Fit and rff.Write take a Model as any
-// other map, and kmeans.Cluster takes the output of Transform.
+// other feature map, and kmeans.Cluster takes the output of Model.Transform.
 type Model[T dense.Float] struct {
 	phi    rff.Map[T]
 	source features.Source[T]
@@ -42,11 +43,12 @@ type principal struct {
 
 var _ rff.Map[float32] = (*Model[float32])(nil)
 
-// Fit finds the first r = components principal components of the features phi of rows. Fit reads
-// the rows once. Fit ignores targets and uses weights.
+// Fit finds the first r principal components of the features that the map phi computes from rows,
+// where r is the argument components. Fit reads the rows once. Fit uses weights and ignores targets
+// in rows.
 //
-// The error reports errors of ridge.Sum and FromSums. A nil ctx panics. Cost: n transforms and
-// n·D²/2 multiply-adds for ridge.Sum, and the cost of FromSums.
+// Fit returns an error where ridge.Sum or FromSums returns one. A nil ctx panics. For n rows and D
+// features, Fit costs n transforms by phi, n·D²/2 multiply-adds and the cost of FromSums.
 func Fit[T dense.Float](ctx context.Context, phi rff.Map[T], rows ridge.Rows[T], components int, whiten bool) (*Model[T], error) {
 	if err := argument.Context("components", ctx); err != nil {
 		return nil, err
@@ -75,25 +77,28 @@ func (p pointsOf[T]) Blocks() iter.Seq2[ridge.Block[T], error] {
 	}
 }
 
-// FromSums finds the first r = components principal components of the features of sums: the
-// eigenvectors v_k of the covariance, the largest variance σ_k² first,
+// FromSums finds the first r principal components of the features φ in sums, where r is the
+// argument components: the eigenvectors v_k of the covariance C for n rows with the weights ω, the
+// largest variance σ_k² first:
 //
 //	C = n/(n − 1)·Σω(φ − φ̄)(φ − φ̄)ᵀ/Σω,  Cv_k = σ_k²·v_k,  ‖v_k‖ = 1.
 //
-// Without weights the divisor is n − 1. Multiplying all weights by a number changes nothing. The
-// element of largest absolute value of each v_k is positive, as with svd_flip of scikit-learn.
-// Components of equal variance are unique up to a rotation. With whiten, z has variance 1.
+// Without weights, the divisor of the covariance of n rows is n − 1. Multiplying the weights of all
+// rows by a number does not change the Model. In each component v_k, the element of largest
+// absolute value is positive, as with svd_flip of scikit-learn. Components of equal variance are
+// unique up to a rotation. With whiten, every output of Transform has variance 1 over the rows.
 //
-// The residuals ‖Cv − σ²v‖ are about D·2⁻⁵²·σ₁². For D ≥ 200 and r ≤ D/16, FromSums uses a block
-// Krylov space of random vectors with a fixed seed, with about ten products of C with r + 8
-// vectors. For a larger r, or if the space does not suffice, gonum computes all eigenvectors in
-// about 10·D³ operations.
+// For the D×D covariance C, the residuals ‖Cv_k − σ_k²·v_k‖ of the components are about D·2⁻⁵²
+// times the largest variance σ₁². For D ≥ 200 features and r ≤ D/16 components, FromSums uses a
+// block Krylov space of the covariance C from random vectors with a fixed seed, with about ten
+// products of C with r + 8 vectors. For fewer features or more components, or if the Krylov space
+// does not suffice, gonum computes all D eigenvectors in about 10·D³ operations.
 //
-// The error reports nil sums, fewer than two rows, components outside 1 … min(n, D), sums that are
-// not finite, constant features, eigenvalues that did not converge, the end of ctx, and with whiten
-// a component whose variance is zero to rounding, σ_k² ≤ 8·D·2⁻⁵²·σ₁². FromSums checks ctx between
-// products of matrices. FromSums does not wait for gonum's decomposition, which continues in the
-// background. A nil ctx panics.
+// FromSums returns an error for nil sums, fewer than two rows, a number of components outside 1 …
+// min(n, D) for n rows of D features, sums that are not finite, constant features, eigenvalues that
+// do not converge, the end of ctx, and with whiten a component k whose variance is zero to
+// rounding, σ_k² ≤ 8·D·2⁻⁵²·σ₁². FromSums checks ctx between products of matrices. When ctx ends,
+// FromSums returns, and a decomposition by gonum continues in the background. A nil ctx panics.
 func FromSums[T dense.Float](ctx context.Context, sums *ridge.Sums[T], components int, whiten bool) (*Model[T], error) {
 	if err := argument.Context("components", ctx); err != nil {
 		return nil, err
@@ -178,10 +183,10 @@ func (m *Model[T]) Dims() (in, out int) {
 	return in, m.vectors.Rows
 }
 
-// Kernel returns nil, because no kernel of package kernels is centred at data.
+// Kernel returns nil, because package kernels has no kernel of features minus the mean of data.
 func (m *Model[T]) Kernel() kernels.Kernel { return nil }
 
-// String describes the map φ and the components.
+// String returns the map φ, the number of components, and whether Transform whitens.
 func (m *Model[T]) String() string {
 	if m.none() {
 		return "Components of nothing"
@@ -192,12 +197,13 @@ func (m *Model[T]) String() string {
 // Map returns φ.
 func (m *Model[T]) Map() rff.Map[T] { return m.phi }
 
-// ExplainedVariance returns a copy of the variances σ_k² of the components, the largest first, with
-// the divisor n − 1. The eigenvalues of the centred n×n Gram matrix are (n − 1)·σ_k².
+// ExplainedVariance returns a copy of the variances σ_k² of the components over the n rows, the
+// largest first, with the divisor n − 1. For variances σ_k² of the components over n rows, the
+// eigenvalues of the n×n Gram matrix of centred features are (n − 1)·σ_k².
 func (m *Model[T]) ExplainedVariance() []float64 { return slices.Clone(m.variances) }
 
-// ExplainedVarianceRatio returns the variance of each component divided by the variance of all D
-// components.
+// ExplainedVarianceRatio returns the variance of each component divided by the sum of the variances
+// of all features.
 func (m *Model[T]) ExplainedVarianceRatio() []float64 {
 	ratios := slices.Clone(m.variances)
 	for k := range ratios {
@@ -206,19 +212,21 @@ func (m *Model[T]) ExplainedVarianceRatio() []float64 {
 	return ratios
 }
 
-// Components returns a copy of V (r×D). Row k is the unit vector v_k.
+// Components returns a copy of the r×D matrix of r components of D features. Row k of the matrix is
+// component k, a vector of norm 1.
 func (m *Model[T]) Components() dense.Matrix[float64] { return m.vectors.Clone() }
 
-// Mean returns a copy of φ̄.
+// Mean returns a copy of the mean φ̄ of the features over the rows.
 func (m *Model[T]) Mean() []float64 { return slices.Clone(m.mean) }
 
 // blockRows is the number of rows whose features are computed together.
 const blockRows = 256
 
-// Transform writes z for every row of x (n×d) into dst (n×r) and returns dst. Transform allocates a
-// zero dst. dst must not overlap x. Features are numbers of T, and Transform computes z from them
-// in float64. Transform panics if a shape does not fit, and for the zero Model. Cost: n transforms
-// and n·D·r multiply-adds.
+// Transform writes the r principal components of the features of each row of x (n×d) into dst (n×r)
+// and returns dst. Transform allocates dst if dst is the zero Matrix. dst must not overlap x.
+// Transform computes features in the type T, and principal components from the features in float64.
+// Transform panics if the shape of x or dst does not fit, and for the zero Model. For n rows, D
+// features and r components, Transform costs n transforms of the map φ and n·D·r multiply-adds.
 func (m *Model[T]) Transform(dst, x dense.Matrix[T]) dense.Matrix[T] {
 	if m.none() {
 		panic("components: the Model is zero, want one of Fit, FromSums or rff.Read")

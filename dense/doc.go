@@ -2,16 +2,16 @@
 // and Tensor, the view of the heads of many sequences.
 //
 // A Matrix[T] is a plain struct: rows, columns, a slice and a stride. Element (i, j) is
-// Data[i*Stride+j]. Rows are samples (tokens, points), columns are coordinates (features). Ranges of
-// rows and of columns are views. Head h of an L×(H·d) matrix is m.ColRange(h*d, (h+1)*d).
+// Data[i*Stride+j]. Rows are samples (tokens, points), columns are coordinates (features). Ranges
+// of rows and of columns are views. Head h of an L×(H·d) matrix is m.ColRange(h*d, (h+1)*d).
 //
 // The fields of Matrix[float64] are the fields of gonum's blas64.General, in the same order: a
 // *mat.Dense converts in place,
 //
 //	x := dense.Matrix[float64](m.RawMatrix()) // shares m's memory
 //
-// Package dense/gonum converts other matrices of gonum, and package dense/half numbers of 16 bits. A
-// Tensor is a view of B×H matrices of one shape, as (B, H, L, d) or (B, L, H, d) in memory.
+// Package dense/gonum converts other matrices of gonum, and package dense/half numbers of 16 bits.
+// A Tensor is a view of B×H matrices of one shape, as (B, H, L, d) or (B, L, H, d) in memory.
 //
 // Functions of this module take dst first, write all elements of dst and return dst. If dst is the
 // zero Matrix, functions allocate it, by Ensure. Unless a function says otherwise, dst may be

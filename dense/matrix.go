@@ -9,15 +9,15 @@ import (
 	"github.com/seed-feabd252/randfeat/internal/memory/limit"
 )
 
-// Float is the set of element types. Float has no ~, so that a type switch over float32 and float64
-// is exhaustive.
+// Float is the set of element types of a Matrix. Float has no ~, which would admit types defined
+// from float32 or float64, so that a type switch over float32 and float64 is exhaustive.
 type Float interface{ float32 | float64 }
 
-// Matrix is a row-major Rows×Cols view: element (i, j) is Data[i*Stride+j].
+// Matrix is a row-major Rows×Cols view of Data: element (i, j) is Data[i*Stride+j].
 //
-// The zero Matrix is the empty matrix; as dst it means "allocate". A Matrix is a value: assignment
-// copies the view and not the elements. Several goroutines may read a Matrix, or write disjoint
-// parts of it.
+// The zero Matrix is the empty matrix, and as an argument dst asks a function to allocate the
+// result. A Matrix is a value: assignment copies the fields and not the elements. Several
+// goroutines may read a Matrix, or write disjoint parts of it.
 type Matrix[T Float] struct {
 	Rows, Cols int
 	Data       []T
@@ -37,7 +37,7 @@ func New[T Float](r, c int) Matrix[T] {
 }
 
 // Of returns the r×c matrix whose elements, row by row, are data. The matrix shares the memory of
-// data. Of panics if len(data) is not r·c, or if Check panics.
+// data. Of panics if len(data) is not r·c, or if Check of the new matrix panics.
 func Of[T Float](r, c int, data []T) Matrix[T] {
 	if r < 0 || c < 0 || c > 0 && r > math.MaxInt/c || len(data) != r*c {
 		panic(fmt.Sprintf("dense: Of(%d, %d): %d elements given, want %d·%d", r, c, len(data), r, c))
@@ -47,9 +47,9 @@ func Of[T Float](r, c int, data []T) Matrix[T] {
 	return m
 }
 
-// Ensure returns dst if dst is r×c, and a new r×c matrix if dst is the zero Matrix. Otherwise
-// Ensure panics with both shapes. Ensure panics too if dst.Check does. Ensure does not change the
-// elements of dst.
+// Ensure returns dst if dst is r×c, and a new r×c matrix if dst is the zero Matrix. Ensure panics
+// if dst is neither r×c nor zero, with both shapes, and if dst.Check panics. Ensure does not change
+// the elements of dst.
 func Ensure[T Float](dst Matrix[T], r, c int) Matrix[T] {
 	if dst.Rows == r && dst.Cols == c {
 		dst.Check()
@@ -61,19 +61,19 @@ func Ensure[T Float](dst Matrix[T], r, c int) Matrix[T] {
 	panic(fmt.Sprintf("dense: destination is %d×%d, want %d×%d", dst.Rows, dst.Cols, r, c))
 }
 
-// Check panics unless m is a view inside m.Data. The dimensions must not be negative, Stride must
-// be at least Cols if m has several rows, and Data must be long enough. An empty m must not have
-// more rows or columns than New would allocate.
+// Check panics unless the fields of m describe a view inside m.Data. Rows and Cols must not be
+// negative, Stride must be at least Cols if m has several rows, and Data must hold the last element
+// of m. A matrix without elements must not have more rows or columns than New would allocate.
 //
-// Functions of this module check their arguments. At, Set and Row of Matrix check their indices
-// alone, because callers use them for every element or row.
+// Functions of this module call Check for the matrices that they take. The methods At, Set and Row
+// check only indices, because callers use At, Set and Row for every element or row.
 func (m Matrix[T]) Check() {
 	if !m.isView() {
 		panic(m.fault())
 	}
 }
 
-// Validate returns an error with the text of the panic of Check, for functions that return errors.
+// Validate returns an error where Check panics, with the text of the panic.
 func (m Matrix[T]) Validate() error {
 	if !m.isView() {
 		return errors.New(m.fault())
@@ -105,13 +105,13 @@ func (m Matrix[T]) fault() string {
 	return fmt.Sprintf("dense: %d elements cannot hold a %d×%d matrix of stride %d", len(m.Data), m.Rows, m.Cols, m.Stride)
 }
 
-// At returns element (i, j). At panics if the index is outside the matrix.
+// At returns element (i, j) of m. At panics if the index (i, j) is outside the matrix.
 func (m Matrix[T]) At(i, j int) T {
 	m.checkIndex(i, j)
 	return m.Data[i*m.Stride+j]
 }
 
-// Set sets element (i, j) to v. Set panics if the index is outside the matrix.
+// Set sets element (i, j) of m to v. Set panics if the index (i, j) is outside the matrix.
 func (m Matrix[T]) Set(i, j int, v T) {
 	m.checkIndex(i, j)
 	m.Data[i*m.Stride+j] = v
@@ -123,8 +123,8 @@ func (m Matrix[T]) checkIndex(i, j int) {
 	}
 }
 
-// Row returns row i, a slice of length and capacity Cols that shares the memory of m. Row panics if
-// i is outside [0, Rows).
+// Row returns row i of m, a slice of length and capacity Cols that shares the memory of m. Row
+// panics if i is outside [0, m.Rows).
 func (m Matrix[T]) Row(i int) []T {
 	if i < 0 || i >= m.Rows {
 		panic(fmt.Sprintf("dense: row %d outside a %d×%d matrix", i, m.Rows, m.Cols))
@@ -137,8 +137,8 @@ func (m Matrix[T]) Row(i int) []T {
 	return m.Data[start : start+m.Cols : start+m.Cols]
 }
 
-// RowRange returns the view of rows from ≤ i < to. RowRange panics unless 0 ≤ from ≤ to ≤ Rows, or
-// if Check panics.
+// RowRange returns a view of the rows from ≤ i < to of m. RowRange panics unless 0 ≤ from ≤ to ≤
+// m.Rows, and if m.Check panics.
 func (m Matrix[T]) RowRange(from, to int) Matrix[T] {
 	m.Check()
 	if from < 0 || to < from || to > m.Rows {
@@ -147,8 +147,8 @@ func (m Matrix[T]) RowRange(from, to int) Matrix[T] {
 	return m.view(from, to, 0, m.Cols)
 }
 
-// ColRange returns the view of columns from ≤ j < to. ColRange panics unless 0 ≤ from ≤ to ≤ Cols,
-// or if Check panics.
+// ColRange returns a view of the columns from ≤ j < to of m. ColRange panics unless 0 ≤ from ≤ to ≤
+// m.Cols, and if m.Check panics.
 func (m Matrix[T]) ColRange(from, to int) Matrix[T] {
 	m.Check()
 	if from < 0 || to < from || to > m.Cols {
@@ -169,15 +169,16 @@ func (m Matrix[T]) view(r0, r1, c0, c1 int) Matrix[T] {
 	return v
 }
 
-// Clone returns a copy of m in new memory, with stride Cols. Clone panics if Check does.
+// Clone returns a copy of m in new memory, with stride m.Cols. Clone panics if m.Check does.
 func (m Matrix[T]) Clone() Matrix[T] {
 	m.Check()
 	return Copy(New[T](m.Rows, m.Cols), m)
 }
 
-// Copy copies the elements of src into dst and returns dst. If dst is zero, Copy allocates it. The
-// element types may differ. Copy rounds float64 to the nearest float32, ties to even, and to ±Inf
-// beyond the range of float32; NaN stays NaN. Copy panics if the shapes differ, or if Check panics.
+// Copy copies the elements of src into dst and returns dst. If dst is the zero Matrix, Copy
+// allocates dst. The element types of dst and src may differ. Copy rounds float64 to the nearest
+// float32, ties to even, and to ±Inf beyond the range of float32; NaN stays NaN. Copy panics if the
+// shapes of dst and src differ, or if Check of dst or of src panics.
 func Copy[To, From Float](dst Matrix[To], src Matrix[From]) Matrix[To] {
 	src.Check()
 	dst = Ensure(dst, src.Rows, src.Cols)
@@ -196,9 +197,9 @@ func Copy[To, From Float](dst Matrix[To], src Matrix[From]) Matrix[To] {
 	return dst
 }
 
-// Transpose writes the c×r transpose of the r×c matrix src into dst and returns dst. If dst is
-// zero, Transpose allocates it. dst must not overlap src. Transpose panics if the shapes do not
-// fit, or if Check panics.
+// Transpose writes the c×r transpose of the r×c matrix src into dst and returns dst. If dst is the
+// zero Matrix, Transpose allocates dst. dst must not overlap src. Transpose panics if dst has
+// another shape than the transpose of src, or if Check of dst or of src panics.
 func Transpose[T Float](dst, src Matrix[T]) Matrix[T] {
 	src.Check()
 	dst = Ensure(dst, src.Cols, src.Rows)

@@ -10,23 +10,21 @@ import (
 // Element is the set of element types of a [Tensor]: floats, and bool for masks.
 type Element interface{ Float | bool }
 
-// Tensor is a view of Batch×Heads matrices of Rows×Cols elements, the (B, H, L, d) of attention.
-// Element (b, h, i, j) is
-//
-//	Data[b*BatchStride + h*HeadStride + i*Stride + j].
-//
-// [TensorOf] makes a Tensor that is (B, H, L, d) in memory, and [SplitHeads] makes one that is
-// (B, L, H·d) = (B, L, H, d). The zero Tensor is empty. As an argument it means "none", and as a
-// destination "allocate". A Tensor is a value: assignment copies the view and not the elements.
-// Several goroutines may read a Tensor, or write disjoint parts of it.
+// Tensor is a view of Batch×Heads matrices of Rows×Cols elements, the shape (B, H, L, d) of
+// queries, keys and values in attention. Element (b, h, i, j) is
+// Data[b*BatchStride+h*HeadStride+i*Stride+j]. [TensorOf] makes a Tensor with memory in the order
+// (B, H, L, d), and [SplitHeads] one with memory in the order (B, L, H, d). The zero Tensor is
+// empty and means "none" as an argument and "allocate the result" as a destination. A Tensor is a
+// value: assignment copies the fields and not the elements. Several goroutines may read a Tensor,
+// or write disjoint parts of it.
 type Tensor[E Element] struct {
 	Batch, Heads, Rows, Cols        int
 	Data                            []E
 	BatchStride, HeadStride, Stride int
 }
 
-// NewTensor returns a tensor of b×h matrices of r×c zeros, one matrix after another. NewTensor
-// panics if a side is negative, or if the tensor takes more than 2⁴⁰ bytes.
+// NewTensor returns a tensor of b×h matrices of r×c zeros, one matrix after another in memory.
+// NewTensor panics if b, h, r or c is negative, or if the tensor takes more than 2⁴⁰ bytes.
 func NewTensor[E Element](b, h, r, c int) Tensor[E] {
 	if err := limit.Memory[E](b, h, r, c); err != nil {
 		panic(fmt.Sprintf("dense: NewTensor(%d, %d, %d, %d): %v", b, h, r, c, err))
@@ -35,8 +33,8 @@ func NewTensor[E Element](b, h, r, c int) Tensor[E] {
 }
 
 // TensorOf returns the tensor of b×h matrices of r×c elements whose elements are data, one matrix
-// after another and row by row. The tensor shares the memory of data. TensorOf panics if a side is
-// negative, or if len(data) is not b·h·r·c.
+// after another and row by row. The tensor shares the memory of data. TensorOf panics if b, h, r or
+// c is negative, or if len(data) is not b·h·r·c.
 func TensorOf[E Element](b, h, r, c int, data []E) Tensor[E] {
 	if err := limit.Memory[E](b, h, r, c); err != nil || len(data) != b*h*r*c {
 		panic(fmt.Sprintf("dense: TensorOf(%d, %d, %d, %d): %d elements given, want %d·%d·%d·%d", b, h, r, c, len(data), b, h, r, c))
@@ -44,10 +42,11 @@ func TensorOf[E Element](b, h, r, c int, data []E) Tensor[E] {
 	return Tensor[E]{Batch: b, Heads: h, Rows: r, Cols: c, Data: data, BatchStride: h * r * c, HeadStride: r * c, Stride: c}
 }
 
-// SplitHeads returns a (B·L)×(H·d) matrix as the tensor (B, H, L, d). The rows of m are the tokens
-// of batch sequences of one length, one sequence after another, and the columns are those of the
-// heads, one head beside another. The tensor shares the memory of m. SplitHeads panics unless batch
-// and heads are at least 1 and divide the rows and the columns, and if Check of m does.
+// SplitHeads returns the (B·L)×(H·d) matrix m as the tensor (B, H, L, d), with B = batch and H =
+// heads. The rows of m are the tokens of batch sequences of one length, one sequence after another,
+// and the columns of m are the columns of the heads, one head beside another. The tensor shares the
+// memory of m. SplitHeads panics unless batch ≥ 1 divides m.Rows and heads ≥ 1 divides m.Cols, and
+// if m.Check does.
 func SplitHeads[T Float](m Matrix[T], batch, heads int) Tensor[T] {
 	m.Check()
 	if batch < 1 || heads < 1 || m.Rows%batch != 0 || m.Cols%heads != 0 {
@@ -60,9 +59,10 @@ func SplitHeads[T Float](m Matrix[T], batch, heads int) Tensor[T] {
 	}
 }
 
-// JoinHeads copies the tensor t, (B, H, L, d) in any order in memory, into the (B·L)×(H·d) matrix
-// dst and returns dst, the inverse of [SplitHeads]. If dst is zero, JoinHeads allocates it. dst
-// must not overlap t. JoinHeads panics if dst has another shape, or if Check of dst or of t does.
+// JoinHeads is the inverse of [SplitHeads]: it copies the tensor t, (B, H, L, d) in any order in
+// memory, into the (B·L)×(H·d) matrix dst and returns dst. If dst is the zero Matrix, JoinHeads
+// allocates dst. dst must not overlap t. JoinHeads panics if dst is neither zero nor (B·L)×(H·d),
+// or if Check of dst or of t panics.
 func JoinHeads[T Float](dst Matrix[T], t Tensor[T]) Matrix[T] {
 	t.Check()
 	dst = Ensure(dst, t.Batch*t.Rows, t.Heads*t.Cols)
@@ -72,10 +72,10 @@ func JoinHeads[T Float](dst Matrix[T], t Tensor[T]) Matrix[T] {
 	return dst
 }
 
-// CopyTensor copies the elements of src into dst and returns dst. The strides may differ, so that
-// CopyTensor changes the order in memory. If dst is zero, CopyTensor allocates a tensor that is
-// (B, H, L, d) in memory. dst must not overlap src. CopyTensor panics if the shapes differ, or if
-// Check of dst or of src does.
+// CopyTensor copies the elements of src into dst and returns dst. The strides of dst and src may
+// differ, so that CopyTensor changes the order of the elements in memory. If dst is the zero
+// Tensor, CopyTensor allocates a tensor in the order (B, H, L, d). dst must not overlap src.
+// CopyTensor panics if the shapes of dst and src differ, or if Check of dst or of src panics.
 func CopyTensor[E Element](dst, src Tensor[E]) Tensor[E] {
 	src.Check()
 	if dst.IsZero() {
@@ -99,7 +99,7 @@ func CopyTensor[E Element](dst, src Tensor[E]) Tensor[E] {
 }
 
 // Head returns the Rows×Cols matrix of head h of sequence b, which shares the memory of t. Head
-// panics if an index is outside the tensor, or if Check panics.
+// panics if b or h is outside the tensor, or if t.Check panics.
 func Head[T Float](t Tensor[T], b, h int) Matrix[T] {
 	t.Check()
 	start := t.index(b, h)
@@ -110,8 +110,8 @@ func Head[T Float](t Tensor[T], b, h int) Matrix[T] {
 	return Matrix[T]{Rows: t.Rows, Cols: t.Cols, Stride: t.Stride, Data: t.Data[start:end:end]}
 }
 
-// Row returns row i of head h of sequence b, a slice of length Cols that shares the memory of t. It
-// panics if an index is outside the tensor, or if Check panics.
+// Row returns row i of head h of sequence b, a slice of length Cols that shares the memory of t.
+// Row panics if b, h or i is outside the tensor, or if t.Check panics.
 func (t Tensor[E]) Row(b, h, i int) []E {
 	t.Check()
 	start := t.index(b, h)
@@ -133,15 +133,15 @@ func (t Tensor[E]) index(b, h int) int {
 	return b*t.BatchStride + h*t.HeadStride
 }
 
-// Shape returns Batch, Heads, Rows and Cols.
+// Shape returns the sides Batch, Heads, Rows and Cols of t.
 func (t Tensor[E]) Shape() [4]int { return [4]int{t.Batch, t.Heads, t.Rows, t.Cols} }
 
-// IsZero reports whether t is the zero Tensor, which means "none".
+// IsZero reports whether t is the zero Tensor, which as an argument means "none".
 func (t Tensor[E]) IsZero() bool { return t.Data == nil && t.Shape() == [4]int{} }
 
-// Check panics unless t is a view inside t.Data. Sides and strides must not be negative, Stride
-// must be at least Cols if the matrices have several rows, and Data must be long enough. Heads and
-// sequences may share elements: their strides may be 0.
+// Check panics unless the fields of t describe a view inside t.Data. Sides and strides of t must
+// not be negative, Stride must be at least Cols if Rows > 1, and Data must hold the last element of
+// t. Heads and sequences may share elements: HeadStride and BatchStride may be 0.
 func (t Tensor[E]) Check() {
 	if fault := t.fault(); fault != "" {
 		panic("dense: " + fault)

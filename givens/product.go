@@ -19,15 +19,15 @@ type Product[T dense.Float] struct {
 	turns []planerot.Turn[T]
 }
 
-// RandomProduct draws a product of n independent rotations of R^d from src. The planes i < j are
-// uniform among the d·(d−1)/2 pairs of axes, and the angles are uniform in [0, 2π). n = 0 means
-// ⌈d·log₂ d⌉ rotations, which take any fixed x close to uniform on the sphere of radius ‖x‖. A seed
-// draws the same planes and angles for both types, in every version and on every platform, and the
-// results of the product have the same bits. R¹ has no planes: for d = 1 the default is the
-// identity.
+// RandomProduct draws a product of n independent plane rotations of R^d, with randomness from src.
+// The planes of the rotations are uniform among the d·(d−1)/2 pairs of axes, and the angles are
+// uniform in [0, 2π). n = 0 means ⌈d·log₂ d⌉ rotations, whose product takes any fixed vector x
+// close to uniform on the sphere of radius ‖x‖. A seed draws the same planes and angles in float32
+// and float64, in every version of this package and on every platform, and results of a type are
+// bit for bit the same. R¹ has no planes: for d = 1, n must be 0 and gives the identity.
 //
-// The error reports d < 1 or d > 2³¹−1, n < 0, n > 0 for d = 1, rotations or a vector of R^d of
-// more than 2⁴⁰ bytes, and a nil src.
+// RandomProduct returns an error for d < 1 or d > 2³¹−1, n < 0, n > 0 with d = 1, n rotations or a
+// vector of R^d that take more than 2⁴⁰ bytes, and a nil src.
 //
 // Source: [Choromanski et al. 2018].
 func RandomProduct[T dense.Float](d, n int, src rand.Source) (*Product[T], error) {
@@ -66,44 +66,51 @@ func RandomProduct[T dense.Float](d, n int, src rand.Source) (*Product[T], error
 	return p, nil
 }
 
-// Dims returns the dimension d of the input and of the output.
+// Dims returns the dimension d of the vectors that the product takes and of the results.
 func (p *Product[T]) Dims() (in, out int) { return p.d, p.d }
 
-// Len returns the number N of rotations.
+// Len returns the number N of plane rotations in the product.
 func (p *Product[T]) Len() int { return len(p.turns) }
 
-// ApplyVec writes P·x into dst and returns dst; a nil dst is allocated. dst may be x, and must not
-// overlap x otherwise. NaN and ±Inf spread to every coordinate that rotations mix with theirs.
-// Cost: 6N operations, on the calling goroutine. ApplyVec panics unless x and dst have length d.
+// ApplyVec writes P·x, for the product P of N plane rotations, into dst and returns dst; a nil dst
+// is allocated. dst may be x; any other dst must not overlap x. NaN and ±Inf in x spread to every
+// coordinate that the rotations mix with a coordinate that is NaN or ±Inf. ApplyVec takes 6N
+// operations for N plane rotations, on the calling goroutine. ApplyVec panics unless x and any
+// non-nil dst have the length d of Dims.
 func (p *Product[T]) ApplyVec(dst, x []T) []T {
 	dst = p.vectors(dst, x)
 	planerot.Apply(dst, p.turns)
 	return dst
 }
 
-// ApplyTransposedVec writes Pᵀ·x = P⁻¹·x into dst and returns dst. ApplyTransposedVec undoes
-// ApplyVec up to rounding, and follows the rules of ApplyVec.
+// ApplyTransposedVec writes Pᵀ·x = P⁻¹·x, for the product P of plane rotations, into dst and
+// returns dst. ApplyTransposedVec undoes ApplyVec up to rounding. ApplyTransposedVec allocates a
+// nil dst, panics where ApplyVec panics, and costs as much as ApplyVec; dst may be x.
 func (p *Product[T]) ApplyTransposedVec(dst, x []T) []T {
 	dst = p.vectors(dst, x)
 	planerot.ApplyInverse(dst, p.turns)
 	return dst
 }
 
-// Apply writes P·x for every row x of the n×d matrix x into dst (n×d) and returns dst; a zero dst
-// is allocated. dst may be x exactly. Every row of dst has the bits of ApplyVec. Cost: 6N
-// operations a row, on several goroutines. Apply panics if a shape does not fit.
+// Apply writes P·x, for the product P of N plane rotations and every row x of an n×d matrix, into
+// dst (n×d) and returns dst; a zero-value dst is allocated. dst may be exactly the matrix x. Every
+// row of dst is bit for bit the result of ApplyVec for that row of x. Apply takes 6N operations a
+// row for N plane rotations, on several goroutines. Apply panics unless x has d columns and any dst
+// but the zero value has the shape of x.
 func (p *Product[T]) Apply(dst, x dense.Matrix[T]) dense.Matrix[T] {
 	return p.rows(dst, x, false)
 }
 
-// ApplyTransposed writes Pᵀ·x for every row x of the matrix x into dst and returns dst.
-// ApplyTransposed follows the rules of Apply.
+// ApplyTransposed writes Pᵀ·x, for the product P of plane rotations and every row x of an n×d
+// matrix, into dst (n×d) and returns dst. ApplyTransposed allocates a zero-value dst, panics where
+// Apply panics, and costs as much as Apply; dst may be exactly the matrix x.
 func (p *Product[T]) ApplyTransposed(dst, x dense.Matrix[T]) dense.Matrix[T] {
 	return p.rows(dst, x, true)
 }
 
-// Matrix returns P as a d×d matrix, which is orthogonal up to rounding and has determinant +1.
-// Cost: 6N·d operations. Matrix panics as dense.New does if d² elements are too many.
+// Matrix returns the product of the plane rotations as a d×d matrix, which is orthogonal up to
+// rounding and has determinant +1. Cost: 6N·d operations. Matrix panics if the d² elements are too
+// many for memory, as dense.New does.
 func (p *Product[T]) Matrix() dense.Matrix[T] {
 	m := dense.New[T](p.d, p.d)
 	for i := range p.d {

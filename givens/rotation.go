@@ -17,8 +17,8 @@ type Rotation[T dense.Float] struct {
 }
 
 // NewRotation returns the rotation by theta radians from axis i towards axis j. The cosine and the
-// sine of theta are computed in float64 and rounded once to T. The error reports a negative i or j,
-// i = j, and a theta that is not finite.
+// sine of theta are computed in float64 and rounded once to the element type T. The error reports a
+// negative i or j, i = j, and a theta that is not finite.
 func NewRotation[T dense.Float](i, j int, theta float64) (Rotation[T], error) {
 	switch {
 	case i < 0:
@@ -34,20 +34,21 @@ func NewRotation[T dense.Float](i, j int, theta float64) (Rotation[T], error) {
 	return Rotation[T]{i: i, j: j, cos: T(cos), sin: T(sin)}, nil
 }
 
-// Axes returns the two coordinates that the rotation mixes, in the order given to NewRotation.
+// Axes returns the axes i and j of NewRotation: the rotation mixes the coordinates x_i and x_j.
 func (g Rotation[T]) Axes() (i, j int) { return g.i, g.j }
 
-// Inverse returns the rotation by −θ, which is the transpose of G: g.Inverse().ApplyVec(nil, x) is
-// G⁻¹·x.
+// Inverse returns the inverse of a rotation G by θ, which is the rotation by −θ and the transpose
+// of G: g.Inverse().ApplyVec(nil, x) is G⁻¹·x.
 func (g Rotation[T]) Inverse() Rotation[T] {
 	g.sin = -g.sin
 	return g
 }
 
-// ApplyVec writes G·x into dst and returns dst. If dst is nil, ApplyVec allocates it. dst may be x,
-// and ApplyVec then writes two elements only. NaN and ±Inf spread to both coordinates of the plane.
-// Cost: four multiplications and two additions. ApplyVec panics if the lengths differ, and if x has
-// no coordinate i or j.
+// ApplyVec writes G·x, for the plane rotation G, into dst and returns dst. ApplyVec allocates a nil
+// dst. If dst is x, ApplyVec writes only the two elements that the rotation mixes. A NaN or ±Inf in
+// one of the two coordinates that the rotation mixes spreads to both. ApplyVec takes four
+// multiplications and two additions. ApplyVec panics if the lengths of x and dst differ, and if x
+// lacks a coordinate that the rotation mixes.
 func (g Rotation[T]) ApplyVec(dst, x []T) []T {
 	g.check(len(x))
 	if dst == nil {
@@ -63,9 +64,10 @@ func (g Rotation[T]) ApplyVec(dst, x []T) []T {
 	return dst
 }
 
-// Apply writes G·x for every row x of the n×d matrix x into dst (n×d) and returns dst. If dst is
-// zero, Apply allocates it. dst may be x exactly, and Apply then writes columns i and j only. Apply
-// panics if the shapes differ, and if x has no column i or j.
+// Apply writes G·x, for the plane rotation G and every row x of an n×d matrix, into dst (n×d) and
+// returns dst. Apply allocates a zero-value dst. If dst is exactly the matrix x, Apply writes only
+// the two columns that the rotation mixes. Apply panics if the shapes of x and dst differ, and if x
+// lacks a column that the rotation mixes.
 func (g Rotation[T]) Apply(dst, x dense.Matrix[T]) dense.Matrix[T] {
 	x.Check()
 	g.check(x.Cols)

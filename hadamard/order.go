@@ -10,8 +10,9 @@ import (
 // NextOrder returns the smallest order ≥ n of a Hadamard matrix that this package constructs: 2^k,
 // or h·2^k where h ≤ 2048 is q + 1 for a prime power q ≡ 3 (mod 4), or 2(q + 1) for a prime power q
 // ≡ 1 (mod 4). For example NextOrder(9) = 12 and NextOrder(11008) = 11008 = 344·32. NextOrder saves
-// length, not time: order 1500 takes 377 additions an element, order 1536 = 12·2⁷ takes 12.
-// FastOrder weighs length and time. NextOrder panics if n < 1 and if no such order fits in an int.
+// length, not time: a Transform of order 1500 takes 377 additions an element, one of order 1536 =
+// 12·2⁷ takes 12. FastOrder, unlike NextOrder, also weighs the time of a Transform. NextOrder
+// panics if n < 1 and if no order ≥ n of a Hadamard matrix fits in an int.
 //
 // Source: [Paley 1933].
 func NextOrder(n int) int {
@@ -25,10 +26,11 @@ func NextOrder(n int) int {
 	return order
 }
 
-// FastOrder returns the smallest order ≥ n whose transform takes at most a fifth more additions
-// than the fastest order ≥ n. For example FastOrder(784) = 1024, because order 784 = 196·4 takes
-// many times as long, and FastOrder(90) = 96 = 12·8, because order 128 takes longer. FastOrder
-// panics if n < 1 and if no order ≥ n fits in an int.
+// FastOrder returns the smallest order ≥ n of a Hadamard matrix whose transform takes at most a
+// fifth more additions than the fastest transform of an order ≥ n. For example FastOrder(784) =
+// 1024, because a transform of order 784 = 196·4 takes many times as long as one of order 1024, and
+// FastOrder(90) = 96 = 12·8, because order 128 takes longer than order 96. FastOrder panics if n <
+// 1 and if no order ≥ n of a Hadamard matrix fits in an int.
 func FastOrder(n int) int {
 	if n < 1 {
 		panic(fmt.Sprintf("hadamard: FastOrder(%d), want at least 1", n))

@@ -13,15 +13,15 @@ import (
 	"github.com/seed-feabd252/randfeat/internal/memory/pool"
 )
 
-// Rotation is the random isometry R = F_k ⋯ F₂·F₁ from R^d into R^d'. d' is an order ≥ d, and a
-// factor is F_i = (1/√d')·H·D_i, where H is Matrix(d') and D_i is a diagonal matrix of independent
-// uniform random signs. Vectors of R^d are padded with d' − d zeros. R keeps norms and inner
-// products: RᵀR = I.
+// Rotation is the random isometry R = F_k ⋯ F₂·F₁ from R^d into R^d'. A factor of the product R is
+// F_i = (1/√d')·H·D_i, where H is the Hadamard matrix Matrix(d') of an order d' ≥ d and D_i is a
+// diagonal matrix of independent uniform random signs. A Rotation from R^d into R^d' pads vectors
+// with d' − d zeros. The isometry R keeps norms and inner products: RᵀR = I.
 //
-// A Rotation holds k·d' signed scales and nothing else. A Rotation never changes, and goroutines
-// may share one.
+// A Rotation of k factors of order d' holds k·d' random signs, each times a scale, and nothing
+// else. A Rotation never changes, and goroutines may share a Rotation.
 //
-// Sources: [Ailon and Chazelle 2006] for one factor, [Yu et al. 2016] for three.
+// Sources: [Ailon and Chazelle 2006] for k = 1 factor, [Yu et al. 2016] for k = 3 factors.
 type Rotation[T dense.Float] struct {
 	in   int
 	plan plan
@@ -30,23 +30,25 @@ type Rotation[T dense.Float] struct {
 	scratch pool.Of[[]T] // vectors of R^d'
 }
 
-// RotationOptions selects a rotation. The zero value is three factors of the order FastOrder(d).
+// RotationOptions selects a rotation. Zero RotationOptions mean 3 factors of order FastOrder(d).
 type RotationOptions struct {
-	// Factors is the number k of factors. Zero means 3.
+	// Factors is the number k of factors of a rotation, each a Hadamard matrix H times a diagonal
+	// matrix D of random signs. Zero means 3.
 	Factors int
 
-	// Order is the order d' ≥ d that vectors are padded to. Zero means FastOrder(d). NextOrder(d)
-	// pads least, and may be hundreds of times slower.
+	// Order is the order d' ≥ d of the Hadamard matrix, the length that vectors are padded to. Zero
+	// means FastOrder(d). NextOrder(d) pads least, but may make rotations hundreds of times slower.
 	Order int
 }
 
-// NewRotation draws a Rotation of R^d from src, one bit a sign, with the same signs in float32 and
-// float64. A seed draws the same rotation, and Apply gives the same bits, in every version of this
-// package and on every platform: word j that factor i draws from src has the signs of coordinates
-// 64j to 64j + 63, lowest bit first, and a bit of 1 means −1.
+// NewRotation draws the random signs of a Rotation of R^d from src, one bit for each sign, with the
+// same signs in float32 and float64. A seed draws the same rotation, and Apply gives bit for bit
+// the same results, in every version of this package and on every platform. For each factor, word j
+// drawn from src has the signs of coordinates 64j to 64j + 63, lowest bit first; 1 means −1.
 //
-// The error reports d < 1, a d without an order ≥ d that fits in an int, negative opts.Factors, an
-// opts.Order that is no order or less than d, scales of more than 2⁴⁰ bytes, and a nil src.
+// The error reports d < 1, a d for which no order ≥ d of a Hadamard matrix fits in an int, negative
+// opts.Factors, an opts.Order that is less than d or no order of a Hadamard matrix of this package,
+// signs that take more than 2⁴⁰ bytes, and a nil src.
 func NewRotation[T dense.Float](d int, opts RotationOptions, src rand.Source) (*Rotation[T], error) {
 	factors, order := cmp.Or(opts.Factors, 3), opts.Order // 3 as in orf.Hadamard
 	if d < 1 {
@@ -109,17 +111,18 @@ func signs[T dense.Float](n int, s T, next func() uint64) []T {
 	return x
 }
 
-// Dims returns the dimension d of the input and the order d' of the output.
+// Dims returns the dimensions of a rotation from R^d into R^d': d of the input, d' of the output.
 func (r *Rotation[T]) Dims() (in, out int) { return r.in, r.plan.order() }
 
-// Len returns the number k of factors.
+// Len returns the number k of factors in the product of the rotation.
 func (r *Rotation[T]) Len() int { return len(r.factors) }
 
-// Apply writes R·x for every row x of the n×d matrix x into the rows of dst (n×d') and returns dst.
-// Apply allocates a zero dst, and nothing else. The result of a row does not depend on other rows.
-// If a row has a NaN or ±Inf, no element of the result is finite. Cost: k times a Transform of
-// order d' and k·d' multiplications a row, on several goroutines. If d = d', dst may be x exactly;
-// dst must not overlap x otherwise. Apply panics if a shape does not fit.
+// Apply writes the rotation R·x_i (d' numbers) of every row x_i of x (n×d) into row i of dst (n×d')
+// and returns dst. Apply allocates a zero-value dst, and nothing else. The rotation of a row of x
+// does not depend on other rows of x. If a row of x has a NaN or ±Inf, no element of the rotated
+// row is finite. Each of the k factors of the rotation costs a Transform of length d' and d'
+// multiplications a row, on several goroutines. If d' = d, dst may be exactly x; any other dst must
+// not overlap x. Apply panics unless x is n×d and dst n×d' or the zero value.
 func (r *Rotation[T]) Apply(dst, x dense.Matrix[T]) dense.Matrix[T] {
 	r.check("x", x, r.in)
 	y := dense.Ensure(dst, x.Rows, r.plan.order())
@@ -127,10 +130,12 @@ func (r *Rotation[T]) Apply(dst, x dense.Matrix[T]) dense.Matrix[T] {
 	return y
 }
 
-// ApplyTransposed writes Rᵀ·y for every row y of the n×d' matrix y into the rows of dst (n×d) and
-// returns dst. ApplyTransposed undoes Apply up to rounding. For a y outside the image of R, Rᵀ·y is
-// the x for which R·x is nearest to y. Allocation, NaN and ±Inf, cost, overlap and panics are as in
-// Apply.
+// ApplyTransposed writes Rᵀ·y, for the rotation R from R^d into R^d' and every row y of an n×d'
+// matrix, into the rows of dst (n×d) and returns dst. ApplyTransposed undoes Apply up to rounding.
+// For a y outside the image of the rotation R, Rᵀ·y is the x for which R·x is nearest to y.
+// ApplyTransposed costs as much as Apply, allocates only a zero-value dst, and panics unless y is
+// n×d' and any other dst n×d. If a row of y has a NaN or ±Inf, no element of the result for that
+// row is finite. If d' = d, dst may be exactly y; any other dst must not overlap y.
 func (r *Rotation[T]) ApplyTransposed(dst, y dense.Matrix[T]) dense.Matrix[T] {
 	r.check("y", y, r.plan.order())
 	x := dense.Ensure(dst, y.Rows, r.in)

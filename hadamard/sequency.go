@@ -9,12 +9,11 @@ import (
 
 // SequencyOrder returns the permutation from sequency (Walsh) order to the natural order of
 // Transform, for n = 2^k: row SequencyOrder(n)[s] of Matrix(n) changes sign s times. So after
-// Transform(x)
+// Transform(x) the coefficients in ascending order of sequency are
 //
 //	y[s] = x[SequencyOrder(n)[s]],  s = 0, 1, …, n − 1,
 //
-// are the coefficients in ascending order of sequency. SequencyOrder panics unless n is a power of
-// two, and if the n numbers are too large for memory.
+// SequencyOrder panics unless n is a power of two, and if the n numbers are too large for memory.
 //
 // Source: [Fino and Algazi 1976].
 func SequencyOrder(n int) []int {

@@ -7,19 +7,22 @@ import (
 	"github.com/seed-feabd252/randfeat/internal/compute/fwht"
 )
 
-// Transform replaces x by H·x, where H is Matrix(n) and n = len(x).
+// Transform replaces x by H·x, where H is the Hadamard matrix Matrix(n) and n = len(x).
 //
-// If n is a power of two, H is the Walsh–Hadamard matrix in Sylvester (natural) order: H[i][j] =
-// (−1)^popcount(i AND j). SequencyOrder leads to sequency (Walsh) order. For any other n = h·2^k,
-// such as 12, 768 or 1000 = 500·2, H is C ⊗ H_2^k with Paley's matrix C of order h, and H may
-// differ from Hᵀ. Transform panics for lengths that are no orders: pad such a vector with zeros,
-// best to FastOrder(n). Divide the result by √n for the orthonormal transform.
+// If n = len(x) is a power of two, the matrix H of Transform is the Walsh–Hadamard matrix in
+// Sylvester (natural) order: H[i][j] = (−1)^popcount(i AND j). SequencyOrder returns the
+// permutation from sequency (Walsh) order to natural order. For any other length n = h·2^k, such as
+// 12, 768 or 1000 = 500·2, the matrix H of Transform is the Kronecker product C ⊗ H_2^k of Paley's
+// matrix C of order h and Sylvester's matrix of order 2^k, and H may differ from Hᵀ. Transform
+// panics if no Hadamard matrix of this package has the order n = len(x): pad such a vector with
+// zeros, best to length FastOrder(n). Divide results by √n for the orthonormal transform.
 //
-// Cost: n·log₂ n additions and subtractions for a power of two, n·(k + h/4 + 2) for n = h·2^k, and
-// no multiplication. Powers of two from 2¹⁸ on use several goroutines. Transform allocates nothing
-// after the first call of an order. Goroutines may transform disjoint slices at the same time. The
-// order of additions is fixed, so that Transform returns the same bits on every machine. If an
-// element of x is NaN or ±Inf, no element of the result is finite.
+// Transform takes n·log₂ n additions and subtractions if the length n is a power of two, n·(k + h/4
+// + 2) for any other n = h·2^k, and no multiplication. Powers of two from length 2¹⁸ on use several
+// goroutines. Transform allocates only in the first call for a length. Goroutines may transform
+// disjoint slices at the same time. The order of additions is fixed, so that Transform returns the
+// same bits on every machine. If an element of x is NaN or ±Inf, no element of the result is
+// finite.
 //
 // Sources: [Fino and Algazi 1976], [Paley 1933].
 func Transform[T dense.Float](x []T) {
@@ -34,21 +37,23 @@ func Transform[T dense.Float](x []T) {
 	}
 }
 
-// TransformTransposed replaces x by Hᵀ·x, where H is the matrix of Transform. Hᵀ = n·H⁻¹: divide
-// the result by n to undo Transform. H is symmetric for powers of two and many other orders. Cost,
-// rounding and panics are as for Transform.
+// TransformTransposed replaces x by Hᵀ·x, where H is the Hadamard matrix that Transform multiplies
+// by. Since Hᵀ = n·H⁻¹ for n = len(x), divide the result of TransformTransposed by n to undo
+// Transform. The Hadamard matrix of Transform is symmetric for powers of two and many other orders.
+// TransformTransposed has the cost, the fixed order of additions and the panics of Transform.
 func TransformTransposed[T dense.Float](x []T) {
 	transformTransposed(planOf("length", len(x)), x)
 }
 
-// TransformDiagonal writes H·diag(d)·x into dst, where H is the matrix of Transform for
-// n = len(dst) and x is padded with zeros to length n, best FastOrder(len(x)). d has the length of
-// x: random signs, for example, times a scale such as 1/√n. Cost: len(x) multiplications and a
-// Transform.
+// TransformDiagonal writes H·diag(d)·x into dst, where H is the Hadamard matrix of order n =
+// len(dst) and diag(d)·x is padded with zeros to length n, best FastOrder(len(x)). The diagonal d
+// has the length of x: d may hold random signs, for example, times a scale such as 1/√n.
+// TransformDiagonal costs len(x) multiplications and a Transform of length len(dst).
 //
-// dst may begin where x begins, or be disjoint from x. d must not overlap dst. TransformDiagonal
-// panics if n is not an order, if x is longer than dst, and if d and x differ in length. If an
-// element of x or d is NaN or ±Inf and d has no 0, no element of dst is finite.
+// dst may begin where x begins, or be disjoint from x. The diagonal d must not overlap dst.
+// TransformDiagonal panics if len(dst) is not the order of a Hadamard matrix of this package, if x
+// is longer than dst, and if d and x differ in length. If an element of x or d is NaN or ±Inf and d
+// has no 0, no element of dst is finite.
 func TransformDiagonal[T dense.Float](dst, x, d []T) {
 	p := planOf("length", len(dst))
 	if len(x) > len(dst) || len(d) != len(x) {
@@ -57,9 +62,9 @@ func TransformDiagonal[T dense.Float](dst, x, d []T) {
 	transformDiagonal(p, dst, x, d)
 }
 
-// TransformRows applies Transform to every row of x, in place and on several goroutines.
-// TransformRows allocates nothing after the first call of an order. TransformRows panics unless
-// x.Cols is an order.
+// TransformRows applies Transform to every row of the matrix x, in place and on several goroutines.
+// TransformRows allocates nothing after the first call for a length of rows. TransformRows panics
+// unless x.Cols is the order of a Hadamard matrix of this package.
 func TransformRows[T dense.Float](x dense.Matrix[T]) {
 	x.Check()
 	batch[T]{plan: planOf("row length", x.Cols), dst: x}.run(1)

@@ -15,10 +15,11 @@ import (
 	"github.com/seed-feabd252/randfeat/rff"
 )
 
-// Cells holds the data of one sample for a two-sample test: the mean features of cells, which are
-// groups of equally many rows, of 8·D bytes each. Compare permutes whole cells between the samples,
-// which is as exact as permuting rows. Rows beyond the last whole cell enter the mean of their
-// sample, and no permutation moves them. Cells may be used by one goroutine at a time.
+// Cells holds one sample for a two-sample test as the mean features of cells: a cell is a group of
+// equally many rows, and takes 8·D bytes for D features. Compare permutes whole cells between the
+// two samples, and errs as rarely under the null hypothesis as a test that permutes single rows.
+// Rows beyond the last whole cell enter the mean of their sample, but no permutation moves such
+// rows. A Cells may be used by one goroutine at a time.
 type Cells[T dense.Float] struct {
 	phi      rff.Map[T]
 	d, width int // of phi
@@ -69,8 +70,9 @@ func (g *group) join(o *group) {
 }
 
 // NewCells returns empty Cells for the features of phi, with size rows in a cell and at most
-// maxCells cells. Some 500 cells in each sample give the power of cells of one row. NewCells
-// returns an error for a nil phi, and for size or maxCells below 1 or too large for memory.
+// maxCells cells. Some 500 cells in each sample give the power of permutations of single rows.
+// NewCells returns an error for a nil phi, and for size or maxCells below 1 or too large for
+// memory.
 func NewCells[T dense.Float](phi rff.Map[T], size, maxCells int) (*Cells[T], error) {
 	d, width, err := dims("phi", phi)
 	if err != nil {
@@ -102,19 +104,20 @@ func dims[T dense.Float](name string, phi rff.Map[T]) (d, width int, err error) 
 	return d, width, nil
 }
 
-// Rows returns the number of rows.
+// Rows returns the number of rows that have been added to the Cells.
 func (c *Cells[T]) Rows() int { return c.rows }
 
-// Count returns the number of whole cells.
+// Count returns the number of whole cells: of the groups of rows that permutations move.
 func (c *Cells[T]) Count() int { return len(c.cells) }
 
-// Add adds the rows of x (n×d) in a random order, so that the order of rows within a call has no
-// effect. The test loses power if the rows are sorted from call to call, as the rows of sorted
-// files are; see docs/regression.md.
+// Add adds the rows of x (n×d) in a random order, so that the order of rows within a call of Add
+// has no effect. The two-sample test loses power if the rows are sorted from call to call of Add,
+// as the rows of sorted files are; see docs/regression.md.
 //
-// Add returns an error for zero Cells, an x without d columns, an element of x or a feature that is
-// not finite, and a nil src. Only the error of a feature leaves some rows added. Add costs n
-// transforms and n·D operations.
+// Add returns an error for zero Cells, an x with another number of columns than phi takes, an
+// element of x or a feature that is not finite, and a nil src. After an error for a feature that is
+// not finite, some rows are added; after every other error of Add, none. Add costs n transforms by
+// the feature map, and n·D operations for D features.
 func (c *Cells[T]) Add(x dense.Matrix[T], src rand.Source) error {
 	return c.add(context.Background(), "x", x, src)
 }
@@ -203,10 +206,10 @@ func (c *Cells[T]) append(phi []T) {
 // newGroup returns a group of no rows with width features.
 func newGroup(width int) *group { return &group{mean: make([]float64, width)} }
 
-// Merge adds the cells of other, which holds further rows of the same sample, for example of
-// another file. Merge does not change other. Cells beyond the limit of c stay in their sample, and
-// so do the rows of other beyond its last whole cell. Merge returns an error if c and other differ
-// in their features or in the number of rows per cell.
+// Merge adds to c the cells of other, which holds further rows of the sample of c, for example of
+// another file. Merge does not change other. Cells beyond the limit maxCells of c, and rows of
+// other in no whole cell, stay in their sample in every permutation. Merge returns an error if c
+// and other differ in their features or in the number of rows per cell.
 func (c *Cells[T]) Merge(other *Cells[T]) error {
 	if err := c.checkSame("other", other); err != nil {
 		return err

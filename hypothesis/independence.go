@@ -25,15 +25,17 @@ import (
 //	Unbiased   [ ‖Σφ̃ψ̃ᵀ‖² + ab/((n−1)(n−2)) − nc/(n−2) ] / (n(n−3)),
 //	           a = Σ‖φ̃_i‖², b = Σ‖ψ̃_i‖², c = Σ‖φ̃_i‖²‖ψ̃_i‖² [Song et al. 2012].
 //
-// If x and y are independent, and the rows of x or the rows of y are exchangeable, then P(p ≤ α) ≤
-// α for every n, D, E and B. φ may be fitted to x, and ψ to y. Neither may be fitted to pairs.
+// If x and y are independent, and the rows of x or the rows of y are exchangeable, then the p-value
+// p has P(p ≤ α) ≤ α for every number of rows, features and permutations. The map φ may be fitted
+// to x, and ψ to y. Neither φ nor ψ may be fitted to pairs of rows of x and y.
 //
-// With up to Options.Cells rows all permutations are equally likely, for B·n·D·E multiply-adds.
-// More rows are divided at random into H cells, and each draw rotates the rows of y inside each
-// cell by one of k steps, for 2n transforms of each map, k·n·D·E multiply-adds and H·B·D·E
-// additions. H and k are √Cells, or less so that their D×E matrices take at most 256 MB. A draw
-// keeps at most 1/k of a dependence. 50 features of each map are mostly enough: package components
-// makes fewer of many.
+// With n ≤ Options.Cells rows all permutations are equally likely, and B permutations take B·n·D·E
+// multiply-adds for D and E features. If n > Options.Cells, the n rows are divided at random into H
+// cells, and each of B draws rotates the rows of y inside each cell by one of k steps, for 2n
+// transforms by each map, k·n·D·E multiply-adds and H·B·D·E additions. The number H of cells and
+// the number k of rotations are √Options.Cells, or less so that H·k matrices (D×E) take at most 256
+// MB. If each cell is rotated by one of k steps, a draw keeps at most 1/k of a dependence. Mostly
+// 50 features of each map are enough: package components makes few features of many.
 //
 // Independence returns an error for a nil phi, psi or src, fewer than 4 rows, samples of different
 // lengths, a wrong number of columns, elements and features that are not finite, options out of

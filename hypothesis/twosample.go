@@ -16,12 +16,12 @@ import (
 
 // Options adjusts the tests.
 type Options struct {
-	// Draws is the number B of permutations. Zero means 999. No p-value is below 1/(1 + B).
+	// Draws is the number B of permutations. Zero means 999. No p-value is below 1/(1 + Draws).
 	Draws int
 
-	// Cells is the number of cells that permutations move, at least 64. Zero means 1024. Each row
-	// is a cell if there are at most Cells rows. More cells take more time and gave no measurable
-	// gain in power.
+	// Cells is the number of cells, groups of rows that a permutation moves as a whole, at least
+	// 64. Zero means 1024. If there are at most Options.Cells rows, each row is a cell. More cells
+	// take more time and gave no measurable gain in the power of the test.
 	Cells int
 }
 
@@ -42,14 +42,14 @@ func (o Options) checked() (Options, error) {
 	return o, nil
 }
 
-// Result is the result of a test.
+// Result is the result of TwoSample, Compare or Independence.
 type Result struct {
-	// P is the p-value (1 + n)/(1 + B), where n is the number of draws whose statistic is at least
-	// the statistic of the data.
+	// P is the p-value (1 + n)/(1 + B), where n is the number of those among B permutations whose
+	// statistic is at least the statistic of the data.
 	P float64
 
-	// Statistic is the squared norm that the test compares. As an estimate of the squared distance
-	// Statistic is biased upwards.
+	// Statistic is the squared norm that the test compares between the data and the permutations.
+	// As an estimate of the squared norm for the distributions, Statistic is biased upwards.
 	Statistic float64
 
 	// Unbiased is an estimate without bias of the squared norm that Statistic estimates. Unbiased
@@ -65,14 +65,15 @@ type Result struct {
 //	Statistic  ‖φ̄_x − φ̄_y‖²,  the biased estimate of MMD² with the kernel φ(x)ᵀφ(y),
 //	Unbiased   Statistic − Σ‖φ(x_i) − φ̄_x‖²/(m(m−1)) − Σ‖φ(y_i) − φ̄_y‖²/(n(n−1)).
 //
-// If all rows are exchangeable, as independent draws of one distribution are, then P(p ≤ α) ≤ α for
-// every m, n, D and B, with equality at α = k/(1 + B) if no two permutations tie. φ must not depend
-// on which rows belong to x. The cost is m + n transforms and O((m + n)·D + B·C·D) operations for C
-// cells, in float64. The memory is 8·C·D bytes. The result does not depend on GOMAXPROCS.
+// If all rows are exchangeable, as independent draws of one distribution are, then the p-value p
+// has P(p ≤ α) ≤ α for every m, n, D features and B permutations, with equality at α = k/(1 + B)
+// for whole k if no two permutations tie. The map φ must not depend on which rows belong to x. With
+// C cells TwoSample costs m + n feature transforms, O((m + n)·D + B·C·D) operations in float64, and
+// 8·C·D bytes of memory. The result does not depend on GOMAXPROCS.
 //
 // TwoSample returns an error for a nil phi or src, fewer than two rows in x or y, a number of
-// columns other than d, elements and features that are not finite, squares of features that
-// overflow, options out of range, and the error of ctx. A nil ctx panics.
+// columns other than the d of the map, elements and features that are not finite, squares of
+// features that overflow, options out of range, and the error of ctx. A nil ctx panics.
 func TwoSample[T dense.Float](ctx context.Context, phi rff.Map[T], x, y dense.Matrix[T], o Options, src rand.Source) (Result, error) {
 	if err := argument.Context("hypothesis", ctx); err != nil {
 		return Result{}, err
@@ -109,8 +110,9 @@ func TwoSample[T dense.Float](ctx context.Context, phi rff.Map[T], x, y dense.Ma
 	return Compare(ctx, cells[0], cells[1], o.Draws, src)
 }
 
-// Compare runs the test of TwoSample on samples that were read in parts, with draws permutations of
-// the cells of both samples, or 999 if draws is 0. Rows outside whole cells stay in their sample.
+// Compare runs the test of TwoSample on samples that were read in parts: the argument draws is the
+// number of permutations of the cells of both samples, and 0 stands for 999. Rows that are in no
+// whole cell stay in their sample in every permutation.
 //
 // Compare returns an error for zero Cells, cells with different features or sizes, a sample with
 // fewer than two rows or without a whole cell, squares of features that overflow, draws below 0,

@@ -11,20 +11,21 @@ import (
 	"github.com/seed-feabd252/randfeat/internal/memory/pool"
 )
 
-// Fixed is a kernel with one side of its Gram matrices prepared: points y that many others are
-// compared with, such as landmarks. A Fixed never changes, and goroutines may share a Fixed.
+// Fixed is a kernel k with fixed points y_j, such as landmarks, that are prepared for Gram matrices
+// k(x_i, y_j) with many points x_i. A Fixed never changes, and goroutines may share a Fixed.
 type Fixed interface {
-	// Points returns y, which must not be written.
+	// Points returns the matrix of the fixed points y_j, which the caller must not change.
 	Points() dense.Matrix[float64]
 
-	// Gram writes Gram(k, x, y), with the same bits, for the rows of x (n×d) into dst (n×p) and
-	// returns dst; a zero dst is allocated. dst must not overlap x. Gram allocates nothing once
-	// scratch memory is there, unless k is Boxes, or is or contains a Pullback. Gram panics if a
-	// shape does not fit.
+	// Gram writes k(x_i, y_j) for the rows of x (n×d) and the p prepared rows y_j into dst (n×p),
+	// bit-for-bit as the function Gram does, and returns dst; a zero dst is allocated. dst must not
+	// overlap x. Gram allocates nothing after the first calls, unless k is Boxes, or is or contains
+	// a Pullback. Gram panics if the shape of x or dst does not fit.
 	Gram(dst, x dense.Matrix[float64]) dense.Matrix[float64]
 }
 
-// Against prepares the rows of y (p×d), of which it keeps a copy. The error is the error of Check.
+// Against prepares Gram matrices of the kernel k with the rows of y (p×d), and keeps a copy of y.
+// Against returns the error of Check for k.
 func Against(k Kernel, y dense.Matrix[float64]) (Fixed, error) {
 	if err := Check(k); err != nil {
 		return nil, err

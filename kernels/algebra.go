@@ -7,10 +7,10 @@ import (
 )
 
 // Sum is the kernel k(x, y) = Σ_i k_i(x, y) of at least one kernel. A Sum is positive
-// (semi-)definite if all k_i are [Schölkopf & Smola 2002, §13.1].
+// (semi-)definite if all terms k_i are [Schölkopf & Smola 2002, §13.1].
 type Sum []Kernel
 
-// Eval returns the sum of the kernels at (x, y). Eval panics if Check reports an error.
+// Eval returns the sum of the kernels at (x, y). Eval panics if Check reports an error for the Sum.
 func (k Sum) Eval(x, y []float64) float64 {
 	must(k.check())
 	var s float64
@@ -22,14 +22,14 @@ func (k Sum) Eval(x, y []float64) float64 {
 
 func (k Sum) check() error { return notEmpty("Sum", k) }
 
-// String returns the kernels joined by " + ".
+// String returns the kernels of a Sum, joined by " + ".
 func (k Sum) String() string { return join(k, " + ") }
 
 // Product is the kernel k(x, y) = Π_i k_i(x, y) of at least one kernel. A Product is positive
-// semi-definite if all k_i are (Schur's product theorem) [Schölkopf & Smola 2002, §13.1].
+// semi-definite if all factors k_i are (Schur's product theorem) [Schölkopf & Smola 2002, §13.1].
 type Product []Kernel
 
-// Eval returns the product of the kernels at (x, y). Eval panics if Check reports an error.
+// Eval returns the product of the kernels at (x, y). Eval panics if Check fails for the Product.
 func (k Product) Eval(x, y []float64) float64 {
 	must(k.check())
 	p := 1.0
@@ -41,18 +41,18 @@ func (k Product) Eval(x, y []float64) float64 {
 
 func (k Product) check() error { return notEmpty("Product", k) }
 
-// String returns the kernels joined by " · ".
+// String returns the kernels of a Product, joined by " · ".
 func (k Product) String() string { return join(k, " · ") }
 
-// Scaled is the kernel c·K(x, y), where c is By. A Scaled kernel is positive (semi-)definite if K
-// is.
+// Scaled is the kernel c·K(x, y), where c is the number By. A Scaled kernel is positive
+// (semi-)definite if the kernel K is.
 type Scaled struct {
 	K Kernel
-	// By is c > 0. Zero is out of range: there is no default.
+	// By is the factor c > 0 in c·K(x, y). A By of zero is out of range: there is no default.
 	By float64
 }
 
-// Eval returns c·K(x, y). Eval panics if Check reports an error.
+// Eval returns By·K(x, y). Eval panics if Check reports an error for the Scaled kernel.
 func (k Scaled) Eval(x, y []float64) float64 {
 	must(k.check())
 	return k.By * k.K.Eval(x, y)
@@ -68,7 +68,7 @@ func (k Scaled) check() error {
 	return nil
 }
 
-// String returns c · K.
+// String returns the factor By and the kernel K, joined by " · ".
 func (k Scaled) String() string { return fmt.Sprintf("%v · %s", k.By, operand(k.K)) }
 
 func notEmpty(name string, ks []Kernel) error {

@@ -8,12 +8,13 @@ import (
 )
 
 // Angular is the kernel k(x, y) = 1 − 2θ/π, where θ ∈ [0, π] is the angle between x and y: the
-// expectation of sign(wᵀx)·sign(wᵀy) over isotropic w [Charikar 2002]. Positive semi-definite on
-// R^d; range [−1, 1], with 1 for parallel and −1 for opposite vectors. θ of the zero vector with
-// every vector is π/2, as for features with sign(0) = 0, so that k(0, y) = 0.
+// expectation of sign(wᵀx)·sign(wᵀy) over isotropic random vectors w [Charikar 2002]. Angular is
+// positive semi-definite on R^d, with values in [−1, 1]: 1 for parallel and −1 for opposite
+// vectors. The angle θ between the zero vector and every vector counts as π/2, so that k(0, y) = 0,
+// as for features sign(wᵀx) with sign(0) = 0.
 type Angular struct{}
 
-// Eval returns 1 − 2θ/π in O(d). Eval panics if Check reports an error or the lengths differ.
+// Eval returns the Angular kernel in O(len(x)). Eval panics if x and y differ in length.
 func (k Angular) Eval(x, y []float64) float64 {
 	return fromSupplement(angle(x, y))
 }
@@ -31,20 +32,21 @@ func (k Angular) fromProducts(g []float64, xx float64, yy []float64) {
 // fromSupplement returns the angular kernel from π − θ.
 func fromSupplement(psi float64) float64 { return 2*psi/math.Pi - 1 }
 
-// ArcCosine is the arc-cosine kernel of order n = 0, 1 or 2 [Cho & Saul 2009],
+// ArcCosine is the arc-cosine kernel of order n = 0, 1 or 2 [Cho & Saul 2009]:
 //
 //	k(x, y) = ‖x‖ⁿ‖y‖ⁿ J_n(θ)/π = 2·E[Θ(wᵀx)Θ(wᵀy)(wᵀx)ⁿ(wᵀy)ⁿ],  w ~ N(0, I),
-//	J₀ = π − θ,  J₁ = sin θ + (π − θ)·cos θ,  J₂ = 3·sin θ·cos θ + (π − θ)(1 + 2cos²θ),
+//	J₀ = π − θ,  J₁ = sin θ + (π − θ)·cos θ,  J₂ = 3·sin θ·cos θ + (π − θ)(1 + 2cos²θ).
 //
-// where θ is the angle between x and y and Θ the unit step with Θ(0) = ½. Order 1 is the kernel of
-// an infinitely wide layer of rectified linear units. Positive semi-definite on R^d; range [0, 1]
-// for order 0, [0, ∞) above. θ of the zero vector with every vector is π/2.
+// In the formula, θ is the angle between x and y, and Θ the unit step with Θ(0) = ½. Order 1 gives
+// the kernel of an infinitely wide layer of rectified linear units. ArcCosine is positive
+// semi-definite on R^d, with values in [0, 1] for order 0 and in [0, ∞) for orders 1 and 2. The
+// angle θ between the zero vector and every vector counts as π/2.
 type ArcCosine struct {
-	// Order is n: 0, 1 or 2.
+	// Order is the order n of the arc-cosine kernel: 0, 1 or 2.
 	Order int
 }
 
-// Eval returns k(x, y) in O(d). Eval panics if Check reports an error or the lengths differ.
+// Eval returns the ArcCosine kernel in O(len(x)). Eval panics if Check fails or len(x) ≠ len(y).
 func (k ArcCosine) Eval(x, y []float64) float64 {
 	must(k.check())
 	psi := angle(x, y)

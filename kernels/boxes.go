@@ -14,21 +14,23 @@ import (
 
 // Boxes is the kernel
 //
-//	k(x, y) = (κ + κ² + κ³)/3,  κ = 1 − Σ_jb w_jb·[t_jb is between x_j and y_j] / Σ_jb w_jb,
+//	k(x, y) = (κ + κ² + κ³)/3,  κ = 1 − Σ_jb w_jb·[t_jb is between x_j and y_j] / Σ_jb w_jb.
 //
-// for thresholds t_jb of coordinate j with the weights w_jb; t is between a and b if a ≤ t < b or b
-// ≤ t < a. Functions of the space of k are sums of step functions of up to three coordinates, as
-// trees are. Positive semi-definite on R^d; range [0, 1] with k(x, x) = 1.
+// In the formula, coordinate j has the thresholds t_jb with the weights w_jb; t is between a and b
+// if a ≤ t < b or b ≤ t < a. Functions of the Hilbert space (RKHS) of k are sums of step functions
+// of up to three coordinates, as decision trees are. Boxes is positive semi-definite on R^d, with
+// values in [0, 1] and k(x, x) = 1.
 type Boxes struct {
-	// Thresholds is d×B, at least 1×1, with the thresholds of coordinate j in row j, in ascending
-	// order and in units of x.
+	// Thresholds (d×B, at least 1×1) has the B thresholds of coordinate j of x ∈ R^d in row j, in
+	// ascending order and in units of x.
 	Thresholds dense.Matrix[float64]
 
-	// Weights is d×B, with a weight from 0 on for each threshold, and a sum above 0.
+	// Weights has a weight from 0 on for each number in Thresholds, with a sum above 0.
 	Weights dense.Matrix[float64]
 }
 
-// Eval returns k(x, y) in O(d·B). Eval panics if Check reports an error or the lengths differ.
+// Eval returns the kernel in O(d·B) for the d×B Thresholds. Eval panics if Check fails or x and y
+// differ in length.
 func (k Boxes) Eval(x, y []float64) float64 {
 	must(k.check())
 	checkLengths(x, y)
@@ -105,7 +107,7 @@ func gramOfPlaces[T dense.Float](dst dense.Matrix[T], p, q dense.Matrix[float64]
 	return dst
 }
 
-// String returns the kernel with the shape of its thresholds.
+// String returns the name Boxes with the shape of the matrix Thresholds.
 func (k Boxes) String() string {
 	return fmt.Sprintf("Boxes{Thresholds: %d×%d}", k.Thresholds.Rows, k.Thresholds.Cols)
 }

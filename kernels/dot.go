@@ -10,11 +10,11 @@ import (
 	"github.com/seed-feabd252/randfeat/internal/compute/vecmath"
 )
 
-// DotProduct is the linear kernel k(x, y) = xᵀy. Positive semi-definite on R^d, of rank at most d;
-// range (−∞, ∞).
+// DotProduct is the linear kernel k(x, y) = xᵀy. DotProduct is positive semi-definite on R^d, of
+// rank at most d, with values in (−∞, ∞).
 type DotProduct struct{}
 
-// Eval returns xᵀy in O(d). Eval panics if the lengths differ.
+// Eval returns xᵀy in O(len(x)). Eval panics if x and y differ in length.
 func (k DotProduct) Eval(x, y []float64) float64 {
 	checkLengths(x, y)
 	return floats.Dot(x, y)
@@ -26,14 +26,15 @@ func (k DotProduct) String() string { return "DotProduct{}" }
 func (k DotProduct) fromProducts(_ []float64, _ float64, _ []float64) {}
 
 // Softmax is the kernel k(x, y) = exp(γ·xᵀy) of dot-product attention, where γ is Gamma. Attention
-// on vectors of dimension d has γ = 1/√d [Choromanski et al. 2021]. Positive definite on R^d; range
-// (0, ∞): the value overflows to +Inf once γ·xᵀy exceeds 709.78 (88.72 in a float32 Gram matrix).
+// on queries and keys of dimension d has γ = 1/√d in exp(γ·xᵀy) [Choromanski et al. 2021]. Softmax
+// is positive definite on R^d, with values in (0, ∞) that overflow to +Inf once γ·xᵀy exceeds
+// 709.78 (88.72 in a float32 Gram matrix).
 type Softmax struct {
-	// Gamma is γ > 0, in inverse squared units of x. Zero means 1.
+	// Gamma is γ > 0 in exp(γ·xᵀy), in inverse squared units of x. Zero means 1.
 	Gamma float64 `archive:"scale"`
 }
 
-// Eval returns exp(γ·xᵀy) in O(d). Eval panics if Check reports an error or the lengths differ.
+// Eval returns the Softmax kernel in O(len(x)). Eval panics if Check fails or len(x) ≠ len(y).
 func (k Softmax) Eval(x, y []float64) float64 {
 	must(k.check())
 	checkLengths(x, y)
@@ -59,18 +60,18 @@ func (k Softmax) fromProducts(g []float64, _ float64, _ []float64) {
 }
 
 // Polynomial is the kernel k(x, y) = (γ·xᵀy + c)^p, where γ is Gamma, c is Offset and p is Degree
-// [Schölkopf & Smola 2002, §2.2]. Positive semi-definite on R^d; range (−∞, ∞), or [0, ∞) for even
-// p.
+// [Schölkopf & Smola 2002, §2.2]. Polynomial is positive semi-definite on R^d, with values in (−∞,
+// ∞), or in [0, ∞) if the exponent p is even.
 type Polynomial struct {
-	// Degree is p, at least 1. Zero means 3, as in scikit-learn.
+	// Degree is the exponent p ≥ 1 in (γ·xᵀy + c)^p. A Degree of zero means 3, as in scikit-learn.
 	Degree int
-	// Gamma is γ > 0, in inverse squared units of x. Zero means 1.
+	// Gamma is γ > 0 in (γ·xᵀy + c)^p, in inverse squared units of x. Zero means 1.
 	Gamma float64
-	// Offset is c ≥ 0.
+	// Offset is the number c ≥ 0 in (γ·xᵀy + c)^Degree.
 	Offset float64
 }
 
-// Eval returns (γ·xᵀy + c)^p in O(d). Eval panics if Check reports an error or the lengths differ.
+// Eval returns the Polynomial kernel in O(len(x)). Eval panics if Check fails or len(x) ≠ len(y).
 func (k Polynomial) Eval(x, y []float64) float64 {
 	must(k.check())
 	checkLengths(x, y)

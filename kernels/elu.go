@@ -2,12 +2,13 @@ package kernels
 
 import "math"
 
-// ELU is the kernel k(x, y) = φ(x)ᵀφ(y), where φ = elu + 1 acts on every coordinate: φ(t) = t + 1
-// for t ≥ 0 and e^t for t < 0, a similarity of queries and keys [Katharopoulos et al. 2020].
-// Positive semi-definite on R^d, of rank at most d; range (0, ∞). The coordinate −Inf gives NaN.
+// ELU is the kernel k(x, y) = φ(x)ᵀφ(y), where φ = elu + 1 acts on every coordinate t: φ(t) = t + 1
+// for t ≥ 0 and e^t for t < 0. ELU is a similarity of queries and keys in linear attention
+// [Katharopoulos et al. 2020]. ELU is positive semi-definite on R^d, of rank at most d, with values
+// in (0, ∞). If a coordinate of x or y is −Inf, the kernel is NaN.
 type ELU struct{}
 
-// Eval returns φ(x)ᵀφ(y) in O(d). Eval panics if the lengths differ.
+// Eval returns the ELU kernel in O(len(x)). Eval panics if x and y differ in length.
 func (k ELU) Eval(x, y []float64) float64 {
 	checkLengths(x, y)
 	var s float64

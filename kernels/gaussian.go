@@ -9,15 +9,14 @@ import (
 
 // Gaussian is the kernel k(x, y) = exp(−‖x−y‖²/(2ℓ²)), where ℓ is LengthScale; also known as
 // squared exponential, radial basis function or RBF kernel [Rasmussen & Williams 2006, §4.2].
-// scikit-learn's gamma is 1/(2ℓ²). Positive definite on R^d for every d; range (0, 1], underflowing
-// to 0 beyond ‖x−y‖ ≈ 38.6·ℓ (14.4·ℓ in a float32 Gram matrix).
+// scikit-learn's gamma is 1/(2ℓ²). Gaussian is positive definite on R^d for every d, with values in
+// (0, 1] that underflow to 0 beyond ‖x−y‖ ≈ 38.6·ℓ (14.4·ℓ in a float32 Gram matrix).
 type Gaussian struct {
-	// LengthScale is ℓ > 0, in units of x. Zero means 1.
+	// LengthScale is ℓ > 0 in exp(−‖x−y‖²/(2ℓ²)), in units of x. Zero means 1.
 	LengthScale float64
 }
 
-// Eval returns exp(−‖x−y‖²/(2ℓ²)) in O(d). Eval panics if the lengths differ or LengthScale is out
-// of range.
+// Eval returns the Gaussian kernel in O(len(x)). Eval panics if Check fails or len(x) ≠ len(y).
 func (k Gaussian) Eval(x, y []float64) float64 {
 	must(k.check())
 	return math.Exp(-squaredDistance(x, y, orOne(k.LengthScale)) / 2)

@@ -18,18 +18,21 @@ const gramRows = 64
 // Gram compares the points of x with each other: dst is n×n and exactly symmetric, and its diagonal
 // is k.Eval(x_i, x_i).
 //
-// Cost. Laplacian, ELU and kernels of your own are evaluated pair by pair in float64, O(d) each, by
-// calls from several goroutines at once, and so is a Boxes or a Pullback inside a sum, product or
-// multiple. Pullback and Boxes by themselves map all points first. All other kernels take one
-// matrix product in T and O(1) for each element.
+// Cost. Gram evaluates Laplacian, ELU, kernels of your own, and a Boxes or Pullback inside a Sum,
+// Product or Scaled pair by pair in float64, by calls of Eval from several goroutines at once. For
+// a Pullback or Boxes that is not inside another kernel, Gram first transforms every point once.
+// For kernels other than Laplacian, ELU, Boxes, Pullback and your own, Gram costs one matrix
+// product in T and O(1) for each element.
 //
-// Accuracy. With u = 2⁻⁵³ or 2⁻²⁴, ‖x−y‖² has a relative error of at most 32·(d+2)·u and θ an error
-// of at most 8·(d+2)·u at every pair of points: pairs that would be less accurate by the matrix
-// product are evaluated directly. A Gaussian kernel has an error of at most 12·(d+3)·u, Softmax a
-// relative error of up to γ·d·u·‖x‖‖y‖.
+// Accuracy. With u = 2⁻⁵³ for float64 and 2⁻²⁴ for float32, ‖x−y‖² has a relative error of at most
+// 32·(d+2)·u, and the angle θ between x and y an error of at most 8·(d+2)·u, at every pair of
+// points x, y ∈ R^d: Gram evaluates pairs directly that would be less accurate by the matrix
+// product. For points of R^d and the unit roundoff u, a Gaussian kernel has an error of at most
+// 12·(d+3)·u, and Softmax with Gamma = γ a relative error of up to γ·d·u·‖x‖‖y‖.
 //
-// A coordinate that is NaN or infinite gives NaN or ±Inf, never a number. Gram panics if Check
-// reports an error of k, and if a shape does not fit. The result does not depend on GOMAXPROCS.
+// If a coordinate of x_i or y_j is NaN or infinite, the element G_ij is NaN or ±Inf, never finite.
+// Gram panics if Check reports an error for k, and if the shapes of x, y and dst do not fit. The
+// matrix does not depend on GOMAXPROCS.
 func Gram[T dense.Float](dst dense.Matrix[T], k Kernel, x, y dense.Matrix[T]) dense.Matrix[T] {
 	must(Check(k))
 	x.Check()

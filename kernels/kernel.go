@@ -7,16 +7,16 @@ import (
 	"slices"
 )
 
-// Kernel is a symmetric function of two points of R^d. Eval panics if x and y differ in length.
-// Implementations never change and may be shared.
+// Kernel is a symmetric function of two points of R^d. Eval panics if x and y differ in length. An
+// implementation must never change, so that goroutines may share a Kernel.
 type Kernel interface {
 	Eval(x, y []float64) float64
 }
 
-// Check returns an error that names the parameter and its value if a parameter of k, or of a kernel
-// that k is made of, is out of range, or if k or such a kernel is nil. Eval and Gram panic with the
-// text of that error. For a kernel of your own the error is nil, because Check does not know its
-// parameters.
+// Check returns an error that names the parameter and its value if a parameter of the kernel k, or
+// of a kernel inside k such as a term of a Sum, is out of range, or if k or a kernel inside k is
+// nil. Where Check returns an error, Eval and Gram panic with the text of the error. For a Kernel
+// type of your own Check returns nil, because Check does not know your parameters.
 func Check(k Kernel) error {
 	if k == nil {
 		return fmt.Errorf("kernels: k is nil")

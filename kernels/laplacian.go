@@ -6,14 +6,14 @@ import (
 )
 
 // Laplacian is the kernel k(x, y) = exp(−‖x−y‖₁/ℓ), where ℓ is LengthScale and ‖·‖₁ sums absolute
-// values [Rahimi & Recht 2007]. scikit-learn's gamma is 1/ℓ. Positive definite on R^d for every d;
-// range (0, 1]. With the Euclidean norm in place of ‖·‖₁ take Matern{Nu: 0.5}.
+// values [Rahimi & Recht 2007]. scikit-learn's gamma is 1/ℓ. Laplacian is positive definite on R^d
+// for every d, with values in (0, 1]. For exp(−‖x−y‖/ℓ) take Matern{Nu: 0.5}.
 type Laplacian struct {
-	// LengthScale is ℓ > 0, in units of x. Zero means 1.
+	// LengthScale is ℓ > 0 in exp(−‖x−y‖₁/ℓ), in units of x. Zero means 1.
 	LengthScale float64
 }
 
-// Eval returns exp(−‖x−y‖₁/ℓ) in O(d). Eval panics if Check reports an error or the lengths differ.
+// Eval returns the Laplacian kernel in O(len(x)). Eval panics if Check fails or len(x) ≠ len(y).
 func (k Laplacian) Eval(x, y []float64) float64 {
 	must(k.check())
 	checkLengths(x, y)

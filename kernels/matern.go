@@ -6,22 +6,22 @@ import (
 	"math"
 )
 
-// Matern is the Matérn kernel of smoothness ν and length-scale ℓ, a function of the distance r =
-// ‖x−y‖, where closed forms exist [Rasmussen & Williams 2006, §4.2]:
+// Matern is the Matérn kernel of length-scale ℓ and of smoothness ν = 1/2, 3/2 or 5/2, for which
+// closed forms in the distance r = ‖x−y‖ exist [Rasmussen & Williams 2006, §4.2]:
 //
 //	ν = 1/2:  exp(−r/ℓ)
 //	ν = 3/2:  (1 + √3·r/ℓ) · exp(−√3·r/ℓ)
 //	ν = 5/2:  (1 + √5·r/ℓ + 5r²/(3ℓ²)) · exp(−√5·r/ℓ)
 //
-// Positive definite on R^d for every d; range (0, 1], 1 exactly where x = y.
+// Matern is positive definite on every R^d, with values in (0, 1], and 1 exactly where x = y.
 type Matern struct {
-	// Nu is ν: 0.5, 1.5 or 2.5. Zero means 1.5.
+	// Nu is the smoothness ν of the Matérn kernel: 0.5, 1.5 or 2.5. Zero means 1.5.
 	Nu float64
-	// LengthScale is ℓ > 0, in units of x. Zero means 1.
+	// LengthScale is the length-scale ℓ > 0 of the Matérn kernel, in units of x. Zero means 1.
 	LengthScale float64
 }
 
-// Eval returns k(x, y) in O(d). Eval panics if Check reports an error or the lengths differ.
+// Eval returns the Matérn kernel in O(len(x)). Eval panics if Check fails or len(x) ≠ len(y).
 func (k Matern) Eval(x, y []float64) float64 {
 	must(k.check())
 	return k.profile(squaredDistance(x, y, orOne(k.LengthScale)))

@@ -13,23 +13,25 @@ import (
 	"github.com/seed-feabd252/randfeat/internal/compute/parallel"
 )
 
-// Pullback is the kernel k(x, y) = K(a(x), a(y)) of an affine map
+// Pullback is the kernel k(x, y) = K(a(x), a(y)), which is K after centring, scaling, whitening or
+// a projection by the affine map
 //
-//	a(x) = A·(x − c) + b,  R^d → R^r,
+//	a(x) = A·(x − c) + b,  R^d → R^r.
 //
-// where c is Centre and b is Offset: K after centring, scaling, whitening or a projection. A
-// Pullback is positive semi-definite if K is.
+// In the affine map, c is the field Centre and b the field Offset. A Pullback is positive
+// semi-definite if the kernel K is.
 type Pullback struct {
 	K Kernel
-	// A is r×d, at least 1×1.
+	// A is the r×d matrix of the affine map a(x) = A·(x − c) + b, at least 1×1.
 	A dense.Matrix[float64]
-	// Centre is c, in units of x, of length d. Nil means 0.
+	// Centre is the vector c ∈ R^d in a(x) = A·(x − c) + b, in units of x. Nil means 0.
 	Centre []float64
-	// Offset is b, of length r. Nil means 0.
+	// Offset is the vector b ∈ R^r in a(x) = A·(x − c) + b. Nil means 0.
 	Offset []float64
 }
 
-// Eval returns K(a(x), a(y)) in O(r·d). Eval panics if Check reports an error.
+// Eval returns K(a(x), a(y)) for the affine map a with the r×d matrix A, in O(r·d). Eval panics if
+// Check reports an error for the Pullback.
 func (k Pullback) Eval(x, y []float64) float64 {
 	must(k.checkShapes())
 	z := make([]float64, 2*k.A.Rows)
@@ -40,8 +42,8 @@ func (k Pullback) Eval(x, y []float64) float64 {
 	return k.K.Eval(ax, ay)
 }
 
-// At returns a(x), whatever K is. At panics if x is not of length d, or if another field is out of
-// range.
+// At returns A·(x − Centre) + Offset, whatever the kernel K is. At panics if len(x) is not the
+// number of columns of A, or if the shapes of A, Centre and Offset do not fit.
 func (k Pullback) At(x []float64) []float64 {
 	k.K = DotProduct{}
 	must(k.checkShapes())
@@ -105,7 +107,7 @@ func allFinite(name string, v []float64) error {
 	return nil
 }
 
-// String returns K with the dimensions of the affine map.
+// String returns the kernel K and the shape of the matrix A.
 func (k Pullback) String() string {
 	return fmt.Sprintf("Pullback{K: %v, A: %d×%d}", k.K, k.A.Rows, k.A.Cols)
 }

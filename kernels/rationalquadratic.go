@@ -8,15 +8,16 @@ import (
 
 // RationalQuadratic is the kernel k(x, y) = (1 + ‖x−y‖²/(2αℓ²))^(−α), where α is Alpha and ℓ is
 // LengthScale: a mixture of Gaussian kernels [Rasmussen & Williams 2006, §4.2], which becomes
-// Gaussian{ℓ} as α grows. Positive definite on R^d for every d; range (0, 1].
+// Gaussian{ℓ} as α grows. RationalQuadratic is positive definite on every R^d, with values in (0,
+// 1].
 type RationalQuadratic struct {
-	// Alpha is α > 0. Zero means 1.
+	// Alpha is α > 0 in (1 + ‖x−y‖²/(2αℓ²))^(−α). Zero means 1.
 	Alpha float64
-	// LengthScale is ℓ > 0, in units of x. Zero means 1.
+	// LengthScale is ℓ > 0 in (1 + ‖x−y‖²/(2αℓ²))^(−α), in units of x. Zero means 1.
 	LengthScale float64
 }
 
-// Eval returns k(x, y) in O(d). Eval panics if Check reports an error or the lengths differ.
+// Eval returns the kernel at (x, y) in O(len(x)). Eval panics if Check fails or len(x) ≠ len(y).
 func (k RationalQuadratic) Eval(x, y []float64) float64 {
 	must(k.check())
 	return k.profile(squaredDistance(x, y, orOne(k.LengthScale)))

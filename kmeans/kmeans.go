@@ -15,14 +15,14 @@ import (
 	"github.com/seed-feabd252/randfeat/internal/memory/limit"
 )
 
-// Options are the options of Cluster. The zero value uses all rows and draws the first centres.
+// Options are the options of Cluster. The zero Options use all rows and draw the first centres.
 type Options[T dense.Float] struct {
-	// Start has the first centres, k×d. If Start is the zero Matrix, Cluster draws the first
-	// centres by k-means++.
+	// Start has the k centres before the first iteration as rows (k×d). If Start is the zero
+	// Matrix, Cluster draws the first centres by k-means++.
 	Start dense.Matrix[T]
 
-	// Sample is the number of rows that Cluster draws, without replacement, to find the centres. 0
-	// stands for all rows. Cluster labels every row of x in any case.
+	// Sample is the number of rows that Cluster draws, without replacement, to find the centres. A
+	// Sample of 0 stands for all rows of x. Cluster labels every row of x, whatever Sample is.
 	Sample int
 
 	// Cluster calls Progress, unless Progress is nil, after each iteration, on the goroutine of the
@@ -30,13 +30,13 @@ type Options[T dense.Float] struct {
 	Progress func(iterations int)
 }
 
-// Clusters is the result of Cluster.
+// Clusters is the result of Cluster: the centres, the label of each row, and the inertia.
 type Clusters[T dense.Float] struct {
 	Centres dense.Matrix[T] // k×d
 	Labels  []int           // for each row of x the nearest row of Centres
 
 	// Inertia is Σ_i ‖x_i − Centres[Labels[i]]‖² over all rows of x, in squared units of x. Inertia
-	// is +Inf or 0 if the sum is outside the range of float64.
+	// is +Inf if the sum of squared distances overflows float64, and 0 if the sum underflows.
 	Inertia float64
 
 	// Iterations is the number of iterations that moved centres.
@@ -44,30 +44,32 @@ type Clusters[T dense.Float] struct {
 }
 
 // Cluster divides the rows of x (N×d) into k clusters such that the inertia Σ‖x_i − c_label(i)‖² is
-// small. The inertia is a local minimum if maxIterations is large enough.
+// small. If maxIterations is large enough, the inertia Σ‖x_i − c_label(i)‖² is a local minimum.
 //
-// Cluster draws the first centres from the rows of x: the first of them uniformly, and each other
-// with a probability proportional to the squared distance from the nearest centre before it [Arthur
-// & Vassilvitskii 2007]. Options.Start replaces the draw. Iterations of Lloyd's algorithm follow
-// [Lloyd 1982]: every row gets the label of its nearest centre, the first of equals, and every
-// centre moves to the mean of its rows. Cluster stops when no label changes, and after
-// maxIterations. If maxIterations is 0, the centres stay as drawn or given, and Cluster labels the
-// rows.
+// Cluster draws the first centres from the rows of x: one row uniformly, and each later row with a
+// probability proportional to the squared distance from the nearest centre drawn before [Arthur &
+// Vassilvitskii 2007]. Options.Start replaces the draw. After the draw, Cluster iterates Lloyd's
+// algorithm [Lloyd 1982]: every row gets the label of the nearest centre (of equally near centres
+// the first), and every centre moves to the mean of the rows with its label. Cluster stops when an
+// iteration changes no label, and after maxIterations iterations. If maxIterations is 0, the
+// centres stay as drawn or as given in Options.Start, and Cluster only labels the rows.
 //
-// A centre without rows moves to the row that is farthest from its own centre, the first of equals.
-// A centre without rows stays in place if all rows lie on their centres. If x has fewer than k
-// different rows, some centres are equal and some clusters are empty.
+// A centre to which no row is nearest moves to the row whose distance from its own nearest centre
+// is the largest (of equally far rows the first). A centre to which no row is nearest stays in
+// place if every row equals a centre. If x has fewer than k different rows, some centres are equal
+// and some clusters are empty.
 //
-// The cost is O(N·k·d) for the draw, for each iteration and for the last labels, in float64 for
-// both types. Cluster makes a copy of x. With a sample of S rows the draw and the iterations cost
-// O(S·k·d). The result does not depend on GOMAXPROCS. If all elements of x are multiplied by the
-// same power of two, so are the centres. Cluster does not change x and Start, and the result does
-// not share memory with them.
+// For x of N×d and k clusters, Cluster costs O(N·k·d) for the draw, for each iteration and for the
+// last labels, in float64 also if T is float32. Cluster makes a copy of x. With Options.Sample = S,
+// the draw and each iteration cost O(S·k·d) for k clusters in R^d. The clusters do not depend on
+// GOMAXPROCS. If all elements of x are multiplied by the same power of two, so are the centres.
+// Cluster changes neither x nor Options.Start, and the result shares no memory with x and
+// Options.Start.
 //
-// An error reports an x without elements, an element of x or Start that is not finite, a k outside
-// 1 … N (or 1 … Sample), a maxIterations below 0, a Sample outside 0 … N, a Start that is not k×d,
-// a nil src if rows are drawn, and a ctx that has ended. Cluster checks ctx between blocks of rows.
-// A nil ctx panics.
+// Cluster returns an error for an x (N×d) without elements, an element of x or Options.Start that
+// is not finite, a k outside 1 … N (or 1 … Options.Sample), a maxIterations below 0, an
+// Options.Sample outside 0 … N, an Options.Start that is not k×d, a nil src if rows are drawn, and
+// a ctx that has ended. Cluster checks ctx between blocks of rows. A nil ctx panics.
 func Cluster[T dense.Float](ctx context.Context, x dense.Matrix[T], k, maxIterations int, opts Options[T], src rand.Source) (Clusters[T], error) {
 	if err := argument.Context("kmeans", ctx); err != nil {
 		return Clusters[T]{}, fmt.Errorf("kmeans: %w", err)

@@ -18,18 +18,20 @@ import (
 )
 
 // Pivoted returns n different rows of x (N×d) as an n×d matrix of landmarks for rff.Nystroem, by
-// randomly pivoted Cholesky. Given the landmarks L drawn so far, the probability of row i is
-// proportional to the error of Nystroem at x_i,
+// randomly pivoted Cholesky. The probability that the next landmark is row x_i is proportional to
+// the error of the Nyström approximation of k(x_i, x_i) with the set L of landmarks drawn so far,
 //
 //	k(x_i, x_i) − k_iL·K_LL⁻¹·k_Li.
 //
-// The mean error decreases with n almost as fast as that of the best map of rank n [Chen, Epperly,
-// Tropp & Webber 2023]. If the landmarks span all rows up to 2⁻⁴⁰ of k(x_i, x_i), Pivoted draws the
-// remaining landmarks uniformly, and the Rank of Nystroem is below n.
+// The mean error of the Nyström approximation decreases with n almost as fast as the error of the
+// best feature map of rank n [Chen, Epperly, Tropp & Webber 2023]. If the error of the Nyström
+// approximation is at most 2⁻⁴⁰·k(x_i, x_i) at every row x_i before n landmarks are drawn, Pivoted
+// draws the remaining landmarks uniformly, and rff.Nystroem may have fewer than n features.
 //
-// Pivoted proposes about n rows in blocks, by the same law [Epperly, Tropp & Webber 2024]. A
-// proposed row takes O(n) values of k and O(n²) time, in float64. In the worst case Pivoted takes
-// O(N·n) values of k, O(N·n²) time, and memory for N·n numbers.
+// To draw n landmarks, Pivoted proposes about n rows, in blocks, and accepts or rejects each, which
+// leaves the probabilities as they are [Epperly, Tropp & Webber 2024]. A proposed row takes O(n)
+// values of the kernel k and O(n²) time, in float64. In the worst case Pivoted takes O(N·n) values
+// of the kernel k, O(N·n²) time, and memory for N·n numbers.
 //
 // The error reports a nil k, parameters of k out of range, an element of x that is not finite, an n
 // outside 1 … N or too large for memory, a nil src, a computed value of k that is not finite, a

@@ -10,8 +10,8 @@ import (
 	"github.com/seed-feabd252/randfeat/internal/memory/layout"
 )
 
-// Uniform returns n different rows of x (N×d) as an n×d matrix. All sets of n rows have the same
-// probability [Williams & Seeger 2001]. Uniform takes O(N + n·d) time.
+// Uniform returns n different random rows of x (N×d) as an n×d matrix. All sets of n rows of x have
+// the same probability [Williams & Seeger 2001]. Uniform takes O(N + n·d) time for d columns.
 //
 // The error reports an element of x that is not finite, an n outside 1 … N, and a nil src.
 func Uniform[T dense.Float](x dense.Matrix[T], n int, src rand.Source) (dense.Matrix[T], error) {

@@ -18,8 +18,8 @@
 //
 // NumPy has no type bfloat16, and writes the bfloat16 arrays of package ml_dtypes as '|V2' or
 // '<V2', two bytes without a type. This package reads both as bfloat16 and writes '|V2', so that
-// numpy.load(path).view(ml_dtypes.bfloat16) has the numbers. The format is that of NumPy Enhancement
-// Proposal 1.
+// numpy.load(path).view(ml_dtypes.bfloat16) has the numbers. The format is that of NumPy
+// Enhancement Proposal 1.
 package npy
 
 import (
@@ -33,16 +33,16 @@ import (
 	"github.com/seed-feabd252/randfeat/internal/memory/limit"
 )
 
-// Reader reads the rows of a file in order. A Reader belongs to one goroutine.
+// Reader reads the rows of the array of a .npy file in order. A Reader is for one goroutine.
 type Reader struct {
 	Shape []int // the shape of the array, empty for a scalar
 
-	// Type is the element type: float64, float32, float16, bfloat16, bool, int8, int16, int32,
-	// int64, uint8, uint16, uint32 or uint64.
+	// Type is the element type of the array: float64, float32, float16, bfloat16, bool, int8,
+	// int16, int32, int64, uint8, uint16, uint32 or uint64.
 	Type string
 
-	// Rows is the first side of the array, and Cols is the product of the other sides. A scalar has
-	// one row and one column. Rows and Cols may be 0.
+	// Rows is the first side of the array, and Cols is the product of all sides but the first. A
+	// scalar has one row and one column. Rows and Cols may be 0.
 	Rows, Cols int
 
 	file  io.Closer
@@ -56,9 +56,9 @@ type Reader struct {
 	start   int64         // the offset of the elements in columns
 }
 
-// Open opens a file and returns a reader at its first row. The error names the file. The error
-// reports a file in another format, elements of a type that the package does not read, and a file
-// shorter or longer than its shape.
+// Open opens the .npy file at path and returns a Reader at the first row of the array. The error of
+// Open names the file. The error reports a file that is not in the .npy format, elements of a type
+// that the package does not read, and a file shorter or longer than the shape implies.
 func Open(path string) (*Reader, error) {
 	f, err := os.Open(path)
 	if err != nil {
@@ -80,9 +80,9 @@ func Open(path string) (*Reader, error) {
 	return r, nil
 }
 
-// NewReader returns a reader of the array in file, which has size bytes with the header. The error
-// reports the same faults as the error of [Open]. For an array in Fortran order file must be an
-// [io.ReadSeeker].
+// NewReader returns a reader of the array in file, which has size bytes including the header.
+// NewReader returns an error where [Open] would for a file of the content of file. For an array in
+// Fortran order, file must be an [io.ReadSeeker].
 func NewReader(file io.Reader, size int64) (*Reader, error) {
 	r, err := newReader(file, size)
 	if err != nil {
@@ -91,7 +91,7 @@ func NewReader(file io.Reader, size int64) (*Reader, error) {
 	return r, nil
 }
 
-// Close closes the file, if Open has opened one.
+// Close closes the file that Open has opened, and does nothing to a Reader of NewReader.
 func (r *Reader) Close() error {
 	if r.file == nil {
 		return nil
@@ -99,14 +99,14 @@ func (r *Reader) Close() error {
 	return r.file.Close()
 }
 
-// Read fills dst, of r.Cols columns, with the next rows and returns their number. The number is
-// less than dst.Rows at the end of the array, and 0 after the end. Read rounds float64 to float32,
-// and converts all other numbers exactly; booleans become 0 and 1. The error reports an integer
-// that T cannot represent, and a file that ends too early. Read panics if r is nil, or if dst has
-// another number of columns.
+// Read fills dst, of r.Cols columns, with the next rows of the array and returns the number of rows
+// read. The number of rows read is less than dst.Rows at the end of the array, and 0 after the end.
+// Read rounds float64 to float32 if T is float32, and converts all other numbers exactly; booleans
+// become 0 and 1. The error reports an integer that T does not represent exactly, and a file that
+// ends too early. Read panics if r is nil, or if dst.Cols is not r.Cols.
 //
-// In Fortran order a call reads each column of its rows from another place in the file. Blocks of a
-// thousand rows or more then cost little more than in C order.
+// For an array in Fortran order, a call of Read reads each column of the rows from another place in
+// the file. Calls for a thousand rows or more cost little more in Fortran order than in C order.
 func Read[T dense.Float](r *Reader, dst dense.Matrix[T]) (int, error) {
 	dst.Check()
 	if r == nil {
@@ -118,8 +118,9 @@ func Read[T dense.Float](r *Reader, dst dense.Matrix[T]) (int, error) {
 	return readRows(r, dst.Rows, func(i int) []T { return dst.Row(i) })
 }
 
-// ReadFile returns the elements of an array, in C order, and its shape. ReadFile converts numbers
-// to float32 or float64 as [Read] does, and also reads booleans as bool. The error names the file.
+// ReadFile returns the elements of the array in the .npy file at path, in C order, and the shape of
+// the array. ReadFile converts numbers to float32 or float64 as [Read] does, and reads booleans as
+// bool if E is bool. The error of ReadFile names the file.
 func ReadFile[E dense.Element](path string) (elements []E, shape []int, err error) {
 	r, err := Open(path)
 	if err != nil {

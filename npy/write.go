@@ -14,14 +14,14 @@ import (
 	"github.com/seed-feabd252/randfeat/internal/file/whole"
 )
 
-// Element is the set of the element types that the package writes. half.Encode makes numbers of 16
-// bits.
+// Element is the set of the element types that Write and WriteFile take. Function half.Encode
+// converts float32 or float64 to the 16-bit types.
 type Element interface{ dense.Element | half.Number }
 
-// WriteFile writes an array of the given shape, whose elements are in C order, to a file, which it
-// creates or replaces. WriteFile writes to a temporary folder beside path and moves the complete
-// file to path, so that after an error a file at path is unchanged. The error names the file, or
-// reports a shape that does not fit the elements.
+// WriteFile writes an array of the given shape, whose elements are in C order, to the .npy file at
+// path, which WriteFile creates or replaces. WriteFile writes to a temporary folder beside path and
+// moves the complete file to path, so that after an error a file at path is unchanged. The error of
+// WriteFile names the file, or reports a shape that does not fit the elements.
 func WriteFile[E Element](path string, elements []E, shape ...int) error {
 	if err := fits(len(elements), shape); err != nil {
 		return fmt.Errorf("npy: %w", err)
@@ -29,9 +29,9 @@ func WriteFile[E Element](path string, elements []E, shape ...int) error {
 	return whole.Write(path, func(w io.Writer) error { return Write(w, elements, shape...) })
 }
 
-// Write writes an array of the given shape, whose elements are in C order, in version 1.0 of the
-// format [NEP 1], little-endian. Equal arrays give equal bytes. The error reports a shape that does
-// not fit the elements, or is an error of w.
+// Write writes an array of the given shape, whose elements are in C order, to w in version 1.0 of
+// the format .npy [NEP 1], little-endian. Write writes equal arrays as equal bytes. The error
+// reports a shape that does not fit the elements, or is an error of w.Write.
 func Write[E Element](w io.Writer, elements []E, shape ...int) error {
 	if err := fits(len(elements), shape); err != nil {
 		return fmt.Errorf("npy: %w", err)

@@ -11,13 +11,14 @@ import (
 	"github.com/seed-feabd252/randfeat/dense"
 )
 
-// ReadZip returns the elements of an array of a file .npz, which numpy.savez or
-// numpy.savez_compressed has written, and its shape. name is the argument of savez. ReadZip converts
-// as [ReadFile] does. The error names the file, and the arrays that it has if name is not one of
-// them. Unlike .npy the format has checksums. ReadZip holds the bytes of the array beside its
-// elements; compressed, a hostile file can make it hold a thousand times the bytes of the file.
+// ReadZip returns the elements and the shape of an array of a file .npz, which numpy.savez or
+// numpy.savez_compressed has written. name is the keyword argument of numpy.savez for the array.
+// ReadZip converts elements to E as [ReadFile] does. The error of ReadZip names the file, and the
+// arrays in the file if name is not one of them. Unlike the format .npy, the format .npz has
+// checksums. ReadZip holds the bytes of the array beside the elements; the bytes that a hostile
+// file decompresses to may be a thousand times the bytes of the file.
 //
-// [Write] to a writer of package archive/zip writes such a file.
+// [Write] to a writer of package archive/zip writes an array of a file .npz.
 func ReadZip[E dense.Element](path, name string) (elements []E, shape []int, err error) {
 	z, err := zip.OpenReader(path)
 	if err != nil {

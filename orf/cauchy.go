@@ -9,9 +9,9 @@ import (
 
 // Cauchy is the law of frequencies whose coordinates are independent standard Cauchy variables, the
 // spectral law of the Laplacian kernel exp(−‖x−y‖₁). Cauchy frequencies have no moments and are not
-// isotropic, so that no map but rff.Laplacian takes them.
+// isotropic, so that rff.Laplacian is the only feature map that takes Cauchy frequencies.
 //
-// Cost: m·d draws; Project is a matrix product, O(n·m·d).
+// Drawing m frequencies of R^d takes O(m·d); Project is a matrix product, O(n·m·d) for n points.
 //
 // Source: [Rahimi and Recht 2007].
 type Cauchy struct{}

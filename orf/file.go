@@ -9,10 +9,10 @@ import (
 	"github.com/seed-feabd252/randfeat/internal/file/registry"
 )
 
-// Write writes a projection of Draw or FromMatrix as a safetensors file, which NumPy reads, with
-// the parts that docs/maps.md lists. Structured frequencies are written as their signs,
-// permutations, rotations and lengths, never as a matrix. The error reports a nil p, a projection
-// of another package, and the errors of w.
+// Write writes a projection of Draw or FromMatrix as a safetensors file, which NumPy reads;
+// docs/maps.md lists the contents of the file. Frequencies of the laws Hadamard and Givens are
+// written as signs, permutations, rotations and lengths, never as a matrix. Write returns an error
+// for a nil p, a projection of another package, and a failed write to w.
 func Write[T dense.Float](w io.Writer, p Projection[T]) error {
 	if p == nil {
 		return errors.New("orf: p is nil, want a projection")
@@ -21,12 +21,12 @@ func Write[T dense.Float](w io.Writer, p Projection[T]) error {
 }
 
 // Read reads a projection that Write wrote, to the end of r. The projection that Read returns has
-// the structure, the speed and the Ensemble of the written one, and projects points to the same
-// bits, on the same processor and version of this module.
+// the structure, the speed and the Ensemble of the projection that was written, and projects points
+// to bit for bit the same results on the same processor and version of this module.
 //
-// The error names what is missing, damaged or unknown in the file, a file of the other element type
-// and one of another version of the format, and reports the errors of r. Memory use is bounded by
-// the bytes that arrive.
+// Read returns an error for a part of the file that is missing, damaged or unknown, a file of the
+// other element type (float32 or float64) or of another version of the format, and a failed read
+// from r. The memory that Read uses is bounded by the number of bytes that arrive from r.
 func Read[T dense.Float](r io.Reader) (Projection[T], error) {
 	return archive.Read[T, Projection[T]](r, "orf", "projection")
 }

@@ -12,31 +12,33 @@ import (
 )
 
 // Givens is the law of frequencies in blocks of d: the rows, in random order, of a product of N
-// random plane rotations, times independent lengths from χ(d) and independent random signs. The
-// last block has m mod d rows when d does not divide m. W is orthogonal in each block for any d,
-// without padding, and every frequency has mean zero and covariance I. The law tends to GramSchmidt
-// as N grows.
+// random plane rotations of R^d, times independent random signs and lengths from the χ law of d
+// degrees of freedom. If d does not divide m, the last block of m frequencies has m mod d. The
+// frequencies of a block are orthogonal for any d, without padding, and every frequency has mean
+// zero and covariance I. Givens tends to GramSchmidt as the number N of rotations grows.
 //
-// The default N = ⌈d·log₂ d⌉ makes a vector of many coordinates of equal size nearly uniform, but
-// not a vector along an axis: for the Gaussian kernel at z = x − y = 1.5·e₁ the mean estimate is 21
-// %, 31 % and 40 % too large at d = 8, 16 and 64, at z = 1.5·(1, …, 1)/√d 5 %, 5 % and 2 % too
-// small. 4·d·log₂ d Rotations make the excess of the fourth moment about d^(−2.9) of the excess at
-// N = 0.
+// The default number N = ⌈d·log₂ d⌉ of rotations makes the direction of a vector nearly uniform if
+// many coordinates are of equal size, but not if the vector is along an axis. With the default N,
+// the mean estimate of the Gaussian kernel is 21 %, 31 % and 40 % too large for x − y = 1.5·e₁ and
+// d = 8, 16 and 64, and 5 %, 5 % and 2 % too small for x − y = 1.5·(1, …, 1)/√d. 4·d·log₂ d
+// Rotations reduce the excess of the fourth moment of frequencies over GramSchmidt to about
+// d^(−2.9) of the excess without rotations.
 //
-// Cost: N angles per block; Project takes 6N operations for each row and block, O(n·m·log d) for m
-// ≥ d, and never forms W. Source: [Choromanski et al. 2018].
+// Drawing takes N planes and angles per block. Project takes 6N operations for each of n points and
+// each block, by default O(n·m·log d) for m ≥ d frequencies, and never forms the matrix of
+// frequencies. Source: [Choromanski et al. 2018].
 type Givens struct {
-	// FixedLength gives every frequency the length √d, which biases kernels: docs/frequencies.md.
+	// FixedLength gives frequencies in R^d length √d, which biases estimates: docs/frequencies.md.
 	FixedLength bool
 
-	// Rotations is the number N of plane rotations of a block's product. Zero means ⌈d·log₂ d⌉. A
-	// negative number is an error, and in R¹ any but zero.
+	// Rotations is the number N of plane rotations in the product of a block. Zero means ⌈d·log₂
+	// d⌉. Draw returns an error for Rotations < 0, and for Rotations > 0 in R¹.
 	Rotations int
 }
 
 func (Givens) ensemble() {}
 
-// String returns Givens, with the fields that are not zero in parentheses.
+// String returns "Givens", followed by the fields that are not zero in parentheses.
 func (e Givens) String() string {
 	return describe("Givens", e.FixedLength, "Rotations", e.Rotations)
 }

@@ -10,22 +10,23 @@ import (
 	"github.com/seed-feabd252/randfeat/dense"
 )
 
-// GramSchmidt is the law of frequencies in blocks of d: the directions of a block are the columns
-// of a Haar-distributed orthogonal matrix, and the lengths are independent draws from χ(d). Every
-// frequency is a standard Gaussian vector, but the frequencies of a block are exactly orthogonal.
-// The last block has m mod d rows when d does not divide m.
+// GramSchmidt is the law of frequencies in blocks of d: the directions in a block are the columns
+// of a Haar-distributed orthogonal matrix of R^d, and the lengths are independent draws from the χ
+// law of d degrees of freedom. Every frequency is a standard Gaussian vector, but the d frequencies
+// of a block are exactly orthogonal. The last block of m frequencies has m mod d if that is not 0.
 //
-// Cost: O(m·d²) operations once (the QR factorisation of a Gaussian matrix); Project is a matrix
-// product, O(n·m·d). Rows are orthogonal to the rounding of each entry. Sources: [Yu et al. 2016]
-// for the frequencies, [Mezzadri 2007] for the Haar law.
+// Drawing m frequencies takes O(m·d²) operations (the QR factorisation of Gaussian matrices);
+// Project is a matrix product, O(n·m·d) for n points. The rows of a block are orthogonal to the
+// rounding of each element. Sources: [Yu et al. 2016] for the frequencies, [Mezzadri 2007] for the
+// Haar law.
 type GramSchmidt struct {
-	// FixedLength gives every frequency the length √d, which biases kernels: docs/frequencies.md.
+	// FixedLength gives frequencies in R^d length √d, which biases estimates: docs/frequencies.md.
 	FixedLength bool
 }
 
 func (GramSchmidt) ensemble() {}
 
-// String returns GramSchmidt, with FixedLength in parentheses if it is set.
+// String returns "GramSchmidt", or "GramSchmidt(FixedLength)" if FixedLength is set.
 func (e GramSchmidt) String() string { return describe("GramSchmidt", e.FixedLength, "", 0) }
 
 func gramSchmidt[T dense.Float](e GramSchmidt, m, d int, src rand.Source) (Projection[T], error) {

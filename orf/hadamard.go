@@ -10,32 +10,33 @@ import (
 	"github.com/seed-feabd252/randfeat/internal/memory/limit"
 )
 
-// Hadamard is the law of structured orthogonal random features (SORF), in blocks of d': the rows,
-// in random order, of a product of k factors (1/√d')·H·D_i, where D_i has random signs on its
-// diagonal, times independent lengths from χ(d'). H is a Hadamard matrix of order d' =
-// hadamard.FastOrder(d), and W is d columns of the frequencies of R^d'. The last block has m mod d'
-// rows when d' does not divide m.
+// Hadamard is the law of frequencies of structured orthogonal random features (SORF), in blocks of
+// d': the rows, in random order, of a product of k factors (1/√d')·H·D_i of a Hadamard matrix H and
+// a diagonal matrix D_i of random signs, times independent lengths from the χ law of d' degrees of
+// freedom. The order d' of the Hadamard matrix is hadamard.FastOrder(d), and frequencies of R^d are
+// d coordinates of those of R^d'. The last block of m frequencies has m mod d' if that is not 0.
 //
-// W is orthogonal in each block when d = d', and every frequency has mean zero and covariance I.
-// Frequencies are not exactly Gaussian: for k = 3 and the Gaussian kernel at x − y = 1.5·e₁ the
-// bias is −4 % at d = 8, −0.9 % at d = 16, and nothing measurable at d = 64. With k = 1 the bias is
-// large for sparse x − y at every d.
+// The frequencies of a block are orthogonal if the order d' is d, and every frequency has mean zero
+// and covariance I. Frequencies are not exactly Gaussian: with k = 3 factors, estimates of the
+// Gaussian kernel at x − y = 1.5·e₁ have a bias of −4 % for d = 8, −0.9 % for d = 16, and nothing
+// measurable for d = 64. With k = 1 factor the bias is large for sparse x − y at every d.
 //
-// Cost: k·d' random bits per block; Project applies k transforms of order d' to a row for each
-// block, O(n·m·log d) operations for m ≥ d', and never forms W. Sources: [Yu et al. 2016],
-// [Choromanski et al. 2017].
+// Drawing takes k·d' random bits per block. Project applies k transforms of order d' to a point for
+// each block, O(n·m·log d) operations for n points and m ≥ d' frequencies, and never forms the
+// matrix of frequencies. Sources: [Yu et al. 2016], [Choromanski et al. 2017].
 type Hadamard struct {
-	// FixedLength gives frequencies of R^d' the length √d', which biases kernels: docs/frequencies.md.
+	// FixedLength gives every frequency the length √d' in R^d', before d coordinates are taken,
+	// which biases estimates of kernels, as docs/frequencies.md shows.
 	FixedLength bool
 
-	// Factors is the number k of factors of a block's product. Zero means 3. A negative number is
-	// an error.
+	// Factors is the number k of factors in the product for a block of frequencies. Zero means 3.
+	// Draw returns an error for negative Factors.
 	Factors int
 }
 
 func (Hadamard) ensemble() {}
 
-// String returns Hadamard, with the fields that are not zero in parentheses.
+// String returns "Hadamard", followed by the fields that are not zero in parentheses.
 func (e Hadamard) String() string {
 	return describe("Hadamard", e.FixedLength, "Factors", e.Factors)
 }

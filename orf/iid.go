@@ -9,21 +9,20 @@ import (
 	"github.com/seed-feabd252/randfeat/dense"
 )
 
-// IID is the law of independent standard Gaussian frequencies, the baseline that the other
-// ensembles are measured against. With FixedLength every frequency is scaled to length √d:
-// frequencies are independent and uniform on a sphere.
+// IID is the law of independent standard Gaussian frequencies, the baseline for the other laws of
+// frequencies. With FixedLength, IID frequencies of R^d are independent and uniform on a sphere.
 //
-// Cost: m·d draws; Project is a matrix product, O(n·m·d).
+// Drawing m frequencies of R^d takes O(m·d); Project is a matrix product, O(n·m·d) for n points.
 //
 // Source: [Rahimi and Recht 2007].
 type IID struct {
-	// FixedLength gives every frequency the same length, which biases kernels: docs/frequencies.md.
+	// FixedLength gives frequencies in R^d length √d, which biases estimates: docs/frequencies.md.
 	FixedLength bool
 }
 
 func (IID) ensemble() {}
 
-// String returns IID, with FixedLength in parentheses if it is set.
+// String returns "IID", or "IID(FixedLength)" if FixedLength is set.
 func (e IID) String() string { return describe("IID", e.FixedLength, "", 0) }
 
 func iid[T dense.Float](e IID, m, d int, src rand.Source) (Projection[T], error) {

@@ -12,55 +12,58 @@ import (
 	"github.com/seed-feabd252/randfeat/internal/memory/limit"
 )
 
-// Projection is a set of frequencies W ∈ R^{m×d} that can be applied to points. A Projection never
-// changes after construction, and goroutines may share a Projection.
+// Projection is a set of m frequencies of R^d, the rows of a matrix W, that projects points x to
+// Wx. A Projection never changes after construction, and goroutines may share a Projection.
 type Projection[T dense.Float] interface {
-	// Shape returns the number of frequencies m and the input dimension d.
+	// Shape returns the number m of frequencies and the dimension d of points.
 	Shape() (m, d int)
 
-	// Project writes XWᵀ (n×m) for the rows of x (n×d) into dst and returns dst; a zero dst is
-	// allocated. dst must not overlap x. Project panics if a shape does not fit.
+	// Project writes x·Wᵀ (n×m), for n points in the rows of x (n×d) and the m×d matrix W of
+	// frequencies, into dst and returns dst; a zero-value dst is allocated. dst must not overlap x.
+	// Project panics unless x has d columns and any other dst is n×m.
 	Project(dst, x dense.Matrix[T]) dense.Matrix[T]
 
-	// Frequencies returns W (m×d), a fresh copy.
+	// Frequencies returns a new copy of the m×d matrix W whose rows are the frequencies.
 	Frequencies() dense.Matrix[T]
 }
 
-// Drawn is a Projection that knows the law of its frequencies. The projections of this package are
-// Drawn. If a Projection of your own has the method Ensemble, laws of estimates are known for maps
-// over your Projection.
+// Drawn is a Projection that knows the law of its frequencies. The projections of this package
+// implement Drawn. If a Projection of your own has the method Ensemble, the mean and variance of
+// estimates are known for feature maps over your Projection.
 type Drawn[T dense.Float] interface {
 	Projection[T]
 
-	// Ensemble returns the law of the frequencies, or nil if it is not known.
+	// Ensemble returns the law of the frequencies, or nil if the law is not known.
 	Ensemble() Ensemble
 }
 
-// Transposer is a Projection that also applies its transpose, which takes gradients with respect to
-// projections back to gradients with respect to points. The projections of this package are
-// Transposers. Maps over other Projections multiply by Frequencies, and keep a copy of m·d numbers.
+// Transposer is a Projection to Wx that also multiplies by Wᵀ, which takes gradients with respect
+// to projections Wx back to gradients with respect to points x. The projections of this package
+// implement Transposer. Feature maps over a Projection that is no Transposer multiply gradients by
+// the matrix of Frequencies, of which they keep a copy of m·d numbers.
 type Transposer[T dense.Float] interface {
 	Projection[T]
 
-	// ProjectTransposed writes ZW (n×d) for the rows of z (n×m) into dst and returns dst; a zero
-	// dst is allocated. dst must not overlap z. ProjectTransposed panics if a shape does not fit.
+	// ProjectTransposed writes z·W (n×d), for z (n×m) and the m×d matrix W of frequencies, into dst
+	// and returns dst; a zero-value dst is allocated. dst must not overlap z. ProjectTransposed
+	// panics unless z has m columns and any other dst is n×d.
 	ProjectTransposed(dst, z dense.Matrix[T]) dense.Matrix[T]
 }
 
 // Ensemble is a law of frequencies: IID, GramSchmidt, Simplex, Hadamard, Givens, Halton or Cauchy.
-// Their zero values are the usual choice. Ensembles are comparable, and String returns the name
-// with the fields that are not zero.
+// Zero values of the Ensemble types are the usual choice. Ensembles are comparable with ==, and the
+// method String returns the name with the fields that are not zero.
 type Ensemble interface {
 	fmt.Stringer
 	ensemble()
 }
 
-// Draw draws m frequencies of R^d from the law e, with randomness from src, which is not kept. The
-// result is Drawn, and its Ensemble is e, with the default number of Factors or Rotations filled
+// Draw draws m frequencies of R^d from the law e, with randomness from src, which the result does
+// not keep. The result of Draw implements Drawn, with the Ensemble e and the defaults of e filled
 // in.
 //
 // The error reports m < 1, d < 1, sizes too large for memory, a nil src, an e that is nil or a
-// pointer, and a field of e that the documentation of its type calls an error.
+// pointer, and a number of Factors or Rotations or a dimension d that the law e does not allow.
 func Draw[T dense.Float](e Ensemble, m, d int, src rand.Source) (Projection[T], error) {
 	return door.Choose[T, Projection[T]](draw32, draw64, drawing{e, m, d, src})
 }
@@ -113,12 +116,13 @@ func draw[T dense.Float](a drawing) (Projection[T], error) {
 	return nil, fmt.Errorf("orf: e is %T, want an ensemble of this package", a.e)
 }
 
-// FromMatrix returns the projection with the m×d frequencies w of your own. FromMatrix keeps two
-// copies of w, and a third copy after the first transposed projection. Project is a matrix product,
-// O(n·m·d). The result is Drawn, and its Ensemble is nil.
+// FromMatrix returns the Projection whose frequencies are the rows of your own m×d matrix w. The
+// Projection of FromMatrix keeps two copies of w, and a third copy after the first
+// ProjectTransposed. Project of the result is a matrix product, O(n·m·d) for n points. The result
+// of FromMatrix implements Drawn, with a nil Ensemble.
 //
-// The error reports a w without rows or columns, fields that describe no matrix, and an element
-// that is not finite.
+// FromMatrix returns an error for a w without rows or columns, a stride or number of elements that
+// does not fit the shape of w, and an element that is not finite.
 func FromMatrix[T dense.Float](w dense.Matrix[T]) (Projection[T], error) {
 	if err := checkFrequencies(w); err != nil {
 		return nil, err

@@ -9,24 +9,24 @@ import (
 	"github.com/seed-feabd252/randfeat/dense"
 )
 
-// Simplex is the law of frequencies in blocks of d: the directions of a block point from the centre
-// to the corners of a regular simplex, under a Haar-distributed rotation, and the lengths are
-// independent draws from χ(d). Every frequency is a standard Gaussian vector, but the angle between
-// any two of a block is arccos(−1/(d−1)), the largest that d vectors can have. The last block has m
-// mod d rows when d does not divide m. In R² the rows of a block are opposite, in R¹ a block is one
-// row.
+// Simplex is the law of frequencies in blocks of d: the directions in a block point from the centre
+// to the corners of a regular simplex in R^d, under a Haar-distributed rotation, and the lengths
+// are independent draws from the χ law of d degrees of freedom. Every frequency is a standard
+// Gaussian vector, but the angle between any two frequencies of a block is arccos(−1/(d−1)), the
+// largest that all pairs of d vectors can have. If d does not divide m, the last block of m
+// frequencies has m mod d. In R² the two rows of a block are opposite, in R¹ a block is one row.
 //
-// The variance of positive features exp(wᵀx) is lower than over GramSchmidt, the variance of
-// features that are even in w, such as cos and cosh, higher. Cost: O(m·d²) operations once; Project
-// is a matrix product, O(n·m·d). Source: [Reid et al. 2023].
+// Kernel estimates over Simplex have a lower variance than over GramSchmidt with positive features
+// exp(wᵀx), and a higher variance with features that are even in w, such as cos and cosh. Drawing
+// takes O(m·d²); Project is a matrix product, O(n·m·d) for n points. Source: [Reid et al. 2023].
 type Simplex struct {
-	// FixedLength gives every frequency the length √d, which biases kernels: docs/frequencies.md.
+	// FixedLength gives frequencies in R^d length √d, which biases estimates: docs/frequencies.md.
 	FixedLength bool
 }
 
 func (Simplex) ensemble() {}
 
-// String returns Simplex, with FixedLength in parentheses if it is set.
+// String returns "Simplex", or "Simplex(FixedLength)" if FixedLength is set.
 func (e Simplex) String() string { return describe("Simplex", e.FixedLength, "", 0) }
 
 func simplex[T dense.Float](e Simplex, m, d int, src rand.Source) (Projection[T], error) {

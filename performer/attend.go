@@ -7,54 +7,56 @@ import (
 	"github.com/seed-feabd252/randfeat/dense"
 )
 
-// AttendArgs holds the arguments of [Attend]: scaled_dot_product_attention of PyTorch, or the
-// operator Attention of ONNX, on tensors (B, H, L, d). Fields other than Q, K and V may be zero.
-// The page docs/names.md of this module lists the names of PyTorch and ONNX.
+// AttendArgs holds the arguments of [Attend], those of scaled_dot_product_attention of PyTorch and
+// of the operator Attention of ONNX, on tensors (B, H, L, d) of sequences, heads, tokens and
+// dimension. Fields other than Q, K and V may be zero. docs/names.md lists the names in PyTorch and
+// ONNX.
 type AttendArgs[T dense.Float] struct {
-	// Q is (B, H, Lq, d), K is (B, Hk, L, d), V is (B, Hk, L, dv). H is a multiple of Hk: head h of
-	// the queries reads head h/(H/Hk) of the keys. dense.TensorOf and dense.SplitHeads make tensors
-	// of (B, H, L, d) and of (B, L, H·d) elements in memory.
+	// Q has the shape (B, H, Lq, d), K (B, Hk, L, d), V (B, Hk, L, dv): sequences, heads, tokens,
+	// dimension. The number H of heads of queries is a multiple of the number Hk of heads of keys:
+	// head h of the queries reads head h/(H/Hk) of the keys. dense.TensorOf makes tensors from
+	// elements in the order (B, H, L, d), dense.SplitHeads from elements in the order (B, L, H·d).
 	Q, K, V dense.Tensor[T]
 
-	// PastK is (B, Hk, P, d), PastV is (B, Hk, P, dv): P keys and values before those of K and V.
-	// The number of all keys is Lk = P + L.
+	// PastK has the shape (B, Hk, P, d) and PastV (B, Hk, P, dv): P keys and values before those of
+	// K and V. With P keys in PastK and L keys in K, the number of all keys is Lk = P + L.
 	PastK, PastV dense.Tensor[T]
 
-	// Lengths has the number of keys of each sequence that queries may see, from the first key on;
-	// nil means all keys. Lengths serves K and V with room for later keys, without PastK.
+	// Lengths has a number n for each sequence, and queries may see the first n keys only; nil
+	// means all keys. Lengths is for K and V that have room for later keys, and excludes PastK.
 	Lengths []int
 
-	// Mask is true where a query may see a key. Mask is (B, H, Lq, Lk), or has dimensions of 1,
-	// which are broadcast over sequences, heads or queries. Keys beyond the columns of Mask are not
-	// seen. A Mask with one row is a mask of keys, which all attention takes. Only [Exact] takes a
-	// Mask with more rows.
+	// Mask is true where a query may see a key. Mask has the shape (B, H, Lq, Lk) of sequences,
+	// heads, queries and keys, or 1 in place of B, H or Lq, which is broadcast. Queries do not see
+	// keys beyond the columns of Mask. A Mask with one row, for all queries, is a mask of keys,
+	// which attention other than [Exact] takes too. Only [Exact] takes a Mask with several rows.
 	//
-	// The first keys are padding if Mask or Bias hides them from every query of a head. The Chunk
-	// and the Sinks of an Exact begin after the padding. A later key that is hidden keeps its
-	// place.
+	// The first keys of a sequence are padding if Mask or Bias hides these keys from every query of
+	// a head. The Chunk and the Sinks of an [Exact] are counted from the first key after the
+	// padding. A hidden key after the padding counts in the places of the keys after it.
 	Mask dense.Tensor[bool]
 
-	// Bias is added to the scores Scale·q_iᵀk_j, after Softcap, with the dimensions of Mask. Keys
-	// beyond the columns of Bias are not seen, nor is a key with a bias of −Inf. A finite bias
-	// hides no key. Only [Exact] takes a Bias.
+	// Bias is added to the scores Scale·q_iᵀk_j, after ExactOptions.Softcap, and has a shape like
+	// Mask: (B, H, Lq, Lk), or 1 in place of B, H or Lq. Queries do not see keys beyond the columns
+	// of Bias, nor keys with a bias of −Inf. A finite bias hides no key. Only [Exact] takes a Bias.
 	Bias dense.Tensor[T]
 
-	// Scores names the scores or weights that Result.Scores returns, for [Exact]. These scores take
-	// B·H·Lq·Lk elements, and about as much time as the outputs.
+	// Scores selects the scores or weights that [Attend] returns in Result.Scores, for [Exact].
+	// Result.Scores has B·H·Lq·Lk elements, and takes about as much time as the outputs.
 	Scores Scores
 
-	// LearnBias lets [AttendBackward] return the gradient with respect to Bias. Before sums over
-	// broadcast dimensions, the gradient takes as much memory as Bias without broadcasting.
+	// LearnBias lets [AttendBackward] return the gradient with respect to Bias, which takes the
+	// memory of a Bias that is not broadcast until the sums over broadcast dimensions.
 	LearnBias bool
 
-	// Out receives the outputs, (B, H, Lq, dv). A zero Out is allocated, as (B, L, H·dv) in memory
-	// if Q is (B, L, H·d) in memory, and as (B, H, Lq, dv) otherwise. Out must not overlap other
-	// tensors.
+	// Out receives the outputs, of shape (B, H, Lq, dv). If Out is zero, [Attend] allocates it, in
+	// the order (B, Lq, H·dv) in memory if Q has the order (B, Lq, H·d), and in the order (B, H,
+	// Lq, dv) otherwise. Out must not share memory with other tensors of AttendArgs.
 	Out dense.Tensor[T]
 }
 
-// Scores names one of four matrices with an element for each query and each key. The names are
-// modes of qk_matmul_output of ONNX.
+// Scores names one of four matrices with an element for each query and each key, which are the
+// modes of the output qk_matmul_output of the operator Attention of ONNX.
 type Scores int
 
 const (
@@ -72,26 +74,29 @@ type Result[T dense.Float] struct {
 	Scores dense.Tensor[T] // (B, H, Lq, Lk), zero unless AttendArgs.Scores is set
 }
 
-// Attend computes attention of each head of each sequence. attention is for all heads, or a [Batch]
-// with the heads of Q and K. For an [Exact]
+// Attend computes attention of each head of each sequence in c. The argument attention serves all
+// heads, or is a [Batch] with the heads of Q and K. With an [Exact], the output of query i sums
+// over the keys j that query i sees:
 //
 //	out_i = Σ_j A_ij v_j / (Σ_j A_ij + SinkWeight),
 //	A_ij = exp(Softcap·tanh(Scale·q_iᵀk_j/Softcap) + Bias_ij)
 //
-// over the keys j that query i sees. A query sees a key if the key is one of Lengths, Mask is true,
-// and Bias is not −Inf. Query i has the place i + P with PastK, i + Lengths − Lq with Lengths, and
-// i otherwise. So if Lengths is Lk, the last query has the place of the last key. In causal
-// attention a query does not see keys after its place. The Window, the Chunk and the Slope of an
-// Exact use places, causal or not. Keys and values that a query does not see may be NaN. The output
-// of a query that sees no key is zero, and so are the weights of the query.
+// A query does not see a key beyond the Lengths of the sequence, a key whose Mask is false, or a
+// key whose Bias is −Inf. Query i has the place i + P with P keys in PastK, i + n − Lq if Lengths
+// has n for the sequence, and i without PastK and Lengths. With Lengths, the last query of a
+// sequence has the place of the last key that queries may see. In causal attention a query does not
+// see keys after the place of the query. The Window, the Chunk and the Slope of an [Exact] compare
+// places of queries and keys, in causal and in bidirectional attention. Keys and values that a
+// query does not see may be NaN without effect on the output of the query. The output of a query
+// that sees no key is zero, and so are the weights of the query.
 //
-// Exact attention holds some tiles of scores and biases whatever the lengths are. A tile that no
-// query sees costs no products. Attend with PastK copies all keys and values once; a [State] does
-// not.
+// Exact attention holds a few tiles of scores and biases at a time, in memory that does not depend
+// on the numbers of queries and keys. A tile of queries and keys in which no query sees a key takes
+// no products q_iᵀk_j. Attend with PastK copies all keys and values once, unlike a [State].
 //
 // Attend returns an error that names what does not fit: shapes; a Mask of several rows, a Bias or
-// Scores for attention other than Exact; and keys to leave out or a past for attention of another
-// package. Attend panics if Check of a tensor does.
+// Scores for attention other than Exact; and hidden keys or past keys for attention that another
+// package implements. Attend panics if dense.Tensor.Check panics for one of the tensors.
 func Attend[T dense.Float](attention Attention[T], c AttendArgs[T]) (Result[T], error) {
 	b, err := NewBatch(BatchOptions{Heads: 1}, attention)
 	if err != nil {
@@ -106,23 +111,24 @@ type Gradients[T dense.Float] struct {
 	K, V dense.Tensor[T] // (B, Hk, Lk, d) and (B, Hk, Lk, dv), for past keys and values first
 	Bias dense.Tensor[T] // with the shape of AttendArgs.Bias, zero without LearnBias
 
-	// LogSink has the gradient with respect to log SinkWeight of each head of queries, or is nil if
-	// no head has a SinkWeight.
+	// LogSink has the gradient with respect to the logarithm of the SinkWeight of each head of
+	// queries, or is nil if no head has a SinkWeight.
 	LogSink []T
 }
 
-// AttendBackward returns the gradients of L = Σ dout·out with respect to queries, keys, values,
-// biases and sinks. out is the result of [Attend] with the same arguments, and dout (B, H, Lq, dv)
-// is the gradient of L with respect to out. With P, dS and δ of the documentation of [Exact], the
-// gradient of a bias is Σ dS over the pairs to which the bias is broadcast. The gradient of log
-// SinkWeight is −Σ_i P_i·δ_i, where P_i is SinkWeight over the sum of the weights of query i and
-// SinkWeight. Gradients of keys that no query sees are zero, and so are gradients of queries that
-// see no key. A query with a dout of zero has the gradient zero, and adds nothing to other
-// gradients, even if the query is NaN.
+// AttendBackward returns the gradients of L = Σ dout·out, a sum over all elements, with respect to
+// queries, keys, values, biases and log SinkWeight. In L = Σ dout·out, out is the output of
+// [Attend] for attention and c, and dout (B, H, Lq, dv) is the gradient of L with respect to out.
+// With the gradient dS of L with respect to the scores, the gradient of a bias is Σ dS over the
+// pairs of query and key to which the bias is broadcast. The gradient of log SinkWeight is −Σ_i
+// P_i·dout_iᵀout_i over the queries i, where P_i is SinkWeight divided by the sum of SinkWeight and
+// the weights of query i. Gradients of keys that no query sees are zero, and so are gradients of
+// queries that see no key. A query whose row of dout is zero has the gradient zero, and adds
+// nothing to other gradients, even if the query is NaN.
 //
-// The time is three to four times the time of Attend. AttendBackward returns an error in the cases
-// of Attend, if dout does not fit, if the attention has no gradients, and for LearnBias without
-// Bias.
+// AttendBackward takes three to four times as long as Attend. AttendBackward returns an error where
+// Attend does, if dout does not have the shape of the outputs, if the attention has no gradients,
+// and for LearnBias without Bias.
 func AttendBackward[T dense.Float](attention Attention[T], c AttendArgs[T], dout dense.Tensor[T]) (Gradients[T], error) {
 	b, err := NewBatch(BatchOptions{Heads: 1}, attention)
 	if err != nil {

@@ -14,15 +14,16 @@ import (
 	"github.com/seed-feabd252/randfeat/performer/internal/store"
 )
 
-// Batch is attention over many heads and many sequences in one call. Rows are tokens, one sequence
-// after another. Heads are blocks of columns: head h has the columns h·d … (h+1)·d−1 of q and h·dv
-// … (h+1)·dv−1 of the output. A Batch does not transpose or copy heads. With fewer heads of keys
-// and values than of queries (grouped or multi-query attention), head h of H heads of queries reads
-// head h/(H/Hk) of Hk heads of keys. Goroutines may share a Batch if they may share the attention
-// of each head.
+// Batch is attention over many heads and many sequences in one call. The rows of queries, keys,
+// values and outputs are tokens, one sequence after another. Heads are blocks of columns: with
+// queries of dimension d and values of dimension dv, head h has the columns h·d … (h+1)·d−1 of q
+// and h·dv … (h+1)·dv−1 of the output. A Batch does not transpose or copy the columns of heads.
+// With fewer heads of keys and values than of queries (grouped or multi-query attention), head h of
+// H heads of queries reads head h/(H/Hk) of Hk heads of keys. Goroutines may share a Batch if they
+// may share the attention of each head.
 //
-// [Exact], [Linear] and attention of packages clusters and blocks are Batches of one head. The
-// zero Batch panics.
+// [Exact], [Linear] and the attention of packages clusters and blocks embed a Batch of one head.
+// The zero Batch panics.
 type Batch[T dense.Float] struct{ of inside[T] }
 
 // inside is a *batch[T] behind an interface, so that importers do not compile it.
@@ -39,73 +40,79 @@ type inside[T dense.Float] interface {
 }
 
 // Forward computes attention of the queries q (Lq×H·d) over the keys k (Lk×Hk·d) and values v
-// (Lk×Hk·dv) into dst (Lq×H·dv), which Forward returns; a zero dst is allocated. Forward is
-// ForwardSequences of one sequence of all rows. For causal attention, Lq is Lk.
+// (Lk×Hk·dv) into dst (Lq×H·dv), which Forward returns; Forward allocates a dst that is zero.
+// Forward is [Batch.ForwardSequences] with all rows as one sequence. Causal attention needs as many
+// queries as keys.
 func (b Batch[T]) Forward(dst, q, k, v dense.Matrix[T]) dense.Matrix[T] {
 	return b.made().forward(dst, q, k, v, Sequences{}, true)
 }
 
 // ForwardSequences computes attention of each head of queries q (Lq×H·d) in each sequence over the
-// head of keys k (Lk×Hk·d) and values v (Lk×Hk·dv) that it reads. ForwardSequences writes the
-// outputs to dst (Lq×H·dv) and returns dst; a zero dst is allocated.
+// head of keys k (Lk×Hk·d) and values v (Lk×Hk·dv) that the head of queries reads. ForwardSequences
+// writes the outputs to dst (Lq×H·dv), returns dst, and allocates a dst that is zero.
 //
-// A causal query i sees the keys j ≤ i + Past that are Valid. The output of a query that sees no
-// key is zero. A bidirectional output has the bits of Forward for views of the head and of the
-// sequence without the keys that are not Valid. A causal output has these bits if there are as many
-// queries as keys, and no gap between valid keys. Attention with a Window, a Chunk or a Slope,
-// whose weights depend on places, is an exception. The number of rows after the last valid row of a
-// sequence changes no output.
+// In causal attention, query i of a sequence sees the keys j ≤ i + Past of the sequence that are
+// Valid, by the fields Past and Valid of s. The output of a query that sees no key is zero. An
+// output of bidirectional attention is, bit for bit, that of Forward for the columns of the head
+// and the rows of the sequence without the keys that are not Valid. An output of causal attention
+// is, bit for bit, that of Forward without the keys that are not Valid if there are as many queries
+// as keys, and no gap between valid keys. With a Window, a Chunk or a Slope, whose weights depend
+// on places, outputs may differ from those of Forward without the keys that are not Valid. The
+// number of rows of k and v after the last valid row of a sequence changes no output.
 //
-// Each head of each sequence is one unit of work. Heads that read one head of keys with one linear,
-// bidirectional attention are one unit, which sums the keys once. GOMAXPROCS processors share the
-// units. The last units, fewer than processors, run one after another, and processors share each.
-// Bits do not depend on this. ForwardSequences copies the valid keys and values unless they come
-// first in their sequence. For linear causal attention with 0 < Past < Lk−1, ForwardSequences also
-// holds queries and outputs with one row for each key.
+// Each head of each sequence is one unit of work. Heads of queries that read one head of keys with
+// one linear, bidirectional attention are one unit of work, which sums over the keys once.
+// GOMAXPROCS processors share the units of work. When fewer units of work than processors are left,
+// they run one after another, each on all processors. How processors share the work changes no
+// output. ForwardSequences copies the valid keys and values of a sequence unless these come first
+// in the sequence. For linear causal attention with 0 < Past < Lk−1, ForwardSequences holds copies
+// of queries and outputs with one row for each key.
 //
-// dst may be exactly q if dv = d; dst must not overlap k or v. ForwardSequences panics with the
-// error of Check.
+// The matrix dst may be q itself if dv = d, and must not overlap k or v. If [Batch.Check] returns
+// an error, ForwardSequences panics with this error.
 func (b Batch[T]) ForwardSequences(dst, q, k, v dense.Matrix[T], s Sequences) dense.Matrix[T] {
 	return b.made().forward(dst, q, k, v, s, false)
 }
 
-// Backward is BackwardSequences of one sequence of all rows: the gradients of L = Σ_ic
-// dout_ic·out_ic for the result out of Forward.
+// Backward is [Batch.BackwardSequences] with all rows as one sequence: it returns the gradients of
+// L = Σ_ic dout_ic·out_ic for the result out of Forward.
 func (b Batch[T]) Backward(dq, dk, dv, q, k, v, dout dense.Matrix[T]) (_, _, _ dense.Matrix[T]) {
 	return b.made().backward(dq, dk, dv, q, k, v, dout, Sequences{}, true)
 }
 
 // BackwardSequences writes the gradients of L = Σ_ic dout_ic·out_ic with respect to q (Lq×H·d), k
-// (Lk×Hk·d) and v (Lk×Hk·dv) into dq, dk and dv, and returns these; a zero matrix is allocated. out
-// (Lq×H·dv) is the result of ForwardSequences for q, k, v and s. The gradient of a head of keys and
-// values is a sum over the heads of queries that read it, in a fixed order.
+// (Lk×Hk·d) and v (Lk×Hk·dv) into dq, dk and dv, returns these, and allocates those that are zero
+// matrices. In L = Σ_ic dout_ic·out_ic, out (Lq×H·dv) is the result of ForwardSequences for q, k, v
+// and s. The gradient of a head of keys and values is a sum over the heads of queries that read
+// this head, in a fixed order.
 //
 // Gradients of keys and values that are not Valid, or that no query sees, are exactly zero, and so
 // are gradients of queries that see no key. If the row of dout of a query in a head is zero, the
-// gradient of the query is zero, and the query adds nothing to other gradients, even if the query
-// is NaN. So if dout is zero in padding, the gradients of valid tokens depend neither on the
-// contents of the padding nor on its length, to the last bit.
+// gradient of the query is zero, and the query adds nothing to the gradients of keys and values,
+// even if the query is NaN. If dout is zero in padding, the gradients of valid tokens depend
+// neither on the contents nor on the length of the padding, to the last bit.
 //
-// If all rows are Valid, dq has the bits of Backward for views of each head, and so have dk and dv
-// if every head of queries has its own head of keys. Processors share heads of keys and sequences,
-// and bits do not depend on this. BackwardSequences copies valid rows if they are not consecutive.
-// For several heads of queries over one head of keys, BackwardSequences copies the queries or holds
-// the gradients of a head.
+// If all rows are Valid, dq is that of Backward for the columns of each head, bit for bit, and so
+// are dk and dv if every head of queries has its own head of keys. Processors share heads of keys
+// and sequences, which does not change gradients, bit for bit. BackwardSequences copies the valid
+// rows of a sequence if these are not consecutive. For several heads of queries over one head of
+// keys, BackwardSequences needs memory for a copy of the queries or for the gradients of one head.
 //
-// dq, dk and dv must not overlap each other nor an input. BackwardSequences panics with the shapes
-// if they do not fit, with the text of CanBackward if CanBackward returns an error, and in the
-// cases of ForwardSequences.
+// dq, dk and dv must not overlap each other nor an input. BackwardSequences panics where
+// ForwardSequences does, with the shapes in the message if the shape of dq, dk, dv or dout does not
+// fit, and with the text of the error of [Batch.CanBackward] if there is one.
 func (b Batch[T]) BackwardSequences(dq, dk, dv, q, k, v, dout dense.Matrix[T], s Sequences) (_, _, _ dense.Matrix[T]) {
 	return b.made().backward(dq, dk, dv, q, k, v, dout, s, false)
 }
 
 // CanBackward returns nil if the attention has gradients, and otherwise an error that says why it
-// has none. Attention of another package has no gradients.
+// has none. Attention that another package implements has no gradients.
 func (b Batch[T]) CanBackward() error { return b.made().canBackward() }
 
-// Check returns nil if q (Lq×H·d), k (Lk×Hk·d), v (Lk×Hk·dv), s and the attention of the heads fit
-// together. Check returns an error if attention of another package would have to leave out keys or
-// has a Past. Attention of another package may still panic for other shapes.
+// Check returns nil if q (Lq×H·d), k (Lk×Hk·d), v (Lk×Hk·dv), the sequences s and the attention of
+// the heads fit together. Check returns an error if s hides keys from attention that another
+// package implements, or has a Past for it. Attention that another package implements may panic for
+// shapes that Check accepts.
 func (b Batch[T]) Check(q, k, v dense.Matrix[T], s Sequences) error {
 	return b.made().check(q, k, v, s)
 }
@@ -119,11 +126,12 @@ func (b Batch[T]) Describe() Description {
 }
 
 // Head returns the attention of a head of queries: an argument of NewBatch, or b itself for
-// attention of one head that another constructor has made. Head panics if there is no such head.
+// attention of one head that another constructor has made. Head panics if head is negative, or not
+// below the number of heads of queries.
 func (b Batch[T]) Head(head int) Attention[T] { return b.made().head(head) }
 
 // NewState returns an empty [State] for queries and keys of dimension d and values of dimension dv.
-// Only exact and linear attention has a State: for other attention the error says so. NewState also
+// NewState returns an error for attention other than exact and linear, which has no State. NewState
 // returns an error for d or dv below 1, for a d that is not the dimension of the attention, and for
 // a State that takes more memory than the machine has.
 func (b Batch[T]) NewState(d, dv int) (*State[T], error) { return b.made().newState(d, dv) }
@@ -174,13 +182,13 @@ type BatchOptions struct {
 	KeyHeads int // of keys and values, which divides Heads; zero means Heads
 }
 
-// NewBatch returns attention with several heads. There is one attention for all heads, or one
-// attention for each head of the queries. A Batch of several heads as the attention of a head has
-// no gradients, no masks and no past.
+// NewBatch returns attention with several heads. The attentions are one for all heads, or one for
+// each head of the queries. A Batch of several heads that is given as the attention of one head has
+// no gradients, no masks and no past keys.
 //
-// The error reports Heads below 1, KeyHeads below 0, Heads that are not a multiple of KeyHeads or
-// too many for memory, a number of attentions other than 1 and Heads, an attention that is nil or
-// zero, and attentions for queries of different dimensions.
+// NewBatch returns an error for Heads below 1, KeyHeads below 0, Heads that are not a multiple of
+// KeyHeads or too many for memory, a number of attentions other than 1 and Heads, an attention that
+// is nil or zero, and attentions for queries of different dimensions.
 func NewBatch[T dense.Float](o BatchOptions, attentions ...Attention[T]) (Batch[T], error) {
 	return door.Choose[T, Batch[T]](batch32, batch64, batchArgs{o, attentions})
 }
@@ -277,8 +285,8 @@ func unitOf[T dense.Float](a Attention[T]) (unit[T], bool) {
 }
 
 // ownOf returns the batch behind attention of this package and of packages clusters and blocks, and
-// whether the attention is neither nil nor zero. A type of another package that embeds such attention
-// may have a Forward of its own.
+// whether the attention is neither nil nor zero. A type of another package that embeds such
+// attention may have a Forward of its own.
 func ownOf[T dense.Float](a Attention[T]) (own *batch[T], made bool) {
 	v := reflect.ValueOf(a)
 	if !v.IsValid() || v.Kind() == reflect.Pointer && v.IsNil() {

@@ -18,88 +18,92 @@ import (
 )
 
 // Softmax says which weights softmax attention has: query i gives key j the weight
-// exp(Scale·q_iᵀk_j). The zero value is bidirectional attention with scale 1/√d.
+// exp(Scale·q_iᵀk_j). The zero value of Softmax is bidirectional with scale 1/√d in dimension d.
 type Softmax struct {
-	// Scale multiplies the products q_iᵀk_j. Zero means 1/√d. Scale is finite. Only [Exact] takes a
-	// negative Scale.
+	// Scale multiplies the products q_iᵀk_j of queries and keys. Zero means 1/√d. Scale is finite.
+	// Only [Exact] takes a negative Scale.
 	Scale float64
 
-	// Causal lets query i see the keys j ≤ i only, for as many queries as keys.
+	// Causal lets query i see the keys j ≤ i only, if there are as many queries as keys.
 	Causal bool
 }
 
-// ExactOptions selects what exact attention computes. The zero value is bidirectional, normalised
-// attention with scale 1/√d.
+// ExactOptions selects what exact attention computes. The zero value of ExactOptions is
+// bidirectional, normalised attention with scale 1/√d for queries of dimension d.
 type ExactOptions struct {
 	Softmax
 
-	// Unnormalised leaves out the division by the sum of the weights: the output is A·V with A =
-	// exp(Scale·QKᵀ).
+	// Unnormalised leaves out the division by the sum of the weights: the output is A·V for the
+	// matrix V of values, with A_ij = exp(Scale·q_iᵀk_j).
 	Unnormalised bool
 
 	// Softcap replaces a score s = Scale·q_iᵀk_j by Softcap·tanh(s/Softcap), which is within
-	// ±Softcap. Zero leaves scores as they are, and so does a Softcap beyond the range of T.
-	// Softcap is not negative.
+	// ±Softcap. A Softcap that is zero or beyond the range of T leaves scores as they are. Softcap
+	// is not negative.
 	Softcap float64
 
-	// Window, if above zero, lets a query see the keys that are at most Window places away. The
-	// time is then O(Lq·Window·(d+dv)). Key j has place j. Query i has place i, or i + Past in a
-	// sequence with a Past. A causal query sees Window keys and its own key: the sliding window w
-	// of Mistral and others is a Window of w − 1.
+	// Window, if above zero, lets a query see only the keys that are at most Window places away.
+	// With a Window, Forward of Lq queries takes O(Lq·Window·(d+dv)) time. Key j of a sequence has
+	// the place j. Query i of a sequence has the place i + Past, with the Past of [Sequences],
+	// which is zero by default. In causal attention a query sees Window keys and the key of its own
+	// token: the sliding window w of Mistral and other models is a Window of w − 1.
 	//
-	// Places count from the first key that is not padding. Padding are the first keys of a sequence
-	// if they do not count, as Sequences.Valid says or the Mask and the Bias of [Attend]. Later
-	// keys that do not count keep their places.
+	// Places are counted from the first key of a sequence that is not padding. The first keys of a
+	// sequence are padding if Sequences.Valid, or the Mask or the Bias of [Attend], hides these
+	// keys. Hidden keys after the padding count in the places of the keys after them.
 	Window int
 
 	// Sinks is the number of first keys that all queries see in spite of the Window: the attention
-	// sinks of [Xiao et al. 2024]. A causal query sees the sinks up to its own place. Sinks begin
-	// after the padding.
+	// sinks of [Xiao et al. 2024]. In causal attention a query sees only the sinks up to its own
+	// place. Sinks are counted from the first key after the padding of a sequence.
 	Sinks int
 
 	// Chunk, if above zero, divides places into chunks of Chunk places, and lets a query see the
-	// keys of its own chunk only, as in most layers of Llama 4. Places are those of Window. There
-	// are no Window and no Sinks then.
+	// keys of its own chunk only, as in most layers of Llama 4. Chunk counts places as Window does,
+	// and excludes a Window and Sinks.
 	Chunk int
 
-	// Bits, if it is 8, lets Forward compute scores, weights and values in integers of 8 bits,
-	// after a random rotation of queries and keys. Forward is then about three times as fast on
-	// processors that multiply such integers. Outputs remain averages of values. Zero computes in
-	// T. The following are computed in T in any case: scores with a Softcap, a Slope, or biases
-	// and masks of pairs; Weights; gradients; causal scores of up to 256 keys next to a query;
-	// tiles of 256 keys of which a few, or their values, are more than eight times as large as
-	// the mean; and fewer than 64 queries that see all keys, because codes of the keys take
-	// longer than so few queries save.
+	// Bits of 8 lets Forward compute scores, weights and values in integers of 8 bits, after a
+	// random rotation of queries and keys. With 8 Bits Forward is about three times as fast on
+	// processors that multiply 8-bit integers. With 8 Bits outputs are weighted averages of values,
+	// as they are without. Zero computes in T. Whatever Bits is, attention is computed in the type
+	// T for scores with a Softcap, a Slope, or biases and masks of pairs; Result.Scores; gradients;
+	// causal scores of up to 256 keys next to a query; tiles of 256 keys of which a few, or their
+	// values, are more than eight times as large as the mean; and fewer than 64 queries that see
+	// all keys, because codes of the keys take longer than so few queries save.
 	//
-	// A [State] keeps keys and values in codes of so many bits: 4, 8 or 16. Forward computes the
-	// same with 4 as with 8, and in T with 16.
+	// A [State] keeps each element of keys and values in a code of 4, 8 or 16 bits, as Bits says.
+	// Forward computes the same with 4 Bits as with 8, and in the type T with 16 Bits.
 	Bits int
 
-	// KeyBits and ValueBits, if not zero, are the bits of the keys and of the values of a State
-	// instead of Bits. Forward ignores them. Without Bits, both are given or neither.
+	// KeyBits and ValueBits, if not zero, are the numbers of bits of the codes in which a [State]
+	// keeps the elements of keys and of values, in place of Bits. Forward ignores KeyBits and
+	// ValueBits. If Bits is zero, KeyBits and ValueBits must both be zero or both be given.
 	KeyBits, ValueBits int
 
-	// TopK, if above zero, lets the query of a [State] read about TopK of its keys, those of the
-	// highest scores by estimate. Each other key counts with an estimated weight and the mean value
-	// of 64 tokens; see [State]. Attention over at most TopK + 127 tokens is exact. Forward and
-	// gradients ignore TopK. TopK is at most 2³⁰.
+	// TopK, if above zero, lets a query of a [State] read only about TopK keys, those with the
+	// highest estimated scores. A key that a query does not read because of TopK counts with an
+	// estimated weight and the mean value of 64 tokens. Attention of a [State] over at most TopK +
+	// 127 tokens is exact. Forward and gradients ignore TopK. TopK is at most 2³⁰.
 	TopK int
 
-	// Tolerance, if above zero, lets Step of a [State] raise and lower the number of keys of each head,
-	// which begins with TopK. One step of 64 is also computed from all keys. Measured errors, the norm of
-	// the difference over the norm of the output, are kept below the Tolerance. A head that needs more
-	// than a third of its keys reads all keys. State.TopK returns numbers and errors.
+	// Tolerance, if above zero, lets Step of a [State] raise and lower the number of keys that a
+	// query of each head reads, which begins with TopK. One step of 64 also computes the output
+	// from all keys, to measure the error. Step keeps measured errors ‖output − exact‖/‖exact‖
+	// below the Tolerance. A head that needs more than a third of all keys reads all keys.
+	// State.TopK returns the number of keys and the measured error of each head.
 	Tolerance float64
 
-	// Slope times the distance between the places of query and key is subtracted from a score:
-	// ALiBi [Press et al. 2022]. ALiBi has a slope for each head, so that [NewBatch] takes an Exact
-	// for each head.
+	// Slope times the distance between the places of query and key is subtracted from the score, as
+	// in ALiBi [Press et al. 2022]. ALiBi has a slope for each head; [NewBatch] takes one Exact for
+	// each head.
 	Slope float64
 
-	// SinkWeight is added to the sum of the weights of each query: a key with the value zero that
-	// every query sees, with the same weight. gpt-oss learns the logarithm of the SinkWeight of
-	// each head; [NewBatch] takes an Exact for each head. The weights of a query then sum to less
-	// than 1. SinkWeight is finite, not negative, and zero if Unnormalised.
+	// SinkWeight is added to the sum of the weights of each query, as if every query saw one more
+	// key with the weight SinkWeight and the value zero. The model gpt-oss learns the logarithm of
+	// a SinkWeight for each head; [NewBatch] takes one Exact for each head. With a positive
+	// SinkWeight the normalised weights of a query sum to less than 1. SinkWeight is finite, not
+	// negative, and zero if Unnormalised.
 	SinkWeight float64
 }
 
@@ -107,29 +111,32 @@ type ExactOptions struct {
 //
 //	out_i = Σ_j A_ij v_j / (Σ_j A_ij + SinkWeight),  A_ij = exp(Scale·q_iᵀk_j).
 //
-// [NewExact] makes an Exact. Goroutines may share an Exact. Two Exacts with the same options are
-// equal. [Attend] computes exact attention with biases and masks of pairs of queries and keys.
+// [NewExact] makes an Exact. Goroutines may share an Exact. [NewBatch] takes Exacts with equal
+// options for one attention. [Attend] computes an Exact with biases and masks of pairs of tokens.
 //
-// Forward computes scores a tile at a time [Rabe & Staats 2021]. The time is O(Lq·Lk·(d+dv)), half
-// of that if causal. The memory beyond dst depends on neither Lq nor Lk, except for a copy of keys
-// and values that are columns of wider matrices. dst may be exactly q where shapes allow, and must
-// not overlap k or v. Infinite or overflowing input may make all scores of a row −Inf. Such a row
-// is 0/0 = NaN normalised and zero unnormalised. A score of +Inf or NaN makes a normalised row NaN.
+// Forward computes the matrix of scores a tile at a time [Rabe & Staats 2021]. For Lq queries and
+// Lk keys of dimension d and values of dimension dv, Forward takes O(Lq·Lk·(d+dv)) time, half of
+// that if causal. The memory of Forward besides dst does not depend on the numbers of queries and
+// keys, except for a copy of keys and values that are columns of wider matrices. dst may be q
+// itself where shapes allow, and must not overlap k or v. If infinite or overflowing input makes
+// all scores of a query −Inf, the output is 0/0 = NaN if normalised, and zero if unnormalised. A
+// score of +Inf or NaN makes the normalised output of the query NaN.
 //
-// Backward takes three to four times as long as Forward, and memory beyond the gradients for three
-// numbers a query [Dao et al. 2022]. NaN and Inf reach every gradient that depends on them.
-// Unnormalised weights beyond the range of T make gradients ±Inf or NaN. CanBackward returns nil.
-// docs/laws.md of this module has the formulas of the gradients.
+// Backward takes three to four times as long as Forward, and needs memory for three numbers per
+// query besides the gradients [Dao et al. 2022]. NaN and Inf in the input of Backward reach every
+// gradient that depends on them. Unnormalised weights beyond the range of T make gradients ±Inf or
+// NaN. CanBackward returns nil. docs/laws.md has the formulas of the gradients of exact attention.
 type Exact[T dense.Float] struct {
 	Batch[T]
 	options ExactOptions
 }
 
-// NewExact returns exact attention. The error reports a Window, Sinks or a Chunk that is negative
-// or beyond an eighth of what an int holds, a Chunk with a Window or Sinks, Bits other than 0, 4,
-// 8 and 16, one of KeyBits and ValueBits without the other and without Bits, a TopK that is
-// negative or above 2³⁰, a Tolerance that is negative or not finite, or without a TopK, a Scale or a Slope that is not finite in T, a Softcap that is negative or
-// NaN, and a SinkWeight that is negative, not finite or not zero for an Unnormalised.
+// NewExact returns exact attention. NewExact returns an error for a Window, Sinks or a Chunk that
+// is negative or beyond an eighth of what an int holds, a Chunk with a Window or Sinks, Bits other
+// than 0, 4, 8 and 16, one of KeyBits and ValueBits without the other and without Bits, a TopK that
+// is negative or above 2³⁰, a Tolerance that is negative or not finite, or without a TopK, a Scale
+// or a Slope that is not finite in T, a Softcap that is negative or NaN, and a SinkWeight that is
+// negative, not finite or not zero with Unnormalised.
 func NewExact[T dense.Float](o ExactOptions) (Exact[T], error) {
 	b, err := door.Choose[T, Batch[T]](exact32, exact64, o)
 	return Exact[T]{b, o}, err
@@ -148,7 +155,7 @@ func newExact[T dense.Float](o ExactOptions) (Batch[T], error) {
 	return single[T](exact[T]{o}), nil
 }
 
-// Options returns the options of NewExact.
+// Options returns the options with which NewExact made e.
 func (e Exact[T]) Options() ExactOptions { return e.options }
 
 // exact is not used by pointer: heads with the same options have equal attention.
@@ -356,7 +363,8 @@ func (e exact[T]) backwardMasked(c sequence.Call[T]) {
 	x.Scatter(c)
 }
 
-// Alike ignores the SinkWeight, TopK and Tolerance, which change no tokens.
+// Alike compares all options except SinkWeight, TopK and Tolerance, which do not change the keys
+// and values that a State keeps.
 func (e exact[T]) Alike(other sequence.Attention[T]) bool {
 	o, ok := other.(exact[T])
 	o.SinkWeight, o.TopK, o.Tolerance = e.SinkWeight, e.TopK, e.Tolerance

@@ -8,23 +8,25 @@ import (
 )
 
 // Sequences divides the rows of q, k and v into sequences, and says which keys queries may see. The
-// zero value is one sequence of all rows whose keys are all valid. Only [Attend] takes masks of
-// pairs of a query and a key.
+// zero value of Sequences is one sequence of all rows whose keys are all valid. Sequences has no
+// mask of pairs of a query and a key, which only [Attend] takes.
 type Sequences struct {
 	// Queries holds the number of queries of each sequence, whose rows follow one another in q.
 	// Keys holds the number of keys of each sequence in k and v. Numbers may be zero. Keys may be
-	// nil if each sequence has as many keys as queries. Both are nil for one sequence of all rows.
+	// nil if each sequence has as many keys as queries. Queries and Keys are nil for one sequence
+	// of all rows.
 	Queries, Keys []int
 
 	// Past holds, for each sequence, the number of keys before the first query, for causal
-	// attention: query i sees the keys j ≤ i + Past. Nil means zero for all sequences. If Past is
-	// negative, the first queries see no key. Bidirectional attention ignores Past unless it is an
-	// [Exact] with a Window, a Chunk or a Slope.
+	// attention: query i sees the keys j ≤ i + Past. A nil Past means zero for all sequences. If
+	// the Past of a sequence is negative, the first queries see no key. Bidirectional attention
+	// ignores Past, except for an [Exact] with a Window, a Chunk or a Slope.
 	Past []int
 
-	// Valid says for each row of k and v whether queries may see it. The contents of other rows
-	// change no output, even if they are NaN. Nil means that all rows are valid. The places of an
-	// Exact, and so the Sinks and the Chunk, begin at the first valid row.
+	// Valid says for each row of k and v whether queries may see it. Rows of k and v that are not
+	// valid change no output, even if these rows are NaN. A nil Valid means that all rows are
+	// valid. The places of keys for the Window, the Sinks and the Chunk of an [Exact] are counted
+	// from the first valid row of a sequence.
 	Valid []bool
 }
 

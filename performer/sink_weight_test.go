@@ -111,6 +111,6 @@ func TestSinkWeightOfEachHead(t *testing.T) {
 		}
 		shared := must.Have(must.Have(performer.NewBatch(performer.BatchOptions{Heads: heads, KeyHeads: keyHeads}, each[0])).NewState(d, dv))
 		shared.Append(k, v)
-		assert.InDelta(t, len(must.Have(shared.MarshalBinary())), len(must.Have(s.MarshalBinary())), 200, "%+v", o) // of metadata
+		assert.InDelta(t, len(must.Have(shared.MarshalBinary())), len(must.Have(s.MarshalBinary())), 200, "%+v", o)
 	}
 }

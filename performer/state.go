@@ -12,30 +12,36 @@ import (
 	"github.com/seed-feabd252/randfeat/performer/internal/store"
 )
 
-// State is attention over a stream of tokens. The output of a query is
+// State is attention over a stream of tokens. The output of a query over all tokens j so far, with
+// weights A_j and values v_j, is
 //
 //	out = Σ_j A_j v_j / Σ_j A_j
 //
-// over all tokens j so far, without the division if the attention is unnormalised. Append of token
-// i followed by Attend of query i computes row i of causal attention, to rounding. Bidirectional
-// attention has the same State. Columns are heads, as in [Batch]. Bits do not depend on GOMAXPROCS,
-// and in exact attention not on how a stream is divided into calls.
+// Unnormalised attention leaves out the division by Σ_j A_j. Append of token i followed by Attend
+// of query i computes row i of causal attention, to rounding. A State is the same for causal and
+// bidirectional attention: a query sees all tokens so far. Heads are blocks of columns, as in
+// [Batch]. Outputs do not depend, bit for bit, on GOMAXPROCS, nor in exact attention on the
+// division into calls.
 //
-// Linear attention keeps m×(dv+1) sums for each head of keys, m×dv if unnormalised. The time for a
-// token does not grow. Log-features must be numbers of T: for the softmax and the Gaussian kernel
-// norms are at most about 10¹⁹ in float32 and 10¹⁵⁴ in float64. A key beyond has the weight zero.
+// A State of linear attention with m features keeps m×(dv+1) sums for each head of keys and values
+// of dimension dv, m×dv if unnormalised. In linear attention the time for a token does not grow
+// with the number of tokens. Logarithms of features must be numbers of T: for the softmax and the
+// Gaussian kernel, norms of queries and keys are at most about 10¹⁹ in float32 and 10¹⁵⁴ in
+// float64. In linear attention a key whose norm is beyond this limit has the weight zero.
 //
-// Exact attention keeps d+dv numbers for a token and a head of keys, and at most twice that memory.
-// The time for a query grows with the number of tokens. Exact.Bits keeps codes instead, (b +
-// ¼)·(d+dv)/8 + 8⅛ bytes for b bits. Exact.TopK reads some of the keys, with d/8 + d/32 + dv/32 +
-// 2⅛ bytes more. With Exact.Window W, or Exact.Chunk W + 1, a State keeps at most 1.1·W + 1000
-// tokens besides the sinks, and a Rollback by max(W/16, 64) tokens is always possible.
-// docs/attention.md has formulas, errors and times.
+// A State of exact attention keeps d+dv numbers for each token and head of keys, a key and a value,
+// in at most twice that memory. In exact attention the time for a query grows with the number of
+// tokens. With ExactOptions.Bits of b, a State keeps (b + ¼)·(d+dv)/8 + 8⅛ bytes of codes for each
+// token and head of keys. With ExactOptions.TopK, a query reads some of the keys, and a State keeps
+// d/8 + d/32 + dv/32 + 2⅛ bytes more for each token and head of keys. With a Window of W, or a
+// Chunk of W + 1, in ExactOptions, a State keeps at most 1.1·W + 1000 tokens besides the sinks, and
+// a Rollback by max(W/16, 64) tokens is always possible. docs/attention.md has the formulas,
+// inaccuracies and times of a State.
 //
-// A State belongs to one goroutine, and to the attention that made it: Merge and UnmarshalBinary
-// refuse the tokens of other attention. After the first call of a size, Append, Attend and Step
-// allocate nothing if dst is given, except for keys and values that outgrow their memory. Methods
-// of the zero State panic or return an error.
+// Goroutines must not share a State, and Merge and UnmarshalBinary refuse tokens of attention other
+// than the attention that made the State. After a first call with as many rows, Append, Attend and
+// Step allocate nothing if dst is given, except memory for more keys and values. Methods of the
+// zero State panic or return an error.
 type State[T dense.Float] struct {
 	heads, keyHeads int
 	d, dv           int
@@ -141,8 +147,9 @@ func runOf[T dense.Float](attentions []sequence.Attention[T], from, group int) i
 func (s *State[T]) Len() int { return s.n }
 
 // TopK returns the number of keys that the next query of each head reads, 0 for all keys, and with
-// Exact.Tolerance the error ‖output − exact‖/‖exact‖ that steps have measured. Of measured steps,
-// one of 64, the latest 20 count most. The error is 0 for a head that reads all keys.
+// ExactOptions.Tolerance the error ‖output − exact‖/‖exact‖ of each head that Step has measured.
+// Step measures one token of 64, and in the returned error the latest 20 measurements count most.
+// The returned error is 0 for a head that reads all keys.
 func (s *State[T]) TopK() (keys []int, errors []float64) {
 	s.checkMade()
 	for _, u := range s.units {
@@ -159,8 +166,9 @@ func (s *State[T]) Reset() {
 	}
 }
 
-// Clone returns a copy. Changes of s do not change the copy, nor the reverse. A copy of exact
-// attention shares the memory of closed segments, so that a shared prefix takes memory once.
+// Clone returns a copy of s. Later changes of s do not change the copy, nor do changes of the copy
+// change s. In exact attention the copy shares the memory of complete segments of tokens with s, so
+// that a common prefix of several streams takes memory once.
 func (s *State[T]) Clone() *State[T] {
 	c := *s
 	c.units = make([]stateUnit[T], len(s.units))
@@ -171,9 +179,10 @@ func (s *State[T]) Clone() *State[T] {
 	return &c
 }
 
-// Append adds the keys k (n×Hk·d) and values v (n×Hk·dv) of n ≥ 0 tokens. Linear attention takes
-// O(n·m·(d+dv)) time per head, and shares heads and many tokens among processors. Exact attention
-// copies the tokens. Append panics if shapes do not fit, and if an int cannot hold all tokens.
+// Append adds the keys k (n×Hk·d) and values v (n×Hk·dv) of n ≥ 0 tokens to s. With linear
+// attention of m features, Append takes O(n·m·(d+dv)) time per head, and shares heads and many
+// tokens among processors. With exact attention, Append copies the keys and values. Append panics
+// if the shapes of k and v do not fit s, and if an int cannot hold the number of all tokens.
 func (s *State[T]) Append(k, v dense.Matrix[T]) {
 	s.checkKeys(k, v)
 	if k.Rows == 0 {
@@ -186,10 +195,11 @@ func (s *State[T]) Append(k, v dense.Matrix[T]) {
 }
 
 // Attend computes the outputs of n ≥ 0 queries q (n×H·d) over all tokens so far into dst (n×H·dv),
-// which Attend returns; a zero dst is allocated. For a head linear attention takes O(n·m·(d+dv))
-// time, exact attention O(n·Len()·(d+dv)). Before the first token outputs are zero. [Linear] and
-// [Exact] say when outputs are NaN or ±Inf. dst may be exactly q if dv = d, or disjoint from q.
-// Attend panics with the shapes if they do not fit.
+// which Attend returns; Attend allocates a dst that is zero. For each head, Attend of n queries
+// takes O(n·m·(d+dv)) time in linear attention with m features, and O(n·Len()·(d+dv)) time in exact
+// attention. Before the first token all outputs are zero. The documentation of [Linear] and [Exact]
+// says when outputs are NaN or ±Inf. The matrix dst may be q itself if dv = d, or disjoint from q.
+// Attend panics if the shapes of dst and q do not fit s, with the shapes in the message.
 func (s *State[T]) Attend(dst, q dense.Matrix[T]) dense.Matrix[T] {
 	s.checkQueries(q)
 	dst = dense.Ensure(dst, q.Rows, s.heads*s.dv)
@@ -206,13 +216,14 @@ func (s *State[T]) Attend(dst, q dense.Matrix[T]) dense.Matrix[T] {
 }
 
 // Step adds n ≥ 0 tokens one after another, and computes the output of each token over all tokens
-// up to it into dst (n×H·dv), which Step returns; a zero dst is allocated. Step has the bits of
-// Append and Attend of one token at a time, except with Exact.Tolerance: Attend does not measure. A
-// decoder has n = 1; linear attention then reads its sums once. For many tokens Forward of causal
-// linear attention and Append are faster than Step.
+// up to this token into dst (n×H·dv), which Step returns; Step allocates a dst that is zero. Step
+// has the results of Append and Attend of one token at a time, bit for bit, except with
+// ExactOptions.Tolerance, because Attend measures no errors. A decoder calls Step with n = 1 token,
+// for which linear attention reads its sums once. For many tokens Forward of causal linear
+// attention, for the outputs, and Append, for the State, are faster than Step.
 //
-// dst may be exactly q, k or v where its shape allows, or disjoint from all of them. Step panics
-// with the shapes of q (n×H·d), k (n×Hk·d) and v (n×Hk·dv) if they do not fit.
+// The matrix dst may be q, k or v itself where shapes allow, or disjoint from all three. Step
+// panics if q (n×H·d), k (n×Hk·d) or v (n×Hk·dv) does not fit s, with the shapes in the message.
 func (s *State[T]) Step(dst, q, k, v dense.Matrix[T]) dense.Matrix[T] {
 	s.checkKeys(k, v)
 	s.checkQueries(q)
@@ -264,14 +275,16 @@ func (s *State[T]) checkMade() {
 // errNoState is the error of a State that NewState has not made.
 var errNoState = errors.New("performer: the state belongs to no attention, want one of NewState")
 
-// Merge adds all tokens of another State of the same attention to s: streams can be summarised in
-// pieces. other does not change. The order of the pieces matters only for rounding.
+// Merge adds all tokens of another State of the same attention to s, so that parts of a stream can
+// be summarised by States of their own. other does not change. The order in which States are merged
+// matters only for rounding.
 //
 // Merge returns an error and does not change s if other is nil, if other differs in heads,
-// dimensions or attention, or if both have more tokens than half of the largest int. Two maps are
-// considered the same if their features agree to rounding at a few fixed points: a map may be made
-// again from its seed, or on another architecture. Merge may overlook a difference in less than one
-// feature in 16, and a difference of less than 2⁻¹⁴ of a feature in float32 or 2⁻⁴⁰ in float64.
+// dimensions or attention, or if both together have more tokens than half of the largest int. Merge
+// takes two feature maps for the same if their features agree to rounding at a few fixed points, so
+// that a feature map may be made again from its seed, or on another architecture. Merge may
+// overlook that two feature maps differ in less than one feature in 16, or by less than 2⁻¹⁴ of a
+// feature in float32 or 2⁻⁴⁰ in float64.
 func (s *State[T]) Merge(other *State[T]) error {
 	switch {
 	case s.units == nil:
@@ -305,18 +318,18 @@ func (s *State[T]) Merge(other *State[T]) error {
 	return nil
 }
 
-// Snapshot is a number of tokens to which a [State] can return. A decoder that drafts tokens and
-// rejects some needs it. The zero Snapshot is ready for Snapshot.
+// Snapshot is a number of tokens of a [State] to which [State.Rollback] returns. A decoder that
+// drafts tokens and rejects some needs a Snapshot. [State.Snapshot] may write to the zero Snapshot.
 type Snapshot[T dense.Float] struct {
 	of     *State[T]
 	tokens int
 	saved  []any // of each unit
 }
 
-// Snapshot sets dst to the tokens so far and returns dst; a nil dst is allocated. Linear attention
-// copies its sums. Exact attention copies the number of tokens, and with Exact.Bits at most the
-// last 127 tokens. Snapshot allocates nothing if dst was a Snapshot of s before. Snapshot changes
-// no bit of later outputs.
+// Snapshot records in dst the tokens that s has so far and returns dst; if dst is nil, Snapshot
+// allocates one. In linear attention Snapshot copies the sums over tokens. In exact attention
+// Snapshot copies the number of tokens, and with ExactOptions.Bits at most the last 127 tokens.
+// Snapshot allocates nothing if dst was a Snapshot of s before. Snapshot changes no later output.
 func (s *State[T]) Snapshot(dst *Snapshot[T]) *Snapshot[T] {
 	s.checkMade()
 	if dst == nil {
@@ -330,9 +343,9 @@ func (s *State[T]) Snapshot(dst *Snapshot[T]) *Snapshot[T] {
 	return dst
 }
 
-// Rollback removes all tokens that s got after Snapshot wrote m. Later outputs have the bits that
-// they would have had at that time. m can be used again. Rollback takes the time of Snapshot and
-// allocates nothing.
+// Rollback removes all tokens that s got after Snapshot wrote m. After Rollback, outputs of s are
+// those that they would have been when Snapshot wrote m, bit for bit. The Snapshot m can be used
+// for another Rollback. Rollback takes as long as Snapshot, and allocates nothing.
 //
 // Rollback panics if m is nil or belongs to another State, and if exact attention no longer has the
 // tokens of m: after Reset, UnmarshalBinary or a Rollback to fewer tokens.

@@ -264,7 +264,7 @@ func testStateLeavesOutKeys[T dense.Float](t *testing.T) {
 			s.Attend(rowOf(got, i), rowOf(q, i))
 			all.Step(rowOf(other, i), rowOf(q, i), rowOf(k, i), rowOf(v, i))
 		}
-		tol := densetest.Filled(n, c.heads*dv, n*densetest.Roundoff[T]()) // sums of n products, in another order
+		tol := densetest.Filled(n, c.heads*dv, n*densetest.Roundoff[T]()) // other orders of sums
 		for i, x := range want.Data {
 			tol.Data[i] *= 1 + abs(float64(x))
 		}
@@ -375,7 +375,7 @@ func testStateMergeOfEveryForm[T dense.Float](t *testing.T) {
 		whole := must.Have(b.NewState(d, dv))
 		whole.Append(k, v)
 		want := dense.Copy(dense.Matrix[float64]{}, whole.Attend(dense.Matrix[T]{}, q))
-		tol := densetest.Filled(5, c.heads*dv, n*densetest.Roundoff[T]()) // sums of n products, in another order
+		tol := densetest.Filled(5, c.heads*dv, n*densetest.Roundoff[T]()) // other orders of sums
 		for i, x := range want.Data {
 			tol.Data[i] *= 1 + abs(x)
 		}

@@ -25,10 +25,10 @@ type allocation struct {
 	total     int    // the bits of a row
 }
 
-// allocate returns the bits of segments, which share the words of a row, such that
-// Σ variance·bitNoise[bits] is small. It moves bits between segments as if parts had no padding,
-// takes bits away until the parts fit, and moves bits again. Segments have equal bits if others gain
-// little, for these variances or for those of learned rows, which a small sample overfits.
+// allocate returns the bits of segments, which share the words of a row, such that Σ
+// variance·bitNoise[bits] is small. It moves bits between segments as if parts had no padding,
+// takes bits away until the parts fit, and moves bits again. Segments have equal bits if others
+// gain little, for these variances or for those of learned rows, which a small sample overfits.
 func allocate(variances, learned []float64, sizes []int, words int) []int {
 	a := &allocation{variances: variances, sizes: sizes, bits: make([]int, len(sizes))}
 	fits := func() bool { return a.words() <= words }
@@ -92,8 +92,8 @@ func (a *allocation) shrink() {
 	a.set(at, a.bits[at]-1)
 }
 
-// climb gives a bit to a segment, or moves a bit from a segment to another one, as long as the noise
-// decreases and the bits fit.
+// climb gives a bit to a segment, or moves a bit from a segment to another one, as long as the
+// noise decreases and the bits fit.
 func (a *allocation) climb(fits func() bool) {
 	for {
 		up, down, best := -1, -1, 1e-9*totalNoise(a.variances, a.bits)

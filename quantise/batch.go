@@ -51,7 +51,8 @@ func (r *rows) addRows(f *batch, ids []int, l *layout) {
 	}
 }
 
-// point sets the addresses of the n rows of a block from a place on, as rows of the batch from i on.
+// point sets the addresses of the n rows of a block from a place on, as rows of the batch from i
+// on.
 func (f *batch) point(i, n int, b *block, place int, l *layout) {
 	for k := range l.count {
 		words := l.parts[k]

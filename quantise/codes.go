@@ -17,14 +17,15 @@ import (
 	"github.com/seed-feabd252/randfeat/internal/compute/vecmath"
 )
 
-// Codes holds the codes of rows, numbered from 0 in the order of Append. A row takes Bits·d'/8
-// bytes, 4 for the norm, 4 more with RaBitQ of 1 bit, 8 more with RaBitQ of several bits, and 16
-// more with centres. TwoStage adds d'/8 + 4 bytes. With a mean of Learn a row takes 4 bytes more, and
-// none for centres. Quantiser.Encode, Read and View return Codes.
+// Codes holds the codes of rows, numbered from 0 in the order of Append. In d' dimensions a row
+// takes Bits·d'/8 bytes, 4 for the norm, 4 more with RaBitQ of 1 bit, 8 more with RaBitQ of several
+// bits, and 16 more with centres. In d' dimensions TwoStage adds d'/8 + 4 bytes to a row. If Learn
+// subtracts a mean, a row takes 4 bytes more, and none for centres. Quantiser.Encode, Read and View
+// return Codes.
 //
 // Goroutines may share Codes. A method that reads uses the rows that Codes had when the method
-// began, and never waits for Append. Append publishes all its rows at once, never moves codes in
-// memory, and reserves memory for up to a quarter more rows, at most 1 MiB.
+// began, and never waits for Append. Append makes all new rows visible at once, never moves codes
+// in memory, and reserves memory for up to a quarter more rows, at most 1 MiB.
 type Codes[T dense.Float] interface {
 	// Quantiser returns the quantiser that made the codes.
 	Quantiser() Quantiser[T]
@@ -32,66 +33,72 @@ type Codes[T dense.Float] interface {
 	// Len returns the number of rows.
 	Len() int
 
-	// Bytes returns the number of bytes that the rows take in memory, without reserved memory.
+	// Bytes returns the number of bytes of all rows in memory, without memory for later rows.
 	Bytes() int
 
-	// Append adds the codes of the rows of x (n×d), in parallel. The cost is the rotations and
-	// O(d'·Bits) per row. Append returns an error that names the first row that is not finite, or
-	// whose norm is neither 0 nor between 2⁻¹⁰⁰ and 2¹⁰⁰. It returns an error if the codes would
-	// take more than 2⁴⁰ bytes, and the error of ctx if ctx ends first. After an error Append has
-	// added no rows. It panics if ctx is nil or if x does not have d columns.
+	// Append adds the codes of the rows of x (n×d), in parallel. Append costs a rotation and
+	// O(d'·Bits) per row in d' dimensions. Append returns an error that names the first row that is
+	// not finite, or whose norm is neither 0 nor between 2⁻¹⁰⁰ and 2¹⁰⁰. Append returns an error if
+	// the codes would take more than 2⁴⁰ bytes, and the error of ctx if ctx ends before Append.
+	// After an error Append has added no rows. Append panics if ctx is nil or if x does not have d
+	// columns, for rows of R^d.
 	Append(ctx context.Context, x dense.Matrix[T]) error
 
-	// AppendRows adds the rows ids of from in this order, and all rows for nil ids, without
-	// decoding them. from may be c. Codes of a quantiser with the centres of several Codes take the
-	// rows of each. After an error no rows are added: if from is nil or of other options or another
-	// rotation, if a row does not exist, or if c lacks the centre of a row.
+	// AppendRows copies rows ids[0], ids[1], … of from, or all rows of from if ids is nil, without
+	// decoding. The Codes from may be the receiver. A receiver whose quantiser has the centres of
+	// several Codes takes rows of each of the Codes. AppendRows returns an error and adds no rows
+	// if from is nil or has other options or another rotation than the receiver, if a row does not
+	// exist, or if the receiver lacks the centre of a row.
 	AppendRows(from Codes[T], ids []int) error
 
-	// Grow reserves memory for n more rows. With centres, it expects those of present rows. It
-	// returns an error if n is negative, or if the codes would take more than 2⁴⁰ bytes.
+	// Grow reserves memory for n more rows. With centres, Grow divides the n rows among the centres
+	// like the present rows. Grow returns an error if n is negative, or if the codes would take
+	// more than 2⁴⁰ bytes.
 	Grow(n int) error
 
 	// Search writes the len(dst) rows with the largest estimated inner products or cosines with the
-	// query, or with the smallest estimated distances, into dst, best first. It returns dst, which
-	// is shorter if Codes has fewer rows. Equal estimates are ordered by row number. A query that
-	// is not finite finds the first rows, with the value NaN. The best of many estimates are biased
-	// upwards: a row ranks high partly because its error is positive. StdErr is the standard error
-	// for a row that was chosen in advance.
+	// query, or with the smallest estimated distances, into dst, best first. Search returns dst,
+	// shorter if Codes has fewer than len(dst) rows. Equal estimates are ordered by row number. For
+	// a query that is not finite, Search returns the first rows with the value NaN. The best of
+	// many estimates are biased upwards: a row ranks high partly because its error is positive. The
+	// StdErr of a hit is that of a row chosen before the search.
 	//
-	// The cost is a parallel pass over all codes. After the first call of a size, Search allocates
-	// nothing. It panics if the query is not prepared by the quantiser.
+	// Search costs one pass over all codes, in parallel. Search allocates nothing after the first
+	// call with so many rows and hits. Search panics if the quantiser has not prepared the query.
 	Search(dst []Hit, query *Query) []Hit
 
 	// SearchAll is Search for several queries of one measure, in one pass over the codes, with
-	// options: it writes the best len(hits[i]) rows for query i into hits[i], and shortens hits[i]
-	// if it selects fewer rows. The cost is two passes with SearchOptions.Rows, which requires
-	// RaBitQ. After the first call of a size, SearchAll allocates nothing, except in Rows.
+	// options: SearchAll writes the best len(hits[i]) rows for query i into hits[i], and shortens
+	// hits[i] if the options select fewer rows. With SearchOptions.Rows, which requires RaBitQ,
+	// SearchAll makes two passes over the codes. SearchAll allocates nothing after the first call
+	// with so many rows, queries and hits, except in SearchOptions.Rows.
 	//
-	// SearchAll returns an error if the number of lists is not that of queries, if a query is not
-	// prepared by the quantiser or of another measure, if an option is invalid, if a row of Rows is
-	// not finite, or if ctx ends first. The lists are undefined after an error. It panics if ctx is
-	// nil.
+	// SearchAll returns an error if hits and queries differ in length, if the quantiser has not
+	// prepared a query, if queries differ in Measure, if an option is invalid, if a row from
+	// SearchOptions.Rows is not finite, or if ctx ends during the search. After an error the hits
+	// are undefined. SearchAll panics if ctx is nil.
 	SearchAll(ctx context.Context, hits [][]Hit, queries []*Query, o SearchOptions[T]) error
 
-	// Estimates writes the estimates of the rows ids, which may repeat, into dst, and returns dst.
-	// Nil ids are the first len(dst) rows. The values are those of Search. The estimate of a cosine
-	// may lie outside [−1, 1], and the estimate of a squared distance below 0. The cost is
-	// O(d'·Bits) per row, less for rows that follow each other. Estimates allocates nothing, and
-	// uses several processors only above 4096 rows. It panics if a row does not exist, if the
-	// numbers of dst and ids differ, or if the query is not prepared by the quantiser.
+	// Estimates writes the estimates for the query and the rows ids, which may repeat, into dst,
+	// and returns dst. Nil ids stand for the first len(dst) rows. For a row, Estimates and Search
+	// give equal values. The estimate of a cosine may lie outside [−1, 1], and the estimate of a
+	// squared distance below 0. Estimates costs O(d'·Bits) per row in d' dimensions, less for
+	// consecutive rows. Estimates allocates nothing, and uses several processors only above 4096
+	// rows. Estimates panics if a row does not exist, if dst and ids differ in length, or if the
+	// quantiser has not prepared the query.
 	Estimates(dst []Estimate, query *Query, ids []int) []Estimate
 
-	// Decode writes the vectors ‖x‖·Rᵀs of rows [from, to), or c + ‖x−c‖·Rᵀs with a centre c, into
-	// the rows of dst, which is (to−from)×d, and returns dst. If dst is zero, Decode allocates it.
-	// LloydMax decodes to the vectors nearest to the rows, and RaBitQ to longer vectors. The cost
-	// is the rotations. Decode panics if the range or the shape does not fit.
+	// Decode writes vectors that approximate the rows x from from to to−1 into the rows of dst,
+	// which is (to−from)×d, and returns dst: ‖x‖·Rᵀs for the rotation R and the code s, or c +
+	// ‖x−c‖·Rᵀs with a centre c. If dst is the zero Matrix, Decode allocates dst. Codes of LloydMax
+	// decode to the vectors nearest to the rows, and codes of RaBitQ to longer vectors. Decode
+	// costs a rotation per row. Decode panics if a row does not exist or dst has another shape.
 	Decode(dst dense.Matrix[T], from, to int) dense.Matrix[T]
 
 	// Write writes the quantiser, and the rows that Codes has when the call begins, to w, as a
-	// safetensors file, which Read and View read on any platform. It takes as much memory as the
-	// codes, unless they are in one block, as those of View, Read and one Append. It returns the
-	// error of w.
+	// safetensors file, which Read and View read on any platform. Write takes as much memory as the
+	// codes, unless the codes are in one block of memory, as after View, Read or a single Append.
+	// Write returns an error of w.
 	Write(w io.Writer) error
 }
 

@@ -51,7 +51,7 @@ type estimator[T dense.Float] struct {
 
 const estimateRows = 1 << 12
 
-// Piece estimates the rows of one task.
+// Piece estimates the rows of task i.
 func (e *estimator[T]) Piece(i int) {
 	f := batches.Get()
 	defer batches.Put(f)

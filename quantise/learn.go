@@ -17,31 +17,34 @@ import (
 	"github.com/seed-feabd252/randfeat/internal/memory/limit"
 )
 
-// Learn returns a quantiser for vectors like the rows of sample (n×d), with Bits per coordinate on
-// average. Vectors of embeddings are large in few directions. The codes have more bits there, up to
-// 8, and no bits where vectors are short: at equal bytes, errors are often half of those of New.
+// Learn returns a quantiser for vectors like the rows of sample (n×d), with opts.Bits bits per
+// coordinate on average. Embedding vectors are large in few directions. Codes of Learn have more
+// bits, up to 8, in directions where the sample is large, and no bits where the sample is small: at
+// equal bytes, errors of estimates are often half of the errors with New.
 //
-// Learn subtracts the mean of the sample where that pays, finds the principal directions, divides
-// them into bands of equal bits, and rotates each band at random. Estimates have the standard error
-// of the bands, and the mean square of what vectors like the sample have in directions without
-// bits. If Bits > 1, the StdErr of a row with other energies in the bands is right on average over
-// queries like the sample, because the errors of the row are measured when it is encoded. Learn
-// again, and encode again, when rows have other directions than the sample, above all ones without
-// bits: no law covers a row along one of these.
+// Learn subtracts the mean of the sample if the mean is large, finds the principal directions,
+// divides the directions into bands of equal bits, and rotates each band at random. The StdErr of
+// an estimate includes the errors of all bands, and the mean square of what vectors like the sample
+// have in directions without bits. If Bits > 1, StdErr is right on average over queries like the
+// sample even for a row that is larger or smaller in a band than the sample, because the encoding
+// measures the errors of the row. Learn and encode again when rows have directions that the sample
+// lacks: no law covers the errors of a row along directions without bits.
 //
-// A sample needs 4d rows or more to show its directions. The bits are chosen for a quarter of the
-// sample whose directions are not learned, so that a small sample, or one without a decaying
-// spectrum, gets equal bits. If no mean pays either, Learn returns the quantiser of New with opts
-// and src, unless New lacks the number of bits or has a larger d'. Of a large sample, Learn uses every n-th row, at least 16,384 and 16d
-// rows. Vectors of norm 0 count only in the mean.
+// A sample in R^d needs 4d rows or more to show principal directions. Learn chooses bits on a
+// quarter of the sample that is not used to find directions, so that a small sample, or a sample
+// without a decaying spectrum, gets equal bits. If bits are equal and no mean is subtracted, Learn
+// returns the quantiser of New with opts and src, unless New lacks the number of bits or rotates to
+// more than d dimensions. Of a large sample in R^d, Learn uses every m-th row, at least 16,384 and
+// 16d rows. Rows of norm 0 in the sample count only in the mean.
 //
-// Bits is between 1/8 and 8, and need not be whole. A row takes d·Bits/8 bytes, rounded up to 8
-// bytes, and 8 more; 4 more above 1 bit, and 4 more with a mean. Encoding costs d² per row, and so
-// does Prepare. SearchAll reads the codes once for each query. WithCentres returns an error.
+// Bits is between 1/8 and 8, and need not be whole. A row of d numbers takes d·Bits/8 bytes,
+// rounded up to a multiple of 8, and 8 more; 4 more if Bits > 1, and 4 more with a mean. Encoding
+// costs d² per row of d numbers, and so does Prepare per query. With Learn, SearchAll reads the
+// codes once for each query. WithCentres returns an error.
 //
-// The cost is O(n·d² + d³). Learn returns an error if src is nil, if an option is invalid, if a
-// sample is not finite or has no two rows of norms between 2⁻¹⁰⁰ and 2¹⁰⁰, if the mean that pays
-// has a norm below 2⁻²⁴ or above 2²⁴, or if 4d² numbers take more than 2⁴⁰ bytes.
+// For a sample of n×d, Learn costs O(n·d² + d³). Learn returns an error if src is nil, if an option
+// is invalid, if the sample is not finite or has no two rows of norms between 2⁻¹⁰⁰ and 2¹⁰⁰, if a
+// mean to subtract has a norm below 2⁻²⁴ or above 2²⁴, or if 4d² numbers take more than 2⁴⁰ bytes.
 func Learn[T dense.Float](sample dense.Matrix[T], opts Options, src rand.Source) (Quantiser[T], error) {
 	if src == nil {
 		return nil, errNil("src")
@@ -91,8 +94,8 @@ const (
 	segmentSize  = 16 // the least number of coordinates whose bits allocate chooses
 	mostSegments = 64
 	heldOut      = 4 // one row in so many is held out
-	// The energy of the mean over that of the rows, from which on the mean is subtracted: it takes 4
-	// bytes per row, with 1 bit above the bytes of other libraries.
+	// The energy of the mean over that of the rows, from which on the mean is subtracted: it takes
+	// 4 bytes per row, with 1 bit above the bytes of other libraries.
 	meanShare, meanShareOfBit = 1. / 32, 0.5
 )
 
@@ -192,8 +195,8 @@ func principal(x dense.Matrix[float64]) (dense.Matrix[float64], error) {
 	return square, nil
 }
 
-// divide sets bands, for coordinates y of rows along axes and those of the rows that axes were learned
-// from, and returns the directions.
+// divide sets bands, for coordinates y of rows along axes and those of the rows that axes were
+// learned from, and returns the directions.
 func (s *spectrum) divide(y, learned, axes dense.Matrix[float64], opts Options, rng *rand.Rand) dense.Matrix[float64] {
 	d := y.Cols
 	size := (max(segmentSize, (d+mostSegments-1)/mostSegments) + segmentSize - 1) / segmentSize * segmentSize
@@ -240,8 +243,8 @@ func energyOf(y dense.Matrix[float64], d int) (sum float64) {
 	return (sum + priorRows*float64(y.Cols)/float64(d)) / float64(y.Rows+priorRows)
 }
 
-// priorRows is the number of rows with equal energy in all directions that energyOf adds: a later row
-// may have what the sample lacks.
+// priorRows is the number of rows with equal energy in all directions that energyOf adds: a later
+// row may have what the sample lacks.
 const priorRows = 4
 
 // haar returns a uniformly random rotation of R^n.
@@ -266,8 +269,8 @@ func haar(n int, rng *rand.Rand) dense.Matrix[float64] {
 	return turn
 }
 
-// measure sets the steps of the bands, and the laws of their errors, by the coordinates y of rows of
-// norm 1.
+// measure sets the steps of the bands, and the laws of their errors, by the coordinates y of rows
+// of norm 1.
 func (s *spectrum) measure(y dense.Matrix[float64], opts Options) {
 	at := 0
 	for k := range s.Bands {
@@ -330,7 +333,8 @@ func (b *band) findStep(y dense.Matrix[float64], whole bool) {
 		try(codelaw.BestUniform(d, n).Edges[1] * math.Sqrt(float64(d)/float64(b.Size)))
 		return
 	}
-	// The norms of rows in a band differ, and larger steps than for normal coordinates cut fewer off.
+	// The norms of rows in a band differ, and larger steps than for normal coordinates cut fewer
+	// off.
 	const large = 1 << 12
 	middle *= codelaw.BestUniform(large, n).Edges[1] * math.Sqrt(large)
 	for k := -3; k <= 6; k++ {

@@ -38,8 +38,8 @@ func learned[T dense.Float](t testing.TB, sample dense.Matrix[T], bits float64, 
 	return q
 }
 
-// errorAndLaw returns the root mean squared error of the estimates, relative to that of the measure,
-// and the mean of (error/StdErr)².
+// errorAndLaw returns the root mean squared error of the estimates, relative to that of the
+// measure, and the mean of (error/StdErr)².
 func errorAndLaw[T dense.Float](c quantise.Codes[T], x, queries dense.Matrix[T], by quantise.Measure) (rms, law float64) {
 	q, all := c.Quantiser(), make([]quantise.Estimate, x.Rows)
 	for i := range queries.Rows {
@@ -320,7 +320,7 @@ func TestLearnedBounds(t *testing.T) {
 						}
 					}
 				}
-				assert.LessOrEqual(t, wrong, 2, "bits = %v, measure %d", bits, by) // 0.4 lists are expected at most
+				assert.LessOrEqual(t, wrong, 2, "bits = %v, measure %d", bits, by) // of 0.4 expected
 			}
 		}
 	}

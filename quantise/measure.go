@@ -9,7 +9,7 @@ import (
 	"github.com/seed-feabd252/randfeat/dense"
 )
 
-// Measure is a function of a row x and a query y that a search estimates.
+// Measure is the function of a row x and a query y that a search estimates, such as xᵀy.
 type Measure int
 
 // The measures.
@@ -26,13 +26,14 @@ func errMeasure(by Measure) error {
 	return fmt.Errorf("quantise: measure %d, want one of the constants", int(by))
 }
 
-// Estimate is an estimate and its root mean squared error over random rotations, by theory, which
-// uses the estimate in place of the true value. A StdErr of 0 means an exact value. If the query
-// was prepared with a miss probability, the measure is below Low with at most this probability, and
-// above High with at most this probability. Low and High are 0 otherwise.
+// Estimate is an estimated Value and its StdErr, the root mean squared error over random rotations
+// by theory, which uses the estimate in place of the true value. A StdErr of 0 means an exact
+// value. If Prepare got a probability miss > 0, the true value is below Low with at most the
+// probability miss, and above High with at most the probability miss. If miss is 0, Low and High
+// are 0.
 type Estimate struct{ Value, StdErr, Low, High float64 }
 
-// Hit is a row in the result of a search.
+// Hit is a row in the result of a search: the number of the row, and the Estimate for the row.
 type Hit struct {
 	ID int // the number of the row
 	Estimate

@@ -10,8 +10,8 @@ import (
 	"github.com/seed-feabd252/randfeat/internal/memory/limit"
 )
 
-// Scheme is a method of rounding the unit vector u of a rotated vector to a code. The code stands
-// for the vector s, and d' is the dimension of both.
+// Scheme is a method of rounding the unit vector u of a rotated vector to a code. The code of u
+// stands for a vector s, and the vectors u and s have the dimension d'.
 type Scheme int
 
 // The schemes. The zero Scheme is RaBitQ.
@@ -38,19 +38,20 @@ func (s Scheme) String() string {
 
 func (s Scheme) valid() bool { return s >= 0 && int(s) < len(schemeNames) }
 
-// Options selects a quantiser. The zero value is RaBitQ with 4 bits.
+// Options selects a quantiser. The zero Options mean RaBitQ with 4 bits per coordinate.
 type Options struct {
 	Scheme Scheme
 
-	// Bits is the number of bits per coordinate, 1, 2, 4 or 8. Zero means 4. Learn takes the mean
-	// number of bits, any number from 1/8 to 8.
+	// Bits is the number of bits per coordinate, 1, 2, 4 or 8. Zero means 4. For Learn, Bits is the
+	// mean number of bits, any number from 1/8 to 8.
 	Bits float64
 
-	// TwoStage stores the signs of codes again: d'/8 + 4 bytes more per row. A search of one query
-	// reads all signs, and the codes of rows that may be among the best. It misses a row of the
-	// full search with probability 0.01 at most. It reads all codes with SearchOptions, and if a
-	// sample of signs promises no gain. TwoStage needs RaBitQ of 4 or 8 bits. Centres and d' < 768
-	// have no signs.
+	// TwoStage stores the signs of codes a second time, in d'/8 + 4 bytes more for a row of d'
+	// dimensions. With TwoStage, a search of one query reads all signs, and the codes of rows that
+	// may be among the best. A search of two stages misses a row of the search of all codes with
+	// probability 0.01 at most. A search with SearchOptions reads all codes, and so does a search
+	// where a sample of signs promises no gain. TwoStage needs RaBitQ of 4 or 8 bits. Codes with
+	// centres, and with a dimension d' < 768, store no signs.
 	TwoStage bool
 }
 

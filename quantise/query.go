@@ -14,9 +14,11 @@ import (
 	"github.com/seed-feabd252/randfeat/internal/memory/scratch"
 )
 
-// Query is a query vector that Quantiser.Prepare has rotated and rounded, with a measure. It serves
-// all codes of the quantiser, in Codes and in bytes. Goroutines may share a Query, but not while
-// Prepare writes it. The zero Query is memory for Prepare. A Query must not be copied.
+// Query is a query vector that Quantiser.Prepare has rotated and rounded, and the Measure (inner
+// product, distance, cosine) that compares the vector with rows. A Query serves all codes of the
+// quantiser that prepared the Query, in Codes and in bytes of EncodeBytes. Goroutines may share a
+// Query, but not while Prepare writes it. A pointer to a zero Query is a dst for Prepare. A Query
+// must not be copied.
 type Query struct {
 	owner any // the *quantiser[T]; nil in the zero Query
 	by    Measure
@@ -55,7 +57,8 @@ type Query struct {
 // rounded is a rotated vector, divided by its norm and rounded to multiples of a step.
 type rounded struct {
 	// The multiples are in listed. They are in tile if levels come from a table, if the machine
-	// lacks kernels for listed, and for short parts. scale is the product of the step and of quantiser.unit.
+	// lacks kernels for listed, and for short parts. scale is the product of the step and of
+	// quantiser.unit.
 	listed []byte
 	tile   []uint64
 	scale  float32

@@ -42,7 +42,7 @@ const (
 // block is contiguous memory of rows, which never moves. Append alone uses places beyond the
 // published rows.
 type block struct {
-	first, size int                 // the number of rows of the cluster before the block, and the number of places
+	first, size int                 // rows of the cluster before the block; places
 	words       [mostParts][]uint64 // of each part of the rows
 	numbers     [columns][]float32  // nil for the columns that the layout lacks
 	ids         []uint32            // the row numbers, with centres

@@ -7,38 +7,38 @@ import (
 	"github.com/seed-feabd252/randfeat/dense"
 )
 
-// SearchOptions selects the rows that Codes.SearchAll ranks, and how it ranks them. The zero value
-// ranks all rows by their estimates.
+// SearchOptions selects the rows that Codes.SearchAll ranks, and the way to rank rows. With the
+// zero SearchOptions, SearchAll ranks all rows by estimates.
 type SearchOptions[T dense.Float] struct {
-	// Only is a set of rows, and SearchAll ignores other rows. Except is a set of rows that
-	// SearchAll ignores, such as deleted rows. Row i is in a set if bit i%64 of word i/64 is 1.
-	// Rows beyond the last word are not in the set. A nil slice means no restriction. SearchAll
-	// skips the codes of 256 rows if it ignores all of them. The sets must not change during a
-	// search.
+	// Only is a set of rows, and SearchAll ignores rows outside of Only. Except is a set of rows
+	// that SearchAll ignores, such as deleted rows. Row i is in a set (Only or Except) if bit i%64
+	// of word i/64 is 1. Rows beyond the last word of a set are not in the set. A nil Only or
+	// Except means no restriction. SearchAll does not read codes of 256 rows if Only and Except
+	// exclude all 256. Only and Except must not change during a search.
 	Only, Except []uint64
 
-	// Accept reports whether SearchAll may return a row. Nil accepts all rows. SearchAll calls
-	// Accept only for rows that would enter the list, possibly twice for a row, and from several
-	// goroutines.
+	// Accept reports whether SearchAll may return row id. Nil accepts all rows. SearchAll calls
+	// Accept only for rows that would enter the list of best rows, possibly twice for a row, and
+	// from several goroutines.
 	Accept func(id int) bool
 
-	// Rows writes the original rows ids into dst, which is len(ids)×d. The numbers ascend. If Rows
-	// is not nil, SearchAll returns exact values with a StdErr of 0, and misses one of the best
-	// rows of a query, over rotations, with at most the probability of Quantiser.Prepare, or 0.01
-	// if that is 0. SearchAll calls Rows from one goroutine, for a few rows of one query at a time,
-	// and returns its error.
+	// Rows is a function that writes the original vectors of rows ids into dst, which is
+	// len(ids)×d. The numbers ids ascend. If Rows is not nil, SearchAll returns exact values with a
+	// StdErr of 0, and over random rotations misses one of the best rows of a query with at most
+	// the probability miss of Quantiser.Prepare, or 0.01 if miss is 0. SearchAll calls Rows from
+	// one goroutine, for a few rows of one query at a time, and returns an error of Rows.
 	Rows func(dst dense.Matrix[T], ids []int) error
 
-	// Centres is the number of centres whose rows SearchAll ranks: the centres nearest to the query
-	// by the measure. SearchAll also ranks the rows whose centre is the origin. Zero, and a number
-	// above the number of centres, mean all centres.
+	// Centres makes SearchAll rank only the rows of so many centres of WithCentres, those nearest
+	// to the query by the Measure of the query. SearchAll also ranks the rows whose centre is the
+	// origin. Centres of zero, or above the number of centres of the quantiser, mean all.
 	Centres int
 }
 
 // exactMiss is the probability that a search with Rows misses a row, if the query has none.
 const exactMiss = 0.01
 
-// RowsOf returns a function for SearchOptions.Rows that reads the rows from a matrix.
+// RowsOf returns a function for SearchOptions.Rows that copies rows of the matrix x.
 func RowsOf[T dense.Float](x dense.Matrix[T]) func(dst dense.Matrix[T], ids []int) error {
 	return func(dst dense.Matrix[T], ids []int) error {
 		if x.Cols != dst.Cols {

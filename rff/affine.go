@@ -22,10 +22,11 @@ import (
 //
 //	z = A·(x − c) + b,  R^d → R^r,
 //
-// which Compose puts before another map to prepare points: scaled columns (Standardise), principal
-// components (PCA) or a learnt metric. The kernel zᵀz′ is a kernels.Pullback whose elements must
-// not be written. The error of an element is a few u·(d + 2)·Σ_j |A_ij·(x_j − c_j)|, at any
-// distance of c from 0. The cost is a matrix product, or O(d) for each row if A is diagonal.
+// Compose puts an Affine before a feature map to prepare points: scaled columns (Standardise),
+// principal components (PCA) or a learnt metric. The kernel zᵀz′ of an Affine is a kernels.Pullback
+// whose elements must not be written. The rounding error of z_i is a few u·(d + 2)·Σ_j |A_ij·(x_j −
+// c_j)| for the unit roundoff u, at any distance of the centre c from 0. Transform of an Affine
+// costs a matrix product, or O(d) for each row if A is diagonal.
 type Affine struct {
 	A       dense.Matrix[float64] // r×d; zero if there are Factors
 	Factors []float64             // f of A = diag(f); nil if there is an A
@@ -178,9 +179,10 @@ func (f *affine[T]) apply(z, x dense.Matrix[T], scratch *[]T) {
 //
 //	z = Vᵀ(x − μ),  or diag(1/σ)·Vᵀ(x − μ) if whiten is set,
 //
-// where μ is the mean of the rows, the columns of V are eigenvectors of the covariance, largest
-// variance first, and σ_k² is the variance of component k, with the divisor n − 1. Each column of V
-// has its element of largest absolute value positive. Fitting costs O(n·d·min(n, d)), in float64.
+// Here μ is the mean of the rows, the columns of V are eigenvectors of their covariance, largest
+// variance first, and σ_k² is the variance of component k, with the divisor n − 1. In each
+// eigenvector the element of largest absolute value is positive. Fitting costs O(n·d·min(n, d)), in
+// float64.
 //
 // PCA returns an error for fewer than two rows, no columns, an element that is not finite,
 // components outside 1 … min(n, d), a singular value decomposition that did not converge, and with

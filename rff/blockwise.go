@@ -24,10 +24,10 @@ func (f *frame) Dims() (in, out int) { return f.in, f.out }
 
 func (f *frame) Kernel() kernels.Kernel { return f.kernel }
 
-// Law returns the exact law of the estimates, or the zero Law if none is known.
+// Law returns the exact mean and variance of estimates, or the zero Law if they are not known.
 func (f *frame) Law() mse.Law { return f.law }
 
-// Recipe returns what Write stores.
+// Recipe returns the parts of the map that Write stores in a file.
 func (f *frame) Recipe() (any, error) {
 	if f.recipe == nil {
 		return nil, fmt.Errorf("%v is made of functions, which no file holds", f)
@@ -35,7 +35,7 @@ func (f *frame) Recipe() (any, error) {
 	return f.recipe, nil
 }
 
-// String returns name: R^in → R^out.
+// String returns the name and dimensions of the map, as "name: R^in → R^out".
 func (f *frame) String() string { return fmt.Sprintf("%s: R^%d → R^%d", f.name, f.in, f.out) }
 
 // blockwise is a map that is computed a block of rows at a time. Each block has scratch memory S,

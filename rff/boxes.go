@@ -14,26 +14,27 @@ import (
 	"github.com/seed-feabd252/randfeat/kernels"
 )
 
-// Boxes has random features of kernels.Boxes, k = (κ + κ² + κ³)/3. With random thresholds t, u, v
-// of coordinates, drawn by their weights, s_t(x) = 1 if x_j > t and −1 if not, and ρ = 2κ − 1 =
+// Boxes has random features of the kernel kernels.Boxes, k = (κ + κ² + κ³)/3. For random thresholds
+// t, u, v of coordinates, drawn by weight, s_t(x) = 1 if x_j > t and −1 if not, and ρ = 2κ − 1 =
 // E[s_t(x)·s_t(y)],
 //
 //	k = (7 + 11ρ + 5ρ² + ρ³)/24,
 //	φ(x) = 1/√24·[√7, √(11/m₁)·s_t(x) …, √(5/m₂)·s_t(x)·s_u(x) …, √(1/m₃)·s_t(x)·s_u(x)·s_v(x) …],
 //
-// R^d → R^Features, ‖φ(x)‖ = 1. m₁ is half of the features, or the number of thresholds if that is
-// less, and m₃ a sixth of the rest. The m thresholds t are drawn from m equal shares of the
+// The map takes R^d to R^Features, and ‖φ(x)‖ = 1. The number m₁ of features with one sign is half
+// of Features, or the number of thresholds if that is less, and the number m₃ with three signs is a
+// sixth of the rest. The thresholds t of m features of a kind are drawn from m equal shares of the
 // weights, one from each, and so are u and v, in random orders. The map is unbiased. At κ = 2/3,
-// the mean for rows of independent columns, the error is 0.10/Features for many features.
+// the mean for rows of independent columns, the mean squared error is 0.10/Features.
 //
-// A row with a coordinate that is not finite has NaN in all features. Transform takes O(Features)
-// for each row, whatever d is. Features are constant between jumps, so that Backward gives 0.
+// A point with a coordinate that is not finite has NaN in all features. Transform takes O(Features)
+// a row for any d. Features are constant between jumps, so that Backward gives 0.
 type Boxes struct {
 	K        kernels.Boxes
 	Features int // at least 4
 
-	// Places are places in K.Thresholds, row by row: one for each single sign, two for each product
-	// of two, three for each product of three. Nil Places are drawn.
+	// Places are indices into K.Thresholds, row by row: one for each feature of one sign, two for
+	// each product of two signs, three for each product of three. Nil Places are drawn.
 	Places []int
 	Src    rand.Source `archive:"-"`
 }

@@ -11,15 +11,15 @@ import (
 	"github.com/seed-feabd252/randfeat/kernels"
 )
 
-// Centred returns the map of the softmax kernel exp(s·xᵀy) that subtracts b from queries x and c
-// from keys y, and compensates for that exactly. For φ = phi and ψ = Keys(phi),
+// Centred returns the feature map of the softmax kernel exp(s·xᵀy) that subtracts b from queries x
+// and c from keys y and makes up for both exactly. The features, for φ = phi and ψ = Keys(phi), are
 //
 //	query: φ(x − b)·exp(s·(x − b/2)ᵀc),  key: ψ(y − c)·exp(s·bᵀ(y − c/2)).
 //
-// A nil b or c stands for 0; Centred copies both. The result is Paired, and a LogMap,
-// Differentiable or DifferentiableLog if phi is, and unbiased if phi is. The error relative to the
-// kernel is the error of phi at x − b and y − c, so b and c should be means of queries and keys.
-// Fit maps to centred samples:
+// A nil b or c stands for 0; Centred copies b and c. The map of Centred is Paired, and is a LogMap,
+// Differentiable, DifferentiableLog or unbiased if phi is. The error relative to the kernel is the
+// relative error of phi at x − b and y − c, so that b and c should be the means of queries x and
+// keys y. To fit a map for Centred, subtract the means from the samples:
 //
 //	x0, b, err := rff.SubtractMean(queries)
 //	y0, c, err := rff.SubtractMean(keys)
@@ -27,12 +27,12 @@ import (
 //	inner, err := rff.Draw(spec, w)
 //	phi, err := rff.Centred(inner, b, c)
 //
-// Each method costs the method of phi and O(n·(in + out)); Backward of a map without LogBackward
-// also costs a Transform. Factors of Transform overflow above e^709.8 (e^88.7 in float32),
-// logarithms do not.
+// Each method of the map of Centred costs the method of phi and O(n·(in + out)); Backward also
+// costs a Transform if phi has no LogBackward. The factors in Transform of Centred overflow above
+// e^709.8 (e^88.7 in float32), while the logarithms in LogTransform do not.
 //
 // Centred returns an error for a nil phi, a phi whose kernel is not kernels.Softmax, a b or c that
-// is neither nil nor of length in, and an element that is not finite.
+// is neither nil nor of the length of points, and an element of b or c that is not finite.
 func Centred[T dense.Float](phi Map[T], b, c []T) (Map[T], error) {
 	return build[T](centredRecipe[T]{phi, b, c})
 }
@@ -70,8 +70,8 @@ func newCentred[T dense.Float](r centredRecipe[T]) (Map[T], error) {
 	return join[T](query, key, centredRecipe[T]{phi, query.own, query.other}), nil
 }
 
-// SubtractMean returns the rows of x (n×d) less their mean, in memory of their own, and the mean,
-// for Centred. SubtractMean returns an error for an x without rows, and for NaN and infinite
+// SubtractMean returns a new matrix with the rows of x (n×d) minus the mean of the rows, and the
+// mean, for Centred. SubtractMean returns an error for an x without rows or with NaN or infinite
 // elements.
 func SubtractMean[T dense.Float](x dense.Matrix[T]) (centred dense.Matrix[T], mean []T, err error) {
 	x.Check()

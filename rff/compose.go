@@ -8,14 +8,14 @@ import (
 )
 
 // Compose returns the map φ(x) = ψ(A·(x − c) + b) that first applies the affine map R^d → R^r and
-// then ψ = then, a map of R^r. The kernel is kernels.Pullback of the kernel of then; nil if then
-// does not know its own. The composition is Paired, a LogMap, Differentiable or DifferentiableLog
-// if then is. dst must not overlap the inputs. Every method costs the method of then and a matrix
-// product with A, and a gradient costs one product more. Methods transform 256 rows at a time and
-// keep the memory for later calls.
+// then ψ = then, a map of R^r. The kernel of the composition is kernels.Pullback of the kernel of
+// then, or nil if then has a nil Kernel. The composition is Paired, a LogMap, Differentiable or
+// DifferentiableLog if then is. In methods of the composition, dst must not overlap the inputs.
+// Every method of the composition costs the method of then and a matrix product with A, and a
+// gradient one product more. Methods transform 256 rows at a time and keep memory for later calls.
 //
-// Compose returns the errors of Draw for first, and an error for a then that is nil or not a map of
-// R^r.
+// Compose returns an error where Draw returns one for first, and for a then that is nil or not a
+// map of R^r, where r is the output dimension of first.
 func Compose[T dense.Float](first Affine, then Map[T]) (Map[T], error) {
 	return build[T](composeRecipe[T]{first, then})
 }

@@ -14,9 +14,10 @@ import (
 //
 //	φ(x) = 1/√m · [w₁ᵀx … w_mᵀx],
 //
-// R^d → R^m, which estimates the dot product xᵀy (Johnson–Lindenstrauss). The map is unbiased for
-// rows of w with E[wwᵀ] = I. With independent normal rows the mean squared error is ((xᵀy)² +
-// ‖x‖²‖y‖²)/m; orthogonal rows lower it [Choromanski, Rowland & Weller 2017].
+// The map takes R^d to R^m, and φ(x)ᵀφ(y) estimates the dot product xᵀy (Johnson–Lindenstrauss).
+// Estimates of xᵀy are unbiased for frequencies w with E[wwᵀ] = I. With m independent normal
+// frequencies the mean squared error is ((xᵀy)² + ‖x‖²‖y‖²)/m; orthogonal frequencies lower the
+// error [Choromanski, Rowland & Weller 2017].
 type DotProduct struct{}
 
 func (DotProduct) perFrequency() int { return 1 }
@@ -34,10 +35,10 @@ func dotProduct[T dense.Float](e engine[T]) (Map[T], error) {
 //
 //	φ(x) = 1/√m · [sign(w₁ᵀx) … sign(w_mᵀx)],
 //
-// R^d → R^m. sign 0 = 0: the zero vector has no direction, and all its features are 0. The sign of
-// a projection that is NaN or infinite is not known, and its feature is NaN. The map is unbiased
-// for isotropic rows of w of any lengths. With independent rows the mean squared error is
-// 4θ(π−θ)/(mπ²).
+// The map takes R^d to R^m. Since sign 0 = 0, all features of the zero vector, which has no
+// direction, are 0. A projection wᵀx that is NaN or infinite has no known sign and gives the
+// feature NaN. Estimates φ(x)ᵀφ(y) are unbiased for isotropic frequencies w of any lengths. With
+// independent frequencies the mean squared error is 4θ(π−θ)/(mπ²).
 type Angular struct{}
 
 func (Angular) perFrequency() int { return 1 }
@@ -54,13 +55,15 @@ func angular[T dense.Float](e engine[T]) (Map[T], error) {
 //
 //	φ(x) = √(2/m) · [max(w₁ᵀx, 0) … max(w_mᵀx, 0)],
 //
-// R^d → R^m. No feature is negative, but many are exactly 0, so that the map is no LogMap. A
-// projection that is NaN or −Inf gives NaN. The map is unbiased for rows of w that are each N(0, I).
-// With independent rows the mean squared error is
+// The map takes R^d to R^m. No feature of ArcCosine is negative, but many are exactly 0, so that
+// the map is no LogMap. A projection wᵀx that is NaN or −Inf gives the feature NaN. Estimates
+// φ(x)ᵀφ(y) are unbiased if each frequency is N(0, I). With independent frequencies and the angle θ
+// between x and y, the mean squared error is
 //
 //	(2‖x‖²‖y‖²·(3·sin θ·cos θ + (π−θ)(1 + 2cos²θ))/π − k²)/m.
 //
-// The kernel of order 0 is (1 + k)/2 for the k of Angular. New makes features of other orders.
+// The arc-cosine kernel of order 0 is (1 + k)/2 for the angular kernel k of Angular. New makes
+// features of arc-cosine kernels of other orders.
 type ArcCosine struct{}
 
 func (ArcCosine) perFrequency() int { return 1 }

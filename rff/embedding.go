@@ -19,23 +19,25 @@ import (
 	"github.com/seed-feabd252/randfeat/kernels"
 )
 
-// Nystroem returns the Nyström map of k with the given landmarks L (n×d) [Williams & Seeger 2001],
+// Nystroem returns the Nyström map of the kernel k with landmarks L (n×d) [Williams & Seeger 2001],
 //
 //	φ(x) = R⁻ᵀ·[k(x, l_P(1)) … k(x, l_P(r))]ᵀ,  K_PP = RᵀR,
 //
-// R^d → R^r, for every kernel, also a user's own. R is the Cholesky factor of the Gram matrix of r
-// landmarks. The order P takes the landmark with the largest residual k(l, l) − ‖φ(l)‖² next, until
-// all residuals are at most n·2⁻⁵² times the largest k(l, l), and the map keeps no other landmarks.
-// φ(x)ᵀφ(y) equals k(x, y) to rounding if x or y is a landmark. Elsewhere ‖φ(x)‖² ≤ k(x, x), and
-// far from all landmarks features vanish: package ridge adds the variance k(x, x) − ‖φ(x)‖².
-// Packages landmarks and kmeans choose landmarks, of which Nystroem keeps a copy.
+// The map takes R^d to R^r, for every kernel k, also a user's own. R is the Cholesky factor of the
+// Gram matrix of r of the n landmarks. Nystroem takes the landmark l with the largest residual k(l,
+// l) − ‖φ(l)‖² next, until all residuals are at most n·2⁻⁵² times the largest k(l, l), and the map
+// keeps the landmarks taken, in the order P. φ(x)ᵀφ(y) equals k(x, y) to rounding if x or y is a
+// landmark. If x is no landmark, ‖φ(x)‖² ≤ k(x, x), and far from all landmarks features vanish:
+// package ridge adds the variance k(x, x) − ‖φ(x)‖². Packages landmarks and kmeans choose
+// landmarks, of which Nystroem keeps a copy.
 //
-// Building costs n Gram rows and about n²·r/2 multiply-adds. Transform computes in float64 for both
-// T and rounds once. A row costs r values of k and r²/2 + 32r multiply-adds. Scratch memory is a
-// few times r numbers for each of 64 rows in each goroutine.
+// Nystroem evaluates k for the Gram matrix of n landmarks and takes about n²·r/2 multiply-adds for
+// r features. Transform of the map computes in float64, also for float32 points, and rounds once.
+// Transform takes r values of k and r²/2 + 32r multiply-adds for a row. Scratch memory of Transform
+// is a few times r numbers for each of 64 rows in each goroutine.
 //
 // Nystroem returns an error for a nil k, parameters of k out of range, no landmarks or too many for
-// memory, a value of k that is not finite, and a Gram matrix with a residual that is not positive
+// memory, a value of k that is not finite, and a Gram matrix of the landmarks that is not positive
 // semi-definite to rounding, so that k is not a kernel.
 func Nystroem[T dense.Float](k kernels.Kernel, landmarks dense.Matrix[T]) (Map[T], error) {
 	points, err := pointsOf("landmarks", k, landmarks)
@@ -73,21 +75,22 @@ func fitNystroem(k kernels.Kernel, points dense.Matrix[float64]) (r nystroemReci
 	return nystroemRecipe{k, layout.Rows(points, p.Order[:rank]), inverse, tolerance}, nil
 }
 
-// Spectral returns the spectral (Mercer) map of k on the points x (n×d): with the eigenvalues λ_1 ≥
-// … ≥ λ_n of their Gram matrix and its eigenvectors u_k,
+// Spectral returns the spectral (Mercer) map of the kernel k on the points x (n×d): with the
+// eigenvalues λ_1 ≥ … ≥ λ_n and eigenvectors u_k of the Gram matrix of the points,
 //
 //	φ(x_i)_k = √λ_k·u_ik,  φ(x)_k = 1/√λ_k · Σ_i u_ik·k(x, x_i),  k ≤ rank,
 //
-// R^d → R^rank [Bengio et al. 2004]. On the points no other map to R^rank has inner products closer
-// to the Gram matrix, and with rank = n they are equal to rounding. The features are kernel
-// principal components, not centred. Each u_k has its largest element positive.
+// The map takes R^d to R^rank [Bengio et al. 2004]. No map to R^rank has inner products of the
+// points x closer to the Gram matrix, and with rank = n the inner products equal the Gram matrix to
+// rounding. The features of Spectral are kernel principal components, not centred. Each eigenvector
+// u_k has its largest element positive.
 //
-// Spectral copies the points. Building costs n Gram rows and O(n³), a row n values of k and n·rank
-// multiply-adds, in float64.
+// Spectral copies the points. Spectral evaluates the Gram matrix of n points and takes O(n³)
+// operations; Transform takes n values of k and n·rank multiply-adds for a row, in float64.
 //
 // Spectral returns an error for a nil k, parameters of k out of range, no points or too many for
 // memory, a value of k that is not finite, a Gram matrix that is not positive semi-definite,
-// eigenvalues that did not converge, a rank below 1, and one above the number of eigenvalues above
+// eigenvalues that did not converge, and a rank below 1 or above the number of eigenvalues above
 // rounding.
 func Spectral[T dense.Float](k kernels.Kernel, x dense.Matrix[T], rank int) (Map[T], error) {
 	if err := size[float64]("rank", rank); err != nil {

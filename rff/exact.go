@@ -11,8 +11,8 @@ import (
 	"github.com/seed-feabd252/randfeat/kernels"
 )
 
-// Identity is φ(x) = x, R^d → R^d, with φ(x)ᵀφ(y) = xᵀy exactly. In Transform of Identity dst may
-// be x, and in Backward of Identity dst may be dphi too.
+// Identity is the feature map φ(x) = x from R^d to R^d, with φ(x)ᵀφ(y) = xᵀy exactly. In Transform
+// of Identity dst may be x, and in Backward of Identity dst may be dphi too.
 type Identity struct {
 	D int // d, at least 1
 }
@@ -29,11 +29,12 @@ func identityMap[T dense.Float](s Identity, e engine[T]) (Map[T], error) {
 	return newFeatures(e, kernels.DotProduct{}, mse.Law{}, row, rowwise(e, func(dx, _, g []T) { copy(dx, g) })), nil
 }
 
-// Quadratic has all monomials of degree 2,
+// Quadratic is the feature map of all monomials of degree 2,
 //
 //	φ(x) = [x₁², …, x_d², √2·x₁x₂, √2·x₁x₃, …, √2·x_{d−1}x_d],
 //
-// R^d → R^(d(d+1)/2), the pairs i < j in lexicographic order, with φ(x)ᵀφ(y) = (xᵀy)² to rounding.
+// The map takes R^d to R^(d(d+1)/2), with products x_i·x_j, i < j, in lexicographic order of (i,
+// j), and φ(x)ᵀφ(y) = (xᵀy)² to rounding.
 type Quadratic struct {
 	D int // d, at least 1
 }
@@ -54,13 +55,14 @@ func quadraticMap[T dense.Float](s Quadratic, e engine[T]) (Map[T], error) {
 	})), nil
 }
 
-// Taylor is the Taylor series of the softmax kernel up to its second order, where s is Scale,
+// Taylor is the Taylor series of the softmax kernel exp(s·xᵀy), s = Scale, up to the second order,
 //
 //	φ(x) = [1, √s·x₁, …, √s·x_d, s/√2·x₁², …, s·x₁x₂, …],
 //
-// R^d → R^(1 + d + d(d+1)/2), with φ(x)ᵀφ(y) = 1 + s·xᵀy + (s·xᵀy)²/2 to rounding, which is at
-// least ½: attention weights are positive, although some features are negative. The map has no
-// variance. The bias against exp(s·xᵀy) is about the next term, (s·xᵀy)³/6.
+// The map takes R^d to R^(1 + d + d(d+1)/2), and φ(x)ᵀφ(y) = 1 + s·xᵀy + (s·xᵀy)²/2 to rounding,
+// which is at least ½: attention weights are positive, although some features are negative. The
+// features of Taylor are not random, so that estimates have no variance. The bias of φ(x)ᵀφ(y)
+// against exp(s·xᵀy) is about −(s·xᵀy)³/6, the next term of the Taylor series.
 type Taylor struct {
 	D     int     // d, at least 1
 	Scale float64 // s, above 0
@@ -130,14 +132,14 @@ func quadratic[T dense.Float](phi, x []T, c T) {
 	}
 }
 
-// ELU is φ(x) = elu(x) + 1 of every coordinate [Katharopoulos et al. 2020],
+// ELU is the feature map φ(x) = elu(x) + 1 of every coordinate [Katharopoulos et al. 2020],
 //
 //	φ(t) = t + 1 for t ≥ 0,  e^t for t < 0,
 //
-// R^d → R^d, the exact map of kernels.ELU, a LogMap. φ is positive until e^t underflows, because φ
-// is not computed as (e^t − 1) + 1. LogTransform gives log(1 + t) for t ≥ 0 and t itself for t < 0.
-// t = −Inf gives NaN in both. dst may be x in every method, and in Backward and LogBackward the
-// gradient.
+// The map takes R^d to R^d, equals kernels.ELU exactly and is a LogMap. Features of ELU are
+// positive until e^t underflows, because φ is not computed as (e^t − 1) + 1. LogTransform of ELU
+// gives log(1 + t) for t ≥ 0 and t itself for t < 0. A coordinate t = −Inf gives NaN in Transform
+// and LogTransform. In methods of ELU dst may be x, and in Backward and LogBackward the gradient.
 type ELU struct {
 	D int // d, at least 1
 }

@@ -15,17 +15,18 @@ import (
 	"github.com/seed-feabd252/randfeat/orf"
 )
 
-// SADERF has the positive features of SoftmaxOptimal for queries and keys with balanced
-// coordinates: simplified asymmetric dense-exponential random features, one of the three FAVOR#
-// maps [Likhosherstov et al. 2023],
+// SADERF has the positive features of SoftmaxOptimal for queries x and keys y whose coordinates are
+// balanced by factors ψ: simplified asymmetric dense-exponential random features, one of the three
+// FAVOR# maps [Likhosherstov et al. 2023],
 //
 //	φ(x) = f(ψ∘x), ψ(y) = f(y/ψ),  f = SoftmaxOptimal,
 //
-// R^d → R^m, where (ψ∘x)ᵀ(y/ψ) = xᵀy. FitSADERF fits ψ and a. The map of Draw is the map of
-// queries, and its Keys are the map of keys, both LogMaps. The estimate is unbiased for any ψ, if
-// the rows of w are each N(0, I). The mean squared error at (x, y) is the error of SoftmaxOptimal
-// at (ψ∘x, y/ψ). The cost is the cost of SoftmaxOptimal and O(n·d). Structured frequencies stay as
-// they are.
+// The maps take R^d to R^m, and (ψ∘x)ᵀ(y/ψ) = xᵀy, with products and quotients by coordinate.
+// FitSADERF fits the factors ψ (Psi) and the number a (A) of a SADERF to samples. Draw returns the
+// map of queries, whose method Keys returns the map of keys; both are LogMaps. Estimates of SADERF
+// are unbiased for any ψ, if each frequency is N(0, I). The mean squared error at (x, y) is the
+// error of SoftmaxOptimal at (ψ∘x, y/ψ). Transform of SADERF costs O(n·d) more than SoftmaxOptimal.
+// SADERF keeps the structure, and so the speed, of structured frequencies.
 type SADERF struct {
 	Scale float64   // s, above 0
 	A     float64   // a, below 1/8
@@ -36,12 +37,14 @@ func (SADERF) perFrequency() int { return 1 }
 func (s SADERF) String() string  { return fmt.Sprintf("SADERF(scale=%v, a=%v)", s.Scale, s.A) }
 
 // FitSADERF returns the SADERF for the softmax kernel exp(s·xᵀy), s = scale, queries like the rows
-// of x (n×d) and keys like the rows of y (n'×d): ψ_l = (E[y_l²]/E[x_l²])^¼ and a minimise the mean
-// logarithm of second moments over the samples. If x_l or y_l is zero in the whole sample, ψ_l = 1.
-// Samples should be typical: an untypical query has a large variance. The cost is O((n+n')·d²).
+// of x (n×d) and keys like the rows of y (n'×d). The Psi ψ_l = (E[y_l²]/E[x_l²])^¼ and the A of
+// FitSADERF minimise the mean, over pairs of rows, of the logarithm of the second moment of the
+// kernel estimate. If coordinate l is zero in all rows of x or of y, ψ_l = 1. The rows of x and y
+// should resemble later queries and keys: estimates for an unlike query have a large variance. The
+// cost is O((n+n')·d²).
 //
 // FitSADERF returns an error for samples without rows or of different dimensions, a scale that is
-// not a positive finite number, and second moments that are not finite or too large for memory.
+// not a positive finite number, and moments of x or y that are not finite or too large for memory.
 func FitSADERF[T dense.Float](x, y dense.Matrix[T], scale float64) (SADERF, error) {
 	f, err := newFit(x, y, scale)
 	if err != nil {
@@ -74,10 +77,10 @@ func saderf[T dense.Float](s SADERF, e engine[T]) (Map[T], error) {
 //
 //	φ(x) = f(Ψx), ψ(y) = f(Ψ^(−ᵀ)y),  f = SoftmaxOptimal,
 //
-// R^d → R^m. So ADERF also balances directions that are not coordinate axes. The estimate is
-// unbiased for any Ψ, except for rounding, which changes xᵀy in the kernel by about κ·u·‖x‖‖y‖ for
-// the condition number κ of Ψ and u = 2⁻⁵³ or 2⁻²⁴. The cost is the cost of SADERF and O(n·d²) for
-// Ψx.
+// The maps take R^d to R^m. ADERF also balances directions that are not coordinate axes, which
+// SADERF does not. Estimates of ADERF are unbiased for any Ψ, except for rounding, which changes
+// xᵀy in the kernel by about κ·u·‖x‖‖y‖ for the condition number κ of Ψ and u = 2⁻⁵³ (2⁻²⁴ in
+// float32). Transform of ADERF costs O(n·d²) more than SADERF, for Ψx.
 type ADERF struct {
 	Scale      float64               // s, above 0
 	A          float64               // a, below 1/8
@@ -88,12 +91,12 @@ func (ADERF) perFrequency() int { return 1 }
 func (s ADERF) String() string  { return fmt.Sprintf("ADERF(scale=%v, a=%v)", s.Scale, s.A) }
 
 // FitADERF returns the ADERF for the softmax kernel exp(s·xᵀy), s = scale, queries like the rows of
-// x (n×d) and keys like the rows of y (n'×d). Ψ makes the second moments of Ψx and Ψ^(−ᵀ)y equal,
-// and diagonal: with M_x = E[xxᵀ], M_y = E[yyᵀ] and the singular value decomposition M_x^½·M_y^½ =
-// UΣVᵀ, Ψ = Σ^½·Uᵀ·M_x^(−½). M of n points becomes (1−r)·M + r·tr(M)/d·I with r = (d/(n+d))², at
-// least 2⁻²⁰, because few points span few directions, and both become I if one is 0. The cost is
-// O((n+n')·d² + d³). FitADERF returns the errors of FitSADERF, and an error if eigenvalues do not
-// converge.
+// x (n×d) and keys like the rows of y (n'×d). The matrix Ψ of FitADERF makes the second moments of
+// Ψx and Ψ^(−ᵀ)y equal, and diagonal: with M_x = E[xxᵀ], M_y = E[yyᵀ] and the singular value
+// decomposition M_x^½·M_y^½ = UΣVᵀ, Ψ = Σ^½·Uᵀ·M_x^(−½). FitADERF replaces the second moments M of
+// n points by (1−r)·M + r·tr(M)/d·I with r = (d/(n+d))², at least 2⁻²⁰, because few points span few
+// directions, and replaces both by I if M_x or M_y is 0. The cost is O((n+n')·d² + d³). FitADERF
+// returns an error where FitSADERF does, and if eigenvalues do not converge.
 func FitADERF[T dense.Float](x, y dense.Matrix[T], scale float64) (ADERF, error) {
 	f, err := newFit(x, y, scale)
 	if err != nil {
@@ -122,13 +125,13 @@ func aderf[T dense.Float](s ADERF, e engine[T]) (Map[T], error) {
 //	φ(x) = D·exp(−s‖x‖²/2)/√m · [exp(w₁ᵀAw₁ + √s·w₁ᵀBx) … exp(w_mᵀAw_m + √s·w_mᵀBx)],
 //	A = diag(a_1 … a_d), B = (I−4A)^½·Qᵀ, D = det(I−4A)^¼,
 //
-// R^d → R^m, a LogMap for queries and keys. FitSDERF fits A and Q. The estimate is unbiased for any
-// A and any orthogonal Q, if the rows of w are each N(0, I). With independent rows the mean squared
-// error is, for x and y times √s,
+// The map takes R^d to R^m and is a LogMap for both queries and keys. FitSDERF fits A (Damping) and
+// Q (Basis) to samples. Estimates of SDERF are unbiased for any A and any orthogonal Q, if each
+// frequency is N(0, I). With independent w_k the mean squared error is, for x and y times √s,
 //
 //	(Π_l (1−4a_l)·(1−8a_l)^(−½)·exp(2(1−4a_l)·(Qᵀ(x+y))_l²/(1−8a_l)) · exp(−‖x‖²−‖y‖²) − K²)/m.
 //
-// The frequencies W·B have no structure: projecting takes O(n·m·d), and Draw O(m·d²).
+// The frequencies W·B of SDERF have no structure: projecting takes O(n·m·d), and Draw O(m·d²).
 type SDERF struct {
 	Scale   float64               // s, above 0
 	Damping []float64             // the diagonal of A, each below 1/8
@@ -139,9 +142,9 @@ func (SDERF) perFrequency() int { return 1 }
 func (s SDERF) String() string  { return fmt.Sprintf("SDERF(scale=%v)", s.Scale) }
 
 // FitSDERF returns the SDERF for the softmax kernel exp(s·xᵀy), s = scale, queries like the rows of
-// x (n×d) and keys like the rows of y (n'×d): s·E[(x+y)(x+y)ᵀ] = QΛQᵀ, and a_l is the a of OptimalA
-// for φ = Λ_l. If all Λ_l are equal, the map is SoftmaxOptimal with OptimalA at rotated points. The
-// cost is O((n+n')·d² + d³). FitSDERF returns the errors of FitADERF.
+// x (n×d) and keys like the rows of y (n'×d): s·E[(x+y)(x+y)ᵀ] = QΛQᵀ, and Damping a_l is the a of
+// OptimalA for φ = Λ_l. If all eigenvalues Λ_l are equal, the map is SoftmaxOptimal with OptimalA
+// at rotated points. The cost is O((n+n')·d² + d³). FitSDERF returns an error where FitADERF does.
 func FitSDERF[T dense.Float](x, y dense.Matrix[T], scale float64) (SDERF, error) {
 	f, err := newFit(x, y, scale)
 	if err != nil {

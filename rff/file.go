@@ -12,12 +12,12 @@ import (
 	"github.com/seed-feabd252/randfeat/kernels"
 )
 
-// Write writes a map as a safetensors file, which NumPy reads: what was drawn and fitted, and the
-// parameters. docs/maps.md lists the parts of files. All maps of this package can be written, with
-// their frequencies, the maps that they are made of, and their partners, except for maps of your
-// own functions (New) and maps that contain a map, a projection or a kernel of another package:
-// then nothing is written. The error reports a nil map, a part that cannot be written, and the
-// errors of w.
+// Write writes the feature map m as a safetensors file, which NumPy reads: what was drawn and
+// fitted, and the parameters. docs/maps.md lists the contents of the files. Write can write all
+// maps of this package, with their frequencies, the maps that they are made of, and their partners,
+// except for maps of your own functions (New) and maps that contain a map, a projection or a kernel
+// of another package. Write returns an error for a nil m, for a part of m that it cannot write, in
+// which cases nothing is written, and for a failed write to w.
 func Write[T dense.Float](w io.Writer, m Map[T]) error {
 	if m == nil {
 		return errors.New("rff: m is nil, want a map")
@@ -25,13 +25,13 @@ func Write[T dense.Float](w io.Writer, m Map[T]) error {
 	return archive.Write[T](w, "rff", "map", m)
 }
 
-// Read reads a map that Write wrote, to the end of r. The map has the interfaces, the law and the
-// structure of frequencies of the written map, and computes the same bits, on the same processor
-// and version of this package.
+// Read reads a feature map that Write wrote, to the end of r. The map that Read returns has the
+// interfaces, the law and the structure of frequencies of the map that was written, and computes
+// features that are the same bit for bit on the same processor and version of this package.
 //
-// The error names what is missing, damaged or unknown in the file, a file of the other element type
-// and one of another version of the format, and reports the errors of r. Memory use is bounded by
-// the bytes that arrive, whatever the file claims.
+// Read returns an error for a part of the file that is missing, damaged or unknown, a file of the
+// other element type (float32 or float64) or of another version of the format, and a failed read.
+// The memory that Read uses is bounded by the bytes that arrive, whatever sizes the file claims.
 func Read[T dense.Float](r io.Reader) (Map[T], error) {
 	return archive.Read[T, Map[T]](r, "rff", "map")
 }

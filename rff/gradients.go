@@ -12,13 +12,14 @@ import (
 //
 //	ψ(x) = [∇f_1(x) … ∇f_p(x)],  R^d → R^{d·p},
 //
-// such as functions that package ridge has learnt; components.Metric makes a metric of the mean of
-// ∇f∇fᵀ. The map has no kernel. Gradients keeps phi and copies w. A row costs p times Backward of
-// phi, and D + d numbers of scratch for each of 256 rows in each goroutine.
+// The functions f_j are, for example, functions that package ridge has learnt; components.Metric
+// makes a metric of the mean of ∇f∇fᵀ. The map of Gradients has a nil Kernel. Gradients keeps phi
+// and copies w. Transform of Gradients costs p times Backward of phi for a row, and D + d numbers
+// of scratch memory for each of 256 rows in each goroutine.
 //
 // Gradients returns an error for a nil phi, a phi that is not Differentiable or has no derivatives,
-// a w that has not D rows or no columns, gradients too large for memory, and an element of w that
-// is not finite in T.
+// a w without columns or with a number of rows that is not the number D of features, gradients too
+// large for memory, and an element of w that is not finite in T.
 func Gradients[T dense.Float](phi Map[T], w dense.Matrix[float64]) (Map[T], error) {
 	w.Check()
 	return build[T](gradientsRecipe[T]{phi, w.Clone()})

@@ -17,10 +17,11 @@ import (
 //	φ(x) = D·exp(−s‖x‖²/2)/√m · [exp(a‖w₁‖² + B√s·w₁ᵀx) … exp(a‖w_m‖² + B√s·w_mᵀx)],
 //	B = √(1−4a), D = (1−4a)^(d/4),
 //
-// R^d → R^m, a LogMap. SoftmaxPositive is the case a = 0. The variance of positive features comes
-// from long frequencies, and a negative a damps long frequencies. OptimalA chooses a for a set of
-// points. The map is unbiased for rows of w that are each N(0, I). With independent rows the mean
-// squared error is, for x and y times √s and p = ‖x+y‖²,
+// The map takes R^d to R^m and is a LogMap. SoftmaxPositive is SoftmaxOptimal with a = 0. The
+// variance of positive features comes from long frequencies w, and a negative a damps long
+// frequencies. OptimalA chooses the a of SoftmaxOptimal for a set of points. Estimates φ(x)ᵀφ(y)
+// are unbiased if each frequency is N(0, I). With independent frequencies the mean squared error,
+// for x and y times √s, p = ‖x+y‖² and the kernel K, is
 //
 //	((1−4a)^d·(1−8a)^(−d/2)·exp(2(1−4a)p/(1−8a) − ‖x‖² − ‖y‖²) − K²)/m.
 type SoftmaxOptimal struct {
@@ -83,15 +84,15 @@ func optimalOffsets[T dense.Float](a float64, e engine[T]) ([]T, error) {
 	return offsets, nil
 }
 
-// OptimalA returns the a of SoftmaxOptimal for queries x and keys y (n×d each, the number of rows
-// may differ) and the kernel exp(scale·xᵀy): with φ = scale·E‖x+y‖²/d over all pairs,
+// OptimalA returns the a of SoftmaxOptimal for queries x and keys y (n×d and n'×d) and the kernel
+// exp(scale·xᵀy): with φ = scale·E‖x+y‖²/d over all pairs,
 //
 //	a = (1 − 2φ − √((2φ+1)² + 8φ))/16 ≤ 0
 //
-// [Likhosherstov et al. 2022], which minimises the second moment of the features for a pair with
-// the mean ‖x+y‖². GaussianOptimal takes the a of scale = 1/ℓ². The cost is O(n·d). OptimalA
-// returns an error if x or y has no rows, if they differ in dimension, if scale is not a positive
-// finite number, or if scale·E‖x+y‖² is not finite.
+// The number a of OptimalA [Likhosherstov et al. 2022] minimises the second moment of the kernel
+// estimate for a pair x, y with the mean ‖x+y‖². For GaussianOptimal, call OptimalA with scale =
+// 1/ℓ². The cost is O((n+n')·d). OptimalA returns an error if x or y has no rows, if x and y differ
+// in dimension, if scale is not a positive finite number, or if scale·E‖x+y‖² is not finite.
 func OptimalA[T dense.Float](x, y dense.Matrix[T], scale float64) (float64, error) {
 	if err := checkSamples(x, y, scale); err != nil {
 		return 0, err

@@ -91,7 +91,7 @@ type pullbackPass[T dense.Float] struct {
 	dst, x, g dense.Matrix[T]
 }
 
-// Finish finishes a tile after W has been applied to g itself.
+// Finish turns a tile of g·W, for gradients g, into gradients with respect to points.
 func (t *pullbackPass[T]) Finish(lo, hi, from, to int) {
 	for i := lo; i < hi; i++ {
 		a, b := t.slope(nil, t.x.Row(i), t.g.Row(i))

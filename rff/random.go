@@ -12,8 +12,8 @@ import (
 	"github.com/seed-feabd252/randfeat/orf"
 )
 
-// Random returns a map of random features of the kernel k, R^d → R^D with D near features, whose
-// ‖φ(x)‖² is k(x, x):
+// Random returns a map of random features of the kernel k, from R^d to R^D with D near features,
+// for which ‖φ(x)‖² = k(x, x):
 //
 //	kernels.Gaussian, Matern   Gaussian, Matern with frequencies of orf.GramSchmidt
 //	kernels.Laplacian, Boxes   Laplacian, Boxes
@@ -21,8 +21,9 @@ import (
 //	kernels.Sum, Scaled        Sum; each term has the same share of the features
 //	kernels.Pullback           Compose with the affine map
 //
-// The map is unbiased. Random returns an error for other kernels, parameters of k out of range, a d
-// that does not fit k, fewer than 4 features for a term or too many for memory, and a nil src.
+// The map is unbiased. Random returns an error for a type of kernel that Random has no features
+// for, parameters of k out of range, a d that does not fit k, fewer than 4 features for a term or
+// too many for memory, and a nil src.
 func Random[T dense.Float](k kernels.Kernel, features, d int, src rand.Source) (Map[T], error) {
 	if features < 4 {
 		return nil, fmt.Errorf("rff: features = %d, want at least 4", features)

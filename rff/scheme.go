@@ -13,38 +13,38 @@ import (
 	"github.com/seed-feabd252/randfeat/orf"
 )
 
-// Scheme has the functions of the general scheme
+// Scheme has the functions of the general scheme of features for frequencies w₁ … w_m,
 //
 //	φ(x) = h(x)/√m · [f₁(w₁ᵀx) … f₁(w_mᵀx), …, f_l(w₁ᵀx) … f_l(w_mᵀx)].
 //
-// Several goroutines call them at once: H and DH once for each row, F and DF once for each
-// projection. The functions must not change x or keep an argument. Their values reach the features
-// unchanged, NaN and ±Inf included.
+// Several goroutines call the functions at once: H and DH once for each row x, F and DF once for
+// each projection w_kᵀx. The functions of a Scheme must not change x or keep an argument. Values of
+// the functions reach the features unchanged, NaN and ±Inf included.
 type Scheme[T dense.Float] struct {
-	// F are the l ≥ 1 functions f.
+	// F are the l ≥ 1 functions f: each feature is a value f(wᵀx) times h(x)/√m.
 	F []func(t T) T
 
-	// H is h; nil stands for 1.
+	// H is the factor h(x) of all features of x; a nil H stands for 1.
 	H func(x []T) T
 
-	// Kernel is the kernel that the map names, nil for none. New does not check that the map
-	// estimates Kernel; package validate does.
+	// Kernel is what the method Kernel of the map returns, nil for no kernel. New does not check
+	// that inner products of features estimate Kernel; package validate does.
 	Kernel kernels.Kernel
 
-	// DF are the derivatives of F, one each. Without DF the map has no derivatives, and CanBackward
-	// says so. New does not check that DF and DH are the derivatives.
+	// DF are the derivatives of the functions F, one for each. Without DF the map has no
+	// derivatives, and CanBackward returns an error. New does not check the derivatives DF and DH.
 	DF []func(t T) T
 
-	// DH writes the gradient of H at x into all of dst, of the length of x. DH is set if DF and H
-	// are both set, and nil otherwise.
+	// DH writes the gradient of H at x into all of dst, which has the length of x. DH must be set
+	// if DF and H are both set, and must be nil if one is nil.
 	DH func(dst, x []T)
 }
 
-// New returns the general scheme for the frequencies w (m×d): R^d → R^(l·m). The maps of Draw
-// compute over slices and are several times faster than the same map written with New.
+// New returns the map R^d → R^(l·m) of the l functions F of s and the frequencies w (m×d). The maps
+// of Draw compute over slices and are several times faster than the same maps made with New.
 //
-// New returns an error for a w that is nil or too large for memory, no F, a nil function, different
-// numbers of F and DF, a DH without H or DF, and an H with DF but no DH.
+// New returns an error for a w that is nil or too large for memory, an s without F or with a nil
+// function, different numbers of F and DF, a DH without H or DF, and an H with DF but no DH.
 func New[T dense.Float](s Scheme[T], w orf.Projection[T]) (Map[T], error) {
 	return build[T](schemeRecipe[T]{s, w})
 }

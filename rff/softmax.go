@@ -15,13 +15,13 @@ import (
 //
 //	φ(x) = e^(s‖x‖²/2)/√m · [cos(√s·w₁ᵀx) …, sin(√s·w₁ᵀx) …],
 //
-// R^d → R^2m: the features of Gaussian times a factor. The map is unbiased for rows of w that are
-// each N(0, I). With independent rows the mean squared error is e^p·K⁻²·(1−e^(−q))²/(2m), where p =
-// s‖x+y‖², q = s‖x−y‖² and K = exp(s·xᵀy).
+// The map takes R^d to R^2m, with the features of Gaussian times the factor e^(s‖x‖²/2). Estimates
+// φ(x)ᵀφ(y) are unbiased if each frequency is N(0, I). With independent frequencies the mean
+// squared error is e^p·K⁻²·(1−e^(−q))²/(2m), where p = s‖x+y‖², q = s‖x−y‖² and K = exp(s·xᵀy).
 //
-// The relative error is largest where the kernel is smallest: an estimated row of attention weights
-// may sum to nearly zero, or less, and SoftmaxPositive is better for attention. The factor
-// overflows to Inf once s‖x‖² exceeds 1419 (177 in float32).
+// The relative error of SoftmaxTrig is largest where the kernel is smallest: estimated attention
+// weights of a query may sum to nearly zero, or less, and SoftmaxPositive is better for attention.
+// The factor e^(s‖x‖²/2) overflows to Inf once s‖x‖² exceeds 1419 (177 in float32).
 type SoftmaxTrig struct {
 	Scale float64 // s, above 0
 }
@@ -47,14 +47,15 @@ func softmaxTrig[T dense.Float](s SoftmaxTrig, e engine[T]) (Map[T], error) {
 //
 //	φ(x) = exp(−s‖x‖²/2)/√m · [exp(√s·w₁ᵀx) … exp(√s·w_mᵀx)],
 //
-// R^d → R^m, a LogMap. LogTransform writes √s·wᵀx − s‖x‖²/2 − ½·log m itself: at ‖x‖ = 30 all
-// features are 0 in float32, while their logarithms keep their digits. No constant is added to
-// features.
+// The map takes R^d to R^m and is a LogMap. LogTransform writes √s·wᵀx − s‖x‖²/2 − ½·log m, not the
+// logarithm of a computed feature: at ‖x‖ = 30 all features are 0 in float32, while their
+// logarithms keep their digits. No constant is added to features to keep them above zero.
 //
-// The map is unbiased for rows of w that are each N(0, I). With independent rows the mean squared
-// error is K²·(e^p − 1)/m, where p = s‖x+y‖² and K = exp(s·xᵀy): smallest where the kernel is.
-// Orthogonal rows lower the error. The logarithm has a rounding error of about u·(|√s·wᵀx|·d +
-// s‖x‖²/2) with u = 2⁻⁵³ or 2⁻²⁴; an infinite coordinate gives NaN.
+// Estimates φ(x)ᵀφ(y) are unbiased if each frequency is N(0, I). With independent frequencies the
+// mean squared error is K²·(e^p − 1)/m, where p = s‖x+y‖² and K = exp(s·xᵀy): the error is smallest
+// where the kernel is smallest. Orthogonal frequencies lower the mean squared error. The logarithm
+// of a feature has a rounding error of about u·(|√s·wᵀx|·d + s‖x‖²/2) with u = 2⁻⁵³ (2⁻²⁴ in
+// float32); an infinite coordinate gives NaN.
 type SoftmaxPositive struct {
 	Scale float64 // s, above 0
 }
@@ -67,10 +68,10 @@ func (s SoftmaxPositive) String() string  { return fmt.Sprintf("SoftmaxPositive(
 //
 //	φ(x) = exp(−s‖x‖²/2)/√(2m) · [exp(√s·w₁ᵀx) …, exp(−√s·w₁ᵀx) …],
 //
-// R^d → R^2m, a LogMap as SoftmaxPositive. The map is unbiased for rows of w that are each N(0, I).
-// With independent rows the mean squared error is K²·(e^p − 1)·(1 − e^(−p))/(2m), where p =
-// s‖x+y‖² and K = exp(s·xᵀy): below the error of SoftmaxPositive with 2m features, by the factor 1
-// − e^(−p), at half the cost of projecting.
+// The map takes R^d to R^2m and is a LogMap. Estimates φ(x)ᵀφ(y) are unbiased if each frequency is
+// N(0, I). With independent frequencies the mean squared error is K²·(e^p − 1)·(1 − e^(−p))/(2m),
+// where p = s‖x+y‖² and K = exp(s·xᵀy): 1 − e^(−p) times the error of SoftmaxPositive with 2m
+// features, at half the cost of projecting.
 type SoftmaxHyperbolic struct {
 	Scale float64 // s, above 0
 }
@@ -95,9 +96,9 @@ func softmaxFeatures[T dense.Float](scale float64, terms mse.Exponential, e engi
 //
 //	φ(x) = exp(−‖x‖²/ℓ²)/√(2m) · [exp(w₁ᵀx/ℓ) …, exp(−w₁ᵀx/ℓ) …],
 //
-// R^d → R^2m, a LogMap. The map is unbiased for rows of w that are each N(0, I). With p =
-// ‖x+y‖²/ℓ² and independent rows the mean squared error is K²·(e^p − 1)·(1 − e^(−p))/(2m) for the
-// kernel K.
+// The map takes R^d to R^2m and is a LogMap. Estimates φ(x)ᵀφ(y) are unbiased if each frequency is
+// N(0, I). With p = ‖x+y‖²/ℓ² and independent frequencies the mean squared error is K²·(e^p − 1)·(1
+// − e^(−p))/(2m) for the kernel K.
 type GaussianHyperbolic struct {
 	LengthScale float64 // ℓ, above 0
 }
@@ -113,11 +114,11 @@ func (s GaussianHyperbolic) String() string {
 //	φ(x) = D·exp(−‖x‖²/ℓ²)/√m · [exp(a‖w₁‖² + B·w₁ᵀx/ℓ) … exp(a‖w_m‖² + B·w_mᵀx/ℓ)],
 //	B = √(1−4a), D = (1−4a)^(d/4),
 //
-// R^d → R^m, a LogMap. With a = 0 the features are plain positive features. OptimalA chooses a for
-// a set of points, with the scale 1/ℓ². The map is unbiased for rows of w that are each N(0, I);
-// the mean squared error is the error of SoftmaxOptimal at x/ℓ and y/ℓ times exp(−(‖x‖²+‖y‖²)/ℓ²).
-// The error depends on the origin, so centre the points. The map is for uses in which no estimate
-// may be negative.
+// The map takes R^d to R^m and is a LogMap. With a = 0 the features are plain positive features.
+// OptimalA chooses the a of GaussianOptimal for a set of points, with the scale 1/ℓ². Estimates
+// φ(x)ᵀφ(y) are unbiased if each frequency is N(0, I); the mean squared error is the error of
+// SoftmaxOptimal with s = 1 at x/ℓ and y/ℓ times exp(−(‖x‖²+‖y‖²)/ℓ²). The error depends on where
+// the origin is, so centre the points. The map is for uses in which no estimate may be negative.
 type GaussianOptimal struct {
 	LengthScale float64 // ℓ, above 0
 	A           float64 // a, below 1/8

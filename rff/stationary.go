@@ -20,9 +20,10 @@ import (
 //
 //	φ(x) = 1/√m · [cos(w₁ᵀx/ℓ) … cos(w_mᵀx/ℓ), sin(w₁ᵀx/ℓ) … sin(w_mᵀx/ℓ)],
 //
-// R^d → R^2m, for the m frequencies of w. The map is unbiased for rows of w that are each N(0, I),
-// and ‖φ(x)‖ = 1 always. With q = ‖x−y‖²/ℓ² and independent rows the mean squared error is
-// (1−e^(−q))²/(2m) [Sutherland & Schneider 2015]; orthogonal rows lower it [Yu et al. 2016].
+// The map takes R^d to R^2m, for m frequencies w. Estimates φ(x)ᵀφ(y) are unbiased if each
+// frequency is N(0, I), and ‖φ(x)‖ = 1 always. With q = ‖x−y‖²/ℓ² and independent frequencies the
+// mean squared error is (1−e^(−q))²/(2m) [Sutherland & Schneider 2015]; orthogonal frequencies
+// lower the error [Yu et al. 2016].
 type Gaussian struct {
 	LengthScale float64 // ℓ, in units of x, above 0
 }
@@ -90,12 +91,14 @@ func waves[T dense.Float](phi []T, from, to int, c T) {
 //
 //	φ(x) = 1/√m · [cos(w₁ᵀx/ℓ) … cos(w_mᵀx/ℓ), sin(w₁ᵀx/ℓ) … sin(w_mᵀx/ℓ)],
 //
-// R^d → R^2m, over frequencies of orf.Cauchy or of orf.FromMatrix. Over orf.Cauchy the map is
-// unbiased, and the mean squared error is (1 + k(2x, 2y) − 2k(x, y)²)/(2m). ‖φ(x)‖ = 1.
+// The map takes R^d to R^2m, for m frequencies of orf.Cauchy or orf.FromMatrix. Over orf.Cauchy
+// estimates are unbiased, and the mean squared error is (1 + k(2x, 2y) − 2k(x, y)²)/(2m). ‖φ(x)‖ =
+// 1.
 //
 // A share of 2‖x‖₁/(πℓt) of the phases wᵀx/ℓ exceeds t, and a phase has a rounding error of up to
-// d·u·Σ|w_j x_j|/ℓ, so that a few features in float32 have no correct digit. They do not matter for
-// ‖x‖₁ below some 10³·ℓ. Centre data that are further out, or use float64.
+// d·u·Σ|w_j x_j|/ℓ for the unit roundoff u, so that a few features in float32 have no correct
+// digit. The features without correct digits do not matter for ‖x‖₁ below some 10³·ℓ. Centre data x
+// with a larger ‖x‖₁, or use float64.
 type Laplacian struct {
 	LengthScale float64 // ℓ, above 0
 }
@@ -117,10 +120,11 @@ func laplacian[T dense.Float](s Laplacian, e engine[T]) (Map[T], error) {
 //	φ(x) = 1/√m · [cos(v₁ᵀx) … cos(v_mᵀx), sin(v₁ᵀx) … sin(v_mᵀx)],
 //	v_i = g_i·w_i,  g_i = √(2ν/χ_i²)/ℓ,  χ_i² ~ χ²(2ν),
 //
-// R^d → R^2m: v_i has the spectral law of the kernel, a multivariate t with 2ν degrees of freedom
-// [Rasmussen & Williams 2006, §4.2.1]. The map is unbiased for rows of w that are each N(0, I), and
-// ‖φ(x)‖ = 1. With independent rows the mean squared error is (1 + k(2x, 2y) − 2k(x, y)²)/(2m). For
-// ν = 0.5 the remarks of Laplacian on large phases hold with ‖x‖ in place of ‖x‖₁.
+// The map takes R^d to R^2m: each v_i has the spectral law of the Matérn kernel, a multivariate t
+// with 2ν degrees of freedom [Rasmussen & Williams 2006, §4.2.1]. Estimates φ(x)ᵀφ(y) are unbiased
+// if each frequency is N(0, I), and ‖φ(x)‖ = 1. With independent frequencies the mean squared error
+// is (1 + k(2x, 2y) − 2k(x, y)²)/(2m). For ν = 0.5 a few phases v_iᵀx are so large that they have
+// no correct digit in float32, as with Laplacian, which does not matter for ‖x‖ below some 10³·ℓ.
 type Matern struct {
 	Nu          float64     // ν: 0.5, 1.5 or 2.5
 	LengthScale float64     // ℓ, above 0

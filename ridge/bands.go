@@ -14,14 +14,15 @@ import (
 	"github.com/seed-feabd252/randfeat/internal/compute/features"
 )
 
-// Jackknife writes the leave-one-out errors over their standard deviations,
+// Jackknife writes leave-one-out errors over their standard deviations to dst (n×p), and returns
+// dst:
 //
-//	|y_ij − f_j(x_i)| / ( σ_j·√((1 − h_i)/ω_i + (1 − h_i)²·r_i) ),
+//	|y_ij − f_j(x_i)| / ( σ_j·√((1 − h_i)/ω_i + (1 − h_i)²·r_i) ).
 //
-// into dst (n×p) and returns dst, for the arguments of LeaveOneOut, h of LeaveOneOut and r of
-// Variances. WithBands makes bands of the ratios, if no scales were learnt from the rows. Jackknife
-// returns the errors of LeaveOneOut, and reports a weight of 0 and a ratio that is not a number.
-// Cost: as Predict.
+// Jackknife takes the arguments and the h_i of LeaveOneOut, and the part r_i of the variance that
+// Variances returns. WithBands makes bands of the results of Jackknife, if no length-scales were
+// learnt from the rows. Jackknife returns an error where LeaveOneOut does, for a weight of 0, and
+// for a ratio of error and deviation that is NaN. Cost: as Predict.
 func (m *Model[T]) Jackknife(dst, x, y dense.Matrix[T], weights []T) (dense.Matrix[T], error) {
 	for i, w := range weights {
 		if w == 0 {
@@ -46,32 +47,37 @@ func (m *Model[T]) Jackknife(dst, x, y dense.Matrix[T], weights []T) (dense.Matr
 	return dst, argument.Finite("ridge: the ratio of error and deviation", dst)
 }
 
-// Bands are errors at rows that a fit has not seen, from which Model.Band computes half widths.
-// Bands hold for every law of the noise [Vovk et al. 2005]. A model that learnt scales of columns
-// or a metric from its rows needs errors of fits to other rows that learnt them again.
+// Bands are errors at rows that a fit has not seen, from which Model.Band computes half widths. The
+// half widths are right for every probability distribution of the noise [Vovk et al. 2005]. If a
+// model learnt length-scales or a metric from its rows, the errors must come from fits to other
+// rows that learnt length-scales or metric again.
 type Bands[T dense.Float] struct {
-	// Errors are |y_ij − f_j(x_i)| (n×p, n ≥ 1), over the factors that Relative and Logs name.
+	// Errors (n×p, n ≥ 1) are the errors |y_ij − f_j(x_i)| of output j at row i, divided by the
+	// factors that Relative and Logs describe.
 	Errors dense.Matrix[float64]
 
-	// Relative says that errors are ratios to the standard deviations of Predict, as Jackknife
-	// computes them, and bands are wide where deviations are large: away from the rows. Otherwise
-	// bands have the same width everywhere, which holds near the rows only.
+	// Relative says that Errors are ratios of errors to the standard deviations of Predict, as
+	// Jackknife computes the ratios, and that bands are wide where deviations are large: away from
+	// the rows. If Relative is false, all bands have the same width, which is right near the rows
+	// only.
 	Relative bool
 
 	// Logs, for noise that differs between rows, is a model of the logarithms of the errors, with
-	// the map of the model that has the bands. Band multiplies half widths by exp(max(g_j(x),
-	// Least_j)) for the means g_j of Logs. Errors must then be the exponentials of the errors of
-	// Logs.LeaveOneOut. Nil stands for equal noise of all rows.
+	// the feature map of the model that has the bands. Model.Band multiplies the half width of
+	// output j at x by exp(max(g_j(x), Least_j)) for the mean g_j of Logs. If Logs is not nil, the
+	// numbers in Errors must be the exponentials of the errors that Logs.LeaveOneOut returns. A nil
+	// Logs stands for equal noise of all rows.
 	Logs *Model[T]
 
-	// Least (p numbers) has the smallest mean of Logs at the rows for each output. Away from the
-	// rows, the means of Logs may fall further, and Least keeps bands from becoming narrow there.
+	// Least has for each output the smallest mean of the model Logs at the rows of the fit. Away
+	// from the rows, the means of Logs may fall further, and Least keeps bands from becoming
+	// narrow.
 	Least []float64
 }
 
-// WithBands returns the model with bands, which its file contains.
+// WithBands returns the model with the bands b, which the file of the model contains.
 //
-// The error reports Errors of another shape or with a number that is negative, NaN or infinite, a
+// The error reports Errors of a wrong shape or with a number that is negative, NaN or infinite, a
 // zero Logs or one with another number of features or outputs than the model, a Least whose length
 // is not the number of outputs, and an element of Least that is not finite.
 func (m *Model[T]) WithBands(b Bands[T]) (*Model[T], error) {
@@ -136,16 +142,17 @@ func checkErrors(errors []float64, outputs int) error {
 	return nil
 }
 
-// Band returns the means of Predict and the half widths of bands, n×p each: a new target lies
-// within the half width of the mean with the probability level, over rows and targets like those of
-// the fit. With n errors of WithBands, the half width is the ⌈level·(n + 1)⌉-th smallest error, or
-// +Inf if there are too few errors for the level, times the standard deviation of Predict if the
-// errors are relative, and times exp(max(g, least)) with Logs. Without errors, noise counts as
-// normal.
+// Band returns the means of Predict and the half widths of bands, n×p each for n rows x and p
+// outputs: a new target lies within the half width of the mean with the probability level, over
+// rows and targets like those of the fit. With n errors per output in the Bands of the model, the
+// half width is the ⌈level·(n + 1)⌉-th smallest error, or +Inf if there are too few errors for the
+// level, times the standard deviation of Predict if Bands.Relative is true, and times exp(max(g,
+// least)) for the mean g of Bands.Logs and the element least of Bands.Least. For a model without
+// Bands, Band takes the noise as normally distributed.
 //
-// Away from the rows, bands are as good as the standard deviations of Predict: see Samples in
-// docs/regression.md. Band panics as Predict does, and if level is not between 0 and 1. Cost: as
-// Predict.
+// Away from the rows of the fit, bands are only as good as the standard deviations of Predict: see
+// Samples in docs/regression.md. Band panics where Predict does, and if level is not between 0 and
+// 1. Cost: as Predict.
 func (m *Model[T]) Band(x dense.Matrix[T], level float64) (mean, half dense.Matrix[T]) {
 	mean, half = m.Predict(x)
 	g := dense.New[T](half.Rows, 0)

@@ -33,14 +33,15 @@ type Choice[T dense.Float] struct {
 	Temperature float64        // β of the classifier
 }
 
-// Choose fits each map to the rows and returns the map of the largest evidence, the first one of
-// maps with equal evidence. Maps may differ in length-scales, kernels, frequencies or numbers of
-// features. Each fit chooses the variances that o does not give. The evidence is too large for a
-// map whose parameters were learnt from the same targets: package ridge/automl compares such maps
-// at other rows. Choose reads the rows once for each map.
+// Choose fits a model with each feature map to the rows and returns the map of the largest
+// evidence, the first one of maps with equal evidence. The feature maps may differ in
+// length-scales, kernels, frequencies or numbers of features. Each fit chooses the variances of
+// noise and prior that the options o do not give. The evidence is too large for a map whose
+// parameters were learnt from the same targets: package ridge/automl compares maps with learnt
+// parameters at held-out rows. Choose reads the rows once for each map.
 //
-// The error reports no maps, a nil map, options out of range, errors of Sum, the end of ctx, and
-// the error of the first map if no map can be fitted. A nil ctx panics.
+// The error reports an empty slice maps, a nil map, options out of range, the errors of Sum, the
+// end of ctx, and the error of the first map if no map can be fitted. A nil ctx panics.
 func Choose[T dense.Float](ctx context.Context, maps []rff.Map[T], rows Rows[T], o Options) (Choice[T], error) {
 	if err := argument.Context("ridge", ctx); err != nil {
 		return Choice[T]{}, err
@@ -115,10 +116,10 @@ func try[T dense.Float](ctx context.Context, maps []rff.Map[T], sign float64, fi
 
 // MedianDistance returns the median of the Euclidean distances between pairs of rows of x (n×d), or
 // of a sample of 500 rows, a length-scale to start with, in units of x. In few dimensions functions
-// often vary within a fraction of the median. Cost: 125,000·d operations.
+// often vary within a fraction of the median distance. Cost: 125,000·d operations.
 //
 // The error reports fewer than two rows, coordinates that are NaN or infinite, a nil src, and a
-// median that is +Inf or 0, with the median of the distances that are not 0.
+// median that is +Inf or 0, and in the error for 0 names the median of the distances above 0.
 func MedianDistance[T dense.Float](x dense.Matrix[T], src rand.Source) (float64, error) {
 	const most = 500
 	x.Check()

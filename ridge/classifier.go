@@ -16,10 +16,10 @@ import (
 
 // Classifier computes the probabilities of classes,
 //
-//	P(c|x) = exp(z_c) / Σ_l exp(z_l),  z_c = b_c + (φ(x) − φ̄)ᵀw_c,
+//	P(c|x) = exp(z_c) / Σ_l exp(z_l),  z_c = b_c + (φ(x) − φ̄)ᵀw_c.
 //
-// where φ̄ is the mean of the features of the fit, so a large mean costs float32 no accuracy. A
-// Classifier never changes, and goroutines may share it.
+// Classifier subtracts the mean φ̄ of the features over the rows of the fit, so that a large mean
+// costs no accuracy in float32. A Classifier never changes, and goroutines may share it.
 type Classifier[T dense.Float] struct {
 	phi     rff.Map[T]
 	mean    []T             // φ̄
@@ -29,16 +29,16 @@ type Classifier[T dense.Float] struct {
 	exact   *exact[T]       // or nil
 }
 
-// Labels returns the texts of ClassifyOptions.Labels, or nil.
+// Labels returns the texts of the classes from ClassifyOptions.Labels, or nil if there are none.
 func (c *Classifier[T]) Labels() []string { return slices.Clone(c.labels) }
 
-// Map returns the map of the features.
+// Map returns the feature map of the classifier.
 func (c *Classifier[T]) Map() rff.Map[T] { return c.phi }
 
-// Probabilities writes P(c|x) for the rows of x (n×d) into dst, n×Classes for the
-// Classes of ClassifyOptions, and returns dst.
-// Probabilities allocates a zero dst. dst must not overlap x. Probabilities panics if a shape does
-// not fit. Cost: n transforms and n·D·Classes multiply-adds in T.
+// Probabilities writes the probability P(c|x) of each class c, for the rows of x (n×d), into dst,
+// n×Classes for the Classes of ClassifyOptions, and returns dst. Probabilities allocates dst if dst
+// is the zero Matrix. dst must not overlap x. Probabilities panics if the shape of x or dst does
+// not fit. The cost is n transforms by the map and n·D·Classes multiply-adds in T for D features.
 func (c *Classifier[T]) Probabilities(dst, x dense.Matrix[T]) dense.Matrix[T] {
 	if c.phi == nil {
 		panic(errNoClassifier.Error())

@@ -32,7 +32,8 @@ var (
 	_ encoding.BinaryUnmarshaler = (*Sums[float64])(nil)
 )
 
-// MarshalBinary returns s as a safetensors file of about 4·D² + 8·D·p bytes, without the map.
+// MarshalBinary returns the sums s as a safetensors file, without the feature map, of about 4·D² +
+// 8·D·p bytes for D features and p targets.
 func (s *Sums[T]) MarshalBinary() ([]byte, error) {
 	if s.phi == nil {
 		return nil, errors.New("ridge: the Sums are zero, want those of NewSums")
@@ -51,10 +52,11 @@ func (s *Sums[T]) MarshalBinary() ([]byte, error) {
 // triangular returns the number of elements of a triangle of order n.
 func triangular(n int) int { return n * (n + 1) / 2 }
 
-// UnmarshalBinary replaces s by the sums in data. s must come from NewSums for the same type, map
-// and number of outputs. UnmarshalBinary compares the features at a few points. The error reports
-// any difference and damaged bytes; s is then unchanged. The checksum detects damage, not forgery;
-// forged sums are at worst wrong. UnmarshalBinary allocates a multiple of the memory of data.
+// UnmarshalBinary replaces s by the sums in data. s must come from NewSums for the type, map and
+// number of outputs of data. UnmarshalBinary compares the features of s and data at a few points.
+// The error reports damaged bytes and data for another type, map or number of outputs; an error
+// leaves s unchanged. The checksum in data detects damage, not forgery; forged sums are at worst
+// wrong. UnmarshalBinary allocates a multiple of the memory of data.
 func (s *Sums[T]) UnmarshalBinary(data []byte) error {
 	r, err := archive.Unmarshal[T, sumsRecipe](data, "ridge", "sums")
 	if err != nil {

@@ -37,17 +37,18 @@ func (e *exact[T]) at(x dense.Matrix[T], b []float64) dense.Matrix[float64] {
 	return sums
 }
 
-// WithKernel returns the model whose means are functions of the kernel k = Map().Kernel() at rows,
+// WithKernel returns the model whose means are sums of the kernel k = Map().Kernel() at rows x_i,
 //
-//	f_j(x) = b_j + Σ_i a_ij·k(x, x_i),
+//	f_j(x) = b_j + Σ_i a_ij·k(x, x_i).
 //
-// for the rows x_i of x (n×d), the weights a (n×p), and b and the noise of p numbers, as
-// kernelridge.Fit computes them. Weights returns zeros and b. Deviations remain those of the
-// features: a few landmarks leave more variance than all rows do. LogEvidence returns 0.
-// LeaveOneOut, Jackknife and Gradient return an error.
+// The rows x_i are those of x (n×d), and kernelridge.Fit computes the coefficients a (n×p) and, for
+// each of p outputs, b and noise. For a model from WithKernel, Weights returns zeros and b.
+// Standard deviations of the model remain those of the features: a few landmarks leave more
+// variance than all rows do. LogEvidence returns 0. For a model from WithKernel, LeaveOneOut,
+// Jackknife and Gradient return an error.
 //
 // The error reports a zero model, a map without a kernel, shapes that do not fit, numbers that are
-// not finite, and noise that is not positive. Mean of the model takes n values of k for each row.
+// not finite, and noise that is not positive. Mean of the model takes n values of k per row.
 func (m *Model[T]) WithKernel(x dense.Matrix[T], a dense.Matrix[float64], b, noise []float64) (*Model[T], error) {
 	if m.phi == nil {
 		return nil, errNoModel
@@ -70,7 +71,7 @@ func (m *Model[T]) WithKernel(x dense.Matrix[T], a dense.Matrix[float64], b, noi
 	return &with, with.checkVariances()
 }
 
-// Rows returns copies of the rows x and the weights a of WithKernel, or no rows.
+// Rows returns copies of the rows x and the coefficients a that WithKernel got, or no rows.
 func (m *Model[T]) Rows() (x dense.Matrix[T], a dense.Matrix[float64]) {
 	if m.exact == nil {
 		return x, a
@@ -94,14 +95,14 @@ func checkExact[T dense.Float](k kernels.Kernel, x dense.Matrix[T], a dense.Matr
 	return cmp.Or(argument.Finite("rows", x), argument.Finite("weights of rows", a))
 }
 
-// Classifier returns a classifier whose scores are the means of m, a model of indicators: y (n×p)
-// is 1 for the class of a row and 0 for other classes. leftOut (n×p) are the errors y_i − f⁻ⁱ(x_i)
-// of m at rows left out, as kernelridge.Fit returns them. The errors determine the temperature and
-// the mixture of the scores by the loss of Classify, which Classifier returns too. labels are those
-// of ClassifyOptions.
+// Classifier returns a classifier whose scores are the means of m, a model of class indicators y
+// (n×p): an element of y is 1 for the class of the row and 0 for every other class. leftOut (n×p)
+// has the leave-one-out errors y_i − f⁻ⁱ(x_i) of m, as kernelridge.Fit returns them. The errors
+// leftOut determine the temperature and the mixture of the scores by the loss of Classify, and
+// Classifier also returns the loss. labels has the meaning of ClassifyOptions.Labels.
 //
-// The error reports a model without rows of WithKernel, shapes that do not fit, rows that are no
-// indicators, errors that are not finite, and labels out of range.
+// The error reports a model that is not from WithKernel, shapes that do not fit, rows of y that are
+// no indicators, elements of leftOut that are not finite, and labels out of range.
 func (m *Model[T]) Classifier(y dense.Matrix[T], weights []T, leftOut dense.Matrix[float64], labels []string) (*Classifier[T], float64, error) {
 	if m.exact == nil {
 		return nil, 0, errors.New("ridge: the model has no rows of WithKernel: want Classify")

@@ -8,16 +8,18 @@ import (
 	"github.com/seed-feabd252/randfeat/internal/memory/scratch"
 )
 
-// Gradient writes the gradient of LogEvidence with respect to the features of rows of the fit into
-// dst (n×D) and returns dst. Gradient allocates a zero dst. Row i is
+// Gradient writes the gradient of LogEvidence with respect to the D features of n rows of the fit
+// into dst (n×D) and returns dst. Gradient allocates dst if dst is the zero Matrix. Row i is
 //
-//	∂/∂φ(x_i) = ω_i·( Σ_j (y_ij − f_j(x_i))/σ_j²·μ_j − p·A⁻¹(φ(x_i) − φ̄) ),
+//	∂/∂φ(x_i) = ω_i·( Σ_j (y_ij − f_j(x_i))/σ_j²·μ_j − p·A⁻¹(φ(x_i) − φ̄) ).
 //
-// for constant variances: those of maximum evidence change the evidence in second order. Backward
-// of an [rff.Differentiable] map computes the gradient with respect to the points from dst.
+// Gradient takes the variances σ_j² and s² as constant: variances of maximum evidence change the
+// evidence in second order only. The method Backward of an [rff.Differentiable] map computes the
+// gradient with respect to the points from the gradient dst with respect to the features.
 //
-// x, y and weights are some or all of the rows, as for Add, and must not overlap dst. Gradient
-// returns the errors of Add. Cost: n transforms and n·D² multiply-adds, twice the cost of sums.
+// x, y and weights are some or all rows of the fit, as Sums.Add takes rows, and must not overlap
+// dst. Gradient returns an error where Sums.Add does. Gradient costs n transforms by the feature
+// map and n·D² multiply-adds, twice the cost of Sums.Add.
 func (m *Model[T]) Gradient(dst, x, y dense.Matrix[T], weights []T) (dense.Matrix[T], error) {
 	return m.rowwise(dst, x, y, weights, m.regression.Weights.Rows, m.slopes)
 }

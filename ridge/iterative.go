@@ -14,41 +14,42 @@ import (
 	"github.com/seed-feabd252/randfeat/rff"
 )
 
-// Iterative are the parameters of a fit by conjugate gradients in passes over the rows, for feature
-// numbers D at which D² numbers do not fit into memory or D³ operations take too long. Memory is
-// 8·D·(2r + 5k) bytes for r = Rank and k outputs and samples, and a pass costs n transforms and
-// 2n·D·max(k, 16) multiply-adds: see More features in docs/regression.md.
+// Iterative are the parameters of a fit by conjugate gradients in passes over the rows, for so many
+// features D that D² numbers do not fit into memory or D³ operations take too long. For r = Rank
+// and k, the number of outputs and samples together, the fit takes 8·D·(2r + 5k) bytes, and a pass
+// over n rows n feature transforms and 2n·D·max(k, 16) multiply-adds: see More features in
+// docs/regression.md.
 type Iterative struct {
-	// Rank is the rank r of the preconditioner, at most n and D. 0 stands for min(256, D/16), at
-	// least 16, and −1 for no preconditioner. The pass that builds the preconditioner takes r/k
-	// times as long as a pass with k columns. A larger rank pays if many passes are needed: for a
-	// small λ and many rows.
+	// Rank is the rank r of the preconditioner, at most the number of rows and the number D of
+	// features. A Rank of 0 stands for min(256, D/16), at least 16, and −1 for no preconditioner.
+	// The pass that builds the preconditioner of rank r takes r/k times as long as a pass for k
+	// outputs and samples. A larger rank pays for a small λ and many rows, which need many passes.
 	Rank int
 
-	// Samples is the number S of samples of the posterior, at least 2, from which deviations, the
-	// evidence and drawn functions come. 0 stands for 15. The relative standard error of a
-	// deviation is √(1/(2S)).
+	// Samples is the number S of samples of the posterior, at least 2, from which standard
+	// deviations, the evidence and drawn functions come. 0 stands for 15. With S samples, the
+	// relative standard error of a standard deviation is √(1/(2S)).
 	Samples int
 
-	// Tolerance bounds the root mean square error of the means at the rows, in units of the
-	// standard deviation of the targets; 0 for 10⁻⁴.
+	// Tolerance bounds the root mean square difference of the means at the rows from the exact
+	// solution, in units of the standard deviation of the targets; 0 stands for 10⁻⁴.
 	Tolerance float64
 
-	// MaxIterations is the largest number of passes of conjugate gradients; 0 for 1000.
+	// MaxIterations is the largest number of passes of conjugate gradients; 0 stands for 1000.
 	MaxIterations int
 
-	// Fit calls Progress, unless Progress is nil, after each pass, on the goroutine of the caller,
-	// with the number of passes and the largest error bound of the outputs, in the unit of
-	// Tolerance.
+	// Fit calls Progress, unless Progress is nil, after each pass over the rows, on the goroutine
+	// of the caller, with the number of passes and the largest error bound of the outputs, in the
+	// unit of Tolerance.
 	Progress func(iterations int, bound float64)
 
-	// Src draws the preconditioner and the samples.
+	// Src draws the random numbers of the preconditioner and of the samples.
 	Src rand.Source
 }
 
 // NotConverged is the error of a fit by iterations that has not reached its tolerance, because
-// MaxIterations passes do not suffice, rounding prevents progress, or a context ended. The fit then
-// also returns the model of the current weights.
+// MaxIterations passes do not suffice, rounding prevents progress, or a context ended. A fit that
+// returns a NotConverged also returns the model of the weights reached.
 type NotConverged struct {
 	Iterations       int
 	Ratio            float64 // λ
@@ -57,7 +58,7 @@ type NotConverged struct {
 	Cause            error   // the error of the context of kernelridge.Fit, or nil
 }
 
-// Error describes how far the fit came.
+// Error returns a text that describes how far the iterations of the fit came.
 func (e *NotConverged) Error() string {
 	why := "want more iterations, a larger Rank or a larger Noise/Prior"
 	switch {
@@ -70,7 +71,7 @@ func (e *NotConverged) Error() string {
 		e.Iterations, e.Ratio, e.Bound, e.Tolerance, why)
 }
 
-// Unwrap returns the error of the context, or nil.
+// Unwrap returns the error of the context that ended the iterations, or nil.
 func (e *NotConverged) Unwrap() error { return e.Cause }
 
 func (o *Iterative) check() error {

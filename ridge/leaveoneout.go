@@ -10,21 +10,22 @@ import (
 //
 //	(y_ij − f_j(x_i)) / (1 − h_i),  h_i = ω_i·( (φ_i − φ̄)ᵀA⁻¹(φ_i − φ̄) + 1/Σω ).
 //
-// x, y and weights are some or all rows of the fit, as for Add. The error of a row is NaN if no
-// other row determines its prediction. LeaveOneOut allocates a zero dst, and dst may be y.
-// LeaveOneOut returns the errors of Add. Cost: as Predict.
+// x, y and weights are some or all rows of the fit, as Sums.Add takes rows. The error of a row is
+// NaN if no other row determines its prediction. LeaveOneOut allocates dst if dst is the zero
+// Matrix, and dst may be y. LeaveOneOut returns an error where Sums.Add does. Cost: as Predict.
 func (m *Model[T]) LeaveOneOut(dst, x, y dense.Matrix[T], weights []T) (dense.Matrix[T], error) {
 	return m.rowwise(dst, x, y, weights, y.Cols, m.leaveOut)
 }
 
-// Variances returns the means of f_j at the rows of x (n×d), and the two parts of their variances
-// in units of the noise σ_j²,
+// Variances returns the means of f_j at the rows of x (n×d), and the two parts g and r of their
+// variances in units of the noise σ_j²,
 //
-//	g_i = (φ_i − φ̄)ᵀA⁻¹(φ_i − φ̄) + 1/Σω,  r_i = (k(x_i, x_i) − ‖φ_i‖²)/λ,
+//	g_i = (φ_i − φ̄)ᵀA⁻¹(φ_i − φ̄) + 1/Σω,  r_i = (k(x_i, x_i) − ‖φ_i‖²)/λ.
 //
-// so that σ_j·√(g_i + r_i) is the deviation of Posterior. r is 0 unless the map has landmarks. A
-// row of the fit has the leverage ω_i·g_i, and leverages sum to DegreesOfFreedom. Panics and cost
-// are as for Predict.
+// The standard deviation of Posterior is σ_j·√(g_i + r_i), with the results g and r of Variances.
+// The result r is 0 unless the map has landmarks. A row of the fit has the leverage ω_i·g_i, and
+// the leverages of all rows sum to DegreesOfFreedom. Variances panics where Predict does, at the
+// cost of Predict.
 func (m *Model[T]) Variances(x dense.Matrix[T]) (mean dense.Matrix[T], g, r []float64) {
 	features.CheckPoints("ridge", m.phi, x)
 	mean, g, r = dense.New[T](x.Rows, len(m.prior)), make([]float64, x.Rows), make([]float64, x.Rows)

@@ -15,26 +15,29 @@ import (
 	"github.com/seed-feabd252/randfeat/rff"
 )
 
-// Options are the parameters of a fit. The zero value chooses every parameter by the evidence.
+// Options are the parameters of a fit. With zero Options a fit chooses all parameters by the
+// evidence.
 type Options struct {
-	// Noise is the variance σ² of the noise, in squared units of y. 0 stands for the variance of
-	// maximum evidence.
+	// Noise is the variance σ² of the noise, in squared units of y. A Noise of 0 stands for the
+	// variance of maximum evidence.
 	Noise float64
 
 	// Prior is the prior variance s² of the weights, in squared units of y: the kernel of the
-	// Gaussian process is s²·φ(x)ᵀφ(x′). 0 stands for the variance of maximum evidence.
+	// Gaussian process is s²·φ(x)ᵀφ(x′). A Prior of 0 stands for the variance of maximum evidence.
 	Prior float64
 
-	// Ratio is λ = σ²/s², in squared units of the features. 0 stands for the ratio of maximum
-	// evidence. If Ratio is given without Noise and Prior, every output has the variances of
-	// maximum evidence for this ratio. Ratio must be 0 if both Noise and Prior are given.
+	// Ratio is the penalty λ = σ²/s², noise over prior variance, in squared units of the features.
+	// A Ratio of 0 stands for the ratio of maximum evidence. If Ratio is given without Noise and
+	// Prior, every output has the variances σ² and s² of maximum evidence for the given Ratio.
+	// Ratio must be 0 if both Noise and Prior are given.
 	Ratio float64
 
-	// NoIntercept removes the intercept b from the model.
+	// NoIntercept removes the intercept b from the model b + φ(x)ᵀw.
 	NoIntercept bool
 
-	// Iterative lets Fit and Choose solve by conjugate gradients in passes over the rows, which
-	// takes D numbers of memory for D². Nil stands for the direct solution.
+	// Iterative lets Fit and Choose solve by conjugate gradients in passes over the rows, with
+	// memory in proportion to the number D of features, not to D². A nil Iterative stands for the
+	// direct solution.
 	Iterative *Iterative
 }
 
@@ -83,19 +86,20 @@ type Model[T dense.Float] struct {
 	exact *exact[T] // or nil
 }
 
-// Fit fits a model to the rows, with Y of p columns. Fit returns the errors of Sum and of Sums.Fit.
-// A nil ctx panics.
+// Fit fits a Bayesian ridge regression on the features of phi to the rows, whose targets have p
+// columns. Fit returns an error where Sum or Sums.Fit does. A nil ctx panics.
 //
-// Without Iterative, Fit reads the rows once. If the rows are a Block of float32 and n is at least
-// 65,280 and 128·D, Fit sums the products of features in float32, at 0.6 of the cost, and measures
-// the error E of the sums: Fit sums again in float64 unless λ > 64·‖E‖. Model.Accuracy tells which
-// sums a model has.
+// Without Options.Iterative, Fit reads the rows once. If the rows are a Block[float32] of at least
+// 65,280 and at least 128·D rows, Fit sums the products of the D features in float32, at 0.6 of the
+// cost, and measures the matrix E of rounding errors of the sums: Fit sums again in float64 unless
+// λ > 64·‖E‖. Model.Accuracy tells whether a model has sums in float32.
 //
-// With Iterative, Fit reads the rows once for their means, the right sides and the preconditioner
-// each, once for λ if the options do not determine λ, and once for each of some tens of iterations.
-// The error is a *NotConverged, with the model so far, if the iterations end before the tolerance
-// is reached. Other errors are those of Sum, and report a λ that is too small for float64, rows
-// that differ from pass to pass, and the end of ctx. The result does not depend on GOMAXPROCS.
+// With Options.Iterative, Fit reads the rows once each for the means, the right sides and the
+// preconditioner, once for λ if the options do not determine λ, and once for each of some tens of
+// iterations. If the iterations end before the tolerance is reached, Fit returns the model so far
+// and a *NotConverged. All other errors with Options.Iterative are those of Sum, or report a λ too
+// small for float64, rows that differ from pass to pass, or the end of ctx. The result does not
+// depend on GOMAXPROCS.
 func Fit[T dense.Float](ctx context.Context, phi rff.Map[T], rows Rows[T], o Options) (*Model[T], error) {
 	if err := argument.Context("ridge", ctx); err != nil {
 		return nil, err
@@ -127,20 +131,22 @@ func Fit[T dense.Float](ctx context.Context, phi rff.Map[T], rows Rows[T], o Opt
 	return s.Fit(ctx, o)
 }
 
-// Fit returns the posterior for the rows of s, which Fit does not change: weights of output j have
-// the mean A⁻¹·Σω(φ − φ̄)(y_j − ȳ_j) and the covariance σ²A⁻¹ for A = Σω(φ − φ̄)(φ − φ̄)ᵀ + λI. The
-// intercept has a flat prior. Without an intercept, φ̄ = 0 and ȳ = 0.
+// Fit returns the posterior for the rows of the sums s, which Fit does not change: the regression
+// weights of output j have the mean A⁻¹·Σω(φ − φ̄)(y_j − ȳ_j) and the covariance σ²A⁻¹ for A = Σω(φ
+// − φ̄)(φ − φ̄)ᵀ + λI, with means φ̄ and ȳ. The intercept has a flat prior. Without an intercept,
+// zeros replace the means φ̄ of the features and ȳ of the targets.
 //
-// If Noise or Prior is 0 and Ratio is 0, λ maximises the evidence; all outputs share λ. If Noise
-// and Prior are both 0, every output has the variances of maximum evidence for this λ. λ is at
-// least 2¹⁰ times the rounding of the sums: see Noise and prior in docs/regression.md.
+// If o.Noise or o.Prior is 0 and o.Ratio is 0, the penalty λ maximises the evidence; all outputs
+// share λ. If o.Noise and o.Prior are both 0, every output has the variances σ² and s² of maximum
+// evidence for the shared λ = σ²/s². The penalty λ is at least 2¹⁰ times the rounding of the sums:
+// see Noise and prior in docs/regression.md.
 //
-// Cost: D³/3 multiply-adds for a given λ, and about 25·D³/6 more to choose λ. Memory: 5/2·D²
-// numbers of float64, of which the model keeps D²/2.
+// With D features, Fit costs D³/3 multiply-adds for a given λ, and about 25·D³/6 more to choose λ.
+// Fit needs memory for 5/2·D² numbers of float64, of which the model keeps D²/2.
 //
-// The error reports options out of range, no rows, sums that are not finite, squares of targets or
-// features out of 2^±900, a constant output whose noise is not given, a λ that is too small for the
-// rounding of the sums, and the end of ctx. A nil ctx panics.
+// The error reports options out of range, no rows, sums that are not finite, sums of squares of
+// targets or features that are neither 0 nor in [2⁻⁹⁰⁰, 2⁹⁰⁰], a constant output whose noise is not
+// given, a λ that is too small for the rounding of the sums, and the end of ctx. A nil ctx panics.
 func (s *Sums[T]) Fit(ctx context.Context, o Options) (*Model[T], error) {
 	if o.Iterative != nil {
 		return nil, errors.New("ridge: Iterative with sums, which have the products of the direct solution: want Fit")
@@ -152,11 +158,11 @@ func (s *Sums[T]) Fit(ctx context.Context, o Options) (*Model[T], error) {
 	return &Model[T]{s.phi, s.source, *p, nil}, nil
 }
 
-// Map returns the map of the features.
+// Map returns the feature map of the model.
 func (m *Model[T]) Map() rff.Map[T] { return m.phi }
 
-// Weights returns a copy of the mean weights w (D×p) and the intercepts b. The mean of f_j is
-// b_j + φ(x)ᵀw_j, and the functions of WithKernel at x.
+// Weights returns a copy of the posterior means w (D×p) of the weights and the intercepts b. The
+// mean of f_j is b_j + φ(x)ᵀw_j, plus the sum Σ_i a_ij·k(x, x_i) for a model from WithKernel.
 func (m *Model[T]) Weights() (w dense.Matrix[float64], b []float64) {
 	return m.regression.Weights.Clone(), m.regression.Intercepts()
 }
@@ -171,14 +177,14 @@ func (m *Model[T]) Prior() []float64 { return slices.Clone(m.prior) }
 //
 //	−½·[ (yᵀy − yᵀΦμ)/σ² + log det A − D·log λ + n·log(2πσ²) − Σ log ω ].
 //
-// With an intercept, n − 1 replaces n, and the brackets also contain log Σω: the density is that of
-// the contrasts of the targets. The evidence compares maps, kernels and variances on the same rows.
-// LogEvidence of a model of WithKernel is 0.
+// For a model with an intercept, n − 1 replaces the number n of rows, and the brackets also contain
+// log Σω: the density is that of the contrasts of the targets. The evidence compares feature maps,
+// kernels and variances on the same rows. For a model from WithKernel, LogEvidence returns 0.
 func (m *Model[T]) LogEvidence() float64 { return m.evidence }
 
 // DegreesOfFreedom returns the effective number of parameters of each output, the trace of the
-// matrix H with ŷ = Hy: Σ λ_i/(λ_i + λ) over the eigenvalues λ_i of the sums, plus 1 for an
-// intercept. Cost: D²/2 multiply-adds.
+// matrix H that takes targets y to fitted values ŷ = Hy: Σ λ_i/(λ_i + λ) for the penalty λ and the
+// eigenvalues λ_i of Σω(φ − φ̄)(φ − φ̄)ᵀ, plus 1 for an intercept. Cost: D²/2 multiply-adds.
 func (m *Model[T]) DegreesOfFreedom() float64 {
 	degrees := max(0, floats.Sum(m.FeatureDegrees()))
 	if m.centred {
@@ -187,10 +193,10 @@ func (m *Model[T]) DegreesOfFreedom() float64 {
 	return degrees
 }
 
-// FeatureDegrees returns the contribution 1 − λ·(A⁻¹)_ff of each feature to DegreesOfFreedom. The
-// contribution is 0 for a weight that the rows do not determine, and 1 for a weight that the rows
-// determine fully [MacKay 1992]. Rounding may move a contribution outside of [0, 1] by about 2⁻¹⁰.
-// Cost: as DegreesOfFreedom.
+// FeatureDegrees returns the contribution 1 − λ·(A⁻¹)_ff of each feature f to DegreesOfFreedom, for
+// A = Σω(φ − φ̄)(φ − φ̄)ᵀ + λI. The contribution of a feature is 0 if the rows do not determine the
+// weight of the feature, and 1 if the rows determine the weight fully [MacKay 1992]. Rounding may
+// move a contribution of a feature outside of [0, 1] by about 2⁻¹⁰. Cost: as DegreesOfFreedom.
 func (m *Model[T]) FeatureDegrees() []float64 {
 	if m.phi == nil {
 		panic(errNoModel.Error())
@@ -202,37 +208,40 @@ func (m *Model[T]) FeatureDegrees() []float64 {
 	return degrees
 }
 
-// Accuracy says how far a model may be from the exact solution.
+// Accuracy says how far a model may be from the exact solution of the ridge regression.
 type Accuracy struct {
 	// SinglePrecision reports whether Fit has summed the products of features in float32.
-	// SinglePrecision is false for a model of ReadModel.
+	// SinglePrecision is false for a model from ReadModel.
 	SinglePrecision bool
 
-	// Samples is the number of samples from which deviations, the evidence and drawn functions are
-	// estimated, or 0 if they are exact.
+	// Samples is the number of samples of the posterior from which standard deviations, the
+	// evidence and drawn functions are estimated, or 0 if all three are exact.
 	Samples int
 
-	// Bound is a bound of the error of the means for each output, relative to the exact weights, or
-	// nil for the direct solution: the bound ‖r‖/(2√(λΣω)) of the weighted root mean square over
-	// the rows, in units of y, for the residual r. At any x the error is at most ‖φ(x) − φ̄‖·‖r‖/λ.
+	// Bound has for each output, in units of y, the bound ‖r‖/(2√(λΣω)) of the weighted root mean
+	// square over the rows of the difference between the means and those of the exact solution, for
+	// the residual r of the linear system; Bound is nil for the direct solution. At any point x the
+	// difference is at most ‖φ(x) − φ̄‖·‖r‖/λ for the residual r and the mean φ̄ of the features.
 	Bound []float64
 
-	// LogEvidence is the standard error of LogEvidence, p/2 times the standard error of log det A.
-	// Models of the same rows, with the same samples, have similar errors of LogEvidence, so
-	// differences between the evidence of such models are more accurate.
+	// LogEvidence is the standard error of Model.LogEvidence: p/2 times the standard error of log
+	// det A for p outputs and the posterior covariances σ²A⁻¹. Models of the same rows and samples
+	// have similar errors of Model.LogEvidence, so the difference between the evidence of two such
+	// models is more accurate.
 	LogEvidence float64
 }
 
-// Accuracy returns the accuracy of the model.
+// Accuracy returns how far the model may be from the exact solution.
 func (m *Model[T]) Accuracy() Accuracy {
 	a := m.accuracy
 	a.Bound = slices.Clone(a.Bound)
 	return a
 }
 
-// Mean writes the means of f_j(x_i), which are also the means of new targets, for the rows of x
-// (n×d) into dst (n×p) and returns dst. Mean allocates a zero dst. dst must not overlap x. Mean
-// panics if a shape does not fit. Cost: n transforms and n·D·p multiply-adds in float64.
+// Mean writes the posterior means of f_j(x_i), which are also the means of new targets, for the
+// rows x_i of x (n×d) and p outputs j into dst (n×p) and returns dst. Mean allocates dst if dst is
+// the zero Matrix. dst must not overlap x. Mean panics if the shape of x or dst does not fit. Mean
+// costs n transforms by the map and n·D·p multiply-adds in float64 for D features.
 func (m *Model[T]) Mean(dst, x dense.Matrix[T]) dense.Matrix[T] {
 	features.CheckPoints("ridge", m.phi, x)
 	if m.exact != nil {
@@ -242,20 +251,23 @@ func (m *Model[T]) Mean(dst, x dense.Matrix[T]) dense.Matrix[T] {
 }
 
 // Predict returns the means and the standard deviations of new targets at the rows of x (n×d), n×p
-// each: the variance of Posterior plus the noise. Predict panics if a shape does not fit. Cost: n
-// transforms and n·D²/2 multiply-adds in float64, and 4·D² bytes read for every 128 rows.
+// each for p outputs: variances are those of Posterior plus those of the noise. Predict panics if
+// the shape of x does not fit. For D features Predict costs n transforms by the feature map, n·D²/2
+// multiply-adds in float64, and 4·D² bytes read for every 128 rows.
 func (m *Model[T]) Predict(x dense.Matrix[T]) (mean, sd dense.Matrix[T]) {
 	return m.predict(x, 1)
 }
 
-// Posterior returns the means and the standard deviations of f_j at the rows of x (n×d), n×p each:
+// Posterior returns the means and standard deviations of the functions f_j, j ≤ p, at the rows of x
+// (n×d), n×p each:
 //
-//	b_j + φᵀμ_j,  σ_j·√( (φ − φ̄)ᵀA⁻¹(φ − φ̄) + 1/Σω + (k(x, x) − ‖φ‖²)/λ ),
+//	b_j + φᵀμ_j,  σ_j·√( (φ − φ̄)ᵀA⁻¹(φ − φ̄) + 1/Σω + (k(x, x) − ‖φ‖²)/λ ).
 //
-// without 1/Σω if the model has no intercept. The last term is 0 unless the map comes from
-// rff.Nystroem or rff.Spectral: s²·(k(x, x) − ‖φ‖²) is the prior variance outside of the span of
-// the landmarks [Quiñonero-Candela & Rasmussen 2005]. With landmarks at all rows the deviation
-// equals that of the Gaussian process with the kernel k. Panics and cost are as for Predict.
+// The formula of Posterior is without 1/Σω if the model has no intercept. The term (k(x, x) −
+// ‖φ‖²)/λ is 0 unless the map comes from rff.Nystroem or rff.Spectral: s²·(k(x, x) − ‖φ‖²) is the
+// prior variance outside of the span of the landmarks [Quiñonero-Candela & Rasmussen 2005]. With
+// landmarks at all rows the standard deviation equals that of the Gaussian process with the kernel
+// k. Posterior panics where Predict does, at the cost of Predict.
 func (m *Model[T]) Posterior(x dense.Matrix[T]) (mean, sd dense.Matrix[T]) {
 	return m.predict(x, 0)
 }

@@ -13,15 +13,15 @@ import (
 // Rows are data that can be read several times, a block at a time, so they need not fit into
 // memory. Block, NPY and CSV implement Rows.
 type Rows[T dense.Float] interface {
-	// Blocks yields all rows. Every call reads the rows again, in the order and the blocks of the
-	// first call. A block is valid until the next block is read. The sequence ends with the first
-	// error.
+	// Blocks yields all rows. Every call of Blocks reads the rows again, in the order and the
+	// blocks of the first call. A block from Blocks is valid until the next block is read. The
+	// sequence of blocks ends with the first error.
 	Blocks() iter.Seq2[Block[T], error]
 }
 
-// Block holds rows in memory: points X (n×d), targets Y (n×p), and weights. A zero Y stands for no
-// targets, and nil Weights for weights of 1. The matrices may be views of a *mat.Dense: see package
-// dense/gonum.
+// Block holds rows in memory: points X (n×d), targets Y (n×p), and weights. A zero Matrix Y stands
+// for no targets, and nil Weights for weights of 1. The matrices of a Block may be views of a
+// *mat.Dense: see package dense/gonum.
 type Block[T dense.Float] struct {
 	X, Y    dense.Matrix[T]
 	Weights []T
@@ -47,7 +47,7 @@ func (b Block[T]) Blocks() iter.Seq2[Block[T], error] {
 }
 
 // Check returns an error unless X is n×d, Y is n×p for p = outputs, Weights is nil or has n
-// elements, all numbers are finite, and no weight is negative. The error names the row.
+// elements, all numbers are finite, and no weight is negative. The error names the row at fault.
 func (b Block[T]) Check(d, outputs int) error {
 	b = b.complete()
 	return checkRows(b.X, b.Y, b.Weights, d, outputs)
@@ -61,7 +61,7 @@ func (b Block[T]) complete() Block[T] {
 	return b
 }
 
-// RowRange returns the rows lo ≤ i < hi, which share the memory of b.
+// RowRange returns the rows i of b with lo ≤ i < hi, in the memory of b.
 func (b Block[T]) RowRange(lo, hi int) Block[T] {
 	part := Block[T]{X: b.X.RowRange(lo, hi), Y: b.Y.RowRange(lo, hi)}
 	if b.Weights != nil {
@@ -78,10 +78,10 @@ func (b Block[T]) Weight(i int) float64 {
 	return float64(b.Weights[i])
 }
 
-// Sum returns the sums of all rows. Sum reads the rows once.
+// Sum returns the Sums of all rows with the features of phi. Sum reads the rows once.
 //
-// The error reports errors of NewSums, Add and rows, no rows, and the end of ctx. Sum checks ctx
-// every 255 rows. A nil ctx panics.
+// The error reports the errors of NewSums, of Sums.Add and of reading rows, an absence of rows, and
+// the end of ctx. Sum checks ctx every 255 rows. A nil ctx panics.
 func Sum[T dense.Float](ctx context.Context, phi rff.Map[T], rows Rows[T]) (*Sums[T], error) {
 	return sum(ctx, rows, func(outputs int) (*Sums[T], error) { return NewSums(phi, outputs) })
 }

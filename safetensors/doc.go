@@ -2,9 +2,9 @@
 // published. A file holds named dense arrays of numbers, and nothing that a reader would execute.
 //
 //	f, err := safetensors.Read(file)                       // once for all tensors
-//	w, err := safetensors.Floats[float32](f.Tensors["wte"]) // from F64, F32, F16, BF16, F8 or integers
+//	w, err := safetensors.Floats[float32](f.Tensors["wte"]) // from any type of the format
 //
-// [ReadIndex] reads a model in several files. Package performer/layer reads layers of attention from a File.
+// [ReadIndex] reads a model in several files. Package performer/layer reads layers from a File.
 //
 // [Read] returns an error for a file that is ambiguous. The tensors must cover the bytes after the
 // header without holes and overlaps. No key may occur twice, no field of a tensor may be missing or

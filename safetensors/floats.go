@@ -10,17 +10,17 @@ import (
 	"github.com/seed-feabd252/randfeat/dense/half"
 )
 
-// Floats returns the elements of t, row-major, in new memory.
+// Floats returns the elements of t converted to T, row-major, in new memory.
 //
-// F16, BF16, F32, F8_E4M3 and F8_E5M2 convert exactly, with subnormals and the sign of zero. F64
-// rounds to the nearest float32, ties to even, and to ±Inf beyond the range. ±Inf stays ±Inf and
-// NaN stays NaN; NaN keeps its sign and payload if the element is not rounded. F8_E4M3 has no
-// infinity, and NaN at 0x7f and 0xff alone [OFP8]. BOOL becomes 0 and 1. Integers convert exactly.
-// Quantised weights are stored as F8 or integers beside their scales, and the caller multiplies by
-// the scales.
+// Floats converts F16, BF16, F32, F8_E4M3 and F8_E5M2 exactly, with subnormals and the sign of
+// zero. If T is float32, Floats rounds F64 to the nearest float32, ties to even, and to ±Inf beyond
+// the range of float32. ±Inf stays ±Inf and NaN stays NaN; NaN keeps its sign and payload if the
+// element is not rounded. The type F8_E4M3 has no infinity, and only the bytes 0x7f and 0xff are
+// NaN [OFP8]. Floats converts BOOL to 0 and 1. Integers convert exactly. Models store quantised
+// weights as F8 or integers beside scales; the caller multiplies by the scales.
 //
-// The error reports another dtype, an integer that T cannot represent, and Data that do not fit
-// DType and Shape.
+// The error reports a DType that Floats does not convert, an integer that T does not represent
+// exactly, and Data whose length does not fit DType and Shape.
 func Floats[T dense.Float](t Tensor) ([]T, error) {
 	elements, err := t.extent()
 	if err != nil {
@@ -106,9 +106,10 @@ func integers[T dense.Float](x []T, t Tensor) error {
 	return nil
 }
 
-// FromFloats returns x, row-major, as a tensor of type F64, F32, F16 or BF16, the type of E.
-// FromFloats keeps every bit of x. half.Encode makes numbers of 16 bits. The tensor shares no
-// memory with shape and x. The error reports a negative dimension and Π shape ≠ len(x).
+// FromFloats returns the row-major elements x as a tensor of DType F64, F32, F16 or BF16, by the
+// type E. FromFloats copies the numbers x bit for bit. Function half.Encode converts float32 or
+// float64 to the 16-bit types E. The tensor shares no memory with shape and x. The error reports a
+// negative dimension, and a product of the dimensions in shape that is not len(x).
 func FromFloats[E dense.Float | half.Number](shape []int, x []E) (Tensor, error) {
 	dtype := dtypeOf[E]()
 	elements, size, err := extent(dtype, shape)

@@ -11,10 +11,11 @@ import (
 )
 
 // ReadIndex reads a model in several files, which an index such as model.safetensors.index.json
-// names. The field weight_map of the index maps the name of each tensor to a file in the folder of
-// the index. Files are read one after another, as by [Read]. Metadata is nil, and tensors of the
-// files that the index does not name are left out. The error names the file, and a tensor that its
-// file lacks. A name with "..", or a rooted one, is an error.
+// names. The field weight_map of the JSON index maps the name of each tensor to a file in the
+// folder of the index. ReadIndex reads one file after another, each as [Read] does. The returned
+// File has nil Metadata, and only those tensors of the files that the index names. The error of
+// ReadIndex names the file, and a tensor that the index expects and the file lacks. ReadIndex
+// returns an error for a file name with ".." and for a rooted file name.
 //
 //	f, err := safetensors.ReadIndex(os.DirFS(folder), "model.safetensors.index.json")
 func ReadIndex(fsys fs.FS, name string) (*File, error) {

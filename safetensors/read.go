@@ -15,16 +15,18 @@ import (
 // maxHeader is the length in bytes of the longest header that Read accepts.
 const maxHeader = 100_000_000
 
-// Read reads one file from r, to the end of r. Bytes after the buffer are an error.
+// Read reads one safetensors file from r, to the end of r. Bytes after the last tensor are an
+// error.
 //
-// Each tensor has memory of its own, and Shape and Data are never nil. An error names the tensor
-// and the value that the format forbids, or wraps the error of r. A file that ends too early gives
-// io.ErrUnexpectedEOF. A file larger than 2⁴⁰ bytes, or 2³⁰ bytes on 32-bit systems, is an error
-// that Read returns before it reads a tensor. No input makes Read panic. Read allocates at most a
-// constant plus a multiple of the bytes that r has delivered, whatever the header claims.
+// Each returned Tensor has memory of its own, and Shape and Data that are not nil. An error of Read
+// names the tensor and the value that the format forbids, or wraps the error of r. For a file that
+// ends too early the error wraps io.ErrUnexpectedEOF. For a file larger than 2⁴⁰ bytes, or 2³⁰
+// bytes on 32-bit systems, Read returns an error before it reads a tensor. No input makes Read
+// panic. Read allocates at most a constant plus a multiple of the bytes that r has delivered,
+// whatever the header claims.
 //
 // Read reads the header and each tensor in one call of r.Read, or in large blocks, so that r needs
-// no buffer unless small tensors are slow to read.
+// no bufio.Reader unless small reads are slow.
 func Read(r io.Reader) (*File, error) {
 	if r == nil {
 		return nil, errors.New("safetensors: r is nil, want a reader")
@@ -32,9 +34,9 @@ func Read(r io.Reader) (*File, error) {
 	return open(reader{r})
 }
 
-// View reads a file in memory, such as a mapped file. View copies the header alone: the Data of the
-// tensors are slices of data, with no capacity beyond their length. Do not use the tensors after
-// data is unmapped.
+// View reads a safetensors file in memory, such as a memory-mapped file. View copies only the
+// header: the Data of the tensors are slices of data, with no capacity beyond their length. If data
+// is a memory-mapped file, do not use the tensors after data is unmapped.
 func View(data []byte) (*File, error) { return open(&view{data}) }
 
 // open reads a file from a source.

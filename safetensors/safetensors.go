@@ -9,25 +9,25 @@ import (
 
 // File is the content of a safetensors file.
 type File struct {
-	// Metadata is free text by key. A nil map means a file without metadata, which differs from a
-	// file with an empty map.
+	// Metadata holds texts of any content by key. A nil Metadata means a file without metadata, and
+	// an empty Metadata a file with an empty table of metadata.
 	Metadata map[string]string
 
-	// Tensors are the tensors by name. A name is any valid UTF-8, also the empty string, except
-	// __metadata__.
+	// Tensors holds the tensors of the file by name. The name of a tensor is any valid UTF-8, also
+	// "", except __metadata__.
 	Tensors map[string]Tensor
 }
 
-// Tensor is a dense array. The zero Tensor is not valid, because it has no DType.
+// Tensor is a dense array of numbers. The zero Tensor is not valid, because it has no DType.
 type Tensor struct {
 	DType DType
 
-	// Shape holds the dimensions, outermost first. An empty or nil Shape means a scalar, which has
-	// one element.
+	// Shape holds the dimensions of the tensor, outermost first. An empty or nil Shape means a
+	// scalar, which has one element.
 	Shape []int
 
-	// Data holds the elements, row-major and little-endian. DType and Shape determine the length of
-	// Data.
+	// Data holds the bytes of the elements, row-major and little-endian. DType and Shape determine
+	// the length of Data.
 	Data []byte
 }
 

@@ -14,14 +14,14 @@ import (
 	"unicode/utf8"
 )
 
-// Write writes f to w. Equal files give equal bytes, in the order and with the padding that the
-// package comment describes.
+// Write writes f to w in the safetensors format. Write sorts the tensors, by type and then by name,
+// and pads the header as the reference implementation does, so that equal Files give equal bytes.
 //
-// The error reports a tensor whose DType, Shape and Data do not fit each other, a name or metadata
-// that is not valid UTF-8, and a header of more than 100 MB. Write returns such an error before it
-// writes the first byte. Write wraps errors of w. Write neither keeps nor changes f, and allocates
-// the names and the header alone. Write calls w.Write once for the header and once for each tensor
-// that is not empty.
+// Before the first byte, Write returns an error for a tensor whose DType, Shape and Data do not fit
+// each other, a name or metadata that is not valid UTF-8, and a header of more than 100 MB. If
+// w.Write fails, Write returns an error that wraps the error of w.Write. Write neither keeps nor
+// changes f, and allocates memory only for the names and the header. Write calls w.Write once for
+// the header and once for each tensor that is not empty.
 func Write(w io.Writer, f *File) error {
 	if w == nil || f == nil {
 		return errors.New("safetensors: w or f is nil, want a writer and a file")

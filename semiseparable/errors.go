@@ -8,16 +8,16 @@ import (
 )
 
 // ElementError reports an element of an argument that is NaN or ±Inf, or an element of the diagonal
-// that is no divisor. A divisor is in [ν, 1/ν] in magnitude, where ν = 2⁻¹²⁶ (float32) or 2⁻¹⁰²²
-// (float64) is the smallest normal number. Zero, subnormal numbers, and numbers whose reciprocal is
-// subnormal are no divisors.
+// that cannot be a divisor. The magnitude of a divisor is in [ν, 1/ν], where ν = 2⁻¹²⁶ (float32) or
+// 2⁻¹⁰²² (float64) is the smallest normal number. Zero, subnormal numbers, and numbers whose
+// reciprocal is subnormal cannot be divisors.
 type ElementError struct {
 	Argument string  // "diag", "q", "k" or "v"
 	Row      int     // the first such row of the argument
 	Value    float64 // the first such element of the row
 }
 
-// Error returns a text with the argument, the row, the element and the condition on it.
+// Error returns a message with the argument, the row, the wrong element and the wanted condition.
 func (e *ElementError) Error() string {
 	want := "a finite element"
 	if e.Argument == "diag" {
@@ -27,15 +27,15 @@ func (e *ElementError) Error() string {
 }
 
 // OverflowError reports a result of finite arguments that is beyond the range of the element type.
-// Solutions of a system may grow exponentially with n.
+// Solutions of triangular systems may grow exponentially with the order n.
 type OverflowError struct {
-	// Row is the first row of the result, or the last row for Tᵀ, with an element that is not
-	// finite. Rows are computed in chunks, and an overflow spreads to the other rows of its chunk.
-	// The row that overflows first is within 47 rows of Row (127 for Inverse).
+	// Row is the first row of the result, or for SolveTransposed the last row, with an element that
+	// is not finite. Rows are computed in chunks, and an overflow in one row spreads to the other
+	// rows of the chunk. The row that overflows first is within 47 rows of Row (127 for Inverse).
 	Row int
 }
 
-// Error returns a text with the row.
+// Error returns a message with the Row of the overflow.
 func (e *OverflowError) Error() string {
 	return fmt.Sprintf("semiseparable: row %d of the result overflows", e.Row)
 }

@@ -25,13 +25,14 @@ const largeFrom = 16
 // If dst is zero, Inverse allocates it. Inverse takes O(n²·d) operations and, beyond dst,
 // n·(d + n/64) elements of memory.
 //
-// dst must not overlap Q, K or Diag. The result does not depend on GOMAXPROCS. After the first call
-// of a size Inverse allocates nothing but dst.
+// dst must not overlap Q, K or Diag. The elements of T⁻¹ do not depend on GOMAXPROCS. After the
+// first call of a size Inverse allocates nothing but dst.
 //
-// The error is an *ElementError if an element of Diag is no divisor, or if Q or K has NaN or ±Inf.
-// It is an *OverflowError if the inverse leaves the range of T, and a *ResidualError if a chunk is
-// so ill-conditioned that the residual T·T⁻¹ − I is larger than rounding explains; this check takes
-// O(n²). After an error the elements of dst are undefined.
+// The error of Inverse is an *ElementError if an element of Diag cannot be a divisor, or if Q or K
+// has NaN or ±Inf. The error of Inverse is an *OverflowError if the inverse leaves the range of the
+// element type, and a *ResidualError if a chunk is so ill-conditioned that the residual T·T⁻¹ − I
+// is larger than rounding explains; the check of the residual takes O(n²). After an error of
+// Inverse the elements of dst are undefined.
 func (m Matrix[T]) Inverse(dst dense.Matrix[T]) (dense.Matrix[T], error) {
 	return m.inverse(dst, inverseChunk)
 }

@@ -11,24 +11,24 @@ import (
 // Matrix is the n×n lower-triangular matrix T = Λ + tril(QKᵀ, −1): element (i, j) is q_iᵀk_j for j
 // < i, λ_i for j = i and 0 for j > i.
 //
-// Q and K are n×d, for any d. Diag holds λ_0 … λ_{n−1}. A nil Diag means ones, and T is then unit
-// triangular. A Matrix is a value that shares the memory of Diag, Q and K; Q and K may be views.
-// Methods only read a Matrix, and goroutines may share it. Methods panic with the shapes if Diag, Q
-// and K do not fit.
+// Q and K are n×d, for any d. Diag holds the diagonal λ_0 … λ_{n−1} of T. A nil Diag means λ_i = 1,
+// and T is then unit triangular. A Matrix is a value that shares the memory of Diag, Q and K; Q and
+// K may be views. Methods only read a Matrix, and goroutines may share it. Methods panic if the
+// shapes of Diag, Q and K do not fit.
 type Matrix[T dense.Float] struct {
 	Diag []T
 	Q, K dense.Matrix[T]
 }
 
-// Dims returns the order n of T and the rank d of QKᵀ.
+// Dims returns the order n of T (n×n) and the number d of columns of Q and K.
 func (m Matrix[T]) Dims() (n, d int) {
 	m.check()
 	return m.Q.Rows, m.Q.Cols
 }
 
-// Dense writes T into the n×n matrix dst, in O(n²d), and returns dst. If dst is zero, Dense
-// allocates it. dst must not overlap Q, K or Diag. Inner products add the d terms in ascending
-// order.
+// Dense writes the triangular matrix T into the n×n matrix dst, in O(n²d), and returns dst. If dst
+// is zero, Dense allocates it. dst must not overlap Q, K or Diag. Dense adds the d terms of an
+// inner product q_iᵀk_j in ascending order.
 func (m Matrix[T]) Dense(dst dense.Matrix[T]) dense.Matrix[T] {
 	n, _ := m.Dims()
 	dst = dense.Ensure(dst, n, n)

@@ -8,16 +8,16 @@ import (
 	"github.com/seed-feabd252/randfeat/internal/compute/vecmath"
 )
 
-// ResidualError reports a wrong inverse Y: T·Y differs from I by more than rounding explains. Some
-// chunks of T are too ill-conditioned for an inverse in the element type. Solve does not invert
-// chunks, and still solves systems with T.
+// ResidualError reports a wrong inverse Y of T: T·Y differs from I by more than rounding explains.
+// The cause of a ResidualError is a chunk of T that is too ill-conditioned for an inverse in the
+// element type. Solve inverts no chunks, and solves systems with T even after a ResidualError.
 type ResidualError struct {
 	Row      int     // the first row of T·Y − I whose residual exceeds the bound
 	Residual float64 // the residual of the row, relative to the sum of the magnitudes of its terms
 	Bound    float64 // 8·(n + d + 128)·u, where u is the unit roundoff
 }
 
-// Error returns a text with the row, the residual and the bound.
+// Error returns a message with the Row, the Residual and the Bound that the Residual exceeds.
 func (e *ResidualError) Error() string {
 	return fmt.Sprintf("semiseparable: row %d of T·T⁻¹ − I is %.2g relative to its terms, want at most %.2g", e.Row, e.Residual, e.Bound)
 }

@@ -14,7 +14,7 @@ import (
 	"github.com/seed-feabd252/randfeat/dense"
 )
 
-// Kind is the kind of a column. The package documentation has the rules.
+// Kind is the kind of a column, such as number or date, by the rules of the package documentation.
 type Kind string
 
 // Kinds of columns.
@@ -32,7 +32,7 @@ const (
 // common is the least number of rows of a category with a column of its own.
 const common = 10
 
-// Column describes how a column of a table becomes columns of points.
+// Column describes how a column of a table becomes columns of points, the input of a model.
 type Column struct {
 	Name       string
 	Kind       Kind
@@ -43,8 +43,8 @@ type Column struct {
 	Missing    int      // the number of rows of Fit without a value: a column if above 0
 }
 
-// Columns returns the columns beside the target as Fit encodes them, without a fit. The error is
-// that of Fit.
+// Columns returns, without a fit, all columns except the target as Fit encodes these columns. The
+// errors of Columns are among the errors of Fit.
 func (t *Table) Columns(target string, o Options) ([]Column, error) {
 	told, at, err := t.told(target)
 	if err != nil {
@@ -221,7 +221,7 @@ func width(all []Column) int {
 	return n
 }
 
-// Becomes describes the columns of points for c.
+// Becomes describes in words the columns of points that the column c of a table becomes.
 func (c *Column) Becomes() string {
 	var text string
 	switch c.Kind {

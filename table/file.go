@@ -19,7 +19,8 @@ type recipe struct {
 }
 
 // Write writes the model with the columns as one safetensors file, which has the size of the file
-// of the ridge.Model or ridge.Classifier. The error reports a zero model, and the errors of w.
+// of the ridge.Model or ridge.Classifier inside. The error reports a zero model, and the errors of
+// w.
 func (m *Model) Write(w io.Writer) error {
 	if m == nil || m.model == nil && m.classifier == nil {
 		return errNoModel
@@ -27,10 +28,10 @@ func (m *Model) Write(w io.Writer) error {
 	return archive.Write[float64](w, "table", "table", recipe{m.target, m.columns, m.report, m.model, m.classifier})
 }
 
-// ReadModel reads a model that Model.Write wrote, to the end of r. Predictions have the same bits
-// on the same processor and version of this module. The error names a missing, damaged or unknown
-// part of the file, parts that do not fit together, and the errors of r. ReadModel allocates at
-// most a multiple of the bytes that it has read.
+// ReadModel reads a model that Model.Write wrote, to the end of r. On the same processor, with the
+// same version of the module, predictions equal those of the written model bit for bit. The error
+// names a missing, damaged or unknown part of the file, parts that do not fit together, and the
+// errors of r. ReadModel allocates at most a multiple of the bytes that it has read.
 func ReadModel(r io.Reader) (*Model, error) {
 	p, err := archive.Read[float64, recipe](r, "table", "table")
 	if err != nil {

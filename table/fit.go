@@ -14,7 +14,7 @@ import (
 	"github.com/seed-feabd252/randfeat/ridge/automl"
 )
 
-// Options are the parameters of Fit. The zero value finds the kinds of all columns.
+// Options are the parameters of Fit. With zero Options Fit finds the kinds of all columns.
 type Options struct {
 	Category []string // columns that are categories though they have numbers or dates
 	Skip     []string // columns to leave out
@@ -23,11 +23,11 @@ type Options struct {
 	Classes    bool // the numbers of the target are classes
 	HeavyTails bool // as automl.Options has it
 
-	// Progress is that of automl.Options, or nil.
+	// Progress is the function Progress for automl.Options, or nil.
 	Progress func(done, total int, family string)
 }
 
-// Model predicts the target of raw rows. A Model never changes, and goroutines may share it.
+// Model predicts the target of rows of texts. A Model never changes, and goroutines may share it.
 type Model struct {
 	target     string
 	columns    []Column
@@ -40,12 +40,13 @@ type Model struct {
 const least = 20
 
 // Fit learns the target, a column of t, from the other columns, as the package documentation
-// describes. src draws the random numbers of automl.Fit, whose cost Fit has.
+// describes. src draws the random numbers of automl.Fit, and Fit costs as much as automl.Fit.
 //
 // The error reports fewer than 20 rows with a target, a target that is not a column or does not
-// vary, names in o that are no columns, a column that no Log can have, a table without columns of
-// points, a nil argument, and the errors of automl.Fit. The error names the line, the column and
-// the value of a text that is not of the kind of its column.
+// vary, names in the options o that are no columns, a column in o.Log that is not numeric, a table
+// without columns to learn from, a nil argument, and the errors of automl.Fit. The error names the
+// line, the column and the value of a text that does not fit the kind of its column, as a word
+// among numbers.
 func Fit(ctx context.Context, t *Table, target string, o Options, src rand.Source) (*Model, error) {
 	if err := argument.Context("table", ctx); err != nil {
 		return nil, err
@@ -160,10 +161,10 @@ func maybeClasses(name string, y []float64) string {
 	return fmt.Sprintf("%s is whole numbers from %v to %v, learnt as numbers. Options.Classes makes them classes.\n", name, y[0], y[len(y)-1])
 }
 
-// Target returns the name of the target.
+// Target returns the name of the column that the model predicts.
 func (m *Model) Target() string { return m.target }
 
-// Columns returns the columns from which the model predicts, with those that it leaves out.
+// Columns returns the columns from which the model predicts, and those that the model leaves out.
 func (m *Model) Columns() []Column {
 	all := slices.Clone(m.columns)
 	for i := range all {
@@ -172,8 +173,8 @@ func (m *Model) Columns() []Column {
 	return all
 }
 
-// Classes returns the texts of the classes, in the order of Predictions.Probabilities, or nil for
-// numbers.
+// Classes returns the texts of the classes, in the order of the columns of
+// Predictions.Probabilities, or nil if the target is numeric.
 func (m *Model) Classes() []string {
 	if m.classifier == nil {
 		return nil
@@ -181,5 +182,5 @@ func (m *Model) Classes() []string {
 	return m.classifier.Labels()
 }
 
-// Report returns a text about what Fit has tried and chosen. The file of a model contains it.
+// Report returns a text about what Fit tried and chose. The file of a model contains the report.
 func (m *Model) Report() string { return m.report }

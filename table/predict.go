@@ -16,19 +16,20 @@ var errNoModel = errors.New("table: the model is zero, want one of Fit or ReadMo
 
 // Predictions are the predictions of n rows.
 type Predictions struct {
-	// Mean and Half are, for numbers, the n predictions and the half widths of their bands, as
-	// ridge.Model.Band returns them.
+	// Mean and Half are, for a numeric target, the n predictions and the half widths of their
+	// bands, as ridge.Model.Band returns them.
 	Mean, Half []float64
 
-	// Probabilities has, for classes, the probability of class c of row i in element (i, c), for
-	// the classes of Model.Classes.
+	// Probabilities has, for classes, in element (i, c) the probability that row i has class c of
+	// Model.Classes.
 	Probabilities dense.Matrix[float64]
 }
 
-// Predict predicts the rows of t, which needs the columns of points alone, in any order. Bands hold
-// a target with the probability level, which classes do not use. The error names the line, the
-// column and the value of a text that is not of the kind of its column, or reports a column that t
-// lacks, a zero model, a nil t, or a level that is not between 0 and 1.
+// Predict predicts the target for the rows of t, which needs only the columns from which the model
+// predicts, in any order. The band of a numeric target contains the target with the probability
+// level; classes do not use level. The error names the line, the column and the value of a text
+// that does not have the kind of its column, or reports a column that t lacks, a zero model, a nil
+// t, or a level that is not between 0 and 1.
 func (m *Model) Predict(t *Table, level float64) (*Predictions, error) {
 	switch {
 	case m == nil || m.model == nil && m.classifier == nil:
@@ -71,27 +72,28 @@ func (p *Predictions) losses(y []float64) []float64 {
 	return loss
 }
 
-// Score has the errors of a model at rows with a target.
+// Score has the errors of the predictions of a model at rows with a target.
 type Score struct {
 	Rows int // the number of rows with a target
 
-	// For numbers: the root mean square error and its standard error, the root mean square distance
-	// of the targets from their mean, the share of the targets in bands of 90 %, and the mean width
-	// of these bands.
+	// For numeric targets, RMSE is the root mean square error, with the standard error StdErr,
+	// Deviation the root mean square distance of the targets from their mean, Inside the share of
+	// the targets in bands of 90 %, and Width the mean width of the bands.
 	RMSE, StdErr, Deviation, Inside, Width float64
 
-	// For classes: the mean of −log of the probabilities of the true classes, its standard error
-	// in StdErr, and the share of the rows whose class has the largest probability. Unknown is the
-	// number of rows with a class that no row of Fit has. They count as wrong in Right, and not in
-	// LogLoss, which is NaN without other rows.
+	// For classes, LogLoss is the mean of −log of the probabilities of the true classes, with the
+	// standard error StdErr, and Right is the share of the rows whose true class has the largest
+	// probability. Unknown is the number of rows with a class that no row of Fit has. Rows of
+	// unknown class count as wrong in Right, and not in LogLoss, which is NaN without other rows.
 	LogLoss, Right float64
 	Unknown        int
 
 	classes bool
 }
 
-// Score returns the errors of the model at the rows of t that have a target. The errors are honest
-// if Fit has not seen the rows. The error is that of Predict, or reports a table without targets.
+// Score returns the errors of the model at the rows of t that have a target. The Score estimates
+// the errors at new rows if Fit has not seen the rows of t. Score returns an error where Predict
+// does, and for a table without targets.
 func (m *Model) Score(t *Table) (Score, error) {
 	x, y, err := m.points(t)
 	if err != nil {
@@ -149,7 +151,7 @@ func (m *Model) points(t *Table) (x dense.Matrix[float64], y []float64, err erro
 	return x, y, err
 }
 
-// String returns the errors as a text of one line.
+// String returns the errors of the Score as a text of one line.
 func (s Score) String() string {
 	if !s.classes {
 		return fmt.Sprintf("RMSE %s (%s for the mean), %.1f %% in the bands of 90 %%, mean width of bands %s",

@@ -23,18 +23,18 @@ type Table struct {
 
 // ReadOptions are the parameters of Read.
 type ReadOptions struct {
-	// Comma is the character between values, such as ';' or a tab. 0 stands for a comma. Beside ';'
-	// numbers may have decimal commas.
+	// Comma is the character between values, such as ';' or a tab. A Comma of 0 stands for ','. If
+	// Comma is ';', numbers may have decimal commas.
 	Comma rune
 }
 
 // Read reads a CSV file [RFC 4180] in UTF-8, to the end of r. The first line has the names of the
 // columns. Read leaves out a byte order mark, empty lines, and spaces around values.
 //
-// The error names the line and the column, or the byte of a wrong quotation mark, of a value that
-// is not UTF-8, of the first value that is missing or that has no name, and of a name that is
-// empty, unless it is the first, or not the only one. The error also reports a line of names
-// without Comma but with another separator, a Comma that cannot be one, and the errors of r.
+// The error names the line and the column (or the byte, for a wrong quotation mark) of a value that
+// is not UTF-8, of the first value that is missing or has no column name, and of a column name that
+// is repeated, or empty and not the first. The error also reports a first line that has another
+// separator in place of Comma, a Comma that cannot separate values, and the errors of r.
 //
 // [RFC 4180]: https://www.rfc-editor.org/rfc/rfc4180
 func Read(r io.Reader, o ReadOptions) (*Table, error) {
@@ -82,8 +82,9 @@ func Read(r io.Reader, o ReadOptions) (*Table, error) {
 	return t, nil
 }
 
-// New returns the table of rows of texts whose columns have the given names. In errors the names
-// are line 1, and row i is line i + 2. The error is that of Read for the same texts.
+// New returns the table of rows of texts whose columns have the given names. Error texts call the
+// names line 1, and row i (from 0 on) line i + 2. New returns an error where Read does for the same
+// texts.
 func New(names []string, rows [][]string) (*Table, error) {
 	t := new(Table)
 	for i, row := range slices.Concat([][]string{names}, rows) {
@@ -123,7 +124,7 @@ func (t *Table) add(row []string, line int) error {
 // Names returns the names of the columns.
 func (t *Table) Names() []string { return slices.Clone(t.names) }
 
-// Len returns the number of rows.
+// Len returns the number of rows of the table.
 func (t *Table) Len() int { return len(t.rows) }
 
 // Row returns the texts of row i, in the order of Names. Row panics unless i is from 0 to Len() −
@@ -135,9 +136,9 @@ func (t *Table) Row(i int) []string {
 	return slices.Clone(t.rows[i])
 }
 
-// Split divides the rows into two tables. held has share of the rows, rounded down, and rest has
-// the others, both in their order. src draws the rows of held. Without src, held has the last rows.
-// Split panics if share is not from 0 to 1.
+// Split divides the rows of a table into two tables. held has the fraction share of the rows,
+// rounded down, and rest has all others, both in the order of the table. src draws the rows of
+// held. Without src, held has the last rows of the table. Split panics if share is not from 0 to 1.
 func (t *Table) Split(share float64, src rand.Source) (rest, held *Table) {
 	if !(share >= 0 && share <= 1) {
 		panic(fmt.Sprintf("table: share = %v, want a number from 0 to 1", share))

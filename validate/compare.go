@@ -10,7 +10,7 @@ import (
 	"github.com/seed-feabd252/randfeat/dense"
 )
 
-// Method is a way to draw maps, with a name for the table of Compare.
+// Method is a way to draw random feature maps, with a name for the result of Compare.
 type Method[T dense.Float] struct {
 	Name string
 	Draw Draw[T]
@@ -20,29 +20,33 @@ type Method[T dense.Float] struct {
 type Compared struct {
 	Name string
 	Measurement
-	// Ratio is MSE divided by the MSE of the first method, and RatioStdErr its standard error to
-	// first order. Ratio and RatioStdErr are exactly 1 and 0 for the first method.
+	// Ratio is the MSE of the method divided by the MSE of the first method, and RatioStdErr the
+	// standard error of Ratio to first order. For the first method Ratio is exactly 1 and
+	// RatioStdErr 0.
 	Ratio, RatioStdErr float64
 }
 
-// Comparison is the result of Compare, with one row for each method in the order of the arguments.
+// Comparison is the result of Compare, with the results of the methods in the order of the
+// arguments.
 type Comparison struct {
 	Draws, Pairs int
 	Methods      []Compared
 }
 
-// Compare measures several methods at the same pairs, the rows of x and y (both n×d), with draws ≥
-// 2 maps of each method. The ratios answer whether one construction is better than another:
+// Compare measures the errors of several methods at n pairs of points, the rows of x and y (both
+// n×d), with draws ≥ 2 random maps of each method. The ratios of mean squared errors answer whether
+// one construction is better than another:
 //
 //	Compare(ctx, []Method[float64]{
 //		{Name: "iid", Draw: drawIID},
 //		{Name: "orthogonal", Draw: drawOrthogonal},
 //	}, x, y, 1000, src)
 //
-// A ratio below 1 by several standard errors says that the method beats the first method. Compare
-// measures one method after another as Measure does, so that their errors are independent. Compare
-// compares each method with the kernel of its own maps. Compare returns the errors of Measure with
-// the name of the method, and an error for no methods. A nil ctx panics.
+// A Ratio below 1 by several standard errors says that the method has a smaller mean squared error
+// than the first method. Compare measures one method after another, each with further numbers of
+// src, so that the estimates of different methods are independent. Compare measures each method
+// against the kernel that the maps of the method name. Compare returns an error where Measure does,
+// with the name of the method, and for an empty list of methods. A nil ctx panics.
 func Compare[T dense.Float](ctx context.Context, methods []Method[T], x, y dense.Matrix[T], draws int, src rand.Source) (Comparison, error) {
 	c := Comparison{Draws: draws, Pairs: x.Rows}
 	if len(methods) == 0 {
@@ -65,8 +69,8 @@ func Compare[T dense.Float](ctx context.Context, methods []Method[T], x, y dense
 	return c, nil
 }
 
-// Table returns a row for each method. The last column is the largest |z| of the bias over all
-// pairs.
+// Table returns the Comparison as a table with a row for each method. The last column of the table
+// is the largest |Z| over all pairs, where Z is the bias in standard errors.
 func (c Comparison) Table() Table {
 	table := Table{
 		Title: fmt.Sprintf("%d pairs, %d draws", c.Pairs, c.Draws),

@@ -25,7 +25,7 @@ const (
 	Indefinite
 )
 
-// String returns the verdict in words.
+// String returns the verdict in words, such as "positive definite".
 func (v Verdict) String() string {
 	if v < PositiveDefinite || v > Indefinite {
 		return fmt.Sprintf("Verdict(%d)", int(v))
@@ -33,24 +33,24 @@ func (v Verdict) String() string {
 	return [...]string{"positive definite", "positive semi-definite", "indefinite"}[v-PositiveDefinite]
 }
 
-// Spectrum is the result of Definiteness for an n×n matrix A.
+// Spectrum holds the eigenvalues of a symmetric n×n matrix A and a verdict on their signs.
 type Spectrum struct {
 	Verdict Verdict
 	// Eigenvalues of A, ascending.
 	Eigenvalues []float64
-	// Tolerance is n·ε·max|λ|, with ε = 2⁻⁵² for float64 and 2⁻²³ for float32. An eigenvalue closer
-	// to zero may come from rounding.
+	// Tolerance is n·ε·max|λ| for an n×n matrix with eigenvalues λ, where ε is 2⁻⁵² for float64 and
+	// 2⁻²³ for float32. An eigenvalue closer to zero than Tolerance may come from rounding.
 	Tolerance float64
-	// Rank is the number of eigenvalues with |λ| above Tolerance.
+	// Rank is the number of eigenvalues λ with |λ| > Tolerance.
 	Rank int
-	// Witness is a unit vector v with vᵀAv < 0 if the verdict is Indefinite: the eigenvector of the
-	// smallest eigenvalue. QuadraticForm is vᵀAv. For other verdicts Witness is nil and
+	// Witness is a unit vector v with vᵀAv < 0 if A is Indefinite: the eigenvector of the smallest
+	// eigenvalue. QuadraticForm is vᵀAv for v = Witness. If A is not Indefinite, Witness is nil and
 	// QuadraticForm is 0.
 	Witness       []float64
 	QuadraticForm float64
 }
 
-// String returns the finding in words.
+// String returns in words the verdict, the range of the eigenvalues and the rank.
 func (s Spectrum) String() string {
 	n := len(s.Eigenvalues)
 	if n == 0 {
@@ -65,16 +65,16 @@ func (s Spectrum) String() string {
 }
 
 // Definiteness returns the eigenvalues of the symmetric n×n matrix a and a verdict on their signs,
-// by gonum's mat.EigenSym in float64. Definiteness takes O(n³) time and O(n²) memory, and does not
-// change a.
+// by gonum's mat.EigenSym in float64. For an n×n matrix a, Definiteness takes O(n³) time and O(n²)
+// memory, and does not change a.
 //
-// The tolerance is n·ε·max|λ| with the ε of T, the size of the errors of the eigenvalues from
-// rounding of the elements.
+// Eigenvalues λ with |λ| ≤ n·ε·max|λ| count as zero, with ε = 2⁻⁵² for float64 and 2⁻²³ for
+// float32: rounding of the elements of a changes eigenvalues by about that much.
 //
-// Definiteness returns an error if a is empty or not square, if an element is NaN or infinite, if a
-// differs from its transpose by more than n·ε times its largest element, and if the eigenvalues do
-// not converge. If a differs less from its transpose, Definiteness returns the eigenvalues of (a +
-// aᵀ)/2.
+// Definiteness returns an error if a is empty or not square, if an element is NaN or infinite, if
+// the n×n matrix a differs from aᵀ by more than n·ε times the largest element, with the machine
+// epsilon ε of T, and if the eigenvalues do not converge. If a is symmetric up to rounding only,
+// Definiteness returns the eigenvalues of (a + aᵀ)/2.
 func Definiteness[T dense.Float](a dense.Matrix[T]) (Spectrum, error) {
 	asymmetry, err := CheckSymmetric(a)
 	if err != nil {

@@ -6,9 +6,9 @@
 //   - CheckSymmetric: the largest |a_ij − a_ji| and its position.
 //   - Definiteness: the eigenvalues. An indefinite matrix A has a vector v with vᵀAv < 0.
 //   - CheckKernel: whether a function is finite, symmetric and positive semi-definite on given
-//     points. A fault is a proof that a function is no kernel, and no fault is evidence for a kernel.
+//     points. A fault proves that a function is no kernel, and no fault is evidence for a kernel.
 //   - CheckOrthogonal: the largest |cos| between two rows, and these rows.
-//   - Measure draws many maps φ. For each pair of points it returns the mean estimate φ(x)ᵀφ(y), the
+//   - Measure draws many maps φ. For each pair of points Measure returns the mean of φ(x)ᵀφ(y), the
 //     standard error s of the mean, z = (mean − k(x, y))/s, and the mean squared error with its
 //     standard error. An unbiased map has |z| < 4 at all but one pair in 16,000. A bias b is seen
 //     with so many draws that s is well below b/4.

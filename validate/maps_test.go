@@ -79,7 +79,8 @@ func (m mapping) over(e orf.Ensemble, size int) (rff.Map[float64], error) {
 	return rff.Draw(m.spec, must.Have(orf.Draw[float64](e, size, pageDim, rand.NewPCG(1, 2))))
 }
 
-// pointsAt returns two points of length 1 at an angle in degrees. No coordinate is 0, except by chance.
+// pointsAt returns two points of length 1 at an angle in degrees. No coordinate is 0, except by
+// chance.
 func pointsAt(degrees float64) (x, y []float64) {
 	sin, cos := math.Sincos(degrees / 2 * math.Pi / 180)
 	for i := range pageDim {
@@ -146,8 +147,8 @@ func (m mapping) picture(known []string) charts.Figure {
 	}
 }
 
-// TestMapPages: the pages of docs/maps list exactly the laws that Theory knows, and have its numbers
-// and pictures. The test writes the numbers and the pictures with RANDFEAT_DOCS=draw.
+// TestMapPages: the pages of docs/maps list exactly the laws that Theory knows, and have its
+// numbers and pictures. The test writes the numbers and the pictures with RANDFEAT_DOCS=draw.
 func TestMapPages(t *testing.T) {
 	const folder = "../docs/maps"
 	write := os.Getenv("RANDFEAT_DOCS") == "draw"
@@ -172,8 +173,8 @@ func TestMapPages(t *testing.T) {
 			require.NoError(t, os.WriteFile(filepath.Join(folder, m.page+".md"), []byte(strings.Replace(page, section[from:to], want, 1)), 0o666))
 			require.NoError(t, os.WriteFile(filepath.Join(folder, picture), must.Have(os.ReadFile(fresh)), 0o666))
 		} else {
-			// Numbers of four digits may differ by one of the last, and places in pictures, which have
-			// about 500 units, by a fifth of a unit.
+			// Numbers of four digits may differ by one of the last, and places in pictures, which
+			// have about 500 units, by a fifth of a unit.
 			assert.Empty(t, differ(want, section[from:to], 1.1e-3, 0), m.name)
 			assert.Empty(t, differ(string(must.Have(os.ReadFile(fresh))), read(picture), 0.2/500, 500), picture)
 		}

@@ -17,49 +17,51 @@ import (
 	"github.com/seed-feabd252/randfeat/rff"
 )
 
-// Draw makes one random map φ with random numbers from src. The estimate of the map is φ(x)ᵀψ(y)
-// with ψ = rff.Keys(φ), which is φ unless φ is Paired. Measure and Compare call a Draw from several
-// goroutines, each with its own source.
+// Draw makes one random feature map φ with random numbers from src. The map φ estimates the kernel
+// k(x, y) by φ(x)ᵀψ(y) with ψ = rff.Keys(φ), which is φ unless φ is an rff.Paired map. Measure and
+// Compare call a Draw from several goroutines, and give each call its own source.
 type Draw[T dense.Float] func(src rand.Source) (rff.Map[T], error)
 
-// Estimate has the statistics of the estimates of the kernel at one pair of points.
+// Estimate holds statistics of many random maps' estimates of the kernel at one pair of points.
 type Estimate struct {
-	// Truth is k(x, y), Mean the mean of φ(x)ᵀψ(y) over draws, and StdErr the standard error of the
-	// mean.
+	// Truth is the kernel k(x, y), Mean the mean of the estimates φ(x)ᵀψ(y) over the drawn maps φ,
+	// and StdErr the standard error of Mean.
 	Truth, Mean, StdErr float64
-	// Rounding is 4ε·Σ_l|φ_l(x)ψ_l(y)| with the ε of T, a bound of the rounding error of Mean.
+	// Rounding, a bound of the rounding error of Mean, is the mean of 4ε·Σ_l|φ_l(x)ψ_l(y)| over
+	// draws, with the machine epsilon ε of T.
 	Rounding float64
 	// Z is (Mean − Truth)/√(StdErr² + Rounding²), or 0 if Mean is Truth. For an unbiased map and
 	// many draws Z is standard normal, and |Z| > 4 at one of 16,000 pairs.
 	Z float64
 	// MSE is the mean of (φ(x)ᵀψ(y) − k(x, y))² over draws, and MSEStdErr the standard error of
-	// that mean. For an unbiased map MSE estimates the variance of φ(x)ᵀψ(y).
+	// MSE. For an unbiased map MSE estimates the variance of φ(x)ᵀψ(y).
 	MSE, MSEStdErr float64
 }
 
-// Measurement is the result of Measure.
+// Measurement is the result of Measure: the errors of random feature maps at pairs of points.
 type Measurement struct {
 	Kernel kernels.Kernel
 	Draws  int
 	Pairs  []Estimate
-	// MSE is the mean over the pairs, and MSEStdErr its standard error over the draws. All pairs
-	// share draws, so that MSEStdErr does not follow from the errors of the pairs.
+	// MSE is the mean of the MSE of the Pairs, and MSEStdErr the standard error of MSE over draws.
+	// All pairs share the drawn maps, so that MSEStdErr does not follow from those of the Pairs.
 	MSE, MSEStdErr float64
 }
 
 // Measure estimates the kernel at the pairs (x_i, y_i), the rows of x and y (both n×d), with draws
-// ≥ 2 maps. Measure compares the estimates φ(x_i)ᵀψ(y_i) with the Kernel of the first map. The
-// means of the estimates show a bias. Make 30 draws or more so that Z is nearly normal.
+// ≥ 2 random maps. Measure compares the estimates φ(x_i)ᵀψ(y_i) with the kernel that method Kernel
+// of the first map returns. The means of the estimates over the maps show a bias. Make 30 draws or
+// more so that the Z of each Estimate is nearly normally distributed.
 //
-// Draw t has a PCG source whose seeds are the next two numbers of src, and sums run in the order of
-// draws, so that the result does not depend on GOMAXPROCS. Memory is O(n) beyond the maps. Measure
-// does not keep x and y.
+// Each draw has a PCG source whose seeds are the next two numbers of src, and sums run in the order
+// of draws, so that the result does not depend on GOMAXPROCS. Measure takes O(n) memory for n
+// pairs, beyond the memory of the maps. Measure does not keep x and y.
 //
 // Measure returns an error for x and y that differ in shape or have no row, draws below 2 or above
-// 2⁴⁰, and a nil draw or src. Measure also returns an error for a draw that fails, names no kernel
-// or takes points of another dimension, and the error of ctx. Measure checks ctx between draws,
-// between values of the kernel, and between blocks of 64 pairs of features. A nil ctx panics.
-// Features that are NaN or infinite make Z NaN or infinite.
+// 2⁴⁰, and a nil draw or src. Measure returns an error for a draw that fails or makes a map that
+// names no kernel or takes no points of dimension d, and the error of ctx. Measure looks for the
+// end of ctx between draws, between values of the kernel, and between blocks of 64 pairs of points.
+// A nil ctx panics. NaN or infinite features make the Z of the pair NaN or infinite.
 func Measure[T dense.Float](ctx context.Context, draw Draw[T], x, y dense.Matrix[T], draws int, src rand.Source) (Measurement, error) {
 	m, err := measure(ctx, draw, x, y, draws, src)
 	if err != nil {
@@ -68,7 +70,8 @@ func Measure[T dense.Float](ctx context.Context, draw Draw[T], x, y dense.Matrix
 	return m, nil
 }
 
-// Worst returns the pair with the largest |Z|. NaN counts as the largest.
+// Worst returns the index and the Z of the pair of points with the largest |Z|. A Z that is NaN
+// counts as the largest.
 func (m Measurement) Worst() (pair int, z float64) {
 	for i, p := range m.Pairs {
 		if math.IsNaN(p.Z) {
@@ -81,8 +84,9 @@ func (m Measurement) Worst() (pair int, z float64) {
 	return pair, z
 }
 
-// Unbiased reports whether |Z| ≤ limit at every pair. Unbiased is false without pairs, as with an
-// error of Measure. An unbiased map of n pairs fails at limit 4 with probability up to n/16,000.
+// Unbiased reports whether |Z| ≤ limit at every pair of points, where Z is the bias in standard
+// errors. Unbiased is false for a Measurement without pairs, which Measure returns with an error.
+// For an unbiased map and n pairs, Unbiased(4) is false with probability up to n/16,000.
 func (m Measurement) Unbiased(limit float64) bool {
 	_, z := m.Worst()
 	return len(m.Pairs) > 0 && math.Abs(z) <= limit

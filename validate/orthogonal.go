@@ -12,14 +12,14 @@ import (
 
 // Angle is the pair of rows of a matrix that are farthest from orthogonal.
 type Angle struct {
-	// I < J are the rows, or both 0 if there are fewer than two rows.
+	// I < J are the indices of the two rows, or both 0 if the matrix has fewer than two rows.
 	I, J int
-	// Cos is |cos| of the angle between rows I and J, the largest of all pairs. If Cos is 0, all
-	// rows are orthogonal. Cos is NaN with an error.
+	// Cos is |cos| of the angle between rows I and J, the largest of all pairs of rows. If Cos is
+	// 0, all rows are orthogonal to each other. Cos is NaN if CheckOrthogonal returned an error.
 	Cos float64
 }
 
-// String returns the finding in words.
+// String returns in words the largest |cos| and the two rows.
 func (a Angle) String() string {
 	switch {
 	case math.IsNaN(a.Cos):
@@ -31,12 +31,12 @@ func (a Angle) String() string {
 }
 
 // CheckOrthogonal returns the largest |cos| between two rows of the m×d matrix w, in float64. The
-// rounding error of the cosine is at most (d+4)·2⁻⁵². Frequencies with m > d are orthogonal only
-// within blocks of d rows: pass one block, w.RowRange(0, d).
+// rounding error of the returned |cos| is at most (d+4)·2⁻⁵² for rows of d elements. Orthogonal m×d
+// frequencies w with m > d are orthogonal within blocks of d rows: pass w.RowRange(0, d).
 //
 // CheckOrthogonal returns an error for a row of zeros, which has no direction, and for an element
-// that is NaN or infinite. CheckOrthogonal takes O(m²d) time for matrix products and O(m·d) memory,
-// and does not change w.
+// that is NaN or infinite. For an m×d matrix w, CheckOrthogonal takes O(m²d) time for matrix
+// products and O(m·d) memory, and does not change w.
 func CheckOrthogonal[T dense.Float](w dense.Matrix[T]) (Angle, error) {
 	w.Check()
 	unknown := Angle{Cos: math.NaN()}

@@ -7,20 +7,22 @@ import (
 	"github.com/seed-feabd252/randfeat/dense"
 )
 
-// Asymmetry has the pair of elements at which a matrix A differs most from its transpose.
+// Asymmetry holds the pair of elements at which a matrix A differs most from its transpose.
 type Asymmetry struct {
-	// I < J are the indices of the pair, or both 0 if A is symmetric.
+	// A_IJ and A_JI with I < J are the elements of A that differ most; I = J = 0 if A is symmetric.
 	I, J int
-	// Upper and Lower are A_IJ and A_JI.
+	// Upper is A_IJ, above the diagonal of A, and Lower is A_JI, below the diagonal.
 	Upper, Lower float64
-	// Difference is |A_IJ − A_JI|, the largest of all pairs. Difference is NaN with an error.
+	// Difference is |A_IJ − A_JI|, the largest of all pairs of elements. Difference is NaN if
+	// CheckSymmetric returned an error.
 	Difference float64
 }
 
-// OK reports whether the matrix is exactly symmetric. OK is false with an error of CheckSymmetric.
+// OK reports whether the matrix is exactly symmetric. OK is false if CheckSymmetric returned an
+// error.
 func (a Asymmetry) OK() bool { return a.Difference == 0 }
 
-// String returns the finding in words.
+// String says in words whether the matrix is symmetric, and where it is not.
 func (a Asymmetry) String() string {
 	switch {
 	case a.OK():
@@ -32,10 +34,10 @@ func (a Asymmetry) String() string {
 		a.I, a.J, a.Upper, a.J, a.I, a.Lower, a.Difference)
 }
 
-// CheckSymmetric returns the largest |a_ij − a_ji| of the n×n matrix a and its position, the first
-// in row order if there are several. CheckSymmetric returns an error for a matrix that is not
-// square, and for an element that is NaN or infinite. CheckSymmetric takes O(n²) and does not
-// change a.
+// CheckSymmetric returns the largest |a_ij − a_ji| of the n×n matrix a and its position (i, j), the
+// first in row order of several. CheckSymmetric returns an error for a matrix that is not square,
+// and for an element that is NaN or infinite. CheckSymmetric takes O(n²) time for an n×n matrix a
+// and does not change a.
 func CheckSymmetric[T dense.Float](a dense.Matrix[T]) (Asymmetry, error) {
 	if err := checkSquare(a); err != nil {
 		return Asymmetry{Difference: math.NaN()}, err

@@ -6,11 +6,11 @@ import (
 	"text/tabwriter"
 )
 
-// Table is a result in rows and columns. A Comparison has a Table.
+// Table is a result in rows and columns. Comparison.Table makes a Table of a Comparison.
 type Table struct {
 	Title   string
 	Columns []Column
-	// Each row has a cell for each column: a string, an int, a float64, or nil for no value.
+	// Each row has an element for each column: a string, an int, a float64, or nil for no value.
 	Rows [][]any
 }
 
@@ -18,11 +18,11 @@ type Table struct {
 type Column struct {
 	// Name is the heading.
 	Name string
-	// Format is the format of package fmt for numbers. "" means %v.
+	// Format is the verb of package fmt for the numbers of the column. "" means %v.
 	Format string
 }
 
-// String returns the title and the table in aligned columns, with "—" for no value.
+// String returns the title and the table in aligned columns, with "—" for nil.
 func (t Table) String() string {
 	var b strings.Builder
 	if t.Title != "" {

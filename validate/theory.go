@@ -11,22 +11,23 @@ import (
 	"github.com/seed-feabd252/randfeat/rff"
 )
 
-// Prediction is the exact mean and mean squared error of an estimate.
+// Prediction is the exact mean and mean squared error of the estimate of a kernel by a random map.
 type Prediction struct {
-	// Mean is the exact mean of the estimate over draws of the frequencies. Mean is the kernel if
-	// the map is unbiased, and NaN if no law is known.
+	// Mean is the exact mean of the estimate of the kernel over draws of the frequencies. Mean is
+	// the value of the kernel if the map is unbiased, and NaN if no formula is known.
 	Mean float64
 
-	// MSE is the exact mean squared error over draws of the frequencies, against the kernel of the
-	// map, or against Mean if the map names no kernel. MSE is NaN if no law is known.
+	// MSE is the exact mean squared error of the estimate over draws of the frequencies, against
+	// the kernel of the map, or against Mean if the map names no kernel. MSE is NaN if no formula
+	// is known.
 	MSE float64
 
-	// Law names the features, the frequencies and the source of the law. Law is "" if no law is
-	// known.
+	// Law names the features, the frequencies and the source of the formula for MSE. Law is "" if
+	// no formula is known.
 	Law string
 }
 
-// String returns the error and its law.
+// String returns MSE and Law, or "no law is known".
 func (p Prediction) String() string {
 	if p.Law == "" {
 		return "no law is known"
@@ -35,11 +36,12 @@ func (p Prediction) String() string {
 }
 
 // Theory returns the exact mean squared error of the estimate φ(x)ᵀψ(y) of the kernel at one pair
-// of points, over draws of the frequencies, for φ = m and ψ = rff.Keys(m). The frequencies have the
-// law of w, or of the frequencies of m if w is nil. Theory reads only the law and the number of the
-// frequencies in w, neither their values nor the number of frequencies in m.
+// of points, over draws of the frequencies, for φ = m and ψ = rff.Keys(m). Theory assumes
+// frequencies with the distribution of those of w, or of those of m if w is nil. Theory reads only
+// the distribution and the number of the frequencies in w, and neither their values nor the number
+// of frequencies in m.
 //
-// Theory knows laws for maps of package rff over frequencies of package orf:
+// Theory knows formulas for maps of package rff over frequencies of package orf:
 //
 //   - other random maps of the Gaussian and the softmax kernel: iid, Haar and simplex rows;
 //   - Angular: iid and Haar orthogonal rows, also of fixed length;
@@ -47,13 +49,14 @@ func (p Prediction) String() string {
 //   - Laplacian: rows of orf.Cauchy; DotProduct: all rows but those of Halton and Cauchy;
 //   - Centred and Compose: the law of the inner map at centred points and at affine images.
 //
-// Theory knows no law for other combinations: MSE is NaN and Law is "". For a biased map of New,
-// Mean is not the kernel, and MSE contains the square of the bias. Each law is exact for finite d
-// and m, to 10 digits or more, and by quadrature for maps of New; docs/maps.md says more. The cost
-// is O(d) operations and O(√d) terms of a series, O(d²) for SADERF and ADERF. An error beyond the
-// range of float64 is +Inf or 0.
+// For combinations of map and frequencies without a known formula, Theory returns MSE = NaN and Law
+// = "". For a biased map of rff.New, Mean is not the value of the kernel, and MSE contains the
+// square of the bias. Each formula is exact for finite dimensions and numbers of frequencies, to 10
+// digits or more, and by quadrature for maps of rff.New; docs/maps.md says more. For points of
+// dimension d the cost is O(d) operations and O(√d) terms of a series, and O(d²) operations for
+// SADERF and ADERF. A mean squared error beyond the range of float64 becomes +Inf or 0.
 //
-// Theory panics if m is nil, and if x and y are not points of the dimension of m and w.
+// Theory panics if m is nil, and if the dimension of x, y or the frequencies w does not fit m.
 func Theory[T dense.Float](m rff.Map[T], w orf.Projection[T], x, y []float64) Prediction {
 	if m == nil {
 		panic("validate: m is nil, want a map")

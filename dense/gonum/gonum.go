@@ -16,9 +16,9 @@ import (
 )
 
 // FromMat returns x as a dense.Matrix[T]. If T is float64 and x is a mat.RawMatrixer, such as
-// *mat.Dense, the result shares the memory of x. Otherwise the result is a copy, rounded to T.
-// FromMat panics if x is nil, and if Check of the result does, which a RawMatrix method of your own
-// may cause.
+// *mat.Dense, the result shares the memory of x. If T is float32 or x is no mat.RawMatrixer, the
+// result is a copy, rounded to T. FromMat panics if x is nil, and if Check of the result panics,
+// for example by a wrong RawMatrix method of x.
 func FromMat[T dense.Float](x mat.Matrix) dense.Matrix[T] {
 	if x == nil {
 		panic("gonum: x is nil, want a matrix")
@@ -42,9 +42,10 @@ func FromMat[T dense.Float](x mat.Matrix) dense.Matrix[T] {
 	return m
 }
 
-// ToMat returns m as a *mat.Dense. If T is float64, the result shares the memory of m and has its
-// stride. If T is float32, the result is a copy. An empty m becomes an empty *mat.Dense, because
-// gonum has no matrix with rows and without columns, or the reverse. ToMat panics if m.Check does.
+// ToMat returns m as a *mat.Dense. If T is float64, the *mat.Dense shares the memory of m and has
+// the stride of m. If T is float32, the *mat.Dense is a copy. An m without elements becomes an
+// empty *mat.Dense, because gonum has no matrix with rows and no columns, or with columns and no
+// rows. ToMat panics if m.Check does.
 func ToMat[T dense.Float](m dense.Matrix[T]) *mat.Dense {
 	m.Check()
 	if m.Rows == 0 || m.Cols == 0 {
@@ -60,17 +61,17 @@ func ToMat[T dense.Float](m dense.Matrix[T]) *mat.Dense {
 	return &d
 }
 
-// FromBLAS32 returns x as a dense.Matrix that shares the memory of x. Go does not convert
-// blas32.General, whose fields have another order than the fields of blas64.General and
-// dense.Matrix. FromBLAS32 panics if Check of the result does.
+// FromBLAS32 returns x as a dense.Matrix that shares the memory of x. Go itself does not convert
+// blas32.General to dense.Matrix, because their fields differ in order. FromBLAS32 panics if Check
+// of the result does.
 func FromBLAS32(x blas32.General) dense.Matrix[float32] {
 	m := dense.Matrix[float32]{Rows: x.Rows, Cols: x.Cols, Data: x.Data, Stride: x.Stride}
 	m.Check()
 	return m
 }
 
-// ToBLAS32 returns m as a blas32.General that shares the memory of m. Its stride is m.Stride, and
-// at least 1 and m.Cols, because BLAS checks the stride of a single row too. ToBLAS32 panics if
+// ToBLAS32 returns m as a blas32.General that shares the memory of m. The result has stride
+// max(m.Stride, m.Cols, 1), because BLAS checks the stride even of a single row. ToBLAS32 panics if
 // m.Check does.
 func ToBLAS32(m dense.Matrix[float32]) blas32.General {
 	m.Check()

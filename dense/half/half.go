@@ -20,19 +20,22 @@ import (
 )
 
 // Float16 holds the bits of a number of IEEE 754 binary16: a sign s, 5 bits of exponent e and 10
-// bits of fraction f. The value is (−1)^s·2^(e−15)·(1 + f/2¹⁰). For e = 0 the number is
-// (−1)^s·2⁻²⁴·f. For e = 31 the number is ±Inf if f = 0, and NaN if f is not 0.
+// bits of fraction f. For sign s, exponent 0 < e < 31 and fraction f the value is
+// (−1)^s·2^(e−15)·(1 + f/2¹⁰). For exponent e = 0, sign s and fraction f the value is
+// (−1)^s·2⁻²⁴·f. For exponent e = 31 the value is ±Inf if the fraction f is 0, and NaN if f is not
+// 0.
 type Float16 uint16
 
-// BFloat16 holds the upper half of the bits of a float32.
+// BFloat16 holds the upper 16 bits of a float32: sign, exponent and 7 bits of fraction.
 type BFloat16 uint16
 
-// Number is the set of the two formats.
+// Number is the set of the two 16-bit formats Float16 and BFloat16.
 type Number interface{ Float16 | BFloat16 }
 
-// Decode writes the exact values of src into dst and returns dst. If dst is nil, Decode allocates
-// it, and nothing otherwise. NaN stays NaN, with its sign, and with its fraction in the upper bits.
-// Decode panics if dst and src differ in length.
+// Decode writes the exact values of the 16-bit numbers src into dst and returns dst. Decode
+// allocates dst if dst is nil, and allocates nothing if dst is not nil. NaN stays NaN, with its
+// sign, and with its fraction in the upper bits of the result. Decode panics if a dst that is not
+// nil differs from src in length.
 func Decode[T dense.Float, H Number](dst []T, src []H) []T {
 	dst = ensure(dst, len(src))
 	switch src := any(src).(type) {
@@ -48,11 +51,13 @@ func Decode[T dense.Float, H Number](dst []T, src []H) []T {
 	return dst
 }
 
-// Encode writes the numbers of format H that are nearest to src into dst and returns dst. If dst is
-// nil, Encode allocates it, and nothing otherwise. Ties go to the even fraction. Encode rounds
-// once, from float64 too. Small numbers become subnormal numbers or zero, with their sign. Numbers
-// that exceed the largest number by half a unit or more become ±Inf. NaN stays NaN, with its sign.
-// Encode panics if dst and src differ in length.
+// Encode writes the numbers of format H that are nearest to those of src into dst and returns dst.
+// Encode allocates dst if dst is nil, and allocates nothing if dst is not nil. A number halfway
+// between two numbers of format H becomes the one whose fraction is even. Encode rounds float64
+// once, not by way of float32. Small numbers become subnormal numbers of format H or zero, and keep
+// their sign. Numbers beyond the largest finite number of format H by half a unit of its last place
+// or more become ±Inf. NaN stays NaN, with its sign. Encode panics if a dst that is not nil differs
+// from src in length.
 func Encode[H Number, T dense.Float](dst []H, src []T) []H {
 	dst = ensure(dst, len(src))
 	switch dst := any(dst).(type) {
@@ -113,7 +118,7 @@ func ensure[E any](dst []E, n int) []E {
 	return dst
 }
 
-// Float32 returns the exact value of h.
+// Float32 converts h to float32, exactly.
 func (h Float16) Float32() float32 {
 	sign, exponent, fraction := uint32(h>>15)<<31, uint32(h>>10)&31, uint32(h)&1023
 	switch exponent {
@@ -127,7 +132,7 @@ func (h Float16) Float32() float32 {
 	return math.Float32frombits(sign | exponent<<23 | fraction<<13)
 }
 
-// Float32 returns the exact value of h.
+// Float32 converts h to float32, exactly.
 func (h BFloat16) Float32() float32 { return math.Float32frombits(uint32(h) << 16) }
 
 // nearest returns the bits of the number nearest to x in the format with the given bits of fraction

@@ -26,7 +26,8 @@ var formNames = []string{"keys", "SDERF", "FAVOR+"}
 const keyShare, mostThreshold = 10, 0.7
 
 // form returns attention of a size for the tensors of a head. The size is the number of clusters,
-// keyShare over the threshold of blocks, or the number of the frequencies w. SDERF fits its feature map to the head.
+// keyShare over the threshold of blocks, or the number of the frequencies w. SDERF fits its feature
+// map to the head.
 func (c *comparison) form(name string, size int, w orf.Projection[float32], h head, src rand.Source) (performer.Attention[float32], error) {
 	spec := rff.Spec(rff.SoftmaxPositive{Scale: c.options.Scale})
 	switch name {

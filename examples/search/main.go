@@ -1,5 +1,5 @@
-// Search measures codes of vectors: errors and recall beside theory, and times of searches with exact
-// rows and without.
+// Search measures codes of vectors: errors and recall beside theory, and times of searches with
+// exact rows and without.
 package main
 
 import (

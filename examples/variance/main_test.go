@@ -38,8 +38,8 @@ func TestNames(t *testing.T) {
 	assert.Equal(t, specNames, namesOf(specs))
 }
 
-// Points are short, because errors of softmax features of long points have heavy tails, whose standard
-// errors are too small after 300 draws.
+// Points are short, because errors of softmax features of long points have heavy tails, whose
+// standard errors are too small after 300 draws.
 func TestLawsHold(t *testing.T) {
 	_, rows := measured(t, "-d", "8", "-draws", "300", "-norm", "0.3", "-pairs", "4")
 	require.Len(t, rows, len(specNames)*4*6)

@@ -11,43 +11,47 @@ import (
 
 // Choice is the result of [Choose].
 type Choice[T dense.Float] struct {
-	// Attention is the chosen attention: an approximation, or exact attention. Attention serves
-	// later calls with queries and keys of the same kind, whose errors [Measure] can measure.
+	// Attention is what Choose has chosen: an approximation of attention, or exact attention.
+	// Attention serves later calls with queries and keys distributed like those given to Choose;
+	// [Measure] can measure the errors of such calls.
 	Attention performer.Attention[T]
 
-	// Name describes the attention, for example "256 positive features" or "exact attention".
+	// Name describes Attention, for example "256 positive features" or "exact attention".
 	Name string
 
-	// Exact reports whether the attention is exact.
+	// Exact reports whether the chosen attention is exact attention.
 	Exact bool
 
-	// Report has the error of Attention on the rows of the test that Attention has passed. These
-	// rows have no other part in the choice. Report.High may exceed Tolerance, because the interval
-	// of a Report is longer than the interval of a test. Report is zero if no approximation could
-	// have been cheaper.
+	// Report has the error of the chosen Attention on the random rows on which Choose tested and
+	// accepted it. Choose uses the rows of the Report for nothing else. Report.High may exceed
+	// Tolerance, because the interval of a Report is longer than the interval by which Choose
+	// accepts an approximation. Report is the zero Report if Choose tried no approximation, because
+	// none could have been cheaper than exact attention.
 	Report Report
 
-	// Tolerance is the argument of Choose: the largest relative error of all outputs.
+	// Tolerance is the tolerance given to Choose: the largest accepted ‖out − exact‖_F/‖exact‖_F.
 	Tolerance float64
 
-	// Time is the time of one call of Attention with the arguments of Choose: the shorter time of
-	// two calls, extrapolated if the calls had some of the rows. For blocks, and for clusters that were
-	// tested without a second draw, Time is extrapolated from one call with all thresholds. ExactTime is
-	// the time of exact attention: the shortest of three calls with about a hundredth of the work,
-	// extrapolated. Extrapolation multiplies what keys cost once: after calls with an eighth of the
-	// rows, the Time of 8 bits may be three times too long. Time and ExactTime are equal if Attention is exact. Choosing is the time that
-	// Choose took.
+	// Time is the time of one call of Attention with the q, k and v given to Choose: the shorter
+	// time of two calls, extrapolated to all rows of q if the calls had only some. For blocks of
+	// keys, and for clusters of keys that were tested with one draw of random numbers, Time is
+	// extrapolated from one call that computes the outputs for all thresholds. ExactTime is the
+	// time of one call of exact attention, extrapolated from the shortest of three calls with about
+	// a hundredth of the work. Extrapolation of Time also multiplies the cost of preparing keys,
+	// which does not grow with the rows: after calls with an eighth of the rows, the Time of exact
+	// attention in 8 bits may be three times too long. Time and ExactTime are equal if Choose has
+	// chosen exact attention. Choosing is the time that Choose took.
 	Time, ExactTime, Choosing time.Duration
 
-	// Cost is the predicted cost of choosing, in calls of exact attention.
+	// Cost is the predicted cost of the search by Choose, in calls of exact attention.
 	Cost float64
 
-	// Trials has the approximations that Choose tried, in order.
+	// Trials has the approximations that Choose tried, the first one first.
 	Trials []Trial
 }
 
-// Trial is an approximation that [Choose] tried. Clusters and blocks have one Trial for all
-// thresholds: of the chosen threshold, or of the smallest threshold if none was chosen.
+// Trial is an approximation that [Choose] tried. Clusters or blocks of keys with all thresholds are
+// one Trial: that of the chosen threshold, or of the smallest threshold if none was chosen.
 type Trial struct {
 	Name   string
 	Error  float64 // the relative error of a sample of rows

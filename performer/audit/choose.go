@@ -12,25 +12,26 @@ import (
 	"github.com/seed-feabd252/randfeat/performer"
 )
 
-// ChooseOptions adjusts [Choose]. The zero values are a good choice.
+// ChooseOptions adjusts [Choose]. The zero ChooseOptions, with all defaults, is a good choice.
 type ChooseOptions struct {
-	// Confidence is the confidence that the error is within the tolerance, above 0 and at most
-	// 0.999. Zero means 0.95.
+	// Confidence is the statistical confidence with which a chosen approximation has an error
+	// within the tolerance, above 0 and at most 0.999. Zero means 0.95.
 	Confidence float64
 
-	// Calls is the number of later calls of the chosen attention. The search costs no more than the
-	// chosen attention is predicted to save in these calls. Zero means 1.
+	// Calls is the number of calls that the caller will make of the chosen attention. The search by
+	// Choose costs no more than the chosen attention is predicted to save in that number of Calls.
+	// Zero means 1.
 	Calls int
 
-	// Budget is the largest cost of a search, in calls of exact attention. A search that finds no
-	// approximation near the tolerance ends at half of the Budget. Zero means ½.
+	// Budget is the largest cost of a search by Choose, in calls of exact attention. A search that
+	// finds no error near the tolerance ends at half of the Budget. Zero means ½.
 	Budget float64
 
-	// Reproducible makes the choice depend on predicted costs alone, so that the same seed makes
-	// the same choice on fast, slow and busy machines. Other processors round differently, so they
-	// may choose otherwise if an error is very close to the tolerance. Without Reproducible, Choose
-	// rejects an approximation that takes as long as exact attention or longer, and also ends a
-	// search when its time exceeds the Budget.
+	// Reproducible makes Choose compare predicted costs and no measured times, so that the same
+	// seed gives the same choice on fast, slow and busy machines. Even with Reproducible,
+	// processors that round differently may give different choices if an error is very close to the
+	// tolerance. Without Reproducible, Choose also rejects an approximation that takes as long as
+	// exact attention or longer, and ends a search that takes longer than the Budget.
 	Reproducible bool
 }
 
@@ -40,31 +41,34 @@ func sampledRows(rows int) int {
 	return max(min(rows/24, int(2.5*math.Sqrt(float64(rows)))), 64)
 }
 
-// Choose returns the cheapest attention that it finds whose error is within the tolerance,
+// Choose returns the cheapest approximation of attention that it finds with an error within the
+// tolerance, or else exact attention. The error of the outputs is within the tolerance if
 //
-//	‖out − exact‖_F ≤ tolerance·‖exact‖_F over all rows,
+//	‖out − exact‖_F ≤ tolerance·‖exact‖_F over all rows.
 //
-// or exact attention. q (Lq×d), k (Lk×d) and v (Lk×dv) are the arguments of Forward for one head.
-// For several heads, call Choose for each head and make a performer.Batch of the results.
+// q (Lq×d), k (Lk×d) and v (Lk×dv) are the queries, keys and values of one head. For several heads,
+// call Choose for each head and make a performer.Batch of the chosen attention of each.
 //
 // In the order of predicted costs, Choose tries clusters of keys in 8 bits (package clusters), or
 // blocks of keys for causal attention (package blocks), exact attention in 8 bits, trigonometric
-// features, and positive features that are fitted to queries and keys (rff.SDERF), in several sizes.
-// An approximation passes if a sample of rows, which Choose has not used before, shows that the
-// error is within the tolerance with the Confidence. This is no guarantee: Choose does not find
-// errors in rare rows that are the same in each draw of an approximation. docs/laws.md of this
-// module has the tests.
+// features, and positive features that are fitted to queries and keys (rff.SDERF), in several
+// sizes. Choose accepts an approximation if a random sample of rows that it has not used before
+// shows, with the Confidence of the options, that the error is within the tolerance. Choose does
+// not guarantee the tolerance: it does not find errors in rare rows that are the same for all
+// random numbers of an approximation. docs/laws.md of this module describes the statistical tests
+// by which Choose accepts approximations.
 //
-// A search that ends in exact attention costs at most the Budget, for any number of Calls. Below
-// about a thousand tokens one trial costs more than the default Budget, and Choose tries nothing.
-// If softmax is causal, the chosen attention is causal, but Choose reads all tokens. Choose does
-// not change q, k and v. With Reproducible, the same src makes the same choice, whatever GOMAXPROCS
-// is.
+// A search that ends with the choice of exact attention costs at most the Budget of the options,
+// for any number of Calls. Below about a thousand tokens one trial of an approximation costs more
+// than the default Budget, and Choose returns exact attention without a trial. If softmax is
+// causal, the chosen attention is causal, but the choice depends on all tokens. Choose does not
+// change the matrices q, k and v. With the option Reproducible, the same random source src gives
+// the same choice, whatever GOMAXPROCS is.
 //
-// Choose returns an error for a tolerance that is not positive and finite, a Scale that is not
-// finite, a nil src, an option out of range, no row, and shapes that do not fit. Choose also
-// returns the error of ctx, which it checks between blocks of exact rows and between
-// approximations. A nil ctx panics.
+// Choose returns an error for a tolerance that is not positive and finite, a softmax.Scale that is
+// not finite, a nil src, an option out of range, a q without rows, and shapes of q, k and v that do
+// not fit. Choose also returns the error of the context ctx, which it checks between blocks of rows
+// of exact attention and between approximations. A nil ctx panics.
 func Choose[T dense.Float](ctx context.Context, softmax performer.Softmax, q, k, v dense.Matrix[T], tolerance float64, opts ChooseOptions, src rand.Source) (Choice[T], error) {
 	var c any
 	var err error

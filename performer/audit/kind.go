@@ -35,7 +35,8 @@ type kind[T dense.Float] struct {
 	fixed bool
 
 	// sweep returns some rows of outputs of attention that create has made in all sizes, and the
-	// numbers of scored keys of each size and row. nil means that sizes are tried one after another.
+	// numbers of scored keys of each size and row. nil means that sizes are tried one after
+	// another.
 	sweep func(a performer.Attention[T], q, k, v dense.Matrix[T], rows []int) (outs []dense.Matrix[T], scored [][]int)
 }
 
@@ -115,7 +116,8 @@ func thresholdsFrom(largest, smallest float64) (thresholds []float64, sizes []in
 
 // clusterKind returns clusters of keys in 8 bits.
 func clusterKind[T dense.Float](keys int) kind[T] {
-	thresholds, sizes := thresholdsFrom(4, 16/float64(max(keys, 1024))) // the errors of longer heads are larger
+	// The errors of longer heads are larger.
+	thresholds, sizes := thresholdsFrom(4, 16/float64(max(keys, 1024)))
 	return kind[T]{
 		name: "clusters of keys", sizes: sizes,
 		title: func(size, keys int) string {
@@ -175,8 +177,8 @@ func clusterCost[T dense.Float](c call) float64 {
 // blockCost returns the cost of blocks of keys in 8 bits with a threshold. Unless c has the number
 // of keys that a query reads, their share is that of heads of a trained transformer.
 func blockCost[T dense.Float](c call, threshold float64) float64 {
-	// Measured: what each key and each query costs, and the share of exact attention that the choice
-	// of blocks takes.
+	// Measured: what each key and each query costs, and the share of exact attention that the
+	// choice of blocks takes.
 	const perKey, perQuery, choice = 1e4, 3e4, 0.025
 	exact := c
 	exact.size, exact.queries = 0, c.keys

@@ -14,40 +14,43 @@ import (
 
 // Options adjusts [Measure].
 type Options struct {
-	// Rows is the number of rows of q that Measure samples for each head, or all rows if there are
-	// fewer. Zero means 64.
+	// Rows is the number of rows of the queries q that Measure samples for each head; Measure
+	// samples all rows if q has fewer. Zero means 64.
 	Rows int
 
-	// Confidence is the confidence of intervals and of [Report.Worse], above 0 and at most 0.999.
-	// Zero means 0.95.
+	// Confidence is the statistical confidence of the intervals of errors in a [Report] and of the
+	// bound [Report.Worse], above 0 and at most 0.999. Zero means 0.95.
 	Confidence float64
 }
 
-// Measure measures the errors of approximations of attention over one sequence on a random sample
-// of rows. Measure samples each row of q at most once for each head. The probability of row i is
-// proportional to
+// Measure measures how far approximations of attention over one sequence deviate from exact
+// attention, on a random sample of rows of the queries q. Measure samples each row of q at most
+// once for each head. The probability that Measure samples row i of q is proportional to
 //
 //	½·1/Lq + ¼·‖q_i‖⁴/Σ_j ‖q_j‖⁴ + ¼·w_i/Σ_j w_j,  w_i = 1/(i+1) for causal attention, else 1,
 //
-// and at most 1. A row with a small probability counts for more in the Report. q (Lq×H·d), k
-// (Lk×Hk·d) and v (Lk×Hk·dv) are the arguments of Forward. exact is a performer.Exact for all heads
-// of the approximations, or a performer.Batch of Exacts with as many heads. Measure ignores Bits
-// and TopK of exact. An approximation is attention of any package, or an [Output]. Unless exact has
-// a Scale, exact scores are q_iᵀk_j/√d, even for features of another kernel.
+// and at most 1. A sampled row counts for more in the Report if the probability of sampling it is
+// small. q (Lq×H·d), k (Lk×Hk·d) and v (Lk×Hk·dv) are queries, keys and values of H heads of
+// queries and Hk heads of keys. The argument exact is a performer.Exact for all heads of the
+// approximations, or a performer.Batch of Exacts with as many heads as the approximations. Measure
+// ignores the options Bits and TopK of the argument exact. An approximation is a
+// performer.Attention of any package, or an [Output]. Unless exact has a Scale, the scores of exact
+// attention are q_iᵀk_j/√d, even if an approximation has features of another kernel.
 //
-// Exact attention of the sampled rows costs O(H·rows·Lk·(d+dv)), once. An approximation whose
-// performer.Description is IndependentQueries, or a performer.Batch of such approximations,
-// computes the outputs of the sampled queries alone. Any other approximation computes all of its
-// outputs.
+// Measure computes exact attention of the sampled rows once for all approximations, which costs
+// O(H·Rows·Lk·(d+dv)) for H heads and Lk keys. An approximation whose performer.Description has
+// IndependentQueries, or a performer.Batch of such approximations, computes the outputs of the
+// sampled queries alone. An approximation without IndependentQueries computes all outputs.
 //
-// The same src gives the same Reports, whatever GOMAXPROCS is. The Report of an approximation does
-// not depend on the other approximations. Measure does not change q, k and v.
+// The same random source src gives the same Reports, whatever GOMAXPROCS is. The Report of an
+// approximation does not depend on the other approximations of the call. Measure does not change q,
+// k and v.
 //
 // Measure returns an error for a nil src, an option out of range, no approximation or a nil one,
-// exact attention that is not made of Exacts, an approximation that differs from exact in Causal or
-// Unnormalised, no row to sample, and shapes that do not fit. Measure also returns the error of
-// ctx, which it checks between blocks of exact rows and between approximations, and the complete
-// Reports. A nil ctx panics.
+// exact attention that is not made of performer.Exacts, an approximation that differs from exact in
+// Causal or Unnormalised, a q without rows, and shapes of q, k and v that do not fit. If the
+// context ctx ends, which Measure checks between blocks of exact rows and between approximations,
+// Measure returns the error of ctx and the Reports that are complete. A nil ctx panics.
 func Measure[T dense.Float](ctx context.Context, exact performer.Attention[T], q, k, v dense.Matrix[T], opts Options, src rand.Source, approximations ...performer.Attention[T]) ([]Report, error) {
 	x := input[T]{q, k, v}
 	switch any(*new(T)).(type) {

@@ -45,7 +45,7 @@ func TestMeasureOfNeedles(t *testing.T) {
 		q, k, v := needles(760+head, 2048, 32)
 		truth := exact.Forward(none, q, k, v)
 		for _, c := range allKinds[float32](k.Rows, true)[:2] { // blocks and 8 bits
-			size := c.sizes[len(c.sizes)-1] // with larger thresholds blocks miss needles, which are too rare for a bound
+			size := c.sizes[len(c.sizes)-1] // others miss needles, too rare for a bound
 			out := must.Have(c.create(causal, q, k, size, densetest.Source(head))).Forward(none, q, k, v)
 			want := relativeError(out, truth)
 			for sample := range uint64(8) {

@@ -17,48 +17,50 @@ type Report struct {
 	// ‖out_i−exact_i‖² and x_i = ‖exact_i‖² and the probability p_i that row i is sampled [Särndal
 	// et al. 1992].
 	//
-	// Low and High enclose the error of all rows with the Confidence. The interval from Low to High
-	// is the t interval of the logarithm of Error, 1.25 times as long, with the correction of
-	// [Johnson 1978] for skewness at its upper end. Low = High = Error if all rows are sampled, or
-	// if all sampled rows have one relative error. High is +Inf if the sample does not bound the
-	// error: if the sample has one row, or if fewer than 8 rows in effect carry Σ y_i/p_i or Σ
-	// x_i/p_i. The number of rows in effect of a sum Σ z_i is (Σ z_i)²/Σ z_i² over the rows with
-	// p_i < 1 [Kish 1965]. Low is 0 if few rows carry Σ x_i/p_i.
+	// Low and High enclose the relative error of all rows with the given Confidence. The interval
+	// from Low to High is Student's t interval for the logarithm of Error, made 1.25 times as long,
+	// with the correction of [Johnson 1978] for skewness at its upper end. Low and High equal Error
+	// if all rows are sampled, or if all sampled rows have the same relative error. High is +Inf if
+	// the sample has one row, or if the effective number of rows is below 8 in Σ y_i/p_i or Σ
+	// x_i/p_i, the sums whose ratio gives Error. The effective number of rows of a sum Σ z_i is (Σ
+	// z_i)²/Σ z_i² [Kish 1965], over the rows i that are sampled with a probability below 1. Low is
+	// 0 if the effective number of rows is below 8 in Σ x_i/p_i, where x_i = ‖exact_i‖².
 	//
-	// Intervals of 64 of 8192 rows with Confidence 0.95 held the error in 826 of 840 samples of
-	// causal heads whose keys are an autoregressive sequence, also where 1 % of the rows have most
-	// of the squared error. High was +Inf in 178 of the 840. A sample may miss rows that are very
-	// rare, and only Worse bounds the number of such rows.
+	// For causal heads whose keys are an autoregressive sequence, 826 of 840 intervals from Low to
+	// High, each of 64 of 8192 rows with Confidence 0.95, held the error, also where 1 % of the
+	// rows have most of the squared error; in 178 of the 840, High was +Inf. A sample may miss very
+	// rare rows with large errors, and only Report.Worse bounds the number of such rows.
 	Error, Low, High, Confidence float64
 
 	// Mean, Median and Quantile90 describe the relative errors ‖out_i−exact_i‖/‖exact_i‖ of all
 	// rows, estimated from the sampled rows: 9 of 10 rows have errors up to Quantile90. Worst is
-	// the largest relative error of a sampled row. A row with out_i = exact_i has the error 0, even
-	// if exact_i is zero.
+	// the largest relative error of a sampled row. A row whose output equals the exact output has
+	// the relative error 0, even if the exact output is zero.
 	Mean, Median, Quantile90, Worst float64
 
-	// Worse bounds the share of all rows with larger errors than Worst. The bound has the
-	// Confidence for any distribution of errors: if the share were larger, a sample would miss all
-	// of these rows with a probability of 1 − Confidence at most, even if they were the rows that
-	// are sampled least often.
+	// Worse is an upper bound of the share of all rows whose relative errors exceed Worst, the
+	// largest in the sample. Worse holds with the given Confidence for any distribution of errors:
+	// if a larger share of the rows had errors above Worst, a sample would miss all of these rows
+	// with a probability of 1 − Confidence at most, even if they were sampled least often.
 	Worse float64
 
-	// Average is the error of an approximation with equal weights, estimated from the sampled rows.
-	// The outputs of such an approximation are averages of the values that a query sees, or sums if
-	// exact attention is unnormalised. If Error is not well below Average, the approximation says
-	// little about attention.
+	// Average is the relative error that outputs would have if each query gave equal weights to the
+	// keys that it sees, estimated from the sampled rows. With equal weights the output of a query
+	// is the average of the values that the query sees, or the sum if exact attention is
+	// unnormalised. If Error is not well below Average, the approximation is hardly better than
+	// equal weights.
 	Average float64
 
-	// Rows is the number of sampled rows of all heads, and Of the number of all rows of all heads.
+	// Rows is the number of sampled rows, and Of that of all rows, of all heads together.
 	Rows, Of int
 
 	// NonFinite is the number of sampled rows with NaN or ±Inf in the output or in the exact
-	// output. The error of such a row is +Inf, and Error, Low, High, Mean and Worst are +Inf if
-	// there is such a row.
+	// output. A row with NaN or ±Inf has the error +Inf, and one such row in the sample makes
+	// Error, Low, High, Mean and Worst +Inf.
 	NonFinite int
 
-	// Heads has a report for each head. The Confidence holds for each head separately. Heads is nil
-	// if there is one head.
+	// Heads has a Report for each head of the attention. The Confidence of the Reports in Heads
+	// holds for each head separately. Heads is nil if the attention has one head.
 	Heads []Report
 }
 

@@ -36,8 +36,8 @@ func TestChooseSmolLM2(t *testing.T) {
 	}
 }
 
-// TestToleranceSmolLM2: the error of steps after a prompt, from a TopK that ChooseTopK has chosen for the
-// prompt, is within the tolerance.
+// TestToleranceSmolLM2: the error of steps after a prompt, from a TopK that ChooseTopK has chosen
+// for the prompt, is within the tolerance.
 func TestToleranceSmolLM2(t *testing.T) {
 	const prompt, n = 1024, 2048
 	for text, x := range smollm2(t) {

@@ -10,15 +10,17 @@ import (
 	"github.com/seed-feabd252/randfeat/performer"
 )
 
-// TopK is a choice of [ChooseTopK].
+// TopK is the result of [ChooseTopK]: how many keys each head reads, and with which error.
 type TopK[T dense.Float] struct {
-	// Attention is the given attention with the chosen TopK of each head, for a State.
+	// Attention is the exact attention given to ChooseTopK, with the chosen TopK for each head, for
+	// use in a performer.State.
 	Attention performer.Batch[T]
 
-	// Keys is the chosen TopK of each head of queries, 0 if the head reads all keys.
+	// Keys is the number of keys chosen for each head of queries, or 0 for a head that reads all.
 	Keys []int
 
-	// Errors is the error of each head, ‖output − exact‖/‖exact‖ over the measured queries.
+	// Errors is the relative error ‖output − exact‖/‖exact‖ of each head with its chosen TopK, over
+	// the queries that ChooseTopK measured.
 	Errors []float64
 }
 
@@ -38,20 +40,24 @@ const (
 	partOfTolerance = 0.85
 )
 
-// ChooseTopK chooses the TopK of each head of exact attention for a stream that begins with the
-// tokens q (n×H·d), k (n×Hk·d) and v (n×Hk·dv), such as a prompt: the least of 32, 64, 128 … keys
-// for which the error of up to 256 queries of the last quarter is within 0.85 of the tolerance, by
-// two standard errors. Errors are measured and not predicted. ChooseTopK gives no guarantee: rare
-// queries that miss a key may not be among the measured ones. A head for which a third of its keys
-// is not enough reads all keys, and so do the other heads of queries of its head of keys.
+// ChooseTopK chooses the TopK, the number of keys that a query reads, of each head of exact
+// attention for a stream that begins with the tokens q (n×H·d), k (n×Hk·d) and v (n×Hk·dv), such as
+// a prompt. The chosen TopK is the least of 32, 64, 128 … for which the relative error of up to 256
+// queries of the last quarter of the tokens is below 0.85 times the tolerance by two standard
+// errors. ChooseTopK measures errors against the outputs with all keys, and does not predict
+// errors. ChooseTopK does not guarantee the tolerance: rare queries that miss an important key may
+// not be among the measured queries. A head that needs more than a third of its keys reads all
+// keys, and so do all heads of queries that share its head of keys.
 //
-// exact is a performer.Exact, or a performer.Batch of Exacts, whose TopK is ignored. Heads that
-// read some keys keep their ExactOptions.Tolerance, with which a State then measures and changes
-// the number of keys. With Bits errors are those that the choice of keys adds to the errors of
-// codes. Each TopK costs the coarse codes of all tokens, and a step for each measured query.
+// The argument exact is a performer.Exact, or a performer.Batch of Exacts, whose own TopK is
+// ignored. A head with a chosen TopK keeps its ExactOptions.Tolerance, with which a performer.State
+// then measures errors and adjusts the number of keys. If exact rounds keys and values to few Bits,
+// the measured errors are those that the choice of keys adds to those of the rounding. Each TopK
+// that ChooseTopK tries costs the computation of coarse codes of all tokens, and one step of
+// decoding for each measured query.
 //
-// ChooseTopK returns an error if exact is nil or something else, for a tolerance that is not
-// positive and finite, and for shapes that do not fit.
+// ChooseTopK returns an error if exact is no performer.Exact and no performer.Batch of Exacts, for
+// a tolerance that is not positive and finite, and for shapes that do not fit.
 func ChooseTopK[T dense.Float](exact performer.Attention[T], q, k, v dense.Matrix[T], tolerance float64) (TopK[T], error) {
 	var none TopK[T]
 	if isNil(exact) {

@@ -13,8 +13,8 @@ import (
 
 func (a *attention[T]) CanBackward() error { return nil }
 
-// Backward adds up exact gradients of one block of queries after another over the keys that the
-// block reads.
+// Backward sums the exact gradients of the blocks of queries, one block after another, each over
+// the keys that the block reads.
 func (a *attention[T]) Backward(c sequence.Call[T]) {
 	for h := range c.DQ.Heads {
 		layout.Zero(dense.Head(c.DQ, 0, h))

@@ -49,8 +49,8 @@ func dot(a, b dense.Matrix[float64]) (sum float64) {
 	return sum
 }
 
-// With the Threshold 0 gradients are those of exact attention, in batches with shared keys and padding
-// too, whose contents do not matter.
+// With the Threshold 0 gradients are those of exact attention, in batches with shared keys and
+// padding too, whose contents do not matter.
 func TestGradientsOfAllBlocks(t *testing.T) {
 	densetest.Both(t, testGradientsOfAllBlocks[float32], testGradientsOfAllBlocks[float64])
 }

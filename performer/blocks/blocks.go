@@ -14,32 +14,35 @@ import (
 	"github.com/seed-feabd252/randfeat/performer/internal/tiles"
 )
 
-// Options are the parameters of [New]. With the zero value attention is exact.
+// Options are the parameters of [New]. With the zero value of Options the attention is exact.
 type Options struct {
-	// Scale multiplies the products q_iᵀk_j. Zero means 1/√d. Scale is finite and not negative.
+	// Scale, finite and not negative, multiplies q_iᵀk_j of query i and key j. Zero means 1/√d.
 	Scale float64
 
-	// Threshold is the largest share of the weights of the scored queries that a block of queries
-	// leaves out, at least 0 and below 1. Zero reads all blocks of keys.
+	// Threshold, at least 0 and below 1, bounds what a block of 64 queries leaves out: the keys
+	// that the block does not read have at most this share of the attention weights of four sample
+	// queries. With a Threshold of zero every block of keys is read.
 	Threshold float64
 
-	// EightBits computes scores, weights and values in integers of 8 bits, except for keys of the
-	// block of the query itself. EightBits makes Forward two to three times as fast on processors
-	// that multiply such integers, and adds errors of about a percent.
+	// EightBits computes scores, weights and values in integers of 8 bits, except between queries
+	// and keys of one block of 64 tokens. EightBits makes Forward two to three times as fast on
+	// processors that multiply 8-bit integers, and adds relative errors of about a percent.
 	EightBits bool
 }
 
-// Attention is causal attention that reads some blocks of keys; see the package comment. The bits of
-// an output do not depend on later tokens. dst of Forward may be exactly q where shapes allow, and
-// must not overlap k or v.
+// Attention is causal softmax attention in which a block of 64 queries reads only some blocks of 64
+// keys; the comment of package blocks says which. Outputs do not depend on later tokens, bit for
+// bit. dst of Forward may be q itself where shapes allow, and must not overlap k or v.
 //
-// Outputs are averages of the values that are read. An output that is not finite is computed again
-// from all keys, and a block with keys or values that are not finite is always read. So NaN and infinity in
-// the input reach the outputs that they reach in exact attention, except scores beyond the range of T
-// of finite keys that a query does not read.
+// Each output is a weighted average of the values of the keys that the query reads. An output with
+// NaN or ±Inf is computed again from all keys, and a block of 64 keys with NaN or ±Inf in the keys
+// or values is always read. NaN and ±Inf in q, k and v reach the outputs that they reach in exact
+// attention; only a score of finite q_i and k_j that overflows the type T has no effect on output i
+// if query i does not read key j.
 //
-// Backward computes exact gradients in T over the keys that Forward reads, also with EightBits, as if
-// the choice of blocks were constant. CanBackward returns nil. NewState returns an error.
+// Backward computes in T, even with EightBits, the exact gradients of attention over the keys that
+// Forward reads, as if the choice of these keys were constant. CanBackward returns nil. NewState
+// returns an error.
 type Attention[T dense.Float] struct {
 	performer.Batch[T]
 	of sweeper[T]
@@ -50,11 +53,13 @@ type sweeper[T dense.Float] interface {
 	sweep(q, k, v dense.Matrix[T], rows []int, thresholds []float64) (outs []dense.Matrix[T], read [][]int)
 }
 
-// ForwardThresholds returns, for each of several thresholds, the rows of Forward with this threshold,
-// to rounding. read[t][i] is the number of keys that the query rows[i] reads with threshold t. All
-// thresholds together cost the choice of blocks for all queries, and the outputs of rows with the
-// last threshold. ForwardThresholds panics if shapes do not fit, and unless rows are ascending rows of
-// q, and thresholds descend from below 1 to above 0.
+// ForwardThresholds returns in outs[t] the rows with the indices rows of the result that Forward
+// has with Options.Threshold = thresholds[t], to rounding. The result read[t][i] is the number of
+// keys that the query with index rows[i] reads with the threshold thresholds[t]. However many
+// thresholds there are, ForwardThresholds takes the time of the choice of blocks for all queries,
+// and of the outputs of rows with the last, smallest threshold. ForwardThresholds panics if the
+// shapes of q, k and v do not fit, unless rows are ascending indices of rows of q, and unless
+// thresholds are descending numbers above 0 and below 1.
 func (a Attention[T]) ForwardThresholds(q, k, v dense.Matrix[T], rows []int, thresholds []float64) (outs []dense.Matrix[T], read [][]int) {
 	if err := a.Check(q, k, v, performer.Sequences{}); err != nil {
 		panic(err)
@@ -82,8 +87,8 @@ func (a *attention[T]) sweep(q, k, v dense.Matrix[T], rows []int, thresholds []f
 	return coded.SweepBlocks(a.attention(c, 0), rows, thresholds, a.EightBits)
 }
 
-// New returns causal attention that reads blocks of keys. New returns an error for a Scale that is
-// negative or not finite, and for a Threshold that is negative, NaN or at least 1.
+// New returns causal softmax attention that reads only some blocks of keys. New returns an error
+// for a Scale that is negative or not finite, and a Threshold that is negative, NaN or at least 1.
 func New[T dense.Float](o Options) (Attention[T], error) {
 	return door.Choose[T, Attention[T]](new32, new64, o)
 }

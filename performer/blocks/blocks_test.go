@@ -19,8 +19,8 @@ import (
 	"github.com/seed-feabd252/randfeat/performer/blocks"
 )
 
-// text returns queries, keys and values of n tokens of a text whose topic, one of ten, changes after
-// 320 tokens: the queries and keys of a topic are near one point.
+// text returns queries, keys and values of n tokens of a text whose topic, one of ten, changes
+// after 320 tokens: the queries and keys of a topic are near one point.
 func text[T dense.Float](n, d, dv int, seed uint64) (q, k, v dense.Matrix[T]) {
 	rng := rand.New(densetest.Source(seed))
 	topics := densetest.Sphere[T](rng, 10, d, 6)
@@ -71,7 +71,8 @@ func testExact[T dense.Float](t *testing.T) {
 	}
 }
 
-// An output depends on no later token, and on no number of processors; outputs may overwrite queries.
+// An output depends on no later token, and on no number of processors; outputs may overwrite
+// queries.
 func TestBits(t *testing.T) {
 	densetest.Both(t, testBits[float32], testBits[float64])
 }
@@ -137,8 +138,8 @@ func testForwardThresholds[T dense.Float](t *testing.T) {
 	assert.Panics(t, func() { a.ForwardThresholds(q.RowRange(0, 9), k, v, nil, nil) })
 }
 
-// Heads that share keys, and sequences with padding, have the bits of Forward for the tokens of each
-// head and each sequence alone. What stands in rows that do not count changes nothing.
+// Heads that share keys, and sequences with padding, have the bits of Forward for the tokens of
+// each head and each sequence alone. What stands in rows that do not count changes nothing.
 func TestBatch(t *testing.T) {
 	densetest.Both(t, testBatch[float32], testBatch[float64])
 }

@@ -15,8 +15,8 @@ import (
 )
 
 // accumulator adds up weights and weighted values for a block of queries of one or more parts.
-// addPart begins each part in order. addKeys and addCodedKeys then add the keys of one cluster after
-// another for the queries that score them. finish divides by the sums of weights.
+// addPart begins each part in order. addKeys and addCodedKeys then add the keys of one cluster
+// after another for the queries that score them. finish divides by the sums of weights.
 //
 // Matrices of scores have a row for each key or cluster and a column for each query, so that
 // queries are the packed operand of products.

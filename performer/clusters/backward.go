@@ -31,8 +31,9 @@ func (a *attention[T]) Backward(c sequence.Call[T]) {
 }
 
 // gradients is one call of Backward. It computes Forward, whose lists and sums it keeps, and then
-// the gradients of one chunk of clusters after another. The blocks of queries are divided into groups. A group adds to the gradients of its queries, and has its own
-// gradients of keys and values, which are then summed in order.
+// the gradients of one chunk of clusters after another. The blocks of queries are divided into
+// groups. A group adds to the gradients of its queries, and has its own gradients of keys and
+// values, which are then summed in order.
 type gradients[T dense.Float] struct {
 	call[T]
 	plain            attention[T] // without codes

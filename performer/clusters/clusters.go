@@ -16,43 +16,45 @@ import (
 	"github.com/seed-feabd252/randfeat/performer/internal/tiles"
 )
 
-// Options are the parameters of [New]. The zero value selects the defaults.
+// Options are the parameters of [New]. The zero value of Options selects the default of each field.
 type Options struct {
-	// Scale multiplies the products q_iᵀk_j. Zero means 1/√d. Scale is finite and not negative.
+	// Scale, finite and not negative, multiplies q_iᵀk_j of query i and key j. Zero means 1/√d.
 	Scale float64
 
 	// EightBits computes scores, weights and values in integers of 8 bits. EightBits halves the
-	// time of Forward on processors that multiply such integers, and adds errors of about a
-	// percent.
+	// time of Forward on processors that multiply 8-bit integers, and adds relative errors of about
+	// 1 %.
 	EightBits bool
 
-	// Clusters is the number of clusters of n keys, at most n. Zero means the smaller of n/16 and
-	// 2·√n.
+	// Clusters is the number of clusters into which k-means divides n keys, at most n. Zero means,
+	// for n keys, the smaller of n/16 and 2·√n clusters.
 	Clusters int
 
-	// Threshold is τ. A query computes the weight of every key of a cluster if
+	// Threshold is the number τ in the condition on which a query computes the weight of every key
+	// of a cluster, in place of one weight for the whole cluster:
 	//
 	//	(w/D)·√((e^2u − 1)/n) > τ
 	//
-	// where w is the weight of the cluster, D the sum of all weights of the query, n the number of
-	// keys of the cluster, and 2u a variance of the scores of these keys, taken as at most 16. A
-	// smaller τ costs more time and gives a smaller error. Zero means 0.0003.
+	// In (w/D)·√((e^2u − 1)/n) > τ, w is the weight of the cluster, D the sum of all weights of the
+	// query, n the number of keys of the cluster, and 2u a variance of their scores, taken as at
+	// most 16. A smaller Threshold τ takes more time and gives a smaller error. Zero means 0.0003.
 	Threshold float64
 
-	// Iterations is the number of iterations of k-means over 16 randomly drawn keys per cluster.
-	// Zero means 3.
+	// Iterations is the number of iterations of k-means, which reads a random sample of 16 keys per
+	// cluster. Zero means 3.
 	Iterations int
 }
 
-// Attention approximates softmax attention without a mask by clusters of keys.
+// Attention approximates softmax attention without a mask by clusters of keys: a cluster that
+// matters little to a query has one weight and the mean of its values.
 //
-// Every weight is positive, and outputs are averages of values and of means of values. Without keys
-// the output is zero. If weights or sums of a query overflow, underflow or are NaN, as with NaN and
-// Inf in the input, its output is that of exact attention. dst of Forward may be exactly q where
-// shapes allow; dst must not overlap k or v.
+// Every weight is positive, and outputs are weighted averages of the values of keys and of the mean
+// values of clusters. If there are no keys, every output is zero. A query whose weights or sums
+// overflow, underflow or are NaN, as with NaN and Inf in the input, has the output of exact
+// attention. dst of Forward may be q itself where shapes allow, and must not overlap k or v.
 //
-// Backward computes in T, also with EightBits; docs/laws.md has the formulas. A query with
-// exact attention has exact gradients. CanBackward returns nil. NewState returns an error.
+// Backward computes gradients in T, even with EightBits; docs/laws.md has the formulas. A query
+// whose output is exact has exact gradients. CanBackward returns nil. NewState returns an error.
 type Attention[T dense.Float] struct {
 	performer.Batch[T]
 	of sweeper[T]
@@ -63,10 +65,11 @@ type sweeper[T dense.Float] interface {
 	forwardThresholds(q, k, v dense.Matrix[T], thresholds []float64) (outs []dense.Matrix[T], scored [][]int)
 }
 
-// ForwardThresholds returns the outputs of Forward with each of several thresholds, to rounding.
-// scored[t][i] is the number of keys whose own weights query i computes with threshold t. All
-// thresholds together cost a call with the last one, and additions. ForwardThresholds panics as
-// Forward does, and unless thresholds are positive and descend.
+// ForwardThresholds returns in outs[t] the result that Forward has with Options.Threshold =
+// thresholds[t], to rounding. The result scored[t][i] is the number of keys whose weights query i
+// computes one by one with the threshold thresholds[t]. ForwardThresholds takes the time of one
+// call of Forward with the last, smallest threshold, and of additions for the other thresholds.
+// ForwardThresholds panics if shapes do not fit, and unless thresholds are positive and descending.
 func (a Attention[T]) ForwardThresholds(q, k, v dense.Matrix[T], thresholds []float64) (outs []dense.Matrix[T], scored [][]int) {
 	if a.of == nil {
 		panic("clusters: the attention is zero, want one of New")
@@ -80,11 +83,12 @@ type attention[T dense.Float] struct {
 	seed [2]uint64
 }
 
-// New returns attention by clusters of keys. src seeds the choice of the keys from which k-means
-// starts. A call has exact attention for up to 256 keys.
+// New returns softmax attention that is approximated by clusters of keys. The random source src
+// seeds the choice of the keys from which k-means starts. A call of Forward with at most 256 keys
+// computes exact attention.
 //
-// New returns an error for negative options, a Scale or a Threshold that is not finite, and a nil
-// src.
+// New returns an error for a negative field of Options, a Scale or a Threshold that is not finite,
+// and a nil src.
 func New[T dense.Float](o Options, src rand.Source) (Attention[T], error) {
 	return door.Choose[T, Attention[T]](new32, new64, arguments{o, src})
 }

@@ -111,8 +111,8 @@ func (t *copyTask[T]) Piece(i int) {
 	}
 }
 
-// Piece computes the moments of a cluster. The variance is a sum of squared differences from the
-// mean, which has no cancellation.
+// Piece computes the means of the keys and values of cluster l, and the variance of the keys. The
+// variance of the keys is a sum of squared differences from the mean, which has no cancellation.
 func (s *division[T]) Piece(l int) {
 	keys, values, n := s.keysOf(l), s.valuesOf(l), s.count(l)
 	mean, value := s.means.Row(l), s.values.Row(l)

@@ -1,6 +1,6 @@
 // Package clusters computes softmax attention without a mask by clusters of keys: the keys that
-// matter to a query have exact weights, and every other cluster counts as a whole. It suits many keys
-// whose weights concentrate on some of the keys, as in the heads of trained transformers.
+// matter to a query have exact weights, and every other cluster counts as a whole. It suits many
+// keys whose weights concentrate on some of the keys, as in the heads of trained transformers.
 //
 //	attention, err := clusters.New[float32](clusters.Options{}, src)
 //	out := attention.Forward(dense.Matrix[float32]{}, q, k, v)

@@ -54,7 +54,7 @@ func (c *call[T]) release() {
 // blocks returns the number of blocks of queries.
 func (c *call[T]) blocks() int { return (c.q.Rows + c.rows - 1) / c.rows }
 
-// Piece computes the outputs of a block of queries.
+// Piece computes the outputs of block i of the queries.
 func (c *call[T]) Piece(i int) {
 	lo, hi := i*c.rows, min((i+1)*c.rows, c.q.Rows)
 	q, dst := c.q.RowRange(lo, hi), c.dst.RowRange(lo, hi)

@@ -10,7 +10,8 @@ import (
 )
 
 // ErrCost is the error of an [Unbiased] whose predicted cost is above UnbiasedOptions.MaxCost,
-// which is the cost of exact attention by default. Errors name both costs and wrap ErrCost.
+// which is the cost of exact attention by default. The methods of Unbiased wrap ErrCost in an error
+// value that names the predicted cost, MaxCost and the cost of exact attention.
 var ErrCost = errors.New("the estimate costs too much")
 
 // Measured in package performer on two processors with L = 16384, d = dv = 64 and float32.
@@ -37,7 +38,7 @@ func (u *Unbiased[T]) cost(q, k, v dense.Matrix[T]) estimateCost {
 	return estimateCost{shape: s, replicates: u.opts.Replicates, exact: s.Work(s.Exact()), limit: u.opts.MaxCost}
 }
 
-// estimate returns the mean cost of all replicates with m₀ = m.
+// estimate returns the expected cost, in multiply-adds, of all replicates with m features in Y₀.
 func (c estimateCost) estimate(m int) float64 {
 	s := c.shape
 	s.Features = m

@@ -9,20 +9,23 @@ import (
 	"github.com/seed-feabd252/randfeat/internal/compute/vecmath"
 )
 
-// Pilot is the result of [Unbiased.Pilot]: the number of features that suits [Unbiased], and two
-// parts of the variance of a replicate Y₀ + Δ. Y₀ is the ratio of numerator and denominator from
-// Features features, and Δ the correction that removes the bias of Y₀.
+// Pilot is the result of [Unbiased.Pilot]: a suitable number of random features for [Unbiased], and
+// two parts of the variance of a replicate Y₀ + Δ, one of the random estimates that Unbiased
+// averages. In a replicate Y₀ + Δ, Y₀ is the ratio of numerator and denominator of attention from
+// Features random features, and Δ a random correction that removes the bias of Y₀.
 type Pilot struct {
-	// Features is the number m₀ of features of Y₀, a power of two from 8 to 4096.
+	// Features is the number m₀ of random features of the ratio Y₀ in a replicate Y₀ + Δ, a power
+	// of two from 8 to 4096.
 	Features int
 
-	// Variance is the variance of Y₀, and Correction the mean square of Δ, both summed over all
-	// outputs. The variance of a replicate is at most Variance + Correction.
+	// Variance is the variance of the ratio Y₀, and Correction the mean square of the correction Δ,
+	// both summed over all elements of the output. The variance of a replicate Y₀ + Δ is at most
+	// Variance + Correction.
 	Variance, Correction float64
 
-	// Settled is false if 4096 features are too few, or if the inputs do not allow a prediction.
-	// Estimates are unbiased in both cases, but exact attention is more than 2 standard errors away
-	// too often.
+	// Settled is false if 4096 features, the most that Pilot tries, are too few, or if queries,
+	// keys and values do not allow a prediction. If Settled is false, estimates are unbiased, but
+	// differ from exact attention by more than 2 standard errors too often.
 	Settled bool
 
 	// Reason says why Settled is false.
@@ -43,18 +46,19 @@ const (
 //
 //	E‖Δ‖² ≤ Var(Y₀).
 //
-// Pilot estimates both terms by importance sampling of independent frequencies. docs/laws.md of
-// this module has the method. Pilot draws from the source of u independently of later draws, so
-// that estimates stay unbiased.
+// Pilot estimates E‖Δ‖² and Var(Y₀) by importance sampling of independent random frequencies, as
+// docs/laws.md of this module describes. The draws of Pilot from the random source of u are
+// independent of later draws, so that estimates with the m₀ of Pilot stay unbiased.
 //
-// Pilot computes 72·m₀ features of Lk keys and exact attention of 4·m₀ queries, and sorts the
-// queries by length. With 32 replicates and as many keys as queries Pilot takes less than a quarter
-// of the multiply-adds of Estimate. On two processors Pilot takes half of the time of Estimate for
-// thousands of tokens, and as long as Estimate for 64. Pilot holds O((Lq+Lk)·(d+dv)) memory until
-// it returns.
+// To find m₀, Pilot computes 72·m₀ random features of Lk keys and exact attention of 4·m₀ queries,
+// and sorts the queries by norm. With 32 replicates and as many keys as queries Pilot takes less
+// than a quarter of the multiply-adds of Estimate. On two processors Pilot takes half as long as
+// Estimate for thousands of tokens, and as long as Estimate for 64 tokens. For q (Lq×d), k (Lk×d)
+// and v (Lk×dv), Pilot holds O((Lq+Lk)·(d+dv)) memory until it returns.
 //
-// Pilot returns [ErrCost] with the result so far as soon as the remaining rounds and Estimate with
-// this m₀ would cost more than MaxCost. Pilot has the shapes, panics and other errors of Estimate.
+// Pilot returns [ErrCost] with the result so far as soon as Pilot and Estimate, with the m₀ of this
+// result, would cost more than UnbiasedOptions.MaxCost. Pilot takes q, k and v in the shapes of
+// [Unbiased.Estimate], panics where Estimate does, and returns other errors where Estimate does.
 func (u *Unbiased[T]) Pilot(ctx context.Context, q, k, v dense.Matrix[T]) (Pilot, error) {
 	if err := contextError(ctx); err != nil {
 		return Pilot{}, err

@@ -10,10 +10,11 @@ import (
 	"github.com/seed-feabd252/randfeat/internal/memory/pool"
 )
 
-// GatedSiLU writes silu(gate) ⊙ up to dst, which GatedSiLU returns, where silu(x) = x/(1 + e^−x)
-// [Shazeer 2020]; a zero dst is allocated. All three are n×m. dst may be exactly gate or up, or
-// disjoint from both. The time is that of n·m exponentials. NaN spreads, and silu(−∞) is NaN.
-// GatedSiLU allocates nothing if dst is given. It panics if shapes differ.
+// GatedSiLU writes the elementwise product silu(gate) ⊙ up to dst, which GatedSiLU returns, where
+// silu(x) = x/(1 + e^−x) [Shazeer 2020]; a zero dst is allocated. All three are n×m. dst may be
+// exactly gate or up, or disjoint from both. GatedSiLU takes the time of n·m exponentials. NaN in
+// gate or up gives NaN, and silu(−∞) is NaN. GatedSiLU allocates nothing if dst is given. GatedSiLU
+// panics if the shapes of gate, up and dst differ.
 //
 //	h = layer.GatedSiLU(h, gate.Apply(h, x), up.Apply(u, x))
 //	y = down.Apply(y, h)
@@ -29,10 +30,11 @@ func GatedSiLU[T dense.Float](dst, gate, up dense.Matrix[T]) dense.Matrix[T] {
 }
 
 // LogSumExp writes log Σ_j e^x_ij to dst[i] for the rows of x (n×m), and returns dst; a nil dst is
-// allocated. The loss of class j in nats is LogSumExp − x_ij. A row without columns has −∞. The
-// exponentials are those of x_ij minus the largest finite element, and have the type of x. Sums and
-// results have 64 bits. NaN spreads. LogSumExp allocates nothing if dst is given. It panics if dst
-// has another length.
+// allocated. If x_ij are logits, the cross-entropy loss of class j in row i is dst[i] − x_ij, in
+// nats. LogSumExp of a row without columns is −∞. LogSumExp subtracts the largest finite element of
+// a row before it computes exponentials, in the type of x. LogSumExp adds up 256 exponentials at a
+// time in the type of x, and these sums in float64. NaN spreads. LogSumExp allocates nothing if dst
+// is given. LogSumExp panics if a dst other than nil does not have length n.
 func LogSumExp[T dense.Float](dst []float64, x dense.Matrix[T]) []float64 {
 	x.Check()
 	if dst == nil {

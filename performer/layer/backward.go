@@ -10,10 +10,10 @@ import (
 	"github.com/seed-feabd252/randfeat/performer"
 )
 
-// Backward computes the gradient of L = Σ_ic dout_ic·out_ic with respect to x (L×E), where out
-// (L×E_out) is the result of Forward for x. Backward writes the gradient to dx and returns dx; a
-// zero dx is allocated. dx may be exactly x or dout where shapes allow. Backward treats dw, panics
-// and costs as [MultiHead.BackwardCross] does.
+// Backward computes the gradient of Σ_ic dout_ic·out_ic with respect to x (L×E), where out
+// (L×E_out) is the result of Forward for x. Backward writes the gradient with respect to x to dx
+// and returns dx; a zero dx is allocated. dx may be exactly x or dout where shapes allow. Backward
+// fills dw, panics and takes time and memory as [MultiHead.BackwardCross] does.
 func (l *MultiHead[T]) Backward(dx dense.Matrix[T], dw *Projections[T], x, dout dense.Matrix[T], s performer.Sequences) dense.Matrix[T] {
 	c := l.backwardHeads(dw, x, x, x, dout, s)
 	dx = dense.Ensure(dx, x.Rows, x.Cols)
@@ -24,23 +24,26 @@ func (l *MultiHead[T]) Backward(dx dense.Matrix[T], dw *Projections[T], x, dout 
 	return dx
 }
 
-// BackwardCross computes the gradients of L = Σ_ic dout_ic·out_ic, where out (Lq×E_out) is the
-// result of ForwardCross for q (Lq×E), k (Lk×E_k) and v (Lk×E_v). It writes the gradients with
-// respect to q, k and v to dq, dk and dv, and returns these; a zero matrix is allocated. Unless dw
-// is nil, BackwardCross writes the gradients with respect to weights, biases and gains to the
-// fields of dw: it allocates missing matrices and vectors, and sets fields that the layer does not
-// have to zero or nil. So dw.Parameters has the order of the Parameters of the layer.
+// BackwardCross computes gradients of the sum Σ_ic dout_ic·out_ic, where out (Lq×E_out) is the
+// result of ForwardCross for q (Lq×E), k (Lk×E_k) and v (Lk×E_v). BackwardCross writes the
+// gradients with respect to q, k and v to dq, dk and dv, and returns dq, dk and dv; a zero dq, dk
+// or dv is allocated. Unless dw is nil, BackwardCross writes the gradients with respect to weights,
+// biases and gains to the fields of dw: it allocates missing matrices and vectors, and sets fields
+// that the layer does not have to zero or nil. So dw.Parameters() has the order of
+// l.Projections().Parameters().
 //
 // The gradient of a padding row, which s excludes and whose row of dout is zero, is zero. Neither
-// the content nor the length of padding changes one bit of any other gradient.
+// the content nor the number of padding rows changes one bit of the gradients of weights and of
+// other rows.
 //
-// In addition to attention, BackwardCross takes the time of the products with the weights, twice
-// that unless dw is nil. BackwardCross holds Q, K, V, the heads and their gradients, Q and K before
-// norms, and copies of the rows with nonzero gradients unless these rows are consecutive. After the
-// first call of a size BackwardCross allocates nothing if all gradients are given. dq, dk and dv
-// may each be exactly the input of the same name, and one of them exactly dout, where shapes allow;
-// other overlaps are not allowed. BackwardCross panics with the shapes if they do not fit, and in
-// the cases of [performer.Batch.BackwardSequences].
+// In addition to the gradients of attention, BackwardCross takes the time of the products with W_Q,
+// W_K, W_V and W_O, twice that time unless dw is nil. BackwardCross needs memory for Q, K, V, the
+// outputs of the heads and the gradients of all of them, for Q and K before their norms, and for
+// copies of the rows with nonzero gradients unless these rows are consecutive. After the first call
+// of a size BackwardCross allocates nothing if all gradients are given. dq may be exactly q, dk
+// exactly k, dv exactly v, and one of dq, dk and dv exactly dout, where shapes allow; other
+// overlaps are not allowed. BackwardCross panics if shapes do not fit, and where
+// [performer.Batch.BackwardSequences] does.
 func (l *MultiHead[T]) BackwardCross(dq, dk, dv dense.Matrix[T], dw *Projections[T], q, k, v, dout dense.Matrix[T], s performer.Sequences) (_, _, _ dense.Matrix[T]) {
 	c := l.backwardHeads(dw, q, k, v, dout, s)
 	dq, dk, dv = dense.Ensure(dq, q.Rows, q.Cols), dense.Ensure(dk, k.Rows, k.Cols), dense.Ensure(dv, v.Rows, v.Cols)
@@ -51,8 +54,8 @@ func (l *MultiHead[T]) BackwardCross(dq, dk, dv dense.Matrix[T], dw *Projections
 	return dq, dk, dv
 }
 
-// CanBackward returns nil if the attention of every head has gradients and weights have type T.
-// Otherwise CanBackward returns the reason why there are no gradients.
+// CanBackward returns nil if Backward can compute gradients, and otherwise an error with the
+// reason: the attention of a head has no gradients, or the weights do not have type T.
 func (l *MultiHead[T]) CanBackward() error {
 	if l.isZero() {
 		return errNoLayer

@@ -44,9 +44,9 @@ var (
 	attnMasks = [2]string{"bias", "masked_bias"} // of GPT-2
 )
 
-// Read returns the layer around attention with the weights of those tensors of f whose names begin
-// with the prefix, such as "model.layers.0.self_attn.". The names after the prefix are one of these
-// sets:
+// Read returns a layer with the given attention and with the weights in those tensors of the file f
+// whose names begin with the prefix, such as "model.layers.0.self_attn.". After the prefix, Read
+// takes one of these sets of names:
 //
 //	in_proj_weight, in_proj_bias, out_proj.weight, out_proj.bias  PyTorch's nn.MultiheadAttention
 //	q_proj_weight, k_proj_weight, v_proj_weight, in_proj_bias, …  with inputs of three widths
@@ -54,21 +54,25 @@ var (
 //	c_attn.weight, c_attn.bias, c_proj.weight, c_proj.bias        GPT-2 and models after it
 //	W_{query,key,value}.weight, .bias                             no output projection
 //
-// Each set may lack biases, and may have the gains q_norm.weight and k_norm.weight of norms of
-// queries and keys, as in Qwen3, Gemma 3 and OLMo 2. Files of Gemma hold the gains minus 1; the
-// caller adds 1 through Projections. in_proj_weight and c_attn.weight hold W_Q, W_K and W_V (dv = d
-// in in_proj_weight), and in_proj_bias and c_attn.bias hold the biases one after another. If some
-// of {q,k,v}_proj.bias are missing, the missing ones are zero.
+// Each set of tensors that Read takes may lack biases, and may have the gains q_norm.weight and
+// k_norm.weight of norms of queries and keys, as in Qwen3, Gemma 3 and OLMo 2. Files of Gemma hold
+// the gains of norms minus 1; the caller of Read adds 1 through Projections. The tensors
+// in_proj_weight (only for dv = d) and c_attn.weight hold W_Q, W_K and W_V together, and
+// in_proj_bias and c_attn.bias hold the three biases one after another. If some but not all of
+// {q,k,v}_proj.bias are missing, the missing biases are zero.
 //
-// Rows of weights belong to outputs. In GPT-2's Conv1D rows belong to inputs: Read transposes
-// c_attn.weight and c_proj.weight if c_attn.weight is E×3E or, with H heads of queries and Hk heads
-// of keys, E×(1 + 2·Hk/H)·E. Elements have type F64, F32, F16 or BF16; Options.Weights is their
-// type in the layer. The file has neither rotary positions nor ε, which config.json has: opts gives
-// both. The format has no checksum, so Read does not detect damaged weights.
+// Rows of weight matrices belong to outputs, except in GPT-2's Conv1D, where rows belong to inputs:
+// Read transposes c_attn.weight and c_proj.weight if c_attn.weight is E×3E or, with H heads of
+// queries and Hk heads of keys, E×(1 + 2·Hk/H)·E. Elements of tensors have type F64, F32, F16 or
+// BF16; Options.Weights is the type of the elements in the layer. A file of weights has neither
+// rotary positions nor the ε of norms; both are in the config.json of a model, and the caller of
+// Read sets opts to them. The format safetensors has no checksum, so Read does not detect damaged
+// weights.
 //
 // Read returns an error that names the tensor if a tensor is missing or has a wrong shape or type,
-// or if a tensor with the prefix has another name; Read ignores the masks bias and masked_bias of
-// GPT-2. Read also returns an error if attention or f is nil, and in the cases of [New].
+// or if a tensor with the prefix has a name outside the set; Read ignores the masks bias and
+// masked_bias of GPT-2. Read also returns an error if attention is the zero Batch, if f is nil, and
+// where [New] does.
 func Read[T dense.Float](f *safetensors.File, prefix string, attention performer.Batch[T], opts Options) (*MultiHead[T], error) {
 	t, err := newTensors(f, prefix, attention)
 	if err != nil {
@@ -83,17 +87,18 @@ func Read[T dense.Float](f *safetensors.File, prefix string, attention performer
 	return t.layer(p, attention, opts)
 }
 
-// ReadNamed is [Read] for other names of tensors. ReadNamed calls name with each name of
-// [Projections.Parameters],
+// ReadNamed is [Read] for files with names of tensors that Read does not know. ReadNamed calls the
+// function name with each name of [Projections.Parameters], and reads the tensor of the returned
+// name, or no tensor if the returned name is empty. The names of Projections.Parameters are
 //
 //	q_proj_weight, q_proj_bias, k_proj_weight, …, out_proj.bias, q_norm.weight, k_norm.weight
 //
-// and reads the tensor of the returned name, or no tensor if the returned name is empty. If all
-// three weights have one name, the tensor has the layout of c_attn.weight in Read, and
-// out_proj.weight is transposed if that tensor is. If all three biases have one name, the tensor
-// holds the biases one after another. The weights of queries, keys and values are required. Without
-// out_proj.weight the layer has no output projection. If some of queries, keys and values have a
-// bias, the others have a bias of zero.
+// If name returns one name for the weights of queries, keys and values, the tensor has the layout
+// of c_attn.weight in Read, and out_proj.weight is transposed if that tensor is. If name returns
+// one name for the biases of queries, keys and values, the tensor holds the three biases one after
+// another. ReadNamed needs a name for the weights of queries, of keys and of values. If name
+// returns no name for out_proj.weight, the layer has no output projection. If some but not all of
+// queries, keys and values have a bias, the missing biases are zero.
 func ReadNamed[T dense.Float](f *safetensors.File, name func(parameter string) string, attention performer.Batch[T], opts Options) (*MultiHead[T], error) {
 	if name == nil {
 		return nil, errors.New("layer: name is nil")
@@ -159,11 +164,12 @@ func newTensors[T dense.Float](f *safetensors.File, prefix string, attention per
 	return t, nil
 }
 
-// Write writes the projections to w as a safetensors file for [Read]. PyTorch reads the file too if
-// it has such a layer. Names begin with the prefix. W_Q, W_K and W_V are one tensor if queries,
-// keys and values come from rows of one dimension and keys have the dimension of values. Elements
-// keep their type and their bits. Write returns the errors of w, and an error if prefix is not
-// valid UTF-8.
+// Write writes the weights, biases and gains of the layer to w as a safetensors file for [Read].
+// PyTorch can read the file too if PyTorch has a layer with the same parameters. The names of all
+// tensors in the file begin with the prefix. With an output projection, Write joins W_Q, W_K and
+// W_V in one tensor if queries, keys and values come from rows of one dimension and keys have the
+// dimension of values. The elements in the file have the type and the bits of the layer. Write
+// returns an error if writing to w fails, or if prefix is not valid UTF-8.
 func (l *MultiHead[T]) Write(w io.Writer, prefix string) error {
 	all := map[string]safetensors.Tensor{}
 	var err error

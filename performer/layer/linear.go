@@ -13,10 +13,10 @@ import (
 	"github.com/seed-feabd252/randfeat/safetensors"
 )
 
-// Linear is the map x ↦ x·Wᵀ + b on rows, PyTorch's nn.Linear. The elements of W (out×in) are
-// numbers of type T, or numbers of 16 bits, F16 or BF16. Outputs have the bits that W with the same
-// numbers of type T gives. A product of few rows takes the time to read W, which has half as many
-// bytes with 16 bits as in float32.
+// Linear is the affine map x ↦ x·Wᵀ + b of rows x, PyTorch's nn.Linear. The elements of the matrix
+// W (out×in) are numbers of type T, or numbers of 16 bits, F16 or BF16. A W of 16-bit numbers
+// gives, bit for bit, the outputs of a W with the same numbers in type T. The product of few rows x
+// with W takes the time to read W, which has half as many bytes in 16 bits as in float32.
 //
 // The zero Linear has no columns and no outputs. A Linear does not change, and goroutines may share
 // it.
@@ -28,12 +28,13 @@ type Linear[T dense.Float] struct {
 	bias     []T      // nil for none
 }
 
-// NewLinear returns the map x ↦ x·wᵀ + bias with copies of w and bias. A nil bias is zero.
-// NewLinear rounds the elements of w to the type weights: F16, BF16, or the type of T, which an
-// empty weights means.
+// NewLinear returns the map x ↦ x·wᵀ + bias with copies of w and bias. NewLinear takes a nil bias
+// as zeros. NewLinear rounds the elements of w to the type that weights names: F16, BF16, or the
+// type of T, which an empty weights means.
 //
-// NewLinear returns an error if weights is another type, if w is empty or w.Check panics, if bias
-// does not have an element for each row of w, or if rounding makes an element of w infinite.
+// NewLinear returns an error if weights is neither empty nor F16, BF16 or the type of T, if w is
+// empty or w.Check panics, if bias does not have an element for each row of w, or if rounding makes
+// an element of w infinite.
 func NewLinear[T dense.Float](w dense.Matrix[T], bias []T, weights safetensors.DType) (*Linear[T], error) {
 	if err := checkWeights[T]("weights", weights); err != nil {
 		return nil, err
@@ -103,12 +104,12 @@ func checkRange[T dense.Float](name string, w dense.Matrix[T], t safetensors.DTy
 	return nil
 }
 
-// Dims returns the numbers of columns of x and of the output.
+// Dims returns the numbers of columns of inputs x and of outputs x·Wᵀ + b.
 func (l *Linear[T]) Dims() (in, out int) { return l.in, l.out }
 
 // Apply writes x·Wᵀ + b to dst (n×out) for the rows of x (n×in), and returns dst; a zero dst is
 // allocated. dst must not overlap x. After the first call of a size Apply allocates nothing if dst
-// is given. Apply panics if shapes do not fit, or if x.Check does.
+// is given. Apply panics if the shapes of x, dst and W do not fit, or if x.Check panics.
 func (l *Linear[T]) Apply(dst, x dense.Matrix[T]) dense.Matrix[T] {
 	x.Check()
 	if x.Cols != l.in {
@@ -117,9 +118,9 @@ func (l *Linear[T]) Apply(dst, x dense.Matrix[T]) dense.Matrix[T] {
 	return l.apply(dense.Ensure(dst, x.Rows, l.out), x)
 }
 
-// Row writes row i of W to dst, which has length in, and returns dst; a nil dst is allocated. If W
-// holds embeddings, Row is the embedding of token i. Row panics if i is not a row, or if dst has
-// another length.
+// Row writes row i of the matrix W (out×in) to dst, which has length in, and returns dst; a nil dst
+// is allocated. If the rows of W are embeddings of tokens, Row returns the embedding of token i.
+// Row panics if W has no row i, or if the length of dst is not the number of columns of W.
 func (l *Linear[T]) Row(dst []T, i int) []T {
 	if i < 0 || i >= l.out || dst != nil && len(dst) != l.in {
 		panic(fmt.Sprintf("layer: Row(%d) into %d elements of a Linear of %d×%d", i, len(dst), l.out, l.in))

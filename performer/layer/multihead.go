@@ -14,19 +14,21 @@ import (
 	"github.com/seed-feabd252/randfeat/safetensors"
 )
 
-// MultiHead is a multi-head attention layer. Rows x_q, x_k and x_v give
+// MultiHead is a multi-head attention layer. From rows x_q, x_k and x_v a MultiHead computes the
+// output out:
 //
 //	Q = turn(norm(x_q·W_Qᵀ + b_Q)),  K = turn(norm(x_k·W_Kᵀ + b_K)),  V = x_v·W_Vᵀ + b_V,
 //	out = [head_0, …, head_H−1]·W_Oᵀ + b_O,
 //
-// where a [performer.Batch] computes head_h, attention of head h of Q over the heads of K and V
-// that belong to h. turn rotates by the rotary positions of [Options]. norm is the root mean square
-// norm with the gains of [Projections], or nothing without gains. With [performer.Exact], and
-// without rotary positions and gains, a MultiHead is PyTorch's nn.MultiheadAttention.
+// where head_h is the output of head h of the attention of Q over K and V, which a
+// [performer.Batch] computes. In a MultiHead, turn rotates Q and K by the rotary positions of
+// [Options]. In a MultiHead, norm is the root mean square norm with the gains of [Projections], or
+// the identity without gains. With [performer.Exact], and without rotary positions and gains, a
+// MultiHead is PyTorch's nn.MultiheadAttention.
 //
 // A MultiHead owns its weights, which callers may change through Projections while no other
-// goroutine uses the layer. Otherwise goroutines may share a MultiHead if they may share its
-// attention.
+// goroutine uses the layer. Goroutines may share a MultiHead with constant weights if they may
+// share its attention.
 type MultiHead[T dense.Float] struct {
 	query, key, value, output Linear[T] // output has no weight without W_O
 	queryNorm, keyNorm        RMSNorm[T]
@@ -37,57 +39,61 @@ type MultiHead[T dense.Float] struct {
 }
 
 // Options are the options of [New], [Read] and [ReadNamed] that files of weights do not hold. The
-// zero value has no rotary positions.
+// zero Options has no rotary positions.
 type Options struct {
-	// Rotary are the options of the rotary positions of queries and keys, see [NewRotary]. Nil
-	// means no rotary positions. Key j of a sequence of [performer.Sequences] has position j, query
-	// i has position i + Past, and token i of a State has position i. [MultiHead.WithPositions]
-	// sets other positions.
+	// Rotary are the options of the rotary positions of queries and keys, see [NewRotary]. A nil
+	// Rotary means no rotary positions. Key j of a sequence has position j, query i has position
+	// Past + i with the Past of [performer.Sequences], and token i of a [performer.State] has
+	// position i. [MultiHead.WithPositions] sets other positions.
 	Rotary *RotaryOptions
 
-	// Epsilon is ε in the root mean square norms of queries and keys. Zero means 1e-6, the ε of
-	// Qwen3, Gemma 3 and OLMo 2.
+	// Epsilon is ε in the root mean square norms x_j ↦ g_j·x_j/√(Σ_l x_l²/n + ε) of queries and
+	// keys. A zero Epsilon means 1e-6, the ε of Qwen3, Gemma 3 and OLMo 2.
 	Epsilon float64
 
-	// Weights is the type of the elements of W_Q, W_K, W_V and W_O: F16, BF16, or the type of T,
-	// which gradients need. Empty means T in [New]. In [Read] and [ReadNamed], empty means the type
-	// of the four matrices in the file if it is F16 or BF16, and otherwise T.
+	// Weights is the type of the elements of the matrices W_Q, W_K, W_V and W_O in the layer: F16,
+	// BF16, or the type of T, which gradients need. In [New], empty Weights mean the type of T. In
+	// [Read] and [ReadNamed], empty Weights mean the type of the four matrices in the file if that
+	// type is F16 or BF16, and otherwise the type of T.
 	Weights safetensors.DType
 }
 
-// Projections are the weights of a [MultiHead] of H heads of queries and Hk of keys and
-// values. A row of a matrix belongs to an output, a column to an input, as in PyTorch.
+// Projections are the matrices, biases and gains of a [MultiHead] of H heads of queries and Hk
+// heads of keys and values. A row of a matrix of Projections belongs to an output, a column to an
+// input, as in PyTorch.
 type Projections[T dense.Float] struct {
 	Query dense.Matrix[T] // W_Q, (H·d)×E
 	Key   dense.Matrix[T] // W_K, (Hk·d)×E_k
 	Value dense.Matrix[T] // W_V, (Hk·dv)×E_v
 
-	// Output is W_O, E_out×(H·dv). With a zero Output the heads, side by side, are the output.
+	// Output is W_O, E_out×(H·dv). With a zero Output the layer has no W_O, and its output is the
+	// outputs of the heads, side by side.
 	Output dense.Matrix[T]
 
-	// QueryBias, KeyBias, ValueBias and OutputBias have an element for each row of Query, Key,
-	// Value and Output. QueryBias, KeyBias and ValueBias are all given or all nil. OutputBias may
-	// be nil.
+	// QueryBias, KeyBias, ValueBias and OutputBias are biases with an element for each row of
+	// Query, Key, Value and Output. QueryBias, KeyBias and ValueBias are all given or all nil.
+	// OutputBias may be nil.
 	QueryBias, KeyBias, ValueBias []T
 	OutputBias                    []T
 
-	// QueryNorm and KeyNorm are gains g of norms of queries and keys, or nil for no norm. The norm
-	// of coordinates x_1 … x_n with n gains is
+	// QueryNorm and KeyNorm are the gains g of root mean square norms of queries and keys, or nil
+	// for no norm. The norm of coordinates x_1 … x_n with n gains g_j is
 	//
 	//	x_j ↦ g_j·x_j/√(Σ_l x_l²/n + ε).
 	//
-	// With n = d gains each head has a norm, as in Qwen3. With a gain for each row of Query or Key
-	// all heads have one norm together, as in OLMo 2.
+	// With as many gains as the dimension d of a head, each head of a token is normalised by
+	// itself, as in Qwen3. With a gain for each row of Query or Key, all heads of a token are
+	// normalised together, as in OLMo 2.
 	QueryNorm, KeyNorm []T
 }
 
-// New returns the layer with copies of the projections p. The numbers of heads are those of
-// attention.
+// New returns a MultiHead with copies of the projections p and the given attention. The layer of
+// New has the numbers of heads of its attention.
 //
-// New returns an error that names the field if attention is zero or takes heads of another
-// dimension than p has, if shapes do not fit together, if Epsilon is not positive and finite, or if
-// Weights is no type of weights or makes an element infinite. New also returns the errors of
-// [NewRotary].
+// New returns an error that names the field if attention is the zero Batch or takes heads of
+// another dimension than p has, if the shapes of p do not fit together, if Options.Epsilon is not
+// positive and finite, or if Options.Weights is no type of weights or makes an element infinite.
+// New also returns an error where [NewRotary] does for Options.Rotary.
 func New[T dense.Float](p Projections[T], attention performer.Batch[T], opts Options) (*MultiHead[T], error) {
 	heads, keyHeads, dim, err := headsOf(attention)
 	if err != nil {
@@ -141,9 +147,9 @@ func headsOf[T dense.Float](attention performer.Batch[T]) (heads, keyHeads, dim 
 	return d.Heads, d.KeyHeads, d.Dim, nil
 }
 
-// WithAttention returns a layer with the weights of l and other attention. Both layers share
-// weights and memory. WithAttention returns an error if attention is zero, or has other heads than
-// the attention of l.
+// WithAttention returns a layer with the weights of l and the given attention. The layer of
+// WithAttention shares weights and memory with l. WithAttention returns an error if attention is
+// the zero Batch, or if its heads differ from those of l in number or dimension.
 func (l *MultiHead[T]) WithAttention(attention performer.Batch[T]) (*MultiHead[T], error) {
 	if l.isZero() {
 		return nil, errNoLayer
@@ -175,8 +181,9 @@ func (l *MultiHead[T]) Dims() (query, key, value, out int) {
 	return l.query.in, l.key.in, l.value.in, out
 }
 
-// Projections returns views of the weights of the layer. Changes of the views change the layer; see
-// MultiHead for when changes are safe. Matrices of 16 bits are copies with elements T.
+// Projections returns views of the weights of the layer. Changes of the views change the layer,
+// which is safe while no other goroutine uses the layer. Projections returns copies with elements T
+// of matrices of 16-bit numbers.
 func (l *MultiHead[T]) Projections() Projections[T] {
 	return Projections[T]{
 		Query: l.query.matrix(), Key: l.key.matrix(), Value: l.value.matrix(), Output: l.output.matrix(),
@@ -186,22 +193,23 @@ func (l *MultiHead[T]) Projections() Projections[T] {
 }
 
 // Forward is self-attention: [MultiHead.ForwardCross] with x (L×E) as q, k and v, into dst
-// (L×E_out), which Forward returns; a zero dst is allocated. s.Keys must be nil or equal to
-// s.Queries.
+// (L×E_out), which Forward returns; a zero dst is allocated. In self-attention s.Keys must be nil
+// or equal to s.Queries.
 func (l *MultiHead[T]) Forward(dst, x dense.Matrix[T], s performer.Sequences) dense.Matrix[T] {
 	return l.ForwardCross(dst, x, x, x, s)
 }
 
 // ForwardCross projects the rows of q (Lq×E) to queries, of k (Lk×E_k) to keys and of v (Lk×E_v) to
-// values, in the sequences s. It writes the output of the layer to dst (Lq×E_out), which
-// ForwardCross returns; a zero dst is allocated. Rows of k and v that s excludes may hold anything.
+// values, and computes attention within each of the sequences s. ForwardCross writes the output of
+// the layer to dst (Lq×E_out) and returns dst; a zero dst is allocated. Rows of k and v that the
+// sequences s exclude may hold any numbers, even NaN.
 //
-// In addition to attention, ForwardCross takes the time of the products with the weights. It holds
-// Q, K, V, the heads, and the sines and cosines of positions, which are computed again if positions
-// differ from those of the last call. After the first call of a size ForwardCross allocates nothing
-// if dst is given. dst may be exactly one of q, k and v, or disjoint from all of them. ForwardCross
-// panics with the shapes if they do not fit, and in the cases of
-// [performer.Batch.ForwardSequences].
+// In addition to attention, ForwardCross takes the time of the products with W_Q, W_K, W_V and W_O.
+// ForwardCross holds Q, K, V, the outputs of the heads, and the sines and cosines of rotary
+// positions, which are computed again if positions differ from those of the last call. After the
+// first call of a size ForwardCross allocates nothing if dst is given. dst may be exactly one of q,
+// k and v, or disjoint from all of them. ForwardCross panics if shapes do not fit, and where
+// [performer.Batch.ForwardSequences] does.
 func (l *MultiHead[T]) ForwardCross(dst, q, k, v dense.Matrix[T], s performer.Sequences) dense.Matrix[T] {
 	l.check(q, k, v)
 	_, _, _, out := l.Dims()
@@ -220,8 +228,8 @@ func (l *MultiHead[T]) ForwardCross(dst, q, k, v dense.Matrix[T], s performer.Se
 
 // Project returns the queries Q (Lq×H·d), keys K (Lk×Hk·d) and values V (Lk×Hk·dv) that
 // ForwardCross passes to the attention of the layer, after norms and rotary positions, in new
-// matrices. Package audit measures approximations on Q, K and V. Project panics with the shapes if
-// they do not fit.
+// matrices. Package audit can measure approximations of attention on the Q, K and V of Project.
+// Project panics if the shapes of q, k and v do not fit.
 func (l *MultiHead[T]) Project(q, k, v dense.Matrix[T], s performer.Sequences) (queries, keys, values dense.Matrix[T]) {
 	l.check(q, k, v)
 	c := l.calls.Get()
@@ -246,9 +254,10 @@ func (l *MultiHead[T]) project(c *memory[T], q, k, v dense.Matrix[T], s performe
 }
 
 // NewState returns an empty [performer.State] of the heads of the layer, for Step. The layer also
-// works with the Snapshot, Rollback, Merge and MarshalBinary of that State. After Merge, tokens
-// keep the rotary positions that they had in the other State; [MultiHead.WithPositions] can set
-// these. NewState returns the errors of [performer.Batch.NewState].
+// works with the Snapshot, Rollback, Merge and MarshalBinary of a State of NewState. After Merge,
+// tokens keep the rotary positions that they had in the State from which they come;
+// [MultiHead.WithPositions] can set other positions. NewState returns an error where
+// [performer.Batch.NewState] does.
 func (l *MultiHead[T]) NewState() (*performer.State[T], error) {
 	if l.isZero() {
 		return nil, errNoLayer
@@ -261,15 +270,15 @@ func (l *MultiHead[T]) NewState() (*performer.State[T], error) {
 	return s, nil
 }
 
-// Step appends n ≥ 0 tokens x (n×E) to s, one after another, and computes self-attention of each
-// token over all tokens of s up to this token. Step writes the outputs to dst (n×E_out) and returns
-// dst; a zero dst is allocated. s comes from NewState of a layer with as many heads and the same
-// dimensions. The outputs are those of Forward of a causal layer; see [performer.State.Step] for
-// the cost.
+// Step appends n ≥ 0 tokens x (n×E) to the State s, one after another, and computes self-attention
+// of each token over all tokens of s up to this token. Step writes the outputs to dst (n×E_out) and
+// returns dst; a zero dst is allocated. The State s comes from NewState of l or of a layer with as
+// many heads of the same dimensions. Step gives the outputs of Forward with causal attention;
+// [performer.State.Step] states the cost.
 //
 // After the first call of a size, Step allocates nothing if dst is given, except the keys and
-// values that exact attention stores. dst may be exactly x, or disjoint from x. Step panics with
-// the shapes if they do not fit.
+// values that exact attention stores. dst may be exactly x, or disjoint from x. Step panics if
+// shapes do not fit.
 func (l *MultiHead[T]) Step(dst, x dense.Matrix[T], s *performer.State[T]) dense.Matrix[T] {
 	l.check(x, x, x)
 	c := l.calls.Get()
@@ -279,12 +288,13 @@ func (l *MultiHead[T]) Step(dst, x dense.Matrix[T], s *performer.State[T]) dense
 	return l.step(c, dst, x, performer.Sequences{}, func(dst, q, k, v dense.Matrix[T]) { s.Step(dst, q, k, v) })
 }
 
-// StepAll appends tokens to several streams: row i of x (n×E) is a token of states[i]. Rows of one
-// State are adjacent and in order. StepAll computes self-attention of each token over all tokens of
-// its State up to this token, writes the outputs to dst (n×E_out) and returns dst; a zero dst is
-// allocated. Streams may come and go between calls. The outputs have the bits of [MultiHead.Step]
-// of each State by itself, but the weights are read once for all streams. StepAll has the memory,
-// the overlaps and the panics of Step, and also panics in the cases of [performer.StepAll].
+// StepAll appends tokens to several streams: row i of x (n×E) is a token of states[i]. The rows of
+// x that belong to one State are adjacent and in the order of tokens. StepAll computes
+// self-attention of each token over all tokens of its State up to this token, writes the outputs to
+// dst (n×E_out) and returns dst; a zero dst is allocated. The streams may change between calls of
+// StepAll. StepAll gives the bits of [MultiHead.Step] for each State by itself, but reads the
+// weights once for all streams. StepAll allocates memory, lets dst be x and panics as Step does,
+// and also panics where [performer.StepAll] does.
 func (l *MultiHead[T]) StepAll(dst, x dense.Matrix[T], states []*performer.State[T]) dense.Matrix[T] {
 	l.check(x, x, x)
 	c := l.calls.Get()

@@ -17,9 +17,9 @@ import (
 //
 //	y_j = g_j·x_j·s,  s = 1/√(Σ_j x_j²/n + ε)
 //
-// A row of more than n columns consists of blocks of n columns, such as heads, each with a norm of
-// its own. The zero RMSNorm leaves rows as they are. Goroutines may share an RMSNorm that does not
-// change.
+// RMSNorm takes a row of more than n columns as blocks of n columns, such as heads, and normalises
+// each block by itself. The zero RMSNorm leaves rows as they are. Goroutines may share an RMSNorm
+// that does not change.
 type RMSNorm[T dense.Float] struct {
 	Gain    []T     // g
 	Epsilon float64 // ε; Llama has 1e-5 or 1e-6
@@ -27,11 +27,11 @@ type RMSNorm[T dense.Float] struct {
 
 var norms pool.Pair[normCall[float32], normCall[float64]]
 
-// Apply writes the norms of the rows of x to dst, which Apply returns; a zero dst is allocated. dst
+// Apply writes the normalised rows of x to dst, which Apply returns; a zero dst is allocated. dst
 // may be exactly x, or disjoint from x. After the first call of a size Apply allocates nothing if
-// dst is given. A row with a sum of squares that is not finite becomes NaN. Apply panics if the
-// columns of x are not a multiple of the number of gains, unless Epsilon is at least 0 and finite,
-// or if x.Check does.
+// dst is given. Apply writes NaN where the sum of squares of a norm is not finite. Apply panics if
+// the number of columns of x is not a multiple of the number of gains, if Epsilon is negative or
+// not finite, or if x.Check panics.
 func (m *RMSNorm[T]) Apply(dst, x dense.Matrix[T]) dense.Matrix[T] {
 	if n := len(m.Gain); n > 0 && x.Cols%n != 0 || !(m.Epsilon >= 0) || math.IsInf(m.Epsilon, 0) {
 		panic(fmt.Sprintf("layer: an RMSNorm of %d gains and Epsilon = %v for rows of %d columns", n, m.Epsilon, x.Cols))

@@ -8,13 +8,14 @@ import (
 	"github.com/seed-feabd252/randfeat/performer"
 )
 
-// WithPositions returns a layer for tokens with other positions than [Options] describes. queries
-// has a position for each row of q, and keys one for each row of k. Forward and Step need equal
-// positions of queries and keys. A nil slice stands for the positions of Options. Each call of the
-// returned layer reads both slices, so the caller may change their elements between calls.
+// WithPositions returns the layer l with the given rotary positions of tokens instead of those that
+// [Options] describes. The slice queries has a position for each row of q, and the slice keys one
+// for each row of k. Forward and Step need equal positions of queries and keys. A nil queries or
+// keys stands for the positions of Options. The layer of WithPositions reads queries and keys in
+// each call, so the caller may change their elements between calls.
 //
-// The returned layer shares weights and memory with l. WithPositions panics if l has no rotary
-// positions. Calls panic if queries or keys do not have a position for each row.
+// The layer of WithPositions shares weights and memory with l. WithPositions panics if l has no
+// rotary positions. Methods of the layer of WithPositions panic if a row of q or k has no position.
 func (l *MultiHead[T]) WithPositions(queries, keys []int) *MultiHead[T] {
 	if l.isZero() {
 		panic(errNoLayer.Error())

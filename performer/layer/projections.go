@@ -18,29 +18,30 @@ type Widths struct {
 	Input, Keys, Values int
 
 	// Heads is the number H of heads of queries. KeyHeads is the number Hk of heads of keys and
-	// values. Zero KeyHeads mean Heads.
+	// values. A zero KeyHeads means Heads.
 	Heads, KeyHeads int
 
 	// HeadDim is the dimension d of queries and keys of a head. HeadValues is the dimension dv of
-	// values of a head. Zero HeadDim means Input/Heads, which must be an integer. Zero HeadValues
-	// means HeadDim.
+	// values of a head. A zero HeadDim means Input/Heads, which must be an integer. A zero
+	// HeadValues means HeadDim.
 	HeadDim, HeadValues int
 
-	// Output is the dimension of the output; zero means Input.
+	// Output is the dimension of the output of the layer; zero means Input.
 	Output int
 
-	// NoOutput omits W_O: the output is the H·dv elements of all heads. Bias adds biases to all
-	// projections.
+	// NoOutput omits W_O: the output of the layer is the H·dv elements of the outputs of all heads.
+	// Bias adds biases to all projections.
 	NoOutput, Bias bool
 }
 
-// Draw draws projections from the distributions of PyTorch's nn.MultiheadAttention. W_Q, W_K and
-// W_V are uniform in ±√(6/(in + out)) [Glorot & Bengio 2010]; if all three have one shape, out is
-// three times their number of rows. W_O is uniform in ±1/√in, as in nn.Linear. Biases are zero.
+// Draw draws random projections from the distributions of PyTorch's nn.MultiheadAttention. Elements
+// of W_Q, W_K and W_V (out×in) are uniform in ±√(6/(in + out)) [Glorot & Bengio 2010]; if all three
+// have one shape, out is three times the rows of one. Elements of W_O are uniform in ±1/√in for in
+// columns, as in PyTorch's nn.Linear. Biases are zero.
 //
-// Draw draws the elements of W_Q, W_K, W_V and W_O in this order, in float64, and rounds once. Draw
-// returns an error if a width is negative, does not fit the others or is too large for memory, or
-// if src is nil.
+// Draw draws the elements of W_Q, W_K, W_V and W_O in this order, in float64, and rounds each to T
+// once. Draw returns an error if one of the Widths is negative, does not fit the others or is too
+// large for memory, or if src is nil.
 func Draw[T dense.Float](w Widths, src rand.Source) (Projections[T], error) {
 	var p Projections[T]
 	w, err := resolved[T](w)
@@ -188,7 +189,7 @@ func (p *Projections[T]) all() [4]projection[T] {
 	}
 }
 
-// Parameter is a learned matrix with its name. A vector has one row.
+// Parameter is a learned matrix with its name. A learned vector is a Parameter of one row.
 type Parameter[T dense.Float] struct {
 	Name  string
 	Value dense.Matrix[T]
@@ -199,10 +200,10 @@ type Parameter[T dense.Float] struct {
 //	q_proj_weight, q_proj_bias, k_proj_weight, k_proj_bias, v_proj_weight, v_proj_bias,
 //	out_proj.weight, out_proj.bias, q_norm.weight, k_norm.weight
 //
-// without parameters that p does not have. If p are the Projections of a [MultiHead], changes of
-// the views, by an optimiser for example, change the layer. If p are gradients that
-// [MultiHead.Backward] has written, element i is the gradient with respect to parameter i of the
-// Projections of the layer.
+// Parameters omits parameters that p does not have. If p are the Projections of a [MultiHead],
+// changes of the views, by an optimiser for example, change the layer. If p are gradients that
+// [MultiHead.Backward] has written, element i of the result is the gradient with respect to
+// parameter i of the Projections of the layer.
 func (p Projections[T]) Parameters() []Parameter[T] {
 	var parameters []Parameter[T]
 	weights := append(separateWeights[:], outProjWeight)

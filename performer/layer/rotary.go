@@ -11,28 +11,30 @@ import (
 	"github.com/seed-feabd252/randfeat/internal/memory/pool"
 )
 
-// RotaryOptions are the options of [NewRotary]. The zero value rotates all coordinates, in pairs of
-// halves, with base 10000 and no scaling.
+// RotaryOptions are the options of [NewRotary]. The zero RotaryOptions rotates all d coordinates of
+// a head, in pairs i and i + d/2, with base 10000 and no scaling.
 type RotaryOptions struct {
 	// Dim is the number of coordinates of a head that rotate, an even number. Only the first Dim
-	// coordinates rotate. Zero means all coordinates.
+	// coordinates of a head rotate. Zero means all coordinates.
 	Dim int
 
-	// Base is b in the angles p·b^(−2i/Dim). Zero means 10000.
+	// Base is b in the angle p·b^(−2i/Dim) by which pair i of coordinates rotates at position p.
+	// Zero means 10000.
 	Base float64
 
-	// Neighbours pairs coordinates 2i and 2i + 1, as in [Su et al. 2021], GPT-J and Meta's files of
-	// Llama. Otherwise coordinates i and i + Dim/2 rotate together, as in Hugging Face's files of
-	// Llama, Mistral, Qwen and GPT-NeoX.
+	// With Neighbours coordinates 2i and 2i + 1 of a head rotate together, as in [Su et al. 2021],
+	// GPT-J and Meta's files of Llama. Without Neighbours coordinates i and i + Dim/2 of a head
+	// rotate together, as in Hugging Face's files of Llama, Mistral, Qwen and GPT-NeoX.
 	Neighbours bool
 
-	// Scaling changes the angles, for contexts longer than in training. Nil means no change.
+	// Scaling changes the angles of rotary positions, for contexts longer than in training. Nil
+	// means no change.
 	Scaling RotaryScaling
 }
 
-// Rotary is rotary positions [Su et al. 2021]. Pair i of the coordinates of a query or key at
-// position p rotates by the angle p·ω_i, so that products of queries and keys depend only on
-// differences of positions. Without scaling
+// Rotary rotates queries and keys by their rotary positions (RoPE) [Su et al. 2021]. Pair i of the
+// coordinates of a query or key at position p rotates by the angle p·ω_i, so that inner products of
+// queries and keys depend on differences of positions only. Without scaling
 //
 //	(x, y) ↦ (x·cos pω_i − y·sin pω_i, x·sin pω_i + y·cos pω_i),  ω_i = Base^(−2i/Dim)
 //
@@ -46,8 +48,8 @@ type Rotary[T dense.Float] struct {
 
 // NewRotary returns rotary positions for heads of d coordinates.
 //
-// NewRotary returns an error for d below 1; a Dim that is odd, negative, above d or too large for
-// memory; a Base that is not above 1 and finite; or an invalid Scaling.
+// NewRotary returns an error for a dimension d of heads below 1; a Dim that is odd, negative, above
+// d or too large for memory; a Base that is not above 1 and finite; or an invalid Scaling.
 func NewRotary[T dense.Float](d int, opts RotaryOptions) (*Rotary[T], error) {
 	dim, base := cmp.Or(opts.Dim, d), cmp.Or(opts.Base, 10000)
 	switch {
@@ -75,9 +77,10 @@ func NewRotary[T dense.Float](d int, opts RotaryOptions) (*Rotary[T], error) {
 	return r, nil
 }
 
-// Angles returns the angles of tokens at the given positions, in the memory of dst if dst has
-// enough. Queries and keys of all layers can share Angles. Angles are reduced in float64, with an
-// error of 1e-16 times the angle. The cost is Dim/2 sines and cosines per token.
+// Angles returns the sines and cosines of the rotary angles of tokens at the given positions, in
+// the memory of dst if dst has enough. Layers with the same positions and RotaryOptions can share
+// Angles. Angles computes angles in float64, with an error of 1e-16 times the angle. Angles
+// computes Dim/2 sines and cosines per token if Dim coordinates rotate.
 func (r *Rotary[T]) Angles(dst Angles[T], positions []int) Angles[T] {
 	n := len(r.omega)
 	if cap(dst.values) < 2*n*len(positions) {
@@ -95,7 +98,7 @@ func (r *Rotary[T]) Angles(dst Angles[T], positions []int) Angles[T] {
 	return dst
 }
 
-// Angles are the sines and cosines of the rotations of tokens, from [Rotary.Angles].
+// Angles are the sines and cosines of the rotary angles of tokens, which [Rotary.Angles] computes.
 type Angles[T dense.Float] struct {
 	values              []T // of each token, the cosines and then the sines
 	tokens, head, pairs int
@@ -108,14 +111,15 @@ func (a Angles[T]) token(t int) (cos, sin []T) {
 	return row[:a.pairs], row[a.pairs:]
 }
 
-// Turn rotates the rows of x in place, one token per row. A head is a block of columns, and all
-// heads of a row rotate alike. Turn divides rows among processors. Turn panics if x.Check does, or
-// if x does not have a row for each token and whole heads.
+// Turn rotates the rows of x, one token per row, in place. A head is a block of columns of x, and
+// Turn rotates all heads of a row by the same angles. Turn divides rows among processors. Turn
+// panics if x.Check panics, or if x does not have a row for each token of the Angles and whole
+// heads.
 func (a Angles[T]) Turn(x dense.Matrix[T]) { a.turn(x, 1) }
 
 // TurnBack replaces gradients with respect to rotated rows by gradients with respect to the rows
 // before rotation, in place. TurnBack is the inverse of Turn unless a RotaryScaling lengthens rows.
-// TurnBack panics as Turn does.
+// TurnBack panics for the matrices for which Turn panics.
 func (a Angles[T]) TurnBack(dx dense.Matrix[T]) { a.turn(dx, -1) }
 
 func (a Angles[T]) turn(x dense.Matrix[T], sign T) {

@@ -15,7 +15,7 @@ type RotaryScaling interface {
 	scale(omega []float64, base float64) (factor float64, err error)
 }
 
-// RotaryLinear divides all angles by Factor [Chen et al. 2023]. Factor is at least 1.
+// RotaryLinear divides all rotary angles by Factor ≥ 1 [Chen et al. 2023].
 type RotaryLinear struct{ Factor float64 }
 
 func (s RotaryLinear) scale(omega []float64, _ float64) (float64, error) {
@@ -25,15 +25,15 @@ func (s RotaryLinear) scale(omega []float64, _ float64) (float64, error) {
 	return 1, checkFactor(s.Factor)
 }
 
-// RotaryNTK replaces Base by Base·Factor^(Dim/(Dim−2)) [bloc97 2023]. The new base divides the
-// smallest angle by Factor and keeps the largest. Factor is at least 1, and RotaryOptions.Dim at
-// least 4.
+// RotaryNTK replaces RotaryOptions.Base by Base·Factor^(Dim/(Dim−2)) [bloc97 2023]. The new base of
+// RotaryNTK divides the smallest rotary angle by Factor and keeps the largest. RotaryNTK needs
+// Factor ≥ 1 and at least 4 coordinates that rotate.
 //
-// Dynamic NTK has a Context, the tokens of a training sequence, and Tokens, the tokens of the
-// longest sequence. Dynamic NTK replaces Factor by Factor·Tokens/Context − (Factor − 1), or by 1 if
-// Tokens is at most Context. Programs that compute the base again when a sequence grows have other
-// angles for new keys than for the keys in their caches; a Rotary has one set of angles for all
-// keys.
+// Dynamic NTK is a RotaryNTK with Context, the number of tokens of a training sequence, and Tokens,
+// that of the longest sequence. Dynamic NTK replaces Factor by Factor·Tokens/Context − (Factor −
+// 1), or by 1 if Tokens is at most Context. Programs that compute the base of dynamic NTK again
+// when a sequence grows rotate new keys by other angles than the keys in their caches; a Rotary has
+// one set of angles for all keys.
 type RotaryNTK struct {
 	Factor          float64
 	Context, Tokens int // zero unless dynamic
@@ -59,16 +59,16 @@ func (s RotaryNTK) scale(omega []float64, _ float64) (float64, error) {
 	return 1, checkFactor(s.Factor)
 }
 
-// RotaryLlama3 divides small angles by Factor and keeps large angles [Grattafiori et al. 2024]. A
-// pair of coordinates with angle ω per token turns t = Context·ω/2π times in Context tokens. An
-// angle ω is small if its number of turns t is below LowFrequency, and large if t is above
-// HighFrequency. An angle ω in between becomes
+// RotaryLlama3 divides small rotary angles by Factor and keeps large ones [Grattafiori et al.
+// 2024]. A pair of coordinates that rotates by ω per token makes t = Context·ω/2π full turns in
+// Context tokens. An angle ω is small if its number of turns t is below LowFrequency, and large if
+// t is above HighFrequency. An angle ω that is neither small nor large becomes
 //
 //	(1−s)·ω/Factor + s·ω,  s = (t − LowFrequency)/(HighFrequency − LowFrequency)
 //
-// Llama 3.1 has {Factor: 8, LowFrequency: 1, HighFrequency: 4, Context: 8192}. In Llama 4 both
-// frequencies are 1: no angle is in between, and an angle with t = 1 is large. Factor is at least
-// 1, LowFrequency positive and at most HighFrequency, and Context at least 1.
+// Llama 3.1 has {Factor: 8, LowFrequency: 1, HighFrequency: 4, Context: 8192}. Llama 4 has
+// LowFrequency = HighFrequency = 1: angles of less than one turn in Context tokens are small, all
+// others large. RotaryLlama3 needs Factor ≥ 1, 0 < LowFrequency ≤ HighFrequency and Context ≥ 1.
 type RotaryLlama3 struct {
 	Factor, LowFrequency, HighFrequency float64
 	Context                             int // tokens of a training sequence
@@ -92,15 +92,16 @@ func (s RotaryLlama3) scale(omega []float64, _ float64) (float64, error) {
 	return 1, checkFactor(s.Factor)
 }
 
-// RotaryYaRN divides small angles by Factor, keeps large angles, and lengthens queries and keys
-// [Peng et al. 2023]. The angle of pair i becomes (1−s_i)·ω_i/Factor + s_i·ω_i. With
+// RotaryYaRN divides small rotary angles by Factor, keeps large ones, and multiplies rotated
+// coordinates by Length [Peng et al. 2023]. The angle ω_i of pair i becomes (1−s_i)·ω_i/Factor +
+// s_i·ω_i. The share s_i is 1 up to pair ⌊i(Fast)⌋, 0 from pair ⌈i(Slow)⌉, and linear in between,
+// where pair i(β) makes β full turns in Context tokens:
 //
-//	i(β) = Dim·log(Context/(2πβ))/(2·log Base),
+//	i(β) = Dim·log(Context/(2πβ))/(2·log Base).
 //
-// s_i is 1 up to ⌊i(Fast)⌋, 0 from ⌈i(Slow)⌉, and linear in between. With Unrounded the limits are
-// i(Fast) and i(Slow), as in gpt-oss. Rotated coordinates are multiplied by Length. Zero means 32
-// for Fast, 1 for Slow, and 0.1·log Factor + 1 for Length. Factor is at least 1 and Context at
-// least 1.
+// With Unrounded, s_i is 1 up to i(Fast) and 0 from i(Slow), without rounding, as in gpt-oss. A
+// zero Fast means 32, a zero Slow 1, a zero Length 0.1·log Factor + 1. RotaryYaRN needs Factor ≥ 1
+// and Context ≥ 1.
 type RotaryYaRN struct {
 	Factor             float64
 	Context            int // tokens of a training sequence
@@ -138,12 +139,14 @@ func (s RotaryYaRN) scale(omega []float64, base float64) (float64, error) {
 	return s.Length, nil
 }
 
-// RotaryLongRoPE divides ω_i by element i of Short if Tokens, the tokens of the longest sequence,
-// is at most Context, and otherwise by element i of Long [Ding et al. 2024]. Rotated coordinates
-// are multiplied by Length. Zero means √(1 + log Factor/log Context) for Length.
+// RotaryLongRoPE divides the rotary angle ω_i of pair i by element i of Short if Tokens, the length
+// of the longest sequence, is at most Context, and otherwise by element i of Long [Ding et al.
+// 2024]. RotaryLongRoPE multiplies rotated coordinates by Length. A zero Length is √(1 + log
+// Factor/log Context).
 //
-// Short and Long have an element for each pair of coordinates. The elements are positive and
-// finite, and leave angles of at most π. Factor and Tokens are at least 1, Context at least 2.
+// Short and Long have an element for each pair of rotated coordinates. The elements of Short and
+// Long are positive and finite, and leave angles of at most π. RotaryLongRoPE needs Factor ≥ 1,
+// Tokens ≥ 1 and Context ≥ 2.
 type RotaryLongRoPE struct {
 	Short, Long []float64
 	Factor      float64 // tokens of the longest sequence of the model, over Context

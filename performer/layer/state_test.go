@@ -74,8 +74,8 @@ func (ownForm) Forward(dst, q, k, v dense.Matrix[float32]) dense.Matrix[float32]
 	return must.Have(performer.NewExact[float32](performer.ExactOptions{})).Forward(dst, q, k, v)
 }
 
-// A layer takes the TopK of each head: a stream has the bits of exact attention for few tokens, and is
-// near it later.
+// A layer takes the TopK of each head: a stream has the bits of exact attention for few tokens, and
+// is near it later.
 func TestMultiHeadTopK(t *testing.T) {
 	densetest.Both(t, testMultiHeadTopK[float32], testMultiHeadTopK[float64])
 }

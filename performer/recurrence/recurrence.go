@@ -24,7 +24,7 @@ const (
 
 var ruleNames = [...]string{"linear", "gated", "delta", "gated_delta"}
 
-// String returns the name that the rule has in ONNX, such as gated_delta.
+// String returns the name of the rule in ONNX's LinearAttention, such as gated_delta.
 func (r Rule) String() string {
 	if r < 0 || int(r) >= len(ruleNames) {
 		return fmt.Sprintf("Rule(%d)", int(r))
@@ -38,11 +38,12 @@ func (r Rule) decays() bool { return r == Gated || r == GatedDelta }
 // corrects reports whether the rule has a strength β and writes β·k·(v − Sᵀk)ᵀ.
 func (r Rule) corrects() bool { return r == Delta || r == GatedDelta }
 
-// Options are the options of [New]. The default is the linear rule with the scale dk^−½.
+// Options are the options of [New]. By default a Recurrence has the linear rule S ← S + k·vᵀ and
+// multiplies outputs by dk^−½.
 type Options struct {
 	// Heads is the number H of heads of queries, and KeyHeads the number Hk of heads of keys and
-	// values. Zero KeyHeads stand for Heads. Head h of the queries reads the state of head h/(H/Hk)
-	// of the keys.
+	// values. A zero KeyHeads stands for Heads. Of H heads of queries and Hk heads of keys, head h
+	// of queries reads the state of head ⌊h·Hk/H⌋ of keys.
 	Heads, KeyHeads int
 
 	Rule Rule
@@ -51,64 +52,69 @@ type Options struct {
 	Scale float64
 
 	// NormaliseKeys multiplies each key k by (Σ_i k_i² + 10⁻⁶)^−½. The delta rules need keys of
-	// norm 1: with ‖k‖ = 1 and 0 ≤ β ≤ 2 a token with v = 0 does not increase the norm of S, and
-	// with β = 1 the new value replaces Sᵀk.
+	// norm 1: with ‖k‖ = 1 and 0 ≤ β ≤ 2 a token with the value v = 0 does not increase the norm of
+	// the state S, and with β = 1 the value v replaces Sᵀk.
 	NormaliseKeys bool
 }
 
 // Recurrence is causal attention without denominators, the operator LinearAttention of ONNX with
-// all of its update rules. Each token updates the state S (dk×dv for each head of keys) by a
-// [Rule]. The query q of the token then gives the output
+// all of its update rules. Each token updates the state of the Recurrence, a matrix S (dk×dv) for
+// each head of keys, by a [Rule]. The query q of a token gives, after the update by the token, the
+// output
 //
 //	out = scale·Sᵀq
 //
-// The linear rule adds every value to S, so keys that are not orthogonal mix their values. A delta
-// rule moves Sᵀk towards v [Schlag et al. 2021]. A decay shrinks the contribution of older tokens
-// [Yang et al. 2025].
+// The linear rule S ← S + k·vᵀ mixes values whose keys are not orthogonal. A delta rule changes S
+// so that Sᵀk moves towards the value v of the key k [Schlag et al. 2021]. A decay multiplies S by
+// e^g ≤ 1 and so shrinks the contribution of older tokens [Yang et al. 2025].
 //
 // A Recurrence does not change after construction, and goroutines may share it.
 type Recurrence[T dense.Float] interface {
-	// Forward computes the outputs of all tokens into dst (L×H·dv), which Forward returns; a zero
-	// dst is allocated. The output of token i depends on past and on the tokens of its sequence up
-	// to i.
+	// Forward computes the outputs of all tokens of x into dst (L×H·dv), which Forward returns; a
+	// zero dst is allocated. The output of token i depends on past and on the tokens of its
+	// sequence up to i.
 	//
-	// past (N·Hk·dk×dv) holds the states before the first tokens of the N sequences. The state of
-	// head h of sequence s is in the rows (s·Hk + h)·dk … (s·Hk + h + 1)·dk − 1, as in an ONNX
-	// tensor (N, Hk, dk, dv). A zero past stands for zeros. Forward writes the states after the
-	// last tokens to present, which has the shape of past, unless present is zero. A sequence
-	// without tokens keeps its state. A padding token leaves the state unchanged if g = 0 and, for
-	// the delta rules, β = 0 or, for the other rules, k = 0 or v = 0.
+	// past (N·Hk·dk×dv) holds the states before the first tokens of the N sequences. In past and
+	// present the state of head h of sequence s is in the rows (s·Hk + h)·dk … (s·Hk + h + 1)·dk −
+	// 1, as in an ONNX tensor (N, Hk, dk, dv). A zero past stands for states of zeros. Forward
+	// writes the states after the last tokens of the sequences to present, which has the shape of
+	// past, unless present is zero. A sequence without tokens has the same state in past and
+	// present. A padding token leaves the state unchanged if its decay g is 0 and, for the delta
+	// rules, its strength β is 0 or, for the rules Linear and Gated, its key or its value is 0.
 	//
-	// Forward takes O(L·dk·dv) time per head. Each processor holds S once or twice and a few rows
-	// of a chunk of tokens. GOMAXPROCS processors share heads of keys and sequences, and also the
-	// columns of S if there are more processors, unless values have at most 32 elements or dst is q
-	// or k. The bits do not depend on this. Cutting a sequence in two, with present as the next
-	// past, changes the rounding only. After the first call of a size, Forward allocates nothing if
-	// dst is given and present is given or zero.
+	// Forward takes O(L·dk·dv) time per head for L tokens. In Forward each processor holds the
+	// state S of a head once or twice and a few rows of a chunk of tokens. Forward divides heads of
+	// keys and sequences among GOMAXPROCS processors, and also divides the columns of S if there
+	// are more processors, unless values have at most 32 elements or dst is q or k. The bits of
+	// outputs do not depend on GOMAXPROCS. Cutting a sequence into two calls of Forward, with
+	// present of the first as past of the second, changes the rounding only. After the first call
+	// of a size, Forward allocates nothing if dst is given and present is given or zero.
 	//
-	// NaN and Inf reach every output that depends on them. Outputs before them may change in their
-	// rounding. dst may be exactly q, k or v where its shape allows, and present may be past; other
-	// overlaps are not allowed. Forward panics with the shapes if they do not fit, if the rule
-	// needs a decay or β that is missing, and if a decay or β is given that the rule does not have.
+	// NaN and Inf in a token reach every output that depends on the token. NaN and Inf in a token
+	// may change the rounding of earlier outputs. dst may be exactly x.Q, x.K or x.V where its
+	// shape allows, and present may be past; other overlaps are not allowed. Forward panics if
+	// shapes do not fit, if the rule needs a decay g or a strength β that is missing, and if a g or
+	// β is given that the rule does not have.
 	Forward(dst dense.Matrix[T], x Tokens[T], past, present dense.Matrix[T]) dense.Matrix[T]
 
-	// Backward computes the gradients of L = Σ dout∘out + Σ dpresent∘present, where out and present
-	// are the results of Forward for x and past. Backward writes the gradients with respect to the
-	// matrices of x to dx, which Backward returns, and the gradient with respect to past to dpast.
-	// A zero matrix of dx is allocated if x has the matrix. A zero dpast is not written, and a zero
-	// dpresent stands for zeros. If all heads share β, the gradient of β is the sum over heads. The
-	// gradients of a head of keys and values are sums over the heads of queries that read it, in a
-	// fixed order.
+	// Backward computes the gradients of the sum Σ dout∘out + Σ dpresent∘present, where out and
+	// present are the results of Forward for x and past. Backward writes the gradients with respect
+	// to the matrices of x to dx, which Backward returns, and the gradient with respect to past to
+	// dpast. Backward allocates the matrices that x has and dx does not have. Backward writes no
+	// gradient to a zero dpast, and takes a zero dpresent as zeros. If all heads share the strength
+	// β, the gradient of β is the sum of those of all heads. The gradients of a head of keys and
+	// values are sums over the heads of queries that read the head, in a fixed order.
 	//
 	// Backward takes five to fifteen times as long as Forward. Backward stores the state before
-	// every chunk of 48 tokens, because dividing by a decay would lose accuracy. So each processor
-	// needs memory for L·dk·dv/48 numbers. After the first call of a size, Backward allocates
-	// nothing if all gradients are given.
+	// every chunk of 48 tokens, because computing earlier states by dividing by decays would lose
+	// accuracy. In Backward each processor needs memory for the stored states of L tokens,
+	// L·dk·dv/48 numbers. After the first call of a size, Backward allocates nothing if all
+	// gradients are given.
 	//
-	// The gradient of a decay is a difference of sums over the tokens of a chunk, with an error
-	// relative to these sums. NaN or Inf in a sequence makes all gradients of the sequence
-	// unreliable. Gradients must not overlap each other or an input. Backward panics with the
-	// shapes if they do not fit, as Forward does.
+	// The gradient of a decay is a difference of sums over the tokens of a chunk, with a rounding
+	// error in proportion to these sums. NaN or Inf in a sequence makes all gradients of the
+	// sequence unreliable. The matrices of gradients that Backward writes must not overlap each
+	// other or an input. Backward panics if shapes do not fit, as Forward does.
 	Backward(dx Tokens[T], dpast dense.Matrix[T], x Tokens[T], past, dout, dpresent dense.Matrix[T]) Tokens[T]
 
 	// NewState returns an empty state for queries and keys of dimension d and values of dimension

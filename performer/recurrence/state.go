@@ -14,36 +14,39 @@ import (
 
 // State is the state of a [Recurrence] over one stream of tokens: a matrix S (dk×dv) for each head
 // of keys. Neither the size of a State nor the time for a token grows with the number of tokens.
-// After Append of a token, Attend with the query of the token returns the row of Forward, to
-// rounding. The bits do not depend on GOMAXPROCS, but depend on how a stream is divided into calls.
+// After Append of a token, Attend with the query of the token returns the output of
+// Recurrence.Forward for the token, to rounding. The bits of outputs do not depend on GOMAXPROCS,
+// but depend on how a stream is divided into calls.
 //
 // A State belongs to one goroutine. Merge and UnmarshalBinary accept only states of the same
 // Recurrence or of one with the same options. After the first call of a size, Append, Attend and
 // Step allocate nothing if dst is given.
 type State[T dense.Float] interface {
-	// Len returns the number of tokens that were appended, including tokens of merged states.
+	// Len returns the number of appended tokens, including those of States that Merge appended.
 	Len() int
 
-	// Matrix returns a copy of S, head after head (Hk·dk×dv). Forward takes the copy as past.
+	// Matrix returns a copy of the state S (dk×dv) of each head of keys, head below head
+	// (Hk·dk×dv). Recurrence.Forward takes the copy that Matrix returns as past.
 	Matrix() dense.Matrix[T]
 
-	// Append updates S with the n ≥ 0 tokens of x in O(n·dk·dv) time per head. Append does not read
-	// x.Q, and divides heads among processors. x.Lengths must be nil, because a state has one
-	// sequence. Append panics with the shapes if they do not fit.
+	// Append updates the state S with the n ≥ 0 tokens of x in O(n·dk·dv) time per head. Append
+	// does not read the queries x.Q, and divides heads among processors. x.Lengths must be nil,
+	// because a state has one sequence. Append panics if the shapes of x do not fit s.
 	Append(x Tokens[T])
 
-	// Attend computes the outputs scale·Sᵀq of n ≥ 0 queries q (n×H·dk) into dst (n×H·dv), which
-	// Attend returns; a zero dst is allocated. Attend takes O(n·dk·dv) time per head. dst may be
-	// exactly q if dv = dk, or disjoint from q. Attend panics with the shape if it does not fit.
+	// Attend computes the outputs scale·Sᵀq, with the state S, of n ≥ 0 queries q (n×H·dk) into dst
+	// (n×H·dv), which Attend returns; a zero dst is allocated. Attend takes O(n·dk·dv) time per
+	// head. dst may be exactly q if dv = dk, or disjoint from q. Attend panics if the shape of q
+	// does not fit.
 	Attend(dst, q dense.Matrix[T]) dense.Matrix[T]
 
-	// Step updates S with n ≥ 0 tokens one after another and computes the output of each token
-	// right after the token, into dst (n×H·dv), which Step returns; a zero dst is allocated. Step
-	// has the bits of Append and Attend of one token at a time. Forward and Append are faster for
-	// many tokens that are known at once.
+	// Step updates the state S with n ≥ 0 tokens one after another and computes the output of each
+	// token right after the token, into dst (n×H·dv), which Step returns; a zero dst is allocated.
+	// Step gives the bits of Append and Attend of one token at a time. For many tokens that are
+	// known at once, Forward and Append are faster than Step.
 	//
 	// dst may be exactly x.Q, x.K or x.V where its shape allows, or disjoint from all of them. Step
-	// panics with the shapes if they do not fit.
+	// panics if the shapes of x do not fit s.
 	Step(dst dense.Matrix[T], x Tokens[T]) dense.Matrix[T]
 
 	// Reset forgets all tokens.
@@ -52,22 +55,23 @@ type State[T dense.Float] interface {
 	// Clone returns a copy of s that shares no memory with s.
 	Clone() State[T]
 
-	// Merge appends all tokens of other to s: S becomes the S of other plus e^Σg times the S of s,
-	// with the decays g of the tokens of other. other does not change.
+	// Merge appends all tokens of other to s: the state S of s becomes that of other plus e^Σg
+	// times the old S, with the sum Σg of the decays of the tokens of other. other does not change.
 	//
-	// Merge returns an error and changes nothing in the following cases: other is nil; other has
-	// other dimensions, another rule, other heads or another NormaliseKeys; both states together
-	// have more tokens than half of the largest int; or the rule is a delta rule, whose update
-	// depends on all tokens before it. Merge ignores the scale.
+	// Merge returns an error and changes nothing in the following cases: other is nil; s and other
+	// differ in dimensions, rule, heads or NormaliseKeys; both states together have more tokens
+	// than half of the largest int; or the rule is a delta rule, whose update depends on all tokens
+	// before it. Merge ignores the scale.
 	Merge(other State[T]) error
 
-	// MarshalBinary returns the state as bytes, which any architecture can read. A state that reads
-	// the bytes continues with the bits of s.
+	// MarshalBinary returns the state as bytes, which any architecture can read. A State that reads
+	// the bytes by UnmarshalBinary continues with the outputs of s, bit for bit.
 	MarshalBinary() ([]byte, error)
 
-	// UnmarshalBinary sets s to an encoded state. UnmarshalBinary returns an error and does not
-	// change s if the dimensions, the rule, the heads or NormaliseKeys of the encoded state differ
-	// from those of s, or if the bytes are damaged. The checksum finds damage, not forgery.
+	// UnmarshalBinary sets s to a state that MarshalBinary has encoded. UnmarshalBinary returns an
+	// error and does not change s if the dimensions, the rule, the heads or NormaliseKeys of the
+	// encoded state differ from those of s, or if the bytes are damaged. The checksum in encoded
+	// states finds damage, not forgery.
 	UnmarshalBinary(data []byte) error
 }
 

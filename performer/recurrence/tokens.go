@@ -7,24 +7,26 @@ import (
 	"github.com/seed-feabd252/randfeat/internal/memory/layout"
 )
 
-// Tokens are the input of a [Recurrence]. A row is a token, and a head is a block of columns. In
-// gradients a field holds the gradient with respect to the field of the same name.
+// Tokens are the input of a [Recurrence]. In the matrices of Tokens a row is a token, and a head is
+// a block of columns. For gradients, each field of Tokens holds the gradient with respect to the
+// input in that field.
 type Tokens[T dense.Float] struct {
 	Q dense.Matrix[T] // L×H·dk
 	K dense.Matrix[T] // L×Hk·dk
 	V dense.Matrix[T] // L×Hk·dv
 
-	// Decay holds g ≤ 0, the logarithm of the factor of S: L×Hk for one factor per head, or L×Hk·dk
-	// for one factor per row of S. Decay is zero for rules without a decay. With g > 0 the state
-	// may grow. A g below −2²⁰ may count as −2²⁰, whose factor is zero.
+	// Decay holds the decay g ≤ 0, the logarithm of the factor of the state S, of L tokens: L×Hk
+	// for one factor per head, or L×Hk·dk for one factor per row of S. Decay is the zero Matrix for
+	// rules without a decay. With a decay g > 0 the state S may grow. A decay g below −2²⁰ may
+	// count as −2²⁰, whose factor e^g is zero.
 	Decay dense.Matrix[T]
 
-	// Beta holds β: L×Hk, or L×1 for a β that all heads share. Beta is zero for rules other than
-	// the delta rules.
+	// Beta holds the strength β of L tokens: L×Hk, or L×1 for a β that all heads share. Beta is the
+	// zero Matrix for rules other than the delta rules.
 	Beta dense.Matrix[T]
 
-	// Lengths are the numbers of tokens of sequences, whose rows follow one another. A length may
-	// be zero. Nil stands for one sequence of all rows.
+	// Lengths are the numbers of tokens of sequences, whose rows follow one another. An element of
+	// Lengths may be zero. Nil Lengths stand for one sequence of all rows.
 	Lengths []int
 }
 

@@ -12,17 +12,17 @@ import (
 	"github.com/seed-feabd252/randfeat/ridge"
 )
 
-// Options are the parameters of Fit. The zero value is the usual choice.
+// Options are the parameters of Fit. The zero value of Options is the usual choice.
 type Options struct {
 	// Options are the options of every fit. Fit learns variances that Options does not give
 	// together with the scales.
 	ridge.Options
 
-	// MaxIterations is the largest number of iterations of each search; 0 for 60.
+	// MaxIterations is the largest number of iterations of each search; 0 stands for 60.
 	MaxIterations int
 
-	// Sample is the number of rows in the sample for the first searches; 0 for 4·D, at least 2000.
-	// The sample has all rows if there are no more.
+	// Sample is the number of rows in the sample for the first searches; 0 stands for 4·D, at least
+	// 2000, for D features. If the data have at most Sample rows, the sample has all rows.
 	Sample int
 
 	// Fit calls Progress, unless Progress is nil, after every iteration, on the goroutine of the
@@ -41,7 +41,7 @@ func (o Options) check() error {
 	return nil
 }
 
-// Step describes an iteration of a search.
+// Step describes one iteration of a search for length-scales.
 type Step struct {
 	Rows        int     // number of rows of the search: of the sample, or all
 	Start       int     // 0 for one relevance of all columns; 1 for scales of single columns
@@ -51,35 +51,37 @@ type Step struct {
 
 // Result is the result of Fit.
 type Result[T dense.Float] struct {
-	// Model is the model of all rows. The map of Model applies psi to the scaled points.
+	// Model is the model fitted to all rows, and its feature map applies psi to the scaled points.
 	Model *ridge.Model[T]
 
 	// Scales are the length-scales ℓ_j, in units of column j times the length-scale of psi. The
-	// scale of a constant column is +Inf.
+	// length-scale of a constant column is +Inf.
 	Scales []float64
 
-	// Relevance is σ_j/ℓ_j for each column, where σ_j is the standard deviation of column j. The
-	// function varies strongly along a column of relevance 1 or more, is nearly linear along a
-	// column of 0.1, and does not depend on a column of 0.01 or less. Equal columns share their
-	// relevance.
+	// Relevance is σ_j/ℓ_j for each column j, with the standard deviation σ_j and the length-scale
+	// ℓ_j. The fitted function varies strongly along a column of relevance 1 or more, is nearly
+	// linear along a column of relevance 0.1, and does not depend on a column of relevance 0.01 or
+	// less. Columns with equal values divide one relevance among them.
 	Relevance []float64
 }
 
-// Fit learns a length-scale for each column of the points from the evidence, and fits a model with
-// the features φ(x) = ψ((x − c)/ℓ) for ψ = psi and the means c of the columns. psi must be
-// rff.Differentiable and have the length-scale 1 if it has a length-scale. A usual psi is Gaussian
-// or Matern. src draws a sample of the rows, on which Fit searches from the starts of
-// docs/regression.md. Fit continues on all rows from the best result. A search is L-BFGS on log ℓ
-// and log λ [Liu & Nocedal 1989], and ends when three iterations gain less than 10⁻³ per target.
+// Fit learns a length-scale ℓ_j for each column j of the points by maximising the evidence
+// (marginal likelihood), and fits a model with the features φ(x) = ψ((x − c)/ℓ) for ψ = psi and the
+// means c of the columns. psi must implement rff.Differentiable, and a length-scale of psi must be
+// 1. Usually psi has a Gaussian or a Matérn kernel. src draws a sample of the rows, on which Fit
+// searches from the starting points that docs/regression.md lists. From the best result Fit
+// continues on all rows. A search is L-BFGS on log ℓ_j and log λ for the penalty λ [Liu & Nocedal
+// 1989], until three iterations raise the log evidence by less than 10⁻³ per target.
 //
-// Cost: each iteration takes two passes over its rows, n·3D²/2 multiply-adds in float64 and 3n
-// transforms, and D³/3 multiply-adds. A search takes 20 to 60 iterations from each start, and about
-// ten on all rows. Memory: that of a fit, 1024·D numbers for gradients, and the sample. The result
-// does not depend on GOMAXPROCS.
+// With D features an iteration on n rows costs two passes over the rows, n·3D²/2 + D³/3
+// multiply-adds in float64 and 3n transforms by psi. Fit takes 20 to 60 iterations on the sample
+// from each start, and about ten on all rows. Fit needs the memory of ridge.Fit, 1024·D numbers for
+// gradients, and the sample of the rows. The result does not depend on GOMAXPROCS.
 //
 // The error reports a nil psi, rows or src, a psi without derivatives, options out of range, the
-// row of a point or target that is NaN or infinite, columns that are all constant, errors of rows,
-// the errors of Sums.Fit if no start can be fitted, and the end of ctx. A nil ctx panics.
+// row of a point or target that is NaN or infinite, columns that are all constant, errors of
+// reading rows, the error of Sums.Fit if the search fails from every start, and the end of ctx. A
+// nil ctx panics.
 func Fit[T dense.Float](ctx context.Context, psi rff.Map[T], rows ridge.Rows[T], o Options, src rand.Source) (*Result[T], error) {
 	if err := argument.Context("ard", ctx); err != nil {
 		return nil, err

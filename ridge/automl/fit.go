@@ -16,39 +16,40 @@ import (
 	"github.com/seed-feabd252/randfeat/ridge"
 )
 
-// Options are the parameters of Fit. The zero value learns numbers and chooses everything.
+// Options are the parameters of Fit. The zero value lets Fit learn numbers and choose everything.
 type Options struct {
 	// Classes is the number of classes, at least 2, if the targets are classes: whole numbers from
 	// 0 to Classes − 1. 0 stands for numbers.
 	Classes int
 
-	// ClassWeights has a factor for each class, as in ridge.ClassifyOptions.
+	// ClassWeights has for each class a factor that multiplies the weights of its rows.
 	ClassWeights []float64
 
-	// Labels has a text for each class, which the file of the classifier contains. Nil stands for
-	// none.
+	// Labels has a text for each class, and the file of the classifier contains the texts. Nil
+	// stands for none.
 	Labels []string
 
-	// Landmarks is the largest number of landmarks of a kernel, and so of features. 0 stands for
-	// all rows where package kernelridge fits them in time, up to some 50,000, and otherwise for
-	// 2000. With at least as many landmarks as rows the kernel is exact.
+	// Landmarks is the largest number of landmarks (Nyström points) of a kernel, and so of
+	// features. A value of 0 stands for all rows if package kernelridge fits all in time (up to
+	// some 50,000), and for 2000 if not. With at least as many landmarks as rows the kernel is
+	// exact.
 	Landmarks int
 
-	// HeavyTails is for numbers with outliers: the noise follows Student's t, with degrees of
-	// freedom that leave-one-out chooses. HeavyTails costs about 100 fits of up to 1500 rows and
-	// 500 landmarks, and up to 30 fits to all rows, often three.
+	// HeavyTails is for numeric targets with outliers: the noise follows Student's t-distribution,
+	// with degrees of freedom that leave-one-out errors choose. HeavyTails costs about 100 fits of
+	// up to 1500 rows and 500 landmarks, and up to 30 fits (often three) to all rows.
 	HeavyTails bool
 
 	// Fit calls Progress, unless Progress is nil, after each part of the work, on the goroutine of
 	// the caller, with the number of parts that have ended, the number of all parts, and the family
-	// of the part, which is "" for the fit to all rows.
+	// of models of the part, which is "" for the fit to all rows.
 	Progress func(done, total int, family string)
 }
 
-// Result is the result of Fit: a Model for numbers, or a Classifier for classes. Both take rows in
-// their own units, because their map contains the scales of the columns, and Write writes them to
-// one file. Of a fit with the kernel of all rows, Model.Rows returns the rows, and LeaveOneOut,
-// Jackknife and Gradient return an error.
+// Result is the result of Fit: a Model for numbers, or a Classifier for classes. Model and
+// Classifier take rows in the units of the data, because their feature map contains the scales of
+// the columns, and Write writes map and model to one file. After a fit with the kernel of all rows,
+// Model.Rows returns the rows, and LeaveOneOut, Jackknife and Gradient of Model return an error.
 type Result[T dense.Float] struct {
 	Model      *ridge.Model[T]      // nil for classes
 	Classifier *ridge.Classifier[T] // nil for numbers
@@ -56,19 +57,20 @@ type Result[T dense.Float] struct {
 }
 
 // Fit chooses a family of models, learns its parameters, and fits it to all rows, as
-// docs/regression.md describes. The targets are numbers (n×p), or classes (n×1) if Options.Classes
-// is given. src draws a sample of the rows, their order, and frequencies.
+// docs/regression.md describes. The targets of the n rows are numbers (n×p for p outputs), or
+// classes (n×1) if Options.Classes is given. src draws a sample of the rows, the order of the
+// sample, and the random frequencies of features.
 //
-// Fit reads the rows once to draw the sample, and once for the fit, or up to 31 times with
-// HeavyTails. Choosing takes up to 1500 rows. The fit costs n·D² multiply-adds and some tens of
-// D³/6 for D landmarks, and some 15·n²·(d + 2p + 32) with the kernel of all rows. Fit ends within
-// about 0.1 s of ctx.
+// Fit reads the rows once to draw a sample, and once for the final fit, or up to 31 times with
+// Options.HeavyTails. To choose the family, Fit uses up to 1500 rows. The final fit of n rows costs
+// n·D² multiply-adds and some tens of D³/6 with D landmarks, or some 15·n²·(d + 2p + 32) with the
+// kernel of all rows, for d columns and p outputs. When ctx ends, Fit returns within about 0.1 s.
 //
 // The error reports a nil rows or src, options out of range, fewer than ten rows with a weight
-// above 0, HeavyTails with classes, targets that are no classes, a class without rows, an output
-// that does not vary or whose range is not from 1e-130 to 1e130, numbers that are NaN or infinite,
-// errors of rows, too few rows to hold some out, the end of ctx, and the error of the first family
-// if no family can be fitted.
+// above 0, HeavyTails with classes, targets that are not classes as Options.Classes says, a class
+// without rows, an output that does not vary or whose range is not from 1e-130 to 1e130, numbers
+// that are NaN or infinite, the errors of reading rows, too few rows to hold some out, the end of
+// ctx, and the error of the first family if no family can be fitted.
 func Fit[T dense.Float](ctx context.Context, rows ridge.Rows[T], o Options, src rand.Source) (*Result[T], error) {
 	return door.Choose[T, *Result[T]](fit32, fit64, arguments[T]{ctx, rows, o, src})
 }

@@ -17,13 +17,14 @@ import (
 type Trial struct {
 	Family string
 
-	// Score is the root mean square error at held-out rows, or the log-loss; NaN if Err is not nil.
-	// With several outputs, errors are in units of the standard deviations of the outputs.
+	// Score is the root mean square error at held-out rows, or the log-loss for classes; NaN if Err
+	// is not nil. With several outputs, Score has errors in units of the standard deviations of the
+	// outputs.
 	Score float64
 	Err   error
 }
 
-// Report says what Fit tried and chose.
+// Report says which families of models Fit tried, and what it chose.
 type Report struct {
 	Rows    int     // the number of rows with a weight above 0
 	Classes int     // 0 for numbers
@@ -33,27 +34,29 @@ type Report struct {
 	Kernel  string  // the chosen kernel, of points in the space of the family
 	HeldOut int     // the number of held-out rows
 
-	// Deviation is, for numbers, the root mean square distance of held-out targets from the mean of
-	// these targets, in the unit of Trial.Score.
+	// Deviation is, for numeric targets, the root mean square distance of held-out targets from
+	// their mean, in the unit of Trial.Score.
 	Deviation float64
 
-	// Accuracy is, for classes, the share of held-out rows whose class has the largest probability.
+	// Accuracy is, for classes, the share of held-out rows whose true class is the likeliest one.
 	Accuracy float64
 
-	// Calibration is the expected calibration error of classes at held-out rows: the mean over rows
-	// of |share of right rows − mean of the largest probability|, each in one of ten bins by that
-	// probability. Right probabilities have an error of at most about 1.3/√rows.
+	// Calibration is, for classes, the expected calibration error: held-out rows are put into ten
+	// bins by their largest predicted probability, and Calibration is the mean over rows of |share
+	// of right predictions − mean of the largest probability| in the bin of the row. If the
+	// predicted probabilities are right, Calibration is at most about 1.3/√n for n held-out rows.
 	Calibration float64
 
-	// Bands has, for numbers, the widths of the bands of Model.Band: "in proportion to deviations",
-	// "of equal width" or "in proportion to learnt noise".
+	// Bands tells, for numeric targets, how wide the bands of Model.Band are: "in proportion to
+	// deviations", "of equal width" or "in proportion to learnt noise".
 	Bands string
 
-	// Coverage is, for numbers, the share of targets in bands of 90 % from errors at other rows.
+	// Coverage is, for numeric targets, the share of targets inside 90 % bands, where the widths of
+	// the bands come from errors at other rows.
 	Coverage float64
 
-	// Tails is, with Options.HeavyTails, the ν of Student's t with the largest likelihood, or +Inf
-	// for normal noise. Without HeavyTails, Tails is 0.
+	// Tails is, with Options.HeavyTails, the number of degrees of freedom of Student's t with the
+	// largest likelihood, or +Inf for normal noise. Without Options.HeavyTails, Tails is 0.
 	Tails float64
 }
 

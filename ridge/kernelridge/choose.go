@@ -17,12 +17,12 @@ import (
 	"github.com/seed-feabd252/randfeat/ridge/internal/gramian"
 )
 
-// Choice is the kernel and λ of Choose.
+// Choice is the kernel and the penalty λ that Choose or Scales returns.
 type Choice struct {
 	Kernel int     // its index among the candidates
 	Ratio  float64 // λ
-	// Score is the sum over targets of ω·(error at a row left out)², over that of the mean: the
-	// share of the variance that a fit of the sample leaves.
+	// Score is Σω·e² over Σω·(y − ȳ)², for the leave-one-out errors e of drawn rows with targets y
+	// and weights ω: the share of the variance of y that the fit does not explain.
 	Score float64
 	Start float64 // of Scales: the Score of k with its length-scale
 }
@@ -30,15 +30,15 @@ type Choice struct {
 // SampleRows is the largest number of rows on which Choose and Scales fit.
 const SampleRows = 2000
 
-// Choose returns the kernel among candidates, and λ among 2⁻²⁰, 2⁻¹⁸ … 2⁴ times the mean of ω·k(x,
-// x), with the least squared errors at rows left out of fits on up to 2000 rows, drawn with src.
-// Choose takes about 26·n³ multiply-adds for each kernel and n sampled rows: the error at row i
-// left out is (A⁻¹(y − b))_i/(A⁻¹)_ii for A = K + λΩ⁻¹. The best λ of a sample serves a fit of all
-// rows.
+// Choose returns the kernel k among candidates, and the penalty λ among 2⁻²⁰, 2⁻¹⁸ … 2⁴ times the
+// mean of ω·k(x, x) over rows x of weight ω, with the least sum of squared leave-one-out errors on
+// up to 2000 rows drawn with src. For n drawn rows Choose takes about 26·n³ multiply-adds for each
+// kernel. The leave-one-out error at row i is (A⁻¹(y − b))_i/(A⁻¹)_ii for A = K + λΩ⁻¹ with the
+// kernel matrix K and the weights Ω. The λ that is best for a sample also serves a fit of all rows.
 //
-// The error reports no candidates, a nil or invalid one, errors of rows as Fit does, fewer than two
-// rows of positive weight, targets that do not vary, a nil src, a kernel that has no finite score,
-// and the end of ctx. A nil ctx panics.
+// The error reports an empty slice candidates, a nil or invalid candidate, rows that Block.Check
+// refuses, fewer than two rows of positive weight, targets that do not vary, a nil src, a kernel
+// that has no finite score, and the end of ctx. A nil ctx panics.
 func Choose[T dense.Float](ctx context.Context, candidates []kernels.Kernel, rows ridge.Block[T], src rand.Source) (Choice, error) {
 	best := Choice{Score: math.Inf(1)}
 	if len(candidates) == 0 {

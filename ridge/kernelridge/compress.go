@@ -12,10 +12,10 @@ import (
 	"github.com/seed-feabd252/randfeat/ridge"
 )
 
-// Compress returns a model with r landmarks among the rows of m, a model of Fit, whose means at the
-// rows are closest to those of m, up to the noise of 2⁻²⁰·λ: ridge regression of the means of m.
-// Prediction takes r in place of n values of the kernel. The error reports a model without rows, an
-// r outside 1 … n, a nil src, and the end of ctx.
+// Compress returns a model with r landmarks among the n rows of m, a model of Fit: ridge regression
+// of the means of m at the rows, with the small penalty 2⁻²⁰·λ for the λ of m. A prediction of the
+// compressed model takes r in place of n values of the kernel. The error reports an m without rows,
+// an r outside 1 … n, a nil src, and the end of ctx.
 func Compress[T dense.Float](ctx context.Context, m *ridge.Model[T], r int, src rand.Source) (*ridge.Model[T], error) {
 	if m == nil {
 		return nil, errors.New("kernelridge: m is nil, want a model of Fit")

@@ -93,7 +93,7 @@ func (o *operator) pairs(ctx context.Context, f func(i, j int)) error {
 	return ctx.Err()
 }
 
-// Multiply writes S·V into dst. A wide product has the rounding of float64.
+// Multiply writes the matrix product S·V into dst, with the rounding of float64 if wide is true.
 func (o *operator) Multiply(ctx context.Context, dst, v dense.Matrix[float64], wide bool) error {
 	if o.root != nil {
 		v = v.Clone()

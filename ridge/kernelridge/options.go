@@ -9,41 +9,42 @@ import (
 
 // Options are the parameters of Fit. Only Ratio and Src have no default.
 type Options struct {
-	// Ratio is λ = σ²/s² > 0, the variance of the noise of a row of weight 1 over that of the
-	// prior.
+	// Ratio is the penalty λ = σ²/s² > 0: the noise variance σ² of a row of weight 1, over the
+	// factor s² of the prior covariance s²·k.
 	Ratio float64
-	// NoIntercept leaves out the constant b.
+	// NoIntercept leaves out the constant b of the prediction b + Σ_i a_i·k(x, x_i).
 	NoIntercept bool
 
-	// Rank is the number of landmarks of the preconditioner, at most n; 0 for min(n, 1000). More
-	// landmarks pay if many steps are needed: for a small λ.
+	// Rank is the number of landmarks of the preconditioner, at most the number n of rows; 0 stands
+	// for min(n, 1000). A larger Rank pays if many steps are needed, as for a small λ.
 	Rank int
-	// Tolerance is the residual ‖y − b − (K + λΩ⁻¹)a‖/‖y − b‖, with weights, at which Fit stops; 0
-	// for 10⁻⁴. Tolerance bounds the root mean square error of predictions at the rows, in units of
-	// the root mean square of y.
+	// Tolerance is the weighted residual ‖y − b − (K + λΩ⁻¹)a‖/‖y − b‖ of the coefficients a at
+	// which Fit stops; 0 stands for 10⁻⁴. Tolerance bounds the root mean square error that stopping
+	// causes in predictions at the rows, in units of the root mean square of y.
 	Tolerance float64
-	// MaxIterations is the largest number of products with K; 0 for 500.
+	// MaxIterations is the largest number of products with the kernel matrix K; 0 stands for 500.
 	MaxIterations int
-	// Memory is the number of bytes that K may take. K takes 2·n² bytes in float32. With less
-	// memory every product computes K anew.
+	// Memory is the number of bytes that the kernel matrix K may take. One triangle of K in float32
+	// takes 2·n² bytes for n rows. If Memory is less than K takes, every product computes K anew.
 	Memory int64
-	// Probes is the number of random signs for the errors at rows left out, whose relative error is
-	// about √(2/Probes) of the share of the diagonal of A⁻¹ that the preconditioner leaves. 0
-	// leaves out Model.LeftOut and Model.Band.
+	// Probes is the number of vectors of random signs that estimate leave-one-out errors, up to a
+	// relative error of about √(2/Probes) times the share of the diagonal of (K + λΩ⁻¹)⁻¹ that the
+	// preconditioner leaves. If Probes is 0, Fit computes neither Result.LeftOut nor bands for
+	// Model.Band.
 	Probes int
 
-	// Fit calls Progress, unless Progress is nil, after each product, on the goroutine of the
-	// caller.
+	// Fit calls Progress, unless Progress is nil, after each product with the kernel matrix, on the
+	// goroutine of the caller.
 	Progress func(Progress)
 
-	// Src draws the preconditioner and the probes.
+	// Src draws the landmarks of the preconditioner and the signs of the probes.
 	Src rand.Source
 }
 
 // mostProbes is the largest number of probes, of which a hundred suffice.
 const mostProbes = 1 << 16
 
-// Progress tells how far Fit is.
+// Progress tells how far the iterations of Fit have come.
 type Progress struct {
 	Iterations int           // products with K
 	Residual   float64       // the largest of a target or a probe, in the unit of Tolerance

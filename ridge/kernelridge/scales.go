@@ -22,15 +22,15 @@ import (
 // scaleSteps is the largest number of steps of the search for length-scales.
 const scaleSteps = 40
 
-// Scales returns k, a Gaussian or a Matern, with a length-scale for each column, and its λ, which
-// Fit takes: those of the least squared errors at rows left out of fits on up to 2000 rows, drawn
-// with src. L-BFGS descends from the length-scale of k and its λ of Choose, in some 40 steps of 5n³
-// multiply-adds for n sampled rows. A column divided by its length-scale is the product with an
-// element of the diagonal of Pullback.A. With fewer than some twenty rows for each column the
-// scales fit the noise.
+// Scales returns the kernel k, a Gaussian or a Matern, with a length-scale for each column, and a
+// penalty λ for Fit: those with the least sum of squared leave-one-out errors on up to 2000 rows
+// drawn with src. L-BFGS starts from the length-scale of k and the λ of Choose for k, and takes
+// some 40 steps of 5n³ multiply-adds for n drawn rows. The diagonal of the matrix A of the
+// kernels.Pullback has the inverses of the length-scales, in units of the length-scale of k. With
+// fewer than some twenty rows for each column the length-scales fit the noise.
 //
-// The error reports another kernel, and the errors of Choose. If ctx ends, Scales returns the best
-// so far and the error of ctx.
+// Scales returns an error for a k that is no valid Gaussian or Matern, and where Choose returns an
+// error. If ctx ends, Scales returns the best length-scales so far and the error of ctx.
 func Scales[T dense.Float](ctx context.Context, k kernels.Kernel, rows ridge.Block[T], src rand.Source) (kernels.Pullback, Choice, error) {
 	best := kernels.Pullback{K: k}
 	of, ok := gramian.ProfileOf(k)

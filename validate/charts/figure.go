@@ -21,23 +21,23 @@ import (
 	"github.com/seed-feabd252/randfeat/internal/file/whole"
 )
 
-// Point is a measurement Y ± Err at X.
+// Point is a measurement at X, with the value Y and the error bar ±Err.
 type Point struct{ X, Y, Err float64 }
 
-// Series is a set of points with a line through them, or with another line. Series with the same
-// Name in several panels have one style and one entry in the legend.
+// Series is a set of points with a line, which runs through the points unless the field Line is
+// set. Series with the same Name in several panels share one style and one entry in the legend.
 type Series struct {
 	Name   string
 	Points []Point
-	// Line, if not nil, replaces the line through Points, for example by a law. An empty Line draws
-	// no line. The Err of the points of Line has no effect.
+	// Line, if not nil, replaces the line through Points, for example by the curve of a theory. If
+	// Line is empty and not nil, the Series has no line. Save ignores the Err of points of Line.
 	Line []Point
-	// Labels[i], if there is one, is a text beside Points[i].
+	// Labels[i], if Labels has an element i, is a text beside the point Points[i].
 	Labels []string
 }
 
-// Level is a horizontal line for a reference value. The line is grey, with different dashes for
-// each name.
+// Level is a horizontal line at height Y, for a reference value. The line of a Level is grey, and
+// dashed in one of three patterns by its Name.
 type Level struct {
 	Name string
 	Y    float64
@@ -50,10 +50,11 @@ type Panel struct {
 	Levels []Level
 }
 
-// Figure is a figure of panels, in one or several rows, that share their axes. Save leaves out
+// Figure is a picture of one or more panels (diagrams) in rows, with common axes. Save leaves out
 // points with a coordinate that is NaN or infinite, or not positive on a logarithmic axis. An error
 // bar that reaches zero or less on a logarithmic axis ends at the edge of the panel. A logarithmic
-// y-axis without a YRange has at most eight decades: an arrow at its lower end marks a point below.
+// y-axis without a YRange has at most eight decades, and an arrow at the lower end marks a point
+// below the axis.
 type Figure struct {
 	Title          string
 	XLabel, YLabel string
@@ -63,9 +64,9 @@ type Figure struct {
 	Columns        int  // panels in a row; 0 means all
 	OwnY           bool // each panel has its own range of the y-axis
 
-	// YRange has the ends of the y-axis, which are positive on a logarithmic axis. Save leaves out
-	// points outside, and lines to them end at the edge. The zero value means the range of the
-	// points.
+	// YRange holds the lower and the upper end of the y-axis, positive on a logarithmic axis. Save
+	// leaves out points outside YRange, and ends lines to such points at the edge. The zero YRange
+	// means the range of the points.
 	YRange [2]float64
 }
 
@@ -95,9 +96,10 @@ const (
 	margin      = 4 * vg.Millimeter
 )
 
-// Save writes the figure to a file, as PNG or SVG by the ending of its name. Save returns an error
-// for another ending, a folder that does not exist, no panel, no drawable point, and ends of YRange
-// that are not in order. With an error the file at path keeps its content.
+// Save writes the figure to the file at path, as PNG or SVG by the ending of path. Save returns an
+// error for an ending that is neither .png nor .svg, a folder that does not exist, a figure without
+// panels or without a drawable point, and a YRange whose ends are not in order. If Save returns an
+// error, a file at path keeps its content.
 func (f Figure) Save(path string) error {
 	if err := checkPath(path); err != nil {
 		return err

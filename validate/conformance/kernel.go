@@ -9,8 +9,8 @@ import (
 	"github.com/seed-feabd252/randfeat/validate"
 )
 
-// Kernel checks whether k keeps the contract of kernels.Kernel on the points x (n×d, n ≥ 2). Choose
-// points like the points of your application. Kernel checks that
+// Kernel checks whether k keeps the contract of kernels.Kernel on n ≥ 2 points, the rows of x
+// (n×d). Choose points x like the points of your application. Kernel checks that
 //
 //   - kernels.Check returns no error;
 //   - values are finite and symmetric, and their matrix is positive semi-definite, by
@@ -20,8 +20,8 @@ import (
 //     lengths panic;
 //   - kernels.Gram has the values of Eval, up to 1e-9 of the largest value.
 //
-// Kernel takes O(n²) values and O(n³) time for the eigenvalues. Run it with the race detector as
-// well (see the package documentation).
+// Kernel evaluates k at O(n²) pairs of points, and takes O(n³) time for eigenvalues. Run tests that
+// call Kernel with go test -race as well, which finds memory that concurrent calls of k share.
 func Kernel(k kernels.Kernel, x dense.Matrix[float64]) error {
 	var f faults
 	x.Check()

@@ -13,7 +13,7 @@ import (
 const points = 70
 
 // Projection checks whether w keeps the contract of orf.Projection, and the contract of
-// orf.Transposer if w has its methods. Projection checks that
+// orf.Transposer if w has the methods of orf.Transposer. Projection checks that
 //
 //   - Frequencies is m×d, finite, and a copy;
 //   - Project is XWᵀ up to 16·(d'+16)·u·‖w_k‖‖x_i‖ with the unit roundoff u, where d' is the
@@ -24,8 +24,9 @@ const points = 70
 //   - goroutines may share w, NaN and ±Inf in a row of x lead to NaN or ±Inf in its row of the
 //     result, and shapes that do not fit panic.
 //
-// Projection takes O((m+d)·d) memory and some dozens of projections of 70 points. Run it with the
-// race detector as well (see the package documentation).
+// For m×d frequencies, Projection takes O((m+d)·d) memory and the time of some dozens of calls of
+// w.Project for 70 points. Run tests that call Projection with go test -race as well, which finds
+// memory that concurrent calls of w share.
 func Projection[T dense.Float](w orf.Projection[T]) error {
 	var f faults
 	if w == nil {

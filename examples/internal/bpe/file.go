@@ -66,8 +66,8 @@ func (p *pair) UnmarshalJSON(data []byte) error {
 }
 
 // Parse reads tokenizer.json of Hugging Face. Texts must be divided as by GPT-2, with or without a
-// word for each digit, as by SmolLM2. Parse ignores tokens that a post-processor adds to a text. The
-// error names what the package does not compute, and the token that is wrong.
+// word for each digit, as by SmolLM2. Parse ignores tokens that a post-processor adds to a text.
+// The error names what the package does not compute, and the token that is wrong.
 func Parse(data []byte) (*Tokenizer, error) {
 	var f file
 	err := json.Unmarshal(data, &f)

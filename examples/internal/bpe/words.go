@@ -6,8 +6,8 @@ import (
 	"unicode/utf8"
 )
 
-// runeByte holds the byte for which each character of a token stands. A visible character of Latin-1
-// stands for itself, and the characters from 256 stand for the other bytes.
+// runeByte holds the byte for which each character of a token stands. A visible character of
+// Latin-1 stands for itself, and the characters from 256 stand for the other bytes.
 var runeByte = bytesOfGPT2()
 
 func bytesOfGPT2() map[rune]byte {

@@ -95,8 +95,8 @@ type Batch struct{ Tokens, Next, Lengths []int }
 // Forward.
 func (m *Model) Losses(b Batch) []float64 { return m.losses(m.Read(b.Tokens, b.Lengths), b.Next) }
 
-// losses returns −log p of each target, where p is the softmax of the logits of a row of x. It holds
-// the logits of some rows at a time.
+// losses returns −log p of each target, where p is the softmax of the logits of a row of x. It
+// holds the logits of some rows at a time.
 func (m *Model) losses(x dense.Matrix[float32], targets []int) []float64 {
 	const rows = 256
 	all := make([]float64, x.Rows)

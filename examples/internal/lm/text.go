@@ -23,8 +23,8 @@ type Text struct {
 func (t *Text) Tokens() int { return len(t.Batches) * len(t.Batches[0].Tokens) }
 
 // Text divides at most the given number of tokens of a file into sequences of context tokens. The
-// empty path is Newton's Opticks. Text returns an error if the file is not UTF-8, or shorter than one
-// sequence.
+// empty path is Newton's Opticks. Text returns an error if the file is not UTF-8, or shorter than
+// one sequence.
 func (m *Model) Text(path string, tokens, context int) (*Text, error) {
 	name := path
 	if path == "" {
@@ -53,8 +53,8 @@ func (m *Model) Text(path string, tokens, context int) (*Text, error) {
 	return all, nil
 }
 
-// opticks returns the path of Newton's Opticks (1730) in the Go distribution. Some Linux packages of
-// Go lack the file. runtime.GOROOT is empty in a program that was built with -trimpath.
+// opticks returns the path of Newton's Opticks (1730) in the Go distribution. Some Linux packages
+// of Go lack the file. runtime.GOROOT is empty in a program that was built with -trimpath.
 func opticks() string {
 	root := os.Getenv("GOROOT")
 	if root == "" {

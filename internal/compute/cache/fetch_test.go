@@ -7,7 +7,8 @@ import (
 	"github.com/stretchr/testify/assert"
 )
 
-// A prefetch changes nothing, at every place of a line and beyond the end of memory that is not ours.
+// A prefetch changes nothing, at every place of a line and beyond the end of memory that is not
+// ours.
 func TestFetch(t *testing.T) {
 	x := make([]float32, 3000)
 	for i := range x {

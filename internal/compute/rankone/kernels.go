@@ -15,8 +15,8 @@ type kernels[T dense.Float] struct {
 	// fours take four tokens at a time, and ones take one token, without and with a decay for all
 	// rows. The last kernel also takes wider panels.
 	fours, ones [2][]func(p *Pass[T])
-	// together takes four tokens that correct, with a decay for all rows. The last kernel also takes
-	// wider panels. pairs computes the products of their coefficients.
+	// together takes four tokens that correct, with a decay for all rows. The last kernel also
+	// takes wider panels. pairs computes the products of their coefficients.
 	together []func(p *Pass[T])
 	pairs    func(p *Pass[T])
 }

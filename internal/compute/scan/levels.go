@@ -47,9 +47,9 @@ func (t *Table) digits(code uint64, width int) (h, l int64) {
 //
 //	dst[k·stride+i] = Σ level·whole
 //
-// The sums a, b and c of products of digits are exact, and a is 0 for codes of 2 bits. The result is 256·(256·a + b) + c, where a,
-// b, c and both additions are rounded to float32: it is the same in every tier. The error is at
-// most 2⁻²² times |2¹⁶·a| + |2⁸·b| + |c|.
+// The sums a, b and c of products of digits are exact, and a is 0 for codes of 2 bits. The result
+// is 256·(256·a + b) + c, where a, b, c and both additions are rounded to float32: it is the same
+// in every tier. The error is at most 2⁻²² times |2¹⁶·a| + |2⁸·b| + |c|.
 func LevelProducts(dst []float32, rows []uint64, table *Table, digits []uint64, n, words, width, queries, stride int) {
 	if n == 0 || queries == 0 {
 		return

@@ -5,8 +5,8 @@
 // counted from the lowest bits, is the code of element j·2w + l of the block. Elements beyond the
 // end have code 0. The digits of a query are bytes in the order of the codes.
 //
-// Keys and values are rows of codes of 4 or 8 bits with scales. Scores are products times the scales
-// and the step of the query, and weighted sums are those of Sums:
+// Keys and values are rows of codes of 4 or 8 bits with scales. Scores are products times the
+// scales and the step of the query, and weighted sums are those of Sums:
 //
 //	step := Round(whole, query, width)
 //	Digits(digits, whole, words, width)

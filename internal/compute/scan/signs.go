@@ -4,8 +4,8 @@ import "math"
 
 // A group of signs holds codes of 1 bit of GroupRows rows, and a factor for each row. Byte 2i of
 // plane p has the signs of the elements 8p to 8p + 7 of row i, the first in the lowest bit, and
-// byte 2i + 1 those of row i + 32: the sums of the even and of the odd bytes are in the order of the
-// rows. A bit is 1 for a positive element. The factors follow the planes, and are rounded to
+// byte 2i + 1 those of row i + 32: the sums of the even and of the odd bytes are in the order of
+// the rows. A bit is 1 for a positive element. The factors follow the planes, and are rounded to
 // bfloat16, the upper half of a float32.
 const (
 	planeWords  = GroupRows / 8
@@ -48,10 +48,10 @@ func SignFactor(group []uint64, i, n int) float32 {
 	return math.Float32frombits(uint32(group[planes(n)*planeWords+i/4]>>(i%4*16)) << 16)
 }
 
-// SignTables writes the tables of a query. The entries of a table are the sums of four elements with
-// all signs, less the least of them, in multiples of a step. The sum of the entries of a row times
-// the step, plus offset, is the product of the query with the signs. A query with NaN or ±Inf has a
-// step of NaN.
+// SignTables writes the tables of a query. The entries of a table are the sums of four elements
+// with all signs, less the least of them, in multiples of a step. The sum of the entries of a row
+// times the step, plus offset, is the product of the query with the signs. A query with NaN or ±Inf
+// has a step of NaN.
 func SignTables[T float32 | float64](tables []uint64, x []T) (step, offset float64) {
 	tables = tables[:SignTableWords(len(x))]
 	clear(tables)

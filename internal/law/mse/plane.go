@@ -10,7 +10,8 @@ import (
 // Plane returns the mean and the variance of Σ_k f_k(wᵀx)·f_k(wᵀy) over w ~ N(0, I): one term of an
 // estimate with the features f_k(w_iᵀx)/√m. Both are integrals over the plane of x and y, in polar
 // coordinates, with 2, 4, 8 … times as many nodes until the results agree. f may have kinks and
-// jumps at 0, which are rays of the plane. noise is the relative error of values of f, at least 2⁻⁵².
+// jumps at 0, which are rays of the plane. noise is the relative error of values of f, at least
+// 2⁻⁵².
 //
 // ok tells whether the last two variances differ by at most 2e-7 of the variance (or 4e-3 for the
 // noise of float32), or by what 64 times the noise makes of a small difference. ok is false if f is

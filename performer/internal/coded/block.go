@@ -151,8 +151,8 @@ func (b *block[T]) add(c *call[T], t int, p tiles.Part) {
 }
 
 // compensates clears news of the queries whose weights of a whole tile sum to less than leastCount,
-// which is too little for roundings, and reports whether there are others. It has no branch, because a processor would often guess
-// wrong.
+// which is too little for roundings, and reports whether there are others. It has no branch,
+// because a processor would often guess wrong.
 func (b *block[T]) compensates(leastCount int) bool {
 	news, some := b.news[:len(b.counted)], uint32(0)
 	for i, count := range b.counted {

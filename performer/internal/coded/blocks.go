@@ -35,8 +35,8 @@ type chooser[T dense.Float] struct {
 }
 
 // AttendBlocks is Attend of causal attention of some heads, which have the same keys and values and
-// the same mask, that reads some blocks of keys. With eightBits the keys before the block of a query
-// have codes if Takes is true.
+// the same mask, that reads some blocks of keys. With eightBits the keys before the block of a
+// query have codes if Takes is true.
 func AttendBlocks[T dense.Float](heads []tiles.Attention[T], threshold float64, eightBits bool) {
 	c := pool.Get[call[T]](&calls)
 	encoded := false
@@ -74,8 +74,8 @@ func ChosenBlocks[T dense.Float](a tiles.Attention[T], threshold float64, eightB
 }
 
 // SweepBlocks returns outputs of AttendBlocks, to rounding, for some queries, which ascend, with
-// each of several thresholds, which descend. read[t][i] is the number of keys that the query rows[i]
-// reads with threshold t.
+// each of several thresholds, which descend. read[t][i] is the number of keys that the query
+// rows[i] reads with threshold t.
 func SweepBlocks[T dense.Float](a tiles.Attention[T], rows []int, thresholds []float64, eightBits bool) (outs []dense.Matrix[T], read [][]int) {
 	s := &sweep[T]{rows: rows}
 	for range thresholds {
@@ -313,7 +313,7 @@ func (w *scoring[T]) score(c *call[T]) {
 	layout.Fill(weights.Row(complete), float32(math.Inf(-1)))
 	clear(w.sizes.Rows(w.blocks).Row(complete))
 	for j, i := range w.list {
-		if place := c.Mask.Place(i); place > w.places[j] { // the query sees one key of its block: its own
+		if place := c.Mask.Place(i); place > w.places[j] { // more than its own key
 			t := place / BlockKeys
 			weights.Row(t)[j], w.sizes.Rows(t + 1).Row(t)[j] = float32(c.Scores.Scale*float64(vecmath.Dot(q.Row(j), c.K.Row(place)))), 255
 		}

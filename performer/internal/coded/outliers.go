@@ -8,9 +8,9 @@ import (
 	"github.com/seed-feabd252/randfeat/internal/memory/scratch"
 )
 
-// Outlying is the ratio of the size of a row to the mean size of the other rows from which on the row
-// is an outlier. Rows share the mean of keys and the scales of values: with an outlier, codes say
-// little of other rows. Of 256 rows up to 32 may be outliers.
+// Outlying is the ratio of the size of a row to the mean size of the other rows from which on the
+// row is an outlier. Rows share the mean of keys and the scales of values: with an outlier, codes
+// say little of other rows. Of 256 rows up to 32 may be outliers.
 const Outlying = 8
 
 // SizeOf returns the largest size of an element of x, or NaN if x is not finite.

@@ -239,7 +239,8 @@ func (c *codes[T]) finish(h, i int) {
 
 // exactly computes the output of query i of a head of keys from decoded keys and values.
 func (c *codes[T]) exactly(dst []T, h, i int) {
-	q, out := dense.Of(1, c.s.dims[0], slices.Clone(c.vector(c.q, h, c.first+i))), dense.Of(1, len(dst), dst) // dst may be the query
+	q := dense.Of(1, c.s.dims[0], slices.Clone(c.vector(c.q, h, c.first+i))) // dst may be the query
+	out := dense.Of(1, len(dst), dst)
 	if peak := c.decoded(out, q, h, i, 1); peak > coded.Largest && !layout.Finite(out) {
 		smaller := dense.New[T](1, len(dst))
 		c.decoded(smaller, q, h, i, coded.Smaller)

@@ -206,7 +206,7 @@ func (o *operations) some(empty func() *Store[float64]) {
 		}
 		s.Merge(other.s)
 		o.k, o.v = order(o.k, other.k), order(o.v, other.v)
-	case 8: // a copy goes on, and what it shares with the other store, which gets other tokens, stays
+	case 8: // a copy goes on, and the other store, which gets other tokens, stays
 		c := s.Clone()
 		k, v := o.normal()
 		s.Append(k, v)
@@ -255,7 +255,7 @@ func (o *operations) check(q, got []float64) {
 			copy(value, v.Row(i-s.closed))
 		}
 		for side, x := range [2][2][]float64{{key, o.k[i]}, {value, o.v[i]}} {
-			near := 4 * math.Sqrt(float64(order[side])) / math.Exp2(float64(bits[side])) // of rows with a range of 8
+			near := 4 * math.Sqrt(float64(order[side])) / math.Exp2(float64(bits[side])) // ranges are 8
 			if distance := floats.Distance(x[0], x[1], 2); !(distance <= near) {
 				require.LessOrEqual(o.t, distance, near, "token %d of %d", i, len(o.k))
 			}

@@ -20,7 +20,7 @@ type work[T dense.Float] struct {
 	factors, offsets []float32
 
 	scores, lower           []float32
-	means, blocks, ofBlocks []float32 // of each query: scores of means of parts, sums of weights of segments, scores of means
+	means, blocks, ofBlocks []float32 // of each query: scores of means, sums of weights, scores
 	values, valueMeans      weighted
 	weights                 []uint64
 	part, memory            []float32

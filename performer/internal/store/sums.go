@@ -23,7 +23,7 @@ type sums[T dense.Float] struct {
 	heads  int // of queries
 	dv     int
 	all    []*features.Accumulator[T] // of each head of keys
-	recent []scratch.Buffer[T]        // m×Width sums of single tokens, with the references of all; nil in float64
+	recent []scratch.Buffer[T]        // m×Width sums of single tokens; nil in float64
 	count  int                        // of single tokens
 
 	// Memory of one token, with a row for each head.
