@@ -31,31 +31,65 @@ var absent = [columns]float32{ratios: 1}
 func (r *rows) addRows(f *batch, ids []int, l *layout) {
 	for i := 0; i < len(ids); {
 		b, place, cluster := r.locate(ids[i])
-		n, most := 1, min(len(ids)-i, b.size-place)
-		for b.ids == nil && n < most && ids[i+n] == ids[i]+n {
-			n++
-		}
-		f.point(i, n, b, place, l)
-		for j := range n {
-			f.clusters[i+j] = int32(cluster)
-		}
-		for k, v := range b.numbers {
-			for j := range n {
-				f.columns[k][i+j] = absent[k]
-				if v != nil {
-					f.columns[k][i+j] = v[place+j]
-				}
+		n := 1
+		if b.ids == nil && i+1 < len(ids) && ids[i+1] == ids[i]+1 {
+			for most := min(len(ids)-i, b.size-place); n < most && ids[i+n] == ids[i]+n; {
+				n++
 			}
 		}
+		f.clusters[i] = int32(cluster)
+		if n == 1 {
+			f.addRow(i, b, place, l)
+		} else {
+			f.addRange(i, n, b, place, l)
+		}
 		i += n
+	}
+}
+
+// addRow makes the row of a block at a place row i of the batch. A row takes some nanoseconds, so
+// that columns are no loop.
+func (f *batch) addRow(i int, b *block, place int, l *layout) {
+	f.list[0][i] = (*byte)(unsafe.Pointer(&b.words[0][place*l.parts[0]]))
+	for k := 1; k < l.count; k++ {
+		f.list[k][i] = (*byte)(unsafe.Pointer(&b.words[k][place*l.parts[k]]))
+	}
+	f.columns[norms][i], f.columns[ratios][i], f.columns[variances][i] = b.numbers[norms][place], 1, 0
+	if v := b.numbers[ratios]; v != nil {
+		f.columns[ratios][i] = v[place]
+	}
+	if v := b.numbers[variances]; v != nil {
+		f.columns[variances][i] = v[place]
+	}
+	if v := b.numbers[centreProducts]; v != nil {
+		f.columns[centreProducts][i] = v[place]
+	}
+	if v := b.numbers[codedProducts]; v != nil {
+		f.columns[codedProducts][i] = v[place]
+	}
+}
+
+// addRange makes the n rows of a block without centres, from a place on, the rows of the batch from
+// i on.
+func (f *batch) addRange(i, n int, b *block, place int, l *layout) {
+	f.point(i, n, b, place, l)
+	clear(f.clusters[i : i+n])
+	for k, v := range b.numbers[:codedProducts] {
+		own := f.columns[k][i : i+n]
+		if v != nil {
+			copy(own, v[place:])
+			continue
+		}
+		for j := range own {
+			own[j] = absent[k]
+		}
 	}
 }
 
 // point sets the addresses of the n rows of a block from a place on, as rows of the batch from i
 // on.
 func (f *batch) point(i, n int, b *block, place int, l *layout) {
-	for k := range l.count {
-		words := l.parts[k]
+	for k, words := range l.parts[:l.count] {
 		for j, rows := 0, b.words[k][place*words:][:n*words]; j < n; j++ {
 			f.list[k][i+j] = (*byte)(unsafe.Pointer(&rows[j*words]))
 		}
