@@ -17,11 +17,12 @@ const group = 4
 // columns of a panel at a time. A token of a group reads S before the group, and adds to that the
 // products of its coefficients with the keys of the tokens before it in the group, which
 // [avx.pairs] has computed. So a row of S is loaded and stored once for four tokens, and the next
-// four tokens read it on the way. The reads, the writes and S itself have factors, the products of
-// decays, which all rows share. The factors are in p.fades.
+// four tokens read it on the way. With decays, which all rows share, the reads, the writes and S
+// itself have factors, which are in p.fades.
 type together struct {
 	*avx
 	vectors int
+	decays  bool
 	u       [][]Op // by the token
 	// by the token: coefficients and queries times S before the group
 	corrected, answers [][]Op
@@ -34,17 +35,25 @@ type together struct {
 // together writes the kernels for tokens that correct together.
 func (m *avx) together() {
 	for vectors := 1; vectors <= m.most(); vectors *= 2 {
-		k := together{avx: m, vectors: vectors}
-		k.write()
+		for _, decays := range []bool{false, true} {
+			k := together{avx: m, vectors: vectors, decays: decays}
+			k.write()
+		}
 	}
 	m.pairs()
 }
 
 func (k *together) write() {
-	k.Begin(fmt.Sprintf("correct%dBy%d", k.vectors, group), "(p *Pass[T])",
+	name := "correct"
+	if k.decays {
+		name = "decayCorrect"
+	}
+	k.Begin(fmt.Sprintf("%s%dBy%d", name, k.vectors, group), "(p *Pass[T])",
 		fmt.Sprintf("takes the tokens p.first ≤ t < p.end, %d at a time, through %d columns at a time.", group, k.vectors*k.Lanes()))
 	k.step, k.column, k.t = k.local(), k.local(), k.local()
-	k.fades, k.faded = k.local(), k.local()
+	if k.decays {
+		k.fades, k.faded = k.local(), k.local()
+	}
 	k.open()
 	for range group {
 		for _, to := range []*[][]Op{&k.u, &k.corrected, &k.answers} {
@@ -136,7 +145,9 @@ func (k *together) loaded(row []Register) []Op {
 // written adds the writes of the tokens to a row, and returns the row.
 func (k *together) written(row []Register, odd int) []Op {
 	s := k.loaded(row)
-	k.scale(s, number[Op]{v: k.Broadcast(k.faded)})
+	if k.decays {
+		k.scale(s, number[Op]{v: k.Broadcast(k.faded)})
+	}
 	for j, u := range k.u {
 		k.addScaled(s, u, k.element(k.keys, j, odd*k.Size))
 	}
@@ -158,8 +169,8 @@ func (k *together) read(s []Op, odd int) {
 //
 //	u_j = β_j·(v_j − f_j·(Σ_i c_ji·S_i + Σ_{l<j} (c_j·k_l)·u_l)),
 //
-// and writes their outputs s_j·(Σ_i q_ji·S_i + Σ_{l≤j} (q_j·k_l)·u_l). Sums over S have
-// factors, and so has u in the end, when it is added to S.
+// and writes their outputs s_j·(Σ_i q_ji·S_i + Σ_{l≤j} (q_j·k_l)·u_l). With decays, sums over S
+// have factors, and so has u in the end, when it is added to S.
 func (k *together) correct() {
 	t, pairs := k.get(k.t), k.load("pairs")
 	since := GP64()
@@ -178,7 +189,9 @@ func (k *together) correct() {
 			place++
 		}
 	}
-	k.fade(since)
+	if k.decays {
+		k.fade(since)
+	}
 	values := k.columnsOf("V")
 	for j, u := range k.u {
 		within(k.corrected[j], j)
@@ -195,9 +208,11 @@ func (k *together) correct() {
 		k.storeAll(answer, out, j, 0)
 		k.prefetch(out, j, k.vectors*k.Width())
 	}
-	fades := []Register{k.get(k.fades)}
-	for j, u := range k.u[:group-1] {
-		k.scale(u, k.element(fades, 0, (group+j)*k.Size))
+	if k.decays {
+		fades := []Register{k.get(k.fades)}
+		for j, u := range k.u[:group-1] {
+			k.scale(u, k.element(fades, 0, (group+j)*k.Size))
+		}
 	}
 }
 

@@ -13,7 +13,7 @@ var kernels32 = [simd.NEON + 1]*kernels[float32]{
 		decays:   [2]func(p *Pass[float32]){decay1F32AVX512, decay2F32AVX512},
 		fours:    [2][]func(p *Pass[float32]){{add1By4F32AVX512, add2By4F32AVX512}, {decayAll1By4F32AVX512, decayAll2By4F32AVX512}},
 		ones:     [2][]func(p *Pass[float32]){{add1By1F32AVX512, add2By1F32AVX512}, {decayAll1By1F32AVX512, decayAll2By1F32AVX512}},
-		together: []func(p *Pass[float32]){correct1By4F32AVX512, correct2By4F32AVX512},
+		together: [2][]func(p *Pass[float32]){{correct1By4F32AVX512, correct2By4F32AVX512}, {decayCorrect1By4F32AVX512, decayCorrect2By4F32AVX512}},
 		pairs:    pairsF32AVX512,
 	},
 	simd.AVX2: {
@@ -22,7 +22,7 @@ var kernels32 = [simd.NEON + 1]*kernels[float32]{
 		decays:   [2]func(p *Pass[float32]){decay1F32AVX2, decay2F32AVX2},
 		fours:    [2][]func(p *Pass[float32]){{add1By4F32AVX2}, {decayAll1By4F32AVX2}},
 		ones:     [2][]func(p *Pass[float32]){{add1By1F32AVX2}, {decayAll1By1F32AVX2}},
-		together: []func(p *Pass[float32]){correct1By4F32AVX2},
+		together: [2][]func(p *Pass[float32]){{correct1By4F32AVX2}, {decayCorrect1By4F32AVX2}},
 		pairs:    pairsF32AVX2,
 	},
 }
@@ -34,7 +34,7 @@ var kernels64 = [simd.NEON + 1]*kernels[float64]{
 		decays:   [2]func(p *Pass[float64]){decay1F64AVX512, decay2F64AVX512},
 		fours:    [2][]func(p *Pass[float64]){{add1By4F64AVX512, add2By4F64AVX512}, {decayAll1By4F64AVX512, decayAll2By4F64AVX512}},
 		ones:     [2][]func(p *Pass[float64]){{add1By1F64AVX512, add2By1F64AVX512}, {decayAll1By1F64AVX512, decayAll2By1F64AVX512}},
-		together: []func(p *Pass[float64]){correct1By4F64AVX512, correct2By4F64AVX512},
+		together: [2][]func(p *Pass[float64]){{correct1By4F64AVX512, correct2By4F64AVX512}, {decayCorrect1By4F64AVX512, decayCorrect2By4F64AVX512}},
 		pairs:    pairsF64AVX512,
 	},
 	simd.AVX2: {
@@ -43,7 +43,7 @@ var kernels64 = [simd.NEON + 1]*kernels[float64]{
 		decays:   [2]func(p *Pass[float64]){decay1F64AVX2, decay2F64AVX2},
 		fours:    [2][]func(p *Pass[float64]){{add1By4F64AVX2}, {decayAll1By4F64AVX2}},
 		ones:     [2][]func(p *Pass[float64]){{add1By1F64AVX2}, {decayAll1By1F64AVX2}},
-		together: []func(p *Pass[float64]){correct1By4F64AVX2},
+		together: [2][]func(p *Pass[float64]){{correct1By4F64AVX2}, {decayCorrect1By4F64AVX2}},
 		pairs:    pairsF64AVX2,
 	},
 }

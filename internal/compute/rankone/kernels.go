@@ -15,9 +15,9 @@ type kernels[T dense.Float] struct {
 	// fours take four tokens at a time, and ones take one token, without and with a decay for all
 	// rows. The last kernel also takes wider panels.
 	fours, ones [2][]func(p *Pass[T])
-	// together takes four tokens that correct, with a decay for all rows. The last kernel also
-	// takes wider panels. pairs computes the products of their coefficients.
-	together []func(p *Pass[T])
+	// together takes four tokens that correct, without and with a decay for all rows. The last
+	// kernel also takes wider panels. pairs computes the products of their coefficients.
+	together [2][]func(p *Pass[T])
 	pairs    func(p *Pass[T])
 }
 
@@ -37,8 +37,8 @@ func take[T dense.Float](p *Pass[T]) {
 		decays = 1
 	}
 	switch {
-	case p.corrects() && p.Decays.Cols <= 1 && p.Heads == 1 && len(k.together) > 0 && p.mild():
-		p.takeTogether(k.pairs, k.together[min(width, len(k.together)-1)])
+	case p.corrects() && p.Decays.Cols <= 1 && p.Heads == 1 && len(k.together[decays]) > 0 && p.mild():
+		p.takeTogether(k.pairs, k.together[decays][min(width, len(k.together[decays])-1)])
 	case p.corrects() && decays == 0:
 		// Decays of 1 give the bits of tokens without decays.
 		if len(p.Space) == 0 {

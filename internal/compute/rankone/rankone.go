@@ -56,7 +56,7 @@ type Pass[T dense.Float] struct {
 
 	added      bool // outputs are added to Out
 	first, end int  // the tokens of a call of a kernel
-	// Four tokens that correct S together have 16 products and 8 factors.
+	// Four tokens that correct S together have 16 products and, with a decay, 8 factors.
 	pairs, fades []T
 
 	Space []T // scratch memory. It grows when necessary, and a caller may keep it for other passes

@@ -48,7 +48,13 @@ func decayAll2By1F32AVX512(p *Pass[float32])
 func correct1By4F32AVX512(p *Pass[float32])
 
 //go:noescape
+func decayCorrect1By4F32AVX512(p *Pass[float32])
+
+//go:noescape
 func correct2By4F32AVX512(p *Pass[float32])
+
+//go:noescape
+func decayCorrect2By4F32AVX512(p *Pass[float32])
 
 // pairsF32AVX512 sets p.pairs for the tokens p.first ≤ t < p.end, 16 numbers for each four.
 //
@@ -95,7 +101,13 @@ func decayAll2By1F64AVX512(p *Pass[float64])
 func correct1By4F64AVX512(p *Pass[float64])
 
 //go:noescape
+func decayCorrect1By4F64AVX512(p *Pass[float64])
+
+//go:noescape
 func correct2By4F64AVX512(p *Pass[float64])
+
+//go:noescape
+func decayCorrect2By4F64AVX512(p *Pass[float64])
 
 //go:noescape
 func pairsF64AVX512(p *Pass[float64])
@@ -128,6 +140,9 @@ func decayAll1By1F32AVX2(p *Pass[float32])
 func correct1By4F32AVX2(p *Pass[float32])
 
 //go:noescape
+func decayCorrect1By4F32AVX2(p *Pass[float32])
+
+//go:noescape
 func pairsF32AVX2(p *Pass[float32])
 
 //go:noescape
@@ -156,6 +171,9 @@ func decayAll1By1F64AVX2(p *Pass[float64])
 
 //go:noescape
 func correct1By4F64AVX2(p *Pass[float64])
+
+//go:noescape
+func decayCorrect1By4F64AVX2(p *Pass[float64])
 
 //go:noescape
 func pairsF64AVX2(p *Pass[float64])

@@ -90,10 +90,7 @@ func (p *Pass[T]) mild() bool {
 // group, and from behind each of the first three tokens to the last, which multiply the sum that it
 // adds.
 func (p *Pass[T]) fade() {
-	if !p.decays() { // decays of 1
-		for i := range p.fades[:groupFades/group*(p.end-p.first)] {
-			p.fades[i] = 1
-		}
+	if !p.decays() {
 		return
 	}
 	for t := p.first; t < p.end; t += group {
