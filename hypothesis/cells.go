@@ -209,7 +209,7 @@ func newGroup(width int) *group { return &group{mean: make([]float64, width)} }
 // Merge adds to c the cells of other, which holds further rows of the sample of c, for example of
 // another file. Merge does not change other. Cells beyond the limit maxCells of c, and rows of
 // other in no whole cell, stay in their sample in every permutation. Merge returns an error if c
-// and other differ in their features or in the number of rows per cell.
+// and other have different feature maps or different numbers of rows per cell.
 func (c *Cells[T]) Merge(other *Cells[T]) error {
 	if err := c.checkSame("other", other); err != nil {
 		return err

@@ -79,13 +79,13 @@ type Codes[T dense.Float] interface {
 	// are undefined. SearchAll panics if ctx is nil.
 	SearchAll(ctx context.Context, hits [][]Hit, queries []*Query, o SearchOptions[T]) error
 
-	// Estimates writes the estimates for the query and the rows ids, which may repeat, into dst,
-	// and returns dst. Nil ids stand for the first len(dst) rows. For a row, Estimates and Search
-	// give equal values. The estimate of a cosine may lie outside [−1, 1], and the estimate of a
-	// squared distance below 0. Estimates costs O(d'·Bits) per row in d' dimensions, less for
-	// consecutive rows. Estimates allocates nothing, and uses several processors only above 4096
-	// rows. Estimates panics if a row does not exist, if dst and ids differ in length, or if the
-	// quantiser has not prepared the query.
+	// Estimates writes the estimates of the Measure between the query and the rows ids, which may
+	// repeat, into dst, and returns dst. Nil ids stand for the first len(dst) rows. For a row,
+	// Estimates and Search give equal values. The estimate of a cosine may lie outside [−1, 1], and
+	// the estimate of a squared distance below 0. Estimates costs O(d'·Bits) per row in d'
+	// dimensions, less for consecutive rows. Estimates allocates nothing, and uses several
+	// processors only above 4096 rows. Estimates panics if a row does not exist, if dst and ids
+	// differ in length, or if the quantiser has not prepared the query.
 	Estimates(dst []Estimate, query *Query, ids []int) []Estimate
 
 	// Decode writes vectors that approximate the rows x from from to to−1 into the rows of dst,

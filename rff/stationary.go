@@ -97,8 +97,8 @@ func waves[T dense.Float](phi []T, from, to int, c T) {
 //
 // A share of 2‖x‖₁/(πℓt) of the phases wᵀx/ℓ exceeds t, and a phase has a rounding error of up to
 // d·u·Σ|w_j x_j|/ℓ for the unit roundoff u, so that a few features in float32 have no correct
-// digit. The features without correct digits do not matter for ‖x‖₁ below some 10³·ℓ. Centre data x
-// with a larger ‖x‖₁, or use float64.
+// digit. Such features change estimates of the kernel by a negligible amount for ‖x‖₁ below some
+// 10³·ℓ. Centre data x with a larger ‖x‖₁, or use float64.
 type Laplacian struct {
 	LengthScale float64 // ℓ, above 0
 }

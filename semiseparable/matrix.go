@@ -26,9 +26,9 @@ func (m Matrix[T]) Dims() (n, d int) {
 	return m.Q.Rows, m.Q.Cols
 }
 
-// Dense writes the triangular matrix T into the n×n matrix dst, in O(n²d), and returns dst. If dst
-// is zero, Dense allocates it. dst must not overlap Q, K or Diag. Dense adds the d terms of an
-// inner product q_iᵀk_j in ascending order.
+// Dense writes the lower triangular matrix T = Λ + tril(QKᵀ, −1) of m into dst (n×n) in O(n²d)
+// operations, and returns dst. If dst is zero, Dense allocates it. dst must not overlap Q, K or
+// Diag. Dense adds the d terms of an inner product q_iᵀk_j in ascending order.
 func (m Matrix[T]) Dense(dst dense.Matrix[T]) dense.Matrix[T] {
 	n, _ := m.Dims()
 	dst = dense.Ensure(dst, n, n)

@@ -33,8 +33,8 @@ type Options struct {
 // small. q (Lq×H·d), k (Lk×Hk·d) and v (Lk×Hk·dv) are queries, keys and values of H heads of
 // queries and Hk heads of keys. The argument exact is a performer.Exact for all heads of the
 // approximations, or a performer.Batch of Exacts with as many heads as the approximations. Measure
-// ignores the options Bits and TopK of the argument exact. An approximation is a
-// performer.Attention of any package, or an [Output]. Unless exact has a Scale, the scores of exact
+// ignores the options Bits and TopK of the argument exact. An approximation is a value of the
+// interface performer.Attention, or an [Output]. Unless exact has a Scale, the scores of exact
 // attention are q_iᵀk_j/√d, even if an approximation has features of another kernel.
 //
 // Measure computes exact attention of the sampled rows once for all approximations, which costs

@@ -74,9 +74,10 @@ type Result[T dense.Float] struct {
 // 1989], until three iterations raise the log evidence by less than 10⁻³ per target.
 //
 // With D features an iteration on n rows costs two passes over the rows, n·3D²/2 + D³/3
-// multiply-adds in float64 and 3n transforms by psi. Fit takes 20 to 60 iterations on the sample
-// from each start, and about ten on all rows. Fit needs the memory of ridge.Fit, 1024·D numbers for
-// gradients, and the sample of the rows. The result does not depend on GOMAXPROCS.
+// multiply-adds in float64 and 3n transforms by psi. Fit takes 20 to 60 iterations on some of the
+// rows from each starting point, and about ten on all rows. Fit needs the memory of ridge.Fit,
+// 1024·D numbers for gradients, and the sample of the rows. The result does not depend on
+// GOMAXPROCS.
 //
 // The error reports a nil psi, rows or src, a psi without derivatives, options out of range, the
 // row of a point or target that is NaN or infinite, columns that are all constant, errors of

@@ -48,8 +48,9 @@ type Options struct {
 
 // Result is the result of Fit: a Model for numbers, or a Classifier for classes. Model and
 // Classifier take rows in the units of the data, because their feature map contains the scales of
-// the columns, and Write writes map and model to one file. After a fit with the kernel of all rows,
-// Model.Rows returns the rows, and LeaveOneOut, Jackknife and Gradient of Model return an error.
+// the columns; the method Write of both writes map and model to one file. After a fit with the
+// kernel of all rows, Model.Rows returns the rows, and LeaveOneOut, Jackknife and Gradient of Model
+// return an error.
 type Result[T dense.Float] struct {
 	Model      *ridge.Model[T]      // nil for classes
 	Classifier *ridge.Classifier[T] // nil for numbers

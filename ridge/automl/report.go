@@ -18,8 +18,8 @@ type Trial struct {
 	Family string
 
 	// Score is the root mean square error at held-out rows, or the log-loss for classes; NaN if Err
-	// is not nil. With several outputs, Score has errors in units of the standard deviations of the
-	// outputs.
+	// is not nil. With several outputs, Score is computed from prediction errors over the standard
+	// deviations of the outputs.
 	Score float64
 	Err   error
 }
