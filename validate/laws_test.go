@@ -283,13 +283,16 @@ var (
 	crossedRows = []string{"iid", "orf", "simplex"}
 )
 
-// sizes returns the sizes of the case: two of lawSizes for a crossed map over crossed rows, and all
-// of lawSizes for other cases. Over all crossed cases each map and each kind of rows has all four
+// sizes returns the sizes of the case: two of lawSizes for a crossed map over crossed rows and for
+// independent rows, and all of lawSizes for other cases. Over all crossed cases each map and each kind of rows has all four
 // sizes.
 func (c lawCase[T]) sizes() []size {
 	mapping, rows, _ := strings.Cut(strings.TrimPrefix(c.name, "centred "), "/")
 	i, j := slices.Index(crossedMaps, mapping), slices.Index(crossedRows, rows)
-	if i < 0 || j < 0 {
+	switch {
+	case (i < 0 || j < 0) && rows == "iid": // blocks do not matter
+		return append(c.also, lawSizes[0], lawSizes[2])
+	case i < 0 || j < 0:
 		return append(c.also, lawSizes...)
 	}
 	return append(c.also, lawSizes[(i+j)%2], lawSizes[2+(i+j)/2%2])
