@@ -226,7 +226,7 @@ func TestContexts(t *testing.T) {
 			return err
 		}},
 		"ridge.kernelridge.Fit": {300, func(c *lookedAt) error {
-			_, err := kernelridge.Fit(c, distant{c: c}, few, kernelridge.Options{Ratio: 1, Rank: 10, Src: src()})
+			_, err := kernelridge.Fit(c, distant{c: c}, few.RowRange(0, 500), kernelridge.Options{Ratio: 1, Rank: 10, Src: src()})
 			return err
 		}},
 		"ridge.kernelridge.Choose": {13, func(c *lookedAt) error {
