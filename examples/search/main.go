@@ -48,8 +48,8 @@ func run(args []string, stdout io.Writer) error {
 	if err != nil {
 		return err
 	}
-	if err := cli.Fits(4*float64(s.queries)*float64(all.Rows), "-queries %d, with cosines of all %d vectors", s.queries, all.Rows); err != nil {
-		return err
+	if gib := 4 * float64(s.queries) * float64(all.Rows) / (1 << 30); gib > 8 {
+		return fmt.Errorf("-queries %d, with cosines of all %d vectors: %.3g GiB of memory, want at most 8", s.queries, all.Rows, gib)
 	}
 	if all.Rows < s.queries+s.k {
 		return fmt.Errorf("%d vectors, want at least %d for %d queries that find %d", all.Rows, s.queries+s.k, s.queries, s.k)

@@ -77,7 +77,7 @@ func (s settings) compareHeads(w io.Writer, m *lm.Model, heads []lm.Head, causal
 		}
 		t.Row(cells...)
 	}
-	t.Gap()
+	t.Row()
 	last := [][]string{{"mean"}, {"worst"}, {"time"}}
 	for j := range forms {
 		last[0], last[1] = append(last[0], percent(mean[j])), append(last[1], percent(worst[j]))

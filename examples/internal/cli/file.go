@@ -31,18 +31,6 @@ func Write(path string, write func(io.Writer) error) error {
 	return os.WriteFile(path, b.Bytes(), 0o666)
 }
 
-// Folder creates the folder of a flag. It returns an error if the folder is not writable.
-func Folder(flag, folder string) error {
-	err := os.MkdirAll(folder, 0o777)
-	if err == nil {
-		err = writable(folder)
-	}
-	if err != nil {
-		return fmt.Errorf("-%s %q: %w, want a folder that can be made and written", flag, folder, cause(err))
-	}
-	return nil
-}
-
 // writable returns an error if a folder is not writable.
 func writable(folder string) error {
 	file, err := os.CreateTemp(folder, ".writable")

@@ -126,15 +126,3 @@ func declare[T any](f *Flags, p *T, name string, value T, want, usage string, pa
 		return nil
 	})
 }
-
-// most is the largest number of bytes for a program, the memory of a small machine.
-const most = 8 << 30
-
-// Fits returns an error if bytes exceeds the memory of a small machine. The message begins with the
-// format.
-func Fits(bytes float64, format string, a ...any) error {
-	if bytes <= most {
-		return nil
-	}
-	return fmt.Errorf("%s: %.3g GiB of memory, want at most %d", fmt.Sprintf(format, a...), bytes/(1<<30), most>>30)
-}

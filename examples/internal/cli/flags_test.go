@@ -1,7 +1,6 @@
 package cli
 
 import (
-	"os"
 	"path/filepath"
 	"testing"
 
@@ -48,18 +47,4 @@ func TestRanges(t *testing.T) {
 	left, err := filepath.Glob(filepath.Join(dir, "*"))
 	require.NoError(t, err)
 	assert.Empty(t, left, "looking writes nothing")
-}
-
-func TestFits(t *testing.T) {
-	assert.NoError(t, Fits(8<<30, "-n %d", 7))
-	assert.EqualError(t, Fits(1<<40, "-n %d", 7), "-n 7: 1.02e+03 GiB of memory, want at most 8")
-}
-
-func TestFolder(t *testing.T) {
-	dir := t.TempDir()
-	require.NoError(t, Folder("out", filepath.Join(dir, "a", "b")))
-	entries, err := os.ReadDir(filepath.Join(dir, "a", "b"))
-	require.NoError(t, err)
-	assert.Empty(t, entries)
-	assert.EqualError(t, Folder("out", "flags.go/a"), `-out "flags.go/a": not a directory, want a folder that can be made and written`)
 }
