@@ -6,10 +6,12 @@ import (
 	"math/rand/v2"
 	"path/filepath"
 	"runtime"
+	"slices"
 	"testing"
 
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
+	"gonum.org/v1/gonum/floats"
 
 	"github.com/seed-feabd252/randfeat/dense"
 	"github.com/seed-feabd252/randfeat/internal/testing/densetest"
@@ -332,4 +334,40 @@ func TestErrors(t *testing.T) {
 	_, err := a.NewState(4, 4)
 	assert.ErrorContains(t, err, "want Exact attention")
 	assert.NoError(t, a.CanBackward())
+}
+
+// Means of 1000 in keys and in values leave scores and outputs, apart from the mean, as far from
+// exact attention as without. Keys without coordinates have equal weights.
+func TestLargeMeansAndNoCoordinates(t *testing.T) {
+	densetest.Both(t, testLargeMeans[float32], testLargeMeans[float64])
+}
+
+func testLargeMeans[T dense.Float](t *testing.T) {
+	var none dense.Matrix[T]
+	for _, o := range settings {
+		var errs []float64
+		for _, mean := range []T{0, 1000} {
+			q, k, v := text[T](1300, 16, 12, 4)
+			for i := range k.Data {
+				k.Data[i] += mean
+			}
+			for i := range v.Data {
+				v.Data[i] += mean
+			}
+			want, got := exactOf[T](o).Forward(none, q, k, v), must.Have(blocks.New[T](o)).Forward(none, q, k, v)
+			for i := range want.Data {
+				want.Data[i] -= mean
+				got.Data[i] -= mean
+			}
+			errs = append(errs, floats.Norm(densetest.RelativeErrors(got, want), 2))
+		}
+		assert.Greater(t, errs[0], 0.0)
+		assert.InEpsilon(t, errs[0], errs[1], 0.1, "%+v", o)
+
+		_, _, v := text[T](700, 1, 3, 5)
+		q := dense.New[T](700, 0)
+		o.Threshold = 0
+		want, got := exactOf[T](o).Forward(none, q, q, v), must.Have(blocks.New[T](o)).Forward(none, q, q, v)
+		assert.Less(t, slices.Max(densetest.RelativeErrors(got, want)), 700*densetest.Roundoff[T](), "%+v", o)
+	}
 }

@@ -43,10 +43,12 @@ type store[T dense.Float] struct {
 // valid is nil, have codes of zeros.
 func (s *store[T]) encode(k, v dense.Matrix[T], valid []bool, size int) {
 	s.size = size
-	s.rotation = Rotation[T](k.Cols)
-	_, d := s.rotation.Dims()
-	s.dither = scratch.Resize(s.dither, d)
-	bytedot.Dither(s.dither)
+	if !s.exact { // which k without columns has to be
+		s.rotation = Rotation[T](k.Cols)
+		_, d := s.rotation.Dims()
+		s.dither = scratch.Resize(s.dither, d)
+		bytedot.Dither(s.dither)
+	}
 	n := s.tilesOf(k.Rows)
 	for len(s.keys) < n {
 		s.keys, s.values = append(s.keys, bytedot.Rows{}), append(s.values, bytedot.Rows{})
