@@ -91,7 +91,9 @@ type ExactOptions struct {
 	// query of each head reads, which begins with TopK. One step of 64 also computes the output
 	// from all keys, to measure the error. Step keeps measured errors ‖output − exact‖/‖exact‖
 	// below the Tolerance. A head that needs more than a third of all keys reads all keys.
-	// State.TopK returns the number of keys and the measured error of each head.
+	// State.TopK returns the number of keys and the measured error of each head. Steps before the
+	// first measured one have the error of TopK, which audit.ChooseTopK chooses. If values have a
+	// large mean, ‖exact‖ is that of the mean, and few keys are read.
 	Tolerance float64
 
 	// Slope times the distance between the places of query and key is subtracted from the score, as

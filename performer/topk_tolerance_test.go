@@ -66,3 +66,27 @@ func testTolerance[T dense.Float](t *testing.T) {
 		}
 	}
 }
+
+// The error is relative to the whole output. So a mean of 1000 in the values hides the error of the
+// rest from the Tolerance, and few keys are read.
+func TestToleranceIsOfTheMeanToo(t *testing.T) {
+	densetest.Both(t, testToleranceOfMeans[float32], testToleranceOfMeans[float64])
+}
+
+func testToleranceOfMeans[T dense.Float](t *testing.T) {
+	const n, d = 2500, 8
+	rng, none := rand.New(densetest.Source(812)), dense.Matrix[T]{}
+	q, k := densetest.Normal[T](rng, n, d, 0, 1), densetest.Normal[T](rng, n, d, 0, 1)
+	for _, mean := range []float64{0, 1000} {
+		v := densetest.Normal[T](rng, n, d, mean, 1)
+		s := must.Have(must.Have(performer.NewExact[T](performer.ExactOptions{TopK: 256, Tolerance: 0.05})).NewState(d, d))
+		s.Step(none, q, k, v)
+		keys, errs := s.TopK()
+		if mean == 0 {
+			assert.True(t, keys[0] == 0 || keys[0] > 128, "%d keys", keys[0])
+		} else {
+			assert.Equal(t, 32, keys[0])
+			assert.Less(t, errs[0], 1e-3)
+		}
+	}
+}
