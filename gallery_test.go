@@ -64,7 +64,7 @@ func TestGalleryCaption(t *testing.T) {
 			p.exact = x
 		case second && line[1] == "FAVOR+":
 			p.wrong = 100 * y
-		case second && (line[1] == "clusters" || line[1] == "keys"):
+		case second && line[1] == "clusters":
 			p.clusters, p.off = x, 100*y
 		}
 	}

@@ -40,7 +40,7 @@ func comparisonOf(t *testing.T, s settings, in input) *comparison {
 func TestForms(t *testing.T) {
 	for _, causal := range []bool{false, true} {
 		c := comparisonOf(t, settings{seed: 1, draws: 3, causal: causal, sizes: []int{16, 512}}, tensors(2, 400, 8, 0.4))
-		names := formNames
+		names := formNames(causal)
 		require.Len(t, c.rows, 2*len(names)+3)
 		rows, references := c.rows[:2*len(names)], c.rows[2*len(names):]
 		for i := 0; i < len(rows); i += 2 {

@@ -17,9 +17,14 @@ import (
 	"github.com/seed-feabd252/randfeat/rff"
 )
 
-// formNames are the approximations of attention that the program compares, each in several sizes.
-// Keys are clusters without a mask, and blocks in causal attention.
-var formNames = []string{"keys", "SDERF", "FAVOR+"}
+// formNames returns the approximations of attention that the program compares, each in several
+// sizes: clusters of keys without a mask, or blocks of keys in causal attention, and features.
+func formNames(causal bool) []string {
+	if causal {
+		return []string{"blocks", "SDERF", "FAVOR+"}
+	}
+	return []string{"clusters", "SDERF", "FAVOR+"}
+}
 
 // keyShare divided by the size is the threshold of clusters.Options and blocks.Options, which is at
 // most mostThreshold. So queries score more keys if the size is larger.
@@ -31,7 +36,7 @@ const keyShare, mostThreshold = 10, 0.7
 func (c *comparison) form(name string, size int, w orf.Projection[float32], h head, src rand.Source) (performer.Attention[float32], error) {
 	spec := rff.Spec(rff.SoftmaxPositive{Scale: c.options.Scale})
 	switch name {
-	case "keys":
+	case "clusters", "blocks":
 		threshold := min(keyShare/float64(size), mostThreshold)
 		if c.causal {
 			return blocks.New[float32](blocks.Options{Scale: c.options.Scale, EightBits: true, Threshold: threshold})
@@ -61,7 +66,7 @@ type row struct {
 // measure adds rows with the mean error and the median time of all forms and sizes, over random
 // draws of clusters or frequencies.
 func (c *comparison) measure() error {
-	for _, name := range formNames {
+	for _, name := range formNames(c.causal) {
 		for _, size := range c.sizes {
 			src := source(c.seed, fmt.Sprintf("%s %d", name, size))
 			var errors []float64

@@ -28,7 +28,7 @@ func (c *comparison) report(w io.Writer) error {
 	fmt.Fprintf(w, "\n%s\nExact: %s ms; its %d×%d weights would take %.2f MiB if they were kept.\n\n",
 		c.about, milliseconds(c.time), h.q.Rows, h.k.Rows, 4*float64(h.q.Rows)*float64(h.k.Rows)/(1<<20))
 
-	fmt.Fprintf(w, "Relative error of the outputs, and how many times as fast as exact attention, by size: clusters, or frequencies\n")
+	fmt.Fprintf(w, "Relative error of the outputs, and how many times as fast as exact attention, by size: clusters of keys, 10 over the threshold of blocks, or frequencies\n")
 	names := []string{"attention"}
 	for _, size := range c.sizes {
 		names = append(names, fmt.Sprintf("error, %d", size), "faster")
@@ -81,7 +81,7 @@ func (c *comparison) panel() charts.Panel {
 		}
 		s := &panel.Series[n-1]
 		s.Points = append(s.Points, charts.Point{X: 1e3 * r.time.Seconds(), Y: r.err, Err: r.stderr})
-		if r.name == "keys" {
+		if r.name == "clusters" || r.name == "blocks" {
 			s.Labels = append(s.Labels, fmt.Sprint(r.size)) // labels of other lines would overlap
 		}
 	}
