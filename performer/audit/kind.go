@@ -70,7 +70,7 @@ func allKinds[T dense.Float](keys int, causal bool) []kind[T] {
 		sweepKind[T](keys, causal),
 		{name: "bits", sizes: []int{8}, fixed: true, create: func(s performer.Softmax, _, _ dense.Matrix[T], size int, _ rand.Source) (performer.Attention[T], error) {
 			return performer.NewExact[T](performer.ExactOptions{Softmax: s, Bits: size})
-		}, cost: func(c call) float64 { return bitsCost * exactCost[T](c) }},
+		}, cost: func(c call) float64 { return bitsCost*exactCost[T](c) + codeCost*float64(c.keys) }},
 		{name: "trigonometric features", preparation: drawCost, create: func(s performer.Softmax, q, k dense.Matrix[T], size int, src rand.Source) (performer.Attention[T], error) {
 			return newFeatures(s, q, k, size, src, func(_, _ dense.Matrix[T], scale float64) (rff.Spec, error) {
 				return rff.SoftmaxTrig{Scale: scale}, nil
@@ -96,6 +96,10 @@ func allKinds[T dense.Float](keys int, causal bool) []kind[T] {
 // bitsCost is the cost of exact attention in 8 bits relative to exact attention. bitsCost was
 // measured on processors that multiply bytes, and rounded up for other processors.
 const bitsCost = 0.4
+
+// codeCost is the measured cost of the codes of a key and its value, however many queries there
+// are.
+const codeCost = 1e4
 
 // sweepKind returns the kind whose sizes, the numbers of thresholds, are tried at once.
 func sweepKind[T dense.Float](keys int, causal bool) kind[T] {

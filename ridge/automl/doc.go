@@ -14,9 +14,9 @@
 //
 // Fit fails in these cases. Rows that depend on each other, such as those of one patient, need
 // folds by group, which Fit does not make: on 4000 rows in groups of ten, with the kernel of all
-// rows, the report said 0.39 where new groups had 1.10, and bands of 90 % held 47 %. Targets with a long tail are better as logarithms. On
-// columns of mixed kinds, trees can be ahead. Options.HeavyTails bears a fifth of the rows far off,
-// and not half of them.
+// rows, the report said 0.39 where new groups had 1.10, and bands of 90 % held 47 %. Targets with a
+// long tail are better as logarithms. On columns of mixed kinds, trees can be ahead.
+// Options.HeavyTails bears a fifth of the rows far off, and not half of them.
 //
 // docs/regression.md has the families, the rules of the choice, and the references.
 package automl

@@ -328,9 +328,9 @@ func TestFitErrors(t *testing.T) {
 	assert.EqualError(t, err, "ridge: x[4][2] = NaN, want a finite number")
 }
 
-// Rows in groups of ten, such as visits of one patient, that share their target: errors at rows left
-// out alone are those of a row whose group is known, an eighth of the errors in new groups, and bands
-// of 90 % hold 12 % of the targets there.
+// Rows in groups of ten, such as visits of one patient, that share their target: errors at rows
+// left out alone are those of a row whose group is known, an eighth of the errors in new groups,
+// and bands of 90 % hold 12 % of the targets there.
 func TestGroups(t *testing.T) {
 	rng := rand.New(rand.NewPCG(7, 7))
 	b := ridge.Block[float64]{X: dense.New[float64](1200, 3), Y: dense.New[float64](1200, 1)}
