@@ -47,8 +47,8 @@ func (r *rows) addRows(f *batch, ids []int, l *layout) {
 	}
 }
 
-// addRow makes the row of a block at a place row i of the batch. A row takes some nanoseconds, so
-// that columns are no loop.
+// addRow makes the row of a block at a place row i of the batch. There is no loop over columns,
+// because it would take longer than the rest.
 func (f *batch) addRow(i int, b *block, place int, l *layout) {
 	f.list[0][i] = (*byte)(unsafe.Pointer(&b.words[0][place*l.parts[0]]))
 	for k := 1; k < l.count; k++ {

@@ -37,9 +37,9 @@ type Choice[T dense.Float] struct {
 	// keys, and for clusters of keys that were tested with one draw of random numbers, Time is
 	// extrapolated from one call that computes the outputs for all thresholds. ExactTime is the
 	// time of one call of exact attention, extrapolated from the shortest of three calls with about
-	// a hundredth of the work. Extrapolation from few rows may be a third off, because
-	// the cost of preparing keys is a prediction. Time and ExactTime are equal if Choose has
-	// chosen exact attention. Choosing is the time that Choose took.
+	// a hundredth of the work. Extrapolation from few rows may be a third off, because the cost of
+	// preparing keys is a prediction. Time and ExactTime are equal if Choose has chosen exact
+	// attention. Choosing is the time that Choose took.
 	Time, ExactTime, Choosing time.Duration
 
 	// Cost is the predicted cost of the search by Choose, in calls of exact attention.

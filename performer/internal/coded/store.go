@@ -43,7 +43,7 @@ type store[T dense.Float] struct {
 // valid is nil, have codes of zeros.
 func (s *store[T]) encode(k, v dense.Matrix[T], valid []bool, size int) {
 	s.size = size
-	if !s.exact { // which k without columns has to be
+	if !s.exact { // keys without coordinates have no rotation
 		s.rotation = Rotation[T](k.Cols)
 		_, d := s.rotation.Dims()
 		s.dither = scratch.Resize(s.dither, d)
