@@ -3,10 +3,10 @@ package quantise
 import (
 	"cmp"
 	"fmt"
-	"math"
 	"slices"
 
 	"github.com/seed-feabd252/randfeat/dense"
+	"github.com/seed-feabd252/randfeat/internal/compute/measure"
 )
 
 // Measure is the function of a row x and a query y that a search estimates, such as xᵀy.
@@ -14,10 +14,10 @@ type Measure int
 
 // The measures.
 const (
-	InnerProduct Measure = iota // xᵀy
+	InnerProduct Measure = measure.InnerProduct // xᵀy
 	// xᵀy/(‖x‖‖y‖), and 0 if a norm is 0; exact values are in [−1, 1]
-	Cosine
-	SquaredDistance // ‖x − y‖² = ‖x‖² + ‖y‖² − 2xᵀy
+	Cosine          Measure = measure.Cosine
+	SquaredDistance Measure = measure.SquaredDistance // ‖x − y‖² = ‖x‖² + ‖y‖² − 2xᵀy
 )
 
 func (by Measure) valid() bool { return by >= InnerProduct && by <= SquaredDistance }
@@ -58,25 +58,9 @@ func sortHits(hits []Hit, by Measure) {
 
 // exactly returns the measure of two vectors, negative for a squared distance.
 func exactly[T dense.Float](by Measure, x, y []T) float64 {
-	var xy, xx, yy, distance float64
-	for i, v := range x {
-		a, b := float64(v), float64(y[i])
-		xy += float64(a * b)
-		xx += float64(a * a)
-		yy += float64(b * b)
-		distance += float64((a - b) * (a - b))
+	v := measure.Of(int(by), x, y)
+	if by == SquaredDistance {
+		return -v
 	}
-	switch {
-	case by == InnerProduct:
-		return xy
-	case by == SquaredDistance:
-		return -distance
-	case xx == 0 || yy == 0:
-		return 0
-	}
-	norms := math.Sqrt(xx) * math.Sqrt(yy)
-	if xx == yy {
-		norms = xx // so that equal vectors have the cosine 1
-	}
-	return max(-1, min(1, xy/norms))
+	return v
 }
