@@ -14,10 +14,10 @@ type Measure int
 
 // The measures.
 const (
-	InnerProduct Measure = measure.InnerProduct // xᵀy
+	InnerProduct Measure = iota // xᵀy
 	// xᵀy/(‖x‖‖y‖), and 0 if a norm is 0; exact values are in [−1, 1]
-	Cosine          Measure = measure.Cosine
-	SquaredDistance Measure = measure.SquaredDistance // ‖x − y‖² = ‖x‖² + ‖y‖² − 2xᵀy
+	Cosine
+	SquaredDistance // ‖x − y‖² = ‖x‖² + ‖y‖² − 2xᵀy
 )
 
 func (by Measure) valid() bool { return by >= InnerProduct && by <= SquaredDistance }

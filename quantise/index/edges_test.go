@@ -32,7 +32,7 @@ func TestErrors(t *testing.T) {
 	put := func(id string, row ...float32) error {
 		return x.Put(ctx, []string{"d", id}, dense.Of(2, 2, append(row, 1, 1, 1)[:4]))
 	}
-	search := func(k int, o index.SearchOptions[string, float32], query ...float32) error {
+	search := func(k int, o *index.SearchOptions[string, float32], query ...float32) error {
 		_, err := x.Search(ctx, query, k, o)
 		_, other := x.Within(ctx, query, 0, o)
 		if k >= 0 {
@@ -41,7 +41,7 @@ func TestErrors(t *testing.T) {
 		return err
 	}
 	type options = index.SearchOptions[string, float32]
-	_, within := x.Within(ctx, []float32{1, 1}, math.NaN(), options{})
+	_, within := x.Within(ctx, []float32{1, 1}, math.NaN(), nil)
 	few, far := must.Have(quantise.New[float32](3, quantise.Options{}, src)), must.Have(quantise.New[float32](2, quantise.Options{Scheme: quantise.LloydMax}, src))
 	for want, err := range map[string]error{
 		"src is nil":                                 made(2, index.Options[float32]{}, nil),
@@ -59,10 +59,10 @@ func TestErrors(t *testing.T) {
 		`the row of id "e" holds NaN or ±Inf, or has a norm above 1e150`:          put("e", 1, 1, inf),
 		`the row of id "e\xff" has the norm 1.01e+38, want 0 or from 2⁻⁹⁹ to 2⁹⁹`: put("e\xff", 1, 1, 1.01e38, 0),
 		`the row of id "e" has the norm 1e-40, want 0 or from 2⁻⁹⁹ to 2⁹⁹`:        put("e", 1, 1, 1e-40, 0),
-		"k = -1, want at least 0":                                search(-1, options{}, 1, 1),
-		"the query has 1 numbers, want 2":                        search(1, options{}, 1),
-		"the query holds NaN or ±Inf, or has a norm above 1e150": search(1, options{}, nan, 1),
-		"Miss = 1, want a probability below 1, or 0 for 0.001":   search(1, options{Miss: 1}, 1, 1),
+		"k = -1, want at least 0":                                search(-1, nil, 1, 1),
+		"the query has 1 numbers, want 2":                        search(1, nil, 1),
+		"the query holds NaN or ±Inf, or has a norm above 1e150": search(1, nil, nan, 1),
+		"Miss = 1, want a probability below 1, or 0 for 0.001":   search(1, &options{Miss: 1}, 1, 1),
 		"limit is NaN": within,
 		"w is nil":     x.Write(nil),
 	} {
@@ -73,7 +73,7 @@ func TestErrors(t *testing.T) {
 	assert.Equal(t, 3, x.Len())
 	assert.False(t, x.Contains("d"), "of calls that returned errors")
 	assert.Zero(t, x.Delete("d", "e", "\x00"))
-	hits := must.Have(x.Search(ctx, []float32{0, 1}, 9, options{}))
+	hits := must.Have(x.Search(ctx, []float32{0, 1}, 9, nil))
 	assert.Equal(t, []string{"b", "a", "c"}, []string{hits[0].ID, hits[1].ID, hits[2].ID})
 	assert.Equal(t, []float64{4, 2, 0}, []float64{hits[0].Value, hits[1].Value, hits[2].Value})
 }
@@ -86,11 +86,11 @@ func TestRowsWithoutDirections(t *testing.T) {
 			for i := range 20 {
 				require.NoError(t, x.Put(t.Context(), []int64{int64(i % 15)}, dense.Of(1, 3, []float64{fill(i), 0, 0})), name)
 			}
-			hits := must.Have(x.Within(t.Context(), []float64{3, 0, 4}, 25, index.SearchOptions[int64, float64]{}))
+			hits := must.Have(x.Within(t.Context(), []float64{3, 0, 4}, 25, nil))
 			require.Len(t, hits, 15, "%s: an exact value on the limit", name)
 			assert.InDelta(t, 25, hits[0].Value, 1e-12)
 			assert.Equal(t, 15, x.Delete(0, 1, 2, 3, 4, 5, 6, 7, 8, 9, 10, 11, 12, 13, 14))
-			assert.Empty(t, must.Have(x.Search(t.Context(), []float64{3, 0, 4}, 9, index.SearchOptions[int64, float64]{})))
+			assert.Empty(t, must.Have(x.Search(t.Context(), []float64{3, 0, 4}, 9, nil)))
 		}
 	}
 }
@@ -110,7 +110,7 @@ func TestBounds(t *testing.T) {
 				query := m.row()
 				want := m.sorted(query, nil)
 				limit, found := (want[50].Value+want[51].Value)/2, map[int64]index.Hit[int64]{}
-				hits := must.Have(m.x.Within(t.Context(), query, limit, index.SearchOptions[int64, float32]{Miss: miss}))
+				hits := must.Have(m.x.Within(t.Context(), query, limit, &index.SearchOptions[int64, float32]{Miss: miss}))
 				for _, hit := range hits {
 					found[hit.ID] = hit
 				}
@@ -120,7 +120,7 @@ func TestBounds(t *testing.T) {
 					}
 					all++
 				}
-				best := must.Have(m.x.Search(t.Context(), query, 5, index.SearchOptions[int64, float32]{Miss: miss}))
+				best := must.Have(m.x.Search(t.Context(), query, 5, &index.SearchOptions[int64, float32]{Miss: miss}))
 				for i := range best {
 					assert.Positive(t, best[i].StdErr)
 					assert.Less(t, best[i].Low, best[i].High)

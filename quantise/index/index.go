@@ -67,7 +67,7 @@ type Index[K ID, T dense.Float] interface {
 	// Search returns an error if the query has not d numbers, holds NaN or ±Inf or has a norm that is
 	// neither 0 nor between 2⁻⁹⁹ and 2⁹⁹, if k < 0, if Miss is not in [0, 1), if ctx ends, or if
 	// SearchOptions.Rows returns an error. Search panics if ctx is nil.
-	Search(ctx context.Context, query []T, k int, o SearchOptions[K, T]) ([]Hit[K], error)
+	Search(ctx context.Context, query []T, k int, o *SearchOptions[K, T]) ([]Hit[K], error)
 
 	// Within returns all rows whose inner product or cosine with the query (d numbers) is at least
 	// limit, or whose squared distance from the query is at most limit, best first. Within misses
@@ -77,7 +77,7 @@ type Index[K ID, T dense.Float] interface {
 	// If the Index has exact values, as for Search, all values of the result are exact and reach
 	// limit. Otherwise the result also has the rows of which a bound reaches limit and the value may
 	// not. Within returns an error if limit is NaN, and for the other arguments where Search does.
-	Within(ctx context.Context, query []T, limit float64, o SearchOptions[K, T]) ([]Hit[K], error)
+	Within(ctx context.Context, query []T, limit float64, o *SearchOptions[K, T]) ([]Hit[K], error)
 
 	// Write writes the Index without deleted rows to w, as one safetensors file, which Read reads on
 	// any platform. Write takes as much memory as the codes, rows and ids of the file, twice. Write
@@ -104,7 +104,8 @@ type Options[T dense.Float] struct {
 	Quantiser quantise.Quantiser[T]
 }
 
-// SearchOptions selects rows of a search, and the way to rank rows.
+// SearchOptions selects rows of a search, and the way to rank rows. A nil *SearchOptions stands for
+// the zero SearchOptions.
 type SearchOptions[K ID, T dense.Float] struct {
 	// Accept reports whether a search may return the row of an id. Nil accepts all rows. A search
 	// calls Accept for few rows, possibly twice for a row, and from several goroutines.

@@ -97,8 +97,8 @@ func (m *model[K, T]) sorted(query []T, accept func(id K) bool) (hits []index.Hi
 }
 
 // options returns options with the exact rows of an index that has none.
-func (m *model[K, T]) options() index.SearchOptions[K, T] {
-	o := index.SearchOptions[K, T]{Miss: never}
+func (m *model[K, T]) options() *index.SearchOptions[K, T] {
+	o := &index.SearchOptions[K, T]{Miss: never}
 	if !m.o.KeepRows {
 		o.Rows = func(dst dense.Matrix[T], ids []K) error {
 			for i, id := range ids {
@@ -255,14 +255,14 @@ func TestReadersBesideWriter(t *testing.T) {
 		}
 	}
 	for _, read := range []func(){
-		func() { check(x.Search(ctx, unit, n, index.SearchOptions[int64, float32]{Miss: never})) },
+		func() { check(x.Search(ctx, unit, n, &index.SearchOptions[int64, float32]{Miss: never})) },
 		func() {
-			check(x.Within(ctx, unit, math.Inf(-1), index.SearchOptions[int64, float32]{Accept: x.Contains}))
+			check(x.Within(ctx, unit, math.Inf(-1), &index.SearchOptions[int64, float32]{Accept: x.Contains}))
 		},
 		func() {
 			var file bytes.Buffer
 			assert.NoError(t, x.Write(&file))
-			check(must.Have(index.Read[int64, float32](&file)).Search(ctx, unit, n, index.SearchOptions[int64, float32]{Miss: never}))
+			check(must.Have(index.Read[int64, float32](&file)).Search(ctx, unit, n, &index.SearchOptions[int64, float32]{Miss: never}))
 		},
 	} {
 		readers.Go(func() {

@@ -55,8 +55,9 @@ func (s *state[K, T]) reader(o *SearchOptions[K, T]) func(dst dense.Matrix[T], p
 	}
 }
 
-func (x *index[K, T]) Search(ctx context.Context, query []T, k int, o SearchOptions[K, T]) ([]Hit[K], error) {
-	s, q, err := x.prepare(ctx, query, &o)
+func (x *index[K, T]) Search(ctx context.Context, query []T, k int, o *SearchOptions[K, T]) ([]Hit[K], error) {
+	o = cmp.Or(o, new(SearchOptions[K, T]))
+	s, q, err := x.prepare(ctx, query, o)
 	if err != nil {
 		return nil, err
 	}
@@ -64,7 +65,7 @@ func (x *index[K, T]) Search(ctx context.Context, query []T, k int, o SearchOpti
 		return nil, fmt.Errorf("index: k = %d, want at least 0", k)
 	}
 	found := [][]quantise.Hit{make([]quantise.Hit, min(k, s.n))}
-	options := quantise.SearchOptions[T]{Only: s.live, Rows: s.reader(&o)}
+	options := quantise.SearchOptions[T]{Only: s.live, Rows: s.reader(o)}
 	if o.Accept != nil {
 		options.Accept = func(at int) bool { return o.Accept(s.ids[at]) }
 	}
@@ -80,15 +81,16 @@ func (x *index[K, T]) Search(ctx context.Context, query []T, k int, o SearchOpti
 	return hits, nil
 }
 
-func (x *index[K, T]) Within(ctx context.Context, query []T, limit float64, o SearchOptions[K, T]) ([]Hit[K], error) {
-	s, q, err := x.prepare(ctx, query, &o)
+func (x *index[K, T]) Within(ctx context.Context, query []T, limit float64, o *SearchOptions[K, T]) ([]Hit[K], error) {
+	o = cmp.Or(o, new(SearchOptions[K, T]))
+	s, q, err := x.prepare(ctx, query, o)
 	if err != nil {
 		return nil, err
 	}
 	if limit != limit {
 		return nil, errors.New("index: limit is NaN")
 	}
-	w := within[K, T]{ctx: ctx, state: s, query: query, prepared: q, limit: limit, accept: o.Accept, read: s.reader(&o), inTurns: !s.hasRows()}
+	w := within[K, T]{ctx: ctx, state: s, query: query, prepared: q, limit: limit, accept: o.Accept, read: s.reader(o), inTurns: !s.hasRows()}
 	parallel.Do((len(s.live)+pieceWords-1)/pieceWords, &w)
 	if err := cmp.Or(w.err, ctx.Err()); err != nil {
 		return nil, fmt.Errorf("index: %w", err)

@@ -7,7 +7,7 @@ import (
 	"github.com/seed-feabd252/randfeat/dense"
 )
 
-// The measures, in the order of the constants of package quantise.
+// The measures, which are those of package quantise.
 const (
 	InnerProduct = iota
 	Cosine
