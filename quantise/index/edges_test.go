@@ -154,10 +154,6 @@ func TestDamagedFiles(t *testing.T) {
 	for n := range texts {
 		_, err := index.Read[string, float32](bytes.NewReader(texts[:n]))
 		require.ErrorIs(t, err, io.ErrUnexpectedEOF, "cut at %d", n)
-		damaged := bytes.Clone(texts)
-		damaged[n] ^= 1
-		_, err = index.Read[string, float32](bytes.NewReader(damaged))
-		require.Error(t, err, "changed at %d", n)
 	}
 	words := func(values ...byte) safetensors.Tensor {
 		data := make([]byte, 8*len(values))
