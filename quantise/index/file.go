@@ -71,24 +71,20 @@ func Read[K ID, T dense.Float](r io.Reader) (Index[K, T], error) {
 	if err != nil {
 		return nil, err
 	}
-	x, err := open[K](&f)
-	if err != nil {
-		return nil, fmt.Errorf("index: %w", err)
-	}
-	return x, nil
+	return open[K](&f)
 }
 
 // open returns the index of a file, or an error if Write cannot have written it.
 func open[K ID, T dense.Float](f *file[T]) (Index[K, T], error) {
 	if len(f.Seed) != 2 {
-		return nil, fmt.Errorf("a seed of %d words, want 2", len(f.Seed))
+		return nil, fmt.Errorf("index: a seed of %d words, want 2", len(f.Seed))
 	}
 	if f.Bits == 0 && !f.Learnt {
-		return nil, errors.New("no Bits and no Quantiser")
+		return nil, errors.New("index: no Bits and no Quantiser")
 	}
 	codes, err := quantise.View[T](f.Codes)
 	if err != nil {
-		return nil, err
+		return nil, fmt.Errorf("index: %w", err)
 	}
 	o := &settings{f.Rows.Cols, quantise.Measure(f.Measure), f.Bits, f.KeepRows, [2]uint64(f.Seed)}
 	if err := cmp.Or(o.check(), checkQuantiser(codes.Quantiser(), o.d)); err != nil {
@@ -104,17 +100,17 @@ func open[K ID, T dense.Float](f *file[T]) (Index[K, T], error) {
 		want = len(ids)
 	}
 	if codes.Len() != len(ids) || f.Rows.Rows != want {
-		return nil, fmt.Errorf("%d codes and %d rows for %d ids, want %d rows", codes.Len(), f.Rows.Rows, len(ids), want)
+		return nil, fmt.Errorf("index: %d codes and %d rows for %d ids, want %d rows", codes.Len(), f.Rows.Rows, len(ids), want)
 	}
 	for i := range f.Rows.Rows {
 		if err := checkVector(f.Rows.Row(i)); err != nil {
-			return nil, fmt.Errorf("the row of id %#v %w", ids[i], err)
+			return nil, fmt.Errorf("index: the row of id %#v %w", ids[i], err)
 		}
 	}
 	s.add(ids, f.Rows.Row)
 	x := of(s)
 	if len(x.at) < len(ids) {
-		return nil, fmt.Errorf("%d of %d ids are twice in the file", len(ids)-len(x.at), len(ids))
+		return nil, fmt.Errorf("index: %d of %d ids are twice in the file", len(ids)-len(x.at), len(ids))
 	}
 	return x, nil
 }
@@ -122,7 +118,7 @@ func open[K ID, T dense.Float](f *file[T]) (Index[K, T], error) {
 // idsOf returns the ids in a file.
 func idsOf[K ID, T dense.Float](f *file[T]) ([]K, error) {
 	if isText[K]() != (f.Numbers == nil) || isText[K]() != (f.Ends != nil) {
-		return nil, fmt.Errorf("the ids are of another type than %v", reflect.TypeFor[K]())
+		return nil, fmt.Errorf("index: the ids are of another type than %v", reflect.TypeFor[K]())
 	}
 	if f.Numbers != nil {
 		return as[K](f.Numbers), nil
@@ -130,12 +126,12 @@ func idsOf[K ID, T dense.Float](f *file[T]) ([]K, error) {
 	texts, all, from := make([]string, len(f.Ends)), string(f.Texts), uint64(0)
 	for i, end := range f.Ends {
 		if end < from || end > uint64(len(all)) {
-			return nil, fmt.Errorf("id %d has the bytes [%d, %d) of %d", i, from, end, len(all))
+			return nil, fmt.Errorf("index: id %d has the bytes [%d, %d) of %d", i, from, end, len(all))
 		}
 		texts[i], from = all[from:end], end
 	}
 	if from != uint64(len(all)) {
-		return nil, fmt.Errorf("ids of %d bytes, want %d", from, len(all))
+		return nil, fmt.Errorf("index: ids of %d bytes, want %d", from, len(all))
 	}
 	return as[K](texts), nil
 }

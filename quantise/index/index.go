@@ -64,24 +64,25 @@ type Index[K ID, T dense.Float] interface {
 	// and Search misses one of the k rows with at most the probability SearchOptions.Miss. Otherwise
 	// values are estimates from codes, each with a standard error.
 	//
-	// Search returns an error if the query has not d numbers, holds NaN or ±Inf or has a norm that is
-	// neither 0 nor between 2⁻⁹⁹ and 2⁹⁹, if k < 0, if Miss is not in [0, 1), if ctx ends, or if
+	// Search returns an error if the query has not d numbers, holds NaN or ±Inf or has a norm that
+	// is neither 0 nor between 2⁻⁹⁹ and 2⁹⁹, if k < 0, if Miss is not in [0, 1), if ctx ends, or if
 	// SearchOptions.Rows returns an error. Search panics if ctx is nil.
 	Search(ctx context.Context, query []T, k int, o *SearchOptions[K, T]) ([]Hit[K], error)
 
 	// Within returns all rows whose inner product or cosine with the query (d numbers) is at least
-	// limit, or whose squared distance from the query is at most limit, best first. Within misses
-	// such a row with at most the probability SearchOptions.Miss. Within estimates the values of all
-	// rows from codes, with an upper and a lower bound for each row.
+	// limit, or whose squared distance from the query is at most limit, best first. Within misses a
+	// row that reaches the limit with at most the probability SearchOptions.Miss. Within estimates
+	// the values of all rows from codes, with an upper and a lower bound for each row.
 	//
-	// If the Index has exact values, as for Search, all values of the result are exact and reach
-	// limit. Otherwise the result also has the rows of which a bound reaches limit and the value may
-	// not. Within returns an error if limit is NaN, and for the other arguments where Search does.
+	// If the Index keeps rows, has fewer than 4d rows or SearchOptions has Rows, Within returns
+	// exact values, and no row beyond the limit. Otherwise Within returns the rows whose bounds
+	// reach the limit, whether or not their values do. Within returns an error if limit is NaN, and
+	// an error for the other arguments where Search does.
 	Within(ctx context.Context, query []T, limit float64, o *SearchOptions[K, T]) ([]Hit[K], error)
 
-	// Write writes the Index without deleted rows to w, as one safetensors file, which Read reads on
-	// any platform. Write takes as much memory as the codes, rows and ids of the file, twice. Write
-	// returns an error of w.
+	// Write writes the Index without deleted rows to w, as one safetensors file, which Read reads
+	// on any platform. Write takes twice as much memory as the codes, rows and ids of the file.
+	// Write returns an error if w is nil, and an error of w.
 	Write(w io.Writer) error
 }
 
@@ -97,10 +98,11 @@ type Options[T dense.Float] struct {
 	// KeepRows keeps the rows in memory and in files, so that searches return exact values.
 	KeepRows bool
 
-	// Quantiser encodes the rows, if Quantiser is not nil: a result of quantise.Learn from a sample,
-	// of quantise.New or of WithCentres, with the scheme RaBitQ. Bits must then be 0. If Quantiser
-	// is nil, the Index keeps the first rows until the Index has 4d rows of R^d, and then takes a
-	// quantiser from quantise.Learn for these rows.
+	// Quantiser encodes the rows, if Quantiser is not nil: a result of quantise.Learn from a
+	// sample, of quantise.New or of WithCentres, with the scheme RaBitQ and with Bits of 0. If
+	// Quantiser is nil, an Index of rows of R^d keeps the rows until the Index has 4d rows, and
+	// takes a quantiser from quantise.Learn for the 4d rows. Give a result of quantise.New if d is
+	// in the thousands, where the d³ operations of quantise.Learn take long.
 	Quantiser quantise.Quantiser[T]
 }
 
@@ -138,19 +140,20 @@ func New[K ID, T dense.Float](d int, o Options[T], src rand.Source) (Index[K, T]
 		return nil, errors.New("index: src is nil")
 	}
 	s := &settings{d, o.Measure, o.Bits, o.KeepRows, [2]uint64{src.Uint64(), src.Uint64()}}
-	err, q := s.check(), o.Quantiser
-	switch {
-	case err != nil:
-	case q == nil:
-		s.bits = cmp.Or(o.Bits, 4)
-		q, err = quantise.New[T](d, quantise.Options{Bits: firstBits}, s.source())
-	case o.Bits != 0:
-		err = fmt.Errorf("Bits = %v with a Quantiser, want 0", o.Bits)
-	default:
-		err = checkQuantiser(q, d)
+	if err := s.check(); err != nil {
+		return nil, err
 	}
-	if err != nil {
-		return nil, fmt.Errorf("index: %w", err)
+	q := o.Quantiser
+	if q == nil {
+		s.bits = cmp.Or(o.Bits, 4)
+		var err error
+		if q, err = quantise.New[T](d, quantise.Options{Bits: firstBits}, s.source()); err != nil {
+			return nil, fmt.Errorf("index: %w", err)
+		}
+	} else if o.Bits != 0 {
+		return nil, fmt.Errorf("index: Bits = %v with a Quantiser, want 0", o.Bits)
+	} else if err := checkQuantiser(q, d); err != nil {
+		return nil, err
 	}
 	codes, err := q.Encode(context.Background(), dense.New[T](0, d))
 	if err != nil {

@@ -23,9 +23,9 @@ type settings struct {
 func (o *settings) check() error {
 	switch {
 	case o.measure < quantise.InnerProduct || o.measure > quantise.SquaredDistance:
-		return fmt.Errorf("Measure = %d, want one of the constants", int(o.measure))
+		return fmt.Errorf("index: Measure = %d, want one of the constants", int(o.measure))
 	case o.bits != 0 && !(o.bits >= 1./8 && o.bits <= 8):
-		return fmt.Errorf("Bits = %v, want from 1/8 to 8, or 0 for 4", o.bits)
+		return fmt.Errorf("index: Bits = %v, want from 1/8 to 8, or 0 for 4", o.bits)
 	}
 	return nil
 }
@@ -33,10 +33,10 @@ func (o *settings) check() error {
 // checkQuantiser returns an error unless q makes codes for an index.
 func checkQuantiser[T dense.Float](q quantise.Quantiser[T], d int) error {
 	if in, _ := q.Dims(); in != d {
-		return fmt.Errorf("Quantiser is for rows of R^%d, want R^%d", in, d)
+		return fmt.Errorf("index: Quantiser is for rows of R^%d, want R^%d", in, d)
 	}
 	if scheme := q.Options().Scheme; scheme != quantise.RaBitQ {
-		return fmt.Errorf("Quantiser has the scheme %v, want RaBitQ, which knows the error of each code", scheme)
+		return fmt.Errorf("index: Quantiser has the scheme %v, want RaBitQ, which knows the error of each code", scheme)
 	}
 	return nil
 }
