@@ -211,7 +211,7 @@ func TestContexts(t *testing.T) {
 			_, err := searched.Search(c, x.Row(0), 10, nil)
 			return err
 		}},
-		"quantise.index.Within": {n / 1024, func(c *lookedAt) error {
+		"quantise.index.Within": {2, func(c *lookedAt) error {
 			_, err := searched.Within(c, x.Row(0), 1, nil)
 			return err
 		}},
@@ -226,7 +226,7 @@ func TestContexts(t *testing.T) {
 			}
 			return err
 		}},
-		"ridge.Classify": {n / 1024, func(c *lookedAt) error {
+		"ridge.Classify": {2, func(c *lookedAt) error {
 			_, err := ridge.Classify(c, []rff.Map[float64]{c.phi(8)}, labelled, ridge.ClassifyOptions{Classes: 2})
 			return err
 		}},
