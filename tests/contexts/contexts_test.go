@@ -226,7 +226,7 @@ func TestContexts(t *testing.T) {
 			}
 			return err
 		}},
-		"ridge.Classify": {2, func(c *lookedAt) error {
+		"ridge.Classify": {n / 1024, func(c *lookedAt) error {
 			_, err := ridge.Classify(c, []rff.Map[float64]{c.phi(8)}, labelled, ridge.ClassifyOptions{Classes: 2})
 			return err
 		}},
