@@ -34,6 +34,9 @@ func (x *index[K, T]) prepare(ctx context.Context, query []T, o *SearchOptions[K
 // options returns the options of a search of the codes.
 func (s *state[K, T]) options(o *SearchOptions[K, T]) quantise.SearchOptions[T] {
 	q := quantise.SearchOptions[T]{Only: s.live}
+	if q.Only == nil { // the set of all rows, also of those that a later state adds to the codes
+		q.Only = []uint64{}
+	}
 	if o.Accept != nil {
 		q.Accept = func(at int) bool { return o.Accept(s.ids[at]) }
 	}
