@@ -8,6 +8,7 @@ import (
 	"math/rand/v2"
 	"slices"
 	"sync"
+	"sync/atomic"
 	"testing"
 
 	"github.com/stretchr/testify/assert"
@@ -224,6 +225,8 @@ func TestOperations(t *testing.T) {
 }
 
 // Searches beside a writer see all rows of a call or none.
+//
+//ci:race
 func TestReadersBesideWriter(t *testing.T) {
 	const n, writes = 40, 150
 	x := must.Have(index.New[int64](d, index.Options[float32]{KeepRows: true, Bits: 2}, rand.NewPCG(1, 2)))
@@ -289,12 +292,12 @@ func TestReadersBesideWriter(t *testing.T) {
 // changing is a context that changes an index when a search looks at the context again.
 type changing struct {
 	context.Context
-	looks  int
+	looks  atomic.Int32
 	change func()
 }
 
 func (c *changing) Err() error {
-	if c.looks++; c.looks == 2 {
+	if c.looks.Add(1) == 2 {
 		c.change()
 	}
 	return nil
