@@ -91,18 +91,6 @@ func TestRotaryIsItsDefinition(t *testing.T) {
 	}
 }
 
-func TestRotaryAllocatesNothing(t *testing.T) {
-	r := must.Have(layer.NewRotary[float32](8, layer.RotaryOptions{}))
-	positions := []int{1, 2, 3}
-	x := sines[float32](3, 16, 1)
-	angles := r.Angles(layer.Angles[float32]{}, positions)
-	assert.Zero(t, testing.AllocsPerRun(10, func() {
-		angles = r.Angles(angles, positions)
-		angles.Turn(x)
-		angles.TurnBack(x)
-	}))
-}
-
 func TestRotaryErrors(t *testing.T) {
 	for _, c := range []struct {
 		d    int
