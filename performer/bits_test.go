@@ -118,15 +118,6 @@ func TestBitsOfKeysThatHurt(t *testing.T) {
 	assert.Less(t, offBy(got, want), 1.1*plain, "values with a mean of a hundred spreads")
 }
 
-// Queries are not centred: with a mean of a hundred spreads their codes say little.
-func TestBitsOfQueriesWithAMean(t *testing.T) {
-	rng := rand.New(rand.NewPCG(17, 18))
-	const n, d = 512, 32
-	q, k, v := densetest.Normal[float32](rng, n, d, 100, 1), densetest.Normal[float32](rng, n, d, 0, 1), densetest.Normal[float32](rng, n, d, 0, 1)
-	e, none := must.Have(performer.NewExact[float32](performer.ExactOptions{})), dense.Matrix[float32]{}
-	assert.Greater(t, offBy(inBits(e).Forward(none, q, k, v), e.Forward(none, q, k, v)), 0.02)
-}
-
 // Bits do not depend on GOMAXPROCS, on the other queries, or on later tokens.
 // Fewer than 64 queries that see all keys have the bits of exact attention in T.
 func TestBitsOfFewQueries(t *testing.T) {
@@ -161,23 +152,6 @@ func TestBitsAreReproducible(t *testing.T) {
 			if e.Options().Causal {
 				assert.True(t, densetest.Identical(e.Forward(none, q.RowRange(0, m), k.RowRange(0, m), v.RowRange(0, m)), all.RowRange(0, m)), "%+v, %d tokens", e, m)
 			}
-		}
-	}
-}
-
-// Outputs are averages of values that are rounded to codes.
-func TestBitsAverage(t *testing.T) {
-	for _, norm := range []float64{0, 1, 30, 1e4, 1e18} {
-		rng := rand.New(rand.NewPCG(7, 8))
-		q, k := densetest.Normal[float32](rng, 600, 24, 0, norm), densetest.Normal[float32](rng, 600, 24, 0, norm)
-		v := densetest.Filled[float32](600, 2, 1)
-		for i := range v.Rows {
-			v.Row(i)[1] = float32(i % 2)
-		}
-		out := must.Have(performer.NewExact[float32](performer.ExactOptions{Bits: 8})).Forward(dense.Matrix[float32]{}, q, k, v)
-		for i := range out.Rows {
-			require.InDelta(t, 1, out.Row(i)[0], 1e-5, "norm %v, row %d", norm, i)
-			require.True(t, -1e-6 <= out.Row(i)[1] && out.Row(i)[1] <= 1+1e-5, "norm %v, row %d: %v", norm, i, out.Row(i)[1])
 		}
 	}
 }
