@@ -36,17 +36,6 @@ func Example() {
 	// true
 }
 
-func ExampleIID() {
-	w, err := orf.Draw[float32](orf.IID{}, 1000, 3, exprand.NewSource(1))
-	if err != nil {
-		fmt.Println(err)
-		return
-	}
-	m, d := w.Shape()
-	fmt.Println(m, d)
-	// Output: 1000 3
-}
-
 // The rows of a block are orthogonal; the fourth row starts another block.
 func ExampleGramSchmidt() {
 	p, err := orf.Draw[float64](orf.GramSchmidt{}, 4, 3, exprand.NewSource(1))
@@ -83,18 +72,6 @@ func ExampleHadamard() {
 	}
 	fmt.Printf("%.2f, exactly %.2f\n", mean, math.Exp(-0.125))
 	// Output: 0.88, exactly 0.88
-}
-
-func ExampleGivens() {
-	w, err := orf.Draw[float64](orf.Givens{FixedLength: true}, 5, 5, exprand.NewSource(1))
-	if err != nil {
-		fmt.Println(err)
-		return
-	}
-	x := dense.Of(1, 5, []float64{0, 3, 0, 4, 0})
-	y := w.Project(dense.Matrix[float64]{}, x)
-	fmt.Printf("‖Wx‖²/d = %.6f\n", dot(y.Row(0), y.Row(0))/5)
-	// Output: ‖Wx‖²/d = 25.000000
 }
 
 // The three rows of a block of R³ lie in a plane, at 120° to each other.
