@@ -207,7 +207,7 @@ func TestUnbiasedRefuses(t *testing.T) {
 	assert.Panics(t, estimate(none, x, mat(4, 2), mat(4, 1)), "causal")
 	assert.Panics(t, estimate(mat(2, 1), x, x, mat(3, 1)), "mean")
 	var nothing context.Context
-	assert.PanicsWithValue(t, "estimate: ctx is nil", func() { _, _ = u.Pilot(nothing, x, x, x) })
+	assert.PanicsWithValue(t, "estimate: ctx is nil", func() { _, _ = u.pilot(nothing, x, x, x) })
 	assert.PanicsWithValue(t, "estimate: ctx is nil", func() { _, _, _ = u.Estimate(nothing, x, x, x, x, x) })
 
 	// Estimate returns an error of a later draw of frequencies.
