@@ -31,12 +31,6 @@ func TestTokenCount(t *testing.T) {
 		assert.EqualError(t, s.UnmarshalBinary(with(tokens)), fmt.Sprintf("recurrence: state of %d tokens, want 0 to %d", tokens, most))
 	}
 	require.Equal(t, 1, s.n, "what is refused changes nothing")
-	other := s.r.newState(2, 1)
-	other.n = most - s.n
-	require.NoError(t, s.Merge(other))
-	require.Equal(t, most, s.n)
-	assert.EqualError(t, s.Merge(s.Clone()), fmt.Sprintf("recurrence: other has %d tokens, the state %[1]d, want at most %[1]d in all", most))
-
 	require.NoError(t, s.UnmarshalBinary(with(most)))
 	s.Append(token)
 	s.Step(dense.Matrix[float64]{}, token)

@@ -2,12 +2,9 @@ package recurrence
 
 import (
 	"cmp"
-	"errors"
 	"fmt"
-	"math"
 
 	"github.com/seed-feabd252/randfeat/dense"
-	"github.com/seed-feabd252/randfeat/internal/compute/vecmath"
 	"github.com/seed-feabd252/randfeat/internal/memory/limit"
 	"github.com/seed-feabd252/randfeat/internal/memory/scratch"
 )
@@ -18,11 +15,11 @@ import (
 // Recurrence.Forward for the token, to rounding. The bits of outputs do not depend on GOMAXPROCS,
 // but depend on how a stream is divided into calls.
 //
-// A State belongs to one goroutine. Merge and UnmarshalBinary accept only states of the same
-// Recurrence or of one with the same options. After the first call of a size, Append, Attend and
-// Step allocate nothing if dst is given.
+// A State belongs to one goroutine. UnmarshalBinary accepts only states of the same Recurrence or of
+// one with the same options. After the first call of a size, Append, Attend and Step allocate
+// nothing if dst is given.
 type State[T dense.Float] interface {
-	// Len returns the number of appended tokens, including those of States that Merge appended.
+	// Len returns the number of appended tokens.
 	Len() int
 
 	// Matrix returns a copy of the state S (dk×dv) of each head of keys, head below head
@@ -49,20 +46,8 @@ type State[T dense.Float] interface {
 	// panics if the shapes of x do not fit s.
 	Step(dst dense.Matrix[T], x Tokens[T]) dense.Matrix[T]
 
-	// Reset forgets all tokens.
-	Reset()
-
 	// Clone returns a copy of s that shares no memory with s.
 	Clone() State[T]
-
-	// Merge appends all tokens of other to s: the state S of s becomes that of other plus e^Σg
-	// times the old S, with the sum Σg of the decays of the tokens of other. other does not change.
-	//
-	// Merge returns an error and changes nothing in the following cases: other is nil; s and other
-	// differ in dimensions, rule, heads or NormaliseKeys; both states together have more tokens
-	// than half of the largest int; or the rule is a delta rule, whose update depends on all tokens
-	// before it. Merge ignores the scale.
-	Merge(other State[T]) error
 
 	// MarshalBinary returns the state as bytes, which any architecture can read. A State that reads
 	// the bytes by UnmarshalBinary continues with the outputs of s, bit for bit.
@@ -81,7 +66,6 @@ type state[T dense.Float] struct {
 	dk, dv int
 	n      int
 	matrix dense.Matrix[T] // S, Hk·dk×dv
-	decays []float64       // for the gated rule, Σg of each row of S over all tokens
 	one    scan[T]         // memory of one token
 
 	queries, keys scratch.Buffer[T] // of one token, a row for each head
@@ -99,9 +83,6 @@ func (r *recurrence[T]) NewState(d, dv int) (State[T], error) {
 
 func (r *recurrence[T]) newState(dk, dv int) *state[T] {
 	s := &state[T]{r: r, dk: dk, dv: dv, matrix: dense.New[T](r.keyHeads*dk, dv)}
-	if r.opts.Rule == Gated {
-		s.decays = make([]float64, r.keyHeads*dk)
-	}
 	s.queries.Shape(r.heads, dk)
 	s.keys.Shape(r.keyHeads, dk)
 	s.one = scan[T]{r: r, dk: dk, dv: dv, scale: r.scale(dk), token: make([]T, 2*(dv+dk)), norms: make([]T, r.keyHeads)}
@@ -112,17 +93,10 @@ func (s *state[T]) Len() int { return s.n }
 
 func (s *state[T]) Matrix() dense.Matrix[T] { return s.matrix.Clone() }
 
-func (s *state[T]) Reset() {
-	s.n = 0
-	clear(s.matrix.Data)
-	clear(s.decays)
-}
-
 func (s *state[T]) Clone() State[T] {
 	c := s.r.newState(s.dk, s.dv)
 	c.n = s.n
 	copy(c.matrix.Data, s.matrix.Data)
-	copy(c.decays, s.decays)
 	return c
 }
 
@@ -134,9 +108,7 @@ func (s *state[T]) Append(x Tokens[T]) {
 		return
 	}
 	s.r.run(dense.Matrix[T]{}, x, s.matrix, s.matrix, s.dk, s.dv)
-	for i := range x.K.Rows {
-		s.count(x, i)
-	}
+	s.n += x.K.Rows
 }
 
 func (s *state[T]) Attend(dst, q dense.Matrix[T]) dense.Matrix[T] {
@@ -198,16 +170,7 @@ func (s *state[T]) stepToken(dst dense.Matrix[T], x Tokens[T]) {
 			copy(dst.Row(0)[h*s.dv:], out)
 		}
 	}
-	s.count(x, 0)
-}
-
-// count adds token i of x to the number of tokens and to the decays.
-func (s *state[T]) count(x Tokens[T], i int) {
 	s.n++
-	for f := range s.decays {
-		row := x.Decay.Row(i)
-		s.decays[f] += float64(row[f*len(row)/len(s.decays)])
-	}
 }
 
 // setQueries sets the queries to the queries of a token times the scale.
@@ -248,49 +211,4 @@ func (s *state[T]) checkQueries(q dense.Matrix[T]) {
 	if d := s.r.heads * s.dk; q.Cols != d {
 		panic(fmt.Sprintf("recurrence: q is %d×%d, want n×%d for %d heads of the state", q.Rows, q.Cols, d, s.r.heads))
 	}
-}
-
-func (s *state[T]) Merge(from State[T]) error {
-	other, ok := from.(*state[T])
-	switch {
-	case from == nil || ok && other == nil:
-		return errors.New("recurrence: other is nil")
-	case !ok:
-		return fmt.Errorf("recurrence: other is a %T, want a State of a Recurrence of this package", from)
-	case s.r.opts.Rule.corrects():
-		return fmt.Errorf("recurrence: states of the %v rule cannot be merged, as what a token writes depends on all before", s.r.opts.Rule)
-	case other.dk != s.dk || other.dv != s.dv:
-		return fmt.Errorf("recurrence: other has d = %d and dv = %d, the state d = %d and dv = %d", other.dk, other.dv, s.dk, s.dv)
-	}
-	if err := s.r.checkSame(other.r); err != nil {
-		return err
-	}
-	if err := limit.CheckMerge(s.n, other.n); err != nil {
-		return fmt.Errorf("recurrence: %w", err)
-	}
-	for f := range s.matrix.Rows {
-		row := s.matrix.Row(f)
-		if s.decays != nil {
-			vecmath.Scale(row, T(math.Exp(other.decays[f])))
-			s.decays[f] += other.decays[f]
-		}
-		vecmath.AddScaled(row, other.matrix.Row(f), 1)
-	}
-	s.n += other.n
-	return nil
-}
-
-// checkSame returns an error unless r can continue states of other.
-func (r *recurrence[T]) checkSame(other *recurrence[T]) error {
-	switch {
-	case other == r:
-		return nil
-	case other.opts.Rule != r.opts.Rule:
-		return fmt.Errorf("recurrence: the %v rule, but the state belongs to the %v rule", other.opts.Rule, r.opts.Rule)
-	case other.heads != r.heads || other.keyHeads != r.keyHeads:
-		return fmt.Errorf("recurrence: %d heads of queries and %d of keys, but the state belongs to %d and %d", other.heads, other.keyHeads, r.heads, r.keyHeads)
-	case other.opts.NormaliseKeys != r.opts.NormaliseKeys:
-		return fmt.Errorf("recurrence: NormaliseKeys = %v, but the state belongs to a recurrence with %v", other.opts.NormaliseKeys, r.opts.NormaliseKeys)
-	}
-	return nil
 }
