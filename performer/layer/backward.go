@@ -101,8 +101,8 @@ func (l *MultiHead[T]) backwardHeads(dw *Projections[T], q, k, v, dout dense.Mat
 	dq, dk, dv := c.dq.Rows(q.Rows), c.dk.Rows(k.Rows), c.dv.Rows(v.Rows)
 	l.attention.BackwardSequences(dq, dk, dv, queries, keys, values, dheads, s)
 	if l.rotary != nil {
-		c.queries.TurnBack(dq)
-		c.keys.TurnBack(dk)
+		c.queries.turn(dq, -1)
+		c.keys.turn(dk, -1)
 	}
 	var queryNorm, keyNorm *[]T
 	if dw != nil {

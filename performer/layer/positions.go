@@ -29,7 +29,7 @@ func (l *MultiHead[T]) WithPositions(queries, keys []int) *MultiHead[T] {
 }
 
 // angles returns the angles of queries and keys, numbers of rows, in the sequences s.
-func (l *MultiHead[T]) angles(c *memory[T], queries, keys int, s performer.Sequences) (q, k Angles[T]) {
+func (l *MultiHead[T]) angles(c *memory[T], queries, keys int, s performer.Sequences) (q, k angles[T]) {
 	lengths := s.Keys
 	if lengths == nil {
 		lengths = s.Queries
@@ -73,10 +73,10 @@ func (c *memory[T]) positionsOf(name string, given, lengths, past []int, rows in
 // angleCache holds the angles of the last call, for calls with the same positions.
 type angleCache[T dense.Float] struct {
 	positions []int
-	angles    Angles[T]
+	angles    angles[T]
 }
 
-func (p *angleCache[T]) anglesAt(r *Rotary[T], positions []int) Angles[T] {
+func (p *angleCache[T]) anglesAt(r *rotary[T], positions []int) angles[T] {
 	if !slices.Equal(p.positions, positions) {
 		p.positions = append(p.positions[:0], positions...)
 		p.angles = r.Angles(p.angles, positions)
