@@ -30,6 +30,7 @@ import (
 	_ "github.com/seed-feabd252/randfeat/performer/layer"
 	_ "github.com/seed-feabd252/randfeat/performer/recurrence"
 	_ "github.com/seed-feabd252/randfeat/quantise"
+	_ "github.com/seed-feabd252/randfeat/quantise/index"
 	_ "github.com/seed-feabd252/randfeat/rff"
 	_ "github.com/seed-feabd252/randfeat/ridge"
 	_ "github.com/seed-feabd252/randfeat/ridge/ard"

@@ -70,7 +70,7 @@ func TestImports(t *testing.T) {
 		module + "table":                "examples",
 		module + "semiseparable":        "",
 		module + "blas":                 "",
-		module + "quantise":             "examples",
+		module + "quantise":             "quantise/index examples",
 		module + "validate":             "validate examples",
 		module + "examples":             "examples",
 		module + "internal/testing":     "internal/testing performer/internal/maptest",

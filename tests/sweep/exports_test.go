@@ -26,6 +26,7 @@ import (
 	layer "github.com/seed-feabd252/randfeat/performer/layer"
 	recurrence "github.com/seed-feabd252/randfeat/performer/recurrence"
 	quantise "github.com/seed-feabd252/randfeat/quantise"
+	index "github.com/seed-feabd252/randfeat/quantise/index"
 	rff "github.com/seed-feabd252/randfeat/rff"
 	ridge "github.com/seed-feabd252/randfeat/ridge"
 	ard "github.com/seed-feabd252/randfeat/ridge/ard"
@@ -119,6 +120,10 @@ var functions = []function{
 	{"hypothesis.NewCells[float64]", hypothesis.NewCells[float64]},
 	{"hypothesis.TwoSample[float32]", hypothesis.TwoSample[float32]},
 	{"hypothesis.TwoSample[float64]", hypothesis.TwoSample[float64]},
+	{"index.New[int64, float64]", index.New[int64, float64]},
+	{"index.New[string, float32]", index.New[string, float32]},
+	{"index.Read[int64, float64]", index.Read[int64, float64]},
+	{"index.Read[string, float32]", index.Read[string, float32]},
 	{"kernelridge.Choose[float32]", kernelridge.Choose[float32]},
 	{"kernelridge.Choose[float64]", kernelridge.Choose[float64]},
 	{"kernelridge.Compress[float32]", kernelridge.Compress[float32]},
@@ -329,6 +334,12 @@ var types = []reflect.Type{
 	reflect.TypeFor[hypothesis.Cells[float64]](),
 	reflect.TypeFor[hypothesis.Options](),
 	reflect.TypeFor[hypothesis.Result](),
+	reflect.TypeFor[index.Hit[int64]](),
+	reflect.TypeFor[index.Hit[string]](),
+	reflect.TypeFor[index.Options[float32]](),
+	reflect.TypeFor[index.Options[float64]](),
+	reflect.TypeFor[index.SearchOptions[int64, float64]](),
+	reflect.TypeFor[index.SearchOptions[string, float32]](),
 	reflect.TypeFor[kernelridge.Choice](),
 	reflect.TypeFor[kernelridge.Options](),
 	reflect.TypeFor[kernelridge.Progress](),
