@@ -142,13 +142,13 @@ func TestStateErrors(t *testing.T) {
 	s := must.Have(r.NewState(4, 3))
 	other := func(r recurrence.Recurrence[float32]) recurrence.State[float32] { return must.Have(r.NewState(4, 3)) }
 	for want, err := range map[string]error{
-		"recurrence: d = 0, dv = 3, want at least 1":                                         second(r.NewState(0, 3)),
-		"recurrence: d = 4, dv = 0, want at least 1":                                         second(r.NewState(4, 0)),
-		"recurrence: other is nil":                                                           s.Merge(nil),
-		"recurrence: other has d = 4 and dv = 2, the state d = 4 and dv = 3":                 s.Merge(must.Have(r.NewState(4, 2))),
-		"recurrence: the gated rule, but the state belongs to the linear rule":               s.Merge(other(of(recurrence.Options{Rule: recurrence.Gated}, 1))),
-		"recurrence: 2 heads of queries and 2 of keys, but the state belongs to 1 and 1":     s.Merge(other(of(recurrence.Options{}, 2))),
-		"recurrence: NormaliseKeys = true, but the state belongs to a recurrence with false": s.Merge(other(of(recurrence.Options{NormaliseKeys: true}, 1))),
+		"recurrence: d = 0, dv = 3, want at least 1":                                                     second(r.NewState(0, 3)),
+		"recurrence: d = 4, dv = 0, want at least 1":                                                     second(r.NewState(4, 0)),
+		"recurrence: other is nil":                                                                       s.Merge(nil),
+		"recurrence: other has d = 4 and dv = 2, the state d = 4 and dv = 3":                             s.Merge(must.Have(r.NewState(4, 2))),
+		"recurrence: the gated rule, but the state belongs to the linear rule":                           s.Merge(other(of(recurrence.Options{Rule: recurrence.Gated}, 1))),
+		"recurrence: 2 heads of queries, 2 of keys and 2 of values, but the state belongs to 1, 1 and 1": s.Merge(other(of(recurrence.Options{}, 2))),
+		"recurrence: NormaliseKeys = true, but the state belongs to a recurrence with false":             s.Merge(other(of(recurrence.Options{NormaliseKeys: true}, 1))),
 	} {
 		assert.EqualError(t, err, want)
 	}
@@ -185,7 +185,7 @@ func TestStateGolden(t *testing.T) {
 	assert.Equal(t, []float64{-1}, must.Have(safetensors.Floats[float64](f.Tensors["state.decays"])))
 	assert.Equal(t, []float64{6}, must.Have(safetensors.Floats[float64](f.Tensors["state.sums"])))
 
-	const of = "recurrence: state of {Rule:%s NormaliseKeys:%s Heads:%s KeyHeads:1 D:1 DV:1}, want {Rule:gated NormaliseKeys:false Heads:2 KeyHeads:1 D:1 DV:1}"
+	const of = "recurrence: state of {Rule:%s NormaliseKeys:%s Heads:%s KeyHeads:1 ValueHeads:1 D:1 DV:1}, want {Rule:gated NormaliseKeys:false Heads:2 KeyHeads:1 ValueHeads:1 D:1 DV:1}"
 	for _, c := range []struct{ key, value, want string }{
 		{"rule", "2", fmt.Sprintf(of, "delta", "false", "2")},
 		{"normaliseKeys", "true", fmt.Sprintf(of, "gated", "true", "2")},
