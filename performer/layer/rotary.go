@@ -107,10 +107,11 @@ const maxAxes = 16
 // computes Dim/2 sines and cosines per token if Dim coordinates rotate. Angles panics if the number
 // of positions is no multiple of the number of axes.
 func (r *Rotary[T]) Angles(dst Angles[T], positions []int) Angles[T] {
-	if len(positions)%r.per != 0 {
-		panic(fmt.Sprintf("layer: %d rotary positions, want %d for each token", len(positions), r.per))
+	per := max(r.per, 1)
+	if len(positions)%per != 0 {
+		panic(fmt.Sprintf("layer: %d rotary positions, want %d for each token", len(positions), per))
 	}
-	n, tokens := len(r.omega), len(positions)/r.per
+	n, tokens := len(r.omega), len(positions)/per
 	if cap(dst.values) < 2*n*tokens {
 		dst.values = make([]T, 2*n*tokens)
 	}
@@ -123,7 +124,7 @@ func (r *Rotary[T]) Angles(dst Angles[T], positions []int) Angles[T] {
 			if r.axes != nil {
 				axis = r.axes[i]
 			}
-			s, c := math.Sincos(float64(positions[t*r.per+axis]) * w)
+			s, c := math.Sincos(float64(positions[t*per+axis]) * w)
 			cos[i], sin[i] = T(c*r.length), T(s*r.length)
 		}
 	}
