@@ -424,11 +424,11 @@ func TestMultiHeadRotaryErrors(t *testing.T) {
 	mat := dense.New[float32]
 	var none dense.Matrix[float32]
 	for want, f := range map[string]func(){
-		"layer: WithPositions has 3 positions of queries, want one for each of 5 rows": func() { l.WithPositions(make([]int, 3), nil).Forward(none, mat(5, 8), performer.Sequences{}) },
-		"layer: WithPositions has 6 positions of keys, want one for each of 5 rows":    func() { l.WithPositions(nil, make([]int, 6)).Forward(none, mat(5, 8), performer.Sequences{}) },
-		"layer: WithPositions has 1 positions of queries, want one for each of 2 rows": func() { l.WithPositions(make([]int, 1), nil).Step(none, mat(2, 8), must.Have(l.NewState())) },
-		"performer: Sequences.Queries is [2 2], want a sum of 5":                       func() { l.Forward(none, mat(5, 8), performer.Sequences{Queries: []int{2, 2}}) },
-		"performer: the state belongs to no attention, want one of NewState":           func() { l.Step(none, mat(1, 8), nil) },
+		"layer: WithPositions has 3 positions of queries, want 1 for each of 5 rows": func() { l.WithPositions(make([]int, 3), nil).Forward(none, mat(5, 8), performer.Sequences{}) },
+		"layer: WithPositions has 6 positions of keys, want 1 for each of 5 rows":    func() { l.WithPositions(nil, make([]int, 6)).Forward(none, mat(5, 8), performer.Sequences{}) },
+		"layer: WithPositions has 1 positions of queries, want 1 for each of 2 rows": func() { l.WithPositions(make([]int, 1), nil).Step(none, mat(2, 8), must.Have(l.NewState())) },
+		"performer: Sequences.Queries is [2 2], want a sum of 5":                     func() { l.Forward(none, mat(5, 8), performer.Sequences{Queries: []int{2, 2}}) },
+		"performer: the state belongs to no attention, want one of NewState":         func() { l.Step(none, mat(1, 8), nil) },
 	} {
 		assert.PanicsWithValue(t, want, f)
 	}

@@ -4,6 +4,7 @@ import (
 	"cmp"
 	"fmt"
 	"math"
+	"slices"
 
 	"github.com/seed-feabd252/randfeat/dense"
 	"github.com/seed-feabd252/randfeat/internal/compute/parallel"
@@ -27,6 +28,11 @@ type RotaryOptions struct {
 	// rotate together, as in Hugging Face's files of Llama, Mistral, Qwen and GPT-NeoX.
 	Neighbours bool
 
+	// Axes[i] is the axis by whose position pair i of coordinates rotates, for tokens with a position
+	// on each of several axes, such as the time, the row and the column of Qwen2-VL, which has 16
+	// zeros, 24 ones and 24 twos. Nil Axes stand for one axis.
+	Axes []int
+
 	// Scaling changes the angles of rotary positions, for contexts longer than in training. Nil
 	// means no change.
 	Scaling RotaryScaling
@@ -42,6 +48,8 @@ type RotaryOptions struct {
 type rotary[T dense.Float] struct {
 	head       int       // coordinates of a head
 	omega      []float64 // ω_i
+	axes       []int     // axis of each pair, nil for one axis
+	per        int       // positions of a token, the number of axes
 	length     float64   // factor of rotated coordinates
 	neighbours bool
 }
@@ -49,7 +57,8 @@ type rotary[T dense.Float] struct {
 // newRotary returns rotary positions for heads of d coordinates.
 //
 // newRotary returns an error for a dimension d of heads below 1; a Dim that is odd, negative, above
-// d or too large for memory; a Base that is not above 1 and finite; or an invalid Scaling.
+// d or too large for memory; a Base that is not above 1 and finite; Axes that are not Dim/2 numbers
+// in 0, …, 15; or an invalid Scaling.
 func newRotary[T dense.Float](d int, opts RotaryOptions) (*rotary[T], error) {
 	dim, base := cmp.Or(opts.Dim, d), cmp.Or(opts.Base, 10000)
 	switch {
@@ -63,7 +72,18 @@ func newRotary[T dense.Float](d int, opts RotaryOptions) (*rotary[T], error) {
 	if err := limit.Memory[float64](dim); err != nil {
 		return nil, fmt.Errorf("layer: rotary positions turn %d coordinates: %w", dim, err)
 	}
-	r := &rotary[T]{head: d, omega: make([]float64, dim/2), length: 1, neighbours: opts.Neighbours}
+	r := &rotary[T]{
+		head: d, omega: make([]float64, dim/2), axes: slices.Clone(opts.Axes), per: 1, length: 1, neighbours: opts.Neighbours,
+	}
+	if opts.Axes != nil && len(opts.Axes) != dim/2 {
+		return nil, fmt.Errorf("layer: %d Axes for %d pairs of coordinates, want one for each pair", len(opts.Axes), dim/2)
+	}
+	for i, axis := range opts.Axes {
+		if axis < 0 || axis >= maxAxes {
+			return nil, fmt.Errorf("layer: Axes[%d] = %d, want an axis of 0 to %d", i, axis, maxAxes-1)
+		}
+		r.per = max(r.per, axis+1)
+	}
 	for i := range r.omega {
 		r.omega[i] = math.Pow(base, -2*float64(i)/float64(dim))
 	}
@@ -77,21 +97,34 @@ func newRotary[T dense.Float](d int, opts RotaryOptions) (*rotary[T], error) {
 	return r, nil
 }
 
+// maxAxes bounds the memory for the positions of a token.
+const maxAxes = 16
+
 // Angles returns the sines and cosines of the rotary angles of tokens at the given positions, in
-// the memory of dst if dst has enough. Layers with the same positions and RotaryOptions can share
+// the memory of dst if dst has enough. With RotaryOptions.Axes of n axes each token has n positions
+// that follow one another. Layers with the same positions and RotaryOptions can share
 // Angles. Angles computes angles in float64, with an error of 1e-16 times the angle. Angles
-// computes Dim/2 sines and cosines per token if Dim coordinates rotate.
+// computes Dim/2 sines and cosines per token if Dim coordinates rotate. Angles panics if the number
+// of positions is no multiple of the number of axes.
 func (r *rotary[T]) Angles(dst angles[T], positions []int) angles[T] {
-	n := len(r.omega)
-	if cap(dst.values) < 2*n*len(positions) {
-		dst.values = make([]T, 2*n*len(positions))
+	per := max(r.per, 1)
+	if len(positions)%per != 0 {
+		panic(fmt.Sprintf("layer: %d rotary positions, want %d for each token", len(positions), per))
 	}
-	dst.values = dst.values[:2*n*len(positions)]
-	dst.tokens, dst.head, dst.pairs, dst.neighbours = len(positions), r.head, n, r.neighbours
-	for t, p := range positions {
+	n, tokens := len(r.omega), len(positions)/per
+	if cap(dst.values) < 2*n*tokens {
+		dst.values = make([]T, 2*n*tokens)
+	}
+	dst.values = dst.values[:2*n*tokens]
+	dst.tokens, dst.head, dst.pairs, dst.neighbours = tokens, r.head, n, r.neighbours
+	for t := range tokens {
 		cos, sin := dst.token(t)
 		for i, w := range r.omega {
-			s, c := math.Sincos(float64(p) * w)
+			axis := 0
+			if r.axes != nil {
+				axis = r.axes[i]
+			}
+			s, c := math.Sincos(float64(positions[t*per+axis]) * w)
 			cos[i], sin[i] = T(c*r.length), T(s*r.length)
 		}
 	}

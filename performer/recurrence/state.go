@@ -10,7 +10,7 @@ import (
 )
 
 // State is the state of a [Recurrence] over one stream of tokens: a matrix S (dk×dv) for each head
-// of keys. Neither the size of a State nor the time for a token grows with the number of tokens.
+// of values. Neither the size of a State nor the time for a token grows with the number of tokens.
 // After Append of a token, Attend with the query of the token returns the output of
 // Recurrence.Forward for the token, to rounding. The bits of outputs do not depend on GOMAXPROCS,
 // but depend on how a stream is divided into calls.
@@ -22,8 +22,8 @@ type State[T dense.Float] interface {
 	// Len returns the number of appended tokens.
 	Len() int
 
-	// Matrix returns a copy of the state S (dk×dv) of each head of keys, head below head
-	// (Hk·dk×dv). Recurrence.Forward takes the copy that Matrix returns as past.
+	// Matrix returns a copy of the state S (dk×dv) of each head of values, head below head
+	// (Hv·dk×dv). Recurrence.Forward takes the copy that Matrix returns as past.
 	Matrix() dense.Matrix[T]
 
 	// Append updates the state S with the n ≥ 0 tokens of x in O(n·dk·dv) time per head. Append
@@ -32,13 +32,13 @@ type State[T dense.Float] interface {
 	Append(x Tokens[T])
 
 	// Attend computes the outputs scale·Sᵀq, with the state S, of n ≥ 0 queries q (n×H·dk) into dst
-	// (n×H·dv), which Attend returns; a zero dst is allocated. Attend takes O(n·dk·dv) time per
-	// head. dst may be exactly q if dv = dk, or disjoint from q. Attend panics if the shape of q
+	// (n×max(H, Hv)·dv), which Attend returns; a zero dst is allocated. Attend takes O(n·dk·dv) time per
+	// head. dst may be exactly q if H ≥ Hv and dv = dk, or disjoint from q. Attend panics if the shape of q
 	// does not fit.
 	Attend(dst, q dense.Matrix[T]) dense.Matrix[T]
 
 	// Step updates the state S with n ≥ 0 tokens one after another and computes the output of each
-	// token right after the token, into dst (n×H·dv), which Step returns; a zero dst is allocated.
+	// token right after the token, into dst (n×max(H, Hv)·dv), which Step returns; a zero dst is allocated.
 	// Step gives the bits of Append and Attend of one token at a time. For many tokens that are
 	// known at once, Forward and Append are faster than Step.
 	//
@@ -65,7 +65,7 @@ type state[T dense.Float] struct {
 	r      *recurrence[T]
 	dk, dv int
 	n      int
-	matrix dense.Matrix[T] // S, Hk·dk×dv
+	matrix dense.Matrix[T] // S, Hv·dk×dv
 	one    scan[T]         // memory of one token
 
 	queries, keys scratch.Buffer[T] // of one token, a row for each head
@@ -75,15 +75,15 @@ func (r *recurrence[T]) NewState(d, dv int) (State[T], error) {
 	if d < 1 || dv < 1 {
 		return nil, fmt.Errorf("recurrence: d = %d, dv = %d, want at least 1", d, dv)
 	}
-	if err := cmp.Or(limit.Memory[T](r.keyHeads, d, dv), limit.Memory[T](r.heads, scratch.Stride[T](d))); err != nil {
-		return nil, fmt.Errorf("recurrence: d = %d, dv = %d, for %d heads of queries and %d of keys with %d×%d sums: %w", d, dv, r.heads, r.keyHeads, d, dv, err)
+	if err := cmp.Or(limit.Memory[T](r.valueHeads, d, dv), limit.Memory[T](r.heads, scratch.Stride[T](d))); err != nil {
+		return nil, fmt.Errorf("recurrence: d = %d, dv = %d, for %d heads of outputs and %d of values with %d×%d sums: %w", d, dv, r.heads, r.valueHeads, d, dv, err)
 	}
 	return r.newState(d, dv), nil
 }
 
 func (r *recurrence[T]) newState(dk, dv int) *state[T] {
-	s := &state[T]{r: r, dk: dk, dv: dv, matrix: dense.New[T](r.keyHeads*dk, dv)}
-	s.queries.Shape(r.heads, dk)
+	s := &state[T]{r: r, dk: dk, dv: dv, matrix: dense.New[T](r.valueHeads*dk, dv)}
+	s.queries.Shape(r.queryHeads, dk)
 	s.keys.Shape(r.keyHeads, dk)
 	s.one = scan[T]{r: r, dk: dk, dv: dv, scale: r.scale(dk), token: make([]T, 2*(dv+dk)), norms: make([]T, r.keyHeads)}
 	return s
@@ -118,7 +118,8 @@ func (s *state[T]) Attend(dst, q dense.Matrix[T]) dense.Matrix[T] {
 		s.setQueries(q.RowRange(i, i+1))
 		for h := range s.r.heads {
 			out := s.one.token[:s.dv]
-			readToken(s.matrixOf(h*s.r.keyHeads/s.r.heads), s.queries.Rows(h+1).Row(h), out)
+			q := h * s.r.queryHeads / s.r.heads
+			readToken(s.matrixOf(h*s.r.valueHeads/s.r.heads), s.queries.Rows(q+1).Row(q), out)
 			copy(dst.Row(i)[h*s.dv:], out)
 		}
 	}
@@ -145,8 +146,8 @@ func (s *state[T]) stepToken(dst dense.Matrix[T], x Tokens[T]) {
 	if x.Q.Rows > 0 {
 		s.setQueries(x.Q)
 	}
-	group := r.heads / r.keyHeads
-	for head := range r.keyHeads {
+	group := r.heads / r.valueHeads
+	for head := range r.valueHeads {
 		own, matrix := r.headOf(x, head, 0, 1), s.matrixOf(head)
 		var g, q, out []T
 		beta := T(0)
@@ -157,9 +158,10 @@ func (s *state[T]) stepToken(dst dense.Matrix[T], x Tokens[T]) {
 			beta = own.Beta.Row(0)[0]
 		}
 		if x.Q.Rows > 0 {
-			q, out = s.queries.Rows(head*group+1).Row(head*group), l.token[:s.dv]
+			first := r.keyOf(head) * group
+			q, out = s.queries.Rows(first+1).Row(first), l.token[:s.dv]
 		}
-		l.writeToken(matrix, keys.Row(head), own.V.Row(0), g, beta, q, out)
+		l.writeToken(matrix, keys.Row(r.keyOf(head)), own.V.Row(0), g, beta, q, out)
 		if out == nil {
 			continue
 		}
@@ -175,8 +177,8 @@ func (s *state[T]) stepToken(dst dense.Matrix[T], x Tokens[T]) {
 
 // setQueries sets the queries to the queries of a token times the scale.
 func (s *state[T]) setQueries(q dense.Matrix[T]) {
-	queries := s.queries.Rows(s.r.heads)
-	dense.Copy(queries, tokenOf(q, s.r.heads))
+	queries := s.queries.Rows(s.r.queryHeads)
+	dense.Copy(queries, tokenOf(q, s.r.queryHeads))
 	scaleRows(queries, s.one.scale)
 }
 
@@ -185,7 +187,7 @@ func tokenOf[T dense.Float](x dense.Matrix[T], heads int) dense.Matrix[T] {
 	return dense.Of(heads, x.Cols/heads, x.Data[:x.Cols])
 }
 
-// matrixOf returns S of a head of keys.
+// matrixOf returns S of a head of values.
 func (s *state[T]) matrixOf(head int) dense.Matrix[T] {
 	return s.matrix.RowRange(head*s.dk, (head+1)*s.dk)
 }
@@ -196,9 +198,9 @@ func (s *state[T]) check(x Tokens[T]) {
 	if x.Lengths != nil {
 		panic(fmt.Sprintf("recurrence: Tokens.Lengths is %v, want nil for a state, which has one sequence", x.Lengths))
 	}
-	if heads := s.r.keyHeads; x.K.Cols != heads*s.dk || x.V.Cols != heads*s.dv {
+	if keys, values := s.r.keyHeads*s.dk, s.r.valueHeads*s.dv; x.K.Cols != keys || x.V.Cols != values {
 		panic(fmt.Sprintf("recurrence: k is %d×%d, v is %d×%d, want n×%d and n×%d for %d heads of the state",
-			x.K.Rows, x.K.Cols, x.V.Rows, x.V.Cols, heads*s.dk, heads*s.dv, heads))
+			x.K.Rows, x.K.Cols, x.V.Rows, x.V.Cols, keys, values, s.r.valueHeads))
 	}
 	if err := limit.CheckAppend(s.n, x.K.Rows); err != nil {
 		panic("recurrence: " + err.Error())
@@ -208,7 +210,7 @@ func (s *state[T]) check(x Tokens[T]) {
 // checkQueries panics unless q fits the state.
 func (s *state[T]) checkQueries(q dense.Matrix[T]) {
 	q.Check()
-	if d := s.r.heads * s.dk; q.Cols != d {
-		panic(fmt.Sprintf("recurrence: q is %d×%d, want n×%d for %d heads of the state", q.Rows, q.Cols, d, s.r.heads))
+	if d := s.r.queryHeads * s.dk; q.Cols != d {
+		panic(fmt.Sprintf("recurrence: q is %d×%d, want n×%d for %d heads of the state", q.Rows, q.Cols, d, s.r.queryHeads))
 	}
 }

@@ -12,19 +12,19 @@ import (
 type stateRecipe[T dense.Float] struct {
 	stateShape
 	Tokens int
-	Sums   dense.Matrix[T] // S, Hk·dk×dv
+	Sums   dense.Matrix[T] // S, Hv·dk×dv
 }
 
 // stateShape must be equal in a file and in the state that reads it.
 type stateShape struct {
-	Rule            Rule
-	NormaliseKeys   bool
-	Heads, KeyHeads int
-	D, DV           int
+	Rule                        Rule
+	NormaliseKeys               bool
+	Heads, KeyHeads, ValueHeads int
+	D, DV                       int
 }
 
 func (s *state[T]) recipe() stateRecipe[T] {
-	shape := stateShape{s.r.opts.Rule, s.r.opts.NormaliseKeys, s.r.heads, s.r.keyHeads, s.dk, s.dv}
+	shape := stateShape{s.r.opts.Rule, s.r.opts.NormaliseKeys, s.r.queryHeads, s.r.keyHeads, s.r.valueHeads, s.dk, s.dv}
 	return stateRecipe[T]{shape, s.n, s.matrix}
 }
 

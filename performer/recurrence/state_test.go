@@ -147,7 +147,7 @@ func TestStateGolden(t *testing.T) {
 	}
 	assert.Equal(t, []float64{6}, must.Have(safetensors.Floats[float64](f.Tensors["state.sums"])))
 
-	const of = "recurrence: state of {Rule:%s NormaliseKeys:%s Heads:%s KeyHeads:1 D:1 DV:1}, want {Rule:gated NormaliseKeys:false Heads:2 KeyHeads:1 D:1 DV:1}"
+	const of = "recurrence: state of {Rule:%s NormaliseKeys:%s Heads:%s KeyHeads:1 ValueHeads:1 D:1 DV:1}, want {Rule:gated NormaliseKeys:false Heads:2 KeyHeads:1 ValueHeads:1 D:1 DV:1}"
 	for _, c := range []struct{ key, value, want string }{
 		{"rule", "2", fmt.Sprintf(of, "delta", "false", "2")},
 		{"normaliseKeys", "true", fmt.Sprintf(of, "gated", "true", "2")},

@@ -183,6 +183,8 @@ var functions = []function{
 	{"performer.AttendBackward[float64]", performer.AttendBackward[float64]},
 	{"performer.Attend[float32]", performer.Attend[float32]},
 	{"performer.Attend[float64]", performer.Attend[float64]},
+	{"performer.Join[float32]", performer.Join[float32]},
+	{"performer.Join[float64]", performer.Join[float64]},
 	{"performer.NewBatch[float32]", performer.NewBatch[float32]},
 	{"performer.NewBatch[float64]", performer.NewBatch[float64]},
 	{"performer.NewExact[float32]", performer.NewExact[float32]},
