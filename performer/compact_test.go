@@ -193,6 +193,7 @@ func testMasksOfForms[T dense.Float](t *testing.T) {
 	pasts := []int{0, 2, -2, 7, 100, math.MaxInt, math.MinInt}
 	rng := rand.New(rand.NewPCG(11, 12))
 	q, k, v := densetest.Normal[T](rng, rows*len(pasts), heads*d, 0, 1), densetest.Normal[T](rng, n*len(pasts), d, 0, 1), densetest.Normal[T](rng, n*len(pasts), dv, 0, 1)
+	dout := densetest.Normal[T](rng, q.Rows, heads*dv, 0, 1)
 	elu := must.Have(rff.Draw[T](rff.ELU{D: d}, nil))
 	for _, causal := range []bool{false, true} {
 		exact := performer.ExactOptions{Softmax: performer.Softmax{Causal: causal}}
@@ -222,6 +223,7 @@ func testMasksOfForms[T dense.Float](t *testing.T) {
 					s.Queries, s.Keys = append(s.Queries, rows), append(s.Keys, n)
 				}
 				out := b.ForwardSequences(none, q, k, v, s)
+				dq, dk, dvs := b.BackwardSequences(none, none, none, q, k, v, dout, s)
 				for i, past := range pasts {
 					part := func(m dense.Matrix[T], rows, heads int) dense.Tensor[T] {
 						return dense.SplitHeads(m.RowRange(i*rows, (i+1)*rows), 1, heads)
@@ -249,6 +251,10 @@ func testMasksOfForms[T dense.Float](t *testing.T) {
 					}
 					a.Mask = written(a.Mask, 1, heads, 1) // a row for each head
 					closeTo(t, want, must.Have(performer.Attend(c.form, a)).Out, tol, "heads, %s", message)
+					g := must.Have(performer.AttendBackward(c.form, a, part(dout, rows, heads)))
+					closeTo(t, wideTensor(part(dq, rows, heads)), g.Q, tol, "dq, %s", message)
+					closeTo(t, wideTensor(part(dk, n, 1)), g.K, tol, "dk, %s", message)
+					closeTo(t, wideTensor(part(dvs, n, 1)), g.V, tol, "dv, %s", message)
 				}
 			}
 		}
