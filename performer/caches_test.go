@@ -102,7 +102,7 @@ func TestCachesNotFinite(t *testing.T) {
 
 func cachesNotFinite[T dense.Float](t *testing.T) {
 	rng, none := rand.New(rand.NewPCG(9, 10)), dense.Matrix[T]{}
-	const n, d, at = 200, 8, 100
+	const n, d, at = 150, 8, 70 // the segment of the token closes
 	for which, x := range []float64{math.NaN(), math.Inf(1), math.Inf(-1)} {
 		for place := range 3 {
 			m := [3]dense.Matrix[T]{}
@@ -111,7 +111,7 @@ func cachesNotFinite[T dense.Float](t *testing.T) {
 			}
 			m[place].Row(at)[5] = T(x)
 			for form, e := range cachedForms[T]() {
-				if (which+place+form)%2 != parity[T]() {
+				if (which+place+form)%2 != parity[T]() || which == 2 && form%2 == 0 {
 					continue
 				}
 				want := unrounded(e).Forward(none, m[0], m[1], m[2])
