@@ -2,7 +2,6 @@ package performer_test
 
 import (
 	"fmt"
-	"math"
 	"math/rand/v2"
 	"runtime"
 	"runtime/debug"
@@ -139,14 +138,7 @@ func (c stateCase[T]) requireExact(t *testing.T, h int, want, got dense.Matrix[T
 		require.True(t, densetest.Identical(want, got), "%s, head %d", c.name, h)
 		return
 	}
-	var difference, norm float64
-	for i := range want.Rows {
-		for j, x := range want.Row(i) {
-			difference += math.Pow(float64(got.Row(i)[j]-x), 2)
-			norm += math.Pow(float64(x), 2)
-		}
-	}
-	require.Less(t, math.Sqrt(difference/norm), 0.1, "%s, head %d", c.name, h)
+	require.Less(t, offBy(got, want), 0.1, "%s, head %d", c.name, h)
 }
 
 // Step of many tokens has the bits of a token each, and they those of Append and Attend;

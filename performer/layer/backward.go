@@ -75,7 +75,7 @@ func (l *MultiHead[T]) backwardHeads(dw *Projections[T], q, k, v, dout dense.Mat
 	}
 	l.check(q, k, v)
 	dout.Check()
-	if _, _, _, out := l.Dims(); dout.Rows != q.Rows || dout.Cols != out {
+	if _, _, _, out := l.dims(); dout.Rows != q.Rows || dout.Cols != out {
 		panic(fmt.Sprintf("layer: dout is %d×%d, q is %d×%d, want %d×%d, a gradient for each output",
 			dout.Rows, dout.Cols, q.Rows, q.Cols, q.Rows, out))
 	}

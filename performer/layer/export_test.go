@@ -13,3 +13,6 @@ func NewRotary[T dense.Float](d int, o RotaryOptions) (*Rotary[T], error) { retu
 
 // TurnBack turns gradients with respect to rotated rows back.
 func (a angles[T]) TurnBack(dx dense.Matrix[T]) { a.turn(dx, -1) }
+
+// Dims returns the dimensions of the rows of queries, keys, values and outputs.
+func (l *MultiHead[T]) Dims() (query, key, value, out int) { return l.dims() }

@@ -168,9 +168,9 @@ func (l *MultiHead[T]) WithAttention(attention performer.Batch[T]) (*MultiHead[T
 	return &with, nil
 }
 
-// Dims returns the dimensions of the rows that become queries, keys and values, and the dimension
+// dims returns the dimensions of the rows that become queries, keys and values, and the dimension
 // of the output. Dims panics for a zero MultiHead, as do all methods that compute attention.
-func (l *MultiHead[T]) Dims() (query, key, value, out int) {
+func (l *MultiHead[T]) dims() (query, key, value, out int) {
 	if l.isZero() {
 		panic(errNoLayer.Error())
 	}
@@ -213,7 +213,7 @@ func (l *MultiHead[T]) Forward(dst, x dense.Matrix[T], s performer.Sequences) de
 // [performer.Batch.ForwardSequences] does.
 func (l *MultiHead[T]) ForwardCross(dst, q, k, v dense.Matrix[T], s performer.Sequences) dense.Matrix[T] {
 	l.check(q, k, v)
-	_, _, _, out := l.Dims()
+	_, _, _, out := l.dims()
 	dst = dense.Ensure(dst, q.Rows, out)
 	c := l.calls.Get()
 	queries, keys, values := l.project(c, q, k, v, s, false)
@@ -316,7 +316,7 @@ func (l *MultiHead[T]) StepAll(dst, x dense.Matrix[T], states []*performer.State
 // step projects x, whose rows have the positions of s after c.starts, and maps the heads that
 // attend computes.
 func (l *MultiHead[T]) step(c *memory[T], dst, x dense.Matrix[T], s performer.Sequences, attend func(dst, q, k, v dense.Matrix[T])) dense.Matrix[T] {
-	_, _, _, out := l.Dims()
+	_, _, _, out := l.dims()
 	dst = dense.Ensure(dst, x.Rows, out)
 	q, k, v := l.project(c, x, x, x, s, false)
 	c.starts = c.starts[:0]
@@ -337,7 +337,7 @@ func (l *MultiHead[T]) check(q, k, v dense.Matrix[T]) {
 	q.Check()
 	k.Check()
 	v.Check()
-	dq, dk, dv, _ := l.Dims()
+	dq, dk, dv, _ := l.dims()
 	if q.Cols != dq || k.Cols != dk || v.Cols != dv || k.Rows != v.Rows {
 		panic(fmt.Sprintf("layer: q is %d×%d, k is %d×%d, v is %d×%d, want Lq×%d, Lk×%d and Lk×%d",
 			q.Rows, q.Cols, k.Rows, k.Cols, v.Rows, v.Cols, dq, dk, dv))
