@@ -14,7 +14,6 @@ import (
 	"github.com/seed-feabd252/randfeat/internal/testing/must"
 	"github.com/seed-feabd252/randfeat/performer"
 	"github.com/seed-feabd252/randfeat/performer/blocks"
-	"github.com/seed-feabd252/randfeat/performer/clusters"
 	"github.com/seed-feabd252/randfeat/rff"
 )
 
@@ -181,8 +180,8 @@ func testSequencesWrittenOut[T dense.Float](t *testing.T) {
 	}
 }
 
-// Masks of keys, a past and padding are those of a loop over pairs in float64 for softmax, blocks and
-// clusters that take in all keys, and those of each query over the keys that it sees for elu+1.
+// Masks of keys, a past and padding are those of a loop over pairs in float64 for softmax and blocks
+// that read all keys, and those of each query over the keys that it sees for elu+1.
 func TestMasksOfForms(t *testing.T) {
 	densetest.Both(t, testMasksOfForms[float32], testMasksOfForms[float64])
 }
@@ -206,11 +205,7 @@ func testMasksOfForms[T dense.Float](t *testing.T) {
 		forms := map[string]compactForm{
 			"exact":  {must.Have(performer.NewExact[T](exact)), &exact, 20},
 			"linear": {linear, nil, 20},
-		}
-		if exact.Causal {
-			forms["blocks"] = compactForm{must.Have(blocks.New[T](blocks.Options{Scale: exact.Scale, EightBits: exact.Bits == 8})), &exact, 20}
-		} else {
-			forms["clusters"] = compactForm{must.Have(clusters.New[T](clusters.Options{Scale: exact.Scale, EightBits: exact.Bits == 8}, rand.NewPCG(1, 1))), &exact, 20}
+			"blocks": {must.Have(blocks.New[T](blocks.Options{Softmax: exact.Softmax, EightBits: exact.Bits == 8})), &exact, 20},
 		}
 		for name, c := range forms {
 			b := must.Have(performer.NewBatch(performer.BatchOptions{Heads: heads, KeyHeads: 1}, c.form))

@@ -21,7 +21,6 @@ import (
 	performer "github.com/seed-feabd252/randfeat/performer"
 	audit "github.com/seed-feabd252/randfeat/performer/audit"
 	blocks "github.com/seed-feabd252/randfeat/performer/blocks"
-	clusters "github.com/seed-feabd252/randfeat/performer/clusters"
 	estimate "github.com/seed-feabd252/randfeat/performer/estimate"
 	layer "github.com/seed-feabd252/randfeat/performer/layer"
 	recurrence "github.com/seed-feabd252/randfeat/performer/recurrence"
@@ -51,8 +50,6 @@ var functions = []function{
 	{"automl.Fit[float64]", automl.Fit[float64]},
 	{"blocks.New[float32]", blocks.New[float32]},
 	{"blocks.New[float64]", blocks.New[float64]},
-	{"clusters.New[float32]", clusters.New[float32]},
-	{"clusters.New[float64]", clusters.New[float64]},
 	{"components.Fit[float32]", components.Fit[float32]},
 	{"components.Fit[float64]", components.Fit[float64]},
 	{"components.FromSums[float32]", components.FromSums[float32]},
@@ -311,9 +308,6 @@ var types = []reflect.Type{
 	reflect.TypeFor[blocks.Attention[float32]](),
 	reflect.TypeFor[blocks.Attention[float64]](),
 	reflect.TypeFor[blocks.Options](),
-	reflect.TypeFor[clusters.Attention[float32]](),
-	reflect.TypeFor[clusters.Attention[float64]](),
-	reflect.TypeFor[clusters.Options](),
 	reflect.TypeFor[components.Model[float32]](),
 	reflect.TypeFor[components.Model[float64]](),
 	reflect.TypeFor[dense.Matrix[float32]](),
