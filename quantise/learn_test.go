@@ -4,6 +4,7 @@ import (
 	"fmt"
 	"math"
 	"math/rand/v2"
+	"slices"
 	"testing"
 
 	"github.com/stretchr/testify/assert"
@@ -68,6 +69,8 @@ func testLearnedLaw[T dense.Float](t *testing.T) {
 		for _, bits := range learnedBits {
 			q := learned(t, sample, bits, 1)
 			assert.Equal(t, mean > 0, quantise.HasMean(q))
+			_, each := quantise.Bands(q)
+			assert.False(t, slices.ContainsFunc(each, func(b int) bool { return b%2 == 1 }), "%v bits", each)
 			c := codesOf(t, q, x)
 			for _, by := range measures {
 				if mean == 100 && by == quantise.Cosine {
