@@ -18,10 +18,7 @@ import (
 	"github.com/seed-feabd252/randfeat/validate/charts"
 )
 
-var (
-	schemes = []quantise.Scheme{quantise.RaBitQ, quantise.LloydMax}
-	widths  = []int{1, 2, 4, 8}
-)
+var widths = []int{1, 2, 4, 8}
 
 // comparison holds rows to search and queries, both of length 1, and their cosines.
 type comparison struct {
@@ -31,7 +28,7 @@ type comparison struct {
 	nearest [][]int               // the k nearest rows of each query
 }
 
-// result is the result of one scheme and number of bits.
+// result is the result of one number of bits.
 type result struct {
 	codes            quantise.Codes[float32]
 	rms, byTheory    float64 // the root mean square error of a cosine, measured and by theory
@@ -77,24 +74,22 @@ func (c *comparison) recall(query int, found []int) (share float64) {
 	return share
 }
 
-// measure prints and returns the results of all schemes and numbers of bits.
+// measure prints and returns the results of all numbers of bits.
 func (c *comparison) measure(stdout io.Writer) (results []result, err error) {
-	t := table.New(1, "scheme", "bits", "bytes", "smaller", "error", "by theory", fmt.Sprintf("recall@%d", c.s.k), "by theory")
-	for _, scheme := range schemes {
-		for _, bits := range widths {
-			q, err := quantise.New[float32](c.x.Cols, quantise.Options{Scheme: scheme, Bits: float64(bits)}, rand.NewPCG(c.s.seed, 3))
-			if err != nil {
-				return nil, err
-			}
-			codes, err := q.Encode(context.Background(), c.x)
-			if err != nil {
-				return nil, err
-			}
-			r, bytes := c.result(codes), codes.Bytes()/codes.Len()
-			t.Row(scheme.String(), fmt.Sprint(bits), fmt.Sprint(bytes), fmt.Sprintf("%.1f×", float64(4*c.x.Cols)/float64(bytes)),
-				fmt.Sprintf("%.4f", r.rms), fmt.Sprintf("%.4f", r.byTheory), fmt.Sprintf("%.3f", r.recall), fmt.Sprintf("%.3f", r.expected))
-			results = append(results, r)
+	t := table.New(0, "bits", "bytes", "smaller", "error", "by theory", fmt.Sprintf("recall@%d", c.s.k), "by theory")
+	for _, bits := range widths {
+		q, err := quantise.New[float32](c.x.Cols, quantise.Options{Bits: float64(bits)}, rand.NewPCG(c.s.seed, 3))
+		if err != nil {
+			return nil, err
 		}
+		codes, err := q.Encode(context.Background(), c.x)
+		if err != nil {
+			return nil, err
+		}
+		r, bytes := c.result(codes), codes.Bytes()/codes.Len()
+		t.Row(fmt.Sprint(bits), fmt.Sprint(bytes), fmt.Sprintf("%.1f×", float64(4*c.x.Cols)/float64(bytes)),
+			fmt.Sprintf("%.4f", r.rms), fmt.Sprintf("%.4f", r.byTheory), fmt.Sprintf("%.3f", r.recall), fmt.Sprintf("%.3f", r.expected))
+		results = append(results, r)
 	}
 	return results, t.Fprint(stdout)
 }
@@ -124,20 +119,15 @@ func (c *comparison) result(codes quantise.Codes[float32]) result {
 
 // picture plots recall against bits.
 func (c *comparison) picture(results []result) charts.Figure {
-	panel := charts.Panel{}
-	for i, scheme := range schemes {
-		series := charts.Series{Name: scheme.String()}
-		for j, bits := range widths {
-			r := results[i*len(widths)+j]
-			series.Points = append(series.Points, charts.Point{X: float64(bits), Y: r.recall})
-			series.Line = append(series.Line, charts.Point{X: float64(bits), Y: r.expected})
-		}
-		panel.Series = append(panel.Series, series)
+	series := charts.Series{Name: "recall"}
+	for i, r := range results {
+		series.Points = append(series.Points, charts.Point{X: float64(widths[i]), Y: r.recall})
+		series.Line = append(series.Line, charts.Point{X: float64(widths[i]), Y: r.expected})
 	}
 	return charts.Figure{
 		Title:  fmt.Sprintf("Codes of %d vectors, d = %d; points: measured, lines: by theory", c.x.Rows, c.x.Cols),
 		XLabel: "bits a coordinate", YLabel: fmt.Sprintf("recall@%d", c.s.k),
 		LogX: true, XTicks: []float64{1, 2, 4, 8},
-		Panels: []charts.Panel{panel},
+		Panels: []charts.Panel{{Series: []charts.Series{series}}},
 	}
 }

@@ -17,7 +17,7 @@ const about = `search encodes vectors with 1, 2, 4 and 8 bits per coordinate and
 Without flags it draws vectors in clusters of 200, with centres and noise of the same size. -x names a NumPy file of
 your own vectors, n×d. Some of the vectors, drawn at random, become queries and are not searched.
 
-For each scheme and number of bits it prints the root mean squared error of the estimated cosines and the recall:
+For each number of bits it prints the root mean squared error of the estimated cosines and the recall:
 the fraction of the true -k nearest rows among the -k rows found. The law of the codes predicts both. A picture shows
 recall against bits. A second table has times and recalls of searches of all vectors, of
 codes, and of codes with the vectors of rows that may be among the nearest.`

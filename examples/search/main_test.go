@@ -27,9 +27,6 @@ func TestClusters(t *testing.T) {
 	t.Chdir(t.TempDir())
 	args := []string{"-rows", "2000", "-dim", "32", "-queries", "20"}
 	out := clitest.Output(t, run, args...)
-	for _, s := range schemes {
-		assert.Equal(t, len(widths), strings.Count(out, "\n"+s.String()+" "), "%v", s)
-	}
 	row := func(search string) (recall float64, vectors int) {
 		_, row, found := strings.Cut(out, "\n"+search+"  ")
 		require.True(t, found, search)

@@ -55,9 +55,6 @@ func (c *comparison) searches(stdout io.Writer, results []result) error {
 	counted := func(dst dense.Matrix[float32], ids []int) error { read += len(ids); return rows(dst, ids) }
 	for _, r := range results {
 		o := r.codes.Quantiser().Options()
-		if o.Scheme != quantise.RaBitQ { // exact rows need the error of each code
-			continue
-		}
 		var query quantise.Query
 		hits := make([]quantise.Hit, c.s.k)
 		for _, kind := range []struct {
