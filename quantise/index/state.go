@@ -35,9 +35,6 @@ func checkQuantiser[T dense.Float](q quantise.Quantiser[T], d int) error {
 	if in, _ := q.Dims(); in != d {
 		return fmt.Errorf("index: Quantiser is for rows of R^%d, want R^%d", in, d)
 	}
-	if scheme := q.Options().Scheme; scheme != quantise.RaBitQ {
-		return fmt.Errorf("index: Quantiser has the scheme %v, want RaBitQ, which knows the error of each code", scheme)
-	}
 	return nil
 }
 

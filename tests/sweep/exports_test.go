@@ -414,7 +414,6 @@ var types = []reflect.Type{
 	reflect.TypeFor[quantise.Measure](),
 	reflect.TypeFor[quantise.Options](),
 	reflect.TypeFor[quantise.Query](),
-	reflect.TypeFor[quantise.Scheme](),
 	reflect.TypeFor[quantise.SearchOptions[float32]](),
 	reflect.TypeFor[quantise.SearchOptions[float64]](),
 	reflect.TypeFor[recurrence.Options](),
