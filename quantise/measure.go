@@ -3,10 +3,10 @@ package quantise
 import (
 	"cmp"
 	"fmt"
+	"math"
 	"slices"
 
 	"github.com/seed-feabd252/randfeat/dense"
-	"github.com/seed-feabd252/randfeat/internal/compute/measure"
 )
 
 // Measure is the function of a row x and a query y that a search estimates, such as xᵀy.
@@ -58,9 +58,25 @@ func sortHits(hits []Hit, by Measure) {
 
 // exactly returns the measure of two vectors, negative for a squared distance.
 func exactly[T dense.Float](by Measure, x, y []T) float64 {
-	v := measure.Of(int(by), x, y)
-	if by == SquaredDistance {
-		return -v
+	var xy, xx, yy, distance float64
+	for i, v := range x {
+		a, b := float64(v), float64(y[i])
+		xy += float64(a * b)
+		xx += float64(a * a)
+		yy += float64(b * b)
+		distance += float64((a - b) * (a - b))
 	}
-	return v
+	switch {
+	case by == InnerProduct:
+		return xy
+	case by == SquaredDistance:
+		return -distance
+	case xx == 0 || yy == 0:
+		return 0
+	}
+	norms := math.Sqrt(xx) * math.Sqrt(yy)
+	if xx == yy {
+		norms = xx // so that equal vectors have the cosine 1
+	}
+	return max(-1, min(1, xy/norms))
 }

@@ -10,7 +10,6 @@ import (
 
 	"github.com/seed-feabd252/randfeat/dense"
 	"github.com/seed-feabd252/randfeat/internal/argument"
-	"github.com/seed-feabd252/randfeat/internal/compute/measure"
 )
 
 func (x *index[K, T]) Add(ctx context.Context, ids []K, rows dense.Matrix[T]) error {
@@ -112,7 +111,7 @@ func (x *index[K, T]) Compact(ctx context.Context) error {
 // publish makes a state the present one, after the addition and deletion of ids. It compacts the
 // state if most of its rows are deleted.
 func (x *index[K, T]) publish(next *state[K, T], added map[K]int, deleted []K) {
-	if len(next.ids)/2 > next.n {
+	if len(next.ids) > 2*next.n {
 		if few, err := next.compacted(); err == nil { // otherwise the deleted rows stay
 			next = few
 		}
@@ -134,7 +133,11 @@ func (x *index[K, T]) publish(next *state[K, T], added map[K]int, deleted []K) {
 // checkVector returns an error unless the norm of v is 0 or in the middle of the norms that codes
 // and exact values take.
 func checkVector[T dense.Float](v []T) error {
-	switch norm := math.Sqrt(measure.Of(measure.InnerProduct, v, v)); {
+	square := 0.0
+	for _, e := range v {
+		square += float64(e) * float64(e)
+	}
+	switch norm := math.Sqrt(square); {
 	case norm-norm != 0:
 		return errors.New("holds NaN or ±Inf, or has a norm above 1e150")
 	case norm > 0x1p99, norm < 0x1p-99 && slices.ContainsFunc(v, func(e T) bool { return e != 0 }):

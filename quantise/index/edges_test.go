@@ -62,8 +62,8 @@ func TestErrors(t *testing.T) {
 		"the query has 1 numbers, want 2":                        search(1, nil, 1),
 		"the query holds NaN or ±Inf, or has a norm above 1e150": search(1, nil, nan, 1),
 		"Miss = 1, want a probability below 1, or 0 for 0.001":   search(1, &options{Miss: 1}, 1, 1),
-		"limit is NaN": within,
-		"w is nil":     x.Write(nil),
+		"quantise: limit is NaN":                                 within,
+		"w is nil":                                               x.Write(nil),
 	} {
 		assert.EqualError(t, err, "index: "+want)
 	}

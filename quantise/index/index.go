@@ -71,8 +71,8 @@ type Index[K ID, T dense.Float] interface {
 
 	// Within returns all rows whose inner product or cosine with the query (d numbers) is at least
 	// limit, or whose squared distance from the query is at most limit, best first. Within misses a
-	// row that reaches the limit with at most the probability SearchOptions.Miss. Within estimates
-	// the values of all rows from codes, with an upper and a lower bound for each row.
+	// row that reaches the limit with at most the probability SearchOptions.Miss. Within reads all
+	// codes once.
 	//
 	// If the Index keeps rows, has fewer than 4d rows or SearchOptions has Rows, Within returns
 	// exact values, and no row beyond the limit. Otherwise Within returns the rows whose bounds
@@ -99,7 +99,7 @@ type Options[T dense.Float] struct {
 	KeepRows bool
 
 	// Quantiser encodes the rows, if Quantiser is not nil: a result of quantise.Learn from a
-	// sample, of quantise.New or of WithCentres, with the scheme RaBitQ and with Bits of 0. If
+	// sample, of quantise.New or of WithCentres, with Bits of 0. If
 	// Quantiser is nil, an Index of rows of R^d keeps the rows until the Index has 4d rows, and
 	// takes a quantiser from quantise.Learn for the 4d rows. Give a result of quantise.New if d is
 	// in the thousands, where the d³ operations of quantise.Learn take long.

@@ -3,16 +3,10 @@ package index
 import (
 	"cmp"
 	"context"
-	"errors"
 	"fmt"
-	"math/bits"
-	"slices"
-	"sync"
 
 	"github.com/seed-feabd252/randfeat/dense"
 	"github.com/seed-feabd252/randfeat/internal/argument"
-	"github.com/seed-feabd252/randfeat/internal/compute/measure"
-	"github.com/seed-feabd252/randfeat/internal/compute/parallel"
 	"github.com/seed-feabd252/randfeat/quantise"
 )
 
@@ -37,22 +31,27 @@ func (x *index[K, T]) prepare(ctx context.Context, query []T, o *SearchOptions[K
 	return s, s.codes.Quantiser().Prepare(nil, query, x.measure, cmp.Or(o.Miss, defaultMiss)), nil
 }
 
-// reader returns a function that writes the rows in some places into dst, or nil if no rows are at
-// hand.
-func (s *state[K, T]) reader(o *SearchOptions[K, T]) func(dst dense.Matrix[T], places []int) error {
-	switch {
-	case s.hasRows():
-		return quantise.RowsOf(s.matrix())
-	case o.Rows == nil:
-		return nil
+// options returns the options of a search of the codes.
+func (s *state[K, T]) options(o *SearchOptions[K, T]) quantise.SearchOptions[T] {
+	q := quantise.SearchOptions[T]{Only: s.live}
+	if q.Only == nil { // the set of all rows, also of those that a later state adds to the codes
+		q.Only = []uint64{}
 	}
-	return func(dst dense.Matrix[T], places []int) error {
-		ids := make([]K, len(places))
-		for i, at := range places {
-			ids[i] = s.ids[at]
+	if o.Accept != nil {
+		q.Accept = func(at int) bool { return o.Accept(s.ids[at]) }
+	}
+	if s.hasRows() {
+		q.Rows = quantise.RowsOf(s.matrix())
+	} else if o.Rows != nil {
+		q.Rows = func(dst dense.Matrix[T], places []int) error {
+			ids := make([]K, len(places))
+			for i, at := range places {
+				ids[i] = s.ids[at]
+			}
+			return o.Rows(dst, ids)
 		}
-		return o.Rows(dst, ids)
 	}
+	return q
 }
 
 func (x *index[K, T]) Search(ctx context.Context, query []T, k int, o *SearchOptions[K, T]) ([]Hit[K], error) {
@@ -65,20 +64,16 @@ func (x *index[K, T]) Search(ctx context.Context, query []T, k int, o *SearchOpt
 		return nil, fmt.Errorf("index: k = %d, want at least 0", k)
 	}
 	found := [][]quantise.Hit{make([]quantise.Hit, min(k, s.n))}
-	options := quantise.SearchOptions[T]{Only: s.live, Rows: s.reader(o)}
-	if o.Accept != nil {
-		options.Accept = func(at int) bool { return o.Accept(s.ids[at]) }
-	}
+	options := s.options(o)
 	if err := s.codes.SearchAll(ctx, found, []*quantise.Query{q}, options); err != nil {
 		return nil, fmt.Errorf("index: %w", err)
 	}
-	hits := make([]Hit[K], len(found[0]))
-	for i, hit := range found[0] {
-		if hits[i] = (Hit[K]{s.ids[hit.ID], hit.Estimate}); options.Rows != nil {
-			hits[i].Low, hits[i].High = hit.Value, hit.Value
+	if options.Rows != nil {
+		for i, hit := range found[0] {
+			found[0][i].Low, found[0][i].High = hit.Value, hit.Value
 		}
 	}
-	return hits, nil
+	return s.hits(found[0]), nil
 }
 
 func (x *index[K, T]) Within(ctx context.Context, query []T, limit float64, o *SearchOptions[K, T]) ([]Hit[K], error) {
@@ -87,112 +82,18 @@ func (x *index[K, T]) Within(ctx context.Context, query []T, limit float64, o *S
 	if err != nil {
 		return nil, err
 	}
-	if limit != limit {
-		return nil, errors.New("index: limit is NaN")
-	}
-	w := within[K, T]{ctx: ctx, state: s, query: query, prepared: q, limit: limit, accept: o.Accept, read: s.reader(o), inTurns: !s.hasRows()}
-	parallel.Do((len(s.live)+pieceWords-1)/pieceWords, &w)
-	if err := cmp.Or(w.err, ctx.Err()); err != nil {
+	found, err := s.codes.Within(ctx, q, limit, s.options(o))
+	if err != nil {
 		return nil, fmt.Errorf("index: %w", err)
 	}
-	slices.SortFunc(w.found, func(a, b quantise.Hit) int {
-		if order := cmp.Compare(b.Value, a.Value); order != 0 {
-			return order * w.sign()
-		}
-		return cmp.Compare(a.ID, b.ID)
-	})
-	hits := make([]Hit[K], len(w.found))
-	for i, hit := range w.found {
+	return s.hits(found), nil
+}
+
+// hits returns hits with the ids of rows in place of their places.
+func (s *state[K, T]) hits(found []quantise.Hit) []Hit[K] {
+	hits := make([]Hit[K], len(found))
+	for i, hit := range found {
 		hits[i] = Hit[K]{s.ids[hit.ID], hit.Estimate}
 	}
-	return hits, nil
-}
-
-// within is a call of Within. A piece is the rows of pieceWords words of live.
-type within[K ID, T dense.Float] struct {
-	*state[K, T]
-	ctx      context.Context
-	query    []T
-	prepared *quantise.Query
-	limit    float64
-	accept   func(id K) bool
-	read     func(dst dense.Matrix[T], places []int) error
-	inTurns  bool // read is called by one piece at a time
-
-	reading, writing sync.Mutex
-	found            []quantise.Hit // with places as ids
-	err              error
-}
-
-const pieceWords = 16
-
-// sign returns 1 if large values are best, and −1 if small values are.
-func (w *within[K, T]) sign() int {
-	if w.measure == quantise.SquaredDistance {
-		return -1
-	}
-	return 1
-}
-
-// reaches reports whether a value between low and high may reach the limit.
-func (w *within[K, T]) reaches(low, high float64) bool {
-	if w.measure == quantise.SquaredDistance {
-		return low <= w.limit
-	}
-	return high >= w.limit
-}
-
-func (w *within[K, T]) Piece(i int) {
-	if w.ctx.Err() != nil {
-		return
-	}
-	var places []int
-	for at := i * pieceWords; at < min((i+1)*pieceWords, len(w.live)); at++ {
-		for word := w.live[at]; word != 0; word &= word - 1 {
-			places = append(places, 64*at+bits.TrailingZeros64(word))
-		}
-	}
-	n := 0
-	var some []quantise.Hit
-	for k, e := range w.codes.Estimates(make([]quantise.Estimate, len(places)), w.prepared, places) {
-		if w.reaches(e.Low, e.High) && (w.accept == nil || w.accept(w.ids[places[k]])) {
-			some = append(some, quantise.Hit{ID: places[k], Estimate: e})
-			places[n] = places[k]
-			n++
-		}
-	}
-	if n == 0 {
-		return
-	}
-	var err error
-	if w.read != nil {
-		some, err = w.exact(some, places[:n])
-	}
-	w.writing.Lock()
-	defer w.writing.Unlock()
-	w.found, w.err = append(w.found, some...), cmp.Or(w.err, err)
-}
-
-// exact returns the rows whose exact values reach the limit.
-func (w *within[K, T]) exact(some []quantise.Hit, places []int) ([]quantise.Hit, error) {
-	rows := dense.New[T](len(places), w.d)
-	if w.inTurns {
-		w.reading.Lock()
-		defer w.reading.Unlock()
-	}
-	if err := cmp.Or(w.ctx.Err(), w.read(rows, places)); err != nil {
-		return nil, err
-	}
-	n := 0
-	for i, hit := range some {
-		value := measure.Of(int(w.measure), rows.Row(i), w.query)
-		if value-value != 0 {
-			return nil, fmt.Errorf("the row of id %#v that Rows wrote holds NaN or ±Inf, or overflows", w.ids[hit.ID])
-		}
-		if w.reaches(value, value) {
-			some[n] = quantise.Hit{ID: hit.ID, Estimate: quantise.Estimate{Value: value, Low: value, High: value}}
-			n++
-		}
-	}
-	return some[:n], nil
+	return hits
 }

@@ -207,11 +207,11 @@ func TestContexts(t *testing.T) {
 			return must.Have(index.New[int64](4, index.Options[float64]{}, src())).Put(c, ids, x)
 		}},
 		"quantise.index.Compact": {n / 64, func(c *lookedAt) error { return searched.Compact(c) }},
-		"quantise.index.Search": {2, func(c *lookedAt) error {
+		"quantise.index.Search": {n / 256, func(c *lookedAt) error {
 			_, err := searched.Search(c, x.Row(0), 10, nil)
 			return err
 		}},
-		"quantise.index.Within": {n / 1024, func(c *lookedAt) error {
+		"quantise.index.Within": {n / 256, func(c *lookedAt) error {
 			_, err := searched.Within(c, x.Row(0), 1, nil)
 			return err
 		}},
