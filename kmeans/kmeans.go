@@ -72,9 +72,8 @@ type Clusters[T dense.Float] struct {
 //
 // For S drawn rows (Options.Sample), or all N, in R^d and k clusters, Cluster costs O(S·k·d) for
 // each draw and each iteration, and O(N·k·d) for the last labels, in float64 also if T is float32.
-// Cluster makes a copy of x. The clusters do not depend on GOMAXPROCS, and powers of two as factors
-// of x or ω change no label. Cluster changes neither x nor opts, and the result shares no memory
-// with either.
+// The clusters do not depend on GOMAXPROCS, and powers of two as factors of x or ω change no label.
+// Cluster copies x, changes no argument, and returns memory of its own.
 //
 // The error reports an x without elements, an element of x or Options.Start that is not finite, a k
 // outside 1 … N (or 1 … Options.Sample), options or a maxIterations out of range, fewer rows of
