@@ -67,3 +67,18 @@ func TestScales(t *testing.T) {
 	_, _, err = Scales(t.Context(), kernels.Laplacian{}, b, rand.NewPCG(1, 2))
 	assert.EqualError(t, err, "kernelridge: k is a kernels.Laplacian, want a kernels.Gaussian or kernels.Matern")
 }
+
+// Length-scales of linear columns grow until λ is at its floor, where Fit still solves.
+func TestScalesOfLinearColumns(t *testing.T) {
+	b := uneven(80)
+	for i := range b.X.Rows {
+		b.Y.Set(i, 0, b.X.At(i, 0)-b.X.At(i, 1)+1e-3*math.Sin(float64(i)))
+	}
+	k, choice, err := Scales(t.Context(), kernels.Gaussian{}, b, rand.NewPCG(1, 2))
+	require.NoError(t, err)
+	assert.Greater(t, choice.Ratio, leastRatio)
+	assert.Less(t, choice.Ratio, 1e-4)
+	r, err := Fit(t.Context(), k, b, Options{Ratio: choice.Ratio, Src: rand.NewPCG(1, 2)})
+	require.NoError(t, err)
+	assert.Less(t, r.Model.Noise()[0], 1e-5)
+}
