@@ -137,7 +137,7 @@ func TestSeedsFollowSquaredDistances(t *testing.T) {
 	for _, c := range []struct {
 		weights  []float64
 		first, p float64
-	}{{nil, 0.25, 81.0 / 91}, {[]float64{3, 9, 0, 1}, 3.0 / 13, 81.0 / 90}} {
+	}{{nil, 0.25, 81.0 / 91}, {[]float64{30, 27, 3, 1.0 / 3}, 90.0 / 181, 1.0 / 3}} {
 		src := source()
 		var first, ninth float64
 		for range runs {
