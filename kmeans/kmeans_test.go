@@ -9,10 +9,10 @@ import (
 	"testing"
 
 	"github.com/stretchr/testify/assert"
-	"github.com/stretchr/testify/require"
 
 	"github.com/seed-feabd252/randfeat/dense"
 	"github.com/seed-feabd252/randfeat/internal/testing/densetest"
+	"github.com/seed-feabd252/randfeat/internal/testing/must"
 	"github.com/seed-feabd252/randfeat/kmeans"
 )
 
@@ -20,8 +20,7 @@ func source() rand.Source { return rand.NewPCG(1, 2) }
 
 func cluster[T dense.Float](t *testing.T, x dense.Matrix[T], k, maxIterations int, opts kmeans.Options[T]) kmeans.Clusters[T] {
 	t.Helper()
-	c, err := kmeans.Cluster(t.Context(), x, k, maxIterations, opts, source())
-	require.NoError(t, err)
+	c := must.Have(kmeans.Cluster(t.Context(), x, k, maxIterations, opts, source()))
 	return c
 }
 
@@ -120,8 +119,7 @@ func TestClusterWithoutIterations(t *testing.T) {
 		assert.Equal(t, i, c.Labels[at])
 	}
 	start := x.RowRange(3, 5)
-	given, err := kmeans.Cluster(t.Context(), x, 2, 0, kmeans.Options[float32]{Start: start}, nil)
-	require.NoError(t, err)
+	given := must.Have(kmeans.Cluster(t.Context(), x, 2, 0, kmeans.Options[float32]{Start: start}, nil))
 	assert.Equal(t, start.Clone(), given.Centres)
 	for i, label := range given.Labels {
 		at, _ := nearest(x.Row(i), start)
@@ -141,8 +139,7 @@ func TestSeedsFollowSquaredDistances(t *testing.T) {
 		src := source()
 		var first, ninth float64
 		for range runs {
-			c, err := kmeans.Cluster(t.Context(), x, 2, 0, kmeans.Options[float64]{Weights: c.weights}, src)
-			require.NoError(t, err)
+			c := must.Have(kmeans.Cluster(t.Context(), x, 2, 0, kmeans.Options[float64]{Weights: c.weights}, src))
 			if c.Centres.At(0, 0) == 0 {
 				first++
 				if c.Centres.At(1, 0) == 9 {

@@ -6,10 +6,10 @@ import (
 	"testing"
 
 	"github.com/stretchr/testify/assert"
-	"github.com/stretchr/testify/require"
 
 	"github.com/seed-feabd252/randfeat/dense"
 	"github.com/seed-feabd252/randfeat/internal/testing/densetest"
+	"github.com/seed-feabd252/randfeat/internal/testing/must"
 	"github.com/seed-feabd252/randfeat/kmeans"
 )
 
@@ -24,8 +24,7 @@ func testStarts[T dense.Float](t *testing.T) {
 	iterations, near, most := 0, 0, math.Inf(1)
 	var all []float64
 	for call := range 200 {
-		c, err := kmeans.Cluster(t.Context(), x, 5, 50, kmeans.Options[T]{}, src)
-		require.NoError(t, err)
+		c := must.Have(kmeans.Cluster(t.Context(), x, 5, 50, kmeans.Options[T]{}, src))
 		if call < 40 {
 			iterations += c.Iterations
 			if c.Inertia < best {

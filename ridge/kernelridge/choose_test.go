@@ -9,7 +9,6 @@ import (
 	"github.com/seed-feabd252/randfeat/dense"
 	"github.com/seed-feabd252/randfeat/internal/testing/must"
 	"github.com/seed-feabd252/randfeat/kernels"
-	"github.com/seed-feabd252/randfeat/ridge"
 	"github.com/seed-feabd252/randfeat/ridge/kernelridge"
 )
 
@@ -29,18 +28,8 @@ func TestChoose(t *testing.T) {
 			}
 		}
 		for i := range 80 {
-			rest := ridge.Block[float64]{X: dense.New[float64](79, 3), Y: dense.New[float64](79, 2)}
-			for j := range 80 {
-				if j != i {
-					copy(rest.X.Row(len(rest.Weights)), b.X.Row(j))
-					copy(rest.Y.Row(len(rest.Weights)), b.Y.Row(j))
-					rest.Weights = append(rest.Weights, b.Weights[j])
-				}
-			}
-			a, constant := direct(t, candidates[1], rest, ratio, true)
-			f := means(candidates[1], b.X.RowRange(i, i+1), rest.X, a, constant)
-			for j := range 2 {
-				e, own := b.Y.At(i, j)-f.At(0, j), b.Y.At(i, j)-mean[j]/weight[j]
+			for j, e := range leftOut(t, candidates[1], b, ratio, i) {
+				own := b.Y.At(i, j) - mean[j]/weight[j]
 				sum += b.Weights[i] * e * e
 				null += b.Weights[i] * own * own
 			}
