@@ -25,7 +25,6 @@ import (
 	_ "github.com/seed-feabd252/randfeat/performer"
 	_ "github.com/seed-feabd252/randfeat/performer/audit"
 	_ "github.com/seed-feabd252/randfeat/performer/blocks"
-	_ "github.com/seed-feabd252/randfeat/performer/clusters"
 	_ "github.com/seed-feabd252/randfeat/performer/estimate"
 	_ "github.com/seed-feabd252/randfeat/performer/layer"
 	_ "github.com/seed-feabd252/randfeat/performer/recurrence"

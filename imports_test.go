@@ -63,7 +63,6 @@ func TestImports(t *testing.T) {
 		module + "performer/audit":      "examples",
 		module + "performer/estimate":   "",
 		module + "performer/layer":      "examples",
-		module + "performer/clusters":   "performer/audit examples",
 		module + "performer/blocks":     "performer/audit examples",
 		module + "performer":            "performer examples",
 		module + "ridge":                "components ridge table examples",

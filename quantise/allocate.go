@@ -12,15 +12,19 @@ import (
 // of a vector without bits, and 0 is the estimate.
 var bitNoise = [...]float64{1, 0.5707, 0.1349, 0.03889, 0.01166, 0.003491, 0.001025, 0.0002885, 0.00007174}
 
-// leastGain is the least relative gain for which segments have different numbers of bits. Estimates
-// from equal bits have no bias.
-const leastGain = 0.05
+// The least relative gains of numbers of bits. Estimates from equal bits have no bias. Even bits
+// have a part of a row less than odd ones, and a search takes longer for each part.
+const (
+	leastGain      = 0.05 // of different numbers of bits over equal bits
+	leastGainOfOdd = 0.25 // of odd numbers over even ones
+)
 
 // allocation is the bits of segments of coordinates.
 type allocation struct {
 	variances []float64 // the sums of the variances of the coordinates of a segment
 	sizes     []int
 	bits      []int
+	step      int    // the difference of bits of a move
 	elements  [9]int // the elements of the part of each width
 	total     int    // the bits of a row
 }
@@ -40,16 +44,22 @@ func allocate(variances, learned []float64, sizes []int, words int) []int {
 			break
 		}
 	}
-	equal, noise, noiseOfLearned := slices.Clone(a.bits), totalNoise(variances, a.bits), totalNoise(learned, a.bits)
-	a.climb(func() bool { return a.total <= 64*words })
-	for !fits() {
-		a.shrink()
+	best, gain := slices.Clone(a.bits), leastGain
+	for a.step = 2; a.step > 0; a.step-- {
+		for s, b := range a.bits {
+			a.set(s, b/a.step*a.step)
+		}
+		a.climb(func() bool { return a.total <= 64*words })
+		for !fits() {
+			a.shrink()
+		}
+		a.climb(fits)
+		if slices.Max(best) == 0 || totalNoise(variances, a.bits) <= (1-gain)*totalNoise(variances, best) &&
+			totalNoise(learned, a.bits) <= (1-gain)*totalNoise(learned, best) {
+			best, gain = slices.Clone(a.bits), leastGainOfOdd
+		}
 	}
-	a.climb(fits)
-	if equal[0] > 0 && (totalNoise(variances, a.bits) > (1-leastGain)*noise || totalNoise(learned, a.bits) > (1-leastGain)*noiseOfLearned) {
-		return equal
-	}
-	return a.bits
+	return best
 }
 
 // set sets the bits of segment s.
@@ -79,42 +89,42 @@ func totalNoise(variances []float64, bits []int) (sum float64) {
 	return sum
 }
 
-// shrink takes the bit with the least gain away.
+// shrink takes the step of bits with the least gain away.
 func (a *allocation) shrink() {
 	at, least := 0, math.Inf(1)
 	for s, b := range a.bits {
-		if b > 0 {
-			if loss := (a.noiseOf(s, b-1) - a.noiseOf(s, b)) / float64(a.sizes[s]); loss < least {
+		if b >= a.step {
+			if loss := (a.noiseOf(s, b-a.step) - a.noiseOf(s, b)) / float64(a.sizes[s]); loss < least {
 				at, least = s, loss
 			}
 		}
 	}
-	a.set(at, a.bits[at]-1)
+	a.set(at, a.bits[at]-a.step)
 }
 
-// climb gives a bit to a segment, or moves a bit from a segment to another one, as long as the
-// noise decreases and the bits fit.
+// climb gives a step of bits to a segment, or moves a step from a segment to another one, as long
+// as the noise decreases and the bits fit.
 func (a *allocation) climb(fits func() bool) {
 	for {
 		up, down, best := -1, -1, 1e-9*totalNoise(a.variances, a.bits)
 		for s, b := range a.bits {
-			if b == 8 {
+			if b+a.step > 8 {
 				continue
 			}
-			gain := a.noiseOf(s, b) - a.noiseOf(s, b+1)
+			gain := a.noiseOf(s, b) - a.noiseOf(s, b+a.step)
 			if gain <= best {
 				continue
 			}
-			a.set(s, b+1)
+			a.set(s, b+a.step)
 			if fits() {
 				up, down, best = s, -1, gain
 			}
 			for t, c := range a.bits {
-				if c == 0 || t == s {
+				if c < a.step || t == s {
 					continue
 				}
-				if net := gain + a.noiseOf(t, c) - a.noiseOf(t, c-1); net > best {
-					if a.set(t, c-1); fits() {
+				if net := gain + a.noiseOf(t, c) - a.noiseOf(t, c-a.step); net > best {
+					if a.set(t, c-a.step); fits() {
 						up, down, best = s, t, net
 					}
 					a.set(t, c)
@@ -125,9 +135,9 @@ func (a *allocation) climb(fits func() bool) {
 		if up < 0 {
 			return
 		}
-		a.set(up, a.bits[up]+1)
+		a.set(up, a.bits[up]+a.step)
 		if down >= 0 {
-			a.set(down, a.bits[down]-1)
+			a.set(down, a.bits[down]-a.step)
 		}
 	}
 }

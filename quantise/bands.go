@@ -302,8 +302,8 @@ func (q *quantiser[T]) roundBands(dst *rounded, norm float64, p *preparer[T]) {
 			vecmath.Scale(own, unit)
 		}
 		to := &dst.parts[k]
-		to.words, to.width, to.table = one.words, one.width, nil
-		p.whole = roundListed(to, digits, norm, 1, one.places, p.whole, short(one.words, one.width) || !scan.Listed())
+		to.words, to.width = one.words, one.width
+		p.whole = roundListed(to, digits, norm, one.places, p.whole, short(one.words, one.width) || !scan.Listed())
 		// the mean square of evenly distributed odd multiples
 		odd := float64(int(1)<<(2*one.width)-1) / 3
 		noise += float64(to.rounding*to.rounding) * float64(norm*norm) * odd * float64(one.elements)
@@ -353,7 +353,7 @@ func learned[T dense.Float](opts Options, d int, s *spectrum) (Quantiser[T], err
 	if err := s.check(d); err != nil {
 		return nil, err
 	}
-	c := &coder[T]{options: opts, in: d, out: d, seed: s.key(), rotation: directionsOf[T](s.Directions), mean: s.Mean, unit: 1}
+	c := &coder[T]{options: opts, in: d, out: d, seed: s.key(), rotation: directionsOf[T](s.Directions), mean: s.Mean}
 	c.spectrum = s
 	c.bands = bandsOf(s.Bands)
 	q := &quantiser[T]{coder: c, layout: opts.learnedLayout(d, s)}

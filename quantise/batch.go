@@ -23,9 +23,6 @@ type batch struct {
 
 var batches pool.Of[batch]
 
-// absent are the numbers of rows of layouts without a column.
-var absent = [columns]float32{ratios: 1}
-
 // addRows makes rows the rows of a batch. Rows that follow each other in a block are copied
 // together.
 func (r *rows) addRows(f *batch, ids []int, l *layout) {
@@ -54,10 +51,7 @@ func (f *batch) addRow(i int, b *block, place int, l *layout) {
 	for k := 1; k < l.count; k++ {
 		f.list[k][i] = (*byte)(unsafe.Pointer(&b.words[k][place*l.parts[k]]))
 	}
-	f.columns[norms][i], f.columns[ratios][i], f.columns[variances][i] = b.numbers[norms][place], 1, 0
-	if v := b.numbers[ratios]; v != nil {
-		f.columns[ratios][i] = v[place]
-	}
+	f.columns[norms][i], f.columns[ratios][i], f.columns[variances][i] = b.numbers[norms][place], b.numbers[ratios][place], 0
 	if v := b.numbers[variances]; v != nil {
 		f.columns[variances][i] = v[place]
 	}
@@ -78,10 +72,8 @@ func (f *batch) addRange(i, n int, b *block, place int, l *layout) {
 		own := f.columns[k][i : i+n]
 		if v != nil {
 			copy(own, v[place:])
-			continue
-		}
-		for j := range own {
-			own[j] = absent[k]
+		} else {
+			clear(own)
 		}
 	}
 }
@@ -117,14 +109,10 @@ func (f *batch) multiply(x *rounded, n int) {
 // multiplyPart sets the products of part k of the first n rows.
 func (f *batch) multiplyPart(x *rounded, k, n int) {
 	list := f.list[k][:]
-	if x.table != nil || !scan.Listed() {
+	if !scan.Listed() {
 		for i := range n {
 			row := unsafe.Slice((*uint64)(unsafe.Pointer(list[i])), x.words)
-			if x.table != nil {
-				scan.LevelProducts(f.products[i:], row, x.table, x.tile, 1, x.words, x.width, 1, 1)
-			} else {
-				scan.Products(f.products[i:], row, x.tile, 1, x.words, x.width, 1, 1)
-			}
+			scan.Products(f.products[i:], row, x.tile, 1, x.words, x.width, 1, 1)
 		}
 	} else {
 		most := (n + scan.ListedStep - 1) / scan.ListedStep * scan.ListedStep

@@ -111,7 +111,7 @@ func FuzzBytes(f *testing.F) {
 	f.Add(uint8(3), slices.Repeat([]byte{0x3f}, 1000))
 	x, centres := clusters[float32](1, 40, 2, 1, 0.1, 1)
 	f.Fuzz(func(t *testing.T, kind uint8, page []byte) {
-		o := lawOptions(1, 2, 4, 8)[kind%8]
+		o := options(1, 2, 4, 8)[kind%4]
 		q := newQuantiser[float32](t, 40, o)
 		if kind >= 128 {
 			q = around(t, o, centres)

@@ -95,7 +95,7 @@ func testCentredSearch[T dense.Float](t *testing.T) {
 		copy(x.Row(1100), x.Row(17))
 		clear(x.Row(5))
 		copy(x.Row(6), centres.Row(3))
-		for _, o := range lawOptions(1, 2, 4, 8) {
+		for _, o := range options(1, 2, 4, 8) {
 			q := around(t, o, centres)
 			c := codesOf(t, q, x)
 			for _, query := range [][]T{x.Row(100), centres.Row(3), random[T](1, d, 9).Row(0), make([]T, d)} {
@@ -155,7 +155,7 @@ func TestSearchOfFewCentres(t *testing.T) {
 	for i := range labels {
 		labels[i] = nearestCentre(x.Row(i), centres)
 	}
-	for _, o := range lawOptions(1, 8) {
+	for _, o := range options(1, 8) {
 		c := codesOf(t, around(t, o, centres), x)
 		queries := x.RowRange(119, 122) // of which one has no centre
 		for _, by := range measures {

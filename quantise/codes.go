@@ -18,8 +18,8 @@ import (
 )
 
 // Codes holds the codes of rows, numbered from 0 in the order of Append. In d' dimensions a row
-// takes Bits·d'/8 bytes, 4 for the norm, 4 more with RaBitQ of 1 bit, 8 more with RaBitQ of several
-// bits, and 16 more with centres. In d' dimensions TwoStage adds d'/8 + 4 bytes to a row. If Learn
+// takes Bits·d'/8 bytes, 8 for the norm and the ratio, 4 more with several bits, and 16 more with
+// centres. In d' dimensions TwoStage adds d'/8 + 4 bytes to a row. If Learn
 // subtracts a mean, a row takes 4 bytes more, and none for centres. Quantiser.Encode, Read and View
 // return Codes.
 //
@@ -69,7 +69,7 @@ type Codes[T dense.Float] interface {
 
 	// SearchAll is Search for several queries of one measure, in one pass over the codes, with
 	// options: SearchAll writes the best len(hits[i]) rows for query i into hits[i], and shortens
-	// hits[i] if the options select fewer rows. With SearchOptions.Rows, which requires RaBitQ,
+	// hits[i] if the options select fewer rows. With SearchOptions.Rows,
 	// SearchAll makes two passes over the codes. SearchAll allocates nothing after the first call
 	// with so many rows, queries and hits, except in SearchOptions.Rows.
 	//
@@ -102,10 +102,11 @@ type Codes[T dense.Float] interface {
 	Estimates(dst []Estimate, query *Query, ids []int) []Estimate
 
 	// Decode writes vectors that approximate the rows x from from to to−1 into the rows of dst,
-	// which is (to−from)×d, and returns dst: ‖x‖·Rᵀs for the rotation R and the code s, or c +
-	// ‖x−c‖·Rᵀs with a centre c. If dst is the zero Matrix, Decode allocates dst. Codes of LloydMax
-	// decode to the vectors nearest to the rows, and codes of RaBitQ to longer vectors. Decode
-	// costs a rotation per row. Decode panics if a row does not exist or dst has another shape.
+	// which is (to−from)×d, and returns dst: ‖x‖·Rᵀs/sᵀu for the rotation R, the code s and u =
+	// Rx/‖x‖, or c + ‖x−c‖·Rᵀs/sᵀu with a centre c and u = R(x−c)/‖x−c‖. Decoded vectors are longer
+	// than the rows, because products with decoded vectors are unbiased. If dst is the zero Matrix,
+	// Decode allocates dst. Decode costs a rotation per row. Decode panics if a row does not exist
+	// or dst has another shape.
 	Decode(dst dense.Matrix[T], from, to int) dense.Matrix[T]
 
 	// Write writes the quantiser, and the rows that Codes has when the call begins, to w, as a
@@ -280,7 +281,7 @@ func (c *codes[T]) Decode(dst dense.Matrix[T], from, to int) dense.Matrix[T] {
 			}
 			scan.Unpack(codes, words, q.width)
 			for j, k := range codes {
-				row[j] = T(scale * float64(q.levels[k]))
+				row[j] = T(scale * float64(2*int(k)+1-1<<q.width))
 			}
 		}
 		q.rotation.ApplyTransposed(dst.RowRange(lo, hi), s)

@@ -8,11 +8,12 @@
 //		fmt.Printf("row %d: %.3f ± %.3f\n", hit.ID, hit.Value, hit.StdErr)
 //	}
 //
-// New rotates vectors at random, so that one set of levels serves all vectors and the errors have a
-// known law. Learn takes a rotation from a sample instead, with more bits for principal directions.
-// Codes, decoded vectors, estimates and results of Search have the same bits on every processor.
-// Theory and the StdErr of LloydMax evaluate integrals, whose last digits differ. Page
-// docs/search.md has all laws, and says which scheme and which call to take.
+// New rotates vectors at random, rounds every coordinate to one of 2^bits levels with equal steps,
+// and stores a factor by which estimates have no bias [Gao & Long 2024, Gao et al. 2025]. The errors
+// of estimates have a known law. Learn takes a rotation from a sample instead, with more bits for
+// principal directions. Codes, decoded vectors, estimates and results of Search have the same bits
+// on every processor. Theory evaluates integrals, whose last digits differ. Page docs/search.md has
+// all laws, and says which call to take.
 //
 // # References
 //
@@ -20,5 +21,4 @@
 //     for approximate nearest neighbor search. SIGMOD.
 //   - [Gao et al. 2025] Practical and asymptotically optimal quantization of high-dimensional
 //     vectors in Euclidean space for approximate nearest neighbor search. SIGMOD.
-//   - [Max 1960] Quantizing for minimum distortion. IRE Trans. Inf. Theory 6(1).
 package quantise

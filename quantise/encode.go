@@ -122,10 +122,9 @@ type encoder[T dense.Float] struct {
 	shifted scratch.Buffer[T] // x − c, with centres
 	rotated scratch.Buffer[T]
 	about   []uint32 // the clusters of the rows, with centres
-	edges   []T
-	codes   []uint8 // of one row
-	digits  []uint8 // of one row in one part, with bands
-	sums    []sums  // of one row, with bands
+	codes   []uint8  // of one row
+	digits  []uint8  // of one row in one part, with bands
+	sums    []sums   // of one row, with bands
 
 	row    []uint64 // the code of one row
 	labels []uint32 // of EncodeBytes
@@ -133,8 +132,7 @@ type encoder[T dense.Float] struct {
 
 // begin rotates rows minus their centres. labels are nil if there is at most one.
 func (e *encoder[T]) begin(q *quantiser[T], x dense.Matrix[T], labels []uint32) {
-	e.codes, e.edges = scratch.Resize(e.codes, q.out), scratch.Resize(e.edges, len(q.edges)+1)
-	e.row = scratch.Resize(e.row, q.words)
+	e.codes, e.row = scratch.Resize(e.codes, q.out), scratch.Resize(e.row, q.words)
 	e.x, e.about = x, labels
 	if q.centres != nil {
 		e.shifted.Shape(x.Rows, q.in)
@@ -172,7 +170,7 @@ func (e *encoder[T]) encode(q *quantiser[T], i int) (n [columns]float32, err err
 		e.encodeBands(q, y, norm, i, &n)
 		return n, nil
 	}
-	ratio := q.write(e.codes, y, norm, e.edges)
+	ratio := q.write(e.codes, y, norm)
 	scan.Pack(e.row, e.codes, q.width)
 	n[norms], n[ratios] = float32(norm), float32(ratio)
 	if q.has[variances] && norm > 0 {
@@ -224,14 +222,14 @@ func (e *encoder[T]) encodeSigns(q *quantiser[T], b *block, at, i int, norm floa
 	}
 }
 
-// squareOf returns ‖s‖² for levels that are odd multiples of q.unit.
+// squareOf returns ‖s‖².
 func (c *coder[T]) squareOf(codes []uint8) float64 {
 	sum, most := 0, 1<<int(c.options.Bits)-1
 	for _, k := range codes {
 		odd := 2*int(k) - most
 		sum += odd * odd
 	}
-	return float64(sum) * float64(c.unit*c.unit)
+	return float64(sum)
 }
 
 // normOf returns ‖y‖, or an error if the norm is out of range. y is the rotated x, which may have
@@ -259,32 +257,21 @@ func normOf[T dense.Float](y, x []T) (float64, error) {
 	return 0, errors.New("holds NaN or ±Inf, or has a norm above 1e150")
 }
 
-// write writes the codes of y, whose norm is given, and returns the ratio of the row. edges is
-// working memory.
-func (c *coder[T]) write(codes []uint8, y []T, norm float64, edges []T) (ratio float64) {
-	n := len(c.edges)
+// write writes the codes of y, whose norm is given, and returns the ratio of the row.
+func (c *coder[T]) write(codes []uint8, y []T, norm float64) (ratio float64) {
+	n := 1 << (int(c.options.Bits) - 1)
 	if norm == 0 {
 		for i := range codes {
 			codes[i] = uint8(n)
 		}
 		return 0
 	}
-	switch {
-	case n == 1:
+	if n == 1 {
 		encodeBits(codes, y)
-	case c.options.Scheme == LloydMax:
-		for j, v := range c.edges {
-			edges[j] = T(float64(v) * norm)
-		}
-		edges[n] = T(math.Inf(1))
-		encodeCells(codes, y, edges, c.starts, T(buckets/(float64(c.edges[n-1])*norm)))
-	default:
-		encodeSteps(codes, y, T(1/(float64(c.edges[1])*norm)), n)
+	} else {
+		encodeSteps(codes, y, T(1/(float64(c.step)*norm)), n)
 	}
-	if c.options.Scheme == RaBitQ {
-		return norm / c.along(codes, y)
-	}
-	return 1
+	return norm / c.along(codes, y)
 }
 
 func encodeBits[T dense.Float](codes []uint8, y []T) {
@@ -312,58 +299,23 @@ func encodeSteps[T dense.Float](codes []uint8, y []T, perStep T, n int) {
 	}
 }
 
-// buckets is the number of intervals of equal width, up to the last edge, in the table of startsOf.
-const buckets = 1024
-
-// startsOf returns, for each bucket and for numbers beyond the last, a cell that begins at or below
-// all numbers that rounding may assign to the bucket.
-func startsOf(edges []float32) []uint8 {
-	starts, last := make([]uint8, buckets+1), float64(edges[len(edges)-1])
-	j := 0
-	for b := range starts {
-		from := (float64(b)/buckets - 1e-5) * last
-		for j+1 < len(edges) && float64(edges[j+1]) <= from {
-			j++
-		}
-		starts[b] = uint8(j)
-	}
-	return starts
-}
-
-// encodeCells finds the last edge at or below each |y_i|. The last edge is +Inf, and the edge
-// before it is buckets/perUnit. Most searches end in the first cell of the bucket.
-func encodeCells[T dense.Float](codes []uint8, y, edges []T, starts []uint8, perUnit T) {
-	codes, starts = codes[:len(y)], starts[:buckets+1]
-	n := len(edges) - 1
-	for i, v := range y {
-		size := T(math.Abs(float64(v)))
-		j := int(starts[int(min(size*perUnit, buckets))])
-		for size >= edges[j+1] {
-			j++
-		}
-		c := uint8(n + j)
-		if v < 0 {
-			c = uint8(n - 1 - j)
-		}
-		codes[i] = c
-	}
-}
-
 // along returns sᵀy. Conversions of products keep the compiler from fusing them with sums, because
 // fused sums have other bits on other processors.
 func (c *coder[T]) along(codes []uint8, y []T) float64 {
 	var s0, s1, s2, s3 float64
 	codes = codes[:len(y)]
+	most := 1<<int(c.options.Bits) - 1
+	odd := func(k uint8) float64 { return float64(2*int(k) - most) }
 	i := 0
 	for ; i+4 <= len(y); i += 4 {
 		k, v := codes[i:i+4:i+4], y[i:i+4:i+4]
-		s0 += float64(float64(c.levels[k[0]]) * float64(v[0]))
-		s1 += float64(float64(c.levels[k[1]]) * float64(v[1]))
-		s2 += float64(float64(c.levels[k[2]]) * float64(v[2]))
-		s3 += float64(float64(c.levels[k[3]]) * float64(v[3]))
+		s0 += float64(odd(k[0]) * float64(v[0]))
+		s1 += float64(odd(k[1]) * float64(v[1]))
+		s2 += float64(odd(k[2]) * float64(v[2]))
+		s3 += float64(odd(k[3]) * float64(v[3]))
 	}
 	for ; i < len(y); i++ {
-		s0 += float64(float64(c.levels[codes[i]]) * float64(y[i]))
+		s0 += float64(odd(codes[i]) * float64(y[i]))
 	}
 	return (s0 + s1) + (s2 + s3)
 }

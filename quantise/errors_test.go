@@ -178,28 +178,3 @@ func testBoundsOfRows[T dense.Float](t *testing.T) {
 func TestBoundsOfRows(t *testing.T) {
 	densetest.Both(t, testBoundsOfRows[float32], testBoundsOfRows[float64])
 }
-
-// Errors over their stated standard errors have the mean square 1: for RaBitQ given the code, for
-// LloydMax on average.
-func TestStandardErrors(t *testing.T) {
-	const d, cosine, times = 128, 0.3, 1000
-	plane := quantise.NewHaar(d, 2, 9)
-	x, y := pair(d, cosine)
-	for _, o := range lawOptions(1, 2, 4) {
-		q, squares := newQuantiser[float64](t, d, o), 0.0
-		quantise.Rotate(q, plane)
-		for range times {
-			plane.Draw()
-			for _, hit := range search(codesOf(t, q, x), make([]quantise.Hit, 1), y, quantise.InnerProduct) {
-				squares += math.Pow((hit.Value-cosine)/hit.StdErr, 2) / times
-			}
-		}
-		// The mean of 1000 squares of normal variates has the standard error 0.045. A bias in
-		// proportion to the cosine makes standard errors vary with the estimates.
-		tolerance := 0.2
-		if o.Scheme == quantise.LloydMax {
-			tolerance = 0.5
-		}
-		assert.InDelta(t, 1, squares, tolerance, "%v", o)
-	}
-}

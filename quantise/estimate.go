@@ -93,7 +93,7 @@ func (q *quantiser[T]) EstimateBytes(dst []Estimate, query *Query, page []byte) 
 // addBytes makes the rows of a page, of which the first has a number, the rows of a batch.
 func (q *quantiser[T]) addBytes(f *batch, page []byte, first int) error {
 	size := q.rowBytes()
-	inPlace := q.table == nil && scan.Listed()
+	inPlace := scan.Listed()
 	if !inPlace {
 		f.words = scratch.Resize(f.words, fewRows*q.words)
 	}
@@ -114,7 +114,7 @@ func (q *quantiser[T]) addBytes(f *batch, page []byte, first int) error {
 		}
 		at := row[8*q.words:]
 		for k, has := range q.has {
-			if f.columns[k][i] = absent[k]; !has {
+			if f.columns[k][i] = 0; !has {
 				continue
 			}
 			v := math.Float32frombits(binary.LittleEndian.Uint32(at))
@@ -147,7 +147,7 @@ func (q *quantiser[T]) estimate(dst []Estimate, x *Query, f *batch) {
 
 // estimateProducts is estimate for products that f has already.
 func (q *quantiser[T]) estimateProducts(dst []Estimate, x *Query, f *batch) {
-	if q.centres == nil && x.exponent == 0 && x.z == 0 && x.eachRow && x.norm > 0 {
+	if q.centres == nil && x.exponent == 0 && x.z == 0 && x.norm > 0 {
 		x.estimatePlain(dst, f)
 		return
 	}
@@ -157,7 +157,7 @@ func (q *quantiser[T]) estimateProducts(dst []Estimate, x *Query, f *batch) {
 	}
 }
 
-// estimatePlain is estimate of RaBitQ without centres, bounds and exponent.
+// estimatePlain is estimate without centres, bounds and exponent.
 func (x *Query) estimatePlain(dst []Estimate, f *batch) {
 	square, rounding := float64(x.norm*x.norm), float64(x.rounding*x.rounding)
 	for i := range dst {

@@ -9,7 +9,6 @@ import (
 	"github.com/seed-feabd252/randfeat/dense"
 	"github.com/seed-feabd252/randfeat/internal/compute/parallel"
 	"github.com/seed-feabd252/randfeat/internal/compute/vecmath"
-	"github.com/seed-feabd252/randfeat/internal/law/codelaw"
 )
 
 // Rotate gives a quantiser another rotation.
@@ -67,26 +66,12 @@ func (h *Haar) ApplyTransposed(_, _ dense.Matrix[float64]) dense.Matrix[float64]
 	panic("not used")
 }
 
-// GaussianLevels gives a quantiser of the scheme LloydMax the levels of its limit for large d'. Its
-// theory stays that of the right levels.
-func GaussianLevels[T dense.Float](public Quantiser[T]) {
-	q := public.(*quantiser[T])
-	const large = 4_000_000
-	n := len(q.edges)
-	limit, ratio := codelaw.LloydMax(large, n), math.Sqrt(large/float64(q.out))
-	for j, level := range limit.Levels {
-		q.edges[j] = float32(ratio * limit.Edges[j])
-		q.levels[n+j], q.levels[n-1-j] = float32(ratio*level), float32(-ratio*level)
-	}
-	q.starts = startsOf(q.edges)
-}
-
 // DropCorrection replaces the division by sᵀu by that by ‖s‖.
 func DropCorrection[T dense.Float](public Codes[T]) {
 	c := public.(*codes[T])
 	for _, b := range c.rows().clusters[0].blocks {
 		for i := range b.numbers[ratios] {
-			square := float64(c.q.out) * c.q.unit * c.q.unit
+			square := float64(c.q.out)
 			if v := b.numbers[variances]; v != nil {
 				square = (1 + float64(v[i])) / math.Pow(float64(b.numbers[ratios][i]), 2)
 			}

@@ -135,7 +135,7 @@ func TestFar(t *testing.T) {
 // that are near to different centres, for all rows and for few. Exact rows are the nearest.
 func testFarCalls[T dense.Float](t *testing.T) {
 	const n, m, d, k = 500, 10, 40, 7
-	for _, o := range []quantise.Options{{Bits: 1}, {Bits: 4}, {Bits: 8}, {Scheme: quantise.LloydMax, Bits: 4}} {
+	for _, o := range options(1, 4, 8) {
 		x, queries, centres := farData[T](farCase{mean: 1e6, between: 1, centres: 3}, n, m, d)
 		clear(centres.Row(2)) // its rows and queries are not so near to another centre
 		q := around(t, o, centres)
@@ -162,7 +162,7 @@ func testFarCalls[T dense.Float](t *testing.T) {
 					require.Equal(t, want[hit.ID], hit.Estimate)
 				}
 			}
-			if o.Scheme != quantise.RaBitQ || by == quantise.Cosine {
+			if by == quantise.Cosine {
 				continue
 			}
 			require.NoError(t, searchAll(codes, t.Context(), together, queries, by, 1e-9, quantise.SearchOptions[T]{Rows: quantise.RowsOf(x)}))

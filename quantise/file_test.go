@@ -141,7 +141,6 @@ func TestFileErrors(t *testing.T) {
 	}
 	nan := math.Float32bits(float32(math.NaN()))
 	for want, change := range map[string]func(f *safetensors.File){
-		"quantise: Scheme = 9, want one of the constants":                  word("codes.scheme", "9"),
 		"quantise: Bits = 3, want 1, 2, 4 or 8, or 0 for 4":                word("codes.bits", "3"),
 		"quantise: d = 0, want at least 1":                                 word("codes.d", "0"),
 		"quantise: centres are 2×4, want K×5":                              word("codes.d", "5"),
@@ -189,7 +188,7 @@ func TestHostileFile(t *testing.T) {
 // No bytes make it crash, and what it accepts can be searched.
 func FuzzFile(f *testing.F) {
 	x, centres := clusters[float32](3, 8, 2, 1, 0.1, 1)
-	for _, o := range lawOptions(1, 4) {
+	for _, o := range options(1, 4) {
 		q := newQuantiser[float32](f, 8, o)
 		centred, err := q.WithCentres(centres)
 		require.NoError(f, err)
@@ -226,7 +225,7 @@ func TestGolden(t *testing.T) {
 		x.Data[i] = float32((i*i*7919+i*104729)%2047-1023) / 1024
 	}
 	var files, rows []byte
-	for _, o := range lawOptions(1, 2, 4, 8) {
+	for _, o := range options(1, 2, 4, 8) {
 		q, err := quantise.New[float32](100, o, rand.NewPCG(1, 2))
 		require.NoError(t, err)
 		files = append(files, fileOf(t, codesOf(t, q, x))...)

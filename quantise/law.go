@@ -2,14 +2,14 @@ package quantise
 
 import "math"
 
-// numbers are what is stored beside the code of a row, or absent.
+// numbers are what is stored beside the code of a row, 0 for the columns that the layout lacks.
 type numbers struct {
 	norm, ratio, variance, centreProduct, codedProduct float64
 }
 
 // numbersAt returns the numbers in place i.
 func (b *block) numbersAt(i int) numbers {
-	all := absent
+	var all [columns]float32
 	for k, v := range b.numbers {
 		if v != nil {
 			all[k] = v[i]
@@ -39,13 +39,9 @@ func (x *Query) estimate(s *shift, product float32, n *numbers) Estimate {
 	}
 	one := x.roundedOf(s)
 	rounding := one.rounding * x.relative(s)
-	if x.eachRow {
-		variance := x.varianceOf(n)
-		across := variance * one.perDimension
-		e.StdErr = math.Sqrt(one.averageOf(cosine, across) + float64(rounding*rounding*(1+variance)))
-	} else {
-		e.StdErr = math.Sqrt(x.averageVariance(cosine) + float64(rounding*rounding*x.moments.Square))
-	}
+	variance := x.varianceOf(n)
+	across := variance * one.perDimension
+	e.StdErr = math.Sqrt(one.averageOf(cosine, across) + float64(rounding*rounding*(1+variance)))
 	scale := 1.0
 	switch {
 	case x.by != Cosine:
@@ -171,18 +167,6 @@ func (x *Query) undivided(difference float64) float64 {
 		return math.Ldexp(difference, x.exponent)
 	}
 	return math.Ldexp(difference, max(x.exponent, 0))
-}
-
-// averageVariance returns the mean squared error of an estimate of a cosine. It uses the estimate
-// in place of the true cosine.
-func (x *Query) averageVariance(estimate float64) float64 {
-	m := x.moments
-	across := max(0, m.Square-m.AlongSquare) / (x.out - 1)
-	rho := min(max(estimate/m.Along, -1), 1)
-	square := float64(rho * rho)
-	variance := float64(square*max(0, m.AlongSquare-float64(m.Along*m.Along))) + float64(max(1-square, across)*across)
-	bias := rho * (m.Along - 1)
-	return variance + float64(bias*bias)
 }
 
 // averageOf returns the mean squared error of the estimate of a cosine, from that of a cosine of 0.

@@ -80,8 +80,6 @@ func Learn[T dense.Float](sample dense.Matrix[T], opts Options, src rand.Source)
 // checkLearned returns an error if Learn does not have the options.
 func (o Options) checkLearned() error {
 	switch {
-	case o.Scheme != RaBitQ:
-		return fmt.Errorf("quantise: Learn with %v, want RaBitQ", o.Scheme)
 	case o.TwoStage:
 		return errors.New("quantise: Learn with TwoStage, want none")
 	case !(o.Bits >= 0.125 && o.Bits <= 8):

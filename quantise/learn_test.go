@@ -4,6 +4,7 @@ import (
 	"fmt"
 	"math"
 	"math/rand/v2"
+	"slices"
 	"testing"
 
 	"github.com/stretchr/testify/assert"
@@ -68,6 +69,8 @@ func testLearnedLaw[T dense.Float](t *testing.T) {
 		for _, bits := range learnedBits {
 			q := learned(t, sample, bits, 1)
 			assert.Equal(t, mean > 0, quantise.HasMean(q))
+			_, each := quantise.Bands(q)
+			assert.False(t, slices.ContainsFunc(each, func(b int) bool { return b%2 == 1 }), "%v bits", each)
 			c := codesOf(t, q, x)
 			for _, by := range measures {
 				if mean == 100 && by == quantise.Cosine {
@@ -344,7 +347,6 @@ func TestLearnErrors(t *testing.T) {
 		{x, quantise.Options{Bits: 0.1}, src, "quantise: Bits = 0.1, want from 1/8 to 8, or 0 for 4"},
 		{x, quantise.Options{Bits: 9}, src, "quantise: Bits = 9, want from 1/8 to 8, or 0 for 4"},
 		{x, quantise.Options{Bits: math.NaN()}, src, "quantise: Bits = NaN, want from 1/8 to 8, or 0 for 4"},
-		{x, quantise.Options{Scheme: quantise.LloydMax}, src, "quantise: Learn with LloydMax, want RaBitQ"},
 		{x, quantise.Options{Bits: 4, TwoStage: true}, src, "quantise: Learn with TwoStage, want none"},
 		{dense.New[float32](4, 0), quantise.Options{}, src, "quantise: d = 0, want at least 1"},
 		{dense.New[float32](4, 8), quantise.Options{}, src, "quantise: 0 rows of the sample have norms from 2⁻¹⁰⁰ to 2¹⁰⁰ about the mean, want 2"},

@@ -42,7 +42,7 @@ func TestGuardedBytes(t *testing.T) {
 	defer func() { require.NoError(t, syscall.Munmap(memory)) }()
 	require.NoError(t, syscall.Mprotect(memory[size:], syscall.PROT_NONE))
 	for d := 4; d <= 1024; d = d*4/3 + 1 {
-		for _, o := range append(lawOptions(1, 4), quantise.Options{Bits: 2}, quantise.Options{Bits: 8}) {
+		for _, o := range options(1, 2, 4, 8) {
 			x := random[float32](3, d, 1)
 			q := newQuantiser[float32](t, d, o)
 			rows := pageOf(t, q, x)

@@ -5,9 +5,6 @@ import (
 	"github.com/seed-feabd252/randfeat/internal/compute/vecmath"
 )
 
-// listed reports whether there are kernels for rows at any addresses.
-func (s *search[T]) listed() bool { return s.q.table == nil && scan.Listed() }
-
 // short reports whether rows are so short that scan.Products is the fastest kernel for one query.
 func short(words, width int) bool { return words < 8 || width == 1 && words <= 16 }
 
@@ -31,14 +28,10 @@ func (s *search[T]) multiply(p *scanner, some []*ranking, k int) {
 		}
 	}
 	// each query by itself
-	alone := allFar || q.bands != nil || s.listed() && (p.few || len(s.queries) == 1 && !short(q.words, q.width))
+	alone := allFar || q.bands != nil || scan.Listed() && (p.few || len(s.queries) == 1 && !short(q.words, q.width))
 	if !alone {
 		tiles := s.tiles[k*scan.DigitWords(q.words, q.width):]
-		if q.table != nil {
-			scan.LevelProducts(dst, rows, q.table, tiles, n, q.words, q.width, len(some), n)
-		} else {
-			scan.Products(dst, rows, tiles, n, q.words, q.width, len(some), n)
-		}
+		scan.Products(dst, rows, tiles, n, q.words, q.width, len(some), n)
 	}
 	for j, x := range some {
 		one, own := x.roundedOf(shifts[j]), dst[j*n:][:n]
@@ -52,13 +45,11 @@ func (s *search[T]) multiply(p *scanner, some []*ranking, k int) {
 			s.multiplyParts(p, one, own)
 			continue
 		case !alone && one == &x.rounded:
-		case s.listed() && (p.few || s.rows.n*q.words < inCaches && q.words > fewWords):
+		case scan.Listed() && (p.few || s.rows.n*q.words < inCaches && q.words > fewWords):
 			s.multiplyListed(p, one, own)
 			continue
-		case s.listed():
+		case scan.Listed():
 			scan.ListedRange(own, rows, one.listed, n, q.words, q.width)
-		case q.table != nil:
-			scan.LevelProducts(own, rows, q.table, one.tile, n, q.words, q.width, 1, n)
 		default:
 			scan.Products(own, rows, one.tile, n, q.words, q.width, 1, n)
 		}

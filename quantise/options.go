@@ -10,38 +10,8 @@ import (
 	"github.com/seed-feabd252/randfeat/internal/memory/limit"
 )
 
-// Scheme is a method of rounding the unit vector u of a rotated vector to a code. The code of u
-// stands for a vector s, and the vectors u and s have the dimension d'.
-type Scheme int
-
-// The schemes. The zero Scheme is RaBitQ.
-const (
-	// RaBitQ rounds every coordinate to one of 2^bits levels with equal steps, and stores sᵀu, so
-	// that estimates have no bias. The code of one bit is the sign [Gao & Long 2024]. With more
-	// bits the step minimises the mean angle between s and u, for all vectors [Gao et al. 2025].
-	RaBitQ Scheme = iota
-
-	// LloydMax rounds to the levels with the smallest mean squared error ‖s − u‖² for the exact law
-	// of a coordinate of u [Max 1960]. Estimates have the mean E‖s‖² < 1 times the true value.
-	LloydMax
-)
-
-var schemeNames = [...]string{"RaBitQ", "LloydMax"}
-
-// String returns the name of the scheme.
-func (s Scheme) String() string {
-	if s.valid() {
-		return schemeNames[s]
-	}
-	return fmt.Sprintf("Scheme(%d)", int(s))
-}
-
-func (s Scheme) valid() bool { return s >= 0 && int(s) < len(schemeNames) }
-
-// Options selects a quantiser. The zero Options mean RaBitQ with 4 bits per coordinate.
+// Options selects a quantiser. The zero Options mean 4 bits per coordinate.
 type Options struct {
-	Scheme Scheme
-
 	// Bits is the number of bits per coordinate, 1, 2, 4 or 8. Zero means 4. For Learn, Bits is the
 	// mean number of bits, any number from 1/8 to 8.
 	Bits float64
@@ -50,20 +20,18 @@ type Options struct {
 	// dimensions. With TwoStage, a search of one query reads all signs, and the codes of rows that
 	// may be among the best. A search of two stages misses a row of the search of all codes with
 	// probability 0.01 at most. A search with SearchOptions reads all codes, and so does a search
-	// where a sample of signs promises no gain. TwoStage needs RaBitQ of 4 or 8 bits. Codes with
-	// centres, and with a dimension d' < 768, store no signs.
+	// where a sample of signs promises no gain. TwoStage needs 4 or 8 bits. Codes with centres,
+	// and with a dimension d' < 768, store no signs.
 	TwoStage bool
 }
 
 func (o Options) check() (Options, error) {
 	o.Bits = cmp.Or(o.Bits, 4)
 	switch {
-	case !o.Scheme.valid():
-		return o, fmt.Errorf("quantise: Scheme = %d, want one of the constants", int(o.Scheme))
 	case o.Bits != 1 && o.Bits != 2 && o.Bits != 4 && o.Bits != 8:
 		return o, fmt.Errorf("quantise: Bits = %v, want 1, 2, 4 or 8, or 0 for 4", o.Bits)
-	case o.TwoStage && (o.Scheme != RaBitQ || o.Bits < 4):
-		return o, fmt.Errorf("quantise: TwoStage with %v and Bits = %v, want RaBitQ with 4 or 8 bits", o.Scheme, o.Bits)
+	case o.TwoStage && o.Bits < 4:
+		return o, fmt.Errorf("quantise: TwoStage with Bits = %v, want 4 or 8 bits", o.Bits)
 	}
 	return o, nil
 }
@@ -71,8 +39,8 @@ func (o Options) check() (Options, error) {
 // layout returns the layout of rows in d' dimensions.
 func (o Options) layout(order int) layout {
 	l := layout{elements: order, width: int(o.Bits), clusters: 1}.withParts(scan.Words(order, int(o.Bits)))
-	l.has[norms], l.has[ratios] = true, o.Scheme == RaBitQ
-	l.has[variances] = o.Scheme == RaBitQ && o.Bits > 1 // all vectors s have one length with 1 bit
+	l.has[norms], l.has[ratios] = true, true
+	l.has[variances] = o.Bits > 1 // all vectors s have one length with 1 bit
 	if o.TwoStage && order >= leastStaged {
 		l.signWords = scan.Words(order, 1)
 	}

@@ -28,8 +28,8 @@ type Quantiser[T dense.Float] interface {
 	// Theory returns the exact mean and variance of the estimate of a cosine whose true value is
 	// given, over uniformly random rotations. The estimate of xᵀy has ‖x‖‖y‖ times the mean and
 	// (‖x‖‖y‖)² times the variance for the cosine, and the estimate of ‖x−y‖² 4 times the variance
-	// for xᵀy. The variance is NaN for RaBitQ with several bits in less than 32 dimensions, for
-	// which no law is known. With Learn, the variance is the mean over pairs of vectors like the
+	// for xᵀy. The mean is the cosine itself. The variance is
+	// NaN for several bits in less than 32 dimensions, for which no law is known. With Learn, the variance is the mean over pairs of vectors like the
 	// sample, relative to norms after subtraction of the mean. The first call of Theory takes
 	// longer, to compute integrals.
 	Theory(cosine float64) (mean, variance float64)
@@ -58,7 +58,7 @@ type Quantiser[T dense.Float] interface {
 	// a centre c that ‖q − tc‖ < ‖q‖/16, q − tc is rotated and rounded by itself, because the
 	// rounding of q is too coarse for rows of the centre. If dst is not nil, Prepare allocates
 	// nothing after the first call. Prepare panics if x does not have d elements, if the measure is
-	// unknown, if miss is not in [0, 1), or if miss is positive and the scheme is not RaBitQ.
+	// unknown, or if miss is not in [0, 1).
 	Prepare(dst *Query, x []T, by Measure, miss float64) *Query
 
 	// EncodeBytes appends the codes of the rows of x (n×d) to dst, as bytes of one size per row,
@@ -155,14 +155,10 @@ type coder[T dense.Float] struct {
 	seed     [2]uint64
 	rotation rotation[T]
 
-	edges    []float32     // the edges of the cells of the coordinates of u
-	starts   []uint8       // the first cells of buckets, for LloydMax with several cells
-	levels   []float32     // the level of each code
-	unit     float64       // levels are odd multiples of unit below 2¹⁶
-	table    *scan.Table   // levels over unit; nil for the multiples 1, 3, 5, …
+	step     float32       // the width of a cell of the coordinates of u
 	places   []uint32      // the places of the digits of queries
 	signs    *quantiser[T] // the quantiser of the signs; nil without signs
-	bands    *bands        // nil without Learn, whose quantisers have no edges and levels
+	bands    *bands        // nil without Learn, whose quantisers have no step
 	mean     []float64     // what Learn subtracts, or nil
 	spectrum *spectrum
 
@@ -193,58 +189,21 @@ func (q *quantiser[T]) equals(r *quantiser[T]) bool {
 	return q == r || q.sameCodes(r) && slices.EqualFunc(q.centres, r.centres, func(a, b centre[T]) bool { return slices.Equal(a.vector, b.vector) })
 }
 
-// newCoder returns a coder with levels. Levels and edges are rounded to float32, because the last
-// digits of elementary functions differ between processors.
+// newCoder returns a coder. The step is rounded to float32, because the last digits of elementary
+// functions differ between processors.
 func newCoder[T dense.Float](opts Options, d, order int, r rotation[T]) *coder[T] {
-	c, l, n := &coder[T]{options: opts, in: d, out: order, rotation: r}, opts.layout(order), 1<<(int(opts.Bits)-1)
-	var cells codelaw.Cells
-	if opts.Scheme == RaBitQ {
-		cells = codelaw.BestUniform(order, n)
-	} else if cells = codelaw.LloydMax(order, n); n > 1 {
-		c.setTable(cells.Levels)
-	}
-	c.edges, c.levels = make([]float32, n), make([]float32, 2*n)
-	for j, v := range cells.Levels {
-		c.edges[j] = float32(cells.Edges[j])
-		level := float32(v)
-		if opts.Scheme == RaBitQ {
-			level = float32(2*j + 1) // estimates divide by sᵀu
-		}
-		c.levels[n+j], c.levels[n-1-j] = level, -level
-	}
-	if c.table == nil {
-		c.unit = float64(c.levels[n])
-		c.places = scan.ListedPlaces(l.elements, l.words, l.width)
-	} else {
-		c.starts = startsOf(c.edges)
-	}
+	l, cells := opts.layout(order), codelaw.BestUniform(order, 1<<(int(opts.Bits)-1))
+	c := &coder[T]{options: opts, in: d, out: order, rotation: r}
+	c.step, c.places = float32(2*cells.Levels[0]), scan.ListedPlaces(l.elements, l.words, l.width)
 	if l.signWords > 0 {
 		signs := Options{Bits: 1}
 		c.signs = &quantiser[T]{coder: newCoder(signs, d, order, r), layout: signs.layout(order)}
 	}
 	c.theory = sync.OnceValue(func() codelaw.Moments {
-		switch {
-		case opts.Scheme == LloydMax:
-			return cells.Moments(order)
-		case opts.Bits > 1 && order < codelaw.CorrectedDimension:
+		if opts.Bits > 1 && order < codelaw.CorrectedDimension {
 			return codelaw.Moments{Along: 1, AlongSquare: 1, Square: math.NaN()}
 		}
 		return cells.Corrected(order)
 	})
 	return c
-}
-
-// setTable rounds the levels of LloydMax to odd multiples of a unit, of which the largest is nearly
-// 2¹⁶. The rounding adds up to 4e-5 of the variance of an estimate. The unit has 8 binary digits,
-// so that float32 represents all multiples.
-func (c *coder[T]) setTable(levels []float64) {
-	n := len(levels)
-	fraction, exponent := math.Frexp(levels[n-1] / math.MaxUint16)
-	c.unit = math.Ldexp(math.Ceil(fraction*256), exponent-8)
-	multiples := make([]int, 2*n)
-	for j, v := range levels {
-		multiple := 2*int(v/c.unit/2) + 1
-		levels[j], multiples[n+j], multiples[n-1-j] = float64(multiple)*c.unit, multiple, -multiple
-	}
-	c.table = scan.NewTable(multiples)
 }

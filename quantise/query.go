@@ -10,7 +10,6 @@ import (
 	"github.com/seed-feabd252/randfeat/internal/compute/scan"
 	"github.com/seed-feabd252/randfeat/internal/compute/simd"
 	"github.com/seed-feabd252/randfeat/internal/compute/vecmath"
-	"github.com/seed-feabd252/randfeat/internal/law/codelaw"
 	"github.com/seed-feabd252/randfeat/internal/memory/scratch"
 )
 
@@ -41,12 +40,9 @@ type Query struct {
 
 	rounded
 
-	// The law of errors: moments, or the variance of each row with RaBitQ.
-	moments codelaw.Moments
-	eachRow bool
-	bit     float64 // ‖s‖² of all codes, for RaBitQ with 1 bit; 1 with bands of 1 bit
-	less    float64 // what varianceOf subtracts from bit·ratio²
-	out     float64 // d'
+	bit  float64 // ‖s‖² of all codes, with 1 bit; 1 with bands of 1 bit; 0 if rows have a variance
+	less float64 // what varianceOf subtracts from bit·ratio²
+	out  float64 // d'
 
 	signs *Query // for the signs of codes
 
@@ -56,9 +52,8 @@ type Query struct {
 
 // rounded is a rotated vector, divided by its norm and rounded to multiples of a step.
 type rounded struct {
-	// The multiples are in listed. They are in tile if levels come from a table, if the machine
-	// lacks kernels for listed, and for short parts. scale is the product of the step and of
-	// quantiser.unit.
+	// The multiples are in listed. They are in tile as well if the machine lacks kernels for
+	// listed, and for short parts. scale is the step.
 	listed []byte
 	tile   []uint64
 	scale  float32
@@ -66,7 +61,6 @@ type rounded struct {
 	rounding float64
 
 	words, width int
-	table        *scan.Table
 
 	// d' − 1, or with bands 1 over the variance for a row of variance 1, and its reciprocal
 	dimensions, perDimension float64
@@ -96,8 +90,6 @@ func (q *quantiser[T]) Prepare(dst *Query, x []T, by Measure, miss float64) *Que
 		panic(errMeasure(by).Error())
 	case !(miss >= 0 && miss < 1):
 		panic(fmt.Sprintf("quantise: miss = %v, want a probability between 0 and 1", miss))
-	case miss > 0 && q.options.Scheme != RaBitQ:
-		panic(fmt.Sprintf("quantise: miss = %v with codes of %v, want RaBitQ, which knows the error of each code", miss, q.options.Scheme))
 	}
 	if dst == nil {
 		dst = new(Query)
@@ -141,12 +133,10 @@ func (q *quantiser[T]) Prepare(dst *Query, x []T, by Measure, miss float64) *Que
 func (q *quantiser[T]) describe(dst *Query) {
 	dst.owner = q
 	dst.out, dst.bit, dst.less = float64(q.out), 0, 1
-	if dst.eachRow = q.options.Scheme == RaBitQ; !dst.eachRow {
-		dst.moments = q.theory()
-	} else if q.bands != nil && !q.has[variances] {
+	if q.bands != nil && !q.has[variances] {
 		dst.bit, dst.less = 1, 0
 	} else if q.width == 1 {
-		dst.bit = float64(q.elements) * float64(q.unit*q.unit)
+		dst.bit = float64(q.elements)
 	}
 }
 
@@ -183,25 +173,15 @@ func (q *quantiser[T]) round(dst *rounded, norm float64, p *preparer[T]) {
 		q.roundBands(dst, norm, p)
 		return
 	}
-	dst.words, dst.width, dst.table = q.words, q.width, q.table
+	dst.words, dst.width = q.words, q.width
 	dst.dimensions = float64(q.out) - 1
 	dst.perDimension = 1 / dst.dimensions
-	if q.table != nil {
-		dst.scale, dst.rounding, p.whole = 0, 0, scratch.Resize(p.whole, q.elements)
-		dst.tile = scratch.Resize(dst.tile, scan.DigitWords(q.words, q.width))
-		step := scan.Round(p.whole, p.rotated, q.width)
-		scan.Digits(dst.tile, p.whole, q.words, q.width)
-		if norm > 0 {
-			dst.scale, dst.rounding = float32(q.unit*(step/norm)), step/norm/math.Sqrt(12)
-		}
-		return
-	}
-	p.whole = roundListed(dst, p.rotated, norm, q.unit, q.places, p.whole, !scan.Listed())
+	p.whole = roundListed(dst, p.rotated, norm, q.places, p.whole, !scan.Listed())
 }
 
 // roundListed rounds y to steps for the kernels of dst.width. norm is that of the whole vector. It
 // sets tile if tiled is true, and returns its working memory whole.
-func roundListed[T dense.Float](dst *rounded, y []T, norm, unit float64, places []uint32, whole []int16, tiled bool) []int16 {
+func roundListed[T dense.Float](dst *rounded, y []T, norm float64, places []uint32, whole []int16, tiled bool) []int16 {
 	dst.scale, dst.rounding, dst.tile = 0, 0, dst.tile[:0]
 	dst.listed = cache.Aligned(dst.listed, scan.ListedBytes(dst.words, dst.width))
 	clear(dst.listed)
@@ -212,7 +192,7 @@ func roundListed[T dense.Float](dst *rounded, y []T, norm, unit float64, places 
 	if norm > 0 && peak > 0 {
 		step := float64(peak) / float64(scan.LargestOf(dst.width))
 		scan.RoundListed(dst.listed, y, places, T(1/step), dst.width)
-		dst.scale, dst.rounding = float32(unit*(step/norm)), step/norm/math.Sqrt(12)
+		dst.scale, dst.rounding = float32(step/norm), step/norm/math.Sqrt(12)
 	}
 	if tiled {
 		dst.tile, whole = scratch.Resize(dst.tile, scan.DigitWords(dst.words, dst.width)), scratch.Resize(whole, len(y))

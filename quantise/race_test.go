@@ -92,7 +92,7 @@ func TestAllocations(t *testing.T) {
 	const n = 5000
 	dst, all, query, ids := make([]quantise.Hit, 10), make([]quantise.Estimate, n), new(quantise.Query), []int{4711, 0, 4711}
 	some := setOf(n, func(id int) bool { return id%8 > 3 })
-	for i, o := range []quantise.Options{{Bits: 1}, {Bits: 8}, {Scheme: quantise.LloydMax}, {Bits: 1}, {Bits: 4}} {
+	for i, o := range []quantise.Options{{Bits: 1}, {Bits: 8}, {Bits: 4}, {Bits: 1}, {Bits: 4}} {
 		mean := []float64{0, 0, 0, 1, 100}[i] // at 100, q − tc is rounded by itself
 		x, centres := clusters[float32](n, 48, 6, mean, 0.5, 3)
 		c := codesOf(t, around(t, o, centres), x)
@@ -101,9 +101,6 @@ func TestAllocations(t *testing.T) {
 		}
 		q, hits, prepared := c.Quantiser(), lists(9, 10), make([]*quantise.Query, 9)
 		page, options := pageOf(t, q, x.RowRange(0, 100)), []quantise.SearchOptions[float32]{{Only: some}, {Rows: quantise.RowsOf(x)}}
-		if o.Scheme != quantise.RaBitQ {
-			options = options[:1]
-		}
 		for _, processors := range []int{1, 2} {
 			assert.Zero(t, allocs.Settled(processors, func() {
 				for _, by := range measures {

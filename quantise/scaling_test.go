@@ -43,7 +43,7 @@ func testQueriesOfAnySize[T dense.Float](t *testing.T) {
 		x.Data[i] += 0.1 // so that centres gain something
 	}
 	raw := random[T](1, d, 32)
-	for _, o := range append(lawOptions(1, 8), quantise.Options{Bits: 4}) {
+	for _, o := range options(1, 4, 8) {
 		plain := encode(t, x, o)
 		centred := codesOf(t, around(t, o, x.RowRange(0, 4)), x)
 		for about, c := range []quantise.Codes[T]{plain, centred} {
@@ -90,9 +90,7 @@ func testQueriesOfAnySize[T dense.Float](t *testing.T) {
 						require.ElementsMatch(t, want, found, what)
 					}
 				}
-				if o.Scheme == quantise.RaBitQ {
-					sameExactRows(t, c, x, large, same, e, what)
-				}
+				sameExactRows(t, c, x, large, same, e, what)
 			}
 		}
 	}
@@ -161,7 +159,7 @@ func testSmallAndLargeRows[T dense.Float](t *testing.T) {
 	base, centres := clusters[T](n, d, 5, 1, 0.3, 4)
 	for _, e := range []int{94, 64, -64, -94} {
 		x, queries := times(base, e), times(base.RowRange(7, 9), e)
-		for _, o := range []quantise.Options{{Bits: 1}, {Bits: 4}, {Scheme: quantise.LloydMax, Bits: 2}} {
+		for _, o := range options(1, 2, 4) {
 			for _, c := range []quantise.Codes[T]{encode(t, x, o), codesOf(t, around(t, o, times(centres, e)), x)} {
 				for _, by := range measures {
 					values := estimates(c, nil, queries.Row(0), by)

@@ -111,7 +111,7 @@ func (s *search[T]) addQuery(query *Query, wanted int) {
 	}
 }
 
-// arrange sets the digits that scan.Products and scan.LevelProducts read.
+// arrange sets the digits that scan.Products reads.
 func (s *search[T]) arrange() {
 	q := s.q
 	size := scan.DigitWords(q.words, q.width)
@@ -147,7 +147,7 @@ func (s *search[T]) run() {
 	if idle {
 		return
 	}
-	if s.q.bands == nil && (len(s.queries) > 1 || !s.listed() || short(s.q.words, s.q.width)) {
+	if s.q.bands == nil && (len(s.queries) > 1 || !scan.Listed() || short(s.q.words, s.q.width)) {
 		s.arrange()
 	}
 	s.seen.Store(0)
@@ -264,9 +264,7 @@ func (s *search[T]) bound(p *scanner) {
 			}
 		}
 	}
-	if v := b.numbers[ratios]; v != nil {
-		vecmath.Multiply(factors, v[lo:hi])
-	}
+	vecmath.Multiply(factors, b.numbers[ratios][lo:hi])
 	p.factor, p.longest = float64(vecmath.Peak(factors)), float64(vecmath.Peak(lengths))
 	if s.secondPass {
 		p.variance, p.bias = s.largestVariance(p), s.largestBias(p)

@@ -133,7 +133,7 @@ func (s *search[T]) offer(p *scanner, x *ranking, products []float32) {
 	plain := to == nil && x.by == InnerProduct
 	for i := p.next(0, limit); i < p.hi-p.lo; i = p.next(i+1, limit) {
 		var score float64
-		if plain && p.b.numbers[ratios] != nil {
+		if plain {
 			score = float64(p.b.numbers[norms][p.lo+i]) * float64(float64(products[i])*float64(p.b.numbers[ratios][p.lo+i]))
 		} else {
 			n := p.b.numbersAt(p.lo + i)

@@ -79,8 +79,6 @@ func (c *codes[T]) SearchAll(ctx context.Context, hits [][]Hit, queries []*Query
 	switch {
 	case o.Centres < 0:
 		return errCentres(o.Centres)
-	case o.Rows != nil && q.options.Scheme != RaBitQ:
-		return fmt.Errorf("quantise: Rows with codes of %v, want RaBitQ, which knows the error of each code", q.options.Scheme)
 	case len(hits) != len(queries):
 		return fmt.Errorf("quantise: %d lists of hits for %d queries", len(hits), len(queries))
 	}

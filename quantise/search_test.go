@@ -54,7 +54,7 @@ func testManyQueries[T dense.Float](t *testing.T) {
 	clear(x.Row(77))
 	clear(queries.Row(5))
 	queries.Set(6, 1, T(math.NaN()))
-	for _, o := range lawOptions(1, 2, 4, 8) {
+	for _, o := range options(1, 2, 4, 8) {
 		c := encode(t, x, o)
 		for _, by := range measures {
 			together := lists(queries.Rows, k)
@@ -71,7 +71,7 @@ func testManyQueries[T dense.Float](t *testing.T) {
 func TestFilters(t *testing.T) {
 	const n, d, k = 5000, 24, 10
 	x, query := random[float64](n, d, 1), random[float64](1, d, 2)
-	for _, o := range []quantise.Options{{Bits: 2}, {Bits: 4}, {Bits: 8}, {Scheme: quantise.LloydMax}} {
+	for _, o := range options(2, 4, 8) {
 		c := encode(t, x.RowRange(0, 100), o)
 		// blocks that begin at odd rows
 		require.NoError(t, c.Append(t.Context(), x.RowRange(100, n)))
@@ -157,7 +157,7 @@ func testTies[T dense.Float](t *testing.T, seed uint64, k int) {
 	negative := vectors.RowRange(3, 4).Clone()
 	scaleBy(-1, negative.Data)
 	queries := [][]T{vectors.Row(2), negative.Row(0), vectors.Row(5)}
-	for _, o := range lawOptions(1, 4) {
+	for _, o := range options(1, 4) {
 		for _, q := range []quantise.Quantiser[T]{newQuantiser[T](t, d, o), around(t, o, vectors.RowRange(2, 5))} {
 			c := codesOf(t, q, x)
 			for i, row := range queries {
@@ -178,10 +178,8 @@ func testTies[T dense.Float](t *testing.T, seed uint64, k int) {
 					want := ranked(c, row, by)
 					same(want, quantise.SearchOptions[T]{})
 					same(want, quantise.SearchOptions[T]{Only: all})
-					if o.Scheme == quantise.RaBitQ {
-						query = q.Prepare(nil, row, by, 1e-9)
-						same(integerRanks(x, row, by), quantise.SearchOptions[T]{Rows: quantise.RowsOf(x)})
-					}
+					query = q.Prepare(nil, row, by, 1e-9)
+					same(integerRanks(x, row, by), quantise.SearchOptions[T]{Rows: quantise.RowsOf(x)})
 				}
 			}
 		}
@@ -236,8 +234,6 @@ func TestSearchErrors(t *testing.T) {
 		"quantise: query 1 has measure 0, want 1 like the first": all(options{}, cosine, c.Quantiser().Prepare(nil, x.Row(0), 0, 0)),
 		"quantise: Centres = -1, want at least 0":                all(options{Centres: -1}, cosine),
 		"quantise: 3 lists of hits for 1 queries":                c.SearchAll(t.Context(), lists(3, 1), []*quantise.Query{cosine}, options{}),
-		"quantise: Rows with codes of LloydMax, want RaBitQ, which knows the error of each code": searchAll(encode(t, x, quantise.Options{Scheme: quantise.LloydMax}),
-			t.Context(), lists(2, 3), queries, 0, 0, options{Rows: rows}),
 		"a broken disk":                         all(options{Rows: func(dense.Matrix[float64], []int) error { return broken }}, cosine),
 		"quantise: rows of 9 elements, want 10": all(options{Rows: quantise.RowsOf(dense.New[float64](50, 9))}, cosine),
 		"quantise: row 0 of a matrix of 0 rows": all(options{Only: []uint64{1}, Rows: quantise.RowsOf(dense.New[float64](0, 10))}, cosine),

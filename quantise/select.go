@@ -4,6 +4,7 @@ import (
 	"math"
 	"math/bits"
 
+	"github.com/seed-feabd252/randfeat/internal/compute/scan"
 	"github.com/seed-feabd252/randfeat/internal/compute/vecmath"
 )
 
@@ -23,7 +24,7 @@ func (s *search[T]) selectRows(p *scanner) bool {
 	for _, word := range p.selected {
 		count += bits.OnesCount64(word)
 	}
-	p.allSelected, p.few = count == n, count < n/fewShare && s.listed()
+	p.allSelected, p.few = count == n, count < n/fewShare && scan.Listed()
 	return count > 0
 }
 

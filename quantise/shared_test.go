@@ -20,12 +20,10 @@ import (
 
 var measures = []quantise.Measure{quantise.InnerProduct, quantise.Cosine, quantise.SquaredDistance}
 
-// lawOptions are the schemes with so many bits.
-func lawOptions(bits ...int) (all []quantise.Options) {
-	for _, s := range []quantise.Scheme{quantise.RaBitQ, quantise.LloydMax} {
-		for _, b := range bits {
-			all = append(all, quantise.Options{Scheme: s, Bits: float64(b)})
-		}
+// options are those with so many bits.
+func options(bits ...float64) (all []quantise.Options) {
+	for _, b := range bits {
+		all = append(all, quantise.Options{Bits: b})
 	}
 	return all
 }
@@ -82,11 +80,11 @@ func around[T dense.Float](t testing.TB, o quantise.Options, centres dense.Matri
 	return q
 }
 
-// bothKinds calls f with quantisers of all schemes, without and with centres, and rows near
+// bothKinds calls f with quantisers of all numbers of bits, without and with centres, and rows near
 // centres.
 func bothKinds[T dense.Float](t *testing.T, n, d int, f func(q quantise.Quantiser[T], x dense.Matrix[T])) {
 	x, centres := clusters[T](n, d, 5, 3, 0.5, 1)
-	for _, o := range lawOptions(1, 2, 4, 8) {
+	for _, o := range options(1, 2, 4, 8) {
 		f(newQuantiser[T](t, d, o), x)
 		f(around(t, o, centres), x)
 	}

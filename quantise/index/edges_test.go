@@ -42,21 +42,20 @@ func TestErrors(t *testing.T) {
 	}
 	type options = index.SearchOptions[string, float32]
 	_, within := x.Within(ctx, []float32{1, 1}, math.NaN(), nil)
-	few, far := must.Have(quantise.New[float32](3, quantise.Options{}, src)), must.Have(quantise.New[float32](2, quantise.Options{Scheme: quantise.LloydMax}, src))
+	few, fits := must.Have(quantise.New[float32](3, quantise.Options{}, src)), must.Have(quantise.New[float32](2, quantise.Options{}, src))
 	for want, err := range map[string]error{
-		"src is nil":                                 made(2, index.Options[float32]{}, nil),
-		"quantise: d = 0, want at least 1":           made(0, index.Options[float32]{}, src),
-		"Measure = 3, want one of the constants":     made(2, index.Options[float32]{Measure: 3}, src),
-		"Bits = NaN, want from 1/8 to 8, or 0 for 4": made(2, index.Options[float32]{Bits: math.NaN()}, src),
-		"Bits = 2 with a Quantiser, want 0":          made(2, index.Options[float32]{Bits: 2, Quantiser: far}, src),
-		"Quantiser is for rows of R^3, want R^2":     made(2, index.Options[float32]{Quantiser: few}, src),
-		"Quantiser has the scheme LloydMax, want RaBitQ, which knows the error of each code": made(2, index.Options[float32]{Quantiser: far}, src),
-		`2 ids for 1 rows`:       x.Add(ctx, []string{"x", "y"}, dense.New[float32](1, 2)),
-		`rows are 1×3, want n×2`: x.Add(ctx, []string{"x"}, dense.New[float32](1, 3)),
-		`id "b" is in the index`: x.Add(ctx, []string{"x", "b"}, dense.New[float32](2, 2)),
-		`id "x" is twice in ids`: x.Put(ctx, []string{"x", "x"}, dense.New[float32](2, 2)),
-		`the row of id "d" holds NaN or ±Inf, or has a norm above 1e150`:          put("e", 1, nan),
-		`the row of id "e" holds NaN or ±Inf, or has a norm above 1e150`:          put("e", 1, 1, inf),
+		"src is nil":                                                     made(2, index.Options[float32]{}, nil),
+		"quantise: d = 0, want at least 1":                               made(0, index.Options[float32]{}, src),
+		"Measure = 3, want one of the constants":                         made(2, index.Options[float32]{Measure: 3}, src),
+		"Bits = NaN, want from 1/8 to 8, or 0 for 4":                     made(2, index.Options[float32]{Bits: math.NaN()}, src),
+		"Bits = 2 with a Quantiser, want 0":                              made(2, index.Options[float32]{Bits: 2, Quantiser: fits}, src),
+		"Quantiser is for rows of R^3, want R^2":                         made(2, index.Options[float32]{Quantiser: few}, src),
+		`2 ids for 1 rows`:                                               x.Add(ctx, []string{"x", "y"}, dense.New[float32](1, 2)),
+		`rows are 1×3, want n×2`:                                         x.Add(ctx, []string{"x"}, dense.New[float32](1, 3)),
+		`id "b" is in the index`:                                         x.Add(ctx, []string{"x", "b"}, dense.New[float32](2, 2)),
+		`id "x" is twice in ids`:                                         x.Put(ctx, []string{"x", "x"}, dense.New[float32](2, 2)),
+		`the row of id "d" holds NaN or ±Inf, or has a norm above 1e150`: put("e", 1, nan),
+		`the row of id "e" holds NaN or ±Inf, or has a norm above 1e150`: put("e", 1, 1, inf),
 		`the row of id "e\xff" has the norm 1.01e+38, want 0 or from 2⁻⁹⁹ to 2⁹⁹`: put("e\xff", 1, 1, 1.01e38, 0),
 		`the row of id "e" has the norm 1e-40, want 0 or from 2⁻⁹⁹ to 2⁹⁹`:        put("e", 1, 1, 1e-40, 0),
 		"k = -1, want at least 0":                                search(-1, nil, 1, 1),
@@ -169,13 +168,13 @@ func TestDamagedFiles(t *testing.T) {
 		{"ids of 2 bytes, want 3", func(f *safetensors.File) { f.Tensors["index.ends"] = words(0, 1, 2) }},
 		{"id 2 has the bytes [1, 0) of 3", func(f *safetensors.File) { f.Tensors["index.ends"] = words(0, 1, 0) }},
 		{"1 of 3 ids are twice in the file", func(f *safetensors.File) { f.Tensors["index.ends"] = words(0, 0, 3) }},
-		{"3 codes and 3 rows for 2 ids, want 2 rows", func(f *safetensors.File) { f.Tensors["index.ends"] = words(0, 3) }},
+		{"3 codes and 3×2 rows for 2 ids, want 2×2", func(f *safetensors.File) { f.Tensors["index.ends"] = words(0, 3) }},
 		{"a seed of 1 words, want 2", func(f *safetensors.File) { f.Tensors["index.seed"] = words(1) }},
 		{"Measure = 7, want one of the constants", func(f *safetensors.File) { f.Metadata["index.measure"] = "7" }},
 		{"Bits = 9, want from 1/8 to 8, or 0 for 4", func(f *safetensors.File) { f.Metadata["index.bits"] = "9" }},
 		{"no Bits and no Quantiser", func(f *safetensors.File) { f.Metadata["index.bits"] = "0" }},
-		{"3 codes and 3 rows for 3 ids, want 0 rows", func(f *safetensors.File) { f.Metadata["index.learnt"] = "true" }},
-		{"Quantiser is for rows of R^2, want R^3", func(f *safetensors.File) {
+		{"3 codes and 3×2 rows for 3 ids, want 0×2", func(f *safetensors.File) { f.Metadata["index.learnt"] = "true" }},
+		{"3 codes and 3×3 rows for 3 ids, want 3×2", func(f *safetensors.File) {
 			f.Tensors["index.rows"] = must.Have(safetensors.FromFloats([]int{3, 3}, make([]float32, 9)))
 		}},
 		{`the row of id "" holds NaN or ±Inf, or has a norm above 1e150`, func(f *safetensors.File) {

@@ -63,7 +63,7 @@ type Index[K ID, T dense.Float] interface {
 	//
 	// Search returns exact values if the Index keeps rows, has learnt no quantiser yet, or if
 	// SearchOptions.Rows is set, and misses one of the k rows with at most the probability
-	// SearchOptions.Miss. Otherwise Search returns estimates from codes, each with a standard error.
+	// SearchOptions.Miss. Otherwise Search returns estimates from codes, with standard errors.
 	//
 	// Search returns an error if the query does not have d numbers, holds NaN or ±Inf or has a norm
 	// that is neither 0 nor between 2⁻⁹⁹ and 2⁹⁹. Search returns an error if k < 0, if Miss is not
@@ -100,10 +100,10 @@ type Options[T dense.Float] struct {
 	KeepRows bool
 
 	// Quantiser encodes the rows if Quantiser is not nil. Quantiser is a result of quantise.Learn,
-	// of quantise.New or of WithCentres with the scheme RaBitQ, and Options.Bits must be 0 beside a
-	// Quantiser. If Quantiser is nil, an Index of rows of R^d keeps the rows until the Index has 4d
-	// rows, and then takes the result of quantise.Learn for these rows. Set Quantiser to a result
-	// of quantise.New if d is in the thousands, because quantise.Learn takes d³ operations.
+	// of quantise.New or of WithCentres, and Options.Bits must be 0 beside a Quantiser. If
+	// Quantiser is nil, an Index of rows of R^d keeps the rows until the Index has 4d rows, and
+	// then takes the result of quantise.Learn for these rows. Set Quantiser to a result of
+	// quantise.New if d is in the thousands, because quantise.Learn takes d³ operations.
 	Quantiser quantise.Quantiser[T]
 }
 
@@ -153,8 +153,8 @@ func New[K ID, T dense.Float](d int, o Options[T], src rand.Source) (Index[K, T]
 		}
 	} else if o.Bits != 0 {
 		return nil, fmt.Errorf("index: Bits = %v with a Quantiser, want 0", o.Bits)
-	} else if err := checkQuantiser(q, d); err != nil {
-		return nil, err
+	} else if in, _ := q.Dims(); in != d {
+		return nil, fmt.Errorf("index: Quantiser is for rows of R^%d, want R^%d", in, d)
 	}
 	codes, err := q.Encode(context.Background(), dense.New[T](0, d))
 	if err != nil {

@@ -43,7 +43,7 @@ func stages(t *testing.T, add func(name string, v ...any)) {
 	}
 }
 
-// codesOf adds codes of all schemes and bits, with and without centres, and results of searches.
+// codesOf adds codes of all numbers of bits, with and without centres, and results of searches.
 func codesOf[T dense.Float](t *testing.T, add func(name string, v ...any)) {
 	const n, d = 90, 100
 	// Rows lie about centres, and so do queries.
@@ -55,15 +55,13 @@ func codesOf[T dense.Float](t *testing.T, add func(name string, v ...any)) {
 			}
 		}
 	}
-	for scheme := quantise.RaBitQ; scheme <= quantise.LloydMax; scheme++ {
-		for _, bits := range []int{1, 2, 4, 8} {
-			q, err := quantise.New[T](d, quantise.Options{Scheme: scheme, Bits: float64(bits)}, rand.NewPCG(4, 5))
-			require.NoError(t, err)
-			around, err := q.WithCentres(centres)
-			require.NoError(t, err)
-			for i, q := range []quantise.Quantiser[T]{q, around} {
-				codesOfQuantiser(t, fmt.Sprintf("%T %v %d%s ", T(0), scheme, bits, [...]string{"", " around"}[i]), q, x, queries, add)
-			}
+	for _, bits := range []int{1, 2, 4, 8} {
+		q, err := quantise.New[T](d, quantise.Options{Bits: float64(bits)}, rand.NewPCG(4, 5))
+		require.NoError(t, err)
+		around, err := q.WithCentres(centres)
+		require.NoError(t, err)
+		for i, q := range []quantise.Quantiser[T]{q, around} {
+			codesOfQuantiser(t, fmt.Sprintf("%T %d%s ", T(0), bits, [...]string{"", " around"}[i]), q, x, queries, add)
 		}
 	}
 }
@@ -82,10 +80,7 @@ func codesOfQuantiser[T dense.Float](t *testing.T, name string, q quantise.Quant
 	for by := quantise.InnerProduct; by <= quantise.SquaredDistance; by++ {
 		var found []float64
 		var listed, estimates []quantise.Estimate
-		miss := 0.0
-		if q.Options().Scheme == quantise.RaBitQ {
-			miss = 0.01
-		}
+		const miss = 0.01
 		search := func(hits [][]quantise.Hit, queries dense.Matrix[T], o quantise.SearchOptions[T]) {
 			prepared := make([]*quantise.Query, queries.Rows)
 			for i := range prepared {
@@ -94,11 +89,7 @@ func codesOfQuantiser[T dense.Float](t *testing.T, name string, q quantise.Quant
 			require.NoError(t, c.SearchAll(t.Context(), hits, prepared, o))
 			for _, list := range hits {
 				for _, hit := range list {
-					found = append(found, float64(hit.ID), hit.Value)
-					// Integrals of elementary functions give the errors of other schemes.
-					if q.Options().Scheme == quantise.RaBitQ {
-						found = append(found, hit.StdErr, hit.Low, hit.High)
-					}
+					found = append(found, float64(hit.ID), hit.Value, hit.StdErr, hit.Low, hit.High)
 				}
 			}
 		}
@@ -119,9 +110,7 @@ func codesOfQuantiser[T dense.Float](t *testing.T, name string, q quantise.Quant
 			}
 		}
 		search(lists(queries.Rows), queries, quantise.SearchOptions[T]{Centres: 2})
-		if q.Options().Scheme == quantise.RaBitQ {
-			search(lists(queries.Rows), queries, quantise.SearchOptions[T]{Rows: quantise.RowsOf(x)})
-		}
+		search(lists(queries.Rows), queries, quantise.SearchOptions[T]{Rows: quantise.RowsOf(x)})
 		all := make([]float64, len(estimates))
 		for i, e := range estimates {
 			all[i] = e.Value

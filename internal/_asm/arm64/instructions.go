@@ -147,9 +147,6 @@ func (m Machine) RightSigned(a Vec, n int) Vec { return m.apply(m.shiftRight(n),
 // AccumulateInts adds pairs of integers of 16 bits to the integers of 32 bits in dst.
 func (m Machine) AccumulateInts(dst, a Vec) { m.W(accumulateInts, "mr", dst, a) }
 
-// NegativeBytes sets all bits of the bytes of which the highest bit is set, and none of the others.
-func (m Machine) NegativeBytes(a Vec) Vec { return m.apply(negativeBytes, a) }
-
 // DotBytes adds the products of four signed bytes of a and b to each integer of 32 bits in dst. Not
 // every processor has it.
 func (m Machine) DotBytes(dst, a, b Vec) { m.W(dotBytes, "mrr", dst, a, b) }

@@ -113,7 +113,6 @@ var (
 	least          = word{0x6eb1a800, []int{first, second}, "uminv s%d, v%d.4s"}
 	most           = word{0x6eb0a800, []int{first, second}, "umaxv s%d, v%d.4s"}
 	accumulateInts = word{0x4e606800, []int{first, second}, "sadalp v%d.4s, v%d.8h"}
-	negativeBytes  = word{0x4e20a800, []int{first, second}, "cmlt v%d.16b, v%d.16b, #0"}
 	// dotBytes adds the products of four signed bytes to each integer of 32 bits.
 	dotBytes = word{0x4e809400, []int{first, second, third}, "sdot v%d.4s, v%d.16b, v%d.16b"}
 	// mulBytes and mulUpperBytes multiply the lower and the upper half of 16 signed bytes, in 16

@@ -49,8 +49,6 @@ func writeWrappers(b *bytes.Buffer, pkg string, references []*ast.FuncDecl, mach
 		case !typed && pkg != "scan": // whose kernels do not all want the same of a processor
 		case typed:
 			w.Chosen = "kernelOf[T]()"
-		case w.Name == "levelProducts":
-			w.Chosen = "tierOfLevels()"
 		case strings.HasPrefix(w.Name, "products"), strings.HasPrefix(w.Name, "listed"), strings.HasPrefix(w.Name, "sums"), w.Name == "weigh":
 			w.Chosen = "tierOfProducts()"
 		}

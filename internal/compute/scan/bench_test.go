@@ -35,25 +35,6 @@ func randomRows(n int) []uint64 {
 	return rows
 }
 
-// BenchmarkTables is BenchmarkProducts with any levels.
-func BenchmarkTables(b *testing.B) {
-	const count = 1024
-	for _, width := range levelWidths {
-		for _, d := range []int{64, 768} {
-			for _, queries := range []int{1, 4} {
-				b.Run(fmt.Sprintf("bits=%d/d=%d/queries=%d", width, d, queries), func(b *testing.B) {
-					words := Words(d, width)
-					rows, dst, digits := randomRows(count*words), make([]float32, queries*count), make([]uint64, queries*DigitWords(words, width))
-					b.SetBytes(int64(8 * len(rows)))
-					for b.Loop() {
-						LevelProducts(dst, rows, new(Table), digits, count, words, width, queries, count)
-					}
-				})
-			}
-		}
-	}
-}
-
 // BenchmarkSums is the weighted sum of rows, for one set of weights and for several, with the
 // weights rounded in it.
 func BenchmarkSums(b *testing.B) {

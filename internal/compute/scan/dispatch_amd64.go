@@ -17,31 +17,6 @@ func above(list []int32, x []float32, least float32, groups int) int {
 	}
 }
 
-func levelProducts(dst []float32, rows []uint64, table []uint64, digits []uint64, n int, words int, queries int, stride int, width int) {
-	switch tierOfLevels() {
-	case simd.AVX512:
-		switch width {
-		case 2:
-			levelProducts2AVX512(&dst[0], &rows[0], &table[0], &digits[0], n, words, queries, stride)
-		case 4:
-			levelProducts4AVX512(&dst[0], &rows[0], &table[0], &digits[0], n, words, queries, stride)
-		case 8:
-			levelProducts8AVX512(&dst[0], &rows[0], &table[0], &digits[0], n, words, queries, stride)
-		}
-	case simd.AVX2:
-		switch width {
-		case 2:
-			levelProducts2AVX2(&dst[0], &rows[0], &table[0], &digits[0], n, words, queries, stride)
-		case 4:
-			levelProducts4AVX2(&dst[0], &rows[0], &table[0], &digits[0], n, words, queries, stride)
-		case 8:
-			levelProducts8AVX2(&dst[0], &rows[0], &table[0], &digits[0], n, words, queries, stride)
-		}
-	default:
-		levelProductsReference(dst, rows, table, digits, n, words, queries, stride, width)
-	}
-}
-
 func listedRange(dst []float32, rows []uint64, digits []byte, n int, words int, width int) {
 	switch tierOfProducts() {
 	case simd.AVX512:

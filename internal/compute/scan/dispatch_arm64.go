@@ -10,34 +10,6 @@ func above(list []int32, x []float32, least float32, groups int) int {
 	return aboveReference(list, x, least, groups)
 }
 
-func levelProducts(dst []float32, rows []uint64, table []uint64, digits []uint64, n int, words int, queries int, stride int, width int) {
-	switch tierOfLevels() {
-	case simd.NEON:
-		switch width {
-		case 2:
-			if byteProducts {
-				levelProducts2NEON(&dst[0], &rows[0], &table[0], &digits[0], n, words, queries, stride)
-			} else {
-				wideLevelProducts2NEON(&dst[0], &rows[0], &table[0], &digits[0], n, words, queries, stride)
-			}
-		case 4:
-			if byteProducts {
-				levelProducts4NEON(&dst[0], &rows[0], &table[0], &digits[0], n, words, queries, stride)
-			} else {
-				wideLevelProducts4NEON(&dst[0], &rows[0], &table[0], &digits[0], n, words, queries, stride)
-			}
-		case 8:
-			if byteProducts {
-				levelProducts8NEON(&dst[0], &rows[0], &table[0], &digits[0], n, words, queries, stride)
-			} else {
-				wideLevelProducts8NEON(&dst[0], &rows[0], &table[0], &digits[0], n, words, queries, stride)
-			}
-		}
-	default:
-		levelProductsReference(dst, rows, table, digits, n, words, queries, stride, width)
-	}
-}
-
 func listedRange(dst []float32, rows []uint64, digits []byte, n int, words int, width int) {
 	listedRangeReference(dst, rows, digits, n, words, width)
 }

@@ -8,10 +8,6 @@ func above(list []int32, x []float32, least float32, groups int) int {
 	return aboveReference(list, x, least, groups)
 }
 
-func levelProducts(dst []float32, rows []uint64, table []uint64, digits []uint64, n int, words int, queries int, stride int, width int) {
-	levelProductsReference(dst, rows, table, digits, n, words, queries, stride, width)
-}
-
 func listedRange(dst []float32, rows []uint64, digits []byte, n int, words int, width int) {
 	listedRangeReference(dst, rows, digits, n, words, width)
 }

@@ -95,10 +95,8 @@ func Unpack(codes []uint8, row []uint64, width int) {
 	})
 }
 
-// tier is the tier that runs. byteProducts reports whether its kernels may multiply bytes, and
-// bytePermutes whether its AVX-512 kernel may look up bytes with VPERMI2B.
+// tier is the tier that runs. byteProducts reports whether its kernels may multiply bytes.
 var (
 	tier         = simd.Best
 	byteProducts = simd.ByteProducts
-	bytePermutes = simd.VBMI
 )

@@ -43,11 +43,7 @@ func TestAllocations(t *testing.T) {
 			// Slices on the stack have to stay there.
 			var rows [24]uint64
 			var products [2]float32
-			var levels Table
 			var digits [2 * 400]uint64
-			for _, width := range levelWidths {
-				LevelProducts(products[:], rows[:], &levels, digits[:], 2, 12, width, 1, 2)
-			}
 			var weights [2 * groupWords]uint64
 			var places [2 * 12 * 16]float32
 			for _, width := range sumWidths {

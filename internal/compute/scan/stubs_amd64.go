@@ -81,30 +81,6 @@ func listedProducts1AVX512(dst *float32, rows **byte, digits *byte, n int, words
 //go:noescape
 func listedProducts1AVX2(dst *float32, rows **byte, digits *byte, n int, words int)
 
-// levelProducts8AVX512 sets dst[k·stride+i] to the product of the levels of row i with query k, as
-// the reference does. It needs VNNI and VBMI.
-//
-//go:noescape
-func levelProducts8AVX512(dst *float32, rows *uint64, table *uint64, digits *uint64, n int, words int, queries int, stride int)
-
-// levelProducts8AVX2 sets dst[k·stride+i] to the product of the levels of row i with query k, as
-// the reference does.
-//
-//go:noescape
-func levelProducts8AVX2(dst *float32, rows *uint64, table *uint64, digits *uint64, n int, words int, queries int, stride int)
-
-//go:noescape
-func levelProducts4AVX512(dst *float32, rows *uint64, table *uint64, digits *uint64, n int, words int, queries int, stride int)
-
-//go:noescape
-func levelProducts4AVX2(dst *float32, rows *uint64, table *uint64, digits *uint64, n int, words int, queries int, stride int)
-
-//go:noescape
-func levelProducts2AVX512(dst *float32, rows *uint64, table *uint64, digits *uint64, n int, words int, queries int, stride int)
-
-//go:noescape
-func levelProducts2AVX2(dst *float32, rows *uint64, table *uint64, digits *uint64, n int, words int, queries int, stride int)
-
 // scoreAVX512 turns the products of whole groups of rows into scores, as the reference does.
 //
 //go:noescape

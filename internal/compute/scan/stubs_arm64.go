@@ -19,18 +19,6 @@ func products2NEON(dst *float32, rows, digits *uint64, n, words, queries, stride
 //go:noescape
 func products1NEON(dst *float32, rows, digits *uint64, n, words, queries, stride int)
 
-// levelProducts8NEON sets dst[k·stride+i] to the product of the levels of row i with query k, as
-// the reference does. It needs SDOT.
-//
-//go:noescape
-func levelProducts8NEON(dst *float32, rows, table, digits *uint64, n, words, queries, stride int)
-
-//go:noescape
-func levelProducts4NEON(dst *float32, rows, table, digits *uint64, n, words, queries, stride int)
-
-//go:noescape
-func levelProducts2NEON(dst *float32, rows, table, digits *uint64, n, words, queries, stride int)
-
 // wideProducts8NEON sets dst[k·stride+i] to the product of row i with query k, as the reference
 // does.
 //
@@ -45,18 +33,6 @@ func wideProducts2NEON(dst *float32, rows, digits *uint64, n, words, queries, st
 
 //go:noescape
 func wideProducts1NEON(dst *float32, rows, digits *uint64, n, words, queries, stride int)
-
-// wideLevelProducts8NEON sets dst[k·stride+i] to the product of the levels of row i with query k,
-// as the reference does.
-//
-//go:noescape
-func wideLevelProducts8NEON(dst *float32, rows, table, digits *uint64, n, words, queries, stride int)
-
-//go:noescape
-func wideLevelProducts4NEON(dst *float32, rows, table, digits *uint64, n, words, queries, stride int)
-
-//go:noescape
-func wideLevelProducts2NEON(dst *float32, rows, table, digits *uint64, n, words, queries, stride int)
 
 // scoreNEON turns the products of whole groups of rows into scores, as the reference does.
 //

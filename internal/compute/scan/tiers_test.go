@@ -30,14 +30,3 @@ func everyProductTier(t *testing.T, f func(t *testing.T)) {
 		t.Run("tier="+tier.String()+"/without products of bytes", f)
 	}
 }
-
-// everyLevelTier is everyProductTier, and the one that permutes bytes also without that.
-func everyLevelTier(t *testing.T, f func(t *testing.T)) {
-	everyProductTier(t, f)
-	assert.Equal(t, simd.VBMI, bytePermutes)
-	if bytePermutes {
-		defer func() { bytePermutes = true }()
-		bytePermutes = false
-		t.Run("tier="+tier.String()+"/without permutations of bytes", f)
-	}
-}

@@ -54,10 +54,6 @@ func Tiers() []Tier {
 	return []Tier{Generic, AVX2, AVX512}[:Best+1]
 }
 
-// VBMI reports whether Best is AVX512 and the machine also has VPERMB and VPERMI2B, which permute
-// bytes.
-var VBMI = Best == AVX512 && permutesBytes()
-
 // ByteProducts reports whether the machine has instructions that add products of bytes: VNNI if
 // Best is AVX512, or the dot products of ASIMD if Best is NEON.
 var ByteProducts = (Best == AVX512 || Best == NEON) && multipliesBytes(Best)

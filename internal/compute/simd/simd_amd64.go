@@ -21,5 +21,3 @@ func multipliesBytes(t Tier) bool {
 	}
 	return cpu.X86.HasAVXVNNI
 }
-
-func permutesBytes() bool { return cpu.X86.HasAVX512VBMI }

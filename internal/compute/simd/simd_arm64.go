@@ -7,5 +7,3 @@ import "golang.org/x/sys/cpu"
 func detect() Tier { return NEON }
 
 func multipliesBytes(Tier) bool { return cpu.ARM64.HasASIMDDP }
-
-func permutesBytes() bool { return false }

@@ -5,5 +5,3 @@ package simd
 func detect() Tier { return Generic }
 
 func multipliesBytes(Tier) bool { return false }
-
-func permutesBytes() bool { return false }

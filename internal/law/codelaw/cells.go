@@ -73,8 +73,3 @@ func secondBeyond(d int, t float64) float64 {
 	}
 	return mathext.RegIncBeta(float64(d-1)/2, 1.5, (1-t)*(1+t)) / float64(d)
 }
-
-// density returns the density of |u₁| at t.
-func density(d int, t float64) float64 {
-	return float64(d-1) * meanAbsolute(d) * math.Exp(float64(d-3)/2*math.Log1p(-t*t))
-}

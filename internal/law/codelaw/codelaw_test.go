@@ -7,7 +7,6 @@ import (
 	"testing"
 
 	"github.com/stretchr/testify/assert"
-	"github.com/stretchr/testify/require"
 	"gonum.org/v1/gonum/integrate/quad"
 )
 
@@ -79,73 +78,6 @@ func TestMomentsOfCells(t *testing.T) {
 	assert.InDelta(t, m.Along, got.Along, 4e-5)
 	assert.InDelta(t, m.AlongSquare, got.AlongSquare, 4e-5)
 	assert.InDelta(t, m.Square, got.Square, 4e-5)
-}
-
-// In many dimensions coordinates are Gaussian, and the best levels are those of table I of [Max
-// 1960].
-func TestLloydMaxTendsToMax(t *testing.T) {
-	const d = 4_000_000
-	for n, want := range map[int]struct {
-		levels, edges []float64
-		distortion    float64
-	}{
-		1: {[]float64{0.7980}, []float64{0}, 0.3634},
-		2: {[]float64{0.4528, 1.510}, []float64{0, 0.9816}, 0.1175},
-		4: {[]float64{0.2451, 0.7560, 1.344, 2.152}, []float64{0, 0.5006, 1.050, 1.748}, 0.03454},
-		8: {[]float64{0.1284, 0.3881, 0.6568, 0.9424, 1.256, 1.618, 2.069, 2.733}, nil, 0.009497},
-	} {
-		c := LloydMax(d, n)
-		for j, v := range want.levels {
-			assert.InDelta(t, v, 2000*c.Levels[j], 6e-4, "n = %d, level %d", n, j)
-		}
-		for j, v := range want.edges {
-			assert.InDelta(t, v, 2000*c.Edges[j], 6e-4, "n = %d, edge %d", n, j)
-		}
-		m := c.Moments(d)
-		assert.InDelta(t, want.distortion, 1-2*m.Along+m.Square, 6e-5, "n = %d", n)
-	}
-}
-
-// Edges are halfway between levels, and levels are the means of cells: then E sᵀu = E‖s‖², and no
-// small change of an edge or a level makes the error smaller.
-func TestLloydMaxIsOptimal(t *testing.T) {
-	for _, d := range []int{4, 16, 64, 768, 14336} {
-		for _, n := range []int{1, 2, 8, 128} {
-			c := LloydMax(d, n)
-			for j := 1; j < n; j++ {
-				require.InEpsilon(t, (c.Levels[j-1]+c.Levels[j])/2, c.Edges[j], 1e-10, "d = %d, n = %d", d, n)
-			}
-			m := c.Moments(d)
-			assert.InDelta(t, m.Along, m.Square, 1e-9, "d = %d, n = %d", d, n)
-			loss := func() float64 { m := c.Moments(d); return 1 - 2*m.Along + m.Square }
-			least := loss()
-			for _, list := range [][]float64{c.Levels, c.Edges[1:]} {
-				for _, j := range []int{0, len(list) / 2, len(list) - 1} {
-					if j < 0 || j >= len(list) {
-						continue
-					}
-					for _, f := range []float64{0.99, 1.01} {
-						old := list[j]
-						list[j] *= f
-						assert.Greater(t, loss(), least, "d = %d, n = %d, %d times %v", d, n, j, f)
-						list[j] = old
-					}
-				}
-			}
-		}
-	}
-}
-
-// Levels for the Gaussian limit are not those for d = 16.
-func TestGaussianLevelsAreWorse(t *testing.T) {
-	loss := func(m Moments) float64 { return 1 - 2*m.Along + m.Square }
-	gauss := LloydMax(4_000_000, 8)
-	for j := range gauss.Levels {
-		gauss.Levels[j] *= 2000 / 4.0
-		gauss.Edges[j] *= 2000 / 4.0
-	}
-	best, limit := loss(LloydMax(16, 8).Moments(16)), loss(gauss.Moments(16))
-	assert.Greater(t, limit, 1.03*best)
 }
 
 func TestBestUniform(t *testing.T) {
@@ -226,8 +158,8 @@ func TestCorrectedByDrawing(t *testing.T) {
 }
 
 func ExampleMoments_Cosine() {
-	m := LloydMax(768, 8).Moments(768)
+	m := BestUniform(768, 8).Corrected(768)
 	mean, variance := m.Cosine(768, 0.5)
 	fmt.Printf("mean %.4f, standard deviation %.4f\n", mean, math.Sqrt(variance))
-	// Output: mean 0.4953, standard deviation 0.0042
+	// Output: mean 0.5000, standard deviation 0.0034
 }

@@ -1,5 +1,5 @@
 // Package codelaw computes the exact means and variances of estimates from the codes of rotated
-// vectors, and the levels of codes.
+// vectors, and the width of their cells.
 //
 // u is a unit vector after a uniformly random isometry into R^d, s = s(u) is the vector that a code
 // of u stands for, and ρ = uᵀp for another unit vector p after the same rotation. Given u, the
@@ -14,6 +14,5 @@
 // Cells.Moments follows. SignsCorrected writes 1/M² as ∫ t·e^(−tM) dt, which factorises over the
 // coordinates of a Gaussian vector. Cells.Corrected does so on the sphere, as a Fourier integral.
 //
-// Sources: Max, Quantizing for minimum distortion, 1960; Panter & Dite, Quantization distortion in
-// pulse-count modulation with nonuniform spacing of levels, 1951.
+// Source: Max, Quantizing for minimum distortion, 1960.
 package codelaw

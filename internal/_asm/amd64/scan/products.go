@@ -20,21 +20,9 @@ const (
 	lowConstant   = 8
 )
 
-// levelConstants returns the constants that the sums of the products of levels subtract, which are
-// 255 times as large.
-func levelConstants(width int) [][]int {
-	if width <= 2 {
-		return [][]int{{lowConstant}, {lowConstant}}
-	}
-	return [][]int{{highConstant}, {highConstant, lowConstant}, {lowConstant}}
-}
-
 const (
 	productsSignature = "(dst *float32, rows, digits *uint64, n, words, queries, stride int)"
 	productsDoc       = "sets dst[k·stride+i] to the product of row i with query k, as the reference does."
-
-	levelProductsSignature = "(dst *float32, rows, table, digits *uint64, n, words, queries, stride int)"
-	levelProductsDoc       = "sets dst[k·stride+i] to the product of the levels of row i with query k, as the reference does."
 )
 
 // queryBytes returns the bytes of a query with so many digits.
@@ -54,34 +42,6 @@ func number(v VecVirtual, bits uint32) VecVirtual {
 	VMOVD(b.As32(), v.AsX())
 	VPBROADCASTD(v.AsX(), v)
 	return v
-}
-
-// product holds the differences between the wide kernels of products.
-type product struct {
-	name, signature, doc string
-	strips               int // of digits, for a strip of a row
-	digits               int // of an element of a query
-	// parts returns the bytes to multiply. The products of part p and of digit g, at strip(p, g),
-	// are added to sum(p, g).
-	parts      func(codes VecVirtual) []VecVirtual
-	strip, sum func(p, g int) int
-	constants  [][]int // the constants to subtract from each sum, the highest sum first
-	subtract   func(constant func(at int) Mem, c int, v VecVirtual)
-}
-
-// productsWide multiplies codes themselves.
-func productsWide(width int) {
-	var split func(codes VecVirtual) []VecVirtual
-	constants := productConstants(width)
-	product{
-		name: fmt.Sprintf("products%dAVX512", width), signature: productsSignature, doc: productsDoc + " It needs VNNI.",
-		strips: len(constants) * 8 / width, digits: len(constants),
-		parts:     func(codes VecVirtual) []VecVirtual { return split(codes) },
-		strip:     func(p, g int) int { return len(constants)*p + g },
-		sum:       func(_, g int) int { return g },
-		constants: constants,
-		subtract:  func(constant func(at int) Mem, c int, v VecVirtual) { VPSUBD_BCST(constant(c), v, v) },
-	}.write(func() { split = splitter(width, ZMM) })
 }
 
 // productConstants returns the constants that the sums over the digits of a query subtract. Codes
@@ -119,80 +79,16 @@ func splitter(width int, vec func() VecVirtual) func(codes VecVirtual) []VecVirt
 	}
 }
 
-// levelsWide multiplies the two bytes of levels.
-func levelsWide(width int) {
-	var parts func(codes VecVirtual) []VecVirtual
-	digits := len(productConstants(width))
-	product{
-		name: fmt.Sprintf("levelProducts%dAVX512", width), signature: levelProductsSignature, doc: levelProductsDoc + " It needs VNNI and VBMI.",
-		strips: digits * 8 / width, digits: digits,
-		parts:     func(codes VecVirtual) []VecVirtual { return parts(codes) },
-		strip:     func(p, g int) int { return p/2*digits + g },
-		sum:       func(p, g int) int { return p%2 + g },
-		constants: levelConstants(width),
-		subtract:  subtractLevels(ZMM),
-	}.write(func() {
-		table := amd64.Argument("table")
-		if width == 8 {
-			parts = halves(table)
-			return
-		}
-		split, high, low := splitter(width, ZMM), ZMM(), ZMM()
-		VBROADCASTI32X4(at(table, 0), high)
-		VBROADCASTI32X4(at(table, stripBytes), low)
-		parts = func(codes VecVirtual) (bytes []VecVirtual) {
-			for _, part := range split(codes) {
-				h, l := ZMM(), ZMM()
-				VPSHUFB(part, high, h)
-				VPSHUFB(part, low, l)
-				bytes = append(bytes, h, l)
-			}
-			return bytes
-		}
-	})
-}
-
-// halves returns a function that looks up the bytes of codes of 8 bits. Registers hold the upper
-// bytes and the lower bytes for the codes below 128. The bytes of the other codes are their
-// complements, in the opposite order.
-func halves(table Register) func(codes VecVirtual) []VecVirtual {
-	high, low := []VecVirtual{ZMM(), ZMM()}, []VecVirtual{ZMM(), ZMM()}
-	for i, v := range append(high, low...) {
-		VMOVDQU64(at(table, 64*i), v)
-	}
-	return func(codes VecVirtual) []VecVirtual {
-		upper, index := ZMM(), ZMM()
-		VPMOVB2M(codes, K5)
-		VPMOVM2B(K5, upper)
-		VPXORD(upper, codes, index)
-		VMOVDQA64(index, codes)
-		VPERMI2B(high[1], high[0], codes)
-		VPERMI2B(low[1], low[0], index)
-		VPXORD(upper, codes, codes)
-		VPXORD(upper, index, index)
-		return []VecVirtual{codes, index}
-	}
-}
-
-// subtractLevels subtracts 255 times a constant, whose negative follows the constants.
-func subtractLevels(vec func() VecVirtual) func(constant func(at int) Mem, c int, v VecVirtual) {
-	return func(constant func(at int) Mem, c int, v VecVirtual) {
-		negative := vec()
-		VPBROADCASTD(constant(constantBytes/2+c), negative)
-		VPSUBD(negative, v, v)
-		VPSLLD(U8(8), negative, negative)
-		VPADDD(negative, v, v)
-	}
-}
-
-// write writes a kernel with a row in every lane. It transposes strips of 16 rows, so that no lanes
-// have to be added.
-func (p product) write(prepare func()) {
+// productsWide has a row in every lane. It transposes strips of 16 rows, so that no lanes have to be
+// added.
+func productsWide(width int) {
 	const height = 16
-	begin(p.name, p.signature, p.doc)
-	prepare()
+	constants := productConstants(width)
+	strips := len(constants) * 8 / width // of digits, for a strip of a row
+	begin(fmt.Sprintf("products%dAVX512", width), productsSignature, productsDoc+" It needs VNNI.")
+	split := splitter(width, ZMM)
 	t := newTile(height)
-	left, bytes := AllocLocal(8), queryBytes(p.strips)
+	left, bytes := AllocLocal(8), queryBytes(strips)
 	zero, power := ZMM(), number(ZMM(), math.Float32bits(256))
 	VPXORD(zero, zero, zero)
 	rows := []VecVirtual{ZMM(), ZMM(), ZMM(), ZMM()}
@@ -224,7 +120,7 @@ func (p product) write(prepare func()) {
 			Label(label)
 			// Each query has its sums in several registers, because additions to one would wait for
 			// each other.
-			each := len(p.constants)
+			each := len(constants)
 			sums := make([][]VecVirtual, 4/batch)
 			for c := range sums {
 				sums[c] = make([]VecVirtual, each*batch)
@@ -252,9 +148,9 @@ func (p product) write(prepare func()) {
 			for i := 1; i < 4; i++ {
 				LEAQ(Mem{Base: from[i-1], Index: t.stride, Scale: 4}, from[i])
 			}
-			fetch, strips := GP64(), amd64.Argument("words")
+			fetch, pieces := GP64(), amd64.Argument("words")
 			LEAQ(at(from[0], ahead), fetch)
-			SHRQ(U8(1), strips)
+			SHRQ(U8(1), pieces)
 			JZ(LabelRef(label + "Last"))
 			Label(label + "Strip")
 			for i, row := range rows {
@@ -268,12 +164,12 @@ func (p product) write(prepare func()) {
 			}
 			done := 0
 			for d, codes := range transposeDoubles(rows) {
-				for i, part := range p.parts(codes) {
+				for i, part := range split(codes) {
 					sum := sums[done%len(sums)]
 					done++
 					for k := range batch {
-						for g := range p.digits {
-							amd64.PlusBytes(digits(k, constantBytes+p.strip(i, g)*stripBytes+4*d), part, sum[each*k+p.sum(i, g)])
+						for g := range each {
+							amd64.PlusBytes(digits(k, constantBytes+(each*i+g)*stripBytes+4*d), part, sum[each*k+g])
 						}
 					}
 				}
@@ -282,8 +178,8 @@ func (p product) write(prepare func()) {
 				ADDQ(U8(stripBytes), f)
 			}
 			ADDQ(U32(height*stripBytes), fetch)
-			ADDQ(U32(p.strips*stripBytes), query)
-			DECQ(strips)
+			ADDQ(U32(strips*stripBytes), query)
+			DECQ(pieces)
 			JG(LabelRef(label + "Strip"))
 			JL(LabelRef(label + "Masked"))
 			Label(label + "Last")
@@ -307,8 +203,8 @@ func (p product) write(prepare func()) {
 			}
 			stride := amd64.Argument("stride")
 			for k := range batch {
-				total := horner(sums[0][each*k:][:each], p.constants, power, func(c int, v VecVirtual) {
-					p.subtract(func(at int) Mem { return digits(k, at) }, c, v)
+				total := horner(sums[0][each*k:][:each], constants, power, func(c int, v VecVirtual) {
+					VPSUBD_BCST(digits(k, c), v, v)
 				})
 				VMOVUPS(total, K7, at(to, 0))
 				LEAQ(Mem{Base: to, Index: stride, Scale: 4}, to)
@@ -402,6 +298,9 @@ func productsNarrow(width int) {
 		return horner([]VecVirtual{high, low}, [][]int{{highConstant}, {lowConstant}}, power, subtractAt(query))
 	})
 }
+
+// pairs is the number of registers of bitsNarrow that hold 16 bytes of each of two rows.
+const pairs = 2
 
 // bitsNarrow sums the products of codes of 1 or 2 bits and queries of one digit. A register has 16
 // bytes of each of two rows. VPMADDUBSW adds two products, and the sums of all codes of a byte are

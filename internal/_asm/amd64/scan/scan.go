@@ -33,10 +33,6 @@ func Write() {
 			}
 		}
 	}
-	for _, width := range []int{8, 4, 2} {
-		levelsWide(width)
-		levelsNarrow(width)
-	}
 	for _, i := range []int{0, 2} {
 		m := avx{amd64.Vectors{Machine: amd64.Machines[i]}}
 		m.Name = m.Name[3:]

@@ -14,9 +14,6 @@ func Write(f *arm64.File) {
 		for _, width := range []int{8, 4, 2, 1} {
 			m.products(width, dot)
 		}
-		for _, width := range []int{8, 4, 2} {
-			m.levelProducts(width, dot)
-		}
 	}
 	zeros.WriteScore[arm64.Vec, arm64.GP](m)
 	m.weigh()
