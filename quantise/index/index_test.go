@@ -230,7 +230,7 @@ func TestOperations(t *testing.T) {
 //
 //ci:race
 func TestReadersBesideWriter(t *testing.T) {
-	const n, writes = 40, 150
+	const n, writes = 70, 150
 	x := must.Have(index.New[int64](d, index.Options[float32]{KeepRows: true, Bits: 2}, rand.NewPCG(1, 2)))
 	ids := make([]int64, n)
 	for i := range ids {
