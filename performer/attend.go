@@ -7,59 +7,63 @@ import (
 	"github.com/seed-feabd252/randfeat/dense"
 )
 
-// AttendArgs holds the arguments of [Attend], those of scaled_dot_product_attention of PyTorch and
-// of the operator Attention of ONNX, on tensors (B, H, L, d) of sequences, heads, tokens and
-// dimension. Fields other than Q, K and V may be zero. docs/names.md lists the names in PyTorch and
-// ONNX.
+// AttendArgs holds the arguments of [Attend], which are those of scaled_dot_product_attention of
+// PyTorch and of the operator Attention of ONNX, for tensors of B sequences, H heads, L tokens and
+// dimension d. Fields of AttendArgs other than Q, K and V may be zero.
 type AttendArgs[T dense.Float] struct {
-	// Q has the shape (B, H, Lq, d), K (B, Hk, L, d), V (B, Hk, L, dv): sequences, heads, tokens,
-	// dimension. The number H of heads of queries is a multiple of the number Hk of heads of keys:
-	// head h of the queries reads head h/(H/Hk) of the keys. dense.TensorOf makes tensors from
-	// elements in the order (B, H, L, d), dense.SplitHeads from elements in the order (B, L, H·d).
+	// Q (B, H, Lq, d), K (B, Hk, L, d) and V (B, Hk, L, dv) hold queries and keys of dimension d
+	// and values of dimension dv: for each of B sequences, Lq queries in H heads, and L keys and
+	// values in Hk heads. The number H of heads of queries is a multiple of the number Hk of heads
+	// of keys: head h of the queries reads head ⌊h/(H/Hk)⌋ of the keys. dense.TensorOf makes
+	// tensors from elements ordered by sequence, head, token and dimension, dense.SplitHeads from
+	// elements ordered by sequence, token, head and dimension.
 	Q, K, V dense.Tensor[T]
 
-	// PastK has the shape (B, Hk, P, d) and PastV (B, Hk, P, dv): P keys and values before those of
-	// K and V. With P keys in PastK and L keys in K, the number of all keys is Lk = P + L.
+	// PastK (B, Hk, P, d) and PastV (B, Hk, P, dv) hold P keys and values that precede those of K
+	// and V, for each of Hk heads of B sequences. With P keys in PastK and L keys in K, the number
+	// of all keys is Lk = P + L.
 	PastK, PastV dense.Tensor[T]
 
-	// Lengths has a number n for each sequence, and queries may see the first n keys only; nil
-	// means all keys. Lengths is for K and V that have room for later keys, and excludes PastK.
+	// Lengths[b] = n lets the queries of sequence b see only the first n keys; a nil Lengths hides
+	// none. Lengths is for K and V with unused rows at the end, and cannot be combined with PastK.
 	Lengths []int
 
-	// Mask is true where a query may see a key. Mask has the shape (B, H, Lq, Lk) of sequences,
-	// heads, queries and keys, or 1 in place of B, H or Lq, which is broadcast. Queries do not see
-	// keys beyond the columns of Mask. A Mask with one row, for all queries, is a mask of keys,
-	// which attention other than [Exact] takes too. Only [Exact] takes a Mask with several rows.
+	// Mask is true where a query may see a key. Mask has the shape (B, H, Lq, Lk) of B sequences, H
+	// heads, Lq queries and Lk keys, or 1 in place of B, H or Lq, which is broadcast. If Mask has n
+	// columns, queries see none of the keys after the first n. Only [Exact] accepts a Mask with
+	// several rows; [Linear] and package blocks also accept a Mask with one row, for all queries.
 	//
-	// The first keys of a sequence are padding if Mask or Bias hides these keys from every query of
-	// a head. The Chunk and the Sinks of an [Exact] are counted from the first key after the
-	// padding. A hidden key after the padding counts in the places of the keys after it.
+	// For each head, the first keys of a sequence are padding if Mask or Bias hides these keys from
+	// every query. The Chunk and the Sinks of an [Exact] are counted from the first key of a
+	// sequence that is not hidden as padding. The place of a key is the number of keys before it,
+	// hidden or not, without the padding.
 	Mask dense.Tensor[bool]
 
-	// Bias is added to the scores Scale·q_iᵀk_j, after ExactOptions.Softcap, and has a shape like
-	// Mask: (B, H, Lq, Lk), or 1 in place of B, H or Lq. Queries do not see keys beyond the columns
-	// of Bias, nor keys with a bias of −Inf. A finite bias hides no key. Only [Exact] takes a Bias.
+	// Bias is added to the scores Scale·q_iᵀk_j after ExactOptions.Softcap, and has a shape that
+	// AttendArgs.Mask may have. If Bias has n columns, queries see none of the keys after the first
+	// n, nor a key with the bias −Inf. A finite bias hides no key. Only [Exact] accepts a Bias.
 	Bias dense.Tensor[T]
 
-	// Scores selects the scores or weights that [Attend] returns in Result.Scores, for [Exact].
-	// Result.Scores has B·H·Lq·Lk elements, and takes about as much time as the outputs.
+	// Scores selects the scores or weights of an [Exact] that [Attend] returns in Result.Scores.
+	// Computing Result.Scores takes about as much time as computing the outputs.
 	Scores Scores
 
-	// LogSums lets [Attend] return Result.LogSums, for [Exact].
+	// LogSums makes [Attend] of an [Exact] return Result.LogSums, the logarithms of denominators.
 	LogSums bool
 
-	// LearnBias lets [AttendBackward] return the gradient with respect to Bias, which takes the
-	// memory of a Bias that is not broadcast until the sums over broadcast dimensions.
+	// LearnBias makes [AttendBackward] return the gradient with respect to Bias, for which
+	// AttendBackward needs memory for a number for each query, key and head.
 	LearnBias bool
 
-	// Out receives the outputs, of shape (B, H, Lq, dv). If Out is zero, [Attend] allocates it, in
-	// the order (B, Lq, H·dv) in memory if Q has the order (B, Lq, H·d), and in the order (B, H,
-	// Lq, dv) otherwise. Out must not share memory with other tensors of AttendArgs.
+	// Out, of shape (B, H, Lq, dv), receives the outputs of dimension dv for Lq queries of H heads
+	// in B sequences. [Attend] allocates an Out that is zero, ordered in memory like Q: all heads
+	// of a token are adjacent, or all tokens of a head. Out must not share memory with other
+	// tensors of AttendArgs.
 	Out dense.Tensor[T]
 }
 
-// Scores names one of four matrices with an element for each query and each key, which are the
-// modes of the output qk_matmul_output of the operator Attention of ONNX.
+// Scores names one of four matrices of scores or weights, with an element for each query and each
+// key: the modes of the output qk_matmul_output of the operator Attention of ONNX.
 type Scores int
 
 const (
@@ -76,35 +80,36 @@ type Result[T dense.Float] struct {
 	K, V   dense.Tensor[T] // (B, Hk, Lk, d) and (B, Hk, Lk, dv): past and present keys and values
 	Scores dense.Tensor[T] // (B, H, Lq, Lk), zero unless AttendArgs.Scores is set
 
-	// LogSums (B, H, Lq, 1) has the logarithm of the denominator of each output, Σ_j A_ij +
-	// SinkWeight, which is −Inf for a query that sees neither a key nor a sink. LogSums is zero unless
-	// AttendArgs.LogSums is set. [Join] joins outputs over parts of the keys by LogSums.
+	// LogSums (B, H, Lq, 1) has the logarithm of the denominator of the output of each query, which
+	// is the sum of SinkWeight and of the weights of all keys; the logarithm is −Inf if the sum is
+	// zero. LogSums is the zero Tensor unless AttendArgs.LogSums is true. [Join] uses LogSums to
+	// combine outputs over separate parts of the keys.
 	LogSums dense.Tensor[T]
 }
 
-// Attend computes attention of each head of each sequence in c. The argument attention serves all
-// heads, or is a [Batch] with the heads of Q and K. With an [Exact], the output of query i sums
-// over the keys j that query i sees:
+// Attend computes attention of each head of each sequence in the arguments c. The argument
+// attention serves all heads, or is a [Batch] with as many heads as the tensors Q and K. With an
+// [Exact], the output out_i of query i sums over the values v_j of the keys j that query i sees:
 //
 //	out_i = Σ_j A_ij v_j / (Σ_j A_ij + SinkWeight),
 //	A_ij = exp(Softcap·tanh(Scale·q_iᵀk_j/Softcap) + Bias_ij)
 //
-// A query does not see a key beyond the Lengths of the sequence, a key whose Mask is false, or a
-// key whose Bias is −Inf. Query i has the place i + P with P keys in PastK, i + n − Lq if Lengths
-// has n for the sequence, and i without PastK and Lengths. With Lengths, the last query of a
-// sequence has the place of the last key that queries may see. In causal attention a query does not
-// see keys after the place of the query. The Window, the Chunk and the Slope of an [Exact] compare
-// places of queries and keys, in causal and in bidirectional attention. Keys and values that a
-// query does not see may be NaN without effect on the output of the query. The output of a query
-// that sees no key is zero, and so are the weights of the query.
+// A query sees no key after the first n if Lengths has n for the sequence, no key whose Mask is
+// false, and no key whose Bias is −Inf. Query i of Lq has the place i + P with P keys in PastK, i +
+// n − Lq if Lengths has n for the sequence, and i without PastK and Lengths. In causal attention a
+// query does not see keys after the place of the query. The Window, the Chunk and the Slope of an
+// [Exact] compare places of queries and keys. Keys and values that a query does not see may be NaN
+// without effect on the output of the query. The output of a query that sees no key is zero, and so
+// are the weights of the query.
 //
-// Exact attention holds a few tiles of scores and biases at a time, in memory that does not depend
-// on the numbers of queries and keys. A tile of queries and keys in which no query sees a key takes
-// no products q_iᵀk_j. Attend with PastK copies all keys and values once, unlike a [State].
+// Exact attention computes scores in small blocks, in memory that does not grow with the numbers of
+// queries and keys. With PastK, Attend copies all keys and values; a [State] copies only new keys
+// and values.
 //
-// Attend returns an error that names what does not fit: shapes; a Mask of several rows, a Bias or
-// Scores for attention other than Exact; and hidden keys or past keys for attention that another
-// package implements. Attend panics if dense.Tensor.Check panics for one of the tensors.
+// Attend returns an error for shapes that do not fit; for a Mask of several rows, a Bias, Scores or
+// LogSums with attention other than Exact; and for hidden or past keys with attention of a type
+// outside packages performer and blocks. Attend panics if dense.Tensor.Check panics for a tensor in
+// c.
 func Attend[T dense.Float](attention Attention[T], c AttendArgs[T]) (Result[T], error) {
 	b, err := NewBatch(BatchOptions{Heads: 1}, attention)
 	if err != nil {
@@ -124,19 +129,20 @@ type Gradients[T dense.Float] struct {
 	LogSink []T
 }
 
-// AttendBackward returns the gradients of L = Σ dout·out, a sum over all elements, with respect to
-// queries, keys, values, biases and log SinkWeight. In L = Σ dout·out, out is the output of
-// [Attend] for attention and c, and dout (B, H, Lq, dv) is the gradient of L with respect to out.
-// With the gradient dS of L with respect to the scores, the gradient of a bias is Σ dS over the
-// pairs of query and key to which the bias is broadcast. The gradient of log SinkWeight is −Σ_i
-// P_i·dout_iᵀout_i over the queries i, where P_i is SinkWeight divided by the sum of SinkWeight and
-// the weights of query i. Gradients of keys that no query sees are zero, and so are gradients of
-// queries that see no key. A query whose row of dout is zero has the gradient zero, and adds
-// nothing to other gradients, even if the query is NaN.
+// AttendBackward returns the gradients of L = Σ dout·out, a sum over all elements of the outputs
+// out, with respect to queries, keys, values, biases and log SinkWeight. In L = Σ dout·out, out is
+// the output of [Attend] for the arguments attention and c, and dout (B, H, Lq, dv) is the gradient
+// of L with respect to out. The gradient of an element of Bias is the sum of the gradients of the
+// scores of all pairs of query and key to which the element is broadcast. The gradient of log
+// SinkWeight is −Σ_i P_i·dout_iᵀout_i over the queries i with the outputs out_i, where P_i is
+// SinkWeight divided by the sum of SinkWeight and the weights of query i. Gradients of keys that no
+// query sees are zero, and so are gradients of queries that see no key. A query whose row of dout
+// is zero has the gradient zero, and adds nothing to gradients of keys and values, even if the
+// query is NaN.
 //
-// AttendBackward takes three to four times as long as Attend. AttendBackward returns an error where
-// Attend does, if dout does not have the shape of the outputs, if the attention has no gradients,
-// and for LearnBias without Bias.
+// AttendBackward takes three to four times as long as Attend. AttendBackward returns an error for
+// attention and tensors that Attend refuses, for a dout without the shape of the outputs, for
+// attention without gradients, and for LearnBias without Bias.
 func AttendBackward[T dense.Float](attention Attention[T], c AttendArgs[T], dout dense.Tensor[T]) (Gradients[T], error) {
 	b, err := NewBatch(BatchOptions{Heads: 1}, attention)
 	if err != nil {

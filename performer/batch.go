@@ -14,16 +14,14 @@ import (
 	"github.com/seed-feabd252/randfeat/performer/internal/store"
 )
 
-// Batch is attention over many heads and many sequences in one call. The rows of queries, keys,
-// values and outputs are tokens, one sequence after another. Heads are blocks of columns: with
-// queries of dimension d and values of dimension dv, head h has the columns h·d … (h+1)·d−1 of q
-// and h·dv … (h+1)·dv−1 of the output. A Batch does not transpose or copy the columns of heads.
-// With fewer heads of keys and values than of queries (grouped or multi-query attention), head h of
-// H heads of queries reads head h/(H/Hk) of Hk heads of keys. Goroutines may share a Batch if they
-// may share the attention of each head.
+// Batch is attention over many heads and many sequences in one call. Each row of the matrices of
+// queries, keys, values and outputs is a token, and sequences follow one another. Heads are blocks
+// of columns: with queries of dimension d and values of dimension dv, head h has the columns h·d …
+// (h+1)·d−1 of q and h·dv … (h+1)·dv−1 of the output. With fewer heads of keys and values than of
+// queries (grouped or multi-query attention), head h of H heads of queries reads head h/(H/Hk) of
+// Hk heads of keys. Goroutines may share a Batch if they may share the attention of each head.
 //
-// [Exact], [Linear] and the attention of package blocks embed a Batch of one head.
-// The zero Batch panics.
+// [Exact], [Linear] and blocks.Attention embed a Batch of one head. The zero Batch panics.
 type Batch[T dense.Float] struct{ of inside[T] }
 
 // inside is a *batch[T] behind an interface, so that importers do not compile it.
@@ -39,10 +37,10 @@ type inside[T dense.Float] interface {
 	attendBackward(c AttendArgs[T], dout dense.Tensor[T]) (Gradients[T], error)
 }
 
-// Forward computes attention of the queries q (Lq×H·d) over the keys k (Lk×Hk·d) and values v
-// (Lk×Hk·dv) into dst (Lq×H·dv), which Forward returns; Forward allocates a dst that is zero.
-// Forward is [Batch.ForwardSequences] with all rows as one sequence. Causal attention needs as many
-// queries as keys.
+// Forward computes attention of Lq queries q (Lq×H·d) over Lk keys k (Lk×Hk·d) and values v
+// (Lk×Hk·dv), in H and Hk heads, into dst (Lq×H·dv), which Forward returns; Forward allocates a dst
+// that is zero. Forward is [Batch.ForwardSequences] for one sequence of all rows. Forward of a
+// causal [Exact], [Linear] or blocks.Attention panics unless there are as many queries as keys.
 func (b Batch[T]) Forward(dst, q, k, v dense.Matrix[T]) dense.Matrix[T] {
 	return b.made().forward(dst, q, k, v, Sequences{}, true)
 }
@@ -52,21 +50,20 @@ func (b Batch[T]) Forward(dst, q, k, v dense.Matrix[T]) dense.Matrix[T] {
 // writes the outputs to dst (Lq×H·dv), returns dst, and allocates a dst that is zero.
 //
 // In causal attention, query i of a sequence sees the keys j ≤ i + Past of the sequence that are
-// Valid, by the fields Past and Valid of s. The output of a query that sees no key is zero. An
-// output of bidirectional attention is, bit for bit, that of Forward for the columns of the head
-// and the rows of the sequence without the keys that are not Valid. An output of causal attention
-// is, bit for bit, that of Forward without the keys that are not Valid if there are as many queries
-// as keys, and no gap between valid keys. With a Window, a Chunk or a Slope, whose weights depend
-// on places, outputs may differ from those of Forward without the keys that are not Valid. The
-// number of rows of k and v after the last valid row of a sequence changes no output.
+// Valid, by the fields Past and Valid of the argument s. The output of a query that sees no key is
+// zero. In bidirectional attention, outputs equal, bit for bit, those of Forward for one head of
+// one sequence from which the keys that are not Valid are removed. In causal attention, outputs
+// equal, bit for bit, those of Forward without the keys that are not Valid if a sequence has as
+// many queries as keys, and no gap between valid keys. With a Window, a Chunk or a Slope, whose
+// weights depend on places, outputs may differ from those of Forward without the keys that are not
+// Valid. The number of rows of k and v after the last valid row of a sequence changes no output.
 //
-// Each head of each sequence is one unit of work. Heads of queries that read one head of keys with
-// one linear, bidirectional attention are one unit of work, which sums over the keys once.
-// GOMAXPROCS processors share the units of work. When fewer units of work than processors are left,
-// they run one after another, each on all processors. How processors share the work changes no
-// output. ForwardSequences copies the valid keys and values of a sequence unless these come first
-// in the sequence. For linear causal attention with 0 < Past < Lk−1, ForwardSequences holds copies
-// of queries and outputs with one row for each key.
+// Processors share the heads of all sequences, and the number of processors changes no output.
+// Heads of queries that read one head of keys with one linear, bidirectional attention are computed
+// together, with one sum over the keys. ForwardSequences copies the valid keys and values of a
+// sequence unless all valid keys come first in the sequence. For linear causal attention with a
+// Past above zero and below the number of keys less one, ForwardSequences holds copies of queries
+// and outputs with one row for each key.
 //
 // The matrix dst may be q itself if dv = d, and must not overlap k or v. If [Batch.Check] returns
 // an error, ForwardSequences panics with this error.
@@ -74,45 +71,45 @@ func (b Batch[T]) ForwardSequences(dst, q, k, v dense.Matrix[T], s Sequences) de
 	return b.made().forward(dst, q, k, v, s, false)
 }
 
-// Backward is [Batch.BackwardSequences] with all rows as one sequence: it returns the gradients of
-// L = Σ_ic dout_ic·out_ic for the result out of Forward.
+// Backward returns the gradients of L = Σ_ic dout_ic·out_ic with respect to q, k and v, where out
+// is the result of Forward, as [Batch.BackwardSequences] does with all rows as one sequence.
 func (b Batch[T]) Backward(dq, dk, dv, q, k, v, dout dense.Matrix[T]) (_, _, _ dense.Matrix[T]) {
 	return b.made().backward(dq, dk, dv, q, k, v, dout, Sequences{}, true)
 }
 
 // BackwardSequences writes the gradients of L = Σ_ic dout_ic·out_ic with respect to q (Lq×H·d), k
-// (Lk×Hk·d) and v (Lk×Hk·dv) into dq, dk and dv, returns these, and allocates those that are zero
-// matrices. In L = Σ_ic dout_ic·out_ic, out (Lq×H·dv) is the result of ForwardSequences for q, k, v
-// and s. The gradient of a head of keys and values is a sum over the heads of queries that read
-// this head, in a fixed order.
+// (Lk×Hk·d) and v (Lk×Hk·dv) into dq, dk and dv, returns dq, dk and dv, and allocates those that
+// are zero matrices. In L = Σ_ic dout_ic·out_ic, out (Lq×H·dv) is the result of ForwardSequences
+// for q, k, v and s. The gradient of a head of keys and values is a sum over the heads of queries
+// that read this head, in a fixed order.
 //
 // Gradients of keys and values that are not Valid, or that no query sees, are exactly zero, and so
 // are gradients of queries that see no key. If the row of dout of a query in a head is zero, the
 // gradient of the query is zero, and the query adds nothing to the gradients of keys and values,
-// even if the query is NaN. If dout is zero in padding, the gradients of valid tokens depend
-// neither on the contents nor on the length of the padding, to the last bit.
+// even if the query is NaN. If dout is zero in the rows of padding, the gradients of valid tokens
+// depend neither on the contents nor on the length of the padding, to the last bit.
 //
-// If all rows are Valid, dq is that of Backward for the columns of each head, bit for bit, and so
-// are dk and dv if every head of queries has its own head of keys. Processors share heads of keys
-// and sequences, which does not change gradients, bit for bit. BackwardSequences copies the valid
-// rows of a sequence if these are not consecutive. For several heads of queries over one head of
-// keys, BackwardSequences needs memory for a copy of the queries or for the gradients of one head.
+// If all rows are Valid, dq equals, bit for bit, the result of Backward for the columns of each
+// head, and so do dk and dv if every head of queries has a head of keys of its own. Processors
+// share the heads of keys of all sequences, and the number of processors changes no gradient, to
+// the last bit. For several heads of queries over one head of keys, BackwardSequences needs memory
+// for a copy of the queries or for the gradients of one head.
 //
-// dq, dk and dv must not overlap each other nor an input. BackwardSequences panics where
-// ForwardSequences does, with the shapes in the message if the shape of dq, dk, dv or dout does not
-// fit, and with the text of the error of [Batch.CanBackward] if there is one.
+// dq, dk and dv must overlap neither each other nor q, k, v and dout. BackwardSequences panics for
+// arguments for which ForwardSequences panics, for a dq, dk, dv or dout whose shape does not fit,
+// and if [Batch.CanBackward] returns an error.
 func (b Batch[T]) BackwardSequences(dq, dk, dv, q, k, v, dout dense.Matrix[T], s Sequences) (_, _, _ dense.Matrix[T]) {
 	return b.made().backward(dq, dk, dv, q, k, v, dout, s, false)
 }
 
 // CanBackward returns nil if the attention has gradients, and otherwise an error that says why it
-// has none. Attention that another package implements has no gradients.
+// has none. Attention of a type outside packages performer and blocks has no gradients.
 func (b Batch[T]) CanBackward() error { return b.made().canBackward() }
 
-// Check returns nil if q (Lq×H·d), k (Lk×Hk·d), v (Lk×Hk·dv), the sequences s and the attention of
-// the heads fit together. Check returns an error if s hides keys from attention that another
-// package implements, or has a Past for it. Attention that another package implements may panic for
-// shapes that Check accepts.
+// Check returns nil if the queries q (Lq×H·d), keys k (Lk×Hk·d), values v (Lk×Hk·dv), the sequences
+// s and the attention of the heads fit together. Check returns an error if s hides keys from, or
+// has a Past for, attention of a type outside packages performer and blocks. Attention of a type
+// outside packages performer and blocks may panic for shapes that Check accepts.
 func (b Batch[T]) Check(q, k, v dense.Matrix[T], s Sequences) error {
 	return b.made().check(q, k, v, s)
 }
@@ -125,15 +122,15 @@ func (b Batch[T]) Describe() Description {
 	return b.of.describe()
 }
 
-// Head returns the attention of a head of queries: an argument of NewBatch, or b itself for
-// attention of one head that another constructor has made. Head panics if head is negative, or not
-// below the number of heads of queries.
+// Head returns the attention of a head of queries: the argument of NewBatch for the head, or b
+// itself if b is not a result of NewBatch. Head panics if head is negative, or not below the number
+// of heads of queries.
 func (b Batch[T]) Head(head int) Attention[T] { return b.made().head(head) }
 
 // NewState returns an empty [State] for queries and keys of dimension d and values of dimension dv.
-// NewState returns an error for attention other than exact and linear, which has no State. NewState
-// returns an error for d or dv below 1, for a d that is not the dimension of the attention, and for
-// a State that takes more memory than the machine has.
+// Only exact and linear attention have a State: NewState returns an error for all other attention.
+// NewState returns an error for d or dv below 1, for a d that is not the dimension of the feature
+// maps of the attention, and for a State that takes more memory than the machine has.
 func (b Batch[T]) NewState(d, dv int) (*State[T], error) { return b.made().newState(d, dv) }
 
 func (b Batch[T]) made() inside[T] {
@@ -182,9 +179,9 @@ type BatchOptions struct {
 	KeyHeads int // of keys and values, which divides Heads; zero means Heads
 }
 
-// NewBatch returns attention with several heads. The attentions are one for all heads, or one for
-// each head of the queries. A Batch of several heads that is given as the attention of one head has
-// no gradients, no masks and no past keys.
+// NewBatch returns attention with several heads. The argument attentions is one attention for all
+// heads, or one for each head of queries. If the attention of one head is a Batch of several heads,
+// the result of NewBatch has no gradients, and accepts no masks and no past keys.
 //
 // NewBatch returns an error for Heads below 1, KeyHeads below 0, Heads that are not a multiple of
 // KeyHeads or too many for memory, a number of attentions other than 1 and Heads, an attention that

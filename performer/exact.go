@@ -18,10 +18,11 @@ import (
 )
 
 // Softmax says which weights softmax attention has: query i gives key j the weight
-// exp(Scale·q_iᵀk_j). The zero value of Softmax is bidirectional with scale 1/√d in dimension d.
+// exp(Scale·q_iᵀk_j). The zero value of Softmax is bidirectional attention with the scale 1/√d for
+// queries of dimension d.
 type Softmax struct {
-	// Scale multiplies the products q_iᵀk_j of queries and keys. Zero means 1/√d. Scale is finite.
-	// Only [Exact] takes a negative Scale.
+	// Scale multiplies the products q_iᵀk_j of queries and keys. Zero means 1/√d. Only [Exact]
+	// accepts a negative Scale.
 	Scale float64
 
 	// Causal lets query i see the keys j ≤ i only, if there are as many queries as keys.
@@ -38,74 +39,72 @@ type ExactOptions struct {
 	Unnormalised bool
 
 	// Softcap replaces a score s = Scale·q_iᵀk_j by Softcap·tanh(s/Softcap), which is within
-	// ±Softcap. A Softcap that is zero or beyond the range of T leaves scores as they are. Softcap
-	// is not negative.
+	// ±Softcap. A Softcap that is zero or beyond the range of T leaves scores as they are.
 	Softcap float64
 
 	// Window, if above zero, lets a query see only the keys that are at most Window places away.
-	// With a Window, Forward of Lq queries takes O(Lq·Window·(d+dv)) time. Key j of a sequence has
-	// the place j. Query i of a sequence has the place i + Past, with the Past of [Sequences],
-	// which is zero by default. In causal attention a query sees Window keys and the key of its own
-	// token: the sliding window w of Mistral and other models is a Window of w − 1.
+	// With a Window, Forward of Lq queries of dimension d over values of dimension dv takes
+	// O(Lq·Window·(d+dv)) time. Query i of a sequence has the place i + Past, with the Past of
+	// [Sequences], which is zero by default. In causal attention a query sees Window keys and the
+	// key of its own token: the sliding window w of Mistral is a Window of w − 1.
 	//
-	// Places are counted from the first key of a sequence that is not padding. The first keys of a
-	// sequence are padding if Sequences.Valid, or the Mask or the Bias of [Attend], hides these
-	// keys. Hidden keys after the padding count in the places of the keys after them.
+	// The first keys of a sequence are padding if Sequences.Valid, or the Mask or the Bias of
+	// [Attend], hides these keys. The place of a key is the number of keys before it, hidden or
+	// not, without the padding.
 	Window int
 
 	// Sinks is the number of first keys that all queries see in spite of the Window: the attention
-	// sinks of [Xiao et al. 2024]. In causal attention a query sees only the sinks up to its own
-	// place. Sinks are counted from the first key after the padding of a sequence.
+	// sinks of [Xiao et al. 2024]. In causal attention a query sees no sink after its own place.
+	// Sinks are counted from the first key of a sequence that is not padding.
 	Sinks int
 
 	// Chunk, if above zero, divides places into chunks of Chunk places, and lets a query see the
-	// keys of its own chunk only, as in most layers of Llama 4. Chunk counts places as Window does,
-	// and excludes a Window and Sinks.
+	// keys of its own chunk only, as in most layers of Llama 4. Chunk counts places of queries and
+	// keys as Window does, and cannot be combined with a Window or Sinks.
 	Chunk int
 
-	// Bits of 8 lets Forward compute scores, weights and values in integers of 8 bits, after a
+	// A Bits of 8 lets Forward compute scores, weights and values in integers of 8 bits, after a
 	// random rotation of queries and keys. With 8 Bits Forward is about three times as fast on
-	// processors that multiply 8-bit integers. With 8 Bits outputs are weighted averages of values,
-	// as they are without. Zero computes in T. Whatever Bits is, attention is computed in the type
-	// T for scores with a Softcap, a Slope, or biases and masks of pairs; Result.Scores and Result.LogSums; gradients;
-	// causal scores of up to 256 keys next to a query; tiles of 256 keys of which a few, or their
-	// values, are more than eight times as large as the mean; and fewer than 64 queries that see
-	// all keys, because codes of the keys take longer than so few queries save.
+	// processors that multiply 8-bit integers. With 8 Bits, as with zero Bits, outputs are weighted
+	// averages of values. Zero computes in T. Whatever Bits is, attention is computed in the type T
+	// for scores with a Softcap, a Slope, or biases and masks of pairs; Result.Scores and
+	// Result.LogSums; gradients; causal scores of up to 256 keys next to a query; tiles of 256 keys
+	// of which a few, or their values, are more than eight times as large as the mean; and fewer
+	// than 64 queries that see all keys.
 	//
-	// A [State] keeps each element of keys and values in a code of 4, 8 or 16 bits, as Bits says.
-	// Forward computes the same with 4 Bits as with 8, and in the type T with 16 Bits.
+	// A [State] keeps each element of keys and values in a code of as many bits as Bits says: 4, 8
+	// or 16. Forward computes with 4 Bits what it computes with 8, and with 16 Bits in the type T.
 	Bits int
 
-	// KeyBits and ValueBits, if not zero, are the numbers of bits of the codes in which a [State]
-	// keeps the elements of keys and of values, in place of Bits. Forward ignores KeyBits and
-	// ValueBits. If Bits is zero, KeyBits and ValueBits must both be zero or both be given.
+	// KeyBits and ValueBits, if not zero, replace Bits in the number of bits of the codes in which
+	// a [State] keeps keys and values. Forward ignores KeyBits and ValueBits.
 	KeyBits, ValueBits int
 
 	// TopK, if above zero, lets a query of a [State] read only about TopK keys, those with the
 	// highest estimated scores. A key that a query does not read because of TopK counts with an
-	// estimated weight and the mean value of 64 tokens. Attention of a [State] over at most TopK +
-	// 127 tokens is exact. Forward and gradients ignore TopK. TopK is at most 2³⁰.
+	// estimated weight, and with the mean of the values of 64 tokens. Attention of a [State] over
+	// at most TopK + 127 tokens is exact. Forward and gradients ignore TopK.
 	TopK int
 
 	// Tolerance, if above zero, lets Step of a [State] raise and lower the number of keys that a
-	// query of each head reads, which begins with TopK. One step of 64 also computes the output
-	// from all keys, to measure the error. Step keeps measured errors ‖output − exact‖/‖exact‖
-	// below the Tolerance. A head that needs more than a third of all keys reads all keys.
-	// State.TopK returns the number of keys and the measured error of each head. Steps before the
-	// first measured one have the error of TopK, which audit.ChooseTopK chooses. If values have a
-	// large mean, ‖exact‖ is that of the mean, and few keys are read.
+	// query of each head reads, from TopK on. For one token of 64, Step also computes the output
+	// from all keys, to measure the error. Step adjusts the number of keys to keep measured errors
+	// ‖output − exact‖/‖exact‖ below the Tolerance. A head that needs more than a third of all keys
+	// for an error within the Tolerance reads all keys. State.TopK returns the number of keys and
+	// the measured error of each head. Until Step has measured an error, queries read TopK keys, a
+	// number that audit.ChooseTopK chooses. If values have a large mean, ‖exact‖ is large, and few
+	// keys give an error within the Tolerance.
 	Tolerance float64
 
 	// Slope times the distance between the places of query and key is subtracted from the score, as
-	// in ALiBi [Press et al. 2022]. ALiBi has a slope for each head; [NewBatch] takes one Exact for
-	// each head.
+	// in ALiBi [Press et al. 2022]. For ALiBi, which has a slope for each head, give [NewBatch] one
+	// Exact for each head.
 	Slope float64
 
 	// SinkWeight is added to the sum of the weights of each query, as if every query saw one more
 	// key with the weight SinkWeight and the value zero. The model gpt-oss learns the logarithm of
-	// a SinkWeight for each head; [NewBatch] takes one Exact for each head. With a positive
-	// SinkWeight the normalised weights of a query sum to less than 1. SinkWeight is finite, not
-	// negative, and zero if Unnormalised.
+	// a SinkWeight for each head. With a positive SinkWeight the weights of a query sum to less
+	// than 1.
 	SinkWeight float64
 }
 
@@ -113,21 +112,21 @@ type ExactOptions struct {
 //
 //	out_i = Σ_j A_ij v_j / (Σ_j A_ij + SinkWeight),  A_ij = exp(Scale·q_iᵀk_j).
 //
-// [NewExact] makes an Exact. Goroutines may share an Exact. [NewBatch] takes Exacts with equal
-// options for one attention. [Attend] computes an Exact with biases and masks of pairs of tokens.
+// [NewExact] makes an Exact. Goroutines may share an Exact. [NewBatch] treats Exacts with equal
+// options as one attention. [Attend] adds biases and masks of pairs of tokens to an Exact.
 //
-// Forward computes the matrix of scores a tile at a time [Rabe & Staats 2021]. For Lq queries and
-// Lk keys of dimension d and values of dimension dv, Forward takes O(Lq·Lk·(d+dv)) time, half of
-// that if causal. The memory of Forward besides dst does not depend on the numbers of queries and
-// keys, except for a copy of keys and values that are columns of wider matrices. dst may be q
-// itself where shapes allow, and must not overlap k or v. If infinite or overflowing input makes
-// all scores of a query −Inf, the output is 0/0 = NaN if normalised, and zero if unnormalised. A
-// score of +Inf or NaN makes the normalised output of the query NaN.
+// Forward computes the matrix of scores in small blocks [Rabe & Staats 2021]. For Lq queries and Lk
+// keys of dimension d and values of dimension dv, Forward takes O(Lq·Lk·(d+dv)) time, half of that
+// if causal. The memory of Forward besides dst does not depend on the numbers of queries and keys,
+// except for a copy of keys and values that are columns of wider matrices. The matrix dst of
+// Forward may be q itself where shapes allow, and must not overlap k or v. If infinite or
+// overflowing input makes all scores of a query −Inf, the output is 0/0 = NaN if normalised, and
+// zero if unnormalised. A score of +Inf or NaN makes the normalised output of the query NaN.
 //
 // Backward takes three to four times as long as Forward, and needs memory for three numbers per
-// query besides the gradients [Dao et al. 2022]. NaN and Inf in the input of Backward reach every
-// gradient that depends on them. Unnormalised weights beyond the range of T make gradients ±Inf or
-// NaN. CanBackward returns nil. docs/laws.md has the formulas of the gradients of exact attention.
+// query besides the gradients [Dao et al. 2022]. NaN and Inf in an argument of Backward reach every
+// gradient that depends on the argument. Unnormalised weights beyond the range of T make gradients
+// ±Inf or NaN. CanBackward returns nil.
 type Exact[T dense.Float] struct {
 	Batch[T]
 	options ExactOptions

@@ -9,16 +9,17 @@ import (
 	"github.com/seed-feabd252/randfeat/internal/compute/vecmath"
 )
 
-// Join returns normalised attention over the keys of all parts, each the Result of [Attend] for the
-// same queries over some of the keys, with AttendArgs.LogSums. For the outputs out_p and LogSums l_p
-// of the parts p,
+// Join combines Results that [Attend] has computed, with LogSums, for equal queries over separate
+// parts of the keys into normalised attention over all keys. The output out follows from the
+// outputs out_p and the LogSums l_p of the parts p:
 //
 //	out = Σ_p exp(l_p − l)·out_p,  l = log Σ_p exp(l_p)
 //
-// Join sets Out and LogSums of the Result that Join returns. The denominator of the joined output
-// has the SinkWeight of every part, so that one part alone should have a SinkWeight. The output of a
-// query that sees no key in any part is zero. Join takes O(B·H·Lq·dv) time for each part, and
-// returns an error if there is no part, or if the shapes of Out and LogSums do not fit.
+// Of the fields of the Result, Join sets Out and LogSums only. The denominator of the joined output
+// contains the SinkWeights of all parts, so that only one part should have a SinkWeight. The output
+// of a query that sees no key in any part is zero. Join takes time in proportion to the number of
+// elements in the outputs of all parts, and returns an error if there is no part, or if the shapes
+// of Out and LogSums do not fit.
 func Join[T dense.Float](parts ...Result[T]) (Result[T], error) {
 	if len(parts) == 0 {
 		return Result[T]{}, errors.New("performer: Join of no parts, want at least 1")

@@ -9,7 +9,7 @@ import (
 
 // Sequences divides the rows of q, k and v into sequences, and says which keys queries may see. The
 // zero value of Sequences is one sequence of all rows whose keys are all valid. Sequences has no
-// mask of pairs of a query and a key, which only [Attend] takes.
+// mask of pairs of a query and a key; only [Attend] accepts one.
 type Sequences struct {
 	// Queries holds the number of queries of each sequence, whose rows follow one another in q.
 	// Keys holds the number of keys of each sequence in k and v. Numbers may be zero. Keys may be
@@ -18,9 +18,9 @@ type Sequences struct {
 	Queries, Keys []int
 
 	// Past holds, for each sequence, the number of keys before the first query, for causal
-	// attention: query i sees the keys j ≤ i + Past. A nil Past means zero for all sequences. If
-	// the Past of a sequence is negative, the first queries see no key. Bidirectional attention
-	// ignores Past, except for an [Exact] with a Window, a Chunk or a Slope.
+	// attention: query i sees the keys j ≤ i + Past. A nil Past means zero for all sequences. A
+	// negative Past hides all keys from the first queries of a causal sequence. Bidirectional
+	// attention ignores Past, except for an [Exact] with a Window, a Chunk or a Slope.
 	Past []int
 
 	// Valid says for each row of k and v whether queries may see it. Rows of k and v that are not

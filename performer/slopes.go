@@ -6,10 +6,10 @@ import (
 	"math/bits"
 )
 
-// ALiBiSlopes returns the slopes of ALiBi [Press et al. 2022] for H = heads: 2^(−8h/H) for h = 1 …
-// H if H is a power of two. If heads is no power of two, the slopes for the next lower power of two
-// come first, then every other slope for the next higher power of two. ALiBiSlopes panics if heads
-// is negative or above 2²⁰.
+// ALiBiSlopes returns the slopes of ALiBi [Press et al. 2022] for H = heads attention heads:
+// 2^(−8h/H) for h = 1 … H if H is a power of two. If heads is no power of two, the slopes for the
+// next lower power of two come first, then every other slope for the next higher power of two.
+// ALiBiSlopes panics if heads is negative or above 2²⁰.
 func ALiBiSlopes(heads int) []float64 {
 	if heads < 0 || heads > maxSlopes {
 		panic(fmt.Sprintf("performer: heads = %d, want 0 to %d", heads, maxSlopes))

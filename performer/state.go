@@ -17,26 +17,26 @@ import (
 //
 //	out = Σ_j A_j v_j / Σ_j A_j
 //
-// Unnormalised attention leaves out the division by Σ_j A_j. Append of token i followed by Attend
-// of query i computes row i of causal attention, to rounding. A State is the same for causal and
-// bidirectional attention: a query sees all tokens so far. Heads are blocks of columns, as in
-// [Batch]. Outputs do not depend, bit for bit, on GOMAXPROCS, nor in exact attention on the
-// division into calls.
+// Unnormalised attention leaves out the division by the sum Σ_j A_j of the weights. Append of token
+// i followed by Attend of query i computes row i of causal attention, to rounding. A State ignores
+// whether attention is causal: a query sees all tokens so far. Heads are blocks of columns of the
+// matrices of queries, keys, values and outputs, as in [Batch]. Outputs do not depend, bit for bit,
+// on GOMAXPROCS, nor in exact attention on how many tokens each call of Append adds.
 //
 // A State of linear attention with m features keeps m×(dv+1) sums for each head of keys and values
 // of dimension dv, m×dv if unnormalised. In linear attention the time for a token does not grow
-// with the number of tokens. Logarithms of features must be numbers of T: for the softmax and the
-// Gaussian kernel, norms of queries and keys are at most about 10¹⁹ in float32 and 10¹⁵⁴ in
-// float64. In linear attention a key whose norm is beyond this limit has the weight zero.
+// with the number of tokens. In linear attention of the softmax and the Gaussian kernel, queries
+// and keys need norms of at most about 10¹⁹ in float32 and 10¹⁵⁴ in float64; a key with a larger
+// norm has the weight zero.
 //
-// A State of exact attention keeps d+dv numbers for each token and head of keys, a key and a value,
-// in at most twice that memory. In exact attention the time for a query grows with the number of
-// tokens. With ExactOptions.Bits of b, a State keeps (b + ¼)·(d+dv)/8 + 8⅛ bytes of codes for each
-// token and head of keys. With ExactOptions.TopK, a query reads some of the keys, and a State keeps
-// d/8 + d/32 + dv/32 + 2⅛ bytes more for each token and head of keys. With a Window of W, or a
-// Chunk of W + 1, in ExactOptions, a State keeps at most 1.1·W + 1000 tokens besides the sinks, and
-// a Rollback by max(W/16, 64) tokens is always possible. docs/attention.md has the formulas,
-// inaccuracies and times of a State.
+// A State of exact attention keeps a key of dimension d and a value of dimension dv for each token
+// and head of keys, in memory for at most 2·(d+dv) numbers. In exact attention the time for a query
+// grows with the number of tokens. With ExactOptions.Bits of b, a State keeps a key of dimension d
+// and a value of dimension dv in (b + ¼)·(d+dv)/8 + 8⅛ bytes for each token and head of keys. With
+// ExactOptions.TopK, a State keeps d/8 + d/32 + dv/32 + 2⅛ bytes more for each token and head of
+// keys of dimension d and values of dimension dv. With a Window of W, or a Chunk of W + 1, in
+// ExactOptions, a State keeps at most 1.1·W + 1000 tokens besides the sinks, and a Rollback by
+// max(W/16, 64) tokens is always possible.
 //
 // Goroutines must not share a State, and Merge and UnmarshalBinary refuse tokens of attention other
 // than the attention that made the State. After a first call with as many rows, Append, Attend and
@@ -148,8 +148,8 @@ func (s *State[T]) Len() int { return s.n }
 
 // TopK returns the number of keys that the next query of each head reads, 0 for all keys, and with
 // ExactOptions.Tolerance the error ‖output − exact‖/‖exact‖ of each head that Step has measured.
-// Step measures one token of 64, and in the returned error the latest 20 measurements count most.
-// The returned error is 0 for a head that reads all keys.
+// Step measures the error of one token of 64, and the returned error weights the latest 20
+// measurements most. The returned error is 0 for a head that reads all keys.
 func (s *State[T]) TopK() (keys []int, errors []float64) {
 	s.checkMade()
 	for _, u := range s.units {
@@ -179,10 +179,11 @@ func (s *State[T]) Clone() *State[T] {
 	return &c
 }
 
-// Append adds the keys k (n×Hk·d) and values v (n×Hk·dv) of n ≥ 0 tokens to s. With linear
-// attention of m features, Append takes O(n·m·(d+dv)) time per head, and shares heads and many
-// tokens among processors. With exact attention, Append copies the keys and values. Append panics
-// if the shapes of k and v do not fit s, and if an int cannot hold the number of all tokens.
+// Append adds the keys k (n×Hk·d) and values v (n×Hk·dv) of n ≥ 0 tokens, in Hk heads, to s. For
+// keys of dimension d and values of dimension dv, Append of n tokens to linear attention with m
+// features takes O(n·m·(d+dv)) time per head. In exact attention, Append copies the keys and
+// values. Append panics if the shapes of k and v do not fit s, and if an int cannot hold the number
+// of all tokens.
 func (s *State[T]) Append(k, v dense.Matrix[T]) {
 	s.checkKeys(k, v)
 	if k.Rows == 0 {
@@ -194,11 +195,11 @@ func (s *State[T]) Append(k, v dense.Matrix[T]) {
 	s.n += k.Rows
 }
 
-// Attend computes the outputs of n ≥ 0 queries q (n×H·d) over all tokens so far into dst (n×H·dv),
-// which Attend returns; Attend allocates a dst that is zero. For each head, Attend of n queries
-// takes O(n·m·(d+dv)) time in linear attention with m features, and O(n·Len()·(d+dv)) time in exact
-// attention. Before the first token all outputs are zero. The documentation of [Linear] and [Exact]
-// says when outputs are NaN or ±Inf. The matrix dst may be q itself if dv = d, or disjoint from q.
+// Attend computes the outputs of n ≥ 0 queries q (n×H·d) in H heads over all tokens so far into dst
+// (n×H·dv), which Attend returns; Attend allocates a dst that is zero. For keys of dimension d and
+// values of dimension dv, Attend of n queries takes, per head, O(n·m·(d+dv)) time in linear
+// attention with m features, and O(n·Len()·(d+dv)) time in exact attention. Attend returns zero
+// outputs while s has no tokens. The matrix dst may be q itself if dv = d, or disjoint from q.
 // Attend panics if the shapes of dst and q do not fit s, with the shapes in the message.
 func (s *State[T]) Attend(dst, q dense.Matrix[T]) dense.Matrix[T] {
 	s.checkQueries(q)
@@ -216,11 +217,12 @@ func (s *State[T]) Attend(dst, q dense.Matrix[T]) dense.Matrix[T] {
 }
 
 // Step adds n ≥ 0 tokens one after another, and computes the output of each token over all tokens
-// up to this token into dst (n×H·dv), which Step returns; Step allocates a dst that is zero. Step
-// has the results of Append and Attend of one token at a time, bit for bit, except with
-// ExactOptions.Tolerance, because Attend measures no errors. A decoder calls Step with n = 1 token,
-// for which linear attention reads its sums once. For many tokens Forward of causal linear
-// attention, for the outputs, and Append, for the State, are faster than Step.
+// up to the token itself into dst (n×H·dv), which Step returns; Step allocates a dst that is zero.
+// Step returns, bit for bit, what Append and Attend of one token at a time return, except with
+// ExactOptions.Tolerance, because Attend measures no errors. A decoder calls Step with one token at
+// a time, for which linear attention reads the sums over earlier tokens only once. In linear
+// attention of many tokens, Forward of causal attention for the outputs and Append for the State
+// are faster than Step.
 //
 // The matrix dst may be q, k or v itself where shapes allow, or disjoint from all three. Step
 // panics if q (n×H·d), k (n×Hk·d) or v (n×Hk·dv) does not fit s, with the shapes in the message.
@@ -275,16 +277,16 @@ func (s *State[T]) checkMade() {
 // errNoState is the error of a State that NewState has not made.
 var errNoState = errors.New("performer: the state belongs to no attention, want one of NewState")
 
-// Merge adds all tokens of another State of the same attention to s, so that parts of a stream can
-// be summarised by States of their own. other does not change. The order in which States are merged
-// matters only for rounding.
+// Merge adds all tokens of the State other to s, so that separate States can summarise parts of a
+// stream. Merge changes only the receiver s, not the argument other. The order in which States are
+// merged matters only for rounding.
 //
 // Merge returns an error and does not change s if other is nil, if other differs in heads,
-// dimensions or attention, or if both together have more tokens than half of the largest int. Merge
-// takes two feature maps for the same if their features agree to rounding at a few fixed points, so
-// that a feature map may be made again from its seed, or on another architecture. Merge may
-// overlook that two feature maps differ in less than one feature in 16, or by less than 2⁻¹⁴ of a
-// feature in float32 or 2⁻⁴⁰ in float64.
+// dimensions or attention, if the attention has a Window, a Chunk or a Slope, or if s and other
+// together have more tokens than half of the largest int. Merge treats two feature maps as equal if
+// their features agree to rounding at a few fixed points, so that a feature map may be made again
+// from its seed, or on another architecture. Merge may overlook that two feature maps differ in
+// less than one feature in 16, or by less than 2⁻¹⁴ of a feature in float32 or 2⁻⁴⁰ in float64.
 func (s *State[T]) Merge(other *State[T]) error {
 	switch {
 	case s.units == nil:
@@ -318,8 +320,9 @@ func (s *State[T]) Merge(other *State[T]) error {
 	return nil
 }
 
-// Snapshot is a number of tokens of a [State] to which [State.Rollback] returns. A decoder that
-// drafts tokens and rejects some needs a Snapshot. [State.Snapshot] may write to the zero Snapshot.
+// Snapshot is a record of the tokens of a [State], to which [State.Rollback] returns. A decoder
+// that drafts tokens and rejects some needs a Snapshot. The zero Snapshot is a valid argument of
+// [State.Snapshot].
 type Snapshot[T dense.Float] struct {
 	of     *State[T]
 	tokens int
@@ -329,7 +332,7 @@ type Snapshot[T dense.Float] struct {
 // Snapshot records in dst the tokens that s has so far and returns dst; if dst is nil, Snapshot
 // allocates one. In linear attention Snapshot copies the sums over tokens. In exact attention
 // Snapshot copies the number of tokens, and with ExactOptions.Bits at most the last 127 tokens.
-// Snapshot allocates nothing if dst was a Snapshot of s before. Snapshot changes no later output.
+// Snapshot allocates nothing if dst was a Snapshot of s before.
 func (s *State[T]) Snapshot(dst *Snapshot[T]) *Snapshot[T] {
 	s.checkMade()
 	if dst == nil {
@@ -343,9 +346,10 @@ func (s *State[T]) Snapshot(dst *Snapshot[T]) *Snapshot[T] {
 	return dst
 }
 
-// Rollback removes all tokens that s got after Snapshot wrote m. After Rollback, outputs of s are
-// those that they would have been when Snapshot wrote m, bit for bit. The Snapshot m can be used
-// for another Rollback. Rollback takes as long as Snapshot, and allocates nothing.
+// Rollback removes all tokens that were added to s after the call of [State.Snapshot] that wrote m.
+// After Rollback, s computes, bit for bit, the outputs that s would have computed when Snapshot
+// wrote m. Several calls of Rollback may use the one Snapshot m. Rollback takes as long as
+// Snapshot, and allocates nothing.
 //
 // Rollback panics if m is nil or belongs to another State, and if exact attention no longer has the
 // tokens of m: after Reset, UnmarshalBinary or a Rollback to fewer tokens.

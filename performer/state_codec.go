@@ -27,7 +27,8 @@ type stateShape struct{ Heads, KeyHeads, D, DV int }
 func (s *State[T]) shape() stateShape { return stateShape{s.heads, s.keyHeads, s.d, s.dv} }
 
 // MarshalBinary returns the State s as a file in the format safetensors, which any architecture can
-// read. A State that reads the file of MarshalBinary has the later outputs of s, bit for bit.
+// read. After UnmarshalBinary of the file, another State computes later outputs as s does, bit for
+// bit.
 func (s *State[T]) MarshalBinary() ([]byte, error) {
 	if s.units == nil {
 		return nil, errNoState
@@ -41,10 +42,10 @@ func (s *State[T]) MarshalBinary() ([]byte, error) {
 
 // UnmarshalBinary replaces the tokens of s by the tokens of the State that MarshalBinary has
 // written to data. UnmarshalBinary returns an error and does not change s if data is damaged, or if
-// s and the written State differ in type, heads, dimensions or attention. UnmarshalBinary compares
-// feature maps at a few fixed points, as [State.Merge] does. The checksum in data does not protect
-// against forgery; forged sums of a State are at worst wrong. UnmarshalBinary allocates memory only
-// for the keys and values in data.
+// s and the written State differ in type, heads, dimensions or attention. UnmarshalBinary treats
+// feature maps as equal if their features agree at a few fixed points, as [State.Merge] does. The
+// checksum in data does not protect against forgery: from forged data a State may compute wrong
+// outputs. UnmarshalBinary allocates memory only for the keys and values in data.
 func (s *State[T]) UnmarshalBinary(data []byte) error {
 	if s.units == nil {
 		return errNoState

@@ -14,15 +14,15 @@ import (
 	"github.com/seed-feabd252/randfeat/internal/compute/features"
 )
 
-// Jackknife writes leave-one-out errors over their standard deviations to dst (n×p), and returns
-// dst:
+// For row i and output j, Jackknife writes the ratio of the leave-one-out error to the standard
+// deviation of the error to the matrix dst, and returns dst:
 //
 //	|y_ij − f_j(x_i)| / ( σ_j·√((1 − h_i)/ω_i + (1 − h_i)²·r_i) ).
 //
-// Jackknife takes the arguments and the h_i of LeaveOneOut, and the part r_i of the variance that
-// Variances returns. WithBands makes bands of the results of Jackknife, if no length-scales were
-// learnt from the rows. Jackknife returns an error where LeaveOneOut does, for a weight of 0, and
-// for a ratio of error and deviation that is NaN. Cost: as Predict.
+// The arguments x, y and weights and the h_i of Jackknife are those of LeaveOneOut, and r_i is the
+// result r of Variances at row i. WithBands makes prediction bands from the ratios of Jackknife, if
+// no length-scales were learnt from the rows. Jackknife returns an error where LeaveOneOut returns
+// one, for a weight of 0, and for a ratio that is not finite. Cost: as Predict.
 func (m *Model[T]) Jackknife(dst, x, y dense.Matrix[T], weights []T) (dense.Matrix[T], error) {
 	for i, w := range weights {
 		if w == 0 {
@@ -47,39 +47,38 @@ func (m *Model[T]) Jackknife(dst, x, y dense.Matrix[T], weights []T) (dense.Matr
 	return dst, argument.Finite("ridge: the ratio of error and deviation", dst)
 }
 
-// Bands are errors at rows that a fit has not seen, from which Model.Band computes half widths. The
-// half widths are right for every probability distribution of the noise [Vovk et al. 2005]. If a
-// model learnt length-scales or a metric from its rows, the errors must come from fits to other
-// rows that learnt length-scales or metric again.
+// Bands are prediction errors at rows that a fit has not seen, from which Model.Band computes half
+// widths of prediction bands. Half widths from Bands are right for every probability distribution
+// of the noise [Vovk et al. 2005]. If a model learnt length-scales or a metric from the rows, the
+// errors in Bands must come from fits to other rows that learnt length-scales or metric again.
 type Bands[T dense.Float] struct {
-	// Errors (n×p, n ≥ 1) are the errors |y_ij − f_j(x_i)| of output j at row i, divided by the
-	// factors that Relative and Logs describe.
+	// Errors are the absolute differences |y_ij − f_j(x_i)| of target and mean of output j, a
+	// column, at row i, a row of Errors, divided by the factors that Relative and Logs describe.
 	Errors dense.Matrix[float64]
 
-	// Relative says that Errors are ratios of errors to the standard deviations of Predict, as
-	// Jackknife computes the ratios, and that bands are wide where deviations are large: away from
-	// the rows. If Relative is false, all bands have the same width, which is right near the rows
-	// only.
+	// Relative says that Errors are ratios of prediction errors to standard deviations, as
+	// Jackknife computes the ratios, and that bands are wide where standard deviations of Predict
+	// are large. If Relative is false and Logs nil, the bands of an output have one width at all
+	// points, which is right near the rows of the fit only.
 	Relative bool
 
-	// Logs, for noise that differs between rows, is a model of the logarithms of the errors, with
-	// the feature map of the model that has the bands. Model.Band multiplies the half width of
-	// output j at x by exp(max(g_j(x), Least_j)) for the mean g_j of Logs. If Logs is not nil, the
-	// numbers in Errors must be the exponentials of the errors that Logs.LeaveOneOut returns. A nil
-	// Logs stands for equal noise of all rows.
+	// Logs is a model of the logarithms of prediction errors, for noise that differs between rows,
+	// with the feature map of the model that has the bands. Model.Band multiplies the half width of
+	// output j at x by exp(max(g_j(x), Least_j)) for the mean g_j of output j of Logs. If Logs is
+	// not nil, the numbers in Errors must be the exponentials of the errors that Logs.LeaveOneOut
+	// returns. A nil Logs stands for equal noise of all rows.
 	Logs *Model[T]
 
 	// Least has for each output the smallest mean of the model Logs at the rows of the fit. Away
-	// from the rows, the means of Logs may fall further, and Least keeps bands from becoming
-	// narrow.
+	// from the rows of the fit, means of Logs may fall further, and Least keeps bands wide.
 	Least []float64
 }
 
-// WithBands returns the model with the bands b, which the file of the model contains.
+// WithBands returns the model with the Bands b, which files of the model contain.
 //
-// The error reports Errors of a wrong shape or with a number that is negative, NaN or infinite, a
-// zero Logs or one with another number of features or outputs than the model, a Least whose length
-// is not the number of outputs, and an element of Least that is not finite.
+// WithBands returns an error for Errors of a wrong shape or with a number that is negative, NaN or
+// infinite, a zero Logs or one with another number of features or outputs than the model, a Least
+// whose length is not the number of outputs, and an element of Least that is not finite.
 func (m *Model[T]) WithBands(b Bands[T]) (*Model[T], error) {
 	if m.phi == nil {
 		return nil, errNoModel
@@ -142,17 +141,17 @@ func checkErrors(errors []float64, outputs int) error {
 	return nil
 }
 
-// Band returns the means of Predict and the half widths of bands, n×p each for n rows x and p
-// outputs: a new target lies within the half width of the mean with the probability level, over
-// rows and targets like those of the fit. With n errors per output in the Bands of the model, the
-// half width is the ⌈level·(n + 1)⌉-th smallest error, or +Inf if there are too few errors for the
+// For each row of x and each output, Band returns the mean of Predict and the half width of a band:
+// for rows and targets like those of the fit, a new target lies within the half width of the mean
+// with the probability level. With n errors per output in the Bands of the model, the half width is
+// the ⌈level·(n + 1)⌉-th smallest error of the output, or +Inf if there are too few errors for the
 // level, times the standard deviation of Predict if Bands.Relative is true, and times exp(max(g,
 // least)) for the mean g of Bands.Logs and the element least of Bands.Least. For a model without
-// Bands, Band takes the noise as normally distributed.
+// Bands, Band assumes that the noise is normally distributed.
 //
 // Away from the rows of the fit, bands are only as good as the standard deviations of Predict: see
-// Samples in docs/regression.md. Band panics where Predict does, and if level is not between 0 and
-// 1. Cost: as Predict.
+// Samples in docs/regression.md. Band panics where Predict panics, and unless the argument level is
+// between 0 and 1. Cost: as Predict.
 func (m *Model[T]) Band(x dense.Matrix[T], level float64) (mean, half dense.Matrix[T]) {
 	mean, half = m.Predict(x)
 	g := dense.New[T](half.Rows, 0)

@@ -15,14 +15,13 @@ import (
 	"github.com/seed-feabd252/randfeat/rff"
 )
 
-// Trial is the result of Choose or Classify for one map.
+// Trial is the result of Choose or Classify for one feature map.
 type Trial struct {
 	Score float64 // log evidence, or the loss of Classify; NaN if the fit failed
 	Err   error   // of the fit, or nil
 }
 
-// Choice is the result of Choose or Classify: a Model or a Classifier of the best map, fitted to
-// all rows.
+// Choice is the result of Choose or Classify: the Model or Classifier of the best feature map.
 type Choice[T dense.Float] struct {
 	Trials []Trial   // in the order of the maps
 	Best   int       // index of the map with the largest evidence, or with the smallest loss
@@ -33,15 +32,15 @@ type Choice[T dense.Float] struct {
 	Temperature float64        // β of the classifier
 }
 
-// Choose fits a model with each feature map to the rows and returns the map of the largest
-// evidence, the first one of maps with equal evidence. The feature maps may differ in
-// length-scales, kernels, frequencies or numbers of features. Each fit chooses the variances of
-// noise and prior that the options o do not give. The evidence is too large for a map whose
-// parameters were learnt from the same targets: package ridge/automl compares maps with learnt
-// parameters at held-out rows. Choose reads the rows once for each map.
+// Choose fits a model with each feature map to the rows and returns the model of largest evidence,
+// the first one of models with equal evidence. The feature maps may differ in length-scales,
+// kernels, frequencies or numbers of features. In Choose each fit determines the variances of noise
+// and weights that the options o do not give. The evidence is too large for a map whose parameters
+// were learnt from the targets of the rows: package ridge/automl compares maps with learnt
+// parameters at held-out rows. Without Options.Iterative, Choose reads the rows once per map.
 //
-// The error reports an empty slice maps, a nil map, options out of range, the errors of Sum, the
-// end of ctx, and the error of the first map if no map can be fitted. A nil ctx panics.
+// Choose returns an error for an empty slice maps, a nil map and options out of range, the errors
+// of Sum and of ctx, and the error of the first map if no map can be fitted. A nil ctx panics.
 func Choose[T dense.Float](ctx context.Context, maps []rff.Map[T], rows Rows[T], o Options) (Choice[T], error) {
 	if err := argument.Context("ridge", ctx); err != nil {
 		return Choice[T]{}, err
@@ -114,12 +113,12 @@ func try[T dense.Float](ctx context.Context, maps []rff.Map[T], sign float64, fi
 	return trials, nil
 }
 
-// MedianDistance returns the median of the Euclidean distances between pairs of rows of x (n×d), or
-// of a sample of 500 rows, a length-scale to start with, in units of x. In few dimensions functions
-// often vary within a fraction of the median distance. Cost: 125,000·d operations.
+// MedianDistance returns the median of the Euclidean distances between pairs of rows of x, or of a
+// random sample of 500 rows: a first length-scale for kernels, in units of x. In few dimensions
+// functions often vary within a fraction of the median distance. Cost: 125,000·d operations.
 //
-// The error reports fewer than two rows, coordinates that are NaN or infinite, a nil src, and a
-// median that is +Inf or 0, and in the error for 0 names the median of the distances above 0.
+// MedianDistance returns an error for fewer than two rows, coordinates that are NaN or infinite, a
+// nil src, and a median of +Inf or 0; the error for 0 names the median of the distances above 0.
 func MedianDistance[T dense.Float](x dense.Matrix[T], src rand.Source) (float64, error) {
 	const most = 500
 	x.Check()

@@ -27,8 +27,8 @@ type ClassifyOptions struct {
 	// Classes is the number of classes, at least 2.
 	Classes int
 
-	// Ratio is the penalty λ of the regression weights, in squared units of the features. A Ratio
-	// of 0 stands for the λ of least loss.
+	// Ratio is the penalty λ of the squared regression weights, in squared units of the features. A
+	// Ratio of 0 stands for the penalty λ of least loss.
 	Ratio float64
 
 	// ClassWeights has a factor for each class, which multiplies the weights of the rows of the
@@ -44,22 +44,22 @@ type ClassifyOptions struct {
 // more classes.
 const sampledRows = 2048
 
-// Classify fits a classifier for each feature map to the rows and returns the best classifier. The
-// targets (n×1) are the classes c_i, whole numbers from 0 to Classes − 1. A classifier is ridge
-// regression on the 0-1 indicators of the classes c, with the means f_c, the inverse temperature β,
-// and probabilities P⁻ⁱ from leave-one-out means:
+// Classify fits a classifier for each feature map to the rows and returns the classifier of least
+// loss. For Classify the target of row i is the class c_i, a whole number from 0 to Classes − 1. A
+// classifier is ridge regression on 0-1 indicators of the classes c; the means f_c and the inverse
+// temperature β give probabilities P, and leave-one-out means for row i probabilities P⁻ⁱ:
 //
 //	P(c|x) ∝ exp(β·f_c(x)),  loss = −Σ_i ω_i·log P⁻ⁱ(c_i|x_i) / Σω.
 //
-// The penalty λ, the inverse temperature β, and a mixture of the means f_c (if it lowers the loss
-// clearly) minimise the loss at the rows, or at 2048 of more rows: see Classification in
-// docs/regression.md. The loss is too small for a map whose parameters were learnt from the targets
-// of the rows. For each map of D features, Classify reads the n rows once, for n feature
-// transforms, n·D²/2 multiply-adds, and about 20·(D³/3 + 1024·D²) to choose λ.
+// Classify chooses the penalty λ, the inverse temperature β and, if the loss falls clearly, a
+// mixture of the means f_c that minimise the loss at the rows, or at 2048 of more rows: see
+// Classification in docs/regression.md. The loss is too small for a map whose parameters were
+// learnt from the targets of the rows. For each map of D features, Classify reads the n rows once,
+// and costs n feature transforms, n·D²/2 multiply-adds, and 20·(D³/3 + 1024·D²) to choose λ.
 //
-// The error reports an empty slice maps, a nil map, Classes below 2, options out of range, a target
-// that is not a class, a class without rows of a weight above 0, rows that Sums.Add refuses, the
-// end of ctx, and the error of the first map if no map can be fitted. A nil ctx panics.
+// Classify returns an error for an empty slice maps, a nil map, options out of range, a target that
+// is not a class, a class without rows of a weight above 0 and rows that Sums.Add refuses, the
+// error of ctx, and the error of the first map if no map can be fitted. A nil ctx panics.
 func Classify[T dense.Float](ctx context.Context, maps []rff.Map[T], rows Rows[T], o ClassifyOptions) (Choice[T], error) {
 	var c Choice[T]
 	if err := argument.Context("ridge", ctx); err != nil {

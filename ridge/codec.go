@@ -32,7 +32,7 @@ var (
 	_ encoding.BinaryUnmarshaler = (*Sums[float64])(nil)
 )
 
-// MarshalBinary returns the sums s as a safetensors file, without the feature map, of about 4·D² +
+// MarshalBinary returns the Sums as a safetensors file, without the feature map, of about 4·D² +
 // 8·D·p bytes for D features and p targets.
 func (s *Sums[T]) MarshalBinary() ([]byte, error) {
 	if s.phi == nil {
@@ -52,11 +52,12 @@ func (s *Sums[T]) MarshalBinary() ([]byte, error) {
 // triangular returns the number of elements of a triangle of order n.
 func triangular(n int) int { return n * (n + 1) / 2 }
 
-// UnmarshalBinary replaces s by the sums in data. s must come from NewSums for the type, map and
-// number of outputs of data. UnmarshalBinary compares the features of s and data at a few points.
-// The error reports damaged bytes and data for another type, map or number of outputs; an error
-// leaves s unchanged. The checksum in data detects damage, not forgery; forged sums are at worst
-// wrong. UnmarshalBinary allocates a multiple of the memory of data.
+// UnmarshalBinary replaces the receiver s by the Sums that data encodes. The receiver s must come
+// from NewSums for the element type, feature map and number of outputs of the encoded Sums.
+// UnmarshalBinary compares the features of s and of the encoded Sums at a few points.
+// UnmarshalBinary returns an error and keeps s if bytes are damaged, or if the encoded Sums have
+// another type, map or number of outputs. The checksum in data detects damage, not forgery; forged
+// Sums are at worst wrong. UnmarshalBinary allocates memory in proportion to the length of data.
 func (s *Sums[T]) UnmarshalBinary(data []byte) error {
 	r, err := archive.Unmarshal[T, sumsRecipe](data, "ridge", "sums")
 	if err != nil {

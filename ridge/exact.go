@@ -37,18 +37,20 @@ func (e *exact[T]) at(x dense.Matrix[T], b []float64) dense.Matrix[float64] {
 	return sums
 }
 
-// WithKernel returns the model whose means are sums of the kernel k = Map().Kernel() at rows x_i,
+// WithKernel returns a model whose means are sums of values of the kernel k = Map().Kernel(),
 //
 //	f_j(x) = b_j + Σ_i a_ij·k(x, x_i).
 //
-// The rows x_i are those of x (n×d), and kernelridge.Fit computes the coefficients a (n×p) and, for
-// each of p outputs, b and noise. For a model from WithKernel, Weights returns zeros and b.
-// Standard deviations of the model remain those of the features: a few landmarks leave more
-// variance than all rows do. LogEvidence returns 0. For a model from WithKernel, LeaveOneOut,
+// The rows x_i are those of the argument x of WithKernel, and kernelridge.Fit computes the
+// coefficients a_ij and, for each output j, the intercept b_j and the variance of the noise. For a
+// model from WithKernel, Weights returns zero weights and the intercepts b. Standard deviations of
+// a model from WithKernel remain those of the features: features of few landmarks leave more
+// variance than all rows do. For a model from WithKernel, LogEvidence returns 0, and LeaveOneOut,
 // Jackknife and Gradient return an error.
 //
-// The error reports a zero model, a map without a kernel, shapes that do not fit, numbers that are
-// not finite, and noise that is not positive. Mean of the model takes n values of k per row.
+// WithKernel returns an error for a zero model, a map without a kernel, shapes that do not fit,
+// numbers that are not finite, and noise ≤ 0. For each row, Mean of the returned model computes n
+// values of the kernel, one for each of the n rows of the argument x of WithKernel.
 func (m *Model[T]) WithKernel(x dense.Matrix[T], a dense.Matrix[float64], b, noise []float64) (*Model[T], error) {
 	if m.phi == nil {
 		return nil, errNoModel
@@ -71,7 +73,7 @@ func (m *Model[T]) WithKernel(x dense.Matrix[T], a dense.Matrix[float64], b, noi
 	return &with, with.checkVariances()
 }
 
-// Rows returns copies of the rows x and the coefficients a that WithKernel got, or no rows.
+// Rows returns copies of the arguments x and a of WithKernel, or empty matrices without WithKernel.
 func (m *Model[T]) Rows() (x dense.Matrix[T], a dense.Matrix[float64]) {
 	if m.exact == nil {
 		return x, a
@@ -95,14 +97,15 @@ func checkExact[T dense.Float](k kernels.Kernel, x dense.Matrix[T], a dense.Matr
 	return cmp.Or(argument.Finite("rows", x), argument.Finite("weights of rows", a))
 }
 
-// Classifier returns a classifier whose scores are the means of m, a model of class indicators y
-// (n×p): an element of y is 1 for the class of the row and 0 for every other class. leftOut (n×p)
-// has errors y_i − f⁻ⁱ(x_i) of fits without row i, such as those of LeaveOneOut or of
-// kernelridge.Fit, or without the group of the row. The errors leftOut determine the temperature and the mixture of the scores by the loss of Classify, and
-// Classifier also returns the loss. labels has the meaning of ClassifyOptions.Labels.
+// Classifier returns a classifier whose scores are the means of the receiver m, a model of class
+// indicators y: the element y_ij is 1 if row i has class j, and 0 otherwise. Row i of the argument
+// leftOut has the errors y_i − f⁻ⁱ(x_i) of a fit f⁻ⁱ without row i or a group of row i, such as
+// those of LeaveOneOut or of kernelridge.Fit. From the errors leftOut, Classifier computes the
+// temperature and the mixture of the scores by the loss of Classify, and also returns the loss. The
+// argument labels of Classifier has the texts of classes as ClassifyOptions.Labels.
 //
-// The error reports a zero model, shapes that do not fit, rows of y that are
-// no indicators, elements of leftOut that are not finite, and labels out of range.
+// Classifier returns an error for a zero model, shapes that do not fit, rows of y that are no
+// indicators, elements of leftOut that are not finite, and labels that do not fit.
 func (m *Model[T]) Classifier(y dense.Matrix[T], weights []T, leftOut dense.Matrix[float64], labels []string) (*Classifier[T], float64, error) {
 	if m.phi == nil {
 		return nil, 0, errNoModel

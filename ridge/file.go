@@ -15,12 +15,12 @@ import (
 	"github.com/seed-feabd252/randfeat/rff"
 )
 
-// Write writes the model with its map as one safetensors file, which NumPy reads.
-// docs/regression.md lists the arrays. The documentation of rff.Write lists the supported feature
-// maps and the parts that all files have. For D features and p outputs the file has 4·D² + 8·D·p
-// bytes and the bytes of the feature map.
+// Write writes the model with the feature map to w as one safetensors file, which NumPy reads.
+// docs/regression.md lists the arrays. The documentation of rff.Write lists the feature maps that
+// Write supports and the parts that files of all types have. For D features and p outputs the file
+// of Write has 4·D² + 8·D·p bytes and the bytes of the feature map.
 //
-// The error reports a map that cannot be written, and the errors of w.
+// Write returns an error for a feature map that rff.Write refuses, and the errors of w.
 func (m *Model[T]) Write(w io.Writer) error {
 	if m.phi == nil {
 		return errNoModel
@@ -28,8 +28,8 @@ func (m *Model[T]) Write(w io.Writer) error {
 	return write(w, m)
 }
 
-// Write writes the classifier with its feature map, as Model.Write writes a model. For D features
-// the file of a classifier has D·(classes + 1) numbers of T and the numbers of the feature map.
+// Write writes the classifier with the feature map to w, as Model.Write writes a model. For D
+// features the file of a classifier has D·(classes + 1) numbers of T and those of the feature map.
 func (c *Classifier[T]) Write(w io.Writer) error {
 	if c.phi == nil {
 		return errNoClassifier
@@ -37,18 +37,18 @@ func (c *Classifier[T]) Write(w io.Writer) error {
 	return write(w, c)
 }
 
-// ReadModel reads a model that Model.Write wrote, to the end of r. With the same processor and
-// version of this module, predictions, variances and samples equal those of the written model bit
-// for bit.
+// ReadModel reads from r, up to the end of r, a model that Model.Write has written. With equal
+// processors and equal versions of the module, predictions, variances and samples of the model of
+// ReadModel equal those of the written model bit for bit.
 //
-// The error names a missing, damaged or unknown part of the file, and reports a file of a
-// classifier, of an element type other than T or of a different version of the format, and the
-// errors of r. ReadModel allocates at most a multiple of the bytes that it has read.
+// ReadModel returns an error that names a missing, damaged or unknown part of the file, an error
+// for a file of a classifier, of another element type than T or of another version of the format,
+// and the errors of r. ReadModel allocates at most a multiple of the bytes read from r.
 func ReadModel[T dense.Float](r io.Reader) (*Model[T], error) {
 	return read[T, *Model[T]](r)
 }
 
-// ReadClassifier reads a classifier that Classifier.Write wrote, as ReadModel reads a model.
+// ReadClassifier reads a classifier that Classifier.Write has written, as ReadModel reads a model.
 func ReadClassifier[T dense.Float](r io.Reader) (*Classifier[T], error) {
 	return read[T, *Classifier[T]](r)
 }

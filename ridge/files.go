@@ -26,8 +26,8 @@ type NPY[T dense.Float] struct {
 	Weights string // path of the weights, n; "" for none
 }
 
-// Blocks reads the files. The error names a file that is missing or damaged, that has no array of
-// the right kind, or whose number of rows differs from that of the file X.
+// Blocks reads the files X, Y and Weights. An error of Blocks names a file that is missing or
+// damaged, has no array of the right kind, or has another number of rows than the file X.
 func (f NPY[T]) Blocks() iter.Seq2[Block[T], error] {
 	return func(yield func(Block[T], error) bool) {
 		if err := f.read(yield); err != nil {
@@ -109,19 +109,19 @@ type CSV[T dense.Float] struct {
 	Header bool // whether the first line has names
 	Comma  rune // the separator; 0 for a comma
 
-	// Targets are indices of the target columns, from 0 on. A nil Targets stands for the last
-	// column, and []int{} for no targets.
+	// Targets are the indices of the columns of targets, from 0 on. A nil Targets stands for the
+	// last column, and []int{} for no targets.
 	Targets []int
 
-	// Labels are the texts of the target columns, as ReadLabels returns them, for targets that are
-	// classes. The target of a row is the index of its text in Labels. Nil stands for numbers.
+	// Labels are the texts that name classes in the target columns, such as ReadLabels returns. The
+	// target of a row is the index in Labels of the text of the row. Nil stands for numbers.
 	Labels []string
 
 	found map[string]int // the texts that ReadLabels has found, or nil
 }
 
 // ReadLabels returns the different texts of the target columns in ascending order, without blanks
-// around them. ReadLabels reads the file once, and returns the errors of CSV.Blocks.
+// before and after texts. ReadLabels reads the file once, and returns the errors of CSV.Blocks.
 func (f CSV[T]) ReadLabels() ([]string, error) {
 	f.found = map[string]int{}
 	for _, err := range f.Blocks() {
@@ -133,11 +133,11 @@ func (f CSV[T]) ReadLabels() ([]string, error) {
 }
 
 // Blocks reads the file. All columns of the file except the target columns are coordinates of
-// points. Numbers in the file are decimal without underscores, nan or inf, with or without quotes,
-// and are rounded to the type T once. Blocks skips blanks around numbers, blank lines and a byte
-// order mark. If Comma is a blank, several blanks are one separator. The error names the file, and
-// the line and the column, counted from 1, of a text that is no label, no number or beyond the
-// range of T. CSV files have no checksum.
+// points. Blocks reads decimal numbers without underscores, and nan and inf, with or without
+// quotes, and rounds a number to the type T once. Blocks skips blanks around numbers, blank lines
+// and a byte order mark. If Comma is a blank, Blocks takes several blanks as one separator. An
+// error of Blocks names the file, and the line and the column, counted from 1, of a text that is no
+// label, no number or beyond the range of T. CSV files have no checksum.
 func (f CSV[T]) Blocks() iter.Seq2[Block[T], error] {
 	return func(yield func(Block[T], error) bool) {
 		if err := f.read(yield); err != nil {

@@ -21,8 +21,8 @@ import (
 	"github.com/seed-feabd252/randfeat/ridge/internal/gramian"
 )
 
-// Functions are functions drawn from the posterior of a Model. The values of one function at
-// several points are a joint sample, and calls of Eval at the same point return the same value. A
+// Functions are functions drawn from the posterior of a Model. The values of one of the Functions
+// at several points are a joint sample, and all calls of Eval at a point return one value. A
 // Functions value never changes, and goroutines may share the value.
 type Functions[T dense.Float] struct {
 	phi    rff.Map[T]
@@ -38,11 +38,11 @@ type draws struct {
 	rows    *gramian.Expansion    // of Pathwise and of models of WithKernel, or nil
 }
 
-// Eval writes the values of the functions at the rows of x (n×d) into dst, which has a column for
-// each function, and returns dst. Eval allocates dst if dst is the zero Matrix. dst must not
-// overlap x. Eval panics if the shape of x or dst does not fit. For D features Eval costs n
-// transforms by the feature map, and n·D multiply-adds in float64 per function. Functions that
-// Pathwise drew for N rows also cost n·N values of the kernel, and n·N multiply-adds each.
+// For each row of x, Eval writes the values of all functions into a row of dst, and returns dst; a
+// zero dst is allocated. The result dst of Eval must not overlap x. Eval panics if the shape of x
+// or dst does not fit. For n rows and D features Eval costs n transforms by the feature map, and
+// n·D multiply-adds in float64 per function. For functions that Pathwise drew with N rows, Eval
+// also costs n·N values of the kernel, and n·N multiply-adds per function, at n rows.
 func (f *Functions[T]) Eval(dst, x dense.Matrix[T]) dense.Matrix[T] {
 	if f.phi == nil {
 		panic("ridge: the Functions are zero, want some of Sample or Pathwise")
@@ -72,12 +72,12 @@ func (d *draws) prior(phi dense.Matrix[float64]) dense.Matrix[float64] {
 
 // Sample draws n functions from the posterior of output j: weights w = μ_j + σ_j·R⁻¹z for the
 // posterior mean μ_j, the covariance σ_j²·(RᵀR)⁻¹ and z ~ N(0, I), and intercepts from the
-// posterior of the intercept. The drawn functions have the means and variances of Posterior,
+// posterior of the intercept. Functions of Sample have the means and variances of Posterior,
 // without the part of the variance outside of the span of landmarks. With many rows, the variance
-// far from the rows is too small: see Pathwise.
+// of functions of Sample far from all rows is too small: see Pathwise.
 //
-// The error reports n below 1, an invalid output, functions that memory cannot hold, and a nil src.
-// With D features, Sample costs D²/2 multiply-adds per function.
+// Sample returns an error for n below 1, an output j that the model lacks, functions that memory
+// cannot hold, and a nil src. With D features, Sample costs D²/2 multiply-adds per function.
 func (m *Model[T]) Sample(n, j int, src rand.Source) (*Functions[T], error) {
 	if err := m.checkSample(n, j, src); err != nil {
 		return nil, err
@@ -115,20 +115,20 @@ func (p *posterior) sample(n, j int, src rand.Source) *draws {
 	return &draws{mean: r.FeatureMean, weights: w, offset: offset}
 }
 
-// Pathwise draws n functions from the posterior of the Gaussian process with the kernel s²·k, where
-// k = Map().Kernel() is exact, and with the variances s² and σ² of output j [Wilson et al. 2020].
-// Pathwise corrects a function f = φᵀw of the prior, w ~ N(0, s²I), by the rows x (N×d) with
-// targets y (N×p) and weights Ω = diag(ω):
+// Pathwise draws n functions from the posterior of the Gaussian process with the exact kernel s²·k,
+// k = Map().Kernel(), for the prior variance s² and the noise variance σ² of output j [Wilson et
+// al. 2020]. Pathwise corrects a function f = φᵀw of the prior, w ~ N(0, s²I), by the points X in
+// the rows of x with targets y and weights Ω = diag(ω):
 //
 //	f(·) + s²·k(·, X)·(s²K + σ²Ω⁻¹)⁻¹(y_j − f(X) − ε),  ε ~ N(0, σ²Ω⁻¹).
 //
-// Far from all rows the drawn functions vary as much as the prior. If the feature map has
-// landmarks, the prior of Pathwise has 2048 features of rff.Random.
+// Far from all rows, functions of Pathwise vary as much as the prior. If the feature map has
+// landmarks, Pathwise draws functions of the prior with 2048 features of rff.Random.
 //
-// The error reports the errors of Model.Sample and Sums.Add, an x without rows, a map without a
-// kernel, a weight of 0, a kernel of landmarks that rff.Random refuses, and a kernel matrix that is
-// singular to rounding. For N rows Pathwise costs N² values of the kernel, N³/6 multiply-adds, and
-// N² numbers of memory.
+// Pathwise returns an error where Model.Sample or Sums.Add returns one, for an x without rows, a
+// map without a kernel, a weight of 0, a kernel of landmarks that rff.Random refuses, and a kernel
+// matrix that is singular to rounding. For N rows Pathwise costs N² values of the kernel, N³/6
+// multiply-adds, and N² numbers of memory.
 func (m *Model[T]) Pathwise(x, y dense.Matrix[T], weights []T, n, j int, src rand.Source) (*Functions[T], error) {
 	if err := m.checkSample(n, j, src); err != nil {
 		return nil, err

@@ -8,18 +8,18 @@ import (
 	"github.com/seed-feabd252/randfeat/internal/memory/scratch"
 )
 
-// Gradient writes the gradient of LogEvidence with respect to the D features of n rows of the fit
-// into dst (n×D) and returns dst. Gradient allocates dst if dst is the zero Matrix. Row i is
+// Gradient writes the gradient of LogEvidence with respect to the features of rows of the fit into
+// dst, a column for each feature, and returns dst; a zero dst is allocated. Row i is
 //
 //	∂/∂φ(x_i) = ω_i·( Σ_j (y_ij − f_j(x_i))/σ_j²·μ_j − p·A⁻¹(φ(x_i) − φ̄) ).
 //
-// Gradient takes the variances σ_j² and s² as constant: variances of maximum evidence change the
-// evidence in second order only. The method Backward of an [rff.Differentiable] map computes the
-// gradient with respect to the points from the gradient dst with respect to the features.
+// Gradient treats the variances of noise and weights as constants: a change of variances of maximum
+// evidence changes the evidence in second order only. From the result dst of Gradient, the method
+// Backward of an [rff.Differentiable] map computes the gradient with respect to the points.
 //
-// x, y and weights are some or all rows of the fit, as Sums.Add takes rows, and must not overlap
-// dst. Gradient returns an error where Sums.Add does. Gradient costs n transforms by the feature
-// map and n·D² multiply-adds, twice the cost of Sums.Add.
+// The arguments x, y and weights of Gradient are some or all rows of the fit, as for Sums.Add, and
+// must not overlap dst. Gradient returns an error where Sums.Add returns one. For n rows and D
+// features, Gradient costs n transforms by the feature map and n·D² multiply-adds.
 func (m *Model[T]) Gradient(dst, x, y dense.Matrix[T], weights []T) (dense.Matrix[T], error) {
 	return m.rowwise(dst, x, y, weights, m.regression.Weights.Rows, m.slopes)
 }

@@ -15,15 +15,16 @@ import (
 )
 
 // Iterative are the parameters of a fit by conjugate gradients in passes over the rows, for so many
-// features D that D² numbers do not fit into memory or D³ operations take too long. For r = Rank
-// and k, the number of outputs and samples together, the fit takes 8·D·(2r + 5k) bytes, and a pass
-// over n rows n feature transforms and 2n·D·max(k, 16) multiply-adds: see More features in
+// features D that D² numbers do not fit into memory or D³ operations take too long. For D features,
+// r = Rank, and k outputs and samples together, a fit takes 8·D·(2r + 5k) bytes, and a pass over n
+// rows n feature transforms and 2n·D·max(k, 16) multiply-adds: see More features in
 // docs/regression.md.
 type Iterative struct {
 	// Rank is the rank r of the preconditioner, at most the number of rows and the number D of
-	// features. A Rank of 0 stands for min(256, D/16), at least 16, and −1 for no preconditioner.
-	// The pass that builds the preconditioner of rank r takes r/k times as long as a pass for k
-	// outputs and samples. A larger rank pays for a small λ and many rows, which need many passes.
+	// features. With D features, a Rank of 0 stands for min(256, D/16), at least 16, and −1 for no
+	// preconditioner. The pass that builds a preconditioner of rank r takes r/k times as long as a
+	// pass for k outputs and samples. A larger Rank saves passes if the penalty λ is small and rows
+	// are many.
 	Rank int
 
 	// Samples is the number S of samples of the posterior, at least 2, from which standard
@@ -31,15 +32,15 @@ type Iterative struct {
 	// relative standard error of a standard deviation is √(1/(2S)).
 	Samples int
 
-	// Tolerance bounds the root mean square difference of the means at the rows from the exact
-	// solution, in units of the standard deviation of the targets; 0 stands for 10⁻⁴.
+	// Tolerance bounds the root mean square difference of the fitted means at the rows from those
+	// of the exact solution, in standard deviations of the targets; 0 stands for 10⁻⁴.
 	Tolerance float64
 
 	// MaxIterations is the largest number of passes of conjugate gradients; 0 stands for 1000.
 	MaxIterations int
 
 	// Fit calls Progress, unless Progress is nil, after each pass over the rows, on the goroutine
-	// of the caller, with the number of passes and the largest error bound of the outputs, in the
+	// of the caller, with the number of passes and the largest error bound of all outputs, in the
 	// unit of Tolerance.
 	Progress func(iterations int, bound float64)
 
@@ -47,9 +48,9 @@ type Iterative struct {
 	Src rand.Source
 }
 
-// NotConverged is the error of a fit by iterations that has not reached its tolerance, because
+// NotConverged is the error of a fit by iterations that has not reached the tolerance, because
 // MaxIterations passes do not suffice, rounding prevents progress, or a context ended. A fit that
-// returns a NotConverged also returns the model of the weights reached.
+// returns a NotConverged also returns the model with the weights reached.
 type NotConverged struct {
 	Iterations       int
 	Ratio            float64 // λ

@@ -5,27 +5,29 @@ import (
 	"github.com/seed-feabd252/randfeat/internal/compute/features"
 )
 
-// LeaveOneOut writes the errors y_ij − f_j^(−i)(x_i) into dst (n×p) and returns dst, where f^(−i)
-// is the mean of the model with the same λ, fitted to all rows except row i:
+// For row i and output j, LeaveOneOut writes the error y_ij − f_j^(−i)(x_i) of a prediction into
+// dst and returns dst, where f^(−i) is the mean of a model with equal penalty λ, fitted to all rows
+// except row i:
 //
 //	(y_ij − f_j(x_i)) / (1 − h_i),  h_i = ω_i·( (φ_i − φ̄)ᵀA⁻¹(φ_i − φ̄) + 1/Σω ).
 //
-// x, y and weights are some or all rows of the fit, as Sums.Add takes rows. The error of a row is
-// NaN if no other row determines its prediction. LeaveOneOut allocates dst if dst is the zero
-// Matrix, and dst may be y. LeaveOneOut returns an error where Sums.Add does. Cost: as Predict.
+// The arguments x, y and weights of LeaveOneOut are some or all rows of the fit, as for Sums.Add.
+// LeaveOneOut writes NaN for a row whose prediction no other row determines. LeaveOneOut allocates
+// dst if dst is zero, and dst may be y. LeaveOneOut returns an error where Sums.Add returns one.
+// Cost: as Predict.
 func (m *Model[T]) LeaveOneOut(dst, x, y dense.Matrix[T], weights []T) (dense.Matrix[T], error) {
 	return m.rowwise(dst, x, y, weights, y.Cols, m.leaveOut)
 }
 
-// Variances returns the means of f_j at the rows of x (n×d), and the two parts g and r of their
-// variances in units of the noise σ_j²,
+// For each row x_i of x, Variances returns the means of the values f_j(x_i) of all outputs j, and
+// two parts g_i and r_i of the variance of f_j(x_i) in units of the noise variance σ_j²,
 //
 //	g_i = (φ_i − φ̄)ᵀA⁻¹(φ_i − φ̄) + 1/Σω,  r_i = (k(x_i, x_i) − ‖φ_i‖²)/λ.
 //
-// The standard deviation of Posterior is σ_j·√(g_i + r_i), with the results g and r of Variances.
-// The result r is 0 unless the map has landmarks. A row of the fit has the leverage ω_i·g_i, and
-// the leverages of all rows sum to DegreesOfFreedom. Variances panics where Predict does, at the
-// cost of Predict.
+// With the noise variance σ_j² of output j and the results g and r of Variances, the standard
+// deviation of Posterior is σ_j·√(g_i + r_i). The result r of Variances is 0 unless the feature map
+// has landmarks. A row of the fit with weight ω_i has the leverage ω_i·g_i, and the leverages of
+// all rows sum to DegreesOfFreedom. Variances panics where Predict panics, at the cost of Predict.
 func (m *Model[T]) Variances(x dense.Matrix[T]) (mean dense.Matrix[T], g, r []float64) {
 	features.CheckPoints("ridge", m.phi, x)
 	mean, g, r = dense.New[T](x.Rows, len(m.prior)), make([]float64, x.Rows), make([]float64, x.Rows)

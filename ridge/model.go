@@ -15,15 +15,16 @@ import (
 	"github.com/seed-feabd252/randfeat/rff"
 )
 
-// Options are the parameters of a fit. With zero Options a fit chooses all parameters by the
+// Options are the parameters of a fit. With zero Options a fit chooses all parameters by maximum
 // evidence.
 type Options struct {
-	// Noise is the variance σ² of the noise, in squared units of y. A Noise of 0 stands for the
-	// variance of maximum evidence.
+	// Noise is the variance σ² of the noise, in squared units of the targets. A Noise of 0 stands
+	// for the variance of maximum evidence.
 	Noise float64
 
-	// Prior is the prior variance s² of the weights, in squared units of y: the kernel of the
-	// Gaussian process is s²·φ(x)ᵀφ(x′). A Prior of 0 stands for the variance of maximum evidence.
+	// Prior is the prior variance s² of the regression weights, in squared units of the targets:
+	// with features φ, the kernel of the Gaussian process is s²·φ(x)ᵀφ(x′). A Prior of 0 stands for
+	// the variance of maximum evidence.
 	Prior float64
 
 	// Ratio is the penalty λ = σ²/s², noise over prior variance, in squared units of the features.
@@ -35,9 +36,9 @@ type Options struct {
 	// NoIntercept removes the intercept b from the model b + φ(x)ᵀw.
 	NoIntercept bool
 
-	// Iterative lets Fit and Choose solve by conjugate gradients in passes over the rows, with
-	// memory in proportion to the number D of features, not to D². A nil Iterative stands for the
-	// direct solution.
+	// Iterative lets Fit and Choose solve the regression by conjugate gradients in passes over the
+	// rows, with memory in proportion to the number D of features, not to D². A nil Iterative
+	// stands for the direct solution.
 	Iterative *Iterative
 }
 
@@ -77,8 +78,8 @@ func (o Options) variances(ratio, likely float64) (noise, prior float64) {
 	return likely, likely / ratio
 }
 
-// Model is a fitted regression: the posterior of the functions f_j(x) = b_j + φ(x)ᵀw_j. A Model
-// never changes, and goroutines may share a Model.
+// Model is a fitted regression: the posterior of the functions f_j(x) = b_j + φ(x)ᵀw_j of the
+// outputs j. A Model never changes, and goroutines may share a Model.
 type Model[T dense.Float] struct {
 	phi    rff.Map[T]
 	source features.Source[T]
@@ -86,20 +87,21 @@ type Model[T dense.Float] struct {
 	exact *exact[T] // or nil
 }
 
-// Fit fits a Bayesian ridge regression on the features of phi to the rows, whose targets have p
-// columns. Fit returns an error where Sum or Sums.Fit does. A nil ctx panics.
+// Fit fits a Bayesian ridge regression on the features of the map phi to the rows. Fit returns an
+// error where Sum or Sums.Fit returns one. A nil ctx panics.
 //
-// Without Options.Iterative, Fit reads the rows once. If the rows are a Block[float32] of at least
-// 65,280 and at least 128·D rows, Fit sums the products of the D features in float32, at 0.6 of the
-// cost, and measures the matrix E of rounding errors of the sums: Fit sums again in float64 unless
-// λ > 64·‖E‖. Model.Accuracy tells whether a model has sums in float32.
+// Without Options.Iterative, Fit reads rows of files once. For a Block[float32] without Weights, of
+// at least 65,280 and at least 128·D rows, Fit sums the products of the D features in float32, at
+// 0.6 of the cost, and measures the matrix E of rounding errors of the sums: Fit sums again in
+// float64 unless the penalty λ > 64·‖E‖. Model.Accuracy tells whether Fit summed products in
+// float32.
 //
-// With Options.Iterative, Fit reads the rows once each for the means, the right sides and the
-// preconditioner, once for λ if the options do not determine λ, and once for each of some tens of
-// iterations. If the iterations end before the tolerance is reached, Fit returns the model so far
-// and a *NotConverged. All other errors with Options.Iterative are those of Sum, or report a λ too
-// small for float64, rows that differ from pass to pass, or the end of ctx. The result does not
-// depend on GOMAXPROCS.
+// With Options.Iterative, Fit reads the rows once each for the means, the right sides of linear
+// systems and the preconditioner, once for the penalty λ if the options do not determine λ, and
+// once for each of some tens of iterations. If the iterations end before the tolerance is reached,
+// Fit returns the model so far and a *NotConverged. With Options.Iterative, Fit also returns the
+// errors of Sum and of ctx, and an error for a penalty λ too small for float64 or rows that differ
+// from pass to pass. The model of Fit does not depend on GOMAXPROCS.
 func Fit[T dense.Float](ctx context.Context, phi rff.Map[T], rows Rows[T], o Options) (*Model[T], error) {
 	if err := argument.Context("ridge", ctx); err != nil {
 		return nil, err
@@ -131,22 +133,23 @@ func Fit[T dense.Float](ctx context.Context, phi rff.Map[T], rows Rows[T], o Opt
 	return s.Fit(ctx, o)
 }
 
-// Fit returns the posterior for the rows of the sums s, which Fit does not change: the regression
-// weights of output j have the mean A⁻¹·Σω(φ − φ̄)(y_j − ȳ_j) and the covariance σ²A⁻¹ for A = Σω(φ
-// − φ̄)(φ − φ̄)ᵀ + λI, with means φ̄ and ȳ. The intercept has a flat prior. Without an intercept,
-// zeros replace the means φ̄ of the features and ȳ of the targets.
+// Fit returns the posterior for the rows of the Sums s and does not change s: for weights ω,
+// features φ, targets y and means φ̄ and ȳ, the regression weights of output j have the mean
+// A⁻¹·Σω(φ − φ̄)(y_j − ȳ_j) and the covariance σ²A⁻¹ for A = Σω(φ − φ̄)(φ − φ̄)ᵀ + λI. The
+// intercept has a flat prior. Without an intercept, zeros replace the means φ̄ and ȳ of features
+// and targets.
 //
-// If o.Noise or o.Prior is 0 and o.Ratio is 0, the penalty λ maximises the evidence; all outputs
-// share λ. If o.Noise and o.Prior are both 0, every output has the variances σ² and s² of maximum
-// evidence for the shared λ = σ²/s². The penalty λ is at least 2¹⁰ times the rounding of the sums:
-// see Noise and prior in docs/regression.md.
+// If o.Ratio is 0 and o.Noise or o.Prior is 0, Fit chooses the penalty λ of maximum evidence, one
+// for all outputs. If o.Noise and o.Prior are both 0, every output has the variances σ² and s² of
+// maximum evidence for the shared penalty λ = σ²/s². The penalty λ is at least 2¹⁰ times the
+// rounding error of the Sums: see Noise and prior in docs/regression.md.
 //
-// With D features, Fit costs D³/3 multiply-adds for a given λ, and about 25·D³/6 more to choose λ.
-// Fit needs memory for 5/2·D² numbers of float64, of which the model keeps D²/2.
+// With D features, Fit costs D³/3 multiply-adds for a given penalty λ, and about 25·D³/6 more to
+// choose λ, and needs memory for 5/2·D² numbers of float64, of which the model keeps D²/2.
 //
-// The error reports options out of range, no rows, sums that are not finite, sums of squares of
-// targets or features that are neither 0 nor in [2⁻⁹⁰⁰, 2⁹⁰⁰], a constant output whose noise is not
-// given, a λ that is too small for the rounding of the sums, and the end of ctx. A nil ctx panics.
+// Fit returns an error for options out of range, no rows, sums that are not finite, sums of squares
+// of targets or features that are neither 0 nor in [2⁻⁹⁰⁰, 2⁹⁰⁰], a constant output without a given
+// noise, a penalty λ too small for the rounding of the sums, and the end of ctx. A nil ctx panics.
 func (s *Sums[T]) Fit(ctx context.Context, o Options) (*Model[T], error) {
 	if o.Iterative != nil {
 		return nil, errors.New("ridge: Iterative with sums, which have the products of the direct solution: want Fit")
@@ -161,30 +164,32 @@ func (s *Sums[T]) Fit(ctx context.Context, o Options) (*Model[T], error) {
 // Map returns the feature map of the model.
 func (m *Model[T]) Map() rff.Map[T] { return m.phi }
 
-// Weights returns a copy of the posterior means w (D×p) of the weights and the intercepts b. The
-// mean of f_j is b_j + φ(x)ᵀw_j, plus the sum Σ_i a_ij·k(x, x_i) for a model from WithKernel.
+// Weights returns copies of the posterior means w of the regression weights, a column for each
+// output, and of the intercepts b. The mean of output j at x is b_j + φ(x)ᵀw_j with the features φ,
+// plus the sum Σ_i a_ij·k(x, x_i) for a model from WithKernel.
 func (m *Model[T]) Weights() (w dense.Matrix[float64], b []float64) {
 	return m.regression.Weights.Clone(), m.regression.Intercepts()
 }
 
-// Noise returns the variance σ² of the noise of each output, in squared units of y.
+// Noise returns the variance σ² of the noise of each output, in squared units of the targets.
 func (m *Model[T]) Noise() []float64 { return slices.Clone(m.regression.Noise) }
 
-// Prior returns the prior variance s² of the weights of each output, in squared units of y.
+// Prior returns for each output the prior variance s² of the weights, in squared units of targets.
 func (m *Model[T]) Prior() []float64 { return slices.Clone(m.prior) }
 
 // LogEvidence returns the log density of the targets given the points, summed over outputs,
 //
 //	−½·[ (yᵀy − yᵀΦμ)/σ² + log det A − D·log λ + n·log(2πσ²) − Σ log ω ].
 //
-// For a model with an intercept, n − 1 replaces the number n of rows, and the brackets also contain
-// log Σω: the density is that of the contrasts of the targets. The evidence compares feature maps,
-// kernels and variances on the same rows. For a model from WithKernel, LogEvidence returns 0.
+// For a model with an intercept, LogEvidence is the log density of contrasts of the targets: n − 1
+// replaces the number n of rows, and the brackets also contain log Σω. LogEvidence compares feature
+// maps, kernels and variances on equal rows. For a model from WithKernel, LogEvidence returns 0.
 func (m *Model[T]) LogEvidence() float64 { return m.evidence }
 
 // DegreesOfFreedom returns the effective number of parameters of each output, the trace of the
-// matrix H that takes targets y to fitted values ŷ = Hy: Σ λ_i/(λ_i + λ) for the penalty λ and the
-// eigenvalues λ_i of Σω(φ − φ̄)(φ − φ̄)ᵀ, plus 1 for an intercept. Cost: D²/2 multiply-adds.
+// matrix H that maps targets y to fitted values ŷ = Hy: Σ λ_i/(λ_i + λ) for the penalty λ and the
+// eigenvalues λ_i of Σω(φ − φ̄)(φ − φ̄)ᵀ for features φ, plus 1 for an intercept. Cost: D²/2
+// multiply-adds.
 func (m *Model[T]) DegreesOfFreedom() float64 {
 	degrees := max(0, floats.Sum(m.FeatureDegrees()))
 	if m.centred {
@@ -194,9 +199,10 @@ func (m *Model[T]) DegreesOfFreedom() float64 {
 }
 
 // FeatureDegrees returns the contribution 1 − λ·(A⁻¹)_ff of each feature f to DegreesOfFreedom, for
-// A = Σω(φ − φ̄)(φ − φ̄)ᵀ + λI. The contribution of a feature is 0 if the rows do not determine the
-// weight of the feature, and 1 if the rows determine the weight fully [MacKay 1992]. Rounding may
-// move a contribution of a feature outside of [0, 1] by about 2⁻¹⁰. Cost: as DegreesOfFreedom.
+// the penalty λ and the matrix A = Σω(φ − φ̄)(φ − φ̄)ᵀ + λI of features φ. The contribution of a
+// feature is 0 if the rows do not determine the weight of the feature, and 1 if the rows determine
+// the weight fully [MacKay 1992]. Rounding may move a contribution of a feature outside of [0, 1]
+// by about 2⁻¹⁰. Cost: as DegreesOfFreedom.
 func (m *Model[T]) FeatureDegrees() []float64 {
 	if m.phi == nil {
 		panic(errNoModel.Error())
@@ -218,16 +224,16 @@ type Accuracy struct {
 	// evidence and drawn functions are estimated, or 0 if all three are exact.
 	Samples int
 
-	// Bound has for each output, in units of y, the bound ‖r‖/(2√(λΣω)) of the weighted root mean
-	// square over the rows of the difference between the means and those of the exact solution, for
-	// the residual r of the linear system; Bound is nil for the direct solution. At any point x the
-	// difference is at most ‖φ(x) − φ̄‖·‖r‖/λ for the residual r and the mean φ̄ of the features.
+	// Bound has for each output, in units of the targets, the bound ‖r‖/(2√(λΣω)) of the weighted
+	// root mean square difference of the means at the rows from the exact solution, for the
+	// residual r of the linear system, the penalty λ and row weights ω; Bound is nil for the direct
+	// solution. At any point x the mean differs from that of the exact solution by at most ‖φ(x) −
+	// φ̄‖·‖r‖/λ for the residual r, the penalty λ and features φ of mean φ̄.
 	Bound []float64
 
 	// LogEvidence is the standard error of Model.LogEvidence: p/2 times the standard error of log
-	// det A for p outputs and the posterior covariances σ²A⁻¹. Models of the same rows and samples
-	// have similar errors of Model.LogEvidence, so the difference between the evidence of two such
-	// models is more accurate.
+	// det A for p outputs and the posterior covariances σ²A⁻¹. Two models of equal rows and random
+	// samples have similar errors of Model.LogEvidence, so differences are more accurate.
 	LogEvidence float64
 }
 
@@ -238,10 +244,10 @@ func (m *Model[T]) Accuracy() Accuracy {
 	return a
 }
 
-// Mean writes the posterior means of f_j(x_i), which are also the means of new targets, for the
-// rows x_i of x (n×d) and p outputs j into dst (n×p) and returns dst. Mean allocates dst if dst is
-// the zero Matrix. dst must not overlap x. Mean panics if the shape of x or dst does not fit. Mean
-// costs n transforms by the map and n·D·p multiply-adds in float64 for D features.
+// For each row of x, Mean writes the posterior means of all outputs, which are also the means of
+// new targets, into a row of dst and returns dst; a zero dst is allocated. The result dst of Mean
+// must not overlap x. Mean panics if the shape of x or dst does not fit the model. For n rows, D
+// features and p outputs, Mean costs n transforms by the map and n·D·p multiply-adds in float64.
 func (m *Model[T]) Mean(dst, x dense.Matrix[T]) dense.Matrix[T] {
 	features.CheckPoints("ridge", m.phi, x)
 	if m.exact != nil {
@@ -250,24 +256,24 @@ func (m *Model[T]) Mean(dst, x dense.Matrix[T]) dense.Matrix[T] {
 	return features.Mean(m.source, &m.regression, dst, x, m.rows())
 }
 
-// Predict returns the means and the standard deviations of new targets at the rows of x (n×d), n×p
-// each for p outputs: variances are those of Posterior plus those of the noise. Predict panics if
-// the shape of x does not fit. For D features Predict costs n transforms by the feature map, n·D²/2
-// multiply-adds in float64, and 4·D² bytes read for every 128 rows.
+// For each row of x and each output, Predict returns the mean and the standard deviation of a new
+// target, whose variance is that of Posterior plus that of the noise. Predict panics if the shape
+// of x does not fit the model. For n rows and D features Predict costs n transforms by the feature
+// map, n·D²/2 multiply-adds in float64, and 4·D² bytes read for every 128 rows.
 func (m *Model[T]) Predict(x dense.Matrix[T]) (mean, sd dense.Matrix[T]) {
 	return m.predict(x, 1)
 }
 
-// Posterior returns the means and standard deviations of the functions f_j, j ≤ p, at the rows of x
-// (n×d), n×p each:
+// For each row x and output j, Posterior returns the mean and the standard deviation of f_j(x):
 //
 //	b_j + φᵀμ_j,  σ_j·√( (φ − φ̄)ᵀA⁻¹(φ − φ̄) + 1/Σω + (k(x, x) − ‖φ‖²)/λ ).
 //
-// The formula of Posterior is without 1/Σω if the model has no intercept. The term (k(x, x) −
-// ‖φ‖²)/λ is 0 unless the map comes from rff.Nystroem or rff.Spectral: s²·(k(x, x) − ‖φ‖²) is the
-// prior variance outside of the span of the landmarks [Quiñonero-Candela & Rasmussen 2005]. With
-// landmarks at all rows the standard deviation equals that of the Gaussian process with the kernel
-// k. Posterior panics where Predict does, at the cost of Predict.
+// The formula of Posterior is without 1/Σω, for row weights ω, if the model has no intercept. With
+// features φ and kernel k, the term (k(x, x) − ‖φ‖²)/λ is 0 unless the map comes from rff.Nystroem
+// or rff.Spectral: s²·(k(x, x) − ‖φ‖²) is the prior variance outside of the span of the landmarks
+// [Quiñonero-Candela & Rasmussen 2005]. With landmarks at all rows of the fit, Posterior returns
+// the standard deviation of the Gaussian process with the exact kernel. Posterior panics where
+// Predict panics, at the cost of Predict.
 func (m *Model[T]) Posterior(x dense.Matrix[T]) (mean, sd dense.Matrix[T]) {
 	return m.predict(x, 0)
 }

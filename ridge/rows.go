@@ -10,8 +10,8 @@ import (
 	"github.com/seed-feabd252/randfeat/rff"
 )
 
-// Rows are data that can be read several times, a block at a time, so they need not fit into
-// memory. Block, NPY and CSV implement Rows.
+// Rows are data that can be read several times, a block at a time, so that the data need not fit
+// into memory. Block, NPY and CSV implement Rows.
 type Rows[T dense.Float] interface {
 	// Blocks yields all rows. Every call of Blocks reads the rows again, in the order and the
 	// blocks of the first call. A block from Blocks is valid until the next block is read. The
@@ -19,9 +19,9 @@ type Rows[T dense.Float] interface {
 	Blocks() iter.Seq2[Block[T], error]
 }
 
-// Block holds rows in memory: points X (n×d), targets Y (n×p), and weights. A zero Matrix Y stands
-// for no targets, and nil Weights for weights of 1. The matrices of a Block may be views of a
-// *mat.Dense: see package dense/gonum.
+// Block holds rows in memory: row i has the point X.Row(i), the targets Y.Row(i), and the weight
+// Weights[i]. A zero Matrix Y stands for no targets, and nil Weights for weights of 1. The matrices
+// of a Block may be views of a *mat.Dense: see package dense/gonum.
 type Block[T dense.Float] struct {
 	X, Y    dense.Matrix[T]
 	Weights []T
@@ -46,8 +46,9 @@ func (b Block[T]) Blocks() iter.Seq2[Block[T], error] {
 	}
 }
 
-// Check returns an error unless X is n×d, Y is n×p for p = outputs, Weights is nil or has n
-// elements, all numbers are finite, and no weight is negative. The error names the row at fault.
+// Check returns an error unless X has d columns, Y has as many columns as the number outputs says,
+// X, Y and any Weights have equally many rows, all numbers are finite, and no weight is negative.
+// An error of Check for a wrong number names the row.
 func (b Block[T]) Check(d, outputs int) error {
 	b = b.complete()
 	return checkRows(b.X, b.Y, b.Weights, d, outputs)
@@ -80,8 +81,8 @@ func (b Block[T]) Weight(i int) float64 {
 
 // Sum returns the Sums of all rows with the features of phi. Sum reads the rows once.
 //
-// The error reports the errors of NewSums, of Sums.Add and of reading rows, an absence of rows, and
-// the end of ctx. Sum checks ctx every 255 rows. A nil ctx panics.
+// Sum returns the errors of NewSums, of Sums.Add and of reading rows, and an error for an absence
+// of rows and at the end of ctx. Sum checks ctx every 255 rows. A nil ctx panics.
 func Sum[T dense.Float](ctx context.Context, phi rff.Map[T], rows Rows[T]) (*Sums[T], error) {
 	return sum(ctx, rows, func(outputs int) (*Sums[T], error) { return NewSums(phi, outputs) })
 }

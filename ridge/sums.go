@@ -15,17 +15,17 @@ import (
 	"github.com/seed-feabd252/randfeat/rff"
 )
 
-// Sums are the sums over rows that regression needs. For the features φ_i of the point x_i, the
+// Sums are the sums over rows for ridge regression. For the features φ_i of the point x_i, the
 // targets y_i ∈ R^p, the weights ω_i (1 by default), and the weighted means φ̄ and ȳ, the sums are
 //
 //	n,  Σω_i,  Σ log ω_i,  φ̄,  ȳ,  Σω_i·(y_ij − ȳ_j)²,
 //	Σω_i·(φ_i − φ̄)(y_i − ȳ)ᵀ,  Σω_i·(φ_i − φ̄)(φ_i − φ̄)ᵀ (one triangle).
 //
 // For D features and p targets, Sums take D²/2 + D·p numbers of float64 for any number of rows, and
-// Merge adds Sums [Chan et al. 1983]. Means and sums are float64 for both element types, and sums
-// are taken about the mean of each block, so a large mean costs no accuracy. The order and the
-// grouping of n rows change a sum by rounding only, at most (272 + n/4080)·2⁻⁵³ times the sum of
-// the sizes of the terms about the means. A Sums belongs to one goroutine.
+// Merge adds Sums [Chan et al. 1983]. Sums are float64 for both element types, with products about
+// the mean of each block of rows, so that a large mean costs no accuracy. The order and the
+// grouping of n rows change Sums by rounding only, at most (272 + n/4080)·2⁻⁵³ times the sum of the
+// absolute values of the terms about the means. A Sums belongs to one goroutine.
 type Sums[T dense.Float] struct {
 	phi    rff.Map[T]
 	source features.Source[T]
@@ -36,10 +36,10 @@ type Sums[T dense.Float] struct {
 	adder  adder
 }
 
-// NewSums returns sums without rows, for the features of phi and p = outputs targets per row.
-// Package components takes Sums of 0 outputs; Sums.Fit needs at least one output.
+// NewSums returns Sums without rows, for the features of the map phi and the number outputs of
+// targets per row. Package components uses Sums of 0 outputs; Sums.Fit needs at least one output.
 //
-// The error reports a nil phi, outputs below 0, and sizes that memory cannot hold.
+// NewSums returns an error for a nil phi, outputs below 0, and sizes that memory cannot hold.
 func NewSums[T dense.Float](phi rff.Map[T], outputs int) (*Sums[T], error) {
 	s, err := newSums(phi, outputs)
 	if err != nil {
@@ -76,15 +76,14 @@ func newSums[T dense.Float](phi rff.Map[T], outputs int) (*Sums[T], error) {
 // Rows returns the number of rows with a weight above 0 in the sums.
 func (s *Sums[T]) Rows() int { return s.n }
 
-// Scale multiplies the number of rows that each row stands for, which is 1 at first, by factor:
-// after Scale(3) the sums are those of every row added three times. Scale(γ) before each Add, with
-// γ < 1, makes the sums forget: a row that k calls of Scale have followed counts γᵏ times in the
-// effective rows n, in all sums, in the evidence and in the noise. For a row that k calls of
-// Scale(γ) have followed, LeaveOneOut takes the weight γᵏ. Before Merge, call Scale(γᵏ) on the sums
-// of a shard that ended k calls of Scale(γ) earlier.
+// Scale multiplies the number of rows that each row stands for, at first 1, by factor: after
+// Scale(3) every row counts as three rows. With γ < 1, Scale(γ) before each Add makes the Sums
+// forget: a row that k calls of Scale have followed counts γᵏ times in the number of rows, sums,
+// evidence and noise. For a row that k calls of Scale(γ) have followed, LeaveOneOut needs the
+// weight γᵏ. Before Merge, call Scale(γᵏ) on the Sums that lag k calls of Scale(γ) behind.
 //
-// The error reports a factor that is not a positive number, and effective rows or weights that
-// become 0 or infinite; an error leaves s unchanged. Cost: D²/2 multiplications.
+// Scale returns an error and keeps the Sums if the argument factor is not positive and finite, or
+// if the number of rows or the weights would become 0 or infinite. Cost: D²/2 multiplications.
 func (s *Sums[T]) Scale(factor float64) error {
 	if !(factor > 0) || math.IsInf(factor, 0) {
 		return fmt.Errorf("ridge: factor = %v, want a positive number", factor)
@@ -100,8 +99,8 @@ func (s *Sums[T]) Scale(factor float64) error {
 // Map returns the feature map of the sums.
 func (s *Sums[T]) Map() rff.Map[T] { return s.phi }
 
-// Features returns the sum Σω of the weights, the mean φ̄ of the D features, and the D×D matrix
-// scatter = Σω(φ − φ̄)(φ − φ̄)ᵀ with zeros above the diagonal. The results share no memory with s.
+// Features returns the sum Σω of weights, the mean φ̄ of the D features, and the D×D matrix scatter
+// = Σω(φ − φ̄)(φ − φ̄)ᵀ with zeros above the diagonal. The results of Features are copies.
 func (s *Sums[T]) Features() (weight float64, mean []float64, scatter dense.Matrix[float64]) {
 	scatter = dense.New[float64](len(s.mean), len(s.mean))
 	for i := range len(s.mean) {
@@ -110,15 +109,15 @@ func (s *Sums[T]) Features() (weight float64, mean []float64, scatter dense.Matr
 	return s.weight, slices.Clone(s.mean), scatter
 }
 
-// Add adds n rows to the sums: the points x (n×d), the targets y (n×p) and the weights. y is the
-// zero Matrix if the sums have no targets. Nil weights are 1. The noise of a row of weight ω has
-// the variance σ²/ω. A row of weight 0 has no effect. With D features, Add costs n feature
-// transforms, n·D²/2 multiply-adds in float64, and memory for D²/2 numbers per goroutine. The sums
-// do not depend on GOMAXPROCS.
+// Add adds rows to the Sums: row i has the point x.Row(i), the targets y.Row(i) and weights[i]. For
+// Sums without targets, y is the zero Matrix. Nil weights are 1. With the noise variance σ², the
+// noise of a row of weight ω has the variance σ²/ω. A row of weight 0 has no effect. For n rows
+// with D features, Add costs n feature transforms, n·D²/2 multiply-adds in float64, and memory for
+// D²/2 numbers per goroutine. The Sums after Add do not depend on GOMAXPROCS.
 //
-// The error reports shapes that do not fit, and names the row of a point or target that is NaN or
-// infinite, or of a weight that is negative, NaN or infinite. If Add returns an error, the sums are
-// unchanged. Features that overflow make the sums infinite or NaN, which Sums.Fit reports.
+// Add returns an error for shapes that do not fit, and one that names a row with a NaN or infinite
+// point or target, or with a negative, NaN or infinite weight. If Add returns an error, the Sums
+// are unchanged. Features that overflow make the Sums infinite or NaN, which Sums.Fit reports.
 func (s *Sums[T]) Add(x, y dense.Matrix[T], weights []T) error {
 	return s.add(context.Background(), Block[T]{x, y, weights})
 }
@@ -183,8 +182,9 @@ func resize[T dense.Float](x dense.Matrix[T], r, c int) dense.Matrix[T] {
 	return dense.New[T](r, c)
 }
 
-// Merge adds the rows of other to s, and does not change other. If s and other differ in features
-// or in the number of outputs, Merge returns an error and keeps s. Cost: D²/2 additions.
+// Merge adds the rows of the argument other to the receiver, and changes only the receiver. If s
+// and other differ in features or outputs, Merge returns an error and keeps s. Cost: D²/2
+// additions.
 func (s *Sums[T]) Merge(other *Sums[T]) error {
 	if err := s.checkSame(other); err != nil {
 		return err

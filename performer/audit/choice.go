@@ -13,7 +13,7 @@ import (
 type Choice[T dense.Float] struct {
 	// Attention is what Choose has chosen: an approximation of attention, or exact attention.
 	// Attention serves later calls with queries and keys distributed like those given to Choose;
-	// [Measure] can measure the errors of such calls.
+	// [Measure] measures the errors of later calls.
 	Attention performer.Attention[T]
 
 	// Name describes Attention, for example "256 positive features" or "exact attention".
@@ -22,23 +22,23 @@ type Choice[T dense.Float] struct {
 	// Exact reports whether the chosen attention is exact attention.
 	Exact bool
 
-	// Report has the error of the chosen Attention on the random rows on which Choose tested and
-	// accepted it. Choose uses the rows of the Report for nothing else. Report.High may exceed
-	// Tolerance, because the interval of a Report is longer than the interval by which Choose
-	// accepts an approximation. Report is the zero Report if Choose tried no approximation, because
-	// none could have been cheaper than exact attention.
+	// Report has the error of the chosen Attention on a random sample of rows of q, on which Choose
+	// tested and accepted the chosen Attention. Report.High may exceed Tolerance, because the
+	// interval of a Report is longer than the interval by which Choose accepts an approximation.
+	// Report is the zero Report if Choose tried no approximation, because none was worth a trial.
 	Report Report
 
 	// Tolerance is the tolerance given to Choose: the largest accepted ‖out − exact‖_F/‖exact‖_F.
 	Tolerance float64
 
 	// Time is the time of one call of Attention with the q, k and v given to Choose: the shorter
-	// time of two calls, extrapolated to all rows of q if the calls had only some. For blocks of
-	// keys, Time is extrapolated from one call that computes the outputs of some rows for all
-	// thresholds. ExactTime is the time of one call of exact attention, extrapolated from the shortest of three calls with about
-	// a hundredth of the work. Extrapolation from few rows may be a third off, because the cost of
-	// preparing keys is a prediction. Time and ExactTime are equal if Choose has chosen exact
-	// attention. Choosing is the time that Choose took.
+	// time of two calls, extrapolated to all rows of q if the calls had only some. For attention of
+	// package blocks, Time is extrapolated from one call that computes some rows of the output for
+	// many thresholds. ExactTime is the time of one call of exact attention, extrapolated from the
+	// shortest of three calls with about a hundredth of the work. Extrapolation of Time from few
+	// rows may be a third off, because the cost of preparing keys is a prediction. Time and
+	// ExactTime are equal if Choose has chosen exact attention. Choosing is the time that Choose
+	// took.
 	Time, ExactTime, Choosing time.Duration
 
 	// Cost is the predicted cost of the search by Choose, in calls of exact attention.
@@ -48,8 +48,8 @@ type Choice[T dense.Float] struct {
 	Trials []Trial
 }
 
-// Trial is an approximation that [Choose] tried. Blocks of keys with all thresholds are one
-// Trial: that of the chosen threshold, or of the smallest threshold if none was chosen.
+// Trial is an approximation that [Choose] tried. All thresholds of attention of package blocks
+// together are one Trial, which describes the last threshold that Choose considered.
 type Trial struct {
 	Name   string
 	Error  float64 // the relative error of a sample of rows

@@ -18,20 +18,21 @@ type ChooseOptions struct {
 	// within the tolerance, above 0 and at most 0.999. Zero means 0.95.
 	Confidence float64
 
-	// Calls is the number of calls that the caller will make of the chosen attention. The search by
-	// Choose costs no more than the chosen attention is predicted to save in that number of Calls.
-	// Zero means 1.
+	// Calls is the number of calls of the chosen attention that the caller of Choose will make. If
+	// Choose chooses an approximation, the search costs no more than the approximation is predicted
+	// to save in so many Calls. Zero means 1.
 	Calls int
 
-	// Budget is the largest cost of a search by Choose, in calls of exact attention. A search that
-	// finds no error near the tolerance ends at half of the Budget. Zero means ½.
+	// Budget is the largest cost of a search by Choose, in calls of exact attention. A search ends
+	// at half of the Budget if no approximation has an error below twice the tolerance. Zero means
+	// ½.
 	Budget float64
 
-	// Reproducible makes Choose compare predicted costs and no measured times, so that the same
-	// seed gives the same choice on fast, slow and busy machines. Even with Reproducible,
-	// processors that round differently may give different choices if an error is very close to the
-	// tolerance. Without Reproducible, Choose also rejects an approximation that takes as long as
-	// exact attention or longer, and ends a search that takes longer than the Budget.
+	// Reproducible makes Choose compare predicted costs and no measured times, so that equal seeds
+	// give equal choices on fast, slow and busy machines. Even with Reproducible, processors that
+	// round differently may give different choices if an error is very close to the tolerance.
+	// Without Reproducible, Choose also rejects an approximation that takes as long as exact
+	// attention or longer, and ends a search that takes longer than the Budget.
 	Reproducible bool
 }
 
@@ -49,25 +50,23 @@ func sampledRows(rows int) int {
 // q (Lq×d), k (Lk×d) and v (Lk×dv) are the queries, keys and values of one head. For several heads,
 // call Choose for each head and make a performer.Batch of the chosen attention of each.
 //
-// In the order of predicted costs, Choose tries blocks of keys in 8 bits (package blocks), exact
-// attention in 8 bits, trigonometric features, and positive features that are fitted to queries and
-// keys (rff.SDERF), in several sizes. Choose accepts an approximation if a random sample of rows that it has not used before
-// shows, with the Confidence of the options, that the error is within the tolerance. Choose does
-// not guarantee the tolerance: it does not find errors in rare rows that are the same for all
-// random numbers of an approximation. docs/laws.md of this module describes the statistical tests
-// by which Choose accepts approximations.
+// Choose tries attention over some blocks of keys (package blocks) and then, the cheapest first,
+// exact attention in 8 bits, and linear attention with trigonometric features and with positive
+// features fitted to queries and keys (rff.SDERF), in several sizes. Choose accepts an
+// approximation if a new random sample of rows shows, with the Confidence of the options, that the
+// error is within the tolerance. Choose does not guarantee the tolerance: samples may miss errors
+// in rare rows, if the errors do not depend on the random numbers of the approximation.
 //
-// A search that ends with the choice of exact attention costs at most the Budget of the options,
-// for any number of Calls. Below about a thousand tokens one trial of an approximation costs more
-// than the default Budget, and Choose returns exact attention without a trial. If softmax is
-// causal, the chosen attention is causal, but the choice depends on all tokens. Choose does not
-// change the matrices q, k and v. With the option Reproducible, the same random source src gives
-// the same choice, whatever GOMAXPROCS is.
+// A search that ends with the choice of exact attention costs at most the Budget, for any number of
+// Calls. Below about a thousand tokens one trial of an approximation costs more than the default
+// Budget, and Choose returns exact attention without a trial. If softmax.Causal is true, the chosen
+// attention is causal, but the choice depends on all tokens. With the option Reproducible, equal
+// random sources src give equal choices, whatever GOMAXPROCS is.
 //
 // Choose returns an error for a tolerance that is not positive and finite, a softmax.Scale that is
 // not finite, a nil src, an option out of range, a q without rows, and shapes of q, k and v that do
-// not fit. Choose also returns the error of the context ctx, which it checks between blocks of rows
-// of exact attention and between approximations. A nil ctx panics.
+// not fit. If the context ctx ends, Choose returns the error of ctx before the next block of rows
+// of exact attention or the next approximation. A nil ctx panics.
 func Choose[T dense.Float](ctx context.Context, softmax performer.Softmax, q, k, v dense.Matrix[T], tolerance float64, opts ChooseOptions, src rand.Source) (Choice[T], error) {
 	var c any
 	var err error

@@ -33,18 +33,18 @@ type Options struct {
 // small. q (Lq×H·d), k (Lk×Hk·d) and v (Lk×Hk·dv) are queries, keys and values of H heads of
 // queries and Hk heads of keys. The argument exact is a performer.Exact for all heads of the
 // approximations, or a performer.Batch of Exacts with as many heads as the approximations. Measure
-// ignores the options Bits and TopK of the argument exact. An approximation is a value of the
-// interface performer.Attention, or an [Output]. Unless exact has a Scale, the scores of exact
-// attention are q_iᵀk_j/√d, even if an approximation has features of another kernel.
+// ignores the options Bits and TopK of the argument exact. An approximation is a
+// performer.Attention, such as an [Output] with the outputs of other software. Unless the argument
+// exact has a Scale, exact attention has the scores q_iᵀk_j/√d for queries of dimension d, even if
+// an approximation has features of another kernel.
 //
-// Measure computes exact attention of the sampled rows once for all approximations, which costs
-// O(H·Rows·Lk·(d+dv)) for H heads and Lk keys. An approximation whose performer.Description has
-// IndependentQueries, or a performer.Batch of such approximations, computes the outputs of the
-// sampled queries alone. An approximation without IndependentQueries computes all outputs.
+// Measure computes exact attention of the sampled rows once for all approximations, in
+// O(H·Rows·Lk·(d+dv)) time for H heads and Lk keys of dimension d with values of dimension dv. If
+// the performer.Description of an approximation has IndependentQueries, the approximation computes
+// the outputs of the sampled queries alone, and otherwise all outputs.
 //
-// The same random source src gives the same Reports, whatever GOMAXPROCS is. The Report of an
-// approximation does not depend on the other approximations of the call. Measure does not change q,
-// k and v.
+// Equal random sources src give equal Reports, whatever GOMAXPROCS is. The Report of an
+// approximation does not depend on the other approximations of the call.
 //
 // Measure returns an error for a nil src, an option out of range, no approximation or a nil one,
 // exact attention that is not made of performer.Exacts, an approximation that differs from exact in

@@ -17,19 +17,21 @@ type Report struct {
 	// ‖out_i−exact_i‖² and x_i = ‖exact_i‖² and the probability p_i that row i is sampled [Särndal
 	// et al. 1992].
 	//
-	// Low and High enclose the relative error of all rows with the given Confidence. The interval
-	// from Low to High is Student's t interval for the logarithm of Error, made 1.25 times as long,
-	// with the correction of [Johnson 1978] for skewness at its upper end. Low and High equal Error
-	// if all rows are sampled, or if all sampled rows have the same relative error. High is +Inf if
-	// the sample has one row, or if the effective number of rows is below 8 in Σ y_i/p_i or Σ
-	// x_i/p_i, the sums whose ratio gives Error. The effective number of rows of a sum Σ z_i is (Σ
-	// z_i)²/Σ z_i² [Kish 1965], over the rows i that are sampled with a probability below 1. Low is
-	// 0 if the effective number of rows is below 8 in Σ x_i/p_i, where x_i = ‖exact_i‖².
+	// Low and High are the ends of an interval that holds the relative error of all rows with the
+	// given Confidence. The interval from Low to High is Student's t interval for the logarithm of
+	// Error, made 1.25 times as long, with the correction of [Johnson 1978] for skewness at its
+	// upper end. Low and High equal Error if all rows are sampled, or if all sampled rows have the
+	// same relative error. High is +Inf if the sample has one row, or if the effective number of
+	// rows is below 8 in the sum of the squared errors ‖out_i−exact_i‖² or in the sum of the
+	// squared norms ‖exact_i‖². The effective number of rows of a sum Σ z_i is (Σ z_i)²/Σ z_i²
+	// [Kish 1965], over the rows i that are sampled with a probability below 1; z_i is a square
+	// divided by the probability of row i. Low is 0 if the effective number of rows is below 8 in
+	// the sum of the squared norms ‖exact_i‖².
 	//
-	// For causal heads whose keys are an autoregressive sequence, 826 of 840 intervals from Low to
-	// High, each of 64 of 8192 rows with Confidence 0.95, held the error, also where 1 % of the
-	// rows have most of the squared error; in 178 of the 840, High was +Inf. A sample may miss very
-	// rare rows with large errors, and only Report.Worse bounds the number of such rows.
+	// In tests of causal heads, 826 of 840 intervals from Low to High with Confidence 0.95,
+	// estimated from 64 of 8192 rows, held the error, and 178 of the 840 had the High +Inf. A
+	// sample may miss very rare rows with large errors, and only Report.Worse bounds the number of
+	// such rows.
 	Error, Low, High, Confidence float64
 
 	// Mean, Median and Quantile90 describe the relative errors ‖out_i−exact_i‖/‖exact_i‖ of all
@@ -51,7 +53,7 @@ type Report struct {
 	// equal weights.
 	Average float64
 
-	// Rows is the number of sampled rows, and Of that of all rows, of all heads together.
+	// Rows is the number of sampled rows, and Of the number of all rows, of all heads together.
 	Rows, Of int
 
 	// NonFinite is the number of sampled rows with NaN or ±Inf in the output or in the exact

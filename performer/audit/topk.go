@@ -16,7 +16,8 @@ type TopK[T dense.Float] struct {
 	// use in a performer.State.
 	Attention performer.Batch[T]
 
-	// Keys is the number of keys chosen for each head of queries, or 0 for a head that reads all.
+	// Keys is the number of keys that ChooseTopK has chosen for each head of queries, or 0 for a
+	// head that reads all keys.
 	Keys []int
 
 	// Errors is the relative error ‖output − exact‖/‖exact‖ of each head with its chosen TopK, over
@@ -40,21 +41,21 @@ const (
 	partOfTolerance = 0.85
 )
 
-// ChooseTopK chooses the TopK, the number of keys that a query reads, of each head of exact
-// attention for a stream that begins with the tokens q (n×H·d), k (n×Hk·d) and v (n×Hk·dv), such as
-// a prompt. The chosen TopK is the least of 32, 64, 128 … for which the relative error of up to 256
-// queries of the last quarter of the tokens is below 0.85 times the tolerance by two standard
-// errors. ChooseTopK measures errors against the outputs with all keys, and does not predict
-// errors. ChooseTopK does not guarantee the tolerance: rare queries that miss an important key may
-// not be among the measured queries. A head that needs more than a third of its keys reads all
-// keys, and so do all heads of queries that share its head of keys.
+// ChooseTopK chooses, for each head of exact attention, the number TopK of keys that a query reads
+// in a stream that begins with n given tokens, such as a prompt: q (n×H·d), k (n×Hk·d) and v
+// (n×Hk·dv) in H heads of queries and Hk heads of keys. The chosen TopK is the least of 32, 64, 128
+// … for which the relative error of up to 256 queries of the last quarter of the tokens is below
+// 0.85 times the tolerance by two standard errors. ChooseTopK measures errors by comparison with
+// the outputs over all keys, with keys and values rounded if the argument exact has Bits.
+// ChooseTopK does not guarantee the tolerance: rare queries that miss an important key may not be
+// among the measured queries. A head that needs more than a third of its keys reads all keys, and
+// so do all heads of queries that share its head of keys.
 //
-// The argument exact is a performer.Exact, or a performer.Batch of Exacts, whose own TopK is
-// ignored. A head with a chosen TopK keeps its ExactOptions.Tolerance, with which a performer.State
-// then measures errors and adjusts the number of keys. If exact rounds keys and values to few Bits,
-// the measured errors are those that the choice of keys adds to those of the rounding. Each TopK
-// that ChooseTopK tries costs the computation of coarse codes of all tokens, and one step of
-// decoding for each measured query.
+// The argument exact is a performer.Exact, or a performer.Batch of Exacts, and ChooseTopK ignores
+// the TopK in ExactOptions of the argument. A head with a chosen TopK keeps its
+// ExactOptions.Tolerance, with which a performer.State measures errors and adjusts the number of
+// keys. For each TopK that ChooseTopK tries, a performer.State appends all tokens and computes the
+// output of each measured query.
 //
 // ChooseTopK returns an error if exact is no performer.Exact and no performer.Batch of Exacts, for
 // a tolerance that is not positive and finite, and for shapes that do not fit.

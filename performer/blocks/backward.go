@@ -13,8 +13,8 @@ import (
 
 func (a *attention[T]) CanBackward() error { return nil }
 
-// Backward sums the exact gradients of the blocks of queries, one block after another, each over
-// the keys that the block reads.
+// Backward adds up, over the blocks of queries, the exact gradients of attention of a block of
+// queries over the keys that the block reads.
 func (a *attention[T]) Backward(c sequence.Call[T]) {
 	for h := range c.DQ.Heads {
 		layout.Zero(dense.Head(c.DQ, 0, h))

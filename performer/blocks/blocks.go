@@ -15,24 +15,26 @@ import (
 	"github.com/seed-feabd252/randfeat/performer/internal/tiles"
 )
 
-// Options are the parameters of [New]. With the zero value of Options the attention is exact.
+// Options are the parameters of [New]. With the zero value of Options, attention is exact.
 type Options struct {
 	performer.Softmax // with a Scale of at least 0
 
 	// Threshold, at least 0 and below 1, bounds what a block of 64 queries leaves out: the keys
-	// that the block does not read have at most this share of the attention weights of four sample
-	// queries. With a Threshold of zero every block of keys is read.
+	// that the block does not read have at most the share Threshold of the attention weights of
+	// four sample queries. With a Threshold of zero every block of keys is read.
 	Threshold float64
 
-	// EightBits computes scores, weights and values in integers of 8 bits, except between queries
-	// and keys of one block of 64 tokens. EightBits makes Forward two to three times as fast on
-	// processors that multiply 8-bit integers, and adds relative errors of about a percent.
+	// EightBits makes Forward compute scores, weights and values in integers of 8 bits, except
+	// between queries and keys of one block of 64 tokens. With EightBits Forward is two to three
+	// times as fast on processors that multiply 8-bit integers, at the cost of relative errors of
+	// about a percent.
 	EightBits bool
 }
 
-// Attention is causal softmax attention in which a block of 64 queries reads only some blocks of 64
-// keys; the comment of package blocks says which. Outputs do not depend on later tokens, bit for
-// bit. dst of Forward may be q itself where shapes allow, and must not overlap k or v.
+// Attention is softmax attention in which a block of 64 queries reads only some blocks of 64 keys;
+// the comment of package blocks says which. Outputs of causal attention do not depend on later
+// tokens, bit for bit. The matrix dst of Forward may be q itself where shapes allow, and must not
+// overlap k or v.
 //
 // Each output is a weighted average of the values of the keys that the query reads. An output with
 // NaN or ±Inf is computed again from all keys, and a block of 64 keys with NaN or ±Inf in the keys
@@ -40,9 +42,9 @@ type Options struct {
 // attention; only a score of finite q_i and k_j that overflows the type T has no effect on output i
 // if query i does not read key j.
 //
-// Backward computes in T, even with EightBits, the exact gradients of attention over the keys that
-// Forward reads, as if the choice of these keys were constant. CanBackward returns nil. NewState
-// returns an error.
+// Backward computes in the type T, even with EightBits, the exact gradients of attention over the
+// keys that Forward reads, as if the choice of these keys were constant. CanBackward returns nil.
+// NewState returns an error.
 type Attention[T dense.Float] struct {
 	performer.Batch[T]
 	of sweeper[T]
@@ -56,10 +58,10 @@ type sweeper[T dense.Float] interface {
 // ForwardThresholds returns in outs[t] the rows with the indices rows of the result that Forward
 // has with Options.Threshold = thresholds[t], to rounding. The result read[t][i] is the number of
 // keys that the query with index rows[i] reads with the threshold thresholds[t]. However many
-// thresholds there are, ForwardThresholds takes the time of the choice of blocks for all queries,
-// and of the outputs of rows with the last, smallest threshold. ForwardThresholds panics if the
-// shapes of q, k and v do not fit, unless rows are ascending indices of rows of q, and unless
-// thresholds are descending numbers above 0 and below 1.
+// thresholds there are, ForwardThresholds takes the time to choose blocks for all queries and to
+// compute the outputs of rows with the smallest threshold. ForwardThresholds panics if the shapes
+// of q, k and v do not fit, if rows are not ascending indices of rows of q, or if thresholds are
+// not descending numbers above 0 and below 1.
 func (a Attention[T]) ForwardThresholds(q, k, v dense.Matrix[T], rows []int, thresholds []float64) (outs []dense.Matrix[T], read [][]int) {
 	if err := a.Check(q, k, v, performer.Sequences{}); err != nil {
 		panic(err)
@@ -87,8 +89,9 @@ func (a *attention[T]) sweep(q, k, v dense.Matrix[T], rows []int, thresholds []f
 	return coded.SweepBlocks(a.attention(c, 0), rows, thresholds, a.EightBits)
 }
 
-// New returns causal softmax attention that reads only some blocks of keys. New returns an error
-// for a Scale that is negative or not finite, and a Threshold that is negative, NaN or at least 1.
+// New returns softmax attention that reads only some blocks of keys, causal if o.Causal is true.
+// New returns an error for a Scale that is negative or not finite, and for a Threshold that is
+// negative, NaN or at least 1.
 func New[T dense.Float](o Options) (Attention[T], error) {
 	return door.Choose[T, Attention[T]](new32, new64, o)
 }

@@ -33,28 +33,27 @@ const (
 	maxSquaredNorm = 1e7 // the largest Scale·‖x‖² at which logarithms of features are accurate
 )
 
-// Pilot returns the smallest number of features m₀ of 8, 16, 32, …, 4096 at which the correction Δ
-// adds no more to the variance of a replicate Y₀ + Δ than the ratio Y₀ of m₀ features has:
+// Pilot returns the smallest number m₀ out of 8, 16, 32, …, 4096 for which an estimate Y₀ of
+// attention with m₀ features varies at least as much as the random correction Δ of the bias of Y₀:
 //
 //	E‖Δ‖² ≤ Var(Y₀).
 //
-// Pilot estimates E‖Δ‖² and Var(Y₀) by importance sampling of independent random frequencies, as
-// docs/laws.md of this module describes. The draws of Pilot from the random source of u are
-// independent of later draws, so that estimates with the m₀ of Pilot stay unbiased.
+// Pilot estimates the variance of estimates Y₀ and the mean square of corrections Δ of their bias
+// by importance sampling, as docs/laws.md of this module describes. Estimate uses no random numbers
+// that Pilot has used, so that estimates with the number of features from Pilot stay unbiased.
 //
-// To find m₀, Pilot computes 72·m₀ random features of Lk keys and exact attention of 4·m₀ queries,
-// and sorts the queries by norm. With 32 replicates and as many keys as queries Pilot takes less
-// than a quarter of the multiply-adds of Estimate. On two processors Pilot takes half as long as
-// Estimate for thousands of tokens, and as long as Estimate for 64 tokens. For q (Lq×d), k (Lk×d)
-// and v (Lk×dv), Pilot holds O((Lq+Lk)·(d+dv)) memory until it returns.
+// To find a number m₀ of features, Pilot computes 72·m₀ random features of each key and exact
+// attention of 4·m₀ queries, and sorts the queries by norm. On two processors Pilot takes half as
+// long as Estimate for thousands of tokens, and as long as Estimate for 64 tokens. For q (Lq×d), k
+// (Lk×d) and v (Lk×dv), Pilot holds O((Lq+Lk)·(d+dv)) memory until it returns.
 //
-// If 4096 features are too few, or if queries, keys and values do not allow a prediction, Pilot
-// returns an error that says why, beside 4096 or 8 features. Estimates are unbiased then, but differ
-// from exact attention by more than 2 standard errors too often.
+// If 4096 features are too few, or if NaN, ±Inf or large norms prevent a prediction, Pilot returns
+// 4096 or 8 features, and an error that says why. With fewer features than Pilot needs, estimates
+// are unbiased, but differ from exact attention by more than 2 standard errors too often.
 //
-// Pilot returns [ErrCost] with the m₀ so far as soon as Pilot and Estimate, with the m₀ of this
-// result, would cost more than UnbiasedOptions.MaxCost. Pilot takes q, k and v in the shapes of
-// [Unbiased.Estimate], panics where Estimate does, and returns other errors where Estimate does.
+// Pilot returns [ErrCost], and the number of features found so far, as soon as Pilot and Estimate
+// with so many features would cost more than UnbiasedOptions.MaxCost. Pilot panics for arguments q,
+// k, v and ctx for which [Unbiased.Estimate] panics, and returns the error of ctx if ctx ends.
 func (u *Unbiased[T]) Pilot(ctx context.Context, q, k, v dense.Matrix[T]) (features int, err error) {
 	p, err := u.pilot(ctx, q, k, v)
 	if err == nil && !p.settled {

@@ -16,8 +16,9 @@ import (
 	"github.com/seed-feabd252/randfeat/rff"
 )
 
-// UnbiasedOptions adjusts [Unbiased]. The default is bidirectional attention with the scale 1/√Dim,
-// 32 replicates per estimate, and as many random features as [Unbiased.Pilot] finds.
+// UnbiasedOptions adjusts [Unbiased]. The default of UnbiasedOptions is bidirectional attention
+// with the scale 1/√Dim, 32 replicates per estimate, and as many random features as
+// [Unbiased.Pilot] finds.
 type UnbiasedOptions struct {
 	// Dim is the dimension d of queries and keys, at least 1.
 	Dim int
@@ -25,8 +26,9 @@ type UnbiasedOptions struct {
 	// The Scale is not negative.
 	performer.Softmax
 
-	// Features is the number m₀ of positive random features of the ratio Y₀ in each replicate Y₀ +
-	// Δ. With zero Features, Estimate begins with [Unbiased.Pilot], which finds m₀.
+	// Features is the number of positive random features with which each replicate estimates the
+	// numerator and the denominator of attention, before a correction of the bias of their ratio.
+	// With zero Features, Estimate begins with [Unbiased.Pilot] to find a number of features.
 	Features int
 
 	// Replicates is the number R ≥ 2 of independent random estimates (replicates) whose mean
@@ -34,50 +36,52 @@ type UnbiasedOptions struct {
 	Replicates int
 
 	// Frequencies is the joint distribution of d random frequencies in R^d that are drawn together.
-	// Each frequency should have the law N(0, I), as in orf.IID and orf.GramSchmidt. If each
-	// frequency has only nearly the law N(0, I), as in orf.Hadamard and orf.Givens, the expectation
-	// of an estimate is attention with the expectation of φ(q)ᵀφ(k), for the random features φ, in
+	// Each frequency should have the distribution N(0, I), as in orf.IID and orf.GramSchmidt. If
+	// each frequency has only nearly the distribution N(0, I), as in orf.Hadamard and orf.Givens,
+	// estimates have the expectation of attention with E φ(q)ᵀφ(k) of the random features φ in
 	// place of exp(Scale·qᵀk). Nil means orf.GramSchmidt.
 	Frequencies orf.Ensemble
 
-	// MaxCost is the largest cost of a call of Estimate, with that of Pilot, where 1 is the cost of
-	// exact attention. Pilot and Estimate return [ErrCost] if the predicted cost is above MaxCost.
-	// The predicted cost comes from numbers of multiply-adds and exponentials and from measured
-	// times. Zero means 1: Pilot and Estimate refuse to run if exact attention is cheaper. +Inf
+	// MaxCost is the largest cost of a call of Estimate, including Pilot, relative to exact
+	// attention. Pilot and Estimate return [ErrCost] if the predicted cost is above MaxCost. A
+	// MaxCost of zero means 1: Pilot and Estimate refuse to run if exact attention is cheaper. +Inf
 	// means no limit. The cost of a call of Estimate is random, and MaxCost bounds the mean of the
 	// cost. Do not discard an estimate because it takes long, and do not repeat a call of Estimate
 	// that a context has ended: the estimates that remain would be biased.
 	MaxCost float64
 }
 
-// Unbiased estimates softmax attention without bias in time linear in the number of tokens. The
+// Unbiased estimates softmax attention without bias, in time linear in the number of tokens. The
 // expectation of an estimate is exactly softmax attention of queries q_i, keys k_j and values v_j:
 //
 //	out_i = Σ_j A_ij v_j / Σ_j A_ij,  A_ij = exp(Scale·q_iᵀk_j).
 //
-// Each element of an estimate has a standard error. performer.Linear with m positive features has
-// an unbiased numerator and an unbiased denominator, but a ratio with a bias of order 1/m.
+// Unbiased also estimates a standard error of each element of an estimate. performer.Linear with m
+// positive features has an unbiased numerator and an unbiased denominator, but a ratio with a bias
+// of order 1/m.
 //
 // An estimate is the mean of R independent random estimates, called replicates. A replicate is the
 // ratio Y₀ of the numerator and the denominator of attention, estimated with m₀ positive random
 // features (rff.SoftmaxOptimal), plus a random correction Δ whose expectation is minus the bias of
-// Y₀ [Blanchet & Glynn 2015]. A replicate Y₀ + Δ uses 5.4·m₀ random features on average, m₀ of them
-// for the ratio Y₀. The variance and the expected cost of a replicate are finite. With too few
-// features m₀ the variance may come from events that are too rare to occur in R replicates;
-// [Unbiased.Pilot] finds m₀. docs/laws.md of this module has the formulas of Unbiased.
+// Y₀ [Blanchet & Glynn 2015]. A replicate, one of the random estimates that an Unbiased averages,
+// has a finite variance and a finite expected cost, with 5.4·m₀ random features on average: m₀ for
+// a ratio, the others for a correction of the bias. With too few features, most of the variance may
+// come from events that are too rare to occur in one call of Estimate; [Unbiased.Pilot] finds a
+// sufficient number.
 //
 // Use Unbiased if many estimates are averaged, so that a bias would remain after the noise has
 // averaged out: for gradients, for sums over layers or documents, and to check the bias of other
 // estimates. For a single output, performer.Linear with the features of rff.SoftmaxOptimal nearly
 // always has a smaller mean squared error than an Unbiased of equal cost: by a factor of 5 to 11 if
 // the Unbiased has as many features as Pilot finds. An estimate may leave the convex hull of the
-// values, because the correction Δ may have either sign. Exact attention is cheaper than Unbiased
-// up to some ten thousand tokens, and up to many more if queries and keys have large norms. Where
-// exact attention is cheaper, Pilot and Estimate refuse to run unless MaxCost allows it.
+// values, because the random corrections of the bias may have either sign. Exact attention is
+// cheaper than Unbiased up to some ten thousand tokens, and up to many more if queries and keys
+// have large norms. If exact attention is cheaper, Pilot and Estimate return [ErrCost] unless
+// UnbiasedOptions.MaxCost allows a higher cost.
 //
-// An Unbiased draws from its source at every call, so that goroutines must not share it. Two
-// Unbiased with equal options and seeds give equal results for equal calls, bit for bit, for any
-// GOMAXPROCS.
+// An Unbiased draws from its random source at every call, so that goroutines must not share an
+// Unbiased. Two Unbiased with equal options and seeds give equal results for equal calls, bit for
+// bit, for any GOMAXPROCS.
 type Unbiased[T dense.Float] struct {
 	opts UnbiasedOptions
 	src  rand.Source
@@ -98,10 +102,10 @@ type Unbiased[T dense.Float] struct {
 const decay = 0.3535533905932738
 
 // NewUnbiased returns an [Unbiased] that draws random numbers from src. NewUnbiased returns an
-// error for a Dim below 1, a Scale that is not a positive number in the range of T, negative
-// Features or too many for memory, fewer than two Replicates or more than 2⁴⁰, a MaxCost that is
-// negative or NaN, and a nil src. NewUnbiased draws once from UnbiasedOptions.Frequencies, and
-// returns the error of this draw if there is one.
+// error for a Dim below 1, a Scale other than zero that is not a positive number in the range of T,
+// negative Features or too many for memory, fewer than two Replicates (other than zero) or more
+// than 2⁴⁰, a MaxCost that is negative or NaN, and a nil src. NewUnbiased draws once from
+// UnbiasedOptions.Frequencies, and returns the error of the draw, if any.
 func NewUnbiased[T dense.Float](opts UnbiasedOptions, src rand.Source) (*Unbiased[T], error) {
 	d := opts.Dim
 	if d < 1 {
@@ -145,24 +149,25 @@ func NewUnbiased[T dense.Float](opts UnbiasedOptions, src rand.Source) (*Unbiase
 	return u, nil
 }
 
-// Estimate estimates attention of the queries q (Lq×d) over the keys k (Lk×d) and values v (Lk×dv).
-// Estimate writes the mean of R independent replicates into mean (Lq×dv) and the standard errors of
-// the elements of mean into stderr (Lq×dv), and returns both matrices; Estimate allocates mean and
-// stderr if they are zero. The square of a standard error is an unbiased estimate of the variance
-// of the element of mean. An element of mean is within 2 standard errors of exact attention about
-// as often as under Student's t law with R − 1 degrees of freedom, which is 94.6 % for R = 32, and
-// less often if Features is below the number that Pilot returns. If 4096 features are too few,
-// Estimate takes 4096 features, which only the error of a call of Pilot shows.
+// For attention of queries q (Lq×d) over keys k (Lk×d) and values v (Lk×dv), Estimate writes the
+// mean of independent replicates into mean (Lq×dv) and the standard errors of the elements of mean
+// into stderr (Lq×dv), and returns both matrices; Estimate allocates mean and stderr if they are
+// zero. The square of an element of stderr is an unbiased estimate of the variance of the
+// corresponding element of mean. With 32 replicates, an element of mean is within 2 standard errors
+// of exact attention about as often as under Student's t distribution, 94.6 % of the time, and less
+// often if Features is below the number that Pilot returns. If 4096 features are too few, Estimate
+// computes with 4096 features and returns no error, while a call of Pilot returns one.
 //
-// With R replicates and m₀ features, Estimate takes O(R·(Lq+Lk)·m₀·(d+dv)) time on average besides
-// a pilot, and keeps O(Lq·dv) memory for later calls. Large norms of queries and keys cause
-// neither overflow nor underflow. The output of a query without keys is zero. NaN and ±Inf in q, k
-// or v spread to every row of mean and stderr that depends on them.
+// For R replicates and m₀ features, Lq queries and Lk keys of dimension d, and values of dimension
+// dv, Estimate takes O(R·(Lq+Lk)·m₀·(d+dv)) time on average besides a pilot, and keeps O(Lq·dv)
+// memory for later calls. Large norms of queries and keys cause neither overflow nor underflow. The
+// output of a query that sees no key is zero. NaN and ±Inf in q, k or v spread to every row of mean
+// and stderr that depends on them.
 //
-// mean and stderr must not overlap each other, q, k or v. If Estimate returns ErrCost, the error of
-// ctx or an error of Frequencies, it does not write mean and stderr. Estimate checks whether ctx
-// has ended between blocks of features, each computed for all tokens, and between the queries of a
-// pilot. Estimate panics if ctx is nil, and with the shapes of q, k and v if these do not fit.
+// mean and stderr must not overlap each other, q, k or v. If Estimate returns an error, Estimate
+// has not written to mean and stderr. Estimate checks whether ctx has ended between blocks of
+// features and between the queries of a pilot. Estimate panics if ctx is nil, and if the shapes of
+// q, k and v do not fit.
 func (u *Unbiased[T]) Estimate(ctx context.Context, mean, stderr, q, k, v dense.Matrix[T]) (dense.Matrix[T], dense.Matrix[T], error) {
 	u.check(q, k, v)
 	mean, stderr = dense.Ensure(mean, q.Rows, v.Cols), dense.Ensure(stderr, q.Rows, v.Cols)

@@ -10,11 +10,11 @@ import (
 	"github.com/seed-feabd252/randfeat/internal/memory/pool"
 )
 
-// GatedSiLU writes the elementwise product silu(gate) ⊙ up to dst, which GatedSiLU returns, where
-// silu(x) = x/(1 + e^−x) [Shazeer 2020]; a zero dst is allocated. All three are n×m. dst may be
-// exactly gate or up, or disjoint from both. GatedSiLU takes the time of n·m exponentials. NaN in
-// gate or up gives NaN, and silu(−∞) is NaN. GatedSiLU allocates nothing if dst is given. GatedSiLU
-// panics if the shapes of gate, up and dst differ.
+// GatedSiLU writes the elementwise product silu(gate) ⊙ up of two matrices to the matrix dst and
+// returns dst, where silu(x) = x/(1 + e^−x) [Shazeer 2020]; a zero dst is allocated. The matrix dst
+// of GatedSiLU may be exactly gate or up, or share no memory with gate and up. Where gate or up has
+// a NaN, GatedSiLU writes a NaN, and silu(−∞) is NaN. GatedSiLU allocates nothing unless dst is
+// zero. GatedSiLU panics if gate, up and a dst that is not zero differ in shape.
 //
 //	h = layer.GatedSiLU(h, gate.Apply(h, x), up.Apply(u, x))
 //	y = down.Apply(y, h)
@@ -29,12 +29,13 @@ func GatedSiLU[T dense.Float](dst, gate, up dense.Matrix[T]) dense.Matrix[T] {
 	return dst
 }
 
-// LogSumExp writes log Σ_j e^x_ij to dst[i] for the rows of x (n×m), and returns dst; a nil dst is
-// allocated. If x_ij are logits, the cross-entropy loss of class j in row i is dst[i] − x_ij, in
-// nats. LogSumExp of a row without columns is −∞. LogSumExp subtracts the largest finite element of
-// a row before it computes exponentials, in the type of x. LogSumExp adds up 256 exponentials at a
-// time in the type of x, and these sums in float64. NaN spreads. LogSumExp allocates nothing if dst
-// is given. LogSumExp panics if a dst other than nil does not have length n.
+// For each row i of the matrix x, LogSumExp writes log Σ_j e^x_ij to dst[i], and returns dst; a nil
+// dst is allocated. If the elements x_ij of the matrix x are logits, the cross-entropy loss of
+// class j in row i is dst[i] − x_ij in nats, with the result dst of LogSumExp. For a row without
+// columns LogSumExp writes −∞. LogSumExp subtracts the largest finite element of a row from the
+// row, so that exponentials do not overflow. LogSumExp adds up 256 exponentials at a time in the
+// element type T of x, and the sums of 256 in float64. A NaN in a row gives NaN. LogSumExp
+// allocates nothing unless dst is nil. LogSumExp panics unless dst is nil or as long as x has rows.
 func LogSumExp[T dense.Float](dst []float64, x dense.Matrix[T]) []float64 {
 	x.Check()
 	if dst == nil {

@@ -10,10 +10,11 @@ import (
 	"github.com/seed-feabd252/randfeat/performer"
 )
 
-// Backward computes the gradient of Σ_ic dout_ic·out_ic with respect to x (L×E), where out
-// (L×E_out) is the result of Forward for x. Backward writes the gradient with respect to x to dx
-// and returns dx; a zero dx is allocated. dx may be exactly x or dout where shapes allow. Backward
-// fills dw, panics and takes time and memory as [MultiHead.BackwardCross] does.
+// Backward computes the gradient of the sum Σ_ic dout_ic·out_ic with respect to the input x, for
+// the output out of Forward for x and a given matrix dout. Backward writes the gradient with
+// respect to the input x to dx and returns dx; a zero dx is allocated. The result dx of Backward
+// may be exactly the argument x or dout if the shapes are equal. As [MultiHead.BackwardCross] does
+// for q = k = v = x, Backward fills the gradients dw, panics and takes time and memory.
 func (l *MultiHead[T]) Backward(dx dense.Matrix[T], dw *Projections[T], x, dout dense.Matrix[T], s performer.Sequences) dense.Matrix[T] {
 	c := l.backwardHeads(dw, x, x, x, dout, s)
 	dx = dense.Ensure(dx, x.Rows, x.Cols)
@@ -24,26 +25,28 @@ func (l *MultiHead[T]) Backward(dx dense.Matrix[T], dw *Projections[T], x, dout 
 	return dx
 }
 
-// BackwardCross computes gradients of the sum Σ_ic dout_ic·out_ic, where out (Lq×E_out) is the
-// result of ForwardCross for q (Lq×E), k (Lk×E_k) and v (Lk×E_v). BackwardCross writes the
-// gradients with respect to q, k and v to dq, dk and dv, and returns dq, dk and dv; a zero dq, dk
-// or dv is allocated. Unless dw is nil, BackwardCross writes the gradients with respect to weights,
-// biases and gains to the fields of dw: it allocates missing matrices and vectors, and sets fields
-// that the layer does not have to zero or nil. So dw.Parameters() has the order of
-// l.Projections().Parameters().
+// BackwardCross computes gradients of the sum Σ_ic dout_ic·out_ic, for the output out of
+// ForwardCross for the inputs q, k and v, and a given matrix dout. BackwardCross writes the
+// gradients with respect to the inputs q, k and v to the matrices dq, dk and dv and returns dq, dk
+// and dv; a zero dq, dk or dv is allocated. Unless the argument dw is nil, BackwardCross writes the
+// gradients with respect to weights, biases and gains of norms to the fields of dw. BackwardCross
+// allocates matrices and vectors that dw lacks, and sets fields of dw for parameters that the layer
+// lacks to zero or nil. After BackwardCross of a layer l, element i of dw.Parameters() is the
+// gradient of element i of l.Projections().Parameters(). For a padding row, which the sequences s
+// exclude and whose row of dout is zero, BackwardCross writes a zero gradient. Neither the numbers
+// in padding rows nor the number of padding rows changes one bit of the gradients of weights and of
+// rows that are no padding.
 //
-// The gradient of a padding row, which s excludes and whose row of dout is zero, is zero. Neither
-// the content nor the number of padding rows changes one bit of the gradients of weights and of
-// other rows.
-//
-// In addition to the gradients of attention, BackwardCross takes the time of the products with W_Q,
-// W_K, W_V and W_O, twice that time unless dw is nil. BackwardCross needs memory for Q, K, V, the
-// outputs of the heads and the gradients of all of them, for Q and K before their norms, and for
-// copies of the rows with nonzero gradients unless these rows are consecutive. After the first call
-// of a size BackwardCross allocates nothing if all gradients are given. dq may be exactly q, dk
-// exactly k, dv exactly v, and one of dq, dk and dv exactly dout, where shapes allow; other
-// overlaps are not allowed. BackwardCross panics if shapes do not fit, and where
-// [performer.Batch.BackwardSequences] does.
+// BackwardCross takes the time of the gradients of attention, two products with each of the
+// matrices W_Q, W_K and W_V of the layer, and one with W_O; the gradients dw take one more product
+// with each matrix and, with W_O, the outputs of attention. BackwardCross needs memory for queries,
+// keys, values, outputs of heads and the gradients of all four, for queries and keys before norms,
+// and for copies of the rows with nonzero gradients unless the rows are consecutive. BackwardCross
+// allocates nothing if all gradients are given and an earlier call had inputs of equal size. The
+// gradient dq of BackwardCross may be exactly q, dk exactly k, dv exactly v, and one of the three
+// exactly dout, if the shapes are equal; all further overlaps are wrong. BackwardCross panics if
+// CanBackward returns an error, if the shapes of matrices do not fit the layer, and where
+// [performer.Batch.BackwardSequences] panics.
 func (l *MultiHead[T]) BackwardCross(dq, dk, dv dense.Matrix[T], dw *Projections[T], q, k, v, dout dense.Matrix[T], s performer.Sequences) (_, _, _ dense.Matrix[T]) {
 	c := l.backwardHeads(dw, q, k, v, dout, s)
 	dq, dk, dv = dense.Ensure(dq, q.Rows, q.Cols), dense.Ensure(dk, k.Rows, k.Cols), dense.Ensure(dv, v.Rows, v.Cols)
@@ -55,7 +58,7 @@ func (l *MultiHead[T]) BackwardCross(dq, dk, dv dense.Matrix[T], dw *Projections
 }
 
 // CanBackward returns nil if Backward can compute gradients, and otherwise an error with the
-// reason: the attention of a head has no gradients, or the weights do not have type T.
+// reason: the attention of a head has no gradients, weights have 16 bits, or the layer is zero.
 func (l *MultiHead[T]) CanBackward() error {
 	if l.isZero() {
 		return errNoLayer

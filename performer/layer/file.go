@@ -45,8 +45,8 @@ var (
 )
 
 // Read returns a layer with the given attention and with the weights in those tensors of the file f
-// whose names begin with the prefix, such as "model.layers.0.self_attn.". After the prefix, Read
-// takes one of these sets of names:
+// whose names begin with the prefix, such as "model.layers.0.self_attn.". Behind the prefix, Read
+// expects the names of tensors of one of five kinds of layers:
 //
 //	in_proj_weight, in_proj_bias, out_proj.weight, out_proj.bias  PyTorch's nn.MultiheadAttention
 //	q_proj_weight, k_proj_weight, v_proj_weight, in_proj_bias, …  with inputs of three widths
@@ -54,25 +54,23 @@ var (
 //	c_attn.weight, c_attn.bias, c_proj.weight, c_proj.bias        GPT-2 and models after it
 //	W_{query,key,value}.weight, .bias                             no output projection
 //
-// Each set of tensors that Read takes may lack biases, and may have the gains q_norm.weight and
-// k_norm.weight of norms of queries and keys, as in Qwen3, Gemma 3 and OLMo 2. Files of Gemma hold
-// the gains of norms minus 1; the caller of Read adds 1 through Projections. The tensors
-// in_proj_weight (only for dv = d) and c_attn.weight hold W_Q, W_K and W_V together, and
-// in_proj_bias and c_attn.bias hold the three biases one after another. If some but not all of
-// {q,k,v}_proj.bias are missing, the missing biases are zero.
+// A file for Read may lack biases, and may have the gains q_norm.weight and k_norm.weight of norms
+// of queries and keys, as in Qwen3, Gemma 3 and OLMo 2. Files of Gemma hold the gains of norms
+// minus 1: add 1 to the gains of Projections. For keys and values of equal dimension, the tensor
+// in_proj_weight or c_attn.weight holds the matrices of queries, keys and values together, and
+// in_proj_bias or c_attn.bias the three biases one after another. If one or two of the tensors
+// q_proj.bias, k_proj.bias and v_proj.bias are missing, Read sets the missing biases to zero.
 //
-// Rows of weight matrices belong to outputs, except in GPT-2's Conv1D, where rows belong to inputs:
-// Read transposes c_attn.weight and c_proj.weight if c_attn.weight is E×3E or, with H heads of
-// queries and Hk heads of keys, E×(1 + 2·Hk/H)·E. Elements of tensors have type F64, F32, F16 or
-// BF16; Options.Weights is the type of the elements in the layer. A file of weights has neither
-// rotary positions nor the ε of norms; both are in the config.json of a model, and the caller of
-// Read sets opts to them. The format safetensors has no checksum, so Read does not detect damaged
-// weights.
+// A row of a weight matrix belongs to an output of a linear map, except in GPT-2's Conv1D, where
+// rows belong to inputs: Read transposes the tensors c_attn.weight and c_proj.weight if
+// c_attn.weight has more columns than rows. Read accepts tensors of type F64, F32, F16 and BF16;
+// Options.Weights is the type of weights in the layer. A file of weights has neither the options of
+// rotary positions nor the ε of norms: the caller of Read sets opts as the file config.json of the
+// model says. The format safetensors has no checksum, so Read does not detect damaged weights.
 //
-// Read returns an error that names the tensor if a tensor is missing or has a wrong shape or type,
-// or if a tensor with the prefix has a name outside the set; Read ignores the masks bias and
-// masked_bias of GPT-2. Read also returns an error if attention is the zero Batch, if f is nil, and
-// where [New] does.
+// Read returns an error that names a missing tensor, one of wrong shape or type, or one with the
+// prefix that is no part of the layer; Read ignores the masks bias and masked_bias of GPT-2. Read
+// also returns an error for a zero Batch attention, for a nil file f, and where [New] does.
 func Read[T dense.Float](f *safetensors.File, prefix string, attention performer.Batch[T], opts Options) (*MultiHead[T], error) {
 	t, err := newTensors(f, prefix, attention)
 	if err != nil {
@@ -88,17 +86,19 @@ func Read[T dense.Float](f *safetensors.File, prefix string, attention performer
 }
 
 // ReadNamed is [Read] for files with names of tensors that Read does not know. ReadNamed calls the
-// function name with each name of [Projections.Parameters], and reads the tensor of the returned
-// name, or no tensor if the returned name is empty. The names of Projections.Parameters are
+// argument name, a function, with each parameter name of [Projections.Parameters], and reads the
+// tensor of the returned name, or no tensor if the returned name is empty. The parameter names with
+// which ReadNamed calls the function name are
 //
 //	q_proj_weight, q_proj_bias, k_proj_weight, …, out_proj.bias, q_norm.weight, k_norm.weight
 //
-// If name returns one name for the weights of queries, keys and values, the tensor has the layout
-// of c_attn.weight in Read, and out_proj.weight is transposed if that tensor is. If name returns
-// one name for the biases of queries, keys and values, the tensor holds the three biases one after
-// another. ReadNamed needs a name for the weights of queries, of keys and of values. If name
-// returns no name for out_proj.weight, the layer has no output projection. If some but not all of
-// queries, keys and values have a bias, the missing biases are zero.
+// If the function name returns one name for the weights of queries, keys and values, ReadNamed
+// reads the tensor as [Read] reads c_attn.weight, and the weights of the output as Read reads
+// c_proj.weight. If the function name returns one name for the biases of queries, keys and values,
+// the tensor holds the three biases one after another. ReadNamed returns an error if the function
+// name returns no name for the weights of queries, of keys or of values. If the function name
+// returns an empty name for out_proj.weight, the layer has no output projection. If the file has a
+// bias for one or two of queries, keys and values, ReadNamed sets the missing biases to zero.
 func ReadNamed[T dense.Float](f *safetensors.File, name func(parameter string) string, attention performer.Batch[T], opts Options) (*MultiHead[T], error) {
 	if name == nil {
 		return nil, errors.New("layer: name is nil")
@@ -136,7 +136,8 @@ func ReadNamed[T dense.Float](f *safetensors.File, name func(parameter string) s
 	return t.layer(p, attention, opts)
 }
 
-// layer returns the layer with weights of the type in the file if it is F16 or BF16.
+// layer returns the layer of the projections p, with weights of the type in the file if
+// opts.Weights is empty and all weights in the file are F16 or all are BF16.
 func (t *tensors[T]) layer(p Projections[T], attention performer.Batch[T], opts Options) (*MultiHead[T], error) {
 	for dtype := range t.types {
 		if opts.Weights == "" && len(t.types) == 1 && isShort(dtype) {
@@ -164,12 +165,13 @@ func newTensors[T dense.Float](f *safetensors.File, prefix string, attention per
 	return t, nil
 }
 
-// Write writes the weights, biases and gains of the layer to w as a safetensors file for [Read].
-// PyTorch can read the file too if PyTorch has a layer with the same parameters. The names of all
-// tensors in the file begin with the prefix. With an output projection, Write joins W_Q, W_K and
-// W_V in one tensor if queries, keys and values come from rows of one dimension and keys have the
-// dimension of values. The elements in the file have the type and the bits of the layer. Write
-// returns an error if writing to w fails, or if prefix is not valid UTF-8.
+// Write writes the weights, biases and gains of norms of the layer to w as a safetensors file for
+// [Read]. A PyTorch layer with parameters of equal names and shapes can read the file that Write
+// writes. All names of tensors in the file of Write begin with the argument prefix. For a layer
+// with an output projection, Write joins the weights W_Q, W_K and W_V of queries, keys and values
+// in one tensor if all three have equally many columns, and W_K and W_V equally many rows. The
+// tensors in the file of Write have the type and the bits of the weights in the layer. Write
+// returns an error if writing to w fails, or if the argument prefix is not valid UTF-8.
 func (l *MultiHead[T]) Write(w io.Writer, prefix string) error {
 	all := map[string]safetensors.Tensor{}
 	var err error

@@ -14,12 +14,11 @@ import (
 )
 
 // Linear is the affine map x ↦ x·Wᵀ + b of rows x, PyTorch's nn.Linear. The elements of the matrix
-// W (out×in) are numbers of type T, or numbers of 16 bits, F16 or BF16. A W of 16-bit numbers
-// gives, bit for bit, the outputs of a W with the same numbers in type T. The product of few rows x
-// with W takes the time to read W, which has half as many bytes in 16 bits as in float32.
+// W of a Linear are numbers of type T, or numbers of 16 bits, F16 or BF16. A Linear with 16-bit
+// numbers gives, bit for bit, the outputs of a Linear with equal numbers of type T. Apply of few
+// rows takes the time to read the matrix W, which is half as long for 16 bits as for float32.
 //
-// The zero Linear has no columns and no outputs. A Linear does not change, and goroutines may share
-// it.
+// The zero Linear has no columns and no outputs. Goroutines may share a Linear.
 type Linear[T dense.Float] struct {
 	out, in  int
 	dtype    safetensors.DType
@@ -28,13 +27,13 @@ type Linear[T dense.Float] struct {
 	bias     []T      // nil for none
 }
 
-// NewLinear returns the map x ↦ x·wᵀ + bias with copies of w and bias. NewLinear takes a nil bias
-// as zeros. NewLinear rounds the elements of w to the type that weights names: F16, BF16, or the
-// type of T, which an empty weights means.
+// NewLinear returns the map x ↦ x·wᵀ + bias of rows x, with copies of the matrix w and the vector
+// bias. For NewLinear a nil bias stands for zeros. NewLinear rounds the elements of the matrix w to
+// the type that the argument weights names: F16, BF16, or the type of T, also if weights is empty.
 //
-// NewLinear returns an error if weights is neither empty nor F16, BF16 or the type of T, if w is
-// empty or w.Check panics, if bias does not have an element for each row of w, or if rounding makes
-// an element of w infinite.
+// NewLinear returns an error if the argument weights is neither empty nor F16, BF16 or the type of
+// T, if the matrix w is empty or w.Check panics, if a bias other than nil does not have an element
+// for each row of w, or if rounding makes an element of w infinite.
 func NewLinear[T dense.Float](w dense.Matrix[T], bias []T, weights safetensors.DType) (*Linear[T], error) {
 	if err := checkWeights[T]("weights", weights); err != nil {
 		return nil, err
@@ -104,9 +103,10 @@ func checkRange[T dense.Float](name string, w dense.Matrix[T], t safetensors.DTy
 	return nil
 }
 
-// Apply writes x·Wᵀ + b to dst (n×out) for the rows of x (n×in), and returns dst; a zero dst is
-// allocated. dst must not overlap x. After the first call of a size Apply allocates nothing if dst
-// is given. Apply panics if the shapes of x, dst and W do not fit, or if x.Check panics.
+// For each row x of the argument x, Apply writes x·Wᵀ + b, with the weights W and the bias b of the
+// Linear, to a row of dst, and returns dst; a zero dst is allocated. The result dst of Apply must
+// not overlap the argument x. Apply allocates nothing if dst is given and an earlier call had as
+// many rows. Apply panics if x or dst does not fit the Linear, or if x.Check panics.
 func (l *Linear[T]) Apply(dst, x dense.Matrix[T]) dense.Matrix[T] {
 	x.Check()
 	if x.Cols != l.in {
@@ -115,9 +115,10 @@ func (l *Linear[T]) Apply(dst, x dense.Matrix[T]) dense.Matrix[T] {
 	return l.apply(dense.Ensure(dst, x.Rows, l.out), x)
 }
 
-// Row writes row i of the matrix W (out×in) to dst, which has length in, and returns dst; a nil dst
-// is allocated. If the rows of W are embeddings of tokens, Row returns the embedding of token i.
-// Row panics if W has no row i, or if the length of dst is not the number of columns of W.
+// Row writes row i of the matrix W of the map x ↦ x·Wᵀ + b to the slice dst and returns dst; a nil
+// dst is allocated. If the rows of the matrix W of a Linear are embeddings of tokens, Row returns
+// the embedding of token i. Row panics if the matrix W of the Linear has no row i, or if dst is
+// neither nil nor as long as a row of W.
 func (l *Linear[T]) Row(dst []T, i int) []T {
 	if i < 0 || i >= l.out || dst != nil && len(dst) != l.in {
 		panic(fmt.Sprintf("layer: Row(%d) into %d elements of a Linear of %d×%d", i, len(dst), l.out, l.in))

@@ -14,21 +14,21 @@ import (
 	"github.com/seed-feabd252/randfeat/safetensors"
 )
 
-// MultiHead is a multi-head attention layer. From rows x_q, x_k and x_v a MultiHead computes the
-// output out:
+// MultiHead is a multi-head attention layer. From matrices x_q, x_k and x_v, whose rows are tokens,
+// a MultiHead computes the matrix out:
 //
 //	Q = turn(norm(x_q·W_Qᵀ + b_Q)),  K = turn(norm(x_k·W_Kᵀ + b_K)),  V = x_v·W_Vᵀ + b_V,
 //	out = [head_0, …, head_H−1]·W_Oᵀ + b_O,
 //
-// where head_h is the output of head h of the attention of Q over K and V, which a
-// [performer.Batch] computes. In a MultiHead, turn rotates Q and K by the rotary positions of
-// [Options]. In a MultiHead, norm is the root mean square norm with the gains of [Projections], or
-// the identity without gains. With [performer.Exact], and without rotary positions and gains, a
-// MultiHead is PyTorch's nn.MultiheadAttention.
+// where head_h is the output of head h of the attention with queries Q, keys K and values V, which
+// a [performer.Batch] computes. The function turn of a MultiHead rotates queries and keys by the
+// rotary positions of [Options]. The function norm of a MultiHead is the root mean square norm with
+// the gains of [Projections], or the identity without gains. With [performer.Exact], without rotary
+// positions and without gains, a MultiHead computes PyTorch's nn.MultiheadAttention.
 //
-// A MultiHead owns its weights, which callers may change through Projections while no other
-// goroutine uses the layer. Goroutines may share a MultiHead with constant weights if they may
-// share its attention.
+// Callers may change the weights of a MultiHead through the method Projections while no other
+// goroutine uses the MultiHead. Goroutines may share a MultiHead with constant weights if
+// goroutines may share the attention of the MultiHead.
 type MultiHead[T dense.Float] struct {
 	query, key, value, output Linear[T] // output has no weight without W_O
 	queryNorm, keyNorm        RMSNorm[T]
@@ -39,62 +39,62 @@ type MultiHead[T dense.Float] struct {
 }
 
 // Options are the options of [New], [Read] and [ReadNamed] that files of weights do not hold. The
-// zero Options has no rotary positions.
+// zero Options stands for a layer without rotary positions.
 type Options struct {
-	// Rotary are the options of the rotary positions of queries and keys. A nil
-	// Rotary means no rotary positions. Key j of a sequence has position j, query i has position
-	// Past + i with the Past of [performer.Sequences], and token i of a [performer.State] has
-	// position i. [MultiHead.WithPositions] sets other positions.
+	// Rotary are the options of the rotary positions of queries and keys. A nil Rotary means no
+	// rotary positions. Counted from 0, key j of a sequence has the position j, query i the
+	// position Past + i with the number Past of [performer.Sequences], and token i of a
+	// [performer.State] the position i. [MultiHead.WithPositions] sets other positions.
 	Rotary *RotaryOptions
 
 	// Epsilon is ε in the root mean square norms x_j ↦ g_j·x_j/√(Σ_l x_l²/n + ε) of queries and
-	// keys. A zero Epsilon means 1e-6, the ε of Qwen3, Gemma 3 and OLMo 2.
+	// keys with n gains g_j. A zero Epsilon means 1e-6, as in Qwen3, Gemma 3 and OLMo 2.
 	Epsilon float64
 
-	// Weights is the type of the elements of the matrices W_Q, W_K, W_V and W_O in the layer: F16,
-	// BF16, or the type of T, which gradients need. In [New], empty Weights mean the type of T. In
-	// [Read] and [ReadNamed], empty Weights mean the type of the four matrices in the file if that
-	// type is F16 or BF16, and otherwise the type of T.
+	// Weights is the type of the elements of the weight matrices of the layer: F16, BF16, or the
+	// type of T, which gradients need. For [New], an empty Weights stands for the type of T. For
+	// [Read] and [ReadNamed], an empty Weights stands for the type of the weight matrices in the
+	// file if all are F16 or all are BF16, and otherwise for the type of T.
 	Weights safetensors.DType
 }
 
 // Projections are the matrices, biases and gains of a [MultiHead] of H heads of queries and Hk
-// heads of keys and values. A row of a matrix of Projections belongs to an output, a column to an
-// input, as in PyTorch.
+// heads of keys and values. A row of a matrix of Projections belongs to an output of a linear map,
+// a column to an input, as in PyTorch.
 type Projections[T dense.Float] struct {
 	Query dense.Matrix[T] // W_Q, (H·d)×E
 	Key   dense.Matrix[T] // W_K, (Hk·d)×E_k
 	Value dense.Matrix[T] // W_V, (Hk·dv)×E_v
 
-	// Output is W_O, E_out×(H·dv). With a zero Output the layer has no W_O, and its output is the
-	// outputs of the heads, side by side.
+	// Output is W_O, E_out×(H·dv). With a zero Output the layer has no output projection, and
+	// returns the outputs of the heads side by side.
 	Output dense.Matrix[T]
 
-	// QueryBias, KeyBias, ValueBias and OutputBias are biases with an element for each row of
-	// Query, Key, Value and Output. QueryBias, KeyBias and ValueBias are all given or all nil.
-	// OutputBias may be nil.
+	// QueryBias, KeyBias, ValueBias and OutputBias are biases with an element for each row of the
+	// matrices Query, Key, Value and Output. QueryBias, KeyBias and ValueBias are all given or all
+	// nil. OutputBias may be nil.
 	QueryBias, KeyBias, ValueBias []T
 	OutputBias                    []T
 
 	// QueryNorm and KeyNorm are the gains g of root mean square norms of queries and keys, or nil
-	// for no norm. The norm of coordinates x_1 … x_n with n gains g_j is
+	// for no norm. With n gains g_j, the norm of coordinates x_1 … x_n is
 	//
 	//	x_j ↦ g_j·x_j/√(Σ_l x_l²/n + ε).
 	//
-	// With as many gains as the dimension d of a head, each head of a token is normalised by
-	// itself, as in Qwen3. With a gain for each row of Query or Key, all heads of a token are
-	// normalised together, as in OLMo 2.
+	// With as many gains as a head has coordinates, each head of a token is normalised separately,
+	// as in Qwen3. With as many gains as all heads together have coordinates, all heads of a token
+	// are normalised together, as in OLMo 2.
 	QueryNorm, KeyNorm []T
 }
 
-// New returns a MultiHead with copies of the projections p and the given attention. The layer of
-// New has the numbers of heads of its attention.
+// New returns a MultiHead with copies of the projections p and the given attention. The MultiHead
+// of New has the numbers of heads of the argument attention.
 //
-// New returns an error that names the field if attention is the zero Batch or takes heads of
-// another dimension than p has, if the shapes of p do not fit together, if Options.Epsilon is not
-// positive and finite, or if Options.Weights is no type of weights or makes an element infinite.
-// New also returns an error for an odd number of coordinates to rotate, a number below 0 or above
-// the dimension of a head, a Base that is not above 1 and finite, and an invalid Scaling.
+// New returns an error if the argument attention is zero or for heads of another dimension than
+// those of p, if the shapes of p do not fit together, if Options.Epsilon is negative or not finite,
+// or if Options.Weights is no type of weights or makes a weight infinite. New also returns an error
+// for a RotaryOptions with an odd, negative or too large Dim, a Base that is neither 0 nor finite
+// and above 1, Axes that are not Dim/2 numbers from 0 to 15, or an invalid Scaling.
 func New[T dense.Float](p Projections[T], attention performer.Batch[T], opts Options) (*MultiHead[T], error) {
 	heads, keyHeads, dim, err := headsOf(attention)
 	if err != nil {
@@ -148,9 +148,9 @@ func headsOf[T dense.Float](attention performer.Batch[T]) (heads, keyHeads, dim 
 	return d.Heads, d.KeyHeads, d.Dim, nil
 }
 
-// WithAttention returns a layer with the weights of l and the given attention. The layer of
-// WithAttention shares weights and memory with l. WithAttention returns an error if attention is
-// the zero Batch, or if its heads differ from those of l in number or dimension.
+// WithAttention returns a layer with the weights of the receiver and the given attention. The layer
+// of WithAttention shares weights and memory with the receiver. WithAttention returns an error if
+// the argument attention is zero, or has heads of another number or dimension than the receiver.
 func (l *MultiHead[T]) WithAttention(attention performer.Batch[T]) (*MultiHead[T], error) {
 	if l.isZero() {
 		return nil, errNoLayer
@@ -182,9 +182,9 @@ func (l *MultiHead[T]) dims() (query, key, value, out int) {
 	return l.query.in, l.key.in, l.value.in, out
 }
 
-// Projections returns views of the weights of the layer. Changes of the views change the layer,
-// which is safe while no other goroutine uses the layer. Projections returns copies with elements T
-// of matrices of 16-bit numbers.
+// Projections returns views of the weights of the layer. Changes of the views that Projections
+// returns change the layer, which is safe while no other goroutine uses the layer. Of weight
+// matrices of 16-bit numbers, Projections returns copies with elements of type T instead of views.
 func (l *MultiHead[T]) Projections() Projections[T] {
 	return Projections[T]{
 		Query: l.query.matrix(), Key: l.key.matrix(), Value: l.value.matrix(), Output: l.output.matrix(),
@@ -193,24 +193,25 @@ func (l *MultiHead[T]) Projections() Projections[T] {
 	}
 }
 
-// Forward is self-attention: [MultiHead.ForwardCross] with x (L×E) as q, k and v, into dst
-// (L×E_out), which Forward returns; a zero dst is allocated. In self-attention s.Keys must be nil
-// or equal to s.Queries.
+// Forward computes self-attention of the rows of x, as [MultiHead.ForwardCross] does with q = k = v
+// = x, into the matrix dst, and returns dst; a zero dst is allocated. For Forward, s.Keys of the
+// sequences s must be nil or equal to s.Queries.
 func (l *MultiHead[T]) Forward(dst, x dense.Matrix[T], s performer.Sequences) dense.Matrix[T] {
 	return l.ForwardCross(dst, x, x, x, s)
 }
 
 // ForwardCross projects the rows of q (Lq×E) to queries, of k (Lk×E_k) to keys and of v (Lk×E_v) to
 // values, and computes attention within each of the sequences s. ForwardCross writes the output of
-// the layer to dst (Lq×E_out) and returns dst; a zero dst is allocated. Rows of k and v that the
-// sequences s exclude may hold any numbers, even NaN.
+// the layer to the matrix dst, a row for each row of q, and returns dst; a zero dst is allocated.
+// Rows of the arguments k and v that the sequences s exclude may hold any numbers, even NaN.
 //
-// In addition to attention, ForwardCross takes the time of the products with W_Q, W_K, W_V and W_O.
-// ForwardCross holds Q, K, V, the outputs of the heads, and the sines and cosines of rotary
-// positions, which are computed again if positions differ from those of the last call. After the
-// first call of a size ForwardCross allocates nothing if dst is given. dst may be exactly one of q,
-// k and v, or disjoint from all of them. ForwardCross panics if shapes do not fit, and where
-// [performer.Batch.ForwardSequences] does.
+// ForwardCross takes the time of the attention and of a product with each weight matrix of the
+// layer. ForwardCross needs memory for queries, keys, values, outputs of heads, and the sines and
+// cosines of rotary positions, which a call computes again if positions differ from those of the
+// last call. ForwardCross allocates nothing if dst is given and an earlier call had inputs of equal
+// size. The matrix dst of ForwardCross may be exactly q, k or v, or share no memory with the three.
+// ForwardCross panics if the shapes of matrices do not fit the layer, and where
+// [performer.Batch.ForwardSequences] panics.
 func (l *MultiHead[T]) ForwardCross(dst, q, k, v dense.Matrix[T], s performer.Sequences) dense.Matrix[T] {
 	l.check(q, k, v)
 	_, _, _, out := l.dims()
@@ -227,10 +228,10 @@ func (l *MultiHead[T]) ForwardCross(dst, q, k, v dense.Matrix[T], s performer.Se
 	return dst
 }
 
-// Project returns the queries Q (Lq×H·d), keys K (Lk×Hk·d) and values V (Lk×Hk·dv) that
-// ForwardCross passes to the attention of the layer, after norms and rotary positions, in new
-// matrices. Package audit can measure approximations of attention on the Q, K and V of Project.
-// Project panics if the shapes of q, k and v do not fit.
+// Project returns, in new matrices, the queries, keys and values that ForwardCross passes to the
+// attention of the layer, after norms and rotary positions. Package audit can measure
+// approximations of attention on the queries, keys and values of Project. Project panics if the
+// shapes of q, k and v do not fit the layer.
 func (l *MultiHead[T]) Project(q, k, v dense.Matrix[T], s performer.Sequences) (queries, keys, values dense.Matrix[T]) {
 	l.check(q, k, v)
 	c := l.calls.Get()
@@ -254,11 +255,11 @@ func (l *MultiHead[T]) project(c *memory[T], q, k, v dense.Matrix[T], s performe
 	return queries, keys, values
 }
 
-// NewState returns an empty [performer.State] of the heads of the layer, for Step. The layer also
-// works with the Snapshot, Rollback, Merge and MarshalBinary of a State of NewState. After Merge,
-// tokens keep the rotary positions that they had in the State from which they come;
-// [MultiHead.WithPositions] can set other positions. NewState returns an error where
-// [performer.Batch.NewState] does.
+// NewState returns an empty [performer.State] of the heads of the layer, for [MultiHead.Step].
+// Between calls of Step, a State of NewState allows calls of Snapshot, Rollback, Merge and
+// MarshalBinary. After Merge of States of NewState, a token keeps the rotary position that Step
+// gave the token; [MultiHead.WithPositions] can set other positions. NewState returns an error for
+// a zero layer, and where [performer.Batch.NewState] returns one.
 func (l *MultiHead[T]) NewState() (*performer.State[T], error) {
 	if l.isZero() {
 		return nil, errNoLayer
@@ -271,15 +272,15 @@ func (l *MultiHead[T]) NewState() (*performer.State[T], error) {
 	return s, nil
 }
 
-// Step appends n ≥ 0 tokens x (n×E) to the State s, one after another, and computes self-attention
-// of each token over all tokens of s up to this token. Step writes the outputs to dst (n×E_out) and
-// returns dst; a zero dst is allocated. The State s comes from NewState of l or of a layer with as
-// many heads of the same dimensions. Step gives the outputs of Forward with causal attention;
-// [performer.State.Step] states the cost.
+// Step appends tokens, the rows of x, to the State s one after another, and computes self-attention
+// of each token over the token and all earlier tokens of s. Step writes the outputs for the rows of
+// x to the rows of dst and returns dst; a zero dst is allocated. The State s of Step comes from
+// NewState of the layer or of a layer with as many heads of equal dimensions. Step gives the
+// outputs of Forward with causal attention, to rounding; [performer.State.Step] states the cost.
 //
-// After the first call of a size, Step allocates nothing if dst is given, except the keys and
-// values that exact attention stores. dst may be exactly x, or disjoint from x. Step panics if
-// shapes do not fit.
+// Apart from keys and values that exact attention stores, Step allocates nothing if dst is given
+// and an earlier call had as many tokens. The matrix dst of Step may be exactly x, or share no
+// memory with x. Step panics if the shapes of x, dst and s do not fit the layer.
 func (l *MultiHead[T]) Step(dst, x dense.Matrix[T], s *performer.State[T]) dense.Matrix[T] {
 	l.check(x, x, x)
 	c := l.calls.Get()
@@ -289,13 +290,13 @@ func (l *MultiHead[T]) Step(dst, x dense.Matrix[T], s *performer.State[T]) dense
 	return l.step(c, dst, x, performer.Sequences{}, func(dst, q, k, v dense.Matrix[T]) { s.Step(dst, q, k, v) })
 }
 
-// StepAll appends tokens to several streams: row i of x (n×E) is a token of states[i]. The rows of
-// x that belong to one State are adjacent and in the order of tokens. StepAll computes
-// self-attention of each token over all tokens of its State up to this token, writes the outputs to
-// dst (n×E_out) and returns dst; a zero dst is allocated. The streams may change between calls of
-// StepAll. StepAll gives the bits of [MultiHead.Step] for each State by itself, but reads the
-// weights once for all streams. StepAll allocates memory, lets dst be x and panics as Step does,
-// and also panics where [performer.StepAll] does.
+// StepAll appends tokens to several streams: row i of the matrix x is a token of states[i]. For
+// StepAll, the rows of x that belong to one State must be adjacent and in the order of tokens.
+// StepAll computes self-attention of each token over the token and all earlier tokens of the State,
+// writes the outputs to dst and returns dst; a zero dst is allocated. Calls of StepAll may have
+// different streams. StepAll gives, bit for bit, the outputs of a call of [MultiHead.Step] for each
+// State, but reads the weights once for all streams. StepAll allocates memory, allows dst to be x
+// and panics as [MultiHead.Step] does, and also panics where [performer.StepAll] panics.
 func (l *MultiHead[T]) StepAll(dst, x dense.Matrix[T], states []*performer.State[T]) dense.Matrix[T] {
 	l.check(x, x, x)
 	c := l.calls.Get()

@@ -12,14 +12,14 @@ import (
 	"github.com/seed-feabd252/randfeat/internal/memory/scratch"
 )
 
-// RMSNorm divides rows by their root mean square and multiplies coordinates by n gains [Zhang &
-// Sennrich 2019]:
+// RMSNorm divides a row x of n numbers by the root mean square of the numbers, and multiplies
+// number j by a gain g_j [Zhang & Sennrich 2019]:
 //
 //	y_j = g_j·x_j·s,  s = 1/√(Σ_j x_j²/n + ε)
 //
-// RMSNorm takes a row of more than n columns as blocks of n columns, such as heads, and normalises
-// each block by itself. The zero RMSNorm leaves rows as they are. Goroutines may share an RMSNorm
-// that does not change.
+// In a row of more columns than gains, an RMSNorm of n gains normalises each block of n columns,
+// such as a head, by itself. The zero RMSNorm leaves rows unchanged. Goroutines may share an
+// RMSNorm that does not change.
 type RMSNorm[T dense.Float] struct {
 	Gain    []T     // g
 	Epsilon float64 // ε; Llama has 1e-5 or 1e-6
@@ -27,11 +27,11 @@ type RMSNorm[T dense.Float] struct {
 
 var norms pool.Pair[normCall[float32], normCall[float64]]
 
-// Apply writes the normalised rows of x to dst, which Apply returns; a zero dst is allocated. dst
-// may be exactly x, or disjoint from x. After the first call of a size Apply allocates nothing if
-// dst is given. Apply writes NaN where the sum of squares of a norm is not finite. Apply panics if
-// the number of columns of x is not a multiple of the number of gains, if Epsilon is negative or
-// not finite, or if x.Check panics.
+// Apply writes the normalised rows of the matrix x to the matrix dst and returns dst; a zero dst is
+// allocated. The matrix dst of Apply may be exactly x, or share no memory with x. After the first
+// call, Apply allocates nothing unless dst is zero. Apply writes NaN to a row or block of a row
+// whose sum of squares is not finite. Apply panics if the number of columns of x is not a multiple
+// of the number of gains, if Epsilon is negative or not finite, or if x.Check panics.
 func (m *RMSNorm[T]) Apply(dst, x dense.Matrix[T]) dense.Matrix[T] {
 	if n := len(m.Gain); n > 0 && x.Cols%n != 0 || !(m.Epsilon >= 0) || math.IsInf(m.Epsilon, 0) {
 		panic(fmt.Sprintf("layer: an RMSNorm of %d gains and Epsilon = %v for rows of %d columns", n, m.Epsilon, x.Cols))

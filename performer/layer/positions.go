@@ -8,15 +8,16 @@ import (
 	"github.com/seed-feabd252/randfeat/performer"
 )
 
-// WithPositions returns the layer l with the given rotary positions of tokens instead of those that
-// [Options] describes. The slice queries has a position for each row of q, and the slice keys one
-// for each row of k; with RotaryOptions.Axes of n axes, n positions that follow one another. A nil
-// queries or keys then gives a row one position on all axes, which is right for text. Forward and Step need equal positions of queries and keys. A nil queries or
-// keys stands for the positions of Options. The layer of WithPositions reads queries and keys in
-// each call, so the caller may change their elements between calls.
-//
-// The layer of WithPositions shares weights and memory with l. WithPositions panics if l has no
-// rotary positions. Methods of the layer of WithPositions panic if a row of q or k has no position.
+// WithPositions returns the receiver l, but with the given rotary positions of queries and keys
+// instead of those of Options.Rotary. The argument queries of WithPositions has a position for each
+// query of later calls, the argument keys one for each key; with RotaryOptions.Axes of n axes, n
+// positions of each query and key follow one another. A nil argument queries or keys of
+// WithPositions stands for the positions of Options.Rotary, equal on all axes, which is right for
+// text. Forward and Step of the layer of WithPositions need equal positions of queries and keys.
+// The layer of WithPositions reads the slices queries and keys in each call, so positions may
+// change between calls. The layer of WithPositions shares weights and memory with the receiver l.
+// WithPositions panics if the receiver l has no rotary positions. Methods of the layer of
+// WithPositions panic if the number of given positions does not fit the queries or keys.
 func (l *MultiHead[T]) WithPositions(queries, keys []int) *MultiHead[T] {
 	if l.isZero() {
 		panic(errNoLayer.Error())
@@ -44,7 +45,8 @@ func (l *MultiHead[T]) angles(c *memory[T], queries, keys int, s performer.Seque
 }
 
 // positionsOf returns given, per numbers for each row, unless given is nil. Otherwise the positions
-// of each sequence count from its past plus c.before, on all axes alike. The Batch reports lengths that do not fit the rows.
+// of each sequence count from its past plus c.before, on all axes alike. The Batch reports lengths
+// that do not fit rows.
 func (c *memory[T]) positionsOf(name string, given, lengths, past []int, rows, per int) []int {
 	if given != nil {
 		if len(given) != rows*per {

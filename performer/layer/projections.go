@@ -13,8 +13,8 @@ import (
 
 // Widths are the dimensions of the projections of a [MultiHead].
 type Widths struct {
-	// Input is the dimension E of the rows that become queries. Keys is the dimension of the rows
-	// that become keys, and Values of the rows that become values. Zero Keys or Values mean Input.
+	// Input is the dimension E of the rows that become queries. Keys is the dimension of rows that
+	// become keys, and Values of rows that become values. A zero Keys or Values means Input.
 	Input, Keys, Values int
 
 	// Heads is the number H of heads of queries. KeyHeads is the number Hk of heads of keys and
@@ -29,19 +29,19 @@ type Widths struct {
 	// Output is the dimension of the output of the layer; zero means Input.
 	Output int
 
-	// NoOutput omits W_O: the output of the layer is the H·dv elements of the outputs of all heads.
-	// Bias adds biases to all projections.
+	// NoOutput omits the output projection: the layer returns the outputs of all heads side by
+	// side. Bias adds biases to all projections.
 	NoOutput, Bias bool
 }
 
 // Draw draws random projections from the distributions of PyTorch's nn.MultiheadAttention. Elements
-// of W_Q, W_K and W_V (out×in) are uniform in ±√(6/(in + out)) [Glorot & Bengio 2010]; if all three
-// have one shape, out is three times the rows of one. Elements of W_O are uniform in ±1/√in for in
-// columns, as in PyTorch's nn.Linear. Biases are zero.
+// of an out×in matrix of queries, keys or values are uniform in ±√(6/(in + out)) [Glorot & Bengio
+// 2010]; if all three matrices have one shape, 3·out stands in place of out. Elements of the matrix
+// W_O of outputs are uniform in ±1/√in for in columns, as in PyTorch's nn.Linear. Biases are zero.
 //
-// Draw draws the elements of W_Q, W_K, W_V and W_O in this order, in float64, and rounds each to T
-// once. Draw returns an error if one of the Widths is negative, does not fit the others or is too
-// large for memory, or if src is nil.
+// Draw draws the matrices of queries, keys, values and outputs one after another, in float64, and
+// rounds each element to T once. Draw returns an error if a field of the Widths w is negative, does
+// not fit the other fields or is too large for memory, or if the argument src is nil.
 func Draw[T dense.Float](w Widths, src rand.Source) (Projections[T], error) {
 	var p Projections[T]
 	w, err := resolved[T](w)
@@ -189,21 +189,21 @@ func (p *Projections[T]) all() [4]projection[T] {
 	}
 }
 
-// Parameter is a learned matrix with its name. A learned vector is a Parameter of one row.
+// Parameter is a learned matrix with a name. A learned vector is a Parameter of one row.
 type Parameter[T dense.Float] struct {
 	Name  string
 	Value dense.Matrix[T]
 }
 
-// Parameters returns the weights, biases and gains of p as views, in the order
+// Parameters returns the weights, biases and gains of the Projections p as views, in the order
 //
 //	q_proj_weight, q_proj_bias, k_proj_weight, k_proj_bias, v_proj_weight, v_proj_bias,
 //	out_proj.weight, out_proj.bias, q_norm.weight, k_norm.weight
 //
-// Parameters omits parameters that p does not have. If p are the Projections of a [MultiHead],
-// changes of the views, by an optimiser for example, change the layer. If p are gradients that
-// [MultiHead.Backward] has written, element i of the result is the gradient with respect to
-// parameter i of the Projections of the layer.
+// Parameters omits weights, biases and gains that the receiver p does not have. If the receiver p
+// comes from [MultiHead.Projections], changes of the views, by an optimiser for example, change the
+// layer. If the receiver p holds gradients of [MultiHead.Backward], element i of the result of
+// Parameters is the gradient with respect to element i of the Parameters of the layer.
 func (p Projections[T]) Parameters() []Parameter[T] {
 	var parameters []Parameter[T]
 	weights := append(separateWeights[:], outProjWeight)

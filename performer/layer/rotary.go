@@ -12,8 +12,8 @@ import (
 	"github.com/seed-feabd252/randfeat/internal/memory/pool"
 )
 
-// RotaryOptions are the options of rotary positions. The zero RotaryOptions rotates all d
-// coordinates of a head, in pairs i and i + d/2, with base 10000 and no scaling.
+// RotaryOptions are the options of rotary positions (RoPE). The zero RotaryOptions rotates all d
+// coordinates of a head, in pairs of coordinates i and i + d/2, with base 10000 and no scaling.
 type RotaryOptions struct {
 	// Dim is the number of coordinates of a head that rotate, an even number. Only the first Dim
 	// coordinates of a head rotate. Zero means all coordinates.
@@ -23,13 +23,13 @@ type RotaryOptions struct {
 	// Zero means 10000.
 	Base float64
 
-	// With Neighbours coordinates 2i and 2i + 1 of a head rotate together, as in [Su et al. 2021],
-	// GPT-J and Meta's files of Llama. Without Neighbours coordinates i and i + Dim/2 of a head
+	// With Neighbours, coordinates 2i and 2i + 1 of a head rotate together, as in [Su et al. 2021],
+	// GPT-J and Meta's files of Llama. Without Neighbours, coordinates i and i + Dim/2 of a head
 	// rotate together, as in Hugging Face's files of Llama, Mistral, Qwen and GPT-NeoX.
 	Neighbours bool
 
-	// Axes[i] is the axis by whose position pair i of coordinates rotates, for tokens with a position
-	// on each of several axes, such as the time, the row and the column of Qwen2-VL, which has 16
+	// Axes[i] is the axis by whose position pair i of coordinates rotates, for tokens with a
+	// position on each of several axes, such as time, row and column in Qwen2-VL, whose Axes are 16
 	// zeros, 24 ones and 24 twos. Nil Axes stand for one axis.
 	Axes []int
 
@@ -102,7 +102,7 @@ const maxAxes = 16
 
 // Angles returns the sines and cosines of the rotary angles of tokens at the given positions, in
 // the memory of dst if dst has enough. With RotaryOptions.Axes of n axes each token has n positions
-// that follow one another. Layers with the same positions and RotaryOptions can share
+// that follow one another. Layers with equal positions and RotaryOptions can share the result of
 // Angles. Angles computes angles in float64, with an error of 1e-16 times the angle. Angles
 // computes Dim/2 sines and cosines per token if Dim coordinates rotate. Angles panics if the number
 // of positions is no multiple of the number of axes.
@@ -144,10 +144,10 @@ func (a angles[T]) token(t int) (cos, sin []T) {
 	return row[:a.pairs], row[a.pairs:]
 }
 
-// Turn rotates the rows of x, one token per row, in place. A head is a block of columns of x, and
-// Turn rotates all heads of a row by the same angles. Turn divides rows among processors. Turn
-// panics if x.Check panics, or if x does not have a row for each token of the Angles and whole
-// heads.
+// Turn rotates the coordinates of the rows of x, one token per row, by rotary angles, in place. A
+// head is a block of columns of x, and Turn rotates all heads of a row by equal angles. Turn
+// divides rows among processors. Turn panics if x.Check panics, or if the matrix x does not have a
+// row for each token of the angles and columns for whole heads.
 func (a angles[T]) Turn(x dense.Matrix[T]) { a.turn(x, 1) }
 
 func (a angles[T]) turn(x dense.Matrix[T], sign T) {

@@ -12,8 +12,8 @@ import (
 	"github.com/seed-feabd252/randfeat/internal/memory/pool"
 )
 
-// Rule says how a [Recurrence] updates its state S (dk×dv) with a token that has key k, value v,
-// decay g and strength β.
+// Rule says how a [Recurrence] updates the matrix S, the state of a head, with a token that has a
+// key k, a value v, a decay g and a strength β.
 type Rule int
 
 const (
@@ -39,8 +39,8 @@ func (r Rule) decays() bool { return r == Gated || r == GatedDelta }
 // corrects reports whether the rule has a strength β and writes β·k·(v − Sᵀk)ᵀ.
 func (r Rule) corrects() bool { return r == Delta || r == GatedDelta }
 
-// Options are the options of [New]. By default a Recurrence has the linear rule S ← S + k·vᵀ and
-// multiplies outputs by dk^−½.
+// Options are the options of [New]. By default a Recurrence has the linear rule S ← S + k·vᵀ for
+// keys k and values v, and multiplies outputs by 1/√dk for keys of dimension dk.
 type Options struct {
 	// Heads is the number H of heads of queries, and KeyHeads the number Hk of heads of keys and
 	// values. A zero KeyHeads stands for Heads. Of H heads of queries and Hk heads of keys, head h
@@ -48,9 +48,9 @@ type Options struct {
 	Heads, KeyHeads int
 
 	// ValueHeads is the number Hv of heads of values, of decays and of strengths β, a multiple of
-	// KeyHeads. Zero stands for KeyHeads. More heads of values than of keys need as many heads of
-	// queries as of keys: head h of values then has an own state and output, and reads head
-	// ⌊h·Hk/Hv⌋ of queries and keys, as in Qwen3-Next with 16 heads of keys and 32 of values.
+	// KeyHeads. Zero stands for KeyHeads. If ValueHeads is above KeyHeads, Heads must equal
+	// KeyHeads: head h of values has a state and an output, and reads head ⌊h·KeyHeads/ValueHeads⌋
+	// of queries and keys, as in Qwen3-Next with KeyHeads 16 and ValueHeads 32.
 	ValueHeads int
 
 	Rule Rule
@@ -59,75 +59,79 @@ type Options struct {
 	Scale float64
 
 	// NormaliseKeys multiplies each key k by (Σ_i k_i² + 10⁻⁶)^−½. The delta rules need keys of
-	// norm 1: with ‖k‖ = 1 and 0 ≤ β ≤ 2 a token with the value v = 0 does not increase the norm of
-	// the state S, and with β = 1 the value v replaces Sᵀk.
+	// norm 1: with a key of norm 1 and a strength 0 ≤ β ≤ 2 a token with the value 0 does not
+	// increase the norm of the state S, and with β = 1 the value replaces Sᵀk for the key k.
 	NormaliseKeys bool
 }
 
-// Recurrence is causal attention without denominators, the operator LinearAttention of ONNX with
-// all of its update rules. Each token updates the state of the Recurrence, a matrix S (dk×dv) for
-// each head of values, by a [Rule]. The query q of a token gives, after the update by the token, the
-// output
+// Recurrence is causal linear attention without denominators, the operator LinearAttention of ONNX
+// with all update rules. Each token updates the state of the Recurrence by a [Rule]: for keys of
+// dimension dk and values of dimension dv, a dk×dv matrix S for each head of values. After the
+// update of the state S of a head by a token, the query q of the token gives the output
 //
 //	out = scale·Sᵀq
 //
-// The linear rule S ← S + k·vᵀ mixes values whose keys are not orthogonal. A delta rule changes S
-// so that Sᵀk moves towards the value v of the key k [Schlag et al. 2021]. A decay multiplies S by
-// e^g ≤ 1 and so shrinks the contribution of older tokens [Yang et al. 2025].
-//
-// A Recurrence does not change after construction, and goroutines may share it.
+// The linear rule S ← S + k·vᵀ mixes the values v of tokens whose keys k are not orthogonal. A
+// delta rule changes the state S so that Sᵀk moves towards the value v of a token with key k
+// [Schlag et al. 2021]. A decay g ≤ 0 multiplies the state S by e^g and so shrinks the contribution
+// of older tokens [Yang et al. 2025]. A Recurrence does not change after construction, and
+// goroutines may share a Recurrence.
 type Recurrence[T dense.Float] interface {
-	// Forward computes the outputs of all tokens of x into dst (L×max(H, Hv)·dv), which Forward returns; a
-	// zero dst is allocated. The output of token i depends on past and on the tokens of its
-	// sequence up to i.
+	// Forward writes the outputs of the tokens x to dst and returns dst, with a row for each token
+	// and a block of columns for each head of queries or, if values have more heads, of values; a
+	// zero dst is allocated. In Forward the output of token i depends on the state before the
+	// sequence of the token and on the tokens of the sequence up to token i.
 	//
-	// past (N·Hv·dk×dv) holds the states before the first tokens of the N sequences. In past and
-	// present the state of head h of sequence s is in the rows (s·Hv + h)·dk … (s·Hv + h + 1)·dk −
-	// 1, as in an ONNX tensor (N, Hv, dk, dv). A zero past stands for states of zeros. Forward
-	// writes the states after the last tokens of the sequences to present, which has the shape of
-	// past, unless present is zero. A sequence without tokens has the same state in past and
-	// present. A padding token leaves the state unchanged if its decay g is 0 and, for the delta
-	// rules, its strength β is 0 or, for the rules Linear and Gated, its key or its value is 0.
+	// The argument past of Forward holds the states before the first tokens of the sequences; a
+	// zero past stands for states of zeros. With Hv heads of dk×dv states, the state of head h of
+	// sequence s is in the dk rows from row (s·Hv + h)·dk on of the matrices past and present, as
+	// in an ONNX tensor (N, Hv, dk, dv) for N sequences. Forward writes the states after the last
+	// tokens of the sequences to the argument present, which has the layout of past, unless present
+	// is zero. For a sequence without tokens, Forward copies the state from past to present. A
+	// padding token leaves the state unchanged if the decay g is 0 and, for the delta rules, the
+	// strength β is 0 or, for the rules Linear and Gated, the key or the value is 0.
 	//
-	// Forward takes O(L·dk·dv) time per head for L tokens. In Forward each processor holds the
-	// state S of a head once or twice and a few rows of a chunk of tokens. Forward divides heads of
-	// values and sequences among GOMAXPROCS processors, and also divides the columns of S if there
-	// are more processors, unless values have at most 32 elements or dst is q or k. The bits of
-	// outputs do not depend on GOMAXPROCS. Cutting a sequence into two calls of Forward, with
-	// present of the first as past of the second, changes the rounding only. After the first call
-	// of a size, Forward allocates nothing if dst is given and present is given or zero.
+	// Forward takes O(L·dk·dv) time per head for L tokens with keys of dimension dk and values of
+	// dimension dv. Forward divides heads of values and sequences among GOMAXPROCS processors, and
+	// for long sequences also the columns of states if processors remain, unless values have at
+	// most 32 elements or dst is x.Q or x.K. The outputs of Forward do not depend on GOMAXPROCS,
+	// bit for bit. If present of one call of Forward is past of the next call, the two calls give,
+	// to rounding, the outputs of one call for the whole sequence. Forward allocates nothing if dst
+	// is given and an earlier call had tokens of equal size.
 	//
-	// NaN and Inf in a token reach every output that depends on the token. NaN and Inf in a token
-	// may change the rounding of earlier outputs. dst may be exactly x.V, or, unless there are more
-	// heads of values than of keys, x.Q or x.K, where its shape allows, and present may be past;
-	// other overlaps are not allowed. Forward panics if
-	// shapes do not fit, if the rule needs a decay g or a strength β that is missing, and if a g or
-	// β is given that the rule does not have.
+	// A NaN or Inf in a token reaches every output of Forward that depends on the token, and may
+	// change the rounding of earlier outputs. The result dst of Forward may be exactly x.V or,
+	// unless values have more heads than keys, x.Q or x.K if the shapes are equal, and present may
+	// be past; all further overlaps are wrong. Forward panics if the shapes of matrices do not fit,
+	// and unless the tokens x have a decay, and a strength β, exactly if the rule needs one.
 	Forward(dst dense.Matrix[T], x Tokens[T], past, present dense.Matrix[T]) dense.Matrix[T]
 
 	// Backward computes the gradients of the sum Σ dout∘out + Σ dpresent∘present, where out and
-	// present are the results of Forward for x and past. Backward writes the gradients with respect
-	// to the matrices of x to dx, which Backward returns, and the gradient with respect to past to
-	// dpast. Backward allocates the matrices that x has and dx does not have. Backward writes no
-	// gradient to a zero dpast, and takes a zero dpresent as zeros. If all heads share the strength
-	// β, the gradient of β is the sum of those of all heads. The gradients of a head of keys and
-	// values are sums over the heads of queries that read the head, in a fixed order.
+	// present are the results of Forward for the tokens x and the states past. Backward writes the
+	// gradients with respect to the matrices of the tokens x to the matrices of dx, which Backward
+	// returns, and the gradient with respect to the states past to dpast. Backward allocates
+	// matrices of gradients that the tokens x need and the argument dx lacks. Backward writes no
+	// gradient to a dpast that is the zero matrix; a zero dpresent stands for zeros. If all heads
+	// share the strength β of a token, Backward sums the gradient with respect to β over all heads.
+	// If several heads of queries read a head of keys and values, Backward sums the gradients of
+	// the head over the heads of queries in a fixed order.
 	//
 	// Backward takes five to fifteen times as long as Forward. Backward stores the state before
-	// every chunk of 48 tokens, because computing earlier states by dividing by decays would lose
-	// accuracy. In Backward each processor needs memory for the stored states of L tokens,
-	// L·dk·dv/48 numbers. After the first call of a size, Backward allocates nothing if all
-	// gradients are given.
+	// every chunk of 48 tokens, because dividing later states by decays to find earlier states
+	// would lose accuracy. In Backward each processor needs memory for L·dk·dv/48 numbers, the
+	// dk×dv states of a head before every chunk of 48 of L tokens. Backward allocates nothing if
+	// all gradients are given and an earlier call had tokens of equal size.
 	//
-	// The gradient of a decay is a difference of sums over the tokens of a chunk, with a rounding
-	// error in proportion to these sums. NaN or Inf in a sequence makes all gradients of the
-	// sequence unreliable. The matrices of gradients that Backward writes must not overlap each
-	// other or an input. Backward panics if shapes do not fit, as Forward does.
+	// Backward computes the gradient of a decay as a difference of sums over a chunk of tokens,
+	// with a rounding error in proportion to the sums. A NaN or Inf in a sequence makes all
+	// gradients of the sequence unreliable. The matrices of gradients that Backward writes must
+	// overlap neither one another nor an input. Backward panics if the shapes of matrices do not
+	// fit, and where [Recurrence.Forward] panics.
 	Backward(dx Tokens[T], dpast dense.Matrix[T], x Tokens[T], past, dout, dpresent dense.Matrix[T]) Tokens[T]
 
-	// NewState returns an empty state for queries and keys of dimension d and values of dimension
-	// dv. NewState returns an error if d or dv is below 1, or if S takes more memory than the
-	// machine has.
+	// NewState returns a State without tokens for queries and keys of dimension d and values of
+	// dimension dv. NewState returns an error if d or dv is below 1, or if the matrices of a State
+	// take more memory than the machine has.
 	NewState(d, dv int) (State[T], error)
 }
 
@@ -141,9 +145,9 @@ type recurrence[T dense.Float] struct {
 	scans                pool.Of[scan[T]]
 }
 
-// New returns a [Recurrence]. New returns an error for Heads below 1, Heads that are no multiple of
-// KeyHeads or too many for memory, ValueHeads that do not fit, a Rule that is none of the four, and
-// a Scale that is not finite.
+// New returns a [Recurrence]. New returns an error if Heads is below 1, no multiple of KeyHeads or
+// too large for memory, if ValueHeads does not fit Heads and KeyHeads, if Rule is none of the four
+// rules, or if Scale is not finite.
 func New[T dense.Float](opts Options) (Recurrence[T], error) {
 	var r any
 	var err error
@@ -214,8 +218,8 @@ func (r *recurrence[T]) run(dst dense.Matrix[T], x Tokens[T], past, present dens
 	r.calls.Put(c)
 }
 
-// call is one call of Forward. A task of the call is a head of values of a sequence, or some columns
-// of its state.
+// call is one call of Forward. A task is a head of values of a sequence, or some columns of its
+// state.
 type call[T dense.Float] struct {
 	r             *recurrence[T]
 	dst           dense.Matrix[T]

@@ -9,54 +9,54 @@ import (
 	"github.com/seed-feabd252/randfeat/internal/memory/scratch"
 )
 
-// State is the state of a [Recurrence] over one stream of tokens: a matrix S (dk×dv) for each head
-// of values. Neither the size of a State nor the time for a token grows with the number of tokens.
-// After Append of a token, Attend with the query of the token returns the output of
-// Recurrence.Forward for the token, to rounding. The bits of outputs do not depend on GOMAXPROCS,
-// but depend on how a stream is divided into calls.
-//
-// A State belongs to one goroutine. UnmarshalBinary accepts only states of the same Recurrence or of
-// one with the same options. After the first call of a size, Append, Attend and Step allocate
-// nothing if dst is given.
+// State is the state of a [Recurrence] after a stream of tokens: for keys of dimension dk and
+// values of dimension dv, a dk×dv matrix S for each head of values. Neither the size of a State nor
+// the time to append a token grows with the number of tokens. After Append of a token to a State,
+// Attend with the query of the token returns, to rounding, the output of [Recurrence.Forward] for
+// the token. The outputs of a State do not depend on GOMAXPROCS, bit for bit, but the rounding of
+// outputs depends on how a stream is divided into calls. A State belongs to one goroutine. Append,
+// Attend and Step allocate nothing if dst is given and an earlier call had as many tokens.
 type State[T dense.Float] interface {
-	// Len returns the number of appended tokens.
+	// Len returns the number of tokens that Append and Step have added to the State.
 	Len() int
 
-	// Matrix returns a copy of the state S (dk×dv) of each head of values, head below head
-	// (Hv·dk×dv). Recurrence.Forward takes the copy that Matrix returns as past.
+	// Matrix returns copies of the state matrices S of all heads of values in one matrix, head
+	// below head. The matrix that Matrix returns may be the argument past of [Recurrence.Forward].
 	Matrix() dense.Matrix[T]
 
-	// Append updates the state S with the n ≥ 0 tokens of x in O(n·dk·dv) time per head. Append
-	// does not read the queries x.Q, and divides heads among processors. x.Lengths must be nil,
-	// because a state has one sequence. Append panics if the shapes of x do not fit s.
+	// Append updates the State with n tokens x in O(n·dk·dv) time per head, for keys of dimension
+	// dk and values of dimension dv. Append does not read the queries x.Q of the tokens x, and
+	// divides heads among processors. For Append the field x.Lengths must be nil, because a State
+	// has one sequence. Append panics if the shapes of the matrices of x do not fit the State.
 	Append(x Tokens[T])
 
-	// Attend computes the outputs scale·Sᵀq, with the state S, of n ≥ 0 queries q (n×H·dk) into dst
-	// (n×max(H, Hv)·dv), which Attend returns; a zero dst is allocated. Attend takes O(n·dk·dv) time per
-	// head. dst may be exactly q if H ≥ Hv and dv = dk, or disjoint from q. Attend panics if the shape of q
-	// does not fit.
+	// For each row of queries of the matrix q, Attend writes the outputs scale·Sᵀq of all heads,
+	// with the state S of the head, to a row of dst, and returns dst; a zero dst is allocated.
+	// Attend takes O(n·dk·dv) time per head for n rows of queries of dimension dk and values of
+	// dimension dv. The matrix dst of Attend may be exactly q if the shapes are equal, or share no
+	// memory with q. Attend panics if the shape of q does not fit the State.
 	Attend(dst, q dense.Matrix[T]) dense.Matrix[T]
 
-	// Step updates the state S with n ≥ 0 tokens one after another and computes the output of each
-	// token right after the token, into dst (n×max(H, Hv)·dv), which Step returns; a zero dst is allocated.
-	// Step gives the bits of Append and Attend of one token at a time. For many tokens that are
-	// known at once, Forward and Append are faster than Step.
-	//
-	// dst may be exactly x.Q, x.K or x.V where its shape allows, or disjoint from all of them. Step
-	// panics if the shapes of x do not fit s.
+	// Step updates the State with the tokens x one after another, writes the output of each token
+	// right after the update to a row of dst, and returns dst; a zero dst is allocated. Step gives,
+	// bit for bit, the outputs of Append and Attend for one token at a time. For many tokens that
+	// are known at once, Forward and Append are faster than Step. The matrix dst of Step may be
+	// exactly x.Q, x.K or x.V if the shapes are equal, or share no memory with the three. Step
+	// panics if the shapes of the matrices of x do not fit the State.
 	Step(dst dense.Matrix[T], x Tokens[T]) dense.Matrix[T]
 
-	// Clone returns a copy of s that shares no memory with s.
+	// Clone returns a copy of the State that shares no memory with the State.
 	Clone() State[T]
 
-	// MarshalBinary returns the state as bytes, which any architecture can read. A State that reads
-	// the bytes by UnmarshalBinary continues with the outputs of s, bit for bit.
+	// MarshalBinary encodes the State as bytes that any processor architecture can read. A State of
+	// a Recurrence with equal options that UnmarshalBinary sets from the bytes of MarshalBinary
+	// continues with the outputs of the encoded State, bit for bit.
 	MarshalBinary() ([]byte, error)
 
-	// UnmarshalBinary sets s to a state that MarshalBinary has encoded. UnmarshalBinary returns an
-	// error and does not change s if the dimensions, the rule, the heads or NormaliseKeys of the
-	// encoded state differ from those of s, or if the bytes are damaged. The checksum in encoded
-	// states finds damage, not forgery.
+	// UnmarshalBinary sets the State to a State that MarshalBinary has encoded. UnmarshalBinary
+	// returns an error and leaves the State unchanged if the encoded State has other dimensions,
+	// numbers of heads, NormaliseKeys or another Rule, or if the bytes are damaged. The checksum
+	// that UnmarshalBinary checks finds damaged bytes, not forged bytes.
 	UnmarshalBinary(data []byte) error
 }
 

@@ -8,25 +8,26 @@ import (
 )
 
 // Tokens are the input of a [Recurrence]. In the matrices of Tokens a row is a token, and a head is
-// a block of columns. For gradients, each field of Tokens holds the gradient with respect to the
-// input in that field.
+// a block of columns. In the result of [Recurrence.Backward], each field of Tokens holds the
+// gradient with respect to the input in the field.
 type Tokens[T dense.Float] struct {
 	Q dense.Matrix[T] // L×H·dk
 	K dense.Matrix[T] // L×Hk·dk
 	V dense.Matrix[T] // L×Hv·dv
 
-	// Decay holds the decay g ≤ 0, the logarithm of the factor of the state S, of L tokens: L×Hv
-	// for one factor per head, or L×Hv·dk for one factor per row of S. Decay is the zero Matrix for
-	// rules without a decay. With a decay g > 0 the state S may grow. A decay g below −2²⁰ may
-	// count as −2²⁰, whose factor e^g is zero.
+	// Decay has a row for each token, with decays g ≤ 0 whose factor e^g multiplies the state S of
+	// a head: a column for each head of values, or a column for each row of S of each head. Decay
+	// is the zero Matrix for the rules Linear and Delta, which have no decay. With a decay g > 0
+	// the state S may grow. A decay g below −2²⁰ may count as −2²⁰, whose factor e^g is zero.
 	Decay dense.Matrix[T]
 
-	// Beta holds the strength β of L tokens: L×Hv, or L×1 for a β that all heads share. Beta is the
-	// zero Matrix for rules other than the delta rules.
+	// Beta has a row for each token, with the strengths β of the delta rules: a column for each
+	// head of values, or one column if all heads share β. Beta is the zero Matrix for the rules
+	// Linear and Gated, which have no strength β.
 	Beta dense.Matrix[T]
 
-	// Lengths are the numbers of tokens of sequences, whose rows follow one another. An element of
-	// Lengths may be zero. Nil Lengths stand for one sequence of all rows.
+	// Lengths are the numbers of tokens of the sequences, which follow one another in the rows of
+	// Tokens. An element of Lengths may be zero. Nil Lengths stand for one sequence.
 	Lengths []int
 }
 
