@@ -7,7 +7,6 @@ import (
 
 	"github.com/stretchr/testify/assert"
 	"gonum.org/v1/gonum/floats"
-	"gonum.org/v1/gonum/mat"
 
 	"github.com/seed-feabd252/randfeat/dense"
 	"github.com/seed-feabd252/randfeat/internal/law/mse"
@@ -94,23 +93,6 @@ func (c lawCase[T]) through(wrap func(rff.Map[T]) rff.Map[T]) lawCase[T] {
 		return wrap(m), err
 	}
 	return c
-}
-
-// qr returns Q and R of a d×d matrix of normal variables, and that matrix.
-func qr(d int, src rand.Source) (q, r, g *mat.Dense) {
-	rng := rand.New(src)
-	g = mat.NewDense(d, d, nil)
-	for i := range d {
-		for j := range d {
-			g.Set(i, j, rng.NormFloat64())
-		}
-	}
-	var f mat.QR
-	f.Factorize(g)
-	q, r = new(mat.Dense), new(mat.Dense)
-	f.QTo(q)
-	f.RTo(r)
-	return q, r, g
 }
 
 // shifted moves all rows by a twentieth of a standard deviation along (1, −1, 1, …), so that an

@@ -112,28 +112,6 @@ func testBias[T dense.Float](t *testing.T) {
 
 func TestBias(t *testing.T) { densetest.Both(t, testBias[float32], testBias[float64]) }
 
-// testVariance compares with the exact law (1−e^{−q})²/(2m). False alarms are as frequent as in
-// testBias. A law that is 30 % too large fails the test.
-func testVariance[T dense.Float](t *testing.T) {
-	x, y := pairs[T](pairCount, 3)
-	got := must.Have(validate.Measure(t.Context(), drawWaves[T](frequencies, 3, 1), x, y, 2*drawCount, exprand.NewSource(1)))
-	var mean, planted float64
-	for i, row := range got.Pairs {
-		q := -2 * math.Log(row.Truth)
-		want := math.Pow(1-math.Exp(-q), 2) / (2 * frequencies)
-		assert.LessOrEqual(t, math.Abs(row.MSE-want), 4*row.MSEStdErr+math.Pow(8*epsilonOf[T](), 2), "pair %d: %v", i, row)
-		mean += want / pairCount
-		if i > 0 {
-			planted = math.Max(planted, math.Abs(row.MSE-1.3*want)/row.MSEStdErr)
-		}
-	}
-	assert.InDelta(t, mean, got.MSE, 4*got.MSEStdErr)
-	assert.Greater(t, planted, 4.0)
-	assert.Greater(t, math.Abs(got.MSE-1.3*mean), 4*got.MSEStdErr)
-}
-
-func TestVariance(t *testing.T) { densetest.Both(t, testVariance[float32], testVariance[float64]) }
-
 // TestStatistics recomputes the statistics from the draws by their textbook formulas.
 func TestStatistics(t *testing.T) {
 	const draws = 70 // two batches and a part
