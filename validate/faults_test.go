@@ -72,19 +72,6 @@ func (c lawCase[T]) mapped(f func(w orf.Projection[T], src rand.Source) (rff.Map
 	return c
 }
 
-// of returns the case with the features of s and the same kernel.
-func (c lawCase[T]) of(s scheme[T]) lawCase[T] {
-	right := c.mapping
-	c.mapping = func(w orf.Projection[T], src rand.Source) (rff.Map[T], error) {
-		m, err := right(w, src)
-		if err != nil {
-			return nil, err
-		}
-		return rff.New(rff.Scheme[T]{F: s.f, H: s.h, Kernel: m.Kernel()}, w)
-	}
-	return c
-}
-
 // through returns the case with every map wrapped.
 func (c lawCase[T]) through(wrap func(rff.Map[T]) rff.Map[T]) lawCase[T] {
 	inner := c.mapping
