@@ -3,7 +3,6 @@ package orf_test
 import (
 	"fmt"
 	"math"
-	"slices"
 	"testing"
 
 	"github.com/stretchr/testify/assert"
@@ -111,45 +110,5 @@ func TestPointSetMarginals(t *testing.T) {
 		}
 		fault := sample(func(i int) uint64 { return uint64(i % 4) })
 		assert.Greater(t, kolmogorov(fault[[2]int{0, 0}], distuv.UnitNormal.CDF), 5.0, e)
-	}
-}
-
-// pointSetGain returns the mean squared error of the Gaussian kernel at x − y =
-// 1.5·(1, …, 1)/√d over that of as many independent frequencies, and its standard
-// error.
-func pointSetGain(t *testing.T, e orf.Ensemble, m, d, draws int) (gain, stderr float64) {
-	const q = 1.5 * 1.5
-	z := slices.Repeat([]float64{math.Sqrt(q / float64(d))}, d)
-	src := exprand.NewSource(11)
-	iid := math.Pow(1-math.Exp(-q), 2) / (2 * float64(m))
-	var s moments
-	for range draws {
-		p, err := orf.Draw[float64](e, m, d, src)
-		require.NoError(t, err)
-		mean := 0.0
-		w := p.Frequencies()
-		for k := range m {
-			mean += math.Cos(dot(w.Row(k), z)) / float64(m)
-		}
-		s.add((mean - math.Exp(-q/2)) * (mean - math.Exp(-q/2)) / iid)
-	}
-	return s.mean(0)
-}
-
-// TestPointSetGain measures what the doc comments say. The margins are four
-// standard errors and half a unit of the figures' last digit: false-alarm rate 6e-4.
-// Independent frequencies gain nothing.
-func TestPointSetGain(t *testing.T) {
-	for e, figures := range map[orf.Ensemble]map[int]float64{
-		orf.Halton{}: {2: 0.13, 4: 0.33, 8: 0.55, 16: 0.81, 64: 0.99},
-	} {
-		for d, want := range figures {
-			gain, se := pointSetGain(t, e, 64, d, 400)
-			assert.InDelta(t, want, gain, 4*se+0.005, "%v: d = %d", e, d)
-		}
-	}
-	for _, d := range []int{2, 8} {
-		gain, se := pointSetGain(t, orf.IID{}, 64, d, 400)
-		assert.InDelta(t, 1, gain, 4*se, "IID: d = %d", d)
 	}
 }

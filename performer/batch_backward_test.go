@@ -240,37 +240,6 @@ func TestBatchBackwardAllocatesNothing(t *testing.T) {
 	}
 }
 
-func TestBatchBackwardErrors(t *testing.T) {
-	mat := dense.New[float32]
-	var none dense.Matrix[float32]
-	b := must.Have(performer.NewBatch[float32](performer.BatchOptions{Heads: 4, KeyHeads: 2}, must.Have(performer.NewExact[float32](performer.ExactOptions{}))))
-	assert.NoError(t, b.CanBackward())
-	for want, f := range map[string]func(){
-		"performer: dout is 5×4, q is 5×8, v is 7×6, want 5×12, a gradient for each output": func() {
-			b.BackwardSequences(none, none, none, mat(5, 8), mat(7, 4), mat(7, 6), mat(5, 4), performer.Sequences{})
-		},
-		"performer: k is 7×4, v is 6×6, want as many values as keys": func() {
-			b.BackwardSequences(none, none, none, mat(5, 8), mat(7, 4), mat(6, 6), mat(5, 12), performer.Sequences{})
-		},
-		"performer: Sequences.Queries is [2 2], want a sum of 5": func() {
-			b.BackwardSequences(none, none, none, mat(5, 8), mat(7, 4), mat(7, 6), mat(5, 12), performer.Sequences{Queries: []int{2, 2}, Keys: []int{3, 4}})
-		},
-		"dense: destination is 7×5, want 7×4": func() {
-			b.BackwardSequences(none, mat(7, 5), none, mat(5, 8), mat(7, 4), mat(7, 6), mat(5, 12), performer.Sequences{})
-		},
-	} {
-		assert.PanicsWithValue(t, want, f)
-	}
-	const why = "performer: queries: performer_test.rowMap[float32] has no derivatives, want an rff.Differentiable"
-	reLUs := attention(reLU[float32](4), performer.LinearOptions{})
-	x := mat(3, 8)
-	b = must.Have(performer.NewBatch[float32](performer.BatchOptions{Heads: 2}, must.Have(performer.NewExact[float32](performer.ExactOptions{})), reLUs))
-	assert.EqualError(t, b.CanBackward(), why)
-	assert.PanicsWithValue(t, why, func() { b.BackwardSequences(x, x, x, x, x, x, x, performer.Sequences{}) })
-	assert.EqualError(t, must.Have(performer.NewBatch[float32](performer.BatchOptions{Heads: 2}, forwardOnly{})).CanBackward(),
-		"performer: performer_test.forwardOnly has no derivatives")
-}
-
 // What stands in the place of a key or query that is left out has no effect even where its
 // weight would overflow, or its denominator be zero.
 func TestHolesGiveNothing(t *testing.T) {

@@ -340,15 +340,18 @@ func TestBatchErrors(t *testing.T) {
 		"performer: k is 7×4, v is 6×6, want as many values as keys":                                           func() { b.ForwardSequences(none, mat(5, 8), mat(7, 4), mat(6, 6), performer.Sequences{}) },
 		"dense: destination is 5×8, want 5×12":                                                                 func() { b.ForwardSequences(mat(5, 8), mat(5, 8), mat(7, 4), mat(7, 6), performer.Sequences{}) },
 		"performer: q is 5×8, k is 5×8: heads have dimension 4, but the attention takes points of R^3":         func() { reLUs.ForwardSequences(none, mat(5, 8), mat(5, 8), mat(5, 8), performer.Sequences{}) },
-		"performer: Sequences.Queries is nil, Keys has length 1, want both":                                    call(performer.Sequences{Keys: []int{7}}),
-		"performer: Sequences.Queries is [2 2], want a sum of 5":                                               call(performer.Sequences{Queries: []int{2, 2}, Keys: []int{3, 4}}),
-		fmt.Sprintf("performer: Sequences.Queries is [%d %[1]d 7], want a sum of 5", math.MaxInt):              call(performer.Sequences{Queries: []int{math.MaxInt, math.MaxInt, 7}}),
-		"performer: Sequences.Queries has -1 at 1, want no negative length":                                    call(performer.Sequences{Queries: []int{2, -1}, Keys: []int{3, 4}}),
-		"performer: Sequences.Queries, which are the lengths of the keys too, is [5], want a sum of 7":         call(performer.Sequences{Queries: []int{5}}),
-		"performer: Sequences.Keys is [8], want a sum of 7":                                                    call(performer.Sequences{Queries: []int{5}, Keys: []int{8}}),
-		"performer: Sequences.Keys has length 2, want one for each of 1 sequences":                             call(performer.Sequences{Queries: []int{5}, Keys: []int{3, 4}}),
-		"performer: Sequences.Past has length 2, want one for each of 1 sequences":                             call(performer.Sequences{Past: []int{3, 4}}),
-		"performer: Sequences.Valid has length 5, want one for each of 7 keys":                                 call(performer.Sequences{Valid: make([]bool, 5)}),
+		"performer: dout is 5×4, q is 5×8, v is 7×6, want 5×12, a gradient for each output": func() {
+			b.BackwardSequences(none, none, none, mat(5, 8), mat(7, 4), mat(7, 6), mat(5, 4), performer.Sequences{})
+		},
+		"performer: Sequences.Queries is nil, Keys has length 1, want both":                            call(performer.Sequences{Keys: []int{7}}),
+		"performer: Sequences.Queries is [2 2], want a sum of 5":                                       call(performer.Sequences{Queries: []int{2, 2}, Keys: []int{3, 4}}),
+		fmt.Sprintf("performer: Sequences.Queries is [%d %[1]d 7], want a sum of 5", math.MaxInt):      call(performer.Sequences{Queries: []int{math.MaxInt, math.MaxInt, 7}}),
+		"performer: Sequences.Queries has -1 at 1, want no negative length":                            call(performer.Sequences{Queries: []int{2, -1}, Keys: []int{3, 4}}),
+		"performer: Sequences.Queries, which are the lengths of the keys too, is [5], want a sum of 7": call(performer.Sequences{Queries: []int{5}}),
+		"performer: Sequences.Keys is [8], want a sum of 7":                                            call(performer.Sequences{Queries: []int{5}, Keys: []int{8}}),
+		"performer: Sequences.Keys has length 2, want one for each of 1 sequences":                     call(performer.Sequences{Queries: []int{5}, Keys: []int{3, 4}}),
+		"performer: Sequences.Past has length 2, want one for each of 1 sequences":                     call(performer.Sequences{Past: []int{3, 4}}),
+		"performer: Sequences.Valid has length 5, want one for each of 7 keys":                         call(performer.Sequences{Valid: make([]bool, 5)}),
 	} {
 		assert.PanicsWithValue(t, want, f)
 	}

@@ -156,44 +156,6 @@ func TestCachesBytes(t *testing.T) {
 	}
 }
 
-func TestCachesMerge(t *testing.T) {
-	const d, dv = 32, 16
-	rng, none := rand.New(rand.NewPCG(11, 12)), dense.Matrix[float64]{}
-	q, k, v := densetest.Normal[float64](rng, 300, d, 0, 1), densetest.Normal[float64](rng, 2000, d, 0, 1), densetest.Normal[float64](rng, 2000, dv, 0, 1)
-	for _, bits := range []int{8, 4} {
-		e := must.Have(performer.NewExact[float64](performer.ExactOptions{Bits: bits}))
-		want, whole := unrounded(e).Forward(none, q, k, v), stateOf(e, 1, 1, d, dv)
-		whole.Append(k, v)
-		off := offBy(whole.Attend(none, q), want)
-		for _, cut := range []int{0, 1, 63, 100, 128, 190, 255, 1000, 1999, 2000} {
-			a, b := stateOf(e, 1, 1, d, dv), stateOf(e, 1, 1, d, dv)
-			a.Append(k.RowRange(0, cut), v.RowRange(0, cut))
-			b.Append(k.RowRange(cut, 2000), v.RowRange(cut, 2000))
-			mark, alone := a.Snapshot(nil), must.Have(a.MarshalBinary())
-			require.NoError(t, a.Merge(b))
-			require.Equal(t, 2000, a.Len())
-			assert.InDelta(t, off, offBy(a.Attend(none, q), want), 0.1*off, "%d bits, %d tokens", bits, cut)
-			again := stateOf(e, 1, 1, d, dv)
-			require.NoError(t, again.UnmarshalBinary(must.Have(a.MarshalBinary())))
-			assert.True(t, densetest.Identical(a.Attend(none, q), again.Attend(none, q)))
-			a.Rollback(mark)
-			assert.Equal(t, alone, must.Have(a.MarshalBinary()))
-		}
-	}
-	s := stateOf(must.Have(performer.NewExact[float64](performer.ExactOptions{Bits: 8})), 1, 1, d, dv)
-	for want, e := range map[string]performer.ExactOptions{
-		`performer: other with "KeyBits = 4", want "KeyBits = 8"`:                  {Bits: 4},
-		`performer: other with "Scale = 2", want "Scale = 0.17677669529663687"`:    {Softmax: performer.Softmax{Scale: 2}, Bits: 8},
-		`performer: other with "Unnormalised = true", want "Unnormalised = false"`: {Bits: 8, Unnormalised: true},
-		`performer: other with "Window = 3", want "Window = 0"`:                    {Bits: 8, Window: 3},
-		`performer: other with "KeyBits = 0", want "KeyBits = 8"`:                  {},
-	} {
-		other := stateOf(must.Have(performer.NewExact[float64](e)), 1, 1, d, dv)
-		assert.EqualError(t, s.Merge(other), want)
-		assert.Error(t, s.UnmarshalBinary(must.Have(other.MarshalBinary())), want)
-	}
-}
-
 // Scores of the largest size, and queries of zeros.
 func TestCachesOfExtremes(t *testing.T) {
 	rng := rand.New(rand.NewPCG(13, 14))

@@ -59,39 +59,6 @@ func Example() {
 	// relative error 0.06
 }
 
-// Exact features of the kernel of elu+1, causal: the first row is the first
-// value.
-func ExampleNew() {
-	phi, err := rff.Draw[float64](rff.ELU{D: 1}, nil)
-	if err != nil {
-		log.Fatal(err)
-	}
-	a, err := performer.NewLinear(phi, performer.LinearOptions{Causal: true})
-	if err != nil {
-		log.Fatal(err)
-	}
-	x := dense.Of(3, 1, []float64{1, 0, -1})
-	v := dense.Of(3, 1, []float64{6, 0, 0})
-	fmt.Printf("%.4f\n", a.Forward(dense.Matrix[float64]{}, x, x, v).Data)
-	// Output:
-	// [6.0000 4.0000 3.5631]
-}
-
-// Two keys, one of them three times as likely.
-func ExampleExact() {
-	q := dense.Of(1, 1, []float64{1})
-	k := dense.Of(2, 1, []float64{0, math.Log(3)})
-	v := dense.Of(2, 2, []float64{1, 0, 0, 1})
-	softmax, err := performer.NewExact[float64](performer.ExactOptions{})
-	if err != nil {
-		log.Fatal(err)
-	}
-	out := softmax.Forward(dense.Matrix[float64]{}, q, k, v)
-	fmt.Printf("%.4f\n", out.Data)
-	// Output:
-	// [0.2500 0.7500]
-}
-
 func ExampleAttend_weights() {
 	q := dense.TensorOf(1, 1, 2, 1, []float64{1, 1})
 	k := dense.TensorOf(1, 1, 2, 1, []float64{0, math.Log(3)})

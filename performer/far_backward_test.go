@@ -163,31 +163,6 @@ func testFarSaturation[T dense.Float](t *testing.T) {
 	}
 }
 
-// A query that asks for nothing, before any key that has a weight, is no query, though its
-// denominator is zero.
-func TestFarQueryWithoutKeys(t *testing.T) {
-	densetest.Both(t, testFarWithout[float32], testFarWithout[float64])
-}
-
-func testFarWithout[T dense.Float](t *testing.T) {
-	const n, m, dv = 40, 3, 2
-	rng := rand.New(densetest.Source(314))
-	v, dout := densetest.Normal[T](rng, n, dv, 0, 1), densetest.Normal[T](rng, n, dv, 0, 1)
-	clear(dout.Row(0))
-	b := must.Have(performer.NewBatch[T](performer.BatchOptions{Heads: 1}, attention(logarithms[T](m), performer.LinearOptions{Causal: true})))
-	for _, s := range scenes[T](n, m) {
-		k := s.k.Clone()
-		for f := range m {
-			k.Set(0, f, T(math.Inf(-1)))
-			k.Set(1, f, max(k.At(1, f), -100))
-		}
-		dq, dk, dvs := b.BackwardSequences(dense.Matrix[T]{}, dense.Matrix[T]{}, dense.Matrix[T]{}, s.q, k, v, dout, performer.Sequences{})
-		for at, g := range []dense.Matrix[T]{dq, dk, dvs} {
-			require.True(t, layout.Finite(g), "%s: input %d", s.name, at)
-		}
-	}
-}
-
 // Padding that may hold NaN, and queries that ask for nothing, leave far tokens alone in a
 // batch.
 func TestFarBatch(t *testing.T) {

@@ -79,7 +79,7 @@ func testCrossAttention[T dense.Float](t *testing.T) {
 		q, k, v := rowsOf[T](rng, size[0], 4), rowsOf[T](rng, size[1], 4), rowsOf[T](rng, size[1], 2)
 		for _, opts := range forms[:2] {
 			a := attention(maptest.Positive[T](16, 4), opts)
-			got := a.Forward(dense.Matrix[T]{}, q, k, v)
+			got := a.Forward(densetest.Filled[T](size[0], 2, 7), q, k, v)
 			if size[1] == 0 {
 				assert.Equal(t, dense.New[T](size[0], 2), got, "no keys")
 				continue

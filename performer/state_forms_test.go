@@ -104,6 +104,8 @@ func testStateOfEveryForm[T dense.Float](t *testing.T) {
 		want := past.Forward(dense.Matrix[T]{}, q, k, v)
 		s, late := must.Have(all.NewState(d, dv)), must.Have(past.NewState(d, dv))
 		got, behind := dense.New[T](n, c.heads*dv), dense.New[T](n, c.heads*dv)
+		empty := s.Attend(densetest.Filled[T](2, c.heads*dv, 7), q.RowRange(0, 2))
+		require.True(t, layout.IsZero(empty.Data), "%s: no tokens", c.name)
 		for i := range n {
 			s.Step(rowOf(got, i), rowOf(q, i), rowOf(k, i), rowOf(v, i))
 			late.Attend(rowOf(behind, i), rowOf(q, i))

@@ -1,7 +1,6 @@
 package performer_test
 
 import (
-	"encoding/binary"
 	"fmt"
 	"math"
 	"math/rand/v2"
@@ -11,15 +10,12 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/seed-feabd252/randfeat/dense"
-	"github.com/seed-feabd252/randfeat/internal/compute/simd"
-	"github.com/seed-feabd252/randfeat/internal/memory/layout"
 	"github.com/seed-feabd252/randfeat/internal/testing/densetest"
 	"github.com/seed-feabd252/randfeat/internal/testing/must"
 	"github.com/seed-feabd252/randfeat/orf"
 	"github.com/seed-feabd252/randfeat/performer"
 	"github.com/seed-feabd252/randfeat/performer/internal/maptest"
 	"github.com/seed-feabd252/randfeat/rff"
-	"github.com/seed-feabd252/randfeat/safetensors"
 )
 
 // rowOf returns row i as a matrix.
@@ -43,8 +39,7 @@ func TestStateLongSums(t *testing.T) {
 	densetest.RequireClose(t, want, densetest.Filled(n, 2, 1e-5), s.Attend(dst, q32), "after %d tokens", s.Len())
 }
 
-// Norms that keep growing, so that no fixed reference would do: outputs stay within
-// the bound, and after many tokens finite.
+// Norms that keep growing, so that no fixed reference would do: outputs stay within the bound.
 func TestStateGrowingNorms(t *testing.T) {
 	t.Parallel()
 	densetest.Both(t, testStateGrowing[float32], testStateGrowing[float64])
@@ -62,30 +57,6 @@ func testStateGrowing[T dense.Float](t *testing.T) {
 	a := attention(maptest.Positive[T](16, d), performer.LinearOptions{Causal: true})
 	want, tol := newPairs(a, q, k).attend(dense.Copy(dense.Matrix[float64]{}, v))
 	densetest.RequireClose(t, want, tol, must.Have(a.NewState(d, dv)).Step(dense.Matrix[T]{}, q, k, v), "growing")
-
-	// exp(ℓ) itself is far beyond any range at the end: ℓ grows to 10⁶. By 1 a token several
-	// tokens count; by 96, which is more than the range of float32, one does.
-	const tokens, fast, slow = 40_000, 20_000, 30_400
-	line := logRowMap[T]{rowMap[T]{in: 1, out: 2, row: func(phi, x []T) { phi[0], phi[1] = x[0], x[0]/2 }}}
-	s := must.Have(attention[T](line, performer.LinearOptions{}).NewState(1, 1))
-	query, key, one := dense.New[T](1, 1), dense.New[T](1, 1), densetest.Filled[T](1, 1, 1)
-	ones := 0
-	for i := range tokens {
-		if out := s.Step(dense.Matrix[T]{}, query, key, one); out.Data[0] == 1 {
-			ones++
-		}
-		if i < fast || i >= slow {
-			key.Data[0]++
-		} else {
-			key.Data[0] += 96
-		}
-	}
-	require.Greater(t, float64(key.Data[0]), 1e6)
-	assert.Equal(t, tokens, ones)
-	file, sums := must.Have(safetensors.View(must.Have(s.MarshalBinary()))), dense.New[T](2, 2)
-	_, err := binary.Decode(file.Tensors["state.runs.0."+map[int]string{4: "singles", 8: "doubles"}[simd.Size[T]()]].Data, binary.LittleEndian, sums.Data)
-	require.NoError(t, err)
-	require.True(t, layout.Finite(sums))
 }
 
 func TestStateErrors(t *testing.T) {
@@ -205,16 +176,6 @@ func testMarks[T dense.Float](t *testing.T) {
 		marks[0], marks[performer.InsideOf(a).M-1] = math.NaN(), math.NaN()
 		if performer.InsideOf(a).M < 32 {
 			require.Error(t, performer.InsideOf(a).Engine.CheckMarks(marks), "%s: NaN", m.name)
-		}
-	}
-	for _, w := range []orf.Projection[T]{maptest.Frequencies[T](32, d), must.Have(orf.Draw[T](orf.IID{}, 32, d, densetest.Source(2)))} {
-		for name, pair := range map[string][2]rff.Map[T]{
-			"angular":  {must.Have(rff.Draw(rff.Angular{}, w)), must.Have(rff.Draw(rff.Angular{}, must.Have(orf.Draw[T](orf.IID{}, 32, d, densetest.Source(9)))))},
-			"gaussian": {must.Have(rff.Draw(rff.Gaussian{LengthScale: 1}, w)), must.Have(rff.Draw(rff.Gaussian{LengthScale: 1}, must.Have(orf.Draw[T](orf.IID{}, 32, d, densetest.Source(9)))))},
-			"relu":     {must.Have(rff.Draw(rff.ArcCosine{}, w)), must.Have(rff.Draw(rff.ArcCosine{}, must.Have(orf.Draw[T](orf.IID{}, 32, d, densetest.Source(9)))))},
-		} {
-			s := must.Have(attention(pair[0], performer.LinearOptions{}).NewState(d, 1))
-			assert.Error(t, s.Merge(must.Have(attention(pair[1], performer.LinearOptions{}).NewState(d, 1))), name)
 		}
 	}
 }

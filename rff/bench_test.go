@@ -5,11 +5,12 @@ import (
 	"math/rand/v2"
 	"testing"
 
-	"github.com/stretchr/testify/require"
 	exprand "golang.org/x/exp/rand"
 
 	"github.com/seed-feabd252/randfeat/dense"
-	"github.com/seed-feabd252/randfeat/internal/testing/densetest"
+	"github.com/seed-feabd252/randfeat/internal/compute/simd"
+	"github.com/seed-feabd252/randfeat/internal/testing/must"
+	"github.com/seed-feabd252/randfeat/kernels"
 	"github.com/seed-feabd252/randfeat/orf"
 	"github.com/seed-feabd252/randfeat/rff"
 )
@@ -71,28 +72,38 @@ func benchmarkTransform[T dense.Float](b *testing.B, typ string) {
 // measure runs the map that draw makes with D/per frequencies, rounded down.
 func measure[T dense.Float](b *testing.B, name, projection, typ string, s shape, per int, draw func(m, d int, src rand.Source) (rff.Map[T], error)) {
 	s.D -= s.D % per
-	measureAt(b, points[T](1, s.n, s.d, 0.1), name, projection, typ, s, per, draw)
-}
-
-// measureAt is measure at points x.
-func measureAt[T dense.Float](b *testing.B, x dense.Matrix[T], name, projection, typ string, s shape, per int, draw func(m, d int, src rand.Source) (rff.Map[T], error)) {
 	b.Run(fmt.Sprintf("map=%s/projection=%s/type=%s/n=%d/d=%d/D=%d", name, projection, typ, s.n, s.d, s.D), func(b *testing.B) {
-		f, err := draw(s.D/per, s.d, exprand.NewSource(1))
-		require.NoError(b, err)
-		dst := dense.New[T](s.n, s.D)
-		b.ReportAllocs()
-		b.SetBytes(int64(len(x.Data)+len(dst.Data)) * int64(unitSize[T]()))
-		for b.Loop() {
-			f.Transform(dst, x)
-		}
-		b.ReportMetric(1e-6*float64(s.n*s.D)*float64(b.N)/b.Elapsed().Seconds(), "Mfeatures/s")
+		throughput(b, must.Have(draw(s.D/per, s.d, exprand.NewSource(1))), points[T](1, s.n, s.d, 0.1))
 	})
 }
 
-// unitSize returns the number of bytes of a T.
-func unitSize[T dense.Float]() int {
-	if densetest.Roundoff[T]() == 0x1p-24 {
-		return 4
+// throughput runs f on x.
+func throughput[T dense.Float](b *testing.B, f rff.Map[T], x dense.Matrix[T]) {
+	_, out := f.Dims()
+	dst := dense.New[T](x.Rows, out)
+	b.ReportAllocs()
+	b.SetBytes(int64(len(x.Data)+len(dst.Data)) * int64(simd.Size[T]()))
+	for b.Loop() {
+		f.Transform(dst, x)
 	}
-	return 8
+	b.ReportMetric(1e-6*float64(len(dst.Data))*float64(b.N)/b.Elapsed().Seconds(), "Mfeatures/s")
+}
+
+func BenchmarkNystroem(b *testing.B) {
+	b.Run("type=float32", benchmarkNystroem[float32])
+	b.Run("type=float64", benchmarkNystroem[float64])
+}
+
+func benchmarkNystroem[T dense.Float](b *testing.B) {
+	const n, d = 10000, 64
+	x := points[T](1, n, d, 0.1)
+	for _, D := range []int{512, 1024, 2000} {
+		var f rff.Map[T]
+		b.Run(fmt.Sprintf("landmarks/d=%d/D=%d", d, D), func(b *testing.B) {
+			for b.Loop() {
+				f = must.Have(rff.Nystroem(kernels.Gaussian{LengthScale: 2}, x.RowRange(0, D)))
+			}
+		})
+		b.Run(fmt.Sprintf("rows/n=%d/d=%d/D=%d", n, d, D), func(b *testing.B) { throughput(b, f, x) })
+	}
 }

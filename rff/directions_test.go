@@ -65,30 +65,18 @@ func directions[T dense.Float](t testing.TB, m, d int) []direction[T] {
 		return &all[len(all)-1]
 	}
 	src := func() rand.Source { return exprand.NewSource(6) }
-	x, y := fitPoints[T](d)
 	for kind, w := range projections[T](t, m, d) {
-		on := func(name string, s rff.Spec) *direction[T] {
-			f, err := rff.Draw(s, w)
-			return add(name+" on "+kind, w, f, err)
+		for _, r := range randomMaps[T]() {
+			if r.name == "laplacian" {
+				continue // has frequencies of its own
+			}
+			f, err := rff.Draw(r.spec(d, src()), w)
+			a := add(r.name+" on "+kind, w, f, err)
+			a.constant, a.flat, a.kinked = r.name == "dot product", r.name == "angular", r.name == "arc-cosine"
+			if r.name == "SADERF" {
+				add("keys of SADERF on "+kind, w, rff.Keys(f), nil)
+			}
 		}
-		on("dot product", rff.DotProduct{}).constant = true
-		on("gaussian", rff.Gaussian{LengthScale: lengthScale})
-		for _, nu := range []float64{0.5, 1.5, 2.5} {
-			on("matern", rff.Matern{Nu: nu, LengthScale: lengthScale, Src: src()})
-		}
-		on("softmax trig", rff.SoftmaxTrig{Scale: scaleOf})
-		on("softmax positive", rff.SoftmaxPositive{Scale: scaleOf})
-		on("softmax hyperbolic", rff.SoftmaxHyperbolic{Scale: scaleOf})
-		on("softmax optimal", rff.SoftmaxOptimal{Scale: scaleOf, A: damping})
-		saderf, err := rff.Draw(must.Have(rff.FitSADERF(x, y, scaleOf)), w)
-		add("saderf on "+kind, w, saderf, err)
-		add("keys of saderf on "+kind, w, rff.Keys(saderf), nil)
-		on("aderf", must.Have(rff.FitADERF(x, y, scaleOf)))
-		on("sderf", must.Have(rff.FitSDERF(x, y, scaleOf)))
-		on("gaussian hyperbolic", rff.GaussianHyperbolic{LengthScale: lengthScale})
-		on("gaussian optimal", rff.GaussianOptimal{LengthScale: lengthScale, A: damping})
-		on("angular", rff.Angular{}).flat = true
-		on("arc-cosine", rff.ArcCosine{}).kinked = true
 		cos := func(t T) T { return T(math.Cos(float64(t))) }
 		minusSin := func(t T) T { return -T(math.Sin(float64(t))) }
 		square, double := func(t T) T { return t * t }, func(t T) T { return 2 * t }

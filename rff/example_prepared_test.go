@@ -3,13 +3,10 @@ package rff_test
 import (
 	"fmt"
 	"log"
-	"math"
 
-	exprand "golang.org/x/exp/rand"
 	"gonum.org/v1/gonum/floats"
 
 	"github.com/seed-feabd252/randfeat/dense"
-	"github.com/seed-feabd252/randfeat/orf"
 	"github.com/seed-feabd252/randfeat/rff"
 )
 
@@ -52,40 +49,4 @@ func ExampleCompose() {
 	// Output:
 	// Pullback{K: Polynomial{Degree: 2, Gamma: 1, Offset: 0}, A: 2×2}
 	// 36 = (1·3 + 3·1)²
-}
-
-// Queries and keys around 2 and −3: the estimate is that of points around 0, and as good.
-func ExampleCentred() {
-	src := exprand.NewSource(1)
-	x := dense.Of(3, 2, []float64{2.1, 1.9, 1.8, 2.2, 2.1, 1.9})
-	y := dense.Of(3, 2, []float64{-3.1, -2.9, -3.2, -3, -2.7, -3.1})
-	w, err := orf.Draw[float64](orf.GramSchmidt{}, 64, 2, src)
-	if err != nil {
-		log.Fatal(err)
-	}
-	plain, err := rff.Draw(rff.SoftmaxTrig{Scale: 1}, w)
-	if err != nil {
-		log.Fatal(err)
-	}
-	_, b, err := rff.SubtractMean(x)
-	if err != nil {
-		log.Fatal(err)
-	}
-	_, c, err := rff.SubtractMean(y)
-	if err != nil {
-		log.Fatal(err)
-	}
-	centred, err := rff.Centred(plain, b, c)
-	if err != nil {
-		log.Fatal(err)
-	}
-	truth := plain.Kernel().Eval(x.Row(0), y.Row(0))
-	for _, phi := range []rff.Map[float64]{plain, centred} {
-		q := phi.Transform(dense.Matrix[float64]{}, x)
-		k := rff.Keys(phi).Transform(dense.Matrix[float64]{}, y)
-		fmt.Printf("%.1e\n", math.Abs(floats.Dot(q.Row(0), k.Row(0))/truth-1))
-	}
-	// Output:
-	// 2.2e+09
-	// 9.3e-03
 }

@@ -62,16 +62,10 @@ func fileMaps[T dense.Float](t testing.TB, m, d int) []written[T] {
 	src := exprand.NewSource(3)
 	x, y := fitPoints[T](d)
 	for _, w := range allProjections[T](t, m, d) {
-		for _, s := range []rff.Spec{
-			rff.DotProduct{}, rff.Angular{}, rff.ArcCosine{},
-			rff.Gaussian{LengthScale: lengthScale},
-			rff.Matern{Nu: 2.5, LengthScale: lengthScale, Src: src}, rff.SoftmaxTrig{Scale: scaleOf},
-			rff.SoftmaxPositive{Scale: scaleOf}, rff.SoftmaxHyperbolic{Scale: scaleOf}, rff.SoftmaxOptimal{Scale: scaleOf, A: damping},
-			rff.GaussianHyperbolic{LengthScale: lengthScale},
-			rff.GaussianOptimal{LengthScale: lengthScale, A: damping},
-			must.Have(rff.FitSADERF(x, y, scaleOf)), must.Have(rff.FitADERF(x, y, scaleOf)), must.Have(rff.FitSDERF(x, y, scaleOf)),
-		} {
-			draw(s, w)
+		for _, r := range randomMaps[T]() {
+			if r.name != "laplacian" {
+				draw(r.spec(d, src), w)
+			}
 		}
 	}
 

@@ -85,17 +85,6 @@ func TestFlatFunctionsDoNotHideInfinity(t *testing.T) {
 	}
 }
 
-func TestShapesPanic(t *testing.T) {
-	for name, f := range allMaps[float64](t, 4) {
-		_, out := f.Dims()
-		assert.PanicsWithValue(t, "rff: x is 3×5, want 3×4", func() { f.Transform(dense.Matrix[float64]{}, dense.New[float64](3, 5)) }, name)
-		assert.Panics(t, func() { f.Transform(dense.New[float64](2, out), dense.New[float64](3, 4)) }, name)
-		if l, ok := f.(rff.LogMap[float64]); ok {
-			assert.PanicsWithValue(t, "rff: x is 3×5, want 3×4", func() { l.LogTransform(dense.Matrix[float64]{}, dense.New[float64](3, 5)) }, name)
-		}
-	}
-}
-
 func testTransformAllocations[T dense.Float](t *testing.T) {
 	if race.Detector {
 		t.Skip("with the race detector a sync.Pool forgets at random")

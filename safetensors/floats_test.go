@@ -9,6 +9,7 @@ import (
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
 
+	"github.com/seed-feabd252/randfeat/dense"
 	"github.com/seed-feabd252/randfeat/dense/half"
 )
 
@@ -185,35 +186,26 @@ var special = []float64{
 
 // FromFloats and Floats are inverse to each other, bit for bit, NaN payloads included.
 func TestFloatsRoundTrip(t *testing.T) {
-	t.Run("float64", func(t *testing.T) {
-		x := append([]float64{math.Float64frombits(0x7ff8000000000123), math.Float64frombits(0xfff8000000000001)}, special...)
-		tensor, err := FromFloats([]int{2, 1, len(x) / 2}, x)
+	testFloatsRoundTrip(t, F64, append([]float64{math.Float64frombits(0x7ff8000000000123), math.Float64frombits(0xfff8000000000001)}, special...))
+	x := []float32{math.Float32frombits(0x7fc00123), math.Float32frombits(0xffc00001)}
+	for _, v := range special {
+		x = append(x, float32(v))
+	}
+	testFloatsRoundTrip(t, F32, x)
+}
+
+func testFloatsRoundTrip[T dense.Float](t *testing.T, dtype DType, x []T) {
+	bits := func(x []T) []byte {
+		b, err := binary.Append(nil, binary.LittleEndian, x)
 		require.NoError(t, err)
-		assert.Equal(t, F64, tensor.DType)
-		got, err := Floats[float64](tensor)
-		require.NoError(t, err)
-		require.Len(t, got, len(x))
-		for i := range x {
-			assert.Equal(t, math.Float64bits(x[i]), math.Float64bits(got[i]))
-			assert.Equal(t, math.Float64bits(x[i]), binary.LittleEndian.Uint64(tensor.Data[8*i:]))
-		}
-	})
-	t.Run("float32", func(t *testing.T) {
-		x := []float32{math.Float32frombits(0x7fc00123), math.Float32frombits(0xffc00001)}
-		for _, v := range special {
-			x = append(x, float32(v))
-		}
-		tensor, err := FromFloats([]int{2, 1, len(x) / 2}, x)
-		require.NoError(t, err)
-		assert.Equal(t, F32, tensor.DType)
-		got, err := Floats[float32](tensor)
-		require.NoError(t, err)
-		require.Len(t, got, len(x))
-		for i := range x {
-			assert.Equal(t, math.Float32bits(x[i]), math.Float32bits(got[i]))
-			assert.Equal(t, math.Float32bits(x[i]), binary.LittleEndian.Uint32(tensor.Data[4*i:]))
-		}
-	})
+		return b
+	}
+	tensor, err := FromFloats([]int{2, 1, len(x) / 2}, x)
+	require.NoError(t, err)
+	assert.Equal(t, Tensor{dtype, []int{2, 1, len(x) / 2}, bits(x)}, tensor)
+	got, err := Floats[T](tensor)
+	require.NoError(t, err)
+	assert.Equal(t, bits(x), bits(got))
 }
 
 // F64 rounds to float32 to nearest even, F32 widens exactly.

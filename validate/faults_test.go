@@ -7,7 +7,6 @@ import (
 
 	"github.com/stretchr/testify/assert"
 	"gonum.org/v1/gonum/floats"
-	"gonum.org/v1/gonum/mat"
 
 	"github.com/seed-feabd252/randfeat/dense"
 	"github.com/seed-feabd252/randfeat/internal/law/mse"
@@ -73,19 +72,6 @@ func (c lawCase[T]) mapped(f func(w orf.Projection[T], src rand.Source) (rff.Map
 	return c
 }
 
-// of returns the case with the features of s and the same kernel.
-func (c lawCase[T]) of(s scheme[T]) lawCase[T] {
-	right := c.mapping
-	c.mapping = func(w orf.Projection[T], src rand.Source) (rff.Map[T], error) {
-		m, err := right(w, src)
-		if err != nil {
-			return nil, err
-		}
-		return rff.New(rff.Scheme[T]{F: s.f, H: s.h, Kernel: m.Kernel()}, w)
-	}
-	return c
-}
-
 // through returns the case with every map wrapped.
 func (c lawCase[T]) through(wrap func(rff.Map[T]) rff.Map[T]) lawCase[T] {
 	inner := c.mapping
@@ -94,23 +80,6 @@ func (c lawCase[T]) through(wrap func(rff.Map[T]) rff.Map[T]) lawCase[T] {
 		return wrap(m), err
 	}
 	return c
-}
-
-// qr returns Q and R of a d×d matrix of normal variables, and that matrix.
-func qr(d int, src rand.Source) (q, r, g *mat.Dense) {
-	rng := rand.New(src)
-	g = mat.NewDense(d, d, nil)
-	for i := range d {
-		for j := range d {
-			g.Set(i, j, rng.NormFloat64())
-		}
-	}
-	var f mat.QR
-	f.Factorize(g)
-	q, r = new(mat.Dense), new(mat.Dense)
-	f.QTo(q)
-	f.RTo(r)
-	return q, r, g
 }
 
 // shifted moves all rows by a twentieth of a standard deviation along (1, −1, 1, …), so that an

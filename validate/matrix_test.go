@@ -6,10 +6,8 @@ import (
 
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
-	"gonum.org/v1/gonum/mat"
 
 	"github.com/seed-feabd252/randfeat/dense"
-	"github.com/seed-feabd252/randfeat/dense/gonum"
 	"github.com/seed-feabd252/randfeat/internal/testing/densetest"
 	"github.com/seed-feabd252/randfeat/internal/testing/must"
 	"github.com/seed-feabd252/randfeat/kernels"
@@ -173,17 +171,4 @@ func testOrthogonal[T dense.Float](t *testing.T) {
 
 func TestOrthogonal(t *testing.T) {
 	densetest.Both(t, testOrthogonal[float32], testOrthogonal[float64])
-}
-
-// TestOrthogonalOfQR: the rows of a QR factor are orthogonal up to rounding, and the check adds
-// less rounding than that.
-func TestOrthogonalOfQR(t *testing.T) {
-	const d = 100
-	var qr mat.QR
-	qr.Factorize(gonum.ToMat(densetest.Gapped[float64](3, d, d)))
-	var q mat.Dense
-	qr.QTo(&q)
-	got := must.Have(validate.CheckOrthogonal(gonum.FromMat[float64](q.T())))
-	assert.Less(t, got.Cos, d*0x1p-52)
-	assert.Greater(t, got.Cos, 0.0)
 }

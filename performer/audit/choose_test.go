@@ -358,49 +358,31 @@ func TestChooseWithoutAKind(t *testing.T) {
 	require.NoError(t, err)
 	assert.Equal(t, "7 good", c.Name)
 	assert.EqualError(t, c.Trials[0].Err, "audit: 32 bad: no luck")
-
 }
 
 func TestChooseRefuses(t *testing.T) {
 	type options = ChooseOptions
-	x := dense.New[float64](20, 4)
-	softmax := performer.Softmax{}
-	for want, call := range map[string]func() (Choice[float64], error){
-		"tolerance = 0, want a positive number": func() (Choice[float64], error) {
-			return Choose(t.Context(), softmax, x, x, x, 0, options{}, densetest.Source(1))
-		},
-		"tolerance = NaN,": func() (Choice[float64], error) {
-			return Choose(t.Context(), softmax, x, x, x, math.NaN(), options{}, densetest.Source(1))
-		},
-		"tolerance = +Inf,": func() (Choice[float64], error) {
-			return Choose(t.Context(), softmax, x, x, x, math.Inf(1), options{}, densetest.Source(1))
-		},
-		"src is nil": func() (Choice[float64], error) {
-			return Choose(t.Context(), softmax, x, x, x, 1, options{}, nil)
-		},
-		"Confidence = 1,": func() (Choice[float64], error) {
-			return Choose(t.Context(), softmax, x, x, x, 1, options{Confidence: 1}, densetest.Source(1))
-		},
-		"Calls = -1, want at least 1, or 0 for 1": func() (Choice[float64], error) {
-			return Choose(t.Context(), softmax, x, x, x, 1, options{Calls: -1}, densetest.Source(1))
-		},
-		"Budget = -1, want a positive number, or 0 for ½": func() (Choice[float64], error) {
-			return Choose(t.Context(), softmax, x, x, x, 1, options{Budget: -1}, densetest.Source(1))
-		},
-		"Budget = NaN,": func() (Choice[float64], error) {
-			return Choose(t.Context(), softmax, x, x, x, 1, options{Budget: math.NaN()}, densetest.Source(1))
-		},
-		"k is 20×4, v is 5×4": func() (Choice[float64], error) {
-			return Choose(t.Context(), softmax, x, x, dense.New[float64](5, 4), 1, options{}, densetest.Source(1))
-		},
-		"q is 0×4, want at least one row": func() (Choice[float64], error) {
-			return Choose(t.Context(), softmax, x.RowRange(0, 0), x, x, 1, options{}, densetest.Source(1))
-		},
-		"audit: performer: Scale = NaN, want a finite float64": func() (Choice[float64], error) {
-			return Choose(t.Context(), performer.Softmax{Scale: math.NaN()}, x, x, x, 1, options{}, densetest.Source(1))
-		},
+	x, src := dense.New[float64](20, 4), densetest.Source(1)
+	for want, c := range map[string]struct {
+		scale     float64
+		q, v      dense.Matrix[float64]
+		tolerance float64
+		opts      options
+		src       rand.Source
+	}{
+		"tolerance = 0, want a positive number":                {0, x, x, 0, options{}, src},
+		"tolerance = NaN,":                                     {0, x, x, math.NaN(), options{}, src},
+		"tolerance = +Inf,":                                    {0, x, x, math.Inf(1), options{}, src},
+		"src is nil":                                           {0, x, x, 1, options{}, nil},
+		"Confidence = 1,":                                      {0, x, x, 1, options{Confidence: 1}, src},
+		"Calls = -1, want at least 1, or 0 for 1":              {0, x, x, 1, options{Calls: -1}, src},
+		"Budget = -1, want a positive number, or 0 for ½":      {0, x, x, 1, options{Budget: -1}, src},
+		"Budget = NaN,":                                        {0, x, x, 1, options{Budget: math.NaN()}, src},
+		"k is 20×4, v is 5×4":                                  {0, x, dense.New[float64](5, 4), 1, options{}, src},
+		"q is 0×4, want at least one row":                      {0, x.RowRange(0, 0), x, 1, options{}, src},
+		"audit: performer: Scale = NaN, want a finite float64": {math.NaN(), x, x, 1, options{}, src},
 	} {
-		_, err := call()
+		_, err := Choose(t.Context(), performer.Softmax{Scale: c.scale}, c.q, x, c.v, c.tolerance, c.opts, c.src)
 		assert.ErrorContains(t, err, want)
 	}
 }

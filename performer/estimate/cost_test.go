@@ -1,7 +1,6 @@
 package estimate
 
 import (
-	"context"
 	"math"
 	"testing"
 
@@ -126,39 +125,5 @@ func TestEstimateCost(t *testing.T) {
 		err := wide.cost(x, x, x).check(1, minFeatures)
 		assert.Equal(t, cheaper, err == nil, "%d tokens: %v", n, err)
 		assert.Error(t, wide.cost(x, x, x).check(maxFeatures/minFeatures, maxFeatures), "%d tokens", n)
-	}
-}
-
-// ending is a context that ends after a number of looks at it.
-type ending struct {
-	context.Context
-	left, looks int
-}
-
-func (c *ending) Err() error {
-	if c.looks++; c.looks > c.left {
-		return context.Canceled
-	}
-	return nil
-}
-
-// The end of a context ends an estimate before the next block of features or the next query of a
-// pilot.
-func TestUnbiasedContext(t *testing.T) {
-	q, k, v := tokens[float32](50, 0.8)
-	for _, features := range []int{0, 16} {
-		for _, last := range []int{0, 1, 2, 7, 50} {
-			u := must.Have(NewUnbiased[float32](UnbiasedOptions{Dim: 4, Features: features, MaxCost: math.Inf(1)}, densetest.Source(323)))
-			ctx, mean := &ending{Context: context.Background(), left: last}, densetest.Filled[float32](50, 2, 7)
-			_, _, err := u.Estimate(ctx, mean, dense.Matrix[float32]{}, q, k, v)
-			assert.ErrorIs(t, err, context.Canceled)
-			assert.EqualError(t, err, "estimate: context canceled")
-			assert.Equal(t, last+1, ctx.looks, "no look after the end")
-			assert.Equal(t, densetest.Filled[float32](50, 2, 7), mean)
-			ctx.looks = 0
-			_, err = u.pilot(ctx, q, k, v)
-			assert.ErrorIs(t, err, context.Canceled)
-			assert.Equal(t, last+1, ctx.looks, "no look after the end")
-		}
 	}
 }

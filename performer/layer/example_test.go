@@ -84,38 +84,6 @@ func ExampleMultiHead() {
 	// out_proj.bias 1 8
 }
 
-// The first layer of a model with names of its own, those of BERT.
-func ExampleReadNamed() {
-	f := &safetensors.File{Tensors: map[string]safetensors.Tensor{}} // as from safetensors.Read
-	for _, name := range []string{"self.query", "self.key", "self.value", "output.dense"} {
-		f.Tensors["encoder.layer.0.attention."+name+".weight"], _ = safetensors.FromFloats([]int{2, 2}, []float32{1, 0, 0, 1})
-	}
-	softmax, err := performer.NewExact[float32](performer.ExactOptions{})
-	if err != nil {
-		log.Fatal(err)
-	}
-	attention, err := performer.NewBatch[float32](performer.BatchOptions{Heads: 2}, softmax)
-	if err != nil {
-		log.Fatal(err)
-	}
-	names := map[string]string{
-		"q_proj_weight": "self.query.weight", "k_proj_weight": "self.key.weight",
-		"v_proj_weight": "self.value.weight", "out_proj.weight": "output.dense.weight",
-	}
-	l, err := layer.ReadNamed(f, func(parameter string) string {
-		if name, ok := names[parameter]; ok {
-			return "encoder.layer.0.attention." + name
-		}
-		return "" // no biases
-	}, attention, layer.Options{})
-	if err != nil {
-		log.Fatal(err)
-	}
-	fmt.Println(len(l.Projections().Parameters()), "matrices")
-	// Output:
-	// 4 matrices
-}
-
 // A transformer block whose four heads of queries share two of keys and values decodes token by
 // token: the rows are those of the whole sequence.
 func ExampleMultiHead_Step() {

@@ -72,43 +72,18 @@ func testLinear[T dense.Float](t *testing.T) {
 
 func TestLinearErrors(t *testing.T) {
 	w := dense.New[float32](3, 2)
-	for want, f := range map[string]func() error{
-		`layer: weights = "F64", want F16, BF16 or F32`: func() error {
-			_, err := layer.NewLinear(w, nil, safetensors.F64)
-			return err
-		},
-		`layer: weights = "F32", want F16, BF16 or F64`: func() error {
-			_, err := layer.NewLinear(dense.New[float64](3, 2), nil, safetensors.F32)
-			return err
-		},
-		"layer: w is 3×2, bias has length 2, want at least 1×1 and an element for each row": func() error {
-			_, err := layer.NewLinear(w, make([]float32, 2), "")
-			return err
-		},
-		"layer: w is 0×2, bias has length 0": func() error {
-			_, err := layer.NewLinear(dense.New[float32](0, 2), nil, "")
-			return err
-		},
-		"layer: w[1][0] = -65520 is beyond the range of F16": func() error {
-			_, err := layer.NewLinear(dense.Of(2, 1, []float64{65519, -65520}), nil, safetensors.F16)
-			return err
-		},
-		"layer: w[0][1] = 3.4e+38 is beyond the range of BF16": func() error {
-			_, err := layer.NewLinear(dense.Of(1, 2, []float32{3.38e38, 3.4e38}), nil, safetensors.BF16)
-			return err
-		},
-		"layer: Key[0][0] = 1e+06 is beyond the range of F16": func() error {
-			p := layer.Projections[float32]{Query: dense.Of(1, 1, []float32{1}), Key: dense.Of(1, 1, []float32{1e6}), Value: dense.Of(1, 1, []float32{1})}
-			one := must.Have(performer.NewBatch[float32](performer.BatchOptions{Heads: 1}, must.Have(performer.NewExact[float32](performer.ExactOptions{}))))
-			_, err := layer.New(p, one, layer.Options{Weights: safetensors.F16})
-			return err
-		},
-		"layer: w: dense: 1 elements cannot hold a 3×2 matrix of stride 2": func() error {
-			_, err := layer.NewLinear(dense.Matrix[float32]{Rows: 3, Cols: 2, Stride: 2, Data: make([]float32, 1)}, nil, "")
-			return err
-		},
+	wide := layer.Projections[float32]{Query: dense.Of(1, 1, []float32{1}), Key: dense.Of(1, 1, []float32{1e6}), Value: dense.Of(1, 1, []float32{1})}
+	for want, err := range map[string]error{
+		`layer: weights = "F64", want F16, BF16 or F32`:                                     must.Err(layer.NewLinear(w, nil, safetensors.F64)),
+		`layer: weights = "F32", want F16, BF16 or F64`:                                     must.Err(layer.NewLinear(dense.New[float64](3, 2), nil, safetensors.F32)),
+		"layer: w is 3×2, bias has length 2, want at least 1×1 and an element for each row": must.Err(layer.NewLinear(w, make([]float32, 2), "")),
+		"layer: w is 0×2, bias has length 0":                                                must.Err(layer.NewLinear(dense.New[float32](0, 2), nil, "")),
+		"layer: w[1][0] = -65520 is beyond the range of F16":                                must.Err(layer.NewLinear(dense.Of(2, 1, []float64{65519, -65520}), nil, safetensors.F16)),
+		"layer: w[0][1] = 3.4e+38 is beyond the range of BF16":                              must.Err(layer.NewLinear(dense.Of(1, 2, []float32{3.38e38, 3.4e38}), nil, safetensors.BF16)),
+		"layer: Key[0][0] = 1e+06 is beyond the range of F16":                               must.Err(layer.New(wide, exactBatch[float32](1, 1), layer.Options{Weights: safetensors.F16})),
+		"layer: w: dense: 1 elements cannot hold a 3×2 matrix of stride 2":                  must.Err(layer.NewLinear(dense.Matrix[float32]{Rows: 3, Cols: 2, Stride: 2, Data: make([]float32, 1)}, nil, "")),
 	} {
-		assert.ErrorContains(t, f(), want)
+		assert.ErrorContains(t, err, want)
 	}
 	// The largest numbers, and infinity itself, keep their kind.
 	for weights, v := range map[safetensors.DType]float64{safetensors.F16: 65519, safetensors.BF16: 0x1.fefffffp127} {

@@ -144,40 +144,18 @@ func testRecurrenceDecays[T dense.Float](t *testing.T) {
 	}
 }
 
-// Padding changes nothing, to the last bit of the sums. β = 1 stores a value under its key:
-// with orthonormal keys all values come out again, and a second value for a key replaces
-// the first.
-func TestRecurrenceStores(t *testing.T) {
-	const d, dv = 32, 5
+// Padding, a token with β = 0 and no decay, changes no bit of the sums.
+func TestRecurrencePadding(t *testing.T) {
+	const n, d, dv = 64, 32, 5
 	rng := rand.New(densetest.Source(303))
-	basis := densetest.Orthonormal(rng, d)
 	for _, rule := range []recurrence.Rule{recurrence.Delta, recurrence.GatedDelta} {
-		r := must.Have(recurrence.New[float64](recurrence.Options{Heads: 1, Rule: rule, Scale: 1}))
-		x := recurrence.Tokens[float64]{Q: dense.New[float64](2*d, d), K: dense.New[float64](2*d, d), V: densetest.Normal[float64](rng, 2*d, dv, 0, 1), Beta: densetest.Filled[float64](2*d, 1, 1)}
-		if hasDecays(rule) {
-			x.Decay = dense.New[float64](2*d, 1)
-		}
-		for i := range 2 * d {
-			copy(x.K.Row(i), basis.Row(i%d))
-			copy(x.Q.Row(i), basis.Row(i%d))
-		}
-		sums := dense.New[float64](d, dv)
-		out := r.Forward(dense.Matrix[float64]{}, x, dense.Matrix[float64]{}, sums)
-		requireNear(t, x.V, out, 1e-14, "%v: every value is read right after it is written", rule)
-		values := dense.New[float64](d, dv)
-		for i := range d {
-			for c := range d {
-				for e := range dv {
-					values.Row(i)[e] += basis.At(i, c) * sums.At(c, e)
-				}
-			}
-		}
-		requireNear(t, x.V.RowRange(d, 2*d), values, 1e-14, "%v: the second values are what is left", rule)
-
-		x.Beta = dense.New[float64](2*d, 1)
+		x := recurrenceShape{heads: 1, keyHeads: 1, d: d, dv: dv}.tokens(rng, rule, n)
+		clear(x.Beta.Data)
+		clear(x.Decay.Data)
+		sums := densetest.Normal[float64](rng, d, dv, 0, 1)
 		before := sums.Clone()
-		r.Forward(out, x, sums, sums)
-		require.True(t, densetest.Identical(before, sums), "%v: padding", rule)
+		must.Have(recurrence.New[float64](recurrence.Options{Heads: 1, Rule: rule})).Forward(dense.Matrix[float64]{}, x, sums, sums)
+		require.True(t, densetest.Identical(before, sums), "%v", rule)
 	}
 }
 

@@ -112,8 +112,8 @@ func TestStateErrors(t *testing.T) {
 	r := of(recurrence.Options{}, 1)
 	s := must.Have(r.NewState(4, 3))
 	for want, err := range map[string]error{
-		"recurrence: d = 0, dv = 3, want at least 1": second(r.NewState(0, 3)),
-		"recurrence: d = 4, dv = 0, want at least 1": second(r.NewState(4, 0)),
+		"recurrence: d = 0, dv = 3, want at least 1": must.Err(r.NewState(0, 3)),
+		"recurrence: d = 4, dv = 0, want at least 1": must.Err(r.NewState(4, 0)),
 	} {
 		assert.EqualError(t, err, want)
 	}

@@ -5,9 +5,6 @@ import (
 	"github.com/seed-feabd252/randfeat/performer/recurrence"
 )
 
-// second returns the error of a pair.
-func second[V any](_ V, err error) error { return err }
-
 func sum(x []int) int {
 	n := 0
 	for _, y := range x {

@@ -37,6 +37,17 @@ func TestFaultyProjections(t *testing.T) {
 	drawn := must.Have(orf.Draw[float64](orf.IID{}, 6, 5, exprand.NewSource(1)))
 	right := drawn.(orf.Transposer[float64])
 	own := right.Frequencies()
+	type matrix = dense.Matrix[float64]
+	// after returns a fault of the results of Project.
+	after := func(change func(dst, x matrix)) func(p *faulty) {
+		return func(p *faulty) {
+			p.project = func(dst, x matrix) matrix {
+				dst = right.Project(dst, x)
+				change(dst, x)
+				return dst
+			}
+		}
+	}
 	var mu sync.Mutex
 	calls := 0.0
 	for want, plant := range map[string]func(p *faulty){
@@ -54,33 +65,21 @@ func TestFaultyProjections(t *testing.T) {
 				return w
 			}
 		},
-		"Project gives": func(p *faulty) {
-			p.project = func(dst, x dense.Matrix[float64]) dense.Matrix[float64] {
-				dst = right.Project(dst, x)
-				for i := range dst.Rows {
-					dst.Set(i, 3, dst.At(i, 3)*(1+1e-9))
-				}
-				return dst
+		"Project gives": after(func(dst, x matrix) {
+			for i := range dst.Rows {
+				dst.Set(i, 3, dst.At(i, 3)*(1+1e-9))
 			}
-		},
-		"depends on the other rows": func(p *faulty) {
-			p.project = func(dst, x dense.Matrix[float64]) dense.Matrix[float64] {
-				dst = right.Project(dst, x)
-				if dst.Rows == 1 {
-					dst.Set(0, 3, math.Nextafter(dst.At(0, 3), 100))
-				}
-				return dst
+		}),
+		"depends on the other rows": after(func(dst, x matrix) {
+			if dst.Rows == 1 {
+				dst.Set(0, 3, math.Nextafter(dst.At(0, 3), 100))
 			}
-		},
-		"writes its argument": func(p *faulty) {
-			p.project = func(dst, x dense.Matrix[float64]) dense.Matrix[float64] {
-				dst = right.Project(dst, x)
-				if x.Rows > 0 {
-					x.Set(0, 0, x.At(0, 0)+1)
-				}
-				return dst
+		}),
+		"writes its argument": after(func(dst, x matrix) {
+			if x.Rows > 0 {
+				x.Set(0, 0, x.At(0, 0)+1)
 			}
-		},
+		}),
 		"writes beside its destination": func(p *faulty) {
 			p.project = func(dst, x dense.Matrix[float64]) dense.Matrix[float64] {
 				if dst.Rows > 0 && dst.Stride > dst.Cols {
@@ -97,43 +96,17 @@ func TestFaultyProjections(t *testing.T) {
 				return right.Project(dst, x)
 			}
 		},
-		"shared by goroutines": func(p *faulty) {
-			p.project = func(dst, x dense.Matrix[float64]) dense.Matrix[float64] {
-				dst = right.Project(dst, x)
-				mu.Lock()
-				defer mu.Unlock()
-				if calls++; dst.Rows > 60 && calls > 5 {
-					dst.Set(0, 0, calls)
-				}
-				return dst
+		"shared by goroutines": after(func(dst, x matrix) {
+			mu.Lock()
+			defer mu.Unlock()
+			if calls++; dst.Rows > 60 && calls > 5 {
+				dst.Set(0, 0, calls)
 			}
-		},
-		"hides +Inf in coordinate 0": func(p *faulty) {
-			p.project = func(dst, x dense.Matrix[float64]) dense.Matrix[float64] {
-				dst = right.Project(dst, x)
-				for i := range dst.Rows {
-					for j, v := range dst.Row(i) {
-						if math.IsInf(v, 0) {
-							dst.Set(i, j, math.MaxFloat64)
-						}
-					}
-				}
-				return dst
-			}
-		},
-		"hides NaN in coordinate 0": func(p *faulty) {
-			p.project = func(dst, x dense.Matrix[float64]) dense.Matrix[float64] {
-				dst = right.Project(dst, x)
-				for i := range dst.Rows {
-					for j, v := range dst.Row(i) {
-						if v != v {
-							dst.Set(i, j, 0)
-						}
-					}
-				}
-				return dst
-			}
-		},
+		}),
+		"hides +Inf in coordinate 0": after(func(dst, _ matrix) {
+			replace(dst, func(v float64) bool { return math.IsInf(v, 0) }, math.MaxFloat64)
+		}),
+		"hides NaN in coordinate 0": after(func(dst, _ matrix) { replace(dst, math.IsNaN, 0) }),
 		"does not panic for points of another dimension": func(p *faulty) {
 			p.project = func(dst, x dense.Matrix[float64]) dense.Matrix[float64] {
 				return right.Project(dst, x.ColRange(0, 5))
@@ -150,6 +123,17 @@ func TestFaultyProjections(t *testing.T) {
 		}
 	}
 	assert.EqualError(t, conformance.Projection[float64](nil), "conformance: the projection is nil")
+}
+
+// replace sets the elements that are found to v.
+func replace(dst dense.Matrix[float64], found func(v float64) bool, v float64) {
+	for i := range dst.Rows {
+		for j, x := range dst.Row(i) {
+			if found(x) {
+				dst.Set(i, j, v)
+			}
+		}
+	}
 }
 
 // mapping is a map with one fault.

@@ -10,3 +10,6 @@ func Have[V any](v V, err error) V {
 	}
 	return v
 }
+
+// Err returns the error of a call.
+func Err[V any](_ V, err error) error { return err }
