@@ -113,21 +113,6 @@ func (c *Call[T]) Zero() {
 	}
 }
 
-// ForHead returns the call for one of its heads.
-func (c Call[T]) ForHead(h int) Call[T] {
-	c.Q, c.Out = heads(c.Q, h), heads(c.Out, h)
-	return c
-}
-
-// heads returns the view of one head of t.
-func heads[T dense.Float](t dense.Tensor[T], h int) dense.Tensor[T] {
-	if t.Rows > 0 && t.Cols > 0 {
-		t.Data = t.Data[h*t.HeadStride:]
-	}
-	t.Heads = 1
-	return t
-}
-
 // Queries returns the call for the queries from ≤ i < to.
 func (c Call[T]) Queries(from, to int) Call[T] {
 	c.Q, c.Out, c.Past = rows(c.Q, from, to), rows(c.Out, from, to), c.Past+from
