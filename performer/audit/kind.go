@@ -11,6 +11,7 @@ import (
 	"github.com/seed-feabd252/randfeat/performer"
 	"github.com/seed-feabd252/randfeat/performer/blocks"
 	"github.com/seed-feabd252/randfeat/performer/internal/cost"
+	"github.com/seed-feabd252/randfeat/performer/internal/tiles"
 	"github.com/seed-feabd252/randfeat/rff"
 )
 
@@ -70,7 +71,7 @@ func allKinds[T dense.Float]() []kind[T] {
 		blockKind[T](),
 		{name: "bits", sizes: []int{8}, fixed: true, create: func(s performer.Softmax, _, _ dense.Matrix[T], size int, _ rand.Source) (performer.Attention[T], error) {
 			return performer.NewExact[T](performer.ExactOptions{Softmax: s, Bits: size})
-		}, cost: func(c call) float64 { return bitsCost*exactCost[T](c) + codeCost*float64(c.keys) }},
+		}, cost: bitCost[T]},
 		{name: "trigonometric features", preparation: drawCost, create: func(s performer.Softmax, q, k dense.Matrix[T], size int, src rand.Source) (performer.Attention[T], error) {
 			return newFeatures(s, q, k, size, src, func(_, _ dense.Matrix[T], scale float64) (rff.Spec, error) {
 				return rff.SoftmaxTrig{Scale: scale}, nil
@@ -96,6 +97,16 @@ func allKinds[T dense.Float]() []kind[T] {
 // bitsCost is the cost of exact attention in 8 bits relative to exact attention. bitsCost was
 // measured on processors that multiply bytes, and rounded up for other processors.
 const bitsCost = 0.4
+
+// bitCost returns the cost of exact attention in 8 bits. Causal queries have no codes of the tile of
+// keys at their place.
+func bitCost[T dense.Float](c call) float64 {
+	share := bitsCost
+	if c.causal {
+		share += (1 - bitsCost) * min(tiles.Keys/float64(c.keys), 1)
+	}
+	return share*exactCost[T](c) + codeCost*float64(c.keys)
+}
 
 // codeCost is the measured cost of the codes of a key and its value, however many queries there
 // are.
@@ -127,7 +138,7 @@ func blockKind[T dense.Float]() kind[T] {
 func blockCost[T dense.Float](c call, threshold float64) float64 {
 	// Measured: what each key and each query costs, and the share of exact attention that the
 	// choice of blocks takes.
-	const perKey, perQuery, choice = 1e4, 3e4, 0.025
+	const perKey, perQuery, choice = 1e4, 2.5e4, 0.025
 	exact := c
 	exact.size, exact.queries = 0, c.all
 	pairs, all := exactCost[T](exact), float64(c.all)

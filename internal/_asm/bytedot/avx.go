@@ -23,7 +23,6 @@ func WriteAMD64() {
 		m := avx{Vectors: amd64.Vectors{Machine: amd64.Machines[i]}}
 		m.Name = m.Name[3:]
 		write[Op, Register](m)
-		m.addRows()
 		if !m.Wide {
 			m.widen()
 			m.words = true
@@ -273,40 +272,6 @@ func (m avx) transposed(from, row Register) []Op {
 
 func (m avx) flipper() func(v Op) {
 	return func(v Op) { m.Xor(v, constant("signs", 0x80808080), v) }
-}
-
-// addRows adds rows to the rows of a list.
-func (m avx) addRows() {
-	m.Begin("addRows", "(dst *float32, stride int, list *int32, x *float32, xStride int, sizes, means, factors, halves *float32, rows, sixteens int)",
-		"adds rows of x, of 16·sixteens elements, and multiples of means and halves to the rows of dst that the list says.")
-	k := kernels[Op, Register]{m}
-	stride, list := k.bytes("stride"), m.Argument("list")
-	x, xStride, left := m.Argument("x"), k.bytes("xStride"), m.Argument("rows")
-	sizes, factors := m.Argument("sizes"), m.Argument("factors")
-	Label("row")
-	to, from, row, blocks := m.Argument("dst"), m.CopyOf(x), GP64(), m.Argument("sixteens")
-	means, halves := m.Argument("means"), m.Argument("halves")
-	MOVLQSX(Mem{Base: list}, row)
-	m.Advance(list, 4)
-	IMULQ(stride, row)
-	ADDQ(row, to)
-	size, factor := m.spread(1, sizes)[0], m.spread(1, factors)[0]
-	Label("sixteen")
-	for i := range m.vectors() {
-		at := i * m.Width()
-		v, half := m.Mul(size, Mem{Base: means, Disp: at}), m.Mul(factor, Mem{Base: halves, Disp: at})
-		m.Add(v, Mem{Base: from, Disp: at}, v)
-		m.Add(v, half, v)
-		m.Add(v, Mem{Base: to, Disp: at}, v)
-		m.Store(v, to, at)
-	}
-	for _, p := range []Register{to, from, means, halves} {
-		m.Advance(p, 4*lanes)
-	}
-	m.Repeat("sixteen", blocks)
-	m.AdvanceBy(x, xStride)
-	m.Repeat("row", left)
-	m.End()
 }
 
 // widen writes bytes as 16 bits in the order in which pairs are multiplied.

@@ -15,13 +15,11 @@ import (
 var lengths = map[string]string{
 	"decayOuter.rows": "a",
 	"expRows.n":       "sums",
-	"highest.n":       "peaks",
 	"outer.rows":      "a",
 	"peakRows.n":      "peaks",
 	"pick.count":      "dst",
 	"sumRows.n":       "y",
 	"sumRows.rows":    "b",
-	"uncertain.n":     "w",
 }
 
 // wrapper is the function that runs the kernel of the tier, or the reference.

@@ -19,9 +19,7 @@ type avx struct{ amd64.Vectors }
 func WriteAMD64() {
 	for _, general := range amd64.Machines {
 		m := avx{amd64.Vectors{Machine: general}}
-		k := write[Op, Register](m)
-		m.highest(k)
-		m.uncertain(k)
+		write[Op, Register](m)
 	}
 }
 

@@ -106,7 +106,7 @@ func (w *walk[G]) label() string {
 type kernels[V, G any] struct{ machine[V, G] }
 
 // write writes the kernels of a machine.
-func write[V, G any](m machine[V, G]) kernels[V, G] {
+func write[V, G any](m machine[V, G]) {
 	k := kernels[V, G]{m}
 	k.exponentials()
 	k.cos()
@@ -124,7 +124,6 @@ func write[V, G any](m machine[V, G]) kernels[V, G] {
 	k.outer()
 	k.rows()
 	k.pick()
-	return k
 }
 
 // of returns the value for the element type.

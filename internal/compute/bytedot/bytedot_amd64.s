@@ -1486,53 +1486,6 @@ DATA signs<>+56(SB)/4, $0x80808080
 DATA signs<>+60(SB)/4, $0x80808080
 GLOBL signs<>(SB), RODATA|NOPTR, $64
 
-// func addRowsAVX512(dst *float32, stride int, list *int32, x *float32, xStride int, sizes *float32, means *float32, factors *float32, halves *float32, rows int, sixteens int)
-// Requires: AVX, AVX512F
-TEXT ·addRowsAVX512(SB), NOSPLIT, $0-88
-	MOVQ stride+8(FP), AX
-	SHLQ $0x02, AX
-	MOVQ list+16(FP), CX
-	MOVQ x+24(FP), DX
-	MOVQ xStride+32(FP), BX
-	SHLQ $0x02, BX
-	MOVQ rows+72(FP), SI
-	MOVQ sizes+40(FP), DI
-	MOVQ factors+56(FP), R8
-
-row:
-	MOVQ         dst+0(FP), R9
-	MOVQ         DX, R10
-	MOVQ         sixteens+80(FP), R12
-	MOVQ         means+48(FP), R13
-	MOVQ         halves+64(FP), R14
-	MOVLQSX      (CX), R11
-	ADDQ         $0x00000004, CX
-	IMULQ        AX, R11
-	ADDQ         R11, R9
-	VBROADCASTSS (DI), Z0
-	ADDQ         $0x00000004, DI
-	VBROADCASTSS (R8), Z1
-	ADDQ         $0x00000004, R8
-
-sixteen:
-	VMULPS  (R13), Z0, Z2
-	VMULPS  (R14), Z1, Z3
-	VADDPS  (R10), Z2, Z2
-	VADDPS  Z3, Z2, Z2
-	VADDPS  (R9), Z2, Z2
-	VMOVUPS Z2, (R9)
-	ADDQ    $0x00000040, R9
-	ADDQ    $0x00000040, R10
-	ADDQ    $0x00000040, R13
-	ADDQ    $0x00000040, R14
-	DECQ    R12
-	JNZ     sixteen
-	ADDQ    BX, DX
-	DECQ    SI
-	JNZ     row
-	VZEROUPPER
-	RET
-
 // func scores1AVX2(dst *float32, stride int, peaks *float32, rowScales *float32, scales *float32, starts *int32, a *int8, row int, group int, b *uint8, rows int, groups int)
 // Requires: AVX, AVXVNNI
 TEXT ·scores1AVX2(SB), NOSPLIT, $0-96
@@ -2983,59 +2936,6 @@ part1:
 	JMP        part1
 
 part1Done:
-	VZEROUPPER
-	RET
-
-// func addRowsAVX2(dst *float32, stride int, list *int32, x *float32, xStride int, sizes *float32, means *float32, factors *float32, halves *float32, rows int, sixteens int)
-// Requires: AVX
-TEXT ·addRowsAVX2(SB), NOSPLIT, $0-88
-	MOVQ stride+8(FP), AX
-	SHLQ $0x02, AX
-	MOVQ list+16(FP), CX
-	MOVQ x+24(FP), DX
-	MOVQ xStride+32(FP), BX
-	SHLQ $0x02, BX
-	MOVQ rows+72(FP), SI
-	MOVQ sizes+40(FP), DI
-	MOVQ factors+56(FP), R8
-
-row:
-	MOVQ         dst+0(FP), R9
-	MOVQ         DX, R10
-	MOVQ         sixteens+80(FP), R12
-	MOVQ         means+48(FP), R13
-	MOVQ         halves+64(FP), R14
-	MOVLQSX      (CX), R11
-	ADDQ         $0x00000004, CX
-	IMULQ        AX, R11
-	ADDQ         R11, R9
-	VBROADCASTSS (DI), Y0
-	ADDQ         $0x00000004, DI
-	VBROADCASTSS (R8), Y1
-	ADDQ         $0x00000004, R8
-
-sixteen:
-	VMULPS  (R13), Y0, Y2
-	VMULPS  (R14), Y1, Y3
-	VADDPS  (R10), Y2, Y2
-	VADDPS  Y3, Y2, Y2
-	VADDPS  (R9), Y2, Y2
-	VMOVUPS Y2, (R9)
-	VMULPS  32(R13), Y0, Y2
-	VMULPS  32(R14), Y1, Y3
-	VADDPS  32(R10), Y2, Y2
-	VADDPS  Y3, Y2, Y2
-	VADDPS  32(R9), Y2, Y2
-	VMOVUPS Y2, 32(R9)
-	ADDQ    $0x00000040, R9
-	ADDQ    $0x00000040, R10
-	ADDQ    $0x00000040, R13
-	ADDQ    $0x00000040, R14
-	DECQ    R12
-	JNZ     sixteen
-	ADDQ    BX, DX
-	DECQ    SI
-	JNZ     row
 	VZEROUPPER
 	RET
 

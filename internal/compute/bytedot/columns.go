@@ -1,9 +1,6 @@
 package bytedot
 
 import (
-	"encoding/binary"
-	"unsafe"
-
 	"github.com/seed-feabd252/randfeat/internal/compute/cache"
 	"github.com/seed-feabd252/randfeat/internal/compute/simd"
 )
@@ -28,30 +25,7 @@ type Columns struct {
 	coded    bool
 	dithered bool
 	bytes    []uint8
-	// of [QuantiseTile]: 128 times the sum of codes of each column, times its scale
-	halves []float32
-	codes  []int8 // scratch memory for the codes of 16 columns
-
-	// Scratch memory of [Weighted].
-	starts []int32
-	peaks  []float32
-	wide   []int8
-}
-
-// unsigned returns the memory of x as unsigned bytes, and signed returns it as signed bytes.
-func unsigned(x []int8) []uint8 {
-	return unsafe.Slice((*uint8)(unsafe.Pointer(unsafe.SliceData(x))), len(x))
-}
-func signed(x []uint8) []int8 {
-	return unsafe.Slice((*int8)(unsafe.Pointer(unsafe.SliceData(x))), len(x))
-}
-
-// flip writes the bytes of src with their highest bits changed to dst. The length is a multiple of
-// eight.
-func flip(dst, src []uint8) {
-	for i := 0; i < len(dst); i += 8 {
-		binary.LittleEndian.PutUint64(dst[i:], binary.LittleEndian.Uint64(src[i:])^offset*0x0101010101010101)
-	}
+	codes    []int8 // scratch memory for the codes of 16 columns
 }
 
 // Dims returns the numbers of inner indices and of columns.

@@ -4,10 +4,6 @@
 
 package bytedot
 
-func addRows(dst []float32, stride int, list []int32, x []float32, xStride int, sizes []float32, means []float32, factors []float32, halves []float32, rows int, sixteens int) {
-	addRowsReference(dst, stride, list, x, xStride, sizes, means, factors, halves, rows, sixteens)
-}
-
 func scores(dst []float32, stride int, peaks []float32, rowScales []float32, scales []float32, starts []int32, a []int8, row int, group int, b []uint8, rows int, groups int, sixteens int) {
 	scoresReference(dst, stride, peaks, rowScales, scales, starts, a, row, group, b, rows, groups, sixteens)
 }

@@ -81,35 +81,6 @@ func QuantiseTransposed[T dense.Float](r *Rows, x dense.Matrix[T]) (finite bool)
 	return finite
 }
 
-// QuantiseTile sets column j of c to the codes of column j of x (k×n), and reports whether x is
-// finite.
-func QuantiseTile[T dense.Float](c *Columns, x dense.Matrix[T]) (finite bool) {
-	c.shape(x.Rows, x.Cols, true)
-	c.Scales = resize(c.Scales, Padded(x.Cols))
-	clear(c.Scales)
-	finite = true
-	c.codes = resize(c.codes, Lanes*four*groups(x.Rows))
-	c.halves = resize(c.halves, Padded(x.Cols))
-	codes := unsigned(c.codes)
-	var memory block
-	for lo := 0; lo < x.Cols; lo += Lanes {
-		var sums [Lanes]int32
-		hi := min(lo+Lanes, x.Cols)
-		clear(c.codes)
-		if !quantiseColumns(c.codes, c.Scales[lo:hi], sums[:], x.ColRange(lo, hi), &memory) {
-			finite = false
-		}
-		at, step := c.sixteenAt(lo)
-		for g := range groups(x.Rows) {
-			flip(c.bytes[at+g*step:][:four*Lanes], codes[g*four*Lanes:])
-		}
-		for j, sum := range sums {
-			c.halves[lo+j] = float32(offset*sum) * c.Scales[lo+j]
-		}
-	}
-	return finite
-}
-
 // block is memory for elements that are copied because they are float64, or because kernels take
 // more columns than x has left.
 type block [64 * Lanes]float32

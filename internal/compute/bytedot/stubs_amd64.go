@@ -62,12 +62,6 @@ func encodeColumnsAVX512(dst *int8, sums *int32, x *float32, stride int, factors
 //go:noescape
 func transposeAVX512(dst *uint8, step int, codes *int8, row int, groups int)
 
-// addRowsAVX512 adds rows of x, of 16·sixteens elements, and multiples of means and halves to the
-// rows of dst that the list says.
-//
-//go:noescape
-func addRowsAVX512(dst *float32, stride int, list *int32, x *float32, xStride int, sizes *float32, means *float32, factors *float32, halves *float32, rows int, sixteens int)
-
 //go:noescape
 func scores1AVX2(dst *float32, stride int, peaks *float32, rowScales *float32, scales *float32, starts *int32, a *int8, row int, group int, b *uint8, rows int, groups int)
 
@@ -100,9 +94,6 @@ func encodeColumnsAVX2(dst *int8, sums *int32, x *float32, stride int, factors *
 
 //go:noescape
 func transposeAVX2(dst *uint8, step int, codes *int8, row int, groups int)
-
-//go:noescape
-func addRowsAVX2(dst *float32, stride int, list *int32, x *float32, xStride int, sizes *float32, means *float32, factors *float32, halves *float32, rows int, sixteens int)
 
 // widenAVX2 writes 16·sixteens bytes as words, of each four the first, the third, the second and
 // the fourth.

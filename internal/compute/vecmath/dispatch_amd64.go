@@ -103,36 +103,6 @@ func sign[T Float](x []T, c T) {
 	}
 }
 
-func highest[T Float](peaks []T, at []T, x []T, stride int, minus []T, rows int) {
-	switch kernelOf[T]() {
-	case f32AVX512:
-		highestF32AVX512(p32(peaks), p32(at), p32(x), stride, p32(minus), rows, len(peaks))
-	case f64AVX512:
-		highestF64AVX512(p64(peaks), p64(at), p64(x), stride, p64(minus), rows, len(peaks))
-	case f32AVX2:
-		highestF32AVX2(p32(peaks), p32(at), p32(x), stride, p32(minus), rows, len(peaks))
-	case f64AVX2:
-		highestF64AVX2(p64(peaks), p64(at), p64(x), stride, p64(minus), rows, len(peaks))
-	default:
-		highestReference(peaks, at, x, stride, minus, rows)
-	}
-}
-
-func uncertain[T Float](list []int32, w []T, a []T, b T, c T, bound []T) int {
-	switch kernelOf[T]() {
-	case f32AVX512:
-		return uncertainF32AVX512(&list[0], p32(w), p32(a), float32(b), float32(c), p32(bound), len(w))
-	case f64AVX512:
-		return uncertainF64AVX512(&list[0], p64(w), p64(a), float64(b), float64(c), p64(bound), len(w))
-	case f32AVX2:
-		return uncertainF32AVX2(&list[0], p32(w), p32(a), float32(b), float32(c), p32(bound), len(w))
-	case f64AVX2:
-		return uncertainF64AVX2(&list[0], p64(w), p64(a), float64(b), float64(c), p64(bound), len(w))
-	default:
-		return uncertainReference(list, w, a, b, c, bound)
-	}
-}
-
 func expMinus[T Float](dst []T, x []T, c T) {
 	switch kernelOf[T]() {
 	case f32AVX512:

@@ -77,14 +77,6 @@ func sign[T Float](x []T, c T) {
 	}
 }
 
-func highest[T Float](peaks []T, at []T, x []T, stride int, minus []T, rows int) {
-	highestReference(peaks, at, x, stride, minus, rows)
-}
-
-func uncertain[T Float](list []int32, w []T, a []T, b T, c T, bound []T) int {
-	return uncertainReference(list, w, a, b, c, bound)
-}
-
 func expMinus[T Float](dst []T, x []T, c T) {
 	switch kernelOf[T]() {
 	case f32NEON:

@@ -28,14 +28,6 @@ func sign[T Float](x []T, c T) {
 	signReference(x, c)
 }
 
-func highest[T Float](peaks []T, at []T, x []T, stride int, minus []T, rows int) {
-	highestReference(peaks, at, x, stride, minus, rows)
-}
-
-func uncertain[T Float](list []int32, w []T, a []T, b T, c T, bound []T) int {
-	return uncertainReference(list, w, a, b, c, bound)
-}
-
 func expMinus[T Float](dst []T, x []T, c T) {
 	expMinusReference(dst, x, c)
 }

@@ -117,18 +117,6 @@ func expRowsF32AVX512(x *float32, stride int, a *float32, b *float32, sums *floa
 //go:noescape
 func pickF32AVX512(dst *float32, x *float32, at *int32, a *float32, count int)
 
-// highestF32AVX512 sets peaks[j] = x[i][j] − minus[i] and at[j] = i for the first row i where that
-// is largest and above peaks[j].
-//
-//go:noescape
-func highestF32AVX512(peaks *float32, at *float32, x *float32, stride int, minus *float32, rows int, n int)
-
-// uncertainF32AVX512 lists the k with w[k]²·c·(e^u − 1) > bound[k] for u = min(a[k]·b, 16), and
-// returns their number.
-//
-//go:noescape
-func uncertainF32AVX512(list *int32, w *float32, a *float32, b float32, c float32, bound *float32, n int) int
-
 //go:noescape
 func expMinusF64AVX512(dst *float64, x *float64, c float64, n int)
 
@@ -205,12 +193,6 @@ func expRowsF64AVX512(x *float64, stride int, a *float64, b *float64, sums *floa
 func pickF64AVX512(dst *float64, x *float64, at *int32, a *float64, count int)
 
 //go:noescape
-func highestF64AVX512(peaks *float64, at *float64, x *float64, stride int, minus *float64, rows int, n int)
-
-//go:noescape
-func uncertainF64AVX512(list *int32, w *float64, a *float64, b float64, c float64, bound *float64, n int) int
-
-//go:noescape
 func expMinusF32AVX2(dst *float32, x *float32, c float32, n int)
 
 //go:noescape
@@ -280,12 +262,6 @@ func expRowsF32AVX2(x *float32, stride int, a *float32, b *float32, sums *float3
 func pickF32AVX2(dst *float32, x *float32, at *int32, a *float32, count int)
 
 //go:noescape
-func highestF32AVX2(peaks *float32, at *float32, x *float32, stride int, minus *float32, rows int, n int)
-
-//go:noescape
-func uncertainF32AVX2(list *int32, w *float32, a *float32, b float32, c float32, bound *float32, n int) int
-
-//go:noescape
 func expMinusF64AVX2(dst *float64, x *float64, c float64, n int)
 
 //go:noescape
@@ -353,9 +329,3 @@ func expRowsF64AVX2(x *float64, stride int, a *float64, b *float64, sums *float6
 
 //go:noescape
 func pickF64AVX2(dst *float64, x *float64, at *int32, a *float64, count int)
-
-//go:noescape
-func highestF64AVX2(peaks *float64, at *float64, x *float64, stride int, minus *float64, rows int, n int)
-
-//go:noescape
-func uncertainF64AVX2(list *int32, w *float64, a *float64, b float64, c float64, bound *float64, n int) int

@@ -25,7 +25,8 @@ type block[T dense.Float] struct {
 	next     int                     // row of offsets of the next tile
 	scores   scratch.Buffer[float32] // keys×queries
 	sums     scratch.Buffer[float32] // columns of values×queries
-	exact    *tiles.Tile[T]          // nil unless a tile is not coded
+	later    later
+	exact    *tiles.Tile[T] // nil unless a tile is not coded
 	parts    []tiles.Part
 	row, out []T
 
@@ -33,8 +34,7 @@ type block[T dense.Float] struct {
 	scales     []float32 // of codes, times the scale of scores, in octaves
 	peaks      []float32 // the largest score of a tile
 	highest    []float32 // of all tiles so far
-	sizes      []float32 // sums of the weights of a tile
-	totals     []float32 // sums of all weights
+	totals     []float32 // sums of the weights, apart from those of later
 	olds, news []float32
 	counted    []int32
 }
@@ -60,6 +60,30 @@ func (b *block[T]) begin(c *call[T], lo, hi int, parts []tiles.Part) {
 	clear(b.totals)
 	b.sums.Shape(c.V.Cols, len(b.totals))
 	clear(b.sums.Data)
+	b.later.begin(len(b.totals), c.V.Cols)
+}
+
+// later holds what tiles add to sums besides products of codes, until one product of matrices adds it
+// for many tiles.
+type later struct {
+	tiles            int                     // at most mostLater
+	peaks, counts    scratch.Buffer[float32] // tiles×queries: logarithms, and sums of weights over 255
+	weights          scratch.Buffer[float32] // tiles×queries
+	means, roundings scratch.Buffer[float32] // tiles×columns
+	shifts, unused   []float32
+}
+
+// mostLater is the number of tiles after which a product adds them.
+const mostLater = 32
+
+func (l *later) begin(queries, columns int) {
+	l.tiles = 0
+	for _, x := range []*scratch.Buffer[float32]{&l.peaks, &l.counts, &l.weights} {
+		x.Shape(mostLater, queries)
+	}
+	l.means.Shape(mostLater, columns)
+	l.roundings.Shape(mostLater, columns)
+	l.shifts, l.unused = scratch.Resize(l.shifts, queries), scratch.Resize(l.unused, queries)
 }
 
 // addPart adds the keys of a part of a tile, or of some tiles without codes, to the sums.
@@ -87,7 +111,7 @@ func (b *block[T]) release() {
 func (b *block[T]) encode(c *call[T], q, centres dense.Matrix[T]) {
 	n := bytedot.Padded(q.Rows)
 	bytedot.QuantiseColumns(&b.queries, b.encoding.rotate(c.store.rotation, q), c.store.dither)
-	for _, x := range []*[]float32{&b.scales, &b.peaks, &b.highest, &b.sizes, &b.totals, &b.olds, &b.news} {
+	for _, x := range []*[]float32{&b.scales, &b.peaks, &b.highest, &b.totals, &b.olds, &b.news} {
 		*x = scratch.Resize(*x, n)
 	}
 	b.counted = scratch.Resize(b.counted, n)
@@ -119,48 +143,78 @@ func (b *block[T]) add(c *call[T], t int, p tiles.Part) {
 	b.weigh(c, t, p)
 	offsets := b.offsets.Rows(b.next + 1).Row(b.next)
 	b.next++
-	lowest := float32(math.Inf(-1))
-	for i, peak := range b.peaks[:b.hi-b.lo] {
-		b.olds[i], b.news[i] = 0, lowest
-		offset := float32(offsets[i])
+	l := &b.later
+	if l.tiles == mostLater {
+		b.addLater(c)
+	}
+	at, lowest := l.tiles, float32(math.Inf(-1))
+	l.tiles++
+	tops, counts := l.peaks.Rows(at+1).Row(at), l.counts.Rows(at+1).Row(at)
+	highest, olds, news := b.highest, b.olds, b.news
+	for i, peak := range b.peaks {
+		offset := float32(0)
+		if i < len(offsets) {
+			offset = float32(offsets[i])
+		}
 		if c.store.overflows(t, b.scales[i], offset) {
 			b.totals[i] = float32(math.NaN()) // finish computes the output exactly
 		}
+		counts[i] = float32(b.counted[i])
+		olds[i], news[i], tops[i] = 0, lowest, lowest
 		if peak > lowest {
-			old, peak := b.highest[i], peak+offset
-			b.highest[i] = max(old, peak)
-			b.olds[i], b.news[i] = (old-b.highest[i])/octaves, (peak-b.highest[i])/octaves
+			old, top := highest[i], peak+offset
+			if news[i] = 0; top > old {
+				highest[i], olds[i] = top, (old-top)*(1/octaves)
+			} else {
+				news[i] = (top - old) * (1 / octaves)
+			}
+			tops[i] = top * (1 / octaves)
 		}
 	}
-	vecmath.Exp(b.olds, b.olds)
-	vecmath.Exp(b.news, b.news)
-	for i, count := range b.counted {
-		b.sizes[i] = float32(count) * b.news[i]
-		b.totals[i] = b.totals[i]*b.olds[i] + b.sizes[i]
+	vecmath.Exp(olds, olds)
+	vecmath.Exp(news, news)
+	vecmath.Multiply(b.totals, olds)
+	bytedot.Add(b.sums.Rows(c.V.Cols), olds, news, &c.store.values[t], &b.weights)
+	means, roundings := l.means.Rows(at+1).Row(at), l.roundings.Rows(at+1).Row(at)
+	for j, mean := range c.store.means.Rows(t + 1).Row(t) {
+		means[j], roundings[j] = float32(mean), 0
 	}
-	sums := b.sums.Rows(c.V.Cols)
-	bytedot.Add(sums, b.olds, b.news, &c.store.values[t], &b.weights)
-	compensates := c.whole(t) && b.compensates(leastMean*c.store.size)
-	roundings := c.store.roundings.Rows(t + 1).Row(t)
-	for l, mean := range c.store.means.Rows(t + 1).Row(t) {
-		vecmath.AddScaled(sums.Row(l), b.sizes, float32(mean))
-		if compensates {
-			vecmath.AddScaled(sums.Row(l), b.news, float32(roundings[l]))
+	if c.whole(t) {
+		for j, x := range c.store.roundings.Rows(t + 1).Row(t) {
+			roundings[j] = float32(x)
 		}
 	}
 }
 
-// compensates clears news of the queries whose weights of a whole tile sum to less than leastCount,
-// which is too little for roundings, and reports whether there are others. It has no branch,
-// because a processor would often guess wrong.
-func (b *block[T]) compensates(leastCount int) bool {
-	news, some := b.news[:len(b.counted)], uint32(0)
-	for i, count := range b.counted {
-		large := uint32((int32(leastCount) - 1 - count) >> 31) // all bits, or none
-		news[i] = math.Float32frombits(math.Float32bits(news[i]) & large)
-		some |= large
+// addLater adds the sums of weights, the products of weights and means, and what rounding of the
+// weights left over unless the weights of a tile sum to less than leastMean a key, which is too
+// little. Comparisons have no branch, because a processor would often guess wrong.
+func (b *block[T]) addLater(c *call[T]) {
+	l, sums := &b.later, b.sums.Rows(c.V.Cols)
+	n := l.tiles
+	if l.tiles = 0; n == 0 {
+		return
 	}
-	return some != 0
+	for i, peak := range b.highest {
+		if l.shifts[i] = 0; peak > float32(math.Inf(-1)) {
+			l.shifts[i] = peak * (1 / octaves)
+		}
+	}
+	clear(l.unused)
+	peaks, weights := l.peaks.Rows(n), l.weights.Rows(n)
+	vecmath.ExpRows(peaks.Data, peaks.Stride, n, l.shifts, l.unused, b.olds)
+	least := int32(leastMean * c.store.size)
+	for t := range n {
+		weight, exp := weights.Row(t), peaks.Row(t)
+		for i, count := range l.counts.Rows(t + 1).Row(t) {
+			large := uint32((least - 1 - int32(count)) >> 31) // all bits, or none
+			weight[i] = math.Float32frombits(math.Float32bits(exp[i]) & large)
+		}
+		vecmath.Multiply(exp, l.counts.Rows(t+1).Row(t))
+		vecmath.AddScaled(b.totals, exp, 1)
+	}
+	matmul.TMulInPlace(1, l.roundings.Rows(n), weights, 1, sums)
+	matmul.TMulInPlace(1, l.means.Rows(n), peaks, 1, sums)
 }
 
 // leastMean is the least mean of the weights of a tile whose rounding is compensated. With smaller
@@ -186,6 +240,9 @@ func (b *block[T]) close(c *call[T], t int, p tiles.Part, y dense.Matrix[float32
 
 // finish writes the outputs.
 func (b *block[T]) finish(c *call[T]) {
+	if !c.store.exact {
+		b.addLater(c)
+	}
 	b.row, b.out = scratch.Resize(b.row, c.V.Cols), scratch.Resize(b.out, c.V.Cols)
 	for i := range b.hi - b.lo {
 		if !b.output(c, i) || c.blocks != nil && !layout.Finite(dense.Of(1, c.V.Cols, b.out)) {

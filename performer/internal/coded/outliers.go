@@ -13,16 +13,6 @@ import (
 // say little of other rows. Of 256 rows up to 32 may be outliers.
 const Outlying = 8
 
-// SizeOf returns the largest size of an element of x, or NaN if x is not finite.
-func SizeOf[T dense.Float](x []T) (size T) {
-	for _, v := range x {
-		if size = max(size, v, -v); v-v != 0 {
-			return v - v
-		}
-	}
-	return size
-}
-
 // outlyingValues reports whether a row of x, count rows of values less their mean and rows of
 // zeros, is an outlier. The size of a row is that of its largest element in units of the mean size
 // of its column. So a column that is large in all rows makes no outlier, and neither do columns

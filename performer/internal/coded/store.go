@@ -91,7 +91,7 @@ func (s *store[T]) Piece(t int) {
 	products := e.products.Rows(1)
 	matmul.MulT(1, dense.Of(1, keys.Cols, s.dither), keys, 0, products)
 	finite := bytedot.QuantiseRows(&s.keys[t], keys, products.Row(0))
-	usual := finite && UsualKeys(s.keys[t].Scales, keys, count)
+	usual := finite && usualKeys(s.keys[t].Scales, keys, count)
 	usual = bytedot.QuantiseTransposed(&s.values[t], values) && !lost(s.values[t].Scales, values) && !outlyingValues(s.values[t].Scales, values, count) && usual
 	s.compensate(t, means, count)
 	matmul.Mul(1, s.halves.Rows(1).ColRange(0, hi-lo), values, 0, s.roundings.Rows(t+1).RowRange(t, t+1))
@@ -115,19 +115,13 @@ func (s *store[T]) compensate(t int, means []T, count int) {
 // most is the largest size of a code.
 const most = 127
 
-// UsualKeys reports whether codes with the given scales stand for x, rotated differences of count
+// usualKeys reports whether codes with the given scales stand for x, rotated differences of count
 // keys and rows of zeros, whatever the size of a query is: products with scales overflow only if
 // scores do, and lose no significant digits. No key is so much larger than most that their mean is
 // far from most keys.
-func UsualKeys[T dense.Float](scales []float32, x dense.Matrix[T], count int) bool {
+func usualKeys[T dense.Float](scales []float32, x dense.Matrix[T], count int) bool {
 	largest := vecmath.Peak(scales)
 	return largest <= 0x1p64 && !(largest*float32(count+Outlying-1) > Outlying*vecmath.Sum(scales)) && !lost(scales, x)
-}
-
-// UsualValues reports whether codes with the given scales of columns stand for x, values less
-// means, and sums of the values do not overflow float32.
-func UsualValues[T dense.Float](scales []float32, x dense.Matrix[T], means []T) bool {
-	return sizeOf(means, scales) <= Largest && !lost(scales, x) && !outlyingValues(scales, x, x.Rows)
 }
 
 // sizeOf returns a bound of the sizes of values with the given means and scales of columns. The

@@ -39,7 +39,11 @@ func Select[T dense.Float](c Call[T], causal bool) *Selection[T] {
 		x.align(c)
 		return x
 	}
-	x.selectKeys(c)
+	for j := range c.K.Rows {
+		if c.Valid == nil || c.Valid[j] {
+			x.Keys = append(x.Keys, j)
+		}
+	}
 	for h := range c.Q.Heads {
 		dout := dense.Head(c.DOut, 0, h)
 		for i := range dout.Rows {
@@ -49,30 +53,6 @@ func Select[T dense.Float](c Call[T], causal bool) *Selection[T] {
 		}
 	}
 	return x
-}
-
-// SelectByPlace is Select of a bidirectional backward pass, with the queries of all heads by place.
-func SelectByPlace[T dense.Float](c Call[T]) *Selection[T] {
-	x := pool.Get[Selection[T]](&selections)
-	x.Queries, x.Keys = x.Queries[:0], x.Keys[:0]
-	x.selectKeys(c)
-	for i := range c.Q.Rows {
-		for h := range c.Q.Heads {
-			if !layout.IsZero(c.DOut.Row(0, h, i)) {
-				x.Queries = append(x.Queries, h*c.Q.Rows+i)
-			}
-		}
-	}
-	return x
-}
-
-// selectKeys selects the keys that count.
-func (x *Selection[T]) selectKeys(c Call[T]) {
-	for j := range c.K.Rows {
-		if c.Valid == nil || c.Valid[j] {
-			x.Keys = append(x.Keys, j)
-		}
-	}
 }
 
 // SelectRange returns the selection of the queries from ≤ i < to and the keys first ≤ j < end. The
