@@ -145,6 +145,25 @@ func TestLandmarkErrors(t *testing.T) {
 	}
 }
 
+// stopped ends its context with the first value of two different points, in the middle of a choice.
+type stopped struct {
+	kernels.Gaussian
+	cancel func()
+}
+
+func (k stopped) Eval(x, y []float64) float64 {
+	if x[0] != y[0] {
+		k.cancel()
+	}
+	return k.Gaussian.Eval(x, y)
+}
+
+func TestContextOfLandmarks(t *testing.T) {
+	ctx, cancel := context.WithCancel(t.Context())
+	_, err := landmarks.Pivoted(ctx, stopped{cancel: cancel}, points[float64](1, 300, 2, 1), 100, exprand.NewSource(1))
+	assert.ErrorIs(t, err, context.Canceled)
+}
+
 func TestPivotedLandmarkErrors(t *testing.T) {
 	x := points[float64](1, 50, 2, 1)
 	for want, k := range map[string]kernels.Kernel{
