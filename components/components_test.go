@@ -15,7 +15,6 @@ import (
 	"github.com/seed-feabd252/randfeat/components"
 	"github.com/seed-feabd252/randfeat/dense"
 	"github.com/seed-feabd252/randfeat/internal/testing/must"
-	"github.com/seed-feabd252/randfeat/kernels"
 	"github.com/seed-feabd252/randfeat/orf"
 	"github.com/seed-feabd252/randfeat/rff"
 	"github.com/seed-feabd252/randfeat/ridge"
@@ -96,98 +95,6 @@ func testIdentity[T dense.Float](t *testing.T, tolerance float64) {
 			}
 		}
 	}
-}
-
-// exact is kernel PCA on the centred Gram matrix of n rows [Schölkopf et al. 1998].
-type exact struct {
-	values  []float64 // eigenvalues of the matrix, the largest first
-	vectors *mat.Dense
-	gram    dense.Matrix[float64]
-	k       kernels.Kernel
-	x       dense.Matrix[float64]
-}
-
-func exactly(t testing.TB, k kernels.Kernel, x dense.Matrix[float64]) exact {
-	n := x.Rows
-	gram := kernels.Gram(dense.Matrix[float64]{}, k, x, x)
-	e := exact{gram: gram, k: k, x: x}
-	centred := mat.NewSymDense(n, nil)
-	rows := rowMeans(gram)
-	all := stat.Mean(rows, nil)
-	for i := range n {
-		for j := i; j < n; j++ {
-			centred.SetSym(i, j, gram.At(i, j)-rows[i]-rows[j]+all)
-		}
-	}
-	var eigen mat.EigenSym
-	require.True(t, eigen.Factorize(centred, true))
-	e.vectors = new(mat.Dense)
-	eigen.VectorsTo(e.vectors)
-	for i, v := range eigen.Values(nil) {
-		e.values = append([]float64{v}, e.values[:i]...)
-	}
-	return e
-}
-
-func rowMeans(a dense.Matrix[float64]) []float64 {
-	means := make([]float64, a.Rows)
-	for i := range means {
-		means[i] = stat.Mean(a.Row(i), nil)
-	}
-	return means
-}
-
-// score returns component c of z: the centred products with all rows times α/√λ.
-func (e exact) score(c int, z []float64) float64 {
-	n := e.x.Rows
-	rows := rowMeans(e.gram)
-	all := stat.Mean(rows, nil)
-	products := make([]float64, n)
-	for i := range n {
-		products[i] = e.k.Eval(z, e.x.Row(i))
-	}
-	mean, sum := stat.Mean(products, nil), 0.0
-	for i, p := range products {
-		sum += (p - rows[i] - mean + all) * e.vectors.At(i, n-1-c)
-	}
-	return sum / math.Sqrt(e.values[c])
-}
-
-// Features that are exact give the components of the Gram matrix, at new points too.
-func TestExactFeaturesAreKernelPCA(t *testing.T) {
-	const n, d, r = 90, 3, 5
-	x, fresh := normal[float64](n, d, 0.5, 1), normal[float64](10, d, 0.5, 2)
-	for _, phi := range []rff.Map[float64]{must.Have(rff.Draw[float64](rff.Quadratic{D: d}, nil)), must.Have(rff.Draw[float64](rff.Taylor{D: d, Scale: 0.5}, nil))} {
-		k := phi.Kernel()
-		if _, ok := k.(kernels.Softmax); ok {
-			k = taylor{0.5}
-		}
-		want := exactly(t, k, x)
-		for _, whiten := range []bool{false, true} {
-			m := fit(t, phi, x, r, whiten)
-			z := m.Transform(dense.Matrix[float64]{}, fresh)
-			for c, v := range m.ExplainedVariance() {
-				assert.InDelta(t, want.values[c], (n-1)*v, 1e-10*want.values[0])
-				scale := 1.0
-				if whiten {
-					scale = 1 / math.Sqrt(v)
-				}
-				sign := math.Copysign(1, z.At(0, c)*want.score(c, fresh.Row(0)))
-				for i := range fresh.Rows {
-					s := scale * want.score(c, fresh.Row(i))
-					require.InDelta(t, sign*s, z.At(i, c), 1e-10*(1+math.Abs(s)), "%v, component %d", phi, c)
-				}
-			}
-		}
-	}
-}
-
-// taylor is 1 + s·xᵀy + (s·xᵀy)²/2.
-type taylor struct{ scale float64 }
-
-func (k taylor) Eval(x, y []float64) float64 {
-	p := k.scale * kernels.DotProduct{}.Eval(x, y)
-	return 1 + p + p*p/2
 }
 
 // Sums of parts, merged, and rows a block at a time have the components of all rows.

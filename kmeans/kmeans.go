@@ -50,7 +50,8 @@ type Clusters[T dense.Float] struct {
 	// if the sum underflows.
 	Inertia float64
 
-	// Iterations is the number of iterations that moved the centres, from the start of least inertia.
+	// Iterations is the number of iterations that moved the centres, in the start of least
+	// inertia.
 	Iterations int
 }
 

@@ -238,8 +238,8 @@ func (s *search) assign() (bool, error) {
 }
 
 // fill labels for each centre without points of positive weight the point with the largest weight
-// times squared distance from its own centre. A point nearer than rounding, √ε of its length, counts
-// as on its centre. The next assign returns the error of a context that ends here.
+// times squared distance from its own centre. A point nearer than rounding, √ε of its length,
+// counts as on its centre. The next assign returns the error of a context that ends here.
 func (s *search) fill() {
 	counts := make([]int, s.centres.Rows)
 	for i, c := range s.labels {

@@ -87,39 +87,29 @@ func (f failing) Blocks() iter.Seq2[ridge.Block[float64], error] {
 }
 
 func TestMedianDistance(t *testing.T) {
+	median := func(x dense.Matrix[float64]) float64 { return must.Have(ridge.MedianDistance(x, rand.NewPCG(1, 2))) }
 	x := dense.Of(3, 2, []float64{0, 0, 3, 4, 30, 40})
-	got := must.Have(ridge.MedianDistance(x, rand.NewPCG(1, 2)))
-	assert.InDelta(t, 45, got, 1e-12)
 	many, _ := friedman[float32](2000, 5, 1)
-	got = must.Have(ridge.MedianDistance(many, rand.NewPCG(1, 2)))
-	assert.InDelta(t, math.Sqrt(5.0/6), got, 0.05, "the mean square of a difference of uniform numbers is 1/6")
-
-	_, err := ridge.MedianDistance(x.RowRange(0, 1), rand.NewPCG(1, 2))
-	assert.EqualError(t, err, "ridge: x is 1×2, want at least 2×1")
-	_, err = ridge.MedianDistance(x, nil)
-	assert.EqualError(t, err, "ridge: src is nil, want a source of randomness")
-	_, err = ridge.MedianDistance(dense.New[float64](9, 2), rand.NewPCG(1, 2))
-	assert.EqualError(t, err, "ridge: all rows of x are equal, which tells no length-scale: give a length-scale of your own")
-	binary := dense.Of(5, 1, []float64{0, 7, 0, 0, 0})
-	_, err = ridge.MedianDistance(binary, rand.NewPCG(1, 2))
-	assert.EqualError(t, err, "ridge: the rows are equal in 6 of 10 pairs of rows of x, so that the median distance is 0: "+
-		"give a length-scale of your own, such as 7, the median of the other distances")
-	binary.Data[2] = 7 // 4 equal pairs of 10
-	got = must.Have(ridge.MedianDistance(binary, rand.NewPCG(1, 2)))
-	assert.Equal(t, 7.0, got)
-	_, err = ridge.MedianDistance(dense.Of(2, 1, []float64{math.MaxFloat64, -math.MaxFloat64}), rand.NewPCG(1, 2))
-	assert.EqualError(t, err, "ridge: the median distance of the rows of x is +Inf, want a finite number: scale the rows")
+	assert.InDelta(t, math.Sqrt(5.0/6), must.Have(ridge.MedianDistance(many, rand.NewPCG(1, 2))), 0.05, "the mean square of a difference of uniform numbers is 1/6")
+	assert.Equal(t, 7.0, median(dense.Of(5, 1, []float64{0, 7, 7, 0, 0})), "4 equal pairs of 10")
 	// Another unit of x is another unit of the distance, from the smallest to the largest numbers.
-	want := must.Have(ridge.MedianDistance(x, rand.NewPCG(1, 2)))
-	for _, e := range []int{-1000, -500, 500, 1000} {
+	for _, e := range []int{-1000, -500, 0, 500, 1000} {
 		y := x.Clone()
 		for i, v := range y.Data {
 			y.Data[i] = math.Ldexp(v, e)
 		}
-		got = must.Have(ridge.MedianDistance(y, rand.NewPCG(1, 2)))
-		assert.InEpsilon(t, math.Ldexp(want, e), got, 1e-12)
+		assert.InEpsilon(t, math.Ldexp(45, e), median(y), 1e-12)
 	}
-	x.Set(1, 1, math.Inf(1))
-	_, err = ridge.MedianDistance(x, rand.NewPCG(1, 2))
-	assert.EqualError(t, err, "ridge: x[1][1] = +Inf, want a finite number")
+	for want, x := range map[string]dense.Matrix[float64]{
+		"x is 1×2, want at least 2×1":          x.RowRange(0, 1),
+		"x[0][1] = +Inf, want a finite number": dense.Of(2, 2, []float64{1, math.Inf(1), 3, 4}),
+		"all rows of x are equal, which tells no length-scale: give a length-scale of your own":                                                                             dense.New[float64](9, 2),
+		"the median distance of the rows of x is +Inf, want a finite number: scale the rows":                                                                                dense.Of(2, 1, []float64{math.MaxFloat64, -math.MaxFloat64}),
+		"the rows are equal in 6 of 10 pairs of rows of x, so that the median distance is 0: give a length-scale of your own, such as 7, the median of the other distances": dense.Of(5, 1, []float64{0, 7, 0, 0, 0}),
+	} {
+		_, err := ridge.MedianDistance(x, rand.NewPCG(1, 2))
+		assert.EqualError(t, err, "ridge: "+want)
+	}
+	_, err := ridge.MedianDistance(x, nil)
+	assert.EqualError(t, err, "ridge: src is nil, want a source of randomness")
 }

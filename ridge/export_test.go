@@ -23,9 +23,6 @@ func (m *Model[T]) Covariance(x dense.Matrix[T], j int) dense.Matrix[float64] {
 	return c
 }
 
-// EffectiveRows returns the number of rows that the rows stand for.
-func (s *Sums[T]) EffectiveRows() float64 { return s.rows }
-
 // TemperatureOf returns the temperature of scores and its loss.
 var TemperatureOf = temperatureOf
 

@@ -7,8 +7,6 @@ import (
 	"math"
 	"slices"
 
-	"gonum.org/v1/gonum/floats"
-
 	"github.com/seed-feabd252/randfeat/dense"
 	"github.com/seed-feabd252/randfeat/internal/argument"
 	"github.com/seed-feabd252/randfeat/internal/compute/features"
@@ -191,25 +189,16 @@ func (m *Model[T]) LogEvidence() float64 { return m.evidence }
 // eigenvalues λ_i of Σω(φ − φ̄)(φ − φ̄)ᵀ for features φ, plus 1 for an intercept. Cost: D²/2
 // multiply-adds.
 func (m *Model[T]) DegreesOfFreedom() float64 {
-	degrees := max(0, floats.Sum(m.FeatureDegrees()))
-	if m.centred {
-		degrees++
-	}
-	return degrees
-}
-
-// FeatureDegrees returns the contribution 1 − λ·(A⁻¹)_ff of each feature f to DegreesOfFreedom, for
-// the penalty λ and the matrix A = Σω(φ − φ̄)(φ − φ̄)ᵀ + λI of features φ. The contribution of a
-// feature is 0 if the rows do not determine the weight of the feature, and 1 if the rows determine
-// the weight fully [MacKay 1992]. Rounding may move a contribution of a feature outside of [0, 1]
-// by about 2⁻¹⁰. Cost: as DegreesOfFreedom.
-func (m *Model[T]) FeatureDegrees() []float64 {
 	if m.phi == nil {
 		panic(errNoModel.Error())
 	}
-	degrees := m.root.diagonal()
-	for f, v := range degrees {
-		degrees[f] = 1 - m.regression.Ratio*v
+	degrees := 0.0
+	for _, v := range m.root.diagonal() { // of A⁻¹
+		degrees += 1 - m.regression.Ratio*v
+	}
+	degrees = max(0, degrees)
+	if m.centred {
+		degrees++
 	}
 	return degrees
 }

@@ -9,7 +9,6 @@ import (
 
 	"github.com/seed-feabd252/randfeat/dense"
 	"github.com/seed-feabd252/randfeat/internal/testing/densetest"
-	"github.com/seed-feabd252/randfeat/internal/testing/must"
 	"github.com/seed-feabd252/randfeat/ridge"
 )
 
@@ -36,10 +35,4 @@ func testOneRow[T dense.Float](t *testing.T) {
 	rows.X.Set(0, 0, T(math.NaN()))
 	mean, sd := m.Predict(rows.X.RowRange(0, 1))
 	assert.True(t, math.IsNaN(float64(mean.At(0, 0))) && math.IsNaN(float64(sd.At(0, 0))), "a row with NaN has %v and %v", mean, sd)
-}
-
-func served[T dense.Float](b *testing.B, frequencies int) *ridge.Model[T] {
-	x, y := friedman[T](5000, 10, 1)
-	m := must.Have(ridge.Fit(b.Context(), gaussian[T](b, frequencies, 10, 1, 1), ridge.Block[T]{X: x, Y: y}, ridge.Options{Noise: 1, Prior: 10}))
-	return m
 }

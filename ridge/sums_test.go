@@ -130,7 +130,6 @@ func testScale[T dense.Float](t *testing.T) {
 		require.NoError(t, thrice.Add(x, y, weights))
 	}
 	require.NoError(t, once.Scale(3))
-	assert.Equal(t, thrice.EffectiveRows(), once.EffectiveRows())
 	assert.Equal(t, 3*once.Rows(), thrice.Rows())
 	assertClose(t, numbers(t, thrice), numbers(t, once), 1e-12)
 	// λ is found to a tolerance.
@@ -139,51 +138,6 @@ func testScale[T dense.Float](t *testing.T) {
 	b := must.Have(once.Fit(t.Context(), ridge.Options{Prior: 20}))
 	assert.InDelta(t, a.LogEvidence(), b.LogEvidence(), 1e-6)
 	assert.InEpsilon(t, a.Noise()[0], b.Noise()[0], 1e-3)
-}
-
-// A stream that forgets has the predictions and leave-one-out errors of rows with the weights
-// γ^age, in one part, and in shards that bytes have carried.
-func TestForgetting(t *testing.T) {
-	densetest.Both(t, testForgetting[float32], testForgetting[float64])
-}
-
-func testForgetting[T dense.Float](t *testing.T) {
-	const n, batch, decay = 300, 20, 0.9
-	phi := gaussian[T](t, 15, 5, 1, 1)
-	x, y := friedman[T](n, 5, 1)
-	weights := make([]T, n)
-	fresh := func() *ridge.Sums[T] { return sumOf(t, phi, x.RowRange(0, 0), y.RowRange(0, 0), nil) }
-	stream, shards, rows := fresh(), fresh(), 0.0
-	for lo := 0; lo < n; lo += batch {
-		require.NoError(t, stream.Scale(decay))
-		require.NoError(t, stream.Add(x.RowRange(lo, lo+batch), y.RowRange(lo, lo+batch), nil))
-		age := float64((n - lo - 1) / batch)
-		shard := sumOf(t, phi, x.RowRange(lo, lo+batch), y.RowRange(lo, lo+batch), nil)
-		require.NoError(t, shard.Scale(math.Pow(decay, age)))
-		data := must.Have(shard.MarshalBinary())
-		received := fresh()
-		require.NoError(t, received.UnmarshalBinary(data))
-		require.NoError(t, shards.Merge(received))
-		for i := lo; i < lo+batch; i++ {
-			weights[i] = T(math.Pow(decay, age))
-		}
-		rows += batch * math.Pow(decay, age)
-	}
-	assertClose(t, numbers(t, stream), numbers(t, shards), 1e-12)
-	assert.InEpsilon(t, rows, stream.EffectiveRows(), 1e-12)
-	assert.Equal(t, n, stream.Rows())
-	weighted := sumOf(t, phi, x, y, weights)
-	for _, o := range []ridge.Options{{Noise: 1, Prior: 9}, {Noise: 0.3, Prior: 9, NoIntercept: true}} {
-		want := must.Have(weighted.Fit(t.Context(), o))
-		got := must.Have(stream.Fit(t.Context(), o))
-		mean, sd := want.Predict(x)
-		m, s := got.Predict(x)
-		assert.Less(t, densetest.Distance(mean, m), 1e-4)
-		assert.Less(t, densetest.Distance(sd, s), 1e-4)
-		errs := must.Have(want.LeaveOneOut(dense.Matrix[T]{}, x, y, weights))
-		again := must.Have(got.LeaveOneOut(dense.Matrix[T]{}, x, y, weights))
-		assert.Less(t, densetest.Distance(errs, again), 1e-4)
-	}
 }
 
 // Scale refuses factors, and leaves the sums unchanged.

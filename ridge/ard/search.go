@@ -34,7 +34,6 @@ type model interface {
 	Noise() []float64
 	Prior() []float64
 	Weights() (w dense.Matrix[float64], b []float64)
-	FeatureDegrees() []float64
 }
 
 // trial is the model at x and its evidence. The model is nil if the fit failed.

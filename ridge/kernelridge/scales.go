@@ -31,9 +31,9 @@ const (
 // penalty λ for Fit: those with the least sum of squared leave-one-out errors on up to 2000 rows
 // drawn with src. L-BFGS starts from the length-scale of k and the λ of Choose for k, and takes
 // some 40 steps of 5n³ multiply-adds for n drawn rows. The diagonal of the matrix A of the
-// kernels.Pullback has the inverses of the length-scales, in units of the length-scale of k. λ is at
-// least 2⁻²³ times the mean of ω·k(x, x) over rows x of weight ω. With fewer than some twenty rows
-// for each column the length-scales fit the noise.
+// kernels.Pullback has the inverses of the length-scales, in units of the length-scale of k. The
+// penalty λ is at least 2⁻²³ times the mean of ω·k(x, x) over rows x of weight ω. With fewer than
+// some twenty rows for each column the length-scales fit the noise.
 //
 // Scales returns an error for a k that is no valid Gaussian or Matern, and where Choose returns an
 // error. If ctx ends, Scales returns the best length-scales so far and the error of ctx.
