@@ -7,8 +7,6 @@ import (
 	"gonum.org/v1/gonum/floats"
 
 	"github.com/seed-feabd252/randfeat/dense"
-	"github.com/seed-feabd252/randfeat/internal/compute/parallel"
-	"github.com/seed-feabd252/randfeat/internal/compute/vecmath"
 )
 
 // Rotate gives a quantiser another rotation.
@@ -99,14 +97,6 @@ func ShrinkCentres[T dense.Float](q Quantiser[T]) {
 			c.rotated[i] *= 0.98
 		}
 	}
-}
-
-// SumOfSquares reads x on all processors and returns the sum of its squares.
-func SumOfSquares(x []float64) float64 {
-	const piece = 1 << 15
-	sums := make([]float64, (len(x)+piece-1)/piece)
-	parallel.Rows(len(x), piece, func(lo, hi int) { sums[lo/piece] = vecmath.Dot(x[lo:hi], x[lo:hi]) })
-	return vecmath.Sum(sums)
 }
 
 // Staged reports whether a search for k rows takes two stages.
