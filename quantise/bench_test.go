@@ -11,7 +11,7 @@ import (
 )
 
 var (
-	benchRows = flag.Int("rows", 100_000, "rows of BenchmarkSearch and BenchmarkCalls; the codes of 1000000 exceed most caches")
+	benchRows = flag.Int("rows", 100_000, "rows of BenchmarkScan and BenchmarkSmall; the codes of 1000000 exceed most caches")
 	benchDim  = flag.Int("dim", 384, "dimension of the rows")
 )
 
@@ -29,9 +29,9 @@ func benchCodes(b *testing.B, f func(name string, c quantise.Codes[float32], que
 	}
 }
 
-// BenchmarkSearch is a search for 10 rows by one query and by 64 in one call. The size is that of
+// BenchmarkScan is a search for 10 rows by one query and by 64 in one call. The size is that of
 // the codes, so that MB/s is the bandwidth.
-func BenchmarkSearch(b *testing.B) {
+func BenchmarkScan(b *testing.B) {
 	benchCodes(b, func(name string, c quantise.Codes[float32], query []float32) {
 		for _, m := range []int{1, 64} {
 			b.Run(fmt.Sprintf("%s/queries=%d", name, m), func(b *testing.B) {
@@ -50,9 +50,9 @@ func BenchmarkSearch(b *testing.B) {
 	})
 }
 
-// BenchmarkCalls has the calls of an index: preparing a query, 32 listed rows of all, and 64 rows
+// BenchmarkSmall has the calls of an index: preparing a query, 32 listed rows of all, and 64 rows
 // side by side.
-func BenchmarkCalls(b *testing.B) {
+func BenchmarkSmall(b *testing.B) {
 	benchCodes(b, func(name string, c quantise.Codes[float32], vector []float32) {
 		dst, list, side := make([]quantise.Estimate, 64), make([]int, 32), make([]int, 64)
 		for i := range side {
