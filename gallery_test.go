@@ -45,9 +45,8 @@ func TestGalleryCaption(t *testing.T) {
 	defer f.Close()
 	lines, err := csv.NewReader(f).ReadAll()
 	require.NoError(t, err)
-	// The second point of a line is that of 256 landmarks or clusters, of the sizes 64, 256 and
-	// 1024.
-	type shown struct{ exact, wrong, clusters, off float64 }
+	// The second point of a line is that of the size 256 of 64, 256 and 1024.
+	type shown struct{ exact, wrong, blocks, off float64 }
 	panels, points := make(map[string]*shown), make(map[string]int)
 	for _, line := range lines[1:] {
 		p := panels[line[0]]
@@ -64,8 +63,8 @@ func TestGalleryCaption(t *testing.T) {
 			p.exact = x
 		case second && line[1] == "FAVOR+":
 			p.wrong = 100 * y
-		case second && line[1] == "clusters":
-			p.clusters, p.off = x, 100*y
+		case second && line[1] == "blocks":
+			p.blocks, p.off = x, 100*y
 		}
 	}
 	short, long := panels["2048 tokens"], panels["8192 tokens"]
@@ -73,7 +72,7 @@ func TestGalleryCaption(t *testing.T) {
 	require.NotNil(t, long)
 	readme, err := os.ReadFile("README.md")
 	require.NoError(t, err)
-	assert.Contains(t, strings.Join(strings.Fields(string(readme)), " "), fmt.Sprintf("Over 2048 tokens exact attention takes %.0f ms, and 256 clusters of keys are %.0f %% off after %.0f ms. "+
-		"Over 8192 tokens exact attention takes %.0f ms, 256 clusters are %.0f %% off after %.0f ms, and 256 positive features (FAVOR+) fail: they are %.0f %% off.",
-		short.exact, short.off, short.clusters, long.exact, long.off, long.clusters, long.wrong))
+	assert.Contains(t, strings.Join(strings.Fields(string(readme)), " "), fmt.Sprintf("Over 2048 tokens exact attention takes %.0f ms, and [blocks of keys](docs/attention.md#blocks-of-keys) with the threshold 0.04 are %.0f %% off after %.0f ms. "+
+		"Over 8192 tokens exact attention takes %.0f ms, these blocks are %.0f %% off after %.0f ms, and 256 positive features (FAVOR+) fail: they are %.0f %% off.",
+		short.exact, short.off, short.blocks, long.exact, long.off, long.blocks, long.wrong))
 }

@@ -26,24 +26,23 @@ func registerAttention[T dense.Float]() {
 
 // Attention has the parameters of Attend and AttendPerKey.
 type Attention[T dense.Float] struct {
-	// Map is the feature map of queries and keys, as performer.NewLinear takes it. rff.Write must
-	// support the Map.
+	// Map is a feature map of queries and keys that performer.NewLinear and rff.Write accept.
 	Map          rff.Map[T]
 	Values       int  // dv, the dimension of values
 	Unnormalised bool // as in performer.LinearOptions
 }
 
 // Attend computes linear attention of queries over all keys and values: the result of
-// performer.Linear, up to the rounding of sums in another order. keys is a PCollection of
-// ridge.Block[T] with keys in X (n×d) and values in Y (n×dv). queries is a PCollection of
-// ridge.Block[T] with queries in X. Attend returns the blocks of queries with outputs of dimension
-// dv in Y. Attend ignores the Weights of blocks. Each Beam bundle of keys is summed into one
+// performer.Linear, up to the rounding of sums in another order. The arguments keys and queries are
+// PCollections of ridge.Block[T], with keys or queries in the rows of X, and with values in Y for
+// keys. Attend returns a PCollection of the blocks of queries, with the outputs of attention in Y.
+// Attend ignores the Weights of blocks. Attend sums each Beam bundle of keys into one
 // performer.State of m·(dv + 1) numbers, for m features and values of dimension dv, and Beam passes
-// the merged state to the workers with queries as a side input.
+// the merged State to the workers with queries as a side input.
 //
-// The pipeline fails for shapes that do not fit, for a damaged performer.State, and for queries if
-// there are no keys. Attend panics for a Map that rff.Write does not support and for Values below
-// 1.
+// A pipeline with Attend fails for blocks whose shapes do not fit the Map and Values, for a damaged
+// performer.State, and for queries if there are no keys. Attend panics for a Map that rff.Write
+// does not support and for Values below 1.
 func Attend[T dense.Float](s beam.Scope, keys, queries beam.PCollection, spec Attention[T]) beam.PCollection {
 	s = s.Scope("beamfeat.Attend")
 	f := newAttender(spec)
@@ -52,14 +51,15 @@ func Attend[T dense.Float](s beam.Scope, keys, queries beam.PCollection, spec At
 }
 
 // AttendPerKey computes linear attention of the queries of each group over the keys and values of
-// the group, as Attend does over all keys. A group is a document, a user or an attention head. keys
-// and queries are PCollections of KV<G, ridge.Block[T]>, where G is any type that Beam groups by.
-// AttendPerKey returns a PCollection of KV<G, ridge.Block[T]>: the blocks of queries with outputs
-// in Y.
+// the group, as Attend does over all keys. A group is for example a document, a user or an
+// attention head. The arguments keys and queries are PCollections of KV<G, ridge.Block[T]>, where G
+// is any type that Beam groups by. AttendPerKey returns a PCollection of KV<G, ridge.Block[T]>, the
+// groups and blocks of queries with the outputs of attention in Y.
 //
 // One worker sums the keys of a group and computes the outputs of all queries of the group, so the
-// size of one group is limited. A worker holds the sums of at most about 2000 groups at a time. A
-// group that has queries but no keys fails the pipeline. A group of keys alone has no outputs.
+// size of one group is limited. A worker of AttendPerKey holds the sums of at most about 2000
+// groups at a time. A group with queries and no keys fails the pipeline. A group with keys and no
+// queries has no outputs.
 func AttendPerKey[T dense.Float](s beam.Scope, keys, queries beam.PCollection, spec Attention[T]) beam.PCollection {
 	s = s.Scope("beamfeat.AttendPerKey")
 	f := newAttender(spec)
@@ -87,7 +87,7 @@ func newAttender[T dense.Float](spec Attention[T]) attender[T] {
 	return attender[T]{Map: file, Values: spec.Values, Unnormalised: spec.Unnormalised}
 }
 
-// Setup reads the feature map from its encoding in f, once for each copy of f on a worker.
+// Setup decodes the feature map in f; Beam calls Setup once for each copy of f on a worker.
 func (f *attender[T]) Setup() error {
 	phi, err := readMap[T](f.Map)
 	if err != nil {

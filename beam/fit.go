@@ -38,12 +38,12 @@ type Ridge[T dense.Float] struct {
 
 // FitRidge fits a Bayesian ridge regression to all rows of blocks, a PCollection of ridge.Block[T].
 // FitRidge returns a PCollection of one *ridge.Model[T], which is empty if there are no blocks.
-// Each Beam bundle is summed into one ridge.Sums of 4·D² + 8·D·p bytes, for D features and p
+// FitRidge sums each Beam bundle into one ridge.Sums of 4·D² + 8·D·p bytes, for D features and p
 // targets, and one worker merges the sums and fits the model.
 //
-// The pipeline fails for a block that ridge.Sums.Add refuses, damaged sums, and sums that
-// ridge.Sums.Fit refuses. FitRidge panics for a feature map that rff.Write does not support,
-// negative Outputs, Options with Iterative, and blocks of another type than ridge.Block[T].
+// A pipeline with FitRidge fails if ridge.Sums.Add or ridge.Sums.Fit returns an error, and for
+// damaged sums. FitRidge panics for a feature map that rff.Write does not support, negative
+// Outputs, Options with Iterative, and blocks of another type than ridge.Block[T].
 func FitRidge[T dense.Float](s beam.Scope, blocks beam.PCollection, spec Ridge[T]) beam.PCollection {
 	s = s.Scope("beamfeat.FitRidge")
 	f, err := newSummer(spec)
@@ -55,16 +55,18 @@ func FitRidge[T dense.Float](s beam.Scope, blocks beam.PCollection, spec Ridge[T
 
 // Components has the parameters of FitComponents.
 type Components[T dense.Float] struct {
-	// Map is the feature map, such as rff.Identity for the points. rff.Write must support the Map.
+	// Map is a feature map that rff.Write accepts, such as rff.Identity, whose features are the
+	// points.
 	Map        rff.Map[T]
 	Components int  // number of components
 	Whiten     bool // whether components have variance 1
 }
 
-// FitComponents finds principal components of the features of all rows of blocks, as
+// FitComponents finds principal components of the features of all rows of the argument blocks, as
 // components.FromSums does on one machine. FitComponents ignores the targets in blocks.
-// FitComponents returns a PCollection of one *components.Model[T]. FitComponents costs as much as
-// FitRidge, and fails or panics where FitRidge does.
+// FitComponents returns a PCollection of one *components.Model[T]. FitComponents has the cost and
+// the panics of FitRidge. A pipeline with FitComponents fails if ridge.Sums.Add or
+// components.FromSums returns an error.
 func FitComponents[T dense.Float](s beam.Scope, blocks beam.PCollection, spec Components[T]) beam.PCollection {
 	s = s.Scope("beamfeat.FitComponents")
 	f, err := newSummer(Ridge[T]{Map: spec.Map})
@@ -75,11 +77,12 @@ func FitComponents[T dense.Float](s beam.Scope, blocks beam.PCollection, spec Co
 	return beam.ParDo(s, &componentsFn[T]{f, spec.Components, spec.Whiten}, beam.Combine(s, &sumFn[T]{f}, blocks))
 }
 
-// FitMetric computes, from gradients at all rows of blocks, the matrix L of a distance ‖L·(x − y)‖,
-// as components.Metric does on one machine. The argument gradients is a feature map from
-// rff.Gradients. FitMetric ignores the targets in blocks. FitMetric returns a PCollection of one
-// ridge.Block[float64], whose X is the matrix L of the distance ‖L·(x − y)‖. FitMetric costs as
-// much as FitRidge, and fails or panics where FitRidge does.
+// FitMetric computes, from gradients at all rows of the argument blocks, the matrix L of a distance
+// ‖L·(x − y)‖, as components.Metric does on one machine. The argument gradients is a feature map
+// from rff.Gradients. FitMetric ignores the targets in blocks. FitMetric returns a PCollection of
+// one ridge.Block[float64], whose X is the matrix L of the distance ‖L·(x − y)‖. FitMetric has the
+// cost and the panics of FitRidge. A pipeline with FitMetric fails if ridge.Sums.Add or
+// components.Metric returns an error.
 func FitMetric[T dense.Float](s beam.Scope, blocks beam.PCollection, gradients rff.Map[T]) beam.PCollection {
 	s = s.Scope("beamfeat.FitMetric")
 	f, err := newSummer(Ridge[T]{Map: gradients})
@@ -114,7 +117,7 @@ func newSummer[T dense.Float](spec Ridge[T]) (f summer[T], err error) {
 	return summer[T]{Map: file, Outputs: max(spec.Outputs, 1), Noise: o.Noise, Prior: o.Prior, Ratio: o.Ratio, NoIntercept: o.NoIntercept}, err
 }
 
-// Setup reads the feature map from its encoding in f, once for each copy of f on a worker.
+// Setup decodes the feature map in f; Beam calls Setup once for each copy of f on a worker.
 func (f *summer[T]) Setup() (err error) {
 	f.phi, err = readMap[T](f.Map)
 	return err

@@ -19,14 +19,15 @@ func init() {
 	register.Combiner1[ridge.Block[float64]](&landmarksFn[float64]{})
 }
 
-// UniformLandmarks draws n different points of blocks, a PCollection of ridge.Block[T]: those with
-// the least SHA-256 hash of seed and point. All sets of n different points have the same
+// UniformLandmarks draws n different points of blocks, a PCollection of ridge.Block[T]: the n
+// points with the least SHA-256 hash of seed and point. All sets of n different points have equal
 // probability, and a repeated point counts once. UniformLandmarks returns a PCollection of one
-// block with the n drawn points in X (n×d), or with all points if there are fewer. The drawn points
-// serve as landmarks for rff.Nystroem. Each Beam bundle is reduced to n·d numbers.
+// block with the n drawn points in X, or with all points if there are fewer than n. The drawn
+// points serve as landmarks for rff.Nystroem. UniformLandmarks reduces each Beam bundle to at most
+// n points.
 //
-// The pipeline fails if blocks have points of different dimension. UniformLandmarks panics for n <
-// 1.
+// A pipeline with UniformLandmarks fails if blocks have points of different dimension.
+// UniformLandmarks panics for n < 1.
 func UniformLandmarks[T dense.Float](s beam.Scope, blocks beam.PCollection, n int, seed uint64) beam.PCollection {
 	if n < 1 {
 		panic(fmt.Sprintf("beamfeat: n = %d, want at least 1", n))

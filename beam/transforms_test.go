@@ -203,35 +203,6 @@ func TestUniformLandmarks(t *testing.T) {
 	assert.Panics(t, func() { landmarks(blocks, 0, 1) })
 }
 
-// TestAttend: attention over keys in many blocks is that over all keys on one machine.
-func TestAttend(t *testing.T) {
-	w, err := orf.Draw[float64](orf.IID{}, 32, dim, exprand.NewSource(5))
-	require.NoError(t, err)
-	phi, err := rff.Draw(rff.SoftmaxPositive{Scale: 0.5}, w)
-	require.NoError(t, err)
-	keys, queries := blocksOf[float64](20), blocksOf[float64](3)
-	for i := range queries {
-		queries[i].Y, queries[i].Weights = dense.New[float64](50, 0), nil
-	}
-	k, v := stack(keys)
-	form, err := performer.NewLinear[float64](phi, performer.LinearOptions{})
-	require.NoError(t, err)
-
-	p, s := beam.NewPipelineWithRoot()
-	out := beamfeat.Attend(s, beam.CreateList(s, keys), beam.CreateList(s, queries),
-		beamfeat.Attention[float64]{Map: phi, Values: outputs})
-	got := collect(t, p, s, out)
-	require.Len(t, got, len(queries))
-	for _, b := range got {
-		want := form.Forward(dense.Matrix[float64]{}, b.X, k, v)
-		for i := range want.Rows {
-			// Positive weights: no sum of n = 1000 terms is off by more than n·ε of its size, and
-			// values are at most some 101.
-			assert.InDeltaSlice(t, want.Row(i), b.Y.Row(i), 2*1000*0x1p-52*101)
-		}
-	}
-}
-
 // TestAttendPerKey: attention over the keys of a group, in many blocks, is that on one machine.
 func TestAttendPerKey(t *testing.T) {
 	const groups = 4

@@ -10,7 +10,7 @@ import (
 
 // Implementation implements gonum's BLAS interfaces with the matrix products of this module. The
 // BLAS routines Gemm, Gemv, Syrk, Trsm and Trmm in float32 and float64 run on the matrix products
-// of this module. All routines but Gemm, Gemv, Syrk, Trsm and Trmm are those of gonum's own
+// of this module. All routines but Gemm, Gemv, Syrk, Trsm and Trmm are methods of gonum's own
 // Implementation, which is embedded. The zero Implementation is ready to use, and several
 // goroutines may share it.
 type Implementation struct{ reference.Implementation }
@@ -22,41 +22,40 @@ var (
 
 // Sgemm computes C = alpha·op(A)·op(B) + beta·C in float32, where op(A) is m×k, op(B) is k×n and C
 // is m×n. op(A) is A if the flag tA is NoTrans, and Aᵀ if tA is Trans or ConjTrans; the flag tB
-// selects op(B) in this way. A, B and C are row-major matrices of strides lda, ldb, ldc.
+// selects B or Bᵀ likewise. A, B and C are row-major matrices of strides lda, ldb, ldc.
 //
 // The memory of C must not overlap A or B. Sgemm does not read the elements of C if beta is 0. NaN
-// and ±Inf in A and B spread to C even where the other factor is zero, unlike in gonum's Sgemm,
-// which skips the zeros of A. The results of Sgemm agree with those of gonum's Sgemm up to
-// rounding. Results do not depend on GOMAXPROCS, but the last bits of results may differ between
-// types of processors. Sgemm panics where gonum's Sgemm panics, with the text of gonum's panic.
-// Cost: O(m·n·k) operations for op(A) (m×k) and op(B) (k×n), on up to GOMAXPROCS goroutines. After
-// the first calls Sgemm allocates nothing.
+// and ±Inf in A and B spread to C even if multiplied by zero, unlike in gonum's Sgemm, which skips
+// the zeros of A. The results of Sgemm agree with those of gonum's Sgemm up to rounding, and do not
+// depend on GOMAXPROCS, but the last bits may differ between types of processors. Sgemm panics if
+// gonum's Sgemm panics, with equal text. Sgemm takes O(m·n·k) operations for op(A) (m×k) and op(B)
+// (k×n), on up to GOMAXPROCS goroutines. After the first calls Sgemm allocates nothing.
 func (i Implementation) Sgemm(tA, tB gonum.Transpose, m, n, k int, alpha float32, a []float32, lda int, b []float32, ldb int, beta float32, c []float32, ldc int) {
 	if !multiply(tA, tB, m, n, k, alpha, a, lda, b, ldb, beta, c, ldc) {
 		i.Implementation.Sgemm(tA, tB, m, n, k, alpha, a, lda, b, ldb, beta, c, ldc)
 	}
 }
 
-// Dgemm computes C = alpha·op(A)·op(B) + beta·C in float64, as Sgemm does in float32.
+// Dgemm computes C = alpha·A·B + beta·C, or with Aᵀ or Bᵀ, in float64, as Sgemm does in float32.
 func (i Implementation) Dgemm(tA, tB gonum.Transpose, m, n, k int, alpha float64, a []float64, lda int, b []float64, ldb int, beta float64, c []float64, ldc int) {
 	if !multiply(tA, tB, m, n, k, alpha, a, lda, b, ldb, beta, c, ldc) {
 		i.Implementation.Dgemm(tA, tB, m, n, k, alpha, a, lda, b, ldb, beta, c, ldc)
 	}
 }
 
-// Sgemv computes y = alpha·op(A)·x + beta·y in float32, where A is m×n. As in Sgemm, op(A) is A if
-// tA is NoTrans and Aᵀ if tA is Trans or ConjTrans, y must not overlap A or x, and beta = 0 means
-// that Sgemv does not read y. The results of Sgemv agree with those of gonum's Sgemv up to rounding
-// and do not depend on GOMAXPROCS. Sgemv panics where gonum's Sgemv panics. Gonum's Sgemv computes
-// the product if A is small, or if the increment incX of x or incY of y is not 1. Cost: the time to
-// read A from memory.
+// Sgemv computes y = alpha·op(A)·x + beta·y in float32, where A is m×n, and op(A) is A if the flag
+// tA is NoTrans and Aᵀ if tA is Trans or ConjTrans. In Sgemv, y must not overlap A or x, and beta =
+// 0 means that Sgemv does not read y. The results of Sgemv agree with those of gonum's Sgemv up to
+// rounding and do not depend on GOMAXPROCS. Sgemv panics if gonum's Sgemv panics. Sgemv calls
+// gonum's Sgemv if A is small, or if the increment incX of x or incY of y is not 1. Sgemv takes
+// about the time to read A from memory.
 func (i Implementation) Sgemv(tA gonum.Transpose, m, n int, alpha float32, a []float32, lda int, x []float32, incX int, beta float32, y []float32, incY int) {
 	if incX != 1 || incY != 1 || !multiplyVector(tA, m, n, alpha, a, lda, x, beta, y) {
 		i.Implementation.Sgemv(tA, m, n, alpha, a, lda, x, incX, beta, y, incY)
 	}
 }
 
-// Dgemv computes y = alpha·op(A)·x + beta·y in float64, as Sgemv does in float32.
+// Dgemv computes y = alpha·A·x + beta·y, or with Aᵀ, in float64, as Sgemv does in float32.
 func (i Implementation) Dgemv(tA gonum.Transpose, m, n int, alpha float64, a []float64, lda int, x []float64, incX int, beta float64, y []float64, incY int) {
 	if incX != 1 || incY != 1 || !multiplyVector(tA, m, n, alpha, a, lda, x, beta, y) {
 		i.Implementation.Dgemv(tA, m, n, alpha, a, lda, x, incX, beta, y, incY)

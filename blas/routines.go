@@ -2,12 +2,13 @@ package blas
 
 import gonum "gonum.org/v1/gonum/blas"
 
-// Ssyrk computes the triangle ul of the n×n matrix C = alpha·op(A)·op(A)ᵀ + beta·C in float32.
-// op(A) is the n×k matrix A if tA is NoTrans, and the transpose of the k×n matrix A if tA is Trans
-// or ConjTrans. Ssyrk neither reads nor writes the triangle of C opposite to ul, and does not read
-// C if beta is 0. C must not overlap A. The results of Ssyrk agree with those of gonum's Ssyrk up
-// to rounding and do not depend on GOMAXPROCS. Ssyrk panics where gonum's Ssyrk panics. Cost:
-// n²·k/2 multiply-adds on up to GOMAXPROCS goroutines.
+// Ssyrk computes the upper or lower triangle ul of the n×n matrix C = alpha·op(A)·op(A)ᵀ + beta·C
+// in float32, where op(A) is the n×k matrix A if tA is NoTrans, and the transpose of the k×n matrix
+// A if tA is Trans or ConjTrans. Ssyrk neither reads nor writes the triangle of C opposite to ul,
+// and does not read C if beta is 0. The matrix C must not overlap A. The results of Ssyrk agree
+// with those of gonum's Ssyrk up to rounding and do not depend on GOMAXPROCS. Ssyrk panics if
+// gonum's Ssyrk panics. Ssyrk takes n²·k/2 multiply-adds for an n×k matrix A, or k×n if transposed,
+// on up to GOMAXPROCS goroutines.
 func (i Implementation) Ssyrk(ul gonum.Uplo, tA gonum.Transpose, n, k int, alpha float32, a []float32, lda int, beta float32, c []float32, ldc int) {
 	if k == 0 && beta == 0 {
 		alpha = 0
@@ -17,7 +18,8 @@ func (i Implementation) Ssyrk(ul gonum.Uplo, tA gonum.Transpose, n, k int, alpha
 	}
 }
 
-// Dsyrk computes a triangle of C = alpha·op(A)·op(A)ᵀ + beta·C as Ssyrk does, in float64.
+// Dsyrk computes a triangle of C = alpha·A·Aᵀ + beta·C, or with Aᵀ·A, in float64, as Ssyrk does in
+// float32.
 func (i Implementation) Dsyrk(ul gonum.Uplo, tA gonum.Transpose, n, k int, alpha float64, a []float64, lda int, beta float64, c []float64, ldc int) {
 	if k == 0 && beta == 0 {
 		alpha = 0
@@ -28,20 +30,21 @@ func (i Implementation) Dsyrk(ul gonum.Uplo, tA gonum.Transpose, n, k int, alpha
 }
 
 // Strsm replaces B (m×n) by alpha·op(A)⁻¹·B in float32 for s = Left, and by alpha·B·op(A)⁻¹ for s =
-// Right, where A is triangular. op(A) is A or Aᵀ by the flag tA. Strsm reads only the triangle ul
-// of A, without the diagonal, which counts as 1, if d is Unit. Strsm halves A recursively down to
-// blocks of order 16; gonum's Strsm solves with the blocks on the diagonal, and matrix products do
-// the rest. Strsm is a blocked substitution, with residuals as small as those of gonum's Strsm. The
-// results of Strsm agree with those of gonum's Strsm up to rounding, and do not depend on
-// GOMAXPROCS. Strsm panics where gonum's Strsm panics. Cost: m²·n/2 multiply-adds for an m×n matrix
-// B if s is Left, and m·n²/2 if s is Right, on up to GOMAXPROCS goroutines.
+// Right, where A is triangular and op(A) is A or Aᵀ by the flag tA. Strsm reads only the upper or
+// lower triangle ul of A, and if d is Unit not the diagonal, whose elements count as 1. Strsm
+// halves A recursively down to blocks of order 16; gonum's Strsm solves with the blocks on the
+// diagonal, and matrix products do the rest. Strsm is a blocked substitution, with residuals as
+// small as those of gonum's Strsm. The results of Strsm agree with those of gonum's Strsm up to
+// rounding, and do not depend on GOMAXPROCS. Strsm panics if gonum's Strsm panics. Strsm takes
+// m²·n/2 multiply-adds for an m×n matrix B if s is Left, and m·n²/2 if s is Right, on up to
+// GOMAXPROCS goroutines.
 func (i Implementation) Strsm(s gonum.Side, ul gonum.Uplo, tA gonum.Transpose, d gonum.Diag, m, n int, alpha float32, a []float32, lda int, b []float32, ldb int) {
 	if !enough(m, n, order(s, m, n)) || !(triangular[float32]{own: i.Implementation.Strsm, solve: true, order: usual.triangle, side: s, uplo: ul, tA: tA, diag: d, alpha: alpha}).run(m, n, a, lda, b, ldb) {
 		i.Implementation.Strsm(s, ul, tA, d, m, n, alpha, a, lda, b, ldb)
 	}
 }
 
-// Dtrsm computes alpha·op(A)⁻¹·B or alpha·B·op(A)⁻¹ in float64, as Strsm does in float32.
+// Dtrsm replaces B by alpha·A⁻¹·B or alpha·B·A⁻¹, or with Aᵀ, in float64, as Strsm does in float32.
 func (i Implementation) Dtrsm(s gonum.Side, ul gonum.Uplo, tA gonum.Transpose, d gonum.Diag, m, n int, alpha float64, a []float64, lda int, b []float64, ldb int) {
 	if !enough(m, n, order(s, m, n)) || !(triangular[float64]{own: i.Implementation.Dtrsm, solve: true, order: usual.triangle, side: s, uplo: ul, tA: tA, diag: d, alpha: alpha}).run(m, n, a, lda, b, ldb) {
 		i.Implementation.Dtrsm(s, ul, tA, d, m, n, alpha, a, lda, b, ldb)
@@ -49,17 +52,17 @@ func (i Implementation) Dtrsm(s gonum.Side, ul gonum.Uplo, tA gonum.Transpose, d
 }
 
 // Strmm replaces B (m×n) by alpha·op(A)·B in float32 for s = Left, and by alpha·B·op(A) for s =
-// Right, where A is triangular. Strmm reads only the triangle ul of A, without the diagonal, which
-// counts as 1, if d is Unit. The results of Strmm agree with those of gonum's Strmm up to rounding,
-// and do not depend on GOMAXPROCS. Strmm panics where gonum's Strmm panics, and takes as many
-// multiply-adds and goroutines as Strsm does for matrices of equal sizes.
+// Right, where A is triangular and op(A) is A or Aᵀ by the flag tA. Strmm reads only the upper or
+// lower triangle ul of A, and if d is Unit not the diagonal, whose elements count as 1. The results
+// of Strmm agree with those of gonum's Strmm up to rounding, and do not depend on GOMAXPROCS. Strmm
+// panics if gonum's Strmm panics, and costs as much as Strsm for matrices of equal sizes.
 func (i Implementation) Strmm(s gonum.Side, ul gonum.Uplo, tA gonum.Transpose, d gonum.Diag, m, n int, alpha float32, a []float32, lda int, b []float32, ldb int) {
 	if !enough(m, n, order(s, m, n)) || !(triangular[float32]{own: i.Implementation.Strmm, order: usual.triangle, side: s, uplo: ul, tA: tA, diag: d, alpha: alpha}).run(m, n, a, lda, b, ldb) {
 		i.Implementation.Strmm(s, ul, tA, d, m, n, alpha, a, lda, b, ldb)
 	}
 }
 
-// Dtrmm computes alpha·op(A)·B or alpha·B·op(A) in float64, as Strmm does in float32.
+// Dtrmm replaces B by alpha·A·B or alpha·B·A, or with Aᵀ, in float64, as Strmm does in float32.
 func (i Implementation) Dtrmm(s gonum.Side, ul gonum.Uplo, tA gonum.Transpose, d gonum.Diag, m, n int, alpha float64, a []float64, lda int, b []float64, ldb int) {
 	if !enough(m, n, order(s, m, n)) || !(triangular[float64]{own: i.Implementation.Dtrmm, order: usual.triangle, side: s, uplo: ul, tA: tA, diag: d, alpha: alpha}).run(m, n, a, lda, b, ldb) {
 		i.Implementation.Dtrmm(s, ul, tA, d, m, n, alpha, a, lda, b, ldb)

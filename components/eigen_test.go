@@ -2,7 +2,6 @@ package components
 
 import (
 	"context"
-	"fmt"
 	"math"
 	"math/rand/v2"
 	"testing"
@@ -93,22 +92,5 @@ func TestLeadingStops(t *testing.T) {
 	for _, n := range []int{10, 300} {
 		_, _, err := leading(ctx, spectrum(make([]float64, n)), 1)
 		assert.ErrorIs(t, err, context.Canceled)
-	}
-}
-
-func BenchmarkLeading(b *testing.B) {
-	const n = 512
-	values := make([]float64, n)
-	for i := range values {
-		values[i] = math.Pow(1+float64(i), -2)
-	}
-	a := spectrum(values)
-	for _, r := range []int{8, 32, 512} {
-		b.Run(fmt.Sprintf("D=%d/r=%d", n, r), func(b *testing.B) {
-			for b.Loop() {
-				_, _, err := leading(b.Context(), a, r)
-				require.NoError(b, err)
-			}
-		})
 	}
 }

@@ -31,8 +31,7 @@ func fileOf[T dense.Float](t testing.TB, m *components.Model[T]) []byte {
 // read reads the model in a file.
 func read[T dense.Float](t testing.TB, file []byte) *components.Model[T] {
 	t.Helper()
-	phi, err := rff.Read[T](bytes.NewReader(file))
-	require.NoError(t, err)
+	phi := must.Have(rff.Read[T](bytes.NewReader(file)))
 	return phi.(*components.Model[T])
 }
 
@@ -60,12 +59,10 @@ func testFiles[T dense.Float](t *testing.T) {
 		for i := range y.Data {
 			y.Data[i] = z.At(i, 1) * z.At(i, 0)
 		}
-		model, err := ridge.Fit(t.Context(), rff.Map[T](m), ridge.Block[T]{X: x, Y: y}, ridge.Options{})
-		require.NoError(t, err)
+		model := must.Have(ridge.Fit(t.Context(), rff.Map[T](m), ridge.Block[T]{X: x, Y: y}, ridge.Options{}))
 		var b bytes.Buffer
 		require.NoError(t, model.Write(&b))
-		again, err := ridge.ReadModel[T](&b)
-		require.NoError(t, err)
+		again := must.Have(ridge.ReadModel[T](&b))
 		assert.Equal(t, model.Mean(dense.Matrix[T]{}, x), again.Mean(dense.Matrix[T]{}, x))
 	}
 }
@@ -79,8 +76,7 @@ func TestGoldenFile(t *testing.T) {
 	if os.Getenv("RANDFEAT_UPDATE") != "" {
 		require.NoError(t, os.WriteFile(path, fileOf(t, want), 0o666))
 	}
-	file, err := os.ReadFile(path)
-	require.NoError(t, err)
+	file := must.Have(os.ReadFile(path))
 	m := read[float64](t, file)
 	assert.Equal(t, file, fileOf(t, m), "written as something else")
 	z := want.Transform(dense.Matrix[float64]{}, x)

@@ -3,18 +3,15 @@ package components_test
 import (
 	"context"
 	"math"
-	"math/rand/v2"
 	"testing"
 
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
-	"gonum.org/v1/gonum/floats"
 
 	"github.com/seed-feabd252/randfeat/components"
 	"github.com/seed-feabd252/randfeat/dense"
 	"github.com/seed-feabd252/randfeat/internal/testing/densetest"
 	"github.com/seed-feabd252/randfeat/internal/testing/must"
-	"github.com/seed-feabd252/randfeat/orf"
 	"github.com/seed-feabd252/randfeat/rff"
 	"github.com/seed-feabd252/randfeat/ridge"
 )
@@ -96,45 +93,4 @@ func TestMetricOfOneColumn(t *testing.T) {
 	}
 	_, err := components.Metric(t.Context(), constant(t, 1e200))
 	assert.EqualError(t, err, "components: products of gradients[0][0] = +Inf, want a finite number")
-}
-
-// With 100 rows of 50 columns, of which four matter, a metric makes the error at other rows larger.
-func TestMetricOfIdleColumns(t *testing.T) {
-	rng := rand.New(rand.NewPCG(1, 2))
-	draw := func(n int) (x, y dense.Matrix[float64]) {
-		x, y = dense.New[float64](n, 50), dense.New[float64](n, 1)
-		for i := range n {
-			r := x.Row(i)
-			for j := range r {
-				r[j] = rng.NormFloat64()
-			}
-			y.Set(i, 0, r[0]*r[1]+r[2]+math.Sin(2*r[3])+rng.NormFloat64())
-		}
-		return x, y
-	}
-	x, y := draw(100)
-	z, target := draw(2000)
-	w := must.Have(orf.Draw[float64](orf.GramSchmidt{}, 512, 50, densetest.Source(3)))
-	at := func(l dense.Matrix[float64]) (*ridge.Model[float64], float64) {
-		metric := rff.Affine{A: l}
-		points := must.Have(rff.Draw[float64](metric, nil))
-		usual := must.Have(ridge.MedianDistance(points.Transform(dense.Matrix[float64]{}, x), densetest.Source(4)))
-		gaussian := must.Have(rff.Draw(rff.Gaussian{LengthScale: usual}, w))
-		phi := must.Have(rff.Compose(metric, gaussian))
-		m := must.Have(ridge.Fit(t.Context(), phi, ridge.Block[float64]{X: x, Y: y}, ridge.Options{}))
-		errs := m.Mean(dense.Matrix[float64]{}, z)
-		floats.Sub(errs.Data, target.Data)
-		return m, floats.Norm(errs.Data, 2) / math.Sqrt(2000)
-	}
-	l := dense.New[float64](50, 50)
-	for i := range 50 {
-		l.Set(i, i, 1)
-	}
-	m, before := at(l)
-	weights, _ := m.Weights()
-	gradients := must.Have(rff.Gradients(m.Map(), weights))
-	sums := must.Have(ridge.Sum(t.Context(), gradients, ridge.Block[float64]{X: x, Y: y}))
-	l = must.Have(components.Metric(t.Context(), sums))
-	_, after := at(l)
-	assert.Greater(t, after, before)
 }

@@ -36,8 +36,8 @@ func New[T Float](r, c int) Matrix[T] {
 	return Matrix[T]{Rows: r, Cols: c, Data: make([]T, r*c), Stride: c}
 }
 
-// Of returns the r×c matrix whose elements, row by row, are data. The matrix shares the memory of
-// data. Of panics if len(data) is not r·c, or if Check of the new matrix panics.
+// Of returns the r×c matrix whose elements, row by row, are data. The result of Of shares the
+// memory of data. Of panics if len(data) is not r·c, or if Check of the new matrix panics.
 func Of[T Float](r, c int, data []T) Matrix[T] {
 	if r < 0 || c < 0 || c > 0 && r > math.MaxInt/c || len(data) != r*c {
 		panic(fmt.Sprintf("dense: Of(%d, %d): %d elements given, want %d·%d", r, c, len(data), r, c))
@@ -47,9 +47,9 @@ func Of[T Float](r, c int, data []T) Matrix[T] {
 	return m
 }
 
-// Ensure returns dst if dst is r×c, and a new r×c matrix if dst is the zero Matrix. Ensure panics
-// if dst is neither r×c nor zero, with both shapes, and if dst.Check panics. Ensure does not change
-// the elements of dst.
+// Ensure returns dst if dst is r×c, and a new r×c matrix if dst is the zero Matrix. Ensure panics,
+// with a message of both shapes, if dst is neither r×c nor the zero value, and if dst.Check panics.
+// Ensure does not change the elements of dst.
 func Ensure[T Float](dst Matrix[T], r, c int) Matrix[T] {
 	if dst.Rows == r && dst.Cols == c {
 		dst.Check()
@@ -63,17 +63,17 @@ func Ensure[T Float](dst Matrix[T], r, c int) Matrix[T] {
 
 // Check panics unless the fields of m describe a view inside m.Data. Rows and Cols must not be
 // negative, Stride must be at least Cols if m has several rows, and Data must hold the last element
-// of m. A matrix without elements must not have more rows or columns than New would allocate.
+// of m. Check also panics for a matrix without elements if New panics for as many rows and columns.
 //
-// Functions of this module call Check for the matrices that they take. The methods At, Set and Row
-// check only indices, because callers use At, Set and Row for every element or row.
+// Functions of this module call Check for every argument of type Matrix. The methods At, Set and
+// Row check only indices, because callers use At, Set and Row for every element or row.
 func (m Matrix[T]) Check() {
 	if !m.isView() {
 		panic(m.fault())
 	}
 }
 
-// Validate returns an error where Check panics, with the text of the panic.
+// Validate returns an error with the text of the panic if Check panics, and nil if not.
 func (m Matrix[T]) Validate() error {
 	if !m.isView() {
 		return errors.New(m.fault())
@@ -169,7 +169,7 @@ func (m Matrix[T]) view(r0, r1, c0, c1 int) Matrix[T] {
 	return v
 }
 
-// Clone returns a copy of m in new memory, with stride m.Cols. Clone panics if m.Check does.
+// Clone returns a copy of m in new memory, with stride m.Cols. Clone panics if m.Check panics.
 func (m Matrix[T]) Clone() Matrix[T] {
 	m.Check()
 	return Copy(New[T](m.Rows, m.Cols), m)
@@ -177,8 +177,8 @@ func (m Matrix[T]) Clone() Matrix[T] {
 
 // Copy copies the elements of src into dst and returns dst. If dst is the zero Matrix, Copy
 // allocates dst. The element types of dst and src may differ. Copy rounds float64 to the nearest
-// float32, ties to even, and to ±Inf beyond the range of float32; NaN stays NaN. Copy panics if the
-// shapes of dst and src differ, or if Check of dst or of src panics.
+// float32, ties to even, and to ±Inf beyond the range of float32; NaN stays NaN. Copy panics unless
+// dst is the zero value or has the shape of src, and if Check of dst or of src panics.
 func Copy[To, From Float](dst Matrix[To], src Matrix[From]) Matrix[To] {
 	src.Check()
 	dst = Ensure(dst, src.Rows, src.Cols)
@@ -198,8 +198,8 @@ func Copy[To, From Float](dst Matrix[To], src Matrix[From]) Matrix[To] {
 }
 
 // Transpose writes the c×r transpose of the r×c matrix src into dst and returns dst. If dst is the
-// zero Matrix, Transpose allocates dst. dst must not overlap src. Transpose panics if dst has
-// another shape than the transpose of src, or if Check of dst or of src panics.
+// zero Matrix, Transpose allocates dst. The argument dst must not overlap src. Transpose panics
+// unless dst is the zero value or c×r for an r×c src, and if Check of dst or of src panics.
 func Transpose[T Float](dst, src Matrix[T]) Matrix[T] {
 	src.Check()
 	dst = Ensure(dst, src.Cols, src.Rows)

@@ -10,13 +10,13 @@ import (
 // Element is the set of element types of a [Tensor]: floats, and bool for masks.
 type Element interface{ Float | bool }
 
-// Tensor is a view of Batch×Heads matrices of Rows×Cols elements, the shape (B, H, L, d) of
-// queries, keys and values in attention. Element (b, h, i, j) is
-// Data[b*BatchStride+h*HeadStride+i*Stride+j]. [TensorOf] makes a Tensor with memory in the order
-// (B, H, L, d), and [SplitHeads] one with memory in the order (B, L, H, d). The zero Tensor is
-// empty and means "none" as an argument and "allocate the result" as a destination. A Tensor is a
-// value: assignment copies the fields and not the elements. Several goroutines may read a Tensor,
-// or write disjoint parts of it.
+// Tensor is a view of Batch×Heads matrices of Rows×Cols elements, such as the queries, keys or
+// values of attention for B sequences, H heads, L tokens and dimension d. Element (b, h, i, j) of a
+// Tensor is Data[b*BatchStride+h*HeadStride+i*Stride+j]. [TensorOf] makes a Tensor with memory in
+// the order (sequence, head, token, column), and [SplitHeads] a Tensor with memory in the order
+// (sequence, token, head, column). The zero Tensor is empty and means "none" as an argument and
+// "allocate the result" as a destination. A Tensor is a value: assignment copies the fields and not
+// the elements. Several goroutines may read a Tensor, or write disjoint parts of it.
 type Tensor[E Element] struct {
 	Batch, Heads, Rows, Cols        int
 	Data                            []E
@@ -32,9 +32,9 @@ func NewTensor[E Element](b, h, r, c int) Tensor[E] {
 	return TensorOf(b, h, r, c, make([]E, b*h*r*c))
 }
 
-// TensorOf returns the tensor of b×h matrices of r×c elements whose elements are data, one matrix
-// after another and row by row. The tensor shares the memory of data. TensorOf panics if b, h, r or
-// c is negative, or if len(data) is not b·h·r·c.
+// TensorOf returns the tensor of b×h matrices of size r×c with the elements data, one matrix after
+// another and row by row. The result of TensorOf shares the memory of data. TensorOf panics if b,
+// h, r or c is negative, or if len(data) is not b·h·r·c.
 func TensorOf[E Element](b, h, r, c int, data []E) Tensor[E] {
 	if err := limit.Memory[E](b, h, r, c); err != nil || len(data) != b*h*r*c {
 		panic(fmt.Sprintf("dense: TensorOf(%d, %d, %d, %d): %d elements given, want %d·%d·%d·%d", b, h, r, c, len(data), b, h, r, c))
@@ -42,11 +42,11 @@ func TensorOf[E Element](b, h, r, c int, data []E) Tensor[E] {
 	return Tensor[E]{Batch: b, Heads: h, Rows: r, Cols: c, Data: data, BatchStride: h * r * c, HeadStride: r * c, Stride: c}
 }
 
-// SplitHeads returns the (B·L)×(H·d) matrix m as the tensor (B, H, L, d), with B = batch and H =
-// heads. The rows of m are the tokens of batch sequences of one length, one sequence after another,
-// and the columns of m are the columns of the heads, one head beside another. The tensor shares the
-// memory of m. SplitHeads panics unless batch ≥ 1 divides m.Rows and heads ≥ 1 divides m.Cols, and
-// if m.Check does.
+// SplitHeads returns the matrix m as a Tensor of batch sequences, each with m.Rows/batch tokens,
+// and of heads heads, each with m.Cols/heads columns. The rows of m are the tokens of batch
+// sequences of one length, one sequence after another, and the columns of m are the columns of the
+// heads, one head beside another. The result of SplitHeads shares the memory of m. SplitHeads
+// panics unless batch ≥ 1 divides m.Rows and heads ≥ 1 divides m.Cols, and if m.Check panics.
 func SplitHeads[T Float](m Matrix[T], batch, heads int) Tensor[T] {
 	m.Check()
 	if batch < 1 || heads < 1 || m.Rows%batch != 0 || m.Cols%heads != 0 {
@@ -59,10 +59,11 @@ func SplitHeads[T Float](m Matrix[T], batch, heads int) Tensor[T] {
 	}
 }
 
-// JoinHeads is the inverse of [SplitHeads]: it copies the tensor t, (B, H, L, d) in any order in
-// memory, into the (B·L)×(H·d) matrix dst and returns dst. If dst is the zero Matrix, JoinHeads
-// allocates dst. dst must not overlap t. JoinHeads panics if dst is neither zero nor (B·L)×(H·d),
-// or if Check of dst or of t panics.
+// JoinHeads is the inverse of [SplitHeads]: JoinHeads copies a tensor t of B×H matrices of L×d
+// elements, in any order in memory, into the (B·L)×(H·d) matrix dst and returns dst. If dst is the
+// zero Matrix, JoinHeads allocates dst. The argument dst must not overlap t. For a tensor t of B×H
+// matrices of L×d elements, JoinHeads panics if dst is neither the zero value nor (B·L)×(H·d), or
+// if Check of dst or of t panics.
 func JoinHeads[T Float](dst Matrix[T], t Tensor[T]) Matrix[T] {
 	t.Check()
 	dst = Ensure(dst, t.Batch*t.Rows, t.Heads*t.Cols)
@@ -73,9 +74,10 @@ func JoinHeads[T Float](dst Matrix[T], t Tensor[T]) Matrix[T] {
 }
 
 // CopyTensor copies the elements of src into dst and returns dst. The strides of dst and src may
-// differ, so that CopyTensor changes the order of the elements in memory. If dst is the zero
-// Tensor, CopyTensor allocates a tensor in the order (B, H, L, d). dst must not overlap src.
-// CopyTensor panics if the shapes of dst and src differ, or if Check of dst or of src panics.
+// differ, so that CopyTensor can change the order of the elements in memory. If dst is the zero
+// Tensor, CopyTensor allocates a tensor as NewTensor does. The argument dst must not overlap src.
+// CopyTensor panics unless dst is the zero value or has the shape of src, and if Check of dst or of
+// src panics.
 func CopyTensor[E Element](dst, src Tensor[E]) Tensor[E] {
 	src.Check()
 	if dst.IsZero() {
@@ -98,7 +100,7 @@ func CopyTensor[E Element](dst, src Tensor[E]) Tensor[E] {
 	return dst
 }
 
-// Head returns the Rows×Cols matrix of head h of sequence b, which shares the memory of t. Head
+// Head returns the matrix of head h of sequence b, which shares the memory of the tensor t. Head
 // panics if b or h is outside the tensor, or if t.Check panics.
 func Head[T Float](t Tensor[T], b, h int) Matrix[T] {
 	t.Check()
@@ -110,7 +112,7 @@ func Head[T Float](t Tensor[T], b, h int) Matrix[T] {
 	return Matrix[T]{Rows: t.Rows, Cols: t.Cols, Stride: t.Stride, Data: t.Data[start:end:end]}
 }
 
-// Row returns row i of head h of sequence b, a slice of length Cols that shares the memory of t.
+// Row returns row i of head h of sequence b, a slice of length t.Cols that shares the memory of t.
 // Row panics if b, h or i is outside the tensor, or if t.Check panics.
 func (t Tensor[E]) Row(b, h, i int) []E {
 	t.Check()

@@ -20,11 +20,12 @@ type Product[T dense.Float] struct {
 }
 
 // RandomProduct draws a product of n independent plane rotations of R^d, with randomness from src.
-// The planes of the rotations are uniform among the d·(d−1)/2 pairs of axes, and the angles are
-// uniform in [0, 2π). n = 0 means ⌈d·log₂ d⌉ rotations, whose product takes any fixed vector x
-// close to uniform on the sphere of radius ‖x‖. A seed draws the same planes and angles in float32
-// and float64, in every version of this package and on every platform, and results of a type are
-// bit for bit the same. R¹ has no planes: for d = 1, n must be 0 and gives the identity.
+// The planes of the rotations are uniform among the d·(d−1)/2 pairs of axes of R^d, and the angles
+// are uniform in [0, 2π). n = 0 means ⌈d·log₂ d⌉ rotations, whose product takes a vector x with
+// many coordinates of equal size close to uniform on the sphere of radius ‖x‖. With one seed of
+// src, RandomProduct draws equal planes and angles in float32 and float64, and a product of float32
+// or of float64 computes equal bits, in every version of package givens and on every platform. R¹
+// has no planes: for d = 1, n must be 0, which means the identity.
 //
 // RandomProduct returns an error for d < 1 or d > 2³¹−1, n < 0, n > 0 with d = 1, n rotations or a
 // vector of R^d that take more than 2⁴⁰ bytes, and a nil src.
@@ -66,17 +67,17 @@ func RandomProduct[T dense.Float](d, n int, src rand.Source) (*Product[T], error
 	return p, nil
 }
 
-// Dims returns the dimension d of the vectors that the product takes and of the results.
+// Dims returns (d, d) for a product of rotations of R^d.
 func (p *Product[T]) Dims() (in, out int) { return p.d, p.d }
 
 // Len returns the number N of plane rotations in the product.
 func (p *Product[T]) Len() int { return len(p.turns) }
 
 // ApplyVec writes P·x, for the product P of N plane rotations, into dst and returns dst; a nil dst
-// is allocated. dst may be x; any other dst must not overlap x. NaN and ±Inf in x spread to every
-// coordinate that the rotations mix with a coordinate that is NaN or ±Inf. ApplyVec takes 6N
-// operations for N plane rotations, on the calling goroutine. ApplyVec panics unless x and any
-// non-nil dst have the length d of Dims.
+// is allocated. The argument dst may be x; a dst that is not x must not overlap x. NaN and ±Inf in
+// x spread to every coordinate that a plane rotation mixes with a coordinate that is NaN or ±Inf.
+// ApplyVec takes 6N operations for N plane rotations, on the calling goroutine. For a product of
+// rotations of R^d, ApplyVec panics unless x has length d and dst is nil or has length d.
 func (p *Product[T]) ApplyVec(dst, x []T) []T {
 	dst = p.vectors(dst, x)
 	planerot.Apply(dst, p.turns)
@@ -85,7 +86,7 @@ func (p *Product[T]) ApplyVec(dst, x []T) []T {
 
 // ApplyTransposedVec writes Pᵀ·x = P⁻¹·x, for the product P of plane rotations, into dst and
 // returns dst. ApplyTransposedVec undoes ApplyVec up to rounding. ApplyTransposedVec allocates a
-// nil dst, panics where ApplyVec panics, and costs as much as ApplyVec; dst may be x.
+// nil dst, has the cost and the panics of ApplyVec, and accepts the slice x as dst.
 func (p *Product[T]) ApplyTransposedVec(dst, x []T) []T {
 	dst = p.vectors(dst, x)
 	planerot.ApplyInverse(dst, p.turns)
@@ -93,24 +94,24 @@ func (p *Product[T]) ApplyTransposedVec(dst, x []T) []T {
 }
 
 // Apply writes P·x, for the product P of N plane rotations and every row x of an n×d matrix, into
-// dst (n×d) and returns dst; a zero-value dst is allocated. dst may be exactly the matrix x. Every
-// row of dst is bit for bit the result of ApplyVec for that row of x. Apply takes 6N operations a
-// row for N plane rotations, on several goroutines. Apply panics unless x has d columns and any dst
-// but the zero value has the shape of x.
+// dst (n×d) and returns dst; a zero-value dst is allocated. The argument dst may be exactly the
+// matrix x. Row i of dst is bit for bit the result of ApplyVec for row i of x. Apply takes 6N
+// operations a row for N plane rotations, on several goroutines. For a product of rotations of R^d,
+// Apply panics unless x is n×d and dst is n×d or the zero value.
 func (p *Product[T]) Apply(dst, x dense.Matrix[T]) dense.Matrix[T] {
 	return p.rows(dst, x, false)
 }
 
 // ApplyTransposed writes Pᵀ·x, for the product P of plane rotations and every row x of an n×d
-// matrix, into dst (n×d) and returns dst. ApplyTransposed allocates a zero-value dst, panics where
-// Apply panics, and costs as much as Apply; dst may be exactly the matrix x.
+// matrix, into dst (n×d) and returns dst. ApplyTransposed allocates a zero-value dst, has the cost
+// and the panics of Apply, and accepts exactly the matrix x as dst.
 func (p *Product[T]) ApplyTransposed(dst, x dense.Matrix[T]) dense.Matrix[T] {
 	return p.rows(dst, x, true)
 }
 
 // Matrix returns the product of the plane rotations as a d×d matrix, which is orthogonal up to
-// rounding and has determinant +1. Cost: 6N·d operations. Matrix panics if the d² elements are too
-// many for memory, as dense.New does.
+// rounding and has determinant +1. Cost: 6N·d operations. For a product of rotations of R^d, Matrix
+// panics if d² elements are too many for memory.
 func (p *Product[T]) Matrix() dense.Matrix[T] {
 	m := dense.New[T](p.d, p.d)
 	for i := range p.d {

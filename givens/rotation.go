@@ -9,7 +9,7 @@ import (
 )
 
 // Rotation is the rotation G by the angle θ in the plane of the coordinates i and j, from axis i
-// towards axis j: G·e_i = cos θ·e_i + sin θ·e_j. NewRotation makes a Rotation; the zero value is
+// towards axis j: G·e_i = cos θ·e_i + sin θ·e_j. NewRotation makes a Rotation; the zero Rotation is
 // not valid.
 type Rotation[T dense.Float] struct {
 	i, j     int
@@ -17,8 +17,8 @@ type Rotation[T dense.Float] struct {
 }
 
 // NewRotation returns the rotation by theta radians from axis i towards axis j. The cosine and the
-// sine of theta are computed in float64 and rounded once to the element type T. The error reports a
-// negative i or j, i = j, and a theta that is not finite.
+// sine of theta are computed in float64 and rounded once to the element type T. NewRotation returns
+// an error for a negative i or j, i = j, and a theta that is NaN or ±Inf.
 func NewRotation[T dense.Float](i, j int, theta float64) (Rotation[T], error) {
 	switch {
 	case i < 0:
@@ -34,7 +34,7 @@ func NewRotation[T dense.Float](i, j int, theta float64) (Rotation[T], error) {
 	return Rotation[T]{i: i, j: j, cos: T(cos), sin: T(sin)}, nil
 }
 
-// Axes returns the axes i and j of NewRotation: the rotation mixes the coordinates x_i and x_j.
+// Axes returns the axes i and j of the plane of the rotation, which mixes coordinates i and j.
 func (g Rotation[T]) Axes() (i, j int) { return g.i, g.j }
 
 // Inverse returns the inverse of a rotation G by θ, which is the rotation by −θ and the transpose
@@ -47,8 +47,8 @@ func (g Rotation[T]) Inverse() Rotation[T] {
 // ApplyVec writes G·x, for the plane rotation G, into dst and returns dst. ApplyVec allocates a nil
 // dst. If dst is x, ApplyVec writes only the two elements that the rotation mixes. A NaN or ±Inf in
 // one of the two coordinates that the rotation mixes spreads to both. ApplyVec takes four
-// multiplications and two additions. ApplyVec panics if the lengths of x and dst differ, and if x
-// lacks a coordinate that the rotation mixes.
+// multiplications and two additions. ApplyVec panics if the lengths of x and a non-nil dst differ,
+// and if x lacks a coordinate that the rotation mixes.
 func (g Rotation[T]) ApplyVec(dst, x []T) []T {
 	g.check(len(x))
 	if dst == nil {
@@ -66,8 +66,8 @@ func (g Rotation[T]) ApplyVec(dst, x []T) []T {
 
 // Apply writes G·x, for the plane rotation G and every row x of an n×d matrix, into dst (n×d) and
 // returns dst. Apply allocates a zero-value dst. If dst is exactly the matrix x, Apply writes only
-// the two columns that the rotation mixes. Apply panics if the shapes of x and dst differ, and if x
-// lacks a column that the rotation mixes.
+// the two columns that the rotation mixes. Apply panics unless dst is the zero value or has the
+// shape of x, and if x lacks a column that the rotation mixes.
 func (g Rotation[T]) Apply(dst, x dense.Matrix[T]) dense.Matrix[T] {
 	x.Check()
 	g.check(x.Cols)

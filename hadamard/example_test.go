@@ -24,25 +24,6 @@ func ExampleTransform() {
 	// [8 0 8 0 0 8 8 0]
 }
 
-func ExampleTransformRows() {
-	x := dense.Of(2, 2, []float32{3, 1, 5, -2})
-	hadamard.TransformRows(x)
-	fmt.Println(x.Row(0), x.Row(1))
-	// Output: [4 2] [3 7]
-}
-
-func ExampleMatrix() {
-	h := hadamard.Matrix[float64](4)
-	for i := range h.Rows {
-		fmt.Println(h.Row(i))
-	}
-	// Output:
-	// [1 1 1 1]
-	// [1 -1 1 -1]
-	// [1 1 -1 -1]
-	// [1 -1 -1 1]
-}
-
 // One large coordinate becomes four of half its size, and comes back.
 func ExampleRotation() {
 	r, err := hadamard.NewRotation[float64](3, hadamard.RotationOptions{Factors: 1}, exprand.NewSource(1))
@@ -59,15 +40,6 @@ func ExampleRotation() {
 	// 8
 }
 
-// Orders that need little or no padding.
-func ExampleNextOrder() {
-	for _, n := range []int{9, 12, 90, 768, 5120, 11008, 14336} {
-		fmt.Print(hadamard.NextOrder(n), " ")
-	}
-	fmt.Println()
-	// Output: 12 12 96 768 5120 11008 14336
-}
-
 // The inverse of Transform is TransformTransposed and a division by n. Order 12 comes from Paley's
 // construction: 12 = 11 + 1.
 func ExampleTransformTransposed() {
@@ -79,14 +51,6 @@ func ExampleTransformTransposed() {
 	}
 	fmt.Println(x)
 	// Output: [3 1 4 1 5 9 2 6 5 3 5 8]
-}
-
-// Three numbers, with random signs, padded to four.
-func ExampleTransformDiagonal() {
-	dst := make([]float32, 4)
-	hadamard.TransformDiagonal(dst, []float32{1, 2, 3}, []float32{1, -1, 1})
-	fmt.Println(dst)
-	// Output: [2 6 -4 0]
 }
 
 // A square wave that changes sign three times has one coefficient, at 3.
@@ -103,22 +67,6 @@ func ExampleSequencyOrder() {
 	// Output:
 	// sequency 3 coefficient 1
 	// [0 4 6 2 3 7 5 1]
-}
-
-// The dyadic convolution z_k = Σ_i x_i·y_{i XOR k} becomes a product under the transform. For two
-// independent numbers with the laws x and y, z is the law of their exclusive or.
-func Example_dyadicConvolution() {
-	x := []float64{0.5, 0.5, 0, 0}
-	y := []float64{0.25, 0, 0.75, 0}
-	hadamard.Transform(x)
-	hadamard.Transform(y)
-	z := make([]float64, len(x))
-	for k := range z {
-		z[k] = x[k] * y[k] / float64(len(x))
-	}
-	hadamard.Transform(z)
-	fmt.Println(z)
-	// Output: [0.125 0.125 0.375 0.375]
 }
 
 // A query is rotated in place. The seed is kept beside the index, and draws the rotation again.

@@ -15,7 +15,6 @@ import (
 	"github.com/seed-feabd252/randfeat/dense"
 	"github.com/seed-feabd252/randfeat/hadamard"
 	"github.com/seed-feabd252/randfeat/internal/testing/densetest"
-	"github.com/seed-feabd252/randfeat/internal/testing/race"
 )
 
 var update = flag.Bool("update", false, "write testdata anew")
@@ -55,22 +54,6 @@ func testVectors[T dense.Float](t *testing.T) {
 
 func TestRotationOfVectors(t *testing.T) {
 	densetest.Both(t, testVectors[float32], testVectors[float64])
-}
-
-func TestRotationOfVectorsDoesNotAllocate(t *testing.T) {
-	if race.Detector {
-		t.Skip("the race detector makes pools forget")
-	}
-	for _, d := range []int{300, 768, 1024} {
-		r, err := hadamard.NewRotation[float32](d, hadamard.RotationOptions{}, exprand.NewSource(1))
-		require.NoError(t, err)
-		_, order := r.Dims()
-		x, y := make([]float32, d), make([]float32, order)
-		assert.Zero(t, testing.AllocsPerRun(20, func() {
-			r.ApplyVec(y, x)
-			r.ApplyTransposedVec(x, y)
-		}), "d = %d", d)
-	}
 }
 
 // golden says what the seed c gives: checksums of the bits of R·x and of RᵀR·x.

@@ -7,12 +7,12 @@ import (
 	"sync/atomic"
 )
 
-// NextOrder returns the smallest order ≥ n of a Hadamard matrix that this package constructs: 2^k,
-// or h·2^k where h ≤ 2048 is q + 1 for a prime power q ≡ 3 (mod 4), or 2(q + 1) for a prime power q
-// ≡ 1 (mod 4). For example NextOrder(9) = 12 and NextOrder(11008) = 11008 = 344·32. NextOrder saves
-// length, not time: a Transform of order 1500 takes 377 additions an element, one of order 1536 =
-// 12·2⁷ takes 12. FastOrder, unlike NextOrder, also weighs the time of a Transform. NextOrder
-// panics if n < 1 and if no order ≥ n of a Hadamard matrix fits in an int.
+// NextOrder returns the smallest order ≥ n of a Hadamard matrix that package hadamard constructs:
+// 2^k, or h·2^k where h ≤ 2048 is q + 1 for a prime power q ≡ 3 (mod 4), or 2(q + 1) for a prime
+// power q ≡ 1 (mod 4). For example NextOrder(9) = 12 and NextOrder(11008) = 11008 = 344·32.
+// NextOrder saves length, not time: a Transform takes 377 additions an element at order 1500, and
+// 12 at order 1536 = 12·2⁷. FastOrder, unlike NextOrder, also weighs the time of a Transform.
+// NextOrder panics if n < 1 and if no order ≥ n of a Hadamard matrix fits in an int.
 //
 // Source: [Paley 1933].
 func NextOrder(n int) int {

@@ -59,13 +59,6 @@ func TestCoresAreTheSmallest(t *testing.T) {
 	}
 }
 
-func TestNextOrderPanics(t *testing.T) {
-	assert.PanicsWithValue(t, "hadamard: NextOrder(0), want at least 1", func() { hadamard.NextOrder(0) })
-	assert.PanicsWithValue(t, "hadamard: NextOrder(-7), want at least 1", func() { hadamard.NextOrder(-7) })
-	assert.Panics(t, func() { hadamard.NextOrder(math.MaxInt) })
-	assert.NotPanics(t, func() { hadamard.NextOrder(math.MaxInt/4*3 - 1000) }, "12·2^k")
-}
-
 func TestFastOrder(t *testing.T) {
 	cost := func(order int) float64 {
 		if order&(order-1) == 0 {

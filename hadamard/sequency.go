@@ -8,12 +8,9 @@ import (
 )
 
 // SequencyOrder returns the permutation from sequency (Walsh) order to the natural order of
-// Transform, for n = 2^k: row SequencyOrder(n)[s] of Matrix(n) changes sign s times. So after
-// Transform(x) the coefficients in ascending order of sequency are
-//
-//	y[s] = x[SequencyOrder(n)[s]],  s = 0, 1, …, n − 1,
-//
-// SequencyOrder panics unless n is a power of two, and if the n numbers are too large for memory.
+// Transform, for n = 2^k: row SequencyOrder(n)[s] of Matrix(n) changes sign s times. After
+// Transform(x) with n = len(x), the coefficient of sequency s is x[SequencyOrder(n)[s]].
+// SequencyOrder panics unless n is a power of two, and if n ints take more than 2⁴⁰ bytes.
 //
 // Source: [Fino and Algazi 1976].
 func SequencyOrder(n int) []int {

@@ -10,19 +10,19 @@ import (
 // Transform replaces x by H·x, where H is the Hadamard matrix Matrix(n) and n = len(x).
 //
 // If n = len(x) is a power of two, the matrix H of Transform is the Walsh–Hadamard matrix in
-// Sylvester (natural) order: H[i][j] = (−1)^popcount(i AND j). SequencyOrder returns the
-// permutation from sequency (Walsh) order to natural order. For any other length n = h·2^k, such as
-// 12, 768 or 1000 = 500·2, the matrix H of Transform is the Kronecker product C ⊗ H_2^k of Paley's
-// matrix C of order h and Sylvester's matrix of order 2^k, and H may differ from Hᵀ. Transform
-// panics if no Hadamard matrix of this package has the order n = len(x): pad such a vector with
-// zeros, best to length FastOrder(n). Divide results by √n for the orthonormal transform.
+// Sylvester (natural) order: H[i][j] = (−1)^popcount(i AND j). For a length n = h·2^k that is no
+// power of two, such as 12, 768 or 1000 = 500·2, the matrix H of Transform is the Kronecker product
+// C ⊗ H_2^k of Paley's matrix C of order h and Sylvester's matrix H_2^k, and H may differ from Hᵀ.
+// Transform panics if package hadamard has no Hadamard matrix of order n = len(x): pad x with
+// zeros, best to length FastOrder(n). Divide the result of Transform by √len(x) for the orthonormal
+// transform.
 //
-// Transform takes n·log₂ n additions and subtractions if the length n is a power of two, n·(k + h/4
-// + 2) for any other n = h·2^k, and no multiplication. Powers of two from length 2¹⁸ on use several
-// goroutines. Transform allocates only in the first call for a length. Goroutines may transform
-// disjoint slices at the same time. The order of additions is fixed, so that Transform returns the
-// same bits on every machine. If an element of x is NaN or ±Inf, no element of the result is
-// finite.
+// Transform takes n·log₂ n additions and subtractions for a power of two n = len(x), n·(k + h/4 +
+// 2) for n = h·2^k with Paley's matrix of order h, and no multiplication. Transform uses several
+// goroutines if len(x) is a power of two from 2¹⁸ on. Transform allocates only in the first call
+// for a length. Goroutines may transform disjoint slices at the same time. The order of additions
+// in Transform is fixed, so that results have equal bits on every machine. If an element of x is
+// NaN or ±Inf, Transform makes all elements of x NaN or ±Inf.
 //
 // Sources: [Fino and Algazi 1976], [Paley 1933].
 func Transform[T dense.Float](x []T) {
@@ -47,13 +47,13 @@ func TransformTransposed[T dense.Float](x []T) {
 
 // TransformDiagonal writes H·diag(d)·x into dst, where H is the Hadamard matrix of order n =
 // len(dst) and diag(d)·x is padded with zeros to length n, best FastOrder(len(x)). The diagonal d
-// has the length of x: d may hold random signs, for example, times a scale such as 1/√n.
+// has the length of x, and holds for example random signs, times a scale such as 1/√len(dst).
 // TransformDiagonal costs len(x) multiplications and a Transform of length len(dst).
 //
-// dst may begin where x begins, or be disjoint from x. The diagonal d must not overlap dst.
-// TransformDiagonal panics if len(dst) is not the order of a Hadamard matrix of this package, if x
-// is longer than dst, and if d and x differ in length. If an element of x or d is NaN or ±Inf and d
-// has no 0, no element of dst is finite.
+// The argument dst may begin with the first element of x, or be disjoint from x. The argument d
+// must not overlap dst. TransformDiagonal panics if len(dst) is not the order of a Hadamard matrix
+// of package hadamard, if x is longer than dst, and if d and x differ in length. If an element of x
+// or d is NaN or ±Inf and d has no 0, no element of dst is finite.
 func TransformDiagonal[T dense.Float](dst, x, d []T) {
 	p := planOf("length", len(dst))
 	if len(x) > len(dst) || len(d) != len(x) {
@@ -64,7 +64,7 @@ func TransformDiagonal[T dense.Float](dst, x, d []T) {
 
 // TransformRows applies Transform to every row of the matrix x, in place and on several goroutines.
 // TransformRows allocates nothing after the first call for a length of rows. TransformRows panics
-// unless x.Cols is the order of a Hadamard matrix of this package.
+// unless x.Cols is the order of a Hadamard matrix of package hadamard.
 func TransformRows[T dense.Float](x dense.Matrix[T]) {
 	x.Check()
 	batch[T]{plan: planOf("row length", x.Cols), dst: x}.run(1)

@@ -6,24 +6,25 @@ import (
 	"github.com/seed-feabd252/randfeat/internal/compute/fwht"
 )
 
-// ApplyVec writes the rotation R·x of one vector x of length d into dst, of length d', and returns
-// dst. ApplyVec allocates dst if dst is nil, and nothing else. ApplyVec computes bit for bit what
-// Apply computes for a row of a matrix, at the same cost, on the calling goroutine.
+// ApplyVec writes R·x, for the rotation R and one vector x, into dst and returns dst. ApplyVec
+// allocates only a nil dst. ApplyVec computes bit for bit what Apply computes for a row of a
+// matrix, in the time of Apply for a row, on the calling goroutine.
 //
-// dst may begin where x begins: a vector with room for d' − d zeros of padding is then rotated in
-// place. Any other dst must not overlap x. ApplyVec panics unless x has length d and any non-nil
-// dst length d'.
+// The argument dst may begin with the first element of x, for a rotation in place, or must not
+// overlap x. For a rotation from R^d into R^d', ApplyVec panics unless x has length d and dst is
+// nil or has length d'.
 func (r *Rotation[T]) ApplyVec(dst, x []T) []T {
 	dst = r.vectors(dst, r.plan.order(), "x", x, r.in)
 	r.apply(dst, x)
 	return dst
 }
 
-// ApplyTransposedVec writes Rᵀ·y, for the rotation R and one vector y of length d', into dst, of
-// length d, and returns dst. ApplyTransposedVec undoes ApplyVec up to rounding. ApplyTransposedVec
-// computes bit for bit what ApplyTransposed computes for a row of a matrix. ApplyTransposedVec
-// costs as much as ApplyVec, allocates a nil dst, and panics unless y has length d' and any other
-// dst has length d. dst may begin where y begins; any other dst must not overlap y.
+// ApplyTransposedVec writes Rᵀ·y, for the rotation R and one vector y, into dst and returns dst.
+// ApplyTransposedVec undoes ApplyVec up to rounding. ApplyTransposedVec computes bit for bit what
+// ApplyTransposed computes for a row of a matrix. For a rotation from R^d into R^d',
+// ApplyTransposedVec takes the time of ApplyVec, allocates a nil dst, and panics unless y has
+// length d' and dst is nil or has length d. The argument dst may begin with the first element of y,
+// or must not overlap y.
 func (r *Rotation[T]) ApplyTransposedVec(dst, y []T) []T {
 	dst = r.vectors(dst, r.in, "y", y, r.plan.order())
 	if r.in == r.plan.order() {

@@ -16,10 +16,10 @@ import (
 )
 
 // Cells holds one sample for a two-sample test as the mean features of cells: a cell is a group of
-// equally many rows, and takes 8·D bytes for D features. Compare permutes whole cells between the
-// two samples, and errs as rarely under the null hypothesis as a test that permutes single rows.
-// Rows beyond the last whole cell enter the mean of their sample, but no permutation moves such
-// rows. A Cells may be used by one goroutine at a time.
+// a fixed number of rows, and takes 8·D bytes for D features. Compare permutes whole cells between
+// the two samples, and rejects a true null hypothesis as rarely as a test that permutes single
+// rows. Rows outside whole cells enter the mean of the sample, but no permutation of Compare moves
+// such rows. A Cells may be used by one goroutine at a time.
 type Cells[T dense.Float] struct {
 	phi      rff.Map[T]
 	d, width int // of phi
@@ -70,9 +70,9 @@ func (g *group) join(o *group) {
 }
 
 // NewCells returns empty Cells for the features of phi, with size rows in a cell and at most
-// maxCells cells. Some 500 cells in each sample give the power of permutations of single rows.
-// NewCells returns an error for a nil phi, and for size or maxCells below 1 or too large for
-// memory.
+// maxCells cells. With some 500 cells in each sample, a two-sample test has the power of one that
+// permutes single rows. NewCells returns an error for a nil phi, and for size or maxCells below 1
+// or too large for memory.
 func NewCells[T dense.Float](phi rff.Map[T], size, maxCells int) (*Cells[T], error) {
 	d, width, err := dims("phi", phi)
 	if err != nil {
@@ -110,14 +110,14 @@ func (c *Cells[T]) Rows() int { return c.rows }
 // Count returns the number of whole cells: of the groups of rows that permutations move.
 func (c *Cells[T]) Count() int { return len(c.cells) }
 
-// Add adds the rows of x (n×d) in a random order, so that the order of rows within a call of Add
-// has no effect. The two-sample test loses power if the rows are sorted from call to call of Add,
-// as the rows of sorted files are; see docs/regression.md.
+// Add adds the rows of x (n×d) to the sample in a random order, so that sorted rows in one call of
+// Add do no harm. The two-sample test loses power if rows are sorted from call to call of Add, as
+// parts of a sorted file are; see docs/regression.md.
 //
-// Add returns an error for zero Cells, an x with another number of columns than phi takes, an
-// element of x or a feature that is not finite, and a nil src. After an error for a feature that is
-// not finite, some rows are added; after every other error of Add, none. Add costs n transforms by
-// the feature map, and n·D operations for D features.
+// Add returns an error for zero Cells, an x whose number of columns is not the dimension of points
+// of the feature map, an element of x or a feature that is not finite, and a nil src. After an
+// error of Add for a feature that is not finite, some rows of x are added; after every other error,
+// none. Add of n rows costs n transforms by the feature map, and n·D operations for D features.
 func (c *Cells[T]) Add(x dense.Matrix[T], src rand.Source) error {
 	return c.add(context.Background(), "x", x, src)
 }
@@ -206,10 +206,11 @@ func (c *Cells[T]) append(phi []T) {
 // newGroup returns a group of no rows with width features.
 func newGroup(width int) *group { return &group{mean: make([]float64, width)} }
 
-// Merge adds to c the cells of other, which holds further rows of the sample of c, for example of
-// another file. Merge does not change other. Cells beyond the limit maxCells of c, and rows of
-// other in no whole cell, stay in their sample in every permutation. Merge returns an error if c
-// and other have different feature maps or different numbers of rows per cell.
+// Merge adds to the receiver c the cells of the argument other, which holds further rows of the
+// sample of c, for example of another file. Merge changes only the receiver, not the argument
+// other. After Merge, cells beyond the limit maxCells of the receiver, and rows of other outside
+// whole cells, enter the mean of the sample, but no permutation moves them. Merge returns an error
+// if c and other have different feature maps or different numbers of rows per cell.
 func (c *Cells[T]) Merge(other *Cells[T]) error {
 	if err := c.checkSame("other", other); err != nil {
 		return err

@@ -17,29 +17,31 @@ import (
 	"github.com/seed-feabd252/randfeat/rff"
 )
 
-// Independence tests whether the rows of x (n×d) and y (n×e) are independent, where row i of x and
-// row i of y are a pair, by permutations of the Hilbert–Schmidt independence criterion [Gretton et
-// al. 2005, 2007] of the features φ (D) and ψ (E), with φ̃ = φ − φ̄ and ψ̃ = ψ − ψ̄:
+// Independence tests whether two variables are independent, where row i of x (n×d) and row i of y
+// (n×e) are a pair of values, by permutations of the Hilbert–Schmidt independence criterion (HSIC)
+// of the features φ = phi of x and ψ = psi of y, with φ̃ and ψ̃ for features minus their means
+// [Gretton et al. 2005, 2007]:
 //
 //	Statistic  ‖1/n·Σφ̃_iψ̃_iᵀ‖²,  the biased estimate of HSIC, tr(KHLH)/n²,
 //	Unbiased   [ ‖Σφ̃ψ̃ᵀ‖² + ab/((n−1)(n−2)) − nc/(n−2) ] / (n(n−3)),
 //	           a = Σ‖φ̃_i‖², b = Σ‖ψ̃_i‖², c = Σ‖φ̃_i‖²‖ψ̃_i‖² [Song et al. 2012].
 //
 // If x and y are independent, and the rows of x or the rows of y are exchangeable, then the p-value
-// p has P(p ≤ α) ≤ α for every number of rows, features and permutations. The map φ may be fitted
-// to x, and ψ to y. Neither φ nor ψ may be fitted to pairs of rows of x and y.
+// p of Independence has P(p ≤ α) ≤ α for every number of rows, features and permutations. In
+// Independence, the map phi may be fitted to x and psi to y, but neither to both x and y.
 //
-// With n ≤ Options.Cells rows all permutations are equally likely, and B permutations take B·n·D·E
-// multiply-adds for D and E features. If n > Options.Cells, the n rows are divided at random into H
-// cells, and each of B draws rotates the rows of y inside each cell by one of k steps, for 2n
-// transforms by each map, k·n·D·E multiply-adds and H·B·D·E additions. The number H of cells and
-// the number k of rotations are √Options.Cells, or less so that H·k matrices (D×E) take at most 256
-// MB. If each cell is rotated by one of k steps, a draw keeps at most 1/k of a dependence. Mostly
-// 50 features of each map are enough: package components makes few features of many.
+// With n ≤ Options.Cells rows, Independence draws all permutations with equal probabilities, and B
+// draws take B·n·D·E multiply-adds for D features of phi and E of psi. If n > Options.Cells,
+// Independence divides n rows at random into H cells, and each of B draws rotates the rows of y
+// inside each cell by one of k steps, for k·n·D·E multiply-adds and H·B·D·E additions with D and E
+// features. The numbers H of cells and k of rotations in Independence are √Options.Cells, or less,
+// but at least 8, so that H·k matrices in memory take at most 256 MB. With k rotations of each
+// cell, a draw of Independence leaves on average the share 1/k of pairs of rows together. Mostly 50
+// features of each map are enough for Independence: package components makes few features of many.
 //
-// Independence returns an error for a nil phi, psi or src, fewer than 4 rows, samples of different
-// lengths, a wrong number of columns, elements and features that are not finite, options out of
-// range, and the error of ctx. A nil ctx panics.
+// Independence returns an error for a nil phi, psi or src, fewer than 4 rows, different numbers of
+// rows in x and y, a number of columns that does not fit the map, elements and features that are
+// not finite, options out of range, and the error of ctx. A nil ctx panics.
 func Independence[T dense.Float](ctx context.Context, phi, psi rff.Map[T], x, y dense.Matrix[T], o Options, src rand.Source) (Result, error) {
 	if err := argument.Context("hypothesis", ctx); err != nil {
 		return Result{}, err

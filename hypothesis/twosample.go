@@ -20,8 +20,8 @@ type Options struct {
 	Draws int
 
 	// Cells is the number of cells, groups of rows that a permutation moves as a whole, at least
-	// 64. Zero means 1024. If there are at most Options.Cells rows, each row is a cell. More cells
-	// take more time and gave no measurable gain in the power of the test.
+	// 64. Zero means 1024. If the data have at most Options.Cells rows, each row is a cell. More
+	// cells than 1024 take more time and gave no measurable gain in the power of tests.
 	Cells int
 }
 
@@ -49,31 +49,32 @@ type Result struct {
 	P float64
 
 	// Statistic is the squared norm that the test compares between the data and the permutations.
-	// As an estimate of the squared norm for the distributions, Statistic is biased upwards.
+	// On average, Statistic is larger than the squared norm for the distributions of the rows.
 	Statistic float64
 
-	// Unbiased is an estimate without bias of the squared norm that Statistic estimates. Unbiased
-	// may be negative.
+	// Unbiased is an estimate without bias of the squared norm that Statistic overestimates.
+	// Unbiased may be negative.
 	Unbiased float64
 
 	Draws int // B
 }
 
 // TwoSample tests whether the rows of x (m×d) and y (n×d) have the same distribution, by
-// permutations of the maximum mean discrepancy [Gretton et al. 2012] of the features φ,
+// permutations of the maximum mean discrepancy (MMD) of the features φ = phi [Gretton et al. 2012]:
 //
 //	Statistic  ‖φ̄_x − φ̄_y‖²,  the biased estimate of MMD² with the kernel φ(x)ᵀφ(y),
 //	Unbiased   Statistic − Σ‖φ(x_i) − φ̄_x‖²/(m(m−1)) − Σ‖φ(y_i) − φ̄_y‖²/(n(n−1)).
 //
-// If all rows are exchangeable, as independent draws of one distribution are, then the p-value p
-// has P(p ≤ α) ≤ α for every m, n, D features and B permutations, with equality at α = k/(1 + B)
-// for whole k if no two permutations tie. The map φ must not depend on which rows belong to x. With
-// C cells TwoSample costs m + n feature transforms, O((m + n)·D + B·C·D) operations in float64, and
-// 8·C·D bytes of memory. The result does not depend on GOMAXPROCS.
+// If all rows are exchangeable, as independent draws of one distribution are, then the p-value p of
+// TwoSample has P(p ≤ α) ≤ α for every number of rows, features and permutations, with equality at
+// α = k/(1 + B) for whole k if no two of B permutations tie. The feature map of TwoSample must not
+// depend on which rows belong to x. For m and n rows, D features, B permutations and C cells,
+// TwoSample costs m + n feature transforms, O((m + n)·D + B·C·D) operations in float64, and 8·C·D
+// bytes of memory. The result of TwoSample does not depend on GOMAXPROCS.
 //
 // TwoSample returns an error for a nil phi or src, fewer than two rows in x or y, a number of
-// columns other than the d of the map, elements and features that are not finite, squares of
-// features that overflow, options out of range, and the error of ctx. A nil ctx panics.
+// columns that is not the dimension of points of phi, elements and features that are not finite,
+// squares of features that overflow, options out of range, and the error of ctx. A nil ctx panics.
 func TwoSample[T dense.Float](ctx context.Context, phi rff.Map[T], x, y dense.Matrix[T], o Options, src rand.Source) (Result, error) {
 	if err := argument.Context("hypothesis", ctx); err != nil {
 		return Result{}, err
@@ -111,12 +112,12 @@ func TwoSample[T dense.Float](ctx context.Context, phi rff.Map[T], x, y dense.Ma
 }
 
 // Compare runs the test of TwoSample on samples that were read in parts: the argument draws is the
-// number of permutations of the cells of both samples, and 0 stands for 999. Rows that are in no
-// whole cell stay in their sample in every permutation.
+// number of permutations of the cells of both samples, and 0 stands for 999. No permutation of
+// Compare moves rows outside whole cells from one sample to the other.
 //
-// Compare returns an error for zero Cells, cells with different features or sizes, a sample with
-// fewer than two rows or without a whole cell, squares of features that overflow, draws below 0,
-// a nil src, and the error of ctx. A nil ctx panics.
+// Compare returns an error for zero Cells, an x and a y with different feature maps or numbers of
+// rows per cell, a sample with fewer than two rows or without a whole cell, squares of features
+// that overflow, draws below 0, a nil src, and the error of ctx. A nil ctx panics.
 func Compare[T dense.Float](ctx context.Context, x, y *Cells[T], draws int, src rand.Source) (Result, error) {
 	if err := argument.Context("hypothesis", ctx); err != nil {
 		return Result{}, err

@@ -17,15 +17,16 @@ type Fixed interface {
 	// Points returns the matrix of the fixed points y_j, which the caller must not change.
 	Points() dense.Matrix[float64]
 
-	// Gram writes k(x_i, y_j) for the rows of x (n×d) and the p prepared rows y_j into dst (n×p),
-	// bit-for-bit as the function Gram does, and returns dst; a zero dst is allocated. dst must not
-	// overlap x. Gram allocates nothing after the first calls, unless k is Boxes, or is or contains
-	// a Pullback. Gram panics if the shape of x or dst does not fit.
+	// Gram writes the kernel k(x_i, y_j) of the n rows x_i of x and the p fixed points y_j into dst
+	// (n×p), bit for bit as the function Gram does, and returns dst; a zero dst is allocated. In
+	// Gram the argument dst must not overlap x. Gram allocates nothing after the first calls,
+	// unless the kernel is or contains Boxes or Pullback. For p fixed points of R^d, Gram panics
+	// unless x is n×d and dst n×p or zero.
 	Gram(dst, x dense.Matrix[float64]) dense.Matrix[float64]
 }
 
-// Against prepares Gram matrices of the kernel k with the rows of y (p×d), and keeps a copy of y.
-// Against returns the error of Check for k.
+// Against prepares Gram matrices of the kernel k with the rows of y (p×d) as fixed points, and
+// keeps a copy of y. Against returns an error if Check returns one for the kernel k.
 func Against(k Kernel, y dense.Matrix[float64]) (Fixed, error) {
 	if err := Check(k); err != nil {
 		return nil, err

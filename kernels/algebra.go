@@ -10,7 +10,7 @@ import (
 // (semi-)definite if all terms k_i are [Schölkopf & Smola 2002, §13.1].
 type Sum []Kernel
 
-// Eval returns the sum of the kernels at (x, y). Eval panics if Check reports an error for the Sum.
+// Eval returns the sum of the kernels at (x, y). Eval panics if Check returns an error for the Sum.
 func (k Sum) Eval(x, y []float64) float64 {
 	must(k.check())
 	var s float64
@@ -48,11 +48,11 @@ func (k Product) String() string { return join(k, " · ") }
 // (semi-)definite if the kernel K is.
 type Scaled struct {
 	K Kernel
-	// By is the factor c > 0 in c·K(x, y). A By of zero is out of range: there is no default.
+	// By is the factor c > 0 in c·K(x, y). A By of zero is out of range, because By has no default.
 	By float64
 }
 
-// Eval returns By·K(x, y). Eval panics if Check reports an error for the Scaled kernel.
+// Eval returns By·K(x, y). Eval panics if Check returns an error for the Scaled kernel.
 func (k Scaled) Eval(x, y []float64) float64 {
 	must(k.check())
 	return k.By * k.K.Eval(x, y)

@@ -12,25 +12,26 @@ import (
 	"github.com/seed-feabd252/randfeat/internal/compute/parallel"
 )
 
-// Boxes is the kernel
+// Boxes is the kernel (κ + κ² + κ³)/3 for the weighted share κ of thresholds that do not separate x
+// and y:
 //
-//	k(x, y) = (κ + κ² + κ³)/3,  κ = 1 − Σ_jb w_jb·[t_jb is between x_j and y_j] / Σ_jb w_jb.
+//	κ = 1 − Σ_jb w_jb·[t_jb is between x_j and y_j] / Σ_jb w_jb.
 //
-// In the formula, coordinate j has the thresholds t_jb with the weights w_jb; t is between a and b
-// if a ≤ t < b or b ≤ t < a. Functions of the Hilbert space (RKHS) of k are sums of step functions
-// of up to three coordinates, as decision trees are. Boxes is positive semi-definite on R^d, with
-// values in [0, 1] and k(x, x) = 1.
+// In the formula of Boxes, coordinate j has the thresholds t_jb with the weights w_jb; a threshold
+// t is between a and b if a ≤ t < b or b ≤ t < a. Functions in the reproducing kernel Hilbert space
+// of Boxes are sums of step functions of up to three coordinates, as decision trees are. Boxes is
+// positive semi-definite on R^d, with values in [0, 1] and k(x, x) = 1.
 type Boxes struct {
 	// Thresholds (d×B, at least 1×1) has the B thresholds of coordinate j of x ∈ R^d in row j, in
 	// ascending order and in units of x.
 	Thresholds dense.Matrix[float64]
 
-	// Weights has a weight from 0 on for each number in Thresholds, with a sum above 0.
+	// Weights has a weight of at least 0 for each number in Thresholds, with a sum above 0.
 	Weights dense.Matrix[float64]
 }
 
-// Eval returns the kernel in O(d·B) for the d×B Thresholds. Eval panics if Check fails or x and y
-// differ in length.
+// Eval returns the Boxes kernel in O(d·B) time for Thresholds of d×B, and panics if Check fails or
+// x or y is not in R^d.
 func (k Boxes) Eval(x, y []float64) float64 {
 	must(k.check())
 	checkLengths(x, y)

@@ -14,9 +14,9 @@ import (
 const gramRows = 64
 
 // Gram writes the n×p Gram matrix G_ij = k(x_i, y_j) of the rows of x (n×d) and of y (p×d) into dst
-// and returns dst; a zero dst is allocated. dst must not overlap x or y. With the zero Matrix as y,
-// Gram compares the points of x with each other: dst is n×n and exactly symmetric, and its diagonal
-// is k.Eval(x_i, x_i).
+// and returns dst; a zero dst is allocated. In Gram the argument dst must not overlap x or y. With
+// the zero Matrix as y, Gram writes the n×n Gram matrix of the n rows x_i of x, which is exactly
+// symmetric and has k.Eval(x_i, x_i) on the diagonal.
 //
 // Cost. Gram evaluates Laplacian, ELU, kernels of your own, and a Boxes or Pullback inside a Sum,
 // Product or Scaled pair by pair in float64, by calls of Eval from several goroutines at once. For
@@ -24,15 +24,15 @@ const gramRows = 64
 // For kernels other than Laplacian, ELU, Boxes, Pullback and your own, Gram costs one matrix
 // product in T and O(1) for each element.
 //
-// Accuracy. With u = 2⁻⁵³ for float64 and 2⁻²⁴ for float32, ‖x−y‖² has a relative error of at most
-// 32·(d+2)·u, and the angle θ between x and y an error of at most 8·(d+2)·u, at every pair of
-// points x, y ∈ R^d: Gram evaluates pairs directly that would be less accurate by the matrix
-// product. For points of R^d and the unit roundoff u, a Gaussian kernel has an error of at most
-// 12·(d+3)·u, and Softmax with Gamma = γ a relative error of up to γ·d·u·‖x‖‖y‖.
+// Accuracy. For points x, y of R^d and u = 2⁻⁵³ for float64 and 2⁻²⁴ for float32, Gram computes
+// ‖x−y‖² with a relative error of at most 32·(d+2)·u, and the angle between x and y with an error
+// of at most 8·(d+2)·u: Gram calls Eval for pairs of points that would be less accurate by the
+// matrix product. For points x, y of R^d and the unit roundoff u, a Gaussian kernel by Gram has an
+// error of at most 12·(d+3)·u, and Softmax with Gamma = γ a relative error of up to γ·d·u·‖x‖‖y‖.
 //
-// If a coordinate of x_i or y_j is NaN or infinite, the element G_ij is NaN or ±Inf, never finite.
-// Gram panics if Check reports an error for k, and if the shapes of x, y and dst do not fit. The
-// matrix does not depend on GOMAXPROCS.
+// If a coordinate of row x_i or y_j is NaN or infinite, element (i, j) of the Gram matrix is NaN or
+// ±Inf. Gram panics if Check returns an error for k, and if the shapes of x, y and dst do not fit
+// together. The result of Gram does not depend on GOMAXPROCS.
 func Gram[T dense.Float](dst dense.Matrix[T], k Kernel, x, y dense.Matrix[T]) dense.Matrix[T] {
 	must(Check(k))
 	x.Check()

@@ -8,15 +8,16 @@ import (
 )
 
 // Kernel is a symmetric function of two points of R^d. Eval panics if x and y differ in length. An
-// implementation must never change, so that goroutines may share a Kernel.
+// implementation of Kernel must never change, so that goroutines may share a Kernel.
 type Kernel interface {
 	Eval(x, y []float64) float64
 }
 
 // Check returns an error that names the parameter and its value if a parameter of the kernel k, or
 // of a kernel inside k such as a term of a Sum, is out of range, or if k or a kernel inside k is
-// nil. Where Check returns an error, Eval and Gram panic with the text of the error. For a Kernel
-// type of your own Check returns nil, because Check does not know your parameters.
+// nil. If Check returns an error for a kernel, Gram panics with the text of the error, and so does
+// Eval, but for NaN and ±Inf in a Pullback. For a Kernel type of your own Check returns nil,
+// because Check does not know your parameters.
 func Check(k Kernel) error {
 	if k == nil {
 		return fmt.Errorf("kernels: k is nil")

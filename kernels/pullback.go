@@ -14,11 +14,8 @@ import (
 )
 
 // Pullback is the kernel k(x, y) = K(a(x), a(y)), which is K after centring, scaling, whitening or
-// a projection by the affine map
-//
-//	a(x) = A·(x − c) + b,  R^d → R^r.
-//
-// In the affine map, c is the field Centre and b the field Offset. A Pullback is positive
+// a projection of points by the affine map a(x) = A·(x − c) + b from R^d to R^r. In the affine map
+// A·(x − c) + b of a Pullback, c is the field Centre and b the field Offset. A Pullback is positive
 // semi-definite if the kernel K is.
 type Pullback struct {
 	K Kernel
@@ -30,8 +27,8 @@ type Pullback struct {
 	Offset []float64
 }
 
-// Eval returns K(a(x), a(y)) for the affine map a with the r×d matrix A, in O(r·d). Eval panics if
-// Check reports an error for the Pullback.
+// Eval returns K(a(x), a(y)) for the affine map a with the r×d matrix A, in O(r·d) time for a. Eval
+// panics for a nil K, and if the shapes of A, Centre, Offset, x and y do not fit.
 func (k Pullback) Eval(x, y []float64) float64 {
 	must(k.checkShapes())
 	z := make([]float64, 2*k.A.Rows)
@@ -42,8 +39,8 @@ func (k Pullback) Eval(x, y []float64) float64 {
 	return k.K.Eval(ax, ay)
 }
 
-// At returns A·(x − Centre) + Offset, whatever the kernel K is. At panics if len(x) is not the
-// number of columns of A, or if the shapes of A, Centre and Offset do not fit.
+// At returns A·(x − Centre) + Offset, also for a Pullback with a nil K. At panics if len(x) is not
+// the number of columns of A, or if the shapes of A, Centre and Offset do not fit.
 func (k Pullback) At(x []float64) []float64 {
 	k.K = DotProduct{}
 	must(k.checkShapes())

@@ -5,9 +5,9 @@ import (
 	"testing"
 
 	"github.com/stretchr/testify/assert"
-	"github.com/stretchr/testify/require"
 
 	"github.com/seed-feabd252/randfeat/dense"
+	"github.com/seed-feabd252/randfeat/internal/testing/must"
 	"github.com/seed-feabd252/randfeat/kernels"
 	"github.com/seed-feabd252/randfeat/kmeans"
 	"github.com/seed-feabd252/randfeat/orf"
@@ -43,13 +43,11 @@ func TestKernelObjective(t *testing.T) {
 	for i := range x.Data {
 		x.Data[i] = rng.NormFloat64()
 	}
-	phi, err := rff.Draw[float64](rff.Quadratic{D: d}, nil)
-	require.NoError(t, err)
+	phi := must.Have(rff.Draw[float64](rff.Quadratic{D: d}, nil))
 	gram := kernels.Gram(dense.Matrix[float64]{}, phi.Kernel(), x, x)
 	best := 1e9
 	for seed := range uint64(20) {
-		c, err := kmeans.Cluster(t.Context(), phi.Transform(dense.Matrix[float64]{}, x), k, 100, kmeans.Options[float64]{}, rand.NewPCG(seed, 1))
-		require.NoError(t, err)
+		c := must.Have(kmeans.Cluster(t.Context(), phi.Transform(dense.Matrix[float64]{}, x), k, 100, kmeans.Options[float64]{}, rand.NewPCG(seed, 1)))
 		assert.InDelta(t, objective(gram, c.Labels, k), c.Inertia, 1e-12*c.Inertia)
 		best = min(best, c.Inertia)
 	}
@@ -74,13 +72,10 @@ func TestRandomFeaturesObjective(t *testing.T) {
 	for i := range x.Data {
 		x.Data[i] = rng.NormFloat64() + float64(3*(i/d%k))
 	}
-	w, err := orf.Draw[float64](orf.GramSchmidt{}, 1024, d, rand.NewPCG(5, 6))
-	require.NoError(t, err)
-	phi, err := rff.Draw(rff.Gaussian{LengthScale: 3}, w)
-	require.NoError(t, err)
+	w := must.Have(orf.Draw[float64](orf.GramSchmidt{}, 1024, d, rand.NewPCG(5, 6)))
+	phi := must.Have(rff.Draw(rff.Gaussian{LengthScale: 3}, w))
 	gram := kernels.Gram(dense.Matrix[float64]{}, phi.Kernel(), x, x)
-	c, err := kmeans.Cluster(t.Context(), phi.Transform(dense.Matrix[float64]{}, x), k, 100, kmeans.Options[float64]{}, rand.NewPCG(1, 1))
-	require.NoError(t, err)
+	c := must.Have(kmeans.Cluster(t.Context(), phi.Transform(dense.Matrix[float64]{}, x), k, 100, kmeans.Options[float64]{}, rand.NewPCG(1, 1)))
 	assert.InDelta(t, objective(gram, c.Labels, k), c.Inertia, 4*0.02*n)
 	other := kernels.Gram(dense.Matrix[float64]{}, kernels.Gaussian{LengthScale: 2}, x, x)
 	assert.Greater(t, objective(other, c.Labels, k)-c.Inertia, 4*0.02*n, "another kernel is caught")

@@ -7,6 +7,7 @@ import (
 	"fmt"
 	"math"
 	"math/rand/v2"
+	"slices"
 
 	"github.com/seed-feabd252/randfeat/dense"
 	"github.com/seed-feabd252/randfeat/internal/argument"
@@ -25,8 +26,17 @@ type Options[T dense.Float] struct {
 	// Sample of 0 stands for all rows of x. Cluster labels every row of x, whatever Sample is.
 	Sample int
 
+	// Weights has the weight ω_i ≥ 0 of each row of x. Nil Weights stand for weights of 1. A row of
+	// weight 2 counts as two equal rows, and a row of weight 0 is labelled only.
+	Weights []T
+
+	// Starts is the number of times that Cluster draws first centres and iterates; 0 stands for 1.
+	// Cluster returns the centres of least inertia among these Starts: of the sample, if Sample is
+	// above 0, and of all rows of x otherwise.
+	Starts int
+
 	// Cluster calls Progress, unless Progress is nil, after each iteration, on the goroutine of the
-	// caller.
+	// caller, with the number of iterations of all starts so far.
 	Progress func(iterations int)
 }
 
@@ -35,41 +45,40 @@ type Clusters[T dense.Float] struct {
 	Centres dense.Matrix[T] // k×d
 	Labels  []int           // for each row of x the nearest row of Centres
 
-	// Inertia is Σ_i ‖x_i − Centres[Labels[i]]‖² over all rows of x, in squared units of x. Inertia
-	// is +Inf if the sum of squared distances overflows float64, and 0 if the sum underflows.
+	// Inertia is Σ_i ω_i·‖x_i − Centres[Labels[i]]‖² over all rows of x with the weights ω, in
+	// squared units of x. Inertia is +Inf if the sum of squared distances overflows float64, and 0
+	// if the sum underflows.
 	Inertia float64
 
-	// Iterations is the number of iterations that moved centres.
+	// Iterations is the number of iterations that moved the centres, from the start of least inertia.
 	Iterations int
 }
 
-// Cluster divides the rows of x (N×d) into k clusters such that the inertia Σ‖x_i − c_label(i)‖² is
-// small. If maxIterations is large enough, the inertia Σ‖x_i − c_label(i)‖² is a local minimum.
+// Cluster divides the rows of x (N×d) of weights ω into k clusters such that the inertia
+// Σω_i·‖x_i − c_label(i)‖² is small. If maxIterations is large enough, the inertia is a local
+// minimum; several Options.Starts find a lower one.
 //
-// Cluster draws the first centres from the rows of x: one row uniformly, and each later row with a
-// probability proportional to the squared distance from the nearest centre drawn before [Arthur &
+// Cluster draws the first centres from the rows of x: one row in proportion to ω, and each later
+// row in proportion to ω times the squared distance from the nearest centre drawn before [Arthur &
 // Vassilvitskii 2007]. Options.Start replaces the draw. After the draw, Cluster iterates Lloyd's
 // algorithm [Lloyd 1982]: every row gets the label of the nearest centre (of equally near centres
-// the first), and every centre moves to the mean of the rows with its label. Cluster stops when an
-// iteration changes no label, and after maxIterations iterations. If maxIterations is 0, the
-// centres stay as drawn or as given in Options.Start, and Cluster only labels the rows.
+// the first), and every centre moves to the weighted mean of the rows with its label. Cluster stops
+// when an iteration changes no label, and after maxIterations iterations. If maxIterations is 0,
+// the centres stay as drawn or as given in Options.Start, and Cluster only labels the rows.
 //
-// A centre to which no row is nearest moves to the row whose distance from its own nearest centre
-// is the largest (of equally far rows the first). A centre to which no row is nearest stays in
-// place if every row equals a centre. If x has fewer than k different rows, some centres are equal
-// and some clusters are empty.
+// A centre to which no row of positive weight is nearest moves to the row with the largest ω times
+// squared distance from the nearest centre of this row (of equal rows the first), or stays in place
+// if every row equals a centre.
 //
-// For x of N×d and k clusters, Cluster costs O(N·k·d) for the draw, for each iteration and for the
-// last labels, in float64 also if T is float32. Cluster makes a copy of x. With Options.Sample = S,
-// the draw and each iteration cost O(S·k·d) for k clusters in R^d. The clusters do not depend on
-// GOMAXPROCS. If all elements of x are multiplied by the same power of two, so are the centres.
-// Cluster changes neither x nor Options.Start, and the result shares no memory with x and
-// Options.Start.
+// For S drawn rows (Options.Sample), or all N, in R^d and k clusters, Cluster costs O(S·k·d) for
+// each draw and each iteration, and O(N·k·d) for the last labels, in float64 also if T is float32.
+// The clusters do not depend on GOMAXPROCS, and powers of two as factors of x or ω change no label.
+// Cluster copies x, changes no argument, and returns memory of its own.
 //
-// Cluster returns an error for an x (N×d) without elements, an element of x or Options.Start that
-// is not finite, a k outside 1 … N (or 1 … Options.Sample), a maxIterations below 0, an
-// Options.Sample outside 0 … N, an Options.Start that is not k×d, a nil src if rows are drawn, and
-// a ctx that has ended. Cluster checks ctx between blocks of rows. A nil ctx panics.
+// The error reports an x without elements, an element of x or Options.Start that is not finite, a k
+// outside 1 … N (or 1 … Options.Sample), options or a maxIterations out of range, fewer rows of
+// positive weight than k or Sample, a nil src if rows are drawn, and the end of ctx. Cluster checks
+// ctx between blocks of rows. A nil ctx panics.
 func Cluster[T dense.Float](ctx context.Context, x dense.Matrix[T], k, maxIterations int, opts Options[T], src rand.Source) (Clusters[T], error) {
 	if err := argument.Context("kmeans", ctx); err != nil {
 		return Clusters[T]{}, fmt.Errorf("kmeans: %w", err)
@@ -78,11 +87,16 @@ func Cluster[T dense.Float](ctx context.Context, x dense.Matrix[T], k, maxIterat
 		return Clusters[T]{}, err
 	}
 	e := exponent(ctx, x, opts.Start)
+	weights := dense.Of(1, len(opts.Weights), opts.Weights)
+	unit := exponent(ctx, weights)
 	s := &search{ctx: ctx, progress: opts.Progress, points: scaled(ctx, x, e), centres: scaled(ctx, opts.Start, e)}
-	if err := s.run(k, maxIterations, opts.Sample, src); err != nil {
+	if s.weights = scaled(ctx, weights, unit).Data; opts.Weights == nil {
+		s.weights, unit = slices.Repeat([]float64{1}, x.Rows), 0
+	}
+	if err := s.run(k, maxIterations, opts.Sample, max(opts.Starts, 1), src); err != nil {
 		return Clusters[T]{}, fmt.Errorf("kmeans: %w", err)
 	}
-	c := Clusters[T]{Centres: opts.Start.Clone(), Labels: s.labels, Inertia: math.Ldexp(s.inertia, 2*e), Iterations: s.iterations}
+	c := Clusters[T]{Centres: opts.Start.Clone(), Labels: s.labels, Inertia: math.Ldexp(s.inertia, 2*e+unit), Iterations: s.iterations}
 	if s.seeds != nil {
 		c.Centres = layout.Rows(x, s.seeds)
 	}
@@ -104,6 +118,18 @@ func check[T dense.Float](x dense.Matrix[T], k, maxIterations int, opts Options[
 	if opts.Sample < 0 || opts.Sample > n {
 		return fmt.Errorf("kmeans: Options.Sample = %d, want 0 to %d, the rows of x", opts.Sample, n)
 	}
+	if opts.Weights != nil && len(opts.Weights) != n {
+		return fmt.Errorf("kmeans: Options.Weights has %d weights, want %d, the rows of x", len(opts.Weights), n)
+	}
+	heavy := n // rows of positive weight
+	for i, w := range opts.Weights {
+		if !(w >= 0) || math.IsInf(float64(w), 1) {
+			return fmt.Errorf("kmeans: Options.Weights[%d] = %v, want a finite number from 0 on", i, w)
+		}
+		if w == 0 {
+			heavy--
+		}
+	}
 	rows := "the rows of x"
 	if opts.Sample > 0 {
 		n, rows = opts.Sample, "the rows of the sample"
@@ -111,12 +137,21 @@ func check[T dense.Float](x dense.Matrix[T], k, maxIterations int, opts Options[
 	if k < 1 || k > n {
 		return fmt.Errorf("kmeans: k = %d, want 1 to %d, %s", k, n, rows)
 	}
+	if least := max(k, opts.Sample); heavy < least {
+		return fmt.Errorf("kmeans: %d rows have weights above 0, want at least %d", heavy, least)
+	}
 	if maxIterations < 0 || maxIterations > limit.Repeats {
 		return fmt.Errorf("kmeans: maxIterations = %d, want 0 to %d", maxIterations, limit.Repeats)
+	}
+	if opts.Starts < 0 || opts.Starts > limit.Repeats {
+		return fmt.Errorf("kmeans: Options.Starts = %d, want 0 to %d", opts.Starts, limit.Repeats)
 	}
 	started := opts.Start.Rows != 0 || opts.Start.Cols != 0
 	if started && (opts.Start.Rows != k || opts.Start.Cols != x.Cols) {
 		return fmt.Errorf("kmeans: Options.Start is %d×%d, want %d×%d", opts.Start.Rows, opts.Start.Cols, k, x.Cols)
+	}
+	if started && opts.Starts > 1 {
+		return fmt.Errorf("kmeans: Options.Starts = %d beside Options.Start, want at most 1", opts.Starts)
 	}
 	if src == nil && (!started || opts.Sample > 0) {
 		return errors.New("kmeans: src is nil")

@@ -9,10 +9,10 @@ import (
 	"testing"
 
 	"github.com/stretchr/testify/assert"
-	"github.com/stretchr/testify/require"
 
 	"github.com/seed-feabd252/randfeat/dense"
 	"github.com/seed-feabd252/randfeat/internal/testing/densetest"
+	"github.com/seed-feabd252/randfeat/internal/testing/must"
 	"github.com/seed-feabd252/randfeat/kmeans"
 )
 
@@ -20,8 +20,7 @@ func source() rand.Source { return rand.NewPCG(1, 2) }
 
 func cluster[T dense.Float](t *testing.T, x dense.Matrix[T], k, maxIterations int, opts kmeans.Options[T]) kmeans.Clusters[T] {
 	t.Helper()
-	c, err := kmeans.Cluster(t.Context(), x, k, maxIterations, opts, source())
-	require.NoError(t, err)
+	c := must.Have(kmeans.Cluster(t.Context(), x, k, maxIterations, opts, source()))
 	return c
 }
 
@@ -109,14 +108,6 @@ func TestClusterIsDeterministic(t *testing.T) {
 	}
 }
 
-func TestProgress(t *testing.T) {
-	x := densetest.Normal[float64](rand.New(rand.NewPCG(7, 8)), 200, 3, 3, 1)
-	var seen []int
-	c := cluster(t, x, 9, 5, kmeans.Options[float64]{Progress: func(iterations int) { seen = append(seen, iterations) }})
-	assert.Equal(t, 5, c.Iterations)
-	assert.Equal(t, []int{1, 2, 3, 4, 5}, seen)
-}
-
 // Without iterations the centres are rows of x, or those given, to the last bit.
 func TestClusterWithoutIterations(t *testing.T) {
 	x := densetest.Normal[float32](rand.New(rand.NewPCG(7, 8)), 90, 5, 3, 1)
@@ -128,8 +119,7 @@ func TestClusterWithoutIterations(t *testing.T) {
 		assert.Equal(t, i, c.Labels[at])
 	}
 	start := x.RowRange(3, 5)
-	given, err := kmeans.Cluster(t.Context(), x, 2, 0, kmeans.Options[float32]{Start: start}, nil)
-	require.NoError(t, err)
+	given := must.Have(kmeans.Cluster(t.Context(), x, 2, 0, kmeans.Options[float32]{Start: start}, nil))
 	assert.Equal(t, start.Clone(), given.Centres)
 	for i, label := range given.Labels {
 		at, _ := nearest(x.Row(i), start)
@@ -137,26 +127,29 @@ func TestClusterWithoutIterations(t *testing.T) {
 	}
 }
 
-// k-means++ draws the second centre with a probability proportional to its squared distance: among
-// 1, 3 and 9 beside a first centre 0, the 9 has 81/91.
+// k-means++ draws the first centre in proportion to the weight, and the second in proportion to
+// weight times squared distance: among 1, 3 and 9 beside a first centre 0, the 9 has 81/91.
 func TestSeedsFollowSquaredDistances(t *testing.T) {
 	const runs = 4000
 	x := dense.Of(4, 1, []float64{0, 1, 3, 9})
-	src := source()
-	var first, ninth float64
-	for range runs {
-		c, err := kmeans.Cluster(t.Context(), x, 2, 0, kmeans.Options[float64]{}, src)
-		require.NoError(t, err)
-		if c.Centres.At(0, 0) == 0 {
-			first++
-			if c.Centres.At(1, 0) == 9 {
-				ninth++
+	for _, c := range []struct {
+		weights  []float64
+		first, p float64
+	}{{nil, 0.25, 81.0 / 91}, {[]float64{30, 27, 3, 1.0 / 3}, 90.0 / 181, 1.0 / 3}} {
+		src := source()
+		var first, ninth float64
+		for range runs {
+			c := must.Have(kmeans.Cluster(t.Context(), x, 2, 0, kmeans.Options[float64]{Weights: c.weights}, src))
+			if c.Centres.At(0, 0) == 0 {
+				first++
+				if c.Centres.At(1, 0) == 9 {
+					ninth++
+				}
 			}
 		}
+		assert.InDelta(t, c.first, first/runs, 4.5*math.Sqrt(0.25*0.75/runs))
+		assert.InDelta(t, c.p, ninth/first, 4.5*math.Sqrt(c.p*(1-c.p)/first))
 	}
-	p := 81.0 / 91
-	assert.InDelta(t, 0.25, first/runs, 4.5*math.Sqrt(0.25*0.75/runs))
-	assert.InDelta(t, p, ninth/first, 4.5*math.Sqrt(p*(1-p)/first))
 }
 
 // A centre without rows takes the row that is farthest from its own centre.
@@ -197,6 +190,11 @@ func TestErrors(t *testing.T) {
 		{x, 1, 1, options{Start: x}, source(), "Options.Start is 3×2, want 1×2"},
 		{x, 1, 1, options{}, nil, "src is nil"},
 		{x, 2, 1, options{Start: x.RowRange(0, 2), Sample: 2}, nil, "src is nil"},
+		{x, 1, 1, options{Starts: -1}, source(), "Options.Starts = -1, want 0 to "},
+		{x, 3, 1, options{Start: x, Starts: 2}, source(), "Options.Starts = 2 beside Options.Start, want at most 1"},
+		{x, 1, 1, options{Weights: []float64{1}}, source(), "Options.Weights has 1 weights, want 3, the rows of x"},
+		{x, 1, 1, options{Weights: []float64{1, math.NaN(), 1}}, source(), "Options.Weights[1] = NaN, want a finite number from 0 on"},
+		{x, 2, 1, options{Weights: []float64{1, 0, 0}}, source(), "1 rows have weights above 0, want at least 2"},
 		{wrong, 1, 1, options{}, source(), "x[1][1] = NaN, want a finite number"},
 		{x, 2, 1, options{Start: infinite}, nil, "Options.Start[0][0] = +Inf, want a finite number"},
 	} {

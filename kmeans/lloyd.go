@@ -19,77 +19,116 @@ type search struct {
 	ctx             context.Context
 	progress        func(iterations int) // nil for none
 	points, centres dense.Matrix[float64]
-	labels          []int // labels of the points, nil before the first assignment
+	weights         []float64 // of the points
+	labels          []int     // labels of the points, nil before the first assignment
 	// numbers of the points that are the first centres, nil if centres are given
 	seeds      []int
 	iterations int // iterations that moved centres
+	passed     int // iterations of all starts
 	inertia    float64
 }
 
 // run finds k centres and labels the points. run draws the first centres unless s has centres. If
 // sample is above 0, run draws that number of points and finds the centres for them. The error is
 // that of the context.
-func (s *search) run(k, maxIterations, sample int, src rand.Source) error {
+func (s *search) run(k, maxIterations, sample, starts int, src rand.Source) error {
 	var rng *rand.Rand
 	if src != nil {
 		rng = rand.New(src)
 	}
-	all := s.points
+	all, weights := s.points, s.weights
 	var drawn []int
 	if sample > 0 && sample < all.Rows {
-		drawn = rng.Perm(all.Rows)[:sample]
-		s.points = layout.Rows(all, drawn)
-	}
-	if s.centres.Rows == 0 {
-		var err error
-		if s.seeds, err = s.draw(k, rng); err != nil {
-			return err
-		}
-		s.centres = layout.Rows(s.points, s.seeds)
-		if drawn != nil {
-			for i, at := range s.seeds {
-				s.seeds[i] = drawn[at]
+		for _, i := range rng.Perm(all.Rows) {
+			if weights[i] > 0 && len(drawn) < sample {
+				drawn = append(drawn, i)
 			}
 		}
+		s.points, s.weights = layout.Rows(all, drawn), make([]float64, sample)
+		for i, at := range drawn {
+			s.weights[i] = weights[at]
+		}
 	}
-	mean, err := meanOf(s.ctx, all)
+	var seeds [][]int // of each start
+	for len(seeds) < starts && s.centres.Rows == 0 {
+		own, err := s.draw(k, rng)
+		if err != nil {
+			return err
+		}
+		seeds = append(seeds, own)
+	}
+	mean, err := meanOf(s.ctx, all, weights)
 	if err != nil {
 		return err
 	}
-	if err := shift(s.ctx, all, mean, -1); err != nil {
-		return err
-	}
-	if err := shift(s.ctx, s.centres, mean, -1); err != nil {
-		return err
+	for _, x := range [...]dense.Matrix[float64]{all, s.centres} {
+		if err := shift(s.ctx, x, mean, -1); err != nil {
+			return err
+		}
 	}
 	if drawn != nil {
 		s.points = layout.Rows(all, drawn)
 	}
-	if s.iterations, err = s.lloyd(maxIterations); err != nil {
+	if err := s.best(seeds, maxIterations); err != nil {
 		return err
 	}
 	if drawn != nil {
-		s.points, s.labels = all, nil
-	}
-	if _, err := s.assign(); err != nil {
-		return err
-	}
-	for lo, hi := range interrupt.Ranges(s.ctx, all.Rows, passRows) {
-		for i := lo; i < hi; i++ {
-			s.inertia += vecmath.SquaredDistance(all.Row(i), s.centres.Row(s.labels[i]))
+		for i, at := range s.seeds {
+			s.seeds[i] = drawn[at]
 		}
+		s.points, s.weights, s.labels = all, weights, nil
 	}
-	if err := s.ctx.Err(); err != nil {
+	if err := s.measure(); err != nil {
 		return err
 	}
 	return shift(s.ctx, s.centres, mean, 1)
 }
 
-func meanOf(ctx context.Context, x dense.Matrix[float64]) ([]float64, error) {
-	mean := make([]float64, x.Cols)
+// best searches from the centres of s, or from each of the seeds, and keeps the centres of least
+// inertia.
+func (s *search) best(seeds [][]int, maxIterations int) (err error) {
+	if seeds == nil {
+		s.iterations, err = s.lloyd(maxIterations)
+		return err
+	}
+	least := *s
+	for i, own := range seeds {
+		s.seeds, s.centres, s.labels = own, layout.Rows(s.points, own), nil
+		if s.iterations, err = s.lloyd(maxIterations); err != nil {
+			return err
+		}
+		if len(seeds) > 1 {
+			if err := s.measure(); err != nil {
+				return err
+			}
+		}
+		if i == 0 || s.inertia < least.inertia {
+			least = *s
+		}
+	}
+	*s = least
+	return nil
+}
+
+// measure labels the points and sets the inertia.
+func (s *search) measure() error {
+	if _, err := s.assign(); err != nil {
+		return err
+	}
+	s.inertia = 0
+	for lo, hi := range interrupt.Ranges(s.ctx, s.points.Rows, passRows) {
+		for i := lo; i < hi; i++ {
+			s.inertia += s.weights[i] * vecmath.SquaredDistance(s.points.Row(i), s.centres.Row(s.labels[i]))
+		}
+	}
+	return s.ctx.Err()
+}
+
+func meanOf(ctx context.Context, x dense.Matrix[float64], weights []float64) ([]float64, error) {
+	mean, total := make([]float64, x.Cols), vecmath.Sum(weights)
 	for lo, hi := range interrupt.Ranges(ctx, x.Rows, passRows) {
 		for i := lo; i < hi; i++ {
-			vecmath.AddScaled(mean, x.Row(i), 1/float64(x.Rows))
+			vecmath.AddScaled(mean, x.Row(i), weights[i]/total)
 		}
 	}
 	return mean, ctx.Err()
@@ -105,23 +144,33 @@ func shift(ctx context.Context, x dense.Matrix[float64], v []float64, a float64)
 	})
 }
 
-// draw draws k points. The probability of a point is proportional to its squared distance from the
-// nearest earlier point. If all distances are 0, all points have the same probability.
+// draw draws k points. The probability of a point is proportional to its weight times its squared
+// distance from the nearest earlier point, or to its weight if all distances are 0.
 func (s *search) draw(k int, rng *rand.Rand) ([]int, error) {
 	x := s.points
-	distances := slices.Repeat([]float64{math.Inf(1)}, x.Rows)
-	seeds := []int{rng.IntN(x.Rows)}
+	distances, shares := slices.Repeat([]float64{math.Inf(1)}, x.Rows), make([]float64, x.Rows)
+	var seeds []int
+	equal := slices.Min(s.weights) == slices.Max(s.weights)
+	if equal {
+		seeds = append(seeds, rng.IntN(x.Rows))
+	} else {
+		seeds = append(seeds, draw.Proportional(s.weights, rng))
+	}
 	for len(seeds) < k {
 		last := x.Row(seeds[len(seeds)-1])
 		err := interrupt.Rows(s.ctx, x.Rows, passRows, func(lo, hi int) {
 			for i := lo; i < hi; i++ {
 				distances[i] = min(distances[i], vecmath.SquaredDistance(x.Row(i), last))
+				shares[i] = s.weights[i] * distances[i]
 			}
 		})
 		if err != nil {
 			return nil, err
 		}
-		seeds = append(seeds, draw.Proportional(distances, rng))
+		if !equal && slices.Max(shares) == 0 {
+			copy(shares, s.weights)
+		}
+		seeds = append(seeds, draw.Proportional(shares, rng))
 	}
 	return seeds, nil
 }
@@ -129,28 +178,29 @@ func (s *search) draw(k int, rng *rand.Rand) ([]int, error) {
 // lloyd moves the centres to the means of the points that are nearest to them, until no label
 // changes, and returns the number of iterations that moved centres.
 func (s *search) lloyd(maxIterations int) (int, error) {
-	sums, counts := dense.New[float64](s.centres.Rows, s.centres.Cols), make([]float64, s.centres.Rows)
+	sums, totals := dense.New[float64](s.centres.Rows, s.centres.Cols), make([]float64, s.centres.Rows)
 	for iteration := range maxIterations {
 		if changed, err := s.assign(); err != nil || !changed {
 			return iteration, err
 		}
 		s.fill()
 		clear(sums.Data)
-		clear(counts)
+		clear(totals)
 		for lo, hi := range interrupt.Ranges(s.ctx, len(s.labels), passRows) {
 			for i, c := range s.labels[lo:hi] {
-				vecmath.AddScaled(sums.Row(c), s.points.Row(lo+i), 1)
-				counts[c]++
+				w := s.weights[lo+i]
+				vecmath.AddScaled(sums.Row(c), s.points.Row(lo+i), w)
+				totals[c] += w
 			}
 		}
-		for c, n := range counts {
-			if n > 0 {
+		for c, w := range totals {
+			if w > 0 {
 				copy(s.centres.Row(c), sums.Row(c))
-				vecmath.Scale(s.centres.Row(c), 1/n)
+				vecmath.Scale(s.centres.Row(c), 1/w)
 			}
 		}
-		if s.progress != nil {
-			s.progress(iteration + 1)
+		if s.passed++; s.progress != nil {
+			s.progress(s.passed)
 		}
 	}
 	return maxIterations, nil
@@ -187,23 +237,25 @@ func (s *search) assign() (bool, error) {
 	return slices.Contains(changed, true), err
 }
 
-// fill labels for each centre without points the point that is farthest from its own centre. A
-// point nearer than rounding, √ε of its length, counts as on its centre. The next assign returns
-// the error of a context that ends here.
+// fill labels for each centre without points of positive weight the point with the largest weight
+// times squared distance from its own centre. A point nearer than rounding, √ε of its length, counts
+// as on its centre. The next assign returns the error of a context that ends here.
 func (s *search) fill() {
 	counts := make([]int, s.centres.Rows)
-	for _, c := range s.labels {
-		counts[c]++
+	for i, c := range s.labels {
+		if s.weights[i] > 0 {
+			counts[c]++
+		}
 	}
 	if !slices.Contains(counts, 0) {
 		return
 	}
-	distances := make([]float64, len(s.labels))
+	shares := make([]float64, len(s.labels))
 	_ = interrupt.Rows(s.ctx, len(s.labels), passRows, func(lo, hi int) {
 		for i := lo; i < hi; i++ {
 			x := s.points.Row(i)
 			if q := vecmath.SquaredDistance(x, s.centres.Row(s.labels[i])); q > 0x1p-51*vecmath.HalfSquaredNorm(x) {
-				distances[i] = q
+				shares[i] = s.weights[i] * q
 			}
 		}
 	})
@@ -212,8 +264,8 @@ func (s *search) fill() {
 			continue
 		}
 		at := -1
-		for i, q := range distances {
-			if q > 0 && counts[s.labels[i]] > 1 && (at < 0 || q > distances[at]) {
+		for i, q := range shares {
+			if q > 0 && counts[s.labels[i]] > 1 && (at < 0 || q > shares[at]) {
 				at = i
 			}
 		}
@@ -221,7 +273,7 @@ func (s *search) fill() {
 			return
 		}
 		counts[s.labels[at]]--
-		s.labels[at], distances[at] = c, 0
+		s.labels[at], shares[at] = c, 0
 		counts[c] = 1
 	}
 }

@@ -17,6 +17,7 @@ import (
 	"github.com/seed-feabd252/randfeat/dense/gonum"
 	"github.com/seed-feabd252/randfeat/internal/testing/densetest"
 	"github.com/seed-feabd252/randfeat/internal/testing/limittest"
+	"github.com/seed-feabd252/randfeat/internal/testing/must"
 	"github.com/seed-feabd252/randfeat/kernels"
 	"github.com/seed-feabd252/randfeat/landmarks"
 	"github.com/seed-feabd252/randfeat/rff"
@@ -58,10 +59,8 @@ func testLandmarks[T dense.Float](t *testing.T) {
 			}
 			assert.Len(t, seen, n, "%s: rows are different", name)
 		}
-		f, err := choose(x, 20, exprand.NewSource(4))
-		require.NoError(t, err)
-		g, err := choose(x, 20, exprand.NewSource(5))
-		require.NoError(t, err)
+		f := must.Have(choose(x, 20, exprand.NewSource(4)))
+		g := must.Have(choose(x, 20, exprand.NewSource(5)))
 		assert.NotEqual(t, f, g, "%s: sources differ", name)
 	}
 }
@@ -120,10 +119,8 @@ func nystroemErrors(t *testing.T, k kernels.Kernel, x dense.Matrix[float64], n, 
 	src := exprand.NewSource(17)
 	var all []float64
 	for range draws {
-		l, err := choose(x, n, src)
-		require.NoError(t, err)
-		f, err := rff.Nystroem(k, l)
-		require.NoError(t, err)
+		l := must.Have(choose(x, n, src))
+		f := must.Have(rff.Nystroem(k, l))
 		all = append(all, of(f))
 	}
 	mean, spread := stat.MeanStdDev(all, nil)
@@ -211,8 +208,7 @@ func TestPivotedLandmarksAreNearTheBest(t *testing.T) {
 		x.Set(i, 0, x.At(i, 0)+float64(5*(i-470)))
 	}
 	k := kernels.Gaussian{}
-	best, err := rff.Spectral(k, x, n/2)
-	require.NoError(t, err)
+	best := must.Have(rff.Spectral(k, x, n/2))
 	missing := func(f rff.Map[float64]) float64 {
 		phi, sum := f.Transform(dense.Matrix[float64]{}, x), float64(x.Rows)
 		for _, v := range phi.Data {

@@ -18,24 +18,23 @@ import (
 )
 
 // Pivoted returns n different rows of x (N×d) as an n×d matrix of landmarks for rff.Nystroem, by
-// randomly pivoted Cholesky. The probability that the next landmark is row x_i is proportional to
-// the error of the Nyström approximation of k(x_i, x_i) with the set L of landmarks drawn so far,
+// randomly pivoted Cholesky. Pivoted draws the next landmark with probabilities proportional to
+// k(x_i, x_i) − k_iL·K_LL⁻¹·k_Li, the error of the Nyström approximation at row x_i with the set L
+// of landmarks drawn so far. The mean error of the Nyström approximation with n landmarks of
+// Pivoted decreases with n almost as fast as the error of the best feature map of rank n [Chen,
+// Epperly, Tropp & Webber 2023]. If the error of the Nyström approximation is at most 2⁻⁴⁰·k(x_i,
+// x_i) at every row x_i before n landmarks are drawn, Pivoted draws the remaining landmarks
+// uniformly, and rff.Nystroem may have fewer than n features.
 //
-//	k(x_i, x_i) − k_iL·K_LL⁻¹·k_Li.
+// To draw n landmarks, Pivoted proposes about n rows, in blocks, and accepts or rejects each row so
+// that the probabilities are those of one draw after another [Epperly, Tropp & Webber 2024]. For n
+// landmarks, each row that Pivoted proposes takes O(n) values of the kernel k and O(n²) time, in
+// float64. To draw n of N rows, Pivoted takes in the worst case O(N·n) values of the kernel k,
+// O(N·n²) time, and memory for N·n numbers.
 //
-// The mean error of the Nyström approximation decreases with n almost as fast as the error of the
-// best feature map of rank n [Chen, Epperly, Tropp & Webber 2023]. If the error of the Nyström
-// approximation is at most 2⁻⁴⁰·k(x_i, x_i) at every row x_i before n landmarks are drawn, Pivoted
-// draws the remaining landmarks uniformly, and rff.Nystroem may have fewer than n features.
-//
-// To draw n landmarks, Pivoted proposes about n rows, in blocks, and accepts or rejects each, which
-// leaves the probabilities as they are [Epperly, Tropp & Webber 2024]. A proposed row takes O(n)
-// values of the kernel k and O(n²) time, in float64. In the worst case Pivoted takes O(N·n) values
-// of the kernel k, O(N·n²) time, and memory for N·n numbers.
-//
-// The error reports a nil k, parameters of k out of range, an element of x that is not finite, an n
-// outside 1 … N or too large for memory, a nil src, a computed value of k that is not finite, a
-// negative k(x_i, x_i), and the end of ctx. A nil ctx panics.
+// Pivoted returns an error for a nil k, parameters of k out of range, an element of x that is not
+// finite, an n outside 1 … N for N rows or too large for memory, a nil src, a computed value of k
+// that is not finite, a negative k(x_i, x_i), and the end of ctx. A nil ctx panics.
 func Pivoted[T dense.Float](ctx context.Context, k kernels.Kernel, x dense.Matrix[T], n int, src rand.Source) (dense.Matrix[T], error) {
 	none := dense.Matrix[T]{}
 	if err := argument.Context("landmarks", ctx); err != nil {

@@ -10,10 +10,12 @@ import (
 	"github.com/seed-feabd252/randfeat/internal/memory/layout"
 )
 
-// Uniform returns n different random rows of x (N×d) as an n×d matrix. All sets of n rows of x have
-// the same probability [Williams & Seeger 2001]. Uniform takes O(N + n·d) time for d columns.
+// Uniform returns n different random rows of x (N×d) as an n×d matrix. Uniform chooses every set of
+// n rows of x with the same probability [Williams & Seeger 2001]. Uniform takes O(N·d) time for x
+// of N×d.
 //
-// The error reports an element of x that is not finite, an n outside 1 … N, and a nil src.
+// Uniform returns an error for an element of x that is not finite, an n outside 1 … N for N rows,
+// and a nil src.
 func Uniform[T dense.Float](x dense.Matrix[T], n int, src rand.Source) (dense.Matrix[T], error) {
 	if err := check(x, n, src); err != nil {
 		return dense.Matrix[T]{}, err

@@ -33,7 +33,8 @@ import (
 	"github.com/seed-feabd252/randfeat/internal/memory/limit"
 )
 
-// Reader reads the rows of the array of a .npy file in order. A Reader is for one goroutine.
+// Reader reads the rows of the array of a .npy file in order. Only one goroutine at a time may use
+// a Reader.
 type Reader struct {
 	Shape []int // the shape of the array, empty for a scalar
 
@@ -41,8 +42,8 @@ type Reader struct {
 	// int16, int32, int64, uint8, uint16, uint32 or uint64.
 	Type string
 
-	// Rows is the first side of the array, and Cols is the product of all sides but the first. A
-	// scalar has one row and one column. Rows and Cols may be 0.
+	// Rows is the first side of the array, and Cols is the product of all sides but the first. For
+	// a scalar, Rows and Cols are 1. For an empty array, Rows or Cols is 0.
 	Rows, Cols int
 
 	file  io.Closer
@@ -57,8 +58,8 @@ type Reader struct {
 }
 
 // Open opens the .npy file at path and returns a Reader at the first row of the array. The error of
-// Open names the file. The error reports a file that is not in the .npy format, elements of a type
-// that the package does not read, and a file shorter or longer than the shape implies.
+// Open names the file. Open returns an error for a file that is not in the .npy format, elements of
+// a type that package npy does not read, and a file shorter or longer than the shape implies.
 func Open(path string) (*Reader, error) {
 	f, err := os.Open(path)
 	if err != nil {
@@ -81,8 +82,8 @@ func Open(path string) (*Reader, error) {
 }
 
 // NewReader returns a reader of the array in file, which has size bytes including the header.
-// NewReader returns an error where [Open] would for a file of the content of file. For an array in
-// Fortran order, file must be an [io.ReadSeeker].
+// NewReader returns an error if [Open] would return an error for a file with the bytes of file. For
+// an array in Fortran order, file must be an [io.ReadSeeker].
 func NewReader(file io.Reader, size int64) (*Reader, error) {
 	r, err := newReader(file, size)
 	if err != nil {
@@ -100,13 +101,13 @@ func (r *Reader) Close() error {
 }
 
 // Read fills dst, of r.Cols columns, with the next rows of the array and returns the number of rows
-// read. The number of rows read is less than dst.Rows at the end of the array, and 0 after the end.
-// Read rounds float64 to float32 if T is float32, and converts all other numbers exactly; booleans
-// become 0 and 1. The error reports an integer that T does not represent exactly, and a file that
-// ends too early. Read panics if r is nil, or if dst.Cols is not r.Cols.
+// read. At the end of the array, Read returns a number of rows less than dst.Rows, and after the
+// end 0. Read rounds float64 to float32 if T is float32, and converts all other numbers exactly;
+// booleans become 0 and 1. Read returns an error for an integer that T does not represent exactly,
+// and for a file that ends too early. Read panics if r is nil, or if dst.Cols is not r.Cols.
 //
-// For an array in Fortran order, a call of Read reads each column of the rows from another place in
-// the file. Calls for a thousand rows or more cost little more in Fortran order than in C order.
+// For an array in Fortran order, a call of Read reads each column from a separate place in the
+// file. Read of a thousand rows or more is almost as fast in Fortran order as in C order.
 func Read[T dense.Float](r *Reader, dst dense.Matrix[T]) (int, error) {
 	dst.Check()
 	if r == nil {

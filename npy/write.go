@@ -14,8 +14,8 @@ import (
 	"github.com/seed-feabd252/randfeat/internal/file/whole"
 )
 
-// Element is the set of the element types that Write and WriteFile take. Function half.Encode
-// converts float32 or float64 to the 16-bit types.
+// Element is the set of the element types that Write and WriteFile accept. Function half.Encode
+// converts float32 or float64 to half.Float16 or half.BFloat16.
 type Element interface{ dense.Element | half.Number }
 
 // WriteFile writes an array of the given shape, whose elements are in C order, to the .npy file at
@@ -30,8 +30,8 @@ func WriteFile[E Element](path string, elements []E, shape ...int) error {
 }
 
 // Write writes an array of the given shape, whose elements are in C order, to w in version 1.0 of
-// the format .npy [NEP 1], little-endian. Write writes equal arrays as equal bytes. The error
-// reports a shape that does not fit the elements, or is an error of w.Write.
+// the format .npy [NEP 1], little-endian. Write writes equal arrays as equal bytes. Write returns
+// an error for a shape that does not fit the number of elements, and the error of w.Write.
 func Write[E Element](w io.Writer, elements []E, shape ...int) error {
 	if err := fits(len(elements), shape); err != nil {
 		return fmt.Errorf("npy: %w", err)

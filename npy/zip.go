@@ -12,13 +12,13 @@ import (
 )
 
 // ReadZip returns the elements and the shape of an array of a file .npz, which numpy.savez or
-// numpy.savez_compressed has written. name is the keyword argument of numpy.savez for the array.
-// ReadZip converts elements to E as [ReadFile] does. The error of ReadZip names the file, and the
-// arrays in the file if name is not one of them. Unlike the format .npy, the format .npz has
-// checksums. ReadZip holds the bytes of the array beside the elements; the bytes that a hostile
-// file decompresses to may be a thousand times the bytes of the file.
+// numpy.savez_compressed has written. The argument name is the keyword of the array in the call of
+// numpy.savez. ReadZip converts elements to E as [ReadFile] does. The error of ReadZip names the
+// file, and all arrays in the file if none has the given name. Unlike the format .npy, the format
+// .npz has checksums. ReadZip holds the bytes of the array in memory beside the elements; a hostile
+// file may decompress to a thousand times the bytes of the file.
 //
-// [Write] to a writer of package archive/zip writes an array of a file .npz.
+// [Write] to an entry of a zip.Writer of package archive/zip writes an array of a file .npz.
 func ReadZip[E dense.Element](path, name string) (elements []E, shape []int, err error) {
 	z, err := zip.OpenReader(path)
 	if err != nil {

@@ -36,17 +36,6 @@ func Example() {
 	// true
 }
 
-func ExampleIID() {
-	w, err := orf.Draw[float32](orf.IID{}, 1000, 3, exprand.NewSource(1))
-	if err != nil {
-		fmt.Println(err)
-		return
-	}
-	m, d := w.Shape()
-	fmt.Println(m, d)
-	// Output: 1000 3
-}
-
 // The rows of a block are orthogonal; the fourth row starts another block.
 func ExampleGramSchmidt() {
 	p, err := orf.Draw[float64](orf.GramSchmidt{}, 4, 3, exprand.NewSource(1))
@@ -85,35 +74,6 @@ func ExampleHadamard() {
 	// Output: 0.88, exactly 0.88
 }
 
-func ExampleGivens() {
-	w, err := orf.Draw[float64](orf.Givens{FixedLength: true}, 5, 5, exprand.NewSource(1))
-	if err != nil {
-		fmt.Println(err)
-		return
-	}
-	x := dense.Of(1, 5, []float64{0, 3, 0, 4, 0})
-	y := w.Project(dense.Matrix[float64]{}, x)
-	fmt.Printf("‖Wx‖²/d = %.6f\n", dot(y.Row(0), y.Row(0))/5)
-	// Output: ‖Wx‖²/d = 25.000000
-}
-
-// The three rows of a block of R³ lie in a plane, at 120° to each other.
-func ExampleSimplex() {
-	p, err := orf.Draw[float64](orf.Simplex{}, 3, 3, exprand.NewSource(1))
-	if err != nil {
-		fmt.Println(err)
-		return
-	}
-	w := p.Frequencies()
-	for k := 1; k < 3; k++ {
-		cos := dot(w.Row(0), w.Row(k)) / math.Sqrt(dot(w.Row(0), w.Row(0))*dot(w.Row(k), w.Row(k)))
-		fmt.Printf("%.3f\n", cos)
-	}
-	// Output:
-	// -0.500
-	// -0.500
-}
-
 // 256 points of the plane estimate exp(−1/2) better than independent ones do.
 func ExampleHalton() {
 	x := dense.Of(1, 2, []float64{0.6, 0.8})
@@ -143,14 +103,4 @@ func ExampleDraw() {
 	}
 	fmt.Println(w.(interface{ Ensemble() orf.Ensemble }).Ensemble())
 	// Output: Hadamard(Factors=3)
-}
-
-func ExampleFromMatrix() {
-	w, err := orf.FromMatrix(dense.Of(2, 2, []float64{1, 2, 3, 4}))
-	if err != nil {
-		fmt.Println(err)
-		return
-	}
-	fmt.Println(w.Project(dense.Matrix[float64]{}, dense.Of(1, 2, []float64{10, 1})).Row(0))
-	// Output: [12 34]
 }

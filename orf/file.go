@@ -9,10 +9,10 @@ import (
 	"github.com/seed-feabd252/randfeat/internal/file/registry"
 )
 
-// Write writes a projection of Draw or FromMatrix as a safetensors file, which NumPy reads;
-// docs/maps.md lists the contents of the file. Frequencies of the laws Hadamard and Givens are
-// written as signs, permutations, rotations and lengths, never as a matrix. Write returns an error
-// for a nil p, a projection of another package, and a failed write to w.
+// Write writes a projection of Draw, FromMatrix or Read to w as a safetensors file; docs/maps.md
+// lists the contents of the file. Write stores frequencies of the laws Hadamard and Givens as
+// signs, permutations, plane rotations and lengths, never as a matrix. Write returns an error for a
+// nil p, a projection p that is not of package orf, and a failed write to w.
 func Write[T dense.Float](w io.Writer, p Projection[T]) error {
 	if p == nil {
 		return errors.New("orf: p is nil, want a projection")
@@ -20,13 +20,13 @@ func Write[T dense.Float](w io.Writer, p Projection[T]) error {
 	return archive.Write[T](w, "orf", "projection", p)
 }
 
-// Read reads a projection that Write wrote, to the end of r. The projection that Read returns has
-// the structure, the speed and the Ensemble of the projection that was written, and projects points
-// to bit for bit the same results on the same processor and version of this module.
+// Read reads r to the end and returns the projection that Write wrote. A projection of Read has the
+// speed and the Ensemble of the projection that Write wrote, and computes equal bits on an equal
+// processor with an equal version of this module.
 //
-// Read returns an error for a part of the file that is missing, damaged or unknown, a file of the
-// other element type (float32 or float64) or of another version of the format, and a failed read
-// from r. The memory that Read uses is bounded by the number of bytes that arrive from r.
+// Read returns an error for a part of the file that is missing, damaged or unknown, a file of
+// another element type than T or another version of the format, and a failed read from r. Read
+// allocates memory in proportion to the bytes that arrive from r, not to claimed sizes.
 func Read[T dense.Float](r io.Reader) (Projection[T], error) {
 	return archive.Read[T, Projection[T]](r, "orf", "projection")
 }

@@ -11,16 +11,17 @@ import (
 )
 
 // GramSchmidt is the law of frequencies in blocks of d: the directions in a block are the columns
-// of a Haar-distributed orthogonal matrix of R^d, and the lengths are independent draws from the χ
-// law of d degrees of freedom. Every frequency is a standard Gaussian vector, but the d frequencies
-// of a block are exactly orthogonal. The last block of m frequencies has m mod d if that is not 0.
+// of a Haar-distributed orthogonal d×d matrix, and the lengths are independent draws from the χ law
+// of d degrees of freedom. Without FixedLength, every frequency of GramSchmidt is a standard
+// Gaussian vector of R^d, but the d frequencies of a block are orthogonal up to the rounding of
+// coordinates. GramSchmidt draws m frequencies of R^d in blocks of d, the last of m mod d if d does
+// not divide m.
 //
-// Drawing m frequencies takes O(m·d²) operations (the QR factorisation of Gaussian matrices);
-// Project is a matrix product, O(n·m·d) for n points. The rows of a block are orthogonal to the
-// rounding of each element. Sources: [Yu et al. 2016] for the frequencies, [Mezzadri 2007] for the
-// Haar law.
+// Drawing m frequencies of R^d takes O(m·d²), for the QR factorisation of Gaussian matrices;
+// Project of n points is a matrix product of O(n·m·d). Sources: [Yu et al. 2016] for the
+// frequencies, [Mezzadri 2007] for the Haar law.
 type GramSchmidt struct {
-	// FixedLength gives frequencies in R^d length √d, which biases estimates: docs/frequencies.md.
+	// FixedLength gives frequencies in R^d the length √d, which biases kernel estimates.
 	FixedLength bool
 }
 

@@ -10,33 +10,37 @@ import (
 	"github.com/seed-feabd252/randfeat/internal/memory/limit"
 )
 
-// Hadamard is the law of frequencies of structured orthogonal random features (SORF), in blocks of
-// d': the rows, in random order, of a product of k factors (1/√d')·H·D_i of a Hadamard matrix H and
-// a diagonal matrix D_i of random signs, times independent lengths from the χ law of d' degrees of
-// freedom. The order d' of the Hadamard matrix is hadamard.FastOrder(d), and frequencies of R^d are
-// d coordinates of those of R^d'. The last block of m frequencies has m mod d' if that is not 0.
+// Hadamard is the law of frequencies of structured orthogonal random features (SORF): a block is
+// the rows, in random order, of a product of k factors (1/√d')·H·D_i of a Hadamard matrix H of
+// order d' and diagonal matrices D_i of random signs, each row times an independent length from the
+// χ law of d' degrees of freedom. For frequencies of R^d, the order d' of the Hadamard matrix is
+// hadamard.FastOrder(d), and a frequency is the first d of the d' coordinates of a row. If the
+// order d' of the Hadamard matrix does not divide the number m of frequencies, the last block has m
+// mod d' frequencies.
 //
-// The frequencies of a block are orthogonal if the order d' is d, and every frequency has mean zero
-// and covariance I. Frequencies are not exactly Gaussian: with k = 3 factors, estimates of the
-// Gaussian kernel at x − y = 1.5·e₁ have a bias of −4 % for d = 8, −0.9 % for d = 16, and nothing
-// measurable for d = 64. With k = 1 factor the bias is large for sparse x − y at every d.
+// The frequencies of one block are orthogonal if the order of the Hadamard matrix is the dimension
+// of the frequencies, and every frequency has mean zero and covariance I. Frequencies of Hadamard
+// in R^d are not exactly Gaussian: with 3 factors, estimates of the Gaussian kernel at x − y =
+// 1.5·e₁ have a bias of −4 % for d = 8, −0.9 % for d = 16, and none that is measurable for d = 64.
+// With 1 factor, the bias of kernel estimates is large for sparse x − y in any R^d.
 //
-// Drawing takes k·d' random bits per block. Project applies k transforms of order d' to a point for
-// each block, O(n·m·log d) operations for n points and m ≥ d' frequencies, and never forms the
-// matrix of frequencies. Sources: [Yu et al. 2016], [Choromanski et al. 2017].
+// With k factors and a Hadamard matrix of order d', Draw draws k·d' random signs, a permutation and
+// lengths for each block. For n points and m frequencies of R^d in full blocks, Project takes
+// O(n·m·log d) operations, and never forms the matrix of frequencies. Sources: [Yu et al. 2016],
+// [Choromanski et al. 2017].
 type Hadamard struct {
-	// FixedLength gives every frequency the length √d' in R^d', before d coordinates are taken,
-	// which biases estimates of kernels, as docs/frequencies.md shows.
+	// FixedLength gives vectors of R^d' the length √d' before the first d coordinates are taken as
+	// a frequency of R^d, which biases kernel estimates.
 	FixedLength bool
 
-	// Factors is the number k of factors in the product for a block of frequencies. Zero means 3.
-	// Draw returns an error for negative Factors.
+	// Factors is the number of factors in the product that makes a block of frequencies, each a
+	// Hadamard matrix times random signs. Zero means 3. Draw returns an error for negative Factors.
 	Factors int
 }
 
 func (Hadamard) ensemble() {}
 
-// String returns "Hadamard", followed by the fields that are not zero in parentheses.
+// String returns "Hadamard", followed in parentheses by the fields of e that are not zero.
 func (e Hadamard) String() string {
 	return describe("Hadamard", e.FixedLength, "Factors", e.Factors)
 }

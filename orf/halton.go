@@ -18,14 +18,15 @@ const maxHalton = 1000
 // of a Halton sequence in [0, 1]^d, with a random permutation of every digit, each coordinate taken
 // through the inverse of the normal distribution function [Owen 2017].
 //
-// Every frequency is a standard Gaussian vector: estimates are unbiased for every kernel.
-// Frequencies of Halton are not independent, and no law of the variance of estimates is known. For
-// the Gaussian kernel at x − y = 1.5·(1, …, 1)/√d and m = 64 the variance of estimates is 13 %, 33
-// %, 55 % and 81 % of the variance with IID for d = 2, 4, 8 and 16, and equal for d = 64 [Yang et
-// al. 2014].
+// Every frequency of Halton is a standard Gaussian vector, so that kernel estimates are unbiased.
+// Frequencies of Halton depend on each other, and no formula for the variance of kernel estimates
+// is known. For the Gaussian kernel at x − y = 1.5·(1, …, 1)/√d and 64 frequencies of R^d, the
+// variance of estimates is 13 %, 33 %, 55 %, 81 % and 100 % of the variance with IID for d = 2, 4,
+// 8, 16 and 64 [Yang et al. 2014].
 //
-// Drawing m frequencies of R^d takes up to 53 digits for each of m·d coordinates; Project is a
-// matrix product, O(n·m·d) for n points. Draw returns an error for Halton with d > 1000.
+// Drawing takes up to 53 digits for each coordinate of a frequency; Project of n points on m
+// frequencies of R^d is a matrix product of O(n·m·d). Draw returns an error for Halton in R^d with
+// d > 1000.
 type Halton struct{}
 
 func (Halton) ensemble() {}
@@ -48,8 +49,8 @@ func halton[T dense.Float](e Halton, m, d int, src rand.Source) (Projection[T], 
 // standardNormal is N(0, I) by its coordinates.
 type standardNormal struct{}
 
-// Quantile writes the standard normal quantiles of the coordinates of p into dst. Digits of a
-// Halton point p are cut off at about 1e-16, so that a coordinate could be 0, or 1 by rounding.
+// Quantile writes the standard normal quantiles of the coordinates of p into dst. Quantile replaces
+// a coordinate 0 or 1 of p, which rounding may make, by 2⁻⁵⁴ or 1 − 2⁻⁵³.
 func (standardNormal) Quantile(dst, p []float64) []float64 {
 	for i, v := range p {
 		dst[i] = distuv.UnitNormal.Quantile(min(max(v, 0x1p-54), 1-0x1p-53))

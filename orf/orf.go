@@ -15,55 +15,56 @@ import (
 // Projection is a set of m frequencies of R^d, the rows of a matrix W, that projects points x to
 // Wx. A Projection never changes after construction, and goroutines may share a Projection.
 type Projection[T dense.Float] interface {
-	// Shape returns the number m of frequencies and the dimension d of points.
+	// Shape returns the number m of frequencies and the dimension d of the points to project.
 	Shape() (m, d int)
 
-	// Project writes x·Wᵀ (n×m), for n points in the rows of x (n×d) and the m×d matrix W of
-	// frequencies, into dst and returns dst; a zero-value dst is allocated. dst must not overlap x.
-	// Project panics unless x has d columns and any other dst is n×m.
+	// Project writes x·Wᵀ, for points in the rows of x and the m×d matrix W of frequencies, into
+	// dst and returns dst; a zero-value dst is allocated. The argument dst must not overlap x. For
+	// m frequencies of R^d, Project panics unless x is n×d and dst is n×m or the zero value.
 	Project(dst, x dense.Matrix[T]) dense.Matrix[T]
 
-	// Frequencies returns a new copy of the m×d matrix W whose rows are the frequencies.
+	// Frequencies returns a new copy of the m×d matrix whose rows are the m frequencies of R^d.
 	Frequencies() dense.Matrix[T]
 }
 
-// Drawn is a Projection that knows the law of its frequencies. The projections of this package
-// implement Drawn. If a Projection of your own has the method Ensemble, the mean and variance of
-// estimates are known for feature maps over your Projection.
+// Drawn is a Projection that reports the probability law of the frequencies. Projections of Draw,
+// FromMatrix and Read implement Drawn. The mean and variance of kernel estimates over a Projection
+// of your own are known only if the Projection has the method Ensemble.
 type Drawn[T dense.Float] interface {
 	Projection[T]
 
-	// Ensemble returns the law of the frequencies, or nil if the law is not known.
+	// Ensemble returns the probability law of the frequencies, or nil if the law is not known.
 	Ensemble() Ensemble
 }
 
-// Transposer is a Projection to Wx that also multiplies by Wᵀ, which takes gradients with respect
-// to projections Wx back to gradients with respect to points x. The projections of this package
-// implement Transposer. Feature maps over a Projection that is no Transposer multiply gradients by
-// the matrix of Frequencies, of which they keep a copy of m·d numbers.
+// Transposer is a Projection of points x to Wx that also multiplies by Wᵀ, which turns gradients
+// with respect to Wx into gradients with respect to x. Projections of Draw, FromMatrix, Read and
+// Transposed implement Transposer. For gradients, feature maps over a Projection that is no
+// Transposer keep a copy of the matrix that the method Frequencies returns.
 type Transposer[T dense.Float] interface {
 	Projection[T]
 
-	// ProjectTransposed writes z·W (n×d), for z (n×m) and the m×d matrix W of frequencies, into dst
-	// and returns dst; a zero-value dst is allocated. dst must not overlap z. ProjectTransposed
-	// panics unless z has m columns and any other dst is n×d.
+	// ProjectTransposed writes z·W, for the m×d matrix W of frequencies, into dst and returns dst;
+	// a zero-value dst is allocated. The argument dst must not overlap z. For m frequencies of R^d,
+	// ProjectTransposed panics unless z is n×m and dst is n×d or the zero value.
 	ProjectTransposed(dst, z dense.Matrix[T]) dense.Matrix[T]
 }
 
-// Ensemble is a law of frequencies: IID, GramSchmidt, Simplex, Hadamard, Givens, Halton or Cauchy.
-// Zero values of the Ensemble types are the usual choice. Ensembles are comparable with ==, and the
-// method String returns the name with the fields that are not zero.
+// Ensemble is a probability law of frequencies: IID, GramSchmidt, Simplex, Hadamard, Givens, Halton
+// or Cauchy. The zero value of each Ensemble type, such as GramSchmidt{}, is the usual choice.
+// Ensembles are comparable with ==, and the method String returns the name of the type with the
+// fields that are not zero.
 type Ensemble interface {
 	fmt.Stringer
 	ensemble()
 }
 
-// Draw draws m frequencies of R^d from the law e, with randomness from src, which the result does
-// not keep. The result of Draw implements Drawn, with the Ensemble e and the defaults of e filled
-// in.
+// Draw draws m frequencies of R^d from the law e, with random bits from src, and the result does
+// not keep src. The result of Draw implements Drawn, whose method Ensemble returns e with the
+// defaults of Factors and Rotations filled in.
 //
-// The error reports m < 1, d < 1, sizes too large for memory, a nil src, an e that is nil or a
-// pointer, and a number of Factors or Rotations or a dimension d that the law e does not allow.
+// Draw returns an error for m < 1, d < 1, frequencies too large for memory, a nil src, an e that is
+// nil or a pointer, and a number of Factors or Rotations or a dimension d that e does not allow.
 func Draw[T dense.Float](e Ensemble, m, d int, src rand.Source) (Projection[T], error) {
 	return door.Choose[T, Projection[T]](draw32, draw64, drawing{e, m, d, src})
 }
@@ -117,12 +118,12 @@ func draw[T dense.Float](a drawing) (Projection[T], error) {
 }
 
 // FromMatrix returns the Projection whose frequencies are the rows of your own m×d matrix w. The
-// Projection of FromMatrix keeps two copies of w, and a third copy after the first
-// ProjectTransposed. Project of the result is a matrix product, O(n·m·d) for n points. The result
-// of FromMatrix implements Drawn, with a nil Ensemble.
+// Projection of FromMatrix keeps two copies of w, and a third copy after the first call of
+// ProjectTransposed. With the m×d matrix w, Project of n points is a matrix product of O(n·m·d)
+// operations. The result of FromMatrix implements Drawn, whose method Ensemble returns nil.
 //
 // FromMatrix returns an error for a w without rows or columns, a stride or number of elements that
-// does not fit the shape of w, and an element that is not finite.
+// does not fit the shape of w, and an element of w that is NaN or ±Inf.
 func FromMatrix[T dense.Float](w dense.Matrix[T]) (Projection[T], error) {
 	if err := checkFrequencies(w); err != nil {
 		return nil, err

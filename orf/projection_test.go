@@ -116,19 +116,6 @@ func TestRowsDoNotDependOnProcessors(t *testing.T) {
 	densetest.Both(t, testProcessors[float32], testProcessors[float64])
 }
 
-// TestNaNPassesCoordinatesThatNoRotationMixes: one rotation of R⁷ leaves five
-// coordinates alone, each a row of the product with six zeros.
-func TestNaNPassesCoordinatesThatNoRotationMixes(t *testing.T) {
-	for seed := range uint64(20) {
-		p := must.Have(orf.Draw[float64](orf.Givens{Rotations: 1}, 1, 7, exprand.NewSource(seed)))
-		for j := range 7 {
-			x := dense.New[float64](1, 7)
-			x.Set(0, j, math.NaN())
-			assert.True(t, math.IsNaN(p.Project(dense.Matrix[float64]{}, x).At(0, 0)), "seed %d coordinate %d", seed, j)
-		}
-	}
-}
-
 // TestRows checks that rows of a block are at their angle, that blocks are not, and
 // that a smaller m is the beginning of a larger one.
 func TestRows(t *testing.T) {
@@ -235,18 +222,6 @@ func testOf[T dense.Float](t *testing.T) {
 
 func TestOf(t *testing.T) {
 	densetest.Both(t, testOf[float32], testOf[float64])
-}
-
-func testShapes[T dense.Float](t *testing.T, c construction[T]) {
-	p := c.must(t, 5, 3, 1)
-	assert.PanicsWithValue(t, "orf: x is 2×4, want n×3 for frequencies 5×3", func() { p.Project(dense.Matrix[T]{}, dense.New[T](2, 4)) })
-	assert.PanicsWithValue(t, "dense: destination is 2×4, want 2×5", func() { p.Project(dense.New[T](2, 4), dense.New[T](2, 3)) })
-}
-
-func TestShapesPanic(t *testing.T) {
-	densetest.Both(t,
-		func(t *testing.T) { forEach(t, testShapes[float32]) },
-		func(t *testing.T) { forEach(t, testShapes[float64]) })
 }
 
 // A row whose norm overflows has finite projections where its elements allow them. A row with NaN

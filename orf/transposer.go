@@ -7,9 +7,9 @@ import (
 	"github.com/seed-feabd252/randfeat/internal/compute/matmul"
 )
 
-// Transposed returns w if w is a Transposer. To a w that is no Transposer, Transposed adds a method
-// ProjectTransposed that multiplies by w.Frequencies(): O(n·m·d) operations, and a copy of m·d
-// numbers from the first call on. Transposed panics if w is nil.
+// Transposed returns the argument w itself if w is a Transposer. To a w that is no Transposer,
+// Transposed adds a method ProjectTransposed that multiplies by the matrix w.Frequencies(), of
+// which the first call keeps a copy. Transposed panics if w is nil.
 func Transposed[T dense.Float](w Projection[T]) Transposer[T] {
 	if w == nil {
 		panic("orf: w is nil, want a projection")
@@ -26,7 +26,7 @@ type transposed[T dense.Float] struct {
 	transpose[T]
 }
 
-// ProjectTransposed writes z·W, for the frequencies W, into dst; a zero-value dst is allocated.
+// ProjectTransposed writes z·W into dst, where the rows of W are the frequencies.
 func (t *transposed[T]) ProjectTransposed(dst, z dense.Matrix[T]) dense.Matrix[T] {
 	_, d := t.Shape()
 	dst = dense.Ensure(dst, z.Rows, d)
@@ -34,7 +34,8 @@ func (t *transposed[T]) ProjectTransposed(dst, z dense.Matrix[T]) dense.Matrix[T
 	return dst
 }
 
-// ProjectTransposedTiles writes z·W into dst, for frequencies W, and calls done.Finish on tiles.
+// ProjectTransposedTiles writes z·W into dst, where the rows of W are the frequencies, and calls
+// done.Finish for each finished tile of dst.
 func (t *transposed[T]) ProjectTransposedTiles(dst, z dense.Matrix[T], done matmul.Epilogue) {
 	t.multiply(dst, z, done)
 }

@@ -100,23 +100,6 @@ func TestTilesAreHandedOverOnce(t *testing.T) {
 	densetest.Both(t, testTiles[float32], testTiles[float64])
 }
 
-func testTransposedShapes[T dense.Float](t *testing.T) {
-	for name, p := range transposers[T](t, 5, 3) {
-		if name == "plain" {
-			continue // feature maps call it, with the shapes that they have checked
-		}
-		assert.PanicsWithValue(t, "orf: z is 2×4, want n×5 for frequencies 5×3", func() { p.ProjectTransposed(dense.Matrix[T]{}, dense.New[T](2, 4)) }, name)
-		assert.PanicsWithValue(t, "dense: destination is 2×4, want 2×3", func() { p.ProjectTransposed(dense.New[T](2, 4), dense.New[T](2, 5)) }, name)
-		tiler := p.(projection.TransposedTiler[T])
-		assert.PanicsWithValue(t, "orf: z is 2×4, want n×5 for frequencies 5×3", func() { tiler.ProjectTransposedTiles(dense.New[T](2, 3), dense.New[T](2, 4), nil) }, name)
-		assert.PanicsWithValue(t, "orf: dst is 2×4, want 2×3", func() { tiler.ProjectTransposedTiles(dense.New[T](2, 4), dense.New[T](2, 5), nil) }, name)
-	}
-}
-
-func TestTransposedShapesPanic(t *testing.T) {
-	densetest.Both(t, testTransposedShapes[float32], testTransposedShapes[float64])
-}
-
 func testProjectingDoesNotAllocate[T dense.Float](t *testing.T) {
 	if race.Detector {
 		t.Skip("with the race detector a sync.Pool forgets at random")
@@ -132,15 +115,6 @@ func testProjectingDoesNotAllocate[T dense.Float](t *testing.T) {
 
 func TestProjectingDoesNotAllocate(t *testing.T) {
 	densetest.Both(t, testProjectingDoesNotAllocate[float32], testProjectingDoesNotAllocate[float64])
-}
-
-func TestTransposedKeepsATransposer(t *testing.T) {
-	p := must.Have(orf.Draw[float64](orf.IID{}, 4, 3, exprand.NewSource(1)))
-	assert.Same(t, p, orf.Transposed(p))
-	q := orf.Transposed(plain[float64]{p})
-	x := densetest.Gapped[float64](1, 2, 3)
-	assert.Equal(t, p.Frequencies(), q.Frequencies())
-	assert.Equal(t, p.Project(dense.Matrix[float64]{}, x), q.Project(dense.Matrix[float64]{}, x))
 }
 
 // TestFirstTransposesAtOnce shares projections that have not been transposed.

@@ -45,6 +45,9 @@ type AttendArgs[T dense.Float] struct {
 	// Result.Scores has B·H·Lq·Lk elements, and takes about as much time as the outputs.
 	Scores Scores
 
+	// LogSums lets [Attend] return Result.LogSums, for [Exact].
+	LogSums bool
+
 	// LearnBias lets [AttendBackward] return the gradient with respect to Bias, which takes the
 	// memory of a Bias that is not broadcast until the sums over broadcast dimensions.
 	LearnBias bool
@@ -72,6 +75,11 @@ type Result[T dense.Float] struct {
 	Out    dense.Tensor[T] // (B, H, Lq, dv)
 	K, V   dense.Tensor[T] // (B, Hk, Lk, d) and (B, Hk, Lk, dv): past and present keys and values
 	Scores dense.Tensor[T] // (B, H, Lq, Lk), zero unless AttendArgs.Scores is set
+
+	// LogSums (B, H, Lq, 1) has the logarithm of the denominator of each output, Σ_j A_ij +
+	// SinkWeight, which is −Inf for a query that sees neither a key nor a sink. LogSums is zero unless
+	// AttendArgs.LogSums is set. [Join] joins outputs over parts of the keys by LogSums.
+	LogSums dense.Tensor[T]
 }
 
 // Attend computes attention of each head of each sequence in c. The argument attention serves all

@@ -106,23 +106,6 @@ func TestAttendBatch(t *testing.T) {
 	}
 }
 
-// A stream has the outputs and the Weights of a call with Softcap.
-func TestSoftcapStream(t *testing.T) {
-	form, all := call[float64](attendCase{heads: 1, group: 1, lq: 70, lk: 70, form: performer.ExactOptions{Softmax: performer.Softmax{Causal: true}, Softcap: 1.2}}, rand.New(rand.NewPCG(902, 6)))
-	q, k, v := dense.Head(all.Q, 0, 0), dense.Head(all.K, 0, 0), dense.Head(all.V, 0, 0)
-	want := naive(form.Options(), all, dense.Tensor[float64]{}, 0)
-	s, err := form.NewState(8, 5)
-	require.NoError(t, err)
-	for i := range q.Rows {
-		out := s.Step(dense.Matrix[float64]{}, q.RowRange(i, i+1), k.RowRange(i, i+1), v.RowRange(i, i+1))
-		assert.InDeltaSlice(t, want.out.Row(0, 0, i), out.Row(0), 1e-13)
-	}
-	weights := weightsOf(form, q, k)
-	for i := range q.Rows {
-		assert.InDeltaSlice(t, want.weights.Row(0, 0, i), weights.Row(i), 1e-13)
-	}
-}
-
 // A Softcap beyond the range of float32 leaves outputs and gradients as they are.
 func TestSoftcapBeyondRange(t *testing.T) {
 	form, all := call[float32](attendCase{heads: 2, group: 1, lq: 5, lk: 7}, rand.New(rand.NewPCG(903, 6)))
@@ -138,15 +121,4 @@ func TestSoftcapBeyondRange(t *testing.T) {
 	require.NoError(t, err)
 	assert.Equal(t, want.Out, got.Out)
 	assert.Equal(t, wantG, gotG)
-}
-
-// Without sequences there is nothing to compute, in either layout.
-func TestAttendNoSequences(t *testing.T) {
-	for _, tokens := range []bool{false, true} {
-		_, all := call[float64](attendCase{heads: 2, group: 1, lq: 3, lk: 4, tokens: tokens}, rand.New(rand.NewPCG(905, 6)))
-		all.Q.Batch, all.K.Batch, all.V.Batch = 0, 0, 0
-		got, err := performer.Attend(must.Have(performer.NewExact[float64](performer.ExactOptions{})), all)
-		require.NoError(t, err)
-		assert.Equal(t, [4]int{0, 2, 3, 5}, got.Out.Shape())
-	}
 }

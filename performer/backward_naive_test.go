@@ -9,7 +9,6 @@ import (
 
 	"github.com/seed-feabd252/randfeat/dense"
 	"github.com/seed-feabd252/randfeat/internal/testing/densetest"
-	"github.com/seed-feabd252/randfeat/internal/testing/must"
 	"github.com/seed-feabd252/randfeat/performer"
 )
 
@@ -204,77 +203,4 @@ func testBackwardPairs[T dense.Float](t *testing.T) {
 			}
 		}
 	}
-}
-
-func TestExactBackwardEqualsQuadratic(t *testing.T) {
-	t.Parallel()
-	densetest.Both(t, testExactBackward[float32], testExactBackward[float64])
-}
-
-func testExactBackward[T dense.Float](t *testing.T) {
-	const d, dv = 5, 3
-	rng := rand.New(densetest.Source(211))
-	for _, size := range [][2]int{{1, 1}, {63, 63}, {64, 64}, {65, 65}, {200, 200}, {400, 400}, {1, 300}, {300, 1}} {
-		in := [3]dense.Matrix[T]{densetest.Normal[T](rng, size[0], d, 0, 1.5), densetest.Normal[T](rng, size[1], d, 0, 1.5), densetest.Normal[T](rng, size[1], dv, 0, 1)}
-		dout := densetest.Normal[T](rng, size[0], dv, 0, 1)
-		for _, o := range forms {
-			if o.Causal && size[0] != size[1] {
-				continue
-			}
-			opts := must.Have(performer.NewExact[T](performer.ExactOptions{Softmax: performer.Softmax{Scale: 0.7, Causal: o.Causal}, Unnormalised: o.Unnormalised}))
-			want, tol := softmaxGradients(in, dout, opts.Options())
-			for at, got := range backward[T](opts, in, dout) {
-				densetest.RequireClose(t, want[at], tol[at], got, "%+v %v: input %d", opts, size, at)
-			}
-		}
-	}
-}
-
-// softmaxGradients are the formulas of Backward of Exact in float64, and bounds as above.
-func softmaxGradients[T dense.Float](in [3]dense.Matrix[T], dout dense.Matrix[T], opts performer.ExactOptions) (want, tol [3]dense.Matrix[float64]) {
-	var x [3]dense.Matrix[float64]
-	for at := range in {
-		x[at] = dense.Copy(x[at], in[at])
-		want[at], tol[at] = dense.New[float64](x[at].Rows, x[at].Cols), dense.New[float64](x[at].Rows, x[at].Cols)
-	}
-	q, k, v, g := x[0], x[1], x[2], dense.Copy(dense.Matrix[float64]{}, dout)
-	p := weightsOf(must.Have(performer.NewExact[float64](opts)), q, k)
-	largest := 0.0
-	for i := range q.Rows {
-		x, weights, out := q.Row(i), p.Row(i), g.Row(i)
-		mean, meanSize := 0.0, 0.0
-		for j, w := range weights {
-			c, cs := products(out, v.Row(j))
-			mean, meanSize = mean+w*c, meanSize+w*cs
-			_, s := products(x, k.Row(j))
-			largest = max(largest, opts.Scale*s)
-		}
-		if opts.Unnormalised {
-			mean, meanSize = 0, 0
-		}
-		dq, tolQ := want[0].Row(i), tol[0].Row(i)
-		for j, w := range weights {
-			c, cs := products(out, v.Row(j))
-			ds, size := opts.Scale*w*(c-mean), opts.Scale*w*(cs+meanSize)
-			y, dk, tolK := k.Row(j), want[1].Row(j), tol[1].Row(j)
-			for f := range x {
-				dq[f] += ds * y[f]
-				dk[f] += ds * x[f]
-				tolQ[f] += size * math.Abs(y[f])
-				tolK[f] += size * math.Abs(x[f])
-			}
-			dv, tolV := want[2].Row(j), tol[2].Row(j)
-			for c, z := range out {
-				dv[c] += w * z
-				tolV[c] += w * math.Abs(z)
-			}
-		}
-	}
-	n := float64(q.Rows+k.Rows+v.Cols+2*q.Cols+32) + 8*largest
-	for _, m := range tol {
-		for i := range m.Data {
-			m.Data[i] = 2*n*densetest.Roundoff[T]()*m.Data[i] + math.SmallestNonzeroFloat32
-		}
-	}
-	return want, tol
 }

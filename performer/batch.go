@@ -22,7 +22,7 @@ import (
 // H heads of queries reads head h/(H/Hk) of Hk heads of keys. Goroutines may share a Batch if they
 // may share the attention of each head.
 //
-// [Exact], [Linear] and the attention of packages clusters and blocks embed a Batch of one head.
+// [Exact], [Linear] and the attention of package blocks embed a Batch of one head.
 // The zero Batch panics.
 type Batch[T dense.Float] struct{ of inside[T] }
 
@@ -228,7 +228,7 @@ func newBatch[T dense.Float](o BatchOptions, attentions []Attention[T]) (*batch[
 	if len(attentions) != 1 && len(attentions) != heads {
 		return nil, fmt.Errorf("performer: %d attentions, want one, or one for each of %d heads", len(attentions), heads)
 	}
-	if h, ok := attentions[0].(sequence.Head[T]); ok { // of packages clusters and blocks
+	if h, ok := attentions[0].(sequence.Head[T]); ok { // of package blocks
 		return single(h.Of).of.(*batch[T]), nil
 	}
 	b := &batch[T]{heads: heads, keyHeads: keyHeads}
@@ -284,7 +284,7 @@ func unitOf[T dense.Float](a Attention[T]) (unit[T], bool) {
 	return unit[T]{given: a, of: foreign[T]{a}}, made
 }
 
-// ownOf returns the batch behind attention of this package and of packages clusters and blocks, and
+// ownOf returns the batch behind attention of this package and of package blocks, and
 // whether the attention is neither nil nor zero. A type of another package that embeds such
 // attention may have a Forward of its own.
 func ownOf[T dense.Float](a Attention[T]) (own *batch[T], made bool) {
@@ -294,7 +294,7 @@ func ownOf[T dense.Float](a Attention[T]) (own *batch[T], made bool) {
 	}
 	self := reflect.TypeFor[Description]().PkgPath()
 	e, ok := a.(interface{ batch() Batch[T] })
-	if path := v.Type().PkgPath(); !ok || path != self && path != self+"/clusters" && path != self+"/blocks" {
+	if path := v.Type().PkgPath(); !ok || path != self && path != self+"/blocks" {
 		return nil, true
 	}
 	own, made = e.batch().of.(*batch[T])

@@ -353,39 +353,3 @@ func TestBatchErrors(t *testing.T) {
 		assert.PanicsWithValue(t, want, f)
 	}
 }
-
-// The rule "linear" of the ONNX operator LinearAttention: S grows by k_t·v_tᵀ, and the
-// output is q_tᵀ·S/√d, with grouped heads. That is unnormalised causal attention with the
-// points themselves for features.
-func TestBatchIsTheLinearRecurrence(t *testing.T) {
-	densetest.Both(t, testRecurrence[float32], testRecurrence[float64])
-}
-
-func testRecurrence[T dense.Float](t *testing.T) {
-	const n, heads, keyHeads, d, dv = 90, 6, 3, 4, 2
-	rng := rand.New(densetest.Source(205))
-	q, k, v := densetest.Normal[T](rng, n, heads*d, 0, 1), densetest.Normal[T](rng, n, keyHeads*d, 0, 1), densetest.Normal[T](rng, n, keyHeads*dv, 0, 1)
-	want, tol := dense.New[float64](n, heads*dv), dense.New[float64](n, heads*dv)
-	for h := range heads {
-		var state, size [d][dv]float64
-		g := h / 2
-		for i := range n {
-			for a := range d {
-				for b := range dv {
-					term := float64(k.At(i, g*d+a)) * float64(v.At(i, g*dv+b))
-					state[a][b] += term
-					size[a][b] += math.Abs(term)
-					x := float64(q.At(i, h*d+a))
-					want.Set(i, h*dv+b, want.At(i, h*dv+b)+x*state[a][b]/2)
-					tol.Set(i, h*dv+b, tol.At(i, h*dv+b)+math.Abs(x)*size[a][b]*(n+d+4)*densetest.Roundoff[T]())
-				}
-			}
-		}
-	}
-	b := must.Have(performer.NewBatch[T](performer.BatchOptions{Heads: heads, KeyHeads: keyHeads}, attention[T](must.Have(rff.Draw[T](rff.Identity{D: d}, nil)), performer.LinearOptions{Causal: true, Unnormalised: true})))
-	got := b.ForwardSequences(dense.Matrix[T]{}, q, k, v, performer.Sequences{})
-	for i := range got.Data {
-		got.Data[i] /= 2 // √d
-	}
-	densetest.RequireClose(t, want, tol, got, "recurrence")
-}

@@ -13,102 +13,163 @@ import (
 	"github.com/seed-feabd252/randfeat/rff"
 )
 
-// BenchmarkAttention times heads of d = dv = 64 and, for the positive map, m = 256 features. Eight
-// heads are the columns of L×512 matrices. The GFLOP/s are those of the products that attention
-// asks for, whatever else is computed. Names read
-//
-//	BenchmarkAttention/form=linear/map=positive/type=float32/heads=1/L=4096
-func BenchmarkAttention(b *testing.B) {
-	b.Run("form=linear", func(b *testing.B) { benchmarkMaps(b, performer.LinearOptions{}) })
-	b.Run("form=causal", func(b *testing.B) { benchmarkMaps(b, performer.LinearOptions{Causal: true}) })
-	b.Run("form=exact/window=256/causal=true/type=float32", func(b *testing.B) {
-		benchmarkForm[float32](b, must.Have(performer.NewExact[float32](performer.ExactOptions{Softmax: performer.Softmax{Causal: true}, Window: 255})), func(n int) int { return n * 256 * 2 * benchmarkDim }, []int{4096, 16384, 65536})
-	})
-	b.Run("form=exact/window=256/causal=false/type=float32", func(b *testing.B) {
-		benchmarkForm[float32](b, must.Have(performer.NewExact[float32](performer.ExactOptions{Window: 256})), func(n int) int { return n * 513 * 2 * benchmarkDim }, []int{4096, 16384, 65536})
-	})
-	b.Run("form=exact/bits=8/type=float32", func(b *testing.B) {
-		benchmarkForm[float32](b, must.Have(performer.NewExact[float32](performer.ExactOptions{Bits: 8})), func(n int) int { return n * n * 2 * benchmarkDim }, []int{1024, 4096, 16384})
-	})
-	b.Run("form=exact/bits=8/causal=true/type=float32", func(b *testing.B) {
-		benchmarkForm[float32](b, must.Have(performer.NewExact[float32](performer.ExactOptions{Softmax: performer.Softmax{Causal: true}, Bits: 8})), func(n int) int { return n * n * benchmarkDim }, []int{4096, 16384})
-	})
-	b.Run("form=exact/causal=true/type=float32", func(b *testing.B) {
-		benchmarkForm[float32](b, must.Have(performer.NewExact[float32](performer.ExactOptions{Softmax: performer.Softmax{Causal: true}})), func(n int) int { return n * n * benchmarkDim }, []int{4096, 16384})
-	})
-	b.Run("form=exact/map=softmax", func(b *testing.B) {
-		lengths := []int{1024, 4096, 16384}
-		macs := func(n int) int { return n * n * 2 * benchmarkDim }
-		b.Run("type=float32", func(b *testing.B) {
-			benchmarkForm[float32](b, must.Have(performer.NewExact[float32](performer.ExactOptions{})), macs, lengths)
-		})
-		b.Run("type=float64", func(b *testing.B) {
-			benchmarkForm[float64](b, must.Have(performer.NewExact[float64](performer.ExactOptions{})), macs, lengths)
-		})
-	})
-}
-
 // benchmarkDim is the dimension of queries, keys and values.
 const benchmarkDim = 64
 
-// featureMACs returns the number of multiply-adds for n queries and keys with m features, which are
-// functions of projections of d coordinates each. Causal attention adds pairs in chunks of 64
-// tokens.
-func featureMACs(m, d int, causal bool) func(n int) int {
-	return func(n int) int {
-		macs := 2 * n * m * (d + benchmarkDim + 1)
-		if causal {
-			macs += n * 64 * (m + benchmarkDim + 1)
+// benchmarked is attention of a benchmark, with the multiply-adds that it asks for with n tokens,
+// whatever else is computed.
+type benchmarked[T dense.Float] struct {
+	name    string
+	form    differentiable[T]
+	macs    func(n int) int
+	lengths []int
+}
+
+// benchmarkedForms returns linear attention, with m = 256 positive features or 64 of elu+1, and exact
+// attention. Features are functions of projections of d coordinates each, and causal linear
+// attention adds pairs in chunks of 64 tokens.
+func benchmarkedForms[T dense.Float]() (all []benchmarked[T]) {
+	for _, causal := range []bool{false, true} {
+		form, o := map[bool]string{false: "form=linear", true: "form=causal"}[causal], performer.LinearOptions{Causal: causal}
+		features := func(m, d int) func(n int) int {
+			return func(n int) int {
+				macs := 2 * n * m * (d + benchmarkDim + 1)
+				if causal {
+					macs += n * 64 * (m + benchmarkDim + 1)
+				}
+				return macs
+			}
 		}
-		return macs
+		all = append(all,
+			benchmarked[T]{form + "/map=positive", attention(maptest.Positive[T](256, benchmarkDim), o), features(256, benchmarkDim), []int{1024, 4096, 16384, 65536, 1 << 20}},
+			benchmarked[T]{form + "/map=elu", attention(must.Have(rff.Draw[T](rff.ELU{D: benchmarkDim}, nil)), o), features(64, 0), []int{1024, 4096, 16384, 65536}})
+	}
+	exact := func(name string, o performer.ExactOptions, macs func(n int) int, lengths ...int) {
+		all = append(all, benchmarked[T]{"form=exact/" + name, must.Have(performer.NewExact[T](o)), macs, lengths})
+	}
+	pairs, half := func(n int) int { return n * n * 2 * benchmarkDim }, func(n int) int { return n * n * benchmarkDim }
+	exact("map=softmax", performer.ExactOptions{}, pairs, 1024, 4096, 16384)
+	exact("causal=true", performer.ExactOptions{Softmax: performer.Softmax{Causal: true}}, half, 4096, 16384)
+	exact("bits=8", performer.ExactOptions{Bits: 8}, pairs, 1024, 4096, 16384)
+	exact("bits=8/causal=true", performer.ExactOptions{Softmax: performer.Softmax{Causal: true}, Bits: 8}, half, 4096, 16384)
+	exact("window=256/causal=true", performer.ExactOptions{Softmax: performer.Softmax{Causal: true}, Window: 255}, func(n int) int { return n * 256 * 2 * benchmarkDim }, 4096, 16384, 65536)
+	exact("window=256/causal=false", performer.ExactOptions{Window: 256}, func(n int) int { return n * 513 * 2 * benchmarkDim }, 4096, 16384, 65536)
+	return all
+}
+
+// BenchmarkAttention times heads of d = dv = 64. Eight heads are the columns of L×512 matrices.
+// Names read
+//
+//	BenchmarkAttention/form=linear/map=positive/type=float32/heads=1/L=4096
+func BenchmarkAttention(b *testing.B) {
+	benchmarkForms[float32](b, "float32", false)
+	benchmarkForms[float64](b, "float64", false)
+}
+
+// BenchmarkBackward times the gradients of the attention of BenchmarkAttention.
+func BenchmarkBackward(b *testing.B) {
+	benchmarkForms[float32](b, "float32", true)
+	benchmarkForms[float64](b, "float64", true)
+}
+
+func benchmarkForms[T dense.Float](b *testing.B, typ string, backward bool) {
+	for _, f := range benchmarkedForms[T]() {
+		for _, n := range f.lengths {
+			b.Run(fmt.Sprintf("%s/type=%s/heads=1/L=%d", f.name, typ, n), func(b *testing.B) { benchmarkHeads(b, f.form, 1, n, f.macs, backward) })
+		}
+		b.Run(f.name+"/type="+typ+"/heads=8/L=4096", func(b *testing.B) {
+			benchmarkHeads[T](b, must.Have(performer.NewBatch[T](performer.BatchOptions{Heads: 8}, f.form)), 8, 4096, f.macs, backward)
+		})
 	}
 }
 
-func benchmarkMaps(b *testing.B, opts performer.LinearOptions) {
-	b.Run("map=positive", func(b *testing.B) {
-		macs := featureMACs(256, benchmarkDim, opts.Causal)
-		b.Run("type=float32", func(b *testing.B) { benchmarkMap(b, maptest.Positive[float32](256, 64), opts, macs, 1<<20) })
-		b.Run("type=float64", func(b *testing.B) { benchmarkMap(b, maptest.Positive[float64](256, 64), opts, macs) })
-	})
-	b.Run("map=elu", func(b *testing.B) {
-		macs := featureMACs(64, 0, opts.Causal)
-		b.Run("type=float32", func(b *testing.B) {
-			benchmarkMap[float32](b, must.Have(rff.Draw[float32](rff.ELU{D: 64}, nil)), opts, macs)
-		})
-		b.Run("type=float64", func(b *testing.B) {
-			benchmarkMap[float64](b, must.Have(rff.Draw[float64](rff.ELU{D: 64}, nil)), opts, macs)
-		})
-	})
-}
-
-func benchmarkMap[T dense.Float](b *testing.B, m rff.Map[T], opts performer.LinearOptions, macs func(n int) int, more ...int) {
-	lengths := append([]int{1024, 4096, 16384, 65536}, more...)
-	benchmarkForm[T](b, attention(m, opts), macs, lengths)
-}
-
-func benchmarkForm[T dense.Float](b *testing.B, form performer.Attention[T], macs func(n int) int, lengths []int) {
-	for _, n := range lengths {
-		b.Run(fmt.Sprintf("heads=1/L=%d", n), func(b *testing.B) { benchmarkHeads(b, form, 1, n, macs) })
-	}
-	b.Run("heads=8/L=4096", func(b *testing.B) {
-		benchmarkHeads[T](b, must.Have(performer.NewBatch(performer.BatchOptions{Heads: 8}, form)), 8, 4096, macs)
-	})
-}
-
-func benchmarkHeads[T dense.Float](b *testing.B, form performer.Attention[T], heads, n int, macs func(n int) int) {
+func benchmarkHeads[T dense.Float](b *testing.B, form differentiable[T], heads, n int, macs func(n int) int, backward bool) {
 	const d = benchmarkDim
 	rng := rand.New(densetest.Source(70))
 	// Norms are those of q/d^¼ for standard normal q.
 	q, k, v := densetest.Normal[T](rng, n, heads*d, 0, 0.35), densetest.Normal[T](rng, n, heads*d, 0, 0.35), densetest.Normal[T](rng, n, heads*d, 0, 1)
-	dst := dense.New[T](n, heads*d)
+	dst, dk, dv := dense.New[T](n, heads*d), dense.New[T](n, heads*d), dense.New[T](n, heads*d)
+	run := func() { form.Forward(dst, q, k, v) }
+	if backward {
+		run = func() { form.Backward(dst, dk, dv, q, k, v, v) }
+	}
 	for range 3 {
-		form.Forward(dst, q, k, v) // scratch memory, for every processor
+		run() // scratch memory, for every processor
 	}
 	b.ReportAllocs()
 	for b.Loop() {
-		form.Forward(dst, q, k, v)
+		run()
 	}
 	calls := float64(b.N) / b.Elapsed().Seconds()
-	b.ReportMetric(2*float64(macs(n)*heads)*calls/1e9, "GFLOP/s")
+	if !backward {
+		b.ReportMetric(2*float64(macs(n)*heads)*calls/1e9, "GFLOP/s")
+	}
 	b.ReportMetric(float64(n)*calls, "tokens/s")
+}
+
+// BenchmarkDecode times one step of a decoder, a token of eight heads of d = dv after so many
+// tokens: linear attention with m = 256 positive features, and exact attention over as many heads
+// of keys and over two, in elements or in codes. Names read
+//
+//	BenchmarkDecode/form=exact/bits=8/type=float32/heads=8/keyHeads=2/d=128/L=8192
+//
+// with 32 bits for elements. Bytes are those of the State, which exact attention reads once a step.
+func BenchmarkDecode(b *testing.B) {
+	for _, past := range []int{1000, 1000000} {
+		linear := attention(maptest.Positive[float32](256, benchmarkDim), performer.LinearOptions{})
+		b.Run(fmt.Sprintf("form=linear/type=float32/heads=8/keyHeads=8/d=64/L=%d", past), func(b *testing.B) { benchmarkStep[float32](b, linear, 8, benchmarkDim, past) })
+	}
+	for _, bits := range []int{32, 16, 8, 4} {
+		for _, c := range []struct{ keyHeads, d, past int }{{8, 64, 1000}, {8, 64, 16384}, {2, 64, 10000}, {2, 128, 8192}} {
+			b.Run(fmt.Sprintf("form=exact/bits=%d/type=float32/heads=8/keyHeads=%d/d=%d/L=%d", bits, c.keyHeads, c.d, c.past), func(b *testing.B) {
+				benchmarkStep[float32](b, must.Have(performer.NewExact[float32](performer.ExactOptions{Bits: bits % 32})), c.keyHeads, c.d, c.past)
+			})
+		}
+	}
+}
+
+// BenchmarkTopK times a step of eight heads of d = dv = 64 that reads 256 keys of a head, beside
+// steps that read all keys. The scores have the standard deviation 2. Longer streams need gigabytes,
+// so that they are left out of short runs. Names read
+//
+//	BenchmarkTopK/TopK=256/bits=4/L=16384
+func BenchmarkTopK(b *testing.B) {
+	for _, past := range []int{4096, 16384, 131072} {
+		if past > 16384 && testing.Short() {
+			continue
+		}
+		for _, bits := range []int{32, 4} {
+			for _, topK := range []int{256, 0} {
+				b.Run(fmt.Sprintf("TopK=%d/bits=%d/L=%d", topK, bits, past), func(b *testing.B) {
+					benchmarkStep[float32](b, must.Have(performer.NewExact[float32](performer.ExactOptions{Bits: bits % 32, TopK: topK})), 8, benchmarkDim, past)
+				})
+			}
+		}
+	}
+}
+
+// benchmarkStep times a step after so many tokens, which Rollback brings back now and then.
+func benchmarkStep[T dense.Float](b *testing.B, form performer.Attention[T], keyHeads, d, past int) {
+	const heads, tokens = 8, 512
+	rng := rand.New(densetest.Source(72))
+	q, k, v := densetest.Normal[T](rng, tokens, heads*d, 0, 1.4), densetest.Normal[T](rng, tokens, keyHeads*d, 0, 1.4), densetest.Normal[T](rng, tokens, keyHeads*d, 0, 1)
+	dst := dense.New[T](1, heads*d)
+	s := must.Have(must.Have(performer.NewBatch(performer.BatchOptions{Heads: heads, KeyHeads: keyHeads}, form)).NewState(d, d))
+	for s.Len() < past {
+		s.Append(k.RowRange(0, min(tokens, past-s.Len())), v.RowRange(0, min(tokens, past-s.Len())))
+	}
+	mark := s.Snapshot(nil)
+	s.Append(k, v)
+	s.Rollback(mark) // there is room
+	b.SetBytes(int64(len(must.Have(s.MarshalBinary()))))
+	b.ReportAllocs()
+	i := 0
+	for b.Loop() {
+		s.Step(dst, q.RowRange(i, i+1), k.RowRange(i, i+1), v.RowRange(i, i+1))
+		if i++; i == tokens {
+			s.Rollback(mark)
+			i = 0
+		}
+	}
+	b.ReportMetric(float64(b.N)/b.Elapsed().Seconds(), "tokens/s")
 }

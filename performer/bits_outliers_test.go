@@ -11,7 +11,6 @@ import (
 	"github.com/seed-feabd252/randfeat/internal/testing/must"
 	"github.com/seed-feabd252/randfeat/performer"
 	"github.com/seed-feabd252/randfeat/performer/blocks"
-	"github.com/seed-feabd252/randfeat/performer/clusters"
 )
 
 // A few keys or values much larger than the others, with weights of nearly zero, leave the errors
@@ -24,7 +23,6 @@ func TestBitsOfOutliers(t *testing.T) {
 func testBitsOfOutliers[T dense.Float](t *testing.T) {
 	const n, d, dv = 600, 16, 8
 	none := dense.Matrix[T]{}
-	coarse := clusters.Options{Threshold: 1e-9, EightBits: true} // near keys are scored
 	cases := 0
 	for _, c := range []struct {
 		name     string
@@ -36,8 +34,8 @@ func testBitsOfOutliers[T dense.Float](t *testing.T) {
 		{"exact", must.Have(performer.NewExact[T](performer.ExactOptions{Bits: 8})), false, performer.ExactOptions{}, 0.03},
 		{"causal", must.Have(performer.NewExact[T](performer.ExactOptions{Softmax: performer.Softmax{Causal: true}, Bits: 8})), false, performer.ExactOptions{Softmax: performer.Softmax{Causal: true}}, 0.03},
 		{"a window", must.Have(performer.NewExact[T](performer.ExactOptions{Bits: 8, Window: 300, Sinks: 2})), false, performer.ExactOptions{Window: 300, Sinks: 2}, 0.03},
-		{"clusters", must.Have(clusters.New[T](coarse, rand.NewPCG(1, 2))), false, performer.ExactOptions{}, 0.03},
-		{"blocks", must.Have(blocks.New[T](blocks.Options{Threshold: 1e-6, EightBits: true})), false, performer.ExactOptions{Softmax: performer.Softmax{Causal: true}}, 0.03},
+		{"blocks", must.Have(blocks.New[T](blocks.Options{Threshold: 1e-6, EightBits: true})), false, performer.ExactOptions{}, 0.03},
+		{"causal blocks", must.Have(blocks.New[T](blocks.Options{Softmax: performer.Softmax{Causal: true}, Threshold: 1e-6, EightBits: true})), false, performer.ExactOptions{Softmax: performer.Softmax{Causal: true}}, 0.03},
 		{"a state of 8 bits", must.Have(performer.NewExact[T](performer.ExactOptions{Bits: 8})), true, performer.ExactOptions{Softmax: performer.Softmax{Causal: true}}, 0.03},
 		{"a state of 4 bits", must.Have(performer.NewExact[T](performer.ExactOptions{Bits: 4})), true, performer.ExactOptions{Softmax: performer.Softmax{Causal: true}}, 0.3},
 	} {

@@ -62,9 +62,9 @@ func TestBitsRange(t *testing.T) {
 func bitsRange[T dense.Float](t *testing.T) {
 	const n, d, dv = 300, 16, 5
 	none := dense.Matrix[T]{}
-	sizes := []float64{1e30, 1e35, 1e36, 1e37, 1e38, 3e38, 1e-30, 1e-38, 1e-40, 1e-42}
+	sizes := []float64{1e30, 1e36, 1e38, 3e38, 1e-30, 1e-38, 1e-42}
 	if parity[T]() == 1 {
-		sizes = append(sizes[1:3], 1e38, 1e60, 1e300, 1e-60, 1e-310)
+		sizes = append(sizes[1:2], 1e38, 1e60, 1e300, 1e-60, 1e-310)
 	}
 	for _, size := range sizes {
 		for _, what := range []string{"values", "a value", "keys and queries", "queries and keys", "keys", "queries"} {
@@ -162,33 +162,6 @@ func bitsScale[T dense.Float](t *testing.T) {
 			require.NoError(t, read.Merge(s))
 			twice := read.Attend(none, q.RowRange(n-1, n))
 			require.Less(t, offBy(times(twice, 1/size), times(last, 1/size)), 0.12)
-		}
-	}
-}
-
-// Outputs of the largest numbers are averages, also where dst is q.
-func TestBitsOfLargestValues(t *testing.T) {
-	const n, d = 300, 8
-	none := dense.Matrix[float32]{}
-	q, v := uniform[float32](rand.New(rand.NewPCG(25, 26)), n, d, 1), densetest.Filled[float32](n, d, math.MaxFloat32)
-	for i := range n {
-		v.Row(i)[1] *= float32(1 - 2*(i%2))
-		v.Row(i)[2] = 0
-	}
-	for _, causal := range []bool{false, true} {
-		e := must.Have(performer.NewExact[float32](performer.ExactOptions{Softmax: performer.Softmax{Causal: causal}, Bits: 8}))
-		out := e.Forward(none, q, q, v)
-		for i := range n {
-			require.InEpsilon(t, math.MaxFloat32, out.Row(i)[0], 0.01)
-			require.LessOrEqual(t, math.Abs(float64(out.Row(i)[1])), math.MaxFloat32)
-			require.Zero(t, out.Row(i)[2])
-		}
-		dst := q.Clone()
-		require.True(t, densetest.Identical(out, e.Forward(dst, dst, q, v)))
-		got := stateOf(must.Have(performer.NewExact[float32](performer.ExactOptions{Bits: 8})), 1, 1, d, d).Step(none, q, q, v)
-		for i := range n {
-			require.InEpsilon(t, math.MaxFloat32, got.Row(i)[0], 0.02)
-			require.LessOrEqual(t, math.Abs(float64(got.Row(i)[1])), math.MaxFloat32)
 		}
 	}
 }

@@ -1,7 +1,6 @@
 package performer_test
 
 import (
-	"math"
 	"testing"
 
 	"github.com/stretchr/testify/assert"
@@ -42,7 +41,7 @@ func testCentredAttention[T dense.Float](t *testing.T) {
 			} else if norm == 1 {
 				// A logarithm is below 0.25·100·110, of which it has a rounding error.
 				got := a.Forward(none, q, k, v)
-				assert.Less(t, frobeniusError(got, truth.Forward(dense.Matrix[float64]{}, wide(q), wide(k), wide(v))), 4*2750*densetest.Roundoff[T]())
+				assert.Less(t, offBy(got, truth.Forward(dense.Matrix[float64]{}, wide(q), wide(k), wide(v))), 4*2750*densetest.Roundoff[T]())
 			}
 		}
 	}
@@ -52,55 +51,8 @@ func TestCentredAttention(t *testing.T) {
 	densetest.Both(t, testCentredAttention[float32], testCentredAttention[float64])
 }
 
-// Where queries and keys have means of norm 4, centring lowers the error of positive features and
-// of fitted ones. At means of zero it changes nothing.
-func TestCentringLowersErrors(t *testing.T) {
-	const d, m, n = 16, 128, 400
-	none := dense.Matrix[float64]{}
-	w := maptest.Frequencies[float64](m, d)
-	for _, mean := range []float64{4, 0} {
-		q0, _, err := rff.SubtractMean(densetest.Decaying[float64](1, n, d, 1))
-		require.NoError(t, err)
-		k0, _, err := rff.SubtractMean(densetest.Decaying[float64](2, n, d, 1))
-		require.NoError(t, err)
-		b, c := make([]float64, d), make([]float64, d)
-		b[3], c[7] = mean, -mean
-		q, k, v := plus(q0, b, 1), plus(k0, c, 1), densetest.Decaying[float64](3, n, d, 1)
-		want := must.Have(performer.NewExact[float64](performer.ExactOptions{})).Forward(none, q, k, v)
-		for name, phi := range map[string]func(x, y dense.Matrix[float64]) rff.Map[float64]{
-			"positive": func(_, _ dense.Matrix[float64]) rff.Map[float64] {
-				return must.Have(rff.Draw(rff.SoftmaxPositive{Scale: 0.25}, w))
-			},
-			"SDERF": func(x, y dense.Matrix[float64]) rff.Map[float64] {
-				return must.Have(rff.Draw(must.Have(rff.FitSDERF(x, y, 0.25)), w))
-			},
-		} {
-			left := frobeniusError(attention(phi(q, k), performer.LinearOptions{}).Forward(none, q, k, v), want)
-			off := frobeniusError(attention(must.Have(rff.Centred(phi(q0, k0), b, c)), performer.LinearOptions{}).Forward(none, q, k, v), want)
-			if mean == 0 {
-				assert.InDelta(t, left, off, 1e-10, name)
-			} else {
-				assert.Less(t, 1.5*off, left, name)
-			}
-		}
-	}
-}
-
 func wide[T dense.Float](m dense.Matrix[T]) dense.Matrix[float64] {
 	return dense.Copy(dense.Matrix[float64]{}, m)
-}
-
-// frobeniusError returns ‖a − b‖/‖b‖ in Frobenius norms.
-func frobeniusError[T dense.Float](a dense.Matrix[T], b dense.Matrix[float64]) float64 {
-	diff, size := 0.0, 0.0
-	for i := range b.Rows {
-		for j, y := range b.Row(i) {
-			x := float64(a.Row(i)[j])
-			diff += (x - y) * (x - y)
-			size += y * y
-		}
-	}
-	return math.Sqrt(diff / size)
 }
 
 // plus returns the rows of x + by·v.

@@ -14,19 +14,18 @@ import (
 	"github.com/seed-feabd252/randfeat/internal/testing/must"
 	"github.com/seed-feabd252/randfeat/performer"
 	"github.com/seed-feabd252/randfeat/performer/blocks"
-	"github.com/seed-feabd252/randfeat/performer/clusters"
 	"github.com/seed-feabd252/randfeat/rff"
 )
 
 // compactForms are forms of exact attention that have each pair of options.
 func compactForms[T dense.Float]() []performer.Exact[T] {
 	var all []performer.Exact[T]
-	for _, e := range []performer.ExactOptions{{}, {Window: 1}, {Window: 1, Sinks: 1}, {Window: 2, Sinks: 2}} {
+	for _, e := range []performer.ExactOptions{{}, {Window: 1}, {Window: 1, Sinks: 1}, {Window: 2, Sinks: 2}, {Chunk: 2}} {
 		for _, causal := range []bool{false, true} {
 			for _, o := range []performer.ExactOptions{
 				{}, {Slope: 0.3, Softcap: 1.5, Bits: 8}, {Softmax: performer.Softmax{Scale: 0.7}, Unnormalised: true, Softcap: 1.5}, {Softmax: performer.Softmax{Scale: 0.7}, Unnormalised: true, Slope: 0.3}, {Bits: 8},
 			} {
-				o.Causal, o.Window, o.Sinks = causal, e.Window, e.Sinks
+				o.Causal, o.Window, o.Sinks, o.Chunk = causal, e.Window, e.Sinks, e.Chunk
 				all = append(all, must.Have(performer.NewExact[T](o)))
 			}
 		}
@@ -181,8 +180,8 @@ func testSequencesWrittenOut[T dense.Float](t *testing.T) {
 	}
 }
 
-// Masks of keys, a past and padding are those of a loop over pairs in float64 for all forms:
-// weights of elu+1, and those of softmax for blocks and clusters that take in all keys.
+// Masks of keys, a past and padding are those of a loop over pairs in float64 for softmax and blocks
+// that read all keys, and those of each query over the keys that it sees for elu+1.
 func TestMasksOfForms(t *testing.T) {
 	densetest.Both(t, testMasksOfForms[float32], testMasksOfForms[float64])
 }
@@ -193,23 +192,20 @@ func testMasksOfForms[T dense.Float](t *testing.T) {
 	pasts := []int{0, 2, -2, 7, 100, math.MaxInt, math.MinInt}
 	rng := rand.New(rand.NewPCG(11, 12))
 	q, k, v := densetest.Normal[T](rng, rows*len(pasts), heads*d, 0, 1), densetest.Normal[T](rng, n*len(pasts), d, 0, 1), densetest.Normal[T](rng, n*len(pasts), dv, 0, 1)
+	dout := densetest.Normal[T](rng, q.Rows, heads*dv, 0, 1)
 	elu := must.Have(rff.Draw[T](rff.ELU{D: d}, nil))
 	for _, causal := range []bool{false, true} {
 		exact := performer.ExactOptions{Softmax: performer.Softmax{Causal: causal}}
 		linear := must.Have(performer.NewLinear[T](elu, performer.LinearOptions{Causal: causal}))
 		type compactForm struct {
 			form  performer.Attention[T]
-			exact *performer.ExactOptions // nil for weights of features
+			exact *performer.ExactOptions // nil for features
 			tol   float64
 		}
 		forms := map[string]compactForm{
 			"exact":  {must.Have(performer.NewExact[T](exact)), &exact, 20},
 			"linear": {linear, nil, 20},
-		}
-		if exact.Causal {
-			forms["blocks"] = compactForm{must.Have(blocks.New[T](blocks.Options{Scale: exact.Scale, EightBits: exact.Bits == 8})), &exact, 20}
-		} else {
-			forms["clusters"] = compactForm{must.Have(clusters.New[T](clusters.Options{Scale: exact.Scale, EightBits: exact.Bits == 8}, rand.NewPCG(1, 1))), &exact, 20}
+			"blocks": {must.Have(blocks.New[T](blocks.Options{Softmax: exact.Softmax, EightBits: exact.Bits == 8})), &exact, 20},
 		}
 		for name, c := range forms {
 			b := must.Have(performer.NewBatch(performer.BatchOptions{Heads: heads, KeyHeads: 1}, c.form))
@@ -222,6 +218,13 @@ func testMasksOfForms[T dense.Float](t *testing.T) {
 					s.Queries, s.Keys = append(s.Queries, rows), append(s.Keys, n)
 				}
 				out := b.ForwardSequences(none, q, k, v, s)
+				dq, dk, dvs := b.BackwardSequences(none, none, none, q, k, v, dout, s)
+				each := out
+				if c.exact == nil {
+					near := s
+					near.Past = []int{0, 2, -2, 7, 100, 200, -200} // as far as the others
+					each = eachQuery(c.form, heads, 1, q, k, v, near)
+				}
 				for i, past := range pasts {
 					part := func(m dense.Matrix[T], rows, heads int) dense.Tensor[T] {
 						return dense.SplitHeads(m.RowRange(i*rows, (i+1)*rows), 1, heads)
@@ -229,11 +232,9 @@ func testMasksOfForms[T dense.Float](t *testing.T) {
 					a := performer.AttendArgs[T]{Q: part(q, rows, heads), K: part(k, n, 1), V: part(v, n, 1), Mask: dense.TensorOf(1, 1, 1, n, s.Valid[i*n:(i+1)*n])}
 					message, tol := fmt.Sprintf("%s, causal %v, past %d, without %v", name, causal, past, holes), c.tol*tolerance[T]()
 					past := min(max(past, -100), 200)
-					var want dense.Tensor[float64]
+					want := wideTensor(part(each, rows, heads))
 					if c.exact != nil {
 						want = naive(*c.exact, a, dense.Tensor[float64]{}, past).out
-					} else {
-						want = weighted(a, causal, past, eluWeight[T])
 					}
 					closeTo(t, want, part(out, rows, heads), tol, "%s", message)
 					switch past {
@@ -249,49 +250,12 @@ func testMasksOfForms[T dense.Float](t *testing.T) {
 					}
 					a.Mask = written(a.Mask, 1, heads, 1) // a row for each head
 					closeTo(t, want, must.Have(performer.Attend(c.form, a)).Out, tol, "heads, %s", message)
+					g := must.Have(performer.AttendBackward(c.form, a, part(dout, rows, heads)))
+					closeTo(t, wideTensor(part(dq, rows, heads)), g.Q, tol, "dq, %s", message)
+					closeTo(t, wideTensor(part(dk, n, 1)), g.K, tol, "dk, %s", message)
+					closeTo(t, wideTensor(part(dvs, n, 1)), g.V, tol, "dv, %s", message)
 				}
 			}
 		}
 	}
-}
-
-// eluWeight is φ(q)ᵀφ(k) for the features elu+1, in float64.
-func eluWeight[T dense.Float](q, k []T) float64 {
-	phi := func(x T) float64 {
-		if x > 0 {
-			return float64(x) + 1
-		}
-		return math.Exp(float64(x))
-	}
-	sum := 0.0
-	for l, x := range q {
-		sum += phi(x) * phi(k[l])
-	}
-	return sum
-}
-
-// weighted is attention with the given weights by a loop over pairs in float64.
-func weighted[T dense.Float](c performer.AttendArgs[T], causal bool, past int, weight func(q, k []T) float64) dense.Tensor[float64] {
-	out := dense.NewTensor[float64](1, c.Q.Heads, c.Q.Rows, c.V.Cols)
-	for h := range c.Q.Heads {
-		for i := range c.Q.Rows {
-			row, total := out.Row(0, h, i), 0.0
-			for j := range c.K.Rows {
-				if !c.Mask.Row(0, 0, 0)[j] || causal && j-i > past {
-					continue
-				}
-				w := weight(c.Q.Row(0, h, i), c.K.Row(0, 0, j))
-				total += w
-				for l, x := range c.V.Row(0, 0, j) {
-					row[l] += w * float64(x)
-				}
-			}
-			for l := range row {
-				if total > 0 {
-					row[l] /= total
-				}
-			}
-		}
-	}
-	return out
 }

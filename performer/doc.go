@@ -1,13 +1,13 @@
 // Package performer computes attention: exact softmax attention, and approximations in linear time,
 // bidirectional or causal, for whole sequences or token by token. Related packages are audit
-// (measured errors, and the choice of an approximation), estimate (unbiased estimates), clusters
-// (of keys), blocks (of keys, causal), recurrence (delta rules) and layer (multi-head layers).
+// (measured errors, and the choice of an approximation), estimate (unbiased estimates), blocks (of
+// keys), recurrence (delta rules) and layer (multi-head layers).
 //
 // # Where to begin
 //
 //   - attention within a tolerance: audit.Choose chooses exact attention or an approximation
 //   - exact attention in memory that does not grow with the tokens: [NewExact]
-//   - linear time: [NewLinear] with a map of package rff; clusters of keys: package clusters
+//   - linear time: [NewLinear] with a map of package rff; some blocks of keys: package blocks
 //   - measured errors: audit.Measure compares some rows with exact attention
 //   - one token after another: [Batch.NewState] of exact and linear attention
 //   - heads, batches, masks of keys, gradients: [NewBatch]; layers: package layer

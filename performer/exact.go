@@ -67,7 +67,7 @@ type ExactOptions struct {
 	// random rotation of queries and keys. With 8 Bits Forward is about three times as fast on
 	// processors that multiply 8-bit integers. With 8 Bits outputs are weighted averages of values,
 	// as they are without. Zero computes in T. Whatever Bits is, attention is computed in the type
-	// T for scores with a Softcap, a Slope, or biases and masks of pairs; Result.Scores; gradients;
+	// T for scores with a Softcap, a Slope, or biases and masks of pairs; Result.Scores and Result.LogSums; gradients;
 	// causal scores of up to 256 keys next to a query; tiles of 256 keys of which a few, or their
 	// values, are more than eight times as large as the mean; and fewer than 64 queries that see
 	// all keys, because codes of the keys take longer than so few queries save.
@@ -273,6 +273,7 @@ func (e exact[T]) Forward(c sequence.Call[T]) {
 	if c.Stage != sequence.NoScores {
 		e.writeScores(c)
 	}
+	layout.Fill(c.LogSums, T(math.Log(e.SinkWeight)))
 	var copies *layout.Tokens[T]
 	switch {
 	case c.Pairs.Given():
@@ -284,12 +285,12 @@ func (e exact[T]) Forward(c sequence.Call[T]) {
 		c, copies = c.ValidKeys()
 	}
 	x := c.ByPlace()
-	a := tiles.Attention[T]{Dst: x.Out, Q: x.Q, K: c.K, V: c.V, Scores: e.scores(c.K.Cols), Mask: e.maskOf(c)}
+	a := tiles.Attention[T]{Dst: x.Out, Q: x.Q, K: c.K, V: c.V, Scores: e.scores(c.K.Cols), Mask: e.maskOf(c), LogSums: c.LogSums}
 	switch {
 	case c.Q.Heads > 1:
 		a.Mask.Places = x.Places()
 		tiles.Attend(a)
-	case e.takesBits() && (e.Causal || e.placed() || a.Q.Rows >= coded.LeastQueries) && coded.Takes(a):
+	case c.LogSums == nil && e.takesBits() && (e.Causal || e.placed() || a.Q.Rows >= coded.LeastQueries) && coded.Takes(a):
 		coded.Attend(a)
 	default:
 		tiles.Attend(a)

@@ -13,85 +13,6 @@ import (
 	"github.com/seed-feabd252/randfeat/performer"
 )
 
-// naiveExact is attention row by row in float64, and a bound on the error of
-// an evaluation in T: each weight is off by the error of its score, d+2
-// roundings of Σ|terms|, and of the exponential; sums add a rounding a key and
-// a rescaling a tile.
-func naiveExact[T dense.Float](q, k, v dense.Matrix[T], o performer.ExactOptions) (out, tol dense.Matrix[float64]) {
-	out, tol = dense.New[float64](q.Rows, v.Cols), dense.New[float64](q.Rows, v.Cols)
-	scale := o.Scale
-	if scale == 0 {
-		scale = 1 / math.Sqrt(float64(q.Cols))
-	}
-	for i := range q.Rows {
-		n := k.Rows
-		if o.Causal {
-			n = i + 1
-		}
-		scores, peak, slack := make([]float64, n), math.Inf(-1), 0.0
-		for j := range scores {
-			size := 0.0
-			for c := range q.Cols {
-				term := scale * float64(q.At(i, c)) * float64(k.At(j, c))
-				scores[j] += term
-				size += math.Abs(term)
-			}
-			peak = max(peak, scores[j])
-			slack = max(slack, size*float64(q.Cols+4))
-		}
-		factor := 2 * densetest.Roundoff[T]() * (2*slack + float64(n+16))
-		total := 0.0
-		for j := range scores {
-			scores[j] = math.Exp(scores[j] - peak)
-			total += scores[j]
-		}
-		if o.Unnormalised {
-			total = math.Exp(-peak)
-		}
-		for c := range v.Cols {
-			var sum, size float64
-			for j, p := range scores {
-				sum += p * float64(v.At(j, c))
-				size += p * math.Abs(float64(v.At(j, c)))
-			}
-			out.Set(i, c, sum/total)
-			tol.Set(i, c, factor*(size+math.Abs(sum))/total)
-		}
-	}
-	return out, tol
-}
-
-func TestExactAgainstNaive(t *testing.T) {
-	densetest.Both(t, testExact[float32], testExact[float64])
-}
-
-func testExact[T dense.Float](t *testing.T) {
-	rng := rand.New(densetest.Source(40))
-	for _, n := range []int{0, 1, 2, 63, 64, 65, 127, 128, 129, 300} {
-		q, k, v := stridedNormal[T](rng, n, 6), stridedNormal[T](rng, n, 6), stridedNormal[T](rng, n, 3)
-		for _, o := range []performer.ExactOptions{
-			{}, {Softmax: performer.Softmax{Scale: 1}}, {Softmax: performer.Softmax{Scale: -0.5, Causal: true}}, {Softmax: performer.Softmax{Causal: true}}, {Unnormalised: true}, {Softmax: performer.Softmax{Causal: true}, Unnormalised: true},
-		} {
-			e := must.Have(performer.NewExact[T](o))
-			want, tol := naiveExact(q, k, v, o)
-			densetest.RequireClose(t, want, tol, e.Forward(dense.Matrix[T]{}, q, k, v), "%+v L=%d", o, n)
-
-			if n > 65 {
-				continue
-			}
-			want, tol = naiveExact(q, k, identity[T](n), o)
-			densetest.RequireClose(t, want, tol, weightsOf(e, q, k), "weights %+v L=%d", o, n)
-		}
-	}
-	q, k, v := stridedNormal[T](rng, 70, 6), stridedNormal[T](rng, 200, 6), stridedNormal[T](rng, 200, 3)
-	want, tol := naiveExact(q, k, v, performer.ExactOptions{})
-	densetest.RequireClose(t, want, tol, must.Have(performer.NewExact[T](performer.ExactOptions{})).Forward(dense.Matrix[T]{}, q, k, v), "cross attention")
-}
-
-func stridedNormal[T dense.Float](rng *rand.Rand, n, d int) dense.Matrix[T] {
-	return densetest.Normal[T](rng, n, d+3, 0, 1).ColRange(1, d+1)
-}
-
 // Scores as large as ±10⁴, whose exponentials are far out of range, with gaps
 // of whole numbers, so that scores are exact.
 func TestExactLargeLogits(t *testing.T) {
@@ -110,9 +31,11 @@ func testLargeLogits[T dense.Float](t *testing.T) {
 	}
 	for _, causal := range []bool{false, true} {
 		o := performer.ExactOptions{Softmax: performer.Softmax{Scale: 1, Causal: causal}}
-		want, tol := naiveExact(q, k, v, o)
+		part := func(m dense.Matrix[T]) dense.Tensor[T] { return dense.SplitHeads(m, 1, 1) }
+		want := dense.Head(naive(o, performer.AttendArgs[T]{Q: part(q), K: part(k), V: part(v)}, dense.Tensor[float64]{}, 0).out, 0, 0)
 		got := must.Have(performer.NewExact[T](o)).Forward(dense.Matrix[T]{}, q, k, v)
-		densetest.RequireClose(t, want, tol, got, "causal=%v", causal)
+		// A score is one exact product, so that weights have the rounding of an exponential and sums.
+		densetest.RequireClose(t, want, densetest.Filled(n, 2, 4*(n+16)*densetest.Roundoff[T]()), got, "causal=%v", causal)
 		for _, x := range got.Data {
 			assert.Less(t, math.Abs(float64(x)), 10.0, "finite")
 		}

@@ -36,11 +36,6 @@ func NewLinearOf[T dense.Float](query, key rff.Map[T], o LinearOptions) (Linear[
 	return Linear[T]{single[T](a)}, nil
 }
 
-// Fractions returns numerators and denominators.
-func (a Linear[T]) Fractions(dst linear.Fractions[T], q, k, v dense.Matrix[T]) linear.Fractions[T] {
-	return linearOf(a).Fractions(dst, q, k, v)
-}
-
 func NewGradients[T dense.Float](q, k, v, dout dense.Matrix[T]) sums.Gradients[T] {
 	return sums.Gradients[T]{
 		DQ: dense.New[T](q.Rows, q.Cols), DK: dense.New[T](k.Rows, k.Cols), DV: dense.New[T](v.Rows, v.Cols),

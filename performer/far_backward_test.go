@@ -244,31 +244,3 @@ func testFarBatch[T dense.Float](t *testing.T) {
 		}
 	}
 }
-
-// Queries that begin in the middle of the keys, of which they see those before too.
-func TestFarPast(t *testing.T) {
-	densetest.Both(t, testFarPast[float32], testFarPast[float64])
-}
-
-func testFarPast[T dense.Float](t *testing.T) {
-	const n, m, dv, past = 70, 4, 2, 40
-	rng := rand.New(densetest.Source(315))
-	v, dout := densetest.Normal[T](rng, n, dv, 0, 1), densetest.Normal[T](rng, n, dv, 0, 1)
-	layout.Zero(dout.RowRange(0, past))
-	values := dense.Copy(dense.Matrix[float64]{}, v)
-	last := func(x dense.Matrix[T]) dense.Matrix[T] { return x.RowRange(past, n) }
-	var none dense.Matrix[T]
-	for _, s := range scenes[T](n, m) {
-		a := attention(logarithms[T](m), performer.LinearOptions{Causal: true})
-		b, seq := must.Have(performer.NewBatch[T](performer.BatchOptions{Heads: 1}, a)), performer.Sequences{Queries: []int{n - past}, Keys: []int{n}, Past: []int{past}}
-		truth := s.truth(a)
-		want, tol := truth.attend(values)
-		densetest.RequireClose(t, want.RowRange(past, n), tol.RowRange(past, n), b.ForwardSequences(none, last(s.q), s.k, v, seq), "%s", s.name)
-		wants, tols := truth.gradients(values, dense.Copy(dense.Matrix[float64]{}, dout))
-		wants[0], tols[0] = wants[0].RowRange(past, n), tols[0].RowRange(past, n)
-		dq, dk, dvs := b.BackwardSequences(none, none, none, last(s.q), s.k, v, last(dout), seq)
-		for at, got := range []dense.Matrix[T]{dq, dk, dvs} {
-			densetest.RequireClose(t, wants[at], tols[at], got, "%s: input %d", s.name, at)
-		}
-	}
-}

@@ -40,7 +40,7 @@ func causalAttention[T dense.Float](d int) (all []namedAttention[T]) {
 	}
 	for _, bits := range []int{0, 8} {
 		for _, threshold := range []float64{0, 0.1, 0.5} {
-			add(fmt.Sprintf("blocks, %d bits, threshold %v", bits, threshold), must.Have(blocks.New[T](blocks.Options{Threshold: threshold, EightBits: bits == 8})))
+			add(fmt.Sprintf("blocks, %d bits, threshold %v", bits, threshold), must.Have(blocks.New[T](blocks.Options{Softmax: performer.Softmax{Causal: true}, Threshold: threshold, EightBits: bits == 8})))
 		}
 	}
 	w := maptest.Frequencies[T](16, d)

@@ -5,6 +5,7 @@ import (
 	"math"
 	"math/rand/v2"
 	"os"
+	"slices"
 	"strings"
 	"testing"
 
@@ -127,94 +128,38 @@ func (n onnxNode) offset(b int) int {
 	return n.past
 }
 
-// onnxTruth is what the operator returns, in float64, by its definition.
-type onnxTruth struct {
-	y, scores    []float64 // (B, H, Lq, dv), or (B, Lq, H·dv), and (B, H, Lq, Lk)
-	presentK     []float64 // (B, Hk, Lk, d)
-	presentV     []float64
-	fullyMasked  int
-	largestScore float64
-}
-
-// truth computes the operator one element after another.
-func (n onnxNode) truth(in onnxInputs) onnxTruth {
-	B, H, Lq, d := n.q[0], n.q[1], n.q[2], n.q[3]
-	Hk, L, dv, Lk := n.k[1], n.k[2], n.v[3], n.past+n.k[2]
-	at := func(x []float64, sides [4]int, b, h, i, j int) float64 {
-		if n.rank3 {
-			return x[((b*sides[2]+i)*sides[1]+h)*sides[3]+j]
-		}
-		return x[((b*sides[1]+h)*sides[2]+i)*sides[3]+j]
-	}
-	present := func(past, x []float64, sides [4]int) []float64 {
-		var all []float64
-		for b := range B {
-			for h := range Hk {
-				all = append(all, past[min(len(past), (b*Hk+h)*n.past*sides[3]):min(len(past), (b*Hk+h+1)*n.past*sides[3])]...)
-				for i := range L {
-					for j := range sides[3] {
-						all = append(all, at(x, sides, b, h, i, j))
-					}
+// truth returns what the operator returns, by its definition, with present keys and values, and the
+// number of queries that see no key.
+func (n onnxNode) truth(in onnxInputs) (call performer.AttendArgs[float64], want naiveCall, masked int) {
+	present := func(past, x []float64, sides [4]int) dense.Tensor[float64] {
+		all := dense.NewTensor[float64](sides[0], sides[1], n.past+sides[2], sides[3])
+		for b := range all.Batch {
+			for h := range all.Heads {
+				dense.Copy(dense.Head(all, b, h).RowRange(n.past, all.Rows), dense.Head(tensor[float64](sides, n.rank3, x), b, h))
+				if n.past > 0 {
+					dense.Copy(dense.Head(all, b, h).RowRange(0, n.past), dense.Head(dense.TensorOf(sides[0], sides[1], n.past, sides[3], past), b, h))
 				}
 			}
 		}
 		return all
 	}
-	t := onnxTruth{presentK: present(in.pastK, in.k, n.k), presentV: present(in.pastV, in.v, n.v)}
-	t.y, t.scores = make([]float64, B*H*Lq*dv), make([]float64, B*H*Lq*Lk)
-	scale := n.scale
-	if scale == 0 {
-		scale = 1 / math.Sqrt(float64(d))
-	}
-	for b := range B {
-		for h := range H {
-			keys := t.presentK[(b*Hk+h/(H/Hk))*Lk*d:]
-			values := t.presentV[(b*Hk+h/(H/Hk))*Lk*dv:]
-			for i := range Lq {
-				scores, biased, open := t.scores[((b*H+h)*Lq+i)*Lk:][:Lk], make([]float64, Lk), false
-				for j := range Lk {
-					s := 0.0
-					for c := range d {
-						s += at(in.q, n.q, b, h, i, c) * keys[j*d+c]
-					}
-					s *= scale
-					t.largestScore = max(t.largestScore, math.Abs(s))
-					capped := s
-					if n.softcap > 0 {
-						capped = n.softcap * math.Tanh(s/n.softcap)
-					}
-					bias := n.addend(in, b, h, i, j)
-					biased[j] = capped + bias
-					open = open || !math.IsInf(bias, -1)
-					scores[j] = map[performer.Scores]float64{
-						performer.ScoresAfterMatMul: s, performer.ScoresAfterSoftcap: capped, performer.ScoresAfterBias: biased[j],
-					}[n.scores]
+	call = performer.AttendArgs[float64]{Q: tensor[float64](n.q, n.rank3, in.q), K: present(in.pastK, in.k, n.k), V: present(in.pastV, in.v, n.v)}
+	call.Bias = dense.NewTensor[float64](n.q[0], n.q[1], n.q[2], call.K.Rows)
+	for b := range call.Bias.Batch {
+		for h := range call.Bias.Heads {
+			for i := range call.Bias.Rows {
+				row := call.Bias.Row(b, h, i)
+				for j := range row {
+					row[j] = n.addend(in, b, h, i, j)
 				}
-				if !open {
-					t.fullyMasked++
-					continue
-				}
-				sum := 0.0
-				for _, x := range biased {
-					sum += math.Exp(x)
-				}
-				for j, x := range biased {
-					p := math.Exp(x) / sum
-					if n.scores == performer.ScoresAfterSoftmax {
-						scores[j] = p
-					}
-					for c := range dv {
-						to := ((b*H+h)*Lq+i)*dv + c
-						if n.rank3 {
-							to = ((b*Lq+i)*H+h)*dv + c
-						}
-						t.y[to] += p * values[j*dv+c]
-					}
+				if math.IsInf(slices.Max(row), -1) {
+					masked++
 				}
 			}
 		}
 	}
-	return t
+	o := performer.ExactOptions{Softmax: performer.Softmax{Scale: n.scale}, Softcap: n.softcap}
+	return call, naive(o, call, dense.Tensor[float64]{}, 0), masked
 }
 
 // addend returns what the operator adds to a score: attn_mask, padded with what is not seen, and
@@ -253,24 +198,31 @@ func testONNXAttention[T dense.Float](t *testing.T) {
 	for seed, n := range onnxNodes() {
 		t.Run(n.name, func(t *testing.T) {
 			in := n.inputs(rand.New(rand.NewPCG(uint64(seed), 1)))
-			want := n.truth(in)
+			call, want, _ := n.truth(in)
+			largestScore := 0.0
+			for _, s := range want.raw.Data {
+				largestScore = max(largestScore, math.Abs(s))
+			}
 			got, err := attendONNX[T](n, in)
 			require.NoError(t, err)
 			// A score is a sum of d products of numbers in [0, 1], to which a bias in [0, 1] is
 			// added. Its error is a relative error of weights, and outputs are averages of values.
 			u := densetest.Roundoff[T]()
-			score := u * float64(n.q[3]+16) * (want.largestScore + 1)
+			score := u * float64(n.q[3]+16) * (largestScore + 1)
 			output := 2*score + u*float64(n.past+n.k[2]+16)
 			if n.scores == performer.ScoresAfterSoftmax {
 				score = output
 			}
-			n.near(t, "outputs", want.y, got.Out.Data, output)
-			n.near(t, "keys", want.presentK, flat(got.K), 0)
-			n.near(t, "values", want.presentV, flat(got.V), 0)
+			n.near(t, "outputs", want.out.Data, flat(got.Out), output)
+			n.near(t, "keys", call.K.Data, flat(got.K), 0)
+			n.near(t, "values", call.V.Data, flat(got.V), 0)
 			if n.scores == performer.NoScores {
 				assert.True(t, got.Scores.IsZero())
 			} else {
-				n.near(t, "scores", want.scores, got.Scores.Data, score)
+				scores := map[performer.Scores]dense.Tensor[float64]{
+					performer.ScoresAfterMatMul: want.raw, performer.ScoresAfterSoftcap: want.capped, performer.ScoresAfterBias: want.biased, performer.ScoresAfterSoftmax: want.weights,
+				}[n.scores]
+				n.near(t, "scores", scores.Data, got.Scores.Data, score)
 			}
 		})
 	}
@@ -322,7 +274,8 @@ func TestONNXNodes(t *testing.T) {
 	masked, windows, names := 0, 0, map[string]bool{}
 	for seed, n := range onnxNodes() {
 		names[n.name] = true
-		masked += n.truth(n.inputs(rand.New(rand.NewPCG(uint64(seed), 1)))).fullyMasked
+		_, _, none := n.truth(n.inputs(rand.New(rand.NewPCG(uint64(seed), 1))))
+		masked += none
 		if strings.Contains(n.name, "window") {
 			windows++
 		}

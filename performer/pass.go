@@ -32,8 +32,10 @@ type pass[T dense.Float] struct {
 	mask   dense.Tensor[bool] // of pairs of queries and keys
 	scores dense.Tensor[T]
 	stage  sequence.Stage
-	biases dense.Tensor[T] // gradients of biases before sums over broadcast sides
-	sinks  []float64       // gradients of log SinkWeight of each head of each sequence
+
+	logSums dense.Tensor[T] // (B, H, Lq, 1), of no rows unless the caller wants it
+	biases  dense.Tensor[T] // gradients of biases before sums over broadcast sides
+	sinks   []float64       // gradients of log SinkWeight of each head of each sequence
 
 	fromQuery, fromKey []int // where the sequences of matrices begin, and where the last one ends
 }
@@ -158,6 +160,8 @@ func (p *pass[T]) check() error {
 			return fmt.Errorf("performer: Mask is %v for %s, %s, or a Mask with one row", p.mask.Shape(), u.name(), want)
 		case p.stage != sequence.NoScores:
 			return fmt.Errorf("performer: Scores = %d for %s, %s", p.stage, u.name(), want)
+		case p.logSums.Cols > 0:
+			return fmt.Errorf("performer: LogSums for %s, %s", u.name(), want)
 		}
 		if u.Masks || p.valid == nil && p.past == nil {
 			continue
@@ -237,7 +241,7 @@ func (p *pass[T]) piece(i, processors int) {
 		return
 	}
 	u := p.b.unit(piece)
-	if p.bias.IsZero() && p.mask.IsZero() && p.stage == sequence.NoScores && !p.perHead {
+	if p.bias.IsZero() && p.mask.IsZero() && p.stage == sequence.NoScores && p.logSums.Cols == 0 && !p.perHead {
 		from, to := p.q.rows(at)
 		if u, ok := p.b.together(u, to-from); ok {
 			u.of.Forward(p.call(at, u, processors))
@@ -248,6 +252,9 @@ func (p *pass[T]) piece(i, processors int) {
 		c := p.call(at, u.head(h), processors)
 		if p.stage != sequence.NoScores {
 			c.Stage, c.Scores = p.stage, dense.Head(p.scores, at, h)
+		}
+		if p.logSums.Cols > 0 {
+			c.LogSums = dense.Head(p.logSums, at, h).Data
 		}
 		u.of.Forward(c)
 	}

@@ -4,7 +4,6 @@ import (
 	"fmt"
 	"math"
 	"math/rand/v2"
-	"slices"
 	"testing"
 
 	"github.com/stretchr/testify/assert"
@@ -35,83 +34,8 @@ func placedForms[T dense.Float]() []performer.Exact[T] {
 	return all
 }
 
-// placedScores returns q·kᵀ/√d in float64.
-func placedScores[T dense.Float](q, k dense.Matrix[T]) dense.Matrix[float64] {
-	scores := dense.New[float64](q.Rows, k.Rows)
-	for i := range q.Rows {
-		for j := range k.Rows {
-			s := 0.0
-			for l, x := range q.Row(i) {
-				s += float64(x) * float64(k.Row(j)[l])
-			}
-			scores.Row(i)[j] = s / math.Sqrt(float64(q.Cols))
-		}
-	}
-	return scores
-}
-
-// placedTerm returns the weight of a score before it is normalised, and 0 for a pair that is not
-// seen: key j has place j − first.
-func placedTerm(e performer.ExactOptions, score float64, i, j, first int, valid []bool) float64 {
-	far := i - j
-	if valid != nil && !valid[j] || e.Causal && far < 0 || e.Window > 0 && j-first >= e.Sinks && max(far, -far) > e.Window {
-		return 0
-	}
-	if e.Chunk > 0 && floorDiv(i-first, e.Chunk) != floorDiv(j-first, e.Chunk) {
-		return 0
-	}
-	if e.Softcap != 0 {
-		score = e.Softcap * math.Tanh(score/e.Softcap)
-	}
-	return math.Exp(score - e.Slope*math.Abs(float64(far)))
-}
-
 // floorDiv returns ⌊i/n⌋.
 func floorDiv(i, n int) int { return int(math.Floor(float64(i) / float64(n))) }
-
-// placedWeights returns the weights by a loop over all pairs in float64.
-func placedWeights[T dense.Float](e performer.Exact[T], scores dense.Matrix[float64], valid []bool) dense.Matrix[float64] {
-	w := dense.New[float64](scores.Rows, scores.Cols)
-	first := 0
-	for valid != nil && first < len(valid)-1 && !valid[first] {
-		first++
-	}
-	for i := range w.Rows {
-		row, sum := w.Row(i), 0.0
-		for j, s := range scores.Row(i) {
-			row[j] = placedTerm(e.Options(), s, i, j, first, valid)
-			sum += row[j]
-		}
-		if sum > 0 {
-			sum += e.Options().SinkWeight
-		}
-		for j := range row {
-			if !e.Options().Unnormalised && sum > 0 {
-				row[j] /= sum
-			}
-		}
-	}
-	return w
-}
-
-func averaged[T dense.Float](w dense.Matrix[float64], v dense.Matrix[T]) dense.Matrix[T] {
-	out, sums := dense.New[T](w.Rows, v.Cols), make([]float64, v.Cols)
-	for i := range w.Rows {
-		clear(sums)
-		for j, x := range w.Row(i) {
-			if x == 0 {
-				continue
-			}
-			for c, y := range v.Row(j) {
-				sums[c] += x * float64(y)
-			}
-		}
-		for c, s := range sums {
-			out.Row(i)[c] = T(s)
-		}
-	}
-	return out
-}
 
 // requirePlaced fails unless the elements of got differ from those of want by at most tol, relative
 // to those that are large.
@@ -131,158 +55,6 @@ func tolerance[T dense.Float]() float64 {
 		return 3e-5
 	}
 	return 1e-12
-}
-
-// Windows, sinks and slopes are what a loop over all pairs says, for rows, weights, batches with
-// padding and a past, whatever keys that nobody sees hold.
-func TestPlaces(t *testing.T) { densetest.Both(t, testPlaces[float32], testPlaces[float64]) }
-
-func testPlaces[T dense.Float](t *testing.T) {
-	const n, d, dv = 450, 6, 5
-	var none dense.Matrix[T]
-	rng := rand.New(rand.NewPCG(1, 2))
-	q, k, v := densetest.Normal[T](rng, n, d, 0, 1), densetest.Normal[T](rng, n, d, 0, 1), densetest.Normal[T](rng, n, dv, 0, 1)
-	scores := placedScores(q, k)
-	for _, e := range placedForms[T]() {
-		name := fmt.Sprintf("%+v", e)
-		weights := placedWeights(e, scores, nil)
-		size := 1.0
-		if e.Options().Unnormalised {
-			size = 100
-		}
-		requirePlaced(t, averaged(weights, v), e.Forward(none, q, k, v), size*tolerance[T](), "%s", name)
-		densetest.RequireClose(t, weights, densetest.Filled(n, n, size*tolerance[T]()), weightsOf(e, q, k), "%s", name)
-
-		b, err := performer.NewBatch[T](performer.BatchOptions{Heads: 1}, e)
-		require.NoError(t, err)
-		valid := make([]bool, n)
-		for j := range valid {
-			valid[j] = j > 30 && j != 100 && j < n-50
-		}
-		dirty, dirtyValues := k.Clone(), v.Clone()
-		for j, ok := range valid {
-			if !ok {
-				dirty.Row(j)[0], dirtyValues.Row(j)[0] = T(math.NaN()), T(math.Inf(1))
-			}
-		}
-		padded := b.ForwardSequences(none, q, dirty, dirtyValues, performer.Sequences{Valid: valid})
-		requirePlaced(t, averaged(placedWeights(e, scores, valid), v), padded, size*tolerance[T](), "%s, padding", name)
-		late := q.RowRange(400, 430)
-		s := performer.Sequences{Past: []int{400}}
-		if e.Options().Causal {
-			requirePlaced(t, e.Forward(none, q, k, v).RowRange(400, 430), b.ForwardSequences(none, late, k, v, s), size*tolerance[T](), "%s, past", name)
-		}
-	}
-}
-
-// placedLoss is Σ dout∘out by a loop over all pairs, for the values of the inputs at a time.
-type placedLoss struct {
-	e             performer.Exact[float64]
-	q, k, v, dout dense.Matrix[float64]
-	terms, values dense.Matrix[float64] // of each pair: the weight before division, and dout·v
-	above, below  []float64             // of each query: Σ terms∘values and what divides it
-}
-
-func newPlacedLoss(e performer.Exact[float64], q, k, v, dout dense.Matrix[float64]) *placedLoss {
-	p := &placedLoss{e: e, q: q, k: k, v: v, dout: dout, above: make([]float64, q.Rows), below: make([]float64, q.Rows)}
-	p.terms, p.values = dense.New[float64](q.Rows, k.Rows), dense.New[float64](q.Rows, k.Rows)
-	for i := range q.Rows {
-		p.below[i] = e.Options().SinkWeight
-		for j := range k.Rows {
-			p.terms.Row(i)[j], p.values.Row(i)[j] = p.pair(i, j)
-			p.above[i] += p.terms.Row(i)[j] * p.values.Row(i)[j]
-			p.below[i] += p.terms.Row(i)[j]
-		}
-	}
-	return p
-}
-
-// pair returns the weight of a pair before it is normalised, and what it multiplies in the loss.
-func (p *placedLoss) pair(i, j int) (term, value float64) {
-	score := 0.0
-	for l, x := range p.q.Row(i) {
-		score += x * p.k.Row(j)[l]
-	}
-	for l, x := range p.dout.Row(i) {
-		value += x * p.v.Row(j)[l]
-	}
-	return placedTerm(p.e.Options(), score/math.Sqrt(float64(p.q.Cols)), i, j, 0, nil), value
-}
-
-// after returns the loss after row number at of an input has changed.
-func (p *placedLoss) after(input string, at int) float64 {
-	above, below := slices.Clone(p.above), slices.Clone(p.below)
-	change := func(i, j int) {
-		term, value := p.pair(i, j)
-		above[i] += term*value - p.terms.Row(i)[j]*p.values.Row(i)[j]
-		below[i] += term - p.terms.Row(i)[j]
-	}
-	if input == "q" {
-		for j := range p.k.Rows {
-			change(at, j)
-		}
-	} else {
-		for i := range p.q.Rows {
-			change(i, at)
-		}
-	}
-	sum := 0.0
-	for i, x := range above {
-		if p.e.Options().Unnormalised {
-			sum += x
-		} else {
-			sum += x / below[i]
-		}
-	}
-	return sum
-}
-
-// Gradients of windows, sinks and slopes are those of the sum over all pairs.
-func TestPlacesBackward(t *testing.T) {
-	const n, d, dv = 300, 4, 3
-	var none dense.Matrix[float64]
-	rng := rand.New(rand.NewPCG(3, 4))
-	q, k, v := densetest.Normal[float64](rng, n, d, 0, 1), densetest.Normal[float64](rng, n, d, 0, 1), densetest.Normal[float64](rng, n, dv, 0, 1)
-	dout := densetest.Normal[float64](rng, n, dv, 0, 1)
-	for _, e := range placedForms[float64]() {
-		p := newPlacedLoss(e, q, k, v, dout)
-		dq, dk, dv := e.Backward(none, none, none, q, k, v, dout)
-		for name, x := range map[string][2]dense.Matrix[float64]{"q": {q, dq}, "k": {k, dk}, "v": {v, dv}} {
-			for _, i := range []int{0, 57, 4 * 150, len(x[0].Data) - 1} {
-				const h = 1e-5
-				old := x[0].Data[i]
-				x[0].Data[i] = old + h
-				high := p.after(name, i/x[0].Cols)
-				x[0].Data[i] = old - h
-				slope := (high - p.after(name, i/x[0].Cols)) / (2 * h)
-				x[0].Data[i] = old
-				require.InDelta(t, slope, x[1].Data[i], 1e-5*(1+math.Abs(slope)), "%+v, d%s %d", e, name, i)
-			}
-		}
-
-		// Padding and rows without a gradient change no other gradient.
-		b, err := performer.NewBatch[float64](performer.BatchOptions{Heads: 1}, e)
-		require.NoError(t, err)
-		long := func(x dense.Matrix[float64], fill float64) dense.Matrix[float64] {
-			y := dense.New[float64](n+20, x.Cols)
-			for i := range y.Data {
-				y.Data[i] = fill
-			}
-			dense.Copy(y.RowRange(0, n), x)
-			return y
-		}
-		valid := make([]bool, n+20)
-		for j := range n {
-			valid[j] = true
-		}
-		pq, pk, pv := b.BackwardSequences(none, none, none, long(q, math.NaN()), long(k, math.NaN()), long(v, 7), long(dout, 0), performer.Sequences{Valid: valid})
-		for _, x := range [][2]dense.Matrix[float64]{{dq, pq}, {dk, pk}, {dv, pv}} {
-			requirePlaced(t, x[0], x[1].RowRange(0, n), 1e-12*100, "%+v", e)
-			for _, z := range x[1].RowRange(n, n+20).Clone().Data {
-				require.Zero(t, z)
-			}
-		}
-	}
 }
 
 // A state with a window keeps a bounded number of tokens and has the rows of Forward; a few tokens
@@ -394,6 +166,15 @@ func TestExactErrors(t *testing.T) {
 		"performer: Chunk = -1, want 0 to ":              {Chunk: -1},
 		"Chunk = 4 with Window = 3 and Sinks = 0, want":  {Chunk: 4, Window: 3},
 		"Chunk = 4 with Window = 0 and Sinks = 1, want":  {Chunk: 4, Sinks: 1},
+		"performer: KeyBits = 7, want 0, 4, 8 or 16":     {Bits: 8, KeyBits: 7},
+		"performer: ValueBits = -4, want 0, 4, 8 or 16":  {Bits: 8, ValueBits: -4},
+		"KeyBits = 4 and ValueBits = 0 without Bits":     {KeyBits: 4},
+		"KeyBits = 0 and ValueBits = 4 without Bits":     {ValueBits: 4},
+		"performer: TopK = -1, want 0 to 1073741824":     {TopK: -1},
+		"performer: TopK = 1073741825, want 0 to":        {TopK: 1<<30 + 1},
+		"performer: Tolerance = -1 with TopK = 9, want":  {TopK: 9, Tolerance: -1},
+		"performer: Tolerance = NaN with TopK = 9, want": {TopK: 9, Tolerance: math.NaN()},
+		"performer: Tolerance = 0.1 with TopK = 0, want": {Tolerance: 0.1},
 	} {
 		_, err := performer.NewExact[float64](e)
 		assert.ErrorContains(t, err, want)

@@ -6,51 +6,12 @@ import (
 	"testing"
 
 	"github.com/stretchr/testify/assert"
-	"github.com/stretchr/testify/require"
 
 	"github.com/seed-feabd252/randfeat/dense"
 	"github.com/seed-feabd252/randfeat/internal/testing/densetest"
 	"github.com/seed-feabd252/randfeat/internal/testing/must"
 	"github.com/seed-feabd252/randfeat/performer"
 )
-
-// A sink is a key with the value zero: attention over the keys and one more key, whose score is the
-// logarithm of SinkWeight, has the same outputs, gradients and weights.
-func TestSinkWeightIsAKey(t *testing.T) {
-	const n, d, dv, weight = 300, 5, 3, 20.0
-	var none dense.Matrix[float64]
-	rng := rand.New(rand.NewPCG(1, 2))
-	normal := func(rows, cols int) dense.Matrix[float64] { return densetest.Normal[float64](rng, rows, cols, 0, 1) }
-	q, k, v, dout := normal(70, d), normal(n, d), normal(n, dv), normal(70, dv)
-	longer := func(x dense.Matrix[float64], column, row float64) dense.Matrix[float64] {
-		y := densetest.Filled[float64](x.Rows, x.Cols+1, column)
-		dense.Copy(y.ColRange(0, x.Cols), x)
-		if row == 0 {
-			return y
-		}
-		last := dense.New[float64](1, y.Cols)
-		last.Data[x.Cols] = row
-		return dense.Of(y.Rows+1, y.Cols, append(y.Data, last.Data...))
-	}
-	// The products of the sink with all queries are log weight, those of other keys do not change.
-	sinkQ, sinkK := longer(q, 1, 0), longer(k, 0, math.Log(weight))
-	sinkV := dense.Of(n+1, dv, append(v.Clone().Data, 0, 0, 0))
-	exact := must.Have(performer.NewExact[float64](performer.ExactOptions{Softmax: performer.Softmax{Scale: 1}, SinkWeight: weight}))
-	with := must.Have(performer.NewExact[float64](performer.ExactOptions{Softmax: performer.Softmax{Scale: 1}}))
-	requirePlaced(t, with.Forward(none, sinkQ, sinkK, sinkV), exact.Forward(none, q, k, v), 1e-13, "outputs")
-	requirePlaced(t, weightsOf(with, sinkQ, sinkK).ColRange(0, n), weightsOf(exact, q, k), 1e-13, "weights")
-	wantQ, wantK, wantV := with.Backward(none, none, none, sinkQ, sinkK, sinkV, dout)
-	gotQ, gotK, gotV := exact.Backward(none, none, none, q, k, v, dout)
-	requirePlaced(t, wantQ.ColRange(0, d), gotQ, 1e-13, "dq")
-	requirePlaced(t, wantK.RowRange(0, n).ColRange(0, d), gotK, 1e-13, "dk")
-	requirePlaced(t, wantV.RowRange(0, n), gotV, 1e-13, "dv")
-
-	g, err := performer.AttendBackward(exact, performer.AttendArgs[float64]{
-		Q: dense.TensorOf(1, 1, 70, d, q.Data), K: dense.TensorOf(1, 1, n, d, k.Data), V: dense.TensorOf(1, 1, n, dv, v.Data),
-	}, dense.TensorOf(1, 1, 70, dv, dout.Data))
-	require.NoError(t, err)
-	assert.InDelta(t, wantK.At(n, d), g.LogSink[0], 1e-13, "the gradient of the score of the sink")
-}
 
 // Sinks far above all weights make outputs zero, sinks far below change nothing, and a query whose
 // scores are all −Inf has the output zero.

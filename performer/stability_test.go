@@ -6,53 +6,12 @@ import (
 	"testing"
 
 	"github.com/stretchr/testify/assert"
-	"github.com/stretchr/testify/require"
 
 	"github.com/seed-feabd252/randfeat/dense"
 	"github.com/seed-feabd252/randfeat/internal/testing/densetest"
 	"github.com/seed-feabd252/randfeat/performer"
 	"github.com/seed-feabd252/randfeat/rff"
 )
-
-func TestNormThirty(t *testing.T) {
-	densetest.Both(t, testNormThirty[float32], testNormThirty[float64])
-}
-
-func testNormThirty[T dense.Float](t *testing.T) {
-	const n, d, dv = 300, 16, 3
-	rng := rand.New(densetest.Source(30))
-	q, k, v := densetest.Sphere[T](rng, n, d, 30), densetest.Sphere[T](rng, n, d, 30), densetest.Normal[T](rng, n, dv, 0, 1)
-	average := attention[T](rowMap[T]{in: d, out: 1, row: func(phi, _ []T) { phi[0] = 1 }}, performer.LinearOptions{}).
-		Forward(dense.Matrix[T]{}, q, k, v)
-	for _, m := range positiveMaps[T](d)[:3] {
-		for _, opts := range []performer.LinearOptions{{}, {Causal: true}} {
-			a := attention(m.Map, opts)
-			want, tol := newPairs(a, q, k).attend(dense.Copy(dense.Matrix[float64]{}, v))
-			require.Less(t, largest(tol), 0.02, "the test means something")
-			got := a.Forward(dense.Matrix[T]{}, q, k, v)
-			densetest.RequireClose(t, want, tol, got, "%s %+v", m.name, opts)
-			assert.Greater(t, densetest.Distance(got, average), 0.3, "%s %+v is not the plain average", m.name, opts)
-		}
-	}
-
-	// The planted fault: the usual 1e-4 added to features that were divided by
-	// their maximum is all that is left of most of them.
-	log := positiveMaps[T](d)[1].Map.(rff.LogMap[T])
-	_, m := log.Dims()
-	peak := 0.0
-	for _, x := range log.LogTransform(dense.Matrix[T]{}, k).Data {
-		peak = max(peak, float64(x))
-	}
-	faulty := rowMap[T]{in: d, out: m, row: func(phi, x []T) {
-		log.LogTransform(dense.Of(1, m, phi), dense.Of(1, d, x))
-		for f := range phi {
-			phi[f] = T(math.Exp(float64(phi[f])-peak) + 1e-4)
-		}
-	}}
-	got := attention[T](faulty, performer.LinearOptions{}).Forward(dense.Matrix[T]{}, q, k, v)
-	right := attention[T](log, performer.LinearOptions{}).Forward(dense.Matrix[T]{}, q, k, v)
-	assert.Greater(t, densetest.Distance(got, right), 10*densetest.Distance(got, average), "ε drags attention to the plain average")
-}
 
 // Unnormalised outputs are right wherever they are in the range of T, even if
 // neither exp(M_i) nor the sums are.

@@ -4,12 +4,10 @@ import (
 	"encoding/binary"
 	"fmt"
 	"math"
-	"math/rand/v2"
 	"strconv"
 	"testing"
 
 	"github.com/stretchr/testify/assert"
-	"github.com/stretchr/testify/require"
 
 	"github.com/seed-feabd252/randfeat/dense"
 	"github.com/seed-feabd252/randfeat/internal/file/archive"
@@ -22,37 +20,6 @@ import (
 	"github.com/seed-feabd252/randfeat/rff"
 	"github.com/seed-feabd252/randfeat/safetensors"
 )
-
-// What is written is read again, sums, references, NaN and Inf: another state goes on
-// as the first would have, bit for bit.
-//
-//ci:portable
-func TestStateRoundTrip(t *testing.T) {
-	densetest.Both(t, testRoundTrip[float32], testRoundTrip[float64])
-}
-
-func testRoundTrip[T dense.Float](t *testing.T) {
-	const n, heads, d, dv = 20, 2, 4, 3
-	rng := rand.New(densetest.Source(220))
-	for _, m := range maps[T](d) {
-		for _, opts := range forms[:2] {
-			h := must.Have(performer.NewBatch[T](performer.BatchOptions{Heads: heads}, attention(m.Map, opts)))
-			for _, tokens := range []int{0, n} {
-				s, again := must.Have(h.NewState(d, dv)), must.Have(h.NewState(d, dv))
-				k, v, q := rowsOf[T](rng, n, heads*d), rowsOf[T](rng, n, heads*dv), rowsOf[T](rng, n, heads*d)
-				v.Set(7, 1, T(math.Inf(1)))
-				s.Append(k.RowRange(0, tokens), v.RowRange(0, tokens))
-				data := must.Have(s.MarshalBinary())
-				again.Append(k, v) // which is to be forgotten
-				require.NoError(t, again.UnmarshalBinary(data), m.name)
-				require.Equal(t, tokens, again.Len())
-				require.Equal(t, data, must.Have(again.MarshalBinary()), m.name)
-				k.Data[0] *= 30 // a reference that has to grow
-				require.True(t, densetest.Identical(s.Step(dense.Matrix[T]{}, q, k, v), again.Step(dense.Matrix[T]{}, q, k, v)), m.name)
-			}
-		}
-	}
-}
 
 // The numbers of small states, worked out by hand: one feature φ(x) = x, one key 2 with value 3, so
 // that the sums are 6 and 2; and keys and values of exact attention with a window.

@@ -76,32 +76,3 @@ func testSharedStates[T dense.Float](t *testing.T) {
 func TestSharedStates(t *testing.T) {
 	densetest.Both(t, testSharedStates[float32], testSharedStates[float64])
 }
-
-// One form answers several goroutines with the bits of one.
-func testSharedForms[T dense.Float](t *testing.T) {
-	const d, n = 3, 150
-	none := dense.Matrix[T]{}
-	q, k, v := densetest.Decaying[T](1, n, d, 3), densetest.Decaying[T](2, n, d, 3), densetest.Decaying[T](3, n, 4, 1)
-	forms := sharedForms[T](d)
-	for name, form := range forms {
-		want := form.Forward(none, q, k, v)
-		var got [4]dense.Matrix[T]
-		var all sync.WaitGroup
-		for i := range got {
-			all.Add(1)
-			go func() {
-				defer all.Done()
-				got[i] = form.Forward(none, q, k, v)
-			}()
-		}
-		all.Wait()
-		for i := range got {
-			require.True(t, densetest.Identical(want, got[i]), "%s: call %d", name, i)
-		}
-	}
-}
-
-//ci:race
-func TestSharedForms(t *testing.T) {
-	densetest.Both(t, testSharedForms[float32], testSharedForms[float64])
-}

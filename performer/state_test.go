@@ -5,8 +5,6 @@ import (
 	"fmt"
 	"math"
 	"math/rand/v2"
-	"runtime"
-	"runtime/debug"
 	"testing"
 
 	"github.com/stretchr/testify/assert"
@@ -15,10 +13,8 @@ import (
 	"github.com/seed-feabd252/randfeat/dense"
 	"github.com/seed-feabd252/randfeat/internal/compute/simd"
 	"github.com/seed-feabd252/randfeat/internal/memory/layout"
-	"github.com/seed-feabd252/randfeat/internal/testing/allocs"
 	"github.com/seed-feabd252/randfeat/internal/testing/densetest"
 	"github.com/seed-feabd252/randfeat/internal/testing/must"
-	"github.com/seed-feabd252/randfeat/internal/testing/race"
 	"github.com/seed-feabd252/randfeat/orf"
 	"github.com/seed-feabd252/randfeat/performer"
 	"github.com/seed-feabd252/randfeat/performer/internal/maptest"
@@ -26,166 +22,8 @@ import (
 	"github.com/seed-feabd252/randfeat/safetensors"
 )
 
-// A stream, token by token and in chunks cut anywhere, gives the rows of causal
-// attention: within the bound of the naive sum for every map and form.
-func TestStateEqualsCausal(t *testing.T) {
-	densetest.Both(t, testStateEqualsCausal[float32], testStateEqualsCausal[float64])
-}
-
-func testStateEqualsCausal[T dense.Float](t *testing.T) {
-	const n, d, dv = 150, 5, 3
-	rng := rand.New(densetest.Source(200))
-	for _, m := range maps[T](d) {
-		q, k, v := rowsOf[T](rng, n, d), rowsOf[T](rng, n, d), rowsOf[T](rng, n, dv)
-		for _, opts := range forms[2:] {
-			a := attention(m.Map, opts)
-			want, tol := newPairs(a, q, k).attend(dense.Copy(dense.Matrix[float64]{}, v))
-			densetest.RequireClose(t, want, tol, a.Forward(dense.Matrix[T]{}, q, k, v), "%s %+v: causal", m.name, opts)
-
-			s := must.Have(a.NewState(d, dv))
-			densetest.RequireClose(t, want, tol, s.Step(dense.Matrix[T]{}, q, k, v), "%s %+v: step", m.name, opts)
-			require.Equal(t, n, s.Len())
-
-			s.Reset()
-			got := dense.New[T](n, dv)
-			for lo := 0; lo < n; {
-				hi := min(lo+rng.IntN(40), n) // 0 tokens among them
-				s.Append(k.RowRange(lo, hi), v.RowRange(lo, hi))
-				require.Equal(t, hi, s.Len())
-				if hi > 0 {
-					s.Attend(got.RowRange(hi-1, hi), q.RowRange(hi-1, hi))
-					densetest.RequireClose(t, rowOf(want, hi-1), rowOf(tol, hi-1), rowOf(got, hi-1), "%s %+v: chunk up to %d", m.name, opts, hi)
-				}
-				lo = hi
-			}
-		}
-	}
-}
-
 // rowOf returns row i as a matrix.
 func rowOf[T dense.Float](m dense.Matrix[T], i int) dense.Matrix[T] { return m.RowRange(i, i+1) }
-
-// Append and Attend of one token have the bits of Step, queries of a few rows those of
-// one each, and Step of many tokens those of a token each.
-func TestStateCalls(t *testing.T) {
-	densetest.Both(t, testStateCalls[float32], testStateCalls[float64])
-}
-
-func testStateCalls[T dense.Float](t *testing.T) {
-	const n, heads, d, dv = 40, 3, 4, 2
-	rng := rand.New(densetest.Source(201))
-	q, k, v := densetest.Normal[T](rng, n, heads*d, 0, 1), densetest.Normal[T](rng, n, heads*d, 0, 1), densetest.Normal[T](rng, n, heads*dv, 0, 1)
-	for _, opts := range forms {
-		for _, m := range []rff.Map[T]{maptest.Positive[T](16, d), must.Have(rff.Draw(rff.Gaussian{LengthScale: 1}, maptest.Frequencies[T](16, d)))} {
-			h := must.Have(performer.NewBatch[T](performer.BatchOptions{Heads: heads}, attention(m, opts)))
-			whole, parts := must.Have(h.NewState(d, dv)), must.Have(h.NewState(d, dv))
-			want := whole.Step(dense.Matrix[T]{}, q, k, v)
-			for i := range n {
-				parts.Append(rowOf(k, i), rowOf(v, i))
-				require.True(t, densetest.Identical(rowOf(want, i), parts.Attend(dense.Matrix[T]{}, rowOf(q, i))), "%+v token %d", opts, i)
-			}
-			few := parts.Attend(dense.Matrix[T]{}, q.RowRange(0, 3))
-			for i := range 3 {
-				require.True(t, densetest.Identical(rowOf(few, i), parts.Attend(dense.Matrix[T]{}, rowOf(q, i))))
-			}
-
-			// Each head is the state of its columns.
-			for j := range heads {
-				one := must.Have(attention(m, opts).NewState(d, dv))
-				got := one.Step(dense.Matrix[T]{}, q.ColRange(j*d, (j+1)*d), k.ColRange(j*d, (j+1)*d), v.ColRange(j*dv, (j+1)*dv))
-				tol := densetest.Filled(n, dv, 1e4*densetest.Roundoff[T]())
-				densetest.RequireClose(t, dense.Copy(dense.Matrix[float64]{}, want.ColRange(j*dv, (j+1)*dv)), tol, got, "%+v head %d", opts, j)
-			}
-		}
-	}
-}
-
-// Many keys and queries go through other code: segments, blocks, packed sums, several
-// processors, on which no bit depends.
-func TestStateChunks(t *testing.T) {
-	densetest.Both(t, testStateChunks[float32], testStateChunks[float64])
-}
-
-func testStateChunks[T dense.Float](t *testing.T) {
-	const n, heads, d, dv = 1300, 2, 4, 3
-	rng := rand.New(densetest.Source(202))
-	q, k, v := rowsOf[T](rng, 300, heads*d), rowsOf[T](rng, n, heads*d), rowsOf[T](rng, n, heads*dv)
-	head := func(x dense.Matrix[T], j int) dense.Matrix[T] {
-		width := x.Cols / heads
-		return x.ColRange(j*width, (j+1)*width)
-	}
-	for _, m := range []rff.Map[T]{maptest.Positive[T](32, d), must.Have(rff.Draw[T](rff.ELU{D: d}, nil)), must.Have(rff.Draw(rff.Gaussian{LengthScale: 4}, maptest.Frequencies[T](16, d)))} {
-		var truth [heads]*pairs
-		for j := range truth {
-			truth[j] = newPairs(attention(m, performer.LinearOptions{}), head(q, j), head(k, j))
-		}
-		for _, opts := range forms[:2] {
-			h := must.Have(performer.NewBatch[T](performer.BatchOptions{Heads: heads}, attention(m, opts)))
-			var first dense.Matrix[T]
-			for _, processors := range []int{1, 3} {
-				before := runtime.GOMAXPROCS(processors)
-				s := must.Have(h.NewState(d, dv))
-				s.Append(k.RowRange(0, 1), v.RowRange(0, 1))
-				s.Append(k.RowRange(1, n), v.RowRange(1, n))
-				got := s.Attend(dense.Matrix[T]{}, q)
-				runtime.GOMAXPROCS(before)
-				if first.Data == nil {
-					first = got
-				}
-				require.True(t, densetest.Identical(first, got), "%+v: %d processors", opts, processors)
-			}
-			for j := range heads {
-				want, tol := truth[j].of(opts).attend(dense.Copy(dense.Matrix[float64]{}, head(v, j)))
-				densetest.RequireClose(t, want, tol, head(first, j), "%+v head %d", opts, j)
-			}
-		}
-	}
-}
-
-// Outputs go into views and the inputs themselves, and an empty state gives zeros.
-func TestStateDestinations(t *testing.T) {
-	const n, d = 30, 4
-	rng := rand.New(densetest.Source(203))
-	a := attention(maptest.Positive[float64](16, d), performer.LinearOptions{})
-	q, k, v := rowsOf[float64](rng, n, d), rowsOf[float64](rng, n, d), rowsOf[float64](rng, n, d)
-	want := must.Have(a.NewState(d, d)).Step(dense.Matrix[float64]{}, q, k, v)
-	for i := range 3 {
-		in := [3]dense.Matrix[float64]{q.Clone(), k.Clone(), v.Clone()}
-		must.Have(a.NewState(d, d)).Step(in[i], in[0], in[1], in[2])
-		require.True(t, densetest.Identical(want, in[i]), "into input %d", i)
-	}
-	wide := densetest.Filled[float64](n, d+2, 7)
-	s := must.Have(a.NewState(d, d))
-	s.Step(wide.ColRange(1, d+1), q, k, v)
-	require.True(t, densetest.Identical(want, wide.ColRange(1, d+1)))
-	assert.Equal(t, densetest.Filled[float64](n, 1, 7), wide.ColRange(0, 1).Clone())
-	assert.Equal(t, densetest.Filled[float64](n, 1, 7), wide.ColRange(d+1, d+2).Clone())
-
-	for _, rows := range []int{2, n} {
-		answers := s.Attend(dense.Matrix[float64]{}, q.RowRange(0, rows))
-		in := q.RowRange(0, rows).Clone()
-		require.True(t, densetest.Identical(answers, s.Attend(in, in)), "Attend of %d rows into q", rows)
-	}
-	for _, opts := range forms {
-		empty := must.Have(attention(maptest.Positive[float64](16, d), opts).NewState(d, 2))
-		for _, rows := range []int{0, 1, n} {
-			got := empty.Attend(densetest.Filled[float64](rows, 2, 7), q.RowRange(0, rows))
-			assert.Equal(t, dense.New[float64](rows, 2).Data, got.Data, "no tokens")
-		}
-	}
-}
-
-// Values that are all one come out as exactly one, as elsewhere.
-func TestStateOnes(t *testing.T) {
-	const n, d = 200, 6
-	rng := rand.New(densetest.Source(204))
-	q, k := densetest.Normal[float32](rng, n, d, 0, 2), densetest.Normal[float32](rng, n, d, 0, 2)
-	s := must.Have(attention(maptest.Positive[float32](24, d), performer.LinearOptions{}).NewState(d, 2))
-	ones := densetest.Filled[float32](n, 2, 1)
-	assert.Equal(t, ones, s.Step(dense.Matrix[float32]{}, q, k, ones))
-	s.Append(k, ones)
-	assert.Equal(t, ones, s.Attend(dense.Matrix[float32]{}, q))
-}
 
 // Single tokens, in float32, add up as well as chunks do: one after another, the same
 // ones again and again, they would be off by 10⁻⁴ of their size.
@@ -203,28 +41,6 @@ func TestStateLongSums(t *testing.T) {
 	}
 	want := exact.Attend(dense.Matrix[float64]{}, q) // the average is that of one round
 	densetest.RequireClose(t, want, densetest.Filled(n, 2, 1e-5), s.Attend(dst, q32), "after %d tokens", s.Len())
-}
-
-// NaN and Inf reach what depends on them, and not what came before.
-func TestStateNaN(t *testing.T) {
-	densetest.Both(t, testStateNaN[float32], testStateNaN[float64])
-}
-
-func testStateNaN[T dense.Float](t *testing.T) {
-	const n, d, at = 12, 4, 5
-	rng := rand.New(densetest.Source(205))
-	for _, opts := range forms {
-		for _, m := range []rff.Map[T]{maptest.Positive[T](16, d), must.Have(rff.Draw(rff.Gaussian{LengthScale: 1}, maptest.Frequencies[T](16, d)))} {
-			for which := range 3 {
-				in := [3]dense.Matrix[T]{rowsOf[T](rng, n, d), rowsOf[T](rng, n, d), rowsOf[T](rng, n, d)}
-				in[which].Set(at, 1, T(math.NaN()))
-				got := must.Have(attention(m, opts).NewState(d, d)).Step(dense.Matrix[T]{}, in[0], in[1], in[2])
-				for i := range n {
-					assert.Equal(t, i == at || i > at && which > 0, hasNaN(got.Row(i)), "%+v: NaN in input %d, row %d", opts, which, i)
-				}
-			}
-		}
-	}
 }
 
 // Norms that keep growing, so that no fixed reference would do: outputs stay within
@@ -270,98 +86,6 @@ func testStateGrowing[T dense.Float](t *testing.T) {
 	_, err := binary.Decode(file.Tensors["state.runs.0."+map[int]string{4: "singles", 8: "doubles"}[simd.Size[T]()]].Data, binary.LittleEndian, sums.Data)
 	require.NoError(t, err)
 	require.True(t, layout.Finite(sums))
-}
-
-// Parts merge in any order and grouping to the same state, to rounding; other is left
-// as it was, and a clone goes its own way.
-//
-//ci:portable
-func TestStateMerge(t *testing.T) {
-	densetest.Both(t, testStateMerge[float32], testStateMerge[float64])
-}
-
-func testStateMerge[T dense.Float](t *testing.T) {
-	const n, heads, d, dv = 90, 2, 4, 3
-	rng := rand.New(densetest.Source(207))
-	q, k, v := rowsOf[T](rng, 5, heads*d), rowsOf[T](rng, n, heads*d), rowsOf[T](rng, n, heads*dv)
-	for i := range n { // references that differ
-		for j := range heads * d {
-			k.Row(i)[j] *= T(1 + i/30)
-		}
-	}
-	for _, opts := range forms[:2] {
-		for _, m := range []rff.Map[T]{maptest.Positive[T](16, d), must.Have(rff.Draw(rff.Gaussian{LengthScale: 4}, maptest.Frequencies[T](16, d)))} {
-			a := attention(m, opts)
-			h := must.Have(performer.NewBatch[T](performer.BatchOptions{Heads: heads}, a))
-			var parts [4]*performer.State[T] // the last is empty
-			for p := range parts {
-				parts[p] = must.Have(h.NewState(d, dv))
-				if p < 3 {
-					parts[p].Append(k.RowRange(30*p, 30*p+25), v.RowRange(30*p, 30*p+25))
-					for i := 30*p + 25; i < 30*p+30; i++ {
-						parts[p].Append(rowOf(k, i), rowOf(v, i))
-					}
-				}
-			}
-			merge := func(order ...int) *performer.State[T] {
-				s := parts[order[0]].Clone()
-				for _, p := range order[1:] {
-					before := must.Have(parts[p].Clone().MarshalBinary())
-					require.NoError(t, s.Merge(parts[p]))
-					require.Equal(t, before, must.Have(parts[p].Clone().MarshalBinary()), "other is unchanged")
-				}
-				return s
-			}
-			right := merge(1, 2)
-			left := parts[0].Clone()
-			require.NoError(t, left.Merge(right))
-			for _, s := range []*performer.State[T]{merge(0, 1, 2), merge(2, 0, 3, 1), merge(3, 1, 2, 0), left} {
-				require.Equal(t, n, s.Len())
-				got := s.Attend(dense.Matrix[T]{}, q)
-				for j := range heads {
-					c := func(x dense.Matrix[T], d int) dense.Matrix[T] { return x.ColRange(j*d, (j+1)*d) }
-					want, tol := newPairs(a, c(q, d), c(k, d)).attend(dense.Copy(dense.Matrix[float64]{}, c(v, dv)))
-					densetest.RequireClose(t, want, tol, c(got, dv), "%+v head %d", opts, j)
-				}
-			}
-			require.Equal(t, 30, parts[0].Len(), "a clone is another state")
-
-			for range 2 { // with tokens that came in chunks, then with single ones too
-				clone := parts[0].Clone()
-				want := parts[0].Step(dense.Matrix[T]{}, q, k.RowRange(0, 5), v.RowRange(0, 5))
-				require.True(t, densetest.Identical(want, clone.Step(dense.Matrix[T]{}, q, k.RowRange(0, 5), v.RowRange(0, 5))))
-			}
-		}
-	}
-}
-
-// Step, Append and Attend allocate nothing.
-func TestStateNoAllocations(t *testing.T) {
-	if race.Detector {
-		t.Skip("the race detector lets pools forget")
-	}
-	densetest.Both(t, testStateAllocations[float32], testStateAllocations[float64])
-}
-
-func testStateAllocations[T dense.Float](t *testing.T) {
-	const d, dv, n = 8, 6, 600
-	rng := rand.New(densetest.Source(208))
-	defer debug.SetGCPercent(debug.SetGCPercent(-1))
-	for _, opts := range forms[:2] {
-		for _, heads := range []int{1, 3} {
-			s := must.Have(must.Have(performer.NewBatch[T](performer.BatchOptions{Heads: heads}, attention(maptest.Positive[T](32, d), opts))).NewState(d, dv))
-			q, k, v := rowsOf[T](rng, n, heads*d), rowsOf[T](rng, n, heads*d), rowsOf[T](rng, n, heads*dv)
-			dst := dense.New[T](n, heads*dv)
-			for _, rows := range []int{1, 2, 40, n} {
-				q, k, v, dst := q.RowRange(0, rows), k.RowRange(0, rows), v.RowRange(0, rows), dst.RowRange(0, rows)
-				for _, processors := range []int{1, 2} {
-					require.Zero(t, allocs.Settled(processors, func() { s.Append(k, v) }), "append %d", rows)
-					require.Zero(t, allocs.Settled(processors, func() { s.Attend(dst, q) }), "attend %d", rows)
-					require.Zero(t, allocs.Settled(processors, func() { s.Step(dst, q, k, v) }), "step %d", rows)
-				}
-			}
-		}
-	}
 }
 
 func TestStateErrors(t *testing.T) {

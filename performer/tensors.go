@@ -30,7 +30,7 @@ func (b *batch[T]) attend(c AttendArgs[T]) (Result[T], error) {
 	if c.Scores != NoScores {
 		p.scores = dense.NewTensor[T](q.Batch, q.Heads, q.Rows, c.K.Rows)
 	}
-	r := Result[T]{Out: c.Out, K: c.K, V: c.V, Scores: p.scores}
+	r := Result[T]{Out: c.Out, K: c.K, V: c.V, Scores: p.scores, LogSums: p.logSums}
 	p.out.Tensor = c.Out
 	p.run()
 	p.release()
@@ -103,6 +103,9 @@ func (b *batch[T]) tensors(c *AttendArgs[T]) (*pass[T], error) {
 	}
 	p := pool.Get[pass[T]](&passes)
 	*p = pass[T]{b: b, fromQuery: p.fromQuery, fromKey: p.fromKey, sequences: c.Q.Batch, bias: c.Bias, stage: sequence.Stage(c.Scores)}
+	if c.LogSums {
+		p.logSums = dense.NewTensor[T](c.Q.Batch, c.Q.Heads, c.Q.Rows, 1)
+	}
 	p.setMasks(c)
 	if !c.PastK.IsZero() {
 		c.K, c.V = joined(c.PastK, c.K), joined(c.PastV, c.V)

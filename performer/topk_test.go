@@ -1,7 +1,6 @@
 package performer_test
 
 import (
-	"fmt"
 	"math"
 	"math/rand/v2"
 	"runtime"
@@ -386,16 +385,5 @@ func TestTopKAllocations(t *testing.T) {
 				s.Rollback(mark)
 			}), "%+v, %d processors", o, processors)
 		}
-	}
-}
-
-func TestTopKErrorsOfOptions(t *testing.T) {
-	for _, topK := range []int{-1, 1<<30 + 1} {
-		_, err := performer.NewExact[float64](performer.ExactOptions{TopK: topK})
-		assert.EqualError(t, err, fmt.Sprintf("performer: TopK = %d, want 0 to 1073741824", topK))
-	}
-	for _, o := range []performer.ExactOptions{{TopK: 9, Tolerance: -1}, {TopK: 9, Tolerance: math.NaN()}, {TopK: 9, Tolerance: math.Inf(1)}, {Tolerance: 0.1}} {
-		_, err := performer.NewExact[float64](o)
-		assert.EqualError(t, err, fmt.Sprintf("performer: Tolerance = %v with TopK = %d, want a number of at least 0, and 0 without a TopK", o.Tolerance, o.TopK))
 	}
 }

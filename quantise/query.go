@@ -205,8 +205,12 @@ func roundListed[T dense.Float](dst *rounded, y []T, norm float64, places []uint
 // normalQuantile returns a z ≥ √3 such that the error of an estimate exceeds z standard errors with
 // at most the given probability. The error of a code has a uniformly random direction in R^(d'−1).
 // For z ≥ √3 a coordinate of such a direction, in units of its standard deviation, exceeds z with
-// at most the probability of a normal variate. z is rounded to float32, because the last digits of
-// elementary functions differ between processors.
+// at most the probability of a normal variate, which is at most exp(−z²/2)/2. z is rounded to
+// float32, because the last digits of elementary functions differ between processors.
 func normalQuantile(tail float64) float64 {
-	return float64(float32(max(math.Sqrt2*math.Erfcinv(2*tail), math.Sqrt(3))))
+	z := math.Sqrt2 * math.Erfcinv(2*tail)
+	if tail < 0x1p-40 { // Erfcinv takes the difference from 1
+		z = math.Sqrt(-2 * math.Log(max(2*tail, 0x1p-1000)))
+	}
+	return float64(float32(max(z, math.Sqrt(3))))
 }

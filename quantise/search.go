@@ -54,6 +54,10 @@ func RowsOf[T dense.Float](x dense.Matrix[T]) func(dst dense.Matrix[T], ids []in
 	}
 }
 
+func errCentres(n int) error {
+	return fmt.Errorf("quantise: Centres = %d, want at least 0", n)
+}
+
 func (c *codes[T]) Search(dst []Hit, query *Query) []Hit {
 	c.q.check(query)
 	s := c.q.begin(c.rows(), query.by)
@@ -74,7 +78,7 @@ func (c *codes[T]) SearchAll(ctx context.Context, hits [][]Hit, queries []*Query
 	q := c.q
 	switch {
 	case o.Centres < 0:
-		return fmt.Errorf("quantise: Centres = %d, want at least 0", o.Centres)
+		return errCentres(o.Centres)
 	case len(hits) != len(queries):
 		return fmt.Errorf("quantise: %d lists of hits for %d queries", len(hits), len(queries))
 	}

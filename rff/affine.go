@@ -18,15 +18,13 @@ import (
 	"github.com/seed-feabd252/randfeat/kernels"
 )
 
-// Affine is the affine map
-//
-//	z = A·(x − c) + b,  R^d → R^r,
-//
-// Compose puts an Affine before a feature map to prepare points: scaled columns (Standardise),
-// principal components (PCA) or a learnt metric. The kernel zᵀz′ of an Affine is a kernels.Pullback
-// whose elements must not be written. The rounding error of z_i is a few u·(d + 2)·Σ_j |A_ij·(x_j −
-// c_j)| for the unit roundoff u, at any distance of the centre c from 0. Transform of an Affine
-// costs a matrix product, or O(d) for each row if A is diagonal.
+// Affine is the affine map z = A·(x − c) + b from R^d to R^r. Compose puts an Affine before a
+// feature map to prepare points: scaled columns (Standardise), principal components (PCA) or a
+// learnt metric. Method Kernel of the map of an Affine returns a kernels.Pullback whose elements
+// must not be written. For points x of R^d and the unit roundoff u, element i of A·(x − c) in an
+// Affine has a rounding error of a few u·(d + 2)·Σ_j |A_ij·(x_j − c_j)|, however far the centre c
+// is from 0. Transform of an Affine costs a matrix product, or O(d) for a point of R^d if there are
+// Factors.
 type Affine struct {
 	A       dense.Matrix[float64] // r×d; zero if there are Factors
 	Factors []float64             // f of A = diag(f); nil if there is an A
@@ -174,19 +172,19 @@ func (f *affine[T]) apply(z, x dense.Matrix[T], scratch *[]T) {
 	}
 }
 
-// PCA fits principal components to the rows of x (n×d) and returns the affine map on the first r =
-// components,
+// PCA fits principal components to the rows of x (n×d) and returns the affine map that computes the
+// first of them, as many as the argument components:
 //
-//	z = Vᵀ(x − μ),  or diag(1/σ)·Vᵀ(x − μ) if whiten is set,
+//	z = Vᵀ(x − μ),  or diag(1/σ)·Vᵀ(x − μ) if whiten is set.
 //
-// Here μ is the mean of the rows, the columns of V are eigenvectors of their covariance, largest
-// variance first, and σ_k² is the variance of component k, with the divisor n − 1. In each
-// eigenvector the element of largest absolute value is positive. Fitting costs O(n·d·min(n, d)), in
-// float64.
+// In the formula of PCA, μ is the mean of the n rows of x, the columns of V are the eigenvectors of
+// the covariance of the rows, largest variance first, and σ_k² is the variance along column k of V,
+// with the divisor n − 1. PCA chooses the sign of each eigenvector so that the element of largest
+// absolute value is positive. For an n×d matrix, PCA takes O(n·d·min(n, d)) operations, in float64.
 //
-// PCA returns an error for fewer than two rows, no columns, an element that is not finite,
-// components outside 1 … min(n, d), a singular value decomposition that did not converge, and with
-// whiten a component whose variance is zero to rounding: σ_k·√(n−1) ≤ max(n, d)·2⁻⁵²·‖x‖_F.
+// For a matrix x of n×d, PCA returns an error if n < 2 or d < 1, for an element that is not finite,
+// components outside 1 … min(n, d), a singular value decomposition that does not converge, and with
+// whiten a component whose deviation σ is zero to rounding: σ·√(n−1) ≤ max(n, d)·2⁻⁵²·‖x‖_F.
 func PCA[T dense.Float](x dense.Matrix[T], components int, whiten bool) (Affine, error) {
 	x.Check()
 	n, d := x.Rows, x.Cols

@@ -11,7 +11,6 @@ import (
 	"github.com/seed-feabd252/randfeat/dense"
 	"github.com/seed-feabd252/randfeat/internal/testing/densetest"
 	"github.com/seed-feabd252/randfeat/internal/testing/must"
-	"github.com/seed-feabd252/randfeat/kernels"
 	"github.com/seed-feabd252/randfeat/orf"
 	"github.com/seed-feabd252/randfeat/rff"
 )
@@ -100,69 +99,7 @@ func testBadArguments[T dense.Float](t *testing.T) {
 // ownSpec is a Spec of another package.
 type ownSpec struct{ rff.Spec }
 
-func TestParametersOutsideTheRangeOfFloat32(t *testing.T) {
-	w := must.Have(orf.Draw[float32](orf.IID{}, 4, 2, exprand.NewSource(1)))
-	_, err := rff.Draw(rff.Gaussian{LengthScale: 1e-45}, w)
-	assert.EqualError(t, err, "rff: lengthScale = 1e-45 is outside the range of float32")
-	_, err = rff.Draw(rff.SoftmaxPositive{Scale: 1e300}, w)
-	assert.EqualError(t, err, "rff: scale = 1e+300 is outside the range of float32")
-}
-
-func TestNewErrors(t *testing.T) {
-	w := must.Have(orf.Draw[float64](orf.IID{}, 4, 2, exprand.NewSource(1)))
-	same := func(t float64) float64 { return t }
-	type functions = []func(t float64) float64
-	h, dh := func([]float64) float64 { return 1 }, func(dst, _ []float64) { clear(dst) }
-	for _, c := range []struct {
-		s    rff.Scheme[float64]
-		want string
-	}{
-		{rff.Scheme[float64]{}, "rff: Scheme.F is empty, want at least one function"},
-		{rff.Scheme[float64]{F: functions{same, nil}}, "rff: Scheme.F[1] is nil"},
-		{rff.Scheme[float64]{F: functions{same}, DF: functions{same}, H: h}, "rff: Scheme.DH is nil, want the gradient of H"},
-		{rff.Scheme[float64]{F: functions{same}, DF: functions{same}, DH: dh}, "rff: Scheme.DH is given for a nil H"},
-		{rff.Scheme[float64]{F: functions{same}, H: h, DH: dh}, "rff: Scheme.DH is given without DF"},
-		{rff.Scheme[float64]{F: functions{same, same}, DF: functions{same}}, "rff: 1 derivatives Scheme.DF, want 2"},
-		{rff.Scheme[float64]{F: functions{same, same}, DF: functions{same, nil}}, "rff: Scheme.DF[1] is nil"},
-	} {
-		f, err := rff.New(c.s, w)
-		assert.EqualError(t, err, c.want)
-		assert.Nil(t, f)
-	}
-	_, err := rff.New(rff.Scheme[float64]{F: functions{same}}, nil)
-	assert.EqualError(t, err, "rff: w is nil, want a projection")
-}
-
-func TestBadKernelsAndPoints(t *testing.T) {
-	densetest.Both(t, testBadKernelsAndPoints[float32], testBadKernelsAndPoints[float64])
-}
-
-func testBadKernelsAndPoints[T dense.Float](t *testing.T) {
-	x := dense.Of(3, 1, []T{0, 1, 2})
-	_, err := rff.Nystroem[T](nil, x)
-	assert.EqualError(t, err, "rff: k is nil, want a kernel")
-	_, err = rff.Nystroem(kernels.Gaussian{LengthScale: -1}, x)
-	assert.ErrorContains(t, err, "Gaussian.LengthScale = -1")
-	_, err = rff.Nystroem(kernels.Gaussian{}, dense.Matrix[T]{})
-	assert.EqualError(t, err, "rff: landmarks is 0×0, want at least 1×1")
-	_, err = rff.Nystroem[T](distance{}, x)
-	assert.ErrorContains(t, err, "not positive semi-definite: the residual of elements")
-	_, err = rff.Spectral(kernels.Gaussian{}, dense.Of(2, 1, []T{0, T(math.NaN())}), 1)
-	assert.EqualError(t, err, "rff: k(x[1], x[0]) = NaN, want a finite number")
-	_, err = rff.Spectral(kernels.Gaussian{}, x, 0)
-	assert.EqualError(t, err, "rff: rank = 0, want at least 1")
-	_, err = rff.Spectral(kernels.DotProduct{}, x, 2)
-	assert.EqualError(t, err, "rff: rank = 2 is more than the numerical rank 1 of the 3×3 Gram matrix of x")
-	_, err = rff.Spectral[T](distance{}, x, 1)
-	assert.ErrorContains(t, err, "not positive semi-definite")
-}
-
 // empty is a projection that breaks its contract.
 type empty[T dense.Float] struct{ orf.Projection[T] }
 
 func (empty[T]) Shape() (m, d int) { return 0, 2 }
-
-// distance is |x−y| on the line, which is no kernel.
-type distance struct{}
-
-func (distance) Eval(x, y []float64) float64 { return math.Abs(x[0] - y[0]) }

@@ -2,7 +2,6 @@ package rff_test
 
 import (
 	"math"
-	"runtime"
 	"testing"
 
 	"github.com/stretchr/testify/assert"
@@ -116,28 +115,6 @@ func rowsOf[T dense.Float](m dense.Matrix[T]) [][]T {
 		rows[i] = m.Row(i)
 	}
 	return rows
-}
-
-func testBackwardRowsAlone[T dense.Float](t *testing.T) {
-	const n, m, d = 150, 70, 20
-	x := points[T](1, n, d, 0.3)
-	for _, a := range directions[T](t, m, d) {
-		g := points[T](2, n, a.out, 1)
-		all := a.backward(dense.Matrix[T]{}, x, g)
-		for _, i := range []int{0, 1, 63, 64, n - 1} {
-			assert.Equal(t, all.Row(i), a.backward(dense.Matrix[T]{}, x.RowRange(i, i+1), g.RowRange(i, i+1)).Row(0), "%s row %d", a.name, i)
-		}
-		func() {
-			defer runtime.GOMAXPROCS(runtime.GOMAXPROCS(1))
-			require.Equal(t, all, a.backward(dense.Matrix[T]{}, x, g), "%s: one processor", a.name)
-			runtime.GOMAXPROCS(5)
-			require.Equal(t, all, a.backward(dense.Matrix[T]{}, x, g), "%s: five processors", a.name)
-		}()
-	}
-}
-
-func TestBackwardRowsDoNotDependOnTheBatchNorOnProcessors(t *testing.T) {
-	densetest.Both(t, testBackwardRowsAlone[float32], testBackwardRowsAlone[float64])
 }
 
 // pulledBack is the map that Backward is of points and gradients, or of gradients alone if Backward

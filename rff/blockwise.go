@@ -24,10 +24,11 @@ func (f *frame) Dims() (in, out int) { return f.in, f.out }
 
 func (f *frame) Kernel() kernels.Kernel { return f.kernel }
 
-// Law returns the exact mean and variance of estimates, or the zero Law if they are not known.
+// Law returns the exact mean and variance of kernel estimates, or the zero Law if no formula is
+// known.
 func (f *frame) Law() mse.Law { return f.law }
 
-// Recipe returns the parts of the map that Write stores in a file.
+// Recipe returns the parts of the map that the function Write stores in a file.
 func (f *frame) Recipe() (any, error) {
 	if f.recipe == nil {
 		return nil, fmt.Errorf("%v is made of functions, which no file holds", f)

@@ -14,27 +14,30 @@ import (
 	"github.com/seed-feabd252/randfeat/kernels"
 )
 
-// Boxes has random features of the kernel kernels.Boxes, k = (κ + κ² + κ³)/3. For random thresholds
-// t, u, v of coordinates, drawn by weight, s_t(x) = 1 if x_j > t and −1 if not, and ρ = 2κ − 1 =
-// E[s_t(x)·s_t(y)],
+// Boxes has random features of the kernel kernels.Boxes, k = (κ + κ² + κ³)/3 for the weighted share
+// κ of thresholds that do not separate two points. A threshold t of coordinate j has the sign
+// s_t(x) = 1 if x_j > t and −1 if not, and features of Boxes are products of the signs of up to
+// three random thresholds:
 //
-//	k = (7 + 11ρ + 5ρ² + ρ³)/24,
-//	φ(x) = 1/√24·[√7, √(11/m₁)·s_t(x) …, √(5/m₂)·s_t(x)·s_u(x) …, √(1/m₃)·s_t(x)·s_u(x)·s_v(x) …],
+//	k = (7 + 11ρ + 5ρ² + ρ³)/24,  ρ = 2κ − 1 = E[s_t(x)·s_t(y)],
+//	φ(x) = 1/√24·[√7, √(11/m₁)·s_t(x) …, √(5/m₂)·s_t(x)·s_u(x) …, √(1/m₃)·s_t(x)·s_u(x)·s_v(x) …].
 //
-// The map takes R^d to R^Features, and ‖φ(x)‖ = 1. The number m₁ of features with one sign is half
-// of Features, or the number of thresholds if that is less, and the number m₃ with three signs is a
-// sixth of the rest. The thresholds t of m features of a kind are drawn from m equal shares of the
-// weights, one from each, and so are u and v, in random orders. The map is unbiased. At κ = 2/3,
-// the mean for rows of independent columns, the mean squared error is 0.10/Features.
+// Feature vectors of Boxes have the norm 1. Boxes has m₁ features of one sign, half of Features, or
+// the number of thresholds if that is less, and m₃ features of three signs, a sixth of the rest.
+// For m features of equally many signs, Draw divides the weights of all thresholds into m equal
+// shares, and draws for each sign of a feature one threshold from each share, in random order.
+// Estimates of the kernel by Boxes are unbiased, with a mean squared error of 0.10/Features for two
+// points that thresholds of a third of the weight separate.
 //
-// A point with a coordinate that is not finite has NaN in all features. Transform takes O(Features)
-// a row for any d. Features are constant between jumps, so that Backward gives 0.
+// A point with a NaN or infinite coordinate has NaN in all features of Boxes. Transform of Boxes
+// takes O(d + Features) operations for a point of R^d. Between thresholds features are constant, so
+// that Backward of Boxes writes 0.
 type Boxes struct {
 	K        kernels.Boxes
 	Features int // at least 4
 
-	// Places are indices into K.Thresholds, row by row: one for each feature of one sign, two for
-	// each product of two signs, three for each product of three. Nil Places are drawn.
+	// Places are indices of thresholds in the matrix K.Thresholds, row by row: one for each feature
+	// of one sign, two for each product of two, three for each of three. Nil Places are drawn.
 	Places []int
 	Src    rand.Source `archive:"-"`
 }

@@ -110,10 +110,3 @@ func testSidesOfBoxes[T dense.Float](t *testing.T) {
 func TestSidesOfBoxes(t *testing.T) {
 	densetest.Both(t, testSidesOfBoxes[float32], testSidesOfBoxes[float64])
 }
-
-func TestBoxesArguments(t *testing.T) {
-	k := boxKernel(2, 3)
-	k.Weights.Data[1] = math.NaN()
-	_, err := rff.Draw[float32](rff.Boxes{K: k, Features: 8, Src: densetest.Source(1)}, nil)
-	assert.EqualError(t, err, "rff: kernels: Boxes.Weights[0][1] = NaN, want a number from 0 on")
-}

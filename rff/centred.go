@@ -11,28 +11,24 @@ import (
 	"github.com/seed-feabd252/randfeat/kernels"
 )
 
-// Centred returns the feature map of the softmax kernel exp(s·xᵀy) that subtracts b from queries x
-// and c from keys y and makes up for both exactly. The features, for φ = phi and ψ = Keys(phi), are
+// Centred returns a feature map of the softmax kernel exp(s·xᵀy) that applies phi to x − b for
+// queries x and to y − c for keys y, and makes up for b and c exactly by a factor. With φ = phi and
+// ψ = Keys(phi), Centred gives a query x the features φ(x − b)·exp(s·(x − b/2)ᵀc), and a key y the
+// features ψ(y − c)·exp(s·bᵀ(y − c/2)). A nil b or c of Centred stands for the zero vector; Centred
+// copies b and c. The map of Centred is Paired, and is a LogMap, Differentiable, DifferentiableLog
+// or unbiased if phi is. Estimates of the kernel by Centred at a query x and a key y have the
+// relative error of phi at x − b and y − c, so that b and c should be the means of queries and of
+// keys. To fit a map for Centred, subtract from samples of queries and of keys the mean of each:
 //
 //	query: φ(x − b)·exp(s·(x − b/2)ᵀc),  key: ψ(y − c)·exp(s·bᵀ(y − c/2)).
 //
-// A nil b or c stands for 0; Centred copies b and c. The map of Centred is Paired, and is a LogMap,
-// Differentiable, DifferentiableLog or unbiased if phi is. The error relative to the kernel is the
-// relative error of phi at x − b and y − c, so that b and c should be the means of queries x and
-// keys y. To fit a map for Centred, subtract the means from the samples:
-//
-//	x0, b, err := rff.SubtractMean(queries)
-//	y0, c, err := rff.SubtractMean(keys)
-//	spec, err := rff.FitSDERF(x0, y0, scale)
-//	inner, err := rff.Draw(spec, w)
-//	phi, err := rff.Centred(inner, b, c)
-//
-// Each method of the map of Centred costs the method of phi and O(n·(in + out)); Backward also
-// costs a Transform if phi has no LogBackward. The factors in Transform of Centred overflow above
-// e^709.8 (e^88.7 in float32), while the logarithms in LogTransform do not.
+// For n points of R^in and out features, each method of the map of Centred costs the method of phi
+// and O(n·(in + out)); Backward also costs a Transform if phi has no LogBackward. If phi is no
+// LogMap, the factors exp(s·(x − b/2)ᵀc) and exp(s·bᵀ(y − c/2)) in features of Centred overflow
+// above e^709.8 (e^88.7 in float32).
 //
 // Centred returns an error for a nil phi, a phi whose kernel is not kernels.Softmax, a b or c that
-// is neither nil nor of the length of points, and an element of b or c that is not finite.
+// is neither nil nor as long as points of phi, and an element of b or c that is not finite.
 func Centred[T dense.Float](phi Map[T], b, c []T) (Map[T], error) {
 	return build[T](centredRecipe[T]{phi, b, c})
 }
@@ -71,8 +67,8 @@ func newCentred[T dense.Float](r centredRecipe[T]) (Map[T], error) {
 }
 
 // SubtractMean returns a new matrix with the rows of x (n×d) minus the mean of the rows, and the
-// mean, for Centred. SubtractMean returns an error for an x without rows or with NaN or infinite
-// elements.
+// mean, which Centred needs. SubtractMean returns an error for an x without rows or with NaN or
+// infinite elements.
 func SubtractMean[T dense.Float](x dense.Matrix[T]) (centred dense.Matrix[T], mean []T, err error) {
 	x.Check()
 	if x.Rows < 1 {

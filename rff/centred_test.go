@@ -15,7 +15,6 @@ import (
 	"github.com/seed-feabd252/randfeat/internal/testing/densetest"
 	"github.com/seed-feabd252/randfeat/internal/testing/must"
 	"github.com/seed-feabd252/randfeat/kernels"
-	"github.com/seed-feabd252/randfeat/orf"
 	"github.com/seed-feabd252/randfeat/rff"
 )
 
@@ -103,7 +102,7 @@ func TestCentredIsExact(t *testing.T) {
 // Logarithms stay numbers with offsets of norm 100, and their errors are those of rounding them.
 func TestCentredFarFromZero(t *testing.T) {
 	const m, d, n = 64, 16, 20
-	wide, narrow := iidOf[float64](t, m, d), iidOf[float32](t, m, d)
+	wide, narrow := iidOf[float64](m, d), iidOf[float32](m, d)
 	b := points[float32](3, 1, d, 25) // a norm of about 100
 	c := b.Clone()
 	for j := range d {
@@ -182,41 +181,9 @@ func TestCentredWithoutMeans(t *testing.T) {
 	const m, d = 9, 3
 	x := points[float64](1, 4, d, 1)
 	none := dense.Matrix[float64]{}
-	phi := must.Have(rff.Draw(rff.SoftmaxPositive{Scale: scaleOf}, iidOf[float64](t, m, d)))
+	phi := must.Have(rff.Draw(rff.SoftmaxPositive{Scale: scaleOf}, iidOf[float64](m, d)))
 	centred := must.Have(rff.Centred(phi, nil, nil))
 	assert.Equal(t, logs(phi).LogTransform(none, x), logs(centred).LogTransform(none, x))
 	assert.Equal(t, "Centred(SoftmaxPositive(scale=1.5): R^3 → R^9)", fmt.Sprint(centred))
 	assert.True(t, rff.Keys(rff.Keys(centred)) == centred)
 }
-
-func TestCentredErrors(t *testing.T) {
-	w := must.Have(orf.Draw[float64](orf.IID{}, 8, 2, exprand.NewSource(1)))
-	positive := must.Have(rff.Draw(rff.SoftmaxPositive{Scale: 1}, w))
-	gaussian := must.Have(rff.Draw(rff.Gaussian{LengthScale: 1}, w))
-	nameless, negative := named{positive, nil}, named{positive, kernels.Softmax{Gamma: -1}}
-	for _, e := range []struct {
-		phi  rff.Map[float64]
-		b, c []float64
-		want string
-	}{
-		{nil, nil, nil, "rff: phi is nil, want a map"},
-		{gaussian, nil, nil, "rff: phi is a map of the kernel Gaussian{LengthScale: 1}, want kernels.Softmax"},
-		{nameless, nil, nil, "rff: phi is a map of the kernel <nil>, want kernels.Softmax"},
-		{negative, nil, nil, "rff: phi: kernels: Softmax.Gamma = -1, want a positive finite number, or 0 for 1"},
-		{positive, []float64{1}, nil, "rff: b has length 1, want 2"},
-		{positive, nil, []float64{1, 2, 3}, "rff: c has length 3, want 2"},
-		{positive, []float64{0, math.Inf(1)}, nil, "rff: b[1] = +Inf, want a finite number"},
-		{positive, nil, []float64{math.NaN(), 0}, "rff: c[0] = NaN, want a finite number"},
-	} {
-		_, err := rff.Centred(e.phi, e.b, e.c)
-		assert.EqualError(t, err, e.want)
-	}
-}
-
-// named is a map with the name of another kernel.
-type named struct {
-	rff.Map[float64]
-	kernel kernels.Kernel
-}
-
-func (m named) Kernel() kernels.Kernel { return m.kernel }

@@ -7,15 +7,16 @@ import (
 	"github.com/seed-feabd252/randfeat/kernels"
 )
 
-// Compose returns the map φ(x) = ψ(A·(x − c) + b) that first applies the affine map R^d → R^r and
-// then ψ = then, a map of R^r. The kernel of the composition is kernels.Pullback of the kernel of
-// then, or nil if then has a nil Kernel. The composition is Paired, a LogMap, Differentiable or
-// DifferentiableLog if then is. In methods of the composition, dst must not overlap the inputs.
-// Every method of the composition costs the method of then and a matrix product with A, and a
-// gradient one product more. Methods transform 256 rows at a time and keep memory for later calls.
+// Compose returns the map φ(x) = ψ(A·(x − c) + b) that applies the affine map first, from R^d to
+// R^r, and to the result the feature map ψ = then of points of R^r. The kernel of the map of
+// Compose is the kernels.Pullback of the kernel of then, or nil if then has a nil Kernel. The map
+// of Compose is Paired, a LogMap, Differentiable or DifferentiableLog if the map then is. In
+// methods of the map of Compose, the argument dst must not overlap an input. Each method of the map
+// of Compose costs the method of the map then and one matrix product, and Backward costs two
+// products. Methods of the map of Compose transform 256 rows at once and keep scratch memory.
 //
-// Compose returns an error where Draw returns one for first, and for a then that is nil or not a
-// map of R^r, where r is the output dimension of first.
+// Compose returns an error if Draw returns one for the Affine first, and for a map then that is nil
+// or of points of another dimension than the results of first.
 func Compose[T dense.Float](first Affine, then Map[T]) (Map[T], error) {
 	return build[T](composeRecipe[T]{first, then})
 }

@@ -10,14 +10,11 @@ import (
 	"github.com/seed-feabd252/randfeat/orf"
 )
 
-// DotProduct is the random projection
-//
-//	φ(x) = 1/√m · [w₁ᵀx … w_mᵀx],
-//
-// The map takes R^d to R^m, and φ(x)ᵀφ(y) estimates the dot product xᵀy (Johnson–Lindenstrauss).
-// Estimates of xᵀy are unbiased for frequencies w with E[wwᵀ] = I. With m independent normal
-// frequencies the mean squared error is ((xᵀy)² + ‖x‖²‖y‖²)/m; orthogonal frequencies lower the
-// error [Choromanski, Rowland & Weller 2017].
+// DotProduct is the random projection φ(x) = [w₁ᵀx … w_mᵀx]/√m from R^d to R^m with frequencies
+// w_k, and φ(x)ᵀφ(y) estimates the dot product xᵀy (Johnson–Lindenstrauss). Estimates of the dot
+// product by DotProduct are unbiased for random frequencies w with E[wwᵀ] = I. With m independent
+// N(0, I) frequencies, the mean squared error of DotProduct is ((xᵀy)² + ‖x‖²‖y‖²)/m; orthogonal
+// frequencies lower the error [Choromanski, Rowland & Weller 2017].
 type DotProduct struct{}
 
 func (DotProduct) perFrequency() int { return 1 }
@@ -30,15 +27,16 @@ func dotProduct[T dense.Float](e engine[T]) (Map[T], error) {
 	return newFeatures(e, kernels.DotProduct{}, mse.OfDotProduct(), row, back), nil
 }
 
-// Angular has the sign features of the angular kernel 1 − 2θ/π, where θ is the angle between x and
-// y [Charikar 2002],
+// Angular has the sign features of the angular kernel 1 − 2θ/π for points with the angle θ
+// [Charikar 2002]:
 //
-//	φ(x) = 1/√m · [sign(w₁ᵀx) … sign(w_mᵀx)],
+//	φ(x) = 1/√m · [sign(w₁ᵀx) … sign(w_mᵀx)],  R^d → R^m.
 //
-// The map takes R^d to R^m. Since sign 0 = 0, all features of the zero vector, which has no
-// direction, are 0. A projection wᵀx that is NaN or infinite has no known sign and gives the
-// feature NaN. Estimates φ(x)ᵀφ(y) are unbiased for isotropic frequencies w of any lengths. With
-// independent frequencies the mean squared error is 4θ(π−θ)/(mπ²).
+// Since sign 0 = 0, all features of Angular of the zero vector, which has no direction, are 0.
+// Angular gives the feature NaN where the projection wᵀx of a point x is NaN or infinite and has no
+// known sign. Estimates of the kernel by Angular are unbiased for isotropic frequencies of any
+// lengths. With m independent frequencies, the mean squared error of Angular is 4θ(π−θ)/(mπ²) at
+// points with the angle θ.
 type Angular struct{}
 
 func (Angular) perFrequency() int { return 1 }
@@ -50,20 +48,19 @@ func angular[T dense.Float](e engine[T]) (Map[T], error) {
 	return newFeatures(e, kernels.Angular{}, mse.OfAngular(), row, rowwise(e, flat[T])), nil
 }
 
-// ArcCosine has the rectified linear features of the arc-cosine kernel of order 1, which is
-// kernels.ArcCosine{Order: 1} [Cho & Saul 2009],
+// ArcCosine has the rectified linear features of the arc-cosine kernel of order 1,
+// kernels.ArcCosine{Order: 1}, for m frequencies w_k [Cho & Saul 2009]:
 //
-//	φ(x) = √(2/m) · [max(w₁ᵀx, 0) … max(w_mᵀx, 0)],
+//	φ(x) = √(2/m) · [max(w₁ᵀx, 0) … max(w_mᵀx, 0)],  R^d → R^m.
 //
-// The map takes R^d to R^m. No feature of ArcCosine is negative, but many are exactly 0, so that
-// the map is no LogMap. A projection wᵀx that is NaN or −Inf gives the feature NaN. Estimates
-// φ(x)ᵀφ(y) are unbiased if each frequency is N(0, I). With independent frequencies and the angle θ
-// between x and y, the mean squared error is
-//
-//	(2‖x‖²‖y‖²·(3·sin θ·cos θ + (π−θ)(1 + 2cos²θ))/π − k²)/m.
+// No feature of ArcCosine is negative, but many are exactly 0, so that the map is no LogMap.
+// ArcCosine gives the feature NaN where the projection wᵀx of a point x is NaN or −Inf. Estimates
+// of the kernel by ArcCosine are unbiased for frequencies from N(0, I). With m independent N(0, I)
+// frequencies, the mean squared error of ArcCosine at points x and y with the angle θ and the
+// kernel k is (2‖x‖²‖y‖²·(3·sin θ·cos θ + (π−θ)(1 + 2cos²θ))/π − k²)/m.
 //
 // The arc-cosine kernel of order 0 is (1 + k)/2 for the angular kernel k of Angular. New makes
-// features of arc-cosine kernels of other orders.
+// features of arc-cosine kernels of orders other than 1.
 type ArcCosine struct{}
 
 func (ArcCosine) perFrequency() int { return 1 }

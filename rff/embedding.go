@@ -19,22 +19,25 @@ import (
 	"github.com/seed-feabd252/randfeat/kernels"
 )
 
-// Nystroem returns the Nyström map of the kernel k with landmarks L (n×d) [Williams & Seeger 2001],
+// Nystroem returns the Nyström map of the kernel k with n landmarks l_i in R^d [Williams & Seeger
+// 2001]:
 //
-//	φ(x) = R⁻ᵀ·[k(x, l_P(1)) … k(x, l_P(r))]ᵀ,  K_PP = RᵀR,
+//	φ(x) = R⁻ᵀ·[k(x, l_P(1)) … k(x, l_P(r))]ᵀ,  K_PP = RᵀR,  R^d → R^r.
 //
-// The map takes R^d to R^r, for every kernel k, also a user's own. R is the Cholesky factor of the
-// Gram matrix of r of the n landmarks. Nystroem takes the landmark l with the largest residual k(l,
-// l) − ‖φ(l)‖² next, until all residuals are at most n·2⁻⁵² times the largest k(l, l), and the map
-// keeps the landmarks taken, in the order P. φ(x)ᵀφ(y) equals k(x, y) to rounding if x or y is a
-// landmark. If x is no landmark, ‖φ(x)‖² ≤ k(x, x), and far from all landmarks features vanish:
-// package ridge adds the variance k(x, x) − ‖φ(x)‖². Packages landmarks and kmeans choose
-// landmarks, of which Nystroem keeps a copy.
+// Nystroem accepts every kernel k, also your own. In the formula of Nystroem, R is the Cholesky
+// factor of the Gram matrix K_PP of r landmarks in the order P in which Nystroem chooses landmarks.
+// From n landmarks, Nystroem always chooses the landmark l with the largest residual k(l, l) −
+// ‖φ(l)‖² next, for the features φ from the landmarks so far, until all residuals are at most
+// n·2⁻⁵² times the largest k(l, l). Inner products of features of Nystroem at points x and y equal
+// k(x, y) to rounding if x or y is a landmark. At every point x, the squared norm of the features
+// of Nystroem is at most k(x, x), and package ridge adds the difference to the variance of
+// predictions. Packages landmarks and kmeans choose landmarks, of which Nystroem keeps a copy.
 //
-// Nystroem evaluates k for the Gram matrix of n landmarks and takes about n²·r/2 multiply-adds for
-// r features. Transform of the map computes in float64, also for float32 points, and rounds once.
-// Transform takes r values of k and r²/2 + 32r multiply-adds for a row. Scratch memory of Transform
-// is a few times r numbers for each of 64 rows in each goroutine.
+// For r features from n landmarks, Nystroem computes the n×n Gram matrix and takes about n²·r/2
+// multiply-adds. Transform of the map of Nystroem computes in float64, also for float32 points, and
+// rounds once. For each point, Transform of a Nystroem map with r features computes r values of k
+// and takes r²/2 + 32r multiply-adds, with a few times 64·r numbers of scratch memory per
+// goroutine.
 //
 // Nystroem returns an error for a nil k, parameters of k out of range, no landmarks or too many for
 // memory, a value of k that is not finite, and a Gram matrix of the landmarks that is not positive
@@ -75,18 +78,18 @@ func fitNystroem(k kernels.Kernel, points dense.Matrix[float64]) (r nystroemReci
 	return nystroemRecipe{k, layout.Rows(points, p.Order[:rank]), inverse, tolerance}, nil
 }
 
-// Spectral returns the spectral (Mercer) map of the kernel k on the points x (n×d): with the
-// eigenvalues λ_1 ≥ … ≥ λ_n and eigenvectors u_k of the Gram matrix of the points,
+// Spectral returns the spectral (Mercer) map of the kernel k on the rows x_i of x (n×d), from the
+// eigenvalues λ_1 ≥ … ≥ λ_n and eigenvectors u_k of the Gram matrix [Bengio et al. 2004]:
 //
-//	φ(x_i)_k = √λ_k·u_ik,  φ(x)_k = 1/√λ_k · Σ_i u_ik·k(x, x_i),  k ≤ rank,
+//	φ(x_i)_k = √λ_k·u_ik,  φ(x)_k = 1/√λ_k · Σ_i u_ik·k(x, x_i),  k ≤ rank,  R^d → R^rank.
 //
-// The map takes R^d to R^rank [Bengio et al. 2004]. No map to R^rank has inner products of the
-// points x closer to the Gram matrix, and with rank = n the inner products equal the Gram matrix to
-// rounding. The features of Spectral are kernel principal components, not centred. Each eigenvector
-// u_k has its largest element positive.
+// No map to R^rank has inner products of the n rows of x closer to the Gram matrix than Spectral,
+// and with rank = n the inner products equal the Gram matrix to rounding. The features of Spectral
+// are kernel principal components without centring. Spectral chooses the sign of each eigenvector
+// so that the element of largest absolute value is positive.
 //
-// Spectral copies the points. Spectral evaluates the Gram matrix of n points and takes O(n³)
-// operations; Transform takes n values of k and n·rank multiply-adds for a row, in float64.
+// Spectral keeps a copy of x. For n rows of x, Spectral takes n² values of k and O(n³) operations,
+// and Transform of the map takes n values of k and n·rank multiply-adds for each point, in float64.
 //
 // Spectral returns an error for a nil k, parameters of k out of range, no points or too many for
 // memory, a value of k that is not finite, a Gram matrix that is not positive semi-definite,

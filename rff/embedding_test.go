@@ -147,15 +147,6 @@ func testSpectral[T dense.Float](t *testing.T) {
 	}
 }
 
-func TestEmbeddingKeepsItsOwnPoints(t *testing.T) {
-	x := points[float64](5, 6, 2, 1)
-	f := must.Have(rff.Nystroem(kernels.Gaussian{}, x))
-	at := points[float64](6, 3, 2, 1)
-	before := f.Transform(dense.Matrix[float64]{}, at)
-	clear(x.Data)
-	assert.Equal(t, before, f.Transform(dense.Matrix[float64]{}, at))
-}
-
 func wide[T dense.Float](m dense.Matrix[T]) dense.Matrix[float64] {
 	return dense.Copy(dense.Matrix[float64]{}, m)
 }

@@ -12,7 +12,7 @@ import (
 )
 
 // Identity is the feature map φ(x) = x from R^d to R^d, with φ(x)ᵀφ(y) = xᵀy exactly. In Transform
-// of Identity dst may be x, and in Backward of Identity dst may be dphi too.
+// of Identity the argument dst may be x, and in Backward of Identity dst may be x or dphi.
 type Identity struct {
 	D int // d, at least 1
 }
@@ -29,12 +29,12 @@ func identityMap[T dense.Float](s Identity, e engine[T]) (Map[T], error) {
 	return newFeatures(e, kernels.DotProduct{}, mse.Law{}, row, rowwise(e, func(dx, _, g []T) { copy(dx, g) })), nil
 }
 
-// Quadratic is the feature map of all monomials of degree 2,
+// Quadratic is the feature map of all monomials x_i·x_j of degree 2 of a point x of R^d:
 //
-//	φ(x) = [x₁², …, x_d², √2·x₁x₂, √2·x₁x₃, …, √2·x_{d−1}x_d],
+//	φ(x) = [x₁², …, x_d², √2·x₁x₂, √2·x₁x₃, …, √2·x_{d−1}x_d].
 //
-// The map takes R^d to R^(d(d+1)/2), with products x_i·x_j, i < j, in lexicographic order of (i,
-// j), and φ(x)ᵀφ(y) = (xᵀy)² to rounding.
+// Quadratic maps R^d to R^(d(d+1)/2), with products x_i·x_j, i < j, in lexicographic order of (i,
+// j), and inner products of features equal (xᵀy)² to rounding.
 type Quadratic struct {
 	D int // d, at least 1
 }
@@ -55,14 +55,15 @@ func quadraticMap[T dense.Float](s Quadratic, e engine[T]) (Map[T], error) {
 	})), nil
 }
 
-// Taylor is the Taylor series of the softmax kernel exp(s·xᵀy), s = Scale, up to the second order,
+// Taylor is the feature map of the second-order Taylor series of the softmax kernel exp(s·xᵀy), s =
+// Scale:
 //
-//	φ(x) = [1, √s·x₁, …, √s·x_d, s/√2·x₁², …, s·x₁x₂, …],
+//	φ(x) = [1, √s·x₁, …, √s·x_d, s/√2·x₁², …, s·x₁x₂, …].
 //
-// The map takes R^d to R^(1 + d + d(d+1)/2), and φ(x)ᵀφ(y) = 1 + s·xᵀy + (s·xᵀy)²/2 to rounding,
-// which is at least ½: attention weights are positive, although some features are negative. The
-// features of Taylor are not random, so that estimates have no variance. The bias of φ(x)ᵀφ(y)
-// against exp(s·xᵀy) is about −(s·xᵀy)³/6, the next term of the Taylor series.
+// Taylor maps R^d to R^(1 + d + d(d+1)/2) with inner products 1 + s·xᵀy + (s·xᵀy)²/2 for s = Scale,
+// which are at least ½: attention weights are positive, although some features are negative. The
+// features of Taylor are not random, so that estimates of the kernel have no variance. The bias of
+// estimates of exp(s·xᵀy), s = Scale, by Taylor is about −(s·xᵀy)³/6, the next term of the series.
 type Taylor struct {
 	D     int     // d, at least 1
 	Scale float64 // s, above 0
@@ -132,14 +133,13 @@ func quadratic[T dense.Float](phi, x []T, c T) {
 	}
 }
 
-// ELU is the feature map φ(x) = elu(x) + 1 of every coordinate [Katharopoulos et al. 2020],
-//
-//	φ(t) = t + 1 for t ≥ 0,  e^t for t < 0,
-//
-// The map takes R^d to R^d, equals kernels.ELU exactly and is a LogMap. Features of ELU are
-// positive until e^t underflows, because φ is not computed as (e^t − 1) + 1. LogTransform of ELU
-// gives log(1 + t) for t ≥ 0 and t itself for t < 0. A coordinate t = −Inf gives NaN in Transform
-// and LogTransform. In methods of ELU dst may be x, and in Backward and LogBackward the gradient.
+// ELU is the feature map from R^d to R^d that applies elu + 1 to every coordinate t, t + 1 for t ≥
+// 0 and e^t for t < 0 [Katharopoulos et al. 2020]. Inner products of features of ELU equal
+// kernels.ELU exactly, and the map is a LogMap. The feature e^t of ELU for a coordinate t < 0 is
+// positive until e^t underflows, because ELU does not compute (e^t − 1) + 1. LogTransform of ELU
+// writes log(1 + t) for a coordinate t ≥ 0 and t itself for t < 0. A coordinate −Inf gives NaN in
+// Transform and LogTransform of ELU. In methods of ELU the argument dst may be x, and in Backward
+// and LogBackward of ELU also the gradient dphi or dlog.
 type ELU struct {
 	D int // d, at least 1
 }

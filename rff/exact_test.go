@@ -9,9 +9,7 @@ import (
 
 	"github.com/seed-feabd252/randfeat/dense"
 	"github.com/seed-feabd252/randfeat/internal/testing/densetest"
-	"github.com/seed-feabd252/randfeat/internal/testing/must"
 	"github.com/seed-feabd252/randfeat/kernels"
-	"github.com/seed-feabd252/randfeat/rff"
 )
 
 func TestExactMapsEqualTheirKernels(t *testing.T) {
@@ -41,29 +39,6 @@ func testExactMapsEqualTheirKernels[T dense.Float](t *testing.T) {
 			}
 		}
 	}
-}
-
-func TestExplicitFeatures(t *testing.T) {
-	x := dense.Of(1, 3, []float64{2, -3, 5})
-	quadratic := must.Have(rff.Draw[float64](rff.Quadratic{D: 3}, nil))
-	assert.InDeltaSlice(t, []float64{4, 9, 25, -6 * math.Sqrt2, 10 * math.Sqrt2, -15 * math.Sqrt2},
-		quadratic.Transform(dense.Matrix[float64]{}, x).Data, 1e-14)
-	taylor := must.Have(rff.Draw[float64](rff.Taylor{D: 3, Scale: 4}, nil))
-	assert.InDeltaSlice(t, []float64{1, 4, -6, 10, 4 * 4 / math.Sqrt2, 4 * 9 / math.Sqrt2, 4 * 25 / math.Sqrt2, -24, 40, -60},
-		taylor.Transform(dense.Matrix[float64]{}, x).Data, 1e-13)
-}
-
-func TestELU(t *testing.T) {
-	densetest.Both(t, testELU[float32], testELU[float64])
-}
-
-func testELU[T dense.Float](t *testing.T) {
-	f := must.Have(rff.Draw[T](rff.ELU{D: 6}, nil))
-	x := dense.Of(1, 6, []T{0, 2, -1, -30, -80, 1e-30})
-	phi := f.Transform(dense.Matrix[T]{}, x)
-	assert.Equal(t, []T{1, 3, T(math.Exp(-1)), T(math.Exp(-30)), T(math.Exp(-80)), 1}, phi.Data)
-	log := logs(f).LogTransform(dense.Matrix[T]{}, x)
-	assert.Equal(t, []T{0, T(math.Log1p(2)), -1, -30, -80, 1e-30}, log.Data)
 }
 
 func TestExactMapsInPlace(t *testing.T) {

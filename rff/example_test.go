@@ -77,23 +77,6 @@ func ExampleSADERF() {
 	// Output: estimate 1.2, kernel 1.2
 }
 
-// No estimate by positive features is negative, however small the kernel is.
-func ExampleGaussianOptimal() {
-	w, err := orf.Draw[float64](orf.GramSchmidt{}, 32, 2, exprand.NewSource(1))
-	if err != nil {
-		log.Fatal(err)
-	}
-	f, err := rff.Draw(rff.GaussianOptimal{LengthScale: 1}, w)
-	if err != nil {
-		log.Fatal(err)
-	}
-	x := dense.Of(2, 2, []float64{2, 0, -2, 0.1})
-	phi := f.Transform(dense.Matrix[float64]{}, x)
-	fmt.Printf("estimate %.6f, kernel %.6f\n",
-		floats.Dot(phi.Row(0), phi.Row(1)), f.Kernel().Eval(x.Row(0), x.Row(1)))
-	// Output: estimate 0.000331, kernel 0.000334
-}
-
 // A map of one's own: features |wᵀx|, whose kernel is 2/π·‖x‖‖y‖ for x ⊥ y.
 func ExampleNew() {
 	w, err := orf.Draw[float64](orf.IID{}, 50000, 2, exprand.NewSource(1))
@@ -108,51 +91,6 @@ func ExampleNew() {
 	phi := f.Transform(dense.Matrix[float64]{}, x)
 	fmt.Printf("%.1f, expected %.1f\n", floats.Dot(phi.Row(0), phi.Row(1)), 2/math.Pi)
 	// Output: 0.6, expected 0.6
-}
-
-// A map of one's own with the kernel that it estimates and its derivative.
-func ExampleScheme() {
-	w, err := orf.Draw[float64](orf.IID{}, 100, 3, exprand.NewSource(1))
-	if err != nil {
-		log.Fatal(err)
-	}
-	f, err := rff.New(rff.Scheme[float64]{
-		F:      []func(t float64) float64{func(t float64) float64 { return t }},
-		DF:     []func(t float64) float64{func(float64) float64 { return 1 }},
-		Kernel: kernels.DotProduct{},
-	}, w)
-	if err != nil {
-		log.Fatal(err)
-	}
-	fmt.Println(f.Kernel(), f.(rff.Differentiable[float64]).CanBackward())
-	// Output: DotProduct{} <nil>
-}
-
-func ExampleQuadratic() {
-	f, err := rff.Draw[float64](rff.Quadratic{D: 2}, nil)
-	if err != nil {
-		log.Fatal(err)
-	}
-	phi := f.Transform(dense.Matrix[float64]{}, dense.Of(2, 2, []float64{3, 1, 2, -1}))
-	fmt.Printf("%.3f\n%.3f\n", phi.Row(0), phi.Row(1))
-	fmt.Printf("%.0f = (3·2 − 1·1)²\n", floats.Dot(phi.Row(0), phi.Row(1)))
-	// Output:
-	// [9.000 1.000 4.243]
-	// [4.000 1.000 -2.828]
-	// 25 = (3·2 − 1·1)²
-}
-
-func ExampleELU() {
-	f, err := rff.Draw[float64](rff.ELU{D: 3}, nil)
-	if err != nil {
-		log.Fatal(err)
-	}
-	x := dense.Of(1, 3, []float64{2, 0, -40})
-	fmt.Printf("%.3g\n", f.Transform(dense.Matrix[float64]{}, x).Data)
-	fmt.Printf("%.3g\n", f.(rff.LogMap[float64]).LogTransform(dense.Matrix[float64]{}, x).Data)
-	// Output:
-	// [3 1 4.25e-18]
-	// [1.1 0 -40]
 }
 
 // Three landmarks make a map of any kernel, exact where a point is one of them.

@@ -15,17 +15,15 @@ import (
 	"github.com/seed-feabd252/randfeat/orf"
 )
 
-// SADERF has the positive features of SoftmaxOptimal for queries x and keys y whose coordinates are
-// balanced by factors ψ: simplified asymmetric dense-exponential random features, one of the three
-// FAVOR# maps [Likhosherstov et al. 2023],
-//
-//	φ(x) = f(ψ∘x), ψ(y) = f(y/ψ),  f = SoftmaxOptimal,
-//
-// The maps take R^d to R^m, and (ψ∘x)ᵀ(y/ψ) = xᵀy, with products and quotients by coordinate.
-// FitSADERF fits the factors ψ (Psi) and the number a (A) of a SADERF to samples. Draw returns the
-// map of queries, whose method Keys returns the map of keys; both are LogMaps. Estimates of SADERF
-// are unbiased for any ψ, if each frequency is N(0, I). The mean squared error at (x, y) is the
-// error of SoftmaxOptimal at (ψ∘x, y/ψ). Transform of SADERF costs O(n·d) more than SoftmaxOptimal.
+// SADERF has the features of SoftmaxOptimal at ψ∘x for queries x and at y/ψ for keys y, with
+// factors ψ that balance coordinates: simplified asymmetric dense-exponential random features, one
+// of the three FAVOR# maps [Likhosherstov et al. 2023]. The factors ψ of SADERF do not change the
+// kernel, because (ψ∘x)ᵀ(y/ψ) = xᵀy for products ψ∘x and quotients y/ψ by coordinate. FitSADERF
+// fits the factors ψ (Psi) and the number a (A) of a SADERF to samples. For a SADERF, Draw returns
+// the map of queries, whose method Keys returns the map of keys; both are LogMaps. Estimates of the
+// kernel by SADERF are unbiased for any factors, if the frequencies are from N(0, I). The mean
+// squared error of SADERF with factors ψ at a query x and a key y is the error of SoftmaxOptimal at
+// ψ∘x and y/ψ. For n points of R^d, Transform of SADERF costs O(n·d) more than SoftmaxOptimal.
 // SADERF keeps the structure, and so the speed, of structured frequencies.
 type SADERF struct {
 	Scale float64   // s, above 0
@@ -37,11 +35,12 @@ func (SADERF) perFrequency() int { return 1 }
 func (s SADERF) String() string  { return fmt.Sprintf("SADERF(scale=%v, a=%v)", s.Scale, s.A) }
 
 // FitSADERF returns the SADERF for the softmax kernel exp(s·xᵀy), s = scale, queries like the rows
-// of x (n×d) and keys like the rows of y (n'×d). The Psi ψ_l = (E[y_l²]/E[x_l²])^¼ and the A of
-// FitSADERF minimise the mean, over pairs of rows, of the logarithm of the second moment of the
-// kernel estimate. If coordinate l is zero in all rows of x or of y, ψ_l = 1. The rows of x and y
-// should resemble later queries and keys: estimates for an unlike query have a large variance. The
-// cost is O((n+n')·d²).
+// of x (n×d) and keys like the rows of y (n'×d). The factors ψ_l = (E[y_l²]/E[x_l²])^¼ (Psi) and
+// the number A of FitSADERF minimise the logarithm of the second moment of the kernel estimate, on
+// average over pairs of a row of x and a row of y. FitSADERF gives a coordinate that is zero in all
+// rows of x or of y the factor 1. The samples x and y of FitSADERF should resemble later queries
+// and keys, because estimates for an unlike query have a large variance. FitSADERF takes
+// O((n+n')·d²) operations for n queries and n' keys of R^d.
 //
 // FitSADERF returns an error for samples without rows or of different dimensions, a scale that is
 // not a positive finite number, and moments of x or y that are not finite or too large for memory.
@@ -72,15 +71,13 @@ func saderf[T dense.Float](s SADERF, e engine[T]) (Map[T], error) {
 	return balanced(s.Scale, s.A, Affine{Factors: s.Psi}, Affine{Factors: inverse}, e)
 }
 
-// ADERF is SADERF with a matrix Ψ in place of the factors ψ: asymmetric dense-exponential random
-// features [Likhosherstov et al. 2023],
-//
-//	φ(x) = f(Ψx), ψ(y) = f(Ψ^(−ᵀ)y),  f = SoftmaxOptimal,
-//
-// The maps take R^d to R^m. ADERF also balances directions that are not coordinate axes, which
-// SADERF does not. Estimates of ADERF are unbiased for any Ψ, except for rounding, which changes
-// xᵀy in the kernel by about κ·u·‖x‖‖y‖ for the condition number κ of Ψ and u = 2⁻⁵³ (2⁻²⁴ in
-// float32). Transform of ADERF costs O(n·d²) more than SADERF, for Ψx.
+// ADERF has the features of SoftmaxOptimal at Ψx for queries x and at Ψ^(−ᵀ)y for keys y, with a
+// matrix Ψ (Query) in place of the factors of SADERF: asymmetric dense-exponential random features
+// [Likhosherstov et al. 2023]. ADERF also balances directions that are not coordinate axes, which
+// SADERF does not. Estimates of the kernel by ADERF with frequencies from N(0, I) are unbiased for
+// any matrix Ψ, except for rounding, which changes xᵀy in the kernel by about κ·u·‖x‖‖y‖ for the
+// condition number κ of Ψ and u = 2⁻⁵³ (2⁻²⁴ in float32). For n points of R^d, Transform of ADERF
+// costs O(n·d²) more than SADERF, for products with a d×d matrix.
 type ADERF struct {
 	Scale      float64               // s, above 0
 	A          float64               // a, below 1/8
@@ -92,11 +89,13 @@ func (s ADERF) String() string  { return fmt.Sprintf("ADERF(scale=%v, a=%v)", s.
 
 // FitADERF returns the ADERF for the softmax kernel exp(s·xᵀy), s = scale, queries like the rows of
 // x (n×d) and keys like the rows of y (n'×d). The matrix Ψ of FitADERF makes the second moments of
-// Ψx and Ψ^(−ᵀ)y equal, and diagonal: with M_x = E[xxᵀ], M_y = E[yyᵀ] and the singular value
-// decomposition M_x^½·M_y^½ = UΣVᵀ, Ψ = Σ^½·Uᵀ·M_x^(−½). FitADERF replaces the second moments M of
-// n points by (1−r)·M + r·tr(M)/d·I with r = (d/(n+d))², at least 2⁻²⁰, because few points span few
-// directions, and replaces both by I if M_x or M_y is 0. The cost is O((n+n')·d² + d³). FitADERF
-// returns an error where FitSADERF does, and if eigenvalues do not converge.
+// Ψx and Ψ^(−ᵀ)y over queries x and keys y equal, and diagonal: with M_x = E[xxᵀ], M_y = E[yyᵀ] and
+// the singular value decomposition M_x^½·M_y^½ = UΣVᵀ, Ψ = Σ^½·Uᵀ·M_x^(−½). FitADERF replaces the
+// second moments M of n points of R^d by (1−r)·M + r·tr(M)/d·I with r = (d/(n+d))², at least 2⁻²⁰,
+// because few points span few directions. FitADERF replaces the second moments of queries and of
+// keys by I if all queries or all keys are 0. FitADERF takes O((n+n')·d² + d³) operations for n
+// queries and n' keys of R^d. FitADERF returns an error if FitSADERF would return one, and if
+// eigenvalues do not converge.
 func FitADERF[T dense.Float](x, y dense.Matrix[T], scale float64) (ADERF, error) {
 	f, err := newFit(x, y, scale)
 	if err != nil {
@@ -118,20 +117,23 @@ func aderf[T dense.Float](s ADERF, e engine[T]) (Map[T], error) {
 	return balanced(s.Scale, s.A, Affine{A: s.Query}, Affine{A: s.Key}, e)
 }
 
-// SDERF has positive features of the softmax kernel exp(s·xᵀy) with a damping for each direction:
-// symmetric dense-exponential random features, one of the three FAVOR# maps [Likhosherstov et al.
-// 2023],
+// SDERF has positive features of the softmax kernel exp(s·xᵀy), s = Scale, that damp long
+// frequencies by a number for each direction: symmetric dense-exponential random features, one of
+// the three FAVOR# maps [Likhosherstov et al. 2023]:
 //
 //	φ(x) = D·exp(−s‖x‖²/2)/√m · [exp(w₁ᵀAw₁ + √s·w₁ᵀBx) … exp(w_mᵀAw_m + √s·w_mᵀBx)],
-//	A = diag(a_1 … a_d), B = (I−4A)^½·Qᵀ, D = det(I−4A)^¼,
+//	A = diag(a_1 … a_d), B = (I−4A)^½·Qᵀ, D = det(I−4A)^¼,  R^d → R^m.
 //
-// The map takes R^d to R^m and is a LogMap for both queries and keys. FitSDERF fits A (Damping) and
-// Q (Basis) to samples. Estimates of SDERF are unbiased for any A and any orthogonal Q, if each
-// frequency is N(0, I). With independent w_k the mean squared error is, for x and y times √s,
+// The map of SDERF is a LogMap for both queries and keys. FitSDERF fits the diagonal matrix A
+// (Damping) and the orthogonal matrix Q (Basis) of a SDERF to samples. Estimates of the kernel by
+// SDERF are unbiased for any Damping and any orthogonal Basis, if the frequencies are from N(0, I).
+// With m independent N(0, I) frequencies, the mean squared error of SDERF at points x/√s and y/√s
+// has a closed form, with K = exp(xᵀy):
 //
 //	(Π_l (1−4a_l)·(1−8a_l)^(−½)·exp(2(1−4a_l)·(Qᵀ(x+y))_l²/(1−8a_l)) · exp(−‖x‖²−‖y‖²) − K²)/m.
 //
-// The frequencies W·B of SDERF have no structure: projecting takes O(n·m·d), and Draw O(m·d²).
+// Frequencies of SDERF have no structure: for n points of R^d, m frequencies cost Transform
+// O(n·m·d) operations and Draw O(m·d²).
 type SDERF struct {
 	Scale   float64               // s, above 0
 	Damping []float64             // the diagonal of A, each below 1/8
@@ -142,9 +144,12 @@ func (SDERF) perFrequency() int { return 1 }
 func (s SDERF) String() string  { return fmt.Sprintf("SDERF(scale=%v)", s.Scale) }
 
 // FitSDERF returns the SDERF for the softmax kernel exp(s·xᵀy), s = scale, queries like the rows of
-// x (n×d) and keys like the rows of y (n'×d): s·E[(x+y)(x+y)ᵀ] = QΛQᵀ, and Damping a_l is the a of
-// OptimalA for φ = Λ_l. If all eigenvalues Λ_l are equal, the map is SoftmaxOptimal with OptimalA
-// at rotated points. The cost is O((n+n')·d² + d³). FitSDERF returns an error where FitADERF does.
+// x (n×d) and keys like the rows of y (n'×d). With the eigendecomposition s·E[(x+y)(x+y)ᵀ] = QΛQᵀ
+// over pairs of a query x and a key y, FitSDERF sets Basis to Q and element l of Damping to (1 − 2φ
+// − √((2φ+1)² + 8φ))/16 with φ = Λ_l. If all eigenvalues of E[(x+y)(x+y)ᵀ] are equal, the map of
+// FitSDERF is SoftmaxOptimal, with the A of OptimalA, at rotated points. FitSDERF takes O((n+n')·d²
+// + d³) operations for n queries and n' keys of R^d. FitSDERF returns an error if FitADERF would
+// return one.
 func FitSDERF[T dense.Float](x, y dense.Matrix[T], scale float64) (SDERF, error) {
 	f, err := newFit(x, y, scale)
 	if err != nil {

@@ -13,7 +13,6 @@ import (
 	"github.com/seed-feabd252/randfeat/dense"
 	"github.com/seed-feabd252/randfeat/dense/gonum"
 	"github.com/seed-feabd252/randfeat/internal/testing/must"
-	"github.com/seed-feabd252/randfeat/kernels"
 	"github.com/seed-feabd252/randfeat/orf"
 	"github.com/seed-feabd252/randfeat/rff"
 )
@@ -25,11 +24,6 @@ func sharp[T dense.Float]() map[string]func(x, y dense.Matrix[T], scale float64)
 		"ADERF":  func(x, y dense.Matrix[T], scale float64) (rff.Spec, error) { return rff.FitADERF(x, y, scale) },
 		"SDERF":  func(x, y dense.Matrix[T], scale float64) (rff.Spec, error) { return rff.FitSDERF(x, y, scale) },
 	}
-}
-
-// iidOf returns m independent frequencies of R^d.
-func iidOf[T dense.Float](t testing.TB, m, d int) orf.Projection[T] {
-	return must.Have(orf.Draw[T](orf.IID{}, m, d, exprand.NewSource(5)))
 }
 
 // logMoment is the mean logarithm of the second moments of optimal features at all pairs
@@ -126,7 +120,7 @@ func TestIsotropicSamplesGiveOptimalFeatures(t *testing.T) {
 		x.Set(2*j+1, j, -0.7)
 	}
 	a := must.Have(rff.OptimalA(x, x, scaleOf))
-	w := iidOf[float64](t, 9, d)
+	w := iidOf[float64](9, d)
 	at := points[float64](3, 6, d, 1)
 	for name, fit := range sharp[float64]() {
 		s := must.Have(fit(x, x, scaleOf))
@@ -154,7 +148,7 @@ func TestIsotropicSamplesGiveOptimalFeatures(t *testing.T) {
 // that keep products: PᵀQ = I, or a basis that is orthogonal, is what no bias rests on.
 func TestDegenerateSamplesKeepProducts(t *testing.T) {
 	const d = 4
-	w := iidOf[float64](t, 9, d)
+	w := iidOf[float64](9, d)
 	x, y := fitPoints[float64](d)
 	for i := range x.Rows {
 		x.Set(i, 1, 0)
@@ -189,46 +183,4 @@ func TestDegenerateSamplesKeepProducts(t *testing.T) {
 			}
 		}
 	}
-}
-
-func TestSharpFeatureErrors(t *testing.T) {
-	x := dense.Of(2, 2, []float32{1, 0, 0, 1})
-	nan := dense.Of(1, 2, []float32{1, float32(math.NaN())})
-	for name, fit := range sharp[float32]() {
-		for _, c := range []struct {
-			x, y  dense.Matrix[float32]
-			scale float64
-			want  string
-		}{
-			{x, x, 0, "rff: scale = 0, want a positive finite number"},
-			{dense.New[float32](0, 2), x, 1, "rff: x is 0×2, y is 2×2, want points of one dimension"},
-			{x, dense.New[float32](2, 3), 1, "rff: x is 2×2, y is 2×3, want points of one dimension"},
-			{nan, x, 1, "rff: the mean of scale·x_1² is NaN, want a finite number"},
-			{x, nan, 1, "rff: the mean of scale·y_1² is NaN, want a finite number"},
-		} {
-			_, err := fit(c.x, c.y, c.scale)
-			assert.EqualError(t, err, c.want, name)
-		}
-		s := must.Have(fit(x, x, 1e100))
-		_, err := rff.Draw(s, iidOf[float32](t, 3, 2))
-		assert.EqualError(t, err, "rff: scale = 1e+100 is outside the range of float32")
-	}
-	tiny, huge := dense.Of(1, 1, []float64{1e-160}), dense.Of(1, 1, []float64{1e160})
-	_, err := rff.FitSADERF(tiny, huge, 1)
-	assert.ErrorContains(t, err, "want a finite number")
-	narrow := iidOf[float32](t, 3, 1)
-	small, large := dense.Of(1, 1, []float32{1e-44}), dense.Of(1, 1, []float32{1e38})
-	_, err = rff.Draw(must.Have(rff.FitSADERF(small, large, 1)), narrow)
-	assert.ErrorContains(t, err, "rff: ψ_0 = ")
-	assert.ErrorContains(t, err, "e+41 is outside the range of float32")
-	_, err = rff.Draw(must.Have(rff.FitADERF(small, large, 1)), narrow)
-	assert.ErrorContains(t, err, "rff: A[0][0] = ")
-	assert.ErrorContains(t, err, "e+41 is outside the range of float32 (query)")
-	_, err = rff.Draw(must.Have(rff.FitSDERF(dense.Of(1, 1, []float32{1e38}), dense.Of(1, 1, []float32{1}), 1)), narrow)
-	assert.ErrorContains(t, err, "outside the range of float32")
-}
-
-func TestKeysOfAMapWithoutAPair(t *testing.T) {
-	f := must.Have(rff.Nystroem(kernels.Gaussian{}, points[float64](1, 3, 2, 1)))
-	assert.Same(t, f, rff.Keys(rff.Map[float64](f)))
 }

@@ -12,12 +12,12 @@ import (
 	"github.com/seed-feabd252/randfeat/kernels"
 )
 
-// Write writes the feature map m as a safetensors file, which NumPy reads: what was drawn and
-// fitted, and the parameters. docs/maps.md lists the contents of the files. Write can write all
-// maps of this package, with their frequencies, the maps that they are made of, and their partners,
-// except for maps of your own functions (New) and maps that contain a map, a projection or a kernel
-// of another package. Write returns an error for a nil m, for a part of m that it cannot write, in
-// which cases nothing is written, and for a failed write to w.
+// Write writes the feature map m to w as a safetensors file, which NumPy reads: the numbers that
+// were drawn and fitted for m, and the parameters of m. docs/maps.md lists the contents of files
+// that Write makes. Write can write all maps of this package, with frequencies, inner maps and maps
+// of keys, except for maps of your own functions (New) and maps that contain a map, a projection or
+// a kernel of a type of your own. Write returns an error for a nil m and for a part of m that no
+// file can hold, before anything is written, and for a failed write to w.
 func Write[T dense.Float](w io.Writer, m Map[T]) error {
 	if m == nil {
 		return errors.New("rff: m is nil, want a map")
@@ -26,8 +26,9 @@ func Write[T dense.Float](w io.Writer, m Map[T]) error {
 }
 
 // Read reads a feature map that Write wrote, to the end of r. The map that Read returns has the
-// interfaces, the law and the structure of frequencies of the map that was written, and computes
-// features that are the same bit for bit on the same processor and version of this package.
+// interfaces, the formulas of errors and the structure of frequencies of the map that was written,
+// and computes features that are the same bit for bit on the same processor and version of this
+// package.
 //
 // Read returns an error for a part of the file that is missing, damaged or unknown, a file of the
 // other element type (float32 or float64) or of another version of the format, and a failed read.

@@ -9,9 +9,7 @@ import (
 	"github.com/stretchr/testify/require"
 	exprand "golang.org/x/exp/rand"
 
-	"github.com/seed-feabd252/randfeat/dense"
 	"github.com/seed-feabd252/randfeat/internal/law/mse"
-	"github.com/seed-feabd252/randfeat/internal/testing/densetest"
 	"github.com/seed-feabd252/randfeat/internal/testing/must"
 	"github.com/seed-feabd252/randfeat/orf"
 	"github.com/seed-feabd252/randfeat/rff"
@@ -68,7 +66,7 @@ func TestLaws(t *testing.T) {
 // Maps that are fitted have the law of what they are fitted to, and keys see queries as keys.
 func TestLawsOfFittedMaps(t *testing.T) {
 	const m, d = 9, 4
-	w := iidOf[float64](t, m, d)
+	w := iidOf[float64](m, d)
 	x, y := fitPoints[float64](d)
 	p := points[float64](7, 2, d, 0.5)
 	q, k := p.Row(0), p.Row(1)
@@ -90,14 +88,6 @@ func TestLawsOfFittedMaps(t *testing.T) {
 		assert.InEpsilon(t, want, errorOf(f, q, k), 1e-12, name)
 		assert.InEpsilon(t, want, errorOf(rff.Keys(f), k, q), 1e-12, "keys of %s", name)
 	}
-}
-
-func TestExactMapsHaveNoLaw(t *testing.T) {
-	x, y := []float64{0.5, -0.75}, []float64{0.25, 1}
-	elu := must.Have(rff.Draw[float64](rff.ELU{D: 2}, nil))
-	taylor := must.Have(rff.Draw[float64](rff.Taylor{D: 2, Scale: 1}, nil))
-	assert.True(t, math.IsNaN(errorOf(elu, x, y)))
-	assert.True(t, math.IsNaN(errorOf(taylor, x, y)))
 }
 
 // The law of a map is over the frequencies that the constructor was given, whatever it makes of
@@ -124,33 +114,4 @@ func TestLawsAreOverTheFrequenciesGiven(t *testing.T) {
 			over(rff.Draw(must.Have(rff.FitSDERF(x, y, 1)), w))
 		}
 	}
-}
-
-func testGaussianFeaturesAreSoftmaxOnes[T dense.Float](t *testing.T) {
-	const ell = 0.75
-	w := iidOf[T](t, 9, 4)
-	x := points[T](3, 20, 4, 1)
-	gp := must.Have(rff.Draw(rff.GaussianOptimal{LengthScale: ell}, w))
-	sp := must.Have(rff.Draw(rff.SoftmaxPositive{Scale: 1 / (ell * ell)}, w))
-	gh := must.Have(rff.Draw(rff.GaussianHyperbolic{LengthScale: ell}, w))
-	sh := must.Have(rff.Draw(rff.SoftmaxHyperbolic{Scale: 1 / (ell * ell)}, w))
-	g := must.Have(rff.Draw(rff.GaussianOptimal{LengthScale: ell, A: damping}, w))
-	s := must.Have(rff.Draw(rff.SoftmaxOptimal{Scale: 1 / (ell * ell), A: damping}, w))
-	for _, both := range [][2]rff.Map[T]{{gp, sp}, {gh, sh}, {g, s}} {
-		got, want := logs(both[0]).LogTransform(dense.Matrix[T]{}, x), logs(both[1]).LogTransform(dense.Matrix[T]{}, x)
-		for i := range x.Rows {
-			half := 0.0
-			for _, v := range x.Row(i) {
-				half += float64(v) * float64(v) / (2 * ell * ell)
-			}
-			for k, v := range want.Row(i) {
-				// Each is a sum of terms below 32 and half twice.
-				assert.InDelta(t, float64(v)-half, float64(got.At(i, k)), 8*(32+half)*densetest.Roundoff[T](), "%v", both[0])
-			}
-		}
-	}
-}
-
-func TestGaussianFeaturesAreSoftmaxOnes(t *testing.T) {
-	densetest.Both(t, testGaussianFeaturesAreSoftmaxOnes[float32], testGaussianFeaturesAreSoftmaxOnes[float64])
 }

@@ -8,71 +8,76 @@ import (
 // Map is a feature map φ: R^in → R^out. Inner products φ(x)ᵀφ(y) of a Map equal or estimate a
 // kernel. A Map never changes after construction, and goroutines may share a Map.
 type Map[T dense.Float] interface {
-	// Dims returns the dimensions of points x and of their features φ(x).
+	// Dims returns the dimension in of points x and the number out of features φ(x).
 	Dims() (in, out int)
 
-	// Transform writes the features φ of every row of x (n×in) into dst (n×out) and returns dst; a
-	// zero-value dst is allocated. dst must not overlap x, unless the documentation of a map says
-	// that dst may be x. Transform panics unless x is n×in and dst n×out or the zero value.
+	// Transform of a map from R^in to R^out writes the features of row i of x (n×in) into row i of
+	// dst (n×out) and returns dst; a zero-value dst is allocated, and Transform panics for other
+	// shapes. In Transform the argument dst must not overlap x, unless the documentation of a map
+	// says that dst may be x.
 	Transform(dst, x dense.Matrix[T]) dense.Matrix[T]
 
-	// Kernel returns the kernel that φ(x)ᵀφ(y) estimates. If a map φ is Paired with another map ψ,
-	// Kernel returns the kernel that φ(x)ᵀψ(y) estimates.
+	// Kernel returns the kernel that inner products φ(x)ᵀφ(y) of features estimate, or nil for
+	// none. For a map φ of queries with a map ψ of keys, Kernel returns the kernel that φ(x)ᵀψ(y)
+	// estimates.
 	Kernel() kernels.Kernel
 }
 
-// LogMap is a feature map whose features are positive. A LogMap also computes the logarithms of
-// features, for attention. Logarithms neither overflow nor underflow where features would.
+// LogMap is a feature map whose features are positive. A LogMap also computes logarithms of
+// features, for attention, which do not overflow or underflow where features would.
 type LogMap[T dense.Float] interface {
 	Map[T]
 
-	// LogTransform writes the logarithms of the features φ of every row of x (n×in) into dst
-	// (n×out) and returns dst; a zero-value dst is allocated. In LogTransform dst must not overlap
-	// x, unless the documentation of a map says that dst may be x. A feature that is exactly zero
-	// has the logarithm −Inf. LogTransform panics unless x is n×in and dst n×out or the zero value.
+	// LogTransform of a map from R^in to R^out writes the logarithms of features of row i of x
+	// (n×in) into row i of dst (n×out) and returns dst; a zero-value dst is allocated, and
+	// LogTransform panics for other shapes. In LogTransform the argument dst must not overlap x,
+	// unless the documentation of a map says that dst may be x. LogTransform writes −Inf for a
+	// feature that is zero.
 	LogTransform(dst, x dense.Matrix[T]) dense.Matrix[T]
 }
 
-// Differentiable is a feature map φ that also turns gradients with respect to features φ(x) into
-// gradients with respect to points x, for training through φ.
+// Differentiable is a feature map φ that also turns gradients of a loss with respect to features
+// φ(x) into gradients with respect to points x, for training through φ.
 type Differentiable[T dense.Float] interface {
 	Map[T]
 
-	// Backward writes the vector–Jacobian products of Transform into dst (n×in) and returns dst; a
-	// zero-value dst is allocated. If row i of dphi (n×out) is the gradient of a loss with respect
-	// to φ(x_i), row i of dst is the gradient of the loss with respect to x_i,
+	// Backward computes the gradient of a loss with respect to row x_i of x, row i of dst, from the
+	// gradient with respect to the features φ(x_i), row i of dphi:
 	//
 	//	dst_i = J(x_i)ᵀ·dphi_i,  J_kj = ∂φ_k/∂x_j.
 	//
-	// dst must not overlap x or dphi, unless the documentation of a map allows it. Backward panics
-	// if CanBackward returns an error, and unless x is n×in, dphi n×out and dst n×in or zero.
+	// Backward returns dst; a zero-value dst is allocated. In Backward the argument dst must not
+	// overlap x or dphi, unless the documentation of a map allows an overlap. For a map from R^in
+	// to R^out, Backward panics if CanBackward returns an error, and unless x is n×in, dphi n×out
+	// and dst n×in or zero.
 	Backward(dst, x, dphi dense.Matrix[T]) dense.Matrix[T]
 
-	// CanBackward returns nil if the map has derivatives. The error of CanBackward says why a map
-	// has no derivatives. The result never changes.
+	// CanBackward returns nil if the map has derivatives, or an error that says why not. The result
+	// never changes.
 	CanBackward() error
 }
 
 // DifferentiableLog is a map of positive features φ that also has the derivatives of log φ.
-// Derivatives of log φ do not overflow or underflow where derivatives of φ would.
+// Derivatives of log φ do not overflow or underflow where derivatives of the features φ would.
 type DifferentiableLog[T dense.Float] interface {
 	LogMap[T]
 	Differentiable[T]
 
-	// LogBackward is Backward for LogTransform: if row i of dlog (n×out) is the gradient of a loss
-	// with respect to log φ(x_i), row i of dst is the gradient of the loss with respect to x_i.
+	// LogBackward is Backward for LogTransform: if row i of dlog is the gradient of a loss with
+	// respect to logarithms of features of row x_i of x, row i of dst is the gradient with respect
+	// to x_i.
 	LogBackward(dst, x, dlog dense.Matrix[T]) dense.Matrix[T]
 }
 
-// Paired is a map φ of queries with a partner ψ = Keys(), a map of keys: φ(x)ᵀψ(y) estimates the
-// kernel that the method Kernel returns. Unless the map φ of queries equals the partner ψ,
-// φ(x)ᵀφ(y) does not estimate the kernel. The partner ψ of a Paired map φ is itself Paired, with
-// the partner φ. The method Kernel of φ and of ψ returns the kernel that φ(x)ᵀψ(y) estimates. A
-// feature map that is not Paired is its own partner.
+// Paired is a map φ of queries with a map ψ of keys, which the method Keys returns: φ(x)ᵀψ(y)
+// estimates the kernel that the method Kernel of φ and of ψ returns. Unless the map φ of queries is
+// also the map of keys, φ(x)ᵀφ(y) does not estimate the kernel. The map of keys of a Paired map φ
+// is Paired too, and the method Keys of the map of keys returns φ. A feature map that is not Paired
+// serves for queries and keys.
 type Paired[T dense.Float] interface {
 	Map[T]
 
-	// Keys returns the partner ψ of φ, the map of keys, which has the dimensions of φ.
+	// Keys returns the map of keys, which has the dimensions of the map of queries.
 	Keys() Map[T]
 }
 

@@ -1,17 +1,13 @@
 package rff_test
 
 import (
-	"fmt"
 	"math"
 	"math/rand/v2"
-	"slices"
 	"testing"
 
-	"github.com/stretchr/testify/assert"
 	exprand "golang.org/x/exp/rand"
 
 	"github.com/seed-feabd252/randfeat/dense"
-	"github.com/seed-feabd252/randfeat/internal/testing/densetest"
 	"github.com/seed-feabd252/randfeat/internal/testing/must"
 	"github.com/seed-feabd252/randfeat/kernels"
 	"github.com/seed-feabd252/randfeat/orf"
@@ -155,12 +151,6 @@ func madeOfOthers[T dense.Float](t testing.TB, d int) map[string]rff.Map[T] {
 	return maps
 }
 
-// positiveMaps are the names of the random maps that have logarithms.
-var positiveMaps = []string{
-	"softmax positive", "softmax hyperbolic", "softmax optimal", "gaussian positive", "gaussian hyperbolic", "gaussian optimal",
-	"SADERF", "ADERF", "SDERF",
-}
-
 // exactMaps are the explicit maps of R^d.
 func exactMaps[T dense.Float](t testing.TB, d int) map[string]rff.Map[T] {
 	maps := map[string]rff.Map[T]{}
@@ -181,54 +171,6 @@ func points[T dense.Float](seed uint64, n, d int, deviation float64) dense.Matri
 		x.Data[i] = T(float32(deviation * rng.NormFloat64()))
 	}
 	return x
-}
-
-func TestKernelsAndDimensions(t *testing.T) {
-	densetest.Both(t, testKernelsAndDimensions[float32], testKernelsAndDimensions[float64])
-}
-
-func testKernelsAndDimensions[T dense.Float](t *testing.T) {
-	for _, r := range randomMaps[T]() {
-		f := must.Have(r.draw(7, 3, exprand.NewSource(1)))
-		in, out := f.Dims()
-		assert.Equal(t, 3, in, r.name)
-		assert.Equal(t, 7*r.per, out, r.name)
-		assert.Equal(t, r.kernel, f.Kernel(), r.name)
-		_, positive := f.(rff.LogMap[T])
-		assert.Equal(t, slices.Contains(positiveMaps, r.name), positive, r.name)
-		keys := rff.Keys(f)
-		in, out = keys.Dims()
-		assert.Equal(t, []int{3, 7 * r.per}, []int{in, out}, r.name)
-		assert.Equal(t, r.kernel, keys.Kernel(), r.name)
-		assert.True(t, f == rff.Keys(keys), r.name)
-		assert.Equal(t, slices.Contains([]string{"SADERF", "ADERF"}, r.name), f != keys, r.name)
-	}
-	maps := exactMaps[T](t, 3)
-	for name, out := range map[string]int{"identity": 3, "elu": 3, "quadratic": 6, "taylor": 10} {
-		in, got := maps[name].Dims()
-		assert.Equal(t, 3, in, name)
-		assert.Equal(t, out, got, name)
-	}
-	w := must.Have(orf.Draw[T](orf.IID{}, 4, 2, exprand.NewSource(1)))
-	f := newMap(w, nil, func(t T) T { return t })
-	assert.Nil(t, f.Kernel())
-	f = must.Have(rff.New(rff.Scheme[T]{F: []func(T) T{func(t T) T { return t }}, Kernel: kernels.DotProduct{}}, w))
-	assert.Equal(t, kernels.DotProduct{}, f.Kernel())
-}
-
-func TestString(t *testing.T) {
-	w := must.Have(orf.Draw[float64](orf.IID{}, 4, 2, exprand.NewSource(1)))
-	g := must.Have(rff.Draw(rff.Gaussian{LengthScale: 0.5}, w))
-	assert.Equal(t, "Gaussian(lengthScale=0.5): R^2 → R^8", fmt.Sprint(g))
-	p := must.Have(rff.Draw(rff.SoftmaxPositive{Scale: 2}, w))
-	assert.Equal(t, "SoftmaxPositive(scale=2): R^2 → R^4", fmt.Sprint(p))
-	pair := must.Have(rff.Draw(rff.SADERF{Scale: 2, A: -0.5, Psi: []float64{1, 2}}, w))
-	assert.Equal(t, "SADERF(scale=2, a=-0.5): R^2 → R^4", fmt.Sprint(pair))
-	assert.Equal(t, "keys of SADERF(scale=2, a=-0.5): R^2 → R^4", fmt.Sprint(rff.Keys(pair)))
-	e := must.Have(rff.Nystroem(kernels.Angular{}, points[float64](1, 3, 2, 1)))
-	assert.Equal(t, "Nystroem(Angular{}): R^2 → R^3", fmt.Sprint(e))
-	f := must.Have(rff.Compose(rff.Affine{Factors: []float64{1, 2}}, e))
-	assert.Equal(t, "Compose(Affine(): R^2 → R^2, Nystroem(Angular{}): R^2 → R^3)", fmt.Sprint(f))
 }
 
 // newMap is New of the functions h and f, which fit.

@@ -12,18 +12,17 @@ import (
 )
 
 // SoftmaxOptimal has the optimal positive features of the softmax kernel exp(s·xᵀy), where s is
-// Scale (FAVOR++) [Likhosherstov et al. 2022],
+// Scale (FAVOR++) [Likhosherstov et al. 2022]:
 //
 //	φ(x) = D·exp(−s‖x‖²/2)/√m · [exp(a‖w₁‖² + B√s·w₁ᵀx) … exp(a‖w_m‖² + B√s·w_mᵀx)],
-//	B = √(1−4a), D = (1−4a)^(d/4),
+//	B = √(1−4a), D = (1−4a)^(d/4),  R^d → R^m.
 //
-// The map takes R^d to R^m and is a LogMap. SoftmaxPositive is SoftmaxOptimal with a = 0. The
-// variance of positive features comes from long frequencies w, and a negative a damps long
-// frequencies. OptimalA chooses the a of SoftmaxOptimal for a set of points. Estimates φ(x)ᵀφ(y)
-// are unbiased if each frequency is N(0, I). With independent frequencies the mean squared error,
-// for x and y times √s, p = ‖x+y‖² and the kernel K, is
-//
-//	((1−4a)^d·(1−8a)^(−d/2)·exp(2(1−4a)p/(1−8a) − ‖x‖² − ‖y‖²) − K²)/m.
+// SoftmaxOptimal with A = 0 is SoftmaxPositive. The variance of positive features comes from long
+// frequencies, and a negative A of SoftmaxOptimal damps long frequencies. OptimalA chooses the
+// number A of SoftmaxOptimal for a set of points. The map of SoftmaxOptimal is a LogMap, and
+// estimates of the kernel are unbiased for frequencies from N(0, I). With m independent N(0, I)
+// frequencies, SoftmaxOptimal with A = a has at points x/√s and y/√s of R^d the mean squared error
+// ((1−4a)^d·(1−8a)^(−d/2)·exp(2(1−4a)p/(1−8a) − ‖x‖² − ‖y‖²) − K²)/m, for p = ‖x+y‖², K = exp(xᵀy).
 type SoftmaxOptimal struct {
 	Scale float64 // s, above 0
 	A     float64 // a, below 1/8
@@ -84,15 +83,14 @@ func optimalOffsets[T dense.Float](a float64, e engine[T]) ([]T, error) {
 	return offsets, nil
 }
 
-// OptimalA returns the a of SoftmaxOptimal for queries x and keys y (n×d and n'×d) and the kernel
-// exp(scale·xᵀy): with φ = scale·E‖x+y‖²/d over all pairs,
-//
-//	a = (1 − 2φ − √((2φ+1)² + 8φ))/16 ≤ 0
-//
-// The number a of OptimalA [Likhosherstov et al. 2022] minimises the second moment of the kernel
-// estimate for a pair x, y with the mean ‖x+y‖². For GaussianOptimal, call OptimalA with scale =
-// 1/ℓ². The cost is O((n+n')·d). OptimalA returns an error if x or y has no rows, if x and y differ
-// in dimension, if scale is not a positive finite number, or if scale·E‖x+y‖² is not finite.
+// OptimalA returns the number A of SoftmaxOptimal for queries x (n×d), keys y (n'×d) and the kernel
+// exp(scale·xᵀy): (1 − 2φ − √((2φ+1)² + 8φ))/16 ≤ 0 with φ = scale·E‖x+y‖²/d over all pairs of a
+// row of x and a row of y. The number of OptimalA minimises the second moment of the kernel
+// estimate for a pair x, y whose ‖x+y‖² is the mean over all pairs [Likhosherstov et al. 2022]. For
+// GaussianOptimal with the length-scale ℓ, call OptimalA with scale = 1/ℓ². OptimalA takes
+// O((n+n')·d) operations for n queries and n' keys of R^d. OptimalA returns an error if x or y has
+// no rows, if x and y differ in dimension, if scale is not a positive finite number, or if
+// scale·E‖x+y‖² is not finite.
 func OptimalA[T dense.Float](x, y dense.Matrix[T], scale float64) (float64, error) {
 	if err := checkSamples(x, y, scale); err != nil {
 		return 0, err

@@ -85,62 +85,6 @@ func TestPCA(t *testing.T) {
 	densetest.Both(t, testPCA[float32], testPCA[float64])
 }
 
-// More columns than rows: n points have n − 1 components.
-func TestPCAOfFewPoints(t *testing.T) {
-	x := points[float64](3, 4, 9, 1)
-	f := must.Have(rff.Draw[float64](must.Have(rff.PCA(x, 3, true)), nil))
-	z := f.Transform(dense.Matrix[float64]{}, x)
-	// Whitened vertices of a simplex: all distances are equal, √(2(n−1)).
-	for i := range 4 {
-		for j := range i {
-			assert.InDelta(t, math.Sqrt(6), floats.Distance(z.Row(i), z.Row(j), 2), 1e-12)
-		}
-	}
-	_, err := rff.PCA(x, 4, true)
-	assert.ErrorContains(t, err, "rff: component 3 of x has the variance ")
-	assert.ErrorContains(t, err, "zero to rounding, and cannot be whitened: want at most 3 components")
-	_, err = rff.PCA(x, 4, false)
-	assert.NoError(t, err)
-}
-
-func TestAffineErrors(t *testing.T) {
-	x := points[float64](3, 10, 2, 1)
-	line := dense.New[float32](10, 2)
-	for i := range 10 {
-		line.Set(i, 0, float32(i))
-		line.Set(i, 1, 1e6)
-	}
-	bad := x.Clone()
-	bad.Set(7, 1, math.NaN())
-	infinite := x.Clone()
-	infinite.Set(2, 0, math.Inf(-1))
-	for want, f := range map[string]func() error{
-		"rff: x is 1×2, want at least 2×1":                              func() error { _, err := rff.PCA(x.RowRange(0, 1), 1, false); return err },
-		"rff: components = 0, want 1 to 2 for x of 10×2":                func() error { _, err := rff.PCA(x, 0, false); return err },
-		"rff: components = 3, want 1 to 2 for x of 10×2":                func() error { _, err := rff.PCA(x, 3, false); return err },
-		"rff: x[7][1] = NaN, want a finite number":                      func() error { _, err := rff.PCA(bad, 1, false); return err },
-		"rff: x[2][0] = -Inf, want a finite number":                     func() error { _, err := rff.PCA(infinite, 1, false); return err },
-		"rff: component 1 of x has the variance 0, zero to rounding":    func() error { _, err := rff.PCA(line, 2, true); return err },
-		"kernels: Pullback.A is 0×0, want at least 1×1":                 func() error { return drawn[float64](rff.Affine{}) },
-		"kernels: Pullback.Offset has length 3, A is 10×2":              func() error { return drawn[float64](rff.Affine{A: x, Offset: make([]float64, 3)}) },
-		"kernels: Pullback.A[7][1] = NaN, want a finite number":         func() error { return drawn[float64](rff.Affine{A: bad}) },
-		"rff: A[0][0] = 1.2360327593760871e+45 is outside the range of": func() error { return drawn[float32](must.Have(rff.PCA(tiny(), 1, true))) },
-	} {
-		assert.ErrorContains(t, f(), want)
-	}
-}
-
-// drawn returns the error of Draw.
-func drawn[T dense.Float](a rff.Affine) error {
-	_, err := rff.Draw[T](a, nil)
-	return err
-}
-
-// tiny are points whose whitening overflows float32.
-func tiny() dense.Matrix[float32] {
-	return dense.Of(3, 1, []float32{0, 0, math.SmallestNonzeroFloat32})
-}
-
 // The composition is the map on what the affine map leads to.
 func testCompose[T dense.Float](t *testing.T) {
 	const n, d, r = 300, 4, 3
@@ -227,23 +171,4 @@ func TestComposeKeepsWhatAMapCanDo(t *testing.T) {
 			assert.Equal(t, all.Backward(dense.Matrix[float64]{}, x, g), back.Backward(dense.Matrix[float64]{}, x, g))
 		}
 	}
-}
-
-func TestComposeErrors(t *testing.T) {
-	first := rff.Affine{A: points[float64](1, 3, 2, 1)}
-	four := must.Have(rff.Draw[float64](rff.Identity{D: 4}, nil))
-	_, err := rff.Compose(rff.Affine{}, four)
-	assert.ErrorContains(t, err, "Pullback.A is 0×0, want at least 1×1")
-	_, err = rff.Compose[float64](first, nil)
-	assert.EqualError(t, err, "rff: then is nil, want a map")
-	_, err = rff.Compose(first, four)
-	assert.EqualError(t, err, "rff: then is a map of R^4, want R^3, where first leads")
-
-	w := must.Have(orf.Draw[float64](orf.IID{}, 5, 3, exprand.NewSource(1)))
-	f := must.Have(rff.Compose(first, newMap(w, nil, math.Abs)))
-	back := f.(rff.Differentiable[float64])
-	require.Error(t, back.CanBackward())
-	assert.PanicsWithValue(t, back.CanBackward().Error(), func() {
-		back.Backward(dense.Matrix[float64]{}, dense.New[float64](1, 2), dense.New[float64](1, 5))
-	})
 }

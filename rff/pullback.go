@@ -91,7 +91,7 @@ type pullbackPass[T dense.Float] struct {
 	dst, x, g dense.Matrix[T]
 }
 
-// Finish turns a tile of g·W, for gradients g, into gradients with respect to points.
+// Finish turns a tile of g·W, for gradients g and frequencies W, into gradients for points.
 func (t *pullbackPass[T]) Finish(lo, hi, from, to int) {
 	for i := lo; i < hi; i++ {
 		a, b := t.slope(nil, t.x.Row(i), t.g.Row(i))

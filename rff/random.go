@@ -12,8 +12,8 @@ import (
 	"github.com/seed-feabd252/randfeat/orf"
 )
 
-// Random returns a map of random features of the kernel k, from R^d to R^D with D near features,
-// for which ‖φ(x)‖² = k(x, x):
+// Random returns a map of random features of the kernel k for points of R^d, about as many as the
+// argument features says, with ‖φ(x)‖² = k(x, x) for the features φ(x) of x:
 //
 //	kernels.Gaussian, Matern   Gaussian, Matern with frequencies of orf.GramSchmidt
 //	kernels.Laplacian, Boxes   Laplacian, Boxes
@@ -22,8 +22,8 @@ import (
 //	kernels.Pullback           Compose with the affine map
 //
 // The map is unbiased. Random returns an error for a type of kernel that Random has no features
-// for, parameters of k out of range, a d that does not fit k, fewer than 4 features for a term or
-// too many for memory, and a nil src.
+// for, parameters of k out of range, a d that does not fit k, fewer than 4 features for a term of a
+// kernels.Sum or too many for memory, and a nil src.
 func Random[T dense.Float](k kernels.Kernel, features, d int, src rand.Source) (Map[T], error) {
 	if features < 4 {
 		return nil, fmt.Errorf("rff: features = %d, want at least 4", features)

@@ -67,25 +67,3 @@ func testRandom[T dense.Float](t *testing.T) {
 }
 
 func TestRandom(t *testing.T) { densetest.Both(t, testRandom[float32], testRandom[float64]) }
-
-func TestRandomErrors(t *testing.T) {
-	src := rand.NewPCG(1, 2)
-	for _, c := range []struct {
-		k           kernels.Kernel
-		features, d int
-		src         rand.Source
-		want        string
-	}{
-		{nil, 10, 2, src, "rff: kernels: k is nil"},
-		{kernels.Gaussian{LengthScale: -1}, 10, 2, src, "rff: kernels: Gaussian.LengthScale = -1"},
-		{kernels.Gaussian{}, 3, 2, src, "rff: features = 3, want at least 4"},
-		{kernels.Sum{kernels.Gaussian{}, kernels.Gaussian{}}, 7, 2, src, "rff: features = 3, want at least 4"},
-		{kernels.Gaussian{}, 10, 0, src, "d = 0"},
-		{kernels.Gaussian{}, 10, 2, nil, "rff: src is nil"},
-		{kernels.Softmax{}, 10, 2, src, "which has no random features in Random"},
-		{kernels.Pullback{K: kernels.Gaussian{}, A: dense.Of(1, 3, []float64{1, 2, 3})}, 10, 2, src, "rff: k is a kernel of points of R^3, want R^2"},
-	} {
-		_, err := rff.Random[float64](c.k, c.features, c.d, c.src)
-		assert.ErrorContains(t, err, c.want)
-	}
-}

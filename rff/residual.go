@@ -70,7 +70,7 @@ func (f *sum[T]) AddResiduals(dst []float64, x, phi dense.Matrix[T], weight floa
 	}
 }
 
-// Residual returns nil: for a map φ with a partner ψ, φ(x)ᵀψ(x) has no bound.
+// Residual returns nil: for a map φ of queries and a map ψ of keys, φ(x)ᵀψ(x) has no bound.
 func (f *through[T, S]) Residual() residual.Residual[T] { return nil }
 
 // checkResiduals panics unless x are points of R^in, with features in phi and a number in dst.

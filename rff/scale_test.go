@@ -11,7 +11,6 @@ import (
 	"github.com/seed-feabd252/randfeat/dense"
 	"github.com/seed-feabd252/randfeat/internal/testing/densetest"
 	"github.com/seed-feabd252/randfeat/internal/testing/must"
-	"github.com/seed-feabd252/randfeat/kernels"
 	"github.com/seed-feabd252/randfeat/rff"
 )
 
@@ -120,24 +119,4 @@ func testStandardiseLastDigits[T dense.Float](t *testing.T) {
 
 func TestStandardiseLastDigits(t *testing.T) {
 	densetest.Both(t, testStandardiseLastDigits[float32], testStandardiseLastDigits[float64])
-}
-
-func TestStandardiseErrors(t *testing.T) {
-	_, err := rff.Standardise(dense.New[float64](1, 3))
-	assert.EqualError(t, err, "rff: x is 1×3, want at least 2×1")
-	_, err = rff.Standardise(dense.Of(2, 1, []float64{0, math.NaN()}))
-	assert.EqualError(t, err, "rff: x[1][0] = NaN, want a finite number")
-	_, err = rff.Standardise(dense.Of(2, 1, []float32{0, 1e-40}))
-	assert.EqualError(t, err, "rff: column 0 of x has the deviation 7.07e-41, want a deviation whose inverse is in the range of float32")
-	f := must.Have(rff.Draw[float64](must.Have(rff.Standardise(dense.Of(2, 1, []float64{-1.5e308, 1.5e308}))), nil))
-	assert.InDelta(t, math.Sqrt(0.5), f.Transform(dense.Matrix[float64]{}, dense.Of(1, 1, []float64{1.5e308})).At(0, 0), 1e-12)
-	assert.ErrorContains(t, drawn[float64](rff.Affine{Centre: []float64{1}, Factors: []float64{1, 2}}), "Pullback.Centre has length 1, A is 2×2")
-	assert.ErrorContains(t, drawn[float64](rff.Affine{Factors: []float64{math.Inf(1)}}), "Pullback.A[0][0] = +Inf, want a finite number")
-	assert.EqualError(t, drawn[float64](rff.Affine{A: dense.New[float64](1, 2), Factors: []float64{1}}), "rff: Affine has an A of 1×2 and 1 Factors, want one of them")
-	_, err = rff.Draw[float64](rff.Affine{A: dense.Matrix[float64]{Rows: 2, Cols: 2, Stride: 2}}, nil)
-	assert.ErrorContains(t, err, "cannot hold a 2×2 matrix")
-	f = must.Have(rff.Draw[float64](rff.Affine{A: dense.Of(1, 2, []float64{3, 4}), Factors: []float64{}}, nil))
-	assert.Equal(t, []float64{11}, f.Transform(dense.Matrix[float64]{}, dense.Of(1, 2, []float64{1, 2})).Data, "no factors")
-	f = must.Have(rff.Draw[float64](rff.Affine{Factors: []float64{2}}, nil))
-	assert.IsType(t, kernels.Pullback{}, f.Kernel())
 }

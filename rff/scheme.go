@@ -13,35 +13,35 @@ import (
 	"github.com/seed-feabd252/randfeat/orf"
 )
 
-// Scheme has the functions of the general scheme of features for frequencies w₁ … w_m,
+// Scheme has the functions h and f₁ … f_l of a feature map of your own for frequencies w₁ … w_m:
 //
 //	φ(x) = h(x)/√m · [f₁(w₁ᵀx) … f₁(w_mᵀx), …, f_l(w₁ᵀx) … f_l(w_mᵀx)].
 //
-// Several goroutines call the functions at once: H and DH once for each row x, F and DF once for
-// each projection w_kᵀx. The functions of a Scheme must not change x or keep an argument. Values of
-// the functions reach the features unchanged, NaN and ±Inf included.
+// Several goroutines call the functions of a Scheme at once: H and DH once for each point x, F and
+// DF once for each projection wᵀx. The functions of a Scheme must not change a point x or keep an
+// argument. A value NaN or ±Inf of a function in a Scheme makes features NaN or ±Inf.
 type Scheme[T dense.Float] struct {
-	// F are the l ≥ 1 functions f: each feature is a value f(wᵀx) times h(x)/√m.
+	// F has at least one function f: for each of m frequencies w, H(x)·f(wᵀx)/√m is a feature of x.
 	F []func(t T) T
 
-	// H is the factor h(x) of all features of x; a nil H stands for 1.
+	// H is the factor H(x) of all features of a point x; a nil H stands for 1.
 	H func(x []T) T
 
-	// Kernel is what the method Kernel of the map returns, nil for no kernel. New does not check
-	// that inner products of features estimate Kernel; package validate does.
+	// Kernel is the kernel that the method Kernel of the map returns, nil for no kernel. New does
+	// not check that inner products of features estimate Kernel; package validate does.
 	Kernel kernels.Kernel
 
-	// DF are the derivatives of the functions F, one for each. Without DF the map has no
+	// DF has the derivatives of the functions in F, one for each. Without DF the map of New has no
 	// derivatives, and CanBackward returns an error. New does not check the derivatives DF and DH.
 	DF []func(t T) T
 
 	// DH writes the gradient of H at x into all of dst, which has the length of x. DH must be set
-	// if DF and H are both set, and must be nil if one is nil.
+	// if DF and H are both set, and must be nil if DF or H is nil.
 	DH func(dst, x []T)
 }
 
-// New returns the map R^d → R^(l·m) of the l functions F of s and the frequencies w (m×d). The maps
-// of Draw compute over slices and are several times faster than the same maps made with New.
+// New returns the map from R^d to R^(l·m) of the l functions F of s and the frequencies w (m×d).
+// The maps of Draw compute over slices and are several times faster than equal maps of New.
 //
 // New returns an error for a w that is nil or too large for memory, an s without F or with a nil
 // function, different numbers of F and DF, a DH without H or DF, and an H with DF but no DH.

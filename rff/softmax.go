@@ -10,18 +10,19 @@ import (
 	"github.com/seed-feabd252/randfeat/kernels"
 )
 
-// SoftmaxTrig has the trigonometric features of the softmax kernel exp(s·xᵀy), where s is Scale
-// [Choromanski et al. 2021],
+// SoftmaxTrig has trigonometric features of the softmax kernel exp(s·xᵀy), s = Scale [Choromanski
+// et al. 2021]:
 //
-//	φ(x) = e^(s‖x‖²/2)/√m · [cos(√s·w₁ᵀx) …, sin(√s·w₁ᵀx) …],
+//	φ(x) = e^(s‖x‖²/2)/√m · [cos(√s·w₁ᵀx) …, sin(√s·w₁ᵀx) …],  R^d → R^2m.
 //
-// The map takes R^d to R^2m, with the features of Gaussian times the factor e^(s‖x‖²/2). Estimates
-// φ(x)ᵀφ(y) are unbiased if each frequency is N(0, I). With independent frequencies the mean
-// squared error is e^p·K⁻²·(1−e^(−q))²/(2m), where p = s‖x+y‖², q = s‖x−y‖² and K = exp(s·xᵀy).
+// Features of SoftmaxTrig are the features of Gaussian with length-scale 1/√s times the factor
+// e^(s‖x‖²/2). Estimates of the kernel by SoftmaxTrig are unbiased for frequencies from N(0, I).
+// With m independent N(0, I) frequencies, the mean squared error of SoftmaxTrig is
+// e^p·K⁻²·(1−e^(−q))²/(2m), where p = s‖x+y‖², q = s‖x−y‖² and K = exp(s·xᵀy).
 //
 // The relative error of SoftmaxTrig is largest where the kernel is smallest: estimated attention
 // weights of a query may sum to nearly zero, or less, and SoftmaxPositive is better for attention.
-// The factor e^(s‖x‖²/2) overflows to Inf once s‖x‖² exceeds 1419 (177 in float32).
+// The factor e^(s‖x‖²/2) in SoftmaxTrig overflows to Inf once s‖x‖² exceeds 1419 (177 in float32).
 type SoftmaxTrig struct {
 	Scale float64 // s, above 0
 }
@@ -42,20 +43,22 @@ func softmaxTrig[T dense.Float](s SoftmaxTrig, e engine[T]) (Map[T], error) {
 	}, trigSlope(e, s.Scale, slope, norm)), nil
 }
 
-// SoftmaxPositive has the positive features of the softmax kernel exp(s·xᵀy), where s is Scale
-// (FAVOR+) [Choromanski et al. 2021],
+// SoftmaxPositive has the positive features of the softmax kernel exp(s·xᵀy), s = Scale (FAVOR+)
+// [Choromanski et al. 2021]:
 //
-//	φ(x) = exp(−s‖x‖²/2)/√m · [exp(√s·w₁ᵀx) … exp(√s·w_mᵀx)],
+//	φ(x) = exp(−s‖x‖²/2)/√m · [exp(√s·w₁ᵀx) … exp(√s·w_mᵀx)],  R^d → R^m.
 //
-// The map takes R^d to R^m and is a LogMap. LogTransform writes √s·wᵀx − s‖x‖²/2 − ½·log m, not the
-// logarithm of a computed feature: at ‖x‖ = 30 all features are 0 in float32, while their
-// logarithms keep their digits. No constant is added to features to keep them above zero.
+// The map of SoftmaxPositive, a LogMap, adds no constant to features. For each of m frequencies w,
+// LogTransform of SoftmaxPositive writes √s·wᵀx − s‖x‖²/2 − ½·log m, not the logarithm of a
+// computed feature: for s = 1 and ‖x‖ = 30 all features are 0 in float32, while logarithms are
+// accurate.
 //
-// Estimates φ(x)ᵀφ(y) are unbiased if each frequency is N(0, I). With independent frequencies the
-// mean squared error is K²·(e^p − 1)/m, where p = s‖x+y‖² and K = exp(s·xᵀy): the error is smallest
-// where the kernel is smallest. Orthogonal frequencies lower the mean squared error. The logarithm
-// of a feature has a rounding error of about u·(|√s·wᵀx|·d + s‖x‖²/2) with u = 2⁻⁵³ (2⁻²⁴ in
-// float32); an infinite coordinate gives NaN.
+// Estimates of the kernel by SoftmaxPositive are unbiased for frequencies from N(0, I). With m
+// independent N(0, I) frequencies, the mean squared error of SoftmaxPositive is K²·(e^p − 1)/m,
+// where p = s‖x+y‖² and K = exp(s·xᵀy): the error is smallest where the kernel is smallest, and
+// orthogonal frequencies lower the error. The logarithm of a feature of SoftmaxPositive for a point
+// x of R^d and a frequency w has a rounding error of about u·(|√s·wᵀx|·d + s‖x‖²/2) with u = 2⁻⁵³
+// (2⁻²⁴ in float32); an infinite coordinate gives NaN.
 type SoftmaxPositive struct {
 	Scale float64 // s, above 0
 }
@@ -66,12 +69,12 @@ func (s SoftmaxPositive) String() string  { return fmt.Sprintf("SoftmaxPositive(
 // SoftmaxHyperbolic has the hyperbolic features of the softmax kernel exp(s·xᵀy), where s is Scale:
 // the positive features of every frequency and of its opposite [Choromanski et al. 2021],
 //
-//	φ(x) = exp(−s‖x‖²/2)/√(2m) · [exp(√s·w₁ᵀx) …, exp(−√s·w₁ᵀx) …],
+//	φ(x) = exp(−s‖x‖²/2)/√(2m) · [exp(√s·w₁ᵀx) …, exp(−√s·w₁ᵀx) …],  R^d → R^2m.
 //
-// The map takes R^d to R^2m and is a LogMap. Estimates φ(x)ᵀφ(y) are unbiased if each frequency is
-// N(0, I). With independent frequencies the mean squared error is K²·(e^p − 1)·(1 − e^(−p))/(2m),
-// where p = s‖x+y‖² and K = exp(s·xᵀy): 1 − e^(−p) times the error of SoftmaxPositive with 2m
-// features, at half the cost of projecting.
+// The map of SoftmaxHyperbolic is a LogMap, and estimates of the kernel are unbiased for
+// frequencies from N(0, I). With m independent N(0, I) frequencies, the mean squared error of
+// SoftmaxHyperbolic is K²·(e^p − 1)·(1 − e^(−p))/(2m), where p = s‖x+y‖² and K = exp(s·xᵀy): 1 −
+// e^(−p) times the error of SoftmaxPositive with 2m features, at half the cost of projecting.
 type SoftmaxHyperbolic struct {
 	Scale float64 // s, above 0
 }
@@ -94,11 +97,11 @@ func softmaxFeatures[T dense.Float](scale float64, terms mse.Exponential, e engi
 // GaussianHyperbolic has the hyperbolic features of the Gaussian kernel exp(−‖x−y‖²/(2ℓ²)): the
 // positive features of every frequency and of its opposite,
 //
-//	φ(x) = exp(−‖x‖²/ℓ²)/√(2m) · [exp(w₁ᵀx/ℓ) …, exp(−w₁ᵀx/ℓ) …],
+//	φ(x) = exp(−‖x‖²/ℓ²)/√(2m) · [exp(w₁ᵀx/ℓ) …, exp(−w₁ᵀx/ℓ) …],  R^d → R^2m.
 //
-// The map takes R^d to R^2m and is a LogMap. Estimates φ(x)ᵀφ(y) are unbiased if each frequency is
-// N(0, I). With p = ‖x+y‖²/ℓ² and independent frequencies the mean squared error is K²·(e^p − 1)·(1
-// − e^(−p))/(2m) for the kernel K.
+// The map of GaussianHyperbolic is a LogMap, and estimates of the kernel are unbiased for
+// frequencies from N(0, I). With m independent N(0, I) frequencies, p = ‖x+y‖²/ℓ² and the kernel K,
+// the mean squared error of GaussianHyperbolic is K²·(e^p − 1)·(1 − e^(−p))/(2m).
 type GaussianHyperbolic struct {
 	LengthScale float64 // ℓ, above 0
 }
@@ -109,16 +112,17 @@ func (s GaussianHyperbolic) String() string {
 }
 
 // GaussianOptimal has the optimal positive features of the Gaussian kernel exp(−‖x−y‖²/(2ℓ²))
-// [Likhosherstov et al. 2022],
+// [Likhosherstov et al. 2022]:
 //
 //	φ(x) = D·exp(−‖x‖²/ℓ²)/√m · [exp(a‖w₁‖² + B·w₁ᵀx/ℓ) … exp(a‖w_m‖² + B·w_mᵀx/ℓ)],
-//	B = √(1−4a), D = (1−4a)^(d/4),
+//	B = √(1−4a), D = (1−4a)^(d/4),  R^d → R^m.
 //
-// The map takes R^d to R^m and is a LogMap. With a = 0 the features are plain positive features.
-// OptimalA chooses the a of GaussianOptimal for a set of points, with the scale 1/ℓ². Estimates
-// φ(x)ᵀφ(y) are unbiased if each frequency is N(0, I); the mean squared error is the error of
-// SoftmaxOptimal with s = 1 at x/ℓ and y/ℓ times exp(−(‖x‖²+‖y‖²)/ℓ²). The error depends on where
-// the origin is, so centre the points. The map is for uses in which no estimate may be negative.
+// OptimalA with the scale 1/ℓ² chooses the number A of GaussianOptimal for a set of points. The map
+// of GaussianOptimal is a LogMap, and estimates of the kernel are unbiased for frequencies from
+// N(0, I). The mean squared error of GaussianOptimal at x and y is exp(−(‖x‖²+‖y‖²)/ℓ²) times the
+// error of SoftmaxOptimal with s = 1 at x/ℓ and y/ℓ. The error of GaussianOptimal depends on where
+// the origin is, so centre the points. GaussianOptimal is for uses in which no estimate may be
+// negative.
 type GaussianOptimal struct {
 	LengthScale float64 // ℓ, above 0
 	A           float64 // a, below 1/8

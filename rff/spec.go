@@ -10,9 +10,9 @@ import (
 
 // Spec is the recipe of a feature map, a value of one of the types of this package: Gaussian,
 // SDERF, Affine and so on. Draw makes the map. Write stores the Spec of a map in a file, under the
-// name of the type. If the random fields of a Spec, such as Matern.Gains, are nil, Draw draws their
-// numbers from the field Src, which must not be nil in that case. The Spec of a map that Read
-// returns has the numbers that were drawn and no Src.
+// name of the type. If a field of random numbers of a Spec, such as Matern.Gains, is nil, Draw
+// draws the numbers from the field Src, which must not be nil in that case. A file of Write holds
+// the Spec of a map with the numbers that were drawn, without Src.
 type Spec interface {
 	// String returns the name with the parameters.
 	fmt.Stringer
@@ -28,15 +28,15 @@ var specs = []any{
 	SoftmaxPositive{}, SoftmaxTrig{}, Taylor{},
 }
 
-// Draw makes the feature map of the recipe s over the frequencies w (m×d). The frequencies w are
-// nil for a map without frequencies: Affine, Boxes, ELU, Identity, Quadratic and Taylor. Draw
-// copies the slices of s, and draws all numbers for the map before it returns. The map of a Spec
-// with positive features is a LogMap.
+// Draw makes the feature map of the recipe s over the frequencies w (m×d). The argument w of Draw
+// is nil for a map without frequencies: Affine, Boxes, ELU, Identity, Quadratic and Taylor. Draw
+// copies the slices of s, and draws all random numbers for the map before Draw returns. For a Spec
+// with positive features, the map that Draw makes is a LogMap.
 //
 // Draw returns an error for an s that is nil, a pointer or of another package, a w that is nil, too
-// large for memory, of another law than s needs or given to a map without frequencies, a nil Src
-// that is needed, and a field of s outside the range in the documentation of the field. Lengths,
-// scales and features must be within the range of the element type T.
+// large for memory, of another distribution than s needs or given to a map without frequencies, a
+// nil Src that is needed, and a field of s outside the range in the documentation of the field.
+// Draw also returns an error for a length-scale, scale or constant factor outside the range of T.
 func Draw[T dense.Float](s Spec, w orf.Projection[T]) (Map[T], error) {
 	return build[T](drawn[T]{Spec: s, W: w, fresh: true})
 }

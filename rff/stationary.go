@@ -16,14 +16,14 @@ import (
 )
 
 // Gaussian has the random Fourier features of the Gaussian kernel exp(−‖x−y‖²/(2ℓ²)) [Rahimi &
-// Recht 2007],
+// Recht 2007]:
 //
-//	φ(x) = 1/√m · [cos(w₁ᵀx/ℓ) … cos(w_mᵀx/ℓ), sin(w₁ᵀx/ℓ) … sin(w_mᵀx/ℓ)],
+//	φ(x) = 1/√m · [cos(w₁ᵀx/ℓ) … cos(w_mᵀx/ℓ), sin(w₁ᵀx/ℓ) … sin(w_mᵀx/ℓ)],  R^d → R^2m.
 //
-// The map takes R^d to R^2m, for m frequencies w. Estimates φ(x)ᵀφ(y) are unbiased if each
-// frequency is N(0, I), and ‖φ(x)‖ = 1 always. With q = ‖x−y‖²/ℓ² and independent frequencies the
-// mean squared error is (1−e^(−q))²/(2m) [Sutherland & Schneider 2015]; orthogonal frequencies
-// lower the error [Yu et al. 2016].
+// Estimates of the kernel by Gaussian are unbiased for frequencies from N(0, I), and feature
+// vectors always have the norm 1. With m independent N(0, I) frequencies and q = ‖x−y‖²/ℓ², the
+// mean squared error of Gaussian is (1−e^(−q))²/(2m) [Sutherland & Schneider 2015]; orthogonal
+// frequencies lower the error [Yu et al. 2016].
 type Gaussian struct {
 	LengthScale float64 // ℓ, in units of x, above 0
 }
@@ -87,18 +87,18 @@ func waves[T dense.Float](phi []T, from, to int, c T) {
 }
 
 // Laplacian has the random Fourier features of the Laplacian kernel k(x, y) = exp(−‖x−y‖₁/ℓ)
-// [Rahimi & Recht 2007],
+// [Rahimi & Recht 2007]:
 //
-//	φ(x) = 1/√m · [cos(w₁ᵀx/ℓ) … cos(w_mᵀx/ℓ), sin(w₁ᵀx/ℓ) … sin(w_mᵀx/ℓ)],
+//	φ(x) = 1/√m · [cos(w₁ᵀx/ℓ) … cos(w_mᵀx/ℓ), sin(w₁ᵀx/ℓ) … sin(w_mᵀx/ℓ)],  R^d → R^2m.
 //
-// The map takes R^d to R^2m, for m frequencies of orf.Cauchy or orf.FromMatrix. Over orf.Cauchy
-// estimates are unbiased, and the mean squared error is (1 + k(2x, 2y) − 2k(x, y)²)/(2m). ‖φ(x)‖ =
-// 1.
+// Laplacian needs frequencies of orf.Cauchy or orf.FromMatrix, and feature vectors have the norm 1.
+// Estimates of the kernel k by Laplacian with m frequencies of orf.Cauchy are unbiased, with the
+// mean squared error (1 + k(2x, 2y) − 2k(x, y)²)/(2m).
 //
-// A share of 2‖x‖₁/(πℓt) of the phases wᵀx/ℓ exceeds t, and a phase has a rounding error of up to
-// d·u·Σ|w_j x_j|/ℓ for the unit roundoff u, so that a few features in float32 have no correct
-// digit. Such features change estimates of the kernel by a negligible amount for ‖x‖₁ below some
-// 10³·ℓ. Centre data x with a larger ‖x‖₁, or use float64.
+// For a large t, a share of 2‖x‖₁/(πℓt) of the phases wᵀx/ℓ of Laplacian exceeds t in absolute
+// value, so that a few features in float32 have no correct digit. Features of Laplacian without a
+// correct digit change estimates of the kernel by a negligible amount for points x with ‖x‖₁ below
+// some 10³·ℓ. For Laplacian, centre points x with ‖x‖₁ above some 10³·ℓ, or use float64.
 type Laplacian struct {
 	LengthScale float64 // ℓ, above 0
 }
@@ -115,16 +115,18 @@ func laplacian[T dense.Float](s Laplacian, e engine[T]) (Map[T], error) {
 	return trigonometric(e, inv, nil, kernels.Laplacian{LengthScale: s.LengthScale}, law), nil
 }
 
-// Matern has the random Fourier features of the Matérn kernel k of smoothness ν and length-scale ℓ,
+// Matern has the random Fourier features of the Matérn kernel k of smoothness ν and length-scale ℓ:
 //
-//	φ(x) = 1/√m · [cos(v₁ᵀx) … cos(v_mᵀx), sin(v₁ᵀx) … sin(v_mᵀx)],
-//	v_i = g_i·w_i,  g_i = √(2ν/χ_i²)/ℓ,  χ_i² ~ χ²(2ν),
+//	φ(x) = 1/√m · [cos(v₁ᵀx) … cos(v_mᵀx), sin(v₁ᵀx) … sin(v_mᵀx)],  R^d → R^2m,
+//	v_i = g_i·w_i,  g_i = √(2ν/χ_i²)/ℓ,  χ_i² ~ χ²(2ν).
 //
-// The map takes R^d to R^2m: each v_i has the spectral law of the Matérn kernel, a multivariate t
-// with 2ν degrees of freedom [Rasmussen & Williams 2006, §4.2.1]. Estimates φ(x)ᵀφ(y) are unbiased
-// if each frequency is N(0, I), and ‖φ(x)‖ = 1. With independent frequencies the mean squared error
-// is (1 + k(2x, 2y) − 2k(x, y)²)/(2m). For ν = 0.5 a few phases v_iᵀx are so large that they have
-// no correct digit in float32, as with Laplacian, which does not matter for ‖x‖ below some 10³·ℓ.
+// Matern multiplies each frequency from N(0, I) by a random gain, which gives the spectral
+// distribution of the Matérn kernel, a multivariate t with 2·Nu degrees of freedom [Rasmussen &
+// Williams 2006, §4.2.1]. Estimates of the kernel by Matern are unbiased for frequencies from N(0,
+// I), and feature vectors have the norm 1. With m independent N(0, I) frequencies, the mean squared
+// error of Matern for the kernel k is (1 + k(2x, 2y) − 2k(x, y)²)/(2m). For Nu = 0.5 a few features
+// of Matern have no correct digit in float32, which does not matter at points x with ‖x‖ below some
+// 10³ length-scales.
 type Matern struct {
 	Nu          float64     // ν: 0.5, 1.5 or 2.5
 	LengthScale float64     // ℓ, above 0

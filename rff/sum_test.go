@@ -112,38 +112,3 @@ func TestSumIsExact(t *testing.T) {
 	flat := must.Have(rff.Sum([]rff.Map[float64]{own[0], nystroem}, []float64{1, 1}))
 	assert.Equal(t, [3]bool{}, optional(flat))
 }
-
-func testSumErrors[T dense.Float](t *testing.T) {
-	one := must.Have(rff.Draw[T](rff.Identity{D: 1}, nil))
-	two := must.Have(rff.Draw[T](rff.Identity{D: 2}, nil))
-	for _, c := range []struct {
-		maps    []rff.Map[T]
-		weights []float64
-		want    string
-	}{
-		{nil, nil, "rff: maps is empty, want at least one map"},
-		{[]rff.Map[T]{one}, []float64{1, 2}, "rff: 2 weights for 1 maps, want one for each"},
-		{[]rff.Map[T]{one, nil}, []float64{1, 2}, "rff: maps[1] is nil, want a map"},
-		{[]rff.Map[T]{one, two}, []float64{1, 2}, "rff: maps[1] is a map of R^2, want R^1, as maps[0]"},
-		{[]rff.Map[T]{one, one}, []float64{1, -2}, "rff: weights[1] = -2, want a finite number from 0 on"},
-		{[]rff.Map[T]{one, one}, []float64{math.NaN(), 1}, "rff: weights[0] = NaN, want a finite number from 0 on"},
-		{[]rff.Map[T]{one, one}, []float64{1, math.Inf(1)}, "rff: weights[1] = +Inf, want a finite number from 0 on"},
-		{[]rff.Map[T]{one, one}, []float64{0, 0}, "rff: weights are all 0, want at least one above 0"},
-	} {
-		_, err := rff.Sum(c.maps, c.weights)
-		assert.EqualError(t, err, c.want)
-	}
-	_, err := rff.Sum([]rff.Map[T]{one}, []float64{1e-320})
-	_, err2 := rff.Sum([]rff.Map[T]{one}, []float64{1e300})
-	if _, single := any(T(0)).(float32); single {
-		assert.EqualError(t, err, "rff: weights[0] = 1e-320 is outside the range of float32")
-		assert.EqualError(t, err2, "rff: weights[0] = 1e+300 is outside the range of float32")
-	} else {
-		assert.NoError(t, err)
-		assert.NoError(t, err2)
-	}
-}
-
-func TestSumErrors(t *testing.T) {
-	densetest.Both(t, testSumErrors[float32], testSumErrors[float64])
-}

@@ -85,13 +85,6 @@ func TestFlatFunctionsDoNotHideInfinity(t *testing.T) {
 	}
 }
 
-func TestZeroVector(t *testing.T) {
-	w := must.Have(orf.Draw[float64](orf.IID{}, 5, 3, exprand.NewSource(1)))
-	x := dense.New[float64](1, 3)
-	angular := must.Have(rff.Draw(rff.Angular{}, w))
-	assert.Equal(t, make([]float64, 5), angular.Transform(dense.Matrix[float64]{}, x).Data)
-}
-
 func TestShapesPanic(t *testing.T) {
 	for name, f := range allMaps[float64](t, 4) {
 		_, out := f.Dims()

@@ -10,6 +10,7 @@ import (
 
 	"github.com/seed-feabd252/randfeat/dense"
 	"github.com/seed-feabd252/randfeat/internal/testing/densetest"
+	"github.com/seed-feabd252/randfeat/internal/testing/must"
 	"github.com/seed-feabd252/randfeat/kernels"
 	"github.com/seed-feabd252/randfeat/rff"
 	"github.com/seed-feabd252/randfeat/ridge"
@@ -19,8 +20,7 @@ import (
 // span of landmarks misses.
 func testJackknife[T dense.Float](t *testing.T) {
 	x, _ := friedman[T](8, 5, 1)
-	landmarks, err := rff.Nystroem(kernels.Gaussian{LengthScale: 1}, x)
-	require.NoError(t, err)
+	landmarks := must.Have(rff.Nystroem(kernels.Gaussian{LengthScale: 1}, x))
 	for _, phi := range []rff.Map[T]{gaussian[T](t, 8, 5, 2, 1), landmarks} {
 		testJackknifeOf(t, phi)
 	}
@@ -33,23 +33,20 @@ func testJackknifeOf[T dense.Float](t *testing.T, phi rff.Map[T]) {
 	for i := range weights {
 		weights[i] = 0.5 + T(i%3)
 	}
-	m, err := sumOf(t, phi, x, y, weights).Fit(t.Context(), ridge.Options{})
-	require.NoError(t, err)
-	ratios, err := m.Jackknife(dense.Matrix[T]{}, x, y, weights)
-	require.NoError(t, err)
+	m := must.Have(sumOf(t, phi, x, y, weights).Fit(t.Context(), ridge.Options{}))
+	ratios := must.Have(m.Jackknife(dense.Matrix[T]{}, x, y, weights))
 	o := ridge.Options{Noise: m.Noise()[0], Prior: m.Prior()[0]}
 	for i := range n {
 		without := append([]T(nil), weights...)
 		without[i] = 0
-		rest, err := sumOf(t, phi, x, y, without).Fit(t.Context(), o)
-		require.NoError(t, err)
+		rest := must.Have(sumOf(t, phi, x, y, without).Fit(t.Context(), o))
 		mean, sd := rest.Posterior(x.RowRange(i, i+1))
 		deviation := math.Sqrt(math.Pow(float64(sd.At(0, 0)), 2) + o.Noise/float64(weights[i]))
 		want := math.Abs(float64(y.At(i, 0))-float64(mean.At(0, 0))) / deviation
 		assert.InDelta(t, want, float64(ratios.At(i, 0)), 1e5*densetest.Roundoff[T](), "row %d", i)
 	}
 	weights[3] = 0
-	_, err = m.Jackknife(dense.Matrix[T]{}, x, y, weights)
+	_, err := m.Jackknife(dense.Matrix[T]{}, x, y, weights)
 	assert.EqualError(t, err, "ridge: weights[3] = 0, want a positive number")
 }
 
@@ -73,8 +70,7 @@ func TestBandsHoldTheirShare(t *testing.T) {
 	}
 	x, y := draw(400, 1)
 	others, targets := draw(4000, 2)
-	m, err := ridge.Fit(t.Context(), gaussian[float64](t, 16, 1, 1, 1), ridge.Block[float64]{X: x, Y: y}, ridge.Options{})
-	require.NoError(t, err)
+	m := must.Have(ridge.Fit(t.Context(), gaussian[float64](t, 16, 1, 1, 1), ridge.Block[float64]{X: x, Y: y}, ridge.Options{}))
 	share := func(m *ridge.Model[float64], level float64) float64 {
 		mean, half := m.Band(others, level)
 		inside := 0.0
@@ -86,10 +82,8 @@ func TestBandsHoldTheirShare(t *testing.T) {
 		return inside
 	}
 	assert.Greater(t, share(m, 0.9), 0.94, "normal")
-	ratios, err := m.Jackknife(dense.Matrix[float64]{}, x, y, nil)
-	require.NoError(t, err)
-	errs, err := m.LeaveOneOut(dense.Matrix[float64]{}, x, y, nil)
-	require.NoError(t, err)
+	ratios := must.Have(m.Jackknife(dense.Matrix[float64]{}, x, y, nil))
+	errs := must.Have(m.LeaveOneOut(dense.Matrix[float64]{}, x, y, nil))
 	for i, e := range errs.Data {
 		errs.Data[i] = math.Abs(e)
 	}
@@ -98,8 +92,7 @@ func TestBandsHoldTheirShare(t *testing.T) {
 		if relative {
 			of = ratios
 		}
-		with, err := m.WithBands(ridge.Bands[float64]{Errors: of, Relative: relative})
-		require.NoError(t, err)
+		with := must.Have(m.WithBands(ridge.Bands[float64]{Errors: of, Relative: relative}))
 		for _, level := range []float64{0.5, 0.9} {
 			assert.InDelta(t, level, share(with, level), 4*math.Sqrt(level*(1-level)*(1.0/400+1.0/4000)), "level %v, relative %v", level, relative)
 		}
@@ -113,11 +106,9 @@ func TestBandsHoldTheirShare(t *testing.T) {
 
 func TestBandErrors(t *testing.T) {
 	x, y := friedman[float64](30, 5, 1)
-	identity, err := rff.Draw[float64](rff.Identity{D: 5}, nil)
-	require.NoError(t, err)
-	m, err := ridge.Fit(t.Context(), identity, ridge.Block[float64]{X: x, Y: y}, ridge.Options{})
-	require.NoError(t, err)
-	_, err = m.WithBands(ridge.Bands[float64]{Errors: dense.Matrix[float64]{}, Relative: true})
+	identity := must.Have(rff.Draw[float64](rff.Identity{D: 5}, nil))
+	m := must.Have(ridge.Fit(t.Context(), identity, ridge.Block[float64]{X: x, Y: y}, ridge.Options{}))
+	_, err := m.WithBands(ridge.Bands[float64]{Errors: dense.Matrix[float64]{}, Relative: true})
 	assert.EqualError(t, err, "ridge: errors are 0×0, want at least one row and 1 columns")
 	_, err = m.WithBands(ridge.Bands[float64]{Errors: dense.Of(2, 1, []float64{1, -1}), Relative: true})
 	assert.EqualError(t, err, "ridge: errors[0] = -1, want a finite number from 0 on")
@@ -128,8 +119,7 @@ func TestBandErrors(t *testing.T) {
 	for _, level := range []float64{0, 1, math.NaN()} {
 		assert.Panics(t, func() { m.Band(x, level) })
 	}
-	with, err := m.WithBands(ridge.Bands[float64]{Errors: dense.Of(3, 1, []float64{3, 1, 2})})
-	require.NoError(t, err)
+	with := must.Have(m.WithBands(ridge.Bands[float64]{Errors: dense.Of(3, 1, []float64{3, 1, 2})}))
 	_, half := with.Band(x.RowRange(0, 1), 0.5)
 	assert.Equal(t, 2.0, half.At(0, 0))
 }
@@ -138,15 +128,12 @@ func TestBandErrors(t *testing.T) {
 // +Inf if n errors are too few for the level.
 func testRankOfBands[T dense.Float](t *testing.T) {
 	x := dense.Of(4, 1, []T{1, 2, 3, 5})
-	identity, err := rff.Draw[T](rff.Identity{D: 1}, nil)
-	require.NoError(t, err)
-	m, err := ridge.Fit(t.Context(), identity, ridge.Block[T]{X: x, Y: dense.Of(4, 1, []T{1, 0, 1, 0})}, ridge.Options{})
-	require.NoError(t, err)
+	identity := must.Have(rff.Draw[T](rff.Identity{D: 1}, nil))
+	m := must.Have(ridge.Fit(t.Context(), identity, ridge.Block[T]{X: x, Y: dense.Of(4, 1, []T{1, 0, 1, 0})}, ridge.Options{}))
 	var errs []float64
 	for n := 1; n <= 200; n++ {
 		errs = append(errs, float64(n))
-		with, err := m.WithBands(ridge.Bands[T]{Errors: dense.Of(n, 1, errs)})
-		require.NoError(t, err)
+		with := must.Have(m.WithBands(ridge.Bands[T]{Errors: dense.Of(n, 1, errs)}))
 		for k := 1; k < 100; k++ {
 			want := T((k*(n+1) + 99) / 100)
 			if want > T(n) {
@@ -162,134 +149,56 @@ func TestRankOfBands(t *testing.T) {
 	densetest.Both(t, testRankOfBands[float32], testRankOfBands[float64])
 }
 
-// The noise is exp(x) for x in (0, 2). Bands of Logs hold their share in both halves of the
-// range, and bands of equal width miss one in six targets of the noisy half, within four standard
-// errors. The file has the same bands.
-func testNoise[T dense.Float](t *testing.T) {
-	const n = 1000
-	draw := func(n int, seed uint64) (x, y dense.Matrix[T]) {
-		rng := rand.New(rand.NewPCG(seed, 1))
-		x, y = dense.New[T](n, 1), dense.New[T](n, 2)
-		for i := range n {
-			v := 2 * rng.Float64()
-			x.Set(i, 0, T(v))
-			y.Set(i, 0, T(math.Sin(v)+math.Exp(v)*rng.NormFloat64()))
-			y.Set(i, 1, T(rng.NormFloat64()))
-		}
-		return x, y
-	}
-	x, y := draw(n, 1)
-	others, targets := draw(4000, 2)
-	phi := gaussian[T](t, 8, 1, 1, 1)
-	m, err := ridge.Fit(t.Context(), phi, ridge.Block[T]{X: x, Y: y}, ridge.Options{})
-	require.NoError(t, err)
-	errs, err := m.LeaveOneOut(dense.Matrix[T]{}, x, y, nil)
-	require.NoError(t, err)
-	sizes, logs := dense.New[float64](n, 2), dense.New[T](n, 2)
-	for i, e := range errs.Data {
-		sizes.Data[i] = math.Abs(float64(e))
-		logs.Data[i] = T(math.Log(sizes.Data[i] + 1e-3))
-	}
-	g, err := ridge.Fit(t.Context(), phi, ridge.Block[T]{X: x, Y: logs}, ridge.Options{})
-	require.NoError(t, err)
-	rest, err := g.LeaveOneOut(dense.Matrix[T]{}, x, logs, nil)
-	require.NoError(t, err)
-	ratios, least := dense.New[float64](n, 2), []float64{math.Inf(1), math.Inf(1)}
-	for i, v := range rest.Data {
-		ratios.Data[i] = math.Exp(float64(v))
-		least[i%2] = min(least[i%2], float64(logs.Data[i]-v))
-	}
-	with, err := m.WithBands(ridge.Bands[T]{Errors: ratios, Logs: g, Least: least})
-	require.NoError(t, err)
-	equal, err := m.WithBands(ridge.Bands[T]{Errors: sizes})
-	require.NoError(t, err)
-	share := func(m *ridge.Model[T], lo, hi float64, output int) float64 {
-		mean, half := m.Band(others, 0.9)
-		inside, count := 0.0, 0.0
-		for i := range others.Rows {
-			if v := float64(others.At(i, 0)); v >= lo && v < hi {
-				count++
-				if math.Abs(float64(targets.At(i, output)-mean.At(i, output))) <= float64(half.At(i, output)) {
-					inside++
-				}
-			}
-		}
-		return inside / count
-	}
-	allowed := 4 * math.Sqrt(0.09*(1.0/500+1.0/2000))
-	for output := range 2 {
-		assert.InDelta(t, 0.9, share(with, 0, 1, output), allowed)
-		assert.InDelta(t, 0.9, share(with, 1, 2, output), allowed)
-	}
-	assert.Less(t, share(equal, 1, 2, 0), 0.9-allowed/2)
-	again := reread(t, with, ridge.ReadModel[T])
-	mean, half := with.Band(others, 0.9)
-	m2, h2 := again.Band(others, 0.9)
-	assert.Equal(t, mean, m2)
-	assert.Equal(t, half, h2)
-	_, width := again.Band(others.RowRange(0, 1), 0.9)
-	for j, v := range width.Data {
-		assert.InEpsilon(t, half.At(0, j), v, 1e-5)
-	}
-	none, err := with.WithBands(ridge.Bands[T]{Errors: sizes})
-	require.NoError(t, err)
-	_, h2 = none.Band(others, 0.9)
-	assert.Equal(t, h2.At(0, 0), h2.At(1, 0), "the last bands count")
-	_, err = m.WithBands(ridge.Bands[T]{Errors: ratios, Logs: nil, Least: least})
-	assert.ErrorContains(t, err, "Model is zero")
-	_, err = m.WithBands(ridge.Bands[T]{Errors: dense.New[float64](3, 1), Logs: g, Least: least})
-	assert.EqualError(t, err, "ridge: errors are 3×1, want at least one row and 2 columns")
-	one, err := ridge.Fit(t.Context(), phi, ridge.Block[T]{X: x, Y: logs.ColRange(0, 1)}, ridge.Options{})
-	require.NoError(t, err)
-	_, err = m.WithBands(ridge.Bands[T]{Errors: ratios, Logs: one, Least: least})
-	assert.EqualError(t, err, "ridge: logs has 16 features and 1 outputs, want 16 and 2")
-	_, err = m.WithBands(ridge.Bands[T]{Errors: ratios, Logs: g, Least: least[:1]})
-	assert.EqualError(t, err, "ridge: least has 1 numbers, want 2")
-	_, err = m.WithBands(ridge.Bands[T]{Errors: ratios, Logs: g, Least: []float64{0, math.NaN()}})
-	assert.ErrorContains(t, err, "ridge: least")
-}
-
 // Log-errors that are linear in x fall without end to the left of the rows, and bands do not: their
 // factor is at least the smallest of the rows. Relative bands are wide on both sides.
 func testNoiseAwayFromRows[T dense.Float](t *testing.T) {
 	const n = 100
-	x, y, logs := dense.New[T](n, 1), dense.New[T](n, 1), dense.New[T](n, 1)
+	x, y, logs := dense.New[T](n, 1), dense.New[T](n, 2), dense.New[T](n, 2)
 	for i := range n {
 		x.Set(i, 0, T(i)/n)
-		y.Set(i, 0, T(i%2))
-		logs.Set(i, 0, 2*x.At(i, 0)+T(i%2)/8)
+		copy(y.Row(i), []T{T(i % 2), T(i % 3)})
+		copy(logs.Row(i), []T{2*x.At(i, 0) + T(i%2)/8, T(i%2)/8 - x.At(i, 0)})
 	}
-	phi, err := rff.Draw[T](rff.Identity{D: 1}, nil)
-	require.NoError(t, err)
-	m, err := ridge.Fit(t.Context(), phi, ridge.Block[T]{X: x, Y: y}, ridge.Options{Noise: 1, Prior: 1})
-	require.NoError(t, err)
-	g, err := ridge.Fit(t.Context(), phi, ridge.Block[T]{X: x, Y: logs}, ridge.Options{Noise: 0.01, Prior: 100})
-	require.NoError(t, err)
-	errs := dense.Of(9, 1, []float64{1, 1, 1, 1, 1, 1, 1, 1, 2})
+	phi := must.Have(rff.Draw[T](rff.Identity{D: 1}, nil))
+	m := must.Have(ridge.Fit(t.Context(), phi, ridge.Block[T]{X: x, Y: y}, ridge.Options{Noise: 1, Prior: 1}))
+	g := must.Have(ridge.Fit(t.Context(), phi, ridge.Block[T]{X: x, Y: logs}, ridge.Options{Noise: 0.01, Prior: 100}))
+	errs, least := densetest.Filled(9, 2, 1.0), []float64{-0.5, -2}
+	errs.Data[16], errs.Data[17] = 2, 3
 	z := dense.Of(3, 1, []T{-40, 0.5, 20})
 	_, sd := m.Predict(z)
 	mean := g.Mean(dense.Matrix[T]{}, z)
 	for _, relative := range []bool{false, true} {
-		with, err := m.WithBands(ridge.Bands[T]{Errors: errs, Logs: g, Least: []float64{-0.5}, Relative: relative})
-		require.NoError(t, err)
+		with := must.Have(m.WithBands(ridge.Bands[T]{Errors: errs, Logs: g, Least: least, Relative: relative}))
 		again := reread(t, with, ridge.ReadModel[T])
 		_, half := again.Band(z, 0.9)
 		for i := range z.Rows {
-			want := 2 * math.Exp(max(float64(mean.At(i, 0)), -0.5))
-			if relative {
-				want *= float64(sd.At(i, 0))
-			}
-			require.InEpsilon(t, want, float64(half.At(i, 0)), 1e-5)
 			_, one := again.Band(z.RowRange(i, i+1), 0.9)
-			require.InEpsilon(t, want, float64(one.At(0, 0)), 1e-5)
+			for j, low := range least {
+				want := float64(2+j) * math.Exp(max(float64(mean.At(i, j)), low))
+				if relative {
+					want *= float64(sd.At(i, j))
+				}
+				require.InEpsilon(t, want, float64(half.At(i, j)), 1e-5)
+				require.InEpsilon(t, want, float64(one.At(0, j)), 1e-5)
+			}
 		}
 		_, half = again.Band(z, 0.91)
 		assert.True(t, math.IsInf(float64(half.At(0, 0)), 1), "nine errors tell of 0.9")
+	}
+	for want, b := range map[string]ridge.Bands[T]{
+		"Model is zero": {Errors: errs, Least: least},
+		"ridge: errors are 3×1, want at least one row and 2 columns": {Errors: dense.New[float64](3, 1), Logs: g, Least: least},
+		"ridge: least has 1 numbers, want 2":                         {Errors: errs, Logs: g, Least: least[:1]},
+		"ridge: least[1] = NaN":                                      {Errors: errs, Logs: g, Least: []float64{0, math.NaN()}},
+		"ridge: logs has 1 features and 1 outputs, want 1 and 2": {
+			Errors: errs, Logs: must.Have(ridge.Fit(t.Context(), phi, ridge.Block[T]{X: x, Y: y.ColRange(0, 1)}, ridge.Options{})), Least: least,
+		},
+	} {
+		_, err := m.WithBands(b)
+		assert.ErrorContains(t, err, want)
 	}
 }
 
 func TestNoiseAwayFromRows(t *testing.T) {
 	densetest.Both(t, testNoiseAwayFromRows[float32], testNoiseAwayFromRows[float64])
 }
-
-func TestNoise(t *testing.T) { densetest.Both(t, testNoise[float32], testNoise[float64]) }

@@ -12,6 +12,7 @@ import (
 
 	"github.com/seed-feabd252/randfeat/dense"
 	"github.com/seed-feabd252/randfeat/internal/testing/densetest"
+	"github.com/seed-feabd252/randfeat/internal/testing/must"
 	"github.com/seed-feabd252/randfeat/rff"
 	"github.com/seed-feabd252/randfeat/ridge"
 )
@@ -52,8 +53,7 @@ func testClassify[T dense.Float](t *testing.T) {
 	test, labels, truth := rings[T](5000, 2)
 	maps := []rff.Map[T]{gaussian[T](t, 24, 2, 0.1, 1), gaussian[T](t, 24, 2, 1.5, 1)}
 	least := logLoss(truth, labels)
-	found, err := ridge.Classify(ctx, maps, train, ridge.ClassifyOptions{Classes: 3})
-	require.NoError(t, err)
+	found := must.Have(ridge.Classify(ctx, maps, train, ridge.ClassifyOptions{Classes: 3}))
 	assert.Equal(t, 1, found.Best)
 	assert.Less(t, found.Trials[1].Score, found.Trials[0].Score)
 	c := found.Classifier
@@ -88,15 +88,13 @@ func TestLossOfClassify(t *testing.T) {
 		y.Set(i, l, 1)
 	}
 	phi := gaussian[float64](t, 8, 2, 1.5, 1)
-	found, err := ridge.Classify(t.Context(), []rff.Map[float64]{phi}, train, ridge.ClassifyOptions{Classes: 3, Ratio: lambda, ClassWeights: factors})
-	require.NoError(t, err)
+	found := must.Have(ridge.Classify(t.Context(), []rff.Map[float64]{phi}, train, ridge.ClassifyOptions{Classes: 3, Ratio: lambda, ClassWeights: factors}))
 	assert.Equal(t, lambda, found.Ratio)
 	sum, total := 0.0, 0.0
 	for i, l := range labels {
 		without := slices.Clone(weights)
 		without[i] = 0
-		m, err := sumOf(t, phi, train.X, y, without).Fit(t.Context(), ridge.Options{Ratio: lambda})
-		require.NoError(t, err)
+		m := must.Have(sumOf(t, phi, train.X, y, without).Fit(t.Context(), ridge.Options{Ratio: lambda}))
 		f := m.Mean(dense.Matrix[float64]{}, train.X.RowRange(i, i+1)).Row(0)
 		norm := 0.0
 		for _, v := range f {
@@ -106,8 +104,7 @@ func TestLossOfClassify(t *testing.T) {
 		total += weights[i]
 	}
 	assert.InDelta(t, sum/total, found.Trials[0].Score, 1e-9)
-	all, err := sumOf(t, phi, train.X, y, weights).Fit(t.Context(), ridge.Options{Ratio: lambda})
-	require.NoError(t, err)
+	all := must.Have(sumOf(t, phi, train.X, y, weights).Fit(t.Context(), ridge.Options{Ratio: lambda}))
 	f, p := all.Mean(dense.Matrix[float64]{}, train.X), found.Classifier.Probabilities(dense.Matrix[float64]{}, train.X)
 	for i := range n {
 		assert.InDelta(t, found.Temperature*(f.At(i, 0)-f.At(i, 2)), math.Log(p.At(i, 0)/p.At(i, 2)), 1e-9)
@@ -119,16 +116,13 @@ func TestLossOfClassify(t *testing.T) {
 func TestRatioOfClassify(t *testing.T) {
 	train, _, _ := rings[float64](300, 1)
 	maps := []rff.Map[float64]{gaussian[float64](t, 16, 2, 1.5, 1)}
-	found, err := ridge.Classify(t.Context(), maps, train, ridge.ClassifyOptions{Classes: 3})
-	require.NoError(t, err)
+	found := must.Have(ridge.Classify(t.Context(), maps, train, ridge.ClassifyOptions{Classes: 3}))
 	for e := -6; e < 4; e++ {
-		at, err := ridge.Classify(t.Context(), maps, train, ridge.ClassifyOptions{Classes: 3, Ratio: math.Pow(10, float64(e))})
-		require.NoError(t, err)
+		at := must.Have(ridge.Classify(t.Context(), maps, train, ridge.ClassifyOptions{Classes: 3, Ratio: math.Pow(10, float64(e))}))
 		assert.LessOrEqual(t, found.Trials[0].Score, at.Trials[0].Score+1e-3)
 	}
 	many, _, _ := rings[float64](9000, 3)
-	found, err = ridge.Classify(t.Context(), maps, many, ridge.ClassifyOptions{Classes: 3, Ratio: 1})
-	require.NoError(t, err)
+	found = must.Have(ridge.Classify(t.Context(), maps, many, ridge.ClassifyOptions{Classes: 3, Ratio: 1}))
 	other, labels, _ := rings[float64](9000, 4)
 	assert.InDelta(t, logLoss(found.Classifier.Probabilities(dense.Matrix[float64]{}, other.X), labels), found.Trials[0].Score, 4*0.6/math.Sqrt(2048))
 }
@@ -156,8 +150,7 @@ func TestClassifierErrors(t *testing.T) {
 	assert.ErrorContains(t, fit(phi, equal, 3, none), "ridge: the features do not vary")
 	_, err := ridge.Classify(t.Context(), nil, train, ridge.ClassifyOptions{Classes: 3})
 	assert.EqualError(t, err, "ridge: no maps, want at least 1")
-	found, err := ridge.Classify(t.Context(), []rff.Map[float64]{phi}, train, ridge.ClassifyOptions{Classes: 3})
-	require.NoError(t, err)
+	found := must.Have(ridge.Classify(t.Context(), []rff.Map[float64]{phi}, train, ridge.ClassifyOptions{Classes: 3}))
 	c := found.Classifier
 	assert.PanicsWithValue(t, "ridge: x is 20×1, want 20×2", func() { c.Probabilities(dense.Matrix[float64]{}, train.Y) })
 	assert.EqualError(t, fit(phi, train, 3, ridge.ClassifyOptions{Labels: []string{"a"}}), "ridge: 1 Labels, want one for each of 3 classes")
@@ -212,13 +205,10 @@ func halves[T dense.Float](n int, mean float64) ridge.Block[T] {
 func testClassesOfLargeMeans[T dense.Float](t *testing.T) {
 	ctx := context.Background()
 	near := halves[float64](300, 0)
-	wide, err := rff.Draw[float64](rff.Identity{D: 2}, nil)
-	require.NoError(t, err)
-	phi, err := rff.Draw[T](rff.Identity{D: 2}, nil)
-	require.NoError(t, err)
+	wide := must.Have(rff.Draw[float64](rff.Identity{D: 2}, nil))
+	phi := must.Have(rff.Draw[T](rff.Identity{D: 2}, nil))
 	o := ridge.ClassifyOptions{Classes: 2, Ratio: 1}
-	exact, err := ridge.Classify(ctx, []rff.Map[float64]{wide}, near, o)
-	require.NoError(t, err)
+	exact := must.Have(ridge.Classify(ctx, []rff.Map[float64]{wide}, near, o))
 	for _, mean := range []float64{0, 1e5, 1e6} {
 		rows := halves[T](300, mean)
 		c, err := ridge.Classify(ctx, []rff.Map[T]{phi}, rows, o)

@@ -168,23 +168,31 @@ func classify[T dense.Float](ctx context.Context, phi rff.Map[T], rows Rows[T], 
 	if err != nil {
 		return found, 0, &fitError{fmt.Errorf("ridge: no classifier: %w", err)}
 	}
-	c := &Classifier[T]{phi: phi, mean: make([]T, width), weights: dense.New[T](width, classes), offset: make([]T, classes), labels: slices.Clone(o.Labels)}
-	offset := slices.Clone(sums.targets)
-	for f, m := range sums.mean {
+	g := features.Regression{Weights: at.weights, Facts: features.Facts{FeatureMean: sums.mean, TargetMean: sums.targets}}
+	found.Classifier = newClassifier(phi, g, found.Temperature, mixed, o.Labels)
+	found.Ratio = math.Exp(log)
+	return found, loss, nil
+}
+
+// newClassifier returns the classifier with the scores (β·f, 1)·M of the means f of g.
+func newClassifier[T dense.Float](phi rff.Map[T], g features.Regression, beta float64, mixed dense.Matrix[float64], labels []string) *Classifier[T] {
+	width, classes := g.Weights.Rows, g.Weights.Cols
+	c := &Classifier[T]{phi: phi, mean: make([]T, width), weights: dense.New[T](width, classes), offset: make([]T, classes), labels: slices.Clone(labels)}
+	offset := slices.Clone(g.TargetMean)
+	for f, m := range g.FeatureMean {
 		c.mean[f] = T(m)
-		for j, w := range at.weights.Row(f) {
+		for j, w := range g.Weights.Row(f) {
 			offset[j] += (float64(c.mean[f]) - m) * w // makes up for the rounding of the mean
 		}
 	}
 	own := dense.Of(classes, classes, mixed.Data[:classes*classes])
 	weights := dense.New[float64](width, classes)
-	matmul.Mul(found.Temperature, at.weights, own, 0, weights)
+	matmul.Mul(beta, g.Weights, own, 0, weights)
 	dense.Copy(c.weights, weights)
 	for j := range c.offset {
-		c.offset[j] = T(score(offset, found.Temperature, mixed, j))
+		c.offset[j] = T(score(offset, beta, mixed, j))
 	}
-	found.Classifier, found.Ratio = c, math.Exp(log)
-	return found, loss, nil
+	return c
 }
 
 // indicators returns the rows of b of weights above 0 and their classes. The rows have an output

@@ -97,15 +97,15 @@ func checkExact[T dense.Float](k kernels.Kernel, x dense.Matrix[T], a dense.Matr
 
 // Classifier returns a classifier whose scores are the means of m, a model of class indicators y
 // (n×p): an element of y is 1 for the class of the row and 0 for every other class. leftOut (n×p)
-// has the leave-one-out errors y_i − f⁻ⁱ(x_i) of m, as kernelridge.Fit returns them. The errors
-// leftOut determine the temperature and the mixture of the scores by the loss of Classify, and
+// has errors y_i − f⁻ⁱ(x_i) of fits without row i, such as those of LeaveOneOut or of
+// kernelridge.Fit, or without the group of the row. The errors leftOut determine the temperature and the mixture of the scores by the loss of Classify, and
 // Classifier also returns the loss. labels has the meaning of ClassifyOptions.Labels.
 //
-// The error reports a model that is not from WithKernel, shapes that do not fit, rows of y that are
+// The error reports a zero model, shapes that do not fit, rows of y that are
 // no indicators, elements of leftOut that are not finite, and labels out of range.
 func (m *Model[T]) Classifier(y dense.Matrix[T], weights []T, leftOut dense.Matrix[float64], labels []string) (*Classifier[T], float64, error) {
-	if m.exact == nil {
-		return nil, 0, errors.New("ridge: the model has no rows of WithKernel: want Classify")
+	if m.phi == nil {
+		return nil, 0, errNoModel
 	}
 	p := len(m.prior)
 	if err := (ClassifyOptions{Classes: p, Labels: labels}).check(); err != nil {
@@ -134,6 +134,9 @@ func (m *Model[T]) Classifier(y dense.Matrix[T], weights []T, leftOut dense.Matr
 	mixed, loss := mixture(scores, classes, shares, beta, loss)
 	if !(loss < math.Inf(1)) {
 		return nil, 0, fmt.Errorf("ridge: the loss of the classes is %v, want a finite number", loss)
+	}
+	if m.exact == nil {
+		return newClassifier(m.phi, m.regression, beta, mixed, labels), loss, nil
 	}
 	a, offset := dense.New[float64](m.exact.rows.Rows, p), make([]T, p)
 	matmul.Mul(beta, m.exact.Weights, dense.Of(p, p, mixed.Data[:p*p]), 0, a)

@@ -10,6 +10,7 @@ import (
 	"gonum.org/v1/gonum/mat"
 
 	"github.com/seed-feabd252/randfeat/dense"
+	"github.com/seed-feabd252/randfeat/internal/testing/must"
 	"github.com/seed-feabd252/randfeat/orf"
 	"github.com/seed-feabd252/randfeat/rff"
 	"github.com/seed-feabd252/randfeat/ridge"
@@ -35,10 +36,8 @@ func friedman[T dense.Float](n, d int, seed uint64) (x, y dense.Matrix[T]) {
 // gaussian returns the features of the Gaussian kernel with m orthogonal frequencies.
 func gaussian[T dense.Float](t testing.TB, m, d int, lengthScale float64, seed uint64) rff.Map[T] {
 	src := rand.NewPCG(seed, 2)
-	w, err := orf.Draw[T](orf.GramSchmidt{}, m, d, src)
-	require.NoError(t, err)
-	phi, err := rff.Draw(rff.Gaussian{LengthScale: lengthScale}, w)
-	require.NoError(t, err)
+	w := must.Have(orf.Draw[T](orf.GramSchmidt{}, m, d, src))
+	phi := must.Have(rff.Draw(rff.Gaussian{LengthScale: lengthScale}, w))
 	return phi
 }
 
@@ -158,11 +157,9 @@ func TestModelIsTheGaussianProcess(t *testing.T) {
 	}
 	for _, intercept := range []bool{true, false} {
 		for _, weights := range [][]float64{nil, varied} {
-			sums, err := ridge.NewSums(phi, 2)
-			require.NoError(t, err)
+			sums := must.Have(ridge.NewSums(phi, 2))
 			require.NoError(t, sums.Add(x, y, weights))
-			model, err := sums.Fit(t.Context(), ridge.Options{Noise: noise, Prior: signal, NoIntercept: !intercept})
-			require.NoError(t, err)
+			model := must.Have(sums.Fit(t.Context(), ridge.Options{Noise: noise, Prior: signal, NoIntercept: !intercept}))
 			want := exact(t, phi, x, y, z, weights, noise, signal, intercept)
 			mean, sd := model.Posterior(z)
 			_, spread := model.Predict(z)

@@ -43,8 +43,7 @@ func fileOf(t testing.TB, m interface{ Write(w io.Writer) error }) []byte {
 func reread[M interface{ Write(w io.Writer) error }](t testing.TB, m M, read func(r io.Reader) (M, error)) M {
 	t.Helper()
 	file := fileOf(t, m)
-	again, err := read(bytes.NewReader(file))
-	require.NoError(t, err)
+	again := must.Have(read(bytes.NewReader(file)))
 	require.True(t, bytes.Equal(file, fileOf(t, again)))
 	return again
 }
@@ -60,8 +59,7 @@ func fitted[T dense.Float](t testing.TB, phi rff.Map[T], rows int, o ridge.Optio
 		b.Y.Set(i, 1, 100-x.At(i, 2)*y.At(i, 0))
 		b.Weights[i] = 0.5 + T(i%3)
 	}
-	m, err := sumOf(t, phi, b.X, b.Y, b.Weights).Fit(t.Context(), o)
-	require.NoError(t, err)
+	m := must.Have(sumOf(t, phi, b.X, b.Y, b.Weights).Fit(t.Context(), o))
 	return m, b
 }
 
@@ -70,8 +68,7 @@ func classified[T dense.Float](t testing.TB, m int) (*ridge.Classifier[T], dense
 	t.Helper()
 	rows, _, _ := rings[T](200, 3)
 	o := ridge.ClassifyOptions{Classes: 3, Labels: []string{"inner", "null", "ß"}}
-	found, err := ridge.Classify(context.Background(), []rff.Map[T]{gaussian[T](t, m, 2, 1.5, 1)}, rows, o)
-	require.NoError(t, err)
+	found := must.Have(ridge.Classify(context.Background(), []rff.Map[T]{gaussian[T](t, m, 2, 1.5, 1)}, rows, o))
 	return found.Classifier, rows.X
 }
 
@@ -82,13 +79,10 @@ func TestFiles(t *testing.T) {
 }
 
 func testFiles[T dense.Float](t *testing.T) {
-	w, err := orf.Draw[T](orf.Hadamard{}, 150, 5, rand.NewPCG(1, 2))
-	require.NoError(t, err)
-	fast, err := rff.Draw(rff.Gaussian{LengthScale: 1}, w)
-	require.NoError(t, err)
+	w := must.Have(orf.Draw[T](orf.Hadamard{}, 150, 5, rand.NewPCG(1, 2)))
+	fast := must.Have(rff.Draw(rff.Gaussian{LengthScale: 1}, w))
 	x, _ := friedman[T](40, 5, 3)
-	landmarks, err := rff.Nystroem(kernels.Gaussian{}, x)
-	require.NoError(t, err)
+	landmarks := must.Have(rff.Nystroem(kernels.Gaussian{}, x))
 	for _, phi := range []rff.Map[T]{fast, gaussian[T](t, 64, 5, 1, 1), landmarks} {
 		for _, o := range []ridge.Options{{}, {Noise: 0.7, Prior: 3, NoIntercept: true}} {
 			want, rows := fitted(t, phi, 150, o)
@@ -105,15 +99,11 @@ func testFiles[T dense.Float](t *testing.T) {
 				assert.Equal(t, sd, s)
 			}
 			assert.Equal(t, want.Covariance(x, 1), got.Covariance(x, 1))
-			errs, err := want.LeaveOneOut(none, rows.X, rows.Y, rows.Weights)
-			require.NoError(t, err)
-			again, err := got.LeaveOneOut(none, rows.X, rows.Y, rows.Weights)
-			require.NoError(t, err)
+			errs := must.Have(want.LeaveOneOut(none, rows.X, rows.Y, rows.Weights))
+			again := must.Have(got.LeaveOneOut(none, rows.X, rows.Y, rows.Weights))
 			assert.Equal(t, errs, again)
-			f, err := want.Sample(3, 1, rand.NewPCG(1, 2))
-			require.NoError(t, err)
-			g, err := got.Sample(3, 1, rand.NewPCG(1, 2))
-			require.NoError(t, err)
+			f := must.Have(want.Sample(3, 1, rand.NewPCG(1, 2)))
+			g := must.Have(got.Sample(3, 1, rand.NewPCG(1, 2)))
 			assert.Equal(t, f.Eval(none, x), g.Eval(none, x))
 			weights, intercepts := want.Weights()
 			v, b := got.Weights()
@@ -137,8 +127,7 @@ func goldenRow(t testing.TB, file []byte) []float64 {
 		mean, sd := m.Predict(x)
 		return append(mean.Data, sd.Data...)
 	}
-	c, err := ridge.ReadClassifier[float64](bytes.NewReader(file))
-	require.NoError(t, err)
+	c := must.Have(ridge.ReadClassifier[float64](bytes.NewReader(file)))
 	assert.True(t, bytes.Equal(file, fileOf(t, c)), "written as something else")
 	return c.Probabilities(dense.Matrix[float64]{}, x).Data
 }
@@ -153,10 +142,8 @@ func TestGoldenFiles(t *testing.T) {
 	if *update {
 		phi := gaussian[float64](t, 3, 2, 1.5, 1)
 		rows, _, _ := rings[float64](60, 3)
-		m, err := ridge.Fit(t.Context(), phi, ridge.Block[float64]{X: rows.X, Y: rows.Y}, ridge.Options{})
-		require.NoError(t, err)
-		c, err := ridge.Classify(context.Background(), []rff.Map[float64]{phi}, rows, ridge.ClassifyOptions{Classes: 3})
-		require.NoError(t, err)
+		m := must.Have(ridge.Fit(t.Context(), phi, ridge.Block[float64]{X: rows.X, Y: rows.Y}, ridge.Options{}))
+		c := must.Have(ridge.Classify(context.Background(), []rff.Map[float64]{phi}, rows, ridge.ClassifyOptions{Classes: 3}))
 		var lines []string
 		for name, file := range map[string][]byte{"Model": fileOf(t, m), "Classifier": fileOf(t, c.Classifier)} {
 			require.NoError(t, os.WriteFile(filepath.Join("testdata", name+".safetensors"), file, 0o666))
@@ -169,16 +156,14 @@ func TestGoldenFiles(t *testing.T) {
 		slices.Sort(lines)
 		require.NoError(t, os.WriteFile(list, []byte(strings.Join(lines, "")), 0o666))
 	}
-	text, err := os.ReadFile(list)
-	require.NoError(t, err)
+	text := must.Have(os.ReadFile(list))
 	lines := 0
 	for line := range strings.Lines(string(text)) {
 		fields := strings.Fields(line)
 		got := goldenRow(t, golden(t, fields[0]))
 		require.Len(t, fields, 1+len(got))
 		for k, v := range got {
-			want, err := strconv.ParseFloat(fields[1+k], 64)
-			require.NoError(t, err)
+			want := must.Have(strconv.ParseFloat(fields[1+k], 64))
 			assert.InDelta(t, want, v, 1e-12*(1+math.Abs(want)), "%s: number %d", fields[0], k)
 		}
 		lines++
@@ -189,8 +174,7 @@ func TestGoldenFiles(t *testing.T) {
 // golden returns the bytes of a golden file.
 func golden(t testing.TB, name string) []byte {
 	t.Helper()
-	file, err := os.ReadFile(filepath.Join("testdata", name+".safetensors"))
-	require.NoError(t, err)
+	file := must.Have(os.ReadFile(filepath.Join("testdata", name+".safetensors")))
 	return file
 }
 

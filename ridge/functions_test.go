@@ -11,6 +11,7 @@ import (
 	"gonum.org/v1/gonum/mat"
 
 	"github.com/seed-feabd252/randfeat/dense"
+	"github.com/seed-feabd252/randfeat/internal/testing/must"
 	"github.com/seed-feabd252/randfeat/rff"
 	"github.com/seed-feabd252/randfeat/ridge"
 )
@@ -52,11 +53,9 @@ func TestSamplesHaveTheExactCovariance(t *testing.T) {
 	phi := gaussian[float64](t, m, 3, 0.8, 3)
 	_, width := phi.Dims()
 	for _, intercept := range []bool{true, false} {
-		model, err := ridge.Fit(t.Context(), phi, ridge.Block[float64]{X: x, Y: y}, ridge.Options{Noise: noise, Prior: signal, NoIntercept: !intercept})
-		require.NoError(t, err)
+		model := must.Have(ridge.Fit(t.Context(), phi, ridge.Block[float64]{X: x, Y: y}, ridge.Options{Noise: noise, Prior: signal, NoIntercept: !intercept}))
 		want := exact(t, phi, x, y, z, nil, noise, signal, intercept)
-		f, err := model.Sample(width+1, 0, rand.NewPCG(1, 2))
-		require.NoError(t, err)
+		f := must.Have(model.Sample(width+1, 0, rand.NewPCG(1, 2)))
 		values := f.Eval(dense.Matrix[float64]{}, z)
 		rng := rand.New(rand.NewPCG(1, 2))
 		normals, centred := mat.NewDense(width+1, width+1, nil), mat.NewDense(width+1, z.Rows, nil)
@@ -85,15 +84,12 @@ func TestPathwiseIsMatheron(t *testing.T) {
 	const n, noise, signal = 30, 0.5, 2.0
 	x, y := friedman[float64](n, 5, 1)
 	x = x.ColRange(0, 3).Clone()
-	phi, err := rff.Draw[float64](rff.Quadratic{D: 3}, nil)
-	require.NoError(t, err)
+	phi := must.Have(rff.Draw[float64](rff.Quadratic{D: 3}, nil))
 	features := phi.Transform(dense.Matrix[float64]{}, x)
 	for _, noIntercept := range []bool{false, true} {
 		o := ridge.Options{Noise: noise, Prior: signal, NoIntercept: noIntercept}
-		m, err := ridge.Fit(t.Context(), phi, ridge.Block[float64]{X: x, Y: y}, o)
-		require.NoError(t, err)
-		f, err := m.Pathwise(x, y, nil, 1, 0, rand.NewPCG(3, 4))
-		require.NoError(t, err)
+		m := must.Have(ridge.Fit(t.Context(), phi, ridge.Block[float64]{X: x, Y: y}, o))
+		f := must.Have(m.Pathwise(x, y, nil, 1, 0, rand.NewPCG(3, 4)))
 
 		rng := rand.New(rand.NewPCG(3, 4))
 		w := make([]float64, 6)
@@ -104,8 +100,7 @@ func TestPathwiseIsMatheron(t *testing.T) {
 		for i := range n {
 			rest.Set(i, 0, y.At(i, 0)-floats.Dot(w, features.Row(i))-math.Sqrt(noise)*rng.NormFloat64())
 		}
-		update, err := ridge.Fit(t.Context(), phi, ridge.Block[float64]{X: x, Y: rest}, o)
-		require.NoError(t, err)
+		update := must.Have(ridge.Fit(t.Context(), phi, ridge.Block[float64]{X: x, Y: rest}, o))
 		mean := update.Mean(dense.Matrix[float64]{}, x)
 		for i, v := range f.Eval(dense.Matrix[float64]{}, x).Data {
 			assert.InDelta(t, mean.At(i, 0)+floats.Dot(w, features.Row(i)), v, 1e-10)
@@ -116,10 +111,9 @@ func TestPathwiseIsMatheron(t *testing.T) {
 func TestSampleErrors(t *testing.T) {
 	phi := gaussian[float64](t, 4, 5, 1, 1)
 	x, y := friedman[float64](10, 5, 1)
-	m, err := ridge.Fit(t.Context(), phi, ridge.Block[float64]{X: x, Y: y}, ridge.Options{})
-	require.NoError(t, err)
+	m := must.Have(ridge.Fit(t.Context(), phi, ridge.Block[float64]{X: x, Y: y}, ridge.Options{}))
 	src := rand.NewPCG(1, 2)
-	_, err = m.Sample(0, 0, src)
+	_, err := m.Sample(0, 0, src)
 	assert.EqualError(t, err, "ridge: n = 0, want at least 1")
 	_, err = m.Sample(1, 1, src)
 	assert.EqualError(t, err, "ridge: output 1, want one of the 1 from 0 on")
@@ -131,7 +125,6 @@ func TestSampleErrors(t *testing.T) {
 	assert.EqualError(t, err, "ridge: x is 0×5, want at least 1 row and 5 columns")
 	_, err = m.Pathwise(x.RowRange(0, 1), y.RowRange(0, 1), []float64{0}, 1, 0, src)
 	assert.EqualError(t, err, "ridge: weights[0] = 0, want a positive number")
-	f, err := m.Sample(2, 0, src)
-	require.NoError(t, err)
+	f := must.Have(m.Sample(2, 0, src))
 	assert.PanicsWithValue(t, "ridge: x is 10×1, want 10×5", func() { f.Eval(dense.Matrix[float64]{}, y) })
 }

@@ -5,10 +5,10 @@ import (
 	"testing"
 
 	"github.com/stretchr/testify/assert"
-	"github.com/stretchr/testify/require"
 
 	"github.com/seed-feabd252/randfeat/dense"
 	"github.com/seed-feabd252/randfeat/internal/testing/densetest"
+	"github.com/seed-feabd252/randfeat/internal/testing/must"
 	"github.com/seed-feabd252/randfeat/rff"
 	"github.com/seed-feabd252/randfeat/ridge"
 )
@@ -16,43 +16,23 @@ import (
 // Leave-one-out errors at targets and features with large means are those of models that are fitted
 // in float64 to all rows but one.
 func testLeaveOneOutOfLargeMeans[T dense.Float](t *testing.T) {
-	phi, err := rff.Draw[T](rff.Identity{D: 1}, nil)
-	require.NoError(t, err)
-	wide, err := rff.Draw[float64](rff.Identity{D: 1}, nil)
-	require.NoError(t, err)
+	phi, double := must.Have(rff.Draw[T](rff.Identity{D: 1}, nil)), must.Have(rff.Draw[float64](rff.Identity{D: 1}, nil))
+	given, none := ridge.Options{Noise: 0.01, Prior: 1}, ridge.Options{Noise: 0.3, Prior: 9, NoIntercept: true}
 	for _, c := range []struct {
 		mean T
 		o    ridge.Options
-	}{{0, ridge.Options{Noise: 0.01, Prior: 1}}, {1e5, ridge.Options{Noise: 0.01, Prior: 1}}, {0, ridge.Options{Noise: 0.3, Prior: 9, NoIntercept: true}}} {
-		mean, o := c.mean, c.o
-		x := dense.Of(5, 1, []T{mean, mean + 1, mean + 2, mean + 3, mean + 40})
+	}{{0, given}, {1e5, given}, {0, none}} {
+		x := dense.Of(5, 1, []T{c.mean, c.mean + 1, c.mean + 2, c.mean + 3, c.mean + 40})
 		y := dense.Of(5, 1, []T{1e5, 1e5 + .125, 1e5 + .1875, 1e5 + .3125, 1e5 + 4.0625})
-		for _, weights := range [][]T{nil, {1, 2, 0.5, 1, 0.25}} {
-			sums, err := ridge.NewSums[T](phi, 1)
-			require.NoError(t, err)
-			require.NoError(t, sums.Add(x, y, weights))
-			m, err := sums.Fit(t.Context(), o)
-			require.NoError(t, err)
-			got, err := m.LeaveOneOut(dense.Matrix[T]{}, x, y, weights)
-			require.NoError(t, err)
+		for _, weights := range [][]T{{1, 1, 1, 1, 1}, {1, 2, 0.5, 1, 0.25}} {
+			m := must.Have(sumOf(t, phi, x, y, weights).Fit(t.Context(), c.o))
+			got := must.Have(m.LeaveOneOut(dense.Matrix[T]{}, x, y, weights))
 			for i := range 5 {
-				rest, err := ridge.NewSums[float64](wide, 1)
-				require.NoError(t, err)
-				for l := range 5 {
-					if l == i {
-						continue
-					}
-					w := []float64{1}
-					if weights != nil {
-						w[0] = float64(weights[l])
-					}
-					require.NoError(t, rest.Add(dense.Of(1, 1, []float64{float64(x.At(l, 0))}), dense.Of(1, 1, []float64{float64(y.At(l, 0))}), w))
-				}
-				without, err := rest.Fit(t.Context(), o)
-				require.NoError(t, err)
-				w, b := without.Weights()
+				rest := wide(dense.Of(5, 1, weights).Clone()).Data
+				rest[i] = 0
+				w, b := must.Have(sumOf(t, double, wide(x), wide(y), rest).Fit(t.Context(), c.o)).Weights()
 				want := float64(y.At(i, 0)) - (b[0] + w.At(0, 0)*float64(x.At(i, 0)))
-				assert.InDelta(t, want, float64(got.At(i, 0)), 1e-8+0x1p-22*math.Abs(want), "mean %g, row %d", mean, i)
+				assert.InDelta(t, want, float64(got.At(i, 0)), 1e-8+0x1p-22*math.Abs(want), "mean %g, row %d", c.mean, i)
 			}
 		}
 	}

@@ -10,40 +10,37 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/seed-feabd252/randfeat/dense"
+	"github.com/seed-feabd252/randfeat/internal/testing/must"
+	"github.com/seed-feabd252/randfeat/rff"
 	"github.com/seed-feabd252/randfeat/ridge"
 )
 
-// The variances are those of maximum evidence: no others have more, given one of them or none.
+// Variances that Options gives stay, and no others have more evidence.
 func TestVariancesOfMaximumEvidence(t *testing.T) {
-	phi := gaussian[float64](t, 100, 5, 1, 1)
 	x, y := friedman[float64](600, 5, 1)
-	sums := sumOf(t, phi, x, y, nil)
-	evidence := func(noise, signal float64) float64 {
-		m, err := sums.Fit(t.Context(), ridge.Options{Noise: noise, Prior: signal})
-		require.NoError(t, err)
-		return m.LogEvidence()
+	sums := sumOf(t, gaussian[float64](t, 100, 5, 1, 1), x, y, nil)
+	evidence := func(noise, prior float64) float64 {
+		return must.Have(sums.Fit(t.Context(), ridge.Options{Noise: noise, Prior: prior})).LogEvidence()
 	}
-	for _, o := range []ridge.Options{{}, {Noise: 2}, {Prior: 3}} {
-		m, err := sums.Fit(t.Context(), o)
-		require.NoError(t, err)
-		noise, signal := m.Noise()[0], m.Prior()[0]
-		assert.InDelta(t, evidence(noise, signal), m.LogEvidence(), 1e-6)
+	for _, o := range []ridge.Options{{}, {Noise: 2}, {Prior: 3}, {Ratio: 0.1}, {Ratio: 0.1, Noise: 2}, {Ratio: 0.1, Prior: 20}} {
+		m := must.Have(sums.Fit(t.Context(), o))
+		noise, prior := m.Noise()[0], m.Prior()[0]
+		assert.InDelta(t, evidence(noise, prior), m.LogEvidence(), 1e-6)
+		for want, got := range map[float64]float64{o.Noise: noise, o.Prior: prior, o.Ratio: noise / prior} {
+			assert.True(t, want == 0 || math.Abs(got/want-1) < 1e-12, "%+v: %v", o, got)
+		}
 		for _, f := range []float64{0.1, 0.9, 1.1, 10} {
-			if o.Noise == 0 {
-				assert.Less(t, evidence(f*noise, signal), m.LogEvidence()+1e-3)
-			} else {
-				assert.Equal(t, o.Noise, noise)
+			others := map[float64]bool{
+				evidence(f*noise, prior):   o.Noise == 0 && o.Ratio == 0,
+				evidence(noise, f*prior):   o.Prior == 0 && o.Ratio == 0,
+				evidence(f*noise, f*prior): o.Noise == 0 && o.Prior == 0,
 			}
-			if o.Prior == 0 {
-				assert.Less(t, evidence(noise, f*signal), m.LogEvidence()+1e-3)
-			} else {
-				assert.InEpsilon(t, o.Prior, signal, 1e-12)
+			for other, allowed := range others {
+				assert.True(t, !allowed || other < m.LogEvidence()+1e-3, "%+v, %v times as large", o, f)
 			}
 		}
+		assert.True(t, o != ridge.Options{} || math.Abs(noise-1) < 0.3, "the noise of the data is 1")
 	}
-	m, err := sums.Fit(t.Context(), ridge.Options{})
-	require.NoError(t, err)
-	assert.InDelta(t, 1, m.Noise()[0], 0.3, "the noise of the data is 1")
 }
 
 // A fit never holds the features of all rows, 41 MB here. It holds the sums, four triangles or
@@ -60,37 +57,14 @@ func TestFitIsSmall(t *testing.T) {
 	assert.Less(t, after.TotalAlloc-before.TotalAlloc, uint64(8<<20))
 }
 
-// The degrees of freedom are the derivatives of predictions by their targets.
-func TestDegreesOfFreedom(t *testing.T) {
-	const n = 50
-	phi := gaussian[float64](t, 90, 5, 1, 1)
-	x, y := friedman[float64](n, 5, 1)
-	for _, o := range []ridge.Options{{Noise: 1, Prior: 5}, {Noise: 1, Prior: 5, NoIntercept: true}} {
-		unit := dense.New[float64](n, n)
-		for i := range n {
-			unit.Set(i, i, 1)
-		}
-		m, err := ridge.Fit(t.Context(), phi, ridge.Block[float64]{X: x, Y: unit}, o)
-		require.NoError(t, err)
-		trace := 0.0
-		for i, h := range m.Mean(dense.Matrix[float64]{}, x).Data {
-			if i%(n+1) == 0 {
-				trace += h
-			}
-		}
-		one, err := ridge.Fit(t.Context(), phi, ridge.Block[float64]{X: x, Y: y}, o)
-		require.NoError(t, err)
-		assert.InDelta(t, trace, one.DegreesOfFreedom(), 1e-9)
-		assert.Equal(t, one.DegreesOfFreedom(), one.DegreesOfFreedom())
-	}
-}
-
 func TestFitErrors(t *testing.T) {
 	phi := gaussian[float64](t, 20, 5, 1, 1)
 	x, y := friedman[float64](30, 5, 1)
 	for want, o := range map[string]ridge.Options{
 		"ridge: Noise = -1, want a positive number, or 0 to choose by the evidence":   {Noise: -1},
 		"ridge: Prior = +Inf, want a positive number, or 0 to choose by the evidence": {Prior: math.Inf(1)},
+		"ridge: Ratio = NaN, want a positive number, or 0 to choose by the evidence":  {Ratio: math.NaN()},
+		"ridge: Ratio = 1 beside Noise = 1 and Prior = 1, want at most two of them":   {Ratio: 1, Noise: 1, Prior: 1},
 	} {
 		_, err := ridge.Fit(t.Context(), phi, ridge.Block[float64]{X: x, Y: y}, o)
 		assert.EqualError(t, err, want)
@@ -105,8 +79,11 @@ func TestFitErrors(t *testing.T) {
 	assert.EqualError(t, err, "ridge: output 0 does not vary, which tells nothing of its noise: want Noise or Prior")
 	_, err = ridge.Fit(t.Context(), phi, ridge.Block[float64]{X: dense.New[float64](30, 5), Y: y}, ridge.Options{})
 	assert.Error(t, err)
-	m, err := ridge.Fit(t.Context(), phi, ridge.Block[float64]{X: x, Y: y}, ridge.Options{})
-	require.NoError(t, err)
+	line := must.Have(rff.Draw[float64](rff.Identity{D: 5}, nil))
+	many, _ := friedman[float64](300, 5, 1)
+	_, err = ridge.Fit(t.Context(), line, ridge.Block[float64]{X: many, Y: many.ColRange(2, 3)}, ridge.Options{Ratio: 2e-10})
+	assert.ErrorContains(t, err, "which tells nothing of their noise")
+	m := must.Have(ridge.Fit(t.Context(), phi, ridge.Block[float64]{X: x, Y: y}, ridge.Options{}))
 	assert.PanicsWithValue(t, "ridge: x is 30×4, want 30×5", func() { m.Predict(x.ColRange(0, 4)) })
 }
 
@@ -114,8 +91,7 @@ func TestFitErrors(t *testing.T) {
 func TestPredictionsInGoroutines(t *testing.T) {
 	phi := gaussian[float32](t, 80, 5, 1, 1)
 	x, y := friedman[float32](700, 5, 1)
-	m, err := ridge.Fit(t.Context(), phi, ridge.Block[float32]{X: x, Y: y}, ridge.Options{})
-	require.NoError(t, err)
+	m := must.Have(ridge.Fit(t.Context(), phi, ridge.Block[float32]{X: x, Y: y}, ridge.Options{}))
 	mean, sd := m.Predict(x)
 	one, own := m.Predict(x.RowRange(3, 4))
 	var wait sync.WaitGroup

@@ -7,11 +7,11 @@ import (
 	"testing"
 
 	"github.com/stretchr/testify/assert"
-	"github.com/stretchr/testify/require"
 	"gonum.org/v1/gonum/mat"
 
 	"github.com/seed-feabd252/randfeat/dense"
 	"github.com/seed-feabd252/randfeat/internal/testing/densetest"
+	"github.com/seed-feabd252/randfeat/internal/testing/must"
 	"github.com/seed-feabd252/randfeat/rff"
 	"github.com/seed-feabd252/randfeat/ridge"
 )
@@ -173,42 +173,6 @@ func testPrecision[T dense.Float](t *testing.T) {
 	assert.LessOrEqual(t, failed, 2, "features of float32 that do not vary")
 }
 
-// Columns with means of thousands of spreads, in any order and merged in parts with means of their
-// own, have the regression that they have without their means.
-func TestLargeMeans(t *testing.T) {
-	densetest.Both(t, testLargeMeans[float32], testLargeMeans[float64])
-}
-
-func testLargeMeans[T dense.Float](t *testing.T) {
-	const n = 5000
-	phi, err := rff.Draw[T](rff.Identity{D: 4}, nil)
-	require.NoError(t, err)
-	for _, mean := range []float64{2000, 1e6} {
-		rng := rand.New(rand.NewPCG(3, 4))
-		x, y := dense.New[T](n, 4), dense.New[T](n, 1)
-		for i := range n {
-			f := 0.0
-			for j := range 4 {
-				x.Set(i, j, T(mean+rng.NormFloat64()))
-				f += float64(j+1) / 4 * (float64(x.At(i, j)) - mean)
-			}
-			y.Set(i, 0, T(f+0.3*rng.NormFloat64()))
-		}
-		m, err := ridge.Fit[T](t.Context(), phi, ridge.Block[T]{X: x, Y: y}, ridge.Options{})
-		require.NoError(t, err)
-		// Noise of 5000 rows has a relative standard error of 0.02.
-		assert.InEpsilon(t, 0.09, m.Noise()[0], 0.08)
-		assert.InDelta(t, 5, m.DegreesOfFreedom(), 0.01)
-		assert.InEpsilon(t, 0.3, rmse(m.Mean(dense.Matrix[T]{}, x), y), 0.04)
-
-		first, second := sumOf[T](t, phi, x.RowRange(0, 1), y.RowRange(0, 1), nil), sumOf[T](t, phi, x.RowRange(1, n), y.RowRange(1, n), nil)
-		require.NoError(t, first.Merge(second))
-		merged, err := first.Fit(t.Context(), ridge.Options{})
-		require.NoError(t, err)
-		assert.InEpsilon(t, m.Noise()[0], merged.Noise()[0], 1e-6)
-	}
-}
-
 // What the sums cannot tell is an error.
 func TestFitsWithoutDigits(t *testing.T) {
 	x, y, _ := slope[float64](60, 0.1, 1)
@@ -228,13 +192,10 @@ func TestFitsWithoutDigits(t *testing.T) {
 	for i := range scaled.Data {
 		scaled.Data[i] *= 0x1p400
 	}
-	want, err := ridge.Fit(t.Context(), phi, ridge.Block[float64]{X: x, Y: y}, ridge.Options{})
-	require.NoError(t, err)
-	got, err := ridge.Fit(t.Context(), phi, ridge.Block[float64]{X: x, Y: scaled}, ridge.Options{})
-	require.NoError(t, err)
+	want := must.Have(ridge.Fit(t.Context(), phi, ridge.Block[float64]{X: x, Y: y}, ridge.Options{}))
+	got := must.Have(ridge.Fit(t.Context(), phi, ridge.Block[float64]{X: x, Y: scaled}, ridge.Options{}))
 	assert.InEpsilon(t, want.Noise()[0], 0x1p-800*got.Noise()[0], 1e-9)
-	small, err := rff.Draw[float64](rff.Identity{D: 3}, nil)
-	require.NoError(t, err)
+	small := must.Have(rff.Draw[float64](rff.Identity{D: 3}, nil))
 	tiny := x.Clone()
 	for i := range tiny.Data {
 		tiny.Data[i] *= 1e-160

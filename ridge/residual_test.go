@@ -12,6 +12,7 @@ import (
 	"github.com/seed-feabd252/randfeat/dense"
 	"github.com/seed-feabd252/randfeat/dense/gonum"
 	"github.com/seed-feabd252/randfeat/internal/testing/densetest"
+	"github.com/seed-feabd252/randfeat/internal/testing/must"
 	"github.com/seed-feabd252/randfeat/kernels"
 	"github.com/seed-feabd252/randfeat/rff"
 	"github.com/seed-feabd252/randfeat/ridge"
@@ -39,19 +40,13 @@ func wide[T dense.Float](x dense.Matrix[T]) dense.Matrix[float64] {
 // for the kernels of Sum.
 func projections[T dense.Float](t *testing.T, x dense.Matrix[T]) map[string]rff.Map[T] {
 	k := kernels.Gaussian{LengthScale: 0.4}
-	nystroem, err := rff.Nystroem(k, x)
-	require.NoError(t, err)
+	nystroem := must.Have(rff.Nystroem(k, x))
 	spec := rff.Affine{Centre: []float64{0.25}, Factors: []float64{2}}
-	factor, err := rff.Draw[T](spec, nil)
-	require.NoError(t, err)
-	other, err := rff.Nystroem(kernels.Matern{Nu: 1.5, LengthScale: 1}, factor.Transform(dense.Matrix[T]{}, x))
-	require.NoError(t, err)
-	composed, err := rff.Compose[T](spec, other)
-	require.NoError(t, err)
-	identity, err := rff.Draw[T](rff.Identity{D: 1}, nil)
-	require.NoError(t, err)
-	sum, err := rff.Sum([]rff.Map[T]{identity, composed, nystroem}, []float64{0.5, 2, 0})
-	require.NoError(t, err)
+	factor := must.Have(rff.Draw[T](spec, nil))
+	other := must.Have(rff.Nystroem(kernels.Matern{Nu: 1.5, LengthScale: 1}, factor.Transform(dense.Matrix[T]{}, x)))
+	composed := must.Have(rff.Compose[T](spec, other))
+	identity := must.Have(rff.Draw[T](rff.Identity{D: 1}, nil))
+	sum := must.Have(rff.Sum([]rff.Map[T]{identity, composed, nystroem}, []float64{0.5, 2, 0}))
 	return map[string]rff.Map[T]{"Nystroem": nystroem, "Compose": composed, "Sum": sum}
 }
 
@@ -68,8 +63,7 @@ func testDeviationsOfLandmarks[T dense.Float](t *testing.T) {
 	for name, phi := range projections(t, x) {
 		for _, intercept := range []bool{false, true} {
 			o := ridge.Options{Noise: noise, Prior: prior, NoIntercept: !intercept}
-			m, err := ridge.Fit(t.Context(), phi, ridge.Block[T]{X: x, Y: y}, o)
-			require.NoError(t, err)
+			m := must.Have(ridge.Fit(t.Context(), phi, ridge.Block[T]{X: x, Y: y}, o))
 			gram := func(a, b dense.Matrix[float64]) *mat.Dense {
 				return gonum.ToMat(kernels.Gram(dense.Matrix[float64]{}, phi.Kernel(), a, b))
 			}
@@ -97,74 +91,6 @@ func TestDeviationsOfLandmarks(t *testing.T) {
 	densetest.Both(t, testDeviationsOfLandmarks[float32], testDeviationsOfLandmarks[float64])
 }
 
-// Bands that follow deviations hold their share away from the rows too. 300 functions of the
-// process are known at 60 rows in [0, 1]. At 1.2, 1.4 and 3 bands of 90 % hold them, within four
-// standard errors of 300 functions and of the 60 errors of each. Bands of equal width miss most of
-// them.
-func testBandsAwayFromRows[T dense.Float](t *testing.T) {
-	const n, p, noise = 60, 300, 0.05
-	k := kernels.Gaussian{LengthScale: 0.3}
-	rng := rand.New(rand.NewPCG(1, 10))
-	x := dense.New[float64](n+4, 1)
-	for i := range n {
-		x.Set(i, 0, rng.Float64())
-	}
-	copy(x.Data[n:], []float64{0.5, 1.2, 1.4, 3})
-	gram := kernels.Gram(dense.Matrix[float64]{}, k, x, dense.Matrix[float64]{})
-	c := mat.NewSymDense(n+4, gram.Data)
-	for i := range n + 4 {
-		c.SetSym(i, i, c.At(i, i)+noise*noise)
-	}
-	var root mat.Cholesky
-	require.True(t, root.Factorize(c))
-	var lower mat.TriDense
-	root.LTo(&lower)
-	normals, values := mat.NewDense(n+4, p, nil), mat.NewDense(n+4, p, nil)
-	for i := range n + 4 {
-		for j := range p {
-			normals.Set(i, j, rng.NormFloat64())
-		}
-	}
-	values.Mul(&lower, normals)
-	points, targets := dense.Copy(dense.Matrix[T]{}, x), dense.Copy(dense.Matrix[T]{}, gonum.FromMat[float64](values))
-	rows, y := points.RowRange(0, n), targets.RowRange(0, n)
-	phi, err := rff.Nystroem(k, rows)
-	require.NoError(t, err)
-	m, err := ridge.Fit(t.Context(), phi, ridge.Block[T]{X: rows, Y: y}, ridge.Options{Noise: noise * noise, Prior: 1})
-	require.NoError(t, err)
-	ratios, err := m.Jackknife(dense.Matrix[T]{}, rows, y, nil)
-	require.NoError(t, err)
-	errs, err := m.LeaveOneOut(dense.Matrix[T]{}, rows, y, nil)
-	require.NoError(t, err)
-	for i, e := range errs.Data {
-		errs.Data[i] = T(math.Abs(float64(e)))
-	}
-	relative, err := m.WithBands(ridge.Bands[T]{Errors: wide(ratios), Relative: true})
-	require.NoError(t, err)
-	equal, err := m.WithBands(ridge.Bands[T]{Errors: wide(errs)})
-	require.NoError(t, err)
-	share := func(m *ridge.Model[T], i int) float64 {
-		mean, half := m.Band(points.RowRange(i, i+1), 0.9)
-		inside := 0.0
-		for j, v := range targets.Row(i) {
-			if math.Abs(float64(v-mean.At(0, j))) <= float64(half.At(0, j)) {
-				inside += 1.0 / p
-			}
-		}
-		return inside
-	}
-	for i := n; i < n+4; i++ {
-		assert.InDelta(t, 0.9, share(relative, i), 4*math.Sqrt(0.09*(1.0/n+1.0/p)), "at %v", x.At(i, 0))
-	}
-	assert.Greater(t, share(equal, n), 0.8)
-	assert.Less(t, share(equal, n+1), 0.5)
-	assert.Less(t, share(equal, n+2), 0.2)
-}
-
-func TestBandsAwayFromRows(t *testing.T) {
-	densetest.Both(t, testBandsAwayFromRows[float32], testBandsAwayFromRows[float64])
-}
-
 // Functions of Pathwise with landmarks have the law of the process of the kernel, also far from the
 // rows. Of 70 numbers none is 5 standard errors of 400 functions off. The random features of the
 // prior add their error to covariances, at most 1/√1024 of the prior, a third of a standard error.
@@ -176,24 +102,19 @@ func TestPathwiseOfLandmarks(t *testing.T) {
 		if name == "Sum" {
 			continue // the error of the features is larger
 		}
-		m, err := ridge.Fit(t.Context(), phi, ridge.Block[float64]{X: x, Y: y}, ridge.Options{Noise: noise, Prior: prior})
-		require.NoError(t, err)
+		m := must.Have(ridge.Fit(t.Context(), phi, ridge.Block[float64]{X: x, Y: y}, ridge.Options{Noise: noise, Prior: prior}))
 		gram := func(a, b dense.Matrix[float64]) *mat.Dense {
 			return gonum.ToMat(kernels.Gram(dense.Matrix[float64]{}, phi.Kernel(), a, b))
 		}
 		want := processOf(t, gram, x, y, z, nil, noise, prior, true)
-		f, err := m.Pathwise(x, y, nil, n, 0, rand.NewPCG(1, 2))
-		require.NoError(t, err)
+		f := must.Have(m.Pathwise(x, y, nil, n, 0, rand.NewPCG(1, 2)))
 		assert.Less(t, moments(f, z, want), 5.0, name)
-		f, err = m.Sample(n, 0, rand.NewPCG(1, 2))
-		require.NoError(t, err)
+		f = must.Have(m.Sample(n, 0, rand.NewPCG(1, 2)))
 		assert.Greater(t, moments(f, z, want), 5.0, "%s: weights lack a part of the variance", name)
 	}
-	k, err := rff.Nystroem(kernels.RationalQuadratic{}, x)
-	require.NoError(t, err)
-	m, err := ridge.Fit(t.Context(), k, ridge.Block[float64]{X: x, Y: y}, ridge.Options{Noise: noise, Prior: prior})
-	require.NoError(t, err)
-	_, err = m.Pathwise(x, y, nil, 1, 0, rand.NewPCG(1, 2))
+	k := must.Have(rff.Nystroem(kernels.RationalQuadratic{}, x))
+	m := must.Have(ridge.Fit(t.Context(), k, ridge.Block[float64]{X: x, Y: y}, ridge.Options{Noise: noise, Prior: prior}))
+	_, err := m.Pathwise(x, y, nil, 1, 0, rand.NewPCG(1, 2))
 	assert.ErrorContains(t, err, "ridge: features of the prior: rff: k is RationalQuadratic")
 }
 
@@ -206,10 +127,8 @@ func testVariances[T dense.Float](t *testing.T) {
 		weights[i] = T(1 + i%3)
 	}
 	for _, count := range []int{5, 50} {
-		phi, err := rff.Nystroem(kernels.Gaussian{LengthScale: 0.4}, x.RowRange(0, count))
-		require.NoError(t, err)
-		m, err := sumOf(t, phi, x, y, weights).Fit(t.Context(), ridge.Options{})
-		require.NoError(t, err)
+		phi := must.Have(rff.Nystroem(kernels.Gaussian{LengthScale: 0.4}, x.RowRange(0, count)))
+		m := must.Have(sumOf(t, phi, x, y, weights).Fit(t.Context(), ridge.Options{}))
 		mean, g, r := m.Variances(z)
 		want, sd := m.Posterior(z)
 		assert.Equal(t, want, mean)

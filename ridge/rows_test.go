@@ -21,6 +21,7 @@ import (
 	"github.com/seed-feabd252/randfeat/dense"
 	"github.com/seed-feabd252/randfeat/dense/gonum"
 	"github.com/seed-feabd252/randfeat/internal/testing/densetest"
+	"github.com/seed-feabd252/randfeat/internal/testing/must"
 	"github.com/seed-feabd252/randfeat/ridge"
 )
 
@@ -345,8 +346,7 @@ func TestLabels(t *testing.T) {
 	path := filepath.Join(t.TempDir(), "rows.csv")
 	require.NoError(t, os.WriteFile(path, []byte("x,kind\n1, pear\n2,apple\n3,\"pear \"\n4,fig\n"), 0o600))
 	rows := ridge.CSV[float64]{Path: path, Header: true}
-	labels, err := rows.ReadLabels()
-	require.NoError(t, err)
+	labels := must.Have(rows.ReadLabels())
 	assert.Equal(t, []string{"apple", "fig", "pear"}, labels)
 	rows.Labels = labels
 	for b, err := range rows.Blocks() {
@@ -364,7 +364,7 @@ func TestLabels(t *testing.T) {
 			assert.ErrorContains(t, err, "line 3, column 2: the label is blank")
 		}
 	}
-	_, err = rows.ReadLabels()
+	_, err := rows.ReadLabels()
 	assert.ErrorContains(t, err, "rows.csv: line 3, column 2: the label is blank")
 	rows.Path = path + "x"
 	_, err = rows.ReadLabels()

@@ -9,6 +9,7 @@ import (
 
 	"github.com/seed-feabd252/randfeat/dense"
 	"github.com/seed-feabd252/randfeat/internal/testing/densetest"
+	"github.com/seed-feabd252/randfeat/internal/testing/must"
 	"github.com/seed-feabd252/randfeat/ridge"
 )
 
@@ -37,26 +38,8 @@ func testOneRow[T dense.Float](t *testing.T) {
 	assert.True(t, math.IsNaN(float64(mean.At(0, 0))) && math.IsNaN(float64(sd.At(0, 0))), "a row with NaN has %v and %v", mean, sd)
 }
 
-// BenchmarkServe predicts one row with 2048 features.
-func BenchmarkServe(b *testing.B) {
-	m := served[float32](b, 1024)
-	x, mean := dense.New[float32](1, 10), dense.New[float32](1, 1)
-	for name, call := range map[string]func(){
-		"Mean":    func() { m.Mean(mean, x) },
-		"Predict": func() { m.Predict(x) },
-	} {
-		b.Run("call="+name+"/type=float32/d=10/D=2048", func(b *testing.B) {
-			b.ReportAllocs()
-			for b.Loop() {
-				call()
-			}
-		})
-	}
-}
-
 func served[T dense.Float](b *testing.B, frequencies int) *ridge.Model[T] {
 	x, y := friedman[T](5000, 10, 1)
-	m, err := ridge.Fit(b.Context(), gaussian[T](b, frequencies, 10, 1, 1), ridge.Block[T]{X: x, Y: y}, ridge.Options{Noise: 1, Prior: 10})
-	require.NoError(b, err)
+	m := must.Have(ridge.Fit(b.Context(), gaussian[T](b, frequencies, 10, 1, 1), ridge.Block[T]{X: x, Y: y}, ridge.Options{Noise: 1, Prior: 10}))
 	return m
 }

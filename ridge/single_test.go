@@ -1,15 +1,14 @@
 package ridge_test
 
 import (
-	"context"
 	"math"
 	"math/rand/v2"
 	"testing"
 
 	"github.com/stretchr/testify/assert"
-	"github.com/stretchr/testify/require"
 
 	"github.com/seed-feabd252/randfeat/dense"
+	"github.com/seed-feabd252/randfeat/internal/testing/must"
 	"github.com/seed-feabd252/randfeat/rff"
 	"github.com/seed-feabd252/randfeat/ridge"
 )
@@ -26,8 +25,7 @@ func TestProductsInSinglePrecision(t *testing.T) {
 	smooth := func(lengthScale float64, by float32) rff.Map[float32] {
 		return raised[float32]{gaussian[float32](t, 64, 3, lengthScale, 1), by}
 	}
-	identity, err := rff.Draw[float32](rff.Identity{D: 40}, nil)
-	require.NoError(t, err)
+	identity := must.Have(rff.Draw[float32](rff.Identity{D: 40}, nil))
 	for _, c := range []struct {
 		name    string
 		phi     rff.Map[float32]
@@ -51,10 +49,8 @@ func TestProductsInSinglePrecision(t *testing.T) {
 		{"products beyond float32", identity, huge(switches(1)), ridge.Options{}, false},
 	} {
 		t.Run(c.name, func(t *testing.T) {
-			m, err := ridge.Fit(t.Context(), c.phi, ridge.Block[float32]{X: c.rows.X, Y: c.rows.Y}, c.options)
-			require.NoError(t, err)
-			want, err := sumOf(t, c.phi, c.rows.X, c.rows.Y, nil).Fit(t.Context(), c.options)
-			require.NoError(t, err)
+			m := must.Have(ridge.Fit(t.Context(), c.phi, ridge.Block[float32]{X: c.rows.X, Y: c.rows.Y}, c.options))
+			want := must.Have(sumOf(t, c.phi, c.rows.X, c.rows.Y, nil).Fit(t.Context(), c.options))
 			assert.False(t, want.Accuracy().SinglePrecision)
 			worst := 0.0
 			mean, sd := want.Predict(c.rows.X.RowRange(0, 5000))
@@ -125,20 +121,4 @@ func huge(b ridge.Block[float32]) ridge.Block[float32] {
 		b.X.Data[i] *= 1e25
 	}
 	return b
-}
-
-// Fit ends with its context in sums of float32 too.
-func TestEndOfContextInSinglePrecision(t *testing.T) {
-	const looks = 1 << 30
-	b, phi := sloping(0.3), gaussian[float32](t, 8, 3, 0.3, 1)
-	run := func(ctx context.Context) error {
-		_, err := ridge.Fit(ctx, phi, ridge.Block[float32]{X: b.X, Y: b.Y}, ridge.Options{})
-		return err
-	}
-	all := &countdown{context.Background(), looks}
-	require.NoError(t, run(all))
-	total := looks - all.left
-	for at := 0; at < total; at += 1 + total/25 {
-		assert.ErrorIs(t, run(&countdown{context.Background(), at}), context.Canceled, "at look %d of %d", at, total)
-	}
 }

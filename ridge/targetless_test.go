@@ -1,8 +1,6 @@
 package ridge_test
 
 import (
-	"bytes"
-	"fmt"
 	"testing"
 
 	"github.com/stretchr/testify/assert"
@@ -10,6 +8,7 @@ import (
 
 	"github.com/seed-feabd252/randfeat/dense"
 	"github.com/seed-feabd252/randfeat/internal/testing/densetest"
+	"github.com/seed-feabd252/randfeat/internal/testing/must"
 	"github.com/seed-feabd252/randfeat/rff"
 	"github.com/seed-feabd252/randfeat/ridge"
 )
@@ -25,15 +24,9 @@ func testNoTargets[T dense.Float](t *testing.T) {
 	x, y := friedman[T](n, d, 1)
 	weight, mean, scatter := sumOf(t, phi, x, y, nil).Features()
 	double := dense.Copy(dense.Matrix[float64]{}, x)
-	var text bytes.Buffer
-	for i := range n {
-		row := double.Row(i)
-		fmt.Fprintf(&text, "%v,%v,%v,%v,%v\n", row[0], row[1], row[2], row[3], row[4])
-	}
 	for name, rows := range map[string]ridge.Rows[T]{
 		"Block": ridge.Block[T]{X: x},
 		"NPY":   ridge.NPY[T]{X: put(t, "x.npy", array("<f8", "10000, 5", double.Data))},
-		"CSV":   ridge.CSV[T]{Path: put(t, "x.csv", text.Bytes()), Targets: []int{}},
 	} {
 		s, err := ridge.Sum(t.Context(), phi, rows)
 		require.NoError(t, err, name)
@@ -42,10 +35,8 @@ func testNoTargets[T dense.Float](t *testing.T) {
 		assert.Equal(t, weight, w, name)
 		assertClose(t, map[string][]float64{"mean": mean, "scatter": scatter.Data}, map[string][]float64{"mean": m, "scatter": c.Data}, 1e-12)
 
-		data, err := s.MarshalBinary()
-		require.NoError(t, err)
-		again, err := ridge.NewSums(phi, 0)
-		require.NoError(t, err)
+		data := must.Have(s.MarshalBinary())
+		again := must.Have(ridge.NewSums(phi, 0))
 		require.NoError(t, again.UnmarshalBinary(data))
 		require.NoError(t, again.Merge(s))
 		assert.Equal(t, 2*n, again.Rows())

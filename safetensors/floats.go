@@ -14,13 +14,13 @@ import (
 //
 // Floats converts F16, BF16, F32, F8_E4M3 and F8_E5M2 exactly, with subnormals and the sign of
 // zero. If T is float32, Floats rounds F64 to the nearest float32, ties to even, and to ±Inf beyond
-// the range of float32. ±Inf stays ±Inf and NaN stays NaN; NaN keeps its sign and payload if the
-// element is not rounded. The type F8_E4M3 has no infinity, and only the bytes 0x7f and 0xff are
+// the range of float32. Floats converts ±Inf to ±Inf and NaN to NaN, with sign and payload if T is
+// the type of the elements. The type F8_E4M3 has no infinity, and only the bytes 0x7f and 0xff are
 // NaN [OFP8]. Floats converts BOOL to 0 and 1. Integers convert exactly. Models store quantised
-// weights as F8 or integers beside scales; the caller multiplies by the scales.
+// weights as F8 or integers beside scales, by which the caller of Floats multiplies.
 //
-// The error reports a DType that Floats does not convert, an integer that T does not represent
-// exactly, and Data whose length does not fit DType and Shape.
+// Floats returns an error for a DType that Floats does not convert, an integer that T does not
+// represent exactly, and Data whose length does not fit DType and Shape.
 func Floats[T dense.Float](t Tensor) ([]T, error) {
 	elements, err := t.extent()
 	if err != nil {
@@ -106,10 +106,11 @@ func integers[T dense.Float](x []T, t Tensor) error {
 	return nil
 }
 
-// FromFloats returns the row-major elements x as a tensor of DType F64, F32, F16 or BF16, by the
-// type E. FromFloats copies the numbers x bit for bit. Function half.Encode converts float32 or
-// float64 to the 16-bit types E. The tensor shares no memory with shape and x. The error reports a
-// negative dimension, and a product of the dimensions in shape that is not len(x).
+// FromFloats returns a tensor of the row-major elements x, with DType F64, F32, F16 or BF16 by the
+// type E of the elements. FromFloats copies the numbers x bit for bit. Function half.Encode
+// converts float32 or float64 to half.Float16 or half.BFloat16. The result of FromFloats shares no
+// memory with shape and x. FromFloats returns an error for a negative dimension, and for a product
+// of dimensions that is not len(x).
 func FromFloats[E dense.Float | half.Number](shape []int, x []E) (Tensor, error) {
 	dtype := dtypeOf[E]()
 	elements, size, err := extent(dtype, shape)

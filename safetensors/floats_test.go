@@ -73,25 +73,6 @@ func TestShortFloats(t *testing.T) {
 	}
 }
 
-// Values that tables of the formats list, as anchors for the formula.
-func TestShortFloatAnchors(t *testing.T) {
-	for _, test := range []struct {
-		dtype   DType
-		pattern uint16
-		want    float64
-	}{
-		{F16, 0x3c00, 1}, {F16, 0xc000, -2}, {F16, 0x7bff, 65504}, {F16, 0x0400, 0x1p-14},
-		{F16, 0x03ff, 1023 * 0x1p-24}, {F16, 0x0001, 0x1p-24}, {F16, 0x3555, 0.333251953125},
-		{F16, 0x7c00, math.Inf(1)}, {F16, 0xfc00, math.Inf(-1)},
-		{BF16, 0x3f80, 1}, {BF16, 0xc000, -2}, {BF16, 0x7f7f, 255 * 0x1p120}, {BF16, 0x4049, 3.140625},
-		{BF16, 0x0080, 0x1p-126}, {BF16, 0x0001, 0x1p-133}, {BF16, 0x7f80, math.Inf(1)}, {BF16, 0xff80, math.Inf(-1)},
-	} {
-		x, err := Floats[float64](Tensor{test.dtype, nil, binary.LittleEndian.AppendUint16(nil, test.pattern)})
-		require.NoError(t, err)
-		assert.Equal(t, []float64{test.want}, x, "%s %#04x", test.dtype, test.pattern)
-	}
-}
-
 // All values of the types of 8 bits are those of the tables of [OFP8], with the sign of zero and
 // NaN.
 func TestFloatsOf8Bits(t *testing.T) {

@@ -11,11 +11,12 @@ import (
 )
 
 // ReadIndex reads a model in several files, which an index such as model.safetensors.index.json
-// names. The field weight_map of the JSON index maps the name of each tensor to a file in the
-// folder of the index. ReadIndex reads one file after another, each as [Read] does. The returned
-// File has nil Metadata, and only those tensors of the files that the index names. The error of
-// ReadIndex names the file, and a tensor that the index expects and the file lacks. ReadIndex
-// returns an error for a file name with ".." and for a rooted file name.
+// names. The field weight_map of the JSON index maps the name of each tensor to a file in or below
+// the folder of the index. ReadIndex reads the files that the index names one after another, each
+// as [Read] does. The File of ReadIndex has nil Metadata, and only those tensors that the index
+// names. The error of ReadIndex names the file at fault, and a tensor that the index names and the
+// file lacks. ReadIndex returns an error for a file name in the index that has ".." or begins with
+// "/".
 //
 //	f, err := safetensors.ReadIndex(os.DirFS(folder), "model.safetensors.index.json")
 func ReadIndex(fsys fs.FS, name string) (*File, error) {

@@ -15,18 +15,17 @@ import (
 // maxHeader is the length in bytes of the longest header that Read accepts.
 const maxHeader = 100_000_000
 
-// Read reads one safetensors file from r, to the end of r. Bytes after the last tensor are an
-// error.
+// Read reads a safetensors file from r, and returns an error for bytes after the last tensor.
 //
-// Each returned Tensor has memory of its own, and Shape and Data that are not nil. An error of Read
-// names the tensor and the value that the format forbids, or wraps the error of r. For a file that
-// ends too early the error wraps io.ErrUnexpectedEOF. For a file larger than 2⁴⁰ bytes, or 2³⁰
-// bytes on 32-bit systems, Read returns an error before it reads a tensor. No input makes Read
-// panic. Read allocates at most a constant plus a multiple of the bytes that r has delivered,
-// whatever the header claims.
+// Each Tensor that Read returns has memory of its own, and Shape and Data that are not nil. An
+// error of Read names the tensor and the value that the format forbids, or wraps the error of r.
+// For a file that ends too early, the error of Read wraps io.ErrUnexpectedEOF. For a file larger
+// than 2⁴⁰ bytes, or 2³⁰ bytes on 32-bit systems, Read returns an error before reading a tensor. No
+// input makes Read panic. Read allocates at most a constant plus a multiple of the bytes that r has
+// delivered, whatever the header claims.
 //
-// Read reads the header and each tensor in one call of r.Read, or in large blocks, so that r needs
-// no bufio.Reader unless small reads are slow.
+// Read reads the header and each tensor in one call of r.Read or in large blocks, so that r needs a
+// bufio.Reader only for a file of many small tensors.
 func Read(r io.Reader) (*File, error) {
 	if r == nil {
 		return nil, errors.New("safetensors: r is nil, want a reader")
@@ -35,7 +34,7 @@ func Read(r io.Reader) (*File, error) {
 }
 
 // View reads a safetensors file in memory, such as a memory-mapped file. View copies only the
-// header: the Data of the tensors are slices of data, with no capacity beyond their length. If data
+// header: the Data of each tensor is a slice of data, without capacity beyond the length. If data
 // is a memory-mapped file, do not use the tensors after data is unmapped.
 func View(data []byte) (*File, error) { return open(&view{data}) }
 

@@ -9,8 +9,8 @@ import (
 
 // File is the content of a safetensors file.
 type File struct {
-	// Metadata holds texts of any content by key. A nil Metadata means a file without metadata, and
-	// an empty Metadata a file with an empty table of metadata.
+	// Metadata holds the texts that the file has beside tensors, by key. A nil Metadata means a
+	// file without metadata, and an empty Metadata a file with an empty table of metadata.
 	Metadata map[string]string
 
 	// Tensors holds the tensors of the file by name. The name of a tensor is any valid UTF-8, also

@@ -17,7 +17,7 @@ import (
 // Write writes f to w in the safetensors format. Write sorts the tensors, by type and then by name,
 // and pads the header as the reference implementation does, so that equal Files give equal bytes.
 //
-// Before the first byte, Write returns an error for a tensor whose DType, Shape and Data do not fit
+// Write returns an error, and writes nothing, for a tensor whose DType, Shape and Data do not fit
 // each other, a name or metadata that is not valid UTF-8, and a header of more than 100 MB. If
 // w.Write fails, Write returns an error that wraps the error of w.Write. Write neither keeps nor
 // changes f, and allocates memory only for the names and the header. Write calls w.Write once for

@@ -8,16 +8,16 @@ import (
 )
 
 // ElementError reports an element of an argument that is NaN or ±Inf, or an element of the diagonal
-// that cannot be a divisor. The magnitude of a divisor is in [ν, 1/ν], where ν = 2⁻¹²⁶ (float32) or
-// 2⁻¹⁰²² (float64) is the smallest normal number. Zero, subnormal numbers, and numbers whose
-// reciprocal is subnormal cannot be divisors.
+// that cannot be a divisor. An element of the diagonal can be a divisor if the magnitude is in [ν,
+// 1/ν], where ν = 2⁻¹²⁶ (float32) or 2⁻¹⁰²² (float64) is the smallest normal number. Zero,
+// subnormal numbers, and numbers whose reciprocal is subnormal cannot be divisors.
 type ElementError struct {
 	Argument string  // "diag", "q", "k" or "v"
 	Row      int     // the first such row of the argument
 	Value    float64 // the first such element of the row
 }
 
-// Error returns a message with the argument, the row, the wrong element and the wanted condition.
+// Error returns a message with argument, row, wrong element and the condition on elements.
 func (e *ElementError) Error() string {
 	want := "a finite element"
 	if e.Argument == "diag" {
@@ -26,12 +26,12 @@ func (e *ElementError) Error() string {
 	return fmt.Sprintf("semiseparable: %s[%d] holds %g, want %s", e.Argument, e.Row, e.Value, want)
 }
 
-// OverflowError reports a result of finite arguments that is beyond the range of the element type.
-// Solutions of triangular systems may grow exponentially with the order n.
+// OverflowError reports that a result of finite arguments is beyond the range of the element type.
+// Solutions of triangular systems may grow exponentially with the order of the system.
 type OverflowError struct {
 	// Row is the first row of the result, or for SolveTransposed the last row, with an element that
-	// is not finite. Rows are computed in chunks, and an overflow in one row spreads to the other
-	// rows of the chunk. The row that overflows first is within 47 rows of Row (127 for Inverse).
+	// is not finite. An overflow in one row may spread to rows nearby: the row that overflows first
+	// is within 47 rows of Row, and after Inverse within 127 rows.
 	Row int
 }
 

@@ -21,18 +21,18 @@ const inverseChunk = 128
 // largeFrom is the size of a result, in sizes of the second cache, that no cache is likely to hold.
 const largeFrom = 16
 
-// Inverse writes T⁻¹, with the zeros above the diagonal, into the n×n matrix dst and returns dst.
-// If dst is zero, Inverse allocates it. Inverse takes O(n²·d) operations and, beyond dst,
-// n·(d + n/64) elements of memory.
+// Inverse writes the inverse of the lower-triangular Matrix T, with the zeros above the diagonal,
+// into dst and returns dst. Inverse allocates a zero-value dst. With n×d matrices Q and K, Inverse
+// takes O(n²·d) operations and, beyond dst, n·(d + n/64) elements of memory.
 //
-// dst must not overlap Q, K or Diag. The elements of T⁻¹ do not depend on GOMAXPROCS. After the
-// first call of a size Inverse allocates nothing but dst.
+// The argument dst must not overlap Q, K or Diag. The result of Inverse does not depend on
+// GOMAXPROCS. After the first call for a size, Inverse allocates nothing but dst.
 //
 // The error of Inverse is an *ElementError if an element of Diag cannot be a divisor, or if Q or K
 // has NaN or ±Inf. The error of Inverse is an *OverflowError if the inverse leaves the range of the
-// element type, and a *ResidualError if a chunk is so ill-conditioned that the residual T·T⁻¹ − I
-// is larger than rounding explains; the check of the residual takes O(n²). After an error of
-// Inverse the elements of dst are undefined.
+// element type, and a *ResidualError if a block on the diagonal of T is so ill-conditioned that
+// T·T⁻¹ − I is larger than rounding explains. After an error of Inverse the elements of dst are
+// undefined.
 func (m Matrix[T]) Inverse(dst dense.Matrix[T]) (dense.Matrix[T], error) {
 	return m.inverse(dst, inverseChunk)
 }

@@ -8,27 +8,28 @@ import (
 	"github.com/seed-feabd252/randfeat/internal/compute/vecmath"
 )
 
-// Matrix is the n×n lower-triangular matrix T = Λ + tril(QKᵀ, −1): element (i, j) is q_iᵀk_j for j
-// < i, λ_i for j = i and 0 for j > i.
+// Matrix is the lower-triangular matrix T = Λ + tril(QKᵀ, −1): element (i, j) is λ_i for j = i, 0
+// for j > i, and for j < i the inner product q_iᵀk_j of row i of Q and row j of K.
 //
-// Q and K are n×d, for any d. Diag holds the diagonal λ_0 … λ_{n−1} of T. A nil Diag means λ_i = 1,
-// and T is then unit triangular. A Matrix is a value that shares the memory of Diag, Q and K; Q and
-// K may be views. Methods only read a Matrix, and goroutines may share it. Methods panic if the
-// shapes of Diag, Q and K do not fit.
+// In an n×n Matrix, Q and K are n×d, for any d. Diag holds the n elements of the Matrix on the
+// diagonal. A nil Diag means that all elements on the diagonal are 1. A Matrix is a value that
+// shares the memory of Diag, Q and K; Q and K may be views. Methods only read a Matrix, and
+// goroutines may share a Matrix. Methods panic if the shapes of Diag, Q and K do not fit.
 type Matrix[T dense.Float] struct {
 	Diag []T
 	Q, K dense.Matrix[T]
 }
 
-// Dims returns the order n of T (n×n) and the number d of columns of Q and K.
+// Dims returns the order n of the n×n Matrix m and the number d of columns of Q and K.
 func (m Matrix[T]) Dims() (n, d int) {
 	m.check()
 	return m.Q.Rows, m.Q.Cols
 }
 
-// Dense writes the lower triangular matrix T = Λ + tril(QKᵀ, −1) of m into dst (n×n) in O(n²d)
-// operations, and returns dst. If dst is zero, Dense allocates it. dst must not overlap Q, K or
-// Diag. Dense adds the d terms of an inner product q_iᵀk_j in ascending order.
+// Dense writes all n² elements of the n×n Matrix m into dst in O(n²·d) operations, for n×d matrices
+// Q and K, and returns dst. Dense allocates a zero-value dst. The argument dst must not overlap Q,
+// K or Diag. Dense computes each inner product of rows of Q and K in float64, in a fixed order, and
+// rounds once.
 func (m Matrix[T]) Dense(dst dense.Matrix[T]) dense.Matrix[T] {
 	n, _ := m.Dims()
 	dst = dense.Ensure(dst, n, n)

@@ -140,9 +140,9 @@ func (s *pass[T]) all() {
 	}
 }
 
-// Piece advances a share through the window, or prepares a chunk of the next window. Half of the
-// shares are the first tasks and half are the last. Goroutines start at both ends of the tasks, so
-// that small tasks are left for the end.
+// Piece solves for a share of the columns in the rows of a window, or prepares rows of the next
+// window. Half of the shares of columns are the first tasks and half are the last. Goroutines start
+// at both ends of the tasks, so that small tasks are left for the end.
 func (s *pass[T]) Piece(i int) {
 	first := s.phase * s.window
 	ahead := min(s.window, s.steps-first-s.window)

@@ -8,9 +8,10 @@ import (
 	"github.com/seed-feabd252/randfeat/internal/compute/vecmath"
 )
 
-// ResidualError reports a wrong inverse Y of T: T·Y differs from I by more than rounding explains.
-// The cause of a ResidualError is a chunk of T that is too ill-conditioned for an inverse in the
-// element type. Solve inverts no chunks, and solves systems with T even after a ResidualError.
+// ResidualError reports a wrong inverse Y of a Matrix T: T·Y differs from I by more than rounding
+// explains. The cause of a ResidualError is a block on the diagonal of T that is too
+// ill-conditioned for an inverse in the element type. Solve inverts only well-conditioned small
+// blocks of T, and solves systems with T even after a ResidualError of Inverse.
 type ResidualError struct {
 	Row      int     // the first row of T·Y − I whose residual exceeds the bound
 	Residual float64 // the residual of the row, relative to the sum of the magnitudes of its terms

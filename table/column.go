@@ -66,10 +66,13 @@ func (t *Table) told(target string) (told *Table, at int, err error) {
 
 // columns learns the encoding of all columns but the target from the rows.
 func (t *Table) columns(target int, o Options) ([]Column, error) {
-	for _, name := range slices.Concat(o.Category, o.Skip, o.Log) {
-		if name == t.names[target] || !slices.Contains(t.names, name) {
-			return nil, fmt.Errorf("table: Category, Skip or Log has %q, want columns other than the target among %q", name, t.names)
+	for _, name := range slices.Concat(o.Category, o.Skip, o.Log, []string{o.Group, o.Time, o.Weight}) {
+		if name != "" && (name == t.names[target] || !slices.Contains(t.names, name)) {
+			return nil, fmt.Errorf("table: an option has %q, want columns other than the target among %q", name, t.names)
 		}
+	}
+	if o.Group != "" && o.Time != "" {
+		return nil, fmt.Errorf("table: Group %q and Time %q, want one of them", o.Group, o.Time)
 	}
 	var all []Column
 	for j, name := range t.names {
@@ -117,7 +120,7 @@ func (c *Column) learn(t *Table, j int, o Options) error {
 	switch {
 	case c.Name == "":
 		c.Kind = RowNames
-	case slices.Contains(o.Skip, c.Name):
+	case slices.Contains(o.Skip, c.Name), c.Name == o.Weight, c.Name == o.Group && !category:
 		c.Kind = Skipped
 	case len(counts) == 0 || len(counts) == 1 && c.Missing == 0:
 		c.Kind = Constant

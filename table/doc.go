@@ -40,5 +40,6 @@
 //
 // Targets are classes with Options.Classes, or if fewer than half of them are numbers. Fit and
 // Score leave out rows without a target. docs/learning.md has an example and the cases in which Fit
-// fails: rows that depend on each other need whole groups held out, in a Table of their own.
+// fails. Rows that depend on each other need Options.Group or Options.Time, and Table.SplitBy in
+// place of Split.
 package table

@@ -20,6 +20,21 @@ type Options struct {
 	Skip     []string // columns to leave out
 	Log      []string // columns of positive numbers to take logarithms of
 
+	// Group names a column of texts that are equal in rows that depend on each other, such as the
+	// rows of a patient. Fit chooses by errors at whole groups that a fit has not seen, and bands
+	// come from these errors. A row without a text is a group of its own. The column tells the model
+	// nothing, unless Category has the name too.
+	Group string
+
+	// Time names a column of numbers or dates. Fit chooses by errors at rows that come after those
+	// of a fit, and bands come from these errors. The model sees the column, unless Skip has the
+	// name too.
+	Time string
+
+	// Weight names a column of numbers from 0 on: a row of weight 2 counts as two rows. The model
+	// does not see the column.
+	Weight string
+
 	Classes    bool // the numbers of the target are classes
 	HeavyTails bool // as automl.Options has it
 
@@ -43,7 +58,7 @@ const least = 20
 // describes. src draws the random numbers of automl.Fit, and Fit costs as much as automl.Fit.
 //
 // The error reports fewer than 20 rows with a target, a target that is not a column or does not
-// vary, names in the options o that are no columns, a column in o.Log that is not numeric, a table
+// vary, names in the options o that are no columns, Group and Time together, a column in o.Log that is not numeric, a table
 // without columns to learn from, a nil argument, and the errors of automl.Fit. The error names the
 // line, the column and the value of a text that does not fit the kind of its column, as a word
 // among numbers.
@@ -80,8 +95,17 @@ func Fit(ctx context.Context, t *Table, target string, o Options, src rand.Sourc
 	if slices.Min(y) == slices.Max(y) {
 		return nil, fmt.Errorf("table: column %q is %.40q in all rows to learn from, want a target that varies", target, told.rows[0][at])
 	}
-	found, err := automl.Fit(ctx, ridge.Block[float64]{X: x, Y: dense.Of(len(y), 1, y)},
-		automl.Options{Classes: len(labels), Labels: labels, HeavyTails: o.HeavyTails, Progress: o.Progress}, src)
+	groups, err := told.groups(o)
+	if err != nil {
+		return nil, err
+	}
+	weights, err := told.weights(o.Weight)
+	if err != nil {
+		return nil, err
+	}
+	found, err := automl.Fit(ctx, ridge.Block[float64]{X: x, Y: dense.Of(len(y), 1, y), Weights: weights}, automl.Options{
+		Classes: len(labels), Labels: labels, Groups: groups, Forward: o.Time != "", HeavyTails: o.HeavyTails, Progress: o.Progress,
+	}, src)
 	if err != nil {
 		return nil, fmt.Errorf("table: %w", err)
 	}

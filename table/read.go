@@ -158,6 +158,38 @@ func (t *Table) Split(share float64, src rand.Source) (rest, held *Table) {
 	return t.filter(func(i int) bool { return !isHeld[i] }), t.filter(func(i int) bool { return isHeld[i] })
 }
 
+// SplitBy is Split for rows that depend on each other: rows with one text in the column stay
+// together. With src, held has texts drawn at random, until their rows are the fraction share of
+// all rows or more. Without src, the column has numbers or dates, and held has the largest ones.
+// SplitBy returns an error for a column that t lacks, or for a value that is neither a number nor a
+// date.
+func (t *Table) SplitBy(column string, share float64, src rand.Source) (rest, held *Table, err error) {
+	if !slices.Contains(t.names, column) {
+		return nil, nil, fmt.Errorf("table: no column %q among %q", column, t.names)
+	}
+	o := Options{Time: column}
+	if src != nil {
+		o = Options{Group: column}
+	}
+	group, err := t.groups(o)
+	if err != nil {
+		return nil, nil, err
+	}
+	all := slices.Compact(slices.Sorted(slices.Values(group)))
+	if src != nil {
+		rand.New(src).Shuffle(len(all), func(i, j int) { all[i], all[j] = all[j], all[i] })
+	}
+	counts, isHeld, n := make(map[int]int), make(map[int]bool), 0
+	for _, g := range group {
+		counts[g]++
+	}
+	for i := len(all) - 1; i >= 0 && float64(n) < share*float64(len(t.rows)); i-- {
+		isHeld[all[i]] = true
+		n += counts[all[i]]
+	}
+	return t.filter(func(i int) bool { return !isHeld[group[i]] }), t.filter(func(i int) bool { return isHeld[group[i]] }), nil
+}
+
 // filter returns the table of the rows for which keep returns true.
 func (t *Table) filter(keep func(i int) bool) *Table {
 	some := &Table{names: t.names}

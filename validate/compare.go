@@ -26,16 +26,15 @@ type Compared struct {
 	Ratio, RatioStdErr float64
 }
 
-// Comparison is the result of Compare, with the results of the methods in the order of the
-// arguments.
+// Comparison is the result of Compare, with results in the order of the argument methods.
 type Comparison struct {
 	Draws, Pairs int
 	Methods      []Compared
 }
 
 // Compare measures the errors of several methods at n pairs of points, the rows of x and y (both
-// n×d), with draws ≥ 2 random maps of each method. The ratios of mean squared errors answer whether
-// one construction is better than another:
+// n×d), with draws ≥ 2 random maps of each method. Ratios of the mean squared errors by Compare
+// answer whether one way to draw maps is better than another:
 //
 //	Compare(ctx, []Method[float64]{
 //		{Name: "iid", Draw: drawIID},
@@ -43,10 +42,11 @@ type Comparison struct {
 //	}, x, y, 1000, src)
 //
 // A Ratio below 1 by several standard errors says that the method has a smaller mean squared error
-// than the first method. Compare measures one method after another, each with further numbers of
-// src, so that the estimates of different methods are independent. Compare measures each method
-// against the kernel that the maps of the method name. Compare returns an error where Measure does,
-// with the name of the method, and for an empty list of methods. A nil ctx panics.
+// than the first method. Compare measures one method after another, each with further random
+// numbers of src, so that the estimates of different methods are independent. Compare measures each
+// method against the kernel that the first map of the method returns by Kernel. Compare returns an
+// error for an empty list of methods, and if Measure returns an error for a method, that error with
+// the name of the method. A nil ctx panics.
 func Compare[T dense.Float](ctx context.Context, methods []Method[T], x, y dense.Matrix[T], draws int, src rand.Source) (Comparison, error) {
 	c := Comparison{Draws: draws, Pairs: x.Rows}
 	if len(methods) == 0 {
@@ -70,7 +70,7 @@ func Compare[T dense.Float](ctx context.Context, methods []Method[T], x, y dense
 }
 
 // Table returns the Comparison as a table with a row for each method. The last column of the table
-// is the largest |Z| over all pairs, where Z is the bias in standard errors.
+// is the largest |Z| over all pairs of points, where Z is the bias in standard errors.
 func (c Comparison) Table() Table {
 	table := Table{
 		Title: fmt.Sprintf("%d pairs, %d draws", c.Pairs, c.Draws),

@@ -43,9 +43,9 @@ type Spectrum struct {
 	Tolerance float64
 	// Rank is the number of eigenvalues λ with |λ| > Tolerance.
 	Rank int
-	// Witness is a unit vector v with vᵀAv < 0 if A is Indefinite: the eigenvector of the smallest
-	// eigenvalue. QuadraticForm is vᵀAv for v = Witness. If A is not Indefinite, Witness is nil and
-	// QuadraticForm is 0.
+	// Witness is a unit vector v with vᵀAv < 0 if the matrix A is Indefinite: the eigenvector of
+	// the smallest eigenvalue. QuadraticForm is vᵀAv for the matrix A and the vector v = Witness.
+	// If the Verdict is not Indefinite, Witness is nil and QuadraticForm is 0.
 	Witness       []float64
 	QuadraticForm float64
 }
@@ -68,8 +68,8 @@ func (s Spectrum) String() string {
 // by gonum's mat.EigenSym in float64. For an n×n matrix a, Definiteness takes O(n³) time and O(n²)
 // memory, and does not change a.
 //
-// Eigenvalues λ with |λ| ≤ n·ε·max|λ| count as zero, with ε = 2⁻⁵² for float64 and 2⁻²³ for
-// float32: rounding of the elements of a changes eigenvalues by about that much.
+// Definiteness counts eigenvalues λ of an n×n matrix as zero if |λ| ≤ n·ε·max|λ|, with ε = 2⁻⁵² for
+// float64 and 2⁻²³ for float32: rounding of elements changes eigenvalues by about that much.
 //
 // Definiteness returns an error if a is empty or not square, if an element is NaN or infinite, if
 // the n×n matrix a differs from aᵀ by more than n·ε times the largest element, with the machine

@@ -41,38 +41,6 @@ func ExampleCheckKernel() {
 	// not a kernel: the Gram matrix is indefinite: eigenvalues from -1.86 to 0.661, rank 3 of 3 (tolerance 1.24e-15); witness v with vᵀAv = -1.86
 }
 
-func ExampleDefiniteness() {
-	s, err := validate.Definiteness(dense.Of(2, 2, []float64{
-		1, 2,
-		2, 1,
-	}))
-	if err != nil {
-		fmt.Println(err)
-		return
-	}
-	v := s.Witness
-	fmt.Println(s.Verdict)
-	fmt.Printf("eigenvalues %.3f, witness ratio %.3f, form %.3f\n", s.Eigenvalues, v[1]/v[0], s.QuadraticForm)
-	// Output:
-	// indefinite
-	// eigenvalues [-1.000 3.000], witness ratio -1.000, form -1.000
-}
-
-func ExampleCheckOrthogonal() {
-	w, err := orf.Draw[float64](orf.GramSchmidt{}, 16, 16, exprand.NewSource(1))
-	if err != nil {
-		fmt.Println(err)
-		return
-	}
-	angle, err := validate.CheckOrthogonal(w.Frequencies())
-	if err != nil {
-		fmt.Println(err)
-		return
-	}
-	fmt.Println(angle.Cos < 1e-14)
-	// Output: true
-}
-
 // Are orthogonal frequencies better than independent frequencies for attention? The ratio of their
 // mean squared errors has a standard error.
 func ExampleCompare() {

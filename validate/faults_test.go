@@ -1,7 +1,6 @@
 package validate_test
 
 import (
-	"fmt"
 	"math"
 	"math/rand/v2"
 	"testing"
@@ -9,10 +8,8 @@ import (
 	"github.com/stretchr/testify/assert"
 	"gonum.org/v1/gonum/floats"
 	"gonum.org/v1/gonum/mat"
-	"gonum.org/v1/gonum/stat/distuv"
 
 	"github.com/seed-feabd252/randfeat/dense"
-	"github.com/seed-feabd252/randfeat/hadamard"
 	"github.com/seed-feabd252/randfeat/internal/law/mse"
 	"github.com/seed-feabd252/randfeat/orf"
 	"github.com/seed-feabd252/randfeat/rff"
@@ -33,33 +30,23 @@ func inMSE(d deviation) float64     { return d.mse }
 func inSquares(d deviation) float64 { return d.squares }
 
 // The check of TestEstimatesFollowTheLaws must fail with each fault and pass without it. With other
-// seeds one of the 45 comparisons that must pass would fail with a probability of 0.3 %.
+// seeds one of the 22 comparisons that must pass would fail with a probability of 0.15 %.
 func TestPlantedFaultsAreCaught(t *testing.T) {
 	t.Parallel()
 	haar := with[float64](orf.GramSchmidt{})
 	positive := lawCase[float64]{project: haar, mapping: of[float64](rff.SoftmaxPositive{Scale: 1}), law: law{mse: mse.Positive.Haar.Softmax}}
-	hyperbolic := lawCase[float64]{project: haar, mapping: of[float64](rff.SoftmaxHyperbolic{Scale: 1}), law: law{mse: mse.Hyperbolic.Haar.Softmax}}
 	fourier := lawCase[float64]{project: haar, mapping: of[float64](rff.Gaussian{LengthScale: 1}), law: law{mse: mse.Trig.Haar.Gaussian}}
-	dot := lawCase[float64]{project: with[float64](orf.Hadamard{Factors: 1}), mapping: of[float64](rff.DotProduct{}), law: law{
-		mse: mse.DotProduct(orf.Hadamard{Factors: 1}),
-	}}
 	kinks := lawCase[float64]{project: with[float64](orf.IID{}), mapping: bent[float64](-0.5).over, law: bent[float64](-0.5).law()}
 	off := lawCase[float64]{project: haar, mapping: centred(of[float64](rff.SoftmaxPositive{Scale: 1})), law: centredLaw(mse.Positive.Haar.Softmax)}
 	near := func(d int) (points[float64], int) { return pairsFor[float64]("", d, 1, lawDraws) }
 	far := func(d int) (points[float64], int) { return pairsFor[float64]("", d, 1.5, lawDraws) }
 
 	for i, f := range []fault{
-		{"QR without the sign fix", positive.over(signsOfHouseholder), positive, size{8, 8}, diagonal, inMean},
-		{"lengths of the rows that QR had", hyperbolic.over(lengthsOfQR), hyperbolic, size{4, 4}, axis, inMean},
 		{"fixed lengths", fourier.over(with[float64](orf.GramSchmidt{FixedLength: true})), fourier, size{8, 8}, far, inMean},
 		{"ε in features", positive.through(raised), positive, size{16, 8}, near, inMean},
 		{"independent rows", fourier.over(with[float64](orf.IID{})), fourier, size{8, 8}, far, inMSE},
-		{"one block repeated", fourier.over(repeated), fourier, size{16, 8}, far, inMSE},
-		{"Hadamard rows in order", dot.over(inOrder), dot, size{2, 4}, near, inMSE},
-		{"kinks elsewhere", kinks.of(bent[float64](-0.4)), kinks, size{8, 8}, near, inMean},
 		{"orthogonal rows for independent ones", kinks.over(haar), kinks, size{8, 8}, near, inMSE},
 		{"rows of another mean", positive.over(shifted), positive, size{16, 16}, near, inSquares},
-		{"means left in", off.mapped(of[float64](rff.SoftmaxPositive{Scale: 1})), off, size{16, 8}, near, inMSE},
 		{"no factor for the product of means", off.mapped(incomplete), off, size{16, 8}, near, inMean},
 	} {
 		t.Run(f.name, func(t *testing.T) {
@@ -109,21 +96,6 @@ func (c lawCase[T]) through(wrap func(rff.Map[T]) rff.Map[T]) lawCase[T] {
 	return c
 }
 
-// diagonal returns the pair x = y along (1, …, 1), ‖x+y‖² = 1, the direction in which
-// signsOfHouseholder shows.
-func diagonal(d int) (p points[float64], draws int) {
-	x := dense.New[float64](1, d)
-	floats.AddConst(0.5/math.Sqrt(float64(d)), x.Data)
-	return points[float64]{x, x, 1}, lawDraws
-}
-
-// axis returns the pair x = y along e₁, ‖x+y‖² = 1, the direction in which lengthsOfQR shows.
-func axis(d int) (p points[float64], draws int) {
-	x := dense.New[float64](1, d)
-	x.Set(0, 0, 0.5)
-	return points[float64]{x, x, 1}, lawDraws
-}
-
 // qr returns Q and R of a d×d matrix of normal variables, and that matrix.
 func qr(d int, src rand.Source) (q, r, g *mat.Dense) {
 	rng := rand.New(src)
@@ -141,31 +113,6 @@ func qr(d int, src rand.Source) (q, r, g *mat.Dense) {
 	return q, r, g
 }
 
-// signsOfHouseholder takes the columns of Q without the signs of R_jj.
-func signsOfHouseholder(m, d int, src rand.Source) (orf.Projection[float64], error) {
-	q, _, _ := qr(d, src)
-	chi := distuv.Chi{K: float64(d), Src: src}
-	w := dense.New[float64](m, d)
-	for i := range m {
-		floats.ScaleTo(w.Row(i), chi.Rand(), mat.Col(nil, i, q))
-	}
-	return orf.FromMatrix(w)
-}
-
-// lengthsOfQR takes the rows of a Haar-distributed Q with the norms of the rows of the factorised
-// matrix. The norms have the law χ(d), but are not independent of Q.
-func lengthsOfQR(m, d int, src rand.Source) (orf.Projection[float64], error) {
-	q, r, g := qr(d, src)
-	w := dense.New[float64](m, d)
-	for i := range m {
-		row := w.Row(i)
-		for j := range row {
-			row[j] = q.At(i, j) * math.Copysign(floats.Norm(g.RawRowView(i), 2), r.At(j, j))
-		}
-	}
-	return orf.FromMatrix(w)
-}
-
 // shifted moves all rows by a twentieth of a standard deviation along (1, −1, 1, …), so that an
 // estimate is too high in some directions and too low by the same amount in opposite directions.
 func shifted(m, d int, src rand.Source) (orf.Projection[float64], error) {
@@ -180,38 +127,6 @@ func shifted(m, d int, src rand.Source) (orf.Projection[float64], error) {
 		}
 	}
 	return orf.FromMatrix(w)
-}
-
-// repeated repeats one block.
-func repeated(m, d int, src rand.Source) (orf.Projection[float64], error) {
-	block, err := orf.Draw[float64](orf.GramSchmidt{}, d, d, src)
-	if err != nil {
-		return nil, err
-	}
-	w, f := dense.New[float64](m, d), block.Frequencies()
-	for i := range m {
-		copy(w.Row(i), f.Row(i%d))
-	}
-	return orf.FromMatrix(w)
-}
-
-// inOrder takes the first m rows of one Hadamard factor instead of a random
-// choice.
-func inOrder(m, d int, src rand.Source) (orf.Projection[float64], error) {
-	r, err := hadamard.NewRotation[float64](d, hadamard.RotationOptions{Factors: 1}, src)
-	if err != nil {
-		return nil, err
-	}
-	_, order := r.Dims()
-	if m > order {
-		return nil, fmt.Errorf("m = %d rows of %d", m, order)
-	}
-	unit := dense.New[float64](m, order)
-	chi := distuv.Chi{K: float64(order), Src: src}
-	for i := range m {
-		unit.Set(i, i, chi.Rand())
-	}
-	return orf.FromMatrix(r.ApplyTransposed(dense.Matrix[float64]{}, unit))
 }
 
 // epsilon adds 1e-4 to every feature, as implementations do to avoid zero.

@@ -29,29 +29,29 @@ const (
 
 // KernelCheck is the result of CheckKernel for a function k on n points.
 type KernelCheck struct {
-	// Fault is NoFault, or the first property of a kernel that k lacks, or 0 after an error of
+	// Fault is NoFault, the first property of a kernel that k lacks, or 0 after an error of
 	// CheckKernel.
 	Fault Fault
-	// I and J are the indices of points with k(x_I, x_J) not finite or not k(x_J, x_I), and Value
-	// is k(x_I, x_J). I, J and Value are zero unless Fault is NotFinite or NotSymmetric.
+	// I and J are the indices of points at which k(x_I, x_J) is not finite or not k(x_J, x_I), and
+	// Value is k(x_I, x_J). I, J and Value are zero unless Fault is NotFinite or NotSymmetric.
 	I, J  int
 	Value float64
-	// Asymmetry holds the largest difference between k(x_i, x_j) and k(x_j, x_i). Differences of at
-	// most SymmetryTolerance between k(x_i, x_j) and k(x_j, x_i) count as rounding. Asymmetry and
-	// SymmetryTolerance are zero if Fault is NotFinite.
+	// Asymmetry holds the largest difference between k(x_i, x_j) and k(x_j, x_i) over all pairs of
+	// points. Differences of at most SymmetryTolerance between k(x_i, x_j) and k(x_j, x_i) count as
+	// rounding. Asymmetry and SymmetryTolerance are zero if Fault is NotFinite.
 	Asymmetry         Asymmetry
 	SymmetryTolerance float64
-	// Spectrum holds the eigenvalues of the Gram matrix of k on the points. If Fault is
-	// NotPositive, Spectrum.Witness is a vector c with Σ_ij c_i·c_j·k(x_i, x_j) < 0. Spectrum is
+	// Spectrum holds the eigenvalues of the Gram matrix of the function k on the points. If Fault
+	// is NotPositive, Spectrum.Witness is a vector c with Σ_ij c_i·c_j·k(x_i, x_j) < 0. Spectrum is
 	// the zero value if Fault is NotFinite or NotSymmetric.
 	Spectrum Spectrum
 }
 
-// OK reports whether k is finite, symmetric and positive semi-definite on the points, up to
-// rounding. OK is false if CheckKernel returned an error.
+// OK reports whether the function k is finite, symmetric and positive semi-definite on the points,
+// up to rounding. OK is false if CheckKernel returned an error.
 func (c KernelCheck) OK() bool { return c.Fault == NoFault }
 
-// String says in words whether k is a kernel on the points, and why not.
+// String says in words whether the function k is a kernel on the points, and if not, why.
 func (c KernelCheck) String() string {
 	switch c.Fault {
 	case NotFinite:
@@ -68,15 +68,16 @@ func (c KernelCheck) String() string {
 }
 
 // CheckKernel checks whether k is a kernel on the n rows of x (n×d): whether k is finite at every
-// pair, symmetric, and has a positive semi-definite Gram matrix. A fault in the result is a proof
-// that k is not a kernel. A result without a fault proves nothing about points outside x, so choose
-// points x like the points of your application.
+// pair, symmetric, and has a positive semi-definite Gram matrix. A fault in the result of
+// CheckKernel is a proof that k is not a kernel. A result of CheckKernel without a fault proves
+// nothing about points outside x, so choose points x like the points of your application.
 //
-// CheckKernel evaluates k in float64 at all n² ordered pairs of the n points, from several
-// goroutines at once. The eigenvalues take O(n³) time. For n points of dimension d, k(x, y) and
-// k(y, x) may differ by (d+8)·ε·max|k|, and eigenvalues λ ≥ −n·ε·max|λ| count as not negative, with
-// ε = 2⁻⁵². CheckKernel returns an error for a nil k, a k that kernels.Check rejects, no points or
-// so many points n that n² values do not fit memory, and eigenvalues that do not converge.
+// CheckKernel evaluates k in float64 at all n² ordered pairs of n points, from several goroutines
+// at once, and takes O(n³) time for eigenvalues. For n points of dimension d, CheckKernel lets k(x,
+// y) and k(y, x) differ by (d+8)·ε·max|k|, and counts eigenvalues λ ≥ −n·ε·max|λ| as not negative,
+// with ε = 2⁻⁵². CheckKernel returns an error for a nil k, a k that kernels.Check rejects, no
+// points or so many points n that n² values do not fit memory, and eigenvalues that do not
+// converge.
 func CheckKernel[T dense.Float](k kernels.Kernel, x dense.Matrix[T]) (KernelCheck, error) {
 	if k == nil {
 		return KernelCheck{}, errors.New("validate: k is nil")

@@ -17,24 +17,24 @@ import (
 	"github.com/seed-feabd252/randfeat/rff"
 )
 
-// Draw makes one random feature map φ with random numbers from src. The map φ estimates the kernel
-// k(x, y) by φ(x)ᵀψ(y) with ψ = rff.Keys(φ), which is φ unless φ is an rff.Paired map. Measure and
-// Compare call a Draw from several goroutines, and give each call its own source.
+// Draw makes one random feature map φ with random numbers from src. The map φ of a Draw estimates
+// the kernel k(x, y) by φ(x)ᵀψ(y) with ψ = rff.Keys(φ), which is φ unless φ is an rff.Paired map.
+// Measure and Compare call a Draw from several goroutines, and give each call its own source.
 type Draw[T dense.Float] func(src rand.Source) (rff.Map[T], error)
 
 // Estimate holds statistics of many random maps' estimates of the kernel at one pair of points.
 type Estimate struct {
-	// Truth is the kernel k(x, y), Mean the mean of the estimates φ(x)ᵀψ(y) over the drawn maps φ,
-	// and StdErr the standard error of Mean.
+	// Truth is the kernel at the pair of points, Mean the mean of the estimates of the kernel over
+	// the drawn maps, and StdErr the standard error of Mean.
 	Truth, Mean, StdErr float64
 	// Rounding, a bound of the rounding error of Mean, is the mean of 4ε·Σ_l|φ_l(x)ψ_l(y)| over
-	// draws, with the machine epsilon ε of T.
+	// draws, for features φ_l(x), ψ_l(y) and the machine epsilon ε of T.
 	Rounding float64
-	// Z is (Mean − Truth)/√(StdErr² + Rounding²), or 0 if Mean is Truth. For an unbiased map and
-	// many draws Z is standard normal, and |Z| > 4 at one of 16,000 pairs.
+	// Z is (Mean − Truth)/√(StdErr² + Rounding²), or 0 if Mean is Truth. For unbiased maps and many
+	// draws Z is standard normal, and |Z| > 4 at one of 16,000 pairs of points.
 	Z float64
-	// MSE is the mean of (φ(x)ᵀψ(y) − k(x, y))² over draws, and MSEStdErr the standard error of
-	// MSE. For an unbiased map MSE estimates the variance of φ(x)ᵀψ(y).
+	// MSE is the mean over draws of the squared error of the estimate of the kernel, and MSEStdErr
+	// the standard error of MSE. For unbiased maps MSE estimates the variance of estimates.
 	MSE, MSEStdErr float64
 }
 
@@ -44,24 +44,26 @@ type Measurement struct {
 	Draws  int
 	Pairs  []Estimate
 	// MSE is the mean of the MSE of the Pairs, and MSEStdErr the standard error of MSE over draws.
-	// All pairs share the drawn maps, so that MSEStdErr does not follow from those of the Pairs.
+	// All pairs share the drawn maps, so that MSEStdErr does not follow from MSEStdErr of the
+	// Pairs.
 	MSE, MSEStdErr float64
 }
 
 // Measure estimates the kernel at the pairs (x_i, y_i), the rows of x and y (both n×d), with draws
-// ≥ 2 random maps. Measure compares the estimates φ(x_i)ᵀψ(y_i) with the kernel that method Kernel
-// of the first map returns. The means of the estimates over the maps show a bias. Make 30 draws or
-// more so that the Z of each Estimate is nearly normally distributed.
+// ≥ 2 random maps. Measure compares estimates of the kernel with the kernel that method Kernel of
+// the first map returns. At each pair, the mean of estimates over all maps of Measure shows a bias.
+// Call Measure with 30 draws or more so that the Z of each Estimate is nearly normally distributed.
 //
-// Each draw has a PCG source whose seeds are the next two numbers of src, and sums run in the order
-// of draws, so that the result does not depend on GOMAXPROCS. Measure takes O(n) memory for n
+// Measure gives each draw a PCG source whose seeds are the next two numbers of src, and sums in the
+// order of draws, so that the result does not depend on GOMAXPROCS. Measure takes O(n) memory for n
 // pairs, beyond the memory of the maps. Measure does not keep x and y.
 //
 // Measure returns an error for x and y that differ in shape or have no row, draws below 2 or above
-// 2⁴⁰, and a nil draw or src. Measure returns an error for a draw that fails or makes a map that
-// names no kernel or takes no points of dimension d, and the error of ctx. Measure looks for the
-// end of ctx between draws, between values of the kernel, and between blocks of 64 pairs of points.
-// A nil ctx panics. NaN or infinite features make the Z of the pair NaN or infinite.
+// 2⁴⁰, and a nil draw or src. Measure returns an error if draw fails or makes a map that has a nil
+// Kernel or is not for points of the dimension of x, and the error of ctx. Measure checks whether
+// ctx has ended between draws, between values of the kernel, and between blocks of 64 pairs of
+// points. A nil ctx panics. NaN or infinite features at a pair of points make the Z of the pair NaN
+// or infinite.
 func Measure[T dense.Float](ctx context.Context, draw Draw[T], x, y dense.Matrix[T], draws int, src rand.Source) (Measurement, error) {
 	m, err := measure(ctx, draw, x, y, draws, src)
 	if err != nil {
@@ -70,8 +72,8 @@ func Measure[T dense.Float](ctx context.Context, draw Draw[T], x, y dense.Matrix
 	return m, nil
 }
 
-// Worst returns the index and the Z of the pair of points with the largest |Z|. A Z that is NaN
-// counts as the largest.
+// Worst returns the index and the Z of the pair of points with the largest |Z|. Worst counts a Z
+// that is NaN as the largest.
 func (m Measurement) Worst() (pair int, z float64) {
 	for i, p := range m.Pairs {
 		if math.IsNaN(p.Z) {

@@ -12,7 +12,7 @@ import (
 
 // Angle is the pair of rows of a matrix that are farthest from orthogonal.
 type Angle struct {
-	// I < J are the indices of the two rows, or both 0 if the matrix has fewer than two rows.
+	// I < J are the indices of the rows farthest from orthogonal, both 0 for fewer than two rows.
 	I, J int
 	// Cos is |cos| of the angle between rows I and J, the largest of all pairs of rows. If Cos is
 	// 0, all rows are orthogonal to each other. Cos is NaN if CheckOrthogonal returned an error.
@@ -30,9 +30,10 @@ func (a Angle) String() string {
 	return fmt.Sprintf("largest |cos| %.3g, between rows %d and %d", a.Cos, a.I, a.J)
 }
 
-// CheckOrthogonal returns the largest |cos| between two rows of the m×d matrix w, in float64. The
-// rounding error of the returned |cos| is at most (d+4)·2⁻⁵² for rows of d elements. Orthogonal m×d
-// frequencies w with m > d are orthogonal within blocks of d rows: pass w.RowRange(0, d).
+// CheckOrthogonal returns the largest |cos| of the angle between two rows of the m×d matrix w, in
+// float64. The |cos| that CheckOrthogonal returns has a rounding error of at most (d+4)·2⁻⁵² for
+// rows of d elements. If w holds m > d orthogonal frequencies in R^d, which are orthogonal within
+// blocks of d rows, pass w.RowRange(0, d) to CheckOrthogonal.
 //
 // CheckOrthogonal returns an error for a row of zeros, which has no direction, and for an element
 // that is NaN or infinite. For an m×d matrix w, CheckOrthogonal takes O(m²d) time for matrix

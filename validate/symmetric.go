@@ -9,12 +9,13 @@ import (
 
 // Asymmetry holds the pair of elements at which a matrix A differs most from its transpose.
 type Asymmetry struct {
-	// A_IJ and A_JI with I < J are the elements of A that differ most; I = J = 0 if A is symmetric.
+	// A_IJ and A_JI, I < J, are the elements of a matrix A that differ most; I = J = 0 if none
+	// differ.
 	I, J int
-	// Upper is A_IJ, above the diagonal of A, and Lower is A_JI, below the diagonal.
+	// Upper is A_IJ, above the diagonal of the matrix A, and Lower is A_JI, below the diagonal.
 	Upper, Lower float64
-	// Difference is |A_IJ − A_JI|, the largest of all pairs of elements. Difference is NaN if
-	// CheckSymmetric returned an error.
+	// Difference is |A_IJ − A_JI|, the largest over all pairs of mirrored elements of the matrix A.
+	// Difference is NaN if CheckSymmetric returned an error.
 	Difference float64
 }
 
@@ -34,10 +35,10 @@ func (a Asymmetry) String() string {
 		a.I, a.J, a.Upper, a.J, a.I, a.Lower, a.Difference)
 }
 
-// CheckSymmetric returns the largest |a_ij − a_ji| of the n×n matrix a and its position (i, j), the
-// first in row order of several. CheckSymmetric returns an error for a matrix that is not square,
-// and for an element that is NaN or infinite. CheckSymmetric takes O(n²) time for an n×n matrix a
-// and does not change a.
+// CheckSymmetric returns the largest |a_ij − a_ji| of the n×n matrix a and the position (i, j), the
+// first in row order if the largest occurs several times. CheckSymmetric returns an error for a
+// matrix that is not square, and for an element that is NaN or infinite. CheckSymmetric takes O(n²)
+// time for an n×n matrix a and does not change a.
 func CheckSymmetric[T dense.Float](a dense.Matrix[T]) (Asymmetry, error) {
 	if err := checkSquare(a); err != nil {
 		return Asymmetry{Difference: math.NaN()}, err

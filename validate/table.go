@@ -10,7 +10,7 @@ import (
 type Table struct {
 	Title   string
 	Columns []Column
-	// Each row has an element for each column: a string, an int, a float64, or nil for no value.
+	// Rows have an element for each column: a string, an int, a float64, or nil for no value.
 	Rows [][]any
 }
 
@@ -22,7 +22,7 @@ type Column struct {
 	Format string
 }
 
-// String returns the title and the table in aligned columns, with "—" for nil.
+// String returns the title and the table in aligned columns, with "—" for a nil element.
 func (t Table) String() string {
 	var b strings.Builder
 	if t.Title != "" {

@@ -37,9 +37,9 @@ func (p Prediction) String() string {
 
 // Theory returns the exact mean squared error of the estimate φ(x)ᵀψ(y) of the kernel at one pair
 // of points, over draws of the frequencies, for φ = m and ψ = rff.Keys(m). Theory assumes
-// frequencies with the distribution of those of w, or of those of m if w is nil. Theory reads only
-// the distribution and the number of the frequencies in w, and neither their values nor the number
-// of frequencies in m.
+// frequencies with the distribution of the frequencies in w, or of the frequencies in m if w is
+// nil. If w is not nil, Theory reads the distribution and the number of the frequencies in w, but
+// not the values of frequencies, and not the number of frequencies in m.
 //
 // Theory knows formulas for maps of package rff over frequencies of package orf:
 //
@@ -50,11 +50,12 @@ func (p Prediction) String() string {
 //   - Centred and Compose: the law of the inner map at centred points and at affine images.
 //
 // For combinations of map and frequencies without a known formula, Theory returns MSE = NaN and Law
-// = "". For a biased map of rff.New, Mean is not the value of the kernel, and MSE contains the
-// square of the bias. Each formula is exact for finite dimensions and numbers of frequencies, to 10
-// digits or more, and by quadrature for maps of rff.New; docs/maps.md says more. For points of
-// dimension d the cost is O(d) operations and O(√d) terms of a series, and O(d²) operations for
-// SADERF and ADERF. A mean squared error beyond the range of float64 becomes +Inf or 0.
+// = "". For a biased map of rff.New, the Mean that Theory returns is not the value of the kernel,
+// and MSE contains the square of the bias. Each formula of Theory is exact for finite dimensions
+// and numbers of frequencies, to 10 digits or more, and by quadrature for maps of rff.New;
+// docs/maps.md says more. For points of dimension d, Theory takes O(d) operations and O(√d) terms
+// of a series, and O(d²) operations for SADERF, ADERF and SDERF. Theory returns +Inf or 0 for a
+// mean squared error beyond the range of float64.
 //
 // Theory panics if m is nil, and if the dimension of x, y or the frequencies w does not fit m.
 func Theory[T dense.Float](m rff.Map[T], w orf.Projection[T], x, y []float64) Prediction {

@@ -17,8 +17,8 @@ import (
 
 // FromMat returns x as a dense.Matrix[T]. If T is float64 and x is a mat.RawMatrixer, such as
 // *mat.Dense, the result shares the memory of x. If T is float32 or x is no mat.RawMatrixer, the
-// result is a copy, rounded to T. FromMat panics if x is nil, and if Check of the result panics,
-// for example by a wrong RawMatrix method of x.
+// result is a copy, rounded to T. FromMat panics if x is nil, and if the fields that a RawMatrix
+// method of x returns describe no matrix.
 func FromMat[T dense.Float](x mat.Matrix) dense.Matrix[T] {
 	if x == nil {
 		panic("gonum: x is nil, want a matrix")
@@ -42,10 +42,10 @@ func FromMat[T dense.Float](x mat.Matrix) dense.Matrix[T] {
 	return m
 }
 
-// ToMat returns m as a *mat.Dense. If T is float64, the *mat.Dense shares the memory of m and has
-// the stride of m. If T is float32, the *mat.Dense is a copy. An m without elements becomes an
-// empty *mat.Dense, because gonum has no matrix with rows and no columns, or with columns and no
-// rows. ToMat panics if m.Check does.
+// ToMat returns m as a *mat.Dense. If T is float64, the result of ToMat shares the memory of m. If
+// T is float32, the result of ToMat is a copy. An m without elements becomes an empty *mat.Dense,
+// because gonum has no matrix with rows and no columns, or with columns and no rows. ToMat panics
+// if m.Check panics.
 func ToMat[T dense.Float](m dense.Matrix[T]) *mat.Dense {
 	m.Check()
 	if m.Rows == 0 || m.Cols == 0 {
@@ -63,7 +63,7 @@ func ToMat[T dense.Float](m dense.Matrix[T]) *mat.Dense {
 
 // FromBLAS32 returns x as a dense.Matrix that shares the memory of x. Go itself does not convert
 // blas32.General to dense.Matrix, because their fields differ in order. FromBLAS32 panics if Check
-// of the result does.
+// of the dense.Matrix panics.
 func FromBLAS32(x blas32.General) dense.Matrix[float32] {
 	m := dense.Matrix[float32]{Rows: x.Rows, Cols: x.Cols, Data: x.Data, Stride: x.Stride}
 	m.Check()
@@ -72,7 +72,7 @@ func FromBLAS32(x blas32.General) dense.Matrix[float32] {
 
 // ToBLAS32 returns m as a blas32.General that shares the memory of m. The result has stride
 // max(m.Stride, m.Cols, 1), because BLAS checks the stride even of a single row. ToBLAS32 panics if
-// m.Check does.
+// m.Check panics.
 func ToBLAS32(m dense.Matrix[float32]) blas32.General {
 	m.Check()
 	return blas32.General{Rows: m.Rows, Cols: m.Cols, Data: m.Data, Stride: leading(m.Stride, m.Cols)}

@@ -20,10 +20,9 @@ import (
 )
 
 // Float16 holds the bits of a number of IEEE 754 binary16: a sign s, 5 bits of exponent e and 10
-// bits of fraction f. For sign s, exponent 0 < e < 31 and fraction f the value is
-// (−1)^s·2^(e−15)·(1 + f/2¹⁰). For exponent e = 0, sign s and fraction f the value is
-// (−1)^s·2⁻²⁴·f. For exponent e = 31 the value is ±Inf if the fraction f is 0, and NaN if f is not
-// 0.
+// bits of fraction f. A Float16 of sign s, exponent 0 < e < 31 and fraction f has the value
+// (−1)^s·2^(e−15)·(1 + f/2¹⁰). A Float16 of sign s, exponent 0 and fraction f has the value
+// (−1)^s·2⁻²⁴·f. A Float16 of exponent 31 has the value ±Inf if the fraction is 0, and NaN if not.
 type Float16 uint16
 
 // BFloat16 holds the upper 16 bits of a float32: sign, exponent and 7 bits of fraction.
@@ -33,9 +32,9 @@ type BFloat16 uint16
 type Number interface{ Float16 | BFloat16 }
 
 // Decode writes the exact values of the 16-bit numbers src into dst and returns dst. Decode
-// allocates dst if dst is nil, and allocates nothing if dst is not nil. NaN stays NaN, with its
-// sign, and with its fraction in the upper bits of the result. Decode panics if a dst that is not
-// nil differs from src in length.
+// allocates dst if dst is nil, and allocates nothing if dst is not nil. Decode keeps the sign of
+// NaN, and the fraction of NaN in the upper bits of the fraction of the result. Decode panics if a
+// dst that is not nil differs from src in length.
 func Decode[T dense.Float, H Number](dst []T, src []H) []T {
 	dst = ensure(dst, len(src))
 	switch src := any(src).(type) {
@@ -51,13 +50,13 @@ func Decode[T dense.Float, H Number](dst []T, src []H) []T {
 	return dst
 }
 
-// Encode writes the numbers of format H that are nearest to those of src into dst and returns dst.
-// Encode allocates dst if dst is nil, and allocates nothing if dst is not nil. A number halfway
-// between two numbers of format H becomes the one whose fraction is even. Encode rounds float64
-// once, not by way of float32. Small numbers become subnormal numbers of format H or zero, and keep
-// their sign. Numbers beyond the largest finite number of format H by half a unit of its last place
-// or more become ±Inf. NaN stays NaN, with its sign. Encode panics if a dst that is not nil differs
-// from src in length.
+// Encode writes the numbers of the 16-bit format H that are nearest to the numbers of src into dst
+// and returns dst. Encode allocates dst if dst is nil, and allocates nothing if dst is not nil. A
+// number halfway between two numbers of format H becomes the one whose fraction is even. Encode
+// rounds float64 once, not by way of float32. Encode turns numbers smaller than the normal numbers
+// of format H into subnormal numbers or zero of equal sign. Numbers beyond the largest finite
+// number of format H by half a unit of the last place or more become ±Inf. Encode turns NaN into
+// NaN of equal sign. Encode panics if a dst that is not nil differs from src in length.
 func Encode[H Number, T dense.Float](dst []H, src []T) []H {
 	dst = ensure(dst, len(src))
 	switch dst := any(dst).(type) {

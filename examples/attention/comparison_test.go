@@ -40,11 +40,10 @@ func comparisonOf(t *testing.T, s settings, in input) *comparison {
 func TestForms(t *testing.T) {
 	for _, causal := range []bool{false, true} {
 		c := comparisonOf(t, settings{seed: 1, draws: 3, causal: causal, sizes: []int{16, 512}}, tensors(2, 400, 8, 0.4))
-		names := formNames(causal)
-		require.Len(t, c.rows, 2*len(names)+3)
-		rows, references := c.rows[:2*len(names)], c.rows[2*len(names):]
+		require.Len(t, c.rows, 2*len(formNames)+3)
+		rows, references := c.rows[:2*len(formNames)], c.rows[2*len(formNames):]
 		for i := 0; i < len(rows); i += 2 {
-			assert.Equal(t, names[i/2], rows[i].name)
+			assert.Equal(t, formNames[i/2], rows[i].name)
 			assert.Equal(t, [2]int{16, 512}, [2]int{rows[i].size, rows[i+1].size})
 			assert.Positive(t, rows[i].time)
 			assert.Greater(t, rows[i].err, 2.5*rows[i+1].err, "%s, causal %v", rows[i].name, causal)

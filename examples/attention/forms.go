@@ -13,35 +13,24 @@ import (
 	"github.com/seed-feabd252/randfeat/orf"
 	"github.com/seed-feabd252/randfeat/performer"
 	"github.com/seed-feabd252/randfeat/performer/blocks"
-	"github.com/seed-feabd252/randfeat/performer/clusters"
 	"github.com/seed-feabd252/randfeat/rff"
 )
 
-// formNames returns the approximations of attention that the program compares, each in several
-// sizes: clusters of keys without a mask, or blocks of keys in causal attention, and features.
-func formNames(causal bool) []string {
-	if causal {
-		return []string{"blocks", "SDERF", "FAVOR+"}
-	}
-	return []string{"clusters", "SDERF", "FAVOR+"}
-}
+// formNames has the approximations of attention that the program compares, each in several sizes:
+// blocks of keys, and features.
+var formNames = []string{"blocks", "SDERF", "FAVOR+"}
 
-// keyShare divided by the size is the threshold of clusters.Options and blocks.Options, which is at
-// most mostThreshold. So queries score more keys if the size is larger.
+// keyShare divided by the size is the threshold of blocks.Options, which is at most mostThreshold.
+// So queries read more keys if the size is larger.
 const keyShare, mostThreshold = 10, 0.7
 
-// form returns attention of a size for the tensors of a head. The size is the number of clusters,
-// keyShare over the threshold of blocks, or the number of the frequencies w. SDERF fits its feature
-// map to the head.
-func (c *comparison) form(name string, size int, w orf.Projection[float32], h head, src rand.Source) (performer.Attention[float32], error) {
+// form returns attention of a size for the tensors of a head. The size is keyShare over the
+// threshold of blocks, or the number of the frequencies w. SDERF fits its feature map to the head.
+func (c *comparison) form(name string, size int, w orf.Projection[float32], h head) (performer.Attention[float32], error) {
 	spec := rff.Spec(rff.SoftmaxPositive{Scale: c.options.Scale})
 	switch name {
-	case "clusters", "blocks":
-		threshold := min(keyShare/float64(size), mostThreshold)
-		if c.causal {
-			return blocks.New[float32](blocks.Options{Scale: c.options.Scale, EightBits: true, Threshold: threshold})
-		}
-		return clusters.New[float32](clusters.Options{Scale: c.options.Scale, EightBits: true, Clusters: size, Threshold: threshold}, src)
+	case "blocks":
+		return blocks.New[float32](blocks.Options{Softmax: c.options.Softmax, EightBits: true, Threshold: min(keyShare/float64(size), mostThreshold)})
 	case "SDERF":
 		var err error
 		if spec, err = rff.FitSDERF(h.q, h.k, c.options.Scale); err != nil {
@@ -64,9 +53,9 @@ type row struct {
 }
 
 // measure adds rows with the mean error and the median time of all forms and sizes, over random
-// draws of clusters or frequencies.
+// draws of frequencies.
 func (c *comparison) measure() error {
-	for _, name := range formNames(c.causal) {
+	for _, name := range formNames {
 		for _, size := range c.sizes {
 			src := source(c.seed, fmt.Sprintf("%s %d", name, size))
 			var errors []float64
@@ -76,7 +65,7 @@ func (c *comparison) measure() error {
 				if err != nil {
 					return err
 				}
-				out, took, err := c.forward(func(h head) (performer.Attention[float32], error) { return c.form(name, size, w, h, src) })
+				out, took, err := c.forward(func(h head) (performer.Attention[float32], error) { return c.form(name, size, w, h) })
 				if err != nil {
 					return err
 				}

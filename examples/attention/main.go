@@ -95,7 +95,7 @@ func parse(args []string, stdout io.Writer) (s settings, done bool, err error) {
 	fs.Uint64Var(&s.seed, "seed", 1, "seed of all randomness; the same seed gives the same errors")
 	fs.Float64Var(&s.tolerance, "tolerance", 0.05, 1e-6, 1000, "relative error of the outputs that is asked for")
 	fs.IntVar(&s.draws, "draws", 5, 2, 1000, "draws of the frequencies that an error bar is made of")
-	sizes := fs.String("size", "64,256,1024", fmt.Sprintf("clusters of keys, 10 over the threshold of blocks, or frequencies m: whole `numbers` from 1 to %d with commas between them", largest))
+	sizes := fs.String("size", "64,256,1024", fmt.Sprintf("10 over the threshold of blocks, or frequencies m: whole `numbers` from 1 to %d with commas between them", largest))
 	// Exact attention of the most tokens takes minutes.
 	lengths := fs.String("length", "2048,8192", fmt.Sprintf("tokens L of the heads: whole `numbers` from 1 to %d with commas between them", longest))
 	if done, err := fs.Parse(about, args, stdout); done || err != nil {

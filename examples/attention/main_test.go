@@ -30,7 +30,7 @@ func small(args ...string) []string {
 
 // count returns the lines of the tables that begin with a form.
 func count(out string) (n int) {
-	for _, form := range append(formNames(false), "blocks") {
+	for _, form := range formNames {
 		n += strings.Count(out, "\n"+form+" ")
 	}
 	return n
@@ -84,7 +84,7 @@ func ownTensors[T dense.Float](t *testing.T) {
 		v := save[T](t, dir, "values", shape(lk, dv)...)
 		out := filepath.Join(dir, "out.npy")
 		printed := clitest.Output(t, run, small("-q", q, "-k", k, "-v", v, "-o", out, "-tolerance", "0.05", "-plot", filepath.Join(dir, "a.png"))...)
-		assert.Equal(t, len(formNames(false)), count(printed))
+		assert.Equal(t, len(formNames), count(printed))
 		assert.Contains(t, printed, "These outputs are in "+out)
 		assert.Contains(t, printed, "40 keys")
 
@@ -122,7 +122,7 @@ func TestHeads(t *testing.T) {
 	t.Chdir(t.TempDir())
 	for _, causal := range []string{"-causal=false", "-causal"} {
 		out := clitest.Output(t, run, small("-heads", folder, "-length", "128,96,128", causal)...)
-		assert.Equal(t, 2*len(formNames(false)), count(out), causal)
+		assert.Equal(t, 2*len(formNames), count(out), causal)
 		assert.Contains(t, out, "L = 128, d = 64, 2 heads\nHeads in the folders [book go] of ")
 		assert.Contains(t, out, "\n96 tokens:\nTo 5 %, head 1: ")
 		info, err := os.Stat("attention.png")
@@ -173,7 +173,7 @@ func TestAnswer(t *testing.T) {
 	assert.Equal(t, []int{2, 4096, 64}, shape)
 	svg, err := os.ReadFile(plot)
 	require.NoError(t, err)
-	for _, want := range append([]string{"4096 tokens", "mean of values", "elu+1", "time, ms"}, formNames(false)...) {
+	for _, want := range append([]string{"4096 tokens", "mean of values", "elu+1", "time, ms"}, formNames...) {
 		assert.Contains(t, string(svg), want)
 	}
 }

@@ -28,7 +28,7 @@ func (c *comparison) report(w io.Writer) error {
 	fmt.Fprintf(w, "\n%s\nExact: %s ms; its %d×%d weights would take %.2f MiB if they were kept.\n\n",
 		c.about, milliseconds(c.time), h.q.Rows, h.k.Rows, 4*float64(h.q.Rows)*float64(h.k.Rows)/(1<<20))
 
-	fmt.Fprintf(w, "Relative error of the outputs, and how many times as fast as exact attention, by size: clusters of keys, 10 over the threshold of blocks, or frequencies\n")
+	fmt.Fprintf(w, "Relative error of the outputs, and how many times as fast as exact attention, by size: 10 over the threshold of blocks, or frequencies\n")
 	names := []string{"attention"}
 	for _, size := range c.sizes {
 		names = append(names, fmt.Sprintf("error, %d", size), "faster")
@@ -81,7 +81,7 @@ func (c *comparison) panel() charts.Panel {
 		}
 		s := &panel.Series[n-1]
 		s.Points = append(s.Points, charts.Point{X: 1e3 * r.time.Seconds(), Y: r.err, Err: r.stderr})
-		if r.name == "clusters" || r.name == "blocks" {
+		if r.name == formNames[0] {
 			s.Labels = append(s.Labels, fmt.Sprint(r.size)) // labels of other lines would overlap
 		}
 	}
@@ -96,7 +96,7 @@ func (c *comparison) panel() charts.Panel {
 // picture draws a panel for each comparison.
 func (s settings) picture(all ...*comparison) charts.Figure {
 	f := charts.Figure{
-		Title: fmt.Sprintf("Approximations of attention, d = %d; points of a line: %s clusters or frequencies",
+		Title: fmt.Sprintf("Approximations of attention, d = %d; points of a line: 10/threshold or frequencies %s",
 			all[0].heads[0].q.Cols, strings.ReplaceAll(strings.Trim(fmt.Sprint(s.sizes), "[]"), " ", ", ")),
 		XLabel: "time, ms", YLabel: "relative error of the output",
 		LogX: true, LogY: true,

@@ -29,13 +29,19 @@ func main() {
 	fmt.Println(found.Report) // the measured error
 }
 
-// tokens returns random queries, keys and values, a row for each token. The values are the keys, so
-// outputs depend strongly on the weights of keys.
+// tokens returns random queries, keys and values, a row for each token. Queries and keys are like
+// their neighbours. The values are the keys, so outputs depend strongly on the weights of keys.
 func tokens(length, d int, src rand.Source) (q, k, v dense.Matrix[float64]) {
 	rng := rand.New(src)
 	q, k = dense.New[float64](length, d), dense.New[float64](length, d)
 	for i := range q.Data {
 		q.Data[i], k.Data[i] = 2*rng.NormFloat64(), 2*rng.NormFloat64()
+	}
+	for i := 1; i < length; i++ {
+		for j := range d {
+			q.Row(i)[j] = 0.995*q.At(i-1, j) + 0.1*q.At(i, j)
+			k.Row(i)[j] = 0.995*k.At(i-1, j) + 0.1*k.At(i, j)
+		}
 	}
 	return q, k, k
 }

@@ -1,4 +1,4 @@
-// Command nearest finds the vectors nearest to a query from codes of an eighth of their size.
+// Command nearest finds the vectors nearest to a query in an index of codes of an eighth of their size.
 package main
 
 import (
@@ -9,9 +9,10 @@ import (
 
 	"github.com/seed-feabd252/randfeat/dense"
 	"github.com/seed-feabd252/randfeat/quantise"
+	"github.com/seed-feabd252/randfeat/quantise/index"
 )
 
-const about = `nearest draws 10,000 vectors and finds the three nearest to a query from codes of 4 bits per coordinate.
+const about = `nearest draws 10,000 vectors and finds the three nearest to a query in an index of 4 bits per number.
 It has no flags.`
 
 func main() {
@@ -19,18 +20,21 @@ func main() {
 	flag.Parse()
 
 	ctx, src := context.Background(), rand.NewPCG(1, 2)
-	vectors, query := vectors(10000, 256, src)
+	ids, vectors, query := vectors(10000, 128, src)
 
-	q := must(quantise.New[float32](vectors.Cols, quantise.Options{Bits: 4}, src))
-	codes := must(q.Encode(ctx, vectors)) // n×d in, 4 bits per number out
-	for _, hit := range codes.Search(make([]quantise.Hit, 3), q.Prepare(nil, query, quantise.Cosine, 0)) {
-		fmt.Printf("row %d, cosine %.3f ± %.3f\n", hit.ID, hit.Value, hit.StdErr)
+	x := must(index.New[int64](vectors.Cols, index.Options[float32]{Measure: quantise.Cosine, Bits: 4}, src))
+	check(x.Add(ctx, ids, vectors))
+	for _, hit := range must(x.Search(ctx, query, 3, nil)) {
+		fmt.Printf("id %d, cosine %.3f ± %.3f\n", hit.ID, hit.Value, hit.StdErr)
 	}
 }
 
-// vectors draws n normal vectors, and a query near vector 123.
-func vectors(n, d int, src rand.Source) (x dense.Matrix[float32], query []float32) {
+// vectors draws n normal vectors, of the ids 1000, 1001, …, and a query near the vector of id 1123.
+func vectors(n, d int, src rand.Source) (ids []int64, x dense.Matrix[float32], query []float32) {
 	rng := rand.New(src)
+	for i := range n {
+		ids = append(ids, int64(1000+i))
+	}
 	x, query = dense.New[float32](n, d), make([]float32, d)
 	for i := range x.Data {
 		x.Data[i] = float32(rng.NormFloat64())
@@ -38,7 +42,7 @@ func vectors(n, d int, src rand.Source) (x dense.Matrix[float32], query []float3
 	for j := range query {
 		query[j] = x.At(123, j) + float32(rng.NormFloat64())
 	}
-	return x, query
+	return ids, x, query
 }
 
 // must returns v, or ends the program.
@@ -48,3 +52,6 @@ func must[T any](v T, err error) T {
 	}
 	return v
 }
+
+// check ends the program if err is an error.
+func check(err error) { must(0, err) }

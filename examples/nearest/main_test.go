@@ -3,7 +3,7 @@ package main
 func Example() {
 	main()
 	// Output:
-	// row 123, cosine 0.710 ± 0.005
-	// row 6023, cosine 0.256 ± 0.007
-	// row 741, cosine 0.219 ± 0.006
+	// id 1123, cosine 0.611 ± 0.007
+	// id 7999, cosine 0.301 ± 0.011
+	// id 6055, cosine 0.300 ± 0.009
 }

@@ -4,10 +4,10 @@ import (
 	"context"
 	"fmt"
 	"io"
-	"math"
 	"math/rand/v2"
 	"slices"
 	"sort"
+	"time"
 
 	"gonum.org/v1/gonum/blas/blas32"
 
@@ -15,24 +15,19 @@ import (
 	"github.com/seed-feabd252/randfeat/examples/internal/table"
 	"github.com/seed-feabd252/randfeat/kernels"
 	"github.com/seed-feabd252/randfeat/quantise"
+	"github.com/seed-feabd252/randfeat/quantise/index"
 	"github.com/seed-feabd252/randfeat/validate/charts"
 )
 
-var widths = []int{1, 2, 4, 8}
+var widths = []float64{1, 2, 3, 4, 8}
 
 // comparison holds rows to search and queries, both of length 1, and their cosines.
 type comparison struct {
 	s       settings
 	x, q    dense.Matrix[float32]
+	ids     []int64               // the indices of the rows
 	cosines dense.Matrix[float32] // queries × rows
-	nearest [][]int               // the k nearest rows of each query
-}
-
-// result is the result of one number of bits.
-type result struct {
-	codes            quantise.Codes[float32]
-	rms, byTheory    float64 // the root mean square error of a cosine, measured and by theory
-	recall, expected float64 // measured and by theory
+	nearest [][]int64             // the k nearest rows of each query
 }
 
 // newComparison draws the queries from all vectors, and normalises queries and rows to length 1.
@@ -42,10 +37,14 @@ func newComparison(s settings, all dense.Matrix[float32]) *comparison {
 	x := dense.New[float32](all.Rows, all.Cols)
 	for i, at := range order {
 		copy(x.Row(i), all.Row(at))
-		blas32.Scal(1/max(blas32.Nrm2(vector(x.Row(i))), 1e-30), vector(x.Row(i)))
+		v := blas32.Vector{N: x.Cols, Data: x.Row(i), Inc: 1}
+		blas32.Scal(1/max(blas32.Nrm2(v), 1e-30), v)
 	}
 	c := &comparison{s: s, q: x.RowRange(0, s.queries), x: x.RowRange(s.queries, x.Rows)}
 	c.cosines = kernels.Gram(dense.Matrix[float32]{}, kernels.DotProduct{}, c.q, c.x)
+	for i := range c.x.Rows {
+		c.ids = append(c.ids, int64(i))
+	}
 	for i := range c.q.Rows {
 		c.nearest = append(c.nearest, best(c.cosines.Row(i), s.k))
 	}
@@ -53,81 +52,108 @@ func newComparison(s settings, all dense.Matrix[float32]) *comparison {
 }
 
 // best returns the indices of the k largest values, in descending order of the values.
-func best[T dense.Float](values []T, k int) []int {
-	top := make([]int, 0, k+1)
+func best(values []float32, k int) []int64 {
+	top := make([]int64, 0, k+1)
 	for i, v := range values {
 		if len(top) < k || v > values[top[k-1]] {
 			at := sort.Search(len(top), func(j int) bool { return values[top[j]] < v })
-			top = slices.Insert(top, at, i)[:min(len(top)+1, k)]
+			top = slices.Insert(top, at, int64(i))[:min(len(top)+1, k)]
 		}
 	}
 	return top
 }
 
-// recall returns the fraction of the nearest rows of a query that found contains.
-func (c *comparison) recall(query int, found []int) (share float64) {
-	for _, id := range found {
-		if slices.Contains(c.nearest[query], id) {
-			share += 1 / float64(c.s.k)
-		}
-	}
-	return share
+// result is the result of the searches of an index.
+type result struct {
+	recall, missed float64 // the shares of the k nearest rows that Search finds and Within misses
+	micros         float64 // µs of a Search
 }
 
-// measure prints and returns the results of all numbers of bits.
-func (c *comparison) measure(stdout io.Writer) (results []result, err error) {
-	t := table.New(0, "bits", "bytes", "smaller", "error", "by theory", fmt.Sprintf("recall@%d", c.s.k), "by theory")
+// build returns an index of the rows, and the bytes of a row in its file.
+func (c *comparison) build(bits float64) (x index.Index[int64, float32], bytes int, err error) {
+	x, err = index.New[int64](c.x.Cols, index.Options[float32]{Measure: quantise.Cosine, Bits: bits}, rand.NewPCG(c.s.seed, 3))
+	if err == nil {
+		err = x.Add(context.Background(), c.ids, c.x)
+	}
+	var file counter
+	if err == nil {
+		err = x.Write(&file)
+	}
+	return x, int(file) / c.x.Rows, err
+}
+
+// counter counts the bytes that are written to it.
+type counter int
+
+func (n *counter) Write(data []byte) (int, error) {
+	*n += counter(len(data))
+	return len(data), nil
+}
+
+// measure searches an index for all queries.
+func (c *comparison) measure(x index.Index[int64, float32], o *index.SearchOptions[int64, float32]) (r result, err error) {
+	ctx, each := context.Background(), 1/float64(c.q.Rows)
+	for i, nearest := range c.nearest {
+		begin := time.Now()
+		hits, err := x.Search(ctx, c.q.Row(i), c.s.k, o)
+		r.micros += float64(time.Since(begin).Microseconds()) * each
+		if err != nil {
+			return r, err
+		}
+		r.recall += share(nearest, hits) * each
+		limit := float64(c.cosines.At(i, int(nearest[c.s.k-1]))) - 1e-6 // the rounding of cosines
+		if hits, err = x.Within(ctx, c.q.Row(i), limit, o); err != nil {
+			return r, err
+		}
+		r.missed += (1 - share(nearest, hits)) * each
+	}
+	return r, nil
+}
+
+// rows writes the rows of ids into dst, as an index reads them.
+func (c *comparison) rows(dst dense.Matrix[float32], ids []int64) error {
+	for i, id := range ids {
+		copy(dst.Row(i), c.x.Row(int(id)))
+	}
+	return nil
+}
+
+// share returns the share of the ids that are among the hits.
+func share(ids []int64, hits []index.Hit[int64]) float64 {
+	found, n := make(map[int64]bool), 0
+	for _, hit := range hits {
+		found[hit.ID] = true
+	}
+	for _, id := range ids {
+		if found[id] {
+			n++
+		}
+	}
+	return float64(n) / float64(len(ids))
+}
+
+// compare prints the results of indexes, and returns a picture of them.
+func (c *comparison) compare(stdout io.Writer) (charts.Figure, error) {
+	t := table.New(1, "search", "bits", "bytes", fmt.Sprintf("recall@%d", c.s.k), "missed", "µs")
+	series := []charts.Series{{Name: "codes"}, {Name: "codes and rows"}}
 	for _, bits := range widths {
-		q, err := quantise.New[float32](c.x.Cols, quantise.Options{Bits: float64(bits)}, rand.NewPCG(c.s.seed, 3))
+		x, bytes, err := c.build(bits)
 		if err != nil {
-			return nil, err
+			return charts.Figure{}, err
 		}
-		codes, err := q.Encode(context.Background(), c.x)
-		if err != nil {
-			return nil, err
+		for i, o := range []*index.SearchOptions[int64, float32]{nil, {Rows: c.rows}} {
+			r, err := c.measure(x, o)
+			if err != nil {
+				return charts.Figure{}, err
+			}
+			t.Row(series[i].Name, fmt.Sprint(bits), fmt.Sprint(bytes), fmt.Sprintf("%.3f", r.recall), fmt.Sprintf("%.4f", r.missed), fmt.Sprintf("%.0f", r.micros))
+			series[i].Points = append(series[i].Points, charts.Point{X: bits, Y: r.recall})
 		}
-		r, bytes := c.result(codes), codes.Bytes()/codes.Len()
-		t.Row(fmt.Sprint(bits), fmt.Sprint(bytes), fmt.Sprintf("%.1f×", float64(4*c.x.Cols)/float64(bytes)),
-			fmt.Sprintf("%.4f", r.rms), fmt.Sprintf("%.4f", r.byTheory), fmt.Sprintf("%.3f", r.recall), fmt.Sprintf("%.3f", r.expected))
-		results = append(results, r)
-	}
-	return results, t.Fprint(stdout)
-}
-
-// result returns the result of codes.
-func (c *comparison) result(codes quantise.Codes[float32]) result {
-	r, q, query := result{codes: codes}, codes.Quantiser(), new(quantise.Query)
-	noise := rand.New(rand.NewPCG(c.s.seed, 4))
-	estimates := make([]quantise.Estimate, c.x.Rows)
-	values, guess := make([]float64, c.x.Rows), make([]float64, c.x.Rows)
-	queries := float64(c.q.Rows)
-	for i := range c.q.Rows {
-		codes.Estimates(estimates, q.Prepare(query, c.q.Row(i), quantise.Cosine, 0), nil)
-		for j, truth := range c.cosines.Row(i) {
-			mean, variance := q.Theory(float64(truth))
-			r.rms += math.Pow(estimates[j].Value-float64(truth), 2)
-			r.byTheory += math.Pow(mean-float64(truth), 2) + variance
-			// The recall by theory is the recall of independent normal errors of this variance.
-			values[j], guess[j] = estimates[j].Value, mean+math.Sqrt(variance)*noise.NormFloat64()
-		}
-		r.recall += c.recall(i, best(values, c.s.k)) / queries
-		r.expected += c.recall(i, best(guess, c.s.k)) / queries
-	}
-	r.rms, r.byTheory = math.Sqrt(r.rms/queries/float64(c.x.Rows)), math.Sqrt(r.byTheory/queries/float64(c.x.Rows))
-	return r
-}
-
-// picture plots recall against bits.
-func (c *comparison) picture(results []result) charts.Figure {
-	series := charts.Series{Name: "recall"}
-	for i, r := range results {
-		series.Points = append(series.Points, charts.Point{X: float64(widths[i]), Y: r.recall})
-		series.Line = append(series.Line, charts.Point{X: float64(widths[i]), Y: r.expected})
 	}
 	return charts.Figure{
-		Title:  fmt.Sprintf("Codes of %d vectors, d = %d; points: measured, lines: by theory", c.x.Rows, c.x.Cols),
-		XLabel: "bits a coordinate", YLabel: fmt.Sprintf("recall@%d", c.s.k),
+		Title:  fmt.Sprintf("Searches of %d vectors, d = %d", c.x.Rows, c.x.Cols),
+		XLabel: "bits per number", YLabel: fmt.Sprintf("recall@%d", c.s.k),
 		LogX: true, XTicks: []float64{1, 2, 4, 8},
-		Panels: []charts.Panel{{Series: []charts.Series{series}}},
-	}
+		Panels: []charts.Panel{{Series: series}},
+	}, t.Fprint(stdout)
 }

@@ -36,7 +36,8 @@ of standard deviation 20.
 
 The first line of a file has names. go doc ./table has the kinds of columns and the rules for missing values and targets.
 
-Rows that depend on each other, as in time series, need -last: random rows tell what it is worth to know their neighbours.
+Rows that depend on each other need -group or -time: random rows tell what it is worth to know their neighbours. The rows
+that are held out are then whole groups, or the last ones in time.
 Of a target with a long tail, put the logarithm into the file.`
 
 func main() { cli.Main("table", run) }
@@ -62,6 +63,9 @@ func run(args []string, stdout io.Writer) error {
 	fs.Func("comma", "`character` between values, or \\t for a tab; a comma if not given. Beside ; numbers may have decimal commas", separator(&s.read.Comma))
 	fs.Func("category", "`columns` that are categories though they have numbers: names with commas between them", list(&s.fit.Category))
 	fs.Func("skip", "`columns` to leave out", list(&s.fit.Skip))
+	fs.StringVar(&s.fit.Group, "group", "", "`column` whose equal texts mark rows that depend on each other, such as the rows of a patient")
+	fs.StringVar(&s.fit.Time, "time", "", "`column` of dates or numbers, to predict what comes from what was before")
+	fs.StringVar(&s.fit.Weight, "weight", "", "`column` of the weights of rows")
 	fs.Func("log", "`columns` of positive numbers to take logarithms of", list(&s.fit.Log))
 	// A million rows take minutes and a gigabyte.
 	fs.IntVar(&s.rows, "rows", 2500, 40, 1_000_000, "houses to make up")
@@ -105,9 +109,19 @@ func (s settings) learn(stdout io.Writer) error {
 	if err != nil {
 		return err
 	}
-	rest, held := t.Split(0.2, nil)
-	if !s.last {
+	var rest, held *table.Table
+	switch {
+	case s.fit.Group != "":
+		rest, held, err = t.SplitBy(s.fit.Group, 0.2, src)
+	case s.fit.Time != "":
+		rest, held, err = t.SplitBy(s.fit.Time, 0.2, nil)
+	case s.last:
+		rest, held = t.Split(0.2, nil)
+	default:
 		rest, held = t.Split(0.2, src)
+	}
+	if err != nil {
+		return fmt.Errorf("%s: %w", s.data, err)
 	}
 	columns, err := rest.Columns(s.target, s.fit)
 	if err != nil {

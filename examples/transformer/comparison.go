@@ -16,7 +16,7 @@ import (
 
 // compared are the forms that compare measures on all heads.
 var compared = []string{
-	"positive:64", "positive:256", "keys:64", "keys:256",
+	"positive:64", "positive:256", "blocks:64", "blocks:256",
 	"bits:8", "window:64", "window:128", "mean", "elu",
 }
 

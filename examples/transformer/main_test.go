@@ -104,8 +104,8 @@ func TestRun(t *testing.T) {
 	}
 	bits := clitest.Output(t, run, "-model", model, "-text", text, "-context", "32", "-tokens", "32", "-form", "bits:8", "-length", "0")
 	assert.Contains(t, bits, "bits, 8")
-	keys := clitest.Output(t, run, "-model", model, "-text", text, "-context", "32", "-tokens", "32", "-form", "keys:8", "-length", "0")
-	assert.Contains(t, keys, "keys, 8")
+	keys := clitest.Output(t, run, "-model", model, "-text", text, "-context", "32", "-tokens", "32", "-form", "blocks:8", "-length", "0")
+	assert.Contains(t, keys, "blocks, 8")
 	assert.NotContains(t, keys, "With")
 	greedy := []string{"-model", model, "-text", text, "-context", "32", "-tokens", "32", "-form", "exact", "-temperature", "0"}
 	_, first, _ := strings.Cut(clitest.Output(t, run, append(greedy, "-seed", "2")...), "tokens a second:\n")
@@ -165,15 +165,15 @@ func TestErrors(t *testing.T) {
 		"-tokens is 5":                   "-tokens 5",
 		`-form is "fast"`:                "-form fast",
 		`-form is "positive"`:            "-form positive",
-		`-form is "keys:0"`:              "-form keys:0",
-		`-form is "keys:9000"`:           "-form keys:9000",
+		`-form is "blocks:0"`:            "-form blocks:0",
+		`-form is "blocks:9000"`:         "-form blocks:9000",
 		`-form is "window:99999999"`:     "-form window:99999999",
 		`-form is "mean:3"`:              "-form mean:3",
 		`-form is "bits:7"`:              "-form bits:7",
 		`-form is "window:3+"`:           "-form window:3+",
 		`-form is "topk:3+5"`:            "-form topk:3+5",
 		`-form is "topk:3+"`:             "-form topk:3+",
-		`-form is "keys:3+1"`:            "-form keys:3+1",
+		`-form is "blocks:3+1"`:          "-form blocks:3+1",
 		"two of -stream":                 "-stream 4 -table",
 		"-pipe are given":                "-pipe -table",
 		"-save and -pipe are given":      "-save EMPTY -table",

@@ -34,9 +34,8 @@ type Choice[T dense.Float] struct {
 
 	// Time is the time of one call of Attention with the q, k and v given to Choose: the shorter
 	// time of two calls, extrapolated to all rows of q if the calls had only some. For blocks of
-	// keys, and for clusters of keys that were tested with one draw of random numbers, Time is
-	// extrapolated from one call that computes the outputs for all thresholds. ExactTime is the
-	// time of one call of exact attention, extrapolated from the shortest of three calls with about
+	// keys, Time is extrapolated from one call that computes the outputs of some rows for all
+	// thresholds. ExactTime is the time of one call of exact attention, extrapolated from the shortest of three calls with about
 	// a hundredth of the work. Extrapolation from few rows may be a third off, because the cost of
 	// preparing keys is a prediction. Time and ExactTime are equal if Choose has chosen exact
 	// attention. Choosing is the time that Choose took.
@@ -49,8 +48,8 @@ type Choice[T dense.Float] struct {
 	Trials []Trial
 }
 
-// Trial is an approximation that [Choose] tried. Clusters or blocks of keys with all thresholds are
-// one Trial: that of the chosen threshold, or of the smallest threshold if none was chosen.
+// Trial is an approximation that [Choose] tried. Blocks of keys with all thresholds are one
+// Trial: that of the chosen threshold, or of the smallest threshold if none was chosen.
 type Trial struct {
 	Name   string
 	Error  float64 // the relative error of a sample of rows

@@ -49,10 +49,9 @@ func sampledRows(rows int) int {
 // q (Lq×d), k (Lk×d) and v (Lk×dv) are the queries, keys and values of one head. For several heads,
 // call Choose for each head and make a performer.Batch of the chosen attention of each.
 //
-// In the order of predicted costs, Choose tries clusters of keys in 8 bits (package clusters), or
-// blocks of keys for causal attention (package blocks), exact attention in 8 bits, trigonometric
-// features, and positive features that are fitted to queries and keys (rff.SDERF), in several
-// sizes. Choose accepts an approximation if a random sample of rows that it has not used before
+// In the order of predicted costs, Choose tries blocks of keys in 8 bits (package blocks), exact
+// attention in 8 bits, trigonometric features, and positive features that are fitted to queries and
+// keys (rff.SDERF), in several sizes. Choose accepts an approximation if a random sample of rows that it has not used before
 // shows, with the Confidence of the options, that the error is within the tolerance. Choose does
 // not guarantee the tolerance: it does not find errors in rare rows that are the same for all
 // random numbers of an approximation. docs/laws.md of this module describes the statistical tests
@@ -119,7 +118,7 @@ func choose[T dense.Float](ctx context.Context, softmax performer.Softmax, x inp
 		return none, err
 	}
 	if kinds == nil {
-		kinds = allKinds[T](x.k.Rows, sample.heads[0].options.Causal)
+		kinds = allKinds[T]()
 	}
 	s := newSearch(sample.heads[0], tolerance, opts, kinds, rng)
 	c := Choice[T]{Attention: exact, Name: "exact attention", Exact: true, Tolerance: tolerance}

@@ -55,7 +55,7 @@ func sharp[T dense.Float](seed uint64, n, d int) (q, k, v dense.Matrix[T]) {
 // cheap returns the kinds of Choose with small costs that grow with the size. With few tokens the
 // true costs are above the cost of exact attention.
 func cheap[T dense.Float]() []kind[T] {
-	all := slices.DeleteFunc(allKinds[T](1000, false), func(c kind[T]) bool { return c.name == "bits" })
+	all := slices.DeleteFunc(allKinds[T](), func(c kind[T]) bool { return c.name == "bits" })
 	for i := range all {
 		all[i].cost = func(c call) float64 {
 			return float64(c.queries+c.keys) / 1e4 * float64(c.size+1)
@@ -69,7 +69,7 @@ func cheap[T dense.Float]() []kind[T] {
 
 // bitsKind returns exact attention in 8 bits.
 func bitsKind[T dense.Float]() kind[T] {
-	all := allKinds[T](1000, false)
+	all := allKinds[T]()
 	return all[slices.IndexFunc(all, func(k kind[T]) bool { return k.name == "bits" })]
 }
 
@@ -414,15 +414,13 @@ func testKinds[T dense.Float](t *testing.T) {
 	q, k, v := flat[T](470, 300, 8)
 	var none dense.Matrix[T]
 	for _, e := range []performer.Softmax{{}, {Causal: true}, {Scale: 0.4}} {
-		for _, c := range allKinds[T](20000, e.Causal) {
+		for _, c := range allKinds[T]() {
 			want := must.Have(performer.NewExact[T](performer.ExactOptions{Softmax: e})).Forward(none, q, k, v)
 			last, sizes := 1.5, []int{64, 1000}
 			if len(c.sizes) == 1 {
 				last, sizes = 0.03, c.sizes
-			} else if e.Causal && c.sweep != nil {
-				sizes = []int{8, 25} // thresholds of 0.12 and 0.003
 			} else if c.sweep != nil {
-				sizes = []int{25, 37} // thresholds of 0.015 and 0.001
+				sizes = []int{8, 25} // thresholds of 0.12 and 0.003
 			}
 			for _, size := range sizes {
 				a, err := c.create(e, q, k, size, densetest.Source(471))
@@ -438,7 +436,7 @@ func testKinds[T dense.Float](t *testing.T) {
 			if len(c.sizes) == 1 {
 				continue
 			}
-			one := call{queries: 5000, keys: 5000, dim: 8, values: 8, size: sizes[0], causal: e.Causal}
+			one := call{queries: 5000, keys: 5000, all: 5000, dim: 8, values: 8, size: sizes[0], causal: e.Causal}
 			small := c.cost(one)
 			one.size = sizes[1]
 			assert.Greater(t, c.cost(one), small, c.name)

@@ -55,19 +55,17 @@ func (s *search[T]) test(ctx context.Context, l *ladder[T], o outputs[T], t *Tri
 }
 
 // comparedRows returns the number of rows of q in which two draws of the next size are compared:
-// all if that leaves half of the rest of the budget, else the least number, and 0 for a sweep if
-// that is too many.
+// all if that leaves half of the rest of the budget, else the least number, and 0 for attention
+// that does not depend on random numbers.
 func (s *search[T]) comparedRows(l *ladder[T]) int {
-	all, few := s.head.q.Rows, s.minCompared()
+	all := s.head.q.Rows
 	switch {
 	case l.fixed:
 		return 0
 	case l.whole || s.within(l, l.next, s.testWork(l, l.next, all), (s.cost()+s.budget)/2):
 		return all
-	case l.sweep == nil || s.within(l, l.next, s.testWork(l, l.next, few), s.budget):
-		return few
 	}
-	return 0
+	return s.minCompared()
 }
 
 // compare makes the attention again with other random numbers, and compares the outputs in all rows

@@ -11,7 +11,7 @@
 //	reports, err := audit.Measure(ctx, exact, q, k, v, audit.Options{}, src, linear)
 //	fmt.Println(reports[0]) // error 1.52 % (95 %: 1.31 … 1.77 %), 9 of 10 rows within 2.4 %, …
 //
-// [Choose] measures clusters or blocks of keys, then approximations that cost less. Choose returns
+// [Choose] measures blocks of keys, then approximations that cost less. Choose returns
 // the cheapest approximation that it finds within a tolerance, or exact attention. A search that
 // finds nothing costs half a call of exact attention at most. The chosen attention serves later
 // calls with queries and keys of the same kind. If there are queries and keys without values,

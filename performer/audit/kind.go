@@ -10,7 +10,6 @@ import (
 	"github.com/seed-feabd252/randfeat/orf"
 	"github.com/seed-feabd252/randfeat/performer"
 	"github.com/seed-feabd252/randfeat/performer/blocks"
-	"github.com/seed-feabd252/randfeat/performer/clusters"
 	"github.com/seed-feabd252/randfeat/performer/internal/cost"
 	"github.com/seed-feabd252/randfeat/rff"
 )
@@ -20,8 +19,8 @@ type kind[T dense.Float] struct {
 	name  string
 	sizes []int // ascending; nil means 32, 64, 128, …
 
-	// title returns the name of a size for a number of keys; nil means size and name.
-	title func(size, keys int) string
+	// title returns the name of a size; nil means size and name.
+	title func(size int) string
 
 	// create makes attention of a size that approximates exact attention of the queries q (Lq×d)
 	// over the keys k (Lk×d).
@@ -36,7 +35,7 @@ type kind[T dense.Float] struct {
 
 	// sweep returns some rows of outputs of attention that create has made in all sizes, and the
 	// numbers of scored keys of each size and row. nil means that sizes are tried one after
-	// another.
+	// another. Attention with a sweep is fixed.
 	sweep func(a performer.Attention[T], q, k, v dense.Matrix[T], rows []int) (outs []dense.Matrix[T], scored [][]int)
 }
 
@@ -44,6 +43,7 @@ type kind[T dense.Float] struct {
 // computes some of the outputs of a call with as many queries as keys.
 type call struct {
 	queries, keys int
+	all           int // queries of a call with all of them
 	dim, values   int // of queries and keys, and of values
 	size          int // of the attention
 	causal        bool
@@ -64,10 +64,10 @@ func exactCost[T dense.Float](c call) float64 {
 	return s.Work(s.Exact())
 }
 
-// allKinds returns the kinds of attention that [Choose] tries for a number of keys.
-func allKinds[T dense.Float](keys int, causal bool) []kind[T] {
+// allKinds returns the kinds of attention that [Choose] tries.
+func allKinds[T dense.Float]() []kind[T] {
 	return []kind[T]{
-		sweepKind[T](keys, causal),
+		blockKind[T](),
 		{name: "bits", sizes: []int{8}, fixed: true, create: func(s performer.Softmax, _, _ dense.Matrix[T], size int, _ rand.Source) (performer.Attention[T], error) {
 			return performer.NewExact[T](performer.ExactOptions{Softmax: s, Bits: size})
 		}, cost: func(c call) float64 { return bitsCost*exactCost[T](c) + codeCost*float64(c.keys) }},
@@ -101,81 +101,25 @@ const bitsCost = 0.4
 // are.
 const codeCost = 1e4
 
-// sweepKind returns the kind whose sizes, the numbers of thresholds, are tried at once.
-func sweepKind[T dense.Float](keys int, causal bool) kind[T] {
-	if causal {
-		return blockKind[T]()
-	}
-	return clusterKind[T](keys)
-}
-
-// thresholdsFrom returns thresholds from largest down to smallest, and their numbers.
-func thresholdsFrom(largest, smallest float64) (thresholds []float64, sizes []int) {
-	const step = 1.25
+// blockKind returns blocks of keys in 8 bits.
+func blockKind[T dense.Float]() kind[T] {
+	const largest, smallest, step = 0.7, 0.002, 1.25
+	var thresholds []float64
+	var sizes []int
 	for x := largest; x >= smallest; x /= step {
 		sizes, thresholds = append(sizes, len(sizes)), append(thresholds, x)
 	}
-	return thresholds, sizes
-}
-
-// clusterKind returns clusters of keys in 8 bits.
-func clusterKind[T dense.Float](keys int) kind[T] {
-	// The errors of longer heads are larger.
-	thresholds, sizes := thresholdsFrom(4, 16/float64(max(keys, 1024)))
-	return kind[T]{
-		name: "clusters of keys", sizes: sizes,
-		title: func(size, keys int) string {
-			return fmt.Sprintf("%d clusters of keys with threshold %.2g", clusterCount(keys), thresholds[size])
-		},
-		create: func(s performer.Softmax, _, k dense.Matrix[T], size int, src rand.Source) (performer.Attention[T], error) {
-			return clusters.New[T](clusters.Options{
-				Scale: s.Scale, EightBits: true, Clusters: clusterCount(k.Rows), Threshold: thresholds[size], Iterations: 2,
-			}, src)
-		},
-		sweep: func(a performer.Attention[T], q, k, v dense.Matrix[T], rows []int) ([]dense.Matrix[T], [][]int) {
-			return a.(clusters.Attention[T]).ForwardThresholds(gather(q, rows), k, v, thresholds)
-		},
-		cost: clusterCost[T],
-	}
-}
-
-// blockKind returns blocks of keys in 8 bits.
-func blockKind[T dense.Float]() kind[T] {
-	thresholds, sizes := thresholdsFrom(0.7, 0.002)
 	return kind[T]{
 		name: "blocks of keys", sizes: sizes, fixed: true,
-		title: func(size, _ int) string { return fmt.Sprintf("blocks of keys with threshold %.2g", thresholds[size]) },
+		title: func(size int) string { return fmt.Sprintf("blocks of keys with threshold %.2g", thresholds[size]) },
 		create: func(s performer.Softmax, _, _ dense.Matrix[T], size int, _ rand.Source) (performer.Attention[T], error) {
-			return blocks.New[T](blocks.Options{Scale: s.Scale, EightBits: true, Threshold: thresholds[size]})
+			return blocks.New[T](blocks.Options{Softmax: s, EightBits: true, Threshold: thresholds[size]})
 		},
 		sweep: func(a performer.Attention[T], q, k, v dense.Matrix[T], rows []int) ([]dense.Matrix[T], [][]int) {
 			return a.(blocks.Attention[T]).ForwardThresholds(q, k, v, rows, thresholds)
 		},
 		cost: func(c call) float64 { return blockCost[T](c, thresholds[c.size]) },
 	}
-}
-
-// clusterCount returns the number of clusters of n keys with which the heads of a trained
-// transformer took the least time.
-func clusterCount(n int) int {
-	return max(min(n/64, int(2*math.Sqrt(float64(n)))), 1)
-}
-
-// clusterCost returns the cost of clusters of keys, in 8 bits. Unless c has the number of scored
-// keys, their share is that of heads of a trained transformer. Diffuse attention has more such
-// keys. k-means has two rounds over 16 keys a cluster.
-func clusterCost[T dense.Float](c call) float64 {
-	// Measured: what each key costs besides its distances from centres, and the cost of these.
-	const rounds, keysPerCluster, perKey, perDistance = 2, 16, 2e4, 2.5
-	exact := c
-	exact.size = 0
-	size, keys := float64(clusterCount(c.keys)), float64(c.keys)
-	assigned, scored := keys+rounds*min(keysPerCluster*size, keys), c.scored/keys
-	if c.scored == 0 {
-		scored = 0.01 * math.Exp(0.09*float64(c.size)) * math.Sqrt(256/size)
-	}
-	build := perKey*keys + perDistance*assigned*size*float64(c.dim)
-	return build + float64(c.queries)*size*float64(c.dim+c.values+50) + 2*bitsCost*min(scored, 1)*exactCost[T](exact)
 }
 
 // blockCost returns the cost of blocks of keys in 8 bits with a threshold. Unless c has the number
@@ -185,14 +129,17 @@ func blockCost[T dense.Float](c call, threshold float64) float64 {
 	// choice of blocks takes.
 	const perKey, perQuery, choice = 1e4, 3e4, 0.025
 	exact := c
-	exact.size, exact.queries = 0, c.keys
-	pairs, keys := exactCost[T](exact), float64(c.keys)
-	read := 2 * c.scored / keys
+	exact.size, exact.queries = 0, c.all
+	pairs, all := exactCost[T](exact), float64(c.all)
+	read := c.scored / float64(c.keys)
+	if c.causal {
+		read *= 2
+	}
 	if c.scored == 0 {
 		read = 0.1 * math.Pow(threshold, -0.4)
 	}
-	queries := min(2*float64(c.queries), keys) // a few queries of a block take the time of more
-	return perKey*keys + choice*pairs + queries*(perQuery+bitsCost*min(read, 1)*pairs/keys)
+	queries := min(2*float64(c.queries), all) // a few queries of a block take the time of more
+	return perKey*float64(c.keys) + choice*pairs + queries*(perQuery+bitsCost*min(read, 1)*pairs/all)
 }
 
 // drawCost returns the measured cost of orthogonal frequencies and of the means of queries and

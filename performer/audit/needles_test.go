@@ -6,8 +6,6 @@ import (
 	"testing"
 
 	"github.com/stretchr/testify/assert"
-	"github.com/stretchr/testify/require"
-	"gonum.org/v1/gonum/floats"
 
 	"github.com/seed-feabd252/randfeat/dense"
 	"github.com/seed-feabd252/randfeat/internal/testing/densetest"
@@ -44,7 +42,7 @@ func TestMeasureOfNeedles(t *testing.T) {
 	for head := range uint64(15) {
 		q, k, v := needles(760+head, 2048, 32)
 		truth := exact.Forward(none, q, k, v)
-		for _, c := range allKinds[float32](k.Rows, true)[:2] { // blocks and 8 bits
+		for _, c := range allKinds[float32]()[:2] { // blocks and 8 bits
 			size := c.sizes[len(c.sizes)-1] // others miss needles, too rare for a bound
 			out := must.Have(c.create(causal, q, k, size, densetest.Source(head))).Forward(none, q, k, v)
 			want := relativeError(out, truth)
@@ -89,35 +87,4 @@ func TestChooseOfNeedles(t *testing.T) {
 	assert.Greater(t, approximated, 20)
 	assert.LessOrEqual(t, beyond, 5)
 	assert.LessOrEqual(t, missed, 5)
-}
-
-// Every threshold that Choose takes has passed a comparison of two draws on new rows. Here all
-// thresholds have the errors of rows that are too rare for a sample, so Choose takes none.
-func TestEveryThresholdIsCompared(t *testing.T) {
-	const n = 2000
-	x := densetest.Normal[float64](rand.New(densetest.Source(770)), n, 4, 0, 1)
-	softmax := must.Have(performer.NewExact[float64](performer.ExactOptions{}))
-	exact := softmax.Forward(dense.Matrix[float64]{}, x, x, x)
-	errors := []float64{0.04, 0.02, 0.01, 0.005, 0.0025}
-	c := kind[float64]{name: "thresholds", sizes: []int{0, 1, 2, 3, 4}, cost: func(c call) float64 { return float64(c.size + 1) }}
-	c.create = func(_ performer.Softmax, _, _ dense.Matrix[float64], size int, src rand.Source) (performer.Attention[float64], error) {
-		out := exact.Clone()
-		floats.Scale(1+errors[size], out.Data)
-		return rare{out, rand.New(src).Perm(n)[:4]}, nil
-	}
-	c.sweep = func(_ performer.Attention[float64], q, k, v dense.Matrix[float64], rows []int) (outs []dense.Matrix[float64], scored [][]int) {
-		for _, e := range errors {
-			out := softmax.Forward(dense.Matrix[float64]{}, gather(q, rows), k, v)
-			floats.Scale(1+e, out.Data)
-			outs, scored = append(outs, out), append(scored, make([]int, len(rows)))
-		}
-		return outs, scored
-	}
-	for run := range uint64(20) {
-		chosen, err := choose(t.Context(), performer.Softmax{}, input[float64]{x, x, x}, 0.05, ChooseOptions{Calls: 1000, Budget: 250, Reproducible: true}, []kind[float64]{c}, densetest.Source(771+run))
-		require.NoError(t, err)
-		require.Len(t, chosen.Trials, 1)
-		assert.True(t, chosen.Trials[0].Tested)
-		assert.True(t, chosen.Exact, "%v", chosen)
-	}
 }

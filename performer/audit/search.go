@@ -28,7 +28,7 @@ const (
 	fewRowsFactor = 2
 
 	// A sweep computes the outputs of the choosing rows, and of the rows of so many tests.
-	sweptTests = 3
+	sweptTests = 2
 
 	// Measured: a sweep of a few rows takes this many times as long as the largest size alone.
 	sweepTime = 3
@@ -77,7 +77,7 @@ func newSearch[T dense.Float](head *headSample[T], tolerance float64, opts Choos
 // call returns a call with attention of a size.
 func (s *search[T]) call(size int) call {
 	h := s.head
-	return call{queries: h.q.Rows, keys: h.k.Rows, dim: h.q.Cols, values: h.v.Cols, size: size, causal: h.options.Causal}
+	return call{queries: h.q.Rows, keys: h.k.Rows, dim: h.q.Cols, values: h.v.Cols, all: h.q.Rows, size: size, causal: h.options.Causal}
 }
 
 // sized returns a call with attention of size i.
@@ -120,7 +120,7 @@ func (s *search[T]) cheapest() *ladder[T] {
 		return nil
 	}
 	share := unpromisingShare
-	if s.near && s.best > s.exactWork {
+	if s.near {
 		share = 1
 	}
 	var best *ladder[T]
@@ -152,10 +152,11 @@ func (s *search[T]) affordable(l *ladder[T], i int, share float64) bool {
 }
 
 // within reports whether the search keeps to the budget with additional work for size i, and
-// whether the attention can save more than the search costs.
+// whether the attention can save more than the search costs, and more than the work against the
+// chosen attention.
 func (s *search[T]) within(l *ladder[T], i int, work, budget float64) bool {
 	calls, spent := float64(s.Calls), s.cost()+work
-	return l.work[i] < s.exactWork && spent <= budget && spent+calls*l.work[i] < calls*s.exactWork
+	return l.work[i] < s.exactWork && spent <= budget && spent+calls*l.work[i] < calls*s.exactWork && work+calls*l.work[i] < calls*s.best
 }
 
 // cost returns the cost of the search until now. cost is the predicted cost, or the time unless the
@@ -224,7 +225,7 @@ func (s *search[T]) try(ctx context.Context, l *ladder[T], c *Choice[T]) error {
 		return nil
 	}
 	if l.sweep != nil {
-		return s.trySweep(ctx, l, a, seed, t, c)
+		return s.trySweep(ctx, l, a, t, c)
 	}
 	l.whole = l.whole || !s.answersRows(a)
 	s.spent += s.preparationWork(l, l.next) + s.partWork(l, l.next, len(h.rows))
@@ -256,9 +257,9 @@ func (s *search[T]) try(ctx context.Context, l *ladder[T], c *Choice[T]) error {
 // trySweep tries all sizes of a kind of attention on the choosing rows. The error falls with the
 // size. So trySweep tests the smallest size that probably passes, and then a larger one if the test
 // finds a larger error than the choosing rows have.
-func (s *search[T]) trySweep(ctx context.Context, l *ladder[T], a performer.Attention[T], seed [2]uint64, t *Trial, c *Choice[T]) error {
+func (s *search[T]) trySweep(ctx context.Context, l *ladder[T], a performer.Attention[T], t *Trial, c *Choice[T]) error {
 	h, last := s.head, len(l.sizes)-1
-	var spare []*headSample[T] // for tests without a comparison
+	var spare []*headSample[T] // for tests
 	rows := slices.Clone(h.rows)
 	for range sweptTests {
 		spare = append(spare, h.draw(len(h.rows), s.rng))
@@ -286,16 +287,14 @@ func (s *search[T]) trySweep(ctx context.Context, l *ladder[T], a performer.Atte
 		l.next = min(next, last)
 		t.Name, t.Cost, t.Error = s.title(l), l.work[l.next]/s.exactWork, errors[l.next].error
 		s.near = s.near || t.Error <= nearTolerances*s.tolerance
-		compared := s.comparedRows(l)
-		if next > last || s.tests == maxTests || len(spare) == 0 && compared == 0 || !s.within(l, next, s.testWork(l, next, compared), s.budget) {
+		if next > last || s.tests == maxTests || len(spare) == 0 || !s.within(l, next, s.rowsWork(), s.budget) {
 			break
 		}
-		o := outputs[T]{took: time.Duration(float64(took) * l.work[next] / (sweepTime * part))}
-		if compared == 0 {
-			o.rows, o.out, spare = spare[0], gather(outs[next], places(rows, spare[0].rows)), spare[1:]
-		}
+		o := outputs[T]{rows: spare[0], out: gather(outs[next], places(rows, spare[0].rows))}
+		o.took = time.Duration(float64(took) * l.work[next] / (sweepTime * part))
+		spare = spare[1:]
 		var err error
-		if o.attention, err = s.create(l, seed); err != nil {
+		if o.attention, err = s.create(l, [2]uint64{}); err != nil {
 			return err
 		}
 		bound, err := s.test(ctx, l, o, t, c)
@@ -329,7 +328,7 @@ func places(all, rows []int) []int {
 // title returns the name of the next size.
 func (s *search[T]) title(l *ladder[T]) string {
 	if l.title != nil {
-		return l.title(l.sizes[l.next], s.head.k.Rows)
+		return l.title(l.sizes[l.next])
 	}
 	return fmt.Sprintf("%d %s", l.sizes[l.next], l.name)
 }

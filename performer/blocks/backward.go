@@ -21,7 +21,7 @@ func (a *attention[T]) Backward(c sequence.Call[T]) {
 	}
 	layout.Zero(c.DK)
 	layout.Zero(c.DV)
-	seen := c.TrimCausal()
+	seen := a.seen(c)
 	if seen.Q.Rows == 0 {
 		return
 	}
@@ -34,7 +34,7 @@ func (a *attention[T]) Backward(c sequence.Call[T]) {
 		to := 0
 		for _, read := range coded.ChosenBlocks(x, a.Threshold, a.EightBits) {
 			from := to
-			to = min(from+coded.BlockQueries-(seen.Past+from)%coded.BlockQueries, x.Q.Rows)
+			to = min(from+coded.BlockQueries-x.Mask.Place(from)%coded.BlockQueries, x.Q.Rows)
 			backward(x, from, to, read, dout, dq, dk, dv)
 		}
 	}
@@ -54,8 +54,11 @@ func backward[T dense.Float](x tiles.Attention[T], from, to int, read []int32, d
 	}
 	q := layout.Rows(x.Q, rows)
 	finite := layout.Finite(q) // otherwise outputs are exact
-	last := x.Mask.Place(rows[len(rows)-1])
-	for j := range min(last+1, x.K.Rows) {
+	end := x.K.Rows
+	if x.Mask.Causal {
+		end = min(end, x.Mask.Place(rows[len(rows)-1])+1)
+	}
+	for j := range end {
 		if x.Mask.Valid != nil && !x.Mask.Valid[j] {
 			continue
 		}
@@ -70,7 +73,7 @@ func backward[T dense.Float](x tiles.Attention[T], from, to int, read []int32, d
 	g := tiles.Gradients[T]{
 		Q: q, K: layout.Rows(x.K, keys), V: layout.Rows(x.V, keys), DOut: layout.Rows(dout, rows),
 		DQ: dense.New[T](len(rows), q.Cols), DK: dense.New[T](len(keys), q.Cols), DV: dense.New[T](len(keys), dv.Cols),
-		Scores: x.Scores, Mask: tiles.Mask[T]{Causal: true, Places: places},
+		Scores: x.Scores, Mask: tiles.Mask[T]{Causal: x.Mask.Causal, Places: places},
 	}
 	tiles.Backward(g)
 	for l, i := range rows {

@@ -4,6 +4,7 @@ import (
 	"errors"
 	"fmt"
 	"math"
+	"slices"
 
 	"github.com/seed-feabd252/randfeat/dense"
 	"github.com/seed-feabd252/randfeat/internal/door"
@@ -16,8 +17,7 @@ import (
 
 // Options are the parameters of [New]. With the zero value of Options the attention is exact.
 type Options struct {
-	// Scale, finite and not negative, multiplies q_iᵀk_j of query i and key j. Zero means 1/√d.
-	Scale float64
+	performer.Softmax // with a Scale of at least 0
 
 	// Threshold, at least 0 and below 1, bounds what a block of 64 queries leaves out: the keys
 	// that the block does not read have at most this share of the attention weights of four sample
@@ -64,7 +64,7 @@ func (a Attention[T]) ForwardThresholds(q, k, v dense.Matrix[T], rows []int, thr
 	if err := a.Check(q, k, v, performer.Sequences{}); err != nil {
 		panic(err)
 	}
-	if q.Rows != k.Rows {
+	if a.Describe().Causal && q.Rows != k.Rows {
 		panic(fmt.Sprintf("blocks: q is %d×%d and k is %d×%d, want as many rows", q.Rows, q.Cols, k.Rows, k.Cols))
 	}
 	for i, row := range rows {
@@ -114,7 +114,7 @@ func open[T dense.Float](o Options) (Attention[T], error) {
 var _ sequence.Attention[float32] = (*attention[float32])(nil)
 
 func (a *attention[T]) Describe() sequence.Description {
-	return sequence.Description{Causal: true, Masks: true, SharesKeys: true}
+	return sequence.Description{Causal: a.Causal, Masks: true, SharesKeys: true}
 }
 
 func (a *attention[T]) Alike(sequence.Attention[T]) bool { return false }
@@ -124,7 +124,7 @@ func (a *attention[T]) NewStore(sequence.Run[T]) (*store.Store[T], error) {
 }
 
 func (a *attention[T]) Forward(c sequence.Call[T]) {
-	c = c.TrimCausal()
+	c = a.seen(c)
 	var heads []tiles.Attention[T]
 	for h := range c.Q.Heads {
 		heads = append(heads, a.attention(c, h))
@@ -132,11 +132,29 @@ func (a *attention[T]) Forward(c sequence.Call[T]) {
 	coded.AttendBlocks(heads, a.Threshold, a.EightBits)
 }
 
+// seen returns c with the keys that queries may see, and the queries that see a key.
+func (a *attention[T]) seen(c sequence.Call[T]) sequence.Call[T] {
+	if a.Causal {
+		return c.TrimCausal()
+	}
+	if c = c.Keys(c.Span()); !slices.Contains(c.Valid, false) {
+		c.Valid = nil
+	}
+	if c.K.Rows == 0 {
+		c.Zero()
+		c = c.Queries(0, 0)
+	}
+	return c
+}
+
 // attention returns the attention of a head.
 func (a *attention[T]) attention(c sequence.Call[T], h int) tiles.Attention[T] {
 	x := tiles.Attention[T]{
 		Q: c.Query(h), K: c.K, V: c.V, Scores: tiles.Scores{Scale: a.Scale},
-		Mask: tiles.Mask[T]{Causal: true, Past: c.Past, Valid: c.Valid},
+		Mask: tiles.Mask[T]{Causal: a.Causal, Valid: c.Valid},
+	}
+	if a.Causal {
+		x.Mask.Past = c.Past
 	}
 	if a.Scale == 0 {
 		x.Scores.Scale = 1 / math.Sqrt(float64(x.Q.Cols))

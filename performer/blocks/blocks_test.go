@@ -40,41 +40,49 @@ func text[T dense.Float](n, d, dv int, seed uint64) (q, k, v dense.Matrix[T]) {
 	return q, k, densetest.Normal[T](rng, n, dv, 0, 1)
 }
 
-// settings are options whose choice of blocks matters.
-var settings = []blocks.Options{{Threshold: 0.2, Scale: 0.7}, {Threshold: 0.2, Scale: 0.7, EightBits: true}}
+// settings are options whose choice of blocks matters, the first two with a causal mask.
+var settings = []blocks.Options{
+	{Softmax: performer.Softmax{Scale: 0.7, Causal: true}, Threshold: 0.2}, {Softmax: performer.Softmax{Scale: 0.7, Causal: true}, Threshold: 0.2, EightBits: true},
+	{Softmax: performer.Softmax{Scale: 0.7}, Threshold: 0.2}, {Softmax: performer.Softmax{Scale: 0.7}, Threshold: 0.2, EightBits: true},
+}
 
-// exactOf returns exact attention with the Scale of o.
+// exactOf returns exact attention with the Softmax of o.
 func exactOf[T dense.Float](o blocks.Options) performer.Exact[T] {
-	return must.Have(performer.NewExact[T](performer.ExactOptions{Softmax: performer.Softmax{Causal: true, Scale: o.Scale}}))
+	return must.Have(performer.NewExact[T](performer.ExactOptions{Softmax: o.Softmax}))
 }
 
 // With the Threshold 0 outputs are those of exact attention: the same bits in T, and the error of
-// rounding in 8 bits, of which a block of queries has none in its own block of keys.
+// rounding in 8 bits, of which a block of causal queries has none in its own block of keys.
 func TestExact(t *testing.T) {
 	densetest.Both(t, testExact[float32], testExact[float64])
 }
 
 func testExact[T dense.Float](t *testing.T) {
 	q, k, v := text[T](700, 24, 13, 1)
-	plain, coded := must.Have(blocks.New[T](blocks.Options{})), must.Have(blocks.New[T](blocks.Options{EightBits: true}))
-	for n := 1; n <= 700; n++ {
-		if n > 66 && n%29 != 0 {
-			continue
-		}
-		a, b, c := q.RowRange(0, n), k.RowRange(0, n), v.RowRange(0, n)
-		want := exactOf[T](blocks.Options{}).Forward(dense.Matrix[T]{}, a, b, c)
-		require.True(t, densetest.Identical(want, plain.Forward(dense.Matrix[T]{}, a, b, c)), n)
-		got := coded.Forward(dense.Matrix[T]{}, a, b, c)
-		if n <= 64 {
-			require.LessOrEqual(t, densetest.Distance(got, want), 20*densetest.Roundoff[T](), n)
-		} else {
-			require.Less(t, densetest.Distance(got, want), 0.02, n)
+	for _, causal := range []bool{true, false} {
+		o := blocks.Options{Softmax: performer.Softmax{Causal: causal}}
+		plain := must.Have(blocks.New[T](o))
+		o.EightBits = true
+		coded := must.Have(blocks.New[T](o))
+		for n := 1; n <= 700; n++ {
+			if n > 66 && n%29 != 0 {
+				continue
+			}
+			a, b, c := q.RowRange(0, n), k.RowRange(0, n), v.RowRange(0, n)
+			want := exactOf[T](o).Forward(dense.Matrix[T]{}, a, b, c)
+			require.True(t, densetest.Identical(want, plain.Forward(dense.Matrix[T]{}, a, b, c)), n)
+			got := coded.Forward(dense.Matrix[T]{}, a, b, c)
+			if causal && n <= 64 {
+				require.LessOrEqual(t, densetest.Distance(got, want), 20*densetest.Roundoff[T](), n)
+			} else {
+				require.Less(t, densetest.Distance(got, want), 0.03, n)
+			}
 		}
 	}
 }
 
-// An output depends on no later token, and on no number of processors; outputs may overwrite
-// queries.
+// A causal output depends on no later token, and no output depends on the number of processors;
+// outputs may overwrite queries.
 func TestBits(t *testing.T) {
 	densetest.Both(t, testBits[float32], testBits[float64])
 }
@@ -88,6 +96,9 @@ func testBits[T dense.Float](t *testing.T) {
 		_, read := a.ForwardThresholds(q, k, v, []int{n - 1}, []float64{o.Threshold})
 		require.Less(t, read[0][0], n/2, "the test is about a choice")
 		for _, m := range []int{1, 64, 65, 128, 191, 192, 300, 511} {
+			if !o.Causal {
+				break
+			}
 			require.True(t, densetest.Identical(want.RowRange(0, m), a.Forward(dense.Matrix[T]{}, q.RowRange(0, m), k.RowRange(0, m), v.RowRange(0, m))), m)
 			x, y, z := q.Clone(), k.Clone(), v.Clone()
 			for i := m; i < n; i++ {
@@ -124,7 +135,7 @@ func testForwardThresholds[T dense.Float](t *testing.T) {
 			want := must.Have(blocks.New[T](o)).Forward(dense.Matrix[T]{}, q, k, v)
 			for j, row := range rows {
 				require.Less(t, densetest.Distance(outs[i].RowRange(j, j+1), want.RowRange(row, row+1)), 30*densetest.Roundoff[float32](), row)
-				if row < 128 {
+				if o.Causal && row < 128 {
 					require.Equal(t, row+1, read[i][j])
 				}
 				if i > 0 {
@@ -137,7 +148,6 @@ func testForwardThresholds[T dense.Float](t *testing.T) {
 	a := must.Have(blocks.New[T](settings[0]))
 	assert.PanicsWithValue(t, "blocks: rows[1] = 2, want ascending rows of q, which is 500×16", func() { a.ForwardThresholds(q, k, v, []int{3, 2}, thresholds) })
 	assert.PanicsWithValue(t, "blocks: thresholds[1] = 0.2, want descending numbers above 0 and below 1", func() { a.ForwardThresholds(q, k, v, rows, []float64{0.1, 0.2}) })
-	assert.Panics(t, func() { a.ForwardThresholds(q.RowRange(0, 9), k, v, nil, nil) })
 }
 
 // Heads that share keys, and sequences with padding, have the bits of Forward for the tokens of
@@ -173,15 +183,18 @@ func testBatch[T dense.Float](t *testing.T) {
 		for i := left; i < left+n; i++ {
 			s.Valid[i] = true
 		}
-		got := batch.ForwardSequences(dense.Matrix[T]{}, padded(q), padded(k), padded(v), s)
-		require.True(t, densetest.Identical(want, got.RowRange(left, left+n)))
+		if got := batch.ForwardSequences(dense.Matrix[T]{}, padded(q), padded(k), padded(v), s); o.Causal {
+			require.True(t, densetest.Identical(want, got.RowRange(left, left+n)))
+		}
 		for i := left + 70; i < left+90; i++ {
 			s.Valid[i] = false
 		}
 		x, y, z := padded(q), padded(k), padded(v)
 		first := batch.ForwardSequences(dense.Matrix[T]{}, x, y, z, s)
 		for i := left + 70; i < left+90; i++ {
-			x.Row(i)[0], y.Row(i)[1], z.Row(i)[2] = T(math.NaN()), T(math.Inf(1)), T(math.NaN())
+			if y.Row(i)[1], z.Row(i)[2] = T(math.Inf(1)), T(math.NaN()); o.Causal {
+				x.Row(i)[0] = T(math.NaN())
+			}
 		}
 		again := batch.ForwardSequences(dense.Matrix[T]{}, x, y, z, s)
 		require.True(t, densetest.Identical(first.RowRange(left+90, left+n), again.RowRange(left+90, left+n)))
@@ -194,7 +207,7 @@ func testBatch[T dense.Float](t *testing.T) {
 func TestPast(t *testing.T) {
 	const n, past = 500, 210
 	q, k, v := text[float32](n, 16, 16, 5)
-	for _, o := range settings {
+	for _, o := range settings[:2] {
 		a := must.Have(blocks.New[float32](o))
 		whole := a.Forward(dense.Matrix[float32]{}, q, k, v)
 		got := a.ForwardSequences(dense.Matrix[float32]{}, q.RowRange(past, n), k, v, performer.Sequences{Queries: []int{n - past}, Keys: []int{n}, Past: []int{past}})
@@ -202,6 +215,42 @@ func TestPast(t *testing.T) {
 		exact := exactOf[float32](o).Forward(dense.Matrix[float32]{}, q, k, v)
 		require.Less(t, densetest.Distance(got.RowRange(0, 320-past), exact.RowRange(past, 320)), 0.02)
 	}
+}
+
+// Without a mask there may be more queries than keys, and the reverse. Few queries read all keys.
+func TestCross(t *testing.T) {
+	densetest.Both(t, testCross[float32], testCross[float64])
+}
+
+func testCross[T dense.Float](t *testing.T) {
+	q, k, v := text[T](900, 16, 12, 9)
+	for _, o := range settings[2:] {
+		a, exact := must.Have(blocks.New[T](o)), exactOf[T](o)
+		for _, c := range []struct {
+			queries, keys int
+			most          float64 // error
+		}{{900, 333, 0.25}, {100, 900, 0.25}, {8, 900, 0.03}, {1, 1, 0.03}, {64, 0, 0}, {0, 64, 0}} {
+			x, y, z := q.RowRange(0, c.queries), k.RowRange(0, c.keys), v.RowRange(0, c.keys)
+			want, got := exact.Forward(dense.Matrix[T]{}, x, y, z), a.Forward(dense.Matrix[T]{}, x, y, z)
+			if c.most == 0 {
+				require.Equal(t, want, got)
+				continue
+			}
+			require.LessOrEqual(t, densetest.Distance(got, want), c.most, "%+v", c)
+			rows := make([]int, c.queries)
+			for i := range rows {
+				rows[i] = i
+			}
+			outs, read := a.ForwardThresholds(x, y, z, rows, []float64{o.Threshold})
+			require.LessOrEqual(t, densetest.Distance(outs[0], got), 30*densetest.Roundoff[float32]())
+			require.LessOrEqual(t, slices.Max(read[0]), c.keys)
+			if c.queries < 9 {
+				require.Equal(t, c.keys, read[0][0])
+			}
+		}
+	}
+	causal := must.Have(blocks.New[T](settings[0]))
+	assert.Panics(t, func() { causal.ForwardThresholds(q.RowRange(0, 9), k, v, nil, nil) })
 }
 
 // Keys, queries and values that are hard.
@@ -238,7 +287,7 @@ func testHard[T dense.Float](t *testing.T) {
 		{"NaN in a key", func(q, k, v dense.Matrix[T]) { k.Row(at)[3] = nan }, 0.2},
 		{"Inf in a key", func(q, k, v dense.Matrix[T]) { k.Row(at)[3] = inf }, 0.2},
 		{"NaN in a query", func(q, k, v dense.Matrix[T]) { q.Row(200)[3] = nan }, 0.2},
-		{"Inf in a scored query", func(q, k, v dense.Matrix[T]) { q.Row(255)[3] = inf }, 0.2},
+		{"Inf in scored queries", func(q, k, v dense.Matrix[T]) { q.Row(240)[3], q.Row(248)[3] = inf, inf }, 0.2},
 		{"NaN in a value", func(q, k, v dense.Matrix[T]) { v.Row(at)[3] = nan }, 0.2},
 		{"Inf in a value", func(q, k, v dense.Matrix[T]) { v.Row(at)[3] = inf }, 0.2},
 		{"large values", func(q, k, v dense.Matrix[T]) {
@@ -273,9 +322,10 @@ func TestDiffuse(t *testing.T) {
 	const n = 1024
 	rng := rand.New(densetest.Source(7))
 	q, k, v := densetest.Normal[float32](rng, n, 16, 0, 1), densetest.Normal[float32](rng, n, 16, 0, 1), densetest.Normal[float32](rng, n, 16, 0, 1)
-	a := must.Have(blocks.New[float32](blocks.Options{Threshold: 0.05}))
-	_, read := a.ForwardThresholds(q, k, v, []int{n - 1}, []float64{0.05})
-	assert.Greater(t, read[0][0], n*9/10)
+	for _, o := range settings {
+		_, read := must.Have(blocks.New[float32](o)).ForwardThresholds(q, k, v, []int{n - 1}, []float64{0.05})
+		assert.Greater(t, read[0][0], n*8/10)
+	}
 }
 
 // On heads of a language model errors and the keys that are read grow and fall with the Threshold.
@@ -293,17 +343,19 @@ func TestSmolLM2(t *testing.T) {
 			require.NoError(t, err)
 			x = append(x, dense.Of(shape[1], shape[2], data).RowRange(0, n))
 		}
-		want := exactOf[float32](blocks.Options{}).Forward(dense.Matrix[float32]{}, x[0], x[1], x[2])
 		var rows []int
 		for i := 7; i < n; i += 16 {
 			rows = append(rows, i)
 		}
-		for _, eight := range []bool{false, true} {
+		for _, o := range settings {
+			o.Scale = 0
+			want := exactOf[float32](o).Forward(dense.Matrix[float32]{}, x[0], x[1], x[2])
 			thresholds, before, keys := []float64{0.3, 0.1, 0.03, 0.01}, 1.0, 0
-			_, read := must.Have(blocks.New[float32](blocks.Options{EightBits: eight})).ForwardThresholds(x[0], x[1], x[2], rows, thresholds)
+			_, read := must.Have(blocks.New[float32](o)).ForwardThresholds(x[0], x[1], x[2], rows, thresholds)
 			for i, threshold := range thresholds {
-				name := fmt.Sprintf("%s, %v, 8 bits %v", filepath.Dir(file), threshold, eight)
-				a := must.Have(blocks.New[float32](blocks.Options{Threshold: threshold, EightBits: eight}))
+				o.Threshold = threshold
+				name := fmt.Sprintf("%s, %+v", filepath.Dir(file), o)
+				a := must.Have(blocks.New[float32](o))
 				e, sum := densetest.Distance(a.Forward(dense.Matrix[float32]{}, x[0], x[1], x[2]), want), 0
 				for _, r := range read[i] {
 					sum += r
@@ -322,8 +374,8 @@ func TestErrors(t *testing.T) {
 		o    blocks.Options
 		want string
 	}{
-		{blocks.Options{Scale: -1}, "blocks: Scale = -1, want a finite float32 of at least 0"},
-		{blocks.Options{Scale: 1e39}, "blocks: Scale = 1e+39, want a finite float32 of at least 0"},
+		{blocks.Options{Softmax: performer.Softmax{Scale: -1}}, "blocks: Scale = -1, want a finite float32 of at least 0"},
+		{blocks.Options{Softmax: performer.Softmax{Scale: 1e39}}, "blocks: Scale = 1e+39, want a finite float32 of at least 0"},
 		{blocks.Options{Threshold: 1}, "blocks: Threshold = 1, want at least 0 and less than 1"},
 		{blocks.Options{Threshold: math.NaN()}, "blocks: Threshold = NaN, want at least 0 and less than 1"},
 	} {

@@ -10,12 +10,13 @@ import (
 
 // Attention over 3000 tokens, and how far it is from exact attention.
 func ExampleNew() {
+	causal := performer.Softmax{Causal: true}
 	q, k, v := text[float64](3000, 16, 4, 10)
-	exact, err := performer.NewExact[float64](performer.ExactOptions{Softmax: performer.Softmax{Causal: true}})
+	exact, err := performer.NewExact[float64](performer.ExactOptions{Softmax: causal})
 	if err != nil {
 		panic(err)
 	}
-	attention, err := blocks.New[float64](blocks.Options{Threshold: 0.05})
+	attention, err := blocks.New[float64](blocks.Options{Softmax: causal, Threshold: 0.05})
 	if err != nil {
 		panic(err)
 	}

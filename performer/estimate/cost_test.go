@@ -43,7 +43,7 @@ func testUnbiasedRefusesToCostMore[T dense.Float](t *testing.T) {
 			assert.Regexp(t, `^estimate: the estimate costs too much: 32 replicates with m₀ = 8 take [0-9.e+]+ multiply-adds, `+
 				`pilot included; MaxCost = [0-9.e+]+ allows that times the [0-9.e+]+ of exact attention$`, err.Error())
 			assert.Equal(t, densetest.Filled[T](500, 2, 7), mean)
-			_, err = u.Pilot(t.Context(), q, k, v)
+			_, err = u.pilot(t.Context(), q, k, v)
 			require.ErrorIs(t, err, ErrCost)
 			assert.Zero(t, calls)
 		}
@@ -74,19 +74,19 @@ func TestMaxCost(t *testing.T) {
 	assert.NoError(t, estimate(free))
 
 	// A pilot ends when its m₀ so far is too expensive.
-	p, err := limited(0, math.Inf(1)).Pilot(t.Context(), q, k, v)
+	p, err := limited(0, math.Inf(1)).pilot(t.Context(), q, k, v)
 	require.NoError(t, err)
-	require.Greater(t, p.Features, 2*minFeatures)
-	limit = (cost.rounds(p.Features/minFeatures) + cost.estimate(p.Features)) / cost.exact
+	require.Greater(t, p.features, 2*minFeatures)
+	limit = (cost.rounds(p.features/minFeatures) + cost.estimate(p.features)) / cost.exact
 	for share, ok := range map[float64]bool{0.9: false, 4: true} {
-		got, err := limited(0, share*limit).Pilot(t.Context(), q, k, v)
+		got, err := limited(0, share*limit).pilot(t.Context(), q, k, v)
 		if ok {
 			require.NoError(t, err)
 			assert.Equal(t, p, got)
 			continue
 		}
 		require.ErrorIs(t, err, ErrCost)
-		assert.Greater(t, cost.rounds(got.Features/minFeatures)+cost.estimate(got.Features), 0.9*limit*cost.exact, "the m₀ that is refused")
+		assert.Greater(t, cost.rounds(got.features/minFeatures)+cost.estimate(got.features), 0.9*limit*cost.exact, "the m₀ that is refused")
 	}
 
 	// A pilot that is not settled returns 4096 features.
@@ -95,9 +95,9 @@ func TestMaxCost(t *testing.T) {
 		x.Data[i] *= 1e5
 	}
 	u := limited(0, 2*cost.estimate(2048)/cost.exact)
-	got, err := u.Pilot(t.Context(), x, x, v)
+	got, err := u.pilot(t.Context(), x, x, v)
 	require.NoError(t, err)
-	assert.Equal(t, maxFeatures, got.Features)
+	assert.Equal(t, maxFeatures, got.features)
 	_, _, err = limited(0, cost.estimate(2048)/cost.exact).Estimate(t.Context(), dense.Matrix[float64]{}, dense.Matrix[float64]{}, x, x, v)
 	assert.ErrorContains(t, err, "m₀ = 4096")
 }
@@ -156,7 +156,7 @@ func TestUnbiasedContext(t *testing.T) {
 			assert.Equal(t, last+1, ctx.looks, "no look after the end")
 			assert.Equal(t, densetest.Filled[float32](50, 2, 7), mean)
 			ctx.looks = 0
-			_, err = u.Pilot(ctx, q, k, v)
+			_, err = u.pilot(ctx, q, k, v)
 			assert.ErrorIs(t, err, context.Canceled)
 			assert.Equal(t, last+1, ctx.looks, "no look after the end")
 		}

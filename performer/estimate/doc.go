@@ -2,8 +2,8 @@
 // tokens.
 //
 // An [Unbiased] estimates attention without the bias that the ratio of two unbiased estimates has,
-// and computes standard errors. Use Unbiased for outputs that are averaged over many draws. A
-// [Pilot] has the number of features that reliable standard errors need.
+// and computes standard errors. Use Unbiased for outputs that are averaged over many draws.
+// [Unbiased.Pilot] finds the number of features that reliable standard errors need.
 //
 // Package audit measures the errors of approximations with exact attention of some rows.
 //

@@ -9,27 +9,19 @@ import (
 	"github.com/seed-feabd252/randfeat/internal/compute/vecmath"
 )
 
-// Pilot is the result of [Unbiased.Pilot]: a suitable number of random features for [Unbiased], and
-// two parts of the variance of a replicate Y₀ + Δ, one of the random estimates that Unbiased
-// averages. In a replicate Y₀ + Δ, Y₀ is the ratio of numerator and denominator of attention from
-// Features random features, and Δ a random correction that removes the bias of Y₀.
-type Pilot struct {
-	// Features is the number m₀ of random features of the ratio Y₀ in a replicate Y₀ + Δ, a power
-	// of two from 8 to 4096.
-	Features int
+// pilot is a number of features m₀, a power of two from 8 to 4096, and two parts of the variance of
+// a replicate Y₀ + Δ, which is at most their sum.
+type pilot struct {
+	features int
 
-	// Variance is the variance of the ratio Y₀, and Correction the mean square of the correction Δ,
-	// both summed over all elements of the output. The variance of a replicate Y₀ + Δ is at most
-	// Variance + Correction.
-	Variance, Correction float64
+	// variance is the variance of the ratio Y₀, and correction the mean square of the correction Δ,
+	// both summed over all elements of the output.
+	variance, correction float64
 
-	// Settled is false if 4096 features, the most that Pilot tries, are too few, or if queries,
-	// keys and values do not allow a prediction. If Settled is false, estimates are unbiased, but
-	// differ from exact attention by more than 2 standard errors too often.
-	Settled bool
-
-	// Reason says why Settled is false.
-	Reason string
+	// settled is false if 4096 features are too few, or if queries, keys and values do not allow a
+	// prediction, for the reason.
+	settled bool
+	reason  string
 }
 
 const (
@@ -56,64 +48,77 @@ const (
 // Estimate for thousands of tokens, and as long as Estimate for 64 tokens. For q (Lq×d), k (Lk×d)
 // and v (Lk×dv), Pilot holds O((Lq+Lk)·(d+dv)) memory until it returns.
 //
-// Pilot returns [ErrCost] with the result so far as soon as Pilot and Estimate, with the m₀ of this
+// If 4096 features are too few, or if queries, keys and values do not allow a prediction, Pilot
+// returns an error that says why, beside 4096 or 8 features. Estimates are unbiased then, but differ
+// from exact attention by more than 2 standard errors too often.
+//
+// Pilot returns [ErrCost] with the m₀ so far as soon as Pilot and Estimate, with the m₀ of this
 // result, would cost more than UnbiasedOptions.MaxCost. Pilot takes q, k and v in the shapes of
 // [Unbiased.Estimate], panics where Estimate does, and returns other errors where Estimate does.
-func (u *Unbiased[T]) Pilot(ctx context.Context, q, k, v dense.Matrix[T]) (Pilot, error) {
+func (u *Unbiased[T]) Pilot(ctx context.Context, q, k, v dense.Matrix[T]) (features int, err error) {
+	p, err := u.pilot(ctx, q, k, v)
+	if err == nil && !p.settled {
+		err = fmt.Errorf("estimate: %s", p.reason)
+	}
+	return p.features, err
+}
+
+// pilot is Pilot, with all of its result.
+func (u *Unbiased[T]) pilot(ctx context.Context, q, k, v dense.Matrix[T]) (pilot, error) {
 	if err := contextError(ctx); err != nil {
-		return Pilot{}, err
+		return pilot{}, err
 	}
 	u.check(q, k, v)
-	p := Pilot{Features: minFeatures}
+	p := pilot{features: minFeatures}
 	if q.Rows == 0 || k.Rows == 0 || v.Cols == 0 {
-		p.Settled = true
+		p.settled = true
 		return p, nil
 	}
 	radius := u.opts.Scale * max(longest(q), longest(k))
 	if all := radius + longest(v); math.IsNaN(all) || math.IsInf(all, 1) {
-		p.Variance, p.Correction = math.NaN(), math.NaN()
-		p.Reason = "there is NaN or ±Inf in q, k or v, or a norm beyond the range of float64"
+		p.variance, p.correction = math.NaN(), math.NaN()
+		p.reason = "there is NaN or ±Inf in q, k or v, or a norm beyond the range of float64"
 		return p, nil
 	}
 	if radius > maxSquaredNorm {
-		p.Features, p.Variance, p.Correction = maxFeatures, math.NaN(), math.NaN()
-		p.Reason = fmt.Sprintf("Scale·‖x‖² = %.3g for a query or key, whose features are resolved up to %.0g", radius, maxSquaredNorm)
+		p.features, p.variance, p.correction = maxFeatures, math.NaN(), math.NaN()
+		p.reason = fmt.Sprintf("Scale·‖x‖² = %.3g for a query or key, whose features are resolved up to %.0g", radius, maxSquaredNorm)
 		return p, nil
 	}
 	cost := u.cost(q, k, v)
-	if err := cost.check(1, p.Features); err != nil {
+	if err := cost.check(1, p.features); err != nil {
 		return p, err
 	}
 	l := u.newPilotRun(q, k, v)
-	for l.rounds < p.Features/minFeatures && !(p.Correction > hopeless*p.Variance) {
+	for l.rounds < p.features/minFeatures && !(p.correction > hopeless*p.variance) {
 		if err := l.round(ctx); err != nil {
 			return p, err
 		}
 		p = l.choose()
-		if err := cost.check(p.Features/minFeatures, p.Features); err != nil {
+		if err := cost.check(p.features/minFeatures, p.features); err != nil {
 			return p, err
 		}
 	}
-	if !p.Settled {
-		p.Reason = fmt.Sprintf("with m₀ = %d the correction has %.3g times the variance of the ratio, want at most 1: "+
-			"queries and keys are too long for d = %d", p.Features, p.Correction/p.Variance, u.opts.Dim)
+	if !p.settled {
+		p.reason = fmt.Sprintf("with m₀ = %d the correction has %.3g times the variance of the ratio, want at most 1: "+
+			"queries and keys are too long for d = %d", p.features, p.correction/p.variance, u.opts.Dim)
 	}
 	return p, nil
 }
 
 // choose returns the smallest m₀ whose correction is at most its variance, or 4096.
-func (l *pilotRun[T]) choose() (p Pilot) {
+func (l *pilotRun[T]) choose() (p pilot) {
 	rounds := float64(l.rounds)
 	for level, variance := range l.variances {
-		p = Pilot{Features: minFeatures << level, Variance: variance / rounds}
+		p = pilot{features: minFeatures << level, variance: variance / rounds}
 		terms := l.squares[level:]
 		for n, square := range terms {
-			p.Correction += square / probability(n+1) / rounds
+			p.correction += square / probability(n+1) / rounds
 		}
 		// Later Δ_n add up to the rest of the bias. The sum of their terms is smallest if they are
 		// proportional to P(n).
-		p.Correction += l.rest / math.Pow(decay, float64(len(terms))) / rounds
-		if p.Settled = p.Correction <= p.Variance; p.Settled {
+		p.correction += l.rest / math.Pow(decay, float64(len(terms))) / rounds
+		if p.settled = p.correction <= p.variance; p.settled {
 			break
 		}
 	}

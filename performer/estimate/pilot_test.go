@@ -34,23 +34,23 @@ func testPilot[T dense.Float](t *testing.T) {
 	for _, size := range []float64{0, 0.5, 0.8, 1.1} {
 		q, k, v := tokens[T](40, size)
 		u := must.Have(NewUnbiased[T](UnbiasedOptions{Dim: 4, MaxCost: math.Inf(1)}, densetest.Source(71)))
-		p, err := u.Pilot(t.Context(), q, k, v)
+		p, err := u.pilot(t.Context(), q, k, v)
 		require.NoError(t, err)
-		require.True(t, p.Settled, p.Reason)
-		assert.Empty(t, p.Reason)
-		assert.GreaterOrEqual(t, p.Features, max(8, before), "size %v", size)
-		assert.LessOrEqual(t, p.Correction, p.Variance)
+		require.True(t, p.settled, p.reason)
+		assert.Empty(t, p.reason)
+		assert.GreaterOrEqual(t, p.features, max(8, before), "size %v", size)
+		assert.LessOrEqual(t, p.correction, p.variance)
 		if size > 0 {
-			u := must.Have(NewUnbiased[T](UnbiasedOptions{Dim: 4, MaxCost: math.Inf(1), Features: p.Features, Replicates: 300}, densetest.Source(72)))
+			u := must.Have(NewUnbiased[T](UnbiasedOptions{Dim: 4, MaxCost: math.Inf(1), Features: p.features, Replicates: 300}, densetest.Source(72)))
 			_, stderr, err := u.Estimate(t.Context(), dense.Matrix[T]{}, dense.Matrix[T]{}, q, k, v)
 			require.NoError(t, err)
 			var variance float64
 			for _, e := range stderr.Data {
 				variance += 300 * math.Pow(float64(e), 2)
 			}
-			assert.InDelta(t, 1.1, (p.Variance+p.Correction)/variance, 0.4, "size %v", size)
+			assert.InDelta(t, 1.1, (p.variance+p.correction)/variance, 0.4, "size %v", size)
 		}
-		before = p.Features
+		before = p.features
 	}
 	assert.Greater(t, before, 8)
 }
@@ -87,27 +87,30 @@ func TestPilotSaysWhy(t *testing.T) {
 		for i := range x.Data {
 			x.Data[i] *= norm
 		}
-		p, err := u.Pilot(t.Context(), x, x, v)
+		p, err := u.pilot(t.Context(), x, x, v)
 		require.NoError(t, err)
-		assert.False(t, p.Settled)
-		assert.Contains(t, p.Reason, want)
-		assert.Equal(t, maxFeatures, p.Features)
+		assert.False(t, p.settled)
+		assert.Contains(t, p.reason, want)
+		assert.Equal(t, maxFeatures, p.features)
+		features, err := u.Pilot(t.Context(), x, x, v)
+		assert.ErrorContains(t, err, want)
+		assert.Equal(t, maxFeatures, features)
 	}
 	q, k := densetest.Normal[float64](rng, 40, 8, 0, 0.5), densetest.Normal[float64](rng, 40, 8, 0, 0.5)
 	// A pilot reads the longest queries.
 	k.Row(30)[0], q.Row(20)[0] = 40, 40
-	p, err := u.Pilot(t.Context(), q, k, v)
+	p, err := u.pilot(t.Context(), q, k, v)
 	require.NoError(t, err)
-	assert.Contains(t, p.Reason, "queries and keys are too long for d = 8")
+	assert.Contains(t, p.reason, "queries and keys are too long for d = 8")
 	for _, x := range []dense.Matrix[float64]{q, k, v} {
 		was := x.Row(3)[0]
 		for _, bad := range []float64{math.NaN(), math.Inf(1), math.Inf(-1)} {
 			x.Row(3)[0] = bad
-			p, err := u.Pilot(t.Context(), q, k, v)
+			p, err := u.pilot(t.Context(), q, k, v)
 			require.NoError(t, err)
-			assert.False(t, p.Settled)
-			assert.Contains(t, p.Reason, "NaN or ±Inf")
-			assert.Equal(t, minFeatures, p.Features)
+			assert.False(t, p.settled)
+			assert.Contains(t, p.reason, "NaN or ±Inf")
+			assert.Equal(t, minFeatures, p.features)
 		}
 		x.Row(3)[0] = was
 	}
@@ -122,9 +125,9 @@ func TestPilotOfCertainties(t *testing.T) {
 		{q.RowRange(0, 0), k, v}, {q, k.RowRange(0, 0), v.RowRange(0, 0)}, {q, k, v.ColRange(0, 0)},
 		{q, k.RowRange(0, 1), v.RowRange(0, 1)}, {q, k, densetest.Filled[float32](9, 2, 0.1)},
 	} {
-		p, err := u.Pilot(t.Context(), in[0], in[1], in[2])
+		p, err := u.pilot(t.Context(), in[0], in[1], in[2])
 		require.NoError(t, err)
-		assert.Equal(t, Pilot{Features: minFeatures, Settled: true}, p)
+		assert.Equal(t, pilot{features: minFeatures, settled: true}, p)
 	}
 }
 
@@ -143,10 +146,10 @@ func TestStandardErrorsCover(t *testing.T) {
 	for _, size := range []float64{0.5, 0.8, 1.1} {
 		u := must.Have(NewUnbiased[float64](UnbiasedOptions{Dim: 4, MaxCost: math.Inf(1), Frequencies: orf.IID{}}, densetest.Source(78)))
 		elements, ofSums := coverage(t, u, size, 250, func(q, k, v dense.Matrix[float64]) int {
-			p, err := u.Pilot(t.Context(), q, k, v)
+			p, err := u.pilot(t.Context(), q, k, v)
 			require.NoError(t, err)
 			u.damped = u.damping(q, k)
-			return p.Features
+			return p.features
 		})
 		assert.Greater(t, elements, 0.93, "elements, size %v", size)
 		sums += ofSums / 3

@@ -151,18 +151,18 @@ func NewUnbiased[T dense.Float](opts UnbiasedOptions, src rand.Source) (*Unbiase
 // stderr if they are zero. The square of a standard error is an unbiased estimate of the variance
 // of the element of mean. An element of mean is within 2 standard errors of exact attention about
 // as often as under Student's t law with R − 1 degrees of freedom, which is 94.6 % for R = 32, and
-// less often if Features is below the number that Pilot returns. If the Pilot that Estimate runs is
-// not Settled, Estimate takes 4096 features, which only a call of Pilot shows.
+// less often if Features is below the number that Pilot returns. If 4096 features are too few,
+// Estimate takes 4096 features, which only the error of a call of Pilot shows.
 //
 // With R replicates and m₀ features, Estimate takes O(R·(Lq+Lk)·m₀·(d+dv)) time on average besides
-// the Pilot, and keeps O(Lq·dv) memory for later calls. Large norms of queries and keys cause
+// a pilot, and keeps O(Lq·dv) memory for later calls. Large norms of queries and keys cause
 // neither overflow nor underflow. The output of a query without keys is zero. NaN and ±Inf in q, k
 // or v spread to every row of mean and stderr that depends on them.
 //
 // mean and stderr must not overlap each other, q, k or v. If Estimate returns ErrCost, the error of
 // ctx or an error of Frequencies, it does not write mean and stderr. Estimate checks whether ctx
 // has ended between blocks of features, each computed for all tokens, and between the queries of a
-// Pilot. Estimate panics if ctx is nil, and with the shapes of q, k and v if these do not fit.
+// pilot. Estimate panics if ctx is nil, and with the shapes of q, k and v if these do not fit.
 func (u *Unbiased[T]) Estimate(ctx context.Context, mean, stderr, q, k, v dense.Matrix[T]) (dense.Matrix[T], dense.Matrix[T], error) {
 	u.check(q, k, v)
 	mean, stderr = dense.Ensure(mean, q.Rows, v.Cols), dense.Ensure(stderr, q.Rows, v.Cols)
@@ -176,11 +176,11 @@ func (u *Unbiased[T]) Estimate(ctx context.Context, mean, stderr, q, k, v dense.
 	}
 	m := u.opts.Features
 	if m == 0 {
-		p, err := u.Pilot(ctx, q, k, v)
+		p, err := u.pilot(ctx, q, k, v)
 		if err != nil {
 			return mean, stderr, err
 		}
-		m = p.Features
+		m = p.features
 	}
 	if err := u.cost(q, k, v).check(0, m); err != nil {
 		return mean, stderr, err

@@ -75,7 +75,7 @@ func (l *MultiHead[T]) backwardHeads(dw *Projections[T], q, k, v, dout dense.Mat
 	}
 	l.check(q, k, v)
 	dout.Check()
-	if _, _, _, out := l.Dims(); dout.Rows != q.Rows || dout.Cols != out {
+	if _, _, _, out := l.dims(); dout.Rows != q.Rows || dout.Cols != out {
 		panic(fmt.Sprintf("layer: dout is %d×%d, q is %d×%d, want %d×%d, a gradient for each output",
 			dout.Rows, dout.Cols, q.Rows, q.Cols, q.Rows, out))
 	}
@@ -101,8 +101,8 @@ func (l *MultiHead[T]) backwardHeads(dw *Projections[T], q, k, v, dout dense.Mat
 	dq, dk, dv := c.dq.Rows(q.Rows), c.dk.Rows(k.Rows), c.dv.Rows(v.Rows)
 	l.attention.BackwardSequences(dq, dk, dv, queries, keys, values, dheads, s)
 	if l.rotary != nil {
-		c.queries.TurnBack(dq)
-		c.keys.TurnBack(dk)
+		c.queries.turn(dq, -1)
+		c.keys.turn(dk, -1)
 	}
 	var queryNorm, keyNorm *[]T
 	if dw != nil {

@@ -186,21 +186,3 @@ func ExampleOptions() {
 	// 1: -0.1951 -0.1951
 	// 2: 0.0152 0.0152
 }
-
-// Queries and keys of two heads of width 4 turn by their positions; the first pair of coordinates
-// turns by one radian a token.
-func ExampleRotary() {
-	r, err := layer.NewRotary[float64](4, layer.RotaryOptions{})
-	if err != nil {
-		log.Fatal(err)
-	}
-	q := dense.Of(2, 8, []float64{
-		1, 1, 0, 0, 2, 0, 0, 0,
-		1, 1, 0, 0, 2, 0, 0, 0,
-	})
-	r.Angles(layer.Angles[float64]{}, []int{0, 100}).Turn(q)
-	fmt.Printf("%.3f\n%.3f\n", q.Row(0), q.Row(1))
-	// Output:
-	// [1.000 1.000 0.000 0.000 2.000 0.000 0.000 0.000]
-	// [0.862 0.540 -0.506 0.841 1.725 0.000 -1.013 0.000]
-}

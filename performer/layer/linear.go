@@ -104,9 +104,6 @@ func checkRange[T dense.Float](name string, w dense.Matrix[T], t safetensors.DTy
 	return nil
 }
 
-// Dims returns the numbers of columns of inputs x and of outputs x·Wᵀ + b.
-func (l *Linear[T]) Dims() (in, out int) { return l.in, l.out }
-
 // Apply writes x·Wᵀ + b to dst (n×out) for the rows of x (n×in), and returns dst; a zero dst is
 // allocated. dst must not overlap x. After the first call of a size Apply allocates nothing if dst
 // is given. Apply panics if the shapes of x, dst and W do not fit, or if x.Check panics.

@@ -32,7 +32,7 @@ import (
 type MultiHead[T dense.Float] struct {
 	query, key, value, output Linear[T] // output has no weight without W_O
 	queryNorm, keyNorm        RMSNorm[T]
-	rotary                    *Rotary[T] // nil for none
+	rotary                    *rotary[T] // nil for none
 	queriesAt, keysAt         []int      // positions of WithPositions, or nil
 	attention                 performer.Batch[T]
 	calls                     *pool.Of[memory[T]]
@@ -41,7 +41,7 @@ type MultiHead[T dense.Float] struct {
 // Options are the options of [New], [Read] and [ReadNamed] that files of weights do not hold. The
 // zero Options has no rotary positions.
 type Options struct {
-	// Rotary are the options of the rotary positions of queries and keys, see [NewRotary]. A nil
+	// Rotary are the options of the rotary positions of queries and keys. A nil
 	// Rotary means no rotary positions. Key j of a sequence has position j, query i has position
 	// Past + i with the Past of [performer.Sequences], and token i of a [performer.State] has
 	// position i. [MultiHead.WithPositions] sets other positions.
@@ -93,7 +93,8 @@ type Projections[T dense.Float] struct {
 // New returns an error that names the field if attention is the zero Batch or takes heads of
 // another dimension than p has, if the shapes of p do not fit together, if Options.Epsilon is not
 // positive and finite, or if Options.Weights is no type of weights or makes an element infinite.
-// New also returns an error where [NewRotary] does for Options.Rotary.
+// New also returns an error for an odd number of coordinates to rotate, a number below 0 or above
+// the dimension of a head, a Base that is not above 1 and finite, and an invalid Scaling.
 func New[T dense.Float](p Projections[T], attention performer.Batch[T], opts Options) (*MultiHead[T], error) {
 	heads, keyHeads, dim, err := headsOf(attention)
 	if err != nil {
@@ -125,7 +126,7 @@ func New[T dense.Float](p Projections[T], attention performer.Batch[T], opts Opt
 		calls:     new(pool.Of[memory[T]]),
 	}
 	if opts.Rotary != nil {
-		if l.rotary, err = NewRotary[T](p.Query.Rows/heads, *opts.Rotary); err != nil {
+		if l.rotary, err = newRotary[T](p.Query.Rows/heads, *opts.Rotary); err != nil {
 			return nil, err
 		}
 	}
@@ -167,9 +168,9 @@ func (l *MultiHead[T]) WithAttention(attention performer.Batch[T]) (*MultiHead[T
 	return &with, nil
 }
 
-// Dims returns the dimensions of the rows that become queries, keys and values, and the dimension
+// dims returns the dimensions of the rows that become queries, keys and values, and the dimension
 // of the output. Dims panics for a zero MultiHead, as do all methods that compute attention.
-func (l *MultiHead[T]) Dims() (query, key, value, out int) {
+func (l *MultiHead[T]) dims() (query, key, value, out int) {
 	if l.isZero() {
 		panic(errNoLayer.Error())
 	}
@@ -212,7 +213,7 @@ func (l *MultiHead[T]) Forward(dst, x dense.Matrix[T], s performer.Sequences) de
 // [performer.Batch.ForwardSequences] does.
 func (l *MultiHead[T]) ForwardCross(dst, q, k, v dense.Matrix[T], s performer.Sequences) dense.Matrix[T] {
 	l.check(q, k, v)
-	_, _, _, out := l.Dims()
+	_, _, _, out := l.dims()
 	dst = dense.Ensure(dst, q.Rows, out)
 	c := l.calls.Get()
 	queries, keys, values := l.project(c, q, k, v, s, false)
@@ -315,7 +316,7 @@ func (l *MultiHead[T]) StepAll(dst, x dense.Matrix[T], states []*performer.State
 // step projects x, whose rows have the positions of s after c.starts, and maps the heads that
 // attend computes.
 func (l *MultiHead[T]) step(c *memory[T], dst, x dense.Matrix[T], s performer.Sequences, attend func(dst, q, k, v dense.Matrix[T])) dense.Matrix[T] {
-	_, _, _, out := l.Dims()
+	_, _, _, out := l.dims()
 	dst = dense.Ensure(dst, x.Rows, out)
 	q, k, v := l.project(c, x, x, x, s, false)
 	c.starts = c.starts[:0]
@@ -336,7 +337,7 @@ func (l *MultiHead[T]) check(q, k, v dense.Matrix[T]) {
 	q.Check()
 	k.Check()
 	v.Check()
-	dq, dk, dv, _ := l.Dims()
+	dq, dk, dv, _ := l.dims()
 	if q.Cols != dq || k.Cols != dk || v.Cols != dv || k.Rows != v.Rows {
 		panic(fmt.Sprintf("layer: q is %d×%d, k is %d×%d, v is %d×%d, want Lq×%d, Lk×%d and Lk×%d",
 			q.Rows, q.Cols, k.Rows, k.Cols, v.Rows, v.Cols, dq, dk, dv))
@@ -351,7 +352,7 @@ type memory[T dense.Float] struct {
 	starts        []int     // tokens of each State before a Step
 	lengths       []int     // rows of each State
 	positions     []int     // the result of positionsOf
-	queries, keys Angles[T] // of this call
+	queries, keys angles[T] // of this call
 
 	rows []int             // rows whose gradient is not zero
 	x, y scratch.Buffer[T] // copies of these rows

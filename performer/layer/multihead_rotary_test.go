@@ -163,7 +163,7 @@ func TestMultiHeadRotaryIsItsDefinition(t *testing.T) {
 	for j := range ownKeys {
 		ownKeys[j] = rng.IntN(100) - 20
 	}
-	for _, name := range sortedBetween {
+	for _, name := range append(sortedBetween, "none") {
 		for _, w := range []layer.Widths{
 			{Input: 6, Heads: heads, KeyHeads: keyHeads, HeadDim: d, HeadValues: dv, Bias: true},
 			{Input: 6, Heads: heads, KeyHeads: keyHeads, HeadDim: d, HeadValues: dv, NoOutput: true},
@@ -192,6 +192,10 @@ func TestMultiHeadRotaryIsItsDefinition(t *testing.T) {
 					}
 				}
 				check("cross", want, l.ForwardCross(none, x, k, v, cross))
+				if !w.NoOutput {
+					y := x.Clone()
+					check("cross, into q", want, l.ForwardCross(y, y, k, v, cross))
+				}
 				if opts.Rotary != nil {
 					check("positions of one's own", wantOwn, l.WithPositions(own, ownKeys).ForwardCross(none, x, k, v, cross))
 					check("after At", want, l.ForwardCross(none, x, k, v, cross))
@@ -420,16 +424,11 @@ func TestMultiHeadRotaryErrors(t *testing.T) {
 	mat := dense.New[float32]
 	var none dense.Matrix[float32]
 	for want, f := range map[string]func(){
-		"layer: WithPositions has 3 positions of queries, want one for each of 5 rows": func() { l.WithPositions(make([]int, 3), nil).Forward(none, mat(5, 8), performer.Sequences{}) },
-		"layer: WithPositions has 6 positions of keys, want one for each of 5 rows":    func() { l.WithPositions(nil, make([]int, 6)).Forward(none, mat(5, 8), performer.Sequences{}) },
-		"layer: WithPositions has 1 positions of queries, want one for each of 2 rows": func() { l.WithPositions(make([]int, 1), nil).Step(none, mat(2, 8), must.Have(l.NewState())) },
-		"performer: Sequences.Queries is [2 2], want a sum of 5":                       func() { l.Forward(none, mat(5, 8), performer.Sequences{Queries: []int{2, 2}}) },
-		"performer: Sequences.Queries is [4 4], want a sum of 5":                       func() { l.Forward(none, mat(5, 8), performer.Sequences{Queries: []int{4, 4}}) },
-		"performer: Sequences.Queries has -1 at 0, want no negative length":            func() { l.Forward(none, mat(5, 8), performer.Sequences{Queries: []int{-1, 6}}) },
-		"performer: Sequences.Past has length 2, want one for each of 1 sequences": func() {
-			l.Forward(none, mat(5, 8), performer.Sequences{Past: []int{1, 2}})
-		},
-		"performer: the state belongs to no attention, want one of NewState": func() { l.Step(none, mat(1, 8), nil) },
+		"layer: WithPositions has 3 positions of queries, want 1 for each of 5 rows": func() { l.WithPositions(make([]int, 3), nil).Forward(none, mat(5, 8), performer.Sequences{}) },
+		"layer: WithPositions has 6 positions of keys, want 1 for each of 5 rows":    func() { l.WithPositions(nil, make([]int, 6)).Forward(none, mat(5, 8), performer.Sequences{}) },
+		"layer: WithPositions has 1 positions of queries, want 1 for each of 2 rows": func() { l.WithPositions(make([]int, 1), nil).Step(none, mat(2, 8), must.Have(l.NewState())) },
+		"performer: Sequences.Queries is [2 2], want a sum of 5":                     func() { l.Forward(none, mat(5, 8), performer.Sequences{Queries: []int{2, 2}}) },
+		"performer: the state belongs to no attention, want one of NewState":         func() { l.Step(none, mat(1, 8), nil) },
 	} {
 		assert.PanicsWithValue(t, want, f)
 	}

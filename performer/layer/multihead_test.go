@@ -2,7 +2,6 @@ package layer_test
 
 import (
 	"math"
-	"math/rand/v2"
 	"testing"
 
 	"github.com/stretchr/testify/assert"
@@ -13,7 +12,6 @@ import (
 	"github.com/seed-feabd252/randfeat/internal/testing/must"
 	"github.com/seed-feabd252/randfeat/performer"
 	"github.com/seed-feabd252/randfeat/performer/layer"
-	"github.com/seed-feabd252/randfeat/rff"
 )
 
 // sines returns ½·sin(0.7·i + a) for i = 0, 1, …: weights and inputs of golden numbers.
@@ -103,74 +101,6 @@ func requireRounded[T dense.Float](t *testing.T, want []float64, got dense.Matri
 	require.Len(t, got.Data, len(want), what)
 	for i, x := range got.Data {
 		require.InDelta(t, want[i], float64(x), 2*roundings*densetest.Roundoff[T](), "%s, element %d", what, i)
-	}
-}
-
-// The golden numbers of elu+1 through a layer whose projections are the identity.
-//
-//ci:portable
-func TestMultiHeadGoldenELU(t *testing.T) {
-	q := dense.Of(3, 3, []float64{1.8, 1.35, -1.89, .08, 1.27, -1.06, .28, .12, -.67})
-	k := dense.Of(3, 3, []float64{.71, -.5, -1.58, 1.43, -.16, .49, .58, -.27, -.25})
-	v := dense.Of(3, 3, []float64{.88, -1.09, -.45, .43, -.21, -.75, .84, .01, .01})
-	want := []float64{
-		.68021652, -.39977211, -.44051976,
-		.678651, -.38249578, -.43479299,
-		.6720585, -.38117003, -.44469679,
-	}
-	one := dense.Of(3, 3, []float64{1, 0, 0, 0, 1, 0, 0, 0, 1})
-	elu := must.Have(performer.NewLinear(must.Have(rff.Draw[float64](rff.ELU{D: 3}, nil)), performer.LinearOptions{}))
-	l := must.Have(layer.New(layer.Projections[float64]{Query: one, Key: one, Value: one}, batch(1, 1, elu), layer.Options{}))
-	assert.Len(t, l.Projections().Parameters(), 3)
-	for i, x := range l.ForwardCross(dense.Matrix[float64]{}, q, k, v, performer.Sequences{}).Data {
-		assert.InDelta(t, want[i], x, 2e-7, "element %d", i)
-	}
-}
-
-// A layer is its projections around a batch, with grouped heads, forms of their own, masks
-// and lengths, also into one of its inputs.
-func TestMultiHeadIsABatch(t *testing.T) {
-	densetest.Both(t, testMultiHead[float32], testMultiHead[float64])
-}
-
-func testMultiHead[T dense.Float](t *testing.T) {
-	const heads, keyHeads, d, dv = 4, 2, 3, 2
-	rng := rand.New(densetest.Source(220))
-	elu := must.Have(performer.NewLinear[T](must.Have(rff.Draw[T](rff.ELU{D: d}, nil)), performer.LinearOptions{}))
-	forms := []performer.Attention[T]{elu, must.Have(performer.NewExact[T](performer.ExactOptions{})), elu, elu}
-	s := performer.Sequences{Queries: []int{5, 9, 0}, Keys: []int{7, 0, 4}, Valid: make([]bool, 11)}
-	for j := range s.Valid {
-		s.Valid[j] = j%3 != 1
-	}
-	for _, w := range []layer.Widths{
-		{Input: 6, Keys: 5, Values: 7, Heads: heads, KeyHeads: keyHeads, HeadDim: d, HeadValues: dv, Output: 6, Bias: true},
-		{Input: 8, Keys: 5, Values: 7, Heads: heads, KeyHeads: keyHeads, HeadDim: d, HeadValues: dv, NoOutput: true},
-	} {
-		p := must.Have(layer.Draw[T](w, densetest.Source(221)))
-		for _, b := range [][]T{p.QueryBias, p.KeyBias, p.ValueBias, p.OutputBias} {
-			for i := range b {
-				b[i] = T(rng.NormFloat64())
-			}
-		}
-		l := must.Have(layer.New(p, batch(heads, keyHeads, forms...), layer.Options{}))
-		in, keys, values, out := l.Dims()
-		assert.Equal(t, [4]int{w.Input, 5, 7, w.Input}, [4]int{in, keys, values, out})
-		q, k, v := densetest.Normal[T](rng, 14, in, 0, 1), densetest.Normal[T](rng, 11, 5, 0, 1), densetest.Normal[T](rng, 11, 7, 0, 1)
-
-		want := batch(heads, keyHeads, forms...).ForwardSequences(dense.Matrix[T]{},
-			product(q, p.Query, p.QueryBias), product(k, p.Key, p.KeyBias), product(v, p.Value, p.ValueBias), s)
-		if !w.NoOutput {
-			want = product(want, p.Output, p.OutputBias)
-		}
-		for j, counts := range s.Valid {
-			if !counts {
-				fill(k.Row(j), T(math.NaN()))
-				fill(v.Row(j), T(math.NaN()))
-			}
-		}
-		got := l.ForwardCross(dense.Matrix[T]{}, q, k, v, s)
-		densetest.RequireClose(t, dense.Copy(dense.Matrix[float64]{}, want), densetest.Filled(14, out, 500*densetest.Roundoff[T]()), got, "%+v", w)
-		assert.Equal(t, got, l.ForwardCross(q, q, k, v, s), "into q")
 	}
 }
 

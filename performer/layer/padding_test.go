@@ -43,7 +43,7 @@ func testPaddingGradientsOf[T dense.Float](t *testing.T, form performer.Attentio
 	l := must.Have(layer.New(projections, batch(heads, keyHeads, form), between[name].opts))
 	var want dense.Matrix[T]
 	var wantW []layer.Parameter[T]
-	for at, more := range []int{0, 1, 30, 200, 1000} {
+	for at, more := range []int{0, 1, 200} {
 		runtime.GOMAXPROCS(1 + at)
 		q, valid := densetest.Padded(x, gap, more, at)
 		dout := dense.New[T](x.Rows+more, x.Cols)

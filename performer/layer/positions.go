@@ -10,7 +10,8 @@ import (
 
 // WithPositions returns the layer l with the given rotary positions of tokens instead of those that
 // [Options] describes. The slice queries has a position for each row of q, and the slice keys one
-// for each row of k. Forward and Step need equal positions of queries and keys. A nil queries or
+// for each row of k; with RotaryOptions.Axes of n axes, n positions that follow one another. A nil
+// queries or keys then gives a row one position on all axes, which is right for text. Forward and Step need equal positions of queries and keys. A nil queries or
 // keys stands for the positions of Options. The layer of WithPositions reads queries and keys in
 // each call, so the caller may change their elements between calls.
 //
@@ -29,25 +30,25 @@ func (l *MultiHead[T]) WithPositions(queries, keys []int) *MultiHead[T] {
 }
 
 // angles returns the angles of queries and keys, numbers of rows, in the sequences s.
-func (l *MultiHead[T]) angles(c *memory[T], queries, keys int, s performer.Sequences) (q, k Angles[T]) {
+func (l *MultiHead[T]) angles(c *memory[T], queries, keys int, s performer.Sequences) (q, k angles[T]) {
 	lengths := s.Keys
 	if lengths == nil {
 		lengths = s.Queries
 	}
-	q = c.q.anglesAt(l.rotary, c.positionsOf("queries", l.queriesAt, s.Queries, s.Past, queries))
-	positions := c.positionsOf("keys", l.keysAt, lengths, nil, keys)
+	q = c.q.anglesAt(l.rotary, c.positionsOf("queries", l.queriesAt, s.Queries, s.Past, queries, l.rotary.per))
+	positions := c.positionsOf("keys", l.keysAt, lengths, nil, keys, l.rotary.per)
 	if slices.Equal(positions, c.q.positions) {
 		return q, q
 	}
 	return q, c.k.anglesAt(l.rotary, positions)
 }
 
-// positionsOf returns given unless given is nil. Otherwise the positions of each sequence count
-// from its past plus c.before. The Batch reports lengths that do not fit the rows.
-func (c *memory[T]) positionsOf(name string, given, lengths, past []int, rows int) []int {
+// positionsOf returns given, per numbers for each row, unless given is nil. Otherwise the positions
+// of each sequence count from its past plus c.before, on all axes alike. The Batch reports lengths that do not fit the rows.
+func (c *memory[T]) positionsOf(name string, given, lengths, past []int, rows, per int) []int {
 	if given != nil {
-		if len(given) != rows {
-			panic(fmt.Sprintf("layer: WithPositions has %d positions of %s, want one for each of %d rows", len(given), name, rows))
+		if len(given) != rows*per {
+			panic(fmt.Sprintf("layer: WithPositions has %d positions of %s, want %d for each of %d rows", len(given), name, per, rows))
 		}
 		return given
 	}
@@ -55,7 +56,7 @@ func (c *memory[T]) positionsOf(name string, given, lengths, past []int, rows in
 	if lengths == nil {
 		lengths = one[:]
 	}
-	c.positions = slices.Grow(c.positions[:0], rows)
+	c.positions = slices.Grow(c.positions[:0], rows*per)
 	for i, n := range lengths {
 		from := 0
 		for _, starts := range [][]int{c.starts, past} {
@@ -63,20 +64,22 @@ func (c *memory[T]) positionsOf(name string, given, lengths, past []int, rows in
 				from += starts[i]
 			}
 		}
-		for j := range min(n, rows-len(c.positions)) {
-			c.positions = append(c.positions, from+j)
+		for j := range min(n, rows-len(c.positions)/per) {
+			for range per {
+				c.positions = append(c.positions, from+j)
+			}
 		}
 	}
-	return c.positions[:rows]
+	return c.positions[:rows*per]
 }
 
 // angleCache holds the angles of the last call, for calls with the same positions.
 type angleCache[T dense.Float] struct {
 	positions []int
-	angles    Angles[T]
+	angles    angles[T]
 }
 
-func (p *angleCache[T]) anglesAt(r *Rotary[T], positions []int) Angles[T] {
+func (p *angleCache[T]) anglesAt(r *rotary[T], positions []int) angles[T] {
 	if !slices.Equal(p.positions, positions) {
 		p.positions = append(p.positions[:0], positions...)
 		p.angles = r.Angles(p.angles, positions)

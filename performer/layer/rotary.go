@@ -4,6 +4,7 @@ import (
 	"cmp"
 	"fmt"
 	"math"
+	"slices"
 
 	"github.com/seed-feabd252/randfeat/dense"
 	"github.com/seed-feabd252/randfeat/internal/compute/parallel"
@@ -11,8 +12,8 @@ import (
 	"github.com/seed-feabd252/randfeat/internal/memory/pool"
 )
 
-// RotaryOptions are the options of [NewRotary]. The zero RotaryOptions rotates all d coordinates of
-// a head, in pairs i and i + d/2, with base 10000 and no scaling.
+// RotaryOptions are the options of rotary positions. The zero RotaryOptions rotates all d
+// coordinates of a head, in pairs i and i + d/2, with base 10000 and no scaling.
 type RotaryOptions struct {
 	// Dim is the number of coordinates of a head that rotate, an even number. Only the first Dim
 	// coordinates of a head rotate. Zero means all coordinates.
@@ -27,30 +28,38 @@ type RotaryOptions struct {
 	// rotate together, as in Hugging Face's files of Llama, Mistral, Qwen and GPT-NeoX.
 	Neighbours bool
 
+	// Axes[i] is the axis by whose position pair i of coordinates rotates, for tokens with a position
+	// on each of several axes, such as the time, the row and the column of Qwen2-VL, which has 16
+	// zeros, 24 ones and 24 twos. Nil Axes stand for one axis.
+	Axes []int
+
 	// Scaling changes the angles of rotary positions, for contexts longer than in training. Nil
 	// means no change.
 	Scaling RotaryScaling
 }
 
-// Rotary rotates queries and keys by their rotary positions (RoPE) [Su et al. 2021]. Pair i of the
+// rotary rotates queries and keys by their rotary positions (RoPE) [Su et al. 2021]. Pair i of the
 // coordinates of a query or key at position p rotates by the angle p·ω_i, so that inner products of
 // queries and keys depend on differences of positions only. Without scaling
 //
 //	(x, y) ↦ (x·cos pω_i − y·sin pω_i, x·sin pω_i + y·cos pω_i),  ω_i = Base^(−2i/Dim)
 //
-// A Rotary does not change after construction, and goroutines may share it.
-type Rotary[T dense.Float] struct {
+// A rotary does not change after construction, and goroutines may share it.
+type rotary[T dense.Float] struct {
 	head       int       // coordinates of a head
 	omega      []float64 // ω_i
+	axes       []int     // axis of each pair, nil for one axis
+	per        int       // positions of a token, the number of axes
 	length     float64   // factor of rotated coordinates
 	neighbours bool
 }
 
-// NewRotary returns rotary positions for heads of d coordinates.
+// newRotary returns rotary positions for heads of d coordinates.
 //
-// NewRotary returns an error for a dimension d of heads below 1; a Dim that is odd, negative, above
-// d or too large for memory; a Base that is not above 1 and finite; or an invalid Scaling.
-func NewRotary[T dense.Float](d int, opts RotaryOptions) (*Rotary[T], error) {
+// newRotary returns an error for a dimension d of heads below 1; a Dim that is odd, negative, above
+// d or too large for memory; a Base that is not above 1 and finite; Axes that are not Dim/2 numbers
+// in 0, …, 15; or an invalid Scaling.
+func newRotary[T dense.Float](d int, opts RotaryOptions) (*rotary[T], error) {
 	dim, base := cmp.Or(opts.Dim, d), cmp.Or(opts.Base, 10000)
 	switch {
 	case d < 1:
@@ -63,7 +72,18 @@ func NewRotary[T dense.Float](d int, opts RotaryOptions) (*Rotary[T], error) {
 	if err := limit.Memory[float64](dim); err != nil {
 		return nil, fmt.Errorf("layer: rotary positions turn %d coordinates: %w", dim, err)
 	}
-	r := &Rotary[T]{head: d, omega: make([]float64, dim/2), length: 1, neighbours: opts.Neighbours}
+	r := &rotary[T]{
+		head: d, omega: make([]float64, dim/2), axes: slices.Clone(opts.Axes), per: 1, length: 1, neighbours: opts.Neighbours,
+	}
+	if opts.Axes != nil && len(opts.Axes) != dim/2 {
+		return nil, fmt.Errorf("layer: %d Axes for %d pairs of coordinates, want one for each pair", len(opts.Axes), dim/2)
+	}
+	for i, axis := range opts.Axes {
+		if axis < 0 || axis >= maxAxes {
+			return nil, fmt.Errorf("layer: Axes[%d] = %d, want an axis of 0 to %d", i, axis, maxAxes-1)
+		}
+		r.per = max(r.per, axis+1)
+	}
 	for i := range r.omega {
 		r.omega[i] = math.Pow(base, -2*float64(i)/float64(dim))
 	}
@@ -77,36 +97,49 @@ func NewRotary[T dense.Float](d int, opts RotaryOptions) (*Rotary[T], error) {
 	return r, nil
 }
 
+// maxAxes bounds the memory for the positions of a token.
+const maxAxes = 16
+
 // Angles returns the sines and cosines of the rotary angles of tokens at the given positions, in
-// the memory of dst if dst has enough. Layers with the same positions and RotaryOptions can share
+// the memory of dst if dst has enough. With RotaryOptions.Axes of n axes each token has n positions
+// that follow one another. Layers with the same positions and RotaryOptions can share
 // Angles. Angles computes angles in float64, with an error of 1e-16 times the angle. Angles
-// computes Dim/2 sines and cosines per token if Dim coordinates rotate.
-func (r *Rotary[T]) Angles(dst Angles[T], positions []int) Angles[T] {
-	n := len(r.omega)
-	if cap(dst.values) < 2*n*len(positions) {
-		dst.values = make([]T, 2*n*len(positions))
+// computes Dim/2 sines and cosines per token if Dim coordinates rotate. Angles panics if the number
+// of positions is no multiple of the number of axes.
+func (r *rotary[T]) Angles(dst angles[T], positions []int) angles[T] {
+	per := max(r.per, 1)
+	if len(positions)%per != 0 {
+		panic(fmt.Sprintf("layer: %d rotary positions, want %d for each token", len(positions), per))
 	}
-	dst.values = dst.values[:2*n*len(positions)]
-	dst.tokens, dst.head, dst.pairs, dst.neighbours = len(positions), r.head, n, r.neighbours
-	for t, p := range positions {
+	n, tokens := len(r.omega), len(positions)/per
+	if cap(dst.values) < 2*n*tokens {
+		dst.values = make([]T, 2*n*tokens)
+	}
+	dst.values = dst.values[:2*n*tokens]
+	dst.tokens, dst.head, dst.pairs, dst.neighbours = tokens, r.head, n, r.neighbours
+	for t := range tokens {
 		cos, sin := dst.token(t)
 		for i, w := range r.omega {
-			s, c := math.Sincos(float64(p) * w)
+			axis := 0
+			if r.axes != nil {
+				axis = r.axes[i]
+			}
+			s, c := math.Sincos(float64(positions[t*per+axis]) * w)
 			cos[i], sin[i] = T(c*r.length), T(s*r.length)
 		}
 	}
 	return dst
 }
 
-// Angles are the sines and cosines of the rotary angles of tokens, which [Rotary.Angles] computes.
-type Angles[T dense.Float] struct {
+// Angles are the sines and cosines of the rotary angles of tokens, which Angles computes.
+type angles[T dense.Float] struct {
 	values              []T // of each token, the cosines and then the sines
 	tokens, head, pairs int
 	neighbours          bool
 }
 
 // token returns the cosines and sines of token t.
-func (a Angles[T]) token(t int) (cos, sin []T) {
+func (a angles[T]) token(t int) (cos, sin []T) {
 	row := a.values[2*a.pairs*t:][:2*a.pairs]
 	return row[:a.pairs], row[a.pairs:]
 }
@@ -115,14 +148,9 @@ func (a Angles[T]) token(t int) (cos, sin []T) {
 // Turn rotates all heads of a row by the same angles. Turn divides rows among processors. Turn
 // panics if x.Check panics, or if x does not have a row for each token of the Angles and whole
 // heads.
-func (a Angles[T]) Turn(x dense.Matrix[T]) { a.turn(x, 1) }
+func (a angles[T]) Turn(x dense.Matrix[T]) { a.turn(x, 1) }
 
-// TurnBack replaces gradients with respect to rotated rows by gradients with respect to the rows
-// before rotation, in place. TurnBack is the inverse of Turn unless a RotaryScaling lengthens rows.
-// TurnBack panics for the matrices for which Turn panics.
-func (a Angles[T]) TurnBack(dx dense.Matrix[T]) { a.turn(dx, -1) }
-
-func (a Angles[T]) turn(x dense.Matrix[T], sign T) {
+func (a angles[T]) turn(x dense.Matrix[T], sign T) {
 	x.Check()
 	if x.Rows != a.tokens || x.Rows > 0 && a.head < 1 || x.Cols%max(a.head, 1) != 0 {
 		panic(fmt.Sprintf("layer: rotary positions of %d tokens and heads of %d coordinates for a matrix of %d×%d",
@@ -138,7 +166,7 @@ func (a Angles[T]) turn(x dense.Matrix[T], sign T) {
 
 // turning is one call of turn.
 type turning[T dense.Float] struct {
-	angles Angles[T]
+	angles angles[T]
 	x      dense.Matrix[T]
 	sign   T
 	grain  int // rows of a task

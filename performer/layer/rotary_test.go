@@ -3,6 +3,7 @@ package layer_test
 import (
 	"fmt"
 	"math"
+	"math/rand/v2"
 	"testing"
 
 	"github.com/stretchr/testify/assert"
@@ -10,6 +11,7 @@ import (
 
 	"github.com/seed-feabd252/randfeat/dense"
 	"github.com/seed-feabd252/randfeat/internal/testing/must"
+	"github.com/seed-feabd252/randfeat/performer"
 	"github.com/seed-feabd252/randfeat/performer/layer"
 )
 
@@ -91,16 +93,59 @@ func TestRotaryIsItsDefinition(t *testing.T) {
 	}
 }
 
-func TestRotaryAllocatesNothing(t *testing.T) {
-	r := must.Have(layer.NewRotary[float32](8, layer.RotaryOptions{}))
-	positions := []int{1, 2, 3}
-	x := sines[float32](3, 16, 1)
-	angles := r.Angles(layer.Angles[float32]{}, positions)
-	assert.Zero(t, testing.AllocsPerRun(10, func() {
-		angles = r.Angles(angles, positions)
-		angles.Turn(x)
-		angles.TurnBack(x)
-	}))
+// TestRotaryAxes: pairs of an axis turn as in a Rotary of one axis at the positions on that axis,
+// and a layer gives text one position on all axes.
+func TestRotaryAxes(t *testing.T) {
+	axes := []int{0, 1, 2, 2}
+	for _, neighbours := range []bool{false, true} {
+		one := must.Have(layer.NewRotary[float64](8, layer.RotaryOptions{Neighbours: neighbours}))
+		r := must.Have(layer.NewRotary[float64](8, layer.RotaryOptions{Neighbours: neighbours, Axes: axes}))
+		x := sines[float64](2, 16, 0.7)
+		y := x.Clone()
+		r.Angles(layer.Angles[float64]{}, []int{5, 7, 11, 6, 0, -3}).Turn(y)
+		for axis, positions := range [][]int{{5, 6}, {7, 0}, {11, -3}} {
+			want := x.Clone()
+			one.Angles(layer.Angles[float64]{}, positions).Turn(want)
+			for c := range x.Cols {
+				pair := c % 8 % 4
+				if neighbours {
+					pair = c % 8 / 2
+				}
+				if axes[pair] == axis {
+					assert.Equal(t, []float64{want.At(0, c), want.At(1, c)}, []float64{y.At(0, c), y.At(1, c)}, "axis %d, column %d", axis, c)
+				}
+			}
+		}
+		assert.PanicsWithValue(t, "layer: 4 rotary positions, want 3 for each token", func() { r.Angles(layer.Angles[float64]{}, make([]int, 4)) })
+	}
+
+	p := must.Have(layer.Draw[float64](layer.Widths{Input: 8, Heads: 2, KeyHeads: 1, HeadDim: 8}, rand.NewPCG(1, 2)))
+	batch := must.Have(performer.NewBatch[float64](performer.BatchOptions{Heads: 2, KeyHeads: 1},
+		must.Have(performer.NewExact[float64](performer.ExactOptions{Softmax: performer.Softmax{Causal: true}}))))
+	plain := must.Have(layer.New(p, batch, layer.Options{Rotary: &layer.RotaryOptions{}}))
+	l := must.Have(layer.New(p, batch, layer.Options{Rotary: &layer.RotaryOptions{Axes: axes}}))
+	x, s := sines[float64](5, 8, 1.3), performer.Sequences{Queries: []int{3, 2}, Past: []int{0, 4}, Keys: []int{3, 6}}
+	own, text := x.RowRange(0, 3), performer.Sequences{}
+	assert.Equal(t, plain.Forward(dense.Matrix[float64]{}, own, text), l.Forward(dense.Matrix[float64]{}, own, text))
+	k := sines[float64](9, 8, 0.9)
+	assert.Equal(t, plain.ForwardCross(dense.Matrix[float64]{}, x, k, k, s), l.ForwardCross(dense.Matrix[float64]{}, x, k, k, s))
+	at := []int{0, 0, 0, 1, 1, 1, 1, 1, 2}
+	picture := l.WithPositions(at, at).Forward(dense.Matrix[float64]{}, own, text)
+	assert.Equal(t, plain.Forward(dense.Matrix[float64]{}, own, text).Row(1), l.WithPositions([]int{0, 0, 0, 1, 1, 1, 2, 2, 2}, []int{0, 0, 0, 1, 1, 1, 2, 2, 2}).Forward(dense.Matrix[float64]{}, own, text).Row(1))
+	assert.NotEqual(t, plain.Forward(dense.Matrix[float64]{}, own, text).Row(2), picture.Row(2))
+	assert.PanicsWithValue(t, "layer: WithPositions has 3 positions of queries, want 3 for each of 3 rows",
+		func() { l.WithPositions(at[:3], nil).Forward(dense.Matrix[float64]{}, own, text) })
+	states := must.Have(l.NewState())
+	assert.InDeltaSlice(t, l.Forward(dense.Matrix[float64]{}, own, text).Data, l.Step(dense.Matrix[float64]{}, own, states).Data, 1e-14)
+
+	for want, axes := range map[string][]int{
+		"layer: 3 Axes for 4 pairs of coordinates, want one for each pair": {0, 1, 2},
+		"layer: Axes[1] = -1, want an axis of 0 to 15":                     {0, -1, 0, 0},
+		"layer: Axes[3] = 16, want an axis of 0 to 15":                     {0, 0, 0, 16},
+	} {
+		_, err := layer.NewRotary[float32](8, layer.RotaryOptions{Axes: axes})
+		assert.EqualError(t, err, want)
+	}
 }
 
 func TestRotaryErrors(t *testing.T) {

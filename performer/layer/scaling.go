@@ -32,8 +32,8 @@ func (s RotaryLinear) scale(omega []float64, _ float64) (float64, error) {
 // Dynamic NTK is a RotaryNTK with Context, the number of tokens of a training sequence, and Tokens,
 // that of the longest sequence. Dynamic NTK replaces Factor by Factor·Tokens/Context − (Factor −
 // 1), or by 1 if Tokens is at most Context. Programs that compute the base of dynamic NTK again
-// when a sequence grows rotate new keys by other angles than the keys in their caches; a Rotary has
-// one set of angles for all keys.
+// when a sequence grows rotate new keys by other angles than the keys in their caches; a MultiHead
+// has one set of angles for all keys.
 type RotaryNTK struct {
 	Factor          float64
 	Context, Tokens int // zero unless dynamic

@@ -5,6 +5,7 @@ import (
 
 	"github.com/seed-feabd252/randfeat/dense"
 	"github.com/seed-feabd252/randfeat/internal/compute/parallel"
+	"github.com/seed-feabd252/randfeat/internal/compute/vecmath"
 	"github.com/seed-feabd252/randfeat/internal/memory/layout"
 	"github.com/seed-feabd252/randfeat/internal/memory/scratch"
 )
@@ -32,9 +33,13 @@ func (r *recurrence[T]) Backward(dx Tokens[T], dpast dense.Matrix[T], x Tokens[T
 			r: r, x: x, dst: dout, past: past, present: dpresent, dk: dk, dv: dv,
 			from: layout.Starts(c.from[:0], x.Lengths, x.K.Rows),
 		},
-		dx: dx, dpast: dpast, shared: c.shared,
+		dx: dx, dpast: dpast, shared: c.shared, ofQueries: c.ofQueries, ofKeys: c.ofKeys,
 	}
-	heads := r.keyHeads
+	heads := r.valueHeads
+	if r.valueHeads > r.keyHeads {
+		c.ofQueries.Shape(x.K.Rows, heads*dk)
+		c.ofKeys.Shape(x.K.Rows, heads*dk)
+	}
 	if x.Beta.Cols == 1 && heads > 1 {
 		c.shared.Shape(x.K.Rows, heads)
 		c.dx.Beta = c.shared.Rows(x.K.Rows)
@@ -49,7 +54,11 @@ func (r *recurrence[T]) Backward(dx Tokens[T], dpast dense.Matrix[T], x Tokens[T
 			dx.Beta.Row(i)[0] = sum
 		}
 	}
-	*c = backwardCall[T]{call: call[T]{from: c.from}, shared: c.shared}
+	if r.valueHeads > r.keyHeads {
+		addHeads(dx.Q, c.ofQueries.Rows(x.K.Rows), r.keyHeads, r.valueHeads/r.keyHeads)
+		addHeads(dx.K, c.ofKeys.Rows(x.K.Rows), r.keyHeads, r.valueHeads/r.keyHeads)
+	}
+	*c = backwardCall[T]{call: call[T]{from: c.from}, shared: c.shared, ofQueries: c.ofQueries, ofKeys: c.ofKeys}
 	r.gradients.Put(c)
 	return dx
 }
@@ -61,11 +70,28 @@ type backwardCall[T dense.Float] struct {
 	dx     Tokens[T]
 	dpast  dense.Matrix[T]
 	shared scratch.Buffer[T] // gradients of a shared β, a column for each head
+
+	// Gradients of shared queries and keys, a block of columns for each head of values.
+	ofQueries, ofKeys scratch.Buffer[T]
+}
+
+// addHeads writes to each of n heads of dst the sum of a number of heads of x.
+func addHeads[T dense.Float](dst, x dense.Matrix[T], n, share int) {
+	d := dst.Cols / n
+	for i := range dst.Rows {
+		for h := range n {
+			sum, from := dst.Row(i)[h*d:][:d], x.Row(i)[h*share*d:]
+			copy(sum, from)
+			for s := 1; s < share; s++ {
+				vecmath.AddScaled(sum, from[s*d:][:d], 1)
+			}
+		}
+	}
 }
 
 func (c *backwardCall[T]) Piece(i int) {
 	r := c.r
-	sequence, head := i/r.keyHeads, i%r.keyHeads
+	sequence, head := i/r.valueHeads, i%r.valueHeads
 	lo, hi := c.from[sequence], c.from[sequence+1]
 	l := r.scans.Get()
 	x := r.headOf(c.x, head, lo, hi)
@@ -73,8 +99,13 @@ func (c *backwardCall[T]) Piece(i int) {
 	l.setState(stateOf(c.past, i, c.dk))
 	l.storeStates()
 	l.gradient.setState(stateOf(c.present, i, c.dk))
-	group := r.heads / r.keyHeads
-	l.backward(r.headOf(c.dx, head, lo, hi), layout.Heads(c.dst.RowRange(lo, hi), head*group, (head+1)*group, r.heads))
+	group := r.heads / r.valueHeads
+	dx := r.headOf(c.dx, head, lo, hi)
+	if r.valueHeads > r.keyHeads {
+		dx.Q = layout.Head(c.ofQueries.Rows(hi).RowRange(lo, hi), head, r.valueHeads)
+		dx.K = layout.Head(c.ofKeys.Rows(hi).RowRange(lo, hi), head, r.valueHeads)
+	}
+	l.backward(dx, layout.Heads(c.dst.RowRange(lo, hi), head*group, (head+1)*group, r.heads))
 	if c.dpast.Rows > 0 {
 		dense.Copy(stateOf(c.dpast, i, c.dk), l.gradient.state(c.dk, c.dv))
 	}

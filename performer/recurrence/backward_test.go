@@ -58,9 +58,9 @@ func TestRecurrenceBackwardErrors(t *testing.T) {
 	x := recurrence.Tokens[float64]{Q: mat(5, 4), K: mat(5, 2), V: mat(5, 3)}
 	r := must.Have(recurrence.New[float64](recurrence.Options{Heads: 2, KeyHeads: 1}))
 	for want, f := range map[string]func(){
-		"recurrence: dout is 5×3, q is 5×4, v is 5×3, want 5×6, a gradient for each output":        func() { r.Backward(x, none, x, none, mat(5, 3), none) },
-		"recurrence: dpresent is 1×3, want 2×3: 1 sequences, 1 heads of keys and 2×3 sums of each": func() { r.Backward(x, none, x, none, mat(5, 6), mat(1, 3)) },
-		"recurrence: dpast is 1×3, want 2×3: 1 sequences, 1 heads of keys and 2×3 sums of each":    func() { r.Backward(x, mat(1, 3), x, none, mat(5, 6), none) },
+		"recurrence: dout is 5×3, q is 5×4, v is 5×3, want 5×6, a gradient for each output":          func() { r.Backward(x, none, x, none, mat(5, 3), none) },
+		"recurrence: dpresent is 1×3, want 2×3: 1 sequences, 1 heads of values and 2×3 sums of each": func() { r.Backward(x, none, x, none, mat(5, 6), mat(1, 3)) },
+		"recurrence: dpast is 1×3, want 2×3: 1 sequences, 1 heads of values and 2×3 sums of each":    func() { r.Backward(x, mat(1, 3), x, none, mat(5, 6), none) },
 		"dense: destination is 5×3, want 5×2": func() {
 			r.Backward(recurrence.Tokens[float64]{K: mat(5, 3)}, none, x, none, mat(5, 6), none)
 		},

@@ -17,9 +17,7 @@
 //	r, err := recurrence.New[float32](opts)
 //	out := r.Forward(dst, recurrence.Tokens[float32]{Q: q, K: k, V: v, Beta: beta}, past, present)
 //
-// A [State] is the recurrence over a stream, which arrives token by token or in chunks. States of
-// the linear and gated rules can be merged, in order. An update by a delta rule depends on all
-// earlier tokens, so states of delta rules cannot be merged.
+// A [State] is the recurrence over a stream, which arrives token by token or in chunks.
 //
 // docs/laws.md of this module has the computation, the gradients and the references.
 package recurrence

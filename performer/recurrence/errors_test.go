@@ -40,7 +40,7 @@ func TestRecurrenceShapesPanic(t *testing.T) {
 		"recurrence: q is 4×12, k is 5×6, want as many queries as keys":                                     with(func(x *recurrence.Tokens[float32]) { x.Q = mat(4, 12) }),
 		"recurrence: q is 5×8, k is 5×6, want columns of 4 heads of queries and 2 of keys of one dimension": with(func(x *recurrence.Tokens[float32]) { x.Q = mat(5, 8) }),
 		"recurrence: k is 5×6, v is 6×4, want as many values as keys":                                       with(func(x *recurrence.Tokens[float32]) { x.V = mat(6, 4) }),
-		"recurrence: k is 5×6, v is 5×3, want columns that 2 heads can share":                               with(func(x *recurrence.Tokens[float32]) { x.V = mat(5, 3) }),
+		"recurrence: k is 5×6, v is 5×3, want columns that 2 heads of keys and 2 of values can share":       with(func(x *recurrence.Tokens[float32]) { x.V = mat(5, 3) }),
 		"recurrence: decay is 5×3, k is 5×6, want 5×2 or 5×6 for the gated_delta rule":                      with(func(x *recurrence.Tokens[float32]) { x.Decay = mat(5, 3) }),
 		"recurrence: decay is 0×0, k is 5×6, want 5×2 or 5×6 for the gated_delta rule":                      with(func(x *recurrence.Tokens[float32]) { x.Decay = none }),
 		"recurrence: beta is 4×1, k is 5×6, want 5×1 or 5×2 for the gated_delta rule":                       with(func(x *recurrence.Tokens[float32]) { x.Beta = mat(4, 1) }),
@@ -50,9 +50,9 @@ func TestRecurrenceShapesPanic(t *testing.T) {
 		assert.PanicsWithValue(t, want, func() { r.Forward(none, x, none, none) })
 	}
 	for want, f := range map[string]func(){
-		"recurrence: past is 6×3, want 6×2: 1 sequences, 2 heads of keys and 3×2 sums of each":    func() { r.Forward(none, good, mat(6, 3), none) },
-		"recurrence: present is 5×2, want 6×2: 1 sequences, 2 heads of keys and 3×2 sums of each": func() { r.Forward(none, good, none, mat(5, 2)) },
-		"dense: destination is 5×7, want 5×8":                                                     func() { r.Forward(mat(5, 7), good, none, none) },
+		"recurrence: past is 6×3, want 6×2: 1 sequences, 2 heads of values and 3×2 sums of each":    func() { r.Forward(none, good, mat(6, 3), none) },
+		"recurrence: present is 5×2, want 6×2: 1 sequences, 2 heads of values and 3×2 sums of each": func() { r.Forward(none, good, none, mat(5, 2)) },
+		"dense: destination is 5×7, want 5×8":                                                       func() { r.Forward(mat(5, 7), good, none, none) },
 		"recurrence: decay is 5×2, want none for the linear rule": func() {
 			must.Have(recurrence.New[float32](recurrence.Options{Heads: 4, KeyHeads: 2})).Forward(none, good, none, none)
 		},

@@ -53,18 +53,3 @@ func ExampleState() {
 	// 2 tokens: 8.000
 	// 3 tokens: 6.000
 }
-
-// Gradients of the sum of all outputs.
-func ExampleRecurrence_Backward() {
-	r, err := recurrence.New[float64](recurrence.Options{Heads: 1, Rule: recurrence.Delta, Scale: 1})
-	if err != nil {
-		log.Fatal(err)
-	}
-	column := func(x ...float64) dense.Matrix[float64] { return dense.Of(len(x), 1, x) }
-	var none dense.Matrix[float64]
-	x := recurrence.Tokens[float64]{Q: column(1, 1), K: column(1, 1), V: column(10, 20), Beta: column(1, 0.5)}
-	dx := r.Backward(recurrence.Tokens[float64]{}, none, x, none, column(1, 1), none)
-	fmt.Println(dx.V.Data, dx.Beta.Data) // the second output is ½·10 + ½·20
-	// Output:
-	// [1.5 0.5] [15 10]
-}

@@ -3,7 +3,6 @@ package recurrence
 import (
 	"fmt"
 	"math"
-	"runtime"
 	"strconv"
 	"testing"
 
@@ -16,26 +15,6 @@ import (
 	"github.com/seed-feabd252/randfeat/internal/testing/must"
 	"github.com/seed-feabd252/randfeat/safetensors"
 )
-
-// One processor's worth of work is not split, more is, and no share is less than a block.
-func TestSplit(t *testing.T) {
-	defer runtime.GOMAXPROCS(runtime.GOMAXPROCS(4))
-	for _, c := range []struct{ heads, n, dv, want int }{
-		{1, 4096, 64, 2}, {1, 4096, 65, 3}, {1, 4096, 256, 4}, {1, 4096, 32, 1}, {1, 0, 64, 1},
-		{2, 4096, 64, 2}, {3, 4096, 64, 1}, {8, 4096, 64, 1}, {1, 200, 64, 1},
-	} {
-		r := must.Have(newOf[float64](Options{Heads: c.heads}))
-		x := Tokens[float64]{Q: dense.New[float64](c.n, 64*c.heads), K: dense.New[float64](c.n, 64*c.heads)}
-		call := call[float64]{r: r, x: x, dst: dense.New[float64](c.n, c.dv*c.heads), dk: 64, dv: c.dv, from: []int{0, c.n}}
-		call.split()
-		require.Equal(t, c.want, call.shares, "%+v", c)
-		call.dst = x.Q
-		call.split()
-		if c.n > 0 {
-			require.Equal(t, 1, call.shares, "%+v into queries", c)
-		}
-	}
-}
 
 // The number of tokens of a state neither overflows nor comes near it by bytes or another state.
 func TestTokenCount(t *testing.T) {
@@ -52,12 +31,6 @@ func TestTokenCount(t *testing.T) {
 		assert.EqualError(t, s.UnmarshalBinary(with(tokens)), fmt.Sprintf("recurrence: state of %d tokens, want 0 to %d", tokens, most))
 	}
 	require.Equal(t, 1, s.n, "what is refused changes nothing")
-	other := s.r.newState(2, 1)
-	other.n = most - s.n
-	require.NoError(t, s.Merge(other))
-	require.Equal(t, most, s.n)
-	assert.EqualError(t, s.Merge(s.Clone()), fmt.Sprintf("recurrence: other has %d tokens, the state %[1]d, want at most %[1]d in all", most))
-
 	require.NoError(t, s.UnmarshalBinary(with(most)))
 	s.Append(token)
 	s.Step(dense.Matrix[float64]{}, token)

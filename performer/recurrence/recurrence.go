@@ -8,6 +8,7 @@ import (
 	"github.com/seed-feabd252/randfeat/dense"
 	"github.com/seed-feabd252/randfeat/internal/compute/parallel"
 	"github.com/seed-feabd252/randfeat/internal/memory/layout"
+	"github.com/seed-feabd252/randfeat/internal/memory/limit"
 	"github.com/seed-feabd252/randfeat/internal/memory/pool"
 )
 
@@ -46,6 +47,12 @@ type Options struct {
 	// of queries reads the state of head ⌊h·Hk/H⌋ of keys.
 	Heads, KeyHeads int
 
+	// ValueHeads is the number Hv of heads of values, of decays and of strengths β, a multiple of
+	// KeyHeads. Zero stands for KeyHeads. More heads of values than of keys need as many heads of
+	// queries as of keys: head h of values then has an own state and output, and reads head
+	// ⌊h·Hk/Hv⌋ of queries and keys, as in Qwen3-Next with 16 heads of keys and 32 of values.
+	ValueHeads int
+
 	Rule Rule
 
 	// Scale multiplies the outputs. Zero means dk^−½.
@@ -59,7 +66,7 @@ type Options struct {
 
 // Recurrence is causal attention without denominators, the operator LinearAttention of ONNX with
 // all of its update rules. Each token updates the state of the Recurrence, a matrix S (dk×dv) for
-// each head of keys, by a [Rule]. The query q of a token gives, after the update by the token, the
+// each head of values, by a [Rule]. The query q of a token gives, after the update by the token, the
 // output
 //
 //	out = scale·Sᵀq
@@ -70,13 +77,13 @@ type Options struct {
 //
 // A Recurrence does not change after construction, and goroutines may share it.
 type Recurrence[T dense.Float] interface {
-	// Forward computes the outputs of all tokens of x into dst (L×H·dv), which Forward returns; a
+	// Forward computes the outputs of all tokens of x into dst (L×max(H, Hv)·dv), which Forward returns; a
 	// zero dst is allocated. The output of token i depends on past and on the tokens of its
 	// sequence up to i.
 	//
-	// past (N·Hk·dk×dv) holds the states before the first tokens of the N sequences. In past and
-	// present the state of head h of sequence s is in the rows (s·Hk + h)·dk … (s·Hk + h + 1)·dk −
-	// 1, as in an ONNX tensor (N, Hk, dk, dv). A zero past stands for states of zeros. Forward
+	// past (N·Hv·dk×dv) holds the states before the first tokens of the N sequences. In past and
+	// present the state of head h of sequence s is in the rows (s·Hv + h)·dk … (s·Hv + h + 1)·dk −
+	// 1, as in an ONNX tensor (N, Hv, dk, dv). A zero past stands for states of zeros. Forward
 	// writes the states after the last tokens of the sequences to present, which has the shape of
 	// past, unless present is zero. A sequence without tokens has the same state in past and
 	// present. A padding token leaves the state unchanged if its decay g is 0 and, for the delta
@@ -84,15 +91,16 @@ type Recurrence[T dense.Float] interface {
 	//
 	// Forward takes O(L·dk·dv) time per head for L tokens. In Forward each processor holds the
 	// state S of a head once or twice and a few rows of a chunk of tokens. Forward divides heads of
-	// keys and sequences among GOMAXPROCS processors, and also divides the columns of S if there
+	// values and sequences among GOMAXPROCS processors, and also divides the columns of S if there
 	// are more processors, unless values have at most 32 elements or dst is q or k. The bits of
 	// outputs do not depend on GOMAXPROCS. Cutting a sequence into two calls of Forward, with
 	// present of the first as past of the second, changes the rounding only. After the first call
 	// of a size, Forward allocates nothing if dst is given and present is given or zero.
 	//
 	// NaN and Inf in a token reach every output that depends on the token. NaN and Inf in a token
-	// may change the rounding of earlier outputs. dst may be exactly x.Q, x.K or x.V where its
-	// shape allows, and present may be past; other overlaps are not allowed. Forward panics if
+	// may change the rounding of earlier outputs. dst may be exactly x.V, or, unless there are more
+	// heads of values than of keys, x.Q or x.K, where its shape allows, and present may be past;
+	// other overlaps are not allowed. Forward panics if
 	// shapes do not fit, if the rule needs a decay g or a strength β that is missing, and if a g or
 	// β is given that the rule does not have.
 	Forward(dst dense.Matrix[T], x Tokens[T], past, present dense.Matrix[T]) dense.Matrix[T]
@@ -125,15 +133,17 @@ type Recurrence[T dense.Float] interface {
 
 // recurrence is the Recurrence of one element type.
 type recurrence[T dense.Float] struct {
-	opts            Options
-	heads, keyHeads int
-	calls           pool.Of[call[T]]
-	gradients       pool.Of[backwardCall[T]]
-	scans           pool.Of[scan[T]]
+	opts                 Options
+	queryHeads, keyHeads int // heads of Q and of K
+	valueHeads, heads    int // heads of V, each with a state, and of outputs
+	calls                pool.Of[call[T]]
+	gradients            pool.Of[backwardCall[T]]
+	scans                pool.Of[scan[T]]
 }
 
 // New returns a [Recurrence]. New returns an error for Heads below 1, Heads that are no multiple of
-// KeyHeads or too many for memory, a Rule that is none of the four, and a Scale that is not finite.
+// KeyHeads or too many for memory, ValueHeads that do not fit, a Rule that is none of the four, and
+// a Scale that is not finite.
 func New[T dense.Float](opts Options) (Recurrence[T], error) {
 	var r any
 	var err error
@@ -157,8 +167,16 @@ func new64(o Options) (any, error) { return newOf[float64](o) }
 
 func newOf[T dense.Float](opts Options) (*recurrence[T], error) {
 	heads, keyHeads := opts.Heads, cmp.Or(opts.KeyHeads, opts.Heads)
+	valueHeads := cmp.Or(opts.ValueHeads, keyHeads)
 	if err := layout.CheckHeads[T](heads, keyHeads); err != nil {
 		return nil, fmt.Errorf("recurrence: %w", err)
+	}
+	if valueHeads < keyHeads || valueHeads%keyHeads != 0 || valueHeads > keyHeads && heads != keyHeads {
+		return nil, fmt.Errorf("recurrence: ValueHeads = %d, KeyHeads = %d, Heads = %d, want ValueHeads equal to KeyHeads, or a multiple of KeyHeads and Heads equal to KeyHeads",
+			valueHeads, keyHeads, heads)
+	}
+	if err := limit.Memory[T](valueHeads); err != nil {
+		return nil, fmt.Errorf("recurrence: ValueHeads = %d: %w", valueHeads, err)
 	}
 	if opts.Rule < Linear || opts.Rule > GatedDelta {
 		return nil, fmt.Errorf("recurrence: Rule = %d, want one of Linear (%d) to GatedDelta (%d)", int(opts.Rule), int(Linear), int(GatedDelta))
@@ -166,7 +184,7 @@ func newOf[T dense.Float](opts Options) (*recurrence[T], error) {
 	if math.IsNaN(opts.Scale) || math.IsInf(opts.Scale, 0) {
 		return nil, fmt.Errorf("recurrence: Scale = %v, want a finite number", opts.Scale)
 	}
-	return &recurrence[T]{opts: opts, heads: heads, keyHeads: keyHeads}, nil
+	return &recurrence[T]{opts: opts, queryHeads: heads, keyHeads: keyHeads, valueHeads: valueHeads, heads: max(heads, valueHeads)}, nil
 }
 
 func (r *recurrence[T]) Forward(dst dense.Matrix[T], x Tokens[T], past, present dense.Matrix[T]) dense.Matrix[T] {
@@ -176,6 +194,9 @@ func (r *recurrence[T]) Forward(dst dense.Matrix[T], x Tokens[T], past, present 
 	r.checkStates("past", past, sequences, dk, dv)
 	r.checkStates("present", present, sequences, dk, dv)
 	dst = dense.Ensure(dst, x.K.Rows, r.heads*dv)
+	if r.valueHeads > r.keyHeads && (same(dst, x.Q) || same(dst, x.K)) {
+		panic(fmt.Sprintf("recurrence: dst is q or k, want other memory for %d heads of values that share %d of keys", r.valueHeads, r.keyHeads))
+	}
 	r.run(dst, x, past, present, dk, dv)
 	return dst
 }
@@ -188,12 +209,12 @@ func (r *recurrence[T]) run(dst dense.Matrix[T], x Tokens[T], past, present dens
 		from: layout.Starts(c.from[:0], x.Lengths, x.K.Rows),
 	}
 	c.split()
-	parallel.Do(sequencesOf(x)*r.keyHeads*c.shares, c)
+	parallel.Do(sequencesOf(x)*r.valueHeads*c.shares, c)
 	*c = call[T]{from: c.from}
 	r.calls.Put(c)
 }
 
-// call is one call of Forward. A task of the call is a head of keys of a sequence, or some columns
+// call is one call of Forward. A task of the call is a head of values of a sequence, or some columns
 // of its state.
 type call[T dense.Float] struct {
 	r             *recurrence[T]
@@ -213,7 +234,7 @@ const splitAbove = 1 << 20
 // queries and keys that are not overwritten by outputs.
 func (c *call[T]) split() {
 	c.shares = 1
-	pieces := (len(c.from) - 1) * c.r.keyHeads
+	pieces := (len(c.from) - 1) * c.r.valueHeads
 	if pieces == 0 || same(c.dst, c.x.Q) || same(c.dst, c.x.K) ||
 		float64(c.x.K.Rows)/float64(len(c.from)-1)*float64(c.dk)*float64(c.dv) < splitAbove {
 		return
@@ -236,7 +257,7 @@ func same[T dense.Float](a, b dense.Matrix[T]) bool {
 func (c *call[T]) Piece(i int) {
 	r := c.r
 	i, share := i/c.shares, i%c.shares
-	sequence, head := i/r.keyHeads, i%r.keyHeads
+	sequence, head := i/r.valueHeads, i%r.valueHeads
 	from := parallel.Share(columnBlocks(c.dv), c.shares, share) * blockColumns
 	to := min(parallel.Share(columnBlocks(c.dv), c.shares, share+1)*blockColumns, c.dv)
 	x := r.headOf(c.x, head, c.from[sequence], c.from[sequence+1])
@@ -245,7 +266,7 @@ func (c *call[T]) Piece(i int) {
 	l.start(r, x, c.dk, to-from)
 	l.from = from
 	l.setState(columnsOf(stateOf(c.past, i, c.dk), from, to))
-	group := r.heads / r.keyHeads
+	group := r.heads / r.valueHeads
 	dst := c.dst
 	if dst.Cols > 0 {
 		dst = layout.Heads(dst.RowRange(c.from[sequence], c.from[sequence+1]), head*group, (head+1)*group, r.heads)

@@ -73,30 +73,6 @@ func benchmarkCalls(b *testing.B, f func()) {
 	b.ReportMetric(benchmarkTokens*float64(b.N)/b.Elapsed().Seconds(), "tokens/s")
 }
 
-// BenchmarkStep times one token of eight heads through a State. Names read
-//
-//	BenchmarkStep/rule=gated_delta/type=float32/h=8/d=128
-func BenchmarkStep(b *testing.B) {
-	eachRecurrence(func(rule recurrence.Rule, wide bool) {
-		for _, d := range []int{64, 128} {
-			shape := recurrenceShape{heads: 8, keyHeads: 8, d: d, dv: d, wide: wide}
-			b.Run(fmt.Sprintf("%s/type=float32/h=8/d=%d", ruleName(rule, wide), d), func(b *testing.B) { benchmarkStep[float32](b, rule, shape) })
-		}
-	})
-}
-
-func benchmarkStep[T dense.Float](b *testing.B, rule recurrence.Rule, shape recurrenceShape) {
-	x := convertTokens[T](shape.tokens(rand.New(densetest.Source(310)), rule, 1))
-	r := must.Have(recurrence.New[T](recurrence.Options{Heads: shape.heads, KeyHeads: shape.keyHeads, Rule: rule}))
-	s := must.Have(r.NewState(shape.d, shape.dv))
-	dst := dense.New[T](1, shape.heads*shape.dv)
-	clear(x.V.Data) // sums stay finite
-	b.ReportAllocs()
-	for b.Loop() {
-		s.Step(dst, x)
-	}
-}
-
 // BenchmarkRecurrenceBackward times the gradients of the same. Names read
 //
 //	BenchmarkRecurrenceBackward/rule=delta/type=float32/h=8/L=4096/d=64

@@ -12,10 +12,7 @@ import (
 	"github.com/seed-feabd252/randfeat/internal/compute/simd"
 	"github.com/seed-feabd252/randfeat/internal/testing/densetest"
 	"github.com/seed-feabd252/randfeat/internal/testing/must"
-	"github.com/seed-feabd252/randfeat/performer"
-	"github.com/seed-feabd252/randfeat/performer/internal/maptest"
 	"github.com/seed-feabd252/randfeat/performer/recurrence"
-	"github.com/seed-feabd252/randfeat/rff"
 )
 
 var rules = []recurrence.Rule{recurrence.Linear, recurrence.Gated, recurrence.Delta, recurrence.GatedDelta}
@@ -181,30 +178,6 @@ func TestRecurrenceStores(t *testing.T) {
 		before := sums.Clone()
 		r.Forward(out, x, sums, sums)
 		require.True(t, densetest.Identical(before, sums), "%v: padding", rule)
-	}
-}
-
-// The linear rule over features is unnormalised causal attention.
-func TestLinearRuleIsLinearAttention(t *testing.T) {
-	densetest.Both(t, testLinearRuleIsLinearAttention[float32], testLinearRuleIsLinearAttention[float64])
-}
-
-func testLinearRuleIsLinearAttention[T dense.Float](t *testing.T) {
-	const n, heads, d, dv, m = 80, 2, 4, 3, 16
-	var none dense.Matrix[T]
-	rng := rand.New(densetest.Source(304))
-	for _, phi := range []rff.Map[T]{maptest.Positive[T](m, d), must.Have(rff.Draw[T](rff.ELU{D: d}, nil))} {
-		_, m := phi.Dims()
-		q, k, v := densetest.Normal[T](rng, n, heads*d, 0.4, 0.2), densetest.Normal[T](rng, n, heads*d, 0.4, 0.2), densetest.Normal[T](rng, n, heads*dv, 0.4, 0.2)
-		x := recurrence.Tokens[T]{Q: dense.New[T](n, heads*m), K: dense.New[T](n, heads*m), V: v}
-		for h := range heads {
-			phi.Transform(x.Q.ColRange(h*m, (h+1)*m), q.ColRange(h*d, (h+1)*d))
-			phi.Transform(x.K.ColRange(h*m, (h+1)*m), k.ColRange(h*d, (h+1)*d))
-		}
-		got := must.Have(recurrence.New[T](recurrence.Options{Heads: heads, Scale: 1})).Forward(none, x, none, none)
-		unnormalised := must.Have(performer.NewLinear(phi, performer.LinearOptions{Causal: true, Unnormalised: true}))
-		causal := must.Have(performer.NewBatch[T](performer.BatchOptions{Heads: heads}, unnormalised)).ForwardSequences(none, q, k, v, performer.Sequences{})
-		requireNear(t, dense.Copy(dense.Matrix[float64]{}, causal), got, recurrenceTolerance[T](), "unnormalised attention")
 	}
 }
 

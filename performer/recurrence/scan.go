@@ -48,7 +48,7 @@ func (l *scan[T]) start(r *recurrence[T], x Tokens[T], dk, dv int) {
 	l.scale = r.scale(dk)
 	l.group = 0
 	if x.Q.Rows > 0 {
-		l.group = r.heads / r.keyHeads
+		l.group = r.heads / r.valueHeads
 	}
 	l.stack.Shape((1+l.group)*chunkRows, dk)
 	l.betas, l.norms = scratch.Resize(l.betas, chunkRows), scratch.Resize(l.norms, chunkRows)

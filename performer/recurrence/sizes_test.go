@@ -26,10 +26,10 @@ func testSizes[T dense.Float](t *testing.T) {
 	}
 	for _, n := range []int{math.MaxInt, most, most / 2} {
 		memory("Heads = %d: ", n)(recurrence.New[T](recurrence.Options{Heads: n, KeyHeads: 1}))
-		memory("d = 3, dv = %d, for 2 heads of queries and 1 of keys with 3×%d sums: ", n, n)(of(2, 1, recurrence.Delta).NewState(3, n))
-		memory("d = %d, dv = 3, for 2 heads of queries and 1 of keys with %d×3 sums: ", n, n)(of(2, 1, recurrence.Gated).NewState(n, 3))
+		memory("d = 3, dv = %d, for 2 heads of outputs and 1 of values with 3×%d sums: ", n, n)(of(2, 1, recurrence.Delta).NewState(3, n))
+		memory("d = %d, dv = 3, for 2 heads of outputs and 1 of values with %d×3 sums: ", n, n)(of(2, 1, recurrence.Gated).NewState(n, 3))
 	}
-	memory("d = 1048576, dv = 1048576, for %d heads of queries and %d of keys", large, large)(of(large, large, recurrence.Linear).NewState(1<<20, 1<<20))
+	memory("d = 1048576, dv = 1048576, for %d heads of outputs and %d of values", large, large)(of(large, large, recurrence.Linear).NewState(1<<20, 1<<20))
 	_, err := of(8, 2, recurrence.GatedDelta).NewState(256, 256)
 	assert.NoError(t, err)
 }

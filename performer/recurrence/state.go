@@ -2,31 +2,28 @@ package recurrence
 
 import (
 	"cmp"
-	"errors"
 	"fmt"
-	"math"
 
 	"github.com/seed-feabd252/randfeat/dense"
-	"github.com/seed-feabd252/randfeat/internal/compute/vecmath"
 	"github.com/seed-feabd252/randfeat/internal/memory/limit"
 	"github.com/seed-feabd252/randfeat/internal/memory/scratch"
 )
 
 // State is the state of a [Recurrence] over one stream of tokens: a matrix S (dk×dv) for each head
-// of keys. Neither the size of a State nor the time for a token grows with the number of tokens.
+// of values. Neither the size of a State nor the time for a token grows with the number of tokens.
 // After Append of a token, Attend with the query of the token returns the output of
 // Recurrence.Forward for the token, to rounding. The bits of outputs do not depend on GOMAXPROCS,
 // but depend on how a stream is divided into calls.
 //
-// A State belongs to one goroutine. Merge and UnmarshalBinary accept only states of the same
-// Recurrence or of one with the same options. After the first call of a size, Append, Attend and
-// Step allocate nothing if dst is given.
+// A State belongs to one goroutine. UnmarshalBinary accepts only states of the same Recurrence or of
+// one with the same options. After the first call of a size, Append, Attend and Step allocate
+// nothing if dst is given.
 type State[T dense.Float] interface {
-	// Len returns the number of appended tokens, including those of States that Merge appended.
+	// Len returns the number of appended tokens.
 	Len() int
 
-	// Matrix returns a copy of the state S (dk×dv) of each head of keys, head below head
-	// (Hk·dk×dv). Recurrence.Forward takes the copy that Matrix returns as past.
+	// Matrix returns a copy of the state S (dk×dv) of each head of values, head below head
+	// (Hv·dk×dv). Recurrence.Forward takes the copy that Matrix returns as past.
 	Matrix() dense.Matrix[T]
 
 	// Append updates the state S with the n ≥ 0 tokens of x in O(n·dk·dv) time per head. Append
@@ -35,13 +32,13 @@ type State[T dense.Float] interface {
 	Append(x Tokens[T])
 
 	// Attend computes the outputs scale·Sᵀq, with the state S, of n ≥ 0 queries q (n×H·dk) into dst
-	// (n×H·dv), which Attend returns; a zero dst is allocated. Attend takes O(n·dk·dv) time per
-	// head. dst may be exactly q if dv = dk, or disjoint from q. Attend panics if the shape of q
+	// (n×max(H, Hv)·dv), which Attend returns; a zero dst is allocated. Attend takes O(n·dk·dv) time per
+	// head. dst may be exactly q if H ≥ Hv and dv = dk, or disjoint from q. Attend panics if the shape of q
 	// does not fit.
 	Attend(dst, q dense.Matrix[T]) dense.Matrix[T]
 
 	// Step updates the state S with n ≥ 0 tokens one after another and computes the output of each
-	// token right after the token, into dst (n×H·dv), which Step returns; a zero dst is allocated.
+	// token right after the token, into dst (n×max(H, Hv)·dv), which Step returns; a zero dst is allocated.
 	// Step gives the bits of Append and Attend of one token at a time. For many tokens that are
 	// known at once, Forward and Append are faster than Step.
 	//
@@ -49,20 +46,8 @@ type State[T dense.Float] interface {
 	// panics if the shapes of x do not fit s.
 	Step(dst dense.Matrix[T], x Tokens[T]) dense.Matrix[T]
 
-	// Reset forgets all tokens.
-	Reset()
-
 	// Clone returns a copy of s that shares no memory with s.
 	Clone() State[T]
-
-	// Merge appends all tokens of other to s: the state S of s becomes that of other plus e^Σg
-	// times the old S, with the sum Σg of the decays of the tokens of other. other does not change.
-	//
-	// Merge returns an error and changes nothing in the following cases: other is nil; s and other
-	// differ in dimensions, rule, heads or NormaliseKeys; both states together have more tokens
-	// than half of the largest int; or the rule is a delta rule, whose update depends on all tokens
-	// before it. Merge ignores the scale.
-	Merge(other State[T]) error
 
 	// MarshalBinary returns the state as bytes, which any architecture can read. A State that reads
 	// the bytes by UnmarshalBinary continues with the outputs of s, bit for bit.
@@ -80,8 +65,7 @@ type state[T dense.Float] struct {
 	r      *recurrence[T]
 	dk, dv int
 	n      int
-	matrix dense.Matrix[T] // S, Hk·dk×dv
-	decays []float64       // for the gated rule, Σg of each row of S over all tokens
+	matrix dense.Matrix[T] // S, Hv·dk×dv
 	one    scan[T]         // memory of one token
 
 	queries, keys scratch.Buffer[T] // of one token, a row for each head
@@ -91,18 +75,15 @@ func (r *recurrence[T]) NewState(d, dv int) (State[T], error) {
 	if d < 1 || dv < 1 {
 		return nil, fmt.Errorf("recurrence: d = %d, dv = %d, want at least 1", d, dv)
 	}
-	if err := cmp.Or(limit.Memory[T](r.keyHeads, d, dv), limit.Memory[T](r.heads, scratch.Stride[T](d))); err != nil {
-		return nil, fmt.Errorf("recurrence: d = %d, dv = %d, for %d heads of queries and %d of keys with %d×%d sums: %w", d, dv, r.heads, r.keyHeads, d, dv, err)
+	if err := cmp.Or(limit.Memory[T](r.valueHeads, d, dv), limit.Memory[T](r.heads, scratch.Stride[T](d))); err != nil {
+		return nil, fmt.Errorf("recurrence: d = %d, dv = %d, for %d heads of outputs and %d of values with %d×%d sums: %w", d, dv, r.heads, r.valueHeads, d, dv, err)
 	}
 	return r.newState(d, dv), nil
 }
 
 func (r *recurrence[T]) newState(dk, dv int) *state[T] {
-	s := &state[T]{r: r, dk: dk, dv: dv, matrix: dense.New[T](r.keyHeads*dk, dv)}
-	if r.opts.Rule == Gated {
-		s.decays = make([]float64, r.keyHeads*dk)
-	}
-	s.queries.Shape(r.heads, dk)
+	s := &state[T]{r: r, dk: dk, dv: dv, matrix: dense.New[T](r.valueHeads*dk, dv)}
+	s.queries.Shape(r.queryHeads, dk)
 	s.keys.Shape(r.keyHeads, dk)
 	s.one = scan[T]{r: r, dk: dk, dv: dv, scale: r.scale(dk), token: make([]T, 2*(dv+dk)), norms: make([]T, r.keyHeads)}
 	return s
@@ -112,17 +93,10 @@ func (s *state[T]) Len() int { return s.n }
 
 func (s *state[T]) Matrix() dense.Matrix[T] { return s.matrix.Clone() }
 
-func (s *state[T]) Reset() {
-	s.n = 0
-	clear(s.matrix.Data)
-	clear(s.decays)
-}
-
 func (s *state[T]) Clone() State[T] {
 	c := s.r.newState(s.dk, s.dv)
 	c.n = s.n
 	copy(c.matrix.Data, s.matrix.Data)
-	copy(c.decays, s.decays)
 	return c
 }
 
@@ -134,9 +108,7 @@ func (s *state[T]) Append(x Tokens[T]) {
 		return
 	}
 	s.r.run(dense.Matrix[T]{}, x, s.matrix, s.matrix, s.dk, s.dv)
-	for i := range x.K.Rows {
-		s.count(x, i)
-	}
+	s.n += x.K.Rows
 }
 
 func (s *state[T]) Attend(dst, q dense.Matrix[T]) dense.Matrix[T] {
@@ -146,7 +118,8 @@ func (s *state[T]) Attend(dst, q dense.Matrix[T]) dense.Matrix[T] {
 		s.setQueries(q.RowRange(i, i+1))
 		for h := range s.r.heads {
 			out := s.one.token[:s.dv]
-			readToken(s.matrixOf(h*s.r.keyHeads/s.r.heads), s.queries.Rows(h+1).Row(h), out)
+			q := h * s.r.queryHeads / s.r.heads
+			readToken(s.matrixOf(h*s.r.valueHeads/s.r.heads), s.queries.Rows(q+1).Row(q), out)
 			copy(dst.Row(i)[h*s.dv:], out)
 		}
 	}
@@ -173,8 +146,8 @@ func (s *state[T]) stepToken(dst dense.Matrix[T], x Tokens[T]) {
 	if x.Q.Rows > 0 {
 		s.setQueries(x.Q)
 	}
-	group := r.heads / r.keyHeads
-	for head := range r.keyHeads {
+	group := r.heads / r.valueHeads
+	for head := range r.valueHeads {
 		own, matrix := r.headOf(x, head, 0, 1), s.matrixOf(head)
 		var g, q, out []T
 		beta := T(0)
@@ -185,9 +158,10 @@ func (s *state[T]) stepToken(dst dense.Matrix[T], x Tokens[T]) {
 			beta = own.Beta.Row(0)[0]
 		}
 		if x.Q.Rows > 0 {
-			q, out = s.queries.Rows(head*group+1).Row(head*group), l.token[:s.dv]
+			first := r.keyOf(head) * group
+			q, out = s.queries.Rows(first+1).Row(first), l.token[:s.dv]
 		}
-		l.writeToken(matrix, keys.Row(head), own.V.Row(0), g, beta, q, out)
+		l.writeToken(matrix, keys.Row(r.keyOf(head)), own.V.Row(0), g, beta, q, out)
 		if out == nil {
 			continue
 		}
@@ -198,22 +172,13 @@ func (s *state[T]) stepToken(dst dense.Matrix[T], x Tokens[T]) {
 			copy(dst.Row(0)[h*s.dv:], out)
 		}
 	}
-	s.count(x, 0)
-}
-
-// count adds token i of x to the number of tokens and to the decays.
-func (s *state[T]) count(x Tokens[T], i int) {
 	s.n++
-	for f := range s.decays {
-		row := x.Decay.Row(i)
-		s.decays[f] += float64(row[f*len(row)/len(s.decays)])
-	}
 }
 
 // setQueries sets the queries to the queries of a token times the scale.
 func (s *state[T]) setQueries(q dense.Matrix[T]) {
-	queries := s.queries.Rows(s.r.heads)
-	dense.Copy(queries, tokenOf(q, s.r.heads))
+	queries := s.queries.Rows(s.r.queryHeads)
+	dense.Copy(queries, tokenOf(q, s.r.queryHeads))
 	scaleRows(queries, s.one.scale)
 }
 
@@ -222,7 +187,7 @@ func tokenOf[T dense.Float](x dense.Matrix[T], heads int) dense.Matrix[T] {
 	return dense.Of(heads, x.Cols/heads, x.Data[:x.Cols])
 }
 
-// matrixOf returns S of a head of keys.
+// matrixOf returns S of a head of values.
 func (s *state[T]) matrixOf(head int) dense.Matrix[T] {
 	return s.matrix.RowRange(head*s.dk, (head+1)*s.dk)
 }
@@ -233,9 +198,9 @@ func (s *state[T]) check(x Tokens[T]) {
 	if x.Lengths != nil {
 		panic(fmt.Sprintf("recurrence: Tokens.Lengths is %v, want nil for a state, which has one sequence", x.Lengths))
 	}
-	if heads := s.r.keyHeads; x.K.Cols != heads*s.dk || x.V.Cols != heads*s.dv {
+	if keys, values := s.r.keyHeads*s.dk, s.r.valueHeads*s.dv; x.K.Cols != keys || x.V.Cols != values {
 		panic(fmt.Sprintf("recurrence: k is %d×%d, v is %d×%d, want n×%d and n×%d for %d heads of the state",
-			x.K.Rows, x.K.Cols, x.V.Rows, x.V.Cols, heads*s.dk, heads*s.dv, heads))
+			x.K.Rows, x.K.Cols, x.V.Rows, x.V.Cols, keys, values, s.r.valueHeads))
 	}
 	if err := limit.CheckAppend(s.n, x.K.Rows); err != nil {
 		panic("recurrence: " + err.Error())
@@ -245,52 +210,7 @@ func (s *state[T]) check(x Tokens[T]) {
 // checkQueries panics unless q fits the state.
 func (s *state[T]) checkQueries(q dense.Matrix[T]) {
 	q.Check()
-	if d := s.r.heads * s.dk; q.Cols != d {
-		panic(fmt.Sprintf("recurrence: q is %d×%d, want n×%d for %d heads of the state", q.Rows, q.Cols, d, s.r.heads))
+	if d := s.r.queryHeads * s.dk; q.Cols != d {
+		panic(fmt.Sprintf("recurrence: q is %d×%d, want n×%d for %d heads of the state", q.Rows, q.Cols, d, s.r.queryHeads))
 	}
-}
-
-func (s *state[T]) Merge(from State[T]) error {
-	other, ok := from.(*state[T])
-	switch {
-	case from == nil || ok && other == nil:
-		return errors.New("recurrence: other is nil")
-	case !ok:
-		return fmt.Errorf("recurrence: other is a %T, want a State of a Recurrence of this package", from)
-	case s.r.opts.Rule.corrects():
-		return fmt.Errorf("recurrence: states of the %v rule cannot be merged, as what a token writes depends on all before", s.r.opts.Rule)
-	case other.dk != s.dk || other.dv != s.dv:
-		return fmt.Errorf("recurrence: other has d = %d and dv = %d, the state d = %d and dv = %d", other.dk, other.dv, s.dk, s.dv)
-	}
-	if err := s.r.checkSame(other.r); err != nil {
-		return err
-	}
-	if err := limit.CheckMerge(s.n, other.n); err != nil {
-		return fmt.Errorf("recurrence: %w", err)
-	}
-	for f := range s.matrix.Rows {
-		row := s.matrix.Row(f)
-		if s.decays != nil {
-			vecmath.Scale(row, T(math.Exp(other.decays[f])))
-			s.decays[f] += other.decays[f]
-		}
-		vecmath.AddScaled(row, other.matrix.Row(f), 1)
-	}
-	s.n += other.n
-	return nil
-}
-
-// checkSame returns an error unless r can continue states of other.
-func (r *recurrence[T]) checkSame(other *recurrence[T]) error {
-	switch {
-	case other == r:
-		return nil
-	case other.opts.Rule != r.opts.Rule:
-		return fmt.Errorf("recurrence: the %v rule, but the state belongs to the %v rule", other.opts.Rule, r.opts.Rule)
-	case other.heads != r.heads || other.keyHeads != r.keyHeads:
-		return fmt.Errorf("recurrence: %d heads of queries and %d of keys, but the state belongs to %d and %d", other.heads, other.keyHeads, r.heads, r.keyHeads)
-	case other.opts.NormaliseKeys != r.opts.NormaliseKeys:
-		return fmt.Errorf("recurrence: NormaliseKeys = %v, but the state belongs to a recurrence with %v", other.opts.NormaliseKeys, r.opts.NormaliseKeys)
-	}
-	return nil
 }

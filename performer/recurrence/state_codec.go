@@ -12,21 +12,20 @@ import (
 type stateRecipe[T dense.Float] struct {
 	stateShape
 	Tokens int
-	Decays []float64       // of the gated rule: Σg of each row of Sums
-	Sums   dense.Matrix[T] // S, Hk·dk×dv
+	Sums   dense.Matrix[T] // S, Hv·dk×dv
 }
 
 // stateShape must be equal in a file and in the state that reads it.
 type stateShape struct {
-	Rule            Rule
-	NormaliseKeys   bool
-	Heads, KeyHeads int
-	D, DV           int
+	Rule                        Rule
+	NormaliseKeys               bool
+	Heads, KeyHeads, ValueHeads int
+	D, DV                       int
 }
 
 func (s *state[T]) recipe() stateRecipe[T] {
-	shape := stateShape{s.r.opts.Rule, s.r.opts.NormaliseKeys, s.r.heads, s.r.keyHeads, s.dk, s.dv}
-	return stateRecipe[T]{shape, s.n, s.decays, s.matrix}
+	shape := stateShape{s.r.opts.Rule, s.r.opts.NormaliseKeys, s.r.queryHeads, s.r.keyHeads, s.r.valueHeads, s.dk, s.dv}
+	return stateRecipe[T]{shape, s.n, s.matrix}
 }
 
 func (s *state[T]) MarshalBinary() ([]byte, error) {
@@ -43,10 +42,9 @@ func (s *state[T]) UnmarshalBinary(data []byte) error {
 		return fmt.Errorf("recurrence: state of %+v, want %+v", r.stateShape, want.stateShape)
 	case r.Tokens < 0 || r.Tokens > limit.Tokens:
 		return fmt.Errorf("recurrence: state of %d tokens, want 0 to %d", r.Tokens, limit.Tokens)
-	case len(r.Decays) != len(s.decays) || r.Sums.Rows != s.matrix.Rows || r.Sums.Cols != s.matrix.Cols:
-		return fmt.Errorf("recurrence: state with %d decays and %d×%d sums, want %d and %d×%d", len(r.Decays), r.Sums.Rows, r.Sums.Cols, len(s.decays), s.matrix.Rows, s.matrix.Cols)
+	case r.Sums.Rows != s.matrix.Rows || r.Sums.Cols != s.matrix.Cols:
+		return fmt.Errorf("recurrence: state with %d×%d sums, want %d×%d", r.Sums.Rows, r.Sums.Cols, s.matrix.Rows, s.matrix.Cols)
 	}
 	s.n, s.matrix = r.Tokens, r.Sums
-	copy(s.decays, r.Decays)
 	return nil
 }

@@ -41,7 +41,7 @@ func testState[T dense.Float](t *testing.T) {
 		requireNear(t, wantSums, s.Matrix(), recurrenceTolerance[T](), "%v: sums after steps", rule)
 		require.Equal(t, n, s.Len())
 
-		s.Reset()
+		s = must.Have(r.NewState(5, 3))
 		assert.Zero(t, s.Len())
 		for lo := 0; lo < n; {
 			hi := min(lo+rng.IntN(90), n) // 0 tokens among them
@@ -104,35 +104,6 @@ func testStateCalls[T dense.Float](t *testing.T) {
 	})
 }
 
-// Parts of a stream that are merged in order are the stream, where that has a meaning.
-//
-//ci:portable
-func TestStateMerge(t *testing.T) {
-	const n = 60
-	rng := rand.New(densetest.Source(322))
-	eachRecurrence(func(rule recurrence.Rule, wide bool) {
-		shape := recurrenceShape{heads: 2, keyHeads: 2, d: 4, dv: 3, wide: wide}
-		x := shape.tokens(rng, rule, n)
-		r, same := must.Have(recurrence.New[float64](recurrence.Options{Heads: 2, Rule: rule})), must.Have(recurrence.New[float64](recurrence.Options{Heads: 2, Rule: rule, Scale: 3}))
-		whole := must.Have(r.NewState(4, 3))
-		whole.Append(x)
-		merged, from := must.Have(r.NewState(4, 3)), 0
-		for _, to := range []int{1, 20, 20, n} {
-			part := must.Have(same.NewState(4, 3))
-			part.Append(rowsOf(x, from, to))
-			err := merged.Merge(part)
-			if hasBeta(rule) {
-				require.EqualError(t, err, "recurrence: states of the "+rule.String()+" rule cannot be merged, as what a token writes depends on all before")
-				return
-			}
-			require.NoError(t, err)
-			from = to
-		}
-		require.Equal(t, n, merged.Len())
-		requireNear(t, whole.Matrix(), merged.Matrix(), 1e-12, "%v", rule)
-	})
-}
-
 func TestStateErrors(t *testing.T) {
 	of := func(opts recurrence.Options, heads int) recurrence.Recurrence[float32] {
 		opts.Heads = heads
@@ -140,20 +111,12 @@ func TestStateErrors(t *testing.T) {
 	}
 	r := of(recurrence.Options{}, 1)
 	s := must.Have(r.NewState(4, 3))
-	other := func(r recurrence.Recurrence[float32]) recurrence.State[float32] { return must.Have(r.NewState(4, 3)) }
 	for want, err := range map[string]error{
-		"recurrence: d = 0, dv = 3, want at least 1":                                         second(r.NewState(0, 3)),
-		"recurrence: d = 4, dv = 0, want at least 1":                                         second(r.NewState(4, 0)),
-		"recurrence: other is nil":                                                           s.Merge(nil),
-		"recurrence: other has d = 4 and dv = 2, the state d = 4 and dv = 3":                 s.Merge(must.Have(r.NewState(4, 2))),
-		"recurrence: the gated rule, but the state belongs to the linear rule":               s.Merge(other(of(recurrence.Options{Rule: recurrence.Gated}, 1))),
-		"recurrence: 2 heads of queries and 2 of keys, but the state belongs to 1 and 1":     s.Merge(other(of(recurrence.Options{}, 2))),
-		"recurrence: NormaliseKeys = true, but the state belongs to a recurrence with false": s.Merge(other(of(recurrence.Options{NormaliseKeys: true}, 1))),
+		"recurrence: d = 0, dv = 3, want at least 1": second(r.NewState(0, 3)),
+		"recurrence: d = 4, dv = 0, want at least 1": second(r.NewState(4, 0)),
 	} {
 		assert.EqualError(t, err, want)
 	}
-	assert.EqualError(t, s.Merge(struct{ recurrence.State[float32] }{s}),
-		"recurrence: other is a struct { recurrence.State[float32] }, want a State of a Recurrence of this package")
 
 	mat := dense.New[float32]
 	for want, f := range map[string]func(){
@@ -182,10 +145,9 @@ func TestStateGolden(t *testing.T) {
 	} {
 		assert.Equal(t, want, f.Metadata["state."+key], key)
 	}
-	assert.Equal(t, []float64{-1}, must.Have(safetensors.Floats[float64](f.Tensors["state.decays"])))
 	assert.Equal(t, []float64{6}, must.Have(safetensors.Floats[float64](f.Tensors["state.sums"])))
 
-	const of = "recurrence: state of {Rule:%s NormaliseKeys:%s Heads:%s KeyHeads:1 D:1 DV:1}, want {Rule:gated NormaliseKeys:false Heads:2 KeyHeads:1 D:1 DV:1}"
+	const of = "recurrence: state of {Rule:%s NormaliseKeys:%s Heads:%s KeyHeads:1 ValueHeads:1 D:1 DV:1}, want {Rule:gated NormaliseKeys:false Heads:2 KeyHeads:1 ValueHeads:1 D:1 DV:1}"
 	for _, c := range []struct{ key, value, want string }{
 		{"rule", "2", fmt.Sprintf(of, "delta", "false", "2")},
 		{"normaliseKeys", "true", fmt.Sprintf(of, "gated", "true", "2")},
@@ -194,6 +156,6 @@ func TestStateGolden(t *testing.T) {
 		assert.EqualError(t, s.UnmarshalBinary(must.Have(archive.Changed(data, func(f *safetensors.File) { f.Metadata["state."+c.key] = c.value }))), c.want)
 	}
 	assert.EqualError(t, s.UnmarshalBinary(must.Have(archive.Changed(data, func(f *safetensors.File) {
-		f.Tensors["state.decays"] = safetensors.Tensor{DType: safetensors.F64, Shape: []int{0}}
-	}))), "recurrence: state with 0 decays and 1×1 sums, want 1 and 1×1")
+		f.Tensors["state.sums"] = must.Have(safetensors.FromFloats([]int{2, 1}, []float64{1, 2}))
+	}))), "recurrence: state with 2×1 sums, want 1×1")
 }

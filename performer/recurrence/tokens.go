@@ -13,15 +13,15 @@ import (
 type Tokens[T dense.Float] struct {
 	Q dense.Matrix[T] // L×H·dk
 	K dense.Matrix[T] // L×Hk·dk
-	V dense.Matrix[T] // L×Hk·dv
+	V dense.Matrix[T] // L×Hv·dv
 
-	// Decay holds the decay g ≤ 0, the logarithm of the factor of the state S, of L tokens: L×Hk
-	// for one factor per head, or L×Hk·dk for one factor per row of S. Decay is the zero Matrix for
+	// Decay holds the decay g ≤ 0, the logarithm of the factor of the state S, of L tokens: L×Hv
+	// for one factor per head, or L×Hv·dk for one factor per row of S. Decay is the zero Matrix for
 	// rules without a decay. With a decay g > 0 the state S may grow. A decay g below −2²⁰ may
 	// count as −2²⁰, whose factor e^g is zero.
 	Decay dense.Matrix[T]
 
-	// Beta holds the strength β of L tokens: L×Hk, or L×1 for a β that all heads share. Beta is the
+	// Beta holds the strength β of L tokens: L×Hv, or L×1 for a β that all heads share. Beta is the
 	// zero Matrix for rules other than the delta rules.
 	Beta dense.Matrix[T]
 
@@ -38,18 +38,22 @@ func sequencesOf[T dense.Float](x Tokens[T]) int {
 	return len(x.Lengths)
 }
 
-// headOf returns the rows lo ≤ i < hi of a head of keys and of the heads of queries that read its
-// state.
+// headOf returns the rows lo ≤ i < hi of a head of values, of its head of keys and of the heads of
+// queries that read its state.
 func (r *recurrence[T]) headOf(x Tokens[T], head, lo, hi int) Tokens[T] {
-	group := r.heads / r.keyHeads
+	key, group := r.keyOf(head), r.queryHeads/r.keyHeads
 	x = rowRange(x, lo, hi)
-	x.Q = layout.Heads(x.Q, head*group, (head+1)*group, r.heads)
-	x.K, x.V, x.Decay = layout.Head(x.K, head, r.keyHeads), layout.Head(x.V, head, r.keyHeads), layout.Head(x.Decay, head, r.keyHeads)
+	x.Q = layout.Heads(x.Q, key*group, (key+1)*group, r.queryHeads)
+	x.K = layout.Head(x.K, key, r.keyHeads)
+	x.V, x.Decay = layout.Head(x.V, head, r.valueHeads), layout.Head(x.Decay, head, r.valueHeads)
 	if x.Beta.Cols > 1 {
-		x.Beta = layout.Head(x.Beta, head, r.keyHeads)
+		x.Beta = layout.Head(x.Beta, head, r.valueHeads)
 	}
 	return x
 }
+
+// keyOf returns the head of keys that a head of values reads.
+func (r *recurrence[T]) keyOf(head int) int { return head * r.keyHeads / r.valueHeads }
 
 // rowRange returns the rows lo ≤ i < hi of the matrices of x as one sequence.
 func rowRange[T dense.Float](x Tokens[T], lo, hi int) Tokens[T] {
@@ -71,12 +75,13 @@ func (r *recurrence[T]) check(x Tokens[T]) (dk, dv int) {
 	if k.Rows != v.Rows {
 		panic(fmt.Sprintf("recurrence: k is %d×%d, v is %d×%d, want as many values as keys", k.Rows, k.Cols, v.Rows, v.Cols))
 	}
-	if k.Cols%r.keyHeads != 0 || v.Cols%r.keyHeads != 0 {
-		panic(fmt.Sprintf("recurrence: k is %d×%d, v is %d×%d, want columns that %d heads can share", k.Rows, k.Cols, v.Rows, v.Cols, r.keyHeads))
+	if k.Cols%r.keyHeads != 0 || v.Cols%r.valueHeads != 0 {
+		panic(fmt.Sprintf("recurrence: k is %d×%d, v is %d×%d, want columns that %d heads of keys and %d of values can share",
+			k.Rows, k.Cols, v.Rows, v.Cols, r.keyHeads, r.valueHeads))
 	}
-	dk, dv = k.Cols/r.keyHeads, v.Cols/r.keyHeads
-	r.checkGate("decay", x.Decay, k, r.opts.Rule.decays(), r.keyHeads, r.keyHeads*dk)
-	r.checkGate("beta", x.Beta, k, r.opts.Rule.corrects(), 1, r.keyHeads)
+	dk, dv = k.Cols/r.keyHeads, v.Cols/r.valueHeads
+	r.checkGate("decay", x.Decay, k, r.opts.Rule.decays(), r.valueHeads, r.valueHeads*dk)
+	r.checkGate("beta", x.Beta, k, r.opts.Rule.corrects(), 1, r.valueHeads)
 	if x.Lengths != nil {
 		if err := layout.CheckLengths(x.Lengths, k.Rows); err != nil {
 			panic("recurrence: Tokens.Lengths " + err.Error())
@@ -106,17 +111,17 @@ func (r *recurrence[T]) checkQueries(x Tokens[T]) {
 	if q.Rows != k.Rows {
 		panic(fmt.Sprintf("recurrence: q is %d×%d, k is %d×%d, want as many queries as keys", q.Rows, q.Cols, k.Rows, k.Cols))
 	}
-	if q.Cols != k.Cols/r.keyHeads*r.heads {
+	if q.Cols != k.Cols/r.keyHeads*r.queryHeads {
 		panic(fmt.Sprintf("recurrence: q is %d×%d, k is %d×%d, want columns of %d heads of queries and %d of keys of one dimension",
-			q.Rows, q.Cols, k.Rows, k.Cols, r.heads, r.keyHeads))
+			q.Rows, q.Cols, k.Rows, k.Cols, r.queryHeads, r.keyHeads))
 	}
 }
 
 // checkStates panics unless m is zero or has the states of all heads and sequences.
 func (r *recurrence[T]) checkStates(name string, m dense.Matrix[T], sequences, dk, dv int) {
 	m.Check()
-	if rows := sequences * r.keyHeads * dk; (m.Rows != 0 || m.Cols != 0) && (m.Rows != rows || m.Cols != dv) {
-		panic(fmt.Sprintf("recurrence: %s is %d×%d, want %d×%d: %d sequences, %d heads of keys and %d×%d sums of each",
-			name, m.Rows, m.Cols, rows, dv, sequences, r.keyHeads, dk, dv))
+	if rows := sequences * r.valueHeads * dk; (m.Rows != 0 || m.Cols != 0) && (m.Rows != rows || m.Cols != dv) {
+		panic(fmt.Sprintf("recurrence: %s is %d×%d, want %d×%d: %d sequences, %d heads of values and %d×%d sums of each",
+			name, m.Rows, m.Cols, rows, dv, sequences, r.valueHeads, dk, dv))
 	}
 }

@@ -6,10 +6,10 @@ import (
 	"testing"
 
 	"github.com/stretchr/testify/assert"
-	"github.com/stretchr/testify/require"
 
 	"github.com/seed-feabd252/randfeat/dense"
 	"github.com/seed-feabd252/randfeat/internal/testing/densetest"
+	"github.com/seed-feabd252/randfeat/internal/testing/must"
 	"github.com/seed-feabd252/randfeat/orf"
 	"github.com/seed-feabd252/randfeat/rff"
 	"github.com/seed-feabd252/randfeat/ridge"
@@ -18,10 +18,8 @@ import (
 
 // A small case in numbers that binary fractions hold.
 func small[T dense.Float](t *testing.T) (rff.Map[T], ridge.Block[T]) {
-	w, err := orf.FromMatrix(dense.Of(3, 2, []T{0.5, -1.25, 1.5, 0.25, -0.75, 2}))
-	require.NoError(t, err)
-	psi, err := rff.Draw(rff.Gaussian{LengthScale: 1}, w)
-	require.NoError(t, err)
+	w := must.Have(orf.FromMatrix(dense.Of(3, 2, []T{0.5, -1.25, 1.5, 0.25, -0.75, 2})))
+	psi := must.Have(rff.Draw(rff.Gaussian{LengthScale: 1}, w))
 	return psi, ridge.Block[T]{
 		X:       dense.Of(6, 2, []T{0.5, -1, 1.25, 0.25, -0.75, 2, 0, -0.5, 2, 1.5, -1.5, 0.75}),
 		Y:       dense.Of(6, 2, []T{1, 0.5, -0.25, 2, 0.75, -1, 1.5, 0, -2, 0.25, 0.125, -0.75}),
@@ -52,8 +50,7 @@ func testGolden[T dense.Float](t *testing.T) {
 	tolerance := 200 * densetest.Roundoff[T]()
 	for _, g := range golden {
 		o := ridge.Options{Noise: 0.25, Prior: 2, NoIntercept: g.noIntercept}
-		e, err := ard.Evaluate(t.Context(), psi, rows, []float64{0.75, 2}, o)
-		require.NoError(t, err)
+		e := must.Have(ard.Evaluate(t.Context(), psi, rows, []float64{0.75, 2}, o))
 		assert.InEpsilon(t, g.evidence, e.Model.LogEvidence(), tolerance)
 		assert.InEpsilon(t, g.l0, e.Scales[0], tolerance)
 		assert.InEpsilon(t, g.l1, e.Scales[1], tolerance)

@@ -24,21 +24,12 @@ const noiseRows = 200
 // boxes have one width, because a row has a box of its own. of has the weights of the rows in the
 // fit.
 func withBands[T dense.Float](of reweighted[T], m *ridge.Model[T], found *choice, all ridge.Block[float64]) (*ridge.Model[T], error) {
-	b, n, first := all, all.X.Rows, 0
-	if found.learns {
-		first = sampleRows
+	b := found.heldOut
+	first, held := found.unseen(all.X.Rows)
+	if !held {
+		b = all.RowRange(first, all.X.Rows)
 	}
-	if found.kernel != nil && n >= found.landmarks+unseenRows {
-		first = max(first, found.landmarks)
-	}
-	held := found.learns && n < first+unseenRows
-	if held {
-		b = found.heldOut
-	} else {
-		b = all.RowRange(first, n)
-	}
-	rows := ridge.Block[T]{X: dense.Copy(dense.Matrix[T]{}, b.X), Y: dense.Copy(dense.Matrix[T]{}, b.Y)}
-	rows.Weights = dense.Copy(dense.Matrix[T]{}, dense.Of(1, len(b.Weights), b.Weights)).Data
+	rows := narrow[T](b)
 	if held { // weights of rows in the fit come from these errors
 		err := interrupt.Rows(of.ctx, b.X.Rows, patience, func(lo, hi int) {
 			mean := m.Mean(dense.Matrix[T]{}, rows.X.RowRange(lo, hi))
@@ -69,6 +60,17 @@ func withBands[T dense.Float](of reweighted[T], m *ridge.Model[T], found *choice
 	return bandsOf(of.ctx, m, found, rows, errors, scales)
 }
 
+// unseen returns the first of n rows from which bands come, or true if held-out rows tell them.
+func (c *choice) unseen(n int) (first int, held bool) {
+	if c.learns {
+		first = sampleRows
+	}
+	if c.kernel != nil && n >= c.landmarks+unseenRows {
+		first = max(first, c.landmarks)
+	}
+	return first, c.learns && n < first+unseenRows
+}
+
 // bandsOf returns the model with bands of errors at rows, in units of the scales.
 func bandsOf[T dense.Float](ctx context.Context, m *ridge.Model[T], found *choice, rows ridge.Block[T], errors, scales dense.Matrix[float64]) (*ridge.Model[T], error) {
 	found.Bands = relativeBands
@@ -77,7 +79,8 @@ func bandsOf[T dense.Float](ctx context.Context, m *ridge.Model[T], found *choic
 		floats.Mul(errors.Data, scales.Data)
 	}
 	bands := ridge.Bands[T]{Errors: errors, Relative: found.Bands == relativeBands}
-	if logs, about, least, ok := noise(ctx, m, rows, errors); ok {
+	if found.Folds != randomFolds { // neighbours of a row in a group tell of each other's noise
+	} else if logs, about, least, ok := noise(ctx, m, rows, errors); ok {
 		found.Bands, bands.Errors, bands.Logs, bands.Least = noiseBands, about, logs, least
 	}
 	found.Coverage = coverage(bands.Errors)

@@ -35,6 +35,16 @@ type Options struct {
 	// exact.
 	Landmarks int
 
+	// Groups has a number for each row, in the order of reading. Rows of equal numbers depend on
+	// each other, such as the rows of one patient. Everything that Fit chooses, its scores and its
+	// bands then come from errors at whole groups that a fit has not seen. Nil stands for rows that
+	// do not depend on each other.
+	Groups []int
+
+	// Forward says that Groups are times, of any unit and in any order. Scores and bands then come
+	// from errors at each of the last five tenths of the rows, of fits to all rows before.
+	Forward bool
+
 	// HeavyTails is for numeric targets with outliers: the noise follows Student's t-distribution,
 	// with degrees of freedom that leave-one-out errors choose. HeavyTails costs about 100 fits of
 	// up to 1500 rows and 500 landmarks, and up to 30 fits (often three) to all rows.
@@ -62,12 +72,13 @@ type Result[T dense.Float] struct {
 // classes (n×1) if Options.Classes is given. src draws a sample of the rows, the order of the
 // sample, and the random frequencies of features.
 //
-// Fit reads the rows once to draw a sample, and once for the final fit, or up to 31 times with
-// Options.HeavyTails. To choose the family, Fit uses up to 1500 rows. The final fit of n rows costs
+// Fit reads the rows once to draw a sample, and once for the final fit, up to 31 times with
+// Options.HeavyTails, and eleven times with Options.Groups. To choose the family, Fit uses up to 1500 rows. The final fit of n rows costs
 // n·D² multiply-adds and some tens of D³/6 with D landmarks, or some 15·n²·(d + 2p + 32) with the
 // kernel of all rows, for d columns and p outputs. When ctx ends, Fit returns within about 0.1 s.
 //
-// The error reports a nil rows or src, options out of range, fewer than ten rows with a weight
+// The error reports a nil rows or src, options out of range, Groups that are not as many as the
+// rows or too few to hold some out, HeavyTails with Groups, fewer than ten rows with a weight
 // above 0, HeavyTails with classes, targets that are not classes as Options.Classes says, a class
 // without rows, an output that does not vary or whose range is not from 1e-130 to 1e130, numbers
 // that are NaN or infinite, the errors of reading rows, too few rows to hold some out, the end of
@@ -108,7 +119,12 @@ func fit[T dense.Float](a arguments[T]) (*Result[T], error) {
 	if err != nil {
 		return nil, err
 	}
-	s := &search{Options: o, ctx: ctx, src: src}
+	s := &search{Options: o, ctx: ctx, src: src, power: new(int)}
+	if o.Groups != nil {
+		for _, i := range drawn.numbers[:drawn.choose] {
+			s.group = append(s.group, o.Groups[i])
+		}
+	}
 	s.Landmarks = o.landmarks(drawn.n)
 	all, robust := drawn.all, drawn.all.RowRange(0, drawn.choose)
 	if o.HeavyTails {
@@ -123,6 +139,13 @@ func fit[T dense.Float](a arguments[T]) (*Result[T], error) {
 	}
 	found.Report.Rows = drawn.n
 	r := &Result[T]{Report: found.Report}
+	if o.Groups != nil {
+		if err := groupFit(s, &found, rows, drawn, r); err != nil {
+			return nil, cmp.Or(ctx.Err(), wrap(err))
+		}
+		s.progress("")
+		return r, nil
+	}
 	if o.fitsKernel(&found, drawn.n, all.X.Cols) {
 		done, err := kernelFit(s, found, rows, drawn, r)
 		if err != nil {
@@ -181,6 +204,10 @@ func (o Options) check() error {
 		return fmt.Errorf("automl: Landmarks = %d, want at least 0", o.Landmarks)
 	case o.Classes == 0 && (o.ClassWeights != nil || o.Labels != nil):
 		return errors.New("automl: ClassWeights or Labels without Classes")
+	case o.Groups == nil && o.Forward:
+		return errors.New("automl: Forward without Groups, want the time of each row")
+	case o.Groups != nil && o.HeavyTails:
+		return errors.New("automl: HeavyTails with Groups, whose noise is not chosen by group")
 	case o.Classes > 0 && o.HeavyTails:
 		return fmt.Errorf("automl: HeavyTails with Classes = %d, want numbers", o.Classes)
 	case o.Labels != nil && len(o.Labels) != o.Classes:

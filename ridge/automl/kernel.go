@@ -47,16 +47,9 @@ func kernelFit[T dense.Float](s *search, found choice, rows ridge.Rows[T], drawn
 			targets.Weights[i] = T(b.Weight(i) * s.ClassWeights[int(b.Y.At(i, 0))])
 		}
 	}
-	var fit *kernelridge.Result[T]
-	stop := interrupt.Await(s.ctx, func() {
-		fit, err = kernelridge.Fit(s.ctx, k, targets, kernelridge.Options{
-			Ratio: ratio, Tolerance: 1e-3, MaxIterations: 200, Memory: mostBytes, Probes: signs, Src: s.src,
-		})
-	})
+	fit, err := iterate(s, k, targets, ratio, signs)
 	var slow *ridge.NotConverged
 	switch {
-	case stop != nil:
-		return false, stop
 	case errors.As(err, &slow):
 		return false, nil
 	case err != nil:
@@ -73,6 +66,21 @@ func kernelFit[T dense.Float](s *search, found choice, rows ridge.Rows[T], drawn
 	}
 	r.Report = found.Report
 	return true, err
+}
+
+// iterate fits the kernel to all rows of b.
+func iterate[T dense.Float](s *search, k kernels.Kernel, b ridge.Block[T], ratio float64, probes int) (*kernelridge.Result[T], error) {
+	var fit *kernelridge.Result[T]
+	var err error
+	stop := interrupt.Await(s.ctx, func() {
+		fit, err = kernelridge.Fit(s.ctx, k, b, kernelridge.Options{
+			Ratio: ratio, Tolerance: 1e-3, MaxIterations: 200, Memory: mostBytes, Probes: probes, Src: s.src,
+		})
+	})
+	if stop != nil { // the fit may go on for a while
+		return nil, stop
+	}
+	return fit, err
 }
 
 // kernelScales returns the kernel in the space of the family, of rows in their own units, with a
@@ -173,19 +181,16 @@ func collect[T dense.Float](ctx context.Context, rows ridge.Rows[T]) (all ridge.
 }
 
 // kernelBands returns the model of a fit with bands from errors at rows left out. If scales were
-// learnt, the rows with the chosen numbers, counted from 1 over rows of positive weight, do not
-// count, unless there are few others.
+// learnt, the rows with the chosen numbers do not count, unless there are few others.
 func kernelBands[T dense.Float](ctx context.Context, fit *kernelridge.Result[T], found *choice, b ridge.Block[T], chosen []int) (*ridge.Model[T], error) {
 	chosen = slices.Sorted(slices.Values(chosen))
 	var part ridge.Block[T]
 	var left []float64
-	number := 0
 	for i := range b.X.Rows {
 		if !(b.Weight(i) > 0) {
 			continue
 		}
-		number++
-		if _, own := slices.BinarySearch(chosen, number); own && found.learns && found.Rows >= len(chosen)+unseenRows {
+		if _, own := slices.BinarySearch(chosen, i); own && found.learns && found.Rows >= len(chosen)+unseenRows {
 			continue
 		}
 		part.X.Data, part.Y.Data = append(part.X.Data, b.X.Row(i)...), append(part.Y.Data, b.Y.Row(i)...)

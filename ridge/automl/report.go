@@ -34,6 +34,10 @@ type Report struct {
 	Kernel  string  // the chosen kernel, of points in the space of the family
 	HeldOut int     // the number of held-out rows
 
+	// Folds says which rows are held out together: "random", or, with Options.Groups, "of whole
+	// groups" or "forward in time".
+	Folds string
+
 	// Deviation is, for numeric targets, the root mean square distance of held-out targets from
 	// their mean, in the unit of Trial.Score.
 	Deviation float64
@@ -61,6 +65,10 @@ type Report struct {
 }
 
 const (
+	randomFolds   = "random"
+	groupFolds    = "of whole groups"
+	forwardInTime = "forward in time"
+
 	relativeBands = "in proportion to deviations"
 	equalBands    = "of equal width"
 	noiseBands    = "in proportion to learnt noise"
@@ -79,7 +87,11 @@ func (r Report) String() string {
 	if r.Classes > 0 {
 		score, last = "log-loss", fmt.Sprintf("%.1f %% of the held-out rows have the most probable class. The calibration error is %.3f.", 100*r.Accuracy, r.Calibration)
 	}
-	fmt.Fprintf(&b, "%d rows, %s at %d held-out rows:\n", r.Rows, score, r.HeldOut)
+	folds := ""
+	if r.Folds != randomFolds {
+		folds = " " + r.Folds
+	}
+	fmt.Fprintf(&b, "%d rows, %s at %d held-out rows%s:\n", r.Rows, score, r.HeldOut, folds)
 	for i, t := range r.Trials {
 		note := ""
 		if i == r.Best {
@@ -99,14 +111,17 @@ type heldOut struct {
 	losses  []float64 // log-losses, or means of squared errors
 	right   []float64 // for classes: 1 for a row whose class has the largest probability
 	most    []float64 // for classes: the largest probability
+	group   []int     // nil if rows do not depend on each other
 
 	points  []float64 // the rows
 	targets []float64 // of the outputs
 	errors  []float64 // the sizes of the errors of the outputs
+	scales  []float64 // the standard deviations of the predictions of the outputs
 }
 
-// add predicts the rows of a fold.
-func (h *heldOut) add(b ridge.Block[float64], m learnt) {
+// add predicts the rows of a fold, with their groups.
+func (h *heldOut) add(b ridge.Block[float64], m learnt, group []int) {
+	h.group = append(h.group, group...)
 	h.weights = append(h.weights, b.Weights...)
 	if m.classifier != nil {
 		p := m.classifier.Probabilities(dense.Matrix[float64]{}, b.X)
@@ -121,7 +136,8 @@ func (h *heldOut) add(b ridge.Block[float64], m learnt) {
 		return
 	}
 	h.points, h.targets = append(h.points, b.X.Data...), append(h.targets, b.Y.Data...)
-	mean := m.model.Mean(dense.Matrix[float64]{}, b.X)
+	mean, sd := m.model.Predict(b.X)
+	h.scales = append(h.scales, sd.Data...)
 	for i := range mean.Rows {
 		errs := mean.Row(i)
 		for j, v := range b.Y.Row(i) {
@@ -184,14 +200,24 @@ func (h *heldOut) calibration() float64 {
 }
 
 // better reports whether the mean loss is smaller than that of other at the same rows: if clearly
-// is set, by more than a standard error of the difference.
+// is set, by more than a standard error of the difference, to which rows of a group count as one.
 func (h *heldOut) better(other *heldOut, clearly bool) bool {
-	gains := make([]float64, len(h.losses))
+	total, at, gains := floats.Sum(h.weights), make(map[int]int), []float64(nil)
+	mean := 0.0
 	for i, v := range h.losses {
-		gains[i] = other.losses[i] - v
+		mean += h.weights[i] * (other.losses[i] - v) / total
 	}
-	counts := slices.Clone(h.weights) // of mean 1, because MeanStdDev subtracts 1 from their sum
-	floats.Scale(float64(len(counts))/floats.Sum(counts), counts)
-	mean, sd := stat.MeanStdDev(gains, counts)
-	return mean > 0 && (!clearly || mean > sd/math.Sqrt(float64(len(gains))))
+	for i, v := range h.losses {
+		g := i
+		if h.group != nil {
+			g = h.group[i]
+		}
+		place, known := at[g]
+		if !known {
+			place, at[g], gains = len(gains), len(gains), append(gains, 0)
+		}
+		gains[place] += h.weights[i] * (other.losses[i] - v - mean) / total
+	}
+	n := float64(len(gains))
+	return mean > 0 && (!clearly || mean > floats.Norm(gains, 2)*math.Sqrt(n/(n-1)))
 }

@@ -29,12 +29,12 @@ type sample struct {
 	choose int // the number of rows of all, from the first on, with which Fit chooses
 	n      int // the number of rows with a weight above 0
 
-	numbers []int // of the rows of all, from 1 on, in the order of the rows with a weight above 0
+	numbers []int // of the rows of all, in the order of reading
 }
 
 // draw reads the rows, and returns up to max(exactRows, Landmarks) of them at random.
 func draw[T dense.Float](ctx context.Context, rows ridge.Rows[T], o Options, rng *rand.Rand) (sample, error) {
-	s := sampler{rng: rng, most: max(exactRows, o.Landmarks), classes: make([]stratum, o.Classes)}
+	s := sampler{rng: rng, most: max(exactRows, o.Landmarks), classes: make([]stratum, o.Classes), ranks: o.ranks(rng)}
 	d, p, read := 0, 0, 0
 	for b, err := range rows.Blocks() {
 		if err = cmp.Or(err, ctx.Err()); err == nil {
@@ -42,6 +42,9 @@ func draw[T dense.Float](ctx context.Context, rows ridge.Rows[T], o Options, rng
 				d, p = b.X.Cols, b.Y.Cols
 			}
 			err = check(b, d, p, o.Classes, read)
+		}
+		if n := read + b.X.Rows; err == nil && o.Groups != nil && n > len(o.Groups) {
+			err = fmt.Errorf("automl: Groups has %d numbers, want one for each row, of which there are at least %d", len(o.Groups), n)
 		}
 		if err != nil {
 			return sample{}, err
@@ -51,11 +54,14 @@ func draw[T dense.Float](ctx context.Context, rows ridge.Rows[T], o Options, rng
 			if b.Weight(i) > 0 {
 				s.add(y.Row(i), func() row {
 					x := dense.Copy(dense.Matrix[float64]{}, b.X.RowRange(i, i+1)).Data
-					return row{x, slices.Clone(y.Row(i)), b.Weight(i), s.n}
+					return row{x, slices.Clone(y.Row(i)), b.Weight(i), read + i}
 				})
 			}
 		}
 		read += b.X.Rows
+	}
+	if o.Groups != nil && read < len(o.Groups) {
+		return sample{}, fmt.Errorf("automl: Groups has %d numbers, want one for each of %d rows", len(o.Groups), read)
 	}
 	return s.sample(d, p)
 }
@@ -93,7 +99,7 @@ func check[T dense.Float](b ridge.Block[T], d, p, classes, at int) error {
 
 func isNaN[T dense.Float](v T) bool { return v != v }
 
-// row is a row with a weight above 0, and the number of such rows up to it.
+// row is a row with a weight above 0, and its number in the order of reading.
 type row struct {
 	x, y   []float64
 	weight float64
@@ -107,6 +113,7 @@ type sampler struct {
 	rows      []row     // up to most, at random
 	classes   []stratum // empty for numbers
 	low, high []row     // of numbers: rows with the least and the largest target of each output
+	ranks     []int     // of rows with groups: those of the least ranks are the sample
 }
 
 // stratum is the rows of a class.
@@ -118,7 +125,11 @@ type stratum struct {
 // add adds a row with the targets y, which take makes.
 func (s *sampler) add(y []float64, take func() row) {
 	s.n++
-	s.keep(&s.rows, s.most, s.n, take)
+	if s.ranks == nil {
+		s.keep(&s.rows, s.most, s.n, take)
+	} else if s.rows = append(s.rows, take()); len(s.rows) == 2*s.most {
+		s.cut()
+	}
 	if len(s.classes) > 0 {
 		c := &s.classes[int(y[0])]
 		c.n++
@@ -137,6 +148,12 @@ func (s *sampler) add(y []float64, take func() row) {
 	}
 }
 
+// cut keeps the rows of the least ranks, in their order.
+func (s *sampler) cut() {
+	slices.SortFunc(s.rows, func(a, b row) int { return cmp.Compare(s.ranks[a.number], s.ranks[b.number]) })
+	s.rows = s.rows[:min(len(s.rows), s.most)]
+}
+
 // keep adds row n, counted from 1 on, to a random sample of up to most rows.
 func (s *sampler) keep(rows *[]row, most, n int, take func() row) {
 	if len(*rows) < most {
@@ -152,8 +169,16 @@ func (s *sampler) sample(d, p int) (sample, error) {
 		return sample{}, fmt.Errorf("automl: %d rows with a weight above 0, want at least %d", s.n, leastRows)
 	}
 	shuffle := func(rows []row) { s.rng.Shuffle(len(rows), func(i, j int) { rows[i], rows[j] = rows[j], rows[i] }) }
-	shuffle(s.rows)
+	if s.ranks == nil {
+		shuffle(s.rows)
+	} else {
+		s.cut()
+	}
 	random := min(sampleRows, len(s.rows))
+	if s.ranks != nil {
+		shuffle(s.rows[:random])
+		shuffle(s.rows[random:])
+	}
 	add := s.addOutputs
 	if len(s.classes) > 0 {
 		add = s.addClasses

@@ -24,7 +24,9 @@ type search struct {
 	Options
 	ctx        context.Context
 	src        rand.Source
-	done, most int // parts of the work
+	done, most int   // parts of the work
+	group      []int // of the rows to learn from; nil without Options.Groups
+	power      *int  // of two, of the last λ that was chosen by group
 }
 
 // learnt is a map with its parameters, and a fit to the rows that it was learnt from.
@@ -35,7 +37,8 @@ type learnt struct {
 	ratio      float64        // λ; 0 to choose it with all rows
 	model      *ridge.Model[float64]
 	classifier *ridge.Classifier[float64]
-	score      float64 // log evidence, or minus the loss of leave-one-out
+	score      float64               // log evidence, or minus the loss of leave-one-out
+	left       dense.Matrix[float64] // errors at left-out groups; no rows without groups
 }
 
 // choice is the result of choose.
@@ -46,6 +49,8 @@ type choice struct {
 	landmarks int                  // the number of first rows that the map has seen
 	folds     int                  // of the rows
 	heldOut   ridge.Block[float64] // held-out rows with the sizes of errors as targets
+	// the standard deviations of the predictions of held-out rows
+	heldScales dense.Matrix[float64]
 	// the variance of the noise of each output of a fit to all rows with normal noise
 	noise []float64
 }
@@ -76,6 +81,13 @@ func foldsOf(n, d int) (folds, held int) {
 // which are in random order.
 func (s *search) choose(b ridge.Block[float64]) (c choice, err error) {
 	folds, parts := foldsOf(b.X.Rows, b.X.Cols)
+	c.Folds = randomFolds
+	if s.group != nil {
+		folds, parts, c.Folds = forwardFolds, forwardFolds, forwardInTime
+		if !s.Forward {
+			folds, parts, c.Folds = max(folds, 3), max(folds, 3), groupFolds
+		}
+	}
 	var families []family
 	for _, f := range everyFamily {
 		if f.applies(b.X, s.Classes) {
@@ -104,8 +116,13 @@ func (s *search) choose(b ridge.Block[float64]) (c choice, err error) {
 		for k := range parts {
 			if t.Err == nil {
 				var m learnt
-				if m, t.Err = s.learn(f, pick(b, func(i int) bool { return fold[i] != k })); t.Err == nil {
-					t.Err = interrupt.Await(s.ctx, func() { h.add(pick(b, func(i int) bool { return fold[i] == k }), m) })
+				trains, tests := func(i int) bool { return s.trains(fold[i], k) }, func(i int) bool { return fold[i] == k }
+				together := s.on(tests).group // rows that depend on each other
+				if s.Forward {
+					together = slices.Repeat([]int{k}, len(together))
+				}
+				if m, t.Err = s.on(trains).learn(f, pick(b, trains)); t.Err == nil {
+					t.Err = interrupt.Await(s.ctx, func() { h.add(pick(b, tests), m, together) })
 					fits = append(fits, m)
 				}
 			}
@@ -132,7 +149,7 @@ func (s *search) choose(b ridge.Block[float64]) (c choice, err error) {
 	}
 	// The search may have ended in a worse maximum than a search on a part of the rows.
 	for _, part := range kept {
-		if f.learns && part.ratio == 0 {
+		if f.learns && (part.ratio == 0 || s.group != nil) {
 			at, err := s.fit(b, part.space, part.kernel, 0)
 			if err == nil && at.score > c.score {
 				at.name = part.name
@@ -151,6 +168,10 @@ func (s *search) choose(b ridge.Block[float64]) (c choice, err error) {
 	for i := range best.errors {
 		best.errors[i] *= unit[i%len(unit)]
 	}
+	for i := range best.scales {
+		best.scales[i] *= unit[i%len(unit)]
+	}
+	c.heldScales = dense.Of(len(best.weights), b.Y.Cols, best.scales)
 	c.heldOut = ridge.Block[float64]{X: dense.Of(len(best.weights), b.X.Cols, best.points), Y: dense.Of(len(best.weights), b.Y.Cols, best.errors), Weights: best.weights}
 	return c, nil
 }
@@ -159,22 +180,45 @@ func (s *search) choose(b ridge.Block[float64]) (c choice, err error) {
 // shares of the classes. The fold is -1 for a row that other rows need: for the only row of a
 // class, and for a row without which an output would not vary in the other folds.
 func (s *search) divide(b ridge.Block[float64], folds, parts int) ([]int, error) {
-	fold, count := make([]int, b.X.Rows), make([]int, max(s.Classes, 1))
+	var fold []int
+	if s.group != nil {
+		fold = foldsOfGroups(s.group, folds, s.Forward)
+	} else {
+		fold = s.scatter(b, folds)
+	}
+	if !s.Forward {
+		s.release(fold, indicators(b, s.Classes).Y, parts)
+	}
+	for k := range parts {
+		if !slices.Contains(fold, k) {
+			if s.group != nil {
+				return nil, fmt.Errorf("too few of %d rows can be held out: want more groups, and in them each class and different values", len(fold))
+			}
+			return nil, fmt.Errorf("too few of %d rows can be held out, because the only row of a class or of a value is in every fit", len(fold))
+		}
+	}
+	return fold, nil
+}
+
+// scatter returns folds of single rows, with equal shares of the classes.
+func (s *search) scatter(b ridge.Block[float64], folds int) []int {
+	fold := make([]int, b.X.Rows)
 	offset := 0 // of the next class, so that classes of a few rows are in different folds
-	for c := range count {
-		own := offset
+	for c := range max(s.Classes, 1) {
 		for i := range fold {
 			if s.Classes == 0 || int(b.Y.At(i, 0)) == c {
 				fold[i] = offset % folds
 				offset++
-				count[c] = i
 			}
 		}
-		if offset == own+1 {
-			fold[count[c]] = -1
-		}
 	}
-	for j := range b.Y.Cols {
+	return fold
+}
+
+// release sets the fold of a row to −1 if an output would not vary without the fold of the row, or
+// the folds of all rows of its group.
+func (s *search) release(fold []int, y dense.Matrix[float64], parts int) {
+	for j := range y.Cols {
 		for k := range parts {
 			var own, others []int
 			for i, f := range fold {
@@ -184,18 +228,19 @@ func (s *search) divide(b ridge.Block[float64], folds, parts int) ([]int, error)
 					others = append(others, i)
 				}
 			}
-			differs := func(i int) bool { return b.Y.At(i, j) != b.Y.At(others[0], j) }
-			if at := slices.IndexFunc(own, differs); at >= 0 && !slices.ContainsFunc(others, differs) {
-				fold[own[at]] = -1
+			differs := func(i int) bool { return len(others) == 0 || y.At(i, j) != y.At(others[0], j) }
+			at := slices.IndexFunc(own, differs)
+			if at < 0 || slices.ContainsFunc(others, differs) {
+				continue
+			}
+			fold[own[at]] = -1
+			for i, g := range s.group {
+				if g == s.group[own[at]] {
+					fold[i] = -1
+				}
 			}
 		}
 	}
-	for k := range parts {
-		if !slices.Contains(fold, k) {
-			return nil, fmt.Errorf("too few of %d rows can be held out, because the only row of a class or of a value is in every fit", len(fold))
-		}
-	}
-	return fold, nil
 }
 
 // standardTargets returns the targets with mean 0 and deviation 1, so that outputs count alike, and
@@ -302,6 +347,9 @@ func (s *search) fit(b ridge.Block[float64], at space, k kernels.Kernel, ratio f
 		return s.regression(b, at, k, ratio)
 	}
 	l := learnt{space: at, kernel: k, ratio: ratio}
+	if s.group != nil {
+		return s.classes(b, at, k, ratio)
+	}
 	phi, err := s.landmarks(b, at, k)
 	if err != nil {
 		return l, err
@@ -318,6 +366,12 @@ func (s *search) regression(b ridge.Block[float64], at space, k kernels.Kernel, 
 	l := learnt{space: at, kernel: k, ratio: ratio}
 	phi, err := s.landmarks(b, at, k)
 	if err != nil {
+		return l, err
+	}
+	if s.group != nil && ratio == 0 {
+		if l.ratio, l.score, l.left, err = s.byGroup(phi, b); err == nil {
+			l.model, err = regress(s.ctx, phi, b, l.ratio)
+		}
 		return l, err
 	}
 	if l.model, err = regress(s.ctx, phi, b, ratio); err == nil {

@@ -11,6 +11,7 @@ import (
 
 	"github.com/seed-feabd252/randfeat/dense"
 	"github.com/seed-feabd252/randfeat/internal/testing/densetest"
+	"github.com/seed-feabd252/randfeat/internal/testing/must"
 	"github.com/seed-feabd252/randfeat/kernels"
 	"github.com/seed-feabd252/randfeat/ridge"
 	"github.com/seed-feabd252/randfeat/ridge/kernelridge"
@@ -27,8 +28,7 @@ func testModel[T dense.Float](t *testing.T) {
 	k := kernels.Pullback{K: kernels.Gaussian{}, A: dense.Of(2, 3, []float64{1, 0, 0.5, 0, 1, 0})}
 	const ratio = 0.05
 	fit := func(rank int) *ridge.Model[T] {
-		r, err := kernelridge.Fit(t.Context(), k, b, kernelridge.Options{Ratio: ratio, Rank: rank, Probes: 2, Tolerance: 1e-7, Src: rand.NewPCG(1, 2)})
-		require.NoError(t, err)
+		r := must.Have(kernelridge.Fit(t.Context(), k, b, kernelridge.Options{Ratio: ratio, Rank: rank, Probes: 2, Tolerance: 1e-7, Src: rand.NewPCG(1, 2)}))
 		return r.Model
 	}
 	m, small := fit(200), fit(20)
@@ -63,8 +63,7 @@ func testModel[T dense.Float](t *testing.T) {
 		assert.GreaterOrEqual(t, upper.At(i, 0), sd.At(i, 0)*0.999)
 	}
 
-	functions, err := m.Sample(400, 0, rand.NewPCG(5, 6))
-	require.NoError(t, err)
+	functions := must.Have(m.Sample(400, 0, rand.NewPCG(5, 6)))
 	drawn := functions.Eval(dense.Matrix[T]{}, x)
 	for i := range x.Rows {
 		sum := 0.0
@@ -74,12 +73,11 @@ func testModel[T dense.Float](t *testing.T) {
 		assert.InDelta(t, mean.At(i, 0), sum, 4*float64(sd.At(i, 0))/20+1e-5)
 	}
 
-	_, err = m.LeaveOneOut(dense.Matrix[T]{}, b.X, b.Y, b.Weights)
+	_, err := m.LeaveOneOut(dense.Matrix[T]{}, b.X, b.Y, b.Weights)
 	assert.ErrorContains(t, err, "kernelridge.Fit returns")
 	var file bytes.Buffer
 	require.NoError(t, m.Write(&file))
-	again, err := ridge.ReadModel[T](&file)
-	require.NoError(t, err)
+	again := must.Have(ridge.ReadModel[T](&file))
 	wantMean, wantHalf := m.Band(x, 0.9)
 	gotMean, gotHalf := again.Band(x, 0.9)
 	assert.Equal(t, wantMean, gotMean)
@@ -124,8 +122,7 @@ func testClassifier[T dense.Float](t *testing.T) {
 	k := kernels.Gaussian{LengthScale: 1}
 	x, y := draw(300, 1)
 	z, other := draw(600, 2)
-	r, err := kernelridge.Fit(t.Context(), k, ridge.Block[T]{X: x, Y: y}, kernelridge.Options{Ratio: 0.5, Rank: 60, Probes: 16, Src: rand.NewPCG(1, 2)})
-	require.NoError(t, err)
+	r := must.Have(kernelridge.Fit(t.Context(), k, ridge.Block[T]{X: x, Y: y}, kernelridge.Options{Ratio: 0.5, Rank: 60, Probes: 16, Src: rand.NewPCG(1, 2)}))
 	labels := []string{"a", "b", "c"}
 	c, at, err := r.Model.Classifier(y, nil, r.LeftOut, labels)
 	require.NoError(t, err)
@@ -134,8 +131,7 @@ func testClassifier[T dense.Float](t *testing.T) {
 	assert.Less(t, loss(c, z, other), 0.6)
 	var file bytes.Buffer
 	require.NoError(t, c.Write(&file))
-	again, err := ridge.ReadClassifier[T](&file)
-	require.NoError(t, err)
+	again := must.Have(ridge.ReadClassifier[T](&file))
 	assert.Equal(t, c.Probabilities(dense.Matrix[T]{}, z), again.Probabilities(dense.Matrix[T]{}, z))
 	assert.Equal(t, labels, again.Labels())
 

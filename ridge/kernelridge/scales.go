@@ -19,15 +19,21 @@ import (
 	"github.com/seed-feabd252/randfeat/ridge/internal/gramian"
 )
 
-// scaleSteps is the largest number of steps of the search for length-scales.
-const scaleSteps = 40
+const (
+	// scaleSteps is the largest number of steps of the search for length-scales.
+	scaleSteps = 40
+	// leastRatio is the least λ of Scales in units of the mean of ω·k(x, x). As the length-scale ℓ
+	// of a linear column rises, the best λ falls as ℓ⁻², below what Fit and features can solve.
+	leastRatio = 0x1p-23
+)
 
 // Scales returns the kernel k, a Gaussian or a Matern, with a length-scale for each column, and a
 // penalty λ for Fit: those with the least sum of squared leave-one-out errors on up to 2000 rows
 // drawn with src. L-BFGS starts from the length-scale of k and the λ of Choose for k, and takes
 // some 40 steps of 5n³ multiply-adds for n drawn rows. The diagonal of the matrix A of the
-// kernels.Pullback has the inverses of the length-scales, in units of the length-scale of k. With
-// fewer than some twenty rows for each column the length-scales fit the noise.
+// kernels.Pullback has the inverses of the length-scales, in units of the length-scale of k. λ is at
+// least 2⁻²³ times the mean of ω·k(x, x) over rows x of weight ω. With fewer than some twenty rows
+// for each column the length-scales fit the noise.
 //
 // Scales returns an error for a k that is no valid Gaussian or Matern, and where Choose returns an
 // error. If ctx ends, Scales returns the best length-scales so far and the error of ctx.
@@ -50,8 +56,11 @@ func Scales[T dense.Float](ctx context.Context, k kernels.Kernel, rows ridge.Blo
 		return best, choice, err
 	}
 	s := &scales{ctx: ctx, profile: of, k: k, x: block.X, y: y, weights: weights, null: spread(y, weights), least: math.Inf(1)}
+	for i, w := range weights {
+		s.floor += leastRatio * w * k.Eval(x.Row(i), x.Row(i)) / float64(x.Rows)
+	}
 	start := make([]float64, x.Cols+1)
-	start[x.Cols] = math.Log(choice.Ratio)
+	start[x.Cols] = math.Log(max(choice.Ratio-s.floor, s.floor))
 	s.best = slices.Clone(start)
 	// An error of the line search also ends the search.
 	_, _ = optimize.Minimize(optimize.Problem{
@@ -69,12 +78,12 @@ func Scales[T dense.Float](ctx context.Context, k kernels.Kernel, rows ridge.Blo
 		best.A.Set(j, j, math.Exp(-s.best[j]))
 	}
 	choice.Start = choice.Score
-	choice.Ratio, choice.Score = math.Exp(s.best[x.Cols]), math.Exp(s.least)
+	choice.Ratio, choice.Score = s.floor+math.Exp(s.best[x.Cols]), math.Exp(s.least)
 	return best, choice, ctx.Err()
 }
 
 // scales is the logarithm of the score of a sample as a function of the logarithms of
-// length-scales, in units of that of k, and of λ.
+// length-scales, in units of that of k, and of λ − floor.
 type scales struct {
 	ctx     context.Context
 	profile gramian.Profile
@@ -82,6 +91,7 @@ type scales struct {
 	x, y    dense.Matrix[float64]
 	weights []float64
 	null    float64
+	floor   float64
 
 	now   []float64 // the parameters of value and slope
 	value float64
@@ -123,7 +133,7 @@ func (s *scales) fit(p []float64) error {
 	}
 	gram := kernels.Gram(dense.Matrix[float64]{}, s.k, z, dense.Matrix[float64]{})
 	m, ratio, outputs := dense.New[float64](n, n), math.Exp(p[d]), s.y.Cols
-	alpha, factor, err := gramian.Direct(s.ctx, gram.Clone(), s.y, s.weights, ratio)
+	alpha, factor, err := gramian.Direct(s.ctx, gram.Clone(), s.y, s.weights, s.floor+ratio)
 	if err != nil {
 		return err
 	}

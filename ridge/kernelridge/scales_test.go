@@ -9,6 +9,7 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/seed-feabd252/randfeat/dense"
+	"github.com/seed-feabd252/randfeat/internal/testing/must"
 	"github.com/seed-feabd252/randfeat/kernels"
 	"github.com/seed-feabd252/randfeat/ridge"
 	"github.com/seed-feabd252/randfeat/ridge/internal/gramian"
@@ -54,16 +55,28 @@ func TestSlopes(t *testing.T) {
 func TestScales(t *testing.T) {
 	b := uneven(300)
 	k := kernels.Matern{Nu: 2.5}
-	one, err := Choose(t.Context(), []kernels.Kernel{k}, b, rand.NewPCG(1, 2))
-	require.NoError(t, err)
+	one := must.Have(Choose(t.Context(), []kernels.Kernel{k}, b, rand.NewPCG(1, 2)))
 	scaled, choice, err := Scales(t.Context(), k, b, rand.NewPCG(1, 2))
 	require.NoError(t, err)
 	assert.Less(t, choice.Score, one.Score/2)
 	assert.Greater(t, scaled.A.At(0, 0), 2*scaled.A.At(1, 1))
 	assert.Greater(t, scaled.A.At(1, 1), 2*scaled.A.At(2, 2))
-	again, err := Choose(t.Context(), []kernels.Kernel{scaled}, b, rand.NewPCG(1, 2))
-	require.NoError(t, err)
+	again := must.Have(Choose(t.Context(), []kernels.Kernel{scaled}, b, rand.NewPCG(1, 2)))
 	assert.InDelta(t, choice.Score, again.Score, 0.1*choice.Score) // λ of Choose are a factor of 4 apart
 	_, _, err = Scales(t.Context(), kernels.Laplacian{}, b, rand.NewPCG(1, 2))
 	assert.EqualError(t, err, "kernelridge: k is a kernels.Laplacian, want a kernels.Gaussian or kernels.Matern")
+}
+
+// Length-scales of linear columns grow until λ is at its floor, where Fit still solves.
+func TestScalesOfLinearColumns(t *testing.T) {
+	b := uneven(80)
+	for i := range b.X.Rows {
+		b.Y.Set(i, 0, b.X.At(i, 0)-b.X.At(i, 1)+1e-3*math.Sin(float64(i)))
+	}
+	k, choice, err := Scales(t.Context(), kernels.Gaussian{}, b, rand.NewPCG(1, 2))
+	require.NoError(t, err)
+	assert.Greater(t, choice.Ratio, leastRatio)
+	assert.Less(t, choice.Ratio, 1e-4)
+	r := must.Have(Fit(t.Context(), k, b, Options{Ratio: choice.Ratio, Src: rand.NewPCG(1, 2)}))
+	assert.Less(t, r.Model.Noise()[0], 1e-5)
 }

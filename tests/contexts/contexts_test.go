@@ -29,6 +29,7 @@ import (
 	"github.com/seed-feabd252/randfeat/performer/audit"
 	"github.com/seed-feabd252/randfeat/performer/estimate"
 	"github.com/seed-feabd252/randfeat/quantise"
+	"github.com/seed-feabd252/randfeat/quantise/index"
 	"github.com/seed-feabd252/randfeat/rff"
 	"github.com/seed-feabd252/randfeat/ridge"
 	"github.com/seed-feabd252/randfeat/ridge/ard"
@@ -135,6 +136,12 @@ func TestContexts(t *testing.T) {
 	src := func() rand.Source { return rand.NewPCG(3, 4) }
 	coder := must.Have(quantise.New[float64](4, quantise.Options{}, src()))
 	codes := must.Have(coder.Encode(t.Context(), x))
+	ids := make([]int64, n)
+	for i := range ids {
+		ids[i] = int64(i)
+	}
+	searched := must.Have(index.New[int64](4, index.Options[float64]{KeepRows: true}, src()))
+	must.Have(0, searched.Add(t.Context(), ids, x))
 	attention := estimate.UnbiasedOptions{Dim: 4, MaxCost: math.Inf(1), Features: 8, Replicates: 4}
 	exact := must.Have(performer.NewExact[float64](performer.ExactOptions{}))
 	o := ridge.Options{Ratio: 1}
@@ -195,6 +202,18 @@ func TestContexts(t *testing.T) {
 				hits[i], queries[i] = make([]quantise.Hit, 1), codes.Quantiser().Prepare(nil, x.Row(i), quantise.Cosine, 0)
 			}
 			return codes.SearchAll(c, hits, queries, quantise.SearchOptions[float64]{})
+		}},
+		"quantise.index.Put": {n / 64, func(c *lookedAt) error {
+			return must.Have(index.New[int64](4, index.Options[float64]{}, src())).Put(c, ids, x)
+		}},
+		"quantise.index.Compact": {n / 64, func(c *lookedAt) error { return searched.Compact(c) }},
+		"quantise.index.Search": {n / 256, func(c *lookedAt) error {
+			_, err := searched.Search(c, x.Row(0), 10, nil)
+			return err
+		}},
+		"quantise.index.Within": {n / 256, func(c *lookedAt) error {
+			_, err := searched.Within(c, x.Row(0), 1, nil)
+			return err
 		}},
 		"ridge.Choose": {n / 255, func(c *lookedAt) error {
 			_, err := ridge.Choose(c, []rff.Map[float64]{c.phi(8)}, rows, o)

@@ -7,6 +7,7 @@ import (
 	"fmt"
 	"io"
 	"maps"
+	"math"
 	"math/rand/v2"
 	"os"
 	"path/filepath"
@@ -29,6 +30,8 @@ import (
 	"github.com/seed-feabd252/randfeat/orf"
 	"github.com/seed-feabd252/randfeat/performer"
 	"github.com/seed-feabd252/randfeat/performer/recurrence"
+	"github.com/seed-feabd252/randfeat/quantise"
+	"github.com/seed-feabd252/randfeat/quantise/index"
 	"github.com/seed-feabd252/randfeat/rff"
 	"github.com/seed-feabd252/randfeat/ridge"
 	"github.com/seed-feabd252/randfeat/ridge/kernelridge"
@@ -132,6 +135,8 @@ func filesOf[T dense.Float](t testing.TB) map[string]file {
 	fit := must.Have(kernelridge.Fit(context.Background(), kernels.Gaussian{}, rows, kernelridge.Options{Ratio: 0.1, Probes: 2, Src: src()}))
 	require.NoError(t, fit.Model.Write(&b))
 	all["kernel ridge"] = file{b.Bytes(), readModel}
+	all["index of numbers"] = indexOf[T, int64](t, index.Options[T]{Measure: quantise.SquaredDistance, KeepRows: true}, -1, 0, math.MaxInt64)
+	all["index of texts"] = indexOf[T](t, index.Options[T]{Bits: 2}, "", "\xff\x00", "a", "b", "c", "d", "e", "f")
 	for rule := range recurrence.GatedDelta + 1 {
 		r := must.Have(recurrence.New[T](recurrence.Options{Heads: 2, KeyHeads: 1, Rule: rule}))
 		state, fresh := must.Have(r.NewState(3, 2)), must.Have(r.NewState(3, 2))
@@ -186,6 +191,21 @@ func filesOf[T dense.Float](t testing.TB) map[string]file {
 		}
 	}
 	return all
+}
+
+// indexOf returns the file of an index of two numbers a row, and its reader.
+func indexOf[T dense.Float, K index.ID](t testing.TB, o index.Options[T], ids ...K) file {
+	x, rows := must.Have(index.New[K](2, o, rand.NewPCG(1, 2))), dense.New[T](len(ids), 2)
+	for i := range rows.Data {
+		rows.Data[i] = T(i)
+	}
+	require.NoError(t, x.Add(context.Background(), ids, rows))
+	var b bytes.Buffer
+	require.NoError(t, x.Write(&b))
+	return file{b.Bytes(), readerOf(index.Read[K, T], func(x index.Index[K, T]) {
+		_, _ = x.Search(context.Background(), []T{1, 2}, 3, nil)
+		_, _ = x.Within(context.Background(), []T{1, 2}, 3, nil)
+	}, func(w io.Writer, x index.Index[K, T]) error { return x.Write(w) })}
 }
 
 func swap(a, b int) (int, int) { return b, a }

@@ -21,11 +21,11 @@ import (
 	performer "github.com/seed-feabd252/randfeat/performer"
 	audit "github.com/seed-feabd252/randfeat/performer/audit"
 	blocks "github.com/seed-feabd252/randfeat/performer/blocks"
-	clusters "github.com/seed-feabd252/randfeat/performer/clusters"
 	estimate "github.com/seed-feabd252/randfeat/performer/estimate"
 	layer "github.com/seed-feabd252/randfeat/performer/layer"
 	recurrence "github.com/seed-feabd252/randfeat/performer/recurrence"
 	quantise "github.com/seed-feabd252/randfeat/quantise"
+	index "github.com/seed-feabd252/randfeat/quantise/index"
 	rff "github.com/seed-feabd252/randfeat/rff"
 	ridge "github.com/seed-feabd252/randfeat/ridge"
 	ard "github.com/seed-feabd252/randfeat/ridge/ard"
@@ -50,8 +50,6 @@ var functions = []function{
 	{"automl.Fit[float64]", automl.Fit[float64]},
 	{"blocks.New[float32]", blocks.New[float32]},
 	{"blocks.New[float64]", blocks.New[float64]},
-	{"clusters.New[float32]", clusters.New[float32]},
-	{"clusters.New[float64]", clusters.New[float64]},
 	{"components.Fit[float32]", components.Fit[float32]},
 	{"components.Fit[float64]", components.Fit[float64]},
 	{"components.FromSums[float32]", components.FromSums[float32]},
@@ -119,6 +117,10 @@ var functions = []function{
 	{"hypothesis.NewCells[float64]", hypothesis.NewCells[float64]},
 	{"hypothesis.TwoSample[float32]", hypothesis.TwoSample[float32]},
 	{"hypothesis.TwoSample[float64]", hypothesis.TwoSample[float64]},
+	{"index.New[int64, float64]", index.New[int64, float64]},
+	{"index.New[string, float32]", index.New[string, float32]},
+	{"index.Read[int64, float64]", index.Read[int64, float64]},
+	{"index.Read[string, float32]", index.Read[string, float32]},
 	{"kernelridge.Choose[float32]", kernelridge.Choose[float32]},
 	{"kernelridge.Choose[float64]", kernelridge.Choose[float64]},
 	{"kernelridge.Compress[float32]", kernelridge.Compress[float32]},
@@ -145,8 +147,6 @@ var functions = []function{
 	{"layer.LogSumExp[float64]", layer.LogSumExp[float64]},
 	{"layer.NewLinear[float32]", layer.NewLinear[float32]},
 	{"layer.NewLinear[float64]", layer.NewLinear[float64]},
-	{"layer.NewRotary[float32]", layer.NewRotary[float32]},
-	{"layer.NewRotary[float64]", layer.NewRotary[float64]},
 	{"layer.New[float32]", layer.New[float32]},
 	{"layer.New[float64]", layer.New[float64]},
 	{"layer.ReadNamed[float32]", layer.ReadNamed[float32]},
@@ -180,6 +180,8 @@ var functions = []function{
 	{"performer.AttendBackward[float64]", performer.AttendBackward[float64]},
 	{"performer.Attend[float32]", performer.Attend[float32]},
 	{"performer.Attend[float64]", performer.Attend[float64]},
+	{"performer.Join[float32]", performer.Join[float32]},
+	{"performer.Join[float64]", performer.Join[float64]},
 	{"performer.NewBatch[float32]", performer.NewBatch[float32]},
 	{"performer.NewBatch[float64]", performer.NewBatch[float64]},
 	{"performer.NewExact[float32]", performer.NewExact[float32]},
@@ -306,16 +308,12 @@ var types = []reflect.Type{
 	reflect.TypeFor[blocks.Attention[float32]](),
 	reflect.TypeFor[blocks.Attention[float64]](),
 	reflect.TypeFor[blocks.Options](),
-	reflect.TypeFor[clusters.Attention[float32]](),
-	reflect.TypeFor[clusters.Attention[float64]](),
-	reflect.TypeFor[clusters.Options](),
 	reflect.TypeFor[components.Model[float32]](),
 	reflect.TypeFor[components.Model[float64]](),
 	reflect.TypeFor[dense.Matrix[float32]](),
 	reflect.TypeFor[dense.Matrix[float64]](),
 	reflect.TypeFor[dense.Tensor[bool]](),
 	reflect.TypeFor[dense.Tensor[float32]](),
-	reflect.TypeFor[estimate.Pilot](),
 	reflect.TypeFor[estimate.UnbiasedOptions](),
 	reflect.TypeFor[estimate.Unbiased[float32]](),
 	reflect.TypeFor[estimate.Unbiased[float64]](),
@@ -332,6 +330,12 @@ var types = []reflect.Type{
 	reflect.TypeFor[hypothesis.Cells[float64]](),
 	reflect.TypeFor[hypothesis.Options](),
 	reflect.TypeFor[hypothesis.Result](),
+	reflect.TypeFor[index.Hit[int64]](),
+	reflect.TypeFor[index.Hit[string]](),
+	reflect.TypeFor[index.Options[float32]](),
+	reflect.TypeFor[index.Options[float64]](),
+	reflect.TypeFor[index.SearchOptions[int64, float64]](),
+	reflect.TypeFor[index.SearchOptions[string, float32]](),
 	reflect.TypeFor[kernelridge.Choice](),
 	reflect.TypeFor[kernelridge.Options](),
 	reflect.TypeFor[kernelridge.Progress](),
@@ -356,8 +360,6 @@ var types = []reflect.Type{
 	reflect.TypeFor[kmeans.Clusters[float64]](),
 	reflect.TypeFor[kmeans.Options[float32]](),
 	reflect.TypeFor[kmeans.Options[float64]](),
-	reflect.TypeFor[layer.Angles[float32]](),
-	reflect.TypeFor[layer.Angles[float64]](),
 	reflect.TypeFor[layer.Linear[float32]](),
 	reflect.TypeFor[layer.Linear[float64]](),
 	reflect.TypeFor[layer.MultiHead[float32]](),
@@ -375,8 +377,6 @@ var types = []reflect.Type{
 	reflect.TypeFor[layer.RotaryNTK](),
 	reflect.TypeFor[layer.RotaryOptions](),
 	reflect.TypeFor[layer.RotaryYaRN](),
-	reflect.TypeFor[layer.Rotary[float32]](),
-	reflect.TypeFor[layer.Rotary[float64]](),
 	reflect.TypeFor[layer.Widths](),
 	reflect.TypeFor[npy.Reader](),
 	reflect.TypeFor[orf.Cauchy](),

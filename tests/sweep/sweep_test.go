@@ -48,7 +48,6 @@ var allowed = map[string]string{
 	"dense.Matrix.Set":   "elements are written without a look at the view, as documentation says",
 	"dense.Matrix.Row":   "rows are taken without a look at the view, as documentation says",
 	"ridge.Block.Weight": "weights are read without a look at their number, as elements are",
-	"clusters.memory":    "a State alone calls the methods of its memory, and checks their arguments",
 }
 
 // mayPanic reports whether allowed has the method or its type.

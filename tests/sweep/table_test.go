@@ -35,7 +35,7 @@ var skipped = map[string]bool{
 
 // arguments are the types in place of a type parameter, by its constraint.
 var arguments = map[string][]string{
-	"Float": {"float32", "float64"}, "dense.Float": {"float32", "float64"}, "float32 | float64": {"float32", "float64"},
+	"ID": {"int64", "string"}, "Float": {"float32", "float64"}, "dense.Float": {"float32", "float64"}, "float32 | float64": {"float32", "float64"},
 	"Element": {"float32", "bool"}, "dense.Element": {"float32", "bool"},
 	"Number": {"half.Float16", "half.BFloat16"}, "half.Number": {"half.Float16", "half.BFloat16"},
 	"dense.Float | half.Number": {"float32", "half.BFloat16"},

@@ -143,67 +143,6 @@ func TestSharedPlaces(t *testing.T) {
 	assert.True(t, Panel{Series: []Series{at(0.5), at(1.5)}}.shareX())
 }
 
-func TestEvenTicks(t *testing.T) {
-	for _, c := range []struct {
-		lo, hi float64
-		want   []string
-	}{
-		{-0.1, 8.2, []string{"0", "2", "4", "6", "8"}},
-		{2.1, 4.6, []string{"2.5", "3.0", "3.5", "4.0", "4.5"}},
-		{-6.6, -0.2, []string{"-6", "-5", "-4", "-3", "-2", "-1"}},
-		{0, 1, []string{"0.0", "0.2", "0.4", "0.6", "0.8", "1.0"}},
-	} {
-		var labels []string
-		for _, tick := range (evenTicks{}).Ticks(c.lo, c.hi) {
-			labels = append(labels, tick.Label)
-		}
-		assert.Equal(t, c.want, labels)
-	}
-	ticks := clearOfEnds{evenTicks{}, false}.Ticks(0, 1)
-	assert.Equal(t, []string{"", ""}, []string{ticks[0].Label, ticks[5].Label}, "labels at the ends would stand out")
-	assert.Equal(t, "0.2", ticks[1].Label)
-}
-
-func TestExtent(t *testing.T) {
-	e, err := figure().extent(figure().Panels)
-	require.NoError(t, err)
-	assert.Less(t, e.x0, 64.0)
-	assert.Greater(t, e.x1, 1024.0)
-	assert.Greater(t, e.y1, 3.1)
-	assert.Less(t, e.y0, 0.1)
-	assert.Greater(t, e.y0, 0.0)
-
-	linear := Figure{Panels: []Panel{{Series: []Series{{Points: []Point{{X: 2, Y: -1, Err: 1}}}}}}}
-	e, err = linear.extent(linear.Panels)
-	require.NoError(t, err)
-	assert.Equal(t, extent{x0: 1, x1: 3, y0: -2.12, y1: 0.12}, e)
-	linear.Panels[0].Series[0] = Series{Line: []Point{{1, 1, 100}, {2, 2, math.NaN()}}}
-	e, err = linear.extent(linear.Panels)
-	require.NoError(t, err)
-	assert.Equal(t, extent{x0: 0.94, x1: 2.06, y0: 0.94, y1: 2.06}, e, "the Err of the points of a Line has no effect")
-}
-
-func TestRoundTicks(t *testing.T) {
-	labels := func(lo, hi float64) (s []string) {
-		for _, t := range (roundTicks{}).Ticks(lo, hi) {
-			if t.Label != "" {
-				s = append(s, t.Label)
-			}
-		}
-		return s
-	}
-	assert.Equal(t, []string{"0.05", "0.1", "0.2", "0.5", "1", "2"}, labels(0.04, 3))
-	assert.Equal(t, []string{"0.1", "1", "10", "100"}, labels(0.1, 999))
-	assert.Equal(t, []string{"500", "1000", "2000"}, labels(400, 3000))
-	for _, ends := range [][2]float64{{2.1, 4.9}, {0.055, 0.09}, {1.01, 1.02}, {0.6, 1.5}} {
-		assert.GreaterOrEqual(t, len(labels(ends[0], ends[1])), 2, "%v", ends)
-	}
-	for _, lo := range []float64{1e-1, 1e-8, 1e-35, 1e-300} {
-		n := len(labels(lo, 1))
-		assert.True(t, n >= 2 && n <= 11, "%d labels from %v to 1", n, lo)
-	}
-}
-
 func TestStylesDiffer(t *testing.T) {
 	var p Panel
 	const count = 40

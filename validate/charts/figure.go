@@ -30,14 +30,15 @@ type Series struct {
 	Name   string
 	Points []Point
 	// Line, if not nil, replaces the line through Points, for example by the curve of a theory. If
-	// Line is empty and not nil, the Series has no line. Save ignores the Err of points of Line.
+	// Line is empty and not nil, Save draws no line for the Series. Save ignores the field Err of
+	// points in Line.
 	Line []Point
-	// Labels[i], if Labels has an element i, is a text beside the point Points[i].
+	// Element i of Labels, if Labels is that long, is a text beside the point Points[i].
 	Labels []string
 }
 
-// Level is a horizontal line at height Y, for a reference value. The line of a Level is grey, and
-// dashed in one of three patterns by its Name.
+// Level is a horizontal line at height Y, for a reference value. The line of a Level is grey and
+// dashed, in one of three patterns for each Name.
 type Level struct {
 	Name string
 	Y    float64

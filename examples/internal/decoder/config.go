@@ -79,6 +79,8 @@ func (c Config) check() error {
 	switch {
 	case c.Heads%c.KeyHeads != 0:
 		return fmt.Errorf("decoder: %d heads for %d heads of keys, want a multiple", c.Heads, c.KeyHeads)
+	case c.HeadDim%2 != 0:
+		return fmt.Errorf("decoder: the width of heads is %d, want an even number for rotary positions", c.HeadDim)
 	case !(c.Epsilon >= 0):
 		return fmt.Errorf("decoder: the epsilon of norms is %v, want at least 0", c.Epsilon)
 	}

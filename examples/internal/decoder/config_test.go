@@ -1,14 +1,13 @@
 package decoder
 
 import (
-	"math/rand/v2"
 	"testing"
 
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
 
 	"github.com/seed-feabd252/randfeat/performer"
-	"github.com/seed-feabd252/randfeat/performer/clusters"
+	"github.com/seed-feabd252/randfeat/performer/blocks"
 )
 
 const sizes = `"vocab_size": 8, "num_hidden_layers": 1, "hidden_size": 8, "num_attention_heads": 2, "intermediate_size": 4`
@@ -45,13 +44,13 @@ func TestModelErrors(t *testing.T) {
 	odd := m.Config
 	odd.HeadDim = 3
 	_, err := Read(wave(), odd, exact(t, odd), "")
-	assert.ErrorContains(t, err, "turn 3 of 3 coordinates")
+	assert.ErrorContains(t, err, "the width of heads is 3, want an even number")
 	assert.PanicsWithValue(t, "layer: Row(11) into 12 elements of a Linear of 11×12", func() { m.Forward([]int{1, 11}, []int{2}) })
 	assert.Panics(t, func() { m.Losses(Batch{Tokens: []int{1}, Next: []int{2}, Lengths: []int{2}}) })
 	s, err := m.NewState()
 	require.NoError(t, err)
 	assert.PanicsWithValue(t, "layer: Row(-1) into 12 elements of a Linear of 11×12", func() { s.Step([]int{-1}) })
-	near, err := clusters.New[float32](clusters.Options{}, rand.NewPCG(1, 2))
+	near, err := blocks.New[float32](blocks.Options{Softmax: performer.Softmax{Causal: true}})
 	require.NoError(t, err)
 	stateless, err := performer.NewBatch(performer.BatchOptions{Heads: m.Heads, KeyHeads: m.KeyHeads}, near)
 	require.NoError(t, err)

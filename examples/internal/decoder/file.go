@@ -20,9 +20,6 @@ func Read(f *safetensors.File, c Config, heads performer.Batch[float32], weights
 	if err := c.check(); err != nil {
 		return nil, err
 	}
-	if _, err := layer.NewRotary[float32](c.HeadDim, layer.RotaryOptions{Base: c.Base}); err != nil {
-		return nil, fmt.Errorf("decoder: %w", err)
-	}
 	m := &Model{Config: c}
 	r := reader{left: maps.Clone(f.Tensors), weights: weights}
 	maps.DeleteFunc(r.left, func(name string, _ safetensors.Tensor) bool { return strings.HasSuffix(name, ".rotary_emb.inv_freq") })

@@ -12,27 +12,26 @@ import (
 	"github.com/seed-feabd252/randfeat/orf"
 	"github.com/seed-feabd252/randfeat/performer"
 	"github.com/seed-feabd252/randfeat/performer/blocks"
-	"github.com/seed-feabd252/randfeat/performer/clusters"
 	"github.com/seed-feabd252/randfeat/rff"
 )
 
 // Form is a kind of attention with its size.
 type Form struct {
 	Name  string
-	Size  int // features, clusters, tokens, bits, or keys
+	Size  int // features, blocks, tokens, bits, or keys
 	Sinks int // the first tokens, which a window does not exclude
 	Bits  int // of the codes of which topk reads some, or 0
 }
 
 // Forms describes the texts that ParseForm reads.
 const Forms = "exact, mean (the mean of the values so far), elu, positive:m (m random features of the softmax kernel), " +
-	"keys:c (without a mask c clusters of keys with the threshold 10/c, causal blocks of keys with that threshold, at most 0.7), " +
+	"blocks:c (blocks of keys with the threshold 10/c, at most 0.7), " +
 	"window:w (the w tokens before each one alone), window:w+s (and the first s), bits:b (exact, in 8 bits; of a stream, b bits: 4, 8 or 16), " +
 	"topk:k (of a stream: each query reads about k keys), or topk:k+b (in b bits); m and c are at most 8192, k, w and s at most 1048576"
 
 // most holds the largest size of each form, and 0 for forms without a size.
 var most = map[string]int{
-	"exact": 0, "mean": 0, "elu": 0, "bits": 16, "positive": 1 << 13, "keys": 1 << 13, "window": 1 << 20, "topk": 1 << 20,
+	"exact": 0, "mean": 0, "elu": 0, "bits": 16, "positive": 1 << 13, "blocks": 1 << 13, "window": 1 << 20, "topk": 1 << 20,
 }
 
 // ParseForm reads a form of the kinds that Forms describes.
@@ -139,12 +138,8 @@ func (f Form) Attention(d int, causal bool, seed uint64) (performer.Attention[fl
 			return nil, err
 		}
 		return performer.NewLinear(phi, performer.LinearOptions{Causal: causal})
-	case "keys":
-		threshold := min(10/float64(f.Size), 0.7)
-		if causal {
-			return blocks.New[float32](blocks.Options{EightBits: true, Threshold: threshold})
-		}
-		return clusters.New[float32](clusters.Options{EightBits: true, Clusters: f.Size, Threshold: threshold}, src)
+	case "blocks":
+		return blocks.New[float32](blocks.Options{Softmax: exact.Softmax, EightBits: true, Threshold: min(10/float64(f.Size), 0.7)})
 	}
 	return performer.NewExact[float32](exact)
 }

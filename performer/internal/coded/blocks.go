@@ -21,9 +21,12 @@ const (
 	together     = 4  // blocks of queries whose scored queries are scored together
 )
 
-// scored are the places of the queries that choose the keys of a block of queries, counted from the
-// first place of the block. None is behind a query of the block.
-var scored = [...]int{-48, -32, -16, 0}
+// The places of the queries that choose the keys of a block of queries, counted from the first place
+// of the block. With a causal mask none is behind a query of the block.
+var (
+	scoredCausal = [...]int{-48, -32, -16, 0}
+	scoredAll    = [len(scoredCausal)]int{8, 24, 40, 56}
+)
 
 // chooser chooses the blocks of keys that each block of queries reads. A piece is a run of blocks.
 type chooser[T dense.Float] struct {
@@ -34,9 +37,9 @@ type chooser[T dense.Float] struct {
 	counts     [][]int   // of each block of queries: how many it reads with each threshold
 }
 
-// AttendBlocks is Attend of causal attention of some heads, which have the same keys and values and
-// the same mask, that reads some blocks of keys. With eightBits the keys before the block of a
-// query have codes if Takes is true.
+// AttendBlocks is Attend of some heads, which have the same keys and values and the same mask,
+// causal or none, that reads some blocks of keys. With eightBits keys have codes if Takes is true,
+// apart from those of the block of a causal query.
 func AttendBlocks[T dense.Float](heads []tiles.Attention[T], threshold float64, eightBits bool) {
 	c := pool.Get[call[T]](&calls)
 	encoded := false
@@ -120,6 +123,9 @@ func (s *sweep[T]) Piece(i int) {
 			p := b.parts[added]
 			b.addPart(&c, p)
 			for j, place := range c.Mask.Places {
+				if !c.Mask.Causal {
+					place = p.To
+				}
 				keys[j] += max(min(p.To, place+1)-p.From, 0)
 			}
 		}
@@ -171,9 +177,12 @@ func (x *chooser[T]) Piece(i int) {
 // queries themselves, and those with the largest mean weights for the scored queries from ≤ j < to.
 func (x *chooser[T]) chooseFor(w *scoring[T], i, from, to int) {
 	c := x.call
-	_, end := c.queries(i)
-	own := (c.Mask.Place(end - 1)) / BlockKeys
-	n := min(own+1, c.store.tilesOf(c.K.Rows))
+	n, own, first := c.store.tilesOf(c.K.Rows), -1, -1 // blocks that are always read
+	if c.Mask.Causal {
+		_, end := c.queries(i)
+		own, first = c.Mask.Place(end-1)/BlockKeys, 0
+		n = min(n, own+1)
+	}
 	order, counts := x.orders[i][:0], x.counts[i][:0]
 	total := 0.0
 	w.keys, w.shares = w.keys[:0], scratch.Resize(w.shares, n)
@@ -187,8 +196,8 @@ func (x *chooser[T]) chooseFor(w *scoring[T], i, from, to int) {
 		total += share
 		w.shares[t] = float32(share)
 		important := share
-		if t == 0 || t == own || c.store.spoilt[t] {
-			important = 2 * float64(len(scored)) // more than any sum of shares
+		if t == first || t == own || c.store.spoilt[t] {
+			important = 2 * float64(len(scoredAll)) // more than any sum of shares
 		}
 		w.keys = append(w.keys, uint64(math.Float32bits(float32(important)))<<32|uint64(t))
 	}
@@ -208,7 +217,7 @@ func (x *chooser[T]) chooseFor(w *scoring[T], i, from, to int) {
 				continue
 			}
 			key := w.keys[t-1]
-			if important := math.Float32frombits(uint32(key >> 32)); important <= float32(len(scored)) && left <= x.thresholds[len(counts)] && x.thresholds[len(counts)] > 0 {
+			if important := math.Float32frombits(uint32(key >> 32)); important <= float32(len(scoredAll)) && left <= x.thresholds[len(counts)] && x.thresholds[len(counts)] > 0 {
 				counts = append(counts, len(order))
 				continue
 			}
@@ -226,7 +235,10 @@ func (x *chooser[T]) appendParts(c *call[T], parts []tiles.Part, i int) []tiles.
 	order := x.orders[i]
 	slices.Sort(order)
 	lo, hi := c.queries(i)
-	end := min(c.Mask.Place(hi-1)+1, c.K.Rows)
+	end := c.K.Rows
+	if c.Mask.Causal {
+		end = min(end, c.Mask.Place(hi-1)+1)
+	}
 	for _, t := range order {
 		p := tiles.Part{From: int(t) * BlockKeys, To: min(int(t+1)*BlockKeys, end)}
 		if n := len(parts); n > 0 && parts[n-1].To == p.From && p.From%tiles.Keys != 0 &&
@@ -263,10 +275,18 @@ var scorings pool.Pair[scoring[float32], scoring[float64]]
 // block reads all keys: it has few, or a query is not among those of the call.
 func (w *scoring[T]) appendScored(c *call[T], i int) {
 	first := i*c.rows - c.skip
-	if c.Mask.Place(0)+first < 2*BlockKeys || first+scored[0] < 0 {
+	if !c.Mask.Causal {
+		for _, s := range scoredAll {
+			if first+s < c.Q.Rows {
+				w.list = append(w.list, first+s)
+			}
+		}
 		return
 	}
-	for _, s := range scored {
+	if c.Mask.Place(0)+first < 2*BlockKeys || first+scoredCausal[0] < 0 {
+		return
+	}
+	for _, s := range scoredCausal {
 		if place := c.Mask.Place(first + s); place < c.K.Rows && (c.Mask.Valid == nil || c.Mask.Valid[place]) {
 			w.list, w.places = append(w.list, first+s), append(w.places, min(place, c.Mask.Place(first-1)))
 		}
@@ -276,8 +296,10 @@ func (w *scoring[T]) appendScored(c *call[T], i int) {
 // score sets weights to the weights of the blocks of keys for the listed queries, with the sum 1
 // for each query.
 func (w *scoring[T]) score(c *call[T]) {
-	n := len(w.list)
-	complete := w.places[n-1]/BlockKeys + 1
+	n, complete := len(w.list), c.store.tilesOf(c.K.Rows)
+	if c.Mask.Causal {
+		complete = w.places[n-1]/BlockKeys + 1
+	}
 	w.blocks = complete + 1
 	w.q.Shape(n, c.Q.Cols)
 	q := w.q.Rows(n)
@@ -297,7 +319,9 @@ func (w *scoring[T]) score(c *call[T]) {
 	w.weights.Shape(w.blocks, n)
 	w.sizes.Shape(w.blocks, n)
 	few := *c // of the listed queries
-	few.Mask.Places = w.places
+	if c.Mask.Causal {
+		few.Mask.Places = w.places
+	}
 	if !c.store.exact {
 		w.coded.lo, w.coded.hi = 0, n
 		w.coded.encode(c, q, c.store.centres.Rows(complete))
@@ -312,8 +336,8 @@ func (w *scoring[T]) score(c *call[T]) {
 	weights := w.weights.Rows(w.blocks)
 	layout.Fill(weights.Row(complete), float32(math.Inf(-1)))
 	clear(w.sizes.Rows(w.blocks).Row(complete))
-	for j, i := range w.list {
-		if place := c.Mask.Place(i); place > w.places[j] { // more than its own key
+	for j, last := range w.places {
+		if place := c.Mask.Place(w.list[j]); place > last { // more than its own key
 			t := place / BlockKeys
 			weights.Row(t)[j], w.sizes.Rows(t + 1).Row(t)[j] = float32(c.Scores.Scale*float64(vecmath.Dot(q.Row(j), c.K.Row(place)))), 255
 		}
@@ -338,7 +362,7 @@ func (w *scoring[T]) score(c *call[T]) {
 // block t over the weight of that score.
 func (w *scoring[T]) weighCodes(c *call[T], t int) {
 	b := &w.coded
-	b.weigh(c, t, tiles.Part{From: t * BlockKeys, To: (t + 1) * BlockKeys})
+	b.weigh(c, t, tiles.Part{From: t * BlockKeys, To: min((t+1)*BlockKeys, c.K.Rows)})
 	peaks, sizes, offsets := w.weights.Rows(t+1).Row(t), w.sizes.Rows(t+1).Row(t), b.offsets.Rows(t+1).Row(t)
 	for j := range peaks {
 		offset := float32(offsets[j])
@@ -351,8 +375,8 @@ func (w *scoring[T]) weighCodes(c *call[T], t int) {
 
 // weigh is weighCodes without codes.
 func (w *scoring[T]) weigh(c *call[T], t int) {
-	lo, hi, n := t*BlockKeys, (t+1)*BlockKeys, len(w.list)
-	scores := w.scores.Rows(BlockKeys)
+	lo, hi, n := t*BlockKeys, min((t+1)*BlockKeys, c.K.Rows), len(w.list)
+	scores := w.scores.Rows(hi - lo)
 	matmul.MulPacked(T(c.Scores.Scale), c.K.RowRange(lo, hi), &w.packed, 0, scores, nil)
 	closed := T(math.Inf(-1))
 	if !c.Mask.Sees(0, n, lo, hi) {

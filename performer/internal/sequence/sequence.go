@@ -82,6 +82,10 @@ type Call[T dense.Float] struct {
 	Scores dense.Matrix[T]
 	Stage  Stage
 
+	// LogSums, unless nil, has an element for each query of one head, where a forward pass writes
+	// the logarithm of the sum of the weights of a query that sees a key.
+	LogSums []T
+
 	// Gradients of a backward pass. DOut is the gradient of Out. LogSink, unless it is nil, is
 	// set to the gradient with respect to the logarithm of a sink.
 	DQ, DOut dense.Tensor[T]
@@ -113,24 +117,10 @@ func (c *Call[T]) Zero() {
 	}
 }
 
-// ForHead returns the call for one of its heads.
-func (c Call[T]) ForHead(h int) Call[T] {
-	c.Q, c.Out = heads(c.Q, h), heads(c.Out, h)
-	return c
-}
-
-// heads returns the view of one head of t.
-func heads[T dense.Float](t dense.Tensor[T], h int) dense.Tensor[T] {
-	if t.Rows > 0 && t.Cols > 0 {
-		t.Data = t.Data[h*t.HeadStride:]
-	}
-	t.Heads = 1
-	return t
-}
-
 // Queries returns the call for the queries from ≤ i < to.
 func (c Call[T]) Queries(from, to int) Call[T] {
 	c.Q, c.Out, c.Past = rows(c.Q, from, to), rows(c.Out, from, to), c.Past+from
+	c.LogSums = c.LogSums[min(from, len(c.LogSums)):min(to, len(c.LogSums))]
 	return c
 }
 

@@ -20,6 +20,7 @@ type Attention[T dense.Float] struct {
 	Dst, Q, K, V dense.Matrix[T]
 	Scores       Scores
 	Mask         Mask[T]
+	LogSums      []T // unless nil, set to the log of the sum of the weights of each query that sees a key
 }
 
 // call is a call of Attend. A piece is a block of queries.
@@ -68,6 +69,9 @@ func (c *call[T]) Piece(i int) {
 	t := NewTile(c.Scores, c.Q.RowRange(lo, hi), c.V.Cols)
 	t.AddSeen(c.K, c.V, c.Mask, lo)
 	t.Finish(c.Dst.RowRange(lo, hi))
+	if c.LogSums != nil {
+		t.logSums(c.LogSums[lo:hi])
+	}
 	t.Release()
 }
 

@@ -226,6 +226,21 @@ func (t *Tile[T]) FinishRow(scoring Scores, dst []T, i int) {
 	Output(scoring, dst, sums, total, peak)
 }
 
+// logSums sets dst to log(Σ_j A_ij + Sink) for the queries i that have seen a key.
+func (t *Tile[T]) logSums(dst []T) {
+	for i := range dst {
+		if !t.seen[i] {
+			continue
+		}
+		_, sum, peak := t.Sums(i)
+		log := math.Log(t.scoring.Total(float64(sum), peak))
+		if !math.IsInf(peak, -1) {
+			log += peak
+		}
+		dst[i] = T(log)
+	}
+}
+
 // Output writes the output of a query with the sums Σ_j A_ij v_j and total Σ_j A_ij, both over
 // exp(peak).
 func Output[T dense.Float](scoring Scores, dst, sums []T, total T, peak float64) {

@@ -1,0 +1,64 @@
+package performer
+
+import (
+	"errors"
+	"fmt"
+	"math"
+
+	"github.com/seed-feabd252/randfeat/dense"
+	"github.com/seed-feabd252/randfeat/internal/compute/vecmath"
+)
+
+// Join returns normalised attention over the keys of all parts, each the Result of [Attend] for the
+// same queries over some of the keys, with AttendArgs.LogSums. For the outputs out_p and LogSums l_p
+// of the parts p,
+//
+//	out = Σ_p exp(l_p − l)·out_p,  l = log Σ_p exp(l_p)
+//
+// Join sets Out and LogSums of the Result that Join returns. The denominator of the joined output
+// has the SinkWeight of every part, so that one part alone should have a SinkWeight. The output of a
+// query that sees no key in any part is zero. Join takes O(B·H·Lq·dv) time for each part, and
+// returns an error if there is no part, or if the shapes of Out and LogSums do not fit.
+func Join[T dense.Float](parts ...Result[T]) (Result[T], error) {
+	if len(parts) == 0 {
+		return Result[T]{}, errors.New("performer: Join of no parts, want at least 1")
+	}
+	shape := parts[0].Out.Shape()
+	for i, p := range parts {
+		p.Out.Check()
+		p.LogSums.Check()
+		want := [4]int{shape[0], shape[1], shape[2], 1}
+		if p.Out.Shape() != shape || p.LogSums.Shape() != want {
+			return Result[T]{}, fmt.Errorf("performer: part %d has Out of %v and LogSums of %v, want %v and %v", i, p.Out.Shape(), p.LogSums.Shape(), shape, want)
+		}
+	}
+	r := Result[T]{Out: like(parts[0].Out), LogSums: like(parts[0].LogSums)}
+	for b := range shape[0] {
+		for h := range shape[1] {
+			for i := range shape[2] {
+				r.LogSums.Row(b, h, i)[0] = joinRow(r.Out.Row(b, h, i), parts, b, h, i)
+			}
+		}
+	}
+	return r, nil
+}
+
+// joinRow adds the joined output of a query to dst, and returns the logarithm of the denominator.
+func joinRow[T dense.Float](dst []T, parts []Result[T], b, h, i int) T {
+	peak, sum := math.Inf(-1), 0.0
+	for _, p := range parts {
+		peak = max(peak, float64(p.LogSums.Row(b, h, i)[0]))
+	}
+	if math.IsInf(peak, -1) {
+		return T(peak)
+	}
+	for _, p := range parts {
+		sum += math.Exp(float64(p.LogSums.Row(b, h, i)[0]) - peak)
+	}
+	for _, p := range parts {
+		if weight := math.Exp(float64(p.LogSums.Row(b, h, i)[0])-peak) / sum; weight != 0 {
+			vecmath.AddScaled(dst, p.Out.Row(b, h, i), T(weight))
+		}
+	}
+	return T(peak + math.Log(sum))
+}

@@ -1,0 +1,180 @@
+package automl_test
+
+import (
+	"math"
+	"math/rand/v2"
+	"testing"
+
+	"github.com/stretchr/testify/assert"
+	"github.com/stretchr/testify/require"
+
+	"github.com/seed-feabd252/randfeat/dense"
+	"github.com/seed-feabd252/randfeat/internal/testing/densetest"
+	"github.com/seed-feabd252/randfeat/kernels"
+	"github.com/seed-feabd252/randfeat/ridge"
+	"github.com/seed-feabd252/randfeat/ridge/automl"
+)
+
+// grouped returns rows in groups of five, whose points are near each other, and whose targets are
+// sin(2x_0) of the points, an effect of the group and noise; or whether this is above 0.
+func grouped[T dense.Float](groups int, classes bool, seed uint64) (ridge.Block[T], []int) {
+	rng := rand.New(rand.NewPCG(seed, 3))
+	b, of := ridge.Block[T]{X: dense.New[T](5*groups, 2), Y: dense.New[T](5*groups, 1)}, []int{}
+	for g := range groups {
+		u, v, effect := rng.NormFloat64(), rng.NormFloat64(), rng.NormFloat64()
+		for i := range 5 {
+			x := u + 0.1*rng.NormFloat64()
+			b.X.Set(5*g+i, 0, T(x))
+			b.X.Set(5*g+i, 1, T(v+0.1*rng.NormFloat64()))
+			y := math.Sin(2*x) + effect + 0.3*rng.NormFloat64()
+			if classes {
+				y = map[bool]float64{true: 1}[y > 0]
+			}
+			b.Y.Set(5*g+i, 0, T(y))
+			of = append(of, 7*g%groups)
+		}
+	}
+	return b, of
+}
+
+// inside returns the share of the targets in bands of 90 %.
+func inside[T dense.Float](m *ridge.Model[T], b ridge.Block[T]) float64 {
+	mean, half := m.Band(b.X, 0.9)
+	in := 0.0
+	for i, v := range b.Y.Data {
+		if math.Abs(float64(v-mean.Data[i])) <= float64(half.Data[i]) {
+			in += 1 / float64(b.Y.Rows)
+		}
+	}
+	return in
+}
+
+// Errors at left-out groups, and forward in time, are those of fits without the rows, of any
+// weights and in any order, for linear features and for a kernel with fewer landmarks than rows.
+func TestErrorsAtGroups(t *testing.T) {
+	rows, of := grouped[float64](10, false, 1)
+	n, rng := len(of), rand.New(rand.NewPCG(1, 2))
+	rows.Weights = make([]float64, n)
+	for i := range n {
+		rows.Weights[i] = 0.5 + rng.Float64()
+		rows.X.Row(i)[1] += 50
+	}
+	rng.Shuffle(n, func(i, j int) {
+		x, y := rows.X.Data, rows.Y.Data
+		x[2*i], x[2*j], x[2*i+1], x[2*j+1] = x[2*j], x[2*i], x[2*j+1], x[2*i+1]
+		y[i], y[j], of[i], of[j] = y[j], y[i], of[j], of[i]
+	})
+	for name, k := range map[string]kernels.Kernel{"linear": nil, "kernel": kernels.Gaussian{LengthScale: 1}} {
+		for _, forward := range []bool{false, true} {
+			phi, ratio, left, err := automl.LeftOut(t.Context(), k, rows, automl.Options{Groups: of, Forward: forward, Landmarks: 20})
+			require.NoError(t, err)
+			count := 0
+			for g := range 10 {
+				if forward && g < 5 {
+					continue
+				}
+				var others ridge.Block[float64]
+				for i, own := range of {
+					if own < g || !forward && own != g {
+						others.X.Data, others.Y.Data = append(others.X.Data, rows.X.Row(i)...), append(others.Y.Data, rows.Y.Row(i)...)
+						others.Weights = append(others.Weights, rows.Weights[i])
+					}
+				}
+				others.X, others.Y = dense.Of(len(others.Weights), 2, others.X.Data), dense.Of(len(others.Weights), 1, others.Y.Data)
+				m, err := ridge.Fit(t.Context(), phi, others, ridge.Options{Ratio: ratio})
+				require.NoError(t, err)
+				mean := m.Mean(dense.Matrix[float64]{}, rows.X)
+				for i, own := range of {
+					if own == g {
+						count++
+						assert.InDelta(t, rows.Y.At(i, 0)-mean.At(i, 0), left.At(i, 0), 1e-6, "%s, forward %v, group %d", name, forward, g)
+					}
+				}
+			}
+			assert.Equal(t, map[bool]int{true: 25, false: 50}[forward], count)
+		}
+	}
+}
+
+// The report of rows in groups says the error at new groups, and bands hold their share there,
+// within four standard errors of as many groups as are held out: all of them, or the last half if
+// groups are times. Rows held out at random have 40 % of the error, and bands from them hold half
+// of the targets.
+func testGroups[T dense.Float](t *testing.T, forward bool) {
+	const n = 40
+	rows, of := grouped[T](n, false, 1)
+	other, _ := grouped[T](300, false, 2)
+	r, err := automl.Fit(t.Context(), rows, automl.Options{Groups: of, Forward: forward, Landmarks: 20}, rand.NewPCG(1, 2))
+	require.NoError(t, err)
+	held, folds := n, "of whole groups"
+	if forward {
+		held, folds = n/2, "forward in time"
+	}
+	assert.Equal(t, []any{5 * n, 5 * held, folds}, []any{r.Rows, r.HeldOut, r.Folds})
+	assert.Contains(t, r.String(), "held-out rows "+folds)
+	assert.InEpsilon(t, rmse(r.Model, other), r.Trials[r.Best].Score, 4/math.Sqrt(2*float64(held)))
+	assert.InDelta(t, 0.9, inside(r.Model, other), 4*math.Sqrt(0.09/float64(held)))
+}
+
+func TestGroups(t *testing.T) {
+	densetest.Both(t, func(t *testing.T) { testGroups[float32](t, true) }, func(t *testing.T) { testGroups[float64](t, false) })
+}
+
+// loss returns the log-loss of a classifier.
+func loss(c *ridge.Classifier[float64], b ridge.Block[float64]) (sum float64) {
+	p := c.Probabilities(dense.Matrix[float64]{}, b.X)
+	for i, class := range b.Y.Data {
+		sum -= math.Log(p.At(i, int(class))) / float64(p.Rows)
+	}
+	return sum
+}
+
+// Probabilities of classes in groups are not surer than rows of new groups allow. Losses of groups
+// have deviations of about 0.5.
+func TestGroupsOfClasses(t *testing.T) {
+	const n = 40
+	rows, of := grouped[float64](n, true, 1)
+	other, _ := grouped[float64](300, true, 2)
+	r, err := automl.Fit(t.Context(), rows, automl.Options{Groups: of, Classes: 2, Landmarks: 20, ClassWeights: []float64{1, 1}}, rand.NewPCG(1, 2))
+	require.NoError(t, err)
+	found := loss(r.Classifier, other)
+	assert.Less(t, found, math.Ln2)
+	assert.InDelta(t, found, r.Trials[r.Best].Score, 4*0.5/math.Sqrt(n))
+}
+
+// The kernel of all rows is fitted again without each fold of groups.
+func TestGroupsOfKernelOfAllRows(t *testing.T) {
+	const n = 60
+	for _, classes := range []int{0, 2} {
+		rows, of := grouped[float64](n, classes > 0, 1)
+		other, _ := grouped[float64](300, classes > 0, 2)
+		r, done, err := automl.KernelFit(t.Context(), rows, automl.Options{Groups: of, Classes: classes}, kernels.Gaussian{LengthScale: 1}, 1)
+		require.NoError(t, err)
+		require.True(t, done)
+		if classes > 0 {
+			assert.Less(t, loss(r.Classifier, other), math.Ln2+4*0.5/math.Sqrt(n))
+			continue
+		}
+		assert.InDelta(t, 0.9, inside(r.Model, other), 4*math.Sqrt(0.09/n))
+		x, _ := r.Model.Rows()
+		assert.Equal(t, 5*n, x.Rows)
+	}
+}
+
+func TestErrorsOfGroups(t *testing.T) {
+	rows, of := grouped[float64](10, true, 1)
+	fit := func(o automl.Options) error {
+		_, err := automl.Fit(t.Context(), rows, o, rand.NewPCG(1, 2))
+		return err
+	}
+	one := make([]int, len(of))
+	for want, o := range map[string]automl.Options{
+		"automl: Groups has 49 numbers, want one for each row, of which there are at least 50":                      {Groups: of[:49]},
+		"automl: Groups has 51 numbers, want one for each of 50 rows":                                               {Groups: append(of, 1)},
+		"automl: Forward without Groups, want the time of each row":                                                 {Forward: true},
+		"automl: HeavyTails with Groups, whose noise is not chosen by group":                                        {Groups: of, HeavyTails: true},
+		"automl: too few of 50 rows can be held out: want more groups, and in them each class and different values": {Groups: one},
+	} {
+		assert.EqualError(t, fit(o), want)
+	}
+}

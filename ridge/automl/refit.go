@@ -1,0 +1,172 @@
+package automl
+
+import (
+	"errors"
+	"iter"
+	"math"
+
+	"github.com/seed-feabd252/randfeat/dense"
+	"github.com/seed-feabd252/randfeat/kernels"
+	"github.com/seed-feabd252/randfeat/ridge"
+)
+
+// view is rows in which others have the weight 0, with an output for each class if classes > 0.
+type view[T dense.Float] struct {
+	ridge.Rows[T]
+	classes int
+	factors []float64        // of the weights of classes, or nil
+	keep    func(i int) bool // row i; nil for all
+}
+
+// Blocks yields the rows.
+func (v view[T]) Blocks() iter.Seq2[ridge.Block[T], error] {
+	return func(yield func(ridge.Block[T], error) bool) {
+		read := 0
+		for b, err := range v.Rows.Blocks() {
+			if err == nil {
+				weights := make([]T, b.X.Rows)
+				for i := range weights {
+					if v.keep == nil || v.keep(read+i) {
+						weights[i] = T(b.Weight(i))
+					}
+					if v.factors != nil {
+						weights[i] *= T(v.factors[int(b.Y.At(i, 0))])
+					}
+				}
+				read += b.X.Rows
+				b = indicators(b, v.classes)
+				b.Weights = weights
+			}
+			if !yield(b, err) || err != nil {
+				return
+			}
+		}
+	}
+}
+
+// groupFit fits the family to all rows, with bands or probabilities from errors at groups that a
+// fit has not seen.
+func groupFit[T dense.Float](s *search, found *choice, rows ridge.Rows[T], drawn sample, r *Result[T]) error {
+	all := drawn.all
+	given := view[T]{rows, s.Classes, s.ClassWeights, nil}
+	if s.fitsKernel(found, drawn.n, all.X.Cols) {
+		name := found.Kernel
+		err := refitKernel(s, found, given, drawn, r)
+		if slow := new(ridge.NotConverged); !errors.As(err, &slow) {
+			return err
+		}
+		found.Kernel = name
+	}
+	found.landmarks = min(s.Landmarks, all.X.Rows)
+	phi, err := build[T](s.ctx, found.space, found.kernel, all.X.RowRange(0, found.landmarks))
+	if err != nil {
+		return err
+	}
+	return refit(s, found, given, drawn, r, func(rows view[T]) (*ridge.Model[T], error) {
+		return regress(s.ctx, phi, rows, found.ratio)
+	})
+}
+
+// refitKernel is refit with the kernel of all rows.
+func refitKernel[T dense.Float](s *search, found *choice, rows view[T], drawn sample, r *Result[T]) error {
+	b, err := collect(s.ctx, rows)
+	if err != nil {
+		return err
+	}
+	k := kernels.Pullback{K: found.kernel, A: found.space.matrix(), Centre: found.space.centre}
+	found.Kernel += ", of all rows"
+	return refit(s, found, view[T]{Rows: b}, drawn, r, func(rows view[T]) (*ridge.Model[T], error) {
+		part, err := collect(s.ctx, rows)
+		if err != nil {
+			return nil, err
+		}
+		at, err := iterate(s, k, part, found.ratio, 0)
+		if err != nil {
+			return nil, err
+		}
+		return at.Model, nil
+	})
+}
+
+// refit fits all rows, and those without each fold of groups, and sets the result.
+func refit[T dense.Float](s *search, found *choice, rows view[T], drawn sample, r *Result[T], fit func(rows view[T]) (*ridge.Model[T], error)) error {
+	m, err := fit(rows)
+	if err != nil {
+		return err
+	}
+	first, held := found.unseen(drawn.all.X.Rows)
+	errs, scales := found.heldOut.Y, found.heldScales
+	var left ridge.Block[T]
+	if !held || s.Classes > 0 {
+		if left, errs, scales, err = leaveFolds(s, drawn, first, rows, fit); err != nil {
+			return err
+		}
+	}
+	if s.Classes > 0 {
+		r.Classifier, _, err = m.Classifier(left.Y, left.Weights, errs, s.Labels)
+		r.Report = found.Report
+		return err
+	}
+	ratios := errs.Clone()
+	for i, v := range scales.Data {
+		ratios.Data[i] = math.Abs(ratios.Data[i]) / v
+	}
+	r.Model, err = bandsOf(s.ctx, m, found, left, ratios, scales.Clone())
+	r.Report = found.Report
+	return err
+}
+
+// leaveFolds returns sampled rows from the row first on, their errors in fits without the fold of
+// the row, and the standard deviations of these predictions.
+func leaveFolds[T dense.Float](s *search, drawn sample, first int, rows view[T], fit func(rows view[T]) (*ridge.Model[T], error)) (left ridge.Block[T], errs, scales dense.Matrix[float64], err error) {
+	folds := 5
+	switch {
+	case s.Forward:
+		folds = forwardFolds
+	case drawn.n <= sampleRows:
+		folds = 10
+	}
+	fold := foldsOfGroups(s.Groups, folds, s.Forward)
+	for k := range folds {
+		own := drawn.all.RowRange(first, drawn.all.X.Rows)
+		own = pick(own, func(i int) bool { return fold[drawn.numbers[first+i]] == k })
+		if len(own.Weights) == 0 {
+			continue
+		}
+		rows.keep = func(i int) bool { return s.trains(fold[i], k) }
+		m, err := fit(rows)
+		if err != nil {
+			return left, errs, scales, err
+		}
+		part, err := collect(s.ctx, view[T]{narrow[T](own), s.Classes, s.ClassWeights, nil})
+		if err != nil {
+			return left, errs, scales, err
+		}
+		rest, g, lacking, err := residuals(s.ctx, m, part)
+		if err != nil {
+			return left, errs, scales, err
+		}
+		for i, w := range part.Weights {
+			for j, v := range m.Noise() {
+				sd := math.Sqrt(v)
+				errs.Data = append(errs.Data, rest.At(i, j)*sd)
+				scales.Data = append(scales.Data, sd*math.Sqrt(1/float64(w)+g[i]+lacking[i]))
+			}
+		}
+		left.X.Data, left.Y.Data, left.Weights = append(left.X.Data, part.X.Data...), append(left.Y.Data, part.Y.Data...), append(left.Weights, part.Weights...)
+	}
+	n := len(left.Weights)
+	if n == 0 {
+		return left, errs, scales, errors.New("no groups can be held out")
+	}
+	p := len(errs.Data) / n
+	left.X, left.Y = dense.Of(n, drawn.all.X.Cols, left.X.Data), dense.Of(n, p, left.Y.Data)
+	return left, dense.Of(n, p, errs.Data), dense.Of(n, p, scales.Data), nil
+}
+
+// narrow returns the rows with elements of type T.
+func narrow[T dense.Float](b ridge.Block[float64]) ridge.Block[T] {
+	part := ridge.Block[T]{X: dense.Copy(dense.Matrix[T]{}, b.X), Y: dense.Copy(dense.Matrix[T]{}, b.Y)}
+	part.Weights = dense.Copy(dense.Matrix[T]{}, dense.Of(1, len(b.Weights), b.Weights)).Data
+	return part
+}
