@@ -51,11 +51,6 @@ type Codes[T dense.Float] interface {
 	// exist, or if the receiver lacks the centre of a row.
 	AppendRows(from Codes[T], ids []int) error
 
-	// Grow reserves memory for n more rows. With centres, Grow divides the n rows among the centres
-	// like the present rows. Grow returns an error if n is negative, or if the codes would take
-	// more than 2⁴⁰ bytes.
-	Grow(n int) error
-
 	// Search writes the len(dst) rows with the largest estimated inner products or cosines with the
 	// query, or with the smallest estimated distances, into dst, best first. Search returns dst,
 	// shorter if Codes has fewer than len(dst) rows. Equal estimates are ordered by row number. For
@@ -230,29 +225,6 @@ func (c *codes[T]) AppendRows(from Codes[T], ids []int) error {
 		b.copyRow(at, other, place, q.layout)
 	}
 	c.now.Store(room.next)
-	return nil
-}
-
-func (c *codes[T]) Grow(n int) error {
-	c.mu.Lock()
-	defer c.mu.Unlock()
-	old := c.rows()
-	if n < 0 || n > math.MaxInt-old.n {
-		return fmt.Errorf("quantise: n = %d, want from 0 to %d", n, math.MaxInt-old.n)
-	}
-	if err := c.q.layout.check(old.n, n); err != nil {
-		return err
-	}
-	next := &rows{old.n, make([]cluster, c.q.clusters), old.labels}
-	copy(next.clusters, old.clusters)
-	for i, l := range next.clusters {
-		more := n
-		if c.q.centred() {
-			more = int(float64(n) * float64(l.n) / float64(max(old.n, 1)))
-		}
-		next.clusters[i].blocks = l.with(more, c.q.layout).blocks
-	}
-	c.now.Store(next)
 	return nil
 }
 

@@ -1,7 +1,6 @@
 package quantise_test
 
 import (
-	"bytes"
 	"context"
 	"fmt"
 	"math"
@@ -103,53 +102,6 @@ func TestBlocks(t *testing.T) {
 	})
 }
 
-// testGrow compares codes with reserved memory with the codes of the same rows without it: after
-// Grow, after Append to reserved memory and beyond it, after rows are removed, and from a file.
-func testGrow[T dense.Float](t *testing.T) {
-	const d = 24
-	for _, c := range []struct {
-		n, centres int
-		o          quantise.Options
-	}{{10, 0, quantise.Options{}}, {30, 3, quantise.Options{}}, {300, 3, quantise.Options{}}, {30, 1, quantise.Options{Bits: 1}}} {
-		n := c.n
-		x, centres := clusters[T](2*n, d, max(c.centres, 1), 3, 0.5, 1)
-		q := newQuantiser[T](t, d, c.o)
-		if c.centres > 0 {
-			q = around(t, c.o, centres)
-		}
-		for _, more := range []int{1, n / 2, 3 * n} {
-			what := fmt.Sprintf("%+v, Grow(%d)", c, more)
-			want, got := codesOf(t, q, x.RowRange(0, n)), codesOf(t, q, x.RowRange(0, n))
-			require.NoError(t, got.Grow(more))
-			sameCodes(t, want, got, x.Row(1), what)
-			require.NoError(t, got.Grow(more/3))
-			for _, c := range []quantise.Codes[T]{want, got} {
-				require.NoError(t, c.Append(t.Context(), x.RowRange(n, n+n/3)))
-				require.NoError(t, c.AppendRows(c, []int{n - 1, 0, 7}))
-				require.NoError(t, c.Append(t.Context(), x.RowRange(n+n/3, 2*n)))
-			}
-			require.NoError(t, got.Grow(more))
-			sameCodes(t, want, got, x.Row(n+1), what+", appended")
-
-			var kept []int
-			for i := 0; i < want.Len(); i += 1 + i%3 {
-				kept = append(kept, i)
-			}
-			wantKept, gotKept := codesOf(t, q, x.RowRange(0, 0)), codesOf(t, q, x.RowRange(0, 0))
-			require.NoError(t, wantKept.AppendRows(want, kept))
-			require.NoError(t, gotKept.Grow(len(kept)/2))
-			require.NoError(t, gotKept.AppendRows(got, kept))
-			require.NoError(t, gotKept.Grow(more))
-			read, err := quantise.Read[T](bytes.NewReader(fileOf(t, gotKept)))
-			require.NoError(t, err)
-			require.NoError(t, read.Grow(more))
-			sameCodes(t, wantKept, read, x.Row(2), what+", read")
-		}
-	}
-}
-
-func TestGrow(t *testing.T) { densetest.Both(t, testGrow[float32], testGrow[float64]) }
-
 // Rows with centres of their own move to codes with all centres, in any order.
 func TestAppendRows(t *testing.T) {
 	const n, d = 150, 40
@@ -160,10 +112,8 @@ func TestAppendRows(t *testing.T) {
 			copy(sorted.Row(i), x.Row(id))
 		}
 		want, got := codesOf(t, q, sorted), codesOf(t, q, sorted.RowRange(0, 0))
-		require.NoError(t, got.Grow(70))
 		assert.Zero(t, got.Len())
 		require.NoError(t, got.AppendRows(c, ids[:50]))
-		require.NoError(t, got.Grow(10))
 		require.NoError(t, got.AppendRows(c, ids[50:]))
 		assert.Equal(t, fileOf(t, want), fileOf(t, got), "%v", q.Options())
 		require.NoError(t, want.AppendRows(want, nil))
@@ -186,7 +136,6 @@ func TestAppendRows(t *testing.T) {
 	assert.EqualError(t, one.AppendRows(two, []int{50}), "quantise: row 50 of 50")
 	assert.EqualError(t, one.AppendRows(nil, nil), "quantise: from is nil")
 	assert.EqualError(t, one.AppendRows(encode(t, x, quantise.Options{Bits: 1}), nil), "quantise: the rows are of a quantiser with other options or another rotation")
-	assert.ErrorContains(t, one.Grow(-1), "quantise: n = -1, want from 0 to")
 	assert.Equal(t, 100, one.Len())
 }
 

@@ -97,9 +97,7 @@ func gather[E any](all *rows, width int, of func(b *block) []E) []E {
 	var parts [][]E
 	for _, c := range all.clusters {
 		for k, b := range c.blocks {
-			if n := c.used(k); n > 0 {
-				parts = append(parts, of(b)[:n*width])
-			}
+			parts = append(parts, of(b)[:c.used(k)*width])
 		}
 	}
 	return joined(parts)

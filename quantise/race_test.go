@@ -53,7 +53,6 @@ func TestShared(t *testing.T) {
 					order.Lock()
 					if at = c.Len(); at < n {
 						assert.NoError(t, c.Append(t.Context(), x.RowRange(at, at+batch)))
-						assert.NoError(t, c.Grow(at%5*batch))
 					}
 					order.Unlock()
 				}

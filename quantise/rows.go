@@ -192,15 +192,14 @@ func (r cluster) find(i int) int {
 }
 
 // used returns the number of places of block k that hold rows.
-func (r cluster) used(k int) int { return max(0, min(r.blocks[k].size, r.n-r.blocks[k].first)) }
+func (r cluster) used(k int) int { return min(r.blocks[k].size, r.n-r.blocks[k].first) }
 
 // before returns the number of rows of the cluster with numbers below id.
 func (r cluster) before(id int) int {
 	if len(r.blocks) == 0 || r.blocks[0].ids == nil {
 		return min(id, r.n)
 	}
-	// Append may be writing the numbers of a block without rows, which Grow has reserved.
-	k := sort.Search(len(r.blocks), func(k int) bool { return r.used(k) == 0 || int(r.blocks[k].ids[0]) >= id }) - 1
+	k := sort.Search(len(r.blocks), func(k int) bool { return int(r.blocks[k].ids[0]) >= id }) - 1
 	if k < 0 {
 		return 0
 	}

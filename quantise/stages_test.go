@@ -79,12 +79,10 @@ func TestStages(t *testing.T) {
 		}
 		// P < 0.003
 		assert.LessOrEqual(t, missed, 4, "of 90 searches, each with a probability of 0.01 at most")
-		// Files and moved rows keep the signs, also beside reserved memory.
+		// Files and moved rows keep the signs.
 		again, err := quantise.View[float32](fileOf(t, with))
 		require.NoError(t, err)
-		require.NoError(t, again.Grow(1000))
 		moved := codesOf(t, with.Quantiser(), x.RowRange(0, 0))
-		require.NoError(t, moved.Grow(n/2))
 		require.NoError(t, moved.AppendRows(with, nil))
 		query, k := with.Quantiser().Prepare(nil, x.Row(n-1), quantise.Cosine, 0), 10
 		require.True(t, quantise.Staged(with, query, k))

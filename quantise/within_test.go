@@ -32,23 +32,24 @@ func testWithin[T dense.Float](t *testing.T) {
 	clear(x.Row(3))
 	src := rand.NewPCG(1, 2)
 	one := must.Have(quantise.New[T](d, quantise.Options{Bits: 1}, src))
-	factors := []float64{1, 0, 1e-12, 1e-35, 1e33}
+	sizes := []struct{ rows, query float64 }{{1, 1}, {1, 0}, {1, 1e-12}, {1, 1e-35}, {1, 1e33}, {1e26, 1e30}, {1e-26, 1e-31}}
 	if _, double := any(T(0)).(float64); double {
-		factors = append(factors, 1e-180, 1e180)
+		sizes = append(sizes, struct{ rows, query float64 }{1, 1e-180}, struct{ rows, query float64 }{1, 1e180})
 	}
 	for name, q := range map[string]quantise.Quantiser[T]{
 		"1 bit": one, "4 bits": must.Have(quantise.New[T](d, quantise.Options{}, src)),
 		"learnt": must.Have(quantise.Learn(x, quantise.Options{Bits: 1.5}, src)), "centres": must.Have(one.WithCentres(random[T](5, d, 3))),
 	} {
-		c := must.Have(q.Encode(t.Context(), x))
-		for _, factor := range factors {
-			y := random[T](1, d, 2).Row(0)
-			scaleBy(T(factor), y)
+		for _, size := range sizes {
+			x, y := x.Clone(), random[T](1, d, 2).Row(0)
+			scaleBy(T(size.rows), x.Data)
+			scaleBy(T(size.query), y)
+			c := must.Have(q.Encode(t.Context(), x))
 			for _, by := range measures {
 				all := exact(x, y, by, n, nil)
 				query := q.Prepare(nil, y, by, miss)
 				for _, limit := range []float64{math.Inf(-1), all[0].Value, all[50].Value, all[n-1].Value, math.Inf(1)} {
-					what := fmt.Sprintf("%s, factor %v, measure %d, limit %v", name, factor, by, limit)
+					what := fmt.Sprintf("%s, sizes %v, measure %d, limit %v", name, size, by, limit)
 					rows := must.Have(c.Within(t.Context(), query, limit, quantise.SearchOptions[T]{Rows: quantise.RowsOf(x)}))
 					estimates := must.Have(c.Within(t.Context(), query, limit, quantise.SearchOptions[T]{}))
 					place, bounded := make([]int, n), make([]bool, n)

@@ -168,13 +168,13 @@ func TestDamagedFiles(t *testing.T) {
 		{"ids of 2 bytes, want 3", func(f *safetensors.File) { f.Tensors["index.ends"] = words(0, 1, 2) }},
 		{"id 2 has the bytes [1, 0) of 3", func(f *safetensors.File) { f.Tensors["index.ends"] = words(0, 1, 0) }},
 		{"1 of 3 ids are twice in the file", func(f *safetensors.File) { f.Tensors["index.ends"] = words(0, 0, 3) }},
-		{"3 codes and 3 rows for 2 ids, want 2 rows", func(f *safetensors.File) { f.Tensors["index.ends"] = words(0, 3) }},
+		{"3 codes and 3×2 rows for 2 ids, want 2×2", func(f *safetensors.File) { f.Tensors["index.ends"] = words(0, 3) }},
 		{"a seed of 1 words, want 2", func(f *safetensors.File) { f.Tensors["index.seed"] = words(1) }},
 		{"Measure = 7, want one of the constants", func(f *safetensors.File) { f.Metadata["index.measure"] = "7" }},
 		{"Bits = 9, want from 1/8 to 8, or 0 for 4", func(f *safetensors.File) { f.Metadata["index.bits"] = "9" }},
 		{"no Bits and no Quantiser", func(f *safetensors.File) { f.Metadata["index.bits"] = "0" }},
-		{"3 codes and 3 rows for 3 ids, want 0 rows", func(f *safetensors.File) { f.Metadata["index.learnt"] = "true" }},
-		{"Quantiser is for rows of R^2, want R^3", func(f *safetensors.File) {
+		{"3 codes and 3×2 rows for 3 ids, want 0×2", func(f *safetensors.File) { f.Metadata["index.learnt"] = "true" }},
+		{"3 codes and 3×3 rows for 3 ids, want 3×2", func(f *safetensors.File) {
 			f.Tensors["index.rows"] = must.Have(safetensors.FromFloats([]int{3, 3}, make([]float32, 9)))
 		}},
 		{`the row of id "" holds NaN or ±Inf, or has a norm above 1e150`, func(f *safetensors.File) {

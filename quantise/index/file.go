@@ -2,7 +2,6 @@ package index
 
 import (
 	"bytes"
-	"cmp"
 	"errors"
 	"fmt"
 	"io"
@@ -86,8 +85,9 @@ func open[K ID, T dense.Float](f *file[T]) (Index[K, T], error) {
 	if err != nil {
 		return nil, fmt.Errorf("index: %w", err)
 	}
-	o := &settings{f.Rows.Cols, quantise.Measure(f.Measure), f.Bits, f.KeepRows, [2]uint64(f.Seed)}
-	if err := cmp.Or(o.check(), checkQuantiser(codes.Quantiser(), o.d)); err != nil {
+	d, _ := codes.Quantiser().Dims()
+	o := &settings{d, quantise.Measure(f.Measure), f.Bits, f.KeepRows, [2]uint64(f.Seed)}
+	if err := o.check(); err != nil {
 		return nil, err
 	}
 	ids, err := idsOf[K](f)
@@ -99,8 +99,8 @@ func open[K ID, T dense.Float](f *file[T]) (Index[K, T], error) {
 	if s.hasRows() {
 		want = len(ids)
 	}
-	if codes.Len() != len(ids) || f.Rows.Rows != want {
-		return nil, fmt.Errorf("index: %d codes and %d rows for %d ids, want %d rows", codes.Len(), f.Rows.Rows, len(ids), want)
+	if codes.Len() != len(ids) || f.Rows.Rows != want || f.Rows.Cols != d {
+		return nil, fmt.Errorf("index: %d codes and %d×%d rows for %d ids, want %d×%d", codes.Len(), f.Rows.Rows, f.Rows.Cols, len(ids), want, d)
 	}
 	for i := range f.Rows.Rows {
 		if err := checkVector(f.Rows.Row(i)); err != nil {

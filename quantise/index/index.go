@@ -18,12 +18,12 @@ import (
 // hold any bytes.
 type ID interface{ ~int64 | ~string }
 
-// Index holds the codes of rows of R^d by the ids of the rows. New and Read return an Index.
+// Index holds vectors, the rows of R^d, by ids of the user. New and Read return an Index.
 //
 // Goroutines may share an Index. A method that changes an Index waits for other changes, and
 // publishes all rows of the call at once. Search, Within and Write work on the rows that the Index
-// had when the method began, and never wait for a change. After an error of a method the Index has
-// the rows that the Index had before the call.
+// had when the method began, and never wait for a change. A method that returns an error has not
+// changed the Index.
 type Index[K ID, T dense.Float] interface {
 	// Len returns the number of rows.
 	Len() int
@@ -31,42 +31,43 @@ type Index[K ID, T dense.Float] interface {
 	// Contains reports whether the Index has a row of the given id.
 	Contains(id K) bool
 
-	// Add adds the n rows of a matrix (n×d) with n ids, and costs as much as quantise.Codes.Append,
-	// and 1/8 of a byte of copying for each row of the Index. The call that brings the Index to 4d
-	// rows costs a call of quantise.Learn more. Add returns an error that names the id if the Index
-	// contains the id, if the id is twice in ids, or if the row of the id holds NaN or ±Inf or has
-	// a norm that is neither 0 nor between 2⁻⁹⁹ and 2⁹⁹. Add returns an error if the ids and the
-	// rows differ in number, if the matrix has not d columns, and if ctx ends. Add panics if ctx is
-	// nil.
+	// Add copies the rows of an n×d matrix into the Index, under n ids. Add encodes the rows as
+	// quantise.Codes.Append does, and copies one bit for each row in the Index. The call that
+	// brings the Index to 4d rows also learns a quantiser, as quantise.Learn does.
+	//
+	// Add returns an error that names an id if the Index contains the id, if ids contains the id
+	// twice, or if the row of the id holds NaN or ±Inf or has a norm that is neither 0 nor between
+	// 2⁻⁹⁹ and 2⁹⁹. Add returns an error if ids and rows differ in number, if the matrix does not
+	// have d columns, and if ctx ends. Add panics if ctx is nil.
 	Add(ctx context.Context, ids []K, rows dense.Matrix[T]) error
 
 	// Put adds rows as Add does, and replaces the rows of ids that the Index contains. A search
 	// finds either the old row or the new row of an id.
 	Put(ctx context.Context, ids []K, rows dense.Matrix[T]) error
 
-	// Delete deletes the rows of the given ids, and returns the number of rows that Delete has
-	// deleted. A deleted row keeps memory until Compact, or until more than half of all rows in
-	// memory are deleted: then Delete and Put copy the codes of the other rows.
+	// Delete deletes the rows of the given ids that the Index contains, and returns the number of
+	// deleted rows. Deleted rows take memory until Compact, or until more than half of the rows in
+	// memory are deleted: Delete and Put then copy the codes of the remaining rows.
 	Delete(ids ...K) int
 
-	// Compact frees the memory of deleted rows. If the Index keeps rows, has 4d rows and was made
-	// without a Quantiser, Compact calls quantise.Learn for the present rows and encodes all rows
-	// anew: call Compact if later rows have other large directions than the first 4d rows. Compact
-	// returns an error if ctx ends, and panics if ctx is nil.
+	// Compact frees the memory of deleted rows. An Index with Options.KeepRows, without
+	// Options.Quantiser and with at least 4d rows also learns a quantiser from the present rows and
+	// encodes all rows anew. Call Compact if later rows are large in other directions than the
+	// first 4d rows. Compact returns an error if ctx ends, and panics if ctx is nil.
 	Compact(ctx context.Context) error
 
 	// Search returns the k rows with the largest inner products or cosines with the query (d
-	// numbers), or with the smallest squared distances, best first, or all rows if the Index has
-	// fewer than k. Rows of equal values are in the order in which Add or Put added the rows.
-	// Search reads all codes once, and twice if the Index has the rows themselves.
+	// numbers), or with the smallest squared distances, best first. Search returns all rows if the
+	// Index has fewer than k. Rows of equal values are in the order in which Add or Put added the
+	// rows. Search reads all codes once, and twice for exact values.
 	//
-	// If the Index keeps rows, has fewer than 4d rows or SearchOptions has Rows, values are exact
-	// and Search misses one of the k rows with at most the probability SearchOptions.Miss. Otherwise
-	// values are estimates from codes, each with a standard error.
+	// Search returns exact values if the Index keeps rows, has learnt no quantiser yet, or if
+	// SearchOptions.Rows is set, and misses one of the k rows with at most the probability
+	// SearchOptions.Miss. Otherwise Search returns estimates from codes, with standard errors.
 	//
-	// Search returns an error if the query has not d numbers, holds NaN or ±Inf or has a norm that
-	// is neither 0 nor between 2⁻⁹⁹ and 2⁹⁹, if k < 0, if Miss is not in [0, 1), if ctx ends, or if
-	// SearchOptions.Rows returns an error. Search panics if ctx is nil.
+	// Search returns an error if the query does not have d numbers, holds NaN or ±Inf or has a norm
+	// that is neither 0 nor between 2⁻⁹⁹ and 2⁹⁹. Search returns an error if k < 0, if Miss is not
+	// in [0, 1), if ctx ends, or if SearchOptions.Rows fails. Search panics if ctx is nil.
 	Search(ctx context.Context, query []T, k int, o *SearchOptions[K, T]) ([]Hit[K], error)
 
 	// Within returns all rows whose inner product or cosine with the query (d numbers) is at least
@@ -74,10 +75,10 @@ type Index[K ID, T dense.Float] interface {
 	// row that reaches the limit with at most the probability SearchOptions.Miss. Within reads all
 	// codes once.
 	//
-	// If the Index keeps rows, has fewer than 4d rows or SearchOptions has Rows, Within returns
-	// exact values, and no row beyond the limit. Otherwise Within returns the rows whose bounds
-	// reach the limit, whether or not their values do. Within returns an error if limit is NaN, and
-	// an error for the other arguments where Search does.
+	// Where Search returns exact values, Within returns exact values of the rows that reach the
+	// limit. Elsewhere Within returns estimates of all rows that may reach the limit, by the bounds
+	// Low and High. Within returns an error if limit is NaN, and where Search does for the query,
+	// the options and ctx. Within panics if ctx is nil.
 	Within(ctx context.Context, query []T, limit float64, o *SearchOptions[K, T]) ([]Hit[K], error)
 
 	// Write writes the Index without deleted rows to w, as one safetensors file, which Read reads
@@ -98,11 +99,11 @@ type Options[T dense.Float] struct {
 	// KeepRows keeps the rows in memory and in files, so that searches return exact values.
 	KeepRows bool
 
-	// Quantiser encodes the rows, if Quantiser is not nil: a result of quantise.Learn from a
-	// sample, of quantise.New or of WithCentres, with Bits of 0. If
+	// Quantiser encodes the rows if Quantiser is not nil. Quantiser is a result of quantise.Learn,
+	// of quantise.New or of WithCentres, and Options.Bits must be 0 beside a Quantiser. If
 	// Quantiser is nil, an Index of rows of R^d keeps the rows until the Index has 4d rows, and
-	// takes a quantiser from quantise.Learn for the 4d rows. Give a result of quantise.New if d is
-	// in the thousands, where the d³ operations of quantise.Learn take long.
+	// then takes the result of quantise.Learn for these rows. Set Quantiser to a result of
+	// quantise.New if d is in the thousands, because quantise.Learn takes d³ operations.
 	Quantiser quantise.Quantiser[T]
 }
 
@@ -114,19 +115,19 @@ type SearchOptions[K ID, T dense.Float] struct {
 	Accept func(id K) bool
 
 	// Rows writes the rows of the given ids into dst, which is len(ids)×d, from a file or a
-	// database, so that an Index that does not keep rows finds exact values. A search calls Rows
-	// from one goroutine at a time, and returns an error of Rows.
+	// database, so that an Index without Options.KeepRows finds exact values. A search calls Rows
+	// from one goroutine, and returns an error of Rows.
 	Rows func(dst dense.Matrix[T], ids []K) error
 
-	// Miss is the probability that Search with exact values misses one of the best rows, and that
-	// Within misses a row that reaches the limit, over random rotations. Zero means 0.001. Miss is
-	// also the probability that the value of a row is below Hit.Low, and that the value is above
-	// Hit.High.
+	// Miss is the probability, over random rotations, with which Search with exact values misses
+	// one of the best rows, and Within misses a row that reaches the limit. The value of a row is
+	// below Hit.Low with at most the probability Miss, and above Hit.High likewise. Zero means
+	// 0.001. The probabilities hold for rows like those from which the quantiser was learnt.
 	Miss float64
 }
 
-// Hit is a row in the result of a search: the id of the row, and the Estimate of the measure. The
-// StdErr of an exact value is 0, and Low and High are then equal to the value.
+// Hit is a row in the result of a search: the id of the row, and the Estimate of the measure of the
+// row and the query. An exact value has a StdErr of 0, and equals Low and High.
 type Hit[K ID] struct {
 	ID K
 	quantise.Estimate
@@ -152,8 +153,8 @@ func New[K ID, T dense.Float](d int, o Options[T], src rand.Source) (Index[K, T]
 		}
 	} else if o.Bits != 0 {
 		return nil, fmt.Errorf("index: Bits = %v with a Quantiser, want 0", o.Bits)
-	} else if err := checkQuantiser(q, d); err != nil {
-		return nil, err
+	} else if in, _ := q.Dims(); in != d {
+		return nil, fmt.Errorf("index: Quantiser is for rows of R^%d, want R^%d", in, d)
 	}
 	codes, err := q.Encode(context.Background(), dense.New[T](0, d))
 	if err != nil {

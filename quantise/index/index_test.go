@@ -156,6 +156,7 @@ func (m *model[K, T]) operate(t *testing.T, step int) {
 		require.Equal(t, before-len(m.rows), m.x.Delete(append(ids, ids...)...))
 	case kind == 10 && step%5 == 0:
 		require.NoError(t, m.x.Compact(ctx))
+		require.Equal(t, len(m.rows), index.Held(m.x))
 	case kind == 11 && step%5 == 0:
 		var file bytes.Buffer
 		require.NoError(t, m.x.Write(&file))
@@ -188,6 +189,7 @@ func (m *model[K, T]) operate(t *testing.T, step int) {
 		equalHits(t, want, must.Have(m.x.Within(ctx, query, limit, o)), "within")
 	}
 	require.Equal(t, len(m.rows), m.x.Len())
+	require.LessOrEqual(t, index.Held(m.x), 2*len(m.rows))
 	id := m.id(m.rng.IntN(of))
 	require.Equal(t, m.rows[id] != nil, m.x.Contains(id))
 }

@@ -30,14 +30,6 @@ func (o *settings) check() error {
 	return nil
 }
 
-// checkQuantiser returns an error unless q makes codes for an index.
-func checkQuantiser[T dense.Float](q quantise.Quantiser[T], d int) error {
-	if in, _ := q.Dims(); in != d {
-		return fmt.Errorf("index: Quantiser is for rows of R^%d, want R^%d", in, d)
-	}
-	return nil
-}
-
 // source returns a source of random numbers, which is the same for every call.
 func (o *settings) source() rand.Source { return rand.NewPCG(o.seed[0], o.seed[1]) }
 
