@@ -2,7 +2,6 @@ package quantise_test
 
 import (
 	"cmp"
-	"fmt"
 	"math"
 	"math/rand/v2"
 	"slices"
@@ -81,41 +80,6 @@ func TestWithCentresErrors(t *testing.T) {
 		_, err := q.WithCentres(centres)
 		assert.ErrorContains(t, err, want)
 	}
-}
-
-// Search with centres finds what sorting all estimates finds, and a search of few centres what
-// sorting those of their rows finds.
-func testCentredSearch[T dense.Float](t *testing.T) {
-	const n, d, k = 1200, 48, 20
-	for _, mean := range []float64{0, 20} {
-		x, centres := clusters[T](n, d, 12, mean, 0.7, 6)
-		for i := range 40 {
-			vecmath.Scale(x.Row(29*i), -0.5) // has no centre near
-		}
-		copy(x.Row(1100), x.Row(17))
-		clear(x.Row(5))
-		copy(x.Row(6), centres.Row(3))
-		for _, o := range options(1, 2, 4, 8) {
-			q := around(t, o, centres)
-			c := codesOf(t, q, x)
-			for _, query := range [][]T{x.Row(100), centres.Row(3), random[T](1, d, 9).Row(0), make([]T, d)} {
-				for _, by := range measures {
-					what := fmt.Sprintf("mean %v, %v, measure %d", mean, o, by)
-					all := ranked(c, query, by)
-					got := search(c, make([]quantise.Hit, k), query, by)
-					require.Len(t, got, k)
-					for i, hit := range got {
-						tolerance := 0.1*hit.StdErr + 1e-6*math.Abs(hit.Value)
-						require.InDelta(t, all[i].Value, hit.Value, tolerance, "%s, place %d", what, i)
-					}
-				}
-			}
-		}
-	}
-}
-
-func TestCentredSearch(t *testing.T) {
-	densetest.Both(t, testCentredSearch[float32], testCentredSearch[float64])
 }
 
 // Centres that do not fit the rows change nothing: those of other data, equal ones, and 0. A search

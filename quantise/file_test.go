@@ -2,7 +2,6 @@ package quantise_test
 
 import (
 	"bytes"
-	"context"
 	"encoding/binary"
 	"errors"
 	"flag"
@@ -183,35 +182,6 @@ func TestHostileFile(t *testing.T) {
 	require.ErrorContains(t, err, "quantise: 3 words of codes")
 	assert.Equal(t, err, readErr)
 	assert.Less(t, after.TotalAlloc-before.TotalAlloc, uint64(1<<20))
-}
-
-// No bytes make it crash, and what it accepts can be searched.
-func FuzzFile(f *testing.F) {
-	x, centres := clusters[float32](3, 8, 2, 1, 0.1, 1)
-	for _, o := range options(1, 4) {
-		q := newQuantiser[float32](f, 8, o)
-		centred, err := q.WithCentres(centres)
-		require.NoError(f, err)
-		for _, q := range []quantise.Quantiser[float32]{q, centred} {
-			c, err := q.Encode(context.Background(), x)
-			require.NoError(f, err)
-			f.Add(fileOf(f, c))
-		}
-	}
-	f.Fuzz(func(t *testing.T, data []byte) {
-		// large dimensions only take time
-		if file, err := safetensors.View(data); err == nil && file.Metadata["codes.d"] == "8" {
-			data = must.Have(archive.Changed(data, func(*safetensors.File) {}))
-		}
-		c, err := quantise.Read[float32](bytes.NewReader(data))
-		view, viewErr := quantise.View[float32](data)
-		assert.Equal(t, err, viewErr)
-		if err == nil {
-			in, _ := c.Quantiser().Dims()
-			assert.Equal(t, search(c, make([]quantise.Hit, 2), make([]float32, in), quantise.SquaredDistance),
-				search(view, make([]quantise.Hit, 2), make([]float32, in), quantise.SquaredDistance))
-		}
-	})
 }
 
 var update = flag.Bool("update", false, "write the golden files")
