@@ -77,14 +77,14 @@ type Codes[T dense.Float] interface {
 	// Within returns all rows that SearchOptions select and whose inner product or cosine with the
 	// query is at least limit, or whose squared distance is at most limit, best first. Over random
 	// rotations, Within misses a row that reaches the limit with at most the miss probability of
-	// Quantiser.Prepare, which must be above 0. With SearchOptions.Rows, Within reads the rows whose
-	// bounds reach the limit, and returns exact values of the rows that reach the limit, with a
-	// StdErr of 0. Without SearchOptions.Rows, Within returns estimates of all rows whose bounds
+	// Quantiser.Prepare, which must be above 0. With SearchOptions.Rows, Within reads the rows
+	// whose bounds reach the limit, and returns exact values of the rows that reach the limit, with
+	// a StdErr of 0. Without SearchOptions.Rows, Within returns estimates of all rows whose bounds
 	// reach the limit. For a query that is not finite, Within returns no rows.
 	//
-	// Within costs one pass over all codes, in parallel, and an estimate for each row of the result.
-	// Within returns an error if limit is NaN or the miss probability is 0, and where SearchAll
-	// does for the query, the options and ctx. Within panics if ctx is nil.
+	// Within costs one pass over all codes, in parallel, and an estimate for each row of the
+	// result. Within returns an error if limit is NaN or the miss probability is 0, and where
+	// SearchAll does for the query, the options and ctx. Within panics if ctx is nil.
 	Within(ctx context.Context, query *Query, limit float64, o SearchOptions[T]) ([]Hit, error)
 
 	// Estimates writes the estimates of the Measure between the query and the rows ids, which may

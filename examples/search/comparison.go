@@ -1,6 +1,7 @@
 package main
 
 import (
+	"bytes"
 	"context"
 	"fmt"
 	"io"
@@ -70,24 +71,16 @@ type result struct {
 }
 
 // build returns an index of the rows, and the bytes of a row in its file.
-func (c *comparison) build(bits float64) (x index.Index[int64, float32], bytes int, err error) {
+func (c *comparison) build(bits float64) (x index.Index[int64, float32], size int, err error) {
 	x, err = index.New[int64](c.x.Cols, index.Options[float32]{Measure: quantise.Cosine, Bits: bits}, rand.NewPCG(c.s.seed, 3))
 	if err == nil {
 		err = x.Add(context.Background(), c.ids, c.x)
 	}
-	var file counter
+	var file bytes.Buffer
 	if err == nil {
 		err = x.Write(&file)
 	}
-	return x, int(file) / c.x.Rows, err
-}
-
-// counter counts the bytes that are written to it.
-type counter int
-
-func (n *counter) Write(data []byte) (int, error) {
-	*n += counter(len(data))
-	return len(data), nil
+	return x, file.Len() / c.x.Rows, err
 }
 
 // measure searches an index for all queries.
@@ -137,7 +130,7 @@ func (c *comparison) compare(stdout io.Writer) (charts.Figure, error) {
 	t := table.New(1, "search", "bits", "bytes", fmt.Sprintf("recall@%d", c.s.k), "missed", "µs")
 	series := []charts.Series{{Name: "codes"}, {Name: "codes and rows"}}
 	for _, bits := range widths {
-		x, bytes, err := c.build(bits)
+		x, size, err := c.build(bits)
 		if err != nil {
 			return charts.Figure{}, err
 		}
@@ -146,7 +139,7 @@ func (c *comparison) compare(stdout io.Writer) (charts.Figure, error) {
 			if err != nil {
 				return charts.Figure{}, err
 			}
-			t.Row(series[i].Name, fmt.Sprint(bits), fmt.Sprint(bytes), fmt.Sprintf("%.3f", r.recall), fmt.Sprintf("%.4f", r.missed), fmt.Sprintf("%.0f", r.micros))
+			t.Row(series[i].Name, fmt.Sprint(bits), fmt.Sprint(size), fmt.Sprintf("%.3f", r.recall), fmt.Sprintf("%.4f", r.missed), fmt.Sprintf("%.0f", r.micros))
 			series[i].Points = append(series[i].Points, charts.Point{X: bits, Y: r.recall})
 		}
 	}

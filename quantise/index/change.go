@@ -59,12 +59,12 @@ func (x *index[K, T]) put(ctx context.Context, ids []K, rows dense.Matrix[T], re
 		}
 		added[id] = len(next.ids) + i
 	}
-	next.add(ids, rows.Row)
 	var err error
-	if next.learnt || next.n/learnRows < x.d {
+	if next.learnt || (next.n+len(ids))/learnRows < x.d {
+		next.add(ids, rows.Row)
 		err = next.codes.Append(ctx, rows)
 	} else {
-		next, err = next.learned(ctx)
+		next, err = next.learned(ctx, ids, rows)
 	}
 	if err != nil {
 		return fmt.Errorf("index: %w", err)
@@ -97,7 +97,7 @@ func (x *index[K, T]) Compact(ctx context.Context) error {
 	defer x.writing.Unlock()
 	next, err := x.now.Load(), error(nil)
 	if x.keeps && x.bits > 0 && next.n/learnRows >= x.d {
-		next, err = next.learned(ctx)
+		next, err = next.learned(ctx, nil, dense.Matrix[T]{})
 	} else if next.n < len(next.ids) {
 		next, err = next.compacted()
 	}

@@ -126,11 +126,17 @@ func (s *state[K, T]) compacted() (*state[K, T], error) {
 	return to, codes.AppendRows(s.codes, places)
 }
 
-// learned returns the state without deleted rows, and with codes of a quantiser that is learnt from
-// the rows. The rows of s need no codes.
-func (s *state[K, T]) learned(ctx context.Context) (*state[K, T], error) {
+// learned returns the state without deleted rows and with more rows, with codes of a quantiser that
+// is learnt from the rows.
+func (s *state[K, T]) learned(ctx context.Context, ids []K, rows dense.Matrix[T]) (*state[K, T], error) {
 	to := s.only(s.places())
-	q, err := quantise.Learn(to.matrix(), quantise.Options{Bits: s.bits}, s.source())
+	before, sample := to.matrix(), rows
+	if rows.Rows/learnRows < s.d { // otherwise a copy of many rows would take memory
+		all := to.next()
+		all.add(ids, rows.Row)
+		sample = all.matrix()
+	}
+	q, err := quantise.Learn(sample, quantise.Options{Bits: s.bits}, s.source())
 	for bits := 1.0; err != nil && bits <= 8; bits *= 2 { // the rows have no two norms above 0
 		if bits >= s.bits {
 			q, err = quantise.New[T](s.d, quantise.Options{Bits: bits}, s.source())
@@ -139,11 +145,12 @@ func (s *state[K, T]) learned(ctx context.Context) (*state[K, T], error) {
 	if err != nil {
 		return nil, err
 	}
-	if to.codes, err = q.Encode(ctx, to.matrix()); err != nil {
+	if to.codes, err = q.Encode(ctx, before); err != nil {
 		return nil, err
 	}
 	if to.learnt = true; !s.keeps {
 		to.rows = nil
 	}
-	return to, nil
+	to.add(ids, rows.Row)
+	return to, to.codes.Append(ctx, rows)
 }
