@@ -25,6 +25,10 @@ func testBytesAreCodes[T dense.Float](t *testing.T) {
 			want, got := c.Estimates(make([]quantise.Estimate, n), query, nil), make([]quantise.Estimate, n)
 			require.NoError(t, q.EstimateBytes(got, query, page))
 			require.Equal(t, want, got, "%v, measure %d", q.Options(), by)
+			for i, e := range c.Estimates(got, q.Prepare(nil, x.Row(7), by, 0.01), nil) { // by other code
+				require.Equal(t, want[i].Value, e.Value)
+				require.InEpsilon(t, want[i].StdErr, e.StdErr, 1e-9)
+			}
 			ids := []int{129, 0, 64, 64, 63, 64, 65, 66, 1}
 			for i, e := range c.Estimates(make([]quantise.Estimate, len(ids)), query, ids) {
 				require.Equal(t, want[ids[i]], e)

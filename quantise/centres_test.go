@@ -2,7 +2,6 @@ package quantise_test
 
 import (
 	"cmp"
-	"fmt"
 	"math"
 	"math/rand/v2"
 	"slices"
@@ -83,41 +82,6 @@ func TestWithCentresErrors(t *testing.T) {
 	}
 }
 
-// Search with centres finds what sorting all estimates finds, and a search of few centres what
-// sorting those of their rows finds.
-func testCentredSearch[T dense.Float](t *testing.T) {
-	const n, d, k = 1200, 48, 20
-	for _, mean := range []float64{0, 20} {
-		x, centres := clusters[T](n, d, 12, mean, 0.7, 6)
-		for i := range 40 {
-			vecmath.Scale(x.Row(29*i), -0.5) // has no centre near
-		}
-		copy(x.Row(1100), x.Row(17))
-		clear(x.Row(5))
-		copy(x.Row(6), centres.Row(3))
-		for _, o := range options(1, 2, 4, 8) {
-			q := around(t, o, centres)
-			c := codesOf(t, q, x)
-			for _, query := range [][]T{x.Row(100), centres.Row(3), random[T](1, d, 9).Row(0), make([]T, d)} {
-				for _, by := range measures {
-					what := fmt.Sprintf("mean %v, %v, measure %d", mean, o, by)
-					all := ranked(c, query, by)
-					got := search(c, make([]quantise.Hit, k), query, by)
-					require.Len(t, got, k)
-					for i, hit := range got {
-						tolerance := 0.1*hit.StdErr + 1e-6*math.Abs(hit.Value)
-						require.InDelta(t, all[i].Value, hit.Value, tolerance, "%s, place %d", what, i)
-					}
-				}
-			}
-		}
-	}
-}
-
-func TestCentredSearch(t *testing.T) {
-	densetest.Both(t, testCentredSearch[float32], testCentredSearch[float64])
-}
-
 // Centres that do not fit the rows change nothing: those of other data, equal ones, and 0. A search
 // of one of them is one of all rows.
 func TestCentresThatDoNotFit(t *testing.T) {
@@ -191,56 +155,4 @@ func TestSearchOfFewCentres(t *testing.T) {
 			}
 		}
 	}
-}
-
-// Exact rows are found by the law of centred codes, from fewer rows than without centres.
-func testCentredRerank[T dense.Float](t *testing.T) {
-	const n, d, k, m = 800, 64, 10, 4
-	for _, mean := range []float64{0, 30} {
-		x, centres := clusters[T](n, d, 20, mean, 0.5, 8)
-		queries, _ := clusters[T](m, d, 20, mean, 0.5, 8)
-		for i := range queries.Rows {
-			queries.Row(i)[0] += T(0.1 * float64(i))
-		}
-		for _, o := range []quantise.Options{{Bits: 1}, {Bits: 8}} {
-			plain, err := quantise.New[T](d, o, rand.NewPCG(1, 2))
-			require.NoError(t, err)
-			for _, by := range measures {
-				var read [2]int
-				for i, q := range []quantise.Quantiser[T]{plain, around(t, o, centres)} {
-					c := codesOf(t, q, x)
-					hits := make([][]quantise.Hit, m)
-					for j := range hits {
-						hits[j] = make([]quantise.Hit, k)
-					}
-					rows := quantise.RowsOf(x)
-					require.NoError(t, searchAll(c, t.Context(), hits, queries, by, 0, quantise.SearchOptions[T]{
-						Rows: func(dst dense.Matrix[T], ids []int) error {
-							read[i] += len(ids)
-							return rows(dst, ids)
-						},
-					}))
-					for j, list := range hits {
-						values := make([]float64, n)
-						for row := range n {
-							values[row] = truth(by, doubles(x.Row(row)), doubles(queries.Row(j)))
-							if by != quantise.SquaredDistance {
-								values[row] = -values[row]
-							}
-						}
-						slices.Sort(values)
-						for place, hit := range list {
-							require.InDelta(t, values[place], map[bool]float64{true: hit.Value, false: -hit.Value}[by == quantise.SquaredDistance],
-								1e-12*math.Abs(hit.Value)*math.Abs(mean+1), "mean %v, %v, measure %d, place %d, centred %d, query %d", mean, o, by, place, i, j)
-						}
-					}
-				}
-				assert.LessOrEqual(t, read[1], read[0], "mean %v, %v, measure %d", mean, o, by)
-			}
-		}
-	}
-}
-
-func TestCentredRerank(t *testing.T) {
-	densetest.Both(t, testCentredRerank[float32], testCentredRerank[float64])
 }

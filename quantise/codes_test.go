@@ -172,28 +172,6 @@ func TestZeroRows(t *testing.T) {
 	}
 }
 
-// Every finite size of float32 in the range has codes, and the codes do not depend on it.
-func TestSizes(t *testing.T) {
-	x := random[float64](1, 24, 6)
-	query := random[float64](1, 24, 7).Row(0)
-	for _, o := range options(1, 8) {
-		q := newQuantiser[float64](t, 24, o)
-		want := estimates(codesOf(t, q, x), nil, query, quantise.Cosine)[0]
-		for _, scale := range []float64{0x1p-98, 0x1p97} {
-			y := x.Clone()
-			floats.Scale(scale, y.Data)
-			assert.InDelta(t, want, estimates(codesOf(t, q, y), nil, query, quantise.Cosine)[0], 1e-6, "%v", o)
-		}
-		for _, scale := range []float64{1e-200, 1e-160, 1e-40, 1e40, 1e200} {
-			y := x.Clone()
-			floats.Scale(scale, y.Data)
-			_, err := q.Encode(t.Context(), y)
-			assert.ErrorContains(t, err, "quantise: row 0 h", "%v, %v", o, scale)
-			assert.ErrorContains(t, err, " norm ", "%v, %v", o, scale)
-		}
-	}
-}
-
 // Errors name the first row and its norm, where float32 rotations overflow too, and leave the
 // codes.
 func TestRowsThatHaveNoCodes(t *testing.T) {

@@ -66,34 +66,39 @@ func testExactRows[T dense.Float](t *testing.T) {
 			if (bits == 2 || bits == 4) && name != "plain" && name != "axes" {
 				continue
 			}
-			miss := 1e-9
+			o, miss := quantise.Options{Bits: float64(bits)}, 1e-9
 			if bits == 1 {
 				miss = 1e-30 // below the spacing of numbers near 1
 			}
-			c, read, looked := encode(t, x, quantise.Options{Bits: float64(bits)}), quantise.RowsOf(x), 0
-			o := quantise.SearchOptions[T]{Except: except, Rows: func(dst dense.Matrix[T], ids []int) error {
-				assert.True(t, slices.IsSorted(ids))
-				looked += len(ids)
-				return read(dst, ids)
-			}}
-			for _, by := range measures {
-				hits := lists(queries.Rows, k)
-				require.NoError(t, searchAll(c, t.Context(), hits, queries, by, miss, o))
-				for i := range hits {
-					want := exact(x, queries.Row(i), by, k, func(id int) bool { return id%5 != 0 })
-					require.Len(t, hits[i], k)
-					for j, hit := range hits[i] {
-						what := fmt.Sprintf("%s, %d bits, measure %d, query %d, place %d", name, bits, by, i, j)
-						require.Zero(t, hit.StdErr, what)
-						require.InDelta(t, want[j].Value, hit.Value, 1e-9*math.Abs(want[j].Value), what)
-						if name != "zeros" && name != "axes" { // no values that are equal
-							require.Equal(t, want[j].ID, hit.ID, what)
+			for about, q := range []quantise.Quantiser[T]{newQuantiser[T](t, d, o), around(t, o, x.RowRange(1, 4))} {
+				c, read, looked := codesOf(t, q, x), quantise.RowsOf(x), 0
+				o := quantise.SearchOptions[T]{Except: except, Rows: func(dst dense.Matrix[T], ids []int) error {
+					assert.True(t, slices.IsSorted(ids))
+					looked += len(ids)
+					return read(dst, ids)
+				}}
+				for _, by := range measures {
+					hits := lists(queries.Rows, k)
+					require.NoError(t, searchAll(c, t.Context(), hits, queries, by, miss, o))
+					for i := range hits {
+						want := exact(x, queries.Row(i), by, k, func(id int) bool { return id%5 != 0 })
+						require.Len(t, hits[i], k)
+						for j, hit := range hits[i] {
+							what := fmt.Sprintf("%s, %d bits, centres %v, measure %d, query %d, place %d", name, bits, about > 0, by, i, j)
+							require.Zero(t, hit.StdErr, what)
+							require.InDelta(t, want[j].Value, hit.Value, 1e-9*math.Abs(want[j].Value), what)
+							if name != "zeros" && name != "axes" { // no values that are equal
+								require.Equal(t, want[j].ID, hit.ID, what)
+							}
 						}
 					}
 				}
-			}
-			if name == "plain" && bits > 2 {
-				assert.Less(t, looked, n*queries.Rows*len(measures)/5, "%d bits", bits)
+				if name == "plain" && bits > 2 {
+					assert.Less(t, looked, n*queries.Rows*len(measures)/5, "%d bits", bits)
+				}
+				if name == "mean" && about > 0 {
+					assert.Less(t, looked, n*queries.Rows*len(measures)/2, "%d bits", bits)
+				}
 			}
 		}
 	}

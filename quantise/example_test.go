@@ -4,7 +4,6 @@ import (
 	"bytes"
 	"context"
 	"fmt"
-	"log"
 	"math"
 	"math/rand/v2"
 
@@ -35,29 +34,6 @@ func Example() {
 	// row 228: 0.175 ± 0.007
 	// row 721: 0.174 ± 0.006
 	// 140000 bytes for 1024000
-}
-
-// Encoding in blocks shows its progress and ends with a context, and needs no more rows in memory
-// than those of a block.
-func ExampleCodes_Append() {
-	const n, d, block = 2500, 64, 1000
-	rng := rand.New(rand.NewPCG(1, 1))
-	q, _ := quantise.New[float32](d, quantise.Options{Bits: 4}, rng)
-	codes, _ := q.Encode(context.Background(), dense.New[float32](0, d))
-	for codes.Len() < n {
-		rows := dense.New[float32](min(block, n-codes.Len()), d) // from a file
-		for i := range rows.Data {
-			rows.Data[i] = float32(rng.NormFloat64())
-		}
-		if err := codes.Append(context.Background(), rows); err != nil {
-			log.Fatal(err)
-		}
-		fmt.Printf("%d of %d rows\n", codes.Len(), n)
-	}
-	// Output:
-	// 1000 of 2500 rows
-	// 2000 of 2500 rows
-	// 2500 of 2500 rows
 }
 
 // Two bits find the exact neighbours, if the rows themselves can be read: few of them.

@@ -7,8 +7,6 @@ import (
 	"gonum.org/v1/gonum/floats"
 
 	"github.com/seed-feabd252/randfeat/dense"
-	"github.com/seed-feabd252/randfeat/internal/compute/parallel"
-	"github.com/seed-feabd252/randfeat/internal/compute/vecmath"
 )
 
 // Rotate gives a quantiser another rotation.
@@ -82,32 +80,6 @@ func DropCorrection[T dense.Float](public Codes[T]) {
 
 // Label returns the number of the centre of a row, 0 for none.
 func Label[T dense.Float](c Codes[T], row int) int { return c.(*codes[T]).rows().label(row) }
-
-// DropCentreProducts forgets the products of rows with their centres.
-func DropCentreProducts[T dense.Float](c Codes[T]) {
-	for _, one := range c.(*codes[T]).rows().clusters {
-		for _, b := range one.blocks {
-			clear(b.numbers[centreProducts])
-		}
-	}
-}
-
-// ShrinkCentres takes rotated centres that are too short, as if t were too small.
-func ShrinkCentres[T dense.Float](q Quantiser[T]) {
-	for _, c := range q.(*quantiser[T]).centres {
-		for i := range c.rotated {
-			c.rotated[i] *= 0.98
-		}
-	}
-}
-
-// SumOfSquares reads x on all processors and returns the sum of its squares.
-func SumOfSquares(x []float64) float64 {
-	const piece = 1 << 15
-	sums := make([]float64, (len(x)+piece-1)/piece)
-	parallel.Rows(len(x), piece, func(lo, hi int) { sums[lo/piece] = vecmath.Dot(x[lo:hi], x[lo:hi]) })
-	return vecmath.Sum(sums)
-}
 
 // Staged reports whether a search for k rows takes two stages.
 func Staged[T dense.Float](public Codes[T], query *Query, k int) bool {

@@ -131,52 +131,6 @@ func TestFar(t *testing.T) {
 	}
 }
 
-// Every call has the estimates of Estimates, in pages and in lists, for one query and for several
-// that are near to different centres, for all rows and for few. Exact rows are the nearest.
-func testFarCalls[T dense.Float](t *testing.T) {
-	const n, m, d, k = 500, 10, 40, 7
-	for _, o := range options(1, 4, 8) {
-		x, queries, centres := farData[T](farCase{mean: 1e6, between: 1, centres: 3}, n, m, d)
-		clear(centres.Row(2)) // its rows and queries are not so near to another centre
-		q := around(t, o, centres)
-		codes := codesOf(t, q, x)
-		page, ids := pageOf(t, q, x), rand.New(rand.NewPCG(5, 6)).Perm(n)
-		some := setOf(n, func(id int) bool { return slices.Contains(ids[:n/20], id) })
-		for _, by := range measures {
-			prepared, every := make([]*quantise.Query, m), make([]quantise.Estimate, n)
-			together, few := lists(m, k), lists(m, k)
-			for i := range prepared {
-				prepared[i] = q.Prepare(nil, queries.Row(i), by, 0)
-			}
-			require.NoError(t, codes.SearchAll(t.Context(), together, prepared, quantise.SearchOptions[T]{}))
-			require.NoError(t, codes.SearchAll(t.Context(), few, prepared, quantise.SearchOptions[T]{Only: some}))
-			for i, query := range prepared {
-				want := codes.Estimates(make([]quantise.Estimate, n), query, nil)
-				require.NoError(t, q.EstimateBytes(every, query, page))
-				require.Equal(t, want, every)
-				for j, e := range codes.Estimates(every, query, ids) {
-					require.Equal(t, want[ids[j]], e)
-				}
-				require.Equal(t, codes.Search(make([]quantise.Hit, k), query), together[i])
-				for _, hit := range append(few[i], together[i]...) {
-					require.Equal(t, want[hit.ID], hit.Estimate)
-				}
-			}
-			if by == quantise.Cosine {
-				continue
-			}
-			require.NoError(t, searchAll(codes, t.Context(), together, queries, by, 1e-9, quantise.SearchOptions[T]{Rows: quantise.RowsOf(x)}))
-			for i := range prepared {
-				for j, hit := range exact(x, queries.Row(i), by, k, nil) {
-					require.Equal(t, hit.ID, together[i][j].ID, "%v, measure %d, query %d", o, by, i)
-				}
-			}
-		}
-	}
-}
-
-func TestFarCalls(t *testing.T) { densetest.Both(t, testFarCalls[float32], testFarCalls[float64]) }
-
 // Distances of rows and queries of unequal norms have the error of the norms.
 func testUnequalNorms[T dense.Float](t *testing.T) {
 	const n, m, d = 500, 10, 96

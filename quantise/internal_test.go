@@ -66,30 +66,6 @@ func TestKeep(t *testing.T) {
 	}
 }
 
-func TestOrdered(t *testing.T) {
-	r := rand.New(rand.NewPCG(1, 2))
-	var keys, order []uint64
-	for _, n := range []int{0, 1, 255, 256, 257, 3000} {
-		list := make([]candidate, n)
-		for i := range list {
-			list[i] = candidate{score: r.NormFloat64(), row: i}
-		}
-		order, keys = ordered(keys, list)
-		var got []int
-		for _, v := range order {
-			got = append(got, int(uint32(v)))
-		}
-		want := make([]int, n)
-		for i := range want {
-			want[i] = i
-		}
-		require.ElementsMatch(t, want, got)
-		for i := 1; n >= 256 && i < n; i++ {
-			require.GreaterOrEqual(t, float32(list[got[i-1]].score), float32(list[got[i]].score))
-		}
-	}
-}
-
 // tail returns the probability that a coordinate of a uniform direction of R^m exceeds z of its
 // standard deviations.
 func tail(m int, z float64) float64 {

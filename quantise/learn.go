@@ -24,14 +24,11 @@ import (
 //
 // Learn subtracts the mean of the sample if the mean is large, finds the principal directions,
 // divides the directions into bands of equal bits, and rotates each band at random. The StdErr of
-// an estimate includes the errors of all bands, and the mean square of what vectors like the sample
-// have in directions without bits. If Bits > 1, StdErr is right on average over queries like the
-// sample even for a row that is larger or smaller in a band than the sample, because the encoding
-// measures the errors of the row. Learn and encode again when rows have directions that the sample
-// lacks: no law covers the errors of a row along directions without bits.
+// an estimate is right on average over queries like the sample, for rows like the sample, and if
+// Bits > 1 for rows that are larger or smaller in a band. Learn and encode again when rows have
+// directions that the sample lacks: no law covers the errors along directions without bits.
 //
-// A sample in R^d needs 4d rows or more to show principal directions. Learn chooses bits on a
-// quarter of the sample that is not used to find directions, so that a small sample, or a sample
+// A sample in R^d needs 4d rows or more to show principal directions. A small sample, or a sample
 // without a decaying spectrum, gets equal bits. If bits are equal and no mean is subtracted, Learn
 // returns the quantiser of New with opts and src, unless New lacks the number of bits or rotates to
 // more than d dimensions. Of a large sample in R^d, Learn uses every m-th row, at least 16,384 and

@@ -26,12 +26,12 @@ type Quantiser[T dense.Float] interface {
 	Options() Options
 
 	// Theory returns the exact mean and variance of the estimate of a cosine whose true value is
-	// given, over uniformly random rotations. The estimate of xᵀy has ‖x‖‖y‖ times the mean and
-	// (‖x‖‖y‖)² times the variance for the cosine, and the estimate of ‖x−y‖² 4 times the variance
-	// for xᵀy. The mean is the cosine itself. The variance is
-	// NaN for several bits in less than 32 dimensions, for which no law is known. With Learn, the variance is the mean over pairs of vectors like the
-	// sample, relative to norms after subtraction of the mean. The first call of Theory takes
-	// longer, to compute integrals.
+	// given, over uniformly random rotations. The mean is the cosine itself. The estimate of xᵀy
+	// has (‖x‖‖y‖)² times the variance for the cosine, and the estimate of ‖x−y‖² 4 times the
+	// variance for xᵀy. The variance is NaN for several bits in less than 32 dimensions, for which
+	// no law is known. With Learn, the variance is the mean over pairs of vectors like the sample,
+	// relative to norms after subtraction of the mean. The first call of Theory takes longer, to
+	// compute integrals.
 	Theory(cosine float64) (mean, variance float64)
 
 	// WithCentres returns a quantiser of unchanged rotation that encodes x − c for a row x, where c
@@ -50,7 +50,7 @@ type Quantiser[T dense.Float] interface {
 	// Prepare rotates and rounds the query x (d numbers) for estimates of a measure. Prepare writes
 	// the prepared query into dst and returns dst, or a new Query if dst is nil. If miss is
 	// positive, estimates have the bounds Low and High, each of which fails with at most the
-	// probability miss; bounds require RaBitQ. The query x may have any finite norm. If x is not
+	// probability miss. The query x may have any finite norm. If x is not
 	// finite, all estimates for the query are NaN.
 	//
 	// Prepare costs a rotation and O(d') in d' dimensions, and O(d) for each centre c ∈ R^d when

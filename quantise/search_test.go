@@ -70,9 +70,15 @@ func testManyQueries[T dense.Float](t *testing.T) {
 // A search with filters finds what is left of all rows in the order of their estimates.
 func TestFilters(t *testing.T) {
 	const n, d, k = 5000, 24, 10
-	x, query := random[float64](n, d, 1), random[float64](1, d, 2)
+	x, centres := clusters[float64](n, d, 5, 10, 0.5, 6)
+	scaleBy(-1, x.Data[:20*d]) // rows without a centre near
+	query := x.RowRange(77, 78)
+	var quantisers []quantise.Quantiser[float64]
 	for _, o := range options(2, 4, 8) {
-		c := encode(t, x.RowRange(0, 100), o)
+		quantisers = append(quantisers, newQuantiser[float64](t, d, o), around(t, o, centres))
+	}
+	for _, q := range quantisers {
+		c, o := codesOf(t, q, x.RowRange(0, 100)), q.Options()
 		// blocks that begin at odd rows
 		require.NoError(t, c.Append(t.Context(), x.RowRange(100, n)))
 		for _, by := range measures {

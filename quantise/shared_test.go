@@ -83,7 +83,7 @@ func around[T dense.Float](t testing.TB, o quantise.Options, centres dense.Matri
 // bothKinds calls f with quantisers of all numbers of bits, without and with centres, and rows near
 // centres.
 func bothKinds[T dense.Float](t *testing.T, n, d int, f func(q quantise.Quantiser[T], x dense.Matrix[T])) {
-	x, centres := clusters[T](n, d, 5, 3, 0.5, 1)
+	x, centres := clusters[T](n, d, 5, 10, 0.5, 1) // near to one centre q − tc is rounded by itself
 	for _, o := range options(1, 2, 4, 8) {
 		f(newQuantiser[T](t, d, o), x)
 		f(around(t, o, centres), x)

@@ -119,6 +119,12 @@ func filesOf[T dense.Float](t testing.TB) map[string]file {
 	readTable := readerOf(table.ReadModel, func(m *table.Model) { _, _ = m.Predict(row, 0.9) },
 		func(w io.Writer, m *table.Model) error { return m.Write(w) })
 
+	readCodes := readerOf(quantise.Read[T], func(c quantise.Codes[T]) {
+		if x, ok := point[T](c.Quantiser().Dims()); ok {
+			c.Search(make([]quantise.Hit, 2), c.Quantiser().Prepare(nil, x.Row(0), quantise.SquaredDistance, 0))
+		}
+	}, func(w io.Writer, c quantise.Codes[T]) error { return c.Write(w) })
+
 	all := map[string]file{}
 	for name, e := range map[string]orf.Ensemble{"IID": orf.IID{}, "Hadamard": orf.Hadamard{FixedLength: true}, "Givens": orf.Givens{}} {
 		var b bytes.Buffer
@@ -131,6 +137,15 @@ func filesOf[T dense.Float](t testing.TB) map[string]file {
 	sums, fresh := must.Have(ridge.NewSums(phi, 1)), must.Have(ridge.NewSums(phi, 1))
 	require.NoError(t, sums.Add(rows.X, rows.Y, nil))
 	all["sums"] = bytesOf(sums, fresh, func(s *ridge.Sums[T]) { _, _ = s.Fit(context.Background(), ridge.Options{}) })
+	plain := must.Have(quantise.New[T](2, quantise.Options{}, src()))
+	for name, q := range map[string]quantise.Quantiser[T]{
+		"codes": plain, "codes about centres": must.Have(plain.WithCentres(rows.X.RowRange(0, 2))),
+		"codes of Learn": must.Have(quantise.Learn(rows.X, quantise.Options{Bits: 2}, src())),
+	} {
+		var b bytes.Buffer
+		require.NoError(t, must.Have(q.Encode(context.Background(), rows.X.RowRange(0, 3))).Write(&b))
+		all[name] = file{b.Bytes(), readCodes}
+	}
 	var b bytes.Buffer
 	fit := must.Have(kernelridge.Fit(context.Background(), kernels.Gaussian{}, rows, kernelridge.Options{Ratio: 0.1, Probes: 2, Src: src()}))
 	require.NoError(t, fit.Model.Write(&b))
@@ -256,6 +271,9 @@ func testEveryFile[T dense.Float](t *testing.T) {
 func TestWidths(t *testing.T) {
 	single, double := filesOf[float32](t), filesOf[float64](t)
 	for name, f := range single {
+		if strings.HasPrefix(name, "codes") {
+			continue // which serve both element types
+		}
 		_, narrow := double[name].read(f.data)
 		_, wide := f.read(double[name].data)
 		require.ErrorContains(t, narrow, "the file is of float32, want float64", name)

@@ -130,32 +130,6 @@ func unscaled(t *testing.T, rows, stride int, a *Rows, b *Columns) dense.Matrix[
 	return y
 }
 
-// Products are exact whatever the shape and the layout is, also of the first rows and the first
-// inner indices.
-func TestProducts(t *testing.T) {
-	everyTier(t, func(t *testing.T) {
-		r := rand.New(rand.NewPCG(1, 1))
-		shapes(func(rows, inner, cols int) {
-			coded, transposed := r.IntN(2) == 0, r.IntN(2) == 0
-			a, b := drawn(r, rows+r.IntN(3), inner+r.IntN(9), -128, 127), drawn(r, inner, cols, 0, 255)
-			if coded {
-				a, b = drawn(r, rows+r.IntN(3), inner, -128, 127), drawn(r, inner, cols, -128, 127)
-			}
-			got := unscaled(t, rows, max(1, Padded(cols)+r.IntN(3)), rowsOf(a, transposed), columnsOf(b, coded))
-			want := product(a, b, rows)
-			for i := range rows {
-				for j := range Padded(cols) {
-					sum := int32(0)
-					if j < cols {
-						sum = want.at(i, j)
-					}
-					require.Equal(t, float32(sum), got.At(i, j), "element (%d, %d) of %d×%d×%d, transposed %v, coded %v", i, j, rows, inner, cols, transposed, coded)
-				}
-			}
-		})
-	})
-}
-
 // Sums of the largest products, at the largest number of inner indices.
 func TestLargestProducts(t *testing.T) {
 	everyTier(t, func(t *testing.T) {
@@ -214,13 +188,17 @@ func equalBits(t *testing.T, want, got []float32, signs bool, text string, args 
 	}
 }
 
-// Scores are products that are rounded step by step, and peaks the largest that are numbers.
+// Scores are exact products whatever the shape and the layout is, also of the first inner indices,
+// which are scaled and rounded step by step. Peaks are the largest that are numbers.
 func TestScores(t *testing.T) {
 	everyTier(t, func(t *testing.T) {
 		r := rand.New(rand.NewPCG(2, 1))
 		shapes(func(rows, inner, cols int) {
-			x, y := drawn(r, rows, inner, -127, 127), drawn(r, inner, cols, -127, 127)
-			a, b := rowsOf(x, r.IntN(2) == 0), columnsOf(y, true)
+			x, y, coded := drawn(r, rows, inner, -128, 127), drawn(r, inner, cols, -128, 127), r.IntN(2) == 0
+			if !coded {
+				x, y = drawn(r, rows+r.IntN(3), inner+r.IntN(9), -128, 127), drawn(r, inner, cols, 0, 255)
+			}
+			a, b := rowsOf(x, r.IntN(2) == 0), columnsOf(y, coded)
 			mixed, padded := r.IntN(2) == 0, Padded(cols)
 			copy(a.Scales, factors(r, rows, mixed))
 			scales := factors(r, padded, mixed)

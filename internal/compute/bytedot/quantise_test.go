@@ -129,23 +129,6 @@ func testQuantise[T dense.Float](t *testing.T) {
 
 func dims(a, b int) [2]int { return [2]int{a, b} }
 
-// An element is off by half a unit of its scale at most, and the largest is exact to rounding.
-func TestCodesAreNear(t *testing.T) {
-	r := rand.New(rand.NewPCG(4, 3))
-	x := normals(r, 20, 77)
-	var rows Rows
-	require.True(t, QuantiseRows(&rows, x, nil))
-	for i := range x.Rows {
-		most := 0
-		for l, v := range x.Row(i) {
-			code := int(rows.Code(i, l))
-			assert.InDelta(t, v, rows.Scales[i]*float32(code), float64(0.5001*rows.Scales[i]))
-			most = max(most, code, -code)
-		}
-		assert.Equal(t, 127, most)
-	}
-}
-
 // A dithered code less u is off by half a unit at most, and products with dithered columns have the
 // sum of such codes, but for an integer and the rounding of codes of rows times u.
 //

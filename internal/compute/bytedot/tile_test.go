@@ -7,10 +7,8 @@ import (
 	"testing"
 
 	"github.com/stretchr/testify/assert"
-	"github.com/stretchr/testify/require"
 
 	"github.com/seed-feabd252/randfeat/dense"
-	"github.com/seed-feabd252/randfeat/internal/compute/simd"
 )
 
 // outputs is attention of queries to keys in tiles of so many keys, in 8 bits.
@@ -136,33 +134,4 @@ func TestAttention(t *testing.T) {
 			assert.InDelta(t, 1, square/expected, 0.2)
 		})
 	}
-}
-
-// FuzzTile requires the bits of pure Go in every tier, for all shapes.
-func FuzzTile(f *testing.F) {
-	f.Add(uint64(1), byte(37), byte(200), byte(64), byte(50), byte(64))
-	f.Add(uint64(2), byte(1), byte(5), byte(1), byte(1), byte(3))
-	f.Add(uint64(3), byte(80), byte(130), byte(33), byte(17), byte(129))
-	f.Fuzz(func(t *testing.T, seed uint64, queries, keys, d, dv, tile byte) {
-		r := rand.New(rand.NewPCG(seed, 5))
-		q, k, v := normals(r, int(queries), int(d)), normals(r, int(keys), int(d)), normals(r, int(keys), int(dv))
-		for _, x := range []dense.Matrix[float32]{q, k, v} {
-			factor := float32(math.Exp(3 * r.NormFloat64()))
-			for i := range x.Data {
-				x.Data[i] *= factor
-				if r.IntN(20*len(x.Data)) == 0 {
-					x.Data[i] = special[r.IntN(len(special))]
-				}
-			}
-		}
-		var want dense.Matrix[float32]
-		for name := range tiers {
-			got := outputs(q, k, v, 1+int(tile))
-			if name == simd.Generic.String() {
-				want = got
-			}
-			require.Len(t, got.Data, len(want.Data))
-			equalBits(t, want.Data, got.Data, true, "tier %v", name)
-		}
-	})
 }

@@ -161,50 +161,6 @@ func TestEnds(t *testing.T) {
 	}
 }
 
-// The error of a weight, in units of 1/255 of the largest, has no mean, and no variance besides
-// that of rounding.
-//
-//ci:assembly
-func TestAccuracy(t *testing.T) {
-	worst, sum, squares, rounding, count := 0.0, 0.0, 0.0, 0.0, 0.0
-	for row := range octave.Rows {
-		for x := float32(0); x < 16*Octave; x += 0.37 {
-			exact := 255 * math.Exp2(-float64(x)/Octave)
-			err := float64(weightOf(x, row)) - exact
-			worst = max(worst, math.Abs(err))
-			sum += err
-			squares += err * err
-			_, fraction := math.Modf(exact)
-			rounding += fraction * (1 - fraction)
-			count++
-		}
-	}
-	t.Logf("largest error %.4f, mean %.6f, root mean square %.4f (%.4f by rounding alone)",
-		worst, sum/count, math.Sqrt(squares/count), math.Sqrt(rounding/count))
-	assert.Less(t, worst, 1.07)
-	assert.InDelta(t, 0, sum/count, 1e-3)
-	assert.InDelta(t, math.Sqrt(rounding/count), math.Sqrt(squares/count), 0.002)
-}
-
-// Small weights beside a large one have their share together, those below half a unit too.
-//
-//ci:assembly
-func TestSmallWeights(t *testing.T) {
-	const keys = 256
-	y := dense.New[float32](keys, Lanes)
-	for _, exact := range []float64{0.04, 0.1, 0.25, 0.45, 0.9, 1.6} {
-		for i := range y.Data {
-			y.Data[i] = float32(math.Log2(exact/255) * Octave)
-		}
-		clear(y.Row(100))
-		var w Columns
-		totals := make([]int32, Lanes)
-		Weigh(&w, keys, Lanes, totals, y, make([]float32, Lanes))
-		// Means are within 1/64, and one threshold is that of the largest weight.
-		assert.InDelta(t, 255+(keys-1)*exact, totals[3], 1+keys/64.0, "weights of %g", exact)
-	}
-}
-
 // Closed pairs have no weight, whatever the scale of a column is, and raise no peak.
 func TestClose(t *testing.T) {
 	everyTier(t, func(t *testing.T) {
@@ -256,34 +212,4 @@ func TestWeighPanics(t *testing.T) {
 	assert.Panics(t, func() { Weigh(&w, 7, 17, totals, y, x[:31]) }, "shifts are short")
 	assert.Panics(t, func() { Peaks(x[:31:31], y) }, "peaks are short")
 	assert.Panics(t, func() { Peaks(x, dense.New[float32](8, 20)) }, "columns are not padded")
-}
-
-// FuzzWeigh requires the weights of the definition in integers in every tier, for all bits of
-// scores and shifts.
-func FuzzWeigh(f *testing.F) {
-	f.Add(float32(1), float32(0), float32(30), byte(7))
-	f.Add(float32(-28671.5), float32(2), float32(-1024), byte(33))
-	f.Add(float32(math.NaN()), float32(math.Inf(-1)), float32(1e9), byte(64))
-	f.Fuzz(func(t *testing.T, y, shift, step float32, keys byte) {
-		if keys == 0 {
-			return
-		}
-		for range tiers {
-			scores := dense.New[float32](four*groups(int(keys)), Lanes)
-			for i := range scores.Data {
-				scores.Data[i] = y + step*float32(i%97)
-			}
-			var w Columns
-			totals := make([]int32, Lanes)
-			Weigh(&w, int(keys), Lanes, totals, scores, slices.Repeat([]float32{shift}, Lanes))
-			for j, total := range totals {
-				for i := range int(keys) {
-					want := weightOf(shift-scores.At(i, j), i)
-					require.Equal(t, want, w.weightAt(i, j), "tier %v, key %d, column %d: %g less %g", tier, i, j, shift, scores.At(i, j))
-					total -= int32(want)
-				}
-				require.Zero(t, total, "column %d", j)
-			}
-		}
-	})
 }

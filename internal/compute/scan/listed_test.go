@@ -1,7 +1,6 @@
 package scan
 
 import (
-	"fmt"
 	"math/rand/v2"
 	"slices"
 	"testing"
@@ -118,25 +117,4 @@ func TestShortListedProducts(t *testing.T) {
 	assert.Panics(t, next(make([]float32, n), make([]uint64, (n+1)*words), query))
 	assert.Panics(t, next(make([]float32, n+1), make([]uint64, (n+1)*words-1), query))
 	assert.Panics(t, next(make([]float32, n+1), make([]uint64, (n+1)*words), query[1:]))
-}
-
-// BenchmarkListedProducts goes through rows at random that stay in the third cache.
-func BenchmarkListedProducts(b *testing.B) {
-	const count, step = 1024, 64
-	for _, width := range productWidths {
-		for _, d := range []int{128, 768} {
-			b.Run(fmt.Sprintf("bits=%d/d=%d", width, d), func(b *testing.B) {
-				words := Words(d, width)
-				rows, dst, query := randomRows(count*words), make([]float32, step), make([]byte, ListedBytes(words, width))
-				r, list := rand.New(rand.NewPCG(1, 1)), make([]*byte, step+ListedMore)
-				for i := range list {
-					list[i] = (*byte)(unsafe.Pointer(&rows[r.IntN(count)*words]))
-				}
-				for b.Loop() {
-					ListedProducts(dst, list, query, step, words, width)
-				}
-				b.ReportMetric(float64(b.Elapsed().Nanoseconds())/float64(b.N*step), "ns/row")
-			})
-		}
-	}
 }

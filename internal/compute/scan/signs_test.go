@@ -1,7 +1,6 @@
 package scan
 
 import (
-	"fmt"
 	"math"
 	"math/rand/v2"
 	"testing"
@@ -92,20 +91,5 @@ func TestSignTablesOfOddQueries(t *testing.T) {
 		for _, v := range dst {
 			assert.True(t, x == 0 && v == 3 || x != 0 && v != v, "%v: %v", x, v)
 		}
-	}
-}
-
-// BenchmarkSigns is BenchmarkProducts for groups of signs.
-func BenchmarkSigns(b *testing.B) {
-	for _, d := range []int{64, 128} {
-		b.Run(fmt.Sprintf("d=%d", d), func(b *testing.B) {
-			const count = 16
-			groups, means, dst := randomRows(count*SignWords(d)), make([]float32, count), make([]float32, count*GroupRows)
-			tables := randomRows(SignTableWords(d))
-			b.SetBytes(int64(8 * len(groups)))
-			for b.Loop() {
-				SignScores(dst, groups, tables, means, d, 1, -1)
-			}
-		})
 	}
 }

@@ -132,35 +132,6 @@ func TestLargestSumsOfRows(t *testing.T) {
 	})
 }
 
-// Sums are near those in float64: a weight is wrong by half a step of its group at most.
-func TestSumsAreNear(t *testing.T) {
-	const n, elements = 1000, 64
-	r := rand.New(rand.NewPCG(6, 1))
-	for _, width := range sumWidths {
-		codes := several(n, func() []uint8 { return randomCodes(r, elements, width) })
-		w, scales := randomWeights(r, n), randomWeights(r, n)
-		bound, want, size := 0.0, make([]float64, elements), 0.0
-		for first := 0; first < n; first += GroupRows {
-			peak := 0.0
-			last := min(n, first+GroupRows)
-			for i := first; i < last; i++ {
-				v := float64(w[i]) * float64(scales[i])
-				peak = max(peak, math.Abs(v))
-				size += math.Abs(v)
-				for j := range want {
-					want[j] += v * float64(oddOf(codes[i][j], width))
-				}
-			}
-			bound += 0.5 * peak / Largest * float64(last-first)
-		}
-		odd := float64(int(1)<<width - 1)
-		for j, v := range sumsOfTier(t, codes, [][]float32{w}, scales, elements, width)[0] {
-			// Float32 rounds weights twice, sums of groups twice and their sum.
-			require.InDelta(t, want[j], float64(v), odd*(bound+(4+n/GroupRows)*0x1p-24*size))
-		}
-	}
-}
-
 // Where rows are cut makes no difference as long as groups are whole.
 func TestPartsOfSums(t *testing.T) {
 	everyProductTier(t, func(t *testing.T) {

@@ -79,8 +79,8 @@ func splitter(width int, vec func() VecVirtual) func(codes VecVirtual) []VecVirt
 	}
 }
 
-// productsWide has a row in every lane. It transposes strips of 16 rows, so that no lanes have to be
-// added.
+// productsWide has a row in every lane. It transposes strips of 16 rows, so that no lanes have to
+// be added.
 func productsWide(width int) {
 	const height = 16
 	constants := productConstants(width)
