@@ -18,14 +18,15 @@ import (
 //
 //	L = (M/‖M‖₂ + 10⁻⁴·I)^½,  M = Σω·Σ_j ∇f_j·∇f_jᵀ/Σω.
 //
-// The argument sums holds sums of gradients, the features of a map of rff.Gradients. An rff.Affine
-// map x → L·x before a feature map stretches the directions in which the functions f_j vary. Metric
-// costs 10·d³ operations. With few rows and many irrelevant columns, the errors of a regression
-// with L at new rows may be larger than without L: hold rows out.
+// The argument sums of Metric holds sums of gradients over rows, the features of a map of
+// rff.Gradients. With the L of Metric, an rff.Affine map x → L·x before a feature map stretches the
+// directions along which the functions f_j vary. For d×d matrices, Metric needs 10·d³ operations.
+// With few rows and many irrelevant columns, a regression on L·x may predict new rows worse than a
+// regression on x: compare both on rows held out.
 //
-// Metric returns an error for nil sums, sums of a map whose number of outputs is not a multiple of
-// d, no rows, gradients that are zero or not finite, eigenvalues that do not converge, and the end
-// of ctx. A nil ctx panics.
+// Metric returns an error for nil sums, sums of a map of R^d whose number of outputs is not a
+// multiple of d, no rows, gradients that are all zero or not finite, eigenvalues that do not
+// converge, and the end of ctx. A nil ctx panics.
 func Metric[T dense.Float](ctx context.Context, sums *ridge.Sums[T]) (dense.Matrix[float64], error) {
 	var none dense.Matrix[float64]
 	if err := argument.Context("components", ctx); err != nil {

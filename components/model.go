@@ -18,12 +18,12 @@ import (
 )
 
 // Model is the feature map z onto the first r principal components of features φ(x) ∈ R^D, where φ̄
-// is the mean of the features, V (r×D) has the components as rows, and σ their standard deviations:
+// is the mean of the features, and V (r×D) has components of standard deviations σ as rows:
 //
 //	z(x) = V(φ(x) − φ̄),  or diag(1/σ)·V(φ(x) − φ̄) with whitening.
 //
-// A Model never changes, and goroutines may share it. ridge.Fit and rff.Write take a Model as any
-// other feature map, and kmeans.Cluster takes the output of Model.Transform.
+// Goroutines may share a Model, which never changes. ridge.Fit and rff.Write accept a Model as a
+// feature map.
 type Model[T dense.Float] struct {
 	phi    rff.Map[T]
 	source features.Source[T]
@@ -44,11 +44,10 @@ type principal struct {
 var _ rff.Map[float32] = (*Model[float32])(nil)
 
 // Fit finds the first r principal components of the features that the map phi computes from rows,
-// where r is the argument components. Fit reads the rows once. Fit uses weights and ignores targets
-// in rows.
+// where r is the argument components. Fit reads rows once, uses weights and ignores targets.
 //
-// Fit returns an error where ridge.Sum or FromSums returns one. A nil ctx panics. For n rows and D
-// features, Fit costs n transforms by phi, n·D²/2 multiply-adds and the cost of FromSums.
+// Fit returns the errors of ridge.Sum and FromSums. A nil ctx panics. For n rows and D features,
+// Fit takes n transforms by phi, n·D²/2 multiply-adds and the time of FromSums.
 func Fit[T dense.Float](ctx context.Context, phi rff.Map[T], rows ridge.Rows[T], components int, whiten bool) (*Model[T], error) {
 	if err := argument.Context("components", ctx); err != nil {
 		return nil, err
@@ -84,21 +83,22 @@ func (p pointsOf[T]) Blocks() iter.Seq2[ridge.Block[T], error] {
 //	C = n/(n − 1)·Σω(φ − φ̄)(φ − φ̄)ᵀ/Σω,  Cv_k = σ_k²·v_k,  ‖v_k‖ = 1.
 //
 // Without weights, the divisor of the covariance of n rows is n − 1. Multiplying the weights of all
-// rows by a number does not change the Model. In each component v_k, the element of largest
-// absolute value is positive, as with svd_flip of scikit-learn. Components of equal variance are
-// unique up to a rotation. With whiten, every output of Transform has variance 1 over the rows.
+// rows by a positive number does not change the Model of FromSums. In each component v_k, the
+// element of largest absolute value is positive, as with svd_flip of scikit-learn. Components of
+// equal variance are unique up to a rotation. If the argument whiten is true, every output of
+// Model.Transform has variance 1 over the rows.
 //
 // For the D×D covariance C, the residuals ‖Cv_k − σ_k²·v_k‖ of the components are about D·2⁻⁵²
 // times the largest variance σ₁². For D ≥ 200 features and r ≤ D/16 components, FromSums uses a
 // block Krylov space of the covariance C from random vectors with a fixed seed, with about ten
-// products of C with r + 8 vectors. For fewer features or more components, or if the Krylov space
-// does not suffice, gonum computes all D eigenvectors in about 10·D³ operations.
+// products of C with r + 8 vectors. For D < 200 features, r > D/16 components, or a Krylov space
+// that does not suffice, FromSums has gonum compute all D eigenvectors in about 10·D³ operations.
 //
 // FromSums returns an error for nil sums, fewer than two rows, a number of components outside 1 …
 // min(n, D) for n rows of D features, sums that are not finite, constant features, eigenvalues that
 // do not converge, the end of ctx, and with whiten a component k whose variance is zero to
-// rounding, σ_k² ≤ 8·D·2⁻⁵²·σ₁². FromSums checks ctx between products of matrices. When ctx ends,
-// FromSums returns, and a decomposition by gonum continues in the background. A nil ctx panics.
+// rounding, σ_k² ≤ 8·D·2⁻⁵²·σ₁². When ctx ends, FromSums returns, and a decomposition by gonum
+// continues in the background. A nil ctx panics.
 func FromSums[T dense.Float](ctx context.Context, sums *ridge.Sums[T], components int, whiten bool) (*Model[T], error) {
 	if err := argument.Context("components", ctx); err != nil {
 		return nil, err
@@ -183,10 +183,10 @@ func (m *Model[T]) Dims() (in, out int) {
 	return in, m.vectors.Rows
 }
 
-// Kernel returns nil, because package kernels has no kernel of features minus the mean of data.
+// Kernel returns nil, because package kernels has no kernel of features minus a mean.
 func (m *Model[T]) Kernel() kernels.Kernel { return nil }
 
-// String returns the map φ, the number of components, and whether Transform whitens.
+// String describes the map φ, the number of components, and whether outputs have variance 1.
 func (m *Model[T]) String() string {
 	if m.none() {
 		return "Components of nothing"
@@ -197,9 +197,9 @@ func (m *Model[T]) String() string {
 // Map returns φ.
 func (m *Model[T]) Map() rff.Map[T] { return m.phi }
 
-// ExplainedVariance returns a copy of the variances σ_k² of the components over the n rows, the
-// largest first, with the divisor n − 1. For variances σ_k² of the components over n rows, the
-// eigenvalues of the n×n Gram matrix of centred features are (n − 1)·σ_k².
+// ExplainedVariance returns a copy of the variances σ_k² of the components over the n rows of the
+// fit, the largest first, with the divisor n − 1. For variances σ_k² of the components over n rows,
+// the eigenvalues of the n×n Gram matrix of centred features are (n − 1)·σ_k².
 func (m *Model[T]) ExplainedVariance() []float64 { return slices.Clone(m.variances) }
 
 // ExplainedVarianceRatio returns the variance of each component divided by the sum of the variances
@@ -212,21 +212,21 @@ func (m *Model[T]) ExplainedVarianceRatio() []float64 {
 	return ratios
 }
 
-// Components returns a copy of the r×D matrix of r components of D features. Row k of the matrix is
-// component k, a vector of norm 1.
+// Components returns a copy of the r×D matrix of r components of D features. Row k of the matrix of
+// Components is component k, a vector of norm 1.
 func (m *Model[T]) Components() dense.Matrix[float64] { return m.vectors.Clone() }
 
-// Mean returns a copy of the mean φ̄ of the features over the rows.
+// Mean returns a copy of the mean φ̄ of the features over the rows of the fit.
 func (m *Model[T]) Mean() []float64 { return slices.Clone(m.mean) }
 
 // blockRows is the number of rows whose features are computed together.
 const blockRows = 256
 
 // Transform writes the r principal components of the features of each row of x (n×d) into dst (n×r)
-// and returns dst. Transform allocates dst if dst is the zero Matrix. dst must not overlap x.
-// Transform computes features in the type T, and principal components from the features in float64.
-// Transform panics if the shape of x or dst does not fit, and for the zero Model. For n rows, D
-// features and r components, Transform costs n transforms of the map φ and n·D·r multiply-adds.
+// and returns dst. Transform allocates dst if dst is zero; dst must not overlap x. Transform
+// computes features in the type T, and principal components from the features in float64. Transform
+// panics if x or dst has a wrong shape, and for the zero Model. For n rows, D features and r
+// components, Transform takes n transforms of the map φ and n·D·r multiply-adds.
 func (m *Model[T]) Transform(dst, x dense.Matrix[T]) dense.Matrix[T] {
 	if m.none() {
 		panic("components: the Model is zero, want one of Fit, FromSums or rff.Read")

@@ -16,23 +16,24 @@ import (
 	"github.com/seed-feabd252/randfeat/internal/memory/limit"
 )
 
-// Options are the options of Cluster. The zero Options use all rows and draw the first centres.
+// Options of zero make Cluster use all rows and draw the first centres.
 type Options[T dense.Float] struct {
-	// Start has the k centres before the first iteration as rows (k×d). If Start is the zero
-	// Matrix, Cluster draws the first centres by k-means++.
+	// Start has the k centres before the first iteration of Cluster as rows (k×d). If Start is the
+	// zero Matrix, Cluster draws the first centres by k-means++.
 	Start dense.Matrix[T]
 
-	// Sample is the number of rows that Cluster draws, without replacement, to find the centres. A
-	// Sample of 0 stands for all rows of x. Cluster labels every row of x, whatever Sample is.
+	// Sample is the number of rows that Cluster draws, without replacement, to find the centres; 0
+	// stands for all rows. Cluster labels every row of x, whatever Sample is.
 	Sample int
 
-	// Weights has the weight ω_i ≥ 0 of each row of x. Nil Weights stand for weights of 1. A row of
-	// weight 2 counts as two equal rows, and a row of weight 0 is labelled only.
+	// Weights has a weight ω_i ≥ 0 for each row x_i of the argument x of Cluster. If Weights is
+	// nil, every row has the weight 1. A row of weight 2 counts as two equal rows, and a row of
+	// weight 0 gets a label but moves no centre.
 	Weights []T
 
 	// Starts is the number of times that Cluster draws first centres and iterates; 0 stands for 1.
-	// Cluster returns the centres of least inertia among these Starts: of the sample, if Sample is
-	// above 0, and of all rows of x otherwise.
+	// Of several Starts, Cluster returns the centres of least inertia: of the drawn rows if Sample
+	// is above 0, and of all rows of x if Sample is 0.
 	Starts int
 
 	// Cluster calls Progress, unless Progress is nil, after each iteration, on the goroutine of the
@@ -45,41 +46,41 @@ type Clusters[T dense.Float] struct {
 	Centres dense.Matrix[T] // k×d
 	Labels  []int           // for each row of x the nearest row of Centres
 
-	// Inertia is Σ_i ω_i·‖x_i − Centres[Labels[i]]‖² over all rows of x with the weights ω, in
-	// squared units of x. Inertia is +Inf if the sum of squared distances overflows float64, and 0
-	// if the sum underflows.
+	// Inertia is Σ_i ω_i·‖x_i − Centres[Labels[i]]‖² over all rows x_i of x with the weights ω_i,
+	// in squared units of x. Inertia is +Inf if the sum of squared distances overflows float64, and
+	// 0 if the sum underflows.
 	Inertia float64
 
-	// Iterations is the number of iterations that moved the centres, in the start of least
-	// inertia.
+	// Iterations is the number of iterations that moved the centres, in the start of least inertia.
 	Iterations int
 }
 
-// Cluster divides the rows of x (N×d) of weights ω into k clusters such that the inertia
-// Σω_i·‖x_i − c_label(i)‖² is small. If maxIterations is large enough, the inertia is a local
-// minimum; several Options.Starts find a lower one.
+// Cluster divides the rows x_i of x (N×d), with the weights ω_i, into k clusters with centres c
+// such that the inertia Σω_i·‖x_i − c_label(i)‖² is small. If maxIterations is large enough,
+// Cluster finds a local minimum of the inertia, and often a lower one with several Options.Starts.
 //
-// Cluster draws the first centres from the rows of x: one row in proportion to ω, and each later
-// row in proportion to ω times the squared distance from the nearest centre drawn before [Arthur &
-// Vassilvitskii 2007]. Options.Start replaces the draw. After the draw, Cluster iterates Lloyd's
-// algorithm [Lloyd 1982]: every row gets the label of the nearest centre (of equally near centres
-// the first), and every centre moves to the weighted mean of the rows with its label. Cluster stops
-// when an iteration changes no label, and after maxIterations iterations. If maxIterations is 0,
-// the centres stay as drawn or as given in Options.Start, and Cluster only labels the rows.
+// Cluster draws the first centres from the rows of x: one row with probabilities in proportion to
+// the weights ω, and each later row in proportion to ω times the squared distance from the nearest
+// centre drawn before [Arthur & Vassilvitskii 2007]. Options.Start replaces the draw of the first
+// centres. After the draw, Cluster iterates Lloyd's algorithm [Lloyd 1982]: every row gets the
+// label of the nearest centre (of equally near centres the first), and every centre moves to the
+// weighted mean of the rows with its label. Cluster stops when an iteration changes no label, and
+// after maxIterations iterations. If maxIterations is 0, the centres stay as drawn or as given in
+// Options.Start, and Cluster only labels the rows.
 //
-// A centre to which no row of positive weight is nearest moves to the row with the largest ω times
-// squared distance from the nearest centre of this row (of equal rows the first), or stays in place
-// if every row equals a centre.
+// In an iteration, a centre that is nearest to no row of positive weight moves to the row with the
+// largest ω times squared distance from the centre nearest to the row (of equal rows the first), or
+// stays in place if every row equals a centre.
 //
-// For S drawn rows (Options.Sample), or all N, in R^d and k clusters, Cluster costs O(S·k·d) for
-// each draw and each iteration, and O(N·k·d) for the last labels, in float64 also if T is float32.
-// The clusters do not depend on GOMAXPROCS, and powers of two as factors of x or ω change no label.
-// Cluster copies x, changes no argument, and returns memory of its own.
+// For S drawn of N rows of R^d and k clusters, Cluster needs O(S·k·d) operations for each draw of
+// centres and each iteration, and O(N·k·d) for the labels, in float64 also if T is float32. The
+// clusters do not depend on GOMAXPROCS, and multiplying x or the weights by a power of two changes
+// no label. Cluster changes no argument, and the result shares no memory with arguments.
 //
-// The error reports an x without elements, an element of x or Options.Start that is not finite, a k
-// outside 1 … N (or 1 … Options.Sample), options or a maxIterations out of range, fewer rows of
-// positive weight than k or Sample, a nil src if rows are drawn, and the end of ctx. Cluster checks
-// ctx between blocks of rows. A nil ctx panics.
+// Cluster returns an error for an x without elements, an element of x or Options.Start that is not
+// finite, a k outside 1 … N for N rows (or 1 … Options.Sample), options or a maxIterations out of
+// range, fewer rows of positive weight than k or Sample, a nil src if rows are drawn, and the end
+// of ctx. Cluster checks ctx between blocks of rows. A nil ctx panics.
 func Cluster[T dense.Float](ctx context.Context, x dense.Matrix[T], k, maxIterations int, opts Options[T], src rand.Source) (Clusters[T], error) {
 	if err := argument.Context("kmeans", ctx); err != nil {
 		return Clusters[T]{}, fmt.Errorf("kmeans: %w", err)

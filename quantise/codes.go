@@ -17,15 +17,14 @@ import (
 	"github.com/seed-feabd252/randfeat/internal/compute/vecmath"
 )
 
-// Codes holds the codes of rows, numbered from 0 in the order of Append. In d' dimensions a row
-// takes Bits·d'/8 bytes, 8 for the norm and the ratio, 4 more with several bits, and 16 more with
-// centres. In d' dimensions TwoStage adds d'/8 + 4 bytes to a row. If Learn
-// subtracts a mean, a row takes 4 bytes more, and none for centres. Quantiser.Encode, Read and View
-// return Codes.
+// Codes holds compressed rows, numbered from 0 in the order in which Append adds the rows. For a
+// quantiser of New with d' rotated coordinates, the code of a row takes d'·Bits/8 bytes, rounded up
+// to a multiple of 8, and 8 more, 4 more with several bits, and 16 more with centres.
 //
-// Goroutines may share Codes. A method that reads uses the rows that Codes had when the method
-// began, and never waits for Append. Append makes all new rows visible at once, never moves codes
-// in memory, and reserves memory for up to a quarter more rows, at most 1 MiB.
+// Goroutines may share Codes. Search, SearchAll, Within, Estimates, Decode and Write use the rows
+// that Codes had when the call began, and never wait for Append. Searches see the new rows of an
+// Append all at once. Append never moves codes in memory, and reserves memory for later rows: at
+// most a quarter of the present rows, and 1 MiB of codes, for each centre.
 type Codes[T dense.Float] interface {
 	// Quantiser returns the quantiser that made the codes.
 	Quantiser() Quantiser[T]
@@ -33,81 +32,86 @@ type Codes[T dense.Float] interface {
 	// Len returns the number of rows.
 	Len() int
 
-	// Bytes returns the number of bytes of all rows in memory, without memory for later rows.
+	// Bytes returns the number of bytes of the codes in memory, without memory for later rows.
 	Bytes() int
 
-	// Append adds the codes of the rows of x (n×d), in parallel. Append costs a rotation and
-	// O(d'·Bits) per row in d' dimensions. Append returns an error that names the first row that is
-	// not finite, or whose norm is neither 0 nor between 2⁻¹⁰⁰ and 2¹⁰⁰. Append returns an error if
-	// the codes would take more than 2⁴⁰ bytes, and the error of ctx if ctx ends before Append.
-	// After an error Append has added no rows. Append panics if ctx is nil or if x does not have d
-	// columns, for rows of R^d.
+	// Append encodes the rows of x (n×d) on several processors, and adds the codes. For each row,
+	// Append multiplies one vector by the rotation matrix of the quantiser. Append returns an error
+	// that names the first row of x that is not finite, or whose norm, after subtraction of a
+	// centre or mean, is neither 0 nor between 2⁻¹⁰⁰ and 2¹⁰⁰. Append returns an error if all codes
+	// would take more than 2⁴⁰ bytes or, with centres, be 2³² rows or more, and the error of ctx if
+	// ctx ends before Append has encoded x. After an error of Append the Codes have no new rows.
+	// Append panics if ctx is nil, or if rows of x have a wrong dimension.
 	Append(ctx context.Context, x dense.Matrix[T]) error
 
-	// AppendRows copies rows ids[0], ids[1], … of from, or all rows of from if ids is nil, without
-	// decoding. The Codes from may be the receiver. A receiver whose quantiser has the centres of
-	// several Codes takes rows of each of the Codes. AppendRows returns an error and adds no rows
-	// if from is nil or has other options or another rotation than the receiver, if a row does not
-	// exist, or if the receiver lacks the centre of a row.
+	// AppendRows appends the codes of rows ids[0], ids[1], … of the argument from, or of all rows
+	// of from if ids is nil. The argument from of AppendRows may be the receiver. AppendRows
+	// accepts rows of all centres that the receiver has. AppendRows returns an error and adds no
+	// rows if from is nil, differs from the receiver in Options or rotation, or lacks a row of ids,
+	// and if the receiver lacks the centre of a row or stores signs that from lacks.
 	AppendRows(from Codes[T], ids []int) error
 
 	// Search writes the len(dst) rows with the largest estimated inner products or cosines with the
-	// query, or with the smallest estimated distances, into dst, best first. Search returns dst,
-	// shorter if Codes has fewer than len(dst) rows. Equal estimates are ordered by row number. For
-	// a query that is not finite, Search returns the first rows with the value NaN. The best of
-	// many estimates are biased upwards: a row ranks high partly because its error is positive. The
-	// StdErr of a hit is that of a row chosen before the search.
+	// query, or with the smallest estimated squared distances from the query, into dst, best first.
+	// Search returns dst, shortened if Codes has fewer than len(dst) rows. Search orders rows with
+	// equal estimates by row number. For a query that is not finite, Search returns the rows of the
+	// lowest numbers, with the value NaN. The StdErr of a hit is right for a row chosen before the
+	// search, not for the best of many rows: a row ranks high partly by the error of the estimate.
 	//
-	// Search costs one pass over all codes, in parallel. Search allocates nothing after the first
-	// call with so many rows and hits. Search panics if the quantiser has not prepared the query.
+	// Without Options.TwoStage, Search reads the codes of all rows once, on several processors.
+	// Search allocates nothing if an earlier search had as many rows and hits. Search panics unless
+	// the quantiser of the Codes has prepared the query.
 	Search(dst []Hit, query *Query) []Hit
 
-	// SearchAll is Search for several queries of one measure, in one pass over the codes, with
-	// options: SearchAll writes the best len(hits[i]) rows for query i into hits[i], and shortens
-	// hits[i] if the options select fewer rows. With SearchOptions.Rows,
-	// SearchAll makes two passes over the codes. SearchAll allocates nothing after the first call
-	// with so many rows, queries and hits, except in SearchOptions.Rows.
+	// For several queries of one Measure, SearchAll writes the best len(hits[i]) rows for
+	// queries[i] into hits[i], and shortens hits[i] if SearchOptions select fewer rows. SearchAll
+	// reads the codes once for all queries, or once for each query if Learn made the quantiser.
+	// With SearchOptions.Rows, SearchAll reads the codes twice. SearchAll allocates nothing, except
+	// in SearchOptions.Rows, if an earlier call had as many rows, queries and hits.
 	//
 	// SearchAll returns an error if hits and queries differ in length, if the quantiser has not
-	// prepared a query, if queries differ in Measure, if an option is invalid, if a row from
-	// SearchOptions.Rows is not finite, or if ctx ends during the search. After an error the hits
-	// are undefined. SearchAll panics if ctx is nil.
+	// prepared a query, if queries differ in Measure, if SearchOptions.Centres is negative, if
+	// SearchOptions.Rows fails or writes a row that is not finite, or if ctx ends. After an error
+	// of SearchAll the elements of hits are undefined. SearchAll panics if ctx is nil.
 	SearchAll(ctx context.Context, hits [][]Hit, queries []*Query, o SearchOptions[T]) error
 
-	// Within returns all rows that SearchOptions select and whose inner product or cosine with the
-	// query is at least limit, or whose squared distance is at most limit, best first. Over random
-	// rotations, Within misses a row that reaches the limit with at most the miss probability of
-	// Quantiser.Prepare, which must be above 0. With SearchOptions.Rows, Within reads the rows
-	// whose bounds reach the limit, and returns exact values of the rows that reach the limit, with
-	// a StdErr of 0. Without SearchOptions.Rows, Within returns estimates of all rows whose bounds
-	// reach the limit. For a query that is not finite, Within returns no rows.
+	// Within returns, best first, all rows that SearchOptions select and whose inner product or
+	// cosine with the query is at least the argument limit, or whose squared distance from the
+	// query is at most limit. Within misses a row that reaches the limit with at most the
+	// probability miss of Quantiser.Prepare, over random rotations, and requires that miss is above
+	// 0. With SearchOptions.Rows, Within returns only rows whose exact value reaches the limit,
+	// with the exact value and a StdErr of 0. Without SearchOptions.Rows, Within returns estimates
+	// of all rows that may reach the limit by the error bounds of the estimates. For a query that
+	// is not finite, Within returns no rows.
 	//
-	// Within costs one pass over all codes, in parallel, and an estimate for each row of the
-	// result. Within returns an error if limit is NaN or the miss probability is 0, and where
-	// SearchAll does for the query, the options and ctx. Within panics if ctx is nil.
+	// Within reads the codes of all rows once. Within returns an error if limit is NaN, if the
+	// query has another quantiser or a miss probability of 0, if SearchOptions.Centres is negative,
+	// if SearchOptions.Rows fails, or if ctx ends. Within panics if ctx is nil.
 	Within(ctx context.Context, query *Query, limit float64, o SearchOptions[T]) ([]Hit, error)
 
-	// Estimates writes the estimates of the Measure between the query and the rows ids, which may
-	// repeat, into dst, and returns dst. Nil ids stand for the first len(dst) rows. For a row,
-	// Estimates and Search give equal values. The estimate of a cosine may lie outside [−1, 1], and
-	// the estimate of a squared distance below 0. Estimates costs O(d'·Bits) per row in d'
-	// dimensions, less for consecutive rows. Estimates allocates nothing, and uses several
-	// processors only above 4096 rows. Estimates panics if a row does not exist, if dst and ids
-	// differ in length, or if the quantiser has not prepared the query.
+	// Estimates writes estimates of the Measure of the query, between the query and each row of
+	// ids, into dst, and returns dst; rows may repeat in ids. If ids is nil, Estimates takes the
+	// first len(dst) rows. For one query and one row, Estimates and Search give equal values. The
+	// estimate of a cosine may lie outside [−1, 1], and the estimate of a squared distance below 0.
+	// Estimates takes less time for rows with consecutive numbers. Estimates allocates nothing, and
+	// uses several processors only for more than 4096 rows. Estimates panics if a row of ids does
+	// not exist, if dst and ids differ in length, or if the quantiser has not prepared the query.
 	Estimates(dst []Estimate, query *Query, ids []int) []Estimate
 
-	// Decode writes vectors that approximate the rows x from from to to−1 into the rows of dst,
-	// which is (to−from)×d, and returns dst: ‖x‖·Rᵀs/sᵀu for the rotation R, the code s and u =
-	// Rx/‖x‖, or c + ‖x−c‖·Rᵀs/sᵀu with a centre c and u = R(x−c)/‖x−c‖. Decoded vectors are longer
-	// than the rows, because products with decoded vectors are unbiased. If dst is the zero Matrix,
-	// Decode allocates dst. Decode costs a rotation per row. Decode panics if a row does not exist
-	// or dst has another shape.
+	// Decode writes vectors that approximate rows number from to to − 1 into the rows of dst, which
+	// is (to−from)×d, and returns dst. For the rotation matrix R of New, Decode approximates a row
+	// x by ‖x‖·Rᵀs/sᵀu, where the integers s are the code and u = Rx/‖x‖, or with a centre c by c +
+	// ‖x−c‖·Rᵀs/sᵀu with u = R(x−c)/‖x−c‖. Without centres, decoded vectors of a quantiser of New
+	// are longer than the rows, because inner products with decoded vectors are unbiased. For each
+	// row, Decode multiplies one vector by the transpose of the rotation matrix of the quantiser.
+	// Decode allocates dst if dst is zero, and panics if the Codes lack a row from from to to − 1,
+	// or if dst is neither zero nor (to−from)×d.
 	Decode(dst dense.Matrix[T], from, to int) dense.Matrix[T]
 
 	// Write writes the quantiser, and the rows that Codes has when the call begins, to w, as a
-	// safetensors file, which Read and View read on any platform. Write takes as much memory as the
-	// codes, unless the codes are in one block of memory, as after View, Read or a single Append.
-	// Write returns an error of w.
+	// safetensors file that Read and View read on any platform. Write allocates as much memory as
+	// the codes, unless one block of memory holds all codes, as for New without centres after Read,
+	// View or a single Append. Write returns an error if w is nil, and each error of writing to w.
 	Write(w io.Writer) error
 }
 

@@ -51,7 +51,7 @@ type estimator[T dense.Float] struct {
 
 const estimateRows = 1 << 12
 
-// Piece estimates the rows of task i.
+// Piece computes estimates 4096·i to 4096·i + 4095 of a call of Codes.Estimates.
 func (e *estimator[T]) Piece(i int) {
 	f := batches.Get()
 	defer batches.Put(f)

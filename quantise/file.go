@@ -12,10 +12,10 @@ import (
 	"github.com/seed-feabd252/randfeat/internal/file/archive"
 )
 
-// Read reads codes that Codes.Write has written, and the quantiser of the codes, to the end of r.
-// Read returns an error if r is nil, and if the file is cut off, damaged, of an older version or no
-// file of codes; the error wraps io.ErrUnexpectedEOF if bytes are missing. Read takes memory in
-// proportion to the bytes read so far.
+// Read reads r to the end as a file of Codes.Write, and returns the Codes with the quantiser. Read
+// returns an error if r is nil, and if the file is cut off, damaged, of another version or no file
+// of Codes.Write; the error wraps io.ErrUnexpectedEOF if bytes are missing. Read allocates memory
+// in proportion to the bytes that r has delivered so far.
 func Read[T dense.Float](r io.Reader) (Codes[T], error) {
 	if r == nil {
 		return nil, errNil("r")
@@ -24,10 +24,10 @@ func Read[T dense.Float](r io.Reader) (Codes[T], error) {
 	return open[T](f, err)
 }
 
-// View returns the codes in data, the bytes of a file of Codes.Write, as Read does from an
-// io.Reader. On little-endian machines View does not copy codes and numbers in data if the address
-// of data is a multiple of 8, as for mapped files. data must not change and must stay mapped while
-// the codes are in use. View reads all bytes of data once as a check.
+// View returns the Codes in the argument data, the bytes of a file of Codes.Write. On little-endian
+// machines, View uses codes in data without a copy if the address of data is a multiple of 8, as in
+// memory-mapped files. The argument data of View must not change and must stay mapped while the
+// Codes are in use. View reads all bytes of data once to check the file.
 func View[T dense.Float](data []byte) (Codes[T], error) {
 	f, err := archive.View[float64, file](data, "quantise", fileName)
 	return open[T](f, err)

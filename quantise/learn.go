@@ -17,31 +17,37 @@ import (
 	"github.com/seed-feabd252/randfeat/internal/memory/limit"
 )
 
-// Learn returns a quantiser for vectors like the rows of sample (n×d), with opts.Bits bits per
-// coordinate on average. Embedding vectors are large in few directions. Codes of Learn have more
-// bits, up to 8, in directions where the sample is large, and no bits where the sample is small: at
-// equal bytes, errors of estimates are often half of the errors with New.
+// Learn returns a quantiser for vectors like the rows of the argument sample (n×d), with opts.Bits
+// bits per coordinate on average. A quantiser of Learn has more bits, up to 8, for directions along
+// which the sample is large, and none where the sample is small: with equal bytes, standard errors
+// of estimates are often half of those with New.
 //
 // Learn subtracts the mean of the sample if the mean is large, finds the principal directions,
-// divides the directions into bands of equal bits, and rotates each band at random. The StdErr of
-// an estimate is right on average over queries like the sample, for rows like the sample, and if
-// Bits > 1 for rows that are larger or smaller in a band. Learn and encode again when rows have
-// directions that the sample lacks: no law covers the errors along directions without bits.
+// groups the directions into bands with one number of bits each, and rotates each band at random.
+// With Learn, the StdErr of an estimate includes the errors of all bands of directions, and the
+// mean square of what vectors like the sample have along directions without bits. With Learn and
+// Bits > 1, StdErr is right on average over queries like the sample even for a row that is larger
+// or smaller along some directions than the sample, because the encoding measures the errors of the
+// row. Call Learn and encode all rows again when rows have directions that the sample lacks: StdErr
+// does not cover what only new rows have along directions without bits.
 //
-// A sample in R^d needs 4d rows or more to show principal directions. A small sample, or a sample
-// without a decaying spectrum, gets equal bits. If bits are equal and no mean is subtracted, Learn
-// returns the quantiser of New with opts and src, unless New lacks the number of bits or rotates to
-// more than d dimensions. Of a large sample in R^d, Learn uses every m-th row, at least 16,384 and
-// 16d rows. Rows of norm 0 in the sample count only in the mean.
+// A sample of vectors of R^d needs 4d rows or more to show Learn the principal directions. Learn
+// chooses bits on a quarter of the sample that is not used to find directions, so that a sample
+// that is small, or equally large along all directions, gets equal bits. If all directions get
+// equal bits and no mean is subtracted, Learn returns the quantiser of New for opts and src, unless
+// New rejects opts.Bits or rotates vectors into more dimensions. Of a large sample in R^d, Learn
+// uses every m-th row, for the largest m that leaves at least 16,384 rows and at least 16d rows. A
+// row of norm 0 in the sample counts only in the mean of the sample.
 //
-// Bits is between 1/8 and 8, and need not be whole. A row of d numbers takes d·Bits/8 bytes,
-// rounded up to a multiple of 8, and 8 more; 4 more if Bits > 1, and 4 more with a mean. Encoding
-// costs d² per row of d numbers, and so does Prepare per query. With Learn, SearchAll reads the
-// codes once for each query. WithCentres returns an error.
+// With Learn, the code of a row of d numbers takes at most d·Bits/8 bytes, rounded up to a multiple
+// of 8, and 8 more; 4 more if Bits > 1, and 4 more if Learn subtracts a mean. A quantiser of Learn
+// needs d² multiply-adds to encode a row of d numbers, and to prepare a query. WithCentres returns
+// an error unless Learn returns the quantiser of New.
 //
-// For a sample of n×d, Learn costs O(n·d² + d³). Learn returns an error if src is nil, if an option
-// is invalid, if the sample is not finite or has no two rows of norms between 2⁻¹⁰⁰ and 2¹⁰⁰, if a
-// mean to subtract has a norm below 2⁻²⁴ or above 2²⁴, or if 4d² numbers take more than 2⁴⁰ bytes.
+// For an n×d sample, Learn needs O(n·d² + d³) operations. For a sample in R^d, Learn returns an
+// error if src is nil, if an option is invalid, if a row is not finite or has a norm above 2¹⁰⁰, if
+// fewer than two rows have norms above 2⁻¹⁰⁰ after subtraction of the mean, if a mean to subtract
+// has a norm below 2⁻²⁴ or above 2²⁴, or if 4d² float64 take more than 2⁴⁰ bytes.
 func Learn[T dense.Float](sample dense.Matrix[T], opts Options, src rand.Source) (Quantiser[T], error) {
 	if src == nil {
 		return nil, errNil("src")

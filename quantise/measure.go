@@ -9,7 +9,7 @@ import (
 	"github.com/seed-feabd252/randfeat/dense"
 )
 
-// Measure is the function of a row x and a query y that a search estimates, such as xᵀy.
+// Measure is the function of a row and a query by which searches rank rows, such as Cosine.
 type Measure int
 
 // The measures.
@@ -26,11 +26,11 @@ func errMeasure(by Measure) error {
 	return fmt.Errorf("quantise: measure %d, want one of the constants", int(by))
 }
 
-// Estimate is an estimated Value and its StdErr, the root mean squared error over random rotations
-// by theory, which uses the estimate in place of the true value. A StdErr of 0 means an exact
-// value. If Prepare got a probability miss > 0, the true value is below Low with at most the
-// probability miss, and above High with at most the probability miss. If miss is 0, Low and High
-// are 0.
+// Estimate is an estimated Value of a Measure and the standard error StdErr: the root mean squared
+// error over random rotations by theory, which uses the estimate in place of the true value. A
+// StdErr of 0 means that the Value of an Estimate is exact. If the argument miss of Prepare is
+// above 0, the true value is below Low with at most the probability miss, and above High with at
+// most the probability miss. If the argument miss of Prepare is 0, Low and High are 0.
 type Estimate struct{ Value, StdErr, Low, High float64 }
 
 // Hit is a row in the result of a search: the number of the row, and the Estimate for the row.

@@ -10,18 +10,19 @@ import (
 	"github.com/seed-feabd252/randfeat/internal/memory/limit"
 )
 
-// Options selects a quantiser. The zero Options mean 4 bits per coordinate.
+// Options selects a quantiser. With zero Options, New and Learn use 4 bits per coordinate.
 type Options struct {
-	// Bits is the number of bits per coordinate, 1, 2, 4 or 8. Zero means 4. For Learn, Bits is the
-	// mean number of bits, any number from 1/8 to 8.
+	// Bits is the number of bits in which New encodes each rotated coordinate, 1, 2, 4 or 8. Zero
+	// means 4. For Learn, Bits is the mean number of bits per coordinate, any number from 1/8 to 8.
 	Bits float64
 
 	// TwoStage stores the signs of codes a second time, in d'/8 + 4 bytes more for a row of d'
-	// dimensions. With TwoStage, a search of one query reads all signs, and the codes of rows that
-	// may be among the best. A search of two stages misses a row of the search of all codes with
-	// probability 0.01 at most. A search with SearchOptions reads all codes, and so does a search
-	// where a sample of signs promises no gain. TwoStage needs 4 or 8 bits. Codes with centres,
-	// and with a dimension d' < 768, store no signs.
+	// rotated coordinates. With TwoStage, a search for few of many rows reads all signs, and the
+	// codes of only the rows that may be among the best. With TwoStage, Search misses any of the
+	// rows that a search of all codes finds with probability 0.01 at most. Despite TwoStage, a
+	// search for several queries, with SearchOptions, or where a sample of signs promises no gain
+	// reads all codes. TwoStage requires Bits of 4 or 8. TwoStage has no effect on codes with
+	// centres or with fewer than 768 rotated coordinates.
 	TwoStage bool
 }
 

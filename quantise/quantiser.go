@@ -17,70 +17,73 @@ import (
 )
 
 // Quantiser encodes vectors of R^d and prepares queries for the codes. A Quantiser never changes,
-// and goroutines may share it. New, Learn and Codes.Quantiser return a Quantiser.
+// and goroutines may share a Quantiser. New, Learn and Codes.Quantiser return a Quantiser.
 type Quantiser[T dense.Float] interface {
-	// Dims returns the dimension d of vectors and the dimension d' of rotated vectors.
+	// Dims returns the dimension d of encoded vectors and the dimension d' of rotated vectors.
 	Dims() (in, out int)
 
 	// Options returns the options of the quantiser, with the default 4 in place of Bits of 0.
 	Options() Options
 
 	// Theory returns the exact mean and variance of the estimate of a cosine whose true value is
-	// given, over uniformly random rotations. The mean is the cosine itself. The estimate of xᵀy
-	// has (‖x‖‖y‖)² times the variance for the cosine, and the estimate of ‖x−y‖² 4 times the
-	// variance for xᵀy. The variance is NaN for several bits in less than 32 dimensions, for which
-	// no law is known. With Learn, the variance is the mean over pairs of vectors like the sample,
-	// relative to norms after subtraction of the mean. The first call of Theory takes longer, to
-	// compute integrals.
+	// the argument cosine, over uniformly random rotations. The estimate of xᵀy has ‖x‖‖y‖ times
+	// the mean and (‖x‖‖y‖)² times the variance that Theory returns for the cosine, and the
+	// estimate of ‖x−y‖² has 4 times the variance for xᵀy. The mean that Theory returns is the
+	// argument cosine. The variance that Theory returns is NaN for several bits and fewer than 32
+	// rotated coordinates, where no formula is known. For a quantiser of Learn, Theory averages the
+	// variance over pairs of vectors like the sample, with norms after subtraction of the mean. The
+	// first call of Theory takes longer than later calls, to compute integrals.
 	Theory(cosine float64) (mean, variance float64)
 
-	// WithCentres returns a quantiser of unchanged rotation that encodes x − c for a row x, where c
-	// is the nearest of the rows of centres (K×d) and the origin. Errors of estimates for a row x
-	// with the centre c are proportional to ‖x−c‖. The new centres replace earlier centres of the
-	// quantiser. With K centres in R^d, a row takes 16 bytes more, and Append costs O(K·d) more per
-	// row. A row x gets the origin as centre if ‖x−c‖‖c‖ for the nearest centre c is neither 0 nor
-	// between 2⁻¹²⁵ and 2¹²⁵. WithCentres returns an error if centres are not K×d with K ≥ 1, if a
-	// centre is not finite or has a norm above 2¹⁰⁰, or if all centres take more than 2⁴⁰ bytes.
+	// WithCentres returns a quantiser with the rotation of the receiver that encodes x − c for a
+	// row x, where c is the nearest to x of the origin and the rows of the argument centres (K×d).
+	// Standard errors of estimated inner products with a row x of the centre c are proportional to
+	// ‖x−c‖. The new quantiser has no centres of the receiver. With K centres in R^d, the code of a
+	// row takes 16 bytes more, and Append O(K·d) operations more. A row x gets the origin as centre
+	// if ‖x−c‖‖c‖ for the nearest centre c is neither 0 nor between 2⁻¹²⁵ and 2¹²⁵. For vectors of
+	// R^d, WithCentres returns an error if centres is not K×d with K ≥ 1, if a centre is not finite
+	// or has a norm above 2¹⁰⁰, or if all centres take more than 2⁴⁰ bytes.
 	WithCentres(centres dense.Matrix[T]) (Quantiser[T], error)
 
-	// Encode returns the codes of the rows of x (n×d, n ≥ 0). Encode costs as much as Codes.Append,
-	// and returns an error where Codes.Append does.
+	// Encode returns the codes of the n ≥ 0 rows of x (n×d). Encode takes the time and returns the
+	// errors of Codes.Append for x.
 	Encode(ctx context.Context, x dense.Matrix[T]) (Codes[T], error)
 
-	// Prepare rotates and rounds the query x (d numbers) for estimates of a measure. Prepare writes
-	// the prepared query into dst and returns dst, or a new Query if dst is nil. If miss is
-	// positive, estimates have the bounds Low and High, each of which fails with at most the
-	// probability miss. The query x may have any finite norm. If x is not
-	// finite, all estimates for the query are NaN.
+	// Prepare rotates and rounds the query x (d numbers) for estimates of a Measure, the argument
+	// by. Prepare writes the prepared query into dst and returns dst, or a new Query if dst is nil.
+	// If the argument miss is positive, estimates have the bounds Low and High, each of which fails
+	// with at most the probability miss. The query x may have any finite norm; if x is not finite,
+	// all estimates for the query are NaN.
 	//
-	// Prepare costs a rotation and O(d') in d' dimensions, and O(d) for each centre c ∈ R^d when
-	// the query meets the first row of the centre. If the query q lies so near to a multiple tc of
-	// a centre c that ‖q − tc‖ < ‖q‖/16, q − tc is rotated and rounded by itself, because the
-	// rounding of q is too coarse for rows of the centre. If dst is not nil, Prepare allocates
-	// nothing after the first call. Prepare panics if x does not have d elements, if the measure is
-	// unknown, or if miss is not in [0, 1).
+	// Prepare multiplies x by the rotation matrix of the quantiser. With centres in R^d, a query
+	// needs O(d) operations when the query meets the first row of a centre. For a query q so near
+	// to a multiple tc of a centre c that ‖q − tc‖ < ‖q‖/16, q − tc is rotated and rounded by
+	// itself, because the rounding of q is too coarse for rows of the centre. If the quantiser has
+	// prepared dst before, Prepare allocates nothing. For vectors of R^d, Prepare panics if x does
+	// not have d elements, if the Measure is unknown, or if miss is not in [0, 1).
 	Prepare(dst *Query, x []T, by Measure, miss float64) *Query
 
-	// EncodeBytes appends the codes of the rows of x (n×d) to dst, as bytes of one size per row,
-	// and returns the result. Bytes of rows side by side, at any address, are a page for
-	// EstimateBytes. docs/search.md describes every byte. For a row that Codes.Append rejects,
-	// EncodeBytes returns dst and an error. EncodeBytes panics if x does not have d columns.
+	// EncodeBytes appends the codes of the rows of x (n×d) to dst, with an equal number of bytes
+	// for each row, and returns the longer slice. EstimateBytes accepts bytes of EncodeBytes for
+	// any rows side by side, at any address. docs/search.md describes every byte. If Codes.Append
+	// rejects a row of x, EncodeBytes returns dst and an error. For vectors of R^d, EncodeBytes
+	// panics if x does not have d columns.
 	EncodeBytes(dst []byte, x dense.Matrix[T]) ([]byte, error)
 
-	// EstimateBytes writes the estimates for the len(dst) rows of page, encoded by EncodeBytes,
-	// into dst, as Codes.Estimates does. EstimateBytes returns an error if page does not have the
-	// length of len(dst) rows, if a number stored with a row is out of range, or if the quantiser
-	// has not prepared the query. EstimateBytes allocates nothing.
+	// EstimateBytes writes estimates for the query and the len(dst) rows in page, which EncodeBytes
+	// has encoded, into dst. EstimateBytes returns an error if page does not have the length of
+	// len(dst) rows, if a number stored with a row is out of range, or if the quantiser has not
+	// prepared the query. EstimateBytes allocates nothing.
 	EstimateBytes(dst []Estimate, query *Query, page []byte) error
 
 	// codesOf returns Codes with rows that the quantiser has encoded.
 	codesOf(r *rows) Codes[T]
 }
 
-// New returns a quantiser for vectors of R^d with a random rotation: hadamard.Rotation of three
-// factors, of the order max(hadamard.FastOrder(d), 4). New draws two uint64 from src, the seed of
-// the rotation. New returns an error if d < 1, if an option is invalid, if src is nil, or if the
-// rotation takes more than 2⁴⁰ bytes.
+// New returns a quantiser for vectors of R^d with a random rotation: a hadamard.Rotation of three
+// factors into R^d' with d' = max(hadamard.FastOrder(d), 4). New draws two uint64 from src, the
+// seed of the rotation matrix. New returns an error if d < 1, if an option is invalid, if src is
+// nil, or if the rotation takes more than 2⁴⁰ bytes.
 func New[T dense.Float](d int, opts Options, src rand.Source) (Quantiser[T], error) {
 	if src == nil {
 		return nil, errNil("src")

@@ -16,8 +16,8 @@ import (
 // Query is a query vector that Quantiser.Prepare has rotated and rounded, and the Measure (inner
 // product, distance, cosine) that compares the vector with rows. A Query serves all codes of the
 // quantiser that prepared the Query, in Codes and in bytes of EncodeBytes. Goroutines may share a
-// Query, but not while Prepare writes it. A pointer to a zero Query is a dst for Prepare. A Query
-// must not be copied.
+// Query, but not while Prepare writes the Query. Prepare accepts a pointer to a zero Query as the
+// argument dst. A Query must not be copied.
 type Query struct {
 	owner any // the *quantiser[T]; nil in the zero Query
 	by    Measure

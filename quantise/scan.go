@@ -194,7 +194,7 @@ type scanner struct {
 	best, possible [][]candidate // of each query, in the whole blockRange
 }
 
-// Piece scans range i of the blocks of codes for all queries.
+// Piece searches range i of the rows of Codes for the best rows of all queries.
 func (s *search[T]) Piece(i int) {
 	if s.ended() {
 		return

@@ -7,31 +7,31 @@ import (
 	"github.com/seed-feabd252/randfeat/dense"
 )
 
-// SearchOptions selects the rows that Codes.SearchAll ranks, and the way to rank rows. With the
-// zero SearchOptions, SearchAll ranks all rows by estimates.
+// SearchOptions selects the rows that Codes.SearchAll and Codes.Within may return, and a source of
+// exact values. With the zero SearchOptions, SearchAll ranks all rows by estimates.
 type SearchOptions[T dense.Float] struct {
-	// Only is a set of rows, and SearchAll ignores rows outside of Only. Except is a set of rows
-	// that SearchAll ignores, such as deleted rows. Row i is in a set (Only or Except) if bit i%64
-	// of word i/64 is 1. Rows beyond the last word of a set are not in the set. A nil Only or
-	// Except means no restriction. SearchAll does not read codes of 256 rows if Only and Except
-	// exclude all 256. Only and Except must not change during a search.
+	// Only is a set of rows, and searches ignore rows outside of Only. Except is a set of rows that
+	// searches ignore, such as deleted rows. Row i is in Only or Except if the slice has a word
+	// i/64 and bit i%64 of the word is 1. A nil Only or Except excludes no rows. Searches read
+	// codes in groups of up to 256 rows, and skip a group if Only and Except exclude all rows of
+	// the group. Only and Except must not change during a search.
 	Only, Except []uint64
 
-	// Accept reports whether SearchAll may return row id. Nil accepts all rows. SearchAll calls
-	// Accept only for rows that would enter the list of best rows, possibly twice for a row, and
-	// from several goroutines.
+	// Accept reports whether a search may return the row with the number id. Nil accepts all rows.
+	// Searches call Accept only for rows that would enter the list of best rows, possibly twice for
+	// a row, and from several goroutines.
 	Accept func(id int) bool
 
-	// Rows is a function that writes the original vectors of rows ids into dst, which is
-	// len(ids)×d. The numbers ids ascend. If Rows is not nil, SearchAll returns exact values with a
-	// StdErr of 0, and over random rotations misses one of the best rows of a query with at most
-	// the probability miss of Quantiser.Prepare, or 0.01 if miss is 0. SearchAll calls Rows from
-	// one goroutine, for a few rows of one query at a time, and returns an error of Rows.
+	// Rows writes the original vectors of the rows with the numbers ids into dst, which is
+	// len(ids)×d. The elements of ids ascend. If Rows is not nil, SearchAll returns exact values
+	// with a StdErr of 0, and over random rotations misses any of the best rows of a query with at
+	// most the probability miss of Quantiser.Prepare, or 0.01 if miss is 0. SearchAll calls Rows
+	// from one goroutine, for rows of one query at a time, and returns each error of Rows.
 	Rows func(dst dense.Matrix[T], ids []int) error
 
-	// Centres makes SearchAll rank only the rows of so many centres of WithCentres, those nearest
-	// to the query by the Measure of the query. SearchAll also ranks the rows whose centre is the
-	// origin. Centres of zero, or above the number of centres of the quantiser, mean all.
+	// If Centres is above 0, SearchAll ranks only the rows of so many centres of WithCentres, those
+	// nearest to the query by the Measure of the query, and the rows whose centre is the origin.
+	// Centres of 0, or above the number of centres of the quantiser, stands for all centres.
 	Centres int
 }
 

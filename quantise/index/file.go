@@ -58,10 +58,10 @@ func (x *index[K, T]) Write(w io.Writer) error {
 	return archive.Write[T](w, "index", fileName, f)
 }
 
-// Read reads an Index that Index.Write has written for the same types of ids and rows, to the end
-// of r. Read returns an error if r is nil, and if the file is cut off, damaged, of another version
-// or no file of an Index; the error wraps io.ErrUnexpectedEOF if bytes are missing. Read takes
-// memory in proportion to the bytes read so far.
+// Read reads r to the end as a file of Index.Write for ids of type K and rows of type T, and
+// returns the Index. Read returns an error if r is nil, and if the file is cut off, damaged, of
+// another version or no file of Index.Write; the error wraps io.ErrUnexpectedEOF if bytes are
+// missing. Read allocates memory in proportion to the bytes that r has delivered so far.
 func Read[K ID, T dense.Float](r io.Reader) (Index[K, T], error) {
 	if r == nil {
 		return nil, errors.New("index: r is nil")

@@ -14,81 +14,81 @@ import (
 	"github.com/seed-feabd252/randfeat/quantise"
 )
 
-// ID is the type of the ids of rows: a type whose underlying type is int64 or string. Strings may
-// hold any bytes.
+// ID is a type of ids of rows: any type whose underlying type is int64 or string. An ID that is a
+// string may hold any bytes.
 type ID interface{ ~int64 | ~string }
 
-// Index holds vectors, the rows of R^d, by ids of the user. New and Read return an Index.
+// Index holds the codes of rows of R^d, each row with an id that the user gives.
 //
-// Goroutines may share an Index. A method that changes an Index waits for other changes, and
-// publishes all rows of the call at once. Search, Within and Write work on the rows that the Index
-// had when the method began, and never wait for a change. A method that returns an error has not
-// changed the Index.
+// Goroutines may share an Index. Add, Put, Delete and Compact change an Index one after another,
+// and searches see all rows of a call at once. Search, Within and Write work on the rows that the
+// Index had when the call began, and never wait for changes of the Index. A method that returns an
+// error leaves the rows of the Index unchanged.
 type Index[K ID, T dense.Float] interface {
-	// Len returns the number of rows.
+	// Len returns the number of rows, without deleted rows.
 	Len() int
 
 	// Contains reports whether the Index has a row of the given id.
 	Contains(id K) bool
 
-	// Add copies the rows of an n×d matrix into the Index, under n ids. Add encodes the rows as
-	// quantise.Codes.Append does, and copies one bit for each row in the Index. The call that
-	// brings the Index to 4d rows also learns a quantiser, as quantise.Learn does.
-	//
-	// Add returns an error that names an id if the Index contains the id, if ids contains the id
-	// twice, or if the row of the id holds NaN or ±Inf or has a norm that is neither 0 nor between
-	// 2⁻⁹⁹ and 2⁹⁹. Add returns an error if ids and rows differ in number, if the matrix does not
-	// have d columns, and if ctx ends. Add panics if ctx is nil.
+	// Add adds row i of the argument rows (n×d) with the id ids[i] for each i, and takes the time
+	// of quantise.Codes.Append and of copying 1/8 of a byte for each row of the Index. The call of
+	// Add or Put that brings an Index of R^d made without a Quantiser to 4d rows also calls
+	// quantise.Learn. Add returns an error that names an id if the Index contains the id, if the id
+	// is twice in ids, or if the row of the id holds NaN or ±Inf or has a norm that is neither 0
+	// nor between 2⁻⁹⁹ and 2⁹⁹. For an Index of R^d, Add returns an error if ids and rows differ in
+	// number, if rows has not d columns, and if ctx ends. Add panics if ctx is nil.
 	Add(ctx context.Context, ids []K, rows dense.Matrix[T]) error
 
-	// Put adds rows as Add does, and replaces the rows of ids that the Index contains. A search
-	// finds either the old row or the new row of an id.
+	// Put adds rows as Add does, but replaces the row of an id that the Index contains. During a
+	// Put, a search finds either the old row or the new row of an id.
 	Put(ctx context.Context, ids []K, rows dense.Matrix[T]) error
 
-	// Delete deletes the rows of the given ids that the Index contains, and returns the number of
-	// deleted rows. Deleted rows take memory until Compact, or until more than half of the rows in
-	// memory are deleted: Delete and Put then copy the codes of the remaining rows.
+	// Delete deletes the rows of the given ids, and returns the number of rows that Delete has
+	// deleted. Delete and Put free the memory of deleted rows, by a copy of the remaining codes,
+	// when more than half of all rows in memory are deleted.
 	Delete(ids ...K) int
 
-	// Compact frees the memory of deleted rows. An Index with Options.KeepRows, without
-	// Options.Quantiser and with at least 4d rows also learns a quantiser from the present rows and
-	// encodes all rows anew. Call Compact if later rows are large in other directions than the
+	// Compact frees the memory of deleted rows. If an Index of R^d keeps rows, has at least 4d rows
+	// and was made without a Quantiser, Compact calls quantise.Learn for the present rows and
+	// encodes all rows anew: call Compact if later rows are large along other directions than the
 	// first 4d rows. Compact returns an error if ctx ends, and panics if ctx is nil.
 	Compact(ctx context.Context) error
 
 	// Search returns the k rows with the largest inner products or cosines with the query (d
-	// numbers), or with the smallest squared distances, best first. Search returns all rows if the
-	// Index has fewer than k. Rows of equal values are in the order in which Add or Put added the
-	// rows. Search reads all codes once, and twice for exact values.
+	// numbers), or with the smallest squared distances from the query, best first, or all rows if
+	// the Index has fewer than k. Search orders rows of equal values as Add or Put added the rows.
+	// Search reads all codes once for estimates, and twice for exact values.
 	//
-	// Search returns exact values if the Index keeps rows, has learnt no quantiser yet, or if
-	// SearchOptions.Rows is set, and misses one of the k rows with at most the probability
-	// SearchOptions.Miss. Otherwise Search returns estimates from codes, with standard errors.
+	// Search returns exact values if the Index keeps rows, if SearchOptions has Rows, and until an
+	// Index of R^d made without a Quantiser has had 4d rows. With exact values, Search misses any
+	// of the best k rows with at most the probability SearchOptions.Miss. Values of Search that are
+	// not exact are estimates from codes, each with a standard error.
 	//
-	// Search returns an error if the query does not have d numbers, holds NaN or ±Inf or has a norm
-	// that is neither 0 nor between 2⁻⁹⁹ and 2⁹⁹. Search returns an error if k < 0, if Miss is not
-	// in [0, 1), if ctx ends, or if SearchOptions.Rows fails. Search panics if ctx is nil.
+	// For an Index of R^d, Search returns an error if the query has not d numbers, holds NaN or
+	// ±Inf or has a norm that is neither 0 nor between 2⁻⁹⁹ and 2⁹⁹, if k < 0, if Miss is not in
+	// [0, 1), if ctx ends, or if SearchOptions.Rows returns an error. Search panics if ctx is nil.
 	Search(ctx context.Context, query []T, k int, o *SearchOptions[K, T]) ([]Hit[K], error)
 
 	// Within returns all rows whose inner product or cosine with the query (d numbers) is at least
-	// limit, or whose squared distance from the query is at most limit, best first. Within misses a
-	// row that reaches the limit with at most the probability SearchOptions.Miss. Within reads all
-	// codes once.
+	// the argument limit, or whose squared distance from the query is at most limit, best first.
+	// Within misses a row that reaches the limit with at most the probability SearchOptions.Miss.
+	// Within reads the codes of all rows once.
 	//
-	// Where Search returns exact values, Within returns exact values of the rows that reach the
-	// limit. Elsewhere Within returns estimates of all rows that may reach the limit, by the bounds
-	// Low and High. Within returns an error if limit is NaN, and where Search does for the query,
-	// the options and ctx. Within panics if ctx is nil.
+	// Where values of Search are exact, Within returns exact values, and only rows that reach the
+	// limit. Where values are estimates, Within returns all rows that may reach the limit by the
+	// bounds of the estimates. Within returns an error if limit is NaN, and the errors of Search
+	// for ctx, query and o.
 	Within(ctx context.Context, query []T, limit float64, o *SearchOptions[K, T]) ([]Hit[K], error)
 
 	// Write writes the Index without deleted rows to w, as one safetensors file, which Read reads
-	// on any platform. Write takes twice as much memory as the codes, rows and ids of the file.
-	// Write returns an error if w is nil, and an error of w.
+	// on any platform. Write needs twice the memory of the codes, rows and ids in the file. Write
+	// returns an error if w is nil, and each error of writing to w.
 	Write(w io.Writer) error
 }
 
-// Options selects how an Index encodes and compares rows. The zero Options mean inner products and
-// 4 bits per number.
+// Options selects how an Index encodes and compares rows. With zero Options, an Index ranks rows by
+// inner products and encodes a number in 4 bits.
 type Options[T dense.Float] struct {
 	// Measure is the function of a row and a query by which searches rank rows.
 	Measure quantise.Measure
@@ -99,43 +99,43 @@ type Options[T dense.Float] struct {
 	// KeepRows keeps the rows in memory and in files, so that searches return exact values.
 	KeepRows bool
 
-	// Quantiser encodes the rows if Quantiser is not nil. Quantiser is a result of quantise.Learn,
-	// of quantise.New or of WithCentres, and Options.Bits must be 0 beside a Quantiser. If
-	// Quantiser is nil, an Index of rows of R^d keeps the rows until the Index has 4d rows, and
-	// then takes the result of quantise.Learn for these rows. Set Quantiser to a result of
-	// quantise.New if d is in the thousands, because quantise.Learn takes d³ operations.
+	// A Quantiser that is not nil encodes the rows, and requires Bits of 0: a result of
+	// quantise.Learn from a sample, of quantise.New or of WithCentres. If Quantiser is nil, an
+	// Index of R^d keeps the rows until the Index has 4d rows, and encodes all rows by a quantiser
+	// of quantise.Learn from the 4d rows. For rows of R^d with d in the thousands, where the d³
+	// operations of quantise.Learn take long, set Quantiser to a result of quantise.New.
 	Quantiser quantise.Quantiser[T]
 }
 
-// SearchOptions selects rows of a search, and the way to rank rows. A nil *SearchOptions stands for
-// the zero SearchOptions.
+// SearchOptions selects the rows that a search may return, a source of exact values, and the
+// probability of a miss. A nil *SearchOptions stands for the zero SearchOptions.
 type SearchOptions[K ID, T dense.Float] struct {
-	// Accept reports whether a search may return the row of an id. Nil accepts all rows. A search
-	// calls Accept for few rows, possibly twice for a row, and from several goroutines.
+	// Accept reports whether a search may return the row with the given id. Nil accepts all rows. A
+	// search calls Accept for few rows, possibly twice for a row, and from several goroutines.
 	Accept func(id K) bool
 
-	// Rows writes the rows of the given ids into dst, which is len(ids)×d, from a file or a
-	// database, so that an Index without Options.KeepRows finds exact values. A search calls Rows
-	// from one goroutine, and returns an error of Rows.
+	// Rows writes the rows with the given ids into dst, which is len(ids)×d, from a file or a
+	// database, so that an Index that does not keep rows finds exact values. A search calls Rows
+	// from one goroutine at a time, and returns each error of Rows.
 	Rows func(dst dense.Matrix[T], ids []K) error
 
-	// Miss is the probability, over random rotations, with which Search with exact values misses
-	// one of the best rows, and Within misses a row that reaches the limit. The value of a row is
-	// below Hit.Low with at most the probability Miss, and above Hit.High likewise. Zero means
-	// 0.001. The probabilities hold for rows like those from which the quantiser was learnt.
+	// Miss bounds the probability over random rotations that Search with exact values misses any of
+	// the best rows, and that Within misses a row that reaches the limit. Zero means 0.001. Miss
+	// also bounds the probability that the true value of a row is below Hit.Low, and the
+	// probability that the true value is above Hit.High.
 	Miss float64
 }
 
-// Hit is a row in the result of a search: the id of the row, and the Estimate of the measure of the
-// row and the query. An exact value has a StdErr of 0, and equals Low and High.
+// Hit is a row in the result of a search: the id of the row, and the Estimate of the Measure. A Hit
+// with an exact Value has a StdErr of 0, and Low and High equal to Value.
 type Hit[K ID] struct {
 	ID K
 	quantise.Estimate
 }
 
-// New returns an empty Index of rows of R^d. New draws two uint64 from src for the rotations of
-// codes. New returns an error if d < 1, if an option is invalid, if src is nil, or if a rotation
-// takes more than 2⁴⁰ bytes.
+// New returns an empty Index of rows of R^d. New draws two uint64 from src, the seed of the random
+// rotations that encode rows. New returns an error if d < 1, if an option is invalid, if src is
+// nil, or if a rotation matrix takes more than 2⁴⁰ bytes.
 func New[K ID, T dense.Float](d int, o Options[T], src rand.Source) (Index[K, T], error) {
 	if src == nil {
 		return nil, errors.New("index: src is nil")

@@ -21,8 +21,8 @@ import (
 type Choice struct {
 	Kernel int     // its index among the candidates
 	Ratio  float64 // λ
-	// Score is Σω·e² over Σω·(y − ȳ)², for the leave-one-out errors e of drawn rows with targets y
-	// and weights ω: the share of the variance of y that the fit does not explain.
+	// Score is Σω·e² over Σω·(y − ȳ)², for leave-one-out errors e of drawn rows with targets y of
+	// mean ȳ and weights ω: the share of the variance of y that predictions of left-out rows leave.
 	Score float64
 	Start float64 // of Scales: the Score of k with its length-scale
 }
@@ -31,14 +31,15 @@ type Choice struct {
 const SampleRows = 2000
 
 // Choose returns the kernel k among candidates, and the penalty λ among 2⁻²⁰, 2⁻¹⁸ … 2⁴ times the
-// mean of ω·k(x, x) over rows x of weight ω, with the least sum of squared leave-one-out errors on
-// up to 2000 rows drawn with src. For n drawn rows Choose takes about 26·n³ multiply-adds for each
-// kernel. The leave-one-out error at row i is (A⁻¹(y − b))_i/(A⁻¹)_ii for A = K + λΩ⁻¹ with the
-// kernel matrix K and the weights Ω. The λ that is best for a sample also serves a fit of all rows.
+// mean of ω·k(x, x) over drawn rows x of weight ω, with the least weighted sum of squared
+// leave-one-out errors on up to 2000 rows drawn with src. For n drawn rows Choose takes about 26·n³
+// multiply-adds for each kernel. With the kernel matrix K, the diagonal matrix Ω of the weights, A
+// = K + λΩ⁻¹, u = A⁻¹1 and M = A⁻¹ − uuᵀ/(1ᵀu), the leave-one-out error at row i is (My)_i/M_ii.
+// The penalty λ that is best for a sample of rows also serves a fit of all rows.
 //
-// The error reports an empty slice candidates, a nil or invalid candidate, rows that Block.Check
-// refuses, fewer than two rows of positive weight, targets that do not vary, a nil src, a kernel
-// that has no finite score, and the end of ctx. A nil ctx panics.
+// Choose returns an error for an empty slice candidates, a nil or invalid candidate, rows that
+// Block.Check refuses, fewer than two rows of positive weight, targets that do not vary, a nil src,
+// kernels without a finite score, and the end of ctx. A nil ctx panics.
 func Choose[T dense.Float](ctx context.Context, candidates []kernels.Kernel, rows ridge.Block[T], src rand.Source) (Choice, error) {
 	best := Choice{Score: math.Inf(1)}
 	if len(candidates) == 0 {

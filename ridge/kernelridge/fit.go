@@ -23,24 +23,24 @@ import (
 
 // Result is the result of Fit.
 type Result[T dense.Float] struct {
-	// Model has the means f(x) = b + Σ_i a_i·k(x, x_i), and the noise variance σ² of maximum
-	// evidence for λ = Options.Ratio. The standard deviations of Model are upper estimates: those
-	// of a fit with the landmarks of the preconditioner alone. If Options.Probes is above 0,
-	// Model.Band takes the widths of bands from the errors LeftOut.
+	// Model has the means f(x) = b + Σ_i a_i·k(x, x_i) for rows x_i, and the noise variance σ² of
+	// maximum evidence for the penalty λ = Options.Ratio. The standard deviations of Model are
+	// upper estimates, from a fit with the landmarks of the preconditioner alone. If Options.Probes
+	// is above 0, Model.Band computes widths of bands from the errors in LeftOut.
 	Model *ridge.Model[T]
 
 	// LeftOut (n×p) has the leave-one-out errors y_i − f⁻ⁱ(x_i) of the n rows with p targets each,
-	// where f⁻ⁱ is the fit of all rows except row i. LeftOut has no rows without Options.Probes.
+	// where f⁻ⁱ is the fit of all rows except row i. LeftOut has no rows if Options.Probes is 0.
 	LeftOut dense.Matrix[float64]
 }
 
-// Fit fits kernel ridge regression with the kernel k to rows, as the package documentation
-// describes. Rows of weight 0 do not take part in the fit.
+// Fit fits kernel ridge regression with the kernel k to rows of inputs and targets, by
+// preconditioned conjugate gradients. Rows of weight 0 do not take part in the fit.
 //
-// The error reports a nil or invalid kernel, options out of range, rows whose shapes do not fit
-// together, elements that are not finite, weights below 0, no row of positive weight, a kernel that
-// is not finite at some rows, more rows than fit in memory, and *ridge.NotConverged, with which Fit
-// returns the model so far. A nil ctx panics.
+// Fit returns an error for a nil or invalid kernel, options out of range, rows whose shapes do not
+// fit together, elements that are not finite, weights below 0, no row of positive weight, a kernel
+// that is not finite at some rows, and more rows than fit in memory, and *ridge.NotConverged with
+// the model so far if the iterations do not converge or ctx ends. A nil ctx panics.
 func Fit[T dense.Float](ctx context.Context, k kernels.Kernel, rows ridge.Block[T], o Options) (*Result[T], error) {
 	if err := argument.Context("kernelridge", ctx); err != nil {
 		return nil, err

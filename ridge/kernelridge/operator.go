@@ -93,7 +93,8 @@ func (o *operator) pairs(ctx context.Context, f func(i, j int)) error {
 	return ctx.Err()
 }
 
-// Multiply writes the matrix product S·V into dst, with the rounding of float64 if wide is true.
+// Multiply writes Ω^½KΩ^½v into dst, for the kernel matrix K and the diagonal matrix Ω of weights,
+// with products in float64 if wide is true and in float32 if not.
 func (o *operator) Multiply(ctx context.Context, dst, v dense.Matrix[float64], wide bool) error {
 	if o.root != nil {
 		v = v.Clone()

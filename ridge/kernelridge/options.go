@@ -7,37 +7,37 @@ import (
 	"time"
 )
 
-// Options are the parameters of Fit. Only Ratio and Src have no default.
+// Options are the parameters of Fit, of which only Ratio and Src have no default.
 type Options struct {
 	// Ratio is the penalty λ = σ²/s² > 0: the noise variance σ² of a row of weight 1, over the
-	// factor s² of the prior covariance s²·k.
+	// factor s² of the prior covariance s²·k of a Gaussian process with the kernel k.
 	Ratio float64
 	// NoIntercept leaves out the constant b of the prediction b + Σ_i a_i·k(x, x_i).
 	NoIntercept bool
 
 	// Rank is the number of landmarks of the preconditioner, at most the number n of rows; 0 stands
-	// for min(n, 1000). A larger Rank pays if many steps are needed, as for a small λ.
+	// for min(n, 1000). A larger Rank saves time if Fit needs many iterations, as for a small λ.
 	Rank int
-	// Tolerance is the weighted residual ‖y − b − (K + λΩ⁻¹)a‖/‖y − b‖ of the coefficients a at
-	// which Fit stops; 0 stands for 10⁻⁴. Tolerance bounds the root mean square error that stopping
-	// causes in predictions at the rows, in units of the root mean square of y.
+	// Tolerance is the norm of the residual of a linear system, relative to the norm of the
+	// right-hand side, at which Fit stops; 0 stands for 10⁻⁴. Stopping at Tolerance changes
+	// predictions at the rows by about Tolerance times the root mean square of the targets at most.
 	Tolerance float64
 	// MaxIterations is the largest number of products with the kernel matrix K; 0 stands for 500.
 	MaxIterations int
-	// Memory is the number of bytes that the kernel matrix K may take. One triangle of K in float32
-	// takes 2·n² bytes for n rows. If Memory is less than K takes, every product computes K anew.
+	// Memory is the number of bytes for the kernel matrix K, of which one triangle in float32 takes
+	// 2·n² bytes for n rows. With less Memory, every product computes the kernel matrix anew.
 	Memory int64
-	// Probes is the number of vectors of random signs that estimate leave-one-out errors, up to a
-	// relative error of about √(2/Probes) times the share of the diagonal of (K + λΩ⁻¹)⁻¹ that the
-	// preconditioner leaves. If Probes is 0, Fit computes neither Result.LeftOut nor bands for
-	// Model.Band.
+	// Probes is the number of vectors of random signs from which Fit estimates leave-one-out
+	// errors, up to a relative error of about √(2/Probes) times the share of the diagonal of (K +
+	// λΩ⁻¹)⁻¹ that the preconditioner leaves, for the kernel matrix K and the weights Ω. If Probes
+	// is 0, Fit computes neither Result.LeftOut nor bands for Model.Band.
 	Probes int
 
 	// Fit calls Progress, unless Progress is nil, after each product with the kernel matrix, on the
 	// goroutine of the caller.
 	Progress func(Progress)
 
-	// Src draws the landmarks of the preconditioner and the signs of the probes.
+	// Src is the random source of the landmarks of the preconditioner and of the signs of Probes.
 	Src rand.Source
 }
 

@@ -27,16 +27,16 @@ const (
 	leastRatio = 0x1p-23
 )
 
-// Scales returns the kernel k, a Gaussian or a Matern, with a length-scale for each column, and a
-// penalty λ for Fit: those with the least sum of squared leave-one-out errors on up to 2000 rows
-// drawn with src. L-BFGS starts from the length-scale of k and the λ of Choose for k, and takes
-// some 40 steps of 5n³ multiply-adds for n drawn rows. The diagonal of the matrix A of the
-// kernels.Pullback has the inverses of the length-scales, in units of the length-scale of k. The
-// penalty λ is at least 2⁻²³ times the mean of ω·k(x, x) over rows x of weight ω. With fewer than
-// some twenty rows for each column the length-scales fit the noise.
+// Scales returns a Gaussian or Matern kernel k with a length-scale for each column, and a penalty λ
+// for Fit, with the least weighted sum of squared leave-one-out errors on up to 2000 rows drawn
+// with src. For n drawn rows, Scales takes some 40 steps of L-BFGS of 5n³ multiply-adds each, from
+// the length-scale of k and the penalty λ of Choose for k. The matrix A of the kernels.Pullback
+// that Scales returns is diagonal, with the inverses of the length-scales in units of the
+// length-scale of k. The λ of Scales is at least 2⁻²³ times the mean of ω·k(x, x) over drawn rows x
+// of weight ω. With fewer than some twenty rows per column, the length-scales fit the noise.
 //
-// Scales returns an error for a k that is no valid Gaussian or Matern, and where Choose returns an
-// error. If ctx ends, Scales returns the best length-scales so far and the error of ctx.
+// Scales returns an error for a k that is no valid Gaussian or Matern, and the errors of Choose. If
+// ctx ends during L-BFGS, Scales returns the best length-scales so far and an error.
 func Scales[T dense.Float](ctx context.Context, k kernels.Kernel, rows ridge.Block[T], src rand.Source) (kernels.Pullback, Choice, error) {
 	best := kernels.Pullback{K: k}
 	of, ok := gramian.ProfileOf(k)
