@@ -40,6 +40,5 @@
 //
 // Targets are classes with Options.Classes, or if fewer than half of them are numbers. Fit and
 // Score leave out rows without a target. docs/learning.md has an example and the cases in which Fit
-// fails. Rows that depend on each other need Options.Group or Options.Time, and Table.SplitBy in
-// place of Split.
+// fails. Rows that depend on each other need Options.Group or Time, and Table.SplitBy.
 package table

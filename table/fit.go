@@ -55,7 +55,9 @@ type Model struct {
 const least = 20
 
 // Fit learns the target, a column of t, from the other columns, as the package documentation
-// describes. src draws the random numbers of automl.Fit, and Fit costs as much as automl.Fit.
+// describes. src draws the random numbers of automl.Fit, and Fit costs as much as automl.Fit. If ctx
+// ends, Fit returns the best model so far, or nil if no family of models has been compared, and the
+// error of ctx.
 //
 // The error reports fewer than 20 rows with a target, a target that is not a column or does not
 // vary, names in the options o that are no columns, Group and Time together, a column in o.Log that is not numeric, a table
@@ -107,7 +109,10 @@ func Fit(ctx context.Context, t *Table, target string, o Options, src rand.Sourc
 		Classes: len(labels), Labels: labels, Groups: groups, Forward: o.Time != "", HeavyTails: o.HeavyTails, Progress: o.Progress,
 	}, src)
 	if err != nil {
-		return nil, fmt.Errorf("table: %w", err)
+		err = fmt.Errorf("table: %w", err)
+	}
+	if found == nil {
+		return nil, err
 	}
 	m.model, m.classifier = found.Model, found.Classifier
 	m.report = fmt.Sprintf("%s from %d columns of points.\n", target, x.Cols)
@@ -118,7 +123,7 @@ func Fit(ctx context.Context, t *Table, target string, o Options, src rand.Sourc
 		m.report += maybeClasses(target, y)
 	}
 	m.report += found.Report.String()
-	return m, nil
+	return m, err
 }
 
 // labels returns the classes of a target in the order of their numbers and texts, or nil for

@@ -77,6 +77,29 @@ func TestWeightsOfRows(t *testing.T) {
 	assert.Contains(t, m.Report(), "40 rows, RMSE")
 }
 
+// If the context ends, Fit returns its error and the best model so far, or nil before a family has
+// been compared.
+func TestBestSoFar(t *testing.T) {
+	all := made(t, "x,y", 60, func(i int) string { return fmt.Sprintf("%d,%d", i, 2*i+i%3) })
+	for _, at := range []int{1, 4} {
+		ctx, cancel := context.WithCancel(t.Context())
+		m, err := Fit(ctx, all, "y", Options{Progress: func(done, _ int, _ string) {
+			if done == at {
+				cancel()
+			}
+		}}, rand.NewPCG(1, 2))
+		require.ErrorIs(t, err, context.Canceled)
+		if at == 1 {
+			assert.Nil(t, m)
+			continue
+		}
+		s, err := m.Score(all)
+		require.NoError(t, err)
+		assert.Less(t, s.RMSE, 2.0)
+		assert.Contains(t, m.Report(), "The time ended before other families or more rows.")
+	}
+}
+
 // said returns the error that the report of a model has.
 func said(t *testing.T, m *Model) float64 {
 	t.Helper()

@@ -14,6 +14,7 @@ import (
 	"strconv"
 	"strings"
 	"text/tabwriter"
+	"time"
 	"unicode/utf8"
 
 	"github.com/seed-feabd252/randfeat/examples/internal/cli"
@@ -49,7 +50,7 @@ type settings struct {
 	score, explain            string
 	read                      table.ReadOptions
 	fit                       table.Options
-	rows                      int
+	rows, seconds             int
 	last                      bool
 	seed                      uint64
 }
@@ -70,6 +71,7 @@ func run(args []string, stdout io.Writer) error {
 	// A million rows take minutes and a gigabyte.
 	fs.IntVar(&s.rows, "rows", 2500, 40, 1_000_000, "houses to make up")
 	fs.OutputVar(&s.houses, "houses", "", "CSV file to keep the houses in")
+	fs.IntVar(&s.seconds, "seconds", 0, 0, 1_000_000, "time after which the program takes the best model so far; 0 for all the time that it takes")
 	fs.BoolVar(&s.last, "last", "hold out the last rows of the file, not random ones")
 	fs.OutputVar(&s.out, "out", "", "file to keep the model in")
 	fs.InputVar(&s.model, "model", "", "file", "model to use for -predict and -score")
@@ -135,8 +137,14 @@ func (s settings) learn(stdout io.Writer) error {
 	if err := w.Flush(); err != nil {
 		return err
 	}
-	m, err := table.Fit(context.Background(), rest, s.target, s.fit, src)
-	if err != nil {
+	ctx := context.Background()
+	if s.seconds > 0 {
+		var cancel context.CancelFunc
+		ctx, cancel = context.WithTimeout(ctx, time.Duration(s.seconds)*time.Second)
+		defer cancel()
+	}
+	m, err := table.Fit(ctx, rest, s.target, s.fit, src)
+	if err != nil && (m == nil || ctx.Err() == nil) {
 		return fmt.Errorf("%s: %w", s.data, err)
 	}
 	score, err := m.Score(held)

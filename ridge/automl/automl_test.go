@@ -328,21 +328,59 @@ func TestErrors(t *testing.T) {
 	assert.Panics(t, func() { _, _ = automl.Fit(none, rows, automl.Options{}, rand.NewPCG(1, 2)) })
 }
 
-// Fit ends with the error of its context after each part.
-func TestEndOfContext(t *testing.T) {
-	rows := table[float64](20, 3, 1, 1, func(x []float64) float64 { return x[0] * x[1] })
-	total := 2
-	for at := 1; at < total; at++ {
-		ctx, cancel := context.WithCancel(t.Context())
-		_, err := automl.Fit(ctx, rows, automl.Options{Progress: func(done, all int, _ string) {
-			if total = all; done == at {
-				cancel()
-			}
-			assert.LessOrEqual(t, done, at, "parts after the end")
-		}}, rand.NewPCG(1, 2))
-		assert.ErrorIs(t, err, context.Canceled, "part %d", at)
-		cancel()
+// Fit ends with the error of its context after each part. Once a family has been compared, it also
+// returns the best family so far, of rows with groups, of classes, and with heavy tails too.
+func testEndOfContext[T dense.Float](t *testing.T) {
+	rows := table[T](20, 3, 1, 1, func(x []float64) float64 { return x[0] * x[1] })
+	classes := table[T](20, 3, 1, 1, func([]float64) float64 { return 0 })
+	of := make([]int, 20)
+	for i := range of {
+		of[i] = i / 2
+		classes.Y.Data[i] = T(i % 2)
 	}
+	for name, o := range map[string]automl.Options{
+		"numbers": {}, "classes": {Classes: 2}, "groups": {Groups: of}, "groups of classes": {Groups: of, Classes: 2}, "forward": {Groups: of, Forward: true},
+		"heavy tails": {HeavyTails: true},
+	} {
+		b := rows
+		if o.Classes > 0 {
+			b = classes
+		}
+		total, family := 3, 3
+		if o.Forward {
+			family = 5
+		}
+		for at := 1; at < total; at += 9 {
+			ctx, cancel := context.WithCancel(t.Context())
+			o.Progress = func(done, all int, _ string) {
+				if total = all; done == at {
+					cancel()
+				}
+				assert.LessOrEqual(t, done, at, "parts after the end")
+			}
+			r, err := automl.Fit(ctx, b, o, rand.NewPCG(1, 2))
+			assert.ErrorIs(t, err, context.Canceled, "%s, part %d", name, at)
+			cancel()
+			if at < family {
+				assert.Nil(t, r, "%s, part %d", name, at)
+				continue
+			}
+			require.NotNil(t, r, "%s, part %d", name, at)
+			assert.True(t, r.Ended)
+			assert.Len(t, r.Trials, min(at, total-2)/family, "%s, part %d", name, at)
+			if o.Classes > 0 {
+				assert.False(t, math.IsNaN(float64(r.Classifier.Probabilities(dense.Matrix[T]{}, b.X).At(0, 0))))
+			} else {
+				_, half := r.Model.Band(b.X, 0.5)
+				assert.Less(t, half.At(0, 0), T(10))
+				assert.Less(t, rmse(r.Model, b), 2.0)
+			}
+		}
+	}
+}
+
+func TestEndOfContext(t *testing.T) {
+	densetest.Both(t, testEndOfContext[float32], testEndOfContext[float64])
 }
 
 // looked is a context that ends at a look, which is counted from start on.
@@ -362,14 +400,16 @@ func (c *looked) Err() error {
 	return nil
 }
 
-// Fit returns the error of a context that ends during the fit to all rows and the bands, and no
-// model without the bands.
+// If the context ends during the fit to all rows and the bands, Fit returns its error, and a model
+// with bands.
 func TestEndOfContextInTheLastPart(t *testing.T) {
 	rows := table[float64](220, 1, 1, 0.3, func(x []float64) float64 { return math.Sin(2 * x[0]) })
 	run := func(ctx *looked) error {
-		_, err := automl.Fit(ctx, rows, automl.Options{Landmarks: 20, Progress: func(done, total int, _ string) {
+		r, err := automl.Fit(ctx, rows, automl.Options{Landmarks: 20, Progress: func(done, total int, _ string) {
 			ctx.counts = done == total-1
 		}}, rand.NewPCG(1, 2))
+		require.NotNil(t, r)
+		assert.InDelta(t, 0.9, inside(r.Model, rows), 0.1)
 		return err
 	}
 	processors := runtime.GOMAXPROCS(1) // looked belongs to one goroutine

@@ -24,9 +24,9 @@ const noiseRows = 200
 // boxes have one width, because a row has a box of its own. of has the weights of the rows in the
 // fit.
 func withBands[T dense.Float](of reweighted[T], m *ridge.Model[T], found *choice, all ridge.Block[float64]) (*ridge.Model[T], error) {
-	b := found.heldOut
 	first, held := found.unseen(all.X.Rows)
-	if !held {
+	b := found.heldOut
+	if b.Y = found.heldErrors; !held {
 		b = all.RowRange(first, all.X.Rows)
 	}
 	rows := narrow[T](b)
@@ -79,7 +79,7 @@ func bandsOf[T dense.Float](ctx context.Context, m *ridge.Model[T], found *choic
 		floats.Mul(errors.Data, scales.Data)
 	}
 	bands := ridge.Bands[T]{Errors: errors, Relative: found.Bands == relativeBands}
-	if found.Folds != randomFolds { // neighbours of a row in a group tell of each other's noise
+	if found.Folds != randomFolds || found.Ended { // rows of a group tell of each other's noise
 	} else if logs, about, least, ok := noise(ctx, m, rows, errors); ok {
 		found.Bands, bands.Errors, bands.Logs, bands.Least = noiseBands, about, logs, least
 	}

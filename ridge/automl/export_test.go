@@ -13,6 +13,12 @@ import (
 // Landmarks returns the largest number of landmarks of a kernel of n rows.
 var Landmarks = Options.landmarks
 
+// Ranks returns numbers of rows, of which the least are a sample.
+var Ranks = Options.ranks
+
+// FoldsOfGroups returns the fold of each row.
+var FoldsOfGroups = foldsOfGroups
+
 // FitsKernel reports whether the last fit of n rows of d columns takes the kernel of all rows.
 func FitsKernel(o Options, n, d int) bool {
 	return o.fitsKernel(&choice{learnt: learnt{kernel: kernels.Gaussian{LengthScale: 1}}, Report: Report{Outputs: 1}}, n, d)

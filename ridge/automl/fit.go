@@ -72,10 +72,12 @@ type Result[T dense.Float] struct {
 // classes (n×1) if Options.Classes is given. src draws a sample of the rows, the order of the
 // sample, and the random frequencies of features.
 //
-// Fit reads the rows once to draw a sample, and once for the final fit, up to 31 times with
-// Options.HeavyTails, and eleven times with Options.Groups. To choose the family, Fit uses up to 1500 rows. The final fit of n rows costs
-// n·D² multiply-adds and some tens of D³/6 with D landmarks, or some 15·n²·(d + 2p + 32) with the
-// kernel of all rows, for d columns and p outputs. When ctx ends, Fit returns within about 0.1 s.
+// Fit reads the rows once to draw a sample of up to 1500 rows that choose the family, and once for
+// the final fit, up to 31 times with Options.HeavyTails, and eleven times with Options.Groups. The
+// final fit of n rows costs n·D² multiply-adds and some tens of D³/6 with D landmarks, or some
+// 15·n²·(d + 2p + 32) with the kernel of all rows, for d columns and p outputs. When ctx ends, Fit
+// returns the error of ctx within about 0.1 s. Once a family has been compared, Fit also returns a
+// result of the best family so far, after a fit to the rows that choose.
 //
 // The error reports a nil rows or src, options out of range, Groups that are not as many as the
 // rows or too few to hold some out, HeavyTails with Groups, fewer than ten rows with a weight
@@ -84,7 +86,8 @@ type Result[T dense.Float] struct {
 // that are NaN or infinite, the errors of reading rows, too few rows to hold some out, the end of
 // ctx, and the error of the first family if no family can be fitted.
 func Fit[T dense.Float](ctx context.Context, rows ridge.Rows[T], o Options, src rand.Source) (*Result[T], error) {
-	return door.Choose[T, *Result[T]](fit32, fit64, arguments[T]{ctx, rows, o, src})
+	r, err := door.Choose[T, outcome[T]](fit32, fit64, arguments[T]{ctx, rows, o, src})
+	return r.result, cmp.Or(err, r.err)
 }
 
 // arguments has the arguments of Fit.
@@ -95,11 +98,23 @@ type arguments[T dense.Float] struct {
 	src  rand.Source
 }
 
-//go:noinline
-func fit32(a any) (any, error) { return fit(a.(arguments[float32])) }
+// outcome has the results of Fit: a result beside an error too.
+type outcome[T dense.Float] struct {
+	result *Result[T]
+	err    error
+}
 
 //go:noinline
-func fit64(a any) (any, error) { return fit(a.(arguments[float64])) }
+func fit32(a any) (any, error) {
+	r, err := fit(a.(arguments[float32]))
+	return outcome[float32]{r, err}, nil
+}
+
+//go:noinline
+func fit64(a any) (any, error) {
+	r, err := fit(a.(arguments[float64]))
+	return outcome[float64]{r, err}, nil
+}
 
 func fit[T dense.Float](a arguments[T]) (*Result[T], error) {
 	ctx, rows, o, src := a.ctx, a.rows, a.o, a.src
@@ -126,63 +141,87 @@ func fit[T dense.Float](a arguments[T]) (*Result[T], error) {
 		}
 	}
 	s.Landmarks = o.landmarks(drawn.n)
-	all, robust := drawn.all, drawn.all.RowRange(0, drawn.choose)
+	robust := drawn.all.RowRange(0, drawn.choose)
 	if o.HeavyTails {
 		robust, err = s.robust(robust)
 	}
-	var found choice
+	found := choice{Report: Report{Best: -1}}
 	if err == nil {
 		found, err = s.choose(robust)
 	}
-	if err != nil {
-		return nil, cmp.Or(ctx.Err(), wrap(err))
-	}
-	found.Report.Rows = drawn.n
-	r := &Result[T]{Report: found.Report}
-	if o.Groups != nil {
-		if err := groupFit(s, &found, rows, drawn, r); err != nil {
-			return nil, cmp.Or(ctx.Err(), wrap(err))
-		}
-		s.progress("")
-		return r, nil
-	}
-	if o.fitsKernel(&found, drawn.n, all.X.Cols) {
-		done, err := kernelFit(s, found, rows, drawn, r)
-		if err != nil {
-			return nil, cmp.Or(ctx.Err(), wrap(err))
-		}
-		if done {
+	var r *Result[T]
+	if err == nil {
+		found.Report.Rows = drawn.n
+		if r, err = conclude(s, found, rows, drawn, robust.Weights); err == nil && ctx.Err() == nil {
 			s.progress("")
 			return r, nil
 		}
 	}
+	if stop := ctx.Err(); stop != nil {
+		return soFar[T](s, found, robust), stop
+	}
+	return nil, wrap(err)
+}
+
+// conclude fits the family to all rows. weights are the first weights of the rows that chose.
+func conclude[T dense.Float](s *search, found choice, rows ridge.Rows[T], drawn sample, weights []float64) (*Result[T], error) {
+	all := drawn.all
+	r := &Result[T]{Report: found.Report}
+	if s.Groups != nil {
+		return r, groupFit(s, &found, rows, drawn, r)
+	}
+	if s.fitsKernel(&found, drawn.n, all.X.Cols) {
+		if done, err := kernelFit(s, found, rows, drawn, r); done || err != nil {
+			return r, err
+		}
+	}
 	found.landmarks = min(s.Landmarks, all.X.Rows)
-	phi, err := build[T](ctx, found.space, found.kernel, all.X.RowRange(0, found.landmarks))
-	switch {
-	case err != nil:
-	case o.Classes == 0:
-		if r.Model, err = regress(ctx, phi, rows, found.ratio); err != nil {
-			break
+	phi, err := build[T](s.ctx, found.space, found.kernel, all.X.RowRange(0, found.landmarks))
+	if err != nil {
+		return r, err
+	}
+	if s.Classes > 0 {
+		o := ridge.ClassifyOptions{Classes: s.Classes, ClassWeights: s.ClassWeights, Labels: s.Labels}
+		if found.Ended {
+			o.Ratio = found.ratio
 		}
-		weighted := reweighted[T]{ctx, rows, r.Model, math.Inf(1)}
-		found.noise = r.Model.Noise()
-		if o.HeavyTails {
-			r.Model, weighted, err = heavy(s, &found, weighted, all, robust.Weights)
-		}
-		if err == nil {
-			r.Model, err = withBands(weighted, r.Model, &found, all)
-			r.Report = found.Report
-		}
-	default:
-		var best ridge.Choice[T]
-		best, err = ridge.Classify(ctx, []rff.Map[T]{phi}, rows, ridge.ClassifyOptions{Classes: o.Classes, ClassWeights: o.ClassWeights, Labels: o.Labels})
+		best, err := ridge.Classify(s.ctx, []rff.Map[T]{phi}, rows, o)
 		r.Classifier = best.Classifier
+		return r, err
 	}
-	if err := cmp.Or(ctx.Err(), wrap(err)); err != nil {
-		return nil, err
+	if r.Model, err = regress(s.ctx, phi, rows, found.ratio); err != nil {
+		return r, err
 	}
-	s.progress("")
-	return r, nil
+	weighted := reweighted[T]{s.ctx, rows, r.Model, math.Inf(1)}
+	found.noise = r.Model.Noise()
+	if s.HeavyTails {
+		r.Model, weighted, err = heavy(s, &found, weighted, all, weights)
+	}
+	if err == nil {
+		r.Model, err = withBands(weighted, r.Model, &found, all)
+		r.Report = found.Report
+	}
+	return r, err
+}
+
+// soFar returns a fit of the best family so far to the rows b of the sample, or nil. The context
+// has ended.
+func soFar[T dense.Float](s *search, found choice, b ridge.Block[float64]) *Result[T] {
+	if found.Best < 0 {
+		return nil
+	}
+	own, n := *s, b.X.Rows
+	own.ctx, own.Groups, own.HeavyTails = context.WithoutCancel(s.ctx), s.group, false
+	found.ratio, found.Ended, found.Report.Rows = found.lambda, true, n
+	drawn := sample{all: b, choose: n, n: n}
+	for i := range n {
+		drawn.numbers = append(drawn.numbers, i)
+	}
+	r, err := conclude(&own, found, ridge.Rows[T](narrow[T](b)), drawn, nil)
+	if err != nil {
+		return nil
+	}
+	return r
 }
 
 // landmarks returns the largest number of landmarks of a kernel of n rows.

@@ -95,9 +95,8 @@ func refit[T dense.Float](s *search, found *choice, rows view[T], drawn sample, 
 		return err
 	}
 	first, held := found.unseen(drawn.all.X.Rows)
-	errs, scales := found.heldOut.Y, found.heldScales
-	var left ridge.Block[T]
-	if !held || s.Classes > 0 {
+	left, errs, scales := narrow[T](found.heldOut), found.heldErrors, found.heldScales
+	if !held {
 		if left, errs, scales, err = leaveFolds(s, drawn, first, rows, fit); err != nil {
 			return err
 		}

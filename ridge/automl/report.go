@@ -59,6 +59,10 @@ type Report struct {
 	// the bands come from errors at other rows.
 	Coverage float64
 
+	// Ended says that the context has ended, so that Trials may lack families, and Rows are those
+	// that choose.
+	Ended bool
+
 	// Tails is, with Options.HeavyTails, the number of degrees of freedom of Student's t with the
 	// largest likelihood, or +Inf for normal noise. Without Options.HeavyTails, Tails is 0.
 	Tails float64
@@ -102,6 +106,9 @@ func (r Report) String() string {
 		}
 		fmt.Fprintf(&b, "  %-40s %10.4g%s\n", t.Family, t.Score, note)
 	}
+	if r.Ended {
+		last += " The time ended before other families or more rows."
+	}
 	return b.String() + last + "\n"
 }
 
@@ -115,7 +122,7 @@ type heldOut struct {
 
 	points  []float64 // the rows
 	targets []float64 // of the outputs
-	errors  []float64 // the sizes of the errors of the outputs
+	errors  []float64 // the sizes of the errors of the outputs, or errors of indicators
 	scales  []float64 // the standard deviations of the predictions of the outputs
 }
 
@@ -132,6 +139,12 @@ func (h *heldOut) add(b ridge.Block[float64], m learnt, group []int) {
 			}
 			h.losses = append(h.losses, -math.Log(max(own, math.SmallestNonzeroFloat64)))
 			h.right, h.most = append(h.right, right), append(h.most, most)
+		}
+		if m.model != nil { // of indicators
+			b = indicators(b, len(m.model.Noise()))
+			mean := m.model.Mean(dense.Matrix[float64]{}, b.X)
+			floats.SubTo(mean.Data, b.Y.Data, mean.Data)
+			h.points, h.targets, h.errors = append(h.points, b.X.Data...), append(h.targets, b.Y.Data...), append(h.errors, mean.Data...)
 		}
 		return
 	}

@@ -35,6 +35,7 @@ type learnt struct {
 	kernel     kernels.Kernel // nil for a linear function
 	name       string         // of the kernel
 	ratio      float64        // λ; 0 to choose it with all rows
+	lambda     float64        // λ of the fit
 	model      *ridge.Model[float64]
 	classifier *ridge.Classifier[float64]
 	score      float64               // log evidence, or minus the loss of leave-one-out
@@ -48,9 +49,10 @@ type choice struct {
 	learns    bool                 // the family, from the targets
 	landmarks int                  // the number of first rows that the map has seen
 	folds     int                  // of the rows
-	heldOut   ridge.Block[float64] // held-out rows with the sizes of errors as targets
-	// the standard deviations of the predictions of held-out rows
-	heldScales dense.Matrix[float64]
+	heldOut   ridge.Block[float64] // held-out rows with their targets, or with indicators of classes
+	// the sizes of the errors of held-out rows or the errors of indicators, and, of numbers, the
+	// standard deviations of predictions
+	heldErrors, heldScales dense.Matrix[float64]
 	// the variance of the noise of each output of a fit to all rows with normal noise
 	noise []float64
 }
@@ -78,15 +80,16 @@ func foldsOf(n, d int) (folds, held int) {
 }
 
 // choose measures all families at held-out rows, and learns the best one again from all rows of b,
-// which are in random order.
+// which are in random order. If the context ends after a family, choose returns the best family so
+// far, as learnt from a part of the rows, and the error of the context.
 func (s *search) choose(b ridge.Block[float64]) (c choice, err error) {
 	folds, parts := foldsOf(b.X.Rows, b.X.Cols)
 	c.Folds = randomFolds
-	if s.group != nil {
+	switch {
+	case s.Forward:
 		folds, parts, c.Folds = forwardFolds, forwardFolds, forwardInTime
-		if !s.Forward {
-			folds, parts, c.Folds = max(folds, 3), max(folds, 3), groupFolds
-		}
+	case s.group != nil:
+		parts, c.Folds = folds, groupFolds
 	}
 	var families []family
 	for _, f := range everyFamily {
@@ -111,6 +114,9 @@ func (s *search) choose(b ridge.Block[float64]) (c choice, err error) {
 	var first error
 	var kept []learnt // the fits of the best family to parts of the rows
 	for i, f := range families {
+		if s.ctx.Err() != nil {
+			break
+		}
 		h, t := new(heldOut), Trial{Family: f.name, Score: math.NaN()}
 		var fits []learnt
 		for k := range parts {
@@ -126,10 +132,13 @@ func (s *search) choose(b ridge.Block[float64]) (c choice, err error) {
 					fits = append(fits, m)
 				}
 			}
-			if err := s.ctx.Err(); err != nil {
-				return c, err
+			if s.ctx.Err() != nil {
+				break
 			}
 			s.progress(f.name)
+		}
+		if s.ctx.Err() != nil && (t.Err != nil || len(fits) < parts) {
+			break
 		}
 		if t.Err == nil {
 			t.Score = scale * h.score()
@@ -141,15 +150,20 @@ func (s *search) choose(b ridge.Block[float64]) (c choice, err error) {
 		}
 	}
 	if best == nil {
-		return c, first
+		return c, cmp.Or(s.ctx.Err(), first)
 	}
 	f := families[c.Best]
-	if c.learnt, err = s.learn(f, b); err != nil {
+	c.learnt, err = s.learn(f, b)
+	if s.ctx.Err() != nil {
+		c.learnt, err = kept[0], nil
+	}
+	if err != nil {
+		c.Best = -1
 		return c, err
 	}
 	// The search may have ended in a worse maximum than a search on a part of the rows.
 	for _, part := range kept {
-		if f.learns && (part.ratio == 0 || s.group != nil) {
+		if s.ctx.Err() == nil && f.learns && (part.ratio == 0 || s.group != nil) {
 			at, err := s.fit(b, part.space, part.kernel, 0)
 			if err == nil && at.score > c.score {
 				at.name = part.name
@@ -157,23 +171,33 @@ func (s *search) choose(b ridge.Block[float64]) (c choice, err error) {
 			}
 		}
 	}
-	s.progress(f.name)
-	c.Kernel = cmp.Or(c.name, "linear")
+	if s.ctx.Err() == nil {
+		s.progress(f.name)
+	}
+	c.Kernel, c.learns = cmp.Or(c.name, "linear"), f.learns
 	c.HeldOut = len(best.losses)
+	n, p := len(best.weights), b.Y.Cols
 	if s.Classes > 0 {
 		c.Accuracy, c.Calibration = stat.Mean(best.right, best.weights), best.calibration()
-		return c, nil
+		if p = s.Classes; s.group == nil {
+			return c, s.ctx.Err()
+		}
+	} else {
+		c.Deviation = scale * best.deviation(p)
+		for i := range best.errors {
+			best.errors[i] *= unit[i%p]
+			best.scales[i] *= unit[i%p]
+		}
+		c.heldScales = dense.Of(n, p, best.scales)
 	}
-	c.Deviation, c.learns = scale*best.deviation(b.Y.Cols), f.learns
-	for i := range best.errors {
-		best.errors[i] *= unit[i%len(unit)]
+	c.heldErrors = dense.Of(n, p, best.errors)
+	c.heldOut = ridge.Block[float64]{X: dense.Of(n, b.X.Cols, best.points), Y: dense.Of(n, p, best.targets), Weights: best.weights}
+	for i := range best.weights {
+		if s.ClassWeights != nil {
+			best.weights[i] *= s.ClassWeights[floats.MaxIdx(c.heldOut.Y.Row(i))]
+		}
 	}
-	for i := range best.scales {
-		best.scales[i] *= unit[i%len(unit)]
-	}
-	c.heldScales = dense.Of(len(best.weights), b.Y.Cols, best.scales)
-	c.heldOut = ridge.Block[float64]{X: dense.Of(len(best.weights), b.X.Cols, best.points), Y: dense.Of(len(best.weights), b.Y.Cols, best.errors), Weights: best.weights}
-	return c, nil
+	return c, s.ctx.Err()
 }
 
 // divide returns the fold of each row, of which the first parts are held out. Folds have equal
@@ -356,7 +380,7 @@ func (s *search) fit(b ridge.Block[float64], at space, k kernels.Kernel, ratio f
 	}
 	found, err := ridge.Classify(s.ctx, []rff.Map[float64]{phi}, b, ridge.ClassifyOptions{Classes: s.Classes, ClassWeights: s.ClassWeights})
 	if err == nil {
-		l.classifier, l.score = found.Classifier, -found.Trials[0].Score
+		l.classifier, l.score, l.lambda = found.Classifier, -found.Trials[0].Score, found.Ratio
 	}
 	return l, err
 }
@@ -369,15 +393,18 @@ func (s *search) regression(b ridge.Block[float64], at space, k kernels.Kernel, 
 		return l, err
 	}
 	if s.group != nil && ratio == 0 {
-		if l.ratio, l.score, l.left, err = s.byGroup(phi, b); err == nil {
-			l.model, err = regress(s.ctx, phi, b, l.ratio)
+		if l.ratio, l.score, l.left, err = s.byGroup(phi, b); err != nil {
+			return l, err
 		}
+	}
+	if l.model, err = regress(s.ctx, phi, b, l.ratio); err != nil {
 		return l, err
 	}
-	if l.model, err = regress(s.ctx, phi, b, ratio); err == nil {
+	l.lambda = l.model.Noise()[0] / l.model.Prior()[0]
+	if l.left.Rows == 0 {
 		l.score = l.model.LogEvidence()
 	}
-	return l, err
+	return l, nil
 }
 
 // landmarks returns the map of the kernel in the space whose landmarks are the first rows.
