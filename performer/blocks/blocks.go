@@ -17,22 +17,23 @@ import (
 
 // Options are the parameters of [New]. With the zero value of Options the attention is exact.
 type Options struct {
-	performer.Softmax // with a Scale of at least 0
+	// Softmax has the mask, causal or none, and the Scale, which is not negative.
+	performer.Softmax
 
 	// Threshold, at least 0 and below 1, bounds what a block of 64 queries leaves out: the keys
 	// that the block does not read have at most this share of the attention weights of four sample
 	// queries. With a Threshold of zero every block of keys is read.
 	Threshold float64
 
-	// EightBits computes scores, weights and values in integers of 8 bits, except between queries
-	// and keys of one block of 64 tokens. EightBits makes Forward two to three times as fast on
+	// EightBits computes scores, weights and values in integers of 8 bits, except between causal
+	// queries and keys of one block of 64 tokens. EightBits makes Forward two to three times as fast on
 	// processors that multiply 8-bit integers, and adds relative errors of about a percent.
 	EightBits bool
 }
 
-// Attention is causal softmax attention in which a block of 64 queries reads only some blocks of 64
-// keys; the comment of package blocks says which. Outputs do not depend on later tokens, bit for
-// bit. dst of Forward may be q itself where shapes allow, and must not overlap k or v.
+// Attention is softmax attention in which a block of 64 queries reads only some blocks of 64 keys;
+// the comment of package blocks says which. Causal outputs do not depend on later tokens, bit for
+// bit. Without a mask every row of q is a query that may choose keys. dst of Forward may be q itself where shapes allow, and must not overlap k or v.
 //
 // Each output is a weighted average of the values of the keys that the query reads. An output with
 // NaN or ±Inf is computed again from all keys, and a block of 64 keys with NaN or ±Inf in the keys
@@ -87,7 +88,7 @@ func (a *attention[T]) sweep(q, k, v dense.Matrix[T], rows []int, thresholds []f
 	return coded.SweepBlocks(a.attention(c, 0), rows, thresholds, a.EightBits)
 }
 
-// New returns causal softmax attention that reads only some blocks of keys. New returns an error
+// New returns softmax attention that reads only some blocks of keys. New returns an error
 // for a Scale that is negative or not finite, and a Threshold that is negative, NaN or at least 1.
 func New[T dense.Float](o Options) (Attention[T], error) {
 	return door.Choose[T, Attention[T]](new32, new64, o)
