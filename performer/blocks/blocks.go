@@ -17,7 +17,8 @@ import (
 
 // Options are the parameters of [New]. With the zero value of Options, attention is exact.
 type Options struct {
-	performer.Softmax // with a Scale of at least 0
+	// Softmax has the mask, causal or none, and the Scale, which is not negative.
+	performer.Softmax
 
 	// Threshold, at least 0 and below 1, bounds what a block of 64 queries leaves out: the keys
 	// that the block does not read have at most the share Threshold of the attention weights of
@@ -25,7 +26,7 @@ type Options struct {
 	Threshold float64
 
 	// EightBits makes Forward compute scores, weights and values in integers of 8 bits, except
-	// between queries and keys of one block of 64 tokens. With EightBits Forward is two to three
+	// between causal queries and keys of one block of 64 tokens. With EightBits Forward is two to three
 	// times as fast on processors that multiply 8-bit integers, at the cost of relative errors of
 	// about a percent.
 	EightBits bool
@@ -33,8 +34,8 @@ type Options struct {
 
 // Attention is softmax attention in which a block of 64 queries reads only some blocks of 64 keys;
 // the comment of package blocks says which. Outputs of causal attention do not depend on later
-// tokens, bit for bit. The matrix dst of Forward may be q itself where shapes allow, and must not
-// overlap k or v.
+// tokens, bit for bit. Without a mask every row of q may be one of the four queries that choose keys.
+// The matrix dst of Forward may be q itself where shapes allow, and must not overlap k or v.
 //
 // Each output is a weighted average of the values of the keys that the query reads. An output with
 // NaN or ±Inf is computed again from all keys, and a block of 64 keys with NaN or ±Inf in the keys
