@@ -39,7 +39,6 @@ type Hit struct {
 	Estimate
 }
 
-// sortHits sorts hits, best first.
 func sortHits(hits []Hit, by Measure) {
 	sign := 1
 	if by == SquaredDistance {
