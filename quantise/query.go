@@ -85,8 +85,8 @@ func (q *quantiser[T]) Prepare(dst *Query, x []T, by Measure, miss float64) *Que
 	switch {
 	case len(x) != q.in:
 		panic(fmt.Sprintf("quantise: query has %d elements, want %d", len(x), q.in))
-	case !by.valid():
-		panic(errMeasure(by).Error())
+	case by < InnerProduct || by > SquaredDistance:
+		panic(fmt.Sprintf("quantise: measure %d, want one of the constants", int(by)))
 	case !(miss >= 0 && miss < 1):
 		panic(fmt.Sprintf("quantise: miss = %v, want a probability between 0 and 1", miss))
 	}
