@@ -55,7 +55,6 @@ type accumulator[S mergeable[S]] struct {
 	data []byte
 }
 
-// open returns the S of a. fresh returns an empty S.
 func (a accumulator[S]) open(fresh func() (S, error)) (S, error) {
 	var none S
 	if a.live != none {
@@ -68,7 +67,6 @@ func (a accumulator[S]) open(fresh func() (S, error)) (S, error) {
 	return s, s.UnmarshalBinary(a.data)
 }
 
-// merge adds b to a.
 func (a accumulator[S]) merge(b accumulator[S], fresh func() (S, error)) (accumulator[S], error) {
 	s, err := a.open(fresh)
 	if err != nil {

@@ -97,12 +97,10 @@ func (f *attender[T]) Setup() error {
 	return err
 }
 
-// fresh returns the state of no keys.
 func (f *attender[T]) fresh() (*performer.State[T], error) {
 	return f.attention.NewState(f.attention.Describe().Dim, f.Values)
 }
 
-// attend returns a block of queries with their outputs.
 func (f *attender[T]) attend(s *performer.State[T], b ridge.Block[T]) (ridge.Block[T], error) {
 	if err := f.points("queries", b.X); err != nil {
 		return b, err
@@ -111,7 +109,6 @@ func (f *attender[T]) attend(s *performer.State[T], b ridge.Block[T]) (ridge.Blo
 	return b, nil
 }
 
-// points returns an error unless x has the columns of the map.
 func (f *attender[T]) points(name string, x dense.Matrix[T]) error {
 	if d := f.attention.Describe().Dim; x.Cols != d {
 		return fmt.Errorf("beamfeat: %s in X of %d×%d, want %d columns", name, x.Rows, x.Cols, d)
@@ -119,7 +116,6 @@ func (f *attender[T]) points(name string, x dense.Matrix[T]) error {
 	return nil
 }
 
-// stateFn is the CombineFn of Attend.
 type stateFn[T dense.Float] struct{ attender[T] }
 
 func (f *stateFn[T]) CreateAccumulator() (state[T], error) {
@@ -146,7 +142,6 @@ func (f *stateFn[T]) MergeAccumulators(a, b state[T]) (state[T], error) { return
 
 func (f *stateFn[T]) ExtractOutput(a state[T]) state[T] { return a }
 
-// attendFn computes the outputs of a block of queries.
 type attendFn[T dense.Float] struct{ attender[T] }
 
 func (f *attendFn[T]) ProcessElement(b ridge.Block[T], sum state[T]) (ridge.Block[T], error) {
@@ -164,7 +159,6 @@ func (f *attendFn[T]) ProcessElement(b ridge.Block[T], sum state[T]) (ridge.Bloc
 	return f.attend(s, b)
 }
 
-// attendKeyFn computes the outputs of the blocks of queries of a group.
 type attendKeyFn[T dense.Float] struct{ attender[T] }
 
 func (f *attendKeyFn[T]) ProcessElement(group beam.T, sums func(*state[T]) bool, queries func(*ridge.Block[T]) bool,

@@ -26,7 +26,6 @@ func encodeBlock64(b ridge.Block[float64]) ([]byte, error)    { return encodeBlo
 func decodeBlock32(data []byte) (ridge.Block[float32], error) { return decodeBlock[float32](data) }
 func decodeBlock64(data []byte) (ridge.Block[float64], error) { return decodeBlock[float64](data) }
 
-// blockHeader is the number of bytes before the elements of a block.
 const blockHeader = 4 * 8
 
 // encodeBlock returns the bytes of a block, little endian: four uint64, the number of rows, the

@@ -132,7 +132,6 @@ func (f *summer[T]) CreateAccumulator() (sums[T], error) {
 
 func (f *summer[T]) MergeAccumulators(a, b sums[T]) (sums[T], error) { return a.merge(b, f.fresh) }
 
-// add adds a block to the sums of an accumulator.
 func (f *summer[T]) add(a sums[T], b ridge.Block[T]) (sums[T], error) {
 	s, err := a.open(f.fresh)
 	if err != nil {
@@ -144,7 +143,6 @@ func (f *summer[T]) add(a sums[T], b ridge.Block[T]) (sums[T], error) {
 	return sums[T]{live: s}, s.Add(b.X, b.Y, b.Weights)
 }
 
-// fit returns the model of the sums of an accumulator.
 func (f *summer[T]) fit(a sums[T]) (*ridge.Model[T], error) {
 	s, err := a.open(f.fresh)
 	if err != nil {
@@ -153,19 +151,16 @@ func (f *summer[T]) fit(a sums[T]) (*ridge.Model[T], error) {
 	return s.Fit(context.Background(), ridge.Options{Noise: f.Noise, Prior: f.Prior, Ratio: f.Ratio, NoIntercept: f.NoIntercept})
 }
 
-// fitFn is the CombineFn from blocks to the model.
 type fitFn[T dense.Float] struct{ summer[T] }
 
 func (f *fitFn[T]) AddInput(a sums[T], b ridge.Block[T]) (sums[T], error) { return f.add(a, b) }
 func (f *fitFn[T]) ExtractOutput(a sums[T]) (*ridge.Model[T], error)      { return f.fit(a) }
 
-// sumFn is the CombineFn from blocks to sums.
 type sumFn[T dense.Float] struct{ summer[T] }
 
 func (f *sumFn[T]) AddInput(a sums[T], b ridge.Block[T]) (sums[T], error) { return f.add(a, b) }
 func (f *sumFn[T]) ExtractOutput(a sums[T]) sums[T]                       { return a }
 
-// componentsFn finds the components of sums.
 type componentsFn[T dense.Float] struct {
 	summer[T]
 	Components int
@@ -180,7 +175,6 @@ func (f *componentsFn[T]) ProcessElement(a sums[T]) (*components.Model[T], error
 	return components.FromSums(context.Background(), s, f.Components, f.Whiten)
 }
 
-// metricFn makes the metric of sums of gradients.
 type metricFn[T dense.Float] struct{ summer[T] }
 
 func (f *metricFn[T]) ProcessElement(a sums[T]) (b ridge.Block[float64], err error) {

@@ -63,7 +63,6 @@ func WriteModel[T dense.Float](s beam.Scope, path string, model beam.PCollection
 	beam.ParDo0(s.Scope("beamfeat.WriteModel"), &writeFn[T]{Path: path}, model)
 }
 
-// writeFn writes a model to a file.
 type writeFn[T dense.Float] struct{ Path string }
 
 func (f *writeFn[T]) ProcessElement(m *ridge.Model[T]) error {
@@ -73,7 +72,6 @@ func (f *writeFn[T]) ProcessElement(m *ridge.Model[T]) error {
 	return nil
 }
 
-// writeMap returns the file of a map.
 func writeMap[T dense.Float](phi rff.Map[T]) ([]byte, error) {
 	var file bytes.Buffer
 	if err := rff.Write(&file, phi); err != nil {
@@ -82,7 +80,6 @@ func writeMap[T dense.Float](phi rff.Map[T]) ([]byte, error) {
 	return file.Bytes(), nil
 }
 
-// readMap returns the map of a file.
 func readMap[T dense.Float](file []byte) (rff.Map[T], error) {
 	phi, err := rff.Read[T](bytes.NewReader(file))
 	if err != nil {

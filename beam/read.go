@@ -51,7 +51,6 @@ func read[T dense.Float, R ridge.Rows[T]](s beam.Scope, shards []R) beam.PCollec
 	return beam.ParDo(s, &readFn[T, R]{}, names)
 }
 
-// readFn emits the blocks of rows.
 type readFn[T dense.Float, R ridge.Rows[T]] struct{}
 
 func (f *readFn[T, R]) ProcessElement(ctx context.Context, rows R, emit func(ridge.Block[T])) error {

@@ -105,7 +105,6 @@ func multiply[T dense.Float](tA, tB gonum.Transpose, m, n, k int, alpha T, a []T
 	return true
 }
 
-// transposed reports whether t is a transpose, and whether t is valid.
 func transposed(t gonum.Transpose) (trans, ok bool) {
 	switch t {
 	case gonum.Trans, gonum.ConjTrans:

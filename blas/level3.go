@@ -24,7 +24,6 @@ const slice = 256
 // least is the number of multiply-adds below which gonum's routines are as fast.
 const least = 1 << 14
 
-// triangleRoutine is the type of Strsm, Dtrsm, Strmm and Dtrmm.
 type triangleRoutine[T dense.Float] func(s gonum.Side, ul gonum.Uplo, tA gonum.Transpose, d gonum.Diag, m, n int, alpha T, a []T, lda int, b []T, ldb int)
 
 // triangular is one call of Trsm or Trmm.
@@ -68,7 +67,6 @@ func (c triangular[T]) run(m, n int, a []T, lda int, b []T, ldb int) bool {
 	return true
 }
 
-// part applies the routine to one slice of B.
 func (c triangular[T]) part(a, b dense.Matrix[T]) {
 	if c.solve && c.alpha != 1 {
 		for i := range b.Rows {
@@ -129,7 +127,6 @@ func (c *triangular[T]) add(f T, a, x, y dense.Matrix[T]) {
 	}
 }
 
-// symmetric is one call of Syrk.
 type symmetric[T dense.Float] struct {
 	order       int
 	uplo        gonum.Uplo

@@ -16,7 +16,6 @@ import (
 	"github.com/seed-feabd252/randfeat/internal/compute/vecmath"
 )
 
-// krylovFrom is the least order of a matrix for which leading uses a Krylov space.
 const krylovFrom = 200
 
 // unit is the distance from 1 to the next float64.
@@ -51,8 +50,8 @@ func leading(ctx context.Context, a dense.Matrix[float64], r int) (values []floa
 	return values, vectors, nil
 }
 
-// all computes the result of leading, except for signs, by gonum's decomposition. If ctx ends, all
-// returns, and the decomposition of a copy of a continues to its end in the background.
+// all does the work of leading, except for signs, by gonum's decomposition. If ctx ends, the
+// decomposition of a copy of a continues to its end in the background.
 func all(ctx context.Context, a dense.Matrix[float64], r int) (values []float64, vectors dense.Matrix[float64], err error) {
 	n := a.Rows
 	var ascending []float64
@@ -79,10 +78,9 @@ func all(ctx context.Context, a dense.Matrix[float64], r int) (values []float64,
 	return values, vectors, nil
 }
 
-// krylov computes the result of leading, except for signs, in the space of Q, AQ, A²Q, … for a
-// random Q of r + 8 rows [Musco & Musco 2015]. krylov returns when the residuals ‖Av − λv‖ of the r
-// pairs are as small as those of a decomposition. krylov returns nil if this needs a space of more
-// than half of the dimensions.
+// krylov does the work of leading, except for signs, in the space of Q, AQ, A²Q, … for a random Q
+// of r + 8 rows [Musco & Musco 2015], to the residuals ‖Av − λv‖ of a decomposition. krylov returns
+// nil if this needs a space of more than half of the dimensions.
 func krylov(ctx context.Context, a dense.Matrix[float64], r int) (values []float64, vectors dense.Matrix[float64], err error) {
 	n := a.Rows
 	most, block := n/2, r+8
@@ -138,12 +136,10 @@ func krylov(ctx context.Context, a dense.Matrix[float64], r int) (values []float
 	return nil, vectors, nil
 }
 
-// productColumns is the number of columns of a product between two checks of the context.
 const productColumns = 256
 
 // extend appends to the first rows of basis an orthonormal basis of the rows of next orthogonal to
-// them. extend returns the number of new rows, and changes next. If ctx ends, extend leaves out
-// rows.
+// them, and changes next. If ctx ends, extend leaves out rows.
 func extend(ctx context.Context, basis dense.Matrix[float64], first int, next dense.Matrix[float64]) (added int) {
 	for i := range interrupt.Ranges(ctx, next.Rows, 1) {
 		row := next.Row(i)
@@ -167,9 +163,8 @@ func extend(ctx context.Context, basis dense.Matrix[float64], first int, next de
 	return added
 }
 
-// symmetric returns the symmetric matrix with the given lower triangle divided by 2^e, and the e
-// for which no element exceeds 1. The error reports elements that are not finite, and a matrix of
-// zeros.
+// symmetric returns the symmetric matrix with the given lower triangle divided by 2^e, so that no
+// element exceeds 1, and e. A matrix of zeros and elements that are not finite are errors.
 func symmetric(lower dense.Matrix[float64]) (dense.Matrix[float64], int, error) {
 	largest := 0.0
 	for i := range lower.Rows {

@@ -53,7 +53,6 @@ func (r recipe[T]) make() (rff.Map[T], error) {
 	return &Model[T]{r.Of, features.New(r.Of), *p}, nil
 }
 
-// principal returns the components in r for the given number of features.
 func (r principalRecipe) principal(width int) (*principal, error) {
 	count := len(r.Variances)
 	if count < 1 || r.Components.Rows != count || r.Components.Cols != width || len(r.Mean) != width {

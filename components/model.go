@@ -114,7 +114,6 @@ func FromSums[T dense.Float](ctx context.Context, sums *ridge.Sums[T], component
 	return &Model[T]{sums.Map(), features.New(sums.Map()), *p}, nil
 }
 
-// newPrincipal returns the components for the given sums over n rows.
 func newPrincipal(ctx context.Context, n int, weight float64, mean []float64, scatter dense.Matrix[float64], components int, whiten bool) (*principal, error) {
 	width := len(mean)
 	if n < 2 {
@@ -150,7 +149,6 @@ func newPrincipal(ctx context.Context, n int, weight float64, mean []float64, sc
 	return p, p.prepare()
 }
 
-// prepare sets scaled.
 func (p *principal) prepare() error {
 	p.scaled = p.vectors
 	if !p.whiten {
@@ -170,7 +168,6 @@ func (p *principal) prepare() error {
 	return nil
 }
 
-// none reports whether m is nil or zero.
 func (m *Model[T]) none() bool { return m == nil || m.phi == nil }
 
 // Dims returns the dimension d of points and the number r of components, or 0 and 0 for a nil or
@@ -219,7 +216,6 @@ func (m *Model[T]) Components() dense.Matrix[float64] { return m.vectors.Clone()
 // Mean returns a copy of the mean φ̄ of the features over the rows of the fit.
 func (m *Model[T]) Mean() []float64 { return slices.Clone(m.mean) }
 
-// blockRows is the number of rows whose features are computed together.
 const blockRows = 256
 
 // Transform writes the r principal components of the features of each row of x (n×d) into dst (n×r)
@@ -241,7 +237,6 @@ func (m *Model[T]) Transform(dst, x dense.Matrix[T]) dense.Matrix[T] {
 	return dst
 }
 
-// project writes z into r.First.
 func (p *principal) project(r *features.Rows) {
 	r.First.Shape(r.Phi.Rows, p.scaled.Rows)
 	matmul.MulT(1, r.Phi, p.scaled, 0, r.First.Rows(r.Phi.Rows))

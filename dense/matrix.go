@@ -92,7 +92,6 @@ func (m Matrix[T]) isView() bool {
 		high == 0 && last <= uint64(len(m.Data)-m.Cols)
 }
 
-// fault returns the reason why m is not a view.
 func (m Matrix[T]) fault() string {
 	switch {
 	case m.Rows < 0 || m.Cols < 0:

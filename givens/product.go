@@ -121,8 +121,7 @@ func (p *Product[T]) Matrix() dense.Matrix[T] {
 	return p.ApplyTransposed(m, m)
 }
 
-// vectors copies x to dst, which it allocates if dst is nil, and returns dst. It panics unless both
-// have length d.
+// vectors copies x to dst, which it allocates if dst is nil, and returns dst.
 func (p *Product[T]) vectors(dst, x []T) []T {
 	if dst == nil {
 		dst = make([]T, p.d)

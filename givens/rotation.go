@@ -87,7 +87,6 @@ func (g Rotation[T]) check(d int) {
 	}
 }
 
-// copyRows copies the elements of x to dst, unless dst is x, and returns dst.
 func copyRows[T dense.Float](dst, x dense.Matrix[T]) dense.Matrix[T] {
 	dst = dense.Ensure(dst, x.Rows, x.Cols)
 	if x.Rows > 0 && &dst.Data[0] == &x.Data[0] && dst.Stride == x.Stride {

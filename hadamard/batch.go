@@ -57,7 +57,6 @@ func (b *batch[T]) rows(lo, hi int) {
 	}
 }
 
-// alone reports whether one goroutine does k transforms of p on each of the rows.
 func alone(p plan, k, rows int) bool {
 	return rows <= 1 || rows <= leastWork/p.work(k) || runtime.GOMAXPROCS(0) == 1
 }

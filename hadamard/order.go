@@ -72,7 +72,6 @@ func effort(h, order int) float64 {
 	return float64(order) * stages
 }
 
-// nextOrder is NextOrder for n ≥ 1. ok is false if no order fits in an int.
 func nextOrder(n int) (order int, ok bool) {
 	order = math.MaxInt
 	ordersFrom(n, func(_, next int) {
@@ -106,8 +105,7 @@ type plan struct {
 	core        *core
 }
 
-// planOf returns the plan of order n. It panics if n is not an order. what is the name of n in the
-// message.
+// planOf panics if n is not an order. what is the name of n in the message.
 func planOf(what string, n int) plan {
 	if n > 0 && n&(n-1) == 0 {
 		return plan{rows: 1, width: n}

@@ -36,7 +36,6 @@ var constructions = sync.OnceValue(func() *[maxCore/4 + 1]paley {
 	return &table
 })
 
-// signs returns the elements of the matrix, row after row.
 func (c paley) signs() []int8 {
 	if c.second {
 		return c.secondSigns()
@@ -108,7 +107,6 @@ type core struct{ forward, transposed *fwht.Core }
 // cores caches the core of order 4i at index i.
 var cores [maxCore/4 + 1]atomic.Pointer[core]
 
-// coreOf returns the core of an order that has a construction.
 func coreOf(h int) *core {
 	if c := cores[h/4].Load(); c != nil {
 		return c

@@ -37,8 +37,7 @@ func (r *Rotation[T]) ApplyTransposedVec(dst, y []T) []T {
 	return dst
 }
 
-// vectors returns dst, which it allocates with length n if dst is nil. It panics unless dst has
-// length n and x has length want. name is the name of x in the message.
+// vectors returns dst, which it allocates if dst is nil. name is the name of x in the message.
 func (r *Rotation[T]) vectors(dst []T, n int, name string, x []T, want int) []T {
 	r.made()
 	if dst == nil {
@@ -69,7 +68,6 @@ func (r *Rotation[T]) transpose(dst, y, v []T) {
 	fwht.Multiply(dst, v, r.factors[0])
 }
 
-// vector returns a scratch vector of length d' from the pool.
 func (r *Rotation[T]) vector() *[]T {
 	s := r.scratch.Get()
 	if *s == nil {

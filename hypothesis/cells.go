@@ -93,7 +93,6 @@ func NewCells[T dense.Float](phi rff.Map[T], size, maxCells int) (*Cells[T], err
 	}, nil
 }
 
-// dims returns the dimensions of phi, and an error for a nil phi and dimensions below 1.
 func dims[T dense.Float](name string, phi rff.Map[T]) (d, width int, err error) {
 	if phi == nil {
 		return 0, 0, fmt.Errorf("hypothesis: %s is nil, want a feature map", name)
@@ -155,7 +154,6 @@ func (c *Cells[T]) add(ctx context.Context, name string, x dense.Matrix[T], src 
 	return nil
 }
 
-// blockRows is the number of rows in one call of Transform.
 const blockRows = 256
 
 var (
@@ -163,8 +161,7 @@ var (
 	errNoSource = errors.New("hypothesis: src is nil, want a source of randomness")
 )
 
-// checkFeatures returns an error unless the features of some rows of a sample are finite. row
-// returns the index of a row in the sample.
+// row returns the index in the sample of a row of phi.
 func checkFeatures[T dense.Float](name string, phi dense.Matrix[T], row func(i int) int) error {
 	for i := range phi.Rows {
 		for j, v := range phi.Row(i) {
@@ -176,7 +173,6 @@ func checkFeatures[T dense.Float](name string, phi dense.Matrix[T], row func(i i
 	return nil
 }
 
-// checkSample returns an error unless x has d columns and finite elements.
 func checkSample[T dense.Float](name string, x dense.Matrix[T], d int, src rand.Source) error {
 	x.Check()
 	if x.Cols != d {
@@ -188,7 +184,6 @@ func checkSample[T dense.Float](name string, x dense.Matrix[T], d int, src rand.
 	return argument.Finite("hypothesis: "+name, x)
 }
 
-// append adds the features of a row.
 func (c *Cells[T]) append(phi []T) {
 	c.rows++
 	if len(c.cells) == c.maxCells {
@@ -203,7 +198,6 @@ func (c *Cells[T]) append(phi []T) {
 	}
 }
 
-// newGroup returns a group of no rows with width features.
 func newGroup(width int) *group { return &group{mean: make([]float64, width)} }
 
 // Merge adds to the receiver c the cells of the argument other, which holds further rows of the
@@ -231,8 +225,6 @@ func (c *Cells[T]) Merge(other *Cells[T]) error {
 	return nil
 }
 
-// checkSame returns an error unless c and other have the same features and the same number of rows
-// per cell.
 func (c *Cells[T]) checkSame(name string, other *Cells[T]) error {
 	switch {
 	case c == nil || c.phi == nil || other == nil || other.phi == nil:
@@ -248,12 +240,10 @@ func (c *Cells[T]) checkSame(name string, other *Cells[T]) error {
 	return nil
 }
 
-// marks returns the fingerprint of the features of c.
 func (c *Cells[T]) marks() []float64 {
 	return fingerprint.Marks(c.prints, c.d, c.width, c.phi.Transform)
 }
 
-// whole returns all rows of c as one group.
 func (c *Cells[T]) whole() *group {
 	all := newGroup(c.width)
 	for _, g := range append([]*group{c.outside, c.open}, c.cells...) {
@@ -262,7 +252,6 @@ func (c *Cells[T]) whole() *group {
 	return all
 }
 
-// norm returns √Σx².
 func norm(x []float64) float64 {
 	sum := 0.0
 	for _, v := range x {

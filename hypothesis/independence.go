@@ -112,7 +112,6 @@ type pairs[T dense.Float] struct {
 	norms   float64 // Σ‖φ‖‖ψ‖
 }
 
-// side is one of the two samples.
 type side[T dense.Float] struct {
 	name     string
 	phi      rff.Map[T]
@@ -130,7 +129,6 @@ func (p *pairs[T]) tolerance() float64 {
 	return 0x1p-45*p.norms + 0x1p-50*means
 }
 
-// findMeans computes the means of the features.
 func (p *pairs[T]) findMeans() error {
 	for i := range p.sides {
 		s, peak := &p.sides[i], 0.0

@@ -25,7 +25,6 @@ type Options struct {
 	Cells int
 }
 
-// checked returns the options with their defaults, or an error for an option out of range.
 func (o Options) checked() (Options, error) {
 	if o.Draws == 0 {
 		o.Draws = 999
@@ -203,7 +202,6 @@ func newMoves[T dense.Float](x, y *Cells[T], left, right *group) *moves {
 	return m
 }
 
-// drawsTogether is the number of draws that one matrix product computes.
 const drawsTogether = 128
 
 // pValue returns (1 + #{‖A_b‖ ≥ ‖A‖})/(1 + B). Norms that are equal up to rounding count as ties,

@@ -44,7 +44,6 @@ type against struct {
 	blocks pool.Of[againstBlock]
 }
 
-// newAgainst prepares a copy of the rows of y for a valid k.
 func newAgainst(k Kernel, y dense.Matrix[float64]) *against {
 	a := &against{k: k, y: newPoints(y.Clone())}
 	matmul.PackT(&a.packed, a.y.given)
@@ -81,7 +80,6 @@ type againstPass struct {
 	dst, x dense.Matrix[float64]
 }
 
-// againstBlock is a block of rows with memory for squared norms of x.
 type againstBlock struct {
 	block[float64]
 	squares [gramRows]float64

@@ -82,7 +82,6 @@ func (b *block[T]) take() []float64 {
 	return row
 }
 
-// productRow writes row i of a kernel that is a function of inner products.
 func (b *block[T]) productRow(dst []float64, k byProduct, i int) {
 	xx, yy := b.x.squares[i], b.y.squares
 	tiny := smallest[T]()
@@ -98,8 +97,7 @@ func (b *block[T]) productRow(dst []float64, k byProduct, i int) {
 	b.repair(dst, k, i)
 }
 
-// repair evaluates k directly at the pairs that are NaN. The value is NaN again if a point holds
-// NaN.
+// repair evaluates k directly at the pairs that fromProducts left NaN.
 func (b *block[T]) repair(dst []float64, k Kernel, i int) {
 	for j, v := range dst {
 		if math.IsNaN(v) {

@@ -89,13 +89,11 @@ func (k Boxes) places(x dense.Matrix[float64]) dense.Matrix[float64] {
 	return p
 }
 
-// ofPlaces returns the kernel of two rows of places.
 func ofPlaces(p, q []float64) float64 {
 	same := max(0, 1-floats.Distance(p, q, 1))
 	return (same + same*same + same*same*same) / 3
 }
 
-// gramOfPlaces writes the kernel of the rows of the places p and q into dst.
 func gramOfPlaces[T dense.Float](dst dense.Matrix[T], p, q dense.Matrix[float64]) dense.Matrix[T] {
 	parallel.Rows(p.Rows, gramRows, func(lo, hi int) {
 		for i := lo; i < hi; i++ {

@@ -10,7 +10,6 @@ import (
 	"github.com/seed-feabd252/randfeat/internal/compute/parallel"
 )
 
-// gramRows is the number of rows of a Gram matrix that are computed together.
 const gramRows = 64
 
 // Gram writes the n×p Gram matrix G_ij = k(x_i, y_j) of the rows of x (n×d) and of y (p×d) into dst
@@ -72,8 +71,7 @@ func Gram[T dense.Float](dst dense.Matrix[T], k Kernel, x, y dense.Matrix[T]) de
 	return dst
 }
 
-// mirror copies the elements right of the diagonal in rows lo ≤ i < hi to their places below the
-// diagonal.
+// mirror copies rows lo ≤ i < hi right of the diagonal to their places below the diagonal.
 func mirror[T dense.Float](dst dense.Matrix[T], lo, hi int) {
 	for i := lo; i < hi; i++ {
 		row := dst.Row(i)
@@ -99,14 +97,12 @@ func asByProduct(k Kernel) (byProduct, bool) {
 	return p, ok && reflect.TypeOf(k).PkgPath() == reflect.TypeFor[Gaussian]().PkgPath()
 }
 
-// points are the rows of a matrix, with the numbers that kernels need.
 type points[T dense.Float] struct {
 	given   dense.Matrix[T]
 	exact   dense.Matrix[float64] // given in float64
 	squares []float64             // ‖x_i‖²
 }
 
-// inFloat64 returns x itself if it is float64, and a copy otherwise.
 func inFloat64[T dense.Float](x dense.Matrix[T]) dense.Matrix[float64] {
 	if same, ok := any(x).(dense.Matrix[float64]); ok {
 		return same

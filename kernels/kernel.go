@@ -67,7 +67,6 @@ func orOne(v float64) float64 {
 	return cmp.Or(v, 1)
 }
 
-// checkLengths panics unless x and y are points of the same space.
 func checkLengths(x, y []float64) {
 	if len(x) != len(y) {
 		panic(fmt.Sprintf("kernels: x has length %d, y has length %d", len(x), len(y)))

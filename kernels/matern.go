@@ -60,8 +60,7 @@ func (k Matern) profile(q float64) float64 {
 		poly = 1 + r + r*r/3
 	}
 	decay := math.Exp(-r)
-	// The polynomial may be +Inf where the exponential is 0. The limit is 0, and 0·Inf would be
-	// NaN.
+	// The polynomial may be +Inf where the exponential is 0, and 0·Inf would be NaN.
 	if decay == 0 {
 		return 0
 	}

@@ -96,7 +96,6 @@ func (k Pullback) checkShapes() error {
 	return nil
 }
 
-// allFinite reports the first element that is NaN or infinite.
 func allFinite(name string, v []float64) error {
 	if j := slices.IndexFunc(v, func(e float64) bool { return math.IsNaN(e - e) }); j >= 0 {
 		return fmt.Errorf("kernels: %s[%d] = %v, want a finite number", name, j, v[j])

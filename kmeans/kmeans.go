@@ -181,11 +181,9 @@ func exponent[T dense.Float](ctx context.Context, matrices ...dense.Matrix[T]) i
 	return e
 }
 
-// passRows is the number of rows between two checks of the context.
 const passRows = 1024
 
-// scaled returns x/2^e, which is exact. If ctx ends, scaled leaves out rows, and run returns the
-// error.
+// scaled returns x/2^e, which is exact. If ctx ends, scaled leaves out rows.
 func scaled[T dense.Float](ctx context.Context, x dense.Matrix[T], e int) dense.Matrix[float64] {
 	y := dense.New[float64](x.Rows, x.Cols)
 	_ = interrupt.Rows(ctx, x.Rows, passRows, func(lo, hi int) {

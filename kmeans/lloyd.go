@@ -14,7 +14,6 @@ import (
 	"github.com/seed-feabd252/randfeat/internal/memory/layout"
 )
 
-// search moves centres among points.
 type search struct {
 	ctx             context.Context
 	progress        func(iterations int) // nil for none
@@ -28,9 +27,8 @@ type search struct {
 	inertia    float64
 }
 
-// run finds k centres and labels the points. run draws the first centres unless s has centres. If
-// sample is above 0, run draws that number of points and finds the centres for them. The error is
-// that of the context.
+// run draws the first centres unless s has centres. If sample is above 0, run finds the centres for
+// that number of drawn points. The error is that of the context.
 func (s *search) run(k, maxIterations, sample, starts int, src rand.Source) error {
 	var rng *rand.Rand
 	if src != nil {
@@ -84,8 +82,7 @@ func (s *search) run(k, maxIterations, sample, starts int, src rand.Source) erro
 	return shift(s.ctx, s.centres, mean, 1)
 }
 
-// best searches from the centres of s, or from each of the seeds, and keeps the centres of least
-// inertia.
+// best keeps the centres of least inertia of all seeds, or searches from the centres of s.
 func (s *search) best(seeds [][]int, maxIterations int) (err error) {
 	if seeds == nil {
 		s.iterations, err = s.lloyd(maxIterations)
@@ -110,7 +107,6 @@ func (s *search) best(seeds [][]int, maxIterations int) (err error) {
 	return nil
 }
 
-// measure labels the points and sets the inertia.
 func (s *search) measure() error {
 	if _, err := s.assign(); err != nil {
 		return err
@@ -175,8 +171,7 @@ func (s *search) draw(k int, rng *rand.Rand) ([]int, error) {
 	return seeds, nil
 }
 
-// lloyd moves the centres to the means of the points that are nearest to them, until no label
-// changes, and returns the number of iterations that moved centres.
+// lloyd stops when no label changes, and returns the number of iterations that moved centres.
 func (s *search) lloyd(maxIterations int) (int, error) {
 	sums, totals := dense.New[float64](s.centres.Rows, s.centres.Cols), make([]float64, s.centres.Rows)
 	for iteration := range maxIterations {

@@ -63,12 +63,10 @@ func Pivoted[T dense.Float](ctx context.Context, k kernels.Kernel, x dense.Matri
 	return layout.Rows(x, at), nil
 }
 
-// blockRows is the largest number of rows between two checks of the context.
 const blockRows = 256
 
 var errNotFinite = errors.New("landmarks: k is not finite at some rows of x: scale the rows")
 
-// pivots returns the indices of n points.
 func pivots(ctx context.Context, k kernels.Kernel, points dense.Matrix[float64], n int, rng *rand.Rand) ([]int, error) {
 	own, least := make([]float64, points.Rows), make([]float64, points.Rows)
 	err := interrupt.Rows(ctx, points.Rows, blockRows, func(lo, hi int) {

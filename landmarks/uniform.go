@@ -23,7 +23,6 @@ func Uniform[T dense.Float](x dense.Matrix[T], n int, src rand.Source) (dense.Ma
 	return layout.Rows(x, rand.New(src).Perm(x.Rows)[:n]), nil
 }
 
-// check returns an error if x, n or src is not valid for a choice of landmarks.
 func check[T dense.Float](x dense.Matrix[T], n int, src rand.Source) error {
 	if x.Rows < 1 || x.Cols < 1 {
 		return fmt.Errorf("landmarks: x is %d×%d, want at least 1×1", x.Rows, x.Cols)

@@ -66,7 +66,6 @@ func convertNumbers[T dense.Float](r *Reader, dst []T, digits int) (at int, err 
 	return 0, nil
 }
 
-// word returns the bits of element i.
 func (r *Reader) word(i int) uint64 {
 	b := r.bytes[i*r.width:]
 	switch {

@@ -17,7 +17,6 @@ import (
 // far shorter.
 const maxHeader = 10000
 
-// maxRank is the largest rank of NumPy.
 const maxRank = 64
 
 var errNotNumPy = errors.New("not a NumPy file (.npy)")
@@ -73,7 +72,6 @@ const quoted = `u?('[^'\\]*'|"[^"\\]*")`
 // up to the end of the header, and a comma.
 var entry = regexp.MustCompile(`(?s)^\s*` + quoted + `\s*:\s*(?:` + quoted + `|(True|False)|(\([0-9L,\s]*\))|([\[(].*))\s*(,?)`)
 
-// ending matches what follows the last entry.
 var ending = regexp.MustCompile(`^\s*\}\s*$`)
 
 // parse returns the values of a header, a dictionary of Python. The last of equal keys wins, as in
@@ -137,7 +135,6 @@ func (r *Reader) setType(descr string) error {
 	return unsupported(strconv.Quote(descr))
 }
 
-// unsupported returns the error for a type that the package does not read.
 func unsupported(descr string) error {
 	return fmt.Errorf("dtype %.40s, want floats ('<f2', '<f4', '<f8'), bfloat16 ('|V2'), integers or booleans; numpy.ndarray.astype converts most others", descr)
 }

@@ -131,7 +131,6 @@ func ReadFile[E dense.Element](path string) (elements []E, shape []int, err erro
 	return readAll[E](r, path)
 }
 
-// readAll is ReadFile of an open array.
 func readAll[E dense.Element](r *Reader, path string) (elements []E, shape []int, err error) {
 	if _, bools := any(elements).([]bool); bools && r.Type != "bool" {
 		return nil, nil, fmt.Errorf("npy: %s: elements are %s, want booleans ('|b1')", path, r.Type)

@@ -8,7 +8,6 @@ import (
 	"github.com/seed-feabd252/randfeat/dense"
 )
 
-// readRows fills up to n rows and returns their number.
 func readRows[E dense.Element](r *Reader, n int, row func(i int) []E) (int, error) {
 	n = min(n, r.Rows-r.done)
 	if n == 0 || r.Cols == 0 {
@@ -75,7 +74,6 @@ func (r *Reader) place(column int) int {
 	return at
 }
 
-// fill reads the bytes of n elements.
 func (r *Reader) fill(from io.Reader, n int) error {
 	if cap(r.bytes) < n*r.width {
 		r.bytes = make([]byte, n*r.width)

@@ -56,7 +56,6 @@ func Write[E Element](w io.Writer, elements []E, shape ...int) error {
 	return b.Flush()
 }
 
-// fits returns an error unless the shape has n elements.
 func fits(n int, shape []int) error {
 	if len(shape) > maxRank {
 		return fmt.Errorf("shape has %d sides, want at most %d", len(shape), maxRank)
@@ -83,7 +82,6 @@ func fits(n int, shape []int) error {
 	return nil
 }
 
-// descrOf returns the descr of type E.
 func descrOf[E Element]() string {
 	var zero E
 	switch any(zero).(type) {

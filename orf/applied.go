@@ -12,8 +12,7 @@ type applied[T dense.Float] struct {
 	m, d     int
 	ensemble Ensemble // nil for frequencies of FromMatrix
 
-	// project writes XWᵀ, and transpose ZW, of matrices that fit; done may be nil. newExplicit,
-	// stack (structured.go) and structuredRecipe.make (recipe.go) set both.
+	// project writes XWᵀ, and transpose ZW, of matrices that fit; done may be nil.
 	project, transpose func(dst, x dense.Matrix[T], done matmul.Epilogue)
 }
 
@@ -47,7 +46,6 @@ func (p *applied[T]) ProjectTransposedTiles(dst, z dense.Matrix[T], done matmul.
 	p.transpose(dst, z, done)
 }
 
-// checkColumns panics unless x, which the caller calls name, has the given number of columns.
 func (p *applied[T]) checkColumns(name string, x dense.Matrix[T], columns int) {
 	x.Check()
 	if x.Cols != columns {
@@ -55,7 +53,6 @@ func (p *applied[T]) checkColumns(name string, x dense.Matrix[T], columns int) {
 	}
 }
 
-// checkOutput panics unless dst is n×m.
 func checkOutput[T dense.Float](dst dense.Matrix[T], n, m int) {
 	dst.Check()
 	if dst.Rows != n || dst.Cols != m {

@@ -28,8 +28,7 @@ func newExplicit[T dense.Float](w dense.Matrix[T], e Ensemble) *explicit[T] {
 	return p
 }
 
-// unrounded returns a zero m×d matrix for frequencies, or an error if that takes more than 2⁴⁰
-// bytes.
+// unrounded returns m×d zeros for frequencies, if they take at most 2⁴⁰ bytes.
 func unrounded(m, d int) (dense.Matrix[float64], error) {
 	if err := limit.Memory[float64](m, d); err != nil {
 		return dense.Matrix[float64]{}, fmt.Errorf("orf: m = %d, d = %d: %w", m, d, err)
@@ -37,7 +36,6 @@ func unrounded(m, d int) (dense.Matrix[float64], error) {
 	return dense.New[float64](m, d), nil
 }
 
-// rounded returns the projection with the frequencies w, each rounded to T, drawn from the law e.
 func rounded[T dense.Float](w dense.Matrix[float64], e Ensemble) Projection[T] {
 	return newExplicit(dense.Copy(dense.Matrix[T]{}, w), e)
 }

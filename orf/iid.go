@@ -42,7 +42,6 @@ func iid[T dense.Float](e IID, m, d int, src rand.Source) (Projection[T], error)
 	return rounded[T](w, e), nil
 }
 
-// gaussian fills x with standard normal draws.
 func gaussian(x []float64, rng *rand.Rand) {
 	for i := range x {
 		x[i] = rng.NormFloat64()

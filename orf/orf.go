@@ -137,7 +137,6 @@ func explicit32(w any) (any, error) { return newExplicit(w.(dense.Matrix[float32
 //go:noinline
 func explicit64(w any) (any, error) { return newExplicit(w.(dense.Matrix[float64]), nil), nil }
 
-// checkFrequencies reports frequencies that FromMatrix does not accept.
 func checkFrequencies[T dense.Float](w dense.Matrix[T]) error {
 	if w.Rows < 1 || w.Cols < 1 {
 		return fmt.Errorf("orf: w is %d×%d, want at least 1×1", w.Rows, w.Cols)

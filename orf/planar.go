@@ -9,11 +9,8 @@ import (
 	"github.com/seed-feabd252/randfeat/internal/memory/layout"
 )
 
-// planar is a product of plane rotations as an operator.
-//
-// If an element of a row is NaN or ±Inf, Apply and ApplyTransposed make the whole image of the row
-// NaN. The elements in use could miss it otherwise: perhaps no rotation mixes it into them, where a
-// product with a matrix computes 0·NaN.
+// planar is a product of plane rotations as an operator. NaN or ±Inf in a row makes the whole image
+// NaN, as in a product with a matrix, even if no rotation mixes it into the elements in use.
 type planar[T dense.Float] struct {
 	p *givens.Product[T]
 }

@@ -11,7 +11,6 @@ import (
 	"github.com/seed-feabd252/randfeat/internal/argument"
 )
 
-// explicitRecipe is a matrix of frequencies.
 type explicitRecipe[T dense.Float] struct {
 	Frequencies dense.Matrix[T]
 	Ensemble    Ensemble // nil for frequencies of FromMatrix
@@ -26,7 +25,6 @@ func (r explicitRecipe[T]) make() (Projection[T], error) {
 	return newExplicit(r.Frequencies, r.Ensemble), nil
 }
 
-// structuredRecipe holds frequencies in blocks.
 type structuredRecipe[T dense.Float] struct {
 	FixedLength bool
 	Blocks      []blockRecipe[T]
@@ -95,7 +93,6 @@ func (r structuredRecipe[T]) make() (Projection[T], error) {
 	return p, nil
 }
 
-// checkRows reports a number that is not below n, and one that occurs twice.
 func checkRows(rows []int32, n int) error {
 	seen := make(map[int32]bool, len(rows))
 	for _, r := range rows {

@@ -23,8 +23,7 @@ type operator[T dense.Float] interface {
 	ApplyTransposed(dst, y dense.Matrix[T]) dense.Matrix[T] // n×order → n×d
 }
 
-// structured is a projection in blocks, each some rows of an operator times their lengths, that
-// never forms W to project.
+// structured is a projection in blocks that never forms W to project.
 type structured[T dense.Float] struct {
 	applied[T]
 	order      int
@@ -41,10 +40,8 @@ type block[T dense.Float] struct {
 	lengths []T
 }
 
-// stack draws blocks of order rows until there are m frequencies: for each block an operator, a
-// uniform permutation of its rows, and the lengths of the rows in use. e is their law.
-//
-// It returns an error if that takes more than 2⁴⁰ bytes.
+// stack draws blocks until there are m frequencies: for each an operator, a uniform permutation of
+// its order rows, and the lengths of the rows in use. e is their law.
 func stack[T dense.Float](m, d, order int, e Ensemble, src rand.Source, length func(d int) float64, draw func() (operator[T], error)) (Projection[T], error) {
 	count := blocksOf(m, order)
 	if err := cmp.Or(limit.Memory[int](count, order), limit.Memory[block[T]](count)); err != nil {
@@ -71,7 +68,6 @@ func stack[T dense.Float](m, d, order int, e Ensemble, src rand.Source, length f
 	return p, nil
 }
 
-// permutation returns the first n numbers of a uniform permutation of the numbers below order.
 func permutation(rng *rand.Rand, order, n int) []int32 {
 	first := make([]int32, n)
 	for k, v := range rng.Perm(order)[:n] {
@@ -80,7 +76,6 @@ func permutation(rng *rand.Rand, order, n int) []int32 {
 	return first
 }
 
-// blocksOf returns the number of blocks of the given number of rows that m frequencies take.
 func blocksOf(m, rows int) int { return (m-1)/rows + 1 }
 
 func (p *structured[T]) forward(dst, x dense.Matrix[T], done matmul.Epilogue) {
@@ -129,8 +124,7 @@ func (p *pass[T]) Piece(i int) {
 	p.images.Put(scratch)
 }
 
-// pick writes the elements of every row of y that the block keeps, times their lengths, into the
-// rows of dst.
+// pick writes the elements of y that the block keeps, times their lengths, into dst.
 func (b *block[T]) pick(dst, y dense.Matrix[T]) {
 	for i := range y.Rows {
 		vecmath.Pick(dst.Row(i), y.Row(i), b.rows, b.lengths)
@@ -157,8 +151,7 @@ const (
 	// groupColumns is the number of columns that small blocks have together in a piece, so that
 	// rows are finished many columns at a time.
 	groupColumns = 512
-	// pickedRows is the number of rows that are picked, and finished while they are in the first
-	// cache.
+	// pickedRows is the number of rows that are finished while they are in the first cache.
 	pickedRows = 8
 )
 

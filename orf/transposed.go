@@ -20,8 +20,7 @@ func (p *structured[T]) backward(dst, z dense.Matrix[T], done matmul.Epilogue) {
 	p.transposed.Put(t)
 }
 
-// transposedPass is the task of taking the rows of z back to R^d. A piece is one tile of rows, with
-// the sum over all blocks in order.
+// transposedPass computes z·W. A piece is one tile of rows, with the sum over all blocks in order.
 type transposedPass[T dense.Float] struct {
 	*structured[T]
 	dst, z dense.Matrix[T]
@@ -55,7 +54,6 @@ func (p *transposedPass[T]) Piece(i int) {
 	}
 }
 
-// scratch returns memory for the images of a tile in a group of blocks.
 func (p *structured[T]) scratch() *[]T {
 	s := p.images.Get()
 	if *s == nil {
@@ -64,8 +62,7 @@ func (p *structured[T]) scratch() *[]T {
 	return s
 }
 
-// scatter is the transpose of pick: it writes the elements of every row of z, times their lengths,
-// to their places in the rows of y, and zeros elsewhere.
+// scatter is the transpose of pick. The other elements of y become zeros.
 func (b *block[T]) scatter(y, z dense.Matrix[T]) {
 	for i := range z.Rows {
 		rows := b.rows

@@ -26,7 +26,6 @@ type transposed[T dense.Float] struct {
 	transpose[T]
 }
 
-// ProjectTransposed writes z·W into dst, where the rows of W are the frequencies.
 func (t *transposed[T]) ProjectTransposed(dst, z dense.Matrix[T]) dense.Matrix[T] {
 	_, d := t.Shape()
 	dst = dense.Ensure(dst, z.Rows, d)
@@ -34,8 +33,6 @@ func (t *transposed[T]) ProjectTransposed(dst, z dense.Matrix[T]) dense.Matrix[T
 	return dst
 }
 
-// ProjectTransposedTiles writes z·W into dst, where the rows of W are the frequencies, and calls
-// done.Finish for each finished tile of dst.
 func (t *transposed[T]) ProjectTransposedTiles(dst, z dense.Matrix[T], done matmul.Epilogue) {
 	t.multiply(dst, z, done)
 }
@@ -49,7 +46,6 @@ type transpose[T dense.Float] struct {
 	packed matmul.Packed[T]
 }
 
-// multiply writes ZW into dst and calls done.Finish for every tile, if done is not nil.
 func (t *transpose[T]) multiply(dst, z dense.Matrix[T], done matmul.Epilogue) {
 	t.once.Do(func() { matmul.Pack(&t.packed, t.frequencies()) })
 	matmul.MulPacked(1, z, &t.packed, 0, dst, done)

@@ -151,7 +151,6 @@ func AttendBackward[T dense.Float](attention Attention[T], c AttendArgs[T], dout
 	return b.of.attendBackward(c, dout)
 }
 
-// fitsTensors returns an error unless the tensors fit together.
 func fitsTensors[T dense.Float](c *AttendArgs[T]) error {
 	q, k, v := c.Q, c.K, c.V
 	for _, t := range []dense.Tensor[T]{q, k, v, c.PastK, c.PastV, c.Bias} {
@@ -196,8 +195,7 @@ func fitsTensors[T dense.Float](c *AttendArgs[T]) error {
 	return nil
 }
 
-// fitsPairs returns an error if a tensor that is given has a shape that cannot be broadcast to
-// whole.
+// fitsPairs returns an error if a tensor that is given cannot be broadcast to whole.
 func fitsPairs(name string, none bool, shape, whole [4]int) error {
 	if none {
 		return nil

@@ -190,7 +190,6 @@ func NewBatch[T dense.Float](o BatchOptions, attentions ...Attention[T]) (Batch[
 	return door.Choose[T, Batch[T]](batch32, batch64, batchArgs{o, attentions})
 }
 
-// batchArgs has the arguments of NewBatch.
 type batchArgs struct {
 	BatchOptions
 	attentions any
@@ -211,7 +210,6 @@ func openBatch[T dense.Float](args batchArgs) (Batch[T], error) {
 	return Batch[T]{b}, nil
 }
 
-// single returns attention of one head.
 func single[T dense.Float](a sequence.Attention[T]) Batch[T] {
 	d := a.Describe()
 	return Batch[T]{&batch[T]{heads: 1, keyHeads: 1, single: true, dim: d.Dim, units: []unit[T]{{nil, a, d, 0, 1}}, count: 1}}
@@ -249,7 +247,7 @@ func newBatch[T dense.Float](o BatchOptions, attentions []Attention[T]) (*batch[
 	return b, nil
 }
 
-// setUnits sets the units from those of each head, or of all heads.
+// setUnits sets the units from those of each head, or from one for all heads.
 func (b *batch[T]) setUnits(units []unit[T]) {
 	group := b.heads / b.keyHeads
 	if len(units) == 1 {
@@ -317,7 +315,6 @@ func (f foreign[T]) NewStore(sequence.Run[T]) (*store.Store[T], error) {
 	return nil, fmt.Errorf("performer: %T has no state, want Linear or Exact attention", f.given)
 }
 
-// name returns the type of the attention of a unit.
 func (u *unit[T]) name() string { return fmt.Sprintf("%T", cmp.Or[any](u.given, u.of)) }
 
 // unit returns unit i of b.count units.
@@ -329,7 +326,6 @@ func (b *batch[T]) unit(i int) unit[T] {
 	return u
 }
 
-// unitAt returns the unit of a head.
 func (b *batch[T]) unitAt(head int) *unit[T] {
 	at, _ := slices.BinarySearchFunc(b.units, head, func(u unit[T], head int) int { return cmp.Compare(u.to-1, head) })
 	return &b.units[min(at, len(b.units)-1)]
@@ -382,8 +378,7 @@ func (b *batch[T]) head(head int) Attention[T] {
 	return b.unitAt(head).given
 }
 
-// fits returns an error unless the shapes of q (Lq×H·d), k (Lk×Hk·d) and v (Lk×Hk·dv) fit together
-// and b.
+// fits returns an error unless q (Lq×H·d), k (Lk×Hk·d) and v (Lk×Hk·dv) fit together and b.
 func (b *batch[T]) fits(q, k, v dense.Matrix[T]) error {
 	q.Check()
 	k.Check()

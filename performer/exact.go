@@ -187,10 +187,8 @@ func (e exact[T]) CanBackward() error { return nil }
 // block is the number of rows that one goroutine computes at a time.
 const block = 64
 
-// scale returns the factor of the products of d-dimensional points.
 func (s Softmax) scale(d int) float64 { return cmp.Or(s.Scale, 1/math.Sqrt(float64(d))) }
 
-// scores returns how weights follow from products of d-dimensional points.
 func (o ExactOptions) scores(d int) tiles.Scores {
 	return tiles.Scores{Scale: o.scale(d), Softcap: o.Softcap, Unnormalised: o.Unnormalised, Sink: o.SinkWeight}
 }
@@ -210,7 +208,6 @@ func (e exact[T]) maskOf(c sequence.Call[T]) tiles.Mask[T] {
 	return m
 }
 
-// check returns an error if an option is out of range for T.
 func check[T dense.Float](o ExactOptions) error {
 	for i, bits := range [...]int{o.Bits, o.KeyBits, o.ValueBits} {
 		if bits != 0 && !store.Takes(bits) {
@@ -251,7 +248,6 @@ func (o ExactOptions) stateBits() (keys, values int) {
 	return cmp.Or(o.KeyBits, o.Bits), cmp.Or(o.ValueBits, o.Bits)
 }
 
-// mostTopK is the largest TopK.
 const mostTopK = 1 << 30
 
 // takesBits reports whether Forward may compute in integers.
@@ -260,8 +256,7 @@ func (o ExactOptions) takesBits() bool { return o.Bits != 0 && o.Bits <= 8 }
 // placed reports whether weights depend on the places of queries and keys, beyond Causal.
 func (o ExactOptions) placed() bool { return o.Window != 0 || o.Chunk != 0 || o.Slope != 0 }
 
-// backward writes the gradients g of one head. It writes the gradient with respect to log
-// SinkWeight to logSink unless logSink is nil.
+// backward writes the gradients g of one head, and that of log SinkWeight to logSink if not nil.
 func (e exact[T]) backward(g sums.Gradients[T], mask tiles.Mask[T], logSink *float64) {
 	tiles.Backward(tiles.Gradients[T]{
 		DQ: g.DQ, DK: g.DK, DV: g.DV, Q: g.Q, K: g.K, V: g.V, DOut: g.DOut, Scores: e.scores(g.Q.Cols), Mask: mask, LogSink: logSink,
@@ -298,7 +293,6 @@ func (e exact[T]) Forward(c sequence.Call[T]) {
 	copies.Release()
 }
 
-// writeScores writes the scores or weights that a call names.
 func (e exact[T]) writeScores(c sequence.Call[T]) {
 	mask, scores, q := e.maskOf(c), e.scores(c.K.Cols), c.Query(0)
 	parallel.Rows(c.Scores.Rows, block, func(lo, hi int) {

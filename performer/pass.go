@@ -47,7 +47,6 @@ type operand[T dense.Float] struct {
 	from []int // the first row of each sequence of a matrix; nil for a tensor
 }
 
-// rows returns the rows from ≤ i < to of a sequence.
 func (o *operand[T]) rows(at int) (from, to int) {
 	if o.from != nil {
 		return o.from[at], o.from[at+1]
@@ -55,7 +54,6 @@ func (o *operand[T]) rows(at int) (from, to int) {
 	return at * o.Rows, (at + 1) * o.Rows
 }
 
-// heads returns the tensor of the heads from ≤ h < to in a sequence.
 func (o *operand[T]) heads(at, from, to int) dense.Tensor[T] {
 	t, start := o.Tensor, from*o.HeadStride
 	if first, end := o.rows(at); o.from != nil {
@@ -70,7 +68,6 @@ func (o *operand[T]) heads(at, from, to int) dense.Tensor[T] {
 	return t
 }
 
-// head returns the matrix of a head in a sequence.
 func (o *operand[T]) head(at, h int) dense.Matrix[T] { return dense.Head(o.heads(at, h, h+1), 0, 0) }
 
 var passes pool.Pair[pass[float32], pass[float64]]
@@ -90,8 +87,7 @@ func (b *batch[T]) matrices(q, k, v dense.Matrix[T], s Sequences) (*pass[T], err
 	return p, p.check()
 }
 
-// queries returns the operand of a matrix with the rows of the queries, and keys that of a matrix
-// with the rows of the keys.
+// queries and keys return operands of matrices with the rows of the queries and of the keys.
 func (p *pass[T]) queries(m dense.Matrix[T]) operand[T] {
 	return operand[T]{dense.SplitHeads(m, 1, p.b.heads), p.fromQuery}
 }
@@ -147,7 +143,6 @@ func (b *batch[T]) backward(dq, dk, dv, q, k, v, dout dense.Matrix[T], s Sequenc
 	return dq, dk, dv
 }
 
-// check returns an error that names what an attention cannot compute.
 func (p *pass[T]) check() error {
 	for i := range p.b.units {
 		u := &p.b.units[i]
@@ -207,7 +202,6 @@ func (p *pass[T]) pastOf(at int) int {
 	return min(max(p.past[at], -farthest), farthest)
 }
 
-// pieces returns the number of pieces of a sequence.
 func (p *pass[T]) pieces() int {
 	if p.backward {
 		return p.b.keyHeads
@@ -233,7 +227,6 @@ func (p *pass[T]) release() {
 
 func (p *pass[T]) Piece(i int) { p.piece(i, 1) }
 
-// piece computes piece i with the given number of processors.
 func (p *pass[T]) piece(i, processors int) {
 	at, piece := i/p.pieces(), i%p.pieces()
 	if p.backward {
@@ -260,13 +253,11 @@ func (p *pass[T]) piece(i, processors int) {
 	}
 }
 
-// head returns the unit for one of its heads.
 func (u unit[T]) head(h int) unit[T] {
 	u.from, u.to = h, h+1
 	return u
 }
 
-// call returns the call of a unit in a sequence.
 func (p *pass[T]) call(at int, u unit[T], processors int) sequence.Call[T] {
 	key := u.from / (p.b.heads / p.b.keyHeads)
 	c := sequence.Call[T]{

@@ -30,7 +30,6 @@ type Sequences struct {
 	Valid []bool
 }
 
-// fits returns an error unless the lengths fit the numbers of queries and keys.
 func (s Sequences) fits(queries, keys int) error {
 	if s.Queries == nil && s.Keys != nil {
 		return fmt.Errorf("performer: Sequences.Queries is nil, Keys has length %d, want both", len(s.Keys))

@@ -244,7 +244,6 @@ func (s *State[T]) Step(dst, q, k, v dense.Matrix[T]) dense.Matrix[T] {
 	return dst
 }
 
-// checkKeys panics unless k and v fit each other and s.
 func (s *State[T]) checkKeys(k, v dense.Matrix[T]) {
 	s.checkMade()
 	k.Check()
@@ -258,7 +257,6 @@ func (s *State[T]) checkKeys(k, v dense.Matrix[T]) {
 	}
 }
 
-// checkQueries panics unless q fits s.
 func (s *State[T]) checkQueries(q dense.Matrix[T]) {
 	s.checkMade()
 	q.Check()
@@ -274,7 +272,6 @@ func (s *State[T]) checkMade() {
 	}
 }
 
-// errNoState is the error of a State that NewState has not made.
 var errNoState = errors.New("performer: the state belongs to no attention, want one of NewState")
 
 // Merge adds all tokens of the State other to s, so that separate States can summarise parts of a

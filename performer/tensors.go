@@ -166,7 +166,6 @@ func (p *pass[T]) setMasks(c *AttendArgs[T]) {
 	}
 }
 
-// like returns a tensor of zeros of the shape of t.
 func like[T dense.Float](t dense.Tensor[T]) dense.Tensor[T] {
 	return dense.NewTensor[T](t.Batch, t.Heads, t.Rows, t.Cols)
 }

@@ -19,7 +19,6 @@ const (
 	leastGainOfOdd = 0.25 // of odd numbers over even ones
 )
 
-// allocation is the bits of segments of coordinates.
 type allocation struct {
 	variances []float64 // the sums of the variances of the coordinates of a segment
 	sizes     []int
@@ -62,7 +61,6 @@ func allocate(variances, learned []float64, sizes []int, words int) []int {
 	return best
 }
 
-// set sets the bits of segment s.
 func (a *allocation) set(s, to int) {
 	from := a.bits[s]
 	for width := 1; width <= 8; width *= 2 {
@@ -72,7 +70,6 @@ func (a *allocation) set(s, to int) {
 	a.bits[s] = to
 }
 
-// words returns the words of a row.
 func (a *allocation) words() (n int) {
 	for width := 1; width <= 8; width *= 2 {
 		n += scan.Words(a.elements[width], width)

@@ -34,7 +34,6 @@ type band struct {
 	Weight     float64 // in the bound of the bias, which is the same for all rows
 }
 
-// check returns an error if Learn cannot have found s for vectors of R^d.
 func (s *spectrum) check(d int) error {
 	if s.Directions.Rows != d || s.Directions.Cols != d || s.Mean != nil && len(s.Mean) != d {
 		return fmt.Errorf("quantise: %d×%d directions and a mean of %d elements for d = %d", s.Directions.Rows, s.Directions.Cols, len(s.Mean), d)
@@ -75,7 +74,6 @@ func (s *spectrum) check(d int) error {
 // represents the products of rows and the mean.
 const leastMean = 0x1p-24
 
-// key returns two words that differ for different spectra.
 func (s *spectrum) key() (key [2]uint64) {
 	h := fnv.New128a()
 	_ = binary.Write(h, binary.LittleEndian, s.Mean)
@@ -111,7 +109,6 @@ type part struct {
 // at+n) of the part.
 type piece struct{ at, from, n, shift, band int }
 
-// bandsOf returns the bands of a spectrum.
 func bandsOf(list []band) *bands {
 	b := &bands{list: list, several: len(list) > 1}
 	for _, one := range list {
@@ -181,7 +178,6 @@ func decodeBands[T dense.Float](s []T, codes []uint8, b *bands, scale float64) {
 // sums are the sums of the code s of a band and the coordinates u of a vector divided by its norm.
 type sums struct{ along, square, energy float64 } // sᵀu, ‖s‖², ‖u‖²
 
-// writeBands writes the codes of y, whose norm is given, and their sums.
 func writeBands[T dense.Float](codes []uint8, all []sums, b *bands, y []T, norm float64) {
 	at := 0
 	for k, one := range b.list {
@@ -267,7 +263,6 @@ var biasBounds = func() (bounds [biasBits + 1]float64) {
 	return bounds
 }()
 
-// withBias returns the ratio with a bound of the bias.
 func withBias(ratio float32, bias float64) float32 {
 	k := uint32(0)
 	for int(k) < biasBits && biasBounds[k] < bias {
@@ -348,7 +343,6 @@ func multiplyRows[T dense.Float](dst, x, a dense.Matrix[T]) dense.Matrix[T] {
 	return dst
 }
 
-// learned returns the quantiser of a spectrum.
 func learned[T dense.Float](opts Options, d int, s *spectrum) (Quantiser[T], error) {
 	if err := s.check(d); err != nil {
 		return nil, err

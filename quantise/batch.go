@@ -23,8 +23,7 @@ type batch struct {
 
 var batches pool.Of[batch]
 
-// addRows makes rows the rows of a batch. Rows that follow each other in a block are copied
-// together.
+// addRows copies rows that follow each other in a block together.
 func (r *rows) addRows(f *batch, ids []int, l *layout) {
 	for i := 0; i < len(ids); {
 		b, place, cluster := r.locate(ids[i])
@@ -44,8 +43,7 @@ func (r *rows) addRows(f *batch, ids []int, l *layout) {
 	}
 }
 
-// addRow makes the row of a block at a place row i of the batch. There is no loop over columns,
-// because it would take longer than the rest.
+// addRow has no loop over columns, which would take longer than the rest.
 func (f *batch) addRow(i int, b *block, place int, l *layout) {
 	f.list[0][i] = (*byte)(unsafe.Pointer(&b.words[0][place*l.parts[0]]))
 	for k := 1; k < l.count; k++ {
@@ -63,8 +61,7 @@ func (f *batch) addRow(i int, b *block, place int, l *layout) {
 	}
 }
 
-// addRange makes the n rows of a block without centres, from a place on, the rows of the batch from
-// i on.
+// addRange is addRow for n rows from a place on, of a block without centres.
 func (f *batch) addRange(i, n int, b *block, place int, l *layout) {
 	f.point(i, n, b, place, l)
 	clear(f.clusters[i : i+n])
@@ -78,8 +75,7 @@ func (f *batch) addRange(i, n int, b *block, place int, l *layout) {
 	}
 }
 
-// point sets the addresses of the n rows of a block from a place on, as rows of the batch from i
-// on.
+// point sets the addresses of n rows of a block, from a place on, as rows of the batch from i on.
 func (f *batch) point(i, n int, b *block, place int, l *layout) {
 	for k, words := range l.parts[:l.count] {
 		for j, rows := 0, b.words[k][place*words:][:n*words]; j < n; j++ {
@@ -88,7 +84,6 @@ func (f *batch) point(i, n int, b *block, place int, l *layout) {
 	}
 }
 
-// multiply sets the products of the first n rows with a rounded vector.
 func (f *batch) multiply(x *rounded, n int) {
 	if len(x.parts) == 0 {
 		f.multiplyPart(x, 0, n)
@@ -106,7 +101,6 @@ func (f *batch) multiply(x *rounded, n int) {
 	copy(f.products[:], sums[:n])
 }
 
-// multiplyPart sets the products of part k of the first n rows.
 func (f *batch) multiplyPart(x *rounded, k, n int) {
 	list := f.list[k][:]
 	if !scan.Listed() {
@@ -124,8 +118,7 @@ func (f *batch) multiplyPart(x *rounded, k, n int) {
 	vecmath.Scale(f.products[:n], x.scale)
 }
 
-// multiplyShifted sets the products of the first n rows with what a query is rounded to for their
-// centres.
+// multiplyShifted is multiply with what a query is rounded to for the centres of the rows.
 func (q *quantiser[T]) multiplyShifted(f *batch, x *Query, n int) {
 	for from, to := 0, 0; from < n; from = to {
 		one := x.roundedOf(q.shiftOf(x, int(f.clusters[from])))

@@ -6,14 +6,12 @@ import (
 	"github.com/seed-feabd252/randfeat/internal/memory/scratch"
 )
 
-// candidate is a row and its score.
 type candidate struct {
 	score   float64
 	row     int
 	product float32 // sᵀp/‖q‖, if the score is an estimate
 }
 
-// worse reports whether a ranks below b.
 func (a candidate) worse(b candidate) bool {
 	return a.score < b.score || a.score == b.score && a.row > b.row
 }

@@ -115,14 +115,12 @@ type Codes[T dense.Float] interface {
 	Write(w io.Writer) error
 }
 
-// codes implements Codes.
 type codes[T dense.Float] struct {
 	q   *quantiser[T]
 	mu  sync.Mutex           // held by Append
 	now atomic.Pointer[rows] // nil before the first rows
 }
 
-// rows returns the published rows.
 func (c *codes[T]) rows() *rows {
 	if r := c.now.Load(); r != nil {
 		return r

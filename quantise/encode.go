@@ -15,7 +15,6 @@ import (
 	"github.com/seed-feabd252/randfeat/internal/memory/scratch"
 )
 
-// encodeRows is the number of rows that a task rotates together.
 const encodeRows = 64
 
 // appending encodes the rows of one Append in parallel, encodeRows rows per task.
@@ -145,7 +144,6 @@ func (e *encoder[T]) begin(q *quantiser[T], x dense.Matrix[T], labels []uint32) 
 	q.rotation.Apply(e.rotated.Rows(x.Rows), x)
 }
 
-// centre returns the centre of row i.
 func (e *encoder[T]) centre(q *quantiser[T], i int) *centre[T] {
 	if e.about == nil {
 		return &q.centres[0]
@@ -153,7 +151,6 @@ func (e *encoder[T]) centre(q *quantiser[T], i int) *centre[T] {
 	return &q.centres[e.about[i]]
 }
 
-// end returns e to the pool, without the rows.
 func (e *encoder[T]) end(q *quantiser[T]) {
 	e.x, e.about = dense.Matrix[T]{}, nil
 	q.encoders.Put(e)
@@ -184,8 +181,7 @@ func (e *encoder[T]) encode(q *quantiser[T], i int) (n [columns]float32, err err
 	return n, nil
 }
 
-// encodeBands is encode with bands, for y of a given norm. With a mean, ‖x − mean‖ may be larger
-// than ‖y‖, because y lacks the direction of the mean.
+// encodeBands is encode with bands. ‖x − mean‖ may exceed ‖y‖: y lacks the direction of the mean.
 func (e *encoder[T]) encodeBands(q *quantiser[T], y []T, norm float64, i int, n *[columns]float32) {
 	whole := norm
 	if q.mean != nil {
@@ -209,8 +205,7 @@ func (e *encoder[T]) encodeBands(q *quantiser[T], y []T, norm float64, i int, n 
 	}
 }
 
-// encodeSigns writes the signs of the codes in e.codes, those of row i, to place at of b. It
-// changes e.codes.
+// encodeSigns writes the signs of e.codes to place at of b. It changes e.codes.
 func (e *encoder[T]) encodeSigns(q *quantiser[T], b *block, at, i int, norm float32) {
 	for j := range e.codes {
 		e.codes[j] >>= q.width - 1

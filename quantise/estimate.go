@@ -135,7 +135,6 @@ func (q *quantiser[T]) addBytes(f *batch, page []byte, first int) error {
 	return nil
 }
 
-// estimate writes the estimates of the first len(dst) rows.
 func (q *quantiser[T]) estimate(dst []Estimate, x *Query, f *batch) {
 	if q.centres == nil {
 		f.multiply(&x.rounded, len(dst))

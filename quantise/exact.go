@@ -11,7 +11,6 @@ import (
 	"github.com/seed-feabd252/randfeat/internal/memory/scratch"
 )
 
-// readRows is the number of rows that readPossible reads at a time.
 const readRows = 64
 
 // readExact reads the rows with the best estimates, and then the rows that may rank above them.
@@ -110,7 +109,6 @@ func (s *search[T]) read(x *ranking, y []T, some []candidate) error {
 	return nil
 }
 
-// exactValue returns the value of an exact row from its score.
 func (x *Query) exactValue(score float64) float64 {
 	switch {
 	case x.by == Cosine:

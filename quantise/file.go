@@ -259,8 +259,7 @@ func (l layout) used() []uint64 {
 	return used
 }
 
-// check returns an error if Append cannot have written the rows of a block, of which codes may have
-// the bits that used returns.
+// check returns an error unless Append can have written b. used returns the bits of possible codes.
 func (b *block) check(l layout, used func() []uint64) error {
 	for k, all := range b.numbers {
 		for i, v := range all {

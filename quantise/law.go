@@ -7,7 +7,6 @@ type numbers struct {
 	norm, ratio, variance, centreProduct, codedProduct float64
 }
 
-// numbersAt returns the numbers in place i.
 func (b *block) numbersAt(i int) numbers {
 	var all [columns]float32
 	for k, v := range b.numbers {
@@ -22,7 +21,6 @@ func numbersOf(c [columns]float32) numbers {
 	return numbers{float64(c[norms]), float64(c[ratios]), float64(c[variances]), float64(c[centreProducts]), float64(c[codedProducts])}
 }
 
-// estimate returns the estimate for a row.
 func (x *Query) estimate(s *shift, product float32, n *numbers) Estimate {
 	cosine := x.cosine(s, product, n)
 	e := Estimate{Value: x.value(s, n, cosine)}
@@ -90,7 +88,6 @@ func (x *Query) cosine(s *shift, product float32, n *numbers) float64 {
 	return 0
 }
 
-// value returns the estimate of the measure for a row from the estimate of the cosine.
 func (x *Query) value(s *shift, n *numbers, cosine float64) float64 {
 	norm := n.norm
 	if x.exponent != 0 && x.by != Cosine {
@@ -180,7 +177,6 @@ func (r *rounded) averageOf(cosine, across float64) float64 {
 	return float64(max(1-float64(cosine*cosine), across) * across)
 }
 
-// biasOf returns the bound of the bias of the estimate of a cosine, for the ratio of a row.
 func (r *rounded) biasOf(ratio float64) float64 {
 	if !r.several {
 		return 0

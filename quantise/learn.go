@@ -80,7 +80,6 @@ func Learn[T dense.Float](sample dense.Matrix[T], opts Options, src rand.Source)
 	return newOf[T](r)
 }
 
-// checkLearned returns an error if Learn does not have the options.
 func (o Options) checkLearned() error {
 	switch {
 	case o.TwoStage:
@@ -270,8 +269,7 @@ func haar(n int, rng *rand.Rand) dense.Matrix[float64] {
 	return turn
 }
 
-// measure sets the steps of the bands, and the laws of their errors, by the coordinates y of rows
-// of norm 1.
+// measure sets the steps and the laws of the errors of the bands. Rows of y have norm 1.
 func (s *spectrum) measure(y dense.Matrix[float64], opts Options) {
 	at := 0
 	for k := range s.Bands {
@@ -307,8 +305,7 @@ func (s *spectrum) measure(y dense.Matrix[float64], opts Options) {
 	}
 }
 
-// findStep sets the step and the unit of a band with bits, by its coordinates y of rows. whole
-// reports whether it has all coordinates.
+// findStep sets Step and Unit. whole reports whether y has all coordinates of the rows.
 func (b *band) findStep(y dense.Matrix[float64], whole bool) {
 	n := 1 << (b.Bits - 1)
 	codes, all, best := make([]uint8, b.Size), make([]sums, 1), 0.0

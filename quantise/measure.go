@@ -2,7 +2,6 @@ package quantise
 
 import (
 	"cmp"
-	"fmt"
 	"math"
 	"slices"
 
@@ -20,12 +19,6 @@ const (
 	SquaredDistance // ‖x − y‖² = ‖x‖² + ‖y‖² − 2xᵀy
 )
 
-func (by Measure) valid() bool { return by >= InnerProduct && by <= SquaredDistance }
-
-func errMeasure(by Measure) error {
-	return fmt.Errorf("quantise: measure %d, want one of the constants", int(by))
-}
-
 // Estimate is an estimated Value of a Measure and the standard error StdErr: the root mean squared
 // error over random rotations by theory, which uses the estimate in place of the true value. A
 // StdErr of 0 means that the Value of an Estimate is exact. If the argument miss of Prepare is
@@ -39,7 +32,6 @@ type Hit struct {
 	Estimate
 }
 
-// sortHits sorts hits, best first.
 func sortHits(hits []Hit, by Measure) {
 	sign := 1
 	if by == SquaredDistance {

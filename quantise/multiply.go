@@ -57,7 +57,6 @@ func (s *search[T]) multiply(p *scanner, some []*ranking, k int) {
 	}
 }
 
-// multiplyParts computes the products of all rows of a chunk part by part.
 func (s *search[T]) multiplyParts(p *scanner, x *rounded, dst []float32) {
 	n, sums := len(dst), dst
 	for k := range x.parts {

@@ -37,7 +37,6 @@ func (o Options) check() (Options, error) {
 	return o, nil
 }
 
-// layout returns the layout of rows in d' dimensions.
 func (o Options) layout(order int) layout {
 	l := layout{elements: order, width: int(o.Bits), clusters: 1}.withParts(scan.Words(order, int(o.Bits)))
 	l.has[norms], l.has[ratios] = true, true
@@ -51,7 +50,6 @@ func (o Options) layout(order int) layout {
 // learnedWords returns the most words of a row for Learn in R^d.
 func (o Options) learnedWords(d int) int { return max(1, int(math.Ceil(float64(d)*o.Bits/64))) }
 
-// learnedLayout returns the layout of rows for a spectrum.
 func (o Options) learnedLayout(d int, s *spectrum) layout {
 	var words []int
 	for _, p := range bandsOf(s.Bands).parts {
@@ -62,7 +60,6 @@ func (o Options) learnedLayout(d int, s *spectrum) layout {
 	return l
 }
 
-// leastDimension is the smallest d'.
 const leastDimension = 4
 
 // orderOf returns d' for d.

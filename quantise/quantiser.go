@@ -100,7 +100,6 @@ type recipe struct {
 	Learned []spectrum // the result of Learn, or nil
 }
 
-// newOf returns the quantiser of a recipe.
 func newOf[T dense.Float](r recipe) (Quantiser[T], error) {
 	return door.Choose[T, Quantiser[T]](made32, made64, r)
 }
@@ -135,7 +134,6 @@ func made[T dense.Float](r recipe) (Quantiser[T], error) {
 	return q.WithCentres(dense.Copy(dense.New[T](r.Centres.Rows, r.Centres.Cols), r.Centres))
 }
 
-// quantiser implements Quantiser.
 type quantiser[T dense.Float] struct {
 	*coder[T]
 	layout

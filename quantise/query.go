@@ -71,7 +71,6 @@ type rounded struct {
 	bias    float64 // the bias of the estimate of a cosine over the bias of a row, at most
 }
 
-// vectorOf returns the divided query.
 func vectorOf[T dense.Float](x *Query) *[]T { return simd.Of[[]T, T](&x.single, &x.double) }
 
 // preparer is the working memory of Prepare.
@@ -86,8 +85,8 @@ func (q *quantiser[T]) Prepare(dst *Query, x []T, by Measure, miss float64) *Que
 	switch {
 	case len(x) != q.in:
 		panic(fmt.Sprintf("quantise: query has %d elements, want %d", len(x), q.in))
-	case !by.valid():
-		panic(errMeasure(by).Error())
+	case by < InnerProduct || by > SquaredDistance:
+		panic(fmt.Sprintf("quantise: measure %d, want one of the constants", int(by)))
 	case !(miss >= 0 && miss < 1):
 		panic(fmt.Sprintf("quantise: miss = %v, want a probability between 0 and 1", miss))
 	}
@@ -129,7 +128,6 @@ func (q *quantiser[T]) Prepare(dst *Query, x []T, by Measure, miss float64) *Que
 	return dst
 }
 
-// describe sets what a query knows of the quantiser.
 func (q *quantiser[T]) describe(dst *Query) {
 	dst.owner = q
 	dst.out, dst.bit, dst.less = float64(q.out), 0, 1
@@ -161,13 +159,11 @@ func divide[T dense.Float](dst *Query, x []T) []T {
 	return *vector
 }
 
-// rotate sets the rotated vector of p.
 func (q *quantiser[T]) rotate(p *preparer[T], vector []T) {
 	p.rotated = scratch.Resize(p.rotated, q.out)
 	q.rotation.Apply(dense.Of(1, q.out, p.rotated), dense.Of(1, q.in, vector))
 }
 
-// round rounds the rotated vector of p, which has the given norm.
 func (q *quantiser[T]) round(dst *rounded, norm float64, p *preparer[T]) {
 	if q.bands != nil {
 		q.roundBands(dst, norm, p)

@@ -49,7 +49,6 @@ type block struct {
 	signs       *block              // the codes of 1 bit of the same rows, if the layout has them
 }
 
-// layout describes the codes of rows and their memory.
 type layout struct {
 	elements, width int            // the number of codes of a row, and the bits of a code
 	words           int            // the words of a row of codes
@@ -64,7 +63,6 @@ type layout struct {
 // parts of rows are apart, because kernels are fastest for rows side by side.
 const mostParts = 4
 
-// withParts returns the layout with parts of so many words.
 func (l layout) withParts(words ...int) layout {
 	l.words, l.count = 0, copy(l.parts[:], words)
 	for _, w := range words {
@@ -75,7 +73,6 @@ func (l layout) withParts(words ...int) layout {
 
 func (l layout) centred() bool { return l.clusters > 1 }
 
-// columns returns the number of columns.
 func (l layout) columns() (n int) {
 	for _, has := range l.has {
 		if has {
@@ -85,7 +82,6 @@ func (l layout) columns() (n int) {
 	return n
 }
 
-// bytes returns the number of bytes of a row in memory.
 func (l layout) bytes() int {
 	n := 8*l.words + 4*l.columns()
 	if l.centred() {
@@ -104,7 +100,6 @@ func (l layout) withClusters(n int) layout {
 	return l
 }
 
-// check returns an error if more rows after n rows are too many.
 func (l layout) check(n, more int) error {
 	if more > math.MaxInt-n {
 		return fmt.Errorf("quantise: %d rows after %d, more than an int counts", more, n)
@@ -119,7 +114,6 @@ func (l layout) check(n, more int) error {
 	return nil
 }
 
-// ofSigns returns the layout of the signs.
 func (l layout) ofSigns() layout {
 	s := layout{elements: l.elements, width: 1, clusters: 1}.withParts(l.signWords)
 	s.has[norms], s.has[ratios] = true, true
@@ -207,7 +201,6 @@ func (r cluster) before(id int) int {
 	return b.first + sort.Search(r.used(k), func(i int) bool { return int(b.ids[i]) >= id })
 }
 
-// label returns the cluster of row i.
 func (r *rows) label(i int) int {
 	if r.labels == nil {
 		return 0
@@ -234,7 +227,6 @@ func (r *rows) with(more int, labels []uint32, l layout) *rows {
 	return next
 }
 
-// labelled returns the labels of r followed by more labels.
 func (r *rows) labelled(more []uint32) []*[labelled]uint32 {
 	labels, at := r.labels, r.n
 	for len(more) > 0 {
@@ -248,7 +240,6 @@ func (r *rows) labelled(more []uint32) []*[labelled]uint32 {
 	return labels
 }
 
-// locate returns the block of row id, the place in the block, and the cluster.
 func (r *rows) locate(id int) (b *block, place, cluster int) {
 	cluster = r.label(id)
 	l := &r.clusters[cluster]
@@ -267,7 +258,6 @@ func (b *block) id(i int) int {
 	return int(b.ids[i])
 }
 
-// setRow writes the words of a row to place i.
 func (b *block) setRow(i int, row []uint64, l *layout) {
 	for k, words := range l.parts[:l.count] {
 		copy(b.words[k][i*words:][:words], row)
@@ -275,7 +265,6 @@ func (b *block) setRow(i int, row []uint64, l *layout) {
 	}
 }
 
-// row appends the words of the row in place i to dst.
 func (b *block) row(dst []uint64, i int, l *layout) []uint64 {
 	for k, words := range l.parts[:l.count] {
 		dst = append(dst, b.words[k][i*words:][:words]...)

@@ -86,14 +86,12 @@ const (
 	fewWords = 32
 )
 
-// begin returns a search of rows without queries.
 func (q *quantiser[T]) begin(r *rows, by Measure) *search[T] {
 	s := q.searches.Get()
 	s.q, s.rows, s.by = q, r, by
 	return s
 }
 
-// addQuery adds a query and the number of rows to find.
 func (s *search[T]) addQuery(query *Query, wanted int) {
 	n := len(s.queries)
 	if n == len(s.kept) {
@@ -138,7 +136,6 @@ func (s *search[T]) end() {
 	s.q.searches.Put(s)
 }
 
-// run scans all rows.
 func (s *search[T]) run() {
 	idle := true
 	for _, x := range s.queries {
@@ -221,10 +218,8 @@ func (s *search[T]) Piece(i int) {
 	s.q.scanners.Put(p)
 }
 
-// ended reports whether the context has ended.
 func (s *search[T]) ended() bool { return s.ctx != nil && s.ctx.Err() != nil }
 
-// scan scans the chunk of p. It stops when the context ends.
 func (s *search[T]) scan(p *scanner) {
 	if s.products != nil && s.secondPass && s.seen.Load() > int64(s.most) || !s.selectRows(p) {
 		return
@@ -292,7 +287,6 @@ func (s *search[T]) largestVariance(p *scanner) float64 {
 	return max(0, float64(s.queries[0].bit*ratio*ratio)-s.queries[0].less) + 0x1p-22 + s.variance
 }
 
-// largestBias returns the largest bound of the bias of the rows of a chunk.
 func (s *search[T]) largestBias(p *scanner) float64 {
 	k := uint32(0)
 	if s.q.bands != nil && s.q.bands.several {
@@ -303,7 +297,6 @@ func (s *search[T]) largestBias(p *scanner) float64 {
 	return biasBounds[k]
 }
 
-// merge adds the candidates of a blockRange to the candidates of the query.
 func (x *ranking) merge(best, possible []candidate) {
 	if len(best) == 0 && len(possible) == 0 {
 		return

@@ -121,7 +121,6 @@ func (q *quantiser[T]) prepared(query *Query) bool {
 	return ok && q.equals(owner)
 }
 
-// check panics unless q has prepared the query.
 func (q *quantiser[T]) check(query *Query) {
 	if !q.prepared(query) {
 		panic("quantise: the query is not prepared by the quantiser of the codes")

@@ -78,13 +78,11 @@ func (p *scanner) nextSelected(i int) int {
 	return chunkRows
 }
 
-// selects reports whether Only and Except select a row.
 func (s *search[T]) selects(id int) bool {
 	o := &s.options
 	return (o.Only == nil || wordOf(o.Only, id/64)>>(id%64)&1 == 1) && wordOf(o.Except, id/64)>>(id%64)&1 == 0
 }
 
-// accepts reports whether Accept accepts a row.
 func (s *search[T]) accepts(id int) bool { return s.options.Accept == nil || s.options.Accept(id) }
 
 // chooseCentres sets x.clusters to the SearchOptions.Centres centres nearest to the query and the
@@ -120,5 +118,4 @@ func (s *search[T]) chooseCentres(x *ranking) {
 	}
 }
 
-// scans reports whether the query scans a cluster.
 func (x *ranking) scans(cluster int) bool { return len(x.clusters) == 0 || x.clusters[cluster] }

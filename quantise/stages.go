@@ -30,10 +30,8 @@ const (
 	sampleStep = 16 // one chunk in so many is sampled
 )
 
-// has reports whether the sample has the chunk that begins at a place.
 func (c sample) has(place int) bool { return (place/chunkRows%sampleStep == 0) == (c == sampledChunks) }
 
-// find finds the best rows of all queries.
 func (s *search[T]) find() {
 	if s.findStaged() || s.ended() {
 		return

@@ -110,7 +110,6 @@ func newAffine[T dense.Float](s Affine) (*affine[T], error) {
 	return f, nil
 }
 
-// inRangeOf returns m in T, or an error that calls m name if an element is out of range.
 func inRangeOf[T dense.Float](name string, m dense.Matrix[float64]) (dense.Matrix[T], error) {
 	own := dense.Copy(dense.Matrix[T]{}, m)
 	for i := range own.Rows {
@@ -147,7 +146,6 @@ func (f *affine[T]) CanBackward() error { return nil }
 
 const affineRows = 256
 
-// apply writes z of every row of x. scratch grows as needed.
 func (f *affine[T]) apply(z, x dense.Matrix[T], scratch *[]T) {
 	if f.centre != nil {
 		moved := scratchMatrix(scratch, x.Rows, x.Cols)
@@ -235,9 +233,8 @@ func PCA[T dense.Float](x dense.Matrix[T], components int, whiten bool) (Affine,
 	return Affine{A: a, Centre: mean}, nil
 }
 
-// subtractMean subtracts the mean from x and returns the mean. The rounding of the first pass grows
-// with the distance of x from zero. The second pass corrects it, so that only the rounding of the
-// results is left, for every order of summation.
+// subtractMean returns the mean. The rounding of the first pass grows with the distance of x from
+// zero. The second pass leaves only the rounding of the results, for every order of summation.
 func subtractMean(x []float64) float64 {
 	mean := stat.Mean(x, nil)
 	floats.AddConst(-mean, x)

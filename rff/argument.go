@@ -10,7 +10,6 @@ import (
 	"github.com/seed-feabd252/randfeat/orf"
 )
 
-// positive reports an argument that is not a positive finite number.
 func positive(name string, v float64) error {
 	if !(v > 0) || math.IsInf(v, 1) {
 		return fmt.Errorf("rff: %s = %v, want a positive finite number", name, v)
@@ -32,8 +31,7 @@ func root[T dense.Float](name string, v float64) (T, error) {
 	return inRange[T](name, v, math.Sqrt(v))
 }
 
-// inRange rounds factor, which follows from the argument v, to T. It returns an error if factor
-// overflows or underflows in T.
+// inRange rounds factor, which follows from the argument v, to T.
 func inRange[T dense.Float](name string, v, factor float64) (T, error) {
 	f := T(factor)
 	if f == 0 || math.IsInf(float64(f), 0) {
@@ -42,7 +40,6 @@ func inRange[T dense.Float](name string, v, factor float64) (T, error) {
 	return f, nil
 }
 
-// size reports a dimension below 1, or one of vectors that take more than 2⁴⁰ bytes.
 func size[T dense.Float](name string, n int) error {
 	if n < 1 {
 		return fmt.Errorf("rff: %s = %d, want at least 1", name, n)
@@ -53,7 +50,6 @@ func size[T dense.Float](name string, n int) error {
 	return nil
 }
 
-// each reports an x whose length is not n, and an element of x that is not finite.
 func each[T dense.Float](name string, x []T, n int) error {
 	if len(x) != n {
 		return fmt.Errorf("rff: %d %s, want %d", len(x), name, n)
@@ -61,7 +57,6 @@ func each[T dense.Float](name string, x []T, n int) error {
 	return argument.FiniteAll("rff: "+name, x)
 }
 
-// square reports a matrix that is not d×d, and an element that is not finite.
 func square(name string, m dense.Matrix[float64], d int) error {
 	if m.Rows != d || m.Cols != d {
 		return fmt.Errorf("rff: %s is %d×%d, want %d×%d", name, m.Rows, m.Cols, d, d)
@@ -69,8 +64,7 @@ func square(name string, m dense.Matrix[float64], d int) error {
 	return argument.Finite("rff: "+name, m)
 }
 
-// frequenciesOf returns W, or an error if W takes more than 2⁴⁰ bytes. Structured frequencies take
-// less memory until Frequencies makes a matrix of them.
+// frequenciesOf limits W, because structured frequencies take less memory than their matrix.
 func frequenciesOf[T dense.Float](w orf.Projection[T]) (dense.Matrix[T], error) {
 	m, d := w.Shape()
 	if err := limit.Memory[T](m, d); err != nil {
@@ -79,7 +73,6 @@ func frequenciesOf[T dense.Float](w orf.Projection[T]) (dense.Matrix[T], error) 
 	return w.Frequencies(), nil
 }
 
-// checkPoints panics unless the rows of x are points of R^in.
 func checkPoints[T dense.Float](x dense.Matrix[T], in int) {
 	x.Check()
 	if x.Cols != in {
@@ -87,8 +80,6 @@ func checkPoints[T dense.Float](x dense.Matrix[T], in int) {
 	}
 }
 
-// checkGradient panics unless x has points of R^in, and g gradients with respect to their features
-// in R^out. The panic calls g name.
 func checkGradient[T dense.Float](name string, x, g dense.Matrix[T], in, out int) {
 	checkPoints(x, in)
 	g.Check()
@@ -97,7 +88,6 @@ func checkGradient[T dense.Float](name string, x, g dense.Matrix[T], in, out int
 	}
 }
 
-// scratchMatrix returns an r×c matrix in the memory of s, which it replaces if that is too small.
 func scratchMatrix[T dense.Float](s *[]T, r, c int) dense.Matrix[T] {
 	if len(*s) < r*c {
 		*s = make([]T, r*c)

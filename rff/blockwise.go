@@ -10,8 +10,7 @@ import (
 	"github.com/seed-feabd252/randfeat/kernels"
 )
 
-// frame has the properties that every map of this package reports: name, dimensions, kernel and
-// law.
+// frame has the properties that every map of this package reports.
 type frame struct {
 	name    string // the constructor with its parameters
 	in, out int
@@ -24,11 +23,8 @@ func (f *frame) Dims() (in, out int) { return f.in, f.out }
 
 func (f *frame) Kernel() kernels.Kernel { return f.kernel }
 
-// Law returns the exact mean and variance of kernel estimates, or the zero Law if no formula is
-// known.
 func (f *frame) Law() mse.Law { return f.law }
 
-// Recipe returns the parts of the map that the function Write stores in a file.
 func (f *frame) Recipe() (any, error) {
 	if f.recipe == nil {
 		return nil, fmt.Errorf("%v is made of functions, which no file holds", f)
@@ -36,11 +32,9 @@ func (f *frame) Recipe() (any, error) {
 	return f.recipe, nil
 }
 
-// String returns the name and dimensions of the map, as "name: R^in → R^out".
 func (f *frame) String() string { return fmt.Sprintf("%s: R^%d → R^%d", f.name, f.in, f.out) }
 
-// blockwise is a map that is computed a block of rows at a time. Each block has scratch memory S,
-// which is kept for later calls.
+// blockwise is a map computed by blocks of rows, with scratch memory S kept for later calls.
 type blockwise[T dense.Float, S any] struct {
 	frame
 	rows      int // of a block
@@ -57,8 +51,7 @@ func (b *blockwise[T, S]) Transform(dst, x dense.Matrix[T]) dense.Matrix[T] {
 	return b.forward(dst, x, b.transform)
 }
 
-// forward calls f for every block of points. f is a field of the map: a new closure for each call
-// would allocate.
+// f is a field of the map: a new closure for each call would allocate.
 func (b *blockwise[T, S]) forward(dst, x dense.Matrix[T], f blockFunc[T, S]) dense.Matrix[T] {
 	checkPoints(x, b.in)
 	return b.run(dense.Ensure(dst, x.Rows, b.out), x, dense.Matrix[T]{}, f)

@@ -128,7 +128,6 @@ func centre[T dense.Float](m Map[T], own, other []T, k kernels.Softmax) *centred
 	return f
 }
 
-// centred is one side of a pair of Centred.
 type centred[T dense.Float] struct {
 	through[T, centredSpace[T]]
 	inner      Map[T]
@@ -141,7 +140,6 @@ type centredSpace[T dense.Float] struct{ points, features, slopes []T }
 
 func (f *centred[T]) String() string { return f.name }
 
-// shift returns the rows of x − own.
 func (f *centred[T]) shift(s *centredSpace[T], x dense.Matrix[T]) dense.Matrix[T] {
 	z := scratchMatrix(&s.points, x.Rows, x.Cols)
 	for i := range x.Rows {
@@ -203,8 +201,7 @@ func (f *centred[T]) pulled(inner Differentiable[T]) blockFunc[T, centredSpace[T
 	}
 }
 
-// pulledLogarithms returns the Backward of a block of points, if the inner map has derivatives of
-// logarithms.
+// pulledLogarithms is pulled for a map with derivatives of logarithms.
 func (f *centred[T]) pulledLogarithms(inner DifferentiableLog[T]) blockFunc[T, centredSpace[T]] {
 	return func(s *centredSpace[T], dst, x, g dense.Matrix[T]) {
 		z, slopes := f.shift(s, x), scratchMatrix(&s.features, g.Rows, g.Cols)
@@ -218,8 +215,7 @@ func (f *centred[T]) pulledLogarithms(inner DifferentiableLog[T]) blockFunc[T, c
 	}
 }
 
-// pullLogarithms writes the gradients with respect to x, for the gradients g with respect to
-// logarithms at z = x − own.
+// g has the gradients with respect to logarithms at z = x − own.
 func (f *centred[T]) pullLogarithms(inner DifferentiableLog[T], dst, z, g dense.Matrix[T]) {
 	inner.LogBackward(dst, z, g)
 	for i := range dst.Rows {

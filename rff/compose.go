@@ -92,8 +92,7 @@ func (c *composed[T]) after(f func(dst, z dense.Matrix[T]) dense.Matrix[T]) bloc
 	}
 }
 
-// chained returns the function that computes Aᵀ·f(z, g): f is the gradient of then with respect to
-// z.
+// chained returns the function that computes Aᵀ·f(z, g), where f is the gradient of then.
 func (c *composed[T]) chained(f func(dz, z, g dense.Matrix[T]) dense.Matrix[T]) blockFunc[T, composedSpace[T]] {
 	return func(s *composedSpace[T], dst, x, g dense.Matrix[T]) {
 		z, dz := scratchMatrix(&s.z, x.Rows, c.first.out), scratchMatrix(&s.dz, x.Rows, c.first.out)

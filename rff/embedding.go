@@ -199,8 +199,7 @@ type embedding[T dense.Float] struct {
 	tolerance    float64
 }
 
-// columns are some columns of the coefficients, of which first is the first, without the last rows
-// that are zero.
+// columns are columns of the coefficients from first on, without the last rows that are zero.
 type columns struct {
 	first  int
 	packed matmul.Packed[float64]
@@ -212,7 +211,6 @@ const columnsAtOnce = 64
 
 type embeddingSpace struct{ x, gram, phi []float64 }
 
-// newEmbedding prepares both factors of a map: the points and the coefficients c.
 func newEmbedding[T dense.Float](name string, k kernels.Kernel, points, c dense.Matrix[float64], tolerance float64, recipe any) (Map[T], error) {
 	if points.Rows < 1 || points.Cols < 1 {
 		return nil, fmt.Errorf("rff: points are %d×%d, want at least 1×1", points.Rows, points.Cols)
@@ -253,7 +251,6 @@ func (e *embedding[T]) block(s *embeddingSpace, dst, x, _ dense.Matrix[T]) {
 	dense.Copy(dst, phi)
 }
 
-// pointsOf returns a copy of the points x, which the caller calls name, for k.
 func pointsOf[T dense.Float](name string, k kernels.Kernel, x dense.Matrix[T]) (none dense.Matrix[float64], _ error) {
 	if err := argument.Kernel("rff: k", k); err != nil {
 		return none, err

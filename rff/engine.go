@@ -20,8 +20,7 @@ import (
 // A projection that hands over tiles chooses its own number.
 const blockRows = 64
 
-// engine computes a map row by row, either in tiles that the projection hands over or in blocks of
-// rows.
+// engine computes a map row by row, in tiles that the projection hands over or in blocks of rows.
 type engine[T dense.Float] struct {
 	recipe  drawn[T]            // what Write stores; without a Spec for New
 	w       orf.Projection[T]   // nil for a map without frequencies
@@ -90,7 +89,6 @@ func (e engine[T]) frame(k kernels.Kernel, law mse.Law) frame {
 	return f
 }
 
-// frequencies returns m, or 0 for a map without frequencies.
 func (e engine[T]) frequencies() int {
 	if e.w == nil {
 		return 0
@@ -99,8 +97,7 @@ func (e engine[T]) frequencies() int {
 	return m
 }
 
-// run calls row for every row of x and of dst. run writes projections into dst, and row replaces
-// them by features.
+// run writes projections into dst, and row replaces them by features.
 func (e engine[T]) run(dst, x dense.Matrix[T], row rowFunc[T]) dense.Matrix[T] {
 	checkPoints(x, e.in)
 	dst = dense.Ensure(dst, x.Rows, e.out)
@@ -116,8 +113,7 @@ func (e engine[T]) run(dst, x dense.Matrix[T], row rowFunc[T]) dense.Matrix[T] {
 	return dst
 }
 
-// pass is one run of an engine. If x is projected by tiles, pass is the epilogue of this
-// projection. Otherwise it is the task that works on blocks of rows.
+// pass is one run of an engine: the epilogue of a projection by tiles, or the task of blocks.
 type pass[T dense.Float] struct {
 	engine[T]
 	dst, x dense.Matrix[T]
@@ -140,8 +136,7 @@ func (p *pass[T]) Piece(i int) {
 	p.Finish(lo, hi, 0, m)
 }
 
-// features is a map that is computed row by row: New, its named special cases, and maps without
-// frequencies.
+// features is a map that is computed row by row.
 type features[T dense.Float] struct {
 	engine[T]
 	frame

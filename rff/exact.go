@@ -157,7 +157,6 @@ func elu[T dense.Float](s ELU, e engine[T]) (Map[T], error) {
 	return &positives[T]{features: f, logRow: logRow, logBack: rowwise(e, logELUSlope[T])}, nil
 }
 
-// chunk is the length of the scratch array that eluSlope keeps on its stack.
 const chunk = 128
 
 // eluSlope is the derivative of elu(x) + 1, which is e^min(x, 0), times g. dx may be x or g.

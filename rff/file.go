@@ -37,8 +37,7 @@ func Read[T dense.Float](r io.Reader) (Map[T], error) {
 	return archive.Read[T, Map[T]](r, "rff", "map")
 }
 
-// pointsFit reports a kernel that has a part for points of another dimension than d. Such a kernel
-// panics.
+// pointsFit reports a kernel with a part for points of another dimension than d, which would panic.
 func pointsFit(k kernels.Kernel, d int) error {
 	var parts []kernels.Kernel
 	switch k := k.(type) {
@@ -66,9 +65,8 @@ func pointsFit(k kernels.Kernel, d int) error {
 	return nil
 }
 
-// build makes the map of a recipe: the arguments of a constructor, or what it drew and fitted.
-// build is the door of this package. A recipe has no methods, which importers would compile with
-// the map.
+// build makes the map of a recipe: the arguments of a constructor, or what it drew and fitted. A
+// recipe has no methods, which importers would compile with the map.
 func build[T dense.Float](recipe any) (Map[T], error) {
 	return door.Choose[T, Map[T]](make32, make64, recipe)
 }

@@ -35,7 +35,6 @@ type gradients[T dense.Float] struct {
 	weights dense.Matrix[T] // p×D
 }
 
-// gradientsSpace has the weights of one function in each row, and its gradients.
 type gradientsSpace[T dense.Float] struct{ weights, slopes []T }
 
 func newGradients[T dense.Float](r gradientsRecipe[T]) (Map[T], error) {

@@ -108,7 +108,6 @@ func OptimalA[T dense.Float](x, y dense.Matrix[T], scale float64) (float64, erro
 	return leastMoment(phi), nil
 }
 
-// checkSamples reports points that differ in dimension or are none, and a bad scale.
 func checkSamples[T dense.Float](x, y dense.Matrix[T], scale float64) error {
 	x.Check()
 	y.Check()

@@ -7,8 +7,7 @@ import (
 	"github.com/seed-feabd252/randfeat/kernels"
 )
 
-// positives is a map with positive features and their logarithms: the positive maps of the softmax
-// and the Gaussian kernel, and ELU.
+// positives is a map with positive features and their logarithms.
 type positives[T dense.Float] struct {
 	*features[T]
 	logRow  rowFunc[T]
@@ -46,7 +45,6 @@ func (p *exponent[T]) level(x []T) T {
 	return T(-p.radius*vecmath.HalfSquaredNorm(x) + p.constant)
 }
 
-// logRows returns the function that writes the logarithms of out features of m frequencies.
 func (p exponent[T]) logRows(m, out int) rowFunc[T] {
 	switch {
 	case out > m:

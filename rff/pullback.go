@@ -30,8 +30,7 @@ type pullback[T dense.Float] struct {
 	width    int // of z, at least the number of frequencies
 	projects bool
 
-	// finish replaces a part of Wᵀz by the same part of the gradient. x is the same part of the
-	// point. z is scratch.
+	// finish turns a part of Wᵀz into the gradient. x is the same part of the point; z is scratch.
 	finish func(dx, x, z []T, a, b T)
 
 	passes pool.Of[pullbackPass[T]]
@@ -43,8 +42,7 @@ func rowwise[T dense.Float](e engine[T], row func(dx, x, g []T)) *pullback[T] {
 	return &pullback[T]{engine: e, row: row}
 }
 
-// throughZ returns the pullback of a map whose derivatives need projections, with a workspace of
-// width columns.
+// throughZ returns the pullback of a map whose derivatives need projections. z has width columns.
 func throughZ[T dense.Float](e engine[T], width int, slope func(z, x, g []T) (a, b T), finish func(dx, x, z []T, a, b T)) *pullback[T] {
 	return &pullback[T]{
 		engine: e, transposer: orf.Transposed(e.w),
@@ -66,8 +64,6 @@ func radial[T dense.Float](dx, x, _ []T, a, b T) {
 	vecmath.AddScaled(dx, x, b)
 }
 
-// run writes the gradient with respect to every row of x, for the gradients g, into dst. Errors
-// call g name.
 func (p *pullback[T]) run(name string, dst, x, g dense.Matrix[T]) dense.Matrix[T] {
 	checkGradient(name, x, g, p.in, p.out)
 	dst = dense.Ensure(dst, x.Rows, p.in)
@@ -84,8 +80,7 @@ func (p *pullback[T]) run(name string, dst, x, g dense.Matrix[T]) dense.Matrix[T
 	return dst
 }
 
-// pullbackPass is one run of a pullback. If g is projected back by tiles, pullbackPass is the
-// epilogue of this projection. Otherwise it is the task that works on blocks of rows.
+// pullbackPass is one run: the epilogue of a projection of g by tiles, or the task of blocks.
 type pullbackPass[T dense.Float] struct {
 	*pullback[T]
 	dst, x, g dense.Matrix[T]

@@ -73,7 +73,6 @@ func (f *sum[T]) AddResiduals(dst []float64, x, phi dense.Matrix[T], weight floa
 // Residual returns nil: for a map φ of queries and a map ψ of keys, φ(x)ᵀψ(x) has no bound.
 func (f *through[T, S]) Residual() residual.Residual[T] { return nil }
 
-// checkResiduals panics unless x are points of R^in, with features in phi and a number in dst.
 func checkResiduals[T dense.Float](dst []float64, x, phi dense.Matrix[T], in, out int) {
 	checkGradient("phi", x, phi, in, out)
 	if len(dst) != x.Rows {

@@ -40,7 +40,6 @@ func gaussian[T dense.Float](s Gaussian, e engine[T]) (Map[T], error) {
 	return trigonometric(e, inv, nil, kernels.Gaussian{LengthScale: s.LengthScale}, law), nil
 }
 
-// sutherland is the source of laws of trigonometric features.
 const sutherland = "Sutherland & Schneider 2015"
 
 // numbers returns n numbers: a copy of known, or draws if known is nil. The second result has them

@@ -35,7 +35,6 @@ func (f *through[T, S]) LogBackward(dst, x, dlog dense.Matrix[T]) dense.Matrix[T
 
 func (f *through[T, S]) CanBackward() error { return f.backward() }
 
-// differentiate runs pull. It panics if a map has no derivatives.
 func (f *through[T, S]) differentiate(name string, dst, x, g dense.Matrix[T], pull blockFunc[T, S]) dense.Matrix[T] {
 	if err := f.CanBackward(); err != nil {
 		panic(err.Error())
@@ -133,7 +132,6 @@ func same[T dense.Float](a, b Map[T]) bool {
 	return reflect.ValueOf(a).Comparable() && reflect.ValueOf(b).Comparable() && a == b
 }
 
-// lawOf returns the law of the estimates of m, or the zero Law if none is known.
 func lawOf[T dense.Float](m Map[T]) mse.Law {
 	if l, ok := m.(mse.Lawful); ok {
 		return l.Law()

@@ -120,8 +120,6 @@ func (m *Model[T]) WithBands(b Bands[T]) (*Model[T], error) {
 	return &with, nil
 }
 
-// checkBands returns an error unless the errors are those of bands, and there are as many logs as a
-// regression with the shape of the weights has numbers, or none.
 func checkBands(errors, logs []float64, weights dense.Matrix[float64]) error {
 	if n := (weights.Rows + 2) * weights.Cols; len(logs) > 0 && (len(logs) != n || len(errors) == 0) {
 		return fmt.Errorf("%d logs beside %d errors, want none, or %d and at least one error", len(logs), len(errors), n)

@@ -76,9 +76,8 @@ func Choose[T dense.Float](ctx context.Context, maps []rff.Map[T], rows Rows[T],
 // fitError is an error of a fit to valid rows. Choose goes on with the next map.
 type fitError struct{ error }
 
-// try calls fit for each map, and best after a fit whose score times sign is larger than all scores
-// before it. The error reports no maps, a nil map, an error of fit other than a fitError, and the
-// first fitError if no map can be fitted.
+// try calls fit for each map, and best after a fit whose score times sign is the largest so far. A
+// fitError is returned only if no map can be fitted.
 func try[T dense.Float](ctx context.Context, maps []rff.Map[T], sign float64, fit func(phi rff.Map[T]) (float64, error), best func(i int)) ([]Trial, error) {
 	if len(maps) == 0 {
 		return nil, errors.New("ridge: no maps, want at least 1")

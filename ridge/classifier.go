@@ -59,7 +59,6 @@ func (c *Classifier[T]) Probabilities(dst, x dense.Matrix[T]) dense.Matrix[T] {
 	return dst
 }
 
-// classification is the task of Probabilities, predictRows rows per Piece.
 type classification[T dense.Float] struct {
 	*Classifier[T]
 	dst, x dense.Matrix[T]
@@ -88,7 +87,6 @@ func (c *classification[T]) Piece(piece int) {
 	}
 }
 
-// softmax replaces z by exp(z)/Σexp(z).
 func softmax[T dense.Float](z []T) {
 	peak := math.Inf(-1)
 	for _, v := range z {
@@ -105,7 +103,6 @@ func softmax[T dense.Float](z []T) {
 	}
 }
 
-// class converts a target to a class.
 func class[T dense.Float](v T, classes int) (int, error) {
 	if !(v >= 0 && v < T(classes)) || v != T(int(v)) {
 		return 0, fmt.Errorf("ridge: the target %v is no class, want a whole number from 0 to %d", v, classes-1)

@@ -107,7 +107,6 @@ func (o ClassifyOptions) check() error {
 	return nil
 }
 
-// classify fits a classifier for one map, and returns its loss.
 func classify[T dense.Float](ctx context.Context, phi rff.Map[T], rows Rows[T], o ClassifyOptions) (found Choice[T], loss float64, err error) {
 	d, width := phi.Dims()
 	classes := o.Classes
@@ -196,8 +195,7 @@ func newClassifier[T dense.Float](phi rff.Map[T], g features.Regression, beta fl
 }
 
 // indicators returns the rows of b of weights above 0 and their classes. The rows have an output
-// for each class, which is 1 for the class of the row and 0 otherwise, and weights that have the
-// factors of the classes.
+// for each class, 1 for their own and 0 for others, and weights times the factors of the classes.
 func indicators[T dense.Float](b Block[T], classes int, factors []float64) (one Block[T], labels []int, err error) {
 	var at []int
 	for i := range b.X.Rows {
@@ -229,7 +227,6 @@ type losses struct {
 	scores  dense.Matrix[float64] // means of leave-one-out
 }
 
-// temperature returns the β of least loss, and the loss.
 func (l *losses) temperature(g *features.Regression, factor *cholesky.Factor) (beta, loss float64) {
 	parallel.Rows(len(l.labels), predictRows, func(lo, hi int) {
 		r := &features.Rows{Phi: l.phi.RowRange(lo, hi), Y: dense.New[float64](hi-lo, l.scores.Cols), Weights: l.weights[lo:hi]}

@@ -12,7 +12,6 @@ import (
 	"github.com/seed-feabd252/randfeat/internal/memory/limit"
 )
 
-// sumsRecipe lists the parts of the file of Sums.
 type sumsRecipe struct {
 	D             int       // dimension of points
 	Marks         []float64 // that identify the features
@@ -49,7 +48,6 @@ func (s *Sums[T]) MarshalBinary() ([]byte, error) {
 	return archive.Marshal[T]("ridge", "sums", r)
 }
 
-// triangular returns the number of elements of a triangle of order n.
 func triangular(n int) int { return n * (n + 1) / 2 }
 
 // UnmarshalBinary replaces the receiver s by the Sums that data encodes. The receiver s must come

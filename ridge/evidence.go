@@ -84,7 +84,6 @@ func newProblem(ctx context.Context, m *moments, o Options) (*problem, error) {
 	return p, nil
 }
 
-// checkFit returns an error unless there are rows and targets.
 func (m *moments) checkFit() error {
 	if m.n == 0 || !(m.weight > 0) {
 		return errNoRows
@@ -185,8 +184,6 @@ func (p *problem) chooseRatio() (float64, error) {
 	return math.Exp(at), nil
 }
 
-// checkNoise returns an error unless n contrasts of the targets with the given squares tell of the
-// noise.
 func (o Options) checkNoise(n float64, squares []float64) error {
 	if n < 1 {
 		least := 2.0
@@ -205,12 +202,10 @@ func (o Options) checkNoise(n float64, squares []float64) error {
 	return nil
 }
 
-// gridSteps is the number of steps of the grid on which maximise begins.
 const gridSteps = 10
 
-// maximise returns an approximate maximum of f between low and high and its value. maximise starts
-// at the best point of a grid and takes golden sections and parabolas [Brent 1973] to the
-// tolerance.
+// maximise returns an approximate maximum of f and its value: from the best point of a grid by
+// golden sections and parabolas [Brent 1973] to the tolerance.
 func maximise(low, high, tolerance float64, f func(x float64) float64) (at, value float64) {
 	const most = 40
 	step := (high - low) / gridSteps
@@ -231,8 +226,7 @@ func maximise(low, high, tolerance float64, f func(x float64) float64) (at, valu
 		if math.Abs(at-middle)+(b-a)/2 <= 2*tolerance {
 			break
 		}
-		// The vertex of the parabola through the three best points, if it is inside and steps
-		// decrease.
+		// The vertex of the parabola through the three best points, if inside and steps decrease.
 		r := (at - second) * (value - thirdValue)
 		q := (at - third) * (value - secondValue)
 		p := (at-third)*q - (at-second)*r

@@ -83,7 +83,6 @@ func (m *Model[T]) Rows() (x dense.Matrix[T], a dense.Matrix[float64]) {
 
 var errExact = errors.New("ridge: the means of the model are functions of a kernel at rows, whose errors at rows left out kernelridge.Fit returns")
 
-// checkExact returns an error unless x and a fit to the kernel and p outputs.
 func checkExact[T dense.Float](k kernels.Kernel, x dense.Matrix[T], a dense.Matrix[float64], p int) error {
 	if k == nil {
 		return errors.New("the map has no kernel")

@@ -105,7 +105,6 @@ func asPart[T dense.Float, M learnt[T]](kinds map[string]any) {
 	})
 }
 
-// modelRecipe lists the parts of the file of a Model.
 type modelRecipe[T dense.Float] struct {
 	Map rff.Map[T]
 	posteriorRecipe
@@ -130,13 +129,11 @@ func (r modelRecipe[T]) make() learnt[T] {
 	return &Model[T]{r.Map, features.New(r.Map), *r.posterior(), nil}
 }
 
-// exactRecipe lists the parts of functions of a kernel at rows.
 type exactRecipe[T dense.Float] struct {
 	Rows       dense.Matrix[T]
 	RowWeights dense.Matrix[float64] // a
 }
 
-// kernelModelRecipe lists the parts of the file of a Model of WithKernel.
 type kernelModelRecipe[T dense.Float] struct {
 	modelRecipe[T]
 	exactRecipe[T]
@@ -162,7 +159,6 @@ func (r kernelModelRecipe[T]) make() learnt[T] {
 	return m
 }
 
-// posteriorRecipe lists the parts of the file of a posterior.
 type posteriorRecipe struct {
 	Weights     dense.Matrix[float64]
 	FeatureMean []float64 // φ̄; zeros without an intercept
@@ -247,7 +243,6 @@ func checkPositive(name string, v float64) error {
 	return nil
 }
 
-// classifierRecipe lists the parts of the file of a Classifier.
 type classifierRecipe[T dense.Float] struct {
 	Map         rff.Map[T]
 	Weights     dense.Matrix[T]
@@ -283,7 +278,6 @@ func (r classifierRecipe[T]) make() learnt[T] {
 	return &Classifier[T]{r.Map, r.FeatureMean, r.Weights, r.Intercepts, r.Labels, nil}
 }
 
-// kernelClassifierRecipe lists the parts of the file of a Classifier of Model.Classifier.
 type kernelClassifierRecipe[T dense.Float] struct {
 	classifierRecipe[T]
 	exactRecipe[T]
@@ -299,8 +293,6 @@ func (r kernelClassifierRecipe[T]) make() learnt[T] {
 	return c
 }
 
-// checkWeights returns an error unless w is finite and has a row for each feature of phi and at
-// least the given number of columns.
 func checkWeights[T, W dense.Float](phi rff.Map[T], w dense.Matrix[W], columns string, least int) error {
 	if phi == nil {
 		return errors.New("map is nil")

@@ -36,7 +36,6 @@ func (f NPY[T]) Blocks() iter.Seq2[Block[T], error] {
 	}
 }
 
-// read yields the blocks until the first error, which it returns.
 func (f NPY[T]) read(yield func(Block[T], error) bool) error {
 	paths := [...]string{f.X, f.Y, f.Weights}
 	var readers [len(paths)]*npy.Reader
@@ -95,9 +94,8 @@ func (f NPY[T]) read(yield func(Block[T], error) bool) error {
 	}
 }
 
-// rowsOfBlock returns the number of rows of the blocks of a file with the given number of columns.
-// A block has at most 2²⁰ numbers, so that reading a block of many columns takes about as long as a
-// block of 128.
+// rowsOfBlock limits a block to 2²⁰ numbers, so that reading a block of many columns takes about as
+// long as a block of 128.
 func rowsOfBlock(columns int) int { return max(1, min(blockSize, 1<<20/max(1, columns))) }
 
 // byteOrderMark begins UTF-8 files of some programs.
@@ -146,7 +144,6 @@ func (f CSV[T]) Blocks() iter.Seq2[Block[T], error] {
 	}
 }
 
-// read yields the blocks until the first error, which it returns.
 func (f CSV[T]) read(yield func(Block[T], error) bool) error {
 	file, err := os.Open(f.Path)
 	if err != nil {
@@ -249,8 +246,7 @@ func notANumber(text string) string {
 	return "not a number"
 }
 
-// nextLine returns the next line that is not blank, without blanks around its fields. The first
-// line sets columns, and all other lines must have as many.
+// nextLine returns the next line that is not blank. The first line sets columns for all others.
 func nextLine(r *csv.Reader, columns *int) ([]string, error) {
 	for {
 		record, err := r.Read()
@@ -274,7 +270,6 @@ func nextLine(r *csv.Reader, columns *int) ([]string, error) {
 	}
 }
 
-// targets returns the target columns of a file with the given number of columns.
 func (f CSV[T]) targets(columns int) ([]int, error) {
 	targets := f.Targets
 	if targets == nil {

@@ -93,7 +93,6 @@ func (m *Model[T]) Sample(n, j int, src rand.Source) (*Functions[T], error) {
 	return &Functions[T]{m.phi, m.source, *d}, nil
 }
 
-// sample draws n functions of output j.
 func (p *posterior) sample(n, j int, src rand.Source) *draws {
 	r := &p.regression
 	normal := distuv.Normal{Sigma: 1, Src: src}
@@ -168,7 +167,6 @@ func (m *Model[T]) Pathwise(x, y dense.Matrix[T], weights []T, n, j int, src ran
 // far from landmarks.
 const priorFeatures = 2048
 
-// checkPathwise returns an error if memory cannot hold the matrices of Pathwise.
 func checkPathwise(rows, n int) error {
 	if err := limit.Memory[float64](rows, rows); err != nil {
 		return fmt.Errorf("ridge: the kernel matrix of %d rows: %w", rows, err)
@@ -245,7 +243,6 @@ func (p *posterior) pathwise(phi, points dense.Matrix[float64], y, weights []flo
 	return d, nil
 }
 
-// checkSample returns an error unless n, j and src are valid for Sample.
 func (p *posterior) checkSample(n, j int, src rand.Source) error {
 	switch {
 	case n < 1:

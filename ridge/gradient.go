@@ -24,7 +24,6 @@ func (m *Model[T]) Gradient(dst, x, y dense.Matrix[T], weights []T) (dense.Matri
 	return m.rowwise(dst, x, y, weights, m.regression.Weights.Rows, m.slopes)
 }
 
-// slopes writes gradients into r.First.
 func (p *posterior) slopes(r *features.Rows) {
 	n, g := r.Phi.Rows, &p.regression
 	space := slopeSpaces.Get()
@@ -56,7 +55,6 @@ func (p *posterior) slopes(r *features.Rows) {
 	}
 }
 
-// slopeSpace is the memory for the gradients of some rows.
 type slopeSpace struct{ residuals, v scratch.Buffer[float64] }
 
 var slopeSpaces pool.Of[slopeSpace]

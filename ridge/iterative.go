@@ -93,7 +93,6 @@ func (o *Iterative) check() error {
 	return nil
 }
 
-// sized returns the parameters for a number of features, with defaults in place of zeros.
 func (o Iterative) sized(width, outputs int) (Iterative, error) {
 	if o.Rank == 0 {
 		o.Rank = max(16, min(256, width/16))
@@ -117,7 +116,6 @@ func (o Iterative) sized(width, outputs int) (Iterative, error) {
 	return o, nil
 }
 
-// fitIterative fits a model by conjugate gradients.
 func fitIterative[T dense.Float](ctx context.Context, phi rff.Map[T], rows Rows[T], o Options) (*Model[T], error) {
 	sums, err := sum(ctx, rows, func(outputs int) (*Sums[T], error) { return newSums(phi, outputs) })
 	if err != nil {
@@ -192,7 +190,6 @@ func (s some[T]) Transform(dst, x dense.Matrix[T]) dense.Matrix[T] {
 	return dst
 }
 
-// iteration is a fit by conjugate gradients.
 type iteration struct {
 	Iterative
 	opts    Options
@@ -310,7 +307,6 @@ func (f *iteration) bound(at *conjugate.Solution, squares []float64) float64 {
 	return largest
 }
 
-// posterior returns the posterior of the weights of a solution.
 func (f *iteration) posterior(at *conjugate.Solution, right dense.Matrix[float64], squares []float64) (*posterior, error) {
 	m, outputs, width := &f.moments, len(squares), right.Rows
 	n, constant := m.evidenceTerms(f.opts)
@@ -327,8 +323,7 @@ func (f *iteration) posterior(at *conjugate.Solution, right dense.Matrix[float64
 		p.root.data[i] /= math.Sqrt(float64(f.Samples))
 	}
 	for j, all := range squares {
-		// ‖Ω^½(y − Φx)‖² + λ‖x‖² = yᵀΩy − xᵀ(b + r). Its error is of second order in the error of
-		// x.
+		// ‖Ω^½(y − Φx)‖² + λ‖x‖² = yᵀΩy − xᵀ(b + r), with an error of second order in that of x.
 		rest := all
 		for i := range width {
 			rest -= at.X.At(i, j) * (right.At(i, j) + at.Residual.At(i, j))

@@ -43,7 +43,6 @@ func (m *Model[T]) Variances(x dense.Matrix[T]) (mean dense.Matrix[T], g, r []fl
 	return mean, g, r
 }
 
-// rowwise writes the results of f for the rows into dst, n×width.
 func (m *Model[T]) rowwise(dst, x, y dense.Matrix[T], weights []T, width int, f func(r *features.Rows)) (dense.Matrix[T], error) {
 	if m.phi == nil {
 		return dst, errNoModel

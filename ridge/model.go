@@ -40,7 +40,6 @@ type Options struct {
 	Iterative *Iterative
 }
 
-// check returns an error that names an option out of range, or nil.
 func (o Options) check() error {
 	for _, v := range [...]struct {
 		name  string
@@ -56,7 +55,6 @@ func (o Options) check() error {
 	return o.Iterative.check()
 }
 
-// ratio returns λ if the options determine it.
 func (o Options) ratio() (ratio float64, given bool) {
 	if o.Noise > 0 && o.Prior > 0 {
 		return o.Noise / o.Prior, true
@@ -64,8 +62,7 @@ func (o Options) ratio() (ratio float64, given bool) {
 	return o.Ratio, o.Ratio > 0
 }
 
-// variances returns the noise and the prior for λ, and a noise of maximum evidence if neither is
-// given.
+// likely is a noise of maximum evidence, for options that give neither noise nor prior.
 func (o Options) variances(ratio, likely float64) (noise, prior float64) {
 	switch {
 	case o.Noise > 0:
@@ -276,7 +273,6 @@ func (m *Model[T]) predict(x dense.Matrix[T], extra float64) (mean, sd dense.Mat
 	return mean, sd
 }
 
-// predictRows is the largest number of rows whose features are computed together.
 const predictRows = 128
 
 // rows returns the number of rows whose features are computed together, at most 8 MiB.

@@ -46,7 +46,6 @@ func (m *moments) like() moments {
 	return o
 }
 
-// clear sets m to the moments of no rows.
 func (m *moments) clear() {
 	m.n, m.rows, m.weight, m.logWeight = 0, 0, 0, 0
 	for _, part := range [...][]float64{m.mean, m.targets, m.squares, m.cross.Data, m.square.data} {
@@ -57,7 +56,6 @@ func (m *moments) clear() {
 	}
 }
 
-// merge adds the rows of o.
 func (m *moments) merge(o *moments) error {
 	if err := limit.CheckMerge(m.n, o.n); err != nil {
 		return wrap(err)
@@ -74,7 +72,6 @@ func (m *moments) scale(factor float64) {
 	}
 }
 
-// combine adds the rows of o.
 func (m *moments) combine(o *moments) {
 	if o.n == 0 {
 		return

@@ -26,7 +26,6 @@ type adder struct {
 	spare []*part
 }
 
-// part has the moments of up to partRows rows of one call of add.
 type part struct {
 	moments
 	space blockSpace
@@ -64,9 +63,8 @@ func (a *adder) add(ctx context.Context, m *moments, r features.Centring) error 
 	return nil
 }
 
-// together returns the number of parts that are summed concurrently, each on its own goroutine. For
-// few rows or large triangles it is 1, and goroutines share the products of one part. The sums are
-// equal.
+// together returns the number of parts that are summed concurrently. For few rows or large
+// triangles it is 1, and goroutines share the products of one part. The sums are equal.
 func together(m *moments, n int) int {
 	const bytes = 1 << 26 // of triangles or features
 	count := min(parallel.Idle()+1, bytes/(8*max(len(m.square.data), blockRows*len(m.mean))))
@@ -76,7 +74,6 @@ func together(m *moments, n int) int {
 	return max(1, count)
 }
 
-// blockSpace is the memory for a block of rows.
 type blockSpace struct {
 	rows, targets scratch.Buffer[float64] // features and targets minus their means, times √ω
 	products      dense.Matrix[float64]
@@ -153,7 +150,6 @@ func (s *blockSpace) add(m *moments, r features.Centring, lo, hi int) {
 	}
 }
 
-// advance moves means towards others by the given share of their difference.
 func advance(means, others []float64, share float64) {
 	for i, v := range others {
 		means[i] += share * (v - means[i])

@@ -29,7 +29,6 @@ type passes interface {
 	unit() float64
 }
 
-// newPasses returns the passes over the rows with the moments m.
 func newPasses[T dense.Float](phi rff.Map[T], rows Rows[T], m *moments, centred bool) passes {
 	r := reader[T]{phi: phi, rows: rows, count: m.n, weight: m.weight, outputs: len(m.targets), mean: m.mean}
 	if !centred {
@@ -46,7 +45,6 @@ func passes32(r any) (any, error) { p := r.(reader[float32]); return &p, nil }
 //go:noinline
 func passes64(r any) (any, error) { p := r.(reader[float64]); return &p, nil }
 
-// reader is the passes over rows of T.
 type reader[T dense.Float] struct {
 	phi     rff.Map[T]
 	rows    Rows[T]
@@ -142,8 +140,7 @@ func (o *reader[T]) pass(ctx context.Context, sum, v dense.Matrix[float64], wide
 }
 
 // begin clears sum and prepares products with V. If the pass is not wide, begin divides the columns
-// of V by powers of two, so that T can represent them. begin returns these powers; pass multiplies
-// by them.
+// of V by the powers of two that it returns, so that T can represent them.
 func (o *reader[T]) begin(sum, v dense.Matrix[float64], wide bool) []float64 {
 	scales := slices.Repeat([]float64{1}, v.Cols)
 	for i := range sum.Rows {
@@ -229,7 +226,6 @@ type products[E dense.Float] struct {
 	blocks  int // in part
 }
 
-// begin prepares p for a pass that adds its products to sum.
 func (p *products[E]) begin(sum dense.Matrix[float64], v dense.Matrix[E]) {
 	p.sum, p.columns, p.blocks = sum, v.Cols, 0
 	if v.Cols > 0 {
@@ -264,7 +260,6 @@ func (p *products[E]) add(phi dense.Matrix[E], weights []float64, fill func(u de
 	}
 }
 
-// flush adds the products since the previous flush to sum.
 func (p *products[E]) flush() {
 	if p.blocks == 0 {
 		return

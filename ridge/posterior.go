@@ -23,7 +23,6 @@ type posterior struct {
 	accuracy   Accuracy
 }
 
-// newPosterior returns the posterior of the rows with the moments m.
 func newPosterior(ctx context.Context, m *moments, o Options) (*posterior, error) {
 	if err := argument.Context("ridge", ctx); err != nil {
 		return nil, err
@@ -62,7 +61,6 @@ func newPosterior(ctx context.Context, m *moments, o Options) (*posterior, error
 	return found, found.check(float64(m.n))
 }
 
-// facts returns the means of the rows with the noise and the ratio of a fit.
 func (m *moments) facts(o Options, ratio float64, noise []float64) features.Facts {
 	f := features.Facts{FeatureMean: slices.Clone(m.mean), TargetMean: slices.Clone(m.targets), Noise: noise, Ratio: ratio, Base: 1 / m.weight}
 	if o.NoIntercept {
@@ -87,7 +85,6 @@ func (p *posterior) check(rows float64) error {
 	return p.checkVariances()
 }
 
-// checkVariances returns an error unless the variances are positive and the evidence is finite.
 func (p *posterior) checkVariances() error {
 	for j, v := range p.regression.Noise {
 		if s := p.prior[j]; !(v > 0 && s > 0) || math.IsInf(v, 0) || math.IsInf(s, 0) {
@@ -100,8 +97,7 @@ func (p *posterior) checkVariances() error {
 	return nil
 }
 
-// predict writes means into r.First and standard deviations into r.Second. predict adds extra times
-// the noise to the variance of the functions.
+// predict adds extra times the noise to the variance of the functions.
 func (p *posterior) predict(r *features.Rows, extra float64) {
 	p.regression.Mean(r)
 	p.regression.Deviations(r, p.root.variances(r.Phi), extra)

@@ -31,7 +31,6 @@ func newRoot(ctx context.Context, f *cholesky.Factor, width int) (root, error) {
 	return b, err
 }
 
-// rows returns the number of rows of B.
 func (b root) rows() int {
 	if b.samples > 0 {
 		return b.samples

@@ -27,7 +27,6 @@ type Block[T dense.Float] struct {
 	Weights []T
 }
 
-// blockSize is the largest number of rows of the blocks that Blocks yields.
 const blockSize = 2 * partRows
 
 // Blocks yields the rows of b in blocks of 8160 rows, which share the memory of b.
@@ -109,9 +108,8 @@ func sum[T dense.Float](ctx context.Context, rows Rows[T], empty func(outputs in
 	return s, nil
 }
 
-// each calls f for the blocks of rows, until the first error or the end of ctx. each adds the
-// number of the first row of the block to an error of f, because f counts rows from the first row
-// of a block.
+// each calls f until the first error or the end of ctx. f counts rows from the first row of a
+// block, so each adds the number of this row to an error of f.
 func each[T dense.Float](ctx context.Context, rows Rows[T], f func(b Block[T]) error) error {
 	if rows == nil {
 		return errNoData

@@ -11,9 +11,8 @@ import (
 )
 
 // sample has all rows of a weight above 0, or a random sample of each class if there are more than
-// sampledRows. Each row draws a number. The sample of a class has the rows of the class with the
-// smallest numbers, so it does not depend on the order of the rows. Where rows are too many, they
-// leave the largest sample. So the sample of a rare class has all rows of the class.
+// sampledRows: the rows with the smallest random numbers, whatever their order. Where rows are too
+// many, they leave the largest sample, so that of a rare class has all rows of the class.
 type sample[T dense.Float] struct {
 	x       []T
 	labels  []int
@@ -35,7 +34,6 @@ func newSample[T dense.Float](classes int) *sample[T] {
 	}
 }
 
-// add adds a row of class c with a weight above 0.
 func (s *sample[T]) add(x []T, c int, weight float64) {
 	s.totals[c] += weight
 	number := s.rng.Float64()
@@ -49,7 +47,6 @@ func (s *sample[T]) add(x []T, c int, weight float64) {
 	}
 }
 
-// remove removes the row of class c with the largest number.
 func (s *sample[T]) remove(c int) {
 	at, last, d := -1, len(s.labels)-1, len(s.x)/len(s.labels)
 	for i, l := range s.labels {

@@ -60,7 +60,6 @@ type probes struct {
 	growth float64
 }
 
-// newProbes returns the probes of no rows.
 func newProbes(width int, growth float64) *probes {
 	const count = 4
 	p := &probes{dense.New[float64](count, width), dense.New[float64](count, width), growth}
@@ -97,14 +96,12 @@ func (p *probes) norm(s *triangle[float64]) float64 {
 	return 2 * worst * p.growth
 }
 
-// singleSpace is the memory for products in float32.
 type singleSpace struct {
 	rows   scratch.Buffer[float32]
 	square triangle[float32] // products of the blocks since the last flush
 	seen   dense.Matrix[float64]
 }
 
-// add adds the products of a block of rows minus their mean.
 func (s *singleSpace) add(p *probes, rows dense.Matrix[float64]) {
 	if s.square.n == 0 {
 		s.square = newTriangle[float32](rows.Cols)

@@ -46,7 +46,7 @@ func NewSums[T dense.Float](phi rff.Map[T], outputs int) (*Sums[T], error) {
 		return nil, err
 	}
 	width := len(s.mean)
-	if err := checkTriangle(width); err != nil {
+	if err := limit.Memory[float64](width, width/2+tile); err != nil {
 		return nil, fmt.Errorf("ridge: sums of %d features: %w", width, err)
 	}
 	s.square = newTriangle[float64](width)
@@ -131,7 +131,6 @@ func (s *Sums[T]) add(ctx context.Context, b Block[T]) error {
 	return s.adder.add(ctx, &s.moments, s.source.Centring(b.X, b.Y, b.Weights))
 }
 
-// check returns an error unless the rows can be added.
 func (s *Sums[T]) check(x, y dense.Matrix[T], weights []T) error {
 	if err := checkRows(x, y, weights, s.d, len(s.targets)); err != nil {
 		return err
@@ -139,8 +138,6 @@ func (s *Sums[T]) check(x, y dense.Matrix[T], weights []T) error {
 	return wrap(limit.CheckAppend(s.n, x.Rows))
 }
 
-// checkRows returns an error unless x is n×d, y is n×p, weights is nil or has n elements, all
-// numbers are finite, and no weight is negative.
 func checkRows[T dense.Float](x, y dense.Matrix[T], weights []T, d, outputs int) error {
 	x.Check()
 	y.Check()
@@ -166,7 +163,6 @@ func checkRows[T dense.Float](x, y dense.Matrix[T], weights []T, d, outputs int)
 	return nil
 }
 
-// wrap returns err as an error of this package.
 func wrap(err error) error {
 	if err == nil {
 		return nil
@@ -174,7 +170,6 @@ func wrap(err error) error {
 	return fmt.Errorf("ridge: %w", err)
 }
 
-// resize returns x if x is r×c, and a new r×c matrix otherwise.
 func resize[T dense.Float](x dense.Matrix[T], r, c int) dense.Matrix[T] {
 	if x.Rows == r && x.Cols == c {
 		return x
@@ -192,7 +187,6 @@ func (s *Sums[T]) Merge(other *Sums[T]) error {
 	return s.merge(&other.moments)
 }
 
-// checkSame returns an error unless other has the features and outputs of s.
 func (s *Sums[T]) checkSame(other *Sums[T]) error {
 	switch {
 	case other == nil:
@@ -207,7 +201,6 @@ func (s *Sums[T]) checkSame(other *Sums[T]) error {
 	return wrap(fingerprint.Check[T](s.marks(), other.marks()))
 }
 
-// marks returns numbers that identify the features of s.
 func (s *Sums[T]) marks() []float64 {
 	return fingerprint.Marks(s.prints, s.d, len(s.mean), s.phi.Transform)
 }

@@ -3,7 +3,6 @@ package ridge
 import (
 	"github.com/seed-feabd252/randfeat/dense"
 	"github.com/seed-feabd252/randfeat/internal/compute/matmul"
-	"github.com/seed-feabd252/randfeat/internal/memory/limit"
 )
 
 // tile is the number of rows of a band and the order of the blocks of a factorisation.
@@ -18,7 +17,6 @@ type triangle[E dense.Float] struct {
 	bands []dense.Matrix[E]
 }
 
-// newTriangle returns a triangle of zeros.
 func newTriangle[E dense.Float](n int) triangle[E] {
 	t := triangle[E]{n: n, data: make([]E, start((n+tile-1)/tile))}
 	for i := 0; i*tile < n; i++ {
@@ -29,9 +27,6 @@ func newTriangle[E dense.Float](n int) triangle[E] {
 	}
 	return t
 }
-
-// checkTriangle returns an error if memory cannot hold a triangle of order n.
-func checkTriangle(n int) error { return limit.Memory[float64](n, n/2+tile) }
 
 // start returns the number of elements of the bands before band i.
 func start(i int) int { return tile * tile * (i * (i + 1) / 2) }

@@ -19,7 +19,6 @@ type cursor struct{ json *json.Decoder }
 // escape matches an escape sequence. Its group matches a surrogate that is not part of a pair.
 var escape = regexp.MustCompile(`(?is)\\(?:ud[89ab]..\\ud[c-f]..|(ud[89a-f]..)|.)`)
 
-// longestEscape is the length of two surrogates.
 const longestEscape = len(`\ud83d\ude00`)
 
 // newCursor returns an error if text has bytes that the decoder would replace.
@@ -54,7 +53,6 @@ func newCursor(text []byte) (*cursor, error) {
 	return c, nil
 }
 
-// next reads a token.
 func (c *cursor) next() (json.Token, error) {
 	t, err := c.json.Token()
 	if err == io.EOF || err == io.ErrUnexpectedEOF {
@@ -78,7 +76,6 @@ func written(t json.Token) string {
 	return fmt.Sprint(t)
 }
 
-// expect reads a delimiter.
 func (c *cursor) expect(d json.Delim) error {
 	t, err := c.next()
 	if err != nil {
@@ -87,7 +84,6 @@ func (c *cursor) expect(d json.Delim) error {
 	return is(t, d)
 }
 
-// is returns an error unless the token t is the delimiter d.
 func is(t json.Token, d json.Delim) error {
 	if t != d {
 		return fmt.Errorf("want %v, got %.40s", d, written(t))
@@ -104,7 +100,6 @@ func (c *cursor) object(member func(key string) error) error {
 	return c.members(member)
 }
 
-// members reads an object after its '{'.
 func (c *cursor) members(member func(key string) error) error {
 	seen := map[string]bool{}
 	for c.json.More() {
@@ -150,7 +145,6 @@ func (c *cursor) integers() ([]int, error) {
 
 var digits = regexp.MustCompile(`^[0-9]+$`)
 
-// str reads a string.
 func (c *cursor) str() (string, error) {
 	t, err := c.next()
 	if err != nil {
@@ -163,7 +157,6 @@ func (c *cursor) str() (string, error) {
 	return s, nil
 }
 
-// finish returns an error unless only white space is left.
 func (c *cursor) finish() error {
 	switch t, err := c.json.Token(); {
 	case err == io.EOF:

@@ -44,7 +44,6 @@ var dtypes = [...]struct {
 	{C64, 64}, {F64, 64}, {I64, 64}, {U64, 64},
 }
 
-// rank returns the index of d in dtypes, −1 if it is unknown.
 func (d DType) rank() int {
 	for i := range dtypes {
 		if dtypes[i].name == d {

@@ -82,7 +82,6 @@ func e4m3(b byte) float32 {
 	return 0x1p8 * half.Float16(uint16(b&0x80)<<8|uint16(b&0x7f)<<7).Float32()
 }
 
-// integers converts the integers of t.
 func integers[T dense.Float](x []T, t Tensor) error {
 	digits := 53
 	if dtypeOf[T]() == F32 {
@@ -142,7 +141,6 @@ func FromFloats[E dense.Float | half.Number](shape []int, x []E) (Tensor, error)
 	return Tensor{DType: dtype, Shape: append([]int{}, shape...), Data: data}, nil
 }
 
-// dtypeOf returns the DType of E.
 func dtypeOf[E dense.Float | half.Number]() DType {
 	switch any(E(0)).(type) {
 	case float32:

@@ -5,10 +5,8 @@ import (
 	"fmt"
 )
 
-// metadataKey is the key of the header that names no tensor.
 const metadataKey = "__metadata__"
 
-// entry is the header's entry of one tensor.
 type entry struct {
 	name       string
 	dtype      DType
@@ -73,7 +71,6 @@ func (c *cursor) metadata() (map[string]string, error) {
 	return texts, nil
 }
 
-// entry reads the object of one tensor.
 func (c *cursor) entry() (entry, error) {
 	var (
 		e       entry

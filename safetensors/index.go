@@ -61,7 +61,6 @@ func ReadIndex(fsys fs.FS, name string) (*File, error) {
 	return all, nil
 }
 
-// readFile reads a file. The error names the file.
 func readFile(fsys fs.FS, name string) (*File, error) {
 	file, err := fsys.Open(name)
 	if err != nil {

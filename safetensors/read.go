@@ -38,7 +38,6 @@ func Read(r io.Reader) (*File, error) {
 // is a memory-mapped file, do not use the tensors after data is unmapped.
 func View(data []byte) (*File, error) { return open(&view{data}) }
 
-// open reads a file from a source.
 func open(s source) (*File, error) {
 	f, err := parse(s)
 	if err != nil {
@@ -91,7 +90,6 @@ func (r reader) end() error {
 	return nil
 }
 
-// parse is open without the prefix of errors.
 func parse(r source) (*File, error) {
 	text, err := readHeader(r)
 	if err != nil {
@@ -118,7 +116,6 @@ func parse(r source) (*File, error) {
 	return f, nil
 }
 
-// readHeader reads the length of the header and the header.
 func readHeader(r source) ([]byte, error) {
 	prefix, err := r.take(8)
 	if err != nil {

@@ -81,7 +81,6 @@ func extent(dtype DType, shape []int) (elements, size int, err error) {
 	return int(product), int(high<<61 | low>>3), nil
 }
 
-// brief returns the text of the shape for an error, with at most eight dimensions.
 func brief(shape []int) string {
 	const most = 8
 	if len(shape) <= most {

@@ -46,7 +46,6 @@ func Write(w io.Writer, f *File) error {
 	return nil
 }
 
-// order returns the names by falling rank of the dtypes, then by name.
 func order(tensors map[string]Tensor) []string {
 	return slices.SortedFunc(maps.Keys(tensors), func(a, b string) int {
 		return cmp.Or(cmp.Compare(tensors[b].DType.rank(), tensors[a].DType.rank()), strings.Compare(a, b))
@@ -91,7 +90,6 @@ func header(f *File, names []string) ([]byte, error) {
 	return text, nil
 }
 
-// appendMetadata appends the member __metadata__.
 func appendMetadata(text []byte, metadata map[string]string) ([]byte, error) {
 	text = append(appendString(text, metadataKey), ':', '{')
 	for _, key := range slices.Sorted(maps.Keys(metadata)) {
@@ -105,7 +103,6 @@ func appendMetadata(text []byte, metadata map[string]string) ([]byte, error) {
 	return append(text, '}'), nil
 }
 
-// appendEntry appends the member of one tensor.
 func appendEntry(text []byte, e entry) []byte {
 	text = appendString(text, e.name)
 	text = appendString(append(text, `:{"dtype":`...), string(e.dtype))
@@ -122,7 +119,6 @@ func separate(text []byte) []byte {
 	return append(text, ',')
 }
 
-// appendIntegers appends an array.
 func appendIntegers(text []byte, list []int) []byte {
 	text = append(text, '[')
 	for i, n := range list {

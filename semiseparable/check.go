@@ -1,7 +1,5 @@
 package semiseparable
 
-// check returns an error if the solution or an argument is not finite.
-//
 // check looks at Z after the last chunk. NaN and ±Inf in all arguments but the diagonal spread to
 // Z, because a product with zero keeps them: a row of right or of the solution that is not finite
 // makes Z not finite, and such a row of left makes the solution not finite.

@@ -50,7 +50,6 @@ func smallestNormal[T dense.Float]() T {
 	return T(least)
 }
 
-// checkPivots returns an error unless every element is a divisor.
 func checkPivots[T dense.Float](diag []T) error {
 	least := smallestNormal[T]()
 	most := 1 / least
@@ -62,7 +61,6 @@ func checkPivots[T dense.Float](diag []T) error {
 	return nil
 }
 
-// checkFinite returns an error if x has NaN or ±Inf.
 func checkFinite[T dense.Float](name string, x dense.Matrix[T]) error {
 	for i := range x.Rows {
 		if row := x.Row(i); !finite(row) {
@@ -72,7 +70,6 @@ func checkFinite[T dense.Float](name string, x dense.Matrix[T]) error {
 	return nil
 }
 
-// checkArguments returns an error if Λ, Q or K has NaN or ±Inf.
 func checkArguments[T dense.Float](diag []T, q, k dense.Matrix[T]) error {
 	if err := checkFinite("diag", dense.Of(len(diag), 1, diag)); err != nil {
 		return err
@@ -83,7 +80,6 @@ func checkArguments[T dense.Float](diag []T, q, k dense.Matrix[T]) error {
 	return checkFinite("k", k)
 }
 
-// finite reports whether x has neither NaN nor ±Inf.
 func finite[T dense.Float](x []T) bool {
 	// 0·v is 0 for finite v only, and NaN stays NaN in a sum. The four sums are independent, which
 	// is faster.
@@ -100,7 +96,6 @@ func finite[T dense.Float](x []T) bool {
 	return s0+s1+s2+s3 == 0
 }
 
-// firstInfinite returns the first element of x that is NaN or ±Inf.
 func firstInfinite[T dense.Float](x []T) float64 {
 	for _, v := range x {
 		if f := float64(v); math.IsNaN(f) || math.IsInf(f, 0) {
@@ -110,7 +105,6 @@ func firstInfinite[T dense.Float](x []T) float64 {
 	return 0
 }
 
-// checkResult returns an error if x, the result of finite arguments, is not finite.
 func checkResult[T dense.Float](x dense.Matrix[T], backward bool) error {
 	for s := range x.Rows {
 		i := s

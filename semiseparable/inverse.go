@@ -105,7 +105,6 @@ type inversion[T dense.Float] struct {
 	signs, sums, sizes, z []T // for the residual
 }
 
-// stage is the stage of an inversion.
 type stage int
 
 const (
@@ -189,7 +188,6 @@ func (v *inversion[T]) fillBelow(c *columns[T], chunk int) {
 	}
 }
 
-// write copies x to a part of a row of dst.
 func (v *inversion[T]) write(row, x []T) {
 	if v.large {
 		cache.CopyPast(row, x)

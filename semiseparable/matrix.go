@@ -47,7 +47,6 @@ func (m Matrix[T]) Dense(dst dense.Matrix[T]) dense.Matrix[T] {
 	return dst
 }
 
-// diag returns λ_i.
 func (m Matrix[T]) diag(i int) T {
 	if m.Diag == nil {
 		return 1
@@ -55,7 +54,6 @@ func (m Matrix[T]) diag(i int) T {
 	return m.Diag[i]
 }
 
-// diagRange returns λ_from … λ_{to−1}, or nil if Diag is nil.
 func (m Matrix[T]) diagRange(from, to int) []T {
 	if m.Diag == nil {
 		return nil

@@ -30,7 +30,6 @@ func touch[T dense.Float](x dense.Matrix[T]) T {
 	return sum
 }
 
-// Working memory that calls share.
 var (
 	passes     pool.Pair[pass[float32], pass[float64]]
 	inversions pool.Pair[inversion[float32], inversion[float64]]

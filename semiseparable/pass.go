@@ -12,7 +12,6 @@ import (
 	"github.com/seed-feabd252/randfeat/internal/memory/pool"
 )
 
-// sizes are the sizes of chunks and windows of a pass.
 type sizes struct {
 	chunk  int // rows of a chunk
 	window int // chunks of a window, whose triangles are in memory at a time
@@ -128,7 +127,6 @@ func (s *pass[T]) forget() {
 	s.fault = nil
 }
 
-// all computes all windows.
 func (s *pass[T]) all() {
 	for s.phase = -1; s.phase*s.window < s.steps; s.phase++ {
 		s.running = s.shares
@@ -187,7 +185,6 @@ func (g *group[T]) of(x *dense.Matrix[T], lo, hi int) dense.Matrix[T] {
 	return dense.Matrix[T]{Rows: hi - lo, Cols: g.to - g.from, Data: x.Data[lo*x.Stride+g.from:], Stride: x.Stride}
 }
 
-// triangle returns the triangle of a step.
 func (s *pass[T]) triangle(step int) *triangle[T] { return &s.triangles[step%len(s.triangles)] }
 
 // rows returns the rows lo ≤ i < hi of a step. Steps go from the first chunk to the last, and for
@@ -199,7 +196,6 @@ func (s *pass[T]) rows(step int) (lo, hi int) {
 	return step * s.chunk, min((step+1)*s.chunk, s.v.Rows)
 }
 
-// prepare computes the triangle of a chunk.
 func (s *pass[T]) prepare(step int) {
 	lo, hi := s.rows(step)
 	touch(s.Q.RowRange(lo, hi))

@@ -14,7 +14,6 @@ type triangle[T dense.Float] struct {
 	factor triangular.PanelFactor[T]
 }
 
-// set makes t the triangle of rows lo ≤ i < hi of m.
 func (t *triangle[T]) set(m *Matrix[T], lo, hi int, transposed bool) {
 	n := hi - lo
 	t.data = scratch.Resize(t.data, n*n)

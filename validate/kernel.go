@@ -107,7 +107,6 @@ func CheckKernel[T dense.Float](k kernels.Kernel, x dense.Matrix[T]) (KernelChec
 	return checkGram(gram, x.Cols)
 }
 
-// checkGram checks the values of a function at all pairs of n points of R^d.
 func checkGram(gram dense.Matrix[float64], d int) (KernelCheck, error) {
 	var largest float64
 	for i := range gram.Rows {

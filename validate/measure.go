@@ -168,7 +168,6 @@ func (m *statistics) result(draws int, eps float64) Measurement {
 	return r
 }
 
-// checkPairs returns an error for arguments that Measure does not take.
 func checkPairs[T dense.Float](x, y dense.Matrix[T], draws int, src rand.Source) error {
 	x.Check()
 	y.Check()
@@ -251,7 +250,6 @@ func (m *statistics) evaluate(ctx context.Context, x, y dense.Matrix[float64]) {
 	})
 }
 
-// add accumulates one draw.
 func (m *statistics) add(s *sample) {
 	var total float64
 	for i, v := range s.estimates {
@@ -272,5 +270,4 @@ func (r *running) add(v float64) {
 	welford.Add(r.n, v, &r.mean, &r.rest, &r.squares)
 }
 
-// stdErr returns the standard error of the mean.
 func (r *running) stdErr() float64 { return welford.StdErr(r.n, r.squares) }

@@ -55,7 +55,6 @@ func CheckSymmetric[T dense.Float](a dense.Matrix[T]) (Asymmetry, error) {
 	return worst, nil
 }
 
-// checkSquare returns an error unless a is square with finite elements.
 func checkSquare[T dense.Float](a dense.Matrix[T]) error {
 	a.Check()
 	if a.Rows != a.Cols {
@@ -64,7 +63,6 @@ func checkSquare[T dense.Float](a dense.Matrix[T]) error {
 	return checkFinite("a", a)
 }
 
-// checkFinite returns an error that names the first element of a that is NaN or infinite.
 func checkFinite[T dense.Float](name string, a dense.Matrix[T]) error {
 	for i := range a.Rows {
 		for j, v := range a.Row(i) {
@@ -76,5 +74,4 @@ func checkFinite[T dense.Float](name string, a dense.Matrix[T]) error {
 	return nil
 }
 
-// isFinite reports whether v is neither NaN nor infinite.
 func isFinite(v float64) bool { return !math.IsNaN(v) && !math.IsInf(v, 0) }

@@ -48,7 +48,6 @@ func (t Table) String() string {
 	return b.String()
 }
 
-// print returns a cell as String prints it.
 func (c Column) print(cell any) string {
 	switch v := cell.(type) {
 	case nil:

@@ -105,8 +105,7 @@ func widestNaN(x float32) float64 {
 	return math.Float64frombits(bits>>31<<63 | exponent | bits<<41>>12)
 }
 
-// ensure returns dst, which it allocates with length n if dst is nil. It panics unless dst has
-// length n.
+// ensure returns dst, which it allocates if dst is nil.
 func ensure[E any](dst []E, n int) []E {
 	if dst == nil {
 		return make([]E, n)

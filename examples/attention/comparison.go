@@ -158,7 +158,6 @@ func (c *comparison) answer(w io.Writer) error {
 
 func finite(v float64) bool { return !math.IsNaN(v) && !math.IsInf(v, 0) }
 
-// median returns the upper median of the times.
 func median(times []time.Duration) time.Duration {
 	sorted := slices.Sorted(slices.Values(times))
 	return sorted[len(sorted)/2]

@@ -79,7 +79,6 @@ func (c *comparison) measure() error {
 	return nil
 }
 
-// source returns a random source for one purpose, independent of other purposes.
 func source(seed uint64, purpose string) rand.Source {
 	h := fnv.New64a()
 	fmt.Fprintf(h, "%d %s", seed, purpose)

@@ -9,7 +9,6 @@ import (
 	"github.com/seed-feabd252/randfeat/examples/internal/matrices"
 )
 
-// input holds the tensors for attention. All heads have the same shapes.
 type input struct {
 	heads []head
 	rank  int    // of the tensors: 2, or 3 with a dimension for heads
@@ -20,7 +19,6 @@ type input struct {
 // head holds queries (Lq×d), keys (Lk×d) and values (Lk×dv).
 type head struct{ q, k, v dense.Matrix[float32] }
 
-// inputs returns the tensors of files, or heads of a model in each length.
 func (s settings) inputs() ([]input, error) {
 	if s.q != "" {
 		in, err := s.fromFiles()

@@ -34,7 +34,6 @@ errors exceed the error of the mean of all values.
 
 func main() { cli.Main("attention", run) }
 
-// settings are the flags.
 type settings struct {
 	q, k, v, out, folder, plot string
 	causal                     bool
@@ -82,7 +81,6 @@ func run(args []string, stdout io.Writer) error {
 	return nil
 }
 
-// parse reads and checks the flags.
 func parse(args []string, stdout io.Writer) (s settings, done bool, err error) {
 	fs := cli.NewFlags("attention")
 	fs.InputVar(&s.folder, "heads", "examples/attention/smollm2", "folder", "folder of heads of a model")

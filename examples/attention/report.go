@@ -93,7 +93,6 @@ func (c *comparison) panel() charts.Panel {
 	return panel
 }
 
-// picture draws a panel for each comparison.
 func (s settings) picture(all ...*comparison) charts.Figure {
 	f := charts.Figure{
 		Title: fmt.Sprintf("Approximations of attention, d = %d; points of a line: 10/threshold or frequencies %s",

@@ -83,7 +83,6 @@ func (c *comparison) build(bits float64) (x index.Index[int64, float32], size in
 	return x, file.Len() / c.x.Rows, err
 }
 
-// measure searches an index for all queries.
 func (c *comparison) measure(x index.Index[int64, float32], o *index.SearchOptions[int64, float32]) (r result, err error) {
 	ctx, each := context.Background(), 1/float64(c.q.Rows)
 	for i, nearest := range c.nearest {

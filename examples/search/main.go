@@ -23,7 +23,6 @@ picture shows recall against bits.`
 
 func main() { cli.Main("search", run) }
 
-// settings are the flags.
 type settings struct {
 	x, plot               string
 	seed                  uint64
@@ -62,7 +61,6 @@ func run(args []string, stdout io.Writer) error {
 	return cli.Save(stdout, "picture of recall against bits", s.plot, f.Save)
 }
 
-// vectors returns all vectors.
 func (s settings) vectors() (x dense.Matrix[float32], err error) {
 	if s.x == "" {
 		return clustered(s.rows, s.dim, rand.New(rand.NewPCG(s.seed, 1))), nil

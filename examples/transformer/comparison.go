@@ -14,7 +14,6 @@ import (
 	"github.com/seed-feabd252/randfeat/performer"
 )
 
-// compared are the forms that compare measures on all heads.
 var compared = []string{
 	"positive:64", "positive:256", "blocks:64", "blocks:256",
 	"bits:8", "window:64", "window:128", "mean", "elu",
@@ -94,7 +93,6 @@ func (s settings) compareHeads(w io.Writer, m *lm.Model, heads []lm.Head, causal
 	return err
 }
 
-// compareLosses prints the loss of the model with each form in all heads.
 func (s settings) compareLosses(w io.Writer, m *lm.Model, batches []decoder.Batch, text *lm.Text, forms []lm.Form) error {
 	t := table.New(1, "all heads", "nats a token", "more than exact", "perplexity")
 	if err := m.Compare(append([]lm.Form{{Name: "exact"}}, forms...), batches, s.seed, func(f lm.Form, nats, more float64) {

@@ -41,7 +41,6 @@ const smollm2 = "smollm2"
 
 func main() { cli.Main("transformer", run) }
 
-// settings are the flags.
 type settings struct {
 	model, text, form, prompt string
 	heads, save               string
@@ -93,7 +92,6 @@ func run(args []string, stdout io.Writer) error {
 	return s.report(stdout)
 }
 
-// report reads the model and the text, and prints the results.
 func (s settings) report(w io.Writer) error {
 	f, err := lm.ParseForm(s.form)
 	if err != nil {

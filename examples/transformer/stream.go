@@ -49,7 +49,6 @@ func (s settings) compareStreams(w io.Writer, m *lm.Model, f lm.Form) error {
 	return t.Fprint(w)
 }
 
-// compareStream returns the cells of a row.
 func (s settings) compareStream(m *lm.Model, b decoder.Batch, f lm.Form) ([]string, error) {
 	n := len(b.Tokens)
 	if err := f.Use(m, s.seed); err != nil {

@@ -40,7 +40,6 @@ Squared errors of exponential features have heavy tails: they come out below the
 above it unless draws are many. The picture has a panel for each map: errors ± 2 standard errors as
 points, laws as lines.`
 
-// options are the flags.
 type options struct {
 	maps      []string
 	ensembles []orf.Ensemble
@@ -64,7 +63,6 @@ func run(args []string, stdout io.Writer) error {
 	return cli.Save(stdout, "picture", o.plot, o.picture(rows).Save)
 }
 
-// parse reads the flags.
 func parse(args []string, stdout io.Writer) (o options, done bool, err error) {
 	fs := cli.NewFlags("variance")
 	maps := fs.String("map", "", "maps: "+strings.Join(specNames, ",")+" (default all)")
@@ -89,7 +87,6 @@ func parse(args []string, stdout io.Writer) (o options, done bool, err error) {
 	return o, false, err
 }
 
-// sizes returns the numbers of frequencies to measure.
 func (o options) sizes() []int { return slices.Compact([]int{max(1, o.d/2), o.d, 2 * o.d, 4 * o.d}) }
 
 // each returns the rows of one map after another.
@@ -97,7 +94,6 @@ func (o options) each(rows []measurement) iter.Seq[[]measurement] {
 	return slices.Chunk(rows, len(o.sizes())*len(o.ensembles))
 }
 
-// picture draws a panel for each map.
 func (o options) picture(rows []measurement) charts.Figure {
 	f := charts.Figure{
 		Title:  fmt.Sprintf("Mean squared error, d = %d, ‖x‖ = ‖y‖ = %v; points ± 2 standard errors, lines: exact laws", o.d, o.norm),

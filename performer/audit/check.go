@@ -9,9 +9,8 @@ import (
 	"github.com/seed-feabd252/randfeat/performer"
 )
 
-// exactBatch returns exact as a Batch of Exacts with as many heads as the approximations.
-// exactBatch returns an error if exact is not made of Exacts, and if an approximation has other
-// heads or other options.
+// exactBatch returns exact as a Batch of Exacts with as many heads as the approximations, or an
+// error if exact is not made of Exacts or an approximation has other heads or options.
 func exactBatch[T dense.Float](exact performer.Attention[T], approximations ...performer.Attention[T]) (none performer.Batch[T], _ error) {
 	if isNil(exact) {
 		return none, errors.New("audit: exact is nil")
@@ -49,8 +48,7 @@ func exactBatch[T dense.Float](exact performer.Attention[T], approximations ...p
 	return b, nil
 }
 
-// checkHeads returns an error if approximation i has other heads than exact, or says that it is
-// causal or unnormalised where exact is not, or the other way round.
+// checkHeads returns an error if a reports other heads, causality or normalisation than exact.
 func checkHeads[T dense.Float](i int, a performer.Attention[T], exact performer.Batch[T]) error {
 	wantHeads, wantKeys := headsOf(exact)
 	b, isBatch := a.(performer.Batch[T])
@@ -78,15 +76,12 @@ func checkHeads[T dense.Float](i int, a performer.Attention[T], exact performer.
 	return nil
 }
 
-// exactOptions returns the options of a head of a Batch of Exacts.
 func exactOptions[T dense.Float](b performer.Batch[T], head int) performer.ExactOptions {
 	return b.Head(head).(performer.Exact[T]).Options()
 }
 
-// described is attention that says what it computes.
 type described interface{ Describe() performer.Description }
 
-// descriptionOf returns the Description of attention, or zero if there is none.
 func descriptionOf[T dense.Float](a performer.Attention[T]) (d performer.Description) {
 	if a, ok := a.(described); ok {
 		d = a.Describe()
@@ -94,7 +89,6 @@ func descriptionOf[T dense.Float](a performer.Attention[T]) (d performer.Descrip
 	return d
 }
 
-// headsOf returns the numbers of heads of queries and of keys.
 func headsOf[T dense.Float](b performer.Batch[T]) (heads, keyHeads int) {
 	d := b.Describe()
 	return d.Heads, d.KeyHeads
@@ -119,7 +113,6 @@ func isNil[T dense.Float](a performer.Attention[T]) bool {
 	return ok && v.IsZero()
 }
 
-// checkShapes returns an error unless approximation i and exact take the inputs.
 func checkShapes[T dense.Float](i int, a performer.Attention[T], exact performer.Batch[T], x input[T]) error {
 	q, k, v := x.q, x.k, x.v
 	if err := exact.Check(q, k, v, performer.Sequences{}); err != nil {

@@ -36,8 +36,7 @@ type ChooseOptions struct {
 	Reproducible bool
 }
 
-// sampledRows returns the number of choosing rows for a number of rows of q, and of the rows of
-// each test.
+// sampledRows returns the number of choosing rows, and of rows of each test, for rows of q.
 func sampledRows(rows int) int {
 	return max(min(rows/24, int(2.5*math.Sqrt(float64(rows)))), 64)
 }

@@ -24,7 +24,6 @@ const (
 	clockRuns = 3
 )
 
-// newClock returns a clock for a head with the predicted work of exact attention.
 func newClock[T dense.Float](h *headSample[T], exactWork float64) *clock {
 	const minRows, maxRows = 128, 8192
 	n := min(h.k.Rows, clockKeys)
@@ -54,7 +53,6 @@ func (c *clock) measure() {
 	c.second = shortest.Seconds() / max(c.work, 1)
 }
 
-// time returns the time of work.
 func (c *clock) time(work float64) time.Duration {
 	return time.Duration(work * c.second * float64(time.Second))
 }

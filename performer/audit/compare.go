@@ -19,9 +19,8 @@ type outputs[T dense.Float] struct {
 	out  dense.Matrix[T] // the outputs of the test rows
 }
 
-// test tests attention of the next size on rows that the search has not used yet. If the upper
-// bound of the error is within the tolerance, test sets c. test returns the bound, which is +Inf if
-// outputs are not finite.
+// test tests attention of the next size on unused rows, and sets c if the upper bound of the error
+// is within the tolerance. The bound is +Inf if outputs are not finite.
 func (s *search[T]) test(ctx context.Context, l *ladder[T], o outputs[T], t *Trial, c *Choice[T]) (bound float64, err error) {
 	s.tests++
 	t.Tested = true

@@ -23,8 +23,7 @@ type kind[T dense.Float] struct {
 	// title returns the name of a size; nil means size and name.
 	title func(size int) string
 
-	// create makes attention of a size that approximates exact attention of the queries q (Lq×d)
-	// over the keys k (Lk×d).
+	// create makes attention of a size for the queries q (Lq×d) and the keys k (Lk×d).
 	create func(s performer.Softmax, q, k dense.Matrix[T], size int, src rand.Source) (performer.Attention[T], error)
 
 	// cost predicts the time of a call, in multiply-adds of T that take as long. preparation
@@ -59,13 +58,11 @@ func shape[T dense.Float](c call) cost.Shape {
 	}
 }
 
-// exactCost returns the cost of exact attention.
 func exactCost[T dense.Float](c call) float64 {
 	s := shape[T](c)
 	return s.Work(s.Exact())
 }
 
-// allKinds returns the kinds of attention that [Choose] tries.
 func allKinds[T dense.Float]() []kind[T] {
 	return []kind[T]{
 		blockKind[T](),
@@ -108,11 +105,9 @@ func bitCost[T dense.Float](c call) float64 {
 	return share*exactCost[T](c) + codeCost*float64(c.keys)
 }
 
-// codeCost is the measured cost of the codes of a key and its value, however many queries there
-// are.
+// codeCost is the measured cost of the codes of a key and its value, for any number of queries.
 const codeCost = 1e4
 
-// blockKind returns blocks of keys in 8 bits.
 func blockKind[T dense.Float]() kind[T] {
 	const largest, smallest, step = 0.7, 0.002, 1.25
 	var thresholds []float64
@@ -153,15 +148,13 @@ func blockCost[T dense.Float](c call, threshold float64) float64 {
 	return perKey*float64(c.keys) + choice*pairs + queries*(perQuery+bitsCost*min(read, 1)*pairs/all)
 }
 
-// drawCost returns the measured cost of orthogonal frequencies and of the means of queries and
-// keys.
+// drawCost returns the measured cost of orthogonal frequencies and of means of queries and keys.
 func drawCost(c call) float64 {
 	d := float64(c.dim)
 	return 200*float64(c.size)*d*d + 10*float64(c.queries+c.keys)*d
 }
 
-// fitCost returns the measured cost of the fit of positive features: products of the points in
-// float64, and eigenvectors.
+// fitCost returns the measured cost of a fit: products of points in float64, and eigenvectors.
 func fitCost(c call) float64 {
 	d := float64(c.dim)
 	return 8*float64(min(c.queries, fitRows)+min(c.keys, fitRows))*d*d + 1000*d*d*d
@@ -172,7 +165,6 @@ const (
 	causalFitRows = 1024 // the first tokens, for causal attention
 )
 
-// newFeatures returns linear attention with a centred map over orthogonal frequencies.
 func newFeatures[T dense.Float](s performer.Softmax, q, k dense.Matrix[T], size int, src rand.Source, fit func(q, k dense.Matrix[T], scale float64) (rff.Spec, error)) (performer.Attention[T], error) {
 	w, err := orf.Draw[T](orf.GramSchmidt{}, size, q.Cols, src)
 	if err != nil {

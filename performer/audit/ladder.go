@@ -47,5 +47,4 @@ func (l *ladder[T]) climb(size int, err, tolerance float64) {
 	}
 }
 
-// drop skips all remaining sizes.
 func (l *ladder[T]) drop() { l.next = len(l.sizes) }

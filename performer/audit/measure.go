@@ -61,7 +61,6 @@ func Measure[T dense.Float](ctx context.Context, exact performer.Attention[T], q
 	}
 }
 
-// input has the arguments of Forward.
 type input[T dense.Float] struct{ q, k, v dense.Matrix[T] }
 
 //go:noinline
@@ -121,7 +120,6 @@ func measure[T dense.Float](ctx context.Context, given performer.Attention[T], x
 	return reports, nil
 }
 
-// outputs returns the outputs of a for the sampled rows of each head.
 func (s *sample[T]) outputs(a performer.Attention[T]) []dense.Matrix[T] {
 	x, n := s.input, len(s.heads)
 	all := make([]dense.Matrix[T], n)

@@ -81,7 +81,6 @@ func (r Report) String() string {
 		first, percent(r.Quantile90, 2), percent(r.Worst, 2), all, r.Rows, percent(r.Average, 2))
 }
 
-// interval returns the error and its interval in words.
 func (r Report) interval() string {
 	s := fmt.Sprintf("error %s %%", percent(r.Error, 3))
 	switch {
@@ -103,8 +102,7 @@ func percent(x float64, digits int) string {
 	return fmt.Sprintf("%.0f", 100*x)
 }
 
-// report returns the report of outputs of the sampled rows of heads, with a report for each of
-// several heads.
+// report reports outputs of the sampled rows of heads, and of each head if there are several.
 func report[T dense.Float](heads []*headSample[T], outs []dense.Matrix[T], confidence float64) Report {
 	var rows, averages [][]deviation
 	var chances [][]float64

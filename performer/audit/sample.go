@@ -24,7 +24,6 @@ type sample[T dense.Float] struct {
 	heads      []*headSample[T]
 }
 
-// headSample is the sample of one head.
 type headSample[T dense.Float] struct {
 	*sample[T]
 	options performer.ExactOptions
@@ -38,8 +37,7 @@ type headSample[T dense.Float] struct {
 	average dense.Matrix[T] // outputs of the sampled rows with equal weights
 }
 
-// newSample draws rows of q for each head, or all if there are fewer, and computes their average
-// outputs.
+// newSample draws rows of q for each head, or all if there are fewer, with their average outputs.
 func newSample[T dense.Float](exact performer.Batch[T], x input[T], rows int, rng *rand.Rand) (*sample[T], error) {
 	s := &sample[T]{input: x, population: x.q.Rows}
 	if s.population == 0 {
@@ -89,7 +87,6 @@ const (
 	blocksBetweenChecks = 64
 )
 
-// attend computes the exact outputs of sampled rows of heads. attend returns the error of ctx.
 func attend[T dense.Float](ctx context.Context, heads []*headSample[T]) error {
 	var blocks []block[T]
 	for _, h := range heads {
@@ -110,14 +107,12 @@ func attend[T dense.Float](ctx context.Context, heads []*headSample[T]) error {
 	return contextError(ctx)
 }
 
-// attend computes the exact outputs of the rows of a block.
 func (b block[T]) attend() {
 	o := b.options
 	scores := tiles.Scores{Scale: scaleOf(o.Softmax, b.q.Cols), Softcap: o.Softcap, Unnormalised: o.Unnormalised, Sink: o.SinkWeight}
 	b.weigh(b.exact, scores, o.Slope)
 }
 
-// weigh computes outputs of the rows of a block with given scores.
 func (b block[T]) weigh(out dense.Matrix[T], scores tiles.Scores, slope float64) {
 	o, rows := b.options, b.rows[b.from:b.to]
 	t := tiles.NewTile(scores, gather(b.q, rows), out.Cols)
@@ -126,10 +121,8 @@ func (b block[T]) weigh(out dense.Matrix[T], scores tiles.Scores, slope float64)
 	t.Release()
 }
 
-// scaleOf returns the scale of scores of d-dimensional points.
 func scaleOf(s performer.Softmax, d int) float64 { return cmp.Or(s.Scale, 1/math.Sqrt(float64(d))) }
 
-// attendEqually computes the outputs of the sampled rows with equal weights.
 func (h *headSample[T]) attendEqually() {
 	if h.options.Window != 0 || h.options.Chunk != 0 {
 		for from := 0; from < len(h.rows); from += blockRows {
@@ -158,7 +151,6 @@ func (h *headSample[T]) attendEqually() {
 	}
 }
 
-// gather returns rows of x.
 func gather[T dense.Float](x dense.Matrix[T], rows []int) dense.Matrix[T] {
 	y := dense.New[T](len(rows), x.Cols)
 	for i, row := range rows {
@@ -167,7 +159,6 @@ func gather[T dense.Float](x dense.Matrix[T], rows []int) dense.Matrix[T] {
 	return y
 }
 
-// pick returns elements of x.
 func pick[E any](x []E, at []int) []E {
 	y := make([]E, len(at))
 	for i, j := range at {
@@ -183,8 +174,7 @@ type deviation struct {
 	first          float64 // the probability that the first of two draws has the row, or 1
 }
 
-// relative returns distance/size. relative is 0 if the distance is 0, and +Inf if the row is not
-// finite.
+// relative returns distance/size: 0 if the distance is 0, +Inf if the row is not finite.
 func (d deviation) relative() float64 {
 	switch {
 	case !d.finite():
@@ -196,12 +186,10 @@ func (d deviation) relative() float64 {
 	}
 }
 
-// finite reports whether the row and the exact row are finite.
 func (d deviation) finite() bool {
 	return d.distance <= math.MaxFloat64 && d.size <= math.MaxFloat64
 }
 
-// deviations compares the rows of out with the rows of exact.
 func deviations[T dense.Float](out, exact dense.Matrix[T]) []deviation {
 	rows := make([]deviation, out.Rows)
 	difference, truth := make([]float64, out.Cols), make([]float64, out.Cols)
@@ -216,7 +204,6 @@ func deviations[T dense.Float](out, exact dense.Matrix[T]) []deviation {
 	return rows
 }
 
-// deviations compares outputs of the sampled rows with exact outputs.
 func (h *headSample[T]) deviations(out dense.Matrix[T]) []deviation {
 	rows := deviations(out, h.exact)
 	for i := range rows {

@@ -51,7 +51,6 @@ type search[T dense.Float] struct {
 	trials                   []Trial
 }
 
-// newSearch returns a search with the choosing rows of a head.
 func newSearch[T dense.Float](head *headSample[T], tolerance float64, opts ChooseOptions, kinds []kind[T], rng *rand.Rand) *search[T] {
 	s := &search[T]{ChooseOptions: opts, tolerance: tolerance, head: head, rng: rng, best: math.Inf(1)}
 	s.exactWork = exactCost[T](s.call(0))
@@ -74,7 +73,6 @@ func newSearch[T dense.Float](head *headSample[T], tolerance float64, opts Choos
 	return s
 }
 
-// call returns a call with attention of a size.
 func (s *search[T]) call(size int) call {
 	h := s.head
 	return call{queries: h.q.Rows, keys: h.k.Rows, dim: h.q.Cols, values: h.v.Cols, all: h.q.Rows, size: size, causal: h.options.Causal}
@@ -89,7 +87,6 @@ func (s *search[T]) sized(l *ladder[T], i int) call {
 	return c
 }
 
-// run tries approximations, and sets c.
 func (s *search[T]) run(ctx context.Context, c *Choice[T]) error {
 	h := s.head
 	if err := attend(ctx, []*headSample[T]{h}); err != nil {
@@ -168,7 +165,6 @@ func (s *search[T]) cost() float64 {
 	return max(s.spent, time.Since(s.start).Seconds()/s.clock.second)
 }
 
-// rowsWork returns the cost of exact attention of a sample of rows.
 func (s *search[T]) rowsWork() float64 {
 	return fewRowsFactor * s.exactWork * float64(len(s.head.rows)) / float64(max(s.head.q.Rows, 1))
 }
@@ -184,7 +180,6 @@ func (s *search[T]) partWork(l *ladder[T], i, queries int) float64 {
 	return min(l.cost(c), l.work[i])
 }
 
-// preparationWork returns the cost of making attention of size i.
 func (s *search[T]) preparationWork(l *ladder[T], i int) float64 {
 	if l.preparation == nil {
 		return 0
@@ -208,11 +203,9 @@ func (s *search[T]) testWork(l *ladder[T], i, compared int) float64 {
 	return w + s.preparationWork(l, i) + calls*s.partWork(l, i, compared)
 }
 
-// minCompared returns the least number of rows of a comparison.
 func (s *search[T]) minCompared() int { return min(s.head.q.Rows, max(1024, s.head.q.Rows/8)) }
 
-// try tries the next size of a kind of attention, or all sizes with a sweep. If the attention
-// passes, try sets c.
+// try tries the next size, or all sizes with a sweep, and sets c if the attention passes.
 func (s *search[T]) try(ctx context.Context, l *ladder[T], c *Choice[T]) error {
 	h, size := s.head, l.sizes[l.next]
 	seed := [2]uint64{s.rng.Uint64(), s.rng.Uint64()}
@@ -325,7 +318,6 @@ func places(all, rows []int) []int {
 	return at
 }
 
-// title returns the name of the next size.
 func (s *search[T]) title(l *ladder[T]) string {
 	if l.title != nil {
 		return l.title(l.sizes[l.next])
@@ -333,19 +325,16 @@ func (s *search[T]) title(l *ladder[T]) string {
 	return fmt.Sprintf("%d %s", l.sizes[l.next], l.name)
 }
 
-// create makes attention of the next size.
 func (s *search[T]) create(l *ladder[T], seed [2]uint64) (performer.Attention[T], error) {
 	h := s.head
 	return l.create(h.options.Softmax, h.q, h.k, l.sizes[l.next], rand.NewPCG(seed[0], seed[1]))
 }
 
-// answersRows reports whether a computes outputs of some queries without the other queries.
 func (s *search[T]) answersRows(a performer.Attention[T]) bool {
 	return descriptionOf(a).IndependentQueries
 }
 
-// forward returns the outputs of a for some rows of q, or for all rows if rows is nil, and the
-// time.
+// forward returns outputs of a for some rows of q, or all if rows is nil, and the time.
 func (s *search[T]) forward(a performer.Attention[T], rows []int) (dense.Matrix[T], time.Duration) {
 	h, q := s.head, s.head.q
 	var out dense.Matrix[T]
@@ -361,7 +350,6 @@ func (s *search[T]) forward(a performer.Attention[T], rows []int) (dense.Matrix[
 	return out, took
 }
 
-// slower reports whether a call took as long as exact attention or longer.
 func (s *search[T]) slower(took time.Duration) bool {
 	return !s.Reproducible && took >= s.clock.time(s.exactWork)
 }

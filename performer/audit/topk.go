@@ -133,7 +133,6 @@ func (m *topKMeasure[T]) choose(tolerance float64) (TopK[T], error) {
 // first returns the first token of the last quarter.
 func (m *topKMeasure[T]) first() int { return m.q.Rows - (m.q.Rows+3)/4 }
 
-// attention returns attention with a TopK of each head.
 func (m *topKMeasure[T]) attention(topK []int) (performer.Batch[T], error) {
 	all := make([]performer.Attention[T], m.heads)
 	for h, o := range m.options {

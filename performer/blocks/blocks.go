@@ -151,7 +151,6 @@ func (a *attention[T]) seen(c sequence.Call[T]) sequence.Call[T] {
 	return c
 }
 
-// attention returns the attention of a head.
 func (a *attention[T]) attention(c sequence.Call[T], h int) tiles.Attention[T] {
 	x := tiles.Attention[T]{
 		Q: c.Query(h), K: c.K, V: c.V, Scores: tiles.Scores{Scale: a.Scale},

@@ -32,7 +32,6 @@ type estimateCost struct {
 	limit      float64 // MaxCost
 }
 
-// cost returns the costs for q, k and v.
 func (u *Unbiased[T]) cost(q, k, v dense.Matrix[T]) estimateCost {
 	s := cost.Shape{Queries: q.Rows, Keys: k.Rows, Dim: q.Cols, Values: v.Cols, Projected: true, Causal: u.opts.Causal, ElementSize: simd.Size[T]()}
 	return estimateCost{shape: s, replicates: u.opts.Replicates, exact: s.Work(s.Exact()), limit: u.opts.MaxCost}
@@ -46,7 +45,6 @@ func (c estimateCost) estimate(m int) float64 {
 	return float64(c.replicates) * replicateBlocks * (s.Work(s.Linear()) + addMACs*4/float64(s.ElementSize)*ratios)
 }
 
-// rounds returns the cost of n rounds of a pilot.
 func (c estimateCost) rounds(n int) float64 {
 	s := c.shape
 	queries := float64(min(s.Queries, pilotRows))

@@ -5,19 +5,16 @@ import (
 	"github.com/seed-feabd252/randfeat/internal/compute/welford"
 )
 
-// moments is the running mean of matrices, and the sum of squared deviations from the mean, for
-// each element.
+// moments is the running mean of matrices and the sum of squared deviations of each element.
 type moments struct {
 	n                   float64
 	mean, rest, squares dense.Matrix[float64]
 }
 
-// newMoments returns the moments of no r×c matrices.
 func newMoments(r, c int) *moments {
 	return &moments{mean: dense.New[float64](r, c), rest: dense.New[float64](r, c), squares: dense.New[float64](r, c)}
 }
 
-// add adds a matrix.
 func (s *moments) add(x dense.Matrix[float64]) {
 	s.n++
 	for i, v := range x.Data {
@@ -28,7 +25,6 @@ func (s *moments) add(x dense.Matrix[float64]) {
 // stderr returns the standard error of element i of the mean of at least two matrices.
 func (s *moments) stderr(i int) float64 { return welford.StdErr(s.n, s.squares.Data[i]) }
 
-// writeMoments writes the mean and its standard errors.
 func writeMoments[T dense.Float](mean, stderr dense.Matrix[T], s *moments) {
 	for i := range mean.Rows {
 		m, e := mean.Row(i), stderr.Row(i)

@@ -32,7 +32,6 @@ type pilotRun[T dense.Float] struct {
 	rest      float64   // ‖E Y−out‖² with twice the last number of features of squares
 }
 
-// newPilotRun returns a run before its first round.
 func (u *Unbiased[T]) newPilotRun(q, k, v dense.Matrix[T]) *pilotRun[T] {
 	l := &pilotRun[T]{
 		u: u, q: q, k: k, a: u.damping(q, k), order: make([]int, q.Rows),

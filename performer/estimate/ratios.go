@@ -28,8 +28,7 @@ func (r *ratios) reset(n, dv int) {
 	}
 }
 
-// addFeatures adds the numerators and denominators of linear attention to the ratios r. It returns
-// memory, which holds these numerators and denominators.
+// addFeatures adds linear attention to the ratios r. It returns memory, which holds what it added.
 func addFeatures[T dense.Float](r *ratios, a *linear.Attention[T], memory linear.Fractions[T], q, k, v dense.Matrix[T]) linear.Fractions[T] {
 	memory = a.Fractions(memory, q, k, v)
 	for i := range q.Rows {
@@ -61,7 +60,6 @@ func addRow[T dense.Float](r *ratios, i int, numerator []T, denominator T, facto
 	row[len(numerator)] += factor * float64(denominator)
 }
 
-// add adds the ratios of other features for the same queries and values.
 func (r *ratios) add(other *ratios) {
 	for i := range r.exponent {
 		row := other.terms.Row(i)
@@ -69,8 +67,7 @@ func (r *ratios) add(other *ratios) {
 	}
 }
 
-// outputs writes the outputs of attention, numerators over denominators, into dst (Lq×dv). A row
-// without features is NaN.
+// outputs writes numerators over denominators into dst (Lq×dv), NaN for a row without features.
 func (r *ratios) outputs(dst dense.Matrix[float64]) {
 	for i := range dst.Rows {
 		row := r.terms.Row(i)

@@ -84,7 +84,6 @@ func tilt(n int, o exactRow, q, k, v dense.Matrix[float64], scale, a float64, rn
 	return t, nil
 }
 
-// tiltedFrequencies draws n frequencies of each distribution.
 func tiltedFrequencies(n int, o exactRow, q, k dense.Matrix[float64], scale, a float64, rng *rand.Rand) dense.Matrix[float64] {
 	w := dense.New[float64](distributions*n, q.Cols)
 	s := -4 * a

@@ -232,8 +232,7 @@ func (u *Unbiased[T]) halves(ctx context.Context, blocks, m int, q, k, v dense.M
 	return nil
 }
 
-// half sets r to the sum over a number of blocks of m features. The memory does not depend on the
-// number of blocks.
+// half sets r to the sum over a number of blocks of m features, with one block in memory.
 func (u *Unbiased[T]) half(ctx context.Context, r *ratios, blocks, m int, q, k, v dense.Matrix[T]) error {
 	r.reset(q.Rows, v.Cols)
 	for range blocks {
@@ -257,7 +256,6 @@ func contextError(ctx context.Context) error {
 	return nil
 }
 
-// draw returns attention with a new block of m features.
 func (u *Unbiased[T]) draw(m int) (*linear.Attention[T], error) {
 	w, err := u.frequencies(m)
 	if err != nil {
@@ -303,14 +301,12 @@ func (u *Unbiased[T]) check(q, k, v dense.Matrix[T]) {
 	}
 }
 
-// clearRows sets every element of m to zero.
 func clearRows[T dense.Float](m dense.Matrix[T]) {
 	for i := range m.Rows {
 		clear(m.Row(i))
 	}
 }
 
-// sized returns m if m is r×c, or a new matrix.
 func sized(m dense.Matrix[float64], r, c int) dense.Matrix[float64] {
 	if m.Rows == r && m.Cols == c {
 		return m

@@ -76,7 +76,6 @@ func encoded[H half.Number, T dense.Float](x []T) []uint16 {
 // isShort reports whether elements of a type have 16 bits.
 func isShort(t safetensors.DType) bool { return t == safetensors.F16 || t == safetensors.BF16 }
 
-// typeOf returns the type of elements T.
 func typeOf[T dense.Float]() safetensors.DType {
 	t, _ := safetensors.FromFloats([]int{0}, []T{})
 	return t.DType
@@ -134,7 +133,6 @@ func (l *Linear[T]) Row(dst []T, i int) []T {
 	return dst
 }
 
-// none reports whether the map has no outputs.
 func (l *Linear[T]) none() bool { return l.out == 0 }
 
 // matrix returns a view of W, or a copy if elements have 16 bits.
@@ -147,7 +145,6 @@ func (l *Linear[T]) matrix() dense.Matrix[T] {
 	return m
 }
 
-// applyTo returns the map of the rows of x, in memory of b.
 func (l *Linear[T]) applyTo(b *scratch.Buffer[T], x dense.Matrix[T]) dense.Matrix[T] {
 	b.Shape(x.Rows, l.out)
 	return l.apply(b.Rows(x.Rows), x)

@@ -133,10 +133,8 @@ func New[T dense.Float](p Projections[T], attention performer.Batch[T], opts Opt
 	return l, nil
 }
 
-// errNoLayer is the error of a zero MultiHead.
 var errNoLayer = errors.New("layer: the MultiHead is zero, want one of New")
 
-// isZero reports whether l is the zero MultiHead.
 func (l *MultiHead[T]) isZero() bool { return l.calls == nil }
 
 // headsOf returns the dimensions of attention, or an error if attention is zero.
@@ -241,8 +239,7 @@ func (l *MultiHead[T]) Project(q, k, v dense.Matrix[T], s performer.Sequences) (
 	return queries, keys, values
 }
 
-// project returns Q, K and V in c. If keep is set, project keeps Q and K before norms for
-// backwardHeads.
+// project returns Q, K and V in c. With keep it keeps Q and K before norms for backwardHeads.
 func (l *MultiHead[T]) project(c *memory[T], q, k, v dense.Matrix[T], s performer.Sequences, keep bool) (queries, keys, values dense.Matrix[T]) {
 	queries, keys, values = l.query.applyTo(&c.q.rows, q), l.key.applyTo(&c.k.rows, k), l.value.applyTo(&c.v, v)
 	l.queryNorm.apply(&c.q.normCall, queries, keep)
@@ -359,7 +356,6 @@ type memory[T dense.Float] struct {
 	x, y scratch.Buffer[T] // copies of these rows
 }
 
-// normedRows is the memory of Q or of K.
 type normedRows[T dense.Float] struct {
 	rows scratch.Buffer[T]
 	normCall[T]

@@ -52,7 +52,6 @@ func (m *RMSNorm[T]) scale(x []T) T {
 	return T(1 / math.Sqrt(2*half/float64(len(x))+m.Epsilon))
 }
 
-// normCall is the memory of the norm of one matrix.
 type normCall[T dense.Float] struct {
 	norm  *RMSNorm[T]
 	grain int // rows of a task
@@ -68,7 +67,6 @@ func (c *normCall[T]) tasks() int {
 	return (c.x.Rows + c.grain - 1) / c.grain
 }
 
-// taskRows returns the rows of task i.
 func (c *normCall[T]) taskRows(i int) (lo, hi int) {
 	return i * c.grain, min((i+1)*c.grain, c.x.Rows)
 }

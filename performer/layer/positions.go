@@ -30,7 +30,6 @@ func (l *MultiHead[T]) WithPositions(queries, keys []int) *MultiHead[T] {
 	return &with
 }
 
-// angles returns the angles of queries and keys, numbers of rows, in the sequences s.
 func (l *MultiHead[T]) angles(c *memory[T], queries, keys int, s performer.Sequences) (q, k angles[T]) {
 	lengths := s.Keys
 	if lengths == nil {

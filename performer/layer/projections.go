@@ -129,7 +129,6 @@ func uniform[T dense.Float](rng *rand.Rand, r, c int, bound float64) dense.Matri
 	return m
 }
 
-// fitHeads returns an error unless the shapes of p fit together and fit the numbers of heads.
 func fitHeads[T dense.Float](p Projections[T], heads, keyHeads int) error {
 	all := p.all()
 	for _, m := range all {
@@ -174,14 +173,12 @@ func fitHeads[T dense.Float](p Projections[T], heads, keyHeads int) error {
 	return nil
 }
 
-// projection is one of the four projections of a layer.
 type projection[T dense.Float] struct {
 	name   string
 	weight *dense.Matrix[T]
 	bias   *[]T
 }
 
-// all returns the four projections.
 func (p *Projections[T]) all() [4]projection[T] {
 	return [4]projection[T]{
 		{"Query", &p.Query, &p.QueryBias}, {"Key", &p.Key, &p.KeyBias},

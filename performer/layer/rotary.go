@@ -55,10 +55,6 @@ type rotary[T dense.Float] struct {
 }
 
 // newRotary returns rotary positions for heads of d coordinates.
-//
-// newRotary returns an error for a dimension d of heads below 1; a Dim that is odd, negative, above
-// d or too large for memory; a Base that is not above 1 and finite; Axes that are not Dim/2 numbers
-// in 0, …, 15; or an invalid Scaling.
 func newRotary[T dense.Float](d int, opts RotaryOptions) (*rotary[T], error) {
 	dim, base := cmp.Or(opts.Dim, d), cmp.Or(opts.Base, 10000)
 	switch {
@@ -131,7 +127,7 @@ func (r *rotary[T]) Angles(dst angles[T], positions []int) angles[T] {
 	return dst
 }
 
-// Angles are the sines and cosines of the rotary angles of tokens, which Angles computes.
+// angles are the sines and cosines of the rotary angles of tokens.
 type angles[T dense.Float] struct {
 	values              []T // of each token, the cosines and then the sines
 	tokens, head, pairs int
@@ -164,7 +160,6 @@ func (a angles[T]) turn(x dense.Matrix[T], sign T) {
 	pool.Put(&turnings, c)
 }
 
-// turning is one call of turn.
 type turning[T dense.Float] struct {
 	angles angles[T]
 	x      dense.Matrix[T]

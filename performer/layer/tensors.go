@@ -18,7 +18,6 @@ type tensors[T dense.Float] struct {
 	err             error
 }
 
-// projections reads all projections.
 func (t *tensors[T]) projections() Projections[T] {
 	var p Projections[T]
 	switch {
@@ -95,7 +94,6 @@ func (t *tensors[T]) split(p *Projections[T], all dense.Matrix[T]) {
 	p.Query, p.Key, p.Value = all.RowRange(0, q), all.RowRange(q, k), all.RowRange(k, all.Rows)
 }
 
-// takeBias reads b_Q, b_K and b_V from one tensor.
 func (t *tensors[T]) takeBias(p *Projections[T], name string) {
 	q, k := p.Query.Rows, p.Query.Rows+p.Key.Rows
 	if all := t.vector(name, k+p.Value.Rows); t.err == nil {
@@ -155,7 +153,6 @@ func (t *tensors[T]) takeNorms(p *Projections[T], names [2]string) {
 	}
 }
 
-// take3 reads W_Q, W_K and W_V from three tensors.
 func (t *tensors[T]) take3(p *Projections[T], names [3]string) {
 	p.Query = t.matrix(names[0], t.heads, 0)
 	p.Key = t.matrix(names[1], t.keyHeads, 0)
@@ -217,7 +214,6 @@ func (t *tensors[T]) matrix(name string, rows, cols int) dense.Matrix[T] {
 	return dense.Matrix[T]{}
 }
 
-// vector reads a vector of n elements.
 func (t *tensors[T]) vector(name string, n int) []T {
 	x, shape := t.floats(name)
 	if t.err == nil && (len(shape) != 1 || shape[0] != n) {

@@ -46,10 +46,8 @@ func (l *scan[T]) startBackward(r *recurrence[T], x Tokens[T], dk, dv int) {
 	v.decay = scratch.Resize(v.decay, l.decays.width)
 }
 
-// chunksOf returns the number of chunks of n tokens.
 func chunksOf(n int) int { return (n + chunkRows - 1) / chunkRows }
 
-// state returns the gradient of S.
 func (v *gradient[T]) state(dk, dv int) dense.Matrix[T] { return dense.Of(dk, dv, v.s) }
 
 // setState sets the gradient of S to last, or to zero if last is empty.
@@ -70,13 +68,11 @@ func (l *scan[T]) storeStates() {
 	}
 }
 
-// stored returns the stored S before a chunk.
 func (l *scan[T]) stored(chunk int) dense.Matrix[T] {
 	size := l.dk * l.dv
 	return dense.Of(l.dk, l.dv, l.gradient.states[chunk*size:][:size])
 }
 
-// state returns S before the chunk.
 func (l *scan[T]) state() dense.Matrix[T] { return dense.Of(l.dk, l.dv, l.s) }
 
 // backward writes the gradients of all tokens to dx and changes the gradient of the last S to the

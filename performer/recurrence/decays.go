@@ -115,7 +115,6 @@ func (d *decays[T]) merge(half, n int) {
 	vecmath.Exp(d.all, d.sums[:w])
 }
 
-// row returns the factors of token i.
 func (d *decays[T]) row(factors []T, i int) []T { return factors[i*d.width:][:d.width] }
 
 // factor returns the factor of token i at level half: e^(b_i − b_r) in a right block and e^(b_r −

@@ -45,7 +45,6 @@ const (
 	leastExponent = -2
 )
 
-// shapePanels makes room for the panels of the scan.
 func (l *scan[T]) shapePanels() {
 	p := &l.panels
 	size, last := 0, 0
@@ -72,7 +71,6 @@ func (l *scan[T]) shapePanels() {
 	clear(p.values)
 }
 
-// panelWidth returns the width of the panel that begins with column from.
 func (l *scan[T]) panelWidth(from int) int {
 	return rankone.Columns[T](l.dk, l.dv-from, l.r.opts.Rule.corrects())
 }
@@ -110,7 +108,6 @@ func (p *panels[T]) all() []T {
 	return p.newer
 }
 
-// copyState copies S to dst.
 func (l *scan[T]) copyState(dst dense.Matrix[T]) {
 	l.fold()
 	l.eachPanel(l.panels.all(), func(panel []T, from, width, columns int) {
@@ -240,7 +237,6 @@ func headsOf[T dense.Float](b *scratch.Buffer[T], from, to int) (dense.Matrix[T]
 	return m, chunkRows * m.Stride
 }
 
-// setDecays sets the decays of the pass to the decays g of a chunk.
 func (l *scan[T]) setDecays(g dense.Matrix[T]) {
 	p := &l.panels
 	x, n, width := &p.pass, g.Rows, g.Cols
@@ -323,7 +319,6 @@ func (l *scan[T]) scaleTokens(g dense.Matrix[T]) {
 	}
 }
 
-// addDecays adds the decays of a token to sums.
 func addDecays[T dense.Float](sums, g []T) {
 	if len(g) == 1 {
 		sums[0] += g[0]

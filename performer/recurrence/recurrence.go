@@ -33,7 +33,6 @@ func (r Rule) String() string {
 	return ruleNames[r]
 }
 
-// decays reports whether the rule has a decay.
 func (r Rule) decays() bool { return r == Gated || r == GatedDelta }
 
 // corrects reports whether the rule has a strength β and writes β·k·(v − Sᵀk)ᵀ.
@@ -250,7 +249,6 @@ func (c *call[T]) split() {
 // vectors on every processor.
 const blockColumns = 32
 
-// columnBlocks returns the number of blocks of dv columns.
 func columnBlocks(dv int) int { return (dv + blockColumns - 1) / blockColumns }
 
 // same reports whether two matrices begin with the same element.
@@ -299,7 +297,6 @@ func columnsOf[T dense.Float](m dense.Matrix[T], from, to int) dense.Matrix[T] {
 	return m.ColRange(from, to)
 }
 
-// scale returns the factor of outputs.
 func (r *recurrence[T]) scale(dk int) T {
 	return T(cmp.Or(r.opts.Scale, 1/math.Sqrt(float64(max(dk, 1)))))
 }

@@ -42,7 +42,6 @@ type scan[T dense.Float] struct {
 	gradient     gradient[T]
 }
 
-// start prepares for the tokens x.
 func (l *scan[T]) start(r *recurrence[T], x Tokens[T], dk, dv int) {
 	l.r, l.x, l.dk, l.dv, l.from = r, x, dk, dv, 0
 	l.scale = r.scale(dk)
@@ -54,7 +53,6 @@ func (l *scan[T]) start(r *recurrence[T], x Tokens[T], dk, dv int) {
 	l.betas, l.norms = scratch.Resize(l.betas, chunkRows), scratch.Resize(l.norms, chunkRows)
 }
 
-// release drops the references to the arguments of a call.
 func (l *scan[T]) release() { l.r, l.x = nil, Tokens[T]{} }
 
 // rowsOf returns the first n rows of block s of a buffer with blocks of chunkRows rows. Block 0
@@ -86,7 +84,6 @@ func (l *scan[T]) strengths(lo, hi int) []T {
 	return l.betas[:hi-lo]
 }
 
-// scaleRows multiplies x by a.
 func scaleRows[T dense.Float](x dense.Matrix[T], a T) {
 	for i := range x.Rows {
 		vecmath.Scale(x.Row(i), a)

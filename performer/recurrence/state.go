@@ -187,12 +187,10 @@ func tokenOf[T dense.Float](x dense.Matrix[T], heads int) dense.Matrix[T] {
 	return dense.Of(heads, x.Cols/heads, x.Data[:x.Cols])
 }
 
-// matrixOf returns S of a head of values.
 func (s *state[T]) matrixOf(head int) dense.Matrix[T] {
 	return s.matrix.RowRange(head*s.dk, (head+1)*s.dk)
 }
 
-// check panics unless the tokens fit the state.
 func (s *state[T]) check(x Tokens[T]) {
 	s.r.check(x)
 	if x.Lengths != nil {
@@ -207,7 +205,6 @@ func (s *state[T]) check(x Tokens[T]) {
 	}
 }
 
-// checkQueries panics unless q fits the state.
 func (s *state[T]) checkQueries(q dense.Matrix[T]) {
 	q.Check()
 	if d := s.r.queryHeads * s.dk; q.Cols != d {

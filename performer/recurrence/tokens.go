@@ -31,7 +31,6 @@ type Tokens[T dense.Float] struct {
 	Lengths []int
 }
 
-// sequencesOf returns the number of sequences.
 func sequencesOf[T dense.Float](x Tokens[T]) int {
 	if x.Lengths == nil {
 		return 1
@@ -105,7 +104,6 @@ func (r *recurrence[T]) checkGate(name string, g, k dense.Matrix[T], wanted bool
 	}
 }
 
-// checkQueries panics unless the queries fit the keys.
 func (r *recurrence[T]) checkQueries(x Tokens[T]) {
 	q, k := x.Q, x.K
 	q.Check()

@@ -73,7 +73,6 @@ func Read[K ID, T dense.Float](r io.Reader) (Index[K, T], error) {
 	return open[K](&f)
 }
 
-// open returns the index of a file, or an error if Write cannot have written it.
 func open[K ID, T dense.Float](f *file[T]) (Index[K, T], error) {
 	if len(f.Seed) != 2 {
 		return nil, fmt.Errorf("index: a seed of %d words, want 2", len(f.Seed))
@@ -115,7 +114,6 @@ func open[K ID, T dense.Float](f *file[T]) (Index[K, T], error) {
 	return x, nil
 }
 
-// idsOf returns the ids in a file.
 func idsOf[K ID, T dense.Float](f *file[T]) ([]K, error) {
 	if isText[K]() != (f.Numbers == nil) || isText[K]() != (f.Ends != nil) {
 		return nil, fmt.Errorf("index: the ids are of another type than %v", reflect.TypeFor[K]())
@@ -136,7 +134,6 @@ func idsOf[K ID, T dense.Float](f *file[T]) ([]K, error) {
 	return as[K](texts), nil
 }
 
-// isText reports whether ids are strings.
 func isText[K ID]() bool { return reflect.TypeFor[K]().Kind() == reflect.String }
 
 // as returns a slice as one of another type, whose elements have the same memory.

@@ -166,7 +166,6 @@ func New[K ID, T dense.Float](d int, o Options[T], src rand.Source) (Index[K, T]
 // firstBits is the number of bits of codes of an index that has not learnt.
 const firstBits = 8
 
-// index implements Index.
 type index[K ID, T dense.Float] struct {
 	*settings
 	writing sync.Mutex // held by methods that change the index

@@ -13,7 +13,6 @@ import (
 // defaultMiss is SearchOptions.Miss of 0.
 const defaultMiss = 0.001
 
-// prepare returns the present state, and the prepared query.
 func (x *index[K, T]) prepare(ctx context.Context, query []T, o *SearchOptions[K, T]) (*state[K, T], *quantise.Query, error) {
 	if err := argument.Context("index", ctx); err != nil {
 		return nil, nil, err
@@ -31,7 +30,6 @@ func (x *index[K, T]) prepare(ctx context.Context, query []T, o *SearchOptions[K
 	return s, s.codes.Quantiser().Prepare(nil, query, x.measure, cmp.Or(o.Miss, defaultMiss)), nil
 }
 
-// options returns the options of a search of the codes.
 func (s *state[K, T]) options(o *SearchOptions[K, T]) quantise.SearchOptions[T] {
 	q := quantise.SearchOptions[T]{Only: s.live}
 	if q.Only == nil { // the set of all rows, also of those that a later state adds to the codes
@@ -89,7 +87,6 @@ func (x *index[K, T]) Within(ctx context.Context, query []T, limit float64, o *S
 	return s.hits(found), nil
 }
 
-// hits returns hits with the ids of rows in place of their places.
 func (s *state[K, T]) hits(found []quantise.Hit) []Hit[K] {
 	hits := make([]Hit[K], len(found))
 	for i, hit := range found {

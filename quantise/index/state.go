@@ -19,7 +19,6 @@ type settings struct {
 	seed    [2]uint64
 }
 
-// check returns an error if an option is out of range.
 func (o *settings) check() error {
 	switch {
 	case o.measure < quantise.InnerProduct || o.measure > quantise.SquaredDistance:
@@ -46,7 +45,6 @@ type state[K ID, T dense.Float] struct {
 	learnt bool     // the quantiser stays
 }
 
-// hasRows reports whether the state holds the rows themselves.
 func (s *state[K, T]) hasRows() bool { return s.keeps || !s.learnt }
 
 // matrix returns the rows of a state that has rows.
@@ -54,7 +52,6 @@ func (s *state[K, T]) matrix() dense.Matrix[T] { return dense.Of(len(s.ids), s.d
 
 func (s *state[K, T]) isLive(at int) bool { return s.live[at/64]>>(at%64)&1 == 1 }
 
-// places returns the places of the live rows.
 func (s *state[K, T]) places() []int {
 	all := make([]int, 0, s.n)
 	for i := range s.ids {
@@ -65,7 +62,6 @@ func (s *state[K, T]) places() []int {
 	return all
 }
 
-// ofIDs returns the places of the live rows by their ids.
 func (s *state[K, T]) ofIDs() map[K]int {
 	all := make(map[K]int, s.n)
 	for _, at := range s.places() {
@@ -96,7 +92,6 @@ func (s *state[K, T]) add(ids []K, row func(i int) []T) {
 	s.ids, s.n = append(s.ids, ids...), s.n+len(ids)
 }
 
-// remove marks the row in a place as deleted.
 func (s *state[K, T]) remove(at int) {
 	s.live[at/64] &^= 1 << (at % 64)
 	s.n--

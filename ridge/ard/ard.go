@@ -30,7 +30,6 @@ type Options struct {
 	Progress func(Step)
 }
 
-// check returns an error unless the options are in range.
 func (o Options) check() error {
 	if o.MaxIterations < 0 {
 		return fmt.Errorf("ard: MaxIterations = %d, want at least 0", o.MaxIterations)
@@ -120,7 +119,6 @@ func Fit[T dense.Float](ctx context.Context, psi rff.Map[T], rows ridge.Rows[T],
 	return r, nil
 }
 
-// check returns an error if psi is nil or has no derivatives, or if rows is nil.
 func check[T dense.Float](psi rff.Map[T], rows ridge.Rows[T]) error {
 	if psi == nil {
 		return errors.New("ard: psi is nil, want a feature map")

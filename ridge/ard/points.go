@@ -21,7 +21,6 @@ type points interface {
 	derivatives(ctx context.Context, m model, noIntercept bool) (derivatives, error)
 }
 
-// newPoints returns the points of rows.
 func newPoints[T dense.Float](psi rff.Map[T], rows ridge.Rows[T]) points {
 	d, _ := psi.Dims()
 	p, _ := door.Choose[T, points](points32, points64, pointsOf[T]{psi, rows, make([]float64, d)})
@@ -58,7 +57,6 @@ func (p *pointsOf[T]) at(rates []float64) (rff.Map[T], error) {
 // variances.
 type derivatives struct{ scales, noise, prior []float64 }
 
-// gradientRows is the largest number of rows whose gradients are in memory together.
 const gradientRows = 1024
 
 func (p *pointsOf[T]) fit(ctx context.Context, rates []float64, o ridge.Options) (m model, fatal bool, err error) {

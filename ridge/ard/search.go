@@ -10,7 +10,6 @@ import (
 	"github.com/seed-feabd252/randfeat/dense"
 )
 
-// search maximises the evidence of a model over its parameters x.
 type search struct {
 	ctx  context.Context
 	o    Options
@@ -42,9 +41,6 @@ type trial struct {
 	model model
 	value float64
 }
-
-// reset forgets all trials.
-func (s *search) reset() { s.now, s.best = trial{}, trial{value: math.Inf(-1)} }
 
 // climb runs L-BFGS from x and stores the best trial in best.
 func (s *search) climb(start int, x []float64) error {
@@ -82,7 +78,6 @@ func (s *search) climb(start int, x []float64) error {
 	return s.end()
 }
 
-// end returns the error of a search without a model, or a fatal error.
 func (s *search) end() error {
 	switch {
 	case s.fatal != nil:
@@ -120,7 +115,6 @@ func (s *search) at(x []float64) bool {
 	return true
 }
 
-// record calls step after each iteration.
 type record struct {
 	step       func(value float64, iteration int)
 	iterations int

@@ -64,14 +64,13 @@ func learn(ctx context.Context, rows points, src rand.Source, o Options) (*scale
 	return s, nil
 }
 
-// begin sets the n rows of the search.
 func (s *scales) begin(on points, n int) {
 	s.on, s.rows, s.gain = on, n, gain*float64(n)*float64(s.view.outputs)
 }
 
 // climbFrom searches from x and stores the best trial in best.
 func (s *scales) climbFrom(start int, x []float64) error {
-	s.reset()
+	s.now, s.best = trial{}, trial{value: math.Inf(-1)}
 	if !s.at(x) {
 		return s.end()
 	}

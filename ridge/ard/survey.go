@@ -24,7 +24,6 @@ type survey struct {
 	weights []float64
 }
 
-// lookRows is the number of rows between two checks of the context.
 const lookRows = 1024
 
 // look draws a sample in which each row has the same probability.
@@ -88,8 +87,7 @@ func (p *pointsOf[T]) look(ctx context.Context, most int, src rand.Source) (*sur
 	return v, &of, centred, nil
 }
 
-// finish computes standard deviations from sums of squares, and the indices of the columns that
-// vary.
+// finish turns sums of squares into standard deviations and finds the columns that vary.
 func (v *survey) finish() error {
 	if v.n == 0 {
 		return errors.New("ard: no rows, want at least 1 with a weight above 0")
@@ -105,8 +103,7 @@ func (v *survey) finish() error {
 	return nil
 }
 
-// rates returns 1/ℓ for all columns, for the logarithms x of the relevance of the columns that
-// vary.
+// rates returns 1/ℓ of all columns. x has logarithms of the relevance of the columns that vary.
 func (v *survey) rates(x []float64) []float64 {
 	r := make([]float64, len(v.means))
 	for i, j := range v.varying {

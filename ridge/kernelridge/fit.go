@@ -107,7 +107,6 @@ func Fit[T dense.Float](ctx context.Context, k kernels.Kernel, rows ridge.Block[
 	return r, stop
 }
 
-// fit is a call of Fit.
 type fit[T dense.Float] struct {
 	o    Options
 	rng  *rand.Rand
@@ -120,7 +119,6 @@ type fit[T dense.Float] struct {
 	errors dense.Matrix[float64]
 }
 
-// run solves the system, and sets the model.
 func (f *fit[T]) run(ctx context.Context) error {
 	k, x := gramian.Images(f.k, dense.Copy(dense.Matrix[float64]{}, f.rows))
 	op := newOperator(k, x, f.root, gramian.Medians(x))

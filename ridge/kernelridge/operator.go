@@ -27,14 +27,12 @@ type operator struct {
 	kept   map[[2]int]dense.Matrix[float32] // K between blocks I ≤ J; nil if not in memory
 }
 
-// newOperator returns the operator of rows.
 func newOperator(k kernels.Kernel, x dense.Matrix[float64], root, origin []float64) *operator {
 	o := &operator{k: k, root: root, n: x.Rows, single: gramian.NewPoints[float32](k, x, origin), double: gramian.NewPoints[float64](k, x, origin)}
 	o.size = min(gramian.BlockRows, max(leastRows, (o.n/32+gramian.TileRows-1)/gramian.TileRows*gramian.TileRows))
 	return o
 }
 
-// blocks returns the number of blocks.
 func (o *operator) blocks() int { return (o.n + o.size - 1) / o.size }
 
 // keep computes K and keeps it, if it takes at most so many bytes.
@@ -63,7 +61,6 @@ func (o *operator) keep(ctx context.Context, bytes int64) error {
 	return err
 }
 
-// rowsOf returns the number of rows of a block.
 func (o *operator) rowsOf(block int) int { return min(o.n, (block+1)*o.size) - block*o.size }
 
 func (o *operator) block(p *gramian.Points[float32], i int) *gramian.Points[float32] {
@@ -93,8 +90,6 @@ func (o *operator) pairs(ctx context.Context, f func(i, j int)) error {
 	return ctx.Err()
 }
 
-// Multiply writes Ω^½KΩ^½v into dst, for the kernel matrix K and the diagonal matrix Ω of weights,
-// with products in float64 if wide is true and in float32 if not.
 func (o *operator) Multiply(ctx context.Context, dst, v dense.Matrix[float64], wide bool) error {
 	if o.root != nil {
 		v = v.Clone()
@@ -113,7 +108,6 @@ func (o *operator) Multiply(ctx context.Context, dst, v dense.Matrix[float64], w
 	return err
 }
 
-// scaleRows multiplies row i of x by by[i].
 func scaleRows(x dense.Matrix[float64], by []float64) {
 	for i, s := range by {
 		for j := range x.Cols {

@@ -52,7 +52,6 @@ type Progress struct {
 	Left       time.Duration // at the rate of the steps so far
 }
 
-// sized returns the options for n rows, with defaults in place of zeros.
 func (o Options) sized(n int) (Options, error) {
 	switch {
 	case !(o.Ratio > 0 && o.Ratio < 1e300):

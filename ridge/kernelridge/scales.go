@@ -20,7 +20,6 @@ import (
 )
 
 const (
-	// scaleSteps is the largest number of steps of the search for length-scales.
 	scaleSteps = 40
 	// leastRatio is the least λ of Scales in units of the mean of ω·k(x, x). As the length-scale ℓ
 	// of a linear column rises, the best λ falls as ℓ⁻², below what Fit and features can solve.

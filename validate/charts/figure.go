@@ -71,8 +71,6 @@ type Figure struct {
 	YRange [2]float64
 }
 
-// checkPath returns an error if the ending of path is not .png or .svg, or if its folder does not
-// exist.
 func checkPath(path string) error {
 	if ext := strings.ToLower(filepath.Ext(path)); ext != ".png" && ext != ".svg" {
 		return fmt.Errorf("%s: a picture's name must end in .png or .svg", path)
@@ -177,10 +175,8 @@ func (f Figure) Save(path string) error {
 	})
 }
 
-// extent is the ranges of both axes.
 type extent struct{ x0, x1, y0, y1 float64 }
 
-// extent returns the ranges of the drawable points of panels, widened.
 func (f Figure) extent(panels []Panel) (extent, error) {
 	e := extent{math.Inf(1), math.Inf(-1), math.Inf(1), math.Inf(-1)}
 	for _, p := range panels {
@@ -212,7 +208,6 @@ func (f Figure) extent(panels []Panel) (extent, error) {
 	return e, nil
 }
 
-// widen moves both ends of a range outwards by 6 % of the range.
 func widen(lo, hi float64, log bool) (float64, float64) {
 	const part = 0.06
 	if log {
@@ -229,7 +224,6 @@ func widen(lo, hi float64, log bool) (float64, float64) {
 	return lo - r, hi + r
 }
 
-// points returns the drawable points.
 func (f Figure) points(all []Point) []Point {
 	return slices.DeleteFunc(slices.Clone(all), func(p Point) bool { return !f.drawable(p) })
 }

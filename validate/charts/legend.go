@@ -28,7 +28,6 @@ func newLegend(styles []style, width vg.Length) legend {
 	return widest
 }
 
-// breakLegend starts a new row if a style does not fit in the width.
 func breakLegend(styles []style, width vg.Length) legend {
 	var l legend
 	text := legendText()
@@ -43,7 +42,6 @@ func breakLegend(styles []style, width vg.Length) legend {
 	return l
 }
 
-// legendText returns the style of the names in the legend.
 func legendText() draw.TextStyle {
 	text := plot.New().X.Label.TextStyle
 	text.Font.Size = vg.Points(12)

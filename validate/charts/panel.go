@@ -12,7 +12,6 @@ import (
 	"gonum.org/v1/plot/vg/draw"
 )
 
-// style is the style of the series or levels with a name.
 type style struct {
 	name  string
 	level bool
@@ -23,7 +22,6 @@ type style struct {
 }
 
 // palette begins with the colours of Okabe & Ito 2008, which colour-blind people can distinguish.
-// The other colours are a dark brown, violet, red and blue, an olive, a pink and a dark green.
 // Further names have the same colours with other shapes and dashed lines.
 var palette = []color.Color{
 	color.RGBA{R: 0, G: 114, B: 178, A: 255},
@@ -97,7 +95,6 @@ func (f Figure) styles() []style {
 	return all
 }
 
-// sample draws the style in the legend.
 func (s style) sample(c *draw.Canvas) {
 	y := c.Center().Y
 	if !s.bare {
@@ -173,7 +170,6 @@ func (f Figure) plot(p Panel, area extent, styles []style) *plot.Plot {
 	return d
 }
 
-// shareX reports whether two series have points at the same x.
 func (p Panel) shareX() bool {
 	owner := make(map[float64]int)
 	for i, s := range p.Series {

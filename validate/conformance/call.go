@@ -11,15 +11,12 @@ import (
 	"github.com/seed-feabd252/randfeat/dense"
 )
 
-// faults are the faults of an implementation.
 type faults []error
 
-// add adds a fault.
 func (f *faults) add(format string, args ...any) {
 	*f = append(*f, fmt.Errorf("conformance: "+format, args...))
 }
 
-// err returns the faults as one error.
 func (f *faults) err() error { return errors.Join(*f...) }
 
 // operation is a function of matrices, from the rows of x (n×in) to the rows of dst (n×out).
@@ -79,7 +76,6 @@ func (o operation[T]) checkDestination(f *faults, x, want dense.Matrix[T]) {
 	}
 }
 
-// checkRows calls the operation with some rows of x and with no rows.
 func (o operation[T]) checkRows(f *faults, x, want dense.Matrix[T]) {
 	if none := o.call(dense.Matrix[T]{}, x.RowRange(0, 0)); none.Rows != 0 {
 		f.add("%s of no rows has %d", o.name, none.Rows)
@@ -93,9 +89,8 @@ func (o operation[T]) checkRows(f *faults, x, want dense.Matrix[T]) {
 	}
 }
 
-// checkSharing calls a function from several goroutines at once, with rows that are rotated by a
-// different number in each call. checkSharing compares the results with the results of calls one
-// after another. Equal rows in all goroutines would hide scratch memory that the goroutines share.
+// checkSharing compares concurrent calls with calls one after another. Every call rotates the rows
+// differently, because equal rows would hide scratch memory that goroutines share.
 func checkSharing[T dense.Float](f *faults, name string, call func(by int) dense.Matrix[T]) {
 	const callers, calls = 4, 4
 	var want [callers]dense.Matrix[T]
@@ -134,7 +129,6 @@ func rotated[T dense.Float](x dense.Matrix[T], by int) dense.Matrix[T] {
 	return y
 }
 
-// checkNotFinite calls the operation with NaN and infinite coordinates.
 func (o operation[T]) checkNotFinite(f *faults, x, clean dense.Matrix[T]) {
 	row := x.Rows / 2
 	for j := range o.in {
@@ -155,7 +149,6 @@ func (o operation[T]) checkNotFinite(f *faults, x, clean dense.Matrix[T]) {
 	}
 }
 
-// checkRefusal calls the operation with shapes that do not fit.
 func (o operation[T]) checkRefusal(f *faults, x dense.Matrix[T]) {
 	refuses := func(what string, dst, x dense.Matrix[T]) {
 		if !panics(func() { o.call(dst, x) }) {
@@ -183,12 +176,10 @@ func same[T dense.Float](a, b dense.Matrix[T]) bool {
 	return true
 }
 
-// finite reports whether all elements are finite.
 func finite[T dense.Float](x []T) bool {
 	return !slices.ContainsFunc(x, func(v T) bool { return v-v != 0 })
 }
 
-// panics reports whether f panics.
 func panics(f func()) (yes bool) {
 	defer func() { yes = recover() != nil }()
 	f()
@@ -200,7 +191,6 @@ func normal[T dense.Float](n, d int) dense.Matrix[T] {
 	return draw[T](n, d, rand.New(rand.NewPCG(uint64(n), uint64(d))))
 }
 
-// draw returns an n×d matrix of normal draws from rng.
 func draw[T dense.Float](n, d int, rng *rand.Rand) dense.Matrix[T] {
 	x := dense.New[T](n, d)
 	for i := range x.Data {

@@ -71,7 +71,6 @@ func Kernel(k kernels.Kernel, x dense.Matrix[float64]) error {
 	return f.err()
 }
 
-// compareGram compares kernels.Gram with Eval.
 func compareGram(f *faults, k kernels.Kernel, x dense.Matrix[float64]) {
 	gram := kernels.Gram(dense.Matrix[float64]{}, k, x, dense.Matrix[float64]{})
 	var largest float64

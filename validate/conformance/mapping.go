@@ -125,7 +125,6 @@ func checkEstimated[T dense.Float](f *faults, name string, k kernels.Kernel, x d
 	return true
 }
 
-// checkLogarithms compares φ with the exponential of its logarithm.
 func checkLogarithms[T dense.Float](f *faults, phi, logPhi dense.Matrix[T]) {
 	for i := range phi.Rows {
 		for k, v := range phi.Row(i) {

@@ -66,14 +66,12 @@ func main() {
 	}
 }
 
-// end prints an error and ends the program. end does not use package log, because main discards the
-// logs.
+// end does not use package log, because main discards the logs.
 func end(err error) {
 	fmt.Fprintf(os.Stderr, "ridge: %v\n", err)
 	os.Exit(1)
 }
 
-// options are the flags.
 type options struct {
 	rows, shards, features int
 	dir, runner            string
@@ -140,7 +138,6 @@ func run(ctx context.Context, o options, out io.Writer) (err error) {
 	return nil
 }
 
-// onOneMachine fits the shards one after the other.
 func onOneMachine(ctx context.Context, phi rff.Map[float32], shards []ridge.NPY[float32]) (*ridge.Model[float32], error) {
 	sums, err := ridge.NewSums(phi, 1)
 	if err != nil {
@@ -158,7 +155,6 @@ func onOneMachine(ctx context.Context, phi rff.Map[float32], shards []ridge.NPY[
 	return sums.Fit(ctx, ridge.Options{})
 }
 
-// byPipeline fits the shards on Beam and writes the model.
 func byPipeline(ctx context.Context, runner string, phi rff.Map[float32], shards []ridge.NPY[float32], path string) error {
 	p, s := beam.NewPipelineWithRoot()
 	blocks := beamfeat.ReadNPY(s, shards...)
@@ -187,7 +183,6 @@ func rmse(m *ridge.Model[float32], test ridge.Block[float32]) float64 {
 	return math.Sqrt(sum / float64(mean.Rows))
 }
 
-// makeShards writes missing shards and returns all shards.
 func makeShards(o options) ([]ridge.NPY[float32], error) {
 	shards := make([]ridge.NPY[float32], o.shards)
 	for i := range shards {

@@ -55,7 +55,6 @@ func (t *Tokenizer) Encode(dst []int, text string) []int {
 	return dst
 }
 
-// encode appends the tokens of a text without special tokens.
 func (t *Tokenizer) encode(dst []int, text string) []int {
 	for text != "" {
 		piece := text

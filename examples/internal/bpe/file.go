@@ -87,7 +87,6 @@ func Parse(data []byte) (*Tokenizer, error) {
 	return t, nil
 }
 
-// check returns an error for rules that the package does not have.
 func (f *file) check() error {
 	m := f.Model
 	switch {
@@ -119,7 +118,6 @@ func (s step) digits() (bool, error) {
 	return split, nil
 }
 
-// tokens sets the tokens and merges of t.
 func (f *file) tokens(t *Tokenizer) error {
 	owner := make(map[int]string)
 	own := func(text string, id int) error {

@@ -31,7 +31,6 @@ func Write(path string, write func(io.Writer) error) error {
 	return os.WriteFile(path, b.Bytes(), 0o666)
 }
 
-// writable returns an error if a folder is not writable.
 func writable(folder string) error {
 	file, err := os.CreateTemp(folder, ".writable")
 	if err != nil {

@@ -61,7 +61,6 @@ type reader struct {
 	err     error
 }
 
-// attention returns the attention layer of the tensors with a prefix.
 func (r *reader) attention(prefix string, c Config, heads performer.Batch[float32]) *layer.MultiHead[float32] {
 	d, keys := c.Heads*c.HeadDim, c.KeyHeads*c.HeadDim
 	for name, shape := range map[string][]int{"q_proj": {d, c.Width}, "k_proj": {keys, c.Width}, "v_proj": {keys, c.Width}, "o_proj": {c.Width, d}} {
@@ -90,7 +89,6 @@ func (r *reader) linear(name string, rows, cols int) *layer.Linear[float32] {
 	return l
 }
 
-// floats returns the elements of a tensor.
 func (r *reader) floats(name string, shape ...int) []float32 {
 	t, ok := r.left[name]
 	delete(r.left, name)

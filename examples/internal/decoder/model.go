@@ -78,7 +78,6 @@ func (m *Model) Use(layer int, heads performer.Batch[float32]) error {
 	return err
 }
 
-// add adds y to x.
 func add(x, y dense.Matrix[float32]) {
 	for i := range x.Rows {
 		row := x.Row(i)

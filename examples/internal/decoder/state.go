@@ -42,7 +42,6 @@ func (s *State) Step(tokens []int) dense.Matrix[float32] {
 	return s.model.out.Apply(none, s.read(tokens))
 }
 
-// read computes all layers as Step does.
 func (s *State) read(tokens []int) dense.Matrix[float32] {
 	return s.model.forward(tokens, func(i int, x dense.Matrix[float32]) dense.Matrix[float32] {
 		return s.model.blocks[i].attention.Step(none, x, s.layers[i])

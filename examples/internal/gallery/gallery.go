@@ -105,7 +105,6 @@ func (p Picture) check(folder, scratch string, write bool) error {
 	return p.compare(committed)
 }
 
-// decode returns an error if a file is not a PNG picture.
 func decode(path string) error {
 	f, err := os.Open(path)
 	if err != nil {
@@ -118,7 +117,6 @@ func decode(path string) error {
 	return nil
 }
 
-// compare returns an error that names the first different number.
 func (p Picture) compare(committed []Number) error {
 	const again = "; RANDFEAT_DOCS=draw in the environment of the test draws the picture again"
 	if len(committed) != len(p.Numbers) {

@@ -45,7 +45,6 @@ func (c *call[T]) attend() bool {
 	return false
 }
 
-// end drops the arguments, and returns c to its pool.
 func (c *call[T]) end() {
 	c.Attention, c.blocks = tiles.Attention[T]{}, nil
 	pool.Put(&calls, c)
@@ -87,14 +86,12 @@ func (c *call[T]) divide(rows int) {
 	}
 }
 
-// pieces returns the number of blocks, and queries the queries of block i.
 func (c *call[T]) pieces() int { return (c.skip + c.Q.Rows + c.rows - 1) / c.rows }
 
 func (c *call[T]) queries(i int) (lo, hi int) {
 	return max(i*c.rows-c.skip, 0), min((i+1)*c.rows-c.skip, c.Q.Rows)
 }
 
-// run computes the outputs.
 func (c *call[T]) run() { parallel.Do(c.pieces(), c) }
 
 // blockSize returns the number of queries of a block, a power of two that divides a tile. Blocks

@@ -98,7 +98,6 @@ func (b *block[T]) addPart(c *call[T], p tiles.Part) {
 	b.exact.AddPart(c.K.RowRange(p.From, p.To), c.V.RowRange(p.From, p.To), &c.Mask, b.lo, p)
 }
 
-// release returns b to its pool.
 func (b *block[T]) release() {
 	if b.exact != nil {
 		b.exact.Release()
@@ -125,7 +124,6 @@ func (b *block[T]) encode(c *call[T], q, centres dense.Matrix[T]) {
 	}
 }
 
-// weigh computes the weights of the keys of a part of tile t, their peaks and their sums.
 func (b *block[T]) weigh(c *call[T], t int, p tiles.Part) {
 	keys := p.To - t*c.store.size
 	y := b.scores.Rows(keys)
@@ -138,7 +136,6 @@ func (b *block[T]) weigh(c *call[T], t int, p tiles.Part) {
 	bytedot.Weigh(&b.weights, keys, b.hi-b.lo, b.counted, b.scores.Rows((keys+3)&^3), b.peaks)
 }
 
-// add adds the keys of a part of tile t to the sums.
 func (b *block[T]) add(c *call[T], t int, p tiles.Part) {
 	b.weigh(c, t, p)
 	offsets := b.offsets.Rows(b.next + 1).Row(b.next)
@@ -238,7 +235,6 @@ func (b *block[T]) close(c *call[T], t int, p tiles.Part, y dense.Matrix[float32
 	bytedot.Peaks(b.peaks, y)
 }
 
-// finish writes the outputs.
 func (b *block[T]) finish(c *call[T]) {
 	if !c.store.exact {
 		b.addLater(c)

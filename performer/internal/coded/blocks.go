@@ -58,7 +58,6 @@ func AttendBlocks[T dense.Float](heads []tiles.Attention[T], threshold float64, 
 	c.end()
 }
 
-// chooseWith begins the call of a with thresholds.
 func (c *call[T]) chooseWith(a tiles.Attention[T], thresholds []float64, eightBits bool) {
 	c.blocks = &c.chooser
 	c.blocks.thresholds, c.blocks.eightBits = thresholds, eightBits && Takes(a)

@@ -30,7 +30,6 @@ func (c *call[T]) again() {
 	Mend(c.Scores, first, c.Dst)
 }
 
-// shrunk returns c with smaller values.
 func (c *call[T]) shrunk() tiles.Attention[T] {
 	a := c.Attention
 	a.V = a.V.Clone()

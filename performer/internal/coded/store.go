@@ -67,10 +67,8 @@ func (s *store[T]) encode(k, v dense.Matrix[T], valid []bool, size int) {
 	s.k, s.v, s.valid = dense.Matrix[T]{}, dense.Matrix[T]{}, nil
 }
 
-// tilesOf returns the number of tiles of n keys.
 func (s *store[T]) tilesOf(n int) int { return (n + s.size - 1) / s.size }
 
-// centre returns the mean of the keys of tile t.
 func (s *store[T]) centre(t int) []T { return s.centres.Rows(t + 1).Row(t) }
 
 // Piece encodes a tile.
@@ -146,8 +144,7 @@ func (s *store[T]) finite(x dense.Matrix[T], lo int) bool {
 	return true
 }
 
-// lost reports whether x is too small for codes with the given scales: its largest elements have
-// lost digits.
+// lost reports whether the largest elements of x lose digits in codes with the given scales.
 func lost[T dense.Float](scales []float32, x dense.Matrix[T]) bool {
 	if vecmath.Peak(scales) > bytedot.Least {
 		return false
@@ -202,7 +199,6 @@ func (s *store[T]) less(e *encoding[T], memory *scratch.Buffer[T], x dense.Matri
 	return y, count
 }
 
-// counts reports whether key j counts.
 func (s *store[T]) counts(j int) bool { return s.valid == nil || s.valid[j] }
 
 // encoding is the scratch memory of one goroutine for codes.
@@ -221,7 +217,6 @@ func (e *encoding[T]) rotate(r *hadamard.Rotation[T], x dense.Matrix[T]) dense.M
 	return r.Apply(e.rotated.Rows(x.Rows), x)
 }
 
-// rotations has the rotation of each dimension.
 var rotations sync.Map
 
 // rotationKey is the key of a rotation in rotations, different for each T.

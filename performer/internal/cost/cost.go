@@ -92,7 +92,6 @@ func (s Shape) size() float64 {
 	return float64(s.ElementSize)
 }
 
-// check panics unless the sizes are possible.
 func (s Shape) check() {
 	switch {
 	case s.Queries < 0 || s.Keys < 0 || s.Dim < 0 || s.Values < 0 || s.Features < 0:

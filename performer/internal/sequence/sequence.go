@@ -124,7 +124,6 @@ func (c Call[T]) Queries(from, to int) Call[T] {
 	return c
 }
 
-// rows returns the view of the rows from ≤ i < to of all heads of t.
 func rows[T dense.Float](t dense.Tensor[T], from, to int) dense.Tensor[T] {
 	if from < to && t.Cols > 0 {
 		t.Data = t.Data[from*t.Stride:]

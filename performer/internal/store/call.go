@@ -37,7 +37,6 @@ func (x *call[T]) vector(m dense.Matrix[T], h, i int) []T {
 	return layout.Head(m, h*x.group+i%x.group, x.s.heads).Row(i / x.group)
 }
 
-// queries returns the queries from ≤ i < to of a head of keys, in memory.
 func (x *call[T]) queries(memory *scratch.Buffer[T], h, from, to int) dense.Matrix[T] {
 	memory.Shape(to-from, x.s.dims[0])
 	q := memory.Rows(to - from)
@@ -65,5 +64,4 @@ func share(little bool, pieces int, t parallel.Task) {
 	}
 }
 
-// scores returns the scores of query i of a head of keys.
 func (x *call[T]) scores(h, i int) tiles.Scores { return x.s.scores[h*x.group+i%x.group] }

@@ -39,7 +39,6 @@ type choice[T dense.Float] struct {
 
 var choices pool.Pair[choice[float32], choice[float64]]
 
-// begin sets what the queries of a row see.
 func (w *choice[T]) begin(c *chooser[T], h, row int) {
 	s := c.on.s
 	w.of, w.h, w.first = c, h, row*c.on.group
@@ -125,7 +124,6 @@ func (w *choice[T]) output(dst []T, g, keys int) bool {
 // hidden is the score of keys that do not count as estimates.
 var hidden = float32(math.Inf(-1))
 
-// token returns the token of an estimate.
 func (w *choice[T]) token(i int) int {
 	if i < w.runs[0].to {
 		return i
@@ -133,7 +131,6 @@ func (w *choice[T]) token(i int) int {
 	return i - w.runs[0].to + w.runs[1].from
 }
 
-// bias applies the Softcap and the slope to estimates.
 func (w *choice[T]) bias(scores []float32) {
 	s := w.of.on.s
 	if s.scores[0].Softcap != 0 {

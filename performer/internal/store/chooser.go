@@ -81,7 +81,6 @@ func newChooser[T dense.Float](given []TopK, sides [2]side[T], widths []int) cho
 	return c
 }
 
-// reset sets the numbers of keys to those of an empty store.
 func (c *chooser[T]) reset() {
 	for h, x := range c.given {
 		c.paces[h] = pace{TopK: x}
@@ -170,7 +169,6 @@ func (c *chooser[T]) measure(piece int) {
 // skips reports whether whole computes no outputs of a head of keys.
 func (c *chooser[T]) skips(h int) bool { return c.skip != nil && c.skip[h] }
 
-// seen returns the number of tokens that a row of queries sees.
 func (c *chooser[T]) seen(row int) int { return c.on.s.places.seen(c.on.places[row*c.on.group]) }
 
 // fewChosen is the number of scores from which on processors share the heads.

@@ -40,7 +40,6 @@ type coarsen[T dense.Float] struct {
 	n     int // segments
 }
 
-// make makes the coarse codes of n closed tokens of a slab, from a place on.
 func (c *chooser[T]) make(s *slab[T], place, tokens, heads int) {
 	if c.given != nil {
 		c.coarsen = coarsen[T]{&c.sides, s, place, tokens / Segment}
@@ -49,7 +48,6 @@ func (c *chooser[T]) make(s *slab[T], place, tokens, heads int) {
 	}
 }
 
-// remake makes the coarse codes of the tokens from ≤ j < to of slabs.
 func (c *chooser[T]) remake(l *slabs[T], from, to int) {
 	for n := 0; c.given != nil && from < to; from += n {
 		n = min(to-from, l.size-from%l.size)
@@ -118,7 +116,6 @@ func (b *block[T]) putMean(means *rows, at int) {
 	}
 }
 
-// plainMean sets b.mean to the mean of the rows of a segment.
 func (b *block[T]) plainMean(order int) {
 	clear(b.mean)
 	for i := range Segment {

@@ -47,7 +47,6 @@ type counts [3]float64
 
 func (c counts) bytes() int { return int(8*c[0] + 4*c[1] + 8*c[2]) }
 
-// add adds n numbers of the type E.
 func add[E uint64 | float32 | float64](c *counts, n int) {
 	at := 0
 	switch any(E(0)).(type) {
@@ -67,7 +66,6 @@ type parameter struct {
 
 func (p parameter) String() string { return fmt.Sprintf("%s = %v", p.name, p.value) }
 
-// parameters are those of the attention and of its heads.
 func (s *Store[T]) parameters() (all []string) {
 	for _, p := range append([]parameter{{"linear attention", s.segments == nil}, {"heads of an attention", s.heads}}, s.content.parameters(s)...) {
 		all = append(all, p.String())
@@ -75,7 +73,6 @@ func (s *Store[T]) parameters() (all []string) {
 	return all
 }
 
-// check returns an error unless parameters and marks are those of s.
 func (s *Store[T]) check(of string, parameters []string, marks []float64) error {
 	want := s.parameters()
 	for i := range min(len(want), len(parameters)) {
@@ -115,7 +112,6 @@ func (s *Store[T]) exact(keyBits, valueBits int) []parameter {
 // runs are the closed tokens that later queries see: the first sinks, and from ≤ i < closed.
 type runs struct{ sinks, from, closed int }
 
-// runsOf returns the runs of so many tokens.
 func (s *Store[T]) runsOf(tokens int) runs {
 	r := runs{closed: s.closedOf(tokens)}
 	up := func(n int) int { return min((n+Segment-1)/Segment*Segment, r.closed) }
@@ -146,7 +142,6 @@ func (s *Store[T]) Recipe() Recipe {
 	return r
 }
 
-// counts returns the counts of so many tokens.
 func (s *Store[T]) counts(tokens int) counts {
 	c := s.content.counts()
 	if s.segments != nil {

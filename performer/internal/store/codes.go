@@ -139,7 +139,6 @@ func (c *codes[T]) whole(from, to int) {
 	}
 }
 
-// outputs computes the outputs of the queries of the call.
 func (c *codes[T]) outputs() {
 	s := c.s
 	n := s.keyHeads * len(c.pieces) * c.count
@@ -185,7 +184,6 @@ func (c *codes[T]) Piece(i int) {
 // rounding is a codes that rounds the queries of a call. A piece is a head of keys.
 type rounding[T dense.Float] codes[T]
 
-// round rounds the queries of all heads.
 func (c *codes[T]) round() {
 	s := c.s
 	n := s.keyHeads * c.count
@@ -205,7 +203,6 @@ func (r *rounding[T]) Piece(h int) {
 	pool.Put(&works, w)
 }
 
-// sizeDigits makes room for the digits of n queries.
 func sizeDigits[T dense.Float](digits *[9][]uint64, keys *side[T], widths []int, n int) {
 	for _, width := range widths {
 		digits[width] = scratch.Resize(digits[width], n*scan.DigitWords(scan.Words(keys.order, width), width))
@@ -228,7 +225,6 @@ func (w *work[T]) roundQuery(keys *side[T], widths []int, query []T, digits *[9]
 	return rotated, step, sum
 }
 
-// finish writes the output of query i of a head of keys.
 func (c *codes[T]) finish(h, i int) {
 	n := len(c.pieces) * c.count
 	dst, of := c.vector(c.dst, h, c.first+i), c.sums[h*n:][:n]

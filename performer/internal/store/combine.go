@@ -18,7 +18,6 @@ type rotatedSums struct {
 	values            []float32
 }
 
-// combined is memory for outputs.
 type combined[T dense.Float] struct{ row, out []T }
 
 // output writes the output of query i of a tile, which has the sums of elements, and of every so

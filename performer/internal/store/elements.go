@@ -58,7 +58,6 @@ func (e *elements[T]) close(s *Store[T], in *groups[T], from, n int) {
 	}
 }
 
-// of returns the keys and values of a part of head h of keys.
 func (e *elements[T]) of(h int, p tiles.Part) (k, v dense.Matrix[T]) {
 	s := e.s
 	if p.From >= s.closed {
@@ -164,7 +163,6 @@ func (e *elements[T]) fetch(places []place[T]) {
 	}
 }
 
-// read adds the elements of the tokens that query g reads.
 func (e *elements[T]) read(w *choice[T], g int) {
 	s, n, i := e.s, len(w.read), w.first+g
 	var tokens [2]dense.Matrix[T] // keys and values

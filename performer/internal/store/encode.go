@@ -74,7 +74,6 @@ func (b *block[T]) encode(s *side[T], codes, means *rows, at int, x dense.Matrix
 	b.compensate(means, at/Segment, count)
 }
 
-// resize makes room for so many rows.
 func (b *block[T]) resize(n, order int) {
 	b.rows = scratch.Resize(b.rows, n*order)
 	b.mean, b.rest, b.row = scratch.Resize(b.mean, order), scratch.Resize(b.rest, order), scratch.Resize(b.row, order)
@@ -161,7 +160,6 @@ func (b *block[T]) compensate(means *rows, at, count int) {
 	}
 }
 
-// decode sets x to the elements that row at stands for.
 func (b *block[T]) decode(s *side[T], codes, means *rows, x []T, at int) {
 	if scale := codes.scales[at]; scale != scale {
 		readOdd(&b.coder, codes, at, x)

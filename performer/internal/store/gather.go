@@ -10,13 +10,11 @@ import (
 	"github.com/seed-feabd252/randfeat/performer/internal/tiles"
 )
 
-// place is the place of a token: its slab, and its row in the slab.
 type place[T dense.Float] struct {
 	slab *slab[T]
 	row  int
 }
 
-// find sets the places of the tokens that a query reads.
 func (w *choice[T]) find(l *slabs[T]) {
 	w.places = scratch.Resize(w.places, len(w.read))
 	for j, i := range w.read {
@@ -24,7 +22,6 @@ func (w *choice[T]) find(l *slabs[T]) {
 	}
 }
 
-// gather copies the codes of the tokens that a query reads.
 func (w *choice[T]) gather() {
 	n := len(w.places)
 	for i := range w.codes {
@@ -51,7 +48,6 @@ func codesToRead[T dense.Float](s *slab[T], i int) *rows {
 	return &s.codes[i]
 }
 
-// sumCodes sums the gathered codes for query g.
 func (w *choice[T]) sumCodes(c *codes[T], g int) {
 	factors, offsets, digits := w.factors, w.offsets, w.digits
 	w.factors, w.offsets = factors[g:g+1], offsets[g:g+1]

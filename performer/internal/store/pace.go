@@ -79,7 +79,6 @@ func (p *pace) error() float64 {
 	return math.Sqrt(p.sums.errors / p.sums.norms)
 }
 
-// numbersOfPace is the number of numbers of a pace in a file.
 const numbersOfPace = 7
 
 func (p *pace) numbers() []float64 {
@@ -87,7 +86,6 @@ func (p *pace) numbers() []float64 {
 	return []float64{float64(p.Keys), a.errors, a.scaled, a.norms, b.errors, b.scaled, b.norms}
 }
 
-// set sets p to the numbers of a file.
 func (p *pace) set(x []float64) {
 	if p.Tolerance > 0 && x[0] >= 1 {
 		p.Keys, p.latest, p.sums = int(min(x[0], mostKeys)), measured{x[1], x[2], x[3]}, measured{x[4], x[5], x[6]}

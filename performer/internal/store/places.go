@@ -35,7 +35,6 @@ func (p Places) first(token int) int {
 	return 0
 }
 
-// seen returns how many tokens the query of a token sees.
 func (p Places) seen(token int) int {
 	low := p.first(token)
 	return token + 1 - low + min(p.Sinks, low)

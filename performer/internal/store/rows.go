@@ -82,7 +82,6 @@ type coder struct {
 	decoded []float64
 }
 
-// pack writes the codes of row at.
 func (c *coder) pack(r *rows, at int) {
 	c.part = scratch.Resize(c.part, len(c.codes))
 	for i, codes := range r.planes {
@@ -93,7 +92,6 @@ func (c *coder) pack(r *rows, at int) {
 	}
 }
 
-// unpack reads n codes of row at.
 func (c *coder) unpack(r *rows, at, n int) {
 	c.codes, c.part = scratch.Resize(c.codes, n), scratch.Resize(c.part, n)
 	clear(c.codes)
@@ -174,13 +172,11 @@ const (
 	noPowers = 1 << 11 // the bits of 2⁰
 )
 
-// oddCodes returns the codes of NaN and of zero.
 func (r *rows) oddCodes() (nan, zero int) {
 	nan = 1<<r.bits - 1
 	return nan, (nan - 3) / 2
 }
 
-// roundOdd writes the codes of x into the odd row at.
 func roundOdd[T dense.Float](c *coder, r *rows, at int, x []T) {
 	nan, zero := r.oddCodes()
 	var peak float64
@@ -209,7 +205,6 @@ func roundOdd[T dense.Float](c *coder, r *rows, at int, x []T) {
 	r.scales[at] = math.Float32frombits(quiet | uint32(power+noPowers)&powers)
 }
 
-// readOdd sets x to the elements that the odd row at stands for.
 func readOdd[T dense.Float](c *coder, r *rows, at int, x []T) {
 	nan, zero := r.oddCodes()
 	power := int(math.Float32bits(r.scales[at])&powers) - noPowers

@@ -28,7 +28,6 @@ type work[T dense.Float] struct {
 
 var works pool.Pair[work[float32], work[float64]]
 
-// sum sums a piece of the codes of a head.
 func (w *work[T]) sum(c *codes[T], h, piece int) {
 	r := c.pieces[piece]
 	first := (h*len(c.pieces) + piece) * c.count
@@ -80,7 +79,6 @@ func liftOf(size float32) float32 {
 	return 1
 }
 
-// addSlab adds n tokens of a slab from token number from on.
 func (w *work[T]) addSlab(c *codes[T], h, from, n int, sums []rotatedSums, lift float32) {
 	s, at := c.at(from, h)
 	firstMean := at / Segment
@@ -131,7 +129,6 @@ const partsOf = Segment / scan.PartRows
 // noMeans are the means of the means of a piece.
 var noMeans [pieceRows/Segment/scan.PartRows + 1]float32
 
-// begin sets the queries of w to those of a head.
 func (w *work[T]) begin(c *codes[T], h int) {
 	w.factors, w.offsets = c.factors[h*c.count:][:c.count], c.offsets[h*c.count:][:c.count]
 	for width, digits := range c.digits {
@@ -140,7 +137,6 @@ func (w *work[T]) begin(c *codes[T], h int) {
 	}
 }
 
-// end forgets the queries of the call.
 func (w *work[T]) end() { w.factors, w.offsets, w.digits = nil, nil, [9][]uint64{} }
 
 // products returns the products of the queries, in units of their steps, with the codes of n rows
@@ -203,7 +199,6 @@ func slant(scores []float32, slope float32, distance int) {
 	vecmath.AddScaled(scores, ascending[:len(scores)], slope)
 }
 
-// ascending holds the numbers from 0 on.
 var ascending = func() (x [Segment]float32) {
 	for i := range x {
 		x[i] = float32(i)
@@ -211,13 +206,11 @@ var ascending = func() (x [Segment]float32) {
 	return x
 }()
 
-// weighted holds the weighted sums of rows for each query.
 type weighted struct {
 	sums   [2][]float32 // of each plane
 	shifts []float32    // sums of weights times zero points
 }
 
-// begin clears the sums of so many queries.
 func (s *weighted) begin(r *rows, count int) {
 	for i := range s.sums {
 		s.sums[i] = s.sums[i][:0]
@@ -230,7 +223,6 @@ func (s *weighted) begin(r *rows, count int) {
 	clear(s.shifts)
 }
 
-// rescale multiplies the sums of query i by factor.
 func (s *weighted) rescale(i int, factor float32) {
 	for _, all := range s.sums {
 		size := len(all) / len(s.shifts)
@@ -239,7 +231,6 @@ func (s *weighted) rescale(i int, factor float32) {
 	s.shifts[i] *= factor
 }
 
-// add adds n rows from row at on, with weights for each query.
 func (s *weighted) add(memory *[]uint64, r *rows, weights []float32, at, n int) {
 	count, words := len(s.shifts), scan.WeightWords(n)
 	*memory = scratch.Resize(*memory, count*words)

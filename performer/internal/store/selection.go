@@ -93,7 +93,6 @@ func keyOf(score float32, i int32) uint64 {
 	return uint64(bits)<<32 | uint64(^uint32(i))
 }
 
-// digitBits is the number of bits of a digit of a key.
 const digitBits = 8
 
 // nth returns the n-th highest of at least n keys, digit by digit: a histogram of the highest digit

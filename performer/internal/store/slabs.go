@@ -100,7 +100,6 @@ func (s *slab[T]) copy(to int, from *slab[T], at, tokens, heads int) {
 	}
 }
 
-// index returns the index of the slab of a token.
 func (l *slabs[T]) index(token int) int {
 	if i := token >> l.shift; i < l.sinks {
 		return i
@@ -146,7 +145,6 @@ func (l *slabs[T]) open(token, tokens int) *slab[T] {
 	return s
 }
 
-// release removes the slabs from ≤ i < to from the list.
 func (l *slabs[T]) release(from, to int) {
 	for _, s := range l.list[from:to] {
 		if s.owner == l && s.shared.Load() == 0 {

@@ -37,7 +37,6 @@ type Store[T dense.Float] struct {
 // groups are keys and values of each head of keys.
 type groups[T dense.Float] [2][]dense.Matrix[T]
 
-// newGroups returns groups of so many tokens.
 func newGroups[T dense.Float](keyHeads, tokens int, dims [2]int) (g groups[T]) {
 	for side, d := range dims {
 		for range keyHeads {
@@ -47,7 +46,6 @@ func newGroups[T dense.Float](keyHeads, tokens int, dims [2]int) (g groups[T]) {
 	return g
 }
 
-// room returns the number of tokens that fit.
 func (g *groups[T]) room() int {
 	if len(g[0]) == 0 {
 		return 0
@@ -111,7 +109,6 @@ type segments[T dense.Float] interface {
 	drop(before int) int
 }
 
-// newStore returns an empty store.
 func newStore[T dense.Float](c content[T], scores []tiles.Scores, places Places, heads, keyHeads int, dims [2]int, run, keep int) *Store[T] {
 	s := &Store[T]{content: c, scores: scores, places: places, heads: heads, keyHeads: keyHeads, dims: dims, run: run, keep: keep}
 	s.segments, _ = c.(segments[T])
@@ -139,7 +136,6 @@ func (l *slabs[T]) checkMemory(places Places) error {
 	return nil
 }
 
-// tokens returns the number of tokens.
 func (s *Store[T]) tokens() int { return s.closed + s.open }
 
 // closedOf returns how many of n tokens are in closed segments.
@@ -160,7 +156,6 @@ func (s *Store[T]) Append(k, v dense.Matrix[T]) {
 	clear(s.given[1])
 }
 
-// append appends the first n tokens of in.
 func (s *Store[T]) append(in *groups[T], n int) {
 	for at := 0; at < n; {
 		if whole := (n - at) / s.run * s.run; s.open+s.keep == 0 && whole > 0 {
@@ -183,7 +178,6 @@ func (s *Store[T]) append(in *groups[T], n int) {
 	}
 }
 
-// grow makes room for n open tokens.
 func (s *Store[T]) grow(n int) {
 	if room := s.tail.room(); n > room {
 		old := s.tail
@@ -192,7 +186,6 @@ func (s *Store[T]) grow(n int) {
 	}
 }
 
-// recent returns the open tokens of a head of keys.
 func (s *Store[T]) recent(h int) (k, v dense.Matrix[T]) {
 	if s.open == 0 {
 		return dense.Matrix[T]{Cols: s.dims[0]}, dense.Matrix[T]{Cols: s.dims[1]}

@@ -77,10 +77,8 @@ func newSums[T dense.Float](e *features.Engine[T], heads, keyHeads, dv int) *sum
 	return c
 }
 
-// group returns the number of heads of queries for each head of keys.
 func (c *sums[T]) group() int { return c.heads / len(c.all) }
 
-// append adds tokens.
 func (c *sums[T]) append(k, v dense.Matrix[T]) {
 	if k.Rows == 1 {
 		c.add(k, v)

@@ -10,7 +10,6 @@ import (
 // The features of a token are computed for all heads at once, so that the frequencies are read
 // once. Then each head multiplies a matrix by a vector, whose time is the time to read S.
 
-// add adds a token.
 func (c *sums[T]) add(k, v dense.Matrix[T]) {
 	c.mapKeys(k, v)
 	for h := range c.all {
@@ -53,7 +52,6 @@ func (c *sums[T]) step(dst, q, k, v dense.Matrix[T]) {
 	c.countToken()
 }
 
-// attendHead computes the products of the query of head h of queries with the sums.
 func (c *sums[T]) attendHead(h int) {
 	of := h / c.group()
 	query, out, latest := c.scaledQuery(h), c.output(h), c.latest(of)
@@ -78,7 +76,6 @@ func (c *sums[T]) addSettled(h int, out, query []T) {
 	}
 }
 
-// countToken counts a token that was added to the latest sums.
 func (c *sums[T]) countToken() {
 	if c.count++; c.count == features.RecentTokens {
 		c.settle()
@@ -104,7 +101,6 @@ func (c *sums[T]) mapKeys(k, v dense.Matrix[T]) {
 	features.Extend(c.values.Rows(n), headRows(v, n))
 }
 
-// mapQueries stores the (log-)features of the queries of a token.
 func (c *sums[T]) mapQueries(q dense.Matrix[T]) {
 	c.engine.Features.Queries(c.queries.Rows(c.heads), headRows(q, c.heads))
 }
@@ -146,7 +142,6 @@ func (c *sums[T]) output(h int) []T {
 	return out
 }
 
-// finish writes the outputs of a token to the row dst.
 func (c *sums[T]) finish(dst dense.Matrix[T]) {
 	c.engine.Finish(headRows(dst, c.heads), c.out.Rows(c.heads), c.scales)
 }

@@ -66,7 +66,6 @@ func (b *gradient[T]) split(s *segments[T], last []T) {
 	}
 }
 
-// valueSums returns the columns of the merged sums of s that belong to values.
 func (b *gradient[T]) valueSums(s *segments[T]) dense.Matrix[T] {
 	return s.sums[0].Sums().ColRange(0, b.V.Cols)
 }
@@ -119,7 +118,6 @@ func (b *gradient[T]) queryGradients(s int) {
 	e.memory.gradientWorkspaces.Put(w)
 }
 
-// keyGradients computes the gradients of a block of keys and of their values.
 func (b *gradient[T]) keyGradients(i int) {
 	e := b.e
 	lo := i * queryRows
@@ -164,7 +162,6 @@ type gradientWorkspace[T dense.Float] struct {
 	scales           []logscale.Scale  // rows
 }
 
-// gradientWorkspace takes a workspace from the pool.
 func (e *Engine[T]) gradientWorkspace() *gradientWorkspace[T] {
 	w := e.memory.gradientWorkspaces.Get()
 	if w.rows == 0 {

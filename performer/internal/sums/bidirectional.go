@@ -50,7 +50,6 @@ func (e *Engine[T]) outputs(dst, q dense.Tensor[T], sums *Accumulator[T], dv int
 	e.memory.bidirectionals.Put(b)
 }
 
-// blocks returns the number of blocks of the queries of a head.
 func (b *bidirectional[T]) blocks() int { return (b.q.Rows + queryRows - 1) / queryRows }
 
 func (b *bidirectional[T]) Piece(i int) {

@@ -29,7 +29,6 @@ func (b *tokenBlock[T]) prepare(c *causal[T]) {
 	b.weights, b.inverses, b.peaks = scratch.Resize(b.weights, ChunkRows), scratch.Resize(b.inverses, ChunkRows), scratch.Resize(b.peaks, c.e.M)
 }
 
-// load computes the features of block g of the pass.
 func (c *causal[T]) load(g int) {
 	b := c.ring[g%len(c.ring)]
 	lo := g * ChunkRows
@@ -98,7 +97,6 @@ func (c *causal[T]) keepDenominator(i int, total, mean T, relative logscale.Scal
 	c.DK.Row(i)[0], c.DV.Row(i)[0] = total, mean
 }
 
-// divide divides the features of a block of queries by their denominators.
 func (c *causal[T]) divide(b *tokenBlock[T], queries dense.Matrix[T]) {
 	for i := range queries.Rows {
 		row, total := queries.Row(i), c.DK.Row(b.lo + i)[0]

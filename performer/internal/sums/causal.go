@@ -82,7 +82,6 @@ func windowOf(rows, processors int) int {
 	return min(chunksPerWorker*processors, maxWindow, blocksOf(rows))
 }
 
-// blocksOf returns the number of blocks of the given number of tokens.
 func blocksOf(rows int) int { return (rows + ChunkRows - 1) / ChunkRows }
 
 // ForwardCausal writes causal attention of at least one token over the keys that are valid, or over
@@ -130,7 +129,6 @@ func (c *causal[T]) release() {
 	e.memory.causals.Put(c)
 }
 
-// back reports whether the pass goes from the last token to the first.
 func (c *causal[T]) back() bool { return c.purpose == forKeys }
 
 // pass processes all tokens in batches of window chunks. It stops and returns false if forKeys
@@ -217,7 +215,6 @@ const (
 	emit                // outputs or gradients of a block
 )
 
-// do computes the n pieces of a stage.
 func (c *causal[T]) do(stage stage, n int) {
 	c.stage = stage
 	parallel.Do(n, c)
@@ -251,7 +248,6 @@ func (c *causal[T]) prefix(g int) {
 	}
 }
 
-// emitBlock computes the outputs or gradients of the chunks of a block.
 func (c *causal[T]) emitBlock(i int) {
 	b := c.ring[(c.first+i)%len(c.ring)]
 	before := &c.state

@@ -52,17 +52,14 @@ func (ch *chunk[T]) prepare(c *causal[T]) {
 	ch.slopes.Shape(ChunkRows, c.e.M)
 }
 
-// reading returns the features that read the sums.
 func (ch *chunk[T]) reading() dense.Matrix[T] { return ch.of(&ch.block.reading) }
 
-// summed returns the features that are summed.
 func (ch *chunk[T]) summed() dense.Matrix[T] { return ch.of(&ch.block.summed) }
 
 func (ch *chunk[T]) of(b *scratch.Buffer[T]) dense.Matrix[T] {
 	return b.Rows(ch.block.rows).RowRange(ch.from, ch.to)
 }
 
-// rows returns the rows of the tokens of the chunk.
 func (ch *chunk[T]) rows(m dense.Matrix[T]) dense.Matrix[T] {
 	return m.RowRange(ch.block.lo+ch.from, ch.block.lo+ch.to)
 }
@@ -229,7 +226,6 @@ func (c *causal[T]) emitQueries(ch *chunk[T], before dense.Matrix[T]) {
 	c.e.Features.PullQueries(ch.rows(c.DQ), ch.rows(c.Q), slopes)
 }
 
-// emitKeys writes the gradients with respect to keys and values.
 func (c *causal[T]) emitKeys(ch *chunk[T], before dense.Matrix[T]) {
 	keys, slopes, dv := ch.reading(), c.slopes(ch, before), ch.rows(c.DV)
 	out := ch.out.Rows(slopes.Rows)

@@ -18,7 +18,6 @@ const (
 
 func inRange[T dense.Float](sum T) bool { return leastSum <= sum && sum <= greatestSum }
 
-// allInRange reports whether the sums of all features over the keys are in range.
 func (acc *Accumulator[T]) allInRange() bool {
 	sums := acc.Sums()
 	for f := range sums.Rows {

@@ -14,11 +14,9 @@ type history struct {
 	chunks  []historyChunk
 }
 
-// historyChunk is a chunk of a history: its number of rows, and the number of earlier changes of
-// the reference.
+// historyChunk is a chunk: its rows, and the number of earlier changes of the reference.
 type historyChunk struct{ rows, changes int }
 
-// clear removes all chunks.
 func (t *history) clear() { t.changes, t.chunks = t.changes[:0], t.chunks[:0] }
 
 // add adds a chunk with the given changes and number of rows, if the history is kept.

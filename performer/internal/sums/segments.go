@@ -89,7 +89,6 @@ func (s *segments[T]) Piece(i int) {
 	s.sums[i] = acc
 }
 
-// drop returns the sums to their pool.
 func (s *segments[T]) drop() {
 	for i, acc := range s.sums[:s.count] {
 		s.e.Drop(acc)
@@ -97,7 +96,6 @@ func (s *segments[T]) drop() {
 	}
 }
 
-// release returns the sums and s to their pools.
 func (s *segments[T]) release() {
 	s.drop()
 	memory := s.e.memory

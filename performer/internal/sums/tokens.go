@@ -178,7 +178,6 @@ func (s *directShare[T]) prepare(m int) {
 	s.fresh, s.taken = 0, 0
 }
 
-// panelWidth returns the width of the panel that begins with a column.
 func (s *directShare[T]) panelWidth(m, from int) int {
 	left := s.to - s.from + 1 - from
 	if left > directColumns {
@@ -187,7 +186,6 @@ func (s *directShare[T]) panelWidth(m, from int) int {
 	return rankone.Columns[T](m, left, false)
 }
 
-// outputs writes the outputs of the tokens lo ≤ i < hi.
 func (s *directShare[T]) outputs(d *directCausal[T], lo, hi int) {
 	n, m := hi-lo, d.e.M
 	if n == 0 {

@@ -121,7 +121,6 @@ func segmentsOfQueries(n int) int {
 	return min((n+gradientQueries-1)/gradientQueries, gradientSegments)
 }
 
-// collect adds up the gradients of the segments.
 func (b *backward[T]) collect() {
 	for j := range b.hi - b.lo {
 		dk, dv := b.DK.Row(b.lo+j), b.DV.Row(b.lo+j)
@@ -167,7 +166,6 @@ func (b *backward[T]) logSink() (sum float64) {
 	return sum
 }
 
-// segment computes the gradients between a segment of queries and a tile of keys.
 func (b *backward[T]) segment(s int) {
 	w := pool.Get[gradientTile[T]](&gradientTiles)
 	w.weights.Shape(Keys, gradientQueries)
@@ -184,7 +182,6 @@ func (b *backward[T]) segment(s int) {
 	pool.Put(&gradientTiles, w)
 }
 
-// gradientTile is the scratch memory of one goroutine.
 type gradientTile[T dense.Float] struct {
 	weights, slopes scratch.Buffer[T] // Keys×gradientQueries: P and dS, transposed
 	out             scratch.Buffer[T] // gradientQueries×dv

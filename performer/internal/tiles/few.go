@@ -20,7 +20,6 @@ type few[T dense.Float] struct {
 	scores  scratch.Buffer[T] // queries×Keys
 }
 
-// begin copies the queries.
 func (f *few[T]) begin(q dense.Matrix[T]) {
 	f.queries.Shape(q.Rows, q.Cols)
 	dense.Copy(f.queries.Rows(q.Rows), q)

@@ -233,7 +233,6 @@ func (w *view[T]) clear(j int, x []T) {
 	}
 }
 
-// open reports whether query i of the tile sees key j of the tile.
 func (w *view[T]) open(j, i int) bool {
 	if w.changes.Rows > 0 {
 		return w.changes.At(j, i) != T(math.Inf(-1))
@@ -291,7 +290,6 @@ type slopes[T dense.Float] struct {
 	penalties []T
 }
 
-// prepare computes the penalties for the queries first ≤ i < end and the keys lo ≤ j < hi.
 func (s *slopes[T]) prepare(m *Mask[T], first, end, lo, hi int) {
 	s.least = m.Place(first) - hi + 1
 	s.penalties = scratch.Resize(s.penalties, m.Place(end-1)-lo-s.least+1)
@@ -300,7 +298,6 @@ func (s *slopes[T]) prepare(m *Mask[T], first, end, lo, hi int) {
 	}
 }
 
-// apply subtracts the slope times the distance to key j from its scores.
 func (s *slopes[T]) apply(w *view[T], j int, scores []T) {
 	penalties := s.penalties[w.mask.Place(w.first)-j-s.least:]
 	if w.mask.Places == nil {

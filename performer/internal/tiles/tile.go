@@ -139,7 +139,6 @@ func (t *Tile[T]) add(k, v dense.Matrix[T], w *view[T]) {
 	w.product(addWeighted, t.sums.Rows(len(t.peaks)), scores, v, 1, false, &t.clean)
 }
 
-// addWeighted adds sᵀ·v to sums.
 func addWeighted[T dense.Float](s, v, sums dense.Matrix[T]) { matmul.TMul(1, s, v, 1, sums) }
 
 // markSeen marks the queries that see one of n keys, and reports whether there is such a query.

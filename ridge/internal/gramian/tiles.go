@@ -135,7 +135,6 @@ func (p *Points[T]) Rows(lo, hi int) *Points[T] {
 	return &Points[T]{p.x.RowRange(lo, hi), p.moved.RowRange(lo, hi), p.half[lo:hi], p.far[lo:hi]}
 }
 
-// anyFar reports whether p has a row that is far from the origin.
 func (p *Points[T]) anyFar() bool { return slices.Contains(p.far, true) }
 
 // Tile is scratch memory of a goroutine.
