@@ -42,7 +42,6 @@ func (m Vectors) RepeatBy(label string, left Register, step int) {
 	JG(LabelRef(label))
 }
 
-// result returns the register of a result.
 func (m Vectors) result(into []Op) Op {
 	if len(into) > 0 {
 		return into[0]

@@ -41,7 +41,6 @@ func parse(signature string) layout {
 	return l
 }
 
-// add places a value of the given type.
 func (l *layout) add(name, kind string) {
 	general, _, _ := strings.Cut(kind, "[")
 	if fields, ok := structures[general]; ok {
@@ -57,11 +56,6 @@ func (l *layout) add(name, kind string) {
 	l.size = (l.size + size - 1) &^ (size - 1)
 	l.offsets[name] = l.size
 	l.size += size
-}
-
-// replaceElement replaces the type T.
-func replaceElement(signature, element string) string {
-	return strings.NewReplacer("*T", "*"+element, "[T]", "["+element+"]", " T", " "+element).Replace(signature)
 }
 
 // place returns an argument, or a field of one, as Go's assembler names it.

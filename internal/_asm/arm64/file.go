@@ -42,7 +42,6 @@ func (f *File) Stubs() ([]byte, error) {
 	return format.Source(append(fmt.Appendf(nil, header+"package %s\n", f.pkg, f.pkg), f.stubs.Bytes()...))
 }
 
-// finish writes the function.
 func (f *File) finish() {
 	fn := f.fn
 	if fn.usesPool {

@@ -11,7 +11,6 @@ type (
 	GP  int
 )
 
-// function is a function that is being written.
 type function struct {
 	name, signature, doc string
 	params               layout
@@ -35,7 +34,8 @@ type instruction struct {
 // Begin starts a function. In its signature T stands for the element type.
 func (m Machine) Begin(name, signature, doc string) {
 	name += m.Name
-	signature = replaceElement(signature, m.Element())
+	element := m.Element()
+	signature = strings.NewReplacer("*T", "*"+element, "[T]", "["+element+"]", " T", " "+element).Replace(signature)
 	m.fn = &function{name: name, signature: signature, doc: doc, params: parse(signature)}
 	m.fn.pool = m.GP()
 }
@@ -134,7 +134,6 @@ func (m Machine) I(format string, args ...any) {
 	m.fn.code = append(m.fn.code, i)
 }
 
-// number returns the number of a register.
 func number(register any) int {
 	switch r := register.(type) {
 	case Vec:

@@ -32,7 +32,6 @@ func (m Machine) W(w word, uses string, operands ...any) {
 	m.fn.code = append(m.fn.code, i)
 }
 
-// use appends a register that is read, written or both.
 func (i *instruction) use(verb byte, register int) {
 	if verb != 'w' {
 		i.reads = append(i.reads, register)
@@ -43,7 +42,6 @@ func (i *instruction) use(verb byte, register int) {
 	i.parts = append(i.parts, register)
 }
 
-// encode returns the line of a word for the given registers.
 func (w word) encode(registers []int) string {
 	bits, numbers := w.bits, make([]any, len(registers))
 	for i, r := range registers {
@@ -74,7 +72,6 @@ const (
 	fcvtns = 0x4e21a800
 )
 
-// lanes returns the name of the arrangement of vectors.
 func (m Machine) lanes() string { return Of(m, "4s", "2d") }
 
 // words of floating-point instructions with two and three registers.
@@ -100,41 +97,29 @@ func (m Machine) element(name string, bits uint32, lane int) word {
 	return word{bits, []int{first, second, third}, fmt.Sprintf("%s v%%d.%s, v%%d.%s, v%%d.%s[%d]", name, a, a, a[1:], lane)}
 }
 
-// shiftRight returns the word of an arithmetic shift.
 func (m Machine) shiftRight(n int) word {
 	a := m.lanes()
 	return word{0x4f000400 | uint32(16*m.Size-n)<<16, []int{first, second}, fmt.Sprintf("sshr v%%d.%s, v%%d.%s, #%d", a, a, n)}
 }
 
 var (
-	// orNot computes a ∨ ¬b.
-	orNot = word{0x4ee01c00, []int{first, second, third}, "orn v%d.16b, v%d.16b, v%d.16b"}
-	// least and most are the extreme of four unsigned integers.
+	orNot          = word{0x4ee01c00, []int{first, second, third}, "orn v%d.16b, v%d.16b, v%d.16b"}
 	least          = word{0x6eb1a800, []int{first, second}, "uminv s%d, v%d.4s"}
 	most           = word{0x6eb0a800, []int{first, second}, "umaxv s%d, v%d.4s"}
 	accumulateInts = word{0x4e606800, []int{first, second}, "sadalp v%d.4s, v%d.8h"}
-	// dotBytes adds the products of four signed bytes to each integer of 32 bits.
-	dotBytes = word{0x4e809400, []int{first, second, third}, "sdot v%d.4s, v%d.16b, v%d.16b"}
-	// mulBytes and mulUpperBytes multiply the lower and the upper half of 16 signed bytes, in 16
-	// bits.
-	mulBytes      = word{0x0e20c000, []int{first, second, third}, "smull v%d.8h, v%d.8b, v%d.8b"}
-	mulUpperBytes = word{0x4e20c000, []int{first, second, third}, "smull2 v%d.8h, v%d.16b, v%d.16b"}
-	// mulAdd and mulAddUpper add the products of four signed integers of 16 bits, the lower or the
-	// upper of eight, to integers of 32 bits.
-	mulAdd      = word{0x0e608000, []int{first, second, third}, "smlal v%d.4s, v%d.4h, v%d.4h"}
-	mulAddUpper = word{0x4e608000, []int{first, second, third}, "smlal2 v%d.4s, v%d.8h, v%d.8h"}
+	dotBytes       = word{0x4e809400, []int{first, second, third}, "sdot v%d.4s, v%d.16b, v%d.16b"}
+	mulBytes       = word{0x0e20c000, []int{first, second, third}, "smull v%d.8h, v%d.8b, v%d.8b"}
+	mulUpperBytes  = word{0x4e20c000, []int{first, second, third}, "smull2 v%d.8h, v%d.16b, v%d.16b"}
+	mulAdd         = word{0x0e608000, []int{first, second, third}, "smlal v%d.4s, v%d.4h, v%d.4h"}
+	mulAddUpper    = word{0x4e608000, []int{first, second, third}, "smlal2 v%d.4s, v%d.8h, v%d.8h"}
 	// toIntegers rounds float32 to the nearest integers of 32 bits, to even ones in the middle.
 	toIntegers = word{0x4e21a800, []int{first, second}, "fcvtns v%d.4s, v%d.4s"}
 	// shiftDoubles shifts integers of 64 bits to the left, or to the right by negative numbers.
-	shiftDoubles = word{0x6ee04400, []int{first, second, third}, "ushl v%d.2d, v%d.2d, v%d.2d"}
-	// narrow and narrowUpper convert four integers of 32 bits to 16, in the lower and in the upper
-	// half.
-	narrow      = word{0x0e612800, []int{first, second}, "xtn v%d.4h, v%d.4s"}
-	narrowUpper = word{0x4e612800, []int{first, second}, "xtn2 v%d.8h, v%d.4s"}
-	larger      = word{0x6ea06400, []int{first, second, third}, "umax v%d.4s, v%d.4s, v%d.4s"}
-	// toFloats converts signed integers of 32 bits to float32.
-	toFloats = word{0x4e21d800, []int{first, second}, "scvtf v%d.4s, v%d.4s"}
-	// lengthen and lengthenUpper convert the lower and the upper half of four float32 to float64.
+	shiftDoubles  = word{0x6ee04400, []int{first, second, third}, "ushl v%d.2d, v%d.2d, v%d.2d"}
+	narrow        = word{0x0e612800, []int{first, second}, "xtn v%d.4h, v%d.4s"}
+	narrowUpper   = word{0x4e612800, []int{first, second}, "xtn2 v%d.8h, v%d.4s"}
+	larger        = word{0x6ea06400, []int{first, second, third}, "umax v%d.4s, v%d.4s, v%d.4s"}
+	toFloats      = word{0x4e21d800, []int{first, second}, "scvtf v%d.4s, v%d.4s"}
 	lengthen      = word{0x0e617800, []int{first, second}, "fcvtl v%d.2d, v%d.2s"}
 	lengthenUpper = word{0x4e617800, []int{first, second}, "fcvtl2 v%d.2d, v%d.4s"}
 )
@@ -164,7 +149,6 @@ var (
 )
 
 var (
-	// loadAt and storeAt move a vector at a distance that is in a register.
 	loadAt  = word{0x3ce06800, []int{first, second, third}, "ldr q%d, [x%d,x%d]"}
 	storeAt = word{0x3ca06800, []int{first, second, third}, "str q%d, [x%d,x%d]"}
 )

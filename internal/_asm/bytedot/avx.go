@@ -242,8 +242,7 @@ func (m avx) pack(a, b Op) Op {
 	return a
 }
 
-// sumBytes adds the products of the four signed bytes of a and unsigned bytes of b in an element to
-// the element of sums.
+// sumBytes adds, in each element, the products of four signed bytes of a and unsigned ones of b.
 func (m avx) sumBytes(a, b, sums Op) {
 	if m.Wide {
 		amd64.PlusBytes(a, b, sums)
@@ -274,7 +273,6 @@ func (m avx) flipper() func(v Op) {
 	return func(v Op) { m.Xor(v, constant("signs", 0x80808080), v) }
 }
 
-// widen writes bytes as 16 bits in the order in which pairs are multiplied.
 func (m avx) widen() {
 	m.Begin("widen", "(dst, src *int8, sixteens int)", "writes 16·sixteens bytes as words, of each four the first, the third, the second and the fourth.")
 	dst, src, left := m.Argument("dst"), m.Argument("src"), m.Argument("sixteens")
@@ -290,7 +288,6 @@ func (m avx) widen() {
 	m.End()
 }
 
-// tables are the tables that were written, by name.
 var tables = map[string]Mem{}
 
 // constant returns the address of 64 bytes that repeat a doubleword.

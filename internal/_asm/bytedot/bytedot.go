@@ -11,7 +11,6 @@ const (
 	groupBytes = 4
 )
 
-// machine is a machine with the operations of the kernels of this package.
 type machine[V, G any] interface {
 	kernel.Machine[V, G]
 	// vectors returns the number of vectors of sixteen elements.
@@ -21,9 +20,7 @@ type machine[V, G any] interface {
 	columns(sixteens int) (vectors, parts int)
 	// held reports whether a product has registers for the peaks and scales of all its columns.
 	held() bool
-	// counter returns a register with n.
 	counter(n int) G
-	// advanceArgument adds bytes to an argument in memory.
 	advanceArgument(name string, bytes int)
 	// advanceTimes adds 1 or 4 times a number of bytes to an address.
 	advanceTimes(p, bytes G, times int)
@@ -79,7 +76,6 @@ type machine[V, G any] interface {
 	transposed(from, row G) []V
 	// flipper returns a function that changes the sign bit of every byte.
 	flipper() func(v V)
-	// times returns a register with n·a.
 	times(a G, n int) G
 }
 
@@ -91,10 +87,8 @@ type weigher[V any] struct {
 	bytes       func(a, b V, into V) V // packs the weights of four rows and adds them to the totals
 }
 
-// kernels writes the kernels that all machines share.
 type kernels[V, G any] struct{ machine[V, G] }
 
-// write writes the kernels of a machine.
 func write[V, G any](m machine[V, G]) {
 	k := kernels[V, G]{m}
 	writeProducts("scores", "add", k)
@@ -107,7 +101,6 @@ func write[V, G any](m machine[V, G]) {
 	k.transpose()
 }
 
-// writeProducts writes the products of a machine, under these names.
 func writeProducts[V, G any](scoresName, addName string, k kernels[V, G]) {
 	for _, sixteens := range []int{1, 4} {
 		k.product(scores[V, G](scoresName), sixteens)

@@ -124,7 +124,6 @@ func (m neon) rowCodes() func(v []arm64.Vec, to arm64.GP, sum arm64.Vec) {
 	}
 }
 
-// narrow rounds four vectors to bytes.
 func (m neon) narrow(v []arm64.Vec) arm64.Vec {
 	for _, v := range v {
 		m.Into(v).ToInts(v)
@@ -155,12 +154,10 @@ func (m neon) flipper() func(v arm64.Vec) {
 	return func(v arm64.Vec) { m.Xor(v, signs, v) }
 }
 
-// repeated returns a vector of bytes of which each is b.
 func (m neon) repeated(b uint8) arm64.Vec {
 	return m.Constant(0x0101010101010101*uint64(b), 0x0101010101010101*uint64(b))
 }
 
-// words returns a vector of integers of 16 bits of which each is v.
 func (m neon) words(v int16) arm64.Vec {
 	return m.Constant(0x0001000100010001*uint64(uint16(v)), 0x0001000100010001*uint64(uint16(v)))
 }

@@ -21,7 +21,6 @@ func (m neon) weigher() weigher[arm64.Vec] {
 	}}
 }
 
-// shuffle returns the bytes of v in an order.
 func (m neon) shuffle(v, order arm64.Vec) arm64.Vec {
 	w := m.Vec()
 	m.I("VTBL V%r.B16, [V%r.B16], V%w.B16", order, v, w)

@@ -11,7 +11,6 @@ type epilogue[V, G any] struct {
 	begin func(p *product[V, G]) func(sums [][]V)
 }
 
-// scores writes scaled numbers and raises peaks.
 func scores[V, G any](name string) epilogue[V, G] {
 	arguments := "dst *float32, stride int, peaks, rowScales, scales *float32"
 	return epilogue[V, G]{name, "computes dst = ((starts + A·B)·rowScales)·scales and raises peaks to what is larger", arguments, []string{"dst", "peaks", "scales"}, func(p *product[V, G]) func(sums [][]V) {
@@ -43,7 +42,6 @@ func scores[V, G any](name string) epilogue[V, G] {
 	}}
 }
 
-// add adds scaled numbers to scaled sums.
 func add[V, G any](name string) epilogue[V, G] {
 	arguments := "dst *float32, stride int, rowScales, olds, news *float32"
 	return epilogue[V, G]{name, "computes dst = dst·olds + (starts + A·B)·(rowScales·news)", arguments, []string{"dst", "olds", "news"}, func(p *product[V, G]) func(sums [][]V) {
@@ -66,7 +64,6 @@ func add[V, G any](name string) epilogue[V, G] {
 	}}
 }
 
-// product is a product that is being written.
 type product[V, G any] struct {
 	machine[V, G]
 	v              int // vectors of columns that are summed at a time
@@ -78,7 +75,6 @@ type product[V, G any] struct {
 	end            func()
 }
 
-// write writes vectors of a row, and goes to the next row.
 func (p *product[V, G]) write(row []V) {
 	p.store(row, p.dst)
 	p.AdvanceBy(p.dst, p.stride)
@@ -122,7 +118,6 @@ func (k kernels[V, G]) product(e epilogue[V, G], sixteens int) {
 	k.End()
 }
 
-// sum writes the sums of some rows.
 func (p *product[V, G]) sum(label string, rows int, finish func(sums [][]V)) {
 	sums := make([][]V, rows)
 	for i := range sums {

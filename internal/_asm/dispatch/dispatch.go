@@ -59,7 +59,6 @@ func (m machine) List(format string, numbers []int) string {
 	return list.String()
 }
 
-// functions are what templates know besides.
 var functions = template.FuncMap{
 	"sub":   func(a, b int) int { return a - b },
 	"these": func(numbers ...int) []int { return numbers },
@@ -158,7 +157,6 @@ func machinesOf(arch, folder string) ([]machine, error) {
 	return used, nil
 }
 
-// functionsOf returns the functions of a file.
 func functionsOf(name string) (functions []*ast.FuncDecl, err error) {
 	file, err := parser.ParseFile(token.NewFileSet(), name, nil, parser.SkipObjectResolution)
 	if err != nil {
@@ -172,7 +170,6 @@ func functionsOf(name string) (functions []*ast.FuncDecl, err error) {
 	return functions, nil
 }
 
-// writeTables writes the kernels of each tier, for both element types.
 func writeTables(b *bytes.Buffer, table *template.Template, machines []machine) error {
 	for _, size := range []int{4, 8} {
 		fmt.Fprintf(b, "var kernels%d = [simd.NEON + 1]*kernels[float%d]{\n", 8*size, 8*size)

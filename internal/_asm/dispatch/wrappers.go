@@ -30,7 +30,6 @@ type wrapper struct {
 	Reference                       string // the call
 }
 
-// writeWrappers writes a wrapper for each reference of a package.
 func writeWrappers(b *bytes.Buffer, pkg string, references []*ast.FuncDecl, machines []machine) error {
 	typed := len(machines) > 0 && machines[0].Size > 0
 	if typed {
@@ -108,7 +107,6 @@ func writeWrappers(b *bytes.Buffer, pkg string, references []*ast.FuncDecl, mach
 
 func text(e ast.Expr) string { return types.ExprString(e) }
 
-// parameters returns the types of parameters by name, and the names in order.
 func parameters(f *ast.FuncType) (kinds map[string]string, names []string) {
 	kinds = make(map[string]string)
 	for _, field := range f.Params.List {

@@ -12,7 +12,6 @@ import (
 	"github.com/seed-feabd252/randfeat/internal/_asm/terms"
 )
 
-// avx is a machine of amd64.
 type avx struct {
 	amd64.Vectors
 	masked bool // cores take any number of columns: they mask the last vector
@@ -163,7 +162,6 @@ func four(p, stride, triple Register, i int) Mem {
 	return Mem{Base: p, Index: stride, Scale: uint8(i)}
 }
 
-// avxWalk is a walk down rows.
 type avxWalk struct {
 	avx
 	p, stride, triple Register

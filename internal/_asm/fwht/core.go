@@ -20,8 +20,7 @@ func (k kernels[V, G]) beginCombine() (groups, x, stride, count G) {
 	return groups, x, stride, count
 }
 
-// combinations returns the sums and differences that a group of four rows contributes
-// to the rows of a core, in the order of the reference.
+// combinations returns the sums and differences of four rows in the order of the reference.
 func (k kernels[V, G]) combinations(load func(i int) V) []V {
 	both := func(a, b V) []V { return []V{k.Add(a, b), k.Sub(a, b)} }
 	p := both(load(0), load(1))
@@ -35,8 +34,7 @@ func (k kernels[V, G]) combinations(load func(i int) V) []V {
 	return c
 }
 
-// inRegisters is the number of groups of four whose combinations fit the
-// registers.
+// inRegisters is the number of groups of four whose combinations fit the registers.
 const inRegisters = 3
 
 // core writes the core of order h, whose terms are numbered as in package fwht. The combinations of

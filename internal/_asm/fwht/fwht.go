@@ -9,7 +9,6 @@ import (
 	. "github.com/seed-feabd252/randfeat/internal/_asm/kernel"
 )
 
-// machine is a machine with the operations of the kernels of this package.
 type machine[V, G any] interface {
 	Machine[V, G]
 	// signs returns, for each of the first n stages inside a vector, the vector that is −1 in the
@@ -43,15 +42,12 @@ type walk[V any] interface {
 	// load and store move the first vector of row i of four. The calls must be in the order of i.
 	load(i int) V
 	store(v V, i int)
-	// next goes on to the next four rows.
 	next()
 }
 
-// kernels writes the kernels that all machines share.
 type kernels[V, G any] struct {
 	machine[V, G]
-	// radix is the binary logarithm of the number of vectors that fit the registers, with room to
-	// work.
+	// radix is the binary logarithm of the number of vectors in registers, with room to work.
 	radix int
 	// together is the number of vectors whose inner stages come together, inStep the number of
 	// those vectors that go in step, and group the number of butterflies whose sums come before
@@ -144,9 +140,8 @@ type block[G any] struct {
 // line is the size of a line of the caches in bytes.
 const line = 64
 
-// base writes the transform of count adjacent blocks of 2^r vectors. Stages
-// inside vectors are interleaved with those across them, left half before right,
-// so that shuffles of one half overlap additions of the other.
+// base interleaves stages inside vectors with those across them, left half before right, so that
+// shuffles of one half overlap additions of the other.
 func (k kernels[V, G]) base(r int, kind kind) {
 	elements, b := k.Lanes()<<r, block[G]{kind: kind, size: k.Width() << r}
 	var dst G
@@ -208,7 +203,6 @@ func (k kernels[V, G]) base(r int, kind kind) {
 	k.End()
 }
 
-// lanes writes the first s stages of count vectors.
 func (k kernels[V, G]) lanes(s int) {
 	k.Begin(fmt.Sprintf("lanes%d", s), "(p *T, count int)",
 		fmt.Sprintf("transforms adjacent blocks of %d elements, count vectors in all, in place.", 1<<s))
@@ -223,8 +217,6 @@ func (k kernels[V, G]) lanes(s int) {
 	k.End()
 }
 
-// pass writes r stages, at the distances h, 2h, … 2^(r−1)·h, of count adjacent
-// blocks of 2^r·h elements, in columns of one vector.
 func (k kernels[V, G]) pass(r int) {
 	k.Begin(fmt.Sprintf("pass%d", r), "(p *T, h, columns, count int)",
 		fmt.Sprintf("runs the stages h … %dh on the first columns of count adjacent blocks of %dh elements, in place.", 1<<(r-1), 1<<r))

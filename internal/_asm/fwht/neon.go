@@ -6,7 +6,6 @@ import (
 	"github.com/seed-feabd252/randfeat/internal/_asm/terms"
 )
 
-// neon is a machine of arm64.
 type neon struct{ arm64.Machine }
 
 // WriteARM64 writes the kernels of arm64.
@@ -83,7 +82,6 @@ func (m neon) passes(r int, p, stride, columns, count arm64.GP, body func(load f
 	m.Repeat("block", count)
 }
 
-// neonWalk is a walk down rows.
 type neonWalk struct {
 	neon
 	p, stride arm64.GP

@@ -82,7 +82,6 @@ func (m *avx) unlessAdded(label string) {
 	JEQ(LabelRef(label))
 }
 
-// field returns the address of a field of the pass.
 func (m *avx) field(path string) Mem { return Mem{Base: m.pass, Disp: offset(path)} }
 
 func (m *avx) load(path string) Register {

@@ -32,7 +32,6 @@ type together struct {
 	keys, readers, corrector []Register
 }
 
-// together writes the kernels for tokens that correct together.
 func (m *avx) together() {
 	for vectors := 1; vectors <= m.most(); vectors *= 2 {
 		for _, decays := range []bool{false, true} {
@@ -97,7 +96,6 @@ func (k *together) write() {
 	k.End()
 }
 
-// start clears the sums of the tokens and sets the addresses of their coefficients.
 func (k *together) start() {
 	for j := range group {
 		for x := range k.vectors {
@@ -135,7 +133,6 @@ func (k *together) loop(suffix string, f func(row []Register, odd int), coeffici
 	}, func() { f([]Register{row}, 0) })
 }
 
-// loaded returns a row of S.
 func (k *together) loaded(row []Register) []Op {
 	s := k.Vecs(k.vectors)
 	k.loadAll(s, row, 0, 0)

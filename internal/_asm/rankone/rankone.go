@@ -12,9 +12,8 @@ import (
 	"github.com/seed-feabd252/randfeat/internal/compute/rankone"
 )
 
-// machine is a machine with the operations of the kernels of this package. A method takes an
-// address as rows of tokens, as rowsFrom returns them, and the number j of a token. A slice with
-// one address is the row of token 0.
+// A method of machine takes an address as rows of tokens, as rowsFrom returns them, and the number
+// j of a token. A slice with one address is the row of token 0.
 type machine[V, G, L any] interface {
 	kernel.Machine[V, G]
 	// open sets the address of the pass to the argument p, and frees all accumulators.
@@ -39,9 +38,7 @@ type machine[V, G, L any] interface {
 	load(field string) G
 	// distance returns the bytes from one slice of the pass to another.
 	distance(from, to string) G
-	// row returns the address of row t of a matrix.
 	row(matrix string, t G) G
-	// skip adds a number of elements to an address.
 	skip(p, elements G)
 	// reusable returns an address that a later loop can use after a loop has used p.
 	reusable(p G) G
@@ -76,7 +73,6 @@ type machine[V, G, L any] interface {
 	local() L
 	reset(l L)
 	set(l L, value G)
-	// get returns a new register with the value.
 	get(l L) G
 	// plus adds a variable to p, and increase adds n to a variable.
 	plus(p G, l L)
@@ -88,7 +84,6 @@ type machine[V, G, L any] interface {
 
 	// rowsFrom returns the rows of tokens of a matrix. first is the row of the first token.
 	rowsFrom(first G, matrix string, tokens int) []G
-	// advance adds bytes to the addresses of rows.
 	advance(r []G, bytes int)
 	// prefetch brings bytes of the row of token j of the next four tokens into the first cache,
 	// where the processor does not do so by itself.
@@ -201,7 +196,6 @@ func (k *single[V, G, L]) clearSums(s sums[V]) {
 // total adds the sum over the odd rows to the sum over the even rows.
 func (k *single[V, G, L]) total(s sums[V]) []V { return kernel.Each(k.Add, s[0], s[1], s[0]) }
 
-// number returns element t of a slice.
 func (k *single[V, G, L]) number(slice string) number[V] {
 	at := k.load(slice)
 	k.skip(at, k.t)
@@ -217,7 +211,6 @@ func (k *single[V, G, L]) written() {
 	k.scale(k.u, k.number("Beta"))
 }
 
-// loop writes a loop over the rows of S.
 func (k *single[V, G, L]) loop(coefficients []G, d *decays[G], token *G, body func(odd int, row G, of func(c int) number[V])) {
 	k.rows(k.loops, k.vectors, coefficients, d, token, body)
 	k.loops++
@@ -254,7 +247,6 @@ func (k *single[V, G, L]) advanceRows() {
 	})
 }
 
-// answer writes the scaled answers to an address.
 func (k *single[V, G, L]) answer(to G) {
 	scale, answer := k.number("Scale"), k.total(k.answers)
 	k.scale(answer, scale)

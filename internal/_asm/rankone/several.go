@@ -81,8 +81,7 @@ func (k *several[V, G, L]) numbers(slice string) []G {
 	return []G{at}
 }
 
-// begin sets u and the factors of the tokens, and prefetches the values and the outputs of the
-// next.
+// begin sets u and the factors of the tokens, and prefetches values and outputs of the next.
 func (k *several[V, G, L]) begin() {
 	values, beta := k.columns("V"), k.numbers("Beta")
 	for j, u := range k.writes {
@@ -104,7 +103,6 @@ func (k *several[V, G, L]) begin() {
 	k.set(k.heads, k.load("Heads"))
 }
 
-// size returns the number of bytes of an element.
 func (k *several[V, G, L]) size() int { return 1 << k.Shift() }
 
 // pairs writes a loop over the rows of S, two by two, for the queries of a head. Only the last head
@@ -128,7 +126,6 @@ func (k *several[V, G, L]) pairs(advances bool) {
 	}, func() { k.take(row, keys, readers, 0, advances) })
 }
 
-// take takes a row through the tokens.
 func (k *several[V, G, L]) take(row G, keys, readers []G, odd int, advances bool) {
 	s := k.Vecs(k.vectors)
 	k.loadAll(s, []G{row}, 0, 0)

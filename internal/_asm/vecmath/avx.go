@@ -11,8 +11,7 @@ import (
 	"github.com/seed-feabd252/randfeat/internal/_asm/kernel"
 )
 
-// avx is a machine of amd64. A wide one has registers for constants, any other takes constants from
-// memory.
+// avx takes constants from registers on a wide machine, and from memory on any other.
 type avx struct{ amd64.Vectors }
 
 // WriteAMD64 writes the kernels of amd64.
@@ -23,13 +22,10 @@ func WriteAMD64() {
 	}
 }
 
-// of returns the value for the element type.
 func of[V any](m avx, single, double V) V { return amd64.Of(m.Machine, single, double) }
 
-// written are the tables that were written, by name.
 var written = map[string]Mem{}
 
-// once returns the table of that name, which it writes if that is not done.
 func once(name string, write func() Mem) Mem {
 	if _, ok := written[name]; !ok {
 		written[name] = write()
@@ -54,8 +50,7 @@ func (m avx) Value(v float64) Op    { return m.Pattern(m.Bits(v)) }
 func (m avx) register(v float64) Op { return m.Broadcast(m.memory(m.Bits(v))) }
 func (m avx) inRegister(v Op) Op    { return m.Move(v) }
 
-// polynomial takes the coefficients of a wide machine from registers, or from memory, from where
-// instructions broadcast them.
+// polynomial takes coefficients from registers on a wide machine, or broadcasts them from memory.
 func (m avx) polynomial(c []float64, held bool) func(x []Op) []Op {
 	operands := make([]Op, len(c))
 	for i, v := range c {
@@ -108,7 +103,6 @@ func (m avx) atLeast(a, b Op) Op { return m.compare(0x1d, a, b) }
 func (m avx) greater(a, b Op) Op { return m.compare(0x1e, a, b) }
 func (m avx) below(a, b Op) Op   { return m.compare(0x11, a, b) }
 
-// compare returns a mask of the elements where a and b are in the relation.
 func (m avx) compare(relation U8, a, b Op) Op {
 	var mask Op = K()
 	if !m.Wide {

@@ -14,7 +14,6 @@ func (m avx) fold(combine func(ops ...Op), v Op) Register {
 	return m.Fold(combine, v.(VecVirtual), YMM())
 }
 
-// returns ends a function with a floating-point result.
 func (m avx) returns(x Register) {
 	VZEROUPPER()
 	Store(x, ReturnIndex(0))
@@ -121,8 +120,7 @@ func (m avx) sumOfProducts(name, signature, doc string) {
 	d.returns(d.fold(VADDPD, acc[0]))
 }
 
-// doubles returns the first left elements at from as a vector of d, whose others
-// are 0.
+// doubles returns the first left elements at from as a vector of d, whose others are 0.
 func (m avx) doubles(d avx, from Mem, left Register) Op {
 	v := d.Vec()
 	switch {

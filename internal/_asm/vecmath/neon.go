@@ -8,7 +8,6 @@ import (
 	"github.com/seed-feabd252/randfeat/internal/_asm/kernel"
 )
 
-// neon is a machine of arm64.
 type neon struct{ arm64.Machine }
 
 // WriteARM64 writes the kernels of arm64.

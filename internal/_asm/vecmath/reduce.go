@@ -6,7 +6,6 @@ import (
 	. "github.com/seed-feabd252/randfeat/internal/_asm/kernel"
 )
 
-// peak writes the largest finite element.
 func (m kernels[V, G]) peak() {
 	m.Begin("peak", "(x *T, n int) T", "returns the largest of n elements of x that is finite, or −Inf.")
 	x, n := m.Argument("x"), m.Argument("n")

@@ -72,8 +72,7 @@ func (m kernels[V, G]) outer() {
 	m.sumRows(nil, nil)
 }
 
-// sumRows writes a function of outer. decays are the factors of the rows, if any. product are the
-// factors of the outer product, if any.
+// sumRows writes a function of outer, with factors of rows and of an outer product, if any.
 func (m kernels[V, G]) sumRows(decays, product []G) {
 	s, stride, b, y := m.Argument("s"), m.Argument("stride"), m.Argument("b"), m.Argument("y")
 	rows := &walk[G]{stride: stride, rows: m.Argument("rows"), n: m.Argument("n")}

@@ -5,7 +5,6 @@ import . "github.com/seed-feabd252/randfeat/internal/_asm/kernel"
 // unroll is the number of vectors that the loops of this file take at a time.
 const unroll = 4
 
-// linear writes products and sums of elements.
 func (m kernels[V, G]) linear() {
 	m.Begin("affine", "(dst, x *T, a, b T, n int)", "sets dst[i] = a·x[i] + b for n elements.")
 	dst, x, n, p, q := m.Argument("dst"), m.Argument("x"), m.Argument("n"), m.Number("a"), m.Number("b")
@@ -47,7 +46,6 @@ func (m kernels[V, G]) linear() {
 	m.End()
 }
 
-// bySign writes functions that depend on the signs of elements.
 func (m kernels[V, G]) bySign() {
 	m.Begin("max0", "(x *T, c T, n int)", "sets x[i] = c·x[i] where x[i] > 0 and x[i] − x[i] elsewhere, for n elements.")
 	x, n, p := m.Argument("x"), m.Argument("n"), m.Number("c")

@@ -5,8 +5,7 @@ import (
 	"github.com/seed-feabd252/randfeat/internal/compute/vecmath/minimax"
 )
 
-// cos writes the cosine. With h = floor(|x|/π) + ½ and r = hπ − |x|, |r| ≤ ½π, it
-// is (−1)^(h−½)·sin r.
+// cos is (−1)^(h−½)·sin r for h = floor(|x|/π) + ½ and r = hπ − |x|, |r| ≤ ½π.
 func (m kernels[V, G]) cos() {
 	m.Begin("cos", "(dst, x *T, n int) int", "sets dst[i] = cos x[i] for n elements, or up to a block with an element that is not below the limit, and returns how many.")
 	dst, x, n := m.Argument("dst"), m.Argument("x"), m.Argument("n")

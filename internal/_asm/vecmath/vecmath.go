@@ -9,14 +9,12 @@ import (
 	"github.com/seed-feabd252/randfeat/internal/compute/vecmath/minimax"
 )
 
-// machine is a machine with the operations of the kernels of this package. An operand that a method
-// returns may be in memory unless the method says register.
+// machine returns operands that may be in memory unless a method says register.
 type machine[V, G any] interface {
 	kernel.Machine[V, G]
 	// Value returns an operand with v, rounded, in every element, and Pattern one with bits.
 	Value(v float64) V
 	Pattern(bits uint64) V
-	// register is Value in a register.
 	register(v float64) V
 	// inRegister returns an operand in a register, which the caller must not change.
 	inRegister(v V) V
@@ -69,7 +67,6 @@ type machine[V, G any] interface {
 	// the number of elements before the place.
 	end(n, place G)
 
-	// returnLargest ends a function that returns the largest element of v.
 	returnLargest(v V)
 	// returnPlace ends a function that returns the index of the first element, of n, whose sum is
 	// the largest of acc, or −1 if that is −Inf.
@@ -96,16 +93,13 @@ type walk[G any] struct {
 	loops           int
 }
 
-// label returns a new label for a loop over the rows.
 func (w *walk[G]) label() string {
 	w.loops++
 	return fmt.Sprintf("rows%d", w.loops-1)
 }
 
-// kernels writes the kernels that all machines share.
 type kernels[V, G any] struct{ machine[V, G] }
 
-// write writes the kernels of a machine.
 func write[V, G any](m machine[V, G]) {
 	k := kernels[V, G]{m}
 	k.exponentials()
@@ -126,10 +120,8 @@ func write[V, G any](m machine[V, G]) {
 	k.pick()
 }
 
-// of returns the value for the element type.
 func (m kernels[V, G]) of(single, double float64) float64 { return kernel.Of(m, single, double) }
 
-// constants returns the constants for the element type.
 func (m kernels[V, G]) constants(b minimax.Constants) []float64 {
 	return kernel.Of(m, b.Single, b.Double)
 }
@@ -140,10 +132,8 @@ func (m kernels[V, G]) fraction() int { return kernel.Of(m, 23, 52) }
 // top is the number of the sign bit.
 func (m kernels[V, G]) top() int { return kernel.Of(m, 31, 63) }
 
-// signBit returns an operand with the sign bit in every element.
 func (m kernels[V, G]) signBit() V { return m.Pattern(1 << m.top()) }
 
-// values returns operands with numbers in every element.
 func (m kernels[V, G]) values(v []float64) []V {
 	all := make([]V, len(v))
 	for i := range v {

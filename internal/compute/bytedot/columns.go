@@ -31,7 +31,6 @@ type Columns struct {
 // Dims returns the numbers of inner indices and of columns.
 func (c *Columns) Dims() (k, n int) { return c.k, c.n }
 
-// shape allocates memory for k inner indices and n columns.
 func (c *Columns) shape(k, n int, coded bool) {
 	checkInner(k)
 	c.k, c.n, c.coded, c.dithered = k, n, coded, false

@@ -85,11 +85,9 @@ func QuantiseTransposed[T dense.Float](r *Rows, x dense.Matrix[T]) (finite bool)
 // more columns than x has left.
 type block [64 * Lanes]float32
 
-// rowsAtOnce is the number of rows that are quantised at a time.
 const rowsAtOnce = Lanes
 
-// quantiseRows writes the codes of at most rowsAtOnce rows, their scales and their sums. It dithers
-// codes if u is given.
+// quantiseRows takes at most rowsAtOnce rows, and dithers codes if u is given.
 func quantiseRows[T dense.Float](codes []int8, scales []float32, sums []int32, x dense.Matrix[T], u []T, memory *block) (finite bool) {
 	var spans [rowsAtOnce]uint32
 	var factors [rowsAtOnce]float32
@@ -192,7 +190,6 @@ func down[T dense.Float](memory *block, x dense.Matrix[T], at int) (part []float
 	return memory[:], Lanes, rows
 }
 
-// convert copies x to dst and clears the rest of dst.
 func convert[T dense.Float](dst []float32, x []T) {
 	for i, v := range x {
 		dst[i] = float32(v)
@@ -203,8 +200,7 @@ func convert[T dense.Float](dst []float32, x []T) {
 // most is the largest size of a code.
 const most = 127
 
-// scale sets factors and scales for spans, the bits of the largest |x|, which takes so many levels.
-// It reports whether all spans are finite.
+// scale sets factors and scales that take spans, the bits of the largest |x|, to so many levels.
 func scale(factors, scales []float32, spans []uint32, levels float32) (finite bool) {
 	const largest = 1 / Least
 	finite = true

@@ -62,8 +62,7 @@ func transposeReference(dst []uint8, step int, codes []int8, row, groups int) {
 	}
 }
 
-// widenReference writes codes as words: of each four the first, the third, the second and the
-// fourth.
+// widenReference writes codes as words, those of each four in the order 0, 2, 1, 3.
 func widenReference(dst, src []int8, sixteens int) {
 	for i := range Lanes * sixteens {
 		place := [four]int{0, 2, 1, 3}[i%four] + i/four*four

@@ -42,7 +42,6 @@ type Rows struct {
 // Dims returns the numbers of rows and of inner indices.
 func (r *Rows) Dims() (n, k int) { return r.n, r.k }
 
-// shape allocates memory for n rows of k inner indices, and clears the corrections.
 func (r *Rows) shape(n, k int, transposed bool) {
 	checkInner(k)
 	r.n, r.k, r.transposed = n, k, transposed
@@ -62,8 +61,7 @@ func (r *Rows) shape(n, k int, transposed bool) {
 	r.dithered = r.dithered[:0]
 }
 
-// finish turns sums of codes into corrections, and writes the codes as words if kernels
-// multiply words.
+// finish turns sums of codes into corrections, and codes into words if kernels multiply words.
 func (r *Rows) finish() {
 	for i := range r.corrections {
 		r.corrections[i] *= correction()
@@ -148,7 +146,6 @@ func checkInner(k int) {
 	}
 }
 
-// resize returns a slice of n elements, x if that is large enough.
 func resize[E any](x []E, n int) []E {
 	if cap(x) < n {
 		return make([]E, n)

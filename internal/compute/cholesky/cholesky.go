@@ -73,7 +73,6 @@ func newFactor(r dense.Matrix[float64]) *Factor {
 	return &Factor{r: r, diag: make([]triangular.Factor[float64], (r.Rows+tile-1)/tile)}
 }
 
-// keepAll prepares all blocks on the diagonal of R.
 func (c *Factor) keepAll() {
 	for i := range c.diag {
 		lo, hi := i*tile, min((i+1)*tile, c.r.Rows)
@@ -87,8 +86,7 @@ func blocksOf(n int) int {
 	return bands * (bands + 1) / 2
 }
 
-// trailing is the task that subtracts the upper triangle of PᵀP from A, one tile per Piece, until
-// ctx ends.
+// trailing subtracts the upper triangle of PᵀP from A, one tile per Piece, until ctx ends.
 type trailing struct {
 	ctx  context.Context
 	a, p dense.Matrix[float64]
@@ -108,8 +106,7 @@ func (t trailing) Piece(piece int) {
 	matmul.TMul(-1, rows, cols, 1, to)
 }
 
-// factorise replaces the upper triangle of a by R, row by row. at is the index of the first row of
-// a in the whole matrix, for the error.
+// factorise replaces the upper triangle of a by R. The error counts rows from at.
 func factorise(a dense.Matrix[float64], at int) error {
 	for i := range a.Rows {
 		row := a.Row(i)

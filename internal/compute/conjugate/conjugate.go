@@ -201,7 +201,6 @@ func (s *System) goals(at *Solution) []float64 {
 	return goals
 }
 
-// count counts a pass and the solved columns.
 func (s *System) count(at *Solution, progress func(*Solution)) {
 	at.Passes++
 	at.Solved = 0

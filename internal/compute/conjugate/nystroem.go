@@ -22,7 +22,6 @@ type Preconditioner struct {
 	logDet float64               // log det P
 }
 
-// preconditioner returns the preconditioner of Factor, or of a sketch.
 func (s *System) preconditioner(ctx context.Context, rng *rand.Rand) (*Preconditioner, error) {
 	p := &Preconditioner{factor: s.Factor}
 	if s.Factor.Rows == 0 {

@@ -113,7 +113,6 @@ func (s *source[T]) Residuals(dst dense.Matrix[float64], residuals []float64, x 
 	return dst
 }
 
-// subtract sets dst[f] = x[f] − mean[f] for all f.
 func subtract[T dense.Float](dst []float64, x []T, mean []float64) {
 	dst, mean = dst[:len(x)], mean[:len(x)]
 	for f, v := range x {
@@ -149,7 +148,6 @@ func (s *source[T]) Each(size int, mean []float64, x, y dense.Matrix[T], weights
 	})
 }
 
-// weight returns the weight of row i.
 func weight[T dense.Float](weights []T, i int) float64 {
 	if weights == nil {
 		return 1

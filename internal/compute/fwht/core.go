@@ -159,7 +159,6 @@ func applyColumn[T Float](c *Core, x []T, s int, g []T) {
 	}
 }
 
-// combine writes the combinations of a group and their negatives.
 func combine[T Float](g *[kinds]T, a, b, c, d T) {
 	p, m, r, q := a+b, a-b, c+d, c-d
 	g[0], g[1], g[2], g[3] = p+r, p-r, p+q, p-q

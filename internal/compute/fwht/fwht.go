@@ -14,8 +14,7 @@ import (
 // Float is the set of element types.
 type Float interface{ float32 | float64 }
 
-// kernels are the building blocks of one tier for one element type. Vectors have
-// 1<<log elements.
+// kernels are the building blocks of one tier and element type, with 1<<log elements a vector.
 type kernels[T Float] struct {
 	log int
 	// single[t], if not nil, is the fastest kernel for one block of 2^t elements. The kernel of the
@@ -25,8 +24,7 @@ type kernels[T Float] struct {
 	lanes []func(p *T, count int)
 	// base[r] transforms count adjacent blocks of 2^r vectors.
 	base []func(p *T, count int)
-	// signed[r] writes the transform of count adjacent blocks of 2^r vectors of
-	// src times signs into dst.
+	// signed[r] transforms count adjacent blocks of 2^r vectors of src times signs into dst.
 	signed []func(dst, src, signs *T, count int)
 	// stream[r], for r ≥ 1, is base[r] that also prefetches, into the second cache, the elements
 	// that lie ahead elements behind its own.
@@ -50,11 +48,9 @@ type kernels[T Float] struct {
 // The sizes of blocks follow the caches. Results do not, because every order of the stages has the
 // same additions.
 var (
-	// firstCache is the size in bytes of the largest block that stays in the first cache: the
-	// largest power of two up to the size of the cache.
+	// firstCache is the largest power of two of bytes that stay in the first cache.
 	firstCache = 1 << log2(cache.L1)
-	// memory is the size in bytes of the smallest vector that is treated as larger than the second
-	// cache.
+	// memory is the size in bytes from which a vector counts as larger than the second cache.
 	memory = 2 * cache.L2
 )
 

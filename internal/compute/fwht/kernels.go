@@ -7,7 +7,6 @@ var best32, best64 = kernels32[simd.Best], kernels64[simd.Best]
 // best returns the kernels of the highest tier, or nil for the reference.
 func best[T Float]() *kernels[T] { return simd.Of[kernels[T], T](best32, best64) }
 
-// of returns the kernels of a tier, or nil for the reference.
 func of[T Float](tier simd.Tier) *kernels[T] {
 	return simd.Of[kernels[T], T](kernels32[tier], kernels64[tier])
 }

@@ -12,11 +12,9 @@ import (
 const Large = 1 << 18
 
 const (
-	// segments is the number of segments of a large vector. The stages across segments take two
-	// passes.
+	// segments are those of a large vector. The stages across them take two passes.
 	segments = 1 << (2 * outer)
-	// pieceBytes is the width in bytes of the columns of a piece of a very large vector: a few
-	// ranges.
+	// pieceBytes is the width in bytes of a piece of a very large vector: a few ranges.
 	pieceBytes = 1 << 12
 	// minPieces is the smallest number of pieces into which columns are divided.
 	minPieces = 16
@@ -46,7 +44,6 @@ type vector[T Float] struct {
 
 var vectors pool.Pair[vector[float32], vector[float64]]
 
-// within is the task of transforming the segments.
 type within[T Float] vector[T]
 
 func (v *within[T]) Piece(i int) {

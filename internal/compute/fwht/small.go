@@ -1,13 +1,11 @@
 package fwht
 
-// transform4 transforms four elements.
 func transform4[T Float](x []T) {
 	x = x[:4]
 	a, b, c, d := x[0]+x[1], x[0]-x[1], x[2]+x[3], x[2]-x[3]
 	x[0], x[1], x[2], x[3] = a+c, b+d, a-c, b-d
 }
 
-// transform8 transforms eight elements.
 func transform8[T Float](x []T) {
 	x = x[:8]
 	a, b, c, d := x[0]+x[1], x[0]-x[1], x[2]+x[3], x[2]-x[3]

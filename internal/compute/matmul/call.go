@@ -16,11 +16,9 @@ const (
 	copyPanels = 8
 	// fetchPanels is the number of panels between two prefetches of parts of the next strip.
 	fetchPanels = 4
-	// piecesEach is the number of pieces for each processor. Slow processors then take fewer
-	// pieces.
+	// piecesEach is the number of pieces for each processor. Slow processors take fewer.
 	piecesEach = 4
-	// stripsEach is the number of strips of a piece for which one strip more or less matters
-	// little.
+	// stripsEach is the number of strips of a piece from which one strip more matters little.
 	stripsEach = 8
 	// serialBelow is the number of multiply-adds below which one goroutine is faster.
 	serialBelow = 1 << 20
@@ -30,7 +28,6 @@ const (
 // together with a strip of A and a panel of B.
 var tileBytes = cache.L1 / 3
 
-// call is one product.
 type call[T Float] struct {
 	alpha, beta T
 	a           operand[T]
@@ -111,7 +108,6 @@ func (p *call[T]) Piece(i int) {
 	}
 }
 
-// row returns the first row of a strip.
 func (p *call[T]) row(strip int) int { return parallel.Share(p.c.rows, p.strips, strip) }
 
 // compute computes strips first ≤ s < end and columns from ≤ j < to of C.

@@ -85,7 +85,6 @@ type sums[T Float] struct {
 	one  T
 }
 
-// at returns C from row i and column j on.
 func (p *few[T]) at(i, j, last int) target[T] {
 	return target[T]{&p.c.data[i*p.c.stride+j], p.c.stride, last}
 }

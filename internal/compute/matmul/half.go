@@ -32,7 +32,6 @@ func Widen[T Float](dst []T, src []uint16, bfloat bool) {
 	}
 }
 
-// format returns the index of the kernels for a format of 16 bits.
 func format(bfloat bool) int {
 	if bfloat {
 		return 1

@@ -36,7 +36,6 @@ func InvertTriangle[T Float, M Matrix[T]](a M, diag []T) {
 	k.invert(n, &v.data[0], v.stride*simd.Size[T](), pivots)
 }
 
-// Unit diagonals.
 var (
 	ones32 = [MaxInvert]float32{1, 1, 1, 1, 1, 1, 1, 1, 1, 1, 1, 1, 1, 1, 1, 1}
 	ones64 = [MaxInvert]float64{1, 1, 1, 1, 1, 1, 1, 1, 1, 1, 1, 1, 1, 1, 1, 1}
@@ -51,8 +50,7 @@ func invert[T Float](n int, x []T, stride int, diag []T) {
 		clear(row)
 		l := 0
 		for ; l+4 <= i; l += 4 {
-			// Rows of X are zero behind their diagonals, so that four rows can have the same
-			// length.
+			// Rows of X are zero behind their diagonals: four rows can have the same length.
 			m := l + 4
 			to, x0, x1, x2, x3 := row[:m], x[l*stride:][:m], x[(l+1)*stride:][:m], x[(l+2)*stride:][:m], x[(l+3)*stride:][:m]
 			t0, t1, t2, t3 := t[l], t[l+1], t[l+2], t[l+3]

@@ -49,13 +49,11 @@ type widener[T Float] = func(n int, dst *T, src *uint16)
 // for one vector reads the first last columns of B.
 type adder[T Float] = func(k, rows int, a left[T], b right[T], sums *T, last, panels int)
 
-// left is a left operand.
 type left[T Float] struct {
 	first    *T
 	row, col int // elements from a row to the next and from a column to the next
 }
 
-// right is a right operand.
 type right[E any] struct {
 	first *E
 	row   int // elements from a row to the next
@@ -70,16 +68,13 @@ type target[T Float] struct {
 	last   int // columns in the last vector of every panel
 }
 
-// strip returns the kernel for the given numbers of rows and vectors.
 func (k *kernels[T]) strip(rows, vectors int) strip[T] { return k.strips[vectors-1][rows-1] }
 
 // mostRows is the number of rows of the highest strip.
 func (k *kernels[T]) mostRows() int { return len(k.strips[0]) }
 
-// genericLanes is the number of columns of a vector in pure Go.
 const genericLanes = 16
 
-// generic returns the kernels in pure Go.
 func generic[T Float]() *kernels[T] {
 	return &kernels[T]{
 		lanes:  genericLanes,
@@ -122,7 +117,6 @@ func genericPanel[T Float](k int, a left[T], b *T, row int, c *T, width int, alp
 	}
 }
 
-// accumulate adds a·x to y.
 func accumulate[T Float](y, x []T, a T) {
 	x = x[:len(y)]
 	for j := range y {
@@ -144,7 +138,6 @@ func accumulate4[T Float](y, x []T, row int, a0, a1, a2, a3 T) {
 	}
 }
 
-// orGeneric returns k, or the kernels in pure Go if k is nil.
 func orGeneric[T Float](k *kernels[T]) *kernels[T] {
 	if k == nil {
 		return generic[T]()
@@ -159,5 +152,4 @@ var (
 	bothBest = [2]unsafe.Pointer{unsafe.Pointer(&best32), unsafe.Pointer(&best64)}
 )
 
-// best returns the kernels of the highest tier.
 func best[T Float]() *kernels[T] { return *(**kernels[T])(bothBest[simd.Size[T]()/8]) }

@@ -149,7 +149,6 @@ func leftAt[T Float](a *operand[T], i, l int) left[T] {
 	return left[T]{&a.data[i*row+l*col], row, col}
 }
 
-// part returns rows r0 ≤ i < r1 and columns c0 ≤ j < c1 of a.
 func part[T Float](a operand[T], r0, r1, c0, c1 int) operand[T] {
 	row, col := steps(&a)
 	if skip := r0*row + c0*col; a.half != nil {
@@ -183,7 +182,6 @@ type products[T Float] interface {
 	pack(p *Packed[T], b operand[T])
 }
 
-// instance implements products in this package.
 type instance[T Float] struct{}
 
 var (
@@ -195,7 +193,6 @@ var (
 	bothProducts = [2]unsafe.Pointer{unsafe.Pointer(&products32), unsafe.Pointer(&products64)}
 )
 
-// productsOf returns the products of T.
 func productsOf[T Float]() products[T] { return *(*products[T])(bothProducts[simd.Size[T]()/8]) }
 
 // mul reads B in place if A has few rows. Otherwise mul packs B, in parts if B is large, and

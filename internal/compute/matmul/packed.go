@@ -42,8 +42,7 @@ func isNarrow[T Float](b operand[T]) bool {
 	return !b.trans && b.rows > 0 && b.cols%panel == 0 && b.cols <= narrowPanels*panel && b.stride <= 2*b.cols
 }
 
-// rightOf returns panel i of the block of n rows from row lo on of p, and the number of its
-// vectors.
+// rightOf returns panel i of the block of n rows of p from row lo on, and its number of vectors.
 func rightOf[T Float](p *Packed[T], k *kernels[T], lo, n, i int) (right[T], int) {
 	if p.stride > 0 {
 		return right[T]{first: &p.data[lo*p.stride+i*2*k.lanes], row: p.stride, panel: 2 * k.lanes}, 2
@@ -86,7 +85,6 @@ func panel[T Float](p *Packed[T], k *kernels[T], lo, n, i int) ([]T, int) {
 	return p.data[lo*width+at*n:][:n*vectors*k.lanes], vectors
 }
 
-// packing is the task of packing the panels of all blocks.
 type packing[T Float] Packed[T]
 
 func (t *packing[T]) Piece(piece int) {
@@ -110,7 +108,6 @@ func (t *packing[T]) Piece(piece int) {
 	packPanel(k, dst, b.data[lo*row+at*col:], n, vectors, lanes, row, col)
 }
 
-// panels returns the number of panels of n columns.
 func panels[T Float](k *kernels[T], n int) int { return (n + 2*k.lanes - 1) / (2 * k.lanes) }
 
 // packPanel writes a panel: n rows of vectors·k.lanes elements, with lanes elements from b and then
@@ -142,8 +139,7 @@ func packPanel[T Float](k *kernels[T], dst, b []T, n, vectors, lanes, row, col i
 	}
 }
 
-// packElements writes n rows of lanes elements of b and zeros up to width, next
-// elements apart.
+// packElements writes n rows of lanes elements of b and zeros up to width, next elements apart.
 func packElements[T Float](dst, b []T, n, width, lanes, next, row, col int) {
 	for l := range n {
 		to := dst[l*next:][:width]

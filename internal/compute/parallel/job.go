@@ -44,7 +44,6 @@ type ticket struct {
 	call uint64
 }
 
-// begin opens the job for n pieces of t.
 func (j *job) begin(n int, t Task) ticket {
 	j.task, j.n = t, int64(n)
 	j.taken.Store(0)
@@ -68,7 +67,6 @@ func (t ticket) join() bool {
 	}
 }
 
-// help does pieces on a goroutine of a helper.
 func (t ticket) help() {
 	if !t.join() {
 		return
@@ -90,7 +88,6 @@ func (j *job) leave() {
 	}
 }
 
-// work does pieces on the goroutine of the caller.
 func (j *job) work() {
 	normal := false
 	defer j.catch(&normal)
@@ -132,7 +129,6 @@ func (j *job) end() {
 	}
 }
 
-// wait returns when the last helper has left.
 func (j *job) wait() {
 	// The helpers are at their last pieces. Sleeping and waking usually takes longer than a piece.
 	for deadline := time.Now().Add(patience()); j.state.Load()&helperMask != 0 && time.Now().Before(deadline); {

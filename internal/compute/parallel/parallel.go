@@ -70,7 +70,6 @@ func Rows(n, grain int, f func(lo, hi int)) {
 // Pieces calls f(i) once for every 0 ≤ i < n, as Do calls Piece.
 func Pieces(n int, f func(i int)) { Do(n, function(f)) }
 
-// function is the Task whose pieces are calls of a function.
 type function func(i int)
 
 func (f function) Piece(i int) { f(i) }

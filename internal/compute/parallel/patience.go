@@ -20,8 +20,7 @@ func patience() time.Duration {
 var (
 	// idle is the number of goroutines that look for a job or have not yet begun. Goroutines that
 	// have not begun count, so that a busy processor does not get more and more of them.
-	idle atomic.Int32
-	// tickets holds the invitations to jobs.
+	idle    atomic.Int32
 	tickets = make(chan ticket, 64)
 )
 

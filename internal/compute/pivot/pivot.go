@@ -232,8 +232,7 @@ func (c *Chooser[T]) bound(at int, left float64) {
 	c.bounds[at] = min(c.bounds[at], left)
 }
 
-// proposing is the task that computes rows of F and elements of A for proposals, proposalGrain per
-// Piece.
+// proposing computes rows of F and elements of A for proposals, proposalGrain per Piece.
 type proposing[T dense.Float] Chooser[T]
 
 func (t *proposing[T]) Piece(i int) {

@@ -8,8 +8,7 @@ import (
 	"github.com/seed-feabd252/randfeat/internal/memory/pool"
 )
 
-// kernels are the innermost loops of one tier for one element type. They count
-// distances in bytes.
+// kernels are the innermost loops of one tier and element type, with distances in bytes.
 type kernels[T Float] struct {
 	lanes int // elements of a vector
 	// turn[v-1] applies count rotations to a block with v vectors for each coordinate. Rotations
@@ -40,7 +39,6 @@ func (k *kernels[T]) vectors(d int) int {
 	return min(mostVectors, max(1, blockBytes/k.elements(d, 1)/simd.Size[T]()))
 }
 
-// elements returns the number of elements of a block.
 func (k *kernels[T]) elements(d, vectors int) int {
 	squares := (d + k.lanes - 1) / k.lanes
 	return max(1, squares) * k.lanes * k.lanes * vectors
@@ -85,5 +83,4 @@ func (k *kernels[T]) group(block []T, dst, x Rows[T], n, d int, turns []Turn[T],
 	}
 }
 
-// blocks is the memory of blocks.
 var blocks pool.Pair[[]float32, []float64]

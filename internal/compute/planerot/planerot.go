@@ -59,10 +59,8 @@ type Rows[T Float] struct {
 	Stride int
 }
 
-// row returns the d elements of row i.
 func (r Rows[T]) row(i, d int) []T { return r.Data[i*r.Stride:][:d] }
 
-// from returns the rows from row i on.
 func (r Rows[T]) from(i int) Rows[T] { return Rows[T]{r.Data[i*r.Stride:], r.Stride} }
 
 func (r Rows[T]) check(n, d int) {

@@ -68,7 +68,7 @@ func take[T dense.Float](p *Pass[T]) {
 func shape[T dense.Float]() (lanes, vectors int) {
 	k := best[T]()
 	if k == nil {
-		return generic[T]()
+		return 8, 8 // of the reference
 	}
 	return k.lanes, len(k.decays)
 }

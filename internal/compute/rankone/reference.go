@@ -48,9 +48,6 @@ func reference[T dense.Float](p *Pass[T]) {
 	}
 }
 
-// generic returns the shape of panels of the reference.
-func generic[T dense.Float]() (lanes, vectors int) { return 8, 8 }
-
 // mostColumns is the largest number of columns of a panel of the reference.
 const mostColumns = 64
 

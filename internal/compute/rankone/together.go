@@ -75,7 +75,6 @@ func (p *Pass[T]) takeTogether(pairs, take func(p *Pass[T])) {
 // not overflow: 0·∞ would be NaN.
 const mostDecay = 256
 
-// mild reports whether all decays are at most mostDecay in size.
 func (p *Pass[T]) mild() bool {
 	for t := range p.Decays.Rows {
 		if g := p.decay(t); !(-mostDecay <= g && g <= mostDecay) {

@@ -33,8 +33,7 @@ func Words(n, width int) int {
 	return n/64*width + (n%64*width+63)/64
 }
 
-// blocks calls f for each block of n elements: the index of its first element, its first word, its
-// lanes.
+// blocks calls f for each block of n elements, with its first element, first word and lanes.
 func blocks(words, width int, f func(element, word, lanes int)) {
 	for w, element := 0, 0; w < words; w += blockWords {
 		l := 2 * min(blockWords, words-w)

@@ -19,7 +19,6 @@ const (
 	longestSigns = 1 << 16 / (2*largestEntry + 1)
 )
 
-// planes returns the number of planes of rows of n elements.
 func planes(n int) int { return (n + 7) / 8 }
 
 // SignWords returns the number of words of a group of signs of n elements.

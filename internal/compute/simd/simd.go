@@ -39,7 +39,6 @@ func Of[K any, T float32 | float64, S, D any](single *S, double *D) *K {
 	return (*K)(unsafe.Pointer(double))
 }
 
-// disable is the name of the environment variable.
 const disable = "RANDFEAT_DISABLE"
 
 // Best is the highest tier of this machine that is not disabled. It is Generic
@@ -100,7 +99,6 @@ func allowed(t Tier, disabled string, warnings io.Writer) Tier {
 	return t
 }
 
-// names returns the names in a list.
 func names(list string) []string {
 	names := strings.Split(list, ",")
 	for i, name := range names {

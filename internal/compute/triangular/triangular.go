@@ -94,7 +94,6 @@ func (f *Factor[T]) SolveTransposed(w dense.Matrix[T]) {
 	}
 }
 
-// block returns rows r0 ≤ i < r1 and columns c0 ≤ j < c1.
 func block[T dense.Float](t dense.Matrix[T], r0, r1, c0, c1 int) dense.Matrix[T] {
 	return dense.Matrix[T]{Rows: r1 - r0, Cols: c1 - c0, Data: t.Data[r0*t.Stride+c0:], Stride: t.Stride}
 }

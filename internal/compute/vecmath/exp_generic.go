@@ -35,8 +35,7 @@ func eluReference[T Float](dst, x []T) {
 	}
 }
 
-// expOf returns e^x = 2^n·e^r, where r = x − n·ln 2, |r| ≤ ½ln 2, with an error
-// below 1.5 ulp.
+// expOf returns e^x = 2^n·e^r, where r = x − n·ln 2, |r| ≤ ½ln 2, with an error below 1.5 ulp.
 func expOf(x float64) float64 {
 	switch {
 	case x != x:
@@ -46,8 +45,7 @@ func expOf(x float64) float64 {
 	case x < -746:
 		return 0
 	}
-	// The first term of ln 2 has 21 trailing zeros: its product with n is exact, and
-	// so is the difference.
+	// The first term of ln 2 ends in 21 zeros: the product with n and the difference are exact.
 	const (
 		ln2High = 0x1.62e42feep-1
 		ln2Low  = 0x1.a39ef35793c76p-33

@@ -6,7 +6,6 @@ import (
 	"github.com/seed-feabd252/randfeat/internal/compute/simd"
 )
 
-// tier is the tier of the kernels that run.
 var tier = simd.Best
 
 // kernel is a tier and an element type. Kernels are called by name: calls through variables would

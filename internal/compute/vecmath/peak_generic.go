@@ -27,12 +27,10 @@ func peakSumReference[T Float](x, a, b []T) int {
 // partial is the number of partial sums of a sum of products.
 const partial = 32
 
-// sumOfSquaresReference returns Σx[i]².
 func sumOfSquaresReference[T Float](x []T) float64 { return dotReference(x, x) }
 
-// dotReference returns Σx[i]·y[i]. Partial sum j has the elements j, j + 32,
-// j + 64, …, and the partial sums are added in halves: the upper 16 to the lower
-// 16, the upper 8 of these to the lower 8, and so on.
+// dotReference returns Σx[i]·y[i]. Partial sums j of the elements j, j + 32, j + 64, … are added in
+// halves: the upper 16 to the lower 16, the upper 8 of these to the lower 8, and so on.
 func dotReference[T Float](x, y []T) float64 {
 	var sums [partial]float64
 	for ; len(x) >= partial; x, y = x[partial:], y[partial:] {

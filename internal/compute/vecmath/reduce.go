@@ -5,8 +5,7 @@ import (
 	"math/bits"
 )
 
-// twoOverPi holds 64 zeros and the first 1280 binary digits of 2/π, most
-// significant first.
+// twoOverPi holds 64 zeros and the first 1280 binary digits of 2/π, most significant first.
 var twoOverPi = [...]uint64{
 	0x0000000000000000, 0xa2f9836e4e441529, 0xfc2757d1f534ddc0, 0xdb6295993c439041,
 	0xfe5163abdebbc561, 0xb7246e3a424dd2e0, 0x06492eea09d1921c, 0xfe1deb1cb129a73e,

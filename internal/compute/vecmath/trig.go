@@ -23,7 +23,6 @@ const (
 // group is at least the number of elements of the largest block of a kernel.
 const group = 64
 
-// limitOf returns the limit of the kernels.
 func limitOf[T Float]() T {
 	if unsafe.Sizeof(T(0)) == 4 {
 		return limit32

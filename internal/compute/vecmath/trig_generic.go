@@ -24,7 +24,6 @@ func sincosReference[T Float](sines, cosines, x []T) int {
 	return len(x)
 }
 
-// cosOf returns cos x.
 func cosOf(x float64) float64 {
 	_, c := sincosOf(x)
 	return c

@@ -43,8 +43,7 @@ func tensorOf(v any) (t safetensors.Tensor, ok bool) {
 	return safetensors.Tensor{DType: dtype, Shape: shape, Data: data}, true
 }
 
-// dtypeOf returns the type of the elements of a slice in files, or "" if v is not a slice of
-// numbers.
+// dtypeOf returns the type in files of the elements of v, "" if v is not a slice of numbers.
 func dtypeOf(v any) safetensors.DType {
 	switch v.(type) {
 	case []uint8:
@@ -115,7 +114,6 @@ func fillMatrix[T dense.Float](m *dense.Matrix[T], t safetensors.Tensor) error {
 	return nil
 }
 
-// fillSlice fills x from a tensor of the given type and number of dimensions.
 func fillSlice[E uint8 | int32 | int64 | uint32 | uint64 | float32 | float64](x *[]E, t safetensors.Tensor, dtype safetensors.DType, dims int) error {
 	switch {
 	case len(t.Shape) != dims:

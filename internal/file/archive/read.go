@@ -58,7 +58,6 @@ type decoder struct {
 	shares   bool // values may share the memory of tensors
 }
 
-// file fills v from the file f.
 func (d *decoder) file(f *safetensors.File, name, element string, v reflect.Value) error {
 	if err := d.header(f, name, element); err != nil {
 		return err
@@ -169,7 +168,6 @@ func (d *decoder) part(name string, v reflect.Value, depth int) error {
 	return nil
 }
 
-// array fills v from a tensor.
 func (d *decoder) array(name string, v reflect.Value) error {
 	if v.Kind() == reflect.Slice && d.metadata[name] == null {
 		delete(d.metadata, name)

@@ -48,7 +48,6 @@ func Marshal[T dense.Float, V any](of, name string, v V) ([]byte, error) {
 	return b.Bytes(), err
 }
 
-// wrap returns err as an error of a package.
 func wrap(of string, err error) error {
 	if err == nil {
 		return nil
@@ -56,7 +55,6 @@ func wrap(of string, err error) error {
 	return fmt.Errorf("%s: %w", of, err)
 }
 
-// encode returns the file of v.
 func encode(name, element string, v reflect.Value) (*safetensors.File, error) {
 	e := encoder{safetensors.File{
 		Metadata: map[string]string{formatKey: format, kindKey: name, versionKey: version, typeKey: element},
@@ -99,10 +97,8 @@ func checksum(f *safetensors.File) string {
 	return fmt.Sprintf("%08x", sum.Sum32())
 }
 
-// typeName returns float32 or float64.
 func typeName[T dense.Float]() string { return reflect.TypeFor[T]().String() }
 
-// encoder adds the parts of a value to a file.
 type encoder struct{ file safetensors.File }
 
 // part adds the part v of the given name. depth counts the interfaces around v.
@@ -142,7 +138,6 @@ func (e *encoder) part(name string, v reflect.Value, depth int) error {
 	return nil
 }
 
-// canBeNil reports whether a part of the kind can be nil.
 func canBeNil(k reflect.Kind) bool {
 	return k == reflect.Interface || k == reflect.Pointer || k == reflect.Slice
 }
@@ -172,7 +167,6 @@ func inside(name string, t reflect.Type) string {
 	return name + "." + terms
 }
 
-// element returns the name of element i of a slice.
 func element(name string, i int) string { return name + "." + strconv.Itoa(i) }
 
 // isRecord reports whether Write writes v field by field.
@@ -196,7 +190,6 @@ func fields(name string, v reflect.Value, f func(name string, v reflect.Value) e
 	return nil
 }
 
-// nameOf returns the name of a field in files.
 func nameOf(field reflect.StructField) string {
 	if name := field.Tag.Get("archive"); name != "" {
 		return name

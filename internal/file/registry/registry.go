@@ -21,7 +21,6 @@ type Kind struct {
 	Make func(recipe any) (any, error)
 }
 
-// kinds are the kinds of each interface type and pointer type.
 var kinds = map[reflect.Type][]Kind{}
 
 // Register adds kinds of the interface or pointer I: the types of the values of recipes, by name.

@@ -10,17 +10,15 @@ import (
 	"github.com/seed-feabd252/randfeat/internal/_asm/amd64"
 )
 
-// dotRows returns the largest number of rows of dot. A transposed square, a register for the
-// transposition and a factor leave so many registers for sums.
+// dotRows is what a transposed square, a register to transpose and a factor leave for sums.
 func (m machine) dotRows() int { return min(8, len(m.vectors)-m.Lanes()-2) }
 
 // formats are the formats of 16 bits, in the names of kernels.
 var formats = []string{"Half", "BFloat"}
 
-// dot writes the products of so many rows of A with rows of B, of which a panel has as many as a
-// vector has lanes. Squares of B are transposed in registers. The elements of B have the format, or
-// are of type T for an empty format. Elements of 16 bits are transposed as pairs, and widened
-// afterwards; k is then a multiple of twice the lanes.
+// dot writes products of so many rows of A with panels of rows of B, a row for each lane. Squares
+// of B are transposed in registers: elements of 16 bits as pairs, which are widened afterwards, for
+// a k that is a multiple of twice the lanes. Elements without a format are of type T.
 func (m machine) dot(rows int, format string) {
 	n, element, shift := m.Lanes(), "T", m.Shift()
 	if format != "" {
@@ -116,8 +114,7 @@ func (m machine) dot(rows int, format string) {
 	amd64.End()
 }
 
-// widenPairs widens the first elements of pairs of 16 bits to first, and the second elements in
-// place.
+// widenPairs widens the first elements of pairs of 16 bits to first, and the second in place.
 func (m machine) widenPairs(pairs, first VecPhysical, format string) {
 	switch {
 	case format == "BFloat":
@@ -142,7 +139,6 @@ func (m machine) widenPairs(pairs, first VecPhysical, format string) {
 	}
 }
 
-// widen writes elements of 16 bits as elements of T.
 func (m machine) widen(format string) {
 	m.Begin("widen"+format, "(n int, dst *T, src *uint16)", fmt.Sprintf("widens %d·n elements of 16 bits.", m.Lanes()))
 	n, dst, src := amd64.Argument("n"), amd64.Argument("dst"), amd64.Argument("src")
@@ -165,8 +161,7 @@ func (m machine) widen(format string) {
 	amd64.End()
 }
 
-// add adds the products of rows of A with so many rows of B, for panels of so many vectors, again
-// and again for the next rows of B. B is read row by row.
+// add adds products with so many rows of B at a time, read row by row, for panels of some vectors.
 func (m machine) add(depth, vectors int) {
 	m.Begin(fmt.Sprintf("add%dx%d", depth, vectors), "(k, rows int, a left[T], b right[T], c *T, last, panels int)",
 		fmt.Sprintf("adds A·B to c for k times %d rows of B and panels of %d columns.", depth, vectors*m.Lanes()))

@@ -48,7 +48,7 @@ func (m machine) invert() {
 		}
 		for l := range i {
 			for v, r := range rows[l] {
-				m.subtract(Mem{Base: from, Disp: l * m.Size}, r, rows[i][v])
+				amd64.Of(m.Machine, VFNMADD231PS_BCST, VFNMADD231PD_BCST)(Mem{Base: from, Disp: l * m.Size}, r, rows[i][v])
 			}
 		}
 		inverse := m.vectors[29]
@@ -73,11 +73,6 @@ func (m machine) invert() {
 	}
 	Label("done")
 	amd64.End()
-}
-
-// subtract computes dst −= a·b for an element a in memory.
-func (m machine) subtract(a, b, dst Op) {
-	amd64.Of(m.Machine, VFNMADD231PS_BCST, VFNMADD231PD_BCST)(a, b, dst)
 }
 
 // reciprocal sets all of dst to 1/a for an element a in memory.

@@ -52,11 +52,9 @@ func Write() {
 	prefetch()
 }
 
-// mask returns the mask of the first elements, as many as the argument lanes says. It may be in a
-// register of the factors, which are done with by then.
+// mask may be in a register of the factors, which are done with by then.
 func (m machine) mask() Op { return m.Mask(amd64.Argument("lanes"), m.vectors[12]) }
 
-// load reads a vector, the last one of some under the mask.
 func (m machine) load(last bool, mask, src, dst Op) {
 	if last {
 		m.LoadMasked(mask, src, dst)
@@ -65,7 +63,6 @@ func (m machine) load(last bool, mask, src, dst Op) {
 	}
 }
 
-// store writes a vector, the last one of some under the mask.
 func (m machine) store(last bool, mask, src, dst Op) {
 	if last {
 		m.StoreMasked(mask, src, dst)

@@ -9,7 +9,6 @@ import (
 	"github.com/seed-feabd252/randfeat/internal/_asm/amd64"
 )
 
-// pack writes a panel of so many vectors: rows of B, one after another.
 func (m machine) pack(vectors int) {
 	m.Begin(fmt.Sprintf("pack%d", vectors), "(k int, dst, b *T, stride, lanes int)",
 		fmt.Sprintf("writes the first %d columns of k rows of B, zeros in place of those beyond lanes of the last %d.", vectors*m.Lanes(), m.Lanes()))
@@ -28,8 +27,6 @@ func (m machine) pack(vectors int) {
 	amd64.End()
 }
 
-// packTransposed writes a vector of each of count times as many columns of B as a
-// vector has lanes.
 func (m machine) packTransposed() {
 	n := m.Lanes()
 	m.Begin("packTransposed", "(count int, dst *T, next int, b *T, stride int)",

@@ -7,7 +7,6 @@ import (
 	"github.com/seed-feabd252/randfeat/internal/_asm/amd64"
 )
 
-// prefetch writes a loop over the cache lines of some rows.
 func prefetch() {
 	const line = 64
 	TEXT("prefetch", NOSPLIT, "func(p *byte, rows, stride, bytes int)")

@@ -10,8 +10,7 @@ import (
 	"github.com/seed-feabd252/randfeat/internal/_asm/amd64"
 )
 
-// strip is the micro-kernel. It writes the products of so many rows of A and panels of so many
-// vectors of B. All sums of a panel stay in registers.
+// strip is the micro-kernel. All sums of a panel stay in registers.
 func (m machine) strip(rows, vectors int) {
 	m.Begin(fmt.Sprintf("strip%dx%d", rows, vectors), "(k int, a left[T], b right[T], c target[T], alpha, beta T, panels int)",
 		fmt.Sprintf("computes C = α·A·B + β·C for %d rows and panels of %d columns.", rows, vectors*m.Lanes()))

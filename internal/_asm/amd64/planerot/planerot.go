@@ -3,7 +3,6 @@ package planerot
 
 import "github.com/seed-feabd252/randfeat/internal/_asm/amd64"
 
-// machine is a machine with the kernels as methods.
 type machine struct{ amd64.Machine }
 
 // Write writes all kernels.

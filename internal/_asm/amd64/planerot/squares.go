@@ -8,8 +8,7 @@ import (
 	"github.com/seed-feabd252/randfeat/internal/_asm/amd64"
 )
 
-// enter writes the way of rows into a block: squares of as many rows and columns
-// as a vector has lanes, transposed in registers.
+// enter transposes squares of as many rows and columns as a vector has lanes in registers.
 func (m machine) enter() {
 	m.Begin("enter", "(block *T, step int, x *T, stride, rows, cols int)",
 		"writes column j of the rows of x at block + j·step, with the last row in place of those beyond it and zeros in place of columns beyond cols of the last square.")
@@ -33,7 +32,6 @@ func (m machine) enter() {
 	})
 }
 
-// leave writes the way back.
 func (m machine) leave() {
 	m.Begin("leave", "(block *T, step int, y *T, stride, rows, cols int)",
 		"writes the vectors at block + j·step as column j < cols of the rows of y. Lanes beyond rows repeat the last row: the same bits go there again.")
@@ -80,9 +78,8 @@ func (m machine) squares(body func(at, lanes Register)) {
 // pointers is a table of addresses on the stack.
 type pointers struct{ table Mem }
 
-// rowPointers writes a table of the addresses of as many rows as a vector has
-// lanes, from the arguments stride and rows; the last row stands for those beyond
-// it.
+// rowPointers writes a table of the addresses of as many rows as a vector has lanes. The last row
+// stands for those beyond it.
 func (m machine) rowPointers(x GPVirtual) pointers {
 	p := pointers{AllocLocal(8 * m.Lanes())}
 	stride, rows := amd64.Argument("stride"), amd64.Argument("rows")
@@ -97,14 +94,12 @@ func (m machine) rowPointers(x GPVirtual) pointers {
 	return p
 }
 
-// load returns a register with the address of row i.
 func (p pointers) load(i int) Register {
 	row := GP64()
 	MOVQ(p.table.Offset(8*i), row)
 	return row
 }
 
-// square returns registers for a square, and as many others.
 func (m machine) square() (x, free []VecPhysical) {
 	n, all := m.Lanes(), m.Registers()
 	return all[:n], all[n : 2*n]

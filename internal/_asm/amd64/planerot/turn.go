@@ -9,8 +9,7 @@ import (
 	"github.com/seed-feabd252/randfeat/internal/_asm/amd64"
 )
 
-// turn writes the rotations of a block with so many vectors to a coordinate.
-// Products are rounded before they are added, as in the reference.
+// turn rounds products before they are added, as the reference does.
 func (m machine) turn(vectors int) {
 	m.Begin(fmt.Sprintf("turn%d", vectors), "(block *T, turns *int32, count, step, i, j int)",
 		fmt.Sprintf("rotates a block with %d vectors to a coordinate. The next of count rotations is step bytes after turns; its axes are at i and j.", vectors))

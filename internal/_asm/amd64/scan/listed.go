@@ -124,7 +124,6 @@ func newListed(width int, together bool, vec func() VecVirtual) *listed {
 	return &listed{width: width, digits: min(2, (width+1)/2), together: together, vec: vec}
 }
 
-// listedWide multiplies chunks with VPDPBUSD.
 func listedWide(width int, together bool) {
 	l := newListed(width, together, ZMM)
 	var mask VecVirtual
@@ -187,8 +186,7 @@ func listedWide(width int, together bool) {
 	})
 }
 
-// listedNarrow multiplies the halves of chunks. Codes of 8 bits and their digits become integers of
-// 16 bits, as in productsNarrow.
+// listedNarrow takes codes of 8 bits and their digits as integers of 16 bits, as productsNarrow.
 func listedNarrow(width int, together bool) {
 	l := newListed(width, together, YMM)
 	var mask, ones VecVirtual

@@ -25,7 +25,6 @@ const (
 	productsDoc       = "sets dst[k·stride+i] to the product of row i with query k, as the reference does."
 )
 
-// queryBytes returns the bytes of a query with so many digits.
 func queryBytes(digits int) GPVirtual {
 	bytes := amd64.Argument("words")
 	INCQ(bytes)
@@ -44,8 +43,7 @@ func number(v VecVirtual, bits uint32) VecVirtual {
 	return v
 }
 
-// productConstants returns the constants that the sums over the digits of a query subtract. Codes
-// of 1 and 2 bits have queries of one digit.
+// productConstants are what sums over the digits of a query subtract: one digit for short codes.
 func productConstants(width int) [][]int {
 	if width <= 2 {
 		return [][]int{{lowConstant}}
@@ -53,8 +51,7 @@ func productConstants(width int) [][]int {
 	return [][]int{{highConstant}, {lowConstant}}
 }
 
-// splitter returns a function that returns the codes of the same places of all bytes, from the
-// lowest bits on.
+// The result of splitter returns the codes of the same places of all bytes, lowest bits first.
 func splitter(width int, vec func() VecVirtual) func(codes VecVirtual) []VecVirtual {
 	if width == 8 {
 		return func(codes VecVirtual) []VecVirtual { return []VecVirtual{codes} }
@@ -79,8 +76,7 @@ func splitter(width int, vec func() VecVirtual) func(codes VecVirtual) []VecVirt
 	}
 }
 
-// productsWide has a row in every lane. It transposes strips of 16 rows, so that no lanes have to
-// be added.
+// productsWide transposes strips of 16 rows, one for each lane, so that no lanes have to be added.
 func productsWide(width int) {
 	const height = 16
 	constants := productConstants(width)
@@ -118,8 +114,7 @@ func productsWide(width int) {
 			SUBQ(U32(batch), left)
 			JLT(LabelRef(label + "End"))
 			Label(label)
-			// Each query has its sums in several registers, because additions to one would wait for
-			// each other.
+			// Additions to one register would wait for each other: each query has several.
 			each := len(constants)
 			sums := make([][]VecVirtual, 4/batch)
 			for c := range sums {
@@ -372,8 +367,7 @@ func pairSums(sums []VecVirtual) VecVirtual {
 	return v
 }
 
-// addLanes returns a register whose halves hold the sums of the doublewords in the halves of a, b,
-// c and d.
+// addLanes returns the sums of the doublewords in each half of a, b, c and d.
 func addLanes(a, b, c, d VecVirtual) VecVirtual {
 	VPHADDD(b, a, a)
 	VPHADDD(d, c, c)

@@ -65,5 +65,4 @@ func begin(name, signature, doc string) {
 	Pragma("noescape")
 }
 
-// at returns the address base + bytes.
 func at(base Register, bytes int) Mem { return Mem{Base: base, Disp: bytes} }

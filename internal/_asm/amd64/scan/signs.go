@@ -82,7 +82,6 @@ func signs(m amd64.Machine) {
 	amd64.End()
 }
 
-// halfOf returns the lower or the upper half of a register.
 func halfOf(m amd64.Machine, v Op, half int) Op {
 	r := v.(VecVirtual)
 	switch {

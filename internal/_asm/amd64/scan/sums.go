@@ -57,8 +57,7 @@ func newGroups(width int) groups {
 	return g
 }
 
-// loop writes body for every group and each set, or each pair of sets if batches has 2, and ends
-// the function.
+// loop writes body for every group and each set, or pair of sets, and ends the function.
 func (g groups) loop(batches []int, body func(label string, batch int)) {
 	first := AllocLocal(8) // weights of the group
 	MOVQ(amd64.Argument("weights"), g.weights)
@@ -265,8 +264,7 @@ const (
 	weighDoc       = "rounds the weights of whole groups of rows, as the reference does."
 )
 
-// weigh rounds weights. Wide kernels write bytes of the upper digits and then of the lower digits,
-// and narrow kernels integers of 16 bits.
+// weigh writes bytes of upper digits and then of lower ones, or integers of 16 bits if narrow.
 func (m avx) weigh() {
 	begin("weigh"+m.Name, weighSignature, weighDoc)
 	dst, w, scales, left := amd64.Argument("dst"), amd64.Argument("w"), amd64.Argument("scales"), amd64.Argument("groups")
@@ -360,8 +358,7 @@ func (m avx) weigh() {
 	amd64.End()
 }
 
-// foldParts folds four vectors at a time. The first elements of the quarters of the result are
-// left.
+// foldParts folds four vectors at a time, to the first elements of the quarters of the result.
 func (m avx) foldParts(v []Op) VecVirtual {
 	both := func(a, b Op, lower, upper int) VecVirtual {
 		x, y := ZMM(), ZMM()
@@ -378,8 +375,7 @@ func (m avx) foldParts(v []Op) VecVirtual {
 	return sum
 }
 
-// sumsNarrow takes 16 bytes of two rows at a time, puts the two codes of a column side by side as
-// integers of 16 bits, and multiplies them by the weights of their rows with VPMADDWD.
+// sumsNarrow multiplies codes of two rows, side by side as 16 bits, by the weights of the rows.
 func sumsNarrow(width int) {
 	perByte := 8 / width
 	begin(fmt.Sprintf("sums%dAVX2", width), sumsSignature, sumsDoc)

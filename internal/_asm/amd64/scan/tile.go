@@ -74,7 +74,6 @@ func (t tile) loop(body func()) {
 	amd64.End()
 }
 
-// row returns the address of row i of four.
 func (t tile) row(base Register, i int) Mem {
 	m := at(base, 0)
 	switch i {
@@ -87,9 +86,8 @@ func (t tile) row(base Register, i int) Mem {
 }
 
 // narrow writes the loops of a kernel without AVX-512 over queries and strips of four rows, and
-// ends the function. Function clear clears sums. strip adds the products of 16 bytes of the rows at
-// from, or of the last 8 bytes, and of the digits at query. total returns the product of each row
-// and the query whose constants are at query.
+// ends the function. Function strip adds the products of 16 bytes of the rows at from, or of the
+// last 8 bytes. total returns the product of each row and the query whose constants are at query.
 func (t tile) narrow(digits int, clear func(), strip func(query, from Register, last bool), total func(query Register) VecVirtual) {
 	left, bytes := AllocLocal(8), queryBytes(digits)
 	t.loop(func() {

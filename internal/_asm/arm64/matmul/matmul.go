@@ -7,7 +7,6 @@ import (
 	"github.com/seed-feabd252/randfeat/internal/_asm/arm64"
 )
 
-// machine is a machine with the kernels as methods.
 type machine struct{ arm64.Machine }
 
 // mostRows is the number of rows of a tile of two vectors, as on AVX-512: 16 sums keep four pipes
@@ -29,7 +28,6 @@ func Write(f *arm64.File) {
 	prefetch(arm64.Machines(f)[0])
 }
 
-// prefetch writes a loop over the cache lines of some rows.
 func prefetch(m arm64.Machine) {
 	const line = 64
 	m.Name = ""
@@ -50,7 +48,6 @@ func prefetch(m arm64.Machine) {
 	m.End()
 }
 
-// pack writes a panel of so many vectors: rows of B, one after another.
 func (m machine) pack(vectors int) {
 	m.Begin(fmt.Sprintf("pack%d", vectors), "(k int, dst, b *T, stride, lanes int)",
 		fmt.Sprintf("writes the first %d columns of k rows of B, zeros in place of those beyond lanes of the last %d.", vectors*m.Lanes(), m.Lanes()))
@@ -70,8 +67,6 @@ func (m machine) pack(vectors int) {
 	m.End()
 }
 
-// packTransposed writes a vector of each of count times as many columns of B as a
-// vector has lanes.
 func (m machine) packTransposed() {
 	n := m.Lanes()
 	m.Begin("packTransposed", "(count int, dst *T, next int, b *T, stride int)",

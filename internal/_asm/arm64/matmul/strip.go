@@ -6,9 +6,8 @@ import (
 	"github.com/seed-feabd252/randfeat/internal/_asm/arm64"
 )
 
-// strip is the micro-kernel. It writes the products of so many rows of A and panels of so many
-// vectors of B. All sums of a panel stay in registers. An element of A is loaded as the first lane
-// of a vector, and multiplies the vectors of B from there.
+// strip is the micro-kernel. All sums of a panel stay in registers. An element of A is loaded as
+// the first lane of a vector, and multiplies the vectors of B from there.
 func (m machine) strip(rows, vectors int) {
 	m.Begin(fmt.Sprintf("strip%dx%d", rows, vectors), "(k int, a left[T], b right[T], c target[T], alpha, beta T, panels int)",
 		fmt.Sprintf("computes C = α·A·B + β·C for %d rows and panels of %d columns.", rows, vectors*m.Lanes()))

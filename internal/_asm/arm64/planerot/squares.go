@@ -6,8 +6,7 @@ import (
 	"github.com/seed-feabd252/randfeat/internal/_asm/arm64"
 )
 
-// enter writes the way of rows into a block: squares of as many rows and columns
-// as a vector has lanes, transposed in registers.
+// enter transposes squares of as many rows and columns as a vector has lanes in registers.
 func (m machine) enter() {
 	m.Begin("enter", "(block *T, step int, x *T, stride, rows, cols int)",
 		"writes column j of the rows of x at block + j·step, with the last row in place of those beyond it and zeros in place of columns beyond cols of the last square.")
@@ -28,7 +27,6 @@ func (m machine) enter() {
 	})
 }
 
-// leave writes the way back.
 func (m machine) leave() {
 	m.Begin("leave", "(block *T, step int, y *T, stride, rows, cols int)",
 		"writes the vectors at block + j·step as column j < cols of the rows of y. Lanes beyond rows repeat the last row: the same bits go there again.")
@@ -49,10 +47,9 @@ func (m machine) leave() {
 	})
 }
 
-// squares writes a loop over the argument cols, a vector at a time, then once more for the columns
-// left, if any. Only then last, their number, is not nil. rows are where the columns are in as many
-// rows as a vector has lanes, from the arguments stride and rows; the last row stands for those
-// beyond it.
+// squares writes a loop over the argument cols, a vector at a time, and then for the columns left:
+// only then last, their number, is not nil. rows are where the columns are in as many rows as a
+// vector has lanes. The last row stands for those beyond it.
 func (m machine) squares(matrix string, body func(rows []arm64.GP, last *arm64.GP)) {
 	pointers := []arm64.GP{m.Argument(matrix)}
 	stride, rows, cols := m.Argument("stride"), m.Argument("rows"), m.Argument("cols")

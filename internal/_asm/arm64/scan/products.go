@@ -18,8 +18,7 @@ const (
 // stride of 0.
 const group = 4
 
-// products multiplies bytes by bytes, with or without SDOT. It subtracts 128 from codes of 8 bits,
-// so that they are signed.
+// products subtracts 128 from codes of 8 bits, so that they are signed. dot allows SDOT.
 func (m machine) products(width int, dot bool) {
 	name, doc := "products", "sets dst[k·stride+i] to the product of row i with query k, as the reference does."
 	if !dot {
@@ -50,7 +49,7 @@ func (m machine) products(width int, dot bool) {
 		change = m.Constant(mask, mask)
 	}
 	power := m.Value(256)
-	digits := digitsOf(width)
+	digits := min(2, (width+1)/2)
 	sums := m.Vecs(digits * group) // high, then low
 	codes := m.Vecs(group)
 	add := func(sum, codes, digit arm64.Vec) {
@@ -146,10 +145,6 @@ func (m machine) products(width int, dot bool) {
 	m.End()
 }
 
-// digitsOf returns the number of digits of an element of a query.
-func digitsOf(width int) int { return min(2, (width+1)/2) }
-
-// integers is an instruction on integers of 32 bits.
 func (m machine) integers(name string, a, b arm64.Vec) arm64.Vec { return m.permute(name, "S4", a, b) }
 
 // part returns codes j of all bytes, from the lowest bits on.

@@ -22,5 +22,4 @@ func Write(f *arm64.File) {
 	}
 }
 
-// machine is a machine with the kernels as methods.
 type machine struct{ arm64.Machine }

@@ -105,7 +105,6 @@ func (m machine) sums(width int) {
 	m.End()
 }
 
-// weigh rounds weights to integers of 16 bits.
 func (m machine) weigh() {
 	m.Begin("weigh", "(dst *uint64, w, scales *float32, groups, odd int)",
 		"rounds the weights of whole groups of rows, as the reference does.")
