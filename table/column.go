@@ -14,7 +14,8 @@ import (
 	"github.com/seed-feabd252/randfeat/dense"
 )
 
-// Kind is the kind of a column, such as number or date, by the rules of the package documentation.
+// Kind is the kind of a column of a table, such as number or date, by the rules of the package
+// documentation.
 type Kind string
 
 // Kinds of columns.
@@ -32,7 +33,7 @@ const (
 // common is the least number of rows of a category with a column of its own.
 const common = 10
 
-// Column describes how a column of a table becomes columns of points, the input of a model.
+// Column describes how a column of texts becomes columns of numbers, the input of a model.
 type Column struct {
 	Name       string
 	Kind       Kind
@@ -43,8 +44,8 @@ type Column struct {
 	Missing    int      // the number of rows of Fit without a value: a column if above 0
 }
 
-// Columns returns, without a fit, all columns except the target as Fit encodes these columns. The
-// errors of Columns are among the errors of Fit.
+// Columns returns, without a fit, how Fit encodes each column of the table except the column
+// target. Columns returns an error only if Fit returns one for the arguments target and o.
 func (t *Table) Columns(target string, o Options) ([]Column, error) {
 	told, at, err := t.told(target)
 	if err != nil {
@@ -53,7 +54,6 @@ func (t *Table) Columns(target string, o Options) ([]Column, error) {
 	return told.columns(at, o)
 }
 
-// told returns the rows with a target, and the index of the column of the target.
 func (t *Table) told(target string) (told *Table, at int, err error) {
 	if t == nil {
 		return nil, 0, errors.New("table: the table is nil")
@@ -94,7 +94,6 @@ func (t *Table) columns(target int, o Options) ([]Column, error) {
 	return all, nil
 }
 
-// learn determines the kind and the other fields of column j of a table.
 func (c *Column) learn(t *Table, j int, o Options) error {
 	counts := make(map[string]int)
 	for _, row := range t.rows {
@@ -151,7 +150,6 @@ func (c *Column) learn(t *Table, j int, o Options) error {
 	return nil
 }
 
-// learnNumbers computes the mean of a column of numbers or dates.
 func (c *Column) learnNumbers(t *Table, j int) error {
 	var values []float64
 	for i, row := range t.rows {
@@ -195,7 +193,6 @@ func (c *Column) number(text string, line int) (float64, error) {
 	return math.Log(v), nil
 }
 
-// width returns the number of columns of points for c.
 func (c *Column) width() int {
 	n := 1
 	switch c.Kind {
@@ -224,7 +221,7 @@ func width(all []Column) int {
 	return n
 }
 
-// Becomes describes in words the columns of points that the column c of a table becomes.
+// Becomes describes in words the columns of numbers that a model sees in place of the column c.
 func (c *Column) Becomes() string {
 	var text string
 	switch c.Kind {
@@ -250,8 +247,6 @@ func (c *Column) Becomes() string {
 	return text
 }
 
-// encode returns the points of the rows of a table. The error names the line, the column and the
-// value that does not fit, or a column that the table lacks.
 func encode(all []Column, t *Table) (dense.Matrix[float64], error) {
 	x := dense.New[float64](len(t.rows), width(all))
 	from := 0

@@ -12,7 +12,8 @@ import (
 	"github.com/seed-feabd252/randfeat/dense"
 )
 
-// Importance says how much accuracy a model loses if the values of a column are permuted.
+// Importance says how much accuracy a model loses if the values of a column are permuted among the
+// rows.
 type Importance struct {
 	Column       string
 	Loss, StdErr float64 // the rise of the mean squared error or log-loss, and its standard error
@@ -20,10 +21,10 @@ type Importance struct {
 
 // Explain returns the permutation importance of each column from which the model predicts, the
 // largest first: by how much the mean squared error or the log-loss at the rows of t with a target
-// rises if the values of the column are permuted among these rows [Breiman 2001]. src draws one
-// permutation for each column. The importance of a column is small if other columns tell as much.
-// Explain returns an error for a nil src, for fewer than two rows of a known class, and where Score
-// does.
+// rises if the values of the column are permuted among the rows [Breiman 2001]. From the source
+// src, Explain draws one permutation for each column. The importance of a column is small if the
+// model learns as much from the remaining columns. Explain returns an error for a nil src, for
+// fewer than two rows with a number or a known class as target, and where Model.Score does.
 //
 // [Breiman 2001]: https://doi.org/10.1023/A:1010933404324
 func (m *Model) Explain(t *Table, src rand.Source) ([]Importance, error) {

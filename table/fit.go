@@ -14,35 +14,39 @@ import (
 	"github.com/seed-feabd252/randfeat/ridge/automl"
 )
 
-// Options are the parameters of Fit. With zero Options Fit finds the kinds of all columns.
+// Options are the parameters of Fit. With a zero Options, Fit finds the kind of each column, such
+// as number or date, from the values of the column.
 type Options struct {
 	Category []string // columns that are categories though they have numbers or dates
 	Skip     []string // columns to leave out
 	Log      []string // columns of positive numbers to take logarithms of
 
-	// Group names a column of texts that are equal in rows that depend on each other, such as the
-	// rows of a patient. Fit chooses by errors at whole groups that a fit has not seen, and bands
-	// come from these errors. A row without a text is a group of its own. The column tells the model
-	// nothing, unless Category has the name too.
+	// Group names a column whose texts are equal in rows that depend on each other, such as the
+	// rows of one patient. With a Group, the choices of Fit and the bands come from prediction
+	// errors at whole groups of rows that a fit has not seen. A row without a text in the column
+	// Group is a group by itself. The model does not use the column Group, unless Category names
+	// the column too.
 	Group string
 
-	// Time names a column of numbers or dates. Fit chooses by errors at rows that come after those
-	// of a fit, and bands come from these errors. The model sees the column, unless Skip has the
-	// name too.
+	// Time names a column of numbers or dates, the times of rows. With a Time, the choices of Fit
+	// and the bands come from prediction errors at rows that are later than all rows of a fit. The
+	// model uses the column Time, unless Skip names the column too.
 	Time string
 
-	// Weight names a column of numbers from 0 on: a row of weight 2 counts as two rows. The model
-	// does not see the column.
+	// Weight names a column of numbers from 0 on, the weights of rows: a row of weight 2 counts as
+	// two rows. The model does not use the column Weight.
 	Weight string
 
 	Classes    bool // the numbers of the target are classes
-	HeavyTails bool // as automl.Options has it
+	HeavyTails bool // the targets have outliers
 
-	// Progress is the function Progress for automl.Options, or nil.
+	// After each part of the work, Fit calls Progress, unless Progress is nil, with the number of
+	// parts that have ended, the number of all parts, and the family of models of the part.
 	Progress func(done, total int, family string)
 }
 
-// Model predicts the target of rows of texts. A Model never changes, and goroutines may share it.
+// Model predicts a column of a table of texts, the target, from the other columns. A Model never
+// changes, so that goroutines may share a Model.
 type Model struct {
 	target     string
 	columns    []Column
@@ -54,16 +58,17 @@ type Model struct {
 // least is the least number of rows to learn from.
 const least = 20
 
-// Fit learns the target, a column of t, from the other columns, as the package documentation
-// describes. src draws the random numbers of automl.Fit, and Fit costs as much as automl.Fit. If ctx
-// ends, Fit returns the best model so far, or nil if no family of models has been compared, and the
-// error of ctx.
+// Fit learns to predict the column target of t from the other columns, as the package documentation
+// describes. Fit takes about as long as automl.Fit, to which Fit passes the source src. If ctx
+// ends, Fit returns the error of ctx, and the best model so far, or nil if no family of models has
+// been compared.
 //
-// The error reports fewer than 20 rows with a target, a target that is not a column or does not
-// vary, names in the options o that are no columns, Group and Time together, a column in o.Log that is not numeric, a table
-// without columns to learn from, a nil argument, and the errors of automl.Fit. The error names the
-// line, the column and the value of a text that does not fit the kind of its column, as a word
-// among numbers.
+// Fit returns an error for a nil argument, for fewer than 20 rows with a target, for a target that
+// is not a column or does not vary, for options that name the target or a column that t lacks, for
+// Group and Time together, for a column in o.Log that is not numeric, and for a table without
+// columns to learn from. Fit also returns the errors of automl.Fit. If a text does not fit the kind
+// of the column, such as a word among numbers, the error of Fit names the line, the column and the
+// text.
 func Fit(ctx context.Context, t *Table, target string, o Options, src rand.Source) (*Model, error) {
 	if err := argument.Context("table", ctx); err != nil {
 		return nil, err
@@ -193,7 +198,8 @@ func maybeClasses(name string, y []float64) string {
 // Target returns the name of the column that the model predicts.
 func (m *Model) Target() string { return m.target }
 
-// Columns returns the columns from which the model predicts, and those that the model leaves out.
+// Columns returns the columns from which the model predicts, and the columns that the model leaves
+// out.
 func (m *Model) Columns() []Column {
 	all := slices.Clone(m.columns)
 	for i := range all {
@@ -211,5 +217,6 @@ func (m *Model) Classes() []string {
 	return m.classifier.Labels()
 }
 
-// Report returns a text about what Fit tried and chose. The file of a model contains the report.
+// Report returns a text about what Fit tried and chose. The file that Model.Write writes contains
+// the report too.
 func (m *Model) Report() string { return m.report }

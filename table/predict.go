@@ -14,22 +14,23 @@ import (
 
 var errNoModel = errors.New("table: the model is zero, want one of Fit or ReadModel")
 
-// Predictions are the predictions of n rows.
+// Predictions has what Model.Predict predicts for the rows of a table.
 type Predictions struct {
-	// Mean and Half are, for a numeric target, the n predictions and the half widths of their
-	// bands, as ridge.Model.Band returns them.
+	// For a numeric target, Mean[i] is the prediction for row i, and the band of row i is from
+	// Mean[i] − Half[i] to Mean[i] + Half[i].
 	Mean, Half []float64
 
-	// Probabilities has, for classes, in element (i, c) the probability that row i has class c of
-	// Model.Classes.
+	// For classes, the element (i, c) of Probabilities is the predicted probability that row i has
+	// the class Classes()[c] of the model.
 	Probabilities dense.Matrix[float64]
 }
 
-// Predict predicts the target for the rows of t, which needs only the columns from which the model
-// predicts, in any order. The band of a numeric target contains the target with the probability
-// level; classes do not use level. The error names the line, the column and the value of a text
-// that does not have the kind of its column, or reports a column that t lacks, a zero model, a nil
-// t, or a level that is not between 0 and 1.
+// Predict predicts the target for each row of t, where t needs only the columns from which the
+// model predicts, in any order. The band of a prediction contains a numeric target with the
+// probability level; predictions of classes do not depend on level. Predict returns an error for a
+// zero model, a nil t, a level that is not between 0 and 1, and a column that t lacks. If a text
+// does not have the kind of the column, the error of Predict names the line, the column and the
+// text.
 func (m *Model) Predict(t *Table, level float64) (*Predictions, error) {
 	switch {
 	case m == nil || m.model == nil && m.classifier == nil:
@@ -46,7 +47,6 @@ func (m *Model) Predict(t *Table, level float64) (*Predictions, error) {
 	return m.predict(x, level), nil
 }
 
-// predict predicts points.
 func (m *Model) predict(x dense.Matrix[float64], level float64) *Predictions {
 	if m.model == nil {
 		return &Predictions{Probabilities: m.classifier.Probabilities(dense.Matrix[float64]{}, x)}
@@ -55,8 +55,7 @@ func (m *Model) predict(x dense.Matrix[float64], level float64) *Predictions {
 	return &Predictions{Mean: mean.Data, Half: half.Data}
 }
 
-// losses returns the squared errors of predictions, or the log-losses, where an unknown class has
-// NaN.
+// losses returns squared errors, or log-losses, with NaN for an unknown class.
 func (p *Predictions) losses(y []float64) []float64 {
 	loss := make([]float64, len(y))
 	for i, v := range y {
@@ -72,28 +71,30 @@ func (p *Predictions) losses(y []float64) []float64 {
 	return loss
 }
 
-// Score has the errors of the predictions of a model at rows with a target.
+// Score says how far the predictions of a model are from the targets of the rows of a table.
 type Score struct {
 	Rows int // the number of rows with a target
 
-	// For numeric targets, RMSE is the root mean square error, with the standard error StdErr,
-	// Deviation the root mean square distance of the targets from their mean, Inside the share of
-	// the targets in bands of 90 %, and Width the mean width of the bands.
+	// For numeric targets, RMSE is the root mean square error of predictions, with the standard
+	// error StdErr, Deviation the root mean square distance of the targets from the mean target,
+	// Inside the share of the targets in bands of 90 %, and Width the mean width of the bands.
 	RMSE, StdErr, Deviation, Inside, Width float64
 
-	// For classes, LogLoss is the mean of −log of the probabilities of the true classes, with the
-	// standard error StdErr, and Right is the share of the rows whose true class has the largest
-	// probability. Unknown is the number of rows with a class that no row of Fit has. Rows of
-	// unknown class count as wrong in Right, and not in LogLoss, which is NaN without other rows.
+	// For classes, LogLoss is the mean of −log of the predicted probabilities of the true classes,
+	// with the standard error StdErr, and Right is the share of the rows whose true class has the
+	// largest probability. Unknown is the number of rows with a class that Fit has not seen in any
+	// row. Rows of an unknown class count as wrong in Right and are left out of LogLoss, which is
+	// NaN if all rows are of unknown classes.
 	LogLoss, Right float64
 	Unknown        int
 
 	classes bool
 }
 
-// Score returns the errors of the model at the rows of t that have a target. The Score estimates
-// the errors at new rows if Fit has not seen the rows of t. Score returns an error where Predict
-// does, and for a table without targets.
+// Score compares the predictions of the model with the targets of t, and leaves out rows without a
+// target. If Fit has not seen the rows of t, Score estimates how well the model predicts new rows.
+// Score returns an error for a zero model, a nil t, a t without values of the target, a column of
+// the model that t lacks, and a text that does not have the kind of the column.
 func (m *Model) Score(t *Table) (Score, error) {
 	x, y, err := m.points(t)
 	if err != nil {
@@ -133,7 +134,6 @@ func (m *Model) Score(t *Table) (Score, error) {
 	return s, nil
 }
 
-// points returns the points and the targets of the rows of t with a target.
 func (m *Model) points(t *Table) (x dense.Matrix[float64], y []float64, err error) {
 	if m == nil || m.model == nil && m.classifier == nil {
 		return x, nil, errNoModel
@@ -151,7 +151,7 @@ func (m *Model) points(t *Table) (x dense.Matrix[float64], y []float64, err erro
 	return x, y, err
 }
 
-// String returns the errors of the Score as a text of one line.
+// String returns the numbers in the Score as a text of one line.
 func (s Score) String() string {
 	if !s.classes {
 		return fmt.Sprintf("RMSE %s (%s for the mean), %.1f %% in the bands of 90 %%, mean width of bands %s",

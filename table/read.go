@@ -13,8 +13,8 @@ import (
 	"unicode/utf8"
 )
 
-// Table has rows of texts, and a name for each column. A Table never changes, and goroutines may
-// share it.
+// Table has rows of texts, and a name for each column. A Table never changes, so that goroutines
+// may share a Table.
 type Table struct {
 	names []string
 	rows  [][]string
@@ -24,17 +24,18 @@ type Table struct {
 // ReadOptions are the parameters of Read.
 type ReadOptions struct {
 	// Comma is the character between values, such as ';' or a tab. A Comma of 0 stands for ','. If
-	// Comma is ';', numbers may have decimal commas.
+	// Comma is ';', Read accepts numbers with decimal commas, such as 1,5.
 	Comma rune
 }
 
-// Read reads a CSV file [RFC 4180] in UTF-8, to the end of r. The first line has the names of the
-// columns. Read leaves out a byte order mark, empty lines, and spaces around values.
+// Read reads a CSV file [RFC 4180] in UTF-8, to the end of r. The first line of the file has the
+// names of the columns. Read leaves out a byte order mark, empty lines, and spaces around values.
 //
-// The error names the line and the column (or the byte, for a wrong quotation mark) of a value that
-// is not UTF-8, of the first value that is missing or has no column name, and of a column name that
-// is repeated, or empty and not the first. The error also reports a first line that has another
-// separator in place of Comma, a Comma that cannot separate values, and the errors of r.
+// Read returns an error that names the line and the column if a value is not UTF-8, if a row has
+// not as many values as there are names, if a name is repeated, or if a name except the first is
+// empty. For a wrong quotation mark, the error of Read names the line and the byte. Read returns an
+// error if the file is empty, if Comma cannot separate values, if the first line has another
+// separator in place of Comma, and if r is nil or returns an error.
 //
 // [RFC 4180]: https://www.rfc-editor.org/rfc/rfc4180
 func Read(r io.Reader, o ReadOptions) (*Table, error) {
@@ -82,9 +83,10 @@ func Read(r io.Reader, o ReadOptions) (*Table, error) {
 	return t, nil
 }
 
-// New returns the table of rows of texts whose columns have the given names. Error texts call the
-// names line 1, and row i (from 0 on) line i + 2. New returns an error where Read does for the same
-// texts.
+// New returns a table of the texts in rows, with names as the names of the columns. In error texts
+// about a table of New, the names are line 1, and rows[i] is line i + 2. New returns an error for a
+// text that is not UTF-8, for a row with more or fewer texts than names, and for no names, a
+// repeated name, or an empty name that is not the first.
 func New(names []string, rows [][]string) (*Table, error) {
 	t := new(Table)
 	for i, row := range slices.Concat([][]string{names}, rows) {
@@ -127,8 +129,8 @@ func (t *Table) Names() []string { return slices.Clone(t.names) }
 // Len returns the number of rows of the table.
 func (t *Table) Len() int { return len(t.rows) }
 
-// Row returns the texts of row i, in the order of Names. Row panics unless i is from 0 to Len() −
-// 1.
+// Row returns the texts of row i of the table, in the order of the columns. Row panics unless i is
+// from 0 to Len() − 1.
 func (t *Table) Row(i int) []string {
 	if i < 0 || i >= len(t.rows) {
 		panic(fmt.Sprintf("table: row %d of %d", i, len(t.rows)))
@@ -136,9 +138,10 @@ func (t *Table) Row(i int) []string {
 	return slices.Clone(t.rows[i])
 }
 
-// Split divides the rows of a table into two tables. held has the fraction share of the rows,
-// rounded down, and rest has all others, both in the order of the table. src draws the rows of
-// held. Without src, held has the last rows of the table. Split panics if share is not from 0 to 1.
+// Split divides the rows of a table into two tables. For the argument share, the result held has
+// share·n of the n rows, rounded down, and the result rest has the remaining rows, both in the
+// order of the table. Split draws the rows of held at random from src, or, for a nil src, uses the
+// last rows. Split panics unless the argument share is from 0 to 1.
 func (t *Table) Split(share float64, src rand.Source) (rest, held *Table) {
 	if !(share >= 0 && share <= 1) {
 		panic(fmt.Sprintf("table: share = %v, want a number from 0 to 1", share))
@@ -158,11 +161,12 @@ func (t *Table) Split(share float64, src rand.Source) (rest, held *Table) {
 	return t.filter(func(i int) bool { return !isHeld[i] }), t.filter(func(i int) bool { return isHeld[i] })
 }
 
-// SplitBy is Split for rows that depend on each other: rows with one text in the column stay
-// together. With src, held has texts drawn at random, until their rows are the fraction share of
-// all rows or more. Without src, the column has numbers or dates, and held has the largest ones.
-// SplitBy returns an error for a column that t lacks, or for a value that is neither a number nor a
-// date.
+// SplitBy divides the rows of a table as Split does, but never separates rows with equal values in
+// the named column. With a source src, SplitBy puts all rows of random values of the column into
+// the result held, until held has at least the fraction share of the rows. With a nil src, the
+// column must have numbers or dates, and SplitBy puts the rows of the largest values into held.
+// SplitBy returns an error if t lacks the column, or if src is nil and a value is neither a number
+// nor a date.
 func (t *Table) SplitBy(column string, share float64, src rand.Source) (rest, held *Table, err error) {
 	if !slices.Contains(t.names, column) {
 		return nil, nil, fmt.Errorf("table: no column %q among %q", column, t.names)
@@ -190,7 +194,6 @@ func (t *Table) SplitBy(column string, share float64, src rand.Source) (rest, he
 	return t.filter(func(i int) bool { return !isHeld[group[i]] }), t.filter(func(i int) bool { return isHeld[group[i]] }), nil
 }
 
-// filter returns the table of the rows for which keep returns true.
 func (t *Table) filter(keep func(i int) bool) *Table {
 	some := &Table{names: t.names}
 	for i, row := range t.rows {

@@ -41,7 +41,6 @@ func (t *Table) groups(o Options) ([]int, error) {
 	return group, nil
 }
 
-// weights returns the numbers of the column with the name, or nil for no name.
 func (t *Table) weights(name string) ([]float64, error) {
 	if name == "" {
 		return nil, nil

@@ -9,18 +9,15 @@ import (
 	"time"
 )
 
-// missing reports whether a text stands for a missing value.
 func missing(text string) bool {
 	return slices.Contains([]string{"", "na", "n/a", "nan", "null", "?"}, strings.ToLower(text))
 }
 
-// number converts a text to a finite number, and reports whether it is a decimal number.
 func number(text string) (float64, bool) {
 	v, err := strconv.ParseFloat(text, 64)
 	return v, err == nil && !math.IsInf(v, 0) && !math.IsNaN(v) && !strings.ContainsAny(text, "_xX")
 }
 
-// date converts a text to a time, and reports whether it is a date.
 func date(text string) (time.Time, bool) {
 	const day = "2006-01-02"
 	if len(text) < len(day) || text[4] != '-' || text[7] != '-' {
@@ -42,7 +39,6 @@ func days(at time.Time) float64 {
 	return (float64(at.Unix()) + float64(at.Nanosecond())/1e9) / 86400
 }
 
-// wrong returns the error of an invalid value.
 func wrong(line int, name, text, want string) error {
 	return fmt.Errorf("table: line %d, column %q: %.40q is not %s", line, name, text, want)
 }

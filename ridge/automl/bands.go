@@ -129,7 +129,6 @@ func noise[T dense.Float](ctx context.Context, m *ridge.Model[T], rows ridge.Blo
 	return logs, ratios, least, mean > 2*sd/math.Sqrt(float64(len(gains)))
 }
 
-// meanSquares returns the mean squares of the columns.
 func meanSquares(x dense.Matrix[float64]) []float64 {
 	columns := dense.Transpose(dense.Matrix[float64]{}, x)
 	squares := make([]float64, x.Cols)

@@ -63,7 +63,6 @@ func thresholds(t, weights []float64, column dense.Matrix[float64]) {
 	}
 }
 
-// weigh returns k with the weights of the next round.
 func (s *search) weigh(k kernels.Boxes, b ridge.Block[float64]) (kernels.Boxes, error) {
 	n, d, outputs := b.X.Rows, b.X.Cols, b.Y.Cols
 	found, err := s.regression(b, space{factors: slices.Repeat([]float64{1}, d)}, k, 0)

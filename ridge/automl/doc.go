@@ -14,9 +14,8 @@
 //
 // Rows that depend on each other, such as those of one patient or of neighbouring days, need
 // Options.Groups. Without Groups, on 4000 rows in groups of ten, the report said 0.39 where new
-// groups had 1.10, and bands of 90 % held 47 %. On four other tables of 4000 rows in
-// groups of ten, with Groups, the report said 1.10 on average and new groups had 1.06, and bands
-// held 91 %.
+// groups had 1.10, and bands of 90 % held 47 %. On four other tables of 4000 rows in groups of ten,
+// with Groups, the report said 1.10 on average and new groups had 1.06, and bands held 91 %.
 //
 // Fit fails in these cases. Targets with a long tail are better as logarithms. On columns of mixed
 // kinds, trees can be ahead. Options.HeavyTails bears a fifth of the rows far off, and not half of

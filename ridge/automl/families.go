@@ -53,7 +53,6 @@ func always(dense.Matrix[float64], int) bool { return true }
 // severalScales reports whether x has several columns, and not too many to learn their scales.
 func severalScales(x dense.Matrix[float64]) bool { return x.Cols > 1 && x.Cols <= mostMetric }
 
-// fewRows reports whether there are fewer than three rows for each column.
 func fewRows(n, d int) bool { return n < 3*d }
 
 // scaledColumns returns the function of a family whose columns have the units.

@@ -16,81 +16,86 @@ import (
 	"github.com/seed-feabd252/randfeat/ridge"
 )
 
-// Options are the parameters of Fit. The zero value lets Fit learn numbers and choose everything.
+// Options are the parameters of Fit. With a zero Options, Fit learns numbers and chooses all
+// parameters by itself.
 type Options struct {
-	// Classes is the number of classes, at least 2, if the targets are classes: whole numbers from
-	// 0 to Classes − 1. 0 stands for numbers.
+	// Classes is the number of classes, at least 2, if each target is a class: a whole number from
+	// 0 to Classes − 1. A Classes of 0 stands for targets that are numbers.
 	Classes int
 
-	// ClassWeights has for each class a factor that multiplies the weights of its rows.
+	// ClassWeights has a factor for each class, by which fits multiply the weights of the rows of
+	// the class.
 	ClassWeights []float64
 
-	// Labels has a text for each class, and the file of the classifier contains the texts. Nil
-	// stands for none.
+	// Labels has a text for each class, and the file that Classifier.Write writes contains the
+	// texts. A nil Labels stands for classes without texts.
 	Labels []string
 
 	// Landmarks is the largest number of landmarks (Nyström points) of a kernel, and so of
-	// features. A value of 0 stands for all rows if package kernelridge fits all in time (up to
-	// some 50,000), and for 2000 if not. With at least as many landmarks as rows the kernel is
-	// exact.
+	// features. If Landmarks is 0, Fit uses the exact kernel of up to 3000 rows, or of up to some
+	// 50,000 if package kernelridge can fit the kernel in time, and 2000 landmarks for more rows.
+	// With at least as many landmarks as rows, the Nyström approximation of a kernel is exact.
 	Landmarks int
 
-	// Groups has a number for each row, in the order of reading. Rows of equal numbers depend on
-	// each other, such as the rows of one patient. Everything that Fit chooses, its scores and its
-	// bands then come from errors at whole groups that a fit has not seen. Nil stands for rows that
-	// do not depend on each other.
+	// Groups has a number for each row, in the order in which Fit reads the rows. Rows of equal
+	// numbers in Groups depend on each other, such as the rows of one patient. With Groups, the
+	// choices of Fit, the scores and the bands come from prediction errors at whole groups of rows
+	// that a fit has not seen. A nil Groups stands for rows that do not depend on each other.
 	Groups []int
 
-	// Forward says that Groups are times, of any unit and in any order. Scores and bands then come
-	// from errors at each of the last five tenths of the rows, of fits to all rows before.
+	// Forward says that the numbers in Groups are times of rows, in any unit and any order. With
+	// Forward, scores and bands come from prediction errors at each of the last five tenths of the
+	// rows, sorted by time, of fits to all rows of earlier tenths.
 	Forward bool
 
 	// HeavyTails is for numeric targets with outliers: the noise follows Student's t-distribution,
-	// with degrees of freedom that leave-one-out errors choose. HeavyTails costs about 100 fits of
-	// up to 1500 rows and 500 landmarks, and up to 30 fits (often three) to all rows.
+	// whose degrees of freedom Fit chooses by leave-one-out errors. HeavyTails costs about 100 fits
+	// to up to 1500 rows with up to 500 landmarks, and up to 30 fits (often three) to all rows.
 	HeavyTails bool
 
-	// Fit calls Progress, unless Progress is nil, after each part of the work, on the goroutine of
-	// the caller, with the number of parts that have ended, the number of all parts, and the family
-	// of models of the part, which is "" for the fit to all rows.
+	// After each part of the work, Fit calls Progress, unless Progress is nil, with the number of
+	// parts that have ended, the number of all parts, and the family of models of the part, which
+	// is "" for the fit to all rows. Fit calls Progress on the goroutine that has called Fit.
 	Progress func(done, total int, family string)
 }
 
 // Result is the result of Fit: a Model for numbers, or a Classifier for classes. Model and
-// Classifier take rows in the units of the data, because their feature map contains the scales of
-// the columns; the method Write of both writes map and model to one file. After a fit with the
-// kernel of all rows, Model.Rows returns the rows, and LeaveOneOut, Jackknife and Gradient of Model
-// return an error.
+// Classifier accept rows in the units of the data, because the feature map inside scales the
+// columns, and the method Write of both writes the feature map too. If Fit fits the kernel of all
+// rows with package kernelridge, Model.Rows returns the rows, and LeaveOneOut, Jackknife and
+// Gradient of Model return an error.
 type Result[T dense.Float] struct {
 	Model      *ridge.Model[T]      // nil for classes
 	Classifier *ridge.Classifier[T] // nil for numbers
 	Report
 }
 
-// Fit chooses a family of models, learns its parameters, and fits it to all rows, as
-// docs/regression.md describes. The targets of the n rows are numbers (n×p for p outputs), or
-// classes (n×1) if Options.Classes is given. src draws a sample of the rows, the order of the
-// sample, and the random frequencies of features.
+// Fit chooses a family of models by errors at held-out rows, learns the parameters of the family,
+// and fits the family to all rows, as docs/regression.md describes. The targets of n rows are an
+// n×p matrix with p numbers for each row, or, if Options.Classes is above 0, an n×1 matrix with the
+// class of each row. From the source src, Fit draws a sample of the rows, the order of the sample,
+// and the random numbers of fits.
 //
-// Fit reads the rows once to draw a sample of up to 1500 rows that choose the family, and once for
-// the final fit, up to 31 times with Options.HeavyTails, and eleven times with Options.Groups. The
-// final fit of n rows costs n·D² multiply-adds and some tens of D³/6 with D landmarks, or some
-// 15·n²·(d + 2p + 32) with the kernel of all rows, for d columns and p outputs. When ctx ends, Fit
-// returns the error of ctx within about 0.1 s. Once a family has been compared, Fit also returns a
-// result of the best family so far, after a fit to the rows that choose.
+// Fit reads the rows once to draw a sample of up to 1500 rows, by which Fit chooses the family, and
+// once or twice for the final fit, up to 31 times with Options.HeavyTails, and up to eleven times
+// with Options.Groups. For n rows, d columns and p outputs, the final fit costs n·D² multiply-adds
+// and some tens of D³/6 with D landmarks, or some 15·n²·(d + 2p + 32) with the kernel of all rows.
+// If ctx ends before Fit has compared a family, Fit returns the error of ctx within about 0.1 s. If
+// ctx ends after Fit has compared a family, Fit returns the error of ctx and a result of the best
+// family so far, after a fit to the sample that ctx does not interrupt.
 //
-// The error reports a nil rows or src, options out of range, Groups that are not as many as the
-// rows or too few to hold some out, HeavyTails with Groups, fewer than ten rows with a weight
-// above 0, HeavyTails with classes, targets that are not classes as Options.Classes says, a class
-// without rows, an output that does not vary or whose range is not from 1e-130 to 1e130, numbers
-// that are NaN or infinite, the errors of reading rows, too few rows to hold some out, the end of
-// ctx, and the error of the first family if no family can be fitted.
+// Fit returns an error for a nil argument, for options out of range, for HeavyTails with Groups or
+// Classes, for fewer than ten rows with a weight above 0, for numbers that are NaN or infinite, and
+// for an output that does not vary or whose range is not from 1e-130 to 1e130. With
+// Options.Classes, Fit returns an error for a class without rows, and for a target that is not a
+// whole number from 0 to Classes − 1. Fit returns an error for Groups that are not as many as the
+// rows, for too few rows or groups to hold some out, if reading rows fails, and if no family can be
+// fitted.
 func Fit[T dense.Float](ctx context.Context, rows ridge.Rows[T], o Options, src rand.Source) (*Result[T], error) {
 	r, err := door.Choose[T, outcome[T]](fit32, fit64, arguments[T]{ctx, rows, o, src})
 	return r.result, cmp.Or(err, r.err)
 }
 
-// arguments has the arguments of Fit.
 type arguments[T dense.Float] struct {
 	ctx  context.Context
 	rows ridge.Rows[T]
@@ -224,7 +229,6 @@ func soFar[T dense.Float](s *search, found choice, b ridge.Block[float64]) *Resu
 	return r
 }
 
-// landmarks returns the largest number of landmarks of a kernel of n rows.
 func (o Options) landmarks(n int) int {
 	switch {
 	case o.Landmarks > 0:
@@ -263,7 +267,6 @@ func (o Options) check() error {
 	return nil
 }
 
-// wrap returns err as an error of this package.
 func wrap(err error) error {
 	if err == nil {
 		return nil

@@ -79,7 +79,6 @@ func (o Options) ranks(rng *rand.Rand) []int {
 	return ranks
 }
 
-// on returns the search for some of the rows.
 func (s *search) on(keep func(i int) bool) *search {
 	own := *s
 	own.group = nil

@@ -68,7 +68,6 @@ func kernelFit[T dense.Float](s *search, found choice, rows ridge.Rows[T], drawn
 	return true, err
 }
 
-// iterate fits the kernel to all rows of b.
 func iterate[T dense.Float](s *search, k kernels.Kernel, b ridge.Block[T], ratio float64, probes int) (*kernelridge.Result[T], error) {
 	var fit *kernelridge.Result[T]
 	var err error
@@ -125,7 +124,6 @@ func (s *search) kernelScales(found *choice, drawn sample) (k kernels.Pullback, 
 	return k, at.Ratio, chosen, failed
 }
 
-// scaled returns the kernel with its length-scale times a factor.
 func scaled(k kernels.Kernel, factor float64) kernels.Kernel {
 	switch k := k.(type) {
 	case kernels.Gaussian:
@@ -156,7 +154,6 @@ func (s space) matrix() dense.Matrix[float64] {
 	return a
 }
 
-// collect returns all rows in memory.
 func collect[T dense.Float](ctx context.Context, rows ridge.Rows[T]) (all ridge.Block[T], err error) {
 	if b, memory := rows.(ridge.Block[T]); memory {
 		return b, nil

@@ -18,7 +18,6 @@ import (
 	"github.com/seed-feabd252/randfeat/ridge/internal/gramian"
 )
 
-// classes fits classes by group.
 func (s *search) classes(b ridge.Block[float64], at space, k kernels.Kernel, ratio float64) (learnt, error) {
 	rows, err := collect(s.ctx, view[float64]{b, s.Classes, s.ClassWeights, nil})
 	if err != nil {

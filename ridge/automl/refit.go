@@ -18,7 +18,6 @@ type view[T dense.Float] struct {
 	keep    func(i int) bool // row i; nil for all
 }
 
-// Blocks yields the rows.
 func (v view[T]) Blocks() iter.Seq2[ridge.Block[T], error] {
 	return func(yield func(ridge.Block[T], error) bool) {
 		read := 0
@@ -67,7 +66,6 @@ func groupFit[T dense.Float](s *search, found *choice, rows ridge.Rows[T], drawn
 	})
 }
 
-// refitKernel is refit with the kernel of all rows.
 func refitKernel[T dense.Float](s *search, found *choice, rows view[T], drawn sample, r *Result[T]) error {
 	b, err := collect(s.ctx, rows)
 	if err != nil {
@@ -163,7 +161,6 @@ func leaveFolds[T dense.Float](s *search, drawn sample, first int, rows view[T],
 	return left, dense.Of(n, p, errs.Data), dense.Of(n, p, scales.Data), nil
 }
 
-// narrow returns the rows with elements of type T.
 func narrow[T dense.Float](b ridge.Block[float64]) ridge.Block[T] {
 	part := ridge.Block[T]{X: dense.Copy(dense.Matrix[T]{}, b.X), Y: dense.Copy(dense.Matrix[T]{}, b.Y)}
 	part.Weights = dense.Copy(dense.Matrix[T]{}, dense.Of(1, len(b.Weights), b.Weights)).Data

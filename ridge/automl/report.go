@@ -13,13 +13,13 @@ import (
 	"github.com/seed-feabd252/randfeat/ridge"
 )
 
-// Trial is the result of Fit for one family of models.
+// Trial says how well one family of models predicts held-out rows in a call of Fit.
 type Trial struct {
 	Family string
 
-	// Score is the root mean square error at held-out rows, or the log-loss for classes; NaN if Err
-	// is not nil. With several outputs, Score is computed from prediction errors over the standard
-	// deviations of the outputs.
+	// Score is the root mean square error at held-out rows, or, for classes, the log-loss, and NaN
+	// if Err is not nil. With several outputs, Score is the root mean square of the prediction
+	// errors, each divided by the standard deviation of the output.
 	Score float64
 	Err   error
 }
@@ -34,37 +34,40 @@ type Report struct {
 	Kernel  string  // the chosen kernel, of points in the space of the family
 	HeldOut int     // the number of held-out rows
 
-	// Folds says which rows are held out together: "random", or, with Options.Groups, "of whole
-	// groups" or "forward in time".
+	// Folds says which rows are held out together from a fit: "random" rows, or, with
+	// Options.Groups, rows "of whole groups" or rows "forward in time".
 	Folds string
 
-	// Deviation is, for numeric targets, the root mean square distance of held-out targets from
-	// their mean, in the unit of Trial.Score.
+	// Deviation is, for numeric targets, the root mean square distance of held-out targets from the
+	// mean of held-out targets, in the unit of Trial.Score.
 	Deviation float64
 
-	// Accuracy is, for classes, the share of held-out rows whose true class is the likeliest one.
+	// Accuracy is, for classes, the share of held-out rows whose true class has the largest
+	// predicted probability.
 	Accuracy float64
 
-	// Calibration is, for classes, the expected calibration error: held-out rows are put into ten
-	// bins by their largest predicted probability, and Calibration is the mean over rows of |share
-	// of right predictions − mean of the largest probability| in the bin of the row. If the
-	// predicted probabilities are right, Calibration is at most about 1.3/√n for n held-out rows.
+	// Calibration is, for classes, the expected calibration error: with held-out rows in ten bins
+	// by the largest predicted probability of a row, Calibration is the mean over rows of |share of
+	// right predictions − mean of the largest probability| in the bin of the row. If the predicted
+	// probabilities are right, Calibration is at most about 1.3/√n for n held-out rows.
 	Calibration float64
 
-	// Bands tells, for numeric targets, how wide the bands of Model.Band are: "in proportion to
-	// deviations", "of equal width" or "in proportion to learnt noise".
+	// Bands says, for numeric targets, how wide the bands of Model.Band are at a row: "in
+	// proportion to deviations" (standard deviations of predictions), "of equal width" or "in
+	// proportion to learnt noise".
 	Bands string
 
-	// Coverage is, for numeric targets, the share of targets inside 90 % bands, where the widths of
-	// the bands come from errors at other rows.
+	// Coverage is, for numeric targets, the share of targets inside bands of 90 % whose widths come
+	// from prediction errors at other rows than the row of the target.
 	Coverage float64
 
-	// Ended says that the context has ended, so that Trials may lack families, and Rows are those
-	// that choose.
+	// Ended says that the context of Fit has ended early, so that Trials may lack families, and
+	// Rows is only the number of rows in the sample by which Fit chooses.
 	Ended bool
 
-	// Tails is, with Options.HeavyTails, the number of degrees of freedom of Student's t with the
-	// largest likelihood, or +Inf for normal noise. Without Options.HeavyTails, Tails is 0.
+	// With Options.HeavyTails, Tails is the number of degrees of freedom of Student's
+	// t-distribution that Fit chooses for the noise, or +Inf for normal noise. Without
+	// Options.HeavyTails, Tails is 0.
 	Tails float64
 }
 
@@ -78,7 +81,7 @@ const (
 	noiseBands    = "in proportion to learnt noise"
 )
 
-// String returns the report as a text of some lines.
+// String returns the report as a text of several lines.
 func (r Report) String() string {
 	var b strings.Builder
 	score, last := "RMSE", fmt.Sprintf("The mean has %.4g. Bands of 90 %%, %s, hold %.1f %% of other rows.", r.Deviation, r.Bands, 100*r.Coverage)
@@ -172,7 +175,6 @@ func (h *heldOut) deviation(p int) float64 {
 	return math.Sqrt(stat.Mean(squares, h.weights))
 }
 
-// centre subtracts the weighted means of the columns of x.
 func centre(x dense.Matrix[float64], weights []float64) {
 	column := make([]float64, x.Rows)
 	for j := range x.Cols {
@@ -194,7 +196,6 @@ func meanSquare(x []float64) float64 {
 	return sum
 }
 
-// score returns the root mean square error, or the log-loss.
 func (h *heldOut) score() float64 {
 	loss := stat.Mean(h.losses, h.weights)
 	if h.right == nil {
@@ -203,7 +204,6 @@ func (h *heldOut) score() float64 {
 	return loss
 }
 
-// calibration returns the expected calibration error.
 func (h *heldOut) calibration() float64 {
 	var bins [10]float64
 	for i, p := range h.most {

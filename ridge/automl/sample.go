@@ -106,7 +106,6 @@ type row struct {
 	number int
 }
 
-// sampler draws a sample.
 type sampler struct {
 	rng       *rand.Rand
 	n, most   int
@@ -116,7 +115,6 @@ type sampler struct {
 	ranks     []int     // of rows with groups: those of the least ranks are the sample
 }
 
-// stratum is the rows of a class.
 type stratum struct {
 	n    int
 	rows []row // up to classRows, at random
@@ -163,7 +161,6 @@ func (s *sampler) keep(rows *[]row, most, n int, take func() row) {
 	}
 }
 
-// sample returns the sample.
 func (s *sampler) sample(d, p int) (sample, error) {
 	if s.n < leastRows {
 		return sample{}, fmt.Errorf("automl: %d rows with a weight above 0, want at least %d", s.n, leastRows)
@@ -201,7 +198,6 @@ func (s *sampler) sample(d, p int) (sample, error) {
 	return sample{all, len(chosen), s.n, numbers}, nil
 }
 
-// contains reports whether r is one of the rows.
 func contains(rows []row, r row) bool {
 	return slices.ContainsFunc(rows, func(other row) bool { return other.number == r.number })
 }

@@ -42,7 +42,6 @@ type learnt struct {
 	left       dense.Matrix[float64] // errors at left-out groups; no rows without groups
 }
 
-// choice is the result of choose.
 type choice struct {
 	learnt
 	Report
@@ -57,7 +56,6 @@ type choice struct {
 	noise []float64
 }
 
-// progress reports the end of a part.
 func (s *search) progress(family string) {
 	s.done++
 	if s.Progress != nil {
@@ -287,7 +285,6 @@ func standardTargets(b ridge.Block[float64]) (y dense.Matrix[float64], unit []fl
 	return y, unit
 }
 
-// pick returns the rows i with keep(i).
 func pick(b ridge.Block[float64], keep func(i int) bool) (part ridge.Block[float64]) {
 	for i := range b.X.Rows {
 		if keep(i) {
@@ -299,7 +296,6 @@ func pick(b ridge.Block[float64], keep func(i int) bool) (part ridge.Block[float
 	return part
 }
 
-// learn learns the parameters of the family from the rows.
 func (s *search) learn(f family, b ridge.Block[float64]) (learnt, error) {
 	at, start, ratio, err := f.space(s, b)
 	if err != nil {
@@ -365,7 +361,6 @@ var shapes = []shape{
 	{"Matérn 3/2", func(l float64) kernels.Kernel { return kernels.Matern{Nu: 1.5, LengthScale: l} }},
 }
 
-// fit fits a model with the kernel in the space to the rows.
 func (s *search) fit(b ridge.Block[float64], at space, k kernels.Kernel, ratio float64) (learnt, error) {
 	if s.Classes == 0 {
 		return s.regression(b, at, k, ratio)
@@ -385,7 +380,6 @@ func (s *search) fit(b ridge.Block[float64], at space, k kernels.Kernel, ratio f
 	return l, err
 }
 
-// regression fits numbers.
 func (s *search) regression(b ridge.Block[float64], at space, k kernels.Kernel, ratio float64) (learnt, error) {
 	l := learnt{space: at, kernel: k, ratio: ratio}
 	phi, err := s.landmarks(b, at, k)
@@ -416,7 +410,6 @@ func (s *search) landmarks(b ridge.Block[float64], at space, k kernels.Kernel) (
 // of the features. The evidence of such targets has no maximum.
 const leastRatio = 1e-7
 
-// regress fits a regression to rows of numbers.
 func regress[T dense.Float](ctx context.Context, phi rff.Map[T], rows ridge.Rows[T], ratio float64) (*ridge.Model[T], error) {
 	sums, err := ridge.Sum(ctx, phi, rows)
 	if err != nil {

@@ -137,7 +137,6 @@ func equalUnits(x dense.Matrix[float64]) bool {
 	return n > 0 && ranges[n/4] >= (highest-lowest)/4 && (4*pairs <= n || pairs == n)
 }
 
-// anyPair reports whether a column has two values.
 func anyPair(x dense.Matrix[float64]) bool {
 	for j := range x.Cols {
 		if _, _, pair := limits(x.ColRange(j, j+1)); pair {
