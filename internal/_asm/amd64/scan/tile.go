@@ -174,16 +174,3 @@ func unpacked(rows []VecVirtual, vec func() VecVirtual, steps [2][2]func(ops ...
 	columns[2], columns[3] = pair(1, b, d)
 	return columns
 }
-
-// byteTable writes 32 bytes.
-func byteTable(name string, value func(i int) uint64) Mem {
-	GLOBL(name, RODATA|NOPTR)
-	for i := range 4 {
-		var word uint64
-		for j := range 8 {
-			word |= value((8*i+j)%16) << (8 * j)
-		}
-		DATA(8*i, U64(word))
-	}
-	return amd64.Static(name)
-}
