@@ -16,8 +16,8 @@ import (
 
 // Version returns the version of this module in the program, the architecture, and the tier of
 // instructions that the library uses, such as "v0.1.0, amd64, avx512", for reports of errors and
-// measurements. The version is (devel) in a program of this module. The tier is generic without
-// assembly. The environment variable RANDFEAT_DISABLE turns tiers off.
+// measurements. Version says (devel) in a program whose main package is in this module. The tier is
+// generic without assembly. The environment variable RANDFEAT_DISABLE turns tiers off.
 func Version() string {
 	version := "(devel)"
 	if info, ok := debug.ReadBuildInfo(); ok {

@@ -119,10 +119,10 @@ func (s GaussianHyperbolic) String() string {
 //
 // OptimalA with the scale 1/ℓ² chooses the number A of GaussianOptimal for a set of points. The map
 // of GaussianOptimal is a LogMap, and estimates of the kernel are unbiased for frequencies from
-// N(0, I). The mean squared error of GaussianOptimal at x and y is exp(−(‖x‖²+‖y‖²)/ℓ²) times the
-// error of SoftmaxOptimal with s = 1 at x/ℓ and y/ℓ. The error of GaussianOptimal depends on where
-// the origin is, so centre the points. GaussianOptimal is for uses in which no estimate may be
-// negative.
+// N(0, I). With length-scale ℓ, the mean squared error of GaussianOptimal at x and y is
+// exp(−(‖x‖²+‖y‖²)/ℓ²) times the error of SoftmaxOptimal with Scale 1 and the same A at x/ℓ and
+// y/ℓ. The error of GaussianOptimal depends on where the origin is, so centre the points.
+// GaussianOptimal is for uses in which no estimate may be negative.
 type GaussianOptimal struct {
 	LengthScale float64 // ℓ, above 0
 	A           float64 // a, below 1/8

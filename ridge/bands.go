@@ -22,7 +22,8 @@ import (
 // The arguments x, y and weights and the h_i of Jackknife are those of LeaveOneOut, and r_i is the
 // result r of Variances at row i. WithBands makes prediction bands from the ratios of Jackknife, if
 // no length-scales were learnt from the rows. Jackknife returns an error where LeaveOneOut returns
-// one, for a weight of 0, and for a ratio that is not finite. Cost: as Predict.
+// one, for a weight of 0, and for a ratio of error to standard deviation that is not finite. Cost:
+// as Predict.
 func (m *Model[T]) Jackknife(dst, x, y dense.Matrix[T], weights []T) (dense.Matrix[T], error) {
 	for i, w := range weights {
 		if w == 0 {

@@ -33,8 +33,8 @@ type Comparison struct {
 }
 
 // Compare measures the errors of several methods at n pairs of points, the rows of x and y (both
-// n×d), with draws ≥ 2 random maps of each method. Ratios of the mean squared errors by Compare
-// answer whether one way to draw maps is better than another:
+// n×d), with draws ≥ 2 random maps of each method. Compare divides the mean squared error of each
+// method by that of the first method, which tells which way to draw maps has smaller errors:
 //
 //	Compare(ctx, []Method[float64]{
 //		{Name: "iid", Draw: drawIID},

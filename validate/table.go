@@ -6,7 +6,8 @@ import (
 	"text/tabwriter"
 )
 
-// Table is a result in rows and columns. Comparison.Table makes a Table of a Comparison.
+// Table is a result in rows and columns. Comparison.Table makes a Table with a row of errors for
+// each method that Compare has measured.
 type Table struct {
 	Title   string
 	Columns []Column

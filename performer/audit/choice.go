@@ -23,9 +23,10 @@ type Choice[T dense.Float] struct {
 	Exact bool
 
 	// Report has the error of the chosen Attention on a random sample of rows of q, on which Choose
-	// tested and accepted the chosen Attention. Report.High may exceed Tolerance, because the
-	// interval of a Report is longer than the interval by which Choose accepts an approximation.
-	// Report is the zero Report if Choose tried no approximation, because none was worth a trial.
+	// tested and accepted the chosen Attention. Report.High, the upper end of the interval for the
+	// error, may exceed Tolerance, because a Report takes 1.25 times the standard error with which
+	// Choose tests an approximation. Report is the zero Report if Choose tried no approximation,
+	// because none was worth a trial.
 	Report Report
 
 	// Tolerance is the tolerance given to Choose: the largest accepted ‖out − exact‖_F/‖exact‖_F.

@@ -87,8 +87,9 @@ type Recurrence[T dense.Float] interface {
 	// in an ONNX tensor (N, Hv, dk, dv) for N sequences. Forward writes the states after the last
 	// tokens of the sequences to the argument present, which has the layout of past, unless present
 	// is zero. For a sequence without tokens, Forward copies the state from past to present. A
-	// padding token leaves the state unchanged if the decay g is 0 and, for the delta rules, the
-	// strength β is 0 or, for the rules Linear and Gated, the key or the value is 0.
+	// padding token leaves the state S, which a decay g multiplies by e^g, unchanged if g is 0 and,
+	// for the delta rules, the strength β is 0 or, for the rules Linear and Gated, the key or the
+	// value is 0.
 	//
 	// Forward takes O(L·dk·dv) time per head for L tokens with keys of dimension dk and values of
 	// dimension dv. Forward divides heads of values and sequences among GOMAXPROCS processors, and
