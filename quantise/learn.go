@@ -23,13 +23,13 @@ import (
 // of estimates are often half of those with New.
 //
 // Learn subtracts the mean of the sample if the mean is large, finds the principal directions,
-// groups the directions into bands with one number of bits each, and rotates each band at random.
-// With Learn, the StdErr of an estimate covers the rounding along directions with bits, and the
-// mean square of vectors like the sample along directions without bits. With Learn and Bits > 1,
-// StdErr is right on average over queries like the sample even for a row that is larger or smaller
-// along some directions than the sample, because the code of a row contains the measured rounding
-// error of the row. Call Learn and encode all rows again when rows have directions that the sample
-// lacks: StdErr does not cover what only new rows have along directions without bits.
+// groups directions with equal numbers of bits into bands, and rotates each band at random. With
+// Learn, the StdErr of an estimate covers the rounding along directions with bits, and the mean
+// square of vectors like the sample along directions without bits. With Learn and Bits > 1, StdErr
+// is right on average over queries like the sample even for a row that is larger or smaller along
+// some directions than the sample, because the code of a row contains the measured rounding error
+// of the row. Call Learn and encode all rows again when rows have directions that the sample lacks:
+// StdErr does not cover what only new rows have along directions without bits.
 //
 // A sample of vectors of R^d needs 4d rows or more to show Learn the principal directions. Learn
 // chooses bits on a quarter of the sample that is not used to find directions, so that a sample

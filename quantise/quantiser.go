@@ -31,8 +31,8 @@ type Quantiser[T dense.Float] interface {
 	// estimate of ‖x−y‖² has 4 times the variance for xᵀy. The mean that Theory returns is the
 	// argument cosine. The variance that Theory returns is NaN for Bits > 1 and fewer than 32
 	// rotated coordinates, where no formula is known. For a quantiser of Learn, Theory averages the
-	// variance over pairs of vectors like the sample, with norms after subtraction of the mean. The
-	// first call of Theory takes longer than later calls, to compute integrals.
+	// variance over vectors like the sample, and ‖x‖ and ‖y‖ are norms after subtraction of the
+	// mean. The first call of Theory takes longer than later calls, to compute integrals.
 	Theory(cosine float64) (mean, variance float64)
 
 	// WithCentres returns a quantiser with the rotation of the receiver that encodes x − c for a

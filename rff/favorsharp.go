@@ -21,7 +21,7 @@ import (
 // kernel, because (ψ∘x)ᵀ(y/ψ) = xᵀy for products ψ∘x and quotients y/ψ by coordinate. FitSADERF
 // fits Psi, the factors ψ, and the damping A to samples of queries and keys. For a SADERF, Draw
 // returns the map of queries, whose method Keys returns the map of keys; both are LogMaps.
-// Estimates of the kernel by SADERF are unbiased for any factors, if the frequencies are from N(0,
+// Estimates of the kernel by SADERF are unbiased for any ψ_l ≠ 0, if the frequencies are from N(0,
 // I). The mean squared error of SADERF at a query x and a key y is that of SoftmaxOptimal with
 // equal Scale and A at ψ∘x and y/ψ. For n points of R^d, Transform of SADERF costs O(n·d) more than
 // SoftmaxOptimal. SADERF keeps the structure, and so the speed, of structured frequencies.
@@ -75,7 +75,7 @@ func saderf[T dense.Float](s SADERF, e engine[T]) (Map[T], error) {
 // matrix Ψ (Query) in place of factors ψ of SADERF: asymmetric dense-exponential random features
 // [Likhosherstov et al. 2023]. FitADERF balances queries and keys in size along all directions,
 // FitSADERF along coordinate axes. Estimates of the kernel by ADERF with frequencies from N(0, I)
-// are unbiased for any matrix Ψ, except for rounding, which changes xᵀy in the kernel by about
+// are unbiased for any invertible Ψ, except for rounding, which changes xᵀy in the kernel by about
 // κ·u·‖x‖‖y‖ for the condition number κ of Ψ and u = 2⁻⁵³ (2⁻²⁴ in float32). For n points of R^d,
 // Transform of ADERF costs O(n·d²) more than SADERF, for products with a d×d matrix.
 type ADERF struct {
