@@ -26,9 +26,9 @@ import (
 // x_i) at every row x_i before n landmarks are drawn, Pivoted draws the remaining landmarks
 // uniformly, and rff.Nystroem may have fewer than n features.
 //
-// To draw n landmarks, Pivoted proposes about n rows, in blocks, and accepts or rejects each row so
-// that the probabilities are those of one draw after another [Epperly, Tropp & Webber 2024]. For n
-// landmarks, each row that Pivoted proposes takes O(n) values of the kernel k and O(n²) time, in
+// To draw n landmarks, Pivoted proposes at least n rows, in blocks, and accepts or rejects each row
+// so that the probabilities are those of one draw after another [Epperly, Tropp & Webber 2024]. For
+// n landmarks, each row that Pivoted proposes takes O(n) values of the kernel k and O(n²) time, in
 // float64. To draw n of N rows, Pivoted takes in the worst case O(N·n) values of the kernel k,
 // O(N·n²) time, and memory for N·n numbers.
 //
