@@ -32,8 +32,8 @@ type Options[T dense.Float] struct {
 	Weights []T
 
 	// Starts is the number of times that Cluster draws first centres and iterates; 0 stands for 1.
-	// Of several Starts, Cluster returns the centres of least inertia: of the drawn rows if Sample
-	// is above 0, and of all rows of x if Sample is 0.
+	// Of several Starts, Cluster returns the centres of least inertia at the drawn rows if Sample
+	// is above 0, and at all rows of x if Sample is 0.
 	Starts int
 
 	// Cluster calls Progress, unless Progress is nil, after each iteration, on the goroutine of the

@@ -19,8 +19,8 @@ import (
 
 // Pivoted returns n different rows of x (N×d) as an n×d matrix of landmarks for rff.Nystroem, by
 // randomly pivoted Cholesky. Pivoted draws the next landmark with probabilities proportional to
-// k(x_i, x_i) − k_iL·K_LL⁻¹·k_Li, the error of the Nyström approximation at row x_i with the set L
-// of landmarks drawn so far. The mean error of the Nyström approximation with n landmarks of
+// k(x_i, x_i) − k_iL·K_LL⁻¹·k_Li, the error at row x_i of the Nyström approximation with the
+// landmarks L so far, for their kernel values k_Li and K_LL. The mean error with n landmarks of
 // Pivoted decreases with n almost as fast as the error of the best feature map of rank n [Chen,
 // Epperly, Tropp & Webber 2023]. If the error of the Nyström approximation is at most 2⁻⁴⁰·k(x_i,
 // x_i) at every row x_i before n landmarks are drawn, Pivoted draws the remaining landmarks
