@@ -20,11 +20,11 @@ import (
 // Pivoted returns n different rows of x (N×d) as an n×d matrix of landmarks for rff.Nystroem, by
 // randomly pivoted Cholesky. Pivoted draws the next landmark with probabilities proportional to
 // k(x_i, x_i) − k_iL·K_LL⁻¹·k_Li, the error at row x_i of the Nyström approximation with the
-// landmarks L so far, for their kernel values k_Li and K_LL. The mean error with n landmarks of
-// Pivoted decreases with n almost as fast as the error of the best feature map of rank n [Chen,
-// Epperly, Tropp & Webber 2023]. If the error of the Nyström approximation is at most 2⁻⁴⁰·k(x_i,
-// x_i) at every row x_i before n landmarks are drawn, Pivoted draws the remaining landmarks
-// uniformly, and rff.Nystroem may have fewer than n features.
+// landmarks L so far, for their kernel values k_Li and K_LL. The mean Nyström error with n
+// landmarks of Pivoted decreases with n almost as fast as the error of the best feature map of rank
+// n [Chen, Epperly, Tropp & Webber 2023]. If the error of the Nyström approximation is at most
+// 2⁻⁴⁰·k(x_i, x_i) at every row x_i before n landmarks are drawn, Pivoted draws the remaining
+// landmarks uniformly, and rff.Nystroem may have fewer than n features.
 //
 // To draw n landmarks, Pivoted proposes at least n rows, in blocks, and accepts or rejects each row
 // so that the probabilities are those of one draw after another [Epperly, Tropp & Webber 2024]. For
