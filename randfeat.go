@@ -14,10 +14,10 @@ import (
 	"github.com/seed-feabd252/randfeat/internal/compute/simd"
 )
 
-// Version returns the version of this module in the program, the architecture, and the tier of
-// instructions that the library uses, such as "v0.1.0, amd64, avx512", for reports of errors and
-// measurements. Version says (devel) in a program whose main package is in this module. The tier is
-// generic without assembly. The environment variable RANDFEAT_DISABLE turns tiers off.
+// Version returns the version of this module, the architecture, and the set of vector instructions
+// that the library uses, such as "v0.1.0, amd64, avx512", for bug reports. Version says (devel) in
+// a program whose main package is in this module, and generic where the library runs only pure Go.
+// RANDFEAT_DISABLE=avx512 in the environment turns off AVX-512 in the library.
 func Version() string {
 	version := "(devel)"
 	if info, ok := debug.ReadBuildInfo(); ok {

@@ -24,7 +24,7 @@ func registerAttention[T dense.Float]() {
 	beam.RegisterDoFn(reflect.TypeFor[attendKeyFn[T]]())
 }
 
-// Attention has the parameters of Attend and AttendPerKey.
+// Attention has the feature map and the dimension of values for Attend and AttendPerKey.
 type Attention[T dense.Float] struct {
 	// Map is a feature map of queries and keys that performer.NewLinear and rff.Write accept.
 	Map          rff.Map[T]
@@ -56,10 +56,10 @@ func Attend[T dense.Float](s beam.Scope, keys, queries beam.PCollection, spec At
 // is any type that Beam groups by. AttendPerKey returns a PCollection of KV<G, ridge.Block[T]>, the
 // groups and blocks of queries with the outputs of attention in Y.
 //
-// One worker sums the keys of a group and computes the outputs of all queries of the group, so the
-// size of one group is limited. A worker of AttendPerKey holds the sums of at most about 2000
-// groups at a time. A group with queries and no keys fails the pipeline. A group with keys and no
-// queries has no outputs.
+// One worker sums the keys of a group and computes the outputs of all queries of the group, so a
+// group must not be too large for one worker. A worker of AttendPerKey holds the sums of at most
+// about 2000 groups at a time. A group with queries and no keys fails the pipeline. A group with
+// keys and no queries has no outputs.
 func AttendPerKey[T dense.Float](s beam.Scope, keys, queries beam.PCollection, spec Attention[T]) beam.PCollection {
 	s = s.Scope("beamfeat.AttendPerKey")
 	f := newAttender(spec)

@@ -29,7 +29,7 @@ func registerFit[T dense.Float]() {
 	beam.RegisterDoFn(reflect.TypeFor[metricFn[T]]())
 }
 
-// Ridge has the parameters of FitRidge.
+// Ridge has the feature map, the number of targets and the options of the fit of FitRidge.
 type Ridge[T dense.Float] struct {
 	Map     rff.Map[T]    // of the features; rff.Write must support the map
 	Outputs int           // p, the number of targets of a row; 0 for 1
@@ -53,7 +53,7 @@ func FitRidge[T dense.Float](s beam.Scope, blocks beam.PCollection, spec Ridge[T
 	return beam.Combine(s, &fitFn[T]{f}, blocks)
 }
 
-// Components has the parameters of FitComponents.
+// Components has the feature map and the number of principal components for FitComponents.
 type Components[T dense.Float] struct {
 	// Map is a feature map that rff.Write accepts, such as rff.Identity, whose features are the
 	// points.
@@ -64,9 +64,9 @@ type Components[T dense.Float] struct {
 
 // FitComponents finds principal components of the features of all rows of the argument blocks, as
 // components.FromSums does on one machine. FitComponents ignores the targets in blocks.
-// FitComponents returns a PCollection of one *components.Model[T]. FitComponents has the cost and
-// the panics of FitRidge. A pipeline with FitComponents fails if ridge.Sums.Add or
-// components.FromSums returns an error.
+// FitComponents returns a PCollection of one *components.Model[T]. FitComponents sums rows at the
+// cost of FitRidge, and panics where FitRidge panics. A pipeline with FitComponents fails if
+// ridge.Sums.Add or components.FromSums returns an error.
 func FitComponents[T dense.Float](s beam.Scope, blocks beam.PCollection, spec Components[T]) beam.PCollection {
 	s = s.Scope("beamfeat.FitComponents")
 	f, err := newSummer(Ridge[T]{Map: spec.Map})
@@ -80,9 +80,9 @@ func FitComponents[T dense.Float](s beam.Scope, blocks beam.PCollection, spec Co
 // FitMetric computes, from gradients at all rows of the argument blocks, the matrix L of a distance
 // ‖L·(x − y)‖, as components.Metric does on one machine. The argument gradients is a feature map
 // from rff.Gradients. FitMetric ignores the targets in blocks. FitMetric returns a PCollection of
-// one ridge.Block[float64], whose X is the matrix L of the distance ‖L·(x − y)‖. FitMetric has the
-// cost and the panics of FitRidge. A pipeline with FitMetric fails if ridge.Sums.Add or
-// components.Metric returns an error.
+// one ridge.Block[float64], whose X is the matrix L of the distance ‖L·(x − y)‖. FitMetric sums
+// rows at the cost of FitRidge, and panics where FitRidge panics. A pipeline with FitMetric fails
+// if ridge.Sums.Add or components.Metric returns an error.
 func FitMetric[T dense.Float](s beam.Scope, blocks beam.PCollection, gradients rff.Map[T]) beam.PCollection {
 	s = s.Scope("beamfeat.FitMetric")
 	f, err := newSummer(Ridge[T]{Map: gradients})

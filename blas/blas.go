@@ -8,11 +8,11 @@ import (
 	"github.com/seed-feabd252/randfeat/internal/compute/matmul"
 )
 
-// Implementation implements gonum's BLAS interfaces with the matrix products of this module. The
-// BLAS routines Gemm, Gemv, Syrk, Trsm and Trmm in float32 and float64 run on the matrix products
-// of this module. All routines but Gemm, Gemv, Syrk, Trsm and Trmm are methods of gonum's own
-// Implementation, which is embedded. The zero Implementation is ready to use, and several
-// goroutines may share it.
+// Implementation implements gonum's BLAS interfaces. In float32 and float64, the BLAS routines
+// Gemm, Gemv, Syrk, Trsm and Trmm run on the matrix products of this module, and all five but Gemm
+// on gonum's routines where matrices are small. All routines but Gemm, Gemv, Syrk, Trsm and Trmm
+// are methods of gonum's own Implementation, which is embedded. The zero Implementation is ready to
+// use, and several goroutines may share it.
 type Implementation struct{ reference.Implementation }
 
 var (
@@ -47,8 +47,8 @@ func (i Implementation) Dgemm(tA, tB gonum.Transpose, m, n, k int, alpha float64
 // tA is NoTrans and Aᵀ if tA is Trans or ConjTrans. In Sgemv, y must not overlap A or x, and beta =
 // 0 means that Sgemv does not read y. The results of Sgemv agree with those of gonum's Sgemv up to
 // rounding and do not depend on GOMAXPROCS. Sgemv panics if gonum's Sgemv panics. Sgemv calls
-// gonum's Sgemv if A is small, or if the increment incX of x or incY of y is not 1. Sgemv takes
-// about the time to read A from memory.
+// gonum's Sgemv if A has fewer than 2²⁰ elements (2¹⁴ if transposed), or if the increment incX of x
+// or incY of y is not 1. Sgemv takes about the time to read A from memory.
 func (i Implementation) Sgemv(tA gonum.Transpose, m, n int, alpha float32, a []float32, lda int, x []float32, incX int, beta float32, y []float32, incY int) {
 	if incX != 1 || incY != 1 || !multiplyVector(tA, m, n, alpha, a, lda, x, beta, y) {
 		i.Implementation.Sgemv(tA, m, n, alpha, a, lda, x, incX, beta, y, incY)

@@ -7,8 +7,8 @@ import gonum "gonum.org/v1/gonum/blas"
 // A if tA is Trans or ConjTrans. Ssyrk neither reads nor writes the triangle of C opposite to ul,
 // and does not read C if beta is 0. The matrix C must not overlap A. The results of Ssyrk agree
 // with those of gonum's Ssyrk up to rounding and do not depend on GOMAXPROCS. Ssyrk panics if
-// gonum's Ssyrk panics. Ssyrk takes n²·k/2 multiply-adds for an n×k matrix A, or k×n if transposed,
-// on up to GOMAXPROCS goroutines.
+// gonum's Ssyrk panics. Ssyrk takes between n²·k/2 and n²·k multiply-adds, where op(A) is n×k, on
+// up to GOMAXPROCS goroutines.
 func (i Implementation) Ssyrk(ul gonum.Uplo, tA gonum.Transpose, n, k int, alpha float32, a []float32, lda int, beta float32, c []float32, ldc int) {
 	if k == 0 && beta == 0 {
 		alpha = 0
@@ -36,7 +36,7 @@ func (i Implementation) Dsyrk(ul gonum.Uplo, tA gonum.Transpose, n, k int, alpha
 // diagonal, and matrix products do the rest. Strsm is a blocked substitution, with residuals as
 // small as those of gonum's Strsm. The results of Strsm agree with those of gonum's Strsm up to
 // rounding, and do not depend on GOMAXPROCS. Strsm panics if gonum's Strsm panics. Strsm takes
-// m²·n/2 multiply-adds for an m×n matrix B if s is Left, and m·n²/2 if s is Right, on up to
+// about m²·n/2 multiply-adds for an m×n matrix B if s is Left, and m·n²/2 if s is Right, on up to
 // GOMAXPROCS goroutines.
 func (i Implementation) Strsm(s gonum.Side, ul gonum.Uplo, tA gonum.Transpose, d gonum.Diag, m, n int, alpha float32, a []float32, lda int, b []float32, ldb int) {
 	if !enough(m, n, order(s, m, n)) || !(triangular[float32]{own: i.Implementation.Strsm, solve: true, order: usual.triangle, side: s, uplo: ul, tA: tA, diag: d, alpha: alpha}).run(m, n, a, lda, b, ldb) {

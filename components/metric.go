@@ -18,11 +18,11 @@ import (
 //
 //	L = (M/‖M‖₂ + 10⁻⁴·I)^½,  M = Σω·Σ_j ∇f_j·∇f_jᵀ/Σω.
 //
-// The argument sums of Metric holds sums of gradients over rows, the features of a map of
-// rff.Gradients. With the L of Metric, an rff.Affine map x → L·x before a feature map stretches the
-// directions along which the functions f_j vary. For d×d matrices, Metric needs 10·d³ operations.
-// With few rows and many irrelevant columns, a regression on L·x may predict new rows worse than a
-// regression on x: compare both on rows held out.
+// The argument sums of Metric is for a feature map from rff.Gradients, whose features are the
+// gradients at a point. With the matrix L of Metric, an rff.Affine map x → L·x before a feature map
+// shrinks directions along which the functions f_j vary little, down to 1/100. For points in R^d,
+// Metric needs about 10·d³ operations. With few rows and many irrelevant columns, a regression on
+// points L·x may predict new rows worse than a regression on x: compare both on rows held out.
 //
 // Metric returns an error for nil sums, sums of a map of R^d whose number of outputs is not a
 // multiple of d, no rows, gradients that are all zero or not finite, eigenvalues that do not

@@ -17,8 +17,8 @@ import (
 	"github.com/seed-feabd252/randfeat/ridge"
 )
 
-// Model is the feature map z onto the first r principal components of features φ(x) ∈ R^D, where φ̄
-// is the mean of the features, and V (r×D) has components of standard deviations σ as rows:
+// Model is the feature map z onto the first r principal components of features φ(x) ∈ R^D of mean
+// φ̄, where the matrix V (r×D) has the components as rows and σ has their standard deviations:
 //
 //	z(x) = V(φ(x) − φ̄),  or diag(1/σ)·V(φ(x) − φ̄) with whitening.
 //
@@ -83,12 +83,12 @@ func (p pointsOf[T]) Blocks() iter.Seq2[ridge.Block[T], error] {
 //	C = n/(n − 1)·Σω(φ − φ̄)(φ − φ̄)ᵀ/Σω,  Cv_k = σ_k²·v_k,  ‖v_k‖ = 1.
 //
 // Without weights, the divisor of the covariance of n rows is n − 1. Multiplying the weights of all
-// rows by a positive number does not change the Model of FromSums. In each component v_k, the
-// element of largest absolute value is positive, as with svd_flip of scikit-learn. Components of
-// equal variance are unique up to a rotation. If the argument whiten is true, every output of
+// rows by a positive number changes the Model of FromSums by rounding only. In each component v_k,
+// the element of largest absolute value is positive, as with svd_flip of scikit-learn. Components
+// of equal variance are unique up to a rotation. If the argument whiten is true, every output of
 // Model.Transform has variance 1 over the rows.
 //
-// For the D×D covariance C, the residuals ‖Cv_k − σ_k²·v_k‖ of the components are about D·2⁻⁵²
+// For the D×D covariance C, the residuals ‖Cv_k − σ_k²·v_k‖ of components v_k are about D·2⁻⁵²
 // times the largest variance σ₁². For D ≥ 200 features and r ≤ D/16 components, FromSums uses a
 // block Krylov space of the covariance C from random vectors with a fixed seed, with about ten
 // products of C with r + 8 vectors. For D < 200 features, r > D/16 components, or a Krylov space
@@ -183,7 +183,7 @@ func (m *Model[T]) Dims() (in, out int) {
 // Kernel returns nil, because package kernels has no kernel of features minus a mean.
 func (m *Model[T]) Kernel() kernels.Kernel { return nil }
 
-// String describes the map φ, the number of components, and whether outputs have variance 1.
+// String describes the feature map, the number of components, and whether outputs have variance 1.
 func (m *Model[T]) String() string {
 	if m.none() {
 		return "Components of nothing"

@@ -24,8 +24,8 @@ type Matrix[T Float] struct {
 	Stride     int
 }
 
-// New returns an r×c matrix of zeros with stride c. New panics if r or c is negative, or if r rows,
-// c columns or r·c elements take more than 2⁴⁰ bytes.
+// New returns an r×c matrix of zeros with stride c. New panics if max(r, 1)·max(c, 1) elements take
+// more than 2⁴⁰ bytes, or if r or c is negative.
 func New[T Float](r, c int) Matrix[T] {
 	if r < 0 || c < 0 {
 		panic(fmt.Sprintf("dense: New(%d, %d): negative dimension", r, c))

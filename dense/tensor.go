@@ -7,16 +7,16 @@ import (
 	"github.com/seed-feabd252/randfeat/internal/memory/limit"
 )
 
-// Element is the set of element types of a [Tensor]: floats, and bool for masks.
+// Element is the set of element types of a [Tensor]: float32, float64, and bool for masks.
 type Element interface{ Float | bool }
 
 // Tensor is a view of Batch×Heads matrices of Rows×Cols elements, such as the queries, keys or
 // values of attention for B sequences, H heads, L tokens and dimension d. Element (b, h, i, j) of a
 // Tensor is Data[b*BatchStride+h*HeadStride+i*Stride+j]. [TensorOf] makes a Tensor with memory in
 // the order (sequence, head, token, column), and [SplitHeads] a Tensor with memory in the order
-// (sequence, token, head, column). The zero Tensor is empty and means "none" as an argument and
-// "allocate the result" as a destination. A Tensor is a value: assignment copies the fields and not
-// the elements. Several goroutines may read a Tensor, or write disjoint parts of it.
+// (sequence, token, head, column). The zero Tensor stands for no tensor as an optional argument,
+// and as dst asks a function to allocate the result. A Tensor is a value: assignment copies the
+// fields and not the elements. Several goroutines may read a Tensor, or write disjoint parts of it.
 type Tensor[E Element] struct {
 	Batch, Heads, Rows, Cols        int
 	Data                            []E
@@ -75,9 +75,9 @@ func JoinHeads[T Float](dst Matrix[T], t Tensor[T]) Matrix[T] {
 
 // CopyTensor copies the elements of src into dst and returns dst. The strides of dst and src may
 // differ, so that CopyTensor can change the order of the elements in memory. If dst is the zero
-// Tensor, CopyTensor allocates a tensor as NewTensor does. The argument dst must not overlap src.
-// CopyTensor panics unless dst is the zero value or has the shape of src, and if Check of dst or of
-// src panics.
+// Tensor, CopyTensor allocates dst, one matrix after another. The argument dst must not overlap
+// src. CopyTensor panics unless dst is the zero value or has the shape of src, and if Check of dst
+// or of src panics.
 func CopyTensor[E Element](dst, src Tensor[E]) Tensor[E] {
 	src.Check()
 	if dst.IsZero() {
@@ -138,7 +138,7 @@ func (t Tensor[E]) index(b, h int) int {
 // Shape returns the sides Batch, Heads, Rows and Cols of t.
 func (t Tensor[E]) Shape() [4]int { return [4]int{t.Batch, t.Heads, t.Rows, t.Cols} }
 
-// IsZero reports whether t is the zero Tensor, which as an argument means "none".
+// IsZero reports whether Data is nil and Batch, Heads, Rows and Cols are 0, as in the zero Tensor.
 func (t Tensor[E]) IsZero() bool { return t.Data == nil && t.Shape() == [4]int{} }
 
 // Check panics unless the fields of t describe a view inside t.Data. Sides and strides of t must

@@ -21,11 +21,11 @@ type Product[T dense.Float] struct {
 
 // RandomProduct draws a product of n independent plane rotations of R^d, with randomness from src.
 // The planes of the rotations are uniform among the d·(d−1)/2 pairs of axes of R^d, and the angles
-// are uniform in [0, 2π). n = 0 means ⌈d·log₂ d⌉ rotations, whose product takes a vector x with
-// many coordinates of equal size close to uniform on the sphere of radius ‖x‖. With one seed of
-// src, RandomProduct draws equal planes and angles in float32 and float64, and a product of float32
-// or of float64 computes equal bits, in every version of package givens and on every platform. R¹
-// has no planes: for d = 1, n must be 0, which means the identity.
+// are uniform in [0, 2π). n = 0 means ⌈d·log₂ d⌉ rotations, whose product P takes a vector x with
+// many coordinates of equal size to a P·x nearly uniform on the sphere of radius ‖x‖. With one seed
+// of src, RandomProduct draws equal planes and angles in float32 and float64, and the product in
+// either type gives equal bits, in every version of package givens and on every platform. R¹ has no
+// planes: for d = 1, n must be 0, which means the identity.
 //
 // RandomProduct returns an error for d < 1 or d > 2³¹−1, n < 0, n > 0 with d = 1, n rotations or a
 // vector of R^d that take more than 2⁴⁰ bytes, and a nil src.
@@ -110,8 +110,8 @@ func (p *Product[T]) ApplyTransposed(dst, x dense.Matrix[T]) dense.Matrix[T] {
 }
 
 // Matrix returns the product of the plane rotations as a d×d matrix, which is orthogonal up to
-// rounding and has determinant +1. Cost: 6N·d operations. For a product of rotations of R^d, Matrix
-// panics if d² elements are too many for memory.
+// rounding and has determinant +1. For a product of N rotations of R^d, Matrix takes 6N·d
+// operations, and panics if d² elements are too many for memory.
 func (p *Product[T]) Matrix() dense.Matrix[T] {
 	m := dense.New[T](p.d, p.d)
 	for i := range p.d {

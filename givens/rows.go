@@ -34,7 +34,7 @@ type call[T dense.Float] struct {
 	grain   int
 }
 
-// Piece computes the rows of the result that belong to parallel task i.
+// Piece rotates rows i·grain to (i+1)·grain − 1 of the matrix, as parallel task i.
 func (c *call[T]) Piece(i int) {
 	lo, hi := i*c.grain, min((i+1)*c.grain, c.x.Rows)
 	dst, x := c.dst.RowRange(lo, hi), c.x.RowRange(lo, hi)

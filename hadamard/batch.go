@@ -37,7 +37,7 @@ func (b batch[T]) run(k int) {
 	pool.Put(&batches, shared)
 }
 
-// Piece transforms or rotates the rows of the matrix that belong to parallel task i.
+// Piece transforms or rotates rows i·grain to (i+1)·grain − 1 of the matrix, as parallel task i.
 func (b *batch[T]) Piece(i int) { b.rows(i*b.grain, min((i+1)*b.grain, b.dst.Rows)) }
 
 func (b *batch[T]) rows(lo, hi int) {

@@ -26,11 +26,11 @@ func NextOrder(n int) int {
 	return order
 }
 
-// FastOrder returns the smallest order ≥ n of a Hadamard matrix whose transform takes at most a
-// fifth more additions than the fastest transform of an order ≥ n. For example FastOrder(784) =
-// 1024, because a transform of order 784 = 196·4 takes many times as long as one of order 1024, and
-// FastOrder(90) = 96 = 12·8, because order 128 takes longer than order 96. FastOrder panics if n <
-// 1 and if no order ≥ n of a Hadamard matrix fits in an int.
+// FastOrder returns the smallest order ≥ n of a Hadamard matrix whose Transform takes, by estimate,
+// at most a fifth more time than the fastest Transform of an order ≥ n. For example FastOrder(784)
+// = 1024, because a transform of order 784 = 196·4 takes many times as long as one of order 1024,
+// and FastOrder(90) = 96 = 12·8, because order 128 takes longer than order 96. FastOrder panics if
+// n < 1 and if no order ≥ n of a Hadamard matrix fits in an int.
 func FastOrder(n int) int {
 	if n < 1 {
 		panic(fmt.Sprintf("hadamard: FastOrder(%d), want at least 1", n))

@@ -43,8 +43,8 @@ type RotationOptions struct {
 }
 
 // NewRotation draws the random signs of a Rotation of R^d from src, one bit for each sign. With one
-// seed of src, NewRotation draws equal signs in float32 and float64, and Apply computes equal bits
-// in each type, in every version of package hadamard and on every platform. For each factor, word j
+// seed of src, NewRotation draws equal signs in float32 and float64, and Apply in either type gives
+// equal bits, in every version of package hadamard and on every platform. For each factor, word j
 // drawn from src has the signs of coordinates 64j to 64j + 63, lowest bit first; a bit 1 means −1.
 //
 // NewRotation returns an error for d < 1, a d for which no order ≥ d of a Hadamard matrix fits in

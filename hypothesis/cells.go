@@ -16,10 +16,10 @@ import (
 )
 
 // Cells holds one sample for a two-sample test as the mean features of cells: a cell is a group of
-// a fixed number of rows, and takes 8·D bytes for D features. Compare permutes whole cells between
-// the two samples, and rejects a true null hypothesis as rarely as a test that permutes single
-// rows. Rows outside whole cells enter the mean of the sample, but no permutation of Compare moves
-// such rows. A Cells may be used by one goroutine at a time.
+// a fixed number of rows, and takes 8·D bytes for D features. Compare permutes groups of rows, not
+// single rows, and yet rejects a true null hypothesis at the level α with at most the probability
+// α. Rows that are in no full cell enter the mean of the sample, but no permutation of Compare
+// moves such rows. A Cells may be used by one goroutine at a time.
 type Cells[T dense.Float] struct {
 	phi      rff.Map[T]
 	d, width int // of phi
@@ -70,9 +70,9 @@ func (g *group) join(o *group) {
 }
 
 // NewCells returns empty Cells for the features of phi, with size rows in a cell and at most
-// maxCells cells. With some 500 cells in each sample, a two-sample test has the power of one that
-// permutes single rows. NewCells returns an error for a nil phi, and for size or maxCells below 1
-// or too large for memory.
+// maxCells cells. With some 500 cells in each sample, a two-sample test has about the power of one
+// that permutes single rows. NewCells returns an error for a nil phi, and for size or maxCells
+// below 1 or too large for memory.
 func NewCells[T dense.Float](phi rff.Map[T], size, maxCells int) (*Cells[T], error) {
 	d, width, err := dims("phi", phi)
 	if err != nil {
@@ -106,7 +106,7 @@ func dims[T dense.Float](name string, phi rff.Map[T]) (d, width int, err error) 
 // Rows returns the number of rows that have been added to the Cells.
 func (c *Cells[T]) Rows() int { return c.rows }
 
-// Count returns the number of whole cells: of the groups of rows that permutations move.
+// Count returns the number of full cells, the groups of rows that permutations of Compare move.
 func (c *Cells[T]) Count() int { return len(c.cells) }
 
 // Add adds the rows of x (n×d) to the sample in a random order, so that sorted rows in one call of
@@ -115,8 +115,8 @@ func (c *Cells[T]) Count() int { return len(c.cells) }
 //
 // Add returns an error for zero Cells, an x whose number of columns is not the dimension of points
 // of the feature map, an element of x or a feature that is not finite, and a nil src. After an
-// error of Add for a feature that is not finite, some rows of x are added; after every other error,
-// none. Add of n rows costs n transforms by the feature map, and n·D operations for D features.
+// error of Add for a feature that is not finite, some rows of x may have been added; after every
+// other error, none. Add of n rows costs n feature transforms, and n·D operations for D features.
 func (c *Cells[T]) Add(x dense.Matrix[T], src rand.Source) error {
 	return c.add(context.Background(), "x", x, src)
 }
@@ -202,9 +202,9 @@ func newGroup(width int) *group { return &group{mean: make([]float64, width)} }
 
 // Merge adds to the receiver c the cells of the argument other, which holds further rows of the
 // sample of c, for example of another file. Merge changes only the receiver, not the argument
-// other. After Merge, cells beyond the limit maxCells of the receiver, and rows of other outside
-// whole cells, enter the mean of the sample, but no permutation moves them. Merge returns an error
-// if c and other have different feature maps or different numbers of rows per cell.
+// other. After Merge, cells beyond the limit maxCells of the receiver, and rows of other in no full
+// cell, enter the mean of the sample, but no permutation moves them. Merge returns an error if c
+// and other have different feature maps or different numbers of rows per cell.
 func (c *Cells[T]) Merge(other *Cells[T]) error {
 	if err := c.checkSame("other", other); err != nil {
 		return err

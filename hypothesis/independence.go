@@ -27,17 +27,17 @@ import (
 //	           a = Σ‖φ̃_i‖², b = Σ‖ψ̃_i‖², c = Σ‖φ̃_i‖²‖ψ̃_i‖² [Song et al. 2012].
 //
 // If x and y are independent, and the rows of x or the rows of y are exchangeable, then the p-value
-// p of Independence has P(p ≤ α) ≤ α for every number of rows, features and permutations. In
-// Independence, the map phi may be fitted to x and psi to y, but neither to both x and y.
+// p of Independence has P(p ≤ α) ≤ α for every number of rows, features and permutations. For
+// Independence, parameters of phi may be learnt from x and those of psi from y, but none from both.
 //
 // With n ≤ Options.Cells rows, Independence draws all permutations with equal probabilities, and B
 // draws take B·n·D·E multiply-adds for D features of phi and E of psi. If n > Options.Cells,
-// Independence divides n rows at random into H cells, and each of B draws rotates the rows of y
-// inside each cell by one of k steps, for k·n·D·E multiply-adds and H·B·D·E additions with D and E
-// features. The numbers H of cells and k of rotations in Independence are √Options.Cells, or less,
-// but at least 8, so that H·k matrices in memory take at most 256 MB. With k rotations of each
-// cell, a draw of Independence leaves on average the share 1/k of pairs of rows together. Mostly 50
-// features of each map are enough for Independence: package components makes few features of many.
+// Independence divides n rows at random into H cells, and each of B draws shifts the rows of y in
+// each cell cyclically by one of k steps, for k·n·D·E multiply-adds and H·B·D·E additions with D
+// and E features. The number H of cells and the number k of steps in Independence are
+// √Options.Cells, or less where H·k matrices would take more than 256 MB, but at least 8. With k
+// possible shifts, a draw leaves about the share 1/k of pairs of rows of x and y together. Mostly
+// 50 features of each map suffice for Independence: package components makes few features of many.
 //
 // Independence returns an error for a nil phi, psi or src, fewer than 4 rows, different numbers of
 // rows in x and y, a number of columns that does not fit the map, elements and features that are

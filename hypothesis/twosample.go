@@ -19,9 +19,10 @@ type Options struct {
 	// Draws is the number B of permutations. Zero means 999. No p-value is below 1/(1 + Draws).
 	Draws int
 
-	// Cells is the number of cells, groups of rows that a permutation moves as a whole, at least
-	// 64. Zero means 1024. If the data have at most Options.Cells rows, each row is a cell. More
-	// cells than 1024 take more time and gave no measurable gain in the power of tests.
+	// Cells, at least 64, is the largest number of groups of rows that TwoSample permutes, and of
+	// pairs of a group and a cyclic shift in Independence. Zero means 1024. If the data have at
+	// most Options.Cells rows, each row is a cell. More cells than 1024 take more time and gave no
+	// measurable gain in the power of tests.
 	Cells int
 }
 
@@ -47,11 +48,11 @@ type Result struct {
 	// statistic is at least the statistic of the data.
 	P float64
 
-	// Statistic is the squared norm that the test compares between the data and the permutations.
-	// On average, Statistic is larger than the squared norm for the distributions of the rows.
+	// Statistic is the squared norm of the difference of mean features, or, in Independence, of the
+	// covariance of features. In TwoSample, Statistic is too large on average.
 	Statistic float64
 
-	// Unbiased is an estimate without bias of the squared norm that Statistic overestimates.
+	// Unbiased is an estimate without bias of MMD² in TwoSample, and of HSIC in Independence.
 	// Unbiased may be negative.
 	Unbiased float64
 
@@ -111,8 +112,7 @@ func TwoSample[T dense.Float](ctx context.Context, phi rff.Map[T], x, y dense.Ma
 }
 
 // Compare runs the test of TwoSample on samples that were read in parts: the argument draws is the
-// number of permutations of the cells of both samples, and 0 stands for 999. No permutation of
-// Compare moves rows outside whole cells from one sample to the other.
+// number of permutations of the cells of both samples, and 0 stands for 999.
 //
 // Compare returns an error for zero Cells, an x and a y with different feature maps or numbers of
 // rows per cell, a sample with fewer than two rows or without a whole cell, squares of features

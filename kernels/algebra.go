@@ -10,7 +10,7 @@ import (
 // (semi-)definite if all terms k_i are [Schölkopf & Smola 2002, §13.1].
 type Sum []Kernel
 
-// Eval returns the sum of the kernels at (x, y). Eval panics if Check returns an error for the Sum.
+// Eval returns Σ_i k_i(x, y) for the kernels k_i of a Sum, and panics if Check fails for the Sum.
 func (k Sum) Eval(x, y []float64) float64 {
 	must(k.check())
 	var s float64
@@ -29,7 +29,7 @@ func (k Sum) String() string { return join(k, " + ") }
 // semi-definite if all factors k_i are (Schur's product theorem) [Schölkopf & Smola 2002, §13.1].
 type Product []Kernel
 
-// Eval returns the product of the kernels at (x, y). Eval panics if Check fails for the Product.
+// Eval returns Π_i k_i(x, y) for the kernels k_i of a Product, and panics if Check fails.
 func (k Product) Eval(x, y []float64) float64 {
 	must(k.check())
 	p := 1.0

@@ -19,9 +19,9 @@ const gramRows = 64
 //
 // Cost. Gram evaluates Laplacian, ELU, kernels of your own, and a Boxes or Pullback inside a Sum,
 // Product or Scaled pair by pair in float64, by calls of Eval from several goroutines at once. For
-// a Pullback or Boxes that is not inside another kernel, Gram first transforms every point once.
-// For kernels other than Laplacian, ELU, Boxes, Pullback and your own, Gram costs one matrix
-// product in T and O(1) for each element.
+// a Pullback or Boxes that is not inside another kernel, Gram transforms each point once, not once
+// for each pair. For kernels other than Laplacian, ELU, Boxes, Pullback and your own, Gram costs
+// one matrix product in T and O(1) for each element.
 //
 // Accuracy. For points x, y of R^d and u = 2⁻⁵³ for float64 and 2⁻²⁴ for float32, Gram computes
 // ‖x−y‖² with a relative error of at most 32·(d+2)·u, and the angle between x and y with an error

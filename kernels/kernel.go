@@ -16,8 +16,8 @@ type Kernel interface {
 // Check returns an error that names the parameter and its value if a parameter of the kernel k, or
 // of a kernel inside k such as a term of a Sum, is out of range, or if k or a kernel inside k is
 // nil. If Check returns an error for a kernel, Gram panics with the text of the error, and so does
-// Eval, but for NaN and ±Inf in a Pullback. For a Kernel type of your own Check returns nil,
-// because Check does not know your parameters.
+// Eval, except for NaN and ±Inf in fields of a Pullback. For a Kernel type of your own Check
+// returns nil, because Check does not know your parameters.
 func Check(k Kernel) error {
 	if k == nil {
 		return fmt.Errorf("kernels: k is nil")

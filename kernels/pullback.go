@@ -27,8 +27,8 @@ type Pullback struct {
 	Offset []float64
 }
 
-// Eval returns K(a(x), a(y)) for the affine map a with the r×d matrix A, in O(r·d) time for a. Eval
-// panics for a nil K, and if the shapes of A, Centre, Offset, x and y do not fit.
+// Eval returns K(a(x), a(y)) for the affine map a, and takes O(r·d) time for a(x) and a(y) if A is
+// r×d. Eval panics for a nil K, and if the shapes of A, Centre, Offset, x and y do not fit.
 func (k Pullback) Eval(x, y []float64) float64 {
 	must(k.checkShapes())
 	z := make([]float64, 2*k.A.Rows)

@@ -7,9 +7,9 @@ import (
 )
 
 // RationalQuadratic is the kernel k(x, y) = (1 + ‖x−y‖²/(2αℓ²))^(−α), where α is Alpha and ℓ is
-// LengthScale: a mixture of Gaussian kernels [Rasmussen & Williams 2006, §4.2], which becomes
-// Gaussian{ℓ} as α grows. RationalQuadratic is positive definite on every R^d, with values in (0,
-// 1].
+// LengthScale: a mixture of Gaussian kernels [Rasmussen & Williams 2006, §4.2], and in the limit α
+// → ∞ the Gaussian kernel of length-scale ℓ. RationalQuadratic is positive definite on every R^d,
+// with values in (0, 1].
 type RationalQuadratic struct {
 	// Alpha is α > 0 in (1 + ‖x−y‖²/(2αℓ²))^(−α). Zero means 1.
 	Alpha float64

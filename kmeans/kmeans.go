@@ -16,7 +16,7 @@ import (
 	"github.com/seed-feabd252/randfeat/internal/memory/limit"
 )
 
-// Options of zero make Cluster use all rows and draw the first centres.
+// Options, if zero, make Cluster use all rows and draw the first centres.
 type Options[T dense.Float] struct {
 	// Start has the k centres before the first iteration of Cluster as rows (k×d). If Start is the
 	// zero Matrix, Cluster draws the first centres by k-means++.
@@ -32,8 +32,8 @@ type Options[T dense.Float] struct {
 	Weights []T
 
 	// Starts is the number of times that Cluster draws first centres and iterates; 0 stands for 1.
-	// Of several Starts, Cluster returns the centres of least inertia: of the drawn rows if Sample
-	// is above 0, and of all rows of x if Sample is 0.
+	// Of several Starts, Cluster returns the centres of least inertia at the drawn rows if Sample
+	// is above 0, and at all rows of x if Sample is 0.
 	Starts int
 
 	// Cluster calls Progress, unless Progress is nil, after each iteration, on the goroutine of the
@@ -51,13 +51,13 @@ type Clusters[T dense.Float] struct {
 	// 0 if the sum underflows.
 	Inertia float64
 
-	// Iterations is the number of iterations that moved the centres, in the start of least inertia.
+	// Iterations is the number of iterations that moved the centres in the best of Options.Starts.
 	Iterations int
 }
 
 // Cluster divides the rows x_i of x (N×d), with the weights ω_i, into k clusters with centres c
-// such that the inertia Σω_i·‖x_i − c_label(i)‖² is small. If maxIterations is large enough,
-// Cluster finds a local minimum of the inertia, and often a lower one with several Options.Starts.
+// such that the inertia Σω_i·‖x_i − c_label(i)‖² is small. With a large maxIterations, Cluster ends
+// with centres that further iterations keep; several Options.Starts often lower the inertia.
 //
 // Cluster draws the first centres from the rows of x: one row with probabilities in proportion to
 // the weights ω, and each later row in proportion to ω times the squared distance from the nearest

@@ -19,16 +19,16 @@ import (
 
 // Pivoted returns n different rows of x (N×d) as an n×d matrix of landmarks for rff.Nystroem, by
 // randomly pivoted Cholesky. Pivoted draws the next landmark with probabilities proportional to
-// k(x_i, x_i) − k_iL·K_LL⁻¹·k_Li, the error of the Nyström approximation at row x_i with the set L
-// of landmarks drawn so far. The mean error of the Nyström approximation with n landmarks of
-// Pivoted decreases with n almost as fast as the error of the best feature map of rank n [Chen,
-// Epperly, Tropp & Webber 2023]. If the error of the Nyström approximation is at most 2⁻⁴⁰·k(x_i,
-// x_i) at every row x_i before n landmarks are drawn, Pivoted draws the remaining landmarks
-// uniformly, and rff.Nystroem may have fewer than n features.
+// k(x_i, x_i) − k_iL·K_LL⁻¹·k_Li, the error at row x_i of the Nyström approximation with the
+// landmarks L so far, for their kernel values k_Li and K_LL. The mean Nyström error with n
+// landmarks of Pivoted decreases with n almost as fast as the error of the best feature map of rank
+// n [Chen, Epperly, Tropp & Webber 2023]. If the error of the Nyström approximation is at most
+// 2⁻⁴⁰·k(x_i, x_i) at every row x_i before n landmarks are drawn, Pivoted draws the remaining
+// landmarks uniformly, and rff.Nystroem may have fewer than n features.
 //
-// To draw n landmarks, Pivoted proposes about n rows, in blocks, and accepts or rejects each row so
-// that the probabilities are those of one draw after another [Epperly, Tropp & Webber 2024]. For n
-// landmarks, each row that Pivoted proposes takes O(n) values of the kernel k and O(n²) time, in
+// To draw n landmarks, Pivoted proposes at least n rows, in blocks, and accepts or rejects each row
+// so that the probabilities are those of one draw after another [Epperly, Tropp & Webber 2024]. For
+// n landmarks, each row that Pivoted proposes takes O(n) values of the kernel k and O(n²) time, in
 // float64. To draw n of N rows, Pivoted takes in the worst case O(N·n) values of the kernel k,
 // O(N·n²) time, and memory for N·n numbers.
 //

@@ -101,8 +101,8 @@ func (r *Reader) Close() error {
 }
 
 // Read fills dst, of r.Cols columns, with the next rows of the array and returns the number of rows
-// read. At the end of the array, Read returns a number of rows less than dst.Rows, and after the
-// end 0. Read rounds float64 to float32 if T is float32, and converts all other numbers exactly;
+// read. If fewer than dst.Rows rows are left, Read reads those, and after the last row Read returns
+// 0. Read rounds float64 to float32 if T is float32, and converts all other numbers exactly;
 // booleans become 0 and 1. Read returns an error for an integer that T does not represent exactly,
 // and for a file that ends too early. Read panics if r is nil, or if dst.Cols is not r.Cols.
 //

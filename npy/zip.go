@@ -18,7 +18,7 @@ import (
 // .npz has checksums. ReadZip holds the bytes of the array in memory beside the elements; a hostile
 // file may decompress to a thousand times the bytes of the file.
 //
-// [Write] to an entry of a zip.Writer of package archive/zip writes an array of a file .npz.
+// To write a file .npz, [Write] each array to an entry name.npy of a zip.Writer of archive/zip.
 func ReadZip[E dense.Element](path, name string) (elements []E, shape []int, err error) {
 	z, err := zip.OpenReader(path)
 	if err != nil {

@@ -8,12 +8,11 @@ import (
 )
 
 // Cauchy is the law of frequencies whose coordinates are independent standard Cauchy variables, the
-// spectral law of the Laplacian kernel exp(−‖x−y‖₁). Cauchy frequencies have no moments and are not
-// isotropic, so that rff.Laplacian is the only feature map that accepts Cauchy frequencies.
+// spectral law of the Laplacian kernel exp(−‖x−y‖₁) [Rahimi and Recht 2007]. Cauchy frequencies
+// have no moments and are not isotropic, so that rff.Laplacian is the only Spec of a feature map
+// that rff.Draw accepts with Cauchy frequencies.
 //
 // Drawing m frequencies of R^d takes O(m·d); Project of n points is a matrix product of O(n·m·d).
-//
-// Source: [Rahimi and Recht 2007].
 type Cauchy struct{}
 
 func (Cauchy) ensemble() {}

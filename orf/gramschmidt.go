@@ -11,17 +11,16 @@ import (
 )
 
 // GramSchmidt is the law of frequencies in blocks of d: the directions in a block are the columns
-// of a Haar-distributed orthogonal d×d matrix, and the lengths are independent draws from the χ law
-// of d degrees of freedom. Without FixedLength, every frequency of GramSchmidt is a standard
-// Gaussian vector of R^d, but the d frequencies of a block are orthogonal up to the rounding of
-// coordinates. GramSchmidt draws m frequencies of R^d in blocks of d, the last of m mod d if d does
-// not divide m.
+// of a Haar-distributed orthogonal d×d matrix [Mezzadri 2007], and the lengths are independent
+// draws from the χ law of d degrees of freedom [Yu et al. 2016]. Without FixedLength, every
+// frequency of GramSchmidt is a standard Gaussian vector of R^d, but the d frequencies of a block
+// are orthogonal up to the rounding of coordinates. GramSchmidt draws m frequencies of R^d in
+// blocks of d, the last of m mod d if d does not divide m.
 //
 // Drawing m frequencies of R^d takes O(m·d²), for the QR factorisation of Gaussian matrices;
-// Project of n points is a matrix product of O(n·m·d). Sources: [Yu et al. 2016] for the
-// frequencies, [Mezzadri 2007] for the Haar law.
+// Project of n points is a matrix product of O(n·m·d).
 type GramSchmidt struct {
-	// FixedLength gives frequencies in R^d the length √d, which biases kernel estimates.
+	// FixedLength gives frequencies of R^d length √d, which biases estimates of Gaussian kernels.
 	FixedLength bool
 }
 

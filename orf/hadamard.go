@@ -13,10 +13,10 @@ import (
 // Hadamard is the law of frequencies of structured orthogonal random features (SORF): a block is
 // the rows, in random order, of a product of k factors (1/√d')·H·D_i of a Hadamard matrix H of
 // order d' and diagonal matrices D_i of random signs, each row times an independent length from the
-// χ law of d' degrees of freedom. For frequencies of R^d, the order d' of the Hadamard matrix is
-// hadamard.FastOrder(d), and a frequency is the first d of the d' coordinates of a row. If the
-// order d' of the Hadamard matrix does not divide the number m of frequencies, the last block has m
-// mod d' frequencies.
+// χ law of d' degrees of freedom [Yu et al. 2016], [Choromanski et al. 2017]. For frequencies of
+// R^d, the order d' of the Hadamard matrix is hadamard.FastOrder(d), and a frequency is the first d
+// of the d' coordinates of a row. If the order d' of the Hadamard matrix does not divide the number
+// m of frequencies, the last block has m mod d' frequencies.
 //
 // The frequencies of one block are orthogonal if the order of the Hadamard matrix is the dimension
 // of the frequencies, and every frequency has mean zero and covariance I. Frequencies of Hadamard
@@ -26,11 +26,10 @@ import (
 //
 // With k factors and a Hadamard matrix of order d', Draw draws k·d' random signs, a permutation and
 // lengths for each block. For n points and m frequencies of R^d in full blocks, Project takes
-// O(n·m·log d) operations, and never forms the matrix of frequencies. Sources: [Yu et al. 2016],
-// [Choromanski et al. 2017].
+// O(n·m·log d) operations, and never forms the matrix of frequencies.
 type Hadamard struct {
-	// FixedLength gives vectors of R^d' the length √d' before the first d coordinates are taken as
-	// a frequency of R^d, which biases kernel estimates.
+	// FixedLength gives rows of R^d', with the order d' of the Hadamard matrix, the length √d',
+	// which biases estimates of the Gaussian kernel.
 	FixedLength bool
 
 	// Factors is the number of factors in the product that makes a block of frequencies, each a

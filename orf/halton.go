@@ -24,9 +24,9 @@ const maxHalton = 1000
 // variance of estimates is 13 %, 33 %, 55 %, 81 % and 100 % of the variance with IID for d = 2, 4,
 // 8, 16 and 64 [Yang et al. 2014].
 //
-// Drawing takes up to 53 digits for each coordinate of a frequency; Project of n points on m
-// frequencies of R^d is a matrix product of O(n·m·d). Draw returns an error for Halton in R^d with
-// d > 1000.
+// Draw computes up to 53 digits of a Halton sequence for each coordinate of a frequency; Project of
+// n points on m frequencies of R^d is a matrix product of O(n·m·d). Draw returns an error for
+// Halton in R^d with d > 1000.
 type Halton struct{}
 
 func (Halton) ensemble() {}

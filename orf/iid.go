@@ -9,14 +9,12 @@ import (
 	"github.com/seed-feabd252/randfeat/dense"
 )
 
-// IID is the law of independent standard Gaussian frequencies, the baseline of all laws. With
+// IID is the law of independent standard Gaussian frequencies [Rahimi and Recht 2007]. With
 // FixedLength, IID frequencies of R^d are independent and uniform on the sphere of radius √d.
 //
 // Drawing m frequencies of R^d takes O(m·d); Project of n points is a matrix product of O(n·m·d).
-//
-// Source: [Rahimi and Recht 2007].
 type IID struct {
-	// FixedLength gives frequencies in R^d the length √d, which biases kernel estimates.
+	// FixedLength gives frequencies of R^d length √d, which biases estimates of Gaussian kernels.
 	FixedLength bool
 }
 

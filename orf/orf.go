@@ -28,8 +28,8 @@ type Projection[T dense.Float] interface {
 }
 
 // Drawn is a Projection that reports the probability law of the frequencies. Projections of Draw,
-// FromMatrix and Read implement Drawn. The mean and variance of kernel estimates over a Projection
-// of your own are known only if the Projection has the method Ensemble.
+// FromMatrix and Read implement Drawn. For a Projection of your own, validate.Theory knows the mean
+// and variance of kernel estimates only if the Projection has the method Ensemble.
 type Drawn[T dense.Float] interface {
 	Projection[T]
 

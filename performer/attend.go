@@ -25,7 +25,7 @@ type AttendArgs[T dense.Float] struct {
 	PastK, PastV dense.Tensor[T]
 
 	// Lengths[b] = n lets the queries of sequence b see only the first n keys; a nil Lengths hides
-	// none. Lengths is for K and V with unused rows at the end, and cannot be combined with PastK.
+	// no key. Lengths is for K and V with unused rows at the end, not for calls with PastK.
 	Lengths []int
 
 	// Mask is true where a query may see a key. Mask has the shape (B, H, Lq, Lk) of B sequences, H
@@ -35,24 +35,24 @@ type AttendArgs[T dense.Float] struct {
 	//
 	// For each head, the first keys of a sequence are padding if Mask or Bias hides these keys from
 	// every query. The Chunk and the Sinks of an [Exact] are counted from the first key of a
-	// sequence that is not hidden as padding. The place of a key is the number of keys before it,
-	// hidden or not, without the padding.
+	// sequence that is not hidden as padding. The place of a key is the number of earlier keys,
+	// hidden or not, that are not padding.
 	Mask dense.Tensor[bool]
 
-	// Bias is added to the scores Scale·q_iᵀk_j after ExactOptions.Softcap, and has a shape that
-	// AttendArgs.Mask may have. If Bias has n columns, queries see none of the keys after the first
-	// n, nor a key with the bias −Inf. A finite bias hides no key. Only [Exact] accepts a Bias.
+	// Bias, of a shape that AttendArgs.Mask may have, is added to the scores Scale·q_iᵀk_j of
+	// queries q_i and keys k_j after ExactOptions.Softcap. If Bias has n columns, queries see none
+	// of the keys after the first n, nor a key with the bias −Inf. Only [Exact] accepts a Bias.
 	Bias dense.Tensor[T]
 
 	// Scores selects the scores or weights of an [Exact] that [Attend] returns in Result.Scores.
 	// Computing Result.Scores takes about as much time as computing the outputs.
 	Scores Scores
 
-	// LogSums makes [Attend] of an [Exact] return Result.LogSums, the logarithms of denominators.
+	// LogSums makes [Attend] of an [Exact] return in Result.LogSums the log sums of weights.
 	LogSums bool
 
 	// LearnBias makes [AttendBackward] return the gradient with respect to Bias, for which
-	// AttendBackward needs memory for a number for each query, key and head.
+	// AttendBackward needs memory for one number per pair of query and key in each head.
 	LearnBias bool
 
 	// Out, of shape (B, H, Lq, dv), receives the outputs of dimension dv for Lq queries of H heads
@@ -62,8 +62,8 @@ type AttendArgs[T dense.Float] struct {
 	Out dense.Tensor[T]
 }
 
-// Scores names one of four matrices of scores or weights, with an element for each query and each
-// key: the modes of the output qk_matmul_output of the operator Attention of ONNX.
+// Scores names none or one of four matrices of scores or weights, with an element for each query
+// and each key: the modes of the output qk_matmul_output of the operator Attention of ONNX.
 type Scores int
 
 const (
@@ -74,7 +74,7 @@ const (
 	ScoresAfterSoftmax        // exp of ScoresAfterBias, over the sum unless unnormalised
 )
 
-// Result is what [Attend] returns.
+// Result has the outputs of [Attend], and on request scores and log sums of weights.
 type Result[T dense.Float] struct {
 	Out    dense.Tensor[T] // (B, H, Lq, dv)
 	K, V   dense.Tensor[T] // (B, Hk, Lk, d) and (B, Hk, Lk, dv): past and present keys and values
@@ -89,7 +89,7 @@ type Result[T dense.Float] struct {
 
 // Attend computes attention of each head of each sequence in the arguments c. The argument
 // attention serves all heads, or is a [Batch] with as many heads as the tensors Q and K. With an
-// [Exact], the output out_i of query i sums over the values v_j of the keys j that query i sees:
+// [Exact], the output out_i is a weighted sum of the values v_j of the keys j that query i sees:
 //
 //	out_i = Σ_j A_ij v_j / (Σ_j A_ij + SinkWeight),
 //	A_ij = exp(Softcap·tanh(Scale·q_iᵀk_j/Softcap) + Bias_ij)
@@ -103,13 +103,13 @@ type Result[T dense.Float] struct {
 // are the weights of the query.
 //
 // Exact attention computes scores in small blocks, in memory that does not grow with the numbers of
-// queries and keys. With PastK, Attend copies all keys and values; a [State] copies only new keys
-// and values.
+// queries and keys. With PastK, Attend copies all keys and values; a [State] copies only new
+// tokens.
 //
 // Attend returns an error for shapes that do not fit; for a Mask of several rows, a Bias, Scores or
 // LogSums with attention other than Exact; and for hidden or past keys with attention of a type
-// outside packages performer and blocks. Attend panics if dense.Tensor.Check panics for a tensor in
-// c.
+// outside packages performer and blocks. Attend panics if dense.Tensor.Check panics for a given
+// tensor.
 func Attend[T dense.Float](attention Attention[T], c AttendArgs[T]) (Result[T], error) {
 	b, err := NewBatch(BatchOptions{Heads: 1}, attention)
 	if err != nil {
@@ -118,7 +118,7 @@ func Attend[T dense.Float](attention Attention[T], c AttendArgs[T]) (Result[T], 
 	return b.of.attend(c)
 }
 
-// Gradients holds the results of [AttendBackward].
+// Gradients holds gradients of queries, keys, values, biases and sinks by [AttendBackward].
 type Gradients[T dense.Float] struct {
 	Q    dense.Tensor[T] // (B, H, Lq, d)
 	K, V dense.Tensor[T] // (B, Hk, Lk, d) and (B, Hk, Lk, dv), for past keys and values first
@@ -136,9 +136,9 @@ type Gradients[T dense.Float] struct {
 // scores of all pairs of query and key to which the element is broadcast. The gradient of log
 // SinkWeight is −Σ_i P_i·dout_iᵀout_i over the queries i with the outputs out_i, where P_i is
 // SinkWeight divided by the sum of SinkWeight and the weights of query i. Gradients of keys that no
-// query sees are zero, and so are gradients of queries that see no key. A query whose row of dout
-// is zero has the gradient zero, and adds nothing to gradients of keys and values, even if the
-// query is NaN.
+// query sees are zero, and so are gradients of queries that see no key. A query whose row of dout,
+// the gradient of the output, is zero has the gradient zero, and adds nothing to gradients of keys
+// and values, even if the query is NaN.
 //
 // AttendBackward takes three to four times as long as Attend. AttendBackward returns an error for
 // attention and tensors that Attend refuses, for a dout without the shape of the outputs, for

@@ -18,7 +18,7 @@ import (
 // queries, keys, values and outputs is a token, and sequences follow one another. Heads are blocks
 // of columns: with queries of dimension d and values of dimension dv, head h has the columns h·d …
 // (h+1)·d−1 of q and h·dv … (h+1)·dv−1 of the output. With fewer heads of keys and values than of
-// queries (grouped or multi-query attention), head h of H heads of queries reads head h/(H/Hk) of
+// queries (grouped or multi-query attention), head h of H heads of queries reads head ⌊h/(H/Hk)⌋ of
 // Hk heads of keys. Goroutines may share a Batch if they may share the attention of each head.
 //
 // [Exact], [Linear] and blocks.Attention embed a Batch of one head. The zero Batch panics.
@@ -51,12 +51,12 @@ func (b Batch[T]) Forward(dst, q, k, v dense.Matrix[T]) dense.Matrix[T] {
 //
 // In causal attention, query i of a sequence sees the keys j ≤ i + Past of the sequence that are
 // Valid, by the fields Past and Valid of the argument s. The output of a query that sees no key is
-// zero. In bidirectional attention, outputs equal, bit for bit, those of Forward for one head of
-// one sequence from which the keys that are not Valid are removed. In causal attention, outputs
-// equal, bit for bit, those of Forward without the keys that are not Valid if a sequence has as
-// many queries as keys, and no gap between valid keys. With a Window, a Chunk or a Slope, whose
-// weights depend on places, outputs may differ from those of Forward without the keys that are not
-// Valid. The number of rows of k and v after the last valid row of a sequence changes no output.
+// zero. In bidirectional attention without a Window, a Chunk or a Slope, the outputs of a head in a
+// sequence equal, bit for bit, outputs of Forward for the queries and the Valid keys of the head.
+// In causal attention, the outputs of Valid tokens equal, bit for bit, outputs of Forward for the
+// Valid tokens alone if a sequence has as many queries as keys, and no gap between Valid keys. With
+// a Window, a Chunk or a Slope, hidden keys between Valid keys change the places of keys, and may
+// so change outputs. The number of rows of k and v after the last Valid row changes no output.
 //
 // Processors share the heads of all sequences, and the number of processors changes no output.
 // Heads of queries that read one head of keys with one linear, bidirectional attention are computed
@@ -65,8 +65,8 @@ func (b Batch[T]) Forward(dst, q, k, v dense.Matrix[T]) dense.Matrix[T] {
 // Past above zero and below the number of keys less one, ForwardSequences holds copies of queries
 // and outputs with one row for each key.
 //
-// The matrix dst may be q itself if dv = d, and must not overlap k or v. If [Batch.Check] returns
-// an error, ForwardSequences panics with this error.
+// The matrix dst may be q itself if values have the dimension of queries, and must not overlap k or
+// v. If [Batch.Check] returns an error, ForwardSequences panics with this error.
 func (b Batch[T]) ForwardSequences(dst, q, k, v dense.Matrix[T], s Sequences) dense.Matrix[T] {
 	return b.made().forward(dst, q, k, v, s, false)
 }
@@ -83,14 +83,14 @@ func (b Batch[T]) Backward(dq, dk, dv, q, k, v, dout dense.Matrix[T]) (_, _, _ d
 // for q, k, v and s. The gradient of a head of keys and values is a sum over the heads of queries
 // that read this head, in a fixed order.
 //
-// Gradients of keys and values that are not Valid, or that no query sees, are exactly zero, and so
-// are gradients of queries that see no key. If the row of dout of a query in a head is zero, the
-// gradient of the query is zero, and the query adds nothing to the gradients of keys and values,
-// even if the query is NaN. If dout is zero in the rows of padding, the gradients of valid tokens
-// depend neither on the contents nor on the length of the padding, to the last bit.
+// Gradients of keys and values that Sequences.Valid excludes, or that no query sees, are exactly
+// zero, and so are gradients of queries that see no key. If the row of dout of a query in a head is
+// zero, the gradient of the query is zero, and the query adds nothing to the gradients of keys and
+// values, even if the query is NaN. If dout is zero in the rows of padding, the gradients of valid
+// tokens depend neither on the contents nor on the length of the padding, to the last bit.
 //
-// If all rows are Valid, dq equals, bit for bit, the result of Backward for the columns of each
-// head, and so do dk and dv if every head of queries has a head of keys of its own. Processors
+// If all rows are Valid, dq equals, bit for bit, results of Backward for each head of each sequence
+// by itself, and so do dk and dv if every head of queries has a head of keys of its own. Processors
 // share the heads of keys of all sequences, and the number of processors changes no gradient, to
 // the last bit. For several heads of queries over one head of keys, BackwardSequences needs memory
 // for a copy of the queries or for the gradients of one head.
@@ -102,8 +102,8 @@ func (b Batch[T]) BackwardSequences(dq, dk, dv, q, k, v, dout dense.Matrix[T], s
 	return b.made().backward(dq, dk, dv, q, k, v, dout, s, false)
 }
 
-// CanBackward returns nil if the attention has gradients, and otherwise an error that says why it
-// has none. Attention of a type outside packages performer and blocks has no gradients.
+// CanBackward returns nil if the attention has gradients, and otherwise an error with the reason.
+// Attention of a type outside packages performer and blocks has no gradients.
 func (b Batch[T]) CanBackward() error { return b.made().canBackward() }
 
 // Check returns nil if the queries q (Lq×H·d), keys k (Lk×Hk·d), values v (Lk×Hk·dv), the sequences
@@ -114,7 +114,7 @@ func (b Batch[T]) Check(q, k, v dense.Matrix[T], s Sequences) error {
 	return b.made().check(q, k, v, s)
 }
 
-// Describe returns the Description of b, which is zero for the zero Batch.
+// Describe says how many heads b has and what b computes; for the zero Batch all fields are zero.
 func (b Batch[T]) Describe() Description {
 	if b.of == nil {
 		return Description{}
@@ -123,8 +123,7 @@ func (b Batch[T]) Describe() Description {
 }
 
 // Head returns the attention of a head of queries: the argument of NewBatch for the head, or b
-// itself if b is not a result of NewBatch. Head panics if head is negative, or not below the number
-// of heads of queries.
+// itself if b is not a result of NewBatch. Head panics unless 0 ≤ head < H for H heads of queries.
 func (b Batch[T]) Head(head int) Attention[T] { return b.made().head(head) }
 
 // NewState returns an empty [State] for queries and keys of dimension d and values of dimension dv.
@@ -145,7 +144,7 @@ func (b Batch[T]) batch() Batch[T] { return b }
 
 var errNotMade = errors.New("performer: the attention is zero, want one of a constructor")
 
-// Description says what a [Batch] computes.
+// Description has the numbers of heads of a [Batch], and says what the Batch computes.
 type Description struct {
 	Heads, KeyHeads    int  // heads of queries, and of keys and values
 	Dim                int  // dimension of queries and keys; 0 for any

@@ -29,8 +29,9 @@ type Softmax struct {
 	Causal bool
 }
 
-// ExactOptions selects what exact attention computes. The zero value of ExactOptions is
-// bidirectional, normalised attention with scale 1/√d for queries of dimension d.
+// ExactOptions are options of [NewExact]: scale, masks, numbers of bits, and how many keys are
+// read. The zero value of ExactOptions is bidirectional, normalised attention with scale 1/√d for
+// queries of dimension d.
 type ExactOptions struct {
 	Softmax
 
@@ -39,18 +40,18 @@ type ExactOptions struct {
 	Unnormalised bool
 
 	// Softcap replaces a score s = Scale·q_iᵀk_j by Softcap·tanh(s/Softcap), which is within
-	// ±Softcap. A Softcap that is zero or beyond the range of T leaves scores as they are.
+	// ±Softcap. A Softcap that is zero or beyond the range of the type T leaves scores as they are.
 	Softcap float64
 
 	// Window, if above zero, lets a query see only the keys that are at most Window places away.
 	// With a Window, Forward of Lq queries of dimension d over values of dimension dv takes
 	// O(Lq·Window·(d+dv)) time. Query i of a sequence has the place i + Past, with the Past of
-	// [Sequences], which is zero by default. In causal attention a query sees Window keys and the
-	// key of its own token: the sliding window w of Mistral is a Window of w − 1.
+	// [Sequences], which is zero by default. In causal attention a query sees Window earlier keys
+	// and the key of its own token: the sliding window w of Mistral is a Window of w − 1.
 	//
 	// The first keys of a sequence are padding if Sequences.Valid, or the Mask or the Bias of
-	// [Attend], hides these keys. The place of a key is the number of keys before it, hidden or
-	// not, without the padding.
+	// [Attend], hides these keys from all queries. The place of a key is the number of earlier
+	// keys, hidden or not, that are not padding.
 	Window int
 
 	// Sinks is the number of first keys that all queries see in spite of the Window: the attention
@@ -58,9 +59,9 @@ type ExactOptions struct {
 	// Sinks are counted from the first key of a sequence that is not padding.
 	Sinks int
 
-	// Chunk, if above zero, divides places into chunks of Chunk places, and lets a query see the
-	// keys of its own chunk only, as in most layers of Llama 4. Chunk counts places of queries and
-	// keys as Window does, and cannot be combined with a Window or Sinks.
+	// Chunk, if above zero, divides the places in a sequence into chunks of Chunk places, and lets
+	// a query see the keys of its own chunk only, as in most layers of Llama 4. Chunk counts places
+	// of queries and keys as Window does, and cannot be combined with a Window or Sinks.
 	Chunk int
 
 	// A Bits of 8 lets Forward compute scores, weights and values in integers of 8 bits, after a
@@ -76,24 +77,24 @@ type ExactOptions struct {
 	// or 16. Forward computes with 4 Bits what it computes with 8, and with 16 Bits in the type T.
 	Bits int
 
-	// KeyBits and ValueBits, if not zero, replace Bits in the number of bits of the codes in which
-	// a [State] keeps keys and values. Forward ignores KeyBits and ValueBits.
+	// KeyBits and ValueBits, if not zero, are the numbers of bits in which a [State] keeps each
+	// element of keys and of values, instead of Bits. Forward ignores KeyBits and ValueBits.
 	KeyBits, ValueBits int
 
 	// TopK, if above zero, lets a query of a [State] read only about TopK keys, those with the
 	// highest estimated scores. A key that a query does not read because of TopK counts with an
-	// estimated weight, and with the mean of the values of 64 tokens. Attention of a [State] over
-	// at most TopK + 127 tokens is exact. Forward and gradients ignore TopK.
+	// estimated weight, and with the mean value of 64 adjacent tokens. Without a Tolerance, queries
+	// of a [State] of at most TopK + 127 tokens read all keys. Forward and gradients ignore TopK.
 	TopK int
 
 	// Tolerance, if above zero, lets Step of a [State] raise and lower the number of keys that a
-	// query of each head reads, from TopK on. For one token of 64, Step also computes the output
-	// from all keys, to measure the error. Step adjusts the number of keys to keep measured errors
-	// ‖output − exact‖/‖exact‖ below the Tolerance. A head that needs more than a third of all keys
-	// for an error within the Tolerance reads all keys. State.TopK returns the number of keys and
-	// the measured error of each head. Until Step has measured an error, queries read TopK keys, a
-	// number that audit.ChooseTopK chooses. If values have a large mean, ‖exact‖ is large, and few
-	// keys give an error within the Tolerance.
+	// query of each head reads, beginning with TopK. For one of every 64 tokens, Step also computes
+	// the output from all keys, to measure the error. Step adjusts the number of keys to keep
+	// measured errors ‖output − exact‖/‖exact‖ below the Tolerance. A head that needs more than a
+	// third of all keys for an error within the Tolerance reads all keys. State.TopK returns the
+	// number of keys and the measured error of each head. Until Step has measured an error, queries
+	// read TopK keys, a number that audit.ChooseTopK chooses. If values have a large mean, the norm
+	// ‖exact‖ of outputs is large, and few keys suffice for the Tolerance.
 	Tolerance float64
 
 	// Slope times the distance between the places of query and key is subtracted from the score, as
@@ -102,9 +103,8 @@ type ExactOptions struct {
 	Slope float64
 
 	// SinkWeight is added to the sum of the weights of each query, as if every query saw one more
-	// key with the weight SinkWeight and the value zero. The model gpt-oss learns the logarithm of
-	// a SinkWeight for each head. With a positive SinkWeight the weights of a query sum to less
-	// than 1.
+	// key with the weight SinkWeight and the value zero. The model gpt-oss learns a log SinkWeight
+	// for each head.
 	SinkWeight float64
 }
 
@@ -113,7 +113,7 @@ type ExactOptions struct {
 //	out_i = Σ_j A_ij v_j / (Σ_j A_ij + SinkWeight),  A_ij = exp(Scale·q_iᵀk_j).
 //
 // [NewExact] makes an Exact. Goroutines may share an Exact. [NewBatch] treats Exacts with equal
-// options as one attention. [Attend] adds biases and masks of pairs of tokens to an Exact.
+// options as one attention. With an Exact, [Attend] accepts biases and masks of pairs of tokens.
 //
 // Forward computes the matrix of scores in small blocks [Rabe & Staats 2021]. For Lq queries and Lk
 // keys of dimension d and values of dimension dv, Forward takes O(Lq·Lk·(d+dv)) time, half of that

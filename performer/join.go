@@ -10,8 +10,8 @@ import (
 )
 
 // Join combines Results that [Attend] has computed, with LogSums, for equal queries over separate
-// parts of the keys into normalised attention over all keys. The output out follows from the
-// outputs out_p and the LogSums l_p of the parts p:
+// parts of the keys into normalised attention over all keys. The joined output is the average of
+// the outputs out_p of the parts p with weights exp(l_p), for the LogSums l_p:
 //
 //	out = Σ_p exp(l_p − l)·out_p,  l = log Σ_p exp(l_p)
 //

@@ -9,8 +9,8 @@ import (
 	"github.com/seed-feabd252/randfeat/rff"
 )
 
-// LinearOptions selects what linear attention computes. The zero value of LinearOptions is
-// bidirectional, normalised attention.
+// LinearOptions says whether linear attention is causal, and whether unnormalised. The zero value
+// of LinearOptions is bidirectional, normalised attention.
 type LinearOptions struct {
 	// Causal lets query i see the keys j ≤ i only, if there are as many queries as keys.
 	Causal bool
@@ -20,8 +20,8 @@ type LinearOptions struct {
 	Unnormalised bool
 }
 
-// Linear is linear attention [Katharopoulos et al. 2020], whose weights are products of features of
-// queries and keys. With feature maps φ_Q of queries and φ_K of keys, the output of query i is
+// Linear is linear attention [Katharopoulos et al. 2020], in which query i gives key j the weight
+// φ_Q(q_i)ᵀφ_K(k_j) with feature maps φ_Q of queries and φ_K of keys:
 //
 //	out_i = Σ_j A_ij v_j / Σ_j A_ij,  A_ij = φ_Q(q_i)ᵀφ_K(k_j).
 //
@@ -38,11 +38,11 @@ type LinearOptions struct {
 // disjoint from all three.
 //
 // With feature maps that are [rff.LogMap]s a normalised output is a weighted average of values, to
-// rounding, wherever logarithms of features are numbers of T. With feature maps that are not
-// [rff.LogMap]s the denominator Σ_j A_ij may be zero or negative, and the output is the result of
-// the division. If there are keys, but every weight of a query is exactly zero, the normalised
-// output is 0/0 = NaN and the unnormalised output is zero. NaN and Inf in q, k, v or dout reach
-// every output and every gradient that depends on them.
+// rounding, wherever the type T can hold the logarithms of features. With feature maps that are not
+// [rff.LogMap]s the sum of the weights of a query, by which the output is divided, may be zero or
+// negative. If there are keys, but every weight of a query is exactly zero, the normalised output
+// is 0/0 = NaN and the unnormalised output is zero. NaN and Inf in q, k, v or dout reach every
+// output and every gradient that depends on them.
 //
 // Backward returns gradients with respect to q, k and v, not to parameters of the feature maps.
 // Backward is accurate only if products of elements of v and dout do not overflow the type T.

@@ -23,8 +23,8 @@ type Sequences struct {
 	// attention ignores Past, except for an [Exact] with a Window, a Chunk or a Slope.
 	Past []int
 
-	// Valid says for each row of k and v whether queries may see it. Rows of k and v that are not
-	// valid change no output, even if these rows are NaN. A nil Valid means that all rows are
+	// Valid says for each row of k and v whether queries may see the row. Rows of k and v that are
+	// not valid change no output, even if these rows are NaN. A nil Valid means that all rows are
 	// valid. The places of keys for the Window, the Sinks and the Chunk of an [Exact] are counted
 	// from the first valid row of a sequence.
 	Valid []bool

@@ -12,16 +12,17 @@ import (
 	"github.com/seed-feabd252/randfeat/performer/internal/store"
 )
 
-// State is attention over a stream of tokens. The output of a query over all tokens j so far, with
-// weights A_j and values v_j, is
+// State is attention over a stream of tokens. The output of a query is the average of the values
+// v_j of all tokens j so far, with weights A_j:
 //
 //	out = Σ_j A_j v_j / Σ_j A_j
 //
 // Unnormalised attention leaves out the division by the sum Σ_j A_j of the weights. Append of token
-// i followed by Attend of query i computes row i of causal attention, to rounding. A State ignores
-// whether attention is causal: a query sees all tokens so far. Heads are blocks of columns of the
-// matrices of queries, keys, values and outputs, as in [Batch]. Outputs do not depend, bit for bit,
-// on GOMAXPROCS, nor in exact attention on how many tokens each call of Append adds.
+// i followed by Attend of query i computes row i of causal attention, to rounding or, with
+// ExactOptions.Bits or TopK, approximately. A State ignores whether attention is causal: a query
+// sees tokens so far, and no later tokens. Heads are blocks of columns of the matrices of queries,
+// keys, values and outputs, as in [Batch]. Outputs do not depend, bit for bit, on GOMAXPROCS, nor
+// in exact attention on how many tokens each call of Append adds.
 //
 // A State of linear attention with m features keeps m×(dv+1) sums for each head of keys and values
 // of dimension dv, m×dv if unnormalised. In linear attention the time for a token does not grow
@@ -30,18 +31,17 @@ import (
 // norm has the weight zero.
 //
 // A State of exact attention keeps a key of dimension d and a value of dimension dv for each token
-// and head of keys, in memory for at most 2·(d+dv) numbers. In exact attention the time for a query
-// grows with the number of tokens. With ExactOptions.Bits of b, a State keeps a key of dimension d
-// and a value of dimension dv in (b + ¼)·(d+dv)/8 + 8⅛ bytes for each token and head of keys. With
-// ExactOptions.TopK, a State keeps d/8 + d/32 + dv/32 + 2⅛ bytes more for each token and head of
-// keys of dimension d and values of dimension dv. With a Window of W, or a Chunk of W + 1, in
-// ExactOptions, a State keeps at most 1.1·W + 1000 tokens besides the sinks, and a Rollback by
-// max(W/16, 64) tokens is always possible.
+// and head of keys, in memory for at most 2·(d+dv) numbers. With ExactOptions.Bits of b, a State
+// keeps a key of dimension d and a value of dimension dv in (b + ¼)·(d+dv)/8 + 8⅛ bytes for each
+// token and head of keys. With ExactOptions.TopK, a State keeps d/8 + d/32 + dv/32 + 2⅛ bytes more
+// for each token and head of keys of dimension d and values of dimension dv. With a Window of W, or
+// a Chunk of W + 1, in ExactOptions, a State keeps at most 1.1·W + 1000 tokens besides the sinks,
+// and a Rollback by max(W/16, 64) tokens is always possible.
 //
 // Goroutines must not share a State, and Merge and UnmarshalBinary refuse tokens of attention other
 // than the attention that made the State. After a first call with as many rows, Append, Attend and
-// Step allocate nothing if dst is given, except memory for more keys and values. Methods of the
-// zero State panic or return an error.
+// Step allocate nothing if dst is given, except memory for more keys and values. The zero State has
+// no attention, and methods that need attention panic or return an error.
 type State[T dense.Float] struct {
 	heads, keyHeads int
 	d, dv           int
@@ -182,8 +182,8 @@ func (s *State[T]) Clone() *State[T] {
 // Append adds the keys k (n×Hk·d) and values v (n×Hk·dv) of n ≥ 0 tokens, in Hk heads, to s. For
 // keys of dimension d and values of dimension dv, Append of n tokens to linear attention with m
 // features takes O(n·m·(d+dv)) time per head. In exact attention, Append copies the keys and
-// values. Append panics if the shapes of k and v do not fit s, and if an int cannot hold the number
-// of all tokens.
+// values. Append panics if the shapes of k and v do not fit s, and if the tokens are too many for
+// an int.
 func (s *State[T]) Append(k, v dense.Matrix[T]) {
 	s.checkKeys(k, v)
 	if k.Rows == 0 {
@@ -198,9 +198,10 @@ func (s *State[T]) Append(k, v dense.Matrix[T]) {
 // Attend computes the outputs of n ≥ 0 queries q (n×H·d) in H heads over all tokens so far into dst
 // (n×H·dv), which Attend returns; Attend allocates a dst that is zero. For keys of dimension d and
 // values of dimension dv, Attend of n queries takes, per head, O(n·m·(d+dv)) time in linear
-// attention with m features, and O(n·Len()·(d+dv)) time in exact attention. Attend returns zero
-// outputs while s has no tokens. The matrix dst may be q itself if dv = d, or disjoint from q.
-// Attend panics if the shapes of dst and q do not fit s, with the shapes in the message.
+// attention with m features, and O(n·L·(d+dv)) time in exact attention over L tokens. Attend
+// returns zero outputs while s has no tokens. The matrix dst may be q itself if values have the
+// dimension of queries, or disjoint from q. Attend panics if the shapes of dst and q do not fit s,
+// with the shapes in the message.
 func (s *State[T]) Attend(dst, q dense.Matrix[T]) dense.Matrix[T] {
 	s.checkQueries(q)
 	dst = dense.Ensure(dst, q.Rows, s.heads*s.dv)
@@ -221,8 +222,7 @@ func (s *State[T]) Attend(dst, q dense.Matrix[T]) dense.Matrix[T] {
 // Step returns, bit for bit, what Append and Attend of one token at a time return, except with
 // ExactOptions.Tolerance, because Attend measures no errors. A decoder calls Step with one token at
 // a time, for which linear attention reads the sums over earlier tokens only once. In linear
-// attention of many tokens, Forward of causal attention for the outputs and Append for the State
-// are faster than Step.
+// attention, Forward for outputs and Append for the State are faster than Step for many tokens.
 //
 // The matrix dst may be q, k or v itself where shapes allow, or disjoint from all three. Step
 // panics if q (n×H·d), k (n×Hk·d) or v (n×Hk·dv) does not fit s, with the shapes in the message.
@@ -318,8 +318,8 @@ func (s *State[T]) Merge(other *State[T]) error {
 }
 
 // Snapshot is a record of the tokens of a [State], to which [State.Rollback] returns. A decoder
-// that drafts tokens and rejects some needs a Snapshot. The zero Snapshot is a valid argument of
-// [State.Snapshot].
+// that drafts tokens and rejects some needs a Snapshot. A pointer to the zero Snapshot is a valid
+// argument of [State.Snapshot].
 type Snapshot[T dense.Float] struct {
 	of     *State[T]
 	tokens int
@@ -345,8 +345,8 @@ func (s *State[T]) Snapshot(dst *Snapshot[T]) *Snapshot[T] {
 
 // Rollback removes all tokens that were added to s after the call of [State.Snapshot] that wrote m.
 // After Rollback, s computes, bit for bit, the outputs that s would have computed when Snapshot
-// wrote m. Several calls of Rollback may use the one Snapshot m. Rollback takes as long as
-// Snapshot, and allocates nothing.
+// wrote m. Several calls of Rollback may use one Snapshot m. Rollback takes as long as Snapshot,
+// and allocates nothing.
 //
 // Rollback panics if m is nil or belongs to another State, and if exact attention no longer has the
 // tokens of m: after Reset, UnmarshalBinary or a Rollback to fewer tokens.

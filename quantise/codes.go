@@ -17,14 +17,14 @@ import (
 	"github.com/seed-feabd252/randfeat/internal/compute/vecmath"
 )
 
-// Codes holds compressed rows, numbered from 0 in the order in which Append adds the rows. For a
-// quantiser of New with d' rotated coordinates, the code of a row takes d'·Bits/8 bytes, rounded up
-// to a multiple of 8, and 8 more, 4 more with several bits, and 16 more with centres.
+// Codes holds compressed vectors, called rows, numbered from 0 in the order in which Append adds
+// rows. For a quantiser of New with d' rotated coordinates, the code of a row takes d'·Bits/8
+// bytes, rounded up to a multiple of 8, plus 8, plus 4 if Bits > 1, plus 16 after WithCentres.
 //
 // Goroutines may share Codes. Search, SearchAll, Within, Estimates, Decode and Write use the rows
 // that Codes had when the call began, and never wait for Append. Searches see the new rows of an
-// Append all at once. Append never moves codes in memory, and reserves memory for later rows: at
-// most a quarter of the present rows, and 1 MiB of codes, for each centre.
+// Append all at once. Append never moves codes in memory, and reserves memory for later rows of
+// each centre: at most 1 MiB, and a quarter of the present rows.
 type Codes[T dense.Float] interface {
 	// Quantiser returns the quantiser that made the codes.
 	Quantiser() Quantiser[T]
@@ -46,9 +46,9 @@ type Codes[T dense.Float] interface {
 
 	// AppendRows appends the codes of rows ids[0], ids[1], … of the argument from, or of all rows
 	// of from if ids is nil. The argument from of AppendRows may be the receiver. AppendRows
-	// accepts rows of all centres that the receiver has. AppendRows returns an error and adds no
-	// rows if from is nil, differs from the receiver in Options or rotation, or lacks a row of ids,
-	// and if the receiver lacks the centre of a row or stores signs that from lacks.
+	// returns an error and adds no rows if from is nil, differs from the receiver in Options or
+	// rotation, or lacks a row of ids, and if the receiver lacks the centre of a row, or stores
+	// signs of TwoStage that from lacks.
 	AppendRows(from Codes[T], ids []int) error
 
 	// Search writes the len(dst) rows with the largest estimated inner products or cosines with the
@@ -90,9 +90,9 @@ type Codes[T dense.Float] interface {
 	Within(ctx context.Context, query *Query, limit float64, o SearchOptions[T]) ([]Hit, error)
 
 	// Estimates writes estimates of the Measure of the query, between the query and each row of
-	// ids, into dst, and returns dst; rows may repeat in ids. If ids is nil, Estimates takes the
-	// first len(dst) rows. For one query and one row, Estimates and Search give equal values. The
-	// estimate of a cosine may lie outside [−1, 1], and the estimate of a squared distance below 0.
+	// ids, into dst, and returns dst; rows may repeat in ids. A nil ids stands for rows 0 to
+	// len(dst) − 1. For one query and one row, Estimates and Search give equal values. The estimate
+	// of a cosine may lie outside [−1, 1], and the estimate of a squared distance below 0.
 	// Estimates takes less time for rows with consecutive numbers. Estimates allocates nothing, and
 	// uses several processors only for more than 4096 rows. Estimates panics if a row of ids does
 	// not exist, if dst and ids differ in length, or if the quantiser has not prepared the query.

@@ -23,13 +23,13 @@ import (
 // of estimates are often half of those with New.
 //
 // Learn subtracts the mean of the sample if the mean is large, finds the principal directions,
-// groups the directions into bands with one number of bits each, and rotates each band at random.
-// With Learn, the StdErr of an estimate includes the errors of all bands of directions, and the
-// mean square of what vectors like the sample have along directions without bits. With Learn and
-// Bits > 1, StdErr is right on average over queries like the sample even for a row that is larger
-// or smaller along some directions than the sample, because the encoding measures the errors of the
-// row. Call Learn and encode all rows again when rows have directions that the sample lacks: StdErr
-// does not cover what only new rows have along directions without bits.
+// groups directions with equal numbers of bits into bands, and rotates each band at random. With
+// Learn, the StdErr of an estimate covers the rounding along directions with bits, and the mean
+// square of vectors like the sample along directions without bits. With Learn and Bits > 1, StdErr
+// is right on average over queries like the sample even for a row that is larger or smaller along
+// some directions than the sample, because the code of a row contains the measured rounding error
+// of the row. Call Learn and encode all rows again when rows have directions that the sample lacks:
+// StdErr does not cover what only new rows have along directions without bits.
 //
 // A sample of vectors of R^d needs 4d rows or more to show Learn the principal directions. Learn
 // chooses bits on a quarter of the sample that is not used to find directions, so that a sample
@@ -40,9 +40,9 @@ import (
 // row of norm 0 in the sample counts only in the mean of the sample.
 //
 // With Learn, the code of a row of d numbers takes at most d·Bits/8 bytes, rounded up to a multiple
-// of 8, and 8 more; 4 more if Bits > 1, and 4 more if Learn subtracts a mean. A quantiser of Learn
-// needs d² multiply-adds to encode a row of d numbers, and to prepare a query. WithCentres returns
-// an error unless Learn returns the quantiser of New.
+// of 8, plus 8, plus 4 if Bits > 1, plus 4 if Learn subtracts a mean. A quantiser of Learn needs d²
+// multiply-adds to encode a row of d numbers, and to prepare a query. WithCentres returns an error
+// for a quantiser of Learn, unless the quantiser is that of New.
 //
 // For an n×d sample, Learn needs O(n·d² + d³) operations. For a sample in R^d, Learn returns an
 // error if src is nil, if an option is invalid, if a row is not finite or has a norm above 2¹⁰⁰, if

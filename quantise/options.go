@@ -16,13 +16,13 @@ type Options struct {
 	// means 4. For Learn, Bits is the mean number of bits per coordinate, any number from 1/8 to 8.
 	Bits float64
 
-	// TwoStage stores the signs of codes a second time, in d'/8 + 4 bytes more for a row of d'
-	// rotated coordinates. With TwoStage, a search for few of many rows reads all signs, and the
-	// codes of only the rows that may be among the best. With TwoStage, Search misses any of the
-	// rows that a search of all codes finds with probability 0.01 at most. Despite TwoStage, a
-	// search for several queries, with SearchOptions, or where a sample of signs promises no gain
-	// reads all codes. TwoStage requires Bits of 4 or 8. TwoStage has no effect on codes with
-	// centres or with fewer than 768 rotated coordinates.
+	// TwoStage stores the signs of rotated coordinates a second time, in d'/8 + 4 bytes more for a
+	// row of d' rotated coordinates. With TwoStage, a search for few of many rows reads all signs,
+	// and the codes of only the rows that may be among the best. With TwoStage, the result of
+	// Search lacks one or more rows of the result without TwoStage with probability 0.01 at most.
+	// Despite TwoStage, a search reads all codes if given several queries or SearchOptions, or if a
+	// sample of signs promises no gain. TwoStage requires Bits of 4 or 8. TwoStage has no effect on
+	// codes with centres or with fewer than 768 rotated coordinates.
 	TwoStage bool
 }
 

@@ -29,10 +29,10 @@ type Quantiser[T dense.Float] interface {
 	// the argument cosine, over uniformly random rotations. The estimate of xᵀy has ‖x‖‖y‖ times
 	// the mean and (‖x‖‖y‖)² times the variance that Theory returns for the cosine, and the
 	// estimate of ‖x−y‖² has 4 times the variance for xᵀy. The mean that Theory returns is the
-	// argument cosine. The variance that Theory returns is NaN for several bits and fewer than 32
+	// argument cosine. The variance that Theory returns is NaN for Bits > 1 and fewer than 32
 	// rotated coordinates, where no formula is known. For a quantiser of Learn, Theory averages the
-	// variance over pairs of vectors like the sample, with norms after subtraction of the mean. The
-	// first call of Theory takes longer than later calls, to compute integrals.
+	// variance over vectors like the sample, and ‖x‖ and ‖y‖ are norms after subtraction of the
+	// mean. The first call of Theory takes longer than later calls, to compute integrals.
 	Theory(cosine float64) (mean, variance float64)
 
 	// WithCentres returns a quantiser with the rotation of the receiver that encodes x − c for a
@@ -49,18 +49,18 @@ type Quantiser[T dense.Float] interface {
 	// errors of Codes.Append for x.
 	Encode(ctx context.Context, x dense.Matrix[T]) (Codes[T], error)
 
-	// Prepare rotates and rounds the query x (d numbers) for estimates of a Measure, the argument
-	// by. Prepare writes the prepared query into dst and returns dst, or a new Query if dst is nil.
-	// If the argument miss is positive, estimates have the bounds Low and High, each of which fails
-	// with at most the probability miss. The query x may have any finite norm; if x is not finite,
-	// all estimates for the query are NaN.
+	// Prepare rotates and rounds the query x (d numbers) for estimates of the Measure by. Prepare
+	// writes the prepared query into dst and returns dst, or a new Query if dst is nil. If the
+	// argument miss is positive, estimates have the bounds Low and High, each of which fails with
+	// at most the probability miss. The query x may have any finite norm; if x is not finite, all
+	// estimates for the query are NaN.
 	//
-	// Prepare multiplies x by the rotation matrix of the quantiser. With centres in R^d, a query
-	// needs O(d) operations when the query meets the first row of a centre. For a query q so near
-	// to a multiple tc of a centre c that ‖q − tc‖ < ‖q‖/16, q − tc is rotated and rounded by
-	// itself, because the rounding of q is too coarse for rows of the centre. If the quantiser has
-	// prepared dst before, Prepare allocates nothing. For vectors of R^d, Prepare panics if x does
-	// not have d elements, if the Measure is unknown, or if miss is not in [0, 1).
+	// Prepare multiplies x by the rotation matrix of the quantiser. For each centre in R^d, the
+	// first estimate for a query and a row of the centre takes O(d) operations more. For a query q
+	// so near to a multiple tc of a centre c that ‖q − tc‖ < ‖q‖/16, q − tc is rotated and rounded
+	// by itself, because the rounding of q is too coarse for rows of the centre. If the quantiser
+	// has prepared dst before, Prepare allocates nothing. For vectors of R^d, Prepare panics if x
+	// does not have d elements, if the Measure is unknown, or if miss is not in [0, 1).
 	Prepare(dst *Query, x []T, by Measure, miss float64) *Query
 
 	// EncodeBytes appends the codes of the rows of x (n×d) to dst, with an equal number of bytes

@@ -24,13 +24,13 @@ type SearchOptions[T dense.Float] struct {
 
 	// Rows writes the original vectors of the rows with the numbers ids into dst, which is
 	// len(ids)×d. The elements of ids ascend. If Rows is not nil, SearchAll returns exact values
-	// with a StdErr of 0, and over random rotations misses any of the best rows of a query with at
+	// with a StdErr of 0, and, over random rotations, lacks one or more of the best rows with at
 	// most the probability miss of Quantiser.Prepare, or 0.01 if miss is 0. SearchAll calls Rows
 	// from one goroutine, for rows of one query at a time, and returns each error of Rows.
 	Rows func(dst dense.Matrix[T], ids []int) error
 
-	// If Centres is above 0, SearchAll ranks only the rows of so many centres of WithCentres, those
-	// nearest to the query by the Measure of the query, and the rows whose centre is the origin.
+	// If Centres is above 0, SearchAll and Within return only rows whose centre is the origin or
+	// one of so many centres of WithCentres nearest to the query by the Measure of the query.
 	// Centres of 0, or above the number of centres of the quantiser, stands for all centres.
 	Centres int
 }

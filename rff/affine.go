@@ -23,8 +23,8 @@ import (
 // learnt metric. Method Kernel of the map of an Affine returns a kernels.Pullback whose elements
 // must not be written. For points x of R^d and the unit roundoff u, element i of A·(x − c) in an
 // Affine has a rounding error of a few u·(d + 2)·Σ_j |A_ij·(x_j − c_j)|, however far the centre c
-// is from 0. Transform of an Affine costs a matrix product, or O(d) for a point of R^d if there are
-// Factors.
+// is from 0. For a point of R^d, Transform of an Affine takes O(r·d) with an r×d matrix A, or O(d)
+// with Factors, the diagonal of A.
 type Affine struct {
 	A       dense.Matrix[float64] // r×d; zero if there are Factors
 	Factors []float64             // f of A = diag(f); nil if there is an A

@@ -22,12 +22,12 @@ import (
 //	k = (7 + 11ρ + 5ρ² + ρ³)/24,  ρ = 2κ − 1 = E[s_t(x)·s_t(y)],
 //	φ(x) = 1/√24·[√7, √(11/m₁)·s_t(x) …, √(5/m₂)·s_t(x)·s_u(x) …, √(1/m₃)·s_t(x)·s_u(x)·s_v(x) …].
 //
-// Feature vectors of Boxes have the norm 1. Boxes has m₁ features of one sign, half of Features, or
-// the number of thresholds if that is less, and m₃ features of three signs, a sixth of the rest.
-// For m features of equally many signs, Draw divides the weights of all thresholds into m equal
-// shares, and draws for each sign of a feature one threshold from each share, in random order.
-// Estimates of the kernel by Boxes are unbiased, with a mean squared error of 0.10/Features for two
-// points that thresholds of a third of the weight separate.
+// Feature vectors of Boxes have the norm 1. Beside one constant, Boxes has m₁ features of one sign,
+// about half of Features but no more than thresholds; of the rest, m₃ features, a sixth, have three
+// signs and m₂ have two. For m features of equally many signs, Draw divides the weights of all
+// thresholds into m equal shares, and draws for each sign of a feature one threshold from each
+// share, in random order. Estimates of the kernel by Boxes are unbiased, with a mean squared error
+// of 0.10/Features for two points that thresholds of a third of the weight separate.
 //
 // A point with a NaN or infinite coordinate has NaN in all features of Boxes. Transform of Boxes
 // takes O(d + Features) operations for a point of R^d. Between thresholds features are constant, so

@@ -12,20 +12,19 @@ import (
 )
 
 // Centred returns a feature map of the softmax kernel exp(s·xᵀy) that applies phi to x − b for
-// queries x and to y − c for keys y, and makes up for b and c exactly by a factor. With φ = phi and
-// ψ = Keys(phi), Centred gives a query x the features φ(x − b)·exp(s·(x − b/2)ᵀc), and a key y the
-// features ψ(y − c)·exp(s·bᵀ(y − c/2)). A nil b or c of Centred stands for the zero vector; Centred
-// copies b and c. The map of Centred is Paired, and is a LogMap, Differentiable, DifferentiableLog
-// or unbiased if phi is. Estimates of the kernel by Centred at a query x and a key y have the
-// relative error of phi at x − b and y − c, so that b and c should be the means of queries and of
-// keys. To fit a map for Centred, subtract from samples of queries and of keys the mean of each:
-//
-//	query: φ(x − b)·exp(s·(x − b/2)ᵀc),  key: ψ(y − c)·exp(s·bᵀ(y − c/2)).
+// queries x and to y − c for keys y, and makes up for b and c exactly by a factor. For φ = phi, ψ =
+// Keys(phi) and the kernel exp(s·xᵀy), Centred gives a query x the features φ(x − b)·exp(s·(x −
+// b/2)ᵀc), and a key y the features ψ(y − c)·exp(s·bᵀ(y − c/2)). A nil b or c of Centred stands for
+// the zero vector; Centred copies b and c. The map of Centred is Paired, and is a LogMap,
+// Differentiable, DifferentiableLog or unbiased if phi is. Estimates of the kernel by Centred at a
+// query x and a key y have the relative error of phi at x − b and y − c, so that b and c should be
+// the means of queries and of keys. To fit a map for Centred, as by FitSDERF, subtract from samples
+// of queries and of keys the mean of each.
 //
 // For n points of R^in and out features, each method of the map of Centred costs the method of phi
-// and O(n·(in + out)); Backward also costs a Transform if phi has no LogBackward. If phi is no
-// LogMap, the factors exp(s·(x − b/2)ᵀc) and exp(s·bᵀ(y − c/2)) in features of Centred overflow
-// above e^709.8 (e^88.7 in float32).
+// and O(n·(in + out)); Backward also costs a Transform if phi has no LogBackward. If phi, a map of
+// exp(s·xᵀy), is no LogMap, the factors exp(s·(x − b/2)ᵀc) and exp(s·bᵀ(y − c/2)) in features of
+// Centred overflow above e^709.8 (e^88.7 in float32).
 //
 // Centred returns an error for a nil phi, a phi whose kernel is not kernels.Softmax, a b or c that
 // is neither nil nor as long as points of phi, and an element of b or c that is not finite.

@@ -33,10 +33,10 @@ func dotProduct[T dense.Float](e engine[T]) (Map[T], error) {
 //	φ(x) = 1/√m · [sign(w₁ᵀx) … sign(w_mᵀx)],  R^d → R^m.
 //
 // Since sign 0 = 0, all features of Angular of the zero vector, which has no direction, are 0.
-// Angular gives the feature NaN where the projection wᵀx of a point x is NaN or infinite and has no
-// known sign. Estimates of the kernel by Angular are unbiased for isotropic frequencies of any
-// lengths. With m independent frequencies, the mean squared error of Angular is 4θ(π−θ)/(mπ²) at
-// points with the angle θ.
+// Angular gives the feature NaN where the projection wᵀx of a point x is NaN or infinite. Estimates
+// of the kernel by Angular are unbiased for isotropic frequencies of any lengths. With m
+// independent frequencies, the mean squared error of Angular is 4θ(π−θ)/(mπ²) at points with the
+// angle θ.
 type Angular struct{}
 
 func (Angular) perFrequency() int { return 1 }

@@ -29,8 +29,8 @@ import (
 // From n landmarks, Nystroem always chooses the landmark l with the largest residual k(l, l) −
 // ‖φ(l)‖² next, for the features φ from the landmarks so far, until all residuals are at most
 // n·2⁻⁵² times the largest k(l, l). Inner products of features of Nystroem at points x and y equal
-// k(x, y) to rounding if x or y is a landmark. At every point x, the squared norm of the features
-// of Nystroem is at most k(x, x), and package ridge adds the difference to the variance of
+// k(x, y) to rounding if x or y is a chosen landmark. At every point x, the squared norm of the
+// features of Nystroem is at most k(x, x), and package ridge adds the difference to the variance of
 // predictions. Packages landmarks and kmeans choose landmarks, of which Nystroem keeps a copy.
 //
 // For r features from n landmarks, Nystroem computes the n×n Gram matrix and takes about n²·r/2

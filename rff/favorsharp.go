@@ -15,16 +15,16 @@ import (
 	"github.com/seed-feabd252/randfeat/orf"
 )
 
-// SADERF has the features of SoftmaxOptimal at ψ∘x for queries x and at y/ψ for keys y, with
-// factors ψ that balance coordinates: simplified asymmetric dense-exponential random features, one
-// of the three FAVOR# maps [Likhosherstov et al. 2023]. The factors ψ of SADERF do not change the
+// SADERF has the features of SoftmaxOptimal at ψ∘x for queries x and at y/ψ for keys y, with a
+// factor ψ_l for each coordinate: simplified asymmetric dense-exponential random features, one of
+// the three FAVOR# maps [Likhosherstov et al. 2023]. The factors ψ of SADERF do not change the
 // kernel, because (ψ∘x)ᵀ(y/ψ) = xᵀy for products ψ∘x and quotients y/ψ by coordinate. FitSADERF
-// fits the factors ψ (Psi) and the number a (A) of a SADERF to samples. For a SADERF, Draw returns
-// the map of queries, whose method Keys returns the map of keys; both are LogMaps. Estimates of the
-// kernel by SADERF are unbiased for any factors, if the frequencies are from N(0, I). The mean
-// squared error of SADERF with factors ψ at a query x and a key y is the error of SoftmaxOptimal at
-// ψ∘x and y/ψ. For n points of R^d, Transform of SADERF costs O(n·d) more than SoftmaxOptimal.
-// SADERF keeps the structure, and so the speed, of structured frequencies.
+// fits Psi, the factors ψ, and the damping A to samples of queries and keys. For a SADERF, Draw
+// returns the map of queries, whose method Keys returns the map of keys; both are LogMaps.
+// Estimates of the kernel by SADERF are unbiased for any ψ_l ≠ 0, if the frequencies are from N(0,
+// I). The mean squared error of SADERF at a query x and a key y is that of SoftmaxOptimal with
+// equal Scale and A at ψ∘x and y/ψ. For n points of R^d, Transform of SADERF costs O(n·d) more than
+// SoftmaxOptimal. SADERF keeps the structure, and so the speed, of structured frequencies.
 type SADERF struct {
 	Scale float64   // s, above 0
 	A     float64   // a, below 1/8
@@ -72,12 +72,12 @@ func saderf[T dense.Float](s SADERF, e engine[T]) (Map[T], error) {
 }
 
 // ADERF has the features of SoftmaxOptimal at Ψx for queries x and at Ψ^(−ᵀ)y for keys y, with a
-// matrix Ψ (Query) in place of the factors of SADERF: asymmetric dense-exponential random features
-// [Likhosherstov et al. 2023]. ADERF also balances directions that are not coordinate axes, which
-// SADERF does not. Estimates of the kernel by ADERF with frequencies from N(0, I) are unbiased for
-// any matrix Ψ, except for rounding, which changes xᵀy in the kernel by about κ·u·‖x‖‖y‖ for the
-// condition number κ of Ψ and u = 2⁻⁵³ (2⁻²⁴ in float32). For n points of R^d, Transform of ADERF
-// costs O(n·d²) more than SADERF, for products with a d×d matrix.
+// matrix Ψ (Query) in place of factors ψ of SADERF: asymmetric dense-exponential random features
+// [Likhosherstov et al. 2023]. FitADERF balances queries and keys in size along all directions,
+// FitSADERF along coordinate axes. Estimates of the kernel by ADERF with frequencies from N(0, I)
+// are unbiased for any invertible Ψ, except for rounding, which changes xᵀy in the kernel by about
+// κ·u·‖x‖‖y‖ for the condition number κ of Ψ and u = 2⁻⁵³ (2⁻²⁴ in float32). For n points of R^d,
+// Transform of ADERF costs O(n·d²) more than SADERF, for products with a d×d matrix.
 type ADERF struct {
 	Scale      float64               // s, above 0
 	A          float64               // a, below 1/8
@@ -127,8 +127,8 @@ func aderf[T dense.Float](s ADERF, e engine[T]) (Map[T], error) {
 // The map of SDERF is a LogMap for both queries and keys. FitSDERF fits the diagonal matrix A
 // (Damping) and the orthogonal matrix Q (Basis) of a SDERF to samples. Estimates of the kernel by
 // SDERF are unbiased for any Damping and any orthogonal Basis, if the frequencies are from N(0, I).
-// With m independent N(0, I) frequencies, the mean squared error of SDERF at points x/√s and y/√s
-// has a closed form, with K = exp(xᵀy):
+// With Scale s and m independent N(0, I) frequencies, the mean squared error of SDERF at points
+// x/√s and y/√s has a closed form, with K = exp(xᵀy):
 //
 //	(Π_l (1−4a_l)·(1−8a_l)^(−½)·exp(2(1−4a_l)·(Qᵀ(x+y))_l²/(1−8a_l)) · exp(−‖x‖²−‖y‖²) − K²)/m.
 //
@@ -144,12 +144,12 @@ func (SDERF) perFrequency() int { return 1 }
 func (s SDERF) String() string  { return fmt.Sprintf("SDERF(scale=%v)", s.Scale) }
 
 // FitSDERF returns the SDERF for the softmax kernel exp(s·xᵀy), s = scale, queries like the rows of
-// x (n×d) and keys like the rows of y (n'×d). With the eigendecomposition s·E[(x+y)(x+y)ᵀ] = QΛQᵀ
-// over pairs of a query x and a key y, FitSDERF sets Basis to Q and element l of Damping to (1 − 2φ
-// − √((2φ+1)² + 8φ))/16 with φ = Λ_l. If all eigenvalues of E[(x+y)(x+y)ᵀ] are equal, the map of
-// FitSDERF is SoftmaxOptimal, with the A of OptimalA, at rotated points. FitSDERF takes O((n+n')·d²
-// + d³) operations for n queries and n' keys of R^d. FitSDERF returns an error if FitADERF would
-// return one.
+// x (n×d) and keys like the rows of y (n'×d). With the eigendecomposition scale·E[(x+y)(x+y)ᵀ] =
+// QΛQᵀ over pairs of a query x and a key y, FitSDERF sets Basis to Q and element l of Damping to (1
+// − 2φ − √((2φ+1)² + 8φ))/16 with φ = Λ_ll. If all eigenvalues of E[(x+y)(x+y)ᵀ] are equal, the map
+// of FitSDERF is SoftmaxOptimal, with the A of OptimalA, at rotated points. FitSDERF takes
+// O((n+n')·d² + d³) operations for n queries and n' keys of R^d. FitSDERF returns an error if
+// FitADERF would return one.
 func FitSDERF[T dense.Float](x, y dense.Matrix[T], scale float64) (SDERF, error) {
 	f, err := newFit(x, y, scale)
 	if err != nil {

@@ -17,11 +17,11 @@ import (
 //	φ(x) = D·exp(−s‖x‖²/2)/√m · [exp(a‖w₁‖² + B√s·w₁ᵀx) … exp(a‖w_m‖² + B√s·w_mᵀx)],
 //	B = √(1−4a), D = (1−4a)^(d/4),  R^d → R^m.
 //
-// SoftmaxOptimal with A = 0 is SoftmaxPositive. The variance of positive features comes from long
-// frequencies, and a negative A of SoftmaxOptimal damps long frequencies. OptimalA chooses the
-// number A of SoftmaxOptimal for a set of points. The map of SoftmaxOptimal is a LogMap, and
-// estimates of the kernel are unbiased for frequencies from N(0, I). With m independent N(0, I)
-// frequencies, SoftmaxOptimal with A = a has at points x/√s and y/√s of R^d the mean squared error
+// SoftmaxOptimal with A = 0 is SoftmaxPositive. With A = a < 0, the factor exp(a‖w‖²) in
+// SoftmaxOptimal damps the features of long frequencies w. OptimalA chooses the number A of
+// SoftmaxOptimal for a set of points. The map of SoftmaxOptimal is a LogMap, and estimates of the
+// kernel are unbiased for frequencies from N(0, I). With m independent N(0, I) frequencies,
+// SoftmaxOptimal with Scale s and A = a has at points x/√s and y/√s of R^d the mean squared error
 // ((1−4a)^d·(1−8a)^(−d/2)·exp(2(1−4a)p/(1−8a) − ‖x‖² − ‖y‖²) − K²)/m, for p = ‖x+y‖², K = exp(xᵀy).
 type SoftmaxOptimal struct {
 	Scale float64 // s, above 0

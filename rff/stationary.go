@@ -21,9 +21,9 @@ import (
 //	φ(x) = 1/√m · [cos(w₁ᵀx/ℓ) … cos(w_mᵀx/ℓ), sin(w₁ᵀx/ℓ) … sin(w_mᵀx/ℓ)],  R^d → R^2m.
 //
 // Estimates of the kernel by Gaussian are unbiased for frequencies from N(0, I), and feature
-// vectors always have the norm 1. With m independent N(0, I) frequencies and q = ‖x−y‖²/ℓ², the
-// mean squared error of Gaussian is (1−e^(−q))²/(2m) [Sutherland & Schneider 2015]; orthogonal
-// frequencies lower the error [Yu et al. 2016].
+// vectors always have the norm 1. With length-scale ℓ, m independent N(0, I) frequencies and q =
+// ‖x−y‖²/ℓ², the mean squared error of Gaussian is (1−e^(−q))²/(2m) [Sutherland & Schneider 2015];
+// orthogonal frequencies lower the error [Yu et al. 2016].
 type Gaussian struct {
 	LengthScale float64 // ℓ, in units of x, above 0
 }
@@ -94,10 +94,11 @@ func waves[T dense.Float](phi []T, from, to int, c T) {
 // Estimates of the kernel k by Laplacian with m frequencies of orf.Cauchy are unbiased, with the
 // mean squared error (1 + k(2x, 2y) − 2k(x, y)²)/(2m).
 //
-// For a large t, a share of 2‖x‖₁/(πℓt) of the phases wᵀx/ℓ of Laplacian exceeds t in absolute
-// value, so that a few features in float32 have no correct digit. Features of Laplacian without a
-// correct digit change estimates of the kernel by a negligible amount for points x with ‖x‖₁ below
-// some 10³·ℓ. For Laplacian, centre points x with ‖x‖₁ above some 10³·ℓ, or use float64.
+// With length-scale ℓ, a share of 2‖x‖₁/(πℓt) of the phases wᵀx/ℓ of Laplacian exceeds a large t in
+// absolute value, so that a few features in float32 have no correct digit. Features of Laplacian
+// without a correct digit change estimates of the kernel negligibly for points x with ‖x‖₁ below
+// some 10³ length-scales. For Laplacian, centre points x with ‖x‖₁ above some 10³ length-scales, or
+// use float64.
 type Laplacian struct {
 	LengthScale float64 // ℓ, above 0
 }

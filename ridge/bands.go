@@ -19,11 +19,11 @@ import (
 //
 //	|y_ij − f_j(x_i)| / ( σ_j·√((1 − h_i)/ω_i + (1 − h_i)²·r_i) ).
 //
-// The arguments x, y and weights and the h_i of Jackknife are those of LeaveOneOut, and r_i is the
-// result r of Variances at row i. WithBands makes prediction bands from the ratios of Jackknife, if
-// no length-scales were learnt from the rows. Jackknife returns an error where LeaveOneOut returns
-// one, for a weight of 0, and for a ratio of error to standard deviation that is not finite. Cost:
-// as Predict.
+// The arguments x, y and weights and the leverages h_i of Jackknife are those of LeaveOneOut, and
+// r_i is the result r of Variances at row i. WithBands makes prediction bands of the ratios of
+// Jackknife, too narrow ones if length-scales were learnt from the rows. Jackknife returns an error
+// where LeaveOneOut returns one, for a weight of 0, and for a ratio of error to standard deviation
+// that is not finite. Cost: as Predict.
 func (m *Model[T]) Jackknife(dst, x, y dense.Matrix[T], weights []T) (dense.Matrix[T], error) {
 	for i, w := range weights {
 		if w == 0 {
@@ -49,12 +49,12 @@ func (m *Model[T]) Jackknife(dst, x, y dense.Matrix[T], weights []T) (dense.Matr
 }
 
 // Bands are prediction errors at rows that a fit has not seen, from which Model.Band computes half
-// widths of prediction bands. Half widths from Bands are right for every probability distribution
-// of the noise [Vovk et al. 2005]. If a model learnt length-scales or a metric from the rows, the
-// errors in Bands must come from fits to other rows that learnt length-scales or metric again.
+// widths of prediction bands. Prediction bands hold new targets with the given probability for any
+// distribution of the noise if rows are exchangeable [Vovk et al. 2005]. If a fit learns
+// length-scales or a metric, errors in Bands must be at rows that took no part in learning.
 type Bands[T dense.Float] struct {
-	// Errors are the absolute differences |y_ij − f_j(x_i)| of target and mean of output j, a
-	// column, at row i, a row of Errors, divided by the factors that Relative and Logs describe.
+	// In row i and column j, Errors has the absolute difference |y_ij − f_j(x_i)| of target and
+	// mean of output j at the point x_i, divided by the factors that Relative and Logs describe.
 	Errors dense.Matrix[float64]
 
 	// Relative says that Errors are ratios of prediction errors to standard deviations, as
@@ -75,7 +75,7 @@ type Bands[T dense.Float] struct {
 	Least []float64
 }
 
-// WithBands returns the model with the Bands b, which files of the model contain.
+// WithBands returns a copy of the model with the Bands b, which Model.Write writes too.
 //
 // WithBands returns an error for Errors of a wrong shape or with a number that is negative, NaN or
 // infinite, a zero Logs or one with another number of features or outputs than the model, a Least

@@ -15,7 +15,7 @@ import (
 	"github.com/seed-feabd252/randfeat/rff"
 )
 
-// Trial is the result of Choose or Classify for one feature map.
+// Trial has the score of one feature map in Choose or Classify, or the error of the fit.
 type Trial struct {
 	Score float64 // log evidence, or the loss of Classify; NaN if the fit failed
 	Err   error   // of the fit, or nil

@@ -22,13 +22,13 @@ import (
 	"github.com/seed-feabd252/randfeat/rff"
 )
 
-// ClassifyOptions are the parameters of Classify. Only the field Classes must be given.
+// ClassifyOptions are the parameters of Classify, of which only Classes has no default.
 type ClassifyOptions struct {
 	// Classes is the number of classes, at least 2.
 	Classes int
 
 	// Ratio is the penalty λ of the squared regression weights, in squared units of the features. A
-	// Ratio of 0 stands for the penalty λ of least loss.
+	// Ratio of 0 stands for the penalty λ of least leave-one-out log-loss.
 	Ratio float64
 
 	// ClassWeights has a factor for each class, which multiplies the weights of the rows of the
@@ -44,18 +44,18 @@ type ClassifyOptions struct {
 // more classes.
 const sampledRows = 2048
 
-// Classify fits a classifier for each feature map to the rows and returns the classifier of least
-// loss. For Classify the target of row i is the class c_i, a whole number from 0 to Classes − 1. A
-// classifier is ridge regression on 0-1 indicators of the classes c; the means f_c and the inverse
-// temperature β give probabilities P, and leave-one-out means for row i probabilities P⁻ⁱ:
+// Classify fits a classifier for each feature map and returns the classifier of least leave-one-out
+// log-loss. For Classify the target of row i is its class c_i, from 0 to Classes − 1. A classifier
+// is ridge regression on 0-1 indicators of the classes c, whose means f_c and an inverse
+// temperature β give probabilities P of classes, and P⁻ⁱ for a fit without row i:
 //
 //	P(c|x) ∝ exp(β·f_c(x)),  loss = −Σ_i ω_i·log P⁻ⁱ(c_i|x_i) / Σω.
 //
 // Classify chooses the penalty λ, the inverse temperature β and, if the loss falls clearly, a
 // mixture of the means f_c that minimise the loss at the rows, or at 2048 of more rows: see
-// Classification in docs/regression.md. The loss is too small for a map whose parameters were
-// learnt from the targets of the rows. For each map of D features, Classify reads the n rows once,
-// and costs n feature transforms, n·D²/2 multiply-adds, and 20·(D³/3 + 1024·D²) to choose λ.
+// Classification in docs/regression.md. The loss of Classify is too small for a map whose
+// parameters were learnt from the targets of the rows. For a map of D features, Classify reads n
+// rows once, for n feature transforms, n·D²/2 multiply-adds, and 20·(D³/3 + 1024·D²) to choose λ.
 //
 // Classify returns an error for an empty slice maps, a nil map, options out of range, a target that
 // is not a class, a class without rows of a weight above 0 and rows that Sums.Add refuses, the

@@ -44,8 +44,8 @@ func (e *exact[T]) at(x dense.Matrix[T], b []float64) dense.Matrix[float64] {
 // The rows x_i are those of the argument x of WithKernel, and kernelridge.Fit computes the
 // coefficients a_ij and, for each output j, the intercept b_j and the variance of the noise. For a
 // model from WithKernel, Weights returns zero weights and the intercepts b. Standard deviations of
-// a model from WithKernel remain those of the features: features of few landmarks leave more
-// variance than all rows do. For a model from WithKernel, LogEvidence returns 0, and LeaveOneOut,
+// a model from WithKernel come from the features and the argument noise, and are too large if the
+// features have few landmarks. For a model from WithKernel, LogEvidence returns 0, and LeaveOneOut,
 // Jackknife and Gradient return an error.
 //
 // WithKernel returns an error for a zero model, a map without a kernel, shapes that do not fit,
@@ -100,8 +100,8 @@ func checkExact[T dense.Float](k kernels.Kernel, x dense.Matrix[T], a dense.Matr
 // indicators y: the element y_ij is 1 if row i has class j, and 0 otherwise. Row i of the argument
 // leftOut has the errors y_i − f⁻ⁱ(x_i) of a fit f⁻ⁱ without row i or a group of row i, such as
 // those of LeaveOneOut or of kernelridge.Fit. From the errors leftOut, Classifier computes the
-// temperature and the mixture of the scores by the loss of Classify, and also returns the loss. The
-// argument labels of Classifier has the texts of classes as ClassifyOptions.Labels.
+// inverse temperature and the mixture of scores of least loss, as Classify does, and returns the
+// loss too. The argument labels of Classifier has the texts of classes as ClassifyOptions.Labels.
 //
 // Classifier returns an error for a zero model, shapes that do not fit, rows of y that are no
 // indicators, elements of leftOut that are not finite, and labels that do not fit.

@@ -18,7 +18,7 @@ import (
 // Write writes the model with the feature map to w as one safetensors file, which NumPy reads.
 // docs/regression.md lists the arrays. The documentation of rff.Write lists the feature maps that
 // Write supports and the parts that files of all types have. For D features and p outputs the file
-// of Write has 4·D² + 8·D·p bytes and the bytes of the feature map.
+// of Write has about 4·D² + 8·D·p bytes and those of the feature map.
 //
 // Write returns an error for a feature map that rff.Write refuses, and the errors of w.
 func (m *Model[T]) Write(w io.Writer) error {

@@ -26,8 +26,8 @@ type NPY[T dense.Float] struct {
 	Weights string // path of the weights, n; "" for none
 }
 
-// Blocks reads the files X, Y and Weights. An error of Blocks names a file that is missing or
-// damaged, has no array of the right kind, or has another number of rows than the file X.
+// Blocks reads the files with the paths X, Y and Weights. An error of Blocks names a file that is
+// missing or damaged, has no array of the right kind, or has another number of rows than X.
 func (f NPY[T]) Blocks() iter.Seq2[Block[T], error] {
 	return func(yield func(Block[T], error) bool) {
 		if err := f.read(yield); err != nil {

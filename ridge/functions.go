@@ -22,7 +22,7 @@ import (
 )
 
 // Functions are functions drawn from the posterior of a Model. The values of one of the Functions
-// at several points are a joint sample, and all calls of Eval at a point return one value. A
+// at several points are a joint sample, and all calls of Eval at a point return equal values. A
 // Functions value never changes, and goroutines may share the value.
 type Functions[T dense.Float] struct {
 	phi    rff.Map[T]

@@ -18,8 +18,8 @@ import (
 // Backward of an [rff.Differentiable] map computes the gradient with respect to the points.
 //
 // The arguments x, y and weights of Gradient are some or all rows of the fit, as for Sums.Add, and
-// must not overlap dst. Gradient returns an error where Sums.Add returns one. For n rows and D
-// features, Gradient costs n transforms by the feature map and n·D² multiply-adds.
+// must not overlap dst. Gradient returns an error where Sums.Add does and for models of WithKernel.
+// For n rows and D features, Gradient costs n feature transforms and n·D² multiply-adds.
 func (m *Model[T]) Gradient(dst, x, y dense.Matrix[T], weights []T) (dense.Matrix[T], error) {
 	return m.rowwise(dst, x, y, weights, m.regression.Weights.Rows, m.slopes)
 }

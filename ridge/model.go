@@ -13,8 +13,8 @@ import (
 	"github.com/seed-feabd252/randfeat/rff"
 )
 
-// Options are the parameters of a fit. With zero Options a fit chooses all parameters by maximum
-// evidence.
+// Options fix the variances, the intercept and the method of a fit. With zero Options a fit chooses
+// all parameters by maximum evidence.
 type Options struct {
 	// Noise is the variance σ² of the noise, in squared units of the targets. A Noise of 0 stands
 	// for the variance of maximum evidence.
@@ -176,9 +176,9 @@ func (m *Model[T]) Prior() []float64 { return slices.Clone(m.prior) }
 //
 //	−½·[ (yᵀy − yᵀΦμ)/σ² + log det A − D·log λ + n·log(2πσ²) − Σ log ω ].
 //
-// For a model with an intercept, LogEvidence is the log density of contrasts of the targets: n − 1
-// replaces the number n of rows, and the brackets also contain log Σω. LogEvidence compares feature
-// maps, kernels and variances on equal rows. For a model from WithKernel, LogEvidence returns 0.
+// For a model with an intercept, LogEvidence is the log density of contrasts of the n targets, with
+// n − 1 for n, and log Σω of row weights ω added in the brackets. On equal rows, feature maps and
+// variances of larger LogEvidence are more likely. LogEvidence is 0 for a model from WithKernel.
 func (m *Model[T]) LogEvidence() float64 { return m.evidence }
 
 // DegreesOfFreedom returns the effective number of parameters of each output, the trace of the
@@ -223,7 +223,7 @@ type Accuracy struct {
 	LogEvidence float64
 }
 
-// Accuracy returns how far the model may be from the exact solution.
+// Accuracy returns how far the model may be from the exact solution of the ridge regression.
 func (m *Model[T]) Accuracy() Accuracy {
 	a := m.accuracy
 	a.Bound = slices.Clone(a.Bound)

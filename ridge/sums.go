@@ -79,8 +79,8 @@ func (s *Sums[T]) Rows() int { return s.n }
 // Scale multiplies the number of rows that each row stands for, at first 1, by factor: after
 // Scale(3) every row counts as three rows. With γ < 1, Scale(γ) before each Add makes the Sums
 // forget: a row that k calls of Scale have followed counts γᵏ times in the number of rows, sums,
-// evidence and noise. For a row that k calls of Scale(γ) have followed, LeaveOneOut needs the
-// weight γᵏ. Before Merge, call Scale(γᵏ) on the Sums that lag k calls of Scale(γ) behind.
+// evidence and noise. For a row that k calls of Scale(γ) have followed, LeaveOneOut needs γᵏ times
+// the weight of the row. Before Merge, call Scale(γᵏ) on Sums that lag k calls of Scale(γ) behind.
 //
 // Scale returns an error and keeps the Sums if the argument factor is not positive and finite, or
 // if the number of rows or the weights would become 0 or infinite. Cost: D²/2 multiplications.

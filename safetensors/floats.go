@@ -16,8 +16,8 @@ import (
 // zero. If T is float32, Floats rounds F64 to the nearest float32, ties to even, and to ±Inf beyond
 // the range of float32. Floats converts ±Inf to ±Inf and NaN to NaN, with sign and payload if T is
 // the type of the elements. The type F8_E4M3 has no infinity, and only the bytes 0x7f and 0xff are
-// NaN [OFP8]. Floats converts BOOL to 0 and 1. Integers convert exactly. Models store quantised
-// weights as F8 or integers beside scales, by which the caller of Floats multiplies.
+// NaN [OFP8]. Floats converts BOOL to 0 and 1. Integers convert exactly. Floats does not multiply
+// quantised weights (F8 or integers) by scales from another tensor.
 //
 // Floats returns an error for a DType that Floats does not convert, an integer that T does not
 // represent exactly, and Data whose length does not fit DType and Shape.

@@ -18,14 +18,14 @@ const maxHeader = 100_000_000
 // Read reads a safetensors file from r, and returns an error for bytes after the last tensor.
 //
 // Each Tensor that Read returns has memory of its own, and Shape and Data that are not nil. An
-// error of Read names the tensor and the value that the format forbids, or wraps the error of r.
-// For a file that ends too early, the error of Read wraps io.ErrUnexpectedEOF. For a file larger
-// than 2⁴⁰ bytes, or 2³⁰ bytes on 32-bit systems, Read returns an error before reading a tensor. No
-// input makes Read panic. Read allocates at most a constant plus a multiple of the bytes that r has
+// error of Read says which part of the file breaks the format, or wraps the error of r. For a file
+// that ends too early, the error of Read wraps io.ErrUnexpectedEOF. For tensors of more than 2⁴⁰
+// bytes together, or 2³⁰ on 32-bit systems, Read returns an error before reading a tensor. No input
+// makes Read panic. Read allocates at most a constant plus a multiple of the bytes that r has
 // delivered, whatever the header claims.
 //
-// Read reads the header and each tensor in one call of r.Read or in large blocks, so that r needs a
-// bufio.Reader only for a file of many small tensors.
+// Read reads each tensor in one call of r.Read or in large blocks, so that r needs a bufio.Reader
+// only for a file of many small tensors.
 func Read(r io.Reader) (*File, error) {
 	if r == nil {
 		return nil, errors.New("safetensors: r is nil, want a reader")

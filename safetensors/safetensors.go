@@ -7,7 +7,7 @@ import (
 	"strings"
 )
 
-// File is the content of a safetensors file.
+// File holds the tensors and the metadata of a safetensors file.
 type File struct {
 	// Metadata holds the texts that the file has beside tensors, by key. A nil Metadata means a
 	// file without metadata, and an empty Metadata a file with an empty table of metadata.

@@ -8,16 +8,15 @@ import (
 )
 
 // ElementError reports an element of an argument that is NaN or ±Inf, or an element of the diagonal
-// that cannot be a divisor. An element of the diagonal can be a divisor if the magnitude is in [ν,
-// 1/ν], where ν = 2⁻¹²⁶ (float32) or 2⁻¹⁰²² (float64) is the smallest normal number. Zero,
-// subnormal numbers, and numbers whose reciprocal is subnormal cannot be divisors.
+// that cannot be a divisor. An element λ of the diagonal can be a divisor if ν ≤ |λ| ≤ 1/ν, where ν
+// = 2⁻¹²⁶ (float32) or 2⁻¹⁰²² (float64) is the smallest normal number.
 type ElementError struct {
 	Argument string  // "diag", "q", "k" or "v"
 	Row      int     // the first such row of the argument
 	Value    float64 // the first such element of the row
 }
 
-// Error returns a message with argument, row, wrong element and the condition on elements.
+// Error returns a message with argument, row and value of the wrong element, and allowed values.
 func (e *ElementError) Error() string {
 	want := "a finite element"
 	if e.Argument == "diag" {

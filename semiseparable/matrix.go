@@ -12,8 +12,8 @@ import (
 // for j > i, and for j < i the inner product q_iᵀk_j of row i of Q and row j of K.
 //
 // In an n×n Matrix, Q and K are n×d, for any d. Diag holds the n elements of the Matrix on the
-// diagonal. A nil Diag means that all elements on the diagonal are 1. A Matrix is a value that
-// shares the memory of Diag, Q and K; Q and K may be views. Methods only read a Matrix, and
+// diagonal. A nil Diag means that all elements on the diagonal are 1. A Matrix shares the memory of
+// Diag, Q and K, and Q and K may be parts of larger matrices. Methods only read a Matrix, and
 // goroutines may share a Matrix. Methods panic if the shapes of Diag, Q and K do not fit.
 type Matrix[T dense.Float] struct {
 	Diag []T

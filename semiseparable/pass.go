@@ -138,9 +138,9 @@ func (s *pass[T]) all() {
 	}
 }
 
-// Piece solves for a share of the columns in the rows of a window, or prepares rows of the next
-// window. Half of the shares of columns are the first tasks and half are the last. Goroutines start
-// at both ends of the tasks, so that small tasks are left for the end.
+// Piece solves for some columns of the solution in a range of rows, or prepares the next range of
+// rows. The first and the last tasks i solve for columns, and the small tasks between prepare rows:
+// goroutines start at both ends, so that small tasks are left for the end.
 func (s *pass[T]) Piece(i int) {
 	first := s.phase * s.window
 	ahead := min(s.window, s.steps-first-s.window)

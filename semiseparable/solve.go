@@ -19,7 +19,7 @@ func (m Matrix[T]) Solve(dst, v dense.Matrix[T]) (dense.Matrix[T], error) {
 }
 
 // SolveTransposed writes the solution Y of Tᵀ·Y = v, for the Matrix T and the matrix v, into dst
-// and returns dst. Shapes, costs and errors of SolveTransposed are those of Solve.
+// and returns dst. Shapes, cost and error values of SolveTransposed are those of Solve.
 func (m Matrix[T]) SolveTransposed(dst, v dense.Matrix[T]) (dense.Matrix[T], error) {
 	return m.solve(dst, v, true, m.tuned())
 }

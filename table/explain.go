@@ -22,9 +22,9 @@ type Importance struct {
 // Explain returns the permutation importance of each column from which the model predicts, the
 // largest first: by how much the mean squared error or the log-loss at the rows of t with a target
 // rises if the values of the column are permuted among the rows [Breiman 2001]. From the source
-// src, Explain draws one permutation for each column. The importance of a column is small if the
-// model learns as much from the remaining columns. Explain returns an error for a nil src, for
-// fewer than two rows with a number or a known class as target, and where Model.Score does.
+// src, Explain draws one permutation for each column. The importance of a column may be small
+// because other columns tell the model as much. Explain returns an error for a nil src, for fewer
+// than two rows with a number or a known class as target, and where Model.Score returns one.
 //
 // [Breiman 2001]: https://doi.org/10.1023/A:1010933404324
 func (m *Model) Explain(t *Table, src rand.Source) ([]Importance, error) {

@@ -14,23 +14,23 @@ import (
 	"github.com/seed-feabd252/randfeat/ridge/automl"
 )
 
-// Options are the parameters of Fit. With a zero Options, Fit finds the kind of each column, such
-// as number or date, from the values of the column.
+// Options are the parameters of Fit, which with zero Options finds the kind of each column, such as
+// number or date, from the values of the column.
 type Options struct {
 	Category []string // columns that are categories though they have numbers or dates
 	Skip     []string // columns to leave out
 	Log      []string // columns of positive numbers to take logarithms of
 
 	// Group names a column whose texts are equal in rows that depend on each other, such as the
-	// rows of one patient. With a Group, the choices of Fit and the bands come from prediction
-	// errors at whole groups of rows that a fit has not seen. A row without a text in the column
-	// Group is a group by itself. The model does not use the column Group, unless Category names
-	// the column too.
+	// rows of one patient. With a Group, choices of Fit and prediction bands come from errors at
+	// whole groups of rows that a fit has not seen. A row without a text in the column Group is a
+	// group by itself. The model does not use the column Group, unless Category names the column
+	// too.
 	Group string
 
-	// Time names a column of numbers or dates, the times of rows. With a Time, the choices of Fit
-	// and the bands come from prediction errors at rows that are later than all rows of a fit. The
-	// model uses the column Time, unless Skip names the column too.
+	// Time names a column of numbers or dates, the times of rows. With a Time, choices of Fit and
+	// prediction bands come from errors at rows that are later than all rows of a fit. The model
+	// uses the column Time, unless Skip names the column too.
 	Time string
 
 	// Weight names a column of numbers from 0 on, the weights of rows: a row of weight 2 counts as

@@ -21,7 +21,7 @@ type Table struct {
 	lines []int // line numbers of the rows in the file
 }
 
-// ReadOptions are the parameters of Read.
+// ReadOptions says which character separates the values that Read reads.
 type ReadOptions struct {
 	// Comma is the character between values, such as ';' or a tab. A Comma of 0 stands for ','. If
 	// Comma is ';', Read accepts numbers with decimal commas, such as 1,5.
@@ -164,9 +164,9 @@ func (t *Table) Split(share float64, src rand.Source) (rest, held *Table) {
 // SplitBy divides the rows of a table as Split does, but never separates rows with equal values in
 // the named column. With a source src, SplitBy puts all rows of random values of the column into
 // the result held, until held has at least the fraction share of the rows. With a nil src, the
-// column must have numbers or dates, and SplitBy puts the rows of the largest values into held.
-// SplitBy returns an error if t lacks the column, or if src is nil and a value is neither a number
-// nor a date.
+// column must have numbers or dates, and SplitBy puts the rows of the largest values into held,
+// until held has the fraction share of the rows. SplitBy returns an error if t lacks the column, or
+// if src is nil and a value is neither a number nor a date.
 func (t *Table) SplitBy(column string, share float64, src rand.Source) (rest, held *Table, err error) {
 	if !slices.Contains(t.names, column) {
 		return nil, nil, fmt.Errorf("table: no column %q among %q", column, t.names)

@@ -32,21 +32,21 @@ type Comparison struct {
 	Methods      []Compared
 }
 
-// Compare measures the errors of several methods at n pairs of points, the rows of x and y (both
-// n×d), with draws ≥ 2 random maps of each method. Compare divides the mean squared error of each
-// method by that of the first method, which tells which way to draw maps has smaller errors:
+// Compare measures the errors of kernel estimates at n pairs of points, the rows of x and y (both
+// n×d), for several methods to draw feature maps, with draws ≥ 2 maps of each method. Compare
+// divides the mean squared error of each method by that of the first method, which tells which way
+// to draw maps has smaller errors:
 //
 //	Compare(ctx, []Method[float64]{
 //		{Name: "iid", Draw: drawIID},
 //		{Name: "orthogonal", Draw: drawOrthogonal},
 //	}, x, y, 1000, src)
 //
-// A Ratio below 1 by several standard errors says that the method has a smaller mean squared error
-// than the first method. Compare measures one method after another, each with further random
-// numbers of src, so that the estimates of different methods are independent. Compare measures each
-// method against the kernel that the first map of the method returns by Kernel. Compare returns an
-// error for an empty list of methods, and if Measure returns an error for a method, that error with
-// the name of the method. A nil ctx panics.
+// A Ratio below 1 by several RatioStdErr says that a method has a smaller error than the first.
+// Compare measures one method after another, with other random numbers of src, so that estimates by
+// different methods are independent. Compare measures each method against the kernel that the first
+// map of the method returns by Kernel. Compare returns an error for no methods, and if Measure
+// returns an error for a method, that error with the name of the method. A nil ctx panics.
 func Compare[T dense.Float](ctx context.Context, methods []Method[T], x, y dense.Matrix[T], draws int, src rand.Source) (Comparison, error) {
 	c := Comparison{Draws: draws, Pairs: x.Rows}
 	if len(methods) == 0 {

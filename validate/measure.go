@@ -31,7 +31,7 @@ type Estimate struct {
 	// draws, for features φ_l(x), ψ_l(y) and the machine epsilon ε of T.
 	Rounding float64
 	// Z is (Mean − Truth)/√(StdErr² + Rounding²), or 0 if Mean is Truth. For unbiased maps and many
-	// draws Z is standard normal, and |Z| > 4 at one of 16,000 pairs of points.
+	// draws Z is nearly standard normal, and |Z| > 4 at about one of 16,000 pairs of points.
 	Z float64
 	// MSE is the mean over draws of the squared error of the estimate of the kernel, and MSEStdErr
 	// the standard error of MSE. For unbiased maps MSE estimates the variance of estimates.
@@ -43,27 +43,27 @@ type Measurement struct {
 	Kernel kernels.Kernel
 	Draws  int
 	Pairs  []Estimate
-	// MSE is the mean of the MSE of the Pairs, and MSEStdErr the standard error of MSE over draws.
-	// All pairs share the drawn maps, so that MSEStdErr does not follow from MSEStdErr of the
-	// Pairs.
+	// MSE is the mean over Pairs of the mean squared error of kernel estimates at a pair, and
+	// MSEStdErr the standard error of MSE, which accounts for correlations between pairs, because
+	// all pairs share the drawn maps.
 	MSE, MSEStdErr float64
 }
 
 // Measure estimates the kernel at the pairs (x_i, y_i), the rows of x and y (both n×d), with draws
 // ≥ 2 random maps. Measure compares estimates of the kernel with the kernel that method Kernel of
-// the first map returns. At each pair, the mean of estimates over all maps of Measure shows a bias.
+// the first map returns. The mean of estimates at a pair over all maps of Measure shows a bias.
 // Call Measure with 30 draws or more so that the Z of each Estimate is nearly normally distributed.
 //
 // Measure gives each draw a PCG source whose seeds are the next two numbers of src, and sums in the
 // order of draws, so that the result does not depend on GOMAXPROCS. Measure takes O(n) memory for n
-// pairs, beyond the memory of the maps. Measure does not keep x and y.
+// pairs, beyond the memory of the maps.
 //
 // Measure returns an error for x and y that differ in shape or have no row, draws below 2 or above
 // 2⁴⁰, and a nil draw or src. Measure returns an error if draw fails or makes a map that has a nil
-// Kernel or is not for points of the dimension of x, and the error of ctx. Measure checks whether
-// ctx has ended between draws, between values of the kernel, and between blocks of 64 pairs of
-// points. A nil ctx panics. NaN or infinite features at a pair of points make the Z of the pair NaN
-// or infinite.
+// Kernel or is not for points of the dimension of x, and the error of a ctx that ends. Measure
+// checks whether ctx has ended between draws, between values of the kernel, and between blocks of
+// 64 pairs of points. A nil ctx panics. NaN or infinite features make the field Z of the Estimate
+// at the pair of points NaN or infinite.
 func Measure[T dense.Float](ctx context.Context, draw Draw[T], x, y dense.Matrix[T], draws int, src rand.Source) (Measurement, error) {
 	m, err := measure(ctx, draw, x, y, draws, src)
 	if err != nil {
@@ -72,8 +72,8 @@ func Measure[T dense.Float](ctx context.Context, draw Draw[T], x, y dense.Matrix
 	return m, nil
 }
 
-// Worst returns the index and the Z of the pair of points with the largest |Z|. Worst counts a Z
-// that is NaN as the largest.
+// Worst returns the index of the pair of points with the largest |Z|, and Z, the bias in standard
+// errors. Worst counts a Z that is NaN as the largest.
 func (m Measurement) Worst() (pair int, z float64) {
 	for i, p := range m.Pairs {
 		if math.IsNaN(p.Z) {
@@ -88,7 +88,7 @@ func (m Measurement) Worst() (pair int, z float64) {
 
 // Unbiased reports whether |Z| ≤ limit at every pair of points, where Z is the bias in standard
 // errors. Unbiased is false for a Measurement without pairs, which Measure returns with an error.
-// For an unbiased map and n pairs, Unbiased(4) is false with probability up to n/16,000.
+// For an unbiased map, many draws and n pairs, Unbiased(4) is false with probability ≤ n/15,000.
 func (m Measurement) Unbiased(limit float64) bool {
 	_, z := m.Worst()
 	return len(m.Pairs) > 0 && math.Abs(z) <= limit

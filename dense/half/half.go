@@ -51,12 +51,12 @@ func Decode[T dense.Float, H Number](dst []T, src []H) []T {
 }
 
 // Encode writes the numbers of the 16-bit format H that are nearest to the numbers of src into dst
-// and returns dst. Encode allocates dst if dst is nil, and allocates nothing if dst is not nil. A
-// number halfway between two numbers of format H becomes the one whose fraction is even. Encode
-// rounds float64 once, not by way of float32. Encode turns numbers smaller than the normal numbers
-// of format H into subnormal numbers or zero of equal sign. Numbers beyond the largest finite
-// number of format H by half a unit of the last place or more become ±Inf. Encode turns NaN into
-// NaN of equal sign. Encode panics if a dst that is not nil differs from src in length.
+// and returns dst. Encode allocates only a nil dst. A number halfway between two numbers of format
+// H becomes the one whose fraction is even. Encode rounds float64 once, not by way of float32. A
+// number nearer to 0 than all normal numbers of format H becomes the nearest multiple of the
+// smallest subnormal number, with its sign kept. Numbers beyond the largest finite number of format
+// H by half a unit of the last place or more become ±Inf. Encode turns NaN into NaN of equal sign.
+// Encode panics if a dst that is not nil differs from src in length.
 func Encode[H Number, T dense.Float](dst []H, src []T) []H {
 	dst = ensure(dst, len(src))
 	switch dst := any(dst).(type) {

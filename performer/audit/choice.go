@@ -9,7 +9,7 @@ import (
 	"github.com/seed-feabd252/randfeat/performer"
 )
 
-// Choice is the result of [Choose].
+// Choice is the attention that [Choose] has chosen, with measured errors and times.
 type Choice[T dense.Float] struct {
 	// Attention is what Choose has chosen: an approximation of attention, or exact attention.
 	// Attention serves later calls with queries and keys distributed like those given to Choose;
@@ -23,29 +23,27 @@ type Choice[T dense.Float] struct {
 	Exact bool
 
 	// Report has the error of the chosen Attention on a random sample of rows of q, on which Choose
-	// tested and accepted the chosen Attention. Report.High, the upper end of the interval for the
-	// error, may exceed Tolerance, because a Report takes 1.25 times the standard error with which
-	// Choose tests an approximation. Report is the zero Report if Choose tried no approximation,
-	// because none was worth a trial.
+	// tested and accepted the chosen Attention. Choose may accept an approximation although
+	// Report.High is above Tolerance, because Choose tests a bound of the error other than
+	// Report.High. Report is the zero Report if no approximation was worth a trial.
 	Report Report
 
 	// Tolerance is the tolerance given to Choose: the largest accepted ‖out − exact‖_F/‖exact‖_F.
 	Tolerance float64
 
-	// Time is the time of one call of Attention with the q, k and v given to Choose: the shorter
-	// time of two calls, extrapolated to all rows of q if the calls had only some. For attention of
-	// package blocks, Time is extrapolated from one call that computes some rows of the output for
-	// many thresholds. ExactTime is the time of one call of exact attention, extrapolated from the
-	// shortest of three calls with about a hundredth of the work. Extrapolation of Time from few
-	// rows may be a third off, because the cost of preparing keys is a prediction. Time and
-	// ExactTime are equal if Choose has chosen exact attention. Choosing is the time that Choose
-	// took.
+	// Time is the shortest measured time of a call of Attention with the q, k and v given to
+	// Choose, extrapolated to all rows of q if calls had only some. For attention of package
+	// blocks, Time is extrapolated from one call that computes some rows of the output for many
+	// thresholds. ExactTime is the time of one call of exact attention, extrapolated from the
+	// shortest of three calls with about a hundredth of the work. A Time that is extrapolated from
+	// few rows may be wrong by a third, because the cost of preparing keys is predicted. Time and
+	// ExactTime are equal if Choose has chosen exact attention. Choosing is how long Choose took.
 	Time, ExactTime, Choosing time.Duration
 
-	// Cost is the predicted cost of the search by Choose, in calls of exact attention.
+	// Cost is the predicted cost of the search by Choose, relative to a call of exact attention.
 	Cost float64
 
-	// Trials has the approximations that Choose tried, the first one first.
+	// Trials has the approximations that Choose tried, in the order of the trials.
 	Trials []Trial
 }
 

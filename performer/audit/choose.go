@@ -23,9 +23,9 @@ type ChooseOptions struct {
 	// to save in so many Calls. Zero means 1.
 	Calls int
 
-	// Budget is the largest cost of a search by Choose, in calls of exact attention. A search ends
-	// at half of the Budget if no approximation has an error below twice the tolerance. Zero means
-	// ½.
+	// Budget is the largest cost of a search by Choose, relative to a call of exact attention. A
+	// search ends at half of the Budget if no approximation has an error below twice the tolerance.
+	// Zero means ½.
 	Budget float64
 
 	// Reproducible makes Choose compare predicted costs and no measured times, so that equal seeds
@@ -42,7 +42,8 @@ func sampledRows(rows int) int {
 }
 
 // Choose returns the cheapest approximation of attention that it finds with an error within the
-// tolerance, or else exact attention. The error of the outputs is within the tolerance if
+// tolerance, or else exact attention. The argument tolerance bounds the relative error of outputs
+// in the Frobenius norm:
 //
 //	‖out − exact‖_F ≤ tolerance·‖exact‖_F over all rows.
 //
@@ -52,9 +53,8 @@ func sampledRows(rows int) int {
 // Choose tries attention over some blocks of keys (package blocks) and then, the cheapest first,
 // exact attention in 8 bits, and linear attention with trigonometric features and with positive
 // features fitted to queries and keys (rff.SDERF), in several sizes. Choose accepts an
-// approximation if a new random sample of rows shows, with the Confidence of the options, that the
-// error is within the tolerance. Choose does not guarantee the tolerance: samples may miss errors
-// in rare rows, if the errors do not depend on the random numbers of the approximation.
+// approximation if a new random sample of rows shows with the given Confidence an error within the
+// tolerance. Choose does not guarantee the tolerance: samples may miss rare large errors.
 //
 // A search that ends with the choice of exact attention costs at most the Budget, for any number of
 // Calls. Below about a thousand tokens one trial of an approximation costs more than the default

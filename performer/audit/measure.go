@@ -25,7 +25,8 @@ type Options struct {
 
 // Measure measures how far approximations of attention over one sequence deviate from exact
 // attention, on a random sample of rows of the queries q. Measure samples each row of q at most
-// once for each head. The probability that Measure samples row i of q is proportional to
+// once for each head. The probability that Measure samples row i of q is proportional to a sum that
+// grows with the norm ‖q_i‖:
 //
 //	½·1/Lq + ¼·‖q_i‖⁴/Σ_j ‖q_j‖⁴ + ¼·w_i/Σ_j w_j,  w_i = 1/(i+1) for causal attention, else 1,
 //

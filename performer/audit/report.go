@@ -41,16 +41,16 @@ type Report struct {
 	Mean, Median, Quantile90, Worst float64
 
 	// Worse is an upper bound of the share of all rows whose relative errors exceed Worst, the
-	// largest in the sample. Worse holds with the given Confidence for any distribution of errors:
-	// if a larger share of the rows had errors above Worst, a sample would miss all of these rows
-	// with a probability of 1 − Confidence at most, even if they were sampled least often.
+	// largest relative error in the sample. Worse holds with the given Confidence for any
+	// distribution of errors: if a larger share of the rows had errors above Worst, a sample would
+	// miss all of these rows with a probability of at most 1 − Confidence.
 	Worse float64
 
 	// Average is the relative error that outputs would have if each query gave equal weights to the
 	// keys that it sees, estimated from the sampled rows. With equal weights the output of a query
 	// is the average of the values that the query sees, or the sum if exact attention is
 	// unnormalised. If Error is not well below Average, the approximation is hardly better than
-	// equal weights.
+	// equal weights of all keys.
 	Average float64
 
 	// Rows is the number of sampled rows, and Of the number of all rows, of all heads together.

@@ -48,8 +48,8 @@ const (
 // 0.85 times the tolerance by two standard errors. ChooseTopK measures errors by comparison with
 // the outputs over all keys, with keys and values rounded if the argument exact has Bits.
 // ChooseTopK does not guarantee the tolerance: rare queries that miss an important key may not be
-// among the measured queries. A head that needs more than a third of its keys reads all keys, and
-// so do all heads of queries that share its head of keys.
+// among the measured queries. A head that needs more than a third of its keys for the tolerance
+// reads all keys, and so do all heads of queries that share its head of keys.
 //
 // The argument exact is a performer.Exact, or a performer.Batch of Exacts, and ChooseTopK ignores
 // the TopK in ExactOptions of the argument. A head with a chosen TopK keeps its

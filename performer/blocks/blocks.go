@@ -25,17 +25,17 @@ type Options struct {
 	// four sample queries. With a Threshold of zero every block of keys is read.
 	Threshold float64
 
-	// EightBits makes Forward compute scores, weights and values in integers of 8 bits, except
-	// between causal queries and keys of one block of 64 tokens. With EightBits Forward is two to three
-	// times as fast on processors that multiply 8-bit integers, at the cost of relative errors of
-	// about a percent.
+	// EightBits makes Forward compute scores, weights and values in 8-bit integers, except between
+	// causal queries and keys of one block of 64 tokens. With EightBits Forward is two to three
+	// times as fast on processors that multiply 8-bit integers, with relative errors of about 1 %.
 	EightBits bool
 }
 
 // Attention is softmax attention in which a block of 64 queries reads only some blocks of 64 keys;
 // the comment of package blocks says which. Outputs of causal attention do not depend on later
-// tokens, bit for bit. Without a mask every row of q may be one of the four queries that choose keys.
-// The matrix dst of Forward may be q itself where shapes allow, and must not overlap k or v.
+// tokens, bit for bit. In bidirectional attention the four queries by which a block of 64 queries
+// chooses keys may be padding rows of q. The matrix dst of Forward may be q itself where shapes
+// allow, and must not overlap k or v.
 //
 // Each output is a weighted average of the values of the keys that the query reads. An output with
 // NaN or ±Inf is computed again from all keys, and a block of 64 keys with NaN or ±Inf in the keys
@@ -56,13 +56,13 @@ type sweeper[T dense.Float] interface {
 	sweep(q, k, v dense.Matrix[T], rows []int, thresholds []float64) (outs []dense.Matrix[T], read [][]int)
 }
 
-// ForwardThresholds returns in outs[t] the rows with the indices rows of the result that Forward
-// has with Options.Threshold = thresholds[t], to rounding. The result read[t][i] is the number of
-// keys that the query with index rows[i] reads with the threshold thresholds[t]. However many
-// thresholds there are, ForwardThresholds takes the time to choose blocks for all queries and to
-// compute the outputs of rows with the smallest threshold. ForwardThresholds panics if the shapes
-// of q, k and v do not fit, if rows are not ascending indices of rows of q, or if thresholds are
-// not descending numbers above 0 and below 1.
+// ForwardThresholds returns in outs[t] those rows of the outputs of Forward with Options.Threshold
+// = thresholds[t] whose indices are in the argument rows, to rounding. The result read[t][i] is the
+// number of keys that the query with index rows[i] reads with the threshold thresholds[t]. However
+// many thresholds there are, ForwardThresholds takes the time to choose blocks for all queries and
+// to compute the outputs of rows with the smallest threshold. ForwardThresholds panics if the
+// shapes of q, k and v do not fit, if rows are not ascending indices of rows of q, or if thresholds
+// are not descending numbers above 0 and below 1.
 func (a Attention[T]) ForwardThresholds(q, k, v dense.Matrix[T], rows []int, thresholds []float64) (outs []dense.Matrix[T], read [][]int) {
 	if err := a.Check(q, k, v, performer.Sequences{}); err != nil {
 		panic(err)

@@ -37,7 +37,7 @@ func (u *Unbiased[T]) cost(q, k, v dense.Matrix[T]) estimateCost {
 	return estimateCost{shape: s, replicates: u.opts.Replicates, exact: s.Work(s.Exact()), limit: u.opts.MaxCost}
 }
 
-// estimate returns the expected cost, in multiply-adds, of all replicates with m features in Y₀.
+// estimate returns the mean cost of Estimate, in multiply-adds, with m features per ratio.
 func (c estimateCost) estimate(m int) float64 {
 	s := c.shape
 	s.Features = m

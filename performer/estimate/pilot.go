@@ -48,8 +48,8 @@ const (
 // (Lk×d) and v (Lk×dv), Pilot holds O((Lq+Lk)·(d+dv)) memory until it returns.
 //
 // If 4096 features are too few, or if NaN, ±Inf or large norms prevent a prediction, Pilot returns
-// 4096 or 8 features, and an error that says why. With fewer features than Pilot needs, estimates
-// are unbiased, but differ from exact attention by more than 2 standard errors too often.
+// 4096 or 8 features, and an error that says why. With too few features, estimates are unbiased,
+// but more than 5.4 % are farther than 2 standard errors from exact attention.
 //
 // Pilot returns [ErrCost], and the number of features found so far, as soon as Pilot and Estimate
 // with so many features would cost more than UnbiasedOptions.MaxCost. Pilot panics for arguments q,

@@ -38,8 +38,8 @@ type UnbiasedOptions struct {
 	// Frequencies is the joint distribution of d random frequencies in R^d that are drawn together.
 	// Each frequency should have the distribution N(0, I), as in orf.IID and orf.GramSchmidt. If
 	// each frequency has only nearly the distribution N(0, I), as in orf.Hadamard and orf.Givens,
-	// estimates have the expectation of attention with E φ(q)ᵀφ(k) of the random features φ in
-	// place of exp(Scale·qᵀk). Nil means orf.GramSchmidt.
+	// the expectation of an estimate is attention with weights E φ(q)ᵀφ(k), for the random features
+	// φ, in place of exp(Scale·qᵀk). Nil means orf.GramSchmidt.
 	Frequencies orf.Ensemble
 
 	// MaxCost is the largest cost of a call of Estimate, including Pilot, relative to exact
@@ -56,17 +56,16 @@ type UnbiasedOptions struct {
 //
 //	out_i = Σ_j A_ij v_j / Σ_j A_ij,  A_ij = exp(Scale·q_iᵀk_j).
 //
-// Unbiased also estimates a standard error of each element of an estimate. performer.Linear with m
-// positive features has an unbiased numerator and an unbiased denominator, but a ratio with a bias
-// of order 1/m.
+// Unbiased also estimates a standard error of each element of an estimate. With m positive features
+// performer.Linear has an unbiased numerator and denominator, but a ratio with a bias of order 1/m.
 //
 // An estimate is the mean of R independent random estimates, called replicates. A replicate is the
 // ratio Y₀ of the numerator and the denominator of attention, estimated with m₀ positive random
 // features (rff.SoftmaxOptimal), plus a random correction Δ whose expectation is minus the bias of
 // Y₀ [Blanchet & Glynn 2015]. A replicate, one of the random estimates that an Unbiased averages,
-// has a finite variance and a finite expected cost, with 5.4·m₀ random features on average: m₀ for
-// a ratio, the others for a correction of the bias. With too few features, most of the variance may
-// come from events that are too rare to occur in one call of Estimate; [Unbiased.Pilot] finds a
+// has a finite variance and a finite mean cost: m₀ random features for a ratio, and 4.4·m₀ more on
+// average for a correction of the bias of the ratio. With too few features, most of the variance
+// may come from events that are too rare to occur in one call of Estimate; [Unbiased.Pilot] finds a
 // sufficient number.
 //
 // Use Unbiased if many estimates are averaged, so that a bias would remain after the noise has
@@ -155,8 +154,8 @@ func NewUnbiased[T dense.Float](opts UnbiasedOptions, src rand.Source) (*Unbiase
 // zero. The square of an element of stderr is an unbiased estimate of the variance of the
 // corresponding element of mean. With 32 replicates, an element of mean is within 2 standard errors
 // of exact attention about as often as under Student's t distribution, 94.6 % of the time, and less
-// often if Features is below the number that Pilot returns. If 4096 features are too few, Estimate
-// computes with 4096 features and returns no error, while a call of Pilot returns one.
+// often if Features is below the number that Pilot returns. If Pilot needs more than 4096 features,
+// Estimate computes with 4096 and returns no error, while Pilot returns an error.
 //
 // For R replicates and m₀ features, Lq queries and Lk keys of dimension d, and values of dimension
 // dv, Estimate takes O(R·(Lq+Lk)·m₀·(d+dv)) time on average besides a pilot, and keeps O(Lq·dv)

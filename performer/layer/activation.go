@@ -32,9 +32,9 @@ func GatedSiLU[T dense.Float](dst, gate, up dense.Matrix[T]) dense.Matrix[T] {
 // For each row i of the matrix x, LogSumExp writes log Σ_j e^x_ij to dst[i], and returns dst; a nil
 // dst is allocated. If the elements x_ij of the matrix x are logits, the cross-entropy loss of
 // class j in row i is dst[i] − x_ij in nats, with the result dst of LogSumExp. For a row without
-// columns LogSumExp writes −∞. LogSumExp subtracts the largest finite element of a row from the
-// row, so that exponentials do not overflow. LogSumExp adds up 256 exponentials at a time in the
-// element type T of x, and the sums of 256 in float64. A NaN in a row gives NaN. LogSumExp
+// columns LogSumExp writes −∞, and for a row with a NaN, NaN. LogSumExp subtracts the largest
+// finite element of a row from the row, so that exponentials do not overflow. LogSumExp adds up 256
+// exponentials at a time in the element type T of x, and the sums of 256 in float64. LogSumExp
 // allocates nothing unless dst is nil. LogSumExp panics unless dst is nil or as long as x has rows.
 func LogSumExp[T dense.Float](dst []float64, x dense.Matrix[T]) []float64 {
 	x.Check()

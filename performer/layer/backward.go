@@ -13,8 +13,8 @@ import (
 // Backward computes the gradient of the sum Σ_ic dout_ic·out_ic with respect to the input x, for
 // the output out of Forward for x and a given matrix dout. Backward writes the gradient with
 // respect to the input x to dx and returns dx; a zero dx is allocated. The result dx of Backward
-// may be exactly the argument x or dout if the shapes are equal. As [MultiHead.BackwardCross] does
-// for q = k = v = x, Backward fills the gradients dw, panics and takes time and memory.
+// may be exactly the argument x or dout if the shapes are equal. Backward fills the gradients dw,
+// panics, and takes time and memory as [MultiHead.BackwardCross] does for q = k = v = x.
 func (l *MultiHead[T]) Backward(dx dense.Matrix[T], dw *Projections[T], x, dout dense.Matrix[T], s performer.Sequences) dense.Matrix[T] {
 	c := l.backwardHeads(dw, x, x, x, dout, s)
 	dx = dense.Ensure(dx, x.Rows, x.Cols)

@@ -45,8 +45,8 @@ var (
 )
 
 // Read returns a layer with the given attention and with the weights in those tensors of the file f
-// whose names begin with the prefix, such as "model.layers.0.self_attn.". Behind the prefix, Read
-// expects the names of tensors of one of five kinds of layers:
+// whose names begin with the prefix, such as "model.layers.0.self_attn.". After the prefix, names
+// of tensors must be names in one of five kinds of layers, such as PyTorch's nn.MultiheadAttention:
 //
 //	in_proj_weight, in_proj_bias, out_proj.weight, out_proj.bias  PyTorch's nn.MultiheadAttention
 //	q_proj_weight, k_proj_weight, v_proj_weight, in_proj_bias, …  with inputs of three widths
@@ -87,8 +87,8 @@ func Read[T dense.Float](f *safetensors.File, prefix string, attention performer
 
 // ReadNamed is [Read] for files with names of tensors that Read does not know. ReadNamed calls the
 // argument name, a function, with each parameter name of [Projections.Parameters], and reads the
-// tensor of the returned name, or no tensor if the returned name is empty. The parameter names with
-// which ReadNamed calls the function name are
+// tensor of the returned name, or no tensor if the returned name is empty. ReadNamed calls the
+// function name with parameter names, from q_proj_weight to k_norm.weight:
 //
 //	q_proj_weight, q_proj_bias, k_proj_weight, …, out_proj.bias, q_norm.weight, k_norm.weight
 //

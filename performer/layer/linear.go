@@ -29,7 +29,7 @@ type Linear[T dense.Float] struct {
 
 // NewLinear returns the map x ↦ x·wᵀ + bias of rows x, with copies of the matrix w and the vector
 // bias. For NewLinear a nil bias stands for zeros. NewLinear rounds the elements of the matrix w to
-// the type that the argument weights names: F16, BF16, or the type of T, also if weights is empty.
+// the type that the argument weights names: F16, BF16, or the type of T, the default.
 //
 // NewLinear returns an error if the argument weights is neither empty nor F16, BF16 or the type of
 // T, if the matrix w is empty or w.Check panics, if a bias other than nil does not have an element

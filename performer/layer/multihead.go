@@ -15,16 +15,16 @@ import (
 )
 
 // MultiHead is a multi-head attention layer. From matrices x_q, x_k and x_v, whose rows are tokens,
-// a MultiHead computes the matrix out:
+// a MultiHead computes queries, keys, values and the matrix out of outputs:
 //
 //	Q = turn(norm(x_q·W_Qᵀ + b_Q)),  K = turn(norm(x_k·W_Kᵀ + b_K)),  V = x_v·W_Vᵀ + b_V,
-//	out = [head_0, …, head_H−1]·W_Oᵀ + b_O,
+//	out = [head_0, …, head_H−1]·W_Oᵀ + b_O.
 //
-// where head_h is the output of head h of the attention with queries Q, keys K and values V, which
-// a [performer.Batch] computes. The function turn of a MultiHead rotates queries and keys by the
-// rotary positions of [Options]. The function norm of a MultiHead is the root mean square norm with
-// the gains of [Projections], or the identity without gains. With [performer.Exact], without rotary
-// positions and without gains, a MultiHead computes PyTorch's nn.MultiheadAttention.
+// The matrix head_h in a MultiHead has the outputs of head h of the attention, a [performer.Batch],
+// with queries Q, keys K and values V. The function turn of a MultiHead rotates queries and keys by
+// the rotary positions of [Options]. The function norm of a MultiHead is the root mean square norm
+// with the gains of [Projections], or the identity without gains. With [performer.Exact], without
+// rotary positions and without gains, a MultiHead computes PyTorch's nn.MultiheadAttention.
 //
 // Callers may change the weights of a MultiHead through the method Projections while no other
 // goroutine uses the MultiHead. Goroutines may share a MultiHead with constant weights if
@@ -77,7 +77,7 @@ type Projections[T dense.Float] struct {
 	OutputBias                    []T
 
 	// QueryNorm and KeyNorm are the gains g of root mean square norms of queries and keys, or nil
-	// for no norm. With n gains g_j, the norm of coordinates x_1 … x_n is
+	// for no norm. A norm multiplies coordinates x_j by gains g_j over the root mean square:
 	//
 	//	x_j ↦ g_j·x_j/√(Σ_l x_l²/n + ε).
 	//

@@ -192,7 +192,7 @@ type Parameter[T dense.Float] struct {
 	Value dense.Matrix[T]
 }
 
-// Parameters returns the weights, biases and gains of the Projections p as views, in the order
+// Parameters returns views of the weights, biases and gains of the Projections p, in a fixed order:
 //
 //	q_proj_weight, q_proj_bias, k_proj_weight, k_proj_bias, v_proj_weight, v_proj_bias,
 //	out_proj.weight, out_proj.bias, q_norm.weight, k_norm.weight

@@ -62,7 +62,7 @@ func (s RotaryNTK) scale(omega []float64, _ float64) (float64, error) {
 // al. 2024]. A pair of coordinates that rotates by ω per token makes t = Context·ω/2π full turns in
 // Context tokens. RotaryLlama3 takes an angle ω as small if the number t of full turns in Context
 // tokens is below LowFrequency, and as large if t is above HighFrequency. RotaryLlama3 replaces an
-// angle ω that is neither small nor large by
+// angle ω between small and large by a weighted average of ω and ω/Factor:
 //
 //	(1−s)·ω/Factor + s·ω,  s = (t − LowFrequency)/(HighFrequency − LowFrequency)
 //

@@ -38,8 +38,8 @@ func (r Rule) decays() bool { return r == Gated || r == GatedDelta }
 // corrects reports whether the rule has a strength β and writes β·k·(v − Sᵀk)ᵀ.
 func (r Rule) corrects() bool { return r == Delta || r == GatedDelta }
 
-// Options are the options of [New]. By default a Recurrence has the linear rule S ← S + k·vᵀ for
-// keys k and values v, and multiplies outputs by 1/√dk for keys of dimension dk.
+// Options has the numbers of heads, the rule and the scale of a [Recurrence]: by default the linear
+// rule S ← S + k·vᵀ for keys k and values v, and the scale 1/√dk for keys of dimension dk.
 type Options struct {
 	// Heads is the number H of heads of queries, and KeyHeads the number Hk of heads of keys and
 	// values. A zero KeyHeads stands for Heads. Of H heads of queries and Hk heads of keys, head h
@@ -58,15 +58,15 @@ type Options struct {
 	Scale float64
 
 	// NormaliseKeys multiplies each key k by (Σ_i k_i² + 10⁻⁶)^−½. The delta rules need keys of
-	// norm 1: with a key of norm 1 and a strength 0 ≤ β ≤ 2 a token with the value 0 does not
-	// increase the norm of the state S, and with β = 1 the value replaces Sᵀk for the key k.
+	// norm 1: with a key k of norm 1 and a strength 0 ≤ β ≤ 2 a token with the value 0 does not
+	// increase the norm of the state S, and with β = 1 a token with the value v makes Sᵀk = v.
 	NormaliseKeys bool
 }
 
 // Recurrence is causal linear attention without denominators, the operator LinearAttention of ONNX
 // with all update rules. Each token updates the state of the Recurrence by a [Rule]: for keys of
-// dimension dk and values of dimension dv, a dk×dv matrix S for each head of values. After the
-// update of the state S of a head by a token, the query q of the token gives the output
+// dimension dk and values of dimension dv, a dk×dv matrix S for each head of values. After a token
+// with the query q has updated the state S of a head, the output is Sᵀq times a scale:
 //
 //	out = scale·Sᵀq
 //
@@ -103,7 +103,7 @@ type Recurrence[T dense.Float] interface {
 	// change the rounding of earlier outputs. The result dst of Forward may be exactly x.V or,
 	// unless values have more heads than keys, x.Q or x.K if the shapes are equal, and present may
 	// be past; all further overlaps are wrong. Forward panics if the shapes of matrices do not fit,
-	// and unless the tokens x have a decay, and a strength β, exactly if the rule needs one.
+	// and unless the tokens x have decays and strengths β if and only if the rule needs them.
 	Forward(dst dense.Matrix[T], x Tokens[T], past, present dense.Matrix[T]) dense.Matrix[T]
 
 	// Backward computes the gradients of the sum Σ dout∘out + Σ dpresent∘present, where out and
@@ -135,7 +135,7 @@ type Recurrence[T dense.Float] interface {
 	NewState(d, dv int) (State[T], error)
 }
 
-// recurrence is the Recurrence of one element type.
+// recurrence implements Recurrence for the element type T.
 type recurrence[T dense.Float] struct {
 	opts                 Options
 	queryHeads, keyHeads int // heads of Q and of K

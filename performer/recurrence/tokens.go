@@ -7,9 +7,9 @@ import (
 	"github.com/seed-feabd252/randfeat/internal/memory/layout"
 )
 
-// Tokens are the input of a [Recurrence]. In the matrices of Tokens a row is a token, and a head is
-// a block of columns. In the result of [Recurrence.Backward], each field of Tokens holds the
-// gradient with respect to the input in the field.
+// Tokens are queries, keys, values, decays and strengths for a [Recurrence]. In the matrices of
+// Tokens a row is a token, and a head is a block of columns. In a result of [Recurrence.Backward],
+// each matrix of Tokens is the gradient with respect to that matrix of the input.
 type Tokens[T dense.Float] struct {
 	Q dense.Matrix[T] // L×H·dk
 	K dense.Matrix[T] // L×Hk·dk

@@ -32,8 +32,8 @@ type Index[K ID, T dense.Float] interface {
 	Contains(id K) bool
 
 	// Add adds row i of the argument rows (n×d) with the id ids[i] for each i, and takes the time
-	// of quantise.Codes.Append and of copying 1/8 of a byte for each row of the Index. The call of
-	// Add or Put that brings an Index of R^d made without a Quantiser to 4d rows also calls
+	// of quantise.Codes.Append and of copying one bit for each row of the Index. The call of Add or
+	// Put that brings an Index of R^d made without a Quantiser to 4d rows also calls
 	// quantise.Learn. Add returns an error that names an id if the Index contains the id, if the id
 	// is twice in ids, or if the row of the id holds NaN or ±Inf or has a norm that is neither 0
 	// nor between 2⁻⁹⁹ and 2⁹⁹. For an Index of R^d, Add returns an error if ids and rows differ in
@@ -57,8 +57,8 @@ type Index[K ID, T dense.Float] interface {
 
 	// Search returns the k rows with the largest inner products or cosines with the query (d
 	// numbers), or with the smallest squared distances from the query, best first, or all rows if
-	// the Index has fewer than k. Search orders rows of equal values as Add or Put added the rows.
-	// Search reads all codes once for estimates, and twice for exact values.
+	// the Index has fewer than k. Search orders rows of equal values in the order in which Add or
+	// Put added the rows. Search reads all codes once for estimates, and twice for exact values.
 	//
 	// Search returns exact values if the Index keeps rows, if SearchOptions has Rows, and until an
 	// Index of R^d made without a Quantiser has had 4d rows. If Search returns exact inner
@@ -77,9 +77,9 @@ type Index[K ID, T dense.Float] interface {
 	// Within reads the codes of all rows once.
 	//
 	// Where values of Search are exact, Within returns exact values, and only rows that reach the
-	// limit. Where values are estimates, Within returns all rows that may reach the limit by the
-	// bounds of the estimates. Within returns an error if limit is NaN, and the errors of Search
-	// for ctx, query and o.
+	// limit. Where Search returns estimates, Within returns estimates of all rows that may reach
+	// the limit by the bounds Low and High. Within returns an error if limit is NaN, and the errors
+	// of Search for ctx, query and o.
 	Within(ctx context.Context, query []T, limit float64, o *SearchOptions[K, T]) ([]Hit[K], error)
 
 	// Write writes the Index without deleted rows to w, as one safetensors file, which Read reads
@@ -120,15 +120,15 @@ type SearchOptions[K ID, T dense.Float] struct {
 	// from one goroutine at a time, and returns each error of Rows.
 	Rows func(dst dense.Matrix[T], ids []K) error
 
-	// Miss bounds the probability over random rotations that Search with exact values misses any of
-	// the best rows, and that Within misses a row that reaches the limit. Zero means 0.001. Miss
-	// also bounds the probability that the true value of a row is below Hit.Low, and the
-	// probability that the true value is above Hit.High.
+	// Miss bounds the probability over random rotations that a Search for exact values misses one
+	// or more of the best rows, and that Within misses a row that reaches the limit. Zero means
+	// 0.001. Miss also bounds the probability that the true value of a row is below Hit.Low, and
+	// the probability that the true value is above Hit.High.
 	Miss float64
 }
 
-// Hit is a row in the result of a search: the id of the row, and the Estimate of the Measure. A Hit
-// with an exact Value has a StdErr of 0, and Low and High equal to Value.
+// Hit is a row that a search returns: the id, and the Estimate of the inner product, cosine or
+// squared distance. A Hit with an exact Value has a StdErr of 0, and Low and High equal to Value.
 type Hit[K ID] struct {
 	ID K
 	quantise.Estimate

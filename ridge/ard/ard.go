@@ -12,17 +12,17 @@ import (
 	"github.com/seed-feabd252/randfeat/ridge"
 )
 
-// Options are the parameters of Fit. The zero value of Options is the usual choice.
+// Options of zero let Fit learn all length-scales and variances.
 type Options struct {
 	// Options are the options of every fit. Fit learns variances that Options does not give
 	// together with the scales.
 	ridge.Options
 
-	// MaxIterations is the largest number of iterations of each search; 0 stands for 60.
+	// MaxIterations limits the iterations of each search for length-scales; 0 stands for 60.
 	MaxIterations int
 
-	// Sample is the number of rows in the sample for the first searches; 0 stands for 4·D, at least
-	// 2000, for D features. If the data have at most Sample rows, the sample has all rows.
+	// Sample is the number of random rows for first searches of length-scales; 0 stands for 4·D, at
+	// least 2000, for D features. If the data have at most Sample rows, all are in the sample.
 	Sample int
 
 	// Fit calls Progress, unless Progress is nil, after every iteration, on the goroutine of the
@@ -48,9 +48,9 @@ type Step struct {
 	LogEvidence float64 // of these rows
 }
 
-// Result is the result of Fit.
+// Result has the regression and the length-scales that Fit has learnt.
 type Result[T dense.Float] struct {
-	// Model is the model fitted to all rows, and its feature map applies psi to the scaled points.
+	// Model is the regression on all rows, whose feature map divides points by Scales before psi.
 	Model *ridge.Model[T]
 
 	// Scales are the length-scales ℓ_j, in units of column j times the length-scale of psi. The
@@ -59,18 +59,18 @@ type Result[T dense.Float] struct {
 
 	// Relevance is σ_j/ℓ_j for each column j, with the standard deviation σ_j and the length-scale
 	// ℓ_j. The fitted function varies strongly along a column of relevance 1 or more, is nearly
-	// linear along a column of relevance 0.1, and does not depend on a column of relevance 0.01 or
+	// linear along a column of relevance 0.1, and hardly depends on a column of relevance 0.01 or
 	// less. Columns with equal values divide one relevance among them.
 	Relevance []float64
 }
 
 // Fit learns a length-scale ℓ_j for each column j of the points by maximising the evidence
 // (marginal likelihood), and fits a model with the features φ(x) = ψ((x − c)/ℓ) for ψ = psi and the
-// means c of the columns. psi must implement rff.Differentiable, and a length-scale of psi must be
-// 1. Usually psi has a Gaussian or a Matérn kernel. src draws a sample of the rows, on which Fit
-// searches from the starting points that docs/regression.md lists. From the best result Fit
-// continues on all rows. A search is L-BFGS on log ℓ_j and log λ for the penalty λ [Liu & Nocedal
-// 1989], until three iterations raise the log evidence by less than 10⁻³ per target.
+// means c of the columns. The map psi must implement rff.Differentiable, and should have a Gaussian
+// or a Matérn kernel of length-scale 1. The source src draws a sample of the rows, on which Fit
+// searches from starting points that docs/regression.md lists. On all rows, Fit continues the best
+// search of the sample. A search is L-BFGS on logarithms of length-scales and the penalty [Liu &
+// Nocedal 1989], until three iterations raise the log evidence by less than 10⁻³ per target.
 //
 // With D features an iteration on n rows costs two passes over the rows, n·3D²/2 + D³/3
 // multiply-adds in float64 and 3n transforms by psi. Fit takes 20 to 60 iterations on some of the

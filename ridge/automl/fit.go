@@ -16,8 +16,8 @@ import (
 	"github.com/seed-feabd252/randfeat/ridge"
 )
 
-// Options are the parameters of Fit. With a zero Options, Fit learns numbers and chooses all
-// parameters by itself.
+// Options are the parameters of Fit, which with zero Options learns to predict numbers and chooses
+// all parameters by itself.
 type Options struct {
 	// Classes is the number of classes, at least 2, if each target is a class: a whole number from
 	// 0 to Classes − 1. A Classes of 0 stands for targets that are numbers.
@@ -33,19 +33,19 @@ type Options struct {
 
 	// Landmarks is the largest number of landmarks (Nyström points) of a kernel, and so of
 	// features. If Landmarks is 0, Fit uses the exact kernel of up to 3000 rows, or of up to some
-	// 50,000 if package kernelridge can fit the kernel in time, and 2000 landmarks for more rows.
-	// With at least as many landmarks as rows, the Nyström approximation of a kernel is exact.
+	// 50,000 if 200 iterations of kernelridge.Fit suffice, and 2000 landmarks in other cases. With
+	// at least as many landmarks as rows, the Nyström approximation of a kernel is exact.
 	Landmarks int
 
 	// Groups has a number for each row, in the order in which Fit reads the rows. Rows of equal
 	// numbers in Groups depend on each other, such as the rows of one patient. With Groups, the
-	// choices of Fit, the scores and the bands come from prediction errors at whole groups of rows
-	// that a fit has not seen. A nil Groups stands for rows that do not depend on each other.
+	// choices of Fit, scores and prediction bands come from prediction errors at whole groups of
+	// rows that a fit has not seen. A nil Groups stands for rows that do not depend on each other.
 	Groups []int
 
 	// Forward says that the numbers in Groups are times of rows, in any unit and any order. With
-	// Forward, scores and bands come from prediction errors at each of the last five tenths of the
-	// rows, sorted by time, of fits to all rows of earlier tenths.
+	// Forward, scores and prediction bands come from prediction errors at each of the last five
+	// tenths of the rows, sorted by time, of fits to all rows of earlier tenths.
 	Forward bool
 
 	// HeavyTails is for numeric targets with outliers: the noise follows Student's t-distribution,
@@ -80,9 +80,9 @@ type Result[T dense.Float] struct {
 // once or twice for the final fit, up to 31 times with Options.HeavyTails, and up to eleven times
 // with Options.Groups. For n rows, d columns and p outputs, the final fit costs n·D² multiply-adds
 // and some tens of D³/6 with D landmarks, or some 15·n²·(d + 2p + 32) with the kernel of all rows.
-// If ctx ends before Fit has compared a family, Fit returns the error of ctx within about 0.1 s. If
-// ctx ends after Fit has compared a family, Fit returns the error of ctx and a result of the best
-// family so far, after a fit to the sample that ctx does not interrupt.
+// If ctx ends before Fit has tried a family of models, Fit returns the error of ctx within about
+// 0.1 s. If ctx ends after Fit has tried a family of models, Fit returns the error of ctx and a
+// result of the best family so far, after a fit to the sample that ctx does not interrupt.
 //
 // Fit returns an error for a nil argument, for options out of range, for HeavyTails with Groups or
 // Classes, for fewer than ten rows with a weight above 0, for numbers that are NaN or infinite, and

@@ -19,12 +19,12 @@ type Trial struct {
 
 	// Score is the root mean square error at held-out rows, or, for classes, the log-loss, and NaN
 	// if Err is not nil. With several outputs, Score is the root mean square of the prediction
-	// errors, each divided by the standard deviation of the output.
+	// errors, each divided by the standard deviation of the targets of the output.
 	Score float64
 	Err   error
 }
 
-// Report says which families of models Fit tried, and what it chose.
+// Report says which families of models Fit has tried and which family Fit has chosen.
 type Report struct {
 	Rows    int     // the number of rows with a weight above 0
 	Classes int     // 0 for numbers

@@ -34,8 +34,8 @@ const SampleRows = 2000
 // mean of ω·k(x, x) over drawn rows x of weight ω, with the least weighted sum of squared
 // leave-one-out errors on up to 2000 rows drawn with src. For n drawn rows Choose takes about 26·n³
 // multiply-adds for each kernel. With the kernel matrix K, the diagonal matrix Ω of the weights, A
-// = K + λΩ⁻¹, u = A⁻¹1 and M = A⁻¹ − uuᵀ/(1ᵀu), the leave-one-out error at row i is (My)_i/M_ii.
-// The penalty λ that is best for a sample of rows also serves a fit of all rows.
+// = K + λΩ⁻¹, u = A⁻¹1 and M = A⁻¹ − uuᵀ/(1ᵀu), the leave-one-out error at row i for targets y is
+// (My)_i/M_ii. The penalty λ that is best for a sample of rows also serves a fit of all rows.
 //
 // Choose returns an error for an empty slice candidates, a nil or invalid candidate, rows that
 // Block.Check refuses, fewer than two rows of positive weight, targets that do not vary, a nil src,

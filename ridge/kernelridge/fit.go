@@ -21,16 +21,16 @@ import (
 	"github.com/seed-feabd252/randfeat/ridge/internal/gramian"
 )
 
-// Result is the result of Fit.
+// Result has the model of Fit and estimates of leave-one-out errors.
 type Result[T dense.Float] struct {
 	// Model has the means f(x) = b + Σ_i a_i·k(x, x_i) for rows x_i, and the noise variance σ² of
-	// maximum evidence for the penalty λ = Options.Ratio. The standard deviations of Model are
-	// upper estimates, from a fit with the landmarks of the preconditioner alone. If Options.Probes
-	// is above 0, Model.Band computes widths of bands from the errors in LeftOut.
+	// maximum evidence for the penalty λ = Options.Ratio. Standard deviations of Model come from a
+	// fit with the landmarks of the preconditioner, and are at least the exact ones. If
+	// Options.Probes is above 0, Model.Band computes widths of bands from the errors in LeftOut.
 	Model *ridge.Model[T]
 
-	// LeftOut (n×p) has the leave-one-out errors y_i − f⁻ⁱ(x_i) of the n rows with p targets each,
-	// where f⁻ⁱ is the fit of all rows except row i. LeftOut has no rows if Options.Probes is 0.
+	// LeftOut (n×p) estimates the leave-one-out errors y_i − f⁻ⁱ(x_i) of the n rows with p targets
+	// each, where f⁻ⁱ is the fit without row i. LeftOut has no rows if Options.Probes is 0.
 	LeftOut dense.Matrix[float64]
 }
 

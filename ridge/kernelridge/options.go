@@ -19,13 +19,13 @@ type Options struct {
 	// for min(n, 1000). A larger Rank saves time if Fit needs many iterations, as for a small λ.
 	Rank int
 	// Tolerance is the norm of the residual of a linear system, relative to the norm of the
-	// right-hand side, at which Fit stops; 0 stands for 10⁻⁴. Stopping at Tolerance changes
-	// predictions at the rows by about Tolerance times the root mean square of the targets at most.
+	// right-hand side, at which Fit stops; 0 stands for 10⁻⁴. At the rows, the error of predictions
+	// by stopping is at most about Tolerance times the targets, both as root mean squares.
 	Tolerance float64
 	// MaxIterations is the largest number of products with the kernel matrix K; 0 stands for 500.
 	MaxIterations int
-	// Memory is the number of bytes for the kernel matrix K, of which one triangle in float32 takes
-	// 2·n² bytes for n rows. With less Memory, every product computes the kernel matrix anew.
+	// Memory is the largest number of bytes that Fit uses to keep the kernel matrix. If 2·n² bytes
+	// for n rows, one triangle in float32, exceed Memory, every product computes the matrix anew.
 	Memory int64
 	// Probes is the number of vectors of random signs from which Fit estimates leave-one-out
 	// errors, up to a relative error of about √(2/Probes) times the share of the diagonal of (K +
