@@ -36,9 +36,10 @@ type Attention[T dense.Float] struct {
 // performer.Linear, up to the rounding of sums in another order. The arguments keys and queries are
 // PCollections of ridge.Block[T], with keys or queries in the rows of X, and with values in Y for
 // keys. Attend returns a PCollection of the blocks of queries, with the outputs of attention in Y.
-// Attend ignores the Weights of blocks. Attend sums each Beam bundle of keys into one
-// performer.State of m·(dv + 1) numbers, for m features and values of dimension dv, and Beam passes
-// the merged State to the workers with queries as a side input.
+// The outputs of Attend do not depend on the row weights in the field Weights of a ridge.Block.
+// Attend sums each Beam bundle of keys into one performer.State of m·(dv + 1) numbers, for m
+// features and values of dimension dv, and Beam passes the merged State to the workers with queries
+// as a side input.
 //
 // A pipeline with Attend fails for blocks whose shapes do not fit the Map and Values, for a damaged
 // performer.State, and for queries if there are no keys. Attend panics for a Map that rff.Write

@@ -28,7 +28,8 @@ import (
 //
 // If x and y are independent, and the rows of x or the rows of y are exchangeable, then the p-value
 // p of Independence has P(p ≤ α) ≤ α for every number of rows, features and permutations. For
-// Independence, parameters of phi may be learnt from x and those of psi from y, but none from both.
+// Independence, the feature map phi of the sample x may be learnt from x, and the feature map psi
+// of the sample y from y, but neither map from both samples.
 //
 // With n ≤ Options.Cells rows, Independence draws all permutations with equal probabilities, and B
 // draws take B·n·D·E multiply-adds for D features of phi and E of psi. If n > Options.Cells,

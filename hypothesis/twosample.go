@@ -21,8 +21,9 @@ type Options struct {
 
 	// Cells, at least 64, is the largest number of groups of rows that TwoSample permutes, and of
 	// pairs of a group and a cyclic shift in Independence. Zero means 1024. If the data have at
-	// most Options.Cells rows, each row is a cell. More cells than 1024 take more time and gave no
-	// measurable gain in the power of tests.
+	// most Options.Cells rows, each row is a cell. A value of Cells above 1024, which divides more
+	// than 1024 rows into more groups to permute or shift, takes more time and gave no measurable
+	// gain in the power of tests.
 	Cells int
 }
 

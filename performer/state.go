@@ -200,8 +200,9 @@ func (s *State[T]) Append(k, v dense.Matrix[T]) {
 // values of dimension dv, Attend of n queries takes, per head, O(n·m·(d+dv)) time in linear
 // attention with m features, and O(n·L·(d+dv)) time in exact attention over L tokens. Attend
 // returns zero outputs while s has no tokens. The matrix dst may be q itself if values have the
-// dimension of queries, or disjoint from q. Attend panics if the shapes of dst and q do not fit s,
-// with the shapes in the message.
+// dimension of queries, or disjoint from q. Attend of a State panics, with the shapes in the
+// message, if the columns of the queries q do not fit the State, or if a given dst does not have
+// the shape of the outputs.
 func (s *State[T]) Attend(dst, q dense.Matrix[T]) dense.Matrix[T] {
 	s.checkQueries(q)
 	dst = dense.Ensure(dst, q.Rows, s.heads*s.dv)
@@ -327,8 +328,9 @@ type Snapshot[T dense.Float] struct {
 }
 
 // Snapshot records in dst the tokens that s has so far and returns dst; if dst is nil, Snapshot
-// allocates one. In linear attention Snapshot copies the sums over tokens. In exact attention
-// Snapshot copies the number of tokens, and with ExactOptions.Bits at most the last 127 tokens.
+// allocates one. In linear attention Snapshot copies the sums over tokens. For a State of exact
+// attention, Snapshot records the number of tokens, and copies the keys and values of at most the
+// last 127 tokens if ExactOptions sets Bits, or KeyBits and ValueBits, and of none otherwise.
 // Snapshot allocates nothing if dst was a Snapshot of s before.
 func (s *State[T]) Snapshot(dst *Snapshot[T]) *Snapshot[T] {
 	s.checkMade()

@@ -35,12 +35,13 @@ func (SADERF) perFrequency() int { return 1 }
 func (s SADERF) String() string  { return fmt.Sprintf("SADERF(scale=%v, a=%v)", s.Scale, s.A) }
 
 // FitSADERF returns the SADERF for the softmax kernel exp(s·xᵀy), s = scale, queries like the rows
-// of x (n×d) and keys like the rows of y (n'×d). The factors ψ_l = (E[y_l²]/E[x_l²])^¼ (Psi) and
-// the number A of FitSADERF minimise the logarithm of the second moment of the kernel estimate, on
-// average over pairs of a row of x and a row of y. FitSADERF gives a coordinate that is zero in all
-// rows of x or of y the factor 1. The samples x and y of FitSADERF should resemble later queries
-// and keys, because estimates for an unlike query have a large variance. FitSADERF takes
-// O((n+n')·d²) operations for n queries and n' keys of R^d.
+// of x (n×d) and keys like the rows of y (n'×d). FitSADERF multiplies coordinate l of queries by
+// ψ_l = (E[y_l²]/E[x_l²])^¼ (Psi), for queries x and keys y, and with A minimises the mean
+// logarithm, over pairs of a query and a key, of the second moment of the kernel estimate by one
+// frequency. FitSADERF gives a coordinate that is zero in all rows of x or of y the factor 1. The
+// samples x and y of FitSADERF should resemble later queries and keys, because estimates for an
+// unlike query have a large variance. FitSADERF takes O((n+n')·d²) operations for n queries and n'
+// keys of R^d.
 //
 // FitSADERF returns an error for samples without rows or of different dimensions, a scale that is
 // not a positive finite number, and moments of x or y that are not finite or too large for memory.

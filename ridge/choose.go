@@ -35,9 +35,10 @@ type Choice[T dense.Float] struct {
 // Choose fits a model with each feature map to the rows and returns the model of largest evidence,
 // the first one of models with equal evidence. The feature maps may differ in length-scales,
 // kernels, frequencies or numbers of features. In Choose each fit determines the variances of noise
-// and weights that the options o do not give. The evidence is too large for a map whose parameters
-// were learnt from the targets of the rows: package ridge/automl compares maps with learnt
-// parameters at held-out rows. Without Options.Iterative, Choose reads the rows once per map.
+// and weights that the options o do not give. Choose overrates a feature map with parameters learnt
+// from the targets of the same rows, because the evidence (marginal likelihood) of its model is too
+// large: package ridge/automl compares maps with learnt parameters at held-out rows. Without
+// Options.Iterative, Choose reads the rows once per map.
 //
 // Choose returns an error for an empty slice maps, a nil map and options out of range, the errors
 // of Sum and of ctx, and the error of the first map if no map can be fitted. A nil ctx panics.

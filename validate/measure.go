@@ -73,7 +73,8 @@ func Measure[T dense.Float](ctx context.Context, draw Draw[T], x, y dense.Matrix
 }
 
 // Worst returns the index of the pair of points with the largest |Z|, and Z, the bias in standard
-// errors. Worst counts a Z that is NaN as the largest.
+// errors. If the bias Z in standard errors is NaN at pairs of points, Worst returns the first of
+// these pairs.
 func (m Measurement) Worst() (pair int, z float64) {
 	for i, p := range m.Pairs {
 		if math.IsNaN(p.Z) {

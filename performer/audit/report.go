@@ -41,9 +41,9 @@ type Report struct {
 	Mean, Median, Quantile90, Worst float64
 
 	// Worse is an upper bound of the share of all rows whose relative errors exceed Worst, the
-	// largest relative error in the sample. Worse holds with the given Confidence for any
-	// distribution of errors: if a larger share of the rows had errors above Worst, a sample would
-	// miss all of these rows with a probability of at most 1 − Confidence.
+	// largest relative error in the sample. For any distribution of errors, Worse is a bound with
+	// the given Confidence: if a share of all rows above Worse had larger errors than every sampled
+	// row, a sample would miss all of these rows with a probability of at most 1 − Confidence.
 	Worse float64
 
 	// Average is the relative error that outputs would have if each query gave equal weights to the

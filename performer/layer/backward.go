@@ -31,11 +31,11 @@ func (l *MultiHead[T]) Backward(dx dense.Matrix[T], dw *Projections[T], x, dout 
 // and dv; a zero dq, dk or dv is allocated. Unless the argument dw is nil, BackwardCross writes the
 // gradients with respect to weights, biases and gains of norms to the fields of dw. BackwardCross
 // allocates matrices and vectors that dw lacks, and sets fields of dw for parameters that the layer
-// lacks to zero or nil. After BackwardCross of a layer l, element i of dw.Parameters() is the
-// gradient of element i of l.Projections().Parameters(). For a padding row, which the sequences s
-// exclude and whose row of dout is zero, BackwardCross writes a zero gradient. Neither the numbers
-// in padding rows nor the number of padding rows changes one bit of the gradients of weights and of
-// rows that are no padding.
+// lacks to zero or nil. After BackwardCross of a layer l with a dw other than nil, element i of
+// dw.Parameters() is the gradient with respect to element i of l.Projections().Parameters(). For a
+// padding row, which the sequences s exclude and whose row of dout is zero, BackwardCross writes a
+// zero gradient. Neither the numbers in padding rows nor the number of padding rows changes one bit
+// of the gradients of weights and of rows that are no padding.
 //
 // BackwardCross takes the time of the gradients of attention, two products with each of the
 // matrices W_Q, W_K and W_V of the layer, and one with W_O; the gradients dw take one more product

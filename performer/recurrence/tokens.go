@@ -27,7 +27,8 @@ type Tokens[T dense.Float] struct {
 	Beta dense.Matrix[T]
 
 	// Lengths are the numbers of tokens of the sequences, which follow one another in the rows of
-	// Tokens. An element of Lengths may be zero. Nil Lengths stand for one sequence.
+	// Tokens. A sequence may have no tokens: its element of Lengths is zero. Nil Lengths stand for
+	// one sequence.
 	Lengths []int
 }
 
