@@ -28,9 +28,3 @@ func benchmarkApplyRows[T dense.Float](b *testing.B) {
 		})
 	}
 }
-
-// BenchmarkApplyRows turns 256 rows of n elements with the default product.
-func BenchmarkApplyRows(b *testing.B) {
-	b.Run("type=float32", benchmarkApplyRows[float32])
-	b.Run("type=float64", benchmarkApplyRows[float64])
-}

@@ -190,11 +190,6 @@ func benchmark[T Float](b *testing.B) {
 	}
 }
 
-func BenchmarkInPlace(b *testing.B) {
-	b.Run("type=float32", benchmarkInPlace[float32])
-	b.Run("type=float64", benchmarkInPlace[float64])
-}
-
 func benchmarkInPlace[T Float](b *testing.B) {
 	rng := rand.New(rand.NewPCG(1, 1))
 	width := PanelWidth[T](1)

@@ -36,11 +36,6 @@ func BenchmarkExp(b *testing.B) {
 	b.Run("type=float64", func(b *testing.B) { benchmark(b, func(y, _, x []float64) { Exp(y, x) }) })
 }
 
-func BenchmarkExpRelative(b *testing.B) {
-	b.Run("type=float32", func(b *testing.B) { benchmark(b, func(y, z, x []float32) { ExpRelative(y, x, 0.5, z, 0.25, x, 1) }) })
-	b.Run("type=float64", func(b *testing.B) { benchmark(b, func(y, z, x []float64) { ExpRelative(y, x, 0.5, z, 0.25, x, 1) }) })
-}
-
 func BenchmarkCos(b *testing.B) {
 	b.Run("type=float32", func(b *testing.B) { benchmark(b, func(y, _, x []float32) { Cos(y, x) }) })
 	b.Run("type=float64", func(b *testing.B) { benchmark(b, func(y, _, x []float64) { Cos(y, x) }) })
@@ -49,23 +44,4 @@ func BenchmarkCos(b *testing.B) {
 func BenchmarkSincos(b *testing.B) {
 	b.Run("type=float32", func(b *testing.B) { benchmark(b, func(y, z, x []float32) { Sincos(y, z, x) }) })
 	b.Run("type=float64", func(b *testing.B) { benchmark(b, func(y, z, x []float64) { Sincos(y, z, x) }) })
-}
-
-func BenchmarkPeakSum(b *testing.B) {
-	b.Run("type=float32", func(b *testing.B) { benchmark(b, func(y, z, x []float32) { PeakSum(x, y, z) }) })
-	b.Run("type=float64", func(b *testing.B) { benchmark(b, func(y, z, x []float64) { PeakSum(x, y, z) }) })
-}
-
-func BenchmarkHalfSquaredNorm(b *testing.B) {
-	b.Run("type=float32", func(b *testing.B) { benchmark(b, func(_, _, x []float32) { HalfSquaredNorm(x) }) })
-	b.Run("type=float64", func(b *testing.B) { benchmark(b, func(_, _, x []float64) { HalfSquaredNorm(x) }) })
-}
-
-func BenchmarkPick(b *testing.B) {
-	at := make([]int32, 65536)
-	for k := range at {
-		at[k] = int32(k * 37 % 256)
-	}
-	b.Run("type=float32", func(b *testing.B) { benchmark(b, func(y, z, x []float32) { Pick(y, x, at[:len(y)], z) }) })
-	b.Run("type=float64", func(b *testing.B) { benchmark(b, func(y, z, x []float64) { Pick(y, x, at[:len(y)], z) }) })
 }
