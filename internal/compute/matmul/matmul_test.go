@@ -189,18 +189,3 @@ func benchmark[T Float](b *testing.B) {
 		})
 	}
 }
-
-func benchmarkInPlace[T Float](b *testing.B) {
-	rng := rand.New(rand.NewPCG(1, 1))
-	width := PanelWidth[T](1)
-	for _, n := range []int{8, 16, 64} {
-		b.Run(fmt.Sprintf("m=%d/n=%d/k=%d", n, width, n), func(b *testing.B) {
-			x, y, z := contiguous(random[T](rng, n, n)), contiguous(random[T](rng, n, width)), contiguous(random[T](rng, n, width))
-			b.ReportAllocs()
-			for b.Loop() {
-				MulInPlace(1, x, y, 0, z)
-			}
-			b.ReportMetric(2e-9*float64(n*width*n*b.N)/b.Elapsed().Seconds(), "GFLOP/s")
-		})
-	}
-}
