@@ -96,11 +96,11 @@ type Result[T dense.Float] struct {
 //
 // A query sees no key after the first n if Lengths has n for the sequence, no key whose Mask is
 // false, and no key whose Bias is −Inf. Query i of Lq has the place i + P with P keys in PastK, i +
-// n − Lq if Lengths has n for the sequence, and i without PastK and Lengths. In causal attention a
-// query does not see keys after the place of the query. The Window, the Chunk and the Slope of an
-// [Exact] compare places of queries and keys. Keys and values that a query does not see may be NaN
-// without effect on the output of the query. The output of a query that sees no key is zero, and so
-// are the weights of the query.
+// n − Lq if Lengths has n for the sequence, and i without PastK and Lengths, in each case less the
+// number of first keys that are padding. In causal attention a query does not see keys after the
+// place of the query. The Window, the Chunk and the Slope of an [Exact] compare places of queries
+// and keys. Keys and values that a query does not see may be NaN without effect on the output of
+// the query. The output of a query that sees no key is zero, and so are the weights of the query.
 //
 // Exact attention computes scores in small blocks, in memory that does not grow with the numbers of
 // queries and keys. With PastK, Attend copies all keys and values; a [State] copies only new

@@ -52,8 +52,9 @@ func (b Batch[T]) Forward(dst, q, k, v dense.Matrix[T]) dense.Matrix[T] {
 // In causal attention, query i of a sequence sees the keys j ≤ i + Past of the sequence that are
 // Valid, by the fields Past and Valid of the argument s. The output of a query that sees no key is
 // zero. In bidirectional attention without a Window, a Chunk or a Slope, the outputs of a head in a
-// sequence equal, bit for bit, outputs of Forward for the queries and the Valid keys of the head.
-// In causal attention, the outputs of Valid tokens equal, bit for bit, outputs of Forward for the
+// sequence equal, bit for bit, outputs of Forward for the queries and the Valid keys of the head,
+// except in package blocks, where hidden keys between Valid keys take places in blocks of keys. In
+// causal attention, the outputs of Valid tokens equal, bit for bit, outputs of Forward for the
 // Valid tokens alone if a sequence has as many queries as keys, and no gap between Valid keys. With
 // a Window, a Chunk or a Slope, hidden keys between Valid keys change the places of keys, and may
 // so change outputs. The number of rows of k and v after the last Valid row changes no output.

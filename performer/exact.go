@@ -45,9 +45,10 @@ type ExactOptions struct {
 
 	// Window, if above zero, lets a query see only the keys that are at most Window places away.
 	// With a Window, Forward of Lq queries of dimension d over values of dimension dv takes
-	// O(Lq·Window·(d+dv)) time. Query i of a sequence has the place i + Past, with the Past of
-	// [Sequences], which is zero by default. In causal attention a query sees Window earlier keys
-	// and the key of its own token: the sliding window w of Mistral is a Window of w − 1.
+	// O(Lq·Window·(d+dv)) time. Query i of a sequence has the place i + Past less the number of
+	// first keys that are padding, with the Past of [Sequences], which is zero by default. In
+	// causal attention a query sees Window earlier keys and the key of its own token: the sliding
+	// window w of Mistral is a Window of w − 1.
 	//
 	// The first keys of a sequence are padding if Sequences.Valid, or the Mask or the Bias of
 	// [Attend], hides these keys from all queries. The place of a key is the number of earlier
@@ -202,7 +203,7 @@ func (e exact[T]) mask(past int, valid []bool) tiles.Mask[T] {
 // maskOf returns which keys of a call the queries see. Places begin after the padding.
 func (e exact[T]) maskOf(c sequence.Call[T]) tiles.Mask[T] {
 	m := e.mask(c.Past, c.Valid)
-	if m.Pairs = c.Pairs; e.placed() {
+	if m.Pairs = c.Pairs; e.placed() && c.Q.Rows > 0 {
 		m.SkipPadding(c.K.Rows)
 	}
 	return m

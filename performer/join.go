@@ -50,15 +50,18 @@ func joinRow[T dense.Float](dst []T, parts []Result[T], b, h, i int) T {
 	for _, p := range parts {
 		peak = max(peak, float64(p.LogSums.Row(b, h, i)[0]))
 	}
-	if math.IsInf(peak, -1) {
+	if math.IsInf(peak, -1) { // outputs are 0, or NaN where all scores are −Inf
+		for _, p := range parts {
+			vecmath.AddScaled(dst, p.Out.Row(b, h, i), 1)
+		}
 		return T(peak)
 	}
 	for _, p := range parts {
 		sum += math.Exp(float64(p.LogSums.Row(b, h, i)[0]) - peak)
 	}
 	for _, p := range parts {
-		if weight := math.Exp(float64(p.LogSums.Row(b, h, i)[0])-peak) / sum; weight != 0 {
-			vecmath.AddScaled(dst, p.Out.Row(b, h, i), T(weight))
+		if l := float64(p.LogSums.Row(b, h, i)[0]); !math.IsInf(l, -1) {
+			vecmath.AddScaled(dst, p.Out.Row(b, h, i), T(math.Exp(l-peak)/sum))
 		}
 	}
 	return T(peak + math.Log(sum))

@@ -93,8 +93,26 @@ func logSumsAndJoin[T dense.Float](t *testing.T, tolerance float64) {
 		})
 	}
 
+	far := performer.AttendArgs[T]{Q: q, K: k, V: v, LogSums: true, Bias: dense.NewTensor[T](1, 1, 1, lk)}
+	for j := range far.Bias.Data {
+		far.Bias.Data[j] = -1e4
+	}
+	sink := must.Have(performer.NewExact[T](performer.ExactOptions{SinkWeight: 2}))
+	assert.InDelta(t, math.Log(2), float64(must.Have(performer.Attend[T](sink, far)).LogSums.Data[0]), 1e-6)
+	none := must.Have(performer.Attend[T](sink, performer.AttendArgs[T]{Q: q, K: k, V: dense.NewTensor[T](batch, keyHeads, lk, 0), LogSums: true}))
+	far.Bias = dense.Tensor[T]{}
+	assert.Equal(t, must.Have(performer.Attend[T](sink, far)).LogSums, none.LogSums, "values of dimension 0")
+	nan, zero := T(math.NaN()), dense.TensorOf(1, 1, 1, 1, []T{0})
+	for _, low := range []T{T(math.Inf(-1)), -2000} {
+		joined := must.Have(performer.Join(performer.Result[T]{Out: dense.TensorOf(1, 1, 1, 1, []T{nan}), LogSums: dense.TensorOf(1, 1, 1, 1, []T{low})},
+			performer.Result[T]{Out: zero, LogSums: dense.TensorOf(1, 1, 1, 1, []T{min(low, -1000) + 1000})}))
+		assert.True(t, joined.Out.Data[0] != joined.Out.Data[0], "NaN of a part with the log sum %v", low)
+	}
+	_, err := performer.Attend[T](must.Have(performer.NewExact[T](performer.ExactOptions{Unnormalised: true})), far)
+	assert.EqualError(t, err, "performer: LogSums for unnormalised attention, want outputs with denominators")
+
 	linear := must.Have(performer.NewLinear[T](reLU[T](d), performer.LinearOptions{}))
-	_, err := performer.Attend[T](linear, performer.AttendArgs[T]{Q: q, K: k, V: v, LogSums: true})
+	_, err = performer.Attend[T](linear, performer.AttendArgs[T]{Q: q, K: k, V: v, LogSums: true})
 	assert.ErrorContains(t, err, "LogSums for")
 	_, err = performer.Join[T]()
 	assert.EqualError(t, err, "performer: Join of no parts, want at least 1")

@@ -164,7 +164,10 @@ func (s *search[T]) offerPossible(p *scanner, x *ranking, products []float32) {
 	one := x.roundedOf(to)
 	most, rounding := x.errorBound(to, x.zExact, p.variance, one.bias*p.bias)
 	// An estimate of another code may exceed the bound of a cosine near 1.
-	beyond := x.zExact * x.zExact * s.variance / (x.out - 1)
+	beyond := 0.0
+	if s.variance > 0 {
+		beyond = x.zExact * x.zExact * s.variance / (x.out - 1)
+	}
 	limit, some := s.screen(p, x.Query, to, products, most+rounding+beyond+2*roundings, x.least.score)
 	if !some {
 		return

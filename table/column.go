@@ -144,7 +144,7 @@ func (c *Column) learn(t *Table, j int, o Options) error {
 			}
 		}
 		if c.width() < 2 {
-			c.Kind = Constant
+			c.Kind, c.Categories, c.Other = Constant, nil, false
 		}
 	}
 	return nil

@@ -126,6 +126,7 @@ func TestDates(t *testing.T) {
 	columns, err = all.Columns("y", Options{Category: []string{"day"}})
 	require.NoError(t, err)
 	assert.Equal(t, Constant, columns[0].Kind, "of 20 values in two rows each")
+	assert.False(t, columns[0].Other, "ReadModel refuses a constant column with others")
 }
 
 // Columns that say nothing are left out; a column that is only there or not says that.

@@ -44,8 +44,8 @@ type Options struct {
 // if query i does not read key j.
 //
 // Backward computes in the type T, even with EightBits, the exact gradients of attention over the
-// keys that Forward reads, as if the choice of these keys were constant. CanBackward returns nil.
-// NewState returns an error.
+// keys that Forward reads, as if the choice of these keys were constant, or over all keys for a
+// block with a query that is not finite. CanBackward returns nil. NewState returns an error.
 type Attention[T dense.Float] struct {
 	performer.Batch[T]
 	of sweeper[T]

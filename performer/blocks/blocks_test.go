@@ -234,6 +234,8 @@ func testCross[T dense.Float](t *testing.T) {
 			want, got := exact.Forward(dense.Matrix[T]{}, x, y, z), a.Forward(dense.Matrix[T]{}, x, y, z)
 			if c.most == 0 {
 				require.Equal(t, want, got)
+				outs, _ := a.ForwardThresholds(x, y, z, []int{0}[:min(c.queries, 1)], []float64{0.5})
+				require.Empty(t, slices.DeleteFunc(outs[0].Data, func(v T) bool { return v == 0 }))
 				continue
 			}
 			require.LessOrEqual(t, densetest.Distance(got, want), c.most, "%+v", c)

@@ -124,6 +124,10 @@ func (s *state[K, T]) compacted() (*state[K, T], error) {
 // learned returns the state without deleted rows and with more rows, with codes of a quantiser that
 // is learnt from the rows.
 func (s *state[K, T]) learned(ctx context.Context, ids []K, rows dense.Matrix[T]) (*state[K, T], error) {
+	if err := ctx.Err(); err != nil {
+		return nil, err
+	}
+	ctx = context.WithoutCancel(ctx) // what is learnt is not lost
 	to := s.only(s.places())
 	before, sample := to.matrix(), rows
 	if rows.Rows/learnRows < s.d { // otherwise a copy of many rows would take memory

@@ -258,6 +258,11 @@ func (o Options) check() error {
 	case o.ClassWeights != nil && len(o.ClassWeights) != o.Classes:
 		return fmt.Errorf("automl: %d ClassWeights, want one for each of %d classes", len(o.ClassWeights), o.Classes)
 	}
+	for i, w := range o.ClassWeights {
+		if !(w > 0) || math.IsInf(w, 1) {
+			return fmt.Errorf("automl: ClassWeights[%d] = %v, want a positive number", i, w)
+		}
+	}
 	if err := limit.Memory[float64](o.Landmarks, o.Landmarks); err != nil {
 		return fmt.Errorf("automl: Landmarks = %d: %w", o.Landmarks, err)
 	}

@@ -38,17 +38,25 @@ func (s *search) classes(b ridge.Block[float64], at space, k kernels.Kernel, rat
 // byGroup chooses λ by the errors at left-out groups, and returns these errors of the rows of b and
 // minus their mean square. Rows without an error have NaN.
 func (s *search) byGroup(phi rff.Map[float64], b ridge.Block[float64]) (ratio, score float64, left dense.Matrix[float64], err error) {
-	unit := s.group
-	if s.Forward {
-		unit = foldsOfGroups(s.group, forwardFolds, true)
-	}
-	n := b.X.Rows
+	unit, forward, n := s.group, s.Forward, b.X.Rows
 	order := make([]int, n)
 	for i := range order {
 		order[i] = i
 	}
+	if forward {
+		unit = foldsOfGroups(s.group, forwardFolds, true)
+		if slices.Max(unit) < 0 { // half of the rows have the last time
+			times := slices.Compact(slices.Sorted(slices.Values(s.group)))
+			for i, t := range s.group {
+				unit[i] = slices.Index(times, t) - 1
+			}
+		}
+		if slices.Max(unit) < 0 { // one time
+			unit, forward = slices.Clone(order), false
+		}
+	}
 	slices.SortStableFunc(order, func(i, j int) int { return cmp.Compare(unit[i], unit[j]) })
-	l := leaver{ctx: s.ctx, forward: s.Forward, gram: dense.New[float64](n, n), y: layout.Rows(b.Y, order)}
+	l := leaver{ctx: s.ctx, forward: forward, gram: dense.New[float64](n, n), y: layout.Rows(b.Y, order)}
 	for _, i := range order {
 		l.weights, l.unit = append(l.weights, b.Weights[i]), append(l.unit, unit[i])
 	}
@@ -79,7 +87,7 @@ func (s *search) byGroup(phi rff.Map[float64], b ridge.Block[float64]) (ratio, s
 	}
 	*s.power = best
 	if left.Rows == 0 {
-		return 0, 0, left, cmp.Or(s.ctx.Err(), err)
+		return 0, 0, left, cmp.Or(s.ctx.Err(), err, errors.New("errors at rows left out are not finite"))
 	}
 	back := dense.New[float64](n, b.Y.Cols)
 	for at, i := range order {

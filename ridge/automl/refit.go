@@ -2,8 +2,10 @@ package automl
 
 import (
 	"errors"
+	"fmt"
 	"iter"
 	"math"
+	"slices"
 
 	"github.com/seed-feabd252/randfeat/dense"
 	"github.com/seed-feabd252/randfeat/kernels"
@@ -123,7 +125,7 @@ func leaveFolds[T dense.Float](s *search, drawn sample, first int, rows view[T],
 	case drawn.n <= sampleRows:
 		folds = 10
 	}
-	fold := foldsOfGroups(s.Groups, folds, s.Forward)
+	fold := s.foldsOfAll(drawn, folds)
 	for k := range folds {
 		own := drawn.all.RowRange(first, drawn.all.X.Rows)
 		own = pick(own, func(i int) bool { return fold[drawn.numbers[first+i]] == k })
@@ -153,12 +155,45 @@ func leaveFolds[T dense.Float](s *search, drawn sample, first int, rows view[T],
 		left.X.Data, left.Y.Data, left.Weights = append(left.X.Data, part.X.Data...), append(left.Y.Data, part.Y.Data...), append(left.Weights, part.Weights...)
 	}
 	n := len(left.Weights)
-	if n == 0 {
-		return left, errs, scales, errors.New("no groups can be held out")
+	if n < 2 {
+		return left, errs, scales, fmt.Errorf("%d rows can be held out of the last fit, want more groups", n)
 	}
 	p := len(errs.Data) / n
 	left.X, left.Y = dense.Of(n, drawn.all.X.Cols, left.X.Data), dense.Of(n, p, left.Y.Data)
 	return left, dense.Of(n, p, errs.Data), dense.Of(n, p, scales.Data), nil
+}
+
+// foldsOfAll returns the folds of all rows. Rows of weight 0 and groups that other rows need, as in
+// divide, are in every fit.
+func (s *search) foldsOfAll(drawn sample, folds int) []int {
+	fold, active := slices.Repeat([]int{-1}, len(s.Groups)), []int{}
+	for i, g := range s.Groups {
+		if !drawn.idle[i] {
+			active = append(active, g)
+		}
+	}
+	of := foldsOfGroups(active, folds, s.Forward)
+	for i := range fold {
+		if !drawn.idle[i] {
+			fold[i], of = of[0], of[1:]
+		}
+	}
+	own, known := *s, make([]int, len(drawn.numbers))
+	own.group = make([]int, len(known))
+	for at, i := range drawn.numbers {
+		own.group[at], known[at] = s.Groups[i], fold[i]
+	}
+	own.release(known, indicators(drawn.all, s.Classes).Y, folds)
+	needed := make(map[int]bool)
+	for at, i := range drawn.numbers {
+		needed[s.Groups[i]] = needed[s.Groups[i]] || known[at] < 0
+	}
+	for i, g := range s.Groups {
+		if needed[g] {
+			fold[i] = min(fold[i], -1)
+		}
+	}
+	return fold
 }
 
 func narrow[T dense.Float](b ridge.Block[float64]) ridge.Block[T] {

@@ -29,13 +29,14 @@ type sample struct {
 	choose int // the number of rows of all, from the first on, with which Fit chooses
 	n      int // the number of rows with a weight above 0
 
-	numbers []int // of the rows of all, in the order of reading
+	numbers []int        // of the rows of all, in the order of reading
+	idle    map[int]bool // numbers of the rows of weight 0, for Groups
 }
 
 // draw reads the rows, and returns up to max(exactRows, Landmarks) of them at random.
 func draw[T dense.Float](ctx context.Context, rows ridge.Rows[T], o Options, rng *rand.Rand) (sample, error) {
 	s := sampler{rng: rng, most: max(exactRows, o.Landmarks), classes: make([]stratum, o.Classes), ranks: o.ranks(rng)}
-	d, p, read := 0, 0, 0
+	d, p, read, idle := 0, 0, 0, make(map[int]bool)
 	for b, err := range rows.Blocks() {
 		if err = cmp.Or(err, ctx.Err()); err == nil {
 			if read == 0 {
@@ -51,6 +52,9 @@ func draw[T dense.Float](ctx context.Context, rows ridge.Rows[T], o Options, rng
 		}
 		y := dense.Copy(dense.Matrix[float64]{}, b.Y)
 		for i := range b.X.Rows {
+			if !(b.Weight(i) > 0) && o.Groups != nil {
+				idle[read+i] = true
+			}
 			if b.Weight(i) > 0 {
 				s.add(y.Row(i), func() row {
 					x := dense.Copy(dense.Matrix[float64]{}, b.X.RowRange(i, i+1)).Data
@@ -63,7 +67,9 @@ func draw[T dense.Float](ctx context.Context, rows ridge.Rows[T], o Options, rng
 	if o.Groups != nil && read < len(o.Groups) {
 		return sample{}, fmt.Errorf("automl: Groups has %d numbers, want one for each of %d rows", len(o.Groups), read)
 	}
-	return s.sample(d, p)
+	drawn, err := s.sample(d, p)
+	drawn.idle = idle
+	return drawn, err
 }
 
 // check returns an error for a block that begins with row at, unless it is d columns of numbers and
@@ -195,7 +201,7 @@ func (s *sampler) sample(d, p int) (sample, error) {
 		copy(all.Y.Row(i), r.y)
 		all.Weights, numbers = append(all.Weights, r.weight), append(numbers, r.number)
 	}
-	return sample{all, len(chosen), s.n, numbers}, nil
+	return sample{all: all, choose: len(chosen), n: s.n, numbers: numbers}, nil
 }
 
 func contains(rows []row, r row) bool {

@@ -87,6 +87,7 @@ func (s *search) choose(b ridge.Block[float64]) (c choice, err error) {
 	case s.Forward:
 		folds, parts, c.Folds = forwardFolds, forwardFolds, forwardInTime
 	case s.group != nil:
+		folds = max(min(folds, len(slices.Compact(slices.Sorted(slices.Values(s.group))))), 3)
 		parts, c.Folds = folds, groupFolds
 	}
 	var families []family
@@ -95,7 +96,6 @@ func (s *search) choose(b ridge.Block[float64]) (c choice, err error) {
 			families = append(families, f)
 		}
 	}
-	s.most = parts*len(families) + 2
 	c.Classes, c.Outputs, c.Best, c.folds = s.Classes, b.Y.Cols, -1, folds
 	unit, scale := slices.Repeat([]float64{1}, b.Y.Cols), 1.0 // of the outputs, and of the scores
 	if s.Classes == 0 {
@@ -104,10 +104,11 @@ func (s *search) choose(b ridge.Block[float64]) (c choice, err error) {
 	if b.Y.Cols == 1 {
 		scale = unit[0]
 	}
-	fold, err := s.divide(b, folds, parts)
+	fold, parts, err := s.divide(b, folds, parts)
 	if err != nil {
 		return c, err
 	}
+	s.most = parts*len(families) + 2
 	var best *heldOut
 	var first error
 	var kept []learnt // the fits of the best family to parts of the rows
@@ -161,7 +162,7 @@ func (s *search) choose(b ridge.Block[float64]) (c choice, err error) {
 	}
 	// The search may have ended in a worse maximum than a search on a part of the rows.
 	for _, part := range kept {
-		if s.ctx.Err() == nil && f.learns && (part.ratio == 0 || s.group != nil) {
+		if s.ctx.Err() == nil && f.learns && (part.ratio == 0 || part.left.Rows > 0) {
 			at, err := s.fit(b, part.space, part.kernel, 0)
 			if err == nil && at.score > c.score {
 				at.name = part.name
@@ -200,26 +201,35 @@ func (s *search) choose(b ridge.Block[float64]) (c choice, err error) {
 
 // divide returns the fold of each row, of which the first parts are held out. Folds have equal
 // shares of the classes. The fold is -1 for a row that other rows need: for the only row of a
-// class, and for a row without which an output would not vary in the other folds.
-func (s *search) divide(b ridge.Block[float64], folds, parts int) ([]int, error) {
+// class, and for a row without which an output would not vary in the other folds. Forward in time,
+// parts becomes the number of folds that have rows.
+func (s *search) divide(b ridge.Block[float64], folds, parts int) ([]int, int, error) {
 	var fold []int
 	if s.group != nil {
 		fold = foldsOfGroups(s.group, folds, s.Forward)
 	} else {
 		fold = s.scatter(b, folds)
 	}
-	if !s.Forward {
-		s.release(fold, indicators(b, s.Classes).Y, parts)
+	s.release(fold, indicators(b, s.Classes).Y, parts)
+	if s.Forward {
+		used := slices.Compact(slices.Sorted(slices.Values(fold)))
+		used = slices.DeleteFunc(used, func(k int) bool { return k < 0 })
+		for i, k := range fold {
+			if k >= 0 {
+				fold[i] = slices.Index(used, k)
+			}
+		}
+		parts = max(len(used), 2)
 	}
 	for k := range parts {
 		if !slices.Contains(fold, k) {
 			if s.group != nil {
-				return nil, fmt.Errorf("too few of %d rows can be held out: want more groups, and in them each class and different values", len(fold))
+				return nil, 0, fmt.Errorf("too few of %d rows can be held out: want more groups, and in them each class and different values", len(fold))
 			}
-			return nil, fmt.Errorf("too few of %d rows can be held out, because the only row of a class or of a value is in every fit", len(fold))
+			return nil, 0, fmt.Errorf("too few of %d rows can be held out, because the only row of a class or of a value is in every fit", len(fold))
 		}
 	}
-	return fold, nil
+	return fold, parts, nil
 }
 
 // scatter returns folds of single rows, with equal shares of the classes.
@@ -246,9 +256,17 @@ func (s *search) release(fold []int, y dense.Matrix[float64], parts int) {
 			for i, f := range fold {
 				if f == k {
 					own = append(own, i)
-				} else {
+				} else if s.trains(f, k) {
 					others = append(others, i)
 				}
+			}
+			if s.Forward {
+				if !slices.ContainsFunc(others, func(i int) bool { return y.At(i, j) != y.At(others[0], j) }) {
+					for _, i := range own {
+						fold[i] = -1
+					}
+				}
+				continue
 			}
 			differs := func(i int) bool { return len(others) == 0 || y.At(i, j) != y.At(others[0], j) }
 			at := slices.IndexFunc(own, differs)

@@ -83,7 +83,7 @@ func SweepBlocks[T dense.Float](a tiles.Attention[T], rows []int, thresholds []f
 	for range thresholds {
 		s.outs, s.read = append(s.outs, dense.New[T](len(rows), a.V.Cols)), append(s.read, make([]int, len(rows)))
 	}
-	if len(rows) > 0 && len(thresholds) > 0 {
+	if len(rows) > 0 && len(thresholds) > 0 && a.K.Rows > 0 {
 		s.chooseWith(a, thresholds, eightBits)
 		parallel.Do(s.pieces(), s)
 	}

@@ -33,7 +33,7 @@ type call[T dense.Float] struct {
 // Attend computes the outputs. The output of a query that sees no key is zero. Bits do not depend
 // on GOMAXPROCS.
 func Attend[T dense.Float](a Attention[T]) {
-	if a.Q.Rows == 0 || a.V.Cols == 0 {
+	if a.Q.Rows == 0 || a.V.Cols == 0 && a.LogSums == nil {
 		return
 	}
 	c := pool.Get[call[T]](&calls)

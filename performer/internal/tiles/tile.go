@@ -232,9 +232,12 @@ func (t *Tile[T]) logSums(dst []T) {
 			continue
 		}
 		_, sum, peak := t.Sums(i)
-		log := math.Log(t.scoring.Total(float64(sum), peak))
+		log := math.Log(float64(sum))
 		if !math.IsInf(peak, -1) {
 			log += peak
+		}
+		if sink := math.Log(t.scoring.Sink); !math.IsInf(sink, -1) {
+			log = max(log, sink) + math.Log1p(math.Exp(-math.Abs(log-sink)))
 		}
 		dst[i] = T(log)
 	}
