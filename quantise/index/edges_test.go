@@ -94,16 +94,6 @@ func TestRowsWithoutDirections(t *testing.T) {
 	}
 }
 
-func TestWithinOfOneColumn(t *testing.T) {
-	x := must.Have(index.New[int64](1, index.Options[float64]{Measure: quantise.Cosine}, rand.NewPCG(1, 2)))
-	require.NoError(t, x.Add(t.Context(), []int64{0, 1, 2, 3, 4}, dense.Of(5, 1, []float64{1, -1, 2, -2, 3})))
-	hits := must.Have(x.Within(t.Context(), []float64{1}, 0.9, nil))
-	require.Len(t, hits, 3)
-	for _, hit := range hits {
-		assert.Zero(t, hit.ID%2)
-	}
-}
-
 // Without rows, bounds contain the true values with the stated probability, and Within finds the
 // rows that reach the limit.
 func TestBounds(t *testing.T) {
