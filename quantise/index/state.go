@@ -127,7 +127,6 @@ func (s *state[K, T]) learned(ctx context.Context, ids []K, rows dense.Matrix[T]
 	if err := ctx.Err(); err != nil {
 		return nil, err
 	}
-	ctx = context.WithoutCancel(ctx) // what is learnt is not lost
 	to := s.only(s.places())
 	before, sample := to.matrix(), rows
 	if rows.Rows/learnRows < s.d { // otherwise a copy of many rows would take memory
