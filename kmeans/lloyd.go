@@ -65,7 +65,9 @@ func (s *search) run(k, maxIterations, sample, starts int, src rand.Source) erro
 		}
 	}
 	if drawn != nil {
-		s.points = layout.Rows(all, drawn)
+		if err := shift(s.ctx, s.points, mean, -1); err != nil {
+			return err
+		}
 	}
 	if err := s.best(seeds, maxIterations); err != nil {
 		return err
@@ -76,8 +78,10 @@ func (s *search) run(k, maxIterations, sample, starts int, src rand.Source) erro
 		}
 		s.points, s.weights, s.labels = all, weights, nil
 	}
-	if err := s.measure(); err != nil {
-		return err
+	if drawn != nil || len(seeds) < 2 { // otherwise best has measured all points
+		if err := s.measure(); err != nil {
+			return err
+		}
 	}
 	return shift(s.ctx, s.centres, mean, 1)
 }

@@ -12,6 +12,7 @@ import (
 	"sync/atomic"
 
 	"github.com/seed-feabd252/randfeat/dense"
+	"github.com/seed-feabd252/randfeat/internal/argument"
 	"github.com/seed-feabd252/randfeat/internal/compute/parallel"
 	"github.com/seed-feabd252/randfeat/internal/compute/scan"
 	"github.com/seed-feabd252/randfeat/internal/compute/vecmath"
@@ -146,10 +147,7 @@ func (c *codes[T]) Len() int { return c.rows().n }
 func (c *codes[T]) Bytes() int { return c.Len() * c.q.layout.bytes() }
 
 func (c *codes[T]) Append(ctx context.Context, x dense.Matrix[T]) error {
-	if ctx == nil {
-		panic("quantise: ctx is nil")
-	}
-	if err := ctx.Err(); err != nil {
+	if err := argument.Context("quantise", ctx); err != nil {
 		return err
 	}
 	x.Check()

@@ -37,7 +37,11 @@ func (s *search[T]) readExact(hits [][]Hit) error {
 		}
 		hits[i] = hits[i][:len(x.exact)]
 		for j, c := range x.exact {
-			hits[i][j] = Hit{ID: c.row, Estimate: Estimate{Value: x.exactValue(c.score)}}
+			e := Estimate{Value: x.exactValue(c.score)}
+			if x.z > 0 {
+				e.Low, e.High = e.Value, e.Value
+			}
+			hits[i][j] = Hit{ID: c.row, Estimate: e}
 		}
 		sortHits(hits[i], s.by)
 	}

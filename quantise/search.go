@@ -5,6 +5,7 @@ import (
 	"fmt"
 
 	"github.com/seed-feabd252/randfeat/dense"
+	"github.com/seed-feabd252/randfeat/internal/argument"
 )
 
 // SearchOptions selects the rows that Codes.SearchAll and Codes.Within may return, and a source of
@@ -69,10 +70,7 @@ func (c *codes[T]) Search(dst []Hit, query *Query) []Hit {
 }
 
 func (c *codes[T]) SearchAll(ctx context.Context, hits [][]Hit, queries []*Query, o SearchOptions[T]) error {
-	if ctx == nil {
-		panic("quantise: ctx is nil")
-	}
-	if err := ctx.Err(); err != nil {
+	if err := argument.Context("quantise", ctx); err != nil {
 		return err
 	}
 	q := c.q

@@ -6,13 +6,12 @@ import (
 	"errors"
 	"math"
 	"slices"
+
+	"github.com/seed-feabd252/randfeat/internal/argument"
 )
 
 func (c *codes[T]) Within(ctx context.Context, query *Query, limit float64, o SearchOptions[T]) ([]Hit, error) {
-	if ctx == nil {
-		panic("quantise: ctx is nil")
-	}
-	if err := ctx.Err(); err != nil {
+	if err := argument.Context("quantise", ctx); err != nil {
 		return nil, err
 	}
 	switch {

@@ -103,7 +103,7 @@ const maxAxes = 16
 // computes Dim/2 sines and cosines per token if Dim coordinates rotate. Angles panics if the number
 // of positions is no multiple of the number of axes.
 func (r *rotary[T]) Angles(dst angles[T], positions []int) angles[T] {
-	per := max(r.per, 1)
+	per := r.per
 	if len(positions)%per != 0 {
 		panic(fmt.Sprintf("layer: %d rotary positions, want %d for each token", len(positions), per))
 	}

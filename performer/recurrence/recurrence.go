@@ -41,9 +41,9 @@ func (r Rule) corrects() bool { return r == Delta || r == GatedDelta }
 // Options has the numbers of heads, the rule and the scale of a [Recurrence]: by default the linear
 // rule S ← S + k·vᵀ for keys k and values v, and the scale 1/√dk for keys of dimension dk.
 type Options struct {
-	// Heads is the number H of heads of queries, and KeyHeads the number Hk of heads of keys and
-	// values. A zero KeyHeads stands for Heads. Of H heads of queries and Hk heads of keys, head h
-	// of queries reads the state of head ⌊h·Hk/H⌋ of keys.
+	// Heads is the number H of heads of queries, and KeyHeads the number Hk of heads of keys and,
+	// without ValueHeads, of values. A zero KeyHeads stands for Heads. Of H heads of queries and Hk
+	// heads of keys, head h of queries reads the state of head ⌊h·Hk/H⌋ of keys.
 	Heads, KeyHeads int
 
 	// ValueHeads is the number Hv of heads of values, of decays and of strengths β, a multiple of

@@ -101,6 +101,9 @@ func TestBounds(t *testing.T) {
 	for by := quantise.InnerProduct; by <= quantise.SquaredDistance; by++ {
 		for _, bits := range []float64{1, 2, 4} {
 			m := newModel(t, index.Options[float32]{Measure: by, Bits: bits}, func(i int) int64 { return int64(i) })
+			if by == quantise.SquaredDistance && bits == 2 {
+				m.mean = 1000
+			}
 			ids, rows := m.draw(n, n)
 			require.NoError(t, m.x.Add(t.Context(), ids, rows))
 			m.keep(ids, rows)

@@ -35,6 +35,7 @@ type model[K index.ID, T dense.Float] struct {
 	added map[K]int // in the order of additions
 	count int
 	rng   *rand.Rand
+	mean  float64 // of all coordinates
 }
 
 func newModel[K index.ID, T dense.Float](t *testing.T, o index.Options[T], id func(i int) K) *model[K, T] {
@@ -47,7 +48,7 @@ func newModel[K index.ID, T dense.Float](t *testing.T, o index.Options[T], id fu
 func (m *model[K, T]) row() []T {
 	v := make([]T, d)
 	for j := range v {
-		v[j] = T((m.rng.NormFloat64() + 0.5) / float64(1+j))
+		v[j] = T(m.mean + (m.rng.NormFloat64()+0.5)/float64(1+j))
 	}
 	return v
 }

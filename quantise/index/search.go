@@ -62,14 +62,8 @@ func (x *index[K, T]) Search(ctx context.Context, query []T, k int, o *SearchOpt
 		return nil, fmt.Errorf("index: k = %d, want at least 0", k)
 	}
 	found := [][]quantise.Hit{make([]quantise.Hit, min(k, s.n))}
-	options := s.options(o)
-	if err := s.codes.SearchAll(ctx, found, []*quantise.Query{q}, options); err != nil {
+	if err := s.codes.SearchAll(ctx, found, []*quantise.Query{q}, s.options(o)); err != nil {
 		return nil, fmt.Errorf("index: %w", err)
-	}
-	if options.Rows != nil {
-		for i, hit := range found[0] {
-			found[0][i].Low, found[0][i].High = hit.Value, hit.Value
-		}
 	}
 	return s.hits(found[0]), nil
 }

@@ -54,9 +54,9 @@ func TestGroupsOfAllKinds(t *testing.T) {
 			groups := make([]int, n)
 			for i := range n {
 				for j := range c.columns {
-					b.X.Set(i, j, rng.NormFloat64())
+					b.X.Set(i, j, 1000+rng.NormFloat64())
 				}
-				y := b.X.At(i, 0) + 0.3*rng.NormFloat64()
+				y := b.X.At(i, 0) - 1000 + 0.3*rng.NormFloat64()
 				switch {
 				case c.class != nil:
 					y = float64(c.class(i))

@@ -205,3 +205,11 @@ func TestAllocations(t *testing.T) {
 		assert.Zero(t, testing.AllocsPerRun(5, tile))
 	})
 }
+
+// Code returns the code of row i at an inner index.
+func (r *Rows) Code(i, inner int) int8 {
+	if r.transposed {
+		return r.codes[(i/Lanes*groups(r.k)+inner/four)*four*Lanes+i%Lanes*four+inner%four]
+	}
+	return r.codes[i*Padded(four*groups(r.k))+inner]
+}

@@ -74,14 +74,6 @@ func (r *Rows) finish() {
 // Sum returns the sum of the codes of row i.
 func (r *Rows) Sum(i int) int32 { return r.corrections[i] / correction() }
 
-// Code returns the code of row i at an inner index.
-func (r *Rows) Code(i, inner int) int8 {
-	if r.transposed {
-		return r.codes[(i/Lanes*groups(r.k)+inner/four)*four*Lanes+i%Lanes*four+inner%four]
-	}
-	return r.codes[i*Padded(four*groups(r.k))+inner]
-}
-
 // correction returns the correction of sums of products for a unit of the sum of codes.
 func correction() int32 {
 	if tier == simd.NEON {

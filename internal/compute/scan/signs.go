@@ -42,11 +42,6 @@ func PutSigns(group []uint64, i int, x []float64, factor float32) {
 	group[planes(len(x))*planeWords+i/4] |= uint64(bits>>16) << (i % 4 * 16)
 }
 
-// SignFactor returns the factor of row i of a group of signs of n elements.
-func SignFactor(group []uint64, i, n int) float32 {
-	return math.Float32frombits(uint32(group[planes(n)*planeWords+i/4]>>(i%4*16)) << 16)
-}
-
 // SignTables writes the tables of a query. The entries of a table are the sums of four elements
 // with all signs, less the least of them, in multiples of a step. The sum of the entries of a row
 // times the step, plus offset, is the product of the query with the signs. A query with NaN or ±Inf

@@ -20,7 +20,7 @@ func signGroups(r *rand.Rand, count, n int) (groups []uint64, rows [][]float64, 
 		}
 		group := groups[i/GroupRows*words:][:words]
 		PutSigns(group, i%GroupRows, row, float32(r.ExpFloat64()))
-		rows, factors = append(rows, row), append(factors, SignFactor(group, i%GroupRows, n))
+		rows, factors = append(rows, row), append(factors, signFactor(group, i%GroupRows, n))
 	}
 	return groups, rows, factors
 }
@@ -71,12 +71,12 @@ func TestSignFactors(t *testing.T) {
 	} {
 		group := make([]uint64, SignWords(4))
 		PutSigns(group, 37, []float64{1, -1, 0, 2}, c[0])
-		assert.Equal(t, c[1], SignFactor(group, 37, 4), "%v", c[0])
+		assert.Equal(t, c[1], signFactor(group, 37, 4), "%v", c[0])
 		assert.Equal(t, uint64(0b1001)<<(11%8*8), group[11/8])
 	}
 	group := make([]uint64, SignWords(4))
 	PutSigns(group, 0, make([]float64, 4), float32(math.NaN()))
-	assert.True(t, math.IsNaN(float64(SignFactor(group, 0, 4))))
+	assert.True(t, math.IsNaN(float64(signFactor(group, 0, 4))))
 }
 
 // A query of zeros has scores of means, and NaN and infinity in a query make all scores NaN.
@@ -92,4 +92,9 @@ func TestSignTablesOfOddQueries(t *testing.T) {
 			assert.True(t, x == 0 && v == 3 || x != 0 && v != v, "%v: %v", x, v)
 		}
 	}
+}
+
+// signFactor returns the factor of row i of a group of signs of n elements.
+func signFactor(group []uint64, i, n int) float32 {
+	return math.Float32frombits(uint32(group[planes(n)*planeWords+i/4]>>(i%4*16)) << 16)
 }
