@@ -5,9 +5,10 @@
 // Elements are blocks of some thousand rows, ridge.Block[T], as ReadNPY and ReadCSV read them from
 // shards. X (n×d) has points. Y (n×p) has targets, or the values of keys. FitRidge fits a
 // regression, FitComponents finds principal components, FitMetric computes a metric from gradients,
-// UniformLandmarks draws points, and Attend and AttendPerKey compute attention.
+// UniformLandmarks draws points, Predict evaluates a model, and Attend and AttendPerKey compute
+// attention.
 //
-// All transforms except the outputs of attention are combines. A worker sums each bundle of blocks
+// All transforms except Predict and the outputs of attention are combines. A worker sums each bundle of blocks
 // into one accumulator of about D² numbers, and one worker merges all accumulators. A trigger that
 // counts elements prevents this combiner lifting. The pipeline contains the file of the feature map
 // once for each step, so rff.Write must support the map.

@@ -121,9 +121,13 @@ type fit[T dense.Float] struct {
 
 func (f *fit[T]) run(ctx context.Context) error {
 	k, x := gramian.Images(f.k, dense.Copy(dense.Matrix[float64]{}, f.rows))
-	op := newOperator(k, x, f.root, gramian.Medians(x))
-	if err := op.keep(ctx, f.o.Memory); err != nil {
-		return err
+	var product conjugate.Operator = &elsewhere{f.k, dense.Copy(dense.Matrix[float64]{}, f.rows), f.root, f.o.Product}
+	if f.o.Product == nil {
+		here := newOperator(k, x, f.root, gramian.Medians(x))
+		if err := here.keep(ctx, f.o.Memory); err != nil {
+			return err
+		}
+		product = here
 	}
 	trace := 0.0
 	for i := range x.Rows {
@@ -137,7 +141,7 @@ func (f *fit[T]) run(ctx context.Context) error {
 		return fmt.Errorf("kernelridge: the sum of ω·k(x, x) is %v, want a finite number: scale the rows", trace)
 	}
 	system := &conjugate.System{
-		S: op, Right: f.right(), Ratio: f.o.Ratio, Trace: trace, Unit: 0x1p-24, Factor: factor, Most: f.o.MaxIterations,
+		S: product, Right: f.right(), Ratio: f.o.Ratio, Trace: trace, Unit: 0x1p-24, Factor: factor, Most: f.o.MaxIterations,
 	}
 	var at *conjugate.Solution
 	sizes := conjugate.Norms(system.Right)

@@ -2,6 +2,7 @@ package kernelridge_test
 
 import (
 	"context"
+	"errors"
 	"math"
 	"math/rand/v2"
 	"runtime"
@@ -298,4 +299,35 @@ func TestFitErrors(t *testing.T) {
 	assert.ErrorContains(t, err, "kernelridge: Options.Ratio = 1e-300")
 	_, err = kernelridge.Fit(t.Context(), kernels.Gaussian{}, bad, kernelridge.Options{Ratio: 1, Src: src})
 	assert.EqualError(t, err, "ridge: x[4][2] = NaN, want a finite number")
+}
+
+// TestProduct: products of the caller are used, for rows of positive weight in their order, and bad
+// ones are errors.
+func TestProduct(t *testing.T) {
+	rows := waves[float64](60, 0, 1)
+	for i := range rows.Weights {
+		rows.Weights[i]--
+	}
+	o := kernelridge.Options{Ratio: 0.1, Rank: 10, Tolerance: 1e-8, Src: rand.NewPCG(1, 1)}
+	want, err := kernelridge.Fit(t.Context(), kernels.Gaussian{}, rows, o)
+	require.NoError(t, err)
+	result, failure := func(y dense.Matrix[float64]) dense.Matrix[float64] { return y }, error(nil)
+	o.Product = func(_ context.Context, m *ridge.Model[float64]) (dense.Matrix[float64], error) {
+		x, _ := m.Rows()
+		return result(m.Mean(dense.Matrix[float64]{}, x)), failure
+	}
+	got, err := kernelridge.Fit(t.Context(), kernels.Gaussian{}, rows, o)
+	require.NoError(t, err)
+	assert.InDeltaSlice(t, want.Model.Mean(dense.Matrix[float64]{}, rows.X).Data, got.Model.Mean(dense.Matrix[float64]{}, rows.X).Data, 1e-6)
+	for says, bad := range map[string]func(y dense.Matrix[float64]) dense.Matrix[float64]{
+		"result of 39×3, want 40×3": func(y dense.Matrix[float64]) dense.Matrix[float64] { return y.RowRange(1, y.Rows) },
+		"NaN":                       func(y dense.Matrix[float64]) dense.Matrix[float64] { y.Set(3, 0, math.NaN()); return y },
+	} {
+		result = bad
+		_, err = kernelridge.Fit(t.Context(), kernels.Gaussian{}, rows, o)
+		assert.ErrorContains(t, err, says)
+	}
+	failure = errors.New("no machines")
+	_, err = kernelridge.Fit(t.Context(), kernels.Gaussian{}, rows, o)
+	assert.ErrorIs(t, err, failure)
 }

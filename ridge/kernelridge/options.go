@@ -1,10 +1,14 @@
 package kernelridge
 
 import (
+	"context"
 	"errors"
 	"fmt"
 	"math/rand/v2"
 	"time"
+
+	"github.com/seed-feabd252/randfeat/dense"
+	"github.com/seed-feabd252/randfeat/ridge"
 )
 
 // Options are the parameters of Fit, of which only Ratio and Src have no default.
@@ -32,6 +36,11 @@ type Options struct {
 	// λΩ⁻¹)⁻¹ that the preconditioner leaves, for the kernel matrix K and the weights Ω. If Probes
 	// is 0, Fit computes neither Result.LeftOut nor bands for Model.Band.
 	Probes int
+
+	// Product, unless Product is nil, multiplies the kernel matrix K by vectors in place of Fit, for
+	// example on many machines. The means of the argument m at the rows of Fit with positive weight
+	// are K·V, of which Product returns one row for each of these rows, in their order.
+	Product func(ctx context.Context, m *ridge.Model[float64]) (dense.Matrix[float64], error)
 
 	// Fit calls Progress, unless Progress is nil, after each product with the kernel matrix, on the
 	// goroutine of the caller.
