@@ -81,10 +81,7 @@ func Learn[T dense.Float](sample dense.Matrix[T], opts Options, src rand.Source)
 }
 
 func (o Options) checkLearned() error {
-	switch {
-	case o.TwoStage:
-		return errors.New("quantise: Learn with TwoStage, want none")
-	case !(o.Bits >= 0.125 && o.Bits <= 8):
+	if !(o.Bits >= 0.125 && o.Bits <= 8) {
 		return fmt.Errorf("quantise: Bits = %v, want from 1/8 to 8, or 0 for 4", o.Bits)
 	}
 	return nil

@@ -347,7 +347,6 @@ func TestLearnErrors(t *testing.T) {
 		{x, quantise.Options{Bits: 0.1}, src, "quantise: Bits = 0.1, want from 1/8 to 8, or 0 for 4"},
 		{x, quantise.Options{Bits: 9}, src, "quantise: Bits = 9, want from 1/8 to 8, or 0 for 4"},
 		{x, quantise.Options{Bits: math.NaN()}, src, "quantise: Bits = NaN, want from 1/8 to 8, or 0 for 4"},
-		{x, quantise.Options{Bits: 4, TwoStage: true}, src, "quantise: Learn with TwoStage, want none"},
 		{dense.New[float32](4, 0), quantise.Options{}, src, "quantise: d = 0, want at least 1"},
 		{dense.New[float32](4, 8), quantise.Options{}, src, "quantise: 0 rows of the sample have norms from 2⁻¹⁰⁰ to 2¹⁰⁰ about the mean, want 2"},
 		{x.RowRange(0, 1), quantise.Options{}, src, "quantise: 1 rows of the sample have norms from 2⁻¹⁰⁰ to 2¹⁰⁰ about the mean, want 2"},

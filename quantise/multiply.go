@@ -11,14 +11,6 @@ func short(words, width int) bool { return words < 8 || width == 1 && words <= 1
 // multiply computes the products of the rows of a chunk with some queries, of which k is the first.
 func (s *search[T]) multiply(p *scanner, some []*ranking, k int) {
 	q, n := s.q, p.hi-p.lo
-	if s.products != nil {
-		all := s.products[p.b.first+p.lo:][:n]
-		if s.secondPass {
-			copy(p.products[:], all)
-			return
-		}
-		defer func() { copy(all, p.products[:]) }()
-	}
 	dst, rows := p.products[:], p.b.words[0][p.lo*q.parts[0]:p.hi*q.parts[0]]
 	shifts, allFar := [group]*shift{}, true
 	for j, x := range some {

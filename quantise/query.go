@@ -44,8 +44,6 @@ type Query struct {
 	less float64 // what varianceOf subtracts from bit·ratio²
 	out  float64 // d'
 
-	signs *Query // for the signs of codes
-
 	mu     sync.Mutex
 	shifts []shift // for each centre
 }
@@ -116,14 +114,6 @@ func (q *quantiser[T]) Prepare(dst *Query, x []T, by Measure, miss float64) *Que
 	}
 	if q.mean == nil { // otherwise shiftOf rounds q − tc
 		q.round(&dst.rounded, dst.norm, p)
-	}
-	if q.signs != nil {
-		if dst.signs == nil {
-			dst.signs = new(Query)
-		}
-		q.signs.describe(dst.signs)
-		dst.signs.by, dst.signs.norm, dst.signs.up, dst.signs.down, dst.signs.exponent = by, dst.norm, dst.up, dst.down, dst.exponent
-		q.signs.round(&dst.signs.rounded, dst.norm, p)
 	}
 	return dst
 }

@@ -34,15 +34,7 @@ type search[T dense.Float] struct {
 	rowData []T   // the result of SearchOptions.Rows
 	rowIDs  []int // the numbers of these rows
 
-	signProducts []float32 // memory for products of a search of the signs
-
-	// In a search of the signs of codes:
-	products []float32 // sᵀp/‖q‖ of all rows, after the first pass
-	chunks   sample    // the chunks to scan
-	variance float64   // more variance of upper bounds
-	most     int       // the second pass may stop when it has found more rows
-	seen     atomic.Int64
-	keys     []uint64
+	keys []uint64
 }
 
 // ranking is a query of a search and its best rows.
@@ -132,7 +124,6 @@ func (s *search[T]) end() {
 		x.Query = nil
 	}
 	s.ctx, s.options, s.secondPass, s.queries = nil, SearchOptions[T]{}, false, s.kept[:0]
-	s.products, s.chunks, s.variance = nil, everyChunk, 0
 	s.q.searches.Put(s)
 }
 
@@ -147,7 +138,6 @@ func (s *search[T]) run() {
 	if s.q.bands == nil && (len(s.queries) > 1 || !scan.Listed() || short(s.q.words, s.q.width)) {
 		s.arrange()
 	}
-	s.seen.Store(0)
 	size := max(rangeBytes/(8*s.q.words)/chunkRows, 1) * chunkRows
 	s.ranges = s.ranges[:0]
 	for k, c := range s.rows.clusters {
@@ -156,9 +146,6 @@ func (s *search[T]) run() {
 		}
 		for _, b := range c.blocks {
 			end := min(b.size, c.n-b.first)
-			if s.products != nil {
-				b = b.signs
-			}
 			for lo := 0; lo < end; lo += size {
 				s.ranges = append(s.ranges, blockRange{k, b, lo, min(lo+size, end)})
 			}
@@ -205,14 +192,11 @@ func (s *search[T]) Piece(i int) {
 	}
 	p.blockRange = *all
 	for ; p.lo < all.hi; p.lo += chunkRows {
-		if s.chunks == everyChunk || s.chunks.has(p.lo) {
-			p.hi = min(p.lo+chunkRows, all.hi)
-			s.scan(p)
-		}
+		p.hi = min(p.lo+chunkRows, all.hi)
+		s.scan(p)
 	}
 	for k, x := range s.queries {
 		x.merge(p.best[k], p.possible[k])
-		s.seen.Add(int64(len(p.possible[k])))
 	}
 	p.b = nil
 	s.q.scanners.Put(p)
@@ -221,7 +205,7 @@ func (s *search[T]) Piece(i int) {
 func (s *search[T]) ended() bool { return s.ctx != nil && s.ctx.Err() != nil }
 
 func (s *search[T]) scan(p *scanner) {
-	if s.products != nil && s.secondPass && s.seen.Load() > int64(s.most) || !s.selectRows(p) {
+	if !s.selectRows(p) {
 		return
 	}
 	if !p.few {
@@ -284,7 +268,7 @@ func (s *search[T]) largestVariance(p *scanner) float64 {
 		return float64(vecmath.Peak(v[p.lo:p.hi])) + 0x1p-22
 	}
 	ratio := float64(vecmath.Peak(p.b.numbers[ratios][p.lo:p.hi]))
-	return max(0, float64(s.queries[0].bit*ratio*ratio)-s.queries[0].less) + 0x1p-22 + s.variance
+	return max(0, float64(s.queries[0].bit*ratio*ratio)-s.queries[0].less) + 0x1p-22
 }
 
 func (s *search[T]) largestBias(p *scanner) float64 {

@@ -163,19 +163,14 @@ func (s *search[T]) offerPossible(p *scanner, x *ranking, products []float32) {
 	}
 	one := x.roundedOf(to)
 	most, rounding := x.errorBound(to, x.zExact, p.variance, one.bias*p.bias)
-	// An estimate of another code may exceed the bound of a cosine near 1.
-	beyond := 0.0
-	if s.variance > 0 {
-		beyond = x.zExact * x.zExact * s.variance / (x.out - 1)
-	}
-	limit, some := s.screen(p, x.Query, to, products, most+rounding+beyond+2*roundings, x.least.score)
+	limit, some := s.screen(p, x.Query, to, products, most+rounding+2*roundings, x.least.score)
 	if !some {
 		return
 	}
 	for i := p.next(0, limit); i < p.hi-p.lo; i = p.next(i+1, limit) {
 		n := p.b.numbersAt(p.lo + i)
-		law, rounding := x.errorBound(to, x.zExact, x.varianceOf(&n)+0x1p-22+s.variance, one.biasOf(n.ratio))
-		high := withRoundings(one.upperCosine(x.cosine(to, products[i], &n)+rounding, law)) + beyond
+		law, rounding := x.errorBound(to, x.zExact, x.varianceOf(&n)+0x1p-22, one.biasOf(n.ratio))
+		high := withRoundings(one.upperCosine(x.cosine(to, products[i], &n)+rounding, law))
 		id := p.b.id(p.lo + i)
 		c := candidate{score: x.upperScore(to, &n, high), row: id}
 		if !c.worse(x.least) && !x.found(c.row) && s.accepts(id) {
