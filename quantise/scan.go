@@ -26,8 +26,8 @@ type search[T dense.Float] struct {
 	ranges  []blockRange
 
 	queries    []*ranking
-	kept       []*ranking // queries is a prefix of kept, whose memory later searches use
-	tiles      []uint64   // the digits of the queries in the order of scan.Products
+	kept       []*ranking          // queries is a prefix of kept, whose memory later searches use
+	tiles      [mostParts][]uint64 // of each part that scan.Products multiplies: the digits of the queries
 	whole      []int16
 	secondPass bool // run finds rows whose upper bounds exceed the worst exact value
 
@@ -41,10 +41,12 @@ type search[T dense.Float] struct {
 type ranking struct {
 	*Query
 	index int // the index in search.queries
-	k     int // number of rows to find
-	mu    sync.Mutex
-	best  []candidate   // the result of keep for the best rows
-	worst atomic.Uint64 // float64 bits of the score of the worst of k rows, −Inf for fewer rows
+	// common is the rounded vector for all clusters, but for those near to the query.
+	common *rounded
+	k      int // number of rows to find
+	mu     sync.Mutex
+	best   []candidate   // the result of keep for the best rows
+	worst  atomic.Uint64 // float64 bits of the score of the worst of k rows, −Inf for fewer rows
 
 	// With SearchOptions.Rows:
 	exact []candidate // the best k rows by exact values
@@ -101,17 +103,22 @@ func (s *search[T]) addQuery(query *Query, wanted int) {
 	}
 }
 
-// arrange sets the digits that scan.Products reads.
+// arrange sets the tiles of the parts that scan.Products multiplies by all queries.
 func (s *search[T]) arrange() {
-	q := s.q
-	size := scan.DigitWords(q.words, q.width)
-	s.tiles, s.whole = scratch.Resize(s.tiles, size*len(s.queries)), scratch.Resize(s.whole, q.elements)
-	for i, x := range s.queries {
-		if len(x.tile) > 0 {
-			copy(s.tiles[i*size:], x.tile)
-		} else {
-			scan.WholeOf(s.whole, x.listed, q.places, q.width)
-			scan.Digits(s.tiles[i*size:][:size], s.whole, q.words, q.width)
+	for _, x := range s.queries {
+		if x.common = &x.rounded; s.q.bands != nil {
+			x.common = x.roundedOf(s.q.shiftOf(x.Query, 0))
+		}
+	}
+	for k, p := range s.q.digits {
+		s.tiles[k] = s.tiles[k][:0]
+		if len(s.queries) == 1 && scan.Listed() && !short(p.words, p.width) {
+			continue
+		}
+		size := scan.DigitWords(p.words, p.width)
+		s.tiles[k] = scratch.Resize(s.tiles[k], size*len(s.queries))
+		for i, x := range s.queries {
+			s.whole = x.common.parts[k].writeTile(s.tiles[k][i*size:][:size], s.whole)
 		}
 	}
 }
@@ -135,9 +142,7 @@ func (s *search[T]) run() {
 	if idle {
 		return
 	}
-	if s.q.bands == nil && (len(s.queries) > 1 || !scan.Listed() || short(s.q.words, s.q.width)) {
-		s.arrange()
-	}
+	s.arrange()
 	size := max(rangeBytes/(8*s.q.words)/chunkRows, 1) * chunkRows
 	s.ranges = s.ranges[:0]
 	for k, c := range s.rows.clusters {
@@ -167,7 +172,7 @@ type scanner struct {
 	allSelected    bool
 	few            bool // few rows are selected, which are multiplied one by one
 
-	partial [chunkRows]float32 // the products of a part of the rows, with bands
+	partial [group * chunkRows]float32 // the products of a part of the rows, with bands
 
 	batch
 	products [group * chunkRows]float32 // sᵀp/‖p‖, for the rounded vector p of each query
