@@ -5,8 +5,14 @@ import (
 	"github.com/seed-feabd252/randfeat/internal/compute/vecmath"
 )
 
-// short reports whether rows are so short that scan.Products is the fastest kernel for one query.
-func short(words, width int) bool { return words < 8 || width == 1 && words <= 16 }
+// cached reports whether all codes may be in a cache.
+func (s *search[T]) cached() bool { return s.rows.n*s.q.words < inCaches }
+
+// short reports whether parts are so short that scan.Products is the fastest kernel for one query.
+// Kernels of listed rows take as long for 17 words as for 24, but read memory faster.
+func (s *search[T]) short(p *part) bool {
+	return p.words < 6 || p.width == 1 && p.words <= 16 || p.words < 24 && p.words%8 > 0 && s.cached()
+}
 
 // multiply computes the products of the rows of a chunk with some queries, of which k is the first.
 func (s *search[T]) multiply(p *scanner, some []*ranking, k int) {
@@ -20,7 +26,7 @@ func (s *search[T]) multiply(p *scanner, some []*ranking, k int) {
 			together = together || each[j] == x.common
 		}
 	}
-	listed := p.few || scan.Listed() && len(s.queries) == 1 && s.rows.n*s.q.words < inCaches && s.q.words > fewWords
+	listed := p.few || scan.Listed() && len(s.queries) == 1 && s.cached() && s.q.words > fewWords
 	if together = together && !listed; together {
 		tiles := s.tiles
 		for i, part := range s.q.digits {

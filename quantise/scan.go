@@ -110,9 +110,10 @@ func (s *search[T]) arrange() {
 			x.common = x.roundedOf(s.q.shiftOf(x.Query, 0))
 		}
 	}
-	for k, p := range s.q.digits {
+	for k := range s.q.digits {
+		p := &s.q.digits[k]
 		s.tiles[k] = s.tiles[k][:0]
-		if len(s.queries) == 1 && scan.Listed() && !short(p.words, p.width) {
+		if len(s.queries) == 1 && scan.Listed() && !s.short(p) {
 			continue
 		}
 		size := scan.DigitWords(p.words, p.width)
@@ -253,7 +254,7 @@ func (s *search[T]) bound(p *scanner) {
 	if s.secondPass {
 		p.variance, p.bias = s.largestVariance(p), s.largestBias(p)
 	}
-	if s.by == SquaredDistance || s.q.centres != nil {
+	if s.by == SquaredDistance || s.by == Cosine && s.q.centres != nil {
 		copy(p.squares[:], lengths)
 		vecmath.Multiply(p.squares[:hi-lo], lengths)
 	}
