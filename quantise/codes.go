@@ -64,9 +64,8 @@ type Codes[T dense.Float] interface {
 
 	// For several queries of one Measure, SearchAll writes the best len(hits[i]) rows for
 	// queries[i] into hits[i], and shortens hits[i] if SearchOptions select fewer rows. SearchAll
-	// reads the codes once for all queries, or once for each query if Learn made the quantiser.
-	// With SearchOptions.Rows, SearchAll reads the codes twice. SearchAll allocates nothing, except
-	// in SearchOptions.Rows, if an earlier call had as many rows, queries and hits.
+	// reads the codes once for all queries, or twice with SearchOptions.Rows. SearchAll allocates
+	// nothing, except in SearchOptions.Rows, if an earlier call had as many rows, queries and hits.
 	//
 	// SearchAll returns an error if hits and queries differ in length, if the quantiser has not
 	// prepared a query, if queries differ in Measure, if SearchOptions.Centres is negative, if

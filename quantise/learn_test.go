@@ -34,7 +34,7 @@ func decaying[T dense.Float](n, d int, fall, mean float64, seed uint64) dense.Ma
 
 func learned[T dense.Float](t testing.TB, sample dense.Matrix[T], bits float64, seed uint64) quantise.Quantiser[T] {
 	t.Helper()
-	q, err := quantise.Learn(sample, quantise.Options{Bits: bits}, rand.NewPCG(seed, 2))
+	q, err := quantise.Learn(t.Context(), sample, quantise.Options{Bits: bits}, rand.NewPCG(seed, 2))
 	require.NoError(t, err)
 	return q
 }
@@ -353,7 +353,7 @@ func TestLearnErrors(t *testing.T) {
 		{bad, quantise.Options{}, src, "quantise: row 3 of the sample holds NaN or ±Inf, or has a norm above 2¹⁰⁰"},
 		{far, quantise.Options{}, src, "quantise: the mean of the sample has the norm 2.79e+09, want from 2⁻²⁴ to 2²⁴"},
 	} {
-		_, err := quantise.Learn(c.sample, c.o, c.src)
+		_, err := quantise.Learn(t.Context(), c.sample, c.o, c.src)
 		assert.EqualError(t, err, c.want)
 	}
 	q := learned(t, x, 0, 1)
