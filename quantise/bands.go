@@ -124,12 +124,18 @@ func bandsOf(list []band) *bands {
 			from += one.Size
 		}
 		if p.elements > 0 {
-			p.words = scan.Words(p.elements, width)
-			p.places = scan.ListedPlaces(p.elements, p.words, width)
+			pieces := p.pieces
+			p = newPart(width, p.elements)
+			p.pieces = pieces
 			b.parts = append(b.parts, p)
 		}
 	}
 	return b
+}
+
+func newPart(width, elements int) part {
+	words := scan.Words(elements, width)
+	return part{width: width, elements: elements, words: words, places: scan.ListedPlaces(elements, words, width)}
 }
 
 // pack writes codes to the words of a row. digits is working memory of their number.
@@ -274,12 +280,8 @@ func withBias(ratio float32, bias float64) float32 {
 // roundBands rounds the rotated vector of p by parts, and sets the law of its errors.
 func (q *quantiser[T]) roundBands(dst *rounded, norm float64, p *preparer[T]) {
 	b := q.bands
-	dst.several, dst.scale, dst.rounding, dst.perDimension, dst.bias = b.several, 0, 0, 0, 0
+	dst.several, dst.perDimension, dst.bias = b.several, 0, 0
 	dst.dimensions = math.Inf(1)
-	for len(dst.parts) < len(b.parts) {
-		dst.parts = append(dst.parts, rounded{})
-	}
-	dst.parts = dst.parts[:len(b.parts)]
 	noise, bias, at := 0.0, 0.0, 0
 	for _, one := range b.list {
 		square := 2 * vecmath.HalfSquaredNorm(p.rotated[at:][:one.Size])
@@ -296,12 +298,10 @@ func (q *quantiser[T]) roundBands(dst *rounded, norm float64, p *preparer[T]) {
 			copy(own, p.rotated[s.from:])
 			vecmath.Scale(own, unit)
 		}
-		to := &dst.parts[k]
-		to.words, to.width = one.words, one.width
-		p.whole = roundListed(to, digits, norm, one.places, p.whole, short(one.words, one.width) || !scan.Listed())
+		rounding := roundPart(dst, k, b.parts, digits, norm, p)
 		// the mean square of evenly distributed odd multiples
 		odd := float64(int(1)<<(2*one.width)-1) / 3
-		noise += float64(to.rounding*to.rounding) * float64(norm*norm) * odd * float64(one.elements)
+		noise += float64(rounding*rounding) * float64(norm*norm) * odd * float64(one.elements)
 	}
 	if norm > 0 {
 		dst.dimensions, dst.perDimension, dst.bias = norm*norm/noise, noise/(norm*norm), math.Sqrt(bias)/norm
@@ -350,6 +350,7 @@ func learned[T dense.Float](opts Options, d int, s *spectrum) (Quantiser[T], err
 	c := &coder[T]{options: opts, in: d, out: d, seed: s.key(), rotation: directionsOf[T](s.Directions), mean: s.Mean}
 	c.spectrum = s
 	c.bands = bandsOf(s.Bands)
+	c.digits = c.bands.parts
 	q := &quantiser[T]{coder: c, layout: opts.learnedLayout(d, s)}
 	if s.Mean != nil {
 		v := make([]T, d)

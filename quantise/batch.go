@@ -85,37 +85,29 @@ func (f *batch) point(i, n int, b *block, place int, l *layout) {
 }
 
 func (f *batch) multiply(x *rounded, n int) {
-	if len(x.parts) == 0 {
-		f.multiplyPart(x, 0, n)
-		return
+	f.multiplyPart(f.products[:], &x.parts[0], 0, n)
+	for k := 1; k < len(x.parts); k++ {
+		var products [fewRows]float32
+		f.multiplyPart(products[:], &x.parts[k], k, n)
+		vecmath.AddScaled(f.products[:n], products[:n], 1)
 	}
-	var sums [fewRows]float32
-	for k := range x.parts {
-		f.multiplyPart(&x.parts[k], k, n)
-		if k == 0 {
-			copy(sums[:], f.products[:n])
-		} else {
-			vecmath.AddScaled(sums[:n], f.products[:n], 1)
-		}
-	}
-	copy(f.products[:], sums[:n])
 }
 
-func (f *batch) multiplyPart(x *rounded, k, n int) {
+func (f *batch) multiplyPart(dst []float32, x *roundedPart, k, n int) {
 	list := f.list[k][:]
 	if !scan.Listed() {
 		for i := range n {
 			row := unsafe.Slice((*uint64)(unsafe.Pointer(list[i])), x.words)
-			scan.Products(f.products[i:], row, x.tile, 1, x.words, x.width, 1, 1)
+			scan.Products(dst[i:], row, x.tile, 1, x.words, x.width, 1, 1)
 		}
 	} else {
 		most := (n + scan.ListedStep - 1) / scan.ListedStep * scan.ListedStep
 		for i := n; i < most+scan.ListedMore; i++ {
 			list[i] = list[n-1]
 		}
-		scan.ListedProducts(f.products[:], list, x.listed, most, x.words, x.width)
+		scan.ListedProducts(dst, list, x.listed, most, x.words, x.width)
 	}
-	vecmath.Scale(f.products[:n], x.scale)
+	vecmath.Scale(dst[:n], x.scale)
 }
 
 // multiplyShifted is multiply with what a query is rounded to for the centres of the rows.

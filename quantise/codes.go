@@ -48,8 +48,7 @@ type Codes[T dense.Float] interface {
 	// AppendRows appends the codes of rows ids[0], ids[1], … of the argument from, or of all rows
 	// of from if ids is nil. The argument from of AppendRows may be the receiver. AppendRows
 	// returns an error and adds no rows if from is nil, differs from the receiver in Options or
-	// rotation, or lacks a row of ids, and if the receiver lacks the centre of a row, or stores
-	// signs of TwoStage that from lacks.
+	// rotation, or lacks a row of ids, and if the receiver lacks the centre of a row.
 	AppendRows(from Codes[T], ids []int) error
 
 	// Search writes the len(dst) rows with the largest estimated inner products or cosines with the
@@ -59,16 +58,14 @@ type Codes[T dense.Float] interface {
 	// lowest numbers, with the value NaN. The StdErr of a hit is right for a row chosen before the
 	// search, not for the best of many rows: a row ranks high partly by the error of the estimate.
 	//
-	// Without Options.TwoStage, Search reads the codes of all rows once, on several processors.
-	// Search allocates nothing if an earlier search had as many rows and hits. Search panics unless
+	// Search reads the codes of all rows once, on several processors. Search allocates nothing if an earlier search had as many rows and hits. Search panics unless
 	// the quantiser of the Codes has prepared the query.
 	Search(dst []Hit, query *Query) []Hit
 
 	// For several queries of one Measure, SearchAll writes the best len(hits[i]) rows for
 	// queries[i] into hits[i], and shortens hits[i] if SearchOptions select fewer rows. SearchAll
-	// reads the codes once for all queries, or once for each query if Learn made the quantiser.
-	// With SearchOptions.Rows, SearchAll reads the codes twice. SearchAll allocates nothing, except
-	// in SearchOptions.Rows, if an earlier call had as many rows, queries and hits.
+	// reads the codes once for all queries, or twice with SearchOptions.Rows. SearchAll allocates
+	// nothing, except in SearchOptions.Rows, if an earlier call had as many rows, queries and hits.
 	//
 	// SearchAll returns an error if hits and queries differ in length, if the quantiser has not
 	// prepared a query, if queries differ in Measure, if SearchOptions.Centres is negative, if
@@ -185,9 +182,6 @@ func (c *codes[T]) AppendRows(from Codes[T], ids []int) error {
 	q := c.q
 	if !q.sameCodes(f.q) {
 		return errors.New("quantise: the rows are of a quantiser with other options or another rotation")
-	}
-	if q.signWords > 0 && f.q.signWords == 0 {
-		return errors.New("quantise: the rows have no signs, because their quantiser has centres")
 	}
 	source := f.rows()
 	n, id := source.n, func(i int) int { return i }

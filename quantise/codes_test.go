@@ -143,7 +143,7 @@ func TestAppendRows(t *testing.T) {
 func TestBytes(t *testing.T) {
 	x := random[float32](10, 768, 3)
 	for o, want := range map[quantise.Options]int{
-		{Bits: 1}: 96 + 8, {Bits: 4}: 384 + 12, {}: 384 + 12, {Bits: 2}: 192 + 12, {TwoStage: true}: 384 + 12 + 100,
+		{Bits: 1}: 96 + 8, {Bits: 4}: 384 + 12, {}: 384 + 12, {Bits: 2}: 192 + 12,
 	} {
 		assert.Equal(t, 10*want, encode(t, x, o).Bytes(), "%v", o)
 	}
@@ -225,7 +225,6 @@ func TestNewErrors(t *testing.T) {
 	}{
 		{0, quantise.Options{}, src, "quantise: d = 0, want at least 1"},
 		{8, quantise.Options{Bits: 3}, src, "quantise: Bits = 3, want 1, 2, 4 or 8, or 0 for 4"},
-		{768, quantise.Options{Bits: 2, TwoStage: true}, src, "quantise: TwoStage with Bits = 2, want 4 or 8 bits"},
 	} {
 		_, err := quantise.New[float32](c.d, c.o, c.src)
 		assert.EqualError(t, err, c.want)

@@ -60,9 +60,6 @@ func (a *appending[T]) Piece(i int) {
 				b.numbers[k][at] = v
 			}
 		}
-		if b.signs != nil {
-			e.encodeSigns(q, b.signs, at, row-lo, n[norms])
-		}
 	}
 }
 
@@ -202,18 +199,6 @@ func (e *encoder[T]) encodeBands(q *quantiser[T], y []T, norm float64, i int, n 
 	n[ratios], n[variances] = float32(ratio*share), float32(variance*float64(share*share))
 	if q.bands.several {
 		n[ratios] = withBias(n[ratios], bias*share)
-	}
-}
-
-// encodeSigns writes the signs of e.codes to place at of b. It changes e.codes.
-func (e *encoder[T]) encodeSigns(q *quantiser[T], b *block, at, i int, norm float32) {
-	for j := range e.codes {
-		e.codes[j] >>= q.width - 1
-	}
-	scan.Pack(b.words[0][at*q.signWords:][:q.signWords], e.codes, 1)
-	if norm > 0 {
-		y := e.rotated.Rows(i + 1).Row(i)
-		b.numbers[ratios][at] = float32(math.Sqrt(2*vecmath.HalfSquaredNorm(y)) / q.signs.along(e.codes, y))
 	}
 }
 

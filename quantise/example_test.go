@@ -123,7 +123,7 @@ func ExampleCodes_Write() {
 	_ = codes.Write(&file)
 	read, err := quantise.Read[float32](&file)
 	fmt.Println(read.Len(), read.Quantiser().Options(), err)
-	// Output: 50 {2 false} <nil>
+	// Output: 50 {2} <nil>
 }
 
 // estimateDistances writes the estimated distances of a query from the vectors of a partition. An

@@ -81,15 +81,6 @@ func DropCorrection[T dense.Float](public Codes[T]) {
 // Label returns the number of the centre of a row, 0 for none.
 func Label[T dense.Float](c Codes[T], row int) int { return c.(*codes[T]).rows().label(row) }
 
-// Staged reports whether a search for k rows takes two stages.
-func Staged[T dense.Float](public Codes[T], query *Query, k int) bool {
-	c := public.(*codes[T])
-	s := c.q.begin(c.rows(), query.by)
-	defer s.end()
-	s.addQuery(query, k)
-	return s.findStaged()
-}
-
 // Bands returns the sizes and the bits of the bands of a quantiser.
 func Bands[T dense.Float](q Quantiser[T]) (sizes, bits []int) {
 	if q := q.(*quantiser[T]); q.bands == nil {

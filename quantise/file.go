@@ -43,9 +43,7 @@ type file struct {
 
 	Norms, Ratios, Variances, CentreProducts, CodedProducts []float32
 
-	Words      []uint64 // one part of all rows after the other
-	SignRatios []float32
-	SignWords  []uint64
+	Words []uint64 // one part of all rows after the other
 }
 
 // columns are the numbers beside the codes, in the order of column.
@@ -84,10 +82,6 @@ func (c *codes[T]) Write(w io.Writer) error {
 		parts = append(parts, gather(all, words, func(b *block) []uint64 { return b.words[k] }))
 	}
 	f.Words = joined(parts)
-	if q.signWords > 0 {
-		f.SignRatios = gather(all, 1, func(b *block) []float32 { return b.signs.numbers[ratios] })
-		f.SignWords = gather(all, q.signWords, func(b *block) []uint64 { return b.signs.words[0] })
-	}
 	return archive.Write[float64](w, "quantise", fileName, f)
 }
 
@@ -149,8 +143,8 @@ func (f *file) rows() (*rows, error) {
 		return nil, fmt.Errorf("quantise: seed of %d words, want 2", len(f.Seed))
 	case f.Centres.Rows > 0 && f.Centres.Cols != f.D:
 		return nil, fmt.Errorf("quantise: centres are %d×%d, want K×%d", f.Centres.Rows, f.Centres.Cols, f.D)
-	case len(f.Words) != n*l.words || len(f.SignWords) != n*l.signWords || len(f.SignRatios) != n*min(l.signWords, 1):
-		return nil, fmt.Errorf("quantise: %d words of codes, %d of signs and %d ratios of signs for %d rows", len(f.Words), len(f.SignWords), len(f.SignRatios), n)
+	case len(f.Words) != n*l.words:
+		return nil, fmt.Errorf("quantise: %d words of codes for %d rows, want %d", len(f.Words), n, n*l.words)
 	case len(f.Labels) != n*min(l.clusters-1, 1):
 		return nil, fmt.Errorf("quantise: centres of %d rows, want %d", len(f.Labels), n)
 	}
@@ -172,14 +166,7 @@ func (f *file) rows() (*rows, error) {
 		}
 		b.numbers[k] = *column
 	}
-	if l.signWords > 0 {
-		b.signs = &block{size: n, words: [mostParts][]uint64{f.SignWords}}
-		b.signs.numbers[norms], b.signs.numbers[ratios] = f.Norms, f.SignRatios
-		if err := b.signs.check(l.ofSigns(), l.ofSigns().used); err != nil {
-			return nil, err
-		}
-	}
-	if err := b.check(l, func() []uint64 { return f.used(l) }); err != nil {
+	if err := f.check(b, l); err != nil {
 		return nil, err
 	}
 	return rowsOf(b, f.Labels, l), nil
@@ -245,22 +232,18 @@ func (f *file) layout() (l layout, err error) {
 
 // used returns the bits of a row of words that codes may have.
 func (f *file) used(l layout) []uint64 {
-	if len(f.Learned) == 0 {
-		return l.used()
-	}
-	used, codes := make([]uint64, l.words), slices.Repeat([]uint8{math.MaxUint8}, l.elements)
-	bandsOf(f.Learned[0].Bands).pack(used, codes, make([]uint8, l.elements))
-	return used
-}
-
-func (l layout) used() []uint64 {
 	used := make([]uint64, l.words)
-	scan.Pack(used, slices.Repeat([]uint8{uint8(1<<l.width - 1)}, l.elements), l.width)
+	if len(f.Learned) == 0 {
+		scan.Pack(used, slices.Repeat([]uint8{uint8(1<<l.width - 1)}, l.elements), l.width)
+	} else {
+		codes := slices.Repeat([]uint8{math.MaxUint8}, l.elements)
+		bandsOf(f.Learned[0].Bands).pack(used, codes, make([]uint8, l.elements))
+	}
 	return used
 }
 
-// check returns an error unless Append can have written b. used returns the bits of possible codes.
-func (b *block) check(l layout, used func() []uint64) error {
+// check returns an error unless Append can have written b.
+func (f *file) check(b *block, l layout) error {
 	for k, all := range b.numbers {
 		for i, v := range all {
 			if !column(k).allows(v) {
@@ -271,7 +254,7 @@ func (b *block) check(l layout, used func() []uint64) error {
 	if b.size == 0 {
 		return nil
 	}
-	some := used()
+	some := f.used(l)
 	for k, words := range l.parts[:l.count] {
 		for i, w := range b.words[k] {
 			if w&^some[i%words] != 0 {

@@ -132,7 +132,7 @@ func TestFileErrors(t *testing.T) {
 		"quantise: centres are 2×4, want K×5":                              word("codes.d", "5"),
 		`quantise: metadata: "codes.d" is "x", want a whole number`:        word("codes.d", "x"),
 		"quantise: seed of 1 words, want 2":                                short("codes.seed", 1),
-		"quantise: 2 words of codes, 0 of signs and 0 ratios":              short("codes.words", 2),
+		"quantise: 2 words of codes for 3 rows, want 3":                    short("codes.words", 2),
 		"quantise: centres of 2 rows, want 3":                              short("codes.labels", 2),
 		"quantise: 2 of the number ratio for 3 rows":                       short("codes.ratios", 2),
 		"quantise: row 1 has centre 3 of 2":                                number("codes.labels", 1, 3),
@@ -141,7 +141,7 @@ func TestFileErrors(t *testing.T) {
 		"quantise: code 2 goes beyond its 4 elements":                      number("codes.words", 5, 1<<31),
 		"quantise: centre 1 has the norm NaN":                              number("codes.centres", 2*4+1, 0x7ff80000),
 		"quantise: the file has version \"1\" of the format, this package": word("version", "1"),
-		`quantise: tensor "codes.signRatios" is missing`:                   func(f *safetensors.File) { delete(f.Metadata, "codes.signRatios") },
+		`quantise: tensor "codes.ratios" is missing`:                       func(f *safetensors.File) { delete(f.Tensors, "codes.ratios") },
 		`quantise: tensor "more" is unknown`:                               func(f *safetensors.File) { f.Tensors["more"] = f.Tensors["codes.norms"] },
 	} {
 		bad := changed(t, data, change)

@@ -2,6 +2,7 @@ package quantise
 
 import (
 	"cmp"
+	"context"
 	"errors"
 	"fmt"
 	"math"
@@ -11,6 +12,7 @@ import (
 	"gonum.org/v1/gonum/mat"
 
 	"github.com/seed-feabd252/randfeat/dense"
+	"github.com/seed-feabd252/randfeat/internal/argument"
 	"github.com/seed-feabd252/randfeat/internal/compute/matmul"
 	"github.com/seed-feabd252/randfeat/internal/compute/vecmath"
 	"github.com/seed-feabd252/randfeat/internal/law/codelaw"
@@ -44,11 +46,15 @@ import (
 // multiply-adds to encode a row of d numbers, and to prepare a query. WithCentres returns an error
 // for a quantiser of Learn, unless the quantiser is that of New.
 //
-// For an n×d sample, Learn needs O(n·d² + d³) operations. For a sample in R^d, Learn returns an
-// error if src is nil, if an option is invalid, if a row is not finite or has a norm above 2¹⁰⁰, if
+// For an n×d sample, Learn needs O(n·d² + d³) operations, and looks at ctx between the steps, of
+// which finding the principal directions takes longest. Learn panics if ctx is nil. For a sample in
+// R^d, Learn returns an error if ctx ends, if src is nil, if an option is invalid, if a row is not finite or has a norm above 2¹⁰⁰, if
 // fewer than two rows have norms above 2⁻¹⁰⁰ after subtraction of the mean, if a mean to subtract
 // has a norm below 2⁻²⁴ or above 2²⁴, or if 4d² float64 take more than 2⁴⁰ bytes.
-func Learn[T dense.Float](sample dense.Matrix[T], opts Options, src rand.Source) (Quantiser[T], error) {
+func Learn[T dense.Float](ctx context.Context, sample dense.Matrix[T], opts Options, src rand.Source) (Quantiser[T], error) {
+	if err := argument.Context("quantise", ctx); err != nil {
+		return nil, err
+	}
 	if src == nil {
 		return nil, errNil("src")
 	}
@@ -69,7 +75,7 @@ func Learn[T dense.Float](sample dense.Matrix[T], opts Options, src rand.Source)
 		dense.Copy(x.RowRange(i, i+1), sample.RowRange(i*step, i*step+1))
 	}
 	r := recipe{Options: opts, D: sample.Cols, Seed: []uint64{src.Uint64(), src.Uint64()}}
-	s, err := learn(x, step, opts, rand.New(src))
+	s, err := learn(ctx, x, step, opts, rand.New(src))
 	if err != nil {
 		return nil, err
 	}
@@ -81,10 +87,7 @@ func Learn[T dense.Float](sample dense.Matrix[T], opts Options, src rand.Source)
 }
 
 func (o Options) checkLearned() error {
-	switch {
-	case o.TwoStage:
-		return errors.New("quantise: Learn with TwoStage, want none")
-	case !(o.Bits >= 0.125 && o.Bits <= 8):
+	if !(o.Bits >= 0.125 && o.Bits <= 8) {
 		return fmt.Errorf("quantise: Bits = %v, want from 1/8 to 8, or 0 for 4", o.Bits)
 	}
 	return nil
@@ -100,7 +103,7 @@ const (
 )
 
 // learn is Learn for every step-th row of a sample, which it changes.
-func learn(x dense.Matrix[float64], step int, opts Options, rng *rand.Rand) (*spectrum, error) {
+func learn(ctx context.Context, x dense.Matrix[float64], step int, opts Options, rng *rand.Rand) (*spectrum, error) {
 	d := x.Cols
 	s := &spectrum{Directions: dense.New[float32](d, d)}
 	mean, energy := make([]float64, d), 0.0
@@ -152,11 +155,17 @@ func learn(x dense.Matrix[float64], step int, opts Options, rng *rand.Rand) (*sp
 		}
 		copy(to.Row(at), x.Row(i))
 	}
+	if err := ctx.Err(); err != nil {
+		return nil, err
+	}
 	axes, err := principal(some)
-	if err != nil {
+	if err = cmp.Or(err, ctx.Err()); err != nil {
 		return nil, err
 	}
 	axes = s.divide(product(test, axes), product(some, axes), axes, opts, rng)
+	if err := ctx.Err(); err != nil {
+		return nil, err
+	}
 	if s.Mean != nil {
 		for i := range d { // principal directions without variance may have a part along the mean
 			row := axes.Row(i)
@@ -165,7 +174,7 @@ func learn(x dense.Matrix[float64], step int, opts Options, rng *rand.Rand) (*sp
 	}
 	dense.Copy(s.Directions, axes)
 	s.measure(product(test, axes), opts)
-	return s, nil
+	return s, ctx.Err()
 }
 
 // product returns x·aᵀ.

@@ -35,7 +35,6 @@ func TestLearnedFileErrors(t *testing.T) {
 	for want, change := range map[string]func(f *safetensors.File){
 		"quantise: Bits = 9, want from 1/8 to 8, or 0 for 4":           word("codes.bits", "9"),
 		"quantise: Bits = NaN, want from 1/8 to 8, or 0 for 4":         word("codes.bits", "NaN"),
-		"quantise: Learn with TwoStage, want none":                     word("codes.twoStage", "true"),
 		"quantise: d = 0, want at least 1":                             word("codes.d", "0"),
 		"quantise: 32×32 directions and a mean of 32 elements for d =": word("codes.d", "31"),
 		"quantise: bands of 2 words, want at most 1":                   word("codes.learned.0.bands.0.bits", "8"),

@@ -34,7 +34,7 @@ func decaying[T dense.Float](n, d int, fall, mean float64, seed uint64) dense.Ma
 
 func learned[T dense.Float](t testing.TB, sample dense.Matrix[T], bits float64, seed uint64) quantise.Quantiser[T] {
 	t.Helper()
-	q, err := quantise.Learn(sample, quantise.Options{Bits: bits}, rand.NewPCG(seed, 2))
+	q, err := quantise.Learn(t.Context(), sample, quantise.Options{Bits: bits}, rand.NewPCG(seed, 2))
 	require.NoError(t, err)
 	return q
 }
@@ -347,14 +347,13 @@ func TestLearnErrors(t *testing.T) {
 		{x, quantise.Options{Bits: 0.1}, src, "quantise: Bits = 0.1, want from 1/8 to 8, or 0 for 4"},
 		{x, quantise.Options{Bits: 9}, src, "quantise: Bits = 9, want from 1/8 to 8, or 0 for 4"},
 		{x, quantise.Options{Bits: math.NaN()}, src, "quantise: Bits = NaN, want from 1/8 to 8, or 0 for 4"},
-		{x, quantise.Options{Bits: 4, TwoStage: true}, src, "quantise: Learn with TwoStage, want none"},
 		{dense.New[float32](4, 0), quantise.Options{}, src, "quantise: d = 0, want at least 1"},
 		{dense.New[float32](4, 8), quantise.Options{}, src, "quantise: 0 rows of the sample have norms from 2⁻¹⁰⁰ to 2¹⁰⁰ about the mean, want 2"},
 		{x.RowRange(0, 1), quantise.Options{}, src, "quantise: 1 rows of the sample have norms from 2⁻¹⁰⁰ to 2¹⁰⁰ about the mean, want 2"},
 		{bad, quantise.Options{}, src, "quantise: row 3 of the sample holds NaN or ±Inf, or has a norm above 2¹⁰⁰"},
 		{far, quantise.Options{}, src, "quantise: the mean of the sample has the norm 2.79e+09, want from 2⁻²⁴ to 2²⁴"},
 	} {
-		_, err := quantise.Learn(c.sample, c.o, c.src)
+		_, err := quantise.Learn(t.Context(), c.sample, c.o, c.src)
 		assert.EqualError(t, err, c.want)
 	}
 	q := learned(t, x, 0, 1)

@@ -5,74 +5,69 @@ import (
 	"github.com/seed-feabd252/randfeat/internal/compute/vecmath"
 )
 
-// short reports whether rows are so short that scan.Products is the fastest kernel for one query.
-func short(words, width int) bool { return words < 8 || width == 1 && words <= 16 }
+// cached reports whether all codes may be in a cache.
+func (s *search[T]) cached() bool { return s.rows.n*s.q.words < inCaches }
+
+// short reports whether parts are so short that scan.Products is the fastest kernel for one query.
+// Kernels of listed rows take as long for 17 words as for 24, but read memory faster.
+func (s *search[T]) short(p *part) bool {
+	return p.words < 6 || p.width == 1 && p.words <= 16 || p.words < 24 && p.words%8 > 0 && s.cached()
+}
 
 // multiply computes the products of the rows of a chunk with some queries, of which k is the first.
 func (s *search[T]) multiply(p *scanner, some []*ranking, k int) {
-	q, n := s.q, p.hi-p.lo
-	if s.products != nil {
-		all := s.products[p.b.first+p.lo:][:n]
-		if s.secondPass {
-			copy(p.products[:], all)
-			return
-		}
-		defer func() { copy(all, p.products[:]) }()
-	}
-	dst, rows := p.products[:], p.b.words[0][p.lo*q.parts[0]:p.hi*q.parts[0]]
-	shifts, allFar := [group]*shift{}, true
+	n := p.hi - p.lo
+	var common, each [group]*rounded
+	together := false
 	for j, x := range some {
+		common[j] = x.common
 		if x.scans(p.cluster) {
-			shifts[j] = q.shiftOf(x.Query, p.cluster)
-			allFar = allFar && shifts[j] != nil && shifts[j].far
+			each[j] = x.roundedOf(s.q.shiftOf(x.Query, p.cluster))
+			together = together || each[j] == x.common
 		}
 	}
-	// each query by itself
-	alone := allFar || q.bands != nil || scan.Listed() && (p.few || len(s.queries) == 1 && !short(q.words, q.width))
-	if !alone {
-		tiles := s.tiles[k*scan.DigitWords(q.words, q.width):]
-		scan.Products(dst, rows, tiles, n, q.words, q.width, len(some), n)
+	listed := p.few || scan.Listed() && len(s.queries) == 1 && s.cached() && s.q.words > fewWords
+	if together = together && !listed; together {
+		tiles := s.tiles
+		for i, part := range s.q.digits {
+			if len(tiles[i]) > 0 {
+				tiles[i] = tiles[i][k*scan.DigitWords(part.words, part.width):]
+			}
+		}
+		p.multiply(p.products[:], common[:len(some)], tiles)
 	}
-	for j, x := range some {
-		one, own := x.roundedOf(shifts[j]), dst[j*n:][:n]
+	for j, one := range each[:len(some)] {
+		own := p.products[j*n:][:n]
 		switch {
-		case !x.scans(p.cluster):
-			continue
-		case q.bands != nil && p.few:
+		case one == nil, together && one == common[j]:
+		case listed:
 			s.multiplyListed(p, one, own)
-			continue
-		case q.bands != nil:
-			s.multiplyParts(p, one, own)
-			continue
-		case !alone && one == &x.rounded:
-		case scan.Listed() && (p.few || s.rows.n*q.words < inCaches && q.words > fewWords):
-			s.multiplyListed(p, one, own)
-			continue
-		case scan.Listed():
-			scan.ListedRange(own, rows, one.listed, n, q.words, q.width)
 		default:
-			scan.Products(own, rows, one.tile, n, q.words, q.width, 1, n)
+			p.multiply(own, []*rounded{one}, [mostParts][]uint64{one.parts[0].tile})
 		}
-		vecmath.Scale(own, one.scale)
 	}
 }
 
-func (s *search[T]) multiplyParts(p *scanner, x *rounded, dst []float32) {
-	n, sums := len(dst), dst
-	for k := range x.parts {
-		one := &x.parts[k]
+// multiply computes the products of the rows of a chunk with some vectors. tiles are the digits of
+// the vectors for each part, or empty for the digits of one vector that are listed.
+func (p *scanner) multiply(dst []float32, some []*rounded, tiles [mostParts][]uint64) {
+	n, sums := p.hi-p.lo, dst
+	for k := range some[0].parts {
+		one := &some[0].parts[k]
 		rows := p.b.words[k][p.lo*one.words : p.hi*one.words]
-		if len(one.tile) > 0 {
-			scan.Products(sums, rows, one.tile, n, one.words, one.width, 1, n)
+		if len(tiles[k]) > 0 {
+			scan.Products(sums, rows, tiles[k], n, one.words, one.width, len(some), n)
 		} else {
 			scan.ListedRange(sums, rows, one.listed, n, one.words, one.width)
 		}
-		if k == 0 {
-			vecmath.Scale(dst, one.scale)
-			sums = p.partial[:n]
-		} else {
-			vecmath.AddScaled(dst, sums, one.scale)
+		for j, x := range some {
+			if k == 0 {
+				vecmath.Scale(dst[j*n:][:n], x.parts[k].scale)
+			} else {
+				vecmath.AddScaled(dst[j*n:][:n], sums[j*n:][:n], x.parts[k].scale)
+			}
 		}
+		sums = p.partial[:]
 	}
 }
 

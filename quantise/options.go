@@ -15,24 +15,12 @@ type Options struct {
 	// Bits is the number of bits in which New encodes each rotated coordinate, 1, 2, 4 or 8. Zero
 	// means 4. For Learn, Bits is the mean number of bits per coordinate, any number from 1/8 to 8.
 	Bits float64
-
-	// TwoStage stores the signs of rotated coordinates a second time, in d'/8 + 4 bytes more for a
-	// row of d' rotated coordinates. With TwoStage, a search for few of many rows reads all signs,
-	// and the codes of only the rows that may be among the best. With TwoStage, the result of
-	// Search lacks one or more rows of the result without TwoStage with probability 0.01 at most.
-	// Despite TwoStage, a search reads all codes if given several queries or SearchOptions, or if a
-	// sample of signs promises no gain. TwoStage requires Bits of 4 or 8. TwoStage has no effect on
-	// codes with centres or with fewer than 768 rotated coordinates.
-	TwoStage bool
 }
 
 func (o Options) check() (Options, error) {
 	o.Bits = cmp.Or(o.Bits, 4)
-	switch {
-	case o.Bits != 1 && o.Bits != 2 && o.Bits != 4 && o.Bits != 8:
+	if o.Bits != 1 && o.Bits != 2 && o.Bits != 4 && o.Bits != 8 {
 		return o, fmt.Errorf("quantise: Bits = %v, want 1, 2, 4 or 8, or 0 for 4", o.Bits)
-	case o.TwoStage && o.Bits < 4:
-		return o, fmt.Errorf("quantise: TwoStage with Bits = %v, want 4 or 8 bits", o.Bits)
 	}
 	return o, nil
 }
@@ -41,9 +29,6 @@ func (o Options) layout(order int) layout {
 	l := layout{elements: order, width: int(o.Bits), clusters: 1}.withParts(scan.Words(order, int(o.Bits)))
 	l.has[norms], l.has[ratios] = true, true
 	l.has[variances] = o.Bits > 1 // all vectors s have one length with 1 bit
-	if o.TwoStage && order >= leastStaged {
-		l.signWords = scan.Words(order, 1)
-	}
 	return l
 }
 

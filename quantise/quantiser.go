@@ -10,7 +10,6 @@ import (
 
 	"github.com/seed-feabd252/randfeat/dense"
 	"github.com/seed-feabd252/randfeat/hadamard"
-	"github.com/seed-feabd252/randfeat/internal/compute/scan"
 	"github.com/seed-feabd252/randfeat/internal/door"
 	"github.com/seed-feabd252/randfeat/internal/law/codelaw"
 	"github.com/seed-feabd252/randfeat/internal/memory/pool"
@@ -156,11 +155,10 @@ type coder[T dense.Float] struct {
 	seed     [2]uint64
 	rotation rotation[T]
 
-	step     float32       // the width of a cell of the coordinates of u
-	places   []uint32      // the places of the digits of queries
-	signs    *quantiser[T] // the quantiser of the signs; nil without signs
-	bands    *bands        // nil without Learn, whose quantisers have no step
-	mean     []float64     // what Learn subtracts, or nil
+	step     float32   // the width of a cell of the coordinates of u
+	digits   []part    // of a row; one without bands
+	bands    *bands    // nil without Learn, whose quantisers have no step
+	mean     []float64 // what Learn subtracts, or nil
 	spectrum *spectrum
 
 	theory func() codelaw.Moments // the moments of codes, computed once
@@ -195,11 +193,7 @@ func (q *quantiser[T]) equals(r *quantiser[T]) bool {
 func newCoder[T dense.Float](opts Options, d, order int, r rotation[T]) *coder[T] {
 	l, cells := opts.layout(order), codelaw.BestUniform(order, 1<<(int(opts.Bits)-1))
 	c := &coder[T]{options: opts, in: d, out: order, rotation: r}
-	c.step, c.places = float32(2*cells.Levels[0]), scan.ListedPlaces(l.elements, l.words, l.width)
-	if l.signWords > 0 {
-		signs := Options{Bits: 1}
-		c.signs = &quantiser[T]{coder: newCoder(signs, d, order, r), layout: signs.layout(order)}
-	}
+	c.step, c.digits = float32(2*cells.Levels[0]), []part{newPart(l.width, l.elements)}
 	c.theory = sync.OnceValue(func() codelaw.Moments {
 		if opts.Bits > 1 && order < codelaw.CorrectedDimension {
 			return codelaw.Moments{Along: 1, AlongSquare: 1, Square: math.NaN()}

@@ -44,31 +44,31 @@ type Query struct {
 	less float64 // what varianceOf subtracts from bit·ratio²
 	out  float64 // d'
 
-	signs *Query // for the signs of codes
-
 	mu     sync.Mutex
 	shifts []shift // for each centre
 }
 
-// rounded is a rotated vector, divided by its norm and rounded to multiples of a step.
+// rounded is a rotated vector, divided by its norm and rounded to multiples of a step in each part.
 type rounded struct {
-	// The multiples are in listed. They are in tile as well if the machine lacks kernels for
-	// listed, and for short parts. scale is the step.
-	listed []byte
-	tile   []uint64
-	scale  float32
-	// rounding is the standard deviation of the rounding error of a coordinate, over the norm.
+	parts []roundedPart
+	// rounding is the standard deviation of the rounding error of a coordinate, over the norm. With
+	// bands it is 0, and dimensions and perDimension count the error.
 	rounding float64
-
-	words, width int
 
 	// d' − 1, or with bands 1 over the variance for a row of variance 1, and its reciprocal
 	dimensions, perDimension float64
 
-	// With bands, a rounded vector for each part, and nothing in listed and tile.
-	parts   []rounded
 	several bool
 	bias    float64 // the bias of the estimate of a cosine over the bias of a row, at most
+}
+
+// roundedPart is the multiples of one part, in listed, and their step. The multiples are in tile as
+// well if the machine lacks kernels for listed.
+type roundedPart struct {
+	*part
+	listed []byte
+	tile   []uint64
+	scale  float32
 }
 
 func vectorOf[T dense.Float](x *Query) *[]T { return simd.Of[[]T, T](&x.single, &x.double) }
@@ -117,14 +117,6 @@ func (q *quantiser[T]) Prepare(dst *Query, x []T, by Measure, miss float64) *Que
 	if q.mean == nil { // otherwise shiftOf rounds q − tc
 		q.round(&dst.rounded, dst.norm, p)
 	}
-	if q.signs != nil {
-		if dst.signs == nil {
-			dst.signs = new(Query)
-		}
-		q.signs.describe(dst.signs)
-		dst.signs.by, dst.signs.norm, dst.signs.up, dst.signs.down, dst.signs.exponent = by, dst.norm, dst.up, dst.down, dst.exponent
-		q.signs.round(&dst.signs.rounded, dst.norm, p)
-	}
 	return dst
 }
 
@@ -169,16 +161,20 @@ func (q *quantiser[T]) round(dst *rounded, norm float64, p *preparer[T]) {
 		q.roundBands(dst, norm, p)
 		return
 	}
-	dst.words, dst.width = q.words, q.width
 	dst.dimensions = float64(q.out) - 1
 	dst.perDimension = 1 / dst.dimensions
-	p.whole = roundListed(dst, p.rotated, norm, q.places, p.whole, !scan.Listed())
+	dst.rounding = roundPart(dst, 0, q.digits, p.rotated, norm, p)
 }
 
-// roundListed rounds y to steps for the kernels of dst.width. norm is that of the whole vector. It
-// sets tile if tiled is true, and returns its working memory whole.
-func roundListed[T dense.Float](dst *rounded, y []T, norm float64, places []uint32, whole []int16, tiled bool) []int16 {
-	dst.scale, dst.rounding, dst.tile = 0, 0, dst.tile[:0]
+// roundPart rounds the coordinates y of part k of all parts to steps, and returns the standard
+// deviation of their rounding errors, over the norm of the whole vector.
+func roundPart[T dense.Float](to *rounded, k int, all []part, y []T, norm float64, p *preparer[T]) (rounding float64) {
+	for len(to.parts) < len(all) {
+		to.parts = append(to.parts, roundedPart{})
+	}
+	to.parts = to.parts[:len(all)]
+	dst := &to.parts[k]
+	dst.part, dst.scale = &all[k], 0
 	dst.listed = cache.Aligned(dst.listed, scan.ListedBytes(dst.words, dst.width))
 	clear(dst.listed)
 	peak := vecmath.Peak(y)
@@ -187,14 +183,21 @@ func roundListed[T dense.Float](dst *rounded, y []T, norm float64, places []uint
 	vecmath.Scale(y, -1)
 	if norm > 0 && peak > 0 {
 		step := float64(peak) / float64(scan.LargestOf(dst.width))
-		scan.RoundListed(dst.listed, y, places, T(1/step), dst.width)
-		dst.scale, dst.rounding = float32(step/norm), step/norm/math.Sqrt(12)
+		scan.RoundListed(dst.listed, y, dst.places, T(1/step), dst.width)
+		dst.scale, rounding = float32(step/norm), step/norm/math.Sqrt(12)
 	}
-	if tiled {
-		dst.tile, whole = scratch.Resize(dst.tile, scan.DigitWords(dst.words, dst.width)), scratch.Resize(whole, len(y))
-		scan.WholeOf(whole, dst.listed, places, dst.width)
-		scan.Digits(dst.tile, whole, dst.words, dst.width)
+	if !scan.Listed() {
+		dst.tile = scratch.Resize(dst.tile, scan.DigitWords(dst.words, dst.width))
+		p.whole = dst.writeTile(dst.tile, p.whole)
 	}
+	return rounding
+}
+
+// writeTile writes the multiples in the order of scan.Products, and returns its working memory.
+func (r *roundedPart) writeTile(tile []uint64, whole []int16) []int16 {
+	whole = scratch.Resize(whole, r.elements)
+	scan.WholeOf(whole, r.listed, r.places, r.width)
+	scan.Digits(tile, whole, r.words, r.width)
 	return whole
 }
 

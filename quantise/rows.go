@@ -46,7 +46,6 @@ type block struct {
 	words       [mostParts][]uint64 // of each part of the rows
 	numbers     [columns][]float32  // nil for the columns that the layout lacks
 	ids         []uint32            // the row numbers, with centres
-	signs       *block              // the codes of 1 bit of the same rows, if the layout has them
 }
 
 type layout struct {
@@ -56,7 +55,6 @@ type layout struct {
 	count           int            // the number of parts, 1 without bands
 	clusters        int            // one for each centre with the origin; one without centres
 	has             [columns]bool
-	signWords       int // the words of a row of signs; 0 without signs
 }
 
 // mostParts is the largest number of parts of a row, one for each of the widths 8, 4, 2 and 1. The
@@ -87,15 +85,12 @@ func (l layout) bytes() int {
 	if l.centred() {
 		n += 8 // its number and its centre
 	}
-	if l.signWords > 0 {
-		n += 8*l.signWords + 4
-	}
 	return n
 }
 
 // withClusters returns the layout for n > 1 clusters.
 func (l layout) withClusters(n int) layout {
-	l.clusters, l.signWords = n, 0
+	l.clusters = n
 	l.has[centreProducts], l.has[codedProducts] = true, true
 	return l
 }
@@ -105,19 +100,13 @@ func (l layout) check(n, more int) error {
 		return fmt.Errorf("quantise: %d rows after %d, more than an int counts", more, n)
 	}
 	n += more
-	if err := limit.Memory[uint64](n, l.words+l.signWords+4); err != nil {
+	if err := limit.Memory[uint64](n, l.words+4); err != nil {
 		return fmt.Errorf("quantise: %d rows of %d bytes: %w", n, l.bytes(), err)
 	}
 	if l.centred() && uint64(n) > math.MaxUint32 {
 		return fmt.Errorf("quantise: %d rows with centres, want less than 2³²", n)
 	}
 	return nil
-}
-
-func (l layout) ofSigns() layout {
-	s := layout{elements: l.elements, width: 1, clusters: 1}.withParts(l.signWords)
-	s.has[norms], s.has[ratios] = true, true
-	return s
 }
 
 func newBlock(first, size int, l layout) *block {
@@ -132,11 +121,6 @@ func newBlock(first, size int, l layout) *block {
 	}
 	if l.centred() {
 		b.ids = make([]uint32, size)
-	}
-	if l.signWords > 0 {
-		b.signs = &block{first: first, size: size}
-		b.signs.words[0] = make([]uint64, size*l.signWords)
-		b.signs.numbers[norms], b.signs.numbers[ratios] = b.numbers[norms], make([]float32, size)
 	}
 	return b
 }
@@ -173,9 +157,6 @@ func (b *block) cut(lo, hi, first int, l layout) *block {
 	}
 	if b.ids != nil {
 		c.ids = b.ids[lo:hi]
-	}
-	if b.signs != nil {
-		c.signs = b.signs.cut(lo, hi, first, l.ofSigns())
 	}
 	return c
 }
@@ -284,9 +265,6 @@ func (b *block) copyRow(i int, other *block, from int, l layout) {
 				v[i] = other.numbers[k][from]
 			}
 		}
-	}
-	if b.signs != nil {
-		b.signs.copyRow(i, other.signs, from, l.ofSigns())
 	}
 }
 

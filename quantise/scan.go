@@ -26,33 +26,27 @@ type search[T dense.Float] struct {
 	ranges  []blockRange
 
 	queries    []*ranking
-	kept       []*ranking // queries is a prefix of kept, whose memory later searches use
-	tiles      []uint64   // the digits of the queries in the order of scan.Products
+	kept       []*ranking          // queries is a prefix of kept, whose memory later searches use
+	tiles      [mostParts][]uint64 // of each part that scan.Products multiplies: the digits of the queries
 	whole      []int16
 	secondPass bool // run finds rows whose upper bounds exceed the worst exact value
 
 	rowData []T   // the result of SearchOptions.Rows
 	rowIDs  []int // the numbers of these rows
 
-	signProducts []float32 // memory for products of a search of the signs
-
-	// In a search of the signs of codes:
-	products []float32 // sᵀp/‖q‖ of all rows, after the first pass
-	chunks   sample    // the chunks to scan
-	variance float64   // more variance of upper bounds
-	most     int       // the second pass may stop when it has found more rows
-	seen     atomic.Int64
-	keys     []uint64
+	keys []uint64
 }
 
 // ranking is a query of a search and its best rows.
 type ranking struct {
 	*Query
 	index int // the index in search.queries
-	k     int // number of rows to find
-	mu    sync.Mutex
-	best  []candidate   // the result of keep for the best rows
-	worst atomic.Uint64 // float64 bits of the score of the worst of k rows, −Inf for fewer rows
+	// common is the rounded vector for all clusters, but for those near to the query.
+	common *rounded
+	k      int // number of rows to find
+	mu     sync.Mutex
+	best   []candidate   // the result of keep for the best rows
+	worst  atomic.Uint64 // float64 bits of the score of the worst of k rows, −Inf for fewer rows
 
 	// With SearchOptions.Rows:
 	exact []candidate // the best k rows by exact values
@@ -109,17 +103,23 @@ func (s *search[T]) addQuery(query *Query, wanted int) {
 	}
 }
 
-// arrange sets the digits that scan.Products reads.
+// arrange sets the tiles of the parts that scan.Products multiplies by all queries.
 func (s *search[T]) arrange() {
-	q := s.q
-	size := scan.DigitWords(q.words, q.width)
-	s.tiles, s.whole = scratch.Resize(s.tiles, size*len(s.queries)), scratch.Resize(s.whole, q.elements)
-	for i, x := range s.queries {
-		if len(x.tile) > 0 {
-			copy(s.tiles[i*size:], x.tile)
-		} else {
-			scan.WholeOf(s.whole, x.listed, q.places, q.width)
-			scan.Digits(s.tiles[i*size:][:size], s.whole, q.words, q.width)
+	for _, x := range s.queries {
+		if x.common = &x.rounded; s.q.bands != nil {
+			x.common = x.roundedOf(s.q.shiftOf(x.Query, 0))
+		}
+	}
+	for k := range s.q.digits {
+		p := &s.q.digits[k]
+		s.tiles[k] = s.tiles[k][:0]
+		if len(s.queries) == 1 && scan.Listed() && !s.short(p) {
+			continue
+		}
+		size := scan.DigitWords(p.words, p.width)
+		s.tiles[k] = scratch.Resize(s.tiles[k], size*len(s.queries))
+		for i, x := range s.queries {
+			s.whole = x.common.parts[k].writeTile(s.tiles[k][i*size:][:size], s.whole)
 		}
 	}
 }
@@ -132,7 +132,6 @@ func (s *search[T]) end() {
 		x.Query = nil
 	}
 	s.ctx, s.options, s.secondPass, s.queries = nil, SearchOptions[T]{}, false, s.kept[:0]
-	s.products, s.chunks, s.variance = nil, everyChunk, 0
 	s.q.searches.Put(s)
 }
 
@@ -144,10 +143,7 @@ func (s *search[T]) run() {
 	if idle {
 		return
 	}
-	if s.q.bands == nil && (len(s.queries) > 1 || !scan.Listed() || short(s.q.words, s.q.width)) {
-		s.arrange()
-	}
-	s.seen.Store(0)
+	s.arrange()
 	size := max(rangeBytes/(8*s.q.words)/chunkRows, 1) * chunkRows
 	s.ranges = s.ranges[:0]
 	for k, c := range s.rows.clusters {
@@ -156,9 +152,6 @@ func (s *search[T]) run() {
 		}
 		for _, b := range c.blocks {
 			end := min(b.size, c.n-b.first)
-			if s.products != nil {
-				b = b.signs
-			}
 			for lo := 0; lo < end; lo += size {
 				s.ranges = append(s.ranges, blockRange{k, b, lo, min(lo+size, end)})
 			}
@@ -180,7 +173,7 @@ type scanner struct {
 	allSelected    bool
 	few            bool // few rows are selected, which are multiplied one by one
 
-	partial [chunkRows]float32 // the products of a part of the rows, with bands
+	partial [group * chunkRows]float32 // the products of a part of the rows, with bands
 
 	batch
 	products [group * chunkRows]float32 // sᵀp/‖p‖, for the rounded vector p of each query
@@ -205,14 +198,11 @@ func (s *search[T]) Piece(i int) {
 	}
 	p.blockRange = *all
 	for ; p.lo < all.hi; p.lo += chunkRows {
-		if s.chunks == everyChunk || s.chunks.has(p.lo) {
-			p.hi = min(p.lo+chunkRows, all.hi)
-			s.scan(p)
-		}
+		p.hi = min(p.lo+chunkRows, all.hi)
+		s.scan(p)
 	}
 	for k, x := range s.queries {
 		x.merge(p.best[k], p.possible[k])
-		s.seen.Add(int64(len(p.possible[k])))
 	}
 	p.b = nil
 	s.q.scanners.Put(p)
@@ -221,7 +211,7 @@ func (s *search[T]) Piece(i int) {
 func (s *search[T]) ended() bool { return s.ctx != nil && s.ctx.Err() != nil }
 
 func (s *search[T]) scan(p *scanner) {
-	if s.products != nil && s.secondPass && s.seen.Load() > int64(s.most) || !s.selectRows(p) {
+	if !s.selectRows(p) {
 		return
 	}
 	if !p.few {
@@ -264,7 +254,7 @@ func (s *search[T]) bound(p *scanner) {
 	if s.secondPass {
 		p.variance, p.bias = s.largestVariance(p), s.largestBias(p)
 	}
-	if s.by == SquaredDistance || s.q.centres != nil {
+	if s.by == SquaredDistance || s.by == Cosine && s.q.centres != nil {
 		copy(p.squares[:], lengths)
 		vecmath.Multiply(p.squares[:hi-lo], lengths)
 	}
@@ -284,7 +274,7 @@ func (s *search[T]) largestVariance(p *scanner) float64 {
 		return float64(vecmath.Peak(v[p.lo:p.hi])) + 0x1p-22
 	}
 	ratio := float64(vecmath.Peak(p.b.numbers[ratios][p.lo:p.hi]))
-	return max(0, float64(s.queries[0].bit*ratio*ratio)-s.queries[0].less) + 0x1p-22 + s.variance
+	return max(0, float64(s.queries[0].bit*ratio*ratio)-s.queries[0].less) + 0x1p-22
 }
 
 func (s *search[T]) largestBias(p *scanner) float64 {

@@ -163,19 +163,14 @@ func (s *search[T]) offerPossible(p *scanner, x *ranking, products []float32) {
 	}
 	one := x.roundedOf(to)
 	most, rounding := x.errorBound(to, x.zExact, p.variance, one.bias*p.bias)
-	// An estimate of another code may exceed the bound of a cosine near 1.
-	beyond := 0.0
-	if s.variance > 0 {
-		beyond = x.zExact * x.zExact * s.variance / (x.out - 1)
-	}
-	limit, some := s.screen(p, x.Query, to, products, most+rounding+beyond+2*roundings, x.least.score)
+	limit, some := s.screen(p, x.Query, to, products, most+rounding+2*roundings, x.least.score)
 	if !some {
 		return
 	}
 	for i := p.next(0, limit); i < p.hi-p.lo; i = p.next(i+1, limit) {
 		n := p.b.numbersAt(p.lo + i)
-		law, rounding := x.errorBound(to, x.zExact, x.varianceOf(&n)+0x1p-22+s.variance, one.biasOf(n.ratio))
-		high := withRoundings(one.upperCosine(x.cosine(to, products[i], &n)+rounding, law)) + beyond
+		law, rounding := x.errorBound(to, x.zExact, x.varianceOf(&n)+0x1p-22, one.biasOf(n.ratio))
+		high := withRoundings(one.upperCosine(x.cosine(to, products[i], &n)+rounding, law))
 		id := p.b.id(p.lo + i)
 		c := candidate{score: x.upperScore(to, &n, high), row: id}
 		if !c.worse(x.least) && !x.found(c.row) && s.accepts(id) {
@@ -214,58 +209,61 @@ func (s *search[T]) screen(p *scanner, x *Query, to *shift, products []float32, 
 	if p.few {
 		return none, true
 	}
-	share, add, slack := 0.0, 0.0, 0.0
+	distance := x.by == SquaredDistance
+	norm, factor, share, add, slack := 1.0, 2*x.norm, 0.0, 0.0, 2*p.longest*p.longest
 	switch {
 	case to != nil:
 		// float32 represents these numbers with too few digits or not at all.
 		if to.size > 0x1p60 || p.longest > 0x1p60 || x.norm > 0x1p60 || !(to.norm > 0) || !(x.norm > 0) || p.longest*to.norm < 0x1p-100 ||
-			x.by != InnerProduct && p.longest < 0x1p-60 || x.by == SquaredDistance && x.exponent != 0 {
+			x.by != InnerProduct && p.longest < 0x1p-60 || distance && x.exponent != 0 {
 			return none, true
 		}
-		share, add = to.t, to.product
-		slack = p.longest * (4*to.terms + 2*margin*to.norm)
-	case x.by == SquaredDistance:
+		norm, factor = to.norm, 2
+		terms := p.longest * (4*to.terms + 2*margin*to.norm)
+		if distance {
+			share, add, slack = -2*to.short, -to.distance, 2*(slack+terms)+to.distance+8*math.Abs(to.short)*to.size*p.longest
+		} else {
+			share, add, slack = to.t, to.product, terms+math.Abs(to.product)+4*math.Abs(to.t)*to.size*p.longest
+		}
+		if x.by == Cosine {
+			whole := p.largestNorm
+			if worst > 0 {
+				whole = p.smallestNorm
+			}
+			worst *= whole * to.queryNorm
+		}
+	case distance:
 		if p.longest > 0x1p60 || p.longest < 0x1p-60 || x.norm > 0x1p60 || x.exponent != 0 {
 			return none, true
 		}
-	default: // the largest product and the largest factor may be enough
-		peak := max(float64(vecmath.Peak(products)), 0) * p.factor
-		if x.by == Cosine {
-			peak += margin
-		} else {
-			peak += margin * p.longest
-		}
-		if peak*(1+0x1p-20) < worst {
+	case x.by == Cosine:
+		worst, margin, slack = worst-margin, 0, margin
+	default:
+		slack = 0
+	}
+	worst -= add
+	if to == nil && !distance { // the largest product and the largest factor may be enough
+		high := max(float64(vecmath.Peak(products)), 0)*p.factor + margin*p.longest
+		if high < worst-0x1p-20*(slack+high+2*math.Abs(worst)) {
 			return none, false
 		}
 	}
 	scores := p.scores[:n]
 	copy(scores, products)
 	vecmath.Multiply(scores, p.factors[:n])
-	if to != nil {
-		if to.far {
-			vecmath.Scale(scores, float32(to.norm))
-		} else {
-			vecmath.Scale(scores, float32(x.norm))
-			vecmath.AddScaled(scores, p.b.numbers[codedProducts][p.lo:p.hi], float32(-to.t))
-		}
-		vecmath.AddScaled(scores, p.b.numbers[norms][p.lo:p.hi], float32(margin*to.norm))
-	} else if margin > 0 && x.by != Cosine {
-		vecmath.AddScaled(scores, p.b.numbers[norms][p.lo:p.hi], float32(margin))
+	switch {
+	case to != nil && !to.far:
+		vecmath.Scale(scores, float32(x.norm))
+		vecmath.AddScaled(scores, p.b.numbers[codedProducts][p.lo:p.hi], float32(-to.t))
+	case to != nil:
+		vecmath.Scale(scores, float32(norm))
 	}
-	if x.by == SquaredDistance {
-		slack += 2 * p.longest * p.longest
-		factor := 2.0
-		if to == nil {
-			factor = 2 * x.norm
-		} else {
-			share, add = -2*to.short, -to.distance
-			slack = 2*slack + to.distance + 8*math.Abs(to.short)*to.size*p.longest
-		}
+	if margin > 0 {
+		vecmath.AddScaled(scores, p.b.numbers[norms][p.lo:p.hi], float32(margin*norm))
+	}
+	if distance {
 		vecmath.Scale(scores, float32(factor))
 		vecmath.AddScaled(scores, p.squares[:n], -1)
-	} else if to != nil {
-		slack += math.Abs(to.product) + 4*math.Abs(to.t)*to.size*p.longest
 	}
 	if to != nil {
 		vecmath.AddScaled(scores, p.b.numbers[centreProducts][p.lo:p.hi], float32(share))
@@ -273,18 +271,6 @@ func (s *search[T]) screen(p *scanner, x *Query, to *shift, products []float32, 
 	if !p.allSelected {
 		p.hide(scores)
 	}
-	switch {
-	case to != nil && x.by == Cosine:
-		norm := p.largestNorm
-		if worst > 0 {
-			norm = p.smallestNorm
-		}
-		worst *= norm * to.queryNorm
-	case to == nil && x.by == Cosine:
-		worst -= margin
-		slack += margin
-	}
-	worst -= add
 	peak := float64(vecmath.Peak(scores))
 	least := worst - 0x1p-20*(slack+math.Abs(peak)+2*math.Abs(worst))
 	return float32(least), !(peak < least)

@@ -63,7 +63,7 @@ func (c *codes[T]) Search(dst []Hit, query *Query) []Hit {
 	c.q.check(query)
 	s := c.q.begin(c.rows(), query.by)
 	s.addQuery(query, len(dst))
-	s.find()
+	s.run()
 	dst = s.write(s.queries[0], dst)
 	s.end()
 	return dst
@@ -100,7 +100,7 @@ func (c *codes[T]) SearchAll(ctx context.Context, hits [][]Hit, queries []*Query
 	if o.Rows != nil {
 		return s.readExact(hits)
 	}
-	s.find()
+	s.run()
 	if err := ctx.Err(); err != nil {
 		return err
 	}

@@ -38,7 +38,7 @@ func testWithin[T dense.Float](t *testing.T) {
 	}
 	for name, q := range map[string]quantise.Quantiser[T]{
 		"1 bit": one, "4 bits": must.Have(quantise.New[T](d, quantise.Options{}, src)),
-		"learnt": must.Have(quantise.Learn(x, quantise.Options{Bits: 1.5}, src)), "centres": must.Have(one.WithCentres(random[T](5, d, 3))),
+		"learnt": must.Have(quantise.Learn(t.Context(), x, quantise.Options{Bits: 1.5}, src)), "centres": must.Have(one.WithCentres(random[T](5, d, 3))),
 	} {
 		for _, size := range sizes {
 			x, y := x.Clone(), random[T](1, d, 2).Row(0)

@@ -45,28 +45,35 @@ func (x *index[K, T]) put(ctx context.Context, ids []K, rows dense.Matrix[T], re
 	}
 	x.writing.Lock()
 	defer x.writing.Unlock()
-	next, added := x.now.Load().next(), make(map[K]int, len(ids))
-	for i, id := range ids {
+	added, n := make(map[K]int, len(ids)), x.now.Load().n
+	for _, id := range ids {
 		if _, twice := added[id]; twice {
 			return fmt.Errorf("index: id %#v is twice in ids", id)
 		}
-		at, known := x.at[id]
-		if known && !replaces {
+		if _, known := x.at[id]; !known {
+			n++
+		} else if !replaces {
 			return fmt.Errorf("index: id %#v is in the index", id)
 		}
-		if known {
+		added[id] = 0
+	}
+	if now := x.now.Load(); !now.learnt && n/learnRows >= x.d {
+		// without the end of ctx, or every call with a short deadline would learn in vain
+		learnt, err := now.learned(context.WithoutCancel(ctx), rows)
+		if err != nil {
+			return fmt.Errorf("index: %w", err)
+		}
+		x.publish(learnt, nil, nil)
+	}
+	next := x.now.Load().next()
+	for i, id := range ids {
+		if at, known := x.at[id]; known {
 			next.remove(at)
 		}
 		added[id] = len(next.ids) + i
 	}
-	var err error
-	if next.learnt || (next.n+len(ids))/learnRows < x.d {
-		next.add(ids, rows.Row)
-		err = next.codes.Append(ctx, rows)
-	} else {
-		next, err = next.learned(ctx, ids, rows)
-	}
-	if err != nil {
+	next.add(ids, rows.Row)
+	if err := next.codes.Append(ctx, rows); err != nil {
 		return fmt.Errorf("index: %w", err)
 	}
 	x.publish(next, added, nil)
@@ -97,7 +104,7 @@ func (x *index[K, T]) Compact(ctx context.Context) error {
 	defer x.writing.Unlock()
 	next, err := x.now.Load(), error(nil)
 	if x.keeps && x.bits > 0 && next.n/learnRows >= x.d {
-		next, err = next.learned(ctx, nil, dense.Matrix[T]{})
+		next, err = next.learned(ctx, dense.New[T](0, x.d))
 	} else if next.n < len(next.ids) {
 		next, err = next.compacted()
 	}

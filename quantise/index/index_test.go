@@ -305,7 +305,27 @@ func (c *changing) Err() error {
 	if c.looks.Add(1) == 2 {
 		c.change()
 	}
-	return nil
+	return c.Context.Err()
+}
+
+// A call whose context ends before the rows of the call have codes leaves what the call has learnt.
+func TestLearningIsKept(t *testing.T) {
+	m := newModel(t, index.Options[float64]{Bits: 2}, func(i int) int64 { return int64(i) })
+	ids, rows := m.draw(5*d, 5*d)
+	require.NoError(t, m.x.Add(t.Context(), ids[:3*d], rows.RowRange(0, 3*d)))
+	before := index.Quantiser(m.x)
+	require.ErrorContains(t, m.x.Add(t.Context(), ids[d:], rows.RowRange(d, 5*d)), "is in the index")
+	require.Same(t, before, index.Quantiser(m.x))
+	ctx, cancel := context.WithCancel(t.Context())
+	require.ErrorIs(t, m.x.Put(&changing{Context: ctx, change: cancel}, ids[2*d:], rows.RowRange(2*d, 5*d)), context.Canceled)
+	learnt := index.Quantiser(m.x)
+	require.NotSame(t, before, learnt)
+	require.Equal(t, 3*d, m.x.Len())
+	require.NoError(t, m.x.Put(t.Context(), ids[2*d:], rows.RowRange(2*d, 5*d)))
+	require.Same(t, learnt, index.Quantiser(m.x))
+	m.keep(ids, rows)
+	query := m.row()
+	equalHits(t, m.sorted(query, nil), must.Have(m.x.Search(t.Context(), query, 5*d, m.options())), "all rows")
 }
 
 // A search finds the rows that the index had when the search began, none at first.

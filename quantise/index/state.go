@@ -121,21 +121,16 @@ func (s *state[K, T]) compacted() (*state[K, T], error) {
 	return to, codes.AppendRows(s.codes, places)
 }
 
-// learned returns the state without deleted rows and with more rows, with codes of a quantiser that
-// is learnt from the rows.
-func (s *state[K, T]) learned(ctx context.Context, ids []K, rows dense.Matrix[T]) (*state[K, T], error) {
-	if err := ctx.Err(); err != nil {
-		return nil, err
-	}
+// learned returns the state without deleted rows, with codes of a quantiser that is learnt from the
+// rows and some more.
+func (s *state[K, T]) learned(ctx context.Context, more dense.Matrix[T]) (*state[K, T], error) {
 	to := s.only(s.places())
-	before, sample := to.matrix(), rows
-	if rows.Rows/learnRows < s.d { // otherwise a copy of many rows would take memory
-		all := to.next()
-		all.add(ids, rows.Row)
-		sample = all.matrix()
+	before, sample := to.matrix(), more
+	if more.Rows/learnRows < s.d { // otherwise a copy of many rows would take memory
+		sample = dense.Of(before.Rows+more.Rows, s.d, slices.Concat(to.rows, more.Clone().Data))
 	}
-	q, err := quantise.Learn(sample, quantise.Options{Bits: s.bits}, s.source())
-	for bits := 1.0; err != nil && bits <= 8; bits *= 2 { // the rows have no two norms above 0
+	q, err := quantise.Learn(ctx, sample, quantise.Options{Bits: s.bits}, s.source())
+	for bits := 1.0; err != nil && ctx.Err() == nil && bits <= 8; bits *= 2 { // the rows have no two norms above 0
 		if bits >= s.bits {
 			q, err = quantise.New[T](s.d, quantise.Options{Bits: bits}, s.source())
 		}
@@ -143,12 +138,9 @@ func (s *state[K, T]) learned(ctx context.Context, ids []K, rows dense.Matrix[T]
 	if err != nil {
 		return nil, err
 	}
-	if to.codes, err = q.Encode(ctx, before); err != nil {
-		return nil, err
-	}
 	if to.learnt = true; !s.keeps {
 		to.rows = nil
 	}
-	to.add(ids, rows.Row)
-	return to, to.codes.Append(ctx, rows)
+	to.codes, err = q.Encode(ctx, before)
+	return to, err
 }

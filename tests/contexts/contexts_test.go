@@ -196,6 +196,10 @@ func TestContexts(t *testing.T) {
 		}},
 		"quantise.Append": {n / 64, func(c *lookedAt) error { return must.Have(coder.Encode(t.Context(), few.X)).Append(c, x) }},
 		"quantise.Encode": {n / 64, func(c *lookedAt) error { _, err := coder.Encode(c, x); return err }},
+		"quantise.Learn": {5, func(c *lookedAt) error {
+			_, err := quantise.Learn(c, few.X, quantise.Options{Bits: 1}, src())
+			return err
+		}},
 		"quantise.SearchAll": {1000 / 8, func(c *lookedAt) error {
 			hits, queries := make([][]quantise.Hit, 1000), make([]*quantise.Query, 1000)
 			for i := range queries {

@@ -16,31 +16,6 @@ import (
 func codes(t *testing.T, add func(name string, v ...any)) {
 	codesOf[float32](t, add)
 	codesOf[float64](t, add)
-	stages(t, add)
-}
-
-// stages adds results of searches in two stages, of rows about centres.
-func stages(t *testing.T, add func(name string, v ...any)) {
-	const n, d = 20_000, 768
-	centres, x := points[float32](7, 100, d), points[float32](8, n, d)
-	for i := range n {
-		for j, v := range centres.Row(i % centres.Rows) {
-			x.Row(i)[j] += v
-		}
-	}
-	for _, bits := range []int{4, 8} {
-		q, err := quantise.New[float32](d, quantise.Options{Bits: float64(bits), TwoStage: true}, rand.NewPCG(4, 5))
-		require.NoError(t, err)
-		c, err := q.Encode(t.Context(), x)
-		require.NoError(t, err)
-		var found []float64
-		for by := quantise.InnerProduct; by <= quantise.SquaredDistance; by++ {
-			for _, hit := range c.Search(make([]quantise.Hit, 10), q.Prepare(nil, x.Row(77), by, 0)) {
-				found = append(found, float64(hit.ID), hit.Value, hit.StdErr)
-			}
-		}
-		add(fmt.Sprintf("stages of %d bits", bits), found)
-	}
 }
 
 // codesOf adds codes of all numbers of bits, with and without centres, and results of searches.

@@ -140,7 +140,7 @@ func filesOf[T dense.Float](t testing.TB) map[string]file {
 	plain := must.Have(quantise.New[T](2, quantise.Options{}, src()))
 	for name, q := range map[string]quantise.Quantiser[T]{
 		"codes": plain, "codes about centres": must.Have(plain.WithCentres(rows.X.RowRange(0, 2))),
-		"codes of Learn": must.Have(quantise.Learn(rows.X, quantise.Options{Bits: 2}, src())),
+		"codes of Learn": must.Have(quantise.Learn(t.Context(), rows.X, quantise.Options{Bits: 2}, src())),
 	} {
 		var b bytes.Buffer
 		require.NoError(t, must.Have(q.Encode(context.Background(), rows.X.RowRange(0, 3))).Write(&b))
