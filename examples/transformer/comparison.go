@@ -94,11 +94,15 @@ func (s settings) compareHeads(w io.Writer, m *lm.Model, heads []lm.Head, causal
 }
 
 func (s settings) compareLosses(w io.Writer, m *lm.Model, batches []decoder.Batch, text *lm.Text, forms []lm.Form) error {
-	t := table.New(1, "all heads", "nats a token", "more than exact", "perplexity")
-	if err := m.Compare(append([]lm.Form{{Name: "exact"}}, forms...), batches, s.seed, func(f lm.Form, nats, more float64) {
-		t.Row(f.String(), fmt.Sprintf("%.4f", nats), fmt.Sprintf("%+.4f", more), fmt.Sprintf("%.2f", math.Exp(nats)))
-	}); err != nil {
-		return err
+	t := table.New(1, "all heads", "nats a token", "more than exact", "KL", "perplexity")
+	exact := m.Loss(batches)
+	t.Row("exact", fmt.Sprintf("%.4f", exact.Nats), "", "", fmt.Sprintf("%.2f", math.Exp(exact.Nats)))
+	for _, f := range forms {
+		if err := f.Use(m, s.seed); err != nil {
+			return err
+		}
+		l := m.Loss(batches)
+		t.Row(f.String(), fmt.Sprintf("%.4f", l.Nats), fmt.Sprintf("%+.4f", l.Nats-exact.Nats), fmt.Sprintf("%.4f", m.Divergence(exact, l)), fmt.Sprintf("%.2f", math.Exp(l.Nats)))
 	}
 	fmt.Fprintf(w, "Mean loss of %d tokens of %s, in sequences of %d:\n\n", len(batches)*s.context, text.Name, s.context)
 	return t.Fprint(w)

@@ -10,7 +10,9 @@ import (
 	"math/rand/v2"
 	"os"
 	"path/filepath"
+	"regexp"
 	"slices"
+	"strconv"
 	"strings"
 	"testing"
 
@@ -127,6 +129,30 @@ func TestRun(t *testing.T) {
 	assert.Equal(t, first, indexed)
 }
 
+// TestTolerance: every head has attention of its own, and the model that of exact attention nearly.
+func TestTolerance(t *testing.T) {
+	model, _ := random(t)
+	text := filepath.Join(model, "long")
+	require.NoError(t, os.WriteFile(text, []byte(strings.Repeat("Light is one thing, and its rays differ. ", 80)), 0o600))
+	out := clitest.Output(t, run, "-model", model, "-text", text, "-context", "1000", "-tokens", "2000", "-tolerance", "0.2")
+	heads := 0
+	for _, row := range regexp.MustCompile(`(?m)^  (\w.*)  (\d+) heads$`).FindAllStringSubmatch(out, -1) {
+		n, err := strconv.Atoi(row[2])
+		require.NoError(t, err)
+		assert.NotEqual(t, "exact attention", strings.TrimSpace(row[1]))
+		heads += n
+	}
+	assert.Equal(t, 2*4, heads, out)
+	var exact, chosen, divergence float64
+	_, losses, _ := strings.Cut(out, "in sequences of 1000: ")
+	_, err := fmt.Sscanf(losses, "exact %f, chosen %f nats a token.\nKullback–Leibler divergence of the next token from that with exact attention: %f nats.", &exact, &chosen, &divergence)
+	require.NoError(t, err, out)
+	assert.InDelta(t, math.Log(256), exact, 0.2)
+	assert.InDelta(t, exact, chosen, 1e-3)
+	assert.Less(t, divergence, 5e-4)
+	assert.Contains(t, out, "Attention in all heads over 1000 tokens: exact ")
+}
+
 // file reads a file of weights.
 func file(t *testing.T, path string) *safetensors.File {
 	t.Helper()
@@ -175,8 +201,9 @@ func TestErrors(t *testing.T) {
 		`-form is "topk:3+"`:             "-form topk:3+",
 		`-form is "blocks:3+1"`:          "-form blocks:3+1",
 		"two of -stream":                 "-stream 4 -table",
-		"-pipe are given":                "-pipe -table",
-		"-save and -pipe are given":      "-save EMPTY -table",
+		"-tolerance are given":           "-tolerance 0.1 -table",
+		"-save and -tolerance are given": "-save EMPTY -table",
+		"has one sequence of 300 tokens": "-model MODEL -text TEXT -context 300 -tokens 300 -tolerance 0.1",
 		"has 400 tokens, want more than": "-model MODEL -text TEXT",
 		"-prompt is empty":               "-model MODEL -text TEXT -context 32 -tokens 32 -prompt=",
 		"no Opticks: name a text":        "-model MODEL",

@@ -5,6 +5,7 @@ import (
 	"io"
 	"time"
 
+	"github.com/seed-feabd252/randfeat/dense"
 	"github.com/seed-feabd252/randfeat/examples/internal/decoder"
 	"github.com/seed-feabd252/randfeat/examples/internal/lm"
 	"github.com/seed-feabd252/randfeat/examples/internal/table"
@@ -13,7 +14,7 @@ import (
 
 const (
 	streams      = 8   // that the model continues together
-	readTogether = 256 // tokens of a call of Losses
+	readTogether = 256 // tokens of a call of Read
 	rounds       = 2   // of which the fastest counts
 	roundSteps   = 64  // tokens of each stream in a round
 )
@@ -32,13 +33,14 @@ func (s settings) compareStreams(w io.Writer, m *lm.Model, f lm.Form) error {
 	if err != nil {
 		return err
 	}
-	t := table.New(2, "weights", "attention", "nats a token", "tokens/s of 1 stream", fmt.Sprintf("of %d", streams), "kB of a state")
+	t := table.New(2, "weights", "attention", "nats a token", "KL", "tokens/s of 1 stream", fmt.Sprintf("of %d", streams), "kB of a state")
 	for _, weights := range []safetensors.DType{safetensors.F32, safetensors.F16, safetensors.BF16} {
 		if m, err = lm.Open(s.model, weights); err != nil {
 			return err
 		}
+		var exact dense.Matrix[float32]
 		for _, f := range append(forms, f) {
-			cells, err := s.compareStream(m, text.Batches[0], f)
+			cells, err := s.compareStream(m, text.Batches[0], f, &exact)
 			if err != nil {
 				return err
 			}
@@ -49,8 +51,8 @@ func (s settings) compareStreams(w io.Writer, m *lm.Model, f lm.Form) error {
 	return t.Fprint(w)
 }
 
-func (s settings) compareStream(m *lm.Model, b decoder.Batch, f lm.Form) ([]string, error) {
-	n := len(b.Tokens)
+// compareStream returns the cells of a row. exact holds the outputs of layers with the first form.
+func (s settings) compareStream(m *lm.Model, b decoder.Batch, f lm.Form, exact *dense.Matrix[float32]) ([]string, error) {
 	if err := f.Use(m, s.seed); err != nil {
 		return nil, err
 	}
@@ -58,12 +60,13 @@ func (s settings) compareStream(m *lm.Model, b decoder.Batch, f lm.Form) ([]stri
 	if err != nil {
 		return nil, err
 	}
-	nats := 0.0
-	for at := 0; at < n; at += readTogether {
-		to := min(at+readTogether, n)
-		for _, l := range state.Losses(b.Tokens[at:to], b.Next[at:to]) {
-			nats += l / float64(n)
-		}
+	x := dense.New[float32](len(b.Tokens), m.Width)
+	for at := 0; at < x.Rows; at += readTogether {
+		to := min(at+readTogether, x.Rows)
+		dense.Copy(x.RowRange(at, to), state.Read(b.Tokens[at:to]))
+	}
+	if exact.Rows == 0 {
+		*exact = x
 	}
 	held, err := state.Bytes()
 	if err != nil {
@@ -73,7 +76,17 @@ func (s settings) compareStream(m *lm.Model, b decoder.Batch, f lm.Form) ([]stri
 	for len(all) < streams {
 		all = append(all, state.Clone())
 	}
-	return []string{fmt.Sprintf("%.4f", nats), fmt.Sprintf("%.0f", speed(m, all[:1])), fmt.Sprintf("%.0f", speed(m, all)), fmt.Sprintf("%.0f", float64(held)/1000)}, nil
+	return []string{
+		fmt.Sprintf("%.4f", mean(m.Losses(x, b.Next))), fmt.Sprintf("%.5f", mean(m.Divergences(*exact, x))),
+		fmt.Sprintf("%.0f", speed(m, all[:1])), fmt.Sprintf("%.0f", speed(m, all)), fmt.Sprintf("%.0f", float64(held)/1000),
+	}, nil
+}
+
+func mean(x []float64) (m float64) {
+	for _, v := range x {
+		m += v / float64(len(x))
+	}
+	return m
 }
 
 // speed returns the tokens a second that the model adds to the streams.

@@ -105,7 +105,7 @@ func TestStream(t *testing.T) {
 	rows := func(n int) map[string][]string {
 		found := map[string][]string{}
 		for line := range strings.Lines(clitest.Output(t, run, append(args, fmt.Sprint(n))...)) {
-			if cells := regexp.MustCompile(" {2,}").Split(strings.TrimSpace(line), -1); len(cells) == 6 {
+			if cells := regexp.MustCompile(" {2,}").Split(strings.TrimSpace(line), -1); len(cells) == 7 {
 				found[cells[0]+" "+cells[1]] = cells[2:]
 			}
 		}
@@ -119,8 +119,11 @@ func TestStream(t *testing.T) {
 	require.NoError(t, err)
 	assert.Equal(t, fmt.Sprintf("%.4f", m.Loss(all.Batches).Nats), got["F32 exact"][0])
 	assert.NotEqual(t, got["F32 exact"][0], got["BF16 exact"][0])
+	assert.Equal(t, "0.00000", got["BF16 exact"][1])
+	assert.Less(t, got["F32 bits, 8"][1], got["F32 bits, 4"][1])
+	assert.Less(t, got["F32 bits, 4"][1], got["F32 window, 16 and 2 sinks"][1])
 	size := func(row []string) int {
-		kilobytes, err := strconv.Atoi(row[3])
+		kilobytes, err := strconv.Atoi(row[4])
 		require.NoError(t, err)
 		return kilobytes
 	}

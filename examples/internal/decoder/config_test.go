@@ -46,7 +46,7 @@ func TestModelErrors(t *testing.T) {
 	_, err := Read(wave(), odd, exact(t, odd), "")
 	assert.ErrorContains(t, err, "the width of heads is 3, want an even number")
 	assert.PanicsWithValue(t, "layer: Row(11) into 12 elements of a Linear of 11×12", func() { m.Forward([]int{1, 11}, []int{2}) })
-	assert.Panics(t, func() { m.Losses(Batch{Tokens: []int{1}, Next: []int{2}, Lengths: []int{2}}) })
+	assert.Panics(t, func() { m.Read([]int{1}, []int{2}) })
 	s, err := m.NewState()
 	require.NoError(t, err)
 	assert.PanicsWithValue(t, "layer: Row(-1) into 12 elements of a Linear of 11×12", func() { s.Step([]int{-1}) })

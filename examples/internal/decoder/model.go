@@ -1,6 +1,8 @@
 package decoder
 
 import (
+	"math"
+
 	"github.com/seed-feabd252/randfeat/dense"
 	"github.com/seed-feabd252/randfeat/performer"
 	"github.com/seed-feabd252/randfeat/performer/layer"
@@ -29,11 +31,13 @@ type block struct {
 // the given lengths follow one another in tokens. Forward panics if a token is not in the
 // vocabulary, or if lengths do not add up to the number of tokens.
 func (m *Model) Forward(tokens, lengths []int) dense.Matrix[float32] {
-	return m.out.Apply(none, m.Read(tokens, lengths))
+	return m.Logits(m.Read(tokens, lengths))
 }
 
-// Read computes all layers as Forward does, and returns their output, of which logits are a linear
-// map.
+// Logits returns the logits of the next token for each row of x, an output of Read.
+func (m *Model) Logits(x dense.Matrix[float32]) dense.Matrix[float32] { return m.out.Apply(none, x) }
+
+// Read computes all layers as Forward does, and returns their output.
 func (m *Model) Read(tokens, lengths []int) dense.Matrix[float32] {
 	m.lengths = lengths
 	return m.forward(tokens, func(i int, x dense.Matrix[float32]) dense.Matrix[float32] {
@@ -90,25 +94,38 @@ func add(x, y dense.Matrix[float32]) {
 // Batch is sequences one after another, and the token that follows each token.
 type Batch struct{ Tokens, Next, Lengths []int }
 
-// Losses returns −log p of the next token after each token of b, in nats. Panics are those of
-// Forward.
-func (m *Model) Losses(b Batch) []float64 { return m.losses(m.Read(b.Tokens, b.Lengths), b.Next) }
+// rows is the number of tokens whose logits are held at a time.
+const rows = 256
 
-// losses returns −log p of each target, where p is the softmax of the logits of a row of x. It
-// holds the logits of some rows at a time.
-func (m *Model) losses(x dense.Matrix[float32], targets []int) []float64 {
-	const rows = 256
+// Losses returns −log p of each of the next tokens, in nats, where p is the softmax of the logits
+// of a row of x, an output of Read.
+func (m *Model) Losses(x dense.Matrix[float32], next []int) []float64 {
 	all := make([]float64, x.Rows)
-	var logits dense.Matrix[float32]
 	for lo := 0; lo < x.Rows; lo += rows {
 		hi := min(lo+rows, x.Rows)
-		if logits.Rows != hi-lo {
-			logits = dense.New[float32](hi-lo, m.Vocabulary)
-		}
-		m.out.Apply(logits, x.RowRange(lo, hi))
+		logits := m.Logits(x.RowRange(lo, hi))
 		layer.LogSumExp(all[lo:hi], logits)
 		for i := lo; i < hi; i++ {
-			all[i] -= float64(logits.At(i-lo, targets[i]))
+			all[i] -= float64(logits.At(i-lo, next[i]))
+		}
+	}
+	return all
+}
+
+// Divergences returns the Kullback–Leibler divergence Σ_j p_j·log(p_j/q_j) for each row of x and y,
+// outputs of Read, in nats. p and q are the softmax of the logits of a row of x and of y.
+func (m *Model) Divergences(x, y dense.Matrix[float32]) []float64 {
+	all := make([]float64, x.Rows)
+	for lo := 0; lo < x.Rows; lo += rows {
+		hi := min(lo+rows, x.Rows)
+		p, q := m.Logits(x.RowRange(lo, hi)), m.Logits(y.RowRange(lo, hi))
+		sumP, sumQ := layer.LogSumExp(nil, p), layer.LogSumExp(nil, q)
+		for i := range p.Rows {
+			other := q.Row(i)
+			for j, logit := range p.Row(i) {
+				l := float64(logit) - sumP[i]
+				all[lo+i] += math.Exp(l) * (l - float64(other[j]) + sumQ[i])
+			}
 		}
 	}
 	return all

@@ -13,6 +13,7 @@ import (
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
 
+	"github.com/seed-feabd252/randfeat/dense"
 	"github.com/seed-feabd252/randfeat/performer"
 	"github.com/seed-feabd252/randfeat/safetensors"
 )
@@ -137,6 +138,39 @@ func testLogits(t *testing.T, tokens []int, want [][]float64) {
 				require.InDelta(t, v, float64(got.At(i-from, j)), tolerance, "step, token %d, logit %d", i, j)
 			}
 		}
+	}
+}
+
+// TestDivergences: divergences are those of the definition, of more tokens than are computed at a
+// time.
+func TestDivergences(t *testing.T) {
+	m := waved(t)
+	tokens := make([]int, rows+3)
+	for i := range tokens {
+		tokens[i] = i * i % 11
+	}
+	x := m.Read(tokens, []int{len(tokens)})
+	y := m.Read(tokens, slices.Repeat([]int{1}, len(tokens)))
+	log := func(x dense.Matrix[float32], i int) []float64 {
+		p, sum := make([]float64, 11), 0.0
+		for j, logit := range m.Logits(x).Row(i) {
+			p[j] = float64(logit)
+			sum += math.Exp(p[j])
+		}
+		for j := range p {
+			p[j] -= math.Log(sum)
+		}
+		return p
+	}
+	got := m.Divergences(x, y)
+	require.Len(t, got, len(tokens))
+	for _, i := range []int{0, 5, rows - 1, rows, rows + 2} {
+		want := 0.0
+		for j, p := range log(x, i) {
+			want += math.Exp(p) * (p - log(y, i)[j])
+		}
+		assert.InDelta(t, want, got[i], 1e-6)
+		assert.Equal(t, i > 0, want > 1e-4, "the first token of a sequence is alone in both")
 	}
 }
 

@@ -39,10 +39,11 @@ func (s *State) Clone() *State {
 // Step reads the next tokens and returns the logits of the token after each token, a row for each
 // token. Step panics if a token is not in the vocabulary.
 func (s *State) Step(tokens []int) dense.Matrix[float32] {
-	return s.model.out.Apply(none, s.read(tokens))
+	return s.model.Logits(s.Read(tokens))
 }
 
-func (s *State) read(tokens []int) dense.Matrix[float32] {
+// Read reads the next tokens as Step does, and returns the output of all layers.
+func (s *State) Read(tokens []int) dense.Matrix[float32] {
 	return s.model.forward(tokens, func(i int, x dense.Matrix[float32]) dense.Matrix[float32] {
 		return s.model.blocks[i].attention.Step(none, x, s.layers[i])
 	})
@@ -52,16 +53,13 @@ func (s *State) read(tokens []int) dense.Matrix[float32] {
 // logits of the token after it, a row for each text. It reads the weights once for all texts.
 func (m *Model) StepAll(states []*State, tokens []int) dense.Matrix[float32] {
 	all := make([]*performer.State[float32], len(states))
-	return m.out.Apply(none, m.forward(tokens, func(i int, x dense.Matrix[float32]) dense.Matrix[float32] {
+	return m.Logits(m.forward(tokens, func(i int, x dense.Matrix[float32]) dense.Matrix[float32] {
 		for j, s := range states {
 			all[j] = s.layers[i]
 		}
 		return m.blocks[i].attention.StepAll(none, x, all)
 	}))
 }
-
-// Losses reads tokens as Step does, and returns −log p of the next token after each token, in nats.
-func (s *State) Losses(tokens, next []int) []float64 { return s.model.losses(s.read(tokens), next) }
 
 // Bytes returns the size of the states of all layers as files. States with a window have room for
 // the largest number of tokens that they keep.

@@ -7,6 +7,7 @@ import (
 	"fmt"
 	"os"
 	"path/filepath"
+	"slices"
 	"strings"
 	"time"
 
@@ -91,75 +92,95 @@ type Head struct {
 	Q, K, V dense.Matrix[float32]
 }
 
-// Gather returns the heads that names lists over a sequence of tokens. A name is layer.head, such
-// as 13.7, and names are divided by blanks. "all" lists all heads, and "" a head of every third
-// layer, the last layer among them.
-func (m *Model) Gather(names string, tokens []int) ([]Head, error) {
-	var all []Head
-	add := func(l, h int) { all = append(all, Head{Name: fmt.Sprintf("%d.%d", l, h)}) }
-	switch names {
-	case "all":
-		for l := range m.Layers {
-			for h := range m.Heads {
-				add(l, h)
+// Layer returns the heads of a layer over the tokens of the last call of Read.
+func (m *Model) Layer(layer int) (all []Head) {
+	q, k, v := m.Projections(layer)
+	part := func(x dense.Matrix[float32], h int) dense.Matrix[float32] {
+		return x.ColRange(h*m.HeadDim, (h+1)*m.HeadDim)
+	}
+	for h := range m.Heads {
+		keys := h / (m.Heads / m.KeyHeads)
+		all = append(all, Head{fmt.Sprintf("%d.%d", layer, h), part(q, h), part(k, keys), part(v, keys)})
+	}
+	return all
+}
+
+// Gather returns the heads that names lists over a sequence of tokens, in the order of layers. A
+// name is layer.head, such as 13.7, and names are divided by blanks. "all" lists all heads, and ""
+// a head of every third layer, the last layer among them.
+func (m *Model) Gather(names string, tokens []int) (all []Head, _ error) {
+	m.Read(tokens, []int{len(tokens)})
+	left := strings.Fields(names)
+	for l := range m.Layers {
+		for h, head := range m.Layer(l) {
+			at := slices.Index(left, head.Name)
+			if at >= 0 {
+				left = slices.Delete(left, at, at+1)
+			}
+			if at >= 0 || names == "all" || names == "" && (m.Layers-1-l)%3 == 0 && h == 4*l%m.Heads {
+				all = append(all, head)
 			}
 		}
-	case "":
-		for l := (m.Layers - 1) % 3; l < m.Layers; l += 3 {
-			add(l, 4*l%m.Heads)
-		}
-	default:
-		for name := range strings.FieldsSeq(names) {
-			all = append(all, Head{Name: name})
-		}
 	}
-	m.Read(tokens, []int{len(tokens)})
-	for i := range all {
-		var l, h int
-		x := &all[i]
-		if _, err := fmt.Sscanf(x.Name, "%d.%d", &l, &h); err != nil || l < 0 || l >= m.Layers || h < 0 || h >= m.Heads || fmt.Sprintf("%d.%d", l, h) != x.Name {
-			return nil, fmt.Errorf("-heads has %q, want layer.head of %d layers of %d heads, such as 0.0", x.Name, m.Layers, m.Heads)
-		}
-		q, k, v := m.Projections(l)
-		keys := h / (m.Heads / m.KeyHeads)
-		x.Q = q.ColRange(h*m.HeadDim, (h+1)*m.HeadDim)
-		x.K, x.V = k.ColRange(keys*m.HeadDim, (keys+1)*m.HeadDim), v.ColRange(keys*m.HeadDim, (keys+1)*m.HeadDim)
+	if len(left) > 0 && names != "all" {
+		return nil, fmt.Errorf("-heads has %q, want layer.head of %d layers of %d heads, such as 0.0, each once", left[0], m.Layers, m.Heads)
 	}
 	return all, nil
 }
 
 // Loss is a mean loss in nats per token, and the time to compute it.
 type Loss struct {
-	Nats float64
-	Time time.Duration
+	Nats    float64
+	Time    time.Duration
+	outputs []dense.Matrix[float32] // of the layers, for each batch
 }
 
 // Loss returns the mean loss over batches.
-func (m *Model) Loss(batches []decoder.Batch) Loss {
-	start := time.Now()
-	var sum, n float64
+func (m *Model) Loss(batches []decoder.Batch) (l Loss) {
+	start, n := time.Now(), 0
 	for _, b := range batches {
-		for _, l := range m.Losses(b) {
-			sum += l
+		x := m.Read(b.Tokens, b.Lengths)
+		l.outputs = append(l.outputs, x)
+		for _, nats := range m.Losses(x, b.Next) {
+			l.Nats += nats
 			n++
 		}
 	}
-	return Loss{sum / n, time.Since(start)}
+	l.Nats /= float64(n)
+	l.Time = time.Since(start)
+	return l
 }
 
-// Compare calls report for each form with the mean loss of the model if all heads have the form,
-// and with the difference from the loss of the first form.
-func (m *Model) Compare(forms []Form, batches []decoder.Batch, seed uint64, report func(f Form, nats, more float64)) error {
-	var first float64
-	for i, f := range forms {
-		if err := f.Use(m, seed); err != nil {
+// Divergence returns the mean Kullback–Leibler divergence of the next token with the attention of
+// other from that of exact, in nats.
+func (m *Model) Divergence(exact, other Loss) float64 {
+	var sum, n float64
+	for i, x := range exact.outputs {
+		for _, nats := range m.Divergences(x, other.outputs[i]) {
+			sum += nats
+			n++
+		}
+	}
+	return sum / n
+}
+
+// Use sets the attention of all heads of m.
+func (m *Model) Use(attention func(layer, head int) (performer.Attention[float32], error)) error {
+	for l := range m.Layers {
+		heads := make([]performer.Attention[float32], m.Heads)
+		for h := range heads {
+			var err error
+			if heads[h], err = attention(l, h); err != nil {
+				return err
+			}
+		}
+		batch, err := performer.NewBatch(performer.BatchOptions{Heads: m.Heads, KeyHeads: m.KeyHeads}, heads...)
+		if err != nil {
 			return err
 		}
-		nats := m.Loss(batches).Nats
-		if i == 0 {
-			first = nats
+		if err := m.Model.Use(l, batch); err != nil {
+			return err
 		}
-		report(f, nats, nats-first)
 	}
 	return nil
 }

@@ -38,7 +38,7 @@ func TestSmolLM2(t *testing.T) {
 	assert.Equal(t, decoder.Tokens{2}, m.End)
 
 	n := len(want.Tokens) - 1
-	losses := m.Losses(decoder.Batch{Tokens: want.Tokens[:n], Next: want.Tokens[1:], Lengths: []int{n}})
+	losses := m.Losses(m.Read(want.Tokens[:n], []int{n}), want.Tokens[1:])
 	assert.InDeltaSlice(t, want.Losses, losses, 5e-4)
 
 	check := func(m *lm.Model, tolerance float64) (worst float64) {
