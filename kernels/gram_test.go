@@ -265,23 +265,3 @@ func TestGramOfNothing(t *testing.T) {
 	// R^0 has one point.
 	assert.Equal(t, []float32{1, 1, 1, 1}, kernels.Gram(dense.Matrix[float32]{}, kernels.Gaussian{}, dense.New[float32](2, 0), dense.Matrix[float32]{}).Data)
 }
-
-func BenchmarkGram(b *testing.B) {
-	b.Run("type=float32", benchmarkGram[float32])
-	b.Run("type=float64", benchmarkGram[float64])
-}
-
-func benchmarkGram[T dense.Float](b *testing.B) {
-	const n, d = 512, 64
-	x, y := cloud[T](1, n, d, 0, 1), cloud[T](2, n, d, 0, 1)
-	dst := dense.New[T](n, n)
-	for _, k := range []kernels.Kernel{kernels.DotProduct{}, kernels.Gaussian{LengthScale: 8}, kernels.Angular{}, kernels.Laplacian{LengthScale: 64}} {
-		b.Run(fmt.Sprintf("kernel=%v/n=%d/d=%d", k, n, d), func(b *testing.B) {
-			b.ReportAllocs()
-			for b.Loop() {
-				kernels.Gram(dst, k, x, y)
-			}
-			b.ReportMetric(1e-6*float64(n*n*b.N)/b.Elapsed().Seconds(), "Mpairs/s")
-		})
-	}
-}

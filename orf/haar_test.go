@@ -47,7 +47,9 @@ func haarZ(d, draws int, draw func() dense.Matrix[float64]) float64 {
 // unfixed is the fault: Householder QR without the sign fix.
 func unfixed(d int, rng *rand.Rand) dense.Matrix[float64] {
 	a := dense.New[float64](d, d)
-	orf.Gaussian(a.Data, rng)
+	for i := range a.Data {
+		a.Data[i] = rng.NormFloat64()
+	}
 	tau, work := make([]float64, d), make([]float64, 64*d)
 	lapack64.Geqrf(blas64.General(a), tau, work, len(work))
 	lapack64.Orgqr(blas64.General(a), tau, work, len(work))

@@ -158,17 +158,9 @@ func TestSeedsAndTypesAgree(t *testing.T) {
 			assert.NotEqual(t, p.Frequencies(), c.fixedLength().must(t, 20, 7, 4).Frequencies(), "FixedLength")
 
 			q := single[i].must(t, 20, 7, 4)
-			blocks, double := orf.Blocks(q), orf.Blocks(p)
-			if blocks == nil {
+			if c.name != "Hadamard" && c.name != "Givens" {
 				assert.Equal(t, dense.Copy(dense.Matrix[float32]{}, p.Frequencies()), q.Frequencies(), "float32 is float64 rounded")
 				return
-			}
-			require.Len(t, blocks, len(double))
-			for b, block := range double {
-				require.Equal(t, block.Rows, blocks[b].Rows)
-				for k, l := range block.Lengths {
-					require.Equal(t, float32(l), blocks[b].Lengths[k])
-				}
 			}
 			for k := range 20 {
 				for j, v := range p.Frequencies().Row(k) {

@@ -311,7 +311,7 @@ func (f foreign[T]) CanBackward() error {
 
 func (f foreign[T]) Alike(sequence.Attention[T]) bool { return false }
 
-func (f foreign[T]) NewStore(sequence.Run[T]) (*store.Store[T], error) {
+func (f foreign[T]) NewStore(sequence.Run[T]) (store.Tokens[T], error) {
 	return nil, fmt.Errorf("performer: %T has no state, want Linear or Exact attention", f.given)
 }
 

@@ -368,7 +368,7 @@ func (e exact[T]) Alike(other sequence.Attention[T]) bool {
 	return ok && o == e
 }
 
-func (e exact[T]) NewStore(run sequence.Run[T]) (*store.Store[T], error) {
+func (e exact[T]) NewStore(run sequence.Run[T]) (store.Tokens[T], error) {
 	scores := slices.Repeat([]tiles.Scores{e.scores(run.D)}, run.Count)
 	topK := slices.Repeat([]store.TopK{{Keys: e.TopK, Tolerance: e.Tolerance}}, run.Count)
 	for h, a := range run.Heads {
@@ -379,8 +379,9 @@ func (e exact[T]) NewStore(run sequence.Run[T]) (*store.Store[T], error) {
 	if e.Window > 0 { // otherwise sinks change nothing
 		places.Sinks = e.Sinks
 	}
-	if keys, values := e.stateBits(); keys != 0 {
-		return store.NewCodes[T](keys, values, scores, places, topK, run.Count, run.KeyHeads, run.D, run.DV)
-	}
-	return store.NewElements[T](scores, places, topK, run.Count, run.KeyHeads, run.D, run.DV)
+	keys, values := e.stateBits()
+	return store.NewExact[T](store.Exact{
+		KeyBits: keys, ValueBits: values, Scores: scores, Places: places, TopK: topK,
+		Heads: run.Count, KeyHeads: run.KeyHeads, D: run.D, DV: run.DV,
+	})
 }

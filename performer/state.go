@@ -51,45 +51,9 @@ type State[T dense.Float] struct {
 
 // stateUnit holds the tokens of a run of heads with the same attention, except for SinkWeight.
 type stateUnit[T dense.Float] struct {
-	tokens         tokens[T]
+	tokens         store.Tokens[T]
 	from, to       int // heads of queries
 	keyFrom, keyTo int // heads of keys
-}
-
-// tokens is the memory of a run of heads: a stored[T] behind an interface, so that importers do not
-// compile it.
-type tokens[T dense.Float] interface {
-	Append(k, v dense.Matrix[T])
-	Attend(dst, q dense.Matrix[T])
-	Step(dst, q, k, v dense.Matrix[T])
-	TopK(keys []int, errors []float64) ([]int, []float64)
-	Reset()
-	clone() tokens[T]
-	check(other tokens[T]) error
-	merge(other tokens[T])
-	save(to any) any
-	holds(from any, n int) bool
-	restore(from any, n int)
-	Recipe() store.Recipe
-	Inspect(from store.Recipe, n int) error
-	Decode(from store.Recipe, n int)
-}
-
-type stored[T dense.Float] struct{ *store.Store[T] }
-
-func (s stored[T]) clone() tokens[T]            { return stored[T]{s.Clone()} }
-func (s stored[T]) check(other tokens[T]) error { return s.Check(other.(stored[T]).Store) }
-func (s stored[T]) merge(other tokens[T])       { s.Merge(other.(stored[T]).Store) }
-func (s stored[T]) holds(from any, n int) bool  { return s.Holds(from.(*store.Saved[T]), n) }
-func (s stored[T]) restore(from any, n int)     { s.Restore(from.(*store.Saved[T]), n) }
-
-// save returns what a Store needs to return to its tokens, in the memory of an earlier result.
-func (s stored[T]) save(to any) any {
-	if to == nil {
-		to = new(store.Saved[T])
-	}
-	s.Save(to.(*store.Saved[T]))
-	return to
 }
 
 func (b *batch[T]) newState(d, dv int) (*State[T], error) {
@@ -119,11 +83,10 @@ func (b *batch[T]) newState(d, dv int) (*State[T], error) {
 			run = attentions[from:to]
 		}
 		u := stateUnit[T]{from: from, to: to, keyFrom: from / group, keyTo: (to-1)/group + 1}
-		kept, err := run[0].NewStore(sequence.Run[T]{Heads: run, Count: to - from, KeyHeads: u.keyTo - u.keyFrom, D: d, DV: dv})
+		u.tokens, err = run[0].NewStore(sequence.Run[T]{Heads: run, Count: to - from, KeyHeads: u.keyTo - u.keyFrom, D: d, DV: dv})
 		if err != nil {
 			return nil, err
 		}
-		u.tokens = stored[T]{kept}
 		s.units = append(s.units, u)
 		from = to
 	}
@@ -174,7 +137,7 @@ func (s *State[T]) Clone() *State[T] {
 	c.units = make([]stateUnit[T], len(s.units))
 	for i, u := range s.units {
 		c.units[i] = u
-		c.units[i].tokens = u.tokens.clone()
+		c.units[i].tokens = u.tokens.Clone()
 	}
 	return &c
 }
@@ -304,7 +267,7 @@ func (s *State[T]) Merge(other *State[T]) error {
 		if o.from != u.from || o.to != u.to {
 			return fmt.Errorf("performer: other has one attention for the heads %d to %d, the state for %d to %d", o.from, o.to-1, u.from, u.to-1)
 		}
-		if err := u.tokens.check(o.tokens); err != nil {
+		if err := u.tokens.Check(o.tokens); err != nil {
 			return err
 		}
 	}
@@ -312,7 +275,7 @@ func (s *State[T]) Merge(other *State[T]) error {
 		return fmt.Errorf("performer: %w", err)
 	}
 	for i, u := range s.units {
-		u.tokens.merge(other.units[i].tokens)
+		u.tokens.Merge(other.units[i].tokens)
 	}
 	s.n += other.n
 	return nil
@@ -340,7 +303,7 @@ func (s *State[T]) Snapshot(dst *Snapshot[T]) *Snapshot[T] {
 	dst.of, dst.tokens = s, s.n
 	dst.saved = scratch.Resize(dst.saved, len(s.units))
 	for i, u := range s.units {
-		dst.saved[i] = u.tokens.save(dst.saved[i])
+		dst.saved[i] = u.tokens.Save(dst.saved[i])
 	}
 	return dst
 }
@@ -358,12 +321,12 @@ func (s *State[T]) Rollback(m *Snapshot[T]) {
 		panic("performer: the mark is not of this state, want one of its Snapshot")
 	}
 	for i, u := range s.units {
-		if !u.tokens.holds(m.saved[i], m.tokens) {
+		if !u.tokens.Holds(m.saved[i], m.tokens) {
 			panic(fmt.Sprintf("performer: the mark is of %d tokens that the state has no longer", m.tokens))
 		}
 	}
 	for i, u := range s.units {
-		u.tokens.restore(m.saved[i], m.tokens)
+		u.tokens.Restore(m.saved[i], m.tokens)
 	}
 	s.n = m.tokens
 }

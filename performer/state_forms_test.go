@@ -232,41 +232,6 @@ func testStateChunksOfEveryForm[T dense.Float](t *testing.T) {
 	}
 }
 
-// Keys that do not count are not appended: the outputs are those of a causal batch that leaves
-// them out. A State that has them differs.
-func TestStateLeavesOutKeys(t *testing.T) {
-	densetest.Both(t, testStateLeavesOutKeys[float32], testStateLeavesOutKeys[float64])
-}
-
-func testStateLeavesOutKeys[T dense.Float](t *testing.T) {
-	const n, d, dv = 60, 4, 3
-	rng := rand.New(densetest.Source(474))
-	for _, c := range stateCases[T](d) {
-		_, b := c.batch()
-		q, k, v := rowsOf[T](rng, n, c.heads*d), rowsOf[T](rng, n, c.keyHeads*d), rowsOf[T](rng, n, c.keyHeads*dv)
-		valid := make([]bool, n)
-		for i := range valid {
-			valid[i] = rng.IntN(3) > 0
-		}
-		want := b.ForwardSequences(dense.Matrix[T]{}, q, k, v, performer.Sequences{Valid: valid})
-		s, all := must.Have(b.NewState(d, dv)), must.Have(b.NewState(d, dv))
-		got, other := dense.New[T](n, c.heads*dv), dense.New[T](n, c.heads*dv)
-		for i, counts := range valid {
-			if counts {
-				s.Append(rowOf(k, i), rowOf(v, i))
-			}
-			s.Attend(rowOf(got, i), rowOf(q, i))
-			all.Step(rowOf(other, i), rowOf(q, i), rowOf(k, i), rowOf(v, i))
-		}
-		tol := densetest.Filled(n, c.heads*dv, n*densetest.Roundoff[T]()) // other orders of sums
-		for i, x := range want.Data {
-			tol.Data[i] *= 1 + abs(float64(x))
-		}
-		densetest.RequireClose(t, dense.Copy(dense.Matrix[float64]{}, want), tol, got, "%s", c.name)
-		require.False(t, densetest.Identical(got, other), "%s: all keys", c.name)
-	}
-}
-
 func abs(x float64) float64 { return max(x, -x) }
 
 // What is written is read again by a State of the same forms, which goes on with the same bits;

@@ -123,7 +123,7 @@ func (a *attention[T]) Describe() sequence.Description {
 
 func (a *attention[T]) Alike(sequence.Attention[T]) bool { return false }
 
-func (a *attention[T]) NewStore(sequence.Run[T]) (*store.Store[T], error) {
+func (a *attention[T]) NewStore(sequence.Run[T]) (store.Tokens[T], error) {
 	return nil, errors.New("blocks: attention by blocks has no state, want Exact attention, with a TopK")
 }
 

@@ -29,7 +29,7 @@ func (r *ratios) reset(n, dv int) {
 }
 
 // addFeatures adds linear attention to the ratios r. It returns memory, which holds what it added.
-func addFeatures[T dense.Float](r *ratios, a *linear.Attention[T], memory linear.Fractions[T], q, k, v dense.Matrix[T]) linear.Fractions[T] {
+func addFeatures[T dense.Float](r *ratios, a linear.Fractional[T], memory linear.Fractions[T], q, k, v dense.Matrix[T]) linear.Fractions[T] {
 	memory = a.Fractions(memory, q, k, v)
 	for i := range q.Rows {
 		addRow(r, i, memory.Numerators.Row(i), memory.Denominators.At(i, 0),

@@ -255,7 +255,7 @@ func contextError(ctx context.Context) error {
 	return nil
 }
 
-func (u *Unbiased[T]) draw(m int) (*linear.Attention[T], error) {
+func (u *Unbiased[T]) draw(m int) (linear.Fractional[T], error) {
 	w, err := u.frequencies(m)
 	if err != nil {
 		return nil, err

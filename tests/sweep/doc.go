@@ -6,5 +6,5 @@
 //
 // The results of calls are the arguments and receivers of other calls. The test reads the exported
 // names from the source of the library, so that it misses none. It does not call package beam,
-// which is another module.
+// which is another module. TestContexts ends contexts during the calls that take one.
 package sweep

@@ -7,6 +7,7 @@ import (
 	"sync"
 
 	"github.com/seed-feabd252/randfeat/dense"
+	"github.com/seed-feabd252/randfeat/internal/door"
 	"github.com/seed-feabd252/randfeat/internal/memory/layout"
 	"github.com/seed-feabd252/randfeat/performer/internal/sequence"
 	"github.com/seed-feabd252/randfeat/performer/internal/store"
@@ -27,7 +28,14 @@ type Attention[T dense.Float] struct {
 	undivided     *sums.Engine[T] // of Fractions
 }
 
-var _ sequence.Attention[float32] = (*Attention[float32])(nil)
+// Fractional is an Attention behind an interface, so that importers do not compile it.
+type Fractional[T dense.Float] interface {
+	sequence.Attention[T]
+
+	// Fractions computes numerators and denominators of normalised attention into the memory of dst,
+	// and returns them; a zero dst is allocated.
+	Fractions(dst Fractions[T], q, k, v dense.Matrix[T]) Fractions[T]
+}
 
 // Fractions holds outputs of normalised linear attention before the division: output i is
 // Numerators_i/Denominators_i. A numerator of any size is a number of T because row i of Numerators
@@ -43,7 +51,26 @@ type Fractions[T dense.Float] struct {
 }
 
 // New returns linear attention with a map for queries and one for keys.
-func New[T dense.Float](query, key rff.Map[T], opts Options) (*Attention[T], error) {
+func New[T dense.Float](query, key rff.Map[T], opts Options) (Fractional[T], error) {
+	return door.Choose[T, Fractional[T]](new32, new64, arguments{query, key, opts})
+}
+
+// arguments has maps of features of float32 or float64, and options.
+type arguments struct {
+	query, key any
+	opts       Options
+}
+
+//go:noinline
+func new32(args any) (any, error) { return newOf[float32](args.(arguments)) }
+
+//go:noinline
+func new64(args any) (any, error) { return newOf[float64](args.(arguments)) }
+
+func newOf[T dense.Float](args arguments) (*Attention[T], error) {
+	query, _ := args.query.(rff.Map[T])
+	key, _ := args.key.(rff.Map[T])
+	opts := args.opts
 	if key == nil {
 		return nil, fmt.Errorf("performer: Keys of phi, a %T, is nil", query)
 	}
@@ -117,8 +144,6 @@ func (a *Attention[T]) forwardPast(c sequence.Call[T]) {
 	a.forwardAll(c.Queries(aligned, c.Q.Rows))
 }
 
-// Fractions computes numerators and denominators of normalised attention into the memory of dst,
-// and returns them; a zero dst is allocated.
 func (a *Attention[T]) Fractions(dst Fractions[T], q, k, v dense.Matrix[T]) Fractions[T] {
 	n := v.Cols
 	x := dense.Ensure(dst.columns, q.Rows, n+1+sums.ExtraColumns)
@@ -148,11 +173,11 @@ func (a *Attention[T]) Alike(other sequence.Attention[T]) bool {
 	return other == sequence.Attention[T](a)
 }
 
-func (a *Attention[T]) NewStore(run sequence.Run[T]) (*store.Store[T], error) {
+func (a *Attention[T]) NewStore(run sequence.Run[T]) (store.Tokens[T], error) {
 	if run.D != a.Engine.D {
 		return nil, fmt.Errorf("performer: d = %d, but the attention takes points of R^%d", run.D, a.Engine.D)
 	}
-	return store.NewSums(a.Engine, run.Count, run.KeyHeads, run.DV)
+	return store.NewSums(store.Sums[T]{Engine: a.Engine, Heads: run.Count, KeyHeads: run.KeyHeads, DV: run.DV})
 }
 
 func (a *Attention[T]) CanBackward() error {

@@ -30,8 +30,8 @@ type Attention[T dense.Float] interface {
 	CanBackward() error
 
 	// NewStore returns memory for a stream of a run of heads, or an error that says why not. A
-	// run has heads that are Alike: one Store holds the tokens of heads with both.
-	NewStore(run Run[T]) (*store.Store[T], error)
+	// run has heads that are Alike: one store holds the tokens of heads with both.
+	NewStore(run Run[T]) (store.Tokens[T], error)
 	Alike(other Attention[T]) bool
 }
 

@@ -63,9 +63,9 @@ func newSide[T dense.Float](d, bits int) side[T] {
 // run is a run of tokens from ≤ j < to.
 type run struct{ from, to int }
 
-// NewCodes returns an empty store of exact attention with codes of so many bits, for the given
+// newCodes returns an empty store of exact attention with codes of so many bits, for the given
 // numbers of heads of queries and of keys, and dimensions d of keys and dv of values.
-func NewCodes[T dense.Float](keyBits, valueBits int, scores []tiles.Scores, places Places, topK []TopK, heads, keyHeads, d, dv int) (*Store[T], error) {
+func newCodes[T dense.Float](keyBits, valueBits int, scores []tiles.Scores, places Places, topK []TopK, heads, keyHeads, d, dv int) (*Store[T], error) {
 	c, keep := new(codes[T]), Segment
 	dims, bits := [2]int{d, dv}, [2]int{keyBits, valueBits}
 	if err := checkOpen[T](keyHeads, dims, 2*Segment); err != nil {

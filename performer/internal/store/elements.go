@@ -19,9 +19,9 @@ type elements[T dense.Float] struct {
 	rows  int // queries of a piece
 }
 
-// NewElements returns an empty store of exact attention for the given numbers of heads of queries
+// newElements returns an empty store of exact attention for the given numbers of heads of queries
 // and of keys, for points of dimension d and values of dimension dv.
-func NewElements[T dense.Float](scores []tiles.Scores, places Places, topK []TopK, heads, keyHeads, d, dv int) (*Store[T], error) {
+func newElements[T dense.Float](scores []tiles.Scores, places Places, topK []TopK, heads, keyHeads, d, dv int) (*Store[T], error) {
 	dims := [2]int{d, dv}
 	if err := checkOpen[T](keyHeads, dims, 1); err != nil {
 		return nil, err

@@ -18,9 +18,9 @@ import (
 // topK keys, or read all for 0.
 func newOf[T dense.Float](bits [2]int, topK int, scores []tiles.Scores, places Places, d, dv int) *Store[T] {
 	if bits[0] == 0 {
-		return must.Have(NewElements[T](scores, places, []TopK{{Keys: topK}}, 1, 1, d, dv))
+		return must.Have(newElements[T](scores, places, []TopK{{Keys: topK}}, 1, 1, d, dv))
 	}
-	return must.Have(NewCodes[T](bits[0], bits[1], scores, places, []TopK{{Keys: topK}}, 1, 1, d, dv))
+	return must.Have(newCodes[T](bits[0], bits[1], scores, places, []TopK{{Keys: topK}}, 1, 1, d, dv))
 }
 
 // After random operations outputs are plain attention over decoded rows, and decoded rows are near

@@ -42,9 +42,9 @@ type saved[T dense.Float] struct {
 	count  int
 }
 
-// NewSums returns an empty store of linear attention for the given numbers of heads of queries and
+// newSumsStore returns an empty store of linear attention for the given numbers of heads of queries and
 // of keys, for values of dimension dv.
-func NewSums[T dense.Float](e *features.Engine[T], heads, keyHeads, dv int) (*Store[T], error) {
+func newSumsStore[T dense.Float](e *features.Engine[T], heads, keyHeads, dv int) (*Store[T], error) {
 	width := e.Width(dv)
 	err := limit.Memory[T](keyHeads, e.M, scratch.Stride[T](width))
 	if err == nil {

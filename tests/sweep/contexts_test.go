@@ -1,4 +1,4 @@
-package contexts_test
+package sweep_test
 
 import (
 	"context"
