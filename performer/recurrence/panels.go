@@ -220,13 +220,9 @@ func (l *scan[T]) coefficients(dst dense.Matrix[T], lo, hi int) {
 }
 
 // crowded reports whether rows of x are so far apart that rows of some tokens would evict each
-// other from the first cache. The pass then reads copies. The kernels of AVX2 read the rows more
-// often, because they take fewer columns of S at a time.
+// other from the first cache. The pass then reads copies.
 func (l *scan[T]) crowded(x dense.Matrix[T]) bool {
-	rows := 3 * 4 // keys, keys times decays and queries of the four tokens of a kernel
-	if simd.Best == simd.AVX2 {
-		rows *= 2
-	}
+	const rows = 3 * 4 // keys, keys times decays and queries of the four tokens of a kernel
 	return l.r.opts.Rule.corrects() && cache.Crowded(rows, x.Stride*simd.Size[T]())
 }
 

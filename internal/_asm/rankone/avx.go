@@ -23,18 +23,13 @@ func WriteAMD64() {
 	Package("github.com/seed-feabd252/randfeat/internal/compute/rankone")
 	for _, general := range amd64.Machines {
 		m := &avx{Vectors: amd64.Vectors{Machine: general}}
-		write[Op, Register, Mem](m, m.most())
-		m.MaskTable()
+		if !m.Wide {
+			write[Op, Register, Mem](m, 1)
+			continue
+		}
+		write[Op, Register, Mem](m, 2)
 		m.together()
 	}
-}
-
-// most returns the largest number of vectors of kernels that take several tokens.
-func (m *avx) most() int {
-	if m.Wide {
-		return 2
-	}
-	return 1
 }
 
 func (m *avx) open() { m.free, m.pass = m.Registers(), amd64.Argument("p") }
@@ -157,13 +152,8 @@ func (m *avx) storeAll(v []Op, r []Register, j, offset int) {
 	}
 }
 
-func (m *avx) element(r []Register, j, offset int, into ...Op) number[Op] {
-	at := token(r, j).Offset(offset)
-	if into == nil {
-		return number[Op]{v: m.Broadcast(at)}
-	}
-	m.Fill(at, into[0])
-	return number[Op]{v: into[0]}
+func (m *avx) element(r []Register, j, offset int) number[Op] {
+	return number[Op]{v: m.Broadcast(token(r, j).Offset(offset))}
 }
 
 func (m *avx) scale(v []Op, by number[Op]) {

@@ -13,46 +13,34 @@ import (
 // group is the number of tokens that correct together.
 const group = 4
 
-// together is a kernel of tokens that correct, in groups of four, for so many vectors of the
-// columns of a panel at a time. A token of a group reads S before the group, and adds to that the
+// together is a kernel of tokens that correct and have no decays, in groups of four, for so many
+// vectors of the columns of a panel at a time. A token of a group reads S before the group, and adds to that the
 // products of its coefficients with the keys of the tokens before it in the group, which
 // [avx.pairs] has computed. So a row of S is loaded and stored once for four tokens, and the next
-// four tokens read it on the way. With decays, which all rows share, the reads, the writes and S
-// itself have factors, which are in p.fades.
+// four tokens read it on the way.
 type together struct {
 	*avx
 	vectors int
-	decays  bool
 	u       [][]Op // by the token
 	// by the token: coefficients and queries times S before the group
 	corrected, answers [][]Op
 	// bytes of a row of the panel; the first column; the first token
 	step, column, t          Mem
-	fades, faded             Mem // the address of the factors of the group; the factor of S
 	keys, readers, corrector []Register
 }
 
 func (m *avx) together() {
-	for vectors := 1; vectors <= m.most(); vectors *= 2 {
-		for _, decays := range []bool{false, true} {
-			k := together{avx: m, vectors: vectors, decays: decays}
-			k.write()
-		}
+	for vectors := 1; vectors <= 2; vectors++ {
+		k := together{avx: m, vectors: vectors}
+		k.write()
 	}
 	m.pairs()
 }
 
 func (k *together) write() {
-	name := "correct"
-	if k.decays {
-		name = "decayCorrect"
-	}
-	k.Begin(fmt.Sprintf("%s%dBy%d", name, k.vectors, group), "(p *Pass[T])",
+	k.Begin(fmt.Sprintf("correct%dBy%d", k.vectors, group), "(p *Pass[T])",
 		fmt.Sprintf("takes the tokens p.first ≤ t < p.end, %d at a time, through %d columns at a time.", group, k.vectors*k.Lanes()))
 	k.step, k.column, k.t = k.local(), k.local(), k.local()
-	if k.decays {
-		k.fades, k.faded = k.local(), k.local()
-	}
 	k.open()
 	for range group {
 		for _, to := range []*[][]Op{&k.u, &k.corrected, &k.answers} {
@@ -142,9 +130,6 @@ func (k *together) loaded(row []Register) []Op {
 // written adds the writes of the tokens to a row, and returns the row.
 func (k *together) written(row []Register, odd int) []Op {
 	s := k.loaded(row)
-	if k.decays {
-		k.scale(s, number[Op]{v: k.Broadcast(k.faded)})
-	}
 	for j, u := range k.u {
 		k.addScaled(s, u, k.element(k.keys, j, odd*k.Size))
 	}
@@ -166,8 +151,7 @@ func (k *together) read(s []Op, odd int) {
 //
 //	u_j = β_j·(v_j − f_j·(Σ_i c_ji·S_i + Σ_{l<j} (c_j·k_l)·u_l)),
 //
-// and writes their outputs s_j·(Σ_i q_ji·S_i + Σ_{l≤j} (q_j·k_l)·u_l). With decays, sums over S
-// have factors, and so has u in the end, when it is added to S.
+// and writes their outputs s_j·(Σ_i q_ji·S_i + Σ_{l≤j} (q_j·k_l)·u_l).
 func (k *together) correct() {
 	t, pairs := k.get(k.t), k.load("pairs")
 	since := GP64()
@@ -186,9 +170,6 @@ func (k *together) correct() {
 			place++
 		}
 	}
-	if k.decays {
-		k.fade(since)
-	}
 	values := k.columnsOf("V")
 	for j, u := range k.u {
 		within(k.corrected[j], j)
@@ -205,33 +186,6 @@ func (k *together) correct() {
 		k.storeAll(answer, out, j, 0)
 		k.prefetch(out, j, k.vectors*k.Width())
 	}
-	if k.decays {
-		fades := []Register{k.get(k.fades)}
-		for j, u := range k.u[:group-1] {
-			k.scale(u, k.element(fades, 0, (group+j)*k.Size))
-		}
-	}
-}
-
-// fade multiplies the sums over S before the group by the decays since then, and sets faded to the
-// product of all decays of the group. since is the distance in bytes of the products of the group
-// from the first.
-func (k *together) fade(since Register) {
-	fades := GP64()
-	MOVQ(since, fades)
-	SHRQ(U8(1), fades) // 8 numbers for each 4 tokens
-	ADDQ(k.load("fades"), fades)
-	k.set(k.fades, fades)
-	for j := range group {
-		left := k.element([]Register{fades}, 0, j*k.Size)
-		k.scale(k.answers[j], left)
-		if j+1 < group {
-			k.scale(k.corrected[j+1], left)
-		}
-	}
-	last := GP64()
-	MOVQ(Mem{Base: fades, Disp: (group - 1) * k.Size}, last)
-	k.set(k.faded, last)
 }
 
 // pairs writes the kernel that computes the products of the coefficients of the tokens of groups:

@@ -97,11 +97,8 @@ func (m *neon) addAll(into []arm64.Vec, r []arm64.GP, j int) {
 
 func (m *neon) storeAll(v []arm64.Vec, r []arm64.GP, j, offset int) { m.StoreAll(v, r[j], offset) }
 
-func (m *neon) element(r []arm64.GP, j, offset int, into ...arm64.Vec) number[arm64.Vec] {
-	if into == nil {
-		into = m.Vecs(1)
-	}
-	return number[arm64.Vec]{v: m.Into(into[0]).LoadElement(r[j], offset)}
+func (m *neon) element(r []arm64.GP, j, offset int) number[arm64.Vec] {
+	return number[arm64.Vec]{v: m.LoadElement(r[j], offset)}
 }
 
 func (m *neon) scale(v []arm64.Vec, by number[arm64.Vec]) {

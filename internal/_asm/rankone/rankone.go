@@ -51,7 +51,7 @@ type machine[V, G, L any] interface {
 	addAll(into []V, r []G, j int)
 	storeAll(v []V, r []G, j, offset int)
 	// element returns the number at an offset in bytes.
-	element(r []G, j, offset int, into ...V) number[V]
+	element(r []G, j, offset int) number[V]
 
 	scale(v []V, by number[V])
 	// addScaled sets into = into + v·by, and subScaled into − v·by.
@@ -139,10 +139,8 @@ func write[V, G, L any](m machine[V, G, L], most int) {
 	}
 	for _, tokens := range []int{4, 1} {
 		for vectors := 1; vectors <= most; vectors *= 2 {
-			for _, decays := range []bool{false, true} {
-				k := several[V, G, L]{machine: m, vectors: vectors, decays: decays, tokens: tokens}
-				k.write()
-			}
+			k := several[V, G, L]{machine: m, vectors: vectors, tokens: tokens}
+			k.write()
 		}
 	}
 }

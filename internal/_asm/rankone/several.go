@@ -2,17 +2,15 @@ package rankone
 
 import "fmt"
 
-// several is a kernel of tokens that correct nothing and have at most one decay. A row of S stays
+// several is a kernel of tokens that correct nothing and have no decays. A row of S stays
 // in registers while the tokens of a group pass it one after another. The kernel takes so many
 // vectors of the columns of a panel at a time.
 type several[V, G, L any] struct {
 	machine[V, G, L]
 	vectors              int
-	decays               bool
 	tokens               int   // of a group, 4 or 1
 	writes, reads, pasts [][]V // by the token: u, and sums of queries times S and times Older
-	factors              []number[V]
-	older                G // from S to Older, without decays
+	older                G     // from S to Older
 
 	step             G // from a row of the panel to the next
 	column, t, heads L // the first column in bytes, the first token, heads that are left
@@ -20,26 +18,16 @@ type several[V, G, L any] struct {
 }
 
 func (k *several[V, G, L]) write() {
-	name := "add"
-	if k.decays {
-		name = "decayAll"
-	}
-	k.Begin(fmt.Sprintf("%s%dBy%d", name, k.vectors, k.tokens), "(p *Pass[T])",
+	k.Begin(fmt.Sprintf("add%dBy%d", k.vectors, k.tokens), "(p *Pass[T])",
 		fmt.Sprintf("takes the tokens p.first ≤ t < p.end, %d at a time, through %d columns at a time.", k.tokens, k.vectors*k.Lanes()))
 	k.open()
 	for range k.tokens {
 		k.writes, k.reads = append(k.writes, k.accumulators(k.vectors)), append(k.reads, k.accumulators(k.vectors))
-		if k.decays {
-			k.factors = append(k.factors, number[V]{v: k.accumulators(1)[0]})
-		} else {
-			k.pasts = append(k.pasts, k.accumulators(k.vectors))
-		}
+		k.pasts = append(k.pasts, k.accumulators(k.vectors))
 	}
 	k.step = k.load("Width")
 	k.InBytes(k.step)
-	if !k.decays {
-		k.older = k.distance("S", "Older")
-	}
+	k.older = k.distance("S", "Older")
 	k.column, k.t, k.heads, k.queries, k.to = k.local(), k.local(), k.local(), k.local(), k.local()
 	k.reset(k.column)
 	k.Label("columns")
@@ -81,18 +69,12 @@ func (k *several[V, G, L]) numbers(slice string) []G {
 	return []G{at}
 }
 
-// begin sets u and the factors of the tokens, and prefetches values and outputs of the next.
+// begin sets u of the tokens, and prefetches values and outputs of the next.
 func (k *several[V, G, L]) begin() {
 	values, beta := k.columns("V"), k.numbers("Beta")
 	for j, u := range k.writes {
 		k.loadScaled(u, values, j, k.element(beta, 0, j*k.size()))
 		k.prefetch(values, j, k.vectors*k.Width())
-	}
-	if k.decays {
-		g := k.rowsFrom(k.row("Decays", k.get(k.t)), "Decays", k.tokens)
-		for j, factor := range k.factors {
-			k.element(g, j, 0, factor.v)
-		}
 	}
 	out := k.columns("Out")
 	for j := range k.tokens {
@@ -129,11 +111,8 @@ func (k *several[V, G, L]) pairs(advances bool) {
 func (k *several[V, G, L]) take(row G, keys, readers []G, odd int, advances bool) {
 	s := k.Vecs(k.vectors)
 	k.loadAll(s, []G{row}, 0, 0)
-	var old []V
-	if !k.decays {
-		old = k.Vecs(k.vectors)
-		k.loadBehind(old, row, k.older)
-	}
+	old := k.Vecs(k.vectors)
+	k.loadBehind(old, row, k.older)
 	if advances {
 		for _, r := range [][]G{keys, readers} {
 			k.prefetch(r, 2*odd, 1)
@@ -142,15 +121,10 @@ func (k *several[V, G, L]) take(row G, keys, readers []G, odd int, advances bool
 	}
 	for j := range k.tokens {
 		a := k.element(keys, j, odd*k.size())
-		if k.decays {
-			k.scale(s, k.factors[j])
-		}
 		k.addScaled(s, k.writes[j], a)
 		q := k.element(readers, j, odd*k.size())
 		k.addScaled(k.reads[j], s, q)
-		if !k.decays {
-			k.addScaled(k.pasts[j], old, q)
-		}
+		k.addScaled(k.pasts[j], old, q)
 	}
 	if advances {
 		k.storeAll(s, []G{row}, 0, 0)
@@ -163,9 +137,7 @@ func (k *several[V, G, L]) answer() {
 	for j, answer := range k.reads {
 		s := k.element(scale, 0, j*k.size())
 		for x, v := range answer {
-			if !k.decays {
-				k.Add(v, k.pasts[j][x], v)
-			}
+			k.Add(v, k.pasts[j][x], v)
 		}
 		k.scale(answer, s)
 	}

@@ -11,9 +11,8 @@ var kernels32 = [simd.NEON + 1]*kernels[float32]{
 		lanes:    4,
 		corrects: [2]func(p *Pass[float32]){decayCorrect1F32NEON, decayCorrect2F32NEON},
 		decays:   [2]func(p *Pass[float32]){decay1F32NEON, decay2F32NEON},
-		fours:    [2][]func(p *Pass[float32]){{add1By4F32NEON, add2By4F32NEON}, {decayAll1By4F32NEON, decayAll2By4F32NEON}},
-		ones:     [2][]func(p *Pass[float32]){{add1By1F32NEON, add2By1F32NEON}, {decayAll1By1F32NEON, decayAll2By1F32NEON}},
-		together: [2][]func(p *Pass[float32]){{}, {}},
+		fours:    []func(p *Pass[float32]){add1By4F32NEON, add2By4F32NEON},
+		ones:     []func(p *Pass[float32]){add1By1F32NEON, add2By1F32NEON},
 	},
 }
 
@@ -22,8 +21,7 @@ var kernels64 = [simd.NEON + 1]*kernels[float64]{
 		lanes:    2,
 		corrects: [2]func(p *Pass[float64]){decayCorrect1F64NEON, decayCorrect2F64NEON},
 		decays:   [2]func(p *Pass[float64]){decay1F64NEON, decay2F64NEON},
-		fours:    [2][]func(p *Pass[float64]){{add1By4F64NEON, add2By4F64NEON}, {decayAll1By4F64NEON, decayAll2By4F64NEON}},
-		ones:     [2][]func(p *Pass[float64]){{add1By1F64NEON, add2By1F64NEON}, {decayAll1By1F64NEON, decayAll2By1F64NEON}},
-		together: [2][]func(p *Pass[float64]){{}, {}},
+		fours:    []func(p *Pass[float64]){add1By4F64NEON, add2By4F64NEON},
+		ones:     []func(p *Pass[float64]){add1By1F64NEON, add2By1F64NEON},
 	},
 }

@@ -11,13 +11,13 @@ import (
 // of a panel.
 type kernels[T dense.Float] struct {
 	lanes            int
-	corrects, decays [2]func(p *Pass[T]) // for decays of rows, with and without Corrected
-	// fours take four tokens at a time, and ones take one token, without and with a decay for all
-	// rows. The last kernel also takes wider panels.
-	fours, ones [2][]func(p *Pass[T])
-	// together takes four tokens that correct, without and with a decay for all rows. The last
-	// kernel also takes wider panels. pairs computes the products of their coefficients.
-	together [2][]func(p *Pass[T])
+	corrects, decays [2]func(p *Pass[T]) // for decays, with and without Corrected
+	// fours take four tokens at a time, and ones take one token, without decays and Corrected. The
+	// last kernel also takes wider panels.
+	fours, ones []func(p *Pass[T])
+	// together takes four tokens that correct, without decays, and pairs computes the products of
+	// their coefficients. Tiers without AVX-512 have neither, because corrects is as fast.
+	together []func(p *Pass[T])
 	pairs    func(p *Pass[T])
 }
 
@@ -32,14 +32,11 @@ func take[T dense.Float](p *Pass[T]) {
 		reference(p)
 		return
 	}
-	width, decays := bits.Len(uint(p.Width/k.lanes))-1, 0
-	if p.decays() {
-		decays = 1
-	}
+	width := bits.Len(uint(p.Width/k.lanes)) - 1
 	switch {
-	case p.corrects() && p.Decays.Cols <= 1 && p.Heads == 1 && len(k.together[decays]) > 0 && p.mild():
-		p.takeTogether(k.pairs, k.together[decays][min(width, len(k.together[decays])-1)])
-	case p.corrects() && decays == 0:
+	case p.corrects() && !p.decays() && p.Heads == 1 && k.together != nil:
+		p.takeTogether(k.pairs, k.together[width])
+	case p.corrects() && !p.decays():
 		// Decays of 1 give the bits of tokens without decays.
 		if len(p.Space) == 0 {
 			p.Space = make([]T, 1)
@@ -50,16 +47,16 @@ func take[T dense.Float](p *Pass[T]) {
 		p.Decays = dense.Matrix[T]{}
 	case p.corrects():
 		k.corrects[width](p)
-	case p.Decays.Cols > 1:
+	case p.decays():
 		k.decays[width](p)
 	default:
-		width = min(width, len(k.ones[0])-1)
+		width = min(width, len(k.ones)-1)
 		p.first, p.end = 0, p.K.Rows/4*4
 		if p.end > 0 {
-			k.fours[decays][width](p)
+			k.fours[width](p)
 		}
 		if p.first, p.end = p.end, p.K.Rows; p.first < p.end {
-			k.ones[decays][width](p)
+			k.ones[width](p)
 		}
 	}
 }

@@ -6,16 +6,13 @@
 // processor. A panel is packed, so that all of its rows fit the first cache, and one call takes
 // many tokens through the panel. For each token a row of S is loaded once and stored once.
 // Meanwhile the row is added to the product with the query of the token, and to the product with
-// the vector that the next token subtracts. Four tokens pass a row together if they correct nothing
-// and decay all rows alike. Four tokens that correct S pass a row together if they decay all rows
-// alike and have one head of queries: with S before the four tokens,
+// the vector that the next token subtracts. Without decays, four tokens pass a row together if they
+// correct nothing, or if they have one head of queries: with S before the four tokens,
 //
-//	u_j = β_j·(v_j − f_j·(G_0j·Σ_i c_ji·S_i + Σ_{l<j} G_{l+1,j}·(c_j·k_l)·u_l))
-//	out_j = s_j·(G_{0,j+1}·Σ_i q_ji·S_i + Σ_{l≤j} G_{l+1,j+1}·(q_j·k_l)·u_l)
+//	u_j = β_j·(v_j − f_j·(Σ_i c_ji·S_i + Σ_{l<j} (c_j·k_l)·u_l))
+//	out_j = s_j·(Σ_i q_ji·S_i + Σ_{l≤j} (q_j·k_l)·u_l)
 //
-// with G_ab = g_a·…·g_{b−1}. The next four tokens read the sum S_i ← G_04·S_i + Σ_j
-// k_ji·G_{j+1,4}·u_j while it is in registers. If a decay is above 256 in size, or NaN, tokens pass
-// one by one, because G might overflow.
+// The next four tokens read the sum S_i ← S_i + Σ_j k_ji·u_j while it is in registers.
 package rankone
 
 import (
@@ -56,8 +53,7 @@ type Pass[T dense.Float] struct {
 
 	added      bool // outputs are added to Out
 	first, end int  // the tokens of a call of a kernel
-	// Four tokens that correct S together have 16 products and, with a decay, 8 factors.
-	pairs, fades []T
+	pairs      []T  // 16 products of the coefficients of four tokens that correct S together
 
 	Space []T // scratch memory. It grows when necessary, and a caller may keep it for other passes
 }

@@ -128,39 +128,6 @@ func testTake[T dense.Float](t *testing.T, epsilon float64) {
 	})
 }
 
-// Nothing times a decay of any size is nothing, where the products of the decays of four tokens
-// would overflow, and a decay of 0 forgets all.
-func TestExtremeDecays(t *testing.T) {
-	t.Run("type=float32", testExtremeDecays[float32])
-	t.Run("type=float64", testExtremeDecays[float64])
-}
-
-func testExtremeDecays[T dense.Float](t *testing.T) {
-	everyTier(t, func(t *testing.T) {
-		const rows, n = 5, 9
-		for _, g := range []float64{1e30, 1e300, 300, 256, 0} {
-			if T(g)-T(g) != 0 {
-				continue
-			}
-			x := newExample[T](rand.New(rand.NewPCG(7, 8)), rows, Columns[T](rows, 1, true), n, 1, true, 1)
-			clear(x.S)
-			for i := range n {
-				clear(x.V.Row(i))
-				x.Decays.Set(i, 0, T(g))
-			}
-			x.Take()
-			for i := range n {
-				for j, v := range x.Out.Row(i) {
-					require.Zero(t, v, "decay %v, output %d, %d", g, i, j)
-				}
-			}
-			for i, v := range x.S[:rows*x.Width] {
-				require.Zero(t, v, "decay %v, sum %d", g, i)
-			}
-		}
-	})
-}
-
 func requireClose[T dense.Float](t *testing.T, want, got []T, tolerance float64, what string) {
 	t.Helper()
 	for i := range want {

@@ -24,37 +24,19 @@ func decayCorrect2F32AVX512(p *Pass[float32])
 func add1By4F32AVX512(p *Pass[float32])
 
 //go:noescape
-func decayAll1By4F32AVX512(p *Pass[float32])
-
-//go:noescape
 func add2By4F32AVX512(p *Pass[float32])
-
-//go:noescape
-func decayAll2By4F32AVX512(p *Pass[float32])
 
 //go:noescape
 func add1By1F32AVX512(p *Pass[float32])
 
 //go:noescape
-func decayAll1By1F32AVX512(p *Pass[float32])
-
-//go:noescape
 func add2By1F32AVX512(p *Pass[float32])
-
-//go:noescape
-func decayAll2By1F32AVX512(p *Pass[float32])
 
 //go:noescape
 func correct1By4F32AVX512(p *Pass[float32])
 
 //go:noescape
-func decayCorrect1By4F32AVX512(p *Pass[float32])
-
-//go:noescape
 func correct2By4F32AVX512(p *Pass[float32])
-
-//go:noescape
-func decayCorrect2By4F32AVX512(p *Pass[float32])
 
 // pairsF32AVX512 sets p.pairs for the tokens p.first ≤ t < p.end, 16 numbers for each four.
 //
@@ -77,37 +59,19 @@ func decayCorrect2F64AVX512(p *Pass[float64])
 func add1By4F64AVX512(p *Pass[float64])
 
 //go:noescape
-func decayAll1By4F64AVX512(p *Pass[float64])
-
-//go:noescape
 func add2By4F64AVX512(p *Pass[float64])
-
-//go:noescape
-func decayAll2By4F64AVX512(p *Pass[float64])
 
 //go:noescape
 func add1By1F64AVX512(p *Pass[float64])
 
 //go:noescape
-func decayAll1By1F64AVX512(p *Pass[float64])
-
-//go:noescape
 func add2By1F64AVX512(p *Pass[float64])
-
-//go:noescape
-func decayAll2By1F64AVX512(p *Pass[float64])
 
 //go:noescape
 func correct1By4F64AVX512(p *Pass[float64])
 
 //go:noescape
-func decayCorrect1By4F64AVX512(p *Pass[float64])
-
-//go:noescape
 func correct2By4F64AVX512(p *Pass[float64])
-
-//go:noescape
-func decayCorrect2By4F64AVX512(p *Pass[float64])
 
 //go:noescape
 func pairsF64AVX512(p *Pass[float64])
@@ -128,22 +92,7 @@ func decayCorrect2F32AVX2(p *Pass[float32])
 func add1By4F32AVX2(p *Pass[float32])
 
 //go:noescape
-func decayAll1By4F32AVX2(p *Pass[float32])
-
-//go:noescape
 func add1By1F32AVX2(p *Pass[float32])
-
-//go:noescape
-func decayAll1By1F32AVX2(p *Pass[float32])
-
-//go:noescape
-func correct1By4F32AVX2(p *Pass[float32])
-
-//go:noescape
-func decayCorrect1By4F32AVX2(p *Pass[float32])
-
-//go:noescape
-func pairsF32AVX2(p *Pass[float32])
 
 //go:noescape
 func decay1F64AVX2(p *Pass[float64])
@@ -161,19 +110,4 @@ func decayCorrect2F64AVX2(p *Pass[float64])
 func add1By4F64AVX2(p *Pass[float64])
 
 //go:noescape
-func decayAll1By4F64AVX2(p *Pass[float64])
-
-//go:noescape
 func add1By1F64AVX2(p *Pass[float64])
-
-//go:noescape
-func decayAll1By1F64AVX2(p *Pass[float64])
-
-//go:noescape
-func correct1By4F64AVX2(p *Pass[float64])
-
-//go:noescape
-func decayCorrect1By4F64AVX2(p *Pass[float64])
-
-//go:noescape
-func pairsF64AVX2(p *Pass[float64])

@@ -24,25 +24,13 @@ func decayCorrect2F32NEON(p *Pass[float32])
 func add1By4F32NEON(p *Pass[float32])
 
 //go:noescape
-func decayAll1By4F32NEON(p *Pass[float32])
-
-//go:noescape
 func add2By4F32NEON(p *Pass[float32])
-
-//go:noescape
-func decayAll2By4F32NEON(p *Pass[float32])
 
 //go:noescape
 func add1By1F32NEON(p *Pass[float32])
 
 //go:noescape
-func decayAll1By1F32NEON(p *Pass[float32])
-
-//go:noescape
 func add2By1F32NEON(p *Pass[float32])
-
-//go:noescape
-func decayAll2By1F32NEON(p *Pass[float32])
 
 //go:noescape
 func decay1F64NEON(p *Pass[float64])
@@ -60,22 +48,10 @@ func decayCorrect2F64NEON(p *Pass[float64])
 func add1By4F64NEON(p *Pass[float64])
 
 //go:noescape
-func decayAll1By4F64NEON(p *Pass[float64])
-
-//go:noescape
 func add2By4F64NEON(p *Pass[float64])
-
-//go:noescape
-func decayAll2By4F64NEON(p *Pass[float64])
 
 //go:noescape
 func add1By1F64NEON(p *Pass[float64])
 
 //go:noescape
-func decayAll1By1F64NEON(p *Pass[float64])
-
-//go:noescape
 func add2By1F64NEON(p *Pass[float64])
-
-//go:noescape
-func decayAll2By1F64NEON(p *Pass[float64])
