@@ -20,9 +20,8 @@ func Takes[T dense.Float](a tiles.Attention[T]) bool {
 	return a.Scores.Softcap == 0 && a.Mask.Slope == 0 && !a.Mask.Pairs.Given() && a.Q.Cols > 0 && a.Q.Cols <= bytedot.MostInner/2
 }
 
-// Attend computes the outputs of attention for which Takes is true. The output of a query that sees
-// no key is zero. Bits do not depend on GOMAXPROCS, and bits of a causal output do not depend on
-// later keys.
+// Attend computes attention that Takes accepts. The output of a query that sees no key is zero.
+// Bits do not depend on GOMAXPROCS, and bits of a causal output do not depend on later keys.
 func Attend[T dense.Float](a tiles.Attention[T]) {
 	if a.Q.Rows == 0 || a.V.Cols == 0 {
 		return
@@ -50,7 +49,6 @@ func (c *call[T]) end() {
 	pool.Put(&calls, c)
 }
 
-// call is a call of Attend. A piece is a block of queries.
 type call[T dense.Float] struct {
 	tiles.Attention[T]
 	store      *store[T]
@@ -61,7 +59,6 @@ type call[T dense.Float] struct {
 
 var calls pool.Pair[call[float32], call[float64]]
 
-// begin encodes keys and values, and sets how queries are divided into blocks.
 func (c *call[T]) begin(a tiles.Attention[T]) {
 	c.Attention = a
 	if c.store == nil {
@@ -78,7 +75,6 @@ func (c *call[T]) begin(a tiles.Attention[T]) {
 	c.blocks.choose(c)
 }
 
-// divide divides the queries into blocks of rows queries, which begin at multiples of rows.
 func (c *call[T]) divide(rows int) {
 	c.rows, c.skip = rows, c.Mask.Place(0)%rows
 	if c.skip < 0 {
@@ -94,9 +90,8 @@ func (c *call[T]) queries(i int) (lo, hi int) {
 
 func (c *call[T]) run() { parallel.Do(c.pieces(), c) }
 
-// blockSize returns the number of queries of a block, a power of two that divides a tile. Blocks
-// begin at multiples of it, so that the bits of causal outputs do not depend on where a call
-// begins.
+// blockSize is a power of two that divides a tile. Blocks begin at multiples of it, so that the
+// bits of causal outputs do not depend on where a call begins.
 func (c *call[T]) blockSize() int {
 	const least = 64
 	if c.Mask.Window > 0 {
@@ -112,7 +107,6 @@ func (c *call[T]) blockSize() int {
 	return rows
 }
 
-// Piece computes the outputs of a block of queries.
 func (c *call[T]) Piece(i int) {
 	if c.blocks != nil {
 		i = c.pieces() - 1 - i // the last blocks may take the longest

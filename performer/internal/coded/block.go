@@ -13,8 +13,7 @@ import (
 	"github.com/seed-feabd252/randfeat/performer/internal/tiles"
 )
 
-// block is the scratch memory of one goroutine for a block of queries. Matrices have a column for
-// each query.
+// Matrices of a block have a column for each query.
 type block[T dense.Float] struct {
 	encoding encoding[T]
 	lo, hi   int // queries
@@ -41,7 +40,6 @@ type block[T dense.Float] struct {
 
 var blocks pool.Pair[block[float32], block[float64]]
 
-// begin encodes the queries lo ≤ i < hi, which see the given parts, before the first part.
 func (b *block[T]) begin(c *call[T], lo, hi int, parts []tiles.Part) {
 	b.lo, b.hi, b.next = lo, hi, 0
 	if c.store.exact {
@@ -73,7 +71,6 @@ type later struct {
 	shifts, unused   []float32
 }
 
-// mostLater is the number of tiles after which a product adds them.
 const mostLater = 32
 
 func (l *later) begin(queries, columns int) {
@@ -86,7 +83,6 @@ func (l *later) begin(queries, columns int) {
 	l.shifts, l.unused = scratch.Resize(l.shifts, queries), scratch.Resize(l.unused, queries)
 }
 
-// addPart adds the keys of a part of a tile, or of some tiles without codes, to the sums.
 func (b *block[T]) addPart(c *call[T], p tiles.Part) {
 	if t := p.From / c.store.size; c.coded(t, b.lo) {
 		b.add(c, t, p)
@@ -106,7 +102,6 @@ func (b *block[T]) release() {
 	pool.Put(&blocks, b)
 }
 
-// encode encodes queries, and computes their scores of centres of tiles.
 func (b *block[T]) encode(c *call[T], q, centres dense.Matrix[T]) {
 	n := bytedot.Padded(q.Rows)
 	bytedot.QuantiseColumns(&b.queries, b.encoding.rotate(c.store.rotation, q), c.store.dither)
@@ -218,8 +213,6 @@ func (b *block[T]) addLater(c *call[T]) {
 // weights, most weights are rounded to zero whatever their thresholds are.
 const leastMean = 4
 
-// close closes the pairs of a tile whose query does not see the key, and the pairs of keys before
-// the part.
 func (b *block[T]) close(c *call[T], t int, p tiles.Part, y dense.Matrix[float32]) {
 	for j := range y.Rows {
 		row, key := y.Row(j), t*c.store.size+j
@@ -249,8 +242,7 @@ func (b *block[T]) finish(c *call[T]) {
 	}
 }
 
-// output sets out to the output of query i of the block, and reports whether there is one: codes
-// and weights are finite, and a weight is not zero.
+// output returns false unless codes and weights are finite and a weight is not zero.
 func (b *block[T]) output(c *call[T], i int) bool {
 	if c.store.exact {
 		b.exact.FinishRow(c.Scores, b.out, i)
@@ -284,7 +276,6 @@ func (b *block[T]) output(c *call[T], i int) bool {
 	return true
 }
 
-// exactly computes the output of query i of the block as package tiles does.
 func (b *block[T]) exactly(c *call[T], i int) {
 	at := b.lo + i
 	t := tiles.NewTile(c.Scores, c.Q.RowRange(at, at+1), c.V.Cols)

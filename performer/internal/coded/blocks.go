@@ -28,7 +28,6 @@ var (
 	scoredAll    = [len(scoredCausal)]int{8, 24, 40, 56}
 )
 
-// chooser chooses the blocks of keys that each block of queries reads. A piece is a run of blocks.
 type chooser[T dense.Float] struct {
 	thresholds []float64 // descending
 	eightBits  bool
@@ -90,7 +89,6 @@ func SweepBlocks[T dense.Float](a tiles.Attention[T], rows []int, thresholds []f
 	return s.outs, s.read
 }
 
-// sweep is a call of SweepBlocks. A piece is a block of queries.
 type sweep[T dense.Float] struct {
 	call[T]
 	rows []int
@@ -146,7 +144,6 @@ func (x *chooser[T]) choose(c *call[T]) {
 	x.call = nil
 }
 
-// Piece chooses blocks of keys for some blocks of queries.
 func (x *chooser[T]) Piece(i int) {
 	n := x.call.pieces()
 	i = (n+together-1)/together - 1 - i // the last blocks take the longest
@@ -228,8 +225,7 @@ func (x *chooser[T]) chooseFor(w *scoring[T], i, from, to int) {
 	x.orders[i], x.counts[i] = order, counts
 }
 
-// appendParts appends the parts of block i of queries, in ascending order. Parts without codes may
-// have several adjacent blocks of keys.
+// Parts without codes may have several adjacent blocks of keys.
 func (x *chooser[T]) appendParts(c *call[T], parts []tiles.Part, i int) []tiles.Part {
 	order := x.orders[i]
 	slices.Sort(order)
@@ -250,7 +246,6 @@ func (x *chooser[T]) appendParts(c *call[T], parts []tiles.Part, i int) []tiles.
 	return parts
 }
 
-// scoring is the scratch memory of one goroutine that computes the weights of scored queries.
 type scoring[T dense.Float] struct {
 	list, places []int // of scored queries; the first query of a block counts as one place before it
 	blocks       int   // of keys, that a scored query sees
@@ -292,8 +287,6 @@ func (w *scoring[T]) appendScored(c *call[T], i int) {
 	}
 }
 
-// score sets weights to the weights of the blocks of keys for the listed queries, with the sum 1
-// for each query.
 func (w *scoring[T]) score(c *call[T]) {
 	n, complete := len(w.list), c.store.tilesOf(c.K.Rows)
 	if c.Mask.Causal {
@@ -372,7 +365,6 @@ func (w *scoring[T]) weighCodes(c *call[T], t int) {
 	}
 }
 
-// weigh is weighCodes without codes.
 func (w *scoring[T]) weigh(c *call[T], t int) {
 	lo, hi, n := t*BlockKeys, min((t+1)*BlockKeys, c.K.Rows), len(w.list)
 	scores := w.scores.Rows(hi - lo)

@@ -14,11 +14,9 @@ const (
 	// weights of 255.
 	Largest = 0x1p96
 
-	// Smaller multiplies larger values.
 	Smaller = 0x1p-32
 )
 
-// again computes the outputs that are not finite from smaller values.
 func (c *call[T]) again() {
 	first, peak := c.Dst, PeakOf(c.V)
 	if peak <= Largest || layout.Finite(first) {
@@ -57,7 +55,6 @@ func Mend[T dense.Float](scoring tiles.Scores, outputs, smaller dense.Matrix[T])
 	}
 }
 
-// Finite returns x, or the largest number of its sign if x is infinite.
 func Finite[T dense.Float](x T) T {
 	if x-x == 0 {
 		return x
@@ -69,7 +66,6 @@ func Finite[T dense.Float](x T) T {
 	return T(math.Copysign(largest, float64(x)))
 }
 
-// PeakOf returns the largest size of a finite element of x.
 func PeakOf[T dense.Float](x dense.Matrix[T]) T {
 	var peak T
 	for i := range x.Rows {

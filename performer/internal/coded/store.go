@@ -18,7 +18,6 @@ import (
 	"github.com/seed-feabd252/randfeat/performer/internal/tiles"
 )
 
-// store holds the codes of keys and values. A piece is a tile.
 type store[T dense.Float] struct {
 	rotation  *hadamard.Rotation[T]
 	dither    []T             // of the codes of queries
@@ -39,8 +38,7 @@ type store[T dense.Float] struct {
 	roundings scratch.Buffer[T] // of tiles: products of halves and values
 }
 
-// encode encodes keys and values in tiles of size keys. Keys and values that do not count, unless
-// valid is nil, have codes of zeros.
+// Keys and values that do not count, unless valid is nil, have codes of zeros.
 func (s *store[T]) encode(k, v dense.Matrix[T], valid []bool, size int) {
 	s.size = size
 	if !s.exact { // keys without coordinates have no rotation
@@ -71,7 +69,6 @@ func (s *store[T]) tilesOf(n int) int { return (n + s.size - 1) / s.size }
 
 func (s *store[T]) centre(t int) []T { return s.centres.Rows(t + 1).Row(t) }
 
-// Piece encodes a tile.
 func (s *store[T]) Piece(t int) {
 	lo := t * s.size
 	hi := min(lo+s.size, s.k.Rows)
@@ -110,7 +107,6 @@ func (s *store[T]) compensate(t int, means []T, count int) {
 	}
 }
 
-// most is the largest size of a code.
 const most = 127
 
 // usualKeys reports whether codes with the given scales stand for x, rotated differences of count
@@ -122,8 +118,7 @@ func usualKeys[T dense.Float](scales []float32, x dense.Matrix[T], count int) bo
 	return largest <= 0x1p64 && !(largest*float32(count+Outlying-1) > Outlying*vecmath.Sum(scales)) && !lost(scales, x)
 }
 
-// sizeOf returns a bound of the sizes of values with the given means and scales of columns. The
-// result is NaN or +Inf if there is no bound.
+// sizeOf returns a bound of the sizes of values, NaN or +Inf if there is none.
 func sizeOf[T dense.Float](means []T, scales []float32) (size float64) {
 	for l, mean := range means {
 		size = max(size, math.Abs(float64(mean))+most*float64(scales[l]))
@@ -131,7 +126,6 @@ func sizeOf[T dense.Float](means []T, scales []float32) (size float64) {
 	return size
 }
 
-// finite reports whether the rows of x that count, which are keys from key lo on, are finite.
 func (s *store[T]) finite(x dense.Matrix[T], lo int) bool {
 	if s.valid == nil {
 		return layout.Finite(x)
@@ -144,7 +138,6 @@ func (s *store[T]) finite(x dense.Matrix[T], lo int) bool {
 	return true
 }
 
-// lost reports whether the largest elements of x lose digits in codes with the given scales.
 func lost[T dense.Float](scales []float32, x dense.Matrix[T]) bool {
 	if vecmath.Peak(scales) > bytedot.Least {
 		return false
@@ -157,13 +150,11 @@ func lost[T dense.Float](scales []float32, x dense.Matrix[T]) bool {
 	return false
 }
 
-// overflows reports whether scores of a query and the keys of tile t may overflow. A score is a
-// product of codes times scales plus the offset.
+// A score is a product of codes times scales plus the offset.
 func (s *store[T]) overflows(t int, scale, offset float32) bool {
 	return !(s.reach[t]*max(scale, -scale)+max(offset, -offset) <= math.MaxFloat32)
 }
 
-// large reports whether sums of the values may overflow float32.
 func (s *store[T]) large() bool {
 	for _, size := range s.sizes {
 		if !(size <= Largest) {
@@ -201,7 +192,6 @@ func (s *store[T]) less(e *encoding[T], memory *scratch.Buffer[T], x dense.Matri
 
 func (s *store[T]) counts(j int) bool { return s.valid == nil || s.valid[j] }
 
-// encoding is the scratch memory of one goroutine for codes.
 type encoding[T dense.Float] struct {
 	keys, values, rotated scratch.Buffer[T]
 	products              scratch.Buffer[T] // of the dither and keys
@@ -219,7 +209,6 @@ func (e *encoding[T]) rotate(r *hadamard.Rotation[T], x dense.Matrix[T]) dense.M
 
 var rotations sync.Map
 
-// rotationKey is the key of a rotation in rotations, different for each T.
 type rotationKey[T dense.Float] struct{ d int }
 
 // Rotation returns the rotation of R^d, the same in every call.

@@ -5,7 +5,6 @@ package cost
 
 import "fmt"
 
-// Shape holds the sizes that determine the cost of attention.
 type Shape struct {
 	Queries, Keys int // Lq and Lk
 	Dim, Values   int // d and dv
@@ -22,20 +21,14 @@ type Shape struct {
 	ElementSize int
 }
 
-// Cost is the number of operations of a call of Forward.
 type Cost struct {
-	// MACs is the number of multiply-adds of the matrix products.
 	MACs float64
 
-	// Exps is the number of exponentials.
 	Exps float64
 }
 
 // expMACs is the number of multiply-adds that take as long as one exponential with its maximum,
-// subtraction and sum. It was measured in package performer on one processor with 512-bit vectors,
-// d = dv = 64. A multiply-add in float64 takes twice as long as in float32, and an exponential a
-// little more than twice. Both take half the time in vectors twice as long, so the ratios hold for
-// other vectors.
+// subtraction and sum, measured with 512-bit vectors and d = dv = 64.
 const (
 	expMACs32 = 50
 	expMACs64 = 60

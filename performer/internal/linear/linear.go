@@ -14,10 +14,8 @@ import (
 	"github.com/seed-feabd252/randfeat/rff"
 )
 
-// Options has the fields of performer.LinearOptions.
 type Options struct{ Causal, Unnormalised bool }
 
-// Attention is linear attention with a map for queries and one for keys.
 type Attention[T dense.Float] struct {
 	Query, Key rff.Map[T]
 	Options
@@ -33,7 +31,7 @@ var _ sequence.Attention[float32] = (*Attention[float32])(nil)
 // Numerators_i/Denominators_i. A numerator of any size is a number of T because row i of Numerators
 // and of Denominators stands for itself times Factors_i·2^Exponents_i. Numerators and denominators
 // of several sets of features add up to the fractions of attention with all of these features.
-// Without keys numerators and denominators are zero. The fields are views of one matrix.
+// Without keys numerators and denominators are zero.
 type Fractions[T dense.Float] struct {
 	Numerators         dense.Matrix[T] // Lq×dv
 	Denominators       dense.Matrix[T] // Lq×1
@@ -42,7 +40,6 @@ type Fractions[T dense.Float] struct {
 	columns dense.Matrix[T] // Lq×(dv+3)
 }
 
-// New returns linear attention with a map for queries and one for keys.
 func New[T dense.Float](query, key rff.Map[T], opts Options) (*Attention[T], error) {
 	if key == nil {
 		return nil, fmt.Errorf("performer: Keys of phi, a %T, is nil", query)
@@ -88,7 +85,6 @@ func (a *Attention[T]) Forward(c sequence.Call[T]) {
 	}
 }
 
-// forwardAll computes the outputs of queries that all see all keys that count.
 func (a *Attention[T]) forwardAll(c sequence.Call[T]) {
 	if c.Q.Rows == 0 || c.V.Cols == 0 {
 		return
@@ -102,8 +98,7 @@ func (a *Attention[T]) forwardAll(c sequence.Call[T]) {
 	copies.Release()
 }
 
-// forwardPast computes the outputs of causal queries with 0 < Past < Lk−1. It copies the queries to
-// the end of a matrix with one row for each key.
+// forwardPast copies the queries to the end of a matrix with one row for each key.
 func (a *Attention[T]) forwardPast(c sequence.Call[T]) {
 	aligned := min(c.K.Rows-c.Past, c.Q.Rows)
 	end := c.Past + aligned

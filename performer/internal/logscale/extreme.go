@@ -6,7 +6,7 @@ import "math"
 type weight struct{ log, high, low float64 }
 
 // over returns a − b = (a.log − b.log) + (a.high − b.high) + (a.low − b.low), nearly as if only the
-// result were rounded. NaN and ±Inf have the effect that they have in this formula.
+// result were rounded.
 func (a weight) over(b weight) float64 {
 	// Neither a difference of quarters nor the sum of two differences overflows.
 	x, dx := difference(a.log/4, b.log/4)

@@ -25,7 +25,6 @@ type Reference[T dense.Float] struct {
 	ln2High, ln2Low, growth T
 }
 
-// NewReference returns the reference of m features without keys.
 func NewReference[T dense.Float](m int) *Reference[T] {
 	r := &Reference[T]{
 		exponent: make([]int64, m),
@@ -86,7 +85,6 @@ func (r *Reference[T]) Set(f int, n int64) {
 // Exponents returns the exponent of each feature. The caller must not change them.
 func (r *Reference[T]) Exponents() []int64 { return r.exponent }
 
-// Copy sets r to other.
 func (r *Reference[T]) Copy(other *Reference[T]) {
 	copy(r.exponent, other.exponent)
 	r.extreme.Store(other.extreme.Load())
@@ -97,7 +95,6 @@ func (r *Reference[T]) Copy(other *Reference[T]) {
 	copy(r.limit, other.limit)
 }
 
-// Change says that the exponent of a feature has grown.
 type Change struct {
 	Feature  int
 	From, To int64
@@ -122,7 +119,6 @@ func (r *Reference[T]) Raise(x []T, changes []Change) []Change {
 	return changes
 }
 
-// Undo reverts changes, the last one first.
 func (r *Reference[T]) Undo(changes []Change) {
 	for i := len(changes) - 1; i >= 0; i-- {
 		r.Set(changes[i].Feature, changes[i].From)
@@ -138,7 +134,6 @@ func Peaks[T dense.Float](dst []T, logs dense.Matrix[T]) {
 	vecmath.PeakRows(dst, logs.Data, logs.Stride, logs.Rows)
 }
 
-// AdmitsAll reports whether rows with these peaks are within the limits of the reference.
 func (r *Reference[T]) AdmitsAll(peaks []T) bool {
 	limit := r.limit[:len(peaks)]
 	for f, x := range peaks {
@@ -174,7 +169,6 @@ func (r *Reference[T]) ScaleKeys(logs dense.Matrix[T], totals []T) {
 	vecmath.ExpRows(logs.Data, logs.Stride, logs.Rows, r.high, r.low, totals)
 }
 
-// ScaleKey replaces the log-features ℓ of one key by exp(ℓ − R).
 func (r *Reference[T]) ScaleKey(logs []T) { vecmath.ExpDiff(logs, logs, r.high, r.low) }
 
 // ScaleQueries replaces the log-features ℓ of query i by exp(ℓ_f + R_f − M_i), where M_i is the

@@ -30,8 +30,7 @@ type Selection[T dense.Float] struct {
 
 var selections pool.Pair[Selection[float32], Selection[float64]]
 
-// Select returns the selection of a bidirectional or causal backward pass. The caller gives it to
-// Scatter.
+// The caller gives the result to Scatter.
 func Select[T dense.Float](c Call[T], causal bool) *Selection[T] {
 	x := pool.Get[Selection[T]](&selections)
 	x.Queries, x.Keys = x.Queries[:0], x.Keys[:0]
@@ -55,8 +54,7 @@ func Select[T dense.Float](c Call[T], causal bool) *Selection[T] {
 	return x
 }
 
-// SelectRange returns the selection of the queries from ≤ i < to and the keys first ≤ j < end. The
-// caller gives it to Scatter.
+// The caller gives the result to Scatter.
 func SelectRange[T dense.Float](from, to, first, end int) *Selection[T] {
 	x := pool.Get[Selection[T]](&selections)
 	x.Queries, x.Keys = x.Queries[:0], x.Keys[:0]
@@ -69,7 +67,7 @@ func SelectRange[T dense.Float](from, to, first, end int) *Selection[T] {
 	return x
 }
 
-// align selects causal queries and keys. The first entry has a key, and the last entry a query.
+// The first entry has a key, and the last entry a query.
 func (x *Selection[T]) align(c Call[T]) {
 	end := 0                       // after the last query
 	c.Past = min(c.Past, c.K.Rows) // query 0 sees all keys then
@@ -113,7 +111,6 @@ func (x *Selection[T]) Shift() (past int) {
 	return past
 }
 
-// DropNoRows removes the entries NoRow from both lists.
 func (x *Selection[T]) DropNoRows() {
 	none := func(row int) bool { return row == layout.NoRow }
 	x.Queries, x.Keys = slices.DeleteFunc(x.Queries, none), slices.DeleteFunc(x.Keys, none)
@@ -147,7 +144,6 @@ func (x *Selection[T]) Gather(c Call[T]) bool {
 	return !x.Empty()
 }
 
-// gather copies queries with the numbers of Queries, or zeros, into b, and returns the copy.
 func gather[T dense.Float](b *scratch.Buffer[T], t dense.Tensor[T], rows []int) dense.Matrix[T] {
 	b.Shape(len(rows), t.Cols)
 	gathered := b.Rows(len(rows))
@@ -173,8 +169,6 @@ func (x *Selection[T]) Scatter(c Call[T]) {
 	pool.Put(&selections, x)
 }
 
-// scatter sets the rows of dst, which have the numbers from first on, to zero if they are not
-// selected. If src is a copy, scatter also copies its rows to the selected rows of dst.
 func scatter[T dense.Float](dst, src dense.Matrix[T], first int, rows []int, copied bool) {
 	if !copied {
 		from, _ := layout.Consecutive(rows)
@@ -190,7 +184,6 @@ func scatter[T dense.Float](dst, src dense.Matrix[T], first int, rows []int, cop
 	}
 }
 
-// validRows returns, in the given memory, which rows are not NoRow, or nil if all are not.
 func validRows(memory *[]bool, rows []int) []bool {
 	if !slices.Contains(rows, layout.NoRow) {
 		return nil

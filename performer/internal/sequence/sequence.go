@@ -35,7 +35,6 @@ type Attention[T dense.Float] interface {
 	Alike(other Attention[T]) bool
 }
 
-// Description says what an Attention computes, and which calls it takes.
 type Description struct {
 	Causal             bool // query i sees the keys j ≤ i + Past only
 	Unnormalised       bool // outputs are sums of values, not averages
@@ -50,7 +49,6 @@ type Description struct {
 	Together   int  // calls with at most so many queries may have several heads
 }
 
-// Run is a run of heads of queries of one stream.
 type Run[T dense.Float] struct {
 	Heads    []Attention[T] // one for all heads, or one for each head
 	Count    int            // heads of queries
@@ -58,10 +56,8 @@ type Run[T dense.Float] struct {
 	D, DV    int            // dimensions of keys and of values
 }
 
-// Head is attention of one head as an argument of performer.NewBatch.
 type Head[T dense.Float] struct{ Of Attention[T] }
 
-// Forward computes the outputs of one head.
 func (h Head[T]) Forward(dst, q, k, v dense.Matrix[T]) dense.Matrix[T] {
 	dst = dense.Ensure(dst, q.Rows, v.Cols)
 	h.Of.Forward(Call[T]{Out: dense.SplitHeads(dst, 1, 1), Q: dense.SplitHeads(q, 1, 1), K: k, V: v, Processors: 1})
@@ -93,7 +89,6 @@ type Call[T dense.Float] struct {
 	LogSink  *float64
 }
 
-// Stage names scores or weights of pairs.
 type Stage int
 
 const (
@@ -104,20 +99,16 @@ const (
 	AfterSoftmax
 )
 
-// Query returns the queries of a head.
 func (c *Call[T]) Query(h int) dense.Matrix[T] { return dense.Head(c.Q, 0, h) }
 
-// Output returns the outputs of a head.
 func (c *Call[T]) Output(h int) dense.Matrix[T] { return dense.Head(c.Out, 0, h) }
 
-// Zero sets all outputs to zero.
 func (c *Call[T]) Zero() {
 	for h := range c.Out.Heads {
 		layout.Zero(c.Output(h))
 	}
 }
 
-// Queries returns the call for the queries from ≤ i < to.
 func (c Call[T]) Queries(from, to int) Call[T] {
 	c.Q, c.Out, c.Past = rows(c.Q, from, to), rows(c.Out, from, to), c.Past+from
 	c.LogSums = c.LogSums[min(from, len(c.LogSums)):min(to, len(c.LogSums))]
@@ -132,15 +123,13 @@ func rows[T dense.Float](t dense.Tensor[T], from, to int) dense.Tensor[T] {
 	return t
 }
 
-// Keys returns the call for the keys from ≤ j < to.
 func (c Call[T]) Keys(from, to int) Call[T] {
 	c.K, c.V, c.Past = c.K.RowRange(from, to), c.V.RowRange(from, to), c.Past-from
 	c.Valid = c.Valid[min(from, len(c.Valid)):min(to, len(c.Valid))]
 	return c
 }
 
-// ValidKeys returns the call with the keys that count alone. Past of the result is 0. The caller
-// releases copies.
+// ValidKeys sets Past to 0. The caller releases copies.
 func (c Call[T]) ValidKeys() (_ Call[T], copies *layout.Tokens[T]) {
 	c.K, c.V, copies = layout.ValidOnly(c.K, c.V, c.Valid)
 	c.Valid, c.Past = nil, 0
@@ -178,7 +167,6 @@ func (c *Call[T]) Span() (first, end int) {
 	return extent(c.Valid)
 }
 
-// extent returns the first valid index and the index after the last valid index, or 0 and 0.
 func extent(valid []bool) (from, to int) {
 	if from = slices.Index(valid, true); from < 0 {
 		return 0, 0

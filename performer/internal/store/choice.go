@@ -12,7 +12,6 @@ import (
 	"github.com/seed-feabd252/randfeat/performer/internal/tiles"
 )
 
-// choice is the scratch memory of a piece of a chooser.
 type choice[T dense.Float] struct {
 	work[T]
 	of            *chooser[T]
@@ -52,7 +51,6 @@ func (w *choice[T]) begin(c *chooser[T], h, row int) {
 	w.round()
 }
 
-// round rounds the queries for the products with codes, and writes their tables.
 func (w *choice[T]) round() {
 	c, keys := w.of, &w.of.sides[0]
 	n := c.on.group
@@ -99,7 +97,7 @@ func (w *choice[T]) estimate() bool {
 	return liftOf(size) == 1
 }
 
-// output computes the output of query g from so many keys. It returns false if that is not finite.
+// output returns false if the output is not finite.
 func (w *choice[T]) output(dst []T, g, keys int) bool {
 	c, on := w.of, w.of.on
 	scores := w.estimates[g*w.tokens:][:w.tokens]
@@ -121,7 +119,6 @@ func (w *choice[T]) output(dst []T, g, keys int) bool {
 	return ok
 }
 
-// hidden is the score of keys that do not count as estimates.
 var hidden = float32(math.Inf(-1))
 
 func (w *choice[T]) token(i int) int {
@@ -142,8 +139,7 @@ func (w *choice[T]) bias(scores []float32) {
 	}
 }
 
-// must sets the list of tokens to read to the first tokens, and hides the estimates of these, of
-// the last tokens, which are read as well, and of tokens that the queries do not see.
+// must hides the estimates of tokens that are read in any case, or not seen.
 func (w *choice[T]) must(scores []float32) {
 	w.read = w.read[:0]
 	sinks := min(w.of.on.s.places.Sinks, w.low)

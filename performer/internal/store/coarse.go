@@ -31,8 +31,7 @@ func newCoarse[T dense.Float](s *slab[T], sides *[2]side[T], all int) {
 	c.means[1] = newRows(s, meanBits, sides[1].order, Segment, all)
 }
 
-// coarsen makes coarse codes of the segments from token at on in a slab, for all heads. A piece is
-// a segment of a head of keys.
+// A piece of coarsen is a segment of a head of keys.
 type coarsen[T dense.Float] struct {
 	sides *[2]side[T]
 	into  *slab[T]
@@ -62,8 +61,7 @@ func (c *coarsen[T]) Piece(i int) {
 	pool.Put(&blocks, b)
 }
 
-// coarsen makes the coarse codes of the segment from a row of a slab on. Codes have the mean of
-// their keys and differences from it.
+// Codes have the mean of their keys and differences from it.
 func (b *block[T]) coarsen(c *coarsen[T], row int) {
 	to, s, at := &c.into.coarse, c.into, row/Segment
 	coded := s.elements[0] == nil
@@ -90,7 +88,6 @@ func (b *block[T]) coarsen(c *coarsen[T], row int) {
 	b.putSigns(to, at, order)
 }
 
-// take sets b.rows to the rotated keys or values of a segment, or to what their codes stand for.
 func (b *block[T]) take(c *coarsen[T], side, row int) {
 	if e := c.into.elements[side]; e != nil {
 		b.rotate(&c.sides[side], dense.Of(Segment, e.width, e.of(row, Segment)))
@@ -108,7 +105,6 @@ func (b *block[T]) take(c *coarsen[T], side, row int) {
 	}
 }
 
-// putMean writes the codes of b.mean, and sets b.decoded to what they stand for.
 func (b *block[T]) putMean(means *rows, at int) {
 	if !b.round(means, at, b.mean) {
 		means.scales[at] = float32(math.NaN())
@@ -128,8 +124,8 @@ func (b *block[T]) plainMean(order int) {
 	}
 }
 
-// putSigns writes the signs of b.rows and their factors. With the signs c of a row y the factor f =
-// ‖y‖²/cᵀy makes f·c the estimate of y whose products are unbiased over rotations.
+// With the signs c of a row y the factor f = ‖y‖²/cᵀy makes f·c the estimate of y whose products
+// are unbiased over rotations.
 func (b *block[T]) putSigns(to *coarse, at, order int) {
 	group := to.signs[at*to.words:][:to.words]
 	clear(group)

@@ -97,7 +97,6 @@ func (s *Store[T]) Check(other *Store[T]) error {
 	return nil
 }
 
-// exact are the parameters of exact attention with codes of so many bits, or 0 for elements.
 func (s *Store[T]) exact(keyBits, valueBits int) []parameter {
 	p := []parameter{
 		{"KeyBits", keyBits}, {"ValueBits", valueBits}, {"Scale", s.scores[0].Scale}, {"Softcap", s.scores[0].Softcap},
@@ -124,7 +123,6 @@ func (s *Store[T]) runsOf(tokens int) runs {
 	return r
 }
 
-// Recipe returns the parts of s.
 func (s *Store[T]) Recipe() Recipe {
 	n := s.counts(s.tokens())
 	r := Recipe{s.parameters(), s.content.marks(), make([]uint64, 0, int(n[0])), make([]float32, 0, int(n[1])), make([]float64, 0, int(n[2]))}
@@ -174,7 +172,6 @@ func (s *Store[T]) Inspect(r Recipe, tokens int) error {
 	return s.content.inspect(r)
 }
 
-// Decode sets s to the store whose Recipe is r.
 func (s *Store[T]) Decode(r Recipe, tokens int) {
 	s.Reset()
 	runs := s.runsOf(tokens)

@@ -9,8 +9,8 @@ import (
 	"github.com/seed-feabd252/randfeat/performer/internal/tiles"
 )
 
-// elements holds the elements of keys and values. The tokens of a tile of package tiles close
-// together, so that outputs have the bits of exact attention over all tokens.
+// The tokens of a tile of package tiles close together, so that outputs have the bits of exact
+// attention over all tokens.
 type elements[T dense.Float] struct {
 	segmented[T]
 	first int // query
@@ -19,8 +19,6 @@ type elements[T dense.Float] struct {
 	rows  int // queries of a piece
 }
 
-// NewElements returns an empty store of exact attention for the given numbers of heads of queries
-// and of keys, for points of dimension d and values of dimension dv.
 func NewElements[T dense.Float](scores []tiles.Scores, places Places, topK []TopK, heads, keyHeads, d, dv int) (*Store[T], error) {
 	dims := [2]int{d, dv}
 	if err := checkOpen[T](keyHeads, dims, 1); err != nil {
@@ -97,10 +95,8 @@ func (e *elements[T]) whole(from, to int) {
 	share(to-from == 1 && s.tokens()*(s.dims[0]+s.dims[1]) < fewElements, e.blocks()*s.keyHeads, e)
 }
 
-// blocks returns the number of pieces of a head of keys.
 func (e *elements[T]) blocks() int { return (e.count + e.rows - 1) / e.rows }
 
-// Piece computes the outputs of some queries of a head of keys.
 func (e *elements[T]) Piece(i int) {
 	h, first := i/e.blocks(), e.first+i%e.blocks()*e.rows
 	if e.chooser.skips(h) {

@@ -20,7 +20,6 @@ const (
 	loudest = 4
 )
 
-// encoding closes a segment. A piece is a head of keys.
 type encoding[T dense.Float] struct {
 	sides *[2]side[T]
 	into  *slab[T]
@@ -38,7 +37,6 @@ func (e *encoding[T]) Piece(h int) {
 	pool.Put(&blocks, b)
 }
 
-// block is scratch memory for the keys or values of a block of tokens.
 type block[T dense.Float] struct {
 	coder
 	rotated         []T
@@ -49,7 +47,6 @@ type block[T dense.Float] struct {
 
 var blocks pool.Pair[block[float32], block[float64]]
 
-// encode writes the codes of the tokens x, from row at on, and the codes of their mean.
 func (b *block[T]) encode(s *side[T], codes, means *rows, at int, x dense.Matrix[T]) {
 	b.rotate(s, x)
 	b.meanOf(s.order)
@@ -79,7 +76,6 @@ func (b *block[T]) resize(n, order int) {
 	b.mean, b.rest, b.row = scratch.Resize(b.mean, order), scratch.Resize(b.rest, order), scratch.Resize(b.row, order)
 }
 
-// rotate sets b.rows to the rotated rows of x, and b.peaks to their largest elements.
 func (b *block[T]) rotate(s *side[T], x dense.Matrix[T]) {
 	b.resize(x.Rows, s.order)
 	b.rotated, b.peaks = scratch.Resize(b.rotated, s.order), scratch.Resize(b.peaks, x.Rows)
@@ -97,7 +93,6 @@ func (b *block[T]) rotate(s *side[T], x dense.Matrix[T]) {
 	}
 }
 
-// meanOf sets b.mean to the mean of the rows that count, or to zero.
 func (b *block[T]) meanOf(order int) {
 	b.sorted = b.sorted[:0]
 	for _, peak := range b.peaks {
@@ -127,7 +122,6 @@ func (b *block[T]) meanOf(order int) {
 	}
 }
 
-// roundMean writes the codes of b.mean, and sets b.mean to what they stand for.
 func (b *block[T]) roundMean(means *rows, at int) {
 	if !b.round(means, at, b.mean) {
 		clear(b.mean)

@@ -35,8 +35,7 @@ const (
 	leastKeys, mostKeys = 32, 1 << 30
 )
 
-// reads returns the number of keys that a query reads of those that it sees, or 0 for all keys. A
-// measured query never reads all keys.
+// A measured query never reads all keys.
 func (p *pace) reads(seen int, measuring bool) int {
 	switch most := seen / wholeShare; {
 	case p.Tolerance == 0 || p.Keys <= most:
@@ -47,7 +46,6 @@ func (p *pace) reads(seen int, measuring bool) int {
 	return 0
 }
 
-// measure takes the squared error and the squared norm of the output of a measured query.
 func (p *pace) measure(square, norm float64, seen int) {
 	keys := float64(p.reads(seen, true))
 	m := measured{square, square * keys * keys, norm}
@@ -59,7 +57,6 @@ func (p *pace) measure(square, norm float64, seen int) {
 	}
 }
 
-// adapt changes the number of keys at the end of a segment.
 func (p *pace) adapt() {
 	s, m := &p.sums, p.latest
 	if p.Tolerance == 0 || m.norms == 0 {

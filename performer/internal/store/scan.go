@@ -11,7 +11,6 @@ import (
 	"github.com/seed-feabd252/randfeat/performer/internal/tiles"
 )
 
-// work is the scratch memory of one goroutine.
 type work[T dense.Float] struct {
 	queries          scratch.Buffer[T]
 	whole            []int16
@@ -53,7 +52,6 @@ func (w *work[T]) sum(c *codes[T], h, piece int) {
 	w.valueMeans.collect(&s.means[1], values, &w.part)
 }
 
-// bounds returns bounds of the keys and of the values of a run of a head.
 func (c *codes[T]) bounds(h int, r run) (most [2]float32) {
 	for lo, n := r.from, 0; lo < r.to; lo += n {
 		n = min(r.to-lo, c.size-lo%c.size)
@@ -67,8 +65,7 @@ func (c *codes[T]) bounds(h int, r run) (most [2]float32) {
 	return most
 }
 
-// liftOf returns a power of two for values up to size. Weights over this power have products and
-// sums that are normal numbers.
+// Weights over liftOf(size) have products with values, and sums, that are normal numbers.
 func liftOf(size float32) float32 {
 	switch {
 	case size > 0x1p98:
@@ -126,7 +123,6 @@ func (w *work[T]) addSlab(c *codes[T], h, from, n int, sums []rotatedSums, lift 
 // partsOf is the number of parts of a segment in package scan, each of which has a mean.
 const partsOf = Segment / scan.PartRows
 
-// noMeans are the means of the means of a piece.
 var noMeans [pieceRows/Segment/scan.PartRows + 1]float32
 
 func (w *work[T]) begin(c *codes[T], h int) {
@@ -248,7 +244,6 @@ func (s *weighted) add(memory *[]uint64, r *rows, weights []float32, at, n int) 
 	}
 }
 
-// collect adds the sums to dst, with a row for each query. part is memory for a row.
 func (s *weighted) collect(r *rows, dst []float32, part *[]float32) {
 	*part = scratch.Resize(*part, r.order)
 	sums := s.sums[len(r.planes)-1]

@@ -65,7 +65,6 @@ func (s *selection) bound(n int) float32 {
 	return max(s.peaks[^uint32(nth(s.keys, n))], -math.MaxFloat32)
 }
 
-// cut returns the part of an ascending list with the n highest scores.
 func (s *selection) cut(list []int32, scores []float32, n int) []int32 {
 	s.keys = scratch.Resize(s.keys, 2*len(list))
 	keys, rest := s.keys[:len(list)], s.keys[len(list):]

@@ -27,7 +27,6 @@ type slabs[T dense.Float] struct {
 // read ahead, more often.
 const slabTokens = 1 << 12
 
-// newSlabs returns empty slabs, with a window of about a quarter of its tokens, at least so many.
 func newSlabs[T dense.Float](heads, least int, places Places, make func(room int) *slab[T]) slabs[T] {
 	size := slabTokens
 	for places.drops() && size > least && size/2 >= places.reach()/4 {
@@ -50,27 +49,23 @@ type slab[T dense.Float] struct {
 	coarse   coarse
 }
 
-// columns is a column whatever its numbers are.
 type columns interface {
 	numbers(at, tokens int) any // rows of tokens, a slice
 	copy(to int, from columns, at, tokens int)
 	count(c *counts) // adds the numbers of a segment
 }
 
-// column holds a row of numbers for each token, or for each segment.
 type column[E uint64 | float32 | float64] struct {
 	data          []E
 	width, tokens int // numbers and tokens of a row
 }
 
-// newColumn returns a column for so many tokens, and adds it to the slab.
 func newColumn[E uint64 | float32 | float64, T dense.Float](s *slab[T], width, tokens, all int) *column[E] {
 	c := &column[E]{make([]E, all/tokens*width), width, tokens}
 	s.columns = append(s.columns, c)
 	return c
 }
 
-// of returns the rows of so many tokens from token at on.
 func (c *column[E]) of(at, tokens int) []E {
 	return c.data[at/c.tokens*c.width:][:tokens/c.tokens*c.width]
 }
@@ -83,7 +78,6 @@ func (c *column[E]) numbers(at, tokens int) any { return c.of(at, tokens) }
 
 func (c *column[E]) count(to *counts) { add[E](to, Segment/c.tokens*c.width) }
 
-// written returns the columns that files have.
 func (s *slab[T]) written() []columns {
 	if s.own > 0 {
 		return s.columns[:s.own]
@@ -91,7 +85,6 @@ func (s *slab[T]) written() []columns {
 	return s.columns
 }
 
-// copy copies the segments of so many tokens from another slab, which may have no coarse codes.
 func (s *slab[T]) copy(to int, from *slab[T], at, tokens, heads int) {
 	for i, c := range s.columns[:min(len(s.columns), len(from.columns))] {
 		for h := range heads {
@@ -108,7 +101,6 @@ func (l *slabs[T]) index(token int) int {
 	}
 }
 
-// at returns the slab of a token, and the row of the token of head h in it.
 func (l *slabs[T]) at(token, h int) (s *slab[T], row int) {
 	s = l.list[l.index(token)]
 	return s, h*s.room + token&(l.size-1)
@@ -117,7 +109,6 @@ func (l *slabs[T]) at(token, h int) (s *slab[T], row int) {
 // leastRoom is the least number of tokens of a slab. The first slab grows from there on.
 const leastRoom = 4 * Segment
 
-// open returns a slab in which so many tokens, from the first without a segment on, may close.
 func (l *slabs[T]) open(token, tokens int) *slab[T] {
 	i, place := l.index(token), token%l.size
 	if i == len(l.list) {
@@ -154,7 +145,6 @@ func (l *slabs[T]) release(from, to int) {
 	l.list = slices.Delete(l.list, from, to)
 }
 
-// truncate keeps the segments of the first tokens.
 func (l *slabs[T]) truncate(tokens int) {
 	kept := 0
 	if tokens > 0 {
@@ -184,7 +174,6 @@ func (l *slabs[T]) marks() []float64           { return nil }
 func (l *slabs[T]) checkMarks([]float64) error { return nil }
 func (l *slabs[T]) inspect(Recipe) error       { return nil }
 
-// clone returns a copy with the segments of so many tokens.
 func (l *slabs[T]) clone(tokens int) slabs[T] {
 	for i, s := range l.list {
 		n := int64(l.size)
@@ -221,7 +210,6 @@ func (l *slabs[T]) decode(from *Recipe, r runs) {
 	l.each(r, from.take)
 }
 
-// each calls f for the numbers of each column, each head and each segment of runs.
 func (l *slabs[T]) each(r runs, f func(numbers any)) {
 	for _, x := range [...]run{{0, r.sinks}, {r.from, r.closed}} {
 		for at := x.from; at < x.to; at += Segment {

@@ -35,15 +35,12 @@ type sums[T dense.Float] struct {
 	answering    bool
 }
 
-// saved is a copy of sums.
 type saved[T dense.Float] struct {
 	all    []features.Accumulator[T]
 	recent [][]T
 	count  int
 }
 
-// NewSums returns an empty store of linear attention for the given numbers of heads of queries and
-// of keys, for values of dimension dv.
 func NewSums[T dense.Float](e *features.Engine[T], heads, keyHeads, dv int) (*Store[T], error) {
 	width := e.Width(dv)
 	err := limit.Memory[T](keyHeads, e.M, scratch.Stride[T](width))
@@ -104,7 +101,6 @@ func (c *sums[T]) attend(_ *Store[T], dst, q dense.Matrix[T], _ bool) {
 	c.dst, c.q = dense.Matrix[T]{}, dense.Matrix[T]{}
 }
 
-// Piece appends tokens, or computes outputs, of a head of keys as bidirectional attention does.
 func (c *sums[T]) Piece(h int) {
 	acc, n := c.all[h], len(c.all)
 	if c.answering {
@@ -181,7 +177,6 @@ func (c *sums[T]) counts() (n counts) {
 	return n
 }
 
-// encode puts, for each head, the exponents, if there are references, and the sums.
 func (c *sums[T]) encode(to *Recipe, _ runs) {
 	c.settle()
 	for _, acc := range c.all {

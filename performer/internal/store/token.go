@@ -21,7 +21,6 @@ func (c *sums[T]) add(k, v dense.Matrix[T]) {
 	c.countToken()
 }
 
-// attendTokens computes the outputs of a few queries, one after another.
 func (c *sums[T]) attendTokens(dst, q dense.Matrix[T]) {
 	for i := range q.Rows {
 		c.mapQueries(q.RowRange(i, i+1))
@@ -32,8 +31,8 @@ func (c *sums[T]) attendTokens(dst, q dense.Matrix[T]) {
 	}
 }
 
-// step adds a token and computes its output. For the first query of a head of keys, one pass adds
-// the key to the latest sums and multiplies the query by them.
+// For the first query of a head of keys, one pass adds the key to the latest sums and multiplies
+// the query by them.
 func (c *sums[T]) step(dst, q, k, v dense.Matrix[T]) {
 	c.mapKeys(k, v)
 	c.mapQueries(q)
@@ -59,7 +58,6 @@ func (c *sums[T]) attendHead(h int) {
 	vecmath.SumRows(latest.Data, latest.Stride, query, out)
 }
 
-// latest returns the sums of head h to which single tokens are added.
 func (c *sums[T]) latest(h int) dense.Matrix[T] {
 	if c.recent != nil {
 		return c.recent[h].Rows(c.engine.M)
@@ -67,8 +65,6 @@ func (c *sums[T]) latest(h int) dense.Matrix[T] {
 	return c.all[h].Sums()
 }
 
-// addSettled adds the product of query with the sums of head h to out if the latest sums are
-// separate.
 func (c *sums[T]) addSettled(h int, out, query []T) {
 	if c.recent != nil {
 		settled := c.all[h].Sums()
@@ -82,7 +78,6 @@ func (c *sums[T]) countToken() {
 	}
 }
 
-// settle adds the sums of the last tokens to the sums of all earlier tokens.
 func (c *sums[T]) settle() {
 	for h := range c.recent {
 		if c.count > 0 {
@@ -105,13 +100,10 @@ func (c *sums[T]) mapQueries(q dense.Matrix[T]) {
 	c.engine.Features.Queries(c.queries.Rows(c.heads), headRows(q, c.heads))
 }
 
-// headRows returns the only row of x as a matrix with a row for each head.
 func headRows[T dense.Float](x dense.Matrix[T], heads int) dense.Matrix[T] {
 	return dense.Of(heads, x.Cols/heads, x.Row(0))
 }
 
-// scaledKey raises the reference of head h to its key, and returns the features of the key relative
-// to the reference.
 func (c *sums[T]) scaledKey(h int) []T {
 	acc, key := c.all[h], c.keys.Rows(h+1).Row(h)
 	if acc.Ref != nil {
@@ -124,7 +116,6 @@ func (c *sums[T]) scaledKey(h int) []T {
 	return key
 }
 
-// scaledQuery returns the weights of the sums for the query of head h of queries.
 func (c *sums[T]) scaledQuery(h int) []T {
 	query := c.queries.Rows(h+1).RowRange(h, h+1)
 	var scales []logscale.Scale
@@ -135,7 +126,6 @@ func (c *sums[T]) scaledQuery(h int) []T {
 	return query.Row(0)
 }
 
-// output returns zeros, the memory for the sums of the query of head h of queries.
 func (c *sums[T]) output(h int) []T {
 	out := c.out.Rows(h + 1).Row(h)
 	clear(out)

@@ -17,8 +17,7 @@ type Accumulator[T dense.Float] struct {
 	changes []logscale.Change
 }
 
-// Accumulator returns an empty accumulator for values of dimension dv. The caller may return it by
-// Drop.
+// The caller may return the Accumulator by Drop.
 func (e *Engine[T]) Accumulator(dv int) *Accumulator[T] {
 	acc := e.memory.accumulators.Get()
 	acc.m = e.M
@@ -30,13 +29,10 @@ func (e *Engine[T]) Accumulator(dv int) *Accumulator[T] {
 	return acc
 }
 
-// Drop returns acc to its pool.
 func (e *Engine[T]) Drop(acc *Accumulator[T]) { e.memory.accumulators.Put(acc) }
 
-// Sums returns S.
 func (acc *Accumulator[T]) Sums() dense.Matrix[T] { return acc.sum.Rows(acc.m) }
 
-// Reset sets the sums to zero.
 func (acc *Accumulator[T]) Reset() {
 	clear(acc.sum.Data)
 	if acc.Ref != nil {
@@ -44,7 +40,6 @@ func (acc *Accumulator[T]) Reset() {
 	}
 }
 
-// Copy sets acc, which may be the zero Accumulator, to other.
 func (acc *Accumulator[T]) Copy(other *Accumulator[T]) {
 	sums := other.Sums()
 	acc.m = other.m
@@ -59,7 +54,6 @@ func (acc *Accumulator[T]) Copy(other *Accumulator[T]) {
 	acc.Ref.Copy(other.Ref)
 }
 
-// Add adds the keys lo ≤ j < hi of k and their values in v to the sums.
 func (e *Engine[T]) Add(acc *Accumulator[T], k, v dense.Matrix[T], lo, hi int) {
 	w := e.Workspace(v.Cols)
 	for ; lo < hi; lo += e.Rows() {
@@ -89,16 +83,14 @@ func (e *Engine[T]) addDirectly(acc *Accumulator[T], k, v dense.Matrix[T], lo, h
 	e.Release(w)
 }
 
-// prefetchAfter prefetches at most n of the rows from ≤ i < to of x. The rows of one of several
-// heads have gaps between them, across which processors do not prefetch.
+// The rows of one of several heads have gaps between them, across which processors do not prefetch.
 func prefetchAfter[T dense.Float](x dense.Matrix[T], from, to, n int) {
 	if x.Stride > x.Cols && from < to {
 		matmul.Prefetch(x.RowRange(from, min(from+n, to)))
 	}
 }
 
-// add adds a block of keys with the given (log-)features and values to the sums. It overwrites
-// keys. totals is memory for m elements.
+// add overwrites keys. totals is memory for m elements.
 func (acc *Accumulator[T]) add(keys, values dense.Matrix[T], totals []T) {
 	if acc.Ref != nil {
 		logscale.Peaks(totals, keys)
@@ -201,7 +193,6 @@ func (acc *Accumulator[T]) merge(ref *logscale.Reference[T], more dense.Matrix[T
 	}
 }
 
-// AddRows adds rows lo ≤ i < hi of x to those of y, of the same shape and stride.
 func AddRows[T dense.Float](y, x dense.Matrix[T], lo, hi int) {
 	n := (hi - lo) * y.Stride
 	vecmath.AddScaled(y.Data[lo*y.Stride:][:n], x.Data[lo*x.Stride:][:n], 1)

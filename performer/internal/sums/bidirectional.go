@@ -6,10 +6,8 @@ import (
 	"github.com/seed-feabd252/randfeat/internal/compute/parallel"
 )
 
-// queryRows is the number of queries of a piece.
 const queryRows = 128
 
-// bidirectional computes the outputs of a call of bidirectional attention from sums over all keys.
 // A piece is a block of queries of one head.
 type bidirectional[T dense.Float] struct {
 	e      *Engine[T]
@@ -68,8 +66,6 @@ func (b *bidirectional[T]) Piece(i int) {
 	e.Release(w)
 }
 
-// read returns the products of at most Rows queries with the sums, in memory of w, relative to
-// w.Scales.
 func (b *bidirectional[T]) read(w *Workspace[T], q dense.Matrix[T]) dense.Matrix[T] {
 	features, sums := w.Features.Rows(q.Rows), w.Sums.Rows(q.Rows)
 	if !b.direct {

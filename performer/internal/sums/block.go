@@ -10,7 +10,6 @@ import (
 	"github.com/seed-feabd252/randfeat/performer/internal/logscale"
 )
 
-// tokenBlock holds the features of at most ChunkRows tokens.
 type tokenBlock[T dense.Float] struct {
 	number, lo, rows int               // the block in the pass, first token, number of tokens
 	reading, summed  scratch.Buffer[T] // ChunkRows×m, (log-)features

@@ -28,7 +28,6 @@ func (acc *Accumulator[T]) allInRange() bool {
 	return true
 }
 
-// amend computes the rows of queries whose denominators are out of range again, with logarithms.
 func (b *bidirectional[T]) amend(w *Workspace[T], queries, out dense.Matrix[T]) {
 	for i := range out.Rows {
 		if inRange(out.Row(i)[out.Cols-1]) {

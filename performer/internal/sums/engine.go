@@ -64,7 +64,6 @@ type memory[T dense.Float] struct {
 	causals            pool.Of[causal[T]]
 }
 
-// New returns the engine of an operator.
 func New[T dense.Float](o Operator[T]) *Engine[T] {
 	return &Engine[T]{Operator: o, memory: new(memory[T])}
 }
@@ -75,7 +74,6 @@ func (e *Engine[T]) Marks() []float64 {
 	return fingerprint.Marks(&e.fingerprint, e.D, e.M, e.Features.Queries, e.Features.Keys)
 }
 
-// CheckMarks returns an error unless marks are the marks of e.
 func (e *Engine[T]) CheckMarks(marks []float64) error {
 	if err := fingerprint.Check[T](e.Marks(), marks); err != nil {
 		return fmt.Errorf("performer: %w", err)
@@ -83,7 +81,6 @@ func (e *Engine[T]) CheckMarks(marks []float64) error {
 	return nil
 }
 
-// Width returns the number of columns of the sums for values of dimension dv.
 func (e *Engine[T]) Width(dv int) int {
 	if e.Unnormalised {
 		return dv
@@ -96,14 +93,12 @@ const (
 	mostRows  = 4 * ChunkRows // of a block
 )
 
-// Rows returns the number of rows of a block of features.
 func (e *Engine[T]) Rows() int { return blockRows(e.M) }
 
 // blockRows returns a number of rows whose m features stay in a second cache of 512 KiB. The order
 // of sums over keys depends on the number, which therefore does not depend on the machine.
 func blockRows(m int) int { return min(max(1<<16/max(m, 1), ChunkRows), mostRows) }
 
-// Workspace is the scratch memory of one goroutine. It does not grow with the number of tokens.
 type Workspace[T dense.Float] struct {
 	Features scratch.Buffer[T] // Rows×m, (log-)features of queries or keys
 	Sums     scratch.Buffer[T] // Rows×Width, products of queries with sums
@@ -111,7 +106,6 @@ type Workspace[T dense.Float] struct {
 	totals   []T               // m
 }
 
-// Workspace returns memory for values of dimension dv. The caller returns it by Release.
 func (e *Engine[T]) Workspace(dv int) *Workspace[T] {
 	w := e.memory.workspaces.Get()
 	if w.totals == nil {
@@ -125,5 +119,4 @@ func (e *Engine[T]) Workspace(dv int) *Workspace[T] {
 	return w
 }
 
-// Release returns w to its pool.
 func (e *Engine[T]) Release(w *Workspace[T]) { e.memory.workspaces.Put(w) }

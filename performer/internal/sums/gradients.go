@@ -7,7 +7,6 @@ import (
 	"github.com/seed-feabd252/randfeat/performer/internal/logscale"
 )
 
-// Gradients holds the inputs of Backward, and the gradients DQ, DK and DV that Backward writes.
 type Gradients[T dense.Float] struct {
 	DQ, DK, DV, Q, K, V, DOut dense.Matrix[T]
 }
@@ -50,7 +49,6 @@ func (e *Engine[T]) sumSlope(slope, x []T, s logscale.Scale) {
 	}
 }
 
-// column copies the last column of m into x.
 func column[T dense.Float](x []T, m dense.Matrix[T]) {
 	for f := range x {
 		x[f] = m.Data[f*m.Stride+m.Cols-1]

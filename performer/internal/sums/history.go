@@ -14,12 +14,10 @@ type history struct {
 	chunks  []historyChunk
 }
 
-// historyChunk is a chunk: its rows, and the number of earlier changes of the reference.
 type historyChunk struct{ rows, changes int }
 
 func (t *history) clear() { t.changes, t.chunks = t.changes[:0], t.chunks[:0] }
 
-// add adds a chunk with the given changes and number of rows, if the history is kept.
 func (t *history) add(changes []logscale.Change, rows int) {
 	if t.kept {
 		t.chunks = append(t.chunks, historyChunk{rows, len(t.changes)})
@@ -41,7 +39,6 @@ func (c *causal[T]) lacksHistory() bool {
 	return false
 }
 
-// replays reports whether the pass has the references of a history.
 func (c *causal[T]) replays() bool { return c.back() && c.history.kept }
 
 // replay removes the last chunk from the history, sets the reference of ch to its reference, and

@@ -7,7 +7,6 @@ import (
 	"github.com/seed-feabd252/randfeat/internal/memory/scratch"
 )
 
-// grain is the least number of queries of a piece.
 const grain = 64
 
 // Queries returns how many of n queries read the keys together. A larger number copies keys less
@@ -23,15 +22,13 @@ type Attention[T dense.Float] struct {
 	LogSums      []T // unless nil, set to the log of the sum of the weights of each query that sees a key
 }
 
-// call is a call of Attend. A piece is a block of queries.
 type call[T dense.Float] struct {
 	Attention[T]
 	rows         int               // queries of a block
 	keys, values scratch.Buffer[T] // copies of K and V
 }
 
-// Attend computes the outputs. The output of a query that sees no key is zero. Bits do not depend
-// on GOMAXPROCS.
+// The output of a query that sees no key is zero. Bits do not depend on GOMAXPROCS.
 func Attend[T dense.Float](a Attention[T]) {
 	if a.Q.Rows == 0 || a.V.Cols == 0 && a.LogSums == nil {
 		return
@@ -53,7 +50,6 @@ func Attend[T dense.Float](a Attention[T]) {
 // of the caches and have a page each. Products with such rows take a fifth longer.
 const worthCopies = 8
 
-// together returns the rows of x, copied to consecutive memory if they are parts of longer rows.
 func together[T dense.Float](memory *scratch.Buffer[T], x dense.Matrix[T]) dense.Matrix[T] {
 	if x.Stride <= scratch.Stride[T](x.Cols) {
 		return x
@@ -62,7 +58,6 @@ func together[T dense.Float](memory *scratch.Buffer[T], x dense.Matrix[T]) dense
 	return dense.Copy(memory.Rows(x.Rows), x)
 }
 
-// Piece computes the outputs of a block of queries.
 func (c *call[T]) Piece(i int) {
 	lo := i * c.rows
 	hi := min(lo+c.rows, c.Q.Rows)

@@ -75,7 +75,6 @@ type backward[T dense.Float] struct {
 	dks, dvs [gradientSegments]scratch.Buffer[T] // Keys×d and Keys×dv
 }
 
-// backwardStage says what a piece is.
 type backwardStage int
 
 const (
@@ -96,8 +95,6 @@ func (b *backward[T]) Piece(i int) {
 	}
 }
 
-// prepare allocates memory for segments and statistics. It sets the statistics that are given, or
-// those of weights without a denominator.
 func (b *backward[T]) prepare() {
 	for _, x := range []*[]T{&b.shift, &b.log, &b.mean} {
 		*x = scratch.Resize(*x, b.Q.Rows)
@@ -115,8 +112,7 @@ func (b *backward[T]) prepare() {
 	}
 }
 
-// segmentsOfQueries returns the number of segments of n queries. It depends on n alone, so that
-// sums do not depend on the number of processors.
+// The number depends on n alone, so that sums do not depend on the number of processors.
 func segmentsOfQueries(n int) int {
 	return min((n+gradientQueries-1)/gradientQueries, gradientSegments)
 }
@@ -138,7 +134,6 @@ func (b *backward[T]) collect() {
 	}
 }
 
-// forward computes the statistics of some queries.
 func (b *backward[T]) forward(piece int) {
 	lo := piece * gradientQueries
 	hi := min(lo+gradientQueries, b.Q.Rows)
@@ -191,7 +186,6 @@ type gradientTile[T dense.Float] struct {
 	beta            T   // 0 for the first queries of a segment, and 1 for later ones
 }
 
-// tile adds the gradients between the queries lo ≤ i < hi, of segment s, and the tile of keys.
 func (b *backward[T]) tile(w *gradientTile[T], s, lo, hi int) {
 	n, factor := b.hi-b.lo, T(b.Scores.Scale)
 	q, g := b.Q.RowRange(lo, hi), b.DOut.RowRange(lo, hi)
@@ -223,7 +217,6 @@ func (b *backward[T]) tile(w *gradientTile[T], s, lo, hi int) {
 	seen.product(func(p, g, dv dense.Matrix[T]) { matmul.Mul(1, p, g, beta, dv) }, b.dvs[s].Rows(n), p, g, 1, true, &w.clean)
 }
 
-// cap applies Softcap to the scores x of a key, and sets w.caps to the derivatives.
 func (w *gradientTile[T]) cap(x []T, c T) {
 	w.caps, w.memory = scratch.Resize(w.caps, len(x)), scratch.Resize(w.memory, len(x))
 	softcap(x, c, w.memory)
@@ -233,7 +226,6 @@ func (w *gradientTile[T]) cap(x []T, c T) {
 	}
 }
 
-// Scratch memory of all calls of Backward.
 var (
 	backwards     pool.Pair[backward[float32], backward[float64]]
 	gradientTiles pool.Pair[gradientTile[float32], gradientTile[float64]]

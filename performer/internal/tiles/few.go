@@ -14,7 +14,6 @@ import (
 // bits are the same.
 const fewQueries = 8
 
-// few is the memory of a tile of few queries.
 type few[T dense.Float] struct {
 	queries scratch.Buffer[T]
 	scores  scratch.Buffer[T] // queries×Keys
@@ -76,8 +75,6 @@ func (t *Tile[T]) addTotals(weights dense.Matrix[T], i int) {
 	}
 }
 
-// raise sets the largest score of query i so far to peak, and rescales its sums if the largest
-// score has grown.
 func (t *Tile[T]) raise(i int, peak T) {
 	old := t.peaks[i]
 	if peak == old {

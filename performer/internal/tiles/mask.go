@@ -39,7 +39,6 @@ func (m *Mask[T]) Place(i int) int {
 	return m.Past + i - m.Before
 }
 
-// sinks returns the number of sinks from key 0 on, or a negative number.
 func (m *Mask[T]) sinks() int { return m.Sinks - m.Before }
 
 // local reports whether queries see only keys near their place, apart from sinks.
@@ -64,7 +63,6 @@ func (m *Mask[T]) Together(lo, hi int) bool {
 	return hi <= to
 }
 
-// from returns the number of queries first ≤ i < end before a place.
 func (m *Mask[T]) from(place, first, end int) int {
 	place += m.Before
 	if m.Places != nil {
@@ -92,7 +90,6 @@ func (m *Mask[T]) Queries(j, first, end int) (from, to int) {
 	return from, to
 }
 
-// run is a run of keys from ≤ j < to.
 type run struct{ from, to int }
 
 // keys returns the runs of n keys that the queries first ≤ i < end see, apart from Valid and Pairs:
@@ -169,7 +166,6 @@ func (m *Mask[T]) Sees(first, end, lo, hi int) bool {
 	return m.Valid == nil || !slices.Contains(m.Valid[lo:hi], false)
 }
 
-// view is the part of a Mask for some queries and the keys of one tile.
 type view[T dense.Float] struct {
 	mask       *Mask[T]        // nil if each query sees each key and nothing is added
 	first, end int             // queries
@@ -179,7 +175,7 @@ type view[T dense.Float] struct {
 	slopes     *slopes[T]      // nil without a slope
 }
 
-// view returns the view of a tile. With pairs it uses memory for Keys×(end−first) changes.
+// With pairs, view uses memory for Keys×(end−first) changes.
 func (m *Mask[T]) view(first, end, lo, hi int, memory *scratch.Buffer[T], s *slopes[T]) view[T] {
 	w := view[T]{mask: m, first: first, end: end, lo: lo}
 	if m.Slope != 0 {
@@ -197,7 +193,6 @@ func (m *Mask[T]) view(first, end, lo, hi int, memory *scratch.Buffer[T], s *slo
 	return w
 }
 
-// apply changes the scores of key j of the tile as the mask says.
 func (w *view[T]) apply(j int, scores []T) {
 	if w.slopes != nil {
 		w.slopes.apply(w, w.lo+j, scores)
@@ -270,7 +265,6 @@ func (w *view[T]) product(mul func(s, x, y dense.Matrix[T]), y, s, x dense.Matri
 	}
 }
 
-// withoutInfinite copies x to dst with zeros in place of NaN and ±Inf.
 func withoutInfinite[T dense.Float](dst, x dense.Matrix[T]) dense.Matrix[T] {
 	for r := range x.Rows {
 		to := dst.Row(r)

@@ -21,15 +21,12 @@ type Pairs[T dense.Float] struct {
 	Gradient       dense.Matrix[T] // gradients of biases to write, a row a query; zero if none
 }
 
-// Given reports whether there are a Bias, a Mask, or Silent queries.
 func (p *Pairs[T]) Given() bool { return !p.Bias.IsZero() || !p.Mask.IsZero() || p.Silent != nil }
 
-// biasRow returns the biases of query i, for the first keys.
 func (p *Pairs[T]) biasRow(i int) []T {
 	return p.Bias.Row(min(p.Sequence, p.Bias.Batch-1), min(p.Head, p.Bias.Heads-1), min(i, p.Bias.Rows-1))
 }
 
-// maskRow returns the mask of query i, for the first keys.
 func (p *Pairs[T]) maskRow(i int) []bool {
 	return p.Mask.Row(min(p.Sequence, p.Mask.Batch-1), min(p.Head, p.Mask.Heads-1), min(i, p.Mask.Rows-1))
 }
@@ -171,7 +168,6 @@ func addChanges[T dense.Float](scores, changes []T) {
 	}
 }
 
-// learn writes the gradients y of the biases of one key and the queries from query first on.
 func (p *Pairs[T]) learn(y []T, first, key int) {
 	if key >= p.Gradient.Cols {
 		return

@@ -30,12 +30,10 @@ func (s Scores) Total(sum, peak float64) float64 {
 	return sum + math.Exp(math.Log(s.Sink)-peak)
 }
 
-// Raw writes Scale·q_iᵀk_j into dst.
 func Raw[T dense.Float](s Scores, dst, q, k dense.Matrix[T]) {
 	matmul.MulT(T(s.Scale), q, k, 0, dst)
 }
 
-// Cap applies the Softcap to scores, if there is one.
 func Cap[T dense.Float](s Scores, scores dense.Matrix[T]) {
 	if s.Softcap == 0 {
 		return
@@ -46,12 +44,11 @@ func Cap[T dense.Float](s Scores, scores dense.Matrix[T]) {
 	}
 }
 
-// CapRow applies the Softcap, which is not zero, to scores. memory has at least their length.
+// memory has at least the length of scores.
 func CapRow[T dense.Float](s Scores, scores, memory []T) {
 	softcap(scores, capIn[T](s.Softcap), memory)
 }
 
-// Weigh replaces the scores x of a query by its weights.
 func Weigh[T dense.Float](s Scores, x []T) {
 	if s.Unnormalised {
 		vecmath.Exp(x, x)

@@ -45,8 +45,6 @@ type Tile[T dense.Float] struct {
 	zeros         []T
 }
 
-// NewTile returns a tile from a pool for the queries q and values of dimension dv, before the first
-// key.
 func NewTile[T dense.Float](scoring Scores, q dense.Matrix[T], dv int) *Tile[T] {
 	t := pool.Get[Tile[T]](&tiles)
 	n := q.Rows
@@ -71,13 +69,11 @@ func NewTile[T dense.Float](scoring Scores, q dense.Matrix[T], dv int) *Tile[T] 
 	return t
 }
 
-// Release returns the tile to its pool.
 func (t *Tile[T]) Release() {
 	t.mask = Mask[T]{}
 	pool.Put(&tiles, t)
 }
 
-// Add adds keys and values that all queries see.
 func (t *Tile[T]) Add(k, v dense.Matrix[T]) {
 	for lo := 0; lo < k.Rows; lo += Keys {
 		hi := min(lo+Keys, k.Rows)
@@ -101,20 +97,17 @@ func (t *Tile[T]) AddSeen(k, v dense.Matrix[T], mask Mask[T], first int) {
 	}
 }
 
-// Parts returns the parts of n keys that the queries of the tile see, see [Mask.AppendParts]. They
-// are valid until the next call.
+// The parts are valid until the next call.
 func (t *Tile[T]) Parts(mask *Mask[T], first, n int) []Part {
 	t.parts = mask.AppendParts(t.parts[:0], first, first+len(t.peaks), n)
 	return t.parts
 }
 
-// AddPart adds the keys k and values v of a part that the queries of the tile see.
 func (t *Tile[T]) AddPart(k, v dense.Matrix[T], mask *Mask[T], first int, p Part) {
 	w := mask.view(first, first+len(t.peaks), p.From, p.To, &t.changes, &t.slopes)
 	t.add(k, v, &w)
 }
 
-// add adds at most Keys keys and values to the sums of the queries.
 func (t *Tile[T]) add(k, v dense.Matrix[T], w *view[T]) {
 	if !t.markSeen(w, k.Rows) {
 		return
@@ -141,7 +134,6 @@ func (t *Tile[T]) add(k, v dense.Matrix[T], w *view[T]) {
 
 func addWeighted[T dense.Float](s, v, sums dense.Matrix[T]) { matmul.TMul(1, s, v, 1, sums) }
 
-// markSeen marks the queries that see one of n keys, and reports whether there is such a query.
 func (t *Tile[T]) markSeen(w *view[T], n int) bool {
 	switch {
 	case !w.closed:
@@ -172,7 +164,6 @@ func (t *Tile[T]) markSeen(w *view[T], n int) bool {
 	return any
 }
 
-// markSeenPairs is markSeen with pairs.
 func (t *Tile[T]) markSeenPairs(w *view[T]) bool {
 	closed, any := T(math.Inf(-1)), false
 	layout.Fill(t.raised, closed)
@@ -190,7 +181,6 @@ func (t *Tile[T]) markSeenPairs(w *view[T]) bool {
 	return any
 }
 
-// weigh replaces scores by weights, and adds the weights to the sums of weights.
 func (t *Tile[T]) weigh(scores dense.Matrix[T]) {
 	t.raiseAll(scores)
 	clear(t.added)
@@ -198,8 +188,6 @@ func (t *Tile[T]) weigh(scores dense.Matrix[T]) {
 	vecmath.AddScaled(t.total, t.added, 1)
 }
 
-// raiseAll updates the largest scores, and rescales the sums of queries whose largest score has
-// grown.
 func (t *Tile[T]) raiseAll(scores dense.Matrix[T]) {
 	copy(t.raised, t.peaks)
 	vecmath.PeakRows(t.raised, scores.Data, scores.Stride, scores.Rows)
@@ -208,7 +196,7 @@ func (t *Tile[T]) raiseAll(scores dense.Matrix[T]) {
 	}
 }
 
-// Finish writes the outputs of the queries. The output of a query that has seen no key is zero.
+// The output of a query that has seen no key is zero.
 func (t *Tile[T]) Finish(dst dense.Matrix[T]) {
 	for i := range dst.Rows {
 		t.FinishRow(t.scoring, dst.Row(i), i)
@@ -262,5 +250,4 @@ func (t *Tile[T]) Sums(i int) (sums []T, total T, peak float64) {
 	return t.sums.Rows(i + 1).Row(i), t.total[i], float64(t.peaks[i])
 }
 
-// Scratch memory of all tiles.
 var tiles pool.Pair[Tile[float32], Tile[float64]]
