@@ -8,14 +8,12 @@ import (
 // offset is the difference between a code of a column and the signed number that it stands for.
 const offset = 128
 
-// Columns is a right operand B of k inner indices and n columns: unsigned bytes. The bytes are
-// weights of [Weigh], or codes of [QuantiseColumns] with a scale for each column. A code stands for
-// the byte less 128. The zero value is ready for either function. Goroutines may share a filled
-// operand.
+// Columns is a right operand B of k inner indices and n columns: unsigned bytes, which are weights
+// of [Weigh], or codes of [QuantiseColumns] plus 128 with a scale for each column. The zero value
+// is ready for either function. Goroutines may share a filled operand.
 //
 // Columns lie in panels of 64, and the remaining columns in panels of 16. A panel is a sequence of
-// groups of four inner indices, and a group is a sequence of columns. Bytes beyond k stand for 0,
-// and so do the columns from n to Padded(n).
+// groups of four inner indices, and a group a sequence of columns. Bytes beyond k stand for 0.
 type Columns struct {
 	// Scales holds the factor of the codes of each column, up to Padded(n): NaN for a column with
 	// an element that is not finite. Weights have no scales.
@@ -28,7 +26,6 @@ type Columns struct {
 	codes    []int8 // scratch memory for the codes of 16 columns
 }
 
-// Dims returns the numbers of inner indices and of columns.
 func (c *Columns) Dims() (k, n int) { return c.k, c.n }
 
 func (c *Columns) shape(k, n int, coded bool) {
@@ -41,11 +38,8 @@ func (c *Columns) shape(k, n int, coded bool) {
 // 128, and all other kernels take bytes.
 func (c *Columns) signed() bool { return c.coded != (tier == simd.NEON) }
 
-// panel is the number of columns of a wide panel, in Lanes.
 const panel = 4
 
-// panelAt returns the number of columns, in Lanes, of the panel that begins at a column, and the
-// index of its first byte.
 func (c *Columns) panelAt(column int) (sixteens, at int) {
 	at = column * four * groups(c.k)
 	if Padded(c.n)-column >= panel*Lanes {
@@ -54,8 +48,6 @@ func (c *Columns) panelAt(column int) (sixteens, at int) {
 	return 1, at
 }
 
-// sixteenAt returns the index of the first byte of Lanes columns, from a column on, and the number
-// of bytes from a group of these columns to the next.
 func (c *Columns) sixteenAt(column int) (at, step int) {
 	wide := Padded(c.n) / (panel * Lanes) * (panel * Lanes)
 	if column >= wide {

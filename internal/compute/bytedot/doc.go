@@ -9,16 +9,12 @@
 //
 // τ_i is σ_i times the factor from q·k to octaves, times [Octave]. The thresholds d_j differ from
 // key to key, so that rounding has no bias. The factors old_i and new_i bring earlier sums and the
-// sums of this tile to a common scale. Between Scores and Weigh, [Close] masks scores, [Peaks]
-// finds the remaining peaks, and a caller adds biases.
+// sums of this tile to a common scale.
 //
-// The left operand, [Rows], has signed codes, and the right operand, [Columns], unsigned bytes:
-// weights, or codes plus 128. Sums of products are exact for up to [MostInner] inner indices. A
-// slice with an element for each column has [Padded] elements. A key, a query or a column of values
-// that is not finite has codes 0 and the scale NaN: such a query has NaN for scores and no weights,
-// such a key no weight, and sums over such a column are NaN. Callers compute these by other means.
+// A slice with an element for each column has [Padded] elements. Rows and columns that are not
+// finite have codes 0 and the scale NaN: such a query has NaN for scores and no weights, such a key
+// no weight, and sums over such a column of values are NaN.
 //
-// All tiers give the same bits, but for the sign of a peak of 0: products are exact, and other
-// steps are integer or round once. An operand serves only the tier that made it. Four inner indices
-// of a row are adjacent, as VNNI and SDOT add them. AVX2 without AVX-VNNI multiplies in 16 bits.
+// All tiers give the same bits, but for the sign of a peak of 0. An operand serves only the tier
+// that made it.
 package bytedot

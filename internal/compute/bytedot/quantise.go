@@ -9,11 +9,9 @@ import (
 )
 
 // The codes of a row or a column x are round(127·x/max|x|), half to even, and the scale is
-// max|x|/127 as float32. If x is zero, codes and scale are 0. Elements of float64 are first rounded
-// to float32. If an element is then not finite, all codes are 0 and the scale is NaN.
-//
-// 127/max|x| is rounded, and at most 2¹²⁷: codes of numbers below 2⁻¹²⁰ are less than 127, and
-// their scale is Least.
+// max|x|/127 as float32. Elements of float64 are first rounded to float32. If an element is then
+// not finite, all codes are 0 and the scale is NaN. The codes of numbers below 2⁻¹²⁰ are less than
+// 127.
 
 // Least is the smallest scale that is not 0. Codes with this scale may have fewer digits, or be 0.
 const Least = 0x1p-127
@@ -87,7 +85,6 @@ type block [64 * Lanes]float32
 
 const rowsAtOnce = Lanes
 
-// quantiseRows takes at most rowsAtOnce rows, and dithers codes if u is given.
 func quantiseRows[T dense.Float](codes []int8, scales []float32, sums []int32, x dense.Matrix[T], u []T, memory *block) (finite bool) {
 	var spans [rowsAtOnce]uint32
 	var factors [rowsAtOnce]float32
@@ -126,8 +123,7 @@ func quantiseRows[T dense.Float](codes []int8, scales []float32, sums []int32, x
 	return finite
 }
 
-// across returns columns of x from column at on, and zeros for columns behind x. Their number is a
-// multiple of Lanes.
+// The number of columns is a multiple of Lanes.
 func across[T dense.Float](memory *block, x dense.Matrix[T], at int) (part []float32, stride, columns int) {
 	single, ok := any(x.Data).([]float32)
 	if whole := (x.Cols - at) / Lanes * Lanes; ok && whole > 0 {
@@ -142,7 +138,6 @@ func across[T dense.Float](memory *block, x dense.Matrix[T], at int) (part []flo
 	return memory[:], most, columns
 }
 
-// quantiseColumns writes the codes of at most Lanes columns, their scales and their sums.
 func quantiseColumns[T dense.Float](codes []int8, scales []float32, sums []int32, x dense.Matrix[T], memory *block) (finite bool) {
 	var spans [Lanes]uint32
 	var factors [Lanes]float32
@@ -173,8 +168,7 @@ func quantiseColumns[T dense.Float](codes []int8, scales []float32, sums []int32
 	return finite
 }
 
-// down returns Lanes columns of rows of x from row at on, and zeros for rows behind x. The number
-// of rows is a multiple of four.
+// The number of rows is a multiple of four.
 func down[T dense.Float](memory *block, x dense.Matrix[T], at int) (part []float32, stride, rows int) {
 	single, ok := any(x.Data).([]float32)
 	if whole := (x.Rows - at) / four * four; ok && x.Cols == Lanes && whole > 0 {
@@ -197,10 +191,8 @@ func convert[T dense.Float](dst []float32, x []T) {
 	clear(dst[len(x):])
 }
 
-// most is the largest size of a code.
 const most = 127
 
-// scale sets factors and scales that take spans, the bits of the largest |x|, to so many levels.
 func scale(factors, scales []float32, spans []uint32, levels float32) (finite bool) {
 	const largest = 1 / Least
 	finite = true

@@ -41,7 +41,6 @@ func encodeColumnsReference(dst []int8, sums []int32, x []float32, stride int, f
 	}
 }
 
-// encode rounds x, of at most 127 in size, and returns 0 for NaN.
 func encode(x float32) int8 {
 	if x != x {
 		return 0

@@ -2,29 +2,22 @@ package bytedot
 
 import "github.com/seed-feabd252/randfeat/internal/compute/simd"
 
-// Lanes is the number of columns that kernels process together. A slice with an element for each
-// column has [Padded] elements.
+// Lanes is the number of columns that kernels process together.
 const Lanes = 16
 
-// Padded returns n rounded up to a multiple of Lanes.
 func Padded(n int) int { return (n + Lanes - 1) / Lanes * Lanes }
 
 // MostInner is the largest number of inner indices. Sums of products do not overflow, because
 // 255·128·MostInner < 2³¹.
 const MostInner = 1 << 16
 
-// four is the number of inner indices that a product takes at a time.
 const four = 4
 
-// groups returns the number of groups of n inner indices, one for none.
 func groups(n int) int { return max(1, (n+four-1)/four) }
 
 // Rows is a left operand A of n rows and k inner indices: signed codes, at most 127 in size, with a
 // scale for each row. The zero value is ready for [QuantiseRows] and [QuantiseTransposed].
-// Goroutines may share a filled operand.
-//
-// Codes lie in groups of four inner indices. QuantiseRows puts the groups of a row side by side.
-// QuantiseTransposed puts the groups of the same inner indices of 16 rows side by side.
+// Goroutines may share a filled operand. Codes lie in groups of four inner indices.
 type Rows struct {
 	// Scales holds the factor of the codes of each row: NaN for a row with an element that is not
 	// finite.
@@ -39,7 +32,6 @@ type Rows struct {
 	dithered           []int32 // as corrections, for dithered columns; empty if there are none
 }
 
-// Dims returns the numbers of rows and of inner indices.
 func (r *Rows) Dims() (n, k int) { return r.n, r.k }
 
 func (r *Rows) shape(n, k int, transposed bool) {
@@ -61,7 +53,6 @@ func (r *Rows) shape(n, k int, transposed bool) {
 	r.dithered = r.dithered[:0]
 }
 
-// finish turns sums of codes into corrections, and codes into words if kernels multiply words.
 func (r *Rows) finish() {
 	for i := range r.corrections {
 		r.corrections[i] *= correction()
@@ -71,10 +62,8 @@ func (r *Rows) finish() {
 	}
 }
 
-// Sum returns the sum of the codes of row i.
 func (r *Rows) Sum(i int) int32 { return r.corrections[i] / correction() }
 
-// correction returns the correction of sums of products for a unit of the sum of codes.
 func correction() int32 {
 	if tier == simd.NEON {
 		return offset
@@ -90,7 +79,6 @@ type left struct {
 	starts     []int32
 }
 
-// most returns the number of rows that kernels take at a time for a right operand.
 func (r *Rows) most(b *Columns) int {
 	if r.transposed || b.k < r.k {
 		return Lanes
@@ -98,8 +86,7 @@ func (r *Rows) most(b *Columns) int {
 	return max(1, r.n)
 }
 
-// from returns the rows from row i on, a multiple of most, for a right operand. It may write to
-// corrections, and starts may be corrections.
+// from may write to corrections, and starts may be corrections.
 func (r *Rows) from(i int, b *Columns, corrections *[Lanes]int32) left {
 	l := left{row: Padded(four * groups(r.k)), group: four, starts: r.zeros[i:]}
 	at := i * l.row

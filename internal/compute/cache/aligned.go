@@ -2,7 +2,6 @@ package cache
 
 import "unsafe"
 
-// Line is the size of a cache line in bytes.
 const Line = 64
 
 // Aligned returns n elements of any values that begin at a cache line, in the memory of x if x is

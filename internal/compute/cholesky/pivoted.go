@@ -73,7 +73,6 @@ func NewPivoted(a dense.Matrix[float64], tolerance float64) (*Pivoted, error) {
 	return p, nil
 }
 
-// exchange exchanges rows and columns i ≤ j of the matrix with the upper triangle a.
 func (p *Pivoted) exchange(a dense.Matrix[float64], left []float64, i, j int) {
 	if i == j {
 		return
@@ -93,7 +92,6 @@ func (p *Pivoted) exchange(a dense.Matrix[float64], left []float64, i, j int) {
 	}
 }
 
-// Factor returns the factorisation of the leading Rank rows and columns of A_PP.
 func (p *Pivoted) Factor() *Factor {
 	c := newFactor(p.R.ColRange(0, p.Rank))
 	c.keepAll()

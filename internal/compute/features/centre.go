@@ -8,7 +8,6 @@ import (
 	"github.com/seed-feabd252/randfeat/internal/compute/vecmath"
 )
 
-// Centring subtracts the means of blocks of rows from their features and targets.
 type Centring interface {
 	Len() int
 	Weight(i int) float64
@@ -18,7 +17,6 @@ type Centring interface {
 	Targets(c *Centred, lo int)
 }
 
-// Centred has the arguments and results of Features and Targets for a block of rows.
 type Centred struct {
 	Dst     dense.Matrix[float64] // centred rows, and one more row
 	Means   []float64             // of the rows
@@ -49,8 +47,8 @@ func (r *centring[T]) Features(c *Centred, lo int) {
 func (r *centring[T]) Targets(c *Centred, lo int) { centre(c, r.y.RowRange(lo, lo+len(c.Weights))) }
 
 // centre writes the weighted mean of the rows of x into c.Means, the rows minus this mean times
-// √weight into c.Dst, and Root·(Means − Before) into the last row of c.Dst. centre sums differences
-// from row c.First, so a large mean costs no accuracy. Rows of weight 0 may be infinite.
+// √weight into c.Dst, and Root·(Means − Before) into the last row of c.Dst. Rows of weight 0 may be
+// infinite.
 func centre[T dense.Float](c *Centred, x dense.Matrix[T]) {
 	parallel.Rows(x.Cols, 128, func(lo, hi int) {
 		means, last := c.Means[lo:hi], c.Dst.Row(c.Dst.Rows - 1)[lo:hi]

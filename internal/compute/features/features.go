@@ -12,13 +12,11 @@ import (
 	"github.com/seed-feabd252/randfeat/internal/memory/scratch"
 )
 
-// Map is a feature map φ: R^d → R^D, such as a rff.Map.
 type Map[T dense.Float] interface {
 	Dims() (in, out int)
 	Transform(dst, x dense.Matrix[T]) dense.Matrix[T]
 }
 
-// Source computes the features of points. Goroutines may share it.
 type Source[T dense.Float] interface {
 	// Centred writes φ(x_i) − mean into the rows of dst (n×D) and returns dst. Centred subtracts in
 	// float64, so a large mean costs no accuracy beyond the rounding of the features.
@@ -33,11 +31,9 @@ type Source[T dense.Float] interface {
 	// or is zero. Nil weights are 1. Calls of f are concurrent.
 	Each(size int, mean []float64, x, y dense.Matrix[T], weights []T, first, second dense.Matrix[T], f func(r *Rows))
 
-	// Centring returns the Centring of the rows.
 	Centring(x, y dense.Matrix[T], weights []T) Centring
 }
 
-// Rows are the arguments and results of the function that Each calls.
 type Rows struct {
 	Lo      int                   // index of the first row
 	Phi     dense.Matrix[float64] // φ − mean
@@ -53,7 +49,6 @@ type Rows struct {
 	phi, y scratch.Buffer[float64]
 }
 
-// New returns a Source of the features of phi.
 func New[T dense.Float](phi Map[T]) Source[T] {
 	s, _ := door.Choose[T, Source[T]](newSingle, newDouble, phi)
 	return s

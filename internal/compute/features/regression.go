@@ -14,7 +14,6 @@ type Regression struct {
 	Facts
 }
 
-// Facts are the vectors and numbers of a Regression without its weights.
 type Facts struct {
 	FeatureMean []float64 // φ̄; zeros without an intercept
 	TargetMean  []float64 // means of b; zeros without an intercept
@@ -30,7 +29,6 @@ type Facts struct {
 	Logs []float64
 }
 
-// LogErrors returns the regression of Logs and the least values, or nil.
 func (r *Regression) LogErrors() (logs *Regression, least []float64) {
 	if len(r.Logs) == 0 {
 		return nil, nil
@@ -39,7 +37,6 @@ func (r *Regression) LogErrors() (logs *Regression, least []float64) {
 	return &Regression{dense.Of(r.Weights.Rows, p, r.Logs[:n]), Facts{FeatureMean: r.FeatureMean, TargetMean: r.Logs[n : n+p]}}, r.Logs[n+p:]
 }
 
-// Intercepts returns the means of the functions at φ = 0.
 func (r *Regression) Intercepts() []float64 {
 	b := slices.Clone(r.TargetMean)
 	for i, v := range r.FeatureMean {
@@ -50,7 +47,6 @@ func (r *Regression) Intercepts() []float64 {
 	return b
 }
 
-// Mean writes the means of the functions into rows.First.
 func (r *Regression) Mean(rows *Rows) {
 	mean := r.About(rows)
 	for i := range mean.Rows {
@@ -84,15 +80,13 @@ func (r *Regression) Deviations(rows *Rows, variances []float64, extra float64) 
 	}
 }
 
-// Mean writes the means of the functions at the rows of x into dst (n×p) and returns dst. Mean
-// allocates a zero dst, and computes size rows at a time.
+// Mean allocates a zero dst, and computes size rows at a time.
 func Mean[T dense.Float](s Source[T], r *Regression, dst, x dense.Matrix[T], size int) dense.Matrix[T] {
 	dst = dense.Ensure(dst, x.Rows, len(r.TargetMean))
 	s.Each(size, r.FeatureMean, x, dense.Matrix[T]{}, nil, dst, dense.Matrix[T]{}, r.Mean)
 	return dst
 }
 
-// Predict returns the means and the standard deviations that predict writes into First and Second.
 func Predict[T dense.Float](s Source[T], r *Regression, x dense.Matrix[T], size int, predict func(r *Rows)) (mean, sd dense.Matrix[T]) {
 	mean, sd = dense.New[T](x.Rows, len(r.TargetMean)), dense.New[T](x.Rows, len(r.TargetMean))
 	s.Each(size, r.FeatureMean, x, dense.Matrix[T]{}, nil, mean, sd, predict)

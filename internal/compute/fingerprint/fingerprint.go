@@ -11,8 +11,7 @@ import (
 
 // Print identifies feature maps by their values. It holds a mark for each feature of queries,
 // followed by a mark for each feature of keys. A mark is a combination of the values of the feature
-// at a few fixed points. Marks of implementations that round differently are close to each other,
-// unlike hashes. The zero value is ready to use, and goroutines may share it.
+// at a few fixed points. The zero value is ready to use, and goroutines may share it.
 type Print struct {
 	once  sync.Once
 	marks []float64
@@ -50,7 +49,6 @@ func marks[T dense.Float](d, m int, maps []func(dst, x dense.Matrix[T]) dense.Ma
 	return marks
 }
 
-// bounded returns x within ±2¹⁰, and 2¹⁰ for NaN.
 func bounded(x float64) float64 {
 	const bound = 1 << 10
 	if x != x {

@@ -54,7 +54,6 @@ func Terms(h int, signs []int8) []uint16 {
 	return terms
 }
 
-// kind returns the number of the combination with four signs.
 func kind(s []int8) int {
 	k := 0
 	if s[1] != s[0] {
@@ -127,7 +126,6 @@ func ApplyCore[T Float](c *Core, x []T, s int) {
 	pool.Put(&c.scratch, g)
 }
 
-// scratch returns at least n elements.
 func scratch[T Float](c *Core, n int) *[]T {
 	g := pool.Get[[]T](&c.scratch)
 	if len(*g) < n {
@@ -136,7 +134,6 @@ func scratch[T Float](c *Core, n int) *[]T {
 	return g
 }
 
-// applyColumn multiplies the column x[0], x[s], x[2s], ….
 func applyColumn[T Float](c *Core, x []T, s int, g []T) {
 	for i := 0; i < c.h; i += 4 {
 		combine((*[kinds]T)(g[4*i:]), x[i*s], x[(i+1)*s], x[(i+2)*s], x[(i+3)*s])
@@ -168,7 +165,6 @@ func combine[T Float](g *[kinds]T, a, b, c, d T) {
 	}
 }
 
-// applyTile multiplies width adjacent columns, with loops along the rows.
 func applyTile[T Float](c *Core, x []T, s, width int, g []T) {
 	for i := 0; i < c.h; i += 4 {
 		combineTile(g[4*i*width:], x[i*s:][:width], x[(i+1)*s:], x[(i+2)*s:], x[(i+3)*s:])
@@ -194,7 +190,6 @@ func applyTile[T Float](c *Core, x []T, s, width int, g []T) {
 	}
 }
 
-// combineTile writes each combination as a row of len(a) elements.
 func combineTile[T Float](g, a, b, c, d []T) {
 	w := len(a)
 	b, c, d = b[:w], c[:w], d[:w]

@@ -11,10 +11,8 @@ import (
 	"github.com/seed-feabd252/randfeat/internal/compute/simd"
 )
 
-// Float is the set of element types.
 type Float interface{ float32 | float64 }
 
-// kernels are the building blocks of one tier and element type, with 1<<log elements a vector.
 type kernels[T Float] struct {
 	log int
 	// single[t], if not nil, is the fastest kernel for one block of 2^t elements. The kernel of the
@@ -115,10 +113,8 @@ func TransformBlocks[T Float](x []T, n int) {
 	}
 }
 
-// transform transforms 2^t elements, at least a vector of the processor. If x does not fit the
-// first cache, transform divides x into segments, transforms the segments by recursion, and runs
-// the stages across segments. streaming reports whether x is a segment of a slice larger than the
-// second cache.
+// transform transforms 2^t elements, at least a vector of the processor. streaming reports whether
+// x is a segment of a slice larger than the second cache.
 func (k *kernels[T]) transform(x []T, t int, streaming bool) {
 	if len(x) <= firstCache/simd.Size[T]() {
 		k.cached(x, t, streaming)
@@ -132,7 +128,6 @@ func (k *kernels[T]) transform(x []T, t int, streaming bool) {
 	k.across(x, segment, s)
 }
 
-// stagesAcross returns the binary logarithm of the number of segments of x.
 func stagesAcross[T Float](x []T) int {
 	if len(x) < memory/simd.Size[T]() {
 		return outer
@@ -140,7 +135,6 @@ func stagesAcross[T Float](x []T) int {
 	return 2 * outer
 }
 
-// across runs the last s stages, outer or 2·outer of them, on the segments of x.
 func (k *kernels[T]) across(x []T, segment, s int) {
 	if s == outer {
 		k.pass[outer](&x[0], segment, segment, 1)
@@ -149,9 +143,7 @@ func (k *kernels[T]) across(x []T, segment, s int) {
 	k.columnStages(x, segment, segment)
 }
 
-// columnStages runs the stages h = segment, 2·segment, … segment·segments/2 on the first columns of
-// all segments. The last segment may end after these columns. Two passes run on a range of columns
-// at a time: the first reads the range from memory, and the second from a cache.
+// Two passes run on a range of columns: the first reads it from memory, the second from a cache.
 func (k *kernels[T]) columnStages(x []T, segment, columns int) {
 	width := min(columns, rangeBytes/simd.Size[T]())
 	for c := 0; c < columns; c += width {
@@ -162,8 +154,7 @@ func (k *kernels[T]) columnStages(x []T, segment, columns int) {
 	}
 }
 
-// cached transforms 2^t elements that stay in the first cache. If streaming is true, the first
-// stages prefetch the elements behind x.
+// If streaming is true, the first stages prefetch the elements behind x.
 func (k *kernels[T]) cached(x []T, t int, streaming bool) {
 	r := k.first(t)
 	count := len(x) >> (k.log + r)
@@ -175,9 +166,8 @@ func (k *kernels[T]) cached(x []T, t int, streaming bool) {
 	k.passes(x, r)
 }
 
-// first returns the number of stages across vectors that run together with the stages inside
-// vectors: all stages if there are enough registers, and otherwise the stages that remain before
-// the widest passes.
+// All stages across vectors run together with the stages inside vectors if there are enough
+// registers; otherwise those that remain before the widest passes do.
 func (k *kernels[T]) first(t int) int {
 	radix := len(k.pass) - 1
 	if r := t - k.log; r > radix {
@@ -186,7 +176,6 @@ func (k *kernels[T]) first(t int) int {
 	return t - k.log
 }
 
-// passes runs the stages behind the transforms of blocks of 2^r vectors.
 func (k *kernels[T]) passes(x []T, r int) {
 	radix := len(k.pass) - 1
 	for h := 1 << (k.log + r); h < len(x); h <<= radix {

@@ -1,8 +1,7 @@
 package fwht
 
 // reference defines every other implementation: the stages h = 1, 2, 4, … give the expression of
-// each element of the result. Two stages share a pass over x. This halves the memory traffic and
-// changes no expression.
+// each element of the result.
 func reference[T Float](x []T) {
 	h := 1
 	for ; h*2 < len(x); h *= 4 {
@@ -15,7 +14,6 @@ func reference[T Float](x []T) {
 	}
 }
 
-// twoStages runs stages h and 2h on the quarters a, b, c, d, of length h each.
 func twoStages[T Float](a, b, c, d []T) {
 	b, c, d = b[:len(a)], c[:len(a)], d[:len(a)]
 	for i := range a {
@@ -26,7 +24,6 @@ func twoStages[T Float](a, b, c, d []T) {
 	}
 }
 
-// stage runs the stage h = len(a) on the halves a and b.
 func stage[T Float](a, b []T) {
 	b = b[:len(a)]
 	for i := range a {

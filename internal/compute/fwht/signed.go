@@ -40,7 +40,6 @@ func Signed[T Float](dst, src, signs []T, n int) {
 	}
 }
 
-// signedTransform is Signed for one block of 2^t elements.
 func (k *kernels[T]) signedTransform(dst, src, signs []T, t int) {
 	if len(src) == 0 {
 		clear(dst)
@@ -61,7 +60,6 @@ func (k *kernels[T]) signedTransform(dst, src, signs []T, t int) {
 	k.across(dst, segment, s)
 }
 
-// signedBlocks is Signed for blocks of 2^r vectors.
 func (k *kernels[T]) signedBlocks(dst, src, signs []T, r int) {
 	n := 1 << (k.log + r)
 	if count := len(src) / n; count > 0 {

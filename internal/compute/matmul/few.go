@@ -22,7 +22,6 @@ const (
 	fewBytes = 1 << 12
 )
 
-// few is a product of few rows of A with a B that is not packed. A piece is some columns of C.
 type few[T Float] struct {
 	alpha, beta T
 	a, b, c     operand[T]
@@ -30,8 +29,7 @@ type few[T Float] struct {
 	rows        []T // memory of the rows of A
 }
 
-// mulFew computes the product and returns true. It returns false if A has many rows, if B has no
-// row or fewer columns than a vector, or if the tier has no kernels for few rows.
+// mulFew returns false if A has many rows, B has too few rows or columns, or the tier no kernels.
 func mulFew[T Float](alpha T, a, b operand[T], beta T, c operand[T]) bool {
 	k := best[T]()
 	if c.rows == 0 || c.rows > fewRows || b.rows == 0 || b.cols < k.lanes || k.dots == nil {
@@ -53,7 +51,6 @@ func mulFew[T Float](alpha T, a, b operand[T], beta T, c operand[T]) bool {
 	return true
 }
 
-// gather copies A, so that the elements of its rows are adjacent.
 func (p *few[T]) gather() {
 	n := p.a.cols
 	p.rows = cache.Aligned(p.rows, p.a.rows*n)
@@ -65,7 +62,6 @@ func (p *few[T]) gather() {
 	p.a = operand[T]{rows: p.a.rows, cols: n, data: p.rows, stride: n}
 }
 
-// Piece computes some columns of C.
 func (p *few[T]) Piece(i int) {
 	from := i * p.columns
 	to := min(from+p.columns, p.c.cols)
@@ -78,7 +74,6 @@ func (p *few[T]) Piece(i int) {
 	pool.Put(&fewSums, s)
 }
 
-// sums is the memory of a piece.
 type sums[T Float] struct {
 	data []T
 	wide []T // elements of 16 bits
@@ -89,7 +84,6 @@ func (p *few[T]) at(i, j, last int) target[T] {
 	return target[T]{&p.c.data[i*p.c.stride+j], p.c.stride, last}
 }
 
-// dots computes columns from ≤ j < to of C. Each column of B is adjacent elements.
 func (p *few[T]) dots(s *sums[T], from, to int) {
 	k := best[T]()
 	whole := from + (to-from)/k.lanes*k.lanes
@@ -133,7 +127,6 @@ func (p *few[T]) dots(s *sums[T], from, to int) {
 	}
 }
 
-// inPlace reports whether kernels read n elements of 16 bits of each column of B in place.
 func (p *few[T]) inPlace(n int) bool {
 	k := best[T]()
 	return p.b.half != nil && k.halfDots[0] != nil && n%(2*k.lanes) == 0
@@ -143,8 +136,7 @@ func (p *few[T]) inPlace(n int) bool {
 // many bytes in each step of a distance.
 func aheadBy(least, bytes, distance int) int { return (least + bytes - 1) / bytes * distance }
 
-// rest adds the products of a block of n inner indices for the last columns of C, which are fewer
-// than a vector. Columns of b are stride apart.
+// Columns of b are stride apart.
 func (p *few[T]) rest(s *sums[T], b []T, stride, block, n, at, to int, beta T) {
 	k := best[T]()
 	s.data = cache.Aligned(s.data, n*k.lanes)
@@ -177,8 +169,7 @@ func (p *few[T]) adds(s *sums[T], from, to int) {
 	}
 }
 
-// add adds the products of a block of n inner indices for columns at ≤ j < to, in panels of so many
-// vectors. The sums begin with column first.
+// The sums begin with column first.
 func (p *few[T]) add(s *sums[T], block, n, first, at, to int, beta T, vectors int) {
 	if at == to {
 		return

@@ -36,13 +36,11 @@ type Packed[T Float] struct {
 // its rows are hardly longer than the rows of a panel.
 const narrowPanels = 2
 
-// isNarrow reports whether kernels read B in place.
 func isNarrow[T Float](b operand[T]) bool {
 	panel := 2 * best[T]().lanes
 	return !b.trans && b.rows > 0 && b.cols%panel == 0 && b.cols <= narrowPanels*panel && b.stride <= 2*b.cols
 }
 
-// rightOf returns panel i of the block of n rows of p from row lo on, and its number of vectors.
 func rightOf[T Float](p *Packed[T], k *kernels[T], lo, n, i int) (right[T], int) {
 	if p.stride > 0 {
 		return right[T]{first: &p.data[lo*p.stride+i*2*k.lanes], row: p.stride, panel: 2 * k.lanes}, 2
@@ -51,7 +49,6 @@ func rightOf[T Float](p *Packed[T], k *kernels[T], lo, n, i int) (right[T], int)
 	return right[T]{first: &b[0], row: vectors * k.lanes, panel: n * 2 * k.lanes}, vectors
 }
 
-// Dims returns the dimensions of the operand.
 func (p *Packed[T]) Dims() (rows, cols int) { return p.rows, p.cols }
 
 // Pack copies B to p. It uses the memory of p again.
@@ -77,7 +74,6 @@ func (instance[T]) pack(p *Packed[T], b operand[T]) {
 	p.from = operand[T]{}
 }
 
-// panel is rightOf for the elements of a panel.
 func panel[T Float](p *Packed[T], k *kernels[T], lo, n, i int) ([]T, int) {
 	width := (p.cols + k.lanes - 1) / k.lanes * k.lanes
 	at := i * 2 * k.lanes
@@ -110,8 +106,6 @@ func (t *packing[T]) Piece(piece int) {
 
 func panels[T Float](k *kernels[T], n int) int { return (n + 2*k.lanes - 1) / (2 * k.lanes) }
 
-// packPanel writes a panel: n rows of vectors·k.lanes elements, with lanes elements from b and then
-// zeros.
 func packPanel[T Float](k *kernels[T], dst, b []T, n, vectors, lanes, row, col int) {
 	width, bytes := vectors*k.lanes, simd.Size[T]()
 	switch {
@@ -139,7 +133,6 @@ func packPanel[T Float](k *kernels[T], dst, b []T, n, vectors, lanes, row, col i
 	}
 }
 
-// packElements writes n rows of lanes elements of b and zeros up to width, next elements apart.
 func packElements[T Float](dst, b []T, n, width, lanes, next, row, col int) {
 	for l := range n {
 		to := dst[l*next:][:width]
@@ -150,8 +143,6 @@ func packElements[T Float](dst, b []T, n, width, lanes, next, row, col int) {
 	}
 }
 
-// packedPart returns how many rows and columns of a k×n operand are packed at a time: multiples of
-// a block and of a panel, unless there are fewer.
 func packedPart[T Float](k, n int) (rows, columns int) {
 	panel, elements := 2*best[T]().lanes, packedBytes/simd.Size[T]()
 	columns = min(max(n, 1), elements/depth/panel*panel)

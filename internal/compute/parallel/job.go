@@ -7,7 +7,6 @@ import (
 	"time"
 )
 
-// job is the memory of a call of Do. Later calls use it again.
 type job struct {
 	task Task
 	n    int64
@@ -38,7 +37,6 @@ const (
 
 var jobs = sync.Pool{New: func() any { return &job{done: make(chan struct{}, 1)} }}
 
-// ticket admits a helper to one call of a job.
 type ticket struct {
 	j    *job
 	call uint64
@@ -54,7 +52,6 @@ func (j *job) begin(n int, t Task) ticket {
 	return ticket{j, call}
 }
 
-// join reports whether the call of the ticket is still open. If so, it adds a helper to the call.
 func (t ticket) join() bool {
 	for {
 		s := t.j.state.Load()

@@ -11,21 +11,15 @@ import (
 	"github.com/seed-feabd252/randfeat/internal/memory/pool"
 )
 
-// Task is work whose pieces may run in any order and at the same time. A task usually holds the
-// arguments of one call. The type of the second argument of Do has the method Piece, in the same
-// package and mostly in the same file as the call of Do.
+// Task is work whose pieces may run in any order and at the same time.
 type Task interface {
-	// Piece does piece i.
 	Piece(i int)
 }
 
 // Do calls t.Piece(i) once for every 0 ≤ i < n, in no particular order, on the calling goroutine
-// and up to GOMAXPROCS − 1 others. Do returns when all pieces are done. The calling goroutine works
-// alone if there is one piece, or if other calls keep all processors busy. A panic in a piece
-// reaches the caller, and runtime.Goexit in a piece ends the calling goroutine, whichever goroutine
-// ran the piece. A piece may call Do.
-//
-// Do allocates only if more calls run at a time than ever before.
+// and up to GOMAXPROCS − 1 others, and returns when all pieces are done. A panic in a piece reaches
+// the caller, and runtime.Goexit in a piece ends the calling goroutine. A piece may call Do. Do
+// allocates only if more calls run at a time than ever before.
 func Do(n int, t Task) {
 	helpers := 0
 	if n > 1 {
@@ -67,14 +61,12 @@ func Rows(n, grain int, f func(lo, hi int)) {
 	ranges.Put(r)
 }
 
-// Pieces calls f(i) once for every 0 ≤ i < n, as Do calls Piece.
 func Pieces(n int, f func(i int)) { Do(n, function(f)) }
 
 type function func(i int)
 
 func (f function) Piece(i int) { f(i) }
 
-// rowRanges is the Task behind Rows.
 type rowRanges struct {
 	n, grain int
 	f        func(lo, hi int)

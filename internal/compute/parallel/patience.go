@@ -45,7 +45,7 @@ func invite(t ticket) {
 	}
 }
 
-// assist helps job after job until next finds none. Its goroutine counts as idle when it starts.
+// The goroutine of assist counts as idle when it starts.
 func assist() {
 	for {
 		t, ok := next()

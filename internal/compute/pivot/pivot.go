@@ -1,12 +1,8 @@
 // Package pivot chooses columns of a positive semi-definite matrix A by randomly pivoted Cholesky
 // factorisation: the probability of the next pivot is proportional to the diagonal of the residual
-// A − A_:P·A_PP⁻¹·A_P: of the pivots P so far [Chen, Epperly, Tropp & Webber 2023].
-//
-// Choose draws a block of proposals at once, with probabilities proportional to upper bounds of the
-// residual, and accepts a proposal with the probability residual/bound. So the pivots have the
-// distribution of pivots drawn one by one, and matrix products do most of the work. Bounds are
-// earlier diagonals of the residual, which Choose computes again when rejected proposals would cost
-// more [Epperly, Tropp & Webber 2024]. docs/references.md has the papers.
+// A − A_:P·A_PP⁻¹·A_P: of the pivots P so far [Chen, Epperly, Tropp & Webber 2023]. Choose draws a
+// block of proposals with probabilities proportional to upper bounds of the residual, and accepts a
+// proposal with the probability residual/bound [Epperly, Tropp & Webber 2024].
 package pivot
 
 import (
@@ -75,7 +71,6 @@ type Chooser[T dense.Float] struct {
 	inverse, mixed scratch.Buffer[T]
 }
 
-// candidate is a proposal that the pivots before its block do not exclude.
 type candidate struct {
 	at    int     // index of the column
 	order int     // number of proposals up to this one
@@ -123,7 +118,6 @@ func (c *Chooser[T]) Choose(a Matrix[T], count int, diagonal, weights, least []f
 
 func (c *Chooser[T]) stopped() bool { return c.Stop != nil && c.Stop() }
 
-// propose draws a block of proposals, or returns false if all bounds are 0.
 func (c *Chooser[T]) propose(weights []float64, count int, rng *rand.Rand) bool {
 	total := 0.0
 	for i, x := range c.bounds {
@@ -147,8 +141,7 @@ func (c *Chooser[T]) propose(weights []float64, count int, rng *rand.Rand) bool 
 	return true
 }
 
-// consider computes the rows of F for the proposals. consider keeps as candidates the proposals
-// with a sufficient residual.
+// consider keeps as candidates the proposals with a sufficient residual.
 func (c *Chooser[T]) consider(rng *rand.Rand) {
 	n, before := len(c.drawn), len(c.pivots)
 	c.candidates = c.candidates[:0]
@@ -224,7 +217,6 @@ func (c *Chooser[T]) filter(limit int) {
 	c.rate = float64(len(c.kept)+1) / float64(examined-again+1)
 }
 
-// bound lowers the bound of a residual to left.
 func (c *Chooser[T]) bound(at int, left float64) {
 	if !(left > c.least[at]) {
 		left = 0
@@ -232,7 +224,6 @@ func (c *Chooser[T]) bound(at int, left float64) {
 	c.bounds[at] = min(c.bounds[at], left)
 }
 
-// proposing computes rows of F and elements of A for proposals, proposalGrain per Piece.
 type proposing[T dense.Float] Chooser[T]
 
 func (t *proposing[T]) Piece(i int) {
@@ -271,7 +262,6 @@ func (c *Chooser[T]) complete(rows, given dense.Matrix[T]) {
 	}
 }
 
-// extend makes a block of the pivots of the last proposals.
 func (c *Chooser[T]) extend() {
 	p := len(c.kept)
 	if p == 0 {
@@ -317,7 +307,6 @@ func (c *Chooser[T]) invert(dst dense.Matrix[T]) {
 	}
 }
 
-// pays reports whether settle costs less than the expected rejected proposals.
 func (c *Chooser[T]) pays(count int) bool {
 	m := len(c.pivots)
 	left := float64(count - m)
@@ -325,13 +314,11 @@ func (c *Chooser[T]) pays(count int) bool {
 	return m > c.known && rejections*c.cost((m+count)/2) >= float64(len(c.bounds))*c.cost(m)
 }
 
-// cost returns the multiply-adds for the unknown columns of a row of F with m columns.
 func (c *Chooser[T]) cost(m int) float64 {
 	return float64(m-c.known) * (elementCost + float64(m+c.known)/2)
 }
 
-// settle computes the columns of F for all pivots, and the diagonal of the residual. F has at most
-// count columns.
+// F has at most count columns.
 func (c *Chooser[T]) settle(count int) {
 	n := len(c.bounds)
 	if c.known == 0 {
@@ -345,7 +332,6 @@ func (c *Chooser[T]) settle(count int) {
 	c.known, c.rate = len(c.pivots), 1
 }
 
-// settling is the task that computes columns of F, rowGrain rows per Piece.
 type settling[T dense.Float] Chooser[T]
 
 func (t *settling[T]) Piece(i int) {

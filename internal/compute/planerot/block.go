@@ -8,7 +8,6 @@ import (
 	"github.com/seed-feabd252/randfeat/internal/memory/pool"
 )
 
-// kernels are the innermost loops of one tier and element type, with distances in bytes.
 type kernels[T Float] struct {
 	lanes int // elements of a vector
 	// turn[v-1] applies count rotations to a block with v vectors for each coordinate. Rotations
@@ -23,7 +22,6 @@ type kernels[T Float] struct {
 
 var best32, best64 = kernels32[simd.Best], kernels64[simd.Best]
 
-// best returns the kernels of the highest tier, or nil for the reference.
 func best[T Float]() *kernels[T] { return simd.Of[kernels[T], T](best32, best64) }
 
 const (
@@ -34,7 +32,6 @@ const (
 	blockBytes = 1 << 23
 )
 
-// vectors returns the largest number of vectors of a coordinate in a block, for rows of d elements.
 func (k *kernels[T]) vectors(d int) int {
 	return min(mostVectors, max(1, blockBytes/k.elements(d, 1)/simd.Size[T]()))
 }
@@ -44,7 +41,6 @@ func (k *kernels[T]) elements(d, vectors int) int {
 	return max(1, squares) * k.lanes * k.lanes * vectors
 }
 
-// rows is ApplyRows for at least one row and one turn.
 func (k *kernels[T]) rows(dst, x Rows[T], n, d int, turns []Turn[T], inverse bool) {
 	group := k.lanes * k.vectors(d)
 	block := pool.Get[[]T](&blocks)
@@ -60,7 +56,6 @@ func (k *kernels[T]) rows(dst, x Rows[T], n, d int, turns []Turn[T], inverse boo
 	pool.Put(&blocks, block)
 }
 
-// group is ApplyRows for n rows that fit a block.
 func (k *kernels[T]) group(block []T, dst, x Rows[T], n, d int, turns []Turn[T], inverse bool) {
 	bytes := simd.Size[T]()
 	vectors := (n + k.lanes - 1) / k.lanes

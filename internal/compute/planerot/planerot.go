@@ -1,21 +1,14 @@
 // Package planerot applies long lists of plane rotations to vectors and to the rows of matrices,
-// for float32 and float64.
+// for float32 and float64. A group of rows is transposed into a block, in which the elements of one
+// coordinate are adjacent, rotated there, and transposed back. A transposition takes O(d)
+// operations a row, and N rotations take O(N).
 //
-// Rotations of one vector are short scalar operations with unpredictable addresses. Rotations of
-// many rows use the vectors of the processor. A group of rows is transposed into a block, in which
-// the elements of one coordinate are adjacent, rotated there, and transposed back. A transposition
-// takes O(d) operations a row, and N rotations take O(N).
-//
-// Rotations of different axes commute. Arrange finds an order in which a rotation seldom waits for
-// another.
-//
-// Every product and every sum is rounded, in every tier, and no operation mixes rows. The result is
+// Every product and every sum is rounded, in every tier, and no operation mixes rows: the result is
 // a function of the row alone, with the same bits on every processor.
 package planerot
 
 import "fmt"
 
-// Float is the set of element types.
 type Float interface{ float32 | float64 }
 
 // Turn is the rotation
@@ -91,7 +84,6 @@ func ApplyRows[T Float](dst, x Rows[T], n, d int, turns []Turn[T], inverse bool)
 // time of one rotation of the row in pure Go.
 const transposing = 8
 
-// reference is ApplyRows in pure Go.
 func reference[T Float](dst, x Rows[T], n, d int, turns []Turn[T], inverse bool) {
 	// A function value is not inlined: the inlined loop would run out of registers.
 	apply := Apply[T]

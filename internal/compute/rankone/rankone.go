@@ -1,21 +1,16 @@
-// Package rankone updates a matrix S, which stays in the first cache, token by token: a token
-// multiplies S by a vector, adds an outer product to S, and multiplies S by its query, in one pass
-// over the rows of S.
+// Package rankone updates a rows×columns matrix S token by token: a token multiplies S by a vector,
+// adds an outer product to S, and multiplies S by its query, in one pass over the rows of S. The
+// columns of S lie in panels of a few vectors of the processor, packed so that a panel fits the
+// first cache, and one call takes many tokens through the panel.
 //
-// S is dense, rows×columns. Its columns are independent, and lie in panels of a few vectors of the
-// processor. A panel is packed, so that all of its rows fit the first cache, and one call takes
-// many tokens through the panel. For each token a row of S is loaded once and stored once.
-// Meanwhile the row is added to the product with the query of the token, and to the product with
-// the vector that the next token subtracts. Four tokens pass a row together if they correct nothing
-// and decay all rows alike. Four tokens that correct S pass a row together if they decay all rows
-// alike and have one head of queries: with S before the four tokens,
+// Four tokens pass a row together if they correct nothing and decay all rows alike. Four tokens
+// that correct S do if they also have one head of queries: with S before the four tokens,
 //
 //	u_j = β_j·(v_j − f_j·(G_0j·Σ_i c_ji·S_i + Σ_{l<j} G_{l+1,j}·(c_j·k_l)·u_l))
 //	out_j = s_j·(G_{0,j+1}·Σ_i q_ji·S_i + Σ_{l≤j} G_{l+1,j+1}·(q_j·k_l)·u_l)
 //
-// with G_ab = g_a·…·g_{b−1}. The next four tokens read the sum S_i ← G_04·S_i + Σ_j
-// k_ji·G_{j+1,4}·u_j while it is in registers. If a decay is above 256 in size, or NaN, tokens pass
-// one by one, because G might overflow.
+// with G_ab = g_a·…·g_{b−1}. If a decay is above 256 in size, or NaN, tokens pass one by one,
+// because G might overflow.
 package rankone
 
 import (
@@ -107,7 +102,6 @@ func (p *Pass[T]) check() {
 	}
 }
 
-// holds reports whether m has n rows of cols elements from element distance on.
 func holds[T dense.Float](m dense.Matrix[T], n, cols, distance int) bool {
 	return cols == 0 || len(m.Data) >= (n-1)*m.Stride+distance+cols
 }

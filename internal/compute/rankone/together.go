@@ -84,10 +84,9 @@ func (p *Pass[T]) mild() bool {
 	return true
 }
 
-// fade multiplies the products of each four tokens by the decays of the tokens between them, and
-// sets fades to products of decays: from the first token to each token, which multiply S before the
-// group, and from behind each of the first three tokens to the last, which multiply the sum that it
-// adds.
+// fade multiplies the products of each four tokens by the decays between them, and sets fades to
+// the products of decays from the first token to each, and from behind each of the first three to
+// the last.
 func (p *Pass[T]) fade() {
 	if !p.decays() {
 		return
@@ -116,5 +115,4 @@ func (p *Pass[T]) fade() {
 	}
 }
 
-// decay returns the decay of token t, which all rows have.
 func (p *Pass[T]) decay(t int) T { return p.Decays.Data[t*p.Decays.Stride] }

@@ -15,7 +15,6 @@ const (
 	ListedMore = 2 * ListedStep // ListedProducts looks at as many addresses after the last
 )
 
-// ListedBytes returns the number of bytes of a query for ListedProducts.
 func ListedBytes(words, width int) int {
 	return headBytes + (words+chunkWords-1)/chunkWords*8/width*digitsEach(width)*headBytes
 }
@@ -88,8 +87,7 @@ func ListedProducts(dst []float32, rows []*byte, query []byte, n, words, width i
 	}
 }
 
-// ListedRange is ListedProducts for n rows side by side. n may be any number. It lists rows of 1
-// bit, because products take longer than reading them, and the last rows.
+// ListedRange is ListedProducts for n rows side by side. n may be any number.
 func ListedRange(dst []float32, rows []uint64, query []byte, n, words, width int) {
 	done := n / ListedStep * ListedStep
 	rows, _ = rows[:n*words], query[ListedBytes(words, width)-1]

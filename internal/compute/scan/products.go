@@ -71,15 +71,12 @@ func Magnitude[T float32 | float64](x []T) float64 {
 	return 0
 }
 
-// DigitWords returns the number of words of a query in the layout of Digits.
 func DigitWords(words, width int) int {
 	return constantWords + (words+stripWords-1)/stripWords*stripWords*digits(width)
 }
 
-// digits returns the number of digits of a query for each byte of a row.
 func digits(width int) int { return digitsEach(width) * 8 / width }
 
-// digitsEach returns the number of digits of an element of a query.
 func digitsEach(width int) int { return min(2, (width+1)/2) }
 
 // Digits arranges a query for rows of so many words, with codes of 8, 4, 2 or 1 bits. dst begins
@@ -124,16 +121,11 @@ func places(n, words, width int, f func(i, at, part int)) {
 	})
 }
 
-// Products sets dst[k·stride+i] to the product of row i with query k,
-//
-//	Σ (2·code − (2^width − 1))·whole
-//
-// over elements, for n rows and so many queries, with codes of 8, 4, 2 or 1 bits. digits are the
-// queries, one after another, in the layout of Digits.
-//
-// The sums h over the upper digits and l over the lower digits are exact. The result is 256·h + l,
-// where h, l and the addition are rounded to float32: it is the same in every tier. The error is at
-// most 2⁻²³ times |256·h| + |l|. For codes of 1 and 2 bits the result is l.
+// Products sets dst[k·stride+i] to the product Σ (2·code − (2^width − 1))·whole over the elements
+// of row i and query k, for n rows and so many queries, with codes of 8, 4, 2 or 1 bits. digits are
+// the queries, one after another, in the layout of Digits. The sums h over the upper digits and l
+// over the lower digits are exact. The result is 256·h + l, where h, l and the addition are rounded
+// to float32: it is the same in every tier. The error is at most 2⁻²³ times |256·h| + |l|.
 func Products(dst []float32, rows, digits []uint64, n, words, width, queries, stride int) {
 	if n == 0 || queries == 0 {
 		return
@@ -147,7 +139,6 @@ func Products(dst []float32, rows, digits []uint64, n, words, width, queries, st
 	}
 }
 
-// tierOfProducts returns the tier that runs Products and Sums.
 func tierOfProducts() simd.Tier {
 	if tier == simd.AVX512 && !byteProducts {
 		return simd.AVX2

@@ -21,7 +21,6 @@ const (
 	groupWords = zeroWord + 1
 )
 
-// WeightWords returns the number of words of the weights of n rows in the layout of Weigh.
 func WeightWords(n int) int { return (n + GroupRows - 1) / GroupRows * groupWords }
 
 // SumPlaces returns the number of elements of a weighted sum of rows of so many words, before
@@ -33,9 +32,7 @@ func SumPlaces(words, width int) int { return (words + 3) / 4 * 32 * (8 / width)
 // over Largest. The error of a weight is at most half a step. The last group may be shorter. If a
 // weight is NaN or ±Inf, the step of its group and the sums over the group are NaN.
 //
-// A group has 16 words with the multiples, in the layout of the kernels of the tier. One more word
-// has the step, and the sum of the multiples times 2^width − 1. The other words are for PartSum and
-// ZeroSum.
+// A group has 16 words with the multiples, in the layout of the kernels of the tier.
 func Weigh(dst []uint64, w, scales []float32, width int) {
 	dst, scales = dst[:WeightWords(len(w))], scales[:len(w)]
 	odd := 1<<width - 1
@@ -106,7 +103,6 @@ func usual(group []uint64) bool {
 	return step >= 0x1p-110 && step <= math.MaxFloat32
 }
 
-// weighAgain rounds the weights of a group for which usual returns false.
 func weighAgain(group []uint64, w, scales []float32, odd int) {
 	var v [GroupRows]float64
 	peak := 0.0

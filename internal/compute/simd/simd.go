@@ -20,7 +20,6 @@ import (
 // the lower.
 type Tier int
 
-// The tiers.
 const (
 	Generic Tier = iota // pure Go
 	AVX2                // AVX2, FMA and F16C
@@ -28,10 +27,8 @@ const (
 	NEON                // ASIMD, which every arm64 processor has
 )
 
-// Size returns the size of an element in bytes.
 func Size[T float32 | float64]() int { return int(unsafe.Sizeof(T(0))) }
 
-// Of returns single if T is float32, and double if T is float64.
 func Of[K any, T float32 | float64, S, D any](single *S, double *D) *K {
 	if Size[T]() == 4 {
 		return (*K)(unsafe.Pointer(single))
@@ -45,7 +42,6 @@ const disable = "RANDFEAT_DISABLE"
 // on other architectures and under the build tags purego and noasm.
 var Best = allowed(detect(), os.Getenv(disable), os.Stderr)
 
-// Tiers returns the tiers that this machine may use, from Generic to Best.
 func Tiers() []Tier {
 	if Best == NEON {
 		return []Tier{Generic, NEON}

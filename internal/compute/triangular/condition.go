@@ -13,7 +13,6 @@ import (
 // most 2, and the condition number is at most Σ_l 2·(2l+1) = 512.
 const most = 1024
 
-// original is a copy of a lower triangle of order at most Block, before its inversion.
 type original[T dense.Float] [Block * Block]T
 
 // invert replaces the triangle t with the diagonal diag (nil for ones) by its inverse, and reports

@@ -14,7 +14,6 @@ type PanelFactor[T dense.Float] struct {
 	transposed, inverted bool
 }
 
-// Scratch is working memory. The zero value is ready for use.
 type Scratch[T dense.Float] struct {
 	packed matmul.Packed[T]
 	rows   []T
@@ -23,8 +22,8 @@ type Scratch[T dense.Float] struct {
 
 // PanelFactor returns the factor of the n×n matrix t, for systems with Tᵀ if transposed is true.
 // The factor owns the memory of t. diag is the diagonal of t, or nil for ones. PanelFactor does not
-// read the elements of t on and above the diagonal. The strips of package matmul divide the rows.
-// For a strip B, with the rows A above and R below,
+// read the elements of t on and above the diagonal. For a strip B, with the rows A above and R
+// below,
 //
 //	T_BA ← −T_BB⁻¹·T_BA,  T_BB ← T_BB⁻¹,  or
 //	T_RB ← −T_RB·T_BB⁻¹,  T_BB ← T_BB⁻¹   for Tᵀ.

@@ -15,12 +15,10 @@ func AffineEach[T Float](x []T, a T, b []T, c T) {
 	affineEach(x, a, first(b, len(x)), c)
 }
 
-// Scale sets x[i] = a·x[i].
 func Scale[T Float](x []T, a T) {
 	affine(x, x, a, T(math.Copysign(0, -1))) // a number plus −0 is the number
 }
 
-// Multiply sets x[i] = x[i]·a[i]. a may be x.
 func Multiply[T Float](x, a []T) {
 	multiply(x, first(a, len(x)))
 }

@@ -5,14 +5,12 @@ func Exp[T Float](dst, x []T) {
 	expMinus(first(dst, len(x)), x, 0)
 }
 
-// ExpMinus sets dst[i] = e^(x[i] − c), where the difference is rounded once. dst
-// may be x.
+// ExpMinus sets dst[i] = e^(x[i] − c), where the difference is rounded once.
 func ExpMinus[T Float](dst, x []T, c T) {
 	expMinus(first(dst, len(x)), x, c)
 }
 
-// ExpDiff sets dst[i] = e^((x[i] − a[i]) − b[i]), where both differences are
-// rounded, in this order. dst may be x, a or b.
+// ExpDiff sets dst[i] = e^((x[i] − a[i]) − b[i]), where both differences are rounded.
 func ExpDiff[T Float](dst, x, a, b []T) {
 	n := len(x)
 	expDiff(first(dst, n), x, first(a, n), first(b, n))

@@ -22,7 +22,6 @@ func ExpRows[T Float](x []T, stride, rows int, a, b, sums []T) {
 	}
 }
 
-// matrix returns the elements of a matrix, from the first to the last.
 func matrix[T Float](x []T, stride, rows, cols int) []T {
 	if stride < cols {
 		panic("vecmath: rows overlap")

@@ -29,7 +29,6 @@ func cosOf(x float64) float64 {
 	return c
 }
 
-// sincosOf returns sin x and cos x with errors below 1 ulp.
 func sincosOf(x float64) (s, c float64) {
 	a := math.Abs(x)
 	if !(a <= math.MaxFloat64) {

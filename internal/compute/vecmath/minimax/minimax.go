@@ -2,7 +2,6 @@
 // generators of its assembly and for its reference.
 package minimax
 
-// Constants are the constants of a function for float32 and for float64.
 type Constants struct{ Single, Double []float64 }
 
 // Constants as sums of terms: each term is the rounded difference of the constant and the terms
