@@ -22,6 +22,5 @@
 // metadata, sorted by key, and then of "name\ndtype\nd₀,d₁,…\n" and the bytes of each tensor,
 // sorted by name.
 //
-// A file must be complete, and every tensor and every key must be a part of the value. Memory is
-// proportional to the bytes that Read has read.
+// A file must be complete, and every tensor and every key must be a part of the value.
 package archive

@@ -30,9 +30,8 @@ const (
 )
 
 // Write writes the value v, a struct or a value of an interface or pointer type of package
-// registry, as a safetensors file. name is the name of v. T is the element type of the computations
-// of v. Write writes nothing if it returns an error for a part of v. Errors begin with of, a
-// package.
+// registry, as a safetensors file. T is the element type of the computations of v. Write writes
+// nothing if it returns an error for a part of v. Errors begin with of, a package.
 func Write[T dense.Float, V any](w io.Writer, of, name string, v V) error {
 	f, err := encode(name, typeName[T](), reflect.ValueOf(&v).Elem())
 	if err == nil {
@@ -41,7 +40,6 @@ func Write[T dense.Float, V any](w io.Writer, of, name string, v V) error {
 	return wrap(of, err)
 }
 
-// Marshal returns the bytes that Write writes.
 func Marshal[T dense.Float, V any](of, name string, v V) ([]byte, error) {
 	var b bytes.Buffer
 	err := Write[T](&b, of, name, v)
@@ -101,7 +99,6 @@ func typeName[T dense.Float]() string { return reflect.TypeFor[T]().String() }
 
 type encoder struct{ file safetensors.File }
 
-// part adds the part v of the given name. depth counts the interfaces around v.
 func (e *encoder) part(name string, v reflect.Value, depth int) error {
 	if isRecord(v) {
 		return fields(name, v, func(name string, v reflect.Value) error { return e.part(name, v, depth) })
@@ -142,7 +139,6 @@ func canBeNil(k reflect.Kind) bool {
 	return k == reflect.Interface || k == reflect.Pointer || k == reflect.Slice
 }
 
-// dynamic adds the value of an interface or a pointer.
 func (e *encoder) dynamic(name string, v reflect.Value, depth int) error {
 	if depth == deepest {
 		return fmt.Errorf("%s is more than %d values deep", name, deepest)
@@ -159,7 +155,6 @@ func (e *encoder) dynamic(name string, v reflect.Value, depth int) error {
 	return e.part(inside(name, k.Of), reflect.ValueOf(recipe), depth+1)
 }
 
-// inside returns the name of the recipe, of type t, of the interface with the given name.
 func inside(name string, t reflect.Type) string {
 	if t.Kind() == reflect.Struct {
 		return name
@@ -169,11 +164,9 @@ func inside(name string, t reflect.Type) string {
 
 func element(name string, i int) string { return name + "." + strconv.Itoa(i) }
 
-// isRecord reports whether Write writes v field by field.
 func isRecord(v reflect.Value) bool { return v.Kind() == reflect.Struct && !isArray(v.Type()) }
 
-// fields calls f for each field of the struct v that is in files, with the name of the part. The
-// fields of an embedded struct are fields of v.
+// The fields of an embedded struct are fields of v.
 func fields(name string, v reflect.Value, f func(name string, v reflect.Value) error) error {
 	for i := range v.NumField() {
 		field, err := v.Type().Field(i), error(nil)

@@ -1,6 +1,6 @@
 // Package registry knows the recipes of values with files: structs of exported fields from which
-// the values can be made again. Package archive writes and reads recipes. This package links
-// nothing of files, so a program that uses a type with a recipe links no file format.
+// the values can be made again. This package links nothing of files, so a program that uses a type
+// with a recipe links no file format.
 package registry
 
 import (
@@ -8,13 +8,11 @@ import (
 	"reflect"
 )
 
-// Made is a value that package archive writes as its recipe.
 type Made interface {
 	// Recipe returns a value of a type that Register knows, or an error if the value has no recipe.
 	Recipe() (any, error)
 }
 
-// Kind is a type of recipes of an interface or of a pointer.
 type Kind struct {
 	Name string
 	Of   reflect.Type
@@ -37,7 +35,6 @@ func Register[I any](recipes map[string]any, make func(recipe any) (I, error)) {
 	}
 }
 
-// Named returns the values by the names of their types, for Register.
 func Named(values ...any) map[string]any {
 	named := make(map[string]any)
 	for _, v := range values {
@@ -46,7 +43,6 @@ func Named(values ...any) map[string]any {
 	return named
 }
 
-// recipes return the recipes of values that are not Made, by the types of the values.
 var recipes = map[reflect.Type]func(v any) (any, error){}
 
 // RegisterFunc adds a function that returns the recipe of a V. It serves a V that is not Made
@@ -66,7 +62,6 @@ func Of(v any) (any, error) {
 	return v, nil
 }
 
-// Names returns the names of the kinds of the interface or pointer I.
 func Names[I any]() []string {
 	var names []string
 	for _, k := range kinds[reflect.TypeFor[I]()] {

@@ -20,7 +20,6 @@ func Uniform(n int, step float64) Cells {
 	return c
 }
 
-// jump returns the difference of levels at edge j.
 func (c Cells) jump(j int) float64 {
 	if j == 0 {
 		return c.Levels[0]

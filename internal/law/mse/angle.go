@@ -13,18 +13,13 @@ func AngularIID(x, y []float64, m int) float64 {
 }
 
 // AngularORF is AngularIID for orthogonal rows, with the covariance 4(P₁₂ − u²) of two rows of a
-// block. P₁₂ is the probability that both rows separate x from y: for d ≥ 3
-//
-//	P₁₂ = 2(d−2)/(π²(d−1))·∫₀^θ (θ−δ)·₂F₁(1, 1; (d+1)/2; sin²δ) dδ,
-//
-// with an error below 1e-12, and for d = 2 it is max(0, 2u − 1).
+// block, where P₁₂ is the probability codelaw.BothSeparate that both rows separate x from y.
 func AngularORF(x, y []float64, m int) float64 {
 	return angular(x, y, m, func(d int, u float64) float64 {
 		return blocks(m, d, 4*u*(1-u), 4*(codelaw.BothSeparate(d, u*math.Pi)-u*u))
 	})
 }
 
-// angular returns law(d, u) for a law that depends on the angle alone.
 func angular(x, y []float64, m int, law func(d int, u float64) float64) float64 {
 	z := newPair(x, y, m)
 	switch {

@@ -2,8 +2,7 @@ package mse
 
 import "math"
 
-// blocks returns the mean squared error of the mean of m terms of variance v, in blocks of which
-// the last has the remainder. Two terms of one block have the covariance c.
+// Two terms of one block have the covariance c. The last block has the remainder.
 func blocks(m, block int, v, c float64) float64 {
 	n, p := float64(m), pairs(m, block)
 	if p == 0 {
@@ -12,7 +11,6 @@ func blocks(m, block int, v, c float64) float64 {
 	return math.Max(v/n+p/n*c/n, 0)
 }
 
-// pairs returns the number of ordered pairs of terms of one block.
 func pairs(m, block int) float64 {
 	size, rest := float64(block), float64(m%block)
 	return float64(m/block)*size*(size-1) + rest*(rest-1)

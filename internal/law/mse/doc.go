@@ -4,7 +4,7 @@
 //
 // In the comments x, y ∈ R^d are the two points, m is the number of frequencies w, s = xᵀy, p =
 // ‖x+y‖², q = ‖x−y‖², K = exp(−q/2) and S = exp(s) are the Gaussian and the softmax kernel, θ is
-// the angle between x and y and u = θ/π. Points are rescaled for other length-scales than 1.
+// the angle between x and y and u = θ/π.
 //
 // An estimate is the mean of m terms, one for each frequency, of variance v. Any two terms of one
 // block of b frequencies have the covariance c, and terms of different blocks have none:
@@ -14,7 +14,7 @@
 // Every law takes points of all sizes that float64 has: exponents are added before an exponential
 // is taken, so that a result is 0 or +Inf only if it is out of the range of float64. Coordinates
 // that are NaN or infinite give NaN. Every Error panics if x and y differ in length or are empty,
-// and if m < 1. An Error takes O(d) operations and O(√d) terms of a series or of a quadrature.
+// and if m < 1.
 //
 // docs/maps.md has the derivations and accuracies; docs/references.md has the papers.
 package mse

@@ -47,12 +47,10 @@ type ExponentialLaw struct {
 	before   func(x, y []float64) (px, qy []float64) // maps the points first, unless nil
 }
 
-// Gaussian is the law of features of the Gaussian kernel.
 func (l ExponentialLaw) Gaussian(x, y []float64, m int) float64 {
 	return l.times(x, y, m, -1, 2)
 }
 
-// Softmax is the law of features of the softmax kernel.
 func (l ExponentialLaw) Softmax(x, y []float64, m int) float64 {
 	return l.times(x, y, m, 0, 2)
 }

@@ -8,11 +8,10 @@ import (
 	"gonum.org/v1/gonum/floats"
 )
 
-// Error is a mean squared error at the points x and y with m frequencies.
 type Error = func(x, y []float64, m int) float64
 
-// pair is what the laws need to know of two points of R^d. Values beyond the range of float64 are
-// ±Inf. All values are NaN if a coordinate is NaN or infinite.
+// Values beyond the range of float64 are ±Inf. All values are NaN if a coordinate is NaN or
+// infinite.
 type pair struct {
 	x, y   []float64
 	d      int
@@ -67,9 +66,8 @@ func (z pair) form(a, b float64) float64 {
 	return sum
 }
 
-// homogeneous returns law(x, y) for a law with law(αx, βy) = (αβ)^degree·law(x, y). It calls law at
-// points of norm about 1, which neither overflow nor underflow. A result that rounding takes below
-// 0 is 0.
+// homogeneous returns law(x, y) for a law with law(αx, βy) = (αβ)^degree·law(x, y). A result that
+// rounding takes below 0 is 0.
 func homogeneous(x, y []float64, m, degree int, law func(z pair) float64) float64 {
 	if z := newPair(x, y, m); math.IsNaN(z.p) {
 		return math.NaN()
@@ -115,13 +113,12 @@ func angle(x, y []float64) float64 {
 	return 2 * math.Atan2(minus, plus)
 }
 
-// supplement returns π − θ without cancellation.
 func supplement(x, y []float64) float64 {
 	plus, minus := directions(x, y)
 	return 2 * math.Atan2(plus, minus)
 }
 
-// directions returns ‖a+b‖ and ‖a−b‖, or 1 and 1 if x or y is 0.
+// directions returns 1 and 1 if x or y is 0.
 func directions(x, y []float64) (plus, minus float64) {
 	if isZero(x) || isZero(y) {
 		return 1, 1

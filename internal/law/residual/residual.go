@@ -3,7 +3,6 @@ package residual
 
 import "github.com/seed-feabd252/randfeat/dense"
 
-// Map is a map that may lack a part of its kernel. The maps of package rff are.
 type Map[T dense.Float] interface {
 	// Residual returns nil if ‖φ(x)‖² is or estimates k(x, x).
 	Residual() Residual[T]
@@ -18,7 +17,6 @@ type Residual[T dense.Float] interface {
 	AddResiduals(dst []float64, x, phi dense.Matrix[T], weight float64)
 }
 
-// Of returns the Residual of the map m, or nil.
 func Of[T dense.Float](m any) Residual[T] {
 	if m, ok := m.(Map[T]); ok {
 		return m.Residual()

@@ -9,12 +9,10 @@ import (
 	"github.com/seed-feabd252/randfeat/internal/memory/limit"
 )
 
-// Head returns the columns of head i of n heads.
 func Head[T dense.Float](m dense.Matrix[T], i, n int) dense.Matrix[T] {
 	return Heads(m, i, i+1, n)
 }
 
-// Heads returns the columns of the heads from ≤ i < to of n heads.
 func Heads[T dense.Float](m dense.Matrix[T], from, to, n int) dense.Matrix[T] {
 	d := m.Cols / n
 	return m.ColRange(from*d, to*d)
@@ -50,8 +48,7 @@ func CheckLengths(lengths []int, rows int) error {
 	return nil
 }
 
-// Starts appends the first row of each sequence, and the row after the last one, to from. Nil
-// lengths stand for one sequence of all rows.
+// Starts appends the first row of each sequence, and the row after the last one, to from.
 func Starts(from, lengths []int, rows int) []int {
 	from = append(from, 0)
 	if lengths == nil {

@@ -18,17 +18,14 @@ func (p *Of[V]) Get() *V {
 func (p *Of[V]) Put(v *V) { p.values.Put(v) }
 
 // Pair is a pool of values of two types, such as the float32 and float64 instances of a generic
-// type. It serves generic functions, which cannot have a package variable for each instance. The
-// zero value is ready to use, and goroutines may share it.
+// type. The zero value is ready to use, and goroutines may share it.
 type Pair[A, B any] struct {
 	a Of[A]
 	b Of[B]
 }
 
-// Get returns a value of type V, which is A or B, as [Of.Get] does.
 func Get[V, A, B any](p *Pair[A, B]) *V { return of[V](p).Get() }
 
-// Put returns v to the pool, as [Of.Put] does.
 func Put[V, A, B any](p *Pair[A, B], v *V) { of[V](p).Put(v) }
 
 func of[V, A, B any](p *Pair[A, B]) *Of[V] {

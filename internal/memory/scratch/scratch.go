@@ -20,7 +20,6 @@ func (b *Buffer[T]) Shape(rows, cols int) {
 	b.Data = Resize(b.Data, rows*b.stride)
 }
 
-// Rows returns the first n rows.
 func (b *Buffer[T]) Rows(n int) dense.Matrix[T] {
 	return dense.Matrix[T]{Rows: n, Cols: b.cols, Data: b.Data[:n*b.stride], Stride: b.stride}
 }
@@ -34,7 +33,6 @@ func Stride[T dense.Float](cols int) int {
 	return ((cols+perLine-1)/perLine | 1) * perLine
 }
 
-// Resize returns x[:n] if x has the capacity, and a new slice of n elements otherwise.
 func Resize[E any](x []E, n int) []E {
 	if cap(x) < n {
 		return make([]E, n)
