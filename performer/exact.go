@@ -18,8 +18,8 @@ import (
 )
 
 // Softmax says which weights softmax attention has: query i gives key j the weight
-// exp(Scale·q_iᵀk_j). The zero value of Softmax is bidirectional attention with the scale 1/√d for
-// queries of dimension d.
+// exp(Scale·q_iᵀk_j). The zero Softmax is bidirectional, with the scale 1/√d for queries of
+// dimension d.
 type Softmax struct {
 	// Scale multiplies the products q_iᵀk_j of queries and keys. Zero means 1/√d. Only [Exact]
 	// accepts a negative Scale.
@@ -29,9 +29,8 @@ type Softmax struct {
 	Causal bool
 }
 
-// ExactOptions are options of [NewExact]: scale, masks, numbers of bits, and how many keys are
-// read. The zero value of ExactOptions is bidirectional, normalised attention with scale 1/√d for
-// queries of dimension d.
+// ExactOptions are options of [NewExact]. The zero value of ExactOptions is bidirectional,
+// normalised attention with the scale 1/√d for queries of dimension d.
 type ExactOptions struct {
 	Softmax
 
@@ -45,19 +44,16 @@ type ExactOptions struct {
 
 	// Window, if above zero, lets a query see only the keys that are at most Window places away.
 	// With a Window, Forward of Lq queries of dimension d over values of dimension dv takes
-	// O(Lq·Window·(d+dv)) time. Query i of a sequence has the place i + Past less the number of
-	// first keys that are padding, with the Past of [Sequences], which is zero by default. In
-	// causal attention a query sees Window earlier keys and the key of its own token: the sliding
-	// window w of Mistral is a Window of w − 1.
-	//
-	// The first keys of a sequence are padding if Sequences.Valid, or the Mask or the Bias of
-	// [Attend], hides these keys from all queries. The place of a key is the number of earlier
-	// keys, hidden or not, that are not padding.
+	// O(Lq·Window·(d+dv)) time. In causal attention a query sees Window earlier keys and the key of
+	// its own token: the sliding window w of Mistral is a Window of w − 1. Query i of a sequence
+	// has the place i + Past, with the Past of [Sequences], and key j the place j, both less the
+	// number of first keys that are padding. The first keys of a sequence are padding if
+	// Sequences.Valid, or the Mask or the Bias of [Attend], hides these keys from all queries.
 	Window int
 
 	// Sinks is the number of first keys that all queries see in spite of the Window: the attention
-	// sinks of [Xiao et al. 2024]. In causal attention a query sees no sink after its own place.
-	// Sinks are counted from the first key of a sequence that is not padding.
+	// sinks of [Xiao et al. 2024]. Sinks are counted from the first key of a sequence that is not
+	// padding.
 	Sinks int
 
 	// Chunk, if above zero, divides the places in a sequence into chunks of Chunk places, and lets
@@ -65,17 +61,14 @@ type ExactOptions struct {
 	// of queries and keys as Window does, and cannot be combined with a Window or Sinks.
 	Chunk int
 
-	// A Bits of 8 lets Forward compute scores, weights and values in integers of 8 bits, after a
-	// random rotation of queries and keys. With 8 Bits Forward is about three times as fast on
-	// processors that multiply 8-bit integers. With 8 Bits, as with zero Bits, outputs are weighted
-	// averages of values. Zero computes in T. Whatever Bits is, attention is computed in the type T
-	// for scores with a Softcap, a Slope, or biases and masks of pairs; Result.Scores and
+	// Bits, which is 0, 4, 8 or 16, is the number of bits of the code in which a [State] keeps each
+	// element of keys and values; with zero Bits a State keeps elements of the type T. With Bits of
+	// 4 and 8, Forward computes scores, weights and values in integers of 8 bits, after a random
+	// rotation of queries and keys. Whatever Bits is, attention is computed in the type T for
+	// scores with a Softcap, a Slope, or biases and masks of pairs; Result.Scores and
 	// Result.LogSums; gradients; causal scores of up to 256 keys next to a query; tiles of 256 keys
 	// of which a few, or their values, are more than eight times as large as the mean; and fewer
 	// than 64 queries that see all keys.
-	//
-	// A [State] keeps each element of keys and values in a code of as many bits as Bits says: 4, 8
-	// or 16. Forward computes with 4 Bits what it computes with 8, and with 16 Bits in the type T.
 	Bits int
 
 	// KeyBits and ValueBits, if not zero, are the numbers of bits in which a [State] keeps each
@@ -84,18 +77,16 @@ type ExactOptions struct {
 
 	// TopK, if above zero, lets a query of a [State] read only about TopK keys, those with the
 	// highest estimated scores. A key that a query does not read because of TopK counts with an
-	// estimated weight, and with the mean value of 64 adjacent tokens. Without a Tolerance, queries
-	// of a [State] of at most TopK + 127 tokens read all keys. Forward and gradients ignore TopK.
+	// estimated weight, and with the mean value of 64 adjacent tokens. Forward and gradients ignore
+	// TopK.
 	TopK int
 
 	// Tolerance, if above zero, lets Step of a [State] raise and lower the number of keys that a
-	// query of each head reads, beginning with TopK. For one of every 64 tokens, Step also computes
-	// the output from all keys, to measure the error. Step adjusts the number of keys to keep
-	// measured errors ‖output − exact‖/‖exact‖ below the Tolerance. A head that needs more than a
-	// third of all keys for an error within the Tolerance reads all keys. State.TopK returns the
-	// number of keys and the measured error of each head. Until Step has measured an error, queries
-	// read TopK keys, a number that audit.ChooseTopK chooses. If values have a large mean, the norm
-	// ‖exact‖ of outputs is large, and few keys suffice for the Tolerance.
+	// query of each head reads, beginning with TopK, to keep measured errors ‖output −
+	// exact‖/‖exact‖ below the Tolerance. For one of every 64 tokens, Step computes the output from
+	// all keys, to measure the error. A head that needs more than a third of all keys for an error
+	// within the Tolerance reads all keys. State.TopK returns the number of keys and the measured
+	// error of each head.
 	Tolerance float64
 
 	// Slope times the distance between the places of query and key is subtracted from the score, as
@@ -113,32 +104,28 @@ type ExactOptions struct {
 //
 //	out_i = Σ_j A_ij v_j / (Σ_j A_ij + SinkWeight),  A_ij = exp(Scale·q_iᵀk_j).
 //
-// [NewExact] makes an Exact. Goroutines may share an Exact. [NewBatch] treats Exacts with equal
-// options as one attention. With an Exact, [Attend] accepts biases and masks of pairs of tokens.
-//
-// Forward computes the matrix of scores in small blocks [Rabe & Staats 2021]. For Lq queries and Lk
-// keys of dimension d and values of dimension dv, Forward takes O(Lq·Lk·(d+dv)) time, half of that
-// if causal. The memory of Forward besides dst does not depend on the numbers of queries and keys,
-// except for a copy of keys and values that are columns of wider matrices. The matrix dst of
-// Forward may be q itself where shapes allow, and must not overlap k or v. If infinite or
-// overflowing input makes all scores of a query −Inf, the output is 0/0 = NaN if normalised, and
-// zero if unnormalised. A score of +Inf or NaN makes the normalised output of the query NaN.
+// [NewExact] makes an Exact. Goroutines may share an Exact. For Lq queries and Lk keys of dimension
+// d and values of dimension dv, Forward takes O(Lq·Lk·(d+dv)) time, half of that if causal. Forward
+// computes the matrix of scores in small blocks [Rabe & Staats 2021], in memory that does not grow
+// with the number of scores. The matrix dst of Forward may be q itself where shapes allow, and must
+// not overlap k or v. If infinite or overflowing input makes all scores of a query −Inf, the output
+// is 0/0 = NaN if normalised, and zero if unnormalised. A score of +Inf or NaN makes the normalised
+// output of the query NaN.
 //
 // Backward takes three to four times as long as Forward, and needs memory for three numbers per
-// query besides the gradients [Dao et al. 2022]. NaN and Inf in an argument of Backward reach every
-// gradient that depends on the argument. Unnormalised weights beyond the range of T make gradients
-// ±Inf or NaN. CanBackward returns nil.
+// query besides the gradients [Dao et al. 2022]. Unnormalised weights beyond the range of T make
+// gradients ±Inf or NaN.
 type Exact[T dense.Float] struct {
 	Batch[T]
 	options ExactOptions
 }
 
-// NewExact returns exact attention. NewExact returns an error for a Window, Sinks or a Chunk that
-// is negative or beyond an eighth of what an int holds, a Chunk with a Window or Sinks, Bits other
-// than 0, 4, 8 and 16, one of KeyBits and ValueBits without the other and without Bits, a TopK that
-// is negative or above 2³⁰, a Tolerance that is negative or not finite, or without a TopK, a Scale
-// or a Slope that is not finite in T, a Softcap that is negative or NaN, and a SinkWeight that is
-// negative, not finite or not zero with Unnormalised.
+// NewExact returns an error for a Window, Sinks or a Chunk that is negative or beyond an eighth of
+// what an int holds, a Chunk with a Window or Sinks, Bits other than 0, 4, 8 and 16, one of KeyBits
+// and ValueBits without the other and without Bits, a TopK that is negative or above 2³⁰, a
+// Tolerance that is negative or not finite, or without a TopK, a Scale or a Slope that is not
+// finite in T, a Softcap that is negative or NaN, and a SinkWeight that is negative, not finite or
+// not zero with Unnormalised.
 func NewExact[T dense.Float](o ExactOptions) (Exact[T], error) {
 	b, err := door.Choose[T, Batch[T]](exact32, exact64, o)
 	return Exact[T]{b, o}, err
@@ -194,13 +181,10 @@ func (o ExactOptions) scores(d int) tiles.Scores {
 	return tiles.Scores{Scale: o.scale(d), Softcap: o.Softcap, Unnormalised: o.Unnormalised, Sink: o.SinkWeight}
 }
 
-// mask returns which keys the queries see. The place of query 0 is past. All keys count if valid is
-// nil.
 func (e exact[T]) mask(past int, valid []bool) tiles.Mask[T] {
 	return tiles.Mask[T]{Causal: e.Causal, Past: past, Valid: valid, Window: e.Window, Sinks: e.Sinks, Chunk: e.Chunk, Slope: e.Slope}
 }
 
-// maskOf returns which keys of a call the queries see. Places begin after the padding.
 func (e exact[T]) maskOf(c sequence.Call[T]) tiles.Mask[T] {
 	m := e.mask(c.Past, c.Valid)
 	if m.Pairs = c.Pairs; e.placed() && c.Q.Rows > 0 {
@@ -244,20 +228,16 @@ func check[T dense.Float](o ExactOptions) error {
 	return nil
 }
 
-// stateBits returns the bits of the keys and of the values of a State, 0 for elements.
 func (o ExactOptions) stateBits() (keys, values int) {
 	return cmp.Or(o.KeyBits, o.Bits), cmp.Or(o.ValueBits, o.Bits)
 }
 
 const mostTopK = 1 << 30
 
-// takesBits reports whether Forward may compute in integers.
 func (o ExactOptions) takesBits() bool { return o.Bits != 0 && o.Bits <= 8 }
 
-// placed reports whether weights depend on the places of queries and keys, beyond Causal.
 func (o ExactOptions) placed() bool { return o.Window != 0 || o.Chunk != 0 || o.Slope != 0 }
 
-// backward writes the gradients g of one head, and that of log SinkWeight to logSink if not nil.
 func (e exact[T]) backward(g sums.Gradients[T], mask tiles.Mask[T], logSink *float64) {
 	tiles.Backward(tiles.Gradients[T]{
 		DQ: g.DQ, DK: g.DK, DV: g.DV, Q: g.Q, K: g.K, V: g.V, DOut: g.DOut, Scores: e.scores(g.Q.Cols), Mask: mask, LogSink: logSink,
@@ -326,10 +306,8 @@ func (e exact[T]) Backward(c sequence.Call[T]) {
 	x.Scatter(c)
 }
 
-// backwardMasked writes the gradients of one head with Pairs, or with weights that depend on
-// places. A query whose output has the gradient zero sees no key. Without Pairs such queries at
-// both ends, and keys at both ends that do not count, are left out: bits do not depend on their
-// number.
+// Without Pairs, queries without a gradient at both ends, and keys at both ends that do not count,
+// are left out: bits do not depend on their number.
 func (e exact[T]) backwardMasked(c sequence.Call[T]) {
 	from, to, first, end := 0, c.Q.Rows, 0, c.K.Rows
 	seen := c

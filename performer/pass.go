@@ -15,8 +15,6 @@ import (
 	"github.com/seed-feabd252/randfeat/performer/internal/tiles"
 )
 
-// pass is a forward or backward pass over all heads and sequences. A piece of a forward pass is a
-// unit in a sequence. A piece of a backward pass is a head of keys in a sequence.
 type pass[T dense.Float] struct {
 	b                *batch[T]
 	q, out, dq, dout operand[T] // of the heads of queries
@@ -72,7 +70,6 @@ func (o *operand[T]) head(at, h int) dense.Matrix[T] { return dense.Head(o.heads
 
 var passes pool.Pair[pass[float32], pass[float64]]
 
-// matrices returns a pass over the sequences of q, k and v, or an error if these do not fit.
 func (b *batch[T]) matrices(q, k, v dense.Matrix[T], s Sequences) (*pass[T], error) {
 	if err := b.fits(q, k, v); err != nil {
 		return nil, err
@@ -87,7 +84,6 @@ func (b *batch[T]) matrices(q, k, v dense.Matrix[T], s Sequences) (*pass[T], err
 	return p, p.check()
 }
 
-// queries and keys return operands of matrices with the rows of the queries and of the keys.
 func (p *pass[T]) queries(m dense.Matrix[T]) operand[T] {
 	return operand[T]{dense.SplitHeads(m, 1, p.b.heads), p.fromQuery}
 }
@@ -104,8 +100,7 @@ func (b *batch[T]) check(q, k, v dense.Matrix[T], s Sequences) error {
 	return err
 }
 
-// mustFit is matrices for callers that panic. If alone is true, causal attention of one head
-// needs as many queries as keys.
+// If alone is true, causal attention of one head needs as many queries as keys.
 func (b *batch[T]) mustFit(q, k, v dense.Matrix[T], s Sequences, alone bool) *pass[T] {
 	p, err := b.matrices(q, k, v, s)
 	if err == nil && alone && b.single && b.units[0].Causal && q.Rows != k.Rows {
@@ -211,8 +206,7 @@ func (p *pass[T]) pieces() int {
 	return p.b.count
 }
 
-// run computes the pieces in parallel while there are enough for all processors, and the last
-// pieces one after another with the parallelism of the attention.
+// The last pieces are too few for all processors, and use the parallelism of the attention.
 func (p *pass[T]) run() {
 	n, processors := p.sequences*p.pieces(), runtime.GOMAXPROCS(0)
 	together := n / processors * processors
@@ -277,8 +271,6 @@ func (p *pass[T]) call(at int, u unit[T], processors int) sequence.Call[T] {
 	return c
 }
 
-// differentiate computes the gradients of a head of keys in a sequence. Gradients of keys and
-// values are summed over the units.
 func (p *pass[T]) differentiate(at, key, processors int) {
 	b, group := p.b, p.b.heads/p.b.keyHeads
 	first := sort.Search(b.count, func(i int) bool { return b.unit(i).from >= key*group })
@@ -301,8 +293,6 @@ func (p *pass[T]) differentiate(at, key, processors int) {
 	}
 }
 
-// addBackward writes the gradients of a call with respect to keys and values into dk and dv if
-// first is true, and otherwise adds the gradients to dk and dv.
 func addBackward[T dense.Float](attention sequence.Attention[T], c sequence.Call[T], dk, dv dense.Matrix[T], first bool) {
 	if first {
 		c.DK, c.DV = dk, dv

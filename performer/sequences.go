@@ -8,19 +8,17 @@ import (
 )
 
 // Sequences divides the rows of q, k and v into sequences, and says which keys queries may see. The
-// zero value of Sequences is one sequence of all rows whose keys are all valid. Sequences has no
-// mask of pairs of a query and a key; only [Attend] accepts one.
+// zero value of Sequences is one sequence of all rows whose keys are all valid.
 type Sequences struct {
-	// Queries holds the number of queries of each sequence, whose rows follow one another in q.
-	// Keys holds the number of keys of each sequence in k and v. Numbers may be zero. Keys may be
-	// nil if each sequence has as many keys as queries. Queries and Keys are nil for one sequence
-	// of all rows.
+	// Queries and Keys hold the numbers of queries and of keys of each sequence, whose rows follow
+	// one another in q, and in k and v. Numbers may be zero. Keys may be nil if each sequence has
+	// as many keys as queries. Queries and Keys are nil for one sequence of all rows.
 	Queries, Keys []int
 
 	// Past holds, for each sequence, the number of keys before the first query, for causal
-	// attention: query i sees the keys j ≤ i + Past. A nil Past means zero for all sequences. A
-	// negative Past hides all keys from the first queries of a causal sequence. Bidirectional
-	// attention ignores Past, except for an [Exact] with a Window, a Chunk or a Slope.
+	// attention: query i sees the keys j ≤ i + Past. A negative Past hides all keys from the first
+	// queries of a causal sequence. Bidirectional attention ignores Past, except for an [Exact]
+	// with a Window, a Chunk or a Slope.
 	Past []int
 
 	// Valid says for each row of k and v whether queries may see the row. Rows of k and v that are
@@ -60,7 +58,6 @@ func (s Sequences) fits(queries, keys int) error {
 	return nil
 }
 
-// lengthsOfKeys returns the numbers of keys of the sequences, or nil for one sequence.
 func (s Sequences) lengthsOfKeys() []int {
 	if s.Keys == nil {
 		return s.Queries

@@ -14,7 +14,6 @@ var (
 	_ encoding.BinaryUnmarshaler = (*State[float64])(nil)
 )
 
-// stateRecipe lists the parts of the file of a State.
 type stateRecipe struct {
 	stateShape
 	Tokens int
@@ -42,10 +41,8 @@ func (s *State[T]) MarshalBinary() ([]byte, error) {
 
 // UnmarshalBinary replaces the tokens of s by the tokens of the State that MarshalBinary has
 // written to data. UnmarshalBinary returns an error and does not change s if data is damaged, or if
-// s and the written State differ in type, heads, dimensions or attention. UnmarshalBinary treats
-// feature maps as equal if their features agree at a few fixed points, as [State.Merge] does. The
-// checksum in data does not protect against forgery: from forged data a State may compute wrong
-// outputs. UnmarshalBinary allocates memory only for the keys and values in data.
+// s and the written State differ in type, heads, dimensions or attention. The checksum in data does
+// not protect against forgery: from forged data a State may compute wrong outputs.
 func (s *State[T]) UnmarshalBinary(data []byte) error {
 	if s.units == nil {
 		return errNoState
