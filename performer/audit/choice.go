@@ -12,8 +12,7 @@ import (
 // Choice is the attention that [Choose] has chosen, with measured errors and times.
 type Choice[T dense.Float] struct {
 	// Attention is what Choose has chosen: an approximation of attention, or exact attention.
-	// Attention serves later calls with queries and keys distributed like those given to Choose;
-	// [Measure] measures the errors of later calls.
+	// Attention serves later calls with queries and keys distributed like those given to Choose.
 	Attention performer.Attention[T]
 
 	// Name describes Attention, for example "256 positive features" or "exact attention".
@@ -23,21 +22,19 @@ type Choice[T dense.Float] struct {
 	Exact bool
 
 	// Report has the error of the chosen Attention on a random sample of rows of q, on which Choose
-	// tested and accepted the chosen Attention. Choose may accept an approximation although
-	// Report.High is above Tolerance, because Choose tests a bound of the error other than
-	// Report.High. Report is the zero Report if no approximation was worth a trial.
+	// tested and accepted the chosen Attention. Report.High may be above Tolerance, because Choose
+	// tests another bound of the error. Report is the zero Report if no approximation was worth a
+	// trial.
 	Report Report
 
 	// Tolerance is the tolerance given to Choose: the largest accepted ‖out − exact‖_F/‖exact‖_F.
 	Tolerance float64
 
 	// Time is the shortest measured time of a call of Attention with the q, k and v given to
-	// Choose, extrapolated to all rows of q if calls had only some. For attention of package
-	// blocks, Time is extrapolated from one call that computes some rows of the output for many
-	// thresholds. ExactTime is the time of one call of exact attention, extrapolated from the
-	// shortest of three calls with about a hundredth of the work. A Time that is extrapolated from
-	// few rows may be wrong by a third, because the cost of preparing keys is predicted. Time and
-	// ExactTime are equal if Choose has chosen exact attention. Choosing is how long Choose took.
+	// Choose, extrapolated to all rows of q if calls had only some. ExactTime is the time of one
+	// call of exact attention, extrapolated from the shortest of three calls with about a hundredth
+	// of the work. Time and ExactTime are equal if Choose has chosen exact attention. Choosing is
+	// how long Choose took.
 	Time, ExactTime, Choosing time.Duration
 
 	// Cost is the predicted cost of the search by Choose, relative to a call of exact attention.
@@ -47,8 +44,7 @@ type Choice[T dense.Float] struct {
 	Trials []Trial
 }
 
-// Trial is an approximation that [Choose] tried. All thresholds of attention of package blocks
-// together are one Trial, which describes the last threshold that Choose considered.
+// Trial is an approximation that [Choose] tried.
 type Trial struct {
 	Name   string
 	Error  float64 // the relative error of a sample of rows
@@ -82,7 +78,6 @@ func (c Choice[T]) String() string {
 	return s.String()
 }
 
-// best returns the trial with the least error, or nil.
 func (c Choice[T]) best() *Trial {
 	var best *Trial
 	for i, t := range c.Trials {

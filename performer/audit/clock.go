@@ -8,7 +8,6 @@ import (
 	"github.com/seed-feabd252/randfeat/performer"
 )
 
-// clock predicts the time of exact attention from the time of a small call.
 type clock struct {
 	forward func()
 	work    float64 // the predicted work of the small call
@@ -41,8 +40,8 @@ func newClock[T dense.Float](h *headSample[T], exactWork float64) *clock {
 	return c
 }
 
-// measure sets the time of a unit of work. measure runs right before a call that is compared with
-// exact attention, because the speed of a busy machine changes.
+// measure runs right before the call that is compared with exact attention, because the speed of a
+// busy machine changes.
 func (c *clock) measure() {
 	shortest := time.Duration(math.MaxInt64)
 	for range clockRuns {

@@ -23,7 +23,6 @@ const (
 	sameError = 1e-6
 )
 
-// estimate is the relative error of all rows of heads, estimated from sampled rows.
 type estimate struct {
 	// error is √(Σ y_i/p_i / Σ x_i/p_i) over the sampled rows, with y_i = ‖out_i−exact_i‖²,
 	// x_i = ‖exact_i‖² and the probability p_i of the row to be sampled [Särndal et al. 1992].
@@ -38,8 +37,7 @@ type estimate struct {
 	errors, sizes float64
 }
 
-// errorOf returns the relative error of heads from their sampled rows. Heads are strata:
-// differences between the means of heads add no error.
+// Heads are strata: differences between the means of heads add no error.
 func errorOf(heads ...[]deviation) estimate {
 	var distance, size float64 // the largest ones
 	for _, d := range slices.Concat(heads...) {
@@ -155,8 +153,7 @@ func quantile(x, rows []float64, p float64) float64 {
 
 // unseen returns the smallest share of all rows of heads with this property: if more rows were
 // worse than all sampled rows, samples would contain one of them with the confidence. chances has
-// lower bounds of the probability of each row of each head to be sampled, ascending. Samples miss
-// rows most often if the rows have the smallest probabilities.
+// lower bounds of the probability of each row of each head to be sampled, ascending.
 func unseen(chances [][]float64, confidence float64) float64 {
 	limit, rows := math.Log1p(-confidence), 0
 	var missed []float64 // logarithms of the probabilities to miss a row after others

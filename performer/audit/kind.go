@@ -15,12 +15,10 @@ import (
 	"github.com/seed-feabd252/randfeat/rff"
 )
 
-// kind is a kind of attention, in several sizes. The error falls and the cost grows with the size.
 type kind[T dense.Float] struct {
 	name  string
 	sizes []int // ascending; nil means 32, 64, 128, …
 
-	// title returns the name of a size; nil means size and name.
 	title func(size int) string
 
 	// create makes attention of a size for the queries q (Lq×d) and the keys k (Lk×d).
@@ -50,7 +48,6 @@ type call struct {
 	scored        float64 // keys that a query scores on average; 0 means not known
 }
 
-// shape returns the shape of c for attention with projected features.
 func shape[T dense.Float](c call) cost.Shape {
 	return cost.Shape{
 		Queries: c.queries, Keys: c.keys, Dim: c.dim, Values: c.values, Features: c.size, Projected: true, Causal: c.causal,
@@ -148,13 +145,11 @@ func blockCost[T dense.Float](c call, threshold float64) float64 {
 	return perKey*float64(c.keys) + choice*pairs + queries*(perQuery+bitsCost*min(read, 1)*pairs/all)
 }
 
-// drawCost returns the measured cost of orthogonal frequencies and of means of queries and keys.
 func drawCost(c call) float64 {
 	d := float64(c.dim)
 	return 200*float64(c.size)*d*d + 10*float64(c.queries+c.keys)*d
 }
 
-// fitCost returns the measured cost of a fit: products of points in float64, and eigenvectors.
 func fitCost(c call) float64 {
 	d := float64(c.dim)
 	return 8*float64(min(c.queries, fitRows)+min(c.keys, fitRows))*d*d + 1000*d*d*d
@@ -193,8 +188,6 @@ func newFeatures[T dense.Float](s performer.Softmax, q, k dense.Matrix[T], size 
 	return performer.NewLinear(phi, performer.LinearOptions{Causal: s.Causal})
 }
 
-// fitSample returns the rows of x that maps are fitted to: the first rows for causal attention,
-// rows at equal distances otherwise.
 func fitSample[T dense.Float](x dense.Matrix[T], causal bool) dense.Matrix[T] {
 	if causal {
 		return x.RowRange(0, min(x.Rows, causalFitRows))

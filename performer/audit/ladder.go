@@ -18,7 +18,6 @@ const (
 	fallingRate = 1.2 / 2
 )
 
-// ladder is the state of a kind of attention in a search.
 type ladder[T dense.Float] struct {
 	kind[T]
 	work  []float64 // the cost of a call of each size
@@ -28,10 +27,9 @@ type ladder[T dense.Float] struct {
 	scored []float64 // scored keys of a query with each size, after a sweep
 }
 
-// climb moves on to the next size that may be within the tolerance, after a trial of a size with an
-// error. If the largest size is not expected to be within the tolerance, climb drops the kind. An
-// error above 1 counts as 1: denominators near zero or outputs without relation to exact attention
-// cause it.
+// If the largest size is not expected to be within the tolerance, climb drops the kind. An error
+// above 1 counts as 1: denominators near zero or outputs without relation to exact attention cause
+// it.
 func (l *ladder[T]) climb(size int, err, tolerance float64) {
 	err = min(err, 1)
 	l.next++

@@ -18,20 +18,13 @@ type Report struct {
 	// et al. 1992].
 	//
 	// Low and High are the ends of an interval that holds the relative error of all rows with the
-	// given Confidence. The interval from Low to High is Student's t interval for the logarithm of
-	// Error, made 1.25 times as long, with the correction of [Johnson 1978] for skewness at its
-	// upper end. Low and High equal Error if all rows are sampled, or if all sampled rows have the
-	// same relative error. High is +Inf if the sample has one row, or if the effective number of
-	// rows is below 8 in the sum of the squared errors ‖out_i−exact_i‖² or in the sum of the
-	// squared norms ‖exact_i‖². The effective number of rows of a sum Σ z_i is (Σ z_i)²/Σ z_i²
-	// [Kish 1965], over the rows i that are sampled with a probability below 1; z_i is a square
-	// divided by the probability of row i. Low is 0 if the effective number of rows is below 8 in
-	// the sum of the squared norms ‖exact_i‖².
-	//
-	// In tests of causal heads, 826 of 840 intervals from Low to High with Confidence 0.95,
-	// estimated from 64 of 8192 rows, held the error, and 178 of the 840 had the High +Inf. A
-	// sample may miss very rare rows with large errors, and only Report.Worse bounds the number of
-	// such rows.
+	// given Confidence: Student's t interval for the logarithm of Error, made 1.25 times as long,
+	// with the correction of [Johnson 1978] for skewness at the upper end. Low and High equal Error
+	// if all rows are sampled, or if all sampled rows have the same relative error. High is +Inf if
+	// the sample has one row, or if a sum of the squares y_i or x_i has an effective number of rows
+	// below 8, which is (Σ z_i)²/Σ z_i² [Kish 1965] for z_i = y_i/p_i or x_i/p_i over rows with p_i
+	// < 1. Low is 0 if the effective number of rows of the sum of the x_i is below 8. A sample may
+	// miss very rare rows with large errors: only Report.Worse bounds the number of such rows.
 	Error, Low, High, Confidence float64
 
 	// Mean, Median and Quantile90 describe the relative errors ‖out_i−exact_i‖/‖exact_i‖ of all
@@ -41,28 +34,24 @@ type Report struct {
 	Mean, Median, Quantile90, Worst float64
 
 	// Worse is an upper bound of the share of all rows whose relative errors exceed Worst, the
-	// largest relative error in the sample. For any distribution of errors, Worse is a bound with
-	// the given Confidence: if a share of all rows above Worse had larger errors than every sampled
-	// row, a sample would miss all of these rows with a probability of at most 1 − Confidence.
+	// largest relative error in the sample. The bound holds with the given Confidence for any
+	// distribution of errors.
 	Worse float64
 
 	// Average is the relative error that outputs would have if each query gave equal weights to the
-	// keys that it sees, estimated from the sampled rows. With equal weights the output of a query
-	// is the average of the values that the query sees, or the sum if exact attention is
-	// unnormalised. If Error is not well below Average, the approximation is hardly better than
-	// equal weights of all keys.
+	// keys that it sees, estimated from the sampled rows. If Error is not well below Average, the
+	// approximation is hardly better than equal weights of all keys.
 	Average float64
 
 	// Rows is the number of sampled rows, and Of the number of all rows, of all heads together.
 	Rows, Of int
 
 	// NonFinite is the number of sampled rows with NaN or ±Inf in the output or in the exact
-	// output. A row with NaN or ±Inf has the error +Inf, and one such row in the sample makes
-	// Error, Low, High, Mean and Worst +Inf.
+	// output. One sampled row with NaN or ±Inf makes Error, Low, High, Mean and Worst +Inf.
 	NonFinite int
 
-	// Heads has a Report for each head of the attention. The Confidence of the Reports in Heads
-	// holds for each head separately. Heads is nil if the attention has one head.
+	// Heads has a Report for each head of the attention. Heads is nil if the attention has one
+	// head.
 	Heads []Report
 }
 
@@ -93,8 +82,6 @@ func (r Report) interval() string {
 	}
 }
 
-// percent returns 100·x with a number of significant digits, or as a whole number if that is
-// longer.
 func percent(x float64, digits int) string {
 	if p := 100 * x; p < math.Pow(10, float64(digits))-0.5 {
 		return fmt.Sprintf("%.*g", digits, p)
@@ -102,7 +89,6 @@ func percent(x float64, digits int) string {
 	return fmt.Sprintf("%.0f", 100*x)
 }
 
-// report reports outputs of the sampled rows of heads, and of each head if there are several.
 func report[T dense.Float](heads []*headSample[T], outs []dense.Matrix[T], confidence float64) Report {
 	var rows, averages [][]deviation
 	var chances [][]float64

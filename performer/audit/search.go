@@ -34,7 +34,6 @@ const (
 	sweepTime = 3
 )
 
-// search is the search of Choose. Costs are predicted, in multiply-adds.
 type search[T dense.Float] struct {
 	ChooseOptions
 	tolerance float64
@@ -78,7 +77,6 @@ func (s *search[T]) call(size int) call {
 	return call{queries: h.q.Rows, keys: h.k.Rows, dim: h.q.Cols, values: h.v.Cols, all: h.q.Rows, size: size, causal: h.options.Causal}
 }
 
-// sized returns a call with attention of size i.
 func (s *search[T]) sized(l *ladder[T], i int) call {
 	c := s.call(l.sizes[i])
 	if i < len(l.scored) {
@@ -109,9 +107,8 @@ func (s *search[T]) run(ctx context.Context, c *Choice[T]) error {
 	return nil
 }
 
-// cheapest returns the ladder whose next size costs the least, or nil if no trial of attention that
-// is cheaper than the chosen attention is affordable. A sweep, which has the errors of all sizes,
-// comes first.
+// A sweep, which has the errors of all sizes, comes before the ladder whose next size costs the
+// least.
 func (s *search[T]) cheapest() *ladder[T] {
 	if s.tests == maxTests {
 		return nil
@@ -156,8 +153,7 @@ func (s *search[T]) within(l *ladder[T], i int, work, budget float64) bool {
 	return l.work[i] < s.exactWork && spent <= budget && spent+calls*l.work[i] < calls*s.exactWork && work+calls*l.work[i] < calls*s.best
 }
 
-// cost returns the cost of the search until now. cost is the predicted cost, or the time unless the
-// choice is Reproducible, whichever is more.
+// The cost is the predicted cost, or the time unless the choice is Reproducible, whichever is more.
 func (s *search[T]) cost() float64 {
 	if s.Reproducible || s.start.IsZero() {
 		return s.spent
@@ -187,9 +183,8 @@ func (s *search[T]) preparationWork(l *ladder[T], i int) float64 {
 	return l.preparation(s.call(l.sizes[i]))
 }
 
-// testWork returns the cost of a test of size i that compares two draws in a number of rows, or of
-// a test without a comparison if the number is 0. The trial has computed all outputs of whole
-// attention, and a sweep has outputs for a test without a comparison.
+// The trial has computed all outputs of whole attention, and a sweep has outputs for a test without
+// a comparison.
 func (s *search[T]) testWork(l *ladder[T], i, compared int) float64 {
 	w, calls := s.rowsWork(), 2.0
 	switch {
@@ -205,7 +200,6 @@ func (s *search[T]) testWork(l *ladder[T], i, compared int) float64 {
 
 func (s *search[T]) minCompared() int { return min(s.head.q.Rows, max(1024, s.head.q.Rows/8)) }
 
-// try tries the next size, or all sizes with a sweep, and sets c if the attention passes.
 func (s *search[T]) try(ctx context.Context, l *ladder[T], c *Choice[T]) error {
 	h, size := s.head, l.sizes[l.next]
 	seed := [2]uint64{s.rng.Uint64(), s.rng.Uint64()}
@@ -247,9 +241,8 @@ func (s *search[T]) try(ctx context.Context, l *ladder[T], c *Choice[T]) error {
 	return nil
 }
 
-// trySweep tries all sizes of a kind of attention on the choosing rows. The error falls with the
-// size. So trySweep tests the smallest size that probably passes, and then a larger one if the test
-// finds a larger error than the choosing rows have.
+// The error falls with the size, so trySweep tests the smallest size that probably passes, and then
+// a larger one if the test finds a larger error than the choosing rows have.
 func (s *search[T]) trySweep(ctx context.Context, l *ladder[T], a performer.Attention[T], t *Trial, c *Choice[T]) error {
 	h, last := s.head, len(l.sizes)-1
 	var spare []*headSample[T] // for tests
@@ -303,13 +296,11 @@ func (s *search[T]) trySweep(ctx context.Context, l *ladder[T], a performer.Atte
 	return nil
 }
 
-// testedAt returns the probability with which the error may exceed the bound of a test. All tests
-// of a head together have 1 − Confidence, as Σ 1/(n·(n+1)) = 1.
+// All tests of a head together have 1 − Confidence, as Σ 1/(n·(n+1)) = 1.
 func (s *search[T]) testedAt(test int) float64 {
 	return (1 - s.Confidence) / float64(test*(test+1))
 }
 
-// places returns the places of rows in all rows, which ascend.
 func places(all, rows []int) []int {
 	at := make([]int, len(rows))
 	for i, row := range rows {
@@ -334,7 +325,6 @@ func (s *search[T]) answersRows(a performer.Attention[T]) bool {
 	return descriptionOf(a).IndependentQueries
 }
 
-// forward returns outputs of a for some rows of q, or all if rows is nil, and the time.
 func (s *search[T]) forward(a performer.Attention[T], rows []int) (dense.Matrix[T], time.Duration) {
 	h, q := s.head, s.head.q
 	var out dense.Matrix[T]

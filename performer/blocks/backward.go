@@ -13,8 +13,7 @@ import (
 
 func (a *attention[T]) CanBackward() error { return nil }
 
-// Backward adds up, over the blocks of queries, the exact gradients of attention of a block of
-// queries over the keys that the block reads.
+// The gradients are those of attention of a block of queries over the keys that the block reads.
 func (a *attention[T]) Backward(c sequence.Call[T]) {
 	for h := range c.DQ.Heads {
 		layout.Zero(dense.Head(c.DQ, 0, h))
@@ -40,8 +39,6 @@ func (a *attention[T]) Backward(c sequence.Call[T]) {
 	}
 }
 
-// backward writes the gradients of the queries from ≤ i < to, which read some blocks of keys, and
-// adds their gradients of keys and values.
 func backward[T dense.Float](x tiles.Attention[T], from, to int, read []int32, dout, dq, dk, dv dense.Matrix[T]) {
 	var rows, keys, places []int
 	for i := from; i < to; i++ {

@@ -9,9 +9,8 @@ import (
 	"github.com/seed-feabd252/randfeat/performer/internal/cost"
 )
 
-// ErrCost is the error of an [Unbiased] whose predicted cost is above UnbiasedOptions.MaxCost,
-// which is the cost of exact attention by default. The methods of Unbiased wrap ErrCost in an error
-// value that names the predicted cost, MaxCost and the cost of exact attention.
+// ErrCost is the error that methods of [Unbiased] wrap if the predicted cost is above
+// UnbiasedOptions.MaxCost, which is the cost of exact attention by default.
 var ErrCost = errors.New("the estimate costs too much")
 
 // Measured in package performer on two processors with L = 16384, d = dv = 64 and float32.
@@ -24,7 +23,6 @@ const (
 // 2ⁿ blocks with the probability P(n).
 const replicateBlocks = 1 + 2*(1-decay)/(1-2*decay)
 
-// estimateCost predicts costs of calls of an Unbiased, in multiply-adds of the type of the queries.
 type estimateCost struct {
 	shape      cost.Shape
 	replicates int
@@ -37,7 +35,6 @@ func (u *Unbiased[T]) cost(q, k, v dense.Matrix[T]) estimateCost {
 	return estimateCost{shape: s, replicates: u.opts.Replicates, exact: s.Work(s.Exact()), limit: u.opts.MaxCost}
 }
 
-// estimate returns the mean cost of Estimate, in multiply-adds, with m features per ratio.
 func (c estimateCost) estimate(m int) float64 {
 	s := c.shape
 	s.Features = m
@@ -57,8 +54,6 @@ func (c estimateCost) rounds(n int) float64 {
 	return float64(n) * queries * pilotSlow * one.Work(one.Linear()) * 8 / float64(s.ElementSize)
 }
 
-// check returns ErrCost if rounds of a pilot and all replicates with m₀ = m cost more than the
-// limit.
 func (c estimateCost) check(rounds, m int) error {
 	if total := c.rounds(rounds) + c.estimate(m); total > c.limit*c.exact {
 		return fmt.Errorf("estimate: %w: %d replicates with m₀ = %d take %.2g multiply-adds, pilot included; MaxCost = %.3g allows that times the %.2g of exact attention",

@@ -1,11 +1,7 @@
 // Package estimate estimates softmax attention without bias, in time linear in the number of
-// tokens.
-//
-// An [Unbiased] estimates attention without the bias that the ratio of two unbiased estimates has,
-// and computes standard errors. Use Unbiased for outputs that are averaged over many draws.
-// [Unbiased.Pilot] finds the number of features that reliable standard errors need.
-//
-// Package audit measures the errors of approximations with exact attention of some rows.
+// tokens. An [Unbiased] has no bias, which the ratio of two unbiased estimates has, and computes
+// standard errors. [Unbiased.Pilot] finds the number of features that reliable standard errors
+// need.
 //
 // # References
 //

@@ -35,25 +35,18 @@ const (
 
 // Pilot returns the smallest number m₀ out of 8, 16, 32, …, 4096 for which an estimate Y₀ of
 // attention with m₀ features varies at least as much as the random correction Δ of the bias of Y₀:
-//
-//	E‖Δ‖² ≤ Var(Y₀).
-//
-// Pilot estimates the variance of estimates Y₀ and the mean square of corrections Δ of their bias
-// by importance sampling, as docs/laws.md of this module describes. Estimate uses no random numbers
-// that Pilot has used, so that estimates with the number of features from Pilot stay unbiased.
+// E‖Δ‖² ≤ Var(Y₀). Pilot estimates both sides by importance sampling, as docs/laws.md of this
+// module describes. Estimate uses no random numbers that Pilot has used.
 //
 // To find a number m₀ of features, Pilot computes 72·m₀ random features of each key and exact
-// attention of 4·m₀ queries, and sorts the queries by norm. On two processors Pilot takes half as
-// long as Estimate for thousands of tokens, and as long as Estimate for 64 tokens. For q (Lq×d), k
-// (Lk×d) and v (Lk×dv), Pilot holds O((Lq+Lk)·(d+dv)) memory until it returns.
+// attention of 4·m₀ queries, and sorts the queries by norm. For q (Lq×d), k (Lk×d) and v (Lk×dv),
+// Pilot holds O((Lq+Lk)·(d+dv)) memory until it returns.
 //
 // If 4096 features are too few, or if NaN, ±Inf or large norms prevent a prediction, Pilot returns
-// 4096 or 8 features, and an error that says why. With too few features, estimates are unbiased,
-// but more than 5.4 % are farther than 2 standard errors from exact attention.
-//
-// Pilot returns [ErrCost], and the number of features found so far, as soon as Pilot and Estimate
-// with so many features would cost more than UnbiasedOptions.MaxCost. Pilot panics for arguments q,
-// k, v and ctx for which [Unbiased.Estimate] panics, and returns the error of ctx if ctx ends.
+// 4096 or 8 features, and an error that says why. Pilot returns [ErrCost], and the number of
+// features found so far, as soon as Pilot and Estimate with so many features would cost more than
+// UnbiasedOptions.MaxCost. Pilot panics for arguments q, k, v and ctx for which [Unbiased.Estimate]
+// panics, and returns the error of ctx if ctx ends.
 func (u *Unbiased[T]) Pilot(ctx context.Context, q, k, v dense.Matrix[T]) (features int, err error) {
 	p, err := u.pilot(ctx, q, k, v)
 	if err == nil && !p.settled {
@@ -62,7 +55,6 @@ func (u *Unbiased[T]) Pilot(ctx context.Context, q, k, v dense.Matrix[T]) (featu
 	return p.features, err
 }
 
-// pilot is Pilot, with all of its result.
 func (u *Unbiased[T]) pilot(ctx context.Context, q, k, v dense.Matrix[T]) (pilot, error) {
 	if err := contextError(ctx); err != nil {
 		return pilot{}, err
@@ -105,7 +97,6 @@ func (u *Unbiased[T]) pilot(ctx context.Context, q, k, v dense.Matrix[T]) (pilot
 	return p, nil
 }
 
-// choose returns the smallest m₀ whose correction is at most its variance, or 4096.
 func (l *pilotRun[T]) choose() (p pilot) {
 	rounds := float64(l.rounds)
 	for level, variance := range l.variances {
@@ -124,7 +115,6 @@ func (l *pilotRun[T]) choose() (p pilot) {
 	return p
 }
 
-// longest returns the largest squared norm of a row, or NaN if a norm is NaN.
 func longest[T dense.Float](x dense.Matrix[T]) float64 {
 	var norm float64
 	for i := range x.Rows {

@@ -8,16 +8,13 @@ import (
 	"github.com/seed-feabd252/randfeat/performer/internal/logscale"
 )
 
-// ratios holds the numerators and the denominator of the outputs of some queries, summed over sets
-// of features. Row i of terms has the factor 2^exponent[i], the largest exponent of its summands.
-// So features of any size can be added: the sum loses only what is below 2⁻¹⁰⁷⁴ of the largest
-// summand.
+// Row i of terms has the factor 2^exponent[i], the largest exponent of its summands. The sum loses
+// only what is below 2⁻¹⁰⁷⁴ of the largest summand.
 type ratios struct {
 	terms    dense.Matrix[float64] // Lq×(dv+1), the denominator last
 	exponent []float64             // integers, or −Inf for a row without features
 }
 
-// reset sets r to the sum over no features, for n queries and values of dimension dv.
 func (r *ratios) reset(n, dv int) {
 	if r.terms.Rows != n || r.terms.Cols != dv+1 {
 		r.terms, r.exponent = dense.New[float64](n, dv+1), make([]float64, n)
@@ -38,8 +35,7 @@ func addFeatures[T dense.Float](r *ratios, a *linear.Attention[T], memory linear
 	return memory
 }
 
-// addRow adds factor·2^exponent times a numerator and its denominator to row i of r. addRow adds
-// nothing if the denominator is zero.
+// addRow adds nothing if the denominator is zero.
 func addRow[T dense.Float](r *ratios, i int, numerator []T, denominator T, factor, exponent float64) {
 	if denominator == 0 {
 		return
