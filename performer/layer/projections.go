@@ -11,7 +11,6 @@ import (
 	"github.com/seed-feabd252/randfeat/internal/memory/limit"
 )
 
-// Widths are the dimensions of the projections of a [MultiHead].
 type Widths struct {
 	// Input is the dimension E of the rows that become queries. Keys is the dimension of rows that
 	// become keys, and Values of rows that become values. A zero Keys or Values means Input.
@@ -39,9 +38,8 @@ type Widths struct {
 // 2010]; if all three matrices have one shape, 3·out stands in place of out. Elements of the matrix
 // W_O of outputs are uniform in ±1/√in for in columns, as in PyTorch's nn.Linear. Biases are zero.
 //
-// Draw draws the matrices of queries, keys, values and outputs one after another, in float64, and
-// rounds each element to T once. Draw returns an error if a field of the Widths w is negative, does
-// not fit the other fields or is too large for memory, or if the argument src is nil.
+// Draw returns an error if a field of the Widths w is negative, does not fit the other fields or is
+// too large for memory, or if the argument src is nil.
 func Draw[T dense.Float](w Widths, src rand.Source) (Projections[T], error) {
 	var p Projections[T]
 	w, err := resolved[T](w)
@@ -76,8 +74,7 @@ func Draw[T dense.Float](w Widths, src rand.Source) (Projections[T], error) {
 	return p, nil
 }
 
-// resolved returns the widths with defaults instead of zeros, except a zero Output for NoOutput. It
-// returns an error if a width is invalid.
+// resolved returns an error if a width is invalid.
 func resolved[T dense.Float](w Widths) (Widths, error) {
 	for _, f := range []struct {
 		name     string
@@ -120,7 +117,6 @@ func resolved[T dense.Float](w Widths) (Widths, error) {
 	return w, nil
 }
 
-// uniform returns an r×c matrix of uniform numbers in ±bound.
 func uniform[T dense.Float](rng *rand.Rand, r, c int, bound float64) dense.Matrix[T] {
 	m := dense.New[T](r, c)
 	for i := range m.Data {
@@ -186,7 +182,6 @@ func (p *Projections[T]) all() [4]projection[T] {
 	}
 }
 
-// Parameter is a learned matrix with a name. A learned vector is a Parameter of one row.
 type Parameter[T dense.Float] struct {
 	Name  string
 	Value dense.Matrix[T]
@@ -197,10 +192,8 @@ type Parameter[T dense.Float] struct {
 //	q_proj_weight, q_proj_bias, k_proj_weight, k_proj_bias, v_proj_weight, v_proj_bias,
 //	out_proj.weight, out_proj.bias, q_norm.weight, k_norm.weight
 //
-// Parameters omits weights, biases and gains that the receiver p does not have. If the receiver p
-// comes from [MultiHead.Projections], changes of the views, by an optimiser for example, change the
-// layer. If the receiver p holds gradients of [MultiHead.Backward], element i of the result of
-// Parameters is the gradient with respect to element i of the Parameters of the layer.
+// Parameters omits weights, biases and gains that the receiver p does not have. Changes of the
+// views of the result of [MultiHead.Projections] change the layer.
 func (p Projections[T]) Parameters() []Parameter[T] {
 	var parameters []Parameter[T]
 	weights := append(separateWeights[:], outProjWeight)

@@ -66,9 +66,8 @@ func (t *tensors[T]) projections() Projections[T] {
 	return p
 }
 
-// takeTogether reads W_Q, W_K and W_V from one tensor. They are below one another, or side by side
-// with rows that belong to inputs, and then byInputs is true. The shapes E·f×E and E×E·f differ,
-// because f ≥ 1 + 2/H.
+// W_Q, W_K and W_V are below one another, or side by side with rows that belong to inputs, and then
+// byInputs is true. The shapes E·f×E and E×E·f differ, because f ≥ 1 + 2/H.
 func (t *tensors[T]) takeTogether(p *Projections[T], name string) (byInputs bool) {
 	all := t.matrix(name, 0, 0)
 	if t.err != nil {
@@ -101,8 +100,7 @@ func (t *tensors[T]) takeBias(p *Projections[T], name string) {
 	}
 }
 
-// takeOutput reads W_O, whose rows belong to inputs if byInputs is set, and b_O unless bias is
-// empty.
+// Rows of W_O belong to inputs if byInputs is set. An empty bias stands for no b_O.
 func (t *tensors[T]) takeOutput(p *Projections[T], weight, bias string, byInputs bool) {
 	width := p.Value.Rows / t.keyHeads * t.heads
 	if byInputs {
@@ -122,8 +120,7 @@ func (t *tensors[T]) takeOutput(p *Projections[T], weight, bias string, byInputs
 	}
 }
 
-// takeBiases reads b_Q, b_K and b_V. A bias with an empty name is zero. Without any name there are
-// no biases.
+// A bias with an empty name is zero. Without any name there are no biases.
 func (t *tensors[T]) takeBiases(p *Projections[T], names [3]string) {
 	if names == [3]string{} {
 		return
@@ -138,7 +135,6 @@ func (t *tensors[T]) takeBiases(p *Projections[T], names [3]string) {
 	}
 }
 
-// takeNorms reads the gains of the norms of queries and keys whose names are not empty.
 func (t *tensors[T]) takeNorms(p *Projections[T], names [2]string) {
 	for i, gain := range []*[]T{&p.QueryNorm, &p.KeyNorm} {
 		if names[i] == "" || t.err != nil {
@@ -163,7 +159,6 @@ func (t *tensors[T]) take3(p *Projections[T], names [3]string) {
 	p.Value = t.matrix(names[2], t.keyHeads, 0)
 }
 
-// allTaken sets an error with the first name if a tensor is left.
 func (t *tensors[T]) allTaken() {
 	var names []string
 	for name := range t.left {
@@ -179,7 +174,6 @@ func (t *tensors[T]) has(name string) bool {
 	return ok
 }
 
-// named returns name, or "" if no tensor has the name.
 func (t *tensors[T]) named(name string) string {
 	if t.has(name) {
 		return name
@@ -193,8 +187,7 @@ func (t *tensors[T]) fail(format string, args ...any) {
 	}
 }
 
-// matrix reads a matrix that is not empty. The number of its rows is a multiple of rows, and the
-// number of its columns is cols; zero rows and cols stand for any number.
+// The number of rows is a multiple of rows; zero rows and cols stand for any number.
 func (t *tensors[T]) matrix(name string, rows, cols int) dense.Matrix[T] {
 	t.types[t.left[name].DType] = true
 	x, shape := t.floats(name)
@@ -222,7 +215,6 @@ func (t *tensors[T]) vector(name string, n int) []T {
 	return x
 }
 
-// floats reads the elements and the shape of a tensor, and removes the tensor from left.
 func (t *tensors[T]) floats(name string) ([]T, []int) {
 	tensor, ok := t.left[name]
 	if !ok {

@@ -63,8 +63,7 @@ func (r *recurrence[T]) Backward(dx Tokens[T], dpast dense.Matrix[T], x Tokens[T
 	return dx
 }
 
-// backwardCall is one call of Backward. The fields dst and present of its call hold dout and
-// dpresent.
+// The fields dst and present of its call hold dout and dpresent.
 type backwardCall[T dense.Float] struct {
 	call[T]
 	dx     Tokens[T]
@@ -75,7 +74,6 @@ type backwardCall[T dense.Float] struct {
 	ofQueries, ofKeys scratch.Buffer[T]
 }
 
-// addHeads writes to each of n heads of dst the sum of a number of heads of x.
 func addHeads[T dense.Float](dst, x dense.Matrix[T], n, share int) {
 	d := dst.Cols / n
 	for i := range dst.Rows {

@@ -22,7 +22,6 @@ type gradient[T dense.Float] struct {
 	decay  []float64         // of b, summed from a token to the last
 }
 
-// startBackward makes room for storeStates and backward.
 func (l *scan[T]) startBackward(r *recurrence[T], x Tokens[T], dk, dv int) {
 	l.start(r, x, dk, dv)
 	rows := (1 + l.group) * chunkRows
@@ -58,7 +57,6 @@ func (v *gradient[T]) setState(last dense.Matrix[T]) {
 	}
 }
 
-// storeStates updates S with all tokens and stores S before each chunk and after the last one.
 func (l *scan[T]) storeStates() {
 	n := l.x.K.Rows
 	l.copyState(l.stored(0))
@@ -75,8 +73,6 @@ func (l *scan[T]) stored(chunk int) dense.Matrix[T] {
 
 func (l *scan[T]) state() dense.Matrix[T] { return dense.Of(l.dk, l.dv, l.s) }
 
-// backward writes the gradients of all tokens to dx and changes the gradient of the last S to the
-// gradient of the first S.
 func (l *scan[T]) backward(dx Tokens[T], dout dense.Matrix[T]) {
 	n := l.x.K.Rows
 	for chunk := chunksOf(n) - 1; chunk >= 0; chunk-- {
@@ -99,11 +95,8 @@ func (l *scan[T]) load(lo, hi int) {
 	l.strengths(lo, hi)
 }
 
-// computeU computes U. Row i of U is v_i, or β_i·e_i for a delta rule, where
-//
-//	(I + M·diag(β))·E = V − (e^b∘K)·S
-//
-// A delta rule copies E to gradient.e and overwrites M.
+// Row i of U is v_i, or β_i·e_i for a delta rule, where (I + M·diag(β))·E = V − (e^b∘K)·S. A delta
+// rule copies E to gradient.e and overwrites M.
 func (l *scan[T]) computeU(lo, hi int) {
 	n := hi - lo
 	u := dense.Copy(l.u.Rows(n), l.x.V.RowRange(lo, hi))
@@ -134,8 +127,7 @@ func (l *scan[T]) weighed(s, n int) dense.Matrix[T] {
 	return w
 }
 
-// backwardChunk writes the gradients of the tokens lo ≤ i < hi to dx. after is S after these
-// tokens.
+// after is S after the tokens lo ≤ i < hi.
 //
 // With the gradients dO of the outputs and dS′ of S after the chunk, dU = Σ PᵀdO + (e^(b_{n−1} −
 // b)∘K)·dS′. For a delta rule (I + diag(β)·M)ᵀ·Y = dU gives dβ_i = e_i·y_i. With Z = β∘Y, dV = Z
@@ -180,7 +172,6 @@ func (l *scan[T]) backwardChunk(dx Tokens[T], dout, after dense.Matrix[T], lo, h
 	l.backwardStack(dx, n)
 }
 
-// pairGradient returns the gradient of M for s = 0, and of P of head s − 1 otherwise.
 func (l *scan[T]) pairGradient(s, n int) dense.Matrix[T] {
 	return rowsOf(&l.gradient.pairs, s, n).ColRange(0, n)
 }
@@ -255,7 +246,6 @@ func (v *gradient[T]) addDecay(x, dx []T, sign float64) {
 	}
 }
 
-// backwardStack writes the gradients of keys before normalisation and of queries before scaling.
 func (l *scan[T]) backwardStack(dx Tokens[T], n int) {
 	v := &l.gradient
 	dk, keys := rowsOf(&v.stack, 0, n), rowsOf(&l.stack, 0, n)

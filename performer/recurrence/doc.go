@@ -1,4 +1,4 @@
-// Package recurrence computes attention as a recurrence. Each token updates a state matrix by a
+// Package recurrence computes attention as a recurrence: each token updates a state matrix by a
 // rule, and the query of the token reads the matrix, without a denominator. The package is the
 // operator LinearAttention of ONNX.
 //
@@ -10,14 +10,13 @@
 //	delta:        S ← S + k·uᵀ,  u = β·(v − Sᵀk)
 //	gated_delta:  S ← e^g∘S, then as delta
 //
-// A delta rule moves Sᵀk towards v [Schlag et al. 2021]: with ‖k‖ = 1 and β = 1 the update makes
-// Sᵀk = v. A decay g ≤ 0 shrinks S, by one factor per head or by one factor per row of S.
+// A delta rule moves Sᵀk towards v [Schlag et al. 2021]. A decay g ≤ 0 shrinks S, by one factor per
+// head or by one factor per row of S.
 //
 //	opts := recurrence.Options{Heads: heads, Rule: recurrence.Delta, NormaliseKeys: true}
 //	r, err := recurrence.New[float32](opts)
 //	out := r.Forward(dst, recurrence.Tokens[float32]{Q: q, K: k, V: v, Beta: beta}, past, present)
 //
-// A [State] is the recurrence over a stream, which arrives token by token or in chunks.
-//
-// docs/laws.md of this module has the computation, the gradients and the references.
+// A [State] is the recurrence over a stream of tokens. docs/laws.md of this module has the
+// computation, the gradients and the references.
 package recurrence

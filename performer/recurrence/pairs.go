@@ -16,11 +16,8 @@ import (
 // Otherwise the factor is split at a token r with j ≤ r ≤ i. Unless a decay is positive neither
 // e^(b_i − b_r) nor e^(b_r − b_j) exceeds 1, whereas e^(−b_j) alone would overflow. Level h divides
 // the chunk into blocks of h tokens and pairs neighbouring blocks; r is the last token of the left
-// block. Every pair of tokens is in a pair of blocks at exactly one level. The factors of a level
-// are the factors of the level below times decays of whole blocks.
+// block.
 
-// firstPaired returns the first block of the stack that is paired with keys: 0, the keys, if M is
-// needed, and 1, the queries of the first head, otherwise.
 func (l *scan[T]) firstPaired() int {
 	if l.r.opts.Rule.corrects() {
 		return 0
@@ -57,11 +54,9 @@ func (l *scan[T]) multiplyGamma(p dense.Matrix[T]) {
 	}
 }
 
-// few is the largest number of tokens of a block whose pairs are inner products, not matrix
-// products.
+// few is the largest number of tokens of a block whose pairs are inner products.
 const few = 2
 
-// pairsByLevel is computePairs for decays that depend on c.
 func (l *scan[T]) pairsByLevel(n int) {
 	first := l.firstPaired()
 	keys := rowsOf(&l.stack, 0, n)
@@ -84,7 +79,6 @@ func (l *scan[T]) pairsByLevel(n int) {
 	}
 }
 
-// blocksOfLevel computes the pairs of a level as products of matrices.
 func (l *scan[T]) blocksOfLevel(half, n int) {
 	keys := rowsOf(&l.weighted, 0, n)
 	for lo := 0; lo+half < n; lo += 2 * half {
@@ -97,7 +91,6 @@ func (l *scan[T]) blocksOfLevel(half, n int) {
 	}
 }
 
-// dotsOfLevel computes the pairs of a level as inner products.
 func (l *scan[T]) dotsOfLevel(half, n int) {
 	keys := rowsOf(&l.weighted, 0, n)
 	for s := l.firstPaired(); s <= l.group; s++ {
@@ -132,9 +125,8 @@ func (l *scan[T]) weighLevel(half, n int) {
 	}
 }
 
-// backwardPairs adds the gradients through M and P to the gradients of keys and queries. upward has
-// the gradients of the left factors q_i and k_i, which have e^b_i. Block 0 of gradient.stack has
-// the gradients of the right factors k_j, which have e^−b_j.
+// upward has the gradients of the left factors q_i and k_i, which have e^b_i. Block 0 of
+// gradient.stack has the gradients of the right factors k_j, which have e^−b_j.
 func (l *scan[T]) backwardPairs(n int) {
 	first, v := l.firstPaired(), &l.gradient
 	keys, down := rowsOf(&l.stack, 0, n), rowsOf(&v.stack, 0, n)
@@ -171,9 +163,8 @@ func (l *scan[T]) upward(s, n int) dense.Matrix[T] {
 	return rowsOf(&l.gradient.stack, s, n)
 }
 
-// backwardLevel is backwardPairs for the pairs of a level. In gradient.level, rows of right blocks
-// are gradients of keys or queries; rows of left blocks, in block 0, are gradients of the keys with
-// which the right blocks are paired.
+// In gradient.level, rows of right blocks are gradients of keys or queries; rows of left blocks, in
+// block 0, are gradients of the keys with which the right blocks are paired.
 func (l *scan[T]) backwardLevel(half, n int) {
 	first, v := l.firstPaired(), &l.gradient
 	keys, left := rowsOf(&l.weighted, 0, n), rowsOf(&v.level, 0, n)

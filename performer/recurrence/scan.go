@@ -14,8 +14,7 @@ import (
 // chunkRows is the number of tokens of a chunk.
 const chunkRows = 48
 
-// scan updates S, or some columns of S, with the tokens of a sequence. A scan has one head of keys
-// and the heads of queries that read its state.
+// A scan has one head of keys and the heads of queries that read its state.
 type scan[T dense.Float] struct {
 	r      *recurrence[T]
 	x      Tokens[T]
@@ -55,25 +54,21 @@ func (l *scan[T]) start(r *recurrence[T], x Tokens[T], dk, dv int) {
 
 func (l *scan[T]) release() { l.r, l.x = nil, Tokens[T]{} }
 
-// rowsOf returns the first n rows of block s of a buffer with blocks of chunkRows rows. Block 0
-// belongs to the keys, and block s > 0 to head s − 1 of the queries.
+// Block 0 belongs to the keys, and block s > 0 to head s − 1 of the queries.
 func rowsOf[T dense.Float](b *scratch.Buffer[T], s, n int) dense.Matrix[T] {
 	return b.Rows(s*chunkRows+n).RowRange(s*chunkRows, s*chunkRows+n)
 }
 
-// keys copies the keys of the tokens lo ≤ i < hi to the stack, normalised if the options say so.
 func (l *scan[T]) keys(lo, hi int) dense.Matrix[T] {
 	keys := dense.Copy(rowsOf(&l.stack, 0, hi-lo), l.x.K.RowRange(lo, hi))
 	l.normalise(keys)
 	return keys
 }
 
-// queries copies the queries of the tokens lo ≤ i < hi and of head s − 1 to the stack.
 func (l *scan[T]) queries(s, lo, hi int) dense.Matrix[T] {
 	return dense.Copy(rowsOf(&l.stack, s, hi-lo), layout.Head(l.x.Q.RowRange(lo, hi), s-1, l.group))
 }
 
-// strengths returns β of the tokens lo ≤ i < hi, or nil if the rule has no β.
 func (l *scan[T]) strengths(lo, hi int) []T {
 	if !l.r.opts.Rule.corrects() {
 		return nil
@@ -101,9 +96,7 @@ func (l *scan[T]) normalise(keys dense.Matrix[T]) {
 	}
 }
 
-// writeToken updates s with a token. If query, which includes the scale, is not nil, writeToken
-// writes the output of the query to out. writeToken passes over s once to correct and once to
-// update.
+// If query, which includes the scale, is not nil, writeToken writes the output of the query to out.
 func (l *scan[T]) writeToken(s dense.Matrix[T], key, value, g []T, beta T, query, out []T) {
 	u, decays := l.token[l.dv:][:len(value)], l.decaysOf(g)
 	if l.r.opts.Rule.corrects() {

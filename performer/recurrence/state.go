@@ -10,12 +10,12 @@ import (
 )
 
 // State is the state of a [Recurrence] after a stream of tokens: for keys of dimension dk and
-// values of dimension dv, a dk×dv matrix S for each head of values. Neither the size of a State nor
-// the time to append a token grows with the number of tokens. After Append of a token to a State,
-// Attend with the query of the token returns, to rounding, the output of [Recurrence.Forward] for
-// the token. The outputs of a State do not depend on GOMAXPROCS, bit for bit, but the rounding of
-// outputs depends on how a stream is divided into calls. Goroutines must not share a State. Append,
-// Attend and Step allocate nothing if dst is given and an earlier call had as many tokens.
+// values of dimension dv, a dk×dv matrix S for each head of values. After Append of a token to a
+// State, Attend with the query of the token returns, to rounding, the output of
+// [Recurrence.Forward] for the token. The outputs of a State do not depend on GOMAXPROCS, but the
+// rounding of outputs depends on how a stream is divided into calls. Goroutines must not share a
+// State. Append, Attend and Step allocate nothing if dst is given and an earlier call had as many
+// tokens.
 type State[T dense.Float] interface {
 	// Len returns the number of tokens that Append and Step have added to the State.
 	Len() int
@@ -25,42 +25,35 @@ type State[T dense.Float] interface {
 	Matrix() dense.Matrix[T]
 
 	// Append updates the State with n tokens x in O(n·dk·dv) time per head, for keys of dimension
-	// dk and values of dimension dv. Append does not read the queries x.Q of the tokens x, and
-	// divides heads among processors. For Append the field x.Lengths must be nil, because a State
-	// has one sequence. Append panics if the shapes of the matrices of x do not fit the State.
+	// dk and values of dimension dv. Append does not read the queries x.Q. Append panics if
+	// x.Lengths is not nil, or if the shapes of the matrices of x do not fit the State.
 	Append(x Tokens[T])
 
 	// For each row of queries of the matrix q, Attend writes the outputs scale·Sᵀq of all heads,
-	// with the state S of the head, to a row of dst, and returns dst; a zero dst is allocated.
-	// Attend takes O(n·dk·dv) time per head for n rows of queries of dimension dk and values of
-	// dimension dv. The matrix dst of Attend may be exactly q if the shapes are equal, or share no
-	// memory with q. Attend panics if the shape of q does not fit the State.
+	// with the state S of the head, to a row of dst, and returns dst; a zero dst is allocated. The
+	// matrix dst of Attend may be exactly q if the shapes are equal, or share no memory with q.
+	// Attend panics if the shape of q does not fit the State.
 	Attend(dst, q dense.Matrix[T]) dense.Matrix[T]
 
 	// Step updates the State with the tokens x one after another, writes the output of each token
 	// right after the update to a row of dst, and returns dst; a zero dst is allocated. Step gives,
-	// bit for bit, the outputs of Append and Attend for one token at a time. For many tokens that
-	// are known at once, Forward and Append are faster than Step. The matrix dst of Step may be
-	// exactly x.Q, x.K or x.V if the shapes are equal, or share no memory with the three. Step
-	// panics if the shapes of the matrices of x do not fit the State.
+	// bit for bit, the outputs of Append and Attend for one token at a time. The matrix dst of Step
+	// may be exactly x.Q, x.K or x.V if the shapes are equal, or share no memory with the three.
+	// Step panics if the shapes of the matrices of x do not fit the State.
 	Step(dst dense.Matrix[T], x Tokens[T]) dense.Matrix[T]
 
 	// Clone returns a copy of the State that shares no memory with the State.
 	Clone() State[T]
 
-	// MarshalBinary encodes the State as bytes that any processor architecture can read. A State of
-	// a Recurrence with equal options that UnmarshalBinary sets from the bytes of MarshalBinary
-	// continues with the outputs of the encoded State, bit for bit.
+	// MarshalBinary encodes the State as bytes that any processor architecture can read.
 	MarshalBinary() ([]byte, error)
 
 	// UnmarshalBinary sets the State to a State that MarshalBinary has encoded. UnmarshalBinary
 	// returns an error and leaves the State unchanged if the encoded State has other dimensions,
-	// numbers of heads, NormaliseKeys or another Rule, or if the bytes are damaged. The checksum
-	// that UnmarshalBinary checks finds damaged bytes, not forged bytes.
+	// numbers of heads, NormaliseKeys or another Rule, or if the bytes are damaged.
 	UnmarshalBinary(data []byte) error
 }
 
-// state is the State of one element type.
 type state[T dense.Float] struct {
 	r      *recurrence[T]
 	dk, dv int
@@ -136,8 +129,7 @@ func (s *state[T]) Step(dst dense.Matrix[T], x Tokens[T]) dense.Matrix[T] {
 	return dst
 }
 
-// stepToken updates S with one token and, unless x.Q is zero, writes the output of its query to
-// dst.
+// stepToken writes the output of the query to dst unless x.Q is zero.
 func (s *state[T]) stepToken(dst dense.Matrix[T], x Tokens[T]) {
 	r, l := s.r, &s.one
 	keys := s.keys.Rows(r.keyHeads)
@@ -175,14 +167,12 @@ func (s *state[T]) stepToken(dst dense.Matrix[T], x Tokens[T]) {
 	s.n++
 }
 
-// setQueries sets the queries to the queries of a token times the scale.
 func (s *state[T]) setQueries(q dense.Matrix[T]) {
 	queries := s.queries.Rows(s.r.queryHeads)
 	dense.Copy(queries, tokenOf(q, s.r.queryHeads))
 	scaleRows(queries, s.one.scale)
 }
 
-// tokenOf returns the only row of x as a matrix with a row for each head.
 func tokenOf[T dense.Float](x dense.Matrix[T], heads int) dense.Matrix[T] {
 	return dense.Of(heads, x.Cols/heads, x.Data[:x.Cols])
 }

@@ -8,8 +8,7 @@ import (
 )
 
 // Tokens are queries, keys, values, decays and strengths for a [Recurrence]. In the matrices of
-// Tokens a row is a token, and a head is a block of columns. In a result of [Recurrence.Backward],
-// each matrix of Tokens is the gradient with respect to that matrix of the input.
+// Tokens a row is a token, and a head is a block of columns.
 type Tokens[T dense.Float] struct {
 	Q dense.Matrix[T] // L×H·dk
 	K dense.Matrix[T] // L×Hk·dk
@@ -39,8 +38,6 @@ func sequencesOf[T dense.Float](x Tokens[T]) int {
 	return len(x.Lengths)
 }
 
-// headOf returns the rows lo ≤ i < hi of a head of values, of its head of keys and of the heads of
-// queries that read its state.
 func (r *recurrence[T]) headOf(x Tokens[T], head, lo, hi int) Tokens[T] {
 	key, group := r.keyOf(head), r.queryHeads/r.keyHeads
 	x = rowRange(x, lo, hi)
@@ -53,10 +50,8 @@ func (r *recurrence[T]) headOf(x Tokens[T], head, lo, hi int) Tokens[T] {
 	return x
 }
 
-// keyOf returns the head of keys that a head of values reads.
 func (r *recurrence[T]) keyOf(head int) int { return head * r.keyHeads / r.valueHeads }
 
-// rowRange returns the rows lo ≤ i < hi of the matrices of x as one sequence.
 func rowRange[T dense.Float](x Tokens[T], lo, hi int) Tokens[T] {
 	x.Lengths = nil
 	for _, m := range []*dense.Matrix[T]{&x.Q, &x.K, &x.V, &x.Decay, &x.Beta} {
@@ -67,8 +62,7 @@ func rowRange[T dense.Float](x Tokens[T], lo, hi int) Tokens[T] {
 	return x
 }
 
-// check returns the shape of the state of a head. check panics unless keys, values, decays,
-// strengths and lengths fit together and fit r.
+// check panics unless keys, values, decays, strengths and lengths fit together and fit r.
 func (r *recurrence[T]) check(x Tokens[T]) (dk, dv int) {
 	k, v := x.K, x.V
 	k.Check()
@@ -117,7 +111,6 @@ func (r *recurrence[T]) checkQueries(x Tokens[T]) {
 	}
 }
 
-// checkStates panics unless m is zero or has the states of all heads and sequences.
 func (r *recurrence[T]) checkStates(name string, m dense.Matrix[T], sequences, dk, dv int) {
 	m.Check()
 	if rows := sequences * r.valueHeads * dk; (m.Rows != 0 || m.Cols != 0) && (m.Rows != rows || m.Cols != dv) {
